@@ -1,0 +1,2 @@
+//! The program `bandsolve`.
+fn main() {}

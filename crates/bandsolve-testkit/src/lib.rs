@@ -1,0 +1,1 @@
+//! Matrix generators, oracles and the conformance suite of bandsolve.

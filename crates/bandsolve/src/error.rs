@@ -1,0 +1,75 @@
+//! What can go wrong, with the place where it did.
+
+/// Why a system was not solved.
+///
+/// Every variant says where (array, row, index) and what (expected, got). After `Singular` and `NotConverged` the
+/// best x found stands in the caller's array.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// An array has the wrong length.
+    #[error("{what} has length {got}, expected {expected}")]
+    Shape {
+        /// Which array or size.
+        what: &'static str,
+        /// The length that fits the rest of the system.
+        expected: usize,
+        /// The length that was given.
+        got: usize,
+    },
+    /// An input array holds a NaN or an infinity.
+    #[error("{array}[{index}] is not finite")]
+    NotFinite {
+        /// Name of the array: `sub`, `diag`, `sup`, `bands` or `rhs`.
+        array: &'static str,
+        /// Index into that array as the caller passed it.
+        index: usize,
+    },
+    /// No pivot was left in this row: the matrix is singular.
+    #[error("the matrix is singular: no pivot in row {row}")]
+    Singular {
+        /// First row (counted from 0) in which elimination found only zeros.
+        row: usize,
+    },
+    /// Neither refinement nor the sequential pivoted solve reached the accuracy contract.
+    #[error(
+        "backward error {backward_error:.1e} after {refinement_steps} refinement steps and the pivoted fallback: \
+         the matrix is singular to working precision or its entries leave the range of the type"
+    )]
+    NotConverged {
+        /// Row-wise backward error of the x that stands in the caller's array (NaN where x is not finite).
+        backward_error: f64,
+        /// Refinement steps taken in all.
+        refinement_steps: usize,
+    },
+    /// The method cannot be used for this kind of system.
+    #[error("method {method} does not solve {what}")]
+    Unsupported {
+        /// The method asked for.
+        method: &'static str,
+        /// The kind of system or option that it cannot take.
+        what: &'static str,
+    },
+    /// The scratch memory handed in is too small.
+    #[error("scratch of {got} bytes is too small, {expected} are needed")]
+    Scratch {
+        /// Bytes asked for by the `…_scratch` function.
+        expected: usize,
+        /// Bytes in the stack that was handed in.
+        got: usize,
+    },
+    /// Memory for the factors could not be had.
+    #[error("out of memory: {bytes} bytes could not be allocated")]
+    OutOfMemory {
+        /// Size of the failed allocation.
+        bytes: usize,
+    },
+}
+
+/// Shorthand for results of this crate.
+pub type Result<T, E = Error> = core::result::Result<T, E>;
+
+/// `Err(Shape)` unless `got == expected`.
+pub(crate) fn check_len(what: &'static str, expected: usize, got: usize) -> Result<()> {
+    if got == expected { Ok(()) } else { Err(Error::Shape { what, expected, got }) }
+}

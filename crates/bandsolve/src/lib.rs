@@ -1,0 +1,32 @@
+//! Linear systems whose non-zeros lie in a narrow band, solved in parallel, every answer verified.
+//!
+//! ```
+//! use bandsolve::prelude::*;
+//! let n = 100_000;
+//! let (sub, diag, sup) = (vec![-1.0; n], vec![2.5; n], vec![-1.0; n]);
+//! let a = Tridiagonal::new(&sub, &diag, &sup)?;
+//! let x = a.solve(&vec![1.0; n])?;
+//! assert!(x.report.backward_error <= 8.0 * f64::EPSILON);
+//! # Ok::<(), bandsolve::Error>(())
+//! ```
+//!
+//! Three verbs serve every kind of system: a [`Plan`] chooses the method, [`Plan::factor`] takes the numbers, a
+//! [`Factor`] solves for right-hand sides; `a.solve(&rhs)` does all three.
+
+pub mod direct;
+mod error;
+mod kernel;
+pub mod matrix;
+mod plan;
+pub mod prelude;
+mod scalar;
+mod tuning;
+
+pub use direct::{Factor, Op, Report, Solution};
+pub use error::{Error, Result};
+pub use kernel::Simd;
+pub use matrix::{Banded, Layout, Shape, Tridiagonal, TridiagonalBatch};
+pub use plan::{Factorize, Method, Pivoting, Plan};
+pub use scalar::{Complex32, Complex64, RealScalar, Scalar};
+
+pub use dyn_stack;

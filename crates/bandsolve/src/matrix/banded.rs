@@ -1,0 +1,151 @@
+//! LAPACK band storage.
+
+use super::Shape;
+use crate::error::{Error, Result, check_len};
+use crate::scalar::Scalar;
+use std::borrow::Cow;
+
+/// A square banded matrix in LAPACK band storage, over the caller's array.
+///
+/// # Shapes
+/// `bands` is column-major with `leading ≥ lower + upper + 1` rows and n columns; column j holds the entries of column
+/// j of A, the diagonal in row `upper`:
+///
+/// $$ A_{ij} = \mathtt{bands}[\,\mathtt{upper} + i - j + j\cdot\mathtt{leading}\,],\qquad j-\mathtt{upper} \le i \le j+\mathtt{lower} $$
+///
+/// Entries of the array that belong to no row of A are ignored. LAPACK's `gbsv` wants `lower` more rows on top for
+/// fill-in; a view needs none.
+///
+/// # Example
+/// ```
+/// use bandsolve::Banded;
+/// // [4 1 0]      upper:     *  1  1
+/// // [2 4 1]      diagonal:  4  4  4
+/// // [0 2 4]      lower:     2  2  *
+/// let bands = [0.0, 4.0, 2.0, 1.0, 4.0, 2.0, 1.0, 4.0, 0.0];
+/// let x = Banded::new(3, 1, 1, &bands)?.solve(&[5.0, 7.0, 6.0])?;
+/// assert!(x.values.iter().all(|v| (v - 1.0).abs() < 1e-15));
+/// # Ok::<(), bandsolve::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Banded<'a, T: Scalar> {
+    n: usize,
+    lower: usize,
+    upper: usize,
+    leading: usize,
+    bands: Cow<'a, [T]>,
+}
+
+impl<'a, T: Scalar> Banded<'a, T> {
+    /// Borrows `bands` with leading dimension `lower + upper + 1`.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] unless `bands` has length `n·(lower + upper + 1)`.
+    pub fn new(n: usize, lower: usize, upper: usize, bands: &'a [T]) -> Result<Self> {
+        Self::build(n, lower, upper, lower + upper + 1, Cow::Borrowed(bands))
+    }
+
+    /// Borrows `bands` with a leading dimension of its own.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] if `leading < lower + upper + 1` or `bands` has not length `n·leading`.
+    pub fn with_leading(n: usize, lower: usize, upper: usize, leading: usize, bands: &'a [T]) -> Result<Self> {
+        Self::build(n, lower, upper, leading, Cow::Borrowed(bands))
+    }
+
+    /// Owns its array, with leading dimension `lower + upper + 1`.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] unless `bands` has length `n·(lower + upper + 1)`.
+    pub fn from_vec(n: usize, lower: usize, upper: usize, bands: Vec<T>) -> Result<Banded<'static, T>> {
+        Banded::build(n, lower, upper, lower + upper + 1, Cow::Owned(bands))
+    }
+
+    fn build(n: usize, lower: usize, upper: usize, leading: usize, bands: Cow<'a, [T]>) -> Result<Self> {
+        if leading < lower + upper + 1 {
+            return Err(Error::Shape { what: "leading dimension of bands", expected: lower + upper + 1, got: leading });
+        }
+        check_len("bands", n.saturating_mul(leading), bands.len())?;
+        Ok(Self { n, lower, upper, leading, bands })
+    }
+
+    /// Number of unknowns.
+    pub fn n(&self) -> usize {
+        self.n
+    }
+
+    /// Diagonals below the main one.
+    pub fn lower(&self) -> usize {
+        self.lower
+    }
+
+    /// Diagonals above the main one.
+    pub fn upper(&self) -> usize {
+        self.upper
+    }
+
+    /// What a plan is made for.
+    pub fn shape(&self) -> Shape {
+        Shape::Banded { n: self.n, lower: self.lower, upper: self.upper }
+    }
+
+    /// The same matrix over the same memory.
+    pub fn view(&self) -> Banded<'_, T> {
+        Banded { bands: Cow::Borrowed(&self.bands), ..*self }
+    }
+
+    /// The same matrix with an array of its own.
+    pub fn into_owned(self) -> Banded<'static, T> {
+        Banded {
+            n: self.n,
+            lower: self.lower,
+            upper: self.upper,
+            leading: self.leading,
+            bands: Cow::Owned(self.bands.into_owned()),
+        }
+    }
+
+    /// First row of column `j` that lies in the band, and the entries from there on down.
+    #[inline]
+    pub fn column(&self, j: usize) -> (usize, &[T]) {
+        let first = j.saturating_sub(self.upper);
+        let end = (j + self.lower + 1).min(self.n);
+        let base = j * self.leading + self.upper;
+        // Row i stands at base + i − j, and i − j ≥ −upper.
+        (first, &self.bands[base + first - j..base + end - j])
+    }
+
+    /// Entry (i, j); zero outside the band.
+    pub fn get(&self, i: usize, j: usize) -> T {
+        let (first, column) = self.column(j);
+        i.checked_sub(first).and_then(|k| column.get(k)).copied().unwrap_or(T::ZERO)
+    }
+
+    /// The product A·x.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] unless `x` has length n.
+    pub fn apply(&self, x: &[T]) -> Result<Vec<T>> {
+        check_len("x", self.n, x.len())?;
+        let mut y = vec![T::ZERO; self.n];
+        for (j, xj) in x.iter().enumerate() {
+            let (first, column) = self.column(j);
+            for (yi, a) in y[first..].iter_mut().zip(column) {
+                *yi += *a * *xj;
+            }
+        }
+        Ok(y)
+    }
+
+    /// First entry of the band that is NaN or infinite, as an error.
+    pub fn check_finite(&self) -> Result<()> {
+        for j in 0..self.n {
+            let (first, column) = self.column(j);
+            if let Some(k) = column.iter().position(|v| !Scalar::is_finite(*v)) {
+                let index = j * self.leading + self.upper + first + k - j;
+                return Err(Error::NotFinite { array: "bands", index });
+            }
+        }
+        Ok(())
+    }
+}

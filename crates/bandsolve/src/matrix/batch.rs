@@ -1,0 +1,146 @@
+//! Many tridiagonal systems of one size.
+
+use super::{Shape, Tridiagonal};
+use crate::error::{Error, Result, check_len};
+use crate::scalar::Scalar;
+use std::borrow::Cow;
+
+/// How the systems of a batch lie in memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Layout {
+    /// One system after the other: row i of system s at index `s·n + i`.
+    Contiguous,
+    /// Row by row: row i of system s at index `i·count + s`. The layout that needs no rearrangement.
+    Interleaved,
+}
+
+/// `count` open tridiagonal matrices of size n, over the caller's three arrays.
+///
+/// # Shapes
+/// `sub`, `diag`, `sup` and every right-hand side have length `count · n`, all in the same [`Layout`]; `sub` of the first
+/// and `sup` of the last row of each system are ignored.
+///
+/// # Example
+/// ```
+/// use bandsolve::TridiagonalBatch;
+/// // Two systems of two unknowns: [2 1; 1 2] and [3 1; 1 3].
+/// let a = TridiagonalBatch::contiguous(2, 2, &[0., 1., 0., 1.], &[2., 2., 3., 3.], &[1., 0., 1., 0.])?;
+/// let x = a.solve(&[3.0, 3.0, 4.0, 4.0])?;
+/// assert!(x.values.iter().all(|v: &f64| (v - 1.0).abs() < 1e-15));
+/// # Ok::<(), bandsolve::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct TridiagonalBatch<'a, T: Scalar> {
+    n: usize,
+    count: usize,
+    layout: Layout,
+    pub(crate) sub: Cow<'a, [T]>,
+    pub(crate) diag: Cow<'a, [T]>,
+    pub(crate) sup: Cow<'a, [T]>,
+}
+
+impl<'a, T: Scalar> TridiagonalBatch<'a, T> {
+    /// Systems that lie one after the other.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] unless every array has length `count · n`.
+    pub fn contiguous(count: usize, n: usize, sub: &'a [T], diag: &'a [T], sup: &'a [T]) -> Result<Self> {
+        Self::new(count, n, Layout::Contiguous, sub, diag, sup)
+    }
+
+    /// Systems whose rows alternate.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] unless every array has length `count · n`.
+    pub fn interleaved(count: usize, n: usize, sub: &'a [T], diag: &'a [T], sup: &'a [T]) -> Result<Self> {
+        Self::new(count, n, Layout::Interleaved, sub, diag, sup)
+    }
+
+    /// Either layout.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] unless every array has length `count · n`.
+    pub fn new(count: usize, n: usize, layout: Layout, sub: &'a [T], diag: &'a [T], sup: &'a [T]) -> Result<Self> {
+        let len = count.saturating_mul(n);
+        check_len("sub", len, sub.len())?;
+        check_len("diag", len, diag.len())?;
+        check_len("sup", len, sup.len())?;
+        let (sub, diag, sup) = (Cow::Borrowed(sub), Cow::Borrowed(diag), Cow::Borrowed(sup));
+        Ok(Self { n, count, layout, sub, diag, sup })
+    }
+
+    /// Unknowns of one system.
+    pub fn n(&self) -> usize {
+        self.n
+    }
+
+    /// Number of systems.
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// How they lie in memory.
+    pub fn layout(&self) -> Layout {
+        self.layout
+    }
+
+    /// What a plan is made for.
+    pub fn shape(&self) -> Shape {
+        Shape::Batch { n: self.n, count: self.count, layout: self.layout }
+    }
+
+    /// The same batch over the same memory.
+    pub fn view(&self) -> TridiagonalBatch<'_, T> {
+        TridiagonalBatch {
+            sub: Cow::Borrowed(&self.sub),
+            diag: Cow::Borrowed(&self.diag),
+            sup: Cow::Borrowed(&self.sup),
+            ..*self
+        }
+    }
+
+    /// The same batch with arrays of its own.
+    pub fn into_owned(self) -> TridiagonalBatch<'static, T> {
+        TridiagonalBatch {
+            n: self.n,
+            count: self.count,
+            layout: self.layout,
+            sub: Cow::Owned(self.sub.into_owned()),
+            diag: Cow::Owned(self.diag.into_owned()),
+            sup: Cow::Owned(self.sup.into_owned()),
+        }
+    }
+
+    /// Index of row `i` of system `s` in every array.
+    #[inline]
+    pub fn index(&self, s: usize, i: usize) -> usize {
+        match self.layout {
+            Layout::Contiguous => s * self.n + i,
+            Layout::Interleaved => i * self.count + s,
+        }
+    }
+
+    /// A copy of system `s`.
+    pub fn system(&self, s: usize) -> Tridiagonal<'static, T> {
+        let pick = |a: &[T]| (0..self.n).map(|i| a[self.index(s, i)]).collect();
+        Tridiagonal::from_vecs(pick(&self.sub), pick(&self.diag), pick(&self.sup), false)
+            .expect("three arrays of length n are a tridiagonal matrix")
+    }
+
+    /// First entry that is NaN or infinite, as an error; ignored ends are not looked at.
+    pub fn check_finite(&self) -> Result<()> {
+        for s in 0..self.count {
+            for i in 0..self.n {
+                let at = self.index(s, i);
+                let entries =
+                    [("sub", &self.sub, i > 0), ("diag", &self.diag, true), ("sup", &self.sup, i + 1 < self.n)];
+                for (array, values, used) in entries {
+                    if used && !Scalar::is_finite(values[at]) {
+                        return Err(Error::NotFinite { array, index: at });
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}

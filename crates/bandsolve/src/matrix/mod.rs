@@ -1,0 +1,71 @@
+//! Matrices as views over the caller's memory.
+
+mod banded;
+mod batch;
+mod tridiagonal;
+
+pub use banded::Banded;
+pub use batch::{Layout, TridiagonalBatch};
+pub(crate) use tridiagonal::Rows;
+pub use tridiagonal::Tridiagonal;
+
+/// Kind and size of a system: all that a [`Plan`](crate::Plan) has to know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shape {
+    /// One tridiagonal system of `n` unknowns.
+    Tridiagonal {
+        /// Unknowns.
+        n: usize,
+        /// Whether the first and the last unknown are neighbours.
+        periodic: bool,
+    },
+    /// One banded system.
+    Banded {
+        /// Unknowns.
+        n: usize,
+        /// Diagonals below the main one.
+        lower: usize,
+        /// Diagonals above the main one.
+        upper: usize,
+    },
+    /// Many independent tridiagonal systems of one size.
+    Batch {
+        /// Unknowns of one system.
+        n: usize,
+        /// Number of systems.
+        count: usize,
+        /// How they lie in memory.
+        layout: Layout,
+    },
+}
+
+impl Shape {
+    /// Unknowns of one system.
+    pub fn n(&self) -> usize {
+        match *self {
+            Shape::Tridiagonal { n, .. } | Shape::Banded { n, .. } | Shape::Batch { n, .. } => n,
+        }
+    }
+
+    /// Rows of one right-hand side: `n`, for a batch `count · n`.
+    pub fn rows(&self) -> usize {
+        match *self {
+            Shape::Tridiagonal { n, .. } | Shape::Banded { n, .. } => n,
+            Shape::Batch { n, count, .. } => n * count,
+        }
+    }
+
+    /// Number of right-hand sides in an array of `len` scalars (columns of length [`rows`](Self::rows)).
+    pub(crate) fn n_rhs(&self, what: &'static str, len: usize) -> crate::Result<usize> {
+        let rows = self.rows();
+        if rows == 0 {
+            crate::error::check_len(what, 0, len)?;
+            return Ok(0);
+        }
+        if len % rows == 0 {
+            Ok(len / rows)
+        } else {
+            Err(crate::Error::Shape { what, expected: len.div_ceil(rows) * rows, got: len })
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! Three arrays: the tridiagonal matrix, open or periodic.
+
+use super::Shape;
+use crate::error::{Error, Result, check_len};
+use crate::scalar::Scalar;
+use std::borrow::Cow;
+
+/// A tridiagonal matrix, open or periodic, over the caller's three arrays.
+///
+/// Row i of A·x = rhs reads
+///
+/// $$ \mathtt{sub}_i\,x_{i-1} + \mathtt{diag}_i\,x_i + \mathtt{sup}_i\,x_{i+1} = \mathtt{rhs}_i $$
+///
+/// # Shapes
+/// `diag` has length n. `sub` and `sup` have length n, indexed by row, with `sub[0]` and `sup[n-1]` ignored; or length
+/// n−1, as LAPACK has them (`sub[i]` then stands in row i+1). In a [`periodic`](Self::periodic) matrix both have length
+/// n and `sub[0]`, `sup[n-1]` are the corners: they multiply x_{n-1} in row 0 and x_0 in row n−1. (n = 1: the three
+/// entries add up; n = 2: corner and off-diagonal add up.)
+///
+/// # Example
+/// ```
+/// use bandsolve::Tridiagonal;
+/// let a = Tridiagonal::new(&[0.0, -1.0, -1.0], &[2.0, 2.0, 2.0], &[-1.0, -1.0, 0.0])?;
+/// let x = a.solve(&[1.0, 0.0, 1.0])?;
+/// assert_eq!(x.values, [1.0, 1.0, 1.0]);
+/// assert!(x.report.backward_error <= 8.0 * f64::EPSILON);
+/// # Ok::<(), bandsolve::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Tridiagonal<'a, T: Scalar> {
+    sub: Cow<'a, [T]>,
+    diag: Cow<'a, [T]>,
+    sup: Cow<'a, [T]>,
+    periodic: bool,
+}
+
+impl<'a, T: Scalar> Tridiagonal<'a, T> {
+    /// Open matrix; borrows its arrays.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] unless each off-diagonal has length n or n−1.
+    pub fn new(sub: &'a [T], diag: &'a [T], sup: &'a [T]) -> Result<Self> {
+        Self::build(Cow::Borrowed(sub), Cow::Borrowed(diag), Cow::Borrowed(sup), false)
+    }
+
+    /// Periodic matrix: `sub[0]` and `sup[n-1]` are its corners.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] unless all three arrays have length n.
+    pub fn periodic(sub: &'a [T], diag: &'a [T], sup: &'a [T]) -> Result<Self> {
+        Self::build(Cow::Borrowed(sub), Cow::Borrowed(diag), Cow::Borrowed(sup), true)
+    }
+
+    /// Open or periodic matrix that owns its arrays.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] as in [`new`](Self::new) and [`periodic`](Self::periodic).
+    pub fn from_vecs(sub: Vec<T>, diag: Vec<T>, sup: Vec<T>, periodic: bool) -> Result<Tridiagonal<'static, T>> {
+        Tridiagonal::build(Cow::Owned(sub), Cow::Owned(diag), Cow::Owned(sup), periodic)
+    }
+
+    fn build(sub: Cow<'a, [T]>, diag: Cow<'a, [T]>, sup: Cow<'a, [T]>, periodic: bool) -> Result<Self> {
+        let n = diag.len();
+        for (what, off) in [("sub", &sub), ("sup", &sup)] {
+            if periodic || off.len() + 1 != n {
+                check_len(what, n, off.len())?;
+            }
+        }
+        Ok(Self { sub, diag, sup, periodic })
+    }
+
+    /// Number of unknowns.
+    pub fn n(&self) -> usize {
+        self.diag.len()
+    }
+
+    /// Whether the corners count.
+    pub fn is_periodic(&self) -> bool {
+        self.periodic
+    }
+
+    /// What a plan is made for.
+    pub fn shape(&self) -> Shape {
+        Shape::Tridiagonal { n: self.n(), periodic: self.periodic }
+    }
+
+    /// The same matrix over the same memory.
+    pub fn view(&self) -> Tridiagonal<'_, T> {
+        Tridiagonal {
+            sub: Cow::Borrowed(&self.sub),
+            diag: Cow::Borrowed(&self.diag),
+            sup: Cow::Borrowed(&self.sup),
+            periodic: self.periodic,
+        }
+    }
+
+    /// The same matrix with arrays of its own.
+    pub fn into_owned(self) -> Tridiagonal<'static, T> {
+        Tridiagonal {
+            sub: Cow::Owned(self.sub.into_owned()),
+            diag: Cow::Owned(self.diag.into_owned()),
+            sup: Cow::Owned(self.sup.into_owned()),
+            periodic: self.periodic,
+        }
+    }
+
+    /// Entries (sub, diag, sup) of row `i`; zero where the matrix has none.
+    pub fn row(&self, i: usize) -> (T, T, T) {
+        self.rows().row(i)
+    }
+
+    /// The product A·x.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] unless `x` has length n.
+    pub fn apply(&self, x: &[T]) -> Result<Vec<T>> {
+        check_len("x", self.n(), x.len())?;
+        let rows = self.rows();
+        Ok((0..self.n()).map(|i| rows.dot(i, x)).collect())
+    }
+
+    /// First entry that is NaN or infinite, as an error; ignored ends are not looked at.
+    pub fn check_finite(&self) -> Result<()> {
+        let n = self.n();
+        let skip_first = usize::from(!self.periodic && self.sub.len() == n);
+        let skip_last = usize::from(!self.periodic && self.sup.len() == n && n > 0);
+        let bad = |a: &[T]| a.iter().position(|v| !Scalar::is_finite(*v));
+        let found = bad(&self.sub[skip_first.min(n)..])
+            .map(|i| ("sub", i + skip_first))
+            .or_else(|| bad(&self.diag).map(|i| ("diag", i)))
+            .or_else(|| bad(&self.sup[..self.sup.len() - skip_last]).map(|i| ("sup", i)));
+        found.map_or(Ok(()), |(array, index)| Err(Error::NotFinite { array, index }))
+    }
+
+    /// The normal form that the methods work on.
+    pub(crate) fn rows(&self) -> Rows<'_, T> {
+        let n = self.n();
+        let (mut first, mut last) = (T::ZERO, T::ZERO);
+        if self.periodic && n > 0 {
+            (first, last) = (self.sub[0], self.sup[n - 1]);
+        }
+        let sub = if self.sub.len() == n { self.sub.get(1..).unwrap_or(&[]) } else { &self.sub };
+        let sup = if self.sup.len() == n { &self.sup[..n.saturating_sub(1)] } else { &self.sup };
+        Rows { sub, diag: &self.diag, sup, first, last, periodic: self.periodic, conj: false }
+    }
+}
+
+/// A tridiagonal matrix in normal form: n−1 entries beside the diagonal, corners apart, transposable for free.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Rows<'a, T> {
+    /// Row i+1, column i.
+    pub sub: &'a [T],
+    pub diag: &'a [T],
+    /// Row i, column i+1.
+    pub sup: &'a [T],
+    /// Row 0, column n−1 (0 unless periodic).
+    pub first: T,
+    /// Row n−1, column 0 (0 unless periodic).
+    pub last: T,
+    pub periodic: bool,
+    /// Every entry is read as its conjugate.
+    pub conj: bool,
+}
+
+impl<'a, T: Scalar> Rows<'a, T> {
+    pub fn n(&self) -> usize {
+        self.diag.len()
+    }
+
+    /// The transposed matrix, conjugated too if `conj`.
+    pub fn transposed(self, conj: bool) -> Self {
+        Self { sub: self.sup, sup: self.sub, first: self.last, last: self.first, conj: self.conj != conj, ..self }
+    }
+
+    #[inline]
+    pub fn row(&self, i: usize) -> (T, T, T) {
+        let n = self.n();
+        let sub = if i == 0 { self.first } else { self.sub[i - 1] };
+        let sup = if i + 1 == n { self.last } else { self.sup[i] };
+        let diag = self.diag[i];
+        if self.conj { (Scalar::conj(sub), Scalar::conj(diag), Scalar::conj(sup)) } else { (sub, diag, sup) }
+    }
+
+    /// Indices of the unknowns that `sub` and `sup` of row `i` multiply.
+    #[inline]
+    pub fn neighbours(&self, i: usize) -> (usize, usize) {
+        let n = self.n();
+        (if i == 0 { n - 1 } else { i - 1 }, if i + 1 == n { 0 } else { i + 1 })
+    }
+
+    /// Row `i` of A·x.
+    #[inline]
+    pub fn dot(&self, i: usize, x: &[T]) -> T {
+        let (a, b, c) = self.row(i);
+        let (left, right) = self.neighbours(i);
+        a * x[left] + b * x[i] + c * x[right]
+    }
+}

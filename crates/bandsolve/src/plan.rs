@@ -1,0 +1,244 @@
+//! Shape and options → method, with the reason in words.
+
+use crate::direct::Factor;
+use crate::error::{Error, Result};
+use crate::kernel::Simd;
+use crate::matrix::Shape;
+use std::sync::Arc;
+
+/// How a system is solved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Method {
+    /// The plan chooses; [`Plan::reason`] says why.
+    Auto,
+    /// Sequential elimination with pivoting, LAPACK's way; banded systems by blocked LU.
+    Pivoted,
+    /// Recursive partitioned Schur complement: SIMD lanes and threads work on partitions of one tridiagonal system.
+    Rpts,
+}
+
+impl Method {
+    /// Every method that can be asked for.
+    pub const ALL: [Method; 3] = [Method::Auto, Method::Pivoted, Method::Rpts];
+
+    /// The name used on the command line and in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Method::Auto => "auto",
+            Method::Pivoted => "pivoted",
+            Method::Rpts => "rpts",
+        }
+    }
+
+    /// The method of this name.
+    pub fn from_name(name: &str) -> Option<Method> {
+        Self::ALL.into_iter().find(|m| m.name() == name)
+    }
+}
+
+/// How pivot rows are chosen during elimination.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Pivoting {
+    /// Never exchange rows: for matrices known to need it not.
+    None,
+    /// The larger of two candidates.
+    Partial,
+    /// The larger of two candidates, each relative to its own row: row scaling does not change the choice.
+    #[default]
+    ScaledPartial,
+}
+
+impl Pivoting {
+    /// Every choice.
+    pub const ALL: [Pivoting; 3] = [Pivoting::None, Pivoting::Partial, Pivoting::ScaledPartial];
+
+    /// The name used on the command line and in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Pivoting::None => "none",
+            Pivoting::Partial => "partial",
+            Pivoting::ScaledPartial => "scaled-partial",
+        }
+    }
+
+    /// The choice of this name.
+    pub fn from_name(name: &str) -> Option<Pivoting> {
+        Self::ALL.into_iter().find(|p| p.name() == name)
+    }
+}
+
+/// What the user may choose; the defaults are right for nearly everyone.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Options {
+    pub pivoting: Pivoting,
+    pub threads: usize,
+    pub verify: bool,
+    /// Pivot candidates at most this large count as zero (0 switches it off).
+    pub noise_threshold: f64,
+    /// Rows of a partition; `None`: from the tuning table.
+    pub partition_rows: Option<usize>,
+    pub simd: Simd,
+}
+
+/// A decision how to solve systems of one shape; reads no numbers.
+///
+/// # Example
+/// ```
+/// use bandsolve::{Factor, Method, Pivoting, Plan, Tridiagonal};
+/// let (sub, diag, sup) = (vec![1.0; 1000], vec![4.0; 1000], vec![1.0; 1000]);
+/// let a = Tridiagonal::new(&sub, &diag, &sup)?;
+/// let lu = Plan::new(a.shape()).method(Method::Rpts).pivoting(Pivoting::ScaledPartial).threads(2).factor(&a)?;
+/// let mut rhs = vec![1.0; 2000]; // two right-hand sides
+/// let report = lu.solve_in_place(&mut rhs)?;
+/// assert!(report.backward_error <= 8.0 * f64::EPSILON);
+/// # Ok::<(), bandsolve::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Plan {
+    shape: Shape,
+    wish: Method,
+    method: Method,
+    reason: Arc<str>,
+    pub(crate) options: Options,
+}
+
+impl Plan {
+    /// Plan for one shape: method `Auto`, scaled partial pivoting, all threads, verified.
+    pub fn new(shape: Shape) -> Self {
+        let options = Options {
+            pivoting: Pivoting::default(),
+            threads: rayon::current_num_threads(),
+            verify: true,
+            noise_threshold: 0.0,
+            partition_rows: None,
+            simd: Simd::detect(),
+        };
+        Self { shape, wish: Method::Auto, method: Method::Auto, reason: "".into(), options }.decide()
+    }
+
+    /// Asks for a method by name.
+    pub fn method(mut self, method: Method) -> Self {
+        self.wish = method;
+        self.decide()
+    }
+
+    /// Chooses how pivots are selected.
+    pub fn pivoting(mut self, pivoting: Pivoting) -> Self {
+        self.options.pivoting = pivoting;
+        self
+    }
+
+    /// Number of threads, at least 1. The result is the same, bit for bit, for any number.
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.options.threads = threads.max(1);
+        self.decide()
+    }
+
+    /// Turns verification (and with it refinement and the fallback) off or on.
+    pub fn verify(mut self, verify: bool) -> Self {
+        self.options.verify = verify;
+        self
+    }
+
+    /// Pivot candidates of at most this modulus count as zero, for matrices whose small entries are noise. The rows are
+    /// scaled to a largest entry in \[2, 4) first if pivoting is scaled. 0 switches it off.
+    pub fn noise_threshold(mut self, threshold: f64) -> Self {
+        self.options.noise_threshold = threshold;
+        self
+    }
+
+    /// Rows of a partition (3 … 256) instead of the tuning table's choice.
+    pub fn partition_rows(mut self, rows: usize) -> Self {
+        self.options.partition_rows = Some(rows.clamp(3, 256));
+        self.decide()
+    }
+
+    /// Instruction set instead of the best one that the machine has. One the machine lacks is replaced by the best.
+    pub fn simd(mut self, simd: Simd) -> Self {
+        self.options.simd = simd.or_best();
+        self
+    }
+
+    /// The shape planned for.
+    pub fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    /// The method that will be used; never `Auto`.
+    pub fn chosen_method(&self) -> Method {
+        self.method
+    }
+
+    /// Why, in words.
+    pub fn reason(&self) -> &str {
+        &self.reason
+    }
+
+    pub(crate) fn shared_reason(&self) -> Arc<str> {
+        self.reason.clone()
+    }
+
+    /// Factors a matrix of the planned shape; the factors borrow it.
+    ///
+    /// # Errors
+    /// [`Error::Shape`](crate::Error::Shape) if `a` has not the planned shape,
+    /// [`Error::Unsupported`](crate::Error::Unsupported) if the method cannot solve it.
+    pub fn factor<'m, M: Factorize>(&self, a: &'m M) -> Result<M::Factor<'m>> {
+        a.factor_with(self)
+    }
+
+    /// `Err(Shape)` unless `got` is the shape planned for.
+    pub(crate) fn check_shape(&self, got: Shape) -> Result<()> {
+        if got == self.shape {
+            return Ok(());
+        }
+        Err(Error::Shape {
+            what: "the matrix, which is not of the planned shape,",
+            expected: self.shape.n(),
+            got: got.n(),
+        })
+    }
+
+    fn decide(mut self) -> Self {
+        let (method, reason) = choose(self.shape, self.wish, &self.options);
+        self.method = method;
+        self.reason = reason.into();
+        self
+    }
+}
+
+/// A matrix that a [`Plan`] can factor.
+pub trait Factorize {
+    /// The number type.
+    type Scalar: crate::Scalar;
+    /// Its factors; they borrow the matrix.
+    type Factor<'m>: Factor<Self::Scalar>
+    where
+        Self: 'm;
+    /// Factors under a plan; called by [`Plan::factor`].
+    fn factor_with<'m>(&'m self, plan: &Plan) -> Result<Self::Factor<'m>>;
+}
+
+fn choose(shape: Shape, wish: Method, options: &Options) -> (Method, String) {
+    let asked = |m: Method| (m, "asked for by name".to_string());
+    match (shape, wish) {
+        (Shape::Tridiagonal { .. }, Method::Rpts | Method::Pivoted) => asked(wish),
+        (Shape::Tridiagonal { n, .. }, _) => {
+            let crossover = crate::tuning::RPTS_MIN_N;
+            if n < crossover {
+                (Method::Pivoted, format!("{n} unknowns are fewer than {crossover}, where partitions begin to pay"))
+            } else {
+                let threads = options.threads;
+                (
+                    Method::Rpts,
+                    format!("one tridiagonal system of {n} unknowns: partitions on SIMD lanes, {threads} threads"),
+                )
+            }
+        }
+        (Shape::Banded { lower, upper, .. }, _) => {
+            (Method::Pivoted, format!("{lower} lower and {upper} upper diagonals: blocked banded LU"))
+        }
+        (Shape::Batch { count, .. }, _) => (Method::Pivoted, format!("{count} systems: one system a SIMD lane")),
+    }
+}

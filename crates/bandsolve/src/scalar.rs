@@ -1,0 +1,230 @@
+//! The four number types: `f32`, `f64`, `c32`, `c64`.
+
+use crate::kernel::{Element, Lanes, Machine};
+use bytemuck::Pod;
+use core::fmt::{Debug, Display};
+use core::ops::{Add, AddAssign, Div, Mul, MulAssign, Neg, Sub, SubAssign};
+
+/// Complex number of two `f32`.
+pub type Complex32 = num_complex::Complex<f32>;
+/// Complex number of two `f64`.
+pub type Complex64 = num_complex::Complex<f64>;
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for f32 {}
+    impl Sealed for f64 {}
+    impl Sealed for super::Complex32 {}
+    impl Sealed for super::Complex64 {}
+}
+
+/// A number that a matrix can be made of: `f32`, `f64`, [`Complex32`] or [`Complex64`].
+pub trait Scalar:
+    sealed::Sealed
+    + Pod
+    + Send
+    + Sync
+    + Debug
+    + Display
+    + Default
+    + PartialEq
+    + Add<Output = Self>
+    + Sub<Output = Self>
+    + Mul<Output = Self>
+    + Div<Output = Self>
+    + Neg<Output = Self>
+    + AddAssign
+    + SubAssign
+    + MulAssign
+    + crate::direct::Dense
+{
+    /// The type of moduli and errors: `f32` or `f64`.
+    type Real: RealScalar;
+    /// One scalar in every SIMD lane.
+    #[doc(hidden)]
+    type Element<V: Lanes<Real = Self::Real>>: Element<V>;
+
+    /// `true` for the complex types.
+    const COMPLEX: bool;
+    /// `"f32"`, `"f64"`, `"c32"`, `"c64"`.
+    const NAME: &'static str;
+    /// 0.
+    const ZERO: Self;
+    /// 1.
+    const ONE: Self;
+
+    /// The scalar `re + i·im`; `im` is dropped by the real types.
+    fn from_parts(re: Self::Real, im: Self::Real) -> Self;
+    /// Real part.
+    fn re(self) -> Self::Real;
+    /// Imaginary part, 0 for the real types.
+    fn im(self) -> Self::Real;
+    /// Complex conjugate.
+    fn conj(self) -> Self;
+    /// Modulus |x|, free of overflow where the result is.
+    fn abs(self) -> Self::Real;
+    /// |re| + |im|, the measure by which pivots are compared.
+    fn abs1(self) -> Self::Real;
+    /// Neither NaN nor infinite.
+    fn is_finite(self) -> bool;
+    /// The scalar with this real value.
+    fn from_real(re: Self::Real) -> Self {
+        Self::from_parts(re, <Self::Real as Scalar>::ZERO)
+    }
+    /// Multiplies by a real number.
+    fn scale(self, by: Self::Real) -> Self {
+        Self::from_parts(self.re() * by, self.im() * by)
+    }
+}
+
+/// A real [`Scalar`]: `f32` or `f64`.
+pub trait RealScalar: Scalar<Real = Self> + PartialOrd + Machine {
+    /// Distance from 1 to the next larger number: 2.2e-16 in double precision.
+    const EPSILON: Self;
+    /// Smallest positive normal number.
+    const MIN_POSITIVE: Self;
+    /// Largest finite number.
+    const MAX: Self;
+    /// Infinity.
+    const INFINITY: Self;
+    /// Not a number.
+    const NAN: Self;
+
+    /// Rounds to this type.
+    fn from_f64(x: f64) -> Self;
+    /// Exact.
+    fn to_f64(self) -> f64;
+    /// The larger of two; NaN if either is NaN.
+    fn max_nan(self, other: Self) -> Self {
+        if self > other || self.is_nan() { self } else { other }
+    }
+    /// Not a number?
+    fn is_nan(self) -> bool;
+    /// Square root.
+    fn sqrt(self) -> Self;
+    /// A power of two by which a row whose largest entry is `self` can be multiplied to bring that entry into \[2, 4)
+    /// (smaller only where `self` is subnormal). Exact, and never zero or infinite for finite `self`.
+    fn equilibrate(self) -> Self;
+}
+
+macro_rules! real_scalar {
+    ($t:ident, $name:literal, $exponent:literal) => {
+        impl Scalar for $t {
+            type Real = $t;
+            type Element<V: Lanes<Real = $t>> = crate::kernel::RealElement<V>;
+            const COMPLEX: bool = false;
+            const NAME: &'static str = $name;
+            const ZERO: Self = 0.0;
+            const ONE: Self = 1.0;
+            #[inline(always)]
+            fn from_parts(re: $t, _im: $t) -> Self {
+                re
+            }
+            #[inline(always)]
+            fn re(self) -> $t {
+                self
+            }
+            #[inline(always)]
+            fn im(self) -> $t {
+                0.0
+            }
+            #[inline(always)]
+            fn conj(self) -> Self {
+                self
+            }
+            #[inline(always)]
+            fn abs(self) -> $t {
+                $t::abs(self)
+            }
+            #[inline(always)]
+            fn abs1(self) -> $t {
+                $t::abs(self)
+            }
+            #[inline(always)]
+            fn is_finite(self) -> bool {
+                $t::is_finite(self)
+            }
+            #[inline(always)]
+            fn scale(self, by: $t) -> Self {
+                self * by
+            }
+        }
+
+        impl RealScalar for $t {
+            const EPSILON: Self = $t::EPSILON;
+            const MIN_POSITIVE: Self = $t::MIN_POSITIVE;
+            const MAX: Self = $t::MAX;
+            const INFINITY: Self = $t::INFINITY;
+            const NAN: Self = $t::NAN;
+            #[inline(always)]
+            fn from_f64(x: f64) -> Self {
+                x as $t
+            }
+            #[inline(always)]
+            fn to_f64(self) -> f64 {
+                f64::from(self)
+            }
+            #[inline(always)]
+            fn is_nan(self) -> bool {
+                $t::is_nan(self)
+            }
+            #[inline(always)]
+            fn sqrt(self) -> Self {
+                $t::sqrt(self)
+            }
+            #[inline(always)]
+            fn equilibrate(self) -> Self {
+                // 2^(e - bias) -> 2^(bias - e + 1): the biased exponents add up to all ones.
+                let exponent = self.max($t::MIN_POSITIVE).to_bits() & $exponent;
+                $t::from_bits($exponent - exponent)
+            }
+        }
+    };
+}
+
+real_scalar!(f32, "f32", 0x7f80_0000);
+real_scalar!(f64, "f64", 0x7ff0_0000_0000_0000);
+
+macro_rules! complex_scalar {
+    ($t:ident, $real:ident, $name:literal) => {
+        impl Scalar for $t {
+            type Real = $real;
+            type Element<V: Lanes<Real = $real>> = crate::kernel::ComplexElement<V>;
+            const COMPLEX: bool = true;
+            const NAME: &'static str = $name;
+            const ZERO: Self = $t { re: 0.0, im: 0.0 };
+            const ONE: Self = $t { re: 1.0, im: 0.0 };
+            #[inline(always)]
+            fn from_parts(re: $real, im: $real) -> Self {
+                $t { re, im }
+            }
+            #[inline(always)]
+            fn re(self) -> $real {
+                self.re
+            }
+            #[inline(always)]
+            fn im(self) -> $real {
+                self.im
+            }
+            #[inline(always)]
+            fn conj(self) -> Self {
+                $t { re: self.re, im: -self.im }
+            }
+            #[inline(always)]
+            fn abs(self) -> $real {
+                self.re.hypot(self.im)
+            }
+            #[inline(always)]
+            fn abs1(self) -> $real {
+                self.re.abs() + self.im.abs()
+            }
+            #[inline(always)]
+            fn is_finite(self) -> bool {
+                self.re.is_finite() && self.im.is_finite()
+            }
+        }
+    };
+}
+
+complex_scalar!(Complex32, f32, "c32");
+complex_scalar!(Complex64, f64, "c64");
