@@ -78,7 +78,7 @@ impl<T: Scalar> Equations<T> for Rows<'_, T> {
             visit(i, b);
             visit(right, c);
         } else if left == i {
-            visit(i, a + b + c); // n = 1
+            visit(i, b + (a + c)); // n = 1; the same rounding for the transpose
         } else {
             visit(i, b); // n = 2: off-diagonal and corner share a column
             visit(left, a + c);
@@ -94,11 +94,8 @@ pub(crate) trait Factored<T: Scalar> {
     fn facts(&self) -> &Facts;
     /// Rows of op(A).
     fn equations(&self, op: Op) -> impl Equations<T>;
-    /// Replaces right-hand sides (columns of length n) by solutions of op(A)·x = rhs, unchecked. `work` has
-    /// [`work_len`](Self::work_len) elements and arbitrary content.
-    fn solve_unchecked(&self, op: Op, x: &mut [T], work: &mut [T]);
-    /// Length of `work`.
-    fn work_len(&self, n_rhs: usize) -> usize;
+    /// Replaces right-hand sides (columns of length n) by solutions of op(A)·x = rhs, unchecked.
+    fn solve_unchecked(&self, op: Op, x: &mut [T]);
     /// First entry of the matrix that is not finite, as an error.
     fn check_finite(&self) -> Result<()>;
 }
@@ -126,10 +123,10 @@ impl Facts {
     }
 }
 
-/// Scratch of [`solve_verified`]: what the factors need, and a residual and a spare x for refinement.
-pub(crate) fn verified_scratch<T: Scalar, F: Factored<T>>(factors: &F, n_rhs: usize) -> StackReq {
-    let work = StackReq::new::<T>(factors.work_len(n_rhs));
-    if factors.facts().verify { work.and(StackReq::new::<T>(2 * factors.shape().n())) } else { work }
+/// Scratch of [`solve_verified`]: a residual and a spare x for refinement, one right-hand side at a time.
+pub(crate) fn verified_scratch<T: Scalar, F: Factored<T>>(factors: &F) -> StackReq {
+    let n = if factors.facts().verify { factors.shape().n() } else { 0 };
+    StackReq::new::<T>(n).and(StackReq::new::<T>(n))
 }
 
 /// Solves by a sequential pivoted method under the accuracy contract: solve, measure η, refine while η > 8ε, accept
@@ -148,13 +145,12 @@ pub(crate) fn solve_verified<T: Scalar, F: Factored<T>>(
     x: &mut [T],
     stack: &mut PodStack,
 ) -> Result<Report> {
-    let n_rhs = factors.shape().n_rhs("rhs", rhs.len())?;
+    factors.shape().n_rhs("rhs", rhs.len())?;
     check_len("x", rhs.len(), x.len())?;
-    check_scratch(verified_scratch(factors, n_rhs), stack)?;
+    check_scratch(verified_scratch(factors), stack)?;
     let (n, facts) = (factors.shape().n().max(1), factors.facts());
-    let (work, stack) = stack.make_raw::<T>(factors.work_len(n_rhs));
     x.copy_from_slice(rhs);
-    factors.solve_unchecked(op, x, work);
+    factors.solve_unchecked(op, x);
 
     let mut report = Report {
         method: Method::Pivoted,
@@ -168,7 +164,7 @@ pub(crate) fn solve_verified<T: Scalar, F: Factored<T>>(
     if !facts.verify {
         return facts.singular.map_or(Ok(report), |row| Err(Error::Singular { row }));
     }
-    let mut refiner = Refiner { factors, op, work, stack };
+    let mut refiner = Refiner { factors, op, stack };
     let mut failure = None;
     report.backward_error = 0.0;
     for (k, (d, x)) in rhs.chunks_exact(n).zip(x.chunks_exact_mut(n)).enumerate() {
@@ -204,19 +200,21 @@ pub(crate) fn check_finite<T: Scalar>(array: &'static str, values: &[T], offset:
 }
 
 /// Iterative refinement with the factors at hand.
-struct Refiner<'a, T, F> {
+struct Refiner<'a, F> {
     factors: &'a F,
     op: Op,
-    work: &'a mut [T],
     stack: &'a mut PodStack,
 }
 
-impl<T: Scalar, F: Factored<T>> Refiner<'_, T, F> {
+impl<F> Refiner<'_, F> {
     /// Measures x and improves it while η > 8ε; returns the final η and the number of steps.
     ///
     /// The residual is formed in twice the working precision, so that a step brings η down to a few ε whenever the
     /// factors are good to a digit or two.
-    fn refine(&mut self, d: &[T], x: &mut [T]) -> (f64, usize) {
+    fn refine<T: Scalar>(&mut self, d: &[T], x: &mut [T]) -> (f64, usize)
+    where
+        F: Factored<T>,
+    {
         let good = GOOD * T::Real::EPSILON.to_f64();
         let equations = self.factors.equations(self.op);
         let mut best = measure(&equations, d, x, self.factors.facts().parallel);
@@ -225,11 +223,10 @@ impl<T: Scalar, F: Factored<T>> Refiner<'_, T, F> {
         }
         let (r, stack) = self.stack.make_raw::<T>(x.len());
         let (spare, _) = stack.make_raw::<T>(x.len());
-        let work = &mut self.work[..self.factors.work_len(1)];
         best = residual(&equations, d, x, r);
         let mut steps = 0;
         while best > good && steps < MAX_REFINEMENTS {
-            self.factors.solve_unchecked(self.op, r, work);
+            self.factors.solve_unchecked(self.op, r);
             spare.copy_from_slice(x);
             x.iter_mut().zip(&*r).for_each(|(x, dx)| *x += *dx);
             steps += 1;

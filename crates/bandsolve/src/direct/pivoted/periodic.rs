@@ -59,7 +59,7 @@ impl<T: Scalar> Periodic<T> {
             0 => {}
             1 => {
                 let (sub, diag, sup) = load(0);
-                rows[0][0] = sub + diag + sup;
+                rows[0][0] = diag + (sub + sup);
             }
             2 => {
                 let ((sub0, diag0, sup0), (sub1, diag1, sup1)) = (load(0), load(1));

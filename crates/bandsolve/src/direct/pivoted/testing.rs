@@ -75,7 +75,7 @@ fn inverse(mut a: Vec<Vec<Complex64>>) -> Option<Vec<Vec<Complex64>>> {
 }
 
 /// η by its definition; for entries of moderate size.
-pub(super) fn eta<T: Scalar>(a: &[Vec<Complex64>], d: &[T], x: &[T]) -> f64 {
+fn eta<T: Scalar>(a: &[Vec<Complex64>], d: &[T], x: &[T]) -> f64 {
     let norm = x.iter().map(|v| wide(*v).norm()).fold(0.0, f64::max);
     let of_row = |(row, d): (&Vec<Complex64>, &T)| {
         let r = row.iter().zip(x).fold(wide(*d), |r, (a, x)| r - a * wide(*x)).norm();
