@@ -72,6 +72,12 @@ impl<T: Scalar> Equations<T> for Rows<'_, T> {
     #[inline(always)]
     fn visit_row(&self, i: usize, mut visit: impl FnMut(usize, T)) {
         let (a, b, c) = self.row(i);
+        if i > 0 && i + 1 < self.n() {
+            visit(i - 1, a);
+            visit(i, b);
+            visit(i + 1, c);
+            return;
+        }
         let (left, right) = self.neighbours(i);
         if left != right {
             visit(left, a);
@@ -265,13 +271,16 @@ pub(crate) fn measure<T: Scalar, E: Equations<T>>(equations: &E, d: &[T], x: &[T
     if !norm.value.is_finite() {
         return f64::NAN;
     }
-    let of_rows =
-        |from: usize, to: usize| (from..to).map(|i| row_error(equations, i, (d[i], x), &norm)).fold(0.0, f64::max_nan);
+    let of_rows = |from: usize, to: usize| {
+        let mut worst = Largest::default();
+        (from..to).for_each(|i| worst.add(row_error(equations, i, (d[i], x), &norm)));
+        worst
+    };
     if !parallel || n < PARALLEL_FROM {
-        return of_rows(0, n);
+        return of_rows(0, n).value();
     }
     let chunks = (0..n.div_ceil(CHUNK)).into_par_iter();
-    chunks.map(|c| of_rows(c * CHUNK, ((c + 1) * CHUNK).min(n))).reduce(|| 0.0, f64::max_nan)
+    chunks.map(|c| of_rows(c * CHUNK, ((c + 1) * CHUNK).min(n))).max().unwrap_or_default().value()
 }
 
 /// Writes the residual r = d − A·x, formed in twice the working precision, and returns η measured with it.
@@ -280,14 +289,29 @@ fn residual<T: Scalar, E: Equations<T>>(equations: &E, d: &[T], x: &[T], r: &mut
     if !norm.value.is_finite() {
         return f64::NAN;
     }
-    let mut eta = 0.0;
+    let mut eta = Largest::default();
     for (i, r) in r.iter_mut().enumerate() {
         let row = ScaledRow::new::<T, E, true>(equations, i, (d[i], x), &norm);
-        eta = f64::max_nan(eta, row.error());
+        eta.add(row.error());
         let back = |v: f64| T::Real::from_f64(ldexp(v, row.exponent));
         *r = T::from_parts(back(row.residual[0]), back(row.residual[1]));
     }
-    eta
+    eta.value()
+}
+
+/// Running maximum of moduli, NaN if one of them is: their bits are ordered like the numbers, NaN on top.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct Largest(u64);
+
+impl Largest {
+    #[inline(always)]
+    fn add(&mut self, v: f64) {
+        self.0 = self.0.max(v.abs().to_bits());
+    }
+
+    fn value(self) -> f64 {
+        f64::from_bits(self.0)
+    }
 }
 
 /// ‖x‖∞ as `value · 2^exponent` with `value` near 1.
@@ -300,7 +324,12 @@ struct Norm {
 
 impl Norm {
     fn of<T: Scalar>(x: &[T]) -> Self {
-        let largest = x.iter().map(|v| peak(*v)).fold(T::Real::ZERO, T::Real::max_nan).to_f64();
+        let mut largest = Largest::default();
+        for v in x {
+            largest.add(v.re().to_f64());
+            largest.add(v.im().to_f64());
+        }
+        let largest = largest.value();
         let exponent = exponent(largest);
         let mut value = largest * pow2(-exponent);
         if T::COMPLEX && largest.is_finite() {

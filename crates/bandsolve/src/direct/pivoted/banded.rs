@@ -426,7 +426,7 @@ impl<T: Scalar> Panel<'_, T> {
         if self.rule.noise > T::Real::ZERO {
             column.iter_mut().for_each(|v| *v = self.rule.denoise(*v));
         }
-        if !self.rule.exchange {
+        if self.rule.exchange == T::Real::ZERO {
             return 0;
         }
         let mut best = (column[0].abs1(), 0);

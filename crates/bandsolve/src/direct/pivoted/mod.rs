@@ -15,7 +15,7 @@ use crate::direct::verify::peak;
 use crate::error::{Error, Result};
 use crate::plan::{Options, Pivoting};
 use crate::scalar::{RealScalar, Scalar};
-use core::hint::select_unpredictable;
+use bytemuck::cast;
 
 /// `n` copies of `value`, or `Err(OutOfMemory)`.
 fn allocate<T: Clone>(n: usize, value: T) -> Result<Vec<T>> {
@@ -31,8 +31,8 @@ fn allocate<T: Clone>(n: usize, value: T) -> Result<Vec<T>> {
 struct Rule<R> {
     /// Rows are multiplied by a power of two that brings their largest entry into [2, 4).
     scaled: bool,
-    /// Rows may be exchanged.
-    exchange: bool,
+    /// 1 if rows may be exchanged, else 0: challengers are multiplied by it.
+    exchange: R,
     /// Candidates of at most this modulus count as zero.
     noise: R,
 }
@@ -41,7 +41,7 @@ impl<R: RealScalar> Rule<R> {
     fn new(options: &Options) -> Self {
         Self {
             scaled: options.pivoting == Pivoting::ScaledPartial,
-            exchange: options.pivoting != Pivoting::None,
+            exchange: if options.pivoting == Pivoting::None { R::ZERO } else { R::ONE },
             noise: R::from_f64(options.noise_threshold),
         }
     }
@@ -67,8 +67,8 @@ impl<R: RealScalar> Rule<R> {
 
     /// Whether `challenger` is the better pivot.
     #[inline(always)]
-    fn prefers<T: Scalar<Real = R>>(&self, challenger: T, holder: T) -> bool {
-        self.exchange & (challenger.abs1() > holder.abs1())
+    fn prefers<T: Scalar<Real = R>>(&self, challenger: T, holder: T) -> Mask {
+        Mask::greater(challenger.abs1() * self.exchange, holder.abs1())
     }
 }
 
@@ -87,10 +87,59 @@ fn reciprocal<T: Scalar>(p: T) -> T {
     Scalar::conj(q).scale(T::Real::ONE / square).scale(scale)
 }
 
-/// `(b, a)` if `exchange`, else `(a, b)`; without a branch.
+/// All ones for yes, all zeros for no.
+///
+/// Exchanges are done on the bits as integers: x86 has no conditional move between floating-point registers, and a
+/// compiler that sees a comparison makes a branch of it, which random data mispredicts half the time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Mask(u64);
+
+impl Mask {
+    /// Whether a > b, both not negative.
+    #[inline(always)]
+    fn greater<R: RealScalar>(a: R, b: R) -> Self {
+        // The bits of non-negative numbers are ordered like the numbers.
+        Mask((bits(b).wrapping_sub(bits(a)) as i64 >> 63) as u64)
+    }
+
+    #[inline(always)]
+    fn from_bool(yes: bool) -> Self {
+        Mask((yes as u64).wrapping_neg())
+    }
+
+    #[inline(always)]
+    fn is_set(self) -> bool {
+        self.0 != 0
+    }
+
+    /// `(b, a)` if set, else `(a, b)`; without a branch.
+    #[inline(always)]
+    fn exchange<T: Scalar>(self, a: T, b: T) -> (T, T) {
+        let (re_a, re_b) = self.exchange_real(a.re(), b.re());
+        if !T::COMPLEX {
+            return (T::from_real(re_a), T::from_real(re_b));
+        }
+        let (im_a, im_b) = self.exchange_real(a.im(), b.im());
+        (T::from_parts(re_a, im_a), T::from_parts(re_b, im_b))
+    }
+
+    #[inline(always)]
+    fn exchange_real<R: RealScalar>(self, a: R, b: R) -> (R, R) {
+        let (a, b) = (bits(a), bits(b));
+        let difference = (a ^ b) & self.0;
+        (from_bits(a ^ difference), from_bits(b ^ difference))
+    }
+}
+
+/// The bits of a number, those of an `f32` in the low half.
 #[inline(always)]
-fn exchange_if<T: Copy>(exchange: bool, a: T, b: T) -> (T, T) {
-    (select_unpredictable(exchange, b, a), select_unpredictable(exchange, a, b))
+fn bits<R: RealScalar>(v: R) -> u64 {
+    if size_of::<R>() == 8 { cast(v) } else { u64::from(cast::<R, u32>(v)) }
+}
+
+#[inline(always)]
+fn from_bits<R: RealScalar>(bits: u64) -> R {
+    if size_of::<R>() == 8 { cast(bits) } else { cast(bits as u32) }
 }
 
 /// Runs a solve with A or Aᵀ for `op`: Aᴴ·x = rhs is Aᵀ·conj(x) = conj(rhs).

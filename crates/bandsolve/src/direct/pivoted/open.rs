@@ -1,6 +1,6 @@
 //! LU of an open tridiagonal matrix.
 
-use super::{Rule, allocate, exchange_if, reciprocal};
+use super::{Mask, Rule, allocate, reciprocal};
 use crate::error::Result;
 use crate::matrix::Rows;
 use crate::scalar::Scalar;
@@ -47,9 +47,9 @@ impl<T: Scalar> Open<T> {
             let (c0, c1, c2) = f.load(&a, i + 1, rule);
             let (p, c) = (rule.denoise(p0), rule.denoise(c0));
             let exchange = rule.prefers(c, p);
-            let (u0, l0) = exchange_if(exchange, p, c);
-            let (u1, l1) = exchange_if(exchange, p1, c1);
-            let (u2, l2) = exchange_if(exchange, T::ZERO, c2);
+            let (u0, l0) = exchange.exchange(p, c);
+            let (u1, l1) = exchange.exchange(p1, c1);
+            let (u2, l2) = exchange.exchange(T::ZERO, c2);
             if u0 == T::ZERO {
                 singular = singular.or(Some(i));
             }
@@ -57,7 +57,7 @@ impl<T: Scalar> Open<T> {
             let multiplier = l0 * inverse;
             f.upper[i] = [inverse, u1, u2];
             f.multiplier[i] = multiplier;
-            f.exchange[i] = exchange;
+            f.exchange[i] = exchange.is_set();
             p0 = l1 - multiplier * u1;
             p1 = l2 - multiplier * u2;
         }
@@ -91,9 +91,12 @@ impl<T: Scalar> Open<T> {
         let mut run = x[0].scale(self.scale[0]);
         let factors = self.multiplier.iter().zip(&self.exchange).zip(&self.scale[1..]);
         for (i, ((&multiplier, &exchange), &scale)) in factors.enumerate() {
-            let (pivot, other) = exchange_if(exchange, run, x[i + 1].scale(scale));
-            x[i] = pivot;
-            run = other - multiplier * pivot;
+            let exchange = Mask::from_bool(exchange);
+            let next = x[i + 1].scale(scale);
+            // other − multiplier·pivot, with the exchange in the coefficients, off the critical path
+            let (of_run, of_next) = exchange.exchange(-multiplier, T::ONE);
+            (x[i], _) = exchange.exchange(run, next);
+            run = of_run * run + of_next * next;
         }
         x[n - 1] = run;
         // U: x_i = (y_i − u_i,i+1 x_i+1 − u_i,i+2 x_i+2) / u_ii
@@ -124,10 +127,14 @@ impl<T: Scalar> Open<T> {
         // Lᵀ, exchanges and scales, from the bottom.
         let mut below = x[n - 1];
         for i in (0..n - 1).rev() {
-            let z = x[i] - self.multiplier[i] * below;
-            let (upper, lower) = exchange_if(self.exchange[i], z, below);
+            let exchange = Mask::from_bool(self.exchange[i]);
+            let multiplier = self.multiplier[i];
+            let (_, lower) = exchange.exchange(x[i] - multiplier * below, below);
             x[i + 1] = lower.scale(self.scale[i + 1]);
-            below = upper;
+            // What comes out on top, again with the exchange in the coefficients.
+            let (of_below, _) = exchange.exchange(-multiplier, T::ONE);
+            let (of_x, _) = exchange.exchange(T::ONE, T::ZERO);
+            below = of_below * below + of_x * x[i];
         }
         x[0] = below.scale(self.scale[0]);
     }

@@ -1,6 +1,6 @@
 //! LU of a periodic tridiagonal matrix.
 
-use super::{Rule, allocate, exchange_if, reciprocal};
+use super::{Mask, Rule, allocate, reciprocal};
 use crate::error::Result;
 use crate::matrix::Rows;
 use crate::scalar::Scalar;
@@ -178,17 +178,18 @@ impl<T: Scalar> Step<T> {
         let c = (rule.denoise(c.0), c.1, c.2);
         let first = rule.prefers(w[0], p[0]);
         for k in 0..4 {
-            (p[k], w[k]) = exchange_if(first, p[k], w[k]);
+            (p[k], w[k]) = first.exchange(p[k], w[k]);
         }
         let second = rule.prefers(c.0, p[0]);
-        let (u0, c0) = exchange_if(second, p[0], c.0);
-        let (u1, c1) = exchange_if(second, p[1], c.1);
-        let (u2, c2) = exchange_if(second, T::ZERO, c.2);
-        let (ua, ca) = exchange_if(second, p[2], T::ZERO);
-        let (ub, cb) = exchange_if(second, p[3], T::ZERO);
+        let (u0, c0) = second.exchange(p[0], c.0);
+        let (u1, c1) = second.exchange(p[1], c.1);
+        let (u2, c2) = second.exchange(T::ZERO, c.2);
+        let (ua, ca) = second.exchange(p[2], T::ZERO);
+        let (ub, cb) = second.exchange(p[3], T::ZERO);
         let inverse = reciprocal(u0);
         let (l, m) = (c0 * inverse, w[0] * inverse);
-        *self = Self { upper: [inverse, u1, u2, ua, ub], multiplier: [l, m], exchange: [first, second] };
+        *self =
+            Self { upper: [inverse, u1, u2, ua, ub], multiplier: [l, m], exchange: [first.is_set(), second.is_set()] };
         (
             [c1 - l * u1, c2 - l * u2, ca - l * ua, cb - l * ub],
             [w[1] - m * u1, T::ZERO - m * u2, w[2] - m * ua, w[3] - m * ub],
@@ -198,8 +199,8 @@ impl<T: Scalar> Step<T> {
     /// The same for right-hand sides: (P, W, C) → (pivot, P, W).
     #[inline(always)]
     fn forward(&self, (p, w, c): (T, T, T)) -> (T, T, T) {
-        let (p, w) = exchange_if(self.exchange[0], p, w);
-        let (pivot, c) = exchange_if(self.exchange[1], p, c);
+        let (p, w) = Mask::from_bool(self.exchange[0]).exchange(p, w);
+        let (pivot, c) = Mask::from_bool(self.exchange[1]).exchange(p, c);
         (pivot, c - self.multiplier[0] * pivot, w - self.multiplier[1] * pivot)
     }
 
@@ -207,8 +208,8 @@ impl<T: Scalar> Step<T> {
     #[inline(always)]
     fn backward(&self, (pivot, c, w): (T, T, T)) -> (T, T, T) {
         let pivot = pivot - self.multiplier[0] * c - self.multiplier[1] * w;
-        let (p, c) = exchange_if(self.exchange[1], pivot, c);
-        let (p, w) = exchange_if(self.exchange[0], p, w);
+        let (p, c) = Mask::from_bool(self.exchange[1]).exchange(pivot, c);
+        let (p, w) = Mask::from_bool(self.exchange[0]).exchange(p, w);
         (p, w, c)
     }
 }
@@ -233,7 +234,7 @@ impl<T: Scalar> Tail<T> {
                 row[k] = rule.denoise(row[k]);
             }
             for i in k + 1..size {
-                if rule.prefers(a[i][k], a[pivot[k]][k]) {
+                if rule.prefers(a[i][k], a[pivot[k]][k]).is_set() {
                     pivot[k] = i;
                 }
             }
