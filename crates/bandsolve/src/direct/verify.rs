@@ -1,7 +1,9 @@
 //! The accuracy contract: what a solve reports, and what is done when the answer is not good enough.
 
 use crate::error::{Error, Result};
-use crate::plan::Method;
+use crate::matrix::Rows;
+use crate::plan::{Method, Plan};
+use crate::scalar::{RealScalar, Scalar};
 use dyn_stack::{PodStack, StackReq};
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -56,4 +58,38 @@ pub(crate) fn check_scratch(needed: StackReq, stack: &PodStack) -> Result<()> {
     } else {
         Err(Error::Scratch { expected: needed.unaligned_bytes_required(), got: stack.len_bytes() })
     }
+}
+
+impl Report {
+    /// Nothing solved yet.
+    pub(crate) fn new(plan: &Plan) -> Self {
+        Self {
+            method: plan.chosen_method(),
+            reason: plan.shared_reason(),
+            backward_error: if plan.options.verify { 0.0 } else { f64::NAN },
+            backward_errors: SmallVec::new(),
+            refinement_steps: 0,
+            fallback: false,
+            pivot_growth: None,
+        }
+    }
+
+    /// Takes in the backward error of the next right-hand side.
+    pub(crate) fn push(&mut self, error: f64) {
+        self.backward_errors.push(error);
+        self.backward_error = self.backward_error.max_nan(error);
+    }
+}
+
+/// Placeholder
+pub(crate) fn backward_error<T: Scalar>(rows: Rows<'_, T>, rhs: &[T], x: &[T]) -> f64 {
+    let xmax = x.iter().fold(0.0, |m: f64, x| m.max_nan(Scalar::abs(*x).to_f64()));
+    let mut worst: f64 = 0.0;
+    for i in 0..rows.n() {
+        let (a, b, c) = rows.row(i);
+        let num = Scalar::abs(rhs[i] - rows.dot(i, x)).to_f64();
+        let den = (Scalar::abs(a) + Scalar::abs(b) + Scalar::abs(c)).to_f64() * xmax + Scalar::abs(rhs[i]).to_f64();
+        worst = worst.max_nan(if num == 0.0 { 0.0 } else { num / den });
+    }
+    worst
 }
