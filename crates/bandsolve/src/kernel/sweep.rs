@@ -115,6 +115,46 @@ impl<X: RealScalar> TileRows<X> {
             }
         }
     }
+
+    /// # Safety
+    /// Row `j` lies inside the tile.
+    #[inline(always)]
+    pub unsafe fn put_row<V: Lanes<Real = X>, E: Element<V>, const R: usize>(&self, j: usize, row: &Row<E, R>) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            row.sub.store(self.array::<V, E>(j, 0));
+            row.diag.store(self.array::<V, E>(j, 1));
+            row.sup.store(self.array::<V, E>(j, 2));
+            self.put_rhs::<V, E, R>(j, &row.rhs);
+        }
+    }
+
+    /// # Safety
+    /// Row `j` lies inside the tile.
+    #[inline(always)]
+    pub unsafe fn put_rhs<V: Lanes<Real = X>, E: Element<V>, const R: usize>(&self, j: usize, rhs: &[E; R]) {
+        for r in 0..R {
+            // SAFETY: the caller's promise.
+            unsafe { rhs[r].store(self.array::<V, E>(j, 3 + r)) }
+        }
+    }
+}
+
+/// Folds the residual of one row into the checks; `x`: the unknowns left of, at and right of the diagonal.
+#[inline(always)]
+fn check_row<V: Lanes, E: Element<V>, const R: usize>(
+    checks: &mut [Check<V>; R],
+    row: &Row<E, R>,
+    left: &[E; R],
+    mid: &[E; R],
+    right: &[E; R],
+) {
+    let row_sum = row.sub.measure() + row.diag.measure() + row.sup.measure();
+    for r in 0..R {
+        let rest = row.sup.neg_mul_add(right[r], row.rhs[r]);
+        let residual = row.sub.neg_mul_add(left[r], row.diag.neg_mul_add(mid[r], rest));
+        checks[r].see_row(residual.measure(), row_sum, row.rhs[r].measure());
+    }
 }
 
 impl<E: Copy, const R: usize> Row<E, R> {
@@ -175,15 +215,22 @@ pub unsafe fn reduce<V: Lanes, E: Element<V>, const P: usize, const R: usize, co
     pivots: LanePivots<V, NOISE>,
     mut ahead: impl FnMut(usize),
 ) -> [[Chain<E, R>; 2]; P] {
-    // SAFETY: rows 0..m, as promised.
-    let at = |p: usize, j: usize| unsafe { tiles[p].row::<V, E, R>(j) };
-    let start = |p: usize| [Chain::start(at(p, m - 2).reversed()), Chain::start(at(p, 1))];
-    let mut chains: [[Chain<E, R>; 2]; P] = each!(p < P, start(0), start(p));
+    // Row j of tile p.
+    macro_rules! at {
+        ($p:expr, $j:expr) => {
+            // SAFETY: rows 0..m, as promised.
+            unsafe { tiles[$p].row::<V, E, R>($j) }
+        };
+    }
+    let mut chains = [[Chain::start(at!(0, m - 2).reversed()), Chain::start(at!(0, 1))]; P];
+    for p in 1..P {
+        chains[p] = [Chain::start(at!(p, m - 2).reversed()), Chain::start(at!(p, 1))];
+    }
     for j in 2..m {
         ahead(j);
         for p in 0..P {
             let [up, down] = &mut chains[p];
-            let (above, below) = (at(p, m - 1 - j).reversed(), at(p, j));
+            let (above, below) = (at!(p, m - 1 - j).reversed(), at!(p, j));
             let up_choice = pivots.choose(up.near, above.sub);
             let down_choice = pivots.choose(down.near, below.sub);
             let (up_recip, down_recip) = E::recip_both(up_choice.pivot, down_choice.pivot);
@@ -294,48 +341,41 @@ pub unsafe fn substitute<V: Lanes, E: Element<V>, const P: usize, const R: usize
     checks: &mut [[Check<V>; R]; P],
     mut ahead: impl FnMut(usize),
 ) {
-    // SAFETY: rows 0..m, as promised.
-    let at = |p: usize, j: usize| unsafe { tiles[p].row::<V, E, R>(j) };
-    // SAFETY: rows 0..m, as promised.
-    let put = |p: usize, j: usize, x: &[E; R]| unsafe {
-        for r in 0..R {
-            x[r].store(tiles[p].array::<V, E>(j, 3 + r));
-        }
-    };
-    // SAFETY: rows 1..m-1 of the pivot rows, as promised.
-    let keep_pivot = |p: usize, j: usize, recip: E, chain: &Chain<E, R>, row: &Row<E, R>, keep: V::Mask| unsafe {
-        let zero = E::splat(V::Real::ZERO);
-        recip.store(pivot_rows[p].array::<V, E>(j, 0));
-        E::select(keep, chain.next, row.diag).store(pivot_rows[p].array::<V, E>(j, 1));
-        E::select(keep, zero, row.sup).store(pivot_rows[p].array::<V, E>(j, 2));
-        for r in 0..R {
-            E::select(keep, chain.rhs[r], row.rhs[r]).store(pivot_rows[p].array::<V, E>(j, 3 + r));
-        }
-    };
-    let check_row = |check: &mut [Check<V>; R], row: &Row<E, R>, left: &[E; R], mid: &[E; R], right: &[E; R]| {
-        let row_sum = row.sub.measure() + row.diag.measure() + row.sup.measure();
-        for r in 0..R {
-            let residual = row.sub.neg_mul_add(left[r], row.diag.neg_mul_add(mid[r], row.sup.neg_mul_add(right[r], row.rhs[r])));
-            check[r].see_row(residual.measure(), row_sum, row.rhs[r].measure());
-        }
-    };
-
+    // Row j of tile p.
+    macro_rules! at {
+        ($p:expr, $j:expr) => {
+            // SAFETY: rows 0..m, as promised.
+            unsafe { tiles[$p].row::<V, E, R>($j) }
+        };
+    }
     if m > 2 {
         // Downwards: eliminate x_{j-1} between the chain and row j, and keep the row that it was eliminated with.
-        let start = |p: usize| {
-            let row: Row<E, R> = at(p, 1);
-            let rhs = each!(r < R, row.sub, row.sub.neg_mul_add(boundary[p].first[r], row.rhs[r]));
-            Chain { spike: E::splat(V::Real::ZERO), ..Chain::start(Row { rhs, ..row }) }
-        };
-        let mut chains: [Chain<E, R>; P] = each!(p < P, start(0), start(p));
+        let mut chains = [Chain::start(at!(0, 1)); P];
+        for p in 0..P {
+            let row = at!(p, 1);
+            chains[p] = Chain::start(row);
+            chains[p].spike = E::splat(V::Real::ZERO);
+            for r in 0..R {
+                chains[p].rhs[r] = row.sub.neg_mul_add(boundary[p].first[r], row.rhs[r]);
+            }
+        }
         for j in 2..m - 1 {
             ahead(j);
-            let rows: [Row<E, R>; P] = each!(p < P, at(0, j), at(p, j));
-            let choice = |p: usize| pivots.choose(chains[p].near, rows[p].sub);
-            let choices: [Choice<V::Mask, E>; P] = each!(p < P, choice(0), choice(p));
+            let rows: [Row<E, R>; P] = each!(p < P, at!(0, j), at!(p, j));
+            let mut choices = [pivots.choose(chains[0].near, rows[0].sub); P];
+            for p in 1..P {
+                choices[p] = pivots.choose(chains[p].near, rows[p].sub);
+            }
             let recips = recip_all::<V, E, P>(each!(p < P, choices[0].pivot, choices[p].pivot));
             for p in 0..P {
-                keep_pivot(p, j - 1, recips[p], &chains[p], &rows[p], choices[p].keep);
+                let pivot_row = Row {
+                    sub: recips[p],
+                    diag: E::select(choices[p].keep, chains[p].next, rows[p].diag),
+                    sup: E::select(choices[p].keep, E::splat(V::Real::ZERO), rows[p].sup),
+                    rhs: each!(r < R, rows[p].sub, E::select(choices[p].keep, chains[p].rhs[r], rows[p].rhs[r])),
+                };
+                // SAFETY: rows 1..m-2 of the pivot rows, as promised.
+                unsafe { pivot_rows[p].put_row::<V, E, R>(j - 1, &pivot_row) }
                 chains[p] = chains[p].eliminate::<V>(rows[p], &choices[p], recips[p]);
             }
         }
@@ -343,7 +383,7 @@ pub unsafe fn substitute<V: Lanes, E: Element<V>, const P: usize, const R: usize
         let mut right: [[E; R]; P] = each!(p < P, boundary[0].last, boundary[p].last);
         let mut mid = right;
         for p in 0..P {
-            let (row, chain, b): (Row<E, R>, _, _) = (at(p, m - 1), &chains[p], &boundary[p]);
+            let (row, chain, b): (Row<E, R>, _, _) = (at!(p, m - 1), &chains[p], &boundary[p]);
             let choice = pivots.choose(chain.near, row.sub);
             let recip = choice.pivot.recip();
             for r in 0..R {
@@ -352,7 +392,7 @@ pub unsafe fn substitute<V: Lanes, E: Element<V>, const P: usize, const R: usize
                 mid[p][r] = E::select(choice.keep, of_chain, of_row) * recip;
             }
             if m == 3 {
-                mid[p] = prefer_first_row::<V, E, R>(&at(p, 0), b, mid[p], recip, pivots.fixed);
+                mid[p] = prefer_first_row::<V, E, R>(&at!(p, 0), b, mid[p], recip, pivots.fixed);
             }
         }
         for p in 0..P {
@@ -361,9 +401,10 @@ pub unsafe fn substitute<V: Lanes, E: Element<V>, const P: usize, const R: usize
                 checks[p][r].see_x(right[p][r].measure());
             }
             if VERIFY {
-                check_row(&mut checks[p], &at(p, m - 1), &mid[p], &right[p], &boundary[p].after);
+                check_row::<V, E, R>(&mut checks[p], &at!(p, m - 1), &mid[p], &right[p], &boundary[p].after);
             }
-            put(p, m - 1, &right[p]);
+            // SAFETY: a row of the tile.
+            unsafe { tiles[p].put_rhs::<V, E, R>(m - 1, &right[p]) }
         }
         // Upwards: x_j from its pivot row; the residual of row j+1 as soon as its three unknowns are known.
         for j in (1..m - 2).rev() {
@@ -376,36 +417,41 @@ pub unsafe fn substitute<V: Lanes, E: Element<V>, const P: usize, const R: usize
                     left[r] = rest * pivot.sub;
                 }
                 if j == 1 {
-                    left = prefer_first_row::<V, E, R>(&at(p, 0), &boundary[p], left, pivot.sub, pivots.fixed);
+                    left = prefer_first_row::<V, E, R>(&at!(p, 0), &boundary[p], left, pivot.sub, pivots.fixed);
                 }
                 if VERIFY {
                     for r in 0..R {
                         checks[p][r].see_x(left[r].measure());
                     }
-                    check_row(&mut checks[p], &at(p, j + 1), &left, &mid[p], &right[p]);
+                    check_row::<V, E, R>(&mut checks[p], &at!(p, j + 1), &left, &mid[p], &right[p]);
                 }
-                put(p, j + 1, &mid[p]);
+                // SAFETY: a row of the tile.
+                unsafe { tiles[p].put_rhs::<V, E, R>(j + 1, &mid[p]) }
                 (right[p], mid[p]) = (mid[p], left);
             }
         }
         // mid = x_1, right = x_2
         for p in 0..P {
             if VERIFY {
-                check_row(&mut checks[p], &at(p, 1), &boundary[p].first, &mid[p], &right[p]);
-                check_row(&mut checks[p], &at(p, 0), &boundary[p].before, &boundary[p].first, &mid[p]);
+                check_row::<V, E, R>(&mut checks[p], &at!(p, 1), &boundary[p].first, &mid[p], &right[p]);
+                check_row::<V, E, R>(&mut checks[p], &at!(p, 0), &boundary[p].before, &boundary[p].first, &mid[p]);
             }
-            put(p, 1, &mid[p]);
-            put(p, 0, &boundary[p].first);
+            // SAFETY: a row of the tile.
+            unsafe { tiles[p].put_rhs::<V, E, R>(1, &mid[p]) }
+            // SAFETY: a row of the tile.
+            unsafe { tiles[p].put_rhs::<V, E, R>(0, &boundary[p].first) }
         }
     } else {
         for p in 0..P {
             let b = &boundary[p];
             if VERIFY {
-                check_row(&mut checks[p], &at(p, 0), &b.before, &b.first, &b.last);
-                check_row(&mut checks[p], &at(p, 1), &b.first, &b.last, &b.after);
+                check_row::<V, E, R>(&mut checks[p], &at!(p, 0), &b.before, &b.first, &b.last);
+                check_row::<V, E, R>(&mut checks[p], &at!(p, 1), &b.first, &b.last, &b.after);
             }
-            put(p, 0, &b.first);
-            put(p, 1, &b.last);
+            // SAFETY: a row of the tile.
+            unsafe { tiles[p].put_rhs::<V, E, R>(0, &b.first) }
+            // SAFETY: a row of the tile.
+            unsafe { tiles[p].put_rhs::<V, E, R>(1, &b.last) }
         }
     }
 }
@@ -421,8 +467,12 @@ fn prefer_first_row<V: Lanes, E: Element<V>, const R: usize>(
 ) -> [E; R] {
     let keep = V::or(V::splat(V::Real::ONE).ge((row.sup * pivot_recip).abs1()), fixed);
     let recip = (row.sup + E::splat(V::Real::GUARD)).recip();
-    let rest = |r: usize| row.diag.neg_mul_add(boundary.first[r], row.sub.neg_mul_add(boundary.before[r], row.rhs[r]));
-    each!(r < R, x[0], E::select(keep, x[r], rest(r) * recip))
+    let mut result = x;
+    for r in 0..R {
+        let rest = row.diag.neg_mul_add(boundary.first[r], row.sub.neg_mul_add(boundary.before[r], row.rhs[r]));
+        result[r] = E::select(keep, x[r], rest * recip);
+    }
+    result
 }
 
 /// Reciprocals of one pivot a tile, two tiles sharing a division.
