@@ -147,7 +147,12 @@ pub fn randsvd_tridiagonal(n: usize, kappa: f64, mode: usize, seed: u64) -> Trid
 }
 
 /// Banded matrix from a function of row and column.
-pub fn banded(n: usize, lower: usize, upper: usize, mut entry: impl FnMut(usize, usize) -> f64) -> Banded<'static, f64> {
+pub fn banded(
+    n: usize,
+    lower: usize,
+    upper: usize,
+    mut entry: impl FnMut(usize, usize) -> f64,
+) -> Banded<'static, f64> {
     let leading = lower + upper + 1;
     let mut bands = vec![0.0; n * leading];
     for j in 0..n {

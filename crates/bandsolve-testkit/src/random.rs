@@ -57,13 +57,15 @@ impl Random {
 
     /// Normally distributed, by Marsaglia's polar method.
     pub fn normal(&mut self, mean: f64, deviation: f64) -> f64 {
-        let standard = self.spare.take().unwrap_or_else(|| loop {
-            let (u, v) = (self.uniform(-1.0, 1.0), self.uniform(-1.0, 1.0));
-            let s = u * u + v * v;
-            if s > 0.0 && s < 1.0 {
-                let radius = (-2.0 * libm::log(s) / s).sqrt();
-                self.spare = Some(v * radius);
-                break u * radius;
+        let standard = self.spare.take().unwrap_or_else(|| {
+            loop {
+                let (u, v) = (self.uniform(-1.0, 1.0), self.uniform(-1.0, 1.0));
+                let s = u * u + v * v;
+                if s > 0.0 && s < 1.0 {
+                    let radius = (-2.0 * libm::log(s) / s).sqrt();
+                    self.spare = Some(v * radius);
+                    break u * radius;
+                }
             }
         });
         mean + deviation * standard
@@ -128,9 +130,12 @@ mod tests {
         let bits: Vec<u64> = (0..2).map(|_| random.bits()).collect();
         let uniform: Vec<u64> = (0..2).map(|_| random.uniform(-1.0, 1.0).to_bits()).collect();
         let normal: Vec<u64> = (0..4).map(|_| random.normal(3.0, 1.0).to_bits()).collect();
-        assert_eq!(bits, [0, 0]);
-        assert_eq!(uniform, [0, 0]);
-        assert_eq!(normal, [0, 0, 0, 0]);
+        assert_eq!(bits, [0xd076_4d4f_4476_689f, 0x519e_4174_576f_3791]);
+        assert_eq!(uniform, [0x3fee_f81f_3ec3_093a, 0x3fd9_becf_b006_6c18]);
+        assert_eq!(
+            normal,
+            [0x4011_5c7e_5346_70c2, 0x400b_37ef_cf65_8fcd, 0x4000_4946_c25a_ac44, 0x400a_2a16_9256_0595]
+        );
     }
 
     #[test]

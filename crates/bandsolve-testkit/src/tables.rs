@@ -339,27 +339,15 @@ pub fn klein() -> Vec<Case> {
             &[8.67e-16, 1.37e-15, 3.49e-15, 3.89e-15, 7.75e-16],
             |n, _| toeplitz(n, 1.0, 1e-8, 1.0),
         ),
-        case(
-            17,
-            1.00,
-            "diagonal 1e8, off-diagonals 1",
-            &[1.14e-16, 1.16e-16, 1.60e-16, 1.53e-16, 1.14e-16],
-            |n, _| toeplitz(n, 1.0, 1e8, 1.0),
-        ),
-        case(
-            18,
-            3.00,
-            "diagonal 4, off-diagonals -1",
-            &[8.94e-17, 1.04e-16, 1.36e-16, 1.42e-16, 8.94e-17],
-            |n, _| toeplitz(n, -1.0, 4.0, -1.0),
-        ),
-        case(
-            19,
-            1.12,
-            "diagonal 4, lower -1, upper 1",
-            &[1.10e-16, 1.11e-16, 1.51e-16, 1.57e-16, 1.10e-16],
-            |n, _| toeplitz(n, -1.0, 4.0, 1.0),
-        ),
+        case(17, 1.00, "diagonal 1e8, off-diagonals 1", &[1.14e-16, 1.16e-16, 1.60e-16, 1.53e-16, 1.14e-16], |n, _| {
+            toeplitz(n, 1.0, 1e8, 1.0)
+        }),
+        case(18, 3.00, "diagonal 4, off-diagonals -1", &[8.94e-17, 1.04e-16, 1.36e-16, 1.42e-16, 8.94e-17], |n, _| {
+            toeplitz(n, -1.0, 4.0, -1.0)
+        }),
+        case(19, 1.12, "diagonal 4, lower -1, upper 1", &[1.10e-16, 1.11e-16, 1.51e-16, 1.57e-16, 1.10e-16], |n, _| {
+            toeplitz(n, -1.0, 4.0, 1.0)
+        }),
         case(
             20,
             2.30,
@@ -478,8 +466,19 @@ mod tests {
     #[test]
     fn condition_numbers_are_the_published_ones() {
         for case in chang().into_iter().chain(klein()) {
-            let got = condition_1(&case.matrix(PUBLISHED_N, 1));
-            println!("{} {:.2e} published {:.2e}", case.name, got, case.condition);
+            let ratio = condition_1(&case.matrix(PUBLISHED_N, 1)) / case.condition;
+            match (case.paper, case.id) {
+                // No random numbers: the 1-norm and the 2-norm condition of these band matrices differ by less than 2.
+                (_, 3 | 7) | (Paper::Chang, 17) | (Paper::Klein, 16..=19) => {
+                    assert!(ratio > 0.5 && ratio < 2.0, "{} {ratio}", case.name);
+                }
+                // Given singular values: between norms of A and of its inverse lies a factor of √n each.
+                (_, 8..=11) => assert!(ratio > 1.0 / 512.0 && ratio < 512.0, "{} {ratio}", case.name),
+                // Nearly diagonal.
+                (_, 2 | 6) | (_, 20) => assert!(ratio > 0.5 && ratio < 2.0, "{} {ratio}", case.name),
+                // Drawn anew, or, as types 13 to 16, beyond what double precision can tell.
+                _ => assert!(ratio > 0.0),
+            }
         }
     }
 
