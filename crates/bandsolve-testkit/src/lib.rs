@@ -10,6 +10,7 @@
 //! | [`wide`] | double-double arithmetic |
 //! | [`conformance`] | the suite that every method instantiates |
 
+pub mod conformance;
 pub mod families;
 pub mod gallery;
 pub mod oracle;
