@@ -59,8 +59,8 @@ pub fn rounding<T: Scalar>(k: usize) -> f64 {
 
 /// The matrix in another scalar type; `None` if an entry overflows or underflows there.
 ///
-/// Complex: entry (i, j) is multiplied by a phase of row i and a phase of column j, a unitary change that keeps singular
-/// values, zeros and singular partitions as they are.
+/// Complex: entry (i, j) is multiplied by a phase of row i and a phase of column j, a unitary change that keeps
+/// singular values, zeros and singular partitions as they are.
 pub fn convert<T: Scalar>(a: &Tridiagonal<'_, f64>) -> Option<Tridiagonal<'static, T>> {
     let n = a.n();
     let mut random = Random::new(n as u64);
@@ -397,7 +397,7 @@ pub fn check_not_finite<T: Scalar>(configure: Configure) {
 
 /// Wrong lengths are errors, with both lengths named.
 pub fn check_shapes<T: Scalar>(configure: Configure) {
-    let ones = vec![T::ONE; 12];
+    let ones = [T::ONE; 12];
     for (sub, diag, sup) in [(8, 10, 10), (10, 10, 11), (0, 10, 9), (1, 0, 0)] {
         let got = Tridiagonal::new(&ones[..sub], &ones[..diag], &ones[..sup]);
         assert!(matches!(got, Err(Error::Shape { expected, .. }) if expected == diag), "{got:?}");
@@ -442,8 +442,8 @@ pub fn check_singular<T: Scalar>(configure: Configure) {
             }
         }
     }
-    // [1 1; 1 1], the periodic second difference, and a zero diagonal of odd size. Rounding may turn each into a regular
-    // matrix next to it, whose solution is then a legitimate answer with a small backward error.
+    // [1 1; 1 1], the periodic second difference, and a zero diagonal of odd size. Rounding may turn each into a
+    // regular matrix next to it, whose solution is then a legitimate answer with a small backward error.
     let same = |n: usize, v: f64| vec![T::from_real(T::Real::from_f64(v)); n];
     let singular = [
         tridiagonal(same(2, 1.0), same(2, 1.0), same(2, 1.0), false),

@@ -10,6 +10,8 @@
 //! | [`wide`] | double-double arithmetic |
 //! | [`conformance`] | the suite that every method instantiates |
 
+#![forbid(unsafe_code)]
+
 pub mod conformance;
 pub mod families;
 pub mod gallery;

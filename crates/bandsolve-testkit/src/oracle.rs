@@ -103,6 +103,16 @@ pub fn backward_error<T: Scalar>(a: &impl Rows<T>, rhs: &[T], x: &[T]) -> f64 {
     if T::COMPLEX { row_wise_error::<T, DoubleComplex>(a, rhs, x) } else { row_wise_error::<T, Double>(a, rhs, x) }
 }
 
+/// Chang's backward residual ‖A·x − d‖₂ / ‖d‖₂, with the residual formed in double-double; infinite where it exceeds
+/// `f64`, NaN if anything is not finite.
+///
+/// # Panics
+/// If `rhs` or `x` has not length n.
+pub fn backward_residual<T: Scalar>(a: &impl Rows<T>, rhs: &[T], x: &[T]) -> f64 {
+    assert_eq!((a.n(), a.n()), (rhs.len(), x.len()), "one right-hand side");
+    if T::COMPLEX { residual_norm::<T, DoubleComplex>(a, rhs, x) } else { residual_norm::<T, Double>(a, rhs, x) }
+}
+
 /// The product A·x, each entry rounded once to the scalar type.
 ///
 /// # Panics
@@ -290,6 +300,37 @@ fn row_wise_error<T: Scalar, W: Wide>(a: &impl Rows<T>, rhs: &[T], x: &[T]) -> f
         }
     }
     eta
+}
+
+fn residual_norm<T: Scalar, W: Wide>(a: &impl Rows<T>, rhs: &[T], x: &[T]) -> f64 {
+    if x.iter().chain(rhs).any(|v| !Scalar::is_finite(*v)) {
+        return f64::NAN;
+    }
+    let (x, e_x) = scaled_vector::<T, W>(x);
+    let (mut entries, mut row) = (Vec::new(), Vec::new());
+    // Each residual in units 2^unit of its own row.
+    let residuals: Vec<(f64, i32)> = (0..rhs.len())
+        .map(|i| {
+            let e = scaled_row::<T, W>(a, i, &mut entries, &mut row) + e_x;
+            let unit = e.max(largest_exponent(rhs[i]));
+            let (re, im) = shifted(rhs[i], -unit);
+            let ax = row.iter().fold(W::ZERO, |sum, (j, v)| sum + *v * x[*j]).scale(power_of_two(e - unit));
+            ((W::from_parts(re, im) - ax).abs(), unit)
+        })
+        .collect();
+    let sizes: Vec<(f64, i32)> = rhs.iter().map(|d| (Scalar::abs(*d).to_f64(), 0)).collect();
+    let ((numerator, e), (denominator, f)) = (norm_2(&residuals), norm_2(&sizes));
+    if numerator == 0.0 { 0.0 } else { shift(numerator / denominator, e - f) }
+}
+
+/// The 2-norm of numbers r·2ᵉ, as a number near 1 and an exponent.
+fn norm_2(values: &[(f64, i32)]) -> (f64, i32) {
+    let unit = values.iter().filter(|(r, _)| *r != 0.0).map(|(r, e)| exponent(*r) + e).max().unwrap_or(0);
+    let square = |(r, e): &(f64, i32)| {
+        let v = shift(*r, e - unit);
+        v * v
+    };
+    (values.iter().map(square).sum::<f64>().sqrt(), unit)
 }
 
 fn multiply<T: Scalar, W: Wide>(a: &impl Rows<T>, x: &[T]) -> Vec<T> {
@@ -575,6 +616,20 @@ mod tests {
         let x = [1.0 + f64::EPSILON, 1.0];
         let eta = backward_error(&a, &[3.0, 3.0], &x);
         assert!((eta / (2.0 * f64::EPSILON / 6.0) - 1.0).abs() < 1e-15);
+    }
+
+    #[test]
+    fn backward_residual_by_hand() {
+        // Residual (0, 1), right-hand side (3, 4).
+        let a = Tridiagonal::new(&[1.0], &[2.0, 2.0], &[1.0]).unwrap();
+        assert_eq!(backward_residual(&a, &[3.0, 4.0], &[1.0, 1.0]), 0.2);
+        assert_eq!(backward_residual(&a, &[3.0, 3.0], &[1.0, 1.0]), 0.0);
+        assert!(backward_residual(&a, &[3.0, 3.0], &[f64::INFINITY, 1.0]).is_nan());
+        // (1e200·1e200, 0) beside 1e300 and beside 1.
+        let a = Tridiagonal::new(&[0.0], &[1e200, 1.0], &[0.0]).unwrap();
+        let got = backward_residual(&a, &[1e300, 0.0], &[1e200, 0.0]);
+        assert!((got / 1e100 - 1.0).abs() < 1e-13, "{got:e}");
+        assert_eq!(backward_residual(&a, &[1.0, 0.0], &[1e200, 0.0]), f64::INFINITY);
     }
 
     #[test]

@@ -12,6 +12,7 @@
 
 use crate::Random;
 use crate::gallery::{clement, dorr, from_rows, kms_inverse, lesp, open, randsvd_tridiagonal, toeplitz};
+use crate::oracle::{backward_residual, forward_error};
 use bandsolve::Tridiagonal;
 
 /// Where a table comes from.
@@ -78,6 +79,17 @@ impl Case {
     /// The matrix of size n. Deterministic ones ignore the seed.
     pub fn matrix(&self, n: usize, seed: u64) -> Tridiagonal<'static, f64> {
         (self.generate)(n, seed)
+    }
+
+    /// The error of x that the paper prints: Chang's backward residual, Klein's forward error.
+    ///
+    /// # Panics
+    /// If the lengths differ.
+    pub fn error(&self, a: &Tridiagonal<'_, f64>, rhs: &[f64], x: &[f64], x_true: &[f64]) -> f64 {
+        match self.paper {
+            Paper::Chang => backward_residual(a, rhs, x),
+            Paper::Klein => forward_error(x, x_true),
+        }
     }
 
     /// Published columns with their solvers' names.
@@ -504,8 +516,13 @@ mod tests {
             let a = case.matrix(64, 1);
             let x = x_true(64, 1);
             let rhs = product(&a, &x);
-            if condition_1(&a) < 1e25 {
-                assert!(solve_reference(&a, &rhs).is_some(), "{}", case.name);
+            let condition = condition_1(&a);
+            if condition < 1e25 {
+                let got = solve_reference(&a, &rhs).expect(case.name);
+                // x and rhs are rounded by ε/2 an entry, and the 2-norm condition is at most n times the 1-norm one.
+                let bound = 64.0 * f64::EPSILON * condition;
+                let error = case.error(&a, &rhs, &got, &x);
+                assert!(error <= bound, "{}: {error:e} > {bound:e}", case.name);
             }
         }
     }
