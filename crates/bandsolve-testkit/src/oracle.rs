@@ -17,8 +17,8 @@ pub trait Rows<T: Scalar> {
     fn is_periodic(&self) -> bool {
         false
     }
-    /// Replaces `entries` by the (column, entry) pairs of row `i`. A column that comes twice (periodic matrices of one or
-    /// two unknowns) means the sum of its entries.
+    /// Replaces `entries` by the (column, entry) pairs of row `i`. A column that comes twice (periodic matrices of one
+    /// or two unknowns) means the sum of its entries.
     fn entries(&self, i: usize, entries: &mut Vec<(usize, T)>);
 }
 
@@ -122,9 +122,9 @@ pub fn product<T: Scalar>(a: &impl Rows<T>, x: &[T]) -> Vec<T> {
     if T::COMPLEX { multiply::<T, DoubleComplex>(a, x) } else { multiply::<T, Double>(a, x) }
 }
 
-/// Solves A·x = rhs by elimination with scaled partial pivoting in double-double. The forward error, relative to ‖x‖∞, is
-/// about 1e-30 times the condition number: every bit of an `f64` is right up to a condition of 1e14, a few digits still
-/// at 1e28. `None` if no pivot is left, or x is not finite.
+/// Solves A·x = rhs by elimination with scaled partial pivoting in double-double. The forward error, relative to ‖x‖∞,
+/// is about 1e-30 times the condition number: every bit of an `f64` is right up to a condition of 1e14, a few digits
+/// still at 1e28. `None` if no pivot is left, or x is not finite.
 ///
 /// A periodic tridiagonal matrix is banded, with two diagonals on each side, once its unknowns are taken in the order
 /// 0, n−1, 1, n−2, …
@@ -188,8 +188,8 @@ fn difference<T: Scalar>(x: &[T], x_true: &[T], norm: fn(&[f64]) -> f64) -> f64 
     if distance == 0.0 { 0.0 } else { distance / norm(&size) }
 }
 
-/// Solves A·x = rhs as a dense system by LU with partial pivoting in plain complex `f64`, after scaling rows by powers of
-/// two: the simplest of the oracles, for small n. `None` if no pivot is left.
+/// Solves A·x = rhs as a dense system by LU with partial pivoting in plain complex `f64`, after scaling rows by powers
+/// of two: the simplest of the oracles, for small n. `None` if no pivot is left.
 pub fn dense_solve<T: Scalar>(a: &impl Rows<T>, rhs: &[T]) -> Option<Vec<T>> {
     let n = a.n();
     let mut lu = vec![vec![Complex64::default(); n + 1]; n];

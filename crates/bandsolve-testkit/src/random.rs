@@ -1,7 +1,7 @@
 //! Seeded random numbers that are the same, bit for bit, on every platform.
 //!
-//! Only `+ − × ÷ √` of the hardware (which IEEE 754 rounds correctly) and the pure Rust functions of `libm` are used, so a
-//! failing test can be repeated anywhere from its seed.
+//! Only `+ − × ÷ √` of the hardware (which IEEE 754 rounds correctly) and the pure Rust functions of `libm` are used,
+//! so a failing test can be repeated anywhere from its seed.
 //!
 //! # Source
 //! D. Blackman, S. Vigna, Scrambled linear pseudorandom number generators, ACM TOMS 47 (2021): xoshiro256++, seeded by

@@ -3,12 +3,12 @@
 //! # Source
 //! L.-W. Chang, MSc thesis, UIUC 2014, Tables 6.1 and 6.2; C. J. Klein, dissertation, Heidelberg 2022, Tables 4 and 5.
 //!
-//! The papers measured at n = 512; "row 255 and 256" means rows n/2 − 1 and n/2 for any other n. The random matrices are
-//! drawn anew, so their condition numbers agree with the published ones in order of magnitude only.
+//! The papers measured at n = 512; "row 255 and 256" means rows n/2 − 1 and n/2 for any other n. The random matrices
+//! are drawn anew, so their condition numbers agree with the published ones in order of magnitude only.
 //!
 //! Chang calls types 2, 6, 14 and 16 Toeplitz, with off-diagonals from U(−1, 1): one number a diagonal. The published
-//! condition numbers 1e67 and 1e191 of types 14 and 16 bear that out: they are (a/c)^256 for ratios of 1.8 and 5.6, where
-//! off-diagonals drawn entry by entry give about 1e15 to 1e20 (Klein's matrices 14 and 15, which are drawn so).
+//! condition numbers 1e67 and 1e191 of types 14 and 16 bear that out: they are (a/c)^256 for ratios of 1.8 and 5.6,
+//! where off-diagonals drawn entry by entry give about 1e15 to 1e20 (Klein's matrices 14 and 15, which are drawn so).
 
 use crate::Random;
 use crate::gallery::{clement, dorr, from_rows, kms_inverse, lesp, open, randsvd_tridiagonal, toeplitz};
@@ -232,7 +232,7 @@ pub fn chang() -> Vec<Case> {
         case(
             18,
             3.78e18,
-            "U(-1,1), but rows n/2-1 and n/2 (1, 0, 1) and the diagonal of row n/2-2 1e15: a partition is near-singular",
+            "U(-1,1), but rows n/2-1, n/2 are (1, 0, 1), the diagonal of row n/2-2 is 1e15: near-singular partition",
             &[3.26e-3, 3.13e-14, 3.31e-14, f64::NAN, 9.93e-15, 9.10e-15],
             near_singular_partition,
         ),

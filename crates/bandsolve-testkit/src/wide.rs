@@ -1,9 +1,10 @@
 //! Double-double arithmetic, real and complex: about 106 bits, the range of `f64`.
 //!
 //! # Source
-//! T. J. Dekker, A floating-point technique for extending the available precision, Numer. Math. 18 (1971); for the error
-//! bounds M. Joldes, J.-M. Muller, V. Popescu, Tight and rigorous error bounds for basic building blocks of double-word
-//! arithmetic, ACM TOMS 44 (2017). No fused multiply-add is needed, so the numbers are the same on every machine.
+//! T. J. Dekker, A floating-point technique for extending the available precision, Numer. Math. 18 (1971); for the
+//! error bounds M. Joldes, J.-M. Muller, V. Popescu, Tight and rigorous error bounds for basic building blocks of
+//! double-word arithmetic, ACM TOMS 44 (2017). No fused multiply-add is needed, so the numbers are the same on every
+//! machine.
 
 use core::ops::{Add, Div, Mul, Neg, Sub};
 
