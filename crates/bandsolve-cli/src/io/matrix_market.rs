@@ -669,7 +669,7 @@ mod tests {
         let mut text = REAL.as_bytes().to_vec();
         text.resize(BUFFER + 100, b' ');
         assert!(parse(&text).unwrap_err().starts_with("A.mtx:2: the line is longer"));
-        text[60] = b'\n';
+        text[1000] = b'\n';
         assert!(parse(&text).unwrap_err().contains("sizes"), "spaces up to the end of the buffer are a line");
     }
 
