@@ -76,10 +76,10 @@ fn sum_of_moduli<T: Scalar>(x: &[T]) -> f64 {
     x.iter().map(|v| Scalar::abs(*v).to_f64()).sum()
 }
 
-/// x / |x|, and 1 for 0.
+/// x / |x|, and 1 for 0 (and for what is too small to be divided by).
 fn sign<T: Scalar>(x: T) -> T {
     let modulus = Scalar::abs(x);
-    if modulus > T::Real::ZERO { x.scale(T::Real::ONE / modulus) } else { T::ONE }
+    if modulus >= T::Real::MIN_POSITIVE { x.scale(T::Real::ONE / modulus) } else { T::ONE }
 }
 
 /// Index of the largest modulus.

@@ -50,7 +50,9 @@ impl From<bandsolve::Error> for Failure {
         let text = error.to_string();
         match error {
             Unsupported { .. } => Failure::Usage(format!("{text}: leave out --method to have one chosen")),
-            Singular { .. } => Failure::Unsolved(format!("{text} (rows count from 0)")),
+            Singular { row } => {
+                Failure::Unsolved(format!("the matrix is singular: elimination found no pivot in row {}", row + 1))
+            }
             NotConverged { .. } => Failure::Unsolved(text),
             NotFinite { .. } | Shape { .. } => Failure::Input(text),
             _ => Failure::Other(text),

@@ -26,7 +26,8 @@ pub fn run(args: &GenerateArgs) -> Result<(), Failure> {
         families::System::Tridiagonal(a) => System::Tridiagonal(a),
         families::System::Banded(a) => System::Banded(a),
     };
-    let comment = format!("{}: bandsolve generate {} {n} --seed {}", family.description, family.name, args.seed);
+    let description = family.description.replace('\n', " ");
+    let comment = format!("{description}: bandsolve generate {} {n} --seed {}", family.name, args.seed);
     output::write(args.out.as_deref().unwrap_or(Path::new("-")), |out| write(out, n, &comment, &system))
 }
 

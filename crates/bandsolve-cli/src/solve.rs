@@ -24,8 +24,8 @@ pub fn run(args: &SolveArgs) -> Result<(), Failure> {
     let dtype = choose_dtype(args.dtype, &matrix, rhs.as_ref())?;
     let structure = Structure::of(&matrix);
     let kind = structure.kind(args.periodic)?;
-    structure.check_not_empty()?;
     let job = Job { args, dtype, structure, kind, read_seconds };
+    job.check_not_empty(rhs.as_ref())?;
     match dtype {
         Dtype::F32 => job.run::<f32>(matrix, rhs),
         Dtype::F64 => job.run::<f64>(matrix, rhs),
@@ -105,6 +105,21 @@ impl Job<'_> {
         let forward_error = known.map(|known| known::forward_error(&x, &known));
         let n_rhs = rhs.len().checked_div(self.structure.n).unwrap_or(1);
         self.finish(&plan, &Outcome { solved, n_rhs, seconds, forward_error }, &x)
+    }
+
+    /// A row or column of zeros is reported like any other singular matrix.
+    fn check_not_empty(&self, rhs: Option<&Dense>) -> Result<(), Failure> {
+        let Err(failure) = self.structure.check_not_empty() else { return Ok(()) };
+        if let Some(path) = &self.args.json {
+            let row = self.structure.empty_row.or(self.structure.empty_col).unwrap_or(0);
+            let n_rhs = rhs.map_or(1, |b| b.n_cols);
+            let solved = Err(Error::Singular { row });
+            let mut json = self.json(&self.plan()?, &Outcome { solved, n_rhs, seconds: 0.0, forward_error: None });
+            json["error"] = failure.to_string().into();
+            json["rows_per_second"] = Value::Null;
+            report::write_json(path, &json)?;
+        }
+        Err(failure)
     }
 
     fn plan(&self) -> Result<Plan, Failure> {

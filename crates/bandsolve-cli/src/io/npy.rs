@@ -118,7 +118,8 @@ fn try_read(source: &mut impl Read, size: Option<u64>) -> Result<Dense, String> 
     if source.read(&mut [0]).map_err(|e| e.to_string())? != 0 {
         return Err(format!("there is more after the {count} numbers that the header promises"));
     }
-    let values = if header.fortran_order || header.n_cols <= 1 { values } else { transpose(&values, &header) };
+    let as_is = header.fortran_order || header.n_cols <= 1 || count == 0;
+    let values = if as_is { values } else { transpose(&values, &header) };
     Ok(Dense { n_rows: header.n_rows, n_cols: header.n_cols, values })
 }
 

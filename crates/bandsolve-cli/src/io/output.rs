@@ -96,7 +96,7 @@ impl Format {
 /// # Errors
 /// [`Failure::Other`].
 pub fn write_solution<T: Scalar>(path: &Path, format: Format, n: usize, x: &[T]) -> Result<(), Failure> {
-    let columns = if n == 0 { 1 } else { x.len() / n };
+    let columns = x.len().checked_div(n).unwrap_or(1);
     write(path, |out| match format {
         Format::MatrixMarket => {
             let field = if T::COMPLEX { "complex" } else { "real" };

@@ -8,7 +8,12 @@ fn refused(content: impl AsRef<[u8]>, code: i32, reason: &str) {
     let folder = Folder::new();
     let a = folder.file("A.mtx", content);
     bandsolve(&["solve", &a, "--out", &folder.path("x.mtx"), "--json", &folder.path("r.json")]).fails(code, reason);
-    assert_eq!(folder.names(), ["A.mtx"]);
+    let report: &[&str] = if code == 4 { &["A.mtx", "r.json"] } else { &["A.mtx"] };
+    assert_eq!(folder.names(), report);
+    if code == 4 {
+        let json: serde_json::Value = serde_json::from_slice(&std::fs::read(folder.path("r.json")).unwrap()).unwrap();
+        assert_eq!((&json["status"], json["error"].as_str().unwrap().contains(reason)), (&"singular".into(), true));
+    }
 }
 
 #[test]
