@@ -173,14 +173,14 @@ impl View<'_> {
             ("method", format!("{}: {}", self.plan.chosen_method().name(), self.plan.reason())),
         ];
         lines.extend(self.singular.iter().map(|reason| ("attention", reason.clone())));
-        format!("{}\n{}", self.args.matrix.display(), report::columns(&lines))
+        format!("{}\n{}", io::name(&self.args.matrix), report::columns(&lines))
     }
 
     fn json(&self) -> Value {
         let (lower, upper) = self.structure.bands(self.kind);
         let facts = &self.facts;
         json!({
-            "file": self.args.matrix.display().to_string(),
+            "file": io::name(&self.args.matrix),
             "n": self.structure.n,
             "nnz": facts.nnz,
             "complex": self.matrix.values.is_complex(),

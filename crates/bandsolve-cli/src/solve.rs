@@ -109,13 +109,14 @@ impl Job<'_> {
 
     /// A row or column of zeros is reported like any other singular matrix.
     fn check_not_empty(&self, rhs: Option<&Dense>) -> Result<(), Failure> {
-        let Err(failure) = self.structure.check_not_empty() else { return Ok(()) };
+        let Err(reason) = self.structure.check_not_empty() else { return Ok(()) };
+        let failure = Failure::Unsolved(format!("{}: {reason}", io::name(&self.args.matrix)));
         if let Some(path) = &self.args.json {
             let row = self.structure.empty_row.or(self.structure.empty_col).unwrap_or(0);
             let n_rhs = rhs.map_or(1, |b| b.n_cols);
             let solved = Err(Error::Singular { row });
             let mut json = self.json(&self.plan()?, &Outcome { solved, n_rhs, seconds: 0.0, forward_error: None });
-            json["error"] = failure.to_string().into();
+            json["error"] = reason.to_string().into();
             json["rows_per_second"] = Value::Null;
             report::write_json(path, &json)?;
         }
@@ -157,7 +158,7 @@ impl Job<'_> {
         };
         match (Failure::from(error.clone()), advice) {
             (Failure::Unsolved(text), advice) => {
-                Failure::Unsolved(format!("{}: {text}; {advice}", self.args.matrix.display()))
+                Failure::Unsolved(format!("{}: {text}; {advice}", io::name(&self.args.matrix)))
             }
             (other, _) => other,
         }
@@ -185,7 +186,7 @@ impl Job<'_> {
         }
         let columns = report::counted(outcome.n_rhs, "right-hand side");
         lines.push(("time", format!("{} for {columns}, {rate:.2e} rows/s", report::seconds(outcome.seconds))));
-        format!("solved {}\n{}", self.args.matrix.display(), report::columns(&lines))
+        format!("solved {}\n{}", io::name(&self.args.matrix), report::columns(&lines))
     }
 
     fn corner_note(&self) -> &'static str {
@@ -204,7 +205,7 @@ impl Job<'_> {
         let (lower, upper) = self.structure.bands(self.kind);
         let solved = outcome.solved.as_ref().ok();
         json!({
-            "file": self.args.matrix.display().to_string(),
+            "file": io::name(&self.args.matrix),
             "status": status(&outcome.solved),
             "error": outcome.solved.as_ref().err().map(Error::to_string),
             "kind": self.kind.name(),

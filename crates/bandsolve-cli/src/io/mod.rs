@@ -158,12 +158,17 @@ pub enum Array {
     Dense(Dense),
 }
 
+/// What to call an input in messages and reports.
+pub fn name(path: &Path) -> String {
+    if path.as_os_str() == "-" { "standard input".into() } else { path.display().to_string() }
+}
+
 /// Reads a square matrix.
 ///
 /// # Errors
 /// [`Failure::Input`] with file, line and reason.
 pub fn read_matrix(path: &Path) -> Result<Triplets, Failure> {
-    let name = path.display().to_string();
+    let name = name(path);
     let matrix = match read(path)? {
         Array::Sparse(a) => a,
         Array::Dense(a) => {
@@ -187,7 +192,7 @@ fn check_square(name: &str, n_rows: usize, n_cols: usize) -> Result<(), Failure>
 /// # Errors
 /// [`Failure::Input`] with file, line and reason.
 pub fn read_rhs(path: &Path, n: usize) -> Result<Dense, Failure> {
-    let name = path.display().to_string();
+    let name = name(path);
     let array = read(path)?;
     let (n_rows, n_cols) = match &array {
         Array::Sparse(a) => (a.n_rows, a.n_cols),
@@ -233,9 +238,9 @@ fn densify(a: &Triplets) -> Result<Dense, String> {
 /// # Errors
 /// [`Failure::Input`] with file, line and reason.
 pub fn read(path: &Path) -> Result<Array, Failure> {
-    let name = path.display().to_string();
+    let name = name(path);
     if path.as_os_str() == "-" {
-        return read_stream("standard input", std::io::stdin().lock(), None);
+        return read_stream(&name, std::io::stdin().lock(), None);
     }
     let (path, member) = split_member(path);
     let file = File::open(&path).map_err(|e| Failure::in_file(&name, e))?;

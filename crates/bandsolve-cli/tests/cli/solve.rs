@@ -201,3 +201,22 @@ fn real_matrices_reach_the_contract() {
         assert!(rcond > 0.0 && rcond < 1.0, "{name}: {rcond}");
     }
 }
+
+#[test]
+fn an_archive_of_one_array_needs_no_name() {
+    let folder = Folder::new();
+    let a = folder.file("A.mtx", matrix_market(2, &[(1, 1, 2.0), (2, 2, 4.0)]));
+    // x of the identity is written as .npy, wrapped into an archive and read again.
+    let one = folder.file("I.mtx", matrix_market(2, &[(1, 1, 1.0), (2, 2, 1.0)]));
+    let b = folder.file("b.mtx", "%%MatrixMarket matrix array integer general\n2 1\n6\n-8\n");
+    bandsolve(&["solve", &one, "--rhs", &b, "--out", &folder.path("b.npy")]).exits(0);
+    let mut archive = zip::ZipWriter::new(std::fs::File::create(folder.path("b.npz")).unwrap());
+    archive.start_file("arr_0.npy", zip::write::SimpleFileOptions::default()).unwrap();
+    archive.write_all(&std::fs::read(folder.path("b.npy")).unwrap()).unwrap();
+    archive.finish().unwrap();
+    for rhs in ["b.npz", "b.npz:arr_0"] {
+        let out = folder.path("x.mtx");
+        bandsolve(&["solve", &a, "--rhs", &folder.path(rhs), "--out", &out]).exits(0);
+        assert_eq!(array_values(&out), [3.0, -2.0]);
+    }
+}
