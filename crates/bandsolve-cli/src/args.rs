@@ -28,6 +28,10 @@ pub struct Args {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Solve A·x = rhs
+    ///
+    /// Bandwidths and corners are found in the matrix: tridiagonal, periodic tridiagonal or banded. Without --rhs a
+    /// solution x (normal numbers, mean 3, deviation 1) is made up, rhs = A·x is computed in doubled precision, and the
+    /// forward error |x - x_known| / |x_known| is reported too.
     Solve(SolveArgs),
     /// Describe a matrix: bands, dominance, symmetry, condition, the method that would be taken
     Info(InfoArgs),
@@ -41,9 +45,9 @@ pub enum Command {
 
 const SOLVE_HELP: &str = "\
 Files:
-  Matrix Market (coordinate or array; real, integer or complex; general, symmetric, skew-symmetric or hermitian), also
-  gzipped, and NumPy's .npy and .npz (file.npz:name picks one of several arrays). The content tells, not the name.
-  `-` reads standard input.
+  Matrix Market (coordinate or array; real, integer or complex; general, symmetric, skew-symmetric or
+  hermitian), also gzipped, and NumPy's .npy and .npz (file.npz:name picks one of several arrays).
+  The content tells, not the name. `-` reads standard input.
 
 Examples:
   bandsolve solve A.mtx                              a known solution is made up and compared with
@@ -51,11 +55,7 @@ Examples:
   bandsolve solve A.mtx.gz --dtype f32 --method pivoted --json report.json
   bandsolve generate random 1000000 | bandsolve solve -";
 
-/// Solve A·x = rhs
-///
-/// Bandwidths and corners are found in the matrix: tridiagonal, periodic tridiagonal or banded. Without --rhs a solution
-/// x (normal numbers, mean 3, deviation 1) is made up, rhs = A·x is computed in doubled precision, and the forward error
-/// |x − x_known| / |x_known| is reported too.
+/// Arguments of `solve`.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = SOLVE_HELP, after_long_help = format!("{SOLVE_HELP}\n\n{EXIT_CODES}"))]
 pub struct SolveArgs {
