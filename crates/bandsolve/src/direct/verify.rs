@@ -1,10 +1,12 @@
 //! The accuracy contract: what a solve reports, and what is done when the answer is not good enough.
 
-use crate::error::{Error, Result};
-use crate::matrix::Rows;
+use super::Op;
+use crate::error::{Error, Result, check_len};
+use crate::matrix::{Rows, Shape};
 use crate::plan::{Method, Plan};
 use crate::scalar::{RealScalar, Scalar};
 use dyn_stack::{PodStack, StackReq};
+use rayon::prelude::*;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -81,15 +83,438 @@ impl Report {
     }
 }
 
-/// Placeholder
-pub(crate) fn backward_error<T: Scalar>(rows: Rows<'_, T>, rhs: &[T], x: &[T]) -> f64 {
-    let xmax = x.iter().fold(0.0, |m: f64, x| m.max_nan(Scalar::abs(*x).to_f64()));
-    let mut worst: f64 = 0.0;
-    for i in 0..rows.n() {
-        let (a, b, c) = rows.row(i);
-        let num = Scalar::abs(rhs[i] - rows.dot(i, x)).to_f64();
-        let den = (Scalar::abs(a) + Scalar::abs(b) + Scalar::abs(c)).to_f64() * xmax + Scalar::abs(rhs[i]).to_f64();
-        worst = worst.max_nan(if num == 0.0 { 0.0 } else { num / den });
+/// The equations of one system, row by row: all that measuring an answer needs.
+pub(crate) trait Equations<T: Scalar>: Sync {
+    /// Calls `visit(j, a_ij)` for the entries of row `i`, each column once.
+    fn visit_row(&self, i: usize, visit: impl FnMut(usize, T));
+}
+
+impl<T: Scalar> Equations<T> for Rows<'_, T> {
+    #[inline(always)]
+    fn visit_row(&self, i: usize, mut visit: impl FnMut(usize, T)) {
+        let (a, b, c) = self.row(i);
+        if i > 0 && i + 1 < self.n() {
+            visit(i - 1, a);
+            visit(i, b);
+            visit(i + 1, c);
+            return;
+        }
+        let (left, right) = self.neighbours(i);
+        if left != right {
+            visit(left, a);
+            visit(i, b);
+            visit(right, c);
+        } else if left == i {
+            visit(i, b + (a + c)); // n = 1; the same rounding for the transpose
+        } else {
+            visit(i, b); // n = 2: off-diagonal and corner share a column
+            visit(left, a + c);
+        }
     }
-    worst
+}
+
+/// A factorised matrix as [`solve_verified`] needs it: solve without any check, and what to ask when that went wrong.
+pub(crate) trait Factored<T: Scalar> {
+    /// Kind and size.
+    fn shape(&self) -> Shape;
+    /// What the plan said and the factorisation found.
+    fn facts(&self) -> &Facts;
+    /// Rows of op(A).
+    fn equations(&self, op: Op) -> impl Equations<T>;
+    /// Replaces right-hand sides (columns of length n) by solutions of op(A)·x = rhs, unchecked.
+    fn solve_unchecked(&self, op: Op, x: &mut [T]);
+    /// First entry of the matrix that is not finite, as an error.
+    fn check_finite(&self) -> Result<()>;
+}
+
+/// What a sequential method knows beside its factors.
+#[derive(Debug, Clone)]
+pub(crate) struct Facts {
+    pub verify: bool,
+    pub parallel: bool,
+    pub reason: Arc<str>,
+    /// First row without a pivot.
+    pub singular: Option<usize>,
+    pub pivot_growth: Option<f64>,
+}
+
+impl Facts {
+    pub fn new(plan: &Plan) -> Self {
+        Self {
+            verify: plan.options.verify,
+            parallel: plan.options.threads > 1,
+            reason: plan.shared_reason(),
+            singular: None,
+            pivot_growth: None,
+        }
+    }
+}
+
+/// Scratch of [`solve_verified`]: a residual and a spare x for refinement, one right-hand side at a time.
+pub(crate) fn verified_scratch<T: Scalar, F: Factored<T>>(factors: &F) -> StackReq {
+    let n = if factors.facts().verify { factors.shape().n() } else { 0 };
+    StackReq::new::<T>(n).and(StackReq::new::<T>(n))
+}
+
+/// Solves by a sequential pivoted method under the accuracy contract: solve, measure η, refine while η > 8ε, accept
+/// η ≤ 64ε.
+///
+/// # Cost
+/// Beside the solve one pass over the matrix, rhs and x to measure η; a refinement step is two passes and a solve.
+///
+/// # Errors
+/// `Shape`, `Scratch`; `Singular` if elimination met a row without pivot (also unverified); verified only: `NotFinite`
+/// when x is not finite because an input is not, `NotConverged` when η stays above 64ε.
+pub(crate) fn solve_verified<T: Scalar, F: Factored<T>>(
+    factors: &F,
+    op: Op,
+    rhs: &[T],
+    x: &mut [T],
+    stack: &mut PodStack,
+) -> Result<Report> {
+    factors.shape().n_rhs("rhs", rhs.len())?;
+    check_len("x", rhs.len(), x.len())?;
+    check_scratch(verified_scratch(factors), stack)?;
+    let (n, facts) = (factors.shape().n().max(1), factors.facts());
+    x.copy_from_slice(rhs);
+    factors.solve_unchecked(op, x);
+
+    let mut report = Report {
+        method: Method::Pivoted,
+        reason: facts.reason.clone(),
+        backward_error: f64::NAN,
+        backward_errors: SmallVec::new(),
+        refinement_steps: 0,
+        fallback: false,
+        pivot_growth: facts.pivot_growth,
+    };
+    if !facts.verify {
+        return facts.singular.map_or(Ok(report), |row| Err(Error::Singular { row }));
+    }
+    let mut refiner = Refiner { factors, op, stack };
+    let mut failure = None;
+    report.backward_error = 0.0;
+    for (k, (d, x)) in rhs.chunks_exact(n).zip(x.chunks_exact_mut(n)).enumerate() {
+        let (eta, steps) = refiner.refine(d, x);
+        report.backward_errors.push(eta);
+        report.backward_error = report.backward_error.max_nan(eta);
+        report.refinement_steps = report.refinement_steps.max(steps);
+        if failure.is_none() {
+            failure = diagnose(factors, (eta, steps), d, k * n).err();
+        }
+    }
+    failure.map_or(Ok(report), Err)
+}
+
+/// `Ok` if an answer with backward error η may be handed out, else why not. `d` stands at `offset` of the caller's array.
+fn diagnose<T: Scalar, F: Factored<T>>(factors: &F, found: (f64, usize), d: &[T], offset: usize) -> Result<()> {
+    let (backward_error, refinement_steps) = found;
+    let singular = factors.facts().singular;
+    if singular.is_none() && backward_error <= TOLERABLE * T::Real::EPSILON.to_f64() {
+        return Ok(());
+    }
+    factors.check_finite()?;
+    check_finite("rhs", d, offset)?;
+    Err(singular.map_or(Error::NotConverged { backward_error, refinement_steps }, |row| Error::Singular { row }))
+}
+
+/// `Err(NotFinite)` for the first entry of `values` that is NaN or infinite; `values` stands at `offset` of `array`.
+pub(crate) fn check_finite<T: Scalar>(array: &'static str, values: &[T], offset: usize) -> Result<()> {
+    match values.iter().position(|v| !Scalar::is_finite(*v)) {
+        Some(index) => Err(Error::NotFinite { array, index: offset + index }),
+        None => Ok(()),
+    }
+}
+
+/// Iterative refinement with the factors at hand.
+struct Refiner<'a, F> {
+    factors: &'a F,
+    op: Op,
+    stack: &'a mut PodStack,
+}
+
+impl<F> Refiner<'_, F> {
+    /// Measures x and improves it while η > 8ε; returns the final η and the number of steps.
+    ///
+    /// The residual is formed in twice the working precision, so that a step brings η down to a few ε whenever the
+    /// factors are good to a digit or two.
+    fn refine<T: Scalar>(&mut self, d: &[T], x: &mut [T]) -> (f64, usize)
+    where
+        F: Factored<T>,
+    {
+        let good = GOOD * T::Real::EPSILON.to_f64();
+        let equations = self.factors.equations(self.op);
+        let mut best = measure(&equations, d, x, self.factors.facts().parallel);
+        if best <= good {
+            return (best, 0);
+        }
+        let (r, stack) = self.stack.make_raw::<T>(x.len());
+        let (spare, _) = stack.make_raw::<T>(x.len());
+        best = residual(&equations, d, x, r);
+        let mut steps = 0;
+        while best > good && steps < MAX_REFINEMENTS {
+            self.factors.solve_unchecked(self.op, r);
+            spare.copy_from_slice(x);
+            x.iter_mut().zip(&*r).for_each(|(x, dx)| *x += *dx);
+            steps += 1;
+            let eta = residual(&equations, d, x, r);
+            if !(eta < best) {
+                x.copy_from_slice(spare);
+                break;
+            }
+            best = eta;
+        }
+        (best, steps)
+    }
+}
+
+/// The row-wise backward error η of one right-hand side of a tridiagonal system.
+///
+/// Measured in the working precision (single precision: in double), which perturbs η by at most 2.5ε. Free of overflow
+/// and underflow for all finite inputs; NaN if x or an entry is not finite; 0/0 counts as 0.
+///
+/// # Cost
+/// One pass over the three diagonals, rhs and x, on all threads from n = 10⁵; the result does not depend on their number.
+pub(crate) fn backward_error<T: Scalar>(rows: Rows<'_, T>, rhs: &[T], x: &[T]) -> f64 {
+    measure(&rows, rhs, x, true)
+}
+
+/// Rows from which η is measured in parallel.
+const PARALLEL_FROM: usize = 100_000;
+/// Rows of a parallel task.
+const CHUNK: usize = 1 << 13;
+
+/// η of any system.
+pub(crate) fn measure<T: Scalar, E: Equations<T>>(equations: &E, d: &[T], x: &[T], parallel: bool) -> f64 {
+    let n = x.len();
+    let norm = Norm::of(x);
+    if !norm.value.is_finite() {
+        return f64::NAN;
+    }
+    let of_rows = |from: usize, to: usize| {
+        let mut worst = Largest::default();
+        (from..to).for_each(|i| worst.add(row_error(equations, i, (d[i], x), &norm)));
+        worst
+    };
+    if !parallel || n < PARALLEL_FROM {
+        return of_rows(0, n).value();
+    }
+    let chunks = (0..n.div_ceil(CHUNK)).into_par_iter();
+    chunks.map(|c| of_rows(c * CHUNK, ((c + 1) * CHUNK).min(n))).max().unwrap_or_default().value()
+}
+
+/// Writes the residual r = d − A·x, formed in twice the working precision, and returns η measured with it.
+fn residual<T: Scalar, E: Equations<T>>(equations: &E, d: &[T], x: &[T], r: &mut [T]) -> f64 {
+    let norm = Norm::of(x);
+    if !norm.value.is_finite() {
+        return f64::NAN;
+    }
+    let mut eta = Largest::default();
+    for (i, r) in r.iter_mut().enumerate() {
+        let row = ScaledRow::new::<T, E, true>(equations, i, (d[i], x), &norm);
+        eta.add(row.error());
+        let back = |v: f64| T::Real::from_f64(ldexp(v, row.exponent));
+        *r = T::from_parts(back(row.residual[0]), back(row.residual[1]));
+    }
+    eta.value()
+}
+
+/// Running maximum of moduli, NaN if one of them is: their bits are ordered like the numbers, NaN on top.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct Largest(u64);
+
+impl Largest {
+    #[inline(always)]
+    fn add(&mut self, v: f64) {
+        self.0 = self.0.max(v.abs().to_bits());
+    }
+
+    fn value(self) -> f64 {
+        f64::from_bits(self.0)
+    }
+}
+
+/// ‖x‖∞ as `value · 2^exponent` with `value` near 1.
+struct Norm {
+    value: f64,
+    exponent: i32,
+    /// The product, not safe from overflow.
+    plain: f64,
+}
+
+impl Norm {
+    fn of<T: Scalar>(x: &[T]) -> Self {
+        let mut largest = Largest::default();
+        for v in x {
+            largest.add(v.re().to_f64());
+            largest.add(v.im().to_f64());
+        }
+        let largest = largest.value();
+        let exponent = exponent(largest);
+        let mut value = largest * pow2(-exponent);
+        if T::COMPLEX && largest.is_finite() {
+            value = x.iter().map(|v| modulus(parts(*v, pow2(-exponent)))).fold(0.0, f64::max);
+        }
+        Self { value, exponent, plain: value * pow2(exponent) }
+    }
+}
+
+/// |d_i − (Ax)_i| / (Σ|a_ij|·‖x‖∞ + |d_i|) of one row.
+#[inline(always)]
+fn row_error<T: Scalar, E: Equations<T>>(equations: &E, i: usize, (d, x): (T, &[T]), norm: &Norm) -> f64 {
+    // Complex moduli in double precision would over- or underflow unscaled, and are dear enough as they are.
+    let double = T::Real::EPSILON.to_f64() == f64::EPSILON;
+    if !(T::COMPLEX && double) {
+        let mut r = parts(d, 1.0);
+        let mut row_sum = 0.0;
+        equations.visit_row(i, |j, a| {
+            let (a, x) = (parts(a, 1.0), parts(x[j], 1.0));
+            r[0] -= a[0] * x[0];
+            if T::COMPLEX {
+                r[0] += a[1] * x[1];
+                r[1] -= a[0] * x[1] + a[1] * x[0];
+                row_sum += modulus(a);
+            } else {
+                row_sum += a[0].abs();
+            }
+        });
+        let (error, size) =
+            if T::COMPLEX { (modulus(r), modulus(parts(d, 1.0))) } else { (r[0].abs(), d.abs1().to_f64()) };
+        let scale = row_sum * norm.plain + size;
+        // Every product and partial sum is at most `scale`, and what underflows is at most 2⁻¹⁰⁷⁴ each.
+        if scale > pow2(-900) && scale < f64::MAX {
+            return error / scale;
+        }
+    }
+    ScaledRow::new::<T, E, false>(equations, i, (d, x), norm).error()
+}
+
+/// One row with its entries, x and d multiplied by powers of two so that the largest are near 1.
+struct ScaledRow {
+    /// d − A·x, scaled by 2^−exponent.
+    residual: [f64; 2],
+    /// Σ|a_ij|·‖x‖∞ + |d|, scaled alike.
+    size: f64,
+    exponent: i32,
+}
+
+impl ScaledRow {
+    fn new<T: Scalar, E: Equations<T>, const COMPENSATED: bool>(
+        equations: &E,
+        i: usize,
+        (d, x): (T, &[T]),
+        norm: &Norm,
+    ) -> Self {
+        let mut largest = T::Real::ZERO;
+        equations.visit_row(i, |_, a| largest = largest.max_nan(peak(a)));
+        let row_exponent = exponent(largest.to_f64());
+        let (row_scale, x_scale) = (pow2(-row_exponent), pow2(-norm.exponent));
+
+        let exponent = row_exponent + norm.exponent;
+        let d = parts(d, 1.0).map(|v| ldexp(v, -exponent));
+        let mut sum = [Sum::new(d[0]), Sum::new(d[1])];
+        let mut row_sum = 0.0;
+        equations.visit_row(i, |j, a| {
+            let (a, x) = (parts(a, row_scale), parts(x[j], x_scale));
+            sum[0].add_product::<COMPENSATED>(-a[0], x[0]);
+            if T::COMPLEX {
+                sum[0].add_product::<COMPENSATED>(a[1], x[1]);
+                sum[1].add_product::<COMPENSATED>(-a[0], x[1]);
+                sum[1].add_product::<COMPENSATED>(-a[1], x[0]);
+            }
+            row_sum += modulus(a);
+        });
+        Self { residual: sum.map(|s| s.value()), size: row_sum * norm.value + modulus(d), exponent }
+    }
+
+    fn error(&self) -> f64 {
+        let error = modulus(self.residual);
+        if error == 0.0 {
+            0.0
+        } else if self.size == f64::INFINITY {
+            // d is beyond A·x by more than the range of the type (or infinite, which is not for us to excuse).
+            if self.residual.iter().any(|v| v.is_nan()) { f64::NAN } else { 1.0 }
+        } else {
+            error / self.size
+        }
+    }
+}
+
+/// A sum kept as an unevaluated pair, after Ogita, Rump & Oishi, *Accurate sum and dot product* (2005).
+#[derive(Clone, Copy)]
+struct Sum {
+    high: f64,
+    low: f64,
+}
+
+impl Sum {
+    fn new(high: f64) -> Self {
+        Self { high, low: 0.0 }
+    }
+
+    /// Adds a·b; compensated: with the rounding errors of the product and the sum. |a|, |b| ≤ 2¹⁰⁰.
+    #[inline(always)]
+    fn add_product<const COMPENSATED: bool>(&mut self, a: f64, b: f64) {
+        let product = a * b;
+        let sum = self.high + product;
+        if COMPENSATED {
+            let (a1, a2) = split(a);
+            let (b1, b2) = split(b);
+            let lost_in_product = a2 * b2 - (((product - a1 * b1) - a2 * b1) - a1 * b2);
+            let back = sum - self.high;
+            let lost_in_sum = (self.high - (sum - back)) + (product - back);
+            self.low += lost_in_product + lost_in_sum;
+        }
+        self.high = sum;
+    }
+
+    fn value(self) -> f64 {
+        self.high + self.low
+    }
+}
+
+/// Veltkamp: a = high + low with 26 bits each, so that their products are exact without FMA.
+#[inline(always)]
+fn split(a: f64) -> (f64, f64) {
+    let c = 134_217_729.0 * a; // 2²⁷ + 1
+    let high = c - (c - a);
+    (high, a - high)
+}
+
+/// Real and imaginary part in double precision, times a power of two.
+#[inline(always)]
+fn parts<T: Scalar>(v: T, scale: f64) -> [f64; 2] {
+    [v.re().to_f64() * scale, if T::COMPLEX { v.im().to_f64() * scale } else { 0.0 }]
+}
+
+/// The larger of |Re v| and |Im v|: finite for all finite v, unlike `abs1`.
+#[inline(always)]
+pub(crate) fn peak<T: Scalar>(v: T) -> T::Real {
+    let (re, im) = (v.re().abs1(), v.im().abs1());
+    if T::COMPLEX { re.max_nan(im) } else { re }
+}
+
+/// |z| for values that are nowhere near the limits of the type.
+#[inline(always)]
+fn modulus(z: [f64; 2]) -> f64 {
+    if z[1] == 0.0 { z[0].abs() } else { (z[0] * z[0] + z[1] * z[1]).sqrt() }
+}
+
+/// e with |v| in [2^(e−1), 2^e), clamped to ±1000.
+fn exponent(v: f64) -> i32 {
+    let biased = (v.to_bits() >> 52) as i32 & 0x7ff;
+    (biased - 1022).clamp(-1000, 1000)
+}
+
+/// 2^e for |e| ≤ 1022.
+#[inline(always)]
+fn pow2(e: i32) -> f64 {
+    f64::from_bits(((e + 1023) as u64) << 52)
+}
+
+/// v·2^e for |e| ≤ 2000.
+#[inline(always)]
+fn ldexp(v: f64, e: i32) -> f64 {
+    let half = e / 2;
+    v * pow2(half) * pow2(e - half)
 }

@@ -115,6 +115,16 @@ impl<'a, T: Scalar> Banded<'a, T> {
         (first, &self.bands[base + first - j..base + end - j])
     }
 
+    /// First column of row `i` that lies in the band, and the entries from there on.
+    #[inline]
+    pub(crate) fn row(&self, i: usize) -> (usize, impl Iterator<Item = &T>) {
+        let first = i.saturating_sub(self.lower);
+        let count = (i + self.upper + 1).min(self.n) - first;
+        // A(i, j) stands at upper + i − j + j·leading.
+        let start = self.upper + (i - first) + first * self.leading;
+        (first, self.bands[start..].iter().step_by((self.leading - 1).max(1)).take(count))
+    }
+
     /// Entry (i, j); zero outside the band.
     pub fn get(&self, i: usize, j: usize) -> T {
         let (first, column) = self.column(j);

@@ -1,16 +1,90 @@
 //! Blocked banded LU with partial pivoting.
 
+use super::{Rule, allocate, around_transpose, reciprocal};
+use crate::direct::dense::Triangle;
+use crate::direct::verify::{Equations, Factored, Facts, peak, solve_verified, verified_scratch};
 use crate::direct::{Factor, Op, Report, Solution};
 use crate::error::Result;
 use crate::matrix::{Banded, Shape};
 use crate::plan::{Factorize, Plan};
-use crate::scalar::Scalar;
+use crate::scalar::{RealScalar, Scalar};
+use crate::tuning;
 use dyn_stack::{PodStack, StackReq};
+use faer::{MatMut, MatRef};
+use rayon::prelude::*;
 
 /// Factors of a [`Banded`] matrix.
+///
+/// $$ P\,S\,A = L\,U $$
+///
+/// with S powers of two that bring the largest entry of each row into \[2, 4) (scaled partial pivoting; 1 otherwise). U
+/// has `lower + upper` superdiagonals. Transposed systems are solved with the same factors. Bands of at least
+/// 16 diagonals below and above are eliminated in blocks of columns by dense kernels.
+///
+/// # Shapes
+/// Right-hand sides are n × n_rhs, column-major. `lower` and `upper` may exceed n.
+///
+/// # Cost
+/// With exchanges at every step 2·lower·(lower + upper) flops a row to factor and 4·lower + 2·upper a row and right-hand
+/// side to solve; 2·lower + upper + 1 words a row are kept (wide bands: 2·block − 2 more).
+///
+/// # Errors
+/// Factoring: [`OutOfMemory`](crate::Error::OutOfMemory). A matrix that is singular, or not finite, is reported by the
+/// solves, even unverified the singular one.
+///
+/// # Source
+/// LAPACK `gbtf2`, `gbtrf`, `gbtrs`; here exchanges reach back through the whole block, into padding, so that L is solved
+/// block by block.
 #[derive(Debug)]
 pub struct BandedFactor<'m, T: Scalar> {
     a: Banded<'m, T>,
+    lu: BandLu<T>,
+    facts: Facts,
+}
+
+impl<T: Scalar> Factored<T> for BandedFactor<'_, T> {
+    fn shape(&self) -> Shape {
+        self.a.shape()
+    }
+
+    fn facts(&self) -> &Facts {
+        &self.facts
+    }
+
+    fn equations(&self, op: Op) -> impl Equations<T> {
+        BandRows { a: &self.a, op }
+    }
+
+    fn solve_unchecked(&self, op: Op, x: &mut [T]) {
+        around_transpose(op, x, |x| match op {
+            Op::Plain => self.lu.solve(x),
+            _ => self.lu.solve_transpose(x),
+        });
+    }
+
+    fn check_finite(&self) -> Result<()> {
+        self.a.check_finite()
+    }
+}
+
+/// The rows of op(A).
+struct BandRows<'a, 'm, T: Scalar> {
+    a: &'a Banded<'m, T>,
+    op: Op,
+}
+
+impl<T: Scalar> Equations<T> for BandRows<'_, '_, T> {
+    #[inline(always)]
+    fn visit_row(&self, i: usize, mut visit: impl FnMut(usize, T)) {
+        if self.op == Op::Plain {
+            let (first, row) = self.a.row(i);
+            row.enumerate().for_each(|(k, a)| visit(first + k, *a));
+            return;
+        }
+        let (first, column) = self.a.column(i);
+        let conj = T::COMPLEX && self.op == Op::ConjTranspose;
+        column.iter().enumerate().for_each(|(k, a)| visit(first + k, if conj { Scalar::conj(*a) } else { *a }));
+    }
 }
 
 impl<T: Scalar> Factor<T> for BandedFactor<'_, T> {
@@ -19,11 +93,11 @@ impl<T: Scalar> Factor<T> for BandedFactor<'_, T> {
     }
 
     fn solve_scratch(&self, _n_rhs: usize) -> StackReq {
-        todo!()
+        verified_scratch(self)
     }
 
-    fn solve_into_with(&self, _op: Op, _rhs: &[T], _x: &mut [T], _stack: &mut PodStack) -> Result<Report> {
-        todo!()
+    fn solve_into_with(&self, op: Op, rhs: &[T], x: &mut [T], stack: &mut PodStack) -> Result<Report> {
+        solve_verified(self, op, rhs, x, stack)
     }
 }
 
@@ -36,7 +110,10 @@ impl<T: Scalar> Factorize for Banded<'_, T> {
 
     fn factor_with<'m>(&'m self, plan: &Plan) -> Result<Self::Factor<'m>> {
         plan.check_shape(self.shape())?;
-        todo!()
+        let mut facts = Facts::new(plan);
+        let (lu, found) = BandLu::new(self, Rule::new(&plan.options), facts.parallel)?;
+        (facts.singular, facts.pivot_growth) = (found.singular, found.growth);
+        Ok(BandedFactor { a: self.view(), lu, facts })
     }
 }
 
@@ -47,5 +124,648 @@ impl<T: Scalar> Banded<'_, T> {
     /// As every solve; see [`Factor`].
     pub fn solve(&self, rhs: &[T]) -> Result<Solution<T>> {
         Plan::new(self.shape()).factor(self)?.solve(rhs)
+    }
+}
+
+/// L and U in one band.
+///
+/// Element (i, j) stands at `origin + i + j·stride`: a matrix with column stride `stride` of which only the band exists,
+/// so any rectangle of at most `stride` rows inside the band is a strided view. `block − 1` diagonals of zeros above and
+/// below the band make the blocks at its edges such rectangles.
+#[derive(Debug)]
+struct BandLu<T: Scalar> {
+    n: usize,
+    lower: usize,
+    /// Superdiagonals of U.
+    fill: usize,
+    /// Columns that are eliminated together; 1: column by column.
+    block: usize,
+    stride: usize,
+    origin: usize,
+    elements: Vec<T>,
+    /// 1/u_jj
+    inverse: Vec<T>,
+    /// In step j rows j and j + `exchange[j]` change places.
+    exchange: Vec<u32>,
+    scale: Vec<T::Real>,
+}
+
+/// What the factorisation found out about the matrix.
+struct Findings {
+    singular: Option<usize>,
+    growth: Option<f64>,
+}
+
+impl<T: Scalar> BandLu<T> {
+    fn new(a: &Banded<'_, T>, rule: Rule<T::Real>, parallel: bool) -> Result<(Self, Findings)> {
+        let n = a.n();
+        let (lower, upper) = (a.lower().min(n.saturating_sub(1)), a.upper().min(n.saturating_sub(1)));
+        let fill = (lower + upper).min(n.saturating_sub(1));
+        let block = tuning::band_block(lower, fill);
+        let stride = (2 * (block - 1) + fill + lower).max(1);
+        let mut lu = Self {
+            n,
+            lower,
+            fill,
+            block,
+            stride,
+            origin: block - 1 + fill,
+            elements: allocate(n.saturating_mul(stride + 1), T::ZERO)?,
+            inverse: allocate(n, T::ZERO)?,
+            exchange: allocate(n, 0)?,
+            scale: allocate(n, T::Real::ONE)?,
+        };
+        let before = lu.copy_scaled(a, rule);
+        let mut singular = None;
+        for j in (0..n).step_by(block) {
+            singular = singular.or(lu.eliminate_block(j, rule, parallel));
+        }
+        let growth = (n > 0).then(|| lu.largest_of_u().to_f64() / before.to_f64());
+        Ok((lu, Findings { singular, growth: growth.filter(|g| g.is_finite()) }))
+    }
+
+    /// Copies the matrix with its rows scaled; returns the largest entry.
+    fn copy_scaled(&mut self, a: &Banded<'_, T>, rule: Rule<T::Real>) -> T::Real {
+        let larger = |a: T::Real, b: T::Real| if b > a { b } else { a };
+        if rule.scaled {
+            self.scale.fill(T::Real::ZERO);
+            for j in 0..self.n {
+                let (first, column) = a.column(j);
+                self.scale[first..].iter_mut().zip(column).for_each(|(s, v)| *s = larger(*s, peak(*v)));
+            }
+            self.scale.iter_mut().for_each(|s| *s = s.equilibrate());
+        }
+        let mut largest = T::Real::ZERO;
+        for j in 0..self.n {
+            let (first, column) = a.column(j);
+            let start = self.origin + first + j * self.stride;
+            for ((to, v), s) in self.elements[start..].iter_mut().zip(column).zip(&self.scale[first..]) {
+                *to = v.scale(*s);
+                largest = larger(largest, to.abs1());
+            }
+        }
+        largest
+    }
+
+    fn largest_of_u(&self) -> T::Real {
+        let of_column = |j: usize| {
+            let start = self.origin + j * self.stride;
+            let column = &self.elements[start + j.saturating_sub(self.fill)..=start + j];
+            column.iter().map(|v| v.abs1()).fold(T::Real::ZERO, |a, b| if b > a { b } else { a })
+        };
+        (0..self.n).map(of_column).fold(T::Real::ZERO, |a, b| if b > a { b } else { a })
+    }
+
+    /// Eliminates columns j … j + block − 1; returns the first of them that has no pivot.
+    fn eliminate_block(&mut self, j: usize, rule: Rule<T::Real>, parallel: bool) -> Option<usize> {
+        let width = self.block.min(self.n - j);
+        let start = self.origin + j * (self.stride + 1);
+        let stride = self.stride;
+        let (inverse, exchange) = (&mut self.inverse[j..j + width], &mut self.exchange[j..j + width]);
+        let mut panel = Panel { inverse, exchange, stride, rule, lower: self.lower, rows: self.n - j };
+        let columns = (width + self.fill).min(self.n - j);
+        let region = &mut self.elements[start..];
+        let found = if self.block == 1 {
+            panel.eliminate(region, columns, 1)
+        } else {
+            let found = panel.eliminate_recursively(region, width);
+            panel.update(region, (width, columns), parallel);
+            found
+        };
+        found.map(|k| j + k)
+    }
+
+    /// Solves A·x = x in place for columns x of length n.
+    fn solve(&self, x: &mut [T]) {
+        let n = self.n.max(1);
+        for x in x.chunks_exact_mut(n) {
+            x.iter_mut().zip(&self.scale).for_each(|(x, s)| *x = x.scale(*s));
+        }
+        if self.block > 1 && x.len() >= tuning::BAND_MANY_RHS * n {
+            return self.solve_many(x);
+        }
+        for x in x.chunks_exact_mut(n) {
+            for j in (0..self.n).step_by(self.block) {
+                self.exchange_in(x, j);
+                for k in self.block_of(j) {
+                    let (xk, below) = x[k..].split_first_mut().expect("k < n");
+                    subtract_multiple(below, *xk, self.column_of_l(j, k));
+                }
+            }
+            for k in (0..self.n).rev() {
+                let (above, xk) = x[..=k].split_at_mut(k);
+                xk[0] = xk[0] * self.inverse[k];
+                let first = k.saturating_sub(self.fill);
+                subtract_multiple(&mut above[first..], xk[0], self.column_of_u(k));
+            }
+        }
+    }
+
+    /// Solves Aᵀ·x = x in place for columns x of length n.
+    fn solve_transpose(&self, x: &mut [T]) {
+        let n = self.n.max(1);
+        if self.block > 1 && x.len() >= tuning::BAND_MANY_RHS * n {
+            self.solve_transpose_many(x);
+        } else {
+            x.chunks_exact_mut(n).for_each(|x| self.solve_transpose_one(x));
+        }
+        for x in x.chunks_exact_mut(n) {
+            x.iter_mut().zip(&self.scale).for_each(|(x, s)| *x = x.scale(*s));
+        }
+    }
+
+    fn solve_transpose_one(&self, x: &mut [T]) {
+        for k in 0..self.n {
+            let first = k.saturating_sub(self.fill);
+            x[k] = (x[k] - dot(&x[first..k], self.column_of_u(k))) * self.inverse[k];
+        }
+        for j in (0..self.n).step_by(self.block).rev() {
+            for k in self.block_of(j).rev() {
+                x[k] = x[k] - dot(&x[k + 1..], self.column_of_l(j, k));
+            }
+            for k in self.block_of(j).rev() {
+                x.swap(k, k + self.exchange[k] as usize);
+            }
+        }
+    }
+
+    /// [`solve`](Self::solve) by dense kernels.
+    fn solve_many(&self, x: &mut [T]) {
+        let n_rhs = x.len() / self.n;
+        for j in (0..self.n).step_by(self.block) {
+            x.chunks_exact_mut(self.n).for_each(|x| self.exchange_in(x, j));
+            let [l, below, ..] = self.blocks_of(j);
+            let at = MatMut::from_column_major_slice_with_stride_mut(&mut x[j..], self.n - j, n_rhs, self.n);
+            let (mut top, rest) = at.split_at_row_mut(l.nrows());
+            T::solve_triangular(Triangle::UnitLower, l, top.as_mut());
+            T::subtract_product(rest.subrows_mut(0, below.nrows()), below, top.as_ref());
+        }
+        for j in (0..self.n).step_by(self.block).rev() {
+            let [_, _, u, right] = self.blocks_of(j);
+            let at = MatMut::from_column_major_slice_with_stride_mut(&mut x[j..], self.n - j, n_rhs, self.n);
+            let (mut top, rest) = at.split_at_row_mut(u.nrows());
+            T::subtract_product(top.as_mut(), right, rest.as_ref().subrows(0, right.ncols()));
+            T::solve_triangular(Triangle::Upper, u, top);
+        }
+    }
+
+    /// [`solve_transpose`](Self::solve_transpose) by dense kernels, without the scales.
+    fn solve_transpose_many(&self, x: &mut [T]) {
+        let n_rhs = x.len() / self.n;
+        for j in (0..self.n).step_by(self.block) {
+            let [_, _, u, right] = self.blocks_of(j);
+            let at = MatMut::from_column_major_slice_with_stride_mut(&mut x[j..], self.n - j, n_rhs, self.n);
+            let (mut top, rest) = at.split_at_row_mut(u.nrows());
+            T::solve_triangular(Triangle::Lower, u.transpose(), top.as_mut());
+            T::subtract_product(rest.subrows_mut(0, right.ncols()), right.transpose(), top.as_ref());
+        }
+        for j in (0..self.n).step_by(self.block).rev() {
+            let [l, below, ..] = self.blocks_of(j);
+            let at = MatMut::from_column_major_slice_with_stride_mut(&mut x[j..], self.n - j, n_rhs, self.n);
+            let (mut top, rest) = at.split_at_row_mut(l.nrows());
+            T::subtract_product(top.as_mut(), below.transpose(), rest.as_ref().subrows(0, below.nrows()));
+            T::solve_triangular(Triangle::UnitUpper, l.transpose(), top);
+            for x in x.chunks_exact_mut(self.n) {
+                self.block_of(j).rev().for_each(|k| x.swap(k, k + self.exchange[k] as usize));
+            }
+        }
+    }
+
+    /// Columns of the block that starts at j.
+    fn block_of(&self, j: usize) -> core::ops::Range<usize> {
+        j..(j + self.block).min(self.n)
+    }
+
+    fn exchange_in(&self, x: &mut [T], j: usize) {
+        self.block_of(j).for_each(|k| x.swap(k, k + self.exchange[k] as usize));
+    }
+
+    /// Column k of L below the diagonal; the block starts at j.
+    fn column_of_l(&self, j: usize, k: usize) -> &[T] {
+        let end = (self.block_of(j).end + self.lower).min(self.n);
+        let start = self.origin + k * self.stride;
+        &self.elements[start + k + 1..start + end]
+    }
+
+    /// Column k of U above the diagonal, from row k − fill.
+    fn column_of_u(&self, k: usize) -> &[T] {
+        let start = self.origin + k * self.stride;
+        &self.elements[start + k.saturating_sub(self.fill)..start + k]
+    }
+
+    /// L on the diagonal, L below it, U on the diagonal, U to the right of it, of the block that starts at j.
+    fn blocks_of(&self, j: usize) -> [MatRef<'_, T>; 4] {
+        let width = self.block_of(j).len();
+        let below = self.lower.min(self.n - j - width);
+        let right = self.fill.min(self.n - j - width);
+        let view = |i: usize, j: usize, rows: usize, columns: usize| {
+            let start = (self.origin + i + j * self.stride).min(self.elements.len());
+            MatRef::from_column_major_slice_with_stride(&self.elements[start..], rows, columns, self.stride)
+        };
+        let diagonal = view(j, j, width, width);
+        [diagonal, view(j + width, j, below, width), diagonal, view(j, j + width, width, right)]
+    }
+}
+
+/// Columns under elimination. Their elements come as `region`, which begins with the diagonal element of the first column;
+/// column c begins at `c·stride`, with the same row.
+struct Panel<'a, T: Scalar> {
+    inverse: &'a mut [T],
+    exchange: &'a mut [u32],
+    stride: usize,
+    rule: Rule<T::Real>,
+    lower: usize,
+    /// Rows of the matrix from the first of the panel on.
+    rows: usize,
+}
+
+impl<T: Scalar> Panel<'_, T> {
+    /// The columns from `from` on as a panel of their own.
+    fn tail(&mut self, from: usize) -> Panel<'_, T> {
+        Panel {
+            inverse: &mut self.inverse[from..],
+            exchange: &mut self.exchange[from..],
+            rows: self.rows - from,
+            ..*self
+        }
+    }
+
+    /// Eliminates the first `width` columns, updating `columns` columns in all; exchanges reach all of these.
+    fn eliminate(&mut self, region: &mut [T], columns: usize, width: usize) -> Option<usize> {
+        let mut singular = None;
+        for k in 0..width {
+            let end = (k + 1 + self.lower).min(self.rows);
+            let (left, right) = region.split_at_mut(((k + 1) * self.stride).min(region.len()));
+            let (earlier, column) = left.split_at_mut(k * self.stride);
+            let column = &mut column[k..end];
+            let q = self.pivot(column);
+            column.swap(0, q);
+            if column[0] == T::ZERO {
+                singular = singular.or(Some(k));
+            }
+            let inverse = reciprocal(column[0]);
+            (self.inverse[k], self.exchange[k]) = (inverse, q as u32);
+            let multipliers = &mut column[1..];
+            multipliers.iter_mut().for_each(|l| *l = *l * inverse);
+            for column in earlier.chunks_mut(self.stride) {
+                column.swap(k, k + q);
+            }
+            for column in right.chunks_mut(self.stride).take(columns - k - 1) {
+                let column = &mut column[k..end];
+                column.swap(0, q);
+                let (u, below) = column.split_first_mut().expect("the pivot row");
+                subtract_multiple(below, *u, multipliers);
+            }
+        }
+        singular
+    }
+
+    /// Index of the pivot in a column that begins at the diagonal.
+    #[inline(always)]
+    fn pivot(&self, column: &mut [T]) -> usize {
+        if self.rule.noise > T::Real::ZERO {
+            column.iter_mut().for_each(|v| *v = self.rule.denoise(*v));
+        }
+        if self.rule.exchange == T::Real::ZERO {
+            return 0;
+        }
+        let mut best = (column[0].abs1(), 0);
+        for (i, v) in column.iter().enumerate().skip(1) {
+            let candidate = (v.abs1(), i);
+            best = core::hint::select_unpredictable(candidate.0 > best.0, candidate, best);
+        }
+        best.1
+    }
+
+    /// Eliminates the first `width` columns, halving until they are few.
+    fn eliminate_recursively(&mut self, region: &mut [T], width: usize) -> Option<usize> {
+        if width <= tuning::BAND_INNER {
+            return self.eliminate(region, width, width);
+        }
+        let half = width / 2;
+        let left = self.eliminate_recursively(region, half);
+        self.update(region, (half, width), false);
+        let (first, second) = region.split_at_mut(half * self.stride);
+        let right = self.tail(half).eliminate_recursively(&mut second[half..], width - half);
+        for column in first.chunks_mut(self.stride) {
+            exchange_rows(&mut column[half..], &self.exchange[half..width]);
+        }
+        left.or(right.map(|k| half + k))
+    }
+
+    /// Applies the first `width` columns, eliminated, to those after them up to `columns`:
+    /// U₁₂ = L₁₁⁻¹ P A₁₂, A₂₂ ← A₂₂ − L₂₁ U₁₂.
+    fn update(&self, region: &mut [T], (width, columns): (usize, usize), parallel: bool) {
+        let rows = (width + self.lower).min(self.rows);
+        let (left, right) = region.split_at_mut((width * self.stride).min(region.len()));
+        let left = MatRef::from_column_major_slice_with_stride(left, rows, width, self.stride);
+        let (l11, l21) = left.split_at_row(width);
+        let chunk = tuning::BAND_COLUMNS;
+        let count = (columns - width).div_ceil(chunk);
+        let work = |(c, region): (usize, &mut [T])| {
+            let columns = (columns - width - c * chunk).min(chunk);
+            for column in region.chunks_mut(self.stride).take(columns) {
+                exchange_rows(column, &self.exchange[..width]);
+            }
+            let block = MatMut::from_column_major_slice_with_stride_mut(region, rows, columns, self.stride);
+            let (mut u12, a22) = block.split_at_row_mut(width);
+            T::solve_triangular(Triangle::UnitLower, l11, u12.as_mut());
+            T::subtract_product(a22, l21, u12.as_ref());
+        };
+        // The pieces are the same whether or not they run in parallel, and so is the result.
+        if parallel && rows * columns >= tuning::BAND_PARALLEL {
+            right.par_chunks_mut(chunk * self.stride).take(count).enumerate().for_each(work);
+        } else {
+            right.chunks_mut(chunk * self.stride).take(count).enumerate().for_each(work);
+        }
+    }
+}
+
+/// Exchanges rows k and k + `exchange[k]` of one column, in order.
+fn exchange_rows<T>(column: &mut [T], exchange: &[u32]) {
+    for (k, &q) in exchange.iter().enumerate() {
+        column.swap(k, k + q as usize);
+    }
+}
+
+/// y ← y − c·v on their common length.
+#[inline(always)]
+fn subtract_multiple<T: Scalar>(y: &mut [T], c: T, v: &[T]) {
+    y.iter_mut().zip(v).for_each(|(y, v)| *y = *y - c * *v);
+}
+
+/// Σ a_i b_i on the common length, in four partial sums.
+#[inline(always)]
+fn dot<T: Scalar>(a: &[T], b: &[T]) -> T {
+    let len = a.len().min(b.len());
+    let (a4, a_rest) = a[..len].as_chunks::<4>();
+    let (b4, b_rest) = b[..len].as_chunks::<4>();
+    let mut sum = [T::ZERO; 4];
+    for (a, b) in a4.iter().zip(b4) {
+        for k in 0..4 {
+            sum[k] += a[k] * b[k];
+        }
+    }
+    let rest = a_rest.iter().zip(b_rest).fold(T::ZERO, |s, (a, b)| s + *a * *b);
+    (sum[0] + sum[2]) + (sum[1] + sum[3]) + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{OPS, Rng, check, dense, eps, for_all_scalars};
+    use super::*;
+    use crate::error::Error;
+    use crate::plan::Pivoting;
+    use dyn_stack::PodBuffer;
+
+    fn solve<T: Scalar>(f: &BandedFactor<'_, T>, op: Op, rhs: &[T]) -> (Vec<T>, Result<Report>) {
+        let mut x = rhs.to_vec();
+        let mut memory = PodBuffer::new(f.solve_scratch(0));
+        let report = f.solve_into_with(op, rhs, &mut x, PodStack::new(&mut memory));
+        (x, report)
+    }
+
+    fn factor<'m, T: Scalar>(a: &'m Banded<'m, T>, pivoting: Pivoting) -> BandedFactor<'m, T> {
+        Plan::new(a.shape()).pivoting(pivoting).factor(a).unwrap()
+    }
+
+    /// Random entries in the band, NaN in the corners of the array that are no part of it.
+    fn random<T: Scalar>(rng: &mut Rng, n: usize, lower: usize, upper: usize) -> Banded<'static, T> {
+        build(n, lower, upper, |_, _| rng.scalar())
+    }
+
+    fn build<T: Scalar>(
+        n: usize,
+        lower: usize,
+        upper: usize,
+        mut entry: impl FnMut(usize, usize) -> T,
+    ) -> Banded<'static, T> {
+        let leading = lower + upper + 1;
+        let mut bands = vec![T::from_real(T::Real::NAN); n * leading];
+        for j in 0..n {
+            for i in j.saturating_sub(upper)..(j + lower + 1).min(n) {
+                bands[upper + i - j + j * leading] = entry(i, j);
+            }
+        }
+        Banded::from_vec(n, lower, upper, bands).unwrap()
+    }
+
+    #[test]
+    fn four_by_four_by_hand() {
+        // [0 2 1 .]   x = (1, 2, 3, 4)
+        // [2 1 . 3]       two superdiagonals, one subdiagonal
+        // [. 1 1 1]
+        // [. . 4 1]
+        let rows = [[0.0, 2.0, 1.0, 0.0], [2.0, 1.0, 0.0, 3.0], [0.0, 1.0, 1.0, 1.0], [0.0, 0.0, 4.0, 1.0]];
+        let a = build(4, 1, 2, |i, j| rows[i][j]);
+        let (x, report) = solve(&factor(&a, Pivoting::ScaledPartial), Op::Plain, &[7.0, 16.0, 9.0, 16.0]);
+        assert!(report.unwrap().backward_error <= f64::EPSILON);
+        assert!(x.iter().zip([1.0, 2.0, 3.0, 4.0]).all(|(x, y)| (x - y).abs() < 1e-14), "{x:?}");
+        // Aᵀ(1, 2, 3, 4) = (4, 2+2+3, 1+3+16, 6+3+4)
+        let (x, _) = solve(&factor(&a, Pivoting::Partial), Op::Transpose, &[4.0, 7.0, 20.0, 13.0]);
+        assert!(x.iter().zip([1.0, 2.0, 3.0, 4.0]).all(|(x, y)| (x - y).abs() < 1e-14), "{x:?}");
+    }
+
+    mod generic {
+        use super::*;
+
+        pub fn random_systems_agree_with_dense_elimination<T: Scalar>() {
+            let mut rng = Rng(11);
+            let widths =
+                [(0, 0), (0, 2), (2, 0), (1, 1), (2, 3), (4, 1), (7, 7), (17, 3), (16, 16), (20, 31), (70, 64)];
+            for (lower, upper) in widths {
+                for n in [0, 1, 2, 3, 5, 8, 15, 16, 17, 33, 50, 100] {
+                    if n > 33 && n < lower || (n == 100 && lower < 16) {
+                        continue;
+                    }
+                    let a = random::<T>(&mut rng, n, lower, upper);
+                    for pivoting in [Pivoting::Partial, Pivoting::ScaledPartial] {
+                        let f = factor(&a, pivoting);
+                        for (op, n_rhs) in OPS.iter().flat_map(|op| [(*op, 1), (*op, 5)]) {
+                            let rhs = rng.scalars(n * n_rhs);
+                            let (x, report) = solve(&f, op, &rhs);
+                            // Triangular matrices with random diagonals have condition numbers that grow with 2^n.
+                            if lower.min(upper) > 0 || n <= 8 {
+                                check(&dense(n, op, |i, j| a.get(i, j)), &rhs, &x, &report.unwrap());
+                            }
+                        }
+                    }
+                }
+            }
+        }
+
+        pub fn dominant_systems_need_no_pivoting<T: Scalar>() {
+            let mut rng = Rng(12);
+            for (n, lower, upper) in [(9, 0, 0), (20, 2, 1), (40, 17, 20), (70, 16, 0), (150, 64, 65)] {
+                let dominant = T::from_real(T::Real::from_f64(2.0 * (lower + upper + 1) as f64));
+                let a = build(n, lower, upper, |i, j| if i == j { dominant } else { rng.scalar() });
+                let rhs = rng.scalars(n);
+                for op in OPS {
+                    let (x, report) = solve(&factor(&a, Pivoting::None), op, &rhs);
+                    let report = report.unwrap();
+                    // Elimination of a matrix that is dominant by columns at most doubles its entries.
+                    assert!(report.pivot_growth.unwrap() <= 2.0);
+                    check(&dense(n, op, |i, j| a.get(i, j)), &rhs, &x, &report);
+                }
+            }
+        }
+
+        /// Powers of two pass through scaled pivoting unchanged, so x is the same bit for bit.
+        pub fn row_scaling_changes_nothing<T: Scalar>() {
+            let mut rng = Rng(13);
+            let range = if eps::<T>() > 1e-10 { 60 } else { 500 };
+            for (n, lower, upper) in [(50, 2, 3), (120, 20, 17)] {
+                let scales: Vec<T::Real> = (0..n)
+                    .map(|_| T::Real::from_f64(2f64.powi((rng.bits() % (2 * range)) as i32 - range as i32)))
+                    .collect();
+                let a = random::<T>(&mut rng, n, lower, upper);
+                let b = build(n, lower, upper, |i, j| a.get(i, j).scale(scales[i]));
+                let rhs: Vec<T> = rng.scalars(n);
+                let scaled: Vec<T> = rhs.iter().zip(&scales).map(|(v, s)| v.scale(*s)).collect();
+                let (x, _) = solve(&factor(&a, Pivoting::ScaledPartial), Op::Plain, &rhs);
+                let (y, report) = solve(&factor(&b, Pivoting::ScaledPartial), Op::Plain, &scaled);
+                assert_eq!(x, y);
+                assert!(report.unwrap().backward_error <= 8.0 * eps::<T>());
+            }
+        }
+
+        pub fn entries_near_the_limits_of_the_type<T: Scalar>() {
+            let mut rng = Rng(14);
+            let big = if eps::<T>() > 1e-10 { 1e36 } else { 1e300 };
+            for (n, lower, upper) in [(1, 0, 0), (30, 2, 3), (60, 20, 16)] {
+                for size in [big, 1.0 / big] {
+                    let size = T::Real::from_f64(size);
+                    let a = build(n, lower, upper, |_, _| rng.scalar::<T>().scale(size));
+                    let rhs: Vec<T> = (0..n).map(|_| rng.scalar::<T>().scale(size)).collect();
+                    for (op, pivoting) in
+                        OPS.iter().flat_map(|op| [(*op, Pivoting::Partial), (*op, Pivoting::ScaledPartial)])
+                    {
+                        let (_, report) = solve(&factor(&a, pivoting), op, &rhs);
+                        assert!(report.unwrap().backward_error <= 8.0 * eps::<T>());
+                    }
+                }
+            }
+        }
+
+        pub fn a_column_of_zeros_is_singular<T: Scalar>() {
+            let mut rng = Rng(15);
+            for (n, lower, upper) in [(1, 0, 0), (9, 1, 2), (60, 16, 20), (80, 64, 64)] {
+                for zero in [0, n / 3, n - 1] {
+                    let a = build(n, lower, upper, |_, j| if j == zero { T::ZERO } else { rng.scalar() });
+                    for (op, verify) in OPS.iter().flat_map(|op| [(*op, false), (*op, true)]) {
+                        let f = Plan::new(a.shape()).verify(verify).factor(&a).unwrap();
+                        let (_, report) = solve(&f, op, &rng.scalars(n));
+                        assert_eq!(report, Err(Error::Singular { row: zero }));
+                    }
+                }
+            }
+        }
+    }
+
+    for_all_scalars!(random_systems_agree_with_dense_elimination);
+    for_all_scalars!(dominant_systems_need_no_pivoting);
+    for_all_scalars!(row_scaling_changes_nothing);
+    for_all_scalars!(entries_near_the_limits_of_the_type);
+    for_all_scalars!(a_column_of_zeros_is_singular);
+
+    #[test]
+    fn rows_of_very_different_size() {
+        let mut rng = Rng(16);
+        for (n, lower, upper) in [(200, 2, 2), (500, 18, 18), (300, 70, 30)] {
+            let size: Vec<f64> = (0..n).map(|_| 10f64.powf(60.0 * rng.real())).collect();
+            let a = build(n, lower, upper, |i, _| rng.real() * size[i]);
+            let x: Vec<f64> = rng.scalars(n);
+            let (_, report) = solve(&factor(&a, Pivoting::ScaledPartial), Op::Plain, &a.apply(&x).unwrap());
+            assert!(report.unwrap().backward_error <= 8.0 * f64::EPSILON);
+            // Transposed, the sizes belong to the columns; x is of the size that makes all terms alike.
+            let x: Vec<f64> = x.iter().zip(&size).map(|(x, s)| x / s).collect();
+            let rhs: Vec<f64> =
+                (0..n).map(|j| a.column(j)).map(|(i, c)| c.iter().zip(&x[i..]).map(|(a, x)| a * x).sum()).collect();
+            let (_, report) = solve(&factor(&a, Pivoting::ScaledPartial), Op::Transpose, &rhs);
+            assert!(report.unwrap().backward_error <= 8.0 * f64::EPSILON);
+        }
+    }
+
+    #[test]
+    fn what_is_not_finite_is_found() {
+        for (n, lower, upper) in [(8, 1, 2), (40, 17, 16)] {
+            for at in [0, 3, 7, n + 2] {
+                let bad = |i: usize| if i % 2 == 0 { f64::NAN } else { f64::INFINITY };
+                let a = build(n, lower, upper, |i, j| {
+                    if i == j && i == at { bad(i) } else { 1.0 / (1.0 + i as f64 + 2.0 * j as f64) }
+                });
+                let mut rhs = vec![1.0; n];
+                let expected = if at < n {
+                    Error::NotFinite { array: "bands", index: upper + at * (lower + upper + 1) }
+                } else {
+                    rhs[at - n] = bad(at);
+                    Error::NotFinite { array: "rhs", index: at - n }
+                };
+                assert_eq!(solve(&factor(&a, Pivoting::ScaledPartial), Op::Plain, &rhs).1, Err(expected));
+            }
+        }
+    }
+
+    #[test]
+    fn threads_do_not_change_a_bit() {
+        let mut rng = Rng(17);
+        let a = random::<f64>(&mut rng, 900, 300, 250);
+        let rhs = rng.scalars(900);
+        let x = [1, 2, 3, 7].map(|threads| {
+            let f = Plan::new(a.shape()).threads(threads).factor(&a).unwrap();
+            solve(&f, Op::Plain, &rhs).0
+        });
+        assert!(x.iter().all(|y| *y == x[0]));
+    }
+
+    /// A Matrix Market file (real or integer coordinates) as a banded matrix.
+    fn read(path: &std::path::Path) -> Option<Banded<'static, f64>> {
+        let text = std::fs::read_to_string(path).ok()?;
+        let symmetric = text.lines().next()?.contains("symmetric");
+        let mut lines = text.lines().filter(|l| !l.starts_with('%') && !l.trim().is_empty());
+        let n: usize = lines.next()?.split_whitespace().next()?.parse().ok()?;
+        let mut entries = Vec::new();
+        for line in lines {
+            let mut words = line.split_whitespace();
+            let mut index = || words.next()?.parse::<usize>().ok();
+            let (i, j) = (index()? - 1, index()? - 1);
+            let v: f64 = words.next()?.parse().ok()?;
+            entries.push((i, j, v));
+            if symmetric && i != j {
+                entries.push((j, i, v));
+            }
+        }
+        let lower = entries.iter().map(|(i, j, _)| i.saturating_sub(*j)).max()?;
+        let upper = entries.iter().map(|(i, j, _)| j.saturating_sub(*i)).max()?;
+        let mut bands = vec![0.0; n * (lower + upper + 1)];
+        entries.iter().for_each(|(i, j, v)| bands[upper + i - j + j * (lower + upper + 1)] = *v);
+        Banded::from_vec(n, lower, upper, bands).ok()
+    }
+
+    #[test]
+    fn real_matrices() {
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/matrices");
+        for name in ["nos2", "olm500", "olm1000", "tub1000", "LF10000", "mhdb416", "mhd4800b", "gr_30_30"] {
+            let Some(a) = read(&folder.join(format!("{name}.mtx"))) else {
+                println!("skipping {name}: not found in {}", folder.display());
+                continue;
+            };
+            let f = factor(&a, Pivoting::ScaledPartial);
+            let mut rng = Rng(18);
+            let x: Vec<f64> = rng.scalars(a.n());
+            for (kind, rhs) in
+                [("A·random", a.apply(&x).unwrap()), ("random", rng.scalars(a.n())), ("ones", vec![1.0; a.n()])]
+            {
+                for op in [Op::Plain, Op::Transpose] {
+                    let report = solve(&f, op, &rhs).1.unwrap();
+                    let (eta, steps) = (report.backward_error / f64::EPSILON, report.refinement_steps);
+                    println!(
+                        "{name:9} {kind:9} {op:10?} eta = {eta:.2} eps, {steps} steps, growth {:?}",
+                        report.pivot_growth
+                    );
+                    assert!(eta <= 8.0, "{name}: eta = {eta} eps");
+                }
+            }
+        }
     }
 }
