@@ -1,2 +1,36 @@
-//! The program `bandsolve`.
-fn main() {}
+//! The program `bandsolve`: solve, inspect, generate and measure narrow-band systems.
+//!
+//! One file per command; [`args`] holds what the user may type, [`exit`] what the process returns.
+
+mod args;
+mod bench;
+mod condition;
+mod demo;
+mod exit;
+mod families;
+mod generate;
+mod info;
+mod io;
+mod known;
+mod report;
+mod solve;
+mod stability;
+mod structure;
+
+use clap::Parser;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    exit::finish(run(args::Args::parse()))
+}
+
+fn run(args: args::Args) -> Result<(), exit::Failure> {
+    match args.command {
+        None => demo::run(),
+        Some(args::Command::Solve(a)) => solve::run(&a),
+        Some(args::Command::Info(a)) => info::run(&a),
+        Some(args::Command::Generate(a)) => generate::run(&a),
+        Some(args::Command::Stability(a)) => stability::run(&a),
+        Some(args::Command::Bench(a)) => bench::run(&a),
+    }
+}

@@ -1,1 +1,23 @@
 //! Matrix generators, oracles and the conformance suite of bandsolve.
+//!
+//! | module | what it holds |
+//! | --- | --- |
+//! | [`random`] | seeded random numbers, the same on every platform |
+//! | [`gallery`] | test matrices with known properties: MATLAB's gallery, Toeplitz, given singular values |
+//! | [`tables`] | the stability tables of the papers: matrices and published errors |
+//! | [`families`] | every generator by name, for the command line |
+//! | [`oracle`] | backward errors, reference solutions and condition numbers in double-double |
+//! | [`wide`] | double-double arithmetic |
+//! | [`conformance`] | the suite that every method instantiates |
+
+#![forbid(unsafe_code)]
+
+pub mod conformance;
+pub mod families;
+pub mod gallery;
+pub mod oracle;
+pub mod random;
+pub mod tables;
+pub mod wide;
+
+pub use random::Random;

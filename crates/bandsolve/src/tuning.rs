@@ -1,8 +1,28 @@
 //! Every tuning constant, with the hardware and the benchmark that chose it.
+//!
+//! Chosen on: Intel Xeon (Cascade Lake, 2.5 GHz, 2 cores, AVX-512), `bandsolve bench tridiagonal`.
 
 /// Smallest tridiagonal system that `Auto` gives to RPTS.
-/// Chosen on: Xeon Cascade Lake 2.5 GHz, AVX-512, `bandsolve bench tridiagonal`.
 pub(crate) const RPTS_MIN_N: usize = 256;
+
+/// Systems up to this size are one partition: the recursion of RPTS ends.
+pub(crate) const LAST_LEVEL_MAX_N: usize = 24;
+
+/// A thread is woken for at least so many rows.
+pub(crate) const MIN_ROWS_PER_THREAD: usize = 8192;
+
+/// x is stored past the caches when the whole system (4 arrays and x) is larger than this many bytes.
+pub(crate) const STREAM_MIN_BYTES: usize = 48 << 20;
+
+/// Rows of a partition for a system of `n` rows.
+pub(crate) fn partition_rows(n: usize) -> usize {
+    match n {
+        0..=96 => 6,
+        97..=768 => 12,
+        769..=3072 => 16,
+        _ => 32,
+    }
+}
 
 /// Columns that the banded LU eliminates together; 1: one by one.
 pub(crate) fn band_block(lower: usize, fill: usize) -> usize {

@@ -63,6 +63,27 @@ pub(crate) fn check_scratch(needed: StackReq, stack: &PodStack) -> Result<()> {
     }
 }
 
+impl Report {
+    /// Nothing solved yet.
+    pub(crate) fn new(plan: &Plan) -> Self {
+        Self {
+            method: plan.chosen_method(),
+            reason: plan.shared_reason(),
+            backward_error: if plan.options.verify { 0.0 } else { f64::NAN },
+            backward_errors: SmallVec::new(),
+            refinement_steps: 0,
+            fallback: false,
+            pivot_growth: None,
+        }
+    }
+
+    /// Takes in the backward error of the next right-hand side.
+    pub(crate) fn push(&mut self, error: f64) {
+        self.backward_errors.push(error);
+        self.backward_error = self.backward_error.max_nan(error);
+    }
+}
+
 /// The equations of one system, row by row: all that measuring an answer needs.
 pub(crate) trait Equations<T: Scalar>: Sync {
     /// Calls `visit(j, a_ij)` for the entries of row `i`, each column once.
@@ -279,7 +300,6 @@ impl<F> Refiner<'_, F> {
 ///
 /// # Cost
 /// One pass over the three diagonals, rhs and x, on all threads from n = 10⁵; the result does not depend on their number.
-#[allow(dead_code)] // called by the methods that measure only a bound of η
 pub(crate) fn backward_error<T: Scalar>(rows: Rows<'_, T>, rhs: &[T], x: &[T]) -> f64 {
     measure(&rows, rhs, x, true)
 }

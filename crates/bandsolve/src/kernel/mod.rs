@@ -1,4 +1,18 @@
-//! The only SIMD and the only unsafe code.
+//! The only SIMD and the only unsafe code: lanes, elements, tiles, sweeps.
+//!
+//! A *tile* is a handful of partitions, one a SIMD lane, copied from the caller's arrays and transposed so that row j of
+//! all of them is one vector. A *sweep* eliminates through a tile in registers, choosing pivots by selection.
+
+mod element;
+mod lanes;
+pub(crate) mod sweep;
+pub(crate) mod tile;
+
+pub use element::{ComplexElement, Element, RealElement};
+pub use lanes::{Lanes, Portable};
+
+use crate::scalar::Scalar;
+use std::sync::LazyLock;
 
 /// An instruction set for which the kernels are compiled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -16,14 +30,34 @@ impl Simd {
     /// Every instruction set of this build, the widest last.
     pub const ALL: [Simd; 3] = [Simd::Portable, Simd::Avx2, Simd::Avx512];
 
-    /// The best that this machine has; the environment variable `BANDSOLVE_SIMD` (`portable`, `avx2`, `avx512`) lowers it.
+    /// The best that this machine has; the environment variable `BANDSOLVE_SIMD` (`portable`, `avx2`, `avx512`) chooses
+    /// another that it has.
     pub fn detect() -> Simd {
-        Simd::Portable
+        static BEST: LazyLock<Simd> = LazyLock::new(|| {
+            let asked = std::env::var("BANDSOLVE_SIMD").ok();
+            let available = Simd::ALL.into_iter().rev().filter(|s| s.is_available());
+            let named = available.clone().find(|s| asked.as_deref() == Some(s.name()));
+            named.or(available.clone().next()).unwrap_or(Simd::Portable)
+        });
+        *BEST
     }
 
     /// Whether this machine has it.
     pub fn is_available(self) -> bool {
-        self == Simd::Portable
+        match self {
+            Simd::Portable => true,
+            #[cfg(target_arch = "x86_64")]
+            Simd::Avx2 => is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma"),
+            #[cfg(target_arch = "x86_64")]
+            Simd::Avx512 => {
+                Simd::Avx2.is_available()
+                    && is_x86_feature_detected!("avx512f")
+                    && is_x86_feature_detected!("avx512dq")
+                    && is_x86_feature_detected!("avx512vl")
+            }
+            #[cfg(not(target_arch = "x86_64"))]
+            _ => false,
+        }
     }
 
     /// Itself if the machine has it, else the best that it has.
@@ -31,7 +65,7 @@ impl Simd {
         if self.is_available() { self } else { Simd::detect() }
     }
 
-    /// The name used in reports.
+    /// The name used in reports and in `BANDSOLVE_SIMD`.
     pub fn name(self) -> &'static str {
         match self {
             Simd::Portable => "portable",
@@ -41,16 +75,92 @@ impl Simd {
     }
 }
 
-pub trait Lanes: Copy {
-    type Real;
+/// The vectors of a real type, and the constants that depend on its exponent range.
+pub trait Machine: Sized {
+    /// Plain arrays.
+    type Portable: Lanes<Real = Self>;
+    /// 256-bit registers.
+    #[cfg(target_arch = "x86_64")]
+    type Avx2: Lanes<Real = Self>;
+    /// 512-bit registers.
+    #[cfg(target_arch = "x86_64")]
+    type Avx512: Lanes<Real = Self>;
+    /// Added to pivots and spikes of rows whose largest entry is near 1: far below rounding, but enough that a zero pivot
+    /// has a finite reciprocal (two of them multiplied, or one squared, still do) and that a decaying spike never becomes
+    /// subnormal, which would cost a hundred cycles an operation.
+    const GUARD: Self;
+    /// Quantities between 1/`SAFE` and `SAFE` may be multiplied with one another.
+    const SAFE: Self;
+    /// self · a + b, in one rounding where the target has the instruction (elsewhere it would be a library call).
+    fn fused_if_fast(self, a: Self, b: Self) -> Self;
 }
-pub trait Element<V>: Copy {}
-pub trait Machine {}
-impl Machine for f32 {}
-impl Machine for f64 {}
-#[derive(Clone, Copy)]
-pub struct RealElement<V>(V);
-#[derive(Clone, Copy)]
-pub struct ComplexElement<V>(V, V);
-impl<V: Lanes> Element<V> for RealElement<V> {}
-impl<V: Lanes> Element<V> for ComplexElement<V> {}
+
+macro_rules! machine {
+    ($real:ty, $portable:literal, $avx2:ident, $avx512:ident, $guard:expr, $safe:expr) => {
+        impl Machine for $real {
+            type Portable = Portable<$real, $portable>;
+            #[cfg(target_arch = "x86_64")]
+            type Avx2 = lanes::$avx2;
+            #[cfg(target_arch = "x86_64")]
+            type Avx512 = lanes::$avx512;
+            const GUARD: Self = $guard;
+            const SAFE: Self = $safe;
+            #[inline(always)]
+            fn fused_if_fast(self, a: Self, b: Self) -> Self {
+                if cfg!(any(target_feature = "fma", target_arch = "aarch64")) {
+                    self.mul_add(a, b)
+                } else {
+                    self * a + b
+                }
+            }
+        }
+    };
+}
+
+/// 2^exponent as a constant.
+const fn exp2_f64(exponent: i64) -> f64 {
+    f64::from_bits(((1023 + exponent) as u64) << 52)
+}
+const fn exp2_f32(exponent: i32) -> f32 {
+    f32::from_bits(((127 + exponent) as u32) << 23)
+}
+
+machine!(f32, 4, F32x8, F32x16, exp2_f32(-60), exp2_f32(50));
+machine!(f64, 2, F64x4, F64x8, exp2_f64(-500), exp2_f64(400));
+
+/// Work that is compiled once for every instruction set.
+pub trait Job<T: Scalar> {
+    /// Its result.
+    type Output;
+    /// Does it with vectors of type `V`. Implementations are `#[inline(always)]`, as is all that they call in the loop.
+    fn run<V: Lanes<Real = T::Real>>(self) -> Self::Output;
+}
+
+/// Runs a job compiled for `simd`: the one place where the instruction set is chosen.
+pub fn dispatch<T: Scalar, J: Job<T>>(simd: Simd, job: J) -> J::Output {
+    match simd {
+        #[cfg(target_arch = "x86_64")]
+        Simd::Avx512 if simd.is_available() => {
+            // SAFETY: the machine has these features.
+            unsafe { run_avx512(job) }
+        }
+        #[cfg(target_arch = "x86_64")]
+        Simd::Avx2 if simd.is_available() => {
+            // SAFETY: the machine has these features.
+            unsafe { run_avx2(job) }
+        }
+        _ => job.run::<<T::Real as Machine>::Portable>(),
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512dq,avx512vl,avx2,fma")]
+fn run_avx512<T: Scalar, J: Job<T>>(job: J) -> J::Output {
+    job.run::<<T::Real as Machine>::Avx512>()
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma")]
+fn run_avx2<T: Scalar, J: Job<T>>(job: J) -> J::Output {
+    job.run::<<T::Real as Machine>::Avx2>()
+}

@@ -1,0 +1,46 @@
+//! `bandsolve generate`: a matrix of a known family, as a Matrix Market file.
+
+use crate::args::GenerateArgs;
+use crate::exit::Failure;
+use crate::families::{self, families};
+use crate::io::output;
+use crate::report;
+use crate::structure::System;
+use std::io::{self, Write};
+use std::path::Path;
+
+/// Lists the families or writes one matrix.
+///
+/// # Errors
+/// [`Failure::Usage`] for an unknown family, [`Failure::Other`] if the file cannot be written.
+pub fn run(args: &GenerateArgs) -> Result<(), Failure> {
+    let (Some(name), Some(n)) = (&args.family, args.n) else {
+        let lines: Vec<_> = families().iter().map(|f| (f.name, f.description.to_string())).collect();
+        return report::print(&report::columns(&lines));
+    };
+    let Some(family) = families().iter().find(|f| f.name == *name) else {
+        let known: Vec<_> = families().iter().map(|f| f.name).collect();
+        return Err(Failure::Usage(format!("no family `{name}`; there are: {}", known.join(", "))));
+    };
+    let system = match family.generate(n as usize, args.seed) {
+        families::System::Tridiagonal(a) => System::Tridiagonal(a),
+        families::System::Banded(a) => System::Banded(a),
+    };
+    let description = family.description.replace('\n', " ");
+    let comment = format!("{description}: bandsolve generate {} {n} --seed {}", family.name, args.seed);
+    output::write(args.out.as_deref().unwrap_or(Path::new("-")), |out| write(out, n, &comment, &system))
+}
+
+/// Every entry that is not zero, with the shortest digits that read back as the same number.
+fn write(out: &mut dyn Write, n: u32, comment: &str, system: &System<f64>) -> io::Result<()> {
+    let mut entries = 0_usize;
+    system.for_each(|_, _, value| entries += usize::from(value != 0.0));
+    writeln!(out, "%%MatrixMarket matrix coordinate real general\n% {comment}\n{n} {n} {entries}")?;
+    let mut result = Ok(());
+    system.for_each(|i, j, value| {
+        if value != 0.0 && result.is_ok() {
+            result = write!(out, "{} {} ", i + 1, j + 1).and_then(|()| output::write_number(out, value));
+        }
+    });
+    result
+}

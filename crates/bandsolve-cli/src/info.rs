@@ -1,0 +1,203 @@
+//! `bandsolve info`: what a matrix is like, and how it would be solved.
+
+use crate::args::InfoArgs;
+use crate::exit::Failure;
+use crate::io::{self, Triplets};
+use crate::structure::{Kind, Structure, System};
+use crate::{condition, report};
+use bandsolve::{Complex64, Plan, Scalar};
+use serde_json::{Value, json};
+
+/// Describes one matrix.
+///
+/// # Errors
+/// [`Failure::Input`] if it cannot be read. A singular matrix is no error here.
+pub fn run(args: &InfoArgs) -> Result<(), Failure> {
+    let matrix = io::read_matrix(&args.matrix)?;
+    let structure = Structure::of(&matrix);
+    let kind = structure.kind(false)?;
+    let facts = Facts::of(&Entries::of(&matrix, false), &Entries::of(&matrix, true));
+    let singular = structure.check_not_empty().err().map(|e| e.to_string());
+    let rcond = match &singular {
+        Some(_) => Ok(0.0),
+        None if matrix.values.is_complex() => rcond::<Complex64>(&matrix, kind, facts.norm_1),
+        None => rcond::<f64>(&matrix, kind, facts.norm_1),
+    };
+    let plan = Plan::new(kind.shape(structure.n));
+    let view = View { args, matrix: &matrix, structure, kind, facts, rcond, singular, plan };
+    if let Some(path) = &args.json {
+        report::write_json(path, &view.json())?;
+    }
+    report::print_beside(&view.text(), report::is_stdout(args.json.as_deref()))
+}
+
+/// The reciprocal condition, or why it could not be had.
+fn rcond<T: Scalar>(matrix: &Triplets, kind: Kind, norm_1: f64) -> Result<f64, String> {
+    let system = System::<T>::assemble(matrix, kind).map_err(|e| e.to_string())?;
+    match system.factor(&Plan::new(kind.shape(matrix.n_rows))) {
+        Ok(factor) => condition::reciprocal(&*factor, norm_1).map_err(|e| e.to_string()),
+        Err(bandsolve::Error::Singular { .. }) => Ok(0.0),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// Entries in order of rows (or columns), those at the same place added up, zeros left out.
+#[derive(Debug)]
+struct Entries {
+    n: usize,
+    sorted: Vec<(u64, Complex64)>,
+}
+
+impl Entries {
+    /// In order of rows, or of the rows of the transpose.
+    fn of(a: &Triplets, transposed: bool) -> Entries {
+        let mut sorted = Vec::with_capacity(a.rows.len());
+        a.for_each(|i, j, value| {
+            let (i, j) = if transposed { (j, i) } else { (i, j) };
+            sorted.push((((i as u64) << 32) | j as u64, value));
+        });
+        sorted.sort_by_key(|e| e.0);
+        sorted.dedup_by(|next, kept| {
+            let same = next.0 == kept.0;
+            if same {
+                kept.1 += next.1;
+            }
+            same
+        });
+        sorted.retain(|e| e.1 != Complex64::ZERO);
+        Entries { n: a.n_rows, sorted }
+    }
+
+    /// Calls `f(diagonal, Σ|off-diagonal|)` for each row that has entries, in order.
+    fn for_each_row(&self, mut f: impl FnMut(f64, f64)) {
+        for row in self.sorted.chunk_by(|a, b| a.0 >> 32 == b.0 >> 32) {
+            let (mut diagonal, mut rest) = (0.0, 0.0);
+            for (place, value) in row {
+                let on_diagonal = place >> 32 == place & 0xffff_ffff;
+                *(if on_diagonal { &mut diagonal } else { &mut rest }) += Scalar::abs(*value);
+            }
+            f(diagonal, rest);
+        }
+    }
+
+    /// Smallest |aᵢᵢ| / Σ|aᵢⱼ|, j ≠ i: above 1 the matrix is dominant; infinite if it is diagonal, 0 for an empty row.
+    fn dominance(&self) -> f64 {
+        let (mut smallest, mut rows) = (f64::INFINITY, 0);
+        self.for_each_row(|diagonal, rest| {
+            rows += 1;
+            smallest = smallest.min(if rest == 0.0 { f64::INFINITY } else { diagonal / rest });
+        });
+        if rows < self.n { 0.0 } else { smallest }
+    }
+}
+
+/// Numbers about a matrix.
+#[derive(Debug)]
+struct Facts {
+    nnz: usize,
+    dominance_rows: f64,
+    dominance_cols: f64,
+    zero_diagonals: usize,
+    symmetry: &'static str,
+    norm_1: f64,
+}
+
+impl Facts {
+    fn of(rows: &Entries, cols: &Entries) -> Facts {
+        let on_diagonal = rows.sorted.iter().filter(|(place, _)| place >> 32 == place & 0xffff_ffff).count();
+        let mut norm_1 = 0.0_f64;
+        cols.for_each_row(|diagonal, rest| norm_1 = norm_1.max(diagonal + rest));
+        Facts {
+            nnz: rows.sorted.len(),
+            dominance_rows: rows.dominance(),
+            dominance_cols: cols.dominance(),
+            zero_diagonals: rows.n - on_diagonal,
+            symmetry: symmetry(rows, cols),
+            norm_1,
+        }
+    }
+}
+
+/// Compares A with its transpose, entry by entry and exactly.
+fn symmetry(a: &Entries, transposed: &Entries) -> &'static str {
+    let holds = |mirror: fn(Complex64) -> Complex64| {
+        let mut pairs = a.sorted.iter().zip(&transposed.sorted);
+        pairs.all(|(x, y)| x.0 == y.0 && x.1 == mirror(y.1))
+    };
+    match () {
+        () if holds(|v| v) => "symmetric",
+        () if holds(|v| v.conj()) => "hermitian",
+        () if holds(|v| -v) => "skew-symmetric",
+        () if holds(|v| -v.conj()) => "skew-hermitian",
+        () => "none",
+    }
+}
+
+/// All that is shown.
+struct View<'a> {
+    args: &'a InfoArgs,
+    matrix: &'a Triplets,
+    structure: Structure,
+    kind: Kind,
+    facts: Facts,
+    rcond: Result<f64, String>,
+    singular: Option<String>,
+    plan: Plan,
+}
+
+impl View<'_> {
+    fn text(&self) -> String {
+        let (lower, upper) = self.structure.bands(self.kind);
+        let corners = if self.kind == (Kind::Tridiagonal { periodic: true }) { ", and the corners" } else { "" };
+        let numbers = if self.matrix.values.is_complex() { "complex" } else { "real" };
+        let ratio = |r: f64| if r.is_finite() { format!("{r:.3}") } else { "∞ (diagonal)".into() };
+        let facts = &self.facts;
+        let condition = match &self.rcond {
+            Ok(rcond) => {
+                format!("{rcond:.1e}{}", if *rcond < f64::EPSILON { ": singular to working precision" } else { "" })
+            }
+            Err(reason) => format!("unknown: {reason}"),
+        };
+        let mut lines = vec![
+            ("size", format!("{0} × {0}, {numbers}", self.structure.n)),
+            ("non-zeros", facts.nnz.to_string()),
+            ("kind", self.kind.name().to_string()),
+            ("bands", format!("{lower} below, {upper} above the diagonal{corners}")),
+            ("symmetry", facts.symmetry.to_string()),
+            ("zero diagonals", facts.zero_diagonals.to_string()),
+            (
+                "dominance",
+                format!("{} by rows, {} by columns", ratio(facts.dominance_rows), ratio(facts.dominance_cols)),
+            ),
+            ("reciprocal condition", condition),
+            ("method", format!("{}: {}", self.plan.chosen_method().name(), self.plan.reason())),
+        ];
+        lines.extend(self.singular.iter().map(|reason| ("attention", reason.clone())));
+        format!("{}\n{}", io::name(&self.args.matrix), report::columns(&lines))
+    }
+
+    fn json(&self) -> Value {
+        let (lower, upper) = self.structure.bands(self.kind);
+        let facts = &self.facts;
+        json!({
+            "file": io::name(&self.args.matrix),
+            "n": self.structure.n,
+            "nnz": facts.nnz,
+            "complex": self.matrix.values.is_complex(),
+            "kind": self.kind.name(),
+            "lower": lower,
+            "upper": upper,
+            "periodic": self.kind == Kind::Tridiagonal { periodic: true },
+            "symmetry": facts.symmetry,
+            "zero_diagonals": facts.zero_diagonals,
+            "dominance_rows": facts.dominance_rows,
+            "dominance_cols": facts.dominance_cols,
+            "norm_1": facts.norm_1,
+            "rcond": self.rcond.as_ref().ok(),
+            "rcond_error": self.rcond.as_ref().err(),
+            "singular": self.singular,
+            "method": self.plan.chosen_method().name(),
+            "reason": self.plan.reason(),
+        })
+    }
+}

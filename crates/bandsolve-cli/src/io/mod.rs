@@ -1,0 +1,319 @@
+//! Files: what they hold, how they are opened, how they are written.
+
+pub mod matrix_market;
+pub mod npy;
+pub mod output;
+
+use crate::exit::Failure;
+use bandsolve::Complex64;
+use flate2::bufread::MultiGzDecoder;
+use indicatif::{ProgressBar, ProgressStyle};
+use std::fs::File;
+use std::io::{BufReader, Cursor, IsTerminal, Read};
+use std::path::Path;
+
+/// Files larger than this show a progress bar.
+const LONG_READ: u64 = 32 << 20;
+
+/// Numbers as a file holds them: real parts, and imaginary parts if it is complex.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Numbers {
+    /// Real parts.
+    pub re: Vec<f64>,
+    /// Imaginary parts.
+    pub im: Option<Vec<f64>>,
+}
+
+impl Numbers {
+    /// No numbers yet.
+    pub fn new(complex: bool) -> Self {
+        Numbers { re: Vec::new(), im: complex.then(Vec::new) }
+    }
+
+    /// Number `k`.
+    pub fn get(&self, k: usize) -> Complex64 {
+        Complex64::new(self.re[k], self.im.as_ref().map_or(0.0, |im| im[k]))
+    }
+
+    /// Adds a number at the end; its imaginary part is dropped if these numbers are real.
+    pub fn push(&mut self, re: f64, im: f64) {
+        self.re.push(re);
+        if let Some(parts) = &mut self.im {
+            parts.push(im);
+        }
+    }
+
+    /// `count` zeros.
+    pub fn zeros(count: usize, complex: bool) -> Self {
+        Numbers { re: vec![0.0; count], im: complex.then(|| vec![0.0; count]) }
+    }
+
+    /// Overwrites number `k`.
+    pub fn set(&mut self, k: usize, value: Complex64) {
+        self.re[k] = value.re;
+        if let Some(parts) = &mut self.im {
+            parts[k] = value.im;
+        }
+    }
+
+    /// How many.
+    pub fn len(&self) -> usize {
+        self.re.len()
+    }
+
+    /// Whether there is an imaginary part.
+    pub fn is_complex(&self) -> bool {
+        self.im.is_some()
+    }
+}
+
+/// How the entries above the diagonal follow from those below.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Symmetry {
+    /// They do not: every entry is in the file.
+    General,
+    /// A = Aᵀ
+    Symmetric,
+    /// A = −Aᵀ
+    Skew,
+    /// A = Aᴴ
+    Hermitian,
+}
+
+impl Symmetry {
+    /// The entry at (j, i) when `value` stands at (i, j).
+    pub fn mirror(self, value: Complex64) -> Complex64 {
+        match self {
+            Symmetry::General | Symmetry::Symmetric => value,
+            Symmetry::Skew => -value,
+            Symmetry::Hermitian => value.conj(),
+        }
+    }
+}
+
+/// A sparse matrix as a list of entries; entries at the same place add up.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Triplets {
+    /// Rows.
+    pub n_rows: usize,
+    /// Columns.
+    pub n_cols: usize,
+    /// Row of each stored entry, counted from 0.
+    pub rows: Vec<u32>,
+    /// Column of each stored entry.
+    pub cols: Vec<u32>,
+    /// The stored entries.
+    pub values: Numbers,
+    /// What else the stored entries stand for.
+    pub symmetry: Symmetry,
+}
+
+impl Triplets {
+    /// Calls `f(row, column, value)` for every entry, those implied by symmetry included.
+    pub fn for_each(&self, mut f: impl FnMut(usize, usize, Complex64)) {
+        for (k, (row, col)) in self.rows.iter().zip(&self.cols).enumerate() {
+            let (i, j, value) = (*row as usize, *col as usize, self.values.get(k));
+            f(i, j, value);
+            if i != j && self.symmetry != Symmetry::General {
+                f(j, i, self.symmetry.mirror(value));
+            }
+        }
+    }
+}
+
+/// A dense column-major array.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Dense {
+    /// Rows.
+    pub n_rows: usize,
+    /// Columns.
+    pub n_cols: usize,
+    /// Entry (i, j) at `i + j·n_rows`.
+    pub values: Numbers,
+}
+
+impl Dense {
+    /// The entries that are not zero.
+    fn into_triplets(self) -> Triplets {
+        let (mut rows, mut cols) = (Vec::new(), Vec::new());
+        let mut values = Numbers::new(self.values.is_complex());
+        for k in 0..self.values.len() {
+            let value = self.values.get(k);
+            if value.re != 0.0 || value.im != 0.0 {
+                rows.push((k % self.n_rows) as u32);
+                cols.push((k / self.n_rows) as u32);
+                values.push(value.re, value.im);
+            }
+        }
+        Triplets { n_rows: self.n_rows, n_cols: self.n_cols, rows, cols, values, symmetry: Symmetry::General }
+    }
+}
+
+/// What a file held.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Array {
+    /// A list of entries.
+    Sparse(Triplets),
+    /// All entries.
+    Dense(Dense),
+}
+
+/// What to call an input in messages and reports.
+pub fn name(path: &Path) -> String {
+    if path.as_os_str() == "-" { "standard input".into() } else { path.display().to_string() }
+}
+
+/// Reads a square matrix.
+///
+/// # Errors
+/// [`Failure::Input`] with file, line and reason.
+pub fn read_matrix(path: &Path) -> Result<Triplets, Failure> {
+    let name = name(path);
+    let matrix = match read(path)? {
+        Array::Sparse(a) => a,
+        Array::Dense(a) => {
+            check_square(&name, a.n_rows, a.n_cols)?;
+            a.into_triplets()
+        }
+    };
+    check_square(&name, matrix.n_rows, matrix.n_cols)?;
+    Ok(matrix)
+}
+
+fn check_square(name: &str, n_rows: usize, n_cols: usize) -> Result<(), Failure> {
+    if n_rows == n_cols {
+        return Ok(());
+    }
+    Err(Failure::in_file(name, format!("the matrix is {n_rows} × {n_cols}; only square systems can be solved")))
+}
+
+/// Reads right-hand sides for `n` unknowns.
+///
+/// # Errors
+/// [`Failure::Input`] with file, line and reason.
+pub fn read_rhs(path: &Path, n: usize) -> Result<Dense, Failure> {
+    let name = name(path);
+    let array = read(path)?;
+    let (n_rows, n_cols) = match &array {
+        Array::Sparse(a) => (a.n_rows, a.n_cols),
+        Array::Dense(a) => (a.n_rows, a.n_cols),
+    };
+    if n_rows != n {
+        let reason = format!("the right-hand side has {n_rows} rows, the matrix has {n}");
+        return Err(Failure::in_file(&name, reason));
+    }
+    if n_cols == 0 {
+        return Err(Failure::in_file(&name, "the right-hand side has no columns"));
+    }
+    match array {
+        Array::Dense(a) => Ok(a),
+        Array::Sparse(a) => densify(&a).map_err(|reason| Failure::in_file(&name, reason)),
+    }
+}
+
+/// All entries of a sparse right-hand side, whose row number is known to be sound.
+fn densify(a: &Triplets) -> Result<Dense, String> {
+    // A column without entries is allowed, but not columns out of all proportion to the file.
+    let entries = a.rows.len();
+    if a.n_cols > entries.max(1) {
+        return Err(format!("the header claims {} columns, but there are only {entries} entries", a.n_cols));
+    }
+    let count = crate::structure::affordable(&[a.n_rows, a.n_cols], size_of::<Complex64>())
+        .map_err(|why| format!("a dense right-hand side of {} × {} is too large: {why}", a.n_rows, a.n_cols))?;
+    let mut values = Numbers::zeros(count, a.values.is_complex());
+    let mut overflow = None;
+    a.for_each(|i, j, value| {
+        let at = i + j * a.n_rows;
+        let sum = values.get(at) + value;
+        if !(sum.re.is_finite() && sum.im.is_finite()) {
+            overflow = Some(format!("the entries at row {}, column {} add up to infinity", i + 1, j + 1));
+        }
+        values.set(at, sum);
+    });
+    overflow.map_or(Ok(Dense { n_rows: a.n_rows, n_cols: a.n_cols, values }), Err)
+}
+
+/// Reads any supported file; the content decides which.
+///
+/// # Errors
+/// [`Failure::Input`] with file, line and reason.
+pub fn read(path: &Path) -> Result<Array, Failure> {
+    let name = name(path);
+    if path.as_os_str() == "-" {
+        return read_stream(&name, std::io::stdin().lock(), None);
+    }
+    let (path, member) = split_member(path);
+    let file = File::open(&path).map_err(|e| Failure::in_file(&name, e))?;
+    let info = file.metadata().map_err(|e| Failure::in_file(&name, e))?;
+    if info.is_dir() {
+        return Err(Failure::in_file(&name, "is a directory"));
+    }
+    let size = info.is_file().then_some(info.len());
+    if starts_with_zip(&path) || member.is_some() {
+        return npy::read_zip(file, &name, member.as_deref());
+    }
+    let bar = progress(&name, size);
+    let array = read_stream(&name, bar.wrap_read(file), size);
+    bar.finish_and_clear();
+    array
+}
+
+/// Splits `file.npz:name` into file and member, unless a file of the whole name exists.
+fn split_member(path: &Path) -> (std::path::PathBuf, Option<String>) {
+    let text = path.to_string_lossy();
+    match text.rsplit_once(".npz:") {
+        Some((stem, member)) if !path.exists() => (format!("{stem}.npz").into(), Some(member.to_string())),
+        _ => (path.to_path_buf(), None),
+    }
+}
+
+fn starts_with_zip(path: &Path) -> bool {
+    let mut magic = [0; 4];
+    let regular = path.metadata().is_ok_and(|m| m.is_file());
+    regular && File::open(path).and_then(|mut f| f.read_exact(&mut magic)).is_ok() && magic == *b"PK\x03\x04"
+}
+
+/// A bar for long reads on a terminal; hidden otherwise.
+fn progress(name: &str, size: Option<u64>) -> ProgressBar {
+    match size {
+        Some(size) if size >= LONG_READ && std::io::stderr().is_terminal() => {
+            let style = ProgressStyle::with_template("reading {msg} {bar:30} {percent}% {bytes_per_sec}");
+            ProgressBar::new(size)
+                .with_style(style.expect("a constant template"))
+                .with_message(npy::shorten(name.as_bytes()))
+        }
+        _ => ProgressBar::hidden(),
+    }
+}
+
+/// Reads Matrix Market or .npy, plain or gzipped.
+///
+/// `size` is the number of bytes to come, where known; it bounds what is reserved ahead.
+pub fn read_stream(name: &str, source: impl Read, size: Option<u64>) -> Result<Array, Failure> {
+    let (magic, rest) = peek(name, source)?;
+    let source = Cursor::new(magic.clone()).chain(rest);
+    if !magic.starts_with(&[0x1f, 0x8b]) {
+        return read_plain(name, &magic, source, size);
+    }
+    let unpacked = MultiGzDecoder::new(BufReader::with_capacity(1 << 16, source));
+    let (magic, rest) = peek(name, unpacked)?;
+    // Deflate packs at most about 1000 to 1: no bound worth having.
+    read_plain(name, &magic.clone(), Cursor::new(magic).chain(rest), None)
+}
+
+fn read_plain(name: &str, magic: &[u8], source: impl Read, size: Option<u64>) -> Result<Array, Failure> {
+    match magic {
+        [] => Err(Failure::in_file(name, "is empty")),
+        [0x93, b'N', ..] => Ok(Array::Dense(npy::read(name, source, size)?)),
+        [b'P', b'K', 3, 4, ..] => Err(Failure::in_file(name, "an .npz archive must be a plain file")),
+        [0x1f, 0x8b, ..] => Err(Failure::in_file(name, "is gzipped twice: unpack it once")),
+        _ => matrix_market::read(name, source, size),
+    }
+}
+
+/// The first bytes (fewer at the end of the file), and the source that goes on after them.
+fn peek<R: Read>(name: &str, mut source: R) -> Result<(Vec<u8>, R), Failure> {
+    let mut magic = Vec::new();
+    source.by_ref().take(6).read_to_end(&mut magic).map_err(|e| Failure::in_file(name, e))?;
+    Ok((magic, source))
+}

@@ -1,0 +1,359 @@
+//! NumPy's .npy arrays and .npz archives of them.
+//!
+//! # Source
+//! NumPy Enhancement Proposal 1, format versions 1 to 3: magic, version, header length, a Python dict with `descr`,
+//! `fortran_order` and `shape`, then the raw numbers.
+
+use super::{Dense, Numbers};
+use crate::exit::Failure;
+use std::fs::File;
+use std::io::{Read, Write};
+
+/// Longest header that is read; NumPy's own are about 120 bytes.
+const MAX_HEADER: usize = 1 << 16;
+/// Numbers decoded at a time.
+const CHUNK: usize = 1 << 13;
+/// Numbers reserved ahead when the size of the file is unknown.
+const BLIND_RESERVE: u64 = 1 << 16;
+
+/// A token as it may be shown in a message: printable and short.
+pub fn shorten(token: &[u8]) -> String {
+    const LONGEST: usize = 40;
+    let shown = token[..token.len().min(LONGEST)].utf8_chunks().fold(String::new(), |mut text, chunk| {
+        text.extend(chunk.valid().chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }));
+        if !chunk.invalid().is_empty() {
+            text.push('\u{fffd}');
+        }
+        text
+    });
+    if token.len() > LONGEST { shown + "…" } else { shown }
+}
+
+/// Reads one array of one or two dimensions; a vector becomes a column.
+///
+/// # Errors
+/// [`Failure::Input`] with file and reason.
+pub fn read(name: &str, mut source: impl Read, size: Option<u64>) -> Result<Dense, Failure> {
+    try_read(&mut source, size).map_err(|reason| Failure::in_file(name, reason))
+}
+
+/// Reads the array `member` of an archive, or its only one.
+///
+/// # Errors
+/// [`Failure::Input`] with file and reason.
+pub fn read_zip(file: File, name: &str, member: Option<&str>) -> Result<super::Array, Failure> {
+    let mut archive = zip::ZipArchive::new(std::io::BufReader::new(file)).map_err(|e| Failure::in_file(name, e))?;
+    let names = archive.file_names().map(|n| n.map(String::from)).collect::<Result<Vec<_>, _>>();
+    let names = names.map_err(|e| Failure::in_file(name, e))?;
+    let chosen = choose_member(&names.iter().map(String::as_str).collect::<Vec<_>>(), member);
+    let chosen = chosen.map_err(|reason| Failure::in_file(name, reason))?;
+    let mut entry = archive.by_name(&chosen).map_err(|e| Failure::in_file(name, e))?;
+    let array = try_read(&mut entry, None).map_err(|reason| Failure::in_file(name, format!("{chosen}: {reason}")))?;
+    Ok(super::Array::Dense(array))
+}
+
+fn choose_member(files: &[&str], wanted: Option<&str>) -> Result<String, String> {
+    let arrays: Vec<&str> = files.iter().filter_map(|f| f.strip_suffix(".npy")).collect();
+    let listed = || shorten_list(&arrays);
+    let chosen = match (wanted, &arrays[..]) {
+        (_, []) => return Err("the archive holds no .npy array".into()),
+        (None, [only]) => only,
+        (None, many) => {
+            let example = many[0];
+            return Err(format!("holds {} arrays ({}): name one, as in file.npz:{example}", many.len(), listed()));
+        }
+        (Some(wanted), all) => match all.iter().find(|a| **a == wanted) {
+            Some(found) => found,
+            None => return Err(format!("holds no array `{wanted}`, but {}", listed())),
+        },
+    };
+    Ok(format!("{chosen}.npy"))
+}
+
+fn shorten_list(names: &[&str]) -> String {
+    let shown: Vec<String> = names.iter().take(12).map(|n| shorten(n.as_bytes())).collect();
+    shown.join(", ") + if names.len() > 12 { ", …" } else { "" }
+}
+
+/// What the header of an array says.
+#[derive(Debug, Clone, PartialEq)]
+struct Header {
+    kind: Kind,
+    big_endian: bool,
+    fortran_order: bool,
+    n_rows: usize,
+    n_cols: usize,
+}
+
+/// Number types by NumPy's letters and byte counts.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Kind {
+    Float(usize),
+    Complex(usize),
+    Signed(usize),
+    Unsigned(usize),
+}
+
+impl Kind {
+    fn bytes(self) -> usize {
+        let (Kind::Float(b) | Kind::Complex(b) | Kind::Signed(b) | Kind::Unsigned(b)) = self;
+        b
+    }
+}
+
+fn try_read(source: &mut impl Read, size: Option<u64>) -> Result<Dense, String> {
+    let header = read_header(source)?;
+    let complex = matches!(header.kind, Kind::Complex(_));
+    let bytes = header.kind.bytes();
+    let count = (header.n_rows as u64).checked_mul(header.n_cols as u64).ok_or("the shape is too large")?;
+    let ahead = count.min(size.map_or(BLIND_RESERVE, |s| s / bytes as u64 + 1)) as usize;
+    let mut values = Numbers { re: Vec::with_capacity(ahead), im: complex.then(|| Vec::with_capacity(ahead)) };
+    let mut chunk = vec![0; CHUNK * bytes];
+    while (values.len() as u64) < count {
+        let wanted = (count - values.len() as u64).min(CHUNK as u64) as usize * bytes;
+        read_exactly(source, &mut chunk[..wanted])
+            .map_err(|why| format!("{why}: the header promises {count} numbers, about {} are there", values.len()))?;
+        decode(&chunk[..wanted], &header, &mut values)?;
+    }
+    if source.read(&mut [0]).map_err(|e| e.to_string())? != 0 {
+        return Err(format!("there is more after the {count} numbers that the header promises"));
+    }
+    let as_is = header.fortran_order || header.n_cols <= 1 || count == 0;
+    let values = if as_is { values } else { transpose(&values, &header) };
+    Ok(Dense { n_rows: header.n_rows, n_cols: header.n_cols, values })
+}
+
+fn read_exactly(source: &mut impl Read, into: &mut [u8]) -> Result<(), String> {
+    source.read_exact(into).map_err(|e| match e.kind() {
+        std::io::ErrorKind::UnexpectedEof => "the file ends too early".to_string(),
+        _ => e.to_string(),
+    })
+}
+
+fn read_header(source: &mut impl Read) -> Result<Header, String> {
+    let mut start = [0; 8];
+    read_exactly(source, &mut start)?;
+    if !start.starts_with(b"\x93NUMPY") {
+        return Err("is no .npy array: the magic bytes are missing".into());
+    }
+    let mut length = [0; 4];
+    match start[6] {
+        1 => read_exactly(source, &mut length[..2])?,
+        2 | 3 => read_exactly(source, &mut length)?,
+        version => return Err(format!("has .npy format version {version}; versions 1 to 3 are known")),
+    }
+    let length = u32::from_le_bytes(length) as usize;
+    if length > MAX_HEADER {
+        return Err(format!("has a header of {length} bytes; at most {MAX_HEADER} make sense"));
+    }
+    let mut text = vec![0; length];
+    read_exactly(source, &mut text)?;
+    let text = String::from_utf8(text).map_err(|_| "has a header that is not text")?;
+    parse_header(&text)
+}
+
+fn parse_header(text: &str) -> Result<Header, String> {
+    let lacks = |what| format!("the header lacks a valid `{what}`: {}", shorten(text.as_bytes()));
+    let descr = value_of(text, "descr").ok_or_else(|| lacks("descr"))?;
+    if descr.starts_with('[') {
+        return Err("holds records; plain numbers are needed".into());
+    }
+    let descr = descr.get(1..).and_then(|d| d.split(['\'', '"']).next()).ok_or_else(|| lacks("descr"))?;
+    let (big_endian, kind) = parse_descr(descr)?;
+    let order = value_of(text, "fortran_order").ok_or_else(|| lacks("fortran_order"))?;
+    let fortran_order = match order {
+        o if o.starts_with("True") => true,
+        o if o.starts_with("False") => false,
+        _ => return Err(lacks("fortran_order")),
+    };
+    let shape = value_of(text, "shape").and_then(parse_shape).ok_or_else(|| lacks("shape"))?;
+    let (n_rows, n_cols) = match shape[..] {
+        [n] => (n, 1),
+        [rows, cols] => (rows, cols),
+        _ => return Err(format!("has {} dimensions; one or two are needed", shape.len())),
+    };
+    if n_rows > u32::MAX as usize || n_cols > u32::MAX as usize {
+        return Err(format!("{n_rows} × {n_cols} is larger than this program can read"));
+    }
+    Ok(Header { kind, big_endian, fortran_order, n_rows, n_cols })
+}
+
+/// What follows `'key':` in the dict.
+fn value_of<'t>(text: &'t str, key: &str) -> Option<&'t str> {
+    let after = ["'", "\""].iter().find_map(|q| text.split_once(&format!("{q}{key}{q}")))?.1;
+    after.trim_start().strip_prefix(':').map(str::trim_start)
+}
+
+fn parse_shape(text: &str) -> Option<Vec<usize>> {
+    let inside = text.strip_prefix('(')?.split_once(')')?.0.trim();
+    let inside = inside.strip_suffix(',').unwrap_or(inside);
+    if inside.is_empty() {
+        return Some(Vec::new());
+    }
+    inside.split(',').map(|part| part.trim().trim_end_matches('L').parse().ok()).collect()
+}
+
+fn parse_descr(descr: &str) -> Result<(bool, Kind), String> {
+    let big_endian = descr.starts_with('>');
+    let kind = match descr.trim_start_matches(['<', '>', '|', '=']) {
+        "f4" => Kind::Float(4),
+        "f8" => Kind::Float(8),
+        "c8" => Kind::Complex(8),
+        "c16" => Kind::Complex(16),
+        "i1" => Kind::Signed(1),
+        "i2" => Kind::Signed(2),
+        "i4" => Kind::Signed(4),
+        "i8" => Kind::Signed(8),
+        "u1" | "b1" => Kind::Unsigned(1),
+        "u2" => Kind::Unsigned(2),
+        "u4" => Kind::Unsigned(4),
+        "u8" => Kind::Unsigned(8),
+        _ => {
+            let shown = shorten(descr.as_bytes());
+            return Err(format!("has numbers of type `{shown}`; f4, f8, c8, c16 and integers can be read"));
+        }
+    };
+    Ok((big_endian, kind))
+}
+
+fn decode(bytes: &[u8], header: &Header, values: &mut Numbers) -> Result<(), String> {
+    let big = header.big_endian;
+    for number in bytes.chunks_exact(header.kind.bytes()) {
+        let (re, im) = match header.kind {
+            Kind::Float(_) => (float(number, big), 0.0),
+            Kind::Complex(size) => (float(&number[..size / 2], big), float(&number[size / 2..], big)),
+            Kind::Unsigned(_) => (unsigned(number, big) as f64, 0.0),
+            Kind::Signed(size) => {
+                let unused = 64 - 8 * size as u32;
+                ((((unsigned(number, big) << unused) as i64) >> unused) as f64, 0.0)
+            }
+        };
+        if !(re.is_finite() && im.is_finite()) {
+            return Err(format!("number {} (counted from 0 in the file) is not finite", values.len()));
+        }
+        values.push(re, im);
+    }
+    Ok(())
+}
+
+/// Up to eight bytes as a whole number.
+fn unsigned(bytes: &[u8], big_endian: bool) -> u64 {
+    let add = |sum: u64, byte: &u8| (sum << 8) | u64::from(*byte);
+    if big_endian { bytes.iter().fold(0, add) } else { bytes.iter().rev().fold(0, add) }
+}
+
+fn float(bytes: &[u8], big_endian: bool) -> f64 {
+    let bits = unsigned(bytes, big_endian);
+    if bytes.len() == 4 { f64::from(f32::from_bits(bits as u32)) } else { f64::from_bits(bits) }
+}
+
+/// Column-major from row-major.
+fn transpose(values: &Numbers, header: &Header) -> Numbers {
+    let (n_rows, n_cols) = (header.n_rows, header.n_cols);
+    let turn = |part: &Vec<f64>| {
+        let column = |j| (0..n_rows).map(move |i| part[i * n_cols + j]);
+        (0..n_cols).flat_map(column).collect()
+    };
+    Numbers { re: turn(&values.re), im: values.im.as_ref().map(turn) }
+}
+
+/// Writes the header of a column-major array; the numbers follow, little-endian.
+///
+/// # Errors
+/// Those of the writer.
+pub fn write_header(out: &mut impl Write, descr: &str, n_rows: usize, n_cols: usize) -> std::io::Result<()> {
+    let shape = if n_cols == 1 { format!("({n_rows},)") } else { format!("({n_rows}, {n_cols})") };
+    let mut text = format!("{{'descr': '{descr}', 'fortran_order': True, 'shape': {shape}, }}");
+    // Magic, version and length take 10 bytes; the numbers begin at a multiple of 64.
+    let padding = 63 - (10 + text.len()) % 64;
+    text.extend(std::iter::repeat_n(' ', padding));
+    text.push('\n');
+    out.write_all(b"\x93NUMPY\x01\x00")?;
+    out.write_all(&(text.len() as u16).to_le_bytes())?;
+    out.write_all(text.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(descr: &str, order: &str, shape: &str, data: &[u8]) -> Vec<u8> {
+        let text = format!("{{'descr': '{descr}', 'fortran_order': {order}, 'shape': {shape}, }}\n");
+        let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+        bytes.extend((text.len() as u16).to_le_bytes());
+        bytes.extend(text.as_bytes());
+        bytes.extend(data);
+        bytes
+    }
+
+    fn parse(bytes: &[u8]) -> Result<Dense, String> {
+        try_read(&mut &*bytes, Some(bytes.len() as u64))
+    }
+
+    #[test]
+    fn every_number_type_is_read() {
+        let one = |descr: &str, data: &[u8]| parse(&file(descr, "False", "(1,)", data)).unwrap().values.get(0);
+        assert_eq!(one("<f8", &(-1.5f64).to_le_bytes()).re, -1.5);
+        assert_eq!(one(">f8", &(-1.5f64).to_be_bytes()).re, -1.5);
+        assert_eq!(one("<f4", &(0.25f32).to_le_bytes()).re, 0.25);
+        assert_eq!(one("<i2", &(-7i16).to_le_bytes()).re, -7.0);
+        assert_eq!(one(">i4", &(-7i32).to_be_bytes()).re, -7.0);
+        assert_eq!(one("|i1", &[0xff]).re, -1.0);
+        assert_eq!(one("|u1", &[0xff]).re, 255.0);
+        assert_eq!(one("<i8", &i64::MIN.to_le_bytes()).re, i64::MIN as f64);
+        let complex = [1.0f32.to_le_bytes(), 2.0f32.to_le_bytes()].concat();
+        assert_eq!((one("<c8", &complex).re, one("<c8", &complex).im), (1.0, 2.0));
+    }
+
+    #[test]
+    fn both_orders_become_column_major() {
+        let bytes = [0u8, 1, 2, 3, 4, 5];
+        let c = parse(&file("|u1", "False", "(2, 3)", &bytes)).unwrap();
+        assert_eq!(c.values.re, [0.0, 3.0, 1.0, 4.0, 2.0, 5.0]);
+        let f = parse(&file("|u1", "True", "(2, 3)", &bytes)).unwrap();
+        assert_eq!(f.values.re, [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]);
+    }
+
+    #[test]
+    fn malformed_arrays_are_refused() {
+        let good = file("|u1", "False", "(3,)", &[1, 2, 3]);
+        for length in 0..good.len() {
+            assert!(parse(&good[..length]).is_err(), "cut to {length}");
+        }
+        let reason = |bytes: &[u8]| parse(bytes).unwrap_err();
+        assert!(reason(&file("|u1", "False", "(2,)", &[1, 2, 3])).contains("more after"));
+        assert!(reason(&file("|u1", "False", "(4000000000, 4000000000)", &[1])).contains("ends too early"));
+        assert!(reason(&file("|u1", "False", "(99999999999999999999,)", &[1])).contains("shape"));
+        assert!(reason(&file("|u1", "False", "(1, 1, 1)", &[1])).contains("3 dimensions"));
+        assert!(reason(&file("|u1", "False", "()", &[1])).contains("0 dimensions"));
+        assert!(reason(&file("<U5", "False", "(1,)", &[1])).contains("type"));
+        assert!(reason(&file("|u1", "Maybe", "(1,)", &[1])).contains("fortran_order"));
+        assert!(reason(&file("<f8", "False", "(1,)", &f64::NAN.to_le_bytes())).contains("not finite"));
+    }
+
+    #[test]
+    fn a_written_header_is_read_back() {
+        for (n, columns) in [(0, 1), (5, 1), (5, 3), (123_456, 1)] {
+            let mut bytes = Vec::new();
+            write_header(&mut bytes, "<f8", n, columns).unwrap();
+            assert_eq!(bytes.len() % 64, 0);
+            let header = read_header(&mut &*bytes).unwrap();
+            assert_eq!((header.n_rows, header.n_cols, header.fortran_order), (n, columns, true));
+        }
+    }
+
+    #[test]
+    fn the_only_member_or_the_named_one_is_taken() {
+        assert_eq!(choose_member(&["a.npy"], None).unwrap(), "a.npy");
+        assert_eq!(choose_member(&["a.npy", "b.npy"], Some("b")).unwrap(), "b.npy");
+        assert!(choose_member(&["a.npy", "b.npy"], None).unwrap_err().contains("file.npz:a"));
+        assert!(choose_member(&["a.npy"], Some("c")).unwrap_err().contains("no array `c`"));
+        assert!(choose_member(&["readme"], None).is_err());
+    }
+
+    #[test]
+    fn shown_tokens_are_printable_and_short() {
+        assert_eq!(shorten(b"a\x1b[31m\xff"), "a\u{fffd}[31m\u{fffd}");
+        assert!(shorten(&[b'x'; 1000]).chars().count() <= 41);
+    }
+}

@@ -1,0 +1,154 @@
+//! Files that are complete or not there at all.
+
+use super::npy;
+use crate::exit::Failure;
+use bandsolve::{RealScalar, Scalar};
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+/// Writes a file through `fill`: into a temporary file beside it, renamed when all is written. `-` is standard output.
+///
+/// Where something other than a file already stands (a pipe, a device) it is written to directly. A reader who closes
+/// the pipe is no error.
+///
+/// # Errors
+/// [`Failure::Other`]; no part of the output is left behind.
+pub fn write(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
+    let failed = |e: io::Error| Failure::Other(format!("{}: cannot be written: {e}", path.display()));
+    if path.as_os_str() == "-" {
+        return forgive_closed_pipe(stream(io::stdout().lock(), fill)).map_err(failed);
+    }
+    // Through a symbolic link to the file it names.
+    let target = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+    if target.metadata().is_ok_and(|m| !m.is_file() && !m.is_dir()) {
+        let direct = OpenOptions::new().write(true).open(&target).and_then(|file| stream(file, fill));
+        return forgive_closed_pipe(direct).map_err(failed);
+    }
+    replace(&target, fill).map_err(failed)
+}
+
+fn stream(out: impl Write, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    let mut out = BufWriter::with_capacity(1 << 16, out);
+    fill(&mut out)?;
+    out.flush()
+}
+
+fn forgive_closed_pipe(result: io::Result<()>) -> io::Result<()> {
+    match result {
+        Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        other => other,
+    }
+}
+
+fn replace(target: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    if target.is_dir() {
+        return Err(io::Error::other("it is a directory"));
+    }
+    let (file, temporary) = create_beside(target)?;
+    let written = stream(file, fill).and_then(|()| std::fs::rename(&temporary, target));
+    if written.is_err() {
+        let _ = std::fs::remove_file(&temporary);
+    }
+    written
+}
+
+/// A new file in the same folder, so that the rename cannot cross a file system.
+fn create_beside(target: &Path) -> io::Result<(File, PathBuf)> {
+    let name = target.file_name().ok_or_else(|| io::Error::other("it names no file"))?.to_string_lossy().into_owned();
+    for attempt in 0..100 {
+        let temporary = target.with_file_name(format!(".{name}.{}-{attempt}.tmp", std::process::id()));
+        match OpenOptions::new().write(true).create_new(true).open(&temporary) {
+            Ok(file) => return Ok((file, temporary)),
+            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => continue,
+            Err(e) => return Err(e),
+        }
+    }
+    Err(io::Error::other("no name for a temporary file is free beside it"))
+}
+
+/// Formats that solutions are written in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// Matrix Market array.
+    MatrixMarket,
+    /// NumPy array.
+    Npy,
+}
+
+impl Format {
+    /// The format that a file name asks for.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`] for an unknown ending.
+    pub fn of(path: &Path) -> Result<Format, Failure> {
+        match path.extension().and_then(|e| e.to_str()) {
+            _ if path.as_os_str() == "-" => Ok(Format::MatrixMarket),
+            Some("mtx") => Ok(Format::MatrixMarket),
+            Some("npy") => Ok(Format::Npy),
+            _ => Err(Failure::Usage(format!("--out {}: the name must end in .mtx or .npy", path.display()))),
+        }
+    }
+}
+
+/// Writes x, columns of length `n`, with every digit that it takes to read the same numbers again.
+///
+/// # Errors
+/// [`Failure::Other`].
+pub fn write_solution<T: Scalar>(path: &Path, format: Format, n: usize, x: &[T]) -> Result<(), Failure> {
+    let columns = x.len().checked_div(n).unwrap_or(1);
+    write(path, |out| match format {
+        Format::MatrixMarket => {
+            let field = if T::COMPLEX { "complex" } else { "real" };
+            writeln!(out, "%%MatrixMarket matrix array {field} general\n{n} {columns}")?;
+            x.iter().try_for_each(|v| write_number(out, *v))
+        }
+        Format::Npy => {
+            let bytes = size_of::<T::Real>();
+            let descr = if T::COMPLEX { format!("<c{}", 2 * bytes) } else { format!("<f{bytes}") };
+            npy::write_header(&mut &mut *out, &descr, n, columns)?;
+            x.iter().try_for_each(|v| write_raw(out, *v))
+        }
+    })
+}
+
+/// One line: the shortest digits that read back as the same number.
+pub fn write_number<T: Scalar>(out: &mut dyn Write, value: T) -> io::Result<()> {
+    if T::COMPLEX { writeln!(out, "{:?} {:?}", value.re(), value.im()) } else { writeln!(out, "{:?}", value.re()) }
+}
+
+fn write_raw<T: Scalar>(out: &mut dyn Write, value: T) -> io::Result<()> {
+    let parts = [value.re(), value.im()];
+    let parts = if T::COMPLEX { &parts[..] } else { &parts[..1] };
+    parts.iter().try_for_each(|part| {
+        let wide = part.to_f64();
+        if size_of::<T::Real>() == 4 {
+            out.write_all(&(wide as f32).to_le_bytes())
+        } else {
+            out.write_all(&wide.to_le_bytes())
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failed_write_leaves_the_old_file() {
+        let folder = std::env::temp_dir().join(format!("bandsolve-output-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let path = folder.join("x.mtx");
+        std::fs::write(&path, "old").unwrap();
+        let result = write(&path, |out| {
+            out.write_all(b"half")?;
+            Err(io::Error::other("disk full"))
+        });
+        assert!(matches!(result, Err(Failure::Other(_))));
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "old");
+        assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1);
+        write(&path, |out| out.write_all(b"new")).unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "new");
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+}

@@ -1,0 +1,80 @@
+//! Reports for people and for programs.
+
+use crate::exit::Failure;
+use crate::io::output;
+use serde_json::Value;
+use std::io::Write;
+use std::path::Path;
+
+/// Prints text on standard output; a closed pipe is no error.
+///
+/// # Errors
+/// [`Failure::Other`].
+pub fn print(text: &str) -> Result<(), Failure> {
+    output::write(Path::new("-"), |out| out.write_all(text.as_bytes()))
+}
+
+/// Prints text on standard output, or on standard error if `taken` says that the output belongs to data.
+///
+/// # Errors
+/// [`Failure::Other`].
+pub fn print_beside(text: &str, taken: bool) -> Result<(), Failure> {
+    if !taken {
+        return print(text);
+    }
+    // A report that nobody reads is no error.
+    let _ = std::io::stderr().write_all(text.as_bytes());
+    Ok(())
+}
+
+/// Whether an output goes to standard output.
+pub fn is_stdout(path: Option<&Path>) -> bool {
+    path.is_some_and(|p| p.as_os_str() == "-")
+}
+
+/// Writes JSON to a file, or to standard output for `-`. NaN and infinities are `null`.
+///
+/// # Errors
+/// [`Failure::Other`].
+pub fn write_json(path: &Path, value: &Value) -> Result<(), Failure> {
+    output::write(path, |out| {
+        serde_json::to_writer_pretty(&mut *out, value)?;
+        out.write_all(b"\n")
+    })
+}
+
+/// Lines of a name and its value, the values in one column.
+pub fn columns(lines: &[(&str, String)]) -> String {
+    let width = lines.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
+    lines.iter().map(|(name, value)| format!("  {name:width$}  {value}\n")).collect()
+}
+
+/// `1 step`, `2 steps`.
+pub fn counted(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}
+
+/// A duration in a unit that suits it.
+pub fn seconds(seconds: f64) -> String {
+    match seconds {
+        s if s < 1e-3 => format!("{:.1} µs", s * 1e6),
+        s if s < 1.0 => format!("{:.2} ms", s * 1e3),
+        s => format!("{s:.2} s"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_finite_becomes_null() {
+        let text = serde_json::json!({ "a": f64::NAN, "b": f64::INFINITY, "c": 1e-300 }).to_string();
+        assert_eq!(text, r#"{"a":null,"b":null,"c":1e-300}"#);
+    }
+
+    #[test]
+    fn values_stand_in_one_column() {
+        assert_eq!(columns(&[("a", "1".into()), ("long", "2".into())]), "  a     1\n  long  2\n");
+    }
+}

@@ -1,0 +1,288 @@
+//! `bandsolve solve`: read, solve, report.
+
+use crate::args::{Dtype, SolveArgs};
+use crate::exit::Failure;
+use crate::io::output::{self, Format};
+use crate::io::{self, Dense, Triplets};
+use crate::structure::{Kind, Structure, System, convert, out_of_range};
+use crate::{known, report};
+use bandsolve::{Complex32, Complex64, Error, Method, Plan, Report, Scalar};
+use serde_json::{Value, json};
+use std::time::Instant;
+
+/// Solves one system as the command line asks.
+///
+/// # Errors
+/// With the exit codes of [`Failure`].
+pub fn run(args: &SolveArgs) -> Result<(), Failure> {
+    check_outputs(args)?;
+    set_threads(args)?;
+    let started = Instant::now();
+    let matrix = io::read_matrix(&args.matrix)?;
+    let rhs = args.rhs.as_deref().map(|path| io::read_rhs(path, matrix.n_rows)).transpose()?;
+    let read_seconds = started.elapsed().as_secs_f64();
+    let dtype = choose_dtype(args.dtype, &matrix, rhs.as_ref())?;
+    let structure = Structure::of(&matrix);
+    let kind = structure.kind(args.periodic)?;
+    let job = Job { args, dtype, structure, kind, read_seconds };
+    job.check_not_empty(rhs.as_ref())?;
+    match dtype {
+        Dtype::F32 => job.run::<f32>(matrix, rhs),
+        Dtype::F64 => job.run::<f64>(matrix, rhs),
+        Dtype::C64 => job.run::<Complex32>(matrix, rhs),
+        Dtype::C128 => job.run::<Complex64>(matrix, rhs),
+    }
+}
+
+/// Refuses what could not be written, before the work is done.
+fn check_outputs(args: &SolveArgs) -> Result<(), Failure> {
+    if let Some(out) = &args.out {
+        Format::of(out)?;
+        if args.json.as_ref() == Some(out) {
+            return Err(Failure::Usage("--out and --json name the same file".into()));
+        }
+    }
+    if args.rhs.as_ref().is_some_and(|r| r.as_os_str() == "-" && *r == args.matrix) {
+        return Err(Failure::Usage("only one of matrix and right-hand side can be read from standard input".into()));
+    }
+    Ok(())
+}
+
+fn set_threads(args: &SolveArgs) -> Result<(), Failure> {
+    let Some(threads) = args.threads else { return Ok(()) };
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(usize::from(threads)).build_global();
+    pool.map_err(|e| Failure::Other(format!("--threads {threads}: {e}")))
+}
+
+fn choose_dtype(wish: Option<Dtype>, matrix: &Triplets, rhs: Option<&Dense>) -> Result<Dtype, Failure> {
+    let complex_file = match (matrix.values.is_complex(), rhs.is_some_and(|b| b.values.is_complex())) {
+        (true, _) => Some("matrix"),
+        (_, true) => Some("right-hand side"),
+        _ => None,
+    };
+    match (wish, complex_file) {
+        (None, None) => Ok(Dtype::F64),
+        (None, Some(_)) => Ok(Dtype::C128),
+        (Some(dtype), Some(what)) if !dtype.is_complex() => {
+            Err(Failure::Usage(format!("--dtype {}: the {what} is complex; take c64 or c128", dtype.name())))
+        }
+        (Some(dtype), _) => Ok(dtype),
+    }
+}
+
+/// All about the task but its numbers.
+struct Job<'a> {
+    args: &'a SolveArgs,
+    dtype: Dtype,
+    structure: Structure,
+    kind: Kind,
+    read_seconds: f64,
+}
+
+/// What came of it.
+struct Outcome {
+    solved: Result<Report, Error>,
+    n_rhs: usize,
+    seconds: f64,
+    forward_error: Option<f64>,
+}
+
+impl Job<'_> {
+    fn run<T: Scalar>(&self, matrix: Triplets, rhs: Option<Dense>) -> Result<(), Failure> {
+        let system = System::<T>::assemble(&matrix, self.kind)?;
+        drop(matrix);
+        let plan = self.plan()?;
+        let known = rhs.is_none().then(|| known::solution::<T>(self.structure.n, self.args.seed));
+        let rhs = match (&rhs, &known) {
+            (Some(file), _) => convert_rhs(file)?,
+            (None, Some(x)) => known::right_hand_side(&system, x),
+            (None, None) => Vec::new(),
+        };
+        let mut x = vec![T::ZERO; rhs.len()];
+        let started = Instant::now();
+        let solved = system.factor(&plan).and_then(|factor| factor.solve_into(&rhs, &mut x));
+        let seconds = started.elapsed().as_secs_f64();
+        let forward_error = known.map(|known| known::forward_error(&x, &known));
+        let n_rhs = rhs.len().checked_div(self.structure.n).unwrap_or(1);
+        self.finish(&plan, &Outcome { solved, n_rhs, seconds, forward_error }, &x)
+    }
+
+    /// A row or column of zeros is reported like any other singular matrix.
+    fn check_not_empty(&self, rhs: Option<&Dense>) -> Result<(), Failure> {
+        let Err(reason) = self.structure.check_not_empty() else { return Ok(()) };
+        let failure = Failure::Unsolved(format!("{}: {reason}", io::name(&self.args.matrix)));
+        if let Some(path) = &self.args.json {
+            let row = self.structure.empty_row.or(self.structure.empty_col).unwrap_or(0);
+            let n_rhs = rhs.map_or(1, |b| b.n_cols);
+            let solved = Err(Error::Singular { row });
+            let mut json = self.json(&self.plan()?, &Outcome { solved, n_rhs, seconds: 0.0, forward_error: None });
+            json["error"] = reason.to_string().into();
+            json["rows_per_second"] = Value::Null;
+            report::write_json(path, &json)?;
+        }
+        Err(failure)
+    }
+
+    fn plan(&self) -> Result<Plan, Failure> {
+        let args = self.args;
+        let mut plan = Plan::new(self.kind.shape(self.structure.n)).method(args.method).pivoting(args.pivoting);
+        if let Some(threads) = args.threads {
+            plan = plan.threads(usize::from(threads));
+        }
+        if args.method != Method::Auto && plan.chosen_method() != args.method {
+            let (method, kind) = (args.method.name(), self.kind.name());
+            return Err(Failure::Usage(format!("--method {method} cannot solve a {kind} system; try --method auto")));
+        }
+        Ok(plan)
+    }
+
+    /// Writes what was asked for: x only if it is an answer, the reports in any case.
+    fn finish<T: Scalar>(&self, plan: &Plan, outcome: &Outcome, x: &[T]) -> Result<(), Failure> {
+        let args = self.args;
+        if let (Some(path), Ok(_)) = (&args.out, &outcome.solved) {
+            output::write_solution(path, Format::of(path)?, self.structure.n, x)?;
+        }
+        if let Some(path) = &args.json {
+            report::write_json(path, &self.json(plan, outcome))?;
+        }
+        let solved = outcome.solved.as_ref().map_err(|e| self.explain(e))?;
+        let taken = report::is_stdout(args.out.as_deref()) || report::is_stdout(args.json.as_deref());
+        report::print_beside(&self.text(solved, outcome), taken)
+    }
+
+    fn explain(&self, error: &Error) -> Failure {
+        let advice = match error {
+            Error::Singular { .. } => "check the matrix: no right-hand side has one answer",
+            Error::NotConverged { .. } => "`bandsolve info` estimates how close to singular the matrix is",
+            _ => "",
+        };
+        match (Failure::from(error.clone()), advice) {
+            (Failure::Unsolved(text), advice) => {
+                Failure::Unsolved(format!("{}: {text}; {advice}", io::name(&self.args.matrix)))
+            }
+            (other, _) => other,
+        }
+    }
+
+    fn text(&self, solved: &Report, outcome: &Outcome) -> String {
+        let (lower, upper) = self.structure.bands(self.kind);
+        let system = format!(
+            "{} of {}, {}, {lower} below and {upper} above the diagonal{}",
+            self.kind.name(),
+            report::counted(self.structure.n, "unknown"),
+            self.dtype.name(),
+            self.corner_note()
+        );
+        let steps = report::counted(solved.refinement_steps, "refinement step");
+        let fallback = if solved.fallback { ", solved again by the sequential pivoted method" } else { "" };
+        let rate = self.rows_per_second(outcome);
+        let mut lines = vec![
+            ("system", system),
+            ("method", format!("{}: {}", solved.method.name(), solved.reason)),
+            ("backward error", format!("{:.1e} after {steps}{fallback}", solved.backward_error)),
+        ];
+        if let Some(error) = outcome.forward_error {
+            lines.push(("forward error", format!("{error:.1e} against the known solution")));
+        }
+        let columns = report::counted(outcome.n_rhs, "right-hand side");
+        lines.push(("time", format!("{} for {columns}, {rate:.2e} rows/s", report::seconds(outcome.seconds))));
+        format!("solved {}\n{}", io::name(&self.args.matrix), report::columns(&lines))
+    }
+
+    fn corner_note(&self) -> &'static str {
+        match self.kind {
+            Kind::Tridiagonal { periodic: true } if !self.args.periodic => ", periodic because of its corner entries",
+            Kind::Tridiagonal { periodic: true } => ", periodic",
+            _ => "",
+        }
+    }
+
+    fn rows_per_second(&self, outcome: &Outcome) -> f64 {
+        (self.structure.n * outcome.n_rhs) as f64 / outcome.seconds
+    }
+
+    fn json(&self, plan: &Plan, outcome: &Outcome) -> Value {
+        let (lower, upper) = self.structure.bands(self.kind);
+        let solved = outcome.solved.as_ref().ok();
+        json!({
+            "file": io::name(&self.args.matrix),
+            "status": status(&outcome.solved),
+            "error": outcome.solved.as_ref().err().map(Error::to_string),
+            "kind": self.kind.name(),
+            "method": solved.map_or(plan.chosen_method(), |r| r.method).name(),
+            "reason": solved.map_or(plan.reason(), |r| &r.reason),
+            "pivoting": self.args.pivoting.name(),
+            "n": self.structure.n,
+            "lower": lower,
+            "upper": upper,
+            "periodic": self.kind == Kind::Tridiagonal { periodic: true },
+            "n_rhs": outcome.n_rhs,
+            "dtype": self.dtype.name(),
+            "threads": self.args.threads.map_or_else(rayon::current_num_threads, usize::from),
+            "backward_error": backward_error(&outcome.solved),
+            "backward_errors": solved.map(|r| r.backward_errors.to_vec()),
+            "refinement_steps": refinement_steps(&outcome.solved),
+            "fallback": solved.map(|r| r.fallback),
+            "pivot_growth": solved.and_then(|r| r.pivot_growth),
+            "forward_error": outcome.forward_error,
+            "seconds": outcome.seconds,
+            "rows_per_second": self.rows_per_second(outcome),
+            "read_seconds": self.read_seconds,
+        })
+    }
+}
+
+fn status(solved: &Result<Report, Error>) -> &'static str {
+    match solved {
+        Ok(_) => "solved",
+        Err(Error::Singular { .. }) => "singular",
+        Err(Error::NotConverged { .. }) => "not converged",
+        Err(_) => "failed",
+    }
+}
+
+fn backward_error(solved: &Result<Report, Error>) -> Option<f64> {
+    match solved {
+        Ok(report) => Some(report.backward_error),
+        Err(Error::NotConverged { backward_error, .. }) => Some(*backward_error),
+        Err(_) => None,
+    }
+}
+
+fn refinement_steps(solved: &Result<Report, Error>) -> Option<usize> {
+    match solved {
+        Ok(report) => Some(report.refinement_steps),
+        Err(Error::NotConverged { refinement_steps, .. }) => Some(*refinement_steps),
+        Err(_) => None,
+    }
+}
+
+fn convert_rhs<T: Scalar>(file: &Dense) -> Result<Vec<T>, Failure> {
+    let rhs: Vec<T> = (0..file.values.len()).map(|k| convert(file.values.get(k))).collect();
+    match rhs.iter().position(|v| !Scalar::is_finite(*v)) {
+        Some(k) => Err(out_of_range::<T>("the right-hand side", k % file.n_rows, k / file.n_rows)),
+        None => Ok(rhs),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::io::{Numbers, Symmetry};
+
+    fn matrix(complex: bool) -> Triplets {
+        let values = Numbers::zeros(0, complex);
+        Triplets { n_rows: 0, n_cols: 0, rows: vec![], cols: vec![], values, symmetry: Symmetry::General }
+    }
+
+    #[test]
+    fn the_number_type_follows_the_files_unless_told() {
+        let rhs = Dense { n_rows: 0, n_cols: 1, values: Numbers::zeros(0, true) };
+        assert_eq!(choose_dtype(None, &matrix(false), None).unwrap(), Dtype::F64);
+        assert_eq!(choose_dtype(None, &matrix(true), None).unwrap(), Dtype::C128);
+        assert_eq!(choose_dtype(None, &matrix(false), Some(&rhs)).unwrap(), Dtype::C128);
+        assert_eq!(choose_dtype(Some(Dtype::C64), &matrix(false), None).unwrap(), Dtype::C64);
+        assert!(choose_dtype(Some(Dtype::F64), &matrix(true), None).is_err());
+        assert!(choose_dtype(Some(Dtype::F32), &matrix(false), Some(&rhs)).is_err());
+    }
+}

@@ -1,0 +1,384 @@
+//! From a list of entries to the narrowest system that holds them.
+
+use crate::exit::Failure;
+use crate::io::Triplets;
+use bandsolve::{Banded, Complex64, Factor, Factorize, Plan, RealScalar, Scalar, Shape, Tridiagonal};
+
+/// Memory that may be used where the operating system does not tell how much is free: 8 GiB.
+const DEFAULT_MEMORY: u64 = 8 << 30;
+
+/// Where the entries of a square matrix lie. Entries that are zero do not count.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Structure {
+    /// Unknowns.
+    pub n: usize,
+    /// Entries, those implied by symmetry included.
+    pub entries: usize,
+    /// Diagonals below the main one.
+    pub lower: usize,
+    /// Diagonals above the main one.
+    pub upper: usize,
+    /// Bands below and above when the corners (0, n−1) and (n−1, 0) are left aside.
+    pub without_corners: (usize, usize),
+    /// First row without an entry: the matrix is singular.
+    pub empty_row: Option<usize>,
+    /// First column without an entry.
+    pub empty_col: Option<usize>,
+}
+
+/// The kinds of system that a matrix can be solved as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// At most one diagonal on each side; with corners if periodic.
+    Tridiagonal {
+        /// Whether the corners count.
+        periodic: bool,
+    },
+    /// More.
+    Banded {
+        /// Diagonals below the main one.
+        lower: usize,
+        /// Diagonals above the main one.
+        upper: usize,
+    },
+}
+
+impl Structure {
+    /// Finds bands, corners and empty rows.
+    ///
+    /// # Cost
+    /// One pass; memory in proportion to the entries, whatever n the header claims.
+    pub fn of(a: &Triplets) -> Structure {
+        let n = a.n_rows;
+        let (mut entries, mut bands, mut inner) = (0, (0, 0), (0, 0));
+        let mut seen = (Seen::new(n, a.rows.len()), Seen::new(n, a.rows.len()));
+        a.for_each(|i, j, value| {
+            if is_zero(value) {
+                return;
+            }
+            entries += 1;
+            seen.0.mark(i);
+            seen.1.mark(j);
+            widen(&mut bands, i, j);
+            if i.abs_diff(j) + 1 < n || n < 3 {
+                widen(&mut inner, i, j);
+            }
+        });
+        let (empty_row, empty_col) = (seen.0.first_missing(), seen.1.first_missing());
+        Structure { n, entries, lower: bands.0, upper: bands.1, without_corners: inner, empty_row, empty_col }
+    }
+
+    /// The narrowest kind of system that holds the matrix; tridiagonal with corners if `periodic` insists on it.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`] if the matrix is not what `periodic` insists on.
+    pub fn kind(&self, periodic: bool) -> Result<Kind, Failure> {
+        let fits = |(lower, upper)| lower <= 1 && upper <= 1;
+        let &Structure { lower, upper, without_corners, .. } = self;
+        match (fits((lower, upper)), fits(without_corners)) {
+            (true, _) => Ok(Kind::Tridiagonal { periodic }),
+            (false, true) => Ok(Kind::Tridiagonal { periodic: true }),
+            (false, false) if periodic => Err(Failure::Usage(format!(
+                "--periodic: the matrix is not tridiagonal with corners, it has {lower} diagonals below and {upper} \
+                 above the main one; leave out --periodic to solve it as a banded matrix"
+            ))),
+            (false, false) => Ok(Kind::Banded { lower, upper }),
+        }
+    }
+
+    /// `Err(Unsolved)` if a row or column has no entry at all.
+    pub fn check_not_empty(&self) -> Result<(), Failure> {
+        let empty = self.empty_row.map(|i| ("row", i)).or(self.empty_col.map(|j| ("column", j)));
+        empty.map_or(Ok(()), |(what, k)| {
+            let text = format!("the matrix is singular: {what} {} of {} holds only zeros", k + 1, self.n);
+            Err(Failure::Unsolved(text))
+        })
+    }
+
+    /// Diagonals below and above the main one of the system of this kind; corners aside.
+    pub fn bands(&self, kind: Kind) -> (usize, usize) {
+        match kind {
+            Kind::Tridiagonal { periodic: true } => self.without_corners,
+            _ => (self.lower, self.upper),
+        }
+    }
+}
+
+impl Kind {
+    /// In words.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Tridiagonal { periodic: false } => "tridiagonal",
+            Kind::Tridiagonal { periodic: true } => "periodic tridiagonal",
+            Kind::Banded { .. } => "banded",
+        }
+    }
+
+    /// What a plan is made for.
+    pub fn shape(self, n: usize) -> Shape {
+        match self {
+            Kind::Tridiagonal { periodic } => Shape::Tridiagonal { n, periodic },
+            Kind::Banded { lower, upper } => Shape::Banded { n, lower, upper },
+        }
+    }
+}
+
+fn is_zero(value: Complex64) -> bool {
+    value.re == 0.0 && value.im == 0.0
+}
+
+fn widen(bands: &mut (usize, usize), i: usize, j: usize) {
+    bands.0 = bands.0.max(i.saturating_sub(j));
+    bands.1 = bands.1.max(j.saturating_sub(i));
+}
+
+/// Which of n rows have an entry. With fewer entries than rows, one of the first `2·stored + 1` rows has none, so that
+/// the others need not be looked at.
+struct Seen {
+    marks: Vec<bool>,
+}
+
+impl Seen {
+    fn new(n: usize, stored: usize) -> Self {
+        // A stored entry stands for at most two.
+        Seen { marks: vec![false; n.min(2 * stored + 1)] }
+    }
+
+    fn mark(&mut self, k: usize) {
+        if let Some(mark) = self.marks.get_mut(k) {
+            *mark = true;
+        }
+    }
+
+    fn first_missing(&self) -> Option<usize> {
+        self.marks.iter().position(|seen| !seen)
+    }
+}
+
+/// The product of `dims`, if that many items of `bytes` each fit into the memory that is free.
+///
+/// # Errors
+/// The reason in words.
+pub fn affordable(dims: &[usize], bytes: usize) -> Result<usize, String> {
+    let count = dims.iter().try_fold(1_usize, |product, d| product.checked_mul(*d));
+    let needed = count.and_then(|c| c.checked_mul(bytes));
+    let free = free_memory();
+    let gib = |bytes: f64| bytes / f64::powi(2.0, 30);
+    match (count, needed) {
+        (Some(count), Some(needed)) if needed as u64 <= free => Ok(count),
+        _ => {
+            let needed = dims.iter().map(|d| *d as f64).product::<f64>() * bytes as f64;
+            Err(format!("it takes {:.1} GiB of memory and {:.1} GiB are free", gib(needed), gib(free as f64)))
+        }
+    }
+}
+
+/// Bytes that can be had, as Linux estimates it.
+fn free_memory() -> u64 {
+    let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let line = text.lines().find_map(|l| l.strip_prefix("MemAvailable:"));
+    let kib = line.and_then(|l| l.trim().strip_suffix("kB")?.trim().parse::<u64>().ok());
+    kib.map_or(DEFAULT_MEMORY, |k| k << 10)
+}
+
+/// A matrix ready to be solved.
+#[derive(Debug)]
+pub enum System<T: Scalar> {
+    /// Open or periodic.
+    Tridiagonal(Tridiagonal<'static, T>),
+    /// Any bandwidth.
+    Banded(Banded<'static, T>),
+}
+
+impl<T: Scalar> System<T> {
+    /// Puts the entries in their places; those at the same place add up.
+    ///
+    /// # Errors
+    /// [`Failure::Input`] if the band does not fit memory or a number not the type.
+    pub fn assemble(a: &Triplets, kind: Kind) -> Result<System<T>, Failure> {
+        match kind {
+            Kind::Tridiagonal { periodic } => assemble_tridiagonal(a, periodic).map(System::Tridiagonal),
+            Kind::Banded { lower, upper } => assemble_banded(a, lower, upper).map(System::Banded),
+        }
+    }
+
+    /// Calls `f(row, column, value)` for every entry of the band.
+    pub fn for_each(&self, mut f: impl FnMut(usize, usize, T)) {
+        match self {
+            System::Tridiagonal(a) => {
+                let n = a.n();
+                for i in 0..n {
+                    let (sub, diag, sup) = a.row(i);
+                    f(i, if i == 0 { n - 1 } else { i - 1 }, sub);
+                    f(i, i, diag);
+                    f(i, if i + 1 == n { 0 } else { i + 1 }, sup);
+                }
+            }
+            System::Banded(a) => {
+                for j in 0..a.n() {
+                    let (first, column) = a.column(j);
+                    column.iter().enumerate().for_each(|(k, value)| f(first + k, j, *value));
+                }
+            }
+        }
+    }
+
+    /// Factors under a plan.
+    ///
+    /// # Errors
+    /// Those of [`Plan::factor`].
+    pub fn factor<'m>(&'m self, plan: &Plan) -> bandsolve::Result<Box<dyn Factor<T> + 'm>> {
+        fn boxed<'m, M: Factorize>(plan: &Plan, a: &'m M) -> bandsolve::Result<Box<dyn Factor<M::Scalar> + 'm>> {
+            Ok(Box::new(plan.factor(a)?))
+        }
+        match self {
+            System::Tridiagonal(a) => boxed(plan, a),
+            System::Banded(a) => boxed(plan, a),
+        }
+    }
+}
+
+fn assemble_tridiagonal<T: Scalar>(a: &Triplets, periodic: bool) -> Result<Tridiagonal<'static, T>, Failure> {
+    let n = a.n_rows;
+    let [mut sub, mut diag, mut sup] = [(); 3].map(|()| vec![T::ZERO; n]);
+    add_entries(a, |i, j, value| {
+        let at = match (i, j) {
+            _ if i == j => &mut diag[i],
+            _ if j + 1 == i => &mut sub[i],
+            _ if i + 1 == j => &mut sup[i],
+            (0, _) => &mut sub[0],
+            _ => &mut sup[n - 1],
+        };
+        *at += value;
+        *at
+    })?;
+    Ok(Tridiagonal::from_vecs(sub, diag, sup, periodic)?)
+}
+
+fn assemble_banded<T: Scalar>(a: &Triplets, lower: usize, upper: usize) -> Result<Banded<'static, T>, Failure> {
+    let n = a.n_rows;
+    let rows = lower + upper + 1;
+    let too_wide = |why: String| {
+        Failure::Input(format!(
+            "the band is too wide ({lower} diagonals below, {upper} above): {why}; renumber the unknowns first, for \
+             example by reverse Cuthill-McKee, or use a sparse solver"
+        ))
+    };
+    // The matrix and its factors, which pivoting fills with `lower` more diagonals.
+    affordable(&[n, rows + rows + lower], size_of::<T>()).map_err(too_wide)?;
+    let mut bands = Vec::new();
+    bands.try_reserve_exact(n * rows).map_err(|e| too_wide(e.to_string()))?;
+    bands.resize(n * rows, T::ZERO);
+    add_entries(a, |i, j, value| {
+        let at = &mut bands[upper + i - j + j * rows];
+        *at += value;
+        *at
+    })?;
+    Ok(Banded::from_vec(n, lower, upper, bands)?)
+}
+
+/// Hands every entry to `add`, which returns the sum at that place.
+fn add_entries<T: Scalar>(a: &Triplets, mut add: impl FnMut(usize, usize, T) -> T) -> Result<(), Failure> {
+    let mut bad = None;
+    a.for_each(|i, j, value| {
+        if !is_zero(value) && !Scalar::is_finite(add(i, j, convert(value))) {
+            bad = Some((i, j));
+        }
+    });
+    bad.map_or(Ok(()), |(i, j)| Err(out_of_range::<T>("the matrix", i, j)))
+}
+
+/// The complaint about a number that became infinite.
+pub fn out_of_range<T: Scalar>(what: &str, i: usize, j: usize) -> Failure {
+    let (i, j, bits) = (i + 1, j + 1, 8 * size_of::<T::Real>());
+    Failure::Input(format!("{what}: the number at row {i}, column {j} is beyond the range of {bits}-bit numbers"))
+}
+
+/// Rounds to `T`; the imaginary part of a real `T` is dropped.
+pub fn convert<T: Scalar>(value: Complex64) -> T {
+    T::from_parts(T::Real::from_f64(value.re), T::Real::from_f64(value.im))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::io::{Numbers, Symmetry};
+
+    fn triplets(n: usize, entries: &[(u32, u32, f64)]) -> Triplets {
+        let mut values = Numbers::new(false);
+        entries.iter().for_each(|e| values.push(e.2, 0.0));
+        let rows = entries.iter().map(|e| e.0).collect();
+        let cols = entries.iter().map(|e| e.1).collect();
+        Triplets { n_rows: n, n_cols: n, rows, cols, values, symmetry: Symmetry::General }
+    }
+
+    fn diagonal(n: u32) -> Vec<(u32, u32, f64)> {
+        (0..n).map(|i| (i, i, 2.0)).collect()
+    }
+
+    #[test]
+    fn bands_and_corners_are_found() {
+        let mut entries = diagonal(5);
+        let kind = |entries: &[_]| Structure::of(&triplets(5, entries)).kind(false).unwrap();
+        assert_eq!(kind(&entries), Kind::Tridiagonal { periodic: false });
+        entries.push((0, 4, 1.0));
+        assert_eq!(kind(&entries), Kind::Tridiagonal { periodic: true });
+        entries.push((0, 2, 0.0));
+        assert_eq!(kind(&entries), Kind::Tridiagonal { periodic: true }, "a stored zero is no entry");
+        entries.push((3, 1, 1.0));
+        assert_eq!(kind(&entries), Kind::Banded { lower: 2, upper: 4 });
+        assert!(Structure::of(&triplets(5, &entries)).kind(true).is_err());
+    }
+
+    #[test]
+    fn two_unknowns_have_no_corners() {
+        let a = triplets(2, &[(0, 0, 1.0), (0, 1, 2.0), (1, 0, 3.0), (1, 1, 4.0)]);
+        assert_eq!(Structure::of(&a).kind(false).unwrap(), Kind::Tridiagonal { periodic: false });
+        for periodic in [false, true] {
+            let System::Tridiagonal(t) = System::<f64>::assemble(&a, Kind::Tridiagonal { periodic }).unwrap() else {
+                panic!("tridiagonal was asked for");
+            };
+            assert_eq!(t.apply(&[1.0, 10.0]).unwrap(), [21.0, 43.0]);
+        }
+    }
+
+    #[test]
+    fn an_empty_row_of_a_huge_matrix_is_found_without_its_memory() {
+        let s = Structure::of(&triplets(4_000_000_000, &[(0, 0, 1.0), (1, 3, 1.0)]));
+        assert_eq!((s.empty_row, s.empty_col), (Some(2), Some(1)));
+        assert!(matches!(s.check_not_empty(), Err(Failure::Unsolved(_))));
+    }
+
+    #[test]
+    fn a_band_beyond_memory_is_refused() {
+        let mut entries = diagonal(1_000_000);
+        entries.extend([(999_999, 0, 1.0), (999_999, 1, 1.0)]);
+        let a = triplets(1_000_000, &entries);
+        let kind = Structure::of(&a).kind(false).unwrap();
+        let failure = System::<f64>::assemble(&a, kind).unwrap_err();
+        assert!(failure.to_string().contains("GiB"), "{failure}");
+    }
+
+    #[test]
+    fn every_kind_holds_the_same_matrix() {
+        let mut entries = diagonal(4);
+        entries.extend([(0, 1, 3.0), (2, 1, -1.0), (0, 3, 5.0), (3, 0, 7.0), (1, 1, 0.5)]);
+        let a = triplets(4, &entries);
+        let dense = |kind| {
+            let mut dense = [0.0; 16];
+            System::<f64>::assemble(&a, kind).unwrap().for_each(|i, j, v| dense[4 * i + j] += v);
+            dense
+        };
+        let expected = [2.0, 3.0, 0.0, 5.0, 0.0, 2.5, 0.0, 0.0, 0.0, -1.0, 2.0, 0.0, 7.0, 0.0, 0.0, 2.0];
+        assert_eq!(dense(Kind::Tridiagonal { periodic: true }), expected);
+        assert_eq!(dense(Kind::Banded { lower: 3, upper: 3 }), expected);
+    }
+
+    #[test]
+    fn numbers_beyond_single_precision_are_refused() {
+        let a = triplets(1, &[(0, 0, 1e300)]);
+        let kind = Kind::Tridiagonal { periodic: false };
+        assert!(System::<f32>::assemble(&a, kind).unwrap_err().to_string().contains("32-bit"));
+        assert!(System::<f64>::assemble(&a, kind).is_ok());
+    }
+}

@@ -1,0 +1,125 @@
+//! The built program from outside: exit codes, messages, files.
+
+mod generate;
+mod info;
+mod malformed;
+mod solve;
+mod usage;
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// What a run of the program left.
+#[derive(Debug)]
+struct Run {
+    code: Option<i32>,
+    stdout: String,
+    stderr: String,
+}
+
+impl Run {
+    /// Checks the exit code and that the program did not panic.
+    #[track_caller]
+    fn exits(self, code: i32) -> Self {
+        assert_eq!(self.code, Some(code), "{self:#?}");
+        self
+    }
+
+    /// Checks the exit code, that nothing was printed as a result, and that the error says `reason`.
+    #[track_caller]
+    fn fails(self, code: i32, reason: &str) -> Self {
+        assert!(self.stderr.contains(reason), "no `{reason}` in {self:#?}");
+        assert_eq!(self.stdout, "", "{self:#?}");
+        self.exits(code)
+    }
+
+    /// Standard output as JSON.
+    #[track_caller]
+    fn json(&self) -> serde_json::Value {
+        serde_json::from_str(&self.stdout).unwrap_or_else(|e| panic!("{e}: {self:#?}"))
+    }
+}
+
+/// Runs the program on a terminal-free standard input, output and error.
+fn bandsolve(args: &[&str]) -> Run {
+    bandsolve_with(args, b"")
+}
+
+fn bandsolve_with(args: &[&str], stdin: &[u8]) -> Run {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_bandsolve"))
+        .args(args)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    // The program may stop reading early.
+    let _ = child.stdin.take().expect("piped").write_all(stdin);
+    let output = child.wait_with_output().expect("the program ends");
+    let text = |bytes| String::from_utf8(bytes).expect("messages are UTF-8");
+    Run { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
+}
+
+/// A folder of its own, removed at the end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new() -> Folder {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("bandsolve-cli-{}-{number}", std::process::id()));
+        std::fs::create_dir_all(&path).expect("a temporary folder");
+        Folder(path)
+    }
+
+    /// The path of a file that need not exist.
+    fn path(&self, name: &str) -> String {
+        self.0.join(name).to_str().expect("UTF-8").to_string()
+    }
+
+    /// Writes a file and returns its path.
+    fn file(&self, name: &str, content: impl AsRef<[u8]>) -> String {
+        std::fs::write(self.0.join(name), content).expect("a file in the temporary folder");
+        self.path(name)
+    }
+
+    /// Names of all files, hidden ones too.
+    fn names(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(&self.0).expect("the folder");
+        let mut names: Vec<_> = entries.map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A coordinate file from (row, column, value), counted from 1.
+fn matrix_market(n: usize, entries: &[(usize, usize, f64)]) -> String {
+    let body: String = entries.iter().map(|(i, j, v)| format!("{i} {j} {v:?}\n")).collect();
+    format!("%%MatrixMarket matrix coordinate real general\n{n} {n} {}\n{body}", entries.len())
+}
+
+/// The matrix with `diag` on the diagonal and −1 at the given distances from it.
+fn toeplitz(n: usize, diag: f64, below: &[usize], above: &[usize]) -> Vec<(usize, usize, f64)> {
+    let mut entries = Vec::new();
+    for i in 1..=n {
+        entries.push((i, i, diag));
+        entries.extend(below.iter().filter(|d| i > **d).map(|d| (i, i - d, -1.0)));
+        entries.extend(above.iter().filter(|d| i + **d <= n).map(|d| (i, i + d, -1.0)));
+    }
+    entries
+}
+
+/// The numbers of a Matrix Market array file.
+fn array_values(path: &str) -> Vec<f64> {
+    let text = std::fs::read_to_string(Path::new(path)).expect("an output file");
+    let lines = text.lines().filter(|l| !l.starts_with('%')).skip(1);
+    lines.flat_map(|l| l.split(' ').map(|v| v.parse().expect("a number")).collect::<Vec<f64>>()).collect()
+}

@@ -1,0 +1,222 @@
+//! `bandsolve solve` from end to end. Every test here needs the solvers.
+
+use crate::*;
+use flate2::write::GzEncoder;
+
+/// Backward errors are at most 64 ε by contract; the wanted ones 8 ε.
+#[track_caller]
+fn assert_solved(json: &serde_json::Value, epsilon: f64) {
+    assert_eq!(json["status"], "solved", "{json}");
+    assert!(json["backward_error"].as_f64().unwrap() <= 64.0 * epsilon, "{json}");
+    assert!(json["rows_per_second"].as_f64().unwrap() > 0.0, "{json}");
+}
+
+fn solve_json(args: &[&str]) -> serde_json::Value {
+    bandsolve(&[&["solve"], args, &["--json", "-"]].concat()).exits(0).json()
+}
+
+#[test]
+fn a_known_solution_is_found_again() {
+    let folder = Folder::new();
+    let a = folder.file("A.mtx", matrix_market(100, &toeplitz(100, 4.0, &[1], &[1])));
+    let json = solve_json(&[&a]);
+    assert_solved(&json, f64::EPSILON);
+    // Condition 3, so forward errors of a few ε.
+    assert!(json["forward_error"].as_f64().unwrap() < 1e-14, "{json}");
+    assert_eq!(
+        (&json["kind"], &json["periodic"], &json["dtype"]),
+        (&"tridiagonal".into(), &false.into(), &"f64".into())
+    );
+    assert_eq!((&json["lower"], &json["upper"], &json["n_rhs"]), (&1.into(), &1.into(), &1.into()));
+    let text = bandsolve(&["solve", &a]).exits(0).stdout;
+    for word in ["tridiagonal of 100 unknowns", "pivoted", "backward error", "forward error", "rows/s"] {
+        assert!(text.contains(word), "{word}\n{text}");
+    }
+}
+
+#[test]
+fn every_kind_and_number_type() {
+    let folder = Folder::new();
+    let mut corners = toeplitz(60, 5.0, &[1], &[1]);
+    corners.extend([(1, 60, 1.0), (60, 1, 1.0)]);
+    let cases = [
+        ("tridiagonal", toeplitz(60, 4.0, &[1], &[1])),
+        ("periodic tridiagonal", corners),
+        ("banded", toeplitz(60, 9.0, &[1, 4], &[2])),
+    ];
+    for (kind, entries) in cases {
+        let a = folder.file("A.mtx", matrix_market(60, &entries));
+        for (dtype, epsilon) in [("f32", 1.2e-7), ("f64", 2.3e-16), ("c64", 1.2e-7), ("c128", 2.3e-16)] {
+            let json = solve_json(&[&a, "--dtype", dtype]);
+            assert_solved(&json, epsilon);
+            assert_eq!((&json["kind"], &json["dtype"]), (&kind.into(), &dtype.into()));
+            assert!(json["forward_error"].as_f64().unwrap() < 100.0 * epsilon, "{json}");
+        }
+    }
+}
+
+#[test]
+fn given_right_hand_sides_are_solved_for() {
+    let folder = Folder::new();
+    // [2 1 0; 1 2 1; 0 1 2] · (1 2 3) = (4 8 8), and twice that.
+    let entries = [(1, 1, 2.0), (1, 2, 1.0), (2, 1, 1.0), (2, 2, 2.0), (2, 3, 1.0), (3, 2, 1.0), (3, 3, 2.0)];
+    let a = folder.file("A.mtx", matrix_market(3, &entries));
+    let b = folder.file("b.mtx", "%%MatrixMarket matrix array real general\n3 2\n4\n8\n8\n8\n16\n16\n");
+    let out = folder.path("x.mtx");
+    let json = solve_json(&[&a, "--rhs", &b, "--out", &out]);
+    assert_eq!(json["n_rhs"], 2);
+    assert!(json["forward_error"].is_null());
+    let x = array_values(&out);
+    assert!(x.iter().zip([1.0, 2.0, 3.0, 2.0, 4.0, 6.0]).all(|(a, b)| (a - b).abs() < 1e-14), "{x:?}");
+    assert_eq!(folder.names(), ["A.mtx", "b.mtx", "x.mtx"]);
+}
+
+#[test]
+fn sparse_right_hand_sides_add_up() {
+    let folder = Folder::new();
+    let a = folder.file("A.mtx", matrix_market(2, &[(1, 1, 2.0), (2, 2, 4.0)]));
+    let b = folder.file("b.mtx", "%%MatrixMarket matrix coordinate real general\n2 1 2\n2 1 3\n2 1 5\n");
+    let out = folder.path("x.mtx");
+    bandsolve(&["solve", &a, "--rhs", &b, "--out", &out]).exits(0);
+    assert_eq!(array_values(&out), [0.0, 2.0]);
+}
+
+#[test]
+fn outputs_are_read_again_digit_by_digit() {
+    let folder = Folder::new();
+    let a = folder.file("A.mtx", matrix_market(40, &toeplitz(40, 3.1, &[1], &[1])));
+    let (mtx, npy) = (folder.path("x.mtx"), folder.path("x.npy"));
+    bandsolve(&["solve", &a, "--out", &mtx]).exits(0);
+    bandsolve(&["solve", &a, "--out", &npy]).exits(0);
+    // A·x = b for the identity A returns b itself: the two files hold the same numbers.
+    let one = folder.file("I.mtx", matrix_market(40, &toeplitz(40, 1.0, &[], &[])));
+    let back = folder.path("back.mtx");
+    bandsolve(&["solve", &one, "--rhs", &npy, "--out", &back]).exits(0);
+    assert_eq!(array_values(&mtx), array_values(&back));
+    assert_eq!(array_values(&mtx).len(), 40);
+}
+
+#[test]
+fn complex_right_hand_sides_make_the_answer_complex() {
+    let folder = Folder::new();
+    let a = folder.file("A.mtx", matrix_market(1, &[(1, 1, 2.0)]));
+    let b = folder.file("b.mtx", "%%MatrixMarket matrix array complex general\n1 1\n2 4\n");
+    let out = folder.path("x.mtx");
+    assert_eq!(solve_json(&[&a, "--rhs", &b, "--out", &out])["dtype"], "c128");
+    assert_eq!(array_values(&out), [1.0, 2.0]);
+}
+
+#[test]
+fn gzipped_files_and_pipes_are_read() {
+    let folder = Folder::new();
+    let text = matrix_market(50, &toeplitz(50, 4.0, &[1], &[1]));
+    let mut packed = GzEncoder::new(Vec::new(), flate2::Compression::default());
+    packed.write_all(text.as_bytes()).unwrap();
+    let plain = folder.file("A.mtx", &text);
+    let gz = folder.file("A.mtx.gz", packed.finish().unwrap());
+    let errors = [&plain, &gz].map(|a| solve_json(&[a])["forward_error"].clone());
+    assert_eq!(errors[0], errors[1]);
+    let piped = bandsolve_with(&["solve", "-", "--json", "-"], text.as_bytes()).exits(0).json();
+    assert_eq!(piped["forward_error"], errors[0]);
+}
+
+#[test]
+fn corners_make_a_matrix_periodic() {
+    let folder = Folder::new();
+    let mut entries = toeplitz(20, 4.0, &[1], &[1]);
+    let open = folder.file("open.mtx", matrix_market(20, &entries));
+    entries.push((1, 20, -1.0));
+    let corner = folder.file("corner.mtx", matrix_market(20, &entries));
+    assert_eq!(solve_json(&[&open])["periodic"], false);
+    assert_eq!(solve_json(&[&open, "--periodic"])["periodic"], true);
+    assert_eq!(solve_json(&[&corner])["periodic"], true);
+    assert!(bandsolve(&["solve", &corner]).exits(0).stdout.contains("because of its corner entries"));
+}
+
+#[test]
+fn the_result_is_the_same_for_any_number_of_threads() {
+    let folder = Folder::new();
+    let a = folder.path("A.mtx");
+    bandsolve(&["generate", "random", "20000", "--out", &a]).exits(0);
+    let outputs = ["1", "2", "3", "7"].map(|threads| {
+        let out = folder.path(&format!("x{threads}.npy"));
+        let json = solve_json(&[&a, "--threads", threads, "--out", &out]);
+        assert_eq!(json["threads"].to_string(), threads);
+        std::fs::read(out).unwrap()
+    });
+    assert!(outputs.iter().all(|o| *o == outputs[0]));
+}
+
+#[test]
+fn generated_matrices_are_solved() {
+    let text = bandsolve(&["generate", "random", "3000"]).exits(0).stdout;
+    let json = bandsolve_with(&["solve", "-", "--json", "-"], text.as_bytes()).exits(0).json();
+    assert_solved(&json, f64::EPSILON);
+}
+
+#[test]
+fn a_singular_matrix_is_exit_code_4_and_leaves_no_solution() {
+    let folder = Folder::new();
+    let a = folder.file("A.mtx", matrix_market(2, &[(1, 1, 1.0), (1, 2, 2.0), (2, 1, 2.0), (2, 2, 4.0)]));
+    let (out, json) = (folder.path("x.mtx"), folder.path("r.json"));
+    let b = folder.file("b.mtx", "%%MatrixMarket matrix array real general\n2 1\n1\n1\n");
+    bandsolve(&["solve", &a, "--rhs", &b, "--out", &out, "--json", &json]).fails(4, "singular");
+    assert_eq!(folder.names(), ["A.mtx", "b.mtx", "r.json"]);
+    let report: serde_json::Value = serde_json::from_slice(&std::fs::read(json).unwrap()).unwrap();
+    assert_ne!(report["status"], "solved");
+}
+
+#[test]
+fn the_smallest_systems() {
+    let folder = Folder::new();
+    let one = folder.file("one.mtx", matrix_market(1, &[(1, 1, 4.0)]));
+    assert_solved(&solve_json(&[&one]), f64::EPSILON);
+    let none = folder.file("none.mtx", "%%MatrixMarket matrix coordinate real general\n0 0 0\n");
+    bandsolve(&["solve", &none]).exits(0);
+}
+
+#[test]
+fn real_matrices_reach_the_contract() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/matrices");
+    if !folder.exists() {
+        return println!("skipped: no ../shared/matrices beside the checkout");
+    }
+    for (name, n, nnz, lower, upper) in [
+        ("nos2", 957, 4137, 4, 4),
+        ("olm1000", 1000, 3996, 2, 3),
+        ("tub1000", 1000, 3996, 2, 2),
+        ("LF10000", 19998, 99982, 3, 3),
+        ("mhdb416", 416, 2312, 18, 18),
+        ("gr_30_30", 900, 7744, 31, 31),
+    ] {
+        let path = folder.join(format!("{name}.mtx"));
+        let path = path.to_str().unwrap();
+        let json = solve_json(&[path]);
+        assert_solved(&json, f64::EPSILON);
+        let found = [&json["n"], &json["lower"], &json["upper"]].map(|v| v.as_u64().unwrap());
+        assert_eq!(found, [n, lower, upper], "{name}");
+        let info = bandsolve(&["info", path, "--json", "-"]).exits(0).json();
+        assert_eq!(info["nnz"], nnz, "{name}");
+        let rcond = info["rcond"].as_f64().unwrap();
+        assert!(rcond > 0.0 && rcond < 1.0, "{name}: {rcond}");
+    }
+}
+
+#[test]
+fn an_archive_of_one_array_needs_no_name() {
+    let folder = Folder::new();
+    let a = folder.file("A.mtx", matrix_market(2, &[(1, 1, 2.0), (2, 2, 4.0)]));
+    // x of the identity is written as .npy, wrapped into an archive and read again.
+    let one = folder.file("I.mtx", matrix_market(2, &[(1, 1, 1.0), (2, 2, 1.0)]));
+    let b = folder.file("b.mtx", "%%MatrixMarket matrix array integer general\n2 1\n6\n-8\n");
+    bandsolve(&["solve", &one, "--rhs", &b, "--out", &folder.path("b.npy")]).exits(0);
+    let mut archive = zip::ZipWriter::new(std::fs::File::create(folder.path("b.npz")).unwrap());
+    archive.start_file("arr_0.npy", zip::write::SimpleFileOptions::default()).unwrap();
+    archive.write_all(&std::fs::read(folder.path("b.npy")).unwrap()).unwrap();
+    archive.finish().unwrap();
+    for rhs in ["b.npz", "b.npz:arr_0"] {
+        let out = folder.path("x.mtx");
+        bandsolve(&["solve", &a, "--rhs", &folder.path(rhs), "--out", &out]).exits(0);
+        assert_eq!(array_values(&out), [3.0, -2.0]);
+    }
+}

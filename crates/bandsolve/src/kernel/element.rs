@@ -1,0 +1,232 @@
+//! One scalar in every lane: real, or complex with real and imaginary parts in vectors of their own.
+
+use super::lanes::Lanes;
+use core::ops::{Add, Mul, Neg, Sub};
+
+/// A scalar in every lane of `V`; what the sweeps are written in.
+pub trait Element<V: Lanes>:
+    Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Neg<Output = Self>
+{
+    /// Vectors an element takes.
+    const REALS: usize;
+
+    /// The same real number in every lane.
+    fn splat(x: V::Real) -> Self;
+    /// # Safety
+    /// `p` points to `REALS · W` readable numbers.
+    unsafe fn load(p: *const V::Real) -> Self;
+    /// # Safety
+    /// `p` points to `REALS · W` writable numbers.
+    unsafe fn store(self, p: *mut V::Real);
+    /// self · a + b
+    fn mul_add(self, a: Self, b: Self) -> Self;
+    /// b − self · a
+    fn neg_mul_add(self, a: Self, b: Self) -> Self;
+    /// Multiplies by real numbers.
+    fn scale(self, by: V) -> Self;
+    /// 1 / self
+    fn recip(self) -> Self;
+    /// (1/a, 1/b), by one division where that pays.
+    fn recip_both(a: Self, b: Self) -> (Self, Self);
+    /// Complex conjugate.
+    fn conj(self) -> Self;
+    /// |re| + |im|, by which pivots are compared.
+    fn abs1(self) -> V;
+    /// A cheap lower bound of |z|, exact for real numbers.
+    fn measure(self) -> V;
+    /// `yes` where the mask is set, else `no`.
+    fn select(mask: V::Mask, yes: Self, no: Self) -> Self;
+}
+
+/// A real number a lane.
+#[derive(Clone, Copy)]
+pub struct RealElement<V>(V);
+
+/// A complex number a lane.
+#[derive(Clone, Copy)]
+pub struct ComplexElement<V> {
+    re: V,
+    im: V,
+}
+
+impl<V: Lanes> Add for RealElement<V> {
+    type Output = Self;
+    #[inline(always)]
+    fn add(self, other: Self) -> Self {
+        Self(self.0 + other.0)
+    }
+}
+impl<V: Lanes> Sub for RealElement<V> {
+    type Output = Self;
+    #[inline(always)]
+    fn sub(self, other: Self) -> Self {
+        Self(self.0 - other.0)
+    }
+}
+impl<V: Lanes> Mul for RealElement<V> {
+    type Output = Self;
+    #[inline(always)]
+    fn mul(self, other: Self) -> Self {
+        Self(self.0 * other.0)
+    }
+}
+impl<V: Lanes> Neg for RealElement<V> {
+    type Output = Self;
+    #[inline(always)]
+    fn neg(self) -> Self {
+        Self(-self.0)
+    }
+}
+
+impl<V: Lanes> Element<V> for RealElement<V> {
+    const REALS: usize = 1;
+    #[inline(always)]
+    fn splat(x: V::Real) -> Self {
+        Self(V::splat(x))
+    }
+    #[inline(always)]
+    unsafe fn load(p: *const V::Real) -> Self {
+        // SAFETY: the caller's promise.
+        Self(unsafe { V::load(p) })
+    }
+    #[inline(always)]
+    unsafe fn store(self, p: *mut V::Real) {
+        // SAFETY: the caller's promise.
+        unsafe { self.0.store(p) }
+    }
+    #[inline(always)]
+    fn mul_add(self, a: Self, b: Self) -> Self {
+        Self(self.0.mul_add(a.0, b.0))
+    }
+    #[inline(always)]
+    fn neg_mul_add(self, a: Self, b: Self) -> Self {
+        Self(self.0.neg_mul_add(a.0, b.0))
+    }
+    #[inline(always)]
+    fn scale(self, by: V) -> Self {
+        Self(self.0 * by)
+    }
+    #[inline(always)]
+    fn recip(self) -> Self {
+        Self(self.0.recip())
+    }
+    #[inline(always)]
+    fn recip_both(a: Self, b: Self) -> (Self, Self) {
+        let both = (a * b).recip();
+        (both * b, both * a)
+    }
+    #[inline(always)]
+    fn conj(self) -> Self {
+        self
+    }
+    #[inline(always)]
+    fn abs1(self) -> V {
+        self.0.abs()
+    }
+    #[inline(always)]
+    fn measure(self) -> V {
+        self.0.abs()
+    }
+    #[inline(always)]
+    fn select(mask: V::Mask, yes: Self, no: Self) -> Self {
+        Self(V::select(mask, yes.0, no.0))
+    }
+}
+
+impl<V: Lanes> Add for ComplexElement<V> {
+    type Output = Self;
+    #[inline(always)]
+    fn add(self, other: Self) -> Self {
+        Self { re: self.re + other.re, im: self.im + other.im }
+    }
+}
+impl<V: Lanes> Sub for ComplexElement<V> {
+    type Output = Self;
+    #[inline(always)]
+    fn sub(self, other: Self) -> Self {
+        Self { re: self.re - other.re, im: self.im - other.im }
+    }
+}
+impl<V: Lanes> Mul for ComplexElement<V> {
+    type Output = Self;
+    #[inline(always)]
+    fn mul(self, other: Self) -> Self {
+        Self {
+            re: self.im.neg_mul_add(other.im, self.re * other.re),
+            im: self.im.mul_add(other.re, self.re * other.im),
+        }
+    }
+}
+impl<V: Lanes> Neg for ComplexElement<V> {
+    type Output = Self;
+    #[inline(always)]
+    fn neg(self) -> Self {
+        Self { re: -self.re, im: -self.im }
+    }
+}
+
+impl<V: Lanes> Element<V> for ComplexElement<V> {
+    const REALS: usize = 2;
+    #[inline(always)]
+    fn splat(x: V::Real) -> Self {
+        Self { re: V::splat(x), im: V::splat(<V::Real as crate::Scalar>::ZERO) }
+    }
+    #[inline(always)]
+    unsafe fn load(p: *const V::Real) -> Self {
+        // SAFETY: the caller's promise.
+        unsafe { Self { re: V::load(p), im: V::load(p.add(V::W)) } }
+    }
+    #[inline(always)]
+    unsafe fn store(self, p: *mut V::Real) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            self.re.store(p);
+            self.im.store(p.add(V::W));
+        }
+    }
+    #[inline(always)]
+    fn mul_add(self, a: Self, b: Self) -> Self {
+        Self {
+            re: self.im.neg_mul_add(a.im, self.re.mul_add(a.re, b.re)),
+            im: self.im.mul_add(a.re, self.re.mul_add(a.im, b.im)),
+        }
+    }
+    #[inline(always)]
+    fn neg_mul_add(self, a: Self, b: Self) -> Self {
+        Self {
+            re: self.im.mul_add(a.im, self.re.neg_mul_add(a.re, b.re)),
+            im: self.im.neg_mul_add(a.re, self.re.neg_mul_add(a.im, b.im)),
+        }
+    }
+    #[inline(always)]
+    fn scale(self, by: V) -> Self {
+        Self { re: self.re * by, im: self.im * by }
+    }
+    #[inline(always)]
+    fn recip(self) -> Self {
+        let by = self.re.mul_add(self.re, self.im * self.im).recip();
+        Self { re: self.re * by, im: -self.im * by }
+    }
+    #[inline(always)]
+    fn recip_both(a: Self, b: Self) -> (Self, Self) {
+        (a.recip(), b.recip())
+    }
+    #[inline(always)]
+    fn conj(self) -> Self {
+        Self { re: self.re, im: -self.im }
+    }
+    #[inline(always)]
+    fn abs1(self) -> V {
+        self.re.abs() + self.im.abs()
+    }
+    #[inline(always)]
+    fn measure(self) -> V {
+        let (re, im) = (self.re.abs(), self.im.abs());
+        // Rounded down, so that the bound holds: 1/√2 = 0.70710678118…
+        ((re + im) * V::splat(crate::RealScalar::from_f64(0.707_106))).max(re.max(im))
+    }
+    #[inline(always)]
+    fn select(mask: V::Mask, yes: Self, no: Self) -> Self {
+        Self { re: V::select(mask, yes.re, no.re), im: V::select(mask, yes.im, no.im) }
+    }
+}

@@ -1,0 +1,679 @@
+//! A group of tiles: partitions copied into cache, one a SIMD lane, swept, and copied back.
+//!
+//! Every method of [`Group`] that loops over vectors is a [`Job`], compiled once for each instruction set; what is not
+//! inside a loop over vectors is plain code.
+
+use super::element::Element;
+use super::lanes::{Lanes, prefetch};
+use super::sweep::{self, Boundary, CHECK_VECTORS, Check, LanePivots, MAX_RHS, Pivots, TileRows, each};
+use super::{Job, Simd, dispatch};
+use crate::matrix::Rows;
+use crate::scalar::{RealScalar, Scalar};
+use core::ops::Range;
+
+/// Which rows of a system a tile holds: `lanes ≤ W` partitions of `m` rows, from row `first` on.
+#[derive(Clone, Copy)]
+pub struct Window {
+    pub first: usize,
+    pub m: usize,
+    pub lanes: usize,
+}
+
+impl Window {
+    /// The rows of the system that it holds.
+    pub fn span(&self) -> Range<usize> {
+        self.first..self.first + self.lanes * self.m
+    }
+}
+
+/// How rows are scaled as they are staged, always by powers of two.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Scaling {
+    /// Every row by itself: pivots become independent of row scaling.
+    Rows,
+    /// All rows of a partition alike: pivots are those of the unscaled matrix.
+    Partition,
+}
+
+/// Right-hand sides or solutions, a slice a column; only the first few are used.
+pub type Columns<'a, T> = [&'a [T]; MAX_RHS];
+
+/// Lanes of a tile and tiles of a group, for one instruction set and number type.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Size {
+    pub lanes: usize,
+    pub tiles: usize,
+}
+
+/// One real right-hand side: as many tiles as the registers hold. Complex numbers and several right-hand sides have
+/// enough independent work in one tile.
+const fn tiles<V: Lanes, E: Element<V>>(n_rhs: usize) -> usize {
+    if n_rhs == 1 && E::REALS == 1 { V::TILES } else { 1 }
+}
+
+struct SizeJob(usize);
+
+impl<T: Scalar> Job<T> for SizeJob {
+    type Output = Size;
+    #[inline(always)]
+    fn run<V: Lanes<Real = T::Real>>(self) -> Size {
+        Size { lanes: V::W, tiles: tiles::<V, T::Element<V>>(self.0) }
+    }
+}
+
+impl Size {
+    /// For `n_rhs` right-hand sides at a time (1 or [`MAX_RHS`]).
+    pub fn of<T: Scalar>(simd: Simd, n_rhs: usize) -> Size {
+        dispatch::<T, _>(simd, SizeJob(n_rhs))
+    }
+
+    /// Partitions of a group.
+    pub fn partitions(&self) -> usize {
+        self.lanes * self.tiles
+    }
+
+    /// Reals of memory that a group of partitions of `m` rows needs.
+    pub fn memory<T: Scalar>(&self, m: usize, n_rhs: usize) -> usize {
+        self.tiles * Layout::new::<T>(self.lanes, m, n_rhs).total
+    }
+}
+
+/// Where the parts of one tile's memory begin, in reals.
+#[derive(Clone, Copy)]
+struct Layout {
+    /// Reals of one element.
+    element: usize,
+    pivot_rows: usize,
+    old: usize,
+    boundary: usize,
+    equations: usize,
+    checks: usize,
+    total: usize,
+}
+
+impl Layout {
+    fn new<T: Scalar>(lanes: usize, m: usize, n_rhs: usize) -> Self {
+        let element = lanes * size_of::<T>() / size_of::<T::Real>();
+        let wide = (3 + n_rhs) * element;
+        let pivot_rows = m * wide;
+        let old = pivot_rows + m * wide;
+        let boundary = old + m * n_rhs * element;
+        let equations = boundary + 4 * n_rhs * element;
+        let checks = equations + 2 * wide;
+        let total = checks + n_rhs * CHECK_VECTORS * lanes;
+        Self { element, pivot_rows, old, boundary, equations, checks, total: total.next_multiple_of(16) }
+    }
+}
+
+/// A group of tiles in the memory of one thread.
+pub struct Group<'a, T: Scalar> {
+    simd: Simd,
+    size: Size,
+    n_rhs: usize,
+    m: usize,
+    layout: Layout,
+    memory: &'a mut [T::Real],
+    system: core::marker::PhantomData<T>,
+}
+
+impl<'a, T: Scalar> Group<'a, T> {
+    /// Tiles for up to `count` partitions of `m` rows: one tile if that holds them, else all.
+    pub fn new(simd: Simd, count: usize, m: usize, n_rhs: usize, memory: &'a mut [T::Real]) -> Self {
+        let mut size = Size::of::<T>(simd, n_rhs);
+        if count <= size.lanes {
+            size.tiles = 1;
+        }
+        assert!(m >= 2 && memory.len() >= size.memory::<T>(m, n_rhs) && (n_rhs == 1 || n_rhs == MAX_RHS));
+        Self { simd, size, n_rhs, m, layout: Layout::new::<T>(size.lanes, m, n_rhs), memory, system: Default::default() }
+    }
+
+    /// Tiles and lanes.
+    pub fn size(&self) -> Size {
+        self.size
+    }
+
+    fn tile(&mut self, p: usize) -> &mut [T::Real] {
+        let total = self.layout.total;
+        &mut self.memory[p * total..(p + 1) * total]
+    }
+
+    /// Row stride of a tile.
+    fn stride(&self) -> usize {
+        (3 + self.n_rhs) * self.layout.element
+    }
+
+    /// Copies a window of the system into tile `p` and scales its rows. `rhs` holds the window's rows only. Idle lanes
+    /// repeat the first one.
+    pub fn stage(&mut self, p: usize, rows: &Rows<T>, rhs: Columns<T>, window: Window, scaling: Scaling) {
+        let (lanes, m, n_rhs, stride, simd) = (self.size.lanes, self.m, self.n_rhs, self.stride(), self.simd);
+        let element = self.layout.element;
+        let (n, end) = (rows.n(), window.first + window.lanes * m);
+        let full = window.lanes == lanes;
+        let tile = self.tile(p);
+        let mut sources = [None; 3 + MAX_RHS];
+        sources[0] = (full && window.first > 0).then(|| &rows.sub[window.first - 1..end - 1]);
+        sources[1] = full.then(|| &rows.diag[window.span()]);
+        sources[2] = (full && end < n).then(|| &rows.sup[window.span()]);
+        for r in 0..n_rhs {
+            sources[3 + r] = full.then_some(rhs[r]);
+        }
+        let mut fill = |k: usize, at: &dyn Fn(usize) -> T| fill::<T>(tile, k * element, stride, lanes, window, at);
+        if sources[0].is_none() {
+            fill(0, &|i| if i == 0 { rows.first } else { rows.sub[i - 1] });
+        }
+        if sources[1].is_none() {
+            fill(1, &|i| rows.diag[i]);
+        }
+        if sources[2].is_none() {
+            fill(2, &|i| if i + 1 == n { rows.last } else { rows.sup[i] });
+        }
+        for r in (0..n_rhs).filter(|_| !full) {
+            fill(3 + r, &|i| rhs[r][i - window.first]);
+        }
+        dispatch::<T, _>(simd, Stage { tile, sources, n_rhs, m, scaling, conj: rows.conj });
+    }
+
+    /// Turns the right-hand sides of staged tile `p` into residuals of the old solution `x` (the window's rows), which is
+    /// staged too. `before` and `after` give the old solution around each partition.
+    pub fn to_residual(&mut self, p: usize, x: Columns<T>, window: Window, around: impl Fn(usize, usize) -> [T; 2]) {
+        let (lanes, m, n_rhs, layout) = (self.size.lanes, self.m, self.n_rhs, self.layout);
+        let simd = self.simd;
+        let tile = self.tile(p);
+        for r in 0..n_rhs {
+            let column = |i: usize| x[r][i - window.first];
+            fill::<T>(tile, layout.old + r * layout.element, n_rhs * layout.element, lanes, window, &column);
+            for lane in 0..lanes {
+                let [before, after] = around(r, if lane < window.lanes { lane } else { 0 });
+                put::<T>(tile, layout.boundary + r * layout.element, lanes, lane, before);
+                put::<T>(tile, layout.boundary + (n_rhs + r) * layout.element, lanes, lane, after);
+            }
+        }
+        dispatch::<T, _>(simd, Residual { tile, layout, n_rhs, m, system: core::marker::PhantomData::<T> });
+    }
+
+    /// Eliminates the inside of every partition; the equations are read with [`equation`](Self::equation).
+    pub fn reduce(&mut self, pivots: Pivots<T::Real>, ahead: &Ahead) {
+        let job = Reduce::<T> { group: self.parts(), pivots, ahead };
+        dispatch::<T, _>(self.simd, job);
+    }
+
+    /// Coefficients (left, own, right) and right-hand sides of the top (`second = 0`) or bottom (1) equation of the
+    /// partition in lane `lane` of tile `p`.
+    #[inline]
+    pub fn equation(&self, p: usize, lane: usize, second: usize) -> ([T; 3], impl Fn(usize) -> T + '_) {
+        let at = move |k: usize| {
+            let base = p * self.layout.total + self.layout.equations + (second * (3 + self.n_rhs) + k) * self.layout.element;
+            get::<T>(self.memory, base, self.size.lanes, lane)
+        };
+        // A chain's spike is the far end: right of the top equation, left of the bottom one.
+        let (spike, near, next) = (at(0), at(1), at(2));
+        let coefficients = if second == 0 { [next, near, spike] } else { [spike, near, next] };
+        (coefficients, move |r| at(3 + r))
+    }
+
+    /// The unknowns around the partition in lane `lane` of tile `p`: before, first, last, after.
+    #[inline]
+    pub fn set_boundary(&mut self, p: usize, lane: usize, r: usize, x: [T; 4]) {
+        let (lanes, n_rhs, layout) = (self.size.lanes, self.n_rhs, self.layout);
+        let tile = self.tile(p);
+        for (k, x) in x.into_iter().enumerate() {
+            put::<T>(tile, layout.boundary + (k * n_rhs + r) * layout.element, lanes, lane, x);
+        }
+    }
+
+    /// Solves for the inner unknowns; x replaces the right-hand sides. With `verify`, [`check`](Self::check) reads what
+    /// the residuals amount to; `x_max` are known lower bounds of ‖x‖∞.
+    pub fn substitute(&mut self, pivots: Pivots<T::Real>, x_max: [T::Real; MAX_RHS], verify: bool, ahead: &Ahead) {
+        let job = Substitute::<T> { group: self.parts(), pivots, x_max, verify, ahead };
+        dispatch::<T, _>(self.simd, job);
+    }
+
+    /// Upper bound of the backward error of right-hand side `r` in this group (NaN: not trusted), and the largest x.
+    pub fn check(&self, r: usize) -> (f64, f64) {
+        let len = CHECK_VECTORS * self.size.lanes;
+        let slack = if T::COMPLEX { sweep::COMPLEX_SLACK } else { 1.0 };
+        let mut all = (0.0f64, 0.0f64);
+        for p in 0..self.size.tiles {
+            let start = p * self.layout.total + self.layout.checks + r * len;
+            let (bound, x_max) = sweep::read_check(&self.memory[start..start + len], slack);
+            all = (all.0.max_nan(bound), all.1.max_nan(x_max));
+        }
+        all
+    }
+
+    /// Adds the old solution to the x of tile `p`.
+    pub fn add_old(&mut self, p: usize) {
+        let (layout, n_rhs, m, simd) = (self.layout, self.n_rhs, self.m, self.simd);
+        let tile = self.tile(p);
+        dispatch::<T, _>(simd, AddOld { tile, layout, n_rhs, m, system: core::marker::PhantomData::<T> });
+    }
+
+    /// Copies x of right-hand side `r` from tile `p` to `out`, past the caches if `stream`.
+    pub fn write_back(&mut self, p: usize, r: usize, window: Window, stream: bool, out: &mut [T]) {
+        let (lanes, m, stride, simd) = (self.size.lanes, self.m, self.stride(), self.simd);
+        let first = (3 + r) * self.layout.element;
+        let layout = self.layout;
+        let tile = self.tile(p);
+        if window.lanes == lanes {
+            dispatch::<T, _>(simd, WriteBack { tile, first, stride, m, buffer: layout.pivot_rows, stream, out });
+        } else {
+            for (i, x) in out.iter_mut().enumerate() {
+                *x = get::<T>(tile, first + i % m * stride, lanes, i / m);
+            }
+        }
+    }
+
+    fn parts(&mut self) -> GroupParts<T> {
+        GroupParts { base: self.memory.as_mut_ptr(), layout: self.layout, m: self.m, size: self.size, n_rhs: self.n_rhs }
+    }
+}
+
+/// Lane `lane` of the element at `base`.
+#[inline(always)]
+fn get<T: Scalar>(memory: &[T::Real], base: usize, lanes: usize, lane: usize) -> T {
+    let im = if T::COMPLEX { memory[base + lanes + lane] } else { T::Real::ZERO };
+    T::from_parts(memory[base + lane], im)
+}
+
+#[inline(always)]
+fn put<T: Scalar>(memory: &mut [T::Real], base: usize, lanes: usize, lane: usize, x: T) {
+    memory[base + lane] = x.re();
+    if T::COMPLEX {
+        memory[base + lanes + lane] = x.im();
+    }
+}
+
+/// Copies a window one number at a time, for tiles at the ends of a system: `at(i)` is the scalar of row i. Idle lanes
+/// repeat lane 0.
+fn fill<T: Scalar>(tile: &mut [T::Real], base: usize, stride: usize, lanes: usize, window: Window, at: &dyn Fn(usize) -> T) {
+    for j in 0..window.m {
+        let own = at(window.first + j);
+        for lane in window.lanes..lanes {
+            put::<T>(tile, base + j * stride, lanes, lane, own);
+        }
+        put::<T>(tile, base + j * stride, lanes, 0, own);
+        for lane in 1..window.lanes {
+            put::<T>(tile, base + j * stride, lanes, lane, at(window.first + lane * window.m + j));
+        }
+    }
+}
+
+struct Stage<'a, T: Scalar> {
+    tile: &'a mut [T::Real],
+    sources: [Option<&'a [T]>; 3 + MAX_RHS],
+    n_rhs: usize,
+    m: usize,
+    scaling: Scaling,
+    conj: bool,
+}
+
+impl<T: Scalar> Job<T> for Stage<'_, T> {
+    type Output = ();
+    #[inline(always)]
+    fn run<V: Lanes<Real = T::Real>>(self) {
+        let element = T::Element::<V>::REALS * V::W;
+        let tile = TileRows { base: self.tile.as_mut_ptr(), stride: (3 + self.n_rhs) * element };
+        for k in 0..3 + self.n_rhs {
+            if let Some(source) = self.sources[k] {
+                assert_eq!(source.len(), V::W * self.m);
+                // SAFETY: the tile was sized for m rows of 3 + n_rhs elements, the source is W partitions long.
+                unsafe { gather::<T, V>(source, self.m, tile.base.add(k * element), tile.stride) };
+            }
+        }
+        // SAFETY: the same.
+        unsafe { scale_rows::<T, V>(tile, self.n_rhs, self.m, self.scaling, self.conj) }
+    }
+}
+
+/// Transposes `W` partitions of `m` scalars into vectors.
+///
+/// # Safety
+/// `dst` has room for rows 0..m at `row` numbers apart; `src` holds `W · m` scalars.
+#[inline(always)]
+unsafe fn gather<T: Scalar, V: Lanes<Real = T::Real>>(src: &[T], m: usize, dst: *mut T::Real, row: usize) {
+    let src = src.as_ptr().cast::<T::Real>();
+    // SAFETY: the caller's promise; a complex number is two reals.
+    unsafe {
+        if T::COMPLEX {
+            V::gather::<2>(src, 2 * m, 2 * m, dst, row);
+        } else {
+            V::gather::<1>(src, m, m, dst, row);
+        }
+    }
+}
+
+/// Multiplies every row by a power of two that brings its largest entry near 1.
+///
+/// # Safety
+/// The tile holds `m` rows of 3 + n_rhs elements.
+#[inline(always)]
+unsafe fn scale_rows<T: Scalar, V: Lanes<Real = T::Real>>(
+    tile: TileRows<T::Real>,
+    n_rhs: usize,
+    m: usize,
+    scaling: Scaling,
+    conj: bool,
+) {
+    // SAFETY: row j < m, array k < 3 + n_rhs.
+    let array = |j: usize, k: usize| unsafe { tile.array::<V, T::Element<V>>(j, k) };
+    // SAFETY: the same.
+    let load = |j: usize, k: usize| unsafe { T::Element::<V>::load(array(j, k)) };
+    let row_max = |j: usize| load(j, 0).abs1().max(load(j, 1).abs1()).max(load(j, 2).abs1());
+    let mut common = V::splat(T::Real::ZERO);
+    if scaling == Scaling::Partition {
+        for j in 0..m {
+            common = row_max(j).max(common);
+        }
+        common = common.equilibrate();
+    }
+    for j in 0..m {
+        let scale = if scaling == Scaling::Rows { row_max(j).equilibrate() } else { common };
+        for k in 0..3 {
+            let x = load(j, k).scale(scale);
+            let x = if T::COMPLEX && conj { x.conj() } else { x };
+            // SAFETY: the same.
+            unsafe { x.store(array(j, k)) }
+        }
+        for k in 3..3 + n_rhs {
+            // SAFETY: the same.
+            unsafe { load(j, k).scale(scale).store(array(j, k)) }
+        }
+    }
+}
+
+struct Residual<'a, T: Scalar> {
+    tile: &'a mut [T::Real],
+    layout: Layout,
+    n_rhs: usize,
+    m: usize,
+    system: core::marker::PhantomData<T>,
+}
+
+impl<T: Scalar> Job<T> for Residual<'_, T> {
+    type Output = ();
+    #[inline(always)]
+    fn run<V: Lanes<Real = T::Real>>(self) {
+        let (layout, n_rhs, base) = (self.layout, self.n_rhs, self.tile.as_mut_ptr());
+        let tile = TileRows { base, stride: (3 + n_rhs) * layout.element };
+        for r in 0..n_rhs {
+            // SAFETY: all inside the tile's memory: j < m, and the boundary has four elements a right-hand side.
+            let value = |j: usize| unsafe { T::Element::<V>::load(base.add(layout.old + (j * n_rhs + r) * layout.element)) };
+            // SAFETY: the same.
+            let side = |k: usize| unsafe { T::Element::<V>::load(base.add(layout.boundary + (k * n_rhs + r) * layout.element)) };
+            let (mut left, mut mid) = (side(0), value(0));
+            for j in 0..self.m {
+                let right = if j + 1 < self.m { value(j + 1) } else { side(1) };
+                // SAFETY: the same.
+                unsafe {
+                    let at = |k: usize| T::Element::<V>::load(tile.array::<V, T::Element<V>>(j, k));
+                    let rest = at(0).neg_mul_add(left, at(1).neg_mul_add(mid, at(2).neg_mul_add(right, at(3 + r))));
+                    rest.store(tile.array::<V, T::Element<V>>(j, 3 + r));
+                }
+                (left, mid) = (mid, right);
+            }
+        }
+    }
+}
+
+struct AddOld<'a, T: Scalar> {
+    tile: &'a mut [T::Real],
+    layout: Layout,
+    n_rhs: usize,
+    m: usize,
+    system: core::marker::PhantomData<T>,
+}
+
+impl<T: Scalar> Job<T> for AddOld<'_, T> {
+    type Output = ();
+    #[inline(always)]
+    fn run<V: Lanes<Real = T::Real>>(self) {
+        let (layout, n_rhs) = (self.layout, self.n_rhs);
+        let tile = TileRows { base: self.tile.as_mut_ptr(), stride: (3 + n_rhs) * layout.element };
+        let old = TileRows { base: tile.base.wrapping_add(layout.old), stride: n_rhs * layout.element };
+        for j in 0..self.m {
+            for r in 0..n_rhs {
+                // SAFETY: all inside the tile's memory.
+                unsafe {
+                    let x = tile.array::<V, T::Element<V>>(j, 3 + r);
+                    let sum = T::Element::<V>::load(x) + T::Element::<V>::load(old.array::<V, T::Element<V>>(j, r));
+                    sum.store(x);
+                }
+            }
+        }
+    }
+}
+
+struct WriteBack<'a, T: Scalar> {
+    tile: &'a mut [T::Real],
+    first: usize,
+    stride: usize,
+    m: usize,
+    /// Memory of the tile that is no longer needed.
+    buffer: usize,
+    stream: bool,
+    out: &'a mut [T],
+}
+
+impl<T: Scalar> Job<T> for WriteBack<'_, T> {
+    type Output = ();
+    #[inline(always)]
+    fn run<V: Lanes<Real = T::Real>>(self) {
+        assert_eq!(self.out.len(), V::W * self.m);
+        let base = self.tile.as_mut_ptr();
+        let buffer = base.wrapping_add(self.buffer);
+        let out = self.out.as_mut_ptr().cast::<T::Real>();
+        let (columns, len) = (T::Element::<V>::REALS * self.m, T::Element::<V>::REALS * V::W * self.m);
+        let target = if self.stream { buffer } else { out };
+        // SAFETY: x stands in rows 0..m of the tile; the pivot rows, used as buffer, are larger than W·m scalars.
+        unsafe {
+            if T::COMPLEX {
+                V::scatter::<2>(base.add(self.first), self.stride, columns, target, columns);
+            } else {
+                V::scatter::<1>(base.add(self.first), self.stride, columns, target, columns);
+            }
+            if self.stream {
+                copy_streaming::<V>(buffer, out, len);
+            }
+        }
+    }
+}
+
+/// Copies with stores that bypass the caches: for results that will not be read again soon.
+///
+/// # Safety
+/// `len` numbers are readable at `src`, writable at `dst`.
+#[inline(always)]
+unsafe fn copy_streaming<V: Lanes>(src: *const V::Real, dst: *mut V::Real, len: usize) {
+    let head = dst.align_offset(V::W * size_of::<V::Real>()).min(len);
+    let tail = head + (len - head) / V::W * V::W;
+    // SAFETY: the caller's promise; from `head` on, `dst` is aligned.
+    unsafe {
+        core::ptr::copy_nonoverlapping(src, dst, head);
+        for i in (head..tail).step_by(V::W) {
+            V::load(src.add(i)).stream(dst.add(i));
+        }
+        core::ptr::copy_nonoverlapping(src.add(tail), dst.add(tail), len - tail);
+    }
+}
+
+/// Makes streamed stores visible before what follows.
+pub fn fence() {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: SSE is part of the architecture.
+    unsafe {
+        core::arch::x86_64::_mm_sfence()
+    }
+}
+
+/// The parts of a group that the sweeps need, as pointers.
+#[derive(Clone, Copy)]
+struct GroupParts<T: Scalar> {
+    base: *mut T::Real,
+    layout: Layout,
+    m: usize,
+    size: Size,
+    n_rhs: usize,
+}
+
+impl<T: Scalar> GroupParts<T> {
+    #[inline(always)]
+    fn rows<const P: usize>(&self, offset: usize) -> [TileRows<T::Real>; P] {
+        let stride = (3 + self.n_rhs) * self.layout.element;
+        let at = |p: usize| TileRows { base: self.base.wrapping_add(p * self.layout.total + offset), stride };
+        each!(p < P, at(0), at(p))
+    }
+}
+
+struct Reduce<'a, T: Scalar> {
+    group: GroupParts<T>,
+    pivots: Pivots<T::Real>,
+    ahead: &'a Ahead,
+}
+
+impl<T: Scalar> Reduce<'_, T> {
+    #[inline(always)]
+    fn sweep<V: Lanes<Real = T::Real>, const P: usize, const R: usize>(&self) {
+        // The noise threshold is rarely used and is compiled for plain arrays only.
+        if const { V::PORTABLE } && self.pivots.noise > T::Real::ZERO {
+            self.sweep_with::<V, P, R, true>();
+        } else {
+            self.sweep_with::<V, P, R, false>();
+        }
+    }
+
+    #[inline(always)]
+    fn sweep_with<V: Lanes<Real = T::Real>, const P: usize, const R: usize, const NOISE: bool>(&self) {
+        let group = &self.group;
+        let (tiles, pivots) = (group.rows::<P>(0), LanePivots::<V, NOISE>::new(&self.pivots));
+        // SAFETY: `Group::new` checked that P tiles of m ≥ 2 rows fit; the equations have their place behind them.
+        unsafe {
+            let equations = sweep::reduce::<V, T::Element<V>, P, R, NOISE>(tiles, group.m, pivots, |j| self.ahead.step(j));
+            for p in 0..P {
+                let out = TileRows { base: tiles[p].base.add(group.layout.equations), stride: tiles[p].stride };
+                for second in 0..2 {
+                    let chain = equations[p][second];
+                    let array = |k: usize| out.array::<V, T::Element<V>>(second, k);
+                    chain.spike.store(array(0));
+                    chain.near.store(array(1));
+                    chain.next.store(array(2));
+                    for r in 0..R {
+                        chain.rhs[r].store(array(3 + r));
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl<T: Scalar> Job<T> for Reduce<'_, T> {
+    type Output = ();
+    #[inline(always)]
+    fn run<V: Lanes<Real = T::Real>>(self) {
+        match (self.group.n_rhs, self.group.size.tiles) {
+            (1, 1) => self.sweep::<V, 1, 1>(),
+            (1, _) => {
+                if const { tiles::<V, T::Element<V>>(1) > 1 } {
+                    self.sweep::<V, 2, 1>();
+                }
+            }
+            _ => self.sweep::<V, 1, MAX_RHS>(),
+        }
+    }
+}
+
+struct Substitute<'a, T: Scalar> {
+    group: GroupParts<T>,
+    pivots: Pivots<T::Real>,
+    x_max: [T::Real; MAX_RHS],
+    verify: bool,
+    ahead: &'a Ahead,
+}
+
+impl<T: Scalar> Substitute<'_, T> {
+    #[inline(always)]
+    fn sweep<V: Lanes<Real = T::Real>, const P: usize, const R: usize>(&self) {
+        match (const { V::PORTABLE } && self.pivots.noise > T::Real::ZERO, self.verify) {
+            (false, true) => self.sweep_with::<V, P, R, true, false>(),
+            (false, false) => self.sweep_with::<V, P, R, false, false>(),
+            (true, _) => {
+                if const { V::PORTABLE } {
+                    self.sweep_with::<V, P, R, true, true>();
+                }
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn sweep_with<V: Lanes<Real = T::Real>, const P: usize, const R: usize, const VERIFY: bool, const NOISE: bool>(&self) {
+        let group = &self.group;
+        let (tiles, pivot_rows) = (group.rows::<P>(0), group.rows::<P>(group.layout.pivot_rows));
+        let element = group.layout.element;
+        // SAFETY: `Group::new` checked that P tiles of m ≥ 2 rows, their pivot rows, boundaries and checks fit.
+        unsafe {
+            let side = |p: usize, k: usize| {
+                let base = tiles[p].base.add(group.layout.boundary + k * R * element);
+                each!(r < R, T::Element::<V>::load(base), T::Element::<V>::load(base.add(r * element)))
+            };
+            let at = |p: usize| Boundary { before: side(p, 0), first: side(p, 1), last: side(p, 2), after: side(p, 3) };
+            let boundary: [Boundary<T::Element<V>, R>; P] = each!(p < P, at(0), at(p));
+            let mut checks = [each!(r < R, Check::<V>::new(self.x_max[0]), Check::new(self.x_max[r])); P];
+            let pivots = LanePivots::<V, NOISE>::new(&self.pivots);
+            sweep::substitute::<V, T::Element<V>, P, R, VERIFY, NOISE>(
+                tiles,
+                pivot_rows,
+                group.m,
+                pivots,
+                &boundary,
+                &mut checks,
+                |j| self.ahead.step(j),
+            );
+            for p in 0..P {
+                for r in 0..R {
+                    checks[p][r].store(tiles[p].base.add(group.layout.checks + r * CHECK_VECTORS * V::W));
+                }
+            }
+        }
+    }
+}
+
+impl<T: Scalar> Job<T> for Substitute<'_, T> {
+    type Output = ();
+    #[inline(always)]
+    fn run<V: Lanes<Real = T::Real>>(self) {
+        match (self.group.n_rhs, self.group.size.tiles) {
+            (1, 1) => self.sweep::<V, 1, 1>(),
+            (1, _) => {
+                if const { tiles::<V, T::Element<V>>(1) > 1 } {
+                    self.sweep::<V, 2, 1>();
+                }
+            }
+            _ => self.sweep::<V, 1, MAX_RHS>(),
+        }
+    }
+}
+
+/// Spreads the prefetching of the next group over the steps of a sweep.
+pub struct Ahead {
+    arrays: [*const u8; 4],
+    lines: usize,
+    per_step: usize,
+}
+
+impl Ahead {
+    /// `arrays`: where the next group begins; `bytes`: how much of each it takes; `steps` of the sweep.
+    pub fn new(arrays: [*const u8; 4], bytes: usize, steps: usize) -> Self {
+        let lines = bytes.div_ceil(64);
+        Self { arrays, lines, per_step: lines.div_ceil(steps.max(1)) }
+    }
+
+    /// The share of step `j`, counted from 2.
+    #[inline(always)]
+    fn step(&self, j: usize) {
+        let first = (j - 2) * self.per_step;
+        for line in first..(first + self.per_step).min(self.lines) {
+            for array in self.arrays {
+                prefetch(array.wrapping_add(64 * line));
+            }
+        }
+    }
+}
