@@ -5,6 +5,7 @@
 
 mod dense;
 pub(crate) mod pivoted;
+mod repair;
 mod rpts;
 mod tridiagonal;
 pub(crate) mod verify;

@@ -16,6 +16,7 @@
 
 use super::pivoted::PivotedTridiagonal;
 use super::verify::{self, Report};
+use super::repair::Repair;
 use super::{Factor, Op};
 use crate::error::{Error, Result, check_len};
 use crate::kernel::Simd;
@@ -143,6 +144,12 @@ impl<T: Scalar> Level<'_, T> {
         } else {
             (1, self.cut.tail)
         }
+    }
+
+    /// Number of the group that begins with partition `part`: the full ones, then the one that is left over.
+    fn group_index(&self, part: usize) -> usize {
+        let full = self.cut.full.div_ceil(self.size.partitions());
+        if part < self.cut.full { part / self.size.partitions() } else { full }
     }
 
     /// Rows of tile `p` of a group.
@@ -317,11 +324,19 @@ impl<T: Scalar> Reduce<'_, T> {
     }
 }
 
-/// What verification found: an upper bound of the backward error of each column.
-type Bounds = [f64; MAX_RHS];
+/// What verification found of each column.
+#[derive(Debug, Clone, Copy, Default)]
+struct Found {
+    /// Upper bound of the backward error.
+    bound: f64,
+    /// Lower bound of ‖x‖∞.
+    x_max: f64,
+}
 
-fn worse(a: Bounds, b: Bounds) -> Bounds {
-    core::array::from_fn(|r| a[r].max_nan(b[r]))
+type Findings = [Found; MAX_RHS];
+
+fn worse(a: Findings, b: Findings) -> Findings {
+    core::array::from_fn(|r| Found { bound: a[r].bound.max_nan(b[r].bound), x_max: a[r].x_max.max_nan(b[r].x_max) })
 }
 
 /// One thread's share of `substitute`: the unknowns of partitions `parts`.
@@ -332,8 +347,9 @@ struct Substitute<'a, T: Scalar> {
     /// Solution of the coarse system, and lower bounds of ‖x‖∞.
     coarse: Columns<'a, T>,
     x_max: [T::Real; MAX_RHS],
-    verify: bool,
     stream: bool,
+    /// Room for the bound of every group and column of `parts`; empty: nothing is verified.
+    bounds: &'a mut [f64],
     parts: Range<usize>,
     /// x at the rows of `parts`.
     x: ColumnsMut<'a, T>,
@@ -341,7 +357,7 @@ struct Substitute<'a, T: Scalar> {
 }
 
 impl<T: Scalar> Substitute<'_, T> {
-    fn parallel(mut self, threads: usize) -> Bounds {
+    fn parallel(mut self, threads: usize) -> Findings {
         let group = self.level.size.partitions();
         if threads <= 1 || self.parts.len() <= group {
             return self.run();
@@ -349,28 +365,30 @@ impl<T: Scalar> Substitute<'_, T> {
         let mid = middle(&self.parts, group, threads);
         let memory = self.memory.split_at_mut(self.memory.len() / threads * (threads / 2));
         let x = split_columns(self.x, (mid - self.parts.start) * self.level.cut.m);
-        let left = Substitute { parts: self.parts.start..mid, x: x.0, memory: memory.0, ..self };
-        let right = Substitute { parts: mid..self.parts.end, x: x.1, memory: memory.1, ..self };
+        let groups = (mid - self.parts.start) / group * self.level.n_rhs;
+        let bounds = self.bounds.split_at_mut(groups.min(self.bounds.len()));
+        let left = Substitute { parts: self.parts.start..mid, x: x.0, bounds: bounds.0, memory: memory.0, ..self };
+        let right = Substitute { parts: mid..self.parts.end, x: x.1, bounds: bounds.1, memory: memory.1, ..self };
         let (a, b) = rayon::join(|| left.parallel(threads / 2), || right.parallel(threads - threads / 2));
         worse(a, b)
     }
 
-    fn run(&mut self) -> Bounds {
-        let mut bounds = Bounds::default();
+    fn run(&mut self) -> Findings {
+        let mut found = Findings::default();
         let mut part = self.parts.start;
         while part < self.parts.end {
             let (count, m) = self.level.group(part, self.parts.end);
-            bounds = worse(bounds, self.group(part, count, m));
+            found = worse(found, self.group(part, count, m));
             part += count;
         }
         if self.stream {
             tile::fence();
         }
-        bounds
+        found
     }
 
     /// Partitions `part .. part + count` of `m` rows.
-    fn group(&mut self, part: usize, count: usize, m: usize) -> Bounds {
+    fn group(&mut self, part: usize, count: usize, m: usize) -> Findings {
         let level = &self.level;
         let settings = level.settings;
         let base = level.cut.start(self.parts.start);
@@ -387,7 +405,8 @@ impl<T: Scalar> Substitute<'_, T> {
             }
         }
         let ahead = level.ahead(self.rhs.map(|rhs| rhs[0]), part + count, count * m, m.saturating_sub(3));
-        group.substitute(settings.pivots(), self.x_max, self.verify, &ahead);
+        let verify = !self.bounds.is_empty();
+        group.substitute(settings.pivots(), self.x_max, verify, &ahead);
         for p in 0..tiles {
             let window = level.window(part, count, m, p);
             let span = window.span();
@@ -399,10 +418,16 @@ impl<T: Scalar> Substitute<'_, T> {
                 group.write_back(p, r, window, self.stream, out);
             }
         }
-        if !self.verify {
-            return Bounds::default();
+        let mut found = Findings::default();
+        if verify {
+            let index = level.group_index(part) - level.group_index(self.parts.start);
+            for r in 0..level.n_rhs {
+                let (bound, x_max) = group.check(r);
+                found[r] = Found { bound, x_max };
+                self.bounds[index * level.n_rhs + r] = bound;
+            }
         }
-        core::array::from_fn(|r| if r < level.n_rhs { group.check(r).0 } else { 0.0 })
+        found
     }
 }
 
@@ -418,15 +443,16 @@ enum Task {
 }
 
 /// Solves the system of one level for `n_rhs` right-hand sides, which stand in `rhs` or, if that is `None`, in `x`.
-/// Returns upper bounds of the backward errors if asked to (else zeros).
+/// Returns what verification found, and writes it for every group of partitions and column to `bounds`.
 fn solve_level<T: Scalar>(
     settings: &Settings,
     (task, n_rhs): (Task, usize),
     rows: Rows<'_, T>,
     rhs: Option<Columns<'_, T>>,
     x: ColumnsMut<'_, T>,
+    bounds: &mut [f64],
     (memory, stack): (&mut [T::Real], &mut PodStack),
-) -> Bounds {
+) -> Findings {
     let cut = settings.cut(rows.n());
     let n = cut.coarse();
     let threads = settings.threads_for(rows.n());
@@ -462,13 +488,24 @@ fn solve_level<T: Scalar>(
         coarse.iter_mut().take(n_rhs).for_each(|rhs| solve_two(&coarse_rows, rhs));
     } else {
         let x = reborrow(&mut coarse);
-        solve_level(settings, (Task::Solve, n_rhs), coarse_rows, None, x, (&mut *memory, stack));
+        solve_level(settings, (Task::Solve, n_rhs), coarse_rows, None, x, &mut [], (&mut *memory, stack));
     }
 
     let verify = task == Task::Verify;
     let x_max = core::array::from_fn(|r| if verify { size_below(coarse[r]) } else { T::Real::ZERO });
     let stream = 5 * size_of::<T>() * rows.n() > tuning::STREAM_MIN_BYTES;
-    Substitute { level, rhs, coarse: shared(&coarse), x_max, verify, stream, parts, x, memory }.parallel(threads)
+    let mut found =
+        Substitute { level, rhs, coarse: shared(&coarse), x_max, stream, bounds, parts, x, memory }.parallel(threads);
+    for (found, x_max) in found.iter_mut().zip(x_max) {
+        found.x_max = found.x_max.max_nan(x_max.to_f64());
+    }
+    found
+}
+
+/// Groups of partitions of a system of `n` rows.
+fn groups(settings: &Settings, size: Size, n: usize) -> usize {
+    let cut = settings.cut(n);
+    cut.full.div_ceil(size.partitions()) + usize::from(cut.tail > 0)
 }
 
 /// Scratch of [`solve_level`] for `n` rows, without tile memory.
@@ -552,16 +589,24 @@ impl<'m, T: Scalar> Rpts<'m, T> {
         let (n, rows) = (self.a.n(), self.rows(op));
         let (memory, stack) = stack.make_aligned_raw::<T::Real>(settings.tile_memory::<T>(n, n_rhs), ALIGN);
         let task = if self.plan.options.verify { Task::Verify } else { Task::Solve };
+        let size = Size::of::<T>(settings.simd, n_rhs);
+        let groups = if task == Task::Verify { groups(&settings, size, n) } else { 0 };
+        let (bounds, stack) = stack.make_raw::<f64>(groups * n_rhs);
         let (rhs_columns, x_columns) = (columns(rhs, n_rhs), columns_mut(x, n_rhs));
         let work = (&mut *memory, &mut *stack);
-        let bounds = solve_level(&settings, (task, n_rhs), rows, Some(rhs_columns), x_columns, work);
+        let found = solve_level(&settings, (task, n_rhs), rows, Some(rhs_columns), x_columns, bounds, work);
         if task == Task::Solve {
             return Ok(());
         }
-        for (r, bound) in bounds.into_iter().enumerate().take(n_rhs) {
+        for (r, found) in found.into_iter().enumerate().take(n_rhs) {
             let column = r * n..(r + 1) * n;
             let (rhs, x) = (&rhs[column.clone()], &mut x[column]);
-            let (error, steps) = refine(&settings, rows, rhs, x, bound, (&mut *memory, &mut *stack));
+            let bounds = bounds.iter().skip(r).step_by(n_rhs).copied();
+            let mended = mend(&settings, size, rows, (rhs, &mut *x), found, bounds);
+            let (error, steps) = match mended {
+                Some(result) => result,
+                None => refine(&settings, rows, rhs, x, (&mut *memory, &mut *stack)),
+            };
             outcome.refinement_steps = outcome.refinement_steps.max(steps);
             let error = if error <= good::<T>() { error } else { self.fall_back(op, rhs, x, outcome)? };
             outcome.push(error);
@@ -588,25 +633,57 @@ fn good<T: Scalar>() -> f64 {
     verify::GOOD * T::Real::EPSILON.to_f64()
 }
 
-/// Corrects x until its backward error, of which `bound` is an upper bound, is good. Returns the error and the steps.
+/// Accepts x if all is good, else mends the groups of partitions that are not, if they are few. Returns the error and
+/// the refinement steps (1 if something was mended), `None` if the whole system has to be refined.
+fn mend<T: Scalar>(
+    settings: &Settings,
+    size: Size,
+    rows: Rows<'_, T>,
+    (rhs, x): (&[T], &mut [T]),
+    found: Found,
+    bounds: impl ExactSizeIterator<Item = f64> + Clone,
+) -> Option<(f64, usize)> {
+    let goal = good::<T>();
+    if found.bound <= goal {
+        return Some((found.bound, 0));
+    }
+    let bad = bounds.clone().filter(|bound| !(*bound <= goal)).count();
+    if !found.bound.is_finite() || bad > bounds.len() / tuning::MEND_ONE_OF + 1 {
+        return None;
+    }
+    let cut = settings.cut(rows.n());
+    // A little less, because mending may change the largest x.
+    let x_max = T::Real::from_f64(found.x_max * 0.999);
+    let mut repair = Repair { rows, rhs, x, x_max, goal };
+    let mut worst: f64 = 0.0;
+    for (g, bound) in bounds.enumerate() {
+        if bound <= goal {
+            worst = worst.max(bound);
+            continue;
+        }
+        let first = (g * size.partitions()).min(cut.full);
+        let last = if first < cut.full { (first + size.partitions()).min(cut.full) } else { cut.partitions() };
+        let end = if last > cut.full { cut.rows() } else { cut.start(last) };
+        worst = worst.max(repair.mend(cut.start(first)..end)?);
+    }
+    Some((worst, 1))
+}
+
+/// Corrects x until its backward error is good. Returns the error and the steps.
 fn refine<T: Scalar>(
     settings: &Settings,
     rows: Rows<'_, T>,
     rhs: &[T],
     x: &mut [T],
-    bound: f64,
     (memory, stack): (&mut [T::Real], &mut PodStack),
 ) -> (f64, usize) {
-    if bound <= good::<T>() {
-        return (bound, 0);
-    }
     let mut error = verify::backward_error(rows, rhs, x);
     for step in 0..verify::MAX_REFINEMENTS {
         if error <= good::<T>() || !error.is_finite() {
             return (error, step);
         }
         let work = (&mut *memory, &mut *stack);
-        solve_level(settings, (Task::Correct, 1), rows, Some(columns(rhs, 1)), columns_mut(x, 1), work);
+        solve_level(settings, (Task::Correct, 1), rows, Some(columns(rhs, 1)), columns_mut(x, 1), &mut [], work);
         error = verify::backward_error(rows, rhs, x);
     }
     (error, verify::MAX_REFINEMENTS)
@@ -625,7 +702,10 @@ impl<T: Scalar> Factor<T> for Rpts<'_, T> {
         let together = if n_rhs >= MAX_RHS { MAX_RHS } else { 1 };
         // The columns that are left over are solved one by one, with tiles of another size.
         let memory = settings.tile_memory::<T>(n, together).max(settings.tile_memory::<T>(n, 1));
-        StackReq::new_aligned::<T::Real>(memory, ALIGN).and(level_scratch::<T>(&settings, n, together))
+        let bounds = |n_rhs: usize| n_rhs * groups(&settings, Size::of::<T>(settings.simd, n_rhs), n);
+        StackReq::new_aligned::<T::Real>(memory, ALIGN)
+            .and(StackReq::new::<f64>(bounds(together).max(bounds(1))))
+            .and(level_scratch::<T>(&settings, n, together))
     }
 
     fn solve_into_with(&self, op: Op, rhs: &[T], x: &mut [T], stack: &mut PodStack) -> Result<Report> {

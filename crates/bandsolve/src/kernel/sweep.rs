@@ -87,26 +87,25 @@ impl<V: Lanes, const NOISE: bool> LanePivots<V, NOISE> {
     }
 }
 
-/// Where the rows of a tile lie: row j at `base + j·stride`, its arrays `REALS · W` numbers apart.
+/// Where the rows of a tile lie: arrays sub, diag, sup and R right-hand sides of one row after another.
 #[derive(Clone, Copy)]
-pub struct TileRows<R> {
-    pub base: *mut R,
-    pub stride: usize,
+pub struct TileRows<X, const R: usize> {
+    pub base: *mut X,
 }
 
-impl<X: RealScalar> TileRows<X> {
+impl<X: RealScalar, const R: usize> TileRows<X, R> {
     /// # Safety
     /// Row `j` lies inside the tile.
     #[inline(always)]
-    pub unsafe fn array<V: Lanes<Real = X>, E: Element<V>>(&self, j: usize, k: usize) -> *mut X {
+    unsafe fn array<V: Lanes<Real = X>, E: Element<V>>(&self, j: usize, k: usize) -> *mut X {
         // SAFETY: the caller's promise.
-        unsafe { self.base.add(j * self.stride + k * E::REALS * V::W) }
+        unsafe { self.base.add((j * (3 + R) + k) * E::REALS * V::W) }
     }
 
     /// # Safety
     /// Row `j` lies inside the tile, which has been staged.
     #[inline(always)]
-    pub unsafe fn row<V: Lanes<Real = X>, E: Element<V>, const R: usize>(&self, j: usize) -> Row<E, R> {
+    pub unsafe fn row<V: Lanes<Real = X>, E: Element<V>>(&self, j: usize) -> Row<E, R> {
         // SAFETY: the caller's promise.
         unsafe {
             Row {
@@ -121,20 +120,20 @@ impl<X: RealScalar> TileRows<X> {
     /// # Safety
     /// Row `j` lies inside the tile.
     #[inline(always)]
-    pub unsafe fn put_row<V: Lanes<Real = X>, E: Element<V>, const R: usize>(&self, j: usize, row: &Row<E, R>) {
+    pub unsafe fn put_row<V: Lanes<Real = X>, E: Element<V>>(&self, j: usize, row: &Row<E, R>) {
         // SAFETY: the caller's promise.
         unsafe {
             row.sub.store(self.array::<V, E>(j, 0));
             row.diag.store(self.array::<V, E>(j, 1));
             row.sup.store(self.array::<V, E>(j, 2));
-            self.put_rhs::<V, E, R>(j, &row.rhs);
+            self.put_rhs::<V, E>(j, &row.rhs);
         }
     }
 
     /// # Safety
     /// Row `j` lies inside the tile.
     #[inline(always)]
-    pub unsafe fn put_rhs<V: Lanes<Real = X>, E: Element<V>, const R: usize>(&self, j: usize, rhs: &[E; R]) {
+    pub unsafe fn put_rhs<V: Lanes<Real = X>, E: Element<V>>(&self, j: usize, rhs: &[E; R]) {
         for r in 0..R {
             // SAFETY: the caller's promise.
             unsafe { rhs[r].store(self.array::<V, E>(j, 3 + r)) }
@@ -214,7 +213,7 @@ impl<E: Copy, const R: usize> Chain<E, R> {
 /// Every tile holds `m ≥ 2` staged rows of `V`-wide elements.
 #[inline(always)]
 pub unsafe fn reduce<V: Lanes, E: Element<V>, const P: usize, const R: usize, const NOISE: bool>(
-    tiles: [TileRows<V::Real>; P],
+    tiles: [TileRows<V::Real, R>; P],
     m: usize,
     pivots: LanePivots<V, NOISE>,
     mut ahead: impl FnMut(usize),
@@ -223,7 +222,7 @@ pub unsafe fn reduce<V: Lanes, E: Element<V>, const P: usize, const R: usize, co
     macro_rules! at {
         ($p:expr, $j:expr) => {
             // SAFETY: rows 0..m, as promised.
-            unsafe { tiles[$p].row::<V, E, R>($j) }
+            unsafe { tiles[$p].row::<V, E>($j) }
         };
     }
     let mut chains = [[Chain::start::<V>(at!(0, m - 2).reversed()), Chain::start::<V>(at!(0, 1))]; P];
@@ -338,8 +337,8 @@ pub fn read_check<R: RealScalar>(stored: &[R], slack: f64) -> (f64, f64) {
 /// Every tile holds `m ≥ 2` staged rows, and `pivot_rows` has room for `m` rows of 3 + R elements per tile.
 #[inline(always)]
 pub unsafe fn substitute<V: Lanes, E: Element<V>, const P: usize, const R: usize, const VERIFY: bool, const NOISE: bool>(
-    tiles: [TileRows<V::Real>; P],
-    pivot_rows: [TileRows<V::Real>; P],
+    tiles: [TileRows<V::Real, R>; P],
+    pivot_rows: [TileRows<V::Real, R>; P],
     m: usize,
     pivots: LanePivots<V, NOISE>,
     boundary: &[Boundary<E, R>; P],
@@ -350,7 +349,7 @@ pub unsafe fn substitute<V: Lanes, E: Element<V>, const P: usize, const R: usize
     macro_rules! at {
         ($p:expr, $j:expr) => {
             // SAFETY: rows 0..m, as promised.
-            unsafe { tiles[$p].row::<V, E, R>($j) }
+            unsafe { tiles[$p].row::<V, E>($j) }
         };
     }
     if m > 2 {
@@ -380,7 +379,7 @@ pub unsafe fn substitute<V: Lanes, E: Element<V>, const P: usize, const R: usize
                     rhs: each!(r < R, rows[p].sub, E::select(choices[p].keep, chains[p].rhs[r], rows[p].rhs[r])),
                 };
                 // SAFETY: rows 1..m-2 of the pivot rows, as promised.
-                unsafe { pivot_rows[p].put_row::<V, E, R>(j - 1, &pivot_row) }
+                unsafe { pivot_rows[p].put_row::<V, E>(j - 1, &pivot_row) }
                 chains[p] = chains[p].eliminate::<V>(rows[p], choices[p].keep, ratios[p]);
             }
         }
@@ -409,13 +408,13 @@ pub unsafe fn substitute<V: Lanes, E: Element<V>, const P: usize, const R: usize
                 check_row::<V, E, R>(&mut checks[p], &at!(p, m - 1), &mid[p], &right[p], &boundary[p].after);
             }
             // SAFETY: a row of the tile.
-            unsafe { tiles[p].put_rhs::<V, E, R>(m - 1, &right[p]) }
+            unsafe { tiles[p].put_rhs::<V, E>(m - 1, &right[p]) }
         }
         // Upwards: x_j from its pivot row; the residual of row j+1 as soon as its three unknowns are known.
         for j in (1..m - 2).rev() {
             for p in 0..P {
                 // SAFETY: row j of the pivot rows, written above.
-                let pivot: Row<E, R> = unsafe { pivot_rows[p].row::<V, E, R>(j) };
+                let pivot: Row<E, R> = unsafe { pivot_rows[p].row::<V, E>(j) };
                 let mut left = mid[p];
                 for r in 0..R {
                     let rest = pivot.diag.neg_mul_add(mid[p][r], pivot.sup.neg_mul_add(right[p][r], pivot.rhs[r]));
@@ -431,7 +430,7 @@ pub unsafe fn substitute<V: Lanes, E: Element<V>, const P: usize, const R: usize
                     check_row::<V, E, R>(&mut checks[p], &at!(p, j + 1), &left, &mid[p], &right[p]);
                 }
                 // SAFETY: a row of the tile.
-                unsafe { tiles[p].put_rhs::<V, E, R>(j + 1, &mid[p]) }
+                unsafe { tiles[p].put_rhs::<V, E>(j + 1, &mid[p]) }
                 (right[p], mid[p]) = (mid[p], left);
             }
         }
@@ -442,9 +441,9 @@ pub unsafe fn substitute<V: Lanes, E: Element<V>, const P: usize, const R: usize
                 check_row::<V, E, R>(&mut checks[p], &at!(p, 0), &boundary[p].before, &boundary[p].first, &mid[p]);
             }
             // SAFETY: a row of the tile.
-            unsafe { tiles[p].put_rhs::<V, E, R>(1, &mid[p]) }
+            unsafe { tiles[p].put_rhs::<V, E>(1, &mid[p]) }
             // SAFETY: a row of the tile.
-            unsafe { tiles[p].put_rhs::<V, E, R>(0, &boundary[p].first) }
+            unsafe { tiles[p].put_rhs::<V, E>(0, &boundary[p].first) }
         }
     } else {
         for p in 0..P {
@@ -454,9 +453,9 @@ pub unsafe fn substitute<V: Lanes, E: Element<V>, const P: usize, const R: usize
                 check_row::<V, E, R>(&mut checks[p], &at!(p, 1), &b.first, &b.last, &b.after);
             }
             // SAFETY: a row of the tile.
-            unsafe { tiles[p].put_rhs::<V, E, R>(0, &b.first) }
+            unsafe { tiles[p].put_rhs::<V, E>(0, &b.first) }
             // SAFETY: a row of the tile.
-            unsafe { tiles[p].put_rhs::<V, E, R>(1, &b.last) }
+            unsafe { tiles[p].put_rhs::<V, E>(1, &b.last) }
         }
     }
 }
