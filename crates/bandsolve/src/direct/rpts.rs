@@ -20,7 +20,7 @@ use super::repair::Repair;
 use super::{Factor, Op};
 use crate::error::{Error, Result, check_len};
 use crate::kernel::Simd;
-use crate::kernel::sweep::{MAX_RHS, Pivots};
+use crate::kernel::sweep::{Found, MAX_RHS, Pivots};
 use crate::kernel::tile::{self, Ahead, Columns, Group, Scaling, Size, Window};
 use crate::matrix::{Rows, Shape, Tridiagonal};
 use crate::plan::{Options, Pivoting, Plan};
@@ -79,13 +79,11 @@ struct Settings {
 
 impl Settings {
     fn new(options: &Options) -> Self {
-        // The noise threshold is rarely used and is compiled for plain arrays only.
-        let simd = if options.noise_threshold > 0.0 { Simd::Portable } else { options.simd };
         Self {
             pivoting: options.pivoting,
             noise: options.noise_threshold,
             threads: options.threads,
-            simd,
+            simd: options.sweep_simd(),
             partition_rows: options.partition_rows,
         }
     }
@@ -325,18 +323,10 @@ impl<T: Scalar> Reduce<'_, T> {
 }
 
 /// What verification found of each column.
-#[derive(Debug, Clone, Copy, Default)]
-struct Found {
-    /// Upper bound of the backward error.
-    bound: f64,
-    /// Lower bound of ‖x‖∞.
-    x_max: f64,
-}
-
 type Findings = [Found; MAX_RHS];
 
-fn worse(a: Findings, b: Findings) -> Findings {
-    core::array::from_fn(|r| Found { bound: a[r].bound.max_nan(b[r].bound), x_max: a[r].x_max.max_nan(b[r].x_max) })
+fn both(a: Findings, b: Findings) -> Findings {
+    core::array::from_fn(|r| a[r].and(b[r]))
 }
 
 /// One thread's share of `substitute`: the unknowns of partitions `parts`.
@@ -370,7 +360,7 @@ impl<T: Scalar> Substitute<'_, T> {
         let left = Substitute { parts: self.parts.start..mid, x: x.0, bounds: bounds.0, memory: memory.0, ..self };
         let right = Substitute { parts: mid..self.parts.end, x: x.1, bounds: bounds.1, memory: memory.1, ..self };
         let (a, b) = rayon::join(|| left.parallel(threads / 2), || right.parallel(threads - threads / 2));
-        worse(a, b)
+        both(a, b)
     }
 
     fn run(&mut self) -> Findings {
@@ -378,7 +368,7 @@ impl<T: Scalar> Substitute<'_, T> {
         let mut part = self.parts.start;
         while part < self.parts.end {
             let (count, m) = self.level.group(part, self.parts.end);
-            found = worse(found, self.group(part, count, m));
+            found = both(found, self.group(part, count, m));
             part += count;
         }
         if self.stream {
@@ -422,9 +412,8 @@ impl<T: Scalar> Substitute<'_, T> {
         if verify {
             let index = level.group_index(part) - level.group_index(self.parts.start);
             for r in 0..level.n_rhs {
-                let (bound, x_max) = group.check(r);
-                found[r] = Found { bound, x_max };
-                self.bounds[index * level.n_rhs + r] = bound;
+                found[r] = group.check(r);
+                self.bounds[index * level.n_rhs + r] = found[r].bound;
             }
         }
         found
@@ -602,30 +591,40 @@ impl<'m, T: Scalar> Rpts<'m, T> {
             let column = r * n..(r + 1) * n;
             let (rhs, x) = (&rhs[column.clone()], &mut x[column]);
             let bounds = bounds.iter().skip(r).step_by(n_rhs).copied();
-            let mended = mend(&settings, size, rows, (rhs, &mut *x), found, bounds);
-            let (error, steps) = match mended {
-                Some(result) => result,
-                None => refine(&settings, rows, rhs, x, (&mut *memory, &mut *stack)),
+            let (error, steps) = if found.looks_singular::<T::Real>() && !is_zero(rhs, x) {
+                (f64::NAN, 0)
+            } else {
+                mend(&settings, size, rows, (rhs, &mut *x), found, bounds)
+                    .unwrap_or_else(|| refine(&settings, rows, rhs, x, (&mut *memory, &mut *stack)))
             };
             outcome.refinement_steps = outcome.refinement_steps.max(steps);
-            let error = if error <= good::<T>() { error } else { self.fall_back(op, rhs, x, outcome)? };
+            let error = if error <= good::<T>() { error } else { self.fall_back(op, (rhs, r * n), x, outcome)? };
             outcome.push(error);
         }
         Ok(())
     }
 
-    /// Solves one column by the sequential method.
-    fn fall_back(&self, op: Op, rhs: &[T], x: &mut [T], outcome: &mut Report) -> Result<f64> {
+    /// Solves one column, which begins at `offset` of the caller's array, by the sequential method.
+    fn fall_back(&self, op: Op, (rhs, offset): (&[T], usize), x: &mut [T], outcome: &mut Report) -> Result<f64> {
         let factor = self.fallback.get_or_init(|| PivotedTridiagonal::new(&self.plan, self.a.clone()));
         let factor = factor.as_ref().map_err(Clone::clone)?;
         outcome.fallback = true;
         let scratch = factor.solve_scratch(1);
         let mut memory =
             PodBuffer::try_new(scratch).map_err(|_| Error::OutOfMemory { bytes: scratch.unaligned_bytes_required() })?;
-        let report = factor.solve_into_with(op, rhs, x, PodStack::new(&mut memory))?;
+        let result = factor.solve_into_with(op, rhs, x, PodStack::new(&mut memory));
+        let report = result.map_err(|error| match error {
+            Error::NotFinite { array: "rhs", index } => Error::NotFinite { array: "rhs", index: index + offset },
+            other => other,
+        })?;
         outcome.refinement_steps = outcome.refinement_steps.max(report.refinement_steps);
         Ok(report.backward_error)
     }
+}
+
+/// A zero right-hand side with the zero solution, which needs no further look (but is no proof of regularity).
+fn is_zero<T: Scalar>(rhs: &[T], x: &[T]) -> bool {
+    rhs.iter().chain(x).all(|v| *v == T::ZERO)
 }
 
 /// 8ε of the type.
@@ -654,7 +653,7 @@ fn mend<T: Scalar>(
     let cut = settings.cut(rows.n());
     // A little less, because mending may change the largest x.
     let x_max = T::Real::from_f64(found.x_max * 0.999);
-    let mut repair = Repair { rows, rhs, x, x_max, goal };
+    let mut repair = Repair { rows, rhs, x, x_max, goal, largest_changed: false };
     let mut worst: f64 = 0.0;
     for (g, bound) in bounds.enumerate() {
         if bound <= goal {
@@ -666,7 +665,8 @@ fn mend<T: Scalar>(
         let end = if last > cut.full { cut.rows() } else { cut.start(last) };
         worst = worst.max(repair.mend(cut.start(first)..end)?);
     }
-    Some((worst, 1))
+    // Errors were measured against the largest x there was. If that was among the mended, nothing is known yet.
+    (!repair.largest_changed).then_some((worst, 1))
 }
 
 /// Corrects x until its backward error is good. Returns the error and the steps.
@@ -715,9 +715,11 @@ impl<T: Scalar> Factor<T> for Rpts<'_, T> {
         let n = self.a.n();
         let mut outcome = Report::new(&self.plan);
         if n == 1 {
-            for (rhs, x) in rhs.chunks_exact(1).zip(x.chunks_exact_mut(1)) {
-                let error = self.fall_back(op, rhs, x, &mut outcome)?;
-                outcome.push(error);
+            for (i, (rhs, x)) in rhs.chunks_exact(1).zip(x.chunks_exact_mut(1)).enumerate() {
+                let error = self.fall_back(op, (rhs, i), x, &mut outcome)?;
+                if self.plan.options.verify {
+                    outcome.push(error);
+                }
             }
             outcome.fallback = false;
         }
@@ -725,7 +727,11 @@ impl<T: Scalar> Factor<T> for Rpts<'_, T> {
         while n > 1 && done < rhs.len() {
             let (len, n_rhs) = if rhs.len() - done >= together { (together, MAX_RHS) } else { (n, 1) };
             let span = done..done + len;
-            self.solve_columns(op, (&rhs[span.clone()], n_rhs), &mut x[span], &mut outcome, stack)?;
+            let solved = self.solve_columns(op, (&rhs[span.clone()], n_rhs), &mut x[span], &mut outcome, stack);
+            solved.map_err(|error| match error {
+                Error::NotFinite { array: "rhs", index } => Error::NotFinite { array: "rhs", index: index + done },
+                other => other,
+            })?;
             done += len;
         }
         Ok(outcome)

@@ -262,9 +262,12 @@ pub struct Check<V> {
     scale: V,
     /// Lower bound of ‖x‖∞.
     x_max: V,
-    /// Range of the scales, outside of which the comparison of ratios cannot be trusted.
+    /// Smallest scale, below which the comparison of ratios cannot be trusted.
     scale_min: V,
-    scale_max: V,
+    /// Smallest Σ|a_ij|: zero where a row is.
+    row_min: V,
+    /// Largest |rhs|.
+    rhs_max: V,
     /// NaN as soon as a residual is not finite.
     poison: V,
 }
@@ -275,7 +278,7 @@ impl<V: Lanes> Check<V> {
     pub fn new(x_max: V::Real) -> Self {
         let (zero, one) = (V::splat(V::Real::ZERO), V::splat(V::Real::ONE));
         let x_max = V::splat(x_max);
-        Self { residual: zero, scale: one, x_max, scale_min: one, scale_max: one, poison: zero }
+        Self { residual: zero, scale: one, x_max, scale_min: one, row_min: one, rhs_max: zero, poison: zero }
     }
 
     #[inline(always)]
@@ -292,7 +295,8 @@ impl<V: Lanes> Check<V> {
         self.residual = V::select(larger, residual, self.residual);
         self.scale = V::select(larger, scale, self.scale);
         self.scale_min = scale.min(self.scale_min);
-        self.scale_max = scale.max(self.scale_max);
+        self.row_min = row_sum.min(self.row_min);
+        self.rhs_max = rhs.max(self.rhs_max);
         self.poison = residual.mul_add(V::splat(V::Real::ZERO), self.poison);
     }
 
@@ -300,7 +304,8 @@ impl<V: Lanes> Check<V> {
     /// `p` points to [`CHECK_VECTORS`]` · W` writable numbers.
     #[inline(always)]
     pub unsafe fn store(&self, p: *mut V::Real) {
-        let all = [self.residual, self.scale, self.scale_min, self.scale_max, self.poison, self.x_max];
+        let all =
+            [self.residual, self.scale, self.scale_min, self.row_min, self.rhs_max, self.poison, self.x_max];
         for (k, v) in all.into_iter().enumerate() {
             // SAFETY: the caller's promise.
             unsafe { v.store(p.add(k * V::W)) }
@@ -313,20 +318,55 @@ impl<V: Lanes> Check<V> {
 pub const COMPLEX_SLACK: f64 = 1.0824;
 
 /// Vectors that a stored [`Check`] takes.
-pub const CHECK_VECTORS: usize = 6;
+pub const CHECK_VECTORS: usize = 7;
 
-/// What a stored [`Check`] says: an upper bound of the largest ratio over all lanes (NaN where it cannot be trusted), and
-/// the largest x seen.
-pub fn read_check<R: RealScalar>(stored: &[R], slack: f64) -> (f64, f64) {
+/// What stored [`Check`]s say, over all lanes.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Found {
+    /// Upper bound of the backward error; NaN where it cannot be trusted.
+    pub bound: f64,
+    /// Lower bound of ‖x‖∞.
+    pub x_max: f64,
+    /// Largest right-hand side, rows being scaled.
+    pub rhs_max: f64,
+    /// Whether a row of the matrix is zero.
+    pub zero_row: bool,
+}
+
+impl Found {
+    /// All of two parts.
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            bound: self.bound.max_nan(other.bound),
+            x_max: self.x_max.max_nan(other.x_max),
+            rhs_max: self.rhs_max.max_nan(other.rhs_max),
+            zero_row: self.zero_row | other.zero_row,
+        }
+    }
+
+    /// Whether x is so much larger than the right-hand side that a zero pivot is the likely cause ([`Machine::GUARD`]
+    /// hides it), or a row has no entry at all.
+    pub fn looks_singular<R: RealScalar>(&self) -> bool {
+        let implausible = 1.0 / R::GUARD.to_f64().powf(0.6);
+        self.zero_row || !(self.x_max <= self.rhs_max * implausible)
+    }
+}
+
+/// Reads a stored [`Check`].
+pub fn read_check<R: RealScalar>(stored: &[R], slack: f64) -> Found {
     let w = stored.len() / CHECK_VECTORS;
-    let mut result = (0.0f64, 0.0f64);
+    let mut found = Found::default();
     for l in 0..w {
         let at = |k: usize| stored[k * w + l];
-        let trusted = at(4) == R::ZERO && at(3) <= R::SAFE && at(2) * R::SAFE >= R::ONE;
-        let ratio = if trusted { at(0).to_f64() / at(1).to_f64() * slack } else { f64::NAN };
-        result = (result.0.max_nan(ratio), result.1.max_nan(at(5).to_f64()));
+        let [residual, scale, scale_min, row_min, rhs_max, poison, x_max] = [0, 1, 2, 3, 4, 5, 6].map(at);
+        // No row sum exceeds 12: rows are scaled to a largest entry below 4.
+        let largest = (x_max + rhs_max) * R::from_f64(16.0);
+        let trusted = poison == R::ZERO && largest <= R::SAFE && scale_min * R::SAFE >= R::ONE;
+        let bound = if trusted { residual.to_f64() / scale.to_f64() * slack } else { f64::NAN };
+        let zero_row = row_min == R::ZERO;
+        found = found.and(Found { bound, x_max: x_max.to_f64(), rhs_max: rhs_max.to_f64(), zero_row });
     }
-    result
+    found
 }
 
 /// Solves for the inner unknowns of every partition of `P` tiles of `m` rows; x replaces the right-hand side of the tile

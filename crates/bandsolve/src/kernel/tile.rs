@@ -5,10 +5,10 @@
 
 use super::element::Element;
 use super::lanes::{Lanes, prefetch};
-use super::sweep::{self, Boundary, CHECK_VECTORS, Check, LanePivots, MAX_RHS, Pivots, TileRows, each};
+use super::sweep::{self, Boundary, CHECK_VECTORS, Check, Found, LanePivots, MAX_RHS, Pivots, TileRows, each};
 use super::{Job, Simd, dispatch};
 use crate::matrix::Rows;
-use crate::scalar::{RealScalar, Scalar};
+use crate::scalar::Scalar;
 use core::ops::Range;
 
 /// Which rows of a system a tile holds: `lanes ≤ W` partitions of `m` rows, from row `first` on.
@@ -142,6 +142,31 @@ impl<'a, T: Scalar> Group<'a, T> {
         (3 + self.n_rhs) * self.layout.element
     }
 
+    /// Instruction set.
+    pub(super) fn simd(&self) -> Simd {
+        self.simd
+    }
+
+    /// Memory of tile `p`, row after row (sub, diag, sup, right-hand sides), and the reals of an element.
+    pub(super) fn tile_memory(&mut self, p: usize) -> (&mut [T::Real], usize) {
+        let element = self.layout.element;
+        (self.tile(p), element)
+    }
+
+    /// Copies x (one right-hand side) of `m` rows from row `first` on to `out`, lane after lane, for `lanes` lanes.
+    pub(super) fn write_rows(&mut self, p: usize, first: usize, m: usize, lanes: usize, out: &mut [T]) {
+        let (stride, simd, layout, width) = (self.stride(), self.simd, self.layout, self.size.lanes);
+        let tile = self.tile(p);
+        let first = first * stride + 3 * layout.element;
+        if lanes == width {
+            let buffer = layout.pivot_rows;
+            return dispatch::<T, _>(simd, WriteBack { tile, first, stride, m, buffer, stream: false, out });
+        }
+        for (i, x) in out.iter_mut().enumerate() {
+            *x = get::<T>(tile, first + i % m * stride, width, i / m);
+        }
+    }
+
     /// Copies a window of the system into tile `p` and scales its rows. `rhs` holds the window's rows only. Idle lanes
     /// repeat the first one.
     pub fn stage(&mut self, p: usize, rows: &Rows<T>, rhs: Columns<T>, window: Window, scaling: Scaling) {
@@ -170,7 +195,8 @@ impl<'a, T: Scalar> Group<'a, T> {
         for r in (0..n_rhs).filter(|_| !full) {
             fill(3 + r, &|i| rhs[r][i - window.first]);
         }
-        dispatch::<T, _>(simd, Stage { tile, sources, n_rhs, m, scaling, conj: rows.conj });
+        let conj = rows.conj;
+        dispatch::<T, _>(simd, Stage { tile, open: false, sources, n_rhs, m, scaling, conj });
     }
 
     /// Turns the right-hand sides of staged tile `p` into residuals of the old solution `x` (the window's rows), which is
@@ -238,17 +264,13 @@ impl<'a, T: Scalar> Group<'a, T> {
         dispatch::<T, _>(self.simd, job);
     }
 
-    /// Upper bound of the backward error of right-hand side `r` in this group (NaN: not trusted), and the largest x.
-    pub fn check(&self, r: usize) -> (f64, f64) {
+    /// What the residuals of right-hand side `r` amount to in this group.
+    pub fn check(&self, r: usize) -> Found {
         let len = CHECK_VECTORS * self.size.lanes;
-        let slack = if T::COMPLEX { sweep::COMPLEX_SLACK } else { 1.0 };
-        let mut all = (0.0f64, 0.0f64);
-        for p in 0..self.size.tiles {
-            let start = p * self.layout.total + self.layout.checks + r * len;
-            let (bound, x_max) = sweep::read_check(&self.memory[start..start + len], slack);
-            all = (all.0.max_nan(bound), all.1.max_nan(x_max));
-        }
-        all
+        let slack = if T::COMPLEX { sweep::COMPLEX_SLACK * sweep::COMPLEX_SLACK } else { 1.0 };
+        let stored = |p: usize| p * self.layout.total + self.layout.checks + r * len;
+        let tiles = (0..self.size.tiles).map(|p| sweep::read_check(&self.memory[stored(p)..stored(p) + len], slack));
+        tiles.fold(Found::default(), Found::and)
     }
 
     /// Adds the old solution to the x of tile `p`.
@@ -262,14 +284,13 @@ impl<'a, T: Scalar> Group<'a, T> {
     pub fn write_back(&mut self, p: usize, r: usize, window: Window, stream: bool, out: &mut [T]) {
         let (lanes, m, stride, simd) = (self.size.lanes, self.m, self.stride(), self.simd);
         let first = (3 + r) * self.layout.element;
-        let layout = self.layout;
+        let buffer = self.layout.pivot_rows;
         let tile = self.tile(p);
         if window.lanes == lanes {
-            dispatch::<T, _>(simd, WriteBack { tile, first, stride, m, buffer: layout.pivot_rows, stream, out });
-        } else {
-            for (i, x) in out.iter_mut().enumerate() {
-                *x = get::<T>(tile, first + i % m * stride, lanes, i / m);
-            }
+            return dispatch::<T, _>(simd, WriteBack { tile, first, stride, m, buffer, stream, out });
+        }
+        for (i, x) in out.iter_mut().enumerate() {
+            *x = get::<T>(tile, first + i % m * stride, lanes, i / m);
         }
     }
 
@@ -328,7 +349,10 @@ impl<T: Scalar> Grid<T> {
 }
 
 struct Stage<'a, T: Scalar> {
+    /// Memory from the first row on.
     tile: &'a mut [T::Real],
+    /// Every lane is a system of its own: what stands in the first `sub` and the last `sup` is ignored.
+    open: bool,
     sources: [Option<&'a [T]>; 3 + MAX_RHS],
     n_rhs: usize,
     m: usize,
@@ -349,6 +373,22 @@ impl<T: Scalar> Stage<'_, T> {
             let x = tile.array(j, k);
             let step = steps::<T, V>(tile.row);
             [V::load(x), V::load(x.add(step[1])), V::load(x.add(step[2])), V::load(x.add(step[3]))]
+        }
+    }
+
+    /// Stages the first and the last row again, without the entries that are ignored.
+    #[inline(always)]
+    fn close_ends<V: Lanes<Real = T::Real>>(&self, tile: Grid<T>, m: usize, n_rhs: usize) {
+        for j in [0, m - 1] {
+            let zero = T::Element::<V>::splat(T::Real::ZERO);
+            let sub = if j == 0 { zero } else { self.single::<V>(tile, j, 0) };
+            let sup = if j + 1 == m { zero } else { self.single::<V>(tile, j, 2) };
+            let scale = self.finish::<V>(tile, j, [sub, self.single::<V>(tile, j, 1), sup]);
+            for k in 3..3 + n_rhs {
+                let x = self.single::<V>(tile, j, k).scale(scale);
+                // SAFETY: row j is inside the tile.
+                unsafe { x.store(tile.array(j, k)) }
+            }
         }
     }
 
@@ -425,6 +465,9 @@ impl<T: Scalar> Stage<'_, T> {
                 unsafe { x.store(tile.array(j, k)) }
             }
         }
+        if self.open {
+            self.close_ends::<V>(tile, m, n_rhs);
+        }
         if self.scaling == Scaling::Partition {
             // SAFETY: the tile was sized for m rows of 3 + n_rhs elements.
             unsafe { scale_alike::<T, V>(tile, n_rhs, m) }
@@ -444,6 +487,20 @@ impl<T: Scalar> Job<T> for Stage<'_, T> {
             (m, n_rhs) => self.stage::<V>(m, n_rhs),
         }
     }
+}
+
+/// Stages tiles whose lanes are systems of `m` rows with one right-hand side; arrays without a source stand in `tile`.
+pub(super) fn stage_open<T: Scalar>(
+    simd: Simd,
+    tile: &mut [T::Real],
+    [sub, diag, sup, rhs]: [Option<&[T]>; 4],
+    m: usize,
+    scaling: Scaling,
+    conj: bool,
+) {
+    let mut sources = [None; 3 + MAX_RHS];
+    sources[..4].copy_from_slice(&[sub, diag, sup, rhs]);
+    dispatch::<T, _>(simd, Stage { tile, open: true, sources, n_rhs: 1, m, scaling, conj });
 }
 
 /// Where the four vectors of four real or two complex rows lie, `stride` apart.
