@@ -65,8 +65,7 @@ impl<T: Scalar> BatchFactor<'_, T> {
     /// largest bound of the others.
     fn solve_span(&self, op: Op, rhs: &[T], span: Range<usize>, memory: &mut [T::Real], out: Out<'_, T>) -> (Bad, f64) {
         let (n, options, size) = (self.a.n(), &self.plan.options, self.size());
-        let scaling =
-            if options.pivoting == Pivoting::ScaledPartial { Scaling::Rows } else { Scaling::Partition };
+        let scaling = if options.pivoting == Pivoting::ScaledPartial { Scaling::Rows } else { Scaling::Partition };
         let noise = T::Real::from_f64(options.noise_threshold);
         let pivots = Pivots { fixed: options.pivoting == Pivoting::None, noise };
         let (mut bad, mut worst) = (Bad::new(), 0.0f64);

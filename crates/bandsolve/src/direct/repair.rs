@@ -151,7 +151,8 @@ mod tests {
         let (off, diag) = (vec![0.0; n], vec![0.0; n]);
         let a = Tridiagonal::new(&off, &diag, &off).unwrap();
         let mut x = vec![1.0; n];
-        let mut repair = Repair { rows: a.rows(), rhs: &vec![1.0; n], x: &mut x, x_max: 1.0, goal: 1e-15, largest_changed: false };
+        let mut repair =
+            Repair { rows: a.rows(), rhs: &vec![1.0; n], x: &mut x, x_max: 1.0, goal: 1e-15, largest_changed: false };
         assert_eq!(repair.mend(0..n), None);
     }
 }

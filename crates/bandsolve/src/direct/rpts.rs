@@ -15,8 +15,8 @@
 //! subnormal numbers; the last stage is a single partition and a pivoted 2×2 system, periodic or not.
 
 use super::pivoted::PivotedTridiagonal;
-use super::verify::{self, Report};
 use super::repair::Repair;
+use super::verify::{self, Report};
 use super::{Factor, Op};
 use crate::error::{Error, Result, check_len};
 use crate::kernel::Simd;
@@ -188,10 +188,10 @@ impl<T: Scalar> Level<'_, T> {
     }
 
     /// Subtracts A·x of the old solution from the right-hand sides of a staged tile.
-    fn to_residual(&self, group: &mut Group<T>, p: usize, x: Columns<T>, window: Window, part: usize) {
+    fn form_residual(&self, group: &mut Group<T>, p: usize, x: Columns<T>, window: Window, part: usize) {
         if let Some(ends) = self.old_ends {
             let first = part + p * self.size.lanes;
-            group.to_residual(p, x, window, |r, lane| {
+            group.form_residual(p, x, window, |r, lane| {
                 [self.around(ends[r], first + lane, -1), self.around(ends[r], first + lane, 2)]
             });
         }
@@ -305,7 +305,7 @@ impl<T: Scalar> Reduce<'_, T> {
             let window = level.window(part, count, m, p);
             group.stage(p, &level.rows, cut_out(&self.rhs, window, 0, level.n_rhs), window, settings.scaling());
             if level.old_ends.is_some() {
-                level.to_residual(&mut group, p, cut_out(&self.old, window, 0, level.n_rhs), window, part);
+                level.form_residual(&mut group, p, cut_out(&self.old, window, 0, level.n_rhs), window, part);
             }
         }
         group.reduce(settings.pivots(), &level.ahead(Some(self.rhs[0]), part + count, count * m, m - 2));
@@ -389,7 +389,7 @@ impl<T: Scalar> Substitute<'_, T> {
             let x = cut_out(&shared(&self.x), window, base, level.n_rhs);
             let rhs = self.rhs.map_or(x, |rhs| cut_out(&rhs, window, 0, level.n_rhs));
             group.stage(p, &level.rows, rhs, window, settings.scaling());
-            level.to_residual(&mut group, p, x, window, part);
+            level.form_residual(&mut group, p, x, window, part);
             for r in 0..level.n_rhs {
                 level.set_boundaries(&mut group, p, r, self.coarse[r], (part + p * lanes, window.lanes));
             }
@@ -532,11 +532,8 @@ fn solve_two<T: Scalar>(rows: &Rows<T>, rhs: &mut [T]) {
     };
     let ((b0, c0, d0), (b1, a1, d1)) = (row(0), row(1));
     // The first column is eliminated from the row with the larger entry there.
-    let (pivot, other) = if Scalar::abs1(b0) >= Scalar::abs1(a1) {
-        ((b0, c0, d0), (a1, b1, d1))
-    } else {
-        ((a1, b1, d1), (b0, c0, d0))
-    };
+    let (pivot, other) =
+        if Scalar::abs1(b0) >= Scalar::abs1(a1) { ((b0, c0, d0), (a1, b1, d1)) } else { ((a1, b1, d1), (b0, c0, d0)) };
     let ratio = other.0 / pivot.0;
     rhs[1] = (other.2 - ratio * pivot.2) / (other.1 - ratio * pivot.1);
     rhs[0] = (pivot.2 - pivot.1 * rhs[1]) / pivot.0;
@@ -610,8 +607,8 @@ impl<'m, T: Scalar> Rpts<'m, T> {
         let factor = factor.as_ref().map_err(Clone::clone)?;
         outcome.fallback = true;
         let scratch = factor.solve_scratch(1);
-        let mut memory =
-            PodBuffer::try_new(scratch).map_err(|_| Error::OutOfMemory { bytes: scratch.unaligned_bytes_required() })?;
+        let mut memory = PodBuffer::try_new(scratch)
+            .map_err(|_| Error::OutOfMemory { bytes: scratch.unaligned_bytes_required() })?;
         let result = factor.solve_into_with(op, rhs, x, PodStack::new(&mut memory));
         let report = result.map_err(|error| match error {
             Error::NotFinite { array: "rhs", index } => Error::NotFinite { array: "rhs", index: index + offset },
@@ -721,7 +718,7 @@ impl<T: Scalar> Factor<T> for Rpts<'_, T> {
                     outcome.push(error);
                 }
             }
-            outcome.fallback = false;
+            outcome.fallback = outcome.backward_error > good::<T>();
         }
         let (mut done, together) = (0, MAX_RHS * n);
         while n > 1 && done < rhs.len() {

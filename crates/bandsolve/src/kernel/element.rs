@@ -254,8 +254,8 @@ impl<V: Lanes> Element<V> for ComplexElement<V> {
     #[inline(always)]
     fn measure(self) -> V {
         let (re, im) = (self.re.abs(), self.im.abs());
-        // Rounded down, so that the bound holds: 1/√2 = 0.70710678118…
-        ((re + im) * V::splat(crate::RealScalar::from_f64(0.707_106))).max(re.max(im))
+        // 1/√2 rounded down, so that it stays a lower bound.
+        ((re + im) * V::splat(crate::RealScalar::from_f64(0.707))).max(re.max(im))
     }
     #[inline(always)]
     fn select(mask: V::Mask, yes: Self, no: Self) -> Self {

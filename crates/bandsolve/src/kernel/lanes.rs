@@ -210,7 +210,7 @@ impl<R: RealScalar, const N: usize> Lanes for Portable<R, N> {
     }
     #[inline(always)]
     fn interleave(self, other: Self) -> [Self; 2] {
-        let at = |i: usize| if i % 2 == 0 { self.0[i / 2] } else { other.0[i / 2] };
+        let at = |i: usize| if i.is_multiple_of(2) { self.0[i / 2] } else { other.0[i / 2] };
         [Self(core::array::from_fn(at)), Self(core::array::from_fn(|i| at(i + N)))]
     }
 }
@@ -367,19 +367,65 @@ mod x86 {
     }
 
     avx512!(
-        F64x8, __m512d, __mmask8, _mm512_abs_pd, _mm512_cmp_pd_mask, _mm512_mask_blend_pd, _mm512_castpd_si512,
-        _mm512_castsi512_pd, _mm512_and_si512, _mm512_sub_epi64, _mm512_set1_epi64, 0x7ff0_0000_0000_0000,
-        load_f64x8, store_f64x8, interleave_f64x8,
-        [f64, 8, _mm512_set1_pd, _mm512_loadu_pd, _mm512_storeu_pd, _mm512_stream_pd, _mm512_div_pd,
-         _mm512_fmadd_pd, _mm512_fnmadd_pd, _mm512_max_pd, _mm512_min_pd],
+        F64x8,
+        __m512d,
+        __mmask8,
+        _mm512_abs_pd,
+        _mm512_cmp_pd_mask,
+        _mm512_mask_blend_pd,
+        _mm512_castpd_si512,
+        _mm512_castsi512_pd,
+        _mm512_and_si512,
+        _mm512_sub_epi64,
+        _mm512_set1_epi64,
+        0x7ff0_0000_0000_0000,
+        load_f64x8,
+        store_f64x8,
+        interleave_f64x8,
+        [
+            f64,
+            8,
+            _mm512_set1_pd,
+            _mm512_loadu_pd,
+            _mm512_storeu_pd,
+            _mm512_stream_pd,
+            _mm512_div_pd,
+            _mm512_fmadd_pd,
+            _mm512_fnmadd_pd,
+            _mm512_max_pd,
+            _mm512_min_pd
+        ],
         [_mm512_add_pd, _mm512_sub_pd, _mm512_mul_pd]
     );
     avx512!(
-        F32x16, __m512, __mmask16, _mm512_abs_ps, _mm512_cmp_ps_mask, _mm512_mask_blend_ps, _mm512_castps_si512,
-        _mm512_castsi512_ps, _mm512_and_si512, _mm512_sub_epi32, _mm512_set1_epi32, 0x7f80_0000,
-        load_f32x16, store_f32x16, interleave_f32x16,
-        [f32, 16, _mm512_set1_ps, _mm512_loadu_ps, _mm512_storeu_ps, _mm512_stream_ps, _mm512_div_ps,
-         _mm512_fmadd_ps, _mm512_fnmadd_ps, _mm512_max_ps, _mm512_min_ps],
+        F32x16,
+        __m512,
+        __mmask16,
+        _mm512_abs_ps,
+        _mm512_cmp_ps_mask,
+        _mm512_mask_blend_ps,
+        _mm512_castps_si512,
+        _mm512_castsi512_ps,
+        _mm512_and_si512,
+        _mm512_sub_epi32,
+        _mm512_set1_epi32,
+        0x7f80_0000,
+        load_f32x16,
+        store_f32x16,
+        interleave_f32x16,
+        [
+            f32,
+            16,
+            _mm512_set1_ps,
+            _mm512_loadu_ps,
+            _mm512_storeu_ps,
+            _mm512_stream_ps,
+            _mm512_div_ps,
+            _mm512_fmadd_ps,
+            _mm512_fnmadd_ps,
+            _mm512_max_ps,
+            _mm512_min_ps
+        ],
         [_mm512_add_ps, _mm512_sub_ps, _mm512_mul_ps]
     );
 
@@ -443,17 +489,63 @@ mod x86 {
     }
 
     avx2!(
-        F64x4, __m256d, _mm256_andnot_pd, _mm256_cmp_pd, _mm256_blendv_pd, _mm256_or_pd, _mm256_castpd_si256,
-        _mm256_castsi256_pd, _mm256_sub_epi64, _mm256_set1_epi64x, 0x7ff0_0000_0000_0000, load_f64x4, store_f64x4, interleave_f64x4,
-        [f64, 4, _mm256_set1_pd, _mm256_loadu_pd, _mm256_storeu_pd, _mm256_stream_pd, _mm256_div_pd,
-         _mm256_fmadd_pd, _mm256_fnmadd_pd, _mm256_max_pd, _mm256_min_pd],
+        F64x4,
+        __m256d,
+        _mm256_andnot_pd,
+        _mm256_cmp_pd,
+        _mm256_blendv_pd,
+        _mm256_or_pd,
+        _mm256_castpd_si256,
+        _mm256_castsi256_pd,
+        _mm256_sub_epi64,
+        _mm256_set1_epi64x,
+        0x7ff0_0000_0000_0000,
+        load_f64x4,
+        store_f64x4,
+        interleave_f64x4,
+        [
+            f64,
+            4,
+            _mm256_set1_pd,
+            _mm256_loadu_pd,
+            _mm256_storeu_pd,
+            _mm256_stream_pd,
+            _mm256_div_pd,
+            _mm256_fmadd_pd,
+            _mm256_fnmadd_pd,
+            _mm256_max_pd,
+            _mm256_min_pd
+        ],
         [_mm256_add_pd, _mm256_sub_pd, _mm256_mul_pd]
     );
     avx2!(
-        F32x8, __m256, _mm256_andnot_ps, _mm256_cmp_ps, _mm256_blendv_ps, _mm256_or_ps, _mm256_castps_si256,
-        _mm256_castsi256_ps, _mm256_sub_epi32, _mm256_set1_epi32, 0x7f80_0000, load_f32x8, store_f32x8, interleave_f32x8,
-        [f32, 8, _mm256_set1_ps, _mm256_loadu_ps, _mm256_storeu_ps, _mm256_stream_ps, _mm256_div_ps,
-         _mm256_fmadd_ps, _mm256_fnmadd_ps, _mm256_max_ps, _mm256_min_ps],
+        F32x8,
+        __m256,
+        _mm256_andnot_ps,
+        _mm256_cmp_ps,
+        _mm256_blendv_ps,
+        _mm256_or_ps,
+        _mm256_castps_si256,
+        _mm256_castsi256_ps,
+        _mm256_sub_epi32,
+        _mm256_set1_epi32,
+        0x7f80_0000,
+        load_f32x8,
+        store_f32x8,
+        interleave_f32x8,
+        [
+            f32,
+            8,
+            _mm256_set1_ps,
+            _mm256_loadu_ps,
+            _mm256_storeu_ps,
+            _mm256_stream_ps,
+            _mm256_div_ps,
+            _mm256_fmadd_ps,
+            _mm256_fnmadd_ps,
+            _mm256_max_ps,
+            _mm256_min_ps
+        ],
         [_mm256_add_ps, _mm256_sub_ps, _mm256_mul_ps]
     );
 
@@ -511,10 +603,8 @@ mod x86 {
     unsafe fn interleave_f64x8(a: F64x8, b: F64x8) -> [F64x8; 2] {
         // SAFETY: compiled into a function that has the instruction (so below).
         unsafe {
-            let (low, high) = (
-                _mm512_set_epi64(11, 3, 10, 2, 9, 1, 8, 0),
-                _mm512_set_epi64(15, 7, 14, 6, 13, 5, 12, 4),
-            );
+            let (low, high) =
+                (_mm512_set_epi64(11, 3, 10, 2, 9, 1, 8, 0), _mm512_set_epi64(15, 7, 14, 6, 13, 5, 12, 4));
             [F64x8(_mm512_permutex2var_pd(a.0, low, b.0)), F64x8(_mm512_permutex2var_pd(a.0, high, b.0))]
         }
     }
@@ -553,7 +643,10 @@ mod x86 {
         unsafe {
             macro_rules! blocks {
                 ($p:expr) => {{
-                _mm256_insertf128_pd::<1>(_mm256_castpd128_pd256(_mm_loadu_pd($p)), _mm_loadu_pd($p.add(2 * stride)))
+                    _mm256_insertf128_pd::<1>(
+                        _mm256_castpd128_pd256(_mm_loadu_pd($p)),
+                        _mm_loadu_pd($p.add(2 * stride)),
+                    )
                 }};
             }
             let (a, b) = (blocks!(src), blocks!(src.add(stride)));
@@ -592,16 +685,26 @@ mod x86 {
     macro_rules! transpose_blocks_512 {
         ($v:expr) => {
             transpose_blocks!(
-                $v, _mm512_unpacklo_ps, _mm512_unpackhi_ps, _mm512_unpacklo_pd, _mm512_unpackhi_pd,
-                _mm512_castps_pd, _mm512_castpd_ps
+                $v,
+                _mm512_unpacklo_ps,
+                _mm512_unpackhi_ps,
+                _mm512_unpacklo_pd,
+                _mm512_unpackhi_pd,
+                _mm512_castps_pd,
+                _mm512_castpd_ps
             )
         };
     }
     macro_rules! transpose_blocks_256 {
         ($v:expr) => {
             transpose_blocks!(
-                $v, _mm256_unpacklo_ps, _mm256_unpackhi_ps, _mm256_unpacklo_pd, _mm256_unpackhi_pd,
-                _mm256_castps_pd, _mm256_castpd_ps
+                $v,
+                _mm256_unpacklo_ps,
+                _mm256_unpackhi_ps,
+                _mm256_unpacklo_pd,
+                _mm256_unpackhi_pd,
+                _mm256_castps_pd,
+                _mm256_castpd_ps
             )
         };
     }
@@ -612,13 +715,14 @@ mod x86 {
         unsafe {
             macro_rules! blocks {
                 ($p:expr) => {{
-                let v = _mm512_castps128_ps512(_mm_loadu_ps($p));
-                let v = _mm512_insertf32x4::<1>(v, _mm_loadu_ps($p.add(4 * stride)));
-                let v = _mm512_insertf32x4::<2>(v, _mm_loadu_ps($p.add(8 * stride)));
-                _mm512_insertf32x4::<3>(v, _mm_loadu_ps($p.add(12 * stride)))
+                    let v = _mm512_castps128_ps512(_mm_loadu_ps($p));
+                    let v = _mm512_insertf32x4::<1>(v, _mm_loadu_ps($p.add(4 * stride)));
+                    let v = _mm512_insertf32x4::<2>(v, _mm_loadu_ps($p.add(8 * stride)));
+                    _mm512_insertf32x4::<3>(v, _mm_loadu_ps($p.add(12 * stride)))
                 }};
             }
-            let v = [blocks!(src), blocks!(src.add(stride)), blocks!(src.add(2 * stride)), blocks!(src.add(3 * stride))];
+            let v =
+                [blocks!(src), blocks!(src.add(stride)), blocks!(src.add(2 * stride)), blocks!(src.add(3 * stride))];
             let [a, b, c, d] = transpose_blocks_512!(v);
             [F32x16(a), F32x16(b), F32x16(c), F32x16(d)]
         }
@@ -630,10 +734,10 @@ mod x86 {
         unsafe {
             macro_rules! blocks {
                 ($v:expr, $p:expr) => {{
-                _mm_storeu_ps($p, _mm512_castps512_ps128($v));
-                _mm_storeu_ps($p.add(4 * stride), _mm512_extractf32x4_ps::<1>($v));
-                _mm_storeu_ps($p.add(8 * stride), _mm512_extractf32x4_ps::<2>($v));
-                _mm_storeu_ps($p.add(12 * stride), _mm512_extractf32x4_ps::<3>($v));
+                    _mm_storeu_ps($p, _mm512_castps512_ps128($v));
+                    _mm_storeu_ps($p.add(4 * stride), _mm512_extractf32x4_ps::<1>($v));
+                    _mm_storeu_ps($p.add(8 * stride), _mm512_extractf32x4_ps::<2>($v));
+                    _mm_storeu_ps($p.add(12 * stride), _mm512_extractf32x4_ps::<3>($v));
                 }};
             }
             let [a, b, c, d] = transpose_blocks_512!([v0.0, v1.0, v2.0, v3.0]);
@@ -650,10 +754,14 @@ mod x86 {
         unsafe {
             macro_rules! blocks {
                 ($p:expr) => {{
-                _mm256_insertf128_ps::<1>(_mm256_castps128_ps256(_mm_loadu_ps($p)), _mm_loadu_ps($p.add(4 * stride)))
+                    _mm256_insertf128_ps::<1>(
+                        _mm256_castps128_ps256(_mm_loadu_ps($p)),
+                        _mm_loadu_ps($p.add(4 * stride)),
+                    )
                 }};
             }
-            let v = [blocks!(src), blocks!(src.add(stride)), blocks!(src.add(2 * stride)), blocks!(src.add(3 * stride))];
+            let v =
+                [blocks!(src), blocks!(src.add(stride)), blocks!(src.add(2 * stride)), blocks!(src.add(3 * stride))];
             let [a, b, c, d] = transpose_blocks_256!(v);
             [F32x8(a), F32x8(b), F32x8(c), F32x8(d)]
         }
@@ -665,8 +773,8 @@ mod x86 {
         unsafe {
             macro_rules! blocks {
                 ($v:expr, $p:expr) => {{
-                _mm_storeu_ps($p, _mm256_castps256_ps128($v));
-                _mm_storeu_ps($p.add(4 * stride), _mm256_extractf128_ps::<1>($v));
+                    _mm_storeu_ps($p, _mm256_castps256_ps128($v));
+                    _mm_storeu_ps($p.add(4 * stride), _mm256_extractf128_ps::<1>($v));
                 }};
             }
             let [a, b, c, d] = transpose_blocks_256!([v0.0, v1.0, v2.0, v3.0]);

@@ -71,11 +71,8 @@ impl<V: Lanes, const NOISE: bool> LanePivots<V, NOISE> {
     /// never exactly zero, so neither is the pivot.
     #[inline(always)]
     fn choose<E: Element<V>>(&self, first: E, second: E) -> Choice<V::Mask, E> {
-        let (first, second) = if NOISE {
-            (self.drop(first, V::Real::GUARD), self.drop(second, V::Real::ZERO))
-        } else {
-            (first, second)
-        };
+        let (first, second) =
+            if NOISE { (self.drop(first, V::Real::GUARD), self.drop(second, V::Real::ZERO)) } else { (first, second) };
         let keep = V::or(first.abs1().ge(second.abs1()), self.fixed);
         Choice { keep, pivot: E::select(keep, first, second), minus_other: -E::select(keep, second, first) }
     }
@@ -304,8 +301,7 @@ impl<V: Lanes> Check<V> {
     /// `p` points to [`CHECK_VECTORS`]` · W` writable numbers.
     #[inline(always)]
     pub unsafe fn store(&self, p: *mut V::Real) {
-        let all =
-            [self.residual, self.scale, self.scale_min, self.row_min, self.rhs_max, self.poison, self.x_max];
+        let all = [self.residual, self.scale, self.scale_min, self.row_min, self.rhs_max, self.poison, self.x_max];
         for (k, v) in all.into_iter().enumerate() {
             // SAFETY: the caller's promise.
             unsafe { v.store(p.add(k * V::W)) }
@@ -313,9 +309,8 @@ impl<V: Lanes> Check<V> {
     }
 }
 
-/// |z| ≤ `COMPLEX_SLACK` · measure(z): 1/cos(π/8), for the norm whose unit ball is a regular octagon around the unit
-/// circle.
-pub const COMPLEX_SLACK: f64 = 1.0824;
+/// |z| ≤ `COMPLEX_SLACK` · measure(z): 1/cos(π/8) = 1.0824, a little more for the rounded 1/√2.
+pub const COMPLEX_SLACK: f64 = 1.0826;
 
 /// Vectors that a stored [`Check`] takes.
 pub const CHECK_VECTORS: usize = 7;
@@ -376,7 +371,14 @@ pub fn read_check<R: RealScalar>(stored: &[R], slack: f64) -> Found {
 /// # Safety
 /// Every tile holds `m ≥ 2` staged rows, and `pivot_rows` has room for `m` rows of 3 + R elements per tile.
 #[inline(always)]
-pub unsafe fn substitute<V: Lanes, E: Element<V>, const P: usize, const R: usize, const VERIFY: bool, const NOISE: bool>(
+pub unsafe fn substitute<
+    V: Lanes,
+    E: Element<V>,
+    const P: usize,
+    const R: usize,
+    const VERIFY: bool,
+    const NOISE: bool,
+>(
     tiles: [TileRows<V::Real, R>; P],
     pivot_rows: [TileRows<V::Real, R>; P],
     m: usize,

@@ -124,7 +124,15 @@ impl<'a, T: Scalar> Group<'a, T> {
             size.tiles = 1;
         }
         assert!(m >= 2 && memory.len() >= size.memory::<T>(m, n_rhs) && (n_rhs == 1 || n_rhs == MAX_RHS));
-        Self { simd, size, n_rhs, m, layout: Layout::new::<T>(size.lanes, m, n_rhs), memory, system: Default::default() }
+        Self {
+            simd,
+            size,
+            n_rhs,
+            m,
+            layout: Layout::new::<T>(size.lanes, m, n_rhs),
+            memory,
+            system: Default::default(),
+        }
     }
 
     /// Tiles and lanes.
@@ -201,7 +209,7 @@ impl<'a, T: Scalar> Group<'a, T> {
 
     /// Turns the right-hand sides of staged tile `p` into residuals of the old solution `x` (the window's rows), which is
     /// staged too. `before` and `after` give the old solution around each partition.
-    pub fn to_residual(&mut self, p: usize, x: Columns<T>, window: Window, around: impl Fn(usize, usize) -> [T; 2]) {
+    pub fn form_residual(&mut self, p: usize, x: Columns<T>, window: Window, around: impl Fn(usize, usize) -> [T; 2]) {
         let (lanes, m, n_rhs, layout) = (self.size.lanes, self.m, self.n_rhs, self.layout);
         let simd = self.simd;
         let tile = self.tile(p);
@@ -253,7 +261,8 @@ impl<'a, T: Scalar> Group<'a, T> {
         let (lanes, n_rhs, layout, simd) = (self.size.lanes, self.n_rhs, self.layout, self.simd);
         assert_eq!(coarse.len(), 2 * lanes + 2);
         let tile = self.tile(p);
-        let job = Boundaries { tile, first: layout.boundary + r * layout.element, step: n_rhs * layout.element, coarse };
+        let job =
+            Boundaries { tile, first: layout.boundary + r * layout.element, step: n_rhs * layout.element, coarse };
         dispatch::<T, _>(simd, job);
     }
 
@@ -295,7 +304,13 @@ impl<'a, T: Scalar> Group<'a, T> {
     }
 
     fn parts(&mut self) -> GroupParts<T> {
-        GroupParts { base: self.memory.as_mut_ptr(), layout: self.layout, m: self.m, size: self.size, n_rhs: self.n_rhs }
+        GroupParts {
+            base: self.memory.as_mut_ptr(),
+            layout: self.layout,
+            m: self.m,
+            size: self.size,
+            n_rhs: self.n_rhs,
+        }
     }
 }
 
@@ -316,7 +331,14 @@ fn put<T: Scalar>(memory: &mut [T::Real], base: usize, lanes: usize, lane: usize
 
 /// Copies a window one number at a time, for tiles at the ends of a system: `at(i)` is the scalar of row i. Idle lanes
 /// repeat lane 0.
-fn fill<T: Scalar>(tile: &mut [T::Real], base: usize, stride: usize, lanes: usize, window: Window, at: &dyn Fn(usize) -> T) {
+fn fill<T: Scalar>(
+    tile: &mut [T::Real],
+    base: usize,
+    stride: usize,
+    lanes: usize,
+    window: Window,
+    at: &dyn Fn(usize) -> T,
+) {
     for j in 0..window.m {
         let own = at(window.first + j);
         for lane in window.lanes..lanes {
@@ -615,7 +637,11 @@ impl<T: Scalar> Job<T> for Residual<'_, T> {
                 let mut left = T::Element::<V>::load(sides);
                 let mut mid = T::Element::<V>::load(x);
                 for j in 0..self.m {
-                    let next = if j + 1 < self.m { x.add((j + 1) * n_rhs * layout.element) } else { sides.add(n_rhs * layout.element) };
+                    let next = if j + 1 < self.m {
+                        x.add((j + 1) * n_rhs * layout.element)
+                    } else {
+                        sides.add(n_rhs * layout.element)
+                    };
                     let right = T::Element::<V>::load(next);
                     let sub = T::Element::<V>::load(tile.array(j, 0));
                     let diag = T::Element::<V>::load(tile.array(j, 1));
@@ -840,7 +866,9 @@ impl<T: Scalar> Substitute<'_, T> {
     }
 
     #[inline(always)]
-    fn sweep_with<V: Lanes<Real = T::Real>, const P: usize, const R: usize, const VERIFY: bool, const NOISE: bool>(&self) {
+    fn sweep_with<V: Lanes<Real = T::Real>, const P: usize, const R: usize, const VERIFY: bool, const NOISE: bool>(
+        &self,
+    ) {
         let group = &self.group;
         let (tiles, pivot_rows) = (group.rows::<P, R>(0), group.rows::<P, R>(group.layout.pivot_rows));
         let (element, ahead) = (group.layout.element, *self.ahead);

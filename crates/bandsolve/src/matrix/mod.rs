@@ -62,7 +62,7 @@ impl Shape {
             crate::error::check_len(what, 0, len)?;
             return Ok(0);
         }
-        if len % rows == 0 {
+        if len.is_multiple_of(rows) {
             Ok(len / rows)
         } else {
             Err(crate::Error::Shape { what, expected: len.div_ceil(rows) * rows, got: len })

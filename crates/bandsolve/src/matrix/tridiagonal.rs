@@ -128,7 +128,8 @@ impl<'a, T: Scalar> Tridiagonal<'a, T> {
             all.iter_mut().zip([sub, diag, sup]).for_each(|(array, x)| array.push(x));
         }
         let [sub, diag, sup] = all;
-        Tridiagonal::from_vecs(sub, diag, sup, self.periodic).expect("three arrays of length n are a tridiagonal matrix")
+        Tridiagonal::from_vecs(sub, diag, sup, self.periodic)
+            .expect("three arrays of length n are a tridiagonal matrix")
     }
 
     /// First entry that is NaN or infinite, as an error; ignored ends are not looked at.
