@@ -1,6 +1,6 @@
 //! Solvers that take turns within a budget of time.
 
-use super::Row;
+use super::{Repair, Row};
 use std::time::{Duration, Instant};
 
 /// A solver that is measured.
@@ -34,12 +34,12 @@ pub fn run<W>(
     rows: usize,
     budget: Budget,
     work: &mut W,
-    check: impl Fn(&Contestant<'_, W>, &W) -> Option<f64>,
+    check: impl Fn(&W) -> Verdict,
 ) -> Vec<Row> {
     let mut records: Vec<Record> = contestants
         .iter_mut()
         .map(|c| match (c.solve)(work) {
-            Ok(_) => Record { backward_error: check(c, work), ..Record::default() },
+            Ok(_) => Record { verdict: check(work), ..Record::default() },
             Err(error) => Record { error: Some(error), ..Record::default() },
         })
         .collect();
@@ -54,10 +54,13 @@ pub fn run<W>(
     contestants.iter().zip(records).map(|(c, record)| record.row(c, rows)).collect()
 }
 
+/// How good an answer is, and what it took; nothing where that is not known.
+pub type Verdict = (Option<f64>, Option<Repair>);
+
 #[derive(Debug, Default)]
 struct Record {
     times: Vec<Duration>,
-    backward_error: Option<f64>,
+    verdict: Verdict,
     error: Option<String>,
 }
 
@@ -85,7 +88,8 @@ impl Record {
             ns_per_row: per_row(self.times.get(self.times.len() / 2)),
             ns_per_row_min: per_row(self.times.first()),
             repetitions: self.times.len(),
-            backward_error: self.backward_error,
+            backward_error: self.verdict.0,
+            repair: self.verdict.1,
             error: self.error,
             speedup_over_gtsv: None,
             times_yardstick: None,
@@ -113,7 +117,7 @@ mod tests {
         let mut contestants = [contestant("a", 1), contestant("b", 2), contestant("c", 9)];
         let mut calls = 0;
         let budget = Budget { seconds: 0.0, min_rounds: 3 };
-        let rows = run(&mut contestants, 1000, budget, &mut calls, |_, calls| Some(*calls as f64));
+        let rows = run(&mut contestants, 1000, budget, &mut calls, |calls| (Some(*calls as f64), None));
         assert_eq!(*order.borrow(), [1, 2, 9, 1, 2, 1, 2, 1, 2], "a warm-up, three rounds, failures drop out");
         assert_eq!((rows[1].ns_per_row, rows[1].ns_per_row_min, rows[1].repetitions), (2000.0, 2000.0, 3));
         assert_eq!((rows[0].backward_error, rows[2].error.as_deref()), (Some(1.0), Some("no")));

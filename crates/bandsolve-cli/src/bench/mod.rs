@@ -39,6 +39,19 @@ fn threads(asked: Option<&[u16]>) -> Result<Vec<usize>, Failure> {
     Ok(threads)
 }
 
+/// Work beyond a plain solve.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Repair {
+    refinement_steps: usize,
+    fallback: bool,
+}
+
+impl Repair {
+    fn of(report: &bandsolve::Report) -> Repair {
+        Repair { refinement_steps: report.refinement_steps, fallback: report.fallback }
+    }
+}
+
 /// One solver on one system.
 #[derive(Debug, Clone)]
 struct Row {
@@ -48,6 +61,8 @@ struct Row {
     ns_per_row_min: f64,
     repetitions: usize,
     backward_error: Option<f64>,
+    /// What a solver of ours did to reach it.
+    repair: Option<Repair>,
     /// Why there is no answer.
     error: Option<String>,
     /// How many times faster than the fastest `gtsv`.
@@ -76,6 +91,8 @@ impl Row {
             "ns_per_row_min": self.ns_per_row_min,
             "repetitions": self.repetitions,
             "backward_error": self.backward_error,
+            "refinement_steps": self.repair.map(|r| r.refinement_steps),
+            "fallback": self.repair.map(|r| r.fallback),
             "error": self.error,
             "speedup_over_gtsv": self.speedup_over_gtsv,
             "times_yardstick": self.times_yardstick,
@@ -86,19 +103,22 @@ impl Row {
 
     fn text(&self) -> String {
         let ratio = |r: Option<f64>| r.map_or("-".to_string(), |r| format!("{r:.2}"));
-        let note = match (&self.error, self.backward_error) {
-            (Some(error), _) => error.clone(),
-            (None, Some(eta)) => format!("{eta:.1e}"),
-            (None, None) => "-".to_string(),
+        let eta = self.backward_error.map_or("-".to_string(), |eta| format!("{eta:.1e}"));
+        let note = match (&self.error, self.repair) {
+            (Some(error), _) => format!("  {error}"),
+            (None, Some(Repair { fallback: true, .. })) => "  solved again by the pivoted method".to_string(),
+            (None, Some(Repair { refinement_steps: 1.., .. })) => "  refined".to_string(),
+            _ => String::new(),
         };
         format!(
-            "  {:22} {:>7} {:>9.2} {:>9.2} {:>8} {:>10} {:>9}\n",
+            "  {:22} {:>7} {:>9.2} {:>9.2} {:>8} {:>10} {:>9}{}\n",
             self.solver,
             self.threads,
             self.ns_per_row,
             self.ns_per_row_min,
             ratio(self.speedup_over_gtsv),
             ratio(self.times_yardstick),
+            eta,
             note
         )
     }
@@ -136,6 +156,7 @@ mod tests {
             ns_per_row_min: ns_per_row,
             repetitions: 1,
             backward_error: None,
+            repair: None,
             error: None,
             speedup_over_gtsv: None,
             times_yardstick: None,

@@ -3,14 +3,14 @@
 use super::contest::{self, Budget, Contestant, Solve};
 use super::machine::Machine;
 use super::yardstick::{self, Store, Word};
-use super::{Row, compare, heading};
+use super::{Repair, Row, compare, heading};
 use crate::args::{BenchTridiagonalArgs, Data, RealDtype};
 use crate::exit::Failure;
 use crate::peers::{Arrays, Peer, PeerScalar, Solver};
 use crate::report;
 use crate::structure::affordable;
 use bandsolve::dyn_stack::{PodBuffer, PodStack};
-use bandsolve::{Factor, Factorize, Method, Op, Plan, Tridiagonal};
+use bandsolve::{Factor, Factorize, Method, Op, Plan, Report, Tridiagonal};
 use bandsolve_testkit::{Random, oracle};
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
@@ -86,7 +86,7 @@ impl Sweep {
         if far {
             contestants.extend(self.yardsticks(&system));
         }
-        let check = |_: &Contestant<'_, Work<T>>, work: &Work<T>| system.check(work);
+        let check = |work: &Work<T>| (system.backward_error(work), work.report.as_ref().map(Repair::of));
         let mut rows = contest::run(&mut contestants, n, self.budget, &mut work, check);
         keep_best_yardstick(&mut rows);
         compare(&mut rows);
@@ -118,7 +118,7 @@ impl Sweep {
             name: yardstick::NAME.into(),
             threads,
             solve: Box::new(move |work: &mut Work<T>| {
-                work.answer = Answer::None;
+                (work.answer, work.report) = (Answer::None, None);
                 Ok(yardstick::move_once(system.numbers.arrays(), &mut work.x, store, threads))
             }),
         })
@@ -177,12 +177,12 @@ impl<'a, T: PeerScalar> System<'a, T> {
     }
 
     /// The backward error of the answer: by the oracle, or for large systems what the solver itself found.
-    fn check(&self, work: &Work<T>) -> Option<f64> {
+    fn backward_error(&self, work: &Work<T>) -> Option<f64> {
         let large = self.a.n() > ORACLE_MAX_N;
-        match (work.answer, work.reported) {
-            (Answer::X, reported) if large => reported,
-            (Answer::X, _) => Some(oracle::backward_error(&self.a, &self.numbers.rhs, &work.x)),
-            (Answer::Copy, _) if !large => Some(oracle::backward_error(&self.a, &self.numbers.rhs, &work.copies[3])),
+        match work.answer {
+            Answer::X if large => work.report.as_ref().map(|r| r.backward_error).filter(|eta| !eta.is_nan()),
+            Answer::X => Some(oracle::backward_error(&self.a, &self.numbers.rhs, &work.x)),
+            Answer::Copy if !large => Some(oracle::backward_error(&self.a, &self.numbers.rhs, &work.copies[3])),
             _ => None,
         }
     }
@@ -194,8 +194,8 @@ struct Work<T> {
     /// What the peers overwrite: sub, diag, sup, rhs.
     copies: [Vec<T>; 4],
     answer: Answer,
-    /// Backward error by the solver's own report.
-    reported: Option<f64>,
+    /// What a solver of ours says about it.
+    report: Option<Report>,
 }
 
 /// Where the last answer stands.
@@ -210,13 +210,14 @@ impl<T: PeerScalar> Work<T> {
     fn new(n: usize, copies: bool) -> Self {
         let length = if copies { n } else { 0 };
         let copies = [(); 4].map(|()| vec![T::ZERO; length]);
-        Self { x: vec![T::ZERO; n], copies, answer: Answer::None, reported: None }
+        Self { x: vec![T::ZERO; n], copies, answer: Answer::None, report: None }
     }
 
-    /// Takes note of what a solver of ours says.
-    fn solved(&mut self, report: &bandsolve::Report) {
+    /// Takes note of what a solver of ours did in the given time.
+    fn solved(&mut self, solved: bandsolve::Result<Report>, time: Duration) -> Result<Duration, String> {
+        self.report = Some(solved.map_err(|e| e.to_string())?);
         self.answer = Answer::X;
-        self.reported = Some(report.backward_error).filter(|eta| !eta.is_nan());
+        Ok(time)
     }
 }
 
@@ -228,8 +229,7 @@ fn partitioned<'a, T: PeerScalar>(system: &'a System<'a, T>, plan: &Plan) -> Sol
         let started = Instant::now();
         let solved = factor.solve_into_with(Op::Plain, &system.numbers.rhs, &mut work.x, PodStack::new(&mut memory));
         let time = started.elapsed();
-        work.solved(&solved.map_err(|e| e.to_string())?);
-        Ok(time)
+        work.solved(solved, time)
     })
 }
 
@@ -239,8 +239,7 @@ fn sequential<'a, T: PeerScalar>(system: &'a System<'a, T>, plan: Plan) -> Solve
         let started = Instant::now();
         let solved = plan.factor(&system.a).and_then(|f| f.solve_into(&system.numbers.rhs, &mut work.x));
         let time = started.elapsed();
-        work.solved(&solved.map_err(|e| e.to_string())?);
-        Ok(time)
+        work.solved(solved, time)
     })
 }
 
@@ -273,6 +272,6 @@ fn foreign<T: PeerScalar>(
     let started = Instant::now();
     let solved = routine.solve(arrays);
     let time = started.elapsed();
-    (work.answer, work.reported) = (Answer::Copy, None);
+    (work.answer, work.report) = (Answer::Copy, None);
     solved.map(|()| time).map_err(|info| format!("info {info}"))
 }
