@@ -170,6 +170,18 @@ impl<T: Scalar> Level<'_, T> {
         }
     }
 
+    /// Puts the unknowns of coarse column `r` around `count` partitions from `part` on into tile `p`.
+    fn set_boundaries(&self, group: &mut Group<T>, p: usize, r: usize, coarse: &[T], (part, count): (usize, usize)) {
+        let lanes = self.size.lanes;
+        if count == lanes && part > 0 && 2 * (part + lanes) < coarse.len() {
+            return group.set_boundaries(p, r, &coarse[2 * part - 1..2 * (part + lanes) + 1]);
+        }
+        for lane in 0..lanes {
+            let at = |offset| self.around(coarse, part + if lane < count { lane } else { 0 }, offset);
+            group.set_boundary(p, lane, r, [at(-1), at(0), at(1), at(2)]);
+        }
+    }
+
     /// Subtracts A·x of the old solution from the right-hand sides of a staged tile.
     fn to_residual(&self, group: &mut Group<T>, p: usize, x: Columns<T>, window: Window, part: usize) {
         if let Some(ends) = self.old_ends {
@@ -292,14 +304,14 @@ impl<T: Scalar> Reduce<'_, T> {
             }
         }
         group.reduce(settings.pivots(), &level.ahead(Some(self.rhs[0]), part + count, count * m, m - 2));
-        for q in 0..count {
-            for second in 0..2 {
-                let ([sub, diag, sup], rhs) = group.equation(q / lanes, q % lanes, second);
-                let i = 2 * (part + q - self.parts.start) + second;
-                (self.out.sub[i], self.out.diag[i], self.out.sup[i]) = (sub, diag, sup);
-                for r in 0..level.n_rhs {
-                    self.out.rhs[r][i] = rhs(r);
-                }
+        for p in 0..tiles {
+            let first = 2 * (part + p * lanes - self.parts.start);
+            let rows = first..first + 2 * level.window(part, count, m, p).lanes;
+            group.write_equations(p, 0, &mut self.out.sub[rows.clone()]);
+            group.write_equations(p, 1, &mut self.out.diag[rows.clone()]);
+            group.write_equations(p, 2, &mut self.out.sup[rows.clone()]);
+            for r in 0..level.n_rhs {
+                group.write_equations(p, 3 + r, &mut self.out.rhs[r][rows.clone()]);
             }
         }
     }
@@ -370,12 +382,8 @@ impl<T: Scalar> Substitute<'_, T> {
             let rhs = self.rhs.map_or(x, |rhs| cut_out(&rhs, window, 0, level.n_rhs));
             group.stage(p, &level.rows, rhs, window, settings.scaling());
             level.to_residual(&mut group, p, x, window, part);
-            for lane in 0..lanes {
-                let q = part + p * lanes + if lane < window.lanes { lane } else { 0 };
-                for r in 0..level.n_rhs {
-                    let at = |offset| if window.lanes > 0 { level.around(self.coarse[r], q, offset) } else { T::ZERO };
-                    group.set_boundary(p, lane, r, [at(-1), at(0), at(1), at(2)]);
-                }
+            for r in 0..level.n_rhs {
+                level.set_boundaries(&mut group, p, r, self.coarse[r], (part + p * lanes, window.lanes));
             }
         }
         let ahead = level.ahead(self.rhs.map(|rhs| rhs[0]), part + count, count * m, m.saturating_sub(3));

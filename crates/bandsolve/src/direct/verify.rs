@@ -5,6 +5,7 @@ use crate::error::{Error, Result, check_len};
 use crate::matrix::{Rows, Shape};
 use crate::plan::{Method, Plan};
 use crate::scalar::{RealScalar, Scalar};
+use core::ops::Range;
 use dyn_stack::{PodStack, StackReq};
 use rayon::prelude::*;
 use smallvec::SmallVec;
@@ -87,18 +88,18 @@ impl Report {
 pub(crate) trait Equations<T: Scalar>: Sync {
     /// Calls `visit(j, a_ij)` for the entries of row `i`, each column once.
     fn visit_row(&self, i: usize, visit: impl FnMut(usize, T));
+
+    /// Whether [`accumulate`](Self::accumulate) may be called: real scalars only.
+    const BY_BLOCKS: bool = !T::COMPLEX;
+    /// For the rows i from `first_row` on: subtracts (A·x)_i from `r`, adds Σ|a_ij| to `sums`, which is zero. What
+    /// [`visit_row`](Self::visit_row) could do, but for many rows at a time.
+    fn accumulate(&self, first_row: usize, x: &[T], r: &mut [T], sums: &mut [T]);
 }
 
 impl<T: Scalar> Equations<T> for Rows<'_, T> {
     #[inline(always)]
     fn visit_row(&self, i: usize, mut visit: impl FnMut(usize, T)) {
         let (a, b, c) = self.row(i);
-        if i > 0 && i + 1 < self.n() {
-            visit(i - 1, a);
-            visit(i, b);
-            visit(i + 1, c);
-            return;
-        }
         let (left, right) = self.neighbours(i);
         if left != right {
             visit(left, a);
@@ -109,6 +110,30 @@ impl<T: Scalar> Equations<T> for Rows<'_, T> {
         } else {
             visit(i, b); // n = 2: off-diagonal and corner share a column
             visit(left, a + c);
+        }
+    }
+
+    fn accumulate(&self, first_row: usize, x: &[T], r: &mut [T], sums: &mut [T]) {
+        let end_row = first_row + r.len();
+        let from = first_row.max(1);
+        let to = end_row.min(self.n() - 1).max(from);
+        for i in (first_row..from.min(end_row)).chain(to..end_row) {
+            self.visit_row(i, |j, a| {
+                r[i - first_row] -= a * x[j];
+                sums[i - first_row] += T::from_real(a.abs1());
+            });
+        }
+        if from == to {
+            return;
+        }
+        // The rows between, each with its three neighbours, in slices of one length.
+        let m = to - from;
+        let (r, sums) = (&mut r[from - first_row..][..m], &mut sums[from - first_row..][..m]);
+        let (a, b, c) = (&self.sub[from - 1..][..m], &self.diag[from..][..m], &self.sup[from..][..m]);
+        let (left, x, right) = (&x[from - 1..][..m], &x[from..][..m], &x[from + 1..][..m]);
+        for k in 0..m {
+            r[k] = r[k] - a[k] * left[k] - b[k] * x[k] - c[k] * right[k];
+            sums[k] = T::from_real(a[k].abs1() + b[k].abs1() + c[k].abs1());
         }
     }
 }
@@ -258,7 +283,7 @@ impl<F> Refiner<'_, F> {
             x.iter_mut().zip(&*r).for_each(|(x, dx)| *x += *dx);
             steps += 1;
             let eta = residual(&equations, d, x, r);
-            if !(eta < best) {
+            if eta.is_nan() || eta >= best {
                 x.copy_from_slice(spare);
                 break;
             }
@@ -270,8 +295,8 @@ impl<F> Refiner<'_, F> {
 
 /// The row-wise backward error η of one right-hand side of a tridiagonal system.
 ///
-/// Measured in the working precision (single precision: in double), which perturbs η by at most 2.5ε. Free of overflow
-/// and underflow for all finite inputs; NaN if x or an entry is not finite; 0/0 counts as 0.
+/// Measured in the working precision, whose rounding perturbs η by at most 2ε. Free of overflow and underflow for all
+/// finite inputs; NaN if x or an entry is not finite; 0/0 counts as 0.
 ///
 /// # Cost
 /// One pass over the three diagonals, rhs and x, on all threads from n = 10⁵; the result does not depend on their number.
@@ -281,26 +306,57 @@ pub(crate) fn backward_error<T: Scalar>(rows: Rows<'_, T>, rhs: &[T], x: &[T]) -
 
 /// Rows from which η is measured in parallel.
 const PARALLEL_FROM: usize = 100_000;
-/// Rows of a parallel task.
-const CHUNK: usize = 1 << 13;
+/// Rows that are measured together.
+const CHUNK: usize = 512;
 
 /// η of any system.
 pub(crate) fn measure<T: Scalar, E: Equations<T>>(equations: &E, d: &[T], x: &[T], parallel: bool) -> f64 {
-    let n = x.len();
     let norm = Norm::of(x);
     if !norm.value.is_finite() {
         return f64::NAN;
     }
-    let of_rows = |from: usize, to: usize| {
+    let of_chunk = |c: usize| {
+        let rows = c * CHUNK..((c + 1) * CHUNK).min(x.len());
+        if E::BY_BLOCKS {
+            return block_error(equations, rows, (d, x), &norm);
+        }
         let mut worst = Largest::default();
-        (from..to).for_each(|i| worst.add(row_error(equations, i, (d[i], x), &norm)));
+        rows.for_each(|i| worst.add(row_error(equations, i, (d[i], x), &norm)));
         worst
     };
-    if !parallel || n < PARALLEL_FROM {
-        return of_rows(0, n).value();
+    let chunks = 0..x.len().div_ceil(CHUNK);
+    let worst = if parallel && x.len() >= PARALLEL_FROM {
+        chunks.into_par_iter().with_min_len(16).map(of_chunk).max()
+    } else {
+        chunks.map(of_chunk).max()
+    };
+    worst.unwrap_or_default().value()
+}
+
+/// Largest row error of at most `CHUNK` rows of a real system.
+fn block_error<T: Scalar, E: Equations<T>>(
+    equations: &E,
+    rows: Range<usize>,
+    (d, x): (&[T], &[T]),
+    norm: &Norm,
+) -> Largest {
+    let (mut r, mut sums) = ([T::ZERO; CHUNK], [T::ZERO; CHUNK]);
+    let (r, sums) = (&mut r[..rows.len()], &mut sums[..rows.len()]);
+    let d = &d[rows.clone()];
+    r.copy_from_slice(d);
+    equations.accumulate(rows.start, x, r, sums);
+    // Within these limits nothing overflows, and what underflows is far below ε of the smallest `scale`.
+    let (low, high) = (T::Real::MIN_POSITIVE.to_f64() / T::Real::EPSILON.to_f64().powi(2), T::Real::MAX.to_f64());
+    let mut worst = Largest::default();
+    for (k, ((r, sum), d)) in r.iter().zip(&*sums).zip(d).enumerate() {
+        let scale = sum.abs1().to_f64() * norm.plain + d.abs1().to_f64();
+        if scale > low && scale < high {
+            worst.add(r.abs1().to_f64() / scale);
+        } else {
+            worst.add(ScaledRow::new::<T, E, false>(equations, rows.start + k, (*d, x), norm).error());
+        }
     }
-    let chunks = (0..n.div_ceil(CHUNK)).into_par_iter();
-    chunks.map(|c| of_rows(c * CHUNK, ((c + 1) * CHUNK).min(n))).max().unwrap_or_default().value()
+    worst
 }
 
 /// Writes the residual r = d − A·x, formed in twice the working precision, and returns η measured with it.
@@ -359,34 +415,22 @@ impl Norm {
     }
 }
 
-/// |d_i − (Ax)_i| / (Σ|a_ij|·‖x‖∞ + |d_i|) of one row.
+/// |d_i − (Ax)_i| / (Σ|a_ij|·‖x‖∞ + |d_i|) of one row of a complex system.
 #[inline(always)]
 fn row_error<T: Scalar, E: Equations<T>>(equations: &E, i: usize, (d, x): (T, &[T]), norm: &Norm) -> f64 {
-    // Complex moduli in double precision would over- or underflow unscaled, and are dear enough as they are.
-    let double = T::Real::EPSILON.to_f64() == f64::EPSILON;
-    if !(T::COMPLEX && double) {
-        let mut r = parts(d, 1.0);
-        let mut row_sum = 0.0;
-        equations.visit_row(i, |j, a| {
-            let (a, x) = (parts(a, 1.0), parts(x[j], 1.0));
-            r[0] -= a[0] * x[0];
-            if T::COMPLEX {
-                r[0] += a[1] * x[1];
-                r[1] -= a[0] * x[1] + a[1] * x[0];
-                row_sum += modulus(a);
-            } else {
-                row_sum += a[0].abs();
-            }
-        });
-        let (error, size) =
-            if T::COMPLEX { (modulus(r), modulus(parts(d, 1.0))) } else { (r[0].abs(), d.abs1().to_f64()) };
-        let scale = row_sum * norm.plain + size;
-        // Every product and partial sum is at most `scale`, and what underflows is at most 2⁻¹⁰⁷⁴ each.
-        if scale > pow2(-900) && scale < f64::MAX {
-            return error / scale;
-        }
+    // Complex moduli in double precision would over- or underflow unscaled.
+    if T::Real::EPSILON.to_f64() == f64::EPSILON {
+        return ScaledRow::new::<T, E, false>(equations, i, (d, x), norm).error();
     }
-    ScaledRow::new::<T, E, false>(equations, i, (d, x), norm).error()
+    let mut r = parts(d, 1.0);
+    let mut scale = modulus(r);
+    equations.visit_row(i, |j, a| {
+        let (a, x) = (parts(a, 1.0), parts(x[j], 1.0));
+        r[0] -= a[0] * x[0] - a[1] * x[1];
+        r[1] -= a[0] * x[1] + a[1] * x[0];
+        scale += modulus(a) * norm.plain;
+    });
+    if r == [0.0, 0.0] { 0.0 } else { modulus(r) / scale }
 }
 
 /// One row with its entries, x and d multiplied by powers of two so that the largest are near 1.

@@ -28,6 +28,12 @@ pub trait Element<V: Lanes>:
     fn recip(self) -> Self;
     /// (1/a, 1/b), by one division where that pays.
     fn recip_both(a: Self, b: Self) -> (Self, Self);
+    /// (a.0/a.1, b.0/b.1), by the same division as [`recip_both`](Self::recip_both) of the denominators.
+    fn divide_both(a: (Self, Self), b: (Self, Self)) -> (Self, Self);
+    /// The element whose parts are `columns[0]` (and `columns[1]`).
+    fn from_columns(columns: &[V]) -> Self;
+    /// Its parts.
+    fn columns(self) -> [V; 2];
     /// Complex conjugate.
     fn conj(self) -> Self;
     /// |re| + |im|, by which pivots are compared.
@@ -114,6 +120,20 @@ impl<V: Lanes> Element<V> for RealElement<V> {
     fn recip_both(a: Self, b: Self) -> (Self, Self) {
         let both = (a * b).recip();
         (both * b, both * a)
+    }
+    #[inline(always)]
+    fn divide_both(a: (Self, Self), b: (Self, Self)) -> (Self, Self) {
+        // One multiplication after the division, not two: this is the longest chain of the sweeps.
+        let both = (a.1 * b.1).recip();
+        (a.0 * b.1 * both, b.0 * a.1 * both)
+    }
+    #[inline(always)]
+    fn from_columns(columns: &[V]) -> Self {
+        Self(columns[0])
+    }
+    #[inline(always)]
+    fn columns(self) -> [V; 2] {
+        [self.0, self.0]
     }
     #[inline(always)]
     fn conj(self) -> Self {
@@ -210,6 +230,18 @@ impl<V: Lanes> Element<V> for ComplexElement<V> {
     #[inline(always)]
     fn recip_both(a: Self, b: Self) -> (Self, Self) {
         (a.recip(), b.recip())
+    }
+    #[inline(always)]
+    fn divide_both(a: (Self, Self), b: (Self, Self)) -> (Self, Self) {
+        (a.0 * a.1.recip(), b.0 * b.1.recip())
+    }
+    #[inline(always)]
+    fn from_columns(columns: &[V]) -> Self {
+        Self { re: columns[0], im: columns[1] }
+    }
+    #[inline(always)]
+    fn columns(self) -> [V; 2] {
+        [self.re, self.im]
     }
     #[inline(always)]
     fn conj(self) -> Self {

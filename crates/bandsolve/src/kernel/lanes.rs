@@ -51,24 +51,20 @@ pub trait Lanes:
     /// [`RealScalar::equilibrate`] in every lane; `self` is not negative.
     fn equilibrate(self) -> Self;
 
-    /// Transposes W rows of `columns` numbers, `stride` apart, into vectors of W lanes: column j goes to
-    /// [`slot`]`::<Self, K>(j, row)`.
+    /// Four neighbouring numbers of each of W rows, `stride` apart, transposed: vector k holds number k of every row.
     ///
     /// # Safety
-    /// `src` is readable for all rows, `dst` writable at all slots.
-    unsafe fn gather<const K: usize>(src: *const Self::Real, stride: usize, columns: usize, dst: *mut Self::Real, row: usize) {
-        // SAFETY: the caller's promise.
-        unsafe { gather_from::<Self, K>(src, stride, 0, columns, dst, row) }
-    }
+    /// `src` is readable for four numbers of every row.
+    unsafe fn load_columns(src: *const Self::Real, stride: usize) -> [Self; 4];
 
-    /// The inverse of [`gather`](Self::gather).
+    /// The inverse of [`load_columns`](Self::load_columns).
     ///
     /// # Safety
-    /// `src` is readable at all slots, `dst` writable for all rows.
-    unsafe fn scatter<const K: usize>(src: *const Self::Real, row: usize, columns: usize, dst: *mut Self::Real, stride: usize) {
-        // SAFETY: the caller's promise.
-        unsafe { scatter_from::<Self, K>(src, row, 0, columns, dst, stride) }
-    }
+    /// `dst` is writable for four numbers of every row.
+    unsafe fn store_columns(columns: [Self; 4], dst: *mut Self::Real, stride: usize);
+
+    /// The lanes of two vectors, alternating.
+    fn interleave(self, other: Self) -> [Self; 2];
 
     /// Stores past the caches. `p` must be aligned to the vector's size.
     ///
@@ -77,55 +73,6 @@ pub trait Lanes:
     unsafe fn stream(self, p: *mut Self::Real) {
         // SAFETY: the caller's promise.
         unsafe { self.store(p) }
-    }
-}
-
-/// Offset of the vector of column `j` in a tile whose rows are `row` numbers apart and whose elements are `K` vectors
-/// (1 for real numbers, 2 for complex ones: real parts, then imaginary parts).
-#[inline(always)]
-pub fn slot<V: Lanes, const K: usize>(j: usize, row: usize) -> usize {
-    j / K * row + j % K * V::W
-}
-
-/// Columns `first..columns` of [`Lanes::gather`], one number at a time.
-///
-/// # Safety
-/// As [`Lanes::gather`].
-#[inline(always)]
-unsafe fn gather_from<V: Lanes, const K: usize>(
-    src: *const V::Real,
-    stride: usize,
-    first: usize,
-    columns: usize,
-    dst: *mut V::Real,
-    row: usize,
-) {
-    for j in first..columns {
-        for lane in 0..V::W {
-            // SAFETY: row `lane`, column `j` of the caller's tile.
-            unsafe { *dst.add(slot::<V, K>(j, row) + lane) = *src.add(lane * stride + j) }
-        }
-    }
-}
-
-/// Columns `first..columns` of [`Lanes::scatter`], one number at a time.
-///
-/// # Safety
-/// As [`Lanes::scatter`].
-#[inline(always)]
-unsafe fn scatter_from<V: Lanes, const K: usize>(
-    src: *const V::Real,
-    row: usize,
-    first: usize,
-    columns: usize,
-    dst: *mut V::Real,
-    stride: usize,
-) {
-    for j in first..columns {
-        for lane in 0..V::W {
-            // SAFETY: row `lane`, column `j` of the caller's tile.
-            unsafe { *dst.add(lane * stride + j) = *src.add(slot::<V, K>(j, row) + lane) }
-        }
     }
 }
 
@@ -241,6 +188,31 @@ impl<R: RealScalar, const N: usize> Lanes for Portable<R, N> {
     fn equilibrate(self) -> Self {
         Self(self.0.map(RealScalar::equilibrate))
     }
+    #[inline(always)]
+    unsafe fn load_columns(src: *const R, stride: usize) -> [Self; 4] {
+        let mut columns = [Self([R::ZERO; N]); 4];
+        for lane in 0..N {
+            for (k, column) in columns.iter_mut().enumerate() {
+                // SAFETY: the caller's promise.
+                column.0[lane] = unsafe { *src.add(lane * stride + k) };
+            }
+        }
+        columns
+    }
+    #[inline(always)]
+    unsafe fn store_columns(columns: [Self; 4], dst: *mut R, stride: usize) {
+        for lane in 0..N {
+            for (k, column) in columns.iter().enumerate() {
+                // SAFETY: the caller's promise.
+                unsafe { *dst.add(lane * stride + k) = column.0[lane] }
+            }
+        }
+    }
+    #[inline(always)]
+    fn interleave(self, other: Self) -> [Self; 2] {
+        let at = |i: usize| if i % 2 == 0 { self.0[i / 2] } else { other.0[i / 2] };
+        [Self(core::array::from_fn(at)), Self(core::array::from_fn(|i| at(i + N)))]
+    }
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -341,7 +313,7 @@ mod x86 {
 
     macro_rules! avx512 {
         ($name:ident, $reg:ty, $mask:ty, $abs:ident, $cmp:ident, $blend:ident, $cast:ident, $uncast:ident, $and:ident,
-         $isub:ident, $iset1:ident, $exponent:literal, $tile:ident, $untile:ident, [$($common:tt)*], [$($ops:tt)*]) => {
+         $isub:ident, $iset1:ident, $exponent:literal, $tile:ident, $untile:ident, $interleave:ident, [$($common:tt)*], [$($ops:tt)*]) => {
             /// One 512-bit register.
             #[derive(Clone, Copy)]
             pub struct $name($reg);
@@ -376,26 +348,19 @@ mod x86 {
                     Self(unsafe { $uncast($isub($iset1($exponent), $and($cast(e.0), $iset1($exponent)))) })
                 }
                 #[inline(always)]
-                unsafe fn gather<const K: usize>(
-                    src: *const Self::Real,
-                    stride: usize,
-                    columns: usize,
-                    dst: *mut Self::Real,
-                    row: usize,
-                ) {
+                unsafe fn load_columns(src: *const Self::Real, stride: usize) -> [Self; 4] {
                     // SAFETY: the caller's promise.
-                    unsafe { $tile::<K>(src, stride, columns, dst, row) }
+                    unsafe { $tile(src, stride) }
                 }
                 #[inline(always)]
-                unsafe fn scatter<const K: usize>(
-                    src: *const Self::Real,
-                    row: usize,
-                    columns: usize,
-                    dst: *mut Self::Real,
-                    stride: usize,
-                ) {
+                unsafe fn store_columns(columns: [Self; 4], dst: *mut Self::Real, stride: usize) {
                     // SAFETY: the caller's promise.
-                    unsafe { $untile::<K>(src, row, columns, dst, stride) }
+                    unsafe { $untile(columns, dst, stride) }
+                }
+                #[inline(always)]
+                fn interleave(self, other: Self) -> [Self; 2] {
+                    // SAFETY: as in `splat`.
+                    unsafe { $interleave(self, other) }
                 }
             }
         };
@@ -404,7 +369,7 @@ mod x86 {
     avx512!(
         F64x8, __m512d, __mmask8, _mm512_abs_pd, _mm512_cmp_pd_mask, _mm512_mask_blend_pd, _mm512_castpd_si512,
         _mm512_castsi512_pd, _mm512_and_si512, _mm512_sub_epi64, _mm512_set1_epi64, 0x7ff0_0000_0000_0000,
-        gather_f64x8, scatter_f64x8,
+        load_f64x8, store_f64x8, interleave_f64x8,
         [f64, 8, _mm512_set1_pd, _mm512_loadu_pd, _mm512_storeu_pd, _mm512_stream_pd, _mm512_div_pd,
          _mm512_fmadd_pd, _mm512_fnmadd_pd, _mm512_max_pd, _mm512_min_pd],
         [_mm512_add_pd, _mm512_sub_pd, _mm512_mul_pd]
@@ -412,7 +377,7 @@ mod x86 {
     avx512!(
         F32x16, __m512, __mmask16, _mm512_abs_ps, _mm512_cmp_ps_mask, _mm512_mask_blend_ps, _mm512_castps_si512,
         _mm512_castsi512_ps, _mm512_and_si512, _mm512_sub_epi32, _mm512_set1_epi32, 0x7f80_0000,
-        gather_f32x16, scatter_f32x16,
+        load_f32x16, store_f32x16, interleave_f32x16,
         [f32, 16, _mm512_set1_ps, _mm512_loadu_ps, _mm512_storeu_ps, _mm512_stream_ps, _mm512_div_ps,
          _mm512_fmadd_ps, _mm512_fnmadd_ps, _mm512_max_ps, _mm512_min_ps],
         [_mm512_add_ps, _mm512_sub_ps, _mm512_mul_ps]
@@ -420,7 +385,7 @@ mod x86 {
 
     macro_rules! avx2 {
         ($name:ident, $reg:ty, $andnot:ident, $cmp:ident, $blend:ident, $or:ident, $cast:ident, $uncast:ident,
-         $isub:ident, $iset1:ident, $exponent:literal, $tile:ident, $untile:ident, [$($common:tt)*], [$($ops:tt)*]) => {
+         $isub:ident, $iset1:ident, $exponent:literal, $tile:ident, $untile:ident, $interleave:ident, [$($common:tt)*], [$($ops:tt)*]) => {
             /// One 256-bit register.
             #[derive(Clone, Copy)]
             pub struct $name($reg);
@@ -459,26 +424,19 @@ mod x86 {
                     }
                 }
                 #[inline(always)]
-                unsafe fn gather<const K: usize>(
-                    src: *const Self::Real,
-                    stride: usize,
-                    columns: usize,
-                    dst: *mut Self::Real,
-                    row: usize,
-                ) {
+                unsafe fn load_columns(src: *const Self::Real, stride: usize) -> [Self; 4] {
                     // SAFETY: the caller's promise.
-                    unsafe { $tile::<K>(src, stride, columns, dst, row) }
+                    unsafe { $tile(src, stride) }
                 }
                 #[inline(always)]
-                unsafe fn scatter<const K: usize>(
-                    src: *const Self::Real,
-                    row: usize,
-                    columns: usize,
-                    dst: *mut Self::Real,
-                    stride: usize,
-                ) {
+                unsafe fn store_columns(columns: [Self; 4], dst: *mut Self::Real, stride: usize) {
                     // SAFETY: the caller's promise.
-                    unsafe { $untile::<K>(src, row, columns, dst, stride) }
+                    unsafe { $untile(columns, dst, stride) }
+                }
+                #[inline(always)]
+                fn interleave(self, other: Self) -> [Self; 2] {
+                    // SAFETY: as in `splat`.
+                    unsafe { $interleave(self, other) }
                 }
             }
         };
@@ -486,90 +444,139 @@ mod x86 {
 
     avx2!(
         F64x4, __m256d, _mm256_andnot_pd, _mm256_cmp_pd, _mm256_blendv_pd, _mm256_or_pd, _mm256_castpd_si256,
-        _mm256_castsi256_pd, _mm256_sub_epi64, _mm256_set1_epi64x, 0x7ff0_0000_0000_0000, gather_f64x4, scatter_f64x4,
+        _mm256_castsi256_pd, _mm256_sub_epi64, _mm256_set1_epi64x, 0x7ff0_0000_0000_0000, load_f64x4, store_f64x4, interleave_f64x4,
         [f64, 4, _mm256_set1_pd, _mm256_loadu_pd, _mm256_storeu_pd, _mm256_stream_pd, _mm256_div_pd,
          _mm256_fmadd_pd, _mm256_fnmadd_pd, _mm256_max_pd, _mm256_min_pd],
         [_mm256_add_pd, _mm256_sub_pd, _mm256_mul_pd]
     );
     avx2!(
         F32x8, __m256, _mm256_andnot_ps, _mm256_cmp_ps, _mm256_blendv_ps, _mm256_or_ps, _mm256_castps_si256,
-        _mm256_castsi256_ps, _mm256_sub_epi32, _mm256_set1_epi32, 0x7f80_0000, gather_f32x8, scatter_f32x8,
+        _mm256_castsi256_ps, _mm256_sub_epi32, _mm256_set1_epi32, 0x7f80_0000, load_f32x8, store_f32x8, interleave_f32x8,
         [f32, 8, _mm256_set1_ps, _mm256_loadu_ps, _mm256_storeu_ps, _mm256_stream_ps, _mm256_div_ps,
          _mm256_fmadd_ps, _mm256_fnmadd_ps, _mm256_max_ps, _mm256_min_ps],
         [_mm256_add_ps, _mm256_sub_ps, _mm256_mul_ps]
     );
 
-    // Transposition: a vector takes its 128-bit blocks from different rows as it is loaded (no shuffle port needed);
-    // what remains is a transposition inside the blocks: 2×2 for f64, 4×4 for f32.
+    // Transposition: a vector takes its 128- or 256-bit blocks from different rows as it is loaded, which needs no shuffle;
+    // what remains is a transposition inside the blocks.
 
     #[inline(always)]
-    unsafe fn gather_f64x8<const K: usize>(src: *const f64, stride: usize, columns: usize, dst: *mut f64, row: usize) {
-        // SAFETY: rows 0..8 and columns j, j+1 are readable, the two vectors writable: the caller's promise.
+    unsafe fn load_f64x8(src: *const f64, stride: usize) -> [F64x8; 4] {
+        // SAFETY: four numbers of rows 0..8 are readable: the caller's promise.
         unsafe {
-            let blocks = |p: *const f64| {
-                let v = _mm512_castpd128_pd512(_mm_loadu_pd(p));
-                let v = _mm512_insertf64x2::<1>(v, _mm_loadu_pd(p.add(2 * stride)));
-                let v = _mm512_insertf64x2::<2>(v, _mm_loadu_pd(p.add(4 * stride)));
-                _mm512_insertf64x2::<3>(v, _mm_loadu_pd(p.add(6 * stride)))
-            };
-            for j in (0..columns / 2).map(|k| 2 * k) {
-                let (even, odd) = (blocks(src.add(j)), blocks(src.add(j + stride)));
-                _mm512_storeu_pd(dst.add(slot::<F64x8, K>(j, row)), _mm512_unpacklo_pd(even, odd));
-                _mm512_storeu_pd(dst.add(slot::<F64x8, K>(j + 1, row)), _mm512_unpackhi_pd(even, odd));
+            // Rows i and i + 2: [i0 i1 | i2 i3 | (i+2)0 … ]
+            macro_rules! rows {
+                ($i:literal) => {{
+                    let low = _mm512_castpd256_pd512(_mm256_loadu_pd(src.add($i * stride)));
+                    _mm512_insertf64x4::<1>(low, _mm256_loadu_pd(src.add(($i + 2) * stride)))
+                }};
             }
-            gather_from::<F64x8, K>(src, stride, columns / 2 * 2, columns, dst, row);
+            let (r02, r13, r46, r57) = (rows!(0), rows!(1), rows!(4), rows!(5));
+            let (a, b) = (_mm512_unpacklo_pd(r02, r13), _mm512_unpackhi_pd(r02, r13));
+            let (c, d) = (_mm512_unpacklo_pd(r46, r57), _mm512_unpackhi_pd(r46, r57));
+            [
+                F64x8(_mm512_shuffle_f64x2::<0b10_00_10_00>(a, c)),
+                F64x8(_mm512_shuffle_f64x2::<0b10_00_10_00>(b, d)),
+                F64x8(_mm512_shuffle_f64x2::<0b11_01_11_01>(a, c)),
+                F64x8(_mm512_shuffle_f64x2::<0b11_01_11_01>(b, d)),
+            ]
         }
     }
 
     #[inline(always)]
-    unsafe fn scatter_f64x8<const K: usize>(src: *const f64, row: usize, columns: usize, dst: *mut f64, stride: usize) {
-        // SAFETY: as in `gather_f64x8`.
+    unsafe fn store_f64x8([v0, v1, v2, v3]: [F64x8; 4], dst: *mut f64, stride: usize) {
+        // SAFETY: four numbers of rows 0..8 are writable: the caller's promise.
         unsafe {
-            let blocks = |v: __m512d, p: *mut f64| {
-                _mm_storeu_pd(p, _mm512_castpd512_pd128(v));
-                _mm_storeu_pd(p.add(2 * stride), _mm512_extractf64x2_pd::<1>(v));
-                _mm_storeu_pd(p.add(4 * stride), _mm512_extractf64x2_pd::<2>(v));
-                _mm_storeu_pd(p.add(6 * stride), _mm512_extractf64x2_pd::<3>(v));
-            };
-            for j in (0..columns / 2).map(|k| 2 * k) {
-                let (a, b) = (_mm512_loadu_pd(src.add(slot::<F64x8, K>(j, row))), _mm512_loadu_pd(src.add(slot::<F64x8, K>(j + 1, row))));
-                blocks(_mm512_unpacklo_pd(a, b), dst.add(j));
-                blocks(_mm512_unpackhi_pd(a, b), dst.add(j + stride));
+            let (a, b) = (_mm512_unpacklo_pd(v0.0, v1.0), _mm512_unpackhi_pd(v0.0, v1.0)); // columns 0, 1 of rows 0246, 1357
+            let (c, d) = (_mm512_unpacklo_pd(v2.0, v3.0), _mm512_unpackhi_pd(v2.0, v3.0)); // columns 2, 3
+            // Rows i, i + 2, i + 4, i + 6, whose columns 0, 1 are the blocks of x and columns 2, 3 those of y.
+            let (first, second) =
+                (_mm512_set_epi64(11, 10, 3, 2, 9, 8, 1, 0), _mm512_set_epi64(15, 14, 7, 6, 13, 12, 5, 4));
+            macro_rules! put {
+                ($i:literal, $x:ident, $y:ident) => {{
+                    let low = _mm512_permutex2var_pd($x, first, $y);
+                    let high = _mm512_permutex2var_pd($x, second, $y);
+                    _mm256_storeu_pd(dst.add($i * stride), _mm512_castpd512_pd256(low));
+                    _mm256_storeu_pd(dst.add(($i + 2) * stride), _mm512_extractf64x4_pd::<1>(low));
+                    _mm256_storeu_pd(dst.add(($i + 4) * stride), _mm512_castpd512_pd256(high));
+                    _mm256_storeu_pd(dst.add(($i + 6) * stride), _mm512_extractf64x4_pd::<1>(high));
+                }};
             }
-            scatter_from::<F64x8, K>(src, row, columns / 2 * 2, columns, dst, stride);
+            put!(0, a, c);
+            put!(1, b, d);
         }
     }
 
     #[inline(always)]
-    unsafe fn gather_f64x4<const K: usize>(src: *const f64, stride: usize, columns: usize, dst: *mut f64, row: usize) {
-        // SAFETY: as in `gather_f64x8`, four rows.
+    unsafe fn interleave_f64x8(a: F64x8, b: F64x8) -> [F64x8; 2] {
+        // SAFETY: compiled into a function that has the instruction (so below).
         unsafe {
-            let blocks = |p: *const f64| {
-                _mm256_insertf128_pd::<1>(_mm256_castpd128_pd256(_mm_loadu_pd(p)), _mm_loadu_pd(p.add(2 * stride)))
-            };
-            for j in (0..columns / 2).map(|k| 2 * k) {
-                let (even, odd) = (blocks(src.add(j)), blocks(src.add(j + stride)));
-                _mm256_storeu_pd(dst.add(slot::<F64x4, K>(j, row)), _mm256_unpacklo_pd(even, odd));
-                _mm256_storeu_pd(dst.add(slot::<F64x4, K>(j + 1, row)), _mm256_unpackhi_pd(even, odd));
-            }
-            gather_from::<F64x4, K>(src, stride, columns / 2 * 2, columns, dst, row);
+            let (low, high) = (
+                _mm512_set_epi64(11, 3, 10, 2, 9, 1, 8, 0),
+                _mm512_set_epi64(15, 7, 14, 6, 13, 5, 12, 4),
+            );
+            [F64x8(_mm512_permutex2var_pd(a.0, low, b.0)), F64x8(_mm512_permutex2var_pd(a.0, high, b.0))]
         }
     }
 
     #[inline(always)]
-    unsafe fn scatter_f64x4<const K: usize>(src: *const f64, row: usize, columns: usize, dst: *mut f64, stride: usize) {
-        // SAFETY: as in `gather_f64x8`, four rows.
+    unsafe fn interleave_f32x16(a: F32x16, b: F32x16) -> [F32x16; 2] {
+        // SAFETY: as above.
         unsafe {
-            let blocks = |v: __m256d, p: *mut f64| {
-                _mm_storeu_pd(p, _mm256_castpd256_pd128(v));
-                _mm_storeu_pd(p.add(2 * stride), _mm256_extractf128_pd::<1>(v));
-            };
-            for j in (0..columns / 2).map(|k| 2 * k) {
-                let (a, b) = (_mm256_loadu_pd(src.add(slot::<F64x4, K>(j, row))), _mm256_loadu_pd(src.add(slot::<F64x4, K>(j + 1, row))));
-                blocks(_mm256_unpacklo_pd(a, b), dst.add(j));
-                blocks(_mm256_unpackhi_pd(a, b), dst.add(j + stride));
+            let low = _mm512_set_epi32(23, 7, 22, 6, 21, 5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0);
+            let high = _mm512_set_epi32(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24, 8);
+            [F32x16(_mm512_permutex2var_ps(a.0, low, b.0)), F32x16(_mm512_permutex2var_ps(a.0, high, b.0))]
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn interleave_f64x4(a: F64x4, b: F64x4) -> [F64x4; 2] {
+        // SAFETY: as above.
+        unsafe {
+            let (lo, hi) = (_mm256_unpacklo_pd(a.0, b.0), _mm256_unpackhi_pd(a.0, b.0));
+            [F64x4(_mm256_permute2f128_pd::<0x20>(lo, hi)), F64x4(_mm256_permute2f128_pd::<0x31>(lo, hi))]
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn interleave_f32x8(a: F32x8, b: F32x8) -> [F32x8; 2] {
+        // SAFETY: as above.
+        unsafe {
+            let (lo, hi) = (_mm256_unpacklo_ps(a.0, b.0), _mm256_unpackhi_ps(a.0, b.0));
+            [F32x8(_mm256_permute2f128_ps::<0x20>(lo, hi)), F32x8(_mm256_permute2f128_ps::<0x31>(lo, hi))]
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn load_f64x4(src: *const f64, stride: usize) -> [F64x4; 4] {
+        // SAFETY: as in `load_f64x8`, four rows.
+        unsafe {
+            macro_rules! blocks {
+                ($p:expr) => {{
+                _mm256_insertf128_pd::<1>(_mm256_castpd128_pd256(_mm_loadu_pd($p)), _mm_loadu_pd($p.add(2 * stride)))
+                }};
             }
-            scatter_from::<F64x4, K>(src, row, columns / 2 * 2, columns, dst, stride);
+            let (a, b) = (blocks!(src), blocks!(src.add(stride)));
+            let (c, d) = (blocks!(src.add(2)), blocks!(src.add(stride + 2)));
+            [
+                F64x4(_mm256_unpacklo_pd(a, b)),
+                F64x4(_mm256_unpackhi_pd(a, b)),
+                F64x4(_mm256_unpacklo_pd(c, d)),
+                F64x4(_mm256_unpackhi_pd(c, d)),
+            ]
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn store_f64x4([v0, v1, v2, v3]: [F64x4; 4], dst: *mut f64, stride: usize) {
+        // SAFETY: as in `store_f64x8`, four rows.
+        unsafe {
+            let (a, b) = (_mm256_unpacklo_pd(v0.0, v1.0), _mm256_unpackhi_pd(v0.0, v1.0));
+            let (c, d) = (_mm256_unpacklo_pd(v2.0, v3.0), _mm256_unpackhi_pd(v2.0, v3.0));
+            _mm256_storeu_pd(dst, _mm256_permute2f128_pd::<0x20>(a, c));
+            _mm256_storeu_pd(dst.add(stride), _mm256_permute2f128_pd::<0x20>(b, d));
+            _mm256_storeu_pd(dst.add(2 * stride), _mm256_permute2f128_pd::<0x31>(a, c));
+            _mm256_storeu_pd(dst.add(3 * stride), _mm256_permute2f128_pd::<0x31>(b, d));
         }
     }
 
@@ -600,85 +607,73 @@ mod x86 {
     }
 
     #[inline(always)]
-    unsafe fn gather_f32x16<const K: usize>(src: *const f32, stride: usize, columns: usize, dst: *mut f32, row: usize) {
-        // SAFETY: as in `gather_f64x8`, sixteen rows and four columns at a time.
+    unsafe fn load_f32x16(src: *const f32, stride: usize) -> [F32x16; 4] {
+        // SAFETY: as in `load_f64x8`, sixteen rows.
         unsafe {
-            let blocks = |p: *const f32| {
-                let v = _mm512_castps128_ps512(_mm_loadu_ps(p));
-                let v = _mm512_insertf32x4::<1>(v, _mm_loadu_ps(p.add(4 * stride)));
-                let v = _mm512_insertf32x4::<2>(v, _mm_loadu_ps(p.add(8 * stride)));
-                _mm512_insertf32x4::<3>(v, _mm_loadu_ps(p.add(12 * stride)))
-            };
-            for j in (0..columns / 4).map(|k| 4 * k) {
-                let p = src.add(j);
-                let v = [blocks(p), blocks(p.add(stride)), blocks(p.add(2 * stride)), blocks(p.add(3 * stride))];
-                let [a, b, c, d] = transpose_blocks_512!(v);
-                _mm512_storeu_ps(dst.add(slot::<F32x16, K>(j, row)), a);
-                _mm512_storeu_ps(dst.add(slot::<F32x16, K>(j + 1, row)), b);
-                _mm512_storeu_ps(dst.add(slot::<F32x16, K>(j + 2, row)), c);
-                _mm512_storeu_ps(dst.add(slot::<F32x16, K>(j + 3, row)), d);
+            macro_rules! blocks {
+                ($p:expr) => {{
+                let v = _mm512_castps128_ps512(_mm_loadu_ps($p));
+                let v = _mm512_insertf32x4::<1>(v, _mm_loadu_ps($p.add(4 * stride)));
+                let v = _mm512_insertf32x4::<2>(v, _mm_loadu_ps($p.add(8 * stride)));
+                _mm512_insertf32x4::<3>(v, _mm_loadu_ps($p.add(12 * stride)))
+                }};
             }
-            gather_from::<F32x16, K>(src, stride, columns / 4 * 4, columns, dst, row);
+            let v = [blocks!(src), blocks!(src.add(stride)), blocks!(src.add(2 * stride)), blocks!(src.add(3 * stride))];
+            let [a, b, c, d] = transpose_blocks_512!(v);
+            [F32x16(a), F32x16(b), F32x16(c), F32x16(d)]
         }
     }
 
     #[inline(always)]
-    unsafe fn scatter_f32x16<const K: usize>(src: *const f32, row: usize, columns: usize, dst: *mut f32, stride: usize) {
-        // SAFETY: as in `gather_f32x16`.
+    unsafe fn store_f32x16([v0, v1, v2, v3]: [F32x16; 4], dst: *mut f32, stride: usize) {
+        // SAFETY: as in `store_f64x8`, sixteen rows.
         unsafe {
-            let blocks = |v: __m512, p: *mut f32| {
-                _mm_storeu_ps(p, _mm512_castps512_ps128(v));
-                _mm_storeu_ps(p.add(4 * stride), _mm512_extractf32x4_ps::<1>(v));
-                _mm_storeu_ps(p.add(8 * stride), _mm512_extractf32x4_ps::<2>(v));
-                _mm_storeu_ps(p.add(12 * stride), _mm512_extractf32x4_ps::<3>(v));
-            };
-            for j in (0..columns / 4).map(|k| 4 * k) {
-                let load = |k: usize| _mm512_loadu_ps(src.add(slot::<F32x16, K>(j + k, row)));
-                let v = transpose_blocks_512!([load(0), load(1), load(2), load(3)]);
-                for (k, row) in v.into_iter().enumerate() {
-                    blocks(row, dst.add(j + k * stride));
-                }
+            macro_rules! blocks {
+                ($v:expr, $p:expr) => {{
+                _mm_storeu_ps($p, _mm512_castps512_ps128($v));
+                _mm_storeu_ps($p.add(4 * stride), _mm512_extractf32x4_ps::<1>($v));
+                _mm_storeu_ps($p.add(8 * stride), _mm512_extractf32x4_ps::<2>($v));
+                _mm_storeu_ps($p.add(12 * stride), _mm512_extractf32x4_ps::<3>($v));
+                }};
             }
-            scatter_from::<F32x16, K>(src, row, columns / 4 * 4, columns, dst, stride);
+            let [a, b, c, d] = transpose_blocks_512!([v0.0, v1.0, v2.0, v3.0]);
+            blocks!(a, dst);
+            blocks!(b, dst.add(stride));
+            blocks!(c, dst.add(2 * stride));
+            blocks!(d, dst.add(3 * stride));
         }
     }
 
     #[inline(always)]
-    unsafe fn gather_f32x8<const K: usize>(src: *const f32, stride: usize, columns: usize, dst: *mut f32, row: usize) {
-        // SAFETY: as in `gather_f32x16`, eight rows.
+    unsafe fn load_f32x8(src: *const f32, stride: usize) -> [F32x8; 4] {
+        // SAFETY: as in `load_f64x8`, eight rows.
         unsafe {
-            let blocks = |p: *const f32| {
-                _mm256_insertf128_ps::<1>(_mm256_castps128_ps256(_mm_loadu_ps(p)), _mm_loadu_ps(p.add(4 * stride)))
-            };
-            for j in (0..columns / 4).map(|k| 4 * k) {
-                let p = src.add(j);
-                let v = [blocks(p), blocks(p.add(stride)), blocks(p.add(2 * stride)), blocks(p.add(3 * stride))];
-                let [a, b, c, d] = transpose_blocks_256!(v);
-                _mm256_storeu_ps(dst.add(slot::<F32x8, K>(j, row)), a);
-                _mm256_storeu_ps(dst.add(slot::<F32x8, K>(j + 1, row)), b);
-                _mm256_storeu_ps(dst.add(slot::<F32x8, K>(j + 2, row)), c);
-                _mm256_storeu_ps(dst.add(slot::<F32x8, K>(j + 3, row)), d);
+            macro_rules! blocks {
+                ($p:expr) => {{
+                _mm256_insertf128_ps::<1>(_mm256_castps128_ps256(_mm_loadu_ps($p)), _mm_loadu_ps($p.add(4 * stride)))
+                }};
             }
-            gather_from::<F32x8, K>(src, stride, columns / 4 * 4, columns, dst, row);
+            let v = [blocks!(src), blocks!(src.add(stride)), blocks!(src.add(2 * stride)), blocks!(src.add(3 * stride))];
+            let [a, b, c, d] = transpose_blocks_256!(v);
+            [F32x8(a), F32x8(b), F32x8(c), F32x8(d)]
         }
     }
 
     #[inline(always)]
-    unsafe fn scatter_f32x8<const K: usize>(src: *const f32, row: usize, columns: usize, dst: *mut f32, stride: usize) {
-        // SAFETY: as in `gather_f32x16`, eight rows.
+    unsafe fn store_f32x8([v0, v1, v2, v3]: [F32x8; 4], dst: *mut f32, stride: usize) {
+        // SAFETY: as in `store_f64x8`, eight rows.
         unsafe {
-            let blocks = |v: __m256, p: *mut f32| {
-                _mm_storeu_ps(p, _mm256_castps256_ps128(v));
-                _mm_storeu_ps(p.add(4 * stride), _mm256_extractf128_ps::<1>(v));
-            };
-            for j in (0..columns / 4).map(|k| 4 * k) {
-                let load = |k: usize| _mm256_loadu_ps(src.add(slot::<F32x8, K>(j + k, row)));
-                let v = transpose_blocks_256!([load(0), load(1), load(2), load(3)]);
-                for (k, row) in v.into_iter().enumerate() {
-                    blocks(row, dst.add(j + k * stride));
-                }
+            macro_rules! blocks {
+                ($v:expr, $p:expr) => {{
+                _mm_storeu_ps($p, _mm256_castps256_ps128($v));
+                _mm_storeu_ps($p.add(4 * stride), _mm256_extractf128_ps::<1>($v));
+                }};
             }
-            scatter_from::<F32x8, K>(src, row, columns / 4 * 4, columns, dst, stride);
+            let [a, b, c, d] = transpose_blocks_256!([v0.0, v1.0, v2.0, v3.0]);
+            blocks!(a, dst);
+            blocks!(b, dst.add(stride));
+            blocks!(c, dst.add(2 * stride));
+            blocks!(d, dst.add(3 * stride));
         }
     }
 }

@@ -44,20 +44,20 @@ impl Simd {
 
     /// Whether this machine has it.
     pub fn is_available(self) -> bool {
-        match self {
-            Simd::Portable => true,
-            #[cfg(target_arch = "x86_64")]
-            Simd::Avx2 => is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma"),
-            #[cfg(target_arch = "x86_64")]
-            Simd::Avx512 => {
-                Simd::Avx2.is_available()
-                    && is_x86_feature_detected!("avx512f")
-                    && is_x86_feature_detected!("avx512dq")
-                    && is_x86_feature_detected!("avx512vl")
-            }
-            #[cfg(not(target_arch = "x86_64"))]
-            _ => false,
+        static BEST: LazyLock<Simd> = LazyLock::new(Simd::widest);
+        self <= *BEST
+    }
+
+    /// The widest that this machine has, with all that are narrower.
+    fn widest() -> Simd {
+        #[cfg(target_arch = "x86_64")]
+        if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
+            let all = is_x86_feature_detected!("avx512f")
+                && is_x86_feature_detected!("avx512dq")
+                && is_x86_feature_detected!("avx512vl");
+            return if all { Simd::Avx512 } else { Simd::Avx2 };
         }
+        Simd::Portable
     }
 
     /// Itself if the machine has it, else the best that it has.

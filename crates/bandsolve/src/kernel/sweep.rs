@@ -67,21 +67,23 @@ impl<V: Lanes, const NOISE: bool> LanePivots<V, NOISE> {
         Self { fixed: sign.ge(zero), noise: V::splat(pivots.noise) }
     }
 
-    /// Larger of two pivot candidates (fixed: always the first), ties to the first.
+    /// Larger of two pivot candidates (fixed: always the first), ties to the first. The first is a chain's `near`, which is
+    /// never exactly zero, so neither is the pivot.
     #[inline(always)]
     fn choose<E: Element<V>>(&self, first: E, second: E) -> Choice<V::Mask, E> {
-        let (first, second) = if NOISE { (self.drop(first), self.drop(second)) } else { (first, second) };
+        let (first, second) = if NOISE {
+            (self.drop(first, V::Real::GUARD), self.drop(second, V::Real::ZERO))
+        } else {
+            (first, second)
+        };
         let keep = V::or(first.abs1().ge(second.abs1()), self.fixed);
-        Choice {
-            keep,
-            pivot: E::select(keep, first, second) + E::splat(V::Real::GUARD),
-            other: E::select(keep, second, first),
-        }
+        Choice { keep, pivot: E::select(keep, first, second), minus_other: -E::select(keep, second, first) }
     }
 
+    /// Noise counts as `instead`.
     #[inline(always)]
-    fn drop<E: Element<V>>(&self, candidate: E) -> E {
-        E::select(self.noise.ge(candidate.abs1()), E::splat(V::Real::ZERO), candidate)
+    fn drop<E: Element<V>>(&self, candidate: E, instead: V::Real) -> E {
+        E::select(self.noise.ge(candidate.abs1()), E::splat(instead), candidate)
     }
 }
 
@@ -171,29 +173,31 @@ struct Choice<M, E> {
     keep: M,
     /// The larger candidate, by which is divided.
     pivot: E,
-    /// The smaller candidate, which is eliminated.
-    other: E,
+    /// Minus the smaller candidate, which is eliminated.
+    minus_other: E,
 }
 
 impl<E: Copy, const R: usize> Chain<E, R> {
     #[inline(always)]
-    fn start(row: Row<E, R>) -> Self {
-        Self { spike: row.sub, near: row.diag, next: row.sup, rhs: row.rhs }
+    fn start<V: Lanes>(row: Row<E, R>) -> Self
+    where
+        E: Element<V>,
+    {
+        Self { spike: row.sub, near: row.diag + E::splat(V::Real::GUARD), next: row.sup, rhs: row.rhs }
     }
 
     /// Eliminates `near` between the chain and `row`; what is left is the new chain.
     #[inline(always)]
-    fn eliminate<V: Lanes>(self, row: Row<E, R>, choice: &Choice<V::Mask, E>, reciprocal: E) -> Self
+    fn eliminate<V: Lanes>(self, row: Row<E, R>, keep: V::Mask, ratio: E) -> Self
     where
         E: Element<V>,
     {
-        let ratio = -(choice.other * reciprocal);
-        let one = E::splat(V::Real::ONE);
-        let of_chain = E::select(choice.keep, ratio, one);
-        let of_row = E::select(choice.keep, one, ratio);
+        let (one, guard) = (E::splat(V::Real::ONE), E::splat(V::Real::GUARD));
+        let of_chain = E::select(keep, ratio, one);
+        let of_row = E::select(keep, one, ratio);
         Self {
-            spike: of_chain.mul_add(self.spike, E::splat(V::Real::GUARD)),
-            near: of_row.mul_add(row.diag, of_chain * self.next),
+            spike: of_chain.mul_add(self.spike, guard),
+            near: of_row.mul_add(row.diag, of_chain.mul_add(self.next, guard)),
             next: of_row * row.sup,
             rhs: each!(r < R, one, of_row.mul_add(row.rhs[r], of_chain * self.rhs[r])),
         }
@@ -222,20 +226,21 @@ pub unsafe fn reduce<V: Lanes, E: Element<V>, const P: usize, const R: usize, co
             unsafe { tiles[$p].row::<V, E, R>($j) }
         };
     }
-    let mut chains = [[Chain::start(at!(0, m - 2).reversed()), Chain::start(at!(0, 1))]; P];
+    let mut chains = [[Chain::start::<V>(at!(0, m - 2).reversed()), Chain::start::<V>(at!(0, 1))]; P];
     for p in 1..P {
-        chains[p] = [Chain::start(at!(p, m - 2).reversed()), Chain::start(at!(p, 1))];
+        chains[p] = [Chain::start::<V>(at!(p, m - 2).reversed()), Chain::start::<V>(at!(p, 1))];
     }
     for j in 2..m {
         ahead(j);
         for p in 0..P {
             let [up, down] = &mut chains[p];
             let (above, below) = (at!(p, m - 1 - j).reversed(), at!(p, j));
-            let up_choice = pivots.choose(up.near, above.sub);
-            let down_choice = pivots.choose(down.near, below.sub);
-            let (up_recip, down_recip) = E::recip_both(up_choice.pivot, down_choice.pivot);
-            *up = up.eliminate::<V>(above, &up_choice, up_recip);
-            *down = down.eliminate::<V>(below, &down_choice, down_recip);
+            let of_up = pivots.choose(up.near, above.sub);
+            let of_down = pivots.choose(down.near, below.sub);
+            let (up_ratio, down_ratio) =
+                E::divide_both((of_up.minus_other, of_up.pivot), (of_down.minus_other, of_down.pivot));
+            *up = up.eliminate::<V>(above, of_up.keep, up_ratio);
+            *down = down.eliminate::<V>(below, of_down.keep, down_ratio);
         }
     }
     chains
@@ -350,10 +355,10 @@ pub unsafe fn substitute<V: Lanes, E: Element<V>, const P: usize, const R: usize
     }
     if m > 2 {
         // Downwards: eliminate x_{j-1} between the chain and row j, and keep the row that it was eliminated with.
-        let mut chains = [Chain::start(at!(0, 1)); P];
+        let mut chains = [Chain::start::<V>(at!(0, 1)); P];
         for p in 0..P {
             let row = at!(p, 1);
-            chains[p] = Chain::start(row);
+            chains[p] = Chain::start::<V>(row);
             chains[p].spike = E::splat(V::Real::ZERO);
             for r in 0..R {
                 chains[p].rhs[r] = row.sub.neg_mul_add(boundary[p].first[r], row.rhs[r]);
@@ -366,7 +371,7 @@ pub unsafe fn substitute<V: Lanes, E: Element<V>, const P: usize, const R: usize
             for p in 1..P {
                 choices[p] = pivots.choose(chains[p].near, rows[p].sub);
             }
-            let recips = recip_all::<V, E, P>(each!(p < P, choices[0].pivot, choices[p].pivot));
+            let (ratios, recips) = divide_all::<V, E, P>(&choices);
             for p in 0..P {
                 let pivot_row = Row {
                     sub: recips[p],
@@ -376,7 +381,7 @@ pub unsafe fn substitute<V: Lanes, E: Element<V>, const P: usize, const R: usize
                 };
                 // SAFETY: rows 1..m-2 of the pivot rows, as promised.
                 unsafe { pivot_rows[p].put_row::<V, E, R>(j - 1, &pivot_row) }
-                chains[p] = chains[p].eliminate::<V>(rows[p], &choices[p], recips[p]);
+                chains[p] = chains[p].eliminate::<V>(rows[p], choices[p].keep, ratios[p]);
             }
         }
         // x_{m-2} from the chain, or from row m−1 where that has the larger coefficient.
@@ -475,16 +480,19 @@ fn prefer_first_row<V: Lanes, E: Element<V>, const R: usize>(
     result
 }
 
-/// Reciprocals of one pivot a tile, two tiles sharing a division.
+/// −other/pivot and 1/pivot of one choice a tile, two tiles sharing a division.
 #[inline(always)]
-fn recip_all<V: Lanes, E: Element<V>, const P: usize>(pivots: [E; P]) -> [E; P] {
-    let mut recips = pivots;
+fn divide_all<V: Lanes, E: Element<V>, const P: usize>(choices: &[Choice<V::Mask, E>; P]) -> ([E; P], [E; P]) {
+    let mut ratios = [choices[0].pivot; P];
+    let mut recips = ratios;
     for p in (1..P).step_by(2) {
-        (recips[p - 1], recips[p]) = E::recip_both(pivots[p - 1], pivots[p]);
+        let (a, b) = (&choices[p - 1], &choices[p]);
+        (ratios[p - 1], ratios[p]) = E::divide_both((a.minus_other, a.pivot), (b.minus_other, b.pivot));
+        (recips[p - 1], recips[p]) = E::recip_both(a.pivot, b.pivot);
     }
     if P % 2 == 1 {
-        recips[P - 1] = pivots[P - 1].recip();
+        recips[P - 1] = choices[P - 1].pivot.recip();
+        ratios[P - 1] = choices[P - 1].minus_other * recips[P - 1];
     }
-    recips
+    (ratios, recips)
 }
-

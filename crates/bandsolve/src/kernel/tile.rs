@@ -197,18 +197,18 @@ impl<'a, T: Scalar> Group<'a, T> {
         dispatch::<T, _>(self.simd, job);
     }
 
-    /// Coefficients (left, own, right) and right-hand sides of the top (`second = 0`) or bottom (1) equation of the
-    /// partition in lane `lane` of tile `p`.
-    #[inline]
-    pub fn equation(&self, p: usize, lane: usize, second: usize) -> ([T; 3], impl Fn(usize) -> T + '_) {
-        let at = move |k: usize| {
-            let base = p * self.layout.total + self.layout.equations + (second * (3 + self.n_rhs) + k) * self.layout.element;
-            get::<T>(self.memory, base, self.size.lanes, lane)
-        };
-        // A chain's spike is the far end: right of the top equation, left of the bottom one.
-        let (spike, near, next) = (at(0), at(1), at(2));
-        let coefficients = if second == 0 { [next, near, spike] } else { [spike, near, next] };
-        (coefficients, move |r| at(3 + r))
+    /// Copies array `k` (0, 1, 2: what multiplies the coarse unknown to the left, the own one, the one to the right; 3 + r:
+    /// right-hand side r) of the top and bottom equations of tile `p` to consecutive rows of the coarse system.
+    pub fn write_equations(&mut self, p: usize, k: usize, out: &mut [T]) {
+        let (lanes, simd, layout, row) = (self.size.lanes, self.simd, self.layout, self.stride());
+        let tile = self.tile(p);
+        let first = layout.equations + k * layout.element;
+        if out.len() == 2 * lanes {
+            return dispatch::<T, _>(simd, WriteEquations { tile, first, row, out });
+        }
+        for (i, x) in out.iter_mut().enumerate() {
+            *x = get::<T>(tile, first + i % 2 * row, lanes, i / 2);
+        }
     }
 
     /// The unknowns around the partition in lane `lane` of tile `p`: before, first, last, after.
@@ -219,6 +219,16 @@ impl<'a, T: Scalar> Group<'a, T> {
         for (k, x) in x.into_iter().enumerate() {
             put::<T>(tile, layout.boundary + (k * n_rhs + r) * layout.element, lanes, lane, x);
         }
+    }
+
+    /// The same for all lanes of tile `p`, each of which is a partition with neighbours: `coarse` holds the coarse unknowns
+    /// from the one before the first partition to the one after the last.
+    pub fn set_boundaries(&mut self, p: usize, r: usize, coarse: &[T]) {
+        let (lanes, n_rhs, layout, simd) = (self.size.lanes, self.n_rhs, self.layout, self.simd);
+        assert_eq!(coarse.len(), 2 * lanes + 2);
+        let tile = self.tile(p);
+        let job = Boundaries { tile, first: layout.boundary + r * layout.element, step: n_rhs * layout.element, coarse };
+        dispatch::<T, _>(simd, job);
     }
 
     /// Solves for the inner unknowns; x replaces the right-hand sides. With `verify`, [`check`](Self::check) reads what
@@ -307,76 +317,191 @@ struct Stage<'a, T: Scalar> {
     conj: bool,
 }
 
+impl<T: Scalar> Stage<'_, T> {
+    /// Array `k` of rows `j` and following (four of them, two if complex), transposed; what was filled before is loaded.
+    #[inline(always)]
+    fn columns<V: Lanes<Real = T::Real>>(&self, tile: &TileRows<T::Real>, j: usize, k: usize) -> [V; 4] {
+        let reals = T::Element::<V>::REALS;
+        // SAFETY: rows j .. j + 4/reals are inside tile and source.
+        unsafe {
+            if let Some(source) = self.sources[k] {
+                return V::load_columns(source.as_ptr().cast::<T::Real>().add(j * reals), self.m * reals);
+            }
+            let x = tile.array::<V, T::Element<V>>(j, k);
+            let step = steps::<T, V>(tile.stride);
+            [V::load(x), V::load(x.add(step[1])), V::load(x.add(step[2])), V::load(x.add(step[3]))]
+        }
+    }
+
+    /// The same for row `j` alone.
+    #[inline(always)]
+    fn single<V: Lanes<Real = T::Real>>(&self, tile: &TileRows<T::Real>, j: usize, k: usize) -> T::Element<V> {
+        if let Some(source) = self.sources[k] {
+            for lane in 0..V::W {
+                let x = source[lane * self.m + j];
+                // SAFETY: row j is inside the tile.
+                unsafe {
+                    let p = tile.array::<V, T::Element<V>>(j, k).add(lane);
+                    *p = x.re();
+                    if T::COMPLEX {
+                        *p.add(V::W) = x.im();
+                    }
+                }
+            }
+        }
+        // SAFETY: the same.
+        unsafe { T::Element::<V>::load(tile.array::<V, T::Element<V>>(j, k)) }
+    }
+
+    /// Scales row `j` by a power of two that brings its largest entry near 1, and stores it.
+    #[inline(always)]
+    fn finish<V: Lanes<Real = T::Real>>(&self, tile: &TileRows<T::Real>, j: usize, matrix: [T::Element<V>; 3]) -> V {
+        let size = matrix[0].abs1().max(matrix[1].abs1()).max(matrix[2].abs1());
+        let scale = match self.scaling {
+            Scaling::Rows => size.equilibrate(),
+            Scaling::Partition => V::splat(T::Real::ONE),
+        };
+        for k in 0..3 {
+            let x = matrix[k].scale(scale);
+            let x = if T::COMPLEX && self.conj { x.conj() } else { x };
+            // SAFETY: row j is inside the tile.
+            unsafe { x.store(tile.array::<V, T::Element<V>>(j, k)) }
+        }
+        scale
+    }
+}
+
 impl<T: Scalar> Job<T> for Stage<'_, T> {
     type Output = ();
     #[inline(always)]
     fn run<V: Lanes<Real = T::Real>>(self) {
-        let element = T::Element::<V>::REALS * V::W;
-        let tile = TileRows { base: self.tile.as_mut_ptr(), stride: (3 + self.n_rhs) * element };
-        for k in 0..3 + self.n_rhs {
-            if let Some(source) = self.sources[k] {
-                assert_eq!(source.len(), V::W * self.m);
-                // SAFETY: the tile was sized for m rows of 3 + n_rhs elements, the source is W partitions long.
-                unsafe { gather::<T, V>(source, self.m, tile.base.add(k * element), tile.stride) };
+        let reals = T::Element::<V>::REALS;
+        let tile = TileRows { base: self.tile.as_mut_ptr(), stride: (3 + self.n_rhs) * reals * V::W };
+        assert!(self.sources.iter().flatten().all(|source| source.len() == V::W * self.m));
+        let (block, m) = (4 / reals, self.m);
+        for j in (0..m / block).map(|i| i * block) {
+            let [sub, diag, sup] =
+                [self.columns::<V>(&tile, j, 0), self.columns::<V>(&tile, j, 1), self.columns::<V>(&tile, j, 2)];
+            let mut scales = [V::splat(T::Real::ONE); 4];
+            for i in 0..block {
+                let matrix = [
+                    T::Element::<V>::from_columns(&sub[i * reals..]),
+                    T::Element::<V>::from_columns(&diag[i * reals..]),
+                    T::Element::<V>::from_columns(&sup[i * reals..]),
+                ];
+                scales[i] = self.finish::<V>(&tile, j + i, matrix);
+            }
+            for k in 3..3 + self.n_rhs {
+                let rhs = self.columns::<V>(&tile, j, k);
+                for i in 0..block {
+                    let x = T::Element::<V>::from_columns(&rhs[i * reals..]).scale(scales[i]);
+                    // SAFETY: row j + i is inside the tile.
+                    unsafe { x.store(tile.array::<V, T::Element<V>>(j + i, k)) }
+                }
             }
         }
-        // SAFETY: the same.
-        unsafe { scale_rows::<T, V>(tile, self.n_rhs, self.m, self.scaling, self.conj) }
-    }
-}
-
-/// Transposes `W` partitions of `m` scalars into vectors.
-///
-/// # Safety
-/// `dst` has room for rows 0..m at `row` numbers apart; `src` holds `W · m` scalars.
-#[inline(always)]
-unsafe fn gather<T: Scalar, V: Lanes<Real = T::Real>>(src: &[T], m: usize, dst: *mut T::Real, row: usize) {
-    let src = src.as_ptr().cast::<T::Real>();
-    // SAFETY: the caller's promise; a complex number is two reals.
-    unsafe {
-        if T::COMPLEX {
-            V::gather::<2>(src, 2 * m, 2 * m, dst, row);
-        } else {
-            V::gather::<1>(src, m, m, dst, row);
+        for j in m / block * block..m {
+            let matrix = [self.single::<V>(&tile, j, 0), self.single::<V>(&tile, j, 1), self.single::<V>(&tile, j, 2)];
+            let scale = self.finish::<V>(&tile, j, matrix);
+            for k in 3..3 + self.n_rhs {
+                let x = self.single::<V>(&tile, j, k).scale(scale);
+                // SAFETY: row j is inside the tile.
+                unsafe { x.store(tile.array::<V, T::Element<V>>(j, k)) }
+            }
+        }
+        if self.scaling == Scaling::Partition {
+            // SAFETY: the tile was sized for m rows of 3 + n_rhs elements.
+            unsafe { scale_alike::<T, V>(tile, self.n_rhs, m) }
         }
     }
 }
 
-/// Multiplies every row by a power of two that brings its largest entry near 1.
+/// Where the four vectors of four real or two complex rows lie, `stride` apart.
+#[inline(always)]
+fn steps<T: Scalar, V: Lanes<Real = T::Real>>(stride: usize) -> [usize; 4] {
+    if T::COMPLEX { [0, V::W, stride, stride + V::W] } else { [0, stride, 2 * stride, 3 * stride] }
+}
+
+/// Multiplies all rows of a partition by one power of two that brings its largest entry near 1.
 ///
 /// # Safety
 /// The tile holds `m` rows of 3 + n_rhs elements.
 #[inline(always)]
-unsafe fn scale_rows<T: Scalar, V: Lanes<Real = T::Real>>(
-    tile: TileRows<T::Real>,
-    n_rhs: usize,
-    m: usize,
-    scaling: Scaling,
-    conj: bool,
-) {
-    // SAFETY: row j < m, array k < 3 + n_rhs.
-    let array = |j: usize, k: usize| unsafe { tile.array::<V, T::Element<V>>(j, k) };
-    // SAFETY: the same.
-    let load = |j: usize, k: usize| unsafe { T::Element::<V>::load(array(j, k)) };
-    let row_max = |j: usize| load(j, 0).abs1().max(load(j, 1).abs1()).max(load(j, 2).abs1());
-    let mut common = V::splat(T::Real::ZERO);
-    if scaling == Scaling::Partition {
-        for j in 0..m {
-            common = row_max(j).max(common);
-        }
-        common = common.equilibrate();
-    }
+unsafe fn scale_alike<T: Scalar, V: Lanes<Real = T::Real>>(tile: TileRows<T::Real>, n_rhs: usize, m: usize) {
+    let mut size = V::splat(T::Real::ZERO);
     for j in 0..m {
-        let scale = if scaling == Scaling::Rows { row_max(j).equilibrate() } else { common };
         for k in 0..3 {
-            let x = load(j, k).scale(scale);
-            let x = if T::COMPLEX && conj { x.conj() } else { x };
-            // SAFETY: the same.
-            unsafe { x.store(array(j, k)) }
+            // SAFETY: row j < m, array k < 3 + n_rhs.
+            unsafe { size = T::Element::<V>::load(tile.array::<V, T::Element<V>>(j, k)).abs1().max(size) }
         }
-        for k in 3..3 + n_rhs {
+    }
+    let scale = size.equilibrate();
+    for j in 0..m {
+        for k in 0..3 + n_rhs {
             // SAFETY: the same.
-            unsafe { load(j, k).scale(scale).store(array(j, k)) }
+            unsafe {
+                let p = tile.array::<V, T::Element<V>>(j, k);
+                T::Element::<V>::load(p).scale(scale).store(p);
+            }
+        }
+    }
+}
+
+struct WriteEquations<'a, T: Scalar> {
+    tile: &'a mut [T::Real],
+    first: usize,
+    row: usize,
+    out: &'a mut [T],
+}
+
+impl<T: Scalar> Job<T> for WriteEquations<'_, T> {
+    type Output = ();
+    #[inline(always)]
+    fn run<V: Lanes<Real = T::Real>>(self) {
+        assert_eq!(self.out.len(), 2 * V::W);
+        let (base, out) = (self.tile.as_ptr(), self.out.as_mut_ptr().cast::<T::Real>());
+        // SAFETY: two elements of the tile's equations, 2·W scalars of `out`.
+        unsafe {
+            let top = T::Element::<V>::load(base.add(self.first)).columns();
+            let bottom = T::Element::<V>::load(base.add(self.first + self.row)).columns();
+            if T::COMPLEX {
+                V::store_columns([top[0], top[1], bottom[0], bottom[1]], out, 4);
+            } else {
+                let [low, high] = top[0].interleave(bottom[0]);
+                low.store(out);
+                high.store(out.add(V::W));
+            }
+        }
+    }
+}
+
+struct Boundaries<'a, T: Scalar> {
+    tile: &'a mut [T::Real],
+    first: usize,
+    step: usize,
+    coarse: &'a [T],
+}
+
+impl<T: Scalar> Job<T> for Boundaries<'_, T> {
+    type Output = ();
+    #[inline(always)]
+    fn run<V: Lanes<Real = T::Real>>(self) {
+        assert_eq!(self.coarse.len(), 2 * V::W + 2);
+        let (base, coarse) = (self.tile.as_mut_ptr(), self.coarse.as_ptr().cast::<T::Real>());
+        let reals = T::Element::<V>::REALS;
+        // SAFETY: four scalars for each of W partitions, two apart; four elements of the tile.
+        unsafe {
+            let columns = V::load_columns(coarse, 2 * reals);
+            if T::COMPLEX {
+                let more = V::load_columns(coarse.add(4), 2 * reals);
+                for (k, pair) in [&columns[..2], &columns[2..], &more[..2], &more[2..]].into_iter().enumerate() {
+                    T::Element::<V>::from_columns(pair).store(base.add(self.first + k * self.step));
+                }
+            } else {
+                for (k, column) in columns.into_iter().enumerate() {
+                    column.store(base.add(self.first + k * self.step));
+                }
+            }
         }
     }
 }
@@ -397,19 +522,22 @@ impl<T: Scalar> Job<T> for Residual<'_, T> {
         let tile = TileRows { base, stride: (3 + n_rhs) * layout.element };
         for r in 0..n_rhs {
             // SAFETY: all inside the tile's memory: j < m, and the boundary has four elements a right-hand side.
-            let value = |j: usize| unsafe { T::Element::<V>::load(base.add(layout.old + (j * n_rhs + r) * layout.element)) };
-            // SAFETY: the same.
-            let side = |k: usize| unsafe { T::Element::<V>::load(base.add(layout.boundary + (k * n_rhs + r) * layout.element)) };
-            let (mut left, mut mid) = (side(0), value(0));
-            for j in 0..self.m {
-                let right = if j + 1 < self.m { value(j + 1) } else { side(1) };
-                // SAFETY: the same.
-                unsafe {
-                    let at = |k: usize| T::Element::<V>::load(tile.array::<V, T::Element<V>>(j, k));
-                    let rest = at(0).neg_mul_add(left, at(1).neg_mul_add(mid, at(2).neg_mul_add(right, at(3 + r))));
-                    rest.store(tile.array::<V, T::Element<V>>(j, 3 + r));
+            unsafe {
+                let x = base.add(layout.old + r * layout.element);
+                let sides = base.add(layout.boundary + r * layout.element);
+                let mut left = T::Element::<V>::load(sides);
+                let mut mid = T::Element::<V>::load(x);
+                for j in 0..self.m {
+                    let next = if j + 1 < self.m { x.add((j + 1) * n_rhs * layout.element) } else { sides.add(n_rhs * layout.element) };
+                    let right = T::Element::<V>::load(next);
+                    let sub = T::Element::<V>::load(tile.array::<V, T::Element<V>>(j, 0));
+                    let diag = T::Element::<V>::load(tile.array::<V, T::Element<V>>(j, 1));
+                    let sup = T::Element::<V>::load(tile.array::<V, T::Element<V>>(j, 2));
+                    let rhs = tile.array::<V, T::Element<V>>(j, 3 + r);
+                    let rest = diag.neg_mul_add(mid, sup.neg_mul_add(right, T::Element::<V>::load(rhs)));
+                    sub.neg_mul_add(left, rest).store(rhs);
+                    (left, mid) = (mid, right);
                 }
-                (left, mid) = (mid, right);
             }
         }
     }
@@ -459,20 +587,28 @@ impl<T: Scalar> Job<T> for WriteBack<'_, T> {
     #[inline(always)]
     fn run<V: Lanes<Real = T::Real>>(self) {
         assert_eq!(self.out.len(), V::W * self.m);
-        let base = self.tile.as_mut_ptr();
-        let buffer = base.wrapping_add(self.buffer);
+        let (base, reals, m) = (self.tile.as_mut_ptr(), T::Element::<V>::REALS, self.m);
         let out = self.out.as_mut_ptr().cast::<T::Real>();
-        let (columns, len) = (T::Element::<V>::REALS * self.m, T::Element::<V>::REALS * V::W * self.m);
-        let target = if self.stream { buffer } else { out };
+        let target = if self.stream { base.wrapping_add(self.buffer) } else { out };
+        let block = 4 / reals;
         // SAFETY: x stands in rows 0..m of the tile; the pivot rows, used as buffer, are larger than W·m scalars.
         unsafe {
-            if T::COMPLEX {
-                V::scatter::<2>(base.add(self.first), self.stride, columns, target, columns);
-            } else {
-                V::scatter::<1>(base.add(self.first), self.stride, columns, target, columns);
+            for j in (0..m / block).map(|i| i * block) {
+                let x = base.add(self.first + j * self.stride);
+                let step = steps::<T, V>(self.stride);
+                let columns = [V::load(x), V::load(x.add(step[1])), V::load(x.add(step[2])), V::load(x.add(step[3]))];
+                V::store_columns(columns, target.add(j * reals), m * reals);
+            }
+            for j in m / block * block..m {
+                for lane in 0..V::W {
+                    for part in 0..reals {
+                        *target.add((lane * m + j) * reals + part) =
+                            *base.add(self.first + j * self.stride + part * V::W + lane);
+                    }
+                }
             }
             if self.stream {
-                copy_streaming::<V>(buffer, out, len);
+                copy_streaming::<V>(target, out, V::W * m * reals);
             }
         }
     }
@@ -519,8 +655,11 @@ impl<T: Scalar> GroupParts<T> {
     #[inline(always)]
     fn rows<const P: usize>(&self, offset: usize) -> [TileRows<T::Real>; P] {
         let stride = (3 + self.n_rhs) * self.layout.element;
-        let at = |p: usize| TileRows { base: self.base.wrapping_add(p * self.layout.total + offset), stride };
-        each!(p < P, at(0), at(p))
+        let mut rows = [TileRows { base: self.base.wrapping_add(offset), stride }; P];
+        for p in 1..P {
+            rows[p].base = rows[p - 1].base.wrapping_add(self.layout.total);
+        }
+        rows
     }
 }
 
@@ -545,19 +684,21 @@ impl<T: Scalar> Reduce<'_, T> {
     fn sweep_with<V: Lanes<Real = T::Real>, const P: usize, const R: usize, const NOISE: bool>(&self) {
         let group = &self.group;
         let (tiles, pivots) = (group.rows::<P>(0), LanePivots::<V, NOISE>::new(&self.pivots));
+        let ahead = *self.ahead;
         // SAFETY: `Group::new` checked that P tiles of m ≥ 2 rows fit; the equations have their place behind them.
         unsafe {
-            let equations = sweep::reduce::<V, T::Element<V>, P, R, NOISE>(tiles, group.m, pivots, |j| self.ahead.step(j));
+            let equations = sweep::reduce::<V, T::Element<V>, P, R, NOISE>(tiles, group.m, pivots, |j| ahead.step(j));
             for p in 0..P {
                 let out = TileRows { base: tiles[p].base.add(group.layout.equations), stride: tiles[p].stride };
                 for second in 0..2 {
                     let chain = equations[p][second];
-                    let array = |k: usize| out.array::<V, T::Element<V>>(second, k);
-                    chain.spike.store(array(0));
-                    chain.near.store(array(1));
-                    chain.next.store(array(2));
+                    // The far end of the partition is to the right of the top equation, to the left of the bottom one.
+                    let (left, right) = if second == 0 { (chain.next, chain.spike) } else { (chain.spike, chain.next) };
+                    left.store(out.array::<V, T::Element<V>>(second, 0));
+                    chain.near.store(out.array::<V, T::Element<V>>(second, 1));
+                    right.store(out.array::<V, T::Element<V>>(second, 2));
                     for r in 0..R {
-                        chain.rhs[r].store(array(3 + r));
+                        chain.rhs[r].store(out.array::<V, T::Element<V>>(second, 3 + r));
                     }
                 }
             }
@@ -607,15 +748,21 @@ impl<T: Scalar> Substitute<'_, T> {
     fn sweep_with<V: Lanes<Real = T::Real>, const P: usize, const R: usize, const VERIFY: bool, const NOISE: bool>(&self) {
         let group = &self.group;
         let (tiles, pivot_rows) = (group.rows::<P>(0), group.rows::<P>(group.layout.pivot_rows));
-        let element = group.layout.element;
+        let (element, ahead) = (group.layout.element, *self.ahead);
         // SAFETY: `Group::new` checked that P tiles of m ≥ 2 rows, their pivot rows, boundaries and checks fit.
         unsafe {
-            let side = |p: usize, k: usize| {
-                let base = tiles[p].base.add(group.layout.boundary + k * R * element);
-                each!(r < R, T::Element::<V>::load(base), T::Element::<V>::load(base.add(r * element)))
-            };
-            let at = |p: usize| Boundary { before: side(p, 0), first: side(p, 1), last: side(p, 2), after: side(p, 3) };
-            let boundary: [Boundary<T::Element<V>, R>; P] = each!(p < P, at(0), at(p));
+            let zero = [T::Element::<V>::splat(T::Real::ZERO); R];
+            let mut boundary = [Boundary { before: zero, first: zero, last: zero, after: zero }; P];
+            for p in 0..P {
+                let base = tiles[p].base.add(group.layout.boundary);
+                for r in 0..R {
+                    let own = base.add(r * element);
+                    boundary[p].before[r] = T::Element::<V>::load(own);
+                    boundary[p].first[r] = T::Element::<V>::load(own.add(R * element));
+                    boundary[p].last[r] = T::Element::<V>::load(own.add(2 * R * element));
+                    boundary[p].after[r] = T::Element::<V>::load(own.add(3 * R * element));
+                }
+            }
             let mut checks = [each!(r < R, Check::<V>::new(self.x_max[0]), Check::new(self.x_max[r])); P];
             let pivots = LanePivots::<V, NOISE>::new(&self.pivots);
             sweep::substitute::<V, T::Element<V>, P, R, VERIFY, NOISE>(
@@ -625,7 +772,7 @@ impl<T: Scalar> Substitute<'_, T> {
                 pivots,
                 &boundary,
                 &mut checks,
-                |j| self.ahead.step(j),
+                |j| ahead.step(j),
             );
             for p in 0..P {
                 for r in 0..R {
@@ -653,26 +800,26 @@ impl<T: Scalar> Job<T> for Substitute<'_, T> {
 }
 
 /// Spreads the prefetching of the next group over the steps of a sweep.
+#[derive(Clone, Copy)]
 pub struct Ahead {
     arrays: [*const u8; 4],
-    lines: usize,
+    /// Bytes of each array that a step asks for: whole cache lines.
     per_step: usize,
 }
 
 impl Ahead {
     /// `arrays`: where the next group begins; `bytes`: how much of each it takes; `steps` of the sweep.
     pub fn new(arrays: [*const u8; 4], bytes: usize, steps: usize) -> Self {
-        let lines = bytes.div_ceil(64);
-        Self { arrays, lines, per_step: lines.div_ceil(steps.max(1)) }
+        Self { arrays, per_step: bytes.div_ceil(64 * steps.max(1)) * 64 }
     }
 
     /// The share of step `j`, counted from 2.
     #[inline(always)]
     fn step(&self, j: usize) {
         let first = (j - 2) * self.per_step;
-        for line in first..(first + self.per_step).min(self.lines) {
+        for at in (first..first + self.per_step).step_by(64) {
             for array in self.arrays {
-                prefetch(array.wrapping_add(64 * line));
+                prefetch(array.wrapping_add(at));
             }
         }
     }

@@ -24,7 +24,7 @@ use std::borrow::Cow;
 /// // [0 2 4]      lower:     2  2  *
 /// let bands = [0.0, 4.0, 2.0, 1.0, 4.0, 2.0, 1.0, 4.0, 0.0];
 /// let x = Banded::new(3, 1, 1, &bands)?.solve(&[5.0, 7.0, 6.0])?;
-/// assert!(x.values.iter().all(|v| (v - 1.0).abs() < 1e-15));
+/// assert!(x.values.iter().all(|v: &f64| (v - 1.0).abs() < 1e-15));
 /// # Ok::<(), bandsolve::Error>(())
 /// ```
 #[derive(Debug, Clone)]

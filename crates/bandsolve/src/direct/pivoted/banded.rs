@@ -1,6 +1,6 @@
 //! Blocked banded LU with partial pivoting.
 
-use super::{Rule, allocate, around_transpose, reciprocal};
+use super::{Mask, Rule, allocate, around_transpose, bits, reciprocal};
 use crate::direct::dense::Triangle;
 use crate::direct::verify::{Equations, Factored, Facts, peak, solve_verified, verified_scratch};
 use crate::direct::{Factor, Op, Report, Solution};
@@ -9,6 +9,7 @@ use crate::matrix::{Banded, Shape};
 use crate::plan::{Factorize, Plan};
 use crate::scalar::{RealScalar, Scalar};
 use crate::tuning;
+use core::hint::select_unpredictable;
 use dyn_stack::{PodStack, StackReq};
 use faer::{MatMut, MatRef};
 use rayon::prelude::*;
@@ -74,6 +75,28 @@ struct BandRows<'a, 'm, T: Scalar> {
 }
 
 impl<T: Scalar> Equations<T> for BandRows<'_, '_, T> {
+    fn accumulate(&self, first_row: usize, x: &[T], r: &mut [T], sums: &mut [T]) {
+        if self.op != Op::Plain {
+            for (k, (r, sum)) in r.iter_mut().zip(sums).enumerate() {
+                let (first, column) = self.a.column(first_row + k);
+                *r -= dot(column, &x[first..]);
+                *sum = sum_of_moduli(column);
+            }
+            return;
+        }
+        let end_row = first_row + r.len();
+        let columns = first_row.saturating_sub(self.a.lower())..(end_row + self.a.upper()).min(x.len());
+        for (j, xj) in columns.clone().zip(&x[columns]) {
+            let (first, column) = self.a.column(j);
+            // What of this column lies in the rows asked for.
+            let skip = first_row.saturating_sub(first);
+            let from = first.max(first_row) - first_row;
+            let column = &column[skip.min(column.len())..];
+            subtract_multiple(&mut r[from..], *xj, column);
+            sums[from..].iter_mut().zip(column).for_each(|(s, a)| *s += T::from_real(a.abs1()));
+        }
+    }
+
     #[inline(always)]
     fn visit_row(&self, i: usize, mut visit: impl FnMut(usize, T)) {
         if self.op == Op::Plain {
@@ -226,7 +249,13 @@ impl<T: Scalar> BandLu<T> {
         let columns = (width + self.fill).min(self.n - j);
         let region = &mut self.elements[start..];
         let found = if self.block == 1 {
-            panel.eliminate(region, columns, 1)
+            match self.lower {
+                1 => panel.eliminate_narrow::<1>(region, columns),
+                2 => panel.eliminate_narrow::<2>(region, columns),
+                3 => panel.eliminate_narrow::<3>(region, columns),
+                4 => panel.eliminate_narrow::<4>(region, columns),
+                _ => panel.eliminate(region, columns, 1),
+            }
         } else {
             let found = panel.eliminate_recursively(region, width);
             panel.update(region, (width, columns), parallel);
@@ -254,7 +283,7 @@ impl<T: Scalar> BandLu<T> {
             }
             for k in (0..self.n).rev() {
                 let (above, xk) = x[..=k].split_at_mut(k);
-                xk[0] = xk[0] * self.inverse[k];
+                xk[0] *= self.inverse[k];
                 let first = k.saturating_sub(self.fill);
                 subtract_multiple(&mut above[first..], xk[0], self.column_of_u(k));
             }
@@ -281,7 +310,7 @@ impl<T: Scalar> BandLu<T> {
         }
         for j in (0..self.n).step_by(self.block).rev() {
             for k in self.block_of(j).rev() {
-                x[k] = x[k] - dot(&x[k + 1..], self.column_of_l(j, k));
+                x[k] -= dot(&x[k + 1..], self.column_of_l(j, k));
             }
             for k in self.block_of(j).rev() {
                 x.swap(k, k + self.exchange[k] as usize);
@@ -406,7 +435,7 @@ impl<T: Scalar> Panel<'_, T> {
             let inverse = reciprocal(column[0]);
             (self.inverse[k], self.exchange[k]) = (inverse, q as u32);
             let multipliers = &mut column[1..];
-            multipliers.iter_mut().for_each(|l| *l = *l * inverse);
+            multipliers.iter_mut().for_each(|l| *l *= inverse);
             for column in earlier.chunks_mut(self.stride) {
                 column.swap(k, k + q);
             }
@@ -420,6 +449,35 @@ impl<T: Scalar> Panel<'_, T> {
         singular
     }
 
+    /// [`eliminate`](Self::eliminate) for one column with `LOWER` elements below the diagonal, all in registers.
+    #[inline(always)]
+    fn eliminate_narrow<const LOWER: usize>(&mut self, region: &mut [T], columns: usize) -> Option<usize> {
+        if self.rows <= LOWER {
+            return self.eliminate(region, columns, 1);
+        }
+        let (column, right) = region.split_at_mut(self.stride);
+        let q = self.pivot(&mut column[..=LOWER]);
+        column.swap(0, q);
+        let inverse = reciprocal(column[0]);
+        (self.inverse[0], self.exchange[0]) = (inverse, q as u32);
+        let multipliers: &mut [T; LOWER] = column[1..].first_chunk_mut().expect("LOWER rows below the diagonal");
+        multipliers.iter_mut().for_each(|l| *l *= inverse);
+        let exchange: [Mask; LOWER] = core::array::from_fn(|i| Mask::from_bool(q == i + 1));
+        for column in right.chunks_mut(self.stride).take(columns - 1) {
+            let (top, below) = column.split_first_mut().expect("the pivot row");
+            let below: &mut [T; LOWER] = below.first_chunk_mut().expect("LOWER rows below it");
+            let mut u = *top;
+            for i in 0..LOWER {
+                (u, below[i]) = exchange[i].exchange(u, below[i]);
+            }
+            *top = u;
+            for i in 0..LOWER {
+                below[i] -= multipliers[i] * u;
+            }
+        }
+        (column[0] == T::ZERO).then_some(0)
+    }
+
     /// Index of the pivot in a column that begins at the diagonal.
     #[inline(always)]
     fn pivot(&self, column: &mut [T]) -> usize {
@@ -429,10 +487,13 @@ impl<T: Scalar> Panel<'_, T> {
         if self.rule.exchange == T::Real::ZERO {
             return 0;
         }
-        let mut best = (column[0].abs1(), 0);
+        // As integers, which can be selected without a branch.
+        let mut best = (bits(column[0].abs1()), 0);
         for (i, v) in column.iter().enumerate().skip(1) {
-            let candidate = (v.abs1(), i);
-            best = core::hint::select_unpredictable(candidate.0 > best.0, candidate, best);
+            let modulus = bits(v.abs1());
+            let better = modulus > best.0;
+            best.0 = select_unpredictable(better, modulus, best.0);
+            best.1 = select_unpredictable(better, i, best.1);
         }
         best.1
     }
@@ -491,7 +552,20 @@ fn exchange_rows<T>(column: &mut [T], exchange: &[u32]) {
 /// y ← y − c·v on their common length.
 #[inline(always)]
 fn subtract_multiple<T: Scalar>(y: &mut [T], c: T, v: &[T]) {
-    y.iter_mut().zip(v).for_each(|(y, v)| *y = *y - c * *v);
+    y.iter_mut().zip(v).for_each(|(y, v)| *y -= c * *v);
+}
+
+/// Σ |a_i| of real numbers, in four partial sums.
+fn sum_of_moduli<T: Scalar>(a: &[T]) -> T {
+    let (a4, rest) = a.as_chunks::<4>();
+    let mut sum = [T::ZERO; 4];
+    for a in a4 {
+        for k in 0..4 {
+            sum[k] += T::from_real(a[k].abs1());
+        }
+    }
+    let rest = rest.iter().fold(T::ZERO, |s, a| s + T::from_real(a.abs1()));
+    (sum[0] + sum[2]) + (sum[1] + sum[3]) + rest
 }
 
 /// Σ a_i b_i on the common length, in four partial sums.
@@ -690,7 +764,7 @@ mod tests {
     fn what_is_not_finite_is_found() {
         for (n, lower, upper) in [(8, 1, 2), (40, 17, 16)] {
             for at in [0, 3, 7, n + 2] {
-                let bad = |i: usize| if i % 2 == 0 { f64::NAN } else { f64::INFINITY };
+                let bad = |i: usize| if i.is_multiple_of(2) { f64::NAN } else { f64::INFINITY };
                 let a = build(n, lower, upper, |i, j| {
                     if i == j && i == at { bad(i) } else { 1.0 / (1.0 + i as f64 + 2.0 * j as f64) }
                 });

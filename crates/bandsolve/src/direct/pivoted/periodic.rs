@@ -245,9 +245,9 @@ impl<T: Scalar> Tail<T> {
             a[k][k] = reciprocal(a[k][k]);
             let u = a[k];
             for row in &mut a[k + 1..size] {
-                row[k] = row[k] * u[k];
+                row[k] *= u[k];
                 for j in k + 1..size {
-                    row[j] = row[j] - row[k] * u[j];
+                    row[j] -= row[k] * u[j];
                 }
             }
         }
@@ -261,27 +261,27 @@ impl<T: Scalar> Tail<T> {
         }
         for i in 0..self.size {
             for j in 0..i {
-                x[i] = x[i] - self.rows[i][j] * x[j];
+                x[i] -= self.rows[i][j] * x[j];
             }
         }
         for i in (0..self.size).rev() {
             for j in i + 1..self.size {
-                x[i] = x[i] - self.rows[i][j] * x[j];
+                x[i] -= self.rows[i][j] * x[j];
             }
-            x[i] = x[i] * self.rows[i][i];
+            x[i] *= self.rows[i][i];
         }
     }
 
     fn solve_transpose(&self, x: &mut [T; 3]) {
         for i in 0..self.size {
             for j in 0..i {
-                x[i] = x[i] - self.rows[j][i] * x[j];
+                x[i] -= self.rows[j][i] * x[j];
             }
-            x[i] = x[i] * self.rows[i][i];
+            x[i] *= self.rows[i][i];
         }
         for i in (0..self.size).rev() {
             for j in i + 1..self.size {
-                x[i] = x[i] - self.rows[j][i] * x[j];
+                x[i] -= self.rows[j][i] * x[j];
             }
         }
         for k in (0..self.size).rev() {

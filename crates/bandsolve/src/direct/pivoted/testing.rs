@@ -91,14 +91,14 @@ fn eta<T: Scalar>(a: &[Vec<Complex64>], d: &[T], x: &[T]) -> f64 {
 /// ‖x − A⁻¹d‖ ≤ 3η·K·‖x‖, K = ‖|A⁻¹|·s‖∞; the oracle itself errs by at most about n·K·ε of double precision.
 pub(super) fn check<T: Scalar>(a: &[Vec<Complex64>], d: &[T], x: &[T], report: &Report) {
     let n = a.len();
-    assert_eq!(report.backward_errors.len(), if n == 0 { 0 } else { d.len() / n });
+    assert_eq!(report.backward_errors.len(), d.len().checked_div(n).unwrap_or(0));
     let Some(inv) = inverse(a.to_vec()) else { panic!("the test matrix is singular") };
     let sums: Vec<f64> = a.iter().map(|row| row.iter().map(|v| v.norm()).sum()).collect();
     let skeel = inv.iter().map(|row| row.iter().zip(&sums).map(|(v, s)| v.norm() * s).sum()).fold(0.0, f64::max);
     for (k, (d, x)) in d.chunks(n.max(1)).zip(x.chunks(n.max(1))).enumerate() {
         let eta = eta(a, d, x);
-        // Measuring in working precision may differ by the rounding of a row of up to n entries.
-        let rounding = if eps::<T>() > 1e-10 { 1e-14 } else { (1.0 + n as f64 / 2.0) * f64::EPSILON };
+        // Each term of a row is rounded at most n + 1 times, of the sum of which η is a part.
+        let rounding = (1.0 + n as f64) * eps::<T>() / 2.0 + 1e-15;
         assert!((eta - report.backward_errors[k]).abs() <= rounding, "{eta} but {}", report.backward_errors[k]);
         assert!(report.backward_errors[k] <= 8.0 * eps::<T>(), "eta = {} eps", eta / eps::<T>());
         let norm = x.iter().map(|v| wide(*v).norm()).fold(0.0, f64::max);
