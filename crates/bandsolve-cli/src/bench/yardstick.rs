@@ -130,7 +130,7 @@ mod tests {
     #[test]
     fn everything_is_read_and_written() {
         for threads in [1, 2, 3] {
-            for n in [0, 1, 31, 32, 100] {
+            for n in [0_usize, 1, 31, 32, 100] {
                 let a: Vec<f64> = (0..n).map(|i| i as f64).collect();
                 let total = (4 * n * n.saturating_sub(1) / 2) as f64;
                 assert_eq!(read([&a, &a, &a, &a], threads), total, "{n} rows, {threads} threads");
