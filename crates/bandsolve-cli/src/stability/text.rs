@@ -22,27 +22,27 @@ pub fn tables(n: usize, rows: &[Row]) -> String {
         "\nRandom rows (some: a tenth, rows: all) scaled up to the given power of ten, n = {n}: backward error\n"
     );
     text += &backward_table(&scaled);
+    text += "\nsteps: of refinement; fallback: solved again by the pivoted method; failed: returned as an error\n";
     let largest = largest_verified(rows);
-    text += &format!("\nLargest verified backward error: {largest:.1e} = {:.1} epsilon\n", largest / f64::EPSILON);
+    text += &format!("Largest verified backward error: {largest:.1e} = {:.1} epsilon\n", largest / f64::EPSILON);
     text
 }
 
-/// Raw and verified backward errors.
+/// Raw and verified backward errors, 8 characters a number.
 fn backward_table(rows: &[&Row]) -> String {
-    let raw = |a: &Attempt| number(a.raw.backward_error);
-    let verified = |a: &Attempt| number(a.verified.backward_error);
-    let columns = |row: &Row, f: &dyn Fn(&Attempt) -> String| -> String {
-        row.attempts.iter().map(|a| format!(" {:>9}", f(a))).collect()
+    let columns = |row: &Row, of: fn(&Attempt) -> f64| -> String {
+        row.attempts.iter().map(|a| format!(" {:>8}", number(of(a)))).collect()
     };
-    let mut text = format!("{:22}{:^40} |{:^31}\n", "", "unverified", "verified");
-    text += &format!("{:12} {:>9} {}", "matrix", "condition", heading(&["rpts", "partial", "pivoted", "gtsv"]));
-    text += &format!(" | {}  repaired\n", heading(&["rpts", "partial", "pivoted"]));
+    let mut text = format!("{:20} {:^36} |{:^27}\n", "", "unverified", "verified");
+    text += &format!("{:11} {:>8} {}", "matrix", "cond.", heading(&["rpts", "partial", "pivoted", "gtsv"], 8));
+    text += &format!(" |{}  repaired\n", heading(&["rpts", "partial", "pivoted"], 8));
     for row in rows {
         let condition = row.problem.case.map_or("-".to_string(), |c| number(c.condition));
         let gtsv = lapack(row, |j| j.backward_error);
-        let (raw, verified) = (columns(row, &raw), columns(row, &verified));
-        let line =
-            format!("{:12} {condition:>9} {raw} {gtsv:>9} | {verified}  {}", row.problem.name, repairs(&row.attempts));
+        let raw = columns(row, |a| a.raw.backward_error);
+        let verified = columns(row, |a| a.verified.backward_error);
+        let repairs = repairs(&row.attempts);
+        let line = format!("{:11} {condition:>8} {raw} {gtsv:>8} |{verified}  {repairs}", row.problem.name);
         text += line.trim_end();
         text += "\n";
     }
@@ -53,7 +53,7 @@ fn backward_table(rows: &[&Row]) -> String {
 fn published_table(paper: Paper, rows: &[&Row]) -> String {
     let ours = ["rpts raw", "rpts", "partial", "pivoted", "gtsv"];
     let theirs: Vec<&str> = paper.solvers().iter().map(|s| short(s)).collect();
-    let mut text = format!("{:12} {} | {}\n", "matrix", heading(&ours), heading(&theirs));
+    let mut text = format!("{:12} {} | {}\n", "matrix", heading(&ours, 9), heading(&theirs, 9));
     for row in rows {
         let raw = row.attempts.first().map(|a| a.raw.error);
         let verified = row.attempts.iter().map(|a| a.verified.error);
@@ -66,8 +66,8 @@ fn published_table(paper: Paper, rows: &[&Row]) -> String {
     text
 }
 
-fn heading(names: &[&str]) -> String {
-    names.iter().map(|name| format!(" {name:>9}")).collect()
+fn heading(names: &[&str], width: usize) -> String {
+    names.iter().map(|name| format!(" {name:>width$}")).collect()
 }
 
 /// Column heads of the papers' solvers.
@@ -87,7 +87,7 @@ fn number(v: f64) -> String {
     if v.is_finite() { format!("{v:.1e}") } else { v.to_string() }
 }
 
-/// `rpts: 2 steps; partial: pivoted method`: what verification had to do.
+/// `rpts: 2 steps; partial: fallback`: what verification had to do.
 fn repairs(attempts: &[Attempt]) -> String {
     let notes = attempts.iter().filter_map(|a| {
         let what = match &a.outcome {
@@ -95,10 +95,10 @@ fn repairs(attempts: &[Attempt]) -> String {
             Ok((0, false)) => return None,
             Ok((steps, false)) => crate::report::counted(*steps, "step"),
             Err(Error::Singular { .. }) => "singular".to_string(),
-            Err(Error::NotConverged { .. }) => "no convergence".to_string(),
-            Err(error) => error.to_string(),
+            Err(Error::NotConverged { .. }) => "failed".to_string(),
+            Err(_) => "error".to_string(),
         };
-        Some(format!("{}: {what}", a.solver))
+        Some(format!("{}: {what}", a.solver.trim_start_matches("rpts-")))
     });
     notes.collect::<Vec<_>>().join("; ")
 }
