@@ -81,6 +81,13 @@ pub(crate) struct Options {
     pub simd: Simd,
 }
 
+impl Options {
+    /// Instruction set of the sweeps: the noise threshold is rarely used and compiled for plain arrays only.
+    pub fn sweep_simd(&self) -> Simd {
+        if self.noise_threshold > 0.0 { Simd::Portable } else { self.simd }
+    }
+}
+
 /// A decision how to solve systems of one shape; reads no numbers.
 ///
 /// # Example

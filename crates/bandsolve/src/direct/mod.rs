@@ -3,8 +3,10 @@
 //! Each method splits a solve into the same steps: `reduce` (eliminate inside partitions), `solve_coarse` (the equations
 //! that are left between partitions), `substitute` (back into the partitions, forming the residual on the way).
 
+mod batch;
 mod dense;
 pub(crate) mod pivoted;
+mod repair;
 mod rpts;
 mod tridiagonal;
 pub(crate) mod verify;
@@ -12,6 +14,7 @@ pub(crate) mod verify;
 #[doc(hidden)]
 pub use dense::Dense;
 
+pub use batch::BatchFactor;
 pub use pivoted::BandedFactor;
 pub use tridiagonal::TridiagonalFactor;
 pub use verify::{Report, Solution};

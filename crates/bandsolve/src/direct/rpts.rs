@@ -16,10 +16,11 @@
 
 use super::pivoted::PivotedTridiagonal;
 use super::verify::{self, Report};
+use super::repair::Repair;
 use super::{Factor, Op};
 use crate::error::{Error, Result, check_len};
 use crate::kernel::Simd;
-use crate::kernel::sweep::{MAX_RHS, Pivots};
+use crate::kernel::sweep::{Found, MAX_RHS, Pivots};
 use crate::kernel::tile::{self, Ahead, Columns, Group, Scaling, Size, Window};
 use crate::matrix::{Rows, Shape, Tridiagonal};
 use crate::plan::{Options, Pivoting, Plan};
@@ -78,13 +79,11 @@ struct Settings {
 
 impl Settings {
     fn new(options: &Options) -> Self {
-        // The noise threshold is rarely used and is compiled for plain arrays only.
-        let simd = if options.noise_threshold > 0.0 { Simd::Portable } else { options.simd };
         Self {
             pivoting: options.pivoting,
             noise: options.noise_threshold,
             threads: options.threads,
-            simd,
+            simd: options.sweep_simd(),
             partition_rows: options.partition_rows,
         }
     }
@@ -143,6 +142,12 @@ impl<T: Scalar> Level<'_, T> {
         } else {
             (1, self.cut.tail)
         }
+    }
+
+    /// Number of the group that begins with partition `part`: the full ones, then the one that is left over.
+    fn group_index(&self, part: usize) -> usize {
+        let full = self.cut.full.div_ceil(self.size.partitions());
+        if part < self.cut.full { part / self.size.partitions() } else { full }
     }
 
     /// Rows of tile `p` of a group.
@@ -317,11 +322,11 @@ impl<T: Scalar> Reduce<'_, T> {
     }
 }
 
-/// What verification found: an upper bound of the backward error of each column.
-type Bounds = [f64; MAX_RHS];
+/// What verification found of each column.
+type Findings = [Found; MAX_RHS];
 
-fn worse(a: Bounds, b: Bounds) -> Bounds {
-    core::array::from_fn(|r| a[r].max_nan(b[r]))
+fn both(a: Findings, b: Findings) -> Findings {
+    core::array::from_fn(|r| a[r].and(b[r]))
 }
 
 /// One thread's share of `substitute`: the unknowns of partitions `parts`.
@@ -332,8 +337,9 @@ struct Substitute<'a, T: Scalar> {
     /// Solution of the coarse system, and lower bounds of ‖x‖∞.
     coarse: Columns<'a, T>,
     x_max: [T::Real; MAX_RHS],
-    verify: bool,
     stream: bool,
+    /// Room for the bound of every group and column of `parts`; empty: nothing is verified.
+    bounds: &'a mut [f64],
     parts: Range<usize>,
     /// x at the rows of `parts`.
     x: ColumnsMut<'a, T>,
@@ -341,7 +347,7 @@ struct Substitute<'a, T: Scalar> {
 }
 
 impl<T: Scalar> Substitute<'_, T> {
-    fn parallel(mut self, threads: usize) -> Bounds {
+    fn parallel(mut self, threads: usize) -> Findings {
         let group = self.level.size.partitions();
         if threads <= 1 || self.parts.len() <= group {
             return self.run();
@@ -349,28 +355,30 @@ impl<T: Scalar> Substitute<'_, T> {
         let mid = middle(&self.parts, group, threads);
         let memory = self.memory.split_at_mut(self.memory.len() / threads * (threads / 2));
         let x = split_columns(self.x, (mid - self.parts.start) * self.level.cut.m);
-        let left = Substitute { parts: self.parts.start..mid, x: x.0, memory: memory.0, ..self };
-        let right = Substitute { parts: mid..self.parts.end, x: x.1, memory: memory.1, ..self };
+        let groups = (mid - self.parts.start) / group * self.level.n_rhs;
+        let bounds = self.bounds.split_at_mut(groups.min(self.bounds.len()));
+        let left = Substitute { parts: self.parts.start..mid, x: x.0, bounds: bounds.0, memory: memory.0, ..self };
+        let right = Substitute { parts: mid..self.parts.end, x: x.1, bounds: bounds.1, memory: memory.1, ..self };
         let (a, b) = rayon::join(|| left.parallel(threads / 2), || right.parallel(threads - threads / 2));
-        worse(a, b)
+        both(a, b)
     }
 
-    fn run(&mut self) -> Bounds {
-        let mut bounds = Bounds::default();
+    fn run(&mut self) -> Findings {
+        let mut found = Findings::default();
         let mut part = self.parts.start;
         while part < self.parts.end {
             let (count, m) = self.level.group(part, self.parts.end);
-            bounds = worse(bounds, self.group(part, count, m));
+            found = both(found, self.group(part, count, m));
             part += count;
         }
         if self.stream {
             tile::fence();
         }
-        bounds
+        found
     }
 
     /// Partitions `part .. part + count` of `m` rows.
-    fn group(&mut self, part: usize, count: usize, m: usize) -> Bounds {
+    fn group(&mut self, part: usize, count: usize, m: usize) -> Findings {
         let level = &self.level;
         let settings = level.settings;
         let base = level.cut.start(self.parts.start);
@@ -387,7 +395,8 @@ impl<T: Scalar> Substitute<'_, T> {
             }
         }
         let ahead = level.ahead(self.rhs.map(|rhs| rhs[0]), part + count, count * m, m.saturating_sub(3));
-        group.substitute(settings.pivots(), self.x_max, self.verify, &ahead);
+        let verify = !self.bounds.is_empty();
+        group.substitute(settings.pivots(), self.x_max, verify, &ahead);
         for p in 0..tiles {
             let window = level.window(part, count, m, p);
             let span = window.span();
@@ -399,10 +408,15 @@ impl<T: Scalar> Substitute<'_, T> {
                 group.write_back(p, r, window, self.stream, out);
             }
         }
-        if !self.verify {
-            return Bounds::default();
+        let mut found = Findings::default();
+        if verify {
+            let index = level.group_index(part) - level.group_index(self.parts.start);
+            for r in 0..level.n_rhs {
+                found[r] = group.check(r);
+                self.bounds[index * level.n_rhs + r] = found[r].bound;
+            }
         }
-        core::array::from_fn(|r| if r < level.n_rhs { group.check(r).0 } else { 0.0 })
+        found
     }
 }
 
@@ -418,15 +432,16 @@ enum Task {
 }
 
 /// Solves the system of one level for `n_rhs` right-hand sides, which stand in `rhs` or, if that is `None`, in `x`.
-/// Returns upper bounds of the backward errors if asked to (else zeros).
+/// Returns what verification found, and writes it for every group of partitions and column to `bounds`.
 fn solve_level<T: Scalar>(
     settings: &Settings,
     (task, n_rhs): (Task, usize),
     rows: Rows<'_, T>,
     rhs: Option<Columns<'_, T>>,
     x: ColumnsMut<'_, T>,
+    bounds: &mut [f64],
     (memory, stack): (&mut [T::Real], &mut PodStack),
-) -> Bounds {
+) -> Findings {
     let cut = settings.cut(rows.n());
     let n = cut.coarse();
     let threads = settings.threads_for(rows.n());
@@ -462,13 +477,24 @@ fn solve_level<T: Scalar>(
         coarse.iter_mut().take(n_rhs).for_each(|rhs| solve_two(&coarse_rows, rhs));
     } else {
         let x = reborrow(&mut coarse);
-        solve_level(settings, (Task::Solve, n_rhs), coarse_rows, None, x, (&mut *memory, stack));
+        solve_level(settings, (Task::Solve, n_rhs), coarse_rows, None, x, &mut [], (&mut *memory, stack));
     }
 
     let verify = task == Task::Verify;
     let x_max = core::array::from_fn(|r| if verify { size_below(coarse[r]) } else { T::Real::ZERO });
     let stream = 5 * size_of::<T>() * rows.n() > tuning::STREAM_MIN_BYTES;
-    Substitute { level, rhs, coarse: shared(&coarse), x_max, verify, stream, parts, x, memory }.parallel(threads)
+    let mut found =
+        Substitute { level, rhs, coarse: shared(&coarse), x_max, stream, bounds, parts, x, memory }.parallel(threads);
+    for (found, x_max) in found.iter_mut().zip(x_max) {
+        found.x_max = found.x_max.max_nan(x_max.to_f64());
+    }
+    found
+}
+
+/// Groups of partitions of a system of `n` rows.
+fn groups(settings: &Settings, size: Size, n: usize) -> usize {
+    let cut = settings.cut(n);
+    cut.full.div_ceil(size.partitions()) + usize::from(cut.tail > 0)
 }
 
 /// Scratch of [`solve_level`] for `n` rows, without tile memory.
@@ -552,35 +578,53 @@ impl<'m, T: Scalar> Rpts<'m, T> {
         let (n, rows) = (self.a.n(), self.rows(op));
         let (memory, stack) = stack.make_aligned_raw::<T::Real>(settings.tile_memory::<T>(n, n_rhs), ALIGN);
         let task = if self.plan.options.verify { Task::Verify } else { Task::Solve };
+        let size = Size::of::<T>(settings.simd, n_rhs);
+        let groups = if task == Task::Verify { groups(&settings, size, n) } else { 0 };
+        let (bounds, stack) = stack.make_raw::<f64>(groups * n_rhs);
         let (rhs_columns, x_columns) = (columns(rhs, n_rhs), columns_mut(x, n_rhs));
         let work = (&mut *memory, &mut *stack);
-        let bounds = solve_level(&settings, (task, n_rhs), rows, Some(rhs_columns), x_columns, work);
+        let found = solve_level(&settings, (task, n_rhs), rows, Some(rhs_columns), x_columns, bounds, work);
         if task == Task::Solve {
             return Ok(());
         }
-        for (r, bound) in bounds.into_iter().enumerate().take(n_rhs) {
+        for (r, found) in found.into_iter().enumerate().take(n_rhs) {
             let column = r * n..(r + 1) * n;
             let (rhs, x) = (&rhs[column.clone()], &mut x[column]);
-            let (error, steps) = refine(&settings, rows, rhs, x, bound, (&mut *memory, &mut *stack));
+            let bounds = bounds.iter().skip(r).step_by(n_rhs).copied();
+            let (error, steps) = if found.looks_singular::<T::Real>() && !is_zero(rhs, x) {
+                (f64::NAN, 0)
+            } else {
+                mend(&settings, size, rows, (rhs, &mut *x), found, bounds)
+                    .unwrap_or_else(|| refine(&settings, rows, rhs, x, (&mut *memory, &mut *stack)))
+            };
             outcome.refinement_steps = outcome.refinement_steps.max(steps);
-            let error = if error <= good::<T>() { error } else { self.fall_back(op, rhs, x, outcome)? };
+            let error = if error <= good::<T>() { error } else { self.fall_back(op, (rhs, r * n), x, outcome)? };
             outcome.push(error);
         }
         Ok(())
     }
 
-    /// Solves one column by the sequential method.
-    fn fall_back(&self, op: Op, rhs: &[T], x: &mut [T], outcome: &mut Report) -> Result<f64> {
+    /// Solves one column, which begins at `offset` of the caller's array, by the sequential method.
+    fn fall_back(&self, op: Op, (rhs, offset): (&[T], usize), x: &mut [T], outcome: &mut Report) -> Result<f64> {
         let factor = self.fallback.get_or_init(|| PivotedTridiagonal::new(&self.plan, self.a.clone()));
         let factor = factor.as_ref().map_err(Clone::clone)?;
         outcome.fallback = true;
         let scratch = factor.solve_scratch(1);
         let mut memory =
             PodBuffer::try_new(scratch).map_err(|_| Error::OutOfMemory { bytes: scratch.unaligned_bytes_required() })?;
-        let report = factor.solve_into_with(op, rhs, x, PodStack::new(&mut memory))?;
+        let result = factor.solve_into_with(op, rhs, x, PodStack::new(&mut memory));
+        let report = result.map_err(|error| match error {
+            Error::NotFinite { array: "rhs", index } => Error::NotFinite { array: "rhs", index: index + offset },
+            other => other,
+        })?;
         outcome.refinement_steps = outcome.refinement_steps.max(report.refinement_steps);
         Ok(report.backward_error)
     }
+}
+
+/// A zero right-hand side with the zero solution, which needs no further look (but is no proof of regularity).
+fn is_zero<T: Scalar>(rhs: &[T], x: &[T]) -> bool {
+    rhs.iter().chain(x).all(|v| *v == T::ZERO)
 }
 
 /// 8ε of the type.
@@ -588,25 +632,58 @@ fn good<T: Scalar>() -> f64 {
     verify::GOOD * T::Real::EPSILON.to_f64()
 }
 
-/// Corrects x until its backward error, of which `bound` is an upper bound, is good. Returns the error and the steps.
+/// Accepts x if all is good, else mends the groups of partitions that are not, if they are few. Returns the error and
+/// the refinement steps (1 if something was mended), `None` if the whole system has to be refined.
+fn mend<T: Scalar>(
+    settings: &Settings,
+    size: Size,
+    rows: Rows<'_, T>,
+    (rhs, x): (&[T], &mut [T]),
+    found: Found,
+    bounds: impl ExactSizeIterator<Item = f64> + Clone,
+) -> Option<(f64, usize)> {
+    let goal = good::<T>();
+    if found.bound <= goal {
+        return Some((found.bound, 0));
+    }
+    let bad = bounds.clone().filter(|bound| !(*bound <= goal)).count();
+    if !found.bound.is_finite() || bad > bounds.len() / tuning::MEND_ONE_OF + 1 {
+        return None;
+    }
+    let cut = settings.cut(rows.n());
+    // A little less, because mending may change the largest x.
+    let x_max = T::Real::from_f64(found.x_max * 0.999);
+    let mut repair = Repair { rows, rhs, x, x_max, goal, largest_changed: false };
+    let mut worst: f64 = 0.0;
+    for (g, bound) in bounds.enumerate() {
+        if bound <= goal {
+            worst = worst.max(bound);
+            continue;
+        }
+        let first = (g * size.partitions()).min(cut.full);
+        let last = if first < cut.full { (first + size.partitions()).min(cut.full) } else { cut.partitions() };
+        let end = if last > cut.full { cut.rows() } else { cut.start(last) };
+        worst = worst.max(repair.mend(cut.start(first)..end)?);
+    }
+    // Errors were measured against the largest x there was. If that was among the mended, nothing is known yet.
+    (!repair.largest_changed).then_some((worst, 1))
+}
+
+/// Corrects x until its backward error is good. Returns the error and the steps.
 fn refine<T: Scalar>(
     settings: &Settings,
     rows: Rows<'_, T>,
     rhs: &[T],
     x: &mut [T],
-    bound: f64,
     (memory, stack): (&mut [T::Real], &mut PodStack),
 ) -> (f64, usize) {
-    if bound <= good::<T>() {
-        return (bound, 0);
-    }
     let mut error = verify::backward_error(rows, rhs, x);
     for step in 0..verify::MAX_REFINEMENTS {
         if error <= good::<T>() || !error.is_finite() {
             return (error, step);
         }
         let work = (&mut *memory, &mut *stack);
-        solve_level(settings, (Task::Correct, 1), rows, Some(columns(rhs, 1)), columns_mut(x, 1), work);
+        solve_level(settings, (Task::Correct, 1), rows, Some(columns(rhs, 1)), columns_mut(x, 1), &mut [], work);
         error = verify::backward_error(rows, rhs, x);
     }
     (error, verify::MAX_REFINEMENTS)
@@ -625,7 +702,10 @@ impl<T: Scalar> Factor<T> for Rpts<'_, T> {
         let together = if n_rhs >= MAX_RHS { MAX_RHS } else { 1 };
         // The columns that are left over are solved one by one, with tiles of another size.
         let memory = settings.tile_memory::<T>(n, together).max(settings.tile_memory::<T>(n, 1));
-        StackReq::new_aligned::<T::Real>(memory, ALIGN).and(level_scratch::<T>(&settings, n, together))
+        let bounds = |n_rhs: usize| n_rhs * groups(&settings, Size::of::<T>(settings.simd, n_rhs), n);
+        StackReq::new_aligned::<T::Real>(memory, ALIGN)
+            .and(StackReq::new::<f64>(bounds(together).max(bounds(1))))
+            .and(level_scratch::<T>(&settings, n, together))
     }
 
     fn solve_into_with(&self, op: Op, rhs: &[T], x: &mut [T], stack: &mut PodStack) -> Result<Report> {
@@ -635,9 +715,11 @@ impl<T: Scalar> Factor<T> for Rpts<'_, T> {
         let n = self.a.n();
         let mut outcome = Report::new(&self.plan);
         if n == 1 {
-            for (rhs, x) in rhs.chunks_exact(1).zip(x.chunks_exact_mut(1)) {
-                let error = self.fall_back(op, rhs, x, &mut outcome)?;
-                outcome.push(error);
+            for (i, (rhs, x)) in rhs.chunks_exact(1).zip(x.chunks_exact_mut(1)).enumerate() {
+                let error = self.fall_back(op, (rhs, i), x, &mut outcome)?;
+                if self.plan.options.verify {
+                    outcome.push(error);
+                }
             }
             outcome.fallback = false;
         }
@@ -645,7 +727,11 @@ impl<T: Scalar> Factor<T> for Rpts<'_, T> {
         while n > 1 && done < rhs.len() {
             let (len, n_rhs) = if rhs.len() - done >= together { (together, MAX_RHS) } else { (n, 1) };
             let span = done..done + len;
-            self.solve_columns(op, (&rhs[span.clone()], n_rhs), &mut x[span], &mut outcome, stack)?;
+            let solved = self.solve_columns(op, (&rhs[span.clone()], n_rhs), &mut x[span], &mut outcome, stack);
+            solved.map_err(|error| match error {
+                Error::NotFinite { array: "rhs", index } => Error::NotFinite { array: "rhs", index: index + done },
+                other => other,
+            })?;
             done += len;
         }
         Ok(outcome)

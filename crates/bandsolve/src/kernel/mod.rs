@@ -5,6 +5,7 @@
 
 mod element;
 mod lanes;
+pub(crate) mod lockstep;
 pub(crate) mod sweep;
 pub(crate) mod tile;
 

@@ -87,26 +87,25 @@ impl<V: Lanes, const NOISE: bool> LanePivots<V, NOISE> {
     }
 }
 
-/// Where the rows of a tile lie: row j at `base + j·stride`, its arrays `REALS · W` numbers apart.
+/// Where the rows of a tile lie: arrays sub, diag, sup and R right-hand sides of one row after another.
 #[derive(Clone, Copy)]
-pub struct TileRows<R> {
-    pub base: *mut R,
-    pub stride: usize,
+pub struct TileRows<X, const R: usize> {
+    pub base: *mut X,
 }
 
-impl<X: RealScalar> TileRows<X> {
+impl<X: RealScalar, const R: usize> TileRows<X, R> {
     /// # Safety
     /// Row `j` lies inside the tile.
     #[inline(always)]
-    pub unsafe fn array<V: Lanes<Real = X>, E: Element<V>>(&self, j: usize, k: usize) -> *mut X {
+    unsafe fn array<V: Lanes<Real = X>, E: Element<V>>(&self, j: usize, k: usize) -> *mut X {
         // SAFETY: the caller's promise.
-        unsafe { self.base.add(j * self.stride + k * E::REALS * V::W) }
+        unsafe { self.base.add((j * (3 + R) + k) * E::REALS * V::W) }
     }
 
     /// # Safety
     /// Row `j` lies inside the tile, which has been staged.
     #[inline(always)]
-    pub unsafe fn row<V: Lanes<Real = X>, E: Element<V>, const R: usize>(&self, j: usize) -> Row<E, R> {
+    pub unsafe fn row<V: Lanes<Real = X>, E: Element<V>>(&self, j: usize) -> Row<E, R> {
         // SAFETY: the caller's promise.
         unsafe {
             Row {
@@ -121,20 +120,20 @@ impl<X: RealScalar> TileRows<X> {
     /// # Safety
     /// Row `j` lies inside the tile.
     #[inline(always)]
-    pub unsafe fn put_row<V: Lanes<Real = X>, E: Element<V>, const R: usize>(&self, j: usize, row: &Row<E, R>) {
+    pub unsafe fn put_row<V: Lanes<Real = X>, E: Element<V>>(&self, j: usize, row: &Row<E, R>) {
         // SAFETY: the caller's promise.
         unsafe {
             row.sub.store(self.array::<V, E>(j, 0));
             row.diag.store(self.array::<V, E>(j, 1));
             row.sup.store(self.array::<V, E>(j, 2));
-            self.put_rhs::<V, E, R>(j, &row.rhs);
+            self.put_rhs::<V, E>(j, &row.rhs);
         }
     }
 
     /// # Safety
     /// Row `j` lies inside the tile.
     #[inline(always)]
-    pub unsafe fn put_rhs<V: Lanes<Real = X>, E: Element<V>, const R: usize>(&self, j: usize, rhs: &[E; R]) {
+    pub unsafe fn put_rhs<V: Lanes<Real = X>, E: Element<V>>(&self, j: usize, rhs: &[E; R]) {
         for r in 0..R {
             // SAFETY: the caller's promise.
             unsafe { rhs[r].store(self.array::<V, E>(j, 3 + r)) }
@@ -214,7 +213,7 @@ impl<E: Copy, const R: usize> Chain<E, R> {
 /// Every tile holds `m ≥ 2` staged rows of `V`-wide elements.
 #[inline(always)]
 pub unsafe fn reduce<V: Lanes, E: Element<V>, const P: usize, const R: usize, const NOISE: bool>(
-    tiles: [TileRows<V::Real>; P],
+    tiles: [TileRows<V::Real, R>; P],
     m: usize,
     pivots: LanePivots<V, NOISE>,
     mut ahead: impl FnMut(usize),
@@ -223,7 +222,7 @@ pub unsafe fn reduce<V: Lanes, E: Element<V>, const P: usize, const R: usize, co
     macro_rules! at {
         ($p:expr, $j:expr) => {
             // SAFETY: rows 0..m, as promised.
-            unsafe { tiles[$p].row::<V, E, R>($j) }
+            unsafe { tiles[$p].row::<V, E>($j) }
         };
     }
     let mut chains = [[Chain::start::<V>(at!(0, m - 2).reversed()), Chain::start::<V>(at!(0, 1))]; P];
@@ -263,9 +262,12 @@ pub struct Check<V> {
     scale: V,
     /// Lower bound of ‖x‖∞.
     x_max: V,
-    /// Range of the scales, outside of which the comparison of ratios cannot be trusted.
+    /// Smallest scale, below which the comparison of ratios cannot be trusted.
     scale_min: V,
-    scale_max: V,
+    /// Smallest Σ|a_ij|: zero where a row is.
+    row_min: V,
+    /// Largest |rhs|.
+    rhs_max: V,
     /// NaN as soon as a residual is not finite.
     poison: V,
 }
@@ -276,7 +278,7 @@ impl<V: Lanes> Check<V> {
     pub fn new(x_max: V::Real) -> Self {
         let (zero, one) = (V::splat(V::Real::ZERO), V::splat(V::Real::ONE));
         let x_max = V::splat(x_max);
-        Self { residual: zero, scale: one, x_max, scale_min: one, scale_max: one, poison: zero }
+        Self { residual: zero, scale: one, x_max, scale_min: one, row_min: one, rhs_max: zero, poison: zero }
     }
 
     #[inline(always)]
@@ -293,7 +295,8 @@ impl<V: Lanes> Check<V> {
         self.residual = V::select(larger, residual, self.residual);
         self.scale = V::select(larger, scale, self.scale);
         self.scale_min = scale.min(self.scale_min);
-        self.scale_max = scale.max(self.scale_max);
+        self.row_min = row_sum.min(self.row_min);
+        self.rhs_max = rhs.max(self.rhs_max);
         self.poison = residual.mul_add(V::splat(V::Real::ZERO), self.poison);
     }
 
@@ -301,7 +304,8 @@ impl<V: Lanes> Check<V> {
     /// `p` points to [`CHECK_VECTORS`]` · W` writable numbers.
     #[inline(always)]
     pub unsafe fn store(&self, p: *mut V::Real) {
-        let all = [self.residual, self.scale, self.scale_min, self.scale_max, self.poison, self.x_max];
+        let all =
+            [self.residual, self.scale, self.scale_min, self.row_min, self.rhs_max, self.poison, self.x_max];
         for (k, v) in all.into_iter().enumerate() {
             // SAFETY: the caller's promise.
             unsafe { v.store(p.add(k * V::W)) }
@@ -314,20 +318,55 @@ impl<V: Lanes> Check<V> {
 pub const COMPLEX_SLACK: f64 = 1.0824;
 
 /// Vectors that a stored [`Check`] takes.
-pub const CHECK_VECTORS: usize = 6;
+pub const CHECK_VECTORS: usize = 7;
 
-/// What a stored [`Check`] says: an upper bound of the largest ratio over all lanes (NaN where it cannot be trusted), and
-/// the largest x seen.
-pub fn read_check<R: RealScalar>(stored: &[R], slack: f64) -> (f64, f64) {
+/// What stored [`Check`]s say, over all lanes.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Found {
+    /// Upper bound of the backward error; NaN where it cannot be trusted.
+    pub bound: f64,
+    /// Lower bound of ‖x‖∞.
+    pub x_max: f64,
+    /// Largest right-hand side, rows being scaled.
+    pub rhs_max: f64,
+    /// Whether a row of the matrix is zero.
+    pub zero_row: bool,
+}
+
+impl Found {
+    /// All of two parts.
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            bound: self.bound.max_nan(other.bound),
+            x_max: self.x_max.max_nan(other.x_max),
+            rhs_max: self.rhs_max.max_nan(other.rhs_max),
+            zero_row: self.zero_row | other.zero_row,
+        }
+    }
+
+    /// Whether x is so much larger than the right-hand side that a zero pivot is the likely cause ([`Machine::GUARD`]
+    /// hides it), or a row has no entry at all.
+    pub fn looks_singular<R: RealScalar>(&self) -> bool {
+        let implausible = 1.0 / R::GUARD.to_f64().powf(0.6);
+        self.zero_row || !(self.x_max <= self.rhs_max * implausible)
+    }
+}
+
+/// Reads a stored [`Check`].
+pub fn read_check<R: RealScalar>(stored: &[R], slack: f64) -> Found {
     let w = stored.len() / CHECK_VECTORS;
-    let mut result = (0.0f64, 0.0f64);
+    let mut found = Found::default();
     for l in 0..w {
         let at = |k: usize| stored[k * w + l];
-        let trusted = at(4) == R::ZERO && at(3) <= R::SAFE && at(2) * R::SAFE >= R::ONE;
-        let ratio = if trusted { at(0).to_f64() / at(1).to_f64() * slack } else { f64::NAN };
-        result = (result.0.max_nan(ratio), result.1.max_nan(at(5).to_f64()));
+        let [residual, scale, scale_min, row_min, rhs_max, poison, x_max] = [0, 1, 2, 3, 4, 5, 6].map(at);
+        // No row sum exceeds 12: rows are scaled to a largest entry below 4.
+        let largest = (x_max + rhs_max) * R::from_f64(16.0);
+        let trusted = poison == R::ZERO && largest <= R::SAFE && scale_min * R::SAFE >= R::ONE;
+        let bound = if trusted { residual.to_f64() / scale.to_f64() * slack } else { f64::NAN };
+        let zero_row = row_min == R::ZERO;
+        found = found.and(Found { bound, x_max: x_max.to_f64(), rhs_max: rhs_max.to_f64(), zero_row });
     }
-    result
+    found
 }
 
 /// Solves for the inner unknowns of every partition of `P` tiles of `m` rows; x replaces the right-hand side of the tile
@@ -338,8 +377,8 @@ pub fn read_check<R: RealScalar>(stored: &[R], slack: f64) -> (f64, f64) {
 /// Every tile holds `m ≥ 2` staged rows, and `pivot_rows` has room for `m` rows of 3 + R elements per tile.
 #[inline(always)]
 pub unsafe fn substitute<V: Lanes, E: Element<V>, const P: usize, const R: usize, const VERIFY: bool, const NOISE: bool>(
-    tiles: [TileRows<V::Real>; P],
-    pivot_rows: [TileRows<V::Real>; P],
+    tiles: [TileRows<V::Real, R>; P],
+    pivot_rows: [TileRows<V::Real, R>; P],
     m: usize,
     pivots: LanePivots<V, NOISE>,
     boundary: &[Boundary<E, R>; P],
@@ -350,7 +389,7 @@ pub unsafe fn substitute<V: Lanes, E: Element<V>, const P: usize, const R: usize
     macro_rules! at {
         ($p:expr, $j:expr) => {
             // SAFETY: rows 0..m, as promised.
-            unsafe { tiles[$p].row::<V, E, R>($j) }
+            unsafe { tiles[$p].row::<V, E>($j) }
         };
     }
     if m > 2 {
@@ -380,7 +419,7 @@ pub unsafe fn substitute<V: Lanes, E: Element<V>, const P: usize, const R: usize
                     rhs: each!(r < R, rows[p].sub, E::select(choices[p].keep, chains[p].rhs[r], rows[p].rhs[r])),
                 };
                 // SAFETY: rows 1..m-2 of the pivot rows, as promised.
-                unsafe { pivot_rows[p].put_row::<V, E, R>(j - 1, &pivot_row) }
+                unsafe { pivot_rows[p].put_row::<V, E>(j - 1, &pivot_row) }
                 chains[p] = chains[p].eliminate::<V>(rows[p], choices[p].keep, ratios[p]);
             }
         }
@@ -409,13 +448,13 @@ pub unsafe fn substitute<V: Lanes, E: Element<V>, const P: usize, const R: usize
                 check_row::<V, E, R>(&mut checks[p], &at!(p, m - 1), &mid[p], &right[p], &boundary[p].after);
             }
             // SAFETY: a row of the tile.
-            unsafe { tiles[p].put_rhs::<V, E, R>(m - 1, &right[p]) }
+            unsafe { tiles[p].put_rhs::<V, E>(m - 1, &right[p]) }
         }
         // Upwards: x_j from its pivot row; the residual of row j+1 as soon as its three unknowns are known.
         for j in (1..m - 2).rev() {
             for p in 0..P {
                 // SAFETY: row j of the pivot rows, written above.
-                let pivot: Row<E, R> = unsafe { pivot_rows[p].row::<V, E, R>(j) };
+                let pivot: Row<E, R> = unsafe { pivot_rows[p].row::<V, E>(j) };
                 let mut left = mid[p];
                 for r in 0..R {
                     let rest = pivot.diag.neg_mul_add(mid[p][r], pivot.sup.neg_mul_add(right[p][r], pivot.rhs[r]));
@@ -431,7 +470,7 @@ pub unsafe fn substitute<V: Lanes, E: Element<V>, const P: usize, const R: usize
                     check_row::<V, E, R>(&mut checks[p], &at!(p, j + 1), &left, &mid[p], &right[p]);
                 }
                 // SAFETY: a row of the tile.
-                unsafe { tiles[p].put_rhs::<V, E, R>(j + 1, &mid[p]) }
+                unsafe { tiles[p].put_rhs::<V, E>(j + 1, &mid[p]) }
                 (right[p], mid[p]) = (mid[p], left);
             }
         }
@@ -442,9 +481,9 @@ pub unsafe fn substitute<V: Lanes, E: Element<V>, const P: usize, const R: usize
                 check_row::<V, E, R>(&mut checks[p], &at!(p, 0), &boundary[p].before, &boundary[p].first, &mid[p]);
             }
             // SAFETY: a row of the tile.
-            unsafe { tiles[p].put_rhs::<V, E, R>(1, &mid[p]) }
+            unsafe { tiles[p].put_rhs::<V, E>(1, &mid[p]) }
             // SAFETY: a row of the tile.
-            unsafe { tiles[p].put_rhs::<V, E, R>(0, &boundary[p].first) }
+            unsafe { tiles[p].put_rhs::<V, E>(0, &boundary[p].first) }
         }
     } else {
         for p in 0..P {
@@ -454,9 +493,9 @@ pub unsafe fn substitute<V: Lanes, E: Element<V>, const P: usize, const R: usize
                 check_row::<V, E, R>(&mut checks[p], &at!(p, 1), &b.first, &b.last, &b.after);
             }
             // SAFETY: a row of the tile.
-            unsafe { tiles[p].put_rhs::<V, E, R>(0, &b.first) }
+            unsafe { tiles[p].put_rhs::<V, E>(0, &b.first) }
             // SAFETY: a row of the tile.
-            unsafe { tiles[p].put_rhs::<V, E, R>(1, &b.last) }
+            unsafe { tiles[p].put_rhs::<V, E>(1, &b.last) }
         }
     }
 }

@@ -5,10 +5,10 @@
 
 use super::element::Element;
 use super::lanes::{Lanes, prefetch};
-use super::sweep::{self, Boundary, CHECK_VECTORS, Check, LanePivots, MAX_RHS, Pivots, TileRows, each};
+use super::sweep::{self, Boundary, CHECK_VECTORS, Check, Found, LanePivots, MAX_RHS, Pivots, TileRows, each};
 use super::{Job, Simd, dispatch};
 use crate::matrix::Rows;
-use crate::scalar::{RealScalar, Scalar};
+use crate::scalar::Scalar;
 use core::ops::Range;
 
 /// Which rows of a system a tile holds: `lanes ≤ W` partitions of `m` rows, from row `first` on.
@@ -142,6 +142,31 @@ impl<'a, T: Scalar> Group<'a, T> {
         (3 + self.n_rhs) * self.layout.element
     }
 
+    /// Instruction set.
+    pub(super) fn simd(&self) -> Simd {
+        self.simd
+    }
+
+    /// Memory of tile `p`, row after row (sub, diag, sup, right-hand sides), and the reals of an element.
+    pub(super) fn tile_memory(&mut self, p: usize) -> (&mut [T::Real], usize) {
+        let element = self.layout.element;
+        (self.tile(p), element)
+    }
+
+    /// Copies x (one right-hand side) of `m` rows from row `first` on to `out`, lane after lane, for `lanes` lanes.
+    pub(super) fn write_rows(&mut self, p: usize, first: usize, m: usize, lanes: usize, out: &mut [T]) {
+        let (stride, simd, layout, width) = (self.stride(), self.simd, self.layout, self.size.lanes);
+        let tile = self.tile(p);
+        let first = first * stride + 3 * layout.element;
+        if lanes == width {
+            let buffer = layout.pivot_rows;
+            return dispatch::<T, _>(simd, WriteBack { tile, first, stride, m, buffer, stream: false, out });
+        }
+        for (i, x) in out.iter_mut().enumerate() {
+            *x = get::<T>(tile, first + i % m * stride, width, i / m);
+        }
+    }
+
     /// Copies a window of the system into tile `p` and scales its rows. `rhs` holds the window's rows only. Idle lanes
     /// repeat the first one.
     pub fn stage(&mut self, p: usize, rows: &Rows<T>, rhs: Columns<T>, window: Window, scaling: Scaling) {
@@ -170,7 +195,8 @@ impl<'a, T: Scalar> Group<'a, T> {
         for r in (0..n_rhs).filter(|_| !full) {
             fill(3 + r, &|i| rhs[r][i - window.first]);
         }
-        dispatch::<T, _>(simd, Stage { tile, sources, n_rhs, m, scaling, conj: rows.conj });
+        let conj = rows.conj;
+        dispatch::<T, _>(simd, Stage { tile, open: false, sources, n_rhs, m, scaling, conj });
     }
 
     /// Turns the right-hand sides of staged tile `p` into residuals of the old solution `x` (the window's rows), which is
@@ -238,17 +264,13 @@ impl<'a, T: Scalar> Group<'a, T> {
         dispatch::<T, _>(self.simd, job);
     }
 
-    /// Upper bound of the backward error of right-hand side `r` in this group (NaN: not trusted), and the largest x.
-    pub fn check(&self, r: usize) -> (f64, f64) {
+    /// What the residuals of right-hand side `r` amount to in this group.
+    pub fn check(&self, r: usize) -> Found {
         let len = CHECK_VECTORS * self.size.lanes;
-        let slack = if T::COMPLEX { sweep::COMPLEX_SLACK } else { 1.0 };
-        let mut all = (0.0f64, 0.0f64);
-        for p in 0..self.size.tiles {
-            let start = p * self.layout.total + self.layout.checks + r * len;
-            let (bound, x_max) = sweep::read_check(&self.memory[start..start + len], slack);
-            all = (all.0.max_nan(bound), all.1.max_nan(x_max));
-        }
-        all
+        let slack = if T::COMPLEX { sweep::COMPLEX_SLACK * sweep::COMPLEX_SLACK } else { 1.0 };
+        let stored = |p: usize| p * self.layout.total + self.layout.checks + r * len;
+        let tiles = (0..self.size.tiles).map(|p| sweep::read_check(&self.memory[stored(p)..stored(p) + len], slack));
+        tiles.fold(Found::default(), Found::and)
     }
 
     /// Adds the old solution to the x of tile `p`.
@@ -262,14 +284,13 @@ impl<'a, T: Scalar> Group<'a, T> {
     pub fn write_back(&mut self, p: usize, r: usize, window: Window, stream: bool, out: &mut [T]) {
         let (lanes, m, stride, simd) = (self.size.lanes, self.m, self.stride(), self.simd);
         let first = (3 + r) * self.layout.element;
-        let layout = self.layout;
+        let buffer = self.layout.pivot_rows;
         let tile = self.tile(p);
         if window.lanes == lanes {
-            dispatch::<T, _>(simd, WriteBack { tile, first, stride, m, buffer: layout.pivot_rows, stream, out });
-        } else {
-            for (i, x) in out.iter_mut().enumerate() {
-                *x = get::<T>(tile, first + i % m * stride, lanes, i / m);
-            }
+            return dispatch::<T, _>(simd, WriteBack { tile, first, stride, m, buffer, stream, out });
+        }
+        for (i, x) in out.iter_mut().enumerate() {
+            *x = get::<T>(tile, first + i % m * stride, lanes, i / m);
         }
     }
 
@@ -308,8 +329,30 @@ fn fill<T: Scalar>(tile: &mut [T::Real], base: usize, stride: usize, lanes: usiz
     }
 }
 
+/// Rows of a tile whose number of right-hand sides is not a constant.
+#[derive(Clone, Copy)]
+struct Grid<T: Scalar> {
+    base: *mut T::Real,
+    /// Reals of a row and of an element.
+    row: usize,
+    element: usize,
+}
+
+impl<T: Scalar> Grid<T> {
+    /// # Safety
+    /// Row `j`, array `k` lies inside the tile.
+    #[inline(always)]
+    unsafe fn array(&self, j: usize, k: usize) -> *mut T::Real {
+        // SAFETY: the caller's promise.
+        unsafe { self.base.add(j * self.row + k * self.element) }
+    }
+}
+
 struct Stage<'a, T: Scalar> {
+    /// Memory from the first row on.
     tile: &'a mut [T::Real],
+    /// Every lane is a system of its own: what stands in the first `sub` and the last `sup` is ignored.
+    open: bool,
     sources: [Option<&'a [T]>; 3 + MAX_RHS],
     n_rhs: usize,
     m: usize,
@@ -320,28 +363,44 @@ struct Stage<'a, T: Scalar> {
 impl<T: Scalar> Stage<'_, T> {
     /// Array `k` of rows `j` and following (four of them, two if complex), transposed; what was filled before is loaded.
     #[inline(always)]
-    fn columns<V: Lanes<Real = T::Real>>(&self, tile: &TileRows<T::Real>, j: usize, k: usize) -> [V; 4] {
+    fn columns<V: Lanes<Real = T::Real>>(&self, tile: Grid<T>, m: usize, j: usize, k: usize) -> [V; 4] {
         let reals = T::Element::<V>::REALS;
         // SAFETY: rows j .. j + 4/reals are inside tile and source.
         unsafe {
             if let Some(source) = self.sources[k] {
-                return V::load_columns(source.as_ptr().cast::<T::Real>().add(j * reals), self.m * reals);
+                return V::load_columns(source.as_ptr().cast::<T::Real>().add(j * reals), m * reals);
             }
-            let x = tile.array::<V, T::Element<V>>(j, k);
-            let step = steps::<T, V>(tile.stride);
+            let x = tile.array(j, k);
+            let step = steps::<T, V>(tile.row);
             [V::load(x), V::load(x.add(step[1])), V::load(x.add(step[2])), V::load(x.add(step[3]))]
+        }
+    }
+
+    /// Stages the first and the last row again, without the entries that are ignored.
+    #[inline(always)]
+    fn close_ends<V: Lanes<Real = T::Real>>(&self, tile: Grid<T>, m: usize, n_rhs: usize) {
+        for j in [0, m - 1] {
+            let zero = T::Element::<V>::splat(T::Real::ZERO);
+            let sub = if j == 0 { zero } else { self.single::<V>(tile, j, 0) };
+            let sup = if j + 1 == m { zero } else { self.single::<V>(tile, j, 2) };
+            let scale = self.finish::<V>(tile, j, [sub, self.single::<V>(tile, j, 1), sup]);
+            for k in 3..3 + n_rhs {
+                let x = self.single::<V>(tile, j, k).scale(scale);
+                // SAFETY: row j is inside the tile.
+                unsafe { x.store(tile.array(j, k)) }
+            }
         }
     }
 
     /// The same for row `j` alone.
     #[inline(always)]
-    fn single<V: Lanes<Real = T::Real>>(&self, tile: &TileRows<T::Real>, j: usize, k: usize) -> T::Element<V> {
+    fn single<V: Lanes<Real = T::Real>>(&self, tile: Grid<T>, j: usize, k: usize) -> T::Element<V> {
         if let Some(source) = self.sources[k] {
             for lane in 0..V::W {
                 let x = source[lane * self.m + j];
                 // SAFETY: row j is inside the tile.
                 unsafe {
-                    let p = tile.array::<V, T::Element<V>>(j, k).add(lane);
+                    let p = tile.array(j, k).add(lane);
                     *p = x.re();
                     if T::COMPLEX {
                         *p.add(V::W) = x.im();
@@ -350,12 +409,12 @@ impl<T: Scalar> Stage<'_, T> {
             }
         }
         // SAFETY: the same.
-        unsafe { T::Element::<V>::load(tile.array::<V, T::Element<V>>(j, k)) }
+        unsafe { T::Element::<V>::load(tile.array(j, k)) }
     }
 
     /// Scales row `j` by a power of two that brings its largest entry near 1, and stores it.
     #[inline(always)]
-    fn finish<V: Lanes<Real = T::Real>>(&self, tile: &TileRows<T::Real>, j: usize, matrix: [T::Element<V>; 3]) -> V {
+    fn finish<V: Lanes<Real = T::Real>>(&self, tile: Grid<T>, j: usize, matrix: [T::Element<V>; 3]) -> V {
         let size = matrix[0].abs1().max(matrix[1].abs1()).max(matrix[2].abs1());
         let scale = match self.scaling {
             Scaling::Rows => size.equilibrate(),
@@ -365,23 +424,20 @@ impl<T: Scalar> Stage<'_, T> {
             let x = matrix[k].scale(scale);
             let x = if T::COMPLEX && self.conj { x.conj() } else { x };
             // SAFETY: row j is inside the tile.
-            unsafe { x.store(tile.array::<V, T::Element<V>>(j, k)) }
+            unsafe { x.store(tile.array(j, k)) }
         }
         scale
     }
-}
 
-impl<T: Scalar> Job<T> for Stage<'_, T> {
-    type Output = ();
     #[inline(always)]
-    fn run<V: Lanes<Real = T::Real>>(self) {
+    fn stage<V: Lanes<Real = T::Real>>(&mut self, m: usize, n_rhs: usize) {
         let reals = T::Element::<V>::REALS;
-        let tile = TileRows { base: self.tile.as_mut_ptr(), stride: (3 + self.n_rhs) * reals * V::W };
-        assert!(self.sources.iter().flatten().all(|source| source.len() == V::W * self.m));
-        let (block, m) = (4 / reals, self.m);
+        let (element, block) = (reals * V::W, 4 / reals);
+        let tile = Grid::<T> { base: self.tile.as_mut_ptr(), row: (3 + n_rhs) * element, element };
+
         for j in (0..m / block).map(|i| i * block) {
             let [sub, diag, sup] =
-                [self.columns::<V>(&tile, j, 0), self.columns::<V>(&tile, j, 1), self.columns::<V>(&tile, j, 2)];
+                [self.columns::<V>(tile, m, j, 0), self.columns::<V>(tile, m, j, 1), self.columns::<V>(tile, m, j, 2)];
             let mut scales = [V::splat(T::Real::ONE); 4];
             for i in 0..block {
                 let matrix = [
@@ -389,31 +445,62 @@ impl<T: Scalar> Job<T> for Stage<'_, T> {
                     T::Element::<V>::from_columns(&diag[i * reals..]),
                     T::Element::<V>::from_columns(&sup[i * reals..]),
                 ];
-                scales[i] = self.finish::<V>(&tile, j + i, matrix);
+                scales[i] = self.finish::<V>(tile, j + i, matrix);
             }
-            for k in 3..3 + self.n_rhs {
-                let rhs = self.columns::<V>(&tile, j, k);
+            for k in 3..3 + n_rhs {
+                let rhs = self.columns::<V>(tile, m, j, k);
                 for i in 0..block {
                     let x = T::Element::<V>::from_columns(&rhs[i * reals..]).scale(scales[i]);
                     // SAFETY: row j + i is inside the tile.
-                    unsafe { x.store(tile.array::<V, T::Element<V>>(j + i, k)) }
+                    unsafe { x.store(tile.array(j + i, k)) }
                 }
             }
         }
         for j in m / block * block..m {
-            let matrix = [self.single::<V>(&tile, j, 0), self.single::<V>(&tile, j, 1), self.single::<V>(&tile, j, 2)];
-            let scale = self.finish::<V>(&tile, j, matrix);
-            for k in 3..3 + self.n_rhs {
-                let x = self.single::<V>(&tile, j, k).scale(scale);
+            let matrix = [self.single::<V>(tile, j, 0), self.single::<V>(tile, j, 1), self.single::<V>(tile, j, 2)];
+            let scale = self.finish::<V>(tile, j, matrix);
+            for k in 3..3 + n_rhs {
+                let x = self.single::<V>(tile, j, k).scale(scale);
                 // SAFETY: row j is inside the tile.
-                unsafe { x.store(tile.array::<V, T::Element<V>>(j, k)) }
+                unsafe { x.store(tile.array(j, k)) }
             }
+        }
+        if self.open {
+            self.close_ends::<V>(tile, m, n_rhs);
         }
         if self.scaling == Scaling::Partition {
             // SAFETY: the tile was sized for m rows of 3 + n_rhs elements.
-            unsafe { scale_alike::<T, V>(tile, self.n_rhs, m) }
+            unsafe { scale_alike::<T, V>(tile, n_rhs, m) }
         }
     }
+}
+
+impl<T: Scalar> Job<T> for Stage<'_, T> {
+    type Output = ();
+    #[inline(always)]
+    fn run<V: Lanes<Real = T::Real>>(mut self) {
+        assert!(self.sources.iter().flatten().all(|source| source.len() == V::W * self.m));
+        // With a constant number of rows all addresses are constant offsets: half the instructions.
+        match (self.m, self.n_rhs) {
+            (32, 1) => self.stage::<V>(32, 1),
+            (16, 1) => self.stage::<V>(16, 1),
+            (m, n_rhs) => self.stage::<V>(m, n_rhs),
+        }
+    }
+}
+
+/// Stages tiles whose lanes are systems of `m` rows with one right-hand side; arrays without a source stand in `tile`.
+pub(super) fn stage_open<T: Scalar>(
+    simd: Simd,
+    tile: &mut [T::Real],
+    [sub, diag, sup, rhs]: [Option<&[T]>; 4],
+    m: usize,
+    scaling: Scaling,
+    conj: bool,
+) {
+    let mut sources = [None; 3 + MAX_RHS];
+    sources[..4].copy_from_slice(&[sub, diag, sup, rhs]);
+    dispatch::<T, _>(simd, Stage { tile, open: true, sources, n_rhs: 1, m, scaling, conj });
 }
 
 /// Where the four vectors of four real or two complex rows lie, `stride` apart.
@@ -427,12 +514,12 @@ fn steps<T: Scalar, V: Lanes<Real = T::Real>>(stride: usize) -> [usize; 4] {
 /// # Safety
 /// The tile holds `m` rows of 3 + n_rhs elements.
 #[inline(always)]
-unsafe fn scale_alike<T: Scalar, V: Lanes<Real = T::Real>>(tile: TileRows<T::Real>, n_rhs: usize, m: usize) {
+unsafe fn scale_alike<T: Scalar, V: Lanes<Real = T::Real>>(tile: Grid<T>, n_rhs: usize, m: usize) {
     let mut size = V::splat(T::Real::ZERO);
     for j in 0..m {
         for k in 0..3 {
             // SAFETY: row j < m, array k < 3 + n_rhs.
-            unsafe { size = T::Element::<V>::load(tile.array::<V, T::Element<V>>(j, k)).abs1().max(size) }
+            unsafe { size = T::Element::<V>::load(tile.array(j, k)).abs1().max(size) }
         }
     }
     let scale = size.equilibrate();
@@ -440,7 +527,7 @@ unsafe fn scale_alike<T: Scalar, V: Lanes<Real = T::Real>>(tile: TileRows<T::Rea
         for k in 0..3 + n_rhs {
             // SAFETY: the same.
             unsafe {
-                let p = tile.array::<V, T::Element<V>>(j, k);
+                let p = tile.array(j, k);
                 T::Element::<V>::load(p).scale(scale).store(p);
             }
         }
@@ -519,7 +606,7 @@ impl<T: Scalar> Job<T> for Residual<'_, T> {
     #[inline(always)]
     fn run<V: Lanes<Real = T::Real>>(self) {
         let (layout, n_rhs, base) = (self.layout, self.n_rhs, self.tile.as_mut_ptr());
-        let tile = TileRows { base, stride: (3 + n_rhs) * layout.element };
+        let tile = Grid::<T> { base, row: (3 + n_rhs) * layout.element, element: layout.element };
         for r in 0..n_rhs {
             // SAFETY: all inside the tile's memory: j < m, and the boundary has four elements a right-hand side.
             unsafe {
@@ -530,10 +617,10 @@ impl<T: Scalar> Job<T> for Residual<'_, T> {
                 for j in 0..self.m {
                     let next = if j + 1 < self.m { x.add((j + 1) * n_rhs * layout.element) } else { sides.add(n_rhs * layout.element) };
                     let right = T::Element::<V>::load(next);
-                    let sub = T::Element::<V>::load(tile.array::<V, T::Element<V>>(j, 0));
-                    let diag = T::Element::<V>::load(tile.array::<V, T::Element<V>>(j, 1));
-                    let sup = T::Element::<V>::load(tile.array::<V, T::Element<V>>(j, 2));
-                    let rhs = tile.array::<V, T::Element<V>>(j, 3 + r);
+                    let sub = T::Element::<V>::load(tile.array(j, 0));
+                    let diag = T::Element::<V>::load(tile.array(j, 1));
+                    let sup = T::Element::<V>::load(tile.array(j, 2));
+                    let rhs = tile.array(j, 3 + r);
                     let rest = diag.neg_mul_add(mid, sup.neg_mul_add(right, T::Element::<V>::load(rhs)));
                     sub.neg_mul_add(left, rest).store(rhs);
                     (left, mid) = (mid, right);
@@ -556,14 +643,15 @@ impl<T: Scalar> Job<T> for AddOld<'_, T> {
     #[inline(always)]
     fn run<V: Lanes<Real = T::Real>>(self) {
         let (layout, n_rhs) = (self.layout, self.n_rhs);
-        let tile = TileRows { base: self.tile.as_mut_ptr(), stride: (3 + n_rhs) * layout.element };
-        let old = TileRows { base: tile.base.wrapping_add(layout.old), stride: n_rhs * layout.element };
+        let element = layout.element;
+        let tile = Grid::<T> { base: self.tile.as_mut_ptr(), row: (3 + n_rhs) * element, element };
+        let old = Grid::<T> { base: tile.base.wrapping_add(layout.old), row: n_rhs * element, element };
         for j in 0..self.m {
             for r in 0..n_rhs {
                 // SAFETY: all inside the tile's memory.
                 unsafe {
-                    let x = tile.array::<V, T::Element<V>>(j, 3 + r);
-                    let sum = T::Element::<V>::load(x) + T::Element::<V>::load(old.array::<V, T::Element<V>>(j, r));
+                    let x = tile.array(j, 3 + r);
+                    let sum = T::Element::<V>::load(x) + T::Element::<V>::load(old.array(j, r));
                     sum.store(x);
                 }
             }
@@ -587,15 +675,27 @@ impl<T: Scalar> Job<T> for WriteBack<'_, T> {
     #[inline(always)]
     fn run<V: Lanes<Real = T::Real>>(self) {
         assert_eq!(self.out.len(), V::W * self.m);
-        let (base, reals, m) = (self.tile.as_mut_ptr(), T::Element::<V>::REALS, self.m);
+        match (self.m, self.stride) {
+            (32, stride) if stride == 4 * T::Element::<V>::REALS * V::W => {
+                self.write::<V>(32, 4 * T::Element::<V>::REALS * V::W);
+            }
+            (m, stride) => self.write::<V>(m, stride),
+        }
+    }
+}
+
+impl<T: Scalar> WriteBack<'_, T> {
+    #[inline(always)]
+    fn write<V: Lanes<Real = T::Real>>(self, m: usize, stride: usize) {
+        let (base, reals) = (self.tile.as_mut_ptr(), T::Element::<V>::REALS);
         let out = self.out.as_mut_ptr().cast::<T::Real>();
         let target = if self.stream { base.wrapping_add(self.buffer) } else { out };
         let block = 4 / reals;
         // SAFETY: x stands in rows 0..m of the tile; the pivot rows, used as buffer, are larger than W·m scalars.
         unsafe {
             for j in (0..m / block).map(|i| i * block) {
-                let x = base.add(self.first + j * self.stride);
-                let step = steps::<T, V>(self.stride);
+                let x = base.add(self.first + j * stride);
+                let step = steps::<T, V>(stride);
                 let columns = [V::load(x), V::load(x.add(step[1])), V::load(x.add(step[2])), V::load(x.add(step[3]))];
                 V::store_columns(columns, target.add(j * reals), m * reals);
             }
@@ -603,7 +703,7 @@ impl<T: Scalar> Job<T> for WriteBack<'_, T> {
                 for lane in 0..V::W {
                     for part in 0..reals {
                         *target.add((lane * m + j) * reals + part) =
-                            *base.add(self.first + j * self.stride + part * V::W + lane);
+                            *base.add(self.first + j * stride + part * V::W + lane);
                     }
                 }
             }
@@ -653,9 +753,8 @@ struct GroupParts<T: Scalar> {
 
 impl<T: Scalar> GroupParts<T> {
     #[inline(always)]
-    fn rows<const P: usize>(&self, offset: usize) -> [TileRows<T::Real>; P] {
-        let stride = (3 + self.n_rhs) * self.layout.element;
-        let mut rows = [TileRows { base: self.base.wrapping_add(offset), stride }; P];
+    fn rows<const P: usize, const R: usize>(&self, offset: usize) -> [TileRows<T::Real, R>; P] {
+        let mut rows = [TileRows { base: self.base.wrapping_add(offset) }; P];
         for p in 1..P {
             rows[p].base = rows[p - 1].base.wrapping_add(self.layout.total);
         }
@@ -683,23 +782,19 @@ impl<T: Scalar> Reduce<'_, T> {
     #[inline(always)]
     fn sweep_with<V: Lanes<Real = T::Real>, const P: usize, const R: usize, const NOISE: bool>(&self) {
         let group = &self.group;
-        let (tiles, pivots) = (group.rows::<P>(0), LanePivots::<V, NOISE>::new(&self.pivots));
+        let (tiles, pivots) = (group.rows::<P, R>(0), LanePivots::<V, NOISE>::new(&self.pivots));
         let ahead = *self.ahead;
         // SAFETY: `Group::new` checked that P tiles of m ≥ 2 rows fit; the equations have their place behind them.
         unsafe {
             let equations = sweep::reduce::<V, T::Element<V>, P, R, NOISE>(tiles, group.m, pivots, |j| ahead.step(j));
             for p in 0..P {
-                let out = TileRows { base: tiles[p].base.add(group.layout.equations), stride: tiles[p].stride };
+                let out = TileRows::<T::Real, R> { base: tiles[p].base.add(group.layout.equations) };
                 for second in 0..2 {
                     let chain = equations[p][second];
                     // The far end of the partition is to the right of the top equation, to the left of the bottom one.
                     let (left, right) = if second == 0 { (chain.next, chain.spike) } else { (chain.spike, chain.next) };
-                    left.store(out.array::<V, T::Element<V>>(second, 0));
-                    chain.near.store(out.array::<V, T::Element<V>>(second, 1));
-                    right.store(out.array::<V, T::Element<V>>(second, 2));
-                    for r in 0..R {
-                        chain.rhs[r].store(out.array::<V, T::Element<V>>(second, 3 + r));
-                    }
+                    let row = sweep::Row { sub: left, diag: chain.near, sup: right, rhs: chain.rhs };
+                    out.put_row::<V, T::Element<V>>(second, &row);
                 }
             }
         }
@@ -747,7 +842,7 @@ impl<T: Scalar> Substitute<'_, T> {
     #[inline(always)]
     fn sweep_with<V: Lanes<Real = T::Real>, const P: usize, const R: usize, const VERIFY: bool, const NOISE: bool>(&self) {
         let group = &self.group;
-        let (tiles, pivot_rows) = (group.rows::<P>(0), group.rows::<P>(group.layout.pivot_rows));
+        let (tiles, pivot_rows) = (group.rows::<P, R>(0), group.rows::<P, R>(group.layout.pivot_rows));
         let (element, ahead) = (group.layout.element, *self.ahead);
         // SAFETY: `Group::new` checked that P tiles of m ≥ 2 rows, their pivot rows, boundaries and checks fit.
         unsafe {

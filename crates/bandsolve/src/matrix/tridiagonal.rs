@@ -119,6 +119,18 @@ impl<'a, T: Scalar> Tridiagonal<'a, T> {
         Ok((0..self.n()).map(|i| rows.dot(i, x)).collect())
     }
 
+    /// The transposed matrix, conjugated too if `conj`.
+    pub fn transposed(&self, conj: bool) -> Tridiagonal<'static, T> {
+        let rows = self.rows().transposed(conj);
+        let mut all = [Vec::with_capacity(self.n()), Vec::with_capacity(self.n()), Vec::with_capacity(self.n())];
+        for i in 0..self.n() {
+            let (sub, diag, sup) = rows.row(i);
+            all.iter_mut().zip([sub, diag, sup]).for_each(|(array, x)| array.push(x));
+        }
+        let [sub, diag, sup] = all;
+        Tridiagonal::from_vecs(sub, diag, sup, self.periodic).expect("three arrays of length n are a tridiagonal matrix")
+    }
+
     /// First entry that is NaN or infinite, as an error; ignored ends are not looked at.
     pub fn check_finite(&self) -> Result<()> {
         let n = self.n();

@@ -5,7 +5,7 @@ use super::open::Open;
 use super::periodic::Periodic;
 use crate::direct::verify::{Equations, Factored, Facts, solve_verified, verified_scratch};
 use crate::direct::{Factor, Op, Report};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::matrix::{Shape, Tridiagonal};
 use crate::plan::Plan;
 use crate::scalar::Scalar;
@@ -37,6 +37,7 @@ pub struct PivotedTridiagonal<'m, T: Scalar> {
     a: Tridiagonal<'m, T>,
     lu: Lu<T>,
     facts: Facts,
+    plan: Plan,
 }
 
 #[derive(Debug)]
@@ -61,7 +62,12 @@ impl<'m, T: Scalar> PivotedTridiagonal<'m, T> {
             let (lu, singular) = Open::new(a.rows(), rule)?;
             (Lu::Open(lu), singular)
         };
-        Ok(Self { a, lu, facts })
+        Ok(Self { a, lu, facts, plan: plan.clone() })
+    }
+
+    /// Whether elimination met a row without a pivot.
+    pub(crate) fn is_singular(&self) -> bool {
+        self.facts.singular.is_some()
     }
 }
 
@@ -108,7 +114,14 @@ impl<T: Scalar> Factor<T> for PivotedTridiagonal<'_, T> {
     }
 
     fn solve_into_with(&self, op: Op, rhs: &[T], x: &mut [T], stack: &mut PodStack) -> Result<Report> {
-        solve_verified(self, op, rhs, x, stack)
+        let solved = solve_verified(self, op, rhs, x, stack);
+        if op == Op::Plain || !matches!(solved, Err(Error::NotConverged { .. })) {
+            return solved;
+        }
+        // Pivots were chosen for the rows of A, which can be bad ones for the rows of Aᵀ: factor that.
+        let transposed = self.a.transposed(op == Op::ConjTranspose);
+        let factor = PivotedTridiagonal::new(&self.plan, transposed.view())?;
+        solve_verified(&factor, Op::Plain, rhs, x, stack)
     }
 }
 
@@ -116,7 +129,6 @@ impl<T: Scalar> Factor<T> for PivotedTridiagonal<'_, T> {
 mod tests {
     use super::super::testing::{OPS, Rng, check, dense, eps, for_all_scalars};
     use super::*;
-    use crate::error::Error;
     use crate::plan::Pivoting;
     use crate::scalar::{Complex64, RealScalar};
     use dyn_stack::PodBuffer;

@@ -1,0 +1,26 @@
+//! Every method, for every number type, through the one conformance suite.
+
+use bandsolve::{Complex32, Complex64, Method};
+use bandsolve_testkit::{conformance, conformance_banded, conformance_batch};
+
+conformance!(rpts_f64, f64, |plan| plan.method(Method::Rpts));
+conformance!(rpts_f32, f32, |plan| plan.method(Method::Rpts));
+conformance!(rpts_c64, Complex64, |plan| plan.method(Method::Rpts));
+conformance!(rpts_c32, Complex32, |plan| plan.method(Method::Rpts));
+
+conformance!(pivoted_f64, f64, |plan| plan.method(Method::Pivoted));
+conformance!(pivoted_f32, f32, |plan| plan.method(Method::Pivoted));
+conformance!(pivoted_c64, Complex64, |plan| plan.method(Method::Pivoted));
+conformance!(pivoted_c32, Complex32, |plan| plan.method(Method::Pivoted));
+
+conformance!(auto_f64, f64, |plan| plan);
+
+conformance_banded!(banded_f64, f64, |plan| plan);
+conformance_banded!(banded_f32, f32, |plan| plan);
+conformance_banded!(banded_c64, Complex64, |plan| plan);
+conformance_banded!(banded_c32, Complex32, |plan| plan);
+
+conformance_batch!(batch_f64, f64, |plan| plan);
+conformance_batch!(batch_f32, f32, |plan| plan);
+conformance_batch!(batch_c64, Complex64, |plan| plan);
+conformance_batch!(batch_c32, Complex32, |plan| plan);
