@@ -12,6 +12,7 @@ mod generate;
 mod info;
 mod io;
 mod known;
+mod peers;
 mod report;
 mod solve;
 mod stability;

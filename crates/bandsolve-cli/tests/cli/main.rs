@@ -1,9 +1,11 @@
 //! The built program from outside: exit codes, messages, files.
 
+mod bench;
 mod generate;
 mod info;
 mod malformed;
 mod solve;
+mod stability;
 mod usage;
 
 use std::io::Write;

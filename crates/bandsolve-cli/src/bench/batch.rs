@@ -1,0 +1,137 @@
+//! `bandsolve bench batch`: many small systems, in both layouts.
+
+use super::contest::{self, Budget, Contestant, Solve};
+use super::machine::Machine;
+use super::{Repair, Row, compare, heading};
+use crate::args::{BenchBatchArgs, RealDtype};
+use crate::exit::Failure;
+use crate::peers::{Arrays, Peer, PeerScalar, Solver};
+use crate::report;
+use crate::structure::affordable;
+use bandsolve::{Factor, Layout, Plan, Report, TridiagonalBatch};
+use bandsolve_testkit::{Random, oracle};
+use serde_json::{Value, json};
+use std::time::{Duration, Instant};
+
+/// Measures both layouts.
+///
+/// # Errors
+/// [`Failure::Usage`] for sizes beyond memory, [`Failure::Other`] if the report cannot be written.
+pub fn run(args: &BenchBatchArgs) -> Result<(), Failure> {
+    let threads = super::threads(args.threads.as_deref())?;
+    affordable(&[args.count, args.n, 15], 8).map_err(|why| Failure::Usage(format!("--count, --n: {why}")))?;
+    let (machine, peers) = (Machine::here(), Peer::all());
+    let seconds = args.seconds.unwrap_or(if args.quick { 0.05 } else { 1.0 });
+    let budget = Budget { seconds, min_rounds: if args.quick { 1 } else { 3 } };
+    let taken = report::is_stdout(args.json.as_deref());
+    report::print_beside(&machine.text(&peers), taken)?;
+    let mut rows = Vec::new();
+    for &dtype in &args.dtype {
+        for layout in [Layout::Interleaved, Layout::Contiguous] {
+            let shape = (args.count, args.n, layout);
+            let (text, json) = match dtype {
+                RealDtype::F32 => measure::<f32>(shape, &threads, budget, &peers),
+                RealDtype::F64 => measure::<f64>(shape, &threads, budget, &peers),
+            };
+            report::print_beside(&text, taken)?;
+            rows.extend(json);
+        }
+    }
+    match &args.json {
+        Some(path) => {
+            report::write_json(path, &json!({ "bench": "batch", "machine": machine.json(&peers), "rows": rows }))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Measures every solver on one batch; returns the lines of the table and the rows for programs.
+fn measure<T: PeerScalar>(
+    (count, n, layout): (usize, usize, Layout),
+    threads: &[usize],
+    budget: Budget,
+    peers: &[Peer],
+) -> (String, Vec<Value>) {
+    let mut random = Random::new(n as u64);
+    let numbers: [Vec<T>; 4] =
+        [(); 4].map(|()| (0..count * n).map(|_| T::from_f64(random.uniform(-1.0, 1.0))).collect());
+    let numbers = &numbers;
+    let [sub, diag, sup, rhs] = numbers;
+    let a = TridiagonalBatch::new(count, n, layout, sub, diag, sup).expect("three arrays of length count·n");
+    let mut work = Work { x: rhs.clone(), copies: numbers.clone(), foreign: false, report: None };
+    let own = threads.iter().map(|&threads| {
+        let solve = ours(&a, rhs, threads);
+        Contestant { name: "bandsolve".into(), threads, solve }
+    });
+    let mut contestants: Vec<_> = own.collect();
+    // LAPACK has no interleaved systems.
+    for peer in peers.iter().filter(|_| layout == Layout::Contiguous) {
+        if let Some(routine) = peer.gtsv::<T>() {
+            let solve: Solve<_> = Box::new(move |work| foreign(numbers, n, routine, work));
+            contestants.push(Contestant { name: format!("{} gtsv", peer.name), threads: 1, solve });
+        }
+    }
+    let check = |work: &Work<T>| (Some(backward_error(&a, rhs, work)), work.report.as_ref().map(Repair::of));
+    let mut rows = contest::run(&mut contestants, count * n, budget, &mut work, check);
+    compare(&mut rows);
+    let layout = if layout == Layout::Contiguous { "contiguous" } else { "interleaved" };
+    let lines: String = rows.iter().map(Row::text).collect();
+    let text = format!("\n{count} systems of n = {n}, {}, {layout}\n{}{lines}", T::NAME, heading());
+    let facts = json!({ "count": count, "n": n, "dtype": T::NAME, "layout": layout });
+    (text, rows.iter().map(|row| row.json(&facts)).collect())
+}
+
+/// Memory that all solvers share.
+struct Work<T> {
+    x: Vec<T>,
+    /// What the peers overwrite: sub, diag, sup, rhs.
+    copies: [Vec<T>; 4],
+    /// Whether the last answer stands in the copies.
+    foreign: bool,
+    report: Option<Report>,
+}
+
+/// Largest backward error of all systems.
+fn backward_error<T: PeerScalar>(a: &TridiagonalBatch<'_, T>, rhs: &[T], work: &Work<T>) -> f64 {
+    let x = if work.foreign { &work.copies[3] } else { &work.x };
+    let of_system = |s: usize| {
+        let pick = |values: &[T]| -> Vec<T> { (0..a.n()).map(|i| values[a.index(s, i)]).collect() };
+        oracle::backward_error(&a.system(s), &pick(rhs), &pick(x))
+    };
+    (0..a.count()).map(of_system).fold(0.0, |max, eta| if eta > max || eta.is_nan() { eta } else { max })
+}
+
+/// Factors and solves the batch.
+fn ours<'a, T: PeerScalar>(a: &'a TridiagonalBatch<'a, T>, rhs: &'a [T], threads: usize) -> Solve<'a, Work<T>> {
+    let plan = Plan::new(a.shape()).threads(threads);
+    Box::new(move |work| {
+        let started = Instant::now();
+        let solved = plan.factor(a).and_then(|factor| factor.solve_into(rhs, &mut work.x));
+        let time = started.elapsed();
+        work.report = Some(solved.map_err(|e| e.to_string())?);
+        work.foreign = false;
+        Ok(time)
+    })
+}
+
+/// Restores the copies, then solves one system after the other in them.
+fn foreign<T: PeerScalar>(
+    numbers: &[Vec<T>; 4],
+    n: usize,
+    routine: Solver<'_, T>,
+    work: &mut Work<T>,
+) -> Result<Duration, String> {
+    for (copy, original) in work.copies.iter_mut().zip(numbers) {
+        copy.copy_from_slice(original);
+    }
+    let [sub, diag, sup, rhs] = &mut work.copies;
+    let systems = sub.chunks_mut(n).zip(diag.chunks_mut(n)).zip(sup.chunks_mut(n).zip(rhs.chunks_mut(n)));
+    let started = Instant::now();
+    for ((sub, diag), (sup, rhs)) in systems {
+        let arrays = Arrays { sub: &mut sub[1..], diag, sup: &mut sup[..n - 1], rhs };
+        routine.solve(arrays).map_err(|info| format!("info {info}"))?;
+    }
+    let time = started.elapsed();
+    (work.foreign, work.report) = (true, None);
+    Ok(time)
+}

@@ -1,0 +1,125 @@
+//! Solvers that take turns within a budget of time.
+
+use super::{Repair, Row};
+use std::time::{Duration, Instant};
+
+/// A solver that is measured.
+pub struct Contestant<'a, W> {
+    /// Name in the table.
+    pub name: String,
+    /// Threads it uses.
+    pub threads: usize,
+    /// Restores what it overwrites, then solves once; returns the time of the second part only.
+    pub solve: Solve<'a, W>,
+}
+
+/// One repetition in the memory `W` that all solvers share.
+pub type Solve<'a, W> = Box<dyn FnMut(&mut W) -> Result<Duration, String> + 'a>;
+
+/// How long a contest lasts.
+#[derive(Debug, Clone, Copy)]
+pub struct Budget {
+    /// Wall-clock seconds for all solvers together.
+    pub seconds: f64,
+    /// Rounds that are made in any case.
+    pub min_rounds: usize,
+}
+
+/// In a round a solver is repeated until so much time is measured: one reading of the clock is then negligible.
+const TURN: Duration = Duration::from_micros(300);
+
+/// Lets all solvers take turns; returns a row for each, not yet compared. `check` measures the answer in `W`.
+pub fn run<W>(
+    contestants: &mut [Contestant<'_, W>],
+    rows: usize,
+    budget: Budget,
+    work: &mut W,
+    check: impl Fn(&W) -> Verdict,
+) -> Vec<Row> {
+    let mut records: Vec<Record> = contestants
+        .iter_mut()
+        .map(|c| match (c.solve)(work) {
+            Ok(_) => Record { verdict: check(work), ..Record::default() },
+            Err(error) => Record { error: Some(error), ..Record::default() },
+        })
+        .collect();
+    let started = Instant::now();
+    let mut round = 0;
+    while round < budget.min_rounds || started.elapsed().as_secs_f64() < budget.seconds {
+        for (contestant, record) in contestants.iter_mut().zip(&mut records) {
+            turn(contestant, record, work);
+        }
+        round += 1;
+    }
+    contestants.iter().zip(records).map(|(c, record)| record.row(c, rows)).collect()
+}
+
+/// How good an answer is, and what it took; nothing where that is not known.
+pub type Verdict = (Option<f64>, Option<Repair>);
+
+#[derive(Debug, Default)]
+struct Record {
+    times: Vec<Duration>,
+    verdict: Verdict,
+    error: Option<String>,
+}
+
+fn turn<W>(contestant: &mut Contestant<'_, W>, record: &mut Record, work: &mut W) {
+    let mut measured = Duration::ZERO;
+    while record.error.is_none() && measured < TURN {
+        match (contestant.solve)(work) {
+            Ok(time) => {
+                // Clocks may be coarse: a turn ends.
+                measured += time.max(Duration::from_nanos(100));
+                record.times.push(time);
+            }
+            Err(error) => record.error = Some(error),
+        }
+    }
+}
+
+impl Record {
+    fn row<W>(mut self, contestant: &Contestant<'_, W>, rows: usize) -> Row {
+        self.times.sort();
+        let per_row = |time: Option<&Duration>| time.map_or(f64::NAN, |t| t.as_secs_f64() * 1e9 / rows as f64);
+        Row {
+            solver: contestant.name.clone(),
+            threads: contestant.threads,
+            ns_per_row: per_row(self.times.get(self.times.len() / 2)),
+            ns_per_row_min: per_row(self.times.first()),
+            repetitions: self.times.len(),
+            backward_error: self.verdict.0,
+            repair: self.verdict.1,
+            error: self.error,
+            speedup_over_gtsv: None,
+            times_yardstick: None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn solvers_take_turns_and_medians_are_reported() {
+        let order = std::cell::RefCell::new(Vec::new());
+        let order = &order;
+        let contestant = |name: &str, milliseconds: u64| Contestant {
+            name: name.to_string(),
+            threads: 1,
+            solve: Box::new(move |calls: &mut usize| {
+                *calls += 1;
+                order.borrow_mut().push(milliseconds);
+                if milliseconds == 9 { Err("no".into()) } else { Ok(Duration::from_millis(milliseconds)) }
+            }),
+        };
+        let mut contestants = [contestant("a", 1), contestant("b", 2), contestant("c", 9)];
+        let mut calls = 0;
+        let budget = Budget { seconds: 0.0, min_rounds: 3 };
+        let rows = run(&mut contestants, 1000, budget, &mut calls, |calls| (Some(*calls as f64), None));
+        assert_eq!(*order.borrow(), [1, 2, 9, 1, 2, 1, 2, 1, 2], "a warm-up, three rounds, failures drop out");
+        assert_eq!((rows[1].ns_per_row, rows[1].ns_per_row_min, rows[1].repetitions), (2000.0, 2000.0, 3));
+        assert_eq!((rows[0].backward_error, rows[2].error.as_deref()), (Some(1.0), Some("no")));
+    }
+}

@@ -1,0 +1,60 @@
+//! What the measurements ran on.
+
+use crate::peers::Peer;
+use bandsolve::Simd;
+use serde_json::{Value, json};
+
+/// The machine in a few words.
+#[derive(Debug, Clone)]
+pub struct Machine {
+    cpu: String,
+    cores: usize,
+    simd: &'static str,
+    /// Bytes of the last cache.
+    pub cache: usize,
+}
+
+/// Assumed where the system does not tell: 32 MiB.
+const DEFAULT_CACHE: usize = 32 << 20;
+
+impl Machine {
+    /// As the operating system describes it.
+    pub fn here() -> Machine {
+        let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+        let model = info.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':'));
+        Machine {
+            cpu: model.map_or(std::env::consts::ARCH.to_string(), |(_, name)| name.trim().to_string()),
+            cores: std::thread::available_parallelism().map_or(1, Into::into),
+            simd: Simd::detect().name(),
+            cache: last_cache().unwrap_or(DEFAULT_CACHE),
+        }
+    }
+
+    /// One line a fact.
+    pub fn text(&self, peers: &[Peer]) -> String {
+        let cores = crate::report::counted(self.cores, "core");
+        let mut lines =
+            vec![("machine", format!("{}, {cores}, {} MiB of cache, simd {}", self.cpu, self.cache >> 20, self.simd))];
+        lines.extend(peers.iter().map(|p| (p.name, p.path.display().to_string())));
+        if peers.is_empty() {
+            lines.push(("peers", "none found: no LAPACK, OpenBLAS or MKL on this machine".into()));
+        }
+        crate::report::columns(&lines)
+    }
+
+    /// For programs.
+    pub fn json(&self, peers: &[Peer]) -> Value {
+        let peers: Vec<_> = peers.iter().map(|p| json!({ "name": p.name, "path": p.path })).collect();
+        json!({ "cpu": self.cpu, "cores": self.cores, "simd": self.simd, "cache_bytes": self.cache, "peers": peers })
+    }
+}
+
+/// Size of the largest cache of the first core, as Linux tells it: `36608K`.
+fn last_cache() -> Option<usize> {
+    let sizes = (0..8).filter_map(|index| {
+        let path = format!("/sys/devices/system/cpu/cpu0/cache/index{index}/size");
+        let text = std::fs::read_to_string(path).ok()?;
+        text.trim().strip_suffix('K')?.parse::<usize>().ok()
+    });
+    sizes.max().map(|kib| kib << 10)
+}

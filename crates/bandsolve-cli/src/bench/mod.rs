@@ -1,0 +1,182 @@
+//! `bandsolve bench`: speed beside the peers and the memory bus, all in one process.
+//!
+//! Solvers take turns, so that a machine that becomes slower becomes slower for all of them; what a repetition
+//! overwrote is restored outside the timed part. Medians and minima are reported and nothing is ever asserted.
+
+mod batch;
+mod contest;
+mod machine;
+mod tridiagonal;
+mod yardstick;
+
+use crate::args::{BenchArgs, BenchTable};
+use crate::exit::Failure;
+use serde_json::{Value, json};
+
+/// Runs one measurement.
+///
+/// # Errors
+/// [`Failure::Other`] if the report cannot be written.
+pub fn run(args: &BenchArgs) -> Result<(), Failure> {
+    match &args.table {
+        BenchTable::Tridiagonal(args) => tridiagonal::run(args),
+        BenchTable::Batch(args) => batch::run(args),
+    }
+}
+
+/// The numbers of threads to measure with: those asked for, or 1, 2 and all cores. Starts as many threads as needed.
+fn threads(asked: Option<&[u16]>) -> Result<Vec<usize>, Failure> {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let mut threads: Vec<usize> = match asked {
+        Some(list) => list.iter().map(|t| usize::from(*t)).collect(),
+        None => [1, 2, cores].into_iter().filter(|t| *t <= cores).collect(),
+    };
+    threads.sort_unstable();
+    threads.dedup();
+    let most = threads.last().map_or(1, |t| *t).max(cores);
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(most).build_global();
+    pool.map_err(|e| Failure::Other(format!("{most} threads: {e}")))?;
+    Ok(threads)
+}
+
+/// Work beyond a plain solve.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Repair {
+    refinement_steps: usize,
+    fallback: bool,
+}
+
+impl Repair {
+    fn of(report: &bandsolve::Report) -> Repair {
+        Repair { refinement_steps: report.refinement_steps, fallback: report.fallback }
+    }
+}
+
+/// One solver on one system.
+#[derive(Debug, Clone)]
+struct Row {
+    solver: String,
+    threads: usize,
+    ns_per_row: f64,
+    ns_per_row_min: f64,
+    repetitions: usize,
+    backward_error: Option<f64>,
+    /// What a solver of ours did to reach it.
+    repair: Option<Repair>,
+    /// Why there is no answer.
+    error: Option<String>,
+    /// How many times faster than the fastest `gtsv`.
+    speedup_over_gtsv: Option<f64>,
+    /// Time in units of what the memory bus takes, at the same number of threads.
+    times_yardstick: Option<f64>,
+}
+
+impl Row {
+    /// Whether this is LAPACK's routine, in whatever library.
+    fn is_gtsv(&self) -> bool {
+        self.solver.ends_with("gtsv")
+    }
+
+    fn is_yardstick(&self) -> bool {
+        self.solver == yardstick::NAME
+    }
+
+    fn json(&self, system: &Value) -> Value {
+        let mut row = json!({ "solver": self.solver });
+        let fields = row.as_object_mut().expect("an object");
+        fields.extend(system.as_object().cloned().into_iter().flatten());
+        let rest = json!({
+            "threads": self.threads,
+            "ns_per_row": self.ns_per_row,
+            "ns_per_row_min": self.ns_per_row_min,
+            "repetitions": self.repetitions,
+            "backward_error": self.backward_error,
+            "refinement_steps": self.repair.map(|r| r.refinement_steps),
+            "fallback": self.repair.map(|r| r.fallback),
+            "error": self.error,
+            "speedup_over_gtsv": self.speedup_over_gtsv,
+            "times_yardstick": self.times_yardstick,
+        });
+        fields.extend(rest.as_object().cloned().into_iter().flatten());
+        row
+    }
+
+    fn text(&self) -> String {
+        let ratio = |r: Option<f64>| r.map_or("-".to_string(), |r| format!("{r:.2}"));
+        let eta = self.backward_error.map_or("-".to_string(), |eta| format!("{eta:.1e}"));
+        let note = match (&self.error, self.repair) {
+            (Some(error), _) => format!("  {error}"),
+            (None, Some(Repair { fallback: true, .. })) => "  solved again by the pivoted method".to_string(),
+            (None, Some(Repair { refinement_steps: 1.., .. })) => "  refined".to_string(),
+            _ => String::new(),
+        };
+        format!(
+            "  {:22} {:>7} {:>9.2} {:>9.2} {:>8} {:>10} {:>9}{}\n",
+            self.solver,
+            self.threads,
+            self.ns_per_row,
+            self.ns_per_row_min,
+            ratio(self.speedup_over_gtsv),
+            ratio(self.times_yardstick),
+            eta,
+            note
+        )
+    }
+}
+
+/// The heading above [`Row::text`].
+fn heading() -> String {
+    format!(
+        "  {:22} {:>7} {:>9} {:>9} {:>8} {:>10} {:>9}\n",
+        "solver", "threads", "ns/row", "min", "x gtsv", "/yardstick", "backward"
+    )
+}
+
+/// Fills in the ratios: to the fastest `gtsv`, and to the yardstick at the same number of threads.
+fn compare(rows: &mut [Row]) {
+    let solved = rows.iter().filter(|r| r.error.is_none());
+    let gtsv = solved.filter(|r| r.is_gtsv()).map(|r| r.ns_per_row).min_by(f64::total_cmp);
+    let bus: Vec<(usize, f64)> = rows.iter().filter(|r| r.is_yardstick()).map(|r| (r.threads, r.ns_per_row)).collect();
+    for row in rows.iter_mut().filter(|r| r.error.is_none()) {
+        let yardstick = bus.iter().find(|(threads, _)| *threads == row.threads);
+        row.times_yardstick = yardstick.map(|(_, ns)| row.ns_per_row / ns);
+        row.speedup_over_gtsv = gtsv.filter(|_| !row.is_yardstick()).map(|ns| ns / row.ns_per_row);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(solver: &str, threads: usize, ns_per_row: f64) -> Row {
+        Row {
+            solver: solver.into(),
+            threads,
+            ns_per_row,
+            ns_per_row_min: ns_per_row,
+            repetitions: 1,
+            backward_error: None,
+            repair: None,
+            error: None,
+            speedup_over_gtsv: None,
+            times_yardstick: None,
+        }
+    }
+
+    #[test]
+    fn ratios_are_to_the_fastest_gtsv_and_the_bus_at_the_same_threads() {
+        let mut rows = [
+            row("rpts", 1, 4.0),
+            row("rpts", 2, 3.0),
+            row("lapack gtsv", 1, 20.0),
+            row("mkl gtsv", 1, 16.0),
+            row(yardstick::NAME, 1, 2.0),
+        ];
+        compare(&mut rows);
+        assert_eq!(rows[0].speedup_over_gtsv, Some(4.0));
+        assert_eq!(rows[0].times_yardstick, Some(2.0));
+        assert_eq!(rows[1].times_yardstick, None);
+        assert_eq!(rows[2].speedup_over_gtsv, Some(0.8));
+        assert_eq!(rows[4].speedup_over_gtsv, None);
+    }
+}

@@ -1,0 +1,148 @@
+//! The yardstick: what the memory bus takes for the words that a solver cannot avoid moving.
+//!
+//! A tridiagonal solve by partitions reads its four arrays twice and writes x once: 9 words a row. The yardstick is the
+//! time of just that, measured at the same n and number of threads: sums of each array, twice, and one fill of x.
+
+use bandsolve::RealScalar;
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+/// Its name in the tables.
+pub const NAME: &str = "yardstick";
+
+/// How x is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Store {
+    /// Through the caches: every line is read before it is written.
+    Plain,
+    /// Past the caches.
+    Streaming,
+}
+
+impl Store {
+    /// All that this machine has.
+    pub const ALL: &[Store] =
+        if cfg!(target_arch = "x86_64") { &[Store::Plain, Store::Streaming] } else { &[Store::Plain] };
+}
+
+/// Types whose fill can go past the caches.
+pub trait Word: RealScalar {
+    /// One register full of `v`.
+    #[cfg(target_arch = "x86_64")]
+    fn splat(v: Self) -> core::arch::x86_64::__m128i;
+}
+
+impl Word for f32 {
+    #[cfg(target_arch = "x86_64")]
+    fn splat(v: f32) -> core::arch::x86_64::__m128i {
+        use core::arch::x86_64::{_mm_castps_si128, _mm_set1_ps};
+        // SAFETY: SSE2 is part of x86-64.
+        unsafe { _mm_castps_si128(_mm_set1_ps(v)) }
+    }
+}
+
+impl Word for f64 {
+    #[cfg(target_arch = "x86_64")]
+    fn splat(v: f64) -> core::arch::x86_64::__m128i {
+        use core::arch::x86_64::{_mm_castpd_si128, _mm_set1_pd};
+        // SAFETY: SSE2 is part of x86-64.
+        unsafe { _mm_castpd_si128(_mm_set1_pd(v)) }
+    }
+}
+
+/// Moves the nine words of every row once and returns the time.
+pub fn move_once<T: Word>(arrays: [&[T]; 4], x: &mut [T], store: Store, threads: usize) -> Duration {
+    let started = Instant::now();
+    for _pass in 0..2 {
+        black_box(read(black_box(arrays), threads));
+    }
+    write(x, store, threads);
+    started.elapsed()
+}
+
+/// The sum of all entries: reads everything once.
+fn read<T: Word>(arrays: [&[T]; 4], threads: usize) -> T {
+    if threads <= 1 {
+        return sum(arrays);
+    }
+    let share = arrays[0].len() * (threads / 2) / threads;
+    let halves = arrays.map(|a| a.split_at(share));
+    let (a, b) =
+        rayon::join(|| read(halves.map(|h| h.0), threads / 2), || read(halves.map(|h| h.1), threads - threads / 2));
+    a + b
+}
+
+/// A sum over four streams of one length, in 4 independent chains each: as many as fit into the registers of any
+/// x86-64, and enough that memory is waited for and not additions.
+fn sum<T: Word>(arrays: [&[T]; 4]) -> T {
+    const CHAINS: usize = 4;
+    let [(a, rest_a), (b, rest_b), (c, rest_c), (d, rest_d)] = arrays.map(|array| array.as_chunks::<CHAINS>());
+    let mut sums = [[T::ZERO; CHAINS]; 4];
+    let add = |sums: &mut [T; CHAINS], chunk: &[T; CHAINS]| (0..CHAINS).for_each(|i| sums[i] += chunk[i]);
+    for (((a, b), c), d) in a.iter().zip(b).zip(c).zip(d) {
+        add(&mut sums[0], a);
+        add(&mut sums[1], b);
+        add(&mut sums[2], c);
+        add(&mut sums[3], d);
+    }
+    let rest = [rest_a, rest_b, rest_c, rest_d].into_iter().flatten();
+    sums.iter().flatten().chain(rest).fold(T::ZERO, |total, v| total + *v)
+}
+
+/// Fills x.
+fn write<T: Word>(x: &mut [T], store: Store, threads: usize) {
+    if threads <= 1 {
+        return match store {
+            Store::Plain => fill(black_box(x)),
+            Store::Streaming => stream(x),
+        };
+    }
+    let (a, b) = x.split_at_mut(x.len() * (threads / 2) / threads);
+    rayon::join(|| write(a, store, threads / 2), || write(b, store, threads - threads / 2));
+}
+
+fn fill<T: Word>(x: &mut [T]) {
+    x.fill(T::ONE);
+}
+
+#[cfg(target_arch = "x86_64")]
+fn stream<T: Word>(x: &mut [T]) {
+    use core::arch::x86_64::{__m128i, _mm_sfence, _mm_stream_si128};
+    let ones = T::splat(T::ONE);
+    // SAFETY: T is a plain float and every bit pattern is a number, so whole registers may be written over it.
+    let (head, body, tail) = unsafe { x.align_to_mut::<__m128i>() };
+    fill(head);
+    for register in body {
+        // SAFETY: a valid, aligned place; SSE2 is part of x86-64.
+        unsafe { _mm_stream_si128(register, ones) };
+    }
+    fill(tail);
+    // SAFETY: orders the stores above before anything that follows; no memory is touched.
+    unsafe { _mm_sfence() };
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn stream<T: Word>(x: &mut [T]) {
+    fill(x);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn everything_is_read_and_written() {
+        for threads in [1, 2, 3] {
+            for n in [0_usize, 1, 31, 32, 100] {
+                let a: Vec<f64> = (0..n).map(|i| i as f64).collect();
+                let total = (4 * n * n.saturating_sub(1) / 2) as f64;
+                assert_eq!(read([&a, &a, &a, &a], threads), total, "{n} rows, {threads} threads");
+                for store in Store::ALL {
+                    let mut x = vec![0.0_f32; n];
+                    write(&mut x, *store, threads);
+                    assert!(x.iter().all(|v| *v == 1.0), "{n} rows, {threads} threads, {store:?}");
+                }
+            }
+        }
+    }
+}

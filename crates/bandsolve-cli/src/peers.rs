@@ -1,0 +1,188 @@
+//! Other people's solvers, opened at run time where the machine has them: nothing is linked, nothing is required.
+//!
+//! | peer | file | routines |
+//! | --- | --- | --- |
+//! | reference LAPACK | `liblapack.so.3` | `?gtsv` |
+//! | OpenBLAS | `libopenblas.so.0` | `?gtsv` |
+//! | Intel MKL | `libmkl_rt.so` | `?gtsv`, `?dtsvb` |
+
+use bandsolve::RealScalar;
+use libloading::Library;
+use std::ffi::{OsStr, c_int};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Fortran's interface of `gtsv` and `dtsvb`: (n, nrhs, dl, d, du, b, ldb, info), all by reference.
+///
+/// Integers are passed as `i64` that are small and not negative: on little-endian machines a library that reads 32 bits
+/// finds the same number, so that one declaration serves libraries with either size of integer.
+type Routine<T> = unsafe extern "C" fn(*const i64, *const i64, *mut T, *mut T, *mut T, *mut T, *const i64, *mut i64);
+
+/// Real types that LAPACK has routines for.
+pub trait PeerScalar: RealScalar {
+    /// Elimination with partial pivoting.
+    const GTSV: &'static str;
+    /// Elimination from both ends without pivoting, for dominant matrices.
+    const DTSVB: &'static str;
+}
+
+impl PeerScalar for f32 {
+    const GTSV: &'static str = "sgtsv_";
+    const DTSVB: &'static str = "sdtsvb_";
+}
+
+impl PeerScalar for f64 {
+    const GTSV: &'static str = "dgtsv_";
+    const DTSVB: &'static str = "ddtsvb_";
+}
+
+/// A library that was found.
+#[derive(Debug)]
+pub struct Peer {
+    /// Short name for tables.
+    pub name: &'static str,
+    /// The file that was opened.
+    pub path: PathBuf,
+    library: Library,
+}
+
+/// The four arrays of a system, which the routines overwrite: x stands in `rhs` afterwards.
+#[derive(Debug)]
+pub struct Arrays<'a, T> {
+    /// n − 1 entries below the diagonal.
+    pub sub: &'a mut [T],
+    /// n entries.
+    pub diag: &'a mut [T],
+    /// n − 1 entries above the diagonal.
+    pub sup: &'a mut [T],
+    /// n entries.
+    pub rhs: &'a mut [T],
+}
+
+/// A routine of an opened library.
+#[derive(Debug, Clone, Copy)]
+pub struct Solver<'p, T> {
+    routine: Routine<T>,
+    // The code lives as long as the library is open.
+    _library: &'p Library,
+}
+
+impl<T> Solver<'_, T> {
+    /// Solves one system in place.
+    ///
+    /// # Errors
+    /// The routine's `info`, which is not 0: the row (from 1) without a pivot.
+    ///
+    /// # Panics
+    /// If the arrays do not fit each other.
+    pub fn solve(&self, a: Arrays<'_, T>) -> Result<(), i64> {
+        let n = a.diag.len();
+        assert!(n > 0 && a.sub.len() == n - 1 && a.sup.len() == n - 1 && a.rhs.len() == n, "one system");
+        let (size, one, mut info) = (i64::try_from(n).expect("a small number"), 1, 0);
+        let [sub, diag, sup, rhs] = [a.sub, a.diag, a.sup, a.rhs].map(<[T]>::as_mut_ptr);
+        // SAFETY: the routine has this signature by its documentation; the arrays are distinct and as long as it expects
+        // (n−1, n, n−1, n); the integers outlive the call.
+        unsafe { (self.routine)(&size, &one, sub, diag, sup, rhs, &size, &mut info) };
+        if info == 0 { Ok(()) } else { Err(info) }
+    }
+}
+
+impl Peer {
+    /// Opens every peer that this machine has.
+    pub fn all() -> Vec<Peer> {
+        let system = |names: &[&str]| names.iter().map(PathBuf::from).collect::<Vec<_>>();
+        // The alternatives system may point liblapack.so.3 at OpenBLAS, so the reference's own place comes first.
+        let lapack = system(&["/usr/lib/x86_64-linux-gnu/lapack/liblapack.so.3", "liblapack.so.3", "liblapack.dylib"]);
+        let openblas = "/usr/lib/x86_64-linux-gnu/openblas-pthread/libopenblas.so.0";
+        let openblas = system(&[openblas, "libopenblas.so.0", "libopenblas.so", "libopenblas.dylib"]);
+        let found = [
+            Peer::open("lapack", &lapack),
+            Peer::open("openblas", &openblas),
+            Peer::open("mkl", &mkl_candidates()).inspect(Peer::quieten_mkl),
+        ];
+        found.into_iter().flatten().collect()
+    }
+
+    /// Opens the reference LAPACK, or any other that there is.
+    pub fn lapack() -> Option<Peer> {
+        Peer::all().into_iter().next()
+    }
+
+    fn open(name: &'static str, candidates: &[PathBuf]) -> Option<Peer> {
+        if cfg!(target_endian = "big") {
+            return None;
+        }
+        candidates.iter().find_map(|path| {
+            // SAFETY: these libraries run nothing when opened but the set-up of their own threads and tables.
+            let library = unsafe { Library::new(path) }.ok()?;
+            let peer = Peer { name, path: path.clone(), library };
+            peer.gtsv::<f64>()?;
+            Some(peer)
+        })
+    }
+
+    /// MKL is to use one thread, like the others: its tridiagonal solvers have no more.
+    fn quieten_mkl(&self) {
+        const SEQUENTIAL: c_int = 1;
+        // SAFETY: the signature is the documented one, int(int).
+        if let Ok(set) = unsafe { self.library.get::<unsafe extern "C" fn(c_int) -> c_int>(b"MKL_Set_Threading_Layer") }
+        {
+            // SAFETY: called before any other function of the library, as it asks for.
+            unsafe { set(SEQUENTIAL) };
+        }
+    }
+
+    /// Elimination with partial pivoting.
+    pub fn gtsv<T: PeerScalar>(&self) -> Option<Solver<'_, T>> {
+        self.routine(T::GTSV)
+    }
+
+    /// Elimination without pivoting, for dominant matrices; MKL only.
+    pub fn dtsvb<T: PeerScalar>(&self) -> Option<Solver<'_, T>> {
+        self.routine(T::DTSVB)
+    }
+
+    fn routine<T: PeerScalar>(&self, symbol: &str) -> Option<Solver<'_, T>> {
+        // SAFETY: the symbol, where it exists, is the Fortran routine of this name, whose signature is `Routine`.
+        let routine = unsafe { self.library.get::<Routine<T>>(symbol.as_bytes()) }.ok()?;
+        Some(Solver { routine: *routine, _library: &self.library })
+    }
+}
+
+/// Where MKL may be: the loader's own path, MKLROOT, virtual and conda environments, Python's prefix (`pip install mkl`).
+fn mkl_candidates() -> Vec<PathBuf> {
+    let names = ["libmkl_rt.so.3", "libmkl_rt.so.2", "libmkl_rt.so", "libmkl_rt.so.1"];
+    let roots = ["MKLROOT", "VIRTUAL_ENV", "CONDA_PREFIX"].into_iter().filter_map(std::env::var_os).map(PathBuf::from);
+    let home = std::env::var_os("HOME").map(|home| Path::new(&home).join(".local"));
+    let usual = ["/opt/intel/oneapi/mkl/latest", "/opt/intel/mkl"].map(PathBuf::from);
+    let roots: Vec<PathBuf> = roots.chain(python_prefix()).chain(home).chain(usual).collect();
+    let folders = roots.iter().flat_map(|root| [root.join("lib"), root.join("lib/intel64")]);
+    let loader = names.map(PathBuf::from).into_iter();
+    loader.chain(folders.flat_map(|f| names.map(|name| f.join(name))).filter(|path| path.exists())).collect()
+}
+
+/// `sys.prefix` of the Python that is first in PATH.
+fn python_prefix() -> Option<PathBuf> {
+    let output = Command::new(OsStr::new("python3")).args(["-c", "import sys; print(sys.prefix)"]).output().ok()?;
+    let prefix = String::from_utf8(output.stdout).ok()?;
+    output.status.success().then(|| PathBuf::from(prefix.trim()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn peers_solve_a_small_system_if_there_are_any() {
+        for peer in Peer::all() {
+            // [2 1 0; 1 2 1; 0 1 2]·(1, 1, 1)
+            let (mut sub, mut diag, mut sup, mut rhs) = ([1.0; 2], [2.0; 3], [1.0; 2], [3.0, 4.0, 3.0]);
+            let a = Arrays { sub: &mut sub, diag: &mut diag, sup: &mut sup, rhs: &mut rhs };
+            peer.gtsv::<f64>().expect("checked when opened").solve(a).unwrap();
+            assert!(rhs.iter().all(|x| (x - 1.0).abs() < 1e-15), "{}: {rhs:?}", peer.name);
+            let (mut sub, mut diag, mut sup, mut rhs) = ([0.0_f32], [0.0; 2], [0.0], [1.0; 2]);
+            let a = Arrays { sub: &mut sub, diag: &mut diag, sup: &mut sup, rhs: &mut rhs };
+            assert!(peer.gtsv::<f32>().unwrap().solve(a).is_err(), "{} takes a zero matrix", peer.name);
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! `bandsolve bench`: the report is complete; times are never looked at.
+
+use crate::*;
+
+#[test]
+fn a_quick_measurement_has_a_valid_row_for_every_solver() {
+    let report = bandsolve(&["bench", "tridiagonal", "--quick", "--n", "1024,2^11", "--json", "-"]).exits(0).json();
+    let rows = report["rows"].as_array().expect("rows");
+    for solver in ["rpts", "rpts unverified", "pivoted"] {
+        let count = rows.iter().filter(|r| r["solver"] == solver && r["threads"] == 1).count();
+        assert_eq!(count, 2 * 2 * 3, "sizes, number types and kinds of data: {solver}");
+    }
+    for row in rows {
+        let number = |key: &str| row[key].as_f64().unwrap_or_else(|| panic!("{key} in {row}"));
+        assert!(row["error"].is_null(), "{row}");
+        assert!(number("ns_per_row") >= number("ns_per_row_min") && number("ns_per_row_min") > 0.0, "{row}");
+        assert!(number("repetitions") >= 1.0 && number("backward_error") >= 0.0, "{row}");
+        assert!([1024, 2048].contains(&row["n"].as_u64().unwrap()), "{row}");
+        let epsilon = if row["dtype"] == "f32" { f64::from(f32::EPSILON) } else { f64::EPSILON };
+        assert!(row["solver"] != "rpts" || number("backward_error") <= 8.0 * epsilon, "{row}");
+    }
+    let machine = &report["machine"];
+    assert!(machine["cores"].as_u64().unwrap() >= 1 && machine["simd"].is_string() && machine["cpu"].is_string());
+}
+
+#[test]
+fn a_choice_of_data_and_threads_is_kept() {
+    let args = ["--n", "1000", "--dtype", "f64", "--data", "dominant", "--threads", "1,3", "--json", "-"];
+    let report = bandsolve(&[&["bench", "tridiagonal", "--quick"], &args[..]].concat()).exits(0).json();
+    let rows = report["rows"].as_array().expect("rows");
+    assert!(rows.iter().all(|r| r["data"] == "dominant" && r["dtype"] == "f64" && r["n"] == 1000));
+    let threads: Vec<_> = rows.iter().filter(|r| r["solver"] == "rpts").map(|r| &r["threads"]).collect();
+    assert_eq!(threads, [1, 3]);
+}
+
+#[test]
+fn batches_are_measured_in_both_layouts() {
+    let args = ["bench", "batch", "--quick", "--count", "16", "--n", "32", "--json", "-"];
+    let run = bandsolve(&args).exits(0);
+    for layout in ["contiguous", "interleaved"] {
+        assert!(run.stderr.contains(layout), "{run:#?}");
+    }
+    let report = run.json();
+    let own = |row: &&serde_json::Value| row["solver"] == "bandsolve" && row["threads"] == 1;
+    assert_eq!(report["rows"].as_array().unwrap().iter().filter(own).count(), 2 * 2, "number types and layouts");
+}
+
+#[test]
+fn wrong_sizes_are_wrong_usage() {
+    bandsolve(&["bench", "tridiagonal", "--n", "1"]).fails(2, "2^20");
+    bandsolve(&["bench", "tridiagonal", "--n", "2^50"]).fails(2, "GiB");
+    bandsolve(&["bench", "tridiagonal", "--dtype", "c64"]).fails(2, "f32");
+    bandsolve(&["bench", "tridiagonal", "--seconds", "nan"]).fails(2, "seconds");
+}
