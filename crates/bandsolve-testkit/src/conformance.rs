@@ -16,7 +16,7 @@
 //!   computes in working precision. A residual of k products and k sums, subtracted from d, is off by at most
 //!   (k + 2)·u·(Σ|a||x| + |d|), u = ε/2; a complex product is off by √5·u instead of u: see [`rounding`].
 //! - *Forward* errors are bounded through the condition number of the row-scaled matrix,
-//!   [`condition_rows`](crate::oracle::condition_rows).
+//!   [`crate::oracle::condition_rows`].
 
 use crate::Random;
 use crate::families::{dominant, scale_rows};

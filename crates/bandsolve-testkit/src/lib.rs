@@ -8,7 +8,7 @@
 //! | [`families`] | every generator by name, for the command line |
 //! | [`oracle`] | backward errors, reference solutions and condition numbers in double-double |
 //! | [`wide`] | double-double arithmetic |
-//! | [`conformance`] | the suite that every method instantiates |
+//! | [`mod@conformance`] | the suite that every method instantiates |
 
 #![forbid(unsafe_code)]
 
