@@ -38,6 +38,10 @@ pub trait Element<V: Lanes>:
     fn conj(self) -> Self;
     /// |re| + |im|, by which pivots are compared.
     fn abs1(self) -> V;
+    /// Of two pivot candidates the larger (`first` where `fixed` is set), and whether that is `first`, which is not zero.
+    fn pivot(first: Self, second: Self, fixed: V::Mask) -> (V::Mask, Self);
+    /// The largest of three by [`abs1`](Self::abs1).
+    fn largest(a: Self, b: Self, c: Self) -> V;
     /// A cheap lower bound of |z|, exact for real numbers.
     fn measure(self) -> V;
     /// `yes` where the mask is set, else `no`.
@@ -142,6 +146,15 @@ impl<V: Lanes> Element<V> for RealElement<V> {
     #[inline(always)]
     fn abs1(self) -> V {
         self.0.abs()
+    }
+    #[inline(always)]
+    fn pivot(first: Self, second: Self, fixed: V::Mask) -> (V::Mask, Self) {
+        let (keep, pivot) = first.0.pivot(second.0, fixed);
+        (keep, Self(pivot))
+    }
+    #[inline(always)]
+    fn largest(a: Self, b: Self, c: Self) -> V {
+        a.0.abs_max(b.0).abs_max(c.0)
     }
     #[inline(always)]
     fn measure(self) -> V {
@@ -250,6 +263,15 @@ impl<V: Lanes> Element<V> for ComplexElement<V> {
     #[inline(always)]
     fn abs1(self) -> V {
         self.re.abs() + self.im.abs()
+    }
+    #[inline(always)]
+    fn pivot(first: Self, second: Self, fixed: V::Mask) -> (V::Mask, Self) {
+        let keep = V::or(first.abs1().ge(second.abs1()), fixed);
+        (keep, Self::select(keep, first, second))
+    }
+    #[inline(always)]
+    fn largest(a: Self, b: Self, c: Self) -> V {
+        a.abs1().max(b.abs1()).max(c.abs1())
     }
     #[inline(always)]
     fn measure(self) -> V {

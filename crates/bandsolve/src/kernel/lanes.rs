@@ -42,6 +42,18 @@ pub trait Lanes:
     fn max(self, other: Self) -> Self;
     /// The smaller; `other` if either is NaN.
     fn min(self, other: Self) -> Self;
+    /// The larger modulus of the two.
+    #[inline(always)]
+    fn abs_max(self, other: Self) -> Self {
+        self.abs().max(other.abs())
+    }
+    /// Of two candidates the one with the larger modulus (either on a tie, `self` where `fixed` is set), and whether that is
+    /// `self`. `self` is not zero.
+    #[inline(always)]
+    fn pivot(self, other: Self, fixed: Self::Mask) -> (Self::Mask, Self) {
+        let keep = Self::or(self.abs().ge(other.abs()), fixed);
+        (keep, Self::select(keep, self, other))
+    }
     /// self ≥ other, false for NaN.
     fn ge(self, other: Self) -> Self::Mask;
     /// Lane by lane.
@@ -312,7 +324,7 @@ mod x86 {
     }
 
     macro_rules! avx512 {
-        ($name:ident, $reg:ty, $mask:ty, $abs:ident, $cmp:ident, $blend:ident, $cast:ident, $uncast:ident, $and:ident,
+        ($name:ident, $reg:ty, $mask:ty, $abs:ident, $range:ident, $mask_range:ident, $cmp:ident, $blend:ident, $cast:ident, $uncast:ident, $and:ident,
          $isub:ident, $iset1:ident, $exponent:literal, $tile:ident, $untile:ident, $interleave:ident, [$($common:tt)*], [$($ops:tt)*]) => {
             /// One 512-bit register.
             #[derive(Clone, Copy)]
@@ -326,6 +338,22 @@ mod x86 {
                 fn abs(self) -> Self {
                     // SAFETY: as in `splat`.
                     Self(unsafe { $abs(self.0) })
+                }
+                #[inline(always)]
+                fn abs_max(self, other: Self) -> Self {
+                    // Range: maximum of moduli (0b11), sign cleared (0b10).
+                    // SAFETY: as in `splat`.
+                    Self(unsafe { $range::<0b1011>(self.0, other.0) })
+                }
+                #[inline(always)]
+                fn pivot(self, other: Self, fixed: $mask) -> ($mask, Self) {
+                    // Range: maximum of moduli (0b11) with its own sign (0b01). On a tie either may be taken: the mask says
+                    // which it was.
+                    // SAFETY: as in `splat`.
+                    unsafe {
+                        let pivot = $mask_range::<0b0111>(self.0, !fixed, self.0, other.0);
+                        ($cmp::<_CMP_EQ_OQ>(pivot, self.0), Self(pivot))
+                    }
                 }
                 #[inline(always)]
                 fn ge(self, other: Self) -> $mask {
@@ -371,6 +399,8 @@ mod x86 {
         __m512d,
         __mmask8,
         _mm512_abs_pd,
+        _mm512_range_pd,
+        _mm512_mask_range_pd,
         _mm512_cmp_pd_mask,
         _mm512_mask_blend_pd,
         _mm512_castpd_si512,
@@ -402,6 +432,8 @@ mod x86 {
         __m512,
         __mmask16,
         _mm512_abs_ps,
+        _mm512_range_ps,
+        _mm512_mask_range_ps,
         _mm512_cmp_ps_mask,
         _mm512_mask_blend_ps,
         _mm512_castps_si512,

@@ -67,14 +67,14 @@ impl<V: Lanes, const NOISE: bool> LanePivots<V, NOISE> {
         Self { fixed: sign.ge(zero), noise: V::splat(pivots.noise) }
     }
 
-    /// Larger of two pivot candidates (fixed: always the first), ties to the first. The first is a chain's `near`, which is
+    /// Larger of two pivot candidates (fixed: always the first). The first is a chain's `near`, which is
     /// never exactly zero, so neither is the pivot.
     #[inline(always)]
     fn choose<E: Element<V>>(&self, first: E, second: E) -> Choice<V::Mask, E> {
         let (first, second) =
             if NOISE { (self.drop(first, V::Real::GUARD), self.drop(second, V::Real::ZERO)) } else { (first, second) };
-        let keep = V::or(first.abs1().ge(second.abs1()), self.fixed);
-        Choice { keep, pivot: E::select(keep, first, second), minus_other: -E::select(keep, second, first) }
+        let (keep, pivot) = E::pivot(first, second, self.fixed);
+        Choice { keep, pivot, minus_other: -E::select(keep, second, first) }
     }
 
     /// Noise counts as `instead`.
@@ -280,7 +280,7 @@ impl<V: Lanes> Check<V> {
 
     #[inline(always)]
     fn see_x(&mut self, size: V) {
-        self.x_max = size.max(self.x_max);
+        self.x_max = size.abs_max(self.x_max);
     }
 
     /// Takes in one row: its |residual|, Σ|a_ij| and |rhs|.

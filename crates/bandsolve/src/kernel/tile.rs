@@ -437,7 +437,7 @@ impl<T: Scalar> Stage<'_, T> {
     /// Scales row `j` by a power of two that brings its largest entry near 1, and stores it.
     #[inline(always)]
     fn finish<V: Lanes<Real = T::Real>>(&self, tile: Grid<T>, j: usize, matrix: [T::Element<V>; 3]) -> V {
-        let size = matrix[0].abs1().max(matrix[1].abs1()).max(matrix[2].abs1());
+        let size = T::Element::<V>::largest(matrix[0], matrix[1], matrix[2]);
         let scale = match self.scaling {
             Scaling::Rows => size.equilibrate(),
             Scaling::Partition => V::splat(T::Real::ONE),
