@@ -158,6 +158,9 @@ impl<T: Scalar> Level<'_, T> {
 
     /// Prefetches `rows` rows of every array from partition `part` on, spread over `steps`.
     fn ahead(&self, rhs: Option<&[T]>, part: usize, rows: usize, steps: usize) -> Ahead {
+        if self.rows.n() * size_of::<T>() < tuning::PREFETCH_MIN_BYTES {
+            return Ahead::nothing();
+        }
         let next = self.cut.start(part);
         let at = |a: &[T]| a.as_ptr().wrapping_add(next).cast::<u8>();
         let diag = at(self.rows.diag);
@@ -213,7 +216,8 @@ fn columns_mut<T>(all: &mut [T], n_rhs: usize) -> ColumnsMut<'_, T> {
 }
 
 fn shared<'a, T>(columns: &'a ColumnsMut<'_, T>) -> Columns<'a, T> {
-    core::array::from_fn(|r| &*columns[r])
+    let [a, b, c, d] = columns;
+    [a, b, c, d]
 }
 
 fn reborrow<'a, T>(columns: &'a mut ColumnsMut<'_, T>) -> ColumnsMut<'a, T> {
@@ -234,7 +238,11 @@ fn split_columns<'a, T>(columns: ColumnsMut<'a, T>, mid: usize) -> (ColumnsMut<'
 /// The part of each column that stands in a window; `base` is the row at which the columns begin.
 fn cut_out<'a, T>(columns: &Columns<'a, T>, window: Window, base: usize, n_rhs: usize) -> Columns<'a, T> {
     let span = window.span();
-    core::array::from_fn(|r| if r < n_rhs { &columns[r][span.start - base..span.end - base] } else { &[] })
+    let mut cut: Columns<'a, T> = [&[]; MAX_RHS];
+    for r in 0..n_rhs {
+        cut[r] = &columns[r][span.start - base..span.end - base];
+    }
+    cut
 }
 
 /// Where to cut `parts` so that each half gets whole groups and its share of threads.
@@ -325,8 +333,11 @@ impl<T: Scalar> Reduce<'_, T> {
 /// What verification found of each column.
 type Findings = [Found; MAX_RHS];
 
-fn both(a: Findings, b: Findings) -> Findings {
-    core::array::from_fn(|r| a[r].and(b[r]))
+fn both(mut a: Findings, b: Findings) -> Findings {
+    for r in 0..MAX_RHS {
+        a[r] = a[r].and(b[r]);
+    }
+    a
 }
 
 /// One thread's share of `substitute`: the unknowns of partitions `parts`.

@@ -63,8 +63,7 @@ pub fn stage<T: Scalar>(group: &mut Group<T>, p: usize, n: usize, systems: &Syst
 
 /// Solves every lane; [`Group::check`] then bounds the backward error.
 pub fn solve<T: Scalar>(group: &mut Group<T>, pivots: Pivots<T::Real>, verify: bool) {
-    let nothing = core::ptr::null();
-    group.substitute(pivots, [crate::Scalar::ZERO; super::sweep::MAX_RHS], verify, &Ahead::new([nothing; 4], 0, 1));
+    group.substitute(pivots, [crate::Scalar::ZERO; super::sweep::MAX_RHS], verify, &Ahead::nothing());
 }
 
 /// An array that several threads write, each its own entries.

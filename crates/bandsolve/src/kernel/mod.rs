@@ -90,6 +90,9 @@ pub trait Machine: Sized {
     /// has a finite reciprocal (two of them multiplied, or one squared, still do) and that a decaying spike never becomes
     /// subnormal, which would cost a hundred cycles an operation.
     const GUARD: Self;
+    /// An x so much larger than the scaled right-hand side comes from a pivot that only `GUARD` kept from being zero:
+    /// `GUARD`^−0.6.
+    const IMPLAUSIBLE: f64;
     /// Quantities between 1/`SAFE` and `SAFE` may be multiplied with one another.
     const SAFE: Self;
     /// self · a + b, in one rounding where the target has the instruction (elsewhere it would be a library call).
@@ -97,15 +100,16 @@ pub trait Machine: Sized {
 }
 
 macro_rules! machine {
-    ($real:ty, $portable:literal, $avx2:ident, $avx512:ident, $guard:expr, $safe:expr) => {
+    ($real:ty, $bits:ty, $portable:literal, $avx2:ident, $avx512:ident, $guard:literal, $safe:literal) => {
         impl Machine for $real {
             type Portable = Portable<$real, $portable>;
             #[cfg(target_arch = "x86_64")]
             type Avx2 = lanes::$avx2;
             #[cfg(target_arch = "x86_64")]
             type Avx512 = lanes::$avx512;
-            const GUARD: Self = $guard;
-            const SAFE: Self = $safe;
+            const GUARD: Self = <$real>::from_bits((<$real>::MAX_EXP as $bits - 1 - $guard) << (<$real>::MANTISSA_DIGITS - 1));
+            const IMPLAUSIBLE: f64 = exp2_f64($guard * 3 / 5);
+            const SAFE: Self = <$real>::from_bits((<$real>::MAX_EXP as $bits - 1 + $safe) << (<$real>::MANTISSA_DIGITS - 1));
             #[inline(always)]
             fn fused_if_fast(self, a: Self, b: Self) -> Self {
                 if cfg!(any(target_feature = "fma", target_arch = "aarch64")) {
@@ -122,12 +126,9 @@ macro_rules! machine {
 const fn exp2_f64(exponent: i64) -> f64 {
     f64::from_bits(((1023 + exponent) as u64) << 52)
 }
-const fn exp2_f32(exponent: i32) -> f32 {
-    f32::from_bits(((127 + exponent) as u32) << 23)
-}
-
-machine!(f32, 4, F32x8, F32x16, exp2_f32(-60), exp2_f32(50));
-machine!(f64, 2, F64x4, F64x8, exp2_f64(-500), exp2_f64(400));
+// GUARD = 2^−60, SAFE = 2^50; GUARD = 2^−500, SAFE = 2^400.
+machine!(f32, u32, 4, F32x8, F32x16, 60, 50);
+machine!(f64, u64, 2, F64x4, F64x8, 500, 400);
 
 /// Work that is compiled once for every instruction set.
 pub trait Job<T: Scalar> {

@@ -342,26 +342,27 @@ impl Found {
     /// Whether x is so much larger than the right-hand side that a zero pivot is the likely cause ([`Machine::GUARD`]
     /// hides it), or a row has no entry at all.
     pub fn looks_singular<R: RealScalar>(&self) -> bool {
-        let implausible = 1.0 / R::GUARD.to_f64().powf(0.6);
-        self.zero_row || !(self.x_max <= self.rhs_max * implausible)
+        self.zero_row || !(self.x_max <= self.rhs_max * R::IMPLAUSIBLE)
     }
 }
 
 /// Reads a stored [`Check`].
 pub fn read_check<R: RealScalar>(stored: &[R], slack: f64) -> Found {
     let w = stored.len() / CHECK_VECTORS;
-    let mut found = Found::default();
-    for l in 0..w {
-        let at = |k: usize| stored[k * w + l];
-        let [residual, scale, scale_min, row_min, rhs_max, poison, x_max] = [0, 1, 2, 3, 4, 5, 6].map(at);
-        // No row sum exceeds 12: rows are scaled to a largest entry below 4.
-        let largest = (x_max + rhs_max) * R::from_f64(16.0);
-        let trusted = poison == R::ZERO && largest <= R::SAFE && scale_min * R::SAFE >= R::ONE;
-        let bound = if trusted { residual.to_f64() / scale.to_f64() * slack } else { f64::NAN };
-        let zero_row = row_min == R::ZERO;
-        found = found.and(Found { bound, x_max: x_max.to_f64(), rhs_max: rhs_max.to_f64(), zero_row });
+    let vector = |k: usize| &stored[k * w..(k + 1) * w];
+    let largest = |k: usize| vector(k).iter().fold(R::ZERO, |a, b| if *b > a { *b } else { a });
+    let smallest = |k: usize| vector(k).iter().fold(R::ONE, |a, b| if *b < a { *b } else { a });
+    let (scale_min, row_min, rhs_max, x_max) = (smallest(2), smallest(3), largest(4), largest(6));
+    let finite = vector(5).iter().all(|poison| *poison == R::ZERO);
+    let mut ratio = R::ZERO;
+    for (residual, scale) in vector(0).iter().zip(vector(1)) {
+        let own = *residual / *scale;
+        ratio = if own > ratio { own } else { ratio };
     }
-    found
+    // No row sum exceeds 12: rows are scaled to a largest entry below 4.
+    let trusted = finite && (x_max + rhs_max) * R::from_f64(16.0) <= R::SAFE && scale_min * R::SAFE >= R::ONE;
+    let bound = if trusted { ratio.to_f64() * slack } else { f64::NAN };
+    Found { bound, x_max: x_max.to_f64(), rhs_max: rhs_max.to_f64(), zero_row: row_min == R::ZERO }
 }
 
 /// Solves for the inner unknowns of every partition of `P` tiles of `m` rows; x replaces the right-hand side of the tile

@@ -190,18 +190,19 @@ impl<'a, T: Scalar> Group<'a, T> {
         for r in 0..n_rhs {
             sources[3 + r] = full.then_some(rhs[r]);
         }
-        let mut fill = |k: usize, at: &dyn Fn(usize) -> T| fill::<T>(tile, k * element, stride, lanes, window, at);
-        if sources[0].is_none() {
-            fill(0, &|i| if i == 0 { rows.first } else { rows.sub[i - 1] });
-        }
-        if sources[1].is_none() {
-            fill(1, &|i| rows.diag[i]);
-        }
-        if sources[2].is_none() {
-            fill(2, &|i| if i + 1 == n { rows.last } else { rows.sup[i] });
-        }
-        for r in (0..n_rhs).filter(|_| !full) {
-            fill(3 + r, &|i| rhs[r][i - window.first]);
+        let mut edge = |k: usize, array: &[T], first: usize, corner: (usize, T)| {
+            if sources[k].is_none() {
+                fill::<T>(tile, (k * element, stride, lanes), window, |i| {
+                    if i == corner.0 { corner.1 } else { array[i - first] }
+                });
+            }
+        };
+        let nowhere = (usize::MAX, T::ZERO);
+        edge(0, rows.sub, 1, (0, rows.first));
+        edge(1, rows.diag, 0, nowhere);
+        edge(2, rows.sup, 0, (n - 1, rows.last));
+        for r in 0..n_rhs {
+            edge(3 + r, rhs[r], window.first, nowhere);
         }
         let conj = rows.conj;
         dispatch::<T, _>(simd, Stage { tile, open: false, sources, n_rhs, m, scaling, conj });
@@ -215,7 +216,7 @@ impl<'a, T: Scalar> Group<'a, T> {
         let tile = self.tile(p);
         for r in 0..n_rhs {
             let column = |i: usize| x[r][i - window.first];
-            fill::<T>(tile, layout.old + r * layout.element, n_rhs * layout.element, lanes, window, &column);
+            fill::<T>(tile, (layout.old + r * layout.element, n_rhs * layout.element, lanes), window, column);
             for lane in 0..lanes {
                 let [before, after] = around(r, if lane < window.lanes { lane } else { 0 });
                 put::<T>(tile, layout.boundary + r * layout.element, lanes, lane, before);
@@ -330,23 +331,23 @@ fn put<T: Scalar>(memory: &mut [T::Real], base: usize, lanes: usize, lane: usize
 }
 
 /// Copies a window one number at a time, for tiles at the ends of a system: `at(i)` is the scalar of row i. Idle lanes
-/// repeat lane 0.
+/// repeat lane 0. `place`: where the array begins, row stride, lanes.
+#[inline]
 fn fill<T: Scalar>(
     tile: &mut [T::Real],
-    base: usize,
-    stride: usize,
-    lanes: usize,
+    (base, stride, lanes): (usize, usize, usize),
     window: Window,
-    at: &dyn Fn(usize) -> T,
+    at: impl Fn(usize) -> T,
 ) {
     for j in 0..window.m {
+        let row = base + j * stride;
         let own = at(window.first + j);
-        for lane in window.lanes..lanes {
-            put::<T>(tile, base + j * stride, lanes, lane, own);
+        tile[row..row + lanes].fill(own.re());
+        if T::COMPLEX {
+            tile[row + lanes..row + 2 * lanes].fill(own.im());
         }
-        put::<T>(tile, base + j * stride, lanes, 0, own);
         for lane in 1..window.lanes {
-            put::<T>(tile, base + j * stride, lanes, lane, at(window.first + lane * window.m + j));
+            put::<T>(tile, row, lanes, lane, at(window.first + lane * window.m + j));
         }
     }
 }
@@ -934,6 +935,11 @@ impl Ahead {
     /// `arrays`: where the next group begins; `bytes`: how much of each it takes; `steps` of the sweep.
     pub fn new(arrays: [*const u8; 4], bytes: usize, steps: usize) -> Self {
         Self { arrays, per_step: bytes.div_ceil(64 * steps.max(1)) * 64 }
+    }
+
+    /// Nothing to prefetch: all is in cache.
+    pub fn nothing() -> Self {
+        Self { arrays: [core::ptr::null(); 4], per_step: 0 }
     }
 
     /// The share of step `j`, counted from 2.
