@@ -6,7 +6,7 @@
 pub(crate) const RPTS_MIN_N: usize = 256;
 
 /// Systems up to this size are one partition: the recursion of RPTS ends.
-pub(crate) const LAST_LEVEL_MAX_N: usize = 24;
+pub(crate) const LAST_LEVEL_MAX_N: usize = 32;
 
 /// A thread is woken for at least so many rows.
 pub(crate) const MIN_ROWS_PER_THREAD: usize = 8192;
@@ -23,10 +23,10 @@ pub(crate) const MEND_ONE_OF: usize = 8;
 
 /// Rows of a partition for a system of `n` rows.
 pub(crate) fn partition_rows(n: usize) -> usize {
+    // Small levels: as many partitions as fill tiles of 8 or 16 lanes.
     match n {
-        0..=96 => 6,
-        97..=768 => 12,
-        769..=3072 => 16,
+        0..=128 => 8,
+        129..=512 => 16,
         _ => 32,
     }
 }

@@ -145,6 +145,13 @@ impl<'a, T: Scalar> Group<'a, T> {
         &mut self.memory[p * total..(p + 1) * total]
     }
 
+    /// Rows of tile `p`, and the memory of its pivot rows as scalars.
+    fn tile_parts(&mut self, p: usize) -> (&mut [T::Real], &mut [T]) {
+        let layout = self.layout;
+        let (rows, rest) = self.tile(p).split_at_mut(layout.pivot_rows);
+        (rows, bytemuck::cast_slice_mut(&mut rest[..layout.pivot_rows]))
+    }
+
     /// Row stride of a tile.
     fn stride(&self) -> usize {
         (3 + self.n_rhs) * self.layout.element
@@ -178,31 +185,38 @@ impl<'a, T: Scalar> Group<'a, T> {
     /// Copies a window of the system into tile `p` and scales its rows. `rhs` holds the window's rows only. Idle lanes
     /// repeat the first one.
     pub fn stage(&mut self, p: usize, rows: &Rows<T>, rhs: Columns<T>, window: Window, scaling: Scaling) {
-        let (lanes, m, n_rhs, stride, simd) = (self.size.lanes, self.m, self.n_rhs, self.stride(), self.simd);
-        let element = self.layout.element;
-        let (n, end) = (rows.n(), window.first + window.lanes * m);
+        let (lanes, m, n_rhs, simd) = (self.size.lanes, self.m, self.n_rhs, self.simd);
+        let (n, span) = (rows.n(), window.span());
         let full = window.lanes == lanes;
-        let tile = self.tile(p);
-        let mut sources = [None; 3 + MAX_RHS];
-        sources[0] = (full && window.first > 0).then(|| &rows.sub[window.first - 1..end - 1]);
-        sources[1] = full.then(|| &rows.diag[window.span()]);
-        sources[2] = (full && end < n).then(|| &rows.sup[window.span()]);
-        for r in 0..n_rhs {
-            sources[3 + r] = full.then_some(rhs[r]);
-        }
-        let mut edge = |k: usize, array: &[T], first: usize, corner: (usize, T)| {
-            if sources[k].is_none() {
-                fill::<T>(tile, (k * element, stride, lanes), window, |i| {
-                    if i == corner.0 { corner.1 } else { array[i - first] }
-                });
+        let (tile, spare) = self.tile_parts(p);
+        let mut spare = spare.chunks_exact_mut(lanes * m);
+        // What does not lie in memory as the gather wants it is put together first.
+        let mut copy = |array: &[T], before: Option<T>, after: Option<T>| -> Option<&[T]> {
+            let place = spare.next()?;
+            let (head, len) = (usize::from(before.is_some()), window.lanes * m);
+            place[..head].copy_from_slice(before.as_slice());
+            place[head..head + array.len()].copy_from_slice(array);
+            place[head + array.len()..len].copy_from_slice(after.as_slice());
+            for lane in window.lanes..lanes {
+                place.copy_within(..m, lane * m);
             }
+            Some(place)
         };
-        let nowhere = (usize::MAX, T::ZERO);
-        edge(0, rows.sub, 1, (0, rows.first));
-        edge(1, rows.diag, 0, nowhere);
-        edge(2, rows.sup, 0, (n - 1, rows.last));
+        let mut sources = [None; 3 + MAX_RHS];
+        sources[0] = match (span.start, full) {
+            (0, _) => copy(&rows.sub[..span.end - 1], Some(rows.first), None),
+            (start, false) => copy(&rows.sub[start - 1..span.end - 1], None, None),
+            (start, true) => Some(&rows.sub[start - 1..span.end - 1]),
+        };
+        sources[2] = match (span.end == n, full) {
+            (true, _) => copy(&rows.sup[span.start..], None, Some(rows.last)),
+            (false, false) => copy(&rows.sup[span.clone()], None, None),
+            (false, true) => Some(&rows.sup[span.clone()]),
+        };
+        let diag = &rows.diag[span];
+        sources[1] = if full { Some(diag) } else { copy(diag, None, None) };
         for r in 0..n_rhs {
-            edge(3 + r, rhs[r], window.first, nowhere);
+            sources[3 + r] = if full { Some(rhs[r]) } else { copy(rhs[r], None, None) };
         }
         let conj = rows.conj;
         dispatch::<T, _>(simd, Stage { tile, open: false, sources, n_rhs, m, scaling, conj });
