@@ -121,7 +121,7 @@ impl<T: Scalar> BatchFactor<'_, T> {
             Op::ConjTranspose => system.rows().transposed(true),
         };
         let error = verify::backward_error(rows, &d, &x);
-        let factor = PivotedTridiagonal::new(&self.plan, system.view())?;
+        let factor = PivotedTridiagonal::new(&self.plan.clone().pivoting(Pivoting::ScaledPartial), system.view())?;
         if error <= good::<T>() && !factor.is_singular() {
             return Ok((error, false));
         }

@@ -33,13 +33,16 @@ pub(crate) struct Repair<'a, T: Scalar> {
 impl<T: Scalar> Repair<'_, T> {
     /// Mends the bad rows of `span`; returns the largest error of its rows afterwards, `None` if that is not good.
     pub fn mend(&mut self, span: Range<usize>) -> Option<f64> {
-        for i in span.clone() {
-            if !(self.error(i) <= self.goal) && !REACH.into_iter().any(|reach| self.correct(i, reach)) {
-                return None;
+        let mut worst: f64 = 0.0;
+        for i in span {
+            let mut error = self.error(i);
+            if !(error <= self.goal) {
+                // The rows of the window are measured by `correct`, those that follow by this loop as well.
+                error = REACH.into_iter().find_map(|reach| self.correct(i, reach))?;
             }
+            worst = worst.max(error);
         }
-        let worst = self.worst(span);
-        (worst <= self.goal).then_some(worst)
+        Some(worst)
     }
 
     /// |d − Ax| / (Σ|a|·‖x‖∞ + |d|) of row `i`; NaN where that leaves the range of the type.
@@ -56,8 +59,8 @@ impl<T: Scalar> Repair<'_, T> {
         span.fold(0.0, |worst: f64, i| worst.max_nan(self.error(i)))
     }
 
-    /// Corrects x in the rows within `reach` of row `i`; whether all rows that this touches are good now.
-    fn correct(&mut self, i: usize, reach: usize) -> bool {
+    /// Corrects x in the rows within `reach` of row `i`; the largest error of the rows that this touches if that is good.
+    fn correct(&mut self, i: usize, reach: usize) -> Option<f64> {
         let n = self.rows.n();
         let window = i.saturating_sub(reach)..(i + reach + 1).min(n);
         let mut dx = [T::ZERO; LONGEST];
@@ -76,7 +79,8 @@ impl<T: Scalar> Repair<'_, T> {
         // The rows beside the window see its unknowns too, round the corner if the matrix is periodic.
         let (before, _) = self.rows.neighbours(window.start);
         let (_, after) = self.rows.neighbours(window.end - 1);
-        self.worst(window).max_nan(self.error(before)).max_nan(self.error(after)) <= self.goal
+        let worst = self.worst(window).max_nan(self.error(before)).max_nan(self.error(after));
+        (worst <= self.goal).then_some(worst)
     }
 }
 

@@ -614,7 +614,9 @@ impl<'m, T: Scalar> Rpts<'m, T> {
 
     /// Solves one column, which begins at `offset` of the caller's array, by the sequential method.
     fn fall_back(&self, op: Op, (rhs, offset): (&[T], usize), x: &mut [T], outcome: &mut Report) -> Result<f64> {
-        let factor = self.fallback.get_or_init(|| PivotedTridiagonal::new(&self.plan, self.a.clone()));
+        let factor = self.fallback.get_or_init(|| {
+            PivotedTridiagonal::new(&self.plan.clone().pivoting(Pivoting::ScaledPartial), self.a.clone())
+        });
         let factor = factor.as_ref().map_err(Clone::clone)?;
         outcome.fallback = true;
         let scratch = factor.solve_scratch(1);

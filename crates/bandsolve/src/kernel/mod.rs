@@ -107,9 +107,11 @@ macro_rules! machine {
             type Avx2 = lanes::$avx2;
             #[cfg(target_arch = "x86_64")]
             type Avx512 = lanes::$avx512;
-            const GUARD: Self = <$real>::from_bits((<$real>::MAX_EXP as $bits - 1 - $guard) << (<$real>::MANTISSA_DIGITS - 1));
+            const GUARD: Self =
+                <$real>::from_bits((<$real>::MAX_EXP as $bits - 1 - $guard) << (<$real>::MANTISSA_DIGITS - 1));
             const IMPLAUSIBLE: f64 = exp2_f64($guard * 3 / 5);
-            const SAFE: Self = <$real>::from_bits((<$real>::MAX_EXP as $bits - 1 + $safe) << (<$real>::MANTISSA_DIGITS - 1));
+            const SAFE: Self =
+                <$real>::from_bits((<$real>::MAX_EXP as $bits - 1 + $safe) << (<$real>::MANTISSA_DIGITS - 1));
             #[inline(always)]
             fn fused_if_fast(self, a: Self, b: Self) -> Self {
                 if cfg!(any(target_feature = "fma", target_arch = "aarch64")) {
