@@ -1,6 +1,6 @@
 //! One suite that every method and scalar type instantiates.
 //!
-//! ```ignore
+//! ```text
 //! use bandsolve::{Complex64, Method};
 //! bandsolve_testkit::conformance!(rpts_f64, f64, |plan| plan.method(Method::Rpts));
 //! bandsolve_testkit::conformance!(rpts_c64, Complex64, |plan| plan.method(Method::Rpts));
