@@ -3,7 +3,7 @@
 //! Elimination with scaled partial pivoting runs down all lanes in lockstep, pivots chosen by selection; substitution runs
 //! up and forms the residuals. A system whose backward error is not good is solved again alone, by the sequential method.
 //!
-//! Per row: reads 4 words, writes 1; 1 reciprocal (two tiles share a division).
+//! Per row: reads 4 words, writes 1; 1 reciprocal.
 
 use super::pivoted::PivotedTridiagonal;
 use super::verify::{self, Report, Solution};

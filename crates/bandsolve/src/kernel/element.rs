@@ -26,9 +26,7 @@ pub trait Element<V: Lanes>:
     fn scale(self, by: V) -> Self;
     /// 1 / self
     fn recip(self) -> Self;
-    /// (1/a, 1/b), by one division where that pays.
-    fn recip_both(a: Self, b: Self) -> (Self, Self);
-    /// (a.0/a.1, b.0/b.1), by the same division as [`recip_both`](Self::recip_both) of the denominators.
+    /// (a.0/a.1, b.0/b.1), by one division where that pays.
     fn divide_both(a: (Self, Self), b: (Self, Self)) -> (Self, Self);
     /// The element whose parts are `columns[0]` (and `columns[1]`).
     fn from_columns(columns: &[V]) -> Self;
@@ -119,11 +117,6 @@ impl<V: Lanes> Element<V> for RealElement<V> {
     #[inline(always)]
     fn recip(self) -> Self {
         Self(self.0.recip())
-    }
-    #[inline(always)]
-    fn recip_both(a: Self, b: Self) -> (Self, Self) {
-        let both = (a * b).recip();
-        (both * b, both * a)
     }
     #[inline(always)]
     fn divide_both(a: (Self, Self), b: (Self, Self)) -> (Self, Self) {
@@ -239,10 +232,6 @@ impl<V: Lanes> Element<V> for ComplexElement<V> {
     fn recip(self) -> Self {
         let by = self.re.mul_add(self.re, self.im * self.im).recip();
         Self { re: self.re * by, im: -self.im * by }
-    }
-    #[inline(always)]
-    fn recip_both(a: Self, b: Self) -> (Self, Self) {
-        (a.recip(), b.recip())
     }
     #[inline(always)]
     fn divide_both(a: (Self, Self), b: (Self, Self)) -> (Self, Self) {

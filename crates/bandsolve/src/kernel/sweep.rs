@@ -522,19 +522,14 @@ fn prefer_first_row<V: Lanes, E: Element<V>, const R: usize>(
     result
 }
 
-/// −other/pivot and 1/pivot of one choice a tile, two tiles sharing a division.
+/// −other/pivot and 1/pivot of one choice a tile.
 #[inline(always)]
 fn divide_all<V: Lanes, E: Element<V>, const P: usize>(choices: &[Choice<V::Mask, E>; P]) -> ([E; P], [E; P]) {
     let mut ratios = [choices[0].pivot; P];
     let mut recips = ratios;
-    for p in (1..P).step_by(2) {
-        let (a, b) = (&choices[p - 1], &choices[p]);
-        (ratios[p - 1], ratios[p]) = E::divide_both((a.minus_other, a.pivot), (b.minus_other, b.pivot));
-        (recips[p - 1], recips[p]) = E::recip_both(a.pivot, b.pivot);
-    }
-    if P % 2 == 1 {
-        recips[P - 1] = choices[P - 1].pivot.recip();
-        ratios[P - 1] = choices[P - 1].minus_other * recips[P - 1];
+    for p in 0..P {
+        recips[p] = choices[p].pivot.recip();
+        ratios[p] = choices[p].minus_other * recips[p];
     }
     (ratios, recips)
 }
