@@ -747,3 +747,30 @@ impl<T: Scalar> Factor<T> for Rpts<'_, T> {
         Ok(outcome)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cuts_cover_every_row_once() {
+        for n in 2..200 {
+            for m in 3..40 {
+                let cut = Cut::new(n, m.min(n));
+                assert_eq!(cut.rows(), n);
+                assert!(cut.tail == 0 || (2..=m + 1).contains(&cut.tail));
+                assert_eq!(cut.coarse(), 2 * cut.partitions());
+            }
+        }
+    }
+
+    #[test]
+    fn extra_memory_stays_below_twelve_percent() {
+        for n in [1 << 18, 1_000_003] {
+            let a = Tridiagonal::from_vecs(vec![0.0; n], vec![1.0; n], vec![0.0; n], false).unwrap();
+            let plan = Plan::new(a.shape()).method(crate::Method::Rpts).threads(2);
+            let system = 4 * n * size_of::<f64>();
+            assert!(Rpts::new(&plan, a.view()).solve_scratch(1).size_bytes() * 100 < 12 * system);
+        }
+    }
+}
