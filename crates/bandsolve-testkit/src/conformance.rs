@@ -886,6 +886,7 @@ fn check_batch_of<T: Scalar>(
 macro_rules! conformance_tests {
     ($name:ident, $scalar:ty, $configure:expr, $($test:ident = $check:ident),* $(,)?) => {
         mod $name {
+            // Not every suite names the scalar type itself.
             #[allow(unused_imports)]
             use super::*;
             const CONFIGURE: $crate::conformance::Configure = $configure;

@@ -6,7 +6,7 @@
 //! Per row: reads 4 words, writes 1; 1 reciprocal.
 
 use super::pivoted::PivotedTridiagonal;
-use super::verify::{self, Report, Solution};
+use super::verify::{self, Report, Solution, good};
 use super::{Factor, Op};
 use crate::error::{Error, Result, check_len};
 use crate::kernel::lockstep::{self, Systems};
@@ -115,12 +115,7 @@ impl<T: Scalar> BatchFactor<'_, T> {
         let pick = |all: &dyn Fn(usize) -> T| (0..n).map(all).collect::<Vec<T>>();
         let d = pick(&|i| rhs[a.index(s, i)]);
         let mut x = pick(&|i| out.read(s, i));
-        let rows = match op {
-            Op::Plain => system.rows(),
-            Op::Transpose => system.rows().transposed(false),
-            Op::ConjTranspose => system.rows().transposed(true),
-        };
-        let error = verify::backward_error(rows, &d, &x);
+        let error = verify::backward_error(op.rows(&system), &d, &x);
         let factor = PivotedTridiagonal::new(&self.plan.clone().pivoting(Pivoting::ScaledPartial), system.view())?;
         if error <= good::<T>() && !factor.is_singular() {
             return Ok((error, false));
@@ -135,11 +130,6 @@ impl<T: Scalar> BatchFactor<'_, T> {
             Err(other) => Err(other),
         }
     }
-}
-
-/// 8ε of the type.
-fn good<T: Scalar>() -> f64 {
-    verify::GOOD * T::Real::EPSILON.to_f64()
 }
 
 /// x of all systems; every thread writes those of its own.

@@ -20,7 +20,7 @@ pub use tridiagonal::TridiagonalFactor;
 pub use verify::{Report, Solution};
 
 use crate::error::{Result, check_len};
-use crate::matrix::Shape;
+use crate::matrix::{Rows, Shape, Tridiagonal};
 use crate::scalar::Scalar;
 use dyn_stack::{PodBuffer, PodStack, StackReq};
 
@@ -33,6 +33,17 @@ pub enum Op {
     Transpose,
     /// Aᴴ·x = rhs
     ConjTranspose,
+}
+
+impl Op {
+    /// The rows of op(A).
+    pub(crate) fn rows<'a, T: Scalar>(self, a: &'a Tridiagonal<'_, T>) -> Rows<'a, T> {
+        match self {
+            Op::Plain => a.rows(),
+            Op::Transpose => a.rows().transposed(false),
+            Op::ConjTranspose => a.rows().transposed(true),
+        }
+    }
 }
 
 /// Reusable factors of one matrix: what [`Plan::factor`](crate::Plan::factor) returns.

@@ -16,7 +16,7 @@
 
 use super::pivoted::PivotedTridiagonal;
 use super::repair::Repair;
-use super::verify::{self, Report};
+use super::verify::{self, Report, good};
 use super::{Factor, Op};
 use crate::error::{Error, Result, check_len};
 use crate::kernel::Simd;
@@ -565,14 +565,6 @@ impl<'m, T: Scalar> Rpts<'m, T> {
         Self { a, plan: plan.clone(), fallback: OnceLock::new() }
     }
 
-    fn rows(&self, op: Op) -> Rows<'_, T> {
-        match op {
-            Op::Plain => self.a.rows(),
-            Op::Transpose => self.a.rows().transposed(false),
-            Op::ConjTranspose => self.a.rows().transposed(true),
-        }
-    }
-
     /// Solves for a few columns together and repairs those that are not good enough.
     fn solve_columns(
         &self,
@@ -583,7 +575,7 @@ impl<'m, T: Scalar> Rpts<'m, T> {
         stack: &mut PodStack,
     ) -> Result<()> {
         let settings = Settings::new(&self.plan.options);
-        let (n, rows) = (self.a.n(), self.rows(op));
+        let (n, rows) = (self.a.n(), op.rows(&self.a));
         let (memory, stack) = stack.make_aligned_raw::<T::Real>(settings.tile_memory::<T>(n, n_rhs), ALIGN);
         let task = if self.plan.options.verify { Task::Verify } else { Task::Solve };
         let size = Size::of::<T>(settings.simd, n_rhs);
@@ -635,11 +627,6 @@ impl<'m, T: Scalar> Rpts<'m, T> {
 /// A zero right-hand side with the zero solution, which needs no further look (but is no proof of regularity).
 fn is_zero<T: Scalar>(rhs: &[T], x: &[T]) -> bool {
     rhs.iter().chain(x).all(|v| *v == T::ZERO)
-}
-
-/// 8ε of the type.
-fn good<T: Scalar>() -> f64 {
-    verify::GOOD * T::Real::EPSILON.to_f64()
 }
 
 /// Accepts x if all is good, else mends the groups of partitions that are not, if they are few. Returns the error and

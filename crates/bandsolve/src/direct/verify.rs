@@ -49,6 +49,11 @@ pub struct Solution<T> {
 
 /// Accepted without further ado: 8ε.
 pub(crate) const GOOD: f64 = 8.0;
+/// [`GOOD`] in the working precision of `T`.
+pub(crate) fn good<T: Scalar>() -> f64 {
+    GOOD * T::Real::EPSILON.to_f64()
+}
+
 /// Accepted after refinement and fallback, and said so: 64ε.
 pub(crate) const TOLERABLE: f64 = 64.0;
 /// Refinement steps with the same factors.
@@ -267,7 +272,7 @@ impl<F> Refiner<'_, F> {
     where
         F: Factored<T>,
     {
-        let good = GOOD * T::Real::EPSILON.to_f64();
+        let good = good::<T>();
         let equations = self.factors.equations(self.op);
         let mut best = measure(&equations, d, x, self.factors.facts().parallel);
         if best <= good {

@@ -170,12 +170,16 @@ impl<'a, T: Scalar> Group<'a, T> {
 
     /// Copies x (one right-hand side) of `m` rows from row `first` on to `out`, lane after lane, for `lanes` lanes.
     pub(super) fn write_rows(&mut self, p: usize, first: usize, m: usize, lanes: usize, out: &mut [T]) {
-        let (stride, simd, layout, width) = (self.stride(), self.simd, self.layout, self.size.lanes);
+        let first = first * self.stride() + 3 * self.layout.element;
+        self.copy_out(p, first, (m, lanes), false, out);
+    }
+
+    /// Copies `m` scalars of each of the first `lanes` lanes of tile `p`, from real `first` on, a row apart.
+    fn copy_out(&mut self, p: usize, first: usize, (m, lanes): (usize, usize), stream: bool, out: &mut [T]) {
+        let (width, stride, simd, buffer) = (self.size.lanes, self.stride(), self.simd, self.layout.pivot_rows);
         let tile = self.tile(p);
-        let first = first * stride + 3 * layout.element;
         if lanes == width {
-            let buffer = layout.pivot_rows;
-            return dispatch::<T, _>(simd, WriteBack { tile, first, stride, m, buffer, stream: false, out });
+            return dispatch::<T, _>(simd, WriteBack { tile, first, stride, m, buffer, stream, out });
         }
         for (i, x) in out.iter_mut().enumerate() {
             *x = get::<T>(tile, first + i % m * stride, width, i / m);
@@ -223,7 +227,7 @@ impl<'a, T: Scalar> Group<'a, T> {
     }
 
     /// Turns the right-hand sides of staged tile `p` into residuals of the old solution `x` (the window's rows), which is
-    /// staged too. `before` and `after` give the old solution around each partition.
+    /// staged too. `around(r, lane)` gives the old solution before and after the partition.
     pub fn form_residual(&mut self, p: usize, x: Columns<T>, window: Window, around: impl Fn(usize, usize) -> [T; 2]) {
         let (lanes, m, n_rhs, layout) = (self.size.lanes, self.m, self.n_rhs, self.layout);
         let simd = self.simd;
@@ -240,7 +244,7 @@ impl<'a, T: Scalar> Group<'a, T> {
         dispatch::<T, _>(simd, Residual { tile, layout, n_rhs, m, system: core::marker::PhantomData::<T> });
     }
 
-    /// Eliminates the inside of every partition; the equations are read with [`equation`](Self::equation).
+    /// Eliminates the inside of every partition; [`write_equations`](Self::write_equations) copies what is left.
     pub fn reduce(&mut self, pivots: Pivots<T::Real>, ahead: &Ahead) {
         let job = Reduce::<T> { group: self.parts(), pivots, ahead };
         dispatch::<T, _>(self.simd, job);
@@ -306,16 +310,8 @@ impl<'a, T: Scalar> Group<'a, T> {
 
     /// Copies x of right-hand side `r` from tile `p` to `out`, past the caches if `stream`.
     pub fn write_back(&mut self, p: usize, r: usize, window: Window, stream: bool, out: &mut [T]) {
-        let (lanes, m, stride, simd) = (self.size.lanes, self.m, self.stride(), self.simd);
         let first = (3 + r) * self.layout.element;
-        let buffer = self.layout.pivot_rows;
-        let tile = self.tile(p);
-        if window.lanes == lanes {
-            return dispatch::<T, _>(simd, WriteBack { tile, first, stride, m, buffer, stream, out });
-        }
-        for (i, x) in out.iter_mut().enumerate() {
-            *x = get::<T>(tile, first + i % m * stride, lanes, i / m);
-        }
+        self.copy_out(p, first, (self.m, window.lanes), stream, out);
     }
 
     fn parts(&mut self) -> GroupParts<T> {

@@ -81,11 +81,7 @@ impl<T: Scalar> Factored<T> for PivotedTridiagonal<'_, T> {
     }
 
     fn equations(&self, op: Op) -> impl Equations<T> {
-        match op {
-            Op::Plain => self.a.rows(),
-            Op::Transpose => self.a.rows().transposed(false),
-            Op::ConjTranspose => self.a.rows().transposed(true),
-        }
+        op.rows(&self.a)
     }
 
     fn solve_unchecked(&self, op: Op, x: &mut [T]) {
