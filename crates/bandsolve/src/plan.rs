@@ -3,7 +3,10 @@
 use crate::direct::Factor;
 use crate::error::{Error, Result};
 use crate::kernel::Simd;
+use crate::kernel::sweep::Pivots;
+use crate::kernel::tile::Scaling;
 use crate::matrix::Shape;
+use crate::scalar::RealScalar;
 use std::sync::Arc;
 
 /// How a system is solved.
@@ -85,6 +88,16 @@ impl Options {
     /// Instruction set of the sweeps: the noise threshold is rarely used and compiled for plain arrays only.
     pub fn sweep_simd(&self) -> Simd {
         if self.noise_threshold > 0.0 { Simd::Portable } else { self.simd }
+    }
+
+    /// How sweeps choose pivots.
+    pub fn pivots<X: RealScalar>(&self) -> Pivots<X> {
+        Pivots { fixed: self.pivoting == Pivoting::None, noise: X::from_f64(self.noise_threshold) }
+    }
+
+    /// How sweeps scale rows.
+    pub fn scaling(&self) -> Scaling {
+        if self.pivoting == Pivoting::ScaledPartial { Scaling::Rows } else { Scaling::Partition }
     }
 }
 

@@ -1,6 +1,6 @@
 //! The four number types: `f32`, `f64`, `c32`, `c64`.
 
-use crate::kernel::{Element, Lanes, Machine};
+use crate::kernel::{Element, Kernels, Lanes, Machine};
 use bytemuck::Pod;
 use core::fmt::{Debug, Display};
 use core::ops::{Add, AddAssign, Div, Mul, MulAssign, Neg, Sub, SubAssign};
@@ -37,6 +37,7 @@ pub trait Scalar:
     + SubAssign
     + MulAssign
     + crate::direct::Dense
+    + Kernels
 {
     /// The type of moduli and errors: `f32` or `f64`.
     type Real: RealScalar;
@@ -105,10 +106,21 @@ pub trait RealScalar: Scalar<Real = Self> + PartialOrd + Machine {
     /// A power of two by which a row whose largest entry is `self` can be multiplied to bring that entry into \[2, 4)
     /// (smaller only where `self` is subnormal). Exact, and never zero or infinite for finite `self`.
     fn equilibrate(self) -> Self;
+    /// A power of two by which numbers up to ±`self` can be multiplied to bring them into \[−1, 1\], the largest to at least
+    /// ½ unless it is subnormal. Meaningless within a factor 4 of the end of the range.
+    fn normalizer(self) -> Self;
+    /// log₂ self − log₂ other as a fixed-point number in the bits of the result, to ±0.0861: what
+    /// [`max_bits`](Self::max_bits) compares and [`gap_to_ratio`](Self::gap_to_ratio) reads. Neither is negative.
+    fn log_gap(self, other: Self) -> Self;
+    /// The one whose bits are the larger integer.
+    fn max_bits(self, other: Self) -> Self;
+    /// An upper bound, at most 20% above it, of the ratio whose [`log_gap`](Self::log_gap) this is; infinite where one of
+    /// the two was not finite, or both were zero.
+    fn gap_to_ratio(self) -> f64;
 }
 
 macro_rules! real_scalar {
-    ($t:ident, $name:literal, $exponent:literal) => {
+    ($t:ident, $int:ident, $name:literal, $exponent:literal, $normal:literal) => {
         impl Scalar for $t {
             type Real = $t;
             type Element<V: Lanes<Real = $t>> = crate::kernel::RealElement<V>;
@@ -178,12 +190,34 @@ macro_rules! real_scalar {
                 let exponent = self.max($t::MIN_POSITIVE).to_bits() & $exponent;
                 $t::from_bits($exponent - exponent)
             }
+            #[inline(always)]
+            fn normalizer(self) -> Self {
+                let normal: $int = $normal;
+                $t::from_bits(normal.wrapping_sub((self.to_bits() & $exponent) as $int) as _)
+            }
+            #[inline(always)]
+            fn log_gap(self, other: Self) -> Self {
+                // The exponent is the integer part of the logarithm, the mantissa nearly its fraction.
+                $t::from_bits(self.to_bits().wrapping_sub(other.to_bits()))
+            }
+            #[inline(always)]
+            fn max_bits(self, other: Self) -> Self {
+                if (self.to_bits() as $int) > (other.to_bits() as $int) { self } else { other }
+            }
+            #[inline(always)]
+            fn gap_to_ratio(self) -> f64 {
+                match (self.to_bits() as $int).checked_add($t::to_bits(1.0) as $int) {
+                    // Ratios of a quarter and more are no better than infinite ones. 2^0.0861 = 1.0615.
+                    Some(bits) if bits < $t::to_bits(0.25) as $int => $t::from_bits(bits.max(0) as _) as f64 * 1.0615,
+                    _ => f64::INFINITY,
+                }
+            }
         }
     };
 }
 
-real_scalar!(f32, "f32", 0x7f80_0000);
-real_scalar!(f64, "f64", 0x7ff0_0000_0000_0000);
+real_scalar!(f32, i32, "f32", 0x7f80_0000, 0x7e80_0000);
+real_scalar!(f64, i64, "f64", 0x7ff0_0000_0000_0000, 0x7fd0_0000_0000_0000);
 
 macro_rules! complex_scalar {
     ($t:ident, $real:ident, $name:literal) => {

@@ -16,7 +16,7 @@ pub(crate) const STREAM_MIN_BYTES: usize = 48 << 20;
 
 /// The next group of tiles is prefetched when an array is at least this many bytes long: it may not be in the second-level
 /// cache.
-pub(crate) const PREFETCH_MIN_BYTES: usize = 128 << 10;
+pub(crate) const PREFETCH_MIN_BYTES: usize = 16 << 10;
 
 /// Groups of partitions are mended one by one if at most one of so many is bad; else the whole system is refined.
 pub(crate) const MEND_ONE_OF: usize = 8;

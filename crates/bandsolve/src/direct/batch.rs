@@ -9,9 +9,9 @@ use super::pivoted::PivotedTridiagonal;
 use super::verify::{self, Report, Solution, good};
 use super::{Factor, Op};
 use crate::error::{Error, Result, check_len};
-use crate::kernel::lockstep::{self, Systems};
-use crate::kernel::sweep::Pivots;
-use crate::kernel::tile::{Group, Scaling, Size};
+use crate::kernel::lockstep::{Shared, Systems};
+use crate::kernel::run::{self, How, Workspace};
+use crate::kernel::tile::Strides;
 use crate::matrix::{Layout, Shape, TridiagonalBatch};
 use crate::plan::{Factorize, Pivoting, Plan};
 use crate::scalar::{RealScalar, Scalar};
@@ -30,20 +30,23 @@ pub struct BatchFactor<'m, T: Scalar> {
 /// A system that was not solved well: its number.
 type Bad = Vec<usize>;
 
+/// Tile memory of one thread, and room for the gaps of its systems.
+type Memory<'a, T> = (&'a mut [<T as Scalar>::Real], &'a mut [<T as Scalar>::Real]);
+
 impl<T: Scalar> BatchFactor<'_, T> {
-    fn size(&self) -> Size {
-        Size::of::<T>(self.plan.options.sweep_simd(), 1)
+    fn lanes(&self) -> usize {
+        run::lanes::<T>(self.plan.options.sweep_simd())
     }
 
     /// Reals of tile memory for one thread.
     fn memory(&self) -> usize {
-        self.size().memory::<T>(lockstep::tile_rows(self.a.n()), 1)
+        run::memory::<T>(self.plan.options.sweep_simd(), self.a.n(), 1)
     }
 
     fn threads(&self) -> usize {
-        let groups = self.a.count().div_ceil(self.size().partitions());
+        let tiles = self.a.count().div_ceil(self.lanes());
         let worthwhile = self.a.count() * self.a.n() / tuning::MIN_ROWS_PER_THREAD;
-        self.plan.options.threads.min(groups).min(worthwhile).max(1)
+        self.plan.options.threads.min(tiles).min(worthwhile).max(1)
     }
 
     /// Entry of array k in row i of system s of op(A); ignored entries are zero.
@@ -61,55 +64,55 @@ impl<T: Scalar> BatchFactor<'_, T> {
         }
     }
 
-    /// Solves the systems of `span` and hands x of each to `write`; returns those that were not solved well and the
-    /// largest bound of the others.
-    fn solve_span(&self, op: Op, rhs: &[T], span: Range<usize>, memory: &mut [T::Real], out: Out<'_, T>) -> (Bad, f64) {
-        let (n, options, size) = (self.a.n(), &self.plan.options, self.size());
-        let scaling = if options.pivoting == Pivoting::ScaledPartial { Scaling::Rows } else { Scaling::Partition };
-        let noise = T::Real::from_f64(options.noise_threshold);
-        let pivots = Pivots { fixed: options.pivoting == Pivoting::None, noise };
+    /// Solves the systems of `span`; returns those that were not solved well and the largest bound of the others. `gaps`: one
+    /// for every system of `span`; empty: nothing is verified.
+    fn solve_span(&self, op: Op, rhs: &[T], span: Range<usize>, (memory, gaps): Memory<T>, out: &Out<'_, T>) -> (Bad, f64) {
+        let (n, a, options, lanes) = (self.a.n(), &self.a, &self.plan.options, self.lanes());
+        let far = a.count() * n * size_of::<T>() >= tuning::PREFETCH_MIN_BYTES;
+        let how = How { pivots: options.pivots(), scaling: options.scaling(), far };
+        let how = (how, op == Op::ConjTranspose);
+        let mut work = Workspace::<T>::new(options.sweep_simd(), 1, memory);
+        // Systems that fill tiles are taken as they lie, others copied.
+        let whole = if op == Op::Plain { span.len() / lanes } else { 0 };
+        let (own, mut rest) = gaps.split_at_mut(gaps.len().min(whole * lanes));
+        let mut found = run::Found::default();
+        if whole > 0 {
+            let (first, strides) = match a.layout() {
+                Layout::Contiguous => (span.start * n, Strides::contiguous(n)),
+                Layout::Interleaved => (span.start, Strides { lane: 1, row: a.count() }),
+            };
+            let arrays = [&*a.sub, &*a.diag, &*a.sup, rhs].map(|all| &all[first..]);
+            found = work.solve_systems(&Systems { arrays, n, strides, tiles: whole }, how, own, (out.x, first));
+        }
+        for first in (span.start + whole * lanes..span.end).step_by(lanes) {
+            let count = (span.end - first).min(lanes);
+            let (own, others) = rest.split_at_mut(rest.len().min(count));
+            rest = others;
+            let at = |k: usize, s: usize, i: usize| self.entry(op, rhs, k, first + s, i);
+            let few = work.solve_few((n, count), at, how, own, |s, i, x| out.put(first + s, i, x));
+            found = found.and(few);
+        }
+        self.judge(span, gaps, &found)
+    }
+
+    /// Which systems of `span` are not good, and the largest bound of the others.
+    fn judge(&self, span: Range<usize>, gaps: &[T::Real], found: &run::Found) -> (Bad, f64) {
         let (mut bad, mut worst) = (Bad::new(), 0.0f64);
-        for first in span.clone().step_by(size.partitions()) {
-            let count = (span.end - first).min(size.partitions());
-            let mut group = Group::<T>::new(options.sweep_simd(), count, lockstep::tile_rows(n), 1, memory);
-            let Size { lanes, tiles } = group.size();
-            for p in 0..tiles {
-                let (s, used) = (first + p * lanes, (count - p * lanes).min(lanes));
-                let any = |k: usize, lane: usize, i: usize| self.entry(op, rhs, k, s + lane, i);
-                let systems = self.systems(op, rhs, s, used == lanes).unwrap_or(Systems::Any(&any, used));
-                lockstep::stage(&mut group, p, n, &systems, scaling, op == Op::ConjTranspose);
-            }
-            lockstep::solve(&mut group, pivots, options.verify);
-            for p in 0..tiles {
-                let (s, used) = (first + p * lanes, (count - p * lanes).min(lanes));
-                out.write(&mut group, p, n, s, used);
-            }
-            let found = if options.verify { group.check(0) } else { Default::default() };
-            if found.bound <= good::<T>() && !found.looks_singular::<T::Real>() {
-                worst = worst.max(found.bound);
+        // What is suspicious as a whole is looked at one by one.
+        let suspicious = found.bound.is_nan() || found.looks_singular::<T::Real>();
+        for (s, gap) in span.zip(gaps) {
+            let bound = gap.gap_to_ratio() * run::slack::<T>();
+            if bound <= good::<T>() && !suspicious {
+                worst = worst.max(bound);
             } else {
-                bad.extend(first..first + count);
+                bad.push(s);
             }
         }
         (bad, worst)
     }
 
-    /// The systems of a tile, from `s` on, where they can be loaded as vectors.
-    fn systems<'a>(&'a self, op: Op, rhs: &'a [T], s: usize, full: bool) -> Option<Systems<'a, T>> {
-        let (n, a, lanes) = (self.a.n(), &self.a, self.size().lanes);
-        if !full || op != Op::Plain {
-            return None;
-        }
-        let arrays = [&*a.sub, &*a.diag, &*a.sup, rhs];
-        match a.layout() {
-            Layout::Contiguous => Some(Systems::Contiguous(arrays.map(|x| &x[s * n..(s + lanes) * n]))),
-            Layout::Interleaved if T::COMPLEX => None,
-            Layout::Interleaved => Some(Systems::Interleaved(arrays.map(|x| &x[s..]), a.count())),
-        }
-    }
-
     /// Measures system `s` exactly and solves it alone if it is not good.
-    fn settle(&self, op: Op, rhs: &[T], s: usize, out: Out<'_, T>) -> Result<(f64, bool)> {
+    fn settle(&self, op: Op, rhs: &[T], s: usize, out: &Out<'_, T>) -> Result<(f64, bool)> {
         let (a, n) = (&self.a, self.a.n());
         let system = a.system(s);
         let pick = |all: &dyn Fn(usize) -> T| (0..n).map(all).collect::<Vec<T>>();
@@ -133,9 +136,8 @@ impl<T: Scalar> BatchFactor<'_, T> {
 }
 
 /// x of all systems; every thread writes those of its own.
-#[derive(Clone, Copy)]
 struct Out<'a, T> {
-    x: &'a crate::kernel::lockstep::Shared<T>,
+    x: &'a Shared<'a, T>,
     n: usize,
     count: usize,
     layout: Layout,
@@ -156,13 +158,6 @@ impl<T: Scalar> Out<'_, T> {
     fn read(&self, s: usize, i: usize) -> T {
         self.x.get(self.index(s, i))
     }
-
-    fn write(&self, group: &mut Group<T>, p: usize, n: usize, s: usize, used: usize) {
-        match self.layout {
-            Layout::Contiguous => lockstep::write_contiguous(group, p, n, self.x, s * n..(s + used) * n),
-            Layout::Interleaved => lockstep::write_interleaved(group, p, n, used, self.x, (s, self.count)),
-        }
-    }
 }
 
 impl<T: Scalar> Factor<T> for BatchFactor<'_, T> {
@@ -174,7 +169,8 @@ impl<T: Scalar> Factor<T> for BatchFactor<'_, T> {
         if self.a.count() * self.a.n() == 0 {
             return StackReq::empty();
         }
-        StackReq::new_aligned::<T::Real>(self.memory() * self.threads(), 64)
+        let gaps = if self.plan.options.verify { self.a.count() } else { 0 };
+        StackReq::new_aligned::<T::Real>(self.memory() * self.threads(), 64).and(StackReq::new::<T::Real>(gaps))
     }
 
     fn solve_into_with(&self, op: Op, rhs: &[T], x: &mut [T], stack: &mut PodStack) -> Result<Report> {
@@ -186,18 +182,20 @@ impl<T: Scalar> Factor<T> for BatchFactor<'_, T> {
         if rhs.is_empty() {
             return Ok(outcome);
         }
-        let (memory, _) = stack.make_aligned_raw::<T::Real>(self.memory() * self.threads(), 64);
-        let group = self.size().partitions();
-        let share = count.div_ceil(group).div_ceil(self.threads()) * group;
+        let (memory, stack) = stack.make_aligned_raw::<T::Real>(self.memory() * self.threads(), 64);
+        let (gaps, _) = stack.make_raw::<T::Real>(if self.plan.options.verify { count } else { 0 });
+        let share = count.div_ceil(self.lanes()).div_ceil(self.threads()) * self.lanes();
         let mut failure = None;
         for (rhs, x) in rhs.chunks_exact(n * count).zip(x.chunks_exact_mut(n * count)) {
-            let shared = lockstep::Shared::new(x);
-            let out = Out { x: &shared, n, count, layout };
-            let solve = |(t, memory): (usize, &mut [T::Real])| {
+            let shared = Shared::new(x);
+            let out = &Out { x: &shared, n, count, layout };
+            let solve = |(t, memory): (usize, Memory<T>)| {
                 self.solve_span(op, rhs, t * share..((t + 1) * share).min(count), memory, out)
             };
-            let parts = memory.par_chunks_exact_mut(self.memory()).enumerate().filter(|(t, _)| t * share < count);
-            let (bad, mut worst) = parts.map(solve).reduce(
+            let mut gaps = gaps.chunks_mut(share);
+            let parts = memory.chunks_exact_mut(self.memory()).map(|memory| (memory, gaps.next().unwrap_or_default()));
+            let parts: Vec<_> = parts.enumerate().take_while(|(t, _)| t * share < count).collect();
+            let (bad, mut worst) = parts.into_par_iter().map(solve).reduce(
                 || (Bad::new(), 0.0),
                 |(mut a, x), (b, y)| {
                     a.extend(b);

@@ -6,7 +6,7 @@
 //! back, forming the residual of every row on the way. Nothing of the elimination is stored between the two: reading the
 //! matrix a second time costs less than reading factors would.
 //!
-//! Per row and right-hand side: reads 4 + 4 words, writes 1; 3 reciprocals (two of them share a division).
+//! Per row and right-hand side: reads 4 + 4 words, writes 1; 1 reciprocal.
 //!
 //! Source: C. Klein, dissertation, sections 2.5 and 2.6, Algorithms 1 and 2.
 //!
@@ -20,8 +20,9 @@ use super::verify::{self, Report, good};
 use super::{Factor, Op};
 use crate::error::{Error, Result, check_len};
 use crate::kernel::Simd;
-use crate::kernel::sweep::{Found, MAX_RHS, Pivots};
-use crate::kernel::tile::{self, Ahead, Columns, Group, Scaling, Size, Window};
+use crate::kernel::run::{self, Columns, ColumnsMut, How, Span, Target, Workspace};
+use crate::kernel::sweep::{Found, MAX_RHS};
+use crate::kernel::tile;
 use crate::matrix::{Rows, Shape, Tridiagonal};
 use crate::plan::{Options, Pivoting, Plan};
 use crate::scalar::{RealScalar, Scalar};
@@ -69,43 +70,26 @@ impl Cut {
 
 /// What is fixed during a solve.
 #[derive(Debug, Clone, Copy)]
-struct Settings {
-    pivoting: Pivoting,
-    noise: f64,
-    threads: usize,
+struct Settings<'a> {
+    options: &'a Options,
     simd: Simd,
-    partition_rows: Option<usize>,
 }
 
-impl Settings {
-    fn new(options: &Options) -> Self {
-        Self {
-            pivoting: options.pivoting,
-            noise: options.noise_threshold,
-            threads: options.threads,
-            simd: options.sweep_simd(),
-            partition_rows: options.partition_rows,
-        }
+impl<'a> Settings<'a> {
+    fn new(options: &'a Options) -> Self {
+        Self { options, simd: options.sweep_simd() }
     }
 
     /// How a level of `n` rows is cut; small ones are a single partition, which ends the recursion.
     fn cut(&self, n: usize) -> Cut {
-        let m = self.partition_rows.unwrap_or_else(|| tuning::partition_rows(n));
+        let m = self.options.partition_rows.unwrap_or_else(|| tuning::partition_rows(n));
         let single = n <= tuning::LAST_LEVEL_MAX_N.max(m);
         Cut::new(n, if single { n } else { m })
     }
 
-    fn pivots<X: RealScalar>(&self) -> Pivots<X> {
-        Pivots { fixed: self.pivoting == Pivoting::None, noise: X::from_f64(self.noise) }
-    }
-
-    fn scaling(&self) -> Scaling {
-        if self.pivoting == Pivoting::ScaledPartial { Scaling::Rows } else { Scaling::Partition }
-    }
-
     /// Threads worth waking for `n` rows.
     fn threads_for(&self, n: usize) -> usize {
-        self.threads.min(n / tuning::MIN_ROWS_PER_THREAD).max(1)
+        self.options.threads.min(n / tuning::MIN_ROWS_PER_THREAD).max(1)
     }
 
     /// Longest partition of any level.
@@ -117,92 +101,44 @@ impl Settings {
 
     /// Reals of tile memory for all threads.
     fn tile_memory<T: Scalar>(&self, n: usize, n_rhs: usize) -> usize {
-        let one = Size::of::<T>(self.simd, n_rhs).memory::<T>(self.longest(n), n_rhs);
-        one * self.threads_for(n)
+        run::memory::<T>(self.simd, self.longest(n), n_rhs) * self.threads_for(n)
+    }
+
+    /// Right-hand sides that are swept together when there are `n_rhs` (sweeps that know noise take one by one).
+    fn together(&self, n_rhs: usize) -> usize {
+        if n_rhs >= MAX_RHS && self.options.noise_threshold == 0.0 { MAX_RHS } else { 1 }
+    }
+
+    fn how<X: RealScalar>(&self, rows: usize) -> How<X> {
+        let far = rows * size_of::<X>() >= tuning::PREFETCH_MIN_BYTES;
+        How { pivots: self.options.pivots(), scaling: self.options.scaling(), far }
     }
 }
 
 /// One level of the recursion: a system and how it is cut.
 #[derive(Clone, Copy)]
 struct Level<'a, T> {
-    settings: &'a Settings,
+    settings: &'a Settings<'a>,
     cut: Cut,
     rows: Rows<'a, T>,
     n_rhs: usize,
-    size: Size,
-    /// When a solution is corrected: the old one at first and last row of every partition.
-    old_ends: Option<Columns<'a, T>>,
+    /// Lanes of a vector.
+    lanes: usize,
 }
 
 impl<T: Scalar> Level<'_, T> {
-    /// The group of partitions from `part` on: how many, and of how many rows.
-    fn group(&self, part: usize, end: usize) -> (usize, usize) {
-        if part < self.cut.full {
-            ((end.min(self.cut.full) - part).min(self.size.partitions()), self.cut.m)
-        } else {
-            (1, self.cut.tail)
-        }
-    }
-
-    /// Number of the group that begins with partition `part`: the full ones, then the one that is left over.
-    fn group_index(&self, part: usize) -> usize {
-        let full = self.cut.full.div_ceil(self.size.partitions());
-        if part < self.cut.full { part / self.size.partitions() } else { full }
-    }
-
-    /// Rows of tile `p` of a group.
-    fn window(&self, part: usize, count: usize, m: usize, p: usize) -> Window {
-        let lanes = self.size.lanes;
-        Window { first: self.cut.start(part + p * lanes), m, lanes: count.saturating_sub(p * lanes).min(lanes) }
-    }
-
-    /// Prefetches `rows` rows of every array from partition `part` on, spread over `steps`.
-    fn ahead(&self, rhs: Option<&[T]>, part: usize, rows: usize, steps: usize) -> Ahead {
-        if self.rows.n() * size_of::<T>() < tuning::PREFETCH_MIN_BYTES {
-            return Ahead::nothing();
-        }
-        let next = self.cut.start(part);
-        let at = |a: &[T]| a.as_ptr().wrapping_add(next).cast::<u8>();
-        let diag = at(self.rows.diag);
-        Ahead::new([at(self.rows.sub), diag, at(self.rows.sup), rhs.map_or(diag, at)], rows * size_of::<T>(), steps)
-    }
-
-    /// Entry of a coarse column before (`offset = -1`), at (0, 1) or after (2) partition `part`; 0 beyond an open end.
-    #[inline]
-    fn around(&self, column: &[T], part: usize, offset: isize) -> T {
-        let i = (2 * part).wrapping_add_signed(offset);
-        match column.get(i) {
-            Some(x) => *x,
-            None if self.rows.periodic => column[if offset < 0 { column.len() - 1 } else { 0 }],
-            None => T::ZERO,
-        }
-    }
-
-    /// Puts the unknowns of coarse column `r` around `count` partitions from `part` on into tile `p`.
-    fn set_boundaries(&self, group: &mut Group<T>, p: usize, r: usize, coarse: &[T], (part, count): (usize, usize)) {
-        let lanes = self.size.lanes;
-        if count == lanes && part > 0 && 2 * (part + lanes) < coarse.len() {
-            return group.set_boundaries(p, r, &coarse[2 * part - 1..2 * (part + lanes) + 1]);
-        }
-        for lane in 0..lanes {
-            let at = |offset| self.around(coarse, part + if lane < count { lane } else { 0 }, offset);
-            group.set_boundary(p, lane, r, [at(-1), at(0), at(1), at(2)]);
-        }
-    }
-
-    /// Subtracts A·x of the old solution from the right-hand sides of a staged tile.
-    fn form_residual(&self, group: &mut Group<T>, p: usize, x: Columns<T>, window: Window, part: usize) {
-        if let Some(ends) = self.old_ends {
-            let first = part + p * self.size.lanes;
-            group.form_residual(p, x, window, |r, lane| {
-                [self.around(ends[r], first + lane, -1), self.around(ends[r], first + lane, 2)]
-            });
+    /// The longest run of tiles from partition `part` on: full tiles, what is left of full partitions, the partition that is
+    /// shorter or longer than the others.
+    fn span(&self, part: usize, end: usize) -> Span {
+        let full = end.min(self.cut.full).saturating_sub(part);
+        let (first, m) = (self.cut.start(part), self.cut.m);
+        match full / self.lanes {
+            _ if full == 0 => Span { first, m: self.cut.tail, lanes: 1, tiles: 1 },
+            0 => Span { first, m, lanes: full, tiles: 1 },
+            tiles => Span { first, m, lanes: self.lanes, tiles },
         }
     }
 }
-
-/// Solutions, a slice a column; only the first few are used.
-type ColumnsMut<'a, T> = [&'a mut [T]; MAX_RHS];
 
 fn columns<T>(all: &[T], n_rhs: usize) -> Columns<'_, T> {
     let n = all.len() / n_rhs;
@@ -220,10 +156,6 @@ fn shared<'a, T>(columns: &'a ColumnsMut<'_, T>) -> Columns<'a, T> {
     [a, b, c, d]
 }
 
-fn reborrow<'a, T>(columns: &'a mut ColumnsMut<'_, T>) -> ColumnsMut<'a, T> {
-    columns.each_mut().map(|c| &mut **c)
-}
-
 fn split_columns<'a, T>(columns: ColumnsMut<'a, T>, mid: usize) -> (ColumnsMut<'a, T>, ColumnsMut<'a, T>) {
     let mut tails: ColumnsMut<'a, T> = Default::default();
     let mut tail = tails.iter_mut();
@@ -235,28 +167,30 @@ fn split_columns<'a, T>(columns: ColumnsMut<'a, T>, mid: usize) -> (ColumnsMut<'
     (heads, tails)
 }
 
-/// The part of each column that stands in a window; `base` is the row at which the columns begin.
-fn cut_out<'a, T>(columns: &Columns<'a, T>, window: Window, base: usize, n_rhs: usize) -> Columns<'a, T> {
-    let span = window.span();
+/// The part of each column that stands in `rows`.
+fn cut_out<'a, T>(columns: &Columns<'a, T>, rows: Range<usize>, n_rhs: usize) -> Columns<'a, T> {
     let mut cut: Columns<'a, T> = [&[]; MAX_RHS];
     for r in 0..n_rhs {
-        cut[r] = &columns[r][span.start - base..span.end - base];
+        cut[r] = &columns[r][rows.clone()];
     }
     cut
 }
 
-/// Where to cut `parts` so that each half gets whole groups and its share of threads.
-fn middle(parts: &Range<usize>, group: usize, threads: usize) -> usize {
-    let groups = parts.len().div_ceil(group);
-    (parts.start + groups * (threads / 2) / threads * group).min(parts.end)
+/// The same, to be written. Empty columns stay empty.
+fn cut_out_mut<'a, T>(columns: &'a mut ColumnsMut<'_, T>, rows: Range<usize>) -> ColumnsMut<'a, T> {
+    columns.each_mut().map(|column| if column.is_empty() { &mut [][..] } else { &mut column[rows.clone()] })
+}
+
+/// Where to cut `parts` so that each half gets whole tiles and its share of threads.
+fn middle(parts: &Range<usize>, lanes: usize, threads: usize) -> usize {
+    let tiles = parts.len().div_ceil(lanes);
+    (parts.start + tiles * (threads / 2) / threads * lanes).min(parts.end)
 }
 
 /// One thread's share of `reduce`: the equations of partitions `parts`.
 struct Reduce<'a, T: Scalar> {
     level: Level<'a, T>,
     rhs: Columns<'a, T>,
-    /// The old solution, when one is corrected.
-    old: Columns<'a, T>,
     parts: Range<usize>,
     out: Coarse<'a, T>,
     memory: &'a mut [T::Real],
@@ -282,11 +216,11 @@ impl<T> Coarse<'_, T> {
 
 impl<T: Scalar> Reduce<'_, T> {
     fn parallel(mut self, threads: usize) {
-        let group = self.level.size.partitions();
-        if threads <= 1 || self.parts.len() <= group {
+        let lanes = self.level.lanes;
+        if threads <= 1 || self.parts.len() <= lanes {
             return self.run();
         }
-        let mid = middle(&self.parts, group, threads);
+        let mid = middle(&self.parts, lanes, threads);
         let memory = self.memory.split_at_mut(self.memory.len() / threads * (threads / 2));
         let out = self.out.split_at(2 * (mid - self.parts.start));
         let left = Reduce { parts: self.parts.start..mid, out: out.0, memory: memory.0, ..self };
@@ -295,37 +229,19 @@ impl<T: Scalar> Reduce<'_, T> {
     }
 
     fn run(&mut self) {
+        let level = self.level;
+        let (n_rhs, how) = (level.n_rhs, level.settings.how(level.rows.n()));
         let mut part = self.parts.start;
         while part < self.parts.end {
-            let (count, m) = self.level.group(part, self.parts.end);
-            self.group(part, count, m);
-            part += count;
-        }
-    }
-
-    /// Partitions `part .. part + count` of `m` rows.
-    fn group(&mut self, part: usize, count: usize, m: usize) {
-        let level = &self.level;
-        let settings = level.settings;
-        let mut group = Group::<T>::new(settings.simd, count, m, level.n_rhs, self.memory);
-        let Size { lanes, tiles } = group.size();
-        for p in 0..tiles {
-            let window = level.window(part, count, m, p);
-            group.stage(p, &level.rows, cut_out(&self.rhs, window, 0, level.n_rhs), window, settings.scaling());
-            if level.old_ends.is_some() {
-                level.form_residual(&mut group, p, cut_out(&self.old, window, 0, level.n_rhs), window, part);
-            }
-        }
-        group.reduce(settings.pivots(), &level.ahead(Some(self.rhs[0]), part + count, count * m, m - 2));
-        for p in 0..tiles {
-            let first = 2 * (part + p * lanes - self.parts.start);
-            let rows = first..first + 2 * level.window(part, count, m, p).lanes;
-            group.write_equations(p, 0, &mut self.out.sub[rows.clone()]);
-            group.write_equations(p, 1, &mut self.out.diag[rows.clone()]);
-            group.write_equations(p, 2, &mut self.out.sup[rows.clone()]);
-            for r in 0..level.n_rhs {
-                group.write_equations(p, 3 + r, &mut self.out.rhs[r][rows.clone()]);
-            }
+            let span = level.span(part, self.parts.end);
+            let rows = span.first..span.first + span.rows();
+            let out = 2 * (part - self.parts.start)..2 * (part - self.parts.start + span.partitions());
+            let [a, b, c, d] = cut_out_mut(&mut self.out.rhs, out.clone());
+            let (sub, diag, sup) = (&mut self.out.sub[out.clone()], &mut self.out.diag[out.clone()], &mut self.out.sup[out]);
+            let rhs = cut_out(&self.rhs, rows, n_rhs);
+            let mut work = Workspace::new(level.settings.simd, n_rhs, self.memory);
+            work.reduce(&level.rows, rhs, span, how, [sub, diag, sup, a, b, c, d]);
+            part += span.partitions();
         }
     }
 }
@@ -345,12 +261,12 @@ struct Substitute<'a, T: Scalar> {
     level: Level<'a, T>,
     /// Right-hand sides of the whole level; `None`: they stand in `x`.
     rhs: Option<Columns<'a, T>>,
-    /// Solution of the coarse system, and lower bounds of ‖x‖∞.
+    /// Solution of the coarse system, with one unknown more at either end, and lower bounds of ‖x‖∞.
     coarse: Columns<'a, T>,
     x_max: [T::Real; MAX_RHS],
     stream: bool,
-    /// Room for the bound of every group and column of `parts`; empty: nothing is verified.
-    bounds: &'a mut [f64],
+    /// Room for the gap of every partition of `parts`; empty: nothing is verified.
+    gaps: ColumnsMut<'a, T::Real>,
     parts: Range<usize>,
     /// x at the rows of `parts`.
     x: ColumnsMut<'a, T>,
@@ -359,121 +275,71 @@ struct Substitute<'a, T: Scalar> {
 
 impl<T: Scalar> Substitute<'_, T> {
     fn parallel(mut self, threads: usize) -> Findings {
-        let group = self.level.size.partitions();
-        if threads <= 1 || self.parts.len() <= group {
+        let lanes = self.level.lanes;
+        if threads <= 1 || self.parts.len() <= lanes {
             return self.run();
         }
-        let mid = middle(&self.parts, group, threads);
+        let mid = middle(&self.parts, lanes, threads);
         let memory = self.memory.split_at_mut(self.memory.len() / threads * (threads / 2));
         let x = split_columns(self.x, (mid - self.parts.start) * self.level.cut.m);
-        let groups = (mid - self.parts.start) / group * self.level.n_rhs;
-        let bounds = self.bounds.split_at_mut(groups.min(self.bounds.len()));
-        let left = Substitute { parts: self.parts.start..mid, x: x.0, bounds: bounds.0, memory: memory.0, ..self };
-        let right = Substitute { parts: mid..self.parts.end, x: x.1, bounds: bounds.1, memory: memory.1, ..self };
+        let gaps = split_columns(self.gaps, mid - self.parts.start);
+        let left = Substitute { parts: self.parts.start..mid, x: x.0, gaps: gaps.0, memory: memory.0, ..self };
+        let right = Substitute { parts: mid..self.parts.end, x: x.1, gaps: gaps.1, memory: memory.1, ..self };
         let (a, b) = rayon::join(|| left.parallel(threads / 2), || right.parallel(threads - threads / 2));
         both(a, b)
     }
 
     fn run(&mut self) -> Findings {
-        let mut found = Findings::default();
-        let mut part = self.parts.start;
+        let level = self.level;
+        let (n_rhs, how) = (level.n_rhs, level.settings.how(level.rows.n()));
+        let (mut found, mut part) = (Findings::default(), self.parts.start);
+        let base = level.cut.start(part);
         while part < self.parts.end {
-            let (count, m) = self.level.group(part, self.parts.end);
-            found = both(found, self.group(part, count, m));
-            part += count;
+            let span = level.span(part, self.parts.end);
+            let (rows, parts) = (span.first..span.first + span.rows(), part..part + span.partitions());
+            let coarse = cut_out(&self.coarse, 2 * parts.start..2 * parts.end + 2, n_rhs);
+            let gaps = cut_out_mut(&mut self.gaps, parts.start - self.parts.start..parts.end - self.parts.start);
+            let x = cut_out_mut(&mut self.x, rows.start - base..rows.end - base);
+            let mut work = Workspace::new(level.settings.simd, n_rhs, self.memory);
+            let target = Target { coarse, x, gaps, x_max: self.x_max, stream: self.stream };
+            let rhs = self.rhs.map(|rhs| cut_out(&rhs, rows, n_rhs));
+            found = both(found, work.substitute(&level.rows, rhs, span, how, target));
+            part = parts.end;
         }
         if self.stream {
             tile::fence();
         }
         found
     }
-
-    /// Partitions `part .. part + count` of `m` rows.
-    fn group(&mut self, part: usize, count: usize, m: usize) -> Findings {
-        let level = &self.level;
-        let settings = level.settings;
-        let base = level.cut.start(self.parts.start);
-        let mut group = Group::<T>::new(settings.simd, count, m, level.n_rhs, self.memory);
-        let Size { lanes, tiles } = group.size();
-        for p in 0..tiles {
-            let window = level.window(part, count, m, p);
-            let x = cut_out(&shared(&self.x), window, base, level.n_rhs);
-            let rhs = self.rhs.map_or(x, |rhs| cut_out(&rhs, window, 0, level.n_rhs));
-            group.stage(p, &level.rows, rhs, window, settings.scaling());
-            level.form_residual(&mut group, p, x, window, part);
-            for r in 0..level.n_rhs {
-                level.set_boundaries(&mut group, p, r, self.coarse[r], (part + p * lanes, window.lanes));
-            }
-        }
-        let ahead = level.ahead(self.rhs.map(|rhs| rhs[0]), part + count, count * m, m.saturating_sub(3));
-        let verify = !self.bounds.is_empty();
-        group.substitute(settings.pivots(), self.x_max, verify, &ahead);
-        for p in 0..tiles {
-            let window = level.window(part, count, m, p);
-            let span = window.span();
-            if level.old_ends.is_some() {
-                group.add_old(p);
-            }
-            for r in 0..level.n_rhs {
-                let out = &mut self.x[r][span.start - base..span.end - base];
-                group.write_back(p, r, window, self.stream, out);
-            }
-        }
-        let mut found = Findings::default();
-        if verify {
-            let index = level.group_index(part) - level.group_index(self.parts.start);
-            for r in 0..level.n_rhs {
-                found[r] = group.check(r);
-                self.bounds[index * level.n_rhs + r] = found[r].bound;
-            }
-        }
-        found
-    }
 }
 
-/// What one level is asked to do.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Task {
-    /// Solve.
-    Solve,
-    /// Solve and measure the backward error.
-    Verify,
-    /// Add the solution for the residual to the approximation that stands in x.
-    Correct,
-}
-
-/// Solves the system of one level for `n_rhs` right-hand sides, which stand in `rhs` or, if that is `None`, in `x`.
-/// Returns what verification found, and writes it for every group of partitions and column to `bounds`.
+/// Solves the system of one level for `n_rhs` right-hand sides, which stand in `rhs` or, if that is `None`, in `x`. Where
+/// `gaps` has room for them, verifies: returns what it found, and writes the gap of every partition.
 fn solve_level<T: Scalar>(
     settings: &Settings,
-    (task, n_rhs): (Task, usize),
+    n_rhs: usize,
     rows: Rows<'_, T>,
     rhs: Option<Columns<'_, T>>,
     x: ColumnsMut<'_, T>,
-    bounds: &mut [f64],
+    gaps: ColumnsMut<'_, T::Real>,
     (memory, stack): (&mut [T::Real], &mut PodStack),
 ) -> Findings {
     let cut = settings.cut(rows.n());
     let n = cut.coarse();
     let threads = settings.threads_for(rows.n());
-    let correct = task == Task::Correct;
     let (sub, stack) = stack.make_aligned_raw::<T>(n, ALIGN);
     let (diag, stack) = stack.make_aligned_raw::<T>(n, ALIGN);
     let (sup, stack) = stack.make_aligned_raw::<T>(n, ALIGN);
-    let (coarse, stack) = stack.make_aligned_raw::<T>(n_rhs * n, ALIGN);
-    let (ends, stack) = stack.make_aligned_raw::<T>(if correct { n_rhs * n } else { 0 }, ALIGN);
+    let (coarse, stack) = stack.make_aligned_raw::<T>(n_rhs * (n + 2), ALIGN);
+    // The unknowns from the one before the first partition to the one after the last.
     let mut coarse = columns_mut(coarse, n_rhs);
-    let mut ends = columns_mut(ends, n_rhs);
-    if correct {
-        x.iter().zip(&mut ends).take(n_rhs).for_each(|(x, ends)| copy_ends(&cut, x, ends));
-    }
-    let size = Size::of::<T>(settings.simd, n_rhs);
-    let level = Level { settings, cut, rows, n_rhs, size, old_ends: correct.then(|| shared(&ends)) };
+    let level = Level { settings, cut, rows, n_rhs, lanes: run::lanes::<T>(settings.simd) };
     let parts = 0..cut.partitions();
 
-    let out = Coarse { sub: &mut *sub, diag: &mut *diag, sup: &mut *sup, rhs: reborrow(&mut coarse) };
-    let old = shared(&x);
-    Reduce { level, rhs: rhs.unwrap_or(old), old, parts: parts.clone(), out, memory: &mut *memory }.parallel(threads);
+    let own = cut_out_mut(&mut coarse, 1..n + 1);
+    let out = Coarse { sub: &mut *sub, diag: &mut *diag, sup: &mut *sup, rhs: own };
+    let from = rhs.unwrap_or(shared(&x));
+    Reduce { level, rhs: from, parts: parts.clone(), out, memory: &mut *memory }.parallel(threads);
 
     let coarse_rows = Rows {
         sub: &sub[1..],
@@ -484,47 +350,37 @@ fn solve_level<T: Scalar>(
         periodic: rows.periodic,
         conj: false,
     };
+    let mut own = cut_out_mut(&mut coarse, 1..n + 1);
     if n == 2 {
-        coarse.iter_mut().take(n_rhs).for_each(|rhs| solve_two(&coarse_rows, rhs));
+        own.iter_mut().take(n_rhs).for_each(|rhs| solve_two(&coarse_rows, rhs));
     } else {
-        let x = reborrow(&mut coarse);
-        solve_level(settings, (Task::Solve, n_rhs), coarse_rows, None, x, &mut [], (&mut *memory, stack));
+        solve_level(settings, n_rhs, coarse_rows, None, own, Default::default(), (&mut *memory, stack));
+    }
+    for column in &mut coarse[..n_rhs] {
+        (column[0], column[n + 1]) = if rows.periodic { (column[n], column[1]) } else { (T::ZERO, T::ZERO) };
     }
 
-    let verify = task == Task::Verify;
+    let verify = !gaps[0].is_empty();
     let x_max = core::array::from_fn(|r| if verify { size_below(coarse[r]) } else { T::Real::ZERO });
     let stream = 5 * size_of::<T>() * rows.n() > tuning::STREAM_MIN_BYTES;
-    let mut found =
-        Substitute { level, rhs, coarse: shared(&coarse), x_max, stream, bounds, parts, x, memory }.parallel(threads);
+    let coarse = shared(&coarse);
+    let mut found = Substitute { level, rhs, coarse, x_max, stream, gaps, parts, x, memory }.parallel(threads);
     for (found, x_max) in found.iter_mut().zip(x_max) {
         found.x_max = found.x_max.max_nan(x_max.to_f64());
     }
     found
 }
 
-/// Groups of partitions of a system of `n` rows.
-fn groups(settings: &Settings, size: Size, n: usize) -> usize {
-    let cut = settings.cut(n);
-    cut.full.div_ceil(size.partitions()) + usize::from(cut.tail > 0)
-}
-
 /// Scratch of [`solve_level`] for `n` rows, without tile memory.
 fn level_scratch<T: Scalar>(settings: &Settings, n: usize, n_rhs: usize) -> StackReq {
     let coarse = settings.cut(n).coarse();
-    let (one, all) = (StackReq::new_aligned::<T>(coarse, ALIGN), StackReq::new_aligned::<T>(n_rhs * coarse, ALIGN));
+    let one = StackReq::new_aligned::<T>(coarse, ALIGN);
+    let all = StackReq::new_aligned::<T>(n_rhs * (coarse + 2), ALIGN);
     let below = if coarse == 2 { StackReq::empty() } else { level_scratch::<T>(settings, coarse, n_rhs) };
-    StackReq::all_of(&[one, one, one, all, all, below])
+    StackReq::all_of(&[one, one, one, all, below])
 }
 
 const ALIGN: usize = 64;
-
-/// First and last entry of every partition.
-fn copy_ends<T: Scalar>(cut: &Cut, x: &[T], ends: &mut [T]) {
-    for p in 0..cut.partitions() {
-        let last = if p < cut.full { cut.start(p + 1) - 1 } else { cut.rows() - 1 };
-        (ends[2 * p], ends[2 * p + 1]) = (x[cut.start(p)], x[last]);
-    }
-}
 
 /// A cheap lower bound of the largest modulus.
 fn size_below<T: Scalar>(x: &[T]) -> T::Real {
@@ -577,24 +433,23 @@ impl<'m, T: Scalar> Rpts<'m, T> {
         let settings = Settings::new(&self.plan.options);
         let (n, rows) = (self.a.n(), op.rows(&self.a));
         let (memory, stack) = stack.make_aligned_raw::<T::Real>(settings.tile_memory::<T>(n, n_rhs), ALIGN);
-        let task = if self.plan.options.verify { Task::Verify } else { Task::Solve };
-        let size = Size::of::<T>(settings.simd, n_rhs);
-        let groups = if task == Task::Verify { groups(&settings, size, n) } else { 0 };
-        let (bounds, stack) = stack.make_raw::<f64>(groups * n_rhs);
+        let partitions = if self.plan.options.verify { settings.cut(n).partitions() } else { 0 };
+        let (gaps, stack) = stack.make_raw::<T::Real>(n_rhs * partitions);
         let (rhs_columns, x_columns) = (columns(rhs, n_rhs), columns_mut(x, n_rhs));
         let work = (&mut *memory, &mut *stack);
-        let found = solve_level(&settings, (task, n_rhs), rows, Some(rhs_columns), x_columns, bounds, work);
-        if task == Task::Solve {
+        let own = columns_mut(gaps, n_rhs);
+        let found = solve_level(&settings, n_rhs, rows, Some(rhs_columns), x_columns, own, work);
+        if partitions == 0 {
             return Ok(());
         }
         for (r, found) in found.into_iter().enumerate().take(n_rhs) {
             let column = r * n..(r + 1) * n;
             let (rhs, x) = (&rhs[column.clone()], &mut x[column]);
-            let bounds = bounds.iter().skip(r).step_by(n_rhs).copied();
+            let gaps = &gaps[r * partitions..(r + 1) * partitions];
             let (error, steps) = if found.looks_singular::<T::Real>() && !is_zero(rhs, x) {
                 (f64::NAN, 0)
             } else {
-                mend(&settings, size, rows, (rhs, &mut *x), found, bounds)
+                mend(&settings, rows, (rhs, &mut *x), found, gaps)
                     .unwrap_or_else(|| refine(&settings, rows, rhs, x, (&mut *memory, &mut *stack)))
             };
             outcome.refinement_steps = outcome.refinement_steps.max(steps);
@@ -629,22 +484,22 @@ fn is_zero<T: Scalar>(rhs: &[T], x: &[T]) -> bool {
     rhs.iter().chain(x).all(|v| *v == T::ZERO)
 }
 
-/// Accepts x if all is good, else mends the groups of partitions that are not, if they are few. Returns the error and
-/// the refinement steps (1 if something was mended), `None` if the whole system has to be refined.
+/// Accepts x if all is good, else mends the partitions that are not, if they are few. Returns the error and the refinement
+/// steps (1 if something was mended), `None` if the whole system has to be refined.
 fn mend<T: Scalar>(
     settings: &Settings,
-    size: Size,
     rows: Rows<'_, T>,
     (rhs, x): (&[T], &mut [T]),
     found: Found,
-    bounds: impl ExactSizeIterator<Item = f64> + Clone,
+    gaps: &[T::Real],
 ) -> Option<(f64, usize)> {
     let goal = good::<T>();
     if found.bound <= goal {
         return Some((found.bound, 0));
     }
-    let bad = bounds.clone().filter(|bound| !(*bound <= goal)).count();
-    if !found.bound.is_finite() || bad > bounds.len() / tuning::MEND_ONE_OF + 1 {
+    let bound = |gap: &T::Real| gap.gap_to_ratio() * run::slack::<T>();
+    let bad = gaps.iter().filter(|gap| bound(gap) > goal).count();
+    if !found.bound.is_finite() || bad > gaps.len() / tuning::MEND_ONE_OF + 1 {
         return None;
     }
     let cut = settings.cut(rows.n());
@@ -652,21 +507,17 @@ fn mend<T: Scalar>(
     let x_max = T::Real::from_f64(found.x_max * 0.999);
     let mut repair = Repair { rows, rhs, x, x_max, goal, largest_changed: false };
     let mut worst: f64 = 0.0;
-    for (g, bound) in bounds.enumerate() {
-        if bound <= goal {
-            worst = worst.max(bound);
-            continue;
-        }
-        let first = (g * size.partitions()).min(cut.full);
-        let last = if first < cut.full { (first + size.partitions()).min(cut.full) } else { cut.partitions() };
-        let end = if last > cut.full { cut.rows() } else { cut.start(last) };
-        worst = worst.max(repair.mend(cut.start(first)..end)?);
+    for (p, gap) in gaps.iter().enumerate() {
+        let own = bound(gap);
+        let end = if p < cut.full { cut.start(p + 1) } else { cut.rows() };
+        worst = worst.max(if own <= goal { own } else { repair.mend(cut.start(p)..end)? });
     }
     // Errors were measured against the largest x there was. If that was among the mended, nothing is known yet.
     (!repair.largest_changed).then_some((worst, 1))
 }
 
-/// Corrects x until its backward error is good. Returns the error and the steps.
+/// Corrects x until its backward error is good. Returns the error and the steps. The residual takes memory of its own: this
+/// is rare.
 fn refine<T: Scalar>(
     settings: &Settings,
     rows: Rows<'_, T>,
@@ -675,15 +526,16 @@ fn refine<T: Scalar>(
     (memory, stack): (&mut [T::Real], &mut PodStack),
 ) -> (f64, usize) {
     let mut error = verify::backward_error(rows, rhs, x);
-    for step in 0..verify::MAX_REFINEMENTS {
-        if error <= good::<T>() || !error.is_finite() {
-            return (error, step);
-        }
+    let mut step = 0;
+    while error > good::<T>() && step < verify::MAX_REFINEMENTS {
+        let mut residual: Vec<T> = rhs.iter().enumerate().map(|(i, d)| *d - rows.dot(i, x)).collect();
         let work = (&mut *memory, &mut *stack);
-        solve_level(settings, (Task::Correct, 1), rows, Some(columns(rhs, 1)), columns_mut(x, 1), &mut [], work);
+        solve_level(settings, 1, rows, None, columns_mut(&mut residual, 1), Default::default(), work);
+        x.iter_mut().zip(residual).for_each(|(x, dx)| *x += dx);
         error = verify::backward_error(rows, rhs, x);
+        step += 1;
     }
-    (error, verify::MAX_REFINEMENTS)
+    (error, step)
 }
 
 impl<T: Scalar> Factor<T> for Rpts<'_, T> {
@@ -696,12 +548,11 @@ impl<T: Scalar> Factor<T> for Rpts<'_, T> {
         if n < 2 {
             return StackReq::empty();
         }
-        let together = if n_rhs >= MAX_RHS { MAX_RHS } else { 1 };
+        let together = settings.together(n_rhs);
         // The columns that are left over are solved one by one, with tiles of another size.
         let memory = settings.tile_memory::<T>(n, together).max(settings.tile_memory::<T>(n, 1));
-        let bounds = |n_rhs: usize| n_rhs * groups(&settings, Size::of::<T>(settings.simd, n_rhs), n);
         StackReq::new_aligned::<T::Real>(memory, ALIGN)
-            .and(StackReq::new::<f64>(bounds(together).max(bounds(1))))
+            .and(StackReq::new::<T::Real>(together * settings.cut(n).partitions()))
             .and(level_scratch::<T>(&settings, n, together))
     }
 
@@ -720,9 +571,10 @@ impl<T: Scalar> Factor<T> for Rpts<'_, T> {
             }
             outcome.fallback = outcome.backward_error > good::<T>();
         }
-        let (mut done, together) = (0, MAX_RHS * n);
+        let (mut done, settings) = (0, Settings::new(&self.plan.options));
         while n > 1 && done < rhs.len() {
-            let (len, n_rhs) = if rhs.len() - done >= together { (together, MAX_RHS) } else { (n, 1) };
+            let n_rhs = settings.together((rhs.len() - done) / n);
+            let len = n_rhs * n;
             let span = done..done + len;
             let solved = self.solve_columns(op, (&rhs[span.clone()], n_rhs), &mut x[span], &mut outcome, stack);
             solved.map_err(|error| match error {

@@ -22,12 +22,16 @@ pub trait Element<V: Lanes>:
     fn mul_add(self, a: Self, b: Self) -> Self;
     /// b − self · a
     fn neg_mul_add(self, a: Self, b: Self) -> Self;
+    /// b − self · a where the mask is set, else b.
+    fn neg_mul_add_where(self, mask: V::Mask, a: Self, b: Self) -> Self;
     /// Multiplies by real numbers.
     fn scale(self, by: V) -> Self;
     /// 1 / self
     fn recip(self) -> Self;
-    /// (a.0/a.1, b.0/b.1), by one division where that pays.
-    fn divide_both(a: (Self, Self), b: (Self, Self)) -> (Self, Self);
+    /// 1 / self, roughly but soon, and precisely ([`Lanes::recips`]).
+    fn recips(self) -> [Self; 2];
+    /// self · by + add, by real numbers.
+    fn scale_add(self, by: V, add: Self) -> Self;
     /// The element whose parts are `columns[0]` (and `columns[1]`).
     fn from_columns(columns: &[V]) -> Self;
     /// Its parts.
@@ -36,8 +40,10 @@ pub trait Element<V: Lanes>:
     fn conj(self) -> Self;
     /// |re| + |im|, by which pivots are compared.
     fn abs1(self) -> V;
-    /// Of two pivot candidates the larger (`first` where `fixed` is set), and whether that is `first`, which is not zero.
-    fn pivot(first: Self, second: Self, fixed: V::Mask) -> (V::Mask, Self);
+    /// Of two pivot candidates the larger (`first` where `free` is not set), and whether that is `second`.
+    fn pivot(first: Self, second: Self, free: V::Mask) -> (V::Mask, Self);
+    /// The larger modulus, by [`abs1`](Self::abs1).
+    fn larger(a: Self, b: Self) -> V;
     /// The largest of three by [`abs1`](Self::abs1).
     fn largest(a: Self, b: Self, c: Self) -> V;
     /// A cheap lower bound of |z|, exact for real numbers.
@@ -111,6 +117,10 @@ impl<V: Lanes> Element<V> for RealElement<V> {
         Self(self.0.neg_mul_add(a.0, b.0))
     }
     #[inline(always)]
+    fn neg_mul_add_where(self, mask: V::Mask, a: Self, b: Self) -> Self {
+        Self(self.0.neg_mul_add_where(mask, a.0, b.0))
+    }
+    #[inline(always)]
     fn scale(self, by: V) -> Self {
         Self(self.0 * by)
     }
@@ -119,10 +129,13 @@ impl<V: Lanes> Element<V> for RealElement<V> {
         Self(self.0.recip())
     }
     #[inline(always)]
-    fn divide_both(a: (Self, Self), b: (Self, Self)) -> (Self, Self) {
-        // One multiplication after the division, not two: this is the longest chain of the sweeps.
-        let both = (a.1 * b.1).recip();
-        (a.0 * b.1 * both, b.0 * a.1 * both)
+    fn recips(self) -> [Self; 2] {
+        let [rough, fine] = self.0.recips();
+        [Self(rough), Self(fine)]
+    }
+    #[inline(always)]
+    fn scale_add(self, by: V, add: Self) -> Self {
+        Self(self.0.mul_add(by, add.0))
     }
     #[inline(always)]
     fn from_columns(columns: &[V]) -> Self {
@@ -141,9 +154,13 @@ impl<V: Lanes> Element<V> for RealElement<V> {
         self.0.abs()
     }
     #[inline(always)]
-    fn pivot(first: Self, second: Self, fixed: V::Mask) -> (V::Mask, Self) {
-        let (keep, pivot) = first.0.pivot(second.0, fixed);
-        (keep, Self(pivot))
+    fn pivot(first: Self, second: Self, free: V::Mask) -> (V::Mask, Self) {
+        let (take, pivot) = first.0.pivot(second.0, free);
+        (take, Self(pivot))
+    }
+    #[inline(always)]
+    fn larger(a: Self, b: Self) -> V {
+        a.0.abs_max(b.0)
     }
     #[inline(always)]
     fn largest(a: Self, b: Self, c: Self) -> V {
@@ -225,6 +242,10 @@ impl<V: Lanes> Element<V> for ComplexElement<V> {
         }
     }
     #[inline(always)]
+    fn neg_mul_add_where(self, mask: V::Mask, a: Self, b: Self) -> Self {
+        Self::select(mask, self.neg_mul_add(a, b), b)
+    }
+    #[inline(always)]
     fn scale(self, by: V) -> Self {
         Self { re: self.re * by, im: self.im * by }
     }
@@ -234,8 +255,12 @@ impl<V: Lanes> Element<V> for ComplexElement<V> {
         Self { re: self.re * by, im: -self.im * by }
     }
     #[inline(always)]
-    fn divide_both(a: (Self, Self), b: (Self, Self)) -> (Self, Self) {
-        (a.0 * a.1.recip(), b.0 * b.1.recip())
+    fn recips(self) -> [Self; 2] {
+        [self.recip(); 2]
+    }
+    #[inline(always)]
+    fn scale_add(self, by: V, add: Self) -> Self {
+        Self { re: self.re.mul_add(by, add.re), im: self.im.mul_add(by, add.im) }
     }
     #[inline(always)]
     fn from_columns(columns: &[V]) -> Self {
@@ -254,9 +279,13 @@ impl<V: Lanes> Element<V> for ComplexElement<V> {
         self.re.abs() + self.im.abs()
     }
     #[inline(always)]
-    fn pivot(first: Self, second: Self, fixed: V::Mask) -> (V::Mask, Self) {
-        let keep = V::or(first.abs1().ge(second.abs1()), fixed);
-        (keep, Self::select(keep, first, second))
+    fn pivot(first: Self, second: Self, free: V::Mask) -> (V::Mask, Self) {
+        let take = V::and(second.abs1().gt(first.abs1()), free);
+        (take, Self::select(take, second, first))
+    }
+    #[inline(always)]
+    fn larger(a: Self, b: Self) -> V {
+        a.abs1().max(b.abs1())
     }
     #[inline(always)]
     fn largest(a: Self, b: Self, c: Self) -> V {

@@ -16,8 +16,6 @@ pub trait Lanes:
     type Mask: Copy;
     /// Lanes.
     const W: usize;
-    /// Tiles that the sweeps interleave: as many as the registers hold.
-    const TILES: usize;
 
     /// Plain arrays?
     const PORTABLE: bool;
@@ -32,6 +30,11 @@ pub trait Lanes:
     unsafe fn store(self, p: *mut Self::Real);
     /// 1 / self
     fn recip(self) -> Self;
+    /// 1 / self, roughly (to 2^−13) but soon, and to the last digit or two.
+    #[inline(always)]
+    fn recips(self) -> [Self; 2] {
+        [self.recip(); 2]
+    }
     /// self · a + b, fused where the machine can.
     fn mul_add(self, a: Self, b: Self) -> Self;
     /// b − self · a, fused where the machine can.
@@ -47,21 +50,32 @@ pub trait Lanes:
     fn abs_max(self, other: Self) -> Self {
         self.abs().max(other.abs())
     }
-    /// Of two candidates the one with the larger modulus (either on a tie, `self` where `fixed` is set), and whether that is
-    /// `self`. `self` is not zero.
+    /// Of two candidates the one with the larger modulus (either on a tie, `self` where `free` is not set), and whether that
+    /// is `other`.
     #[inline(always)]
-    fn pivot(self, other: Self, fixed: Self::Mask) -> (Self::Mask, Self) {
-        let keep = Self::or(self.abs().ge(other.abs()), fixed);
-        (keep, Self::select(keep, self, other))
+    fn pivot(self, other: Self, free: Self::Mask) -> (Self::Mask, Self) {
+        let take = Self::and(other.abs().gt(self.abs()), free);
+        (take, Self::select(take, other, self))
     }
-    /// self ≥ other, false for NaN.
-    fn ge(self, other: Self) -> Self::Mask;
+    /// self > other, false for NaN.
+    fn gt(self, other: Self) -> Self::Mask;
     /// Lane by lane.
-    fn or(a: Self::Mask, b: Self::Mask) -> Self::Mask;
+    fn and(a: Self::Mask, b: Self::Mask) -> Self::Mask;
+    /// b − self · a where the mask is set, else b.
+    #[inline(always)]
+    fn neg_mul_add_where(self, mask: Self::Mask, a: Self, b: Self) -> Self {
+        Self::select(mask, self.neg_mul_add(a, b), b)
+    }
     /// `yes` where the mask is set, else `no`.
     fn select(mask: Self::Mask, yes: Self, no: Self) -> Self;
     /// [`RealScalar::equilibrate`] in every lane; `self` is not negative.
     fn equilibrate(self) -> Self;
+    /// [`RealScalar::normalizer`] in every lane.
+    fn normalizer(self) -> Self;
+    /// [`RealScalar::log_gap`] in every lane.
+    fn log_gap(self, other: Self) -> Self;
+    /// [`RealScalar::max_bits`] in every lane.
+    fn max_bits(self, other: Self) -> Self;
 
     /// Four neighbouring numbers of each of W rows, `stride` apart, transposed: vector k holds number k of every row.
     ///
@@ -144,7 +158,6 @@ impl<R: RealScalar, const N: usize> Lanes for Portable<R, N> {
     type Real = R;
     type Mask = [bool; N];
     const W: usize = N;
-    const TILES: usize = 1;
     const PORTABLE: bool = true;
     #[inline(always)]
     fn splat(x: R) -> Self {
@@ -185,12 +198,12 @@ impl<R: RealScalar, const N: usize> Lanes for Portable<R, N> {
         self.zip(other, |a, b| if a < b { a } else { b })
     }
     #[inline(always)]
-    fn ge(self, other: Self) -> [bool; N] {
-        core::array::from_fn(|i| self.0[i] >= other.0[i])
+    fn gt(self, other: Self) -> [bool; N] {
+        core::array::from_fn(|i| self.0[i] > other.0[i])
     }
     #[inline(always)]
-    fn or(a: [bool; N], b: [bool; N]) -> [bool; N] {
-        core::array::from_fn(|i| a[i] | b[i])
+    fn and(a: [bool; N], b: [bool; N]) -> [bool; N] {
+        core::array::from_fn(|i| a[i] & b[i])
     }
     #[inline(always)]
     fn select(mask: [bool; N], yes: Self, no: Self) -> Self {
@@ -199,6 +212,18 @@ impl<R: RealScalar, const N: usize> Lanes for Portable<R, N> {
     #[inline(always)]
     fn equilibrate(self) -> Self {
         Self(self.0.map(RealScalar::equilibrate))
+    }
+    #[inline(always)]
+    fn normalizer(self) -> Self {
+        Self(self.0.map(RealScalar::normalizer))
+    }
+    #[inline(always)]
+    fn log_gap(self, other: Self) -> Self {
+        self.zip(other, RealScalar::log_gap)
+    }
+    #[inline(always)]
+    fn max_bits(self, other: Self) -> Self {
+        self.zip(other, RealScalar::max_bits)
     }
     #[inline(always)]
     unsafe fn load_columns(src: *const R, stride: usize) -> [Self; 4] {
@@ -324,8 +349,9 @@ mod x86 {
     }
 
     macro_rules! avx512 {
-        ($name:ident, $reg:ty, $mask:ty, $abs:ident, $range:ident, $mask_range:ident, $cmp:ident, $blend:ident, $cast:ident, $uncast:ident, $and:ident,
-         $isub:ident, $iset1:ident, $exponent:literal, $tile:ident, $untile:ident, $interleave:ident, [$($common:tt)*], [$($ops:tt)*]) => {
+        ($name:ident, $reg:ty, $mask:ty, $abs:ident, $range:ident, $mask_range:ident, $mask3_fnma:ident, $cmp:ident, $blend:ident, $cast:ident, $uncast:ident, $and:ident,
+         $isub:ident, $imax:ident, $iset1:ident, $exponent:literal, $normal:literal, $recips:ident, $tile:ident, $untile:ident,
+         $interleave:ident, [$($common:tt)*], [$($ops:tt)*]) => {
             /// One 512-bit register.
             #[derive(Clone, Copy)]
             pub struct $name($reg);
@@ -333,7 +359,6 @@ mod x86 {
             impl Lanes for $name {
                 common!($($common)*);
                 type Mask = $mask;
-                const TILES: usize = 2;
                 #[inline(always)]
                 fn abs(self) -> Self {
                     // SAFETY: as in `splat`.
@@ -346,23 +371,28 @@ mod x86 {
                     Self(unsafe { $range::<0b1011>(self.0, other.0) })
                 }
                 #[inline(always)]
-                fn pivot(self, other: Self, fixed: $mask) -> ($mask, Self) {
+                fn pivot(self, other: Self, free: $mask) -> ($mask, Self) {
                     // Range: maximum of moduli (0b11) with its own sign (0b01). On a tie either may be taken: the mask says
                     // which it was.
                     // SAFETY: as in `splat`.
                     unsafe {
-                        let pivot = $mask_range::<0b0111>(self.0, !fixed, self.0, other.0);
-                        ($cmp::<_CMP_EQ_OQ>(pivot, self.0), Self(pivot))
+                        let pivot = $mask_range::<0b0111>(self.0, free, self.0, other.0);
+                        ($cmp::<_CMP_NEQ_UQ>(pivot, self.0), Self(pivot))
                     }
                 }
                 #[inline(always)]
-                fn ge(self, other: Self) -> $mask {
+                fn gt(self, other: Self) -> $mask {
                     // SAFETY: as in `splat`.
-                    unsafe { $cmp::<_CMP_GE_OQ>(self.0, other.0) }
+                    unsafe { $cmp::<_CMP_GT_OQ>(self.0, other.0) }
                 }
                 #[inline(always)]
-                fn or(a: $mask, b: $mask) -> $mask {
-                    a | b
+                fn and(a: $mask, b: $mask) -> $mask {
+                    a & b
+                }
+                #[inline(always)]
+                fn neg_mul_add_where(self, mask: $mask, a: Self, b: Self) -> Self {
+                    // SAFETY: as in `splat`.
+                    Self(unsafe { $mask3_fnma(self.0, a.0, b.0, mask) })
                 }
                 #[inline(always)]
                 fn select(mask: $mask, yes: Self, no: Self) -> Self {
@@ -374,6 +404,26 @@ mod x86 {
                     let e = self.max(Self::splat(<Self::Real as RealScalar>::MIN_POSITIVE));
                     // SAFETY: as in `splat`.
                     Self(unsafe { $uncast($isub($iset1($exponent), $and($cast(e.0), $iset1($exponent)))) })
+                }
+                #[inline(always)]
+                fn normalizer(self) -> Self {
+                    // SAFETY: as in `splat`.
+                    Self(unsafe { $uncast($isub($iset1($normal), $and($cast(self.0), $iset1($exponent)))) })
+                }
+                #[inline(always)]
+                fn log_gap(self, other: Self) -> Self {
+                    // SAFETY: as in `splat`.
+                    Self(unsafe { $uncast($isub($cast(self.0), $cast(other.0))) })
+                }
+                #[inline(always)]
+                fn max_bits(self, other: Self) -> Self {
+                    // SAFETY: as in `splat`.
+                    Self(unsafe { $uncast($imax($cast(self.0), $cast(other.0))) })
+                }
+                #[inline(always)]
+                fn recips(self) -> [Self; 2] {
+                    // SAFETY: as in `splat`.
+                    unsafe { $recips(self) }
                 }
                 #[inline(always)]
                 unsafe fn load_columns(src: *const Self::Real, stride: usize) -> [Self; 4] {
@@ -401,14 +451,18 @@ mod x86 {
         _mm512_abs_pd,
         _mm512_range_pd,
         _mm512_mask_range_pd,
+        _mm512_mask3_fnmadd_pd,
         _mm512_cmp_pd_mask,
         _mm512_mask_blend_pd,
         _mm512_castpd_si512,
         _mm512_castsi512_pd,
         _mm512_and_si512,
         _mm512_sub_epi64,
+        _mm512_max_epi64,
         _mm512_set1_epi64,
         0x7ff0_0000_0000_0000,
+        0x7fd0_0000_0000_0000,
+        recips_f64x8,
         load_f64x8,
         store_f64x8,
         interleave_f64x8,
@@ -434,14 +488,18 @@ mod x86 {
         _mm512_abs_ps,
         _mm512_range_ps,
         _mm512_mask_range_ps,
+        _mm512_mask3_fnmadd_ps,
         _mm512_cmp_ps_mask,
         _mm512_mask_blend_ps,
         _mm512_castps_si512,
         _mm512_castsi512_ps,
         _mm512_and_si512,
         _mm512_sub_epi32,
+        _mm512_max_epi32,
         _mm512_set1_epi32,
         0x7f80_0000,
+        0x7e80_0000,
+        recips_f32x16,
         load_f32x16,
         store_f32x16,
         interleave_f32x16,
@@ -462,8 +520,9 @@ mod x86 {
     );
 
     macro_rules! avx2 {
-        ($name:ident, $reg:ty, $andnot:ident, $cmp:ident, $blend:ident, $or:ident, $cast:ident, $uncast:ident,
-         $isub:ident, $iset1:ident, $exponent:literal, $tile:ident, $untile:ident, $interleave:ident, [$($common:tt)*], [$($ops:tt)*]) => {
+        ($name:ident, $reg:ty, $andnot:ident, $cmp:ident, $blend:ident, $and:ident, $cast:ident, $uncast:ident,
+         $isub:ident, $igt:ident, $iset1:ident, $exponent:literal, $normal:literal, $tile:ident, $untile:ident,
+         $interleave:ident, [$($common:tt)*], [$($ops:tt)*]) => {
             /// One 256-bit register.
             #[derive(Clone, Copy)]
             pub struct $name($reg);
@@ -471,21 +530,20 @@ mod x86 {
             impl Lanes for $name {
                 common!($($common)*);
                 type Mask = $reg;
-                const TILES: usize = 1;
-                #[inline(always)]
+                            #[inline(always)]
                 fn abs(self) -> Self {
                     // SAFETY: as in `splat`.
                     Self(unsafe { $andnot(Self::splat(-0.0).0, self.0) })
                 }
                 #[inline(always)]
-                fn ge(self, other: Self) -> $reg {
+                fn gt(self, other: Self) -> $reg {
                     // SAFETY: as in `splat`.
-                    unsafe { $cmp::<_CMP_GE_OQ>(self.0, other.0) }
+                    unsafe { $cmp::<_CMP_GT_OQ>(self.0, other.0) }
                 }
                 #[inline(always)]
-                fn or(a: $reg, b: $reg) -> $reg {
+                fn and(a: $reg, b: $reg) -> $reg {
                     // SAFETY: as in `splat`.
-                    unsafe { $or(a, b) }
+                    unsafe { $and(a, b) }
                 }
                 #[inline(always)]
                 fn select(mask: $reg, yes: Self, no: Self) -> Self {
@@ -499,6 +557,27 @@ mod x86 {
                     unsafe {
                         let all = $iset1($exponent);
                         Self($uncast($isub(all, _mm256_and_si256($cast(e.0), all))))
+                    }
+                }
+                #[inline(always)]
+                fn normalizer(self) -> Self {
+                    // SAFETY: as in `splat`.
+                    unsafe {
+                        let exponent = _mm256_and_si256($cast(self.0), $iset1($exponent));
+                        Self($uncast($isub($iset1($normal), exponent)))
+                    }
+                }
+                #[inline(always)]
+                fn log_gap(self, other: Self) -> Self {
+                    // SAFETY: as in `splat`.
+                    Self(unsafe { $uncast($isub($cast(self.0), $cast(other.0))) })
+                }
+                #[inline(always)]
+                fn max_bits(self, other: Self) -> Self {
+                    // SAFETY: as in `splat`.
+                    unsafe {
+                        let larger = $igt($cast(self.0), $cast(other.0));
+                        Self($blend(other.0, self.0, $uncast(larger)))
                     }
                 }
                 #[inline(always)]
@@ -526,12 +605,14 @@ mod x86 {
         _mm256_andnot_pd,
         _mm256_cmp_pd,
         _mm256_blendv_pd,
-        _mm256_or_pd,
+        _mm256_and_pd,
         _mm256_castpd_si256,
         _mm256_castsi256_pd,
         _mm256_sub_epi64,
+        _mm256_cmpgt_epi64,
         _mm256_set1_epi64x,
         0x7ff0_0000_0000_0000,
+        0x7fd0_0000_0000_0000,
         load_f64x4,
         store_f64x4,
         interleave_f64x4,
@@ -556,12 +637,14 @@ mod x86 {
         _mm256_andnot_ps,
         _mm256_cmp_ps,
         _mm256_blendv_ps,
-        _mm256_or_ps,
+        _mm256_and_ps,
         _mm256_castps_si256,
         _mm256_castsi256_ps,
         _mm256_sub_epi32,
+        _mm256_cmpgt_epi32,
         _mm256_set1_epi32,
         0x7f80_0000,
+        0x7e80_0000,
         load_f32x8,
         store_f32x8,
         interleave_f32x8,
@@ -580,6 +663,29 @@ mod x86 {
         ],
         [_mm256_add_ps, _mm256_sub_ps, _mm256_mul_ps]
     );
+
+    // Reciprocals: an estimate of 14 bits, then Newton's method, which doubles them each time.
+
+    #[inline(always)]
+    unsafe fn recips_f64x8(x: F64x8) -> [F64x8; 2] {
+        // SAFETY: compiled into a function that has the instruction (so below).
+        let rough = F64x8(unsafe { _mm512_rcp14_pd(x.0) });
+        [rough, newton(x, newton(x, rough))]
+    }
+
+    #[inline(always)]
+    unsafe fn recips_f32x16(x: F32x16) -> [F32x16; 2] {
+        // SAFETY: as above.
+        let rough = F32x16(unsafe { _mm512_rcp14_ps(x.0) });
+        [rough, newton(x, rough)]
+    }
+
+    /// A better reciprocal of `x`: r + r·(1 − x·r).
+    #[inline(always)]
+    fn newton<V: Lanes>(x: V, r: V) -> V {
+        let error = x.neg_mul_add(r, V::splat(<V::Real as crate::Scalar>::ONE));
+        r.mul_add(error, r)
+    }
 
     // Transposition: a vector takes its 128- or 256-bit blocks from different rows as it is loaded, which needs no shuffle;
     // what remains is a transposition inside the blocks.

@@ -1,84 +1,38 @@
 //! Tiles whose lanes are whole systems: a batch solved in lockstep.
-//!
-//! A system of n rows is staged as a partition of n + 2 rows whose first and last are x = 0, so that the sweeps of
-//! [`Group`](super::tile::Group) solve it by plain elimination with pivoting.
 
+use super::element::Element;
 use super::lanes::Lanes;
-use super::tile::{Ahead, Group, Scaling};
-use super::{Job, dispatch};
-use crate::kernel::sweep::Pivots;
+use super::run::{How, Run, Work, Workspace, read_checks, special};
+use super::sweep::{Boundary, Check, Found, LanePivots};
+use super::tile::{ARRAYS, Source, Strides};
+use super::Job;
 use crate::scalar::Scalar;
-use core::ops::Range;
 
-/// Rows of a tile that holds systems of `n` rows.
-pub fn tile_rows(n: usize) -> usize {
-    n + 2
-}
-
-/// The systems of one tile in memory: entry of array k (sub, diag, sup, rhs) in row i of lane l.
-pub enum Systems<'a, T> {
-    /// One after the other, `n` rows each, as many as there are lanes.
-    Contiguous([&'a [T]; 4]),
-    /// Row by row, `count` apart; the slices begin with the first row of the first lane. Real numbers, all lanes used.
-    Interleaved([&'a [T]; 4], usize),
-    /// Anything else: `used` lanes, the others repeat the first.
-    Any(&'a dyn Fn(usize, usize, usize) -> T, usize),
-}
-
-/// Stages the systems of tile `p`.
-pub fn stage<T: Scalar>(group: &mut Group<T>, p: usize, n: usize, systems: &Systems<T>, scaling: Scaling, conj: bool) {
-    let simd = group.simd();
-    let lanes = group.size().lanes;
-    let (tile, element) = group.tile_memory(p);
-    let row = 4 * element;
-    let (first, rest) = tile.split_at_mut(row);
-    let (body, rest) = rest.split_at_mut(n * row);
-    for edge in [first, &mut rest[..row]] {
-        edge.fill(crate::Scalar::ZERO);
-        edge[element..element + lanes].fill(crate::Scalar::ONE);
-    }
-    let mut sources = [None; 4];
-    match systems {
-        Systems::Contiguous(arrays) => sources = arrays.map(Some),
-        Systems::Interleaved(arrays, count) => {
-            dispatch::<T, _>(simd, LoadRows { body, n, arrays: *arrays, count: *count });
-        }
-        Systems::Any(at, used) => {
-            for i in 0..n {
-                for lane in 0..lanes {
-                    for k in 0..4 {
-                        let x = at(k, if lane < *used { lane } else { 0 }, i);
-                        let base = i * row + k * element + lane;
-                        body[base] = x.re();
-                        if T::COMPLEX {
-                            body[base + lanes] = x.im();
-                        }
-                    }
-                }
-            }
-        }
-    }
-    super::tile::stage_open(simd, body, sources, n, scaling, conj);
-}
-
-/// Solves every lane; [`Group::check`] then bounds the backward error.
-pub fn solve<T: Scalar>(group: &mut Group<T>, pivots: Pivots<T::Real>, verify: bool) {
-    group.substitute(pivots, [crate::Scalar::ZERO; super::sweep::MAX_RHS], verify, &Ahead::nothing());
+/// Systems of `n` rows as they lie in memory, from the first one of a tile on: `tiles` full tiles of them.
+#[derive(Clone, Copy)]
+pub struct Systems<'a, T> {
+    /// sub, diag, sup, rhs
+    pub arrays: [&'a [T]; 4],
+    pub n: usize,
+    /// Scalars from one system to the next, and from one row to the next.
+    pub strides: Strides,
+    pub tiles: usize,
 }
 
 /// An array that several threads write, each its own entries.
-pub struct Shared<T> {
+pub struct Shared<'a, T> {
     base: *mut T,
     len: usize,
+    array: core::marker::PhantomData<&'a mut [T]>,
 }
 
 // SAFETY: the entries are plain numbers; who writes which is decided by the caller, who hands every system to one thread.
-unsafe impl<T: Scalar> Sync for Shared<T> {}
+unsafe impl<T: Scalar> Sync for Shared<'_, T> {}
 
-impl<T: Scalar> Shared<T> {
-    /// Borrows `all`, which must not be used until this is gone.
-    pub fn new(all: &mut [T]) -> Self {
-        Self { base: all.as_mut_ptr(), len: all.len() }
+impl<'a, T: Scalar> Shared<'a, T> {
+    /// Borrows `all`.
+    pub fn new(all: &'a mut [T]) -> Self {
+        Self { base: all.as_mut_ptr(), len: all.len(), array: core::marker::PhantomData }
     }
 
     /// Writes entry `i`.
@@ -96,83 +50,126 @@ impl<T: Scalar> Shared<T> {
     }
 }
 
-/// Copies x of the lanes of tile `p` to consecutive entries of `out`.
-pub fn write_contiguous<T: Scalar>(group: &mut Group<T>, p: usize, n: usize, out: &Shared<T>, span: Range<usize>) {
-    assert!(span.start <= span.end && span.end <= out.len);
-    // SAFETY: inside the array; the systems of a tile belong to one thread.
-    let out = unsafe { core::slice::from_raw_parts_mut(out.base.add(span.start), span.len()) };
-    group.write_rows(p, 1, n, out.len() / n, out);
-}
-
-/// Copies x of the first `used` lanes of tile `p` to `out`: row i of lane l to entry `first + i·count + l`.
-pub fn write_interleaved<T: Scalar>(
-    group: &mut Group<T>,
-    p: usize,
-    n: usize,
-    used: usize,
-    out: &Shared<T>,
-    (first, count): (usize, usize),
-) {
-    let (simd, lanes) = (group.simd(), group.size().lanes);
-    let (tile, element) = group.tile_memory(p);
-    assert!(first + (n - 1) * count + used <= out.len);
-    if used == lanes && !T::COMPLEX {
-        return dispatch::<T, _>(simd, StoreRows { tile, n, out: out.base.wrapping_add(first), count });
+impl<T: Scalar> Workspace<'_, T> {
+    /// Solves systems that fill whole tiles; x goes to `out` from entry `first` on, in the same layout. `gaps`: for every
+    /// system the largest |residual| / scale; empty: nothing is verified.
+    pub fn solve_systems(
+        &mut self,
+        systems: &Systems<T>,
+        (how, conj): (How<T::Real>, bool),
+        gaps: &mut [T::Real],
+        (out, first): (&Shared<'_, T>, usize),
+    ) -> Found {
+        let Systems { n, strides, tiles, .. } = *systems;
+        let lanes = self.lanes();
+        let end = (tiles * lanes - 1) * strides.lane + (n - 1) * strides.row + 1;
+        assert!(systems.arrays.iter().all(|a| a.len() >= end) && first + end <= out.len);
+        self.solve_at(systems, (how, conj), gaps, out.base.wrapping_add(first))
     }
-    for i in 0..n {
-        for lane in 0..used {
-            let base = (i + 1) * 4 * element + 3 * element + lane;
-            let im = if T::COMPLEX { tile[base + lanes] } else { crate::Scalar::ZERO };
-            out.put(first + i * count + lane, T::from_parts(tile[base], im));
+
+    /// The same for fewer systems than a tile holds, taken and given one scalar at a time: `at(k, s, i)` is entry i of array
+    /// k of system s < `count`.
+    pub fn solve_few(
+        &mut self,
+        (n, count): (usize, usize),
+        at: impl Fn(usize, usize, usize) -> T,
+        (how, conj): (How<T::Real>, bool),
+        gaps: &mut [T::Real],
+        put: impl Fn(usize, usize, T),
+    ) -> Found {
+        let lanes = self.lanes();
+        let mut copies = [core::ptr::null_mut(); 4];
+        for (k, copied) in copies.iter_mut().enumerate() {
+            let copy = self.copy_of(n, k);
+            for lane in 0..lanes {
+                let s = if lane < count { lane } else { 0 };
+                copy[lane * n..(lane + 1) * n].iter_mut().enumerate().for_each(|(i, x)| *x = at(k, s, i));
+            }
+            *copied = copy.as_mut_ptr();
         }
-    }
-}
-
-struct StoreRows<'a, T: Scalar> {
-    tile: &'a mut [T::Real],
-    n: usize,
-    /// Writable, by [`write_interleaved`], in rows 0..n for W lanes.
-    out: *mut T,
-    count: usize,
-}
-
-impl<T: Scalar> Job<T> for StoreRows<'_, T> {
-    type Output = ();
-    #[inline(always)]
-    fn run<V: Lanes<Real = T::Real>>(self) {
-        assert!(!T::COMPLEX && self.tile.len() >= (self.n + 1) * 4 * V::W);
-        for i in 0..self.n {
-            // SAFETY: checked above and by the caller; a real scalar is its own real part.
-            unsafe {
-                let x = V::load(self.tile.as_ptr().add((4 * (i + 1) + 3) * V::W));
-                x.store(self.out.cast::<T::Real>().add(i * self.count));
+        // SAFETY: the copies, which stay where they are; x replaces the right-hand sides, which are staged before it is
+        // written.
+        let arrays = copies.map(|copy| unsafe { core::slice::from_raw_parts(copy.cast_const(), lanes * n) });
+        let systems = Systems { arrays, n, strides: Strides::contiguous(n), tiles: 1 };
+        let mut all = [T::Real::ZERO; super::run::MAX_LANES];
+        let own = if gaps.is_empty() { &mut [][..] } else { &mut all[..lanes] };
+        let found = self.solve_at(&systems, (how, conj), own, copies[3]);
+        gaps.copy_from_slice(&all[..gaps.len()]);
+        for s in 0..count {
+            for i in 0..n {
+                // SAFETY: inside the copy.
+                put(s, i, unsafe { *copies[3].add(s * n + i) });
             }
         }
+        found
+    }
+
+    fn solve_at(
+        &mut self,
+        systems: &Systems<T>,
+        (how, conj): (How<T::Real>, bool),
+        gaps: &mut [T::Real],
+        out: *mut T,
+    ) -> Found {
+        let Systems { arrays, n, strides, tiles } = *systems;
+        let lanes = self.lanes();
+        assert!(gaps.is_empty() || gaps.len() == tiles * lanes);
+        let mut plain = [core::ptr::null(); ARRAYS];
+        plain[..4].copy_from_slice(&arrays.map(|a| a.as_ptr()));
+        let step = lanes * strides.lane;
+        let last = plain.map(|a| a.wrapping_add((tiles - 1) * step));
+        let plain = Source { arrays: plain, strides, conj };
+        let run = Run { plain, first: plain.arrays, last, tiles, m: n, step, far: how.far };
+        let gap = if gaps.is_empty() { core::ptr::null_mut() } else { gaps.as_mut_ptr() };
+        let (tile, pivot_rows) = self.tile_and_pivot_rows(n);
+        T::lockstep(self.simd(), Lockstep { run, tile, pivot_rows, how, out, gaps: gap })
     }
 }
 
-struct LoadRows<'a, T: Scalar> {
-    body: &'a mut [T::Real],
-    n: usize,
-    arrays: [&'a [T]; 4],
-    count: usize,
+pub struct Lockstep<T: Scalar> {
+    run: Run<T>,
+    tile: *mut T::Real,
+    pivot_rows: *mut T::Real,
+    how: How<T::Real>,
+    out: *mut T,
+    /// Null: nothing is verified.
+    gaps: *mut T::Real,
 }
 
-impl<T: Scalar> Job<T> for LoadRows<'_, T> {
-    type Output = ();
+impl<T: Scalar> Job<T> for Lockstep<T> {
+    type Output = Found;
     #[inline(always)]
-    fn run<V: Lanes<Real = T::Real>>(self) {
-        assert!(!T::COMPLEX && self.body.len() == self.n * 4 * V::W);
-        assert!(self.arrays.iter().all(|a| a.len() >= (self.n - 1) * self.count + V::W));
-        let base = self.body.as_mut_ptr();
-        for i in 0..self.n {
-            for k in 0..4 {
-                // SAFETY: checked above; a real scalar is its own real part.
-                unsafe {
-                    let x = self.arrays[k].as_ptr().cast::<T::Real>().add(i * self.count);
-                    V::load(x).store(base.add((4 * i + k) * V::W));
+    fn run<V: Lanes<Real = T::Real>>(self) -> Found {
+        if const { V::PORTABLE } && self.how.pivots.noise > T::Real::ZERO {
+            return self.sweep::<V, true, true>();
+        }
+        match self.gaps.is_null() {
+            true if const { special::<T, V, 1>() } => self.sweep::<V, false, false>(),
+            _ => self.sweep::<V, true, false>(),
+        }
+    }
+}
+
+impl<T: Scalar> Lockstep<T> {
+    #[inline(always)]
+    fn sweep<V: Lanes<Real = T::Real>, const VERIFY: bool, const NOISE: bool>(&self) -> Found {
+        let work = Work::<V, 1, NOISE, true>::new(self.tile, self.pivot_rows, self.run.m, LanePivots::new(&self.how.pivots));
+        let zero = [T::Element::<V>::splat(T::Real::ZERO)];
+        let around = Boundary { before: zero, first: zero, last: zero, after: zero };
+        let mut total = [Check::<V>::new(T::Real::ZERO)];
+        for t in 0..self.run.tiles {
+            let mut checks = [Check::new(T::Real::ZERO)];
+            // SAFETY: `solve_at` has checked all arrays.
+            unsafe {
+                let chain = work.eliminate::<T>(&self.run, (t, self.how.scaling), &zero);
+                let out = [self.out.wrapping_add(t * self.run.step)];
+                work.substitute::<T, VERIFY>(&chain, &around, &mut checks, (out, self.run.plain.strides));
+                if VERIFY && !self.gaps.is_null() {
+                    checks[0].gap().store(self.gaps.add(t * V::W));
                 }
             }
+            total[0] = total[0].and(&checks[0]);
         }
+        read_checks::<T, V, 1, VERIFY>(&total)[0]
     }
 }

@@ -6,13 +6,14 @@
 mod element;
 mod lanes;
 pub(crate) mod lockstep;
+pub(crate) mod run;
 pub(crate) mod sweep;
 pub(crate) mod tile;
 
 pub use element::{ComplexElement, Element, RealElement};
 pub use lanes::{Lanes, Portable};
 
-use crate::scalar::Scalar;
+use crate::scalar::{Complex32, Complex64, Scalar};
 use std::sync::LazyLock;
 
 /// An instruction set for which the kernels are compiled.
@@ -95,6 +96,8 @@ pub trait Machine: Sized {
     const IMPLAUSIBLE: f64;
     /// Quantities between 1/`SAFE` and `SAFE` may be multiplied with one another.
     const SAFE: Self;
+    /// 1 / `SAFE`
+    const TINY: Self;
     /// self · a + b, in one rounding where the target has the instruction (elsewhere it would be a library call).
     fn fused_if_fast(self, a: Self, b: Self) -> Self;
 }
@@ -112,6 +115,7 @@ macro_rules! machine {
             const IMPLAUSIBLE: f64 = exp2_f64($guard * 3 / 5);
             const SAFE: Self =
                 <$real>::from_bits((<$real>::MAX_EXP as $bits - 1 + $safe) << (<$real>::MANTISSA_DIGITS - 1));
+            const TINY: Self = 1.0 / Self::SAFE;
             #[inline(always)]
             fn fused_if_fast(self, a: Self, b: Self) -> Self {
                 if cfg!(any(target_feature = "fma", target_arch = "aarch64")) {
@@ -131,6 +135,55 @@ const fn exp2_f64(exponent: i64) -> f64 {
 // GUARD = 2^−60, SAFE = 2^50; GUARD = 2^−500, SAFE = 2^400.
 machine!(f32, u32, 4, F32x8, F32x16, 60, 50);
 machine!(f64, u64, 2, F64x4, F64x8, 500, 400);
+
+/// The sweeps of one number type. Implemented for each by itself, not generically, so that they are compiled in this crate
+/// and once.
+pub trait Kernels: Sized {
+    /// Lanes of a vector.
+    fn lanes(simd: Simd) -> usize;
+    /// Eliminates the inside of partitions.
+    fn reduce(simd: Simd, job: run::Reduce<Self>)
+    where
+        Self: Scalar;
+    /// Solves for the inside of partitions.
+    fn substitute(simd: Simd, job: run::Substitute<Self>) -> [sweep::Found; sweep::MAX_RHS]
+    where
+        Self: Scalar;
+    /// Solves whole systems.
+    fn lockstep(simd: Simd, job: lockstep::Lockstep<Self>) -> sweep::Found
+    where
+        Self: Scalar;
+}
+
+macro_rules! kernels {
+    ($($t:ty),*) => {$(
+        impl Kernels for $t {
+            fn lanes(simd: Simd) -> usize {
+                dispatch::<Self, _>(simd, LanesJob)
+            }
+            fn reduce(simd: Simd, job: run::Reduce<Self>) {
+                dispatch(simd, job)
+            }
+            fn substitute(simd: Simd, job: run::Substitute<Self>) -> [sweep::Found; sweep::MAX_RHS] {
+                dispatch(simd, job)
+            }
+            fn lockstep(simd: Simd, job: lockstep::Lockstep<Self>) -> sweep::Found {
+                dispatch(simd, job)
+            }
+        }
+    )*};
+}
+kernels!(f32, f64, Complex32, Complex64);
+
+struct LanesJob;
+
+impl<T: Scalar> Job<T> for LanesJob {
+    type Output = usize;
+    #[inline(always)]
+    fn run<V: Lanes<Real = T::Real>>(self) -> usize {
+        V::W
+    }
+}
 
 /// Work that is compiled once for every instruction set.
 pub trait Job<T: Scalar> {

@@ -1,4 +1,4 @@
-//! The two sweeps of RPTS over a tile in cache: eliminate towards both ends, and substitute back.
+//! What the sweeps of RPTS do with the rows of a tile, as functions of vectors: eliminate, choose pivots, check residuals.
 //!
 //! Source: Klein, Algorithms 1 and 2. Paper → here: a, b, c, d → sub, diag, sup, rhs; s_p → [`Chain`]; s_c → [`Row`];
 //! r_p, r_c → `of_chain`, `of_row`; i[j] is not stored: the chosen pivot row itself is.
@@ -55,92 +55,45 @@ pub struct Pivots<R> {
 /// The same in every lane. `NOISE`: the threshold is not zero.
 #[derive(Clone, Copy)]
 pub struct LanePivots<V: Lanes, const NOISE: bool> {
-    fixed: V::Mask,
+    /// Set where rows may be exchanged.
+    pub free: V::Mask,
+    /// Just above the threshold.
     noise: V,
 }
 
 impl<V: Lanes, const NOISE: bool> LanePivots<V, NOISE> {
     #[inline(always)]
     pub fn new(pivots: &Pivots<V::Real>) -> Self {
-        let zero = V::splat(V::Real::ZERO);
-        let sign = V::splat(if pivots.fixed { V::Real::ONE } else { -V::Real::ONE });
-        Self { fixed: sign.ge(zero), noise: V::splat(pivots.noise) }
+        let sign = V::splat(if pivots.fixed { V::Real::ZERO } else { V::Real::ONE });
+        let noise = pivots.noise + pivots.noise * V::Real::EPSILON;
+        Self { free: sign.gt(V::splat(V::Real::ZERO)), noise: V::splat(noise) }
     }
 
-    /// Larger of two pivot candidates (fixed: always the first). The first is a chain's `near`, which is
-    /// never exactly zero, so neither is the pivot.
+    /// Larger of two pivot candidates (not free: always the first), a chain's `near` and the `sub` of a row. In `substitute`
+    /// `near` is never exactly zero, so neither is the pivot.
     #[inline(always)]
-    fn choose<E: Element<V>>(&self, first: E, second: E) -> Choice<V::Mask, E> {
-        let (first, second) =
-            if NOISE { (self.drop(first, V::Real::GUARD), self.drop(second, V::Real::ZERO)) } else { (first, second) };
-        let (keep, pivot) = E::pivot(first, second, self.fixed);
-        Choice { keep, pivot, minus_other: -E::select(keep, second, first) }
+    pub fn choose<E: Element<V>>(&self, near: E, sub: E) -> Choice<V::Mask, E> {
+        let (near, sub) = self.denoise(near, sub);
+        let (take, pivot) = E::pivot(near, sub, self.free);
+        Choice { take, pivot, near, sub }
+    }
+
+    /// The two candidates, where `NOISE` with those that are too small replaced.
+    #[inline(always)]
+    fn denoise<E: Element<V>>(&self, near: E, sub: E) -> (E, E) {
+        if NOISE { (self.drop(near, V::Real::GUARD), self.drop(sub, V::Real::ZERO)) } else { (near, sub) }
     }
 
     /// Noise counts as `instead`.
     #[inline(always)]
     fn drop<E: Element<V>>(&self, candidate: E, instead: V::Real) -> E {
-        E::select(self.noise.ge(candidate.abs1()), E::splat(instead), candidate)
-    }
-}
-
-/// Where the rows of a tile lie: arrays sub, diag, sup and R right-hand sides of one row after another.
-#[derive(Clone, Copy)]
-pub struct TileRows<X, const R: usize> {
-    pub base: *mut X,
-}
-
-impl<X: RealScalar, const R: usize> TileRows<X, R> {
-    /// # Safety
-    /// Row `j` lies inside the tile.
-    #[inline(always)]
-    unsafe fn array<V: Lanes<Real = X>, E: Element<V>>(&self, j: usize, k: usize) -> *mut X {
-        // SAFETY: the caller's promise.
-        unsafe { self.base.add((j * (3 + R) + k) * E::REALS * V::W) }
-    }
-
-    /// # Safety
-    /// Row `j` lies inside the tile, which has been staged.
-    #[inline(always)]
-    pub unsafe fn row<V: Lanes<Real = X>, E: Element<V>>(&self, j: usize) -> Row<E, R> {
-        // SAFETY: the caller's promise.
-        unsafe {
-            Row {
-                sub: E::load(self.array::<V, E>(j, 0)),
-                diag: E::load(self.array::<V, E>(j, 1)),
-                sup: E::load(self.array::<V, E>(j, 2)),
-                rhs: each!(r < R, E::splat(X::ZERO), E::load(self.array::<V, E>(j, 3 + r))),
-            }
-        }
-    }
-
-    /// # Safety
-    /// Row `j` lies inside the tile.
-    #[inline(always)]
-    pub unsafe fn put_row<V: Lanes<Real = X>, E: Element<V>>(&self, j: usize, row: &Row<E, R>) {
-        // SAFETY: the caller's promise.
-        unsafe {
-            row.sub.store(self.array::<V, E>(j, 0));
-            row.diag.store(self.array::<V, E>(j, 1));
-            row.sup.store(self.array::<V, E>(j, 2));
-            self.put_rhs::<V, E>(j, &row.rhs);
-        }
-    }
-
-    /// # Safety
-    /// Row `j` lies inside the tile.
-    #[inline(always)]
-    pub unsafe fn put_rhs<V: Lanes<Real = X>, E: Element<V>>(&self, j: usize, rhs: &[E; R]) {
-        for r in 0..R {
-            // SAFETY: the caller's promise.
-            unsafe { rhs[r].store(self.array::<V, E>(j, 3 + r)) }
-        }
+        E::select(self.noise.gt(candidate.abs1()), E::splat(instead), candidate)
     }
 }
 
 /// Folds the residual of one row into the checks; `x`: the unknowns left of, at and right of the diagonal.
 #[inline(always)]
-fn check_row<V: Lanes, E: Element<V>, const R: usize>(
+pub fn check_row<V: Lanes, E: Element<V>, const R: usize>(
     checks: &mut [Check<V>; R],
     row: &Row<E, R>,
     left: &[E; R],
@@ -158,88 +111,66 @@ fn check_row<V: Lanes, E: Element<V>, const R: usize>(
 impl<E: Copy, const R: usize> Row<E, R> {
     /// The row as seen when walking towards row 0.
     #[inline(always)]
-    fn reversed(self) -> Self {
+    pub fn reversed(self) -> Self {
         Self { sub: self.sup, sup: self.sub, ..self }
     }
 }
 
-/// A pivot decision: `keep` the chain as pivot, or take the row.
+/// A pivot decision: `take` the row as pivot row, or keep the chain.
 #[derive(Clone, Copy)]
-struct Choice<M, E> {
-    keep: M,
+pub struct Choice<M, E> {
+    pub take: M,
     /// The larger candidate, by which is divided.
-    pivot: E,
-    /// Minus the smaller candidate, which is eliminated.
-    minus_other: E,
+    pub pivot: E,
+    /// The candidates.
+    near: E,
+    sub: E,
 }
 
 impl<E: Copy, const R: usize> Chain<E, R> {
     #[inline(always)]
-    fn start<V: Lanes>(row: Row<E, R>) -> Self
-    where
-        E: Element<V>,
-    {
-        Self { spike: row.sub, near: row.diag + E::splat(V::Real::GUARD), next: row.sup, rhs: row.rhs }
+    pub fn start(row: Row<E, R>) -> Self {
+        Self { spike: row.sub, near: row.diag, next: row.sup, rhs: row.rhs }
     }
 
-    /// Eliminates `near` between the chain and `row`; what is left is the new chain.
+    /// Eliminates `near` between the chain and `row` for the equations of the ends alone: sub·chain − near·row, scaled so
+    /// that the larger factor lies in \[½, 1). That is what elimination with either of the two as pivot row gives, up to a
+    /// factor, and without its division.
     #[inline(always)]
-    fn eliminate<V: Lanes>(self, row: Row<E, R>, keep: V::Mask, ratio: E) -> Self
+    pub fn merge<V: Lanes, const NOISE: bool>(self, row: Row<E, R>, pivots: LanePivots<V, NOISE>) -> Self
     where
         E: Element<V>,
     {
-        let (one, guard) = (E::splat(V::Real::ONE), E::splat(V::Real::GUARD));
-        let of_chain = E::select(keep, ratio, one);
-        let of_row = E::select(keep, one, ratio);
+        let (near, sub) = pivots.denoise(self.near, row.sub);
+        let (zero, by) = (E::splat(V::Real::ZERO), E::larger(near, sub).normalizer());
+        let (of_row, of_chain) = (near.scale(by), sub.scale(by));
+        let near = of_row.neg_mul_add(row.diag, of_chain * self.next);
         Self {
-            spike: of_chain.mul_add(self.spike, guard),
-            near: of_row.mul_add(row.diag, of_chain.mul_add(self.next, guard)),
-            next: of_row * row.sup,
-            rhs: each!(r < R, one, of_row.mul_add(row.rhs[r], of_chain * self.rhs[r])),
+            // A spike that decays stays a normal number, far below the rounding of the others.
+            spike: near.scale_add(V::splat(V::Real::GUARD), of_chain * self.spike),
+            near,
+            next: of_row.neg_mul_add(row.sup, zero),
+            rhs: each!(r < R, zero, of_row.neg_mul_add(row.rhs[r], of_chain * self.rhs[r])),
         }
     }
-}
 
-/// Both interface equations of every partition of `P` tiles of `m` rows.
-///
-/// Returned per tile: the top equation, walked towards row 0 (`spike` multiplies the last unknown of the partition,
-/// `near` its first, `next` the last one of the partition before), and the bottom equation (`spike`: first unknown,
-/// `near`: last, `next`: first of the partition after). `ahead(j)` is called at every step, to prefetch.
-///
-/// # Safety
-/// Every tile holds `m ≥ 2` staged rows of `V`-wide elements.
-#[inline(always)]
-pub unsafe fn reduce<V: Lanes, E: Element<V>, const P: usize, const R: usize, const NOISE: bool>(
-    tiles: [TileRows<V::Real, R>; P],
-    m: usize,
-    pivots: LanePivots<V, NOISE>,
-    mut ahead: impl FnMut(usize),
-) -> [[Chain<E, R>; 2]; P] {
-    // Row j of tile p.
-    macro_rules! at {
-        ($p:expr, $j:expr) => {
-            // SAFETY: rows 0..m, as promised.
-            unsafe { tiles[$p].row::<V, E>($j) }
-        };
-    }
-    let mut chains = [[Chain::start::<V>(at!(0, m - 2).reversed()), Chain::start::<V>(at!(0, 1))]; P];
-    for p in 1..P {
-        chains[p] = [Chain::start::<V>(at!(p, m - 2).reversed()), Chain::start::<V>(at!(p, 1))];
-    }
-    for j in 2..m {
-        ahead(j);
-        for p in 0..P {
-            let [up, down] = &mut chains[p];
-            let (above, below) = (at!(p, m - 1 - j).reversed(), at!(p, j));
-            let of_up = pivots.choose(up.near, above.sub);
-            let of_down = pivots.choose(down.near, below.sub);
-            let (up_ratio, down_ratio) =
-                E::divide_both((of_up.minus_other, of_up.pivot), (of_down.minus_other, of_down.pivot));
-            *up = up.eliminate::<V>(above, of_up.keep, up_ratio);
-            *down = down.eliminate::<V>(below, of_down.keep, down_ratio);
+    /// Eliminates `near` between the chain and `row` of a scaled tile by `choice`, with 1/pivot known to 2^−13: row and
+    /// chain keep their sizes to that precision, for the choices to come.
+    #[inline(always)]
+    pub fn eliminate<V: Lanes>(self, row: Row<E, R>, choice: &Choice<V::Mask, E>, recip: E) -> Self
+    where
+        E: Element<V>,
+    {
+        let guard = E::splat(V::Real::GUARD);
+        let (of_row, of_chain) = (choice.near * recip, choice.sub * recip);
+        Self {
+            spike: self.spike,
+            // Not by the factors: this need not wait for the reciprocal, for which all else waits.
+            near: choice.sub.neg_mul_add(self.next, choice.near * row.diag).mul_add(recip, guard),
+            next: of_row * row.sup,
+            rhs: each!(r < R, guard, of_chain.neg_mul_add(self.rhs[r], of_row * row.rhs[r])),
         }
     }
-    chains
 }
 
 /// The unknowns around a partition: last of the one before, own first, own last, first of the one after.
@@ -254,19 +185,14 @@ pub struct Boundary<E, const R: usize> {
 /// What the residuals of the rows seen so far amount to, in every lane.
 #[derive(Clone, Copy)]
 pub struct Check<V> {
-    /// The row with the largest ratio |residual| / scale.
-    residual: V,
-    scale: V,
+    /// Largest |residual| / scale, as [`RealScalar::log_gap`].
+    gap: V,
+    /// Smallest scale, below which the residuals cannot be trusted.
+    scale_min: V,
     /// Lower bound of ‖x‖∞.
     x_max: V,
-    /// Smallest scale, below which the comparison of ratios cannot be trusted.
-    scale_min: V,
-    /// Smallest Σ|a_ij|: zero where a row is.
-    row_min: V,
     /// Largest |rhs|.
     rhs_max: V,
-    /// NaN as soon as a residual is not finite.
-    poison: V,
 }
 
 impl<V: Lanes> Check<V> {
@@ -274,35 +200,47 @@ impl<V: Lanes> Check<V> {
     #[inline(always)]
     pub fn new(x_max: V::Real) -> Self {
         let (zero, one) = (V::splat(V::Real::ZERO), V::splat(V::Real::ONE));
-        let x_max = V::splat(x_max);
-        Self { residual: zero, scale: one, x_max, scale_min: one, row_min: one, rhs_max: zero, poison: zero }
+        // Where x is smaller, nothing is trusted.
+        let x_max = if x_max > V::Real::TINY { x_max } else { V::Real::TINY };
+        Self { gap: zero.log_gap(one), scale_min: one, x_max: V::splat(x_max), rhs_max: zero }
     }
 
     #[inline(always)]
-    fn see_x(&mut self, size: V) {
+    pub fn see_x(&mut self, size: V) {
         self.x_max = size.abs_max(self.x_max);
+    }
+
+    /// The largest |residual| / scale so far, as [`RealScalar::log_gap`].
+    #[inline(always)]
+    pub fn gap(&self) -> V {
+        self.gap
+    }
+
+    /// All that either has seen.
+    #[inline(always)]
+    pub fn and(&self, other: &Self) -> Self {
+        Self {
+            gap: self.gap.max_bits(other.gap),
+            scale_min: self.scale_min.min(other.scale_min),
+            x_max: self.x_max.abs_max(other.x_max),
+            rhs_max: self.rhs_max.max(other.rhs_max),
+        }
     }
 
     /// Takes in one row: its |residual|, Σ|a_ij| and |rhs|.
     #[inline(always)]
     fn see_row(&mut self, residual: V, row_sum: V, rhs: V) {
         let scale = row_sum.mul_add(self.x_max, rhs);
-        // residual/scale > self.residual/self.scale, without dividing
-        let larger = (residual * self.scale).ge(self.residual * scale);
-        self.residual = V::select(larger, residual, self.residual);
-        self.scale = V::select(larger, scale, self.scale);
+        self.gap = residual.log_gap(scale).max_bits(self.gap);
         self.scale_min = scale.min(self.scale_min);
-        self.row_min = row_sum.min(self.row_min);
         self.rhs_max = rhs.max(self.rhs_max);
-        self.poison = residual.mul_add(V::splat(V::Real::ZERO), self.poison);
     }
 
     /// # Safety
     /// `p` points to [`CHECK_VECTORS`]` · W` writable numbers.
     #[inline(always)]
     pub unsafe fn store(&self, p: *mut V::Real) {
-        let all = [self.residual, self.scale, self.scale_min, self.row_min, self.rhs_max, self.poison, self.x_max];
-        for (k, v) in all.into_iter().enumerate() {
+        for (k, v) in [self.gap, self.scale_min, self.x_max, self.rhs_max].into_iter().enumerate() {
             // SAFETY: the caller's promise.
             unsafe { v.store(p.add(k * V::W)) }
         }
@@ -313,7 +251,7 @@ impl<V: Lanes> Check<V> {
 pub const COMPLEX_SLACK: f64 = 1.0826;
 
 /// Vectors that a stored [`Check`] takes.
-pub const CHECK_VECTORS: usize = 7;
+pub const CHECK_VECTORS: usize = 4;
 
 /// What stored [`Check`]s say, over all lanes.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -348,188 +286,32 @@ impl Found {
 
 /// Reads a stored [`Check`].
 pub fn read_check<R: RealScalar>(stored: &[R], slack: f64) -> Found {
-    let w = stored.len() / CHECK_VECTORS;
-    let vector = |k: usize| &stored[k * w..(k + 1) * w];
-    let largest = |k: usize| vector(k).iter().fold(R::ZERO, |a, b| if *b > a { *b } else { a });
-    let smallest = |k: usize| vector(k).iter().fold(R::ONE, |a, b| if *b < a { *b } else { a });
-    let (scale_min, row_min, rhs_max, x_max) = (smallest(2), smallest(3), largest(4), largest(6));
-    let finite = vector(5).iter().all(|poison| *poison == R::ZERO);
-    let mut ratio = R::ZERO;
-    for (residual, scale) in vector(0).iter().zip(vector(1)) {
-        let own = *residual / *scale;
-        ratio = if own > ratio { own } else { ratio };
-    }
+    let mut vectors = stored.chunks_exact(stored.len() / CHECK_VECTORS);
+    let mut fold = |pick: fn(R, R) -> R| vectors.next().and_then(|v| v.iter().copied().reduce(pick)).unwrap_or(R::ZERO);
+    let gap = fold(R::max_bits);
+    let scale_min = fold(|a, b| if b < a { b } else { a });
+    let [x_max, rhs_max] = [fold(R::max_nan), fold(R::max_nan)];
     // No row sum exceeds 12: rows are scaled to a largest entry below 4.
-    let trusted = finite && (x_max + rhs_max) * R::from_f64(16.0) <= R::SAFE && scale_min * R::SAFE >= R::ONE;
-    let bound = if trusted { ratio.to_f64() * slack } else { f64::NAN };
-    Found { bound, x_max: x_max.to_f64(), rhs_max: rhs_max.to_f64(), zero_row: row_min == R::ZERO }
-}
-
-/// Solves for the inner unknowns of every partition of `P` tiles of `m` rows; x replaces the right-hand side of the tile
-/// (rows 0 and m−1 get the boundary's `first` and `last`). With `VERIFY`, the residual of every row is folded into
-/// `checks`.
-///
-/// # Safety
-/// Every tile holds `m ≥ 2` staged rows, and `pivot_rows` has room for `m` rows of 3 + R elements per tile.
-#[inline(always)]
-pub unsafe fn substitute<
-    V: Lanes,
-    E: Element<V>,
-    const P: usize,
-    const R: usize,
-    const VERIFY: bool,
-    const NOISE: bool,
->(
-    tiles: [TileRows<V::Real, R>; P],
-    pivot_rows: [TileRows<V::Real, R>; P],
-    m: usize,
-    pivots: LanePivots<V, NOISE>,
-    boundary: &[Boundary<E, R>; P],
-    checks: &mut [[Check<V>; R]; P],
-    mut ahead: impl FnMut(usize),
-) {
-    // Row j of tile p.
-    macro_rules! at {
-        ($p:expr, $j:expr) => {
-            // SAFETY: rows 0..m, as promised.
-            unsafe { tiles[$p].row::<V, E>($j) }
-        };
-    }
-    if m > 2 {
-        // Downwards: eliminate x_{j-1} between the chain and row j, and keep the row that it was eliminated with.
-        let mut chains = [Chain::start::<V>(at!(0, 1)); P];
-        for p in 0..P {
-            let row = at!(p, 1);
-            chains[p] = Chain::start::<V>(row);
-            chains[p].spike = E::splat(V::Real::ZERO);
-            for r in 0..R {
-                chains[p].rhs[r] = row.sub.neg_mul_add(boundary[p].first[r], row.rhs[r]);
-            }
-        }
-        for j in 2..m - 1 {
-            ahead(j);
-            let rows: [Row<E, R>; P] = each!(p < P, at!(0, j), at!(p, j));
-            let mut choices = [pivots.choose(chains[0].near, rows[0].sub); P];
-            for p in 1..P {
-                choices[p] = pivots.choose(chains[p].near, rows[p].sub);
-            }
-            let (ratios, recips) = divide_all::<V, E, P>(&choices);
-            for p in 0..P {
-                let pivot_row = Row {
-                    sub: recips[p],
-                    diag: E::select(choices[p].keep, chains[p].next, rows[p].diag),
-                    sup: E::select(choices[p].keep, E::splat(V::Real::ZERO), rows[p].sup),
-                    rhs: each!(r < R, rows[p].sub, E::select(choices[p].keep, chains[p].rhs[r], rows[p].rhs[r])),
-                };
-                // SAFETY: rows 1..m-2 of the pivot rows, as promised.
-                unsafe { pivot_rows[p].put_row::<V, E>(j - 1, &pivot_row) }
-                chains[p] = chains[p].eliminate::<V>(rows[p], choices[p].keep, ratios[p]);
-            }
-        }
-        // x_{m-2} from the chain, or from row m−1 where that has the larger coefficient.
-        let mut right: [[E; R]; P] = each!(p < P, boundary[0].last, boundary[p].last);
-        let mut mid = right;
-        for p in 0..P {
-            let (row, chain, b): (Row<E, R>, _, _) = (at!(p, m - 1), &chains[p], &boundary[p]);
-            let choice = pivots.choose(chain.near, row.sub);
-            let recip = choice.pivot.recip();
-            for r in 0..R {
-                let of_chain = chain.next.neg_mul_add(b.last[r], chain.rhs[r]);
-                let of_row = row.diag.neg_mul_add(b.last[r], row.sup.neg_mul_add(b.after[r], row.rhs[r]));
-                mid[p][r] = E::select(choice.keep, of_chain, of_row) * recip;
-            }
-            if m == 3 {
-                mid[p] = prefer_first_row::<V, E, R>(&at!(p, 0), b, mid[p], recip, pivots.fixed);
-            }
-        }
-        for p in 0..P {
-            for r in 0..R {
-                checks[p][r].see_x(mid[p][r].measure());
-                checks[p][r].see_x(right[p][r].measure());
-            }
-            if VERIFY {
-                check_row::<V, E, R>(&mut checks[p], &at!(p, m - 1), &mid[p], &right[p], &boundary[p].after);
-            }
-            // SAFETY: a row of the tile.
-            unsafe { tiles[p].put_rhs::<V, E>(m - 1, &right[p]) }
-        }
-        // Upwards: x_j from its pivot row; the residual of row j+1 as soon as its three unknowns are known.
-        for j in (1..m - 2).rev() {
-            for p in 0..P {
-                // SAFETY: row j of the pivot rows, written above.
-                let pivot: Row<E, R> = unsafe { pivot_rows[p].row::<V, E>(j) };
-                let mut left = mid[p];
-                for r in 0..R {
-                    let rest = pivot.diag.neg_mul_add(mid[p][r], pivot.sup.neg_mul_add(right[p][r], pivot.rhs[r]));
-                    left[r] = rest * pivot.sub;
-                }
-                if j == 1 {
-                    left = prefer_first_row::<V, E, R>(&at!(p, 0), &boundary[p], left, pivot.sub, pivots.fixed);
-                }
-                if VERIFY {
-                    for r in 0..R {
-                        checks[p][r].see_x(left[r].measure());
-                    }
-                    check_row::<V, E, R>(&mut checks[p], &at!(p, j + 1), &left, &mid[p], &right[p]);
-                }
-                // SAFETY: a row of the tile.
-                unsafe { tiles[p].put_rhs::<V, E>(j + 1, &mid[p]) }
-                (right[p], mid[p]) = (mid[p], left);
-            }
-        }
-        // mid = x_1, right = x_2
-        for p in 0..P {
-            if VERIFY {
-                check_row::<V, E, R>(&mut checks[p], &at!(p, 1), &boundary[p].first, &mid[p], &right[p]);
-                check_row::<V, E, R>(&mut checks[p], &at!(p, 0), &boundary[p].before, &boundary[p].first, &mid[p]);
-            }
-            // SAFETY: a row of the tile.
-            unsafe { tiles[p].put_rhs::<V, E>(1, &mid[p]) }
-            // SAFETY: a row of the tile.
-            unsafe { tiles[p].put_rhs::<V, E>(0, &boundary[p].first) }
-        }
-    } else {
-        for p in 0..P {
-            let b = &boundary[p];
-            if VERIFY {
-                check_row::<V, E, R>(&mut checks[p], &at!(p, 0), &b.before, &b.first, &b.last);
-                check_row::<V, E, R>(&mut checks[p], &at!(p, 1), &b.first, &b.last, &b.after);
-            }
-            // SAFETY: a row of the tile.
-            unsafe { tiles[p].put_rhs::<V, E>(0, &b.first) }
-            // SAFETY: a row of the tile.
-            unsafe { tiles[p].put_rhs::<V, E>(1, &b.last) }
-        }
-    }
+    let trusted = x_max > R::TINY && (x_max + rhs_max) * R::from_f64(16.0) <= R::SAFE && scale_min * R::SAFE >= R::TINY;
+    let bound = if trusted { gap.gap_to_ratio() * slack } else { f64::NAN };
+    Found { bound, x_max: x_max.to_f64(), rhs_max: rhs_max.to_f64(), zero_row: scale_min == R::ZERO }
 }
 
 /// x_1 from row 0 instead of its pivot row, where row 0 has the larger coefficient of it.
 #[inline(always)]
-fn prefer_first_row<V: Lanes, E: Element<V>, const R: usize>(
+pub fn prefer_first_row<V: Lanes, E: Element<V>, const R: usize>(
     row: &Row<E, R>,
     boundary: &Boundary<E, R>,
     x: [E; R],
     pivot_recip: E,
-    fixed: V::Mask,
+    free: V::Mask,
 ) -> [E; R] {
-    let keep = V::or(V::splat(V::Real::ONE).ge((row.sup * pivot_recip).abs1()), fixed);
+    let take = V::and((row.sup * pivot_recip).abs1().gt(V::splat(V::Real::ONE)), free);
     let recip = (row.sup + E::splat(V::Real::GUARD)).recip();
     let mut result = x;
     for r in 0..R {
         let rest = row.diag.neg_mul_add(boundary.first[r], row.sub.neg_mul_add(boundary.before[r], row.rhs[r]));
-        result[r] = E::select(keep, x[r], rest * recip);
+        result[r] = E::select(take, rest * recip, x[r]);
     }
     result
-}
-
-/// −other/pivot and 1/pivot of one choice a tile.
-#[inline(always)]
-fn divide_all<V: Lanes, E: Element<V>, const P: usize>(choices: &[Choice<V::Mask, E>; P]) -> ([E; P], [E; P]) {
-    let mut ratios = [choices[0].pivot; P];
-    let mut recips = ratios;
-    for p in 0..P {
-        recips[p] = choices[p].pivot.recip();
-        ratios[p] = choices[p].minus_other * recips[p];
-    }
-    (ratios, recips)
 }

@@ -1,0 +1,885 @@
+//! Runs of tiles: the loops of `reduce` and `substitute`, from the caller's arrays to the coarse system and to x.
+//!
+//! A sweep waits for its own last step, the staging of a tile for nothing; so they are interleaved, row by row: while a
+//! tile is staged its rows are eliminated downwards, and in `reduce` those of the tile before upwards.
+//!
+//! Everything that loops over vectors is a [`Job`], compiled once for each instruction set.
+
+use super::element::Element;
+use super::lanes::{Lanes, prefetch};
+pub use super::sweep::Found;
+use super::sweep::{
+    self, Boundary, CHECK_VECTORS, Chain, Check, LanePivots, MAX_RHS, Pivots, Row, check_row, each, prefer_first_row,
+};
+use super::tile::{ARRAYS, BLOCK, Scaling, Source, Strides, TileRows, copy_streaming};
+use super::{Job, Machine, Simd};
+use crate::matrix::Rows;
+use crate::scalar::{RealScalar, Scalar};
+
+/// Right-hand sides or solutions, a slice a column; only the first few are used.
+pub type Columns<'a, T> = [&'a [T]; MAX_RHS];
+/// The same, to be written.
+pub type ColumnsMut<'a, T> = [&'a mut [T]; MAX_RHS];
+
+/// Partitions of a run: `tiles` tiles of `lanes` partitions of `m` rows, from row `first` of the system on. Where `lanes` is
+/// less than a vector has, there is one tile.
+#[derive(Debug, Clone, Copy)]
+pub struct Span {
+    pub first: usize,
+    pub m: usize,
+    pub lanes: usize,
+    pub tiles: usize,
+}
+
+impl Span {
+    /// Partitions.
+    pub fn partitions(&self) -> usize {
+        self.tiles * self.lanes
+    }
+
+    /// Rows.
+    pub fn rows(&self) -> usize {
+        self.partitions() * self.m
+    }
+}
+
+/// How a run is done.
+#[derive(Clone, Copy)]
+pub struct How<X> {
+    pub pivots: Pivots<X>,
+    pub scaling: Scaling,
+    /// Whether what is read may not be in the second-level cache.
+    pub far: bool,
+}
+
+/// Lanes of a vector.
+pub fn lanes<T: Scalar>(simd: Simd) -> usize {
+    T::lanes(simd)
+}
+
+/// Where the parts of a thread's memory begin, in reals.
+#[derive(Debug, Clone, Copy)]
+struct Layout {
+    /// Reals of W scalars.
+    element: usize,
+    /// Reals of one array of a tile: W·m scalars.
+    array: usize,
+    /// A second tile, or the pivot rows.
+    second: usize,
+    /// Copies of what does not lie in memory as tiles want it.
+    copies: usize,
+    /// Coarse unknowns around the partitions of a tile that is not full, and their gaps.
+    around: usize,
+    total: usize,
+}
+
+impl Layout {
+    fn new<T: Scalar>(lanes: usize, m: usize, n_rhs: usize) -> Self {
+        let element = lanes * size_of::<T>() / size_of::<T::Real>();
+        let tile = m * (3 + n_rhs) * element;
+        let around = 3 * tile;
+        let total = around + n_rhs * (4 * element + lanes);
+        Self { element, array: m * element, second: tile, copies: 2 * tile, around, total: total.next_multiple_of(16) }
+    }
+}
+
+/// Reals of memory that runs of partitions of up to `m` rows need.
+pub fn memory<T: Scalar>(simd: Simd, m: usize, n_rhs: usize) -> usize {
+    Layout::new::<T>(lanes::<T>(simd), m, n_rhs).total
+}
+
+/// The memory of one thread.
+pub struct Workspace<'a, T: Scalar> {
+    simd: Simd,
+    lanes: usize,
+    n_rhs: usize,
+    memory: &'a mut [T::Real],
+}
+
+/// Tiles one after the other.
+#[derive(Clone, Copy)]
+pub(super) struct Run<T: Scalar> {
+    /// The first tile, as it lies in memory.
+    pub(super) plain: Source<T>,
+    /// First and last tile, with what has no place in memory.
+    pub(super) first: [*const T; ARRAYS],
+    pub(super) last: [*const T; ARRAYS],
+    pub(super) tiles: usize,
+    pub(super) m: usize,
+    /// Scalars from one tile to the next.
+    pub(super) step: usize,
+    pub(super) far: bool,
+}
+
+impl<T: Scalar> Run<T> {
+    #[inline(always)]
+    pub(super) fn source(&self, t: usize) -> Source<T> {
+        let mut source = self.plain;
+        if t == 0 {
+            source.arrays = self.first;
+        } else if t + 1 == self.tiles {
+            source.arrays = self.last;
+        } else {
+            for array in &mut source.arrays {
+                *array = array.wrapping_add(t * self.step);
+            }
+        }
+        source
+    }
+
+    /// Prefetches a share of tile `t` in every block of rows.
+    #[inline(always)]
+    fn prefetch(&self, t: usize, block: usize, arrays: usize) {
+        if self.far {
+            let bytes = (self.step * size_of::<T>()).div_ceil(64 * self.m.div_ceil(BLOCK)) * 64;
+            for array in &self.plain.arrays[..arrays] {
+                let at = array.wrapping_add(t * self.step).cast::<u8>().wrapping_add(block * bytes);
+                for line in (0..bytes).step_by(64) {
+                    prefetch(at.wrapping_add(line));
+                }
+            }
+        }
+    }
+}
+
+impl<'a, T: Scalar> Workspace<'a, T> {
+    /// Memory for `n_rhs` (1 or [`MAX_RHS`]) right-hand sides, of the size that [`memory`] says.
+    pub fn new(simd: Simd, n_rhs: usize, memory: &'a mut [T::Real]) -> Self {
+        assert!(n_rhs == 1 || n_rhs == MAX_RHS);
+        Self { simd, lanes: lanes::<T>(simd), n_rhs, memory }
+    }
+
+    /// Lanes of a vector.
+    pub fn lanes(&self) -> usize {
+        self.lanes
+    }
+
+    pub(super) fn simd(&self) -> Simd {
+        self.simd
+    }
+
+    /// Memory of a tile of `m` rows and of its pivot rows.
+    pub(super) fn tile_and_pivot_rows(&mut self, m: usize) -> (*mut T::Real, *mut T::Real) {
+        let second = self.layout(m).second;
+        let memory = self.memory.as_mut_ptr();
+        (memory, memory.wrapping_add(second))
+    }
+
+    /// Room for a copy of array `k` of a tile of `m` rows.
+    pub(super) fn copy_of(&mut self, m: usize, k: usize) -> &mut [T] {
+        let layout = self.layout(m);
+        self.copy(&layout, k)
+    }
+
+    fn layout(&self, m: usize) -> Layout {
+        let layout = Layout::new::<T>(self.lanes, m, self.n_rhs);
+        assert!(m >= 1 && self.memory.len() >= layout.total);
+        layout
+    }
+
+    /// Room for a copy of array `k` of a tile.
+    fn copy(&mut self, layout: &Layout, k: usize) -> &mut [T] {
+        let first = layout.copies + k * layout.array;
+        bytemuck::cast_slice_mut(&mut self.memory[first..first + layout.array])
+    }
+
+    /// Room for four coarse unknowns and a gap for every lane.
+    fn around(&mut self, layout: &Layout, r: usize) -> (&mut [T], &mut [T::Real]) {
+        let unknowns = 4 * layout.element;
+        let first = layout.around + r * (unknowns + self.lanes);
+        let (around, gaps) = self.memory[first..first + unknowns + self.lanes].split_at_mut(unknowns);
+        (bytemuck::cast_slice_mut(around), gaps)
+    }
+
+    /// Copies what stands in `parts`, one after the other, to copy `k`; idle lanes repeat the first.
+    fn put_copy(&mut self, layout: &Layout, k: usize, m: usize, parts: [&[T]; 3]) -> *const T {
+        let copy = self.copy(layout, k);
+        let mut len = 0;
+        for part in parts {
+            copy[len..len + part.len()].copy_from_slice(part);
+            len += part.len();
+        }
+        for lane in len / m..copy.len() / m {
+            copy.copy_within(..m, lane * m);
+        }
+        copy.as_ptr()
+    }
+
+    /// The tiles of a span of a matrix. `rhs`: the span's rows of the right-hand sides.
+    fn run(&mut self, layout: &Layout, rows: &Rows<T>, rhs: Columns<T>, span: Span, far: bool) -> Run<T> {
+        let (m, n, n_rhs) = (span.m, rows.n(), self.n_rhs);
+        let own = span.first..span.first + span.rows();
+        assert!(own.end <= n && rhs[..n_rhs].iter().all(|rhs| rhs.len() == own.len()));
+        // One row before the matrix, `sub` is not in memory, nor `sup` in its last row: neither is read there.
+        let mut plain = [core::ptr::null(); ARRAYS];
+        plain[0] = rows.sub.as_ptr().wrapping_add(own.start).wrapping_sub(1);
+        plain[1] = rows.diag.as_ptr().wrapping_add(own.start);
+        plain[2] = rows.sup.as_ptr().wrapping_add(own.start);
+        for r in 0..n_rhs {
+            plain[3 + r] = rhs[r].as_ptr();
+        }
+        let step = span.lanes * m;
+        let mut first = plain;
+        let mut last = plain.map(|array| array.wrapping_add((span.tiles - 1) * step));
+        let partial = span.lanes < self.lanes;
+        if partial || own.start == 0 {
+            let (before, from) = if own.start == 0 { (&[rows.first][..], 0) } else { (&[][..], own.start - 1) };
+            first[0] = self.put_copy(layout, 0, m, [before, &rows.sub[from..own.start + step - 1], &[]]);
+        }
+        if partial || own.end == n {
+            let from = own.end - step;
+            let (after, to) = if own.end == n { (&[rows.last][..], n - 1) } else { (&[][..], own.end) };
+            last[2] = self.put_copy(layout, 2, m, [&rows.sup[from..to], after, &[]]);
+        }
+        if partial {
+            first[1] = self.put_copy(layout, 1, m, [&rows.diag[own.clone()], &[], &[]]);
+            for r in 0..n_rhs {
+                first[3 + r] = self.put_copy(layout, 3 + r, m, [rhs[r], &[], &[]]);
+            }
+        }
+        if span.tiles == 1 {
+            first[2] = last[2];
+        }
+        let source = Source { arrays: plain, strides: Strides::contiguous(m), conj: rows.conj };
+        Run { plain: source, first, last, tiles: span.tiles, m, step, far }
+    }
+
+    /// Eliminates the inside of every partition of a span; the equations that are left, two a partition, go to `out`: what
+    /// multiplies the coarse unknown to the left, the own one, the one to the right, and right-hand sides.
+    pub fn reduce(&mut self, rows: &Rows<T>, rhs: Columns<T>, span: Span, how: How<T::Real>, out: [&mut [T]; ARRAYS]) {
+        let layout = self.layout(span.m);
+        let run = self.run(&layout, rows, rhs, span, how.far);
+        let arrays = 3 + self.n_rhs;
+        assert!(out[..arrays].iter().all(|out| out.len() == 2 * span.partitions()));
+        let memory = self.memory.as_mut_ptr();
+        let partial = span.lanes < self.lanes;
+        let mut to = [core::ptr::null_mut(); ARRAYS];
+        for k in 0..arrays {
+            // Copies are no longer needed when equations are written.
+            to[k] = if partial { self.copy(&layout, k).as_mut_ptr() } else { out[k].as_mut_ptr() };
+        }
+        let tiles = [memory, memory.wrapping_add(layout.second)];
+        T::reduce(self.simd, Reduce { run, tiles, how, n_rhs: self.n_rhs, out: to });
+        if partial {
+            for k in 0..arrays {
+                let len = out[k].len();
+                out[k].copy_from_slice(&self.copy(&layout, k)[..len]);
+            }
+        }
+    }
+
+    /// Solves for the inner unknowns of every partition of a span. Returns what verification found of every right-hand
+    /// side.
+    pub fn substitute(&mut self, rows: &Rows<T>, rhs: Option<Columns<T>>, span: Span, how: How<T::Real>, to: Target<T>) -> [Found; MAX_RHS] {
+        let layout = self.layout(span.m);
+        let Target { coarse, x, gaps, x_max, stream } = to;
+        let (n_rhs, partial) = (self.n_rhs, span.lanes < self.lanes);
+        let mut run = {
+            let [a, b, c, d] = &x;
+            self.run(&layout, rows, rhs.unwrap_or([a, b, c, d]), span, how.far)
+        };
+        let verify = !gaps[0].is_empty();
+        let memory = self.memory.as_mut_ptr();
+        let mut job = Substitute {
+            run,
+            tile: memory,
+            pivot_rows: memory.wrapping_add(layout.second),
+            how,
+            verify,
+            n_rhs,
+            x_max,
+            coarse: [core::ptr::null(); MAX_RHS],
+            coarse_step: if partial { 4 } else { 2 },
+            out: [core::ptr::null_mut(); MAX_RHS],
+            gaps: [core::ptr::null_mut(); MAX_RHS],
+            buffers: [core::ptr::null_mut(); MAX_RHS],
+        };
+        for r in 0..n_rhs {
+            assert!(coarse[r].len() == 2 * span.partitions() + 2 && x[r].len() == span.rows());
+            assert!(!verify || gaps[r].len() == span.partitions());
+            (job.coarse[r], job.out[r], job.gaps[r]) = (coarse[r].as_ptr(), x[r].as_mut_ptr(), gaps[r].as_mut_ptr());
+            if rhs.is_none() && !partial {
+                // One pointer for what is read and then written.
+                let last = (span.tiles - 1) * run.step;
+                run.plain.arrays[3 + r] = job.out[r];
+                (run.first[3 + r], run.last[3 + r]) = (job.out[r], job.out[r].wrapping_add(last));
+            }
+            if stream && !partial {
+                job.buffers[r] = self.copy(&layout, 3 + r).as_mut_ptr();
+            }
+            if partial {
+                let (around, gap) = self.around(&layout, r);
+                for (lane, around) in around.chunks_exact_mut(4).enumerate() {
+                    let own = 2 * if lane < span.lanes { lane } else { 0 };
+                    around.copy_from_slice(&coarse[r][own..own + 4]);
+                }
+                (job.coarse[r], job.gaps[r]) = (around.as_ptr(), gap.as_mut_ptr());
+                job.out[r] = self.copy(&layout, 3 + r).as_mut_ptr();
+            }
+        }
+        job.run = run;
+        let found = T::substitute(self.simd, job);
+        if partial {
+            for r in 0..n_rhs {
+                let len = x[r].len();
+                x[r].copy_from_slice(&self.copy(&layout, 3 + r)[..len]);
+                if verify {
+                    gaps[r].copy_from_slice(&self.around(&layout, r).1[..span.lanes]);
+                }
+            }
+        }
+        found
+    }
+}
+
+/// What `substitute` starts from and where its results go.
+pub struct Target<'a, T: Scalar> {
+    /// Coarse unknowns from the one before the first partition to the one after the last.
+    pub coarse: Columns<'a, T>,
+    /// x, and the right-hand sides too if they stand there.
+    pub x: ColumnsMut<'a, T>,
+    /// For every partition the largest |residual| / scale, as [`RealScalar::log_gap`]; empty: nothing is verified.
+    pub gaps: ColumnsMut<'a, T::Real>,
+    /// Known lower bounds of ‖x‖∞.
+    pub x_max: [T::Real; MAX_RHS],
+    /// Whether x is stored past the caches.
+    pub stream: bool,
+}
+
+pub struct Reduce<T: Scalar> {
+    run: Run<T>,
+    tiles: [*mut T::Real; 2],
+    how: How<T::Real>,
+    n_rhs: usize,
+    out: [*mut T; ARRAYS],
+}
+
+impl<T: Scalar> Job<T> for Reduce<T> {
+    type Output = ();
+    #[inline(always)]
+    fn run<V: Lanes<Real = T::Real>>(self) {
+        match self.n_rhs {
+            1 => self.sweep::<V, 1>(),
+            _ => self.sweep::<V, MAX_RHS>(),
+        }
+    }
+}
+
+impl<T: Scalar> Reduce<T> {
+    #[inline(always)]
+    fn sweep<V: Lanes<Real = T::Real>, const R: usize>(&self) {
+        // The noise threshold is rarely used and is compiled for plain arrays and single columns only.
+        if const { V::PORTABLE && R == 1 } && self.how.pivots.noise > T::Real::ZERO {
+            return self.one_by_one::<V, R, true>();
+        }
+        // With a constant number of rows all addresses are constant offsets.
+        match self.run.m {
+            32 if const { special::<T, V, R>() } => self.pipelined::<V, R>(32),
+            m => self.pipelined::<V, R>(m),
+        }
+    }
+
+    /// Stages tile `t` and eliminates downwards while the tile before is eliminated upwards. In the first step there is no
+    /// tile before, in the last no tile `t`: then whatever memory holds, and the last tile once more, is swept in its place.
+    #[inline(always)]
+    fn pipelined<V: Lanes<Real = T::Real>, const R: usize>(&self, m: usize) {
+        let tiles = [TileRows::<T::Real, R> { base: self.tiles[0] }, TileRows { base: self.tiles[1] }];
+        let pivots = LanePivots::<V, false>::new(&self.how.pivots);
+        // SAFETY: `Workspace::reduce` made room for two tiles of m ≥ 2 rows, and checked all arrays.
+        unsafe {
+            let mut bottom = None;
+            for t in 0..=self.run.tiles {
+                let (here, before) = (tiles[t % 2], tiles[(t + 1) % 2]);
+                let source = self.run.source(t.min(self.run.tiles - 1));
+                let mut up = Chain::start(before.row::<V, T::Element<V>>(m - 2).reversed());
+                let mut down = up;
+                for block in 0..m.div_ceil(BLOCK) {
+                    here.stage::<T, V, false>(&source, (m, block * BLOCK, false));
+                    self.run.prefetch(t + 1, block, 3 + R);
+                    if block == 0 {
+                        down = Chain::start(here.row::<V, T::Element<V>>(1));
+                    }
+                    for j in (block * BLOCK).max(2)..m.min(block * BLOCK + BLOCK) {
+                        up = up.merge(before.row::<V, T::Element<V>>(m - 1 - j).reversed(), pivots);
+                        down = down.merge(here.row::<V, T::Element<V>>(j), pivots);
+                    }
+                }
+                if let Some(bottom) = bottom {
+                    self.put_equations::<V, R>(t - 1, &up, &bottom);
+                }
+                bottom = Some(down);
+            }
+        }
+    }
+
+    /// The same, tile after tile, for what needs the whole tile first.
+    #[inline(always)]
+    fn one_by_one<V: Lanes<Real = T::Real>, const R: usize, const NOISE: bool>(&self) {
+        let (tile, m) = (TileRows::<T::Real, R> { base: self.tiles[0] }, self.run.m);
+        let pivots = LanePivots::<V, NOISE>::new(&self.how.pivots);
+        // SAFETY: as above.
+        unsafe {
+            for t in 0..self.run.tiles {
+                tile.stage_all::<T, V, false>(&self.run.source(t), m, self.how.scaling == Scaling::Rows);
+                if self.how.scaling == Scaling::Partition {
+                    tile.scale_alike::<V, T::Element<V>>(m);
+                }
+                let mut up = Chain::start(tile.row::<V, T::Element<V>>(m - 2).reversed());
+                let mut down = Chain::start(tile.row::<V, T::Element<V>>(1));
+                for j in 2..m {
+                    up = up.merge(tile.row::<V, T::Element<V>>(m - 1 - j).reversed(), pivots);
+                    down = down.merge(tile.row::<V, T::Element<V>>(j), pivots);
+                }
+                self.put_equations::<V, R>(t, &up, &down);
+            }
+        }
+    }
+
+    /// Writes the equations of tile `t`: `top` is solved for the first unknown of every partition, `bottom` for the last.
+    #[inline(always)]
+    unsafe fn put_equations<V: Lanes<Real = T::Real>, const R: usize>(
+        &self,
+        t: usize,
+        top: &Chain<T::Element<V>, R>,
+        bottom: &Chain<T::Element<V>, R>,
+    ) {
+        // The far end of the partition is to the right of the top equation, to the left of the bottom one.
+        let matrix = [(top.next, bottom.spike), (top.near, bottom.near), (top.spike, bottom.next)];
+        // SAFETY: 2·W scalars a tile, as `Workspace::reduce` checked.
+        unsafe {
+            for k in 0..3 {
+                put_pairs::<T, V>(matrix[k], self.out[k].add(t * 2 * V::W));
+            }
+            for r in 0..R {
+                put_pairs::<T, V>((top.rhs[r], bottom.rhs[r]), self.out[3 + r].add(t * 2 * V::W));
+            }
+        }
+    }
+}
+
+/// Writes the scalars of two elements, alternating.
+#[inline(always)]
+unsafe fn put_pairs<T: Scalar, V: Lanes<Real = T::Real>>((a, b): (T::Element<V>, T::Element<V>), out: *mut T) {
+    let (a, b, out) = (a.columns(), b.columns(), out.cast::<T::Real>());
+    // SAFETY: `out` is writable for 2·W scalars.
+    unsafe {
+        if T::COMPLEX {
+            V::store_columns([a[0], a[1], b[0], b[1]], out, 4);
+        } else {
+            let [low, high] = a[0].interleave(b[0]);
+            low.store(out);
+            high.store(out.add(V::W));
+        }
+    }
+}
+
+/// Four scalars for each of W lanes, `step` apart.
+#[inline(always)]
+unsafe fn load_around<T: Scalar, V: Lanes<Real = T::Real>>(at: *const T, step: usize) -> [T::Element<V>; 4] {
+    let (at, step) = (at.cast::<T::Real>(), step * T::Element::<V>::REALS);
+    // SAFETY: `at` is readable that far.
+    unsafe {
+        let c = V::load_columns(at, step);
+        if T::COMPLEX {
+            let d = V::load_columns(at.add(4), step);
+            let element = T::Element::<V>::from_columns;
+            [element(&c[..2]), element(&c[2..]), element(&d[..2]), element(&d[2..])]
+        } else {
+            let element = T::Element::<V>::from_columns;
+            [element(&c[..1]), element(&c[1..2]), element(&c[2..3]), element(&c[3..])]
+        }
+    }
+}
+
+/// Memory of the pivot rows of a tile: of each 1/pivot, the coefficient of the unknown after, right-hand sides; apart from
+/// these, where the row was taken (then it is `sup` that multiplies the second unknown after; else nothing does).
+#[derive(Clone, Copy)]
+struct PivotRows<X, const R: usize> {
+    base: *mut X,
+    m: usize,
+}
+
+/// One of them.
+#[derive(Clone, Copy)]
+struct PivotRow<M, E, const R: usize> {
+    recip: E,
+    next: E,
+    rhs: [E; R],
+    take: M,
+}
+
+impl<X: RealScalar, const R: usize> PivotRows<X, R> {
+    #[inline(always)]
+    unsafe fn array<V: Lanes<Real = X>, E: Element<V>>(&self, j: usize, k: usize) -> *mut X {
+        // SAFETY: j < m, k < 2 + R, the caller's promise.
+        unsafe { self.base.add((j * (2 + R) + k) * E::REALS * V::W) }
+    }
+
+    #[inline(always)]
+    unsafe fn mask<V: Lanes<Real = X>, E: Element<V>>(&self, j: usize) -> *mut V::Mask {
+        const { assert!(size_of::<V::Mask>() <= size_of::<X>() * V::W) }
+        // SAFETY: there is room for m elements behind the rows, and a mask is not larger.
+        unsafe { self.array::<V, E>(self.m, 0).cast::<V::Mask>().add(j) }
+    }
+
+    #[inline(always)]
+    unsafe fn put<V: Lanes<Real = X>, E: Element<V>>(&self, j: usize, row: &PivotRow<V::Mask, E, R>) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            row.recip.store(self.array::<V, E>(j, 0));
+            row.next.store(self.array::<V, E>(j, 1));
+            for r in 0..R {
+                row.rhs[r].store(self.array::<V, E>(j, 2 + r));
+            }
+            *self.mask::<V, E>(j) = row.take;
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn get<V: Lanes<Real = X>, E: Element<V>>(&self, j: usize) -> PivotRow<V::Mask, E, R> {
+        // SAFETY: the caller's promise.
+        unsafe {
+            PivotRow {
+                recip: E::load(self.array::<V, E>(j, 0)),
+                next: E::load(self.array::<V, E>(j, 1)),
+                rhs: each!(r < R, E::splat(X::ZERO), E::load(self.array::<V, E>(j, 2 + r))),
+                take: *self.mask::<V, E>(j),
+            }
+        }
+    }
+}
+
+/// One tile between its staging and its x. `OPEN`: every partition is a system of its own, and there is nothing around it.
+#[derive(Clone, Copy)]
+pub(super) struct Work<V: Lanes, const R: usize, const NOISE: bool, const OPEN: bool> {
+    tile: TileRows<V::Real, R>,
+    pivot_rows: PivotRows<V::Real, R>,
+    m: usize,
+    pivots: LanePivots<V, NOISE>,
+}
+
+impl<V: Lanes, const R: usize, const NOISE: bool, const OPEN: bool> Work<V, R, NOISE, OPEN> {
+    /// First of the unknowns that are solved for.
+    const FIRST: usize = if OPEN { 0 } else { 1 };
+
+    #[inline(always)]
+    pub(super) fn new(tile: *mut V::Real, pivot_rows: *mut V::Real, m: usize, pivots: LanePivots<V, NOISE>) -> Self {
+        Self { tile: TileRows { base: tile }, pivot_rows: PivotRows { base: pivot_rows, m }, m, pivots }
+    }
+
+    /// Stages tile `t` of a run and eliminates downwards through it; keeps the pivot rows and returns what is left: an
+    /// equation for the last unknown. `first`: x at the first row.
+    ///
+    /// # Safety
+    /// Tile and pivot rows have room for m rows, and the run is readable.
+    #[inline(always)]
+    pub(super) unsafe fn eliminate<T: Scalar<Real = V::Real>>(
+        &self,
+        run: &Run<T>,
+        (t, scaling): (usize, Scaling),
+        first: &[T::Element<V>; R],
+    ) -> Chain<T::Element<V>, R> {
+        let source = run.source(t);
+        // SAFETY: the caller's promise.
+        unsafe {
+            // One scale for all rows is known when all have been seen: then they are staged before they are eliminated.
+            if scaling == Scaling::Partition {
+                self.tile.stage_all::<T, V, OPEN>(&source, self.m, false);
+                self.tile.scale_alike::<V, T::Element<V>>(self.m);
+            }
+            let end = if OPEN { self.m } else { self.m - 1 };
+            let mut chain = Chain { spike: first[0], near: first[0], next: first[0], rhs: *first };
+            for block in 0..self.m.div_ceil(BLOCK) {
+                if scaling == Scaling::Rows {
+                    self.tile.stage::<T, V, OPEN>(&source, (self.m, block * BLOCK, true));
+                }
+                run.prefetch(t + 1, block, 3 + R);
+                if block == 0 {
+                    chain = self.start(first);
+                }
+                for j in (block * BLOCK).max(Self::FIRST + 1)..end.min(block * BLOCK + BLOCK) {
+                    chain = self.step::<T::Element<V>>(chain, j);
+                }
+            }
+            chain
+        }
+    }
+
+    /// The chain before any elimination; `first`: x at the first row, if that is not solved for.
+    #[inline(always)]
+    unsafe fn start<E: Element<V>>(&self, first: &[E; R]) -> Chain<E, R> {
+        // SAFETY: a staged row.
+        let row = unsafe { self.tile.row::<V, E>(Self::FIRST) };
+        let mut chain = Chain::start(row);
+        chain.near = row.diag + E::splat(V::Real::GUARD);
+        if !OPEN {
+            chain.rhs = each!(r < R, row.sub, row.sub.neg_mul_add(first[r], row.rhs[r]));
+        }
+        chain
+    }
+
+    /// Eliminates x_{j−1} between the chain and row `j`, and keeps the row that it was eliminated with.
+    #[inline(always)]
+    unsafe fn step<E: Element<V>>(&self, chain: Chain<E, R>, j: usize) -> Chain<E, R> {
+        // SAFETY: row j < m of the tile, row j − 1 of the pivot rows.
+        unsafe {
+            let row = self.tile.row::<V, E>(j);
+            let choice = self.pivots.choose(chain.near, row.sub);
+            let [rough, recip] = choice.pivot.recips();
+            let pivot_row = PivotRow {
+                recip,
+                next: E::select(choice.take, row.diag, chain.next),
+                rhs: each!(r < R, recip, E::select(choice.take, row.rhs[r], chain.rhs[r])),
+                take: choice.take,
+            };
+            self.pivot_rows.put::<V, E>(j - 1, &pivot_row);
+            chain.eliminate(row, &choice, rough)
+        }
+    }
+
+    /// x of the last unknown that is solved for: from the chain or, in a partition, from its last row, if that has the larger
+    /// coefficient.
+    #[inline(always)]
+    unsafe fn last<E: Element<V>>(&self, chain: &Chain<E, R>, around: &Boundary<E, R>) -> [E; R] {
+        if OPEN {
+            let recip = self.pivots.choose(chain.near, E::splat(V::Real::ZERO)).pivot.recip();
+            return each!(r < R, recip, chain.rhs[r] * recip);
+        }
+        // SAFETY: rows of the tile.
+        let row: Row<E, R> = unsafe { self.tile.row::<V, E>(self.m - 1) };
+        let choice = self.pivots.choose(chain.near, row.sub);
+        let recip = choice.pivot.recip();
+        let mut x = around.last;
+        for r in 0..R {
+            let of_chain = chain.next.neg_mul_add(around.last[r], chain.rhs[r]);
+            let of_row = row.diag.neg_mul_add(around.last[r], row.sup.neg_mul_add(around.after[r], row.rhs[r]));
+            x[r] = E::select(choice.take, of_row, of_chain) * recip;
+        }
+        if self.m == 3 {
+            // SAFETY: the same.
+            let row = unsafe { self.tile.row::<V, E>(0) };
+            x = prefer_first_row::<V, E, R>(&row, around, x, recip, self.pivots.free);
+        }
+        x
+    }
+
+    /// Substitutes upwards and writes x. With `VERIFY`, the residual of every row is folded into `checks`.
+    ///
+    /// # Safety
+    /// The tile has been eliminated; `out` is writable for all of it.
+    #[inline(always)]
+    pub(super) unsafe fn substitute<T: Scalar<Real = V::Real>, const VERIFY: bool>(
+        &self,
+        chain: &Chain<T::Element<V>, R>,
+        around: &Boundary<T::Element<V>, R>,
+        checks: &mut [Check<V>; R],
+        to: ([*mut T; R], Strides),
+    ) {
+        let m = self.m;
+        // SAFETY: rows 0..m of tile and pivot rows.
+        unsafe {
+            // x_j is `mid`, x_{j+1} is `right`.
+            let (mut mid, mut right, top) = if OPEN {
+                (self.last(chain, around), [T::Element::<V>::splat(V::Real::ZERO); R], m - 1)
+            } else if m == 2 {
+                (around.first, around.last, 0)
+            } else {
+                (self.last(chain, around), around.last, m - 2)
+            };
+            if VERIFY {
+                see_x::<V, T::Element<V>, R>(checks, &mid);
+                see_x::<V, T::Element<V>, R>(checks, &right);
+            }
+            if !OPEN {
+                self.finish::<T, VERIFY>(m - 1, [&mid, &right, &around.after], checks);
+            }
+            for j in (Self::FIRST..top).rev() {
+                let pivot: PivotRow<V::Mask, T::Element<V>, R> = self.pivot_rows.get::<V, T::Element<V>>(j);
+                let row: Row<T::Element<V>, R> = self.tile.row::<V, T::Element<V>>(j + 1);
+                let mut left = mid;
+                for r in 0..R {
+                    let rest = row.sup.neg_mul_add_where(pivot.take, right[r], pivot.rhs[r]);
+                    left[r] = pivot.next.neg_mul_add(mid[r], rest) * pivot.recip;
+                }
+                if !OPEN && j == 1 {
+                    let row = self.tile.row::<V, T::Element<V>>(0);
+                    left = prefer_first_row::<V, T::Element<V>, R>(&row, around, left, pivot.recip, self.pivots.free);
+                }
+                if VERIFY {
+                    see_x::<V, T::Element<V>, R>(checks, &left);
+                }
+                self.finish::<T, VERIFY>(j + 1, [&left, &mid, &right], checks);
+                if (j + 1).is_multiple_of(BLOCK) {
+                    self.write(j + 1, to);
+                }
+                (right, mid) = (mid, left);
+            }
+            if !OPEN && m > 2 {
+                self.finish::<T, VERIFY>(1, [&around.first, &mid, &right], checks);
+                (right, mid) = (mid, around.first);
+            }
+            self.finish::<T, VERIFY>(0, [&around.before, &mid, &right], checks);
+            // Blocks of which the first row was not reached by the loop: the first, and one that begins with the last row.
+            if !OPEN && (m - 1).is_multiple_of(BLOCK) {
+                self.write(m - 1, to);
+            }
+            self.write(0, to);
+        }
+    }
+
+    /// Row `j` when x left of, at and right of its diagonal is known: checks it and puts x in place of its right-hand side.
+    #[inline(always)]
+    unsafe fn finish<T: Scalar<Real = V::Real>, const VERIFY: bool>(
+        &self,
+        j: usize,
+        [left, mid, right]: [&[T::Element<V>; R]; 3],
+        checks: &mut [Check<V>; R],
+    ) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            if VERIFY {
+                let row = self.tile.row::<V, T::Element<V>>(j);
+                check_row::<V, T::Element<V>, R>(checks, &row, left, mid, right);
+            }
+            self.tile.put_rhs::<V, T::Element<V>>(j, mid);
+        }
+    }
+
+    /// Writes x of the block of rows that begins with row `j`.
+    #[inline(always)]
+    unsafe fn write<T: Scalar<Real = V::Real>>(&self, j: usize, (out, strides): ([*mut T; R], Strides)) {
+        for r in 0..R {
+            // SAFETY: the caller's promise.
+            unsafe { self.tile.write::<T, V, OPEN>(r, (self.m, j), out[r], strides) }
+        }
+    }
+}
+
+#[inline(always)]
+fn see_x<V: Lanes, E: Element<V>, const R: usize>(checks: &mut [Check<V>; R], x: &[E; R]) {
+    for r in 0..R {
+        checks[r].see_x(x[r].measure());
+    }
+}
+
+pub struct Substitute<T: Scalar> {
+    run: Run<T>,
+    tile: *mut T::Real,
+    pivot_rows: *mut T::Real,
+    how: How<T::Real>,
+    verify: bool,
+    n_rhs: usize,
+    x_max: [T::Real; MAX_RHS],
+    coarse: [*const T; MAX_RHS],
+    /// Coarse unknowns from one partition to the next.
+    coarse_step: usize,
+    out: [*mut T; MAX_RHS],
+    /// Where x is collected to be stored past the caches; null if it is not.
+    buffers: [*mut T; MAX_RHS],
+    gaps: [*mut T::Real; MAX_RHS],
+}
+
+impl<T: Scalar> Job<T> for Substitute<T> {
+    type Output = [Found; MAX_RHS];
+    #[inline(always)]
+    fn run<V: Lanes<Real = T::Real>>(self) -> Self::Output {
+        match self.n_rhs {
+            1 => self.sweep::<V, 1>(),
+            _ => self.sweep::<V, MAX_RHS>(),
+        }
+    }
+}
+
+impl<T: Scalar> Substitute<T> {
+    #[inline(always)]
+    fn sweep<V: Lanes<Real = T::Real>, const R: usize>(&self) -> [Found; MAX_RHS] {
+        if const { V::PORTABLE && R == 1 } && self.how.pivots.noise > T::Real::ZERO {
+            return self.sweep_with::<V, R, true, true>(self.run.m);
+        }
+        match (self.verify, self.run.m) {
+            (false, m) if const { special::<T, V, R>() } => self.sweep_with::<V, R, false, false>(m),
+            (true, 32) if const { special::<T, V, R>() } => self.sweep_with::<V, R, true, false>(32),
+            (_, m) => self.sweep_with::<V, R, true, false>(m),
+        }
+    }
+
+    #[inline(always)]
+    fn sweep_with<V: Lanes<Real = T::Real>, const R: usize, const VERIFY: bool, const NOISE: bool>(
+        &self,
+        m: usize,
+    ) -> [Found; MAX_RHS] {
+        let work = Work::<V, R, NOISE, false>::new(self.tile, self.pivot_rows, m, LanePivots::new(&self.how.pivots));
+        let mut total = [Check::<V>::new(T::Real::ZERO); R];
+        // SAFETY: `Workspace::substitute` made room for a tile of m ≥ 2 rows and its pivot rows, and checked all arrays.
+        unsafe {
+            for t in 0..self.run.tiles {
+                let around = self.around::<V, R>(t);
+                let chain = work.eliminate::<T>(&self.run, (t, self.how.scaling), &around.first);
+                let (mut checks, mut out) = (total, [core::ptr::null_mut(); R]);
+                for r in 0..R {
+                    checks[r] = Check::new(self.x_max[r]);
+                    let (buffer, own) = (self.buffers[r], self.out[r].wrapping_add(t * self.run.step));
+                    out[r] = if buffer.is_null() { own } else { buffer };
+                }
+                work.substitute::<T, VERIFY>(&chain, &around, &mut checks, (out, self.run.plain.strides));
+                for r in 0..R {
+                    if !self.buffers[r].is_null() {
+                        let len = self.run.step * T::Element::<V>::REALS;
+                        let own = self.out[r].wrapping_add(t * self.run.step);
+                        copy_streaming::<V>(out[r].cast(), own.cast(), len);
+                    }
+                    if VERIFY && self.verify {
+                        checks[r].gap().store(self.gaps[r].add(t * V::W));
+                    }
+                    total[r] = total[r].and(&checks[r]);
+                }
+            }
+        }
+        read_checks::<T, V, R, VERIFY>(&total)
+    }
+
+    /// The unknowns around the partitions of tile `t`.
+    #[inline(always)]
+    unsafe fn around<V: Lanes<Real = T::Real>, const R: usize>(&self, t: usize) -> Boundary<T::Element<V>, R> {
+        let zero = [T::Element::<V>::splat(T::Real::ZERO); R];
+        let mut around = Boundary { before: zero, first: zero, last: zero, after: zero };
+        for r in 0..R {
+            let at = self.coarse[r].wrapping_add(t * V::W * self.coarse_step);
+            // SAFETY: four coarse unknowns a partition, as `Workspace::substitute` checked.
+            [around.before[r], around.first[r], around.last[r], around.after[r]] =
+                unsafe { load_around::<T, V>(at, self.coarse_step) };
+        }
+        around
+    }
+}
+
+/// Whether the sweeps are compiled for this case by itself: real numbers and one right-hand side, which are most of the use.
+/// (What is not verified is else verified in vain.)
+pub(super) const fn special<T: Scalar, V: Lanes, const R: usize>() -> bool {
+    R == 1 && !T::COMPLEX && !V::PORTABLE
+}
+
+/// What the checks of a run say, over all lanes; nothing unless `VERIFY`.
+#[inline(always)]
+pub(super) fn read_checks<T: Scalar, V: Lanes<Real = T::Real>, const R: usize, const VERIFY: bool>(
+    checks: &[Check<V>; R],
+) -> [Found; MAX_RHS] {
+    let mut found = [Found::default(); MAX_RHS];
+    if VERIFY {
+        for r in 0..R {
+            let mut stored = [T::Real::ZERO; CHECK_VECTORS * MAX_LANES];
+            let stored = &mut stored[..CHECK_VECTORS * V::W];
+            // SAFETY: long enough.
+            unsafe { checks[r].store(stored.as_mut_ptr()) }
+            found[r] = sweep::read_check(stored, slack::<T>());
+        }
+    }
+    found
+}
+
+pub(super) const MAX_LANES: usize = 16;
+
+/// By how much more than the measured one the backward error may be: moduli of complex numbers are measured roughly.
+pub fn slack<T: Scalar>() -> f64 {
+    if T::COMPLEX { sweep::COMPLEX_SLACK * sweep::COMPLEX_SLACK } else { 1.0 }
+}
