@@ -14,10 +14,6 @@ pub(crate) const MIN_ROWS_PER_THREAD: usize = 8192;
 /// x is stored past the caches when the whole system (4 arrays and x) is larger than this many bytes.
 pub(crate) const STREAM_MIN_BYTES: usize = 48 << 20;
 
-/// The next group of tiles is prefetched when an array is at least this many bytes long: it may not be in the second-level
-/// cache.
-pub(crate) const PREFETCH_MIN_BYTES: usize = 16 << 10;
-
 /// Groups of partitions are mended one by one if at most one of so many is bad; else the whole system is refined.
 pub(crate) const MEND_ONE_OF: usize = 8;
 

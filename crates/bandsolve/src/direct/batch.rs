@@ -68,9 +68,7 @@ impl<T: Scalar> BatchFactor<'_, T> {
     /// for every system of `span`; empty: nothing is verified.
     fn solve_span(&self, op: Op, rhs: &[T], span: Range<usize>, (memory, gaps): Memory<T>, out: &Out<'_, T>) -> (Bad, f64) {
         let (n, a, options, lanes) = (self.a.n(), &self.a, &self.plan.options, self.lanes());
-        let far = a.count() * n * size_of::<T>() >= tuning::PREFETCH_MIN_BYTES;
-        let how = How { pivots: options.pivots(), scaling: options.scaling(), far };
-        let how = (how, op == Op::ConjTranspose);
+        let how = (How { pivots: options.pivots(), scaling: options.scaling() }, op == Op::ConjTranspose);
         let mut work = Workspace::<T>::new(options.sweep_simd(), 1, memory);
         // Systems that fill tiles are taken as they lie, others copied.
         let whole = if op == Op::Plain { span.len() / lanes } else { 0 };

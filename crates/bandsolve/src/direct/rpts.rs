@@ -109,9 +109,8 @@ impl<'a> Settings<'a> {
         if n_rhs >= MAX_RHS && self.options.noise_threshold == 0.0 { MAX_RHS } else { 1 }
     }
 
-    fn how<X: RealScalar>(&self, rows: usize) -> How<X> {
-        let far = rows * size_of::<X>() >= tuning::PREFETCH_MIN_BYTES;
-        How { pivots: self.options.pivots(), scaling: self.options.scaling(), far }
+    fn how<X: RealScalar>(&self) -> How<X> {
+        How { pivots: self.options.pivots(), scaling: self.options.scaling() }
     }
 }
 
@@ -230,7 +229,7 @@ impl<T: Scalar> Reduce<'_, T> {
 
     fn run(&mut self) {
         let level = self.level;
-        let (n_rhs, how) = (level.n_rhs, level.settings.how(level.rows.n()));
+        let (n_rhs, how) = (level.n_rhs, level.settings.how());
         let mut part = self.parts.start;
         while part < self.parts.end {
             let span = level.span(part, self.parts.end);
@@ -291,7 +290,7 @@ impl<T: Scalar> Substitute<'_, T> {
 
     fn run(&mut self) -> Findings {
         let level = self.level;
-        let (n_rhs, how) = (level.n_rhs, level.settings.how(level.rows.n()));
+        let (n_rhs, how) = (level.n_rhs, level.settings.how());
         let (mut found, mut part) = (Findings::default(), self.parts.start);
         let base = level.cut.start(part);
         while part < self.parts.end {

@@ -118,8 +118,8 @@ impl<T: Scalar> Workspace<'_, T> {
         plain[..4].copy_from_slice(&arrays.map(|a| a.as_ptr()));
         let step = lanes * strides.lane;
         let last = plain.map(|a| a.wrapping_add((tiles - 1) * step));
-        let plain = Source { arrays: plain, strides, conj };
-        let run = Run { plain, first: plain.arrays, last, tiles, m: n, step, far: how.far };
+        let plain = Source { arrays: plain, ahead: plain, strides, conj };
+        let run = Run { plain, first: plain.arrays, last, tiles, m: n, step };
         let gap = if gaps.is_empty() { core::ptr::null_mut() } else { gaps.as_mut_ptr() };
         let (tile, pivot_rows) = self.tile_and_pivot_rows(n);
         T::lockstep(self.simd(), Lockstep { run, tile, pivot_rows, how, out, gaps: gap })
@@ -153,7 +153,9 @@ impl<T: Scalar> Job<T> for Lockstep<T> {
 impl<T: Scalar> Lockstep<T> {
     #[inline(always)]
     fn sweep<V: Lanes<Real = T::Real>, const VERIFY: bool, const NOISE: bool>(&self) -> Found {
-        let work = Work::<V, 1, NOISE, true>::new(self.tile, self.pivot_rows, self.run.m, LanePivots::new(&self.how.pivots));
+        let memory = [self.tile, self.pivot_rows];
+        let pivots = LanePivots::new(&self.how.pivots);
+        let work = Work::<V, 1, NOISE, true>::new::<T::Element<V>>(memory, self.run.m, pivots);
         let zero = [T::Element::<V>::splat(T::Real::ZERO)];
         let around = Boundary { before: zero, first: zero, last: zero, after: zero };
         let mut total = [Check::<V>::new(T::Real::ZERO)];

@@ -6,15 +6,15 @@
 //! Everything that loops over vectors is a [`Job`], compiled once for each instruction set.
 
 use super::element::Element;
-use super::lanes::{Lanes, prefetch};
+use super::lanes::Lanes;
 pub use super::sweep::Found;
 use super::sweep::{
     self, Boundary, CHECK_VECTORS, Chain, Check, LanePivots, MAX_RHS, Pivots, Row, check_row, each, prefer_first_row,
 };
-use super::tile::{ARRAYS, BLOCK, Scaling, Source, Strides, TileRows, copy_streaming};
+use super::tile::{ARRAYS, BLOCK, Scaling, Source, Strides, TileRows, copy_streaming, opaque};
 use super::{Job, Machine, Simd};
 use crate::matrix::Rows;
-use crate::scalar::{RealScalar, Scalar};
+use crate::scalar::Scalar;
 
 /// Right-hand sides or solutions, a slice a column; only the first few are used.
 pub type Columns<'a, T> = [&'a [T]; MAX_RHS];
@@ -48,8 +48,6 @@ impl Span {
 pub struct How<X> {
     pub pivots: Pivots<X>,
     pub scaling: Scaling,
-    /// Whether what is read may not be in the second-level cache.
-    pub far: bool,
 }
 
 /// Lanes of a vector.
@@ -108,37 +106,23 @@ pub(super) struct Run<T: Scalar> {
     pub(super) m: usize,
     /// Scalars from one tile to the next.
     pub(super) step: usize,
-    pub(super) far: bool,
 }
 
 impl<T: Scalar> Run<T> {
+    /// The first block of tile `t`.
     #[inline(always)]
     pub(super) fn source(&self, t: usize) -> Source<T> {
         let mut source = self.plain;
+        for k in 0..ARRAYS {
+            source.ahead[k] = self.plain.arrays[k].wrapping_add((t + 1) * self.step);
+            source.arrays[k] = self.plain.arrays[k].wrapping_add(t * self.step);
+        }
         if t == 0 {
             source.arrays = self.first;
         } else if t + 1 == self.tiles {
             source.arrays = self.last;
-        } else {
-            for array in &mut source.arrays {
-                *array = array.wrapping_add(t * self.step);
-            }
         }
         source
-    }
-
-    /// Prefetches a share of tile `t` in every block of rows.
-    #[inline(always)]
-    fn prefetch(&self, t: usize, block: usize, arrays: usize) {
-        if self.far {
-            let bytes = (self.step * size_of::<T>()).div_ceil(64 * self.m.div_ceil(BLOCK)) * 64;
-            for array in &self.plain.arrays[..arrays] {
-                let at = array.wrapping_add(t * self.step).cast::<u8>().wrapping_add(block * bytes);
-                for line in (0..bytes).step_by(64) {
-                    prefetch(at.wrapping_add(line));
-                }
-            }
-        }
     }
 }
 
@@ -206,7 +190,7 @@ impl<'a, T: Scalar> Workspace<'a, T> {
     }
 
     /// The tiles of a span of a matrix. `rhs`: the span's rows of the right-hand sides.
-    fn run(&mut self, layout: &Layout, rows: &Rows<T>, rhs: Columns<T>, span: Span, far: bool) -> Run<T> {
+    fn run(&mut self, layout: &Layout, rows: &Rows<T>, rhs: Columns<T>, span: Span) -> Run<T> {
         let (m, n, n_rhs) = (span.m, rows.n(), self.n_rhs);
         let own = span.first..span.first + span.rows();
         assert!(own.end <= n && rhs[..n_rhs].iter().all(|rhs| rhs.len() == own.len()));
@@ -240,15 +224,15 @@ impl<'a, T: Scalar> Workspace<'a, T> {
         if span.tiles == 1 {
             first[2] = last[2];
         }
-        let source = Source { arrays: plain, strides: Strides::contiguous(m), conj: rows.conj };
-        Run { plain: source, first, last, tiles: span.tiles, m, step, far }
+        let source = Source { arrays: plain, ahead: plain, strides: Strides::contiguous(m), conj: rows.conj };
+        Run { plain: source, first, last, tiles: span.tiles, m, step }
     }
 
     /// Eliminates the inside of every partition of a span; the equations that are left, two a partition, go to `out`: what
     /// multiplies the coarse unknown to the left, the own one, the one to the right, and right-hand sides.
     pub fn reduce(&mut self, rows: &Rows<T>, rhs: Columns<T>, span: Span, how: How<T::Real>, out: [&mut [T]; ARRAYS]) {
         let layout = self.layout(span.m);
-        let run = self.run(&layout, rows, rhs, span, how.far);
+        let run = self.run(&layout, rows, rhs, span);
         let arrays = 3 + self.n_rhs;
         assert!(out[..arrays].iter().all(|out| out.len() == 2 * span.partitions()));
         let memory = self.memory.as_mut_ptr();
@@ -276,7 +260,7 @@ impl<'a, T: Scalar> Workspace<'a, T> {
         let (n_rhs, partial) = (self.n_rhs, span.lanes < self.lanes);
         let mut run = {
             let [a, b, c, d] = &x;
-            self.run(&layout, rows, rhs.unwrap_or([a, b, c, d]), span, how.far)
+            self.run(&layout, rows, rhs.unwrap_or([a, b, c, d]), span)
         };
         let verify = !gaps[0].is_empty();
         let memory = self.memory.as_mut_ptr();
@@ -338,7 +322,7 @@ pub struct Target<'a, T: Scalar> {
     pub coarse: Columns<'a, T>,
     /// x, and the right-hand sides too if they stand there.
     pub x: ColumnsMut<'a, T>,
-    /// For every partition the largest |residual| / scale, as [`RealScalar::log_gap`]; empty: nothing is verified.
+    /// For every partition the largest |residual| / scale, as [`RealScalar::log_gap`](crate::RealScalar::log_gap); empty: nothing is verified.
     pub gaps: ColumnsMut<'a, T::Real>,
     /// Known lower bounds of ‖x‖∞.
     pub x_max: [T::Real; MAX_RHS],
@@ -390,18 +374,23 @@ impl<T: Scalar> Reduce<T> {
             let mut bottom = None;
             for t in 0..=self.run.tiles {
                 let (here, before) = (tiles[t % 2], tiles[(t + 1) % 2]);
-                let source = self.run.source(t.min(self.run.tiles - 1));
+                let mut source = self.run.source(t.min(self.run.tiles - 1));
+                here.stage_rest::<T, V, false>(&source, m, false);
                 let mut up = Chain::start(before.row::<V, T::Element<V>>(m - 2).reversed());
                 let mut down = up;
                 for block in 0..m.div_ceil(BLOCK) {
-                    here.stage::<T, V, false>(&source, (m, block * BLOCK, false));
-                    self.run.prefetch(t + 1, block, 3 + R);
+                    let j = block * BLOCK;
+                    here.at::<V, T::Element<V>>(j).stage::<T, V, false>(&source, (m, j, false));
+                    source.prefetch(V::W, 3 + R);
+                    source.next_block(V::W);
                     if block == 0 {
                         down = Chain::start(here.row::<V, T::Element<V>>(1));
                     }
-                    for j in (block * BLOCK).max(2)..m.min(block * BLOCK + BLOCK) {
-                        up = up.merge(before.row::<V, T::Element<V>>(m - 1 - j).reversed(), pivots);
-                        down = down.merge(here.row::<V, T::Element<V>>(j), pivots);
+                    for j in j.max(2)..m.min(j + BLOCK) {
+                        let above = before.at::<V, T::Element<V>>(m - 1 - j).row::<V, T::Element<V>>(0);
+                        let below = here.at::<V, T::Element<V>>(j).row::<V, T::Element<V>>(0);
+                        up = up.merge(above.reversed(), pivots);
+                        down = down.merge(below, pivots);
                     }
                 }
                 if let Some(bottom) = bottom {
@@ -420,7 +409,7 @@ impl<T: Scalar> Reduce<T> {
         // SAFETY: as above.
         unsafe {
             for t in 0..self.run.tiles {
-                tile.stage_all::<T, V, false>(&self.run.source(t), m, self.how.scaling == Scaling::Rows);
+                tile.stage_all::<T, V, false>(self.run.source(t), m, self.how.scaling == Scaling::Rows);
                 if self.how.scaling == Scaling::Partition {
                     tile.scale_alike::<V, T::Element<V>>(m);
                 }
@@ -494,9 +483,9 @@ unsafe fn load_around<T: Scalar, V: Lanes<Real = T::Real>>(at: *const T, step: u
 /// Memory of the pivot rows of a tile: of each 1/pivot, the coefficient of the unknown after, right-hand sides; apart from
 /// these, where the row was taken (then it is `sup` that multiplies the second unknown after; else nothing does).
 #[derive(Clone, Copy)]
-struct PivotRows<X, const R: usize> {
-    base: *mut X,
-    m: usize,
+struct PivotRows<V: Lanes, const R: usize> {
+    rows: *mut V::Real,
+    take: *mut V::Mask,
 }
 
 /// One of them.
@@ -508,43 +497,43 @@ struct PivotRow<M, E, const R: usize> {
     take: M,
 }
 
-impl<X: RealScalar, const R: usize> PivotRows<X, R> {
+impl<V: Lanes, const R: usize> PivotRows<V, R> {
+    /// The pivot rows of m rows, in memory for m·(3 + R) elements.
     #[inline(always)]
-    unsafe fn array<V: Lanes<Real = X>, E: Element<V>>(&self, j: usize, k: usize) -> *mut X {
-        // SAFETY: j < m, k < 2 + R, the caller's promise.
-        unsafe { self.base.add((j * (2 + R) + k) * E::REALS * V::W) }
+    fn new(memory: *mut V::Real, m: usize, reals: usize) -> Self {
+        const { assert!(size_of::<V::Mask>() <= size_of::<V::Real>() * V::W) }
+        Self { rows: memory, take: memory.wrapping_add(m * (2 + R) * reals * V::W).cast() }
+    }
+
+    /// The pivot rows from row `j` on.
+    #[inline(always)]
+    fn at<E: Element<V>>(&self, j: usize) -> Self {
+        let rows = self.rows.wrapping_add(j * (2 + R) * E::REALS * V::W);
+        Self { rows: opaque(rows), take: opaque(self.take.wrapping_add(j)) }
     }
 
     #[inline(always)]
-    unsafe fn mask<V: Lanes<Real = X>, E: Element<V>>(&self, j: usize) -> *mut V::Mask {
-        const { assert!(size_of::<V::Mask>() <= size_of::<X>() * V::W) }
-        // SAFETY: there is room for m elements behind the rows, and a mask is not larger.
-        unsafe { self.array::<V, E>(self.m, 0).cast::<V::Mask>().add(j) }
-    }
-
-    #[inline(always)]
-    unsafe fn put<V: Lanes<Real = X>, E: Element<V>>(&self, j: usize, row: &PivotRow<V::Mask, E, R>) {
+    unsafe fn put<E: Element<V>>(&self, row: &PivotRow<V::Mask, E, R>) {
+        let step = E::REALS * V::W;
         // SAFETY: the caller's promise.
         unsafe {
-            row.recip.store(self.array::<V, E>(j, 0));
-            row.next.store(self.array::<V, E>(j, 1));
+            row.recip.store(self.rows);
+            row.next.store(self.rows.add(step));
             for r in 0..R {
-                row.rhs[r].store(self.array::<V, E>(j, 2 + r));
+                row.rhs[r].store(self.rows.add((2 + r) * step));
             }
-            *self.mask::<V, E>(j) = row.take;
+            *self.take = row.take;
         }
     }
 
     #[inline(always)]
-    unsafe fn get<V: Lanes<Real = X>, E: Element<V>>(&self, j: usize) -> PivotRow<V::Mask, E, R> {
+    unsafe fn get<E: Element<V>>(&self) -> PivotRow<V::Mask, E, R> {
+        let step = E::REALS * V::W;
         // SAFETY: the caller's promise.
         unsafe {
-            PivotRow {
-                recip: E::load(self.array::<V, E>(j, 0)),
-                next: E::load(self.array::<V, E>(j, 1)),
-                rhs: each!(r < R, E::splat(X::ZERO), E::load(self.array::<V, E>(j, 2 + r))),
-                take: *self.mask::<V, E>(j),
-            }
+            let recip = E::load(self.rows);
+            let rhs = each!(r < R, recip, E::load(self.rows.add((2 + r) * step)));
+            PivotRow { recip, next: E::load(self.rows.add(step)), rhs, take: *self.take }
         }
     }
 }
@@ -553,7 +542,7 @@ impl<X: RealScalar, const R: usize> PivotRows<X, R> {
 #[derive(Clone, Copy)]
 pub(super) struct Work<V: Lanes, const R: usize, const NOISE: bool, const OPEN: bool> {
     tile: TileRows<V::Real, R>,
-    pivot_rows: PivotRows<V::Real, R>,
+    pivot_rows: PivotRows<V, R>,
     m: usize,
     pivots: LanePivots<V, NOISE>,
 }
@@ -563,8 +552,13 @@ impl<V: Lanes, const R: usize, const NOISE: bool, const OPEN: bool> Work<V, R, N
     const FIRST: usize = if OPEN { 0 } else { 1 };
 
     #[inline(always)]
-    pub(super) fn new(tile: *mut V::Real, pivot_rows: *mut V::Real, m: usize, pivots: LanePivots<V, NOISE>) -> Self {
-        Self { tile: TileRows { base: tile }, pivot_rows: PivotRows { base: pivot_rows, m }, m, pivots }
+    pub(super) fn new<E: Element<V>>(
+        [tile, pivot_rows]: [*mut V::Real; 2],
+        m: usize,
+        pivots: LanePivots<V, NOISE>,
+    ) -> Self {
+        let pivot_rows = PivotRows::new(pivot_rows, m, E::REALS);
+        Self { tile: TileRows { base: tile }, pivot_rows, m, pivots }
     }
 
     /// Stages tile `t` of a run and eliminates downwards through it; keeps the pivot rows and returns what is left: an
@@ -579,25 +573,29 @@ impl<V: Lanes, const R: usize, const NOISE: bool, const OPEN: bool> Work<V, R, N
         (t, scaling): (usize, Scaling),
         first: &[T::Element<V>; R],
     ) -> Chain<T::Element<V>, R> {
-        let source = run.source(t);
+        let mut source = run.source(t);
         // SAFETY: the caller's promise.
         unsafe {
             // One scale for all rows is known when all have been seen: then they are staged before they are eliminated.
             if scaling == Scaling::Partition {
-                self.tile.stage_all::<T, V, OPEN>(&source, self.m, false);
+                self.tile.stage_all::<T, V, OPEN>(source, self.m, false);
                 self.tile.scale_alike::<V, T::Element<V>>(self.m);
+            } else {
+                self.tile.stage_rest::<T, V, OPEN>(&source, self.m, true);
             }
             let end = if OPEN { self.m } else { self.m - 1 };
             let mut chain = Chain { spike: first[0], near: first[0], next: first[0], rhs: *first };
             for block in 0..self.m.div_ceil(BLOCK) {
+                let j = block * BLOCK;
                 if scaling == Scaling::Rows {
-                    self.tile.stage::<T, V, OPEN>(&source, (self.m, block * BLOCK, true));
+                    self.tile.at::<V, T::Element<V>>(j).stage::<T, V, OPEN>(&source, (self.m, j, true));
                 }
-                run.prefetch(t + 1, block, 3 + R);
+                source.prefetch(V::W, 3 + R);
+                source.next_block(V::W);
                 if block == 0 {
                     chain = self.start(first);
                 }
-                for j in (block * BLOCK).max(Self::FIRST + 1)..end.min(block * BLOCK + BLOCK) {
+                for j in j.max(Self::FIRST + 1)..end.min(j + BLOCK) {
                     chain = self.step::<T::Element<V>>(chain, j);
                 }
             }
@@ -623,7 +621,7 @@ impl<V: Lanes, const R: usize, const NOISE: bool, const OPEN: bool> Work<V, R, N
     unsafe fn step<E: Element<V>>(&self, chain: Chain<E, R>, j: usize) -> Chain<E, R> {
         // SAFETY: row j < m of the tile, row j − 1 of the pivot rows.
         unsafe {
-            let row = self.tile.row::<V, E>(j);
+            let row = self.tile.at::<V, E>(j).row::<V, E>(0);
             let choice = self.pivots.choose(chain.near, row.sub);
             let [rough, recip] = choice.pivot.recips();
             let pivot_row = PivotRow {
@@ -632,7 +630,7 @@ impl<V: Lanes, const R: usize, const NOISE: bool, const OPEN: bool> Work<V, R, N
                 rhs: each!(r < R, recip, E::select(choice.take, row.rhs[r], chain.rhs[r])),
                 take: choice.take,
             };
-            self.pivot_rows.put::<V, E>(j - 1, &pivot_row);
+            self.pivot_rows.at::<E>(j - 1).put::<E>(&pivot_row);
             chain.eliminate(row, &choice, rough)
         }
     }
@@ -691,11 +689,13 @@ impl<V: Lanes, const R: usize, const NOISE: bool, const OPEN: bool> Work<V, R, N
                 see_x::<V, T::Element<V>, R>(checks, &right);
             }
             if !OPEN {
-                self.finish::<T, VERIFY>(m - 1, [&mid, &right, &around.after], checks);
+                finish::<T, V, R, VERIFY>(self.tile.at::<V, T::Element<V>>(m - 1), [&mid, &right, &around.after], checks);
             }
             for j in (Self::FIRST..top).rev() {
-                let pivot: PivotRow<V::Mask, T::Element<V>, R> = self.pivot_rows.get::<V, T::Element<V>>(j);
-                let row: Row<T::Element<V>, R> = self.tile.row::<V, T::Element<V>>(j + 1);
+                let pivot: PivotRow<V::Mask, T::Element<V>, R> =
+                    self.pivot_rows.at::<T::Element<V>>(j).get::<T::Element<V>>();
+                let tile = self.tile.at::<V, T::Element<V>>(j + 1);
+                let row: Row<T::Element<V>, R> = tile.row::<V, T::Element<V>>(0);
                 let mut left = mid;
                 for r in 0..R {
                     let rest = row.sup.neg_mul_add_where(pivot.take, right[r], pivot.rhs[r]);
@@ -708,40 +708,21 @@ impl<V: Lanes, const R: usize, const NOISE: bool, const OPEN: bool> Work<V, R, N
                 if VERIFY {
                     see_x::<V, T::Element<V>, R>(checks, &left);
                 }
-                self.finish::<T, VERIFY>(j + 1, [&left, &mid, &right], checks);
+                finish::<T, V, R, VERIFY>(tile, [&left, &mid, &right], checks);
                 if (j + 1).is_multiple_of(BLOCK) {
                     self.write(j + 1, to);
                 }
                 (right, mid) = (mid, left);
             }
             if !OPEN && m > 2 {
-                self.finish::<T, VERIFY>(1, [&around.first, &mid, &right], checks);
+                finish::<T, V, R, VERIFY>(self.tile.at::<V, T::Element<V>>(1), [&around.first, &mid, &right], checks);
                 (right, mid) = (mid, around.first);
             }
-            self.finish::<T, VERIFY>(0, [&around.before, &mid, &right], checks);
-            // Blocks of which the first row was not reached by the loop: the first, and one that begins with the last row.
-            if !OPEN && (m - 1).is_multiple_of(BLOCK) {
-                self.write(m - 1, to);
-            }
+            finish::<T, V, R, VERIFY>(self.tile, [&around.before, &mid, &right], checks);
             self.write(0, to);
-        }
-    }
-
-    /// Row `j` when x left of, at and right of its diagonal is known: checks it and puts x in place of its right-hand side.
-    #[inline(always)]
-    unsafe fn finish<T: Scalar<Real = V::Real>, const VERIFY: bool>(
-        &self,
-        j: usize,
-        [left, mid, right]: [&[T::Element<V>; R]; 3],
-        checks: &mut [Check<V>; R],
-    ) {
-        // SAFETY: the caller's promise.
-        unsafe {
-            if VERIFY {
-                let row = self.tile.row::<V, T::Element<V>>(j);
-                check_row::<V, T::Element<V>, R>(checks, &row, left, mid, right);
+            for r in 0..R {
+                self.tile.write_rest::<T, V, OPEN>(r, m, (to.0[r], to.1));
             }
-            self.tile.put_rhs::<V, T::Element<V>>(j, mid);
         }
     }
 
@@ -750,8 +731,29 @@ impl<V: Lanes, const R: usize, const NOISE: bool, const OPEN: bool> Work<V, R, N
     unsafe fn write<T: Scalar<Real = V::Real>>(&self, j: usize, (out, strides): ([*mut T; R], Strides)) {
         for r in 0..R {
             // SAFETY: the caller's promise.
-            unsafe { self.tile.write::<T, V, OPEN>(r, (self.m, j), out[r], strides) }
+            unsafe {
+                let tile = self.tile.at::<V, T::Element<V>>(j);
+                tile.write::<T, V, OPEN>(r, (self.m, j), (out[r].wrapping_add(j * strides.row), strides));
+            }
         }
+    }
+}
+
+/// A row, the first of `tile`, when x left of, at and right of its diagonal is known: checks it and puts x in place of its
+/// right-hand side.
+#[inline(always)]
+unsafe fn finish<T: Scalar, V: Lanes<Real = T::Real>, const R: usize, const VERIFY: bool>(
+    tile: TileRows<T::Real, R>,
+    [left, mid, right]: [&[T::Element<V>; R]; 3],
+    checks: &mut [Check<V>; R],
+) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        if VERIFY {
+            let row = tile.row::<V, T::Element<V>>(0);
+            check_row::<V, T::Element<V>, R>(checks, &row, left, mid, right);
+        }
+        tile.put_rhs::<V, T::Element<V>>(0, mid);
     }
 }
 
@@ -808,7 +810,8 @@ impl<T: Scalar> Substitute<T> {
         &self,
         m: usize,
     ) -> [Found; MAX_RHS] {
-        let work = Work::<V, R, NOISE, false>::new(self.tile, self.pivot_rows, m, LanePivots::new(&self.how.pivots));
+        let memory = [self.tile, self.pivot_rows];
+        let work = Work::<V, R, NOISE, false>::new::<T::Element<V>>(memory, m, LanePivots::new(&self.how.pivots));
         let mut total = [Check::<V>::new(T::Real::ZERO); R];
         // SAFETY: `Workspace::substitute` made room for a tile of m ≥ 2 rows and its pivot rows, and checked all arrays.
         unsafe {

@@ -1,7 +1,7 @@
 //! Tiles: partitions of a system, one a SIMD lane, copied into cache so that row j of all of them is one vector.
 
 use super::element::Element;
-use super::lanes::Lanes;
+use super::lanes::{Lanes, prefetch};
 use super::sweep::{MAX_RHS, Row, each};
 use crate::scalar::{RealScalar, Scalar};
 
@@ -31,12 +31,20 @@ impl Strides {
     pub fn contiguous(m: usize) -> Self {
         Self { lane: m, row: 1 }
     }
+
+    /// Whether blocks of rows lie in memory as vectors: along partitions or across. (Unless `OPEN` they do.)
+    #[inline(always)]
+    pub fn vectors<T: Scalar, const OPEN: bool>(&self) -> bool {
+        !OPEN || self.row == 1 || (self.lane == 1 && !T::COMPLEX)
+    }
 }
 
-/// Where a tile comes from; only the first 3 + R arrays are used.
+/// Where a block of rows comes from; only the first 3 + R arrays are used.
 pub struct Source<T> {
-    /// First row of the first partition in each array.
+    /// Its first row in the first partition in each array.
     pub arrays: [*const T; ARRAYS],
+    /// The same in the tile after, which is prefetched. Need not be readable.
+    pub ahead: [*const T; ARRAYS],
     pub strides: Strides,
     /// Every entry of the matrix is read as its conjugate.
     pub conj: bool,
@@ -50,6 +58,44 @@ impl<T> Clone for Source<T> {
 
 impl<T> Copy for Source<T> {}
 
+impl<T> Source<T> {
+    /// The block of rows after, for vectors of `lanes`.
+    #[inline(always)]
+    pub fn next_block(&mut self, lanes: usize) {
+        // Of a contiguous tile one block after the other is prefetched as it lies in memory.
+        let ahead = if self.strides.row == 1 { lanes * BLOCK } else { self.strides.row * BLOCK };
+        for k in 0..ARRAYS {
+            self.arrays[k] = opaque(self.arrays[k].wrapping_add(self.strides.row * BLOCK).cast_mut());
+            self.ahead[k] = opaque(self.ahead[k].wrapping_add(ahead).cast_mut());
+        }
+    }
+
+    /// Prefetches a block of the tile after.
+    #[inline(always)]
+    pub fn prefetch(&self, lanes: usize, arrays: usize) {
+        let contiguous = self.strides.row == 1;
+        let lines = if contiguous { lanes * BLOCK * size_of::<T>() / 64 } else { BLOCK };
+        for at in &self.ahead[..arrays] {
+            for i in 0..lines {
+                let line = if contiguous { at.cast::<u8>().wrapping_add(64 * i) } else { at.wrapping_add(i * self.strides.row).cast() };
+                prefetch(line);
+            }
+        }
+    }
+}
+
+/// The same pointer, but the compiler does not know: so neighbours are addressed from it by constant offsets. Else it would
+/// address all from one common index, at the cost of an instruction and a register each.
+#[inline(always)]
+pub fn opaque<P>(mut p: *mut P) -> *mut P {
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+    // SAFETY: no instruction.
+    unsafe {
+        core::arch::asm!("/* {0} */", inout(reg) p, options(pure, nomem, nostack, preserves_flags));
+    }
+    p
+}
+
 /// The rows of a tile: arrays sub, diag, sup and R right-hand sides of one row after another.
 #[derive(Clone, Copy)]
 pub struct TileRows<X, const R: usize> {
@@ -60,6 +106,12 @@ pub struct TileRows<X, const R: usize> {
 pub const BLOCK: usize = 4;
 
 impl<X: RealScalar, const R: usize> TileRows<X, R> {
+    /// The rows from row `j` on.
+    #[inline(always)]
+    pub fn at<V: Lanes<Real = X>, E: Element<V>>(&self, j: usize) -> Self {
+        Self { base: opaque(self.base.wrapping_add(j * (3 + R) * E::REALS * V::W)) }
+    }
+
     /// # Safety
     /// Row `j` lies inside the tile.
     #[inline(always)]
@@ -93,9 +145,28 @@ impl<X: RealScalar, const R: usize> TileRows<X, R> {
         }
     }
 
-    /// Stages rows `j .. j + BLOCK`, or up to `m`, each `scaled` by a power of two that brings its largest entry near 1, or
-    /// as it is. `OPEN`: every partition is a system of its own, and what stands in its first `sub` and its last `sup` is
-    /// ignored; else partitions are contiguous.
+    /// Stages the rows of a tile that [`stage`](Self::stage) does not: what is left of `m` rows after the last whole block, or
+    /// all where rows do not lie in memory as vectors.
+    ///
+    /// # Safety
+    /// The tile has `m` rows, and the source as many for every lane.
+    #[inline(always)]
+    pub unsafe fn stage_rest<T: Scalar<Real = X>, V: Lanes<Real = X>, const OPEN: bool>(
+        &self,
+        source: &Source<T>,
+        m: usize,
+        scaled: bool,
+    ) {
+        let first = if source.strides.vectors::<T, OPEN>() { m / BLOCK * BLOCK } else { 0 };
+        for j in first..m {
+            // SAFETY: the caller's promise.
+            unsafe { self.stage_row::<T, V, OPEN>(source, (m, j, scaled)) }
+        }
+    }
+
+    /// Stages rows `j .. j + BLOCK` of `m`, which are the first ones of tile and source, if all are there; each `scaled` by a
+    /// power of two that brings its largest entry near 1, or as it is. `OPEN`: every partition is a system of its own, and
+    /// what stands in its first `sub` and its last `sup` is ignored; else partitions are contiguous.
     ///
     /// # Safety
     /// The tile has `m` rows, and the source as many for every lane.
@@ -105,18 +176,10 @@ impl<X: RealScalar, const R: usize> TileRows<X, R> {
         source: &Source<T>,
         (m, j, scaled): (usize, usize, bool),
     ) {
-        // SAFETY: the caller's promise.
-        unsafe {
-            let strides = source.strides;
-            if j + BLOCK > m || (OPEN && strides.row != 1 && (strides.lane != 1 || T::COMPLEX)) {
-                for j in j..m.min(j + BLOCK) {
-                    self.stage_row::<T, V, OPEN>(source, (m, j, scaled));
-                }
-            } else if T::COMPLEX {
-                self.stage_vectors::<T, V, OPEN>(source, (m, j, scaled));
-                self.stage_vectors::<T, V, OPEN>(source, (m, j + 2, scaled));
-            } else {
-                self.stage_vectors::<T, V, OPEN>(source, (m, j, scaled));
+        if j + BLOCK <= m && source.strides.vectors::<T, OPEN>() {
+            for i in (0..BLOCK).step_by(BLOCK / T::Element::<V>::REALS) {
+                // SAFETY: the caller's promise.
+                unsafe { self.stage_vectors::<T, V, OPEN>(source, i, (m, j, scaled)) }
             }
         }
     }
@@ -128,27 +191,32 @@ impl<X: RealScalar, const R: usize> TileRows<X, R> {
     #[inline(always)]
     pub unsafe fn stage_all<T: Scalar<Real = X>, V: Lanes<Real = X>, const OPEN: bool>(
         &self,
-        source: &Source<T>,
+        mut source: Source<T>,
         m: usize,
         scaled: bool,
     ) {
-        for j in (0..m).step_by(BLOCK) {
-            // SAFETY: the caller's promise.
-            unsafe { self.stage::<T, V, OPEN>(source, (m, j, scaled)) }
+        // SAFETY: the caller's promise.
+        unsafe {
+            self.stage_rest::<T, V, OPEN>(&source, m, scaled);
+            for j in (0..m).step_by(BLOCK) {
+                self.at::<V, T::Element<V>>(j).stage::<T, V, OPEN>(&source, (m, j, scaled));
+                source.next_block(V::W);
+            }
         }
     }
 
-    /// Four vectors of every array: four real rows or two complex ones.
+    /// Four vectors of every array: four real rows or two complex ones, from row `first` of the block on.
     #[inline(always)]
     unsafe fn stage_vectors<T: Scalar<Real = X>, V: Lanes<Real = X>, const OPEN: bool>(
         &self,
         source: &Source<T>,
+        first: usize,
         (m, j, scaled): (usize, usize, bool),
     ) {
         let reals = T::Element::<V>::REALS;
         // A constant stride makes all addresses constant offsets.
         let strides = if OPEN { source.strides } else { Strides::contiguous(m) };
-        let load = |k: usize| (source.arrays[k].cast::<X>().wrapping_add(j * strides.row * reals), strides);
+        let load = |k: usize| (source.arrays[k].wrapping_add(first * strides.row).cast::<X>(), strides);
         // SAFETY: the caller's promise.
         unsafe {
             let (sub, diag, sup) = (vectors::<V>(load(0), reals), vectors::<V>(load(1), reals), vectors::<V>(load(2), reals));
@@ -159,20 +227,20 @@ impl<X: RealScalar, const R: usize> TileRows<X, R> {
                     T::Element::<V>::from_columns(&diag[i * reals..]),
                     T::Element::<V>::from_columns(&sup[i * reals..]),
                 ];
-                scales[i] = self.put_matrix::<T, V, OPEN>(source, (m, j + i, scaled), matrix);
+                scales[i] = self.put_matrix::<T, V, OPEN>(source, first + i, (m, j, scaled), matrix);
             }
             for r in 0..R {
                 let rhs = vectors::<V>(load(3 + r), reals);
                 for i in 0..BLOCK / reals {
                     let x = T::Element::<V>::from_columns(&rhs[i * reals..]);
                     let x = if scaled { x.scale(scales[i]) } else { x };
-                    x.store(self.array::<V, T::Element<V>>(j + i, 3 + r));
+                    x.store(self.array::<V, T::Element<V>>(first + i, 3 + r));
                 }
             }
         }
     }
 
-    /// One row, lane by lane.
+    /// Row `j`, lane by lane.
     #[inline(always)]
     unsafe fn stage_row<T: Scalar<Real = X>, V: Lanes<Real = X>, const OPEN: bool>(
         &self,
@@ -183,25 +251,26 @@ impl<X: RealScalar, const R: usize> TileRows<X, R> {
         unsafe {
             copy_in(source, (j, 3 + R, V::W), self.array::<V, T::Element<V>>(j, 0));
             let row: Row<T::Element<V>, R> = self.row::<V, T::Element<V>>(j);
-            let scale = self.put_matrix::<T, V, OPEN>(source, (m, j, scaled), [row.sub, row.diag, row.sup]);
+            let scale = self.put_matrix::<T, V, OPEN>(source, j, (m, 0, scaled), [row.sub, row.diag, row.sup]);
             if scaled {
                 self.put_rhs::<V, T::Element<V>>(j, &each!(r < R, row.sub, row.rhs[r].scale(scale)));
             }
         }
     }
 
-    /// Stores row `j` of the matrix; returns the power of two by which it was multiplied to bring its largest entry near 1.
+    /// Stores row `i` of the block that begins with row `j`; returns the power of two by which it was multiplied to bring its largest entry near 1.
     #[inline(always)]
     unsafe fn put_matrix<T: Scalar<Real = X>, V: Lanes<Real = X>, const OPEN: bool>(
         &self,
         source: &Source<T>,
+        i: usize,
         (m, j, scaled): (usize, usize, bool),
         [mut sub, diag, mut sup]: [T::Element<V>; 3],
     ) -> V {
-        if OPEN && j == 0 {
+        if OPEN && j + i == 0 {
             sub = T::Element::<V>::splat(X::ZERO);
         }
-        if OPEN && j + 1 == m {
+        if OPEN && j + i + 1 == m {
             sup = T::Element::<V>::splat(X::ZERO);
         }
         let mut scale = V::splat(X::ONE);
@@ -215,7 +284,7 @@ impl<X: RealScalar, const R: usize> TileRows<X, R> {
         }
         for k in 0..3 {
             // SAFETY: the caller's promise.
-            unsafe { matrix[k].store(self.array::<V, T::Element<V>>(j, k)) }
+            unsafe { matrix[k].store(self.array::<V, T::Element<V>>(i, k)) }
         }
         scale
     }
@@ -243,7 +312,8 @@ impl<X: RealScalar, const R: usize> TileRows<X, R> {
         }
     }
 
-    /// Copies x, which stands in place of right-hand side `r`, in rows `j .. j + BLOCK` or up to `m`, to `out`.
+    /// Copies x, which stands in place of right-hand side `r`, in rows `j .. j + BLOCK` of `m`, which are the first ones of the
+    /// tile and of `out`, if all are there and lie in memory as vectors.
     ///
     /// # Safety
     /// The tile has `m` rows, and `out` is writable for as many of every lane.
@@ -252,33 +322,51 @@ impl<X: RealScalar, const R: usize> TileRows<X, R> {
         &self,
         r: usize,
         (m, j): (usize, usize),
-        out: *mut T,
-        strides: Strides,
+        (out, strides): (*mut T, Strides),
     ) {
+        if j + BLOCK > m || !strides.vectors::<T, OPEN>() {
+            return;
+        }
         let reals = T::Element::<V>::REALS;
         let strides = if OPEN { strides } else { Strides::contiguous(m) };
-        // SAFETY: the caller's promise.
-        unsafe {
-            if strides.row == 1 && j + BLOCK <= m {
-                for j in (j..j + BLOCK).step_by(BLOCK / reals) {
-                    let (x, y) = (self.array::<V, T::Element<V>>(j, 3 + r), self.array::<V, T::Element<V>>(j + 1, 3 + r));
-                    let columns = if T::COMPLEX {
-                        [V::load(x), V::load(x.add(V::W)), V::load(y), V::load(y.add(V::W))]
-                    } else {
-                        let step = y.offset_from(x);
-                        [V::load(x), V::load(y), V::load(y.offset(step)), V::load(y.offset(2 * step))]
-                    };
-                    V::store_columns(columns, out.add(j).cast::<X>(), strides.lane * reals);
+        for i in (0..BLOCK).step_by(BLOCK / reals) {
+            // SAFETY: the caller's promise.
+            unsafe {
+                let x = self.array::<V, T::Element<V>>(i, 3 + r);
+                let step = (3 + R) * reals * V::W;
+                let columns = if T::COMPLEX {
+                    [V::load(x), V::load(x.add(V::W)), V::load(x.add(step)), V::load(x.add(step + V::W))]
+                } else {
+                    [V::load(x), V::load(x.add(step)), V::load(x.add(2 * step)), V::load(x.add(3 * step))]
+                };
+                let out = out.add(i * strides.row).cast::<X>();
+                if strides.row == 1 {
+                    V::store_columns(columns, out, strides.lane * reals);
+                } else {
+                    for (k, column) in columns.into_iter().enumerate() {
+                        column.store(out.add(k * strides.row));
+                    }
                 }
-                return;
             }
-            for j in j..m.min(j + BLOCK) {
-                let place = self.array::<V, T::Element<V>>(j, 3 + r);
-                if OPEN && strides.lane == 1 && !T::COMPLEX {
-                    V::load(place).store(out.add(j * strides.row).cast::<X>());
-                    continue;
-                }
-                copy_out(place, V::W, out.add(j * strides.row), strides.lane);
+        }
+    }
+
+    /// The same for the rows of a tile that [`write`](Self::write) does not copy.
+    ///
+    /// # Safety
+    /// As there.
+    #[inline(always)]
+    pub unsafe fn write_rest<T: Scalar<Real = X>, V: Lanes<Real = X>, const OPEN: bool>(
+        &self,
+        r: usize,
+        m: usize,
+        (out, strides): (*mut T, Strides),
+    ) {
+        let first = if strides.vectors::<T, OPEN>() { m / BLOCK * BLOCK } else { 0 };
+        for j in first..m {
+            // SAFETY: the caller's promise.
+            unsafe {
+                copy_out(self.array::<V, T::Element<V>>(j, 3 + r), V::W, out.add(j * strides.row), strides.lane);
             }
         }
     }
