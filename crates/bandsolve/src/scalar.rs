@@ -112,6 +112,10 @@ pub trait RealScalar: Scalar<Real = Self> + PartialOrd + Machine {
     /// log₂ self − log₂ other as a fixed-point number in the bits of the result, to ±0.0861: what
     /// [`max_bits`](Self::max_bits) compares and [`gap_to_ratio`](Self::gap_to_ratio) reads. Neither is negative.
     fn log_gap(self, other: Self) -> Self;
+    /// The number all bits of which are set.
+    const ALL_BITS: Self;
+    /// Bit by bit.
+    fn and_bits(self, other: Self) -> Self;
     /// The one whose bits are the larger integer.
     fn max_bits(self, other: Self) -> Self;
     /// An upper bound, at most 20% above it, of the ratio whose [`log_gap`](Self::log_gap) this is; infinite where one of
@@ -199,6 +203,11 @@ macro_rules! real_scalar {
             fn log_gap(self, other: Self) -> Self {
                 // The exponent is the integer part of the logarithm, the mantissa nearly its fraction.
                 $t::from_bits(self.to_bits().wrapping_sub(other.to_bits()))
+            }
+            const ALL_BITS: Self = $t::from_bits(!0);
+            #[inline(always)]
+            fn and_bits(self, other: Self) -> Self {
+                $t::from_bits(self.to_bits() & other.to_bits())
             }
             #[inline(always)]
             fn max_bits(self, other: Self) -> Self {

@@ -40,8 +40,10 @@ pub trait Element<V: Lanes>:
     fn conj(self) -> Self;
     /// |re| + |im|, by which pivots are compared.
     fn abs1(self) -> V;
-    /// Of two pivot candidates the larger (`first` where `free` is not set), and whether that is `second`.
-    fn pivot(first: Self, second: Self, free: V::Mask) -> (V::Mask, Self);
+    /// Of two pivot candidates the larger, and whether that is `second`.
+    fn pivot(first: Self, second: Self) -> (V::Mask, Self);
+    /// Bit by bit with a real number.
+    fn and_bits(self, bits: V) -> Self;
     /// The larger modulus, by [`abs1`](Self::abs1).
     fn larger(a: Self, b: Self) -> V;
     /// The largest of three by [`abs1`](Self::abs1).
@@ -154,9 +156,13 @@ impl<V: Lanes> Element<V> for RealElement<V> {
         self.0.abs()
     }
     #[inline(always)]
-    fn pivot(first: Self, second: Self, free: V::Mask) -> (V::Mask, Self) {
-        let (take, pivot) = first.0.pivot(second.0, free);
+    fn pivot(first: Self, second: Self) -> (V::Mask, Self) {
+        let (take, pivot) = first.0.pivot(second.0);
         (take, Self(pivot))
+    }
+    #[inline(always)]
+    fn and_bits(self, bits: V) -> Self {
+        Self(self.0.and_bits(bits))
     }
     #[inline(always)]
     fn larger(a: Self, b: Self) -> V {
@@ -279,9 +285,13 @@ impl<V: Lanes> Element<V> for ComplexElement<V> {
         self.re.abs() + self.im.abs()
     }
     #[inline(always)]
-    fn pivot(first: Self, second: Self, free: V::Mask) -> (V::Mask, Self) {
-        let take = V::and(second.abs1().gt(first.abs1()), free);
+    fn pivot(first: Self, second: Self) -> (V::Mask, Self) {
+        let take = second.abs1().gt(first.abs1());
         (take, Self::select(take, second, first))
+    }
+    #[inline(always)]
+    fn and_bits(self, bits: V) -> Self {
+        Self { re: self.re.and_bits(bits), im: self.im.and_bits(bits) }
     }
     #[inline(always)]
     fn larger(a: Self, b: Self) -> V {

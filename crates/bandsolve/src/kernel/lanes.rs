@@ -50,17 +50,16 @@ pub trait Lanes:
     fn abs_max(self, other: Self) -> Self {
         self.abs().max(other.abs())
     }
-    /// Of two candidates the one with the larger modulus (either on a tie, `self` where `free` is not set), and whether that
-    /// is `other`.
+    /// Of two candidates the one with the larger modulus (either on a tie), and whether that is `other`.
     #[inline(always)]
-    fn pivot(self, other: Self, free: Self::Mask) -> (Self::Mask, Self) {
-        let take = Self::and(other.abs().gt(self.abs()), free);
+    fn pivot(self, other: Self) -> (Self::Mask, Self) {
+        let take = other.abs().gt(self.abs());
         (take, Self::select(take, other, self))
     }
     /// self > other, false for NaN.
     fn gt(self, other: Self) -> Self::Mask;
-    /// Lane by lane.
-    fn and(a: Self::Mask, b: Self::Mask) -> Self::Mask;
+    /// Bit by bit.
+    fn and_bits(self, other: Self) -> Self;
     /// b − self · a where the mask is set, else b.
     #[inline(always)]
     fn neg_mul_add_where(self, mask: Self::Mask, a: Self, b: Self) -> Self {
@@ -202,8 +201,8 @@ impl<R: RealScalar, const N: usize> Lanes for Portable<R, N> {
         core::array::from_fn(|i| self.0[i] > other.0[i])
     }
     #[inline(always)]
-    fn and(a: [bool; N], b: [bool; N]) -> [bool; N] {
-        core::array::from_fn(|i| a[i] & b[i])
+    fn and_bits(self, other: Self) -> Self {
+        self.zip(other, RealScalar::and_bits)
     }
     #[inline(always)]
     fn select(mask: [bool; N], yes: Self, no: Self) -> Self {
@@ -349,7 +348,7 @@ mod x86 {
     }
 
     macro_rules! avx512 {
-        ($name:ident, $reg:ty, $mask:ty, $abs:ident, $range:ident, $mask_range:ident, $mask3_fnma:ident, $cmp:ident, $blend:ident, $cast:ident, $uncast:ident, $and:ident,
+        ($name:ident, $reg:ty, $mask:ty, $abs:ident, $range:ident, $mask3_fnma:ident, $cmp:ident, $blend:ident, $cast:ident, $uncast:ident, $and:ident,
          $isub:ident, $imax:ident, $iset1:ident, $exponent:literal, $normal:literal, $recips:ident, $tile:ident, $untile:ident,
          $interleave:ident, [$($common:tt)*], [$($ops:tt)*]) => {
             /// One 512-bit register.
@@ -371,12 +370,12 @@ mod x86 {
                     Self(unsafe { $range::<0b1011>(self.0, other.0) })
                 }
                 #[inline(always)]
-                fn pivot(self, other: Self, free: $mask) -> ($mask, Self) {
+                fn pivot(self, other: Self) -> ($mask, Self) {
                     // Range: maximum of moduli (0b11) with its own sign (0b01). On a tie either may be taken: the mask says
                     // which it was.
                     // SAFETY: as in `splat`.
                     unsafe {
-                        let pivot = $mask_range::<0b0111>(self.0, free, self.0, other.0);
+                        let pivot = $range::<0b0111>(self.0, other.0);
                         ($cmp::<_CMP_NEQ_UQ>(pivot, self.0), Self(pivot))
                     }
                 }
@@ -386,8 +385,9 @@ mod x86 {
                     unsafe { $cmp::<_CMP_GT_OQ>(self.0, other.0) }
                 }
                 #[inline(always)]
-                fn and(a: $mask, b: $mask) -> $mask {
-                    a & b
+                fn and_bits(self, other: Self) -> Self {
+                    // SAFETY: as in `splat`.
+                    Self(unsafe { $uncast($and($cast(self.0), $cast(other.0))) })
                 }
                 #[inline(always)]
                 fn neg_mul_add_where(self, mask: $mask, a: Self, b: Self) -> Self {
@@ -450,7 +450,6 @@ mod x86 {
         __mmask8,
         _mm512_abs_pd,
         _mm512_range_pd,
-        _mm512_mask_range_pd,
         _mm512_mask3_fnmadd_pd,
         _mm512_cmp_pd_mask,
         _mm512_mask_blend_pd,
@@ -487,7 +486,6 @@ mod x86 {
         __mmask16,
         _mm512_abs_ps,
         _mm512_range_ps,
-        _mm512_mask_range_ps,
         _mm512_mask3_fnmadd_ps,
         _mm512_cmp_ps_mask,
         _mm512_mask_blend_ps,
@@ -541,9 +539,9 @@ mod x86 {
                     unsafe { $cmp::<_CMP_GT_OQ>(self.0, other.0) }
                 }
                 #[inline(always)]
-                fn and(a: $reg, b: $reg) -> $reg {
+                fn and_bits(self, other: Self) -> Self {
                     // SAFETY: as in `splat`.
-                    unsafe { $and(a, b) }
+                    Self(unsafe { $and(self.0, other.0) })
                 }
                 #[inline(always)]
                 fn select(mask: $reg, yes: Self, no: Self) -> Self {

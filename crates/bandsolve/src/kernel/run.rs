@@ -381,8 +381,8 @@ impl<T: Scalar> Reduce<T> {
                 for block in 0..m.div_ceil(BLOCK) {
                     let j = block * BLOCK;
                     here.at::<V, T::Element<V>>(j).stage::<T, V, false>(&source, (m, j, false));
-                    source.prefetch(V::W, 3 + R);
-                    source.next_block(V::W);
+                    source.prefetch::<R, false>(V::W);
+                    source.next_block::<R, false>(V::W);
                     if block == 0 {
                         down = Chain::start(here.row::<V, T::Element<V>>(1));
                     }
@@ -590,8 +590,8 @@ impl<V: Lanes, const R: usize, const NOISE: bool, const OPEN: bool> Work<V, R, N
                 if scaling == Scaling::Rows {
                     self.tile.at::<V, T::Element<V>>(j).stage::<T, V, OPEN>(&source, (self.m, j, true));
                 }
-                source.prefetch(V::W, 3 + R);
-                source.next_block(V::W);
+                source.prefetch::<R, OPEN>(V::W);
+                source.next_block::<R, OPEN>(V::W);
                 if block == 0 {
                     chain = self.start(first);
                 }
@@ -656,7 +656,7 @@ impl<V: Lanes, const R: usize, const NOISE: bool, const OPEN: bool> Work<V, R, N
         if self.m == 3 {
             // SAFETY: the same.
             let row = unsafe { self.tile.row::<V, E>(0) };
-            x = prefer_first_row::<V, E, R>(&row, around, x, recip, self.pivots.free);
+            x = prefer_first_row(&row, around, x, recip, &self.pivots);
         }
         x
     }
@@ -703,7 +703,7 @@ impl<V: Lanes, const R: usize, const NOISE: bool, const OPEN: bool> Work<V, R, N
                 }
                 if !OPEN && j == 1 {
                     let row = self.tile.row::<V, T::Element<V>>(0);
-                    left = prefer_first_row::<V, T::Element<V>, R>(&row, around, left, pivot.recip, self.pivots.free);
+                    left = prefer_first_row(&row, around, left, pivot.recip, &self.pivots);
                 }
                 if VERIFY {
                     see_x::<V, T::Element<V>, R>(checks, &left);

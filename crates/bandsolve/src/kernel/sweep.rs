@@ -55,8 +55,8 @@ pub struct Pivots<R> {
 /// The same in every lane. `NOISE`: the threshold is not zero.
 #[derive(Clone, Copy)]
 pub struct LanePivots<V: Lanes, const NOISE: bool> {
-    /// Set where rows may be exchanged.
-    pub free: V::Mask,
+    /// All bits set if rows may be exchanged, else none.
+    free: V,
     /// Just above the threshold.
     noise: V,
 }
@@ -64,17 +64,17 @@ pub struct LanePivots<V: Lanes, const NOISE: bool> {
 impl<V: Lanes, const NOISE: bool> LanePivots<V, NOISE> {
     #[inline(always)]
     pub fn new(pivots: &Pivots<V::Real>) -> Self {
-        let sign = V::splat(if pivots.fixed { V::Real::ZERO } else { V::Real::ONE });
+        let free = if pivots.fixed { V::Real::ZERO } else { V::Real::ALL_BITS };
         let noise = pivots.noise + pivots.noise * V::Real::EPSILON;
-        Self { free: sign.gt(V::splat(V::Real::ZERO)), noise: V::splat(noise) }
+        Self { free: V::splat(free), noise: V::splat(noise) }
     }
 
-    /// Larger of two pivot candidates (not free: always the first), a chain's `near` and the `sub` of a row. In `substitute`
+    /// Larger of two pivot candidates (fixed: always the first), a chain's `near` and the `sub` of a row. In `substitute`
     /// `near` is never exactly zero, so neither is the pivot.
     #[inline(always)]
     pub fn choose<E: Element<V>>(&self, near: E, sub: E) -> Choice<V::Mask, E> {
         let (near, sub) = self.denoise(near, sub);
-        let (take, pivot) = E::pivot(near, sub, self.free);
+        let (take, pivot) = E::pivot(near, sub.and_bits(self.free));
         Choice { take, pivot, near, sub }
     }
 
@@ -299,14 +299,14 @@ pub fn read_check<R: RealScalar>(stored: &[R], slack: f64) -> Found {
 
 /// x_1 from row 0 instead of its pivot row, where row 0 has the larger coefficient of it.
 #[inline(always)]
-pub fn prefer_first_row<V: Lanes, E: Element<V>, const R: usize>(
+pub fn prefer_first_row<V: Lanes, E: Element<V>, const R: usize, const NOISE: bool>(
     row: &Row<E, R>,
     boundary: &Boundary<E, R>,
     x: [E; R],
     pivot_recip: E,
-    free: V::Mask,
+    pivots: &LanePivots<V, NOISE>,
 ) -> [E; R] {
-    let take = V::and((row.sup * pivot_recip).abs1().gt(V::splat(V::Real::ONE)), free);
+    let take = (row.sup * pivot_recip).and_bits(pivots.free).abs1().gt(V::splat(V::Real::ONE));
     let recip = (row.sup + E::splat(V::Real::GUARD)).recip();
     let mut result = x;
     for r in 0..R {

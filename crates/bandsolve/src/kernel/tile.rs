@@ -61,24 +61,25 @@ impl<T> Copy for Source<T> {}
 impl<T> Source<T> {
     /// The block of rows after, for vectors of `lanes`.
     #[inline(always)]
-    pub fn next_block(&mut self, lanes: usize) {
+    pub fn next_block<const R: usize, const OPEN: bool>(&mut self, lanes: usize) {
+        let row = if OPEN { self.strides.row } else { 1 };
         // Of a contiguous tile one block after the other is prefetched as it lies in memory.
-        let ahead = if self.strides.row == 1 { lanes * BLOCK } else { self.strides.row * BLOCK };
-        for k in 0..ARRAYS {
-            self.arrays[k] = opaque(self.arrays[k].wrapping_add(self.strides.row * BLOCK).cast_mut());
+        let ahead = if row == 1 { lanes * BLOCK } else { row * BLOCK };
+        for k in 0..3 + R {
+            self.arrays[k] = opaque(self.arrays[k].wrapping_add(row * BLOCK).cast_mut());
             self.ahead[k] = opaque(self.ahead[k].wrapping_add(ahead).cast_mut());
         }
     }
 
     /// Prefetches a block of the tile after.
     #[inline(always)]
-    pub fn prefetch(&self, lanes: usize, arrays: usize) {
-        let contiguous = self.strides.row == 1;
-        let lines = if contiguous { lanes * BLOCK * size_of::<T>() / 64 } else { BLOCK };
-        for at in &self.ahead[..arrays] {
+    pub fn prefetch<const R: usize, const OPEN: bool>(&self, lanes: usize) {
+        let interleaved = OPEN && self.strides.row != 1;
+        let lines = if interleaved { BLOCK } else { lanes * BLOCK * size_of::<T>() / 64 };
+        for at in &self.ahead[..3 + R] {
             for i in 0..lines {
-                let line = if contiguous { at.cast::<u8>().wrapping_add(64 * i) } else { at.wrapping_add(i * self.strides.row).cast() };
-                prefetch(line);
+                let row = at.wrapping_add(i * self.strides.row).cast::<u8>();
+                prefetch(if interleaved { row } else { at.cast::<u8>().wrapping_add(64 * i) });
             }
         }
     }
@@ -200,7 +201,7 @@ impl<X: RealScalar, const R: usize> TileRows<X, R> {
             self.stage_rest::<T, V, OPEN>(&source, m, scaled);
             for j in (0..m).step_by(BLOCK) {
                 self.at::<V, T::Element<V>>(j).stage::<T, V, OPEN>(&source, (m, j, scaled));
-                source.next_block(V::W);
+                source.next_block::<R, OPEN>(V::W);
             }
         }
     }
