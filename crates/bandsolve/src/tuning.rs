@@ -8,6 +8,9 @@ pub(crate) const RPTS_MIN_N: usize = 256;
 /// Systems up to this size are one partition: the recursion of RPTS ends.
 pub(crate) const LAST_LEVEL_MAX_N: usize = 32;
 
+/// Coarse systems up to this size, unless periodic, are solved row by row.
+pub(crate) const SEQUENTIAL_MAX_N: usize = 64;
+
 /// A thread is woken for at least so many rows.
 pub(crate) const MIN_ROWS_PER_THREAD: usize = 8192;
 

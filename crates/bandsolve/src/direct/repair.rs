@@ -15,7 +15,8 @@ use core::ops::Range;
 
 /// Rows on either side of a bad one: first try, second try.
 const REACH: [usize; 2] = [24, 100];
-const LONGEST: usize = 2 * REACH[1] + 1;
+/// Rows of the largest window.
+pub(super) const LONGEST: usize = 2 * REACH[1] + 1;
 
 /// One right-hand side whose solution is to be mended.
 pub(crate) struct Repair<'a, T: Scalar> {
@@ -84,8 +85,9 @@ impl<T: Scalar> Repair<'_, T> {
     }
 }
 
-/// Solves the equations of a window of rows for its unknowns, all others being zero; the solution replaces `rhs`.
-fn solve_window<T: Scalar>(rows: &Rows<'_, T>, window: Range<usize>, rhs: &mut [T]) {
+/// Solves the equations of a window of rows for its unknowns, all others being zero; the solution replaces `rhs`. Of a
+/// singular system it is not finite.
+pub(super) fn solve_window<T: Scalar>(rows: &Rows<'_, T>, window: Range<usize>, rhs: &mut [T]) {
     // Pivot rows: the unknown they are solved for is u[0], the two after it u[1] and u[2].
     let mut pivots = [[T::ZERO; 3]; LONGEST];
     let len = window.len();

@@ -15,7 +15,7 @@
 //! subnormal numbers; the last stage is a single partition and a pivoted 2×2 system, periodic or not.
 
 use super::pivoted::PivotedTridiagonal;
-use super::repair::Repair;
+use super::repair::{LONGEST, Repair, solve_window};
 use super::verify::{self, Report, good};
 use super::{Factor, Op};
 use crate::error::{Error, Result, check_len};
@@ -350,7 +350,9 @@ fn solve_level<T: Scalar>(
         conj: false,
     };
     let mut own = cut_out_mut(&mut coarse, 1..n + 1);
-    if n == 2 {
+    if n <= tuning::SEQUENTIAL_MAX_N && !rows.periodic {
+        own.iter_mut().take(n_rhs).for_each(|rhs| solve_window(&coarse_rows, 0..n, rhs));
+    } else if n == 2 {
         own.iter_mut().take(n_rhs).for_each(|rhs| solve_two(&coarse_rows, rhs));
     } else {
         solve_level(settings, n_rhs, coarse_rows, None, own, Default::default(), (&mut *memory, stack));
@@ -387,7 +389,9 @@ fn size_below<T: Scalar>(x: &[T]) -> T::Real {
     x.iter().fold(T::Real::ZERO, |max, x| larger(larger(max, Scalar::abs1(x.re())), Scalar::abs1(x.im())))
 }
 
-/// Two unknowns, by elimination with scaled pivoting. A singular system gives values that are not finite.
+const _: () = assert!(tuning::SEQUENTIAL_MAX_N <= LONGEST);
+
+/// Two unknowns round the corner, by elimination with scaled pivoting. A singular system gives values that are not finite.
 fn solve_two<T: Scalar>(rows: &Rows<T>, rhs: &mut [T]) {
     // A periodic system of two has its corner in the same place as the off-diagonal.
     let row = |i: usize| {
