@@ -114,6 +114,8 @@ pub trait RealScalar: Scalar<Real = Self> + PartialOrd + Machine {
     fn log_gap(self, other: Self) -> Self;
     /// The number all bits of which are set.
     const ALL_BITS: Self;
+    /// The one that is largest by [`max_bits`](Self::max_bits).
+    const MAX_BITS: Self;
     /// Bit by bit.
     fn and_bits(self, other: Self) -> Self;
     /// The one whose bits are the larger integer.
@@ -205,6 +207,7 @@ macro_rules! real_scalar {
                 $t::from_bits(self.to_bits().wrapping_sub(other.to_bits()))
             }
             const ALL_BITS: Self = $t::from_bits(!0);
+            const MAX_BITS: Self = $t::from_bits(!0 >> 1);
             #[inline(always)]
             fn and_bits(self, other: Self) -> Self {
                 $t::from_bits(self.to_bits() & other.to_bits())
@@ -271,3 +274,39 @@ macro_rules! complex_scalar {
 
 complex_scalar!(Complex32, f32, "c32");
 complex_scalar!(Complex64, f64, "c64");
+
+#[cfg(test)]
+mod tests {
+    use super::RealScalar;
+
+    #[test]
+    fn gaps_bound_ratios_from_above() {
+        for i in 1..2000 {
+            let (r, s) = ((f64::from(i) * 0.7).sin().abs() * 1e-13, 1.0 + f64::from(i % 37));
+            let bound = r.log_gap(s).gap_to_ratio();
+            assert!(bound >= r / s && bound <= 1.2 * r / s, "{r} / {s}: {bound}");
+            let (r, s) = (r as f32, s as f32);
+            let (bound, ratio) = (r.log_gap(s).gap_to_ratio(), f64::from(r / s));
+            assert!(bound >= ratio && bound <= 1.2 * ratio, "{r} / {s}: {bound}");
+        }
+        assert_eq!(0.0f64.log_gap(1.0).gap_to_ratio(), 0.0);
+        for (r, s) in [(f64::NAN, 1.0), (1.0, f64::INFINITY), (f64::NAN, f64::NAN), (0.0, 0.0), (f64::INFINITY, 1e-300)]
+        {
+            let gap = r.log_gap(s);
+            // A small ratio over an infinite scale is caught by the size of x.
+            assert!(gap.gap_to_ratio() == f64::INFINITY || s == f64::INFINITY, "{r} / {s}");
+        }
+        assert_eq!(f64::MAX_BITS.max_bits(f64::NAN).to_bits(), f64::MAX_BITS.to_bits());
+    }
+
+    #[test]
+    fn normalizers_bring_numbers_below_one() {
+        for e in -300..300 {
+            let x = 1.7 * 10f64.powi(e);
+            let y = x * x.normalizer();
+            assert!((0.5..1.0).contains(&y), "{x}: {y}");
+        }
+        assert_eq!(0.0 * 0.0f64.normalizer(), 0.0);
+        assert_eq!(0.0 * 0.0f32.normalizer(), 0.0);
+    }
+}

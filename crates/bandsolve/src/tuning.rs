@@ -17,7 +17,10 @@ pub(crate) const MIN_ROWS_PER_THREAD: usize = 8192;
 /// x is stored past the caches when the whole system (4 arrays and x) is larger than this many bytes.
 pub(crate) const STREAM_MIN_BYTES: usize = 48 << 20;
 
-/// Groups of partitions are mended one by one if at most one of so many is bad; else the whole system is refined.
+/// Tiles of an interleaved batch that are staged together: so many cache lines stand together in every row.
+pub(crate) const TILES_TOGETHER: usize = 8;
+
+/// Partitions are mended one by one if at most one of so many is bad; else the whole system is refined.
 pub(crate) const MEND_ONE_OF: usize = 8;
 
 /// Rows of a partition for a system of `n` rows.

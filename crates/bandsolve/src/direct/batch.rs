@@ -40,7 +40,12 @@ impl<T: Scalar> BatchFactor<'_, T> {
 
     /// Reals of tile memory for one thread.
     fn memory(&self) -> usize {
-        run::memory::<T>(self.plan.options.sweep_simd(), self.a.n(), 1)
+        run::memory::<T>(self.plan.options.sweep_simd(), self.a.n(), 1, self.tiles())
+    }
+
+    /// Tiles that are staged together: neighbours, where a row of one tile is far from the next.
+    fn tiles(&self) -> usize {
+        if self.a.layout() == Layout::Interleaved { tuning::TILES_TOGETHER } else { 1 }
     }
 
     fn threads(&self) -> usize {
@@ -66,41 +71,39 @@ impl<T: Scalar> BatchFactor<'_, T> {
 
     /// Solves the systems of `span`; returns those that were not solved well and the largest bound of the others. `gaps`: one
     /// for every system of `span`; empty: nothing is verified.
-    fn solve_span(&self, op: Op, rhs: &[T], span: Range<usize>, (memory, gaps): Memory<T>, out: &Out<'_, T>) -> (Bad, f64) {
+    fn solve_span(
+        &self,
+        op: Op,
+        rhs: &[T],
+        span: Range<usize>,
+        (memory, gaps): Memory<T>,
+        out: &Out<'_, T>,
+    ) -> (Bad, f64) {
         let (n, a, options, lanes) = (self.a.n(), &self.a, &self.plan.options, self.lanes());
         let how = (How { pivots: options.pivots(), scaling: options.scaling() }, op == Op::ConjTranspose);
-        let mut work = Workspace::<T>::new(options.sweep_simd(), 1, memory);
+        let mut work = Workspace::<T>::new(options.sweep_simd(), 1, self.tiles(), memory);
         // Systems that fill tiles are taken as they lie, others copied.
         let whole = if op == Op::Plain { span.len() / lanes } else { 0 };
         let (own, mut rest) = gaps.split_at_mut(gaps.len().min(whole * lanes));
-        let mut found = run::Found::default();
         if whole > 0 {
             let (first, strides) = match a.layout() {
                 Layout::Contiguous => (span.start * n, Strides::contiguous(n)),
                 Layout::Interleaved => (span.start, Strides { lane: 1, row: a.count() }),
             };
             let arrays = [&*a.sub, &*a.diag, &*a.sup, rhs].map(|all| &all[first..]);
-            found = work.solve_systems(&Systems { arrays, n, strides, tiles: whole }, how, own, (out.x, first));
+            work.solve_systems(&Systems { arrays, n, strides, tiles: whole }, how, own, (out.x, first));
         }
         for first in (span.start + whole * lanes..span.end).step_by(lanes) {
             let count = (span.end - first).min(lanes);
             let (own, others) = rest.split_at_mut(rest.len().min(count));
             rest = others;
             let at = |k: usize, s: usize, i: usize| self.entry(op, rhs, k, first + s, i);
-            let few = work.solve_few((n, count), at, how, own, |s, i, x| out.put(first + s, i, x));
-            found = found.and(few);
+            work.solve_few((n, count), at, how, own, |s, i, x| out.put(first + s, i, x));
         }
-        self.judge(span, gaps, &found)
-    }
-
-    /// Which systems of `span` are not good, and the largest bound of the others.
-    fn judge(&self, span: Range<usize>, gaps: &[T::Real], found: &run::Found) -> (Bad, f64) {
         let (mut bad, mut worst) = (Bad::new(), 0.0f64);
-        // What is suspicious as a whole is looked at one by one.
-        let suspicious = found.bound.is_nan() || found.looks_singular::<T::Real>();
         for (s, gap) in span.zip(gaps) {
             let bound = gap.gap_to_ratio() * run::slack::<T>();
-            if bound <= good::<T>() && !suspicious {
+            if bound <= good::<T>() {
                 worst = worst.max(bound);
             } else {
                 bad.push(s);

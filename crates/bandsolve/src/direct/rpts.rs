@@ -10,9 +10,9 @@
 //!
 //! Source: C. Klein, dissertation, sections 2.5 and 2.6, Algorithms 1 and 2.
 //!
-//! Beyond the source: scaled partial pivoting by scaling the rows with powers of two as they are staged, so that pivots
-//! depend on original row sizes only and are the same in both steps, and nothing overflows; spikes cannot decay into
-//! subnormal numbers; the last stage is a single partition and a pivoted 2×2 system, periodic or not.
+//! Beyond the source: `reduce` divides nothing and chooses no pivots, because both choices give the same equation up to a
+//! factor; scaled partial pivoting in `substitute` by scaling the rows with powers of two as they are staged; spikes cannot
+//! decay into subnormal numbers; small coarse systems are solved row by row, periodic ones recursively down to 2×2.
 
 use super::pivoted::PivotedTridiagonal;
 use super::repair::{LONGEST, Repair, solve_window};
@@ -101,7 +101,7 @@ impl<'a> Settings<'a> {
 
     /// Reals of tile memory for all threads.
     fn tile_memory<T: Scalar>(&self, n: usize, n_rhs: usize) -> usize {
-        run::memory::<T>(self.simd, self.longest(n), n_rhs) * self.threads_for(n)
+        run::memory::<T>(self.simd, self.longest(n), n_rhs, 1) * self.threads_for(n)
     }
 
     /// Right-hand sides that are swept together when there are `n_rhs` (sweeps that know noise take one by one).
@@ -236,9 +236,10 @@ impl<T: Scalar> Reduce<'_, T> {
             let rows = span.first..span.first + span.rows();
             let out = 2 * (part - self.parts.start)..2 * (part - self.parts.start + span.partitions());
             let [a, b, c, d] = cut_out_mut(&mut self.out.rhs, out.clone());
-            let (sub, diag, sup) = (&mut self.out.sub[out.clone()], &mut self.out.diag[out.clone()], &mut self.out.sup[out]);
+            let (sub, diag, sup) =
+                (&mut self.out.sub[out.clone()], &mut self.out.diag[out.clone()], &mut self.out.sup[out]);
             let rhs = cut_out(&self.rhs, rows, n_rhs);
-            let mut work = Workspace::new(level.settings.simd, n_rhs, self.memory);
+            let mut work = Workspace::new(level.settings.simd, n_rhs, 1, self.memory);
             work.reduce(&level.rows, rhs, span, how, [sub, diag, sup, a, b, c, d]);
             part += span.partitions();
         }
@@ -299,7 +300,7 @@ impl<T: Scalar> Substitute<'_, T> {
             let coarse = cut_out(&self.coarse, 2 * parts.start..2 * parts.end + 2, n_rhs);
             let gaps = cut_out_mut(&mut self.gaps, parts.start - self.parts.start..parts.end - self.parts.start);
             let x = cut_out_mut(&mut self.x, rows.start - base..rows.end - base);
-            let mut work = Workspace::new(level.settings.simd, n_rhs, self.memory);
+            let mut work = Workspace::new(level.settings.simd, n_rhs, 1, self.memory);
             let target = Target { coarse, x, gaps, x_max: self.x_max, stream: self.stream };
             let rhs = self.rhs.map(|rhs| cut_out(&rhs, rows, n_rhs));
             found = both(found, work.substitute(&level.rows, rhs, span, how, target));
@@ -603,6 +604,24 @@ mod tests {
                 assert!(cut.tail == 0 || (2..=m + 1).contains(&cut.tail));
                 assert_eq!(cut.coarse(), 2 * cut.partitions());
             }
+        }
+    }
+
+    /// Neither chain nor row holds the unknown that is to be eliminated: all inner blocks of odd size are singular.
+    #[test]
+    fn decoupled_pairs_need_no_fallback() {
+        let n = 2048;
+        let off = |first: usize| (0..n - 1).map(|i| f64::from(u8::from(i % 2 == first))).collect::<Vec<_>>();
+        for first in [0, 1] {
+            let mut diag = vec![0.0; n];
+            if first == 1 {
+                (diag[0], diag[n - 1]) = (1.0, 1.0);
+            }
+            let a = Tridiagonal::from_vecs(off(first), diag, off(first), false).unwrap();
+            let rhs: Vec<f64> = (0..n).map(|i| (i as f64).cos()).collect();
+            let plan = Plan::new(a.shape()).method(crate::Method::Rpts);
+            let x = plan.factor(&a).unwrap().solve(&rhs).unwrap();
+            assert!(!x.report.fallback && x.report.backward_error <= good::<f64>(), "{:?}", x.report);
         }
     }
 

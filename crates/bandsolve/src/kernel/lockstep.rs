@@ -1,12 +1,13 @@
 //! Tiles whose lanes are whole systems: a batch solved in lockstep.
 
+use super::Job;
 use super::element::Element;
 use super::lanes::Lanes;
-use super::run::{How, Run, Work, Workspace, read_checks, special};
-use super::sweep::{Boundary, Check, Found, LanePivots};
-use super::tile::{ARRAYS, Source, Strides};
-use super::Job;
+use super::run::{How, Run, Staging, Work, Workspace, special};
+use super::sweep::{Boundary, Check, LanePivots};
+use super::tile::{ARRAYS, BLOCK, Scaling, Source, Strides};
 use crate::scalar::Scalar;
+use core::ops::Range;
 
 /// Systems of `n` rows as they lie in memory, from the first one of a tile on: `tiles` full tiles of them.
 #[derive(Clone, Copy)]
@@ -52,14 +53,14 @@ impl<'a, T: Scalar> Shared<'a, T> {
 
 impl<T: Scalar> Workspace<'_, T> {
     /// Solves systems that fill whole tiles; x goes to `out` from entry `first` on, in the same layout. `gaps`: for every
-    /// system the largest |residual| / scale; empty: nothing is verified.
+    /// system the largest |residual| / scale, infinite if that is not to be trusted; empty: nothing is verified.
     pub fn solve_systems(
         &mut self,
         systems: &Systems<T>,
         (how, conj): (How<T::Real>, bool),
         gaps: &mut [T::Real],
         (out, first): (&Shared<'_, T>, usize),
-    ) -> Found {
+    ) {
         let Systems { n, strides, tiles, .. } = *systems;
         let lanes = self.lanes();
         let end = (tiles * lanes - 1) * strides.lane + (n - 1) * strides.row + 1;
@@ -76,7 +77,7 @@ impl<T: Scalar> Workspace<'_, T> {
         (how, conj): (How<T::Real>, bool),
         gaps: &mut [T::Real],
         put: impl Fn(usize, usize, T),
-    ) -> Found {
+    ) {
         let lanes = self.lanes();
         let mut copies = [core::ptr::null_mut(); 4];
         for (k, copied) in copies.iter_mut().enumerate() {
@@ -93,7 +94,7 @@ impl<T: Scalar> Workspace<'_, T> {
         let systems = Systems { arrays, n, strides: Strides::contiguous(n), tiles: 1 };
         let mut all = [T::Real::ZERO; super::run::MAX_LANES];
         let own = if gaps.is_empty() { &mut [][..] } else { &mut all[..lanes] };
-        let found = self.solve_at(&systems, (how, conj), own, copies[3]);
+        self.solve_at(&systems, (how, conj), own, copies[3]);
         gaps.copy_from_slice(&all[..gaps.len()]);
         for s in 0..count {
             for i in 0..n {
@@ -101,16 +102,9 @@ impl<T: Scalar> Workspace<'_, T> {
                 put(s, i, unsafe { *copies[3].add(s * n + i) });
             }
         }
-        found
     }
 
-    fn solve_at(
-        &mut self,
-        systems: &Systems<T>,
-        (how, conj): (How<T::Real>, bool),
-        gaps: &mut [T::Real],
-        out: *mut T,
-    ) -> Found {
+    fn solve_at(&mut self, systems: &Systems<T>, (how, conj): (How<T::Real>, bool), gaps: &mut [T::Real], out: *mut T) {
         let Systems { arrays, n, strides, tiles } = *systems;
         let lanes = self.lanes();
         assert!(gaps.is_empty() || gaps.len() == tiles * lanes);
@@ -121,15 +115,17 @@ impl<T: Scalar> Workspace<'_, T> {
         let plain = Source { arrays: plain, ahead: plain, strides, conj };
         let run = Run { plain, first: plain.arrays, last, tiles, m: n, step };
         let gap = if gaps.is_empty() { core::ptr::null_mut() } else { gaps.as_mut_ptr() };
-        let (tile, pivot_rows) = self.tile_and_pivot_rows(n);
-        T::lockstep(self.simd(), Lockstep { run, tile, pivot_rows, how, out, gaps: gap })
+        let (memory, together) = (self.tiles_and_pivot_rows(n), self.tiles());
+        T::lockstep(self.simd(), Lockstep { run, memory, together, how, out, gaps: gap })
     }
 }
 
 pub struct Lockstep<T: Scalar> {
     run: Run<T>,
-    tile: *mut T::Real,
-    pivot_rows: *mut T::Real,
+    /// Of tiles and pivot rows.
+    memory: [*mut T::Real; 2],
+    /// Tiles that are staged together.
+    together: usize,
     how: How<T::Real>,
     out: *mut T,
     /// Null: nothing is verified.
@@ -137,9 +133,9 @@ pub struct Lockstep<T: Scalar> {
 }
 
 impl<T: Scalar> Job<T> for Lockstep<T> {
-    type Output = Found;
+    type Output = ();
     #[inline(always)]
-    fn run<V: Lanes<Real = T::Real>>(self) -> Found {
+    fn run<V: Lanes<Real = T::Real>>(self) {
         if const { V::PORTABLE } && self.how.pivots.noise > T::Real::ZERO {
             return self.sweep::<V, true, true>();
         }
@@ -152,26 +148,94 @@ impl<T: Scalar> Job<T> for Lockstep<T> {
 
 impl<T: Scalar> Lockstep<T> {
     #[inline(always)]
-    fn sweep<V: Lanes<Real = T::Real>, const VERIFY: bool, const NOISE: bool>(&self) -> Found {
-        let memory = [self.tile, self.pivot_rows];
-        let pivots = LanePivots::new(&self.how.pivots);
-        let work = Work::<V, 1, NOISE, true>::new::<T::Element<V>>(memory, self.run.m, pivots);
-        let zero = [T::Element::<V>::splat(T::Real::ZERO)];
-        let around = Boundary { before: zero, first: zero, last: zero, after: zero };
-        let mut total = [Check::<V>::new(T::Real::ZERO)];
-        for t in 0..self.run.tiles {
-            let mut checks = [Check::new(T::Real::ZERO)];
-            // SAFETY: `solve_at` has checked all arrays.
-            unsafe {
-                let chain = work.eliminate::<T>(&self.run, (t, self.how.scaling), &zero);
-                let out = [self.out.wrapping_add(t * self.run.step)];
-                work.substitute::<T, VERIFY>(&chain, &around, &mut checks, (out, self.run.plain.strides));
-                if VERIFY && !self.gaps.is_null() {
-                    checks[0].gap().store(self.gaps.add(t * V::W));
+    fn sweep<V: Lanes<Real = T::Real>, const VERIFY: bool, const NOISE: bool>(&self) {
+        for first in (0..self.run.tiles).step_by(self.together) {
+            let tiles = first..self.run.tiles.min(first + self.together);
+            if self.together > 1 {
+                self.stage::<V, NOISE>(tiles.clone());
+            }
+            for t in tiles.clone() {
+                let work = self.work::<V, NOISE>(t);
+                let staging = if self.together > 1 { Staging::Done } else { Staging::of(self.how.scaling) };
+                self.solve::<V, VERIFY, NOISE>(&work, t, staging);
+            }
+            if self.together > 1 {
+                self.write::<V, NOISE>(tiles);
+            }
+        }
+    }
+
+    /// The place of tile `t`.
+    #[inline(always)]
+    fn work<V: Lanes<Real = T::Real>, const NOISE: bool>(&self, t: usize) -> Work<V, 1, NOISE, true> {
+        let (m, [tiles, pivot_rows]) = (self.run.m, self.memory);
+        let tile = tiles.wrapping_add(t % self.together * m * 4 * T::Element::<V>::REALS * V::W);
+        Work::new::<T::Element<V>>([tile, pivot_rows], m, LanePivots::new(&self.how.pivots))
+    }
+
+    /// Stages neighbouring tiles row by row: what stands together in memory is read together.
+    #[inline(always)]
+    fn stage<V: Lanes<Real = T::Real>, const NOISE: bool>(&self, tiles: Range<usize>) {
+        let (m, scaled) = (self.run.m, self.how.scaling == Scaling::Rows);
+        // SAFETY: `solve_at` has checked all arrays, and there is memory for so many tiles.
+        unsafe {
+            for j in (0..m).step_by(BLOCK) {
+                for t in tiles.clone() {
+                    let mut source = self.run.source(t);
+                    for array in &mut source.arrays[..4] {
+                        *array = array.wrapping_add(j * source.strides.row);
+                    }
+                    let tile = self.work::<V, NOISE>(t).tile.at::<V, T::Element<V>>(j);
+                    tile.stage::<T, V, true>(&source, (m, j, scaled));
                 }
             }
-            total[0] = total[0].and(&checks[0]);
+            for t in tiles {
+                let tile = self.work::<V, NOISE>(t).tile;
+                tile.stage_rest::<T, V, true>(&self.run.source(t), m, scaled);
+                if !scaled {
+                    tile.scale_alike::<V, T::Element<V>>(m);
+                }
+            }
         }
-        read_checks::<T, V, 1, VERIFY>(&total)[0]
+    }
+
+    /// Writes x of neighbouring tiles in the same way.
+    #[inline(always)]
+    fn write<V: Lanes<Real = T::Real>, const NOISE: bool>(&self, tiles: Range<usize>) {
+        let to = |t: usize| ([self.out.wrapping_add(t * self.run.step)], self.run.plain.strides);
+        // SAFETY: `solve_at` has checked all arrays.
+        unsafe {
+            for j in (0..self.run.m).step_by(BLOCK) {
+                for t in tiles.clone() {
+                    self.work::<V, NOISE>(t).write(j, to(t));
+                }
+            }
+            for t in tiles {
+                self.work::<V, NOISE>(t).write_rest(to(t));
+            }
+        }
+    }
+
+    /// Solves the systems of tile `t`.
+    #[inline(always)]
+    fn solve<V: Lanes<Real = T::Real>, const VERIFY: bool, const NOISE: bool>(
+        &self,
+        work: &Work<V, 1, NOISE, true>,
+        t: usize,
+        staging: Staging,
+    ) {
+        let zero = [T::Element::<V>::splat(T::Real::ZERO)];
+        let around = Boundary { before: zero, first: zero, last: zero, after: zero };
+        let mut checks = [Check::new(T::Real::ZERO)];
+        // SAFETY: `solve_at` has checked all arrays.
+        unsafe {
+            let chain = work.eliminate::<T>(&self.run, (t, staging), &zero);
+            let out = if self.together > 1 { core::ptr::null_mut() } else { self.out.wrapping_add(t * self.run.step) };
+            let out = [out];
+            work.substitute::<T, VERIFY>(&chain, &around, &mut checks, (out, self.run.plain.strides));
+            if VERIFY && !self.gaps.is_null() {
+                checks[0].judged_gap().store(self.gaps.add(t * V::W));
+            }
+        }
     }
 }

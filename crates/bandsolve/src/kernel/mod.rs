@@ -87,10 +87,13 @@ pub trait Machine: Sized {
     /// 512-bit registers.
     #[cfg(target_arch = "x86_64")]
     type Avx512: Lanes<Real = Self>;
-    /// Added to pivots and spikes of rows whose largest entry is near 1: far below rounding, but enough that a zero pivot
-    /// has a finite reciprocal (two of them multiplied, or one squared, still do) and that a decaying spike never becomes
-    /// subnormal, which would cost a hundred cycles an operation.
+    /// Added to pivots of rows whose largest entry is near 1: far below rounding, but enough that a zero pivot has a finite
+    /// reciprocal (as has its square). So much of the pivot is added to a spike, that it never becomes subnormal as it
+    /// decays, which would cost a hundred cycles an operation.
     const GUARD: Self;
+    /// Added where rows are not scaled, to know the one of two numbers that stands for zero: so small that it disappears in
+    /// all others, and still so large that its products are normal numbers.
+    const FAINT: Self;
     /// An x so much larger than the scaled right-hand side comes from a pivot that only `GUARD` kept from being zero:
     /// `GUARD`^−0.6.
     const IMPLAUSIBLE: f64;
@@ -103,7 +106,7 @@ pub trait Machine: Sized {
 }
 
 macro_rules! machine {
-    ($real:ty, $bits:ty, $portable:literal, $avx2:ident, $avx512:ident, $guard:literal, $safe:literal) => {
+    ($real:ty, $bits:ty, $portable:literal, $avx2:ident, $avx512:ident, $guard:literal, $faint:literal, $safe:literal) => {
         impl Machine for $real {
             type Portable = Portable<$real, $portable>;
             #[cfg(target_arch = "x86_64")]
@@ -112,6 +115,8 @@ macro_rules! machine {
             type Avx512 = lanes::$avx512;
             const GUARD: Self =
                 <$real>::from_bits((<$real>::MAX_EXP as $bits - 1 - $guard) << (<$real>::MANTISSA_DIGITS - 1));
+            const FAINT: Self =
+                <$real>::from_bits((<$real>::MAX_EXP as $bits - 1 - $faint) << (<$real>::MANTISSA_DIGITS - 1));
             const IMPLAUSIBLE: f64 = exp2_f64($guard * 3 / 5);
             const SAFE: Self =
                 <$real>::from_bits((<$real>::MAX_EXP as $bits - 1 + $safe) << (<$real>::MANTISSA_DIGITS - 1));
@@ -132,9 +137,9 @@ macro_rules! machine {
 const fn exp2_f64(exponent: i64) -> f64 {
     f64::from_bits(((1023 + exponent) as u64) << 52)
 }
-// GUARD = 2^−60, SAFE = 2^50; GUARD = 2^−500, SAFE = 2^400.
-machine!(f32, u32, 4, F32x8, F32x16, 60, 50);
-machine!(f64, u64, 2, F64x4, F64x8, 500, 400);
+// GUARD, FAINT and SAFE: 2^−60, 2^−100, 2^50; 2^−500, 2^−1000, 2^400.
+machine!(f32, u32, 4, F32x8, F32x16, 60, 100, 50);
+machine!(f64, u64, 2, F64x4, F64x8, 500, 1000, 400);
 
 /// The sweeps of one number type. Implemented for each by itself, not generically, so that they are compiled in this crate
 /// and once.
@@ -150,7 +155,7 @@ pub trait Kernels: Sized {
     where
         Self: Scalar;
     /// Solves whole systems.
-    fn lockstep(simd: Simd, job: lockstep::Lockstep<Self>) -> sweep::Found
+    fn lockstep(simd: Simd, job: lockstep::Lockstep<Self>)
     where
         Self: Scalar;
 }
@@ -167,7 +172,7 @@ macro_rules! kernels {
             fn substitute(simd: Simd, job: run::Substitute<Self>) -> [sweep::Found; sweep::MAX_RHS] {
                 dispatch(simd, job)
             }
-            fn lockstep(simd: Simd, job: lockstep::Lockstep<Self>) -> sweep::Found {
+            fn lockstep(simd: Simd, job: lockstep::Lockstep<Self>) {
                 dispatch(simd, job)
             }
         }

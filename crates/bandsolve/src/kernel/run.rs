@@ -72,18 +72,19 @@ struct Layout {
 }
 
 impl Layout {
-    fn new<T: Scalar>(lanes: usize, m: usize, n_rhs: usize) -> Self {
+    fn new<T: Scalar>(lanes: usize, m: usize, n_rhs: usize, tiles: usize) -> Self {
         let element = lanes * size_of::<T>() / size_of::<T::Real>();
         let tile = m * (3 + n_rhs) * element;
-        let around = 3 * tile;
+        let second = tiles * tile;
+        let around = second + 2 * tile;
         let total = around + n_rhs * (4 * element + lanes);
-        Self { element, array: m * element, second: tile, copies: 2 * tile, around, total: total.next_multiple_of(16) }
+        Self { element, array: m * element, second, copies: second + tile, around, total: total.next_multiple_of(16) }
     }
 }
 
-/// Reals of memory that runs of partitions of up to `m` rows need.
-pub fn memory<T: Scalar>(simd: Simd, m: usize, n_rhs: usize) -> usize {
-    Layout::new::<T>(lanes::<T>(simd), m, n_rhs).total
+/// Reals of memory that runs of partitions of up to `m` rows need, `tiles` of them staged together.
+pub fn memory<T: Scalar>(simd: Simd, m: usize, n_rhs: usize, tiles: usize) -> usize {
+    Layout::new::<T>(lanes::<T>(simd), m, n_rhs, tiles).total
 }
 
 /// The memory of one thread.
@@ -91,6 +92,7 @@ pub struct Workspace<'a, T: Scalar> {
     simd: Simd,
     lanes: usize,
     n_rhs: usize,
+    tiles: usize,
     memory: &'a mut [T::Real],
 }
 
@@ -127,10 +129,11 @@ impl<T: Scalar> Run<T> {
 }
 
 impl<'a, T: Scalar> Workspace<'a, T> {
-    /// Memory for `n_rhs` (1 or [`MAX_RHS`]) right-hand sides, of the size that [`memory`] says.
-    pub fn new(simd: Simd, n_rhs: usize, memory: &'a mut [T::Real]) -> Self {
+    /// Memory for `n_rhs` (1 or [`MAX_RHS`]) right-hand sides and so many `tiles` staged together, of the size that
+    /// [`memory`] says.
+    pub fn new(simd: Simd, n_rhs: usize, tiles: usize, memory: &'a mut [T::Real]) -> Self {
         assert!(n_rhs == 1 || n_rhs == MAX_RHS);
-        Self { simd, lanes: lanes::<T>(simd), n_rhs, memory }
+        Self { simd, lanes: lanes::<T>(simd), n_rhs, tiles, memory }
     }
 
     /// Lanes of a vector.
@@ -142,11 +145,16 @@ impl<'a, T: Scalar> Workspace<'a, T> {
         self.simd
     }
 
-    /// Memory of a tile of `m` rows and of its pivot rows.
-    pub(super) fn tile_and_pivot_rows(&mut self, m: usize) -> (*mut T::Real, *mut T::Real) {
+    /// Memory of the tiles of `m` rows that are staged together, and of the pivot rows of one.
+    pub(super) fn tiles_and_pivot_rows(&mut self, m: usize) -> [*mut T::Real; 2] {
         let second = self.layout(m).second;
         let memory = self.memory.as_mut_ptr();
-        (memory, memory.wrapping_add(second))
+        [memory, memory.wrapping_add(second)]
+    }
+
+    /// Tiles that are staged together.
+    pub(super) fn tiles(&self) -> usize {
+        self.tiles
     }
 
     /// Room for a copy of array `k` of a tile of `m` rows.
@@ -156,7 +164,7 @@ impl<'a, T: Scalar> Workspace<'a, T> {
     }
 
     fn layout(&self, m: usize) -> Layout {
-        let layout = Layout::new::<T>(self.lanes, m, self.n_rhs);
+        let layout = Layout::new::<T>(self.lanes, m, self.n_rhs, self.tiles);
         assert!(m >= 1 && self.memory.len() >= layout.total);
         layout
     }
@@ -254,7 +262,14 @@ impl<'a, T: Scalar> Workspace<'a, T> {
 
     /// Solves for the inner unknowns of every partition of a span. Returns what verification found of every right-hand
     /// side.
-    pub fn substitute(&mut self, rows: &Rows<T>, rhs: Option<Columns<T>>, span: Span, how: How<T::Real>, to: Target<T>) -> [Found; MAX_RHS] {
+    pub fn substitute(
+        &mut self,
+        rows: &Rows<T>,
+        rhs: Option<Columns<T>>,
+        span: Span,
+        how: How<T::Real>,
+        to: Target<T>,
+    ) -> [Found; MAX_RHS] {
         let layout = self.layout(span.m);
         let Target { coarse, x, gaps, x_max, stream } = to;
         let (n_rhs, partial) = (self.n_rhs, span.lanes < self.lanes);
@@ -376,7 +391,7 @@ impl<T: Scalar> Reduce<T> {
                 let (here, before) = (tiles[t % 2], tiles[(t + 1) % 2]);
                 let mut source = self.run.source(t.min(self.run.tiles - 1));
                 here.stage_rest::<T, V, false>(&source, m, false);
-                let mut up = Chain::start(before.row::<V, T::Element<V>>(m - 2).reversed());
+                let mut up = Chain::start(before.row::<V, T::Element<V>>(m - 2).reversed(), T::Real::FAINT);
                 let mut down = up;
                 for block in 0..m.div_ceil(BLOCK) {
                     let j = block * BLOCK;
@@ -384,7 +399,7 @@ impl<T: Scalar> Reduce<T> {
                     source.prefetch::<R, false>(V::W);
                     source.next_block::<R, false>(V::W);
                     if block == 0 {
-                        down = Chain::start(here.row::<V, T::Element<V>>(1));
+                        down = Chain::start(here.row::<V, T::Element<V>>(1), T::Real::FAINT);
                     }
                     for j in j.max(2)..m.min(j + BLOCK) {
                         let above = before.at::<V, T::Element<V>>(m - 1 - j).row::<V, T::Element<V>>(0);
@@ -413,8 +428,8 @@ impl<T: Scalar> Reduce<T> {
                 if self.how.scaling == Scaling::Partition {
                     tile.scale_alike::<V, T::Element<V>>(m);
                 }
-                let mut up = Chain::start(tile.row::<V, T::Element<V>>(m - 2).reversed());
-                let mut down = Chain::start(tile.row::<V, T::Element<V>>(1));
+                let mut up = Chain::start(tile.row::<V, T::Element<V>>(m - 2).reversed(), T::Real::FAINT);
+                let mut down = Chain::start(tile.row::<V, T::Element<V>>(1), T::Real::FAINT);
                 for j in 2..m {
                     up = up.merge(tile.row::<V, T::Element<V>>(m - 1 - j).reversed(), pivots);
                     down = down.merge(tile.row::<V, T::Element<V>>(j), pivots);
@@ -538,10 +553,31 @@ impl<V: Lanes, const R: usize> PivotRows<V, R> {
     }
 }
 
+/// How a tile is staged for elimination.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Staging {
+    /// Block by block as it is eliminated, rows scaled one by one.
+    Rows,
+    /// Before, rows of a partition scaled alike.
+    Partition,
+    /// It has been.
+    Done,
+}
+
+impl Staging {
+    #[inline(always)]
+    pub(super) fn of(scaling: Scaling) -> Self {
+        match scaling {
+            Scaling::Rows => Self::Rows,
+            Scaling::Partition => Self::Partition,
+        }
+    }
+}
+
 /// One tile between its staging and its x. `OPEN`: every partition is a system of its own, and there is nothing around it.
 #[derive(Clone, Copy)]
 pub(super) struct Work<V: Lanes, const R: usize, const NOISE: bool, const OPEN: bool> {
-    tile: TileRows<V::Real, R>,
+    pub(super) tile: TileRows<V::Real, R>,
     pivot_rows: PivotRows<V, R>,
     m: usize,
     pivots: LanePivots<V, NOISE>,
@@ -570,27 +606,31 @@ impl<V: Lanes, const R: usize, const NOISE: bool, const OPEN: bool> Work<V, R, N
     pub(super) unsafe fn eliminate<T: Scalar<Real = V::Real>>(
         &self,
         run: &Run<T>,
-        (t, scaling): (usize, Scaling),
+        (t, staging): (usize, Staging),
         first: &[T::Element<V>; R],
     ) -> Chain<T::Element<V>, R> {
         let mut source = run.source(t);
         // SAFETY: the caller's promise.
         unsafe {
-            // One scale for all rows is known when all have been seen: then they are staged before they are eliminated.
-            if scaling == Scaling::Partition {
-                self.tile.stage_all::<T, V, OPEN>(source, self.m, false);
-                self.tile.scale_alike::<V, T::Element<V>>(self.m);
-            } else {
-                self.tile.stage_rest::<T, V, OPEN>(&source, self.m, true);
+            match staging {
+                Staging::Rows => self.tile.stage_rest::<T, V, OPEN>(&source, self.m, true),
+                // One scale for all rows is known when all have been seen: then they are staged before they are eliminated.
+                Staging::Partition => {
+                    self.tile.stage_all::<T, V, OPEN>(source, self.m, false);
+                    self.tile.scale_alike::<V, T::Element<V>>(self.m);
+                }
+                Staging::Done => {}
             }
             let end = if OPEN { self.m } else { self.m - 1 };
             let mut chain = Chain { spike: first[0], near: first[0], next: first[0], rhs: *first };
             for block in 0..self.m.div_ceil(BLOCK) {
                 let j = block * BLOCK;
-                if scaling == Scaling::Rows {
+                if staging != Staging::Done {
+                    source.prefetch::<R, OPEN>(V::W);
+                }
+                if staging == Staging::Rows {
                     self.tile.at::<V, T::Element<V>>(j).stage::<T, V, OPEN>(&source, (self.m, j, true));
                 }
-                source.prefetch::<R, OPEN>(V::W);
                 source.next_block::<R, OPEN>(V::W);
                 if block == 0 {
                     chain = self.start(first);
@@ -608,8 +648,7 @@ impl<V: Lanes, const R: usize, const NOISE: bool, const OPEN: bool> Work<V, R, N
     unsafe fn start<E: Element<V>>(&self, first: &[E; R]) -> Chain<E, R> {
         // SAFETY: a staged row.
         let row = unsafe { self.tile.row::<V, E>(Self::FIRST) };
-        let mut chain = Chain::start(row);
-        chain.near = row.diag + E::splat(V::Real::GUARD);
+        let mut chain = Chain::start(row, V::Real::GUARD);
         if !OPEN {
             chain.rhs = each!(r < R, row.sub, row.sub.neg_mul_add(first[r], row.rhs[r]));
         }
@@ -661,10 +700,10 @@ impl<V: Lanes, const R: usize, const NOISE: bool, const OPEN: bool> Work<V, R, N
         x
     }
 
-    /// Substitutes upwards and writes x. With `VERIFY`, the residual of every row is folded into `checks`.
+    /// Substitutes upwards and writes x (in an `OPEN` tile only if `out` is not null). With `VERIFY`, the residual of every row is folded into `checks`.
     ///
     /// # Safety
-    /// The tile has been eliminated; `out` is writable for all of it.
+    /// The tile has been eliminated; `out` is writable for all of it, or null.
     #[inline(always)]
     pub(super) unsafe fn substitute<T: Scalar<Real = V::Real>, const VERIFY: bool>(
         &self,
@@ -689,7 +728,11 @@ impl<V: Lanes, const R: usize, const NOISE: bool, const OPEN: bool> Work<V, R, N
                 see_x::<V, T::Element<V>, R>(checks, &right);
             }
             if !OPEN {
-                finish::<T, V, R, VERIFY>(self.tile.at::<V, T::Element<V>>(m - 1), [&mid, &right, &around.after], checks);
+                finish::<T, V, R, VERIFY>(
+                    self.tile.at::<V, T::Element<V>>(m - 1),
+                    [&mid, &right, &around.after],
+                    checks,
+                );
             }
             for j in (Self::FIRST..top).rev() {
                 let pivot: PivotRow<V::Mask, T::Element<V>, R> =
@@ -720,21 +763,40 @@ impl<V: Lanes, const R: usize, const NOISE: bool, const OPEN: bool> Work<V, R, N
             }
             finish::<T, V, R, VERIFY>(self.tile, [&around.before, &mid, &right], checks);
             self.write(0, to);
-            for r in 0..R {
-                self.tile.write_rest::<T, V, OPEN>(r, m, (to.0[r], to.1));
-            }
+            self.write_rest(to);
         }
     }
 
-    /// Writes x of the block of rows that begins with row `j`.
+    /// Writes x of the block of rows that begins with row `j`, unless `out` is null.
+    ///
+    /// # Safety
+    /// As [`substitute`](Self::substitute).
     #[inline(always)]
-    unsafe fn write<T: Scalar<Real = V::Real>>(&self, j: usize, (out, strides): ([*mut T; R], Strides)) {
+    pub(super) unsafe fn write<T: Scalar<Real = V::Real>>(&self, j: usize, (out, strides): ([*mut T; R], Strides)) {
+        if OPEN && out[0].is_null() {
+            return;
+        }
         for r in 0..R {
             // SAFETY: the caller's promise.
             unsafe {
                 let tile = self.tile.at::<V, T::Element<V>>(j);
                 tile.write::<T, V, OPEN>(r, (self.m, j), (out[r].wrapping_add(j * strides.row), strides));
             }
+        }
+    }
+
+    /// Writes x of the rows that are left, unless `out` is null.
+    ///
+    /// # Safety
+    /// As [`substitute`](Self::substitute).
+    #[inline(always)]
+    pub(super) unsafe fn write_rest<T: Scalar<Real = V::Real>>(&self, (out, strides): ([*mut T; R], Strides)) {
+        if OPEN && out[0].is_null() {
+            return;
+        }
+        for r in 0..R {
+            // SAFETY: the caller's promise.
+            unsafe { self.tile.write_rest::<T, V, OPEN>(r, self.m, (out[r], strides)) }
         }
     }
 }
@@ -817,7 +879,7 @@ impl<T: Scalar> Substitute<T> {
         unsafe {
             for t in 0..self.run.tiles {
                 let around = self.around::<V, R>(t);
-                let chain = work.eliminate::<T>(&self.run, (t, self.how.scaling), &around.first);
+                let chain = work.eliminate::<T>(&self.run, (t, Staging::of(self.how.scaling)), &around.first);
                 let (mut checks, mut out) = (total, [core::ptr::null_mut(); R]);
                 for r in 0..R {
                     checks[r] = Check::new(self.x_max[r]);
@@ -882,7 +944,7 @@ pub(super) fn read_checks<T: Scalar, V: Lanes<Real = T::Real>, const R: usize, c
 
 pub(super) const MAX_LANES: usize = 16;
 
-/// By how much more than the measured one the backward error may be: moduli of complex numbers are measured roughly.
+/// By how much more than the measured one the backward error may be: moduli of complex residuals are measured roughly.
 pub fn slack<T: Scalar>() -> f64 {
-    if T::COMPLEX { sweep::COMPLEX_SLACK * sweep::COMPLEX_SLACK } else { 1.0 }
+    if T::COMPLEX { sweep::COMPLEX_SLACK } else { 1.0 }
 }

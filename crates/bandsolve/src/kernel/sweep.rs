@@ -128,14 +128,18 @@ pub struct Choice<M, E> {
 }
 
 impl<E: Copy, const R: usize> Chain<E, R> {
+    /// The chain that is this row; `guard` keeps `near` from being zero.
     #[inline(always)]
-    pub fn start(row: Row<E, R>) -> Self {
-        Self { spike: row.sub, near: row.diag, next: row.sup, rhs: row.rhs }
+    pub fn start<V: Lanes>(row: Row<E, R>, guard: V::Real) -> Self
+    where
+        E: Element<V>,
+    {
+        Self { spike: row.sub, near: row.diag + E::splat(guard), next: row.sup, rhs: row.rhs }
     }
 
     /// Eliminates `near` between the chain and `row` for the equations of the ends alone: sub·chain − near·row, scaled so
     /// that the larger factor lies in \[½, 1). That is what elimination with either of the two as pivot row gives, up to a
-    /// factor, and without its division.
+    /// factor, and without its division. Where neither holds the unknown, the row is left.
     #[inline(always)]
     pub fn merge<V: Lanes, const NOISE: bool>(self, row: Row<E, R>, pivots: LanePivots<V, NOISE>) -> Self
     where
@@ -144,7 +148,7 @@ impl<E: Copy, const R: usize> Chain<E, R> {
         let (near, sub) = pivots.denoise(self.near, row.sub);
         let (zero, by) = (E::splat(V::Real::ZERO), E::larger(near, sub).normalizer());
         let (of_row, of_chain) = (near.scale(by), sub.scale(by));
-        let near = of_row.neg_mul_add(row.diag, of_chain * self.next);
+        let near = of_row.neg_mul_add(row.diag, of_chain.mul_add(self.next, E::splat(V::Real::FAINT)));
         Self {
             // A spike that decays stays a normal number, far below the rounding of the others.
             spike: near.scale_add(V::splat(V::Real::GUARD), of_chain * self.spike),
@@ -225,6 +229,18 @@ impl<V: Lanes> Check<V> {
             x_max: self.x_max.abs_max(other.x_max),
             rhs_max: self.rhs_max.max(other.rhs_max),
         }
+    }
+
+    /// The gap, infinite where it is not to be trusted or the lane's x is implausible ([`Found::looks_singular`]).
+    #[inline(always)]
+    pub fn judged_gap(&self) -> V {
+        let (worst, safe, tiny) = (V::splat(V::Real::MAX_BITS), V::splat(V::Real::SAFE), V::splat(V::Real::TINY));
+        let size = (self.x_max + self.rhs_max) * V::splat(V::Real::from_f64(16.0));
+        let plausible = self.rhs_max * V::splat(V::Real::from_f64(V::Real::IMPLAUSIBLE));
+        let mut gap = V::select(self.x_max.gt(tiny), self.gap, worst);
+        gap = V::select(safe.gt(size), gap, worst);
+        gap = V::select((self.scale_min * safe).gt(tiny), gap, worst);
+        V::select(plausible.gt(self.x_max), gap, worst)
     }
 
     /// Takes in one row: its |residual|, Σ|a_ij| and |rhs|.

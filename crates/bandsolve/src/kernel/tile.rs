@@ -220,7 +220,8 @@ impl<X: RealScalar, const R: usize> TileRows<X, R> {
         let load = |k: usize| (source.arrays[k].wrapping_add(first * strides.row).cast::<X>(), strides);
         // SAFETY: the caller's promise.
         unsafe {
-            let (sub, diag, sup) = (vectors::<V>(load(0), reals), vectors::<V>(load(1), reals), vectors::<V>(load(2), reals));
+            let (sub, diag, sup) =
+                (vectors::<V>(load(0), reals), vectors::<V>(load(1), reals), vectors::<V>(load(2), reals));
             let mut scales = [V::splat(X::ONE); BLOCK];
             for i in 0..BLOCK / reals {
                 let matrix = [
