@@ -25,8 +25,9 @@ pub struct Budget {
     pub min_rounds: usize,
 }
 
-/// In a round a solver is repeated until so much time is measured: one reading of the clock is then negligible.
-const TURN: Duration = Duration::from_micros(300);
+/// In a round a solver is repeated until so much time is measured: long beside the half millisecond that a core takes to
+/// change its clock after scalar and vector code have taken turns, and beside waking threads and warming caches.
+const TURN: Duration = Duration::from_millis(5);
 
 /// Lets all solvers take turns; returns a row for each, not yet compared. `check` measures the answer in `W`.
 pub fn run<W>(

@@ -90,6 +90,7 @@ impl<T> Source<T> {
 #[inline(always)]
 pub fn opaque<P>(mut p: *mut P) -> *mut P {
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+    #[allow(clippy::pointers_in_nomem_asm_block, reason = "nothing is read or written")]
     // SAFETY: no instruction.
     unsafe {
         core::arch::asm!("/* {0} */", inout(reg) p, options(pure, nomem, nostack, preserves_flags));
