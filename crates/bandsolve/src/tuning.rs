@@ -3,7 +3,7 @@
 //! Chosen on: Intel Xeon (Cascade Lake, 2.5 GHz, 2 cores, AVX-512), `bandsolve bench tridiagonal`.
 
 /// Smallest tridiagonal system that `Auto` gives to RPTS.
-pub(crate) const RPTS_MIN_N: usize = 256;
+pub(crate) const RPTS_MIN_N: usize = 128;
 
 /// Systems up to this size are one partition: the recursion of RPTS ends.
 pub(crate) const LAST_LEVEL_MAX_N: usize = 32;
@@ -23,14 +23,10 @@ pub(crate) const TILES_TOGETHER: usize = 8;
 /// Partitions are mended one by one if at most one of so many is bad; else the whole system is refined.
 pub(crate) const MEND_ONE_OF: usize = 8;
 
-/// Rows of a partition for a system of `n` rows.
-pub(crate) fn partition_rows(n: usize) -> usize {
-    // Small levels: as many partitions as fill tiles of 8 or 16 lanes.
-    match n {
-        0..=128 => 8,
-        129..=512 => 16,
-        _ => 32,
-    }
+/// Rows of a partition for a system of `n` rows and vectors of `lanes`: small systems have as many partitions as there are
+/// lanes. A multiple of four, as rows are staged.
+pub(crate) fn partition_rows(n: usize, lanes: usize) -> usize {
+    (n / lanes).clamp(8, 32) / 4 * 4
 }
 
 /// Columns that the banded LU eliminates together; 1: one by one.

@@ -73,16 +73,19 @@ impl Cut {
 struct Settings<'a> {
     options: &'a Options,
     simd: Simd,
+    /// Of a vector.
+    lanes: usize,
 }
 
 impl<'a> Settings<'a> {
-    fn new(options: &'a Options) -> Self {
-        Self { options, simd: options.sweep_simd() }
+    fn new<T: Scalar>(options: &'a Options) -> Self {
+        let simd = options.sweep_simd();
+        Self { options, simd, lanes: run::lanes::<T>(simd) }
     }
 
     /// How a level of `n` rows is cut; small ones are a single partition, which ends the recursion.
     fn cut(&self, n: usize) -> Cut {
-        let m = self.options.partition_rows.unwrap_or_else(|| tuning::partition_rows(n));
+        let m = self.options.partition_rows.unwrap_or_else(|| tuning::partition_rows(n, self.lanes));
         let single = n <= tuning::LAST_LEVEL_MAX_N.max(m);
         Cut::new(n, if single { n } else { m })
     }
@@ -121,8 +124,6 @@ struct Level<'a, T> {
     cut: Cut,
     rows: Rows<'a, T>,
     n_rhs: usize,
-    /// Lanes of a vector.
-    lanes: usize,
 }
 
 impl<T: Scalar> Level<'_, T> {
@@ -130,11 +131,11 @@ impl<T: Scalar> Level<'_, T> {
     /// shorter or longer than the others.
     fn span(&self, part: usize, end: usize) -> Span {
         let full = end.min(self.cut.full).saturating_sub(part);
-        let (first, m) = (self.cut.start(part), self.cut.m);
-        match full / self.lanes {
+        let (first, m, lanes) = (self.cut.start(part), self.cut.m, self.settings.lanes);
+        match full / lanes {
             _ if full == 0 => Span { first, m: self.cut.tail, lanes: 1, tiles: 1 },
             0 => Span { first, m, lanes: full, tiles: 1 },
-            tiles => Span { first, m, lanes: self.lanes, tiles },
+            tiles => Span { first, m, lanes, tiles },
         }
     }
 }
@@ -215,7 +216,7 @@ impl<T> Coarse<'_, T> {
 
 impl<T: Scalar> Reduce<'_, T> {
     fn parallel(mut self, threads: usize) {
-        let lanes = self.level.lanes;
+        let lanes = self.level.settings.lanes;
         if threads <= 1 || self.parts.len() <= lanes {
             return self.run();
         }
@@ -275,7 +276,7 @@ struct Substitute<'a, T: Scalar> {
 
 impl<T: Scalar> Substitute<'_, T> {
     fn parallel(mut self, threads: usize) -> Findings {
-        let lanes = self.level.lanes;
+        let lanes = self.level.settings.lanes;
         if threads <= 1 || self.parts.len() <= lanes {
             return self.run();
         }
@@ -333,7 +334,7 @@ fn solve_level<T: Scalar>(
     let (coarse, stack) = stack.make_aligned_raw::<T>(n_rhs * (n + 2), ALIGN);
     // The unknowns from the one before the first partition to the one after the last.
     let mut coarse = columns_mut(coarse, n_rhs);
-    let level = Level { settings, cut, rows, n_rhs, lanes: run::lanes::<T>(settings.simd) };
+    let level = Level { settings, cut, rows, n_rhs };
     let parts = 0..cut.partitions();
 
     let own = cut_out_mut(&mut coarse, 1..n + 1);
@@ -434,7 +435,7 @@ impl<'m, T: Scalar> Rpts<'m, T> {
         outcome: &mut Report,
         stack: &mut PodStack,
     ) -> Result<()> {
-        let settings = Settings::new(&self.plan.options);
+        let settings = Settings::new::<T>(&self.plan.options);
         let (n, rows) = (self.a.n(), op.rows(&self.a));
         let (memory, stack) = stack.make_aligned_raw::<T::Real>(settings.tile_memory::<T>(n, n_rhs), ALIGN);
         let partitions = if self.plan.options.verify { settings.cut(n).partitions() } else { 0 };
@@ -548,7 +549,7 @@ impl<T: Scalar> Factor<T> for Rpts<'_, T> {
     }
 
     fn solve_scratch(&self, n_rhs: usize) -> StackReq {
-        let (settings, n) = (Settings::new(&self.plan.options), self.a.n());
+        let (settings, n) = (Settings::new::<T>(&self.plan.options), self.a.n());
         if n < 2 {
             return StackReq::empty();
         }
@@ -575,7 +576,7 @@ impl<T: Scalar> Factor<T> for Rpts<'_, T> {
             }
             outcome.fallback = outcome.backward_error > good::<T>();
         }
-        let (mut done, settings) = (0, Settings::new(&self.plan.options));
+        let (mut done, settings) = (0, Settings::new::<T>(&self.plan.options));
         while n > 1 && done < rhs.len() {
             let n_rhs = settings.together((rhs.len() - done) / n);
             let len = n_rhs * n;
