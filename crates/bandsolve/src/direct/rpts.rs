@@ -443,7 +443,9 @@ impl<'m, T: Scalar> Rpts<'m, T> {
         let (rhs_columns, x_columns) = (columns(rhs, n_rhs), columns_mut(x, n_rhs));
         let work = (&mut *memory, &mut *stack);
         let own = columns_mut(gaps, n_rhs);
-        let found = solve_level(&settings, n_rhs, rows, Some(rhs_columns), x_columns, own, work);
+        // Threads are entered once, not at every step.
+        let solve = || solve_level(&settings, n_rhs, rows, Some(rhs_columns), x_columns, own, work);
+        let found = if settings.threads_for(n) > 1 { rayon::scope(|_| solve()) } else { solve() };
         if partitions == 0 {
             return Ok(());
         }
