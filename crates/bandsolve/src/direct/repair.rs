@@ -88,7 +88,7 @@ impl<T: Scalar> Repair<'_, T> {
 /// Solves the equations of a window of rows for its unknowns, all others being zero; the solution replaces `rhs`. Of a
 /// singular system it is not finite.
 pub(super) fn solve_window<T: Scalar>(rows: &Rows<'_, T>, window: Range<usize>, rhs: &mut [T]) {
-    // Pivot rows: the unknown they are solved for is u[0], the two after it u[1] and u[2].
+    // Pivot rows: 1/pivot, which nothing waits for when it is formed, and the coefficients of the two unknowns after.
     let mut pivots = [[T::ZERO; 3]; LONGEST];
     let len = window.len();
     let scaled = |k: usize| {
@@ -105,19 +105,19 @@ pub(super) fn solve_window<T: Scalar>(rows: &Rows<'_, T>, window: Range<usize>, 
         let d = rhs[k].scale(scale);
         if Scalar::abs1(near) >= Scalar::abs1(a) {
             let ratio = if near == T::ZERO { T::ZERO } else { a / near };
-            (pivots[k - 1], rhs[k - 1]) = ([near, next, T::ZERO], carried);
+            (pivots[k - 1], rhs[k - 1]) = ([T::ONE / near, next, T::ZERO], carried);
             (near, next, carried) = (b - ratio * next, c, d - ratio * carried);
         } else {
             let ratio = near / a;
-            (pivots[k - 1], rhs[k - 1]) = ([a, b, c], d);
+            (pivots[k - 1], rhs[k - 1]) = ([T::ONE / a, b, c], d);
             (near, next, carried) = (next - ratio * b, -(ratio * c), carried - ratio * d);
         }
     }
-    (pivots[len - 1], rhs[len - 1]) = ([near, T::ZERO, T::ZERO], carried);
+    (pivots[len - 1], rhs[len - 1]) = ([T::ONE / near, T::ZERO, T::ZERO], carried);
     for k in (0..len).rev() {
         let after = |j: usize| if k + j < len { rhs[k + j] } else { T::ZERO };
-        let [u0, u1, u2] = pivots[k];
-        rhs[k] = (rhs[k] - u1 * after(1) - u2 * after(2)) / u0;
+        let [recip, u1, u2] = pivots[k];
+        rhs[k] = (rhs[k] - u2 * after(2) - u1 * after(1)) * recip;
     }
 }
 
