@@ -35,7 +35,7 @@ type Memory<'a, T> = (&'a mut [<T as Scalar>::Real], &'a mut [<T as Scalar>::Rea
 
 impl<T: Scalar> BatchFactor<'_, T> {
     fn lanes(&self) -> usize {
-        run::lanes::<T>(self.plan.options.sweep_simd())
+        T::lanes(self.plan.options.sweep_simd())
     }
 
     /// Reals of tile memory for one thread.
@@ -102,7 +102,7 @@ impl<T: Scalar> BatchFactor<'_, T> {
         }
         let (mut bad, mut worst) = (Bad::new(), 0.0f64);
         for (s, gap) in span.zip(gaps) {
-            let bound = gap.gap_to_ratio() * run::slack::<T>();
+            let bound = run::bound::<T>(*gap);
             if bound <= good::<T>() {
                 worst = worst.max(bound);
             } else {

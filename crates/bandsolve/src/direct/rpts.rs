@@ -80,7 +80,7 @@ struct Settings<'a> {
 impl<'a> Settings<'a> {
     fn new<T: Scalar>(options: &'a Options) -> Self {
         let simd = options.sweep_simd();
-        Self { options, simd, lanes: run::lanes::<T>(simd) }
+        Self { options, simd, lanes: T::lanes(simd) }
     }
 
     /// How a level of `n` rows is cut; small ones are a single partition, which ends the recursion.
@@ -426,11 +426,12 @@ impl<'m, T: Scalar> Rpts<'m, T> {
         Self { a, plan: plan.clone(), fallback: OnceLock::new() }
     }
 
-    /// Solves for a few columns together and repairs those that are not good enough.
+    /// Solves for a few columns together, which begin at `offset` of the caller's array, and repairs those that are not good
+    /// enough.
     fn solve_columns(
         &self,
         op: Op,
-        (rhs, n_rhs): (&[T], usize),
+        (rhs, n_rhs, offset): (&[T], usize, usize),
         x: &mut [T],
         outcome: &mut Report,
         stack: &mut PodStack,
@@ -460,7 +461,8 @@ impl<'m, T: Scalar> Rpts<'m, T> {
                     .unwrap_or_else(|| refine(&settings, rows, rhs, x, (&mut *memory, &mut *stack)))
             };
             outcome.refinement_steps = outcome.refinement_steps.max(steps);
-            let error = if error <= good::<T>() { error } else { self.fall_back(op, (rhs, r * n), x, outcome)? };
+            let error =
+                if error <= good::<T>() { error } else { self.fall_back(op, (rhs, offset + r * n), x, outcome)? };
             outcome.push(error);
         }
         Ok(())
@@ -504,8 +506,7 @@ fn mend<T: Scalar>(
     if found.bound <= goal {
         return Some((found.bound, 0));
     }
-    let bound = |gap: &T::Real| gap.gap_to_ratio() * run::slack::<T>();
-    let bad = gaps.iter().filter(|gap| bound(gap) > goal).count();
+    let bad = gaps.iter().filter(|gap| run::bound::<T>(**gap) > goal).count();
     if !found.bound.is_finite() || bad > gaps.len() / tuning::MEND_ONE_OF + 1 {
         return None;
     }
@@ -515,7 +516,7 @@ fn mend<T: Scalar>(
     let mut repair = Repair { rows, rhs, x, x_max, goal, largest_changed: false };
     let mut worst: f64 = 0.0;
     for (p, gap) in gaps.iter().enumerate() {
-        let own = bound(gap);
+        let own = run::bound::<T>(*gap);
         let end = if p < cut.full { cut.start(p + 1) } else { cut.rows() };
         worst = worst.max(if own <= goal { own } else { repair.mend(cut.start(p)..end)? });
     }
@@ -583,11 +584,7 @@ impl<T: Scalar> Factor<T> for Rpts<'_, T> {
             let n_rhs = settings.together((rhs.len() - done) / n);
             let len = n_rhs * n;
             let span = done..done + len;
-            let solved = self.solve_columns(op, (&rhs[span.clone()], n_rhs), &mut x[span], &mut outcome, stack);
-            solved.map_err(|error| match error {
-                Error::NotFinite { array: "rhs", index } => Error::NotFinite { array: "rhs", index: index + done },
-                other => other,
-            })?;
+            self.solve_columns(op, (&rhs[span.clone()], n_rhs, done), &mut x[span], &mut outcome, stack)?;
             done += len;
         }
         Ok(outcome)

@@ -65,7 +65,8 @@ impl<T: Scalar> Workspace<'_, T> {
         let lanes = self.lanes();
         let end = (tiles * lanes - 1) * strides.lane + (n - 1) * strides.row + 1;
         assert!(systems.arrays.iter().all(|a| a.len() >= end) && first + end <= out.len);
-        self.solve_at(systems, (how, conj), gaps, out.base.wrapping_add(first))
+        let arrays = systems.arrays.map(|a| a.as_ptr());
+        self.solve_at(arrays, (n, strides, tiles), (how, conj), gaps, out.base.wrapping_add(first))
     }
 
     /// The same for fewer systems than a tile holds, taken and given one scalar at a time: `at(k, s, i)` is entry i of array
@@ -88,13 +89,16 @@ impl<T: Scalar> Workspace<'_, T> {
             }
             *copied = copy.as_mut_ptr();
         }
-        // SAFETY: the copies, which stay where they are; x replaces the right-hand sides, which are staged before it is
-        // written.
-        let arrays = copies.map(|copy| unsafe { core::slice::from_raw_parts(copy.cast_const(), lanes * n) });
-        let systems = Systems { arrays, n, strides: Strides::contiguous(n), tiles: 1 };
         let mut all = [T::Real::ZERO; super::run::MAX_LANES];
         let own = if gaps.is_empty() { &mut [][..] } else { &mut all[..lanes] };
-        self.solve_at(&systems, (how, conj), own, copies[3]);
+        // x replaces the right-hand sides, which are staged before it is written.
+        self.solve_at(
+            copies.map(|copy| copy.cast_const()),
+            (n, Strides::contiguous(n), 1),
+            (how, conj),
+            own,
+            copies[3],
+        );
         gaps.copy_from_slice(&all[..gaps.len()]);
         for s in 0..count {
             for i in 0..n {
@@ -104,12 +108,19 @@ impl<T: Scalar> Workspace<'_, T> {
         }
     }
 
-    fn solve_at(&mut self, systems: &Systems<T>, (how, conj): (How<T::Real>, bool), gaps: &mut [T::Real], out: *mut T) {
-        let Systems { arrays, n, strides, tiles } = *systems;
+    /// Solves `tiles` full tiles, all of whose entries are readable, writable at `out`.
+    fn solve_at(
+        &mut self,
+        arrays: [*const T; 4],
+        (n, strides, tiles): (usize, Strides, usize),
+        (how, conj): (How<T::Real>, bool),
+        gaps: &mut [T::Real],
+        out: *mut T,
+    ) {
         let lanes = self.lanes();
         assert!(gaps.is_empty() || gaps.len() == tiles * lanes);
         let mut plain = [core::ptr::null(); ARRAYS];
-        plain[..4].copy_from_slice(&arrays.map(|a| a.as_ptr()));
+        plain[..4].copy_from_slice(&arrays);
         let step = lanes * strides.lane;
         let last = plain.map(|a| a.wrapping_add((tiles - 1) * step));
         let plain = Source { arrays: plain, ahead: plain, strides, conj };

@@ -14,7 +14,7 @@ use super::sweep::{
 use super::tile::{ARRAYS, BLOCK, Scaling, Source, Strides, TileRows, copy_streaming, opaque};
 use super::{Job, Machine, Simd};
 use crate::matrix::Rows;
-use crate::scalar::Scalar;
+use crate::scalar::{RealScalar, Scalar};
 
 /// Right-hand sides or solutions, a slice a column; only the first few are used.
 pub type Columns<'a, T> = [&'a [T]; MAX_RHS];
@@ -50,11 +50,6 @@ pub struct How<X> {
     pub scaling: Scaling,
 }
 
-/// Lanes of a vector.
-pub fn lanes<T: Scalar>(simd: Simd) -> usize {
-    T::lanes(simd)
-}
-
 /// Where the parts of a thread's memory begin, in reals.
 #[derive(Debug, Clone, Copy)]
 struct Layout {
@@ -84,7 +79,7 @@ impl Layout {
 
 /// Reals of memory that runs of partitions of up to `m` rows need, `tiles` of them staged together.
 pub fn memory<T: Scalar>(simd: Simd, m: usize, n_rhs: usize, tiles: usize) -> usize {
-    Layout::new::<T>(lanes::<T>(simd), m, n_rhs, tiles).total
+    Layout::new::<T>(T::lanes(simd), m, n_rhs, tiles).total
 }
 
 /// The memory of one thread.
@@ -133,7 +128,7 @@ impl<'a, T: Scalar> Workspace<'a, T> {
     /// [`memory`] says.
     pub fn new(simd: Simd, n_rhs: usize, tiles: usize, memory: &'a mut [T::Real]) -> Self {
         assert!(n_rhs == 1 || n_rhs == MAX_RHS);
-        Self { simd, lanes: lanes::<T>(simd), n_rhs, tiles, memory }
+        Self { simd, lanes: T::lanes(simd), n_rhs, tiles, memory }
     }
 
     /// Lanes of a vector.
@@ -337,7 +332,8 @@ pub struct Target<'a, T: Scalar> {
     pub coarse: Columns<'a, T>,
     /// x, and the right-hand sides too if they stand there.
     pub x: ColumnsMut<'a, T>,
-    /// For every partition the largest |residual| / scale, as [`RealScalar::log_gap`](crate::RealScalar::log_gap); empty: nothing is verified.
+    /// For every partition the largest |residual| / scale, as [`RealScalar::log_gap`](crate::RealScalar::log_gap); empty:
+    /// nothing is verified.
     pub gaps: ColumnsMut<'a, T::Real>,
     /// Known lower bounds of ‖x‖∞.
     pub x_max: [T::Real; MAX_RHS],
@@ -369,7 +365,7 @@ impl<T: Scalar> Reduce<T> {
     fn sweep<V: Lanes<Real = T::Real>, const R: usize>(&self) {
         // The noise threshold is rarely used and is compiled for plain arrays and single columns only.
         if const { V::PORTABLE && R == 1 } && self.how.pivots.noise > T::Real::ZERO {
-            return self.one_by_one::<V, R, true>();
+            return self.one_by_one::<V, R>();
         }
         // With a constant number of rows all addresses are constant offsets.
         match self.run.m {
@@ -416,18 +412,15 @@ impl<T: Scalar> Reduce<T> {
         }
     }
 
-    /// The same, tile after tile, for what needs the whole tile first.
+    /// The same where candidates may count as noise: tile after tile, for rows of known size.
     #[inline(always)]
-    fn one_by_one<V: Lanes<Real = T::Real>, const R: usize, const NOISE: bool>(&self) {
+    fn one_by_one<V: Lanes<Real = T::Real>, const R: usize>(&self) {
         let (tile, m) = (TileRows::<T::Real, R> { base: self.tiles[0] }, self.run.m);
-        let pivots = LanePivots::<V, NOISE>::new(&self.how.pivots);
+        let pivots = LanePivots::<V, true>::new(&self.how.pivots);
         // SAFETY: as above.
         unsafe {
             for t in 0..self.run.tiles {
-                tile.stage_all::<T, V, false>(self.run.source(t), m, self.how.scaling == Scaling::Rows);
-                if self.how.scaling == Scaling::Partition {
-                    tile.scale_alike::<V, T::Element<V>>(m);
-                }
+                tile.stage_all::<T, V, false>(self.run.source(t), m, self.how.scaling);
                 let mut up = Chain::start(tile.row::<V, T::Element<V>>(m - 2).reversed(), T::Real::FAINT);
                 let mut down = Chain::start(tile.row::<V, T::Element<V>>(1), T::Real::FAINT);
                 for j in 2..m {
@@ -615,10 +608,7 @@ impl<V: Lanes, const R: usize, const NOISE: bool, const OPEN: bool> Work<V, R, N
             match staging {
                 Staging::Rows => self.tile.stage_rest::<T, V, OPEN>(&source, self.m, true),
                 // One scale for all rows is known when all have been seen: then they are staged before they are eliminated.
-                Staging::Partition => {
-                    self.tile.stage_all::<T, V, OPEN>(source, self.m, false);
-                    self.tile.scale_alike::<V, T::Element<V>>(self.m);
-                }
+                Staging::Partition => self.tile.stage_all::<T, V, OPEN>(source, self.m, Scaling::Partition),
                 Staging::Done => {}
             }
             let end = if OPEN { self.m } else { self.m - 1 };
@@ -700,7 +690,8 @@ impl<V: Lanes, const R: usize, const NOISE: bool, const OPEN: bool> Work<V, R, N
         x
     }
 
-    /// Substitutes upwards and writes x (in an `OPEN` tile only if `out` is not null). With `VERIFY`, the residual of every row is folded into `checks`.
+    /// Substitutes upwards and writes x (in an `OPEN` tile only if `out` is not null). With `VERIFY`, the residual of every row
+    /// is folded into `checks`.
     ///
     /// # Safety
     /// The tile has been eliminated; `out` is writable for all of it, or null.
@@ -926,7 +917,7 @@ pub(super) const fn special<T: Scalar, V: Lanes, const R: usize>() -> bool {
 
 /// What the checks of a run say, over all lanes; nothing unless `VERIFY`.
 #[inline(always)]
-pub(super) fn read_checks<T: Scalar, V: Lanes<Real = T::Real>, const R: usize, const VERIFY: bool>(
+fn read_checks<T: Scalar, V: Lanes<Real = T::Real>, const R: usize, const VERIFY: bool>(
     checks: &[Check<V>; R],
 ) -> [Found; MAX_RHS] {
     let mut found = [Found::default(); MAX_RHS];
@@ -945,6 +936,11 @@ pub(super) fn read_checks<T: Scalar, V: Lanes<Real = T::Real>, const R: usize, c
 pub(super) const MAX_LANES: usize = 16;
 
 /// By how much more than the measured one the backward error may be: moduli of complex residuals are measured roughly.
-pub fn slack<T: Scalar>() -> f64 {
+fn slack<T: Scalar>() -> f64 {
     if T::COMPLEX { sweep::COMPLEX_SLACK } else { 1.0 }
+}
+
+/// Upper bound of the backward error of rows whose largest |residual| / scale is `gap`.
+pub fn bound<T: Scalar>(gap: T::Real) -> f64 {
+    gap.gap_to_ratio() * slack::<T>()
 }

@@ -40,6 +40,7 @@ impl Strides {
 }
 
 /// Where a block of rows comes from; only the first 3 + R arrays are used.
+#[derive(Clone, Copy)]
 pub struct Source<T> {
     /// Its first row in the first partition in each array.
     pub arrays: [*const T; ARRAYS],
@@ -49,14 +50,6 @@ pub struct Source<T> {
     /// Every entry of the matrix is read as its conjugate.
     pub conj: bool,
 }
-
-impl<T> Clone for Source<T> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<T> Copy for Source<T> {}
 
 impl<T> Source<T> {
     /// The block of rows after, for vectors of `lanes`.
@@ -186,7 +179,7 @@ impl<X: RealScalar, const R: usize> TileRows<X, R> {
         }
     }
 
-    /// Stages all `m` rows as they are, or scaled one by one.
+    /// Stages and scales all `m` rows.
     ///
     /// # Safety
     /// As [`stage`](Self::stage).
@@ -195,14 +188,18 @@ impl<X: RealScalar, const R: usize> TileRows<X, R> {
         &self,
         mut source: Source<T>,
         m: usize,
-        scaled: bool,
+        scaling: Scaling,
     ) {
+        let scaled = scaling == Scaling::Rows;
         // SAFETY: the caller's promise.
         unsafe {
             self.stage_rest::<T, V, OPEN>(&source, m, scaled);
             for j in (0..m).step_by(BLOCK) {
                 self.at::<V, T::Element<V>>(j).stage::<T, V, OPEN>(&source, (m, j, scaled));
                 source.next_block::<R, OPEN>(V::W);
+            }
+            if !scaled {
+                self.scale_alike::<V, T::Element<V>>(m);
             }
         }
     }
@@ -261,7 +258,8 @@ impl<X: RealScalar, const R: usize> TileRows<X, R> {
         }
     }
 
-    /// Stores row `i` of the block that begins with row `j`; returns the power of two by which it was multiplied to bring its largest entry near 1.
+    /// Stores row `i` of the block that begins with row `j`; returns the power of two by which it was multiplied to bring its
+    /// largest entry near 1.
     #[inline(always)]
     unsafe fn put_matrix<T: Scalar<Real = X>, V: Lanes<Real = X>, const OPEN: bool>(
         &self,
