@@ -625,6 +625,21 @@ mod tests {
         }
     }
 
+    /// Spikes that never decay, zero pivots at every level: equations must not become smaller from level to level.
+    #[test]
+    fn four_levels_deep_in_single_precision() {
+        let n = 1 << 19;
+        let (mut diag, mut sub, mut sup) = (vec![0.0f32; n], vec![1.0; n], vec![1.0; n]);
+        (diag[0], sup[0], diag[n - 1], sub[n - 1]) = (1.0, 0.0, 1.0, 0.0);
+        let a = Tridiagonal::new(&sub, &diag, &sup).unwrap();
+        let rhs: Vec<f32> = (0..n).map(|i| (i as f32).cos()).collect();
+        for m in [16, 30, 32] {
+            let plan = Plan::new(a.shape()).method(crate::Method::Rpts).partition_rows(m);
+            let report = plan.factor(&a).unwrap().solve(&rhs).unwrap().report;
+            assert!(!report.fallback && report.refinement_steps == 0, "m = {m}: {report:?}");
+        }
+    }
+
     #[test]
     fn extra_memory_stays_below_twelve_percent() {
         for n in [1 << 18, 1_000_003] {

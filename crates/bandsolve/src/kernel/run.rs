@@ -441,17 +441,32 @@ impl<T: Scalar> Reduce<T> {
         bottom: &Chain<T::Element<V>, R>,
     ) {
         // The far end of the partition is to the right of the top equation, to the left of the bottom one.
-        let matrix = [(top.next, bottom.spike), (top.near, bottom.near), (top.spike, bottom.next)];
+        let (top, top_rhs) = equilibrated([top.next, top.near, top.spike], top.rhs);
+        let (bottom, bottom_rhs) = equilibrated([bottom.spike, bottom.near, bottom.next], bottom.rhs);
         // SAFETY: 2·W scalars a tile, as `Workspace::reduce` checked.
         unsafe {
             for k in 0..3 {
-                put_pairs::<T, V>(matrix[k], self.out[k].add(t * 2 * V::W));
+                put_pairs::<T, V>((top[k], bottom[k]), self.out[k].add(t * 2 * V::W));
             }
             for r in 0..R {
-                put_pairs::<T, V>((top.rhs[r], bottom.rhs[r]), self.out[3 + r].add(t * 2 * V::W));
+                put_pairs::<T, V>((top_rhs[r], bottom_rhs[r]), self.out[3 + r].add(t * 2 * V::W));
             }
         }
     }
+}
+
+/// An equation multiplied by a power of two that brings its largest coefficient near 1. A merge may halve what it merges:
+/// else equations would become smaller from level to level, down to the size of [`Machine::FAINT`].
+#[inline(always)]
+fn equilibrated<V: Lanes, E: Element<V>, const R: usize>(mut row: [E; 3], mut rhs: [E; R]) -> ([E; 3], [E; R]) {
+    let by = E::largest(row[0], row[1], row[2]).equilibrate();
+    for k in 0..3 {
+        row[k] = row[k].scale(by);
+    }
+    for r in 0..R {
+        rhs[r] = rhs[r].scale(by);
+    }
+    (row, rhs)
 }
 
 /// Writes the scalars of two elements, alternating.
