@@ -9,7 +9,7 @@ use crate::matrix::Shape;
 use crate::scalar::RealScalar;
 use std::sync::Arc;
 
-/// How a system is solved.
+/// How a system is solved. Each method has a page in `docs/math`: equations, cost, and the matrices that break it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Method {
@@ -17,20 +17,60 @@ pub enum Method {
     Auto,
     /// Sequential elimination with pivoting, LAPACK's way; banded systems by blocked LU.
     Pivoted,
+    /// Sequential elimination without pivoting: for dominant or positive definite matrices.
+    Thomas,
+    /// Sequential elimination with pivots of one or two rows on the diagonal, no rows exchanged.
+    DiagonalPivoting,
     /// Recursive partitioned Schur complement: SIMD lanes and threads work on partitions of one tridiagonal system.
     Rpts,
+    /// Partitions on SIMD lanes, diagonal pivoting inside.
+    SpikeDiagonalPivoting,
+    /// Partitions on SIMD lanes, no pivoting inside.
+    SpikeThomas,
+    /// Partitions on threads, cyclic reduction inside.
+    SpikeCr,
+    /// Partitions on SIMD lanes whose couplings decay inside: for strongly dominant matrices.
+    SpikeTruncated,
+    /// Partitions on SIMD lanes, Givens rotations inside.
+    SpikeQr,
+    /// Diagonal pivoting as linear recurrences, solved by a scan over tiles.
+    ParallelDiagonalPivoting,
+    /// LU without pivoting as linear recurrences, solved by a scan over tiles.
+    CfLu,
+    /// Cyclic reduction: every other row is eliminated, level by level.
+    Cr,
+    /// Tricyclic reduction: two of three rows are eliminated, level by level.
+    Tricr,
+    /// Parallel cyclic reduction: all rows are reduced at every level.
+    Pcr,
+    /// Cyclic reduction with diagonal pivots: one or two rows between those that stay, level by level.
+    AdaptiveCr,
 }
 
 impl Method {
     /// Every method that can be asked for.
-    pub const ALL: [Method; 3] = [Method::Auto, Method::Pivoted, Method::Rpts];
+    pub const ALL: [Method; 5] =
+        [Method::Auto, Method::Pivoted, Method::Thomas, Method::DiagonalPivoting, Method::Rpts];
 
     /// The name used on the command line and in reports.
     pub fn name(self) -> &'static str {
         match self {
             Method::Auto => "auto",
             Method::Pivoted => "pivoted",
+            Method::Thomas => "thomas",
+            Method::DiagonalPivoting => "diagonal-pivoting",
             Method::Rpts => "rpts",
+            Method::SpikeDiagonalPivoting => "spike-diagonal-pivoting",
+            Method::SpikeThomas => "spike-thomas",
+            Method::SpikeCr => "spike-cr",
+            Method::SpikeTruncated => "spike-truncated",
+            Method::SpikeQr => "spike-qr",
+            Method::ParallelDiagonalPivoting => "parallel-diagonal-pivoting",
+            Method::CfLu => "cf-lu",
+            Method::Cr => "cr",
+            Method::Tricr => "tricr",
+            Method::Pcr => "pcr",
+            Method::AdaptiveCr => "adaptive-cr",
         }
     }
 
@@ -243,8 +283,7 @@ pub trait Factorize {
 fn choose(shape: Shape, wish: Method, options: &Options) -> (Method, String) {
     let asked = |m: Method| (m, "asked for by name".to_string());
     match (shape, wish) {
-        (Shape::Tridiagonal { .. }, Method::Rpts | Method::Pivoted) => asked(wish),
-        (Shape::Tridiagonal { n, .. }, _) => {
+        (Shape::Tridiagonal { n, .. }, Method::Auto) => {
             let crossover = crate::tuning::RPTS_MIN_N;
             if n < crossover {
                 (Method::Pivoted, format!("{n} unknowns are fewer than {crossover}, where partitions begin to pay"))
@@ -256,6 +295,7 @@ fn choose(shape: Shape, wish: Method, options: &Options) -> (Method, String) {
                 )
             }
         }
+        (Shape::Tridiagonal { .. }, _) => asked(wish),
         (Shape::Banded { lower, upper, .. }, _) => {
             (Method::Pivoted, format!("{lower} lower and {upper} upper diagonals: blocked banded LU"))
         }

@@ -13,6 +13,12 @@ conformance!(pivoted_f32, f32, |plan| plan.method(Method::Pivoted));
 conformance!(pivoted_c64, Complex64, |plan| plan.method(Method::Pivoted));
 conformance!(pivoted_c32, Complex32, |plan| plan.method(Method::Pivoted));
 
+conformance!(thomas_f64, f64, |plan| plan.method(Method::Thomas));
+conformance!(thomas_c32, Complex32, |plan| plan.method(Method::Thomas));
+
+conformance!(diagonal_pivoting_f64, f64, |plan| plan.method(Method::DiagonalPivoting));
+conformance!(diagonal_pivoting_c32, Complex32, |plan| plan.method(Method::DiagonalPivoting));
+
 conformance!(auto_f64, f64, |plan| plan);
 
 conformance_banded!(banded_f64, f64, |plan| plan);

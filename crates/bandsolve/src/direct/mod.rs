@@ -5,9 +5,12 @@
 
 mod batch;
 mod dense;
+mod diagonal_pivoting;
 pub(crate) mod pivoted;
 mod repair;
 mod rpts;
+mod stored;
+mod thomas;
 mod tridiagonal;
 pub(crate) mod verify;
 

@@ -14,22 +14,21 @@
 //! factor; scaled partial pivoting in `substitute` by scaling the rows with powers of two as they are staged; spikes cannot
 //! decay into subnormal numbers; small coarse systems are solved row by row, periodic ones recursively down to 2×2.
 
-use super::pivoted::PivotedTridiagonal;
 use super::repair::{LONGEST, Repair, solve_window};
+use super::stored::Fallback;
 use super::verify::{self, Report, good};
 use super::{Factor, Op};
-use crate::error::{Error, Result, check_len};
+use crate::error::{Result, check_len};
 use crate::kernel::Simd;
 use crate::kernel::run::{self, Columns, ColumnsMut, How, Span, Target, Workspace};
 use crate::kernel::sweep::{Found, MAX_RHS};
 use crate::kernel::tile;
 use crate::matrix::{Rows, Shape, Tridiagonal};
-use crate::plan::{Options, Pivoting, Plan};
+use crate::plan::{Options, Plan};
 use crate::scalar::{RealScalar, Scalar};
 use crate::tuning;
 use core::ops::Range;
-use dyn_stack::{PodBuffer, PodStack, StackReq};
-use std::sync::OnceLock;
+use dyn_stack::{PodStack, StackReq};
 
 /// How one level is cut: `full` partitions of `m` rows, then one of `tail` rows (0: none).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -416,14 +415,13 @@ fn solve_two<T: Scalar>(rows: &Rows<T>, rhs: &mut [T]) {
 pub struct Rpts<'m, T: Scalar> {
     a: Tridiagonal<'m, T>,
     plan: Plan,
-    /// Factors of A, made when an answer first had to be repaired.
-    fallback: OnceLock<Result<PivotedTridiagonal<'m, T>>>,
+    fallback: Fallback<'m, T>,
 }
 
 impl<'m, T: Scalar> Rpts<'m, T> {
     /// Takes `a`; reads no numbers.
     pub(crate) fn new(plan: &Plan, a: Tridiagonal<'m, T>) -> Self {
-        Self { a, plan: plan.clone(), fallback: OnceLock::new() }
+        Self { a, plan: plan.clone(), fallback: Fallback::new() }
     }
 
     /// Solves for a few columns together, which begin at `offset` of the caller's array, and repairs those that are not good
@@ -461,30 +459,14 @@ impl<'m, T: Scalar> Rpts<'m, T> {
                     .unwrap_or_else(|| refine(&settings, rows, rhs, x, (&mut *memory, &mut *stack)))
             };
             outcome.refinement_steps = outcome.refinement_steps.max(steps);
-            let error =
-                if error <= good::<T>() { error } else { self.fall_back(op, (rhs, offset + r * n), x, outcome)? };
+            let error = if error <= good::<T>() {
+                error
+            } else {
+                self.fallback.solve((&self.plan, &self.a), op, (rhs, offset + r * n), x, outcome)?
+            };
             outcome.push(error);
         }
         Ok(())
-    }
-
-    /// Solves one column, which begins at `offset` of the caller's array, by the sequential method.
-    fn fall_back(&self, op: Op, (rhs, offset): (&[T], usize), x: &mut [T], outcome: &mut Report) -> Result<f64> {
-        let factor = self.fallback.get_or_init(|| {
-            PivotedTridiagonal::new(&self.plan.clone().pivoting(Pivoting::ScaledPartial), self.a.clone())
-        });
-        let factor = factor.as_ref().map_err(Clone::clone)?;
-        outcome.fallback = true;
-        let scratch = factor.solve_scratch(1);
-        let mut memory = PodBuffer::try_new(scratch)
-            .map_err(|_| Error::OutOfMemory { bytes: scratch.unaligned_bytes_required() })?;
-        let result = factor.solve_into_with(op, rhs, x, PodStack::new(&mut memory));
-        let report = result.map_err(|error| match error {
-            Error::NotFinite { array: "rhs", index } => Error::NotFinite { array: "rhs", index: index + offset },
-            other => other,
-        })?;
-        outcome.refinement_steps = outcome.refinement_steps.max(report.refinement_steps);
-        Ok(report.backward_error)
     }
 }
 
@@ -571,13 +553,7 @@ impl<T: Scalar> Factor<T> for Rpts<'_, T> {
         let n = self.a.n();
         let mut outcome = Report::new(&self.plan);
         if n == 1 {
-            for (i, (rhs, x)) in rhs.chunks_exact(1).zip(x.chunks_exact_mut(1)).enumerate() {
-                let error = self.fall_back(op, (rhs, i), x, &mut outcome)?;
-                if self.plan.options.verify {
-                    outcome.push(error);
-                }
-            }
-            outcome.fallback = outcome.backward_error > good::<T>();
+            self.fallback.solve_tiny((&self.plan, &self.a), op, rhs, x, &mut outcome)?;
         }
         let (mut done, settings) = (0, Settings::new::<T>(&self.plan.options));
         while n > 1 && done < rhs.len() {

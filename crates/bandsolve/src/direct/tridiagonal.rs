@@ -1,46 +1,40 @@
 //! Factors of one tridiagonal system: whichever method the plan chose.
 
+use super::diagonal_pivoting::DiagonalPivoting;
 use super::pivoted::PivotedTridiagonal;
 use super::rpts::Rpts;
+use super::stored::{Elimination, Stored};
+use super::thomas::Thomas;
 use super::{Factor, Op, Report, Solution};
 use crate::error::Result;
 use crate::matrix::{Shape, Tridiagonal};
 use crate::plan::{Factorize, Method, Plan};
 use crate::scalar::Scalar;
+use core::fmt::{self, Debug, Formatter};
 use dyn_stack::{PodStack, StackReq};
 
 /// Factors of a [`Tridiagonal`] matrix.
-#[derive(Debug)]
 pub struct TridiagonalFactor<'m, T: Scalar> {
-    method: Inner<'m, T>,
+    method: Box<dyn Factor<T> + 'm>,
 }
 
-#[derive(Debug)]
-enum Inner<'m, T: Scalar> {
-    Pivoted(PivotedTridiagonal<'m, T>),
-    Rpts(Rpts<'m, T>),
+impl<T: Scalar> Debug for TridiagonalFactor<'_, T> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TridiagonalFactor").field("shape", &self.shape()).finish_non_exhaustive()
+    }
 }
 
 impl<T: Scalar> Factor<T> for TridiagonalFactor<'_, T> {
     fn shape(&self) -> Shape {
-        match &self.method {
-            Inner::Pivoted(f) => f.shape(),
-            Inner::Rpts(f) => f.shape(),
-        }
+        self.method.shape()
     }
 
     fn solve_scratch(&self, n_rhs: usize) -> StackReq {
-        match &self.method {
-            Inner::Pivoted(f) => f.solve_scratch(n_rhs),
-            Inner::Rpts(f) => f.solve_scratch(n_rhs),
-        }
+        self.method.solve_scratch(n_rhs)
     }
 
     fn solve_into_with(&self, op: Op, rhs: &[T], x: &mut [T], stack: &mut PodStack) -> Result<Report> {
-        match &self.method {
-            Inner::Pivoted(f) => f.solve_into_with(op, rhs, x, stack),
-            Inner::Rpts(f) => f.solve_into_with(op, rhs, x, stack),
-        }
+        self.method.solve_into_with(op, rhs, x, stack)
     }
 }
 
@@ -53,12 +47,22 @@ impl<T: Scalar> Factorize for Tridiagonal<'_, T> {
 
     fn factor_with<'m>(&'m self, plan: &Plan) -> Result<Self::Factor<'m>> {
         plan.check_shape(self.shape())?;
-        let method = match plan.chosen_method() {
-            Method::Rpts => Inner::Rpts(Rpts::new(plan, self.view())),
-            _ => Inner::Pivoted(PivotedTridiagonal::new(plan, self.view())?),
+        let method: Box<dyn Factor<T> + 'm> = match plan.chosen_method() {
+            Method::Rpts => Box::new(Rpts::new(plan, self.view())),
+            Method::Thomas => stored::<T, Thomas<T>>(plan, self)?,
+            Method::DiagonalPivoting => stored::<T, DiagonalPivoting<T>>(plan, self)?,
+            _ => Box::new(PivotedTridiagonal::new(plan, self.view())?),
         };
         Ok(TridiagonalFactor { method })
     }
+}
+
+/// Factors of a method that keeps them.
+fn stored<'m, T: Scalar, E: Elimination<T> + 'm>(
+    plan: &Plan,
+    a: &'m Tridiagonal<'_, T>,
+) -> Result<Box<dyn Factor<T> + 'm>> {
+    Ok(Box::new(Stored::<T, E>::new(plan, a.view())?))
 }
 
 impl<T: Scalar> Tridiagonal<'_, T> {

@@ -152,7 +152,7 @@ pub(crate) trait Factored<T: Scalar> {
     /// Rows of op(A).
     fn equations(&self, op: Op) -> impl Equations<T>;
     /// Replaces right-hand sides (columns of length n) by solutions of op(A)·x = rhs, unchecked.
-    fn solve_unchecked(&self, op: Op, x: &mut [T]);
+    fn solve_unchecked(&self, op: Op, x: &mut [T], stack: &mut PodStack);
     /// First entry of the matrix that is not finite, as an error.
     fn check_finite(&self) -> Result<()>;
 }
@@ -207,7 +207,7 @@ pub(crate) fn solve_verified<T: Scalar, F: Factored<T>>(
     check_scratch(verified_scratch(factors), stack)?;
     let (n, facts) = (factors.shape().n().max(1), factors.facts());
     x.copy_from_slice(rhs);
-    factors.solve_unchecked(op, x);
+    factors.solve_unchecked(op, x, stack);
 
     let mut report = Report {
         method: Method::Pivoted,
@@ -257,10 +257,10 @@ pub(crate) fn check_finite<T: Scalar>(array: &'static str, values: &[T], offset:
 }
 
 /// Iterative refinement with the factors at hand.
-struct Refiner<'a, F> {
-    factors: &'a F,
-    op: Op,
-    stack: &'a mut PodStack,
+pub(crate) struct Refiner<'a, F> {
+    pub factors: &'a F,
+    pub op: Op,
+    pub stack: &'a mut PodStack,
 }
 
 impl<F> Refiner<'_, F> {
@@ -268,7 +268,7 @@ impl<F> Refiner<'_, F> {
     ///
     /// The residual is formed in twice the working precision, so that a step brings η down to a few ε whenever the
     /// factors are good to a digit or two.
-    fn refine<T: Scalar>(&mut self, d: &[T], x: &mut [T]) -> (f64, usize)
+    pub fn refine<T: Scalar>(&mut self, d: &[T], x: &mut [T]) -> (f64, usize)
     where
         F: Factored<T>,
     {
@@ -279,11 +279,11 @@ impl<F> Refiner<'_, F> {
             return (best, 0);
         }
         let (r, stack) = self.stack.make_raw::<T>(x.len());
-        let (spare, _) = stack.make_raw::<T>(x.len());
+        let (spare, stack) = stack.make_raw::<T>(x.len());
         best = residual(&equations, d, x, r);
         let mut steps = 0;
         while best > good && steps < MAX_REFINEMENTS {
-            self.factors.solve_unchecked(self.op, r);
+            self.factors.solve_unchecked(self.op, r, stack);
             spare.copy_from_slice(x);
             x.iter_mut().zip(&*r).for_each(|(x, dx)| *x += *dx);
             steps += 1;

@@ -56,7 +56,7 @@ impl<T: Scalar> Factored<T> for BandedFactor<'_, T> {
         BandRows { a: &self.a, op }
     }
 
-    fn solve_unchecked(&self, op: Op, x: &mut [T]) {
+    fn solve_unchecked(&self, op: Op, x: &mut [T], _stack: &mut PodStack) {
         around_transpose(op, x, |x| match op {
             Op::Plain => self.lu.solve(x),
             _ => self.lu.solve_transpose(x),

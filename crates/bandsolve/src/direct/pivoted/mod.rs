@@ -18,7 +18,7 @@ use crate::scalar::{RealScalar, Scalar};
 use bytemuck::cast;
 
 /// `n` copies of `value`, or `Err(OutOfMemory)`.
-fn allocate<T: Clone>(n: usize, value: T) -> Result<Vec<T>> {
+pub(super) fn allocate<T: Clone>(n: usize, value: T) -> Result<Vec<T>> {
     let bytes = n.saturating_mul(size_of::<T>());
     let mut v = Vec::new();
     v.try_reserve_exact(n).map_err(|_| Error::OutOfMemory { bytes })?;
@@ -74,7 +74,7 @@ impl<R: RealScalar> Rule<R> {
 
 /// 1/p; finite unless p is subnormal. 0 for p = 0: the unknown is then left at zero.
 #[inline(always)]
-fn reciprocal<T: Scalar>(p: T) -> T {
+pub(super) fn reciprocal<T: Scalar>(p: T) -> T {
     if p == T::ZERO {
         return T::ZERO;
     }
@@ -143,7 +143,7 @@ fn from_bits<R: RealScalar>(bits: u64) -> R {
 }
 
 /// Runs a solve with A or Aᵀ for `op`: Aᴴ·x = rhs is Aᵀ·conj(x) = conj(rhs).
-fn around_transpose<T: Scalar>(op: Op, x: &mut [T], solve: impl FnOnce(&mut [T])) {
+pub(super) fn around_transpose<T: Scalar>(op: Op, x: &mut [T], solve: impl FnOnce(&mut [T])) {
     let conj = T::COMPLEX && op == Op::ConjTranspose;
     if conj {
         x.iter_mut().for_each(|v| *v = Scalar::conj(*v));

@@ -84,7 +84,7 @@ impl<T: Scalar> Factored<T> for PivotedTridiagonal<'_, T> {
         op.rows(&self.a)
     }
 
-    fn solve_unchecked(&self, op: Op, x: &mut [T]) {
+    fn solve_unchecked(&self, op: Op, x: &mut [T], _stack: &mut PodStack) {
         for x in x.chunks_exact_mut(self.a.n().max(1)) {
             super::around_transpose(op, x, |x| match (&self.lu, op) {
                 (Lu::Open(lu), Op::Plain) => lu.solve(x),
