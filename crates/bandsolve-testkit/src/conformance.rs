@@ -653,6 +653,9 @@ pub fn check_unverified<T: Scalar>(configure: Configure) {
             let (x, report) = solve(&plan, &a, Op::Plain, &rhs).unwrap();
             assert!(report.backward_error.is_nan() && report.backward_errors.is_empty());
             assert!(report.refinement_steps == 0 && !report.fallback);
+            if report.method == Method::SpikeTruncated {
+                continue; // Leaves out couplings, whatever their size.
+            }
             // |L||U| ≤ 3|A| for dominant tridiagonal matrices and about 4ε of rounding a row (Higham, Accuracy and
             // Stability, theorems 9.12 and 9.14), a few times over for nested eliminations: well within 64ε.
             let eta = backward_error(&a, &rhs, &x);

@@ -3,7 +3,7 @@
 use crate::direct::Factor;
 use crate::error::{Error, Result};
 use crate::kernel::Simd;
-use crate::kernel::sweep::Pivots;
+use crate::kernel::sweep::{Eliminator, Pivots};
 use crate::kernel::tile::Scaling;
 use crate::matrix::Shape;
 use crate::scalar::RealScalar;
@@ -49,8 +49,17 @@ pub enum Method {
 
 impl Method {
     /// Every method that can be asked for.
-    pub const ALL: [Method; 5] =
-        [Method::Auto, Method::Pivoted, Method::Thomas, Method::DiagonalPivoting, Method::Rpts];
+    pub const ALL: [Method; 9] = [
+        Method::Auto,
+        Method::Pivoted,
+        Method::Thomas,
+        Method::DiagonalPivoting,
+        Method::Rpts,
+        Method::SpikeDiagonalPivoting,
+        Method::SpikeThomas,
+        Method::SpikeTruncated,
+        Method::SpikeQr,
+    ];
 
     /// The name used on the command line and in reports.
     pub fn name(self) -> &'static str {
@@ -132,7 +141,8 @@ impl Options {
 
     /// How sweeps choose pivots.
     pub fn pivots<X: RealScalar>(&self) -> Pivots<X> {
-        Pivots { fixed: self.pivoting == Pivoting::None, noise: X::from_f64(self.noise_threshold) }
+        let (fixed, noise) = (self.pivoting == Pivoting::None, X::from_f64(self.noise_threshold));
+        Pivots { eliminator: Eliminator::Exchange, fixed, noise }
     }
 
     /// How sweeps scale rows.
@@ -218,6 +228,11 @@ impl Plan {
     pub fn simd(mut self, simd: Simd) -> Self {
         self.options.simd = simd.or_best();
         self
+    }
+
+    /// Whether the plan chose the method.
+    pub(crate) fn is_auto(&self) -> bool {
+        self.wish == Method::Auto
     }
 
     /// The shape planned for.

@@ -11,6 +11,9 @@ pub(crate) const LAST_LEVEL_MAX_N: usize = 32;
 /// Coarse systems up to this size, unless periodic, are solved row by row.
 pub(crate) const SEQUENTIAL_MAX_N: usize = 64;
 
+/// Systems from this size on are looked at whether their coarse system can be truncated; below, nothing would be gained.
+pub(crate) const TRUNCATION_MIN_N: usize = 1 << 12;
+
 /// A thread is woken for at least so many rows.
 pub(crate) const MIN_ROWS_PER_THREAD: usize = 8192;
 

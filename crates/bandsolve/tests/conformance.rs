@@ -19,6 +19,18 @@ conformance!(thomas_c32, Complex32, |plan| plan.method(Method::Thomas));
 conformance!(diagonal_pivoting_f64, f64, |plan| plan.method(Method::DiagonalPivoting));
 conformance!(diagonal_pivoting_c32, Complex32, |plan| plan.method(Method::DiagonalPivoting));
 
+conformance!(spike_diagonal_pivoting_f64, f64, |plan| plan.method(Method::SpikeDiagonalPivoting));
+conformance!(spike_diagonal_pivoting_c32, Complex32, |plan| plan.method(Method::SpikeDiagonalPivoting));
+
+conformance!(spike_thomas_f64, f64, |plan| plan.method(Method::SpikeThomas));
+conformance!(spike_thomas_c32, Complex32, |plan| plan.method(Method::SpikeThomas));
+
+conformance!(spike_truncated_f64, f64, |plan| plan.method(Method::SpikeTruncated));
+conformance!(spike_truncated_c32, Complex32, |plan| plan.method(Method::SpikeTruncated));
+
+conformance!(spike_qr_f64, f64, |plan| plan.method(Method::SpikeQr));
+conformance!(spike_qr_c32, Complex32, |plan| plan.method(Method::SpikeQr));
+
 conformance!(auto_f64, f64, |plan| plan);
 
 conformance_banded!(banded_f64, f64, |plan| plan);

@@ -6,12 +6,18 @@
 mod batch;
 mod dense;
 mod diagonal_pivoting;
+mod partitioned;
 pub(crate) mod pivoted;
 mod repair;
 mod rpts;
+mod spike_diagonal_pivoting;
+mod spike_qr;
+mod spike_thomas;
+mod spike_truncated;
 mod stored;
 mod thomas;
 mod tridiagonal;
+mod truncation;
 pub(crate) mod verify;
 
 #[doc(hidden)]

@@ -1,11 +1,11 @@
 //! Factors of one tridiagonal system: whichever method the plan chose.
 
 use super::diagonal_pivoting::DiagonalPivoting;
+use super::partitioned::Partitioned;
 use super::pivoted::PivotedTridiagonal;
-use super::rpts::Rpts;
 use super::stored::{Elimination, Stored};
 use super::thomas::Thomas;
-use super::{Factor, Op, Report, Solution};
+use super::{Factor, Op, Report, Solution, rpts, spike_diagonal_pivoting, spike_qr, spike_thomas, spike_truncated};
 use crate::error::Result;
 use crate::matrix::{Shape, Tridiagonal};
 use crate::plan::{Factorize, Method, Plan};
@@ -47,8 +47,13 @@ impl<T: Scalar> Factorize for Tridiagonal<'_, T> {
 
     fn factor_with<'m>(&'m self, plan: &Plan) -> Result<Self::Factor<'m>> {
         plan.check_shape(self.shape())?;
+        let partitioned = |scheme| Box::new(Partitioned::new(plan, scheme, self.view()));
         let method: Box<dyn Factor<T> + 'm> = match plan.chosen_method() {
-            Method::Rpts => Box::new(Rpts::new(plan, self.view())),
+            Method::Rpts => partitioned(rpts::scheme(plan)),
+            Method::SpikeDiagonalPivoting => partitioned(spike_diagonal_pivoting::SCHEME),
+            Method::SpikeThomas => partitioned(spike_thomas::SCHEME),
+            Method::SpikeTruncated => partitioned(spike_truncated::SCHEME),
+            Method::SpikeQr => partitioned(spike_qr::SCHEME),
             Method::Thomas => stored::<T, Thomas<T>>(plan, self)?,
             Method::DiagonalPivoting => stored::<T, DiagonalPivoting<T>>(plan, self)?,
             _ => Box::new(PivotedTridiagonal::new(plan, self.view())?),

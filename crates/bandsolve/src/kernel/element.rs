@@ -50,6 +50,8 @@ pub trait Element<V: Lanes>:
     fn largest(a: Self, b: Self, c: Self) -> V;
     /// A cheap lower bound of |z|, exact for real numbers.
     fn measure(self) -> V;
+    /// |z|²
+    fn square(self) -> V;
     /// `yes` where the mask is set, else `no`.
     fn select(mask: V::Mask, yes: Self, no: Self) -> Self;
 }
@@ -177,6 +179,10 @@ impl<V: Lanes> Element<V> for RealElement<V> {
         self.0.abs()
     }
     #[inline(always)]
+    fn square(self) -> V {
+        self.0 * self.0
+    }
+    #[inline(always)]
     fn select(mask: V::Mask, yes: Self, no: Self) -> Self {
         Self(V::select(mask, yes.0, no.0))
     }
@@ -257,7 +263,7 @@ impl<V: Lanes> Element<V> for ComplexElement<V> {
     }
     #[inline(always)]
     fn recip(self) -> Self {
-        let by = self.re.mul_add(self.re, self.im * self.im).recip();
+        let by = self.square().recip();
         Self { re: self.re * by, im: -self.im * by }
     }
     #[inline(always)]
@@ -306,6 +312,10 @@ impl<V: Lanes> Element<V> for ComplexElement<V> {
         let (re, im) = (self.re.abs(), self.im.abs());
         // 1/√2 rounded down, so that it stays a lower bound.
         ((re + im) * V::splat(crate::RealScalar::from_f64(0.707))).max(re.max(im))
+    }
+    #[inline(always)]
+    fn square(self) -> V {
+        self.re.mul_add(self.re, self.im * self.im)
     }
     #[inline(always)]
     fn select(mask: V::Mask, yes: Self, no: Self) -> Self {

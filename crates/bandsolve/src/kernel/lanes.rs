@@ -37,6 +37,8 @@ pub trait Lanes:
     }
     /// self · a + b, fused where the machine can.
     fn mul_add(self, a: Self, b: Self) -> Self;
+    /// √self
+    fn sqrt(self) -> Self;
     /// b − self · a, fused where the machine can.
     fn neg_mul_add(self, a: Self, b: Self) -> Self;
     /// |self|
@@ -185,6 +187,10 @@ impl<R: RealScalar, const N: usize> Lanes for Portable<R, N> {
         (-self).mul_add(a, b)
     }
     #[inline(always)]
+    fn sqrt(self) -> Self {
+        Self(self.0.map(RealScalar::sqrt))
+    }
+    #[inline(always)]
     fn abs(self) -> Self {
         Self(self.0.map(|a| a.abs1()))
     }
@@ -294,7 +300,7 @@ mod x86 {
     }
 
     macro_rules! common {
-        ($real:ty, $w:literal, $set1:ident, $load:ident, $store:ident, $stream:ident, $div:ident, $fma:ident,
+        ($real:ty, $w:literal, $set1:ident, $load:ident, $store:ident, $stream:ident, $div:ident, $sqrt:ident, $fma:ident,
          $fnma:ident, $max:ident, $min:ident) => {
             type Real = $real;
             const W: usize = $w;
@@ -328,6 +334,11 @@ mod x86 {
             fn mul_add(self, a: Self, b: Self) -> Self {
                 // SAFETY: as in `splat`.
                 Self(unsafe { $fma(self.0, a.0, b.0) })
+            }
+            #[inline(always)]
+            fn sqrt(self) -> Self {
+                // SAFETY: as in `splat`.
+                Self(unsafe { $sqrt(self.0) })
             }
             #[inline(always)]
             fn neg_mul_add(self, a: Self, b: Self) -> Self {
@@ -473,6 +484,7 @@ mod x86 {
             _mm512_storeu_pd,
             _mm512_stream_pd,
             _mm512_div_pd,
+            _mm512_sqrt_pd,
             _mm512_fmadd_pd,
             _mm512_fnmadd_pd,
             _mm512_max_pd,
@@ -509,6 +521,7 @@ mod x86 {
             _mm512_storeu_ps,
             _mm512_stream_ps,
             _mm512_div_ps,
+            _mm512_sqrt_ps,
             _mm512_fmadd_ps,
             _mm512_fnmadd_ps,
             _mm512_max_ps,
@@ -622,6 +635,7 @@ mod x86 {
             _mm256_storeu_pd,
             _mm256_stream_pd,
             _mm256_div_pd,
+            _mm256_sqrt_pd,
             _mm256_fmadd_pd,
             _mm256_fnmadd_pd,
             _mm256_max_pd,
@@ -654,6 +668,7 @@ mod x86 {
             _mm256_storeu_ps,
             _mm256_stream_ps,
             _mm256_div_ps,
+            _mm256_sqrt_ps,
             _mm256_fmadd_ps,
             _mm256_fnmadd_ps,
             _mm256_max_ps,

@@ -4,7 +4,7 @@ use super::Job;
 use super::element::Element;
 use super::lanes::Lanes;
 use super::run::{How, Run, Staging, Work, Workspace, special};
-use super::sweep::{Boundary, Check, LanePivots};
+use super::sweep::{Boundary, Check, LanePivots, rule};
 use super::tile::{ARRAYS, BLOCK, Scaling, Source, Strides};
 use crate::scalar::Scalar;
 use core::ops::Range;
@@ -148,37 +148,37 @@ impl<T: Scalar> Job<T> for Lockstep<T> {
     #[inline(always)]
     fn run<V: Lanes<Real = T::Real>>(self) {
         if const { V::PORTABLE } && self.how.pivots.noise > T::Real::ZERO {
-            return self.sweep::<V, true, true>();
+            return self.sweep::<V, true, { rule::NOISE }>();
         }
         match self.gaps.is_null() {
-            true if const { special::<T, V, 1>() } => self.sweep::<V, false, false>(),
-            _ => self.sweep::<V, true, false>(),
+            true if const { special::<T, V, 1>() } => self.sweep::<V, false, { rule::LARGER }>(),
+            _ => self.sweep::<V, true, { rule::LARGER }>(),
         }
     }
 }
 
 impl<T: Scalar> Lockstep<T> {
     #[inline(always)]
-    fn sweep<V: Lanes<Real = T::Real>, const VERIFY: bool, const NOISE: bool>(&self) {
+    fn sweep<V: Lanes<Real = T::Real>, const VERIFY: bool, const RULE: usize>(&self) {
         for first in (0..self.run.tiles).step_by(self.together) {
             let tiles = first..self.run.tiles.min(first + self.together);
             if self.together > 1 {
-                self.stage::<V, NOISE>(tiles.clone());
+                self.stage::<V, RULE>(tiles.clone());
             }
             for t in tiles.clone() {
-                let work = self.work::<V, NOISE>(t);
+                let work = self.work::<V, RULE>(t);
                 let staging = if self.together > 1 { Staging::Done } else { Staging::of(self.how.scaling) };
-                self.solve::<V, VERIFY, NOISE>(&work, t, staging);
+                self.solve::<V, VERIFY, RULE>(&work, t, staging);
             }
             if self.together > 1 {
-                self.write::<V, NOISE>(tiles);
+                self.write::<V, RULE>(tiles);
             }
         }
     }
 
     /// The place of tile `t`.
     #[inline(always)]
-    fn work<V: Lanes<Real = T::Real>, const NOISE: bool>(&self, t: usize) -> Work<V, 1, NOISE, true> {
+    fn work<V: Lanes<Real = T::Real>, const RULE: usize>(&self, t: usize) -> Work<V, 1, RULE, true> {
         let (m, [tiles, pivot_rows]) = (self.run.m, self.memory);
         let tile = tiles.wrapping_add(t % self.together * m * 4 * T::Element::<V>::REALS * V::W);
         Work::new::<T::Element<V>>([tile, pivot_rows], m, LanePivots::new(&self.how.pivots))
@@ -186,7 +186,7 @@ impl<T: Scalar> Lockstep<T> {
 
     /// Stages neighbouring tiles row by row: what stands together in memory is read together.
     #[inline(always)]
-    fn stage<V: Lanes<Real = T::Real>, const NOISE: bool>(&self, tiles: Range<usize>) {
+    fn stage<V: Lanes<Real = T::Real>, const RULE: usize>(&self, tiles: Range<usize>) {
         let (m, scaled) = (self.run.m, self.how.scaling == Scaling::Rows);
         // SAFETY: `solve_at` has checked all arrays, and there is memory for so many tiles.
         unsafe {
@@ -196,12 +196,12 @@ impl<T: Scalar> Lockstep<T> {
                     for array in &mut source.arrays[..4] {
                         *array = array.wrapping_add(j * source.strides.row);
                     }
-                    let tile = self.work::<V, NOISE>(t).tile.at::<V, T::Element<V>>(j);
+                    let tile = self.work::<V, RULE>(t).tile.at::<V, T::Element<V>>(j);
                     tile.stage::<T, V, true>(&source, (m, j, scaled));
                 }
             }
             for t in tiles {
-                let tile = self.work::<V, NOISE>(t).tile;
+                let tile = self.work::<V, RULE>(t).tile;
                 tile.stage_rest::<T, V, true>(&self.run.source(t), m, scaled);
                 if !scaled {
                     tile.scale_alike::<V, T::Element<V>>(m);
@@ -212,26 +212,26 @@ impl<T: Scalar> Lockstep<T> {
 
     /// Writes x of neighbouring tiles in the same way.
     #[inline(always)]
-    fn write<V: Lanes<Real = T::Real>, const NOISE: bool>(&self, tiles: Range<usize>) {
+    fn write<V: Lanes<Real = T::Real>, const RULE: usize>(&self, tiles: Range<usize>) {
         let to = |t: usize| ([self.out.wrapping_add(t * self.run.step)], self.run.plain.strides);
         // SAFETY: `solve_at` has checked all arrays.
         unsafe {
             for j in (0..self.run.m).step_by(BLOCK) {
                 for t in tiles.clone() {
-                    self.work::<V, NOISE>(t).write(j, to(t));
+                    self.work::<V, RULE>(t).write(j, to(t));
                 }
             }
             for t in tiles {
-                self.work::<V, NOISE>(t).write_rest(to(t));
+                self.work::<V, RULE>(t).write_rest(to(t));
             }
         }
     }
 
     /// Solves the systems of tile `t`.
     #[inline(always)]
-    fn solve<V: Lanes<Real = T::Real>, const VERIFY: bool, const NOISE: bool>(
+    fn solve<V: Lanes<Real = T::Real>, const VERIFY: bool, const RULE: usize>(
         &self,
-        work: &Work<V, 1, NOISE, true>,
+        work: &Work<V, 1, RULE, true>,
         t: usize,
         staging: Staging,
     ) {

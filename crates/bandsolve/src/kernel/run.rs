@@ -9,7 +9,8 @@ use super::element::Element;
 use super::lanes::Lanes;
 pub use super::sweep::Found;
 use super::sweep::{
-    self, Boundary, CHECK_VECTORS, Chain, Check, LanePivots, MAX_RHS, Pivots, Row, check_row, each, prefer_first_row,
+    self, Boundary, CHECK_VECTORS, Chain, Check, Choice, Eliminator, LanePivots, MAX_RHS, Pivots, Rotation, Row,
+    check_row, each, prefer_first_row, rule,
 };
 use super::tile::{ARRAYS, BLOCK, Scaling, Source, Strides, TileRows, copy_streaming, opaque};
 use super::{Job, Machine, Simd};
@@ -379,7 +380,7 @@ impl<T: Scalar> Reduce<T> {
     #[inline(always)]
     fn pipelined<V: Lanes<Real = T::Real>, const R: usize>(&self, m: usize) {
         let tiles = [TileRows::<T::Real, R> { base: self.tiles[0] }, TileRows { base: self.tiles[1] }];
-        let pivots = LanePivots::<V, false>::new(&self.how.pivots);
+        let pivots = LanePivots::<V, { rule::LARGER }>::new(&self.how.pivots);
         // SAFETY: `Workspace::reduce` made room for two tiles of m ≥ 2 rows, and checked all arrays.
         unsafe {
             let mut bottom = None;
@@ -416,7 +417,7 @@ impl<T: Scalar> Reduce<T> {
     #[inline(always)]
     fn one_by_one<V: Lanes<Real = T::Real>, const R: usize>(&self) {
         let (tile, m) = (TileRows::<T::Real, R> { base: self.tiles[0] }, self.run.m);
-        let pivots = LanePivots::<V, true>::new(&self.how.pivots);
+        let pivots = LanePivots::<V, { rule::NOISE }>::new(&self.how.pivots);
         // SAFETY: as above.
         unsafe {
             for t in 0..self.run.tiles {
@@ -504,35 +505,42 @@ unsafe fn load_around<T: Scalar, V: Lanes<Real = T::Real>>(at: *const T, step: u
 }
 
 /// Memory of the pivot rows of a tile: of each 1/pivot, the coefficient of the unknown after, right-hand sides; apart from
-/// these, where the row was taken (then it is `sup` that multiplies the second unknown after; else nothing does).
+/// these, of which part of the row `sup` multiplies the second unknown after: all of it where the row was taken, else
+/// nothing; after a rotation a multiple.
 #[derive(Clone, Copy)]
-struct PivotRows<V: Lanes, const R: usize> {
+struct PivotRows<V: Lanes, const R: usize, const RULE: usize> {
     rows: *mut V::Real,
-    take: *mut V::Mask,
+    part: *mut V::Real,
 }
 
-/// One of them.
+/// One of them. Rules that select know `take`, rotations know `share`.
 #[derive(Clone, Copy)]
 struct PivotRow<M, E, const R: usize> {
     recip: E,
     next: E,
     rhs: [E; R],
     take: M,
+    share: E,
 }
 
-impl<V: Lanes, const R: usize> PivotRows<V, R> {
+impl<V: Lanes, const R: usize, const RULE: usize> PivotRows<V, R, RULE> {
     /// The pivot rows of m rows, in memory for m·(3 + R) elements.
     #[inline(always)]
     fn new(memory: *mut V::Real, m: usize, reals: usize) -> Self {
         const { assert!(size_of::<V::Mask>() <= size_of::<V::Real>() * V::W) }
-        Self { rows: memory, take: memory.wrapping_add(m * (2 + R) * reals * V::W).cast() }
+        Self { rows: memory, part: memory.wrapping_add(m * (2 + R) * reals * V::W) }
     }
 
     /// The pivot rows from row `j` on.
     #[inline(always)]
     fn at<E: Element<V>>(&self, j: usize) -> Self {
         let rows = self.rows.wrapping_add(j * (2 + R) * E::REALS * V::W);
-        Self { rows: opaque(rows), take: opaque(self.take.wrapping_add(j)) }
+        let part = if RULE == rule::ROTATION {
+            self.part.wrapping_add(j * E::REALS * V::W)
+        } else {
+            self.part.cast::<V::Mask>().wrapping_add(j).cast()
+        };
+        Self { rows: opaque(rows), part: opaque(part) }
     }
 
     #[inline(always)]
@@ -545,18 +553,33 @@ impl<V: Lanes, const R: usize> PivotRows<V, R> {
             for r in 0..R {
                 row.rhs[r].store(self.rows.add((2 + r) * step));
             }
-            *self.take = row.take;
+            match RULE {
+                rule::FIRST => {}
+                rule::ROTATION => row.share.store(self.part),
+                _ => *self.part.cast() = row.take,
+            }
         }
     }
 
+    /// x of the row, when the two after are known: `row` is the one that follows.
     #[inline(always)]
-    unsafe fn get<E: Element<V>>(&self) -> PivotRow<V::Mask, E, R> {
+    unsafe fn solve<E: Element<V>>(&self, row: &Row<E, R>, mid: &[E; R], right: &[E; R]) -> ([E; R], E) {
         let step = E::REALS * V::W;
         // SAFETY: the caller's promise.
         unsafe {
-            let recip = E::load(self.rows);
-            let rhs = each!(r < R, recip, E::load(self.rows.add((2 + r) * step)));
-            PivotRow { recip, next: E::load(self.rows.add(step)), rhs, take: *self.take }
+            let (recip, next) = (E::load(self.rows), E::load(self.rows.add(step)));
+            let far = if RULE == rule::ROTATION { E::load(self.part) * row.sup } else { row.sup };
+            let mut x = *mid;
+            for r in 0..R {
+                let rhs = E::load(self.rows.add((2 + r) * step));
+                let rest = match RULE {
+                    rule::FIRST => rhs,
+                    rule::ROTATION => far.neg_mul_add(right[r], rhs),
+                    _ => far.neg_mul_add_where(*self.part.cast(), right[r], rhs),
+                };
+                x[r] = next.neg_mul_add(mid[r], rest) * recip;
+            }
+            (x, recip)
         }
     }
 }
@@ -584,14 +607,14 @@ impl Staging {
 
 /// One tile between its staging and its x. `OPEN`: every partition is a system of its own, and there is nothing around it.
 #[derive(Clone, Copy)]
-pub(super) struct Work<V: Lanes, const R: usize, const NOISE: bool, const OPEN: bool> {
+pub(super) struct Work<V: Lanes, const R: usize, const RULE: usize, const OPEN: bool> {
     pub(super) tile: TileRows<V::Real, R>,
-    pivot_rows: PivotRows<V, R>,
+    pivot_rows: PivotRows<V, R, RULE>,
     m: usize,
-    pivots: LanePivots<V, NOISE>,
+    pivots: LanePivots<V, RULE>,
 }
 
-impl<V: Lanes, const R: usize, const NOISE: bool, const OPEN: bool> Work<V, R, NOISE, OPEN> {
+impl<V: Lanes, const R: usize, const RULE: usize, const OPEN: bool> Work<V, R, RULE, OPEN> {
     /// First of the unknowns that are solved for.
     const FIRST: usize = if OPEN { 0 } else { 1 };
 
@@ -599,7 +622,7 @@ impl<V: Lanes, const R: usize, const NOISE: bool, const OPEN: bool> Work<V, R, N
     pub(super) fn new<E: Element<V>>(
         [tile, pivot_rows]: [*mut V::Real; 2],
         m: usize,
-        pivots: LanePivots<V, NOISE>,
+        pivots: LanePivots<V, RULE>,
     ) -> Self {
         let pivot_rows = PivotRows::new(pivot_rows, m, E::REALS);
         Self { tile: TileRows { base: tile }, pivot_rows, m, pivots }
@@ -628,6 +651,8 @@ impl<V: Lanes, const R: usize, const NOISE: bool, const OPEN: bool> Work<V, R, N
             }
             let end = if OPEN { self.m } else { self.m - 1 };
             let mut chain = Chain { spike: first[0], near: first[0], next: first[0], rhs: *first };
+            let zero = V::splat(V::Real::ZERO);
+            let mut taken = zero.gt(zero);
             for block in 0..self.m.div_ceil(BLOCK) {
                 let j = block * BLOCK;
                 if staging != Staging::Done {
@@ -641,7 +666,7 @@ impl<V: Lanes, const R: usize, const NOISE: bool, const OPEN: bool> Work<V, R, N
                     chain = self.start(first);
                 }
                 for j in j.max(Self::FIRST + 1)..end.min(j + BLOCK) {
-                    chain = self.step::<T::Element<V>>(chain, j);
+                    (chain, taken) = self.step::<T::Element<V>>(chain, j, taken);
                 }
             }
             chain
@@ -660,23 +685,45 @@ impl<V: Lanes, const R: usize, const NOISE: bool, const OPEN: bool> Work<V, R, N
         chain
     }
 
-    /// Eliminates x_{j−1} between the chain and row `j`, and keeps the row that it was eliminated with.
+    /// Eliminates x_{j−1} between the chain and row `j`, and keeps the row that it was eliminated with. `taken`: for the unknown
+    /// before, the row was.
     #[inline(always)]
-    unsafe fn step<E: Element<V>>(&self, chain: Chain<E, R>, j: usize) -> Chain<E, R> {
+    unsafe fn step<E: Element<V>>(&self, chain: Chain<E, R>, j: usize, taken: V::Mask) -> (Chain<E, R>, V::Mask) {
         // SAFETY: row j < m of the tile, row j − 1 of the pivot rows.
         unsafe {
             let row = self.tile.at::<V, E>(j).row::<V, E>(0);
-            let choice = self.pivots.choose(chain.near, row.sub);
-            let [rough, recip] = choice.pivot.recips();
-            let pivot_row = PivotRow {
-                recip,
-                next: E::select(choice.take, row.diag, chain.next),
-                rhs: each!(r < R, recip, E::select(choice.take, row.rhs[r], chain.rhs[r])),
-                take: choice.take,
+            let choice = self.pivots.step(&chain, &row, taken);
+            let (pivot_row, rough) = if RULE == rule::ROTATION {
+                let turn = Rotation::new(chain.near, row.sub);
+                let recip = E::splat(V::Real::ONE).scale(turn.recip);
+                let pivot_row = PivotRow {
+                    recip,
+                    next: turn.of_row.mul_add(row.diag, turn.of_chain * chain.next),
+                    rhs: each!(r < R, recip, turn.of_row.mul_add(row.rhs[r], turn.of_chain * chain.rhs[r])),
+                    take: choice.take,
+                    share: turn.of_row,
+                };
+                (pivot_row, recip)
+            } else {
+                let [rough, recip] = choice.pivot.recips();
+                let pivot_row = PivotRow {
+                    recip,
+                    next: self.selected(&choice, row.diag, chain.next),
+                    rhs: each!(r < R, recip, self.selected(&choice, row.rhs[r], chain.rhs[r])),
+                    take: choice.take,
+                    share: recip,
+                };
+                (pivot_row, rough)
             };
             self.pivot_rows.at::<E>(j - 1).put::<E>(&pivot_row);
-            chain.eliminate(row, &choice, rough)
+            (chain.eliminate(row, &choice, rough), choice.take)
         }
+    }
+
+    /// What belongs to the pivot row, of the two.
+    #[inline(always)]
+    fn selected<E: Element<V>>(&self, choice: &Choice<V::Mask, E>, of_row: E, of_chain: E) -> E {
+        if RULE == rule::FIRST { of_chain } else { E::select(choice.take, of_row, of_chain) }
     }
 
     /// x of the last unknown that is solved for: from the chain or, in a partition, from its last row, if that has the larger
@@ -741,18 +788,13 @@ impl<V: Lanes, const R: usize, const NOISE: bool, const OPEN: bool> Work<V, R, N
                 );
             }
             for j in (Self::FIRST..top).rev() {
-                let pivot: PivotRow<V::Mask, T::Element<V>, R> =
-                    self.pivot_rows.at::<T::Element<V>>(j).get::<T::Element<V>>();
                 let tile = self.tile.at::<V, T::Element<V>>(j + 1);
                 let row: Row<T::Element<V>, R> = tile.row::<V, T::Element<V>>(0);
-                let mut left = mid;
-                for r in 0..R {
-                    let rest = row.sup.neg_mul_add_where(pivot.take, right[r], pivot.rhs[r]);
-                    left[r] = pivot.next.neg_mul_add(mid[r], rest) * pivot.recip;
-                }
+                let pivot_row = self.pivot_rows.at::<T::Element<V>>(j);
+                let (mut left, recip) = pivot_row.solve::<T::Element<V>>(&row, &mid, &right);
                 if !OPEN && j == 1 {
                     let row = self.tile.row::<V, T::Element<V>>(0);
-                    left = prefer_first_row(&row, around, left, pivot.recip, &self.pivots);
+                    left = prefer_first_row(&row, around, left, recip, &self.pivots);
                 }
                 if VERIFY {
                     see_x::<V, T::Element<V>, R>(checks, &left);
@@ -864,22 +906,27 @@ impl<T: Scalar> Substitute<T> {
     #[inline(always)]
     fn sweep<V: Lanes<Real = T::Real>, const R: usize>(&self) -> [Found; MAX_RHS] {
         if const { V::PORTABLE && R == 1 } && self.how.pivots.noise > T::Real::ZERO {
-            return self.sweep_with::<V, R, true, true>(self.run.m);
+            return self.sweep_with::<V, R, true, { rule::NOISE }>(self.run.m);
         }
-        match (self.verify, self.run.m) {
-            (false, m) if const { special::<T, V, R>() } => self.sweep_with::<V, R, false, false>(m),
-            (true, 32) if const { special::<T, V, R>() } => self.sweep_with::<V, R, true, false>(32),
-            (_, m) => self.sweep_with::<V, R, true, false>(m),
+        match (self.how.pivots.eliminator, self.verify, self.run.m) {
+            (Eliminator::Diagonal, _, m) if R == 1 => self.sweep_with::<V, R, true, { rule::DIAGONAL }>(m),
+            (Eliminator::Rotation, _, m) if R == 1 => self.sweep_with::<V, R, true, { rule::ROTATION }>(m),
+            (_, _, 32) if const { special::<T, V, R>() } && self.how.pivots.fixed => {
+                self.sweep_with::<V, R, true, { rule::FIRST }>(32)
+            }
+            (_, false, m) if const { special::<T, V, R>() } => self.sweep_with::<V, R, false, { rule::LARGER }>(m),
+            (_, true, 32) if const { special::<T, V, R>() } => self.sweep_with::<V, R, true, { rule::LARGER }>(32),
+            (_, _, m) => self.sweep_with::<V, R, true, { rule::LARGER }>(m),
         }
     }
 
     #[inline(always)]
-    fn sweep_with<V: Lanes<Real = T::Real>, const R: usize, const VERIFY: bool, const NOISE: bool>(
+    fn sweep_with<V: Lanes<Real = T::Real>, const R: usize, const VERIFY: bool, const RULE: usize>(
         &self,
         m: usize,
     ) -> [Found; MAX_RHS] {
         let memory = [self.tile, self.pivot_rows];
-        let work = Work::<V, R, NOISE, false>::new::<T::Element<V>>(memory, m, LanePivots::new(&self.how.pivots));
+        let work = Work::<V, R, RULE, false>::new::<T::Element<V>>(memory, m, LanePivots::new(&self.how.pivots));
         let mut total = [Check::<V>::new(T::Real::ZERO); R];
         // SAFETY: `Workspace::substitute` made room for a tile of m ≥ 2 rows and its pivot rows, and checked all arrays.
         unsafe {

@@ -43,25 +43,51 @@ pub struct Chain<E, const R: usize> {
     pub rhs: [E; R],
 }
 
+/// What eliminates an unknown between the equation carried along and the next row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Eliminator {
+    /// The one of the two with the larger coefficient.
+    Exchange,
+    /// The carried one, unless a pivot of two rows is to begin: diagonal pivoting.
+    Diagonal,
+    /// A rotation of both.
+    Rotation,
+}
+
 /// How pivots are chosen.
 #[derive(Clone, Copy)]
 pub struct Pivots<R> {
+    pub eliminator: Eliminator,
     /// Rows are never exchanged.
     pub fixed: bool,
     /// Candidates of at most this modulus count as zero; 0: none do.
     pub noise: R,
 }
 
-/// The same in every lane. `NOISE`: the threshold is not zero.
+/// The rules that sweeps are compiled for.
+pub mod rule {
+    /// The larger candidate, or always the first.
+    pub const LARGER: usize = 0;
+    /// The same, small candidates counting as zero.
+    pub const NOISE: usize = 1;
+    /// Always the first.
+    pub const FIRST: usize = 2;
+    /// Pivots of one or two rows.
+    pub const DIAGONAL: usize = 3;
+    /// Rotations.
+    pub const ROTATION: usize = 4;
+}
+
+/// The same in every lane.
 #[derive(Clone, Copy)]
-pub struct LanePivots<V: Lanes, const NOISE: bool> {
+pub struct LanePivots<V: Lanes, const RULE: usize> {
     /// All bits set if rows may be exchanged, else none.
     free: V,
     /// Just above the threshold.
     noise: V,
 }
 
-impl<V: Lanes, const NOISE: bool> LanePivots<V, NOISE> {
+impl<V: Lanes, const RULE: usize> LanePivots<V, RULE> {
     #[inline(always)]
     pub fn new(pivots: &Pivots<V::Real>) -> Self {
         let free = if pivots.fixed { V::Real::ZERO } else { V::Real::ALL_BITS };
@@ -78,10 +104,36 @@ impl<V: Lanes, const NOISE: bool> LanePivots<V, NOISE> {
         Choice { take, pivot, near, sub }
     }
 
-    /// The two candidates, where `NOISE` with those that are too small replaced.
+    /// The pivot for the unknown between a chain and the next row. `taken`: for the unknown before, the row was.
+    ///
+    /// Diagonal pivoting: a pivot of two rows begins where |b̂|·σ < κ·|a·c|, b̂ and c being `near` and `next` of the chain, a
+    /// the `sub` of the row, σ the largest of c and the row. Its two unknowns are those of the row, taken as pivot row, and
+    /// of the rest, for which no choice is left. (The literature has the next `sub` in σ too; rows being scaled to a
+    /// largest entry in \[2, 4), it would change σ by a factor of 2 at most.)
+    #[inline(always)]
+    pub fn step<E: Element<V>, const R: usize>(
+        &self,
+        chain: &Chain<E, R>,
+        row: &Row<E, R>,
+        taken: V::Mask,
+    ) -> Choice<V::Mask, E> {
+        if RULE == rule::DIAGONAL {
+            let sigma = E::largest(row.sub, row.diag, row.sup).max(chain.next.abs1());
+            let product = row.sub.abs1() * chain.next.abs1() * V::splat(V::Real::from_f64(KAPPA));
+            let product = V::select(taken, V::splat(V::Real::ZERO), product);
+            let take = product.gt(chain.near.abs1() * sigma);
+            return Choice { take, pivot: E::select(take, row.sub, chain.near), near: chain.near, sub: row.sub };
+        }
+        if RULE == rule::FIRST || RULE == rule::ROTATION {
+            return Choice { take: taken, pivot: chain.near, near: chain.near, sub: row.sub };
+        }
+        self.choose(chain.near, row.sub)
+    }
+
+    /// The two candidates, where they may be `NOISE` with those that are too small replaced.
     #[inline(always)]
     fn denoise<E: Element<V>>(&self, near: E, sub: E) -> (E, E) {
-        if NOISE { (self.drop(near, V::Real::GUARD), self.drop(sub, V::Real::ZERO)) } else { (near, sub) }
+        if RULE == rule::NOISE { (self.drop(near, V::Real::GUARD), self.drop(sub, V::Real::ZERO)) } else { (near, sub) }
     }
 
     /// Noise counts as `instead`.
@@ -90,6 +142,9 @@ impl<V: Lanes, const NOISE: bool> LanePivots<V, NOISE> {
         E::select(self.noise.gt(candidate.abs1()), E::splat(instead), candidate)
     }
 }
+
+/// (√5 − 1) / 2: where the growth of one pivot of two rows is that of two of one row.
+pub const KAPPA: f64 = 0.618_033_988_749_894_8;
 
 /// Folds the residual of one row into the checks; `x`: the unknowns left of, at and right of the diagonal.
 #[inline(always)]
@@ -141,7 +196,7 @@ impl<E: Copy, const R: usize> Chain<E, R> {
     /// that the larger factor lies in \[½, 1). That is what elimination with either of the two as pivot row gives, up to a
     /// factor, and without its division. Where neither holds the unknown, the row is left.
     #[inline(always)]
-    pub fn merge<V: Lanes, const NOISE: bool>(self, row: Row<E, R>, pivots: LanePivots<V, NOISE>) -> Self
+    pub fn merge<V: Lanes, const RULE: usize>(self, row: Row<E, R>, pivots: LanePivots<V, RULE>) -> Self
     where
         E: Element<V>,
     {
@@ -174,6 +229,25 @@ impl<E: Copy, const R: usize> Chain<E, R> {
             next: of_row * row.sup,
             rhs: each!(r < R, guard, of_chain.neg_mul_add(self.rhs[r], of_row * row.rhs[r])),
         }
+    }
+}
+
+/// A rotation that eliminates `near` between the chain and a row: (conj(near)·chain + conj(sub)·row)/ρ is kept,
+/// (near·row − sub·chain)/ρ left.
+#[derive(Clone, Copy)]
+pub struct Rotation<V, E> {
+    /// 1/ρ, ρ² = |near|² + |sub|²
+    pub recip: V,
+    /// conj(near)/ρ, conj(sub)/ρ
+    pub of_chain: E,
+    pub of_row: E,
+}
+
+impl<V: Lanes, E: Element<V>> Rotation<V, E> {
+    #[inline(always)]
+    pub fn new(near: E, sub: E) -> Self {
+        let recip = (near.square() + sub.square()).sqrt().recip();
+        Self { recip, of_chain: near.conj().scale(recip), of_row: sub.conj().scale(recip) }
     }
 }
 
@@ -315,12 +389,12 @@ pub fn read_check<R: RealScalar>(stored: &[R], slack: f64) -> Found {
 
 /// x_1 from row 0 instead of its pivot row, where row 0 has the larger coefficient of it.
 #[inline(always)]
-pub fn prefer_first_row<V: Lanes, E: Element<V>, const R: usize, const NOISE: bool>(
+pub fn prefer_first_row<V: Lanes, E: Element<V>, const R: usize, const RULE: usize>(
     row: &Row<E, R>,
     boundary: &Boundary<E, R>,
     x: [E; R],
     pivot_recip: E,
-    pivots: &LanePivots<V, NOISE>,
+    pivots: &LanePivots<V, RULE>,
 ) -> [E; R] {
     let take = (row.sup * pivot_recip).and_bits(pivots.free).abs1().gt(V::splat(V::Real::ONE));
     let recip = (row.sup + E::splat(V::Real::GUARD)).recip();
