@@ -68,7 +68,7 @@ pub struct SolveArgs {
     /// Write x here: .mtx (or `-`) or .npy
     #[arg(long, value_name = "x.mtx")]
     pub out: Option<PathBuf>,
-    /// How to solve
+    /// How to solve; `bandsolve bench methods` and `bandsolve stability` compare the methods
     #[arg(long, default_value = "auto", value_parser = method_parser())]
     pub method: Method,
     /// How pivot rows are chosen
@@ -168,12 +168,14 @@ pub struct StabilityArgs {
 /// The stability tables.
 #[derive(Debug, Subcommand)]
 pub enum StabilityTable {
-    /// The tridiagonal test matrices
+    /// The tridiagonal test matrices of Chang and Klein, by every method, without and with verification
     Tridiagonal(StabilityTridiagonalArgs),
 }
 
 /// Arguments of `stability tridiagonal`.
 #[derive(Debug, ClapArgs)]
+#[command(after_help = "Examples:\n  bandsolve stability tridiagonal\n  \
+    bandsolve stability tridiagonal --plot stability.svg --csv stability.csv")]
 pub struct StabilityTridiagonalArgs {
     /// Number of unknowns; the papers have 512
     #[arg(long, default_value_t = 512, value_parser = clap::value_parser!(u32).range(1..=100_000))]
@@ -181,6 +183,12 @@ pub struct StabilityTridiagonalArgs {
     /// Seed of the random matrices and of the known solution
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
+    /// Write a line for each matrix and solver here, comma-separated (`-`: standard output)
+    #[arg(long, value_name = "FILE")]
+    pub csv: Option<PathBuf>,
+    /// Draw a heat map of the errors here, as SVG (`-`: standard output)
+    #[arg(long, value_name = "FILE")]
+    pub plot: Option<PathBuf>,
     /// Write a machine-readable report here (`-`: standard output)
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
@@ -202,6 +210,10 @@ pub enum BenchTable {
     /// Solvers take turns in one process: ours, and LAPACK, OpenBLAS and MKL where the machine has them. The yardstick
     /// is the time in which the memory bus moves the 9 words a row that no solver can avoid. Speeds are medians.
     Tridiagonal(BenchTridiagonalArgs),
+    /// Every method beside LAPACK, on easy and on hard matrices
+    ///
+    /// Factoring and solving are timed together, verified and repaired where needed; solvers take turns in one process.
+    Methods(BenchMethodsArgs),
     /// Many small tridiagonal systems
     Batch(BenchBatchArgs),
 }
@@ -220,18 +232,37 @@ pub struct BenchTridiagonalArgs {
     /// Kinds of matrices
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_values_t = Data::ALL)]
     pub data: Vec<Data>,
-    /// Numbers of threads for our solvers; the peers have one [default: 1, 2 and all cores]
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = clap::value_parser!(u16).range(1..=1024))]
-    pub threads: Option<Vec<u16>>,
-    /// Seconds for each system, all solvers together [default: 1; with --quick 0.05]
-    #[arg(long, value_name = "S", value_parser = seconds_parser)]
-    pub seconds: Option<f64>,
-    /// Small sizes and one round: to see that it works
+    /// How long, with how many threads, and the report.
+    #[command(flatten)]
+    pub measure: MeasureArgs,
+}
+
+/// Arguments of `bench methods`.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "Examples:\n  bandsolve bench methods --quick\n  \
+    bandsolve bench methods --n 2^20 --methods thomas,rpts --raw --plot methods.svg")]
+pub struct BenchMethodsArgs {
+    /// Numbers of unknowns, such as 1000,2^20 [default: 2^16,2^20; with --quick 2^10,2^12]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = size_parser)]
+    pub n: Option<Vec<usize>>,
+    /// Number types
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_values_t = [RealDtype::F64])]
+    pub dtype: Vec<RealDtype>,
+    /// Kinds of matrices
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_values_t = Data::ALL)]
+    pub data: Vec<Data>,
+    /// Methods, by their names in `solve --method` [default: all]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = method_parser(), hide_possible_values = true)]
+    pub methods: Option<Vec<Method>>,
+    /// Measure every method without verification too
     #[arg(long)]
-    pub quick: bool,
-    /// Write a machine-readable report here (`-`: standard output)
+    pub raw: bool,
+    /// Draw the times here, as SVG (`-`: standard output)
     #[arg(long, value_name = "FILE")]
-    pub json: Option<PathBuf>,
+    pub plot: Option<PathBuf>,
+    /// How long, with how many threads, and the report.
+    #[command(flatten)]
+    pub measure: MeasureArgs,
 }
 
 /// Arguments of `bench batch`.
@@ -246,13 +277,21 @@ pub struct BenchBatchArgs {
     /// Number types
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_values_t = [RealDtype::F64, RealDtype::F32])]
     pub dtype: Vec<RealDtype>,
+    /// How long, with how many threads, and the report.
+    #[command(flatten)]
+    pub measure: MeasureArgs,
+}
+
+/// What all measurements have.
+#[derive(Debug, ClapArgs)]
+pub struct MeasureArgs {
     /// Numbers of threads for our solvers; the peers have one [default: 1, 2 and all cores]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<Vec<u16>>,
-    /// Seconds for each batch, all solvers together [default: 1; with --quick 0.05]
+    /// Seconds for each system or batch, all solvers together [default: 1; with --quick 0.05]
     #[arg(long, value_name = "S", value_parser = seconds_parser)]
     pub seconds: Option<f64>,
-    /// One round: to see that it works
+    /// One round, and small sizes where none are given: to see that it works
     #[arg(long)]
     pub quick: bool,
     /// Write a machine-readable report here (`-`: standard output)
@@ -330,6 +369,11 @@ fn size_parser(text: &str) -> Result<usize, String> {
 fn seconds_parser(text: &str) -> Result<f64, String> {
     let seconds = text.parse().ok().filter(|s| (0.0..=86400.0).contains(s));
     seconds.ok_or("not a number of seconds, at most a day".into())
+}
+
+/// Every method but `Auto`, which is one of the others.
+pub fn named_methods() -> impl Iterator<Item = Method> {
+    Method::ALL.into_iter().filter(|method| *method != Method::Auto)
 }
 
 fn method_parser() -> impl TypedValueParser<Value = Method> {

@@ -13,6 +13,7 @@ mod info;
 mod io;
 mod known;
 mod peers;
+mod plot;
 mod report;
 mod solve;
 mod stability;

@@ -4,14 +4,14 @@ use crate::exit::Failure;
 use crate::io::output;
 use serde_json::Value;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Prints text on standard output; a closed pipe is no error.
 ///
 /// # Errors
 /// [`Failure::Other`].
 pub fn print(text: &str) -> Result<(), Failure> {
-    output::write(Path::new("-"), |out| out.write_all(text.as_bytes()))
+    write_text(Path::new("-"), text)
 }
 
 /// Prints text on standard output, or on standard error if `taken` says that the output belongs to data.
@@ -30,6 +30,28 @@ pub fn print_beside(text: &str, taken: bool) -> Result<(), Failure> {
 /// Whether an output goes to standard output.
 pub fn is_stdout(path: Option<&Path>) -> bool {
     path.is_some_and(|p| p.as_os_str() == "-")
+}
+
+/// Refuses two options that name the same file; returns whether one of them takes standard output.
+///
+/// # Errors
+/// [`Failure::Usage`].
+pub fn check_outputs(options: &[(&str, &Option<PathBuf>)]) -> Result<bool, Failure> {
+    let named: Vec<_> = options.iter().filter_map(|(name, path)| Some((name, path.as_deref()?))).collect();
+    for (k, (name, path)) in named.iter().enumerate() {
+        if let Some((earlier, _)) = named[..k].iter().find(|(_, other)| other == path) {
+            return Err(Failure::Usage(format!("{earlier} and {name} name the same file")));
+        }
+    }
+    Ok(named.iter().any(|(_, path)| is_stdout(Some(path))))
+}
+
+/// Writes text to a file, or to standard output for `-`.
+///
+/// # Errors
+/// [`Failure::Other`].
+pub fn write_text(path: &Path, text: &str) -> Result<(), Failure> {
+    output::write(path, |out| out.write_all(text.as_bytes()))
 }
 
 /// Writes JSON to a file, or to standard output for `-`. NaN and infinities are `null`.

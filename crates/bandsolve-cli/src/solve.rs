@@ -38,10 +38,8 @@ pub fn run(args: &SolveArgs) -> Result<(), Failure> {
 fn check_outputs(args: &SolveArgs) -> Result<(), Failure> {
     if let Some(out) = &args.out {
         Format::of(out)?;
-        if args.json.as_ref() == Some(out) {
-            return Err(Failure::Usage("--out and --json name the same file".into()));
-        }
     }
+    report::check_outputs(&[("--out", &args.out), ("--json", &args.json)])?;
     if args.rhs.as_ref().is_some_and(|r| r.as_os_str() == "-" && *r == args.matrix) {
         return Err(Failure::Usage("only one of matrix and right-hand side can be read from standard input".into()));
     }

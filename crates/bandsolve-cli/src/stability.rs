@@ -1,8 +1,11 @@
 //! `bandsolve stability`: the accuracy tables of the literature, beside our own numbers.
 
+mod columns;
+mod csv;
+mod heat_map;
 mod text;
 
-use crate::args::{StabilityArgs, StabilityTable, StabilityTridiagonalArgs};
+use crate::args::{StabilityArgs, StabilityTable, StabilityTridiagonalArgs, named_methods};
 use crate::exit::Failure;
 use crate::peers::{Arrays, Peer};
 use crate::report;
@@ -10,6 +13,7 @@ use bandsolve::{Error, Factor, Method, Pivoting, Plan, Tridiagonal};
 use bandsolve_testkit::tables::{Case, chang, klein, x_true};
 use bandsolve_testkit::{Random, oracle};
 use serde_json::{Map, Value, json};
+use std::path::PathBuf;
 
 /// Prints one table.
 ///
@@ -22,35 +26,83 @@ pub fn run(args: &StabilityArgs) -> Result<(), Failure> {
 }
 
 fn tridiagonal(args: &StabilityTridiagonalArgs) -> Result<(), Failure> {
-    let n = args.n as usize;
-    let lapack = Peer::lapack();
-    let published = chang().into_iter().chain(klein()).map(|case| Problem::of_case(case, n, args.seed));
-    let scaled = SCALED.iter().map(|(share, decades)| Problem::scaled(n, args.seed, *share, *decades));
-    let rows: Vec<Row> = published.chain(scaled).map(|problem| Row::new(problem, lapack.as_ref())).collect();
+    let outputs = [("--json", &args.json), ("--csv", &args.csv), ("--plot", &args.plot)];
+    let taken = report::check_outputs(&outputs)?;
+    let table = Table::new(args.n as usize, args.seed);
     if let Some(path) = &args.json {
-        let json = json!({
-            "table": "tridiagonal",
-            "n": n,
-            "seed": args.seed,
-            "lapack": lapack.as_ref().map(|p| &p.path),
-            "largest_verified_backward_error": largest_verified(&rows),
-            "rows": rows.iter().map(Row::json).collect::<Vec<_>>(),
-        });
-        report::write_json(path, &json)?;
+        report::write_json(path, &table.json())?;
     }
-    let text = text::tables(n, &rows);
-    report::print_beside(&text, report::is_stdout(args.json.as_deref()))
+    if let Some(path) = &args.csv {
+        report::write_text(path, &csv::lines(&table))?;
+    }
+    if let Some(path) = &args.plot {
+        heat_map::write(path, &table)?;
+    }
+    report::print_beside(&text::tables(&table), taken)
+}
+
+/// Every matrix with every solver.
+struct Table {
+    n: usize,
+    seed: u64,
+    /// The file that LAPACK's numbers come from.
+    lapack: Option<PathBuf>,
+    rows: Vec<Row>,
+}
+
+impl Table {
+    fn new(n: usize, seed: u64) -> Self {
+        let lapack = Peer::lapack();
+        let published = chang().into_iter().chain(klein()).map(|case| Problem::of_case(case, n, seed));
+        let scaled = SCALED.iter().map(|(share, decades)| Problem::scaled(n, seed, *share, *decades));
+        let solvers = Solver::all();
+        let rows = published.chain(scaled).map(|problem| Row::new(problem, &solvers, lapack.as_ref())).collect();
+        Table { n, seed, lapack: lapack.map(|peer| peer.path), rows }
+    }
+
+    /// The largest backward error that was handed out as an answer.
+    fn largest_verified(&self) -> f64 {
+        let answers = self.rows.iter().flat_map(|r| &r.attempts).filter(|a| a.outcome.is_ok());
+        largest(answers.map(|a| a.verified.backward_error))
+    }
+
+    fn json(&self) -> Value {
+        json!({
+            "table": "tridiagonal",
+            "n": self.n,
+            "seed": self.seed,
+            "lapack": self.lapack,
+            "largest_verified_backward_error": self.largest_verified(),
+            "rows": self.rows.iter().map(Row::json).collect::<Vec<_>>(),
+        })
+    }
+}
+
+/// The largest of all errors; NaN if one is.
+fn largest(errors: impl Iterator<Item = f64>) -> f64 {
+    errors.fold(0.0, |max, error| if error > max || error.is_nan() { error } else { max })
 }
 
 /// Random matrices of which this share of the rows is multiplied by powers of ten up to 10^±decades.
 const SCALED: [(f64, i32); 6] = [(0.1, 20), (0.1, 40), (0.1, 60), (1.0, 20), (1.0, 40), (1.0, 60)];
 
-/// Our solvers: name in the tables, method, pivoting.
-const SOLVERS: [(&str, Method, Pivoting); 3] = [
-    ("rpts", Method::Rpts, Pivoting::ScaledPartial),
-    ("rpts-partial", Method::Rpts, Pivoting::Partial),
-    ("pivoted", Method::Pivoted, Pivoting::ScaledPartial),
-];
+/// One of our solvers.
+#[derive(Debug, Clone)]
+struct Solver {
+    name: &'static str,
+    method: Method,
+    pivoting: Pivoting,
+}
+
+impl Solver {
+    /// Every method, and RPTS also with pivoting that is blind to row sizes.
+    fn all() -> Vec<Solver> {
+        let solver = |method: Method| Solver { name: method.name(), method, pivoting: Pivoting::default() };
+        let named = named_methods().map(solver);
+        let partial = Solver { name: "rpts-partial", method: Method::Rpts, pivoting: Pivoting::Partial };
+        named.chain([partial]).collect()
+    }
+}
 
 /// A system with a known solution.
 struct Problem {
@@ -132,8 +184,8 @@ struct Attempt {
 }
 
 impl Attempt {
-    fn new(problem: &Problem, (solver, method, pivoting): (&'static str, Method, Pivoting)) -> Self {
-        let plan = Plan::new(problem.a.shape()).method(method).pivoting(pivoting);
+    fn new(problem: &Problem, solver: &Solver) -> Self {
+        let plan = Plan::new(problem.a.shape()).method(solver.method).pivoting(solver.pivoting);
         let solve = |verify: bool| {
             let mut x = vec![f64::NAN; problem.a.n()];
             let factor = plan.clone().verify(verify).factor(&problem.a);
@@ -142,7 +194,8 @@ impl Attempt {
         };
         let (raw, _) = solve(false);
         let (verified, solved) = solve(true);
-        Attempt { solver, raw, verified, outcome: solved.map(|r| (r.refinement_steps, r.fallback)) }
+        let outcome = solved.map(|r| (r.refinement_steps, r.fallback));
+        Attempt { solver: solver.name, raw, verified, outcome }
     }
 
     fn json(&self) -> Value {
@@ -162,8 +215,8 @@ struct Row {
 }
 
 impl Row {
-    fn new(problem: Problem, lapack: Option<&Peer>) -> Self {
-        let attempts = SOLVERS.map(|solver| Attempt::new(&problem, solver)).into();
+    fn new(problem: Problem, solvers: &[Solver], lapack: Option<&Peer>) -> Self {
+        let attempts = solvers.iter().map(|solver| Attempt::new(&problem, solver)).collect();
         let lapack = lapack.and_then(|peer| gtsv(&problem, peer));
         Row { problem, attempts, lapack }
     }
@@ -192,10 +245,4 @@ fn gtsv(problem: &Problem, peer: &Peer) -> Option<Judgement> {
     let arrays = Arrays { sub: &mut sub[1..], diag: &mut diag, sup: &mut sup[..n - 1], rhs: &mut x };
     peer.gtsv::<f64>()?.solve(arrays).ok()?;
     Some(problem.judge(&x))
-}
-
-/// The largest backward error that was handed out as an answer.
-fn largest_verified(rows: &[Row]) -> f64 {
-    let answers = rows.iter().flat_map(|r| &r.attempts).filter(|a| a.outcome.is_ok());
-    answers.map(|a| a.verified.backward_error).fold(0.0, |max, eta| if eta > max || eta.is_nan() { eta } else { max })
 }

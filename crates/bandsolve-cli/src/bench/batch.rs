@@ -2,7 +2,7 @@
 
 use super::contest::{self, Budget, Contestant, Solve};
 use super::machine::Machine;
-use super::{Repair, Row, compare, heading};
+use super::{Repair, compare, table};
 use crate::args::{BenchBatchArgs, RealDtype};
 use crate::exit::Failure;
 use crate::peers::{Arrays, Peer, PeerScalar, Solver};
@@ -18,12 +18,11 @@ use std::time::{Duration, Instant};
 /// # Errors
 /// [`Failure::Usage`] for sizes beyond memory, [`Failure::Other`] if the report cannot be written.
 pub fn run(args: &BenchBatchArgs) -> Result<(), Failure> {
-    let threads = super::threads(args.threads.as_deref())?;
+    let threads = super::threads(&args.measure)?;
     affordable(&[args.count, args.n, 15], 8).map_err(|why| Failure::Usage(format!("--count, --n: {why}")))?;
     let (machine, peers) = (Machine::here(), Peer::all());
-    let seconds = args.seconds.unwrap_or(if args.quick { 0.05 } else { 1.0 });
-    let budget = Budget { seconds, min_rounds: if args.quick { 1 } else { 3 } };
-    let taken = report::is_stdout(args.json.as_deref());
+    let budget = super::budget(&args.measure);
+    let taken = report::is_stdout(args.measure.json.as_deref());
     report::print_beside(&machine.text(&peers), taken)?;
     let mut rows = Vec::new();
     for &dtype in &args.dtype {
@@ -37,7 +36,7 @@ pub fn run(args: &BenchBatchArgs) -> Result<(), Failure> {
             rows.extend(json);
         }
     }
-    match &args.json {
+    match &args.measure.json {
         Some(path) => {
             report::write_json(path, &json!({ "bench": "batch", "machine": machine.json(&peers), "rows": rows }))
         }
@@ -75,8 +74,7 @@ fn measure<T: PeerScalar>(
     let mut rows = contest::run(&mut contestants, count * n, budget, &mut work, check);
     compare(&mut rows);
     let layout = if layout == Layout::Contiguous { "contiguous" } else { "interleaved" };
-    let lines: String = rows.iter().map(Row::text).collect();
-    let text = format!("\n{count} systems of n = {n}, {}, {layout}\n{}{lines}", T::NAME, heading());
+    let text = format!("\n{count} systems of n = {n}, {}, {layout}\n{}", T::NAME, table(&rows));
     let facts = json!({ "count": count, "n": n, "dtype": T::NAME, "layout": layout });
     (text, rows.iter().map(|row| row.json(&facts)).collect())
 }

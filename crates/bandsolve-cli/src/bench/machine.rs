@@ -30,11 +30,15 @@ impl Machine {
         }
     }
 
+    /// In one line.
+    pub fn summary(&self) -> String {
+        let cores = crate::report::counted(self.cores, "core");
+        format!("{}, {cores}, {} MiB of cache, simd {}", self.cpu, self.cache >> 20, self.simd)
+    }
+
     /// One line a fact.
     pub fn text(&self, peers: &[Peer]) -> String {
-        let cores = crate::report::counted(self.cores, "core");
-        let mut lines =
-            vec![("machine", format!("{}, {cores}, {} MiB of cache, simd {}", self.cpu, self.cache >> 20, self.simd))];
+        let mut lines = vec![("machine", self.summary())];
         lines.extend(peers.iter().map(|p| (p.name, p.path.display().to_string())));
         if peers.is_empty() {
             lines.push(("peers", "none found: no LAPACK, OpenBLAS or MKL on this machine".into()));

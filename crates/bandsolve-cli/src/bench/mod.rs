@@ -5,12 +5,18 @@
 
 mod batch;
 mod contest;
+mod dot_plot;
 mod machine;
+mod methods;
+mod sweep;
+mod system;
 mod tridiagonal;
 mod yardstick;
 
-use crate::args::{BenchArgs, BenchTable};
+use crate::args::{BenchArgs, BenchTable, MeasureArgs};
+
 use crate::exit::Failure;
+use contest::Budget;
 use serde_json::{Value, json};
 
 /// Runs one measurement.
@@ -20,14 +26,15 @@ use serde_json::{Value, json};
 pub fn run(args: &BenchArgs) -> Result<(), Failure> {
     match &args.table {
         BenchTable::Tridiagonal(args) => tridiagonal::run(args),
+        BenchTable::Methods(args) => methods::run(args),
         BenchTable::Batch(args) => batch::run(args),
     }
 }
 
 /// The numbers of threads to measure with: those asked for, or 1, 2 and all cores. Starts as many threads as needed.
-fn threads(asked: Option<&[u16]>) -> Result<Vec<usize>, Failure> {
+fn threads(args: &MeasureArgs) -> Result<Vec<usize>, Failure> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let mut threads: Vec<usize> = match asked {
+    let mut threads: Vec<usize> = match &args.threads {
         Some(list) => list.iter().map(|t| usize::from(*t)).collect(),
         None => [1, 2, cores].into_iter().filter(|t| *t <= cores).collect(),
     };
@@ -38,6 +45,20 @@ fn threads(asked: Option<&[u16]>) -> Result<Vec<usize>, Failure> {
     pool.map_err(|e| Failure::Other(format!("{most} threads: {e}")))?;
     Ok(threads)
 }
+
+/// The sizes asked for, or the usual ones: powers of two.
+fn sizes(asked: Option<&[usize]>, usual: &[u32]) -> Vec<usize> {
+    asked.map_or_else(|| usual.iter().map(|k| 1 << k).collect(), <[usize]>::to_vec)
+}
+
+/// How long each system is measured.
+fn budget(args: &MeasureArgs) -> Budget {
+    let seconds = args.seconds.unwrap_or(if args.quick { 0.05 } else { 1.0 });
+    Budget { seconds, min_rounds: if args.quick { 1 } else { 3 } }
+}
+
+/// Behind the name of a method whose answers are taken as they are.
+const UNVERIFIED: &str = " unverified";
 
 /// Work beyond a plain solve.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,6 +102,21 @@ impl Row {
         self.solver == yardstick::NAME
     }
 
+    /// The solver, verified or not.
+    fn method(&self) -> &str {
+        self.solver.strip_suffix(UNVERIFIED).unwrap_or(&self.solver)
+    }
+
+    /// Whether the answer was checked; `None` for solvers that are not ours.
+    fn verified(&self) -> Option<bool> {
+        self.repair.map(|_| !self.solver.ends_with(UNVERIFIED))
+    }
+
+    /// Whether the answer was refined or solved again.
+    fn repaired(&self) -> bool {
+        self.repair.is_some_and(|r| r.fallback || r.refinement_steps > 0)
+    }
+
     fn json(&self, system: &Value) -> Value {
         let mut row = json!({ "solver": self.solver });
         let fields = row.as_object_mut().expect("an object");
@@ -91,6 +127,7 @@ impl Row {
             "ns_per_row_min": self.ns_per_row_min,
             "repetitions": self.repetitions,
             "backward_error": self.backward_error,
+            "verified": self.verified(),
             "refinement_steps": self.repair.map(|r| r.refinement_steps),
             "fallback": self.repair.map(|r| r.fallback),
             "error": self.error,
@@ -101,7 +138,7 @@ impl Row {
         row
     }
 
-    fn text(&self) -> String {
+    fn text(&self, width: usize) -> String {
         let ratio = |r: Option<f64>| r.map_or("-".to_string(), |r| format!("{r:.2}"));
         let eta = self.backward_error.map_or("-".to_string(), |eta| format!("{eta:.1e}"));
         let note = match (&self.error, self.repair) {
@@ -111,7 +148,7 @@ impl Row {
             _ => String::new(),
         };
         format!(
-            "  {:22} {:>7} {:>9.2} {:>9.2} {:>8} {:>10} {:>9}{}\n",
+            "  {:width$} {:>7} {:>9.2} {:>9.2} {:>8} {:>10} {:>9}{}\n",
             self.solver,
             self.threads,
             self.ns_per_row,
@@ -124,12 +161,14 @@ impl Row {
     }
 }
 
-/// The heading above [`Row::text`].
-fn heading() -> String {
-    format!(
-        "  {:22} {:>7} {:>9} {:>9} {:>8} {:>10} {:>9}\n",
+/// A heading and a line for each row.
+fn table(rows: &[Row]) -> String {
+    let width = rows.iter().map(|row| row.solver.len()).max().unwrap_or(0).max(22);
+    let heading = format!(
+        "  {:width$} {:>7} {:>9} {:>9} {:>8} {:>10} {:>9}\n",
         "solver", "threads", "ns/row", "min", "x gtsv", "/yardstick", "backward"
-    )
+    );
+    heading + &rows.iter().map(|row| row.text(width)).collect::<String>()
 }
 
 /// Fills in the ratios: to the fastest `gtsv`, and to the yardstick at the same number of threads.

@@ -1,104 +1,131 @@
-//! The stability tables for people, at most 140 columns wide.
+//! The stability tables for people, at most 160 columns wide.
 
-use super::{Attempt, Judgement, Row, largest_verified};
-use bandsolve::Error;
-use bandsolve_testkit::tables::Paper;
+use super::columns::{Cell, Column, Mark, Section};
+use super::{Judgement, Table, largest};
+
+/// Characters of a line.
+const WIDTH: usize = 160;
+/// Of a column, with the space before its number and the mark behind it.
+const COLUMN: usize = 10;
+/// Of a matrix and its condition.
+const LABEL: usize = 20;
 
 /// All tables: for each paper our backward errors, then its own measure beside the published numbers.
-pub fn tables(n: usize, rows: &[Row]) -> String {
+pub fn tables(table: &Table) -> String {
+    let lapack = table.lapack.is_some();
     let mut text = String::new();
-    for paper in [Paper::Chang, Paper::Klein] {
-        let own: Vec<&Row> = rows.iter().filter(|r| r.problem.case.is_some_and(|c| c.paper == paper)).collect();
-        let source = match paper {
-            Paper::Chang => "Chang 2014, Tables 6.1 and 6.2",
-            Paper::Klein => "Klein 2022, Tables 4 and 5",
-        };
-        text += &format!("\n{source}, n = {n}: row-wise backward error\n{}", backward_table(&own));
-        text += &format!("\n{source}: {}; on the right as published for n = 512\n", paper.measure());
-        text += &published_table(paper, &own);
+    for section in Section::all(&table.rows) {
+        let title = format!("\n{}, n = {}: row-wise backward error", section.source(), table.n);
+        text += &format!("{title}, unverified\n{}", blocks(&section, &section.raw(|j| j.backward_error, lapack), &[]));
+        text += &format!("{title}, verified\n{}", blocks(&section, &section.verified(|j| j.backward_error), &[]));
+        let Some(paper) = section.paper else { continue };
+        let title = format!("\n{}: {}", section.source(), paper.measure());
+        let (published, right) = (section.published(), "on the right as published for n = 512");
+        text += &format!("{title}, unverified; {right}\n");
+        text += &blocks(&section, &section.raw(|j| j.error, lapack), &published);
+        text += &format!("{title}, verified; {right}\n");
+        text += &blocks(&section, &section.verified(|j| j.error), &published);
     }
-    let scaled: Vec<&Row> = rows.iter().filter(|r| r.problem.case.is_none()).collect();
-    text += &format!(
-        "\nRandom rows (some: a tenth, rows: all) scaled up to the given power of ten, n = {n}: backward error\n"
-    );
-    text += &backward_table(&scaled);
-    text += "\nsteps: of refinement; fallback: solved again by the pivoted method; failed: returned as an error\n";
-    let largest = largest_verified(rows);
-    text += &format!("Largest verified backward error: {largest:.1e} = {:.1} epsilon\n", largest / f64::EPSILON);
-    text
+    text += "\n+ refined, * solved again by the pivoted method, ! returned as an error, - no answer\n";
+    text + &summary(table)
 }
 
-/// Raw and verified backward errors, 8 characters a number.
-fn backward_table(rows: &[&Row]) -> String {
-    let columns = |row: &Row, of: fn(&Attempt) -> f64| -> String {
-        row.attempts.iter().map(|a| format!(" {:>8}", number(of(a)))).collect()
+/// Our columns in as many blocks as their number needs, the published ones on the right of each.
+fn blocks(section: &Section<'_>, ours: &[Column], published: &[Column]) -> String {
+    let fit = (WIDTH - LABEL - " |".len()) / COLUMN - published.len();
+    let even = ours.len().div_ceil(ours.len().div_ceil(fit));
+    ours.chunks(even).map(|ours| block(section, ours, published)).collect::<Vec<_>>().join("\n")
+}
+
+fn block(section: &Section<'_>, ours: &[Column], published: &[Column]) -> String {
+    let height = ours.iter().chain(published).map(|c| wrapped(&c.head).len()).max().unwrap_or(1);
+    let line = |label: String, cell: &dyn Fn(&Column) -> String| {
+        let cells = |columns: &[Column]| columns.iter().map(|c| format!("{:>COLUMN$}", cell(c))).collect::<String>();
+        let bar = if published.is_empty() { "" } else { " |" };
+        let line = format!("{label:LABEL$}{}{bar}{}", cells(ours), cells(published));
+        line.trim_end().to_string() + "\n"
     };
-    let mut text = format!("{:20} {:^36} |{:^27}\n", "", "unverified", "verified");
-    text += &format!("{:11} {:>8} {}", "matrix", "cond.", heading(&["rpts", "partial", "pivoted", "gtsv"], 8));
-    text += &format!(" |{}  repaired\n", heading(&["rpts", "partial", "pivoted"], 8));
-    for row in rows {
+    let heads = (0..height).map(|k| {
+        let label = if k + 1 == height { format!("{:11} {:>8}", "matrix", "cond.") } else { String::new() };
+        // The last words of all heads stand in one line.
+        line(label, &|c| {
+            let words = wrapped(&c.head);
+            (k + words.len()).checked_sub(height).map_or(String::new(), |k| words[k].clone() + " ")
+        })
+    });
+    let rows = section.rows.iter().enumerate().map(|(k, row)| {
         let condition = row.problem.case.map_or("-".to_string(), |c| number(c.condition));
-        let gtsv = lapack(row, |j| j.backward_error);
-        let raw = columns(row, |a| a.raw.backward_error);
-        let verified = columns(row, |a| a.verified.backward_error);
-        let repairs = repairs(&row.attempts);
-        let line = format!("{:11} {condition:>8} {raw} {gtsv:>8} |{verified}  {repairs}", row.problem.name);
-        text += line.trim_end();
-        text += "\n";
+        line(format!("{:11} {condition:>8}", row.problem.name), &|c| cell(c.cells[k]))
+    });
+    heads.chain(rows).collect()
+}
+
+/// A name in lines that fit a column, broken at spaces and behind hyphens.
+fn wrapped(name: &str) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in name.split_inclusive(['-', ' ']) {
+        match lines.last_mut() {
+            Some(line) if line.len() + word.trim_end().len() < COLUMN => line.push_str(word),
+            _ => lines.push(word.to_string()),
+        }
     }
-    text
+    lines.iter().map(|line| line.trim_end().to_string()).collect()
 }
 
-/// Errors in the measure of the paper, beside its columns.
-fn published_table(paper: Paper, rows: &[&Row]) -> String {
-    let ours = ["rpts raw", "rpts", "partial", "pivoted", "gtsv"];
-    let theirs: Vec<&str> = paper.solvers().iter().map(|s| short(s)).collect();
-    let mut text = format!("{:12} {} | {}\n", "matrix", heading(&ours, 9), heading(&theirs, 9));
-    for row in rows {
-        let raw = row.attempts.first().map(|a| a.raw.error);
-        let verified = row.attempts.iter().map(|a| a.verified.error);
-        let ours: String = raw.into_iter().chain(verified).map(|e| format!(" {:>9}", number(e))).collect();
-        let gtsv = lapack(row, |j| j.error);
-        let published = row.problem.case.map(|c| c.published).unwrap_or_default();
-        let published: String = published.iter().map(|e| format!(" {:>9}", number(*e))).collect();
-        text += &format!("{:12} {ours} {gtsv:>9} | {published}\n", row.problem.name);
-    }
-    text
-}
-
-fn heading(names: &[&str], width: usize) -> String {
-    names.iter().map(|name| format!(" {name:>width$}")).collect()
-}
-
-/// Column heads of the papers' solvers.
-fn short(solver: &str) -> &str {
-    match solver {
-        "SPIKE-Diagonal Pivoting" => "SPIKE-DP",
-        "Parallel Diagonal Pivoting" => "par. DP",
-        other => other,
-    }
-}
-
-fn lapack(row: &Row, error: fn(&Judgement) -> f64) -> String {
-    row.lapack.as_ref().map_or("-".to_string(), |j| number(error(j)))
+fn cell(cell: Cell) -> String {
+    let mark = match cell.mark {
+        Mark::Plain => ' ',
+        Mark::Refined => '+',
+        Mark::Fallback => '*',
+        Mark::Failed => '!',
+    };
+    cell.error.map_or("- ".to_string(), |error| format!("{}{mark}", number(error)))
 }
 
 fn number(v: f64) -> String {
     if v.is_finite() { format!("{v:.1e}") } else { v.to_string() }
 }
 
-/// `rpts: 2 steps; partial: fallback`: what verification had to do.
-fn repairs(attempts: &[Attempt]) -> String {
-    let notes = attempts.iter().filter_map(|a| {
-        let what = match &a.outcome {
-            Ok((_, true)) => "fallback".to_string(),
-            Ok((0, false)) => return None,
-            Ok((steps, false)) => crate::report::counted(*steps, "step"),
-            Err(Error::Singular { .. }) => "singular".to_string(),
-            Err(Error::NotConverged { .. }) => "failed".to_string(),
-            Err(_) => "error".to_string(),
-        };
-        Some(format!("{}: {what}", a.solver.trim_start_matches("rpts-")))
-    });
-    notes.collect::<Vec<_>>().join("; ")
+/// A line for each solver over all matrices.
+fn summary(table: &Table) -> String {
+    let count = table.rows.len();
+    let mut text = format!("\nAll {count} matrices, row-wise backward error\n");
+    text += format!("{:27}{:^20}{:^50}", "", "unverified", "verified").trim_end();
+    let heads = ["<= 8 eps", "largest", "as is", "refined", "fallback", "failed", "largest"];
+    text += &format!("\n{:27}{}\n", "solver", heads.map(|head| format!("{head:>10}")).concat());
+    let solvers = table.rows.first().map_or(0, |row| row.attempts.len());
+    for k in 0..solvers {
+        let attempts = || table.rows.iter().map(|row| &row.attempts[k]);
+        let marked = |mark| attempts().filter(|a| Mark::of(a) == mark).count();
+        let answers = attempts().filter(|a| a.outcome.is_ok());
+        let numbers = [Mark::Plain, Mark::Refined, Mark::Fallback, Mark::Failed].map(|m| format!("{:>10}", marked(m)));
+        let name = &table.rows[0].attempts[k].solver;
+        text += &format!("{name:27}{}{}", unverified(attempts().map(|a| &a.raw)), numbers.concat());
+        text += &format!("{:>10}\n", number(largest(answers.map(|a| a.verified.backward_error))));
+    }
+    if table.lapack.is_some() {
+        text +=
+            &format!("{:27}{}\n", "LAPACK gtsv", unverified(table.rows.iter().filter_map(|row| row.lapack.as_ref())));
+    }
+    let largest = table.largest_verified();
+    text + &format!("Largest verified backward error: {largest:.1e} = {:.1} epsilon\n", largest / f64::EPSILON)
+}
+
+/// How many answers are good without verification, and how bad the worst is.
+fn unverified<'a>(judgements: impl Iterator<Item = &'a Judgement>) -> String {
+    let errors: Vec<f64> = judgements.map(|j| j.backward_error).collect();
+    let good = errors.iter().filter(|eta| **eta <= 8.0 * f64::EPSILON).count();
+    format!("{good:>10}{:>10}", number(largest(errors.into_iter())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_broken_into_lines_that_fit() {
+        assert_eq!(wrapped("spike-diagonal-pivoting"), ["spike-", "diagonal-", "pivoting"]);
+        assert_eq!(wrapped("Parallel Diagonal Pivoting"), ["Parallel", "Diagonal", "Pivoting"]);
+        assert_eq!([wrapped("A-R-CR"), wrapped("cf-lu")], [["A-R-CR"], ["cf-lu"]]);
+    }
 }

@@ -1,6 +1,7 @@
 //! `bandsolve bench`: the report is complete; times are never looked at.
 
 use crate::*;
+use bandsolve::Method;
 
 #[test]
 fn a_quick_measurement_has_a_valid_row_for_every_solver() {
@@ -43,6 +44,38 @@ fn batches_are_measured_in_both_layouts() {
     let report = run.json();
     let own = |row: &&serde_json::Value| row["solver"] == "bandsolve" && row["threads"] == 1;
     assert_eq!(report["rows"].as_array().unwrap().iter().filter(own).count(), 2 * 2, "number types and layouts");
+}
+
+#[test]
+fn every_method_is_measured_and_drawn() {
+    let folder = Folder::new();
+    let path = folder.path("methods.svg");
+    let args = ["--n", "300,500", "--threads", "1", "--raw", "--json", "-", "--plot", &path];
+    let report = bandsolve(&[&["bench", "methods", "--quick"], &args[..]].concat()).exits(0).json();
+    let rows = report["rows"].as_array().expect("rows");
+    for method in Method::ALL.map(Method::name).into_iter().filter(|name| *name != "auto") {
+        for (solver, verified) in [(method.to_string(), true), (format!("{method} unverified"), false)] {
+            let own: Vec<_> = rows.iter().filter(|r| r["solver"] == *solver).collect();
+            assert_eq!(own.len(), 2 * 3, "sizes and kinds of data: {solver}");
+            assert!(own.iter().all(|r| r["verified"] == verified && r["dtype"] == "f64"), "{own:?}");
+        }
+    }
+    for row in rows.iter().filter(|r| r["verified"] == true) {
+        assert!(row["error"].is_null() && row["backward_error"].as_f64().unwrap() <= 64.0 * f64::EPSILON, "{row}");
+    }
+    let svg = std::fs::read_to_string(&path).expect("a picture");
+    check_xml(&svg);
+    assert_eq!(svg.matches(r#"class="dot""#).count(), rows.len());
+}
+
+#[test]
+fn some_methods_are_measured() {
+    let args = ["--n", "300", "--data", "random", "--threads", "1,2", "--methods", "thomas,rpts", "--plot", "-"];
+    let run = bandsolve(&[&["bench", "methods", "--quick"], &args[..]].concat()).exits(0);
+    check_xml(&run.stdout);
+    assert!(run.stderr.contains("rpts") && !run.stderr.contains("diagonal-pivoting"), "{run:#?}");
+    bandsolve(&["bench", "methods", "--methods", "magic"]).fails(2, "thomas");
+    bandsolve(&["bench", "methods", "--json", "x", "--plot", "x"]).fails(2, "same file");
 }
 
 #[test]

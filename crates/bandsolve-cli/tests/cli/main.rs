@@ -125,3 +125,20 @@ fn array_values(path: &str) -> Vec<f64> {
     let lines = text.lines().filter(|l| !l.starts_with('%')).skip(1);
     lines.flat_map(|l| l.split(' ').map(|v| v.parse().expect("a number")).collect::<Vec<f64>>()).collect()
 }
+
+/// Checks that every element of an XML text ends where it must.
+#[track_caller]
+fn check_xml(text: &str) {
+    let mut open = Vec::new();
+    for piece in text.split('<').skip(1) {
+        let (tag, words) = piece.split_once('>').unwrap_or_else(|| panic!("<{piece} does not end"));
+        assert!(!words.contains('&') || words.contains(';'), "{words}");
+        assert_eq!(tag.matches('"').count() % 2, 0, "<{tag}>");
+        match tag.strip_prefix('/') {
+            Some(name) => assert_eq!(open.pop(), Some(name), "</{name}>"),
+            None if tag.ends_with('/') => {}
+            None => open.push(tag.split(' ').next().unwrap_or_default()),
+        }
+    }
+    assert!(open.is_empty() && text.starts_with("<svg "), "{open:?}");
+}

@@ -1,6 +1,7 @@
 //! `bandsolve solve` from end to end. Every test here needs the solvers.
 
 use crate::*;
+use bandsolve::Method;
 use flate2::write::GzEncoder;
 
 /// Backward errors are at most 64 ε by contract; the wanted ones 8 ε.
@@ -31,6 +32,17 @@ fn a_known_solution_is_found_again() {
     let text = bandsolve(&["solve", &a]).exits(0).stdout;
     for word in ["tridiagonal of 100 unknowns", "pivoted", "backward error", "forward error", "rows/s"] {
         assert!(text.contains(word), "{word}\n{text}");
+    }
+}
+
+#[test]
+fn every_method_can_be_asked_for() {
+    let folder = Folder::new();
+    let a = folder.file("A.mtx", matrix_market(100, &toeplitz(100, 4.0, &[1], &[1])));
+    for method in Method::ALL.into_iter().filter(|m| *m != Method::Auto) {
+        let json = solve_json(&[&a, "--method", method.name()]);
+        assert_solved(&json, f64::EPSILON);
+        assert_eq!((&json["method"], &json["fallback"]), (&method.name().into(), &false.into()));
     }
 }
 

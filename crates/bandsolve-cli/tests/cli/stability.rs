@@ -1,6 +1,7 @@
 //! `bandsolve stability`: every matrix of both papers, every answer within the contract.
 
 use crate::*;
+use bandsolve::Method;
 
 #[test]
 fn every_published_matrix_is_solved_within_the_contract() {
@@ -12,7 +13,9 @@ fn every_published_matrix_is_solved_within_the_contract() {
         assert_eq!(row["published"].as_object().unwrap().len(), row_width(row), "{row}");
     }
     for row in rows {
-        for solver in row["solvers"].as_array().expect("solvers") {
+        let own = row["solvers"].as_array().expect("solvers");
+        assert_eq!(own.len(), solvers(), "{row}");
+        for solver in own {
             let verified = &solver["verified"];
             let scaled = solver["solver"] != "rpts-partial";
             // Partial pivoting that is blind to row sizes may fail on rows of very different sizes, but says so.
@@ -30,11 +33,53 @@ fn row_width(row: &serde_json::Value) -> usize {
 }
 
 #[test]
-fn the_table_fits_140_columns_and_a_seed_is_a_table() {
+fn the_table_fits_160_columns_and_a_seed_is_a_table() {
     let run = |seed: &str| bandsolve(&["stability", "tridiagonal", "--n", "33", "--seed", seed]).exits(0).stdout;
     let text = run("7");
-    assert!(text.lines().all(|l| l.chars().count() <= 140), "{text}");
-    assert!(["chang-18", "klein-20", "g-spike", "rows-1e60"].iter().all(|word| text.contains(word)), "{text}");
+    assert!(text.lines().all(|l| l.chars().count() <= 160), "{text}");
+    assert!(
+        ["chang-18", "klein-20", "g-spike", "rows-1e60", "rpts-", "<= 8 eps"].iter().all(|word| text.contains(word)),
+        "{text}"
+    );
     assert_eq!(text, run("7"));
     assert_ne!(text, run("8"));
+}
+
+#[test]
+fn a_line_for_every_matrix_and_solver() {
+    let run = bandsolve(&["stability", "tridiagonal", "--n", "33", "--csv", "-"]).exits(0);
+    assert!(run.stderr.contains("Largest verified backward error"), "the table gives way: {run:#?}");
+    let lines: Vec<Vec<&str>> = run.stdout.lines().map(|line| line.split(',').collect()).collect();
+    let place = |name: &str| lines[0].iter().position(|head| *head == name).expect("a column");
+    let of = |source: &str| lines[1..].iter().filter(|line| line[place("source")] == source).count();
+    assert_eq!((of("chang"), of("klein")), (18 * 6, 20 * 5));
+    assert_eq!(of("bandsolve"), 44 * solvers());
+    for line in &lines[1..] {
+        assert_eq!(line.len(), lines[0].len(), "{line:?}");
+        let failed = !line[place("failure")].is_empty();
+        assert!(failed || line[place("raw_error")].parse::<f64>().is_ok(), "{line:?}");
+    }
+}
+
+#[test]
+fn a_cell_for_every_matrix_and_solver() {
+    let folder = Folder::new();
+    let path = folder.path("map.svg");
+    let text = bandsolve(&["stability", "tridiagonal", "--n", "33", "--plot", &path]).exits(0).stdout;
+    assert!(text.contains("chang-18"));
+    let svg = std::fs::read_to_string(&path).expect("a picture");
+    check_xml(&svg);
+    let lapack = text.contains("LAPACK gtsv");
+    let columns = 2 * solvers() + usize::from(lapack);
+    assert_eq!(svg.matches(r#"class="cell""#).count(), 44 * columns + 18 * 6 + 20 * 5);
+}
+
+#[test]
+fn outputs_do_not_share_a_file() {
+    bandsolve(&["stability", "tridiagonal", "--json", "-", "--csv", "-"]).fails(2, "same file");
+}
+
+/// Number of our solvers: every method but `Auto`, and RPTS with another pivoting.
+fn solvers() -> usize {
+    Method::ALL.len()
 }

@@ -1,0 +1,138 @@
+//! Sizes, number types and kinds of data, one after the other; all solvers on each.
+
+use super::contest::{self, Budget, Contestant};
+use super::machine::Machine;
+use super::system::{Numbers, Own, System, Work, theirs};
+use super::yardstick::{self, Store, Word};
+use super::{Row, compare, table};
+use crate::args::{Data, RealDtype};
+use crate::exit::Failure;
+use crate::peers::{Peer, PeerScalar};
+use crate::report;
+use crate::structure::affordable;
+use serde_json::{Value, json};
+
+/// All but the numbers.
+pub struct Sweep {
+    /// Numbers of unknowns.
+    pub sizes: Vec<usize>,
+    /// Number types.
+    pub dtypes: Vec<RealDtype>,
+    /// Kinds of matrices.
+    pub data: Vec<Data>,
+    /// Our solvers.
+    pub own: Vec<Own>,
+    /// Numbers of threads at which the memory bus is measured.
+    pub yardsticks: Vec<usize>,
+    /// For each system.
+    pub budget: Budget,
+    /// Where.
+    pub machine: Machine,
+    /// Other people's solvers.
+    pub peers: Vec<Peer>,
+}
+
+/// All solvers on one system.
+pub struct Table {
+    /// Unknowns.
+    pub n: usize,
+    /// Number type.
+    pub dtype: &'static str,
+    /// Of the number type.
+    pub epsilon: f64,
+    /// Kind of matrix.
+    pub data: Data,
+    /// Whether the system is larger than the caches.
+    far: bool,
+    /// The solvers in the order of the contest.
+    pub rows: Vec<Row>,
+}
+
+impl Sweep {
+    /// Measures everything; tables are printed as soon as they are there, beside the standard output if that is `taken`.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`] for sizes beyond memory, [`Failure::Other`] if nothing can be printed.
+    pub fn run(&self, taken: bool) -> Result<Vec<Table>, Failure> {
+        self.check_sizes()?;
+        report::print_beside(&self.machine.text(&self.peers), taken)?;
+        let mut tables = Vec::new();
+        for &n in &self.sizes {
+            for &dtype in &self.dtypes {
+                for &data in &self.data {
+                    let table = match dtype {
+                        RealDtype::F32 => self.measure::<f32>(n, data),
+                        RealDtype::F64 => self.measure::<f64>(n, data),
+                    };
+                    report::print_beside(&table.text(), taken)?;
+                    tables.push(table);
+                }
+            }
+        }
+        Ok(tables)
+    }
+
+    /// What [`run`](Self::run) returned, for programs.
+    pub fn json(&self, bench: &str, tables: &[Table]) -> Value {
+        let rows: Vec<Value> = tables.iter().flat_map(Table::json).collect();
+        json!({ "bench": bench, "machine": self.machine.json(&self.peers), "rows": rows })
+    }
+
+    fn check_sizes(&self) -> Result<(), Failure> {
+        let widest = self.dtypes.iter().map(|d| d.bytes()).max().unwrap_or(8);
+        let Some(n) = self.sizes.iter().max() else { return Ok(()) };
+        // The system, the copy that the peers overwrite, x, and the factors of the sequential method.
+        let fits = affordable(&[*n, 4 + 4 + 1 + 6], widest);
+        fits.map_or_else(|why| Err(Failure::Usage(format!("--n {n}: {why}"))), |_| Ok(()))
+    }
+
+    fn measure<T: PeerScalar + Word>(&self, n: usize, data: Data) -> Table {
+        let numbers = Numbers::<T>::new(n, data);
+        let system = System::new(&numbers);
+        let mut work = Work::new(n, !self.peers.is_empty());
+        // Within the caches, the bus says nothing.
+        let far = 5 * n * size_of::<T>() > self.machine.cache;
+        let mut contestants: Vec<_> = self.own.iter().map(|own| own.on(&system)).collect();
+        contestants.extend(self.peers.iter().flat_map(|peer| theirs(peer, &system, data)));
+        if far {
+            contestants.extend(self.yardsticks(&system));
+        }
+        let check = |work: &Work<T>| (system.backward_error(work), work.repair());
+        let mut rows = contest::run(&mut contestants, n, self.budget, &mut work, check);
+        keep_best_yardstick(&mut rows);
+        compare(&mut rows);
+        Table { n, dtype: T::NAME, epsilon: T::EPSILON.to_f64(), data, far, rows }
+    }
+
+    fn yardsticks<'a, T: PeerScalar + Word>(&self, system: &'a System<'a, T>) -> Vec<Contestant<'a, Work<T>>> {
+        let both = self.yardsticks.iter().flat_map(|threads| Store::ALL.iter().map(|store| (*threads, *store)));
+        both.map(|(threads, store)| Contestant {
+            name: yardstick::NAME.into(),
+            threads,
+            solve: Box::new(move |work: &mut Work<T>| {
+                Ok(yardstick::move_once(system.arrays(), work.overwritten(), store, threads))
+            }),
+        })
+        .collect()
+    }
+}
+
+impl Table {
+    fn text(&self) -> String {
+        let place = if self.far { "beyond the caches" } else { "within the caches" };
+        format!("\nn = {}, {}, {} data, {place}\n{}", self.n, self.dtype, self.data.name(), table(&self.rows))
+    }
+
+    fn json(&self) -> Vec<Value> {
+        let facts = json!({ "n": self.n, "dtype": self.dtype, "data": self.data.name() });
+        self.rows.iter().map(|row| row.json(&facts)).collect()
+    }
+}
+
+/// Of the ways to write x only the faster remains, for each number of threads.
+fn keep_best_yardstick(rows: &mut Vec<Row>) {
+    let all = rows.clone();
+    let beaten =
+        |r: &Row| all.iter().any(|o| o.is_yardstick() && o.threads == r.threads && o.ns_per_row < r.ns_per_row);
+    rows.retain(|r| !r.is_yardstick() || !beaten(r));
+}

@@ -1,0 +1,185 @@
+//! One tridiagonal system, and what solves it: our methods and the peers.
+
+use super::contest::{Contestant, Solve};
+use super::{Repair, UNVERIFIED};
+use crate::args::Data;
+use crate::peers::{Arrays, Peer, PeerScalar, Solver};
+use bandsolve::dyn_stack::{PodBuffer, PodStack};
+use bandsolve::{Factor, Method, Op, Plan, Report, Tridiagonal};
+use bandsolve_testkit::{Random, oracle};
+use std::time::{Duration, Instant};
+
+/// Up to this size every answer is measured by the oracle, which takes its time; beyond, by the solver's own report.
+const ORACLE_MAX_N: usize = 1 << 20;
+
+/// The entries of a system; all arrays have length n.
+pub struct Numbers<T> {
+    sub: Vec<T>,
+    diag: Vec<T>,
+    sup: Vec<T>,
+    rhs: Vec<T>,
+}
+
+impl<T: PeerScalar> Numbers<T> {
+    pub fn new(n: usize, data: Data) -> Self {
+        let mut random = Random::new(n as u64);
+        let mut draw = || -> Vec<T> { (0..n).map(|_| T::from_f64(random.uniform(-1.0, 1.0))).collect() };
+        let (mut sub, mut diag, mut sup, rhs) = (draw(), draw(), draw(), draw());
+        match data {
+            Data::Random => {}
+            Data::Dominant => diag.iter_mut().for_each(|v| *v += T::from_f64(4.0)),
+            Data::Chang17 => {
+                [&mut sub, &mut sup].into_iter().for_each(|off| off.fill(T::ONE));
+                diag.fill(T::ZERO);
+                (diag[0], sup[0], diag[n - 1], sub[n - 1]) = (T::ONE, T::ZERO, T::ONE, T::ZERO);
+            }
+        }
+        Self { sub, diag, sup, rhs }
+    }
+
+    fn arrays(&self) -> [&[T]; 4] {
+        [&self.sub, &self.diag, &self.sup, &self.rhs]
+    }
+}
+
+/// A system to be solved.
+pub struct System<'a, T: PeerScalar> {
+    numbers: &'a Numbers<T>,
+    a: Tridiagonal<'a, T>,
+}
+
+impl<'a, T: PeerScalar> System<'a, T> {
+    pub fn new(numbers: &'a Numbers<T>) -> Self {
+        let a = Tridiagonal::new(&numbers.sub, &numbers.diag, &numbers.sup).expect("three arrays of length n");
+        Self { numbers, a }
+    }
+
+    /// sub, diag, sup, rhs.
+    pub fn arrays(&self) -> [&[T]; 4] {
+        self.numbers.arrays()
+    }
+
+    /// The backward error of the answer: by the oracle, or for large systems what the solver itself found.
+    pub fn backward_error(&self, work: &Work<T>) -> Option<f64> {
+        let large = self.a.n() > ORACLE_MAX_N;
+        match work.answer {
+            Answer::X if large => work.report.as_ref().map(|r| r.backward_error).filter(|eta| !eta.is_nan()),
+            Answer::X => Some(oracle::backward_error(&self.a, &self.numbers.rhs, &work.x)),
+            Answer::Copy if !large => Some(oracle::backward_error(&self.a, &self.numbers.rhs, &work.copies[3])),
+            _ => None,
+        }
+    }
+}
+
+/// Memory that all solvers share.
+pub struct Work<T> {
+    x: Vec<T>,
+    /// What the peers overwrite: sub, diag, sup, rhs.
+    copies: [Vec<T>; 4],
+    answer: Answer,
+    /// What a solver of ours says about it.
+    report: Option<Report>,
+}
+
+/// Where the last answer stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Answer {
+    None,
+    X,
+    Copy,
+}
+
+impl<T: PeerScalar> Work<T> {
+    pub fn new(n: usize, copies: bool) -> Self {
+        let length = if copies { n } else { 0 };
+        let copies = [(); 4].map(|()| vec![T::ZERO; length]);
+        Self { x: vec![T::ZERO; n], copies, answer: Answer::None, report: None }
+    }
+
+    /// What a solver of ours did to reach the last answer.
+    pub fn repair(&self) -> Option<Repair> {
+        self.report.as_ref().map(Repair::of)
+    }
+
+    /// x, to be overwritten by what is no answer.
+    pub fn overwritten(&mut self) -> &mut [T] {
+        (self.answer, self.report) = (Answer::None, None);
+        &mut self.x
+    }
+
+    /// Takes note of what a solver of ours did in the given time.
+    fn solved(&mut self, solved: bandsolve::Result<Report>, time: Duration) -> Result<Duration, String> {
+        self.report = Some(solved.map_err(|e| e.to_string())?);
+        self.answer = Answer::X;
+        Ok(time)
+    }
+}
+
+/// A solver of ours.
+#[derive(Debug, Clone, Copy)]
+pub struct Own {
+    /// How it solves.
+    pub method: Method,
+    /// With how many threads at most.
+    pub threads: usize,
+    /// Whether answers are checked and repaired.
+    pub verify: bool,
+}
+
+impl Own {
+    /// Factors and solves, in scratch memory that is there before the clock starts.
+    pub fn on<'a, T: PeerScalar>(self, system: &'a System<'a, T>) -> Contestant<'a, Work<T>> {
+        let Own { method, threads, verify } = self;
+        let plan = Plan::new(system.a.shape()).method(method).threads(threads).verify(verify);
+        let mut memory = None;
+        let solve: Solve<'a, Work<T>> = Box::new(move |work| {
+            let started = Instant::now();
+            let factor = plan.factor(&system.a).map_err(|e| e.to_string())?;
+            // Only the first time, which is not measured.
+            let memory = memory.get_or_insert_with(|| PodBuffer::new(factor.solve_scratch(1)));
+            let solved = factor.solve_into_with(Op::Plain, &system.numbers.rhs, &mut work.x, PodStack::new(memory));
+            drop(factor);
+            let time = started.elapsed();
+            work.solved(solved, time)
+        });
+        let name = format!("{}{}", method.name(), if verify { "" } else { UNVERIFIED });
+        Contestant { name, threads, solve }
+    }
+}
+
+/// What one library offers for the system.
+pub fn theirs<'a, T: PeerScalar>(
+    peer: &'a Peer,
+    system: &'a System<'a, T>,
+    data: Data,
+) -> Vec<Contestant<'a, Work<T>>> {
+    let without_pivoting = (data == Data::Dominant).then(|| peer.dtsvb::<T>()).flatten();
+    let routines = [("gtsv", peer.gtsv::<T>()), ("dtsvb", without_pivoting)];
+    let found = routines.into_iter().filter_map(|(name, routine)| Some((name, routine?)));
+    found
+        .map(|(name, routine)| Contestant {
+            name: format!("{} {name}", peer.name),
+            threads: 1,
+            solve: Box::new(move |work| foreign(system, routine, work)),
+        })
+        .collect()
+}
+
+/// Restores the copies, then solves in them.
+fn foreign<T: PeerScalar>(
+    system: &System<'_, T>,
+    routine: Solver<'_, T>,
+    work: &mut Work<T>,
+) -> Result<Duration, String> {
+    for (copy, original) in work.copies.iter_mut().zip(system.numbers.arrays()) {
+        copy.copy_from_slice(original);
+    }
+    let n = system.a.n();
+    let [sub, diag, sup, rhs] = &mut work.copies;
+    let arrays = Arrays { sub: &mut sub[1..], diag, sup: &mut sup[..n - 1], rhs };
+    let started = Instant::now();
+    let solved = routine.solve(arrays);
+    let time = started.elapsed();
+    (work.answer, work.report) = (Answer::Copy, None);
+    solved.map(|()| time).map_err(|info| format!("info {info}"))
+}

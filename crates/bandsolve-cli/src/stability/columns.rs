@@ -1,0 +1,106 @@
+//! Columns of a table or of a picture: one solver on many matrices.
+
+use super::{Attempt, Judgement, Row};
+use bandsolve_testkit::tables::Paper;
+
+/// The part of a judgement that is shown.
+pub type Measure = fn(&Judgement) -> f64;
+
+/// One solver on the matrices of one section.
+#[derive(Debug, Clone)]
+pub struct Column {
+    pub head: String,
+    pub cells: Vec<Cell>,
+}
+
+/// One error.
+#[derive(Debug, Clone, Copy)]
+pub struct Cell {
+    /// `None` where there is not even a wrong answer.
+    pub error: Option<f64>,
+    pub mark: Mark,
+}
+
+/// What became of an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mark {
+    /// Taken as it is.
+    Plain,
+    /// Refined.
+    Refined,
+    /// Solved again by the pivoted method.
+    Fallback,
+    /// Returned as an error.
+    Failed,
+}
+
+impl Mark {
+    /// What verification did.
+    pub fn of(attempt: &Attempt) -> Mark {
+        match attempt.outcome {
+            Ok((0, false)) => Mark::Plain,
+            Ok((_, false)) => Mark::Refined,
+            Ok((_, true)) => Mark::Fallback,
+            Err(_) => Mark::Failed,
+        }
+    }
+}
+
+/// Matrices that are shown together.
+pub struct Section<'a> {
+    /// `None`: our own randomly scaled rows.
+    pub paper: Option<Paper>,
+    pub rows: Vec<&'a Row>,
+}
+
+impl<'a> Section<'a> {
+    /// The papers, then our own matrices.
+    pub fn all(rows: &'a [Row]) -> Vec<Section<'a>> {
+        let of = |paper: Option<Paper>| Section {
+            paper,
+            rows: rows.iter().filter(|r| r.problem.case.map(|c| c.paper) == paper).collect(),
+        };
+        [Some(Paper::Chang), Some(Paper::Klein), None].map(of).into()
+    }
+
+    /// Where the matrices come from.
+    pub fn source(&self) -> &'static str {
+        match self.paper {
+            Some(Paper::Chang) => "Chang 2014, Tables 6.1 and 6.2",
+            Some(Paper::Klein) => "Klein 2022, Tables 4 and 5",
+            None => "Random rows (some: a tenth, rows: all) scaled up to the given power of ten",
+        }
+    }
+
+    /// Ours without verification, and LAPACK's where it was there.
+    pub fn raw(&self, measure: Measure, lapack: bool) -> Vec<Column> {
+        let plain = |error| Cell { error: Some(error), mark: Mark::Plain };
+        let mut columns = self.ours(|attempt| plain(measure(&attempt.raw)));
+        let none = Cell { error: None, mark: Mark::Failed };
+        let cells = self.rows.iter().map(|r| r.lapack.as_ref().map_or(none, |j| plain(measure(j)))).collect();
+        columns.extend(lapack.then(|| Column { head: "LAPACK gtsv".into(), cells }));
+        columns
+    }
+
+    /// Ours with verification.
+    pub fn verified(&self, measure: Measure) -> Vec<Column> {
+        self.ours(|attempt| Cell { error: Some(measure(&attempt.verified)), mark: Mark::of(attempt) })
+    }
+
+    fn ours(&self, cell: impl Fn(&Attempt) -> Cell) -> Vec<Column> {
+        let solvers = self.rows.first().map_or(0, |r| r.attempts.len());
+        let column = |k: usize| Column {
+            head: self.rows[0].attempts[k].solver.into(),
+            cells: self.rows.iter().map(|r| cell(&r.attempts[k])).collect(),
+        };
+        (0..solvers).map(column).collect()
+    }
+
+    /// The paper's columns.
+    pub fn published(&self) -> Vec<Column> {
+        let solvers = self.paper.map_or(&[][..], Paper::solvers).iter().enumerate();
+        let error = |row: &Row, k: usize| row.problem.case.and_then(|c| c.published.get(k).copied());
+        let cells = |k| self.rows.iter().map(|r| Cell { error: error(r, k), mark: Mark::Plain }).collect();
+        solvers.map(|(k, head)| Column { head: head.to_string(), cells: cells(k) }).collect()
+    }
+}

@@ -1,0 +1,70 @@
+//! The stability tables as comma-separated values: one line for each matrix and solver.
+
+use super::{Attempt, Judgement, Row, Table};
+use bandsolve::Error;
+
+const HEAD: &str = "matrix,condition,source,solver,raw_backward_error,raw_forward_error,raw_error,\
+verified_backward_error,verified_forward_error,verified_error,refinement_steps,fallback,failure\n";
+
+/// All lines: ours, LAPACK's where it was there, then the published ones. `error` is in the measure of the paper, which
+/// is all that the published lines hold; they stand under `raw`.
+pub fn lines(table: &Table) -> String {
+    let matrices = table.rows.iter().map(|row| of_matrix(row, table.lapack.is_some()));
+    HEAD.to_string() + &matrices.collect::<String>()
+}
+
+fn of_matrix(row: &Row, lapack: bool) -> String {
+    let case = row.problem.case;
+    let mut text = String::new();
+    let mut line = |source: &str, solver: &str, [raw, verified, outcome]: [[String; 3]; 3]| {
+        let condition = case.map_or(String::new(), |c| c.condition.to_string());
+        let head = [row.problem.name.clone(), condition, source.into(), solver.into()];
+        let fields: Vec<String> = head.iter().chain(&raw).chain(&verified).chain(&outcome).map(|f| quoted(f)).collect();
+        text += &format!("{}\n", fields.join(","));
+    };
+    for attempt in &row.attempts {
+        line("bandsolve", attempt.solver, [numbers(&attempt.raw), numbers(&attempt.verified), outcome(attempt)]);
+    }
+    if lapack {
+        let failure = if row.lapack.is_some() { "" } else { "no pivot" };
+        let outcome = [String::new(), String::new(), failure.into()];
+        line("lapack", "gtsv", [row.lapack.as_ref().map(numbers).unwrap_or_default(), nothing(), outcome]);
+    }
+    if let Some(case) = case {
+        for (solver, error) in case.columns() {
+            let published = [String::new(), String::new(), format!("{error:e}")];
+            line(case.paper.name(), solver, [published, nothing(), nothing()]);
+        }
+    }
+    text
+}
+
+fn nothing() -> [String; 3] {
+    Default::default()
+}
+
+fn numbers(judgement: &Judgement) -> [String; 3] {
+    [judgement.backward_error, judgement.forward_error, judgement.error].map(|v| format!("{v:e}"))
+}
+
+fn outcome(attempt: &Attempt) -> [String; 3] {
+    match &attempt.outcome {
+        Ok((steps, fallback)) => [steps.to_string(), fallback.to_string(), String::new()],
+        Err(error) => [String::new(), String::new(), Error::to_string(error)],
+    }
+}
+
+/// Fields with commas or quotation marks stand between quotation marks.
+fn quoted(field: &str) -> String {
+    if field.contains([',', '"', '\n']) { format!("\"{}\"", field.replace('"', "\"\"")) } else { field.to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commas_and_quotation_marks_do_not_end_a_field() {
+        assert_eq!(["a-1", "a, b", "say \"x\""].map(quoted), ["a-1", "\"a, b\"", "\"say \"\"x\"\"\""]);
+    }
+}
