@@ -144,8 +144,7 @@ impl<'a> Settings<'a> {
 
     /// Right-hand sides that are swept together when there are `n_rhs` (sweeps that know noise take one by one).
     fn together(&self, n_rhs: usize) -> usize {
-        let alone = matches!(self.scheme.eliminator, Some(Eliminator::Diagonal | Eliminator::Rotation));
-        if n_rhs >= MAX_RHS && self.options.noise_threshold == 0.0 && !alone { MAX_RHS } else { 1 }
+        if n_rhs >= MAX_RHS && self.options.noise_threshold == 0.0 { MAX_RHS } else { 1 }
     }
 
     fn how<X: RealScalar>(&self) -> How<X> {
