@@ -49,8 +49,15 @@ pub enum Method {
 
 impl Method {
     /// Every method that can be asked for.
-    pub const ALL: [Method; 5] =
-        [Method::Auto, Method::Pivoted, Method::Thomas, Method::DiagonalPivoting, Method::Rpts];
+    pub const ALL: [Method; 7] = [
+        Method::Auto,
+        Method::Pivoted,
+        Method::Thomas,
+        Method::DiagonalPivoting,
+        Method::Rpts,
+        Method::ParallelDiagonalPivoting,
+        Method::CfLu,
+    ];
 
     /// The name used on the command line and in reports.
     pub fn name(self) -> &'static str {

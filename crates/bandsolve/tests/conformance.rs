@@ -19,6 +19,12 @@ conformance!(thomas_c32, Complex32, |plan| plan.method(Method::Thomas));
 conformance!(diagonal_pivoting_f64, f64, |plan| plan.method(Method::DiagonalPivoting));
 conformance!(diagonal_pivoting_c32, Complex32, |plan| plan.method(Method::DiagonalPivoting));
 
+conformance!(cf_lu_f64, f64, |plan| plan.method(Method::CfLu));
+conformance!(cf_lu_c32, Complex32, |plan| plan.method(Method::CfLu));
+
+conformance!(parallel_diagonal_pivoting_f64, f64, |plan| plan.method(Method::ParallelDiagonalPivoting));
+conformance!(parallel_diagonal_pivoting_c32, Complex32, |plan| plan.method(Method::ParallelDiagonalPivoting));
+
 conformance!(auto_f64, f64, |plan| plan);
 
 conformance_banded!(banded_f64, f64, |plan| plan);

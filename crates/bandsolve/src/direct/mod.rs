@@ -4,12 +4,15 @@
 //! that are left between partitions), `substitute` (back into the partitions, forming the residual on the way).
 
 mod batch;
+mod cf_lu;
 mod dense;
 mod diagonal_pivoting;
+mod parallel_diagonal_pivoting;
 pub(crate) mod pivoted;
 mod repair;
 mod rpts;
 mod stored;
+mod theta;
 mod thomas;
 mod tridiagonal;
 pub(crate) mod verify;
