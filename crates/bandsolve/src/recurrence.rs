@@ -17,6 +17,11 @@
 //! for the state that leaves the tile before, runs it through the transfers, hands it on, and finishes the tile from cache.
 //! States always go through the same transfers in the same order, so that threads change no bit.
 //!
+//! What comes out of a transfer is rounded differently from what the rows of the group give, and the last row of one group and
+//! the first of the next would not fit together to the last digit. So groups are swept once without writing, to see what
+//! leaves them, and each is written from what left the group before: where the recurrence decays along a group, rows fit
+//! across borders as they do inside.
+//!
 //! Where products of coefficients overflow, a transfer says nothing although the recurrence may stay in range. A state that
 //! comes out of a transfer not finite is therefore formed again, by the recurrence itself. A product that underflows is zero:
 //! what later coefficients would have brought back is lost. See `docs/math/recurrence.md`.
@@ -39,7 +44,7 @@ use linear::Plain;
 /// `p`, `q`, `y`: n.
 ///
 /// # Cost
-/// 5 flops a row; 2 words read, 1 written. The result is the same, bit for bit, for any number of threads.
+/// 7 flops a row; 2 words read, 1 written. The result is the same, bit for bit, for any number of threads.
 ///
 /// # Errors
 /// [`Error::Shape`](crate::Error::Shape) unless the lengths agree.
@@ -80,7 +85,7 @@ pub fn first_order_reversed<T: Scalar>(p: &[T], q: &[T], start: T, threads: usiz
 /// `coefficients` = \[p, q, r\], `y`: n each.
 ///
 /// # Cost
-/// 14 flops a row; 3 words read, 1 written. The result is the same, bit for bit, for any number of threads.
+/// 18 flops a row; 3 words read, 1 written. The result is the same, bit for bit, for any number of threads.
 ///
 /// # Errors
 /// [`Error::Shape`](crate::Error::Shape) unless the lengths agree.

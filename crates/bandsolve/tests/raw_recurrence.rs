@@ -46,12 +46,11 @@ fn minors_of_long_scaled_matrices_stay_in_range() {
     let error = |method| backward_error(&a, &rhs, &raw(method, &a, &rhs));
     let [parallel, sequential] = [Method::ParallelDiagonalPivoting, Method::DiagonalPivoting].map(error);
     println!("n = {n}: {parallel:.2e}, one by one {sequential:.2e}");
-    // Of the same order: there are 8 borders a tile where rounding may add up.
+    // Of the same order: they differ in rounding only.
     assert!(parallel <= 10.0 * sequential, "{parallel:.2e}, one by one {sequential:.2e}");
     for method in [Method::ParallelDiagonalPivoting, Method::CfLu] {
         let solution = Plan::new(a.shape()).method(method).factor(&a).unwrap().solve(&rhs).unwrap();
         assert!(backward_error(&a, &rhs, &solution.values) <= 8.0 * f64::EPSILON, "{method:?}: {:?}", solution.report);
-        println!("{method:?}: {:?}", solution.report);
     }
 }
 

@@ -70,6 +70,16 @@ impl<T: Scalar> Minors<T> {
         Self { last: self.last.scale(by), before: self.before.scale(by), older: self.older.scale(by) }
     }
 
+    /// Divided by the larger of the newest two, so that equal ratios are equal bits.
+    #[inline(always)]
+    pub fn normalized(self) -> Self {
+        let last_is_larger = peak(self.last) > peak(self.before);
+        let recip = reciprocal(if last_is_larger { self.last } else { self.before });
+        let (small, older) = (if last_is_larger { self.before } else { self.last } * recip, self.older * recip);
+        let (last, before) = if last_is_larger { (T::ONE, small) } else { (small, T::ONE) };
+        Self { last, before, older }
+    }
+
     /// Whether a pivot of two rows begins at row `here` with these minors; `next` and `after` follow.
     #[inline(always)]
     pub fn begin_pair(self, here: &ScaledRow<T>, next: &ScaledRow<T>, after: &ScaledRow<T>) -> bool {

@@ -116,7 +116,7 @@ impl<T: Scalar, const PAIRS: bool> Sweeps<'_, T, PAIRS> {
                 let [here, next] = window[g];
                 let after = scaled(self.rows, row + 2);
                 let raw = minors[g].follow(sup[g], &here);
-                minors[g] = raw.scale(larger(raw.last, raw.before).normalizer());
+                minors[g] = raw.normalized();
                 each(Place { g, step, row }, minors[g], &[here, next, after]);
                 sup[g] = here.entries[2];
                 window[g] = [next, after];
@@ -171,15 +171,10 @@ impl<'x, T: Scalar, const PAIRS: bool> Scan<(&'x mut [Pivot<T>], &'x mut [bool])
             begins[step] |= u8::from(begin) << g;
             second[g] = second[g].map(|second| begin && !second);
         });
-        let mut entering = [None; G];
-        self.structure.pass(tile.index, |mut border| {
-            for g in 0..G {
-                entering[g] = Some(border);
-                border = Border { second: second[g][usize::from(border.second)], minors: leaving[g] };
-            }
-            border
+        let entering = self.structure.pass::<G>(tile.index, |g, border| Border {
+            second: second[g][usize::from(border.second)],
+            minors: leaving[g],
         });
-        let entering = entering.map(|border| border.expect("every group has been entered"));
         self.write(tile, &begins, entering);
     }
 }

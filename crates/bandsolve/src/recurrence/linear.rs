@@ -1,6 +1,6 @@
 //! Recurrences of order K as scans: rows, transfers, and what is done where a transfer overflows.
 
-use super::scan::{Scan, Tile, run};
+use super::scan::{Carry, Scan, Tile, run};
 use crate::scalar::Scalar;
 use core::array::from_fn;
 
@@ -43,7 +43,7 @@ pub(crate) fn solve<T: Scalar, const K: usize, A: Affine<T, K>>(
     threads: usize,
     x: &mut [T],
 ) {
-    run(&Linear(recurrence), x, start, threads);
+    run(&Linear { recurrence, borders: Carry::new(start) }, x, start, threads);
 }
 
 /// The same row after row, on the caller's thread.
@@ -71,7 +71,7 @@ fn advance<T: Scalar, const K: usize>(
     let (by, plus) = recurrence.row(i, values[0]);
     let before = state[0];
     let y = dot(by, *state) + plus;
-    push(state, y);
+    *state = pushed(*state, y);
     recurrence.output(i, values, before, y)
 }
 
@@ -85,13 +85,14 @@ fn dot<T: Scalar, const K: usize>(by: [T; K], state: [T; K]) -> T {
     sum
 }
 
-/// Makes `y` the newest value.
+/// The state after a row that makes `y` the newest value.
 #[inline(always)]
-fn push<T: Scalar, const K: usize>(state: &mut [T; K], y: T) {
+fn pushed<T: Scalar, const K: usize>(mut state: [T; K], y: T) -> [T; K] {
     for k in (1..K).rev() {
         state[k] = state[k - 1];
     }
     state[0] = y;
+    state
 }
 
 /// s′ = constant + Σ s[h]·columns[h]
@@ -120,9 +121,22 @@ impl<T: Scalar, const K: usize> Transfer<T, K> {
 }
 
 /// A recurrence as a scan.
-struct Linear<'r, A, const K: usize>(&'r A);
+struct Linear<'r, T, A, const K: usize> {
+    recurrence: &'r A,
+    /// States as rows, not transfers, give them.
+    borders: Carry<[T; K]>,
+}
 
-impl<'x, T: Scalar, A: Affine<T, K>, const K: usize> Scan<&'x mut [T]> for Linear<'_, A, K> {
+impl<T: Scalar, A: Affine<T, K>, const K: usize> Linear<'_, T, A, K> {
+    /// (by, plus) of a row of the tile.
+    #[inline(always)]
+    fn row<const G: usize>(&self, tile: &Tile<&mut [T]>, g: usize, step: usize) -> ([T; K], T) {
+        let at = tile.at::<G>(A::REVERSED, g, step);
+        self.recurrence.row(tile.offset + at, tile.output[at])
+    }
+}
+
+impl<'x, T: Scalar, A: Affine<T, K>, const K: usize> Scan<&'x mut [T]> for Linear<'_, T, A, K> {
     type State = [T; K];
     type Transfer = Transfer<T, K>;
     const REVERSED: bool = A::REVERSED;
@@ -131,14 +145,11 @@ impl<'x, T: Scalar, A: Affine<T, K>, const K: usize> Scan<&'x mut [T]> for Linea
         let mut transfers = [Transfer::identity(); G];
         for step in 0..tile.group_rows::<G>() {
             for (g, transfer) in transfers.iter_mut().enumerate() {
-                let at = tile.at::<G>(A::REVERSED, g, step);
-                let (by, plus) = self.0.row(tile.offset + at, tile.output[at]);
+                let (by, plus) = self.row::<G>(tile, g, step);
                 for column in &mut transfer.columns {
-                    let y = dot(by, *column);
-                    push(column, y);
+                    *column = pushed(*column, dot(by, *column));
                 }
-                let y = dot(by, transfer.constant) + plus;
-                push(&mut transfer.constant, y);
+                transfer.constant = pushed(transfer.constant, dot(by, transfer.constant) + plus);
             }
         }
         transfers
@@ -158,16 +169,22 @@ impl<'x, T: Scalar, A: Affine<T, K>, const K: usize> Scan<&'x mut [T]> for Linea
         }
         // Products of coefficients have overflowed; the recurrence itself may not.
         for step in 0..tile.group_rows::<G>() {
-            let at = tile.at::<G>(A::REVERSED, g, step);
-            let (by, plus) = self.0.row(tile.offset + at, tile.output[at]);
-            let y = dot(by, state) + plus;
-            push(&mut state, y);
+            let (by, plus) = self.row::<G>(tile, g, step);
+            state = pushed(state, dot(by, state) + plus);
         }
         state
     }
 
-    fn finish<const G: usize>(&self, tile: &mut Tile<&'x mut [T]>, mut states: [[T; K]; G]) {
+    fn finish<const G: usize>(&self, tile: &mut Tile<&'x mut [T]>, entering: [[T; K]; G]) {
         let rows = tile.group_rows::<G>();
+        let mut leaving = entering;
+        for step in 0..rows {
+            for (g, state) in leaving.iter_mut().enumerate() {
+                let (by, plus) = self.row::<G>(tile, g, step);
+                *state = pushed(*state, dot(by, *state) + plus);
+            }
+        }
+        let mut states = self.borders.pass::<G>(tile.index, |g, _| leaving[g]);
         // The first row of the next group, before it is written.
         let after: [T; G] = from_fn(|g| {
             let own = if g + 1 < G { tile.output.get((g + 1) * rows).copied() } else { tile.after };
@@ -177,7 +194,7 @@ impl<'x, T: Scalar, A: Affine<T, K>, const K: usize> Scan<&'x mut [T]> for Linea
             for (g, state) in states.iter_mut().enumerate() {
                 let at = tile.at::<G>(A::REVERSED, g, step);
                 let next = if step + 1 == rows || A::REVERSED { after[g] } else { tile.output[at + 1] };
-                tile.output[at] = advance(self.0, tile.offset + at, [tile.output[at], next], state);
+                tile.output[at] = advance(self.recurrence, tile.offset + at, [tile.output[at], next], state);
             }
         }
     }

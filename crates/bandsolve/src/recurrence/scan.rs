@@ -163,19 +163,24 @@ impl<S: Copy> Carry<S> {
         Self { turn: AtomicUsize::new(0), state: Mutex::new(start) }
     }
 
-    /// Waits for the state that enters tile `index`, and hands on what `through` makes of it.
-    pub fn pass(&self, index: usize, through: impl FnOnce(S) -> S) {
+    /// Waits for the state that enters tile `index`, takes it through its G groups and hands it on; returns what enters each.
+    pub fn pass<const G: usize>(&self, index: usize, mut through: impl FnMut(usize, S) -> S) -> [S; G] {
         let mut looks = 0;
         // Acquire: what the tile before wrote is seen.
         while self.turn.load(Ordering::Acquire) != index {
             looks += 1;
             if looks % PATIENCE == 0 { std::thread::yield_now() } else { core::hint::spin_loop() }
         }
-        {
+        let entering = {
             let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-            *state = through(*state);
-        }
+            core::array::from_fn(|g| {
+                let entering = *state;
+                *state = through(g, entering);
+                entering
+            })
+        };
         self.turn.store(index + 1, Ordering::Release);
+        entering
     }
 }
 
@@ -208,13 +213,6 @@ fn workers(threads: usize, work: &(impl Fn() + Sync)) {
 /// One tile: transfers, the state through them, and the rest.
 fn one<O: Split, S: Scan<O>, const G: usize>(scan: &S, carry: &Carry<S::State>, tile: &mut Tile<O>) {
     let transfers = scan.transfers::<G>(tile);
-    let mut entering = [None; G];
-    carry.pass(tile.index, |mut state| {
-        for g in 0..G {
-            entering[g] = Some(state);
-            state = scan.apply::<G>(tile, g, &transfers[g], state);
-        }
-        state
-    });
-    scan.finish(tile, entering.map(|state| state.expect("the state has passed every group")));
+    let entering = carry.pass::<G>(tile.index, |g, state| scan.apply::<G>(tile, g, &transfers[g], state));
+    scan.finish(tile, entering);
 }
