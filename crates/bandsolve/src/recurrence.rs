@@ -7,7 +7,7 @@
 //! | [`second_order`] | yᵢ = pᵢ·yᵢ₋₁ + qᵢ·yᵢ₋₂ + rᵢ |
 //! | [`second_order_reversed`] | yᵢ = pᵢ·yᵢ₊₁ + qᵢ·yᵢ₊₂ + rᵢ |
 //!
-//! Rows are cut into tiles of fixed size, tiles into [`GROUPS`] groups of consecutive rows. A group maps the state that enters
+//! Rows are cut into tiles of fixed size, tiles into eight groups of consecutive rows. A group maps the state that enters
 //! it, the last one or two values, to the state that leaves it; this map is its *transfer*, affine and of fixed size:
 //!
 //! $$ s' = Q + \sum_h s_h P_h $$
@@ -263,6 +263,16 @@ mod tests {
             first_order(&p, &q, 0.0, threads, &mut y).unwrap();
             assert!(y.iter().zip(&q).all(|(y, q)| y == q));
         }
+    }
+
+    #[test]
+    fn products_that_underflow_are_lost() {
+        // Groups of eight rows. What leaves the first is formed by its rows too, but not what leaves the second.
+        let p: Vec<f64> = [1e-200, 1e-200, 1e200, 1e200].into_iter().chain([1.0; 60]).collect();
+        let (zero, mut y) = ([0.0; 64], [0.0; 64]);
+        first_order(&p, &zero, 1e250, 1, &mut y).unwrap();
+        assert!(y[..16].iter().skip(3).all(|y| (y / 1e250 - 1.0).abs() < 1e-12));
+        assert!(y[16..].iter().all(|y| *y == 0.0));
     }
 
     #[test]

@@ -45,12 +45,27 @@ fn minors_of_long_scaled_matrices_stay_in_range() {
     let rhs = product(&a, &x_true);
     let error = |method| backward_error(&a, &rhs, &raw(method, &a, &rhs));
     let [parallel, sequential] = [Method::ParallelDiagonalPivoting, Method::DiagonalPivoting].map(error);
-    println!("n = {n}: {parallel:.2e}, one by one {sequential:.2e}");
+    let [cf_lu, thomas] = [Method::CfLu, Method::Thomas].map(error);
+    println!("n = {n}: {parallel:.2e}, one by one {sequential:.2e}; CF-LU {cf_lu:.2e}, Thomas {thomas:.2e}");
     // Of the same order: they differ in rounding only.
     assert!(parallel <= 10.0 * sequential, "{parallel:.2e}, one by one {sequential:.2e}");
     for method in [Method::ParallelDiagonalPivoting, Method::CfLu] {
         let solution = Plan::new(a.shape()).method(method).factor(&a).unwrap().solve(&rhs).unwrap();
         assert!(backward_error(&a, &rhs, &solution.values) <= 8.0 * f64::EPSILON, "{method:?}: {:?}", solution.report);
+    }
+}
+
+/// The matrix that breaks methods without pivoting (`docs/math/thomas.md`, `cf-lu.md`): every other leading minor vanishes.
+#[test]
+fn vanishing_minors_need_pivots_of_two_rows() {
+    let case = chang()[16];
+    let (a, x_true) = (case.matrix(PUBLISHED_N, 1), x_true(PUBLISHED_N, 1));
+    let rhs = product(&a, &x_true);
+    for method in [Method::Thomas, Method::CfLu] {
+        let error = case.error(&a, &rhs, &raw(method, &a, &rhs), &x_true);
+        assert!(!(error <= 0.1), "{method:?}: {error:.2e}");
+        let solution = Plan::new(a.shape()).method(method).factor(&a).unwrap().solve(&rhs).unwrap();
+        assert!(solution.report.fallback && solution.report.backward_error <= 8.0 * f64::EPSILON);
     }
 }
 

@@ -134,7 +134,7 @@ impl<T: Scalar> Factors<T> {
     /// Replaces right-hand sides by solutions.
     ///
     /// # Cost
-    /// 5 flops a row and right-hand side one after the other, 11 in parallel; the factors are read twice.
+    /// 5 flops a row and right-hand side one after the other, 17 in parallel; the factors are read twice.
     pub fn solve(&self, rows: &Rows<'_, T>, x: &mut [T], threads: Option<usize>) {
         let (forward, backward) = (Forward { factors: self, rows }, Backward { factors: self });
         for x in x.chunks_exact_mut(rows.n()) {
@@ -209,7 +209,7 @@ impl<T: Scalar> Affine<T, 1> for Backward<'_, T> {
 /// Factors found one row after the other.
 ///
 /// # Cost
-/// Factor: 6 flops and 1 division a row, twice as much for a pivot of two. Solve: 5 flops a row and right-hand side.
+/// Factor: 12 flops and 1 division a row, 31 and 2 for a pivot of two. Solve: 5 flops a row and right-hand side.
 #[derive(Debug)]
 pub(super) struct DiagonalPivoting<T>(Factors<T>);
 

@@ -4,7 +4,7 @@
 //!
 //! The leading entries b̂ are the same whether the rows before are pivots of one row or of two, so they can be found before
 //! the structure is. Rows are scaled by powers of two first; all minors of a group are multiplied by powers of two as they
-//! are formed, which changes no ratio and keeps them in range. A tile is swept three times while it is in cache:
+//! are formed, or divided by one of them, which changes no ratio and keeps them in range. A tile is swept three times while it is in cache:
 //!
 //! 1. Both columns of the 2×2 transfer of (θᵢ, θᵢ₋₁) of every group. The state runs through them, and on to the next tile.
 //! 2. From the state that enters each group, its minors again: where pivots of two rows would begin, which is a bit for every
@@ -35,8 +35,7 @@ use dyn_stack::PodStack;
 /// Factors of an open system, with pivots of two rows where they are needed if `PAIRS`.
 ///
 /// # Cost
-/// Factor: 28 flops a row to find minors, three times 2 or 4 products to keep them in range, 5 flops and 1 division for the
-/// factors. Solve: 11 flops a row and right-hand side.
+/// Factor: 40 flops and 3 divisions a row (36 without pairs). Solve: 17 flops a row and right-hand side.
 #[derive(Debug)]
 pub(super) struct Theta<T, const PAIRS: bool> {
     factors: Factors<T>,
