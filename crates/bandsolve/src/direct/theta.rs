@@ -3,8 +3,9 @@
 //! $$ \theta_i = b_i\,\theta_{i-1} - a_i c_{i-1}\,\theta_{i-2}, \qquad \theta_{-1} = 1, \quad \theta_{-2} = 0, \qquad \hat b_i = \theta_i / \theta_{i-1} $$
 //!
 //! The leading entries b̂ are the same whether the rows before are pivots of one row or of two, so they can be found before
-//! the structure is. Rows are scaled by powers of two first; all minors of a group are multiplied by powers of two as they
-//! are formed, or divided by one of them, which changes no ratio and keeps them in range. A tile is swept three times while it is in cache:
+//! the structure is. Rows are scaled by powers of two first; the minors of a group are multiplied by powers of two as they
+//! are formed, or divided by one of them: that keeps them in range and leaves their ratio. A tile is swept three times
+//! while it is in cache:
 //!
 //! 1. Both columns of the 2×2 transfer of (θᵢ, θᵢ₋₁) of every group. The state runs through them, and on to the next tile.
 //! 2. From the state that enters each group, its minors again: where pivots of two rows would begin, which is a bit for every
