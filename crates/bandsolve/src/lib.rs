@@ -19,6 +19,7 @@ mod kernel;
 pub mod matrix;
 mod plan;
 pub mod prelude;
+pub mod recurrence;
 mod scalar;
 mod tuning;
 

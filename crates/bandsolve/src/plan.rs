@@ -49,7 +49,7 @@ pub enum Method {
 
 impl Method {
     /// Every method that can be asked for.
-    pub const ALL: [Method; 9] = [
+    pub const ALL: [Method; 11] = [
         Method::Auto,
         Method::Pivoted,
         Method::Thomas,
@@ -59,6 +59,8 @@ impl Method {
         Method::SpikeThomas,
         Method::SpikeTruncated,
         Method::SpikeQr,
+        Method::ParallelDiagonalPivoting,
+        Method::CfLu,
     ];
 
     /// The name used on the command line and in reports.

@@ -26,6 +26,10 @@ pub(crate) const TILES_TOGETHER: usize = 8;
 /// Partitions are mended one by one if at most one of so many is bad; else the whole system is refined.
 pub(crate) const MEND_ONE_OF: usize = 8;
 
+/// Rows of a tile of a recurrence, a multiple of the groups that are swept together: a tile with its factors stays in the
+/// second-level cache, and handing on the state of a tile is cheap beside the tile.
+pub(crate) const SCAN_TILE_ROWS: usize = 1024;
+
 /// Rows of a partition for a system of `n` rows and vectors of `lanes`: small systems have as many partitions as there are
 /// lanes. A multiple of four, as rows are staged.
 pub(crate) fn partition_rows(n: usize, lanes: usize) -> usize {

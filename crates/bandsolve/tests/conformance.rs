@@ -30,6 +30,11 @@ conformance!(spike_truncated_c32, Complex32, |plan| plan.method(Method::SpikeTru
 
 conformance!(spike_qr_f64, f64, |plan| plan.method(Method::SpikeQr));
 conformance!(spike_qr_c32, Complex32, |plan| plan.method(Method::SpikeQr));
+conformance!(cf_lu_f64, f64, |plan| plan.method(Method::CfLu));
+conformance!(cf_lu_c32, Complex32, |plan| plan.method(Method::CfLu));
+
+conformance!(parallel_diagonal_pivoting_f64, f64, |plan| plan.method(Method::ParallelDiagonalPivoting));
+conformance!(parallel_diagonal_pivoting_c32, Complex32, |plan| plan.method(Method::ParallelDiagonalPivoting));
 
 conformance!(auto_f64, f64, |plan| plan);
 

@@ -14,6 +14,9 @@
 //! Breaks down only where the whole matrix is singular; growth is bounded. Rows are scaled by powers of two first, so
 //! that scaling them changes nothing.
 //!
+//! The factors, and the solve with them, are those of `theta.rs` too, which finds them in parallel. There, leading entries are
+//! ratios of leading minors, so pivots are formed from minors; here these are 1, b̂, Δ.
+//!
 //! Source: Erway, Marcia, Tyson, IAENG J. Appl. Math. 40 (2010); Chang, thesis, section 2.2. a, b, c, d → sub, diag, sup, rhs.
 
 use super::pivoted::{allocate, reciprocal};
@@ -22,119 +25,240 @@ use super::verify::peak;
 use crate::error::Result;
 use crate::matrix::Rows;
 use crate::plan::Options;
+use crate::recurrence::{Affine, solve, solve_sequentially};
 use crate::scalar::{RealScalar, Scalar};
 use dyn_stack::PodStack;
 
 /// Rows as they are eliminated.
 #[derive(Debug, Clone, Copy)]
-struct Pivot<T> {
-    /// One row: y = from_own·d − from_above·(y above). Two rows, second: y = from_own·d + from_first·(d̂ of the first).
-    /// Two rows, first: y = from_own·d̂ + from_second·(d of the second), the latter in `other`.
+pub(super) struct Pivot<T> {
+    /// One row: y = own·d − other·(y above). Two rows, second: y = own·d − other·(d̂ of the first).
+    /// Two rows, first: y = own·d̂ − other·(d of the second).
     own: T,
     other: T,
     /// What multiplies the unknown after; in the first of two rows the one after that.
     next: T,
 }
 
+/// A row multiplied by a power of two, and that power.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ScaledRow<T: Scalar> {
+    pub entries: [T; 3],
+    pub scale: T::Real,
+}
+
+/// Determinants of the leading rows and columns: up to some row, up to the one before, and to the one before that, all
+/// multiplied by the same number. The leading entry of that row is last / before.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Minors<T> {
+    pub last: T,
+    pub before: T,
+    pub older: T,
+}
+
+impl<T: Scalar> Minors<T> {
+    /// Those of row `here`, which follows a row with the upper entry `sup`.
+    #[inline(always)]
+    pub fn follow(self, sup: T, here: &ScaledRow<T>) -> Self {
+        let [a, b, _] = here.entries;
+        Self { last: b * self.last - a * sup * self.before, before: self.last, older: self.before }
+    }
+
+    /// All multiplied by a number.
+    #[inline(always)]
+    pub fn scale(self, by: T::Real) -> Self {
+        Self { last: self.last.scale(by), before: self.before.scale(by), older: self.older.scale(by) }
+    }
+
+    /// Divided by the larger of the newest two, so that equal ratios are equal bits.
+    #[inline(always)]
+    pub fn normalized(self) -> Self {
+        let last_is_larger = peak(self.last) > peak(self.before);
+        let recip = reciprocal(if last_is_larger { self.last } else { self.before });
+        let (small, older) = (if last_is_larger { self.before } else { self.last } * recip, self.older * recip);
+        let (last, before) = if last_is_larger { (T::ONE, small) } else { (small, T::ONE) };
+        Self { last, before, older }
+    }
+
+    /// Whether a pivot of two rows begins at row `here` with these minors; `next` and `after` follow.
+    #[inline(always)]
+    pub fn begin_pair(self, here: &ScaledRow<T>, next: &ScaledRow<T>, after: &ScaledRow<T>) -> bool {
+        let (here, next, after) = (here.entries, next.entries, after.entries);
+        let larger = |a: T::Real, b: T::Real| if a > b { a } else { b };
+        let (a, b) = (larger(peak(next[0]), peak(after[0])), larger(peak(next[1]), peak(here[2])));
+        let sigma = larger(larger(a, b), peak(next[2]));
+        let limit = T::Real::from_f64(KAPPA) * peak(next[0] * here[2]) * peak(self.before);
+        !(peak(self.last) * sigma >= limit)
+    }
+}
+
+impl<T: Scalar> Pivot<T> {
+    pub const NONE: Self = Self { own: T::ZERO, other: T::ZERO, next: T::ZERO };
+
+    /// A row that completes a pivot, of two rows if `second`; and whether there was nothing to divide by.
+    #[inline(always)]
+    pub fn completed(minors: Minors<T>, row: &ScaledRow<T>, second: bool) -> (Self, bool) {
+        let ([a, _, c], recip) = (row.entries, reciprocal(minors.last));
+        let by = minors.before * recip;
+        let other = if second { minors.older * recip } else { by };
+        (Self { own: by.scale(row.scale), other: a * other, next: c * by }, recip == T::ZERO)
+    }
+
+    /// The first of two rows, whose minors are given.
+    #[inline(always)]
+    pub fn begun(minors: Minors<T>, here: &ScaledRow<T>, next: &ScaledRow<T>) -> Self {
+        let ([_, b1, c1], c) = (next.entries, here.entries[2]);
+        let recip = minors.before * reciprocal(minors.follow(c, next).last);
+        Self { own: b1 * recip, other: (c * recip).scale(next.scale), next: -(c * c1) * recip }
+    }
+}
+
 /// Factors of an open system: 3 words a row and how many rows each pivot has.
+#[derive(Debug)]
+pub(super) struct Factors<T> {
+    pub pivots: Vec<Pivot<T>>,
+    /// Whether a pivot of two rows begins here.
+    pub pair: Vec<bool>,
+    pub singular: bool,
+}
+
+impl<T: Scalar> Factors<T> {
+    /// Of n rows, to be written.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn new(n: usize) -> Result<Self> {
+        Ok(Self { pivots: allocate(n, Pivot::NONE)?, pair: allocate(n, false)?, singular: false })
+    }
+
+    /// Replaces right-hand sides by solutions.
+    ///
+    /// # Cost
+    /// 5 flops a row and right-hand side one after the other, 17 in parallel; the factors are read twice.
+    pub fn solve(&self, rows: &Rows<'_, T>, x: &mut [T], threads: Option<usize>) {
+        let (forward, backward) = (Forward { factors: self, rows }, Backward { factors: self });
+        for x in x.chunks_exact_mut(rows.n()) {
+            match threads {
+                Some(threads) => {
+                    solve(&forward, [T::ZERO], threads, x);
+                    solve(&backward, [T::ZERO], threads, x);
+                }
+                None => {
+                    solve_sequentially(&forward, [T::ZERO], x);
+                    solve_sequentially(&backward, [T::ZERO], x);
+                }
+            }
+        }
+    }
+}
+
+/// L and B: from d to y. What goes from row to row is y where a pivot is complete, and d̂ after the first of two rows.
+struct Forward<'f, T> {
+    factors: &'f Factors<T>,
+    rows: &'f Rows<'f, T>,
+}
+
+impl<T: Scalar> Affine<T, 1> for Forward<'_, T> {
+    const REVERSED: bool = false;
+
+    #[inline(always)]
+    fn row(&self, i: usize, d: T) -> ([T; 1], T) {
+        if self.factors.pair[i] {
+            // d̂, scaled as the row.
+            let row = scaled(self.rows, i);
+            return ([-row.entries[0]], d.scale(row.scale));
+        }
+        let Pivot { own, other, .. } = self.factors.pivots[i];
+        ([-other], own * d)
+    }
+
+    #[inline(always)]
+    fn output(&self, i: usize, [_, next]: [T; 2], _before: T, y: T) -> T {
+        let Pivot { own, other, .. } = self.factors.pivots[i];
+        if self.factors.pair[i] { own * y - other * next } else { y }
+    }
+}
+
+/// Mᵀ: from y to x. What goes from row to row is the x of the row where the pivot below begins.
+struct Backward<'f, T> {
+    factors: &'f Factors<T>,
+}
+
+impl<T: Scalar> Backward<'_, T> {
+    /// Whether row `i` is the second of two.
+    #[inline(always)]
+    fn is_second(&self, i: usize) -> bool {
+        i > 0 && self.factors.pair[i - 1]
+    }
+}
+
+impl<T: Scalar> Affine<T, 1> for Backward<'_, T> {
+    const REVERSED: bool = true;
+
+    #[inline(always)]
+    fn row(&self, i: usize, y: T) -> ([T; 1], T) {
+        if self.is_second(i) { ([T::ONE], T::ZERO) } else { ([-self.factors.pivots[i].next], y) }
+    }
+
+    #[inline(always)]
+    fn output(&self, i: usize, [y, _]: [T; 2], before: T, x: T) -> T {
+        if self.is_second(i) { y - self.factors.pivots[i].next * before } else { x }
+    }
+}
+
+/// Factors found one row after the other.
 ///
 /// # Cost
-/// Factor: 4 flops and 1 division a row, 10 and 1 for two rows. Solve: 5 flops a row and right-hand side.
+/// Factor: 12 flops and 1 division a row, 31 and 2 for a pivot of two. Solve: 5 flops a row and right-hand side.
 #[derive(Debug)]
-pub(super) struct DiagonalPivoting<T> {
-    pivots: Vec<Pivot<T>>,
-    /// Whether a pivot of two rows begins here.
-    pair: Vec<bool>,
-    singular: bool,
-}
+pub(super) struct DiagonalPivoting<T>(Factors<T>);
 
 /// (√5 − 1) / 2
 pub(super) const KAPPA: f64 = 0.618_033_988_749_894_8;
 
-/// Whether a pivot of two rows begins at a row with leading entry `lead`: `here` is that row, `next` and `after` follow, all
-/// scaled.
-#[inline(always)]
-fn begins_pair<T: Scalar>(lead: T, here: [T; 3], next: [T; 3], after: [T; 3]) -> bool {
-    let larger = |a: T::Real, b: T::Real| if a > b { a } else { b };
-    let (a, b) = (larger(peak(next[0]), peak(after[0])), larger(peak(next[1]), peak(here[2])));
-    let sigma = larger(larger(a, b), peak(next[2]));
-    !(peak(lead) * sigma >= T::Real::from_f64(KAPPA) * peak(next[0] * here[2]))
-}
-
 impl<T: Scalar> Elimination<T> for DiagonalPivoting<T> {
     fn new(rows: &Rows<'_, T>, _options: &Options) -> Result<Self> {
         let n = rows.n();
-        let none = Pivot { own: T::ZERO, other: T::ZERO, next: T::ZERO };
-        let mut f = Self { pivots: allocate(n, none)?, pair: allocate(n, false)?, singular: false };
-        let zero = [T::ZERO; 3];
+        let mut f = Factors::new(n)?;
         let (mut here, mut next) = (scaled(rows, 0), scaled(rows, 1));
         // u of the row above.
         let (mut above, mut i) = (T::ZERO, 0);
         while i < n {
-            let after = if i + 2 < n { scaled(rows, i + 2) } else { (zero, T::Real::ONE) };
-            let ([a, b, c], scale) = here;
-            let lead = b - a * above;
-            f.pair[i] = i + 1 < n && begins_pair(lead, here.0, next.0, after.0);
+            let after = scaled(rows, i + 2);
+            let minors = Minors { last: here.entries[1] - here.entries[0] * above, before: T::ONE, older: T::ZERO };
+            f.pair[i] = i + 1 < n && minors.begin_pair(&here, &next, &after);
+            let singular;
             if !f.pair[i] {
-                let recip = reciprocal(lead);
-                f.singular |= recip == T::ZERO;
-                above = c * recip;
-                f.pivots[i] = Pivot { own: recip.scale(scale), other: a * recip, next: above };
+                (f.pivots[i], singular) = Pivot::completed(minors, &here, false);
                 (here, next, i) = (next, after, i + 1);
-                continue;
+            } else {
+                f.pivots[i] = Pivot::begun(minors, &here, &next);
+                (f.pivots[i + 1], singular) = Pivot::completed(minors.follow(here.entries[2], &next), &next, true);
+                (here, next, i) = (after, scaled(rows, i + 3), i + 2);
             }
-            let ([a1, b1, c1], scale1) = next;
-            let recip = reciprocal(lead * b1 - a1 * c);
-            f.singular |= recip == T::ZERO;
-            f.pivots[i] = Pivot { own: b1 * recip, other: (c * recip).scale(scale1), next: -(c * c1) * recip };
-            above = lead * c1 * recip;
-            f.pivots[i + 1] = Pivot { own: (lead * recip).scale(scale1), other: a1 * recip, next: above };
-            let later = if i + 3 < n { scaled(rows, i + 3) } else { (zero, T::Real::ONE) };
-            (here, next, i) = (after, later, i + 2);
+            above = f.pivots[i - 1].next;
+            f.singular |= singular;
         }
-        Ok(f)
+        Ok(Self(f))
     }
 
     fn is_singular(&self) -> bool {
-        self.singular
+        self.0.singular
     }
 
     fn solve(&self, rows: &Rows<'_, T>, x: &mut [T], _stack: &mut PodStack) {
-        let n = rows.n();
-        for x in x.chunks_exact_mut(n) {
-            let (mut above, mut i) = (T::ZERO, 0);
-            while i < n {
-                let Pivot { own, other, .. } = self.pivots[i];
-                if !self.pair[i] {
-                    above = own * x[i] - other * above;
-                    x[i] = above;
-                    i += 1;
-                    continue;
-                }
-                // d̂ of the first row, scaled as the row.
-                let ([a, _, _], scale) = scaled(rows, i);
-                let (lead, second) = (x[i].scale(scale) - a * above, x[i + 1]);
-                let Pivot { own: own1, other: other1, .. } = self.pivots[i + 1];
-                x[i] = own * lead - other * second;
-                above = own1 * second - other1 * lead;
-                x[i + 1] = above;
-                i += 2;
-            }
-            let mut below = [T::ZERO; 2];
-            for i in (0..n).rev() {
-                let by = if self.pair[i] { below[1] } else { below[0] };
-                below = [x[i] - self.pivots[i].next * by, below[0]];
-                x[i] = below[0];
-            }
-        }
+        self.0.solve(rows, x, None);
     }
 }
 
-/// Row `i` multiplied by the power of two that brings its largest entry into [2, 4), and that power.
+/// Row `i` multiplied by the power of two that brings its largest entry into [2, 4); zero beyond the last row.
 #[inline(always)]
-fn scaled<T: Scalar>(rows: &Rows<'_, T>, i: usize) -> ([T; 3], T::Real) {
+pub(super) fn scaled<T: Scalar>(rows: &Rows<'_, T>, i: usize) -> ScaledRow<T> {
+    if i >= rows.n() {
+        return ScaledRow { entries: [T::ZERO; 3], scale: T::Real::ONE };
+    }
     let (a, b, c) = rows.row(i);
     let larger = |a: T::Real, b: T::Real| if a > b { a } else { b };
     let scale = larger(larger(peak(a), peak(b)), peak(c)).equilibrate();
-    ([a.scale(scale), b.scale(scale), c.scale(scale)], scale)
+    ScaledRow { entries: [a, b, c].map(|v| v.scale(scale)), scale }
 }

@@ -4,8 +4,10 @@
 //! that are left between partitions), `substitute` (back into the partitions, forming the residual on the way).
 
 mod batch;
+mod cf_lu;
 mod dense;
 mod diagonal_pivoting;
+mod parallel_diagonal_pivoting;
 mod partitioned;
 pub(crate) mod pivoted;
 mod repair;
@@ -15,6 +17,7 @@ mod spike_qr;
 mod spike_thomas;
 mod spike_truncated;
 mod stored;
+mod theta;
 mod thomas;
 mod tridiagonal;
 mod truncation;

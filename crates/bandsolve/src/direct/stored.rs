@@ -197,8 +197,13 @@ impl<'m, T: Scalar, E: Elimination<T>> Stored<'m, T, E> {
         match op {
             Op::Plain => Ok(self.plain.as_ref().expect("factored")),
             _ => {
-                let make = || System::new(&self.a.rows().transposed(false), &self.plan.options);
-                self.transposed.get_or_init(make).as_ref().map_err(Clone::clone)
+                if self.transposed.get().is_none() {
+                    // Made outside of the lock: while it waits for other threads, a thread may be given another solve with
+                    // these factors, which would wait for the lock for ever.
+                    let made = System::new(&self.a.rows().transposed(false), &self.plan.options);
+                    _ = self.transposed.set(made);
+                }
+                self.transposed.get().expect("set").as_ref().map_err(Clone::clone)
             }
         }
     }

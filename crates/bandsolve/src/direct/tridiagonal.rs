@@ -1,6 +1,8 @@
 //! Factors of one tridiagonal system: whichever method the plan chose.
 
+use super::cf_lu::CfLu;
 use super::diagonal_pivoting::DiagonalPivoting;
+use super::parallel_diagonal_pivoting::ParallelDiagonalPivoting;
 use super::partitioned::Partitioned;
 use super::pivoted::PivotedTridiagonal;
 use super::stored::{Elimination, Stored};
@@ -56,6 +58,8 @@ impl<T: Scalar> Factorize for Tridiagonal<'_, T> {
             Method::SpikeQr => partitioned(spike_qr::SCHEME),
             Method::Thomas => stored::<T, Thomas<T>>(plan, self)?,
             Method::DiagonalPivoting => stored::<T, DiagonalPivoting<T>>(plan, self)?,
+            Method::CfLu => stored::<T, CfLu<T>>(plan, self)?,
+            Method::ParallelDiagonalPivoting => stored::<T, ParallelDiagonalPivoting<T>>(plan, self)?,
             _ => Box::new(PivotedTridiagonal::new(plan, self.view())?),
         };
         Ok(TridiagonalFactor { method })
