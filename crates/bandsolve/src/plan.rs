@@ -49,8 +49,18 @@ pub enum Method {
 
 impl Method {
     /// Every method that can be asked for.
-    pub const ALL: [Method; 5] =
-        [Method::Auto, Method::Pivoted, Method::Thomas, Method::DiagonalPivoting, Method::Rpts];
+    pub const ALL: [Method; 10] = [
+        Method::Auto,
+        Method::Pivoted,
+        Method::Thomas,
+        Method::DiagonalPivoting,
+        Method::Rpts,
+        Method::SpikeCr,
+        Method::Cr,
+        Method::Tricr,
+        Method::Pcr,
+        Method::AdaptiveCr,
+    ];
 
     /// The name used on the command line and in reports.
     pub fn name(self) -> &'static str {

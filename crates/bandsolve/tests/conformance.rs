@@ -19,6 +19,21 @@ conformance!(thomas_c32, Complex32, |plan| plan.method(Method::Thomas));
 conformance!(diagonal_pivoting_f64, f64, |plan| plan.method(Method::DiagonalPivoting));
 conformance!(diagonal_pivoting_c32, Complex32, |plan| plan.method(Method::DiagonalPivoting));
 
+conformance!(cr_f64, f64, |plan| plan.method(Method::Cr));
+conformance!(cr_c32, Complex32, |plan| plan.method(Method::Cr));
+
+conformance!(tricr_f64, f64, |plan| plan.method(Method::Tricr));
+conformance!(tricr_c32, Complex32, |plan| plan.method(Method::Tricr));
+
+conformance!(pcr_f64, f64, |plan| plan.method(Method::Pcr));
+conformance!(pcr_c32, Complex32, |plan| plan.method(Method::Pcr));
+
+conformance!(adaptive_cr_f64, f64, |plan| plan.method(Method::AdaptiveCr));
+conformance!(adaptive_cr_c32, Complex32, |plan| plan.method(Method::AdaptiveCr));
+
+conformance!(spike_cr_f64, f64, |plan| plan.method(Method::SpikeCr));
+conformance!(spike_cr_c32, Complex32, |plan| plan.method(Method::SpikeCr));
+
 conformance!(auto_f64, f64, |plan| plan);
 
 conformance_banded!(banded_f64, f64, |plan| plan);

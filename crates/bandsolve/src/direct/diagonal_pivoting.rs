@@ -132,7 +132,7 @@ impl<T: Scalar> Elimination<T> for DiagonalPivoting<T> {
 
 /// Row `i` multiplied by the power of two that brings its largest entry into [2, 4), and that power.
 #[inline(always)]
-fn scaled<T: Scalar>(rows: &Rows<'_, T>, i: usize) -> ([T; 3], T::Real) {
+pub(super) fn scaled<T: Scalar>(rows: &Rows<'_, T>, i: usize) -> ([T; 3], T::Real) {
     let (a, b, c) = rows.row(i);
     let larger = |a: T::Real, b: T::Real| if a > b { a } else { b };
     let scale = larger(larger(peak(a), peak(b)), peak(c)).equilibrate();

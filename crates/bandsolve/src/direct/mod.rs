@@ -3,12 +3,17 @@
 //! Each method splits a solve into the same steps: `reduce` (eliminate inside partitions), `solve_coarse` (the equations
 //! that are left between partitions), `substitute` (back into the partitions, forming the residual on the way).
 
+mod adaptive_cr;
 mod batch;
+mod cyclic_reduction;
 mod dense;
 mod diagonal_pivoting;
+mod pcr;
 pub(crate) mod pivoted;
 mod repair;
 mod rpts;
+mod spike;
+mod spread;
 mod stored;
 mod thomas;
 mod tridiagonal;

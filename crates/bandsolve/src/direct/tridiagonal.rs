@@ -1,8 +1,12 @@
 //! Factors of one tridiagonal system: whichever method the plan chose.
 
+use super::adaptive_cr::AdaptiveCr;
+use super::cyclic_reduction::CyclicReduction;
 use super::diagonal_pivoting::DiagonalPivoting;
+use super::pcr::ParallelCyclicReduction;
 use super::pivoted::PivotedTridiagonal;
 use super::rpts::Rpts;
+use super::spike::Spike;
 use super::stored::{Elimination, Stored};
 use super::thomas::Thomas;
 use super::{Factor, Op, Report, Solution};
@@ -51,6 +55,11 @@ impl<T: Scalar> Factorize for Tridiagonal<'_, T> {
             Method::Rpts => Box::new(Rpts::new(plan, self.view())),
             Method::Thomas => stored::<T, Thomas<T>>(plan, self)?,
             Method::DiagonalPivoting => stored::<T, DiagonalPivoting<T>>(plan, self)?,
+            Method::Cr => stored::<T, CyclicReduction<T, 1>>(plan, self)?,
+            Method::Tricr => stored::<T, CyclicReduction<T, 2>>(plan, self)?,
+            Method::Pcr => stored::<T, ParallelCyclicReduction>(plan, self)?,
+            Method::AdaptiveCr => stored::<T, AdaptiveCr<T>>(plan, self)?,
+            Method::SpikeCr => stored::<T, Spike<T, CyclicReduction<T, 1>>>(plan, self)?,
             _ => Box::new(PivotedTridiagonal::new(plan, self.view())?),
         };
         Ok(TridiagonalFactor { method })
