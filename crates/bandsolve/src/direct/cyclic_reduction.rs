@@ -219,8 +219,8 @@ impl<T: Scalar, const B: usize> Level<T, B> {
     fn substitute_block(&self, k: usize, [here, next]: [T; 2], x: &mut [T]) {
         let mut d = [T::ZERO; B];
         d.copy_from_slice(&x[1..]);
-        d[0] = d[0] - self.sub[k] * here;
-        d[B - 1] = d[B - 1] - self.sup[k] * next;
+        d[0] -= self.sub[k] * here;
+        d[B - 1] -= self.sup[k] * next;
         x[0] = here;
         x[1..].iter_mut().zip(&self.inverse[k]).for_each(|(x, row)| *x = dot(row, &d));
     }

@@ -48,14 +48,14 @@ struct Level<'a, T> {
 fn subtract_above<T: Scalar>(out: &mut [T], rows: &Range<usize>, coefficients: &[T], values: &[T], distance: usize) {
     let from = distance.clamp(rows.start, rows.end);
     let terms = coefficients[from..rows.end].iter().zip(&values[from.saturating_sub(distance)..]);
-    out[from - rows.start..].iter_mut().zip(terms).for_each(|(out, (a, v))| *out = *out - *a * *v);
+    out[from - rows.start..].iter_mut().zip(terms).for_each(|(out, (a, v))| *out -= *a * *v);
 }
 
 /// As [`subtract_above`], the value from `distance` rows below.
 fn subtract_below<T: Scalar>(out: &mut [T], rows: &Range<usize>, coefficients: &[T], values: &[T], distance: usize) {
     let below = values.get(rows.start + distance..).unwrap_or(&[]);
     let terms = coefficients[rows.clone()].iter().zip(below);
-    out.iter_mut().zip(terms).for_each(|(out, (c, v))| *out = *out - *c * *v);
+    out.iter_mut().zip(terms).for_each(|(out, (c, v))| *out -= *c * *v);
 }
 
 /// Rows that are reduced together, so that their four passes find them in cache.

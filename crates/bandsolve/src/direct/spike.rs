@@ -158,7 +158,7 @@ impl<T: Scalar, E: Elimination<T>> Spike<T, E> {
                 let below = tips.get(2 * p + 1).copied().unwrap_or(T::ZERO);
                 let x = &mut x[cut.rows_from(partitions.start, p)];
                 for (x, [w, v]) in x.iter_mut().zip(&self.spikes[cut.rows(p)]) {
-                    *x = *x - (*w * above + *v * below);
+                    *x -= *w * above + *v * below;
                 }
             }
         });

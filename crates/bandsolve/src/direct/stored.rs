@@ -93,7 +93,7 @@ impl<T: Scalar, E: Elimination<T>> System<T, E> {
             let (x, last) = x.split_at_mut(n);
             self.inner.solve(&open, x, stack);
             last[0] = (last[0] - (c * x[0] + a * x[n - 1])) * border.recip;
-            x.iter_mut().zip(&border.column).for_each(|(x, z)| *x = *x - last[0] * *z);
+            x.iter_mut().zip(&border.column).for_each(|(x, z)| *x -= last[0] * *z);
         }
     }
 }
