@@ -49,7 +49,7 @@ pub enum Method {
 
 impl Method {
     /// Every method that can be asked for.
-    pub const ALL: [Method; 11] = [
+    pub const ALL: [Method; 16] = [
         Method::Auto,
         Method::Pivoted,
         Method::Thomas,
@@ -57,10 +57,15 @@ impl Method {
         Method::Rpts,
         Method::SpikeDiagonalPivoting,
         Method::SpikeThomas,
+        Method::SpikeCr,
         Method::SpikeTruncated,
         Method::SpikeQr,
         Method::ParallelDiagonalPivoting,
         Method::CfLu,
+        Method::Cr,
+        Method::Tricr,
+        Method::Pcr,
+        Method::AdaptiveCr,
     ];
 
     /// The name used on the command line and in reports.

@@ -17,6 +17,13 @@ pub(crate) const TRUNCATION_MIN_N: usize = 1 << 12;
 /// A thread is woken for at least so many rows.
 pub(crate) const MIN_ROWS_PER_THREAD: usize = 8192;
 
+/// Levels of cyclic reduction end with at most so many rows, which are eliminated one by one.
+pub(crate) const REDUCED_MAX_N: usize = 3;
+
+/// Rows of a partition of the SPIKE methods that work on whole partitions: two of them, factors and spikes included, stay in
+/// the second-level cache.
+pub(crate) const SPIKE_PARTITION_ROWS: usize = 2048;
+
 /// x is stored past the caches when the whole system (4 arrays and x) is larger than this many bytes.
 pub(crate) const STREAM_MIN_BYTES: usize = 48 << 20;
 

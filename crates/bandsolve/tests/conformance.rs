@@ -35,6 +35,20 @@ conformance!(cf_lu_c32, Complex32, |plan| plan.method(Method::CfLu));
 
 conformance!(parallel_diagonal_pivoting_f64, f64, |plan| plan.method(Method::ParallelDiagonalPivoting));
 conformance!(parallel_diagonal_pivoting_c32, Complex32, |plan| plan.method(Method::ParallelDiagonalPivoting));
+conformance!(cr_f64, f64, |plan| plan.method(Method::Cr));
+conformance!(cr_c32, Complex32, |plan| plan.method(Method::Cr));
+
+conformance!(tricr_f64, f64, |plan| plan.method(Method::Tricr));
+conformance!(tricr_c32, Complex32, |plan| plan.method(Method::Tricr));
+
+conformance!(pcr_f64, f64, |plan| plan.method(Method::Pcr));
+conformance!(pcr_c32, Complex32, |plan| plan.method(Method::Pcr));
+
+conformance!(adaptive_cr_f64, f64, |plan| plan.method(Method::AdaptiveCr));
+conformance!(adaptive_cr_c32, Complex32, |plan| plan.method(Method::AdaptiveCr));
+
+conformance!(spike_cr_f64, f64, |plan| plan.method(Method::SpikeCr));
+conformance!(spike_cr_c32, Complex32, |plan| plan.method(Method::SpikeCr));
 
 conformance!(auto_f64, f64, |plan| plan);
 

@@ -3,19 +3,24 @@
 //! Each method splits a solve into the same steps: `reduce` (eliminate inside partitions), `solve_coarse` (the equations
 //! that are left between partitions), `substitute` (back into the partitions, forming the residual on the way).
 
+mod adaptive_cr;
 mod batch;
 mod cf_lu;
+mod cyclic_reduction;
 mod dense;
 mod diagonal_pivoting;
 mod parallel_diagonal_pivoting;
 mod partitioned;
+mod pcr;
 pub(crate) mod pivoted;
 mod repair;
 mod rpts;
+mod spike;
 mod spike_diagonal_pivoting;
 mod spike_qr;
 mod spike_thomas;
 mod spike_truncated;
+mod spread;
 mod stored;
 mod theta;
 mod thomas;

@@ -56,28 +56,14 @@ struct Border<T> {
     recip: T,
 }
 
-/// The leading n−1 rows and columns.
-fn leading<'a, T: Scalar>(rows: &Rows<'a, T>) -> Rows<'a, T> {
-    let n = rows.n() - 1;
-    let zero = T::ZERO;
-    Rows {
-        sub: &rows.sub[..n - 1],
-        diag: &rows.diag[..n],
-        sup: &rows.sup[..n - 1],
-        first: zero,
-        last: zero,
-        periodic: false,
-        conj: rows.conj,
-    }
-}
-
 impl<T: Scalar, E: Elimination<T>> System<T, E> {
     fn new(rows: &Rows<'_, T>, options: &Options) -> Result<Self> {
         if !rows.periodic {
             return Ok(Self { inner: E::new(rows, options)?, border: None });
         }
-        let open = leading(rows);
-        let (inner, n) = (E::new(&open, options)?, open.n());
+        let n = rows.n() - 1;
+        let open = rows.section(0..n);
+        let inner = E::new(&open, options)?;
         let mut column = super::pivoted::allocate(n, T::ZERO)?;
         column[0] += rows.row(0).0;
         column[n - 1] += rows.row(n - 1).2;
@@ -100,7 +86,8 @@ impl<T: Scalar, E: Elimination<T>> System<T, E> {
 
     fn solve(&self, rows: &Rows<'_, T>, x: &mut [T], stack: &mut PodStack) {
         let Some(border) = &self.border else { return self.inner.solve(rows, x, stack) };
-        let (open, n) = (leading(rows), rows.n() - 1);
+        let n = rows.n() - 1;
+        let open = rows.section(0..n);
         let (a, _, c) = rows.row(n);
         for x in x.chunks_exact_mut(n + 1) {
             let (x, last) = x.split_at_mut(n);
@@ -274,5 +261,53 @@ impl<T: Scalar, E: Elimination<T>> Factor<T> for Stored<'_, T, E> {
             outcome.push(error);
         }
         Ok(outcome)
+    }
+}
+
+#[cfg(test)]
+pub(super) mod testing {
+    use super::*;
+
+    /// A matrix of 64-bit numbers from its rows (sub, diag, sup), open.
+    pub fn matrix(rows: &[[f64; 3]]) -> Tridiagonal<'static, f64> {
+        let column = |j: usize| rows.iter().map(|row| row[j]).collect();
+        Tridiagonal::from_vecs(column(0), column(1), column(2), false).unwrap()
+    }
+
+    /// Diagonally dominant by rows, without a pattern.
+    pub fn dominant(n: usize) -> Tridiagonal<'static, f64> {
+        let wave = |i: usize, by: f64| (i as f64 * by).sin();
+        matrix(&(0..n).map(|i| [wave(i, 1.1), 2.5 + wave(i, 0.7) / 3.0, wave(i, 1.7)]).collect::<Vec<_>>())
+    }
+
+    pub fn options(a: &Tridiagonal<'_, f64>) -> Options {
+        Plan::new(a.shape()).options
+    }
+
+    /// Solves columns, unchecked, in scratch of just the size asked for.
+    pub fn solve<E: Elimination<f64>>(a: &Tridiagonal<'_, f64>, options: &Options, d: &[f64]) -> Vec<f64> {
+        let (rows, mut x) = (a.rows(), d.to_vec());
+        let factors = E::new(&rows, options).unwrap();
+        assert!(!factors.is_singular());
+        let mut memory = PodBuffer::new(factors.scratch(d.len() / a.n()));
+        factors.solve(&rows, &mut x, PodStack::new(&mut memory));
+        x
+    }
+
+    /// Dominant systems of many sizes: unchecked answers are good, columns solved together or alone, by one thread or
+    /// three, are the same.
+    pub fn check_dominant<E: Elimination<f64>>() {
+        for n in (2..40).chain([100, 1000, 50_000]) {
+            let a = dominant(n);
+            let d: Vec<f64> = (0..3 * n).map(|i| (i as f64 * 0.3).cos()).collect();
+            let [one, three] = [1, 3].map(|threads| Options { threads, ..options(&a) });
+            let together = solve::<E>(&a, &one, &d);
+            assert_eq!(together, solve::<E>(&a, &three, &d), "n = {n}");
+            for (d, x) in d.chunks(n).zip(together.chunks(n)) {
+                assert_eq!(solve::<E>(&a, &one, d), x, "n = {n}");
+                let eta = verify::backward_error(a.rows(), d, x);
+                assert!(eta <= good::<f64>(), "n = {n}: {eta:e}");
+            }
+        }
     }
 }

@@ -1,10 +1,14 @@
 //! Factors of one tridiagonal system: whichever method the plan chose.
 
+use super::adaptive_cr::AdaptiveCr;
 use super::cf_lu::CfLu;
+use super::cyclic_reduction::CyclicReduction;
 use super::diagonal_pivoting::DiagonalPivoting;
 use super::parallel_diagonal_pivoting::ParallelDiagonalPivoting;
 use super::partitioned::Partitioned;
+use super::pcr::ParallelCyclicReduction;
 use super::pivoted::PivotedTridiagonal;
+use super::spike::Spike;
 use super::stored::{Elimination, Stored};
 use super::thomas::Thomas;
 use super::{Factor, Op, Report, Solution, rpts, spike_diagonal_pivoting, spike_qr, spike_thomas, spike_truncated};
@@ -60,6 +64,11 @@ impl<T: Scalar> Factorize for Tridiagonal<'_, T> {
             Method::DiagonalPivoting => stored::<T, DiagonalPivoting<T>>(plan, self)?,
             Method::CfLu => stored::<T, CfLu<T>>(plan, self)?,
             Method::ParallelDiagonalPivoting => stored::<T, ParallelDiagonalPivoting<T>>(plan, self)?,
+            Method::Cr => stored::<T, CyclicReduction<T, 1>>(plan, self)?,
+            Method::Tricr => stored::<T, CyclicReduction<T, 2>>(plan, self)?,
+            Method::Pcr => stored::<T, ParallelCyclicReduction>(plan, self)?,
+            Method::AdaptiveCr => stored::<T, AdaptiveCr<T>>(plan, self)?,
+            Method::SpikeCr => stored::<T, Spike<T, CyclicReduction<T, 1>>>(plan, self)?,
             _ => Box::new(PivotedTridiagonal::new(plan, self.view())?),
         };
         Ok(TridiagonalFactor { method })

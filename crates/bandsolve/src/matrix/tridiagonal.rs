@@ -3,6 +3,7 @@
 use super::Shape;
 use crate::error::{Error, Result, check_len};
 use crate::scalar::Scalar;
+use core::ops::Range;
 use std::borrow::Cow;
 
 /// A tridiagonal matrix, open or periodic, over the caller's three arrays.
@@ -178,6 +179,13 @@ pub(crate) struct Rows<'a, T> {
 impl<'a, T: Scalar> Rows<'a, T> {
     pub fn n(&self) -> usize {
         self.diag.len()
+    }
+
+    /// The open system of the rows and columns `range`.
+    pub fn section(&self, range: Range<usize>) -> Self {
+        let beside = range.start..(range.end - 1).max(range.start);
+        let (sub, diag, sup) = (&self.sub[beside.clone()], &self.diag[range], &self.sup[beside]);
+        Self { sub, diag, sup, first: T::ZERO, last: T::ZERO, periodic: false, conj: self.conj }
     }
 
     /// The transposed matrix, conjugated too if `conj`.

@@ -156,7 +156,7 @@ impl<T: Scalar> Banded<'_, T> {
 /// so any rectangle of at most `stride` rows inside the band is a strided view. `block − 1` diagonals of zeros above and
 /// below the band make the blocks at its edges such rectangles.
 #[derive(Debug)]
-struct BandLu<T: Scalar> {
+pub(in crate::direct) struct BandLu<T: Scalar> {
     n: usize,
     lower: usize,
     /// Superdiagonals of U.
@@ -205,6 +205,13 @@ impl<T: Scalar> BandLu<T> {
         }
         let growth = (n > 0).then(|| lu.largest_of_u().to_f64() / before.to_f64());
         Ok((lu, Findings { singular, growth: growth.filter(|g| g.is_finite()) }))
+    }
+
+    /// Factors with scaled partial pivoting; also returns whether a column had no pivot.
+    pub fn scaled(a: &Banded<'_, T>) -> Result<(Self, bool)> {
+        let rule = Rule { scaled: true, exchange: T::Real::ONE, noise: T::Real::ZERO };
+        let (lu, found) = Self::new(a, rule, false)?;
+        Ok((lu, found.singular.is_some()))
     }
 
     /// Copies the matrix with its rows scaled; returns the largest entry.
@@ -265,7 +272,7 @@ impl<T: Scalar> BandLu<T> {
     }
 
     /// Solves A·x = x in place for columns x of length n.
-    fn solve(&self, x: &mut [T]) {
+    pub fn solve(&self, x: &mut [T]) {
         let n = self.n.max(1);
         for x in x.chunks_exact_mut(n) {
             x.iter_mut().zip(&self.scale).for_each(|(x, s)| *x = x.scale(*s));

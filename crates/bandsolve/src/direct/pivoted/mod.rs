@@ -7,6 +7,7 @@ mod periodic;
 mod testing;
 mod tridiagonal;
 
+pub(super) use banded::BandLu;
 pub use banded::BandedFactor;
 pub use tridiagonal::PivotedTridiagonal;
 
