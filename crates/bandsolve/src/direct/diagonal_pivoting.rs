@@ -23,6 +23,7 @@ use super::pivoted::{allocate, reciprocal};
 use super::stored::Elimination;
 use super::verify::peak;
 use crate::error::Result;
+use crate::kernel::sweep::KAPPA;
 use crate::matrix::Rows;
 use crate::plan::Options;
 use crate::recurrence::{Affine, solve, solve_sequentially};
@@ -212,9 +213,6 @@ impl<T: Scalar> Affine<T, 1> for Backward<'_, T> {
 /// Factor: 12 flops and 1 division a row, 31 and 2 for a pivot of two. Solve: 5 flops a row and right-hand side.
 #[derive(Debug)]
 pub(super) struct DiagonalPivoting<T>(Factors<T>);
-
-/// (√5 − 1) / 2
-pub(super) const KAPPA: f64 = 0.618_033_988_749_894_8;
 
 impl<T: Scalar> Elimination<T> for DiagonalPivoting<T> {
     fn new(rows: &Rows<'_, T>, _options: &Options) -> Result<Self> {

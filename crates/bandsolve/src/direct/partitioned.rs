@@ -142,9 +142,12 @@ impl<'a> Settings<'a> {
         run::memory::<T>(self.simd, self.longest(n), n_rhs, 1) * self.threads_for(n)
     }
 
-    /// Right-hand sides that are swept together when there are `n_rhs` (sweeps that know noise take one by one).
-    fn together(&self, n_rhs: usize) -> usize {
-        if n_rhs >= MAX_RHS && self.options.noise_threshold == 0.0 { MAX_RHS } else { 1 }
+    /// Right-hand sides that are swept together when there are `n_rhs`. Sweeps that know noise take one by one, as do those
+    /// of complex numbers that pivot diagonally or rotate: they would take long to compile.
+    fn together<T: Scalar>(&self, n_rhs: usize) -> usize {
+        let exchange = matches!(self.scheme.eliminator, None | Some(Eliminator::Exchange));
+        let compiled = self.options.noise_threshold == 0.0 && (exchange || !T::COMPLEX);
+        if n_rhs >= MAX_RHS && compiled { MAX_RHS } else { 1 }
     }
 
     fn how<X: RealScalar>(&self) -> How<X> {
@@ -579,7 +582,7 @@ impl<T: Scalar> Factor<T> for Partitioned<'_, T> {
         if n < 2 {
             return StackReq::empty();
         }
-        let together = settings.together(n_rhs);
+        let together = settings.together::<T>(n_rhs);
         // The columns that are left over are solved one by one, with tiles of another size.
         let memory = settings.tile_memory::<T>(n, together).max(settings.tile_memory::<T>(n, 1));
         StackReq::new_aligned::<T::Real>(memory, ALIGN)
@@ -598,7 +601,7 @@ impl<T: Scalar> Factor<T> for Partitioned<'_, T> {
         }
         let (mut done, settings) = (0, self.settings());
         while n > 1 && done < rhs.len() {
-            let n_rhs = settings.together((rhs.len() - done) / n);
+            let n_rhs = settings.together::<T>((rhs.len() - done) / n);
             let len = n_rhs * n;
             let span = done..done + len;
             self.solve_columns(op, (&rhs[span.clone()], n_rhs, done), &mut x[span], &mut outcome, stack)?;

@@ -909,8 +909,12 @@ impl<T: Scalar> Substitute<T> {
             return self.sweep_with::<V, R, true, { rule::NOISE }>(self.run.m);
         }
         match (self.how.pivots.eliminator, self.verify, self.run.m) {
-            (Eliminator::Diagonal, _, m) => self.sweep_with::<V, R, true, { rule::DIAGONAL }>(m),
-            (Eliminator::Rotation, _, m) => self.sweep_with::<V, R, true, { rule::ROTATION }>(m),
+            (Eliminator::Diagonal, _, m) if const { R == 1 || !T::COMPLEX } => {
+                self.sweep_with::<V, R, true, { rule::DIAGONAL }>(m)
+            }
+            (Eliminator::Rotation, _, m) if const { R == 1 || !T::COMPLEX } => {
+                self.sweep_with::<V, R, true, { rule::ROTATION }>(m)
+            }
             (_, _, 32) if const { special::<T, V, R>() } && self.how.pivots.fixed => {
                 self.sweep_with::<V, R, true, { rule::FIRST }>(32)
             }
