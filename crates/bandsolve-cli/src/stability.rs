@@ -10,7 +10,7 @@ use crate::exit::Failure;
 use crate::peers::{Arrays, Peer};
 use crate::report;
 use bandsolve::{Error, Factor, Method, Pivoting, Plan, Tridiagonal};
-use bandsolve_testkit::tables::{Case, chang, klein, x_true};
+use bandsolve_testkit::tables::{Case, Paper, chang, klein, x_true};
 use bandsolve_testkit::{Random, oracle};
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
@@ -115,22 +115,23 @@ struct Problem {
 }
 
 impl Problem {
-    fn new(name: String, description: String, a: Tridiagonal<'static, f64>, seed: u64) -> Self {
-        let x_true = x_true(a.n(), seed);
-        let rhs = oracle::product(&a, &x_true);
-        Problem { name, description, case: None, a, x_true, rhs }
-    }
-
     fn of_case(case: Case, n: usize, seed: u64) -> Self {
-        let plain = Problem::new(case.name.into(), case.description.into(), case.matrix(n, seed), seed);
-        Problem { case: Some(case), ..plain }
+        let a = case.matrix(n, seed);
+        let rhs = case.rhs(&a, seed);
+        let x_true = match case.paper {
+            Paper::Klein => x_true(n, seed),
+            Paper::Chang => oracle::solve_reference(&a, &rhs).unwrap_or(vec![f64::NAN; n]),
+        };
+        Problem { name: case.name.into(), description: case.description.into(), case: Some(case), a, x_true, rhs }
     }
 
     fn scaled(n: usize, seed: u64, share: f64, decades: i32) -> Self {
         let name = if share < 1.0 { format!("some-1e{decades}") } else { format!("rows-1e{decades}") };
         let rows = if share < 1.0 { "a tenth of the rows" } else { "every row" };
         let description = format!("entries from U(-1,1), {rows} times a power of ten up to 1e±{decades}");
-        Problem::new(name, description, scaled_rows(n, seed, share, decades), seed)
+        let (a, x_true) = (scaled_rows(n, seed, share, decades), x_true(n, seed));
+        let rhs = oracle::product(&a, &x_true);
+        Problem { name, description, case: None, a, x_true, rhs }
     }
 
     /// Backward error, and the error in the measure of the paper (Klein's where there is none).

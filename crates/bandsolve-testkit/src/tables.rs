@@ -12,7 +12,7 @@
 
 use crate::Random;
 use crate::gallery::{clement, dorr, from_rows, kms_inverse, lesp, open, randsvd_tridiagonal, toeplitz};
-use crate::oracle::{backward_residual, forward_error};
+use crate::oracle::{backward_residual, forward_error, product};
 use bandsolve::Tridiagonal;
 
 /// Where a table comes from.
@@ -89,6 +89,15 @@ impl Case {
         match self.paper {
             Paper::Chang => backward_residual(a, rhs, x),
             Paper::Klein => forward_error(x, x_true),
+        }
+    }
+
+    /// A right-hand side as the paper has it. Klein: A·x of a known x. Chang does not say; his residuals grow with the
+    /// condition number, as they do for random right-hand sides, U(−1, 1).
+    pub fn rhs(&self, a: &Tridiagonal<'_, f64>, seed: u64) -> Vec<f64> {
+        match self.paper {
+            Paper::Chang => Random::new(seed ^ 0x7269_6768).uniform_vec(a.n(), -1.0, 1.0),
+            Paper::Klein => product(a, &x_true(a.n(), seed)),
         }
     }
 

@@ -90,6 +90,25 @@ impl Method {
         }
     }
 
+    /// Where its equations stand, its cost, and what breaks it.
+    pub fn page(self) -> &'static str {
+        match self {
+            Method::Auto => "docs/math/verification.md",
+            Method::Pivoted => "docs/math/pivoted.md",
+            Method::Thomas => "docs/math/thomas.md",
+            Method::DiagonalPivoting => "docs/math/diagonal-pivoting.md",
+            Method::Rpts => "docs/math/rpts.md",
+            Method::SpikeDiagonalPivoting => "docs/math/spike-diagonal-pivoting.md",
+            Method::SpikeThomas | Method::SpikeTruncated => "docs/math/spike-thomas.md",
+            Method::SpikeCr => "docs/math/spike-cr.md",
+            Method::SpikeQr => "docs/math/spike-qr.md",
+            Method::ParallelDiagonalPivoting => "docs/math/parallel-diagonal-pivoting.md",
+            Method::CfLu => "docs/math/cf-lu.md",
+            Method::Cr | Method::Tricr | Method::Pcr => "docs/math/cyclic-reduction.md",
+            Method::AdaptiveCr => "docs/math/adaptive-cr.md",
+        }
+    }
+
     /// The method of this name.
     pub fn from_name(name: &str) -> Option<Method> {
         Self::ALL.into_iter().find(|m| m.name() == name)
@@ -303,24 +322,20 @@ pub trait Factorize {
 }
 
 fn choose(shape: Shape, wish: Method, options: &Options) -> (Method, String) {
-    let asked = |m: Method| (m, "asked for by name".to_string());
-    match (shape, wish) {
-        (Shape::Tridiagonal { n, .. }, Method::Auto) => {
-            let crossover = crate::tuning::RPTS_MIN_N;
-            if n < crossover {
-                (Method::Pivoted, format!("{n} unknowns are fewer than {crossover}, where partitions begin to pay"))
-            } else {
-                let threads = options.threads;
-                (
-                    Method::Rpts,
-                    format!("one tridiagonal system of {n} unknowns: partitions on SIMD lanes, {threads} threads"),
-                )
-            }
+    let crossover = crate::tuning::RPTS_MIN_N;
+    let (method, why) = match (shape, wish) {
+        (Shape::Tridiagonal { n, .. }, Method::Auto) if n < crossover => {
+            (Method::Pivoted, format!("{n} unknowns are fewer than {crossover}, where partitions begin to pay"))
         }
-        (Shape::Tridiagonal { .. }, _) => asked(wish),
+        (Shape::Tridiagonal { n, .. }, Method::Auto) => {
+            let lanes = "partitions on SIMD lanes, pivoted by selection";
+            (Method::Rpts, format!("one tridiagonal system of {n} unknowns: {lanes}, {} threads", options.threads))
+        }
+        (Shape::Tridiagonal { .. }, _) => (wish, "asked for by name".into()),
         (Shape::Banded { lower, upper, .. }, _) => {
             (Method::Pivoted, format!("{lower} lower and {upper} upper diagonals: blocked banded LU"))
         }
         (Shape::Batch { count, .. }, _) => (Method::Pivoted, format!("{count} systems: one system a SIMD lane")),
-    }
+    };
+    (method, format!("{why} ({})", method.page()))
 }

@@ -37,6 +37,7 @@ pub trait Scalar:
     + SubAssign
     + MulAssign
     + crate::direct::Dense
+    + crate::direct::Methods
     + Kernels
 {
     /// The type of moduli and errors: `f32` or `f64`.

@@ -14,41 +14,69 @@ conformance!(pivoted_c64, Complex64, |plan| plan.method(Method::Pivoted));
 conformance!(pivoted_c32, Complex32, |plan| plan.method(Method::Pivoted));
 
 conformance!(thomas_f64, f64, |plan| plan.method(Method::Thomas));
+conformance!(thomas_f32, f32, |plan| plan.method(Method::Thomas));
+conformance!(thomas_c64, Complex64, |plan| plan.method(Method::Thomas));
 conformance!(thomas_c32, Complex32, |plan| plan.method(Method::Thomas));
 
 conformance!(diagonal_pivoting_f64, f64, |plan| plan.method(Method::DiagonalPivoting));
+conformance!(diagonal_pivoting_f32, f32, |plan| plan.method(Method::DiagonalPivoting));
+conformance!(diagonal_pivoting_c64, Complex64, |plan| plan.method(Method::DiagonalPivoting));
 conformance!(diagonal_pivoting_c32, Complex32, |plan| plan.method(Method::DiagonalPivoting));
 
 conformance!(spike_diagonal_pivoting_f64, f64, |plan| plan.method(Method::SpikeDiagonalPivoting));
+conformance!(spike_diagonal_pivoting_f32, f32, |plan| plan.method(Method::SpikeDiagonalPivoting));
+conformance!(spike_diagonal_pivoting_c64, Complex64, |plan| plan.method(Method::SpikeDiagonalPivoting));
 conformance!(spike_diagonal_pivoting_c32, Complex32, |plan| plan.method(Method::SpikeDiagonalPivoting));
 
 conformance!(spike_thomas_f64, f64, |plan| plan.method(Method::SpikeThomas));
+conformance!(spike_thomas_f32, f32, |plan| plan.method(Method::SpikeThomas));
+conformance!(spike_thomas_c64, Complex64, |plan| plan.method(Method::SpikeThomas));
 conformance!(spike_thomas_c32, Complex32, |plan| plan.method(Method::SpikeThomas));
 
 conformance!(spike_truncated_f64, f64, |plan| plan.method(Method::SpikeTruncated));
+conformance!(spike_truncated_f32, f32, |plan| plan.method(Method::SpikeTruncated));
+conformance!(spike_truncated_c64, Complex64, |plan| plan.method(Method::SpikeTruncated));
 conformance!(spike_truncated_c32, Complex32, |plan| plan.method(Method::SpikeTruncated));
 
 conformance!(spike_qr_f64, f64, |plan| plan.method(Method::SpikeQr));
+conformance!(spike_qr_f32, f32, |plan| plan.method(Method::SpikeQr));
+conformance!(spike_qr_c64, Complex64, |plan| plan.method(Method::SpikeQr));
 conformance!(spike_qr_c32, Complex32, |plan| plan.method(Method::SpikeQr));
-conformance!(cf_lu_f64, f64, |plan| plan.method(Method::CfLu));
-conformance!(cf_lu_c32, Complex32, |plan| plan.method(Method::CfLu));
+
+conformance!(spike_cr_f64, f64, |plan| plan.method(Method::SpikeCr));
+conformance!(spike_cr_f32, f32, |plan| plan.method(Method::SpikeCr));
+conformance!(spike_cr_c64, Complex64, |plan| plan.method(Method::SpikeCr));
+conformance!(spike_cr_c32, Complex32, |plan| plan.method(Method::SpikeCr));
 
 conformance!(parallel_diagonal_pivoting_f64, f64, |plan| plan.method(Method::ParallelDiagonalPivoting));
+conformance!(parallel_diagonal_pivoting_f32, f32, |plan| plan.method(Method::ParallelDiagonalPivoting));
+conformance!(parallel_diagonal_pivoting_c64, Complex64, |plan| plan.method(Method::ParallelDiagonalPivoting));
 conformance!(parallel_diagonal_pivoting_c32, Complex32, |plan| plan.method(Method::ParallelDiagonalPivoting));
+
+conformance!(cf_lu_f64, f64, |plan| plan.method(Method::CfLu));
+conformance!(cf_lu_f32, f32, |plan| plan.method(Method::CfLu));
+conformance!(cf_lu_c64, Complex64, |plan| plan.method(Method::CfLu));
+conformance!(cf_lu_c32, Complex32, |plan| plan.method(Method::CfLu));
+
 conformance!(cr_f64, f64, |plan| plan.method(Method::Cr));
+conformance!(cr_f32, f32, |plan| plan.method(Method::Cr));
+conformance!(cr_c64, Complex64, |plan| plan.method(Method::Cr));
 conformance!(cr_c32, Complex32, |plan| plan.method(Method::Cr));
 
 conformance!(tricr_f64, f64, |plan| plan.method(Method::Tricr));
+conformance!(tricr_f32, f32, |plan| plan.method(Method::Tricr));
+conformance!(tricr_c64, Complex64, |plan| plan.method(Method::Tricr));
 conformance!(tricr_c32, Complex32, |plan| plan.method(Method::Tricr));
 
 conformance!(pcr_f64, f64, |plan| plan.method(Method::Pcr));
+conformance!(pcr_f32, f32, |plan| plan.method(Method::Pcr));
+conformance!(pcr_c64, Complex64, |plan| plan.method(Method::Pcr));
 conformance!(pcr_c32, Complex32, |plan| plan.method(Method::Pcr));
 
 conformance!(adaptive_cr_f64, f64, |plan| plan.method(Method::AdaptiveCr));
+conformance!(adaptive_cr_f32, f32, |plan| plan.method(Method::AdaptiveCr));
+conformance!(adaptive_cr_c64, Complex64, |plan| plan.method(Method::AdaptiveCr));
 conformance!(adaptive_cr_c32, Complex32, |plan| plan.method(Method::AdaptiveCr));
-
-conformance!(spike_cr_f64, f64, |plan| plan.method(Method::SpikeCr));
-conformance!(spike_cr_c32, Complex32, |plan| plan.method(Method::SpikeCr));
 
 conformance!(auto_f64, f64, |plan| plan);
 

@@ -2,32 +2,55 @@
 
 use bandsolve::{Factor, Method, Plan, Tridiagonal};
 use bandsolve_testkit::Random;
-use bandsolve_testkit::oracle::product;
-use bandsolve_testkit::tables::{PUBLISHED_N, chang, x_true};
+use bandsolve_testkit::oracle::{backward_error, product};
+use bandsolve_testkit::tables::{PUBLISHED_N, Paper, chang, klein, x_true};
 
-/// Methods, the solvers of Chang's Table 6.2 that they are, and the types that can be compared: 14 to 16 are beyond double
-/// precision.
-const PUBLISHED: [(Method, &str, &[usize]); 1] =
-    [(Method::AdaptiveCr, "A-R-CR", &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 17, 18])];
+/// Methods and the solvers of Chang's Table 6.2 and Klein's Table 5 that they are.
+const PUBLISHED: [(Method, Paper, &str); 9] = [
+    (Method::SpikeDiagonalPivoting, Paper::Chang, "SPIKE-Diagonal Pivoting"),
+    (Method::ParallelDiagonalPivoting, Paper::Chang, "Parallel Diagonal Pivoting"),
+    (Method::AdaptiveCr, Paper::Chang, "A-R-CR"),
+    (Method::Cr, Paper::Chang, "CUSPARSE"),
+    (Method::Pivoted, Paper::Chang, "MKL"),
+    (Method::Rpts, Paper::Klein, "RPTS"),
+    (Method::SpikeQr, Paper::Klein, "g-spike"),
+    (Method::Pivoted, Paper::Klein, "LAPACK"),
+    (Method::DiagonalPivoting, Paper::Klein, "cuSPARSE"),
+];
 
-/// How far a residual may lie above the published one: both are random, and mostly a condition number times ε, which varies
-/// as much between matrices of one type.
+/// How far the middle one of a few draws may lie above the published residual, which is of one draw: a condition number
+/// times ε mostly, and that varies as much between matrices of one type.
 const SPREAD: f64 = 100.0;
+const DRAWS: u64 = 9;
 
+fn raw(method: Method, a: &Tridiagonal<'_, f64>, rhs: &[f64]) -> Vec<f64> {
+    Plan::new(a.shape()).method(method).verify(false).factor(a).unwrap().solve(rhs).unwrap().values
+}
+
+/// Chang's types 14 to 16 are beyond double precision; elsewhere the published solver failed if it is NaN or infinite.
 #[test]
 fn residuals_are_the_published_ones() {
-    for case in chang() {
-        let (a, x_true) = (case.matrix(PUBLISHED_N, 1), x_true(PUBLISHED_N, 1));
-        // Published residuals grow with the condition number, as they do for right-hand sides that are random themselves.
-        let random = Random::new(1).uniform_vec(PUBLISHED_N, -1.0, 1.0);
-        for (method, solver, _) in PUBLISHED.iter().filter(|(_, _, types)| types.contains(&case.id)) {
+    for case in chang().into_iter().chain(klein()) {
+        let draw = |seed| {
+            let a = case.matrix(PUBLISHED_N, seed);
+            let rhs = case.rhs(&a, seed);
+            (a, rhs, x_true(PUBLISHED_N, seed))
+        };
+        let draws: Vec<_> = (1..=DRAWS).map(draw).collect();
+        for (method, _, solver) in PUBLISHED.iter().filter(|(_, paper, _)| *paper == case.paper) {
             let published = case.columns().find(|(name, _)| name == solver).expect("a solver of the table").1;
-            let factors = Plan::new(a.shape()).method(*method).verify(false).factor(&a).unwrap();
-            let residual = |rhs: &[f64]| case.error(&a, rhs, &factors.solve(rhs).unwrap().values, &x_true);
-            let (given, of_product) = (residual(&random), residual(&product(&a, &x_true)));
-            println!("{:9} {solver}: published {published:.2e}, here {given:.2e}, A·x {of_product:.2e}", case.name);
-            assert!(given <= SPREAD * published, "{} {solver}: {given:e} beside {published:e}", case.name);
-            assert!(of_product <= 1e-14, "{} {solver}: {of_product:e} for A·x", case.name);
+            let beyond = case.paper == Paper::Chang && (14..=16).contains(&case.id);
+            let error = |(a, rhs, x_true): &(_, Vec<f64>, Vec<f64>)| case.error(a, rhs, &raw(*method, a, rhs), x_true);
+            let mut own: Vec<f64> = draws.iter().map(error).collect();
+            own.sort_by(f64::total_cmp);
+            let middle = own[own.len() / 2];
+            println!("{:9} {:26} {solver}: published {published:.2e}, here {middle:.2e}", case.name, method.name());
+            let comparable = !beyond && published.is_finite();
+            assert!(
+                !comparable || middle <= SPREAD * published,
+                "{} {solver}: {own:e?}, published {published:e}",
+                case.name
+            );
         }
     }
 }
@@ -56,4 +79,65 @@ fn each_method_is_broken_by_its_matrix_and_saved_by_the_fallback() {
         assert!(!solve_verified(Method::AdaptiveCr, rows).fallback, "{method:?}");
     }
     assert!(!solve_verified(Method::Thomas, &zero_diagonal).fallback);
+}
+
+/// Rows multiplied by powers of ten from 1e−150 to 1e150: their determinants leave every range.
+#[test]
+fn minors_of_long_scaled_matrices_stay_in_range() {
+    let n = 1 << 18;
+    let mut random = Random::new(5);
+    let mut draw = || random.uniform_vec(n, -1.0, 1.0);
+    let (mut sub, mut diag, mut sup, x_true) = (draw(), draw(), draw(), draw());
+    for i in 0..n {
+        let scale = 10f64.powf(random.uniform(-150.0, 150.0));
+        for array in [&mut sub, &mut diag, &mut sup] {
+            array[i] *= scale;
+        }
+    }
+    let a = Tridiagonal::new(&sub, &diag, &sup).unwrap();
+    let rhs = product(&a, &x_true);
+    let error = |method| backward_error(&a, &rhs, &raw(method, &a, &rhs));
+    let [parallel, sequential] = [Method::ParallelDiagonalPivoting, Method::DiagonalPivoting].map(error);
+    let [cf_lu, thomas] = [Method::CfLu, Method::Thomas].map(error);
+    println!("n = {n}: {parallel:.2e}, one by one {sequential:.2e}; CF-LU {cf_lu:.2e}, Thomas {thomas:.2e}");
+    // Of the same order: they differ in rounding only.
+    assert!(parallel <= 10.0 * sequential, "{parallel:.2e}, one by one {sequential:.2e}");
+    for method in [Method::ParallelDiagonalPivoting, Method::CfLu] {
+        let solution = Plan::new(a.shape()).method(method).factor(&a).unwrap().solve(&rhs).unwrap();
+        assert!(backward_error(&a, &rhs, &solution.values) <= 8.0 * f64::EPSILON, "{method:?}: {:?}", solution.report);
+    }
+}
+
+/// The matrix that breaks methods without pivoting (`docs/math/thomas.md`, `cf-lu.md`): every other leading minor vanishes.
+#[test]
+fn vanishing_minors_need_pivots_of_two_rows() {
+    let case = chang()[16];
+    let (a, x_true) = (case.matrix(PUBLISHED_N, 1), x_true(PUBLISHED_N, 1));
+    let rhs = product(&a, &x_true);
+    for method in [Method::Thomas, Method::CfLu] {
+        let error = case.error(&a, &rhs, &raw(method, &a, &rhs), &x_true);
+        assert!(!(error <= 0.1), "{method:?}: {error:.2e}");
+        let solution = Plan::new(a.shape()).method(method).factor(&a).unwrap().solve(&rhs).unwrap();
+        assert!(solution.report.fallback && solution.report.backward_error <= 8.0 * f64::EPSILON);
+    }
+}
+
+/// Threads change no bit of what is not repaired either, nor does the number of right-hand sides.
+#[test]
+fn threads_change_no_bit() {
+    let n = 100_003;
+    let mut random = Random::new(6);
+    let mut draw = || random.uniform_vec(n, -1.0, 1.0);
+    let (sub, diag, sup, rhs) = (draw(), draw(), draw(), draw());
+    let a = Tridiagonal::new(&sub, &diag, &sup).unwrap();
+    for method in [Method::ParallelDiagonalPivoting, Method::CfLu] {
+        let plan = Plan::new(a.shape()).method(method).verify(false);
+        let run =
+            |threads: usize, rhs: &[f64]| plan.clone().threads(threads).factor(&a).unwrap().solve(rhs).unwrap().values;
+        let expected = run(1, &rhs);
+        for threads in [2, 3, 7] {
+            assert!(run(threads, &rhs) == expected, "{method:?}, {threads} threads");
+        }
+        assert!(run(2, &[&rhs[..], &rhs[..]].concat()).chunks(n).all(|x| x == expected));
+    }
 }

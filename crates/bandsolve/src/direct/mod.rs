@@ -30,6 +30,8 @@ pub(crate) mod verify;
 
 #[doc(hidden)]
 pub use dense::Dense;
+#[doc(hidden)]
+pub use tridiagonal::Methods;
 
 pub use batch::BatchFactor;
 pub use pivoted::BandedFactor;

@@ -456,7 +456,8 @@ pub struct Partitioned<'m, T: Scalar> {
 impl<'m, T: Scalar> Partitioned<'m, T> {
     /// Takes `a`; reads no numbers.
     pub(super) fn new(plan: &Plan, scheme: Scheme, a: Tridiagonal<'m, T>) -> Self {
-        let truncated = "spikes decay below rounding inside partitions: docs/math/spike-thomas.md".into();
+        let page = Method::SpikeTruncated.page();
+        let truncated = format!("spikes decay below rounding inside partitions ({page})").into();
         Self { a, plan: plan.clone(), scheme, truncated, fallback: Fallback::new() }
     }
 

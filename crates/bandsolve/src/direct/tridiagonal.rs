@@ -15,7 +15,7 @@ use super::{Factor, Op, Report, Solution, rpts, spike_diagonal_pivoting, spike_q
 use crate::error::Result;
 use crate::matrix::{Shape, Tridiagonal};
 use crate::plan::{Factorize, Method, Plan};
-use crate::scalar::Scalar;
+use crate::scalar::{Complex32, Complex64, Scalar};
 use core::fmt::{self, Debug, Formatter};
 use dyn_stack::{PodStack, StackReq};
 
@@ -53,25 +53,46 @@ impl<T: Scalar> Factorize for Tridiagonal<'_, T> {
 
     fn factor_with<'m>(&'m self, plan: &Plan) -> Result<Self::Factor<'m>> {
         plan.check_shape(self.shape())?;
-        let partitioned = |scheme| Box::new(Partitioned::new(plan, scheme, self.view()));
-        let method: Box<dyn Factor<T> + 'm> = match plan.chosen_method() {
-            Method::Rpts => partitioned(rpts::scheme(plan)),
-            Method::SpikeDiagonalPivoting => partitioned(spike_diagonal_pivoting::SCHEME),
-            Method::SpikeThomas => partitioned(spike_thomas::SCHEME),
-            Method::SpikeTruncated => partitioned(spike_truncated::SCHEME),
-            Method::SpikeQr => partitioned(spike_qr::SCHEME),
-            Method::Thomas => stored::<T, Thomas<T>>(plan, self)?,
-            Method::DiagonalPivoting => stored::<T, DiagonalPivoting<T>>(plan, self)?,
-            Method::CfLu => stored::<T, CfLu<T>>(plan, self)?,
-            Method::ParallelDiagonalPivoting => stored::<T, ParallelDiagonalPivoting<T>>(plan, self)?,
-            Method::Cr => stored::<T, CyclicReduction<T, 1>>(plan, self)?,
-            Method::Tricr => stored::<T, CyclicReduction<T, 2>>(plan, self)?,
-            Method::Pcr => stored::<T, ParallelCyclicReduction>(plan, self)?,
-            Method::AdaptiveCr => stored::<T, AdaptiveCr<T>>(plan, self)?,
-            Method::SpikeCr => stored::<T, Spike<T, CyclicReduction<T, 1>>>(plan, self)?,
-            _ => Box::new(PivotedTridiagonal::new(plan, self.view())?),
-        };
-        Ok(TridiagonalFactor { method })
+        Ok(TridiagonalFactor { method: T::factor_tridiagonal(plan, self)? })
+    }
+}
+
+/// The methods of one number type. Implemented for each by itself, not generically, so that they are compiled in this crate
+/// and once.
+pub trait Methods: Sized {
+    /// Factors by the method that the plan chose.
+    fn factor_tridiagonal<'m>(plan: &Plan, a: &'m Tridiagonal<'_, Self>) -> Result<Box<dyn Factor<Self> + 'm>>
+    where
+        Self: Scalar;
+}
+
+macro_rules! methods {
+    ($($t:ty),*) => {$(impl Methods for $t {
+        fn factor_tridiagonal<'m>(plan: &Plan, a: &'m Tridiagonal<'_, Self>) -> Result<Box<dyn Factor<Self> + 'm>> {
+            factor(plan, a)
+        }
+    })*};
+}
+methods!(f32, f64, Complex32, Complex64);
+
+fn factor<'m, T: Scalar>(plan: &Plan, a: &'m Tridiagonal<'_, T>) -> Result<Box<dyn Factor<T> + 'm>> {
+    let partitioned = |scheme| Ok(Box::new(Partitioned::new(plan, scheme, a.view())) as Box<dyn Factor<T> + 'm>);
+    match plan.chosen_method() {
+        Method::Auto | Method::Pivoted => Ok(Box::new(PivotedTridiagonal::new(plan, a.view())?)),
+        Method::Rpts => partitioned(rpts::scheme(plan)),
+        Method::SpikeDiagonalPivoting => partitioned(spike_diagonal_pivoting::SCHEME),
+        Method::SpikeThomas => partitioned(spike_thomas::SCHEME),
+        Method::SpikeTruncated => partitioned(spike_truncated::SCHEME),
+        Method::SpikeQr => partitioned(spike_qr::SCHEME),
+        Method::Thomas => stored::<T, Thomas<T>>(plan, a),
+        Method::DiagonalPivoting => stored::<T, DiagonalPivoting<T>>(plan, a),
+        Method::CfLu => stored::<T, CfLu<T>>(plan, a),
+        Method::ParallelDiagonalPivoting => stored::<T, ParallelDiagonalPivoting<T>>(plan, a),
+        Method::Cr => stored::<T, CyclicReduction<T, 1>>(plan, a),
+        Method::Tricr => stored::<T, CyclicReduction<T, 2>>(plan, a),
+        Method::Pcr => stored::<T, ParallelCyclicReduction>(plan, a),
+        Method::AdaptiveCr => stored::<T, AdaptiveCr<T>>(plan, a),
+        Method::SpikeCr => stored::<T, Spike<T, CyclicReduction<T, 1>>>(plan, a),
     }
 }
 
