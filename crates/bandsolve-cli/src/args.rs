@@ -230,7 +230,7 @@ pub struct BenchTridiagonalArgs {
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_values_t = [RealDtype::F64, RealDtype::F32])]
     pub dtype: Vec<RealDtype>,
     /// Kinds of matrices
-    #[arg(long, value_name = "LIST", value_delimiter = ',', default_values_t = Data::ALL)]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_values_t = Data::USUAL)]
     pub data: Vec<Data>,
     /// How long, with how many threads, and the report.
     #[command(flatten)]
@@ -249,7 +249,7 @@ pub struct BenchMethodsArgs {
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_values_t = [RealDtype::F64])]
     pub dtype: Vec<RealDtype>,
     /// Kinds of matrices
-    #[arg(long, value_name = "LIST", value_delimiter = ',', default_values_t = Data::ALL)]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_values_t = Data::USUAL)]
     pub data: Vec<Data>,
     /// Methods, by their names in `solve --method` [default: all]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = method_parser(), hide_possible_values = true)]
@@ -333,11 +333,15 @@ pub enum Data {
     Dominant,
     /// Zero diagonal between ones: rows are exchanged all the way, partitions of odd size are singular
     Chang17,
+    /// Entries from U(-1,1), rows times random powers of ten up to 1e±150 (f32: 1e±15)
+    Scaled,
 }
 
 impl Data {
     /// Every kind.
-    pub const ALL: [Data; 3] = [Data::Random, Data::Dominant, Data::Chang17];
+    pub const ALL: [Data; 4] = [Data::Random, Data::Dominant, Data::Chang17, Data::Scaled];
+    /// Measured unless others are named.
+    pub const USUAL: [Data; 3] = [Data::Random, Data::Dominant, Data::Chang17];
 
     /// Its name on the command line.
     pub fn name(self) -> &'static str {
@@ -345,6 +349,7 @@ impl Data {
             Data::Random => "random",
             Data::Dominant => "dominant",
             Data::Chang17 => "chang17",
+            Data::Scaled => "scaled",
         }
     }
 }

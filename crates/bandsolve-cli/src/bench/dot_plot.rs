@@ -171,6 +171,7 @@ fn dot(svg: &mut Svg, at: Point, data: Data, look: Look) {
         Data::Random => "#4575b4",
         Data::Dominant => "#1a9850",
         Data::Chang17 => "#d73027",
+        Data::Scaled => "#7b3294",
     };
     match look {
         Look::Plain => svg.circle(at, 3.5, &format!(r#"fill="{colour}""#)),

@@ -24,7 +24,7 @@ impl<T: PeerScalar> Numbers<T> {
     pub fn new(n: usize, data: Data) -> Self {
         let mut random = Random::new(n as u64);
         let mut draw = || -> Vec<T> { (0..n).map(|_| T::from_f64(random.uniform(-1.0, 1.0))).collect() };
-        let (mut sub, mut diag, mut sup, rhs) = (draw(), draw(), draw(), draw());
+        let (mut sub, mut diag, mut sup, mut rhs) = (draw(), draw(), draw(), draw());
         match data {
             Data::Random => {}
             Data::Dominant => diag.iter_mut().for_each(|v| *v += T::from_f64(4.0)),
@@ -32,6 +32,13 @@ impl<T: PeerScalar> Numbers<T> {
                 [&mut sub, &mut sup].into_iter().for_each(|off| off.fill(T::ONE));
                 diag.fill(T::ZERO);
                 (diag[0], sup[0], diag[n - 1], sub[n - 1]) = (T::ONE, T::ZERO, T::ONE, T::ZERO);
+            }
+            Data::Scaled => {
+                let decades = if size_of::<T>() == size_of::<f64>() { 150.0 } else { 15.0 };
+                for i in 0..n {
+                    let scale = T::from_f64(10f64.powf(random.uniform(-decades, decades)));
+                    [&mut sub, &mut diag, &mut sup, &mut rhs].into_iter().for_each(|array| array[i] = array[i] * scale);
+                }
             }
         }
         Self { sub, diag, sup, rhs }
