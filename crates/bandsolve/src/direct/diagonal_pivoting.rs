@@ -71,14 +71,12 @@ impl<T: Scalar> Minors<T> {
         Self { last: self.last.scale(by), before: self.before.scale(by), older: self.older.scale(by) }
     }
 
-    /// Divided by the larger of the newest two, so that equal ratios are equal bits.
+    /// Multiplied by the power of two that brings the larger of the newest two near 1. No branch: which one is larger is
+    /// as random as the matrix.
     #[inline(always)]
     pub fn normalized(self) -> Self {
-        let last_is_larger = peak(self.last) > peak(self.before);
-        let recip = reciprocal(if last_is_larger { self.last } else { self.before });
-        let (small, older) = (if last_is_larger { self.before } else { self.last } * recip, self.older * recip);
-        let (last, before) = if last_is_larger { (T::ONE, small) } else { (small, T::ONE) };
-        Self { last, before, older }
+        let (last, before) = (peak(self.last), peak(self.before));
+        self.scale(if last > before { last } else { before }.normalizer())
     }
 
     /// Whether a pivot of two rows begins at row `here` with these minors; `next` and `after` follow.
@@ -96,21 +94,24 @@ impl<T: Scalar> Minors<T> {
 impl<T: Scalar> Pivot<T> {
     pub const NONE: Self = Self { own: T::ZERO, other: T::ZERO, next: T::ZERO };
 
-    /// A row that completes a pivot, of two rows if `second`; and whether there was nothing to divide by.
+    /// That of row `here`, which `next` follows, and whether there was nothing to divide by. It is the first of two rows if
+    /// `begins`, else it completes a pivot, of two rows if `second`. No branch: which it is, is as random as the matrix.
     #[inline(always)]
-    pub fn completed(minors: Minors<T>, row: &ScaledRow<T>, second: bool) -> (Self, bool) {
-        let ([a, _, c], recip) = (row.entries, reciprocal(minors.last));
-        let by = minors.before * recip;
-        let other = if second { minors.older * recip } else { by };
-        (Self { own: by.scale(row.scale), other: a * other, next: c * by }, recip == T::ZERO)
-    }
-
-    /// The first of two rows, whose minors are given.
-    #[inline(always)]
-    pub fn begun(minors: Minors<T>, here: &ScaledRow<T>, next: &ScaledRow<T>) -> Self {
-        let ([_, b1, c1], c) = (next.entries, here.entries[2]);
-        let recip = minors.before * reciprocal(minors.follow(c, next).last);
-        Self { own: b1 * recip, other: (c * recip).scale(next.scale), next: -(c * c1) * recip }
+    pub fn new(
+        minors: Minors<T>,
+        here: &ScaledRow<T>,
+        next: &ScaledRow<T>,
+        begins: bool,
+        second: bool,
+    ) -> (Self, bool) {
+        let ([a, _, c], [_, b1, c1], before) = (here.entries, next.entries, minors.before);
+        let pick = |first: T, other: T| if begins { first } else { other };
+        let recip = reciprocal(pick(minors.follow(c, next).last, minors.last));
+        let above = if second { minors.older } else { before };
+        let own = pick(b1 * before, before.scale(here.scale));
+        let other = pick((c * before).scale(next.scale), a * above);
+        let after = pick(-(c * c1) * before, c * before);
+        (Self { own: own * recip, other: other * recip, next: after * recip }, recip == T::ZERO)
     }
 }
 
@@ -210,7 +211,7 @@ impl<T: Scalar> Affine<T, 1> for Backward<'_, T> {
 /// Factors found one row after the other.
 ///
 /// # Cost
-/// Factor: 12 flops and 1 division a row, 31 and 2 for a pivot of two. Solve: 5 flops a row and right-hand side.
+/// Factor: 20 flops and 1 division a row. Solve: 5 flops a row and right-hand side.
 #[derive(Debug)]
 pub(super) struct DiagonalPivoting<T>(Factors<T>);
 
@@ -226,16 +227,17 @@ impl<T: Scalar> Elimination<T> for DiagonalPivoting<T> {
             let minors = Minors { last: here.entries[1] - here.entries[0] * above, before: T::ONE, older: T::ZERO };
             f.pair[i] = i + 1 < n && minors.begin_pair(&here, &next, &after);
             let singular;
-            if !f.pair[i] {
-                (f.pivots[i], singular) = Pivot::completed(minors, &here, false);
-                (here, next, i) = (next, after, i + 1);
-            } else {
-                f.pivots[i] = Pivot::begun(minors, &here, &next);
-                (f.pivots[i + 1], singular) = Pivot::completed(minors.follow(here.entries[2], &next), &next, true);
+            (f.pivots[i], singular) = Pivot::new(minors, &here, &next, f.pair[i], false);
+            f.singular |= singular;
+            if f.pair[i] {
+                // Of the second row, both minors are those of the pivot: Δ and b̂.
+                let minors = minors.follow(here.entries[2], &next);
+                (f.pivots[i + 1], _) = Pivot::new(minors, &next, &after, false, true);
                 (here, next, i) = (after, scaled(rows, i + 3), i + 2);
+            } else {
+                (here, next, i) = (next, after, i + 1);
             }
             above = f.pivots[i - 1].next;
-            f.singular |= singular;
         }
         Ok(Self(f))
     }

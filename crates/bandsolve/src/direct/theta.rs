@@ -191,13 +191,9 @@ impl<T: Scalar, const PAIRS: bool> Sweeps<'_, T, PAIRS> {
         self.sweep(groups, &mut minors, |Place { g, step, row }, minors, [here, next, _]| {
             let (at, begin) = (row - groups.0, begins[step] >> g & 1 == 1 && !second[g]);
             pair[at] = begin;
-            pivots[at] = if begin {
-                Pivot::begun(minors, here, next)
-            } else {
-                let (pivot, zero) = Pivot::completed(minors, here, second[g]);
-                singular |= zero;
-                pivot
-            };
+            let zero;
+            (pivots[at], zero) = Pivot::new(minors, here, next, begin, second[g]);
+            singular |= zero;
             second[g] = begin;
         });
         if singular {
