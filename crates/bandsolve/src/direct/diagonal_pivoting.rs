@@ -71,12 +71,14 @@ impl<T: Scalar> Minors<T> {
         Self { last: self.last.scale(by), before: self.before.scale(by), older: self.older.scale(by) }
     }
 
-    /// Multiplied by the power of two that brings the larger of the newest two near 1. No branch: which one is larger is
-    /// as random as the matrix.
+    /// Divided by the larger of the newest two, so that equal ratios are equal bits.
     #[inline(always)]
     pub fn normalized(self) -> Self {
-        let (last, before) = (peak(self.last), peak(self.before));
-        self.scale(if last > before { last } else { before }.normalizer())
+        let last_is_larger = peak(self.last) > peak(self.before);
+        let recip = reciprocal(if last_is_larger { self.last } else { self.before });
+        let (small, older) = (if last_is_larger { self.before } else { self.last } * recip, self.older * recip);
+        let (last, before) = if last_is_larger { (T::ONE, small) } else { (small, T::ONE) };
+        Self { last, before, older }
     }
 
     /// Whether a pivot of two rows begins at row `here` with these minors; `next` and `after` follow.
