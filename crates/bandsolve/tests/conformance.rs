@@ -79,6 +79,9 @@ conformance!(adaptive_cr_c64, Complex64, |plan| plan.method(Method::AdaptiveCr))
 conformance!(adaptive_cr_c32, Complex32, |plan| plan.method(Method::AdaptiveCr));
 
 conformance!(auto_f64, f64, |plan| plan);
+conformance!(auto_f32, f32, |plan| plan);
+conformance!(auto_c64, Complex64, |plan| plan);
+conformance!(auto_c32, Complex32, |plan| plan);
 
 conformance_banded!(banded_f64, f64, |plan| plan);
 conformance_banded!(banded_f32, f32, |plan| plan);
