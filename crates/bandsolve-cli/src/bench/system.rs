@@ -37,7 +37,7 @@ impl<T: PeerScalar> Numbers<T> {
                 let decades = if size_of::<T>() == size_of::<f64>() { 150.0 } else { 15.0 };
                 for i in 0..n {
                     let scale = T::from_f64(10f64.powf(random.uniform(-decades, decades)));
-                    [&mut sub, &mut diag, &mut sup, &mut rhs].into_iter().for_each(|array| array[i] = array[i] * scale);
+                    [&mut sub, &mut diag, &mut sup, &mut rhs].into_iter().for_each(|array| array[i] *= scale);
                 }
             }
         }
