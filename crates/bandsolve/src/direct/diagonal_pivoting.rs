@@ -30,11 +30,12 @@ use crate::recurrence::{Affine, solve, solve_sequentially};
 use crate::scalar::{RealScalar, Scalar};
 use dyn_stack::PodStack;
 
-/// Rows as they are eliminated.
+/// What becomes of a row. Downwards v = plus·d − by·(v above) goes from row to row: y where a pivot is complete, d̂ after the
+/// first of two rows; y = own·v − other·(d of the next row) everywhere.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pivot<T> {
-    /// One row: y = own·d − other·(y above). Two rows, second: y = own·d − other·(d̂ of the first).
-    /// Two rows, first: y = own·d̂ − other·(d of the second).
+    plus: T,
+    by: T,
     own: T,
     other: T,
     /// What multiplies the unknown after; in the first of two rows the one after that.
@@ -94,7 +95,7 @@ impl<T: Scalar> Minors<T> {
 }
 
 impl<T: Scalar> Pivot<T> {
-    pub const NONE: Self = Self { own: T::ZERO, other: T::ZERO, next: T::ZERO };
+    pub const NONE: Self = Self { plus: T::ZERO, by: T::ZERO, own: T::ZERO, other: T::ZERO, next: T::ZERO };
 
     /// That of row `here`, which `next` follows, and whether there was nothing to divide by. It is the first of two rows if
     /// `begins`, else it completes a pivot, of two rows if `second`. No branch: which it is, is as random as the matrix.
@@ -109,15 +110,19 @@ impl<T: Scalar> Pivot<T> {
         let ([a, _, c], [_, b1, c1], before) = (here.entries, next.entries, minors.before);
         let pick = |first: T, other: T| if begins { first } else { other };
         let recip = reciprocal(pick(minors.follow(c, next).last, minors.last));
-        let above = if second { minors.older } else { before };
-        let own = pick(b1 * before, before.scale(here.scale));
-        let other = pick((c * before).scale(next.scale), a * above);
-        let after = pick(-(c * c1) * before, c * before);
-        (Self { own: own * recip, other: other * recip, next: after * recip }, recip == T::ZERO)
+        let (above, scale) = (if second { minors.older } else { before }, here.scale);
+        let pivot = Self {
+            plus: pick(T::ONE, before * recip).scale(scale),
+            by: pick(a, a * above * recip),
+            own: pick(b1 * before * recip, T::ONE),
+            other: pick((c * before * recip).scale(next.scale), T::ZERO),
+            next: pick(-(c * c1), c) * before * recip,
+        };
+        (pivot, recip == T::ZERO)
     }
 }
 
-/// Factors of an open system: 3 words a row and how many rows each pivot has.
+/// Factors of an open system: 5 words a row and how many rows each pivot has.
 #[derive(Debug)]
 pub(super) struct Factors<T> {
     pub pivots: Vec<Pivot<T>>,
@@ -138,10 +143,10 @@ impl<T: Scalar> Factors<T> {
     /// Replaces right-hand sides by solutions.
     ///
     /// # Cost
-    /// 5 flops a row and right-hand side one after the other, 17 in parallel; the factors are read twice.
-    pub fn solve(&self, rows: &Rows<'_, T>, x: &mut [T], threads: Option<usize>) {
-        let (forward, backward) = (Forward { factors: self, rows }, Backward { factors: self });
-        for x in x.chunks_exact_mut(rows.n()) {
+    /// 8 flops a row and right-hand side one after the other, 22 in parallel; the factors are read twice.
+    pub fn solve(&self, x: &mut [T], threads: Option<usize>) {
+        let (forward, backward) = (Forward { factors: self }, Backward { factors: self });
+        for x in x.chunks_exact_mut(self.pivots.len()) {
             match threads {
                 Some(threads) => {
                     solve(&forward, [T::ZERO], threads, x);
@@ -156,10 +161,9 @@ impl<T: Scalar> Factors<T> {
     }
 }
 
-/// L and B: from d to y. What goes from row to row is y where a pivot is complete, and d̂ after the first of two rows.
+/// L and B: from d to y.
 struct Forward<'f, T> {
     factors: &'f Factors<T>,
-    rows: &'f Rows<'f, T>,
 }
 
 impl<T: Scalar> Affine<T, 1> for Forward<'_, T> {
@@ -167,19 +171,14 @@ impl<T: Scalar> Affine<T, 1> for Forward<'_, T> {
 
     #[inline(always)]
     fn row(&self, i: usize, d: T) -> ([T; 1], T) {
-        if self.factors.pair[i] {
-            // d̂, scaled as the row.
-            let row = scaled(self.rows, i);
-            return ([-row.entries[0]], d.scale(row.scale));
-        }
-        let Pivot { own, other, .. } = self.factors.pivots[i];
-        ([-other], own * d)
+        let Pivot { plus, by, .. } = self.factors.pivots[i];
+        ([-by], plus * d)
     }
 
     #[inline(always)]
-    fn output(&self, i: usize, [_, next]: [T; 2], _before: T, y: T) -> T {
+    fn output(&self, i: usize, [_, next]: [T; 2], _before: T, v: T) -> T {
         let Pivot { own, other, .. } = self.factors.pivots[i];
-        if self.factors.pair[i] { own * y - other * next } else { y }
+        own * v - other * next
     }
 }
 
@@ -201,19 +200,21 @@ impl<T: Scalar> Affine<T, 1> for Backward<'_, T> {
 
     #[inline(always)]
     fn row(&self, i: usize, y: T) -> ([T; 1], T) {
-        if self.is_second(i) { ([T::ONE], T::ZERO) } else { ([-self.factors.pivots[i].next], y) }
+        let (second, next) = (self.is_second(i), self.factors.pivots[i].next);
+        ([if second { T::ONE } else { -next }], if second { T::ZERO } else { y })
     }
 
     #[inline(always)]
     fn output(&self, i: usize, [y, _]: [T; 2], before: T, x: T) -> T {
-        if self.is_second(i) { y - self.factors.pivots[i].next * before } else { x }
+        let of_second = y - self.factors.pivots[i].next * before;
+        if self.is_second(i) { of_second } else { x }
     }
 }
 
 /// Factors found one row after the other.
 ///
 /// # Cost
-/// Factor: 20 flops and 1 division a row. Solve: 5 flops a row and right-hand side.
+/// Factor: 20 flops and 1 division a row. Solve: 8 flops a row and right-hand side.
 #[derive(Debug)]
 pub(super) struct DiagonalPivoting<T>(Factors<T>);
 
@@ -248,8 +249,8 @@ impl<T: Scalar> Elimination<T> for DiagonalPivoting<T> {
         self.0.singular
     }
 
-    fn solve(&self, rows: &Rows<'_, T>, x: &mut [T], _stack: &mut PodStack) {
-        self.0.solve(rows, x, None);
+    fn solve(&self, _rows: &Rows<'_, T>, x: &mut [T], _stack: &mut PodStack) {
+        self.0.solve(x, None);
     }
 }
 
