@@ -275,7 +275,8 @@ impl<F> Refiner<'_, F> {
         let good = good::<T>();
         let equations = self.factors.equations(self.op);
         let mut best = measure(&equations, d, x, self.factors.facts().parallel);
-        if best <= good {
+        // What rounding may hide is far less than the other half.
+        if best <= 0.5 * good {
             return (best, 0);
         }
         let (r, stack) = self.stack.make_raw::<T>(x.len());
