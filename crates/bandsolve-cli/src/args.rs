@@ -1,6 +1,6 @@
 //! What the user may type.
 
-use bandsolve::{Method, Pivoting};
+use bandsolve::{Method, Pivoting, Shape};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -376,9 +376,10 @@ fn seconds_parser(text: &str) -> Result<f64, String> {
     seconds.ok_or("not a number of seconds, at most a day".into())
 }
 
-/// Every method but `Auto`, which is one of the others.
+/// Every method for tridiagonal systems but `Auto`, which is one of the others.
 pub fn named_methods() -> impl Iterator<Item = Method> {
-    Method::ALL.into_iter().filter(|method| *method != Method::Auto)
+    let shape = Shape::Tridiagonal { n: 1, periodic: false };
+    Method::ALL.into_iter().filter(move |method| *method != Method::Auto && method.solves(shape))
 }
 
 fn method_parser() -> impl TypedValueParser<Value = Method> {

@@ -45,11 +45,17 @@ pub enum Method {
     Pcr,
     /// Cyclic reduction with diagonal pivots: one or two rows between those that stay, level by level.
     AdaptiveCr,
+    /// Banded systems: partitions on threads, LU and UL inside, recursive reduced system.
+    Spike,
+    /// Dense blocks: block cyclic reduction on threads.
+    Bcyclic,
+    /// Dense blocks: partitions on threads, spikes of blocks.
+    BlockSpike,
 }
 
 impl Method {
-    /// Every method that can be asked for.
-    pub const ALL: [Method; 16] = [
+    /// Every method that can be asked for; which shapes it solves, [`solves`](Self::solves) tells.
+    pub const ALL: [Method; 19] = [
         Method::Auto,
         Method::Pivoted,
         Method::Thomas,
@@ -66,7 +72,25 @@ impl Method {
         Method::Tricr,
         Method::Pcr,
         Method::AdaptiveCr,
+        Method::Spike,
+        Method::Bcyclic,
+        Method::BlockSpike,
     ];
+
+    /// Whether systems of this shape can be solved by it.
+    pub fn solves(self, shape: Shape) -> bool {
+        let small = |size: usize| size <= crate::tuning::SMALL_BLOCK_MAX;
+        match (self, shape) {
+            (Method::Auto | Method::Pivoted, _) => true,
+            (Method::Bcyclic | Method::BlockSpike, Shape::BlockTridiagonal { .. }) => true,
+            (Method::Rpts, Shape::BlockTridiagonal { block, .. }) => small(block),
+            (Method::Spike, Shape::Banded { .. }) => true,
+            (Method::Rpts, Shape::Banded { lower, upper, .. }) => small(lower.max(upper)),
+            (Method::Spike | Method::Bcyclic | Method::BlockSpike, Shape::Tridiagonal { .. }) => false,
+            (_, Shape::Tridiagonal { .. }) => true,
+            _ => false,
+        }
+    }
 
     /// The name used on the command line and in reports.
     pub fn name(self) -> &'static str {
@@ -87,6 +111,9 @@ impl Method {
             Method::Tricr => "tricr",
             Method::Pcr => "pcr",
             Method::AdaptiveCr => "adaptive-cr",
+            Method::Spike => "spike",
+            Method::Bcyclic => "bcyclic",
+            Method::BlockSpike => "block-spike",
         }
     }
 
@@ -106,6 +133,9 @@ impl Method {
             Method::CfLu => "docs/math/cf-lu.md",
             Method::Cr | Method::Tricr | Method::Pcr => "docs/math/cyclic-reduction.md",
             Method::AdaptiveCr => "docs/math/adaptive-cr.md",
+            Method::Spike => "docs/math/spike.md",
+            Method::Bcyclic => "docs/math/bcyclic.md",
+            Method::BlockSpike => "docs/math/block-spike.md",
         }
     }
 
@@ -301,6 +331,11 @@ impl Plan {
         })
     }
 
+    /// That the chosen method does not solve `what`.
+    pub(crate) fn unsupported(&self, what: &'static str) -> Error {
+        Error::Unsupported { method: self.method.name(), what }
+    }
+
     fn decide(mut self) -> Self {
         let (method, reason) = choose(self.shape, self.wish, &self.options);
         self.method = method;
@@ -331,11 +366,14 @@ fn choose(shape: Shape, wish: Method, options: &Options) -> (Method, String) {
             let lanes = "partitions on SIMD lanes, pivoted by selection";
             (Method::Rpts, format!("one tridiagonal system of {n} unknowns: {lanes}, {} threads", options.threads))
         }
-        (Shape::Tridiagonal { .. }, _) => (wish, "asked for by name".into()),
-        (Shape::Banded { lower, upper, .. }, _) => {
+        (Shape::Banded { lower, upper, .. }, Method::Auto) => {
             (Method::Pivoted, format!("{lower} lower and {upper} upper diagonals: blocked banded LU"))
         }
+        (Shape::BlockTridiagonal { block, .. }, Method::Auto) => {
+            (Method::Pivoted, format!("blocks of {block} rows: blocked banded LU"))
+        }
         (Shape::Batch { count, .. }, _) => (Method::Pivoted, format!("{count} systems: one system a SIMD lane")),
+        _ => (wish, "asked for by name".into()),
     };
     (method, format!("{why} ({})", method.page()))
 }

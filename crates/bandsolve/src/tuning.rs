@@ -43,6 +43,9 @@ pub(crate) fn partition_rows(n: usize, lanes: usize) -> usize {
     (n / lanes).clamp(8, 32) / 4 * 4
 }
 
+/// Largest blocks, and numbers of off-diagonals, that are eliminated on SIMD lanes.
+pub(crate) const SMALL_BLOCK_MAX: usize = 8;
+
 /// Columns that the banded LU eliminates together; 1: one by one.
 pub(crate) fn band_block(lower: usize, fill: usize) -> usize {
     match lower.min(fill) {

@@ -1,7 +1,6 @@
 //! `bandsolve bench`: the report is complete; times are never looked at.
 
 use crate::*;
-use bandsolve::Method;
 
 #[test]
 fn a_quick_measurement_has_a_valid_row_for_every_solver() {
@@ -53,7 +52,7 @@ fn every_method_is_measured_and_drawn() {
     let args = ["--n", "300,500", "--threads", "1", "--raw", "--json", "-", "--plot", &path];
     let report = bandsolve(&[&["bench", "methods", "--quick"], &args[..]].concat()).exits(0).json();
     let rows = report["rows"].as_array().expect("rows");
-    for method in Method::ALL.map(Method::name).into_iter().filter(|name| *name != "auto") {
+    for method in tridiagonal_methods().map(Method::name) {
         for (solver, verified) in [(method.to_string(), true), (format!("{method} unverified"), false)] {
             let own: Vec<_> = rows.iter().filter(|r| r["solver"] == *solver).collect();
             assert_eq!(own.len(), 2 * 3, "sizes and kinds of data: {solver}");

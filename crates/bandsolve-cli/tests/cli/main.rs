@@ -8,10 +8,17 @@ mod solve;
 mod stability;
 mod usage;
 
+use bandsolve::{Method, Shape};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
+
+/// The methods that tridiagonal systems can be solved by, `Auto` left out.
+fn tridiagonal_methods() -> impl Iterator<Item = Method> {
+    let shape = Shape::Tridiagonal { n: 1, periodic: false };
+    Method::ALL.into_iter().filter(move |method| *method != Method::Auto && method.solves(shape))
+}
 
 /// What a run of the program left.
 #[derive(Debug)]

@@ -1,7 +1,6 @@
 //! `bandsolve solve` from end to end. Every test here needs the solvers.
 
 use crate::*;
-use bandsolve::Method;
 use flate2::write::GzEncoder;
 
 /// Backward errors are at most 64 ε by contract; the wanted ones 8 ε.
@@ -39,7 +38,7 @@ fn a_known_solution_is_found_again() {
 fn every_method_can_be_asked_for() {
     let folder = Folder::new();
     let a = folder.file("A.mtx", matrix_market(100, &toeplitz(100, 4.0, &[1], &[1])));
-    for method in Method::ALL.into_iter().filter(|m| *m != Method::Auto) {
+    for method in tridiagonal_methods() {
         let json = solve_json(&[&a, "--method", method.name()]);
         assert_solved(&json, f64::EPSILON);
         assert_eq!((&json["method"], &json["fallback"]), (&method.name().into(), &false.into()));

@@ -4,7 +4,10 @@
 //! that are left between partitions), `substitute` (back into the partitions, forming the residual on the way).
 
 mod adaptive_cr;
+mod any;
+mod banded;
 mod batch;
+mod block_tridiagonal;
 mod cf_lu;
 mod cyclic_reduction;
 mod dense;
@@ -29,17 +32,16 @@ mod truncation;
 pub(crate) mod verify;
 
 #[doc(hidden)]
-pub use dense::Dense;
+pub use any::Methods;
 #[doc(hidden)]
-pub use tridiagonal::Methods;
+pub use dense::Dense;
 
+pub use any::AnyFactor;
 pub use batch::BatchFactor;
-pub use pivoted::BandedFactor;
-pub use tridiagonal::TridiagonalFactor;
 pub use verify::{Report, Solution};
 
 use crate::error::{Result, check_len};
-use crate::matrix::{Rows, Shape, Tridiagonal};
+use crate::matrix::{BlockRows, BlockTridiagonal, Rows, Shape, Tridiagonal};
 use crate::scalar::Scalar;
 use dyn_stack::{PodBuffer, PodStack, StackReq};
 
@@ -57,6 +59,15 @@ pub enum Op {
 impl Op {
     /// The rows of op(A).
     pub(crate) fn rows<'a, T: Scalar>(self, a: &'a Tridiagonal<'_, T>) -> Rows<'a, T> {
+        match self {
+            Op::Plain => a.rows(),
+            Op::Transpose => a.rows().transposed(false),
+            Op::ConjTranspose => a.rows().transposed(true),
+        }
+    }
+
+    /// The block rows of op(A).
+    pub(crate) fn block_rows<'a, T: Scalar>(self, a: &'a BlockTridiagonal<'_, T>) -> BlockRows<'a, T> {
         match self {
             Op::Plain => a.rows(),
             Op::Transpose => a.rows().transposed(false),

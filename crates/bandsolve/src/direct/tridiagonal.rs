@@ -11,71 +11,27 @@ use super::pivoted::PivotedTridiagonal;
 use super::spike::Spike;
 use super::stored::{Elimination, Stored};
 use super::thomas::Thomas;
-use super::{Factor, Op, Report, Solution, rpts, spike_diagonal_pivoting, spike_qr, spike_thomas, spike_truncated};
+use super::{AnyFactor, Factor, Solution, rpts, spike_diagonal_pivoting, spike_qr, spike_thomas, spike_truncated};
 use crate::error::Result;
-use crate::matrix::{Shape, Tridiagonal};
+use crate::matrix::Tridiagonal;
 use crate::plan::{Factorize, Method, Plan};
-use crate::scalar::{Complex32, Complex64, Scalar};
-use core::fmt::{self, Debug, Formatter};
-use dyn_stack::{PodStack, StackReq};
-
-/// Factors of a [`Tridiagonal`] matrix.
-pub struct TridiagonalFactor<'m, T: Scalar> {
-    method: Box<dyn Factor<T> + 'm>,
-}
-
-impl<T: Scalar> Debug for TridiagonalFactor<'_, T> {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TridiagonalFactor").field("shape", &self.shape()).finish_non_exhaustive()
-    }
-}
-
-impl<T: Scalar> Factor<T> for TridiagonalFactor<'_, T> {
-    fn shape(&self) -> Shape {
-        self.method.shape()
-    }
-
-    fn solve_scratch(&self, n_rhs: usize) -> StackReq {
-        self.method.solve_scratch(n_rhs)
-    }
-
-    fn solve_into_with(&self, op: Op, rhs: &[T], x: &mut [T], stack: &mut PodStack) -> Result<Report> {
-        self.method.solve_into_with(op, rhs, x, stack)
-    }
-}
+use crate::scalar::Scalar;
 
 impl<T: Scalar> Factorize for Tridiagonal<'_, T> {
     type Scalar = T;
     type Factor<'m>
-        = TridiagonalFactor<'m, T>
+        = AnyFactor<'m, T>
     where
         Self: 'm;
 
     fn factor_with<'m>(&'m self, plan: &Plan) -> Result<Self::Factor<'m>> {
         plan.check_shape(self.shape())?;
-        Ok(TridiagonalFactor { method: T::factor_tridiagonal(plan, self)? })
+        Ok(AnyFactor::new(T::factor_tridiagonal(plan, self)?))
     }
 }
 
-/// The methods of one number type. Implemented for each by itself, not generically, so that they are compiled in this crate
-/// and once.
-pub trait Methods: Sized {
-    /// Factors by the method that the plan chose.
-    fn factor_tridiagonal<'m>(plan: &Plan, a: &'m Tridiagonal<'_, Self>) -> Result<Box<dyn Factor<Self> + 'm>>
-    where
-        Self: Scalar;
-}
-
-macro_rules! methods {
-    ($($t:ty),*) => {$(impl Methods for $t {
-        fn factor_tridiagonal<'m>(plan: &Plan, a: &'m Tridiagonal<'_, Self>) -> Result<Box<dyn Factor<Self> + 'm>> {
-            factor(plan, a)
-        }
-    })*};
-}
-methods!(f32, f64, Complex32, Complex64);
-
-fn factor<'m, T: Scalar>(plan: &Plan, a: &'m Tridiagonal<'_, T>) -> Result<Box<dyn Factor<T> + 'm>> {
+/// The factors that the plan asks for.
+pub(super) fn factor<'m, T: Scalar>(plan: &Plan, a: &'m Tridiagonal<'_, T>) -> Result<Box<dyn Factor<T> + 'm>> {
     let partitioned = |scheme| Ok(Box::new(Partitioned::new(plan, scheme, a.view())) as Box<dyn Factor<T> + 'm>);
     match plan.chosen_method() {
         Method::Auto | Method::Pivoted => Ok(Box::new(PivotedTridiagonal::new(plan, a.view())?)),
@@ -93,6 +49,7 @@ fn factor<'m, T: Scalar>(plan: &Plan, a: &'m Tridiagonal<'_, T>) -> Result<Box<d
         Method::Pcr => stored::<T, ParallelCyclicReduction>(plan, a),
         Method::AdaptiveCr => stored::<T, AdaptiveCr<T>>(plan, a),
         Method::SpikeCr => stored::<T, Spike<T, CyclicReduction<T, 1>>>(plan, a),
+        Method::Spike | Method::Bcyclic | Method::BlockSpike => Err(plan.unsupported("tridiagonal systems")),
     }
 }
 

@@ -2,10 +2,13 @@
 
 mod banded;
 mod batch;
+mod block_tridiagonal;
 mod tridiagonal;
 
 pub use banded::Banded;
 pub use batch::{Layout, TridiagonalBatch};
+pub(crate) use block_tridiagonal::BlockRows;
+pub use block_tridiagonal::BlockTridiagonal;
 pub(crate) use tridiagonal::Rows;
 pub use tridiagonal::Tridiagonal;
 
@@ -28,6 +31,15 @@ pub enum Shape {
         /// Diagonals above the main one.
         upper: usize,
     },
+    /// One block tridiagonal system.
+    BlockTridiagonal {
+        /// Block rows.
+        block_rows: usize,
+        /// Rows of a block.
+        block: usize,
+        /// Whether the first and the last block of unknowns are neighbours.
+        periodic: bool,
+    },
     /// Many independent tridiagonal systems of one size.
     Batch {
         /// Unknowns of one system.
@@ -44,14 +56,15 @@ impl Shape {
     pub fn n(&self) -> usize {
         match *self {
             Shape::Tridiagonal { n, .. } | Shape::Banded { n, .. } | Shape::Batch { n, .. } => n,
+            Shape::BlockTridiagonal { block_rows, block, .. } => block_rows * block,
         }
     }
 
     /// Rows of one right-hand side: `n`, for a batch `count · n`.
     pub fn rows(&self) -> usize {
         match *self {
-            Shape::Tridiagonal { n, .. } | Shape::Banded { n, .. } => n,
             Shape::Batch { n, count, .. } => n * count,
+            _ => self.n(),
         }
     }
 

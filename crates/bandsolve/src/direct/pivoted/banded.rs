@@ -3,10 +3,10 @@
 use super::{Mask, Rule, allocate, around_transpose, bits, reciprocal};
 use crate::direct::dense::Triangle;
 use crate::direct::verify::{Equations, Factored, Facts, peak, solve_verified, verified_scratch};
-use crate::direct::{Factor, Op, Report, Solution};
+use crate::direct::{Factor, Op, Report};
 use crate::error::Result;
 use crate::matrix::{Banded, Shape};
-use crate::plan::{Factorize, Plan};
+use crate::plan::Plan;
 use crate::scalar::{RealScalar, Scalar};
 use crate::tuning;
 use core::hint::select_unpredictable;
@@ -37,13 +37,13 @@ use rayon::prelude::*;
 /// LAPACK `gbtf2`, `gbtrf`, `gbtrs`; here exchanges reach back through the whole block, into padding, so that L is solved
 /// block by block.
 #[derive(Debug)]
-pub struct BandedFactor<'m, T: Scalar> {
+pub struct PivotedBanded<'m, T: Scalar> {
     a: Banded<'m, T>,
     lu: BandLu<T>,
     facts: Facts,
 }
 
-impl<T: Scalar> Factored<T> for BandedFactor<'_, T> {
+impl<T: Scalar> Factored<T> for PivotedBanded<'_, T> {
     fn shape(&self) -> Shape {
         self.a.shape()
     }
@@ -110,7 +110,7 @@ impl<T: Scalar> Equations<T> for BandRows<'_, '_, T> {
     }
 }
 
-impl<T: Scalar> Factor<T> for BandedFactor<'_, T> {
+impl<T: Scalar> Factor<T> for PivotedBanded<'_, T> {
     fn shape(&self) -> Shape {
         self.a.shape()
     }
@@ -124,29 +124,15 @@ impl<T: Scalar> Factor<T> for BandedFactor<'_, T> {
     }
 }
 
-impl<T: Scalar> Factorize for Banded<'_, T> {
-    type Scalar = T;
-    type Factor<'m>
-        = BandedFactor<'m, T>
-    where
-        Self: 'm;
-
-    fn factor_with<'m>(&'m self, plan: &Plan) -> Result<Self::Factor<'m>> {
-        plan.check_shape(self.shape())?;
-        let mut facts = Facts::new(plan);
-        let (lu, found) = BandLu::new(self, Rule::new(&plan.options), facts.parallel)?;
-        (facts.singular, facts.pivot_growth) = (found.singular, found.growth);
-        Ok(BandedFactor { a: self.view(), lu, facts })
-    }
-}
-
-impl<T: Scalar> Banded<'_, T> {
-    /// Solves A·x = rhs.
+impl<'m, T: Scalar> PivotedBanded<'m, T> {
+    /// Factors `a`.
     ///
     /// # Errors
-    /// As every solve; see [`Factor`].
-    pub fn solve(&self, rhs: &[T]) -> Result<Solution<T>> {
-        Plan::new(self.shape()).factor(self)?.solve(rhs)
+    /// `OutOfMemory`.
+    pub fn new(plan: &Plan, a: Banded<'m, T>) -> Result<Self> {
+        let mut facts = Facts::new(plan);
+        let lu = BandLu::under_plan(plan, &a, &mut facts)?;
+        Ok(Self { a, lu, facts })
     }
 }
 
@@ -205,6 +191,13 @@ impl<T: Scalar> BandLu<T> {
         }
         let growth = (n > 0).then(|| lu.largest_of_u().to_f64() / before.to_f64());
         Ok((lu, Findings { singular, growth: growth.filter(|g| g.is_finite()) }))
+    }
+
+    /// Factors as the plan says, and adds what it finds to `facts`.
+    pub fn under_plan(plan: &Plan, a: &Banded<'_, T>, facts: &mut Facts) -> Result<Self> {
+        let (lu, found) = Self::new(a, Rule::new(&plan.options), facts.parallel)?;
+        (facts.singular, facts.pivot_growth) = (found.singular, found.growth);
+        Ok(lu)
     }
 
     /// Factors with scaled partial pivoting; also returns whether a column had no pivot.
@@ -298,7 +291,7 @@ impl<T: Scalar> BandLu<T> {
     }
 
     /// Solves Aᵀ·x = x in place for columns x of length n.
-    fn solve_transpose(&self, x: &mut [T]) {
+    pub fn solve_transpose(&self, x: &mut [T]) {
         let n = self.n.max(1);
         if self.block > 1 && x.len() >= tuning::BAND_MANY_RHS * n {
             self.solve_transpose_many(x);
@@ -599,15 +592,15 @@ mod tests {
     use crate::plan::Pivoting;
     use dyn_stack::PodBuffer;
 
-    fn solve<T: Scalar>(f: &BandedFactor<'_, T>, op: Op, rhs: &[T]) -> (Vec<T>, Result<Report>) {
+    fn solve<T: Scalar>(f: &PivotedBanded<'_, T>, op: Op, rhs: &[T]) -> (Vec<T>, Result<Report>) {
         let mut x = rhs.to_vec();
         let mut memory = PodBuffer::new(f.solve_scratch(0));
         let report = f.solve_into_with(op, rhs, &mut x, PodStack::new(&mut memory));
         (x, report)
     }
 
-    fn factor<'m, T: Scalar>(a: &'m Banded<'m, T>, pivoting: Pivoting) -> BandedFactor<'m, T> {
-        Plan::new(a.shape()).pivoting(pivoting).factor(a).unwrap()
+    fn factor<'m, T: Scalar>(a: &'m Banded<'m, T>, pivoting: Pivoting) -> PivotedBanded<'m, T> {
+        PivotedBanded::new(&Plan::new(a.shape()).pivoting(pivoting), a.view()).unwrap()
     }
 
     /// Random entries in the band, NaN in the corners of the array that are no part of it.
@@ -734,7 +727,7 @@ mod tests {
                 for zero in [0, n / 3, n - 1] {
                     let a = build(n, lower, upper, |_, j| if j == zero { T::ZERO } else { rng.scalar() });
                     for (op, verify) in OPS.iter().flat_map(|op| [(*op, false), (*op, true)]) {
-                        let f = Plan::new(a.shape()).verify(verify).factor(&a).unwrap();
+                        let f = PivotedBanded::new(&Plan::new(a.shape()).verify(verify), a.view()).unwrap();
                         let (_, report) = solve(&f, op, &rng.scalars(n));
                         assert_eq!(report, Err(Error::Singular { row: zero }));
                     }
@@ -793,7 +786,7 @@ mod tests {
         let a = random::<f64>(&mut rng, 900, 300, 250);
         let rhs = rng.scalars(900);
         let x = [1, 2, 3, 7].map(|threads| {
-            let f = Plan::new(a.shape()).threads(threads).factor(&a).unwrap();
+            let f = PivotedBanded::new(&Plan::new(a.shape()).threads(threads), a.view()).unwrap();
             solve(&f, Op::Plain, &rhs).0
         });
         assert!(x.iter().all(|y| *y == x[0]));

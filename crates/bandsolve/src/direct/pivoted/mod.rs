@@ -1,6 +1,7 @@
 //! Sequential elimination with pivoting: the oracle in the library, and the fallback of every other method.
 
 mod banded;
+mod blocks;
 mod open;
 mod periodic;
 #[cfg(test)]
@@ -8,7 +9,8 @@ mod testing;
 mod tridiagonal;
 
 pub(super) use banded::BandLu;
-pub use banded::BandedFactor;
+pub(super) use banded::PivotedBanded;
+pub(super) use blocks::PivotedBlocks;
 pub use tridiagonal::PivotedTridiagonal;
 
 use crate::direct::Op;

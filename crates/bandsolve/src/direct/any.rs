@@ -1,0 +1,78 @@
+//! Factors by whichever method the plan chose, and the methods of each number type.
+
+use super::{Factor, Op, Report, banded, block_tridiagonal, tridiagonal};
+use crate::error::Result;
+use crate::matrix::{Banded, BlockTridiagonal, Shape, Tridiagonal};
+use crate::plan::Plan;
+use crate::scalar::{Complex32, Complex64, Scalar};
+use core::fmt::{self, Debug, Formatter};
+use dyn_stack::{PodStack, StackReq};
+
+/// Factors of one matrix, by whichever method its [`Plan`] chose.
+pub struct AnyFactor<'m, T: Scalar> {
+    method: Box<dyn Factor<T> + 'm>,
+}
+
+impl<'m, T: Scalar> AnyFactor<'m, T> {
+    pub(super) fn new(method: Box<dyn Factor<T> + 'm>) -> Self {
+        Self { method }
+    }
+}
+
+impl<T: Scalar> Debug for AnyFactor<'_, T> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AnyFactor").field("shape", &self.shape()).finish_non_exhaustive()
+    }
+}
+
+impl<T: Scalar> Factor<T> for AnyFactor<'_, T> {
+    fn shape(&self) -> Shape {
+        self.method.shape()
+    }
+
+    fn solve_scratch(&self, n_rhs: usize) -> StackReq {
+        self.method.solve_scratch(n_rhs)
+    }
+
+    fn solve_into_with(&self, op: Op, rhs: &[T], x: &mut [T], stack: &mut PodStack) -> Result<Report> {
+        self.method.solve_into_with(op, rhs, x, stack)
+    }
+}
+
+/// The methods of one number type. Implemented for each by itself, not generically, so that they are compiled in this crate
+/// and once.
+pub trait Methods: Sized {
+    /// Factors by the method that the plan chose.
+    fn factor_tridiagonal<'m>(plan: &Plan, a: &'m Tridiagonal<'_, Self>) -> Result<Box<dyn Factor<Self> + 'm>>
+    where
+        Self: Scalar;
+    /// Factors by the method that the plan chose.
+    fn factor_banded<'m>(plan: &Plan, a: &'m Banded<'_, Self>) -> Result<Box<dyn Factor<Self> + 'm>>
+    where
+        Self: Scalar;
+    /// Factors by the method that the plan chose.
+    fn factor_block_tridiagonal<'m>(
+        plan: &Plan,
+        a: &'m BlockTridiagonal<'_, Self>,
+    ) -> Result<Box<dyn Factor<Self> + 'm>>
+    where
+        Self: Scalar;
+}
+
+macro_rules! methods {
+    ($($t:ty),*) => {$(impl Methods for $t {
+        fn factor_tridiagonal<'m>(plan: &Plan, a: &'m Tridiagonal<'_, Self>) -> Result<Box<dyn Factor<Self> + 'm>> {
+            tridiagonal::factor(plan, a)
+        }
+        fn factor_banded<'m>(plan: &Plan, a: &'m Banded<'_, Self>) -> Result<Box<dyn Factor<Self> + 'm>> {
+            banded::factor(plan, a)
+        }
+        fn factor_block_tridiagonal<'m>(
+            plan: &Plan,
+            a: &'m BlockTridiagonal<'_, Self>,
+        ) -> Result<Box<dyn Factor<Self> + 'm>> {
+            block_tridiagonal::factor(plan, a)
+        }
+    })*};
+}
+methods!(f32, f64, Complex32, Complex64);

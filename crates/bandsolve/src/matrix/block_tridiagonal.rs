@@ -1,0 +1,366 @@
+//! Three arrays of small dense blocks: the block tridiagonal matrix, open or periodic.
+
+use super::Shape;
+use crate::direct::verify::Equations;
+use crate::error::{Error, Result, check_len};
+use crate::scalar::Scalar;
+use core::ops::Range;
+use std::borrow::Cow;
+
+/// A block tridiagonal matrix, open or periodic, over the caller's three arrays.
+///
+/// Block row i of A·x = rhs reads
+///
+/// $$ \mathtt{sub}_i\,x_{i-1} + \mathtt{diag}_i\,x_i + \mathtt{sup}_i\,x_{i+1} = \mathtt{rhs}_i $$
+///
+/// with blocks of `block` × `block` entries and x_i, rhs_i of `block` entries each.
+///
+/// # Shapes
+/// Entry (r, c) of block i stands at `i·block² + r + c·block` (column-major). `diag` holds N blocks. `sub` and `sup` hold
+/// N, indexed by block row, with the first block of `sub` and the last of `sup` ignored; or N−1 (`sub` block i then stands
+/// in block row i+1). In a [`periodic`](Self::periodic) matrix both hold N, and those two blocks are the corners. (N = 1: the
+/// three blocks add up; N = 2: corner and off-diagonal add up.) Right-hand sides are column-major with N·`block` rows.
+///
+/// # Example
+/// ```
+/// use bandsolve::BlockTridiagonal;
+/// // Two blocks of two rows each:  [4 1 | 1 0]
+/// //                               [1 4 | 0 1]
+/// //                               [1 0 | 4 1]
+/// //                               [0 1 | 1 4]
+/// let diag = [4.0, 1.0, 1.0, 4.0, 4.0, 1.0, 1.0, 4.0];
+/// let unit = [1.0, 0.0, 0.0, 1.0];
+/// let a = BlockTridiagonal::new(2, &unit, &diag, &unit)?;
+/// let x = a.solve(&[6.0, 6.0, 6.0, 6.0])?;
+/// assert!(x.values.iter().all(|v: &f64| (v - 1.0).abs() < 1e-15));
+/// # Ok::<(), bandsolve::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct BlockTridiagonal<'a, T: Scalar> {
+    block: usize,
+    sub: Cow<'a, [T]>,
+    diag: Cow<'a, [T]>,
+    sup: Cow<'a, [T]>,
+    periodic: bool,
+}
+
+impl<'a, T: Scalar> BlockTridiagonal<'a, T> {
+    /// Open matrix of `block` × `block` blocks; borrows its arrays.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] if `block` is 0, `diag` is not a whole number N of blocks, or an off-diagonal holds neither N nor
+    /// N−1.
+    pub fn new(block: usize, sub: &'a [T], diag: &'a [T], sup: &'a [T]) -> Result<Self> {
+        Self::build(block, [sub, diag, sup].map(Cow::Borrowed), false)
+    }
+
+    /// Periodic matrix: the first block of `sub` and the last of `sup` are its corners.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] if `block` is 0 or the three arrays are not of the same whole number of blocks.
+    pub fn periodic(block: usize, sub: &'a [T], diag: &'a [T], sup: &'a [T]) -> Result<Self> {
+        Self::build(block, [sub, diag, sup].map(Cow::Borrowed), true)
+    }
+
+    /// Open or periodic matrix that owns its arrays, `[sub, diag, sup]`.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] as in [`new`](Self::new) and [`periodic`](Self::periodic).
+    pub fn from_vecs(block: usize, blocks: [Vec<T>; 3], periodic: bool) -> Result<BlockTridiagonal<'static, T>> {
+        BlockTridiagonal::build(block, blocks.map(Cow::Owned), periodic)
+    }
+
+    fn build(block: usize, [sub, diag, sup]: [Cow<'a, [T]>; 3], periodic: bool) -> Result<Self> {
+        let square = block.saturating_mul(block);
+        if square == 0 {
+            return Err(Error::Shape { what: "block", expected: 1, got: 0 });
+        }
+        check_len("diag", diag.len().div_ceil(square) * square, diag.len())?;
+        for (what, off) in [("sub", &sub), ("sup", &sup)] {
+            if periodic || off.len() + square != diag.len() {
+                check_len(what, diag.len(), off.len())?;
+            }
+        }
+        Ok(Self { block, sub, diag, sup, periodic })
+    }
+
+    /// Rows of a block.
+    pub fn block(&self) -> usize {
+        self.block
+    }
+
+    /// Number of block rows.
+    pub fn block_rows(&self) -> usize {
+        self.diag.len() / (self.block * self.block)
+    }
+
+    /// Number of unknowns: block rows · block.
+    pub fn n(&self) -> usize {
+        self.diag.len() / self.block
+    }
+
+    /// Whether the corner blocks count.
+    pub fn is_periodic(&self) -> bool {
+        self.periodic
+    }
+
+    /// What a plan is made for.
+    pub fn shape(&self) -> Shape {
+        Shape::BlockTridiagonal { block_rows: self.block_rows(), block: self.block, periodic: self.periodic }
+    }
+
+    /// The same matrix over the same memory.
+    pub fn view(&self) -> BlockTridiagonal<'_, T> {
+        BlockTridiagonal {
+            sub: Cow::Borrowed(&self.sub),
+            diag: Cow::Borrowed(&self.diag),
+            sup: Cow::Borrowed(&self.sup),
+            ..*self
+        }
+    }
+
+    /// The same matrix with arrays of its own.
+    pub fn into_owned(self) -> BlockTridiagonal<'static, T> {
+        let blocks = [self.sub, self.diag, self.sup].map(|array| Cow::Owned(array.into_owned()));
+        let [sub, diag, sup] = blocks;
+        BlockTridiagonal { block: self.block, sub, diag, sup, periodic: self.periodic }
+    }
+
+    /// Entry (i, j) of A, by scalar indices; corner blocks that fall on others (N ≤ 2) are added.
+    pub fn get(&self, i: usize, j: usize) -> T {
+        let mut found = T::ZERO;
+        self.rows().visit_row(i, |column, a| found = if column == j { a } else { found });
+        found
+    }
+
+    /// The product A·x.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] unless `x` has length n.
+    pub fn apply(&self, x: &[T]) -> Result<Vec<T>> {
+        check_len("x", self.n(), x.len())?;
+        let rows = self.rows();
+        let row = |i: usize| {
+            let mut sum = T::ZERO;
+            rows.visit_row(i, |j, a| sum += a * x[j]);
+            sum
+        };
+        Ok((0..self.n()).map(row).collect())
+    }
+
+    /// First entry that is NaN or infinite, as an error; ignored blocks are not looked at.
+    pub fn check_finite(&self) -> Result<()> {
+        let square = self.block * self.block;
+        let ignored =
+            |off: &[T]| usize::from(!self.periodic && off.len() == self.diag.len() && !off.is_empty()) * square;
+        let bad = |a: &[T]| a.iter().position(|v| !Scalar::is_finite(*v));
+        let skip = ignored(&self.sub);
+        let found = bad(&self.sub[skip..])
+            .map(|i| ("sub", i + skip))
+            .or_else(|| bad(&self.diag).map(|i| ("diag", i)))
+            .or_else(|| bad(&self.sup[..self.sup.len() - ignored(&self.sup)]).map(|i| ("sup", i)));
+        found.map_or(Ok(()), |(array, index)| Err(Error::NotFinite { array, index }))
+    }
+
+    /// The normal form that the methods work on.
+    pub(crate) fn rows(&self) -> BlockRows<'_, T> {
+        let (len, square) = (self.diag.len(), self.block * self.block);
+        let beside = len.saturating_sub(square);
+        let (mut first, mut last): (&[T], &[T]) = (&[], &[]);
+        if self.periodic && len > 0 {
+            (first, last) = (&self.sub[..square], &self.sup[beside..]);
+        }
+        let sub = &self.sub[self.sub.len() - beside.min(self.sub.len())..];
+        let sup = &self.sup[..beside.min(self.sup.len())];
+        let orientation = Orientation::Plain;
+        BlockRows { block: self.block, sub, diag: &self.diag, sup, first, last, orientation }
+    }
+}
+
+/// How entries of blocks are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Orientation {
+    Plain,
+    /// Rows and columns exchanged, entries conjugated if so.
+    Transposed {
+        conj: bool,
+    },
+}
+
+/// A block tridiagonal matrix in normal form: N−1 blocks beside the diagonal, corners apart, transposable for free.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct BlockRows<'a, T> {
+    pub block: usize,
+    /// Block row i+1, block column i.
+    pub sub: &'a [T],
+    pub diag: &'a [T],
+    /// Block row i, block column i+1.
+    pub sup: &'a [T],
+    /// Block row 0, block column N−1; empty unless periodic.
+    pub first: &'a [T],
+    /// Block row N−1, block column 0; empty unless periodic.
+    pub last: &'a [T],
+    pub orientation: Orientation,
+}
+
+impl<'a, T: Scalar> BlockRows<'a, T> {
+    /// Number of block rows.
+    pub fn block_rows(&self) -> usize {
+        self.diag.len() / (self.block * self.block)
+    }
+
+    pub fn periodic(&self) -> bool {
+        !self.first.is_empty()
+    }
+
+    /// The transposed matrix, conjugated too if `conj`; of the matrix as it was given.
+    pub fn transposed(self, conj: bool) -> Self {
+        debug_assert_eq!(self.orientation, Orientation::Plain);
+        let orientation = Orientation::Transposed { conj: conj && T::COMPLEX };
+        Self { sub: self.sup, sup: self.sub, first: self.last, last: self.first, orientation, ..self }
+    }
+
+    /// Blocks left of, on and right of the diagonal, with their block columns; `None` where there is none.
+    pub fn blocks(&self, row: usize) -> [Option<(usize, &'a [T])>; 3] {
+        let (n, square) = (self.block_rows(), self.block * self.block);
+        let of = |array: &'a [T], i: usize| &array[i * square..][..square];
+        let corner = |column: usize, block: &'a [T]| (!block.is_empty()).then_some((column, block));
+        let left = if row == 0 { corner(n - 1, self.first) } else { Some((row - 1, of(self.sub, row - 1))) };
+        let right = if row + 1 == n { corner(0, self.last) } else { Some((row + 1, of(self.sup, row))) };
+        [left, Some((row, of(self.diag, row))), right]
+    }
+
+    /// Entry (r, c) of a block of this matrix.
+    #[inline(always)]
+    pub fn entry(&self, block: &[T], r: usize, c: usize) -> T {
+        match self.orientation {
+            Orientation::Plain => block[r + c * self.block],
+            Orientation::Transposed { conj: false } => block[c + r * self.block],
+            Orientation::Transposed { conj: true } => Scalar::conj(block[c + r * self.block]),
+        }
+    }
+
+    /// Subtracts block·x from `r` and adds the moduli of its rows to `sums`, for the rows `rows` of the block.
+    fn accumulate_block(&self, block: &[T], rows: Range<usize>, x: &[T], (r, sums): (&mut [T], &mut [T])) {
+        let b = self.block;
+        if self.orientation == Orientation::Plain {
+            for (column, x) in block.chunks_exact(b).zip(x) {
+                for ((r, sum), a) in r.iter_mut().zip(&mut *sums).zip(&column[rows.clone()]) {
+                    *r -= *a * *x;
+                    *sum += T::from_real(a.abs1());
+                }
+            }
+            return;
+        }
+        for ((r, sum), i) in r.iter_mut().zip(sums).zip(rows) {
+            for (c, x) in x.iter().enumerate() {
+                let a = self.entry(block, i, c);
+                *r -= a * *x;
+                *sum += T::from_real(a.abs1());
+            }
+        }
+    }
+}
+
+impl<T: Scalar> Equations<T> for BlockRows<'_, T> {
+    fn visit_row(&self, i: usize, mut visit: impl FnMut(usize, T)) {
+        let (row, r, b) = (i / self.block, i % self.block, self.block);
+        let blocks = self.blocks(row);
+        for (k, (column, block)) in blocks.iter().enumerate().filter_map(|(k, block)| Some((k, (*block)?))) {
+            // Blocks of small periodic matrices that share a column are visited with the first of them.
+            let same = |other: &&Option<(usize, &[T])>| other.is_some_and(|(c, _)| c == column);
+            if blocks[..k].iter().any(|other| same(&other)) {
+                continue;
+            }
+            for c in 0..b {
+                let add = |sum: T, other: &Option<(usize, &[T])>| {
+                    if same(&other) { sum + self.entry(other.expect("same column").1, r, c) } else { sum }
+                };
+                visit(column * b + c, blocks[k + 1..].iter().fold(self.entry(block, r, c), add));
+            }
+        }
+    }
+
+    fn accumulate(&self, first_row: usize, x: &[T], r: &mut [T], sums: &mut [T]) {
+        let (b, end) = (self.block, first_row + r.len());
+        let shared_columns = self.periodic() && self.block_rows() <= 2;
+        let mut i = first_row;
+        while i < end {
+            let row = i / b;
+            let stop = ((row + 1) * b).min(end);
+            let span = i - first_row..stop - first_row;
+            if shared_columns {
+                for k in span.clone() {
+                    self.visit_row(first_row + k, |j, a| {
+                        r[k] -= a * x[j];
+                        sums[k] += T::from_real(a.abs1());
+                    });
+                }
+            } else {
+                for (column, block) in self.blocks(row).into_iter().flatten() {
+                    let out = (&mut r[span.clone()], &mut sums[span.clone()]);
+                    self.accumulate_block(block, i - row * b..stop - row * b, &x[column * b..][..b], out);
+                }
+            }
+            i = stop;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Entries that name their place: 100·(block row) + 10·r + c, thousands for the array.
+    fn matrix(rows: usize, periodic: bool) -> BlockTridiagonal<'static, f64> {
+        let array =
+            |k: usize| (0..4 * rows).map(|i| (1000 * k + 100 * (i / 4) + 10 * (i % 2) + i / 2 % 2) as f64).collect();
+        BlockTridiagonal::from_vecs(2, [array(1), array(2), array(3)], periodic).unwrap()
+    }
+
+    #[test]
+    fn entries_stand_where_they_belong() {
+        let a = matrix(3, true);
+        assert_eq!((a.get(0, 1), a.get(3, 2)), (2001.0, 2110.0));
+        assert_eq!((a.get(3, 0), a.get(2, 5), a.get(1, 4), a.get(5, 0)), (1110.0, 3101.0, 1010.0, 3210.0));
+        let open = matrix(3, false);
+        assert_eq!((open.get(1, 4), open.get(5, 0), open.get(5, 3)), (0.0, 0.0, 1211.0));
+        // Corners of small matrices fall on other blocks.
+        assert_eq!(matrix(2, true).get(1, 2), 3010.0 + 1010.0);
+        assert_eq!(matrix(1, true).get(1, 0), 2010.0 + (1010.0 + 3010.0));
+    }
+
+    #[test]
+    fn transposes_and_blockwise_products_agree_with_entries() {
+        for (rows, periodic) in [(1, true), (2, true), (3, true), (1, false), (2, false), (5, false)] {
+            let a = matrix(rows, periodic);
+            let n = a.n();
+            let x: Vec<f64> = (0..n).map(|i| 1.0 + i as f64).collect();
+            for rows in [a.rows(), a.rows().transposed(false)] {
+                let plain = rows.orientation == Orientation::Plain;
+                for first in 0..n {
+                    let (mut r, mut sums) = (vec![0.0; n - first], vec![0.0; n - first]);
+                    rows.accumulate(first, &x, &mut r, &mut sums);
+                    for i in first..n {
+                        let entry = |j: usize| if plain { a.get(i, j) } else { a.get(j, i) };
+                        let dot: f64 = (0..n).map(|j| entry(j) * x[j]).sum();
+                        assert_eq!((r[i - first], sums[i - first]), (-dot, (0..n).map(entry).sum()), "row {i} of {n}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn wrong_sizes_say_which() {
+        let zeros = [0.0; 12];
+        let wrong = |block, lens: [usize; 3]| {
+            BlockTridiagonal::new(block, &zeros[..lens[0]], &zeros[..lens[1]], &zeros[..lens[2]]).unwrap_err()
+        };
+        assert_eq!(wrong(0, [4, 4, 4]), Error::Shape { what: "block", expected: 1, got: 0 });
+        assert_eq!(wrong(2, [4, 7, 4]), Error::Shape { what: "diag", expected: 8, got: 7 });
+        assert_eq!(wrong(2, [12, 8, 4]), Error::Shape { what: "sub", expected: 8, got: 12 });
+        assert!(BlockTridiagonal::periodic(2, &zeros[..4], &zeros[..8], &zeros[..8]).is_err());
+        assert_eq!(BlockTridiagonal::<f64>::new(3, &[], &[], &[]).unwrap().n(), 0);
+    }
+}
