@@ -1,0 +1,119 @@
+//! Block tridiagonal systems on SIMD lanes: partitions of block rows, one a lane, eliminated with row pivoting inside.
+//!
+//! An elimination step works on a *panel* of 2b rows, the b equations carried along and the b of the next block row, and
+//! eliminates the b unknowns of one block by Gaussian elimination with partial pivoting over all 2b rows. That is what banded
+//! LU with partial pivoting does on the same matrix, and needs no determinant of any block. Pivot rows are found by
+//! comparison and exchanged by selection, lane by lane.
+//!
+//! Banded matrices are cut into blocks as their tiles are staged.
+
+mod stage;
+mod sweep;
+
+pub use stage::{Band, Matrix};
+
+use super::lanes::Lanes;
+use super::run::{Columns, ColumnsMut, Found, Span};
+use super::tile::Scaling;
+use super::{Job, Simd};
+use crate::scalar::Scalar;
+use stage::Tile;
+
+/// A level of the recursion, as the kernels see it.
+#[derive(Clone, Copy)]
+pub struct Level<'a, T> {
+    pub matrix: Matrix<'a, T>,
+    pub scaling: Scaling,
+    /// Whether rows may be exchanged.
+    pub exchange: bool,
+    pub n_rhs: usize,
+}
+
+/// Rows of the coarse system, two block rows a partition.
+pub struct Coarse<'a, T> {
+    pub sub: &'a mut [T],
+    pub diag: &'a mut [T],
+    pub sup: &'a mut [T],
+    pub rhs: ColumnsMut<'a, T>,
+}
+
+/// What becomes of the partitions of a span.
+pub enum Task<'a, T: Scalar> {
+    /// Two equations between ends of partitions.
+    Reduce(Coarse<'a, T>),
+    /// Their unknowns.
+    Substitute(Target<'a, T>),
+}
+
+/// What `substitute` starts from and where its results go.
+pub struct Target<'a, T: Scalar> {
+    /// Unknowns of the coarse system, all of them.
+    pub coarse: Columns<'a, T>,
+    /// The first partition of the span.
+    pub partition: usize,
+    /// x at the rows of the span; rows that the matrix has not are left out.
+    pub x: ColumnsMut<'a, T>,
+    /// Lower bounds of ‖x‖∞; `None`: nothing is verified.
+    pub x_max: Option<[T::Real; super::sweep::MAX_RHS]>,
+}
+
+/// A task for one span. The memory is of the size that [`memory`] says.
+pub struct BlockRun<'a, T: Scalar> {
+    pub level: &'a Level<'a, T>,
+    pub rhs: Columns<'a, T>,
+    pub span: Span,
+    pub task: Task<'a, T>,
+    pub memory: &'a mut [T::Real],
+}
+
+/// Reals of memory that a span of partitions of up to `m` block rows needs.
+pub fn memory<T: Scalar>(simd: Simd, matrix: &Matrix<'_, T>, m: usize, n_rhs: usize) -> usize {
+    stage::Layout::new(matrix, m, n_rhs).total * T::lanes(simd) * size_of::<T>() / size_of::<T::Real>()
+}
+
+impl<T: Scalar> Job<T> for BlockRun<'_, T> {
+    type Output = [Found; super::sweep::MAX_RHS];
+    #[inline(always)]
+    fn run<V: Lanes<Real = T::Real>>(self) -> Self::Output {
+        // Sizes that are known make loops that are unrolled: for real numbers, and not for plain arrays.
+        match self.level.matrix.block() {
+            1 if const { !T::COMPLEX && !V::PORTABLE } => self.sweep::<V, 1>(),
+            2 if const { !T::COMPLEX && !V::PORTABLE } => self.sweep::<V, 2>(),
+            3 if const { !T::COMPLEX && !V::PORTABLE } => self.sweep::<V, 3>(),
+            4 if const { !T::COMPLEX && !V::PORTABLE } => self.sweep::<V, 4>(),
+            _ => self.sweep::<V, 0>(),
+        }
+    }
+}
+
+impl<T: Scalar> BlockRun<'_, T> {
+    /// Runs with blocks of `B` rows (0: any).
+    #[inline(always)]
+    fn sweep<V: Lanes<Real = T::Real>, const B: usize>(self) -> [Found; super::sweep::MAX_RHS] {
+        let Self { level, rhs, span, task, memory } = self;
+        let tile = Tile::<T, V, B>::new(level, span.m, memory);
+        match task {
+            Task::Reduce(mut out) => {
+                for t in 0..span.tiles {
+                    tile.stage(level, &rhs, (span, t));
+                    tile.reduce(level.exchange);
+                    tile.put_coarse(&mut out, (span, t));
+                }
+                Default::default()
+            }
+            Task::Substitute(mut to) => {
+                let mut checks = tile.new_checks(to.x_max);
+                for t in 0..span.tiles {
+                    tile.stage(level, &rhs, (span, t));
+                    tile.take_ends(level, &to, (span, t));
+                    tile.substitute(level.exchange);
+                    if to.x_max.is_some() {
+                        tile.check(&mut checks);
+                    }
+                    tile.put_x(&mut to.x, (span, t));
+                }
+                tile.found(&checks)
+            }
+        }
+    }
+}

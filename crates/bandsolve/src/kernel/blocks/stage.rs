@@ -1,0 +1,450 @@
+//! Tiles of block rows: from the caller's arrays into lanes, and back.
+
+use super::super::element::Element;
+use super::super::lanes::Lanes;
+use super::super::run::{Columns, ColumnsMut, Span};
+use super::super::tile::Scaling;
+use super::{Coarse, Level, Target};
+use crate::matrix::{BlockRows, Orientation};
+use crate::scalar::Scalar;
+
+/// A banded matrix seen as block tridiagonal: block rows of `block ≥ lower, upper` rows, the last filled up with rows of the
+/// identity.
+#[derive(Debug, Clone, Copy)]
+pub struct Band<'a, T> {
+    /// LAPACK band storage: entry (i, j) at `upper + i − j + j·leading`, of the matrix as it was given.
+    pub bands: &'a [T],
+    pub n: usize,
+    pub lower: usize,
+    pub upper: usize,
+    pub leading: usize,
+    pub block: usize,
+    pub orientation: Orientation,
+}
+
+/// The matrices that are solved by blocks.
+#[derive(Debug, Clone, Copy)]
+pub enum Matrix<'a, T> {
+    Blocks(BlockRows<'a, T>),
+    Band(Band<'a, T>),
+}
+
+impl<T: Scalar> Matrix<'_, T> {
+    pub fn block(&self) -> usize {
+        match self {
+            Matrix::Blocks(rows) => rows.block,
+            Matrix::Band(band) => band.block,
+        }
+    }
+
+    /// Number of block rows.
+    pub fn block_rows(&self) -> usize {
+        match self {
+            Matrix::Blocks(rows) => rows.block_rows(),
+            Matrix::Band(band) => band.n.div_ceil(band.block),
+        }
+    }
+
+    /// Number of unknowns.
+    pub fn n(&self) -> usize {
+        match self {
+            Matrix::Blocks(rows) => rows.block_rows() * rows.block,
+            Matrix::Band(band) => band.n,
+        }
+    }
+
+    pub fn periodic(&self) -> bool {
+        matches!(self, Matrix::Blocks(rows) if rows.periodic())
+    }
+
+    fn orientation(&self) -> Orientation {
+        match self {
+            Matrix::Blocks(rows) => rows.orientation,
+            Matrix::Band(band) => band.orientation,
+        }
+    }
+
+    /// Entry (r, c) of the block left of (0), on (1) or right of (2) the diagonal in a block row, not conjugated.
+    fn entry(&self, row: usize, k: usize, (r, c): (usize, usize)) -> T {
+        match self {
+            Matrix::Blocks(rows) => {
+                let plain = rows.orientation == Orientation::Plain;
+                let at = if plain { r + c * rows.block } else { c + r * rows.block };
+                rows.blocks(row)[k].map_or(T::ZERO, |(_, block)| block[at])
+            }
+            Matrix::Band(band) => band.entry((row * band.block + r) as isize, (row + k) as isize * band.block as isize - band.block as isize + c as isize),
+        }
+    }
+}
+
+impl<T: Scalar> Band<'_, T> {
+    fn entry(&self, i: isize, j: isize) -> T {
+        let n = self.n as isize;
+        if i >= n {
+            return if i == j { T::ONE } else { T::ZERO };
+        }
+        if !(0..n).contains(&j) {
+            return T::ZERO;
+        }
+        let (i, j) = if self.orientation == Orientation::Plain { (i, j) } else { (j, i) };
+        let at = self.upper as isize + i - j;
+        let inside = (0..=(self.lower + self.upper) as isize).contains(&at);
+        if inside { self.bands[at as usize + j as usize * self.leading] } else { T::ZERO }
+    }
+}
+
+/// Where the parts of a tile begin, in elements.
+#[derive(Debug, Clone, Copy)]
+pub struct Layout {
+    /// The blocks of a block row, left, on and right of the diagonal: three arrays of `m · b²`.
+    pub blocks: [usize; 3],
+    /// Right-hand sides, `m·b` each.
+    pub rhs: usize,
+    pub panel: usize,
+    /// Pivot rows of `substitute`.
+    pub pivots: usize,
+    /// Unknowns from the block before the partition to the one after it, `(m + 2)·b` each right-hand side.
+    pub x: usize,
+    /// The two equations that `reduce` leaves.
+    pub ends: usize,
+    /// Columns of a band, as they lie in memory.
+    pub flat: usize,
+    pub total: usize,
+}
+
+impl Layout {
+    pub fn new<T: Scalar>(matrix: &Matrix<'_, T>, m: usize, n_rhs: usize) -> Self {
+        let b = matrix.block();
+        let mut end = 0;
+        let mut take = |elements: usize| core::mem::replace(&mut end, end + elements);
+        let blocks = [take(m * b * b), take(m * b * b), take(m * b * b)];
+        let rhs = take(m * b * n_rhs);
+        let panel = take(2 * b * (4 * b + n_rhs));
+        let pivots = take(m * b * (3 * b + n_rhs));
+        let x = take((m + 2) * b * n_rhs);
+        let ends = take(2 * b * (3 * b + n_rhs));
+        let flat = take(match matrix {
+            Matrix::Blocks(_) => 0,
+            Matrix::Band(band) => (m + 2) * b * band.leading,
+        });
+        Self { blocks, rhs, panel, pivots, x, ends, flat, total: end }
+    }
+}
+
+/// A tile of `m` block rows in every lane; `B` rows a block (0: `b`).
+pub struct Tile<T: Scalar, V, const B: usize> {
+    base: *mut T::Real,
+    b: usize,
+    pub m: usize,
+    pub n_rhs: usize,
+    pub at: Layout,
+    /// Elements from one row of a block to the next, and from one column to the next.
+    pub strides: (usize, usize),
+    vector: core::marker::PhantomData<V>,
+}
+
+impl<T: Scalar, V: Lanes<Real = T::Real>, const B: usize> Tile<T, V, B> {
+    const REALS: usize = T::Element::<V>::REALS;
+
+    #[inline(always)]
+    pub fn new(level: &Level<'_, T>, m: usize, memory: &mut [T::Real]) -> Self {
+        let (at, b) = (Layout::new(&level.matrix, m, level.n_rhs), level.matrix.block());
+        assert!(memory.len() >= at.total * Self::REALS * V::W && m >= 2 && (B == 0 || B == b));
+        let plain = level.matrix.orientation() == Orientation::Plain || matches!(level.matrix, Matrix::Band(_));
+        let strides = if plain { (1, b) } else { (b, 1) };
+        Self { base: memory.as_mut_ptr(), b, m, n_rhs: level.n_rhs, at, strides, vector: core::marker::PhantomData }
+    }
+
+    /// Rows of a block.
+    #[inline(always)]
+    pub fn b(&self) -> usize {
+        if B == 0 { self.b } else { B }
+    }
+
+    #[inline(always)]
+    pub fn load(&self, i: usize) -> T::Element<V> {
+        debug_assert!(i < self.at.total);
+        // SAFETY: `new` has checked that there is memory for all elements of the layout, inside which every index lies.
+        unsafe { T::Element::<V>::load(self.base.add(i * Self::REALS * V::W)) }
+    }
+
+    #[inline(always)]
+    pub fn store(&self, i: usize, value: T::Element<V>) {
+        debug_assert!(i < self.at.total);
+        // SAFETY: as in `load`; the memory is borrowed for as long as the tile is used, by nobody else.
+        unsafe { value.store(self.base.add(i * Self::REALS * V::W)) }
+    }
+
+    /// Entry (r, c) of block `k` (left of, on, right of the diagonal) in block row `j`.
+    #[inline(always)]
+    pub fn entry(&self, (j, k): (usize, usize), r: usize, c: usize) -> T::Element<V> {
+        let b = self.b();
+        self.load(self.at.blocks[k] + j * b * b + r * self.strides.0 + c * self.strides.1)
+    }
+
+    /// One scalar of a lane.
+    fn put(&self, i: usize, lane: usize, value: T) {
+        assert!(i < self.at.total && lane < V::W);
+        // SAFETY: just checked.
+        unsafe {
+            let place = self.base.add(i * Self::REALS * V::W + lane);
+            *place = value.re();
+            if T::COMPLEX {
+                *place.add(V::W) = value.im();
+            }
+        }
+    }
+
+    fn get(&self, i: usize, lane: usize) -> T {
+        assert!(i < self.at.total && lane < V::W);
+        // SAFETY: just checked.
+        unsafe {
+            let place = self.base.add(i * Self::REALS * V::W + lane);
+            T::from_parts(*place, if T::COMPLEX { *place.add(V::W) } else { T::Real::ZERO })
+        }
+    }
+
+    /// Copies the block rows of tile `t` of a span, and scales them.
+    #[inline(always)]
+    pub fn stage(&self, level: &Level<'_, T>, rhs: &Columns<'_, T>, (span, t): (Span, usize)) {
+        let (b, first) = (self.b(), span.first + t * span.lanes * span.m);
+        let end = first + span.lanes * self.m;
+        // One more block row at either end, which all lanes then have.
+        let inner = span.lanes == V::W && first > 0 && end < level.matrix.block_rows();
+        match &level.matrix {
+            Matrix::Blocks(rows) if inner => {
+                let sources = [(rows.sub, first - 1), (rows.diag, first), (rows.sup, first)];
+                for k in 0..3 {
+                    let (array, from) = sources[k];
+                    self.transpose_in(&array[from * b * b..], self.m * b * b, (self.at.blocks[k], self.m * b * b));
+                }
+            }
+            Matrix::Band(band) if inner && (end + 1) * b <= band.n => {
+                let columns = (self.m + 2) * b * band.leading;
+                let source = &band.bands[(first - 1) * b * band.leading..];
+                self.transpose_in(source, self.m * b * band.leading, (self.at.flat, columns));
+                self.cut_band(band);
+            }
+            matrix => self.stage_lanes(matrix, (first, span.lanes)),
+        }
+        for r in 0..self.n_rhs {
+            let at = self.at.rhs + r * self.m * b;
+            if inner && end * b <= level.matrix.n() {
+                self.transpose_in(&rhs[r][first * b..], self.m * b, (at, self.m * b));
+            } else {
+                self.stage_rhs_lanes(rhs[r], (first, span.lanes), at);
+            }
+        }
+        let conj = T::COMPLEX && level.matrix.orientation() == (Orientation::Transposed { conj: true });
+        self.scale(level.scaling, conj);
+    }
+
+    /// Copies `count` numbers that stand one after the other, the lanes `stride` apart, to elements from `at` on.
+    #[inline(always)]
+    fn transpose_in(&self, source: &[T], stride: usize, (at, count): (usize, usize)) {
+        assert!(source.len() >= (V::W - 1) * stride + count);
+        let reals = count * Self::REALS;
+        let whole = reals / 4 * 4;
+        let from: *const T::Real = source.as_ptr().cast();
+        // SAFETY: `source` has `count` numbers for every lane, as just checked; the elements lie inside the tile.
+        unsafe {
+            debug_assert!(at + count <= self.at.total);
+            let to = self.base.add(at * Self::REALS * V::W);
+            for i in (0..whole).step_by(4) {
+                let columns = V::load_columns(from.add(i), stride * Self::REALS);
+                for k in 0..4 {
+                    columns[k].store(to.add((i + k) * V::W));
+                }
+            }
+        }
+        for i in whole / Self::REALS..count {
+            (0..V::W).for_each(|lane| self.put(at + i, lane, source[lane * stride + i]));
+        }
+    }
+
+    /// Block rows of the matrix, scalar by scalar; lanes that the tile has not repeat the first.
+    #[inline(never)]
+    fn stage_lanes(&self, matrix: &Matrix<'_, T>, (first, lanes): (usize, usize)) {
+        let b = self.b();
+        for lane in 0..V::W {
+            let start = first + if lane < lanes { lane } else { 0 } * self.m;
+            for (j, k) in (0..self.m).flat_map(|j| [(j, 0), (j, 1), (j, 2)]) {
+                for (r, c) in (0..b).flat_map(|c| (0..b).map(move |r| (r, c))) {
+                    let at = self.at.blocks[k] + j * b * b + r * self.strides.0 + c * self.strides.1;
+                    self.put(at, lane, matrix.entry(start + j, k, (r, c)));
+                }
+            }
+        }
+    }
+
+    #[inline(never)]
+    fn stage_rhs_lanes(&self, rhs: &[T], (first, lanes): (usize, usize), at: usize) {
+        let rows = self.m * self.b();
+        for lane in 0..V::W {
+            let start = first * self.b() + if lane < lanes { lane } else { 0 } * rows;
+            for i in 0..rows {
+                self.put(at + i, lane, rhs.get(start + i).copied().unwrap_or(T::ZERO));
+            }
+        }
+    }
+
+    /// Cuts staged columns of a band into blocks.
+    #[inline(always)]
+    fn cut_band(&self, band: &Band<'_, T>) {
+        let b = self.b();
+        let plain = band.orientation == Orientation::Plain;
+        let zero = T::Element::<V>::splat(T::Real::ZERO);
+        for j in 0..self.m {
+            for k in 0..3 {
+                for c in 0..b {
+                    for r in 0..b {
+                        // Places of row and column in the staged columns.
+                        let (row, column) = ((j + 1) * b + r, (j + k) * b + c);
+                        let (row, column) = if plain { (row, column) } else { (column, row) };
+                        let in_column = (band.upper + row).wrapping_sub(column);
+                        let inside = in_column <= band.lower + band.upper;
+                        let at = self.at.flat + column * band.leading + in_column;
+                        let value = if inside { self.load(at) } else { zero };
+                        self.store(self.at.blocks[k] + j * b * b + r + c * b, value);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Multiplies rows, or the whole partition, by powers of two that bring the largest entry into \[2, 4).
+    #[inline(always)]
+    fn scale(&self, scaling: Scaling, conj: bool) {
+        let b = self.b();
+        let mut all = V::splat(T::Real::ZERO);
+        if scaling == Scaling::Partition {
+            for j in 0..self.m {
+                for r in 0..b {
+                    all = all.max(self.largest_in_row(j, r));
+                }
+            }
+        }
+        for j in 0..self.m {
+            for r in 0..b {
+                let largest = if scaling == Scaling::Rows { self.largest_in_row(j, r) } else { all };
+                let by = largest.equilibrate();
+                for k in 0..3 {
+                    for c in 0..b {
+                        let at = self.at.blocks[k] + j * b * b + r * self.strides.0 + c * self.strides.1;
+                        let value = self.load(at).scale(by);
+                        self.store(at, if T::COMPLEX && conj { value.conj() } else { value });
+                    }
+                }
+                for s in 0..self.n_rhs {
+                    let at = self.at.rhs + (s * self.m + j) * b + r;
+                    self.store(at, self.load(at).scale(by));
+                }
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn largest_in_row(&self, j: usize, r: usize) -> V {
+        let mut largest = V::splat(T::Real::ZERO);
+        for c in 0..self.b() {
+            let of = |k: usize| self.entry((j, k), r, c);
+            largest = T::Element::<V>::largest(of(0), of(1), of(2)).max(largest);
+        }
+        largest
+    }
+
+    /// Writes the equations that `reduce` has left: for the first and the last unknown of every partition.
+    #[inline(never)]
+    pub fn put_coarse(&self, out: &mut Coarse<'_, T>, (span, t): (Span, usize)) {
+        let (b, end) = (self.b(), self.ends_len());
+        for lane in 0..span.lanes {
+            for which in 0..2 {
+                let row = 2 * (t * span.lanes + lane) + which;
+                let from = self.at.ends + which * end;
+                let blocks = [&mut *out.sub, &mut *out.diag, &mut *out.sup];
+                for (k, to) in blocks.into_iter().enumerate() {
+                    for i in 0..b * b {
+                        to[row * b * b + i] = self.get(from + k * b * b + i, lane);
+                    }
+                }
+                for s in 0..self.n_rhs {
+                    (0..b).for_each(|i| out.rhs[s][row * b + i] = self.get(from + 3 * b * b + s * b + i, lane));
+                }
+            }
+        }
+    }
+
+    /// Elements of one equation that `reduce` leaves: three blocks (column-major) and the right-hand sides.
+    pub fn ends_len(&self) -> usize {
+        self.b() * (3 * self.b() + self.n_rhs)
+    }
+
+    /// Place of entry i of unknown block `j` (0: the one before the partition) for right-hand side `s`.
+    #[inline(always)]
+    pub fn x(&self, s: usize, j: usize, i: usize) -> usize {
+        self.at.x + (s * (self.m + 2) + j) * self.b() + i
+    }
+
+    /// Takes the unknowns at the ends of the partitions, and beyond, from the coarse solution.
+    #[inline(never)]
+    pub fn take_ends(&self, level: &Level<'_, T>, to: &Target<'_, T>, (span, t): (Span, usize)) {
+        let b = self.b();
+        for (s, coarse) in to.coarse.iter().enumerate().take(self.n_rhs) {
+            let n = coarse.len() / b;
+            for lane in 0..V::W {
+                let own = 2 * (to.partition + t * span.lanes + if lane < span.lanes { lane } else { 0 });
+                let outside = |inside: bool, other: usize| (inside || level.matrix.periodic()).then_some(other);
+                let before = outside(own > 0, (own + n - 1) % n);
+                let after = outside(own + 2 < n, (own + 2) % n);
+                let ends = [(0, before), (1, Some(own)), (self.m, Some(own + 1)), (self.m + 1, after)];
+                for ((j, row), i) in ends.into_iter().flat_map(|end| (0..b).map(move |i| (end, i))) {
+                    self.put(self.x(s, j, i), lane, row.map_or(T::ZERO, |row| coarse[row * b + i]));
+                }
+            }
+        }
+    }
+
+    /// Copies x to its place.
+    #[inline(always)]
+    pub fn put_x(&self, x: &mut ColumnsMut<'_, T>, (span, t): (Span, usize)) {
+        let rows = self.m * self.b();
+        for s in 0..self.n_rhs {
+            let out = &mut x[s][t * span.lanes * rows..];
+            if span.lanes == V::W && out.len() >= V::W * rows {
+                self.transpose_out(out, rows, self.x(s, 1, 0));
+            } else {
+                self.put_x_lanes(out, span.lanes, self.x(s, 1, 0));
+            }
+        }
+    }
+
+    /// The inverse of [`transpose_in`](Self::transpose_in), lanes being `count` apart.
+    #[inline(always)]
+    fn transpose_out(&self, out: &mut [T], count: usize, at: usize) {
+        assert!(out.len() >= V::W * count);
+        let whole = count * Self::REALS / 4 * 4;
+        let to: *mut T::Real = out.as_mut_ptr().cast();
+        // SAFETY: `out` has `count` numbers for every lane, as just checked; the elements lie inside the tile.
+        unsafe {
+            debug_assert!(at + count <= self.at.total);
+            let from = self.base.add(at * Self::REALS * V::W);
+            for i in (0..whole).step_by(4) {
+                let column = from.add(i * V::W);
+                let columns =
+                    [V::load(column), V::load(column.add(V::W)), V::load(column.add(2 * V::W)), V::load(column.add(3 * V::W))];
+                V::store_columns(columns, to.add(i), count * Self::REALS);
+            }
+        }
+        for i in whole / Self::REALS..count {
+            (0..V::W).for_each(|lane| out[lane * count + i] = self.get(at + i, lane));
+        }
+    }
+
+    #[inline(never)]
+    fn put_x_lanes(&self, out: &mut [T], lanes: usize, at: usize) {
+        let rows = self.m * self.b();
+        for (i, x) in out.iter_mut().enumerate().take(lanes * rows) {
+            *x = self.get(at + i % rows, i / rows);
+        }
+    }
+}

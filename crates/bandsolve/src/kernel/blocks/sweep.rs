@@ -1,0 +1,363 @@
+//! Elimination through a tile of block rows.
+//!
+//! A panel has 2b rows and the columns `near` (b, the unknowns that are eliminated), `next` (b), `after` (b), the right-hand
+//! sides and, in `reduce`, `spike` (b, the unknowns at the far end of the partition). Its first b rows are the equations
+//! carried along, the others the next block row.
+
+use super::super::Machine;
+use super::super::element::Element;
+use super::super::lanes::Lanes;
+use super::super::run::Found;
+use super::super::sweep::{CHECK_VECTORS, COMPLEX_SLACK, Check, MAX_RHS, read_check};
+use super::stage::Tile;
+use crate::scalar::{RealScalar, Scalar};
+
+/// Rows of the largest panel.
+const PANEL_ROWS: usize = 2 * crate::tuning::SMALL_BLOCK_MAX;
+
+/// Which block of a row couples to what lies behind, walking down or up: indices of the blocks left of, on and right of the
+/// diagonal.
+#[derive(Clone, Copy)]
+struct Walk {
+    behind: usize,
+    ahead: usize,
+}
+
+const DOWN: Walk = Walk { behind: 0, ahead: 2 };
+const UP: Walk = Walk { behind: 2, ahead: 0 };
+const DIAGONAL: usize = 1;
+
+impl<T: Scalar, V: Lanes<Real = T::Real>, const B: usize> Tile<T, V, B> {
+    #[inline(always)]
+    fn zero() -> T::Element<V> {
+        T::Element::<V>::splat(T::Real::ZERO)
+    }
+
+    /// Place of row r, column w of the panel.
+    #[inline(always)]
+    fn panel(&self, r: usize, w: usize) -> usize {
+        self.at.panel + w * 2 * self.b() + r
+    }
+
+    /// Place of entry r of right-hand side s of block row j.
+    #[inline(always)]
+    fn rhs(&self, j: usize, s: usize, r: usize) -> usize {
+        self.at.rhs + (s * self.m + j) * self.b() + r
+    }
+
+    /// Sets rows `first .. first + b` of the panel to zero in the columns of block `w`.
+    #[inline(always)]
+    fn clear(&self, first: usize, w: usize) {
+        let b = self.b();
+        for c in 0..b {
+            for r in 0..b {
+                self.store(self.panel(first + r, w + c), Self::zero());
+            }
+        }
+    }
+
+    /// Copies block `k` of block row `j` to rows `first ..` and columns `w ..` of the panel.
+    #[inline(always)]
+    fn lay(&self, (j, k): (usize, usize), first: usize, w: usize) {
+        let b = self.b();
+        for c in 0..b {
+            for r in 0..b {
+                self.store(self.panel(first + r, w + c), self.entry((j, k), r, c));
+            }
+        }
+    }
+
+    /// Copies the right-hand sides of block row `j`.
+    #[inline(always)]
+    fn lay_rhs(&self, j: usize, first: usize) {
+        let b = self.b();
+        for s in 0..self.n_rhs {
+            for r in 0..b {
+                self.store(self.panel(first + r, 3 * b + s), self.load(self.rhs(j, s, r)));
+            }
+        }
+    }
+
+    /// Subtracts block `k` of block row `j` times the unknowns `x` from the right-hand sides in the panel.
+    #[inline(always)]
+    fn move_known(&self, (j, k): (usize, usize), first: usize, x: usize) {
+        let b = self.b();
+        for s in 0..self.n_rhs {
+            for r in 0..b {
+                let at = self.panel(first + r, 3 * b + s);
+                let mut sum = self.load(at);
+                for c in 0..b {
+                    sum = self.entry((j, k), r, c).neg_mul_add(self.load(self.x(s, x, c)), sum);
+                }
+                self.store(at, sum);
+            }
+        }
+    }
+
+    /// Makes the equations that are left those carried along: `next` becomes `near`, `after` becomes `next`.
+    #[inline(always)]
+    fn shift(&self, width: usize) {
+        let b = self.b();
+        for w in b..3 * b {
+            for r in 0..b {
+                self.store(self.panel(r, w - b), self.load(self.panel(b + r, w)));
+            }
+        }
+        for w in 3 * b..width {
+            for r in 0..b {
+                self.store(self.panel(r, w), self.load(self.panel(b + r, w)));
+            }
+        }
+    }
+
+    /// Eliminates the first b columns of the panel. Rows 0 … b−1 become pivot rows, with 1/pivot on the diagonal; the others
+    /// hold none of the b unknowns any more (their first b columns are not written).
+    #[inline(always)]
+    fn eliminate(&self, width: usize, exchange: bool) {
+        for c in 0..self.b() {
+            if exchange {
+                self.eliminate_column(c, width);
+            } else {
+                self.eliminate_column_fixed(c, width);
+            }
+        }
+    }
+
+    /// Eliminates column c with the largest pivot.
+    #[inline(always)]
+    fn eliminate_column(&self, c: usize, width: usize) {
+        let rows = 2 * self.b();
+        let number = |r: usize| V::splat(T::Real::from_f64(r as f64));
+        let top = self.load(self.panel(c, c));
+        let (mut best, mut chosen) = (top.abs1(), number(c));
+        for r in c + 1..rows {
+            let size = self.load(self.panel(r, c)).abs1();
+            let better = size.gt(best);
+            best = V::select(better, size, best);
+            chosen = V::select(better, number(r), chosen);
+        }
+        // Where row r is the pivot row, row c takes its place.
+        let half = V::splat(T::Real::from_f64(0.5));
+        let mut takes = [half.gt(half); PANEL_ROWS];
+        let mut pivot = top;
+        for r in c + 1..rows {
+            takes[r] = half.gt((chosen - number(r)).abs());
+            pivot = T::Element::select(takes[r], self.load(self.panel(r, c)), pivot);
+        }
+        let recip = (pivot + T::Element::<V>::splat(T::Real::GUARD)).recip();
+        self.store(self.panel(c, c), recip);
+        let mut factors = [Self::zero(); PANEL_ROWS];
+        for r in c + 1..rows {
+            factors[r] = T::Element::select(takes[r], top, self.load(self.panel(r, c))) * recip;
+        }
+        for w in c + 1..width {
+            let top = self.load(self.panel(c, w));
+            let mut pivot = top;
+            for r in c + 1..rows {
+                pivot = T::Element::select(takes[r], self.load(self.panel(r, w)), pivot);
+            }
+            self.store(self.panel(c, w), pivot);
+            for r in c + 1..rows {
+                let own = T::Element::select(takes[r], top, self.load(self.panel(r, w)));
+                self.store(self.panel(r, w), factors[r].neg_mul_add(pivot, own));
+            }
+        }
+    }
+
+    /// Eliminates column c with the pivot on the diagonal.
+    #[inline(always)]
+    fn eliminate_column_fixed(&self, c: usize, width: usize) {
+        let rows = 2 * self.b();
+        let recip = (self.load(self.panel(c, c)) + T::Element::<V>::splat(T::Real::GUARD)).recip();
+        self.store(self.panel(c, c), recip);
+        let mut factors = [Self::zero(); PANEL_ROWS];
+        for r in c + 1..rows {
+            factors[r] = self.load(self.panel(r, c)) * recip;
+        }
+        for w in c + 1..width {
+            let pivot = self.load(self.panel(c, w));
+            for r in c + 1..rows {
+                let at = self.panel(r, w);
+                self.store(at, factors[r].neg_mul_add(pivot, self.load(at)));
+            }
+        }
+    }
+
+    /// Eliminates the inside of the partitions from both ends: leaves an equation for the last unknowns (`ends` 1) and one for
+    /// the first (`ends` 0).
+    #[inline(always)]
+    pub fn reduce(&self, exchange: bool) {
+        self.sweep_ends(DOWN, exchange);
+        self.sweep_ends(UP, exchange);
+    }
+
+    /// Walks from the second row of the partition to its last, seen from either end.
+    #[inline(always)]
+    fn sweep_ends(&self, walk: Walk, exchange: bool) {
+        let (b, m) = (self.b(), self.m);
+        let (spike, width) = (3 * b + self.n_rhs, 4 * b + self.n_rhs);
+        let at = |step: usize| if walk.behind == 0 { step } else { m - 1 - step };
+        self.lay((at(1), walk.behind), 0, spike);
+        self.lay((at(1), DIAGONAL), 0, 0);
+        self.lay((at(1), walk.ahead), 0, b);
+        self.lay_rhs(at(1), 0);
+        for step in 2..m {
+            let j = at(step);
+            self.clear(0, 2 * b);
+            self.lay((j, walk.behind), b, 0);
+            self.lay((j, DIAGONAL), b, b);
+            self.lay((j, walk.ahead), b, 2 * b);
+            self.clear(b, spike);
+            self.lay_rhs(j, b);
+            self.eliminate(width, exchange);
+            self.shift(width);
+        }
+        // Blocks in the order left of, on, right of the diagonal: the far end of the partition lies behind.
+        let (which, columns) = if walk.behind == 0 { (1, [spike, 0, b]) } else { (0, [b, 0, spike]) };
+        let to = self.at.ends + which * self.ends_len();
+        for k in 0..3 {
+            for c in 0..b {
+                for r in 0..b {
+                    self.store(to + k * b * b + c * b + r, self.load(self.panel(r, columns[k] + c)));
+                }
+            }
+        }
+        for s in 0..self.n_rhs {
+            for r in 0..b {
+                self.store(to + 3 * b * b + s * b + r, self.load(self.panel(r, 3 * b + s)));
+            }
+        }
+    }
+
+    /// Solves for the inside of the partitions, whose ends are known.
+    #[inline(always)]
+    pub fn substitute(&self, exchange: bool) {
+        let (b, m) = (self.b(), self.m);
+        if m == 2 {
+            return;
+        }
+        let width = 3 * b + self.n_rhs;
+        self.lay((1, DIAGONAL), 0, 0);
+        self.lay_rhs(1, 0);
+        self.move_known((1, DOWN.behind), 0, 1);
+        self.lay_ahead(1, 0, b);
+        for j in 2..m {
+            self.clear(0, 2 * b);
+            self.lay((j, DOWN.behind), b, 0);
+            self.lay_rhs(j, b);
+            if j + 1 < m {
+                self.lay((j, DIAGONAL), b, b);
+                self.lay_ahead(j, b, 2 * b);
+            } else {
+                // The last unknowns and those after them are known.
+                self.clear(b, b);
+                self.clear(b, 2 * b);
+                self.move_known((j, DIAGONAL), b, m);
+                self.move_known((j, DOWN.ahead), b, m + 1);
+            }
+            self.eliminate(width, exchange);
+            self.keep_pivots(j - 1, width);
+            self.shift(width);
+        }
+        for j in (1..m - 1).rev() {
+            self.back_substitute(j, width);
+        }
+    }
+
+    /// The block of row `j` that couples to the unknowns after it, in columns `w ..`; for the last row of the inside, to the
+    /// right-hand sides.
+    #[inline(always)]
+    fn lay_ahead(&self, j: usize, first: usize, w: usize) {
+        if j + 2 < self.m {
+            self.lay((j, DOWN.ahead), first, w);
+        } else {
+            self.clear(first, w);
+            self.move_known((j, DOWN.ahead), first, self.m);
+        }
+    }
+
+    /// Place of row r, column w of the pivot rows of unknown block `j`.
+    #[inline(always)]
+    fn pivots(&self, j: usize, width: usize, (r, w): (usize, usize)) -> usize {
+        self.at.pivots + (j * width + w) * self.b() + r
+    }
+
+    #[inline(always)]
+    fn keep_pivots(&self, j: usize, width: usize) {
+        for w in 0..width {
+            for r in 0..self.b() {
+                self.store(self.pivots(j, width, (r, w)), self.load(self.panel(r, w)));
+            }
+        }
+    }
+
+    /// Unknown block `j` from its pivot rows and the two blocks after it.
+    #[inline(always)]
+    fn back_substitute(&self, j: usize, width: usize) {
+        let b = self.b();
+        for s in 0..self.n_rhs {
+            for r in (0..b).rev() {
+                let mut sum = self.load(self.pivots(j, width, (r, 3 * b + s)));
+                for w in r + 1..3 * b {
+                    // Block j stands at j + 1, the two after it behind it.
+                    let x = self.load(self.x(s, j + 1, w));
+                    sum = self.load(self.pivots(j, width, (r, w))).neg_mul_add(x, sum);
+                }
+                let recip = self.load(self.pivots(j, width, (r, r)));
+                self.store(self.x(s, j + 1, r), sum * recip);
+            }
+        }
+    }
+
+    #[inline(always)]
+    pub fn new_checks(&self, x_max: Option<[T::Real; MAX_RHS]>) -> [Check<V>; MAX_RHS] {
+        let mut checks = [Check::new(T::Real::ZERO); MAX_RHS];
+        if let Some(x_max) = x_max {
+            for s in 0..MAX_RHS {
+                checks[s] = Check::new(x_max[s]);
+            }
+        }
+        checks
+    }
+
+    /// Takes the residuals of all rows into the checks.
+    #[inline(always)]
+    pub fn check(&self, checks: &mut [Check<V>; MAX_RHS]) {
+        let b = self.b();
+        for s in 0..self.n_rhs {
+            let mut check = checks[s];
+            for j in 0..self.m {
+                for i in 0..b {
+                    check.see_x(self.load(self.x(s, j + 1, i)).measure());
+                }
+                for r in 0..b {
+                    let rhs = self.load(self.rhs(j, s, r));
+                    let (mut residual, mut sum) = (rhs, V::splat(T::Real::ZERO));
+                    for k in 0..3 {
+                        for c in 0..b {
+                            let a = self.entry((j, k), r, c);
+                            residual = a.neg_mul_add(self.load(self.x(s, j + k, c)), residual);
+                            sum = sum + a.measure();
+                        }
+                    }
+                    check.see_row(residual.measure(), sum, rhs.measure());
+                }
+            }
+            checks[s] = check;
+        }
+    }
+
+    #[inline(always)]
+    pub fn found(&self, checks: &[Check<V>; MAX_RHS]) -> [Found; MAX_RHS] {
+        let mut found = [Found::default(); MAX_RHS];
+        // Lanes of the widest vector.
+        let mut stored = [T::Real::ZERO; CHECK_VECTORS * super::super::run::MAX_LANES];
+        let slack = if T::COMPLEX { COMPLEX_SLACK } else { 1.0 };
+        for s in 0..self.n_rhs {
+            // SAFETY: there is room for the vectors of all lanes.
+            unsafe { checks[s].store(stored.as_mut_ptr()) }
+            found[s] = read_check(&stored[..CHECK_VECTORS * V::W], slack);
+        }
+        found
+    }
+}
