@@ -12,6 +12,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod band_tables;
 pub mod conformance;
 pub mod families;
 pub mod gallery;

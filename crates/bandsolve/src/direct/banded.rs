@@ -1,5 +1,6 @@
 //! Factors of one banded system: whichever method the plan chose.
 
+use super::block_rpts::BlockRpts;
 use super::pivoted::PivotedBanded;
 use super::{AnyFactor, Factor, Solution};
 use crate::error::Result;
@@ -24,6 +25,10 @@ impl<T: Scalar> Factorize for Banded<'_, T> {
 pub(super) fn factor<'m, T: Scalar>(plan: &Plan, a: &'m Banded<'_, T>) -> Result<Box<dyn Factor<T> + 'm>> {
     match plan.chosen_method() {
         Method::Auto | Method::Pivoted => Ok(Box::new(PivotedBanded::new(plan, a.view())?)),
+        Method::Rpts if plan.chosen_method().solves(a.shape()) && a.n() > 2 * a.lower().max(a.upper()).max(1) => {
+            Ok(Box::new(BlockRpts::new(plan, a.view())))
+        }
+        Method::Rpts if plan.chosen_method().solves(a.shape()) => Ok(Box::new(PivotedBanded::new(plan, a.view())?)),
         _ => Err(plan.unsupported("banded systems")),
     }
 }

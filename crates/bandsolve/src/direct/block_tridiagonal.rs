@@ -1,5 +1,6 @@
 //! Factors of one block tridiagonal system: whichever method the plan chose.
 
+use super::block_rpts::BlockRpts;
 use super::pivoted::PivotedBlocks;
 use super::{AnyFactor, Factor, Solution};
 use crate::error::Result;
@@ -24,6 +25,10 @@ impl<T: Scalar> Factorize for BlockTridiagonal<'_, T> {
 pub(super) fn factor<'m, T: Scalar>(plan: &Plan, a: &'m BlockTridiagonal<'_, T>) -> Result<Box<dyn Factor<T> + 'm>> {
     match plan.chosen_method() {
         Method::Auto | Method::Pivoted => Ok(Box::new(PivotedBlocks::new(plan, a.view())?)),
+        Method::Rpts if plan.chosen_method().solves(a.shape()) && a.block_rows() > 1 => {
+            Ok(Box::new(BlockRpts::new(plan, a.view())))
+        }
+        Method::Rpts if plan.chosen_method().solves(a.shape()) => Ok(Box::new(PivotedBlocks::new(plan, a.view())?)),
         _ => Err(plan.unsupported("block tridiagonal systems")),
     }
 }

@@ -17,14 +17,16 @@
 //! partition and the first of the next as interface, not spikes in terms of them: equations stay valid where a partition is
 //! singular, and there is nothing to normalise.
 
+use super::cut::Cut;
+use super::pivoted::PivotedTridiagonal;
 use super::repair::{LONGEST, Repair, solve_window};
-use super::stored::Fallback;
+use super::stored::pivoted_fallback;
 use super::truncation;
-use super::verify::{self, Report, good};
+use super::verify::{self, Facts, Lazy, Report, good};
 use super::{Factor, Op};
 use crate::error::{Result, check_len};
 use crate::kernel::Simd;
-use crate::kernel::run::{self, Columns, ColumnsMut, How, Span, Target, Workspace};
+use crate::kernel::run::{self, Columns, ColumnsMut, How, Target, Workspace};
 use crate::kernel::sweep::{Eliminator, Found, MAX_RHS, Pivots};
 use crate::kernel::tile::{self, Scaling};
 use crate::matrix::{Rows, Shape, Tridiagonal};
@@ -34,43 +36,6 @@ use crate::tuning;
 use core::ops::Range;
 use dyn_stack::{PodStack, StackReq};
 use std::sync::Arc;
-
-/// How one level is cut: `full` partitions of `m` rows, then one of `tail` rows (0: none).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Cut {
-    m: usize,
-    full: usize,
-    tail: usize,
-}
-
-impl Cut {
-    /// Cuts `n ≥ 2` rows. No partition has fewer than `least` rows: what is left over joins the last.
-    fn new(n: usize, m: usize, least: usize) -> Self {
-        match (n / m, n % m) {
-            (full, 0) => Self { m, full, tail: 0 },
-            (full, tail) if tail < least && full > 0 => Self { m, full: full - 1, tail: m + tail },
-            (full, tail) => Self { m, full, tail },
-        }
-    }
-
-    fn partitions(&self) -> usize {
-        self.full + usize::from(self.tail > 0)
-    }
-
-    /// Rows of the coarse system.
-    fn coarse(&self) -> usize {
-        2 * self.partitions()
-    }
-
-    /// First row of partition `p`.
-    fn start(&self, p: usize) -> usize {
-        p * self.m
-    }
-
-    fn rows(&self) -> usize {
-        self.full * self.m + self.tail
-    }
-}
 
 /// When couplings across partitions are left out of the coarse system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -133,8 +98,7 @@ impl<'a> Settings<'a> {
     /// Longest partition of any level.
     fn longest(&self, n: usize) -> usize {
         let cut = self.cut(n);
-        let own = cut.tail.max(if cut.full > 0 { cut.m } else { 0 });
-        if cut.coarse() == 2 { own } else { own.max(self.longest(cut.coarse())) }
+        if cut.coarse() == 2 { cut.longest() } else { cut.longest().max(self.longest(cut.coarse())) }
     }
 
     /// Reals of tile memory for all threads.
@@ -170,26 +134,12 @@ struct Level<'a, T> {
     n_rhs: usize,
 }
 
-impl<T: Scalar> Level<'_, T> {
-    /// The longest run of tiles from partition `part` on: full tiles, what is left of full partitions, the partition that is
-    /// shorter or longer than the others.
-    fn span(&self, part: usize, end: usize) -> Span {
-        let full = end.min(self.cut.full).saturating_sub(part);
-        let (first, m, lanes) = (self.cut.start(part), self.cut.m, self.settings.lanes);
-        match full / lanes {
-            _ if full == 0 => Span { first, m: self.cut.tail, lanes: 1, tiles: 1 },
-            0 => Span { first, m, lanes: full, tiles: 1 },
-            tiles => Span { first, m, lanes, tiles },
-        }
-    }
-}
-
-fn columns<T>(all: &[T], n_rhs: usize) -> Columns<'_, T> {
+pub(super) fn columns<T>(all: &[T], n_rhs: usize) -> Columns<'_, T> {
     let n = all.len() / n_rhs;
     core::array::from_fn(|r| if r < n_rhs { &all[r * n..(r + 1) * n] } else { &[] })
 }
 
-fn columns_mut<T>(all: &mut [T], n_rhs: usize) -> ColumnsMut<'_, T> {
+pub(super) fn columns_mut<T>(all: &mut [T], n_rhs: usize) -> ColumnsMut<'_, T> {
     let n = all.len() / n_rhs;
     let mut rest = all.chunks_exact_mut(n.max(1));
     core::array::from_fn(|_| rest.next().unwrap_or_default())
@@ -200,7 +150,7 @@ fn shared<'a, T>(columns: &'a ColumnsMut<'_, T>) -> Columns<'a, T> {
     [a, b, c, d]
 }
 
-fn split_columns<'a, T>(columns: ColumnsMut<'a, T>, mid: usize) -> (ColumnsMut<'a, T>, ColumnsMut<'a, T>) {
+pub(super) fn split_columns<'a, T>(columns: ColumnsMut<'a, T>, mid: usize) -> (ColumnsMut<'a, T>, ColumnsMut<'a, T>) {
     let mut tails: ColumnsMut<'a, T> = Default::default();
     let mut tail = tails.iter_mut();
     let heads = columns.map(|column| {
@@ -212,7 +162,7 @@ fn split_columns<'a, T>(columns: ColumnsMut<'a, T>, mid: usize) -> (ColumnsMut<'
 }
 
 /// The part of each column that stands in `rows`.
-fn cut_out<'a, T>(columns: &Columns<'a, T>, rows: Range<usize>, n_rhs: usize) -> Columns<'a, T> {
+pub(super) fn cut_out<'a, T>(columns: &Columns<'a, T>, rows: Range<usize>, n_rhs: usize) -> Columns<'a, T> {
     let mut cut: Columns<'a, T> = [&[]; MAX_RHS];
     for r in 0..n_rhs {
         cut[r] = &columns[r][rows.clone()];
@@ -221,12 +171,12 @@ fn cut_out<'a, T>(columns: &Columns<'a, T>, rows: Range<usize>, n_rhs: usize) ->
 }
 
 /// The same, to be written. Empty columns stay empty.
-fn cut_out_mut<'a, T>(columns: &'a mut ColumnsMut<'_, T>, rows: Range<usize>) -> ColumnsMut<'a, T> {
+pub(super) fn cut_out_mut<'a, T>(columns: &'a mut ColumnsMut<'_, T>, rows: Range<usize>) -> ColumnsMut<'a, T> {
     columns.each_mut().map(|column| if column.is_empty() { &mut [][..] } else { &mut column[rows.clone()] })
 }
 
 /// Where to cut `parts` so that each half gets whole tiles and its share of threads.
-fn middle(parts: &Range<usize>, lanes: usize, threads: usize) -> usize {
+pub(super) fn middle(parts: &Range<usize>, lanes: usize, threads: usize) -> usize {
     let tiles = parts.len().div_ceil(lanes);
     (parts.start + tiles * (threads / 2) / threads * lanes).min(parts.end)
 }
@@ -277,7 +227,7 @@ impl<T: Scalar> Reduce<'_, T> {
         let (n_rhs, how) = (level.n_rhs, level.settings.how());
         let mut part = self.parts.start;
         while part < self.parts.end {
-            let span = level.span(part, self.parts.end);
+            let span = level.cut.span(part, self.parts.end, level.settings.lanes);
             let rows = span.first..span.first + span.rows();
             let out = 2 * (part - self.parts.start)..2 * (part - self.parts.start + span.partitions());
             let [a, b, c, d] = cut_out_mut(&mut self.out.rhs, out.clone());
@@ -340,7 +290,7 @@ impl<T: Scalar> Substitute<'_, T> {
         let (mut found, mut part) = (Findings::default(), self.parts.start);
         let base = level.cut.start(part);
         while part < self.parts.end {
-            let span = level.span(part, self.parts.end);
+            let span = level.cut.span(part, self.parts.end, level.settings.lanes);
             let (rows, parts) = (span.first..span.first + span.rows(), part..part + span.partitions());
             let coarse = cut_out(&self.coarse, 2 * parts.start..2 * parts.end + 2, n_rhs);
             let gaps = cut_out_mut(&mut self.gaps, parts.start - self.parts.start..parts.end - self.parts.start);
@@ -432,10 +382,10 @@ fn level_scratch<T: Scalar>(settings: &Settings, n: usize, n_rhs: usize) -> Stac
     StackReq::all_of(&[one, one, one, all, below])
 }
 
-const ALIGN: usize = 64;
+pub(super) const ALIGN: usize = 64;
 
 /// A cheap lower bound of the largest modulus.
-fn size_below<T: Scalar>(x: &[T]) -> T::Real {
+pub(super) fn size_below<T: Scalar>(x: &[T]) -> T::Real {
     let larger = |a: T::Real, b: T::Real| if b > a { b } else { a };
     x.iter().fold(T::Real::ZERO, |max, x| larger(larger(max, Scalar::abs1(x.re())), Scalar::abs1(x.im())))
 }
@@ -450,7 +400,7 @@ pub struct Partitioned<'m, T: Scalar> {
     scheme: Scheme,
     /// The reason given where the coarse system was truncated.
     truncated: Arc<str>,
-    fallback: Fallback<'m, T>,
+    fallback: Lazy<PivotedTridiagonal<'m, T>>,
 }
 
 impl<'m, T: Scalar> Partitioned<'m, T> {
@@ -458,7 +408,11 @@ impl<'m, T: Scalar> Partitioned<'m, T> {
     pub(super) fn new(plan: &Plan, scheme: Scheme, a: Tridiagonal<'m, T>) -> Self {
         let page = Method::SpikeTruncated.page();
         let truncated = format!("spikes decay below rounding inside partitions ({page})").into();
-        Self { a, plan: plan.clone(), scheme, truncated, fallback: Fallback::new() }
+        Self { a, plan: plan.clone(), scheme, truncated, fallback: Lazy::new() }
+    }
+
+    fn fallback(&self) -> Result<&dyn Factor<T>> {
+        pivoted_fallback(&self.fallback, &self.plan, &self.a)
     }
 
     fn settings(&self) -> Settings<'_> {
@@ -507,7 +461,7 @@ impl<'m, T: Scalar> Partitioned<'m, T> {
             let error = if error <= good::<T>() {
                 error
             } else {
-                self.fallback.solve((&self.plan, &self.a), op, (rhs, offset + r * n), x, outcome)?
+                verify::fall_back(self.fallback()?, op, (rhs, offset + r * n), x, outcome)?
             };
             outcome.push(error);
         }
@@ -598,7 +552,7 @@ impl<T: Scalar> Factor<T> for Partitioned<'_, T> {
         let n = self.a.n();
         let mut outcome = Report::new(&self.plan);
         if n == 1 {
-            self.fallback.solve_tiny((&self.plan, &self.a), op, rhs, x, &mut outcome)?;
+            return verify::solve_tiny(self.fallback()?, &Facts::new(&self.plan), op, rhs, x);
         }
         let (mut done, settings) = (0, self.settings());
         while n > 1 && done < rhs.len() {
@@ -615,21 +569,6 @@ impl<T: Scalar> Factor<T> for Partitioned<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn cuts_cover_every_row_once() {
-        for n in 2..200 {
-            for m in 3..40 {
-                for (least, longest) in [(2, m + 1), (m, 2 * m - 1)] {
-                    let cut = Cut::new(n, m.min(n), least);
-                    assert_eq!(cut.rows(), n);
-                    assert!(cut.tail == 0 || (2..=longest).contains(&cut.tail));
-                    assert!(cut.tail == 0 || n < m || cut.tail >= least);
-                    assert_eq!(cut.coarse(), 2 * cut.partitions());
-                }
-            }
-        }
-    }
 
     /// Neither chain nor row holds the unknown that is to be eliminated: all inner blocks of odd size are singular.
     #[test]

@@ -3,6 +3,7 @@
 //! A *tile* is a handful of partitions, one a SIMD lane, copied from the caller's arrays and transposed so that row j of
 //! all of them is one vector. A *sweep* eliminates through a tile in registers, choosing pivots by selection.
 
+pub(crate) mod blocks;
 mod element;
 mod lanes;
 pub(crate) mod lockstep;
@@ -154,6 +155,10 @@ pub trait Kernels: Sized {
     fn substitute(simd: Simd, job: run::Substitute<Self>) -> [sweep::Found; sweep::MAX_RHS]
     where
         Self: Scalar;
+    /// Reduces or substitutes partitions of block rows.
+    fn blocks(simd: Simd, job: blocks::BlockRun<Self>) -> [sweep::Found; sweep::MAX_RHS]
+    where
+        Self: Scalar;
     /// Solves whole systems.
     fn lockstep(simd: Simd, job: lockstep::Lockstep<Self>)
     where
@@ -170,6 +175,9 @@ macro_rules! kernels {
                 dispatch(simd, job)
             }
             fn substitute(simd: Simd, job: run::Substitute<Self>) -> [sweep::Found; sweep::MAX_RHS] {
+                dispatch(simd, job)
+            }
+            fn blocks(simd: Simd, job: blocks::BlockRun<Self>) -> [sweep::Found; sweep::MAX_RHS] {
                 dispatch(simd, job)
             }
             fn lockstep(simd: Simd, job: lockstep::Lockstep<Self>) {

@@ -319,7 +319,7 @@ impl<V: Lanes> Check<V> {
 
     /// Takes in one row: its |residual|, Σ|a_ij| and |rhs|.
     #[inline(always)]
-    fn see_row(&mut self, residual: V, row_sum: V, rhs: V) {
+    pub fn see_row(&mut self, residual: V, row_sum: V, rhs: V) {
         let scale = row_sum.mul_add(self.x_max, rhs);
         self.gap = residual.log_gap(scale).max_bits(self.gap);
         self.scale_min = scale.min(self.scale_min);

@@ -84,6 +84,11 @@ impl<'a, T: Scalar> Banded<'a, T> {
         self.upper
     }
 
+    /// The array, and its leading dimension.
+    pub(crate) fn storage(&self) -> (&[T], usize) {
+        (&self.bands, self.leading)
+    }
+
     /// What a plan is made for.
     pub fn shape(&self) -> Shape {
         Shape::Banded { n: self.n, lower: self.lower, upper: self.upper }

@@ -10,7 +10,7 @@
 mod stage;
 mod sweep;
 
-pub use stage::{Band, Matrix};
+pub(crate) use stage::{Band, BlockMatrix};
 
 use super::lanes::Lanes;
 use super::run::{Columns, ColumnsMut, Found, Span};
@@ -22,7 +22,7 @@ use stage::Tile;
 /// A level of the recursion, as the kernels see it.
 #[derive(Clone, Copy)]
 pub struct Level<'a, T> {
-    pub matrix: Matrix<'a, T>,
+    pub(crate) matrix: BlockMatrix<'a, T>,
     pub scaling: Scaling,
     /// Whether rows may be exchanged.
     pub exchange: bool,
@@ -67,7 +67,7 @@ pub struct BlockRun<'a, T: Scalar> {
 }
 
 /// Reals of memory that a span of partitions of up to `m` block rows needs.
-pub fn memory<T: Scalar>(simd: Simd, matrix: &Matrix<'_, T>, m: usize, n_rhs: usize) -> usize {
+pub(crate) fn memory<T: Scalar>(simd: Simd, matrix: &BlockMatrix<'_, T>, m: usize, n_rhs: usize) -> usize {
     stage::Layout::new(matrix, m, n_rhs).total * T::lanes(simd) * size_of::<T>() / size_of::<T::Real>()
 }
 
@@ -77,10 +77,7 @@ impl<T: Scalar> Job<T> for BlockRun<'_, T> {
     fn run<V: Lanes<Real = T::Real>>(self) -> Self::Output {
         // Sizes that are known make loops that are unrolled: for real numbers, and not for plain arrays.
         match self.level.matrix.block() {
-            1 if const { !T::COMPLEX && !V::PORTABLE } => self.sweep::<V, 1>(),
             2 if const { !T::COMPLEX && !V::PORTABLE } => self.sweep::<V, 2>(),
-            3 if const { !T::COMPLEX && !V::PORTABLE } => self.sweep::<V, 3>(),
-            4 if const { !T::COMPLEX && !V::PORTABLE } => self.sweep::<V, 4>(),
             _ => self.sweep::<V, 0>(),
         }
     }
@@ -90,30 +87,26 @@ impl<T: Scalar> BlockRun<'_, T> {
     /// Runs with blocks of `B` rows (0: any).
     #[inline(always)]
     fn sweep<V: Lanes<Real = T::Real>, const B: usize>(self) -> [Found; super::sweep::MAX_RHS] {
-        let Self { level, rhs, span, task, memory } = self;
+        let Self { level, rhs, span, mut task, memory } = self;
         let tile = Tile::<T, V, B>::new(level, span.m, memory);
-        match task {
-            Task::Reduce(mut out) => {
-                for t in 0..span.tiles {
-                    tile.stage(level, &rhs, (span, t));
-                    tile.reduce(level.exchange);
-                    tile.put_coarse(&mut out, (span, t));
-                }
-                Default::default()
+        let exchange = if level.exchange { T::Real::ONE } else { T::Real::ZERO };
+        let mut checks = tile.new_checks(&task);
+        for t in 0..span.tiles {
+            tile.stage(level, &rhs, (span, t));
+            if let Task::Substitute(to) = &task {
+                tile.take_ends(level, to, (span, t));
             }
-            Task::Substitute(mut to) => {
-                let mut checks = tile.new_checks(to.x_max);
-                for t in 0..span.tiles {
-                    tile.stage(level, &rhs, (span, t));
-                    tile.take_ends(level, &to, (span, t));
-                    tile.substitute(level.exchange);
+            tile.eliminate_inside(exchange, matches!(task, Task::Reduce(_)));
+            match &mut task {
+                Task::Reduce(out) => tile.put_coarse(out, (span, t)),
+                Task::Substitute(to) => {
                     if to.x_max.is_some() {
                         tile.check(&mut checks);
                     }
                     tile.put_x(&mut to.x, (span, t));
                 }
-                tile.found(&checks)
             }
         }
+        tile.found(&checks)
     }
 }

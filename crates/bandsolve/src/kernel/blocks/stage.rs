@@ -11,7 +11,7 @@ use crate::scalar::Scalar;
 /// A banded matrix seen as block tridiagonal: block rows of `block ≥ lower, upper` rows, the last filled up with rows of the
 /// identity.
 #[derive(Debug, Clone, Copy)]
-pub struct Band<'a, T> {
+pub(crate) struct Band<'a, T> {
     /// LAPACK band storage: entry (i, j) at `upper + i − j + j·leading`, of the matrix as it was given.
     pub bands: &'a [T],
     pub n: usize,
@@ -24,55 +24,58 @@ pub struct Band<'a, T> {
 
 /// The matrices that are solved by blocks.
 #[derive(Debug, Clone, Copy)]
-pub enum Matrix<'a, T> {
+pub(crate) enum BlockMatrix<'a, T> {
     Blocks(BlockRows<'a, T>),
     Band(Band<'a, T>),
 }
 
-impl<T: Scalar> Matrix<'_, T> {
+impl<T: Scalar> BlockMatrix<'_, T> {
     pub fn block(&self) -> usize {
         match self {
-            Matrix::Blocks(rows) => rows.block,
-            Matrix::Band(band) => band.block,
+            BlockMatrix::Blocks(rows) => rows.block,
+            BlockMatrix::Band(band) => band.block,
         }
     }
 
     /// Number of block rows.
     pub fn block_rows(&self) -> usize {
         match self {
-            Matrix::Blocks(rows) => rows.block_rows(),
-            Matrix::Band(band) => band.n.div_ceil(band.block),
+            BlockMatrix::Blocks(rows) => rows.block_rows(),
+            BlockMatrix::Band(band) => band.n.div_ceil(band.block),
         }
     }
 
     /// Number of unknowns.
     pub fn n(&self) -> usize {
         match self {
-            Matrix::Blocks(rows) => rows.block_rows() * rows.block,
-            Matrix::Band(band) => band.n,
+            BlockMatrix::Blocks(rows) => rows.block_rows() * rows.block,
+            BlockMatrix::Band(band) => band.n,
         }
     }
 
     pub fn periodic(&self) -> bool {
-        matches!(self, Matrix::Blocks(rows) if rows.periodic())
+        matches!(self, BlockMatrix::Blocks(rows) if rows.periodic())
     }
 
     fn orientation(&self) -> Orientation {
         match self {
-            Matrix::Blocks(rows) => rows.orientation,
-            Matrix::Band(band) => band.orientation,
+            BlockMatrix::Blocks(rows) => rows.orientation,
+            BlockMatrix::Band(band) => band.orientation,
         }
     }
 
     /// Entry (r, c) of the block left of (0), on (1) or right of (2) the diagonal in a block row, not conjugated.
     fn entry(&self, row: usize, k: usize, (r, c): (usize, usize)) -> T {
         match self {
-            Matrix::Blocks(rows) => {
+            BlockMatrix::Blocks(rows) => {
                 let plain = rows.orientation == Orientation::Plain;
                 let at = if plain { r + c * rows.block } else { c + r * rows.block };
                 rows.blocks(row)[k].map_or(T::ZERO, |(_, block)| block[at])
             }
-            Matrix::Band(band) => band.entry((row * band.block + r) as isize, (row + k) as isize * band.block as isize - band.block as isize + c as isize),
+            BlockMatrix::Band(band) => band.entry(
+                (row * band.block + r) as isize,
+                (row + k) as isize * band.block as isize - band.block as isize + c as isize,
+            ),
         }
     }
 }
@@ -113,10 +116,13 @@ pub struct Layout {
 }
 
 impl Layout {
-    pub fn new<T: Scalar>(matrix: &Matrix<'_, T>, m: usize, n_rhs: usize) -> Self {
+    pub fn new<T: Scalar>(matrix: &BlockMatrix<'_, T>, m: usize, n_rhs: usize) -> Self {
         let b = matrix.block();
         let mut end = 0;
-        let mut take = |elements: usize| core::mem::replace(&mut end, end + elements);
+        let mut take = |elements: usize| {
+            end += elements;
+            end - elements
+        };
         let blocks = [take(m * b * b), take(m * b * b), take(m * b * b)];
         let rhs = take(m * b * n_rhs);
         let panel = take(2 * b * (4 * b + n_rhs));
@@ -124,8 +130,8 @@ impl Layout {
         let x = take((m + 2) * b * n_rhs);
         let ends = take(2 * b * (3 * b + n_rhs));
         let flat = take(match matrix {
-            Matrix::Blocks(_) => 0,
-            Matrix::Band(band) => (m + 2) * b * band.leading,
+            BlockMatrix::Blocks(_) => 0,
+            BlockMatrix::Band(band) => (m + 2) * b * band.leading,
         });
         Self { blocks, rhs, panel, pivots, x, ends, flat, total: end }
     }
@@ -150,7 +156,7 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const B: usize> Tile<T, V, B> {
     pub fn new(level: &Level<'_, T>, m: usize, memory: &mut [T::Real]) -> Self {
         let (at, b) = (Layout::new(&level.matrix, m, level.n_rhs), level.matrix.block());
         assert!(memory.len() >= at.total * Self::REALS * V::W && m >= 2 && (B == 0 || B == b));
-        let plain = level.matrix.orientation() == Orientation::Plain || matches!(level.matrix, Matrix::Band(_));
+        let plain = level.matrix.orientation() == Orientation::Plain || matches!(level.matrix, BlockMatrix::Band(_));
         let strides = if plain { (1, b) } else { (b, 1) };
         Self { base: memory.as_mut_ptr(), b, m, n_rhs: level.n_rhs, at, strides, vector: core::marker::PhantomData }
     }
@@ -212,14 +218,14 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const B: usize> Tile<T, V, B> {
         // One more block row at either end, which all lanes then have.
         let inner = span.lanes == V::W && first > 0 && end < level.matrix.block_rows();
         match &level.matrix {
-            Matrix::Blocks(rows) if inner => {
+            BlockMatrix::Blocks(rows) if inner => {
                 let sources = [(rows.sub, first - 1), (rows.diag, first), (rows.sup, first)];
                 for k in 0..3 {
                     let (array, from) = sources[k];
                     self.transpose_in(&array[from * b * b..], self.m * b * b, (self.at.blocks[k], self.m * b * b));
                 }
             }
-            Matrix::Band(band) if inner && (end + 1) * b <= band.n => {
+            BlockMatrix::Band(band) if inner && (end + 1) * b <= band.n => {
                 let columns = (self.m + 2) * b * band.leading;
                 let source = &band.bands[(first - 1) * b * band.leading..];
                 self.transpose_in(source, self.m * b * band.leading, (self.at.flat, columns));
@@ -264,7 +270,7 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const B: usize> Tile<T, V, B> {
 
     /// Block rows of the matrix, scalar by scalar; lanes that the tile has not repeat the first.
     #[inline(never)]
-    fn stage_lanes(&self, matrix: &Matrix<'_, T>, (first, lanes): (usize, usize)) {
+    fn stage_lanes(&self, matrix: &BlockMatrix<'_, T>, (first, lanes): (usize, usize)) {
         let b = self.b();
         for lane in 0..V::W {
             let start = first + if lane < lanes { lane } else { 0 } * self.m;
@@ -430,8 +436,12 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const B: usize> Tile<T, V, B> {
             let from = self.base.add(at * Self::REALS * V::W);
             for i in (0..whole).step_by(4) {
                 let column = from.add(i * V::W);
-                let columns =
-                    [V::load(column), V::load(column.add(V::W)), V::load(column.add(2 * V::W)), V::load(column.add(3 * V::W))];
+                let columns = [
+                    V::load(column),
+                    V::load(column.add(V::W)),
+                    V::load(column.add(2 * V::W)),
+                    V::load(column.add(3 * V::W)),
+                ];
                 V::store_columns(columns, to.add(i), count * Self::REALS);
             }
         }

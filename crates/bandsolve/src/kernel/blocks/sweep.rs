@@ -10,6 +10,7 @@ use super::super::lanes::Lanes;
 use super::super::run::Found;
 use super::super::sweep::{CHECK_VECTORS, COMPLEX_SLACK, Check, MAX_RHS, read_check};
 use super::stage::Tile;
+use super::{Target, Task};
 use crate::scalar::{RealScalar, Scalar};
 
 /// Rows of the largest panel.
@@ -110,28 +111,24 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const B: usize> Tile<T, V, B> {
         }
     }
 
-    /// Eliminates the first b columns of the panel. Rows 0 … b−1 become pivot rows, with 1/pivot on the diagonal; the others
-    /// hold none of the b unknowns any more (their first b columns are not written).
+    /// Eliminates the first b columns of the panel, with the largest pivots or, unless rows may be `exchange`d, with those on
+    /// the diagonal. Rows 0 … b−1 become pivot rows, with 1/pivot on the diagonal; the others hold none of the b unknowns any
+    /// more (their first b columns are not written).
     #[inline(always)]
-    fn eliminate(&self, width: usize, exchange: bool) {
+    fn eliminate(&self, width: usize, exchange: T::Real) {
         for c in 0..self.b() {
-            if exchange {
-                self.eliminate_column(c, width);
-            } else {
-                self.eliminate_column_fixed(c, width);
-            }
+            self.eliminate_column(c, width, V::splat(exchange));
         }
     }
 
-    /// Eliminates column c with the largest pivot.
     #[inline(always)]
-    fn eliminate_column(&self, c: usize, width: usize) {
+    fn eliminate_column(&self, c: usize, width: usize, exchange: V) {
         let rows = 2 * self.b();
         let number = |r: usize| V::splat(T::Real::from_f64(r as f64));
         let top = self.load(self.panel(c, c));
         let (mut best, mut chosen) = (top.abs1(), number(c));
         for r in c + 1..rows {
-            let size = self.load(self.panel(r, c)).abs1();
+            let size = self.load(self.panel(r, c)).abs1() * exchange;
             let better = size.gt(best);
             best = V::select(better, size, best);
             chosen = V::select(better, number(r), chosen);
@@ -164,54 +161,124 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const B: usize> Tile<T, V, B> {
         }
     }
 
-    /// Eliminates column c with the pivot on the diagonal.
+    /// Eliminates through the partitions. `reduce`: their inside from both ends, which leaves an equation for the last
+    /// unknowns (`ends` 1) and one for the first (`ends` 0). Else once, downwards, with known ends, and solves for the inside.
+    /// (One loop for all, as what is inlined here takes long to compile.)
     #[inline(always)]
-    fn eliminate_column_fixed(&self, c: usize, width: usize) {
-        let rows = 2 * self.b();
-        let recip = (self.load(self.panel(c, c)) + T::Element::<V>::splat(T::Real::GUARD)).recip();
-        self.store(self.panel(c, c), recip);
-        let mut factors = [Self::zero(); PANEL_ROWS];
-        for r in c + 1..rows {
-            factors[r] = self.load(self.panel(r, c)) * recip;
-        }
-        for w in c + 1..width {
-            let pivot = self.load(self.panel(c, w));
-            for r in c + 1..rows {
-                let at = self.panel(r, w);
-                self.store(at, factors[r].neg_mul_add(pivot, self.load(at)));
+    pub fn eliminate_inside(&self, exchange: T::Real, reduce: bool) {
+        let (b, m) = (self.b(), self.m);
+        let width = if reduce { 4 * b } else { 3 * b } + self.n_rhs;
+        for pass in 0..2 {
+            // The second pass of `substitute` is one step only.
+            let (walk, steps) = if reduce {
+                (if pass == 0 { DOWN } else { UP }, 1..m)
+            } else {
+                (DOWN, 1..if pass == 0 { m } else { 3.min(m) })
+            };
+            for step in steps {
+                let j = if walk.behind == 0 { step } else { m - 1 - step };
+                let first = if step == 1 { 0 } else { b };
+                match (reduce, pass) {
+                    (true, _) => self.lay_row(walk, j, first),
+                    (false, 0) => self.lay_known_row(j, first),
+                    (false, _) => self.lay_first_row(first),
+                }
+                if step == 1 {
+                    continue;
+                }
+                self.clear(0, 2 * b);
+                self.eliminate(width, exchange);
+                if !reduce {
+                    self.keep_pivots(step - 1, width);
+                }
+                self.shift(width);
+            }
+            match (reduce, pass) {
+                (true, _) => self.keep_end(walk),
+                (false, 0) => (1..m - 1).rev().for_each(|j| self.back_substitute(j)),
+                (false, _) if m > 2 => self.back_substitute(1),
+                _ => {}
             }
         }
     }
 
-    /// Eliminates the inside of the partitions from both ends: leaves an equation for the last unknowns (`ends` 1) and one for
-    /// the first (`ends` 0).
+    /// Lays block row `j`, and couplings to the far end of the partition, in rows `first ..` of the panel: as the equations
+    /// carried along (0) or the next row (b).
     #[inline(always)]
-    pub fn reduce(&self, exchange: bool) {
-        self.sweep_ends(DOWN, exchange);
-        self.sweep_ends(UP, exchange);
-    }
-
-    /// Walks from the second row of the partition to its last, seen from either end.
-    #[inline(always)]
-    fn sweep_ends(&self, walk: Walk, exchange: bool) {
-        let (b, m) = (self.b(), self.m);
-        let (spike, width) = (3 * b + self.n_rhs, 4 * b + self.n_rhs);
-        let at = |step: usize| if walk.behind == 0 { step } else { m - 1 - step };
-        self.lay((at(1), walk.behind), 0, spike);
-        self.lay((at(1), DIAGONAL), 0, 0);
-        self.lay((at(1), walk.ahead), 0, b);
-        self.lay_rhs(at(1), 0);
-        for step in 2..m {
-            let j = at(step);
-            self.clear(0, 2 * b);
+    fn lay_row(&self, walk: Walk, j: usize, first: usize) {
+        let b = self.b();
+        let spike = 3 * b + self.n_rhs;
+        self.lay_rhs(j, first);
+        if first == 0 {
+            self.lay((j, walk.behind), 0, spike);
+            self.lay((j, DIAGONAL), 0, 0);
+            self.lay((j, walk.ahead), 0, b);
+        } else {
+            self.clear(b, spike);
             self.lay((j, walk.behind), b, 0);
             self.lay((j, DIAGONAL), b, b);
             self.lay((j, walk.ahead), b, 2 * b);
-            self.clear(b, spike);
-            self.lay_rhs(j, b);
-            self.eliminate(width, exchange);
-            self.shift(width);
         }
+    }
+
+    /// The same, walking down, where the ends of the partition are known: what they contribute goes to the right-hand sides.
+    #[inline(always)]
+    fn lay_known_row(&self, j: usize, first: usize) {
+        let (b, m) = (self.b(), self.m);
+        self.lay_rhs(j, first);
+        let [left, on, right] = if first == 0 { [2 * b, 0, b] } else { [0, b, 2 * b] };
+        for (k, w, inside) in [(0, left, j > 1), (1, on, j + 1 < m), (2, right, j + 2 < m)] {
+            if inside {
+                self.lay((j, k), first, w);
+            } else {
+                self.move_known((j, k), first, j + k);
+                self.clear(first, w);
+            }
+        }
+    }
+
+    /// For the unknowns next to the first ones, all others being known: their pivot rows (`first` 0) and the first row of the
+    /// partition (b), which elimination has left out. Where that has the larger coefficients, an error in the first unknowns is
+    /// made good here instead of spoiling it.
+    #[inline(always)]
+    fn lay_first_row(&self, first: usize) {
+        let (b, width) = (self.b(), 3 * self.b() + self.n_rhs);
+        self.clear(first, b);
+        self.clear(first, 2 * b);
+        if first > 0 {
+            self.lay((0, DOWN.ahead), first, 0);
+            self.lay_rhs(0, first);
+            self.move_known((0, DOWN.behind), first, 0);
+            self.move_known((0, DIAGONAL), first, 1);
+            return;
+        }
+        for r in 0..b {
+            for c in 0..b {
+                let pivot = self.load(self.pivots(1, width, (r, c)));
+                let entry = if c == r {
+                    pivot.recip()
+                } else if c > r {
+                    pivot
+                } else {
+                    Self::zero()
+                };
+                self.store(self.panel(r, c), entry);
+            }
+            for s in 0..self.n_rhs {
+                let mut sum = self.load(self.pivots(1, width, (r, 3 * b + s)));
+                for w in b..3 * b {
+                    sum = self.load(self.pivots(1, width, (r, w))).neg_mul_add(self.load(self.x(s, 2, w)), sum);
+                }
+                self.store(self.panel(r, 3 * b + s), sum);
+            }
+        }
+    }
+
+    /// Keeps the equation that is left at an end of the partition.
+    #[inline(always)]
+    fn keep_end(&self, walk: Walk) {
+        let b = self.b();
+        let spike = 3 * b + self.n_rhs;
         // Blocks in the order left of, on, right of the diagonal: the far end of the partition lies behind.
         let (which, columns) = if walk.behind == 0 { (1, [spike, 0, b]) } else { (0, [b, 0, spike]) };
         let to = self.at.ends + which * self.ends_len();
@@ -226,53 +293,6 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const B: usize> Tile<T, V, B> {
             for r in 0..b {
                 self.store(to + 3 * b * b + s * b + r, self.load(self.panel(r, 3 * b + s)));
             }
-        }
-    }
-
-    /// Solves for the inside of the partitions, whose ends are known.
-    #[inline(always)]
-    pub fn substitute(&self, exchange: bool) {
-        let (b, m) = (self.b(), self.m);
-        if m == 2 {
-            return;
-        }
-        let width = 3 * b + self.n_rhs;
-        self.lay((1, DIAGONAL), 0, 0);
-        self.lay_rhs(1, 0);
-        self.move_known((1, DOWN.behind), 0, 1);
-        self.lay_ahead(1, 0, b);
-        for j in 2..m {
-            self.clear(0, 2 * b);
-            self.lay((j, DOWN.behind), b, 0);
-            self.lay_rhs(j, b);
-            if j + 1 < m {
-                self.lay((j, DIAGONAL), b, b);
-                self.lay_ahead(j, b, 2 * b);
-            } else {
-                // The last unknowns and those after them are known.
-                self.clear(b, b);
-                self.clear(b, 2 * b);
-                self.move_known((j, DIAGONAL), b, m);
-                self.move_known((j, DOWN.ahead), b, m + 1);
-            }
-            self.eliminate(width, exchange);
-            self.keep_pivots(j - 1, width);
-            self.shift(width);
-        }
-        for j in (1..m - 1).rev() {
-            self.back_substitute(j, width);
-        }
-    }
-
-    /// The block of row `j` that couples to the unknowns after it, in columns `w ..`; for the last row of the inside, to the
-    /// right-hand sides.
-    #[inline(always)]
-    fn lay_ahead(&self, j: usize, first: usize, w: usize) {
-        if j + 2 < self.m {
-            self.lay((j, DOWN.ahead), first, w);
-        } else {
-            self.clear(first, w);
-            self.move_known((j, DOWN.ahead), first, self.m);
         }
     }
 
@@ -293,8 +313,9 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const B: usize> Tile<T, V, B> {
 
     /// Unknown block `j` from its pivot rows and the two blocks after it.
     #[inline(always)]
-    fn back_substitute(&self, j: usize, width: usize) {
+    fn back_substitute(&self, j: usize) {
         let b = self.b();
+        let width = 3 * b + self.n_rhs;
         for s in 0..self.n_rhs {
             for r in (0..b).rev() {
                 let mut sum = self.load(self.pivots(j, width, (r, 3 * b + s)));
@@ -310,9 +331,9 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const B: usize> Tile<T, V, B> {
     }
 
     #[inline(always)]
-    pub fn new_checks(&self, x_max: Option<[T::Real; MAX_RHS]>) -> [Check<V>; MAX_RHS] {
+    pub fn new_checks(&self, task: &Task<'_, T>) -> [Check<V>; MAX_RHS] {
         let mut checks = [Check::new(T::Real::ZERO); MAX_RHS];
-        if let Some(x_max) = x_max {
+        if let Task::Substitute(Target { x_max: Some(x_max), .. }) = task {
             for s in 0..MAX_RHS {
                 checks[s] = Check::new(x_max[s]);
             }

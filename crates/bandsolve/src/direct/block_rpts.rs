@@ -1,0 +1,427 @@
+//! RPTS on blocks: block tridiagonal systems of up to 8 rows a block, and banded ones with as many off-diagonals.
+//!
+//! As for scalars (`partitioned.rs`): the block rows are cut into partitions of m; `reduce` eliminates the inside of each from
+//! both ends until two block equations between first and last unknowns of neighbouring partitions are left, a system of the same
+//! kind, 2/m as large; `substitute` repeats the elimination with known ends. Elements are b × b blocks, and an elimination step
+//! is Gaussian elimination of b unknowns among the 2b equations of two block rows, with pivoting over all of them.
+//!
+//! Cost of a block row with R right-hand sides: about (21·b³ + 6·b²·R) multiplications in `reduce`, 8·b³ in `substitute`;
+//! reads 2·(3·b² + b·R) words, writes b·R; nothing is stored in between.
+//!
+//! Source: Klein 2.5.3 and 2.6.9 for the reduction of blocks. There one block row or the other is the pivot, whichever block
+//! has the larger determinant; here each of the 2b rows may be, as in banded LU. So blocks that are singular, or all of whose
+//! determinants vanish, are nothing special.
+
+use super::cut::Cut;
+use super::partitioned::{ALIGN, columns, columns_mut, cut_out_mut, middle, size_below, split_columns};
+use super::pivoted::{PivotedBanded, PivotedBlocks, reciprocal};
+use super::verify::{self, Factored, Facts, Lazy, Matrix, Report, verified_scratch};
+use super::{Factor, Op};
+use crate::error::Result;
+use crate::kernel::Simd;
+use crate::kernel::blocks::{self, Band, BlockMatrix, BlockRun, Coarse, Level, Target, Task};
+use crate::kernel::run::{Columns, ColumnsMut};
+use crate::kernel::sweep::{Found, MAX_RHS};
+use crate::matrix::{Banded, BlockRows, BlockTridiagonal, Orientation, Shape};
+use crate::plan::{Options, Pivoting, Plan};
+use crate::scalar::{RealScalar, Scalar};
+use crate::tuning;
+use core::ops::Range;
+use dyn_stack::{PodStack, StackReq};
+
+/// A matrix that can be solved by small blocks.
+pub(super) trait SmallBlocks<T: Scalar>: Matrix<T> + Send + Sync + Sized {
+    /// The sequential pivoted method.
+    type Sequential: Factor<T>;
+    fn sequential(&self, plan: &Plan) -> Result<Self::Sequential>;
+    /// op(A).
+    fn blocks(&self, op: Op) -> BlockMatrix<'_, T>;
+}
+
+impl<'m, T: Scalar> SmallBlocks<T> for BlockTridiagonal<'m, T> {
+    type Sequential = PivotedBlocks<'m, T>;
+
+    fn sequential(&self, plan: &Plan) -> Result<Self::Sequential> {
+        PivotedBlocks::new(plan, self.clone())
+    }
+
+    fn blocks(&self, op: Op) -> BlockMatrix<'_, T> {
+        BlockMatrix::Blocks(op.block_rows(self))
+    }
+}
+
+impl<'m, T: Scalar> SmallBlocks<T> for Banded<'m, T> {
+    type Sequential = PivotedBanded<'m, T>;
+
+    fn sequential(&self, plan: &Plan) -> Result<Self::Sequential> {
+        PivotedBanded::new(plan, self.clone())
+    }
+
+    fn blocks(&self, op: Op) -> BlockMatrix<'_, T> {
+        let (n, lower, upper) = (self.n(), self.lower(), self.upper());
+        let (bands, leading) = self.storage();
+        let orientation = match op {
+            Op::Plain => Orientation::Plain,
+            Op::Transpose => Orientation::Transposed { conj: false },
+            Op::ConjTranspose => Orientation::Transposed { conj: T::COMPLEX },
+        };
+        BlockMatrix::Band(Band { bands, n, lower, upper, leading, block: lower.max(upper).max(1), orientation })
+    }
+}
+
+/// What is fixed during a solve.
+#[derive(Clone, Copy)]
+struct Settings<'a> {
+    options: &'a Options,
+    /// Of a vector.
+    lanes: usize,
+}
+
+impl<'a> Settings<'a> {
+    fn new<T: Scalar>(options: &'a Options) -> Self {
+        Self { options, lanes: T::lanes(options.simd) }
+    }
+
+    fn simd(&self) -> Simd {
+        self.options.simd
+    }
+
+    /// How a level of `n` block rows is cut; small ones are a single partition, which ends the recursion.
+    fn cut(&self, n: usize) -> Cut {
+        let m = self.options.partition_rows.unwrap_or_else(|| tuning::partition_rows(n, self.lanes));
+        let single = n <= tuning::LAST_LEVEL_MAX_N.max(m);
+        Cut::new(n, if single { n } else { m }, 2)
+    }
+
+    /// Threads worth waking: work grows with the square of the block.
+    fn threads_for(&self, block_rows: usize, block: usize) -> usize {
+        tuning::tasks(self.options.threads, block_rows * block * block)
+    }
+
+    /// Longest partition of any level.
+    fn longest(&self, n: usize) -> usize {
+        let cut = self.cut(n);
+        if cut.coarse() == 2 { cut.longest() } else { cut.longest().max(self.longest(cut.coarse())) }
+    }
+
+    /// Reals of tile memory for all threads.
+    fn tile_memory<T: Scalar>(&self, matrix: &BlockMatrix<'_, T>, n_rhs: usize) -> usize {
+        let (n, block) = (matrix.block_rows(), matrix.block());
+        // Coarse matrices take less than a band.
+        blocks::memory(self.simd(), matrix, self.longest(n), n_rhs) * self.threads_for(n, block)
+    }
+
+    /// Scratch of [`solve_level`], without tile memory.
+    fn scratch<T: Scalar>(&self, n: usize, block: usize, n_rhs: usize) -> StackReq {
+        let coarse = self.cut(n).coarse();
+        let array = StackReq::new_aligned::<T>(coarse * block * block, ALIGN);
+        let columns = StackReq::new_aligned::<T>(coarse * block * n_rhs, ALIGN);
+        let below = if coarse == 2 { StackReq::empty() } else { self.scratch::<T>(coarse, block, n_rhs) };
+        StackReq::all_of(&[array, array, array, columns, columns, below])
+    }
+}
+
+/// One thread's share of a level: partitions `parts`.
+struct Share<'a, T: Scalar> {
+    settings: Settings<'a>,
+    level: &'a Level<'a, T>,
+    cut: Cut,
+    rhs: Columns<'a, T>,
+    parts: Range<usize>,
+    work: Work<'a, T>,
+    memory: &'a mut [T::Real],
+}
+
+enum Work<'a, T: Scalar> {
+    /// Equations of the partitions.
+    Reduce(Coarse<'a, T>),
+    /// x at their rows, from the solution of the coarse system and lower bounds of ‖x‖∞.
+    Substitute { x: ColumnsMut<'a, T>, coarse: Columns<'a, T>, x_max: Option<[T::Real; MAX_RHS]> },
+}
+
+impl<T: Scalar> Work<'_, T> {
+    /// The first `parts` partitions of `rows` rows each, and the rest; a coarse equation has `block` rows.
+    fn split_at(self, parts: usize, rows: usize, block: usize) -> (Self, Self) {
+        match self {
+            Work::Reduce(Coarse { sub, diag, sup, rhs }) => {
+                let equations = 2 * parts * block;
+                let [sub, diag, sup] = [sub, diag, sup].map(|array| array.split_at_mut(equations * block));
+                let rhs = split_columns(rhs, equations);
+                let first = Coarse { sub: sub.0, diag: diag.0, sup: sup.0, rhs: rhs.0 };
+                (Work::Reduce(first), Work::Reduce(Coarse { sub: sub.1, diag: diag.1, sup: sup.1, rhs: rhs.1 }))
+            }
+            Work::Substitute { x, coarse, x_max } => {
+                let x = split_columns(x, parts * rows);
+                (Work::Substitute { x: x.0, coarse, x_max }, Work::Substitute { x: x.1, coarse, x_max })
+            }
+        }
+    }
+}
+
+impl<T: Scalar> Share<'_, T> {
+    fn parallel(mut self, threads: usize) -> [Found; MAX_RHS] {
+        let (lanes, block) = (self.settings.lanes, self.level.matrix.block());
+        if threads <= 1 || self.parts.len() <= lanes {
+            return self.run();
+        }
+        let mid = middle(&self.parts, lanes, threads);
+        let memory = self.memory.split_at_mut(self.memory.len() / threads * (threads / 2));
+        let work = self.work.split_at(mid - self.parts.start, self.cut.m * block, block);
+        let left = Share { parts: self.parts.start..mid, work: work.0, memory: memory.0, ..self };
+        let right = Share { parts: mid..self.parts.end, work: work.1, memory: memory.1, ..self };
+        let (mut a, b) = rayon::join(|| left.parallel(threads / 2), || right.parallel(threads - threads / 2));
+        for r in 0..MAX_RHS {
+            a[r] = a[r].and(b[r]);
+        }
+        a
+    }
+
+    fn run(&mut self) -> [Found; MAX_RHS] {
+        let (mut found, mut part) = ([Found::default(); MAX_RHS], self.parts.start);
+        let (block, base) = (self.level.matrix.block(), self.cut.start(part) * self.level.matrix.block());
+        while part < self.parts.end {
+            let span = self.cut.span(part, self.parts.end, self.settings.lanes);
+            let task = match &mut self.work {
+                Work::Reduce(out) => {
+                    let equations = part - self.parts.start..part - self.parts.start + span.partitions();
+                    let rows = 2 * equations.start * block..2 * equations.end * block;
+                    let square = rows.start * block..rows.end * block;
+                    Task::Reduce(Coarse {
+                        sub: &mut out.sub[square.clone()],
+                        diag: &mut out.diag[square.clone()],
+                        sup: &mut out.sup[square],
+                        rhs: cut_out_mut(&mut out.rhs, rows),
+                    })
+                }
+                Work::Substitute { x, coarse, x_max } => {
+                    let first = span.first * block - base;
+                    let rows = first..(first + span.rows() * block).min(x[0].len());
+                    let x = cut_out_mut(x, rows);
+                    Task::Substitute(Target { coarse: *coarse, partition: part, x, x_max: *x_max })
+                }
+            };
+            let (rhs, memory) = (self.rhs, &mut *self.memory);
+            let of_span = T::blocks(self.settings.simd(), BlockRun { level: self.level, rhs, span, task, memory });
+            for r in 0..MAX_RHS {
+                found[r] = found[r].and(of_span[r]);
+            }
+            part += span.partitions();
+        }
+        found
+    }
+}
+
+/// Solves the system of one level; `verify`: with residuals.
+fn solve_level<T: Scalar>(
+    settings: Settings,
+    (matrix, n_rhs, verify): (BlockMatrix<'_, T>, usize, bool),
+    rhs: Columns<'_, T>,
+    x: ColumnsMut<'_, T>,
+    (memory, stack): (&mut [T::Real], &mut PodStack),
+) -> [Found; MAX_RHS] {
+    let (cut, b) = (settings.cut(matrix.block_rows()), matrix.block());
+    let n = cut.coarse();
+    let threads = settings.threads_for(matrix.block_rows(), b);
+    let (sub, stack) = stack.make_aligned_raw::<T>(n * b * b, ALIGN);
+    let (diag, stack) = stack.make_aligned_raw::<T>(n * b * b, ALIGN);
+    let (sup, stack) = stack.make_aligned_raw::<T>(n * b * b, ALIGN);
+    let (coarse_rhs, stack) = stack.make_aligned_raw::<T>(n_rhs * n * b, ALIGN);
+    let (coarse, stack) = stack.make_aligned_raw::<T>(n_rhs * n * b, ALIGN);
+
+    let exchange = settings.options.pivoting != Pivoting::None;
+    let level = &Level { matrix, scaling: settings.options.scaling(), exchange, n_rhs };
+    let parts = 0..cut.partitions();
+    let out = Coarse { sub: &mut *sub, diag: &mut *diag, sup: &mut *sup, rhs: columns_mut(coarse_rhs, n_rhs) };
+    let work = Work::Reduce(out);
+    Share { settings, level, cut, rhs, parts: parts.clone(), work, memory: &mut *memory }.parallel(threads);
+
+    let square = b * b;
+    let (first, last) = if matrix.periodic() { (&sub[..square], &sup[(n - 1) * square..]) } else { (&[][..], &[][..]) };
+    let (sub, sup) = (&sub[square..], &sup[..(n - 1) * square]);
+    let below = BlockRows { block: b, sub, diag, sup, first, last, orientation: Orientation::Plain };
+    if n == 2 {
+        solve_two(&below, columns(coarse_rhs, n_rhs), columns_mut(coarse, n_rhs), n_rhs);
+    } else {
+        let system = (BlockMatrix::Blocks(below), n_rhs, false);
+        let (rhs, x) = (columns(coarse_rhs, n_rhs), columns_mut(coarse, n_rhs));
+        solve_level(settings, system, rhs, x, (&mut *memory, stack));
+    }
+
+    let coarse = columns(coarse, n_rhs);
+    let x_max = verify.then(|| coarse.map(size_below));
+    let work = Work::Substitute { x, coarse, x_max };
+    let mut found = Share { settings, level, cut, rhs, parts, work, memory }.parallel(threads);
+    for (found, x_max) in found.iter_mut().zip(x_max.unwrap_or([T::Real::ZERO; MAX_RHS])) {
+        found.x_max = found.x_max.max_nan(x_max.to_f64());
+    }
+    found
+}
+
+/// Rows of two blocks.
+const TWO: usize = 2 * tuning::SMALL_BLOCK_MAX;
+
+/// Solves a system of two block rows by elimination with scaled partial pivoting.
+fn solve_two<T: Scalar>(rows: &BlockRows<'_, T>, rhs: Columns<'_, T>, x: ColumnsMut<'_, T>, n_rhs: usize) {
+    use super::verify::Equations;
+    let n = 2 * rows.block;
+    let mut a = [[T::ZERO; TWO + MAX_RHS]; TWO];
+    for i in 0..n {
+        rows.visit_row(i, |j, value| a[i][j] = value);
+        (0..n_rhs).for_each(|s| a[i][n + s] = rhs[s][i]);
+        let largest = a[i][..n].iter().fold(T::Real::ZERO, |max, v| max.max_nan(verify::peak(*v)));
+        a[i].iter_mut().for_each(|v| *v = v.scale(largest.equilibrate()));
+    }
+    for c in 0..n {
+        let size = |r: usize| a[r][c].abs1();
+        let pivot = (c..n).fold(c, |best, r| if size(r) > size(best) { r } else { best });
+        a.swap(c, pivot);
+        let (above, below) = a.split_at_mut(c + 1);
+        let (pivot_row, recip) = (&above[c], reciprocal(above[c][c]));
+        for row in &mut below[..n - c - 1] {
+            let factor = row[c] * recip;
+            row[c..n + n_rhs].iter_mut().zip(&pivot_row[c..]).for_each(|(v, p)| *v -= factor * *p);
+        }
+    }
+    for s in 0..n_rhs {
+        for i in (0..n).rev() {
+            let known = (i + 1..n).fold(a[i][n + s], |sum, j| sum - a[i][j] * x[s][j]);
+            x[s][i] = known * reciprocal(a[i][i]);
+        }
+    }
+}
+
+/// A matrix of small blocks ready to be solved. Holds no factors: they are recomputed in cache.
+#[derive(Debug)]
+pub(super) struct BlockRpts<T: Scalar, M: SmallBlocks<T>> {
+    a: M,
+    plan: Plan,
+    facts: Facts,
+    sequential: Lazy<M::Sequential>,
+}
+
+impl<T: Scalar, M: SmallBlocks<T>> BlockRpts<T, M> {
+    /// Takes `a`, of at least two block rows; reads no numbers.
+    pub fn new(plan: &Plan, a: M) -> Self {
+        Self { a, plan: plan.clone(), facts: Facts::new(plan), sequential: Lazy::new() }
+    }
+
+    fn settings(&self) -> Settings<'_> {
+        Settings::new::<T>(&self.plan.options)
+    }
+
+    /// Right-hand sides that are swept together.
+    fn together(n_rhs: usize) -> usize {
+        n_rhs.min(MAX_RHS)
+    }
+}
+
+impl<T: Scalar, M: SmallBlocks<T>> Factored<T> for BlockRpts<T, M> {
+    type Matrix = M;
+
+    fn matrix(&self) -> &M {
+        &self.a
+    }
+
+    fn facts(&self) -> &Facts {
+        &self.facts
+    }
+
+    fn solve_unchecked(&self, op: Op, x: &mut [T], stack: &mut PodStack) {
+        let (settings, matrix) = (self.settings(), self.a.blocks(op));
+        let n = matrix.n();
+        let n_rhs = Self::together(x.len() / n);
+        let (memory, stack) = stack.make_aligned_raw::<T::Real>(settings.tile_memory(&matrix, n_rhs), ALIGN);
+        let (rhs, stack) = stack.make_aligned_raw::<T>(n_rhs * n, ALIGN);
+        for x in x.chunks_mut(n_rhs * n) {
+            let n_rhs = x.len() / n;
+            let rhs = &mut rhs[..x.len()];
+            rhs.copy_from_slice(x);
+            let work = (&mut *memory, &mut *stack);
+            solve_level(settings, (matrix, n_rhs, false), columns(rhs, n_rhs), columns_mut(x, n_rhs), work);
+        }
+    }
+
+    fn fallback(&self) -> Option<Result<&dyn Factor<T>>> {
+        let plan = self.plan.clone().pivoting(Pivoting::ScaledPartial);
+        Some(self.sequential.get(|| self.a.sequential(&plan)).map(|factor| factor as &dyn Factor<T>))
+    }
+}
+
+impl<T: Scalar, M: SmallBlocks<T>> Factor<T> for BlockRpts<T, M> {
+    fn shape(&self) -> Shape {
+        self.a.shape()
+    }
+
+    fn solve_scratch(&self, n_rhs: usize) -> StackReq {
+        let (settings, matrix, together) = (self.settings(), self.a.blocks(Op::Plain), Self::together(n_rhs));
+        let memory = settings.tile_memory(&matrix, together);
+        verified_scratch(self)
+            .and(StackReq::new_aligned::<T::Real>(memory, ALIGN))
+            .and(StackReq::new_aligned::<T>(together * matrix.n(), ALIGN))
+            .and(settings.scratch::<T>(matrix.block_rows(), matrix.block(), together))
+    }
+
+    fn solve_into_with(&self, op: Op, rhs: &[T], x: &mut [T], stack: &mut PodStack) -> Result<Report> {
+        verify::solve_verified(self, op, rhs, x, stack)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::direct::verify::good;
+    use crate::{Complex32, Complex64, Method};
+
+    fn wave<T: Scalar>(n: usize, by: f64) -> Vec<T> {
+        let real = |x: f64| T::Real::from_f64(x);
+        let mut state = (by * 1e6) as u64;
+        let mut unit = || {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (state >> 11) as f64 / (1u64 << 52) as f64 - 1.0
+        };
+        (0..n).map(|_| T::from_parts(real(unit()), real(unit()))).collect()
+    }
+
+    fn matrix<T: Scalar>(rows: usize, block: usize, periodic: bool) -> BlockTridiagonal<'static, T> {
+        let len = rows * block * block;
+        BlockTridiagonal::from_vecs(block, [wave(len, 1.1), wave(len, 1.7), wave(len, 2.3)], periodic).unwrap()
+    }
+
+    fn solves<T: Scalar>() {
+        for block in 1..=8 {
+            for rows in [2, 3, 7, 8, 9, 31, 33, 64, 97, 300, 1031] {
+                for periodic in [false, true] {
+                    let a = matrix::<T>(rows, block, periodic);
+                    let plan =
+                        Plan::new(a.shape()).method(Method::Rpts).partition_rows(if rows % 2 == 0 { 8 } else { 5 });
+                    let factor = plan.factor(&a).unwrap();
+                    for (n_rhs, op) in [(1, Op::Plain), (3, Op::Transpose), (5, Op::ConjTranspose)] {
+                        let mut x = wave::<T>(a.n() * n_rhs, 0.7);
+                        let mut memory = dyn_stack::PodBuffer::new(factor.solve_in_place_scratch(n_rhs));
+                        let found = factor.solve_in_place_with(op, &mut x, PodStack::new(&mut memory));
+                        let report = found.unwrap();
+                        let what = format!("{} {rows} × {block}, periodic {periodic}, {op:?}", T::NAME);
+                        assert!(report.backward_error <= good::<T>() && !report.fallback, "{what}: {report:?}");
+                        println!("{what}: {:.1e} {}", report.backward_error, report.refinement_steps);
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn systems_of_all_sizes_f64() {
+        solves::<f64>();
+    }
+
+    #[test]
+    fn systems_of_all_sizes_f32() {
+        solves::<f32>();
+    }
+
+    #[test]
+    fn systems_of_all_sizes_complex() {
+        solves::<Complex64>();
+        solves::<Complex32>();
+    }
+}
