@@ -2,7 +2,7 @@
 
 use super::{Mask, Rule, allocate, around_transpose, bits, reciprocal};
 use crate::direct::dense::Triangle;
-use crate::direct::verify::{Equations, Factored, Facts, peak, solve_verified, verified_scratch};
+use crate::direct::verify::{Equations, Factored, Facts, Matrix, peak, solve_verified, verified_scratch};
 use crate::direct::{Factor, Op, Report, Solution};
 use crate::error::Result;
 use crate::matrix::{Banded, Shape};
@@ -43,17 +43,29 @@ pub struct BandedFactor<'m, T: Scalar> {
     facts: Facts,
 }
 
-impl<T: Scalar> Factored<T> for BandedFactor<'_, T> {
+impl<T: Scalar> Matrix<T> for Banded<'_, T> {
     fn shape(&self) -> Shape {
-        self.a.shape()
+        self.shape()
+    }
+
+    fn equations(&self, op: Op) -> impl Equations<T> {
+        BandRows { a: self, op }
+    }
+
+    fn check_finite(&self) -> Result<()> {
+        self.check_finite()
+    }
+}
+
+impl<'m, T: Scalar> Factored<T> for BandedFactor<'m, T> {
+    type Matrix = Banded<'m, T>;
+
+    fn matrix(&self) -> &Banded<'m, T> {
+        &self.a
     }
 
     fn facts(&self) -> &Facts {
         &self.facts
-    }
-
-    fn equations(&self, op: Op) -> impl Equations<T> {
-        BandRows { a: &self.a, op }
     }
 
     fn solve_unchecked(&self, op: Op, x: &mut [T], _stack: &mut PodStack) {
@@ -61,10 +73,6 @@ impl<T: Scalar> Factored<T> for BandedFactor<'_, T> {
             Op::Plain => self.lu.solve(x),
             _ => self.lu.solve_transpose(x),
         });
-    }
-
-    fn check_finite(&self) -> Result<()> {
-        self.a.check_finite()
     }
 }
 
@@ -133,7 +141,7 @@ impl<T: Scalar> Factorize for Banded<'_, T> {
 
     fn factor_with<'m>(&'m self, plan: &Plan) -> Result<Self::Factor<'m>> {
         plan.check_shape(self.shape())?;
-        let mut facts = Facts::new(plan);
+        let mut facts = Facts::pivoted(plan);
         let (lu, found) = BandLu::new(self, Rule::new(&plan.options), facts.parallel)?;
         (facts.singular, facts.pivot_growth) = (found.singular, found.growth);
         Ok(BandedFactor { a: self.view(), lu, facts })
