@@ -21,6 +21,7 @@ mod plan;
 pub mod prelude;
 pub mod recurrence;
 mod scalar;
+mod spread;
 mod tuning;
 
 pub use direct::{Factor, Op, Report, Solution};

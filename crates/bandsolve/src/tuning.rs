@@ -17,6 +17,11 @@ pub(crate) const TRUNCATION_MIN_N: usize = 1 << 12;
 /// A thread is woken for at least so many rows.
 pub(crate) const MIN_ROWS_PER_THREAD: usize = 8192;
 
+/// Tasks for `rows` rows: not more than threads, each large enough to wake a thread for it.
+pub(crate) fn tasks(threads: usize, rows: usize) -> usize {
+    threads.min(rows / MIN_ROWS_PER_THREAD).max(1)
+}
+
 /// Levels of cyclic reduction end with at most so many rows, which are eliminated one by one.
 pub(crate) const REDUCED_MAX_N: usize = 3;
 

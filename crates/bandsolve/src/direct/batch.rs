@@ -50,8 +50,7 @@ impl<T: Scalar> BatchFactor<'_, T> {
 
     fn threads(&self) -> usize {
         let tiles = self.a.count().div_ceil(self.lanes());
-        let worthwhile = self.a.count() * self.a.n() / tuning::MIN_ROWS_PER_THREAD;
-        self.plan.options.threads.min(tiles).min(worthwhile).max(1)
+        tuning::tasks(self.plan.options.threads.min(tiles), self.a.count() * self.a.n())
     }
 
     /// Entry of array k in row i of system s of op(A); ignored entries are zero.
@@ -124,7 +123,7 @@ impl<T: Scalar> BatchFactor<'_, T> {
         if error <= good::<T>() && !factor.is_singular() {
             return Ok((error, false));
         }
-        let mut memory = dyn_stack::PodBuffer::new(factor.solve_scratch(1));
+        let mut memory = verify::buffer(factor.solve_scratch(1))?;
         let report = factor.solve_into_with(op, &d, &mut x, PodStack::new(&mut memory));
         x.iter().enumerate().for_each(|(i, x)| out.put(s, i, *x));
         match report {

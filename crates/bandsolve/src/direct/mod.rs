@@ -9,6 +9,7 @@ mod cf_lu;
 mod cyclic_reduction;
 mod dense;
 mod diagonal_pivoting;
+mod measure;
 mod parallel_diagonal_pivoting;
 mod partitioned;
 mod pcr;
@@ -20,7 +21,6 @@ mod spike_diagonal_pivoting;
 mod spike_qr;
 mod spike_thomas;
 mod spike_truncated;
-mod spread;
 mod stored;
 mod theta;
 mod thomas;
@@ -41,6 +41,7 @@ pub use verify::{Report, Solution};
 use crate::error::{Result, check_len};
 use crate::matrix::{Rows, Shape, Tridiagonal};
 use crate::scalar::Scalar;
+use crate::spread;
 use dyn_stack::{PodStack, StackReq};
 
 /// Which of the three systems that share one factorisation is solved.

@@ -128,7 +128,7 @@ impl<'a> Settings<'a> {
 
     /// Threads worth waking for `n` rows.
     fn threads_for(&self, n: usize) -> usize {
-        self.options.threads.min(n / tuning::MIN_ROWS_PER_THREAD).max(1)
+        tuning::tasks(self.options.threads, n)
     }
 
     /// Longest partition of any level.

@@ -85,10 +85,12 @@ pub fn memory<T: Scalar>(simd: Simd, m: usize, n_rhs: usize, tiles: usize) -> us
 
 /// The memory of one thread.
 pub struct Workspace<'a, T: Scalar> {
-    simd: Simd,
-    lanes: usize,
+    pub(super) simd: Simd,
+    /// Of a vector.
+    pub(super) lanes: usize,
     n_rhs: usize,
-    tiles: usize,
+    /// Tiles that are staged together.
+    pub(super) tiles: usize,
     memory: &'a mut [T::Real],
 }
 
@@ -132,25 +134,11 @@ impl<'a, T: Scalar> Workspace<'a, T> {
         Self { simd, lanes: T::lanes(simd), n_rhs, tiles, memory }
     }
 
-    /// Lanes of a vector.
-    pub fn lanes(&self) -> usize {
-        self.lanes
-    }
-
-    pub(super) fn simd(&self) -> Simd {
-        self.simd
-    }
-
     /// Memory of the tiles of `m` rows that are staged together, and of the pivot rows of one.
     pub(super) fn tiles_and_pivot_rows(&mut self, m: usize) -> [*mut T::Real; 2] {
         let second = self.layout(m).second;
         let memory = self.memory.as_mut_ptr();
         [memory, memory.wrapping_add(second)]
-    }
-
-    /// Tiles that are staged together.
-    pub(super) fn tiles(&self) -> usize {
-        self.tiles
     }
 
     /// Room for a copy of array `k` of a tile of `m` rows.
@@ -418,7 +406,7 @@ impl<T: Scalar> Reduce<T> {
     fn one_by_one<V: Lanes<Real = T::Real>, const R: usize>(&self) {
         let (tile, m) = (TileRows::<T::Real, R> { base: self.tiles[0] }, self.run.m);
         let pivots = LanePivots::<V, { rule::NOISE }>::new(&self.how.pivots);
-        // SAFETY: as above.
+        // SAFETY: `Workspace::reduce` made room for a tile of m ≥ 2 rows, and checked all arrays.
         unsafe {
             for t in 0..self.run.tiles {
                 tile.stage_all::<T, V, false>(self.run.source(t), m, self.how.scaling);
@@ -434,6 +422,9 @@ impl<T: Scalar> Reduce<T> {
     }
 
     /// Writes the equations of tile `t`: `top` is solved for the first unknown of every partition, `bottom` for the last.
+    ///
+    /// # Safety
+    /// `out` is writable for the equations of all tiles of the run, and `t` is one of these.
     #[inline(always)]
     unsafe fn put_equations<V: Lanes<Real = T::Real>, const R: usize>(
         &self,
@@ -444,7 +435,7 @@ impl<T: Scalar> Reduce<T> {
         // The far end of the partition is to the right of the top equation, to the left of the bottom one.
         let (top, top_rhs) = equilibrated([top.next, top.near, top.spike], top.rhs);
         let (bottom, bottom_rhs) = equilibrated([bottom.spike, bottom.near, bottom.next], bottom.rhs);
-        // SAFETY: 2·W scalars a tile, as `Workspace::reduce` checked.
+        // SAFETY: an equation for each end of W partitions is 2·W scalars a tile, from 2·W·t on: within what was promised.
         unsafe {
             for k in 0..3 {
                 put_pairs::<T, V>((top[k], bottom[k]), self.out[k].add(t * 2 * V::W));
@@ -471,10 +462,13 @@ fn equilibrated<V: Lanes, E: Element<V>, const R: usize>(mut row: [E; 3], mut rh
 }
 
 /// Writes the scalars of two elements, alternating.
+///
+/// # Safety
+/// `out` is writable for 2·W scalars.
 #[inline(always)]
 unsafe fn put_pairs<T: Scalar, V: Lanes<Real = T::Real>>((a, b): (T::Element<V>, T::Element<V>), out: *mut T) {
     let (a, b, out) = (a.columns(), b.columns(), out.cast::<T::Real>());
-    // SAFETY: `out` is writable for 2·W scalars.
+    // SAFETY: four columns of W reals are 2·W complex scalars, two vectors 2·W real ones: as promised.
     unsafe {
         if T::COMPLEX {
             V::store_columns([a[0], a[1], b[0], b[1]], out, 4);
@@ -487,10 +481,13 @@ unsafe fn put_pairs<T: Scalar, V: Lanes<Real = T::Real>>((a, b): (T::Element<V>,
 }
 
 /// Four scalars for each of W lanes, `step` apart.
+///
+/// # Safety
+/// `at` is readable for (W − 1)·`step` + 4 scalars.
 #[inline(always)]
 unsafe fn load_around<T: Scalar, V: Lanes<Real = T::Real>>(at: *const T, step: usize) -> [T::Element<V>; 4] {
     let (at, step) = (at.cast::<T::Real>(), step * T::Element::<V>::REALS);
-    // SAFETY: `at` is readable that far.
+    // SAFETY: lane l reads the four scalars from l·`step` on, l < W: as promised.
     unsafe {
         let c = V::load_columns(at, step);
         if T::COMPLEX {
@@ -543,10 +540,15 @@ impl<V: Lanes, const R: usize, const RULE: usize> PivotRows<V, R, RULE> {
         Self { rows: opaque(rows), part: opaque(part) }
     }
 
+    /// Keeps `row` as the first of these pivot rows.
+    ///
+    /// # Safety
+    /// There is room for one more, with the type `E` of all.
     #[inline(always)]
     unsafe fn put<E: Element<V>>(&self, row: &PivotRow<V::Mask, E, R>) {
         let step = E::REALS * V::W;
-        // SAFETY: the caller's promise.
+        // SAFETY: a pivot row is 2 + R elements of `step` reals in `rows`, and in `part` one element, or one mask, which is no
+        // larger than a vector and aligned as one: `new` asserts the size, and where `part` begins is W reals from `rows`.
         unsafe {
             row.recip.store(self.rows);
             row.next.store(self.rows.add(step));
@@ -562,10 +564,13 @@ impl<V: Lanes, const R: usize, const RULE: usize> PivotRows<V, R, RULE> {
     }
 
     /// x of the row, when the two after are known: `row` is the one that follows.
+    ///
+    /// # Safety
+    /// The first of these pivot rows has been [`put`](Self::put), with the same `E`.
     #[inline(always)]
     unsafe fn solve<E: Element<V>>(&self, row: &Row<E, R>, mid: &[E; R], right: &[E; R]) -> ([E; R], E) {
         let step = E::REALS * V::W;
-        // SAFETY: the caller's promise.
+        // SAFETY: reads what `put` has written, at the same places and in the same types.
         unsafe {
             let (recip, next) = (E::load(self.rows), E::load(self.rows.add(step)));
             let far = if RULE == rule::ROTATION { E::load(self.part) * row.sup } else { row.sup };
@@ -580,27 +585,6 @@ impl<V: Lanes, const R: usize, const RULE: usize> PivotRows<V, R, RULE> {
                 x[r] = next.neg_mul_add(mid[r], rest) * recip;
             }
             (x, recip)
-        }
-    }
-}
-
-/// How a tile is staged for elimination.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Staging {
-    /// Block by block as it is eliminated, rows scaled one by one.
-    Rows,
-    /// Before, rows of a partition scaled alike.
-    Partition,
-    /// It has been.
-    Done,
-}
-
-impl Staging {
-    #[inline(always)]
-    pub(super) fn of(scaling: Scaling) -> Self {
-        match scaling {
-            Scaling::Rows => Self::Rows,
-            Scaling::Partition => Self::Partition,
         }
     }
 }
@@ -629,25 +613,27 @@ impl<V: Lanes, const R: usize, const RULE: usize, const OPEN: bool> Work<V, R, R
     }
 
     /// Stages tile `t` of a run and eliminates downwards through it; keeps the pivot rows and returns what is left: an
-    /// equation for the last unknown. `first`: x at the first row.
+    /// equation for the last unknown. `first`: x at the first row. `scaling`: of the rows that are staged; `None`: the tile
+    /// has been staged.
     ///
     /// # Safety
-    /// Tile and pivot rows have room for m rows, and the run is readable.
+    /// Tile and pivot rows have room for m ≥ 2 rows (`OPEN`: m ≥ 1), and tile `t` of the run is readable, or has been staged.
     #[inline(always)]
     pub(super) unsafe fn eliminate<T: Scalar<Real = V::Real>>(
         &self,
         run: &Run<T>,
-        (t, staging): (usize, Staging),
+        (t, scaling): (usize, Option<Scaling>),
         first: &[T::Element<V>; R],
     ) -> Chain<T::Element<V>, R> {
         let mut source = run.source(t);
-        // SAFETY: the caller's promise.
+        // SAFETY: rows below m of a readable run are staged, and stepped through once they are; one pivot row is put for each.
         unsafe {
-            match staging {
-                Staging::Rows => self.tile.stage_rest::<T, V, OPEN>(&source, self.m, true),
+            match scaling {
+                // Block by block as it is eliminated.
+                Some(Scaling::Rows) => self.tile.stage_rest::<T, V, OPEN>(&source, self.m, true),
                 // One scale for all rows is known when all have been seen: then they are staged before they are eliminated.
-                Staging::Partition => self.tile.stage_all::<T, V, OPEN>(source, self.m, Scaling::Partition),
-                Staging::Done => {}
+                Some(Scaling::Partition) => self.tile.stage_all::<T, V, OPEN>(source, self.m, Scaling::Partition),
+                None => {}
             }
             let end = if OPEN { self.m } else { self.m - 1 };
             let mut chain = Chain { spike: first[0], near: first[0], next: first[0], rhs: *first };
@@ -655,10 +641,10 @@ impl<V: Lanes, const R: usize, const RULE: usize, const OPEN: bool> Work<V, R, R
             let mut taken = zero.gt(zero);
             for block in 0..self.m.div_ceil(BLOCK) {
                 let j = block * BLOCK;
-                if staging != Staging::Done {
+                if scaling.is_some() {
                     source.prefetch::<R, OPEN>(V::W);
                 }
-                if staging == Staging::Rows {
+                if scaling == Some(Scaling::Rows) {
                     self.tile.at::<V, T::Element<V>>(j).stage::<T, V, OPEN>(&source, (self.m, j, true));
                 }
                 source.next_block::<R, OPEN>(V::W);
@@ -674,9 +660,12 @@ impl<V: Lanes, const R: usize, const RULE: usize, const OPEN: bool> Work<V, R, R
     }
 
     /// The chain before any elimination; `first`: x at the first row, if that is not solved for.
+    ///
+    /// # Safety
+    /// The first block of the tile has been staged.
     #[inline(always)]
     unsafe fn start<E: Element<V>>(&self, first: &[E; R]) -> Chain<E, R> {
-        // SAFETY: a staged row.
+        // SAFETY: row 0 or 1 of a tile of at least that many, in the first block.
         let row = unsafe { self.tile.row::<V, E>(Self::FIRST) };
         let mut chain = Chain::start(row, V::Real::GUARD);
         if !OPEN {
@@ -687,9 +676,12 @@ impl<V: Lanes, const R: usize, const RULE: usize, const OPEN: bool> Work<V, R, R
 
     /// Eliminates x_{j−1} between the chain and row `j`, and keeps the row that it was eliminated with. `taken`: for the unknown
     /// before, the row was.
+    ///
+    /// # Safety
+    /// 1 ≤ j < m, and row `j` of the tile has been staged.
     #[inline(always)]
     unsafe fn step<E: Element<V>>(&self, chain: Chain<E, R>, j: usize, taken: V::Mask) -> (Chain<E, R>, V::Mask) {
-        // SAFETY: row j < m of the tile, row j − 1 of the pivot rows.
+        // SAFETY: row j < m of the tile is staged; of the m pivot rows there is room for, j − 1 is one.
         unsafe {
             let row = self.tile.at::<V, E>(j).row::<V, E>(0);
             let choice = self.pivots.step(&chain, &row, taken);
@@ -728,13 +720,16 @@ impl<V: Lanes, const R: usize, const RULE: usize, const OPEN: bool> Work<V, R, R
 
     /// x of the last unknown that is solved for: from the chain or, in a partition, from its last row, if that has the larger
     /// coefficient.
+    ///
+    /// # Safety
+    /// The tile has been staged.
     #[inline(always)]
     unsafe fn last<E: Element<V>>(&self, chain: &Chain<E, R>, around: &Boundary<E, R>) -> [E; R] {
         if OPEN {
             let recip = self.pivots.choose(chain.near, E::splat(V::Real::ZERO)).pivot.recip();
             return each!(r < R, recip, chain.rhs[r] * recip);
         }
-        // SAFETY: rows of the tile.
+        // SAFETY: the last of the m staged rows.
         let row: Row<E, R> = unsafe { self.tile.row::<V, E>(self.m - 1) };
         let choice = self.pivots.choose(chain.near, row.sub);
         let recip = choice.pivot.recip();
@@ -745,7 +740,7 @@ impl<V: Lanes, const R: usize, const RULE: usize, const OPEN: bool> Work<V, R, R
             x[r] = E::select(choice.take, of_row, of_chain) * recip;
         }
         if self.m == 3 {
-            // SAFETY: the same.
+            // SAFETY: the first of them.
             let row = unsafe { self.tile.row::<V, E>(0) };
             x = prefer_first_row(&row, around, x, recip, &self.pivots);
         }
@@ -766,7 +761,7 @@ impl<V: Lanes, const R: usize, const RULE: usize, const OPEN: bool> Work<V, R, R
         to: ([*mut T; R], Strides),
     ) {
         let m = self.m;
-        // SAFETY: rows 0..m of tile and pivot rows.
+        // SAFETY: rows 0..m of the staged tile, and the pivot rows that `eliminate` has put; `out` as promised.
         unsafe {
             // x_j is `mid`, x_{j+1} is `right`.
             let (mut mid, mut right, top) = if OPEN {
@@ -825,7 +820,7 @@ impl<V: Lanes, const R: usize, const RULE: usize, const OPEN: bool> Work<V, R, R
             return;
         }
         for r in 0..R {
-            // SAFETY: the caller's promise.
+            // SAFETY: rows j to j + BLOCK, as far as there are, of a tile whose x is complete from row j on; `out` as promised.
             unsafe {
                 let tile = self.tile.at::<V, T::Element<V>>(j);
                 tile.write::<T, V, OPEN>(r, (self.m, j), (out[r].wrapping_add(j * strides.row), strides));
@@ -843,7 +838,7 @@ impl<V: Lanes, const R: usize, const RULE: usize, const OPEN: bool> Work<V, R, R
             return;
         }
         for r in 0..R {
-            // SAFETY: the caller's promise.
+            // SAFETY: x of the tile is complete, and `out` is writable for all of it.
             unsafe { self.tile.write_rest::<T, V, OPEN>(r, self.m, (out[r], strides)) }
         }
     }
@@ -851,13 +846,16 @@ impl<V: Lanes, const R: usize, const RULE: usize, const OPEN: bool> Work<V, R, R
 
 /// A row, the first of `tile`, when x left of, at and right of its diagonal is known: checks it and puts x in place of its
 /// right-hand side.
+///
+/// # Safety
+/// `tile` points to a staged row.
 #[inline(always)]
 unsafe fn finish<T: Scalar, V: Lanes<Real = T::Real>, const R: usize, const VERIFY: bool>(
     tile: TileRows<T::Real, R>,
     [left, mid, right]: [&[T::Element<V>; R]; 3],
     checks: &mut [Check<V>; R],
 ) {
-    // SAFETY: the caller's promise.
+    // SAFETY: reads and writes the first row of `tile`, which is staged.
     unsafe {
         if VERIFY {
             let row = tile.row::<V, T::Element<V>>(0);
@@ -936,7 +934,7 @@ impl<T: Scalar> Substitute<T> {
         unsafe {
             for t in 0..self.run.tiles {
                 let around = self.around::<V, R>(t);
-                let chain = work.eliminate::<T>(&self.run, (t, Staging::of(self.how.scaling)), &around.first);
+                let chain = work.eliminate::<T>(&self.run, (t, Some(self.how.scaling)), &around.first);
                 let (mut checks, mut out) = (total, [core::ptr::null_mut(); R]);
                 for r in 0..R {
                     checks[r] = Check::new(self.x_max[r]);
@@ -961,13 +959,17 @@ impl<T: Scalar> Substitute<T> {
     }
 
     /// The unknowns around the partitions of tile `t`.
+    ///
+    /// # Safety
+    /// `t` is a tile of the run.
     #[inline(always)]
     unsafe fn around<V: Lanes<Real = T::Real>, const R: usize>(&self, t: usize) -> Boundary<T::Element<V>, R> {
         let zero = [T::Element::<V>::splat(T::Real::ZERO); R];
         let mut around = Boundary { before: zero, first: zero, last: zero, after: zero };
         for r in 0..R {
             let at = self.coarse[r].wrapping_add(t * V::W * self.coarse_step);
-            // SAFETY: four coarse unknowns a partition, as `Workspace::substitute` checked.
+            // SAFETY: four coarse unknowns a partition, `coarse_step` apart: `Workspace::substitute` checked the length or made
+            // the copy.
             [around.before[r], around.first[r], around.last[r], around.after[r]] =
                 unsafe { load_around::<T, V>(at, self.coarse_step) };
         }
@@ -991,7 +993,7 @@ fn read_checks<T: Scalar, V: Lanes<Real = T::Real>, const R: usize, const VERIFY
         for r in 0..R {
             let mut stored = [T::Real::ZERO; CHECK_VECTORS * MAX_LANES];
             let stored = &mut stored[..CHECK_VECTORS * V::W];
-            // SAFETY: long enough.
+            // SAFETY: CHECK_VECTORS·W numbers long.
             unsafe { checks[r].store(stored.as_mut_ptr()) }
             found[r] = sweep::read_check(stored, slack::<T>());
         }
