@@ -24,7 +24,7 @@ mod scalar;
 mod spread;
 mod tuning;
 
-pub use direct::{Factor, Op, Report, Solution};
+pub use direct::{Determinant, ExpertReport, Factor, Inspect, Norm, Op, Report, Solution};
 pub use error::{Error, Result};
 pub use kernel::Simd;
 pub use matrix::{Banded, Layout, Shape, Tridiagonal, TridiagonalBatch};

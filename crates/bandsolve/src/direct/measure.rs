@@ -1,5 +1,7 @@
 //! Measuring answers: row-wise and componentwise backward errors, residuals in twice the working precision.
 
+use super::Op;
+use super::inspect::Probe;
 use super::verify::Equations;
 use crate::matrix::Rows;
 use crate::scalar::{RealScalar, Scalar};
@@ -194,6 +196,68 @@ impl ScaledRow {
         } else {
             error / self.size
         }
+    }
+}
+
+/// One row of op(A)·x = d: its residual, formed in twice the working precision, and (|A||x| + |d|), in units of 2^exponent in
+/// which its largest term is near 1. So nothing overflows, and what underflows is nothing beside the largest.
+pub(super) struct ComponentRow {
+    residual: [f64; 2],
+    pub size: f64,
+    /// What unknowns below the smallest normal number would add to the size if they were that.
+    floor: f64,
+    pub exponent: i32,
+    /// Terms that were added up.
+    pub terms: usize,
+}
+
+impl ComponentRow {
+    pub fn new<T: Scalar>(probe: &dyn Probe<T>, (op, i): (Op, usize), d: T, x: &[T]) -> Self {
+        // Unknowns below the smallest normal number are not known to better than a part of that.
+        let least = T::Real::MIN_POSITIVE;
+        let size_of = |v: T| exponent(peak(v).to_f64());
+        let mut largest = if d == T::ZERO { i32::MIN } else { size_of(d) };
+        probe.visit_row(op, i, &mut |j, a| {
+            if a != T::ZERO {
+                largest = largest.max(size_of(a) + exponent(peak(x[j]).max_nan(least).to_f64()));
+            }
+        });
+        let exponent = if largest == i32::MIN { 0 } else { largest };
+        let scaled = |v: T, e: i32| parts(v, 1.0).map(|v| ldexp(v, e.max(-2000)));
+        let d = scaled(d, -exponent);
+        let mut sum = [Sum::new(d[0]), Sum::new(d[1])];
+        let (mut size, mut floor, mut terms) = (modulus(d), 0.0, 1);
+        probe.visit_row(op, i, &mut |j, a| {
+            let own = size_of(a);
+            let (a, x) = (scaled(a, -own), scaled(x[j], own - exponent));
+            sum[0].add_product::<true>(-a[0], x[0]);
+            if T::COMPLEX {
+                sum[0].add_product::<true>(a[1], x[1]);
+                sum[1].add_product::<true>(-a[0], x[1]);
+                sum[1].add_product::<true>(-a[1], x[0]);
+            }
+            let (a, x, least) = (modulus(a), modulus(x), ldexp(least.to_f64(), (own - exponent).max(-2000)));
+            size += a * x;
+            floor += a * (least - x).max(0.0);
+            terms += 1;
+        });
+        Self { residual: sum.map(|s| s.value()), size, floor, exponent, terms }
+    }
+
+    /// |r| / (|A||x| + |d|), 0/0 = 0, with all unknowns at least the smallest normal number.
+    pub fn error(&self) -> f64 {
+        let error = self.residual_modulus();
+        if error == 0.0 { 0.0 } else { error / (self.size + self.floor) }
+    }
+
+    pub fn residual_modulus(&self) -> f64 {
+        modulus(self.residual)
+    }
+
+    /// r itself.
+    pub fn residual<T: Scalar>(&self) -> T {
+        let back = |v: f64| T::Real::from_f64(ldexp(v, self.exponent));
+        T::from_parts(back(self.residual[0]), back(self.residual[1]))
     }
 }
 

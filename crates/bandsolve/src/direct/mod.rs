@@ -6,9 +6,13 @@
 mod adaptive_cr;
 mod batch;
 mod cf_lu;
+mod condition;
 mod cyclic_reduction;
 mod dense;
+mod determinant;
 mod diagonal_pivoting;
+mod expert;
+mod inspect;
 mod measure;
 mod parallel_diagonal_pivoting;
 mod partitioned;
@@ -31,9 +35,15 @@ pub(crate) mod verify;
 #[doc(hidden)]
 pub use dense::Dense;
 #[doc(hidden)]
+pub use inspect::Probe;
+#[doc(hidden)]
 pub use tridiagonal::Methods;
 
 pub use batch::BatchFactor;
+pub use condition::Norm;
+pub use determinant::Determinant;
+pub use expert::ExpertReport;
+pub use inspect::Inspect;
 pub use pivoted::BandedFactor;
 pub use tridiagonal::TridiagonalFactor;
 pub use verify::{Report, Solution};

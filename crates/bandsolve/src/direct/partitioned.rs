@@ -17,12 +17,13 @@
 //! partition and the first of the next as interface, not spikes in terms of them: equations stay valid where a partition is
 //! singular, and there is nothing to normalise.
 
+use super::inspect::whatever_comes;
 use super::pivoted::PivotedTridiagonal;
 use super::repair::{LONGEST, Repair, solve_window};
 use super::stored::pivoted_fallback;
 use super::truncation;
-use super::verify::{self, Facts, Lazy, Report, good};
-use super::{Factor, Op};
+use super::verify::{self, Equations, Facts, Lazy, Report, good};
+use super::{Determinant, Factor, Op, Probe};
 use crate::error::{Result, check_len};
 use crate::kernel::Simd;
 use crate::kernel::run::{self, Columns, ColumnsMut, How, Span, Target, Workspace};
@@ -462,7 +463,7 @@ impl<'m, T: Scalar> Partitioned<'m, T> {
         Self { a, plan: plan.clone(), scheme, truncated, fallback: Lazy::new() }
     }
 
-    fn fallback(&self) -> Result<&dyn Factor<T>> {
+    fn fallback(&self) -> Result<&dyn Probe<T>> {
         pivoted_fallback(&self.fallback, &self.plan, &self.a)
     }
 
@@ -576,6 +577,28 @@ fn refine<T: Scalar>(
         step += 1;
     }
     (error, step)
+}
+
+impl<T: Scalar> Probe<T> for Partitioned<'_, T> {
+    fn visit_row(&self, op: Op, i: usize, visit: &mut dyn FnMut(usize, T)) {
+        op.rows(&self.a).visit_row(i, visit);
+    }
+
+    fn check_finite(&self) -> Result<()> {
+        self.a.check_finite()
+    }
+
+    fn solve_roughly(&self, op: Op, x: &mut [T], stack: &mut PodStack) -> Result<()> {
+        whatever_comes(self.solve_in_place_with(op, x, stack))
+    }
+
+    fn known_determinant(&self) -> Result<Determinant<T>> {
+        self.fallback()?.known_determinant()
+    }
+
+    fn scales_rows(&self) -> bool {
+        self.settings().how::<T::Real>().scaling == Scaling::Rows
+    }
 }
 
 impl<T: Scalar> Factor<T> for Partitioned<'_, T> {

@@ -11,7 +11,10 @@ use super::pivoted::PivotedTridiagonal;
 use super::spike::Spike;
 use super::stored::{Elimination, Stored};
 use super::thomas::Thomas;
-use super::{Factor, Op, Report, Solution, rpts, spike_diagonal_pivoting, spike_qr, spike_thomas, spike_truncated};
+use super::{
+    Factor, Inspect, Op, Probe, Report, Solution, rpts, spike_diagonal_pivoting, spike_qr, spike_thomas,
+    spike_truncated,
+};
 use crate::error::Result;
 use crate::matrix::{Shape, Tridiagonal};
 use crate::plan::{Factorize, Method, Plan};
@@ -21,7 +24,7 @@ use dyn_stack::{PodStack, StackReq};
 
 /// Factors of a [`Tridiagonal`] matrix.
 pub struct TridiagonalFactor<'m, T: Scalar> {
-    method: Box<dyn Factor<T> + 'm>,
+    method: Box<dyn Probe<T> + 'm>,
 }
 
 impl<T: Scalar> Debug for TridiagonalFactor<'_, T> {
@@ -44,6 +47,19 @@ impl<T: Scalar> Factor<T> for TridiagonalFactor<'_, T> {
     }
 }
 
+impl<T: Scalar> Inspect<T> for TridiagonalFactor<'_, T> {
+    fn probe(&self) -> &dyn Probe<T> {
+        &*self.method
+    }
+}
+
+impl<'m, T: Scalar> TridiagonalFactor<'m, T> {
+    /// By the sequential pivoted method, whatever `plan` chose.
+    pub(super) fn pivoted(plan: &Plan, a: Tridiagonal<'m, T>) -> Result<Self> {
+        Ok(Self { method: Box::new(PivotedTridiagonal::new(plan, a)?) })
+    }
+}
+
 impl<T: Scalar> Factorize for Tridiagonal<'_, T> {
     type Scalar = T;
     type Factor<'m>
@@ -61,22 +77,22 @@ impl<T: Scalar> Factorize for Tridiagonal<'_, T> {
 /// and once.
 pub trait Methods: Sized {
     /// Factors by the method that the plan chose.
-    fn factor_tridiagonal<'m>(plan: &Plan, a: &'m Tridiagonal<'_, Self>) -> Result<Box<dyn Factor<Self> + 'm>>
+    fn factor_tridiagonal<'m>(plan: &Plan, a: &'m Tridiagonal<'_, Self>) -> Result<Box<dyn Probe<Self> + 'm>>
     where
         Self: Scalar;
 }
 
 macro_rules! methods {
     ($($t:ty),*) => {$(impl Methods for $t {
-        fn factor_tridiagonal<'m>(plan: &Plan, a: &'m Tridiagonal<'_, Self>) -> Result<Box<dyn Factor<Self> + 'm>> {
+        fn factor_tridiagonal<'m>(plan: &Plan, a: &'m Tridiagonal<'_, Self>) -> Result<Box<dyn Probe<Self> + 'm>> {
             factor(plan, a)
         }
     })*};
 }
 methods!(f32, f64, Complex32, Complex64);
 
-fn factor<'m, T: Scalar>(plan: &Plan, a: &'m Tridiagonal<'_, T>) -> Result<Box<dyn Factor<T> + 'm>> {
-    let partitioned = |scheme| Ok(Box::new(Partitioned::new(plan, scheme, a.view())) as Box<dyn Factor<T> + 'm>);
+fn factor<'m, T: Scalar>(plan: &Plan, a: &'m Tridiagonal<'_, T>) -> Result<Box<dyn Probe<T> + 'm>> {
+    let partitioned = |scheme| Ok(Box::new(Partitioned::new(plan, scheme, a.view())) as Box<dyn Probe<T> + 'm>);
     match plan.chosen_method() {
         Method::Auto | Method::Pivoted => Ok(Box::new(PivotedTridiagonal::new(plan, a.view())?)),
         Method::Rpts => partitioned(rpts::scheme(plan)),
@@ -100,7 +116,7 @@ fn factor<'m, T: Scalar>(plan: &Plan, a: &'m Tridiagonal<'_, T>) -> Result<Box<d
 fn stored<'m, T: Scalar, E: Elimination<T> + 'm>(
     plan: &Plan,
     a: &'m Tridiagonal<'_, T>,
-) -> Result<Box<dyn Factor<T> + 'm>> {
+) -> Result<Box<dyn Probe<T> + 'm>> {
     Ok(Box::new(Stored::<T, E>::new(plan, a.view())?))
 }
 

@@ -1,11 +1,13 @@
 //! The accuracy contract: what a solve reports, and what is done when the answer is not good enough.
 
+use super::Op;
+use super::determinant::Product;
+use super::inspect::Probe;
 use super::measure::residual;
 pub(crate) use super::measure::{backward_error, measure, peak};
-use super::{Factor, Op};
 use crate::error::{Error, Result, check_len};
 use crate::matrix::{Rows, Shape, Tridiagonal};
-use crate::plan::{Method, Plan};
+use crate::plan::{Method, Pivoting, Plan};
 use crate::scalar::{RealScalar, Scalar};
 use dyn_stack::{PodBuffer, PodStack, StackReq};
 use smallvec::SmallVec;
@@ -177,8 +179,11 @@ impl<T: Scalar> Matrix<T> for Tridiagonal<'_, T> {
     }
 }
 
+/// Says that a type is [`Factored`], for whatever number type.
+pub(crate) trait KeepsFactors {}
+
 /// A factorised matrix as [`solve_verified`] needs it: solve without any check, and what to ask when that went wrong.
-pub(crate) trait Factored<T: Scalar> {
+pub(crate) trait Factored<T: Scalar>: KeepsFactors {
     /// What was factored.
     type Matrix: Matrix<T>;
     /// The matrix itself.
@@ -194,7 +199,17 @@ pub(crate) trait Factored<T: Scalar> {
     }
 
     /// The sequential pivoted method for answers that stay above 8ε, made when first asked for; `None` if this is it.
-    fn fallback(&self) -> Option<Result<&dyn Factor<T>>> {
+    fn fallback(&self) -> Option<Result<&dyn Probe<T>>> {
+        None
+    }
+
+    /// Whether there is a [`fallback`](Self::fallback), which this does not make.
+    fn has_fallback(&self) -> bool {
+        false
+    }
+
+    /// det A, if the factors tell it as reliably as pivoted ones.
+    fn product(&self) -> Option<Product> {
         None
     }
 }
@@ -205,6 +220,10 @@ pub(crate) struct Facts {
     pub method: Method,
     pub verify: bool,
     pub parallel: bool,
+    /// Whether rows are multiplied by powers of two first.
+    pub scaled: bool,
+    /// Whether rows may be exchanged, and no pivot counts as noise: then a zero pivot proves the matrix singular.
+    pub exchanges: bool,
     pub reason: Arc<str>,
     /// First row without a pivot.
     pub singular: Option<usize>,
@@ -218,6 +237,8 @@ impl Facts {
             method: plan.chosen_method(),
             verify: plan.options.verify,
             parallel: plan.options.threads > 1,
+            scaled: plan.options.pivoting == Pivoting::ScaledPartial,
+            exchanges: plan.options.pivoting != Pivoting::None && plan.options.noise_threshold == 0.0,
             reason: plan.shared_reason(),
             singular: None,
             pivot_growth: None,
@@ -300,7 +321,7 @@ pub(crate) fn solve_verified<T: Scalar, F: Factored<T>>(
 
 /// Solves one column, which begins at `offset` of the caller's array, by the method `spare`; returns its backward error.
 pub(crate) fn fall_back<T: Scalar>(
-    spare: &dyn Factor<T>,
+    spare: &dyn Probe<T>,
     op: Op,
     (rhs, offset): (&[T], usize),
     x: &mut [T],
@@ -319,7 +340,7 @@ pub(crate) fn fall_back<T: Scalar>(
 
 /// Solves a system that is too small for the method of `facts` by the method `spare`.
 pub(crate) fn solve_tiny<T: Scalar>(
-    spare: &dyn Factor<T>,
+    spare: &dyn Probe<T>,
     facts: &Facts,
     op: Op,
     rhs: &[T],

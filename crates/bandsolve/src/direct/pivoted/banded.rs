@@ -2,8 +2,9 @@
 
 use super::{Mask, Rule, allocate, around_transpose, bits, reciprocal};
 use crate::direct::dense::Triangle;
-use crate::direct::verify::{Equations, Factored, Facts, Matrix, peak, solve_verified, verified_scratch};
-use crate::direct::{Factor, Op, Report, Solution};
+use crate::direct::determinant::Product;
+use crate::direct::verify::{Equations, Factored, Facts, KeepsFactors, Matrix, peak, solve_verified, verified_scratch};
+use crate::direct::{Factor, Inspect, Op, Probe, Report, Solution};
 use crate::error::Result;
 use crate::matrix::{Banded, Shape};
 use crate::plan::{Factorize, Plan};
@@ -57,6 +58,8 @@ impl<T: Scalar> Matrix<T> for Banded<'_, T> {
     }
 }
 
+impl<T: Scalar> KeepsFactors for BandedFactor<'_, T> {}
+
 impl<'m, T: Scalar> Factored<T> for BandedFactor<'m, T> {
     type Matrix = Banded<'m, T>;
 
@@ -73,6 +76,16 @@ impl<'m, T: Scalar> Factored<T> for BandedFactor<'m, T> {
             Op::Plain => self.lu.solve(x),
             _ => self.lu.solve_transpose(x),
         });
+    }
+
+    fn product(&self) -> Option<Product> {
+        Some(if self.facts.singular.is_some() { Product::ZERO } else { self.lu.product() })
+    }
+}
+
+impl<T: Scalar> Inspect<T> for BandedFactor<'_, T> {
+    fn probe(&self) -> &dyn Probe<T> {
+        self
     }
 }
 
@@ -277,6 +290,12 @@ impl<T: Scalar> BandLu<T> {
             found
         };
         found.map(|k| j + k)
+    }
+
+    /// det A.
+    fn product(&self) -> Product {
+        let exchanges = self.exchange.iter().filter(|q| **q != 0).count();
+        Product::of_factors(self.inverse.iter().copied(), &self.scale, exchanges)
     }
 
     /// Solves A·x = x in place for columns x of length n.
