@@ -3,8 +3,8 @@
 use crate::args::InfoArgs;
 use crate::exit::Failure;
 use crate::io::{self, Triplets};
-use crate::structure::{Kind, Structure, System};
 use crate::report;
+use crate::structure::{Kind, Structure, System};
 use bandsolve::{Complex64, Norm, Plan, Scalar};
 use serde_json::{Value, json};
 
