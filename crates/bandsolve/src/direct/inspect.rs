@@ -6,6 +6,7 @@ use super::expert::{self, ExpertReport};
 use super::verify::{Equations, Factored, KeepsFactors, Matrix, Report};
 use super::{Factor, Op};
 use crate::error::{Error, Result};
+use crate::plan::Method;
 use crate::scalar::Scalar;
 use dyn_stack::PodStack;
 
@@ -139,7 +140,7 @@ impl<T: Scalar, F: Factored<T> + KeepsFactors + Factor<T>> Probe<T> for F {
     }
 
     fn solve_roughly(&self, op: Op, x: &mut [T], stack: &mut PodStack) -> Result<()> {
-        if self.has_fallback() {
+        if self.facts().method != Method::Pivoted {
             return whatever_comes(self.solve_in_place_with(op, x, stack));
         }
         if let Some(row) = self.facts().singular {

@@ -13,6 +13,7 @@ mod determinant;
 mod diagonal_pivoting;
 mod expert;
 mod inspect;
+mod level;
 mod measure;
 mod parallel_diagonal_pivoting;
 mod partitioned;

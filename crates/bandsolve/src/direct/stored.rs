@@ -179,10 +179,6 @@ impl<'m, T: Scalar, E: Elimination<T>> Factored<T> for Stored<'m, T, E> {
         Some(pivoted_fallback(&self.fallback, &self.plan, &self.a))
     }
 
-    fn has_fallback(&self) -> bool {
-        true
-    }
-
     /// Of an open system: the leading rows of a periodic one may be singular where the whole is not.
     fn product(&self) -> Option<Product> {
         let system = self.plain.as_ref().filter(|system| system.border.is_none() && !system.is_singular())?;

@@ -179,7 +179,8 @@ impl<T: Scalar> Matrix<T> for Tridiagonal<'_, T> {
     }
 }
 
-/// Says that a type is [`Factored`], for whatever number type.
+/// Says that a type is [`Factored`], for whatever number type. So the compiler knows which types are not, and these may say
+/// for themselves what the others have in common.
 pub(crate) trait KeepsFactors {}
 
 /// A factorised matrix as [`solve_verified`] needs it: solve without any check, and what to ask when that went wrong.
@@ -201,11 +202,6 @@ pub(crate) trait Factored<T: Scalar>: KeepsFactors {
     /// The sequential pivoted method for answers that stay above 8ε, made when first asked for; `None` if this is it.
     fn fallback(&self) -> Option<Result<&dyn Probe<T>>> {
         None
-    }
-
-    /// Whether there is a [`fallback`](Self::fallback), which this does not make.
-    fn has_fallback(&self) -> bool {
-        false
     }
 
     /// det A, if the factors tell it as reliably as pivoted ones.

@@ -3,9 +3,10 @@
 use super::Job;
 use super::element::Element;
 use super::lanes::Lanes;
-use super::run::{How, Run, Work, Workspace, special};
+use super::run::{How, Run, Workspace, special};
 use super::sweep::{Boundary, Check, LanePivots, rule};
 use super::tile::{ARRAYS, BLOCK, Scaling, Source, Strides};
+use super::work::Work;
 use crate::scalar::Scalar;
 use core::ops::Range;
 

@@ -6,9 +6,12 @@
 mod element;
 mod lanes;
 pub(crate) mod lockstep;
+mod reduce;
 pub(crate) mod run;
+mod substitute;
 pub(crate) mod sweep;
 pub(crate) mod tile;
+mod work;
 
 pub use element::{ComplexElement, Element, RealElement};
 pub use lanes::{Lanes, Portable};
