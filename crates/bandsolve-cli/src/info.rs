@@ -3,9 +3,9 @@
 use crate::args::InfoArgs;
 use crate::exit::Failure;
 use crate::io::{self, Triplets};
+use crate::report;
 use crate::structure::{Kind, Structure, System};
-use crate::{condition, report};
-use bandsolve::{Complex64, Plan, Scalar};
+use bandsolve::{Complex64, Norm, Plan, Scalar};
 use serde_json::{Value, json};
 
 /// Describes one matrix.
@@ -20,8 +20,8 @@ pub fn run(args: &InfoArgs) -> Result<(), Failure> {
     let singular = structure.check_not_empty().err().map(|e| e.to_string());
     let rcond = match &singular {
         Some(_) => Ok(0.0),
-        None if matrix.values.is_complex() => rcond::<Complex64>(&matrix, kind, facts.norm_1),
-        None => rcond::<f64>(&matrix, kind, facts.norm_1),
+        None if matrix.values.is_complex() => rcond::<Complex64>(&matrix, kind),
+        None => rcond::<f64>(&matrix, kind),
     };
     let plan = Plan::new(kind.shape(structure.n));
     let view = View { args, matrix: &matrix, structure, kind, facts, rcond, singular, plan };
@@ -32,10 +32,10 @@ pub fn run(args: &InfoArgs) -> Result<(), Failure> {
 }
 
 /// The reciprocal condition, or why it could not be had.
-fn rcond<T: Scalar>(matrix: &Triplets, kind: Kind, norm_1: f64) -> Result<f64, String> {
+fn rcond<T: Scalar>(matrix: &Triplets, kind: Kind) -> Result<f64, String> {
     let system = System::<T>::assemble(matrix, kind).map_err(|e| e.to_string())?;
     match system.factor(&Plan::new(kind.shape(matrix.n_rows))) {
-        Ok(factor) => condition::reciprocal(&*factor, norm_1).map_err(|e| e.to_string()),
+        Ok(factor) => factor.rcond(Norm::One).map_err(|e| e.to_string()),
         Err(bandsolve::Error::Singular { .. }) => Ok(0.0),
         Err(error) => Err(error.to_string()),
     }

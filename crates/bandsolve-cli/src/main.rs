@@ -4,7 +4,6 @@
 
 mod args;
 mod bench;
-mod condition;
 mod demo;
 mod exit;
 mod families;

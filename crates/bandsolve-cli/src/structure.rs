@@ -2,7 +2,7 @@
 
 use crate::exit::Failure;
 use crate::io::Triplets;
-use bandsolve::{Banded, Complex64, Factor, Factorize, Plan, RealScalar, Scalar, Shape, Tridiagonal};
+use bandsolve::{Banded, Complex64, Factorize, Inspect, Plan, RealScalar, Scalar, Shape, Tridiagonal};
 
 /// Memory that may be used where the operating system does not tell how much is free: 8 GiB.
 const DEFAULT_MEMORY: u64 = 8 << 30;
@@ -227,8 +227,8 @@ impl<T: Scalar> System<T> {
     ///
     /// # Errors
     /// Those of [`Plan::factor`].
-    pub fn factor<'m>(&'m self, plan: &Plan) -> bandsolve::Result<Box<dyn Factor<T> + 'm>> {
-        fn boxed<'m, M: Factorize>(plan: &Plan, a: &'m M) -> bandsolve::Result<Box<dyn Factor<M::Scalar> + 'm>> {
+    pub fn factor<'m>(&'m self, plan: &Plan) -> bandsolve::Result<Box<dyn Inspect<T> + 'm>> {
+        fn boxed<'m, M: Factorize>(plan: &Plan, a: &'m M) -> bandsolve::Result<Box<dyn Inspect<M::Scalar> + 'm>> {
             Ok(Box::new(plan.factor(a)?))
         }
         match self {

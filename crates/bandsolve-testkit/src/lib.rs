@@ -6,6 +6,7 @@
 //! | [`gallery`] | test matrices with known properties: MATLAB's gallery, Toeplitz, given singular values |
 //! | [`tables`] | the stability tables of the papers: matrices and published errors |
 //! | [`families`] | every generator by name, for the command line |
+//! | [`dense`] | determinants and componentwise errors of small matrices, in double-double |
 //! | [`oracle`] | backward errors, reference solutions and condition numbers in double-double |
 //! | [`wide`] | double-double arithmetic |
 //! | [`mod@conformance`] | the suite that every method instantiates |
@@ -14,6 +15,7 @@
 
 pub mod band_tables;
 pub mod conformance;
+pub mod dense;
 pub mod families;
 pub mod gallery;
 pub mod oracle;

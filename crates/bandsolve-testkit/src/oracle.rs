@@ -230,12 +230,12 @@ pub(crate) fn round<T: Scalar>(re: f64, im: f64) -> T {
 }
 
 /// Real and imaginary part times 2ᵉ.
-fn shifted<T: Scalar>(v: T, e: i32) -> (f64, f64) {
+pub(crate) fn shifted<T: Scalar>(v: T, e: i32) -> (f64, f64) {
     (shift(v.re().to_f64(), e), shift(v.im().to_f64(), e))
 }
 
 /// Exponent of the larger of real and imaginary part.
-fn largest_exponent<T: Scalar>(v: T) -> i32 {
+pub(crate) fn largest_exponent<T: Scalar>(v: T) -> i32 {
     exponent(v.re().to_f64()).max(exponent(v.im().to_f64()))
 }
 
@@ -248,7 +248,7 @@ fn row_exponent<T: Scalar>(entries: &[(usize, T)]) -> i32 {
 }
 
 /// Row `i` times 2^−e, e its largest exponent, with equal columns added up; returns e.
-fn scaled_row<T: Scalar, W: Wide>(
+pub(crate) fn scaled_row<T: Scalar, W: Wide>(
     a: &impl Rows<T>,
     i: usize,
     entries: &mut Vec<(usize, T)>,
@@ -268,7 +268,7 @@ fn scaled_row<T: Scalar, W: Wide>(
     e
 }
 
-fn scaled_vector<T: Scalar, W: Wide>(x: &[T]) -> (Vec<W>, i32) {
+pub(crate) fn scaled_vector<T: Scalar, W: Wide>(x: &[T]) -> (Vec<W>, i32) {
     let e = x.iter().map(|v| largest_exponent(*v)).max().unwrap_or(NO_EXPONENT);
     let scaled = x.iter().map(|v| shifted(*v, -e)).map(|(re, im)| W::from_parts(re, im)).collect();
     (scaled, e)

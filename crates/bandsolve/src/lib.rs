@@ -21,9 +21,10 @@ mod plan;
 pub mod prelude;
 pub mod recurrence;
 mod scalar;
+mod spread;
 mod tuning;
 
-pub use direct::{Factor, Op, Report, Solution};
+pub use direct::{Determinant, ExpertReport, Factor, Inspect, Norm, Op, Report, Solution};
 pub use error::{Error, Result};
 pub use kernel::Simd;
 pub use matrix::{Banded, BlockTridiagonal, Layout, Shape, Tridiagonal, TridiagonalBatch};

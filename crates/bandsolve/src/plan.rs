@@ -1,6 +1,6 @@
 //! Shape and options → method, with the reason in words.
 
-use crate::direct::Factor;
+use crate::direct::Inspect;
 use crate::error::{Error, Result};
 use crate::kernel::Simd;
 use crate::kernel::sweep::{Eliminator, Pivots};
@@ -349,7 +349,7 @@ pub trait Factorize {
     /// The number type.
     type Scalar: crate::Scalar;
     /// Its factors; they borrow the matrix.
-    type Factor<'m>: Factor<Self::Scalar>
+    type Factor<'m>: Inspect<Self::Scalar>
     where
         Self: 'm;
     /// Factors under a plan; called by [`Plan::factor`].

@@ -1,6 +1,7 @@
 //! Factors by whichever method the plan chose, and the methods of each number type.
 
-use super::{Factor, Op, Report, banded, block_tridiagonal, tridiagonal};
+use super::pivoted::PivotedTridiagonal;
+use super::{Factor, Inspect, Op, Probe, Report, banded, block_tridiagonal, tridiagonal};
 use crate::error::Result;
 use crate::matrix::{Banded, BlockTridiagonal, Shape, Tridiagonal};
 use crate::plan::Plan;
@@ -10,12 +11,23 @@ use dyn_stack::{PodStack, StackReq};
 
 /// Factors of one matrix, by whichever method its [`Plan`] chose.
 pub struct AnyFactor<'m, T: Scalar> {
-    method: Box<dyn Factor<T> + 'm>,
+    method: Box<dyn Probe<T> + 'm>,
 }
 
 impl<'m, T: Scalar> AnyFactor<'m, T> {
-    pub(super) fn new(method: Box<dyn Factor<T> + 'm>) -> Self {
+    pub(super) fn new(method: Box<dyn Probe<T> + 'm>) -> Self {
         Self { method }
+    }
+
+    /// By the sequential pivoted method, whatever `plan` chose.
+    pub(super) fn pivoted(plan: &Plan, a: Tridiagonal<'m, T>) -> Result<Self> {
+        Ok(Self::new(Box::new(PivotedTridiagonal::new(plan, a)?)))
+    }
+}
+
+impl<T: Scalar> Inspect<T> for AnyFactor<'_, T> {
+    fn probe(&self) -> &dyn Probe<T> {
+        &*self.method
     }
 }
 
@@ -43,34 +55,34 @@ impl<T: Scalar> Factor<T> for AnyFactor<'_, T> {
 /// and once.
 pub trait Methods: Sized {
     /// Factors by the method that the plan chose.
-    fn factor_tridiagonal<'m>(plan: &Plan, a: &'m Tridiagonal<'_, Self>) -> Result<Box<dyn Factor<Self> + 'm>>
+    fn factor_tridiagonal<'m>(plan: &Plan, a: &'m Tridiagonal<'_, Self>) -> Result<Box<dyn Probe<Self> + 'm>>
     where
         Self: Scalar;
     /// Factors by the method that the plan chose.
-    fn factor_banded<'m>(plan: &Plan, a: &'m Banded<'_, Self>) -> Result<Box<dyn Factor<Self> + 'm>>
+    fn factor_banded<'m>(plan: &Plan, a: &'m Banded<'_, Self>) -> Result<Box<dyn Probe<Self> + 'm>>
     where
         Self: Scalar;
     /// Factors by the method that the plan chose.
     fn factor_block_tridiagonal<'m>(
         plan: &Plan,
         a: &'m BlockTridiagonal<'_, Self>,
-    ) -> Result<Box<dyn Factor<Self> + 'm>>
+    ) -> Result<Box<dyn Probe<Self> + 'm>>
     where
         Self: Scalar;
 }
 
 macro_rules! methods {
     ($($t:ty),*) => {$(impl Methods for $t {
-        fn factor_tridiagonal<'m>(plan: &Plan, a: &'m Tridiagonal<'_, Self>) -> Result<Box<dyn Factor<Self> + 'm>> {
+        fn factor_tridiagonal<'m>(plan: &Plan, a: &'m Tridiagonal<'_, Self>) -> Result<Box<dyn Probe<Self> + 'm>> {
             tridiagonal::factor(plan, a)
         }
-        fn factor_banded<'m>(plan: &Plan, a: &'m Banded<'_, Self>) -> Result<Box<dyn Factor<Self> + 'm>> {
+        fn factor_banded<'m>(plan: &Plan, a: &'m Banded<'_, Self>) -> Result<Box<dyn Probe<Self> + 'm>> {
             banded::factor(plan, a)
         }
         fn factor_block_tridiagonal<'m>(
             plan: &Plan,
             a: &'m BlockTridiagonal<'_, Self>,
-        ) -> Result<Box<dyn Factor<Self> + 'm>> {
+        ) -> Result<Box<dyn Probe<Self> + 'm>> {
             block_tridiagonal::factor(plan, a)
         }
     })*};

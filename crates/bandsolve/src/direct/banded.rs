@@ -2,7 +2,7 @@
 
 use super::block_rpts::BlockRpts;
 use super::pivoted::PivotedBanded;
-use super::{AnyFactor, Factor, Solution};
+use super::{AnyFactor, Factor, Probe, Solution};
 use crate::error::Result;
 use crate::matrix::Banded;
 use crate::plan::{Factorize, Method, Plan};
@@ -22,7 +22,7 @@ impl<T: Scalar> Factorize for Banded<'_, T> {
 }
 
 /// The factors that the plan asks for.
-pub(super) fn factor<'m, T: Scalar>(plan: &Plan, a: &'m Banded<'_, T>) -> Result<Box<dyn Factor<T> + 'm>> {
+pub(super) fn factor<'m, T: Scalar>(plan: &Plan, a: &'m Banded<'_, T>) -> Result<Box<dyn Probe<T> + 'm>> {
     match plan.chosen_method() {
         Method::Auto | Method::Pivoted => Ok(Box::new(PivotedBanded::new(plan, a.view())?)),
         Method::Rpts if plan.chosen_method().solves(a.shape()) && a.n() > 2 * a.lower().max(a.upper()).max(1) => {

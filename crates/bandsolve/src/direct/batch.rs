@@ -5,15 +5,16 @@
 //!
 //! Per row: reads 4 words, writes 1; 1 reciprocal.
 
+use super::inspect::whatever_comes;
 use super::pivoted::PivotedTridiagonal;
 use super::verify::{self, Report, Solution, good};
-use super::{Factor, Op};
+use super::{AnyFactor, Determinant, Factor, Inspect, Op, Probe};
 use crate::error::{Error, Result, check_len};
 use crate::kernel::lockstep::{Shared, Systems};
 use crate::kernel::run::{self, How, Workspace};
-use crate::kernel::tile::Strides;
+use crate::kernel::tile::{Scaling, Strides};
 use crate::matrix::{Layout, Shape, TridiagonalBatch};
-use crate::plan::{Factorize, Pivoting, Plan};
+use crate::plan::{Factorize, Method, Pivoting, Plan};
 use crate::scalar::{RealScalar, Scalar};
 use crate::tuning;
 use core::ops::Range;
@@ -50,8 +51,7 @@ impl<T: Scalar> BatchFactor<'_, T> {
 
     fn threads(&self) -> usize {
         let tiles = self.a.count().div_ceil(self.lanes());
-        let worthwhile = self.a.count() * self.a.n() / tuning::MIN_ROWS_PER_THREAD;
-        self.plan.options.threads.min(tiles).min(worthwhile).max(1)
+        tuning::tasks(self.plan.options.threads.min(tiles), self.a.count() * self.a.n())
     }
 
     /// Entry of array k in row i of system s of op(A); ignored entries are zero.
@@ -124,7 +124,7 @@ impl<T: Scalar> BatchFactor<'_, T> {
         if error <= good::<T>() && !factor.is_singular() {
             return Ok((error, false));
         }
-        let mut memory = dyn_stack::PodBuffer::new(factor.solve_scratch(1));
+        let mut memory = verify::buffer(factor.solve_scratch(1))?;
         let report = factor.solve_into_with(op, &d, &mut x, PodStack::new(&mut memory));
         x.iter().enumerate().for_each(|(i, x)| out.put(s, i, *x));
         match report {
@@ -133,6 +133,89 @@ impl<T: Scalar> BatchFactor<'_, T> {
             Err(Error::Singular { row }) => Err(Error::Singular { row: s * n + row }),
             Err(other) => Err(other),
         }
+    }
+}
+
+impl<T: Scalar> BatchFactor<'_, T> {
+    /// The factors of system `s` alone, by the sequential pivoted method.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory).
+    ///
+    /// # Panics
+    /// If there is no system `s`.
+    pub fn system(&self, s: usize) -> Result<AnyFactor<'static, T>> {
+        assert!(s < self.a.count());
+        let (a, wish) = (self.a.system(s), &self.plan.options);
+        let plan = Plan::new(a.shape()).method(Method::Pivoted).pivoting(wish.pivoting).verify(wish.verify).threads(1);
+        AnyFactor::pivoted(&plan.noise_threshold(wish.noise_threshold), a)
+    }
+
+    /// What `ask` says of every system, in their order; on all threads.
+    ///
+    /// # Cost
+    /// A sequential factorisation a system, and what is asked.
+    ///
+    /// # Errors
+    /// The first that a system meets; those of [`system`](Self::system).
+    ///
+    /// # Example
+    /// ```
+    /// use bandsolve::prelude::*;
+    /// // Two systems of two unknowns: [2 1; 1 2] and [3 1; 1 3].
+    /// let a = TridiagonalBatch::contiguous(2, 2, &[0., 1., 0., 1.], &[2., 2., 3., 3.], &[1., 0., 1., 0.])?;
+    /// let lu = Plan::new(a.shape()).factor(&a)?;
+    /// let conditions: Vec<f64> = lu.of_systems(|system| system.rcond(Norm::One))?;
+    /// assert!((conditions[0] - 1.0 / 3.0).abs() < 1e-15 && (conditions[1] - 0.5).abs() < 1e-15);
+    /// # Ok::<(), bandsolve::Error>(())
+    /// ```
+    pub fn of_systems<R: Send>(&self, ask: impl Fn(&AnyFactor<'static, T>) -> Result<R> + Sync) -> Result<Vec<R>> {
+        (0..self.a.count()).into_par_iter().map(|s| ask(&self.system(s)?)).collect()
+    }
+}
+
+impl<T: Scalar> Inspect<T> for BatchFactor<'_, T> {
+    fn probe(&self) -> &dyn Probe<T> {
+        self
+    }
+}
+
+/// The systems as one matrix, with them on its diagonal.
+impl<T: Scalar> Probe<T> for BatchFactor<'_, T> {
+    fn visit_row(&self, op: Op, i: usize, visit: &mut dyn FnMut(usize, T)) {
+        let (a, n) = (&self.a, self.a.n());
+        let (s, i) = match a.layout() {
+            Layout::Contiguous => (i / n, i % n),
+            Layout::Interleaved => (i % a.count(), i / a.count()),
+        };
+        let entry = |k: usize| {
+            let v = self.entry(op, &[], k, s, i);
+            if op == Op::ConjTranspose { Scalar::conj(v) } else { v }
+        };
+        if i > 0 {
+            visit(a.index(s, i - 1), entry(0));
+        }
+        visit(a.index(s, i), entry(1));
+        if i + 1 < n {
+            visit(a.index(s, i + 1), entry(2));
+        }
+    }
+
+    fn check_finite(&self) -> Result<()> {
+        self.a.check_finite()
+    }
+
+    fn solve_roughly(&self, op: Op, x: &mut [T], stack: &mut PodStack) -> Result<()> {
+        whatever_comes(self.solve_in_place_with(op, x, stack))
+    }
+
+    fn known_determinant(&self) -> Result<Determinant<T>> {
+        let all = self.of_systems(|system| system.determinant())?;
+        Ok(all.iter().fold(Determinant::ONE, |product, next| product.times(next)))
+    }
+
+    fn scales_rows(&self) -> bool {
+        self.plan.options.scaling() == Scaling::Rows
     }
 }
 

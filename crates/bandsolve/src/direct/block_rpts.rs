@@ -12,11 +12,10 @@
 //! has the larger determinant; here each of the 2b rows may be, as in banded LU. So blocks that are singular, or all of whose
 //! determinants vanish, are nothing special.
 
-use super::cut::Cut;
-use super::partitioned::{ALIGN, columns, columns_mut, cut_out_mut, middle, size_below, split_columns};
+use super::cut::{ALIGN, Cut, columns, columns_mut, cut_out_mut, middle, size_below, split_columns};
 use super::pivoted::{PivotedBanded, PivotedBlocks, reciprocal};
-use super::verify::{self, Factored, Facts, Lazy, Matrix, Report, verified_scratch};
-use super::{Factor, Op};
+use super::verify::{self, Factored, Facts, KeepsFactors, Lazy, Matrix, Report, verified_scratch};
+use super::{Factor, Op, Probe};
 use crate::error::Result;
 use crate::kernel::Simd;
 use crate::kernel::blocks::{self, Band, BlockMatrix, BlockRun, Coarse, Level, Target, Task};
@@ -32,7 +31,7 @@ use dyn_stack::{PodStack, StackReq};
 /// A matrix that can be solved by small blocks.
 pub(super) trait SmallBlocks<T: Scalar>: Matrix<T> + Send + Sync + Sized {
     /// The sequential pivoted method.
-    type Sequential: Factor<T>;
+    type Sequential: Probe<T>;
     fn sequential(&self, plan: &Plan) -> Result<Self::Sequential>;
     /// op(A).
     fn blocks(&self, op: Op) -> BlockMatrix<'_, T>;
@@ -315,6 +314,8 @@ impl<T: Scalar, M: SmallBlocks<T>> BlockRpts<T, M> {
     }
 }
 
+impl<T: Scalar, M: SmallBlocks<T>> KeepsFactors for BlockRpts<T, M> {}
+
 impl<T: Scalar, M: SmallBlocks<T>> Factored<T> for BlockRpts<T, M> {
     type Matrix = M;
 
@@ -341,9 +342,9 @@ impl<T: Scalar, M: SmallBlocks<T>> Factored<T> for BlockRpts<T, M> {
         }
     }
 
-    fn fallback(&self) -> Option<Result<&dyn Factor<T>>> {
+    fn fallback(&self) -> Option<Result<&dyn Probe<T>>> {
         let plan = self.plan.clone().pivoting(Pivoting::ScaledPartial);
-        Some(self.sequential.get(|| self.a.sequential(&plan)).map(|factor| factor as &dyn Factor<T>))
+        Some(self.sequential.get(|| self.a.sequential(&plan)).map(|factor| factor as &dyn Probe<T>))
     }
 }
 

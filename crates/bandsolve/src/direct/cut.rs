@@ -1,6 +1,9 @@
-//! Where a system is cut into partitions.
+//! Where a system is cut into partitions, and its columns between threads.
 
-use crate::kernel::run::Span;
+use crate::kernel::run::{Columns, ColumnsMut, Span};
+use crate::kernel::sweep::MAX_RHS;
+use crate::scalar::Scalar;
+use core::ops::Range;
 
 /// How one level is cut: `full` partitions of `m` rows, then one of `tail` rows (0: none).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,6 +57,56 @@ impl Cut {
             tiles => Span { first, m, lanes, tiles },
         }
     }
+}
+
+pub(super) fn columns<T>(all: &[T], n_rhs: usize) -> Columns<'_, T> {
+    let n = all.len() / n_rhs;
+    core::array::from_fn(|r| if r < n_rhs { &all[r * n..(r + 1) * n] } else { &[] })
+}
+
+pub(super) fn columns_mut<T>(all: &mut [T], n_rhs: usize) -> ColumnsMut<'_, T> {
+    let n = all.len() / n_rhs;
+    let mut rest = all.chunks_exact_mut(n.max(1));
+    core::array::from_fn(|_| rest.next().unwrap_or_default())
+}
+
+pub(super) fn split_columns<'a, T>(columns: ColumnsMut<'a, T>, mid: usize) -> (ColumnsMut<'a, T>, ColumnsMut<'a, T>) {
+    let mut tails: ColumnsMut<'a, T> = Default::default();
+    let mut tail = tails.iter_mut();
+    let heads = columns.map(|column| {
+        let (a, b) = column.split_at_mut(mid.min(column.len()));
+        *tail.next().expect("as many tails as columns") = b;
+        a
+    });
+    (heads, tails)
+}
+
+/// The part of each column that stands in `rows`.
+pub(super) fn cut_out<'a, T>(columns: &Columns<'a, T>, rows: Range<usize>, n_rhs: usize) -> Columns<'a, T> {
+    let mut cut: Columns<'a, T> = [&[]; MAX_RHS];
+    for r in 0..n_rhs {
+        cut[r] = &columns[r][rows.clone()];
+    }
+    cut
+}
+
+/// The same, to be written. Empty columns stay empty.
+pub(super) fn cut_out_mut<'a, T>(columns: &'a mut ColumnsMut<'_, T>, rows: Range<usize>) -> ColumnsMut<'a, T> {
+    columns.each_mut().map(|column| if column.is_empty() { &mut [][..] } else { &mut column[rows.clone()] })
+}
+
+/// Where to cut `parts` so that each half gets whole tiles and its share of threads.
+pub(super) fn middle(parts: &Range<usize>, lanes: usize, threads: usize) -> usize {
+    let tiles = parts.len().div_ceil(lanes);
+    (parts.start + tiles * (threads / 2) / threads * lanes).min(parts.end)
+}
+
+pub(super) const ALIGN: usize = 64;
+
+/// A cheap lower bound of the largest modulus.
+pub(super) fn size_below<T: Scalar>(x: &[T]) -> T::Real {
+    let larger = |a: T::Real, b: T::Real| if b > a { b } else { a };
+    x.iter().fold(T::Real::ZERO, |max, x| larger(larger(max, Scalar::abs1(x.re())), Scalar::abs1(x.im())))
 }
 
 #[cfg(test)]

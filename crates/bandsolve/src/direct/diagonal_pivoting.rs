@@ -19,6 +19,7 @@
 //!
 //! Source: Erway, Marcia, Tyson, IAENG J. Appl. Math. 40 (2010); Chang, thesis, section 2.2. a, b, c, d → sub, diag, sup, rhs.
 
+use super::determinant::Product;
 use super::pivoted::{allocate, reciprocal};
 use super::stored::Elimination;
 use super::verify::peak;
@@ -140,6 +141,22 @@ impl<T: Scalar> Factors<T> {
         Ok(Self { pivots: allocate(n, Pivot::NONE)?, pair: allocate(n, false)?, singular: false })
     }
 
+    /// det A of the matrix with these `rows`: 1/`plus` is a pivot of one row, and sub/(`by`·`plus`), with `sub` and `by` of
+    /// its second row and `plus` of its first, is Δ of a pivot of two. Scales of rows have cancelled out.
+    pub fn product(&self, rows: &Rows<'_, T>) -> Product {
+        let mut product = Product::ONE;
+        for (i, pivot) in self.pivots.iter().enumerate() {
+            if i > 0 && self.pair[i - 1] {
+                product.multiply(pivot.by);
+                product.divide(rows.row(i).0);
+            } else {
+                product.multiply(pivot.plus);
+            }
+        }
+        product.invert();
+        product
+    }
+
     /// Replaces right-hand sides by solutions.
     ///
     /// # Cost
@@ -247,6 +264,10 @@ impl<T: Scalar> Elimination<T> for DiagonalPivoting<T> {
 
     fn is_singular(&self) -> bool {
         self.0.singular
+    }
+
+    fn product(&self, rows: &Rows<'_, T>) -> Option<Product> {
+        Some(self.0.product(rows))
     }
 
     fn solve(&self, _rows: &Rows<'_, T>, x: &mut [T], _stack: &mut PodStack) {

@@ -10,10 +10,16 @@ mod batch;
 mod block_rpts;
 mod block_tridiagonal;
 mod cf_lu;
+mod condition;
 mod cut;
 mod cyclic_reduction;
 mod dense;
+mod determinant;
 mod diagonal_pivoting;
+mod expert;
+mod inspect;
+mod level;
+mod measure;
 mod parallel_diagonal_pivoting;
 mod partitioned;
 mod pcr;
@@ -25,7 +31,6 @@ mod spike_diagonal_pivoting;
 mod spike_qr;
 mod spike_thomas;
 mod spike_truncated;
-mod spread;
 mod stored;
 mod theta;
 mod thomas;
@@ -37,14 +42,21 @@ pub(crate) mod verify;
 pub use any::Methods;
 #[doc(hidden)]
 pub use dense::Dense;
+#[doc(hidden)]
+pub use inspect::Probe;
 
 pub use any::AnyFactor;
 pub use batch::BatchFactor;
+pub use condition::Norm;
+pub use determinant::Determinant;
+pub use expert::ExpertReport;
+pub use inspect::Inspect;
 pub use verify::{Report, Solution};
 
 use crate::error::{Result, check_len};
 use crate::matrix::{BlockRows, BlockTridiagonal, Rows, Shape, Tridiagonal};
 use crate::scalar::Scalar;
+use crate::spread;
 use dyn_stack::{PodStack, StackReq};
 
 /// Which of the three systems that share one factorisation is solved.

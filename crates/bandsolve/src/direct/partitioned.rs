@@ -17,380 +17,25 @@
 //! partition and the first of the next as interface, not spikes in terms of them: equations stay valid where a partition is
 //! singular, and there is nothing to normalise.
 
-use super::cut::Cut;
+use super::cut::{ALIGN, columns, columns_mut};
+use super::inspect::whatever_comes;
+pub(super) use super::level::{Scheme, Truncation};
+use super::level::{Settings, level_scratch, solve_level};
 use super::pivoted::PivotedTridiagonal;
-use super::repair::{LONGEST, Repair, solve_window};
+use super::repair::Repair;
 use super::stored::pivoted_fallback;
-use super::truncation;
-use super::verify::{self, Facts, Lazy, Report, good};
-use super::{Factor, Op};
+use super::verify::{self, Equations, Facts, Lazy, Report, good};
+use super::{Determinant, Factor, Op, Probe};
 use crate::error::{Result, check_len};
-use crate::kernel::Simd;
-use crate::kernel::run::{self, Columns, ColumnsMut, How, Target, Workspace};
-use crate::kernel::sweep::{Eliminator, Found, MAX_RHS, Pivots};
-use crate::kernel::tile::{self, Scaling};
+use crate::kernel::run;
+use crate::kernel::sweep::Found;
+use crate::kernel::tile::Scaling;
 use crate::matrix::{Rows, Shape, Tridiagonal};
-use crate::plan::{Method, Options, Plan};
+use crate::plan::{Method, Plan};
 use crate::scalar::{RealScalar, Scalar};
 use crate::tuning;
-use core::ops::Range;
 use dyn_stack::{PodStack, StackReq};
 use std::sync::Arc;
-
-/// When couplings across partitions are left out of the coarse system.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Truncation {
-    Never,
-    /// Where that changes nothing within the precision.
-    WhereSafe,
-    Always,
-}
-
-/// One of the methods.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Scheme {
-    /// What eliminates inside a partition, once its ends are known; `None`: as the plan's pivoting says.
-    pub eliminator: Option<Eliminator>,
-    /// No row is exchanged.
-    pub fixed: bool,
-    pub truncation: Truncation,
-}
-
-/// What is fixed during a solve.
-#[derive(Debug, Clone, Copy)]
-struct Settings<'a> {
-    options: &'a Options,
-    scheme: Scheme,
-    simd: Simd,
-    /// Of a vector.
-    lanes: usize,
-}
-
-impl<'a> Settings<'a> {
-    fn new<T: Scalar>(options: &'a Options, scheme: Scheme) -> Self {
-        let simd = options.sweep_simd();
-        Self { options, scheme, simd, lanes: T::lanes(simd) }
-    }
-
-    /// How a level of `n` rows is cut; small ones are a single partition, which ends the recursion.
-    fn cut(&self, n: usize) -> Cut {
-        let m = self.options.partition_rows.unwrap_or_else(|| tuning::partition_rows(n, self.lanes));
-        let single = n <= tuning::LAST_LEVEL_MAX_N.max(m);
-        // In a short partition no spike decays.
-        let least = if self.truncates(n) { m } else { 2 };
-        Cut::new(n, if single { n } else { m }, least)
-    }
-
-    /// Whether the coarse system of `n` rows may be truncated.
-    fn truncates(&self, n: usize) -> bool {
-        match self.scheme.truncation {
-            Truncation::Never => false,
-            Truncation::WhereSafe => n >= tuning::TRUNCATION_MIN_N,
-            Truncation::Always => true,
-        }
-    }
-
-    /// Threads worth waking for `n` rows.
-    fn threads_for(&self, n: usize) -> usize {
-        self.options.threads.min(n / tuning::MIN_ROWS_PER_THREAD).max(1)
-    }
-
-    /// Longest partition of any level.
-    fn longest(&self, n: usize) -> usize {
-        let cut = self.cut(n);
-        if cut.coarse() == 2 { cut.longest() } else { cut.longest().max(self.longest(cut.coarse())) }
-    }
-
-    /// Reals of tile memory for all threads.
-    fn tile_memory<T: Scalar>(&self, n: usize, n_rhs: usize) -> usize {
-        run::memory::<T>(self.simd, self.longest(n), n_rhs, 1) * self.threads_for(n)
-    }
-
-    /// Right-hand sides that are swept together when there are `n_rhs`. Sweeps that know noise take one by one, as do those
-    /// of complex numbers that pivot diagonally or rotate: they would take long to compile.
-    fn together<T: Scalar>(&self, n_rhs: usize) -> usize {
-        let exchange = matches!(self.scheme.eliminator, None | Some(Eliminator::Exchange));
-        let compiled = self.options.noise_threshold == 0.0 && (exchange || !T::COMPLEX);
-        if n_rhs >= MAX_RHS && compiled { MAX_RHS } else { 1 }
-    }
-
-    fn how<X: RealScalar>(&self) -> How<X> {
-        let pivots = self.options.pivots();
-        match self.scheme.eliminator {
-            None => How { pivots, scaling: self.options.scaling() },
-            Some(eliminator) => {
-                How { pivots: Pivots { eliminator, fixed: self.scheme.fixed, ..pivots }, scaling: Scaling::Rows }
-            }
-        }
-    }
-}
-
-/// One level of the recursion: a system and how it is cut.
-#[derive(Clone, Copy)]
-struct Level<'a, T> {
-    settings: &'a Settings<'a>,
-    cut: Cut,
-    rows: Rows<'a, T>,
-    n_rhs: usize,
-}
-
-pub(super) fn columns<T>(all: &[T], n_rhs: usize) -> Columns<'_, T> {
-    let n = all.len() / n_rhs;
-    core::array::from_fn(|r| if r < n_rhs { &all[r * n..(r + 1) * n] } else { &[] })
-}
-
-pub(super) fn columns_mut<T>(all: &mut [T], n_rhs: usize) -> ColumnsMut<'_, T> {
-    let n = all.len() / n_rhs;
-    let mut rest = all.chunks_exact_mut(n.max(1));
-    core::array::from_fn(|_| rest.next().unwrap_or_default())
-}
-
-fn shared<'a, T>(columns: &'a ColumnsMut<'_, T>) -> Columns<'a, T> {
-    let [a, b, c, d] = columns;
-    [a, b, c, d]
-}
-
-pub(super) fn split_columns<'a, T>(columns: ColumnsMut<'a, T>, mid: usize) -> (ColumnsMut<'a, T>, ColumnsMut<'a, T>) {
-    let mut tails: ColumnsMut<'a, T> = Default::default();
-    let mut tail = tails.iter_mut();
-    let heads = columns.map(|column| {
-        let (a, b) = column.split_at_mut(mid.min(column.len()));
-        *tail.next().expect("as many tails as columns") = b;
-        a
-    });
-    (heads, tails)
-}
-
-/// The part of each column that stands in `rows`.
-pub(super) fn cut_out<'a, T>(columns: &Columns<'a, T>, rows: Range<usize>, n_rhs: usize) -> Columns<'a, T> {
-    let mut cut: Columns<'a, T> = [&[]; MAX_RHS];
-    for r in 0..n_rhs {
-        cut[r] = &columns[r][rows.clone()];
-    }
-    cut
-}
-
-/// The same, to be written. Empty columns stay empty.
-pub(super) fn cut_out_mut<'a, T>(columns: &'a mut ColumnsMut<'_, T>, rows: Range<usize>) -> ColumnsMut<'a, T> {
-    columns.each_mut().map(|column| if column.is_empty() { &mut [][..] } else { &mut column[rows.clone()] })
-}
-
-/// Where to cut `parts` so that each half gets whole tiles and its share of threads.
-pub(super) fn middle(parts: &Range<usize>, lanes: usize, threads: usize) -> usize {
-    let tiles = parts.len().div_ceil(lanes);
-    (parts.start + tiles * (threads / 2) / threads * lanes).min(parts.end)
-}
-
-/// One thread's share of `reduce`: the equations of partitions `parts`.
-struct Reduce<'a, T: Scalar> {
-    level: Level<'a, T>,
-    rhs: Columns<'a, T>,
-    parts: Range<usize>,
-    out: Coarse<'a, T>,
-    memory: &'a mut [T::Real],
-}
-
-/// Rows of the coarse system, two a partition.
-struct Coarse<'a, T> {
-    sub: &'a mut [T],
-    diag: &'a mut [T],
-    sup: &'a mut [T],
-    rhs: ColumnsMut<'a, T>,
-}
-
-impl<T> Coarse<'_, T> {
-    fn split_at(self, mid: usize) -> (Self, Self) {
-        let (sub, sub2) = self.sub.split_at_mut(mid);
-        let (diag, diag2) = self.diag.split_at_mut(mid);
-        let (sup, sup2) = self.sup.split_at_mut(mid);
-        let (rhs, rhs2) = split_columns(self.rhs, mid);
-        (Self { sub, diag, sup, rhs }, Self { sub: sub2, diag: diag2, sup: sup2, rhs: rhs2 })
-    }
-}
-
-impl<T: Scalar> Reduce<'_, T> {
-    fn parallel(mut self, threads: usize) {
-        let lanes = self.level.settings.lanes;
-        if threads <= 1 || self.parts.len() <= lanes {
-            return self.run();
-        }
-        let mid = middle(&self.parts, lanes, threads);
-        let memory = self.memory.split_at_mut(self.memory.len() / threads * (threads / 2));
-        let out = self.out.split_at(2 * (mid - self.parts.start));
-        let left = Reduce { parts: self.parts.start..mid, out: out.0, memory: memory.0, ..self };
-        let right = Reduce { parts: mid..self.parts.end, out: out.1, memory: memory.1, ..self };
-        rayon::join(|| left.parallel(threads / 2), || right.parallel(threads - threads / 2));
-    }
-
-    fn run(&mut self) {
-        let level = self.level;
-        let (n_rhs, how) = (level.n_rhs, level.settings.how());
-        let mut part = self.parts.start;
-        while part < self.parts.end {
-            let span = level.cut.span(part, self.parts.end, level.settings.lanes);
-            let rows = span.first..span.first + span.rows();
-            let out = 2 * (part - self.parts.start)..2 * (part - self.parts.start + span.partitions());
-            let [a, b, c, d] = cut_out_mut(&mut self.out.rhs, out.clone());
-            let (sub, diag, sup) =
-                (&mut self.out.sub[out.clone()], &mut self.out.diag[out.clone()], &mut self.out.sup[out]);
-            let rhs = cut_out(&self.rhs, rows, n_rhs);
-            let mut work = Workspace::new(level.settings.simd, n_rhs, 1, self.memory);
-            work.reduce(&level.rows, rhs, span, how, [sub, diag, sup, a, b, c, d]);
-            part += span.partitions();
-        }
-    }
-}
-
-/// What verification found of each column.
-type Findings = [Found; MAX_RHS];
-
-fn both(mut a: Findings, b: Findings) -> Findings {
-    for r in 0..MAX_RHS {
-        a[r] = a[r].and(b[r]);
-    }
-    a
-}
-
-/// One thread's share of `substitute`: the unknowns of partitions `parts`.
-struct Substitute<'a, T: Scalar> {
-    level: Level<'a, T>,
-    /// Right-hand sides of the whole level; `None`: they stand in `x`.
-    rhs: Option<Columns<'a, T>>,
-    /// Solution of the coarse system, with one unknown more at either end, and lower bounds of ‖x‖∞.
-    coarse: Columns<'a, T>,
-    x_max: [T::Real; MAX_RHS],
-    stream: bool,
-    /// Room for the gap of every partition of `parts`; empty: nothing is verified.
-    gaps: ColumnsMut<'a, T::Real>,
-    parts: Range<usize>,
-    /// x at the rows of `parts`.
-    x: ColumnsMut<'a, T>,
-    memory: &'a mut [T::Real],
-}
-
-impl<T: Scalar> Substitute<'_, T> {
-    fn parallel(mut self, threads: usize) -> Findings {
-        let lanes = self.level.settings.lanes;
-        if threads <= 1 || self.parts.len() <= lanes {
-            return self.run();
-        }
-        let mid = middle(&self.parts, lanes, threads);
-        let memory = self.memory.split_at_mut(self.memory.len() / threads * (threads / 2));
-        let x = split_columns(self.x, (mid - self.parts.start) * self.level.cut.m);
-        let gaps = split_columns(self.gaps, mid - self.parts.start);
-        let left = Substitute { parts: self.parts.start..mid, x: x.0, gaps: gaps.0, memory: memory.0, ..self };
-        let right = Substitute { parts: mid..self.parts.end, x: x.1, gaps: gaps.1, memory: memory.1, ..self };
-        let (a, b) = rayon::join(|| left.parallel(threads / 2), || right.parallel(threads - threads / 2));
-        both(a, b)
-    }
-
-    fn run(&mut self) -> Findings {
-        let level = self.level;
-        let (n_rhs, how) = (level.n_rhs, level.settings.how());
-        let (mut found, mut part) = (Findings::default(), self.parts.start);
-        let base = level.cut.start(part);
-        while part < self.parts.end {
-            let span = level.cut.span(part, self.parts.end, level.settings.lanes);
-            let (rows, parts) = (span.first..span.first + span.rows(), part..part + span.partitions());
-            let coarse = cut_out(&self.coarse, 2 * parts.start..2 * parts.end + 2, n_rhs);
-            let gaps = cut_out_mut(&mut self.gaps, parts.start - self.parts.start..parts.end - self.parts.start);
-            let x = cut_out_mut(&mut self.x, rows.start - base..rows.end - base);
-            let mut work = Workspace::new(level.settings.simd, n_rhs, 1, self.memory);
-            let target = Target { coarse, x, gaps, x_max: self.x_max, stream: self.stream };
-            let rhs = self.rhs.map(|rhs| cut_out(&rhs, rows, n_rhs));
-            found = both(found, work.substitute(&level.rows, rhs, span, how, target));
-            part = parts.end;
-        }
-        if self.stream {
-            tile::fence();
-        }
-        found
-    }
-}
-
-/// Solves the system of one level for `n_rhs` right-hand sides, which stand in `rhs` or, if that is `None`, in `x`. Where
-/// `gaps` has room for them, verifies: returns what it found, and writes the gap of every partition. Also
-/// returns whether the coarse system was truncated.
-fn solve_level<T: Scalar>(
-    settings: &Settings,
-    n_rhs: usize,
-    rows: Rows<'_, T>,
-    rhs: Option<Columns<'_, T>>,
-    x: ColumnsMut<'_, T>,
-    gaps: ColumnsMut<'_, T::Real>,
-    (memory, stack): (&mut [T::Real], &mut PodStack),
-) -> (Findings, bool) {
-    let cut = settings.cut(rows.n());
-    let n = cut.coarse();
-    let threads = settings.threads_for(rows.n());
-    let (sub, stack) = stack.make_aligned_raw::<T>(n, ALIGN);
-    let (diag, stack) = stack.make_aligned_raw::<T>(n, ALIGN);
-    let (sup, stack) = stack.make_aligned_raw::<T>(n, ALIGN);
-    let (coarse, stack) = stack.make_aligned_raw::<T>(n_rhs * (n + 2), ALIGN);
-    // The unknowns from the one before the first partition to the one after the last.
-    let mut coarse = columns_mut(coarse, n_rhs);
-    let level = Level { settings, cut, rows, n_rhs };
-    let parts = 0..cut.partitions();
-
-    let own = cut_out_mut(&mut coarse, 1..n + 1);
-    let out = Coarse { sub: &mut *sub, diag: &mut *diag, sup: &mut *sup, rhs: own };
-    let from = rhs.unwrap_or(shared(&x));
-    Reduce { level, rhs: from, parts: parts.clone(), out, memory: &mut *memory }.parallel(threads);
-
-    let coarse_rows = Rows {
-        sub: &sub[1..],
-        diag,
-        sup: &sup[..n - 1],
-        first: if rows.periodic { sub[0] } else { T::ZERO },
-        last: if rows.periodic { sup[n - 1] } else { T::ZERO },
-        periodic: rows.periodic,
-        conj: false,
-    };
-    let mut own = cut_out_mut(&mut coarse, 1..n + 1);
-    let always = settings.scheme.truncation == Truncation::Always;
-    let truncated = n > 2 && settings.truncates(rows.n()) && (always || truncation::is_safe(&coarse_rows));
-    if truncated {
-        own.iter_mut().take(n_rhs).for_each(|rhs| truncation::solve(&coarse_rows, rhs, threads > 1));
-    } else if n <= tuning::SEQUENTIAL_MAX_N && !rows.periodic {
-        own.iter_mut().take(n_rhs).for_each(|rhs| solve_window(&coarse_rows, 0..n, rhs));
-    } else if n == 2 {
-        own.iter_mut().take(n_rhs).for_each(|rhs| truncation::solve_two(&coarse_rows, rhs));
-    } else {
-        solve_level(settings, n_rhs, coarse_rows, None, own, Default::default(), (&mut *memory, stack));
-    }
-    for column in &mut coarse[..n_rhs] {
-        (column[0], column[n + 1]) = if rows.periodic { (column[n], column[1]) } else { (T::ZERO, T::ZERO) };
-    }
-
-    let verify = !gaps[0].is_empty();
-    let x_max = core::array::from_fn(|r| if verify { size_below(coarse[r]) } else { T::Real::ZERO });
-    let stream = 5 * size_of::<T>() * rows.n() > tuning::STREAM_MIN_BYTES;
-    let coarse = shared(&coarse);
-    let mut found = Substitute { level, rhs, coarse, x_max, stream, gaps, parts, x, memory }.parallel(threads);
-    for (found, x_max) in found.iter_mut().zip(x_max) {
-        found.x_max = found.x_max.max_nan(x_max.to_f64());
-    }
-    (found, truncated)
-}
-
-/// Scratch of [`solve_level`] for `n` rows, without tile memory.
-fn level_scratch<T: Scalar>(settings: &Settings, n: usize, n_rhs: usize) -> StackReq {
-    let coarse = settings.cut(n).coarse();
-    let one = StackReq::new_aligned::<T>(coarse, ALIGN);
-    let all = StackReq::new_aligned::<T>(n_rhs * (coarse + 2), ALIGN);
-    let below = if coarse == 2 { StackReq::empty() } else { level_scratch::<T>(settings, coarse, n_rhs) };
-    StackReq::all_of(&[one, one, one, all, below])
-}
-
-pub(super) const ALIGN: usize = 64;
-
-/// A cheap lower bound of the largest modulus.
-pub(super) fn size_below<T: Scalar>(x: &[T]) -> T::Real {
-    let larger = |a: T::Real, b: T::Real| if b > a { b } else { a };
-    x.iter().fold(T::Real::ZERO, |max, x| larger(larger(max, Scalar::abs1(x.re())), Scalar::abs1(x.im())))
-}
-
-const _: () = assert!(tuning::SEQUENTIAL_MAX_N <= LONGEST);
 
 /// A tridiagonal matrix ready to be solved by partitions. Holds no factors: they are recomputed in cache.
 #[derive(Debug)]
@@ -411,7 +56,7 @@ impl<'m, T: Scalar> Partitioned<'m, T> {
         Self { a, plan: plan.clone(), scheme, truncated, fallback: Lazy::new() }
     }
 
-    fn fallback(&self) -> Result<&dyn Factor<T>> {
+    fn fallback(&self) -> Result<&dyn Probe<T>> {
         pivoted_fallback(&self.fallback, &self.plan, &self.a)
     }
 
@@ -525,6 +170,28 @@ fn refine<T: Scalar>(
         step += 1;
     }
     (error, step)
+}
+
+impl<T: Scalar> Probe<T> for Partitioned<'_, T> {
+    fn visit_row(&self, op: Op, i: usize, visit: &mut dyn FnMut(usize, T)) {
+        op.rows(&self.a).visit_row(i, visit);
+    }
+
+    fn check_finite(&self) -> Result<()> {
+        self.a.check_finite()
+    }
+
+    fn solve_roughly(&self, op: Op, x: &mut [T], stack: &mut PodStack) -> Result<()> {
+        whatever_comes(self.solve_in_place_with(op, x, stack))
+    }
+
+    fn known_determinant(&self) -> Result<Determinant<T>> {
+        self.fallback()?.known_determinant()
+    }
+
+    fn scales_rows(&self) -> bool {
+        self.settings().how::<T::Real>().scaling == Scaling::Rows
+    }
 }
 
 impl<T: Scalar> Factor<T> for Partitioned<'_, T> {

@@ -8,9 +8,11 @@
 //!
 //! T may be singular where the whole is not; as with every pivot that is too small, verification finds out.
 
+use super::determinant::Product;
+use super::inspect::Probe;
 use super::pivoted::{PivotedTridiagonal, around_transpose, reciprocal};
 use super::verify::{
-    Factored, Facts, Lazy, Report, buffer, check_scratch, solve_tiny, solve_verified, verified_scratch,
+    Factored, Facts, KeepsFactors, Lazy, Report, buffer, check_scratch, solve_tiny, solve_verified, verified_scratch,
 };
 use super::{Factor, Op};
 use crate::error::{Result, check_len};
@@ -35,6 +37,11 @@ pub(crate) trait Elimination<T: Scalar>: Sized + Send + Sync + Debug {
     fn scratch(&self, n_rhs: usize) -> StackReq {
         _ = n_rhs;
         StackReq::EMPTY
+    }
+
+    /// det A, if the factors tell it as reliably as pivoted ones; asked for only where no pivot was zero.
+    fn product(&self, _rows: &Rows<'_, T>) -> Option<Product> {
+        None
     }
 
     /// Replaces right-hand sides, columns of length n, by solutions, unchecked. `rows` are those of [`new`](Self::new).
@@ -145,6 +152,8 @@ impl<'m, T: Scalar, E: Elimination<T>> Stored<'m, T, E> {
     }
 }
 
+impl<T: Scalar, E> KeepsFactors for Stored<'_, T, E> {}
+
 impl<'m, T: Scalar, E: Elimination<T>> Factored<T> for Stored<'m, T, E> {
     type Matrix = Tridiagonal<'m, T>;
 
@@ -166,8 +175,14 @@ impl<'m, T: Scalar, E: Elimination<T>> Factored<T> for Stored<'m, T, E> {
         self.system(op).is_ok_and(System::is_singular)
     }
 
-    fn fallback(&self) -> Option<Result<&dyn Factor<T>>> {
+    fn fallback(&self) -> Option<Result<&dyn Probe<T>>> {
         Some(pivoted_fallback(&self.fallback, &self.plan, &self.a))
+    }
+
+    /// Of an open system: the leading rows of a periodic one may be singular where the whole is not.
+    fn product(&self) -> Option<Product> {
+        let system = self.plain.as_ref().filter(|system| system.border.is_none() && !system.is_singular())?;
+        system.inner.product(&self.a.rows())
     }
 }
 
@@ -176,9 +191,9 @@ pub(super) fn pivoted_fallback<'a, 'm: 'a, T: Scalar>(
     made: &'a Lazy<PivotedTridiagonal<'m, T>>,
     plan: &Plan,
     a: &Tridiagonal<'m, T>,
-) -> Result<&'a dyn Factor<T>> {
+) -> Result<&'a dyn Probe<T>> {
     let make = || PivotedTridiagonal::new(&plan.clone().pivoting(Pivoting::ScaledPartial), a.clone());
-    made.get(make).map(|factor| factor as &dyn Factor<T>)
+    made.get(make).map(|factor| factor as &dyn Probe<T>)
 }
 
 impl<T: Scalar, E: Elimination<T>> Factor<T> for Stored<'_, T, E> {

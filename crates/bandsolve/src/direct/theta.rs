@@ -21,6 +21,7 @@
 //!
 //! Source: Chang, thesis, chapter 4. a, b, c, d → sub, diag, sup, rhs.
 
+use super::determinant::Product;
 use super::diagonal_pivoting::{Factors, Minors, Pivot, ScaledRow, scaled};
 use super::stored::Elimination;
 use super::verify::peak;
@@ -56,6 +57,11 @@ impl<T: Scalar, const PAIRS: bool> Elimination<T> for Theta<T, PAIRS> {
 
     fn is_singular(&self) -> bool {
         self.factors.singular
+    }
+
+    /// Only where pivots may be of two rows: without, they lose digits unseen.
+    fn product(&self, rows: &Rows<'_, T>) -> Option<Product> {
+        PAIRS.then(|| self.factors.product(rows))
     }
 
     fn solve(&self, _rows: &Rows<'_, T>, x: &mut [T], _stack: &mut PodStack) {

@@ -7,13 +7,17 @@
 //!
 //! Paper → here: a, b, c, d → sub, diag, sup, rhs.
 
+use super::determinant::Product;
 use super::pivoted::{allocate, reciprocal};
 use super::stored::Elimination;
 use crate::error::Result;
 use crate::matrix::Rows;
 use crate::plan::Options;
-use crate::scalar::Scalar;
+use crate::scalar::{RealScalar, Scalar};
 use dyn_stack::PodStack;
+
+/// |sub·u| beside |diag| up to which a pivot loses nothing that matters to the determinant.
+const LARGEST_LOSS: f64 = 8.0;
 
 /// Factors of an open system: 2 words a row.
 ///
@@ -42,6 +46,23 @@ impl<T: Scalar> Elimination<T> for Thomas<T> {
 
     fn is_singular(&self) -> bool {
         self.singular
+    }
+
+    /// Only if no pivot is small beside what it is the difference of: then it is the exact one for a diagonal entry changed
+    /// by a few ε.
+    fn product(&self, rows: &Rows<'_, T>) -> Option<Product> {
+        let mut product = Product::ONE;
+        let mut above = T::ZERO;
+        for (i, [recip, next]) in self.factors.iter().enumerate() {
+            let (sub, diag, _) = rows.row(i);
+            if !(Scalar::abs1(sub * above) <= Scalar::abs1(diag).scale(T::Real::from_f64(LARGEST_LOSS))) {
+                return None;
+            }
+            product.multiply(*recip);
+            above = *next;
+        }
+        product.invert();
+        Some(product)
     }
 
     fn solve(&self, rows: &Rows<'_, T>, x: &mut [T], _stack: &mut PodStack) {

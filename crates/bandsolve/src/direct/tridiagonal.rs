@@ -11,7 +11,9 @@ use super::pivoted::PivotedTridiagonal;
 use super::spike::Spike;
 use super::stored::{Elimination, Stored};
 use super::thomas::Thomas;
-use super::{AnyFactor, Factor, Solution, rpts, spike_diagonal_pivoting, spike_qr, spike_thomas, spike_truncated};
+use super::{
+    AnyFactor, Factor, Probe, Solution, rpts, spike_diagonal_pivoting, spike_qr, spike_thomas, spike_truncated,
+};
 use crate::error::Result;
 use crate::matrix::Tridiagonal;
 use crate::plan::{Factorize, Method, Plan};
@@ -31,8 +33,8 @@ impl<T: Scalar> Factorize for Tridiagonal<'_, T> {
 }
 
 /// The factors that the plan asks for.
-pub(super) fn factor<'m, T: Scalar>(plan: &Plan, a: &'m Tridiagonal<'_, T>) -> Result<Box<dyn Factor<T> + 'm>> {
-    let partitioned = |scheme| Ok(Box::new(Partitioned::new(plan, scheme, a.view())) as Box<dyn Factor<T> + 'm>);
+pub(super) fn factor<'m, T: Scalar>(plan: &Plan, a: &'m Tridiagonal<'_, T>) -> Result<Box<dyn Probe<T> + 'm>> {
+    let partitioned = |scheme| Ok(Box::new(Partitioned::new(plan, scheme, a.view())) as Box<dyn Probe<T> + 'm>);
     match plan.chosen_method() {
         Method::Auto | Method::Pivoted => Ok(Box::new(PivotedTridiagonal::new(plan, a.view())?)),
         Method::Rpts => partitioned(rpts::scheme(plan)),
@@ -57,7 +59,7 @@ pub(super) fn factor<'m, T: Scalar>(plan: &Plan, a: &'m Tridiagonal<'_, T>) -> R
 fn stored<'m, T: Scalar, E: Elimination<T> + 'm>(
     plan: &Plan,
     a: &'m Tridiagonal<'_, T>,
-) -> Result<Box<dyn Factor<T> + 'm>> {
+) -> Result<Box<dyn Probe<T> + 'm>> {
     Ok(Box::new(Stored::<T, E>::new(plan, a.view())?))
 }
 

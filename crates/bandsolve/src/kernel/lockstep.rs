@@ -3,9 +3,10 @@
 use super::Job;
 use super::element::Element;
 use super::lanes::Lanes;
-use super::run::{How, Run, Staging, Work, Workspace, special};
+use super::run::{How, Run, Workspace, special};
 use super::sweep::{Boundary, Check, LanePivots, rule};
 use super::tile::{ARRAYS, BLOCK, Scaling, Source, Strides};
+use super::work::Work;
 use crate::scalar::Scalar;
 use core::ops::Range;
 
@@ -62,7 +63,7 @@ impl<T: Scalar> Workspace<'_, T> {
         (out, first): (&Shared<'_, T>, usize),
     ) {
         let Systems { n, strides, tiles, .. } = *systems;
-        let lanes = self.lanes();
+        let lanes = self.lanes;
         let end = (tiles * lanes - 1) * strides.lane + (n - 1) * strides.row + 1;
         assert!(systems.arrays.iter().all(|a| a.len() >= end) && first + end <= out.len);
         let arrays = systems.arrays.map(|a| a.as_ptr());
@@ -79,7 +80,7 @@ impl<T: Scalar> Workspace<'_, T> {
         gaps: &mut [T::Real],
         put: impl Fn(usize, usize, T),
     ) {
-        let lanes = self.lanes();
+        let lanes = self.lanes;
         let mut copies = [core::ptr::null_mut(); 4];
         for (k, copied) in copies.iter_mut().enumerate() {
             let copy = self.copy_of(n, k);
@@ -117,7 +118,7 @@ impl<T: Scalar> Workspace<'_, T> {
         gaps: &mut [T::Real],
         out: *mut T,
     ) {
-        let lanes = self.lanes();
+        let lanes = self.lanes;
         assert!(gaps.is_empty() || gaps.len() == tiles * lanes);
         let mut plain = [core::ptr::null(); ARRAYS];
         plain[..4].copy_from_slice(&arrays);
@@ -126,8 +127,8 @@ impl<T: Scalar> Workspace<'_, T> {
         let plain = Source { arrays: plain, ahead: plain, strides, conj };
         let run = Run { plain, first: plain.arrays, last, tiles, m: n, step };
         let gap = if gaps.is_empty() { core::ptr::null_mut() } else { gaps.as_mut_ptr() };
-        let (memory, together) = (self.tiles_and_pivot_rows(n), self.tiles());
-        T::lockstep(self.simd(), Lockstep { run, memory, together, how, out, gaps: gap })
+        let (memory, together) = (self.tiles_and_pivot_rows(n), self.tiles);
+        T::lockstep(self.simd, Lockstep { run, memory, together, how, out, gaps: gap })
     }
 }
 
@@ -167,8 +168,8 @@ impl<T: Scalar> Lockstep<T> {
             }
             for t in tiles.clone() {
                 let work = self.work::<V, RULE>(t);
-                let staging = if self.together > 1 { Staging::Done } else { Staging::of(self.how.scaling) };
-                self.solve::<V, VERIFY, RULE>(&work, t, staging);
+                let scaling = (self.together == 1).then_some(self.how.scaling);
+                self.solve::<V, VERIFY, RULE>(&work, t, scaling);
             }
             if self.together > 1 {
                 self.write::<V, RULE>(tiles);
@@ -233,14 +234,14 @@ impl<T: Scalar> Lockstep<T> {
         &self,
         work: &Work<V, 1, RULE, true>,
         t: usize,
-        staging: Staging,
+        scaling: Option<Scaling>,
     ) {
         let zero = [T::Element::<V>::splat(T::Real::ZERO)];
         let around = Boundary { before: zero, first: zero, last: zero, after: zero };
         let mut checks = [Check::new(T::Real::ZERO)];
         // SAFETY: `solve_at` has checked all arrays.
         unsafe {
-            let chain = work.eliminate::<T>(&self.run, (t, staging), &zero);
+            let chain = work.eliminate::<T>(&self.run, (t, scaling), &zero);
             let out = if self.together > 1 { core::ptr::null_mut() } else { self.out.wrapping_add(t * self.run.step) };
             let out = [out];
             work.substitute::<T, VERIFY>(&chain, &around, &mut checks, (out, self.run.plain.strides));

@@ -7,9 +7,12 @@ pub(crate) mod blocks;
 mod element;
 mod lanes;
 pub(crate) mod lockstep;
+mod reduce;
 pub(crate) mod run;
+mod substitute;
 pub(crate) mod sweep;
 pub(crate) mod tile;
+mod work;
 
 pub use element::{ComplexElement, Element, RealElement};
 pub use lanes::{Lanes, Portable};

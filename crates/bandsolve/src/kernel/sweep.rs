@@ -305,11 +305,12 @@ impl<V: Lanes> Check<V> {
         }
     }
 
-    /// The gap, infinite where it is not to be trusted or the lane's x is implausible ([`Found::looks_singular`]).
+    /// The gap, infinite where it is not to be trusted ([`read_check`]) or the lane's x is implausible
+    /// ([`Found::looks_singular`]): in every lane what these say of all.
     #[inline(always)]
     pub fn judged_gap(&self) -> V {
         let (worst, safe, tiny) = (V::splat(V::Real::MAX_BITS), V::splat(V::Real::SAFE), V::splat(V::Real::TINY));
-        let size = (self.x_max + self.rhs_max) * V::splat(V::Real::from_f64(16.0));
+        let size = (self.x_max + self.rhs_max) * V::splat(V::Real::from_f64(ROW_SUM));
         let plausible = self.rhs_max * V::splat(V::Real::from_f64(V::Real::IMPLAUSIBLE));
         let mut gap = V::select(self.x_max.gt(tiny), self.gap, worst);
         gap = V::select(safe.gt(size), gap, worst);
@@ -374,15 +375,19 @@ impl Found {
     }
 }
 
-/// Reads a stored [`Check`].
+/// Above every row sum, which is three entries at most: rows are scaled to a largest below 4.
+const ROW_SUM: f64 = 16.0;
+
+/// Reads a stored [`Check`]. Residuals can be trusted where scales are neither near the end of the range nor so small that
+/// what underflows matters.
 pub fn read_check<R: RealScalar>(stored: &[R], slack: f64) -> Found {
     let mut vectors = stored.chunks_exact(stored.len() / CHECK_VECTORS);
     let mut fold = |pick: fn(R, R) -> R| vectors.next().and_then(|v| v.iter().copied().reduce(pick)).unwrap_or(R::ZERO);
     let gap = fold(R::max_bits);
     let scale_min = fold(|a, b| if b < a { b } else { a });
     let [x_max, rhs_max] = [fold(R::max_nan), fold(R::max_nan)];
-    // No row sum exceeds 12: rows are scaled to a largest entry below 4.
-    let trusted = x_max > R::TINY && (x_max + rhs_max) * R::from_f64(16.0) <= R::SAFE && scale_min * R::SAFE >= R::TINY;
+    let trusted =
+        x_max > R::TINY && (x_max + rhs_max) * R::from_f64(ROW_SUM) <= R::SAFE && scale_min * R::SAFE >= R::TINY;
     let bound = if trusted { gap.gap_to_ratio() * slack } else { f64::NAN };
     Found { bound, x_max: x_max.to_f64(), rhs_max: rhs_max.to_f64(), zero_row: scale_min == R::ZERO }
 }

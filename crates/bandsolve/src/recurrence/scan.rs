@@ -1,6 +1,7 @@
 //! The scan under every recurrence: tiles in order, states handed from tile to tile.
 
-use crate::tuning::{MIN_ROWS_PER_THREAD, SCAN_TILE_ROWS};
+use crate::spread::Split;
+use crate::tuning::{SCAN_TILE_ROWS, tasks};
 use core::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -9,7 +10,7 @@ pub(crate) const GROUPS: usize = 8;
 
 /// What is scanned: how groups of rows act on a state.
 /// `O` are the arrays that are written.
-pub(crate) trait Scan<O: Split>: Sync {
+pub(crate) trait Scan<O: Output>: Sync {
     /// What goes from row to row.
     type State: Copy + Send;
     /// What a group does to a state.
@@ -34,27 +35,21 @@ pub(crate) trait Scan<O: Split>: Sync {
 }
 
 /// Arrays that tiles are cut from.
-pub(crate) trait Split: Send + Sized {
+pub(crate) trait Output: Split {
     /// What a neighbouring tile may know of the first row.
     type Head: Copy + Send;
 
     /// Rows.
     fn rows(&self) -> usize;
-    /// The first `at` rows and the others.
-    fn split(self, at: usize) -> (Self, Self);
     /// The first row as it stands, if there is one.
     fn head(&self) -> Option<Self::Head>;
 }
 
-impl<T: Copy + Send> Split for &mut [T] {
+impl<T: Copy + Send> Output for &mut [T] {
     type Head = T;
 
     fn rows(&self) -> usize {
         self.len()
-    }
-
-    fn split(self, at: usize) -> (Self, Self) {
-        self.split_at_mut(at)
     }
 
     fn head(&self) -> Option<T> {
@@ -62,16 +57,11 @@ impl<T: Copy + Send> Split for &mut [T] {
     }
 }
 
-impl<A: Copy + Send, B: Copy + Send> Split for (&mut [A], &mut [B]) {
+impl<A: Copy + Send, B: Copy + Send> Output for (&mut [A], &mut [B]) {
     type Head = (A, B);
 
     fn rows(&self) -> usize {
         self.0.len()
-    }
-
-    fn split(self, at: usize) -> (Self, Self) {
-        let ((a, a_rest), (b, b_rest)) = (self.0.split_at_mut(at), self.1.split_at_mut(at));
-        ((a, b), (a_rest, b_rest))
     }
 
     fn head(&self) -> Option<(A, B)> {
@@ -80,7 +70,7 @@ impl<A: Copy + Send, B: Copy + Send> Split for (&mut [A], &mut [B]) {
 }
 
 /// Consecutive rows, in groups of equal length.
-pub(crate) struct Tile<O: Split> {
+pub(crate) struct Tile<O: Output> {
     /// Number of the tile, in the order in which they are taken.
     pub index: usize,
     /// Index of its first row in the whole.
@@ -91,7 +81,7 @@ pub(crate) struct Tile<O: Split> {
     pub after: Option<O::Head>,
 }
 
-impl<O: Split> Tile<O> {
+impl<O: Output> Tile<O> {
     /// Rows of each of G groups.
     pub fn group_rows<const G: usize>(&self) -> usize {
         self.output.rows() / G
@@ -122,7 +112,7 @@ struct Queue<O> {
     offset: usize,
 }
 
-impl<O: Split> Queue<O> {
+impl<O: Output> Queue<O> {
     fn next(&mut self, reversed: bool) -> Option<Tile<O>> {
         let rest = self.rest.take()?;
         let (rows, index) = (tile_rows(rest.rows()), self.index);
@@ -185,8 +175,8 @@ impl<S: Copy> Carry<S> {
 }
 
 /// Scans all rows of `output`, from `start`.
-pub(crate) fn run<O: Split, S: Scan<O>>(scan: &S, output: O, start: S::State, threads: usize) {
-    let threads = threads.min(output.rows() / MIN_ROWS_PER_THREAD);
+pub(crate) fn run<O: Output, S: Scan<O>>(scan: &S, output: O, start: S::State, threads: usize) {
+    let threads = tasks(threads, output.rows());
     let carry = Carry::new(start);
     let queue = Mutex::new(Queue { rest: Some(output), index: 0, offset: 0 });
     let take = || queue.lock().unwrap_or_else(PoisonError::into_inner).next(S::REVERSED);
@@ -211,7 +201,7 @@ fn workers(threads: usize, work: &(impl Fn() + Sync)) {
 }
 
 /// One tile: transfers, the state through them, and the rest.
-fn one<O: Split, S: Scan<O>, const G: usize>(scan: &S, carry: &Carry<S::State>, tile: &mut Tile<O>) {
+fn one<O: Output, S: Scan<O>, const G: usize>(scan: &S, carry: &Carry<S::State>, tile: &mut Tile<O>) {
     let transfers = scan.transfers::<G>(tile);
     let entering = carry.pass::<G>(tile.index, |g, state| scan.apply::<G>(tile, g, &transfers[g], state));
     scan.finish(tile, entering);

@@ -2,7 +2,8 @@
 
 use super::{Mask, Rule, allocate, around_transpose, bits, reciprocal};
 use crate::direct::dense::Triangle;
-use crate::direct::verify::{Equations, Factored, Facts, Matrix, peak, solve_verified, verified_scratch};
+use crate::direct::determinant::Product;
+use crate::direct::verify::{Equations, Factored, Facts, KeepsFactors, Matrix, peak, solve_verified, verified_scratch};
 use crate::direct::{Factor, Op, Report};
 use crate::error::Result;
 use crate::matrix::{Banded, Shape};
@@ -57,6 +58,8 @@ impl<T: Scalar> Matrix<T> for Banded<'_, T> {
     }
 }
 
+impl<T: Scalar> KeepsFactors for PivotedBanded<'_, T> {}
+
 impl<'m, T: Scalar> Factored<T> for PivotedBanded<'m, T> {
     type Matrix = Banded<'m, T>;
 
@@ -73,6 +76,10 @@ impl<'m, T: Scalar> Factored<T> for PivotedBanded<'m, T> {
             Op::Plain => self.lu.solve(x),
             _ => self.lu.solve_transpose(x),
         });
+    }
+
+    fn product(&self) -> Option<Product> {
+        Some(if self.facts.singular.is_some() { Product::ZERO } else { self.lu.product() })
     }
 }
 
@@ -270,6 +277,12 @@ impl<T: Scalar> BandLu<T> {
             found
         };
         found.map(|k| j + k)
+    }
+
+    /// det A.
+    pub fn product(&self) -> Product {
+        let exchanges = self.exchange.iter().filter(|q| **q != 0).count();
+        Product::of_factors(self.inverse.iter().copied(), &self.scale, exchanges)
     }
 
     /// Solves A·x = x in place for columns x of length n.

@@ -5,7 +5,8 @@
 
 use super::banded::BandLu;
 use super::{allocate, around_transpose};
-use crate::direct::verify::{Equations, Factored, Facts, Matrix, solve_verified, verified_scratch};
+use crate::direct::determinant::Product;
+use crate::direct::verify::{Equations, Factored, Facts, KeepsFactors, Matrix, solve_verified, verified_scratch};
 use crate::direct::{Factor, Op, Report};
 use crate::error::Result;
 use crate::matrix::{Banded, BlockRows, BlockTridiagonal, Shape};
@@ -76,6 +77,8 @@ impl<T: Scalar> Matrix<T> for BlockTridiagonal<'_, T> {
     }
 }
 
+impl<T: Scalar> KeepsFactors for PivotedBlocks<'_, T> {}
+
 impl<'m, T: Scalar> Factored<T> for PivotedBlocks<'m, T> {
     type Matrix = BlockTridiagonal<'m, T>;
 
@@ -104,6 +107,11 @@ impl<'m, T: Scalar> Factored<T> for PivotedBlocks<'m, T> {
                 x.chunks_exact_mut(b).enumerate().for_each(|(row, x)| x.copy_from_slice(&spare[self.place(row)]));
             }
         });
+    }
+
+    fn product(&self) -> Option<Product> {
+        // A periodic system is folded by a symmetric permutation, which keeps the determinant.
+        Some(if self.facts.singular.is_some() { Product::ZERO } else { self.lu.product() })
     }
 }
 

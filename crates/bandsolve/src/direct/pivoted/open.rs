@@ -1,6 +1,7 @@
 //! LU of an open tridiagonal matrix.
 
 use super::{Mask, Rule, allocate, reciprocal};
+use crate::direct::determinant::Product;
 use crate::error::Result;
 use crate::matrix::Rows;
 use crate::scalar::Scalar;
@@ -76,6 +77,12 @@ impl<T: Scalar> Open<T> {
         let scale = rule.scale_of((sub, diag, sup));
         self.scale[i] = scale;
         (sub.scale(scale), diag.scale(scale), sup.scale(scale))
+    }
+
+    /// det A.
+    pub fn product(&self) -> Product {
+        let exchanges = self.exchange.iter().filter(|exchange| **exchange).count();
+        Product::of_factors(self.upper.iter().map(|row| row[0]), &self.scale, exchanges)
     }
 
     /// Solves A·x = x in place.

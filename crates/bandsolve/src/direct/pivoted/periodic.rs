@@ -1,6 +1,7 @@
 //! LU of a periodic tridiagonal matrix.
 
 use super::{Mask, Rule, allocate, reciprocal};
+use crate::direct::determinant::Product;
 use crate::error::Result;
 use crate::matrix::Rows;
 use crate::scalar::Scalar;
@@ -83,6 +84,17 @@ impl<T: Scalar> Periodic<T> {
         let tail = Tail::new(rows, size, rule);
         singular = singular.or(tail.singular.map(|k| n - size + k));
         Ok((Self { scale, steps, tail }, singular))
+    }
+
+    /// det A.
+    pub fn product(&self) -> Product {
+        let in_steps: usize = self.steps.iter().map(|step| step.exchange.map(usize::from).iter().sum::<usize>()).sum();
+        let in_tail = (0..self.tail.size).filter(|k| self.tail.pivot[*k] != *k).count();
+        // Rows n−2 and n−1 come to the tail the other way round.
+        let at_start = usize::from(self.tail.size == 3);
+        let pivots = self.steps.iter().map(|step| step.upper[0]);
+        let last = (0..self.tail.size).map(|k| self.tail.rows[k][k]);
+        Product::of_factors(pivots.chain(last), &self.scale, in_steps + in_tail + at_start)
     }
 
     /// Solves A·x = x in place.

@@ -3,7 +3,8 @@
 use super::Rule;
 use super::open::Open;
 use super::periodic::Periodic;
-use crate::direct::verify::{Factored, Facts, solve_verified, verified_scratch};
+use crate::direct::determinant::Product;
+use crate::direct::verify::{Factored, Facts, KeepsFactors, solve_verified, verified_scratch};
 use crate::direct::{Factor, Op, Report};
 use crate::error::{Error, Result};
 use crate::matrix::{Shape, Tridiagonal};
@@ -66,10 +67,12 @@ impl<'m, T: Scalar> PivotedTridiagonal<'m, T> {
     }
 
     /// Whether elimination met a row without a pivot.
-    pub(crate) fn is_singular(&self) -> bool {
+    pub(in crate::direct) fn is_singular(&self) -> bool {
         self.facts.singular.is_some()
     }
 }
+
+impl<T: Scalar> KeepsFactors for PivotedTridiagonal<'_, T> {}
 
 impl<'m, T: Scalar> Factored<T> for PivotedTridiagonal<'m, T> {
     type Matrix = Tridiagonal<'m, T>;
@@ -91,6 +94,14 @@ impl<'m, T: Scalar> Factored<T> for PivotedTridiagonal<'m, T> {
                 (Lu::Periodic(lu), _) => lu.solve_transpose(x),
             });
         }
+    }
+
+    fn product(&self) -> Option<Product> {
+        Some(match &self.lu {
+            _ if self.is_singular() => Product::ZERO,
+            Lu::Open(lu) => lu.product(),
+            Lu::Periodic(lu) => lu.product(),
+        })
     }
 }
 

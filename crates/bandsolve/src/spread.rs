@@ -3,11 +3,11 @@
 //! What is done to a row never depends on where the rows are cut, so that results are the same, bit for bit, for any number
 //! of threads.
 
-use crate::tuning::MIN_ROWS_PER_THREAD;
+pub(crate) use crate::tuning::tasks;
 use core::ops::Range;
 
 /// Arrays that are written row by row and can be cut between two rows.
-pub(super) trait Split: Send + Sized {
+pub(crate) trait Split: Send + Sized {
     /// The first `rows` rows, and the rest.
     fn split(self, rows: usize) -> (Self, Self);
 }
@@ -19,7 +19,7 @@ impl<T: Send> Split for &mut [T] {
 }
 
 /// An array with so many elements a row; the last row may be of any length.
-pub(super) struct Wide<'a, T>(pub &'a mut [T], pub usize);
+pub(crate) struct Wide<'a, T>(pub &'a mut [T], pub usize);
 
 impl<T: Send> Split for Wide<'_, T> {
     fn split(self, rows: usize) -> (Self, Self) {
@@ -42,13 +42,8 @@ impl<A: Split, B: Split, C: Split> Split for (A, B, C) {
     }
 }
 
-/// Tasks for `rows` rows: not more than threads, each large enough to wake a thread for it.
-pub(super) fn tasks(threads: usize, rows: usize) -> usize {
-    threads.min(rows / MIN_ROWS_PER_THREAD).max(1)
-}
-
 /// Calls `work` for `tasks` contiguous pieces of `rows`, each with its part of `out`. One task is done without rayon.
-pub(super) fn spread<S: Split>(tasks: usize, rows: Range<usize>, out: S, work: &(impl Fn(Range<usize>, S) + Sync)) {
+pub(crate) fn spread<S: Split>(tasks: usize, rows: Range<usize>, out: S, work: &(impl Fn(Range<usize>, S) + Sync)) {
     if tasks <= 1 || rows.len() < 2 {
         return work(rows, out);
     }

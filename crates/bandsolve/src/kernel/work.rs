@@ -1,0 +1,384 @@
+//! One tile between its staging and its x: elimination that keeps pivot rows, and substitution back through them.
+//!
+//! Elimination waits for its own last step, staging for nothing; they alternate block by block.
+
+use super::Machine;
+use super::element::Element;
+use super::lanes::Lanes;
+use super::run::Run;
+use super::sweep::{
+    Boundary, Chain, Check, Choice, LanePivots, Rotation, Row, check_row, each, prefer_first_row, rule,
+};
+use super::tile::{BLOCK, Scaling, Strides, TileRows, opaque};
+use crate::scalar::Scalar;
+
+/// Memory of the pivot rows of a tile: of each 1/pivot, the coefficient of the unknown after, right-hand sides; apart from
+/// these, of which part of the row `sup` multiplies the second unknown after: all of it where the row was taken, else
+/// nothing; after a rotation a multiple.
+#[derive(Clone, Copy)]
+struct PivotRows<V: Lanes, const R: usize, const RULE: usize> {
+    rows: *mut V::Real,
+    part: *mut V::Real,
+}
+
+/// One of them. Rules that select know `take`, rotations know `share`.
+#[derive(Clone, Copy)]
+struct PivotRow<M, E, const R: usize> {
+    recip: E,
+    next: E,
+    rhs: [E; R],
+    take: M,
+    share: E,
+}
+
+impl<V: Lanes, const R: usize, const RULE: usize> PivotRows<V, R, RULE> {
+    /// The pivot rows of m rows, in memory for m·(3 + R) elements.
+    #[inline(always)]
+    fn new(memory: *mut V::Real, m: usize, reals: usize) -> Self {
+        const { assert!(size_of::<V::Mask>() <= size_of::<V::Real>() * V::W) }
+        Self { rows: memory, part: memory.wrapping_add(m * (2 + R) * reals * V::W) }
+    }
+
+    /// The pivot rows from row `j` on.
+    #[inline(always)]
+    fn at<E: Element<V>>(&self, j: usize) -> Self {
+        let rows = self.rows.wrapping_add(j * (2 + R) * E::REALS * V::W);
+        let part = if RULE == rule::ROTATION {
+            self.part.wrapping_add(j * E::REALS * V::W)
+        } else {
+            self.part.cast::<V::Mask>().wrapping_add(j).cast()
+        };
+        Self { rows: opaque(rows), part: opaque(part) }
+    }
+
+    /// Keeps `row` as the first of these pivot rows.
+    ///
+    /// # Safety
+    /// There is room for one more, with the type `E` of all.
+    #[inline(always)]
+    unsafe fn put<E: Element<V>>(&self, row: &PivotRow<V::Mask, E, R>) {
+        let step = E::REALS * V::W;
+        // SAFETY: a pivot row is 2 + R elements of `step` reals in `rows`, and in `part` one element, or one mask, which is no
+        // larger than a vector and aligned as one: `new` asserts the size, and where `part` begins is W reals from `rows`.
+        unsafe {
+            row.recip.store(self.rows);
+            row.next.store(self.rows.add(step));
+            for r in 0..R {
+                row.rhs[r].store(self.rows.add((2 + r) * step));
+            }
+            match RULE {
+                rule::FIRST => {}
+                rule::ROTATION => row.share.store(self.part),
+                _ => *self.part.cast() = row.take,
+            }
+        }
+    }
+
+    /// x of the row, when the two after are known: `row` is the one that follows.
+    ///
+    /// # Safety
+    /// The first of these pivot rows has been [`put`](Self::put), with the same `E`.
+    #[inline(always)]
+    unsafe fn solve<E: Element<V>>(&self, row: &Row<E, R>, mid: &[E; R], right: &[E; R]) -> ([E; R], E) {
+        let step = E::REALS * V::W;
+        // SAFETY: reads what `put` has written, at the same places and in the same types.
+        unsafe {
+            let (recip, next) = (E::load(self.rows), E::load(self.rows.add(step)));
+            let far = if RULE == rule::ROTATION { E::load(self.part) * row.sup } else { row.sup };
+            let mut x = *mid;
+            for r in 0..R {
+                let rhs = E::load(self.rows.add((2 + r) * step));
+                let rest = match RULE {
+                    rule::FIRST => rhs,
+                    rule::ROTATION => far.neg_mul_add(right[r], rhs),
+                    _ => far.neg_mul_add_where(*self.part.cast(), right[r], rhs),
+                };
+                x[r] = next.neg_mul_add(mid[r], rest) * recip;
+            }
+            (x, recip)
+        }
+    }
+}
+
+/// One tile between its staging and its x. `OPEN`: every partition is a system of its own, and there is nothing around it.
+#[derive(Clone, Copy)]
+pub(super) struct Work<V: Lanes, const R: usize, const RULE: usize, const OPEN: bool> {
+    pub(super) tile: TileRows<V::Real, R>,
+    pivot_rows: PivotRows<V, R, RULE>,
+    m: usize,
+    pivots: LanePivots<V, RULE>,
+}
+
+impl<V: Lanes, const R: usize, const RULE: usize, const OPEN: bool> Work<V, R, RULE, OPEN> {
+    /// First of the unknowns that are solved for.
+    const FIRST: usize = if OPEN { 0 } else { 1 };
+
+    #[inline(always)]
+    pub(super) fn new<E: Element<V>>(
+        [tile, pivot_rows]: [*mut V::Real; 2],
+        m: usize,
+        pivots: LanePivots<V, RULE>,
+    ) -> Self {
+        let pivot_rows = PivotRows::new(pivot_rows, m, E::REALS);
+        Self { tile: TileRows { base: tile }, pivot_rows, m, pivots }
+    }
+
+    /// Stages tile `t` of a run and eliminates downwards through it; keeps the pivot rows and returns what is left: an
+    /// equation for the last unknown. `first`: x at the first row. `scaling`: of the rows that are staged; `None`: the tile
+    /// has been staged.
+    ///
+    /// # Safety
+    /// Tile and pivot rows have room for m ≥ 2 rows (`OPEN`: m ≥ 1), and tile `t` of the run is readable, or has been staged.
+    #[inline(always)]
+    pub(super) unsafe fn eliminate<T: Scalar<Real = V::Real>>(
+        &self,
+        run: &Run<T>,
+        (t, scaling): (usize, Option<Scaling>),
+        first: &[T::Element<V>; R],
+    ) -> Chain<T::Element<V>, R> {
+        let mut source = run.source(t);
+        // SAFETY: rows below m of a readable run are staged, and stepped through once they are; one pivot row is put for each.
+        unsafe {
+            match scaling {
+                // Block by block as it is eliminated.
+                Some(Scaling::Rows) => self.tile.stage_rest::<T, V, OPEN>(&source, self.m, true),
+                // One scale for all rows is known when all have been seen: then they are staged before they are eliminated.
+                Some(Scaling::Partition) => self.tile.stage_all::<T, V, OPEN>(source, self.m, Scaling::Partition),
+                None => {}
+            }
+            let end = if OPEN { self.m } else { self.m - 1 };
+            let mut chain = Chain { spike: first[0], near: first[0], next: first[0], rhs: *first };
+            let zero = V::splat(V::Real::ZERO);
+            let mut taken = zero.gt(zero);
+            for block in 0..self.m.div_ceil(BLOCK) {
+                let j = block * BLOCK;
+                if scaling.is_some() {
+                    source.prefetch::<R, OPEN>(V::W);
+                }
+                if scaling == Some(Scaling::Rows) {
+                    self.tile.at::<V, T::Element<V>>(j).stage::<T, V, OPEN>(&source, (self.m, j, true));
+                }
+                source.next_block::<R, OPEN>(V::W);
+                if block == 0 {
+                    chain = self.start(first);
+                }
+                for j in j.max(Self::FIRST + 1)..end.min(j + BLOCK) {
+                    (chain, taken) = self.step::<T::Element<V>>(chain, j, taken);
+                }
+            }
+            chain
+        }
+    }
+
+    /// The chain before any elimination; `first`: x at the first row, if that is not solved for.
+    ///
+    /// # Safety
+    /// The first block of the tile has been staged.
+    #[inline(always)]
+    unsafe fn start<E: Element<V>>(&self, first: &[E; R]) -> Chain<E, R> {
+        // SAFETY: row 0 or 1 of a tile of at least that many, in the first block.
+        let row = unsafe { self.tile.row::<V, E>(Self::FIRST) };
+        let mut chain = Chain::start(row, V::Real::GUARD);
+        if !OPEN {
+            chain.rhs = each!(r < R, row.sub, row.sub.neg_mul_add(first[r], row.rhs[r]));
+        }
+        chain
+    }
+
+    /// Eliminates x_{j−1} between the chain and row `j`, and keeps the row that it was eliminated with. `taken`: for the unknown
+    /// before, the row was.
+    ///
+    /// # Safety
+    /// 1 ≤ j < m, and row `j` of the tile has been staged.
+    #[inline(always)]
+    unsafe fn step<E: Element<V>>(&self, chain: Chain<E, R>, j: usize, taken: V::Mask) -> (Chain<E, R>, V::Mask) {
+        // SAFETY: row j < m of the tile is staged; of the m pivot rows there is room for, j − 1 is one.
+        unsafe {
+            let row = self.tile.at::<V, E>(j).row::<V, E>(0);
+            let choice = self.pivots.step(&chain, &row, taken);
+            let (pivot_row, rough) = if RULE == rule::ROTATION {
+                let turn = Rotation::new(chain.near, row.sub);
+                let recip = E::splat(V::Real::ONE).scale(turn.recip);
+                let pivot_row = PivotRow {
+                    recip,
+                    next: turn.of_row.mul_add(row.diag, turn.of_chain * chain.next),
+                    rhs: each!(r < R, recip, turn.of_row.mul_add(row.rhs[r], turn.of_chain * chain.rhs[r])),
+                    take: choice.take,
+                    share: turn.of_row,
+                };
+                (pivot_row, recip)
+            } else {
+                let [rough, recip] = choice.pivot.recips();
+                let pivot_row = PivotRow {
+                    recip,
+                    next: self.selected(&choice, row.diag, chain.next),
+                    rhs: each!(r < R, recip, self.selected(&choice, row.rhs[r], chain.rhs[r])),
+                    take: choice.take,
+                    share: recip,
+                };
+                (pivot_row, rough)
+            };
+            self.pivot_rows.at::<E>(j - 1).put::<E>(&pivot_row);
+            (chain.eliminate(row, &choice, rough), choice.take)
+        }
+    }
+
+    /// What belongs to the pivot row, of the two.
+    #[inline(always)]
+    fn selected<E: Element<V>>(&self, choice: &Choice<V::Mask, E>, of_row: E, of_chain: E) -> E {
+        if RULE == rule::FIRST { of_chain } else { E::select(choice.take, of_row, of_chain) }
+    }
+
+    /// x of the last unknown that is solved for: from the chain or, in a partition, from its last row, if that has the larger
+    /// coefficient.
+    ///
+    /// # Safety
+    /// The tile has been staged.
+    #[inline(always)]
+    unsafe fn last<E: Element<V>>(&self, chain: &Chain<E, R>, around: &Boundary<E, R>) -> [E; R] {
+        if OPEN {
+            let recip = self.pivots.choose(chain.near, E::splat(V::Real::ZERO)).pivot.recip();
+            return each!(r < R, recip, chain.rhs[r] * recip);
+        }
+        // SAFETY: the last of the m staged rows.
+        let row: Row<E, R> = unsafe { self.tile.row::<V, E>(self.m - 1) };
+        let choice = self.pivots.choose(chain.near, row.sub);
+        let recip = choice.pivot.recip();
+        let mut x = around.last;
+        for r in 0..R {
+            let of_chain = chain.next.neg_mul_add(around.last[r], chain.rhs[r]);
+            let of_row = row.diag.neg_mul_add(around.last[r], row.sup.neg_mul_add(around.after[r], row.rhs[r]));
+            x[r] = E::select(choice.take, of_row, of_chain) * recip;
+        }
+        if self.m == 3 {
+            // SAFETY: the first of them.
+            let row = unsafe { self.tile.row::<V, E>(0) };
+            x = prefer_first_row(&row, around, x, recip, &self.pivots);
+        }
+        x
+    }
+
+    /// Substitutes upwards and writes x (in an `OPEN` tile only if `out` is not null). With `VERIFY`, the residual of every row
+    /// is folded into `checks`.
+    ///
+    /// # Safety
+    /// The tile has been eliminated; `out` is writable for all of it, or null.
+    #[inline(always)]
+    pub(super) unsafe fn substitute<T: Scalar<Real = V::Real>, const VERIFY: bool>(
+        &self,
+        chain: &Chain<T::Element<V>, R>,
+        around: &Boundary<T::Element<V>, R>,
+        checks: &mut [Check<V>; R],
+        to: ([*mut T; R], Strides),
+    ) {
+        let m = self.m;
+        // SAFETY: rows 0..m of the staged tile, and the pivot rows that `eliminate` has put; `out` as promised.
+        unsafe {
+            // x_j is `mid`, x_{j+1} is `right`.
+            let (mut mid, mut right, top) = if OPEN {
+                (self.last(chain, around), [T::Element::<V>::splat(V::Real::ZERO); R], m - 1)
+            } else if m == 2 {
+                (around.first, around.last, 0)
+            } else {
+                (self.last(chain, around), around.last, m - 2)
+            };
+            if VERIFY {
+                see_x::<V, T::Element<V>, R>(checks, &mid);
+                see_x::<V, T::Element<V>, R>(checks, &right);
+            }
+            if !OPEN {
+                finish::<T, V, R, VERIFY>(
+                    self.tile.at::<V, T::Element<V>>(m - 1),
+                    [&mid, &right, &around.after],
+                    checks,
+                );
+            }
+            for j in (Self::FIRST..top).rev() {
+                let tile = self.tile.at::<V, T::Element<V>>(j + 1);
+                let row: Row<T::Element<V>, R> = tile.row::<V, T::Element<V>>(0);
+                let pivot_row = self.pivot_rows.at::<T::Element<V>>(j);
+                let (mut left, recip) = pivot_row.solve::<T::Element<V>>(&row, &mid, &right);
+                if !OPEN && j == 1 {
+                    let row = self.tile.row::<V, T::Element<V>>(0);
+                    left = prefer_first_row(&row, around, left, recip, &self.pivots);
+                }
+                if VERIFY {
+                    see_x::<V, T::Element<V>, R>(checks, &left);
+                }
+                finish::<T, V, R, VERIFY>(tile, [&left, &mid, &right], checks);
+                if (j + 1).is_multiple_of(BLOCK) {
+                    self.write(j + 1, to);
+                }
+                (right, mid) = (mid, left);
+            }
+            if !OPEN && m > 2 {
+                finish::<T, V, R, VERIFY>(self.tile.at::<V, T::Element<V>>(1), [&around.first, &mid, &right], checks);
+                (right, mid) = (mid, around.first);
+            }
+            finish::<T, V, R, VERIFY>(self.tile, [&around.before, &mid, &right], checks);
+            self.write(0, to);
+            self.write_rest(to);
+        }
+    }
+
+    /// Writes x of the block of rows that begins with row `j`, unless `out` is null.
+    ///
+    /// # Safety
+    /// As [`substitute`](Self::substitute).
+    #[inline(always)]
+    pub(super) unsafe fn write<T: Scalar<Real = V::Real>>(&self, j: usize, (out, strides): ([*mut T; R], Strides)) {
+        if OPEN && out[0].is_null() {
+            return;
+        }
+        for r in 0..R {
+            // SAFETY: rows j to j + BLOCK, as far as there are, of a tile whose x is complete from row j on; `out` as promised.
+            unsafe {
+                let tile = self.tile.at::<V, T::Element<V>>(j);
+                tile.write::<T, V, OPEN>(r, (self.m, j), (out[r].wrapping_add(j * strides.row), strides));
+            }
+        }
+    }
+
+    /// Writes x of the rows that are left, unless `out` is null.
+    ///
+    /// # Safety
+    /// As [`substitute`](Self::substitute).
+    #[inline(always)]
+    pub(super) unsafe fn write_rest<T: Scalar<Real = V::Real>>(&self, (out, strides): ([*mut T; R], Strides)) {
+        if OPEN && out[0].is_null() {
+            return;
+        }
+        for r in 0..R {
+            // SAFETY: x of the tile is complete, and `out` is writable for all of it.
+            unsafe { self.tile.write_rest::<T, V, OPEN>(r, self.m, (out[r], strides)) }
+        }
+    }
+}
+
+/// A row, the first of `tile`, when x left of, at and right of its diagonal is known: checks it and puts x in place of its
+/// right-hand side.
+///
+/// # Safety
+/// `tile` points to a staged row.
+#[inline(always)]
+unsafe fn finish<T: Scalar, V: Lanes<Real = T::Real>, const R: usize, const VERIFY: bool>(
+    tile: TileRows<T::Real, R>,
+    [left, mid, right]: [&[T::Element<V>; R]; 3],
+    checks: &mut [Check<V>; R],
+) {
+    // SAFETY: reads and writes the first row of `tile`, which is staged.
+    unsafe {
+        if VERIFY {
+            let row = tile.row::<V, T::Element<V>>(0);
+            check_row::<V, T::Element<V>, R>(checks, &row, left, mid, right);
+        }
+        tile.put_rhs::<V, T::Element<V>>(0, mid);
+    }
+}
+
+#[inline(always)]
+fn see_x<V: Lanes, E: Element<V>, const R: usize>(checks: &mut [Check<V>; R], x: &[E; R]) {
+    for r in 0..R {
+        checks[r].see_x(x[r].measure());
+    }
+}
