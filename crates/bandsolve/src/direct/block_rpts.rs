@@ -12,14 +12,17 @@
 //! has the larger determinant; here each of the 2b rows may be, as in banded LU. So blocks that are singular, or all of whose
 //! determinants vanish, are nothing special.
 
+use super::block_repair::BlockRepair;
 use super::cut::{ALIGN, Cut, columns, columns_mut, cut_out_mut, middle, size_below, split_columns};
 use super::pivoted::{PivotedBanded, PivotedBlocks, reciprocal};
-use super::verify::{self, Factored, Facts, KeepsFactors, Lazy, Matrix, Report, verified_scratch};
+use super::verify::{
+    self, Equations, Factored, Facts, KeepsFactors, Lazy, Matrix, Refiner, Report, good, verified_scratch,
+};
 use super::{Factor, Op, Probe};
-use crate::error::Result;
+use crate::error::{Result, check_len};
 use crate::kernel::Simd;
 use crate::kernel::blocks::{self, Band, BlockMatrix, BlockRun, Coarse, Level, Target, Task};
-use crate::kernel::run::{Columns, ColumnsMut};
+use crate::kernel::run::{self, Columns, ColumnsMut};
 use crate::kernel::sweep::{Found, MAX_RHS};
 use crate::matrix::{Banded, BlockRows, BlockTridiagonal, Orientation, Shape};
 use crate::plan::{Options, Pivoting, Plan};
@@ -135,7 +138,12 @@ enum Work<'a, T: Scalar> {
     /// Equations of the partitions.
     Reduce(Coarse<'a, T>),
     /// x at their rows, from the solution of the coarse system and lower bounds of ‖x‖∞.
-    Substitute { x: ColumnsMut<'a, T>, coarse: Columns<'a, T>, x_max: Option<[T::Real; MAX_RHS]> },
+    Substitute {
+        x: ColumnsMut<'a, T>,
+        gaps: ColumnsMut<'a, T::Real>,
+        coarse: Columns<'a, T>,
+        x_max: [T::Real; MAX_RHS],
+    },
 }
 
 impl<T: Scalar> Work<'_, T> {
@@ -149,9 +157,10 @@ impl<T: Scalar> Work<'_, T> {
                 let first = Coarse { sub: sub.0, diag: diag.0, sup: sup.0, rhs: rhs.0 };
                 (Work::Reduce(first), Work::Reduce(Coarse { sub: sub.1, diag: diag.1, sup: sup.1, rhs: rhs.1 }))
             }
-            Work::Substitute { x, coarse, x_max } => {
-                let x = split_columns(x, parts * rows);
-                (Work::Substitute { x: x.0, coarse, x_max }, Work::Substitute { x: x.1, coarse, x_max })
+            Work::Substitute { x, gaps, coarse, x_max } => {
+                let (x, gaps) = (split_columns(x, parts * rows), split_columns(gaps, parts));
+                let first = Work::Substitute { x: x.0, gaps: gaps.0, coarse, x_max };
+                (first, Work::Substitute { x: x.1, gaps: gaps.1, coarse, x_max })
             }
         }
     }
@@ -192,11 +201,12 @@ impl<T: Scalar> Share<'_, T> {
                         rhs: cut_out_mut(&mut out.rhs, rows),
                     })
                 }
-                Work::Substitute { x, coarse, x_max } => {
+                Work::Substitute { x, gaps, coarse, x_max } => {
+                    let own = part - self.parts.start..part - self.parts.start + span.partitions();
                     let first = span.first * block - base;
                     let rows = first..(first + span.rows() * block).min(x[0].len());
-                    let x = cut_out_mut(x, rows);
-                    Task::Substitute(Target { coarse: *coarse, partition: part, x, x_max: *x_max })
+                    let (x, gaps) = (cut_out_mut(x, rows), cut_out_mut(gaps, own));
+                    Task::Substitute(Target { coarse: *coarse, partition: part, x, gaps, x_max: *x_max })
                 }
             };
             let (rhs, memory) = (self.rhs, &mut *self.memory);
@@ -210,12 +220,13 @@ impl<T: Scalar> Share<'_, T> {
     }
 }
 
-/// Solves the system of one level; `verify`: with residuals.
+/// Solves the system of one level. Where `gaps` has room for them, verifies: returns what it found, and writes the gap of
+/// every partition.
 fn solve_level<T: Scalar>(
     settings: Settings,
-    (matrix, n_rhs, verify): (BlockMatrix<'_, T>, usize, bool),
+    (matrix, n_rhs): (BlockMatrix<'_, T>, usize),
     rhs: Columns<'_, T>,
-    x: ColumnsMut<'_, T>,
+    (x, gaps): (ColumnsMut<'_, T>, ColumnsMut<'_, T::Real>),
     (memory, stack): (&mut [T::Real], &mut PodStack),
 ) -> [Found; MAX_RHS] {
     let (cut, b) = (settings.cut(matrix.block_rows()), matrix.block());
@@ -241,16 +252,16 @@ fn solve_level<T: Scalar>(
     if n == 2 {
         solve_two(&below, columns(coarse_rhs, n_rhs), columns_mut(coarse, n_rhs), n_rhs);
     } else {
-        let system = (BlockMatrix::Blocks(below), n_rhs, false);
+        let system = (BlockMatrix::Blocks(below), n_rhs);
         let (rhs, x) = (columns(coarse_rhs, n_rhs), columns_mut(coarse, n_rhs));
-        solve_level(settings, system, rhs, x, (&mut *memory, stack));
+        solve_level(settings, system, rhs, (x, Default::default()), (&mut *memory, stack));
     }
 
     let coarse = columns(coarse, n_rhs);
-    let x_max = verify.then(|| coarse.map(size_below));
-    let work = Work::Substitute { x, coarse, x_max };
+    let x_max = coarse.map(size_below);
+    let work = Work::Substitute { x, gaps, coarse, x_max };
     let mut found = Share { settings, level, cut, rhs, parts, work, memory }.parallel(threads);
-    for (found, x_max) in found.iter_mut().zip(x_max.unwrap_or([T::Real::ZERO; MAX_RHS])) {
+    for (found, x_max) in found.iter_mut().zip(x_max) {
         found.x_max = found.x_max.max_nan(x_max.to_f64());
     }
     found
@@ -261,7 +272,6 @@ const TWO: usize = 2 * tuning::SMALL_BLOCK_MAX;
 
 /// Solves a system of two block rows by elimination with scaled partial pivoting.
 fn solve_two<T: Scalar>(rows: &BlockRows<'_, T>, rhs: Columns<'_, T>, x: ColumnsMut<'_, T>, n_rhs: usize) {
-    use super::verify::Equations;
     let n = 2 * rows.block;
     let mut a = [[T::ZERO; TWO + MAX_RHS]; TWO];
     for i in 0..n {
@@ -338,13 +348,86 @@ impl<T: Scalar, M: SmallBlocks<T>> Factored<T> for BlockRpts<T, M> {
             let rhs = &mut rhs[..x.len()];
             rhs.copy_from_slice(x);
             let work = (&mut *memory, &mut *stack);
-            solve_level(settings, (matrix, n_rhs, false), columns(rhs, n_rhs), columns_mut(x, n_rhs), work);
+            let x = (columns_mut(x, n_rhs), Default::default());
+            solve_level(settings, (matrix, n_rhs), columns(rhs, n_rhs), x, work);
         }
     }
 
     fn fallback(&self) -> Option<Result<&dyn Probe<T>>> {
         let plan = self.plan.clone().pivoting(Pivoting::ScaledPartial);
         Some(self.sequential.get(|| self.a.sequential(&plan)).map(|factor| factor as &dyn Probe<T>))
+    }
+}
+
+impl<T: Scalar, M: SmallBlocks<T>> BlockRpts<T, M> {
+    /// Solves for a few columns, which begin at `offset` of the caller's array, and repairs those that are not good enough.
+    fn solve_columns(
+        &self,
+        op: Op,
+        (rhs, offset): (&[T], usize),
+        x: &mut [T],
+        report: &mut Report,
+        stack: &mut PodStack,
+    ) -> Result<()> {
+        let (settings, matrix) = (self.settings(), self.a.blocks(op));
+        let (n, cut) = (matrix.n(), settings.cut(matrix.block_rows()));
+        let n_rhs = rhs.len() / n;
+        let partitions = if self.facts.verify { cut.partitions() } else { 0 };
+        let (gaps, stack) = stack.make_raw::<T::Real>(n_rhs * partitions);
+        let found = {
+            let memory = settings.tile_memory(&matrix, n_rhs);
+            let (memory, stack) = stack.make_aligned_raw::<T::Real>(memory, ALIGN);
+            let (x, gaps) = (columns_mut(x, n_rhs), columns_mut(gaps, n_rhs));
+            solve_level(settings, (matrix, n_rhs), columns(rhs, n_rhs), (x, gaps), (memory, stack))
+        };
+        if partitions == 0 {
+            return Ok(());
+        }
+        let equations = self.a.equations(op);
+        for (s, found) in found.into_iter().enumerate().take(n_rhs) {
+            let (rhs, x) = (&rhs[s * n..][..n], &mut x[s * n..][..n]);
+            let gaps = &gaps[s * partitions..][..partitions];
+            let unknowns = |p: usize| cut.start(p) * matrix.block()..(cut.end(p) * matrix.block()).min(n);
+            if let Some((eta, steps)) = self.mend(&equations, (rhs, &mut *x), found, (gaps, &unknowns)) {
+                report.refinement_steps = report.refinement_steps.max(steps);
+                report.push(eta);
+                continue;
+            }
+            let mut refiner = Refiner { factors: self, op, stack: &mut *stack };
+            let eta = refiner.settle((rhs, offset + s * n), x, report)?;
+            report.push(eta);
+        }
+        Ok(())
+    }
+
+    /// Accepts x if all is good, else mends the partitions that are not, if they are few. Returns the error and the refinement
+    /// steps (1 if something was mended), `None` if the whole system has to be refined.
+    fn mend(
+        &self,
+        equations: &impl Equations<T>,
+        (rhs, x): (&[T], &mut [T]),
+        found: Found,
+        (gaps, unknowns): (&[T::Real], &dyn Fn(usize) -> Range<usize>),
+    ) -> Option<(f64, usize)> {
+        let goal = good::<T>();
+        if found.bound <= goal {
+            return Some((found.bound, 0));
+        }
+        let bad = gaps.iter().filter(|gap| run::bound::<T>(**gap) > goal).count();
+        if !found.bound.is_finite() || found.looks_singular::<T::Real>() || bad > gaps.len() / tuning::MEND_ONE_OF + 1 {
+            return None;
+        }
+        // A little less, because mending may change the largest x.
+        let x_max = T::Real::from_f64(found.x_max * 0.999);
+        let block = self.a.blocks(Op::Plain).block();
+        let mut repair = BlockRepair { equations, block, rhs, x, x_max, goal, largest_changed: false };
+        let mut worst: f64 = 0.0;
+        for (p, gap) in gaps.iter().enumerate() {
+            let own = run::bound::<T>(*gap);
+            worst = worst.max(if own <= goal { own } else { repair.mend(unknowns(p))? });
+        }
+        // Errors were measured against the largest x there was. If that was among the mended, nothing is known yet.
+        (!repair.largest_changed).then_some((worst, 1))
     }
 }
 
@@ -355,22 +438,31 @@ impl<T: Scalar, M: SmallBlocks<T>> Factor<T> for BlockRpts<T, M> {
 
     fn solve_scratch(&self, n_rhs: usize) -> StackReq {
         let (settings, matrix, together) = (self.settings(), self.a.blocks(Op::Plain), Self::together(n_rhs));
-        let memory = settings.tile_memory(&matrix, together);
-        verified_scratch(self)
-            .and(StackReq::new_aligned::<T::Real>(memory, ALIGN))
-            .and(StackReq::new_aligned::<T>(together * matrix.n(), ALIGN))
-            .and(settings.scratch::<T>(matrix.block_rows(), matrix.block(), together))
+        let level = |n_rhs: usize| {
+            let memory = StackReq::new_aligned::<T::Real>(settings.tile_memory(&matrix, n_rhs), ALIGN);
+            memory.and(settings.scratch::<T>(matrix.block_rows(), matrix.block(), n_rhs))
+        };
+        let refinement = verified_scratch(self).and(StackReq::new_aligned::<T>(matrix.n(), ALIGN)).and(level(1));
+        StackReq::new::<T::Real>(together * settings.cut(matrix.block_rows()).partitions())
+            .and(level(together).or(refinement))
     }
 
     fn solve_into_with(&self, op: Op, rhs: &[T], x: &mut [T], stack: &mut PodStack) -> Result<Report> {
-        verify::solve_verified(self, op, rhs, x, stack)
+        let n_rhs = self.shape().n_rhs("rhs", rhs.len())?;
+        check_len("x", rhs.len(), x.len())?;
+        verify::check_scratch(self.solve_scratch(n_rhs), stack)?;
+        let mut report = Report::new(&self.plan);
+        let together = Self::together(n_rhs).max(1) * self.shape().n();
+        for (k, (rhs, x)) in rhs.chunks(together).zip(x.chunks_mut(together)).enumerate() {
+            self.solve_columns(op, (rhs, k * together), x, &mut report, stack)?;
+        }
+        Ok(report)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::direct::verify::good;
     use crate::{Complex32, Complex64, Method};
 
     fn wave<T: Scalar>(n: usize, by: f64) -> Vec<T> {

@@ -37,6 +37,11 @@ impl Cut {
         p * self.m
     }
 
+    /// The row after the last of partition `p`.
+    pub fn end(&self, p: usize) -> usize {
+        if p < self.full { self.start(p + 1) } else { self.rows() }
+    }
+
     pub fn rows(&self) -> usize {
         self.full * self.m + self.tail
     }

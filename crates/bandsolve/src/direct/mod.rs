@@ -7,6 +7,7 @@ mod adaptive_cr;
 mod any;
 mod banded;
 mod batch;
+mod block_repair;
 mod block_rpts;
 mod block_tridiagonal;
 mod cf_lu;

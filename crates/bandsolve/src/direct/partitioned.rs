@@ -143,8 +143,7 @@ fn mend<T: Scalar>(
     let mut worst: f64 = 0.0;
     for (p, gap) in gaps.iter().enumerate() {
         let own = run::bound::<T>(*gap);
-        let end = if p < cut.full { cut.start(p + 1) } else { cut.rows() };
-        worst = worst.max(if own <= goal { own } else { repair.mend(cut.start(p)..end)? });
+        worst = worst.max(if own <= goal { own } else { repair.mend(cut.start(p)..cut.end(p))? });
     }
     // Errors were measured against the largest x there was. If that was among the mended, nothing is known yet.
     (!repair.largest_changed).then_some((worst, 1))

@@ -365,7 +365,7 @@ pub(crate) struct Refiner<'a, F> {
 
 impl<F> Refiner<'_, F> {
     /// Improves one column, which begins at `offset` of the caller's array, until it may be handed out; returns its η.
-    fn settle<T: Scalar>(&mut self, (rhs, offset): (&[T], usize), x: &mut [T], report: &mut Report) -> Result<f64>
+    pub fn settle<T: Scalar>(&mut self, (rhs, offset): (&[T], usize), x: &mut [T], report: &mut Report) -> Result<f64>
     where
         F: Factored<T>,
     {

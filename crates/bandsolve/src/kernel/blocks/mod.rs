@@ -53,8 +53,11 @@ pub struct Target<'a, T: Scalar> {
     pub partition: usize,
     /// x at the rows of the span; rows that the matrix has not are left out.
     pub x: ColumnsMut<'a, T>,
-    /// Lower bounds of ‖x‖∞; `None`: nothing is verified.
-    pub x_max: Option<[T::Real; super::sweep::MAX_RHS]>,
+    /// For every partition the largest |residual| / scale, as [`RealScalar::log_gap`](crate::RealScalar::log_gap); empty:
+    /// nothing is verified.
+    pub gaps: ColumnsMut<'a, T::Real>,
+    /// Lower bounds of ‖x‖∞.
+    pub x_max: [T::Real; super::sweep::MAX_RHS],
 }
 
 /// A task for one span. The memory is of the size that [`memory`] says.
@@ -100,8 +103,8 @@ impl<T: Scalar> BlockRun<'_, T> {
             match &mut task {
                 Task::Reduce(out) => tile.put_coarse(out, (span, t)),
                 Task::Substitute(to) => {
-                    if to.x_max.is_some() {
-                        tile.check(&mut checks);
+                    if !to.gaps[0].is_empty() {
+                        tile.check(&mut checks, to, (span, t));
                     }
                     tile.put_x(&mut to.x, (span, t));
                 }

@@ -138,7 +138,7 @@ impl Layout {
 }
 
 /// A tile of `m` block rows in every lane; `B` rows a block (0: `b`).
-pub struct Tile<T: Scalar, V, const B: usize> {
+pub struct Tile<T: Scalar, V: Lanes<Real = T::Real>, const B: usize> {
     base: *mut T::Real,
     b: usize,
     pub m: usize,
@@ -146,7 +146,8 @@ pub struct Tile<T: Scalar, V, const B: usize> {
     pub at: Layout,
     /// Elements from one row of a block to the next, and from one column to the next.
     pub strides: (usize, usize),
-    vector: core::marker::PhantomData<V>,
+    /// Zero, unknown to the compiler: else it would clear blocks by calls, around which all registers are saved.
+    pub zero: T::Element<V>,
 }
 
 impl<T: Scalar, V: Lanes<Real = T::Real>, const B: usize> Tile<T, V, B> {
@@ -158,7 +159,8 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const B: usize> Tile<T, V, B> {
         assert!(memory.len() >= at.total * Self::REALS * V::W && m >= 2 && (B == 0 || B == b));
         let plain = level.matrix.orientation() == Orientation::Plain || matches!(level.matrix, BlockMatrix::Band(_));
         let strides = if plain { (1, b) } else { (b, 1) };
-        Self { base: memory.as_mut_ptr(), b, m, n_rhs: level.n_rhs, at, strides, vector: core::marker::PhantomData }
+        let zero = T::Element::<V>::splat(core::hint::black_box(T::Real::ZERO));
+        Self { base: memory.as_mut_ptr(), b, m, n_rhs: level.n_rhs, at, strides, zero }
     }
 
     /// Rows of a block.

@@ -7,11 +7,12 @@
 use super::super::Machine;
 use super::super::element::Element;
 use super::super::lanes::Lanes;
-use super::super::run::Found;
+use super::super::run::{Found, MAX_LANES, Span};
 use super::super::sweep::{CHECK_VECTORS, COMPLEX_SLACK, Check, MAX_RHS, read_check};
 use super::stage::Tile;
 use super::{Target, Task};
 use crate::scalar::{RealScalar, Scalar};
+use core::mem::MaybeUninit;
 
 /// Rows of the largest panel.
 const PANEL_ROWS: usize = 2 * crate::tuning::SMALL_BLOCK_MAX;
@@ -29,11 +30,6 @@ const UP: Walk = Walk { behind: 2, ahead: 0 };
 const DIAGONAL: usize = 1;
 
 impl<T: Scalar, V: Lanes<Real = T::Real>, const B: usize> Tile<T, V, B> {
-    #[inline(always)]
-    fn zero() -> T::Element<V> {
-        T::Element::<V>::splat(T::Real::ZERO)
-    }
-
     /// Place of row r, column w of the panel.
     #[inline(always)]
     fn panel(&self, r: usize, w: usize) -> usize {
@@ -52,7 +48,7 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const B: usize> Tile<T, V, B> {
         let b = self.b();
         for c in 0..b {
             for r in 0..b {
-                self.store(self.panel(first + r, w + c), Self::zero());
+                self.store(self.panel(first + r, w + c), self.zero);
             }
         }
     }
@@ -135,28 +131,36 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const B: usize> Tile<T, V, B> {
         }
         // Where row r is the pivot row, row c takes its place.
         let half = V::splat(T::Real::from_f64(0.5));
-        let mut takes = [half.gt(half); PANEL_ROWS];
+        let mut takes = [const { MaybeUninit::uninit() }; PANEL_ROWS];
         let mut pivot = top;
         for r in c + 1..rows {
-            takes[r] = half.gt((chosen - number(r)).abs());
-            pivot = T::Element::select(takes[r], self.load(self.panel(r, c)), pivot);
+            let take = half.gt((chosen - number(r)).abs());
+            takes[r].write(take);
+            pivot = T::Element::select(take, self.load(self.panel(r, c)), pivot);
         }
         let recip = (pivot + T::Element::<V>::splat(T::Real::GUARD)).recip();
         self.store(self.panel(c, c), recip);
-        let mut factors = [Self::zero(); PANEL_ROWS];
+        let mut factors = [const { MaybeUninit::uninit() }; PANEL_ROWS];
         for r in c + 1..rows {
-            factors[r] = T::Element::select(takes[r], top, self.load(self.panel(r, c))) * recip;
+            // SAFETY: written above, as all rows below c are.
+            let take = unsafe { takes[r].assume_init() };
+            factors[r].write(T::Element::select(take, top, self.load(self.panel(r, c))) * recip);
         }
         for w in c + 1..width {
             let top = self.load(self.panel(c, w));
             let mut pivot = top;
             for r in c + 1..rows {
-                pivot = T::Element::select(takes[r], self.load(self.panel(r, w)), pivot);
+                // SAFETY: written above.
+                let take = unsafe { takes[r].assume_init() };
+                pivot = T::Element::select(take, self.load(self.panel(r, w)), pivot);
             }
             self.store(self.panel(c, w), pivot);
             for r in c + 1..rows {
-                let own = T::Element::select(takes[r], top, self.load(self.panel(r, w)));
-                self.store(self.panel(r, w), factors[r].neg_mul_add(pivot, own));
+                // SAFETY: written above.
+                let (take, factor): (V::Mask, T::Element<V>) =
+                    unsafe { (takes[r].assume_init(), factors[r].assume_init()) };
+                let own = T::Element::select(take, top, self.load(self.panel(r, w)));
+                self.store(self.panel(r, w), factor.neg_mul_add(pivot, own));
             }
         }
     }
@@ -260,7 +264,7 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const B: usize> Tile<T, V, B> {
                 } else if c > r {
                     pivot
                 } else {
-                    Self::zero()
+                    self.zero
                 };
                 self.store(self.panel(r, c), entry);
             }
@@ -333,7 +337,7 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const B: usize> Tile<T, V, B> {
     #[inline(always)]
     pub fn new_checks(&self, task: &Task<'_, T>) -> [Check<V>; MAX_RHS] {
         let mut checks = [Check::new(T::Real::ZERO); MAX_RHS];
-        if let Task::Substitute(Target { x_max: Some(x_max), .. }) = task {
+        if let Task::Substitute(Target { x_max, .. }) = task {
             for s in 0..MAX_RHS {
                 checks[s] = Check::new(x_max[s]);
             }
@@ -341,12 +345,12 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const B: usize> Tile<T, V, B> {
         checks
     }
 
-    /// Takes the residuals of all rows into the checks.
+    /// Takes the residuals of all rows of tile `t` into the checks, and keeps the gap of every partition.
     #[inline(always)]
-    pub fn check(&self, checks: &mut [Check<V>; MAX_RHS]) {
+    pub fn check(&self, checks: &mut [Check<V>; MAX_RHS], to: &mut Target<'_, T>, (span, t): (Span, usize)) {
         let b = self.b();
         for s in 0..self.n_rhs {
-            let mut check = checks[s];
+            let mut check = Check::<V>::new(to.x_max[s]);
             for j in 0..self.m {
                 for i in 0..b {
                     check.see_x(self.load(self.x(s, j + 1, i)).measure());
@@ -364,7 +368,11 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const B: usize> Tile<T, V, B> {
                     check.see_row(residual.measure(), sum, rhs.measure());
                 }
             }
-            checks[s] = check;
+            checks[s] = checks[s].and(&check);
+            let mut gaps = [T::Real::ZERO; MAX_LANES];
+            // SAFETY: there is room for the lanes of the widest vector.
+            unsafe { check.gap().store(gaps.as_mut_ptr()) }
+            to.gaps[s][t * span.lanes..][..span.lanes].copy_from_slice(&gaps[..span.lanes]);
         }
     }
 
@@ -372,7 +380,7 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const B: usize> Tile<T, V, B> {
     pub fn found(&self, checks: &[Check<V>; MAX_RHS]) -> [Found; MAX_RHS] {
         let mut found = [Found::default(); MAX_RHS];
         // Lanes of the widest vector.
-        let mut stored = [T::Real::ZERO; CHECK_VECTORS * super::super::run::MAX_LANES];
+        let mut stored = [T::Real::ZERO; CHECK_VECTORS * MAX_LANES];
         let slack = if T::COMPLEX { COMPLEX_SLACK } else { 1.0 };
         for s in 0..self.n_rhs {
             // SAFETY: there is room for the vectors of all lanes.
