@@ -1,6 +1,6 @@
 //! Determinants and componentwise errors, formed in double-double from the dense matrix: for small n.
 
-use crate::oracle::{Rows, largest_exponent, scaled_row, scaled_vector, shifted};
+use crate::oracle::{Rows, largest_exponent, scaled_row, shifted};
 use crate::wide::{Double, DoubleComplex, Wide, power_of_two};
 use bandsolve::{Complex64, Scalar};
 
@@ -53,19 +53,30 @@ pub fn componentwise_error<T: Scalar>(a: &impl Rows<T>, rhs: &[T], x: &[T]) -> f
 }
 
 fn largest_ratio<T: Scalar, W: Wide>(a: &impl Rows<T>, rhs: &[T], x: &[T]) -> f64 {
-    let (x, e_x) = scaled_vector::<T, W>(x);
-    let (mut entries, mut row) = (Vec::new(), Vec::new());
+    // A number in units of a power of two near it, and its exponent.
+    let split = |v: T| {
+        let e = if v == T::ZERO { 0 } else { largest_exponent(v) };
+        let (re, im) = shifted(v, -e);
+        (W::from_parts(re, im), e)
+    };
+    let mut entries = Vec::new();
     let mut largest: f64 = 0.0;
     for (i, d) in rhs.iter().enumerate() {
-        let e = scaled_row::<T, W>(a, i, &mut entries, &mut row) + e_x;
-        let unit = e.max(largest_exponent(*d));
-        let (re, im) = shifted(*d, -unit);
-        let (d, by) = (W::from_parts(re, im), power_of_two(e - unit));
-        let ax = row.iter().fold(W::ZERO, |sum, (j, v)| sum + *v * x[*j]).scale(by);
-        let size: f64 = row.iter().map(|(j, v)| v.abs() * x[*j].abs()).sum();
-        let residual = (d - ax).abs();
+        a.entries(i, &mut entries);
+        let minus = W::from_parts(-1.0, 0.0);
+        let mut terms: Vec<(W, i32)> = vec![split(*d)];
+        for (j, v) in &entries {
+            let ((v, e), (x, f)) = (split(*v), split(x[*j]));
+            terms.push((minus * v * x, e + f));
+        }
+        terms.retain(|(v, _)| v.abs() > 0.0);
+        let unit = terms.iter().map(|(_, e)| *e).max().unwrap_or(0);
+        // What is 2⁻⁹⁰⁰ of the largest term is nothing.
+        let terms = terms.iter().filter(|(_, e)| e - unit > -900).map(|(v, e)| v.scale(power_of_two(e - unit)));
+        let size: f64 = terms.clone().map(|v| v.abs()).sum();
+        let residual = terms.fold(W::ZERO, |sum, v| sum + v).abs();
         if residual > 0.0 {
-            largest = largest.max(residual / (size * by + d.abs()));
+            largest = largest.max(residual / size);
         }
     }
     largest

@@ -268,7 +268,7 @@ pub(crate) fn scaled_row<T: Scalar, W: Wide>(
     e
 }
 
-pub(crate) fn scaled_vector<T: Scalar, W: Wide>(x: &[T]) -> (Vec<W>, i32) {
+fn scaled_vector<T: Scalar, W: Wide>(x: &[T]) -> (Vec<W>, i32) {
     let e = x.iter().map(|v| largest_exponent(*v)).max().unwrap_or(NO_EXPONENT);
     let scaled = x.iter().map(|v| shifted(*v, -e)).map(|(re, im)| W::from_parts(re, im)).collect();
     (scaled, e)

@@ -120,6 +120,9 @@ pub(super) fn estimate_norm_1<T: Scalar>(n: usize, mut apply: impl FnMut(bool, &
         x[steepest] = T::ONE;
         apply(false, &mut x)?;
         let norm = finite(sum_of_moduli(&x));
+        if norm.is_infinite() {
+            return Ok(norm);
+        }
         if norm <= estimate {
             break;
         }

@@ -72,7 +72,8 @@ pub trait Inspect<T: Scalar>: Factor<T> {
     ///
     /// # Errors
     /// `NotFinite`, `OutOfMemory`; [`Error::Singular`](crate::Error::Singular) only where rows were not to be exchanged, or
-    /// pivots were taken for noise: then a zero pivot proves nothing.
+    /// pivots were taken for noise: then a zero pivot proves nothing; [`Error::NotConverged`](crate::Error::NotConverged)
+    /// where pivots leave the range of the type, which takes entries of one row that are that far apart.
     ///
     /// # Source
     /// `docs/math/condition.md`.

@@ -228,6 +228,10 @@ impl ComponentRow {
         let mut sum = [Sum::new(d[0]), Sum::new(d[1])];
         let (mut size, mut floor, mut terms) = (modulus(d), 0.0, 1);
         probe.visit_row(op, i, &mut |j, a| {
+            terms += 1;
+            if a == T::ZERO {
+                return;
+            }
             let own = size_of(a);
             let (a, x) = (scaled(a, -own), scaled(x[j], own - exponent));
             sum[0].add_product::<true>(-a[0], x[0]);
@@ -239,7 +243,6 @@ impl ComponentRow {
             let (a, x, least) = (modulus(a), modulus(x), ldexp(least.to_f64(), (own - exponent).max(-2000)));
             size += a * x;
             floor += a * (least - x).max(0.0);
-            terms += 1;
         });
         Self { residual: sum.map(|s| s.value()), size, floor, exponent, terms }
     }
