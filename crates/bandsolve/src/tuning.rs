@@ -62,3 +62,19 @@ pub(crate) const BAND_COLUMNS: usize = 128;
 pub(crate) const BAND_PARALLEL: usize = 1 << 16;
 /// Right-hand sides from which blocks of L and U are applied by dense kernels.
 pub(crate) const BAND_MANY_RHS: usize = 4;
+
+/// Columns of a dense block that are eliminated together, whose triangles are inverted.
+pub(crate) fn dense_panel(n: usize) -> usize {
+    if n <= 128 { 16 } else { 32 }
+}
+/// Columns of a dense block that are eliminated without products.
+pub(crate) const DENSE_INNER: usize = 8;
+/// Columns of a block that one task takes where block rows are few; fixes the order of operations, so never dependent on
+/// threads.
+pub(crate) const BLOCK_COLUMNS: usize = 64;
+/// A thread is woken for at least so many operations on blocks: 10 µs of them.
+pub(crate) const BLOCK_TASK_FLOPS: usize = 1 << 18;
+/// Blocks up to this size are inverted, larger ones are solved with by their triangles.
+pub(crate) const BLOCK_INVERSE_MAX: usize = 32;
+/// Partitions of block SPIKE: each beyond two has spikes, which make its rows cost almost three times as much.
+pub(crate) const BLOCK_PARTITIONS: usize = 2;

@@ -1,5 +1,8 @@
 //! Factors of one block tridiagonal system: whichever method the plan chose.
 
+use super::bcyclic::Bcyclic;
+use super::block_spike::BlockSpike;
+use super::block_stored::StoredBlocks;
 use super::pivoted::PivotedBlocks;
 use super::{AnyFactor, Factor, Solution};
 use crate::error::Result;
@@ -24,6 +27,8 @@ impl<T: Scalar> Factorize for BlockTridiagonal<'_, T> {
 pub(super) fn factor<'m, T: Scalar>(plan: &Plan, a: &'m BlockTridiagonal<'_, T>) -> Result<Box<dyn Factor<T> + 'm>> {
     match plan.chosen_method() {
         Method::Auto | Method::Pivoted => Ok(Box::new(PivotedBlocks::new(plan, a.view())?)),
+        Method::Bcyclic => Ok(Box::new(StoredBlocks::<T, Bcyclic<T>>::new(plan, a.view())?)),
+        Method::BlockSpike => Ok(Box::new(StoredBlocks::<T, BlockSpike<T>>::new(plan, a.view())?)),
         _ => Err(plan.unsupported("block tridiagonal systems")),
     }
 }

@@ -103,6 +103,10 @@ impl Report {
 pub(crate) trait Equations<T: Scalar>: Sync {
     /// Calls `visit(j, a_ij)` for the entries of row `i`, each column once.
     fn visit_row(&self, i: usize, visit: impl FnMut(usize, T));
+    /// About so many entries stand in a row.
+    fn entries_in_row(&self) -> usize {
+        3
+    }
 
     /// Whether [`accumulate`](Self::accumulate) may be called: real scalars only.
     const BY_BLOCKS: bool = !T::COMPLEX;
@@ -399,14 +403,15 @@ impl<F> Refiner<'_, F> {
         }
         let (r, stack) = self.stack.make_raw::<T>(x.len());
         let (spare, stack) = stack.make_raw::<T>(x.len());
-        best = residual(&equations, d, x, r);
+        let parallel = self.factors.facts().parallel;
+        best = residual(&equations, (d, x), r, parallel);
         let mut steps = 0;
         while best > good && steps < MAX_REFINEMENTS {
             self.factors.solve_unchecked(self.op, r, stack);
             spare.copy_from_slice(x);
             x.iter_mut().zip(&*r).for_each(|(x, dx)| *x += *dx);
             steps += 1;
-            let eta = residual(&equations, d, x, r);
+            let eta = residual(&equations, (d, x), r, parallel);
             if eta.is_nan() || eta >= best {
                 x.copy_from_slice(spare);
                 break;
@@ -428,8 +433,9 @@ pub(crate) fn backward_error<T: Scalar>(rows: Rows<'_, T>, rhs: &[T], x: &[T]) -
     measure(&rows, rhs, x, true)
 }
 
-/// Rows from which η is measured in parallel.
-const PARALLEL_FROM: usize = 100_000;
+/// Entries from which η is measured in parallel, and those that one task takes.
+const PARALLEL_FROM: usize = 300_000;
+const PARALLEL_TASK: usize = 1 << 14;
 /// Rows that are measured together.
 const CHUNK: usize = 512;
 
@@ -449,8 +455,9 @@ pub(crate) fn measure<T: Scalar, E: Equations<T>>(equations: &E, d: &[T], x: &[T
         worst
     };
     let chunks = 0..x.len().div_ceil(CHUNK);
-    let worst = if parallel && x.len() >= PARALLEL_FROM {
-        chunks.into_par_iter().with_min_len(16).map(of_chunk).max()
+    let entries = equations.entries_in_row();
+    let worst = if parallel && x.len().saturating_mul(entries) >= PARALLEL_FROM {
+        chunks.into_par_iter().with_min_len(PARALLEL_TASK.div_ceil(entries * CHUNK)).map(of_chunk).max()
     } else {
         chunks.map(of_chunk).max()
     };
@@ -484,19 +491,27 @@ fn block_error<T: Scalar, E: Equations<T>>(
 }
 
 /// Writes the residual r = d − A·x, formed in twice the working precision, and returns η measured with it.
-fn residual<T: Scalar, E: Equations<T>>(equations: &E, d: &[T], x: &[T], r: &mut [T]) -> f64 {
+fn residual<T: Scalar, E: Equations<T>>(equations: &E, (d, x): (&[T], &[T]), r: &mut [T], parallel: bool) -> f64 {
     let norm = Norm::of(x);
     if !norm.value.is_finite() {
         return f64::NAN;
     }
-    let mut eta = Largest::default();
-    for (i, r) in r.iter_mut().enumerate() {
-        let row = ScaledRow::new::<T, E, true>(equations, i, (d[i], x), &norm);
-        eta.add(row.error());
-        let back = |v: f64| T::Real::from_f64(ldexp(v, row.exponent));
-        *r = T::from_parts(back(row.residual[0]), back(row.residual[1]));
-    }
-    eta.value()
+    let of_chunk = |(chunk, r): (usize, &mut [T])| {
+        let mut eta = Largest::default();
+        for (i, r) in (chunk * CHUNK..).zip(r) {
+            let row = ScaledRow::new::<T, E, true>(equations, i, (d[i], x), &norm);
+            eta.add(row.error());
+            let back = |v: f64| T::Real::from_f64(ldexp(v, row.exponent));
+            *r = T::from_parts(back(row.residual[0]), back(row.residual[1]));
+        }
+        eta
+    };
+    let eta = if parallel && x.len().saturating_mul(equations.entries_in_row()) >= PARALLEL_FROM {
+        r.par_chunks_mut(CHUNK).enumerate().map(of_chunk).max()
+    } else {
+        r.chunks_mut(CHUNK).enumerate().map(of_chunk).max()
+    };
+    eta.unwrap_or_default().value()
 }
 
 /// Running maximum of moduli, NaN if one of them is: their bits are ordered like the numbers, NaN on top.
