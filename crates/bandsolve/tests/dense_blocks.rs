@@ -8,30 +8,40 @@ use bandsolve_testkit::{Random, oracle};
 const METHODS: [Method; 2] = [Method::Bcyclic, Method::BlockSpike];
 const OPS: [Op; 3] = [Op::Plain, Op::Transpose, Op::ConjTranspose];
 
-/// op(A), read row by row.
-struct Rows<'a, T: Scalar>(&'a BlockTridiagonal<'a, T>, Op);
+/// op(A), row by row.
+struct Rows<T>(Vec<Vec<(usize, T)>>);
 
-impl<T: Scalar> oracle::Rows<T> for Rows<'_, T> {
+impl<T: Scalar> Rows<T> {
+    fn new(a: &BlockTridiagonal<'_, T>, op: Op) -> Self {
+        let (b, count) = (a.block(), a.block_rows());
+        let mut rows = vec![Vec::new(); a.n()];
+        for i in 0..a.n() {
+            let mut columns = [(i / b + count - 1) % count, i / b, (i / b + 1) % count].to_vec();
+            columns.sort_unstable();
+            columns.dedup();
+            for j in columns.into_iter().flat_map(|c| c * b..(c + 1) * b) {
+                match op {
+                    Op::Plain => rows[i].push((j, a.get(i, j))),
+                    Op::Transpose => rows[j].push((i, a.get(i, j))),
+                    Op::ConjTranspose => rows[j].push((i, Scalar::conj(a.get(i, j)))),
+                }
+            }
+        }
+        Self(rows)
+    }
+}
+
+impl<T: Scalar> oracle::Rows<T> for Rows<T> {
     fn n(&self) -> usize {
-        self.0.n()
+        self.0.len()
     }
 
     fn bandwidths(&self) -> (usize, usize) {
-        (self.0.n(), self.0.n())
+        (self.0.len(), self.0.len())
     }
 
     fn entries(&self, i: usize, entries: &mut Vec<(usize, T)>) {
-        let (b, n) = (self.0.block(), self.0.block_rows());
-        let mut columns = vec![(i / b + n - 1) % n, i / b, (i / b + 1) % n];
-        columns.sort_unstable();
-        columns.dedup();
-        let entry = |j| match self.1 {
-            Op::Plain => self.0.get(i, j),
-            Op::Transpose => self.0.get(j, i),
-            Op::ConjTranspose => Scalar::conj(self.0.get(j, i)),
-        };
-        entries.clear();
-        entries.extend(columns.into_iter().flat_map(|c| c * b..(c + 1) * b).map(|j| (j, entry(j))));
+        entries.clone_from(&self.0[i]);
     }
 }
 
@@ -66,8 +76,9 @@ fn solve<T: Scalar>(factor: &impl Factor<T>, op: Op, rhs: &[T]) -> (Vec<T>, Resu
 
 /// The answer is what the report says, and within `limit` ε.
 fn check<T: Scalar>(a: &BlockTridiagonal<'_, T>, op: Op, (d, x): (&[T], &[T]), (report, limit): (&Report, f64)) {
+    let rows = Rows::new(a, op);
     for (k, (d, x)) in d.chunks(a.n()).zip(x.chunks(a.n())).enumerate() {
-        let eta = oracle::backward_error(&Rows(a, op), d, x);
+        let eta = oracle::backward_error(&rows, d, x);
         let (reported, slack) = (report.backward_errors[k], rounding::<T>(3 * a.block()));
         let what = || format!("{:?} {op:?} {}: η = {eta:e}, reported {reported:e}", a.shape(), T::NAME);
         assert!(reported <= limit * epsilon::<T>(), "{}", what());

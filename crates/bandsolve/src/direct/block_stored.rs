@@ -107,6 +107,9 @@ impl<'m, T: Scalar, E: BlockElimination<T>> Factored<T> for StoredBlocks<'m, T, 
             // Nobody is to take the right-hand side for an answer.
             return x.fill(T::from_real(T::Real::NAN));
         }
+        if x.is_empty() {
+            return;
+        }
         let (z, stack) = stack.make_raw::<T>(x.len());
         let transposed = op != Op::Plain;
         // (S·A)·x = S·d; (S·A)ᵀ·y = d, x = S·y.

@@ -9,6 +9,7 @@ mod banded;
 mod batch;
 mod bcyclic;
 mod block_dense;
+pub(crate) mod block_residual;
 mod block_spike;
 mod block_stored;
 mod block_tridiagonal;

@@ -108,6 +108,18 @@ pub(crate) trait Equations<T: Scalar>: Sync {
         3
     }
 
+    /// Whether the precise residual is about as cheap as the plain one, and rows so long that the rounding of a good solve
+    /// exceeds the half of what is accepted of the plain one: then it is not looked at.
+    fn prefers_precise(&self) -> bool {
+        false
+    }
+
+    /// The precise residual of the rows from `first_row` on, if there is a faster way to it than row by row; returns their
+    /// largest η.
+    fn precise_residual(&self, _first_row: usize, _system: (&[T], &[T]), _out: (&Norm, &mut [T])) -> Option<Largest> {
+        None
+    }
+
     /// Whether [`accumulate`](Self::accumulate) may be called: real scalars only.
     const BY_BLOCKS: bool = !T::COMPLEX;
     /// For the rows i from `first_row` on: subtracts (A·x)_i from `r`, adds Σ|a_ij| to `sums`, which is zero. What
@@ -357,14 +369,23 @@ impl<F> Refiner<'_, F> {
         F: Factored<T>,
     {
         let singular = self.factors.is_singular(self.op);
-        let Some(fallback) = self.factors.fallback() else {
-            let (eta, steps) = self.refine(rhs, x);
-            report.refinement_steps = report.refinement_steps.max(steps);
-            return self.diagnose((eta, steps), rhs, offset).map(|()| eta);
-        };
-        let (eta, steps) = if singular { (f64::NAN, 0) } else { self.refine(rhs, x) };
-        report.refinement_steps = report.refinement_steps.max(steps);
-        if eta <= good::<T>() { Ok(eta) } else { fall_back(fallback?, self.op, (rhs, offset), x, report) }
+        let mut found = (f64::NAN, 0);
+        if !singular {
+            found = self.refine(rhs, x);
+            report.refinement_steps = report.refinement_steps.max(found.1);
+            if found.0 <= good::<T>() {
+                return Ok(found.0);
+            }
+        }
+        // Only now, since it may have to be made.
+        if let Some(fallback) = self.factors.fallback() {
+            return fall_back(fallback?, self.op, (rhs, offset), x, report);
+        }
+        if singular {
+            found = self.refine(rhs, x);
+            report.refinement_steps = report.refinement_steps.max(found.1);
+        }
+        self.diagnose(found, rhs, offset).map(|()| found.0)
     }
 
     /// `Ok` if an answer with backward error η may be handed out, else why not.
@@ -396,14 +417,15 @@ impl<F> Refiner<'_, F> {
     {
         let good = good::<T>();
         let equations = self.factors.matrix().equations(self.op);
-        let mut best = measure(&equations, d, x, self.factors.facts().parallel);
+        let parallel = self.factors.facts().parallel;
+        let precise = equations.prefers_precise();
+        let mut best = if precise { f64::INFINITY } else { measure(&equations, d, x, parallel) };
         // What rounding may hide is far less than the other half.
         if best <= 0.5 * good {
             return (best, 0);
         }
         let (r, stack) = self.stack.make_raw::<T>(x.len());
         let (spare, stack) = stack.make_raw::<T>(x.len());
-        let parallel = self.factors.facts().parallel;
         best = residual(&equations, (d, x), r, parallel);
         let mut steps = 0;
         while best > good && steps < MAX_REFINEMENTS {
@@ -491,18 +513,25 @@ fn block_error<T: Scalar, E: Equations<T>>(
 }
 
 /// Writes the residual r = d − A·x, formed in twice the working precision, and returns η measured with it.
-fn residual<T: Scalar, E: Equations<T>>(equations: &E, (d, x): (&[T], &[T]), r: &mut [T], parallel: bool) -> f64 {
+pub(super) fn residual<T: Scalar, E: Equations<T>>(
+    equations: &E,
+    (d, x): (&[T], &[T]),
+    r: &mut [T],
+    parallel: bool,
+) -> f64 {
     let norm = Norm::of(x);
     if !norm.value.is_finite() {
         return f64::NAN;
     }
     let of_chunk = |(chunk, r): (usize, &mut [T])| {
+        if let Some(eta) = equations.precise_residual(chunk * CHUNK, (d, x), (&norm, &mut *r)) {
+            return eta;
+        }
         let mut eta = Largest::default();
         for (i, r) in (chunk * CHUNK..).zip(r) {
             let row = ScaledRow::new::<T, E, true>(equations, i, (d[i], x), &norm);
             eta.add(row.error());
-            let back = |v: f64| T::Real::from_f64(ldexp(v, row.exponent));
-            *r = T::from_parts(back(row.residual[0]), back(row.residual[1]));
+            *r = row.unscaled();
         }
         eta
     };
@@ -516,11 +545,11 @@ fn residual<T: Scalar, E: Equations<T>>(equations: &E, (d, x): (&[T], &[T]), r: 
 
 /// Running maximum of moduli, NaN if one of them is: their bits are ordered like the numbers, NaN on top.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-struct Largest(u64);
+pub(crate) struct Largest(u64);
 
 impl Largest {
     #[inline(always)]
-    fn add(&mut self, v: f64) {
+    pub fn add(&mut self, v: f64) {
         self.0 = self.0.max(v.abs().to_bits());
     }
 
@@ -530,9 +559,9 @@ impl Largest {
 }
 
 /// ‖x‖∞ as `value · 2^exponent` with `value` near 1.
-struct Norm {
-    value: f64,
-    exponent: i32,
+pub(crate) struct Norm {
+    pub value: f64,
+    pub exponent: i32,
     /// The product, not safe from overflow.
     plain: f64,
 }
@@ -573,7 +602,7 @@ fn row_error<T: Scalar, E: Equations<T>>(equations: &E, i: usize, (d, x): (T, &[
 }
 
 /// One row with its entries, x and d multiplied by powers of two so that the largest are near 1.
-struct ScaledRow {
+pub(super) struct ScaledRow {
     /// d − A·x, scaled by 2^−exponent.
     residual: [f64; 2],
     /// Σ|a_ij|·‖x‖∞ + |d|, scaled alike.
@@ -610,7 +639,22 @@ impl ScaledRow {
         Self { residual: sum.map(|s| s.value()), size: row_sum * norm.value + modulus(d), exponent }
     }
 
-    fn error(&self) -> f64 {
+    /// From the scaled residual, the sum of the scaled row, and d.
+    #[inline(always)]
+    pub fn sum_up<T: Scalar>(residual: [f64; 2], (row_sum, norm): (f64, &Norm), (d, exponent): (T, i32)) -> Self {
+        let d = parts(d, 1.0).map(|v| ldexp(v, -exponent));
+        Self { residual, size: row_sum * norm.value + modulus(d), exponent }
+    }
+
+    /// The residual itself.
+    #[inline(always)]
+    pub fn unscaled<T: Scalar>(&self) -> T {
+        let [re, im] = self.residual.map(|v| T::Real::from_f64(ldexp(v, self.exponent)));
+        T::from_parts(re, im)
+    }
+
+    #[inline(always)]
+    pub fn error(&self) -> f64 {
         let error = modulus(self.residual);
         if error == 0.0 {
             0.0
@@ -641,9 +685,7 @@ impl Sum {
         let product = a * b;
         let sum = self.high + product;
         if COMPENSATED {
-            let (a1, a2) = split(a);
-            let (b1, b2) = split(b);
-            let lost_in_product = a2 * b2 - (((product - a1 * b1) - a2 * b1) - a1 * b2);
+            let lost_in_product = lost(a, b, product);
             let back = sum - self.high;
             let lost_in_sum = (self.high - (sum - back)) + (product - back);
             self.low += lost_in_product + lost_in_sum;
@@ -656,6 +698,13 @@ impl Sum {
     }
 }
 
+/// a·b − `product`, which is a·b rounded. After Dekker.
+#[inline(always)]
+pub(super) fn lost(a: f64, b: f64, product: f64) -> f64 {
+    let ((a1, a2), (b1, b2)) = (split(a), split(b));
+    a2 * b2 - (((product - a1 * b1) - a2 * b1) - a1 * b2)
+}
+
 /// Veltkamp: a = high + low with 26 bits each, so that their products are exact without FMA.
 #[inline(always)]
 fn split(a: f64) -> (f64, f64) {
@@ -666,7 +715,7 @@ fn split(a: f64) -> (f64, f64) {
 
 /// Real and imaginary part in double precision, times a power of two.
 #[inline(always)]
-fn parts<T: Scalar>(v: T, scale: f64) -> [f64; 2] {
+pub(super) fn parts<T: Scalar>(v: T, scale: f64) -> [f64; 2] {
     [v.re().to_f64() * scale, if T::COMPLEX { v.im().to_f64() * scale } else { 0.0 }]
 }
 
@@ -679,25 +728,27 @@ pub(crate) fn peak<T: Scalar>(v: T) -> T::Real {
 
 /// |z| for values that are nowhere near the limits of the type.
 #[inline(always)]
-fn modulus(z: [f64; 2]) -> f64 {
+pub(super) fn modulus(z: [f64; 2]) -> f64 {
     if z[1] == 0.0 { z[0].abs() } else { (z[0] * z[0] + z[1] * z[1]).sqrt() }
 }
 
 /// e with |v| in [2^(e−1), 2^e), clamped to ±1000.
-fn exponent(v: f64) -> i32 {
+#[inline(always)]
+pub(super) fn exponent(v: f64) -> i32 {
     let biased = (v.to_bits() >> 52) as i32 & 0x7ff;
     (biased - 1022).clamp(-1000, 1000)
 }
 
 /// 2^e for |e| ≤ 1022.
 #[inline(always)]
-fn pow2(e: i32) -> f64 {
+pub(super) fn pow2(e: i32) -> f64 {
     f64::from_bits(((e + 1023) as u64) << 52)
 }
 
 /// v·2^e for |e| ≤ 2000.
 #[inline(always)]
-fn ldexp(v: f64, e: i32) -> f64 {
+#[inline(always)]
+pub(super) fn ldexp(v: f64, e: i32) -> f64 {
     let half = e / 2;
     v * pow2(half) * pow2(e - half)
 }

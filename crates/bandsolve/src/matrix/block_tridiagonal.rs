@@ -1,7 +1,8 @@
 //! Three arrays of small dense blocks: the block tridiagonal matrix, open or periodic.
 
 use super::Shape;
-use crate::direct::verify::Equations;
+use crate::direct::block_residual;
+use crate::direct::verify::{Equations, Largest, Norm};
 use crate::error::{Error, Result, check_len};
 use crate::scalar::Scalar;
 use core::ops::Range;
@@ -303,12 +304,23 @@ impl<'a, T: Scalar> BlockRows<'a, T> {
     }
 }
 
+/// Rows of a block from which residuals are formed precisely at once.
+const PRECISE_FROM: usize = 32;
+
 /// Entries of blocks, times columns, that one task of a product takes.
 const PRODUCT_TASK: usize = 1 << 16;
 
 impl<T: Scalar> Equations<T> for BlockRows<'_, T> {
     fn entries_in_row(&self) -> usize {
         3 * self.block
+    }
+
+    fn prefers_precise(&self) -> bool {
+        self.block >= PRECISE_FROM && !self.shares_columns()
+    }
+
+    fn precise_residual(&self, first_row: usize, system: (&[T], &[T]), out: (&Norm, &mut [T])) -> Option<Largest> {
+        (!self.shares_columns()).then(|| block_residual::residual(self, first_row, system, out))
     }
 
     fn visit_row(&self, i: usize, mut visit: impl FnMut(usize, T)) {

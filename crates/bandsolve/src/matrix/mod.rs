@@ -7,8 +7,8 @@ mod tridiagonal;
 
 pub use banded::Banded;
 pub use batch::{Layout, TridiagonalBatch};
-pub(crate) use block_tridiagonal::BlockRows;
 pub use block_tridiagonal::BlockTridiagonal;
+pub(crate) use block_tridiagonal::{BlockRows, Orientation};
 pub(crate) use tridiagonal::Rows;
 pub use tridiagonal::Tridiagonal;
 
