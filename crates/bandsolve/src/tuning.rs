@@ -74,7 +74,12 @@ pub(crate) const DENSE_INNER: usize = 8;
 pub(crate) const BLOCK_COLUMNS: usize = 64;
 /// A thread is woken for at least so many operations on blocks: 10 µs of them.
 pub(crate) const BLOCK_TASK_FLOPS: usize = 1 << 18;
-/// Blocks up to this size are inverted, larger ones are solved with by their triangles.
-pub(crate) const BLOCK_INVERSE_MAX: usize = 32;
+/// Diagonal blocks up to this size are inverted, larger ones are solved with by their triangles. An inverse costs as much as
+/// dividing a block by its triangles (27 µs for 64 rows, 143 for 128), and then a division is a product (10 and 70 µs).
+/// BCYCLIC divides two blocks by each: 47 against 53 µs at 64, 283 against 286 at 128. A right-hand side more or less changes
+/// little: 1.3 µs with the inverse, 2.8 without (64), 5.4 and 9.1 (128).
+pub(crate) const BCYCLIC_INVERSE_MAX: usize = 64;
+/// The same for block SPIKE, which divides one block by each: 8.1 against 6.1 µs at 32, made up for by four right-hand sides.
+pub(crate) const BLOCK_SPIKE_INVERSE_MAX: usize = 32;
 /// Partitions of block SPIKE: each beyond two has spikes, which make its rows cost almost three times as much.
 pub(crate) const BLOCK_PARTITIONS: usize = 2;

@@ -62,6 +62,8 @@ enum Part {
 /// A matrix with entries from U(−1, 1) and one right-hand side.
 struct System {
     a: BlockTridiagonal<'static, f64>,
+    /// sub, diag and sup of the matrix.
+    blocks: [Vec<f64>; 3],
     rhs: Vec<f64>,
 }
 
@@ -79,9 +81,10 @@ impl System {
         for d in diag.chunks_exact_mut(block * block) {
             d.iter_mut().step_by(block + 1).for_each(|v| *v += shift * block as f64);
         }
-        let a = BlockTridiagonal::from_vecs(block, [sub, diag, sup], false).expect("three arrays of whole blocks");
+        let blocks = [sub, diag, sup];
+        let a = BlockTridiagonal::from_vecs(block, blocks.clone(), false).expect("three arrays of whole blocks");
         let rhs = random.uniform_vec(a.n(), -1.0, 1.0);
-        Self { a, rhs }
+        Self { a, blocks, rhs }
     }
 
     fn contest(&self, part: Part, threads: &[usize], budget: Budget, peers: &[Peer]) -> Vec<Row> {
@@ -168,10 +171,15 @@ impl System {
         let half = 2 * b - 1;
         let leading = 3 * half + 1;
         let mut band = vec![0.0; n * leading];
+        let [sub, diag, sup] = &self.blocks;
         for (j, column) in band.chunks_exact_mut(leading).enumerate() {
-            let first = (j / b).saturating_sub(1) * b;
-            for i in first..((j / b + 2) * b).min(n) {
-                column[2 * half + i - j] = self.a.get(i, j);
+            let (k, c) = (j / b, j % b);
+            // What the block rows above, of and below column j hold of it.
+            for (row, blocks) in [(k.wrapping_sub(1), sup), (k, diag), (k + 1, sub)] {
+                if row < n / b {
+                    let place = 2 * half + row * b - j;
+                    column[place..place + b].copy_from_slice(&blocks[row * b * b + c * b..][..b]);
+                }
             }
         }
         band

@@ -24,6 +24,7 @@ use crate::error::Result;
 use crate::matrix::BlockRows;
 use crate::plan::Options;
 use crate::scalar::Scalar;
+use crate::tuning;
 use dyn_stack::{PodStack, StackReq};
 
 /// Factors of a chain or a ring of block rows.
@@ -196,7 +197,8 @@ impl<T: Scalar> Bcyclic<T> {
 
 impl<T: Scalar> BlockElimination<T> for Bcyclic<T> {
     fn new(rows: &BlockRows<'_, T>, scale: &[T::Real], options: &Options) -> Result<Self> {
-        let team = Team { block: rows.block, threads: options.threads, simd: options.simd };
+        let invert = rows.block <= tuning::BCYCLIC_INVERSE_MAX;
+        let team = Team { block: rows.block, threads: options.threads, simd: options.simd, invert };
         let (source, count) = (Source::new(rows, scale), rows.block_rows());
         let mut chain: Vec<Option<Result<ChainRow<T>>>> = Vec::new();
         chain.resize_with(count, || None);
@@ -250,7 +252,7 @@ fn order(count: usize) -> Vec<usize> {
 /// The eliminated rows left and right of row k, which stays, of a level of so many rows, as if it were a ring: in a chain
 /// the couplings between the first row and the last are zero.
 fn neighbours(k: usize, rows: usize) -> [Option<usize>; 2] {
-    let last = (rows % 2 == 0).then_some(rows / 2).and_then(|count| count.checked_sub(1));
+    let last = rows.is_multiple_of(2).then_some(rows / 2).and_then(|count| count.checked_sub(1));
     let left = if k > 0 { Some(k / 2 - 1) } else { last };
     [left, (k + 1 < rows).then_some(k / 2)]
 }

@@ -10,7 +10,6 @@ use super::verify::peak;
 use crate::error::Result;
 use crate::matrix::BlockRows;
 use crate::scalar::{RealScalar, Scalar};
-use crate::tuning;
 
 /// A block, or `None` for zeros.
 pub(super) type Coupling<T> = Option<Vec<T>>;
@@ -25,14 +24,14 @@ pub(super) enum Pivot<T> {
 }
 
 impl<T: Scalar> Pivot<T> {
-    /// Factors a diagonal block, and inverts it if it is small.
+    /// Factors a diagonal block, and inverts it if it is to be.
     ///
     /// # Errors
     /// `OutOfMemory`.
     pub fn new(diag: Vec<T>, team: Team) -> Result<Self> {
         let b = team.block;
         let lu = DenseLu::new(diag, team)?;
-        if b > tuning::BLOCK_INVERSE_MAX {
+        if !team.invert {
             return Ok(Self::Lu(lu));
         }
         let mut unit = allocate(b * b, T::ZERO)?;
@@ -191,7 +190,7 @@ mod tests {
         let limit = f64::EPSILON / 16.0;
         assert!(is_negligible(&[limit, 0.0, -limit, 0.0], 2) && !is_negligible(&[0.0, 0.0, 0.0, 2.0 * limit], 2));
         assert!(!is_negligible(&[f64::NAN, 0.0, 0.0, 0.0], 2));
-        let team = Team { block: 2, threads: 1, simd: Simd::detect() };
+        let team = Team { block: 2, threads: 1, simd: Simd::detect(), invert: false };
         let (one, tiny) = ([1.0, 0.0, 0.0, 1.0], [1e-9, 0.0, 0.0, 1e-9]);
         assert_eq!(fill_in(Some(&one), Some(&tiny), team).unwrap(), Some(vec![-1e-9, 0.0, 0.0, -1e-9]));
         assert_eq!(fill_in(Some(&tiny), Some(&tiny), team).unwrap(), None);
@@ -200,13 +199,13 @@ mod tests {
 
     #[test]
     fn both_forms_divide_by_the_same_block() {
-        for block in [1, 5, tuning::BLOCK_INVERSE_MAX, tuning::BLOCK_INVERSE_MAX + 1, 70] {
-            let team = Team { block, threads: 2, simd: Simd::detect() };
-            let wave = |i: usize, by: f64| (i as f64 * by).sin() + if i % (block + 1) == 0 { 2.0 } else { 0.0 };
+        for (block, invert) in [1, 5, 33, 70].into_iter().flat_map(|block| [(block, false), (block, true)]) {
+            let team = Team { block, threads: 2, simd: Simd::detect(), invert };
+            let wave = |i: usize, by: f64| (i as f64 * by).sin() + if i.is_multiple_of(block + 1) { 2.0 } else { 0.0 };
             let diag: Vec<f64> = (0..block * block).map(|i| wave(i, 1.3)).collect();
             let right: Vec<f64> = (0..block * block).map(|i| wave(i, 0.7)).collect();
             let pivot = Pivot::new(diag.clone(), team).unwrap();
-            assert_eq!(matches!(pivot, Pivot::Inverse { .. }), block <= tuning::BLOCK_INVERSE_MAX);
+            assert_eq!(matches!(pivot, Pivot::Inverse { .. }), invert);
             let x = pivot.divide(Some(&right), team).unwrap().unwrap();
             let mut rest = right.clone();
             subtract_product(&mut rest, Some(&diag), Some(&x), team);

@@ -285,7 +285,8 @@ impl<T: Scalar> BlockSpike<T> {
 
 impl<T: Scalar> BlockElimination<T> for BlockSpike<T> {
     fn new(rows: &BlockRows<'_, T>, scale: &[T::Real], options: &Options) -> Result<Self> {
-        let team = Team { block: rows.block, threads: options.threads, simd: options.simd };
+        let invert = rows.block <= tuning::BLOCK_SPIKE_INVERSE_MAX;
+        let team = Team { block: rows.block, threads: options.threads, simd: options.simd, invert };
         let cut = Cut::new(rows.block_rows(), rows.periodic(), options.partition_rows);
         let source = Source::new(rows, scale);
         let mut made: Vec<Option<Result<Eliminated<T>>>> = Vec::new();

@@ -41,6 +41,8 @@ pub(super) struct Team {
     pub block: usize,
     pub threads: usize,
     pub simd: Simd,
+    /// Whether diagonal blocks are inverted, rather than solved with by their triangles.
+    pub invert: bool,
 }
 
 impl Team {
@@ -347,7 +349,7 @@ mod tests {
     use crate::{Complex32, Complex64, RealScalar};
 
     fn team(block: usize, threads: usize) -> Team {
-        Team { block, threads, simd: Simd::detect() }
+        Team { block, threads, simd: Simd::detect(), invert: false }
     }
 
     /// Without a pattern, rows in need of exchanges.

@@ -747,7 +747,6 @@ pub(super) fn pow2(e: i32) -> f64 {
 
 /// v·2^e for |e| ≤ 2000.
 #[inline(always)]
-#[inline(always)]
 pub(super) fn ldexp(v: f64, e: i32) -> f64 {
     let half = e / 2;
     v * pow2(half) * pow2(e - half)
