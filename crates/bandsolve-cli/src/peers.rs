@@ -207,7 +207,7 @@ impl Peer {
             Peer::open("openblas", &openblas),
             Peer::open("mkl", &mkl_candidates()).inspect(Peer::quieten_mkl),
         ];
-        found.into_iter().flatten().collect()
+        found.into_iter().flatten().inspect(Peer::quieten_openblas).collect()
     }
 
     /// Opens the reference LAPACK, or any other that there is.
@@ -236,6 +236,15 @@ impl Peer {
         {
             // SAFETY: called before any other function of the library, as it asks for.
             unsafe { set(SEQUENTIAL) };
+        }
+    }
+
+    /// OpenBLAS, also beneath a LAPACK that is built on it, is to use one thread: more only wait for each other in narrow bands.
+    fn quieten_openblas(&self) {
+        // SAFETY: the signature is the documented one, void(int).
+        if let Ok(set) = unsafe { self.library.get::<unsafe extern "C" fn(c_int)>(b"openblas_set_num_threads") } {
+            // SAFETY: no routine of the library is running.
+            unsafe { set(1) };
         }
     }
 
