@@ -216,6 +216,11 @@ pub enum BenchTable {
     Methods(BenchMethodsArgs),
     /// Many small tridiagonal systems
     Batch(BenchBatchArgs),
+    /// Block tridiagonal systems of dense blocks, beside banded LU
+    ///
+    /// The matrix is random, one right-hand side. First factoring and solving together, then solving with stored factors,
+    /// where the bytes of the factors and of one pass to verify are set against the time, as for the product A·x.
+    Block(BenchBlockArgs),
 }
 
 /// Arguments of `bench tridiagonal`.
@@ -277,6 +282,25 @@ pub struct BenchBatchArgs {
     /// Number types
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_values_t = [RealDtype::F64, RealDtype::F32])]
     pub dtype: Vec<RealDtype>,
+    /// How long, with how many threads, and the report.
+    #[command(flatten)]
+    pub measure: MeasureArgs,
+}
+
+/// Arguments of `bench block`.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "Examples:\n  bandsolve bench block --quick\n  \
+    bandsolve bench block --blocks 64,512 --n 2^14 --threads 1,2")]
+pub struct BenchBlockArgs {
+    /// Rows of a block [default: 16,32,64,128,256; with --quick 16,32]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = size_parser)]
+    pub blocks: Option<Vec<usize>>,
+    /// Unknowns, rounded up to whole blocks [default: 2^15, fewer for large blocks; with --quick 2^10]
+    #[arg(long, value_parser = size_parser)]
+    pub n: Option<usize>,
+    /// Added to the diagonal, in units of the block size: 4 makes the matrix dominant, 0 leaves it random
+    #[arg(long, value_name = "X", default_value = "1", allow_negative_numbers = true)]
+    pub shift: f64,
     /// How long, with how many threads, and the report.
     #[command(flatten)]
     pub measure: MeasureArgs,

@@ -87,7 +87,114 @@ impl<T> Solver<'_, T> {
     }
 }
 
+/// `gbsv`: (n, kl, ku, nrhs, ab, ldab, ipiv, b, ldb, info).
+type Gbsv = unsafe extern "C" fn(
+    *const i64,
+    *const i64,
+    *const i64,
+    *const i64,
+    *mut f64,
+    *const i64,
+    *mut i64,
+    *mut f64,
+    *const i64,
+    *mut i64,
+);
+
+/// `gbtrs`: (trans, n, kl, ku, nrhs, ab, ldab, ipiv, b, ldb, info, length of trans).
+type Gbtrs = unsafe extern "C" fn(
+    *const u8,
+    *const i64,
+    *const i64,
+    *const i64,
+    *const i64,
+    *const f64,
+    *const i64,
+    *const i64,
+    *mut f64,
+    *const i64,
+    *mut i64,
+    usize,
+);
+
+/// Banded LU with partial pivoting of an opened library, for one right-hand side and as many diagonals below as above.
+#[derive(Debug, Clone, Copy)]
+pub struct BandRoutine<'p> {
+    gbsv: Gbsv,
+    gbtrs: Option<Gbtrs>,
+    // The code lives as long as the library is open.
+    _library: &'p Library,
+}
+
+impl BandRoutine<'_> {
+    /// Whether [`solve`](Self::solve) is there.
+    pub fn can_solve_alone(&self) -> bool {
+        self.gbtrs.is_some()
+    }
+
+    /// Factors `band`, of 3·half + 1 rows a column, and solves for x in place.
+    ///
+    /// # Errors
+    /// The routine's `info`, which is not 0.
+    ///
+    /// # Panics
+    /// If the arrays do not fit each other.
+    pub fn factor_and_solve(
+        &self,
+        half: usize,
+        band: &mut [f64],
+        exchanges: &mut [i64],
+        x: &mut [f64],
+    ) -> Result<(), i64> {
+        let (n, half, leading) = band_sizes(half, band, exchanges, x);
+        let (one, mut info) = (1, 0);
+        let [band, x] = [band, x].map(<[f64]>::as_mut_ptr);
+        // SAFETY: the routine has this signature by its documentation; the arrays are distinct and as long as it expects
+        // (leading·n, n integers of at most 64 bits, n); the integers outlive the call.
+        unsafe {
+            (self.gbsv)(&n, &half, &half, &one, band, &leading, exchanges.as_mut_ptr(), x, &n, &mut info);
+        }
+        if info == 0 { Ok(()) } else { Err(info) }
+    }
+
+    /// Solves for x in place with what [`factor_and_solve`](Self::factor_and_solve) left.
+    ///
+    /// # Errors
+    /// The routine's `info`, which is not 0.
+    ///
+    /// # Panics
+    /// If the arrays do not fit each other, or the library has no such routine.
+    pub fn solve(&self, half: usize, band: &[f64], exchanges: &[i64], x: &mut [f64]) -> Result<(), i64> {
+        let gbtrs = self.gbtrs.expect("asked for before");
+        let (n, half, leading) = band_sizes(half, band, exchanges, x);
+        let (one, mut info) = (1, 0);
+        let (band, exchanges) = (band.as_ptr(), exchanges.as_ptr());
+        // SAFETY: as above; the factors are only read.
+        unsafe {
+            gbtrs(b"N".as_ptr(), &n, &half, &half, &one, band, &leading, exchanges, x.as_mut_ptr(), &n, &mut info, 1);
+        }
+        if info == 0 { Ok(()) } else { Err(info) }
+    }
+}
+
+/// n, half and the rows of a column of `band`, as the routines take them.
+fn band_sizes(half: usize, band: &[f64], exchanges: &[i64], x: &[f64]) -> (i64, i64, i64) {
+    let leading = 3 * half + 1;
+    assert!(band.len() == leading * x.len() && exchanges.len() == x.len() && !x.is_empty(), "one system");
+    let [n, half, leading] = [x.len(), half, leading].map(|v| i64::try_from(v).expect("a small number"));
+    (n, half, leading)
+}
+
 impl Peer {
+    /// Banded LU with partial pivoting.
+    pub fn gbsv(&self) -> Option<BandRoutine<'_>> {
+        // SAFETY: the symbols, where they exist, are the Fortran routines of these names, whose signatures are `Gbsv` and
+        // `Gbtrs`.
+        let (gbsv, gbtrs) =
+            unsafe { (self.library.get::<Gbsv>(b"dgbsv_").ok()?, self.library.get::<Gbtrs>(b"dgbtrs_")) };
+        Some(BandRoutine { gbsv: *gbsv, gbtrs: gbtrs.ok().map(|routine| *routine), _library: &self.library })
+    }
+
     /// Opens every peer that this machine has.
     pub fn all() -> Vec<Peer> {
         let system = |names: &[&str]| names.iter().map(PathBuf::from).collect::<Vec<_>>();
@@ -100,7 +207,7 @@ impl Peer {
             Peer::open("openblas", &openblas),
             Peer::open("mkl", &mkl_candidates()).inspect(Peer::quieten_mkl),
         ];
-        found.into_iter().flatten().collect()
+        found.into_iter().flatten().inspect(Peer::quieten_openblas).collect()
     }
 
     /// Opens the reference LAPACK, or any other that there is.
@@ -129,6 +236,15 @@ impl Peer {
         {
             // SAFETY: called before any other function of the library, as it asks for.
             unsafe { set(SEQUENTIAL) };
+        }
+    }
+
+    /// OpenBLAS, also beneath a LAPACK that is built on it, is to use one thread: more only wait for each other in narrow bands.
+    fn quieten_openblas(&self) {
+        // SAFETY: the signature is the documented one, void(int).
+        if let Ok(set) = unsafe { self.library.get::<unsafe extern "C" fn(c_int)>(b"openblas_set_num_threads") } {
+            // SAFETY: no routine of the library is running.
+            unsafe { set(1) };
         }
     }
 

@@ -369,6 +369,11 @@ fn choose(shape: Shape, wish: Method, options: &Options) -> (Method, String) {
         (Shape::Banded { lower, upper, .. }, Method::Auto) => {
             (Method::Pivoted, format!("{lower} lower and {upper} upper diagonals: blocked banded LU"))
         }
+        (Shape::BlockTridiagonal { block, periodic, .. }, Method::Auto) if block > crate::tuning::SMALL_BLOCK_MAX => {
+            let how = if periodic { "block LU along two arcs of the ring" } else { "block LU from both ends" };
+            let why = "fewer flops than banded LU and block cyclic reduction";
+            (Method::BlockSpike, format!("blocks of {block} rows: {how}, {why}, {} threads", options.threads))
+        }
         (Shape::BlockTridiagonal { block, .. }, Method::Auto) => {
             (Method::Pivoted, format!("blocks of {block} rows: blocked banded LU"))
         }

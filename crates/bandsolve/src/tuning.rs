@@ -67,3 +67,24 @@ pub(crate) const BAND_COLUMNS: usize = 128;
 pub(crate) const BAND_PARALLEL: usize = 1 << 16;
 /// Right-hand sides from which blocks of L and U are applied by dense kernels.
 pub(crate) const BAND_MANY_RHS: usize = 4;
+
+/// Columns of a dense block that are eliminated together, whose triangles are inverted.
+pub(crate) fn dense_panel(n: usize) -> usize {
+    if n <= 128 { 16 } else { 32 }
+}
+/// Columns of a dense block that are eliminated without products.
+pub(crate) const DENSE_INNER: usize = 8;
+/// Columns of a block that one task takes where block rows are few; fixes the order of operations, so never dependent on
+/// threads.
+pub(crate) const BLOCK_COLUMNS: usize = 64;
+/// A thread is woken for at least so many operations on blocks: 10 µs of them.
+pub(crate) const BLOCK_TASK_FLOPS: usize = 1 << 18;
+/// Diagonal blocks up to this size are inverted, larger ones are solved with by their triangles. An inverse costs as much as
+/// dividing a block by its triangles (27 µs for 64 rows, 143 for 128), and then a division is a product (10 and 70 µs).
+/// BCYCLIC divides two blocks by each: 47 against 53 µs at 64, 283 against 286 at 128. A right-hand side more or less changes
+/// little: 1.3 µs with the inverse, 2.8 without (64), 5.4 and 9.1 (128).
+pub(crate) const BCYCLIC_INVERSE_MAX: usize = 64;
+/// The same for block SPIKE, which divides one block by each: 8.1 against 6.1 µs at 32, made up for by four right-hand sides.
+pub(crate) const BLOCK_SPIKE_INVERSE_MAX: usize = 32;
+/// Partitions of block SPIKE: each beyond two has spikes, which make its rows cost almost three times as much.
+pub(crate) const BLOCK_PARTITIONS: usize = 2;

@@ -4,6 +4,7 @@
 //! overwrote is restored outside the timed part. Medians and minima are reported and nothing is ever asserted.
 
 mod batch;
+mod block;
 mod contest;
 mod dot_plot;
 mod machine;
@@ -28,6 +29,7 @@ pub fn run(args: &BenchArgs) -> Result<(), Failure> {
         BenchTable::Tridiagonal(args) => tridiagonal::run(args),
         BenchTable::Methods(args) => methods::run(args),
         BenchTable::Batch(args) => batch::run(args),
+        BenchTable::Block(args) => block::run(args),
     }
 }
 

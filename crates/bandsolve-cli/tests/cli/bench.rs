@@ -46,6 +46,18 @@ fn batches_are_measured_in_both_layouts() {
 }
 
 #[test]
+fn dense_blocks_are_measured_factored_and_solved() {
+    let args = ["bench", "block", "--quick", "--blocks", "9,20", "--n", "100", "--threads", "1,2", "--json", "-"];
+    let report = bandsolve(&args).exits(0).json();
+    let rows = report["rows"].as_array().expect("rows");
+    for solver in ["bcyclic", "block-spike", "pivoted"] {
+        let own: Vec<_> = rows.iter().filter(|r| r["solver"] == solver).collect();
+        assert_eq!(own.len(), 2 * 2 * 2, "blocks, threads, with and without factoring: {solver}");
+        assert!(own.iter().all(|r| r["backward_error"].as_f64().unwrap() <= 64.0 * f64::EPSILON), "{own:?}");
+    }
+}
+
+#[test]
 fn every_method_is_measured_and_drawn() {
     let folder = Folder::new();
     let path = folder.path("methods.svg");

@@ -1,6 +1,9 @@
 //! Factors of one block tridiagonal system: whichever method the plan chose.
 
+use super::bcyclic::Bcyclic;
 use super::block_rpts::BlockRpts;
+use super::block_spike::BlockSpike;
+use super::block_stored::StoredBlocks;
 use super::pivoted::PivotedBlocks;
 use super::{AnyFactor, Factor, Probe, Solution};
 use crate::error::Result;
@@ -29,6 +32,8 @@ pub(super) fn factor<'m, T: Scalar>(plan: &Plan, a: &'m BlockTridiagonal<'_, T>)
             Ok(Box::new(BlockRpts::new(plan, a.view())))
         }
         Method::Rpts if plan.chosen_method().solves(a.shape()) => Ok(Box::new(PivotedBlocks::new(plan, a.view())?)),
+        Method::Bcyclic => Ok(Box::new(StoredBlocks::<T, Bcyclic<T>>::new(plan, a.view())?)),
+        Method::BlockSpike => Ok(Box::new(StoredBlocks::<T, BlockSpike<T>>::new(plan, a.view())?)),
         _ => Err(plan.unsupported("block tridiagonal systems")),
     }
 }

@@ -15,7 +15,6 @@
 //! Source: Chang, thesis, section 2.1.3. a, b, c, d → sub, diag, sup, rhs.
 
 use super::pivoted::{allocate, reciprocal};
-use super::spread::{Wide, spread, tasks};
 use super::stored::Elimination;
 use super::thomas::Thomas;
 use super::verify::peak;
@@ -23,6 +22,7 @@ use crate::error::Result;
 use crate::matrix::{Rows, Tridiagonal};
 use crate::plan::Options;
 use crate::scalar::{RealScalar, Scalar};
+use crate::spread::{Wide, spread, tasks};
 use crate::tuning::REDUCED_MAX_N;
 use dyn_stack::{PodStack, StackReq};
 

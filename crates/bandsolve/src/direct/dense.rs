@@ -22,6 +22,12 @@ pub enum Triangle {
 pub trait Dense: Sized {
     /// C ← C − A·B
     fn subtract_product(c: MatMut<'_, Self>, a: MatRef<'_, Self>, b: MatRef<'_, Self>);
+    /// C ← A·B
+    fn product(c: MatMut<'_, Self>, a: MatRef<'_, Self>, b: MatRef<'_, Self>) {
+        Self::accumulate_product(false, c, a, b);
+    }
+    /// Y ← A·X, or Y + A·X if `add`
+    fn accumulate_product(add: bool, y: MatMut<'_, Self>, a: MatRef<'_, Self>, x: MatRef<'_, Self>);
     /// X ← T⁻¹·X
     fn solve_triangular(shape: Triangle, t: MatRef<'_, Self>, x: MatMut<'_, Self>);
 }
@@ -30,6 +36,11 @@ macro_rules! dense {
     ($($t:ty),*) => {$(impl Dense for $t {
         fn subtract_product(c: MatMut<'_, Self>, a: MatRef<'_, Self>, b: MatRef<'_, Self>) {
             matmul(c, Accum::Add, a, b, -<$t as crate::Scalar>::ONE, Par::Seq);
+        }
+
+        fn accumulate_product(add: bool, y: MatMut<'_, Self>, a: MatRef<'_, Self>, x: MatRef<'_, Self>) {
+            let accumulate = if add { Accum::Add } else { Accum::Replace };
+            matmul(y, accumulate, a, x, <$t as crate::Scalar>::ONE, Par::Seq);
         }
 
         fn solve_triangular(shape: Triangle, t: MatRef<'_, Self>, x: MatMut<'_, Self>) {

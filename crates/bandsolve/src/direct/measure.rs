@@ -19,8 +19,9 @@ pub(crate) fn backward_error<T: Scalar>(rows: Rows<'_, T>, rhs: &[T], x: &[T]) -
     measure(&rows, rhs, x, true)
 }
 
-/// Rows from which η is measured in parallel.
-const PARALLEL_FROM: usize = 100_000;
+/// Entries from which η is measured in parallel, and those that one task takes.
+const PARALLEL_FROM: usize = 300_000;
+const PARALLEL_TASK: usize = 1 << 14;
 /// Rows that are measured together.
 const CHUNK: usize = 512;
 
@@ -40,8 +41,9 @@ pub(crate) fn measure<T: Scalar, E: Equations<T>>(equations: &E, d: &[T], x: &[T
         worst
     };
     let chunks = 0..x.len().div_ceil(CHUNK);
-    let worst = if parallel && x.len() >= PARALLEL_FROM {
-        chunks.into_par_iter().with_min_len(16).map(of_chunk).max()
+    let entries = equations.entries_in_row();
+    let worst = if parallel && x.len().saturating_mul(entries) >= PARALLEL_FROM {
+        chunks.into_par_iter().with_min_len(PARALLEL_TASK.div_ceil(entries * CHUNK)).map(of_chunk).max()
     } else {
         chunks.map(of_chunk).max()
     };
@@ -75,28 +77,43 @@ fn block_error<T: Scalar, E: Equations<T>>(
 }
 
 /// Writes the residual r = d − A·x, formed in twice the working precision, and returns η measured with it.
-pub(super) fn residual<T: Scalar, E: Equations<T>>(equations: &E, d: &[T], x: &[T], r: &mut [T]) -> f64 {
+pub(super) fn residual<T: Scalar, E: Equations<T>>(
+    equations: &E,
+    (d, x): (&[T], &[T]),
+    r: &mut [T],
+    parallel: bool,
+) -> f64 {
     let norm = Norm::of(x);
     if !norm.value.is_finite() {
         return f64::NAN;
     }
-    let mut eta = Largest::default();
-    for (i, r) in r.iter_mut().enumerate() {
-        let row = ScaledRow::new::<T, E, true>(equations, i, (d[i], x), &norm);
-        eta.add(row.error());
-        let back = |v: f64| T::Real::from_f64(ldexp(v, row.exponent));
-        *r = T::from_parts(back(row.residual[0]), back(row.residual[1]));
-    }
-    eta.value()
+    let of_chunk = |(chunk, r): (usize, &mut [T])| {
+        if let Some(eta) = equations.precise_residual(chunk * CHUNK, (d, x), (&norm, &mut *r)) {
+            return eta;
+        }
+        let mut eta = Largest::default();
+        for (i, r) in (chunk * CHUNK..).zip(r) {
+            let row = ScaledRow::new::<T, E, true>(equations, i, (d[i], x), &norm);
+            eta.add(row.error());
+            *r = row.unscaled();
+        }
+        eta
+    };
+    let eta = if parallel && x.len().saturating_mul(equations.entries_in_row()) >= PARALLEL_FROM {
+        r.par_chunks_mut(CHUNK).enumerate().map(of_chunk).max()
+    } else {
+        r.chunks_mut(CHUNK).enumerate().map(of_chunk).max()
+    };
+    eta.unwrap_or_default().value()
 }
 
 /// Running maximum of moduli, NaN if one of them is: their bits are ordered like the numbers, NaN on top.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-struct Largest(u64);
+pub(crate) struct Largest(u64);
 
 impl Largest {
     #[inline(always)]
-    fn add(&mut self, v: f64) {
+    pub fn add(&mut self, v: f64) {
         self.0 = self.0.max(v.abs().to_bits());
     }
 
@@ -106,9 +123,9 @@ impl Largest {
 }
 
 /// ‖x‖∞ as `value · 2^exponent` with `value` near 1.
-struct Norm {
-    value: f64,
-    exponent: i32,
+pub(crate) struct Norm {
+    pub value: f64,
+    pub exponent: i32,
     /// The product, not safe from overflow.
     plain: f64,
 }
@@ -149,7 +166,7 @@ fn row_error<T: Scalar, E: Equations<T>>(equations: &E, i: usize, (d, x): (T, &[
 }
 
 /// One row with its entries, x and d multiplied by powers of two so that the largest are near 1.
-struct ScaledRow {
+pub(super) struct ScaledRow {
     /// d − A·x, scaled by 2^−exponent.
     residual: [f64; 2],
     /// Σ|a_ij|·‖x‖∞ + |d|, scaled alike.
@@ -186,7 +203,22 @@ impl ScaledRow {
         Self { residual: sum.map(|s| s.value()), size: row_sum * norm.value + modulus(d), exponent }
     }
 
-    fn error(&self) -> f64 {
+    /// From the scaled residual, the sum of the scaled row, and d.
+    #[inline(always)]
+    pub fn sum_up<T: Scalar>(residual: [f64; 2], (row_sum, norm): (f64, &Norm), (d, exponent): (T, i32)) -> Self {
+        let d = parts(d, 1.0).map(|v| ldexp(v, -exponent));
+        Self { residual, size: row_sum * norm.value + modulus(d), exponent }
+    }
+
+    /// The residual itself.
+    #[inline(always)]
+    pub fn unscaled<T: Scalar>(&self) -> T {
+        let [re, im] = self.residual.map(|v| T::Real::from_f64(ldexp(v, self.exponent)));
+        T::from_parts(re, im)
+    }
+
+    #[inline(always)]
+    pub fn error(&self) -> f64 {
         let error = modulus(self.residual);
         if error == 0.0 {
             0.0
@@ -282,9 +314,7 @@ impl Sum {
         let product = a * b;
         let sum = self.high + product;
         if COMPENSATED {
-            let (a1, a2) = split(a);
-            let (b1, b2) = split(b);
-            let lost_in_product = a2 * b2 - (((product - a1 * b1) - a2 * b1) - a1 * b2);
+            let lost_in_product = lost(a, b, product);
             let back = sum - self.high;
             let lost_in_sum = (self.high - (sum - back)) + (product - back);
             self.low += lost_in_product + lost_in_sum;
@@ -297,6 +327,13 @@ impl Sum {
     }
 }
 
+/// a·b − `product`, which is a·b rounded. After Dekker.
+#[inline(always)]
+pub(super) fn lost(a: f64, b: f64, product: f64) -> f64 {
+    let ((a1, a2), (b1, b2)) = (split(a), split(b));
+    a2 * b2 - (((product - a1 * b1) - a2 * b1) - a1 * b2)
+}
+
 /// Veltkamp: a = high + low with 26 bits each, so that their products are exact without FMA.
 #[inline(always)]
 fn split(a: f64) -> (f64, f64) {
@@ -307,7 +344,7 @@ fn split(a: f64) -> (f64, f64) {
 
 /// Real and imaginary part in double precision, times a power of two.
 #[inline(always)]
-fn parts<T: Scalar>(v: T, scale: f64) -> [f64; 2] {
+pub(super) fn parts<T: Scalar>(v: T, scale: f64) -> [f64; 2] {
     [v.re().to_f64() * scale, if T::COMPLEX { v.im().to_f64() * scale } else { 0.0 }]
 }
 
@@ -320,7 +357,7 @@ pub(crate) fn peak<T: Scalar>(v: T) -> T::Real {
 
 /// |z| for values that are nowhere near the limits of the type.
 #[inline(always)]
-fn modulus(z: [f64; 2]) -> f64 {
+pub(super) fn modulus(z: [f64; 2]) -> f64 {
     if z[1] == 0.0 { z[0].abs() } else { (z[0] * z[0] + z[1] * z[1]).sqrt() }
 }
 
@@ -332,7 +369,7 @@ pub(super) fn exponent(v: f64) -> i32 {
 
 /// 2^e for |e| ≤ 1022.
 #[inline(always)]
-fn pow2(e: i32) -> f64 {
+pub(super) fn pow2(e: i32) -> f64 {
     f64::from_bits(((e + 1023) as u64) << 52)
 }
 

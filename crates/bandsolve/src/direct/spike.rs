@@ -20,13 +20,13 @@
 //! rhs; h (head), t (tail) → first, last.
 
 use super::pivoted::{BandLu, allocate};
-use super::spread::{Wide, spread};
 use super::stored::Elimination;
 use super::verify::buffer;
 use crate::error::Result;
 use crate::matrix::{Banded, Rows};
 use crate::plan::Options;
 use crate::scalar::Scalar;
+use crate::spread::{Wide, spread};
 use crate::tuning::SPIKE_PARTITION_ROWS;
 use core::ops::Range;
 use dyn_stack::{PodStack, StackReq};

@@ -3,7 +3,7 @@
 use super::Op;
 use super::determinant::Product;
 use super::inspect::Probe;
-use super::measure::residual;
+use super::measure::{Largest, Norm, residual};
 pub(crate) use super::measure::{backward_error, measure, peak};
 use crate::error::{Error, Result, check_len};
 use crate::matrix::{Rows, Shape, Tridiagonal};
@@ -105,6 +105,22 @@ impl Report {
 pub(crate) trait Equations<T: Scalar>: Sync {
     /// Calls `visit(j, a_ij)` for the entries of row `i`, each column once.
     fn visit_row(&self, i: usize, visit: impl FnMut(usize, T));
+    /// About so many entries stand in a row.
+    fn entries_in_row(&self) -> usize {
+        3
+    }
+
+    /// Whether the precise residual is about as cheap as the plain one, and rows so long that the rounding of a good solve
+    /// exceeds the half of what is accepted of the plain one: then it is not looked at.
+    fn prefers_precise(&self) -> bool {
+        false
+    }
+
+    /// The precise residual of the rows from `first_row` on, if there is a faster way to it than row by row; returns their
+    /// largest η.
+    fn precise_residual(&self, _first_row: usize, _system: (&[T], &[T]), _out: (&Norm, &mut [T])) -> Option<Largest> {
+        None
+    }
 
     /// Whether [`accumulate`](Self::accumulate) may be called: real scalars only.
     const BY_BLOCKS: bool = !T::COMPLEX;
@@ -370,14 +386,23 @@ impl<F> Refiner<'_, F> {
         F: Factored<T>,
     {
         let singular = self.factors.is_singular(self.op);
-        let Some(fallback) = self.factors.fallback() else {
-            let (eta, steps) = self.refine(rhs, x);
-            report.refinement_steps = report.refinement_steps.max(steps);
-            return self.diagnose((eta, steps), rhs, offset).map(|()| eta);
-        };
-        let (eta, steps) = if singular { (f64::NAN, 0) } else { self.refine(rhs, x) };
-        report.refinement_steps = report.refinement_steps.max(steps);
-        if eta <= good::<T>() { Ok(eta) } else { fall_back(fallback?, self.op, (rhs, offset), x, report) }
+        let mut found = (f64::NAN, 0);
+        if !singular {
+            found = self.refine(rhs, x);
+            report.refinement_steps = report.refinement_steps.max(found.1);
+            if found.0 <= good::<T>() {
+                return Ok(found.0);
+            }
+        }
+        // Only now, since it may have to be made.
+        if let Some(fallback) = self.factors.fallback() {
+            return fall_back(fallback?, self.op, (rhs, offset), x, report);
+        }
+        if singular {
+            found = self.refine(rhs, x);
+            report.refinement_steps = report.refinement_steps.max(found.1);
+        }
+        self.diagnose(found, rhs, offset).map(|()| found.0)
     }
 
     /// `Ok` if an answer with backward error η may be handed out, else why not.
@@ -409,21 +434,23 @@ impl<F> Refiner<'_, F> {
     {
         let good = good::<T>();
         let equations = self.factors.matrix().equations(self.op);
-        let mut best = measure(&equations, d, x, self.factors.facts().parallel);
+        let parallel = self.factors.facts().parallel;
+        let precise = equations.prefers_precise();
+        let mut best = if precise { f64::INFINITY } else { measure(&equations, d, x, parallel) };
         // What rounding may hide is far less than the other half.
         if best <= 0.5 * good {
             return (best, 0);
         }
         let (r, stack) = self.stack.make_raw::<T>(x.len());
         let (spare, stack) = stack.make_raw::<T>(x.len());
-        best = residual(&equations, d, x, r);
+        best = residual(&equations, (d, x), r, parallel);
         let mut steps = 0;
         while best > good && steps < MAX_REFINEMENTS {
             self.factors.solve_unchecked(self.op, r, stack);
             spare.copy_from_slice(x);
             x.iter_mut().zip(&*r).for_each(|(x, dx)| *x += *dx);
             steps += 1;
-            let eta = residual(&equations, d, x, r);
+            let eta = residual(&equations, (d, x), r, parallel);
             if eta.is_nan() || eta >= best {
                 x.copy_from_slice(spare);
                 break;

@@ -1,0 +1,311 @@
+//! `bandsolve bench block`: dense-block systems by BCYCLIC and block SPIKE beside banded LU, ours and other people's.
+
+use super::contest::{self, Budget, Contestant, Solve};
+use super::machine::Machine;
+use super::{Repair, Row};
+use crate::args::BenchBlockArgs;
+use crate::exit::Failure;
+use crate::peers::{BandRoutine, Peer};
+use crate::report;
+use crate::structure::affordable;
+use bandsolve::dyn_stack::{PodBuffer, PodStack};
+use bandsolve::{BlockTridiagonal, Factor, Method, Op, Plan, Report};
+use bandsolve_testkit::Random;
+use serde_json::{Value, json};
+use std::time::{Duration, Instant};
+
+/// Our methods, the pivoted one last: it is the standard where the machine has no peers.
+const METHODS: [Method; 3] = [Method::Bcyclic, Method::BlockSpike, Method::Pivoted];
+
+/// Measures every block size.
+///
+/// # Errors
+/// [`Failure::Usage`] for sizes beyond memory, [`Failure::Other`] if the report cannot be written.
+pub fn run(args: &BenchBlockArgs) -> Result<(), Failure> {
+    let threads = super::threads(&args.measure)?;
+    let quick = args.measure.quick;
+    let blocks = args.blocks.clone().unwrap_or_else(|| if quick { vec![16, 32] } else { vec![16, 32, 64, 128, 256] });
+    let (machine, peers) = (Machine::here(), Peer::all());
+    let taken = report::is_stdout(args.measure.json.as_deref());
+    report::print_beside(&machine.text(&peers), taken)?;
+    let mut found = Vec::new();
+    for block in blocks {
+        // Larger blocks, fewer of them: a factorisation takes 16·block² flops an unknown.
+        let n = args.n.unwrap_or(if quick { 1 << 10 } else { (1 << 15).min((1 << 22) / block) });
+        let rows = n.div_ceil(block).max(2);
+        affordable(&[rows, block, block, 20], 8).map_err(|why| Failure::Usage(format!("--blocks, --n: {why}")))?;
+        let system = System::new(rows, block, args.shift);
+        let budget = super::budget(&args.measure);
+        for part in [Part::Both, Part::Solve] {
+            let rows = system.contest(part, &threads, budget, &peers);
+            report::print_beside(&system.table(part, &rows), taken)?;
+            found.extend(system.json(part, &rows));
+        }
+    }
+    match &args.measure.json {
+        Some(path) => {
+            report::write_json(path, &json!({ "bench": "block", "machine": machine.json(&peers), "rows": found }))
+        }
+        None => Ok(()),
+    }
+}
+
+/// What is timed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Part {
+    /// Factor and solve.
+    Both,
+    /// Solve, with stored factors.
+    Solve,
+}
+
+/// A matrix with entries from U(−1, 1) and one right-hand side.
+struct System {
+    a: BlockTridiagonal<'static, f64>,
+    /// sub, diag and sup of the matrix.
+    blocks: [Vec<f64>; 3],
+    rhs: Vec<f64>,
+}
+
+/// Memory that all solvers share.
+struct Work {
+    x: Vec<f64>,
+    report: Option<Report>,
+}
+
+impl System {
+    fn new(rows: usize, block: usize, shift: f64) -> Self {
+        let mut random = Random::new(block as u64);
+        let mut draw = || random.uniform_vec(rows * block * block, -1.0, 1.0);
+        let [sub, mut diag, sup] = [draw(), draw(), draw()];
+        for d in diag.chunks_exact_mut(block * block) {
+            d.iter_mut().step_by(block + 1).for_each(|v| *v += shift * block as f64);
+        }
+        let blocks = [sub, diag, sup];
+        let a = BlockTridiagonal::from_vecs(block, blocks.clone(), false).expect("three arrays of whole blocks");
+        let rhs = random.uniform_vec(a.n(), -1.0, 1.0);
+        Self { a, blocks, rhs }
+    }
+
+    fn contest(&self, part: Part, threads: &[usize], budget: Budget, peers: &[Peer]) -> Vec<Row> {
+        let mut contestants = Vec::new();
+        for method in METHODS {
+            for &threads in threads {
+                let solve = self.ours(method, threads, part);
+                contestants.push(Contestant { name: method.name().into(), threads, solve });
+            }
+        }
+        for peer in peers {
+            let Some(routine) = peer.gbsv() else { continue };
+            let name = format!("{} gb{}", peer.name, if part == Part::Both { "sv" } else { "trs" });
+            if let Some(solve) = self.foreign(routine, part) {
+                contestants.push(Contestant { name, threads: 1, solve });
+            }
+        }
+        if part == Part::Solve {
+            let threads = threads.iter().copied().max().unwrap_or(1);
+            contestants.push(Contestant { name: "A·x".into(), threads, solve: self.product() });
+        }
+        let mut work = Work { x: self.rhs.clone(), report: None };
+        let check = |work: &Work| (Some(self.backward_error(&work.x)), work.report.as_ref().map(Repair::of));
+        contest::run(&mut contestants, self.a.n(), budget, &mut work, check)
+    }
+
+    /// Factors and solves, or solves with factors made beforehand.
+    fn ours(&self, method: Method, threads: usize, part: Part) -> Solve<'_, Work> {
+        let plan = Plan::new(self.a.shape()).method(method).threads(threads);
+        if part == Part::Both {
+            return Box::new(move |work| {
+                let started = Instant::now();
+                let solved = plan.factor(&self.a).and_then(|factor| factor.solve_into(&self.rhs, &mut work.x));
+                let time = started.elapsed();
+                work.report = Some(solved.map_err(|e| e.to_string())?);
+                Ok(time)
+            });
+        }
+        let mut factor = None;
+        Box::new(move |work| {
+            if factor.is_none() {
+                let made = plan.factor(&self.a).map_err(|e| e.to_string())?;
+                let memory = PodBuffer::new(made.solve_scratch(1));
+                factor = Some((made, memory));
+            }
+            let (factor, memory) = factor.as_mut().expect("made");
+            let started = Instant::now();
+            let solved = factor.solve_into_with(Op::Plain, &self.rhs, &mut work.x, PodStack::new(memory));
+            let time = started.elapsed();
+            work.report = Some(solved.map_err(|e| e.to_string())?);
+            Ok(time)
+        })
+    }
+
+    /// A peer's banded LU of the same matrix; `None` if it lacks the routine.
+    fn foreign<'a>(&'a self, routine: BandRoutine<'a>, part: Part) -> Option<Solve<'a, Work>> {
+        let (mut band, mut factored) = (Vec::new(), false);
+        if part == Part::Solve && !routine.can_solve_alone() {
+            return None;
+        }
+        let (n, half) = (self.a.n(), 2 * self.a.block() - 1);
+        let mut exchanges = vec![0; n];
+        Some(Box::new(move |work| {
+            work.x.copy_from_slice(&self.rhs);
+            work.report = None;
+            if part == Part::Both || !factored {
+                band = self.band();
+            }
+            let started = Instant::now();
+            let done = if part == Part::Solve && factored {
+                routine.solve(half, &band, &exchanges, &mut work.x)
+            } else {
+                routine.factor_and_solve(half, &mut band, &mut exchanges, &mut work.x)
+            };
+            factored = true;
+            done.map_err(|info| format!("info {info}"))?;
+            Ok(started.elapsed())
+        }))
+    }
+
+    /// The matrix as LAPACK has it for `gbsv`: 2·block − 1 diagonals on either side, and room for as many more.
+    fn band(&self) -> Vec<f64> {
+        let (n, b) = (self.a.n(), self.a.block());
+        let half = 2 * b - 1;
+        let leading = 3 * half + 1;
+        let mut band = vec![0.0; n * leading];
+        let [sub, diag, sup] = &self.blocks;
+        for (j, column) in band.chunks_exact_mut(leading).enumerate() {
+            let (k, c) = (j / b, j % b);
+            // What the block rows above, of and below column j hold of it.
+            for (row, blocks) in [(k.wrapping_sub(1), sup), (k, diag), (k + 1, sub)] {
+                if row < n / b {
+                    let place = 2 * half + row * b - j;
+                    column[place..place + b].copy_from_slice(&blocks[row * b * b + c * b..][..b]);
+                }
+            }
+        }
+        band
+    }
+
+    /// The product A·x, which reads all blocks once: what the memory bus can do.
+    fn product(&self) -> Solve<'_, Work> {
+        let mut y = self.rhs.clone();
+        Box::new(move |work| {
+            let started = Instant::now();
+            self.a.apply_into(&self.rhs, &mut y).map_err(|e| e.to_string())?;
+            let time: Duration = started.elapsed();
+            work.report = None;
+            Ok(time)
+        })
+    }
+
+    /// Largest |d − A·x| / (Σ|a|·‖x‖ + |d|), in plain arithmetic.
+    fn backward_error(&self, x: &[f64]) -> f64 {
+        let product = self.a.apply(x).expect("n rows");
+        let norm = x.iter().fold(0.0, |m: f64, x| m.max(x.abs()));
+        // Entries are from U(−1, 1): half their number bounds the sum of a row well enough.
+        let size = 1.5 * self.a.block() as f64 * norm;
+        let errors = product.iter().zip(&self.rhs).map(|(y, d)| (d - y).abs() / (size + d.abs()));
+        errors.fold(0.0, |m, e| if e > m || e.is_nan() { e } else { m })
+    }
+
+    /// Words that a solve with stored factors cannot but read: its factors, and all blocks once more to verify.
+    fn words(&self, solver: &str) -> Option<f64> {
+        let (b, n) = (self.a.block() as f64, self.a.n() as f64);
+        let blocks = match solver {
+            "bcyclic" => 8.0,
+            "block-spike" => 6.0,
+            "pivoted" => 9.0,
+            "A·x" => 3.0,
+            _ => 6.0,
+        };
+        Some(blocks * b * n)
+    }
+
+    fn table(&self, part: Part, rows: &[Row]) -> String {
+        let what = if part == Part::Both { "factor and solve" } else { "solve, factors stored" };
+        let (b, count) = (self.a.block(), self.a.block_rows());
+        let mut text = format!("\n{count} block rows of {b}, {what}, one right-hand side, f64\n");
+        text += &format!(
+            "  {:16} {:>7} {:>10} {:>10} {:>7} {:>7} {:>9}\n",
+            "solver", "threads", "ms", "min", "x band", "GB/s", "backward"
+        );
+        let ms = |ns_per_row: f64| ns_per_row * self.a.n() as f64 * 1e-6;
+        for row in rows {
+            let rate = self.words(&row.solver).filter(|_| part == Part::Solve);
+            let rate = rate.map(|words| 8.0 * words / row.ns_per_row / self.a.n() as f64);
+            let number = |v: Option<f64>, digits| v.map_or("-".into(), |v| format!("{v:.digits$}"));
+            let note = match (&row.error, row.repair) {
+                (Some(error), _) => error.as_str(),
+                (None, Some(Repair { fallback: true, .. })) => "solved again by the pivoted method",
+                (None, Some(Repair { refinement_steps: 1.., .. })) => "refined",
+                _ => "",
+            };
+            let line = format!(
+                "  {:16} {:>7} {:>10.3} {:>10.3} {:>7} {:>7} {:>9}  {note}",
+                row.solver,
+                row.threads,
+                ms(row.ns_per_row),
+                ms(row.ns_per_row_min),
+                number(over_band(rows, row), 2),
+                number(rate, 1),
+                row.backward_error.filter(|_| row.solver != "A·x").map_or("-".into(), |e| format!("{e:.1e}")),
+            );
+            text += line.trim_end();
+            text += "\n";
+        }
+        text
+    }
+
+    fn json(&self, part: Part, rows: &[Row]) -> Vec<Value> {
+        let part = if part == Part::Both { "factor and solve" } else { "solve" };
+        let facts = json!({ "part": part, "n": self.a.n(), "block": self.a.block() });
+        let row = |row: &Row| {
+            let mut json = row.json(&facts);
+            let fields = json.as_object_mut().expect("an object");
+            fields.remove("speedup_over_gtsv");
+            fields.remove("times_yardstick");
+            fields.insert("speedup_over_band".into(), json!(over_band(rows, row)));
+            json
+        };
+        rows.iter().map(row).collect()
+    }
+}
+
+/// How many times faster than the fastest banded LU: of a peer, or ours where there is none.
+fn over_band(rows: &[Row], row: &Row) -> Option<f64> {
+    let fastest = |band: fn(&&Row) -> bool| {
+        let solved = rows.iter().filter(|row| row.error.is_none());
+        solved.filter(band).map(|row| row.ns_per_row).min_by(f64::total_cmp)
+    };
+    let band = fastest(|row| row.solver.contains(" gb")).or_else(|| fastest(|row| row.solver == "pivoted"));
+    band.filter(|_| row.error.is_none()).map(|ns| ns / row.ns_per_row)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_band_is_the_matrix() {
+        let system = System::new(4, 3, 2.0);
+        let (n, half, band) = (12, 5, system.band());
+        for j in 0..n {
+            for i in 0..n {
+                let inside = i + half >= j && j + half >= i;
+                let found = if inside { band[2 * half + i - j + j * (3 * half + 1)] } else { 0.0 };
+                assert_eq!(found, system.a.get(i, j), "({i}, {j})");
+            }
+        }
+    }
+
+    #[test]
+    fn peers_and_we_solve_the_same_system() {
+        let system = System::new(5, 4, 2.0);
+        for part in [Part::Both, Part::Solve] {
+            let rows = system.contest(part, &[1, 2], Budget { seconds: 0.0, min_rounds: 1 }, &Peer::all());
+            for row in rows.iter().filter(|row| row.solver != "A·x") {
+                assert!(row.error.is_none() && row.backward_error.unwrap() < 1e-14, "{row:?}");
+            }
+            assert!(system.table(part, &rows).contains("block-spike"));
+        }
+    }
+}
