@@ -17,10 +17,11 @@
 //! partition and the first of the next as interface, not spikes in terms of them: equations stay valid where a partition is
 //! singular, and there is nothing to normalise.
 
+use super::pivoted::PivotedTridiagonal;
 use super::repair::{LONGEST, Repair, solve_window};
-use super::stored::Fallback;
+use super::stored::pivoted_fallback;
 use super::truncation;
-use super::verify::{self, Report, good};
+use super::verify::{self, Facts, Lazy, Report, good};
 use super::{Factor, Op};
 use crate::error::{Result, check_len};
 use crate::kernel::Simd;
@@ -450,7 +451,7 @@ pub struct Partitioned<'m, T: Scalar> {
     scheme: Scheme,
     /// The reason given where the coarse system was truncated.
     truncated: Arc<str>,
-    fallback: Fallback<'m, T>,
+    fallback: Lazy<PivotedTridiagonal<'m, T>>,
 }
 
 impl<'m, T: Scalar> Partitioned<'m, T> {
@@ -458,7 +459,11 @@ impl<'m, T: Scalar> Partitioned<'m, T> {
     pub(super) fn new(plan: &Plan, scheme: Scheme, a: Tridiagonal<'m, T>) -> Self {
         let page = Method::SpikeTruncated.page();
         let truncated = format!("spikes decay below rounding inside partitions ({page})").into();
-        Self { a, plan: plan.clone(), scheme, truncated, fallback: Fallback::new() }
+        Self { a, plan: plan.clone(), scheme, truncated, fallback: Lazy::new() }
+    }
+
+    fn fallback(&self) -> Result<&dyn Factor<T>> {
+        pivoted_fallback(&self.fallback, &self.plan, &self.a)
     }
 
     fn settings(&self) -> Settings<'_> {
@@ -507,7 +512,7 @@ impl<'m, T: Scalar> Partitioned<'m, T> {
             let error = if error <= good::<T>() {
                 error
             } else {
-                self.fallback.solve((&self.plan, &self.a), op, (rhs, offset + r * n), x, outcome)?
+                verify::fall_back(self.fallback()?, op, (rhs, offset + r * n), x, outcome)?
             };
             outcome.push(error);
         }
@@ -598,7 +603,7 @@ impl<T: Scalar> Factor<T> for Partitioned<'_, T> {
         let n = self.a.n();
         let mut outcome = Report::new(&self.plan);
         if n == 1 {
-            self.fallback.solve_tiny((&self.plan, &self.a), op, rhs, x, &mut outcome)?;
+            return verify::solve_tiny(self.fallback()?, &Facts::new(&self.plan), op, rhs, x);
         }
         let (mut done, settings) = (0, self.settings());
         while n > 1 && done < rhs.len() {

@@ -16,13 +16,14 @@
 use super::pivoted::reciprocal;
 use super::spread::{spread, tasks};
 use super::stored::Elimination;
-use crate::error::{Error, Result};
+use super::verify::buffer;
+use crate::error::Result;
 use crate::matrix::Rows;
 use crate::plan::Options;
 use crate::scalar::Scalar;
 use core::mem::swap;
 use core::ops::Range;
-use dyn_stack::{PodBuffer, PodStack, StackReq};
+use dyn_stack::{PodStack, StackReq};
 
 /// What is known of an open system before it is solved: 0 words a row.
 ///
@@ -139,8 +140,7 @@ impl<T: Scalar> Elimination<T> for ParallelCyclicReduction {
     fn new(rows: &Rows<'_, T>, options: &Options) -> Result<Self> {
         let (n, threads) = (rows.n(), options.threads);
         let scratch = Level::<T>::scratch(n).and(Level::<T>::scratch(n));
-        let mut memory = PodBuffer::try_new(scratch)
-            .map_err(|_| Error::OutOfMemory { bytes: scratch.unaligned_bytes_required() })?;
+        let mut memory = buffer(scratch)?;
         let (mut fine, stack) = Level::<T>::take(PodStack::new(&mut memory), n);
         let (mut coarse, _) = Level::take(stack, n);
         fine.set_rows(rows, tasks(threads, n));
@@ -192,6 +192,7 @@ impl<T: Scalar> Elimination<T> for ParallelCyclicReduction {
 mod tests {
     use super::super::stored::testing::{check_dominant, matrix, options};
     use super::*;
+    use dyn_stack::PodBuffer;
 
     #[test]
     fn one_level_by_hand() {

@@ -22,13 +22,14 @@
 use super::pivoted::{BandLu, allocate};
 use super::spread::{Wide, spread};
 use super::stored::Elimination;
-use crate::error::{Error, Result};
+use super::verify::buffer;
+use crate::error::Result;
 use crate::matrix::{Banded, Rows};
 use crate::plan::Options;
 use crate::scalar::Scalar;
 use crate::tuning::SPIKE_PARTITION_ROWS;
 use core::ops::Range;
-use dyn_stack::{PodBuffer, PodStack, StackReq};
+use dyn_stack::{PodStack, StackReq};
 
 /// Factors of an open system: those of E and 2 words a row.
 ///
@@ -100,8 +101,7 @@ impl<T: Scalar, E: Elimination<T>> Spike<T, E> {
             spikes[2 * m - 1] = rows.row(part.end - 1).2;
         }
         let scratch = inner.scratch(2);
-        let mut memory = PodBuffer::try_new(scratch)
-            .map_err(|_| Error::OutOfMemory { bytes: scratch.unaligned_bytes_required() })?;
+        let mut memory = buffer(scratch)?;
         inner.solve(&section, &mut spikes, PodStack::new(&mut memory));
         let (w, v) = spikes.split_at(m);
         to.iter_mut().zip(w.iter().zip(v)).for_each(|(to, (w, v))| *to = [*w, *v]);

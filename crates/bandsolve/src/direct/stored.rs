@@ -9,15 +9,16 @@
 //! T may be singular where the whole is not; as with every pivot that is too small, verification finds out.
 
 use super::pivoted::{PivotedTridiagonal, around_transpose, reciprocal};
-use super::verify::{self, Equations, Factored, Facts, Refiner, Report, good};
+use super::verify::{
+    Factored, Facts, Lazy, Report, buffer, check_scratch, solve_tiny, solve_verified, verified_scratch,
+};
 use super::{Factor, Op};
-use crate::error::{Error, Result, check_len};
+use crate::error::{Result, check_len};
 use crate::matrix::{Rows, Shape, Tridiagonal};
 use crate::plan::{Options, Pivoting, Plan};
 use crate::scalar::Scalar;
 use core::fmt::Debug;
-use dyn_stack::{PodBuffer, PodStack, StackReq};
-use std::sync::OnceLock;
+use dyn_stack::{PodStack, StackReq};
 
 /// One method's factors of one open system of n ≥ 2 unknowns.
 pub(crate) trait Elimination<T: Scalar>: Sized + Send + Sync + Debug {
@@ -67,7 +68,7 @@ impl<T: Scalar, E: Elimination<T>> System<T, E> {
         let mut column = super::pivoted::allocate(n, T::ZERO)?;
         column[0] += rows.row(0).0;
         column[n - 1] += rows.row(n - 1).2;
-        let mut memory = PodBuffer::new(inner.scratch(1));
+        let mut memory = buffer(inner.scratch(1))?;
         inner.solve(&open, &mut column, PodStack::new(&mut memory));
         let (a, b, c) = rows.row(n);
         let pivot = b - (c * column[0] + a * column[n - 1]);
@@ -98,60 +99,6 @@ impl<T: Scalar, E: Elimination<T>> System<T, E> {
     }
 }
 
-/// A sequential solve for answers that are not good, factored when it is first needed.
-#[derive(Debug)]
-pub(super) struct Fallback<'m, T: Scalar>(OnceLock<Result<PivotedTridiagonal<'m, T>>>);
-
-impl<'m, T: Scalar> Fallback<'m, T> {
-    pub fn new() -> Self {
-        Self(OnceLock::new())
-    }
-
-    /// Solves one column, which begins at `offset` of the caller's array; returns its backward error.
-    pub fn solve(
-        &self,
-        (plan, a): (&Plan, &Tridiagonal<'m, T>),
-        op: Op,
-        (rhs, offset): (&[T], usize),
-        x: &mut [T],
-        outcome: &mut Report,
-    ) -> Result<f64> {
-        let make = || PivotedTridiagonal::new(&plan.clone().pivoting(Pivoting::ScaledPartial), a.clone());
-        let factor = self.0.get_or_init(make).as_ref().map_err(Clone::clone)?;
-        outcome.fallback = true;
-        let scratch = factor.solve_scratch(1);
-        let mut memory = PodBuffer::try_new(scratch)
-            .map_err(|_| Error::OutOfMemory { bytes: scratch.unaligned_bytes_required() })?;
-        let result = factor.solve_into_with(op, rhs, x, PodStack::new(&mut memory));
-        let report = result.map_err(|error| match error {
-            Error::NotFinite { array: "rhs", index } => Error::NotFinite { array: "rhs", index: index + offset },
-            other => other,
-        })?;
-        outcome.refinement_steps = outcome.refinement_steps.max(report.refinement_steps);
-        Ok(report.backward_error)
-    }
-
-    /// Solves the columns of a system of one or two unknowns, which no method of ours need look at.
-    pub fn solve_tiny(
-        &self,
-        (plan, a): (&Plan, &Tridiagonal<'m, T>),
-        op: Op,
-        rhs: &[T],
-        x: &mut [T],
-        outcome: &mut Report,
-    ) -> Result<()> {
-        let n = a.n();
-        for (i, (rhs, x)) in rhs.chunks_exact(n).zip(x.chunks_exact_mut(n)).enumerate() {
-            let error = self.solve((plan, a), op, (rhs, i * n), x, outcome)?;
-            if plan.options.verify {
-                outcome.push(error);
-            }
-        }
-        outcome.fallback = outcome.backward_error > good::<T>();
-        Ok(())
-    }
-}
-
 /// Unknowns from which on a method is asked at all.
 const SMALLEST: usize = 3;
 
@@ -163,9 +110,9 @@ pub(super) struct Stored<'m, T: Scalar, E> {
     facts: Facts,
     /// `None` below [`SMALLEST`] unknowns.
     plain: Option<System<T, E>>,
-    /// Factors of Aᵀ, made when first asked for.
-    transposed: OnceLock<Result<System<T, E>>>,
-    fallback: Fallback<'m, T>,
+    /// Factors of Aᵀ.
+    transposed: Lazy<System<T, E>>,
+    fallback: Lazy<PivotedTridiagonal<'m, T>>,
 }
 
 impl<'m, T: Scalar, E: Elimination<T>> Stored<'m, T, E> {
@@ -176,49 +123,62 @@ impl<'m, T: Scalar, E: Elimination<T>> Stored<'m, T, E> {
     pub fn new(plan: &Plan, a: Tridiagonal<'m, T>) -> Result<Self> {
         let plain = if a.n() < SMALLEST { None } else { Some(System::new(&a.rows(), &plan.options)?) };
         let (facts, plan) = (Facts::new(plan), plan.clone());
-        Ok(Self { a, plan, facts, plain, transposed: OnceLock::new(), fallback: Fallback::new() })
+        Ok(Self { a, plan, facts, plain, transposed: Lazy::new(), fallback: Lazy::new() })
     }
 
-    /// The factors for `op`: those of A, or of Aᵀ.
+    /// The rows that are factored for `op`: those of A or of Aᵀ.
+    fn rows(&self, op: Op) -> Rows<'_, T> {
+        if op == Op::Plain { self.a.rows() } else { Op::Transpose.rows(&self.a) }
+    }
+
+    /// Their factors.
     fn system(&self, op: Op) -> Result<&System<T, E>> {
         match op {
             Op::Plain => Ok(self.plain.as_ref().expect("factored")),
-            _ => {
-                if self.transposed.get().is_none() {
-                    // Made outside of the lock: while it waits for other threads, a thread may be given another solve with
-                    // these factors, which would wait for the lock for ever.
-                    let made = System::new(&self.a.rows().transposed(false), &self.plan.options);
-                    _ = self.transposed.set(made);
-                }
-                self.transposed.get().expect("set").as_ref().map_err(Clone::clone)
-            }
+            _ => self.transposed.get(|| System::new(&self.rows(op), &self.plan.options)),
         }
+    }
+
+    /// Scratch of a solve with either system: they are of the same size.
+    fn system_scratch(&self, n_rhs: usize) -> StackReq {
+        self.plain.as_ref().map_or(StackReq::EMPTY, |system| system.scratch(n_rhs))
     }
 }
 
-impl<T: Scalar, E: Elimination<T>> Factored<T> for Stored<'_, T, E> {
-    fn shape(&self) -> Shape {
-        self.a.shape()
+impl<'m, T: Scalar, E: Elimination<T>> Factored<T> for Stored<'m, T, E> {
+    type Matrix = Tridiagonal<'m, T>;
+
+    fn matrix(&self) -> &Tridiagonal<'m, T> {
+        &self.a
     }
 
     fn facts(&self) -> &Facts {
         &self.facts
     }
 
-    fn equations(&self, op: Op) -> impl Equations<T> {
-        op.rows(&self.a)
-    }
-
     fn solve_unchecked(&self, op: Op, x: &mut [T], stack: &mut PodStack) {
-        let rows = if op == Op::Plain { self.a.rows() } else { self.a.rows().transposed(false) };
         if let Ok(system) = self.system(op) {
-            around_transpose(op, x, |x| system.solve(&rows, x, stack));
+            around_transpose(op, x, |x| system.solve(&self.rows(op), x, stack));
         }
     }
 
-    fn check_finite(&self) -> Result<()> {
-        self.a.check_finite()
+    fn is_singular(&self, op: Op) -> bool {
+        self.system(op).is_ok_and(System::is_singular)
     }
+
+    fn fallback(&self) -> Option<Result<&dyn Factor<T>>> {
+        Some(pivoted_fallback(&self.fallback, &self.plan, &self.a))
+    }
+}
+
+/// The sequential pivoted method for a tridiagonal matrix.
+pub(super) fn pivoted_fallback<'a, 'm: 'a, T: Scalar>(
+    made: &'a Lazy<PivotedTridiagonal<'m, T>>,
+    plan: &Plan,
+    a: &Tridiagonal<'m, T>,
+) -> Result<&'a dyn Factor<T>> {
+    let make = || PivotedTridiagonal::new(&plan.clone().pivoting(Pivoting::ScaledPartial), a.clone());
+    made.get(make).map(|factor| factor as &dyn Factor<T>)
 }
 
 impl<T: Scalar, E: Elimination<T>> Factor<T> for Stored<'_, T, E> {
@@ -227,46 +187,27 @@ impl<T: Scalar, E: Elimination<T>> Factor<T> for Stored<'_, T, E> {
     }
 
     fn solve_scratch(&self, n_rhs: usize) -> StackReq {
-        // A transposed system is of the same size.
-        let own = self.plain.as_ref().map_or(StackReq::EMPTY, |system| system.scratch(n_rhs));
-        own.or(
-            verify::verified_scratch(self).and(self.plain.as_ref().map_or(StackReq::EMPTY, |system| system.scratch(1)))
-        )
+        self.system_scratch(n_rhs).or(verified_scratch(self).and(self.system_scratch(1)))
     }
 
     fn solve_into_with(&self, op: Op, rhs: &[T], x: &mut [T], stack: &mut PodStack) -> Result<Report> {
-        let n_rhs = Factor::shape(self).n_rhs("rhs", rhs.len())?;
+        let n_rhs = self.a.shape().n_rhs("rhs", rhs.len())?;
         check_len("x", rhs.len(), x.len())?;
-        verify::check_scratch(self.solve_scratch(n_rhs), stack)?;
-        let (n, mut outcome, system) = (self.a.n(), Report::new(&self.plan), (&self.plan, &self.a));
-        if n < SMALLEST {
-            if n > 0 {
-                self.fallback.solve_tiny(system, op, rhs, x, &mut outcome)?;
-            }
-            return Ok(outcome);
+        check_scratch(self.solve_scratch(n_rhs), stack)?;
+        if self.a.n() < SMALLEST {
+            let spare = pivoted_fallback(&self.fallback, &self.plan, &self.a)?;
+            return solve_tiny(spare, &self.facts, op, rhs, x);
         }
-        let singular = self.system(op)?.is_singular();
-        x.copy_from_slice(rhs);
-        self.solve_unchecked(op, x, stack);
-        if !self.plan.options.verify {
-            return Ok(outcome);
-        }
-        for (k, (rhs, x)) in rhs.chunks_exact(n).zip(x.chunks_exact_mut(n)).enumerate() {
-            let (mut error, steps) =
-                if singular { (f64::NAN, 0) } else { Refiner { factors: self, op, stack }.refine(rhs, x) };
-            outcome.refinement_steps = outcome.refinement_steps.max(steps);
-            if !(error <= good::<T>()) {
-                error = self.fallback.solve(system, op, (rhs, k * n), x, &mut outcome)?;
-            }
-            outcome.push(error);
-        }
-        Ok(outcome)
+        self.system(op)?;
+        solve_verified(self, op, rhs, x, stack)
     }
 }
 
 #[cfg(test)]
 pub(super) mod testing {
+    use super::super::verify::{backward_error, good};
     use super::*;
+    use dyn_stack::PodBuffer;
 
     /// A matrix of 64-bit numbers from its rows (sub, diag, sup), open.
     pub fn matrix(rows: &[[f64; 3]]) -> Tridiagonal<'static, f64> {
@@ -305,7 +246,7 @@ pub(super) mod testing {
             assert_eq!(together, solve::<E>(&a, &three, &d), "n = {n}");
             for (d, x) in d.chunks(n).zip(together.chunks(n)) {
                 assert_eq!(solve::<E>(&a, &one, d), x, "n = {n}");
-                let eta = verify::backward_error(a.rows(), d, x);
+                let eta = backward_error(a.rows(), d, x);
                 assert!(eta <= good::<f64>(), "n = {n}: {eta:e}");
             }
         }

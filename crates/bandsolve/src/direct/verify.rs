@@ -1,15 +1,15 @@
 //! The accuracy contract: what a solve reports, and what is done when the answer is not good enough.
 
-use super::Op;
+use super::{Factor, Op};
 use crate::error::{Error, Result, check_len};
-use crate::matrix::{Rows, Shape};
+use crate::matrix::{Rows, Shape, Tridiagonal};
 use crate::plan::{Method, Plan};
 use crate::scalar::{RealScalar, Scalar};
 use core::ops::Range;
-use dyn_stack::{PodStack, StackReq};
+use dyn_stack::{PodBuffer, PodStack, StackReq};
 use rayon::prelude::*;
 use smallvec::SmallVec;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// What a solve did and how good its answer is.
 ///
@@ -68,17 +68,27 @@ pub(crate) fn check_scratch(needed: StackReq, stack: &PodStack) -> Result<()> {
     }
 }
 
+/// Memory for `needed`, or `Err(OutOfMemory)`.
+pub(crate) fn buffer(needed: StackReq) -> Result<PodBuffer> {
+    PodBuffer::try_new(needed).map_err(|_| Error::OutOfMemory { bytes: needed.unaligned_bytes_required() })
+}
+
 impl Report {
-    /// Nothing solved yet.
+    /// Nothing solved yet, by the method that `plan` chose.
     pub(crate) fn new(plan: &Plan) -> Self {
+        Self::of(&Facts::new(plan))
+    }
+
+    /// Nothing solved yet.
+    fn of(facts: &Facts) -> Self {
         Self {
-            method: plan.chosen_method(),
-            reason: plan.shared_reason(),
-            backward_error: if plan.options.verify { 0.0 } else { f64::NAN },
+            method: facts.method,
+            reason: facts.reason.clone(),
+            backward_error: if facts.verify { 0.0 } else { f64::NAN },
             backward_errors: SmallVec::new(),
             refinement_steps: 0,
             fallback: false,
-            pivot_growth: None,
+            pivot_growth: facts.pivot_growth,
         }
     }
 
@@ -143,23 +153,56 @@ impl<T: Scalar> Equations<T> for Rows<'_, T> {
     }
 }
 
-/// A factorised matrix as [`solve_verified`] needs it: solve without any check, and what to ask when that went wrong.
-pub(crate) trait Factored<T: Scalar> {
+/// A matrix as the accuracy contract needs it.
+pub(crate) trait Matrix<T: Scalar> {
     /// Kind and size.
     fn shape(&self) -> Shape;
-    /// What the plan said and the factorisation found.
-    fn facts(&self) -> &Facts;
     /// Rows of op(A).
     fn equations(&self, op: Op) -> impl Equations<T>;
-    /// Replaces right-hand sides (columns of length n) by solutions of op(A)·x = rhs, unchecked.
-    fn solve_unchecked(&self, op: Op, x: &mut [T], stack: &mut PodStack);
     /// First entry of the matrix that is not finite, as an error.
     fn check_finite(&self) -> Result<()>;
 }
 
-/// What a sequential method knows beside its factors.
+impl<T: Scalar> Matrix<T> for Tridiagonal<'_, T> {
+    fn shape(&self) -> Shape {
+        self.shape()
+    }
+
+    fn equations(&self, op: Op) -> impl Equations<T> {
+        op.rows(self)
+    }
+
+    fn check_finite(&self) -> Result<()> {
+        self.check_finite()
+    }
+}
+
+/// A factorised matrix as [`solve_verified`] needs it: solve without any check, and what to ask when that went wrong.
+pub(crate) trait Factored<T: Scalar> {
+    /// What was factored.
+    type Matrix: Matrix<T>;
+    /// The matrix itself.
+    fn matrix(&self) -> &Self::Matrix;
+    /// What the plan said and the factorisation found.
+    fn facts(&self) -> &Facts;
+    /// Replaces right-hand sides (columns of length n) by solutions of op(A)·x = rhs, unchecked.
+    fn solve_unchecked(&self, op: Op, x: &mut [T], stack: &mut PodStack);
+
+    /// Whether elimination met an exactly zero pivot.
+    fn is_singular(&self, _op: Op) -> bool {
+        self.facts().singular.is_some()
+    }
+
+    /// The sequential pivoted method for answers that stay above 8ε, made when first asked for; `None` if this is it.
+    fn fallback(&self) -> Option<Result<&dyn Factor<T>>> {
+        None
+    }
+}
+
+/// What a method knows beside its factors.
 #[derive(Debug, Clone)]
 pub(crate) struct Facts {
+    pub method: Method,
     pub verify: bool,
     pub parallel: bool,
     pub reason: Arc<str>,
@@ -169,8 +212,10 @@ pub(crate) struct Facts {
 }
 
 impl Facts {
+    /// Of the method that `plan` chose.
     pub fn new(plan: &Plan) -> Self {
         Self {
+            method: plan.chosen_method(),
             verify: plan.options.verify,
             parallel: plan.options.threads > 1,
             reason: plan.shared_reason(),
@@ -178,23 +223,53 @@ impl Facts {
             pivot_growth: None,
         }
     }
+
+    /// Of the sequential pivoted method, whatever `plan` chose.
+    pub fn pivoted(plan: &Plan) -> Self {
+        Self { method: Method::Pivoted, ..Self::new(plan) }
+    }
+}
+
+/// Factors that are made when they are first needed.
+///
+/// Outside of any lock: while it waits for other threads, a thread may be given another solve with the same factors, which
+/// would wait for the lock for ever.
+#[derive(Debug)]
+pub(crate) struct Lazy<F>(OnceLock<Result<F>>);
+
+impl<F> Lazy<F> {
+    pub fn new() -> Self {
+        Self(OnceLock::new())
+    }
+
+    /// The factors, from `make` if there are none yet.
+    pub fn get(&self, make: impl FnOnce() -> Result<F>) -> Result<&F> {
+        if self.0.get().is_none() {
+            _ = self.0.set(make());
+        }
+        self.0.get().expect("set").as_ref().map_err(Clone::clone)
+    }
 }
 
 /// Scratch of [`solve_verified`]: a residual and a spare x for refinement, one right-hand side at a time.
 pub(crate) fn verified_scratch<T: Scalar, F: Factored<T>>(factors: &F) -> StackReq {
-    let n = if factors.facts().verify { factors.shape().n() } else { 0 };
+    let n = if factors.facts().verify { factors.matrix().shape().n() } else { 0 };
     StackReq::new::<T>(n).and(StackReq::new::<T>(n))
 }
 
-/// Solves by a sequential pivoted method under the accuracy contract: solve, measure η, refine while η > 8ε, accept
-/// η ≤ 64ε.
+/// Solves under the accuracy contract: solve, measure η, refine while η > 8ε. What is still above is solved again by the
+/// method's [`fallback`](Factored::fallback); if it has none, η ≤ 64ε is accepted.
+///
+/// The stack has to hold what `solve_unchecked` needs for all right-hand sides, and [`verified_scratch`] with what it
+/// needs for one.
 ///
 /// # Cost
 /// Beside the solve one pass over the matrix, rhs and x to measure η; a refinement step is two passes and a solve.
 ///
 /// # Errors
-/// `Shape`, `Scratch`; `Singular` if elimination met a row without pivot (also unverified); verified only: `NotFinite`
-/// when x is not finite because an input is not, `NotConverged` when η stays above 64ε.
+/// `Shape`, `Scratch`; `Singular` if elimination met a row without pivot (without a fallback also unverified); verified
+/// only: `NotFinite` when x is not finite because an input is not, `NotConverged` when η stays above 64ε. The first that
+/// a right-hand side meets; the others are solved nevertheless.
 pub(crate) fn solve_verified<T: Scalar, F: Factored<T>>(
     factors: &F,
     op: Op,
@@ -202,50 +277,58 @@ pub(crate) fn solve_verified<T: Scalar, F: Factored<T>>(
     x: &mut [T],
     stack: &mut PodStack,
 ) -> Result<Report> {
-    factors.shape().n_rhs("rhs", rhs.len())?;
+    factors.matrix().shape().n_rhs("rhs", rhs.len())?;
     check_len("x", rhs.len(), x.len())?;
     check_scratch(verified_scratch(factors), stack)?;
-    let (n, facts) = (factors.shape().n().max(1), factors.facts());
+    let (n, facts) = (factors.matrix().shape().n().max(1), factors.facts());
     x.copy_from_slice(rhs);
     factors.solve_unchecked(op, x, stack);
-
-    let mut report = Report {
-        method: Method::Pivoted,
-        reason: facts.reason.clone(),
-        backward_error: f64::NAN,
-        backward_errors: SmallVec::new(),
-        refinement_steps: 0,
-        fallback: false,
-        pivot_growth: facts.pivot_growth,
-    };
+    let mut report = Report::of(facts);
     if !facts.verify {
         return facts.singular.map_or(Ok(report), |row| Err(Error::Singular { row }));
     }
     let mut refiner = Refiner { factors, op, stack };
     let mut failure = None;
-    report.backward_error = 0.0;
-    for (k, (d, x)) in rhs.chunks_exact(n).zip(x.chunks_exact_mut(n)).enumerate() {
-        let (eta, steps) = refiner.refine(d, x);
-        report.backward_errors.push(eta);
-        report.backward_error = report.backward_error.max_nan(eta);
-        report.refinement_steps = report.refinement_steps.max(steps);
-        if failure.is_none() {
-            failure = diagnose(factors, (eta, steps), d, k * n).err();
+    for (k, (rhs, x)) in rhs.chunks_exact(n).zip(x.chunks_exact_mut(n)).enumerate() {
+        match refiner.settle((rhs, k * n), x, &mut report) {
+            Ok(eta) => report.push(eta),
+            Err(error) => failure = failure.or(Some(error)),
         }
     }
     failure.map_or(Ok(report), Err)
 }
 
-/// `Ok` if an answer with backward error η may be handed out, else why not. `d` stands at `offset` of the caller's array.
-fn diagnose<T: Scalar, F: Factored<T>>(factors: &F, found: (f64, usize), d: &[T], offset: usize) -> Result<()> {
-    let (backward_error, refinement_steps) = found;
-    let singular = factors.facts().singular;
-    if singular.is_none() && backward_error <= TOLERABLE * T::Real::EPSILON.to_f64() {
-        return Ok(());
-    }
-    factors.check_finite()?;
-    check_finite("rhs", d, offset)?;
-    Err(singular.map_or(Error::NotConverged { backward_error, refinement_steps }, |row| Error::Singular { row }))
+/// Solves one column, which begins at `offset` of the caller's array, by the method `spare`; returns its backward error.
+pub(crate) fn fall_back<T: Scalar>(
+    spare: &dyn Factor<T>,
+    op: Op,
+    (rhs, offset): (&[T], usize),
+    x: &mut [T],
+    report: &mut Report,
+) -> Result<f64> {
+    report.fallback = true;
+    let mut memory = buffer(spare.solve_scratch(1))?;
+    let result = spare.solve_into_with(op, rhs, x, PodStack::new(&mut memory));
+    let found = result.map_err(|error| match error {
+        Error::NotFinite { array: "rhs", index } => Error::NotFinite { array: "rhs", index: index + offset },
+        other => other,
+    })?;
+    report.refinement_steps = report.refinement_steps.max(found.refinement_steps);
+    Ok(found.backward_error)
+}
+
+/// Solves a system that is too small for the method of `facts` by the method `spare`.
+pub(crate) fn solve_tiny<T: Scalar>(
+    spare: &dyn Factor<T>,
+    facts: &Facts,
+    op: Op,
+    rhs: &[T],
+    x: &mut [T],
+) -> Result<Report> {
+    let mut memory = buffer(spare.solve_scratch(spare.shape().n_rhs("rhs", rhs.len())?))?;
+    let found = spare.solve_into_with(op, rhs, x, PodStack::new(&mut memory))?;
+    let fallback = found.backward_error > good::<T>();
+    Ok(Report { method: facts.method, reason: facts.reason.clone(), fallback, ..found })
 }
 
 /// `Err(NotFinite)` for the first entry of `values` that is NaN or infinite; `values` stands at `offset` of `array`.
@@ -264,6 +347,41 @@ pub(crate) struct Refiner<'a, F> {
 }
 
 impl<F> Refiner<'_, F> {
+    /// Improves one column, which begins at `offset` of the caller's array, until it may be handed out; returns its η.
+    fn settle<T: Scalar>(&mut self, (rhs, offset): (&[T], usize), x: &mut [T], report: &mut Report) -> Result<f64>
+    where
+        F: Factored<T>,
+    {
+        let singular = self.factors.is_singular(self.op);
+        let Some(fallback) = self.factors.fallback() else {
+            let (eta, steps) = self.refine(rhs, x);
+            report.refinement_steps = report.refinement_steps.max(steps);
+            return self.diagnose((eta, steps), rhs, offset).map(|()| eta);
+        };
+        let (eta, steps) = if singular { (f64::NAN, 0) } else { self.refine(rhs, x) };
+        report.refinement_steps = report.refinement_steps.max(steps);
+        if eta <= good::<T>() { Ok(eta) } else { fall_back(fallback?, self.op, (rhs, offset), x, report) }
+    }
+
+    /// `Ok` if an answer with backward error η may be handed out, else why not.
+    fn diagnose<T: Scalar>(
+        &self,
+        (backward_error, refinement_steps): (f64, usize),
+        rhs: &[T],
+        offset: usize,
+    ) -> Result<()>
+    where
+        F: Factored<T>,
+    {
+        let singular = self.factors.facts().singular;
+        if singular.is_none() && backward_error <= TOLERABLE * T::Real::EPSILON.to_f64() {
+            return Ok(());
+        }
+        self.factors.matrix().check_finite()?;
+        check_finite("rhs", rhs, offset)?;
+        Err(singular.map_or(Error::NotConverged { backward_error, refinement_steps }, |row| Error::Singular { row }))
+    }
+
     /// Measures x and improves it while η > 8ε; returns the final η and the number of steps.
     ///
     /// The residual is formed in twice the working precision, so that a step brings η down to a few ε whenever the
@@ -273,7 +391,7 @@ impl<F> Refiner<'_, F> {
         F: Factored<T>,
     {
         let good = good::<T>();
-        let equations = self.factors.equations(self.op);
+        let equations = self.factors.matrix().equations(self.op);
         let mut best = measure(&equations, d, x, self.factors.facts().parallel);
         // What rounding may hide is far less than the other half.
         if best <= 0.5 * good {

@@ -2,7 +2,7 @@
 
 use super::{Mask, Rule, allocate, around_transpose, bits, reciprocal};
 use crate::direct::dense::Triangle;
-use crate::direct::verify::{Equations, Factored, Facts, peak, solve_verified, verified_scratch};
+use crate::direct::verify::{Equations, Factored, Facts, Matrix, peak, solve_verified, verified_scratch};
 use crate::direct::{Factor, Op, Report};
 use crate::error::Result;
 use crate::matrix::{Banded, Shape};
@@ -43,17 +43,29 @@ pub struct PivotedBanded<'m, T: Scalar> {
     facts: Facts,
 }
 
-impl<T: Scalar> Factored<T> for PivotedBanded<'_, T> {
+impl<T: Scalar> Matrix<T> for Banded<'_, T> {
     fn shape(&self) -> Shape {
-        self.a.shape()
+        self.shape()
+    }
+
+    fn equations(&self, op: Op) -> impl Equations<T> {
+        BandRows { a: self, op }
+    }
+
+    fn check_finite(&self) -> Result<()> {
+        self.check_finite()
+    }
+}
+
+impl<'m, T: Scalar> Factored<T> for PivotedBanded<'m, T> {
+    type Matrix = Banded<'m, T>;
+
+    fn matrix(&self) -> &Banded<'m, T> {
+        &self.a
     }
 
     fn facts(&self) -> &Facts {
         &self.facts
-    }
-
-    fn equations(&self, op: Op) -> impl Equations<T> {
-        BandRows { a: &self.a, op }
     }
 
     fn solve_unchecked(&self, op: Op, x: &mut [T], _stack: &mut PodStack) {
@@ -61,10 +73,6 @@ impl<T: Scalar> Factored<T> for PivotedBanded<'_, T> {
             Op::Plain => self.lu.solve(x),
             _ => self.lu.solve_transpose(x),
         });
-    }
-
-    fn check_finite(&self) -> Result<()> {
-        self.a.check_finite()
     }
 }
 
@@ -130,7 +138,7 @@ impl<'m, T: Scalar> PivotedBanded<'m, T> {
     /// # Errors
     /// `OutOfMemory`.
     pub fn new(plan: &Plan, a: Banded<'m, T>) -> Result<Self> {
-        let mut facts = Facts::new(plan);
+        let mut facts = Facts::pivoted(plan);
         let lu = BandLu::under_plan(plan, &a, &mut facts)?;
         Ok(Self { a, lu, facts })
     }

@@ -5,7 +5,7 @@
 
 use super::banded::BandLu;
 use super::{allocate, around_transpose};
-use crate::direct::verify::{Equations, Factored, Facts, solve_verified, verified_scratch};
+use crate::direct::verify::{Equations, Factored, Facts, Matrix, solve_verified, verified_scratch};
 use crate::direct::{Factor, Op, Report};
 use crate::error::Result;
 use crate::matrix::{Banded, BlockRows, BlockTridiagonal, Shape};
@@ -27,7 +27,7 @@ impl<'m, T: Scalar> PivotedBlocks<'m, T> {
     /// # Errors
     /// `OutOfMemory`.
     pub fn new(plan: &Plan, a: BlockTridiagonal<'m, T>) -> Result<Self> {
-        let mut facts = Facts::new(plan);
+        let mut facts = Facts::pivoted(plan);
         let lu = BandLu::under_plan(plan, &as_band(&a.rows())?, &mut facts)?;
         Ok(Self { a, lu, facts })
     }
@@ -62,17 +62,29 @@ fn as_band<T: Scalar>(rows: &BlockRows<'_, T>) -> Result<Banded<'static, T>> {
     Banded::from_vec(n, half, half, bands)
 }
 
-impl<T: Scalar> Factored<T> for PivotedBlocks<'_, T> {
+impl<T: Scalar> Matrix<T> for BlockTridiagonal<'_, T> {
     fn shape(&self) -> Shape {
-        self.a.shape()
+        self.shape()
+    }
+
+    fn equations(&self, op: Op) -> impl Equations<T> {
+        op.block_rows(self)
+    }
+
+    fn check_finite(&self) -> Result<()> {
+        self.check_finite()
+    }
+}
+
+impl<'m, T: Scalar> Factored<T> for PivotedBlocks<'m, T> {
+    type Matrix = BlockTridiagonal<'m, T>;
+
+    fn matrix(&self) -> &BlockTridiagonal<'m, T> {
+        &self.a
     }
 
     fn facts(&self) -> &Facts {
         &self.facts
-    }
-
-    fn equations(&self, op: Op) -> impl Equations<T> {
-        op.block_rows(&self.a)
     }
 
     fn solve_unchecked(&self, op: Op, x: &mut [T], stack: &mut PodStack) {
@@ -92,10 +104,6 @@ impl<T: Scalar> Factored<T> for PivotedBlocks<'_, T> {
                 x.chunks_exact_mut(b).enumerate().for_each(|(row, x)| x.copy_from_slice(&spare[self.place(row)]));
             }
         });
-    }
-
-    fn check_finite(&self) -> Result<()> {
-        self.a.check_finite()
     }
 }
 

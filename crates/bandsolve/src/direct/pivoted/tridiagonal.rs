@@ -3,7 +3,7 @@
 use super::Rule;
 use super::open::Open;
 use super::periodic::Periodic;
-use crate::direct::verify::{Equations, Factored, Facts, solve_verified, verified_scratch};
+use crate::direct::verify::{Factored, Facts, solve_verified, verified_scratch};
 use crate::direct::{Factor, Op, Report};
 use crate::error::{Error, Result};
 use crate::matrix::{Shape, Tridiagonal};
@@ -53,7 +53,7 @@ impl<'m, T: Scalar> PivotedTridiagonal<'m, T> {
     /// [`OutOfMemory`](crate::Error::OutOfMemory).
     pub fn new(plan: &Plan, a: Tridiagonal<'m, T>) -> Result<Self> {
         let rule = Rule::new(&plan.options);
-        let mut facts = Facts::new(plan);
+        let mut facts = Facts::pivoted(plan);
         let lu;
         (lu, facts.singular) = if a.is_periodic() {
             let (lu, singular) = Periodic::new(a.rows(), rule)?;
@@ -71,17 +71,15 @@ impl<'m, T: Scalar> PivotedTridiagonal<'m, T> {
     }
 }
 
-impl<T: Scalar> Factored<T> for PivotedTridiagonal<'_, T> {
-    fn shape(&self) -> Shape {
-        self.a.shape()
+impl<'m, T: Scalar> Factored<T> for PivotedTridiagonal<'m, T> {
+    type Matrix = Tridiagonal<'m, T>;
+
+    fn matrix(&self) -> &Tridiagonal<'m, T> {
+        &self.a
     }
 
     fn facts(&self) -> &Facts {
         &self.facts
-    }
-
-    fn equations(&self, op: Op) -> impl Equations<T> {
-        op.rows(&self.a)
     }
 
     fn solve_unchecked(&self, op: Op, x: &mut [T], _stack: &mut PodStack) {
@@ -93,10 +91,6 @@ impl<T: Scalar> Factored<T> for PivotedTridiagonal<'_, T> {
                 (Lu::Periodic(lu), _) => lu.solve_transpose(x),
             });
         }
-    }
-
-    fn check_finite(&self) -> Result<()> {
-        self.a.check_finite()
     }
 }
 
