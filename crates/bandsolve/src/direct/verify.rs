@@ -353,14 +353,18 @@ impl<F> Refiner<'_, F> {
         F: Factored<T>,
     {
         let singular = self.factors.is_singular(self.op);
-        let Some(fallback) = self.factors.fallback() else {
-            let (eta, steps) = self.refine(rhs, x);
-            report.refinement_steps = report.refinement_steps.max(steps);
-            return self.diagnose((eta, steps), rhs, offset).map(|()| eta);
-        };
-        let (eta, steps) = if singular { (f64::NAN, 0) } else { self.refine(rhs, x) };
-        report.refinement_steps = report.refinement_steps.max(steps);
-        if eta <= good::<T>() { Ok(eta) } else { fall_back(fallback?, self.op, (rhs, offset), x, report) }
+        let mut found = if singular { (f64::NAN, 0) } else { self.refine(rhs, x) };
+        // The fallback is not even made where it is not needed.
+        if !(found.0 <= good::<T>()) {
+            if let Some(fallback) = self.factors.fallback() {
+                report.refinement_steps = report.refinement_steps.max(found.1);
+                return fall_back(fallback?, self.op, (rhs, offset), x, report);
+            }
+            found = if singular { self.refine(rhs, x) } else { found };
+        }
+        report.refinement_steps = report.refinement_steps.max(found.1);
+        if singular || !(found.0 <= good::<T>()) { self.diagnose(found, rhs, offset)? }
+        Ok(found.0)
     }
 
     /// `Ok` if an answer with backward error η may be handed out, else why not.
