@@ -1,5 +1,6 @@
 //! Factors of one banded system: whichever method the plan chose.
 
+use super::banded_spike::BandedSpike;
 use super::pivoted::PivotedBanded;
 use super::{AnyFactor, Factor, Solution};
 use crate::error::Result;
@@ -24,6 +25,7 @@ impl<T: Scalar> Factorize for Banded<'_, T> {
 pub(super) fn factor<'m, T: Scalar>(plan: &Plan, a: &'m Banded<'_, T>) -> Result<Box<dyn Factor<T> + 'm>> {
     match plan.chosen_method() {
         Method::Auto | Method::Pivoted => Ok(Box::new(PivotedBanded::new(plan, a.view())?)),
+        Method::Spike => Ok(Box::new(BandedSpike::new(plan, a.view())?)),
         _ => Err(plan.unsupported("banded systems")),
     }
 }

@@ -5,7 +5,9 @@
 
 mod adaptive_cr;
 mod any;
+mod band_lu;
 mod banded;
+mod banded_spike;
 mod batch;
 mod block_tridiagonal;
 mod cf_lu;
@@ -35,6 +37,8 @@ pub(crate) mod verify;
 pub use any::Methods;
 #[doc(hidden)]
 pub use dense::Dense;
+
+pub(crate) use pivoted::reciprocal;
 
 pub use any::AnyFactor;
 pub use batch::BatchFactor;
