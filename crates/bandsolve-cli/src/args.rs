@@ -221,6 +221,36 @@ pub enum BenchTable {
     /// The matrix is random, one right-hand side. First factoring and solving together, then solving with stored factors,
     /// where the bytes of the factors and of one pass to verify are set against the time, as for the product A·x.
     Block(BenchBlockArgs),
+    /// One banded system, by partitions, beside gbsv
+    ///
+    /// Factoring and solving are timed together; solvers take turns in one process: ours, and LAPACK, OpenBLAS and MKL where
+    /// the machine has them, which use one thread.
+    Banded(BenchBandedArgs),
+}
+
+/// Arguments of `bench banded`.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "Examples:\n  bandsolve bench banded --quick\n  \
+    bandsolve bench banded --n 100000 --half-bandwidths 80 --rhs 1,160 --threads 2 --json banded.json")]
+pub struct BenchBandedArgs {
+    /// Unknowns [default: 10^6, or as many as 4 GiB hold; with --quick 2000]
+    #[arg(long, value_name = "N", value_parser = size_parser)]
+    pub n: Option<usize>,
+    /// Diagonals above and below the main one
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_values_t = [2, 4, 8, 32, 80, 160])]
+    pub half_bandwidths: Vec<usize>,
+    /// Numbers of right-hand sides
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_values_t = [1])]
+    pub rhs: Vec<usize>,
+    /// Number types
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_values_t = [RealDtype::F64])]
+    pub dtype: Vec<RealDtype>,
+    /// A dominant diagonal instead of random entries, with which rows are exchanged at nearly every step
+    #[arg(long)]
+    pub dominant: bool,
+    /// How long, with how many threads, and the report.
+    #[command(flatten)]
+    pub measure: MeasureArgs,
 }
 
 /// Arguments of `bench tridiagonal`.

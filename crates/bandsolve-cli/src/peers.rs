@@ -2,9 +2,9 @@
 //!
 //! | peer | file | routines |
 //! | --- | --- | --- |
-//! | reference LAPACK | `liblapack.so.3` | `?gtsv` |
-//! | OpenBLAS | `libopenblas.so.0` | `?gtsv` |
-//! | Intel MKL | `libmkl_rt.so` | `?gtsv`, `?dtsvb` |
+//! | reference LAPACK | `liblapack.so.3` | `?gtsv`, `?gbsv` |
+//! | OpenBLAS | `libopenblas.so.0` | `?gtsv`, `?gbsv` |
+//! | Intel MKL | `libmkl_rt.so` | `?gtsv`, `?gbsv`, `?dtsvb` |
 
 use bandsolve::RealScalar;
 use libloading::Library;
@@ -18,22 +18,41 @@ use std::process::Command;
 /// finds the same number, so that one declaration serves libraries with either size of integer.
 type Routine<T> = unsafe extern "C" fn(*const i64, *const i64, *mut T, *mut T, *mut T, *mut T, *const i64, *mut i64);
 
+/// Fortran's interface of `gbsv`: (n, kl, ku, nrhs, ab, ldab, ipiv, b, ldb, info), all by reference. The pivots are integers of
+/// 32 or 64 bits, for which there is room in either case.
+type BandRoutine<T> = unsafe extern "C" fn(
+    *const i64,
+    *const i64,
+    *const i64,
+    *const i64,
+    *mut T,
+    *const i64,
+    *mut i64,
+    *mut T,
+    *const i64,
+    *mut i64,
+);
+
 /// Real types that LAPACK has routines for.
 pub trait PeerScalar: RealScalar {
     /// Elimination with partial pivoting.
     const GTSV: &'static str;
     /// Elimination from both ends without pivoting, for dominant matrices.
     const DTSVB: &'static str;
+    /// Banded elimination with partial pivoting.
+    const GBSV: &'static str;
 }
 
 impl PeerScalar for f32 {
     const GTSV: &'static str = "sgtsv_";
     const DTSVB: &'static str = "sdtsvb_";
+    const GBSV: &'static str = "sgbsv_";
 }
 
 impl PeerScalar for f64 {
     const GTSV: &'static str = "dgtsv_";
     const DTSVB: &'static str = "ddtsvb_";
+    const GBSV: &'static str = "dgbsv_";
 }
 
 /// A library that was found.
@@ -119,14 +138,14 @@ type Gbtrs = unsafe extern "C" fn(
 
 /// Banded LU with partial pivoting of an opened library, for one right-hand side and as many diagonals below as above.
 #[derive(Debug, Clone, Copy)]
-pub struct BandRoutine<'p> {
+pub struct BandLu<'p> {
     gbsv: Gbsv,
     gbtrs: Option<Gbtrs>,
     // The code lives as long as the library is open.
     _library: &'p Library,
 }
 
-impl BandRoutine<'_> {
+impl BandLu<'_> {
     /// Whether [`solve`](Self::solve) is there.
     pub fn can_solve_alone(&self) -> bool {
         self.gbtrs.is_some()
@@ -185,14 +204,59 @@ fn band_sizes(half: usize, band: &[f64], exchanges: &[i64], x: &[f64]) -> (i64, 
     (n, half, leading)
 }
 
+/// A banded system, which the routine overwrites: x stands in `rhs` afterwards.
+#[derive(Debug)]
+pub struct BandArrays<'a, T> {
+    /// Unknowns.
+    pub n: usize,
+    /// Diagonals below and above the main one.
+    pub widths: [usize; 2],
+    /// Columns of 2·lower + upper + 1 numbers, the first `lower` of which are for fill-in.
+    pub bands: &'a mut [T],
+    /// Room for n integers.
+    pub pivots: &'a mut [i64],
+    /// Columns of n numbers.
+    pub rhs: &'a mut [T],
+}
+
+/// `gbsv` of an opened library.
+#[derive(Debug, Clone, Copy)]
+pub struct BandSolver<'p, T> {
+    routine: BandRoutine<T>,
+    _library: &'p Library,
+}
+
+impl<T> BandSolver<'_, T> {
+    /// Solves one system in place.
+    ///
+    /// # Errors
+    /// The routine's `info`, which is not 0.
+    ///
+    /// # Panics
+    /// If the arrays do not fit each other.
+    pub fn solve(&self, a: BandArrays<'_, T>) -> Result<(), i64> {
+        let (n, [lower, upper]) = (a.n, a.widths);
+        let leading = 2 * lower + upper + 1;
+        assert!(n > 0 && a.bands.len() == n * leading && a.pivots.len() == n && a.rhs.len().is_multiple_of(n), "fit");
+        let integer = |v: usize| i64::try_from(v).expect("a small number");
+        let [n_, kl, ku, nrhs, ldab] = [n, lower, upper, a.rhs.len() / n, leading].map(integer);
+        let mut info = 0;
+        let (ab, pivots, b) = (a.bands.as_mut_ptr(), a.pivots.as_mut_ptr(), a.rhs.as_mut_ptr());
+        // SAFETY: the routine has this signature by its documentation; the arrays are distinct and as long as it expects
+        // (n·ldab, n, n·nrhs); the integers outlive the call.
+        unsafe { (self.routine)(&n_, &kl, &ku, &nrhs, ab, &ldab, pivots, b, &n_, &mut info) };
+        if info == 0 { Ok(()) } else { Err(info) }
+    }
+}
+
 impl Peer {
-    /// Banded LU with partial pivoting.
-    pub fn gbsv(&self) -> Option<BandRoutine<'_>> {
+    /// Banded LU with partial pivoting, for one right-hand side; factoring and solving apart.
+    pub fn band_lu(&self) -> Option<BandLu<'_>> {
         // SAFETY: the symbols, where they exist, are the Fortran routines of these names, whose signatures are `Gbsv` and
         // `Gbtrs`.
         let (gbsv, gbtrs) =
             unsafe { (self.library.get::<Gbsv>(b"dgbsv_").ok()?, self.library.get::<Gbtrs>(b"dgbtrs_")) };
-        Some(BandRoutine { gbsv: *gbsv, gbtrs: gbtrs.ok().map(|routine| *routine), _library: &self.library })
+        Some(BandLu { gbsv: *gbsv, gbtrs: gbtrs.ok().map(|routine| *routine), _library: &self.library })
     }
 
     /// Opens every peer that this machine has.
@@ -258,6 +322,13 @@ impl Peer {
         self.routine(T::DTSVB)
     }
 
+    /// Banded elimination with partial pivoting.
+    pub fn gbsv<T: PeerScalar>(&self) -> Option<BandSolver<'_, T>> {
+        // SAFETY: the symbol, where it exists, is the Fortran routine of this name, whose signature is `BandRoutine`.
+        let routine = unsafe { self.library.get::<BandRoutine<T>>(T::GBSV.as_bytes()) }.ok()?;
+        Some(BandSolver { routine: *routine, _library: &self.library })
+    }
+
     fn routine<T: PeerScalar>(&self, symbol: &str) -> Option<Solver<'_, T>> {
         // SAFETY: the symbol, where it exists, is the Fortran routine of this name, whose signature is `Routine`.
         let routine = unsafe { self.library.get::<Routine<T>>(symbol.as_bytes()) }.ok()?;
@@ -299,6 +370,12 @@ mod tests {
             let (mut sub, mut diag, mut sup, mut rhs) = ([0.0_f32], [0.0; 2], [0.0], [1.0; 2]);
             let a = Arrays { sub: &mut sub, diag: &mut diag, sup: &mut sup, rhs: &mut rhs };
             assert!(peer.gtsv::<f32>().unwrap().solve(a).is_err(), "{} takes a zero matrix", peer.name);
+            // The first matrix again, in band storage with a row for fill-in.
+            let mut bands = [0.0, 0.0, 2.0, 1.0, 0.0, 1.0, 2.0, 1.0, 0.0, 1.0, 2.0, 0.0];
+            let (mut pivots, mut rhs) = ([0; 3], [3.0, 4.0, 3.0]);
+            let a = BandArrays { n: 3, widths: [1, 1], bands: &mut bands, pivots: &mut pivots, rhs: &mut rhs };
+            peer.gbsv::<f64>().expect("LAPACK has it").solve(a).unwrap();
+            assert!(rhs.iter().all(|x: &f64| (x - 1.0).abs() < 1e-15), "{}: {rhs:?}", peer.name);
         }
     }
 }

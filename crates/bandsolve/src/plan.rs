@@ -186,6 +186,8 @@ pub(crate) struct Options {
     pub noise_threshold: f64,
     /// Rows of a partition; `None`: from the tuning table.
     pub partition_rows: Option<usize>,
+    /// Partitions of a banded system; `None`: two.
+    pub partitions: Option<usize>,
     pub simd: Simd,
 }
 
@@ -238,6 +240,7 @@ impl Plan {
             verify: true,
             noise_threshold: 0.0,
             partition_rows: None,
+            partitions: None,
             simd: Simd::detect(),
         };
         Self { shape, wish: Method::Auto, method: Method::Auto, reason: "".into(), options }.decide()
@@ -277,6 +280,16 @@ impl Plan {
     /// Rows of a partition (3 … 256) instead of the tuning table's choice.
     pub fn partition_rows(mut self, rows: usize) -> Self {
         self.options.partition_rows = Some(rows.clamp(3, 256));
+        self.decide()
+    }
+
+    /// Partitions of a banded system, two unless asked for more: as many threads work on them.
+    ///
+    /// Two cost no more work than one. Inner partitions cost up to four times as much a row as the two at the ends, which are
+    /// therefore larger, so that p partitions on p threads are (p + 6)/4 times as fast as one: worth it from four threads on.
+    /// The number of partitions decides the result to the last bit and so is never taken from the number of threads.
+    pub fn partitions(mut self, partitions: usize) -> Self {
+        self.options.partitions = Some(partitions.max(1));
         self.decide()
     }
 

@@ -56,18 +56,21 @@ pub(crate) fn band_block(lower: usize, fill: usize) -> usize {
     match lower.min(fill) {
         0..16 => 1,
         16..64 => 16,
-        _ => 32,
+        _ => BAND_BLOCK_MAX,
     }
 }
-/// Columns of a block that are eliminated without dense kernels.
-pub(crate) const BAND_INNER: usize = 8;
+/// The largest of them.
+pub(crate) const BAND_BLOCK_MAX: usize = 32;
+/// Columns of a narrow band that are eliminated in one go: as many as the first-level cache holds.
+pub(crate) const BAND_NARROW_STEP: usize = 64;
+/// Rows of a tile of the sweeps through a band; a multiple of both numbers above.
+pub(crate) const BAND_TILE: usize = 128;
+/// Right-hand sides that sweep through a band together: their tile stays in the second-level cache.
+pub(crate) const BAND_RHS: usize = 64;
 /// Columns that one task of a banded update takes; fixes the order of operations, so never dependent on threads.
 pub(crate) const BAND_COLUMNS: usize = 128;
 /// Elements of a banded update from which it is spread over threads.
 pub(crate) const BAND_PARALLEL: usize = 1 << 16;
-/// Right-hand sides from which blocks of L and U are applied by dense kernels.
-pub(crate) const BAND_MANY_RHS: usize = 4;
-
 /// Columns of a dense block that are eliminated together, whose triangles are inverted.
 pub(crate) fn dense_panel(n: usize) -> usize {
     if n <= 128 { 16 } else { 32 }
@@ -88,3 +91,8 @@ pub(crate) const BCYCLIC_INVERSE_MAX: usize = 64;
 pub(crate) const BLOCK_SPIKE_INVERSE_MAX: usize = 32;
 /// Partitions of block SPIKE: each beyond two has spikes, which make its rows cost almost three times as much.
 pub(crate) const BLOCK_PARTITIONS: usize = 2;
+/// Rows of a partition of a banded system, in diagonals: fewer are not worth their share of the coarse system.
+pub(crate) const SPIKE_MIN_ROWS: usize = 2;
+/// Rows of the first and the last partition of a banded system, relative to those between, which are eliminated with twice
+/// as many rows under a pivot and twice as many columns beside it.
+pub(crate) const SPIKE_END_WEIGHT: usize = 4;

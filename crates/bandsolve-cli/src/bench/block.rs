@@ -5,7 +5,7 @@ use super::machine::Machine;
 use super::{Repair, Row};
 use crate::args::BenchBlockArgs;
 use crate::exit::Failure;
-use crate::peers::{BandRoutine, Peer};
+use crate::peers::{BandLu, Peer};
 use crate::report;
 use crate::structure::affordable;
 use bandsolve::dyn_stack::{PodBuffer, PodStack};
@@ -96,7 +96,7 @@ impl System {
             }
         }
         for peer in peers {
-            let Some(routine) = peer.gbsv() else { continue };
+            let Some(routine) = peer.band_lu() else { continue };
             let name = format!("{} gb{}", peer.name, if part == Part::Both { "sv" } else { "trs" });
             if let Some(solve) = self.foreign(routine, part) {
                 contestants.push(Contestant { name, threads: 1, solve });
@@ -140,7 +140,7 @@ impl System {
     }
 
     /// A peer's banded LU of the same matrix; `None` if it lacks the routine.
-    fn foreign<'a>(&'a self, routine: BandRoutine<'a>, part: Part) -> Option<Solve<'a, Work>> {
+    fn foreign<'a>(&'a self, routine: BandLu<'a>, part: Part) -> Option<Solve<'a, Work>> {
         let (mut band, mut factored) = (Vec::new(), false);
         if part == Part::Solve && !routine.can_solve_alone() {
             return None;

@@ -3,6 +3,7 @@
 //! Solvers take turns, so that a machine that becomes slower becomes slower for all of them; what a repetition
 //! overwrote is restored outside the timed part. Medians and minima are reported and nothing is ever asserted.
 
+mod banded;
 mod batch;
 mod block;
 mod contest;
@@ -30,6 +31,7 @@ pub fn run(args: &BenchArgs) -> Result<(), Failure> {
         BenchTable::Methods(args) => methods::run(args),
         BenchTable::Batch(args) => batch::run(args),
         BenchTable::Block(args) => block::run(args),
+        BenchTable::Banded(args) => banded::run(args),
     }
 }
 
@@ -97,7 +99,7 @@ struct Row {
 impl Row {
     /// Whether this is LAPACK's routine, in whatever library.
     fn is_gtsv(&self) -> bool {
-        self.solver.ends_with("gtsv")
+        ["gtsv", "gbsv"].iter().any(|routine| self.solver.ends_with(routine))
     }
 
     fn is_yardstick(&self) -> bool {

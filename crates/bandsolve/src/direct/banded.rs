@@ -1,5 +1,6 @@
 //! Factors of one banded system: whichever method the plan chose.
 
+use super::banded_spike::BandedSpike;
 use super::block_rpts::BlockRpts;
 use super::pivoted::PivotedBanded;
 use super::{AnyFactor, Factor, Probe, Solution};
@@ -29,6 +30,7 @@ pub(super) fn factor<'m, T: Scalar>(plan: &Plan, a: &'m Banded<'_, T>) -> Result
             Ok(Box::new(BlockRpts::new(plan, a.view())))
         }
         Method::Rpts if plan.chosen_method().solves(a.shape()) => Ok(Box::new(PivotedBanded::new(plan, a.view())?)),
+        Method::Spike => Ok(Box::new(BandedSpike::new(plan, a.view())?)),
         _ => Err(plan.unsupported("banded systems")),
     }
 }

@@ -5,7 +5,8 @@
 //!
 //! Cost: a banded LU of some dozens of block rows for each bad partition, nothing for good ones.
 
-use super::pivoted::BandLu;
+use super::Op;
+use super::band_lu::BandLu;
 use super::verify::Equations;
 use crate::kernel::Machine;
 use crate::matrix::Banded;
@@ -64,7 +65,8 @@ impl<T: Scalar, E: Equations<T>> BlockRepair<'_, T, E> {
         if singular {
             return None;
         }
-        lu.solve(&mut dx);
+        let mut spare = vec![T::ZERO; lu.words(1)];
+        lu.solve(Op::Plain, &mut dx, &mut spare);
         let large = self.x_max * T::Real::from_f64(0.5);
         for (x, dx) in self.x[window.clone()].iter_mut().zip(&dx) {
             // Changes that matter: those in the last digits do not.

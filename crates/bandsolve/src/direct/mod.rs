@@ -5,7 +5,9 @@
 
 mod adaptive_cr;
 mod any;
+mod band_lu;
 mod banded;
+mod banded_spike;
 mod batch;
 mod bcyclic;
 mod block_dense;
@@ -51,6 +53,8 @@ pub use any::Methods;
 pub use dense::Dense;
 #[doc(hidden)]
 pub use inspect::Probe;
+
+pub(crate) use pivoted::reciprocal;
 
 pub use any::AnyFactor;
 pub use batch::BatchFactor;

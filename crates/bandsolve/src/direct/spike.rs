@@ -19,7 +19,9 @@
 //! Source: Chang, thesis, section 3.1 and 3.3.3; Polizzi, Sameh, Parallel Comput. 32 (2006). a, b, c, d → sub, diag, sup,
 //! rhs; h (head), t (tail) → first, last.
 
-use super::pivoted::{BandLu, allocate};
+use super::Op;
+use super::band_lu::BandLu;
+use super::pivoted::allocate;
 use super::stored::Elimination;
 use super::verify::buffer;
 use crate::error::Result;
@@ -186,11 +188,13 @@ impl<T: Scalar, E: Elimination<T>> Elimination<T> for Spike<T, E> {
     /// The tips, and the scratch of every partition, one column at a time.
     fn scratch(&self, _n_rhs: usize) -> StackReq {
         let tips = StackReq::new::<T>(2 * (self.cut.count() - 1));
-        tips.and(StackReq::new::<u8>(self.cut.count() * self.partition_bytes()))
+        let window = StackReq::new::<T>(self.coarse.as_ref().map_or(0, |coarse| coarse.words(1)));
+        tips.and(window).and(StackReq::new::<u8>(self.cut.count() * self.partition_bytes()))
     }
 
     fn solve(&self, rows: &Rows<'_, T>, x: &mut [T], stack: &mut PodStack) {
         let (tips, stack) = stack.make_raw::<T>(2 * (self.cut.count() - 1));
+        let (window, stack) = stack.make_raw::<T>(self.coarse.as_ref().map_or(0, |coarse| coarse.words(1)));
         let (memory, _) = stack.make_raw::<u8>(self.cut.count() * self.partition_bytes());
         for x in x.chunks_exact_mut(self.cut.n) {
             self.solve_partitions(rows, x, memory);
@@ -199,7 +203,7 @@ impl<T: Scalar, E: Elimination<T>> Elimination<T> for Spike<T, E> {
                     let boundary = self.cut.rows(p).end;
                     tips.copy_from_slice(&x[boundary - 1..=boundary]);
                 }
-                coarse.solve(tips);
+                coarse.solve(Op::Plain, tips, window);
                 self.substitute(tips, x);
             }
         }

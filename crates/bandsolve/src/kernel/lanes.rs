@@ -28,6 +28,32 @@ pub trait Lanes:
     /// # Safety
     /// `p` points to `W` writable numbers.
     unsafe fn store(self, p: *mut Self::Real);
+    /// The first `count` ≤ W numbers; 0 in the other lanes.
+    ///
+    /// # Safety
+    /// `p` points to `count` readable numbers.
+    #[inline(always)]
+    unsafe fn load_first(p: *const Self::Real, count: usize) -> Self {
+        let mut lanes = [<Self::Real as crate::Scalar>::ZERO; 16];
+        // SAFETY: the caller's promise; no vector has more than 16 lanes.
+        unsafe {
+            core::ptr::copy_nonoverlapping(p, lanes.as_mut_ptr(), count);
+            Self::load(lanes.as_ptr())
+        }
+    }
+    /// Stores the first `count` ≤ W lanes.
+    ///
+    /// # Safety
+    /// `p` points to `count` writable numbers.
+    #[inline(always)]
+    unsafe fn store_first(self, p: *mut Self::Real, count: usize) {
+        let mut lanes = [<Self::Real as crate::Scalar>::ZERO; 16];
+        // SAFETY: the caller's promise; no vector has more than 16 lanes.
+        unsafe {
+            self.store(lanes.as_mut_ptr());
+            core::ptr::copy_nonoverlapping(lanes.as_ptr(), p, count);
+        }
+    }
     /// 1 / self
     fn recip(self) -> Self;
     /// 1 / self, roughly (to 2^−13) but soon, and to the last digit or two.
@@ -361,7 +387,7 @@ mod x86 {
     macro_rules! avx512 {
         ($name:ident, $reg:ty, $mask:ty, $abs:ident, $range:ident, $mask3_fnma:ident, $cmp:ident, $blend:ident, $cast:ident, $uncast:ident, $and:ident,
          $isub:ident, $imax:ident, $iset1:ident, $exponent:literal, $normal:literal, $recips:ident, $tile:ident, $untile:ident,
-         $interleave:ident, [$($common:tt)*], [$($ops:tt)*]) => {
+         $interleave:ident, $loadz:ident, $storez:ident, [$($common:tt)*], [$($ops:tt)*]) => {
             /// One 512-bit register.
             #[derive(Clone, Copy)]
             pub struct $name($reg);
@@ -369,6 +395,16 @@ mod x86 {
             impl Lanes for $name {
                 common!($($common)*);
                 type Mask = $mask;
+                #[inline(always)]
+                unsafe fn load_first(p: *const Self::Real, count: usize) -> Self {
+                    // SAFETY: the caller's promise; lanes that are masked out are not read.
+                    Self(unsafe { $loadz((1_u32.wrapping_shl(count as u32)).wrapping_sub(1) as $mask, p) })
+                }
+                #[inline(always)]
+                unsafe fn store_first(self, p: *mut Self::Real, count: usize) {
+                    // SAFETY: the caller's promise; lanes that are masked out are not written.
+                    unsafe { $storez(p, (1_u32.wrapping_shl(count as u32)).wrapping_sub(1) as $mask, self.0) }
+                }
                 #[inline(always)]
                 fn abs(self) -> Self {
                     // SAFETY: as in `splat`.
@@ -476,6 +512,8 @@ mod x86 {
         load_f64x8,
         store_f64x8,
         interleave_f64x8,
+        _mm512_maskz_loadu_pd,
+        _mm512_mask_storeu_pd,
         [
             f64,
             8,
@@ -513,6 +551,8 @@ mod x86 {
         load_f32x16,
         store_f32x16,
         interleave_f32x16,
+        _mm512_maskz_loadu_ps,
+        _mm512_mask_storeu_ps,
         [
             f32,
             16,

@@ -4,9 +4,12 @@
 //! all of them is one vector. A *sweep* eliminates through a tile in registers, choosing pivots by selection.
 
 pub(crate) mod blocks;
+pub(crate) mod dense;
 mod element;
 mod lanes;
 pub(crate) mod lockstep;
+pub(crate) mod memory;
+pub(crate) mod panel;
 mod reduce;
 pub(crate) mod run;
 mod substitute;
@@ -166,6 +169,26 @@ pub trait Kernels: Sized {
     fn lockstep(simd: Simd, job: lockstep::Lockstep<Self>)
     where
         Self: Scalar;
+    /// C ← C − A·B of small matrices.
+    fn dense_product(simd: Simd, job: dense::Product<'_, Self>)
+    where
+        Self: Scalar;
+    /// Solves with a small triangle.
+    fn substitute_small(simd: Simd, job: dense::Substitute<'_, Self>)
+    where
+        Self: Scalar;
+    /// Eliminates a few columns of a band.
+    fn panel(simd: Simd, job: panel::Panel<'_, Self>) -> panel::Found
+    where
+        Self: Scalar;
+    /// A sweep through columns of a narrow band.
+    fn sweep_narrow(simd: Simd, job: panel::Narrow<'_, Self>)
+    where
+        Self: Scalar;
+    /// The largest modulus in some columns.
+    fn largest(simd: Simd, job: panel::Largest<'_, Self>) -> Self::Real
+    where
+        Self: Scalar;
 }
 
 macro_rules! kernels {
@@ -184,6 +207,21 @@ macro_rules! kernels {
                 dispatch(simd, job)
             }
             fn lockstep(simd: Simd, job: lockstep::Lockstep<Self>) {
+                dispatch(simd, job)
+            }
+            fn dense_product(simd: Simd, job: dense::Product<'_, Self>) {
+                dispatch(simd, job)
+            }
+            fn substitute_small(simd: Simd, job: dense::Substitute<'_, Self>) {
+                dispatch(simd, job)
+            }
+            fn panel(simd: Simd, job: panel::Panel<'_, Self>) -> panel::Found {
+                dispatch(simd, job)
+            }
+            fn sweep_narrow(simd: Simd, job: panel::Narrow<'_, Self>) {
+                dispatch(simd, job)
+            }
+            fn largest(simd: Simd, job: panel::Largest<'_, Self>) -> <Self as Scalar>::Real {
                 dispatch(simd, job)
             }
         }

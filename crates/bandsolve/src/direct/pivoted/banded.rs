@@ -1,19 +1,15 @@
 //! Blocked banded LU with partial pivoting.
 
-use super::{Mask, Rule, allocate, around_transpose, bits, reciprocal};
-use crate::direct::dense::Triangle;
+use super::around_transpose;
+use crate::direct::band_lu::BandLu;
 use crate::direct::determinant::Product;
-use crate::direct::verify::{Equations, Factored, Facts, KeepsFactors, Matrix, peak, solve_verified, verified_scratch};
+use crate::direct::verify::{Equations, Factored, Facts, KeepsFactors, Matrix, solve_verified, verified_scratch};
 use crate::direct::{Factor, Op, Report};
 use crate::error::Result;
 use crate::matrix::{Banded, Shape};
 use crate::plan::Plan;
-use crate::scalar::{RealScalar, Scalar};
-use crate::tuning;
-use core::hint::select_unpredictable;
+use crate::scalar::Scalar;
 use dyn_stack::{PodStack, StackReq};
-use faer::{MatMut, MatRef};
-use rayon::prelude::*;
 
 /// Factors of a [`Banded`] matrix.
 ///
@@ -71,11 +67,9 @@ impl<'m, T: Scalar> Factored<T> for PivotedBanded<'m, T> {
         &self.facts
     }
 
-    fn solve_unchecked(&self, op: Op, x: &mut [T], _stack: &mut PodStack) {
-        around_transpose(op, x, |x| match op {
-            Op::Plain => self.lu.solve(x),
-            _ => self.lu.solve_transpose(x),
-        });
+    fn solve_unchecked(&self, op: Op, x: &mut [T], stack: &mut PodStack) {
+        let (window, _) = stack.make_raw::<T>(self.lu.words(x.len() / self.a.n().max(1)));
+        around_transpose(op, x, |x| self.lu.solve(op, x, window));
     }
 
     fn product(&self) -> Option<Product> {
@@ -130,8 +124,9 @@ impl<T: Scalar> Factor<T> for PivotedBanded<'_, T> {
         self.a.shape()
     }
 
-    fn solve_scratch(&self, _n_rhs: usize) -> StackReq {
-        verified_scratch(self)
+    fn solve_scratch(&self, n_rhs: usize) -> StackReq {
+        let own = |n_rhs| StackReq::new::<T>(self.lu.words(n_rhs));
+        own(n_rhs).or(verified_scratch(self).and(own(1)))
     }
 
     fn solve_into_with(&self, op: Op, rhs: &[T], x: &mut [T], stack: &mut PodStack) -> Result<Report> {
@@ -148,425 +143,6 @@ impl<'m, T: Scalar> PivotedBanded<'m, T> {
         let mut facts = Facts::pivoted(plan);
         let lu = BandLu::under_plan(plan, &a, &mut facts)?;
         Ok(Self { a, lu, facts })
-    }
-}
-
-/// L and U in one band.
-///
-/// Element (i, j) stands at `origin + i + j·stride`: a matrix with column stride `stride` of which only the band exists,
-/// so any rectangle of at most `stride` rows inside the band is a strided view. `block − 1` diagonals of zeros above and
-/// below the band make the blocks at its edges such rectangles.
-#[derive(Debug)]
-pub(in crate::direct) struct BandLu<T: Scalar> {
-    n: usize,
-    lower: usize,
-    /// Superdiagonals of U.
-    fill: usize,
-    /// Columns that are eliminated together; 1: column by column.
-    block: usize,
-    stride: usize,
-    origin: usize,
-    elements: Vec<T>,
-    /// 1/u_jj
-    inverse: Vec<T>,
-    /// In step j rows j and j + `exchange[j]` change places.
-    exchange: Vec<u32>,
-    scale: Vec<T::Real>,
-}
-
-/// What the factorisation found out about the matrix.
-struct Findings {
-    singular: Option<usize>,
-    growth: Option<f64>,
-}
-
-impl<T: Scalar> BandLu<T> {
-    fn new(a: &Banded<'_, T>, rule: Rule<T::Real>, parallel: bool) -> Result<(Self, Findings)> {
-        let n = a.n();
-        let (lower, upper) = (a.lower().min(n.saturating_sub(1)), a.upper().min(n.saturating_sub(1)));
-        let fill = (lower + upper).min(n.saturating_sub(1));
-        let block = tuning::band_block(lower, fill);
-        let stride = (2 * (block - 1) + fill + lower).max(1);
-        let mut lu = Self {
-            n,
-            lower,
-            fill,
-            block,
-            stride,
-            origin: block - 1 + fill,
-            elements: allocate(n.saturating_mul(stride + 1), T::ZERO)?,
-            inverse: allocate(n, T::ZERO)?,
-            exchange: allocate(n, 0)?,
-            scale: allocate(n, T::Real::ONE)?,
-        };
-        let before = lu.copy_scaled(a, rule);
-        let mut singular = None;
-        for j in (0..n).step_by(block) {
-            singular = singular.or(lu.eliminate_block(j, rule, parallel));
-        }
-        let growth = (n > 0).then(|| lu.largest_of_u().to_f64() / before.to_f64());
-        Ok((lu, Findings { singular, growth: growth.filter(|g| g.is_finite()) }))
-    }
-
-    /// Factors as the plan says, and adds what it finds to `facts`.
-    pub fn under_plan(plan: &Plan, a: &Banded<'_, T>, facts: &mut Facts) -> Result<Self> {
-        let (lu, found) = Self::new(a, Rule::new(&plan.options), facts.parallel)?;
-        (facts.singular, facts.pivot_growth) = (found.singular, found.growth);
-        Ok(lu)
-    }
-
-    /// Factors with scaled partial pivoting; also returns whether a column had no pivot.
-    pub fn scaled(a: &Banded<'_, T>) -> Result<(Self, bool)> {
-        let rule = Rule { scaled: true, exchange: T::Real::ONE, noise: T::Real::ZERO };
-        let (lu, found) = Self::new(a, rule, false)?;
-        Ok((lu, found.singular.is_some()))
-    }
-
-    /// Copies the matrix with its rows scaled; returns the largest entry.
-    fn copy_scaled(&mut self, a: &Banded<'_, T>, rule: Rule<T::Real>) -> T::Real {
-        let larger = |a: T::Real, b: T::Real| if b > a { b } else { a };
-        if rule.scaled {
-            self.scale.fill(T::Real::ZERO);
-            for j in 0..self.n {
-                let (first, column) = a.column(j);
-                self.scale[first..].iter_mut().zip(column).for_each(|(s, v)| *s = larger(*s, peak(*v)));
-            }
-            self.scale.iter_mut().for_each(|s| *s = s.equilibrate());
-        }
-        let mut largest = T::Real::ZERO;
-        for j in 0..self.n {
-            let (first, column) = a.column(j);
-            let start = self.origin + first + j * self.stride;
-            for ((to, v), s) in self.elements[start..].iter_mut().zip(column).zip(&self.scale[first..]) {
-                *to = v.scale(*s);
-                largest = larger(largest, to.abs1());
-            }
-        }
-        largest
-    }
-
-    fn largest_of_u(&self) -> T::Real {
-        let of_column = |j: usize| {
-            let start = self.origin + j * self.stride;
-            let column = &self.elements[start + j.saturating_sub(self.fill)..=start + j];
-            column.iter().map(|v| v.abs1()).fold(T::Real::ZERO, |a, b| if b > a { b } else { a })
-        };
-        (0..self.n).map(of_column).fold(T::Real::ZERO, |a, b| if b > a { b } else { a })
-    }
-
-    /// Eliminates columns j … j + block − 1; returns the first of them that has no pivot.
-    fn eliminate_block(&mut self, j: usize, rule: Rule<T::Real>, parallel: bool) -> Option<usize> {
-        let width = self.block.min(self.n - j);
-        let start = self.origin + j * (self.stride + 1);
-        let stride = self.stride;
-        let (inverse, exchange) = (&mut self.inverse[j..j + width], &mut self.exchange[j..j + width]);
-        let mut panel = Panel { inverse, exchange, stride, rule, lower: self.lower, rows: self.n - j };
-        let columns = (width + self.fill).min(self.n - j);
-        let region = &mut self.elements[start..];
-        let found = if self.block == 1 {
-            match self.lower {
-                1 => panel.eliminate_narrow::<1>(region, columns),
-                2 => panel.eliminate_narrow::<2>(region, columns),
-                3 => panel.eliminate_narrow::<3>(region, columns),
-                4 => panel.eliminate_narrow::<4>(region, columns),
-                _ => panel.eliminate(region, columns, 1),
-            }
-        } else {
-            let found = panel.eliminate_recursively(region, width);
-            panel.update(region, (width, columns), parallel);
-            found
-        };
-        found.map(|k| j + k)
-    }
-
-    /// det A.
-    pub fn product(&self) -> Product {
-        let exchanges = self.exchange.iter().filter(|q| **q != 0).count();
-        Product::of_factors(self.inverse.iter().copied(), &self.scale, exchanges)
-    }
-
-    /// Solves A·x = x in place for columns x of length n.
-    pub fn solve(&self, x: &mut [T]) {
-        let n = self.n.max(1);
-        for x in x.chunks_exact_mut(n) {
-            x.iter_mut().zip(&self.scale).for_each(|(x, s)| *x = x.scale(*s));
-        }
-        if self.block > 1 && x.len() >= tuning::BAND_MANY_RHS * n {
-            return self.solve_many(x);
-        }
-        for x in x.chunks_exact_mut(n) {
-            for j in (0..self.n).step_by(self.block) {
-                self.exchange_in(x, j);
-                for k in self.block_of(j) {
-                    let (xk, below) = x[k..].split_first_mut().expect("k < n");
-                    subtract_multiple(below, *xk, self.column_of_l(j, k));
-                }
-            }
-            for k in (0..self.n).rev() {
-                let (above, xk) = x[..=k].split_at_mut(k);
-                xk[0] *= self.inverse[k];
-                let first = k.saturating_sub(self.fill);
-                subtract_multiple(&mut above[first..], xk[0], self.column_of_u(k));
-            }
-        }
-    }
-
-    /// Solves Aᵀ·x = x in place for columns x of length n.
-    pub fn solve_transpose(&self, x: &mut [T]) {
-        let n = self.n.max(1);
-        if self.block > 1 && x.len() >= tuning::BAND_MANY_RHS * n {
-            self.solve_transpose_many(x);
-        } else {
-            x.chunks_exact_mut(n).for_each(|x| self.solve_transpose_one(x));
-        }
-        for x in x.chunks_exact_mut(n) {
-            x.iter_mut().zip(&self.scale).for_each(|(x, s)| *x = x.scale(*s));
-        }
-    }
-
-    fn solve_transpose_one(&self, x: &mut [T]) {
-        for k in 0..self.n {
-            let first = k.saturating_sub(self.fill);
-            x[k] = (x[k] - dot(&x[first..k], self.column_of_u(k))) * self.inverse[k];
-        }
-        for j in (0..self.n).step_by(self.block).rev() {
-            for k in self.block_of(j).rev() {
-                x[k] -= dot(&x[k + 1..], self.column_of_l(j, k));
-            }
-            for k in self.block_of(j).rev() {
-                x.swap(k, k + self.exchange[k] as usize);
-            }
-        }
-    }
-
-    /// [`solve`](Self::solve) by dense kernels.
-    fn solve_many(&self, x: &mut [T]) {
-        let n_rhs = x.len() / self.n;
-        for j in (0..self.n).step_by(self.block) {
-            x.chunks_exact_mut(self.n).for_each(|x| self.exchange_in(x, j));
-            let [l, below, ..] = self.blocks_of(j);
-            let at = MatMut::from_column_major_slice_with_stride_mut(&mut x[j..], self.n - j, n_rhs, self.n);
-            let (mut top, rest) = at.split_at_row_mut(l.nrows());
-            T::solve_triangular(Triangle::UnitLower, l, top.as_mut());
-            T::subtract_product(rest.subrows_mut(0, below.nrows()), below, top.as_ref());
-        }
-        for j in (0..self.n).step_by(self.block).rev() {
-            let [_, _, u, right] = self.blocks_of(j);
-            let at = MatMut::from_column_major_slice_with_stride_mut(&mut x[j..], self.n - j, n_rhs, self.n);
-            let (mut top, rest) = at.split_at_row_mut(u.nrows());
-            T::subtract_product(top.as_mut(), right, rest.as_ref().subrows(0, right.ncols()));
-            T::solve_triangular(Triangle::Upper, u, top);
-        }
-    }
-
-    /// [`solve_transpose`](Self::solve_transpose) by dense kernels, without the scales.
-    fn solve_transpose_many(&self, x: &mut [T]) {
-        let n_rhs = x.len() / self.n;
-        for j in (0..self.n).step_by(self.block) {
-            let [_, _, u, right] = self.blocks_of(j);
-            let at = MatMut::from_column_major_slice_with_stride_mut(&mut x[j..], self.n - j, n_rhs, self.n);
-            let (mut top, rest) = at.split_at_row_mut(u.nrows());
-            T::solve_triangular(Triangle::Lower, u.transpose(), top.as_mut());
-            T::subtract_product(rest.subrows_mut(0, right.ncols()), right.transpose(), top.as_ref());
-        }
-        for j in (0..self.n).step_by(self.block).rev() {
-            let [l, below, ..] = self.blocks_of(j);
-            let at = MatMut::from_column_major_slice_with_stride_mut(&mut x[j..], self.n - j, n_rhs, self.n);
-            let (mut top, rest) = at.split_at_row_mut(l.nrows());
-            T::subtract_product(top.as_mut(), below.transpose(), rest.as_ref().subrows(0, below.nrows()));
-            T::solve_triangular(Triangle::UnitUpper, l.transpose(), top);
-            for x in x.chunks_exact_mut(self.n) {
-                self.block_of(j).rev().for_each(|k| x.swap(k, k + self.exchange[k] as usize));
-            }
-        }
-    }
-
-    /// Columns of the block that starts at j.
-    fn block_of(&self, j: usize) -> core::ops::Range<usize> {
-        j..(j + self.block).min(self.n)
-    }
-
-    fn exchange_in(&self, x: &mut [T], j: usize) {
-        self.block_of(j).for_each(|k| x.swap(k, k + self.exchange[k] as usize));
-    }
-
-    /// Column k of L below the diagonal; the block starts at j.
-    fn column_of_l(&self, j: usize, k: usize) -> &[T] {
-        let end = (self.block_of(j).end + self.lower).min(self.n);
-        let start = self.origin + k * self.stride;
-        &self.elements[start + k + 1..start + end]
-    }
-
-    /// Column k of U above the diagonal, from row k − fill.
-    fn column_of_u(&self, k: usize) -> &[T] {
-        let start = self.origin + k * self.stride;
-        &self.elements[start + k.saturating_sub(self.fill)..start + k]
-    }
-
-    /// L on the diagonal, L below it, U on the diagonal, U to the right of it, of the block that starts at j.
-    fn blocks_of(&self, j: usize) -> [MatRef<'_, T>; 4] {
-        let width = self.block_of(j).len();
-        let below = self.lower.min(self.n - j - width);
-        let right = self.fill.min(self.n - j - width);
-        let view = |i: usize, j: usize, rows: usize, columns: usize| {
-            let start = (self.origin + i + j * self.stride).min(self.elements.len());
-            MatRef::from_column_major_slice_with_stride(&self.elements[start..], rows, columns, self.stride)
-        };
-        let diagonal = view(j, j, width, width);
-        [diagonal, view(j + width, j, below, width), diagonal, view(j, j + width, width, right)]
-    }
-}
-
-/// Columns under elimination. Their elements come as `region`, which begins with the diagonal element of the first column;
-/// column c begins at `c·stride`, with the same row.
-struct Panel<'a, T: Scalar> {
-    inverse: &'a mut [T],
-    exchange: &'a mut [u32],
-    stride: usize,
-    rule: Rule<T::Real>,
-    lower: usize,
-    /// Rows of the matrix from the first of the panel on.
-    rows: usize,
-}
-
-impl<T: Scalar> Panel<'_, T> {
-    /// The columns from `from` on as a panel of their own.
-    fn tail(&mut self, from: usize) -> Panel<'_, T> {
-        Panel {
-            inverse: &mut self.inverse[from..],
-            exchange: &mut self.exchange[from..],
-            rows: self.rows - from,
-            ..*self
-        }
-    }
-
-    /// Eliminates the first `width` columns, updating `columns` columns in all; exchanges reach all of these.
-    fn eliminate(&mut self, region: &mut [T], columns: usize, width: usize) -> Option<usize> {
-        let mut singular = None;
-        for k in 0..width {
-            let end = (k + 1 + self.lower).min(self.rows);
-            let (left, right) = region.split_at_mut(((k + 1) * self.stride).min(region.len()));
-            let (earlier, column) = left.split_at_mut(k * self.stride);
-            let column = &mut column[k..end];
-            let q = self.pivot(column);
-            column.swap(0, q);
-            if column[0] == T::ZERO {
-                singular = singular.or(Some(k));
-            }
-            let inverse = reciprocal(column[0]);
-            (self.inverse[k], self.exchange[k]) = (inverse, q as u32);
-            let multipliers = &mut column[1..];
-            multipliers.iter_mut().for_each(|l| *l *= inverse);
-            for column in earlier.chunks_mut(self.stride) {
-                column.swap(k, k + q);
-            }
-            for column in right.chunks_mut(self.stride).take(columns - k - 1) {
-                let column = &mut column[k..end];
-                column.swap(0, q);
-                let (u, below) = column.split_first_mut().expect("the pivot row");
-                subtract_multiple(below, *u, multipliers);
-            }
-        }
-        singular
-    }
-
-    /// [`eliminate`](Self::eliminate) for one column with `LOWER` elements below the diagonal, all in registers.
-    #[inline(always)]
-    fn eliminate_narrow<const LOWER: usize>(&mut self, region: &mut [T], columns: usize) -> Option<usize> {
-        if self.rows <= LOWER {
-            return self.eliminate(region, columns, 1);
-        }
-        let (column, right) = region.split_at_mut(self.stride);
-        let q = self.pivot(&mut column[..=LOWER]);
-        column.swap(0, q);
-        let inverse = reciprocal(column[0]);
-        (self.inverse[0], self.exchange[0]) = (inverse, q as u32);
-        let multipliers: &mut [T; LOWER] = column[1..].first_chunk_mut().expect("LOWER rows below the diagonal");
-        multipliers.iter_mut().for_each(|l| *l *= inverse);
-        let exchange: [Mask; LOWER] = core::array::from_fn(|i| Mask::from_bool(q == i + 1));
-        for column in right.chunks_mut(self.stride).take(columns - 1) {
-            let (top, below) = column.split_first_mut().expect("the pivot row");
-            let below: &mut [T; LOWER] = below.first_chunk_mut().expect("LOWER rows below it");
-            let mut u = *top;
-            for i in 0..LOWER {
-                (u, below[i]) = exchange[i].exchange(u, below[i]);
-            }
-            *top = u;
-            for i in 0..LOWER {
-                below[i] -= multipliers[i] * u;
-            }
-        }
-        (column[0] == T::ZERO).then_some(0)
-    }
-
-    /// Index of the pivot in a column that begins at the diagonal.
-    #[inline(always)]
-    fn pivot(&self, column: &mut [T]) -> usize {
-        if self.rule.noise > T::Real::ZERO {
-            column.iter_mut().for_each(|v| *v = self.rule.denoise(*v));
-        }
-        if self.rule.exchange == T::Real::ZERO {
-            return 0;
-        }
-        // As integers, which can be selected without a branch.
-        let mut best = (bits(column[0].abs1()), 0);
-        for (i, v) in column.iter().enumerate().skip(1) {
-            let modulus = bits(v.abs1());
-            let better = modulus > best.0;
-            best.0 = select_unpredictable(better, modulus, best.0);
-            best.1 = select_unpredictable(better, i, best.1);
-        }
-        best.1
-    }
-
-    /// Eliminates the first `width` columns, halving until they are few.
-    fn eliminate_recursively(&mut self, region: &mut [T], width: usize) -> Option<usize> {
-        if width <= tuning::BAND_INNER {
-            return self.eliminate(region, width, width);
-        }
-        let half = width / 2;
-        let left = self.eliminate_recursively(region, half);
-        self.update(region, (half, width), false);
-        let (first, second) = region.split_at_mut(half * self.stride);
-        let right = self.tail(half).eliminate_recursively(&mut second[half..], width - half);
-        for column in first.chunks_mut(self.stride) {
-            exchange_rows(&mut column[half..], &self.exchange[half..width]);
-        }
-        left.or(right.map(|k| half + k))
-    }
-
-    /// Applies the first `width` columns, eliminated, to those after them up to `columns`:
-    /// U₁₂ = L₁₁⁻¹ P A₁₂, A₂₂ ← A₂₂ − L₂₁ U₁₂.
-    fn update(&self, region: &mut [T], (width, columns): (usize, usize), parallel: bool) {
-        let rows = (width + self.lower).min(self.rows);
-        let (left, right) = region.split_at_mut((width * self.stride).min(region.len()));
-        let left = MatRef::from_column_major_slice_with_stride(left, rows, width, self.stride);
-        let (l11, l21) = left.split_at_row(width);
-        let chunk = tuning::BAND_COLUMNS;
-        let count = (columns - width).div_ceil(chunk);
-        let work = |(c, region): (usize, &mut [T])| {
-            let columns = (columns - width - c * chunk).min(chunk);
-            for column in region.chunks_mut(self.stride).take(columns) {
-                exchange_rows(column, &self.exchange[..width]);
-            }
-            let block = MatMut::from_column_major_slice_with_stride_mut(region, rows, columns, self.stride);
-            let (mut u12, a22) = block.split_at_row_mut(width);
-            T::solve_triangular(Triangle::UnitLower, l11, u12.as_mut());
-            T::subtract_product(a22, l21, u12.as_ref());
-        };
-        // The pieces are the same whether or not they run in parallel, and so is the result.
-        if parallel && rows * columns >= tuning::BAND_PARALLEL {
-            right.par_chunks_mut(chunk * self.stride).take(count).enumerate().for_each(work);
-        } else {
-            right.chunks_mut(chunk * self.stride).take(count).enumerate().for_each(work);
-        }
-    }
-}
-
-/// Exchanges rows k and k + `exchange[k]` of one column, in order.
-fn exchange_rows<T>(column: &mut [T], exchange: &[u32]) {
-    for (k, &q) in exchange.iter().enumerate() {
-        column.swap(k, k + q as usize);
     }
 }
 
@@ -611,11 +187,12 @@ mod tests {
     use super::*;
     use crate::error::Error;
     use crate::plan::Pivoting;
+    use crate::scalar::RealScalar;
     use dyn_stack::PodBuffer;
 
     fn solve<T: Scalar>(f: &PivotedBanded<'_, T>, op: Op, rhs: &[T]) -> (Vec<T>, Result<Report>) {
         let mut x = rhs.to_vec();
-        let mut memory = PodBuffer::new(f.solve_scratch(0));
+        let mut memory = PodBuffer::new(f.solve_scratch(rhs.len() / f.a.n().max(1)));
         let report = f.solve_into_with(op, rhs, &mut x, PodStack::new(&mut memory));
         (x, report)
     }

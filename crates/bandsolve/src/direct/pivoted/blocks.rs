@@ -3,8 +3,8 @@
 //! An open system of N block rows of b rows has 2b − 1 diagonals on either side. A periodic one is folded: its block rows
 //! are taken in the order 0, N−1, 1, N−2, …, in which neighbours on the ring are at most two places apart, and so has 3b − 1.
 
-use super::banded::BandLu;
 use super::{allocate, around_transpose};
+use crate::direct::band_lu::BandLu;
 use crate::direct::determinant::Product;
 use crate::direct::verify::{Equations, Factored, Facts, KeepsFactors, Matrix, solve_verified, verified_scratch};
 use crate::direct::{Factor, Op, Report};
@@ -91,10 +91,8 @@ impl<'m, T: Scalar> Factored<T> for PivotedBlocks<'m, T> {
     }
 
     fn solve_unchecked(&self, op: Op, x: &mut [T], stack: &mut PodStack) {
-        let solve = |x: &mut [T]| match op {
-            Op::Plain => self.lu.solve(x),
-            _ => self.lu.solve_transpose(x),
-        };
+        let (window, stack) = stack.make_raw::<T>(self.lu.words(x.len() / self.a.n().max(1)));
+        let mut solve = |x: &mut [T]| self.lu.solve(op, x, window);
         around_transpose(op, x, |x| {
             if !self.a.is_periodic() {
                 return solve(x);
@@ -120,9 +118,10 @@ impl<T: Scalar> Factor<T> for PivotedBlocks<'_, T> {
         self.a.shape()
     }
 
-    fn solve_scratch(&self, _n_rhs: usize) -> StackReq {
+    fn solve_scratch(&self, n_rhs: usize) -> StackReq {
         let folded = if self.a.is_periodic() { self.a.n() } else { 0 };
-        verified_scratch(self).and(StackReq::new::<T>(folded))
+        let own = |n_rhs| StackReq::new::<T>(self.lu.words(n_rhs)).and(StackReq::new::<T>(folded));
+        own(n_rhs).or(verified_scratch(self).and(own(1)))
     }
 
     fn solve_into_with(&self, op: Op, rhs: &[T], x: &mut [T], stack: &mut PodStack) -> Result<Report> {

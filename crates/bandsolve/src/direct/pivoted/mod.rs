@@ -8,7 +8,6 @@ mod periodic;
 mod testing;
 mod tridiagonal;
 
-pub(super) use banded::BandLu;
 pub(super) use banded::PivotedBanded;
 pub(super) use blocks::PivotedBlocks;
 pub use tridiagonal::PivotedTridiagonal;
@@ -31,22 +30,27 @@ pub(super) fn allocate<T: Clone>(n: usize, value: T) -> Result<Vec<T>> {
 
 /// How candidates become pivots.
 #[derive(Debug, Clone, Copy)]
-struct Rule<R> {
+pub(super) struct Rule<R> {
     /// Rows are multiplied by a power of two that brings their largest entry into [2, 4).
-    scaled: bool,
+    pub scaled: bool,
     /// 1 if rows may be exchanged, else 0: challengers are multiplied by it.
-    exchange: R,
+    pub exchange: R,
     /// Candidates of at most this modulus count as zero.
-    noise: R,
+    pub noise: R,
 }
 
 impl<R: RealScalar> Rule<R> {
-    fn new(options: &Options) -> Self {
+    pub fn new(options: &Options) -> Self {
         Self {
             scaled: options.pivoting == Pivoting::ScaledPartial,
             exchange: if options.pivoting == Pivoting::None { R::ZERO } else { R::ONE },
             noise: R::from_f64(options.noise_threshold),
         }
+    }
+
+    /// Whether rows may be exchanged.
+    pub fn exchanges(&self) -> bool {
+        self.exchange != R::ZERO
     }
 
     /// The power of two for a row whose largest entry is `largest`.
@@ -77,7 +81,7 @@ impl<R: RealScalar> Rule<R> {
 
 /// 1/p; finite unless p is subnormal. 0 for p = 0: the unknown is then left at zero.
 #[inline(always)]
-pub(super) fn reciprocal<T: Scalar>(p: T) -> T {
+pub(crate) fn reciprocal<T: Scalar>(p: T) -> T {
     if p == T::ZERO {
         return T::ZERO;
     }

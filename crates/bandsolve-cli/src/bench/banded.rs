@@ -1,0 +1,185 @@
+//! `bandsolve bench banded`: one banded system, by partitions on threads, beside `gbsv`.
+
+use super::contest::{self, Contestant, Solve};
+use super::machine::Machine;
+use super::{Repair, Row, compare, table};
+use crate::args::{BenchBandedArgs, RealDtype};
+use crate::exit::Failure;
+use crate::peers::{BandArrays, Peer, PeerScalar};
+use crate::report;
+use crate::structure::affordable;
+use bandsolve::dyn_stack::{PodBuffer, PodStack};
+use bandsolve::{Banded, Factor, Method, Op, Pivoting, Plan, Report};
+use bandsolve_testkit::{Random, oracle};
+use serde_json::{Value, json};
+use std::time::{Duration, Instant};
+
+/// Words that matrix, factors and right-hand sides together may take where no size is asked for: 4 GiB in double precision.
+const USUAL_WORDS: usize = 1 << 29;
+
+/// Measures every width, number type and number of right-hand sides.
+///
+/// # Errors
+/// [`Failure::Usage`] for sizes beyond memory, [`Failure::Other`] if the report cannot be written.
+pub fn run(args: &BenchBandedArgs) -> Result<(), Failure> {
+    let measure = &args.measure;
+    let taken = report::is_stdout(measure.json.as_deref());
+    let threads = super::threads(measure)?;
+    let (machine, peers) = (Machine::here(), Peer::all());
+    report::print_beside(&machine.text(&peers), taken)?;
+    let mut rows: Vec<Value> = Vec::new();
+    for (&half, &n_rhs, &dtype) in args.half_bandwidths.iter().flat_map(|half| {
+        args.rhs.iter().flat_map(move |n_rhs| args.dtype.iter().map(move |dtype| (half, n_rhs, dtype)))
+    }) {
+        let case = Case { n: size(args, half, n_rhs)?, half, n_rhs, dominant: args.dominant };
+        let budget = super::budget(measure);
+        let (name, found) = match dtype {
+            RealDtype::F32 => ("f32", case.measure::<f32>(&threads, &peers, budget)),
+            RealDtype::F64 => ("f64", case.measure::<f64>(&threads, &peers, budget)),
+        };
+        report::print_beside(&case.text(name, &found), taken)?;
+        let facts = json!({ "n": case.n, "half_bandwidth": half, "n_rhs": n_rhs, "dtype": name, "data": case.data() });
+        rows.extend(found.iter().map(|row| row.json(&facts)));
+    }
+    let Some(path) = &measure.json else { return Ok(()) };
+    report::write_json(path, &json!({ "bench": "banded", "machine": machine.json(&peers), "rows": rows }))
+}
+
+/// Unknowns of a system of this width.
+fn size(args: &BenchBandedArgs, half: usize, n_rhs: usize) -> Result<usize, Failure> {
+    // Matrix, the peers' copy, factors in rounded columns, right-hand sides and their copies.
+    let words = (2 * half + 1) + (3 * half + 1) + (3 * half + 80) + 4 * n_rhs.max(1);
+    let n = args.n.unwrap_or(if args.measure.quick { 2000 } else { (USUAL_WORDS / words).min(1_000_000) });
+    let fits = affordable(&[n, words], 8);
+    fits.map_or_else(|why| Err(Failure::Usage(format!("--n {n}: {why}"))), |_| Ok(n.max(1)))
+}
+
+/// One system.
+struct Case {
+    n: usize,
+    half: usize,
+    n_rhs: usize,
+    dominant: bool,
+}
+
+/// One way of ours to solve it.
+#[derive(Debug, Clone, Copy)]
+struct Own {
+    name: &'static str,
+    method: Method,
+    op: Op,
+    pivoting: Pivoting,
+    verify: bool,
+}
+
+impl Own {
+    const SPIKE: Own =
+        Own { name: "spike", method: Method::Spike, op: Op::Plain, pivoting: Pivoting::ScaledPartial, verify: true };
+    const ALL: [Own; 6] = [
+        Own::SPIKE,
+        Own { name: "spike unverified", verify: false, ..Own::SPIKE },
+        Own { name: "spike transposed", op: Op::Transpose, ..Own::SPIKE },
+        Own { name: "spike without pivoting", pivoting: Pivoting::None, ..Own::SPIKE },
+        Own { name: "pivoted", method: Method::Pivoted, ..Own::SPIKE },
+        Own { name: "auto", method: Method::Auto, ..Own::SPIKE },
+    ];
+}
+
+/// Memory that all solvers share.
+struct Work<T> {
+    x: Vec<T>,
+    /// What the peers overwrite.
+    bands: Vec<T>,
+    pivots: Vec<i64>,
+    op: Op,
+    report: Option<Report>,
+}
+
+impl Case {
+    fn data(&self) -> &'static str {
+        if self.dominant { "dominant" } else { "random" }
+    }
+
+    fn text(&self, dtype: &str, rows: &[Row]) -> String {
+        let Case { n, half, n_rhs, .. } = self;
+        let heading = format!("\nn = {n}, half-bandwidth {half}, {n_rhs} rhs, {dtype}, {} data\n", self.data());
+        heading + &table(rows).replacen("x gtsv", "x gbsv", 1)
+    }
+
+    fn measure<T: PeerScalar>(&self, threads: &[usize], peers: &[Peer], budget: contest::Budget) -> Vec<Row> {
+        let (n, leading) = (self.n, 2 * self.half + 1);
+        let mut random = Random::new(n as u64);
+        let mut draw =
+            |count: usize| -> Vec<T> { (0..count).map(|_| T::from_f64(random.uniform(-1.0, 1.0))).collect() };
+        let (mut bands, rhs) = (draw(n * leading), draw(n * self.n_rhs));
+        if self.dominant {
+            bands.iter_mut().skip(self.half).step_by(leading).for_each(|v| *v += T::from_f64(leading as f64));
+        }
+        let a = Banded::new(n, self.half, self.half, &bands).expect("columns of a band");
+        let copy = if peers.is_empty() { 0 } else { n * (3 * self.half + 1) };
+        let mut work =
+            Work { x: rhs.clone(), bands: vec![T::ZERO; copy], pivots: vec![0; n], op: Op::Plain, report: None };
+        let mut contestants: Vec<_> = Own::ALL
+            .iter()
+            .flat_map(|own| threads.iter().map(move |threads| (*own, *threads)))
+            .map(|(own, threads)| ours(own, threads, &a, &rhs))
+            .collect();
+        contestants.extend(peers.iter().filter_map(|peer| self.theirs(peer, &a, &rhs)));
+        let check = |work: &Work<T>| (backward_error(&a, &rhs, work), work.report.as_ref().map(Repair::of));
+        let mut rows = contest::run(&mut contestants, n, budget, &mut work, check);
+        compare(&mut rows);
+        rows
+    }
+
+    fn theirs<'a, T: PeerScalar>(
+        &self,
+        peer: &'a Peer,
+        a: &'a Banded<'a, T>,
+        rhs: &'a [T],
+    ) -> Option<Contestant<'a, Work<T>>> {
+        let (routine, n, half) = (peer.gbsv::<T>()?, self.n, self.half);
+        let solve: Solve<'a, Work<T>> = Box::new(move |work| {
+            work.x.copy_from_slice(rhs);
+            (work.op, work.report) = (Op::Plain, None);
+            for (j, column) in work.bands.chunks_exact_mut(3 * half + 1).enumerate() {
+                let (first, entries) = a.column(j);
+                let start = 2 * half + first - j;
+                column[start..start + entries.len()].copy_from_slice(entries);
+            }
+            let Work { x, bands, pivots, .. } = work;
+            let started = Instant::now();
+            let solved = routine.solve(BandArrays { n, widths: [half, half], bands, pivots, rhs: x });
+            let time = started.elapsed();
+            solved.map(|()| time).map_err(|info| format!("info {info}"))
+        });
+        Some(Contestant { name: format!("{} gbsv", peer.name), threads: 1, solve })
+    }
+}
+
+fn ours<'a, T: PeerScalar>(own: Own, threads: usize, a: &'a Banded<'a, T>, rhs: &'a [T]) -> Contestant<'a, Work<T>> {
+    let plan = Plan::new(a.shape()).method(own.method).pivoting(own.pivoting).threads(threads).verify(own.verify);
+    let (mut memory, n_rhs) = (None, rhs.len() / a.n());
+    let solve: Solve<'a, Work<T>> = Box::new(move |work| {
+        let started = Instant::now();
+        let factor = plan.factor(a).map_err(|e| e.to_string())?;
+        // Only the first time, which is not measured.
+        let memory = memory.get_or_insert_with(|| PodBuffer::new(factor.solve_scratch(n_rhs)));
+        let solved = factor.solve_into_with(own.op, rhs, &mut work.x, PodStack::new(memory));
+        drop(factor);
+        let time: Duration = started.elapsed();
+        (work.op, work.report) = (own.op, Some(solved.map_err(|e| e.to_string())?));
+        Ok(time)
+    });
+    Contestant { name: own.name.into(), threads, solve }
+}
+
+/// Of the first right-hand side, by the oracle; of a large system only what the solver found.
+fn backward_error<T: PeerScalar>(a: &Banded<'_, T>, rhs: &[T], work: &Work<T>) -> Option<f64> {
+    const ORACLE_MAX_WORDS: usize = 1 << 24;
+    let n = a.n();
+    if n * (a.lower() + a.upper() + 1) > ORACLE_MAX_WORDS {
+        return work.report.as_ref().map(|report| report.backward_error).filter(|eta| !eta.is_nan());
+    }
+    let transposed = (work.op != Op::Plain).then(|| oracle::transpose_banded(a, false));
+    Some(oracle::backward_error(transposed.as_ref().unwrap_or(a), &rhs[..n], &work.x[..n]))
+}

@@ -1,0 +1,328 @@
+//! LU of a band, or of its leading columns, with partial pivoting.
+//!
+//! Everything that a banded matrix is divided into is one kind of rectangle: `rows` equations in `columns` unknowns, of
+//! which the first `pivots` are eliminated. What is left of the equations stands below them afterwards, ready to become part
+//! of a smaller system.
+
+mod eliminate;
+mod sweep;
+
+pub(in crate::direct) use eliminate::Spike;
+pub(in crate::direct) use sweep::{Columns, Rows};
+
+use crate::direct::determinant::Product;
+use crate::direct::pivoted::{Rule, allocate};
+use crate::direct::verify::{Facts, peak};
+use crate::error::{Error, Result};
+use crate::kernel::Simd;
+use crate::kernel::memory::zeros;
+use crate::kernel::panel::Largest;
+use crate::matrix::Banded;
+use crate::plan::{Pivoting, Plan};
+use crate::scalar::{RealScalar, Scalar};
+use crate::tuning;
+
+/// Rows and columns of a banded matrix, from either end.
+#[derive(Debug)]
+pub(in crate::direct) struct Source<'a, 'm, T: Scalar> {
+    pub a: &'a Banded<'m, T>,
+    /// First row and first column.
+    pub first: [usize; 2],
+    /// Rows and columns are counted from the last to the first.
+    pub reversed: bool,
+    pub size: Size,
+}
+
+/// A rectangle of a band: element (i, j) is zero unless j − upper ≤ i ≤ j + lower.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::direct) struct Size {
+    pub rows: usize,
+    pub columns: usize,
+    /// Columns that are eliminated.
+    pub pivots: usize,
+    pub lower: usize,
+    pub upper: usize,
+}
+
+impl<'a, 'm, T: Scalar> Source<'a, 'm, T> {
+    /// The whole matrix.
+    pub fn whole(a: &'a Banded<'m, T>) -> Self {
+        let n = a.n();
+        let [lower, upper] = [a.lower(), a.upper()].map(|width| width.min(n.saturating_sub(1)));
+        Self { a, first: [0, 0], reversed: false, size: Size { rows: n, columns: n, pivots: n, lower, upper } }
+    }
+
+    /// First row of column `j` that is not zero, and the entries from there on, to be read backwards if reversed.
+    fn column(&self, j: usize) -> (usize, &'a [T]) {
+        self.clip(self.a.column(if self.reversed { self.a.n() - 1 - j } else { self.first[1] + j }))
+    }
+
+    /// What of a column of the matrix lies in the rows, counted as these are.
+    fn clip(&self, (top, column): (usize, &'a [T])) -> (usize, &'a [T]) {
+        let n = self.a.n();
+        let rows = if self.reversed { n - self.size.rows..n } else { self.first[0]..self.first[0] + self.size.rows };
+        let (start, end) = (top.max(rows.start), (top + column.len()).min(rows.end));
+        if start >= end {
+            return (0, &[]);
+        }
+        let first = if self.reversed { n - end } else { start - rows.start };
+        (first, &column[start - top..end - top])
+    }
+}
+
+/// L and U in one band.
+///
+/// Element (i, j) stands at `origin + i + j·stride`: a matrix with column stride `stride` of which only the band exists,
+/// so any rectangle of at most `stride` rows inside the band is a strided view. `block − 1` diagonals of zeros above and
+/// below the band make the blocks at its edges such rectangles. Every block's first diagonal element begins a cache line.
+#[derive(Debug)]
+pub(in crate::direct) struct BandLu<T: Scalar> {
+    size: Size,
+    /// Superdiagonals of U.
+    fill: usize,
+    /// Columns that are eliminated together; 1: column by column.
+    block: usize,
+    stride: usize,
+    origin: usize,
+    elements: Vec<T>,
+    /// 1/u_jj
+    inverse: Vec<T>,
+    /// In step j rows j and j + `exchange[j]` change places.
+    exchange: Vec<u32>,
+    /// Powers of two by which rows were multiplied.
+    scale: Vec<T::Real>,
+    simd: Simd,
+}
+
+/// What the factorisation found out about the matrix.
+#[derive(Debug, Clone, Copy, Default)]
+pub(in crate::direct) struct Findings {
+    /// First column without a pivot.
+    pub singular: Option<usize>,
+    pub growth: Option<f64>,
+    /// Pivots that were made larger.
+    pub boosted: usize,
+}
+
+/// How a rectangle is factored.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::direct) struct How<R> {
+    pub rule: Rule<R>,
+    /// Pivots that are too small are made larger, where rows are not exchanged.
+    pub boost: bool,
+    pub parallel: bool,
+    pub simd: Simd,
+}
+
+impl<R: RealScalar> How<R> {
+    /// As the plan says.
+    pub fn new(plan: &Plan) -> Self {
+        let options = &plan.options;
+        Self { rule: Rule::new(options), boost: false, parallel: options.threads > 1, simd: options.simd }
+    }
+
+    /// Scaled partial pivoting.
+    pub fn scaled() -> Self {
+        let rule = Rule { scaled: true, exchange: R::ONE, noise: R::ZERO };
+        Self { rule, boost: false, parallel: false, simd: Simd::detect() }
+    }
+}
+
+/// How far the matrix has been taken over.
+#[derive(Debug, Clone, Copy)]
+struct Progress<R> {
+    /// Columns that were looked at for the scales of their rows.
+    scanned: usize,
+    /// Rows whose scale is known.
+    scaled: usize,
+    /// Columns that were copied.
+    copied: usize,
+    /// Largest entry copied.
+    largest: R,
+}
+
+impl<T: Scalar> BandLu<T> {
+    /// Factors as the plan says, and adds what it finds to `facts`.
+    pub fn under_plan(plan: &Plan, a: &Banded<'_, T>, facts: &mut Facts) -> Result<Self> {
+        let (lu, found) = Self::new(&Source::whole(a), How::new(plan))?;
+        (facts.singular, facts.pivot_growth) = (found.singular, found.growth);
+        Ok(lu)
+    }
+
+    /// Factors with scaled partial pivoting; also returns whether a column had no pivot.
+    pub fn scaled(a: &Banded<'_, T>) -> Result<(Self, bool)> {
+        let (lu, found) = Self::new(&Source::whole(a), How::scaled())?;
+        Ok((lu, found.singular.is_some()))
+    }
+
+    /// Eliminates the pivots of a rectangle.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn new(source: &Source<'_, '_, T>, how: How<T::Real>) -> Result<(Self, Findings)> {
+        Self::with_spike(source, how, &mut Spike::none())
+    }
+
+    /// [`new`](Self::new), with columns that stand to the left of the band.
+    pub fn with_spike(source: &Source<'_, '_, T>, how: How<T::Real>, spike: &mut Spike<T>) -> Result<(Self, Findings)> {
+        let mut lu = Self::allocate(source.size, how)?;
+        let mut progress = lu.begin(source, how.rule, spike);
+        let (mut found, mut growth) = (Findings::default(), T::Real::ZERO);
+        let pivots = lu.size.pivots;
+        let step = lu.step();
+        for j in (0..pivots).step_by(step) {
+            let width = step.min(pivots - j);
+            lu.copy_until(source, (j + width + lu.fill).min(lu.size.columns), &mut progress);
+            let panel = lu.eliminate(j, width, how);
+            spike.eliminate(&lu, j, width);
+            found.singular = found.singular.or(panel.singular.map(|k| j + k));
+            found.boosted += panel.boosted;
+            let largest = lu.largest_of_u(j, width);
+            growth = if largest > growth { largest } else { growth };
+        }
+        lu.copy_until(source, lu.size.columns, &mut progress);
+        let growth = growth.to_f64() / progress.largest.to_f64();
+        found.growth = Some(growth).filter(|growth| pivots > 0 && growth.is_finite());
+        Ok((lu, found))
+    }
+
+    fn allocate(size: Size, how: How<T::Real>) -> Result<Self> {
+        let fill = if how.rule.exchanges() { size.lower + size.upper } else { size.upper };
+        let fill = fill.min(size.columns.saturating_sub(1));
+        let block = tuning::band_block(size.lower, fill);
+        let line = 64 / size_of::<T>();
+        let needed = 2 * (block - 1) + fill + size.lower;
+        // An odd number of cache lines: columns do not collide in the caches, and blocks are aligned alike.
+        let stride = if block == 1 { needed.max(1) } else { (needed.div_ceil(line) | 1) * line };
+        let top = if block == 1 { fill } else { (block - 1 + fill).next_multiple_of(line) };
+        let words = (size.columns + 2).checked_mul(stride).map(|words| words + top + size.rows + line);
+        let elements = words.and_then(zeros::<T>);
+        let bytes = words.unwrap_or(usize::MAX).saturating_mul(size_of::<T>());
+        let elements = elements.ok_or(Error::OutOfMemory { bytes })?;
+        let origin = top + elements.as_ptr().align_offset(64).min(line);
+        Ok(Self {
+            size,
+            fill,
+            block,
+            stride,
+            origin,
+            elements,
+            inverse: allocate(size.pivots, T::ZERO)?,
+            exchange: allocate(size.pivots, 0)?,
+            scale: allocate(size.rows, if how.rule.scaled { T::Real::ZERO } else { T::Real::ONE })?,
+            simd: how.simd,
+        })
+    }
+
+    /// det A of a matrix that was factored as a whole.
+    pub fn product(&self) -> Product {
+        let exchanges = self.exchange.iter().filter(|q| **q != 0).count();
+        Product::of_factors(self.inverse.iter().copied(), &self.scale, exchanges)
+    }
+
+    /// Columns between two looks at the matrix.
+    fn step(&self) -> usize {
+        if self.block == 1 { tuning::BAND_NARROW_STEP } else { self.block }
+    }
+
+    /// What was factored.
+    pub fn size(&self) -> Size {
+        self.size
+    }
+
+    /// By what row i was multiplied.
+    pub fn scale(&self) -> &[T::Real] {
+        &self.scale
+    }
+
+    /// What is left of equation `pivots + i` in unknown `pivots + j`.
+    pub fn rest(&self, i: usize, j: usize) -> T {
+        let (i, j) = (self.size.pivots + i, self.size.pivots + j);
+        // Beyond, there are other columns' elements.
+        if i > j + self.size.lower || j > i + self.fill { T::ZERO } else { self.elements[self.index(i, j)] }
+    }
+
+    fn index(&self, i: usize, j: usize) -> usize {
+        self.origin + i + j * self.stride
+    }
+
+    fn begin(&mut self, source: &Source<'_, '_, T>, rule: Rule<T::Real>, spike: &mut Spike<T>) -> Progress<T::Real> {
+        let (mut scaled, mut scanned) = (0, 0);
+        if rule.scaled {
+            spike.visit(|i, v| self.scale[i] = larger(self.scale[i], peak(v)));
+        } else {
+            (scaled, scanned) = (self.size.rows, self.size.columns);
+        }
+        let mut progress = Progress { scanned, scaled, copied: 0, largest: T::Real::ZERO };
+        self.scale_until(source, spike.rows(), &mut progress);
+        spike.scale(&self.scale);
+        progress
+    }
+
+    /// Finds the scales of the first `rows` rows.
+    fn scale_until(&mut self, source: &Source<'_, '_, T>, rows: usize, progress: &mut Progress<T::Real>) {
+        let rows = rows.min(self.size.rows);
+        if rows <= progress.scaled {
+            return;
+        }
+        let scale = &mut self.scale;
+        let columns = if rows == self.size.rows { usize::MAX } else { rows + self.size.upper };
+        for j in progress.scanned..columns.min(self.size.columns) {
+            let (first, column) = source.column(j);
+            let scale = &mut scale[first..first + column.len()];
+            let peaks = column.iter().map(|v| peak(*v));
+            if source.reversed {
+                scale.iter_mut().rev().zip(peaks).for_each(|(s, v)| *s = larger(*s, v));
+            } else {
+                scale.iter_mut().zip(peaks).for_each(|(s, v)| *s = larger(*s, v));
+            }
+            progress.scanned = j + 1;
+        }
+        scale[progress.scaled..rows].iter_mut().for_each(|s| *s = s.equilibrate());
+        progress.scaled = rows;
+    }
+
+    /// Copies columns up to number `columns`, their rows scaled.
+    fn copy_until(&mut self, source: &Source<'_, '_, T>, columns: usize, progress: &mut Progress<T::Real>) {
+        self.scale_until(source, columns + self.size.lower, progress);
+        for j in progress.copied..columns {
+            let (first, column) = source.column(j);
+            let start = self.index(first, j);
+            let to = &mut self.elements[start..start + column.len()];
+            let scale = &self.scale[first..first + column.len()];
+            if source.reversed {
+                to.iter_mut().zip(scale).zip(column.iter().rev()).for_each(|((to, s), v)| *to = v.scale(*s));
+            } else {
+                to.iter_mut().zip(scale).zip(column).for_each(|((to, s), v)| *to = v.scale(*s));
+            }
+        }
+        if columns > progress.copied {
+            // Around them there are zeros.
+            let elements = &self.elements[self.index(0, 0) + progress.copied * (self.stride + 1) - self.size.upper..];
+            let height = self.size.upper + self.size.lower + 1;
+            let (step, columns) = (self.stride + 1, columns - progress.copied);
+            progress.largest =
+                larger(progress.largest, T::largest(self.simd, Largest { elements, step, height, columns }));
+        }
+        progress.copied = progress.copied.max(columns);
+    }
+
+    /// The largest element of columns j … j + width − 1 of U.
+    fn largest_of_u(&self, j: usize, width: usize) -> T::Real {
+        let elements = &self.elements[self.index(0, 0) + j * (self.stride + 1) - self.fill..];
+        let (step, height) = (self.stride + 1, self.fill + 1);
+        T::largest(self.simd, Largest { elements, step, height, columns: width })
+    }
+}
+
+fn larger<R: RealScalar>(a: R, b: R) -> R {
+    if b > a { b } else { a }
+}
+
+/// How rows are scaled and exchanged under the plan, but never without a choice of rows.
+pub(in crate::direct) fn pivoted<R: RealScalar>(plan: &Plan) -> How<R> {
+    match plan.options.pivoting {
+        Pivoting::None => How { simd: plan.options.simd, ..How::scaled() },
+        _ => How::new(plan),
+    }
+}

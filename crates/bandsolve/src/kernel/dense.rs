@@ -1,0 +1,461 @@
+//! Products of small dense blocks, in registers.
+//!
+//! Blocks of a band are a few hundred numbers high and some dozen wide: too small for a general product, which would pack
+//! and dispatch for longer than it multiplies. A tile of C is kept in registers while A and B pass by. Every element is
+//! summed in the same order wherever tiles are cut, so results depend on the numbers and the instruction set only.
+
+use super::Job;
+use super::lanes::Lanes;
+use crate::scalar::{RealScalar, Scalar};
+use faer::{MatMut, MatRef};
+
+/// What becomes of C.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// C ← C − A·B
+    Plain,
+    /// C ← C − Aᵀ·B
+    Transposed,
+}
+
+/// A product of matrices whose columns are contiguous.
+///
+/// # Cost
+/// 2 flops for each element of A and column of B. Complex products go through faer.
+pub struct Product<'a, T: Scalar> {
+    /// What is subtracted from.
+    pub c: MatMut<'a, T>,
+    /// Left factor, or its transpose.
+    pub a: MatRef<'a, T>,
+    /// Right factor.
+    pub b: MatRef<'a, T>,
+    /// Which of the two.
+    pub kind: Kind,
+}
+
+impl<T: Scalar> Job<T> for Product<'_, T> {
+    type Output = ();
+    #[inline(always)]
+    fn run<V: Lanes<Real = T::Real>>(self) {
+        let Product { c, a, b, kind } = self;
+        let (outer, depth) = if kind == Kind::Plain { (a.nrows(), a.ncols()) } else { (a.ncols(), a.nrows()) };
+        assert!(c.nrows() == outer && b.nrows() == depth && c.ncols() == b.ncols(), "factors fit");
+        if outer == 0 || depth == 0 || c.ncols() == 0 {
+            return;
+        }
+        if T::COMPLEX {
+            return T::subtract_product(c, if kind == Kind::Plain { a } else { a.transpose() }, b);
+        }
+        let contiguous = [c.row_stride(), a.row_stride(), b.row_stride()] == [1; 3];
+        assert!(contiguous && c.col_stride() >= 0 && a.col_stride() >= 0 && b.col_stride() >= 0, "contiguous columns");
+        let view = Views::<V::Real> {
+            c: c.as_ptr_mut().cast(),
+            a: a.as_ptr().cast(),
+            b: b.as_ptr().cast(),
+            strides: [c.col_stride(), a.col_stride(), b.col_stride()].map(|s| s as usize),
+            outer,
+            depth,
+            columns: c.ncols(),
+        };
+        // SAFETY: real scalars are their own real type; the views are those of three matrices of these sizes, of which C is
+        // borrowed mutably and so apart from the others.
+        unsafe {
+            match kind {
+                Kind::Plain => view.subtract::<V>(),
+                Kind::Transposed => view.subtract_transposed::<V>(),
+            }
+        }
+    }
+}
+
+/// Three matrices as pointers: C (`outer` × `columns`), A, and B (`depth` × `columns`).
+#[derive(Clone, Copy)]
+struct Views<R> {
+    c: *mut R,
+    a: *const R,
+    b: *const R,
+    /// Of C, A and B from column to column.
+    strides: [usize; 3],
+    outer: usize,
+    depth: usize,
+    columns: usize,
+}
+
+impl<R: RealScalar> Views<R> {
+    /// # Safety
+    /// The pointers are those of matrices of the given sizes.
+    #[inline(always)]
+    unsafe fn subtract<V: Lanes<Real = R>>(self) {
+        let wide = size_of::<V>() == 64;
+        let mut column = 0;
+        while column < self.columns {
+            let left = self.columns - column;
+            // SAFETY (all four): columns `column` … of C and B exist in these numbers.
+            column += unsafe {
+                match left {
+                    8.. if wide => self.columns_of::<V, 3, 8>(column),
+                    4.. => self.columns_of::<V, 3, 4>(column),
+                    2.. => self.columns_of::<V, 4, 2>(column),
+                    _ => self.columns_of::<V, 4, 1>(column),
+                }
+            };
+        }
+    }
+
+    /// N columns from `column` on, in tiles of M vectors; returns N.
+    ///
+    /// # Safety
+    /// As [`subtract`](Self::subtract), and C has these columns.
+    #[inline(always)]
+    unsafe fn columns_of<V: Lanes<Real = R>, const M: usize, const N: usize>(&self, column: usize) -> usize {
+        let mut row = 0;
+        // SAFETY: rows `row` … of C and A exist in these numbers.
+        unsafe {
+            while row + M * V::W <= self.outer {
+                self.tile::<V, M, N, true>(row, column);
+                row += M * V::W;
+            }
+            while row + V::W <= self.outer {
+                self.tile::<V, 1, N, true>(row, column);
+                row += V::W;
+            }
+            if row < self.outer {
+                self.tile::<V, 1, N, false>(row, column);
+            }
+        }
+        N
+    }
+
+    /// M vectors of N columns; the only vector is shortened to what there is of C unless `FULL`.
+    ///
+    /// # Safety
+    /// As [`subtract`](Self::subtract), and C has these rows and columns.
+    #[inline(always)]
+    unsafe fn tile<V: Lanes<Real = R>, const M: usize, const N: usize, const FULL: bool>(
+        &self,
+        row: usize,
+        column: usize,
+    ) {
+        let [c_stride, a_stride, b_stride] = self.strides;
+        let rows = if FULL { V::W } else { self.outer - row };
+        // SAFETY: the caller's promise; a vector that is not full is loaded and stored with as many numbers as there are.
+        unsafe {
+            let load = |p: *const R| if FULL { V::load(p) } else { V::load_first(p, rows) };
+            let (a, b) = (self.a.add(row), self.b.add(column * b_stride));
+            let mut sum = [[V::splat(R::ZERO); M]; N];
+            for k in 0..self.depth {
+                let a: [V; M] = core::array::from_fn(|m| load(a.add(k * a_stride + m * V::W)));
+                for n in 0..N {
+                    let factor = V::splat(*b.add(k + n * b_stride));
+                    for m in 0..M {
+                        sum[n][m] = a[m].mul_add(factor, sum[n][m]);
+                    }
+                }
+            }
+            for n in 0..N {
+                for m in 0..M {
+                    let at = self.c.add(row + m * V::W + (column + n) * c_stride);
+                    let difference = load(at) - sum[n][m];
+                    if FULL { difference.store(at) } else { difference.store_first(at, rows) }
+                }
+            }
+        }
+    }
+
+    /// # Safety
+    /// The pointers are those of matrices of the given sizes, A being `depth` × `outer`.
+    #[inline(always)]
+    unsafe fn subtract_transposed<V: Lanes<Real = R>>(self) {
+        let mut column = 0;
+        while column < self.columns {
+            // SAFETY (both): columns `column` … of C and B exist in these numbers.
+            column += unsafe {
+                match self.columns - column {
+                    4.. => self.dots_of::<V, 4, 4>(column),
+                    _ => self.dots_of::<V, 8, 1>(column),
+                }
+            };
+        }
+    }
+
+    /// N columns from `column` on, M rows at a time; returns N.
+    ///
+    /// # Safety
+    /// As [`subtract_transposed`](Self::subtract_transposed), and C has these columns.
+    #[inline(always)]
+    unsafe fn dots_of<V: Lanes<Real = R>, const M: usize, const N: usize>(&self, column: usize) -> usize {
+        let mut row = 0;
+        // SAFETY: rows `row` … of C exist in these numbers.
+        unsafe {
+            while row + M <= self.outer {
+                self.dots::<V, M, N>(row, column);
+                row += M;
+            }
+            while row < self.outer {
+                self.dots::<V, 1, N>(row, column);
+                row += 1;
+            }
+        }
+        N
+    }
+
+    /// M × N dot products of columns of A and B.
+    ///
+    /// # Safety
+    /// As [`subtract_transposed`](Self::subtract_transposed), and C has these rows and columns.
+    #[inline(always)]
+    unsafe fn dots<V: Lanes<Real = R>, const M: usize, const N: usize>(&self, row: usize, column: usize) {
+        let [c_stride, a_stride, b_stride] = self.strides;
+        let mut sum = [[V::splat(R::ZERO); M]; N];
+        // SAFETY: the caller's promise; the last vectors are loaded with as many numbers as there are.
+        unsafe {
+            let (a, b) = (self.a.add(row * a_stride), self.b.add(column * b_stride));
+            let whole = self.depth / V::W * V::W;
+            for k in (0..whole).step_by(V::W) {
+                multiply::<V, M, N, true>((a.add(k), a_stride), (b.add(k), b_stride), V::W, &mut sum);
+            }
+            if whole < self.depth {
+                let rest = self.depth - whole;
+                multiply::<V, M, N, false>((a.add(whole), a_stride), (b.add(whole), b_stride), rest, &mut sum);
+            }
+            for n in 0..N {
+                for m in 0..M {
+                    let at = self.c.add(row + m + (column + n) * c_stride);
+                    *at = *at - sum_of_lanes(sum[n][m]);
+                }
+            }
+        }
+    }
+}
+
+/// Adds the products of M columns of A with N columns of B, a vector of each; shortened to `count` numbers unless `FULL`.
+///
+/// # Safety
+/// So many numbers are readable in all columns.
+#[inline(always)]
+unsafe fn multiply<V: Lanes, const M: usize, const N: usize, const FULL: bool>(
+    (a, a_stride): (*const V::Real, usize),
+    (b, b_stride): (*const V::Real, usize),
+    count: usize,
+    sum: &mut [[V; M]; N],
+) {
+    // SAFETY: the caller's promise.
+    let load = |p: *const V::Real| unsafe { if FULL { V::load(p) } else { V::load_first(p, count) } };
+    let column: [V; M] = core::array::from_fn(|m| load(a.wrapping_add(m * a_stride)));
+    for n in 0..N {
+        let b = load(b.wrapping_add(n * b_stride));
+        for m in 0..M {
+            sum[n][m] = column[m].mul_add(b, sum[n][m]);
+        }
+    }
+}
+
+/// The sum of all lanes, by halves.
+#[inline(always)]
+fn sum_of_lanes<V: Lanes>(v: V) -> V::Real {
+    let mut lanes = [<V::Real as Scalar>::ZERO; MAX_LANES];
+    // SAFETY: room for the widest vector.
+    unsafe { v.store(lanes.as_mut_ptr()) };
+    let mut half = V::W / 2;
+    while half > 0 {
+        for k in 0..half {
+            lanes[k] = lanes[k] + lanes[k + half];
+        }
+        half /= 2;
+    }
+    lanes[0]
+}
+
+/// Lanes of the widest vector.
+pub const MAX_LANES: usize = 16;
+
+/// y ← y − c·v on their common length.
+#[inline(always)]
+pub fn subtract_multiple<V: Lanes<Real = T::Real>, T: Scalar>(y: &mut [T], c: T, v: &[T]) {
+    if T::COMPLEX {
+        return y.iter_mut().zip(v).for_each(|(y, v)| *y -= c * *v);
+    }
+    let len = y.len().min(v.len());
+    let (y, v, c) = (y.as_mut_ptr().cast::<V::Real>(), v.as_ptr().cast::<V::Real>(), V::splat(c.re()));
+    let whole = len / V::W * V::W;
+    // SAFETY: real scalars are their own real type; both slices have `len` numbers.
+    unsafe {
+        for k in (0..whole).step_by(V::W) {
+            c.neg_mul_add(V::load(v.add(k)), V::load(y.add(k))).store(y.add(k));
+        }
+        if whole < len {
+            let (y, v, rest) = (y.add(whole), v.add(whole), len - whole);
+            c.neg_mul_add(V::load_first(v, rest), V::load_first(y, rest)).store_first(y, rest);
+        }
+    }
+}
+
+/// Σ a_i·b_i on their common length.
+#[inline(always)]
+pub fn dot<V: Lanes<Real = T::Real>, T: Scalar>(a: &[T], b: &[T]) -> T {
+    if T::COMPLEX {
+        return a.iter().zip(b).fold(T::ZERO, |sum, (a, b)| sum + *a * *b);
+    }
+    let len = a.len().min(b.len());
+    let (a, b) = (a.as_ptr().cast::<V::Real>(), b.as_ptr().cast::<V::Real>());
+    let (mut sum, whole) = ([[V::splat(T::Real::ZERO)]], len / V::W * V::W);
+    // SAFETY: real scalars are their own real type; both slices have `len` numbers.
+    unsafe {
+        for k in (0..whole).step_by(V::W) {
+            multiply::<V, 1, 1, true>((a.add(k), 0), (b.add(k), 0), V::W, &mut sum);
+        }
+        if whole < len {
+            multiply::<V, 1, 1, false>((a.add(whole), 0), (b.add(whole), 0), len - whole, &mut sum);
+        }
+    }
+    T::from_real(sum_of_lanes(sum[0][0]))
+}
+
+/// The largest modulus (|re| + |im|); numbers that are not finite may or may not be noticed.
+#[inline(always)]
+pub fn largest_modulus<V: Lanes<Real = T::Real>, T: Scalar>(column: &[T]) -> T::Real {
+    let larger = |best: T::Real, v: T::Real| if v > best { v } else { best };
+    if T::COMPLEX {
+        return column.iter().fold(T::Real::ZERO, |best, v| larger(best, v.abs1()));
+    }
+    let (p, whole) = (column.as_ptr().cast::<V::Real>(), column.len() / V::W * V::W);
+    let mut lanes = V::splat(T::Real::ZERO);
+    let mut all = [T::Real::ZERO; MAX_LANES];
+    // SAFETY: real scalars are their own real type; the slice has so many numbers, and there is room for the widest vector.
+    unsafe {
+        for k in (0..whole).step_by(V::W) {
+            lanes = V::load(p.add(k)).abs().max(lanes);
+        }
+        if whole < column.len() {
+            lanes = V::load_first(p.add(whole), column.len() - whole).abs().max(lanes);
+        }
+        lanes.store(all.as_mut_ptr());
+    }
+    all.into_iter().fold(T::Real::ZERO, larger)
+}
+
+/// The place of the first of the largest moduli, and that modulus.
+#[inline(always)]
+pub fn place_of_largest<V: Lanes<Real = T::Real>, T: Scalar>(column: &[T]) -> (usize, T::Real) {
+    let largest = largest_modulus::<V, T>(column);
+    // Eight at a time without a branch, then one by one.
+    let found = |chunk: &[T]| chunk.iter().fold(false, |found, v| found | (v.abs1() == largest));
+    let chunk = column.chunks(8).position(found).unwrap_or(0) * 8;
+    let place = column[chunk.min(column.len())..].iter().position(|v| v.abs1() == largest);
+    (place.map_or(0, |k| chunk + k), largest)
+}
+
+/// A triangular system with at most eight unknowns and many right-hand sides.
+pub struct Substitute<'a, T: Scalar> {
+    /// The matrix, of which only one triangle without the diagonal is read: below it if `forward`.
+    pub t: MatRef<'a, T>,
+    /// Reciprocals of the diagonal; `None`: ones.
+    pub inverse: Option<&'a [T]>,
+    /// From the first unknown to the last.
+    pub forward: bool,
+    /// Right-hand sides, which become solutions.
+    pub x: MatMut<'a, T>,
+}
+
+/// Unknowns that are solved for in registers.
+pub const SMALL: usize = 8;
+
+impl<T: Scalar> Job<T> for Substitute<'_, T> {
+    type Output = ();
+    #[inline(always)]
+    fn run<V: Lanes<Real = T::Real>>(mut self) {
+        let (size, columns) = (self.x.nrows(), self.x.ncols());
+        assert!(size <= SMALL && self.t.nrows() == size && self.t.ncols() == size, "a small triangle");
+        if T::COMPLEX || columns == 1 {
+            return (0..columns).for_each(|c| self.column(c));
+        }
+        assert!(self.x.row_stride() == 1 && self.x.col_stride() >= 0, "contiguous columns");
+        let one = T::Real::ONE;
+        let mut triangle =
+            Triangle { t: [[T::Real::ZERO; SMALL]; SMALL], inverse: [one; SMALL], forward: self.forward };
+        for i in 0..size {
+            triangle.inverse[i] = self.inverse.map_or(one, |inverse| inverse[i].re());
+            for k in if self.forward { 0..i } else { i + 1..size } {
+                triangle.t[i][k] = self.t[(i, k)].re();
+            }
+        }
+        let (x, stride) = (self.x.as_ptr_mut().cast::<V::Real>(), self.x.col_stride() as usize);
+        let whole = if size == SMALL { columns / V::W * V::W } else { 0 };
+        // SAFETY: real scalars are their own real type; x has `columns` columns of `size` contiguous rows, and the buffer
+        // of the columns that do not fill a vector is as large as one vector's.
+        unsafe {
+            for c in (0..whole).step_by(V::W) {
+                triangle.solve::<V>(x.add(c * stride), stride);
+            }
+            let mut buffer = [T::Real::ZERO; SMALL * MAX_LANES];
+            for c in (whole..columns).step_by(V::W) {
+                let count = V::W.min(columns - c);
+                for k in 0..count {
+                    core::ptr::copy_nonoverlapping(x.add((c + k) * stride), buffer.as_mut_ptr().add(k * SMALL), size);
+                }
+                triangle.solve::<V>(buffer.as_mut_ptr(), SMALL);
+                for k in 0..count {
+                    core::ptr::copy_nonoverlapping(buffer.as_ptr().add(k * SMALL), x.add((c + k) * stride), size);
+                }
+            }
+        }
+    }
+}
+
+impl<T: Scalar> Substitute<'_, T> {
+    /// One column, number by number.
+    #[inline(always)]
+    fn column(&mut self, c: usize) {
+        let size = self.x.nrows();
+        for step in 0..size {
+            let i = if self.forward { step } else { size - 1 - step };
+            let mut sum = self.x[(i, c)];
+            for k in if self.forward { 0..i } else { i + 1..size } {
+                sum = sum - self.t[(i, k)] * self.x[(k, c)];
+            }
+            self.x[(i, c)] = self.inverse.map_or(sum, |inverse| sum * inverse[i]);
+        }
+    }
+}
+
+/// A triangle in registers' reach.
+struct Triangle<R> {
+    /// Rows; zero outside of the triangle.
+    t: [[R; SMALL]; SMALL],
+    inverse: [R; SMALL],
+    forward: bool,
+}
+
+impl<R: RealScalar> Triangle<R> {
+    /// Solves for W columns of eight rows, `stride` apart: transposed, so that a row of them is a vector.
+    ///
+    /// # Safety
+    /// `x` is readable and writable for them.
+    #[inline(always)]
+    unsafe fn solve<V: Lanes<Real = R>>(&self, x: *mut R, stride: usize) {
+        // SAFETY: the caller's promise.
+        let [low, high] = unsafe { [V::load_columns(x, stride), V::load_columns(x.add(4), stride)] };
+        let mut row: [V; SMALL] = core::array::from_fn(|i| if i < 4 { low[i] } else { high[i - 4] });
+        if self.forward {
+            for i in 0..SMALL {
+                for k in 0..i {
+                    row[i] = V::splat(self.t[i][k]).neg_mul_add(row[k], row[i]);
+                }
+                row[i] = row[i] * V::splat(self.inverse[i]);
+            }
+        } else {
+            for i in (0..SMALL).rev() {
+                for k in i + 1..SMALL {
+                    row[i] = V::splat(self.t[i][k]).neg_mul_add(row[k], row[i]);
+                }
+                row[i] = row[i] * V::splat(self.inverse[i]);
+            }
+        }
+        let [low, high] = [core::array::from_fn(|i| row[i]), core::array::from_fn(|i| row[i + 4])];
+        // SAFETY: the caller's promise.
+        unsafe {
+            V::store_columns(low, x, stride);
+            V::store_columns(high, x.add(4), stride);
+        }
+    }
+}

@@ -1,0 +1,248 @@
+//! A few columns of a band, eliminated one after the other.
+
+use super::Job;
+use super::dense::{dot, largest_modulus, place_of_largest, subtract_multiple};
+use super::lanes::Lanes;
+use crate::direct::reciprocal;
+use crate::scalar::{RealScalar, Scalar};
+
+/// How pivots are chosen.
+#[derive(Debug, Clone, Copy)]
+pub struct PivotRule<R> {
+    /// Whether rows may be exchanged.
+    pub exchange: bool,
+    /// Whether a pivot that is too small beside its column is made larger, where rows may not be exchanged.
+    pub boost: bool,
+    /// Candidates of at most this modulus count as zero.
+    pub noise: R,
+}
+
+/// Columns under elimination.
+///
+/// Element (i, c), counted from the diagonal element of the first column, is `region[i + c·stride]`.
+pub struct Panel<'a, T: Scalar> {
+    /// The columns' elements, from the first diagonal one on.
+    pub region: &'a mut [T],
+    /// From column to column.
+    pub stride: usize,
+    /// Rows of the matrix from the first of the panel on.
+    pub rows: usize,
+    /// Columns that are updated.
+    pub columns: usize,
+    /// Elements below the diagonal.
+    pub lower: usize,
+    /// Columns to the right that a row reaches.
+    pub fill: usize,
+    /// Whether exchanges reach back to the first column of the panel.
+    pub reach_back: bool,
+    /// 1/u_kk of the columns that are eliminated.
+    pub inverse: &'a mut [T],
+    /// In step k rows k and k + `exchange[k]` change places.
+    pub exchange: &'a mut [u32],
+    /// How pivots are chosen.
+    pub rule: PivotRule<T::Real>,
+}
+
+/// What was found on the way.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Found {
+    /// First column without a pivot.
+    pub singular: Option<usize>,
+    /// Pivots that were made larger.
+    pub boosted: usize,
+}
+
+impl<T: Scalar> Job<T> for Panel<'_, T> {
+    type Output = Found;
+    #[inline(always)]
+    fn run<V: Lanes<Real = T::Real>>(mut self) -> Found {
+        let mut found = Found::default();
+        for k in 0..self.inverse.len() {
+            self.eliminate::<V>(k, &mut found);
+        }
+        found
+    }
+}
+
+impl<T: Scalar> Panel<'_, T> {
+    /// Eliminates column k, and updates those to its right.
+    #[inline(always)]
+    fn eliminate<V: Lanes<Real = T::Real>>(&mut self, k: usize, found: &mut Found) {
+        let end = (k + 1 + self.lower).min(self.rows);
+        let (left, right) = self.region.split_at_mut(((k + 1) * self.stride).min(self.region.len()));
+        let (earlier, column) = left.split_at_mut(k * self.stride);
+        let column = &mut column[k..end];
+        let (q, boosted) = choose::<V, T>(column, self.rule);
+        found.boosted += boosted;
+        column.swap(0, q);
+        if column[0] == T::ZERO {
+            found.singular = found.singular.or(Some(k));
+        }
+        let inverse = reciprocal(column[0]);
+        (self.inverse[k], self.exchange[k]) = (inverse, q as u32);
+        column[1..].iter_mut().for_each(|l| *l *= inverse);
+        if self.reach_back && q > 0 {
+            earlier.chunks_mut(self.stride).for_each(|column| column.swap(k, k + q));
+        }
+        let count = self.fill.min(self.columns - k - 1);
+        let multipliers = &column[1..];
+        for column in right.chunks_mut(self.stride).take(count) {
+            update::<V, T>(&mut column[k..end], multipliers, q);
+        }
+    }
+}
+
+/// Exchanges rows 0 and q of a column and eliminates with the multipliers.
+#[inline(always)]
+fn update<V: Lanes<Real = T::Real>, T: Scalar>(column: &mut [T], multipliers: &[T], q: usize) {
+    // What was in row 0 is put in place afterwards: a vector that was just written in part would have to wait.
+    let (top, u) = (column[0], column[q]);
+    subtract_multiple::<V, T>(&mut column[1..], u, multipliers);
+    if q > 0 {
+        column[q] = top - u * multipliers[q - 1];
+    }
+    column[0] = u;
+}
+
+/// The place of the pivot in a column that begins at the diagonal, and how many (0 or 1) had to be made larger.
+#[inline(always)]
+fn choose<V: Lanes<Real = T::Real>, T: Scalar>(column: &mut [T], rule: PivotRule<T::Real>) -> (usize, usize) {
+    if rule.noise > T::Real::ZERO {
+        column.iter_mut().filter(|v| v.abs1() <= rule.noise).for_each(|v| *v = T::ZERO);
+    }
+    if rule.exchange {
+        return (place_of_largest::<V, T>(column).0, 0);
+    }
+    if !rule.boost {
+        return (0, 0);
+    }
+    let least = largest_modulus::<V, T>(column) * T::Real::EPSILON.sqrt();
+    if !(column[0].abs1() < least) {
+        return (0, 0);
+    }
+    let negative = column[0].re() < T::Real::ZERO;
+    column[0] = T::from_real(if negative { -least } else { least });
+    (0, 1)
+}
+
+/// The largest modulus in columns of U.
+pub struct Largest<'a, T> {
+    /// Elements, of which column c takes those from `c·step` on.
+    pub elements: &'a [T],
+    /// From one column to the next.
+    pub step: usize,
+    /// Numbers of a column.
+    pub height: usize,
+    /// Number of columns.
+    pub columns: usize,
+}
+
+impl<T: Scalar> Job<T> for Largest<'_, T> {
+    type Output = T::Real;
+    #[inline(always)]
+    fn run<V: Lanes<Real = T::Real>>(self) -> T::Real {
+        let of_column = |c: usize| largest_modulus::<V, T>(&self.elements[c * self.step..][..self.height]);
+        (0..self.columns).map(of_column).fold(T::Real::ZERO, |best, v| if v > best { v } else { best })
+    }
+}
+
+/// What is solved with columns of L or U.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sweep {
+    /// x ← L⁻¹·P·x
+    Lower,
+    /// x ← U⁻¹·x
+    Upper,
+    /// x ← U⁻ᵀ·x
+    UpperTransposed,
+    /// x ← Pᵀ·L⁻ᵀ·x
+    LowerTransposed,
+}
+
+/// One right-hand side and some columns of a narrow band.
+pub struct Narrow<'a, T> {
+    /// Which sweep.
+    pub sweep: Sweep,
+    /// Elements of L and U.
+    pub elements: &'a [T],
+    /// Place of the first diagonal element.
+    pub diagonal: usize,
+    /// From one diagonal element to the next.
+    pub step: usize,
+    /// Elements below the diagonal, or above it.
+    pub reach: usize,
+    /// Rows of x below the first unknown, itself included, or above it, that there are.
+    pub rows: usize,
+    /// 1/u_kk; as many as there are columns, also where they are not needed.
+    pub inverse: &'a [T],
+    /// Rows that change places.
+    pub exchange: &'a [u32],
+    /// The right-hand side.
+    pub x: &'a mut [T],
+    /// Place of the first unknown in it.
+    pub first: usize,
+}
+
+impl<T: Scalar> Job<T> for Narrow<'_, T> {
+    type Output = ();
+    #[inline(always)]
+    fn run<V: Lanes<Real = T::Real>>(mut self) {
+        let count = self.inverse.len();
+        match self.sweep {
+            Sweep::Lower => (0..count).for_each(|k| self.lower::<V>(k)),
+            Sweep::Upper => (0..count).rev().for_each(|k| self.upper::<V>(k)),
+            Sweep::UpperTransposed => (0..count).for_each(|k| self.upper_transposed::<V>(k)),
+            Sweep::LowerTransposed => (0..count).rev().for_each(|k| self.lower_transposed::<V>(k)),
+        }
+    }
+}
+
+impl<T: Scalar> Narrow<'_, T> {
+    /// Column k of L below the diagonal, and x from its unknown on.
+    #[inline(always)]
+    fn below(&mut self, k: usize) -> (&[T], &mut [T]) {
+        let length = self.reach.min(self.rows - 1 - k);
+        let start = self.diagonal + k * self.step + 1;
+        (&self.elements[start..start + length], &mut self.x[self.first + k..=self.first + k + length])
+    }
+
+    /// Column k of U above the diagonal, and x down to its unknown.
+    #[inline(always)]
+    fn above(&mut self, k: usize) -> (&[T], &mut [T]) {
+        let length = self.reach.min(self.rows + k);
+        let end = self.diagonal + k * self.step;
+        (&self.elements[end - length..end], &mut self.x[self.first + k - length..=self.first + k])
+    }
+
+    #[inline(always)]
+    fn lower<V: Lanes<Real = T::Real>>(&mut self, k: usize) {
+        self.x.swap(self.first + k, self.first + k + self.exchange[k] as usize);
+        let (column, x) = self.below(k);
+        let (top, below) = x.split_first_mut().expect("the unknown itself");
+        subtract_multiple::<V, T>(below, *top, column);
+    }
+
+    #[inline(always)]
+    fn lower_transposed<V: Lanes<Real = T::Real>>(&mut self, k: usize) {
+        let (column, x) = self.below(k);
+        x[0] -= dot::<V, T>(column, &x[1..]);
+        self.x.swap(self.first + k, self.first + k + self.exchange[k] as usize);
+    }
+
+    #[inline(always)]
+    fn upper<V: Lanes<Real = T::Real>>(&mut self, k: usize) {
+        let inverse = self.inverse[k];
+        let (column, x) = self.above(k);
+        let (bottom, above) = x.split_last_mut().expect("the unknown itself");
+        *bottom *= inverse;
+        subtract_multiple::<V, T>(above, *bottom, column);
+    }
+
+    #[inline(always)]
+    fn upper_transposed<V: Lanes<Real = T::Real>>(&mut self, k: usize) {
+        let inverse = self.inverse[k];
+        let (column, x) = self.above(k);
+        let (bottom, above) = x.split_last_mut().expect("the unknown itself");
+        *bottom = (*bottom - dot::<V, T>(column, above)) * inverse;
+    }
+}
