@@ -14,6 +14,7 @@ pub mod gt;
 pub mod norm;
 pub mod number;
 pub mod partitioned;
+pub mod pt;
 mod raw;
 pub mod refine;
 mod settings;

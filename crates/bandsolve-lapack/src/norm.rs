@@ -28,37 +28,43 @@ impl Norm {
     }
 }
 
-/// max |a| over what `visit` hands out; NaN if there is one.
-pub fn largest<T: Scalar>(visit: impl Fn(&mut dyn FnMut(T))) -> T::Real {
-    let mut largest = T::Real::ZERO;
-    visit(&mut |a| largest = largest.max_nan(a.abs()));
+/// The largest of the numbers that `visit` hands out, none of them negative; NaN if there is one.
+pub fn largest<R: RealScalar>(visit: impl Fn(&mut dyn FnMut(R))) -> R {
+    let mut largest = R::ZERO;
+    visit(&mut |a| largest = largest.max_nan(a));
     largest
 }
 
-/// √Σ |a|², free of overflow and underflow where the result is; entries are visited twice.
-pub fn root_of_squares<T: Scalar>(visit: impl Fn(&mut dyn FnMut(T))) -> T::Real {
+/// The root of the sum of their squares, free of overflow and underflow where the result is; they are visited twice.
+pub fn root_of_squares<R: RealScalar>(visit: impl Fn(&mut dyn FnMut(R))) -> R {
     let peak = largest(&visit);
-    if peak == T::Real::ZERO || !peak.is_finite() {
+    if peak == R::ZERO || !peak.is_finite() {
         return peak;
     }
-    // Two steps, so that neither factor leaves the range; all entries become at most about 1.
+    // In two steps neither factor leaves the range; the largest comes near 1.
     let half = peak.sqrt().normalizer();
-    let mut sum = T::Real::ZERO;
+    let mut sum = R::ZERO;
     visit(&mut |a| {
-        let a = a.scale(half).scale(half);
-        sum += a.re() * a.re() + a.im() * a.im();
+        let a = a * half * half;
+        sum += a * a;
     });
     sum.sqrt() / half / half
 }
 
-/// A norm of the tridiagonal matrix (sub, diag, sup); NaN if an entry is.
-pub fn tridiagonal<T: Scalar>(norm: Norm, (sub, diag, sup): (&[T], &[T], &[T])) -> T::Real {
-    let all = |f: &mut dyn FnMut(T)| sub.iter().chain(diag).chain(sup).for_each(|a| f(*a));
+/// A norm of the tridiagonal matrix (sub, diag, sup), whose diagonal may be of another type; NaN if an entry is.
+pub fn tridiagonal<T: Scalar, D: Scalar<Real = T::Real>>(
+    norm: Norm,
+    (sub, diag, sup): (&[T], &[D], &[T]),
+) -> T::Real {
+    let all = |f: &mut dyn FnMut(T::Real)| {
+        diag.iter().for_each(|a| f(a.abs()));
+        sub.iter().chain(sup).for_each(|a| f(a.abs()));
+    };
     // What stands beside the diagonal entry: in column j sup_{j−1} and sub_j, in row i sub_{i−1} and sup_i.
     let widest = |before: &[T], after: &[T]| {
         let size = |a: &[T], i: usize| a.get(i).map_or(T::Real::ZERO, |a| a.abs());
-        (0..diag.len()).fold(T::Real::ZERO, |m, i| {
-            m.max_nan(size(diag, i) + size(before, i.wrapping_sub(1)) + size(after, i))
+        diag.iter().enumerate().fold(T::Real::ZERO, |m, (i, d)| {
+            m.max_nan(d.abs() + size(before, i.wrapping_sub(1)) + size(after, i))
         })
     };
     match norm {

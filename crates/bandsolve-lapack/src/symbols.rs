@@ -22,22 +22,27 @@ fn value_of<R: RealScalar>(routine: impl FnOnce() -> R) -> R {
 
 /// A subroutine with INFO as its last argument; a workspace that is not used can stand before that, after a semicolon.
 macro_rules! subroutine {
-    ($prefix:literal $letter:literal $family:ident :: $name:ident ( $($argument:ident : $type:ty),* $(; $unused:ident)? )) => {
+    ($prefix:literal $letter:literal $family:ident :: $name:ident $arguments:tt) => {
+        subroutine!($prefix $letter $family :: $name = $name $arguments);
+    };
+    ($prefix:literal $letter:literal $family:ident :: $routine:ident = $name:ident
+     ( $($argument:ident : $type:ty),* $(; $unused:ident)? )) => {
         #[unsafe(export_name = concat!($prefix, $letter, stringify!($name), "_"))]
         pub unsafe extern "C" fn $name($($argument: $type,)* $($unused: *mut c_void,)? info: &mut Int) {
             // SAFETY: the caller keeps to LAPACK's documentation.
-            *info = info_of(|| unsafe { entry::$family::$name::<T>($($argument),*) });
+            *info = info_of(|| unsafe { entry::$family::$routine::<T>($($argument),*) });
         }
     };
 }
 
 /// A function of a real value.
 macro_rules! function {
-    ($prefix:literal $letter:literal $family:ident :: $name:ident ( $($argument:ident : $type:ty),* )) => {
+    ($prefix:literal $letter:literal $family:ident :: $routine:ident = $name:ident
+     ( $($argument:ident : $type:ty),* $(; $unused:ident)? )) => {
         #[unsafe(export_name = concat!($prefix, $letter, stringify!($name), "_"))]
-        pub unsafe extern "C" fn $name($($argument: $type),*) -> R {
+        pub unsafe extern "C" fn $name($($argument: $type,)* $($unused: *mut c_void)?) -> R {
             // SAFETY: the caller keeps to LAPACK's documentation.
-            value_of(|| unsafe { entry::$family::$name::<T>($($argument),*) })
+            value_of(|| unsafe { entry::$family::$routine::<T>($($argument),*) })
         }
     };
 }
@@ -54,7 +59,10 @@ macro_rules! all_types {
         subroutine!($p $l gt::gtsvx(fact: &u8, trans: &u8, n: &Int, nrhs: &Int, dl: *const T, d: *const T, du: *const T,
             dlf: *mut T, df: *mut T, duf: *mut T, du2: *mut T, ipiv: *mut Int, b: *const T, ldb: &Int,
             x: *mut T, ldx: &Int, rcond: &mut R, ferr: *mut R, berr: *mut R, work: *mut T, extra: *mut c_void));
-        function!($p $l norm::langt(norm: &u8, n: &Int, dl: *const T, d: *const T, du: *const T));
+        subroutine!($p $l pt::ptsv(n: &Int, nrhs: &Int, d: *mut R, e: *mut T, b: *mut T, ldb: &Int));
+        subroutine!($p $l pt::pttrf(n: &Int, d: *mut R, e: *mut T));
+        subroutine!($p $l pt::ptcon(n: &Int, d: *const R, e: *const T, anorm: &R, rcond: &mut R, work: *mut R));
+        function!($p $l norm::langt = langt(norm: &u8, n: &Int, dl: *const T, d: *const T, du: *const T));
     };
 }
 
@@ -64,6 +72,13 @@ macro_rules! real_types {
         all_types!($p $l);
         subroutine!($p $l gt::gtcon(norm: &u8, n: &Int, dl: *const T, d: *const T, du: *const T, du2: *const T,
             ipiv: *const Int, anorm: &R, rcond: &mut R, work: *mut T; _iwork));
+        subroutine!($p $l pt::pttrs(n: &Int, nrhs: &Int, d: *const R, e: *const T, b: *mut T, ldb: &Int));
+        subroutine!($p $l pt::ptrfs(n: &Int, nrhs: &Int, d: *const R, e: *const T, df: *const R, ef: *const T,
+            b: *const T, ldb: &Int, x: *mut T, ldx: &Int, ferr: *mut R, berr: *mut R, work: *mut T));
+        subroutine!($p $l pt::ptsvx_real = ptsvx(fact: &u8, n: &Int, nrhs: &Int, d: *const R, e: *const T, df: *mut R,
+            ef: *mut T, b: *const T, ldb: &Int, x: *mut T, ldx: &Int, rcond: &mut R, ferr: *mut R, berr: *mut R,
+            work: *mut T));
+        function!($p $l norm::lanst = lanst(norm: &u8, n: &Int, d: *const R, e: *const T));
     };
 }
 
@@ -73,6 +88,15 @@ macro_rules! complex_types {
         all_types!($p $l);
         subroutine!($p $l gt::gtcon(norm: &u8, n: &Int, dl: *const T, d: *const T, du: *const T, du2: *const T,
             ipiv: *const Int, anorm: &R, rcond: &mut R, work: *mut T));
+        subroutine!($p $l pt::pttrs_complex = pttrs(uplo: &u8, n: &Int, nrhs: &Int, d: *const R, e: *const T,
+            b: *mut T, ldb: &Int));
+        subroutine!($p $l pt::ptrfs_complex = ptrfs(uplo: &u8, n: &Int, nrhs: &Int, d: *const R, e: *const T,
+            df: *const R, ef: *const T, b: *const T, ldb: &Int, x: *mut T, ldx: &Int, ferr: *mut R, berr: *mut R,
+            work: *mut T, rwork: *mut c_void));
+        subroutine!($p $l pt::ptsvx(fact: &u8, n: &Int, nrhs: &Int, d: *const R, e: *const T, df: *mut R, ef: *mut T,
+            b: *const T, ldb: &Int, x: *mut T, ldx: &Int, rcond: &mut R, ferr: *mut R, berr: *mut R, work: *mut T,
+            extra: *mut c_void));
+        function!($p $l norm::lanst = lanht(norm: &u8, n: &Int, d: *const R, e: *const T));
     };
 }
 

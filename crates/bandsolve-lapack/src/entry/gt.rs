@@ -228,7 +228,7 @@ pub unsafe fn gtsvx<T: Number>(
         let anorm = Matrix { sub: read(dl, off), diag: read(d, m), sup: read(du, off) }
             .norm(if plain { Norm::One } else { Norm::Infinity });
         *rcond = reciprocal_condition(&factors(m, dlf, df, duf, du2, ipiv), !plain, anorm, write(work, 2 * m));
-        copy(ColumnsRef::new(b, m, size(nrhs), ldb), Columns::new(x, m, size(nrhs), ldx));
+        copy(ColumnsRef::new(b, m, size(nrhs), ldb), &mut Columns::new(x, m, size(nrhs), ldx));
         gttrs(trans, n, nrhs, dlf, df, duf, du2, ipiv, x, ldx)?;
         gtrfs(trans, n, nrhs, dl, d, du, dlf, df, duf, du2, ipiv, b, ldb, x, ldx, ferr, berr, work, extra)?;
     }

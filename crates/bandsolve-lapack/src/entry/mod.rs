@@ -9,6 +9,7 @@
 
 pub mod gt;
 pub mod norm;
+pub mod pt;
 
 use crate::Int;
 use crate::number::{Number, rounding};
@@ -80,7 +81,7 @@ impl<'a, T> ColumnsRef<'a, T> {
     }
 }
 
-fn copy<T: Number>(from: ColumnsRef<'_, T>, mut to: Columns<'_, T>) {
+fn copy<T: Number>(from: ColumnsRef<'_, T>, to: &mut Columns<'_, T>) {
     to.each().zip(from.each()).for_each(|(to, from)| to.copy_from_slice(from));
 }
 

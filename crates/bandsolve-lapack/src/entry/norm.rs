@@ -12,3 +12,10 @@ pub unsafe fn langt<T: Number>(norm: &u8, n: &Int, dl: *const T, d: *const T, du
     let a = unsafe { (read(dl, off), read(d, n), read(du, off)) };
     Norm::from_letter(*norm).map_or(T::Real::ZERO, |norm| tridiagonal(norm, a))
 }
+
+pub unsafe fn lanst<T: Number>(norm: &u8, n: &Int, d: *const T::Real, e: *const T) -> T::Real {
+    let (n, off) = (size(n), size(n).saturating_sub(1));
+    // SAFETY: the module's contract.
+    let (d, e) = unsafe { (read(d, n), read(e, off)) };
+    Norm::from_letter(*norm).map_or(T::Real::ZERO, |norm| tridiagonal(norm, (e, d, e)))
+}
