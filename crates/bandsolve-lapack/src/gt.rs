@@ -8,8 +8,8 @@
 //! where L_i has one entry beside its unit diagonal, in row i+1, and U two superdiagonals.
 
 use crate::Int;
-use crate::number::{divide, select};
 use crate::norm::{self, Norm};
+use crate::number::{divide, select};
 use crate::refine::System;
 use bandsolve::{Op, Scalar};
 

@@ -10,6 +10,7 @@
 pub mod condition;
 mod dense;
 mod entry;
+pub mod gb;
 pub mod gt;
 pub mod norm;
 pub mod number;

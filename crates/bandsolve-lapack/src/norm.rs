@@ -52,10 +52,7 @@ pub fn root_of_squares<R: RealScalar>(visit: impl Fn(&mut dyn FnMut(R))) -> R {
 }
 
 /// A norm of the tridiagonal matrix (sub, diag, sup), whose diagonal may be of another type; NaN if an entry is.
-pub fn tridiagonal<T: Scalar, D: Scalar<Real = T::Real>>(
-    norm: Norm,
-    (sub, diag, sup): (&[T], &[D], &[T]),
-) -> T::Real {
+pub fn tridiagonal<T: Scalar, D: Scalar<Real = T::Real>>(norm: Norm, (sub, diag, sup): (&[T], &[D], &[T])) -> T::Real {
     let all = |f: &mut dyn FnMut(T::Real)| {
         diag.iter().for_each(|a| f(a.abs()));
         sub.iter().chain(sup).for_each(|a| f(a.abs()));
@@ -63,9 +60,9 @@ pub fn tridiagonal<T: Scalar, D: Scalar<Real = T::Real>>(
     // What stands beside the diagonal entry: in column j sup_{j−1} and sub_j, in row i sub_{i−1} and sup_i.
     let widest = |before: &[T], after: &[T]| {
         let size = |a: &[T], i: usize| a.get(i).map_or(T::Real::ZERO, |a| a.abs());
-        diag.iter().enumerate().fold(T::Real::ZERO, |m, (i, d)| {
-            m.max_nan(d.abs() + size(before, i.wrapping_sub(1)) + size(after, i))
-        })
+        diag.iter()
+            .enumerate()
+            .fold(T::Real::ZERO, |m, (i, d)| m.max_nan(d.abs() + size(before, i.wrapping_sub(1)) + size(after, i)))
     };
     match norm {
         Norm::Max => largest(all),

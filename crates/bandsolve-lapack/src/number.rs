@@ -4,7 +4,7 @@ use bandsolve::{Complex32, Complex64, RealScalar, Scalar};
 use bytemuck::cast;
 
 /// A number with the letter that LAPACK's names begin with.
-pub trait Number: Scalar + crate::dense::Dense {
+pub trait Number: Scalar + crate::dense::DenseSolve {
     /// `S`, `D`, `C` or `Z`.
     const LETTER: u8;
 }

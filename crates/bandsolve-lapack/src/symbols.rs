@@ -62,6 +62,24 @@ macro_rules! all_types {
         subroutine!($p $l pt::ptsv(n: &Int, nrhs: &Int, d: *mut R, e: *mut T, b: *mut T, ldb: &Int));
         subroutine!($p $l pt::pttrf(n: &Int, d: *mut R, e: *mut T));
         subroutine!($p $l pt::ptcon(n: &Int, d: *const R, e: *const T, anorm: &R, rcond: &mut R, work: *mut R));
+        subroutine!($p $l gb::gbtrf(m: &Int, n: &Int, kl: &Int, ku: &Int, ab: *mut T, ldab: &Int, ipiv: *mut Int));
+        subroutine!($p $l gb::gbtrs(trans: &u8, n: &Int, kl: &Int, ku: &Int, nrhs: &Int, ab: *const T, ldab: &Int,
+            ipiv: *const Int, b: *mut T, ldb: &Int));
+        subroutine!($p $l gb::gbsv(n: &Int, kl: &Int, ku: &Int, nrhs: &Int, ab: *mut T, ldab: &Int, ipiv: *mut Int,
+            b: *mut T, ldb: &Int));
+        subroutine!($p $l gb::gbcon(norm: &u8, n: &Int, kl: &Int, ku: &Int, ab: *const T, ldab: &Int,
+            ipiv: *const Int, anorm: &R, rcond: &mut R, work: *mut T; _extra));
+        subroutine!($p $l gb::gbrfs(trans: &u8, n: &Int, kl: &Int, ku: &Int, nrhs: &Int, ab: *const T, ldab: &Int,
+            afb: *const T, ldafb: &Int, ipiv: *const Int, b: *const T, ldb: &Int, x: *mut T, ldx: &Int, ferr: *mut R,
+            berr: *mut R, work: *mut T, extra: *mut c_void));
+        subroutine!($p $l gb::gbsvx(fact: &u8, trans: &u8, n: &Int, kl: &Int, ku: &Int, nrhs: &Int, ab: *mut T,
+            ldab: &Int, afb: *mut T, ldafb: &Int, ipiv: *mut Int, equed: &mut u8, r: *mut R, c: *mut R, b: *mut T,
+            ldb: &Int, x: *mut T, ldx: &Int, rcond: &mut R, ferr: *mut R, berr: *mut R, work: *mut T,
+            extra: *mut c_void));
+        subroutine!($p $l gb::gbequ(m: &Int, n: &Int, kl: &Int, ku: &Int, ab: *const T, ldab: &Int, r: *mut R,
+            c: *mut R, rowcnd: &mut R, colcnd: &mut R, amax: &mut R));
+        function!($p $l norm::langb = langb(norm: &u8, n: &Int, kl: &Int, ku: &Int, ab: *const T, ldab: &Int,
+            work: *mut R));
         function!($p $l norm::langt = langt(norm: &u8, n: &Int, dl: *const T, d: *const T, du: *const T));
     };
 }

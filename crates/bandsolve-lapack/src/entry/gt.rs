@@ -10,15 +10,7 @@ use crate::{condition, partitioned};
 use bandsolve::{Op, Scalar};
 use core::ffi::c_void;
 
-pub unsafe fn gtsv<T: Number>(
-    n: &Int,
-    nrhs: &Int,
-    dl: *mut T,
-    d: *mut T,
-    du: *mut T,
-    b: *mut T,
-    ldb: &Int,
-) -> Info {
+pub unsafe fn gtsv<T: Number>(n: &Int, nrhs: &Int, dl: *mut T, d: *mut T, du: *mut T, b: *mut T, ldb: &Int) -> Info {
     require::<T>("GTSV", &[(1, *n < 0), (2, *nrhs < 0), (7, short(ldb, n))])?;
     let m = size(n);
     // SAFETY: the module's contract.
@@ -97,8 +89,7 @@ pub unsafe fn gttrs<T: Number>(
     let wrong = [(1, op(trans).is_none()), (2, *n < 0), (3, *nrhs < 0), (10, short(ldb, n))];
     require::<T>("GTTRS", &wrong)?;
     // SAFETY: the module's contract.
-    let (lu, mut b) =
-        unsafe { (factors(size(n), dl, d, du, du2, ipiv), Columns::new(b, size(n), size(nrhs), ldb)) };
+    let (lu, mut b) = unsafe { (factors(size(n), dl, d, du, du2, ipiv), Columns::new(b, size(n), size(nrhs), ldb)) };
     let op = op(trans).unwrap_or(Op::Plain);
     b.each().for_each(|x| lu.solve(op, x));
     Ok(())
@@ -225,8 +216,11 @@ pub unsafe fn gtsvx<T: Number>(
             }
         }
         let plain = op(trans) == Some(Op::Plain);
-        let anorm = Matrix { sub: read(dl, off), diag: read(d, m), sup: read(du, off) }
-            .norm(if plain { Norm::One } else { Norm::Infinity });
+        let anorm = Matrix { sub: read(dl, off), diag: read(d, m), sup: read(du, off) }.norm(if plain {
+            Norm::One
+        } else {
+            Norm::Infinity
+        });
         *rcond = reciprocal_condition(&factors(m, dlf, df, duf, du2, ipiv), !plain, anorm, write(work, 2 * m));
         copy(ColumnsRef::new(b, m, size(nrhs), ldb), &mut Columns::new(x, m, size(nrhs), ldx));
         gttrs(trans, n, nrhs, dlf, df, duf, du2, ipiv, x, ldx)?;

@@ -7,6 +7,7 @@
 // Fortran's argument lists are as long as they are; safety is said once, here and in `raw`.
 #![allow(clippy::too_many_arguments, clippy::missing_safety_doc)]
 
+pub mod gb;
 pub mod gt;
 pub mod norm;
 pub mod pt;

@@ -1,9 +1,10 @@
 //! `langt lanst lanht langb lansb lanhb`: norms of matrices. A letter that names no norm gives 0.
 
 use crate::Int;
+use crate::gb::{Band, Matrix};
 use crate::norm::{Norm, tridiagonal};
 use crate::number::Number;
-use crate::raw::{read, size};
+use crate::raw::{read, size, write};
 use bandsolve::Scalar;
 
 pub unsafe fn langt<T: Number>(norm: &u8, n: &Int, dl: *const T, d: *const T, du: *const T) -> T::Real {
@@ -18,4 +19,21 @@ pub unsafe fn lanst<T: Number>(norm: &u8, n: &Int, d: *const T::Real, e: *const 
     // SAFETY: the module's contract.
     let (d, e) = unsafe { (read(d, n), read(e, off)) };
     Norm::from_letter(*norm).map_or(T::Real::ZERO, |norm| tridiagonal(norm, (e, d, e)))
+}
+
+pub unsafe fn langb<T: Number>(
+    norm: &u8,
+    n: &Int,
+    kl: &Int,
+    ku: &Int,
+    ab: *const T,
+    ldab: &Int,
+    work: *mut T::Real,
+) -> T::Real {
+    let Some(norm) = Norm::from_letter(*norm) else { return T::Real::ZERO };
+    let n = size(n);
+    let band = Band { rows: n, columns: n, lower: size(kl), upper: size(ku), leading: size(ldab) };
+    // SAFETY: the module's contract: WORK is there for the norm that needs it.
+    let (elements, sums) = unsafe { (read(ab, band.len()), write(work, if norm == Norm::Infinity { n } else { 0 })) };
+    Matrix { band, elements }.norm(norm, sums)
 }

@@ -47,14 +47,7 @@ pub unsafe fn ptsv<T: Number>(n: &Int, nrhs: &Int, d: *mut T::Real, e: *mut T, b
     Ok(())
 }
 
-pub unsafe fn pttrs<T: Number>(
-    n: &Int,
-    nrhs: &Int,
-    d: *const T::Real,
-    e: *const T,
-    b: *mut T,
-    ldb: &Int,
-) -> Info {
+pub unsafe fn pttrs<T: Number>(n: &Int, nrhs: &Int, d: *const T::Real, e: *const T, b: *mut T, ldb: &Int) -> Info {
     require::<T>("PTTRS", &[(1, *n < 0), (2, *nrhs < 0), (6, short(ldb, n))])?;
     // SAFETY: the module's contract.
     unsafe {
