@@ -15,6 +15,7 @@ pub mod gt;
 pub mod norm;
 pub mod number;
 pub mod partitioned;
+pub mod pb;
 pub mod pt;
 mod raw;
 pub mod refine;

@@ -78,6 +78,21 @@ macro_rules! all_types {
             extra: *mut c_void));
         subroutine!($p $l gb::gbequ(m: &Int, n: &Int, kl: &Int, ku: &Int, ab: *const T, ldab: &Int, r: *mut R,
             c: *mut R, rowcnd: &mut R, colcnd: &mut R, amax: &mut R));
+        subroutine!($p $l pb::pbtrf(uplo: &u8, n: &Int, kd: &Int, ab: *mut T, ldab: &Int));
+        subroutine!($p $l pb::pbtrs(uplo: &u8, n: &Int, kd: &Int, nrhs: &Int, ab: *const T, ldab: &Int, b: *mut T,
+            ldb: &Int));
+        subroutine!($p $l pb::pbsv(uplo: &u8, n: &Int, kd: &Int, nrhs: &Int, ab: *mut T, ldab: &Int, b: *mut T,
+            ldb: &Int));
+        subroutine!($p $l pb::pbcon(uplo: &u8, n: &Int, kd: &Int, ab: *const T, ldab: &Int, anorm: &R,
+            rcond: &mut R, work: *mut T; _extra));
+        subroutine!($p $l pb::pbrfs(uplo: &u8, n: &Int, kd: &Int, nrhs: &Int, ab: *const T, ldab: &Int, afb: *const T,
+            ldafb: &Int, b: *const T, ldb: &Int, x: *mut T, ldx: &Int, ferr: *mut R, berr: *mut R, work: *mut T,
+            extra: *mut c_void));
+        subroutine!($p $l pb::pbsvx(fact: &u8, uplo: &u8, n: &Int, kd: &Int, nrhs: &Int, ab: *mut T, ldab: &Int,
+            afb: *mut T, ldafb: &Int, equed: &mut u8, s: *mut R, b: *mut T, ldb: &Int, x: *mut T, ldx: &Int,
+            rcond: &mut R, ferr: *mut R, berr: *mut R, work: *mut T, extra: *mut c_void));
+        subroutine!($p $l pb::pbequ(uplo: &u8, n: &Int, kd: &Int, ab: *const T, ldab: &Int, s: *mut R,
+            scond: &mut R, amax: &mut R));
         function!($p $l norm::langb = langb(norm: &u8, n: &Int, kl: &Int, ku: &Int, ab: *const T, ldab: &Int,
             work: *mut R));
         function!($p $l norm::langt = langt(norm: &u8, n: &Int, dl: *const T, d: *const T, du: *const T));
@@ -97,6 +112,8 @@ macro_rules! real_types {
             ef: *mut T, b: *const T, ldb: &Int, x: *mut T, ldx: &Int, rcond: &mut R, ferr: *mut R, berr: *mut R,
             work: *mut T));
         function!($p $l norm::lanst = lanst(norm: &u8, n: &Int, d: *const R, e: *const T));
+        function!($p $l norm::lansb = lansb(norm: &u8, uplo: &u8, n: &Int, k: &Int, ab: *const T, ldab: &Int,
+            work: *mut R));
     };
 }
 
@@ -115,6 +132,8 @@ macro_rules! complex_types {
             b: *const T, ldb: &Int, x: *mut T, ldx: &Int, rcond: &mut R, ferr: *mut R, berr: *mut R, work: *mut T,
             extra: *mut c_void));
         function!($p $l norm::lanst = lanht(norm: &u8, n: &Int, d: *const R, e: *const T));
+        function!($p $l norm::lansb = lanhb(norm: &u8, uplo: &u8, n: &Int, k: &Int, ab: *const T, ldab: &Int,
+            work: *mut R));
     };
 }
 

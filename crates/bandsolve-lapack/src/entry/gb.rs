@@ -1,6 +1,6 @@
 //! `gbsv gbtrf gbtrs gbcon gbrfs gbsvx gbequ`
 
-use super::{ColumnsRef, Info, copy, infinity, op, pivot, refine_all, require, short, verdict};
+use super::{ColumnsRef, Info, copy, infinity, op, pivot, refine_all, require, scale_rows, short, verdict};
 use crate::gb::{Band, Factored, Lu, LuMut, Matrix, factor, scales};
 use crate::norm::Norm;
 use crate::number::Number;
@@ -214,7 +214,7 @@ pub unsafe fn gbequ<T: Number>(
 }
 
 /// Ratio of scales below which they are worth applying.
-fn worthwhile<R: RealScalar>() -> R {
+pub(super) fn worthwhile<R: RealScalar>() -> R {
     R::from_f64(0.1)
 }
 
@@ -314,13 +314,6 @@ impl<T: Number> Expert<T> {
         let (a, u) = unsafe { (matrix(self.a, self.ab), matrix(self.factors, self.afb)) };
         let largest = u.largest_of(count, true);
         if largest == T::Real::ZERO { T::Real::ONE } else { a.largest_of(count, false) / largest }
-    }
-}
-
-/// Multiplies row i of all columns by `scales[i]`.
-fn scale_rows<T: Number>(columns: &mut Columns<'_, T>, scales: &[T::Real]) {
-    for column in columns.each() {
-        column.iter_mut().zip(scales).for_each(|(x, s)| *x = x.scale(*s));
     }
 }
 

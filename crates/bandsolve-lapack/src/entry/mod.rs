@@ -10,10 +10,12 @@
 pub mod gb;
 pub mod gt;
 pub mod norm;
+pub mod pb;
 pub mod pt;
 
 use crate::Int;
 use crate::number::{Number, rounding};
+use crate::pt::Side;
 use crate::raw::{Columns, extent, read, size};
 use crate::refine::{Scratch, System, refine};
 use crate::xerbla::xerbla;
@@ -48,6 +50,15 @@ fn op(trans: &u8) -> Option<Op> {
         b'N' => Op::Plain,
         b'T' => Op::Transpose,
         b'C' => Op::ConjTranspose,
+        _ => return None,
+    })
+}
+
+/// LAPACK's UPLO.
+fn side(uplo: &u8) -> Option<Side> {
+    Some(match uplo.to_ascii_uppercase() {
+        b'L' => Side::Lower,
+        b'U' => Side::Upper,
         _ => return None,
     })
 }
@@ -104,6 +115,13 @@ fn refine_all<T: Number>(
     for ((x, b), (ferr, berr)) in x.each().zip(b.each()).zip(ferr.iter_mut().zip(berr)) {
         let bounds = refine(system, b, x, Scratch { weights, first, second });
         (*ferr, *berr) = (bounds.forward, bounds.backward);
+    }
+}
+
+/// Multiplies row i of all columns by `scales[i]`.
+fn scale_rows<T: Number>(columns: &mut Columns<'_, T>, scales: &[T::Real]) {
+    for column in columns.each() {
+        column.iter_mut().zip(scales).for_each(|(x, s)| *x = x.scale(*s));
     }
 }
 

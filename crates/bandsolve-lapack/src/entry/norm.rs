@@ -4,6 +4,8 @@ use crate::Int;
 use crate::gb::{Band, Matrix};
 use crate::norm::{Norm, tridiagonal};
 use crate::number::Number;
+use crate::pb::{Hermitian, Triangle};
+use crate::pt::Side;
 use crate::raw::{read, size, write};
 use bandsolve::Scalar;
 
@@ -36,4 +38,22 @@ pub unsafe fn langb<T: Number>(
     // SAFETY: the module's contract: WORK is there for the norm that needs it.
     let (elements, sums) = unsafe { (read(ab, band.len()), write(work, if norm == Norm::Infinity { n } else { 0 })) };
     Matrix { band, elements }.norm(norm, sums)
+}
+
+pub unsafe fn lansb<T: Number>(
+    norm: &u8,
+    uplo: &u8,
+    n: &Int,
+    k: &Int,
+    ab: *const T,
+    ldab: &Int,
+    work: *mut T::Real,
+) -> T::Real {
+    let Some(norm) = Norm::from_letter(*norm) else { return T::Real::ZERO };
+    let side = if uplo.eq_ignore_ascii_case(&b'U') { Side::Upper } else { Side::Lower };
+    let shape = Triangle { n: size(n), width: size(k), leading: size(ldab), side };
+    let sums = if matches!(norm, Norm::One | Norm::Infinity) { shape.n } else { 0 };
+    // SAFETY: the module's contract: WORK is there for the norms that need it.
+    let (elements, sums) = unsafe { (read(ab, shape.len()), write(work, sums)) };
+    Hermitian { shape, elements }.norm(norm, sums)
 }

@@ -2,7 +2,7 @@
 //!
 //! Only complex `pttrs` and `ptrfs` say which side of the diagonal E is, and count their arguments from there.
 
-use super::{ColumnsRef, Info, copy, pivot, refine_all, require, short, verdict};
+use super::{ColumnsRef, Info, copy, pivot, refine_all, require, short, side, verdict};
 use crate::Int;
 use crate::norm::Norm;
 use crate::number::Number;
@@ -10,15 +10,6 @@ use crate::pt::{Factored, Side, Symmetric, factor};
 use crate::raw::{Columns, read, size, workspace, write};
 use bandsolve::Scalar;
 use core::ffi::c_void;
-
-/// LAPACK's UPLO.
-fn side(uplo: &u8) -> Option<Side> {
-    Some(match uplo.to_ascii_uppercase() {
-        b'L' => Side::Lower,
-        b'U' => Side::Upper,
-        _ => return None,
-    })
-}
 
 unsafe fn symmetric<'a, T: Number>(n: usize, d: *const T::Real, e: *const T, side: Side) -> Symmetric<'a, T> {
     // SAFETY: the module's contract.

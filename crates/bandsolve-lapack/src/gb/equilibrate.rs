@@ -42,7 +42,7 @@ pub fn scales<T: Scalar>(a: &Matrix<'_, T>, r: &mut [T::Real], c: &mut [T::Real]
 }
 
 /// Replaces sizes, none of them zero, by their reciprocals within the range; returns the smallest over the largest.
-pub(crate) fn invert<R: RealScalar>(sizes: &mut [R]) -> R {
+fn invert<R: RealScalar>(sizes: &mut [R]) -> R {
     let ratio = spread(sizes);
     let (low, high) = (R::MIN_POSITIVE, R::ONE / R::MIN_POSITIVE);
     sizes.iter_mut().for_each(|s| *s = R::ONE / smaller(larger(*s, low), high));

@@ -10,8 +10,8 @@ mod equilibrate;
 mod factor;
 mod strips;
 
+pub(crate) use equilibrate::spread;
 pub use equilibrate::{Scales, scales};
-pub(crate) use equilibrate::{invert, spread};
 pub use factor::factor;
 
 use crate::Int;
