@@ -169,15 +169,15 @@ fn eliminate_columns<T: Number>(region: &mut [T], stride: usize, count: usize, r
             return Some(k);
         }
         let root = pivot.sqrt();
-        let (left, right) = region.split_at_mut(((k + 1) * stride).min(region.len()));
-        let column = &mut left[k * (stride + 1)..k * stride + rows];
+        // Every column from its diagonal on.
+        let mut columns = region[k * (stride + 1)..].chunks_mut(stride + 1);
+        let column = &mut columns.next().expect("column k")[..rows - k];
         column[0] = T::from_real(root);
         let inverse = T::Real::ONE / root;
         column[1..].iter_mut().for_each(|l| *l = l.scale(inverse));
-        for (c, to) in right.chunks_mut(stride).take(rows - k - 1).enumerate() {
+        for (c, to) in columns.take(rows - k - 1).enumerate() {
             let l = &column[1 + c..];
-            let factor = Scalar::conj(l[0]);
-            crate::gb::subtract_multiple(&mut to[k + 1 + c..], factor, l);
+            crate::gb::subtract_multiple(to, Scalar::conj(l[0]), l);
         }
     }
     None
