@@ -96,6 +96,12 @@ impl<'a, T> Columns<'a, T> {
         &mut self.elements[start..][..self.rows]
     }
 
+    /// The columns from the `j`-th on.
+    pub fn tail(self, j: usize) -> Self {
+        let start = (j * self.leading).min(self.elements.len());
+        Self { elements: &mut self.elements[start..], count: self.count - j, ..self }
+    }
+
     /// One column after the other.
     pub fn each(&mut self) -> impl Iterator<Item = &mut [T]> {
         let rows = self.rows;

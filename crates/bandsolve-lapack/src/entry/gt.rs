@@ -18,10 +18,10 @@ pub unsafe fn gtsv<T: Number>(n: &Int, nrhs: &Int, dl: *mut T, d: *mut T, du: *m
         let off = m.saturating_sub(1);
         ((write(dl, off), write(d, m), write(du, off)), Columns::new(b, m, size(nrhs), ldb))
     };
-    if partitioned::solve(Matrix { sub: a.0, diag: a.1, sup: a.2 }, &mut b) {
-        return Ok(());
+    match partitioned::solve(Matrix { sub: a.0, diag: a.1, sup: a.2 }, &mut b) {
+        Ok(()) => Ok(()),
+        Err(done) => eliminate(a, &mut b.tail(done)).or_else(|row| pivot(Some(row))),
     }
-    eliminate(a, &mut b).or_else(|row| pivot(Some(row)))
 }
 
 /// The factors of an `n`×`n` matrix, to read.
