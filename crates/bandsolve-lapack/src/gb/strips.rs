@@ -14,8 +14,6 @@ use rayon::prelude::*;
 
 /// Columns of a block that are eliminated without dense kernels.
 const INNER: usize = 8;
-/// Columns that one task of an update takes; fixes the order of operations, so never dependent on threads.
-const TASK_COLUMNS: usize = 128;
 
 /// Sizes of a blocked elimination.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,6 +22,8 @@ pub(super) struct Layout {
     pub block: usize,
     /// Columns of a strip that are eliminated, a multiple of `block`; `lower + upper` more stand to the right of them.
     pub columns: usize,
+    /// Columns that one task of an update takes; fixes the order of operations, so never dependent on threads.
+    pub task: usize,
     /// Elements of an update from which it is spread over threads.
     pub parallel_from: usize,
 }
@@ -35,13 +35,16 @@ impl Layout {
         let block = match settings::partition() {
             Partition::Rows(rows) if narrow > 0 => {
                 let block = rows.clamp(2, 8);
-                return Some(Self { block, columns: rows.max(block).next_multiple_of(block), parallel_from: 0 });
+                let columns = rows.max(block).next_multiple_of(block);
+                // Threads for the largest of small tests only: handing work to them takes longer than doing it.
+                return Some(Self { block, columns, task: 32, parallel_from: 1 << 12 });
             }
             _ if narrow < 16 => return None,
             _ if narrow < 64 => 16,
             _ => 32,
         };
-        Some(Self { block, columns: (2 * band.upper).next_multiple_of(block).max(256), parallel_from: 1 << 16 })
+        let columns = (2 * band.upper).next_multiple_of(block).max(256);
+        Some(Self { block, columns, task: 128, parallel_from: 1 << 16 })
     }
 }
 
@@ -152,7 +155,7 @@ impl<T: Number> Strip<T> {
         let region = &mut self.elements[self.fill + self.layout.block - 1 + j * (self.stride + 1)..];
         let exchange = &mut self.exchange[j..j + width];
         let (lower, rows, stride) = (self.lower, self.band.rows - here, self.stride);
-        let mut panel = Panel { exchange, stride, lower, rows, parallel_from: self.layout.parallel_from };
+        let mut panel = Panel { exchange, stride, lower, rows, layout: self.layout };
         let found = panel.eliminate_recursively(region, width);
         panel.update(region, width, columns);
         found
@@ -167,7 +170,7 @@ struct Panel<'a> {
     lower: usize,
     /// Rows of the matrix from the first of the panel on.
     rows: usize,
-    parallel_from: usize,
+    layout: Layout,
 }
 
 impl Panel<'_> {
@@ -223,9 +226,10 @@ impl Panel<'_> {
         let (left, right) = region.split_at_mut((width * self.stride).min(region.len()));
         let left = MatRef::from_column_major_slice_with_stride(left, rows, width, self.stride);
         let (l11, l21) = left.split_at_row(width);
-        let count = (columns - width).div_ceil(TASK_COLUMNS);
+        let task = self.layout.task;
+        let count = (columns - width).div_ceil(task);
         let work = |(c, region): (usize, &mut [T])| {
-            let columns = (columns - width - c * TASK_COLUMNS).min(TASK_COLUMNS);
+            let columns = (columns - width - c * task).min(task);
             for column in region.chunks_mut(self.stride).take(columns) {
                 exchange_rows(column, &self.exchange[..width]);
             }
@@ -235,8 +239,8 @@ impl Panel<'_> {
             T::subtract_product(a22, l21, u12.as_ref());
         };
         // The pieces are the same whether or not they run in parallel, and so is the result.
-        let piece = TASK_COLUMNS * self.stride;
-        if count > 1 && rows * columns >= self.parallel_from && rayon::current_num_threads() > 1 {
+        let piece = task * self.stride;
+        if count > 1 && rows * columns >= self.layout.parallel_from && rayon::current_num_threads() > 1 {
             right.par_chunks_mut(piece).take(count).enumerate().for_each(work);
         } else {
             right.chunks_mut(piece).take(count).enumerate().for_each(work);

@@ -28,7 +28,9 @@ impl Layout {
         let block = match settings::partition() {
             Partition::Rows(rows) if narrow > 0 => {
                 let block = rows.clamp(2, 8);
-                return Self { block, columns: rows.max(block).next_multiple_of(block), parallel_from: 0 };
+                let columns = rows.max(block).next_multiple_of(block);
+                // Threads for the largest of small tests only: handing work to them takes longer than doing it.
+                return Self { block, columns, parallel_from: 1 << 12 };
             }
             _ if narrow < 24 => 1,
             _ if narrow < 96 => 16,
