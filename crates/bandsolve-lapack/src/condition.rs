@@ -142,3 +142,55 @@ fn alternate<T: Scalar>(v: &mut [T]) {
         *v = T::from_real(if i % 2 == 0 { size } else { -size });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Rng;
+    use bandsolve::Complex64;
+
+    /// Exact 1-norm and the estimate of a dense matrix.
+    fn both<T: Scalar<Real = f64>>(n: usize, entry: impl Fn(usize, usize) -> T) -> (f64, f64) {
+        let times = |v: &mut [T]| {
+            let old = v.to_vec();
+            (0..n).for_each(|i| v[i] = (0..n).fold(T::ZERO, |s, j| s + entry(i, j) * old[j]));
+        };
+        let adjoint = |v: &mut [T]| {
+            let old = v.to_vec();
+            (0..n).for_each(|i| v[i] = (0..n).fold(T::ZERO, |s, j| s + Scalar::conj(entry(j, i)) * old[j]));
+        };
+        let exact = (0..n).map(|j| (0..n).map(|i| Scalar::abs(entry(i, j))).sum::<f64>()).fold(0.0, f64::max);
+        (exact, norm1(times, adjoint, &mut vec![T::ZERO; n], &mut vec![T::ZERO; n]))
+    }
+
+    #[test]
+    fn never_above_and_mostly_near() {
+        let mut rng = Rng(1);
+        for n in [1, 2, 3, 10, 40] {
+            for _ in 0..20 {
+                let a: Vec<f64> = rng.vector(n * n);
+                let (exact, estimate) = both(n, |i, j| a[i + j * n]);
+                assert!(estimate <= exact * (1.0 + 1e-13) && 3.0 * estimate >= exact, "{estimate} of {exact}");
+                let a: Vec<Complex64> = rng.vector(n * n);
+                let (exact, estimate) = both(n, |i, j| a[i + j * n]);
+                assert!(estimate <= exact * (1.0 + 1e-13) && 3.0 * estimate >= exact, "{estimate} of {exact}");
+            }
+        }
+        // Entries that cancel for the first vector, which is all that a search from there would see.
+        let (exact, estimate) = both::<f64>(6, |i, j| if i == 0 { [1.0, -1.0][j % 2] } else { 0.0 });
+        assert_eq!((exact, estimate), (1.0, 1.0));
+    }
+
+    #[test]
+    fn conditions_at_the_ends_of_the_range() {
+        for e in [-305, -150, 0, 150, 305] {
+            let s = 10f64.powi(e);
+            let diagonal = [4.0 * s, 1.0 * s, 0.5 * s];
+            let solve = |v: &mut [f64]| v.iter_mut().zip(&diagonal).for_each(|(v, d)| *v /= d);
+            let c = reciprocal(4.0 * s, solve, solve, &mut [0.0; 3], &mut [0.0; 3]);
+            assert!((c - 0.125).abs() < 1e-15, "{e}: {c}");
+        }
+        let singular = |v: &mut [f64]| v.iter_mut().for_each(|v| *v /= 0.0);
+        assert_eq!(reciprocal(1.0, singular, singular, &mut [0.0; 3], &mut [0.0; 3]), 0.0);
+    }
+}

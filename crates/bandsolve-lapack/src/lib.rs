@@ -21,6 +21,8 @@ mod raw;
 pub mod refine;
 mod settings;
 mod symbols;
+#[cfg(test)]
+mod testing;
 mod xerbla;
 
 /// LAPACK's INTEGER: 32 bits, with the feature `ilp64` 64.

@@ -13,7 +13,7 @@
 //! would have few correct digits, the system is therefore left to the elimination from the top.
 
 use crate::gt::Matrix;
-use crate::number::{Number, larger};
+use crate::number::Number;
 use crate::raw::Columns;
 use crate::settings::{Partition, partition};
 use bandsolve::dyn_stack::{PodBuffer, PodStack};
@@ -25,25 +25,40 @@ const CROSSOVER: usize = 1 << 11;
 /// Right-hand sides that are solved together.
 const GROUP: usize = 7;
 
-/// Solves A·x = rhs for all columns in place, or returns `false` if that is better left to elimination from the top: small
-/// systems, singular ones to working precision, and all that the contract of [`bandsolve`] would not accept. A is kept; of
-/// the columns some may then hold solutions already, in whole groups from the first on, and the number of these is
-/// returned.
+/// Solves A·x = rhs for all columns in place; A is kept.
+///
+/// # Cost
+/// Two solves by partitions for one column, one for every further column; memory for two columns, up to 8 if there are more.
 ///
 /// # Errors
-/// The number of columns that are solved.
+/// What is better left to elimination from the top: small systems, those singular to working precision, and all that the
+/// contract of [`bandsolve`] would not accept. The number says how many columns, from the first on, are solved already; the
+/// others are as they were.
 pub fn solve<T: Number>(a: Matrix<'_, T>, rhs: &mut Columns<'_, T>) -> Result<(), usize> {
-    let plan = plan(a.diag.len()).filter(|_| rhs.count() > 0).ok_or(0usize)?;
+    let n = rhs.rows();
+    let plan = plan(n).filter(|_| rhs.count() > 0).ok_or(0usize)?;
     let matrix = Tridiagonal::new(a.sub, a.diag, a.sup).map_err(|_| 0usize)?;
+    let mut x = zeros::<T>(n * rhs.count().min(GROUP)).ok_or(0usize)?;
+    let mut b = zeros::<T>(if rhs.leading() == n { n } else { x.len() }).ok_or(0usize)?;
+    if !regular(a, &plan, &mut b[..n], &mut x[..n]) {
+        return Err(0);
+    }
     let factors = plan.factor(&matrix).map_err(|_| 0usize)?;
-    let probe = probe(a).ok_or(0usize)?;
     for first in (0..rhs.count()).step_by(GROUP) {
-        let last = (first + GROUP).min(rhs.count());
-        let probe = if first == 0 { &probe[..] } else { &[] };
-        let solution = group(&factors, rhs, first..last, probe).ok_or(first)?;
-        for (j, x) in (first..last).zip(solution.chunks(rhs.rows())) {
-            rhs.column(j).copy_from_slice(x);
+        let columns = first..(first + GROUP).min(rhs.count());
+        let x = &mut x[..n * columns.len()];
+        let b = if rhs.leading() == n {
+            &rhs.elements()[first * n..][..x.len()]
+        } else {
+            columns.clone().zip(b.chunks_mut(n)).for_each(|(j, b)| b.copy_from_slice(rhs.column(j)));
+            &b[..x.len()]
+        };
+        let mut memory = PodBuffer::try_new(factors.solve_scratch(columns.len())).map_err(|_| first)?;
+        let report = factors.solve_into_with(Op::Plain, b, x, PodStack::new(&mut memory)).map_err(|_| first)?;
+        if report.fallback {
+            return Err(first);
         }
+        columns.zip(x.chunks(n)).for_each(|(j, x)| rhs.column(j).copy_from_slice(x));
     }
     Ok(())
 }
@@ -57,47 +72,107 @@ fn plan(n: usize) -> Option<Plan> {
     }
 }
 
-/// p, or `None` if a row is zero.
-fn probe<T: Number>(a: Matrix<'_, T>) -> Option<Vec<T>> {
-    let n = a.diag.len();
-    let mut p = reserve(n)?;
+/// Whether the solution y for the right-hand side p, both scratch, says that A is far from singular.
+fn regular<T: Number>(a: Matrix<'_, T>, plan: &Plan, p: &mut [T], y: &mut [T]) -> bool {
+    let n = p.len();
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
-    for i in 0..n {
+    for (i, p) in p.iter_mut().enumerate() {
         let size = |v: &[T], i: usize| v.get(i).map_or(T::Real::ZERO, |v| v.abs1());
         let sum = size(a.diag, i) + size(a.sub, i.wrapping_sub(1)) + size(a.sup, i);
         if sum == T::Real::ZERO {
-            return None;
+            return false;
         }
         state ^= state << 13;
         state ^= state >> 7;
         state ^= state << 17;
-        p.push(T::from_real(if state >> 63 == 0 { sum } else { -sum }));
+        *p = T::from_real(if state >> 63 == 0 { sum } else { -sum });
     }
-    Some(p)
+    let Ok(matrix) = Tridiagonal::new(a.sub, a.diag, a.sup) else { return false };
+    let unverified = plan.clone().verify(false);
+    let solved = unverified.factor(&matrix).and_then(|factors| {
+        let memory = PodBuffer::try_new(factors.solve_scratch(1));
+        let mut memory = memory.map_err(|_| bandsolve::Error::OutOfMemory { bytes: n * size_of::<T>() })?;
+        factors.solve_into_with(Op::Plain, p, y, PodStack::new(&mut memory))
+    });
+    let size = y.iter().fold(T::Real::ZERO, |m, y| m.max_nan(y.abs1()));
+    // Not so for NaN.
+    solved.is_ok() && size.to_f64() < 1.0 / (64.0 * T::Real::EPSILON.to_f64() * (n as f64).sqrt())
 }
 
-/// Solves for some of the columns, and the probe unless it is empty; `None` unless all went well.
-fn group<T: Number>(
-    factors: &impl Factor<T>,
-    rhs: &mut Columns<'_, T>,
-    columns: core::ops::Range<usize>,
-    probe: &[T],
-) -> Option<Vec<T>> {
-    let n = rhs.rows();
-    let ours = n * columns.len();
-    let mut b = reserve(ours + probe.len())?;
-    columns.for_each(|j| b.extend_from_slice(rhs.column(j)));
-    b.extend_from_slice(probe);
-    let mut memory = PodBuffer::try_new(factors.solve_in_place_scratch(b.len() / n)).ok()?;
-    let report = factors.solve_in_place_with(Op::Plain, &mut b, PodStack::new(&mut memory)).ok()?;
-    let y = b[ours..].iter().fold(T::Real::ZERO, |m, y| larger(y.abs1(), m));
-    let limit = 1.0 / (64.0 * T::Real::EPSILON.to_f64() * (n as f64).sqrt());
-    (!report.fallback && y.to_f64() < limit).then_some(b)
-}
-
-/// Room for `n` numbers.
-fn reserve<T>(n: usize) -> Option<Vec<T>> {
+/// `n` zeros.
+fn zeros<T: Scalar>(n: usize) -> Option<Vec<T>> {
     let mut v = Vec::new();
     v.try_reserve_exact(n).ok()?;
+    v.resize(n, T::ZERO);
     Some(v)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Rng;
+
+    fn run(sub: &[f64], diag: &[f64], sup: &[f64], x: &mut [f64], count: usize) -> Result<(), usize> {
+        let n = diag.len();
+        solve(Matrix { sub, diag, sup }, &mut Columns::over(x, n, count, n))
+    }
+
+    #[test]
+    fn large_systems_are_solved() {
+        let (n, count) = (5000, 2 * GROUP + 1);
+        let mut rng = Rng(4);
+        let (sub, diag, sup) = (rng.vector::<f64>(n - 1), rng.vector::<f64>(n), rng.vector::<f64>(n - 1));
+        let expected = rng.vector::<f64>(n * count);
+        let a = Tridiagonal::new(&sub, &diag, &sup).unwrap();
+        let rhs: Vec<f64> = expected.chunks(n).flat_map(|x| a.apply(x).unwrap()).collect();
+        let mut x = rhs.clone();
+        assert_eq!(run(&sub, &diag, &sup, &mut x, count), Ok(()));
+        for (x, b) in x.chunks(n).zip(rhs.chunks(n)) {
+            let size = x.iter().fold(0.0f64, |m, x| m.max(x.abs()));
+            let r = a.apply(x).unwrap().iter().zip(b).fold(0.0f64, |m, (a, b)| m.max((a - b).abs()));
+            // The contract of the library: 64ε of a row sum, here at most 3, times the largest x.
+            assert!(r <= 64.0 * f64::EPSILON * (3.0 * size + 3.0), "{r:.1e}, x up to {size:.1e}");
+        }
+    }
+
+    #[test]
+    fn singular_systems_are_left_to_elimination_even_if_they_can_be_solved() {
+        let n = 4000;
+        // Second differences between free ends: every right-hand side that sums to zero has solutions.
+        let (off, mut diag) = (vec![-1.0; n - 1], vec![2.0; n]);
+        (diag[0], diag[n - 1]) = (1.0, 1.0);
+        let mut x = vec![0.0; n];
+        (x[5], x[n - 9]) = (1.0, -1.0);
+        let rhs = x.clone();
+        assert_eq!(run(&off, &diag, &off, &mut x, 1), Err(0));
+        assert_eq!(x, rhs, "left as it was");
+        // A row of zeros that asks for nothing.
+        let mut rng = Rng(8);
+        let (mut sub, mut diag, mut sup) = (rng.vector::<f64>(n - 1), rng.vector::<f64>(n), rng.vector::<f64>(n - 1));
+        (sub[99], diag[100], sup[100]) = (0.0, 0.0, 0.0);
+        let mut x = vec![0.0; n];
+        assert_eq!(run(&sub, &diag, &sup, &mut x, 1), Err(0));
+        // Two equal rows.
+        (sub[99], diag[100], sup[100]) = (1.0, 1.0, 0.0);
+        (sub[98], diag[99], sup[99]) = (0.0, 1.0, 1.0);
+        assert_eq!(run(&sub, &diag, &sup, &mut x, 1), Err(0));
+    }
+
+    #[test]
+    fn what_is_not_finite_is_left_to_elimination() {
+        let n = 4000;
+        let (off, mut diag) = (vec![1.0; n - 1], vec![4.0; n]);
+        let mut x = vec![1.0; n];
+        x[7] = f64::NAN;
+        assert_eq!(run(&off, &diag, &off, &mut x, 1), Err(0));
+        x[7] = 1.0;
+        diag[3000] = f64::INFINITY;
+        assert_eq!(run(&off, &diag, &off, &mut x, 1), Err(0));
+    }
+
+    #[test]
+    fn small_systems_and_no_columns_are_left_to_elimination() {
+        assert_eq!(run(&[1.0], &[4.0, 4.0], &[1.0], &mut [1.0, 1.0], 1), Err(0));
+        assert_eq!(run(&vec![1.0; 3999], &vec![4.0; 4000], &vec![1.0; 3999], &mut [], 0), Err(0));
+    }
 }

@@ -156,3 +156,15 @@ module!(s, f32, f32, real_types, "s");
 module!(d, f64, f64, real_types, "d");
 module!(c, Complex32, f32, complex_types, "c");
 module!(z, Complex64, f64, complex_types, "z");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_panic_crosses_the_border() {
+        assert_eq!(info_of(|| panic!("on purpose")), PANICKED);
+        assert!(value_of::<f64>(|| panic!("on purpose")).is_nan());
+        assert_eq!((info_of(|| Ok(())), info_of(|| Err(7))), (0, 7));
+    }
+}

@@ -9,6 +9,8 @@
 mod equilibrate;
 mod factor;
 mod strips;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use equilibrate::spread;
 pub use equilibrate::{Scales, scales};

@@ -13,13 +13,13 @@ use rayon::prelude::*;
 
 /// Sizes of a blocked elimination.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Layout {
+pub(super) struct Layout {
     /// Columns that are eliminated together; 1: column by column, without dense kernels.
-    block: usize,
+    pub block: usize,
     /// Columns of a strip that are eliminated, a multiple of `block`.
-    columns: usize,
+    pub columns: usize,
     /// Elements of an update from which it is spread over threads.
-    parallel_from: usize,
+    pub parallel_from: usize,
 }
 
 impl Layout {
@@ -48,7 +48,11 @@ impl Layout {
 /// # Panics
 /// If there is no memory for one block of columns.
 pub fn factor<T: Number>(shape: Triangle, elements: &mut [T]) -> Option<usize> {
-    let mut strip = Strip::new(shape, Layout::of(&shape));
+    factor_by(Layout::of(&shape), shape, elements)
+}
+
+pub(super) fn factor_by<T: Number>(layout: Layout, shape: Triangle, elements: &mut [T]) -> Option<usize> {
+    let mut strip = Strip::new(shape, layout);
     for start in (0..shape.n).step_by(strip.layout.columns) {
         let count = strip.layout.columns.min(shape.n - start);
         strip.load(start, elements);

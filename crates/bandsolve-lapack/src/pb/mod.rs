@@ -6,6 +6,8 @@
 //! or U. Imaginary parts of the diagonal are taken as zero.
 
 mod factor;
+#[cfg(test)]
+mod tests;
 
 pub use factor::factor;
 
