@@ -23,6 +23,7 @@ mod settings;
 mod symbols;
 #[cfg(test)]
 mod testing;
+mod wide;
 mod xerbla;
 
 /// LAPACK's INTEGER: 32 bits, with the feature `ilp64` 64.

@@ -74,15 +74,16 @@ total=0
 for letter in s d c z; do
     upper=${letter^^}
     input "$upper" >"$work/in"
-    LD_DEBUG=bindings LD_PRELOAD=$library "$at/xlintst$letter" <"$work/in" 2>&1 >/dev/null |
-        grep -aF "$at/xlintst$letter [0] to $library" | grep -aoE "\`[a-z0-9]+_'" | tr -d "\`'" | sort -u >"$work/bound" || true
-    missing=$(comm -23 <(wanted "$letter" | sort) "$work/bound" | tr '\n' ' ')
-    [ -z "$missing" ] || fail "$letter: not bound to this library: $missing"
     for rows in usual 4; do
         environment=(LD_PRELOAD="$library")
         [ "$rows" = usual ] || environment+=(BANDSOLVE_FORCE_PARTITION="$rows")
-        env "${environment[@]}" "$at/xlintst$letter" <"$work/in" >"$work/out" 2>&1 ||
-            fail "$letter, partitions $rows: the program ended with code $?"
+        rm -f "$work"/bindings.*
+        env LD_DEBUG=bindings LD_DEBUG_OUTPUT="$work/bindings" "${environment[@]}" "$at/xlintst$letter" \
+            <"$work/in" >"$work/out" 2>&1 || fail "$letter, partitions $rows: the program ended with code $?"
+        cat "$work"/bindings.* 2>/dev/null | grep -aF "$at/xlintst$letter [0] to $library" |
+            grep -aoE "\`[a-z0-9]+_'" | tr -d "\`'" | sort -u >"$work/bound" || true
+        missing=$(comm -23 <(wanted "$letter" | sort) "$work/bound" | tr '\n' ' ')
+        [ -z "$missing" ] || fail "$letter, partitions $rows: not bound to this library: $missing"
         if grep -aE "fail|did not|panicked|exceed|\*\*\*|End of file|rror:" "$work/out" | head -20; then
             fail "$letter, partitions $rows: the lines above"
         fi

@@ -3,6 +3,7 @@
 use super::strips::{self, Layout};
 use super::{Band, LuMut, subtract_multiple};
 use crate::number::{Number, divide};
+use crate::wide::{self, Job};
 use bandsolve::{RealScalar, Scalar};
 
 /// Factors in place; returns the first column of U whose diagonal entry is zero.
@@ -22,6 +23,22 @@ pub fn factor<T: Number>(mut f: LuMut<'_, T>) -> Option<usize> {
 
 /// Factors column by column.
 pub(super) fn columns<T: Number>(f: LuMut<'_, T>) -> Option<usize> {
+    wide::run(ByColumns(f))
+}
+
+struct ByColumns<'a, T>(LuMut<'a, T>);
+
+impl<T: Number> Job for ByColumns<'_, T> {
+    type Output = Option<usize>;
+
+    #[inline(always)]
+    fn run(self) -> Option<usize> {
+        eliminate(self.0)
+    }
+}
+
+#[inline(always)]
+fn eliminate<T: Number>(f: LuMut<'_, T>) -> Option<usize> {
     let LuMut { band, elements, pivot } = f;
     let steps = band.rows.min(band.columns);
     let mut singular = None;
@@ -60,6 +77,7 @@ pub(super) fn columns<T: Number>(f: LuMut<'_, T>) -> Option<usize> {
 }
 
 /// Sets to zero what of column `j` is no entry of A but may become one of U.
+#[inline(always)]
 fn clear_fill<T: Scalar>(band: &Band, elements: &mut [T], j: usize) {
     let rows = band.rows_of(j);
     let end = (j + band.lower).saturating_sub(band.upper).min(rows.end).max(rows.start);

@@ -8,6 +8,7 @@
 
 mod equilibrate;
 mod factor;
+mod lanes;
 mod strips;
 #[cfg(test)]
 mod tests;
@@ -22,6 +23,7 @@ use crate::norm::{Norm, largest, root_of_squares};
 use crate::number::{Number, divide};
 use crate::raw::Columns;
 use crate::refine::System;
+use crate::wide::{self, Job};
 use bandsolve::{Op, RealScalar, Scalar};
 use core::ops::Range;
 
@@ -150,16 +152,13 @@ impl<T: Number> Lu<'_, T> {
 
     /// Solves op(A)·x = rhs for all columns in place.
     pub fn solve_columns(&self, op: Op, rhs: &mut Columns<'_, T>) {
-        rhs.each().for_each(|x| self.solve(op, x));
+        let done = lanes::solve(self, op, rhs);
+        (done..rhs.count()).for_each(|j| self.solve(op, rhs.column(j)));
     }
 
     /// x ← op(A)⁻¹·x
     pub fn solve(&self, op: Op, x: &mut [T]) {
-        match op {
-            Op::Plain => self.solve_plain(x),
-            Op::Transpose => self.solve_transpose(x, |v| v),
-            Op::ConjTranspose => self.solve_transpose(x, Scalar::conj),
-        }
+        wide::run(Solve { lu: self, op, x });
     }
 
     /// Column j of L below the diagonal.
@@ -176,6 +175,7 @@ impl<T: Number> Lu<'_, T> {
         (first, &column[..j - first], column[j - first])
     }
 
+    #[inline(always)]
     fn solve_plain(&self, x: &mut [T]) {
         let n = self.n();
         if self.factors.band.lower > 0 {
@@ -193,6 +193,7 @@ impl<T: Number> Lu<'_, T> {
         }
     }
 
+    #[inline(always)]
     fn solve_transpose(&self, x: &mut [T], conj: impl Fn(T) -> T + Copy) {
         let n = self.n();
         for j in 0..n {
@@ -205,6 +206,25 @@ impl<T: Number> Lu<'_, T> {
         for j in (0..n).rev() {
             x[j] -= dot(self.l(j), &x[j + 1..], conj);
             x.swap(j, self.pivot[j] as usize - 1);
+        }
+    }
+}
+
+struct Solve<'a, 'f, T> {
+    lu: &'a Lu<'f, T>,
+    op: Op,
+    x: &'a mut [T],
+}
+
+impl<T: Number> Job for Solve<'_, '_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        match self.op {
+            Op::Plain => self.lu.solve_plain(self.x),
+            Op::Transpose => self.lu.solve_transpose(self.x, |v| v),
+            Op::ConjTranspose => self.lu.solve_transpose(self.x, Scalar::conj),
         }
     }
 }

@@ -8,6 +8,7 @@ use super::factor::{divide_by, largest};
 use super::{Band, LuMut, subtract_multiple};
 use crate::number::Number;
 use crate::settings::{self, Partition};
+use crate::wide::{self, Job};
 use core::ops::Range;
 use faer::{MatMut, MatRef};
 use rayon::prelude::*;
@@ -177,7 +178,7 @@ impl Panel<'_> {
     /// Eliminates the first `width` columns, halving until they are few.
     fn eliminate_recursively<T: Number>(&mut self, region: &mut [T], width: usize) -> Option<usize> {
         if width <= INNER {
-            return self.eliminate(region, width);
+            return wide::run(Few { panel: self, region, width });
         }
         let half = width / 2;
         let left = self.eliminate_recursively(region, half);
@@ -192,6 +193,7 @@ impl Panel<'_> {
     }
 
     /// Eliminates the first `width` columns; exchanges reach all of these.
+    #[inline(always)]
     fn eliminate<T: Number>(&mut self, region: &mut [T], width: usize) -> Option<usize> {
         let mut singular = None;
         for k in 0..width {
@@ -245,6 +247,22 @@ impl Panel<'_> {
         } else {
             right.chunks_mut(piece).take(count).enumerate().for_each(work);
         }
+    }
+}
+
+/// [`Panel::eliminate`]
+struct Few<'a, 'p, T> {
+    panel: &'a mut Panel<'p>,
+    region: &'a mut [T],
+    width: usize,
+}
+
+impl<T: Number> Job for Few<'_, '_, T> {
+    type Output = Option<usize>;
+
+    #[inline(always)]
+    fn run(self) -> Option<usize> {
+        self.panel.eliminate(self.region, self.width)
     }
 }
 

@@ -7,6 +7,7 @@
 use super::Triangle;
 use crate::number::Number;
 use crate::settings::{self, Partition};
+use crate::wide::{self, Job};
 use bandsolve::{RealScalar, Scalar};
 use faer::{MatMut, MatRef};
 use rayon::prelude::*;
@@ -134,9 +135,9 @@ impl<T: Number> Strip<T> {
         let (start, stride) = (self.diagonal(j), self.stride);
         let region = &mut self.elements[start..];
         if self.layout.block == 1 {
-            return eliminate_columns(region, stride, 1, below);
+            return wide::run(Columns { region, stride, count: 1, reach: below });
         }
-        if let Some(bad) = eliminate_columns(region, stride, width, width - 1) {
+        if let Some(bad) = wide::run(Columns { region: &mut *region, stride, count: width, reach: width - 1 }) {
             return Some(bad);
         }
         let (left, right) = region.split_at_mut((width * stride).min(region.len()));
@@ -163,30 +164,44 @@ impl<T: Number> Strip<T> {
     }
 }
 
-/// Factors `count` columns of which each is updated by those before it; the first has `reach` entries below its diagonal
-/// that matter, and so many columns are updated by it, unless `count` ends before.
+/// `count` columns of which each is updated by those before it; the first has `reach` entries below its diagonal that
+/// matter, and so many columns are updated by it, unless `count` ends before.
 ///
 /// Column c begins at `c·stride` with the row of the first diagonal entry.
-fn eliminate_columns<T: Number>(region: &mut [T], stride: usize, count: usize, reach: usize) -> Option<usize> {
-    let rows = if count == 1 { reach + 1 } else { count };
-    for k in 0..count {
-        let pivot = region[k * (stride + 1)].re();
-        if !(pivot > T::Real::ZERO) {
-            return Some(k);
+struct Columns<'a, T> {
+    region: &'a mut [T],
+    stride: usize,
+    count: usize,
+    reach: usize,
+}
+
+impl<T: Number> Job for Columns<'_, T> {
+    type Output = Option<usize>;
+
+    /// Factors them; returns the first whose pivot is not positive.
+    #[inline(always)]
+    fn run(self) -> Option<usize> {
+        let Self { region, stride, count, reach } = self;
+        let rows = if count == 1 { reach + 1 } else { count };
+        for k in 0..count {
+            let pivot = region[k * (stride + 1)].re();
+            if !(pivot > T::Real::ZERO) {
+                return Some(k);
+            }
+            let root = pivot.sqrt();
+            // Every column from its diagonal on.
+            let mut columns = region[k * (stride + 1)..].chunks_mut(stride + 1);
+            let column = &mut columns.next().expect("column k")[..rows - k];
+            column[0] = T::from_real(root);
+            let inverse = T::Real::ONE / root;
+            column[1..].iter_mut().for_each(|l| *l = l.scale(inverse));
+            for (c, to) in columns.take(rows - k - 1).enumerate() {
+                let l = &column[1 + c..];
+                crate::gb::subtract_multiple(to, Scalar::conj(l[0]), l);
+            }
         }
-        let root = pivot.sqrt();
-        // Every column from its diagonal on.
-        let mut columns = region[k * (stride + 1)..].chunks_mut(stride + 1);
-        let column = &mut columns.next().expect("column k")[..rows - k];
-        column[0] = T::from_real(root);
-        let inverse = T::Real::ONE / root;
-        column[1..].iter_mut().for_each(|l| *l = l.scale(inverse));
-        for (c, to) in columns.take(rows - k - 1).enumerate() {
-            let l = &column[1 + c..];
-            crate::gb::subtract_multiple(to, Scalar::conj(l[0]), l);
-        }
+        None
     }
-    None
 }
 
 /// X = L₁₁⁻¹·A₂₁ᴴ, and L₂₁ = Xᴴ in the place of A₂₁.

@@ -17,6 +17,7 @@ use crate::norm::{Norm, largest, root_of_squares};
 use crate::number::{Number, larger};
 use crate::pt::Side;
 use crate::refine::System;
+use crate::wide::{self, Job};
 use bandsolve::{RealScalar, Scalar};
 use core::ops::Range;
 
@@ -127,6 +128,11 @@ impl<'a, T: Scalar> Hermitian<'a, T> {
 impl<T: Number> Hermitian<'_, T> {
     /// x ← A⁻¹·x, where this is the factor of A.
     pub fn solve(&self, x: &mut [T]) {
+        wide::run(Solve { factor: self, x });
+    }
+
+    #[inline(always)]
+    fn sweeps(&self, x: &mut [T]) {
         let n = self.shape.n;
         match self.shape.side {
             Side::Lower => {
@@ -155,6 +161,20 @@ impl<T: Number> Hermitian<'_, T> {
         let (column, diagonal) = self.column(j);
         let sum = x[j] - dot(column, &x[self.first(j)..], Scalar::conj);
         x[j] = T::from_parts(sum.re() / diagonal, sum.im() / diagonal);
+    }
+}
+
+struct Solve<'a, 'f, T> {
+    factor: &'a Hermitian<'f, T>,
+    x: &'a mut [T],
+}
+
+impl<T: Number> Job for Solve<'_, '_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        self.factor.sweeps(self.x);
     }
 }
 
