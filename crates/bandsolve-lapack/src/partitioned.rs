@@ -17,7 +17,7 @@ use crate::number::Number;
 use crate::raw::Columns;
 use crate::settings::{Partition, partition};
 use bandsolve::dyn_stack::{PodBuffer, PodStack};
-use bandsolve::{Factor, Method, Op, Plan, RealScalar, Scalar, Tridiagonal};
+use bandsolve::{Error, Factor, Method, Op, Plan, RealScalar, Scalar, Tridiagonal};
 
 /// Unknowns from which on partitions pay. Measured on an AMD Zen 4 with two cores.
 const CROSSOVER: usize = 1 << 11;
@@ -91,7 +91,7 @@ fn regular<T: Number>(a: Matrix<'_, T>, plan: &Plan, p: &mut [T], y: &mut [T]) -
     let unverified = plan.clone().verify(false);
     let solved = unverified.factor(&matrix).and_then(|factors| {
         let memory = PodBuffer::try_new(factors.solve_scratch(1));
-        let mut memory = memory.map_err(|_| bandsolve::Error::OutOfMemory { bytes: n * size_of::<T>() })?;
+        let mut memory = memory.map_err(|_| Error::OutOfMemory { bytes: size_of_val(&*y) })?;
         factors.solve_into_with(Op::Plain, p, y, PodStack::new(&mut memory))
     });
     let size = y.iter().fold(T::Real::ZERO, |m, y| m.max_nan(y.abs1()));

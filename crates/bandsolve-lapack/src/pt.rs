@@ -51,7 +51,7 @@ pub fn factor<T: Scalar>(diag: &mut [T::Real], off: &mut [T]) -> Option<usize> {
         }
         let below = *e;
         *e = T::from_parts(below.re() / diag[i], below.im() / diag[i]);
-        diag[i + 1] = diag[i + 1] - (e.re() * below.re() + e.im() * below.im());
+        diag[i + 1] -= e.re() * below.re() + e.im() * below.im();
     }
     let last = diag.len().checked_sub(1)?;
     (diag[last] <= T::Real::ZERO).then_some(last)
@@ -84,7 +84,8 @@ impl<T: Scalar> Symmetric<'_, T> {
     pub fn solve_moduli(&self, v: &mut [T::Real]) {
         let n = self.n();
         for i in 1..n {
-            v[i] = v[i] + self.off[i - 1].abs() * v[i - 1];
+            let before = v[i - 1];
+            v[i] += self.off[i - 1].abs() * before;
         }
         for i in (0..n).rev() {
             let after = if i + 1 < n { self.off[i].abs() * v[i + 1] } else { T::Real::ZERO };

@@ -2,7 +2,7 @@
 # LAPACK's own test programs with this library in front of LAPACK: the paths GB, GT, PB, PT and EQ in all four precisions,
 # as usual and with partitions forced small. Fails unless every path says that it passed and every routine was ours.
 #
-# usage: lapack-test.sh [LIBRARY]     without LIBRARY the development build is made and tested
+# usage: lapack-test.sh [LIBRARY [LETTERS]]     without LIBRARY the development build is made and tested
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../../.." && pwd)
@@ -71,7 +71,7 @@ wanted() {
 }
 
 total=0
-for letter in s d c z; do
+for letter in ${2:-s d c z}; do
     upper=${letter^^}
     input "$upper" >"$work/in"
     for rows in usual 4; do

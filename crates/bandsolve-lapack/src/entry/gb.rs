@@ -24,7 +24,7 @@ fn band(m: &Int, n: &Int, kl: &Int, ku: &Int, leading: &Int, fill: bool) -> Band
 
 unsafe fn matrix<'a, T>(band: Band, ab: *const T) -> Matrix<'a, T> {
     // SAFETY: the module's contract.
-    Matrix { band, elements: unsafe { read(ab, band.len()) } }
+    Matrix { band, elements: unsafe { read(ab, band.extent()) } }
 }
 
 unsafe fn factors<'a, T>(band: Band, ab: *const T, ipiv: *const Int) -> Lu<'a, T> {
@@ -38,7 +38,7 @@ unsafe fn factor_at<T: Number>(band: Band, ab: *mut T, ipiv: *mut Int) -> Info {
     }
     let steps = band.rows.min(band.columns);
     // SAFETY: the module's contract.
-    pivot(factor(unsafe { LuMut { band, elements: write(ab, band.len()), pivot: write(ipiv, steps) } }))
+    pivot(factor(unsafe { LuMut { band, elements: write(ab, band.extent()), pivot: write(ipiv, steps) } }))
 }
 
 pub unsafe fn gbtrf<T: Number>(m: &Int, n: &Int, kl: &Int, ku: &Int, ab: *mut T, ldab: &Int, ipiv: *mut Int) -> Info {
@@ -274,7 +274,7 @@ impl<T: Number> Expert<T> {
         let none = Equed { rows: false, columns: false };
         // SAFETY: the module's contract.
         let (r, c, elements) =
-            unsafe { (write(self.r, self.n()), write(self.c, self.n()), write(self.ab, self.a.len())) };
+            unsafe { (write(self.r, self.n()), write(self.c, self.n()), write(self.ab, self.a.extent())) };
         let (found, zero) = scales(&Matrix { band: self.a, elements: &*elements }, r, c);
         if zero.is_some() || self.n() == 0 {
             return none;
@@ -299,7 +299,7 @@ impl<T: Number> Expert<T> {
         // SAFETY: the module's contract.
         unsafe {
             let a = matrix(self.a, self.ab);
-            let to = write(self.afb, self.factors.len());
+            let to = write(self.afb, self.factors.extent());
             for j in 0..self.n() {
                 let rows = self.a.rows_of(j);
                 to[self.factors.part(rows, j)].copy_from_slice(a.column(j).1);

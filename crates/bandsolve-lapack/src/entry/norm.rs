@@ -36,7 +36,8 @@ pub unsafe fn langb<T: Number>(
     let n = size(n);
     let band = Band { rows: n, columns: n, lower: size(kl), upper: size(ku), leading: size(ldab) };
     // SAFETY: the module's contract: WORK is there for the norm that needs it.
-    let (elements, sums) = unsafe { (read(ab, band.len()), write(work, if norm == Norm::Infinity { n } else { 0 })) };
+    let (elements, sums) =
+        unsafe { (read(ab, band.extent()), write(work, if norm == Norm::Infinity { n } else { 0 })) };
     Matrix { band, elements }.norm(norm, sums)
 }
 
@@ -54,6 +55,6 @@ pub unsafe fn lansb<T: Number>(
     let shape = Triangle { n: size(n), width: size(k), leading: size(ldab), side };
     let sums = if matches!(norm, Norm::One | Norm::Infinity) { shape.n } else { 0 };
     // SAFETY: the module's contract: WORK is there for the norms that need it.
-    let (elements, sums) = unsafe { (read(ab, shape.len()), write(work, sums)) };
+    let (elements, sums) = unsafe { (read(ab, shape.extent()), write(work, sums)) };
     Hermitian { shape, elements }.norm(norm, sums)
 }

@@ -17,7 +17,7 @@ fn shape(side: Option<Side>, n: &Int, kd: &Int, leading: &Int) -> Triangle {
 
 unsafe fn matrix<'a, T>(shape: Triangle, ab: *const T) -> Hermitian<'a, T> {
     // SAFETY: the module's contract.
-    Hermitian { shape, elements: unsafe { read(ab, shape.len()) } }
+    Hermitian { shape, elements: unsafe { read(ab, shape.extent()) } }
 }
 
 pub unsafe fn pbtrf<T: Number>(uplo: &u8, n: &Int, kd: &Int, ab: *mut T, ldab: &Int) -> Info {
@@ -26,7 +26,7 @@ pub unsafe fn pbtrf<T: Number>(uplo: &u8, n: &Int, kd: &Int, ab: *mut T, ldab: &
     require::<T>("PBTRF", &wrong)?;
     let shape = shape(side, n, kd, ldab);
     // SAFETY: the module's contract.
-    pivot(factor(shape, unsafe { write(ab, shape.len()) }))
+    pivot(factor(shape, unsafe { write(ab, shape.extent()) }))
 }
 
 pub unsafe fn pbtrs<T: Number>(
@@ -237,14 +237,14 @@ pub unsafe fn pbsvx<T: Number>(
     // SAFETY: the module's contract; slices of what is written later end before that.
     unsafe {
         if fact == b'E' {
-            scaled = equilibrate(of_a, write(ab, of_a.len()), write(s, m));
+            scaled = equilibrate(of_a, write(ab, of_a.extent()), write(s, m));
         }
         *equed = if scaled { b'Y' } else { b'N' };
         if scaled {
             scale_rows(&mut Columns::new(b, m, count, ldb), read(s, m));
         }
         if fact != b'F' {
-            let (from, to) = (read(ab, of_a.len()), write(afb, of_factor.len()));
+            let (from, to) = (read(ab, of_a.extent()), write(afb, of_factor.extent()));
             (0..m).for_each(|j| to[of_factor.part(j)].copy_from_slice(&from[of_a.part(j)]));
             pivot(factor(of_factor, to)).inspect_err(|_| *rcond = T::Real::ZERO)?;
         }

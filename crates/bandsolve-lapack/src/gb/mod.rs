@@ -44,7 +44,7 @@ pub struct Band {
 
 impl Band {
     /// Length of the array.
-    pub fn len(&self) -> usize {
+    pub fn extent(&self) -> usize {
         crate::raw::extent(self.lower + self.upper + 1, self.columns, self.leading)
     }
 

@@ -36,7 +36,7 @@ pub struct Triangle {
 
 impl Triangle {
     /// Length of the array.
-    pub fn len(&self) -> usize {
+    pub fn extent(&self) -> usize {
         crate::raw::extent(self.width + 1, self.n, self.leading)
     }
 
