@@ -235,20 +235,36 @@ pub(crate) fn subtract_multiple<T: Scalar>(y: &mut [T], c: T, v: &[T]) {
     y.iter_mut().zip(v).for_each(|(y, v)| *y -= c * *v);
 }
 
-/// Σ conj(a_i)·b_i on the common length, in four partial sums.
+/// Σ conj(a_i)·b_i on the common length, in sixteen partial sums while there is enough, then in four.
 #[inline(always)]
 pub(crate) fn dot<T: Scalar>(a: &[T], b: &[T], conj: impl Fn(T) -> T) -> T {
     let len = a.len().min(b.len());
-    let (a4, a_rest) = a[..len].as_chunks::<4>();
-    let (b4, b_rest) = b[..len].as_chunks::<4>();
-    let mut sum = [T::ZERO; 4];
-    for (a, b) in a4.iter().zip(b4) {
+    let (a16, a) = a[..len].as_chunks::<16>();
+    let (b16, b) = b[..len].as_chunks::<16>();
+    let (a4, a) = a.as_chunks::<4>();
+    let (b4, b) = b.as_chunks::<4>();
+    let rest = a.iter().zip(b).fold(T::ZERO, |s, (a, b)| s + conj(*a) * *b);
+    let four = sums(a4, b4, &conj);
+    let mut total = rest + (four[0] + four[2]) + (four[1] + four[3]);
+    if !a16.is_empty() {
+        let sixteen = sums(a16, b16, &conj);
         for k in 0..4 {
+            total += (sixteen[k] + sixteen[k + 8]) + (sixteen[k + 4] + sixteen[k + 12]);
+        }
+    }
+    total
+}
+
+/// Σ_i conj(a_ik)·b_ik
+#[inline(always)]
+fn sums<T: Scalar, const N: usize>(a: &[[T; N]], b: &[[T; N]], conj: &impl Fn(T) -> T) -> [T; N] {
+    let mut sum = [T::ZERO; N];
+    for (a, b) in a.iter().zip(b) {
+        for k in 0..N {
             sum[k] += conj(a[k]) * b[k];
         }
     }
-    let rest = a_rest.iter().zip(b_rest).fold(T::ZERO, |s, (a, b)| s + conj(*a) * *b);
-    (sum[0] + sum[2]) + (sum[1] + sum[3]) + rest
+    sum
 }
 
 /// A system op(A)·x = b with the factors of A.

@@ -57,10 +57,7 @@ pub(super) fn factor_by<T: Number>(layout: Layout, shape: Triangle, elements: &m
     for start in (0..shape.n).step_by(strip.layout.columns) {
         let count = strip.layout.columns.min(shape.n - start);
         strip.load(start, elements);
-        let bad = (0..count).step_by(strip.layout.block).find_map(|j| {
-            let width = strip.layout.block.min(count - j);
-            strip.eliminate(j, width).map(|k| j + k)
-        });
+        let bad = strip.eliminate(count);
         let done = if bad.is_some() { strip.end - start } else { count };
         (0..done).for_each(|j| strip.store(j, elements));
         if let Some(bad) = bad {
@@ -129,15 +126,24 @@ impl<T: Number> Strip<T> {
         }
     }
 
+    /// Eliminates the first `count` columns; returns the first whose pivot is not positive.
+    fn eliminate(&mut self, count: usize) -> Option<usize> {
+        let block = self.layout.block;
+        if block > 1 {
+            let by_blocks = |j: usize| self.eliminate_block(j, block.min(count - j)).map(|k| j + k);
+            return (0..count).step_by(block).find_map(by_blocks);
+        }
+        let (most, rows, stride) = (self.len(0), self.shape.n - self.start, self.stride);
+        wide::run(Columns { region: &mut self.elements, stride, count, most, rows })
+    }
+
     /// Eliminates `width` columns from the `j`-th on; returns the first of them whose pivot is not positive.
-    fn eliminate(&mut self, j: usize, width: usize) -> Option<usize> {
+    fn eliminate_block(&mut self, j: usize, width: usize) -> Option<usize> {
         let below = self.shape.width.min(self.shape.n - self.start - j - width);
         let (start, stride) = (self.diagonal(j), self.stride);
         let region = &mut self.elements[start..];
-        if self.layout.block == 1 {
-            return wide::run(Columns { region, stride, count: 1, reach: below });
-        }
-        if let Some(bad) = wide::run(Columns { region: &mut *region, stride, count: width, reach: width - 1 }) {
+        let columns = Columns { region: &mut *region, stride, count: width, most: width, rows: width };
+        if let Some(bad) = wide::run(columns) {
             return Some(bad);
         }
         let (left, right) = region.split_at_mut((width * stride).min(region.len()));
@@ -164,15 +170,16 @@ impl<T: Number> Strip<T> {
     }
 }
 
-/// `count` columns of which each is updated by those before it; the first has `reach` entries below its diagonal that
-/// matter, and so many columns are updated by it, unless `count` ends before.
+/// `count` columns of which each has so many entries from its diagonal down, at most `most` and none in the rows from
+/// `rows` on, and is taken from as many columns after it.
 ///
-/// Column c begins at `c·stride` with the row of the first diagonal entry.
+/// Column c begins at `c·(stride + 1)` with its diagonal.
 struct Columns<'a, T> {
     region: &'a mut [T],
     stride: usize,
     count: usize,
-    reach: usize,
+    most: usize,
+    rows: usize,
 }
 
 impl<T: Number> Job for Columns<'_, T> {
@@ -181,21 +188,20 @@ impl<T: Number> Job for Columns<'_, T> {
     /// Factors them; returns the first whose pivot is not positive.
     #[inline(always)]
     fn run(self) -> Option<usize> {
-        let Self { region, stride, count, reach } = self;
-        let rows = if count == 1 { reach + 1 } else { count };
-        for k in 0..count {
-            let pivot = region[k * (stride + 1)].re();
+        let height = self.stride + 1;
+        for k in 0..self.count {
+            let len = self.most.min(self.rows - k);
+            let mut columns = self.region[k * height..].chunks_mut(height);
+            let column = &mut columns.next().expect("column k")[..len];
+            let pivot = column[0].re();
             if !(pivot > T::Real::ZERO) {
                 return Some(k);
             }
             let root = pivot.sqrt();
-            // Every column from its diagonal on.
-            let mut columns = region[k * (stride + 1)..].chunks_mut(stride + 1);
-            let column = &mut columns.next().expect("column k")[..rows - k];
             column[0] = T::from_real(root);
             let inverse = T::Real::ONE / root;
             column[1..].iter_mut().for_each(|l| *l = l.scale(inverse));
-            for (c, to) in columns.take(rows - k - 1).enumerate() {
+            for (c, to) in columns.take(len - 1).enumerate() {
                 let l = &column[1 + c..];
                 crate::gb::subtract_multiple(to, Scalar::conj(l[0]), l);
             }
