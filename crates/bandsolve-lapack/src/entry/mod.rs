@@ -1,0 +1,131 @@
+//! Behind LAPACK's symbols: arguments are checked and become slices, and the safe modules compute.
+//!
+//! Every routine returns INFO as `Err`, 0 as `Ok`. Scalars come by reference, as Fortran passes them.
+//!
+//! # Safety
+//! Of every routine: LAPACK's documentation of its arguments holds; see [`crate::raw`].
+// Fortran's argument lists are as long as they are; safety is said once, here and in `raw`.
+#![allow(clippy::too_many_arguments, clippy::missing_safety_doc)]
+
+pub mod gb;
+pub mod gt;
+pub mod norm;
+pub mod pb;
+pub mod pt;
+
+use crate::Int;
+use crate::number::{Number, rounding};
+use crate::pt::Side;
+use crate::raw::{Columns, extent, read, size};
+use crate::refine::{Scratch, System, refine};
+use crate::xerbla::xerbla;
+use bandsolve::{Op, Scalar};
+
+/// `Err(INFO)`.
+pub type Info = Result<(), Int>;
+
+/// The first argument that is wrong goes to `xerbla_`; INFO is then minus its index.
+fn require<T: Number>(routine: &str, wrong: &[(Int, bool)]) -> Info {
+    let Some((index, _)) = wrong.iter().find(|(_, wrong)| *wrong) else { return Ok(()) };
+    let mut name = [b' '; 6];
+    name[0] = T::LETTER;
+    name[1..][..routine.len()].copy_from_slice(routine.as_bytes());
+    xerbla(str::from_utf8(&name).expect("letters"), *index);
+    Err(-index)
+}
+
+/// Whether a leading dimension is too small for `n` rows.
+fn short(leading: &Int, n: &Int) -> bool {
+    *leading < (*n).max(1)
+}
+
+/// INFO for a zero pivot in row `row` (from 0).
+fn pivot(row: Option<usize>) -> Info {
+    row.map_or(Ok(()), |row| Err(row as Int + 1))
+}
+
+/// LAPACK's TRANS.
+fn op(trans: &u8) -> Option<Op> {
+    Some(match trans.to_ascii_uppercase() {
+        b'N' => Op::Plain,
+        b'T' => Op::Transpose,
+        b'C' => Op::ConjTranspose,
+        _ => return None,
+    })
+}
+
+/// LAPACK's UPLO.
+fn side(uplo: &u8) -> Option<Side> {
+    Some(match uplo.to_ascii_uppercase() {
+        b'L' => Side::Lower,
+        b'U' => Side::Upper,
+        _ => return None,
+    })
+}
+
+/// LAPACK's NORM of the condition estimators: `Some(true)` for ‖·‖∞.
+fn infinity(norm: &u8) -> Option<bool> {
+    Some(match norm.to_ascii_uppercase() {
+        b'O' | b'1' => false,
+        b'I' => true,
+        _ => return None,
+    })
+}
+
+/// Columns to read.
+#[derive(Debug, Clone, Copy)]
+struct ColumnsRef<'a, T> {
+    elements: &'a [T],
+    rows: usize,
+    leading: usize,
+}
+
+impl<'a, T> ColumnsRef<'a, T> {
+    unsafe fn new(p: *const T, rows: usize, count: usize, leading: &Int) -> Self {
+        let leading = size(leading).max(1);
+        // SAFETY: the module's contract.
+        Self { elements: unsafe { read(p, extent(rows, count, leading)) }, rows, leading }
+    }
+
+    fn each(&self) -> impl Iterator<Item = &'a [T]> + use<'a, T> {
+        let rows = self.rows;
+        self.elements.chunks(self.leading).map(move |c| &c[..rows])
+    }
+}
+
+fn copy<T: Number>(from: ColumnsRef<'_, T>, to: &mut Columns<'_, T>) {
+    to.each().zip(from.each()).for_each(|(to, from)| to.copy_from_slice(from));
+}
+
+/// Refines every column of `x` and writes its bounds (FERR, BERR).
+fn refine_all<T: Number>(
+    system: &impl System<T>,
+    b: ColumnsRef<'_, T>,
+    mut x: Columns<'_, T>,
+    (ferr, berr): (&mut [T::Real], &mut [T::Real]),
+    (weights, vectors): (&mut [T::Real], &mut [T]),
+) {
+    if x.rows() == 0 {
+        ferr.fill(T::Real::ZERO);
+        berr.fill(T::Real::ZERO);
+        return;
+    }
+    // Routines for positive definite tridiagonal matrices have one vector.
+    let (first, second) = vectors.split_at_mut(weights.len());
+    for ((x, b), (ferr, berr)) in x.each().zip(b.each()).zip(ferr.iter_mut().zip(berr)) {
+        let bounds = refine(system, b, x, Scratch { weights, first, second });
+        (*ferr, *berr) = (bounds.forward, bounds.backward);
+    }
+}
+
+/// Multiplies row i of all columns by `scales[i]`.
+fn scale_rows<T: Number>(columns: &mut Columns<'_, T>, scales: &[T::Real]) {
+    for column in columns.each() {
+        column.iter_mut().zip(scales).for_each(|(x, s)| *x = x.scale(*s));
+    }
+}
+
+/// INFO of the expert drivers: N + 1 if the matrix is singular to working precision.
+fn verdict<T: Number>(n: &Int, rcond: T::Real) -> Info {
+    if rcond < rounding::<T::Real>() { Err(n + 1) } else { Ok(()) }
+}

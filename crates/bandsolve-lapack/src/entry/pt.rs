@@ -1,0 +1,227 @@
+//! `ptsv pttrf pttrs ptcon ptrfs ptsvx`
+//!
+//! Only complex `pttrs` and `ptrfs` say which side of the diagonal E is, and count their arguments from there.
+
+use super::{ColumnsRef, Info, copy, pivot, refine_all, require, short, side, verdict};
+use crate::Int;
+use crate::norm::Norm;
+use crate::number::Number;
+use crate::pt::{Factored, Side, Symmetric, factor};
+use crate::raw::{Columns, read, size, workspace, write};
+use bandsolve::Scalar;
+use core::ffi::c_void;
+
+unsafe fn symmetric<'a, T: Number>(n: usize, d: *const T::Real, e: *const T, side: Side) -> Symmetric<'a, T> {
+    // SAFETY: the module's contract.
+    unsafe { Symmetric { diag: read(d, n), off: read(e, n.saturating_sub(1)), side } }
+}
+
+unsafe fn factor_at<T: Number>(n: usize, d: *mut T::Real, e: *mut T) -> Info {
+    // SAFETY: the module's contract.
+    pivot(unsafe { factor(write(d, n), write(e, n.saturating_sub(1))) })
+}
+
+pub unsafe fn pttrf<T: Number>(n: &Int, d: *mut T::Real, e: *mut T) -> Info {
+    require::<T>("PTTRF", &[(1, *n < 0)])?;
+    // SAFETY: the module's contract.
+    unsafe { factor_at(size(n), d, e) }
+}
+
+pub unsafe fn ptsv<T: Number>(n: &Int, nrhs: &Int, d: *mut T::Real, e: *mut T, b: *mut T, ldb: &Int) -> Info {
+    require::<T>("PTSV", &[(1, *n < 0), (2, *nrhs < 0), (6, short(ldb, n))])?;
+    // SAFETY: the module's contract; the factors are written before they are read.
+    unsafe {
+        factor_at(size(n), d, e)?;
+        let factors = symmetric(size(n), d, e, Side::Lower);
+        Columns::new(b, size(n), size(nrhs), ldb).each().for_each(|x| factors.solve(x));
+    }
+    Ok(())
+}
+
+pub unsafe fn pttrs<T: Number>(n: &Int, nrhs: &Int, d: *const T::Real, e: *const T, b: *mut T, ldb: &Int) -> Info {
+    require::<T>("PTTRS", &[(1, *n < 0), (2, *nrhs < 0), (6, short(ldb, n))])?;
+    // SAFETY: the module's contract.
+    unsafe {
+        let factors = symmetric(size(n), d, e, Side::Lower);
+        Columns::new(b, size(n), size(nrhs), ldb).each().for_each(|x| factors.solve(x));
+    }
+    Ok(())
+}
+
+pub unsafe fn pttrs_complex<T: Number>(
+    uplo: &u8,
+    n: &Int,
+    nrhs: &Int,
+    d: *const T::Real,
+    e: *const T,
+    b: *mut T,
+    ldb: &Int,
+) -> Info {
+    let side = side(uplo);
+    let wrong = [(1, side.is_none()), (2, *n < 0), (3, *nrhs < 0), (7, short(ldb, n))];
+    require::<T>("PTTRS", &wrong)?;
+    // SAFETY: the module's contract.
+    unsafe {
+        let factors = symmetric(size(n), d, e, side.unwrap_or(Side::Lower));
+        Columns::new(b, size(n), size(nrhs), ldb).each().for_each(|x| factors.solve(x));
+    }
+    Ok(())
+}
+
+pub unsafe fn ptcon<T: Number>(
+    n: &Int,
+    d: *const T::Real,
+    e: *const T,
+    anorm: &T::Real,
+    rcond: &mut T::Real,
+    work: *mut T::Real,
+) -> Info {
+    require::<T>("PTCON", &[(1, *n < 0), (4, *anorm < T::Real::ZERO)])?;
+    // SAFETY: the module's contract.
+    *rcond = unsafe { symmetric(size(n), d, e, Side::Lower).reciprocal_condition(*anorm, write(work, size(n))) };
+    Ok(())
+}
+
+pub unsafe fn ptrfs<T: Number>(
+    n: &Int,
+    nrhs: &Int,
+    d: *const T::Real,
+    e: *const T,
+    df: *const T::Real,
+    ef: *const T,
+    b: *const T,
+    ldb: &Int,
+    x: *mut T,
+    ldx: &Int,
+    ferr: *mut T::Real,
+    berr: *mut T::Real,
+    work: *mut T,
+) -> Info {
+    let wrong = [(1, *n < 0), (2, *nrhs < 0), (8, short(ldb, n)), (10, short(ldx, n))];
+    require::<T>("PTRFS", &wrong)?;
+    let extra = core::ptr::null_mut();
+    // SAFETY: the module's contract; a real routine has no RWORK.
+    unsafe { refine_at(Side::Lower, n, nrhs, d, e, df, ef, b, ldb, x, ldx, ferr, berr, work, extra) };
+    Ok(())
+}
+
+pub unsafe fn ptrfs_complex<T: Number>(
+    uplo: &u8,
+    n: &Int,
+    nrhs: &Int,
+    d: *const T::Real,
+    e: *const T,
+    df: *const T::Real,
+    ef: *const T,
+    b: *const T,
+    ldb: &Int,
+    x: *mut T,
+    ldx: &Int,
+    ferr: *mut T::Real,
+    berr: *mut T::Real,
+    work: *mut T,
+    rwork: *mut c_void,
+) -> Info {
+    let side = side(uplo);
+    let wrong = [(1, side.is_none()), (2, *n < 0), (3, *nrhs < 0), (9, short(ldb, n)), (11, short(ldx, n))];
+    require::<T>("PTRFS", &wrong)?;
+    let side = side.unwrap_or(Side::Lower);
+    // SAFETY: the module's contract.
+    unsafe { refine_at(side, n, nrhs, d, e, df, ef, b, ldb, x, ldx, ferr, berr, work, rwork) };
+    Ok(())
+}
+
+unsafe fn refine_at<T: Number>(
+    side: Side,
+    n: &Int,
+    nrhs: &Int,
+    d: *const T::Real,
+    e: *const T,
+    df: *const T::Real,
+    ef: *const T,
+    b: *const T,
+    ldb: &Int,
+    x: *mut T,
+    ldx: &Int,
+    ferr: *mut T::Real,
+    berr: *mut T::Real,
+    work: *mut T,
+    extra: *mut c_void,
+) {
+    let (n, count) = (size(n), size(nrhs));
+    // SAFETY: the module's contract.
+    unsafe {
+        let system = Factored { a: symmetric(n, d, e, side), factors: symmetric(n, df, ef, side) };
+        let (b, x) = (ColumnsRef::new(b, n, count, ldb), Columns::new(x, n, count, ldx));
+        refine_all(&system, b, x, (write(ferr, count), write(berr, count)), workspace(work, extra, n, 1));
+    }
+}
+
+pub unsafe fn ptsvx<T: Number>(
+    fact: &u8,
+    n: &Int,
+    nrhs: &Int,
+    d: *const T::Real,
+    e: *const T,
+    df: *mut T::Real,
+    ef: *mut T,
+    b: *const T,
+    ldb: &Int,
+    x: *mut T,
+    ldx: &Int,
+    rcond: &mut T::Real,
+    ferr: *mut T::Real,
+    berr: *mut T::Real,
+    work: *mut T,
+    extra: *mut c_void,
+) -> Info {
+    let factored = fact.eq_ignore_ascii_case(&b'F');
+    let wrong = [
+        (1, !factored && !fact.eq_ignore_ascii_case(&b'N')),
+        (2, *n < 0),
+        (3, *nrhs < 0),
+        (9, short(ldb, n)),
+        (11, short(ldx, n)),
+    ];
+    require::<T>("PTSVX", &wrong)?;
+    let (m, side) = (size(n), Side::Lower);
+    // SAFETY: the module's contract; the factors are written before they are read.
+    unsafe {
+        if !factored {
+            write(df, m).copy_from_slice(read(d, m));
+            write(ef, m.saturating_sub(1)).copy_from_slice(read(e, m.saturating_sub(1)));
+            factor_at(m, df, ef).inspect_err(|_| *rcond = T::Real::ZERO)?;
+        }
+        let (a, factors) = (symmetric(m, d, e, side), symmetric(m, df, ef, side));
+        let (weights, _) = workspace(work, extra, m, 1);
+        *rcond = factors.reciprocal_condition(a.norm(Norm::One), weights);
+        let (b_columns, mut x_columns) = (ColumnsRef::new(b, m, size(nrhs), ldb), Columns::new(x, m, size(nrhs), ldx));
+        copy(b_columns, &mut x_columns);
+        x_columns.each().for_each(|x| factors.solve(x));
+        refine_at(side, n, nrhs, d, e, df, ef, b, ldb, x, ldx, ferr, berr, work, extra);
+    }
+    verdict::<T>(n, *rcond)
+}
+
+/// [`ptsvx`] without RWORK.
+pub unsafe fn ptsvx_real<T: Number>(
+    fact: &u8,
+    n: &Int,
+    nrhs: &Int,
+    d: *const T::Real,
+    e: *const T,
+    df: *mut T::Real,
+    ef: *mut T,
+    b: *const T,
+    ldb: &Int,
+    x: *mut T,
+    ldx: &Int,
+    rcond: &mut T::Real,
+    ferr: *mut T::Real,
+    berr: *mut T::Real,
+    work: *mut T,
+) -> Info {
+    let extra = core::ptr::null_mut();
+    // SAFETY: passed on; a real routine has no RWORK.
+    unsafe { ptsvx(fact, n, nrhs, d, e, df, ef, b, ldb, x, ldx, rcond, ferr, berr, work, extra) }
+}

@@ -1,0 +1,306 @@
+//! General banded matrices: LU with partial pivoting in LAPACK's storage.
+//!
+//! Elimination column by column, each with an exchange of two rows at most `lower` apart, gives
+//!
+//! $$ A = P_0 L_0 P_1 L_1 \cdots P_{n-1} L_{n-1}\, U $$
+//!
+//! where L_j has `lower` entries below its unit diagonal in column j and U has `lower + upper` superdiagonals.
+
+mod equilibrate;
+mod factor;
+mod lanes;
+mod strips;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use equilibrate::spread;
+pub use equilibrate::{Scales, scales};
+pub use factor::factor;
+
+use crate::Int;
+use crate::gt::{accumulate, conjugated};
+use crate::norm::{Norm, largest, root_of_squares};
+use crate::number::{Number, divide};
+use crate::raw::Columns;
+use crate::refine::System;
+use crate::wide::{self, Job};
+use bandsolve::{Op, RealScalar, Scalar};
+use core::ops::Range;
+
+/// Where a band stands in its array: A_ij at `upper + i − j + j·leading`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Band {
+    /// Rows of the matrix.
+    pub rows: usize,
+    /// Columns of the matrix.
+    pub columns: usize,
+    /// Diagonals below the main one.
+    pub lower: usize,
+    /// Diagonals above the main one that the array has room for.
+    pub upper: usize,
+    /// Elements from one column to the next.
+    pub leading: usize,
+}
+
+impl Band {
+    /// Length of the array.
+    pub fn extent(&self) -> usize {
+        crate::raw::extent(self.lower + self.upper + 1, self.columns, self.leading)
+    }
+
+    /// The rows in which column `j` has entries.
+    #[inline(always)]
+    pub fn rows_of(&self, j: usize) -> Range<usize> {
+        let end = (j + self.lower + 1).min(self.rows);
+        j.saturating_sub(self.upper).min(end)..end
+    }
+
+    /// Where entry (i, j) stands.
+    #[inline(always)]
+    pub fn at(&self, i: usize, j: usize) -> usize {
+        self.upper + i - j + j * self.leading
+    }
+
+    /// Where the rows `rows` of column `j` stand.
+    #[inline(always)]
+    pub fn part(&self, rows: Range<usize>, j: usize) -> Range<usize> {
+        if rows.is_empty() {
+            return 0..0;
+        }
+        let start = self.at(rows.start, j);
+        start..start + rows.len()
+    }
+}
+
+/// A matrix.
+#[derive(Debug, Clone, Copy)]
+pub struct Matrix<'a, T> {
+    /// Where it stands.
+    pub band: Band,
+    /// Its array.
+    pub elements: &'a [T],
+}
+
+impl<'a, T: Scalar> Matrix<'a, T> {
+    /// First row and entries of column `j`.
+    #[inline(always)]
+    pub fn column(&self, j: usize) -> (usize, &'a [T]) {
+        let rows = self.band.rows_of(j);
+        (rows.start, &self.elements[self.band.part(rows, j)])
+    }
+
+    /// Calls `visit(i, j, a_ij)` for every entry, column by column.
+    #[inline(always)]
+    pub fn visit(&self, mut visit: impl FnMut(usize, usize, T)) {
+        for j in 0..self.band.columns {
+            let (first, column) = self.column(j);
+            column.iter().enumerate().for_each(|(k, a)| visit(first + k, j, *a));
+        }
+    }
+
+    /// A norm; `sums` is scratch of one number a row, needed for ‖·‖∞ only.
+    pub fn norm(&self, norm: Norm, sums: &mut [T::Real]) -> T::Real {
+        let all = |f: &mut dyn FnMut(T::Real)| self.visit(|_, _, a| f(a.abs()));
+        match norm {
+            Norm::Max => largest(all),
+            Norm::Frobenius => root_of_squares(all),
+            Norm::One => (0..self.band.columns)
+                .fold(T::Real::ZERO, |m, j| m.max_nan(self.column(j).1.iter().fold(T::Real::ZERO, |s, a| s + a.abs()))),
+            Norm::Infinity => {
+                sums.fill(T::Real::ZERO);
+                self.visit(|i, _, a| sums[i] += a.abs());
+                sums.iter().fold(T::Real::ZERO, |m, s| m.max_nan(*s))
+            }
+        }
+    }
+
+    /// max |a_ij| over the first `count` columns; of them, with `triangle`, over what stands on and above the diagonal.
+    pub fn largest_of(&self, count: usize, triangle: bool) -> T::Real {
+        (0..count).fold(T::Real::ZERO, |m, j| {
+            let (first, column) = self.column(j);
+            let end = if triangle { j + 1 - first } else { column.len() };
+            column[..end].iter().fold(m, |m, a| m.max_nan(a.abs()))
+        })
+    }
+}
+
+/// Factors of a square matrix.
+#[derive(Debug, Clone, Copy)]
+pub struct Lu<'a, T> {
+    /// U on and above the diagonal, the L_j below it; `upper` counts U's superdiagonals.
+    pub factors: Matrix<'a, T>,
+    /// n; counted from 1: in step j row j changed places with row `pivot[j]`.
+    pub pivot: &'a [Int],
+}
+
+/// The memory in which [`factor`] finds A and leaves its factors, as in [`Lu`].
+#[derive(Debug)]
+pub struct LuMut<'a, T> {
+    /// With `upper` as U has it; A's has `lower` less.
+    pub band: Band,
+    /// In: A in the rows from `lower` on. What stands before these need not be set.
+    pub elements: &'a mut [T],
+    /// Out only; as many as there are steps.
+    pub pivot: &'a mut [Int],
+}
+
+impl<T: Number> Lu<'_, T> {
+    /// Number of unknowns.
+    pub fn n(&self) -> usize {
+        self.factors.band.columns
+    }
+
+    /// Solves op(A)·x = rhs for all columns in place.
+    pub fn solve_columns(&self, op: Op, rhs: &mut Columns<'_, T>) {
+        let done = lanes::solve(self, op, rhs);
+        (done..rhs.count()).for_each(|j| self.solve(op, rhs.column(j)));
+    }
+
+    /// x ← op(A)⁻¹·x
+    pub fn solve(&self, op: Op, x: &mut [T]) {
+        wide::run(Solve { lu: self, op, x });
+    }
+
+    /// Column j of L below the diagonal.
+    #[inline(always)]
+    fn l(&self, j: usize) -> &[T] {
+        let band = &self.factors.band;
+        &self.factors.elements[band.part(j + 1..band.rows_of(j).end, j)]
+    }
+
+    /// First row and entries of column j of U above the diagonal, and the entry on it.
+    #[inline(always)]
+    fn u(&self, j: usize) -> (usize, &[T], T) {
+        let (first, column) = self.factors.column(j);
+        (first, &column[..j - first], column[j - first])
+    }
+
+    #[inline(always)]
+    fn solve_plain(&self, x: &mut [T]) {
+        let n = self.n();
+        if self.factors.band.lower > 0 {
+            for j in 0..n {
+                x.swap(j, self.pivot[j] as usize - 1);
+                let (xj, below) = x[j..].split_first_mut().expect("j < n");
+                subtract_multiple(below, *xj, self.l(j));
+            }
+        }
+        for j in (0..n).rev() {
+            let (first, above, diagonal) = self.u(j);
+            x[j] = divide(x[j], diagonal);
+            let (left, right) = x.split_at_mut(j);
+            subtract_multiple(&mut left[first..], right[0], above);
+        }
+    }
+
+    #[inline(always)]
+    fn solve_transpose(&self, x: &mut [T], conj: impl Fn(T) -> T + Copy) {
+        let n = self.n();
+        for j in 0..n {
+            let (first, above, diagonal) = self.u(j);
+            x[j] = divide(x[j] - dot(above, &x[first..j], conj), conj(diagonal));
+        }
+        if self.factors.band.lower == 0 {
+            return;
+        }
+        for j in (0..n).rev() {
+            x[j] -= dot(self.l(j), &x[j + 1..], conj);
+            x.swap(j, self.pivot[j] as usize - 1);
+        }
+    }
+}
+
+struct Solve<'a, 'f, T> {
+    lu: &'a Lu<'f, T>,
+    op: Op,
+    x: &'a mut [T],
+}
+
+impl<T: Number> Job for Solve<'_, '_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        match self.op {
+            Op::Plain => self.lu.solve_plain(self.x),
+            Op::Transpose => self.lu.solve_transpose(self.x, |v| v),
+            Op::ConjTranspose => self.lu.solve_transpose(self.x, Scalar::conj),
+        }
+    }
+}
+
+/// y ← y − c·v on their common length.
+#[inline(always)]
+pub(crate) fn subtract_multiple<T: Scalar>(y: &mut [T], c: T, v: &[T]) {
+    y.iter_mut().zip(v).for_each(|(y, v)| *y -= c * *v);
+}
+
+/// Σ conj(a_i)·b_i on the common length, in sixteen partial sums while there is enough, then in four.
+#[inline(always)]
+pub(crate) fn dot<T: Scalar>(a: &[T], b: &[T], conj: impl Fn(T) -> T) -> T {
+    let len = a.len().min(b.len());
+    let (a16, a) = a[..len].as_chunks::<16>();
+    let (b16, b) = b[..len].as_chunks::<16>();
+    let (a4, a) = a.as_chunks::<4>();
+    let (b4, b) = b.as_chunks::<4>();
+    let rest = a.iter().zip(b).fold(T::ZERO, |s, (a, b)| s + conj(*a) * *b);
+    let four = sums(a4, b4, &conj);
+    let mut total = rest + (four[0] + four[2]) + (four[1] + four[3]);
+    if !a16.is_empty() {
+        let sixteen = sums(a16, b16, &conj);
+        for k in 0..4 {
+            total += (sixteen[k] + sixteen[k + 8]) + (sixteen[k + 4] + sixteen[k + 12]);
+        }
+    }
+    total
+}
+
+/// Σ_i conj(a_ik)·b_ik
+#[inline(always)]
+fn sums<T: Scalar, const N: usize>(a: &[[T; N]], b: &[[T; N]], conj: &impl Fn(T) -> T) -> [T; N] {
+    let mut sum = [T::ZERO; N];
+    for (a, b) in a.iter().zip(b) {
+        for k in 0..N {
+            sum[k] += conj(a[k]) * b[k];
+        }
+    }
+    sum
+}
+
+/// A system op(A)·x = b with the factors of A.
+#[derive(Debug)]
+pub struct Factored<'a, T> {
+    /// A
+    pub a: Matrix<'a, T>,
+    /// Its factors.
+    pub lu: Lu<'a, T>,
+    /// Which system.
+    pub op: Op,
+}
+
+impl<T: Number> System<T> for Factored<'_, T> {
+    fn row_entries(&self) -> usize {
+        (self.a.band.lower + self.a.band.upper + 1).min(self.lu.n())
+    }
+
+    fn residual(&self, x: &[T], b: &[T], r: &mut [T], w: &mut [T::Real]) {
+        let mut take = accumulate((x, b), (r, w));
+        match self.op {
+            Op::Plain => self.a.visit(take),
+            Op::Transpose => self.a.visit(|i, j, a| take(j, i, a)),
+            Op::ConjTranspose => self.a.visit(|i, j, a| take(j, i, Scalar::conj(a))),
+        }
+    }
+
+    fn solve(&self, v: &mut [T]) {
+        self.lu.solve(self.op, v);
+    }
+
+    fn solve_adjoint(&self, v: &mut [T]) {
+        match self.op {
+            Op::Plain => self.lu.solve(Op::ConjTranspose, v),
+            Op::ConjTranspose => self.lu.solve(Op::Plain, v),
+            Op::Transpose => conjugated(v, |v| self.lu.solve(Op::Plain, v)),
+        }
+    }
+}

@@ -1,0 +1,385 @@
+//! General tridiagonal matrices: LU with partial pivoting in LAPACK's storage.
+//!
+//! A has `sub` below, `diag` on and `sup` above the diagonal. Elimination from the top with exchanges of neighbouring rows
+//! gives
+//!
+//! $$ A = P_0 L_0 P_1 L_1 \cdots P_{n-2} L_{n-2}\, U $$
+//!
+//! where L_i has one entry beside its unit diagonal, in row i+1, and U two superdiagonals.
+
+use crate::Int;
+use crate::norm::{self, Norm};
+use crate::number::{divide, select};
+use crate::refine::System;
+use bandsolve::{Op, Scalar};
+
+/// The matrix: `sub` and `sup` have n − 1 entries, `diag` has n.
+#[derive(Debug, Clone, Copy)]
+pub struct Matrix<'a, T> {
+    /// A_{i+1,i}
+    pub sub: &'a [T],
+    /// A_{i,i}
+    pub diag: &'a [T],
+    /// A_{i,i+1}
+    pub sup: &'a [T],
+}
+
+/// Its factors.
+#[derive(Debug, Clone, Copy)]
+pub struct Lu<'a, T> {
+    /// The n − 1 entries of the L_i.
+    pub multiplier: &'a [T],
+    /// U's diagonal, n.
+    pub diag: &'a [T],
+    /// U's first superdiagonal, n − 1.
+    pub sup: &'a [T],
+    /// U's second superdiagonal, n − 2.
+    pub sup2: &'a [T],
+    /// n; counted from 1: row i changed places with row `pivot[i]`, which is i or i + 1.
+    pub pivot: &'a [Int],
+}
+
+/// The memory in which [`factor`] finds A and leaves its factors, as in [`Lu`].
+#[derive(Debug)]
+pub struct LuMut<'a, T> {
+    /// In: A's subdiagonal.
+    pub multiplier: &'a mut [T],
+    /// In: A's diagonal.
+    pub diag: &'a mut [T],
+    /// In: A's superdiagonal.
+    pub sup: &'a mut [T],
+    /// Out only.
+    pub sup2: &'a mut [T],
+    /// Out only.
+    pub pivot: &'a mut [Int],
+}
+
+/// One step of elimination between the running row (`p0`, `p1`, 0) and the next (`c0`, `c1`, `c2`).
+struct Step<T> {
+    exchange: bool,
+    multiplier: T,
+    /// The row of U.
+    u: [T; 3],
+    /// What is left of the other row.
+    rest: [T; 2],
+}
+
+impl<T: Scalar> Step<T> {
+    #[inline(always)]
+    fn new([p0, p1]: [T; 2], [c0, c1, c2]: [T; 3]) -> Self {
+        let exchange = c0.abs1() > p0.abs1();
+        let u = [select(exchange, c0, p0), select(exchange, c1, p1), select(exchange, c2, T::ZERO)];
+        let other = [select(exchange, p0, c0), select(exchange, p1, c1), select(exchange, T::ZERO, c2)];
+        // Two zeros: there is nothing to eliminate.
+        let multiplier = if u[0] == T::ZERO { other[0] } else { divide(other[0], u[0]) };
+        let rest = [other[1] - multiplier * u[1], other[2] - multiplier * u[2]];
+        Self { exchange, multiplier, u, rest }
+    }
+}
+
+/// Factors in place; returns the first row of U whose diagonal entry is zero.
+///
+/// # Cost
+/// Per row a division and 6 other operations; 3 words read, 4 and a pivot written.
+pub fn factor<T: Scalar>(f: LuMut<'_, T>) -> Option<usize> {
+    let LuMut { multiplier, diag, sup, sup2, pivot } = f;
+    let n = diag.len();
+    let mut singular = None;
+    let mut run = [first(diag), first(sup)];
+    for i in 0..n.saturating_sub(1) {
+        let step = Step::new(run, [multiplier[i], diag[i + 1], at(sup, i + 1)]);
+        diag[i] = step.u[0];
+        sup[i] = step.u[1];
+        if let Some(sup2) = sup2.get_mut(i) {
+            *sup2 = step.u[2];
+        }
+        multiplier[i] = step.multiplier;
+        pivot[i] = (i + 1 + usize::from(step.exchange)) as Int;
+        if step.u[0] == T::ZERO && singular.is_none() {
+            singular = Some(i);
+        }
+        run = step.rest;
+    }
+    if n > 0 {
+        diag[n - 1] = run[0];
+        pivot[n - 1] = n as Int;
+        if run[0] == T::ZERO {
+            singular = singular.or(Some(n - 1));
+        }
+    }
+    singular
+}
+
+fn first<T: Scalar>(a: &[T]) -> T {
+    at(a, 0)
+}
+
+/// `a[i]`, 0 beyond the end.
+#[inline(always)]
+fn at<T: Scalar>(a: &[T], i: usize) -> T {
+    a.get(i).copied().unwrap_or(T::ZERO)
+}
+
+/// Solves A·x = rhs for the columns of `rhs` while eliminating; x replaces them, U's diagonals `diag`, `sup` and (in `sub`)
+/// the second superdiagonal replace A.
+///
+/// # Errors
+/// The first row of U whose diagonal entry is zero. The columns then hold nothing of use.
+///
+/// # Cost
+/// As [`factor`], and per row and column 8 operations and a division.
+pub fn eliminate<T: Scalar>(
+    (sub, diag, sup): (&mut [T], &mut [T], &mut [T]),
+    rhs: &mut crate::raw::Columns<'_, T>,
+) -> Result<(), usize> {
+    let (n, count) = (diag.len(), rhs.count());
+    let mut run = [first(diag), first(sup)];
+    for i in 0..n.saturating_sub(1) {
+        let step = Step::new(run, [sub[i], diag[i + 1], at(sup, i + 1)]);
+        if step.u[0] == T::ZERO {
+            return Err(i);
+        }
+        (diag[i], sup[i], sub[i]) = (step.u[0], step.u[1], step.u[2]);
+        if count == 1 {
+            forward(&mut rhs.elements()[i..], step.exchange, step.multiplier);
+        } else {
+            rhs.each().for_each(|x| forward(&mut x[i..], step.exchange, step.multiplier));
+        }
+        run = step.rest;
+    }
+    if n == 0 {
+        return Ok(());
+    }
+    diag[n - 1] = run[0];
+    if run[0] == T::ZERO {
+        return Err(n - 1);
+    }
+    rhs.each().for_each(|x| back(diag, sup, sub, x));
+    Ok(())
+}
+
+/// Row exchange and elimination in the first two of `x`.
+#[inline(always)]
+fn forward<T: Scalar>(x: &mut [T], exchange: bool, multiplier: T) {
+    let [x0, x1, ..] = x else { return };
+    let (top, below) = (select(exchange, *x1, *x0), select(exchange, *x0, *x1));
+    (*x0, *x1) = (top, below - multiplier * top);
+}
+
+/// x ← U⁻¹·x
+fn back<T: Scalar>(diag: &[T], sup: &[T], sup2: &[T], x: &mut [T]) {
+    let n = diag.len();
+    let (mut x1, mut x2) = (T::ZERO, T::ZERO);
+    for i in (0..n).rev() {
+        // Rows at the end have fewer neighbours; those that are missing must not meet a NaN.
+        let sum = match n - i {
+            1 => x[i],
+            2 => x[i] - sup[i] * x1,
+            _ => x[i] - sup[i] * x1 - sup2[i] * x2,
+        };
+        let x0 = divide(sum, diag[i]);
+        x[i] = x0;
+        (x1, x2) = (x0, x1);
+    }
+}
+
+impl<T: Scalar> Lu<'_, T> {
+    /// Number of unknowns.
+    pub fn n(&self) -> usize {
+        self.diag.len()
+    }
+
+    /// x ← op(A)⁻¹·x
+    pub fn solve(&self, op: Op, x: &mut [T]) {
+        match op {
+            Op::Plain => self.solve_plain(x),
+            Op::Transpose => self.solve_transpose(x, |v| v),
+            Op::ConjTranspose => self.solve_transpose(x, Scalar::conj),
+        }
+    }
+
+    fn solve_plain(&self, x: &mut [T]) {
+        for i in 0..self.n().saturating_sub(1) {
+            forward(&mut x[i..], self.exchanged(i), self.multiplier[i]);
+        }
+        back(self.diag, self.sup, self.sup2, x);
+    }
+
+    fn solve_transpose(&self, x: &mut [T], conj: impl Fn(T) -> T) {
+        let n = self.n();
+        for i in 0..n {
+            let sum = match i {
+                0 => x[0],
+                1 => x[1] - conj(self.sup[0]) * x[0],
+                _ => x[i] - conj(self.sup[i - 1]) * x[i - 1] - conj(self.sup2[i - 2]) * x[i - 2],
+            };
+            x[i] = divide(sum, conj(self.diag[i]));
+        }
+        for i in (0..n.saturating_sub(1)).rev() {
+            let top = x[i] - conj(self.multiplier[i]) * x[i + 1];
+            let exchange = self.exchanged(i);
+            (x[i], x[i + 1]) = (select(exchange, x[i + 1], top), select(exchange, top, x[i + 1]));
+        }
+    }
+
+    #[inline(always)]
+    fn exchanged(&self, i: usize) -> bool {
+        self.pivot[i] != (i + 1) as Int
+    }
+}
+
+/// A system op(A)·x = b with the factors of A.
+#[derive(Debug)]
+pub struct Factored<'a, T> {
+    /// A
+    pub a: Matrix<'a, T>,
+    /// Its factors.
+    pub lu: Lu<'a, T>,
+    /// Which system.
+    pub op: Op,
+}
+
+impl<T: Scalar> Matrix<'_, T> {
+    /// Calls `visit(i, j, a_ij)` for every entry, row by row.
+    #[inline(always)]
+    pub fn visit(&self, mut visit: impl FnMut(usize, usize, T)) {
+        let n = self.diag.len();
+        for i in 0..n {
+            if i > 0 {
+                visit(i, i - 1, self.sub[i - 1]);
+            }
+            visit(i, i, self.diag[i]);
+            if i + 1 < n {
+                visit(i, i + 1, self.sup[i]);
+            }
+        }
+    }
+}
+
+impl<T: Scalar> Matrix<'_, T> {
+    /// A norm of A.
+    pub fn norm(&self, norm: Norm) -> T::Real {
+        norm::tridiagonal(norm, (self.sub, self.diag, self.sup))
+    }
+}
+
+/// Sets r ← b, w ← |b|; returns what takes entry (i, j) of op(A) away from r and adds it to w.
+pub(crate) fn accumulate<'s, T: Scalar>(
+    (x, b): (&'s [T], &[T]),
+    (r, w): (&'s mut [T], &'s mut [T::Real]),
+) -> impl FnMut(usize, usize, T) + 's {
+    r.copy_from_slice(b);
+    w.iter_mut().zip(b).for_each(|(w, b)| *w = b.abs1());
+    move |i, j, a| {
+        r[i] -= a * x[j];
+        w[i] += a.abs1() * x[j].abs1();
+    }
+}
+
+/// Solves with the conjugate of the matrix that `solve` solves with.
+pub(crate) fn conjugated<T: Scalar>(v: &mut [T], solve: impl FnOnce(&mut [T])) {
+    v.iter_mut().for_each(|v| *v = Scalar::conj(*v));
+    solve(v);
+    v.iter_mut().for_each(|v| *v = Scalar::conj(*v));
+}
+
+impl<T: Scalar> System<T> for Factored<'_, T> {
+    fn row_entries(&self) -> usize {
+        3
+    }
+
+    fn residual(&self, x: &[T], b: &[T], r: &mut [T], w: &mut [T::Real]) {
+        let mut take = accumulate((x, b), (r, w));
+        match self.op {
+            Op::Plain => self.a.visit(take),
+            Op::Transpose => self.a.visit(|i, j, a| take(j, i, a)),
+            Op::ConjTranspose => self.a.visit(|i, j, a| take(j, i, Scalar::conj(a))),
+        }
+    }
+
+    fn solve(&self, v: &mut [T]) {
+        self.lu.solve(self.op, v);
+    }
+
+    fn solve_adjoint(&self, v: &mut [T]) {
+        match self.op {
+            Op::Plain => self.lu.solve(Op::ConjTranspose, v),
+            Op::ConjTranspose => self.lu.solve(Op::Plain, v),
+            Op::Transpose => conjugated(v, |v| self.lu.solve(Op::Plain, v)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::raw::Columns;
+    use crate::testing::{Rng, eps};
+    use bandsolve::{Complex32, Complex64, RealScalar};
+
+    /// Largest |b − op(A)·x| over the row sums times the largest x.
+    fn backward<T: Scalar>(a: Matrix<'_, T>, op: Op, x: &[T], b: &[T]) -> f64 {
+        let (mut r, mut sums) = (b.to_vec(), vec![T::Real::ZERO; b.len()]);
+        a.visit(|i, j, a| {
+            let (i, j, a) = match op {
+                Op::Plain => (i, j, a),
+                Op::Transpose => (j, i, a),
+                Op::ConjTranspose => (j, i, Scalar::conj(a)),
+            };
+            r[i] -= a * x[j];
+            sums[i] += a.abs();
+        });
+        let size = x.iter().map(|x| x.abs().to_f64()).fold(0.0, f64::max);
+        r.iter().zip(sums).map(|(r, s)| r.abs().to_f64() / (s.to_f64() * size)).fold(0.0, f64::max)
+    }
+
+    fn solves<T: Scalar>() {
+        let mut rng = Rng(1);
+        for n in [1, 2, 3, 17, 200] {
+            let (sub, diag, sup) = (rng.vector::<T>(n - 1), rng.vector::<T>(n), rng.vector::<T>(n - 1));
+            let a = Matrix { sub: &sub, diag: &diag, sup: &sup };
+            let (mut l, mut d, mut u) = (sub.clone(), diag.clone(), sup.clone());
+            let (mut u2, mut pivot) = (vec![T::ZERO; n.saturating_sub(2)], vec![0; n]);
+            let f = LuMut { multiplier: &mut l, diag: &mut d, sup: &mut u, sup2: &mut u2, pivot: &mut pivot };
+            assert_eq!(factor(f), None);
+            let lu = Lu { multiplier: &l, diag: &d, sup: &u, sup2: &u2, pivot: &pivot };
+            let b = rng.vector::<T>(n);
+            for op in [Op::Plain, Op::Transpose, Op::ConjTranspose] {
+                let mut x = b.clone();
+                lu.solve(op, &mut x);
+                let eta = backward(a, op, &x, &b);
+                // Three entries a row, pivots grow by at most 2; a transposed row is scaled by another's size.
+                let limit = if op == Op::Plain { 16.0 } else { 64.0 };
+                assert!(eta <= limit * eps::<T>(), "n = {n}, {op:?}: {:.1} eps", eta / eps::<T>());
+            }
+            let mut x = b.clone();
+            let (mut l, mut d, mut u) = (sub.clone(), diag.clone(), sup.clone());
+            assert_eq!(eliminate((&mut l, &mut d, &mut u), &mut Columns::over(&mut x, n, 1, n)), Ok(()));
+            assert!(backward(a, Op::Plain, &x, &b) <= 16.0 * eps::<T>());
+        }
+    }
+
+    #[test]
+    fn systems_are_solved() {
+        solves::<f32>();
+        solves::<f64>();
+        solves::<Complex32>();
+        solves::<Complex64>();
+    }
+
+    #[test]
+    fn the_first_zero_pivot_is_reported() {
+        // The second differences between free ends: U's last pivot is exactly zero.
+        let n = 9;
+        let mut diag = vec![2.0; n];
+        (diag[0], diag[n - 1]) = (1.0, 1.0);
+        let (mut l, mut d, mut u) = (vec![-1.0; n - 1], diag.clone(), vec![-1.0; n - 1]);
+        let mut x = vec![0.0; n];
+        let rhs = &mut Columns::over(&mut x, n, 1, n);
+        assert_eq!(eliminate((&mut l, &mut d, &mut u), rhs), Err(n - 1));
+        let (mut l, mut u, mut u2, mut pivot) = (vec![-1.0; n - 1], vec![-1.0; n - 1], vec![0.0; n - 2], vec![0; n]);
+        (l[3], diag[3], u[3], l[2]) = (0.0, 0.0, 5.0, 0.0);
+        let f = LuMut { multiplier: &mut l, diag: &mut diag, sup: &mut u, sup2: &mut u2, pivot: &mut pivot };
+        assert_eq!(factor(f), Some(3));
+    }
+}

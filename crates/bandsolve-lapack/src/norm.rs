@@ -1,0 +1,73 @@
+//! Norms of matrices that are visited entry by entry.
+
+use bandsolve::{RealScalar, Scalar};
+
+/// Which norm.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Norm {
+    /// max |a_ij|, which is no norm of operators.
+    Max,
+    /// max_j Σ_i |a_ij|
+    One,
+    /// max_i Σ_j |a_ij|
+    Infinity,
+    /// √Σ |a_ij|²
+    Frobenius,
+}
+
+impl Norm {
+    /// By LAPACK's letter.
+    pub fn from_letter(letter: u8) -> Option<Self> {
+        Some(match letter.to_ascii_uppercase() {
+            b'M' => Norm::Max,
+            b'O' | b'1' => Norm::One,
+            b'I' => Norm::Infinity,
+            b'F' | b'E' => Norm::Frobenius,
+            _ => return None,
+        })
+    }
+}
+
+/// The largest of the numbers that `visit` hands out, none of them negative; NaN if there is one.
+pub fn largest<R: RealScalar>(visit: impl Fn(&mut dyn FnMut(R))) -> R {
+    let mut largest = R::ZERO;
+    visit(&mut |a| largest = largest.max_nan(a));
+    largest
+}
+
+/// The root of the sum of their squares, free of overflow and underflow where the result is; they are visited twice.
+pub fn root_of_squares<R: RealScalar>(visit: impl Fn(&mut dyn FnMut(R))) -> R {
+    let peak = largest(&visit);
+    if peak == R::ZERO || !peak.is_finite() {
+        return peak;
+    }
+    // In two steps neither factor leaves the range; the largest comes near 1.
+    let half = peak.sqrt().normalizer();
+    let mut sum = R::ZERO;
+    visit(&mut |a| {
+        let a = a * half * half;
+        sum += a * a;
+    });
+    sum.sqrt() / half / half
+}
+
+/// A norm of the tridiagonal matrix (sub, diag, sup), whose diagonal may be of another type; NaN if an entry is.
+pub fn tridiagonal<T: Scalar, D: Scalar<Real = T::Real>>(norm: Norm, (sub, diag, sup): (&[T], &[D], &[T])) -> T::Real {
+    let all = |f: &mut dyn FnMut(T::Real)| {
+        diag.iter().for_each(|a| f(a.abs()));
+        sub.iter().chain(sup).for_each(|a| f(a.abs()));
+    };
+    // What stands beside the diagonal entry: in column j sup_{j−1} and sub_j, in row i sub_{i−1} and sup_i.
+    let widest = |before: &[T], after: &[T]| {
+        let size = |a: &[T], i: usize| a.get(i).map_or(T::Real::ZERO, |a| a.abs());
+        diag.iter()
+            .enumerate()
+            .fold(T::Real::ZERO, |m, (i, d)| m.max_nan(d.abs() + size(before, i.wrapping_sub(1)) + size(after, i)))
+    };
+    match norm {
+        Norm::Max => largest(all),
+        Norm::Frobenius => root_of_squares(all),
+        Norm::One => widest(sup, sub),
+        Norm::Infinity => widest(sub, sup),
+    }
+}

@@ -1,0 +1,91 @@
+//! The four number types, with arithmetic that LAPACK's range of data needs.
+
+use bandsolve::{Complex32, Complex64, RealScalar, Scalar};
+use bytemuck::cast;
+
+/// A number with the letter that LAPACK's names begin with.
+pub trait Number: Scalar + crate::dense::DenseSolve {
+    /// `S`, `D`, `C` or `Z`.
+    const LETTER: u8;
+}
+
+impl Number for f32 {
+    const LETTER: u8 = b'S';
+}
+impl Number for f64 {
+    const LETTER: u8 = b'D';
+}
+impl Number for Complex32 {
+    const LETTER: u8 = b'C';
+}
+impl Number for Complex64 {
+    const LETTER: u8 = b'Z';
+}
+
+/// Relative error of one rounding: half the distance from 1 to the next number.
+pub fn rounding<R: RealScalar>() -> R {
+    R::EPSILON * R::from_f64(0.5)
+}
+
+/// The larger of two numbers, the second if the first is no number.
+#[inline(always)]
+pub fn larger<R: RealScalar>(a: R, b: R) -> R {
+    if a > b { a } else { b }
+}
+
+/// a / b; complex ones without overflow or underflow on the way.
+#[inline(always)]
+pub fn divide<T: Scalar>(a: T, b: T) -> T {
+    if !T::COMPLEX {
+        return a / b;
+    }
+    let scale = b.abs1().equilibrate();
+    // |Re q| + |Im q| is in [2, 4), so its square neither overflows nor underflows.
+    let q = b.scale(scale);
+    let square = q.re() * q.re() + q.im() * q.im();
+    let inverse = Scalar::conj(q).scale(T::Real::ONE / square);
+    (a * inverse).scale(scale)
+}
+
+/// `a` if `yes`, else `b`, by the bits: a comparison of random data is mispredicted half the time if it becomes a branch.
+#[inline(always)]
+pub fn select<T: Scalar>(yes: bool, a: T, b: T) -> T {
+    let re = select_real(yes, a.re(), b.re());
+    if T::COMPLEX { T::from_parts(re, select_real(yes, a.im(), b.im())) } else { T::from_real(re) }
+}
+
+#[inline(always)]
+fn select_real<R: RealScalar>(yes: bool, a: R, b: R) -> R {
+    if size_of::<R>() == 8 {
+        let (x, y): (u64, u64) = (cast(a), cast(b));
+        cast(y ^ ((x ^ y) & u64::from(yes).wrapping_neg()))
+    } else {
+        let (x, y): (u32, u32) = (cast(a), cast(b));
+        cast(y ^ ((x ^ y) & u32::from(yes).wrapping_neg()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn division_in_the_whole_range() {
+        let c = Complex64::new;
+        for e in [-300, -160, 0, 160, 300] {
+            let s = 10f64.powi(e);
+            let q = divide(c(3.0 * s, -2.0 * s), c(1.0 * s, 4.0 * s));
+            // (3 − 2i)/(1 + 4i) = (3 − 2i)(1 − 4i)/17 = (−5 − 14i)/17
+            assert!((q - c(-5.0 / 17.0, -14.0 / 17.0)).norm() < 4.0 * f64::EPSILON, "{e}: {q}");
+        }
+        assert!(!divide(c(1.0, 0.0), c(0.0, 0.0)).is_finite());
+        assert!(divide(c(f64::NAN, 0.0), c(1.0, 1.0)).re.is_nan());
+    }
+
+    #[test]
+    fn selection() {
+        assert_eq!(select(true, 1.5f32, f32::NAN), 1.5);
+        assert_eq!(select(false, f64::INFINITY, -0.0).to_bits(), (-0.0f64).to_bits());
+        assert_eq!(select(true, Complex32::new(1.0, 2.0), Complex32::new(3.0, 4.0)), Complex32::new(1.0, 2.0));
+    }
+}

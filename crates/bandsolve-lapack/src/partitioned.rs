@@ -1,0 +1,178 @@
+//! Large tridiagonal systems in parallel, by [`bandsolve::Plan`].
+//!
+//! LAPACK's `gtsv` leaves x and INFO behind, and, as details of its elimination, the diagonals of U. In parallel there is no
+//! such U: the matrix is left as it was. INFO > 0 must still be what elimination from the top finds, an exact zero on U's
+//! diagonal. That can only be where A is singular to working precision, and there a solve with random right-hand sides
+//! gives an x that is huge, by the largest entry of A⁻¹ or nearly so. So one more column is solved, with
+//!
+//! $$ p_i = \pm\,(|\mathtt{sub}_i| + |\mathtt{diag}_i| + |\mathtt{sup}_i|) $$
+//!
+//! whose solution y shows it even if the caller's right-hand side does not. Elimination with partial pivoting is exact for
+//! rows changed by at most 8ε of their sum; if that matrix is singular, some row of A⁻¹·diag(p) has the sum 1/(8ε) or more,
+//! and its product with random signs is about 1/√n of that at least. From ‖y‖∞ = 1/(64·ε·√n) on, where LAPACK's answer
+//! would have few correct digits, the system is therefore left to the elimination from the top.
+
+use crate::gt::Matrix;
+use crate::number::Number;
+use crate::raw::Columns;
+use crate::settings::{Partition, partition};
+use bandsolve::dyn_stack::{PodBuffer, PodStack};
+use bandsolve::{Error, Factor, Method, Op, Plan, RealScalar, Scalar, Tridiagonal};
+
+/// Unknowns from which on partitions pay. Measured on an AMD Zen 4 with two cores.
+const CROSSOVER: usize = 1 << 11;
+
+/// Right-hand sides that are solved together.
+const GROUP: usize = 7;
+
+/// Solves A·x = rhs for all columns in place; A is kept.
+///
+/// # Cost
+/// Two solves by partitions for one column, one for every further column; memory for two columns, up to 8 if there are more.
+///
+/// # Errors
+/// What is better left to elimination from the top: small systems, those singular to working precision, and all that the
+/// contract of [`bandsolve`] would not accept. The number says how many columns, from the first on, are solved already; the
+/// others are as they were.
+pub fn solve<T: Number>(a: Matrix<'_, T>, rhs: &mut Columns<'_, T>) -> Result<(), usize> {
+    let n = rhs.rows();
+    let plan = plan(n).filter(|_| rhs.count() > 0).ok_or(0usize)?;
+    let matrix = Tridiagonal::new(a.sub, a.diag, a.sup).map_err(|_| 0usize)?;
+    let mut x = zeros::<T>(n * rhs.count().min(GROUP)).ok_or(0usize)?;
+    let mut b = zeros::<T>(if rhs.leading() == n { n } else { x.len() }).ok_or(0usize)?;
+    if !regular(a, &plan, &mut b[..n], &mut x[..n]) {
+        return Err(0);
+    }
+    let factors = plan.factor(&matrix).map_err(|_| 0usize)?;
+    for first in (0..rhs.count()).step_by(GROUP) {
+        let columns = first..(first + GROUP).min(rhs.count());
+        let x = &mut x[..n * columns.len()];
+        let b = if rhs.leading() == n {
+            &rhs.elements()[first * n..][..x.len()]
+        } else {
+            columns.clone().zip(b.chunks_mut(n)).for_each(|(j, b)| b.copy_from_slice(rhs.column(j)));
+            &b[..x.len()]
+        };
+        let mut memory = PodBuffer::try_new(factors.solve_scratch(columns.len())).map_err(|_| first)?;
+        let report = factors.solve_into_with(Op::Plain, b, x, PodStack::new(&mut memory)).map_err(|_| first)?;
+        if report.fallback {
+            return Err(first);
+        }
+        columns.zip(x.chunks(n)).for_each(|(j, x)| rhs.column(j).copy_from_slice(x));
+    }
+    Ok(())
+}
+
+fn plan(n: usize) -> Option<Plan> {
+    let plan = Plan::new(bandsolve::Shape::Tridiagonal { n, periodic: false });
+    match partition() {
+        Partition::Usual if n >= CROSSOVER => Some(plan),
+        Partition::Rows(rows) if n > 0 => Some(plan.method(Method::Rpts).partition_rows(rows)),
+        _ => None,
+    }
+}
+
+/// Whether the solution y for the right-hand side p, both scratch, says that A is far from singular.
+fn regular<T: Number>(a: Matrix<'_, T>, plan: &Plan, p: &mut [T], y: &mut [T]) -> bool {
+    let n = p.len();
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    for (i, p) in p.iter_mut().enumerate() {
+        let size = |v: &[T], i: usize| v.get(i).map_or(T::Real::ZERO, |v| v.abs1());
+        let sum = size(a.diag, i) + size(a.sub, i.wrapping_sub(1)) + size(a.sup, i);
+        if sum == T::Real::ZERO {
+            return false;
+        }
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        *p = T::from_real(if state >> 63 == 0 { sum } else { -sum });
+    }
+    let Ok(matrix) = Tridiagonal::new(a.sub, a.diag, a.sup) else { return false };
+    let unverified = plan.clone().verify(false);
+    let solved = unverified.factor(&matrix).and_then(|factors| {
+        let memory = PodBuffer::try_new(factors.solve_scratch(1));
+        let mut memory = memory.map_err(|_| Error::OutOfMemory { bytes: size_of_val(&*y) })?;
+        factors.solve_into_with(Op::Plain, p, y, PodStack::new(&mut memory))
+    });
+    let size = y.iter().fold(T::Real::ZERO, |m, y| m.max_nan(y.abs1()));
+    // Not so for NaN.
+    solved.is_ok() && size.to_f64() < 1.0 / (64.0 * T::Real::EPSILON.to_f64() * (n as f64).sqrt())
+}
+
+/// `n` zeros.
+fn zeros<T: Scalar>(n: usize) -> Option<Vec<T>> {
+    let mut v = Vec::new();
+    v.try_reserve_exact(n).ok()?;
+    v.resize(n, T::ZERO);
+    Some(v)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Rng;
+
+    fn run(sub: &[f64], diag: &[f64], sup: &[f64], x: &mut [f64], count: usize) -> Result<(), usize> {
+        let n = diag.len();
+        solve(Matrix { sub, diag, sup }, &mut Columns::over(x, n, count, n))
+    }
+
+    #[test]
+    fn large_systems_are_solved() {
+        let (n, count) = (5000, 2 * GROUP + 1);
+        let mut rng = Rng(4);
+        let (sub, diag, sup) = (rng.vector::<f64>(n - 1), rng.vector::<f64>(n), rng.vector::<f64>(n - 1));
+        let expected = rng.vector::<f64>(n * count);
+        let a = Tridiagonal::new(&sub, &diag, &sup).unwrap();
+        let rhs: Vec<f64> = expected.chunks(n).flat_map(|x| a.apply(x).unwrap()).collect();
+        let mut x = rhs.clone();
+        assert_eq!(run(&sub, &diag, &sup, &mut x, count), Ok(()));
+        for (x, b) in x.chunks(n).zip(rhs.chunks(n)) {
+            let size = x.iter().fold(0.0f64, |m, x| m.max(x.abs()));
+            let r = a.apply(x).unwrap().iter().zip(b).fold(0.0f64, |m, (a, b)| m.max((a - b).abs()));
+            // The contract of the library: 64ε of a row sum, here at most 3, times the largest x.
+            assert!(r <= 64.0 * f64::EPSILON * (3.0 * size + 3.0), "{r:.1e}, x up to {size:.1e}");
+        }
+    }
+
+    #[test]
+    fn singular_systems_are_left_to_elimination_even_if_they_can_be_solved() {
+        let n = 4000;
+        // Second differences between free ends: every right-hand side that sums to zero has solutions.
+        let (off, mut diag) = (vec![-1.0; n - 1], vec![2.0; n]);
+        (diag[0], diag[n - 1]) = (1.0, 1.0);
+        let mut x = vec![0.0; n];
+        (x[5], x[n - 9]) = (1.0, -1.0);
+        let rhs = x.clone();
+        assert_eq!(run(&off, &diag, &off, &mut x, 1), Err(0));
+        assert_eq!(x, rhs, "left as it was");
+        // A row of zeros that asks for nothing.
+        let mut rng = Rng(8);
+        let (mut sub, mut diag, mut sup) = (rng.vector::<f64>(n - 1), rng.vector::<f64>(n), rng.vector::<f64>(n - 1));
+        (sub[99], diag[100], sup[100]) = (0.0, 0.0, 0.0);
+        let mut x = vec![0.0; n];
+        assert_eq!(run(&sub, &diag, &sup, &mut x, 1), Err(0));
+        // Two equal rows.
+        (sub[99], diag[100], sup[100]) = (1.0, 1.0, 0.0);
+        (sub[98], diag[99], sup[99]) = (0.0, 1.0, 1.0);
+        assert_eq!(run(&sub, &diag, &sup, &mut x, 1), Err(0));
+    }
+
+    #[test]
+    fn what_is_not_finite_is_left_to_elimination() {
+        let n = 4000;
+        let (off, mut diag) = (vec![1.0; n - 1], vec![4.0; n]);
+        let mut x = vec![1.0; n];
+        x[7] = f64::NAN;
+        assert_eq!(run(&off, &diag, &off, &mut x, 1), Err(0));
+        x[7] = 1.0;
+        diag[3000] = f64::INFINITY;
+        assert_eq!(run(&off, &diag, &off, &mut x, 1), Err(0));
+    }
+
+    #[test]
+    fn small_systems_and_no_columns_are_left_to_elimination() {
+        assert_eq!(run(&[1.0], &[4.0, 4.0], &[1.0], &mut [1.0, 1.0], 1), Err(0));
+        assert_eq!(run(&vec![1.0; 3999], &vec![4.0; 4000], &vec![1.0; 3999], &mut [], 0), Err(0));
+    }
+}

@@ -1,0 +1,248 @@
+//! Positive definite banded matrices: Cholesky factors in LAPACK's storage.
+//!
+//! $$ A = L L^H = U^H U $$
+//!
+//! A is Hermitian with `width` diagonals on each side; the array holds the lower or the upper of its triangles, and then L
+//! or U. Imaginary parts of the diagonal are taken as zero.
+
+mod factor;
+#[cfg(test)]
+mod tests;
+
+pub use factor::factor;
+
+use crate::gb::{dot, spread, subtract_multiple};
+use crate::gt::accumulate;
+use crate::norm::{Norm, largest, root_of_squares};
+use crate::number::{Number, larger};
+use crate::pt::Side;
+use crate::refine::System;
+use crate::wide::{self, Job};
+use bandsolve::{RealScalar, Scalar};
+use core::ops::Range;
+
+/// Where a triangle of a band stands in its array: A_ij at i − j + j·leading (lower), `width` + i − j + j·leading (upper).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Triangle {
+    /// Rows and columns.
+    pub n: usize,
+    /// Diagonals beside the main one.
+    pub width: usize,
+    /// Elements from one column to the next.
+    pub leading: usize,
+    /// Which triangle.
+    pub side: Side,
+}
+
+impl Triangle {
+    /// Length of the array.
+    pub fn extent(&self) -> usize {
+        crate::raw::extent(self.width + 1, self.n, self.leading)
+    }
+
+    /// The rows in which column `j` has entries: from the diagonal down, or down to the diagonal.
+    #[inline(always)]
+    pub fn rows_of(&self, j: usize) -> Range<usize> {
+        match self.side {
+            Side::Lower => j..(j + self.width + 1).min(self.n),
+            Side::Upper => j.saturating_sub(self.width)..j + 1,
+        }
+    }
+
+    /// Where they stand.
+    #[inline(always)]
+    pub fn part(&self, j: usize) -> Range<usize> {
+        let rows = self.rows_of(j);
+        let start = j * self.leading + if self.side == Side::Lower { 0 } else { self.width + rows.start - j };
+        start..start + rows.len()
+    }
+
+    /// Where entry (i, j) of the lower triangle, i ≥ j, stands itself or as its conjugate.
+    #[inline(always)]
+    fn below(&self, i: usize, j: usize) -> usize {
+        match self.side {
+            Side::Lower => i - j + j * self.leading,
+            Side::Upper => self.width + j - i + i * self.leading,
+        }
+    }
+}
+
+/// A matrix, or its factor.
+#[derive(Debug, Clone, Copy)]
+pub struct Hermitian<'a, T> {
+    /// Where it stands.
+    pub shape: Triangle,
+    /// Its array.
+    pub elements: &'a [T],
+}
+
+impl<'a, T: Scalar> Hermitian<'a, T> {
+    /// Column `j` of the triangle, and its entry on the diagonal, which is real.
+    #[inline(always)]
+    fn column(&self, j: usize) -> (&'a [T], T::Real) {
+        let column = &self.elements[self.shape.part(j)];
+        match self.shape.side {
+            Side::Lower => (&column[1..], column[0].re()),
+            Side::Upper => (&column[..column.len() - 1], column[column.len() - 1].re()),
+        }
+    }
+
+    /// First row of what [`column`](Self::column) returns.
+    #[inline(always)]
+    fn first(&self, j: usize) -> usize {
+        match self.shape.side {
+            Side::Lower => j + 1,
+            Side::Upper => self.shape.rows_of(j).start,
+        }
+    }
+
+    /// Calls `visit(i, j, a_ij)` for every entry of the matrix.
+    #[inline(always)]
+    pub fn visit(&self, mut visit: impl FnMut(usize, usize, T)) {
+        for j in 0..self.shape.n {
+            let (column, diagonal) = self.column(j);
+            visit(j, j, T::from_real(diagonal));
+            for (k, a) in column.iter().enumerate() {
+                let i = self.first(j) + k;
+                visit(i, j, *a);
+                visit(j, i, Scalar::conj(*a));
+            }
+        }
+    }
+
+    /// A norm; `sums` is scratch of n numbers, needed for ‖·‖₁ = ‖·‖∞ only.
+    pub fn norm(&self, norm: Norm, sums: &mut [T::Real]) -> T::Real {
+        let all = |f: &mut dyn FnMut(T::Real)| self.visit(|_, _, a| f(a.abs()));
+        match norm {
+            Norm::Max => largest(all),
+            Norm::Frobenius => root_of_squares(all),
+            Norm::One | Norm::Infinity => {
+                sums.fill(T::Real::ZERO);
+                self.visit(|i, _, a| sums[i] += a.abs());
+                sums.iter().fold(T::Real::ZERO, |m, s| m.max_nan(*s))
+            }
+        }
+    }
+}
+
+impl<T: Number> Hermitian<'_, T> {
+    /// x ← A⁻¹·x, where this is the factor of A.
+    pub fn solve(&self, x: &mut [T]) {
+        wide::run(Solve { factor: self, x });
+    }
+
+    #[inline(always)]
+    fn sweeps(&self, x: &mut [T]) {
+        let n = self.shape.n;
+        match self.shape.side {
+            Side::Lower => {
+                (0..n).for_each(|j| self.column_sweep(j, x));
+                (0..n).rev().for_each(|j| self.row_sweep(j, x));
+            }
+            Side::Upper => {
+                (0..n).for_each(|j| self.row_sweep(j, x));
+                (0..n).rev().for_each(|j| self.column_sweep(j, x));
+            }
+        }
+    }
+
+    /// x_j is divided by the diagonal, and column j times x_j taken away from the others.
+    #[inline(always)]
+    fn column_sweep(&self, j: usize, x: &mut [T]) {
+        let (column, diagonal) = self.column(j);
+        let xj = T::from_parts(x[j].re() / diagonal, x[j].im() / diagonal);
+        x[j] = xj;
+        subtract_multiple(&mut x[self.first(j)..], xj, column);
+    }
+
+    /// Column j, conjugated, is row j of the adjoint: its product with the others is taken from x_j.
+    #[inline(always)]
+    fn row_sweep(&self, j: usize, x: &mut [T]) {
+        let (column, diagonal) = self.column(j);
+        let sum = x[j] - dot(column, &x[self.first(j)..], Scalar::conj);
+        x[j] = T::from_parts(sum.re() / diagonal, sum.im() / diagonal);
+    }
+}
+
+struct Solve<'a, 'f, T> {
+    factor: &'a Hermitian<'f, T>,
+    x: &'a mut [T],
+}
+
+impl<T: Number> Job for Solve<'_, '_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        self.factor.sweeps(self.x);
+    }
+}
+
+/// A system A·x = b with the factor of A.
+#[derive(Debug)]
+pub struct Factored<'a, T> {
+    /// A
+    pub a: Hermitian<'a, T>,
+    /// Its factor.
+    pub factor: Hermitian<'a, T>,
+}
+
+impl<T: Number> System<T> for Factored<'_, T> {
+    fn row_entries(&self) -> usize {
+        (2 * self.a.shape.width + 1).min(self.a.shape.n)
+    }
+
+    fn residual(&self, x: &[T], b: &[T], r: &mut [T], w: &mut [T::Real]) {
+        self.a.visit(accumulate((x, b), (r, w)));
+    }
+
+    fn solve(&self, v: &mut [T]) {
+        self.factor.solve(v);
+    }
+
+    fn solve_adjoint(&self, v: &mut [T]) {
+        self.factor.solve(v);
+    }
+}
+
+/// What scales say of the matrix.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Scales<R> {
+    /// Smallest scale over largest.
+    pub ratio: R,
+    /// Largest entry of the diagonal.
+    pub largest: R,
+}
+
+/// Finds s with s_i·a_ii·s_i = 1.
+///
+/// # Errors
+/// Beside what is known of the scales, the first entry of the diagonal that is not positive.
+pub fn scales<T: Scalar>(a: &Hermitian<'_, T>, s: &mut [T::Real]) -> (Scales<T::Real>, Option<usize>) {
+    let mut known = Scales { ratio: T::Real::ONE, largest: T::Real::ZERO };
+    if s.is_empty() {
+        return (known, None);
+    }
+    s.iter_mut().enumerate().for_each(|(j, s)| *s = a.column(j).1);
+    known.largest = s[1..].iter().fold(s[0], |m, s| larger(*s, m));
+    if let Some(row) = s.iter().position(|s| *s <= T::Real::ZERO) {
+        return (known, Some(row));
+    }
+    let least = s.iter().fold(known.largest, |m, s| if *s < m { *s } else { m });
+    known.ratio = least.sqrt() / known.largest.sqrt();
+    s.iter_mut().for_each(|s| *s = T::Real::ONE / s.sqrt());
+    (known, None)
+}
+
+/// a_ij ← s_i·a_ij·s_j
+pub fn scale<T: Scalar>(shape: Triangle, elements: &mut [T], s: &[T::Real]) {
+    for j in 0..shape.n {
+        let column = &mut elements[shape.part(j)];
+        column.iter_mut().zip(&s[shape.rows_of(j)]).for_each(|(a, si)| *a = a.scale(*si * s[j]));
+    }
+}
+
+/// Smallest of given scales over largest, kept within the range.
+pub fn ratio<R: RealScalar>(s: &[R]) -> R {
+    if s.is_empty() { R::ONE } else { spread(s) }
+}

@@ -1,0 +1,126 @@
+//! Factors in LAPACK's storage, multiplied out again and compared with the matrix.
+
+use super::factor::{Layout, factor_by};
+use super::*;
+use crate::testing::{Dense, Rng, eps};
+use bandsolve::{Complex32, Complex64};
+
+/// A random positive definite matrix B·Bᴴ with B lower triangular; NaN where nothing may be read.
+fn random<T: Number>(rng: &mut Rng, n: usize, width: usize, side: Side) -> (Triangle, Vec<T>, Dense<T>) {
+    let shape = Triangle { n, width, leading: width + 3, side };
+    let mut b = Dense::<T>::zero(n, n);
+    for j in 0..n {
+        for i in j..(j + width + 1).min(n) {
+            // Small enough for B, and so A, to be well conditioned.
+            b.column(j)[i] = rng.scalar::<T>().scale(T::Real::from_f64(1.0 / (width + 1) as f64));
+        }
+        b.column(j)[j] = T::from_real(T::Real::from_f64(2.0 + rng.real()));
+    }
+    let a = squared(&b, n);
+    let mut elements = vec![T::from_real(T::Real::NAN); shape.leading * n];
+    for j in 0..n {
+        let rows = shape.rows_of(j);
+        elements[shape.part(j)].copy_from_slice(&a.elements[j * n..][rows]);
+    }
+    (shape, elements, a)
+}
+
+/// B·Bᴴ
+fn squared<T: Number>(b: &Dense<T>, n: usize) -> Dense<T> {
+    let mut a = Dense::zero(n, n);
+    for k in 0..n {
+        let column = &b.elements[k * n..][..n];
+        for j in (k..n).filter(|j| column[*j] != T::ZERO) {
+            let factor = Scalar::conj(column[j]);
+            a.column(j).iter_mut().zip(column).for_each(|(a, b)| *a += *b * factor);
+        }
+    }
+    a
+}
+
+/// L, whichever triangle is stored.
+fn lower<T: Number>(shape: Triangle, elements: &[T]) -> Dense<T> {
+    let mut l = Dense::zero(shape.n, shape.n);
+    for j in 0..shape.n {
+        for (i, v) in shape.rows_of(j).zip(&elements[shape.part(j)]) {
+            match shape.side {
+                Side::Lower => l.column(j)[i] = *v,
+                Side::Upper => l.column(i)[j] = Scalar::conj(*v),
+            }
+        }
+    }
+    l
+}
+
+fn check<T: Number>(layout: Layout) {
+    let mut rng = Rng(7);
+    for (n, width) in [(1, 0), (2, 5), (40, 0), (40, 1), (60, 7), (150, 30), (70, 69), (200, 99)] {
+        for side in [Side::Lower, Side::Upper] {
+            let (shape, mut elements, a) = random::<T>(&mut rng, n, width, side);
+            assert_eq!(factor_by(layout, shape, &mut elements), None);
+            let distance = squared(&lower(shape, &elements), n).distance(&a);
+            let largest = a.elements.iter().map(|a| a.abs().to_f64()).fold(0.0, f64::max);
+            // Cholesky does not grow; an entry is a sum of at most `width` + 1 products, each rounded twice.
+            let limit = 4.0 * (width + 2) as f64 * eps::<T>() * largest;
+            assert!(distance <= limit, "{n} {width} {side:?} {layout:?}: {distance:.1e} > {limit:.1e}");
+        }
+    }
+}
+
+#[test]
+fn factors_make_up_the_matrix() {
+    for (block, columns) in [(1, 1), (1, 7), (2, 4), (5, 15), (16, 64), (32, 256)] {
+        let layout = Layout { block, columns, parallel_from: 0 };
+        check::<f32>(layout);
+        check::<f64>(layout);
+        check::<Complex32>(layout);
+        check::<Complex64>(layout);
+    }
+}
+
+#[test]
+fn threads_do_not_change_a_bit() {
+    let (shape, elements, _) = random::<f64>(&mut Rng(3), 300, 60, Side::Upper);
+    let factors = [1, 2, 3, 7].map(|threads| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let mut elements = elements.clone();
+        pool.install(|| factor_by(Layout { block: 16, columns: 64, parallel_from: 0 }, shape, &mut elements));
+        elements.iter().map(|v| v.to_bits()).collect::<Vec<_>>()
+    });
+    assert!(factors.iter().all(|f| *f == factors[0]));
+}
+
+#[test]
+fn the_first_minor_that_is_not_positive_is_reported() {
+    for (bad, block) in [(0, 1), (17, 1), (17, 4), (39, 16)] {
+        let (shape, mut elements, _) = random::<f64>(&mut Rng(9), 40, 6, Side::Lower);
+        elements[shape.below(bad, bad)] = -1.0;
+        let layout = Layout { block, columns: 16, parallel_from: usize::MAX };
+        assert_eq!(factor_by(layout, shape, &mut elements), Some(bad));
+    }
+}
+
+#[test]
+fn systems_are_solved() {
+    for side in [Side::Lower, Side::Upper] {
+        let (n, mut rng) = (80, Rng(6));
+        let (shape, mut elements, a) = random::<Complex64>(&mut rng, n, 9, side);
+        let expected = rng.vector::<Complex64>(n);
+        let mut x = vec![Complex64::ZERO; n];
+        for j in 0..n {
+            x.iter_mut().zip(&a.elements[j * n..]).for_each(|(x, a)| *x += *a * expected[j]);
+        }
+        let rhs = x.clone();
+        assert_eq!(factor(shape, &mut elements), None);
+        Hermitian { shape, elements: &elements }.solve(&mut x);
+        let mut r = rhs.clone();
+        for j in 0..n {
+            r.iter_mut().zip(&a.elements[j * n..]).for_each(|(r, a)| *r -= *a * x[j]);
+        }
+        let size = x.iter().map(|x| x.norm()).fold(0.0, f64::max);
+        let largest = a.elements.iter().map(|a| a.norm()).fold(0.0, f64::max);
+        let worst = r.iter().map(|r| r.norm()).fold(0.0, f64::max);
+        // 19 entries a row, and the bound of a Cholesky solve: 4·(entries) roundings of each.
+        assert!(worst <= 4.0 * 19.0 * 19.0 * f64::EPSILON * largest * size, "{worst:.1e}");
+    }
+}

@@ -1,0 +1,45 @@
+//! Reports of wrong arguments, to the program's own `xerbla_` if it has one.
+
+use crate::Int;
+
+/// Reports that argument `index` (from 1) of `routine` is wrong.
+///
+/// If the program or a library that it loads defines LAPACK's `xerbla_`, that is called, with the name and its length;
+/// else LAPACK's message goes to the standard error output, and the routine returns to its caller.
+pub fn xerbla(routine: &str, index: Int) {
+    match theirs() {
+        // SAFETY: `xerbla_(SRNAME, INFO)` is LAPACK's interface, with the length of the name at the end.
+        Some(report) => unsafe { report(routine.as_ptr(), &index, routine.len()) },
+        None => eprintln!(" ** On entry to {routine} parameter number {index:2} had an illegal value"),
+    }
+}
+
+type Xerbla = unsafe extern "C" fn(*const u8, *const Int, usize);
+
+// A weak reference: the linker, or the loader, fills in the address of the first `xerbla_` that it finds, which in a
+// program with one of its own is that, or 0.
+#[cfg(all(target_os = "linux", target_pointer_width = "64"))]
+core::arch::global_asm!(
+    ".weak xerbla_",
+    ".pushsection .data.rel.ro.bandsolve_xerbla,\"aw\",@progbits",
+    ".p2align 3",
+    ".globl bandsolve_xerbla_address",
+    ".hidden bandsolve_xerbla_address",
+    "bandsolve_xerbla_address:",
+    ".8byte xerbla_",
+    ".popsection",
+);
+
+#[cfg(all(target_os = "linux", target_pointer_width = "64"))]
+fn theirs() -> Option<Xerbla> {
+    unsafe extern "C" {
+        static bandsolve_xerbla_address: Option<Xerbla>;
+    }
+    // SAFETY: a word that the loader has written before any code of this library runs; 0 is `None`.
+    unsafe { bandsolve_xerbla_address }
+}
+
+#[cfg(not(all(target_os = "linux", target_pointer_width = "64")))]
+fn theirs() -> Option<Xerbla> {
+    None
+}

@@ -1,0 +1,147 @@
+//! The symbols as a program with an `xerbla_` of its own finds them.
+
+use bandsolve::Complex64;
+use lapack_bandsolve::Int;
+use std::ptr::{null, null_mut};
+use std::sync::Mutex;
+
+type F = *mut f64;
+
+unsafe extern "C" {
+    fn dgtsv_(n: &Int, nrhs: &Int, dl: F, d: F, du: F, b: F, ldb: &Int, info: &mut Int);
+    fn scipy_dgtsv_(n: &Int, nrhs: &Int, dl: F, d: F, du: F, b: F, ldb: &Int, info: &mut Int);
+    fn dgbsv_(
+        n: &Int,
+        kl: &Int,
+        ku: &Int,
+        nrhs: &Int,
+        ab: F,
+        ldab: &Int,
+        ipiv: *mut Int,
+        b: F,
+        ldb: &Int,
+        info: &mut Int,
+    );
+    fn zpbtrf_(uplo: &u8, n: &Int, kd: &Int, ab: *mut Complex64, ldab: &Int, info: &mut Int, uplo_len: usize);
+    fn zpttrs_(
+        uplo: &u8,
+        n: &Int,
+        nrhs: &Int,
+        d: *const f64,
+        e: *const Complex64,
+        b: *mut Complex64,
+        ldb: &Int,
+        info: &mut Int,
+        uplo_len: usize,
+    );
+    fn dlangt_(norm: &u8, n: &Int, dl: *const f64, d: *const f64, du: *const f64, norm_len: usize) -> f64;
+}
+
+static REPORTS: Mutex<Vec<(String, Int)>> = Mutex::new(Vec::new());
+
+#[unsafe(no_mangle)]
+extern "C" fn xerbla_(name: *const u8, info: &Int, length: usize) {
+    // SAFETY: the library passes a name and its length.
+    let name = unsafe { std::slice::from_raw_parts(name, length) };
+    let name = String::from_utf8_lossy(name).trim_end().to_owned();
+    REPORTS.lock().unwrap().push((name, *info));
+}
+
+#[test]
+fn wrong_arguments_go_to_the_programs_own_xerbla() {
+    let (mut info, none) = (0, null_mut());
+    let mut infos = Vec::new();
+    // SAFETY: LAPACK's signatures; nothing is read once an argument is wrong.
+    unsafe {
+        dgtsv_(&-1, &1, none, none, none, none, &1, &mut info);
+        infos.push(info);
+        dgbsv_(&3, &1, &1, &1, none, &3, null_mut(), none, &3, &mut info);
+        infos.push(info);
+        // The rows that a band needs do not fit 32 bits.
+        dgbsv_(&3, &Int::MAX, &Int::MAX, &1, none, &Int::MAX, null_mut(), none, &3, &mut info);
+        infos.push(info);
+        zpbtrf_(&b'x', &3, &1, null_mut(), &2, &mut info, 1);
+        infos.push(info);
+        zpttrs_(&b'U', &3, &1, null(), null(), null_mut(), &2, &mut info, 1);
+        infos.push(info);
+    }
+    assert_eq!(infos, [-1, -6, -6, -1, -7]);
+    let expected = [("DGTSV", 1), ("DGBSV", 6), ("DGBSV", 6), ("ZPBTRF", 1), ("ZPTTRS", 7)];
+    assert_eq!(*REPORTS.lock().unwrap(), expected.map(|(name, index)| (name.to_owned(), index)));
+}
+
+#[test]
+fn empty_systems_need_no_memory() {
+    let mut info = 1;
+    // SAFETY: arrays of length 0 may have any pointer.
+    unsafe {
+        dgtsv_(&0, &1, null_mut(), null_mut(), null_mut(), null_mut(), &1, &mut info);
+        assert_eq!(info, 0);
+        dgbsv_(&0, &0, &0, &0, null_mut(), &1, null_mut(), null_mut(), &1, &mut info);
+        assert_eq!(info, 0);
+        assert_eq!(dlangt_(&b'1', &0, null(), null(), null(), 1), 0.0);
+    }
+}
+
+#[test]
+fn both_names_solve_small_and_large_systems() {
+    for n in [5usize, 6000] {
+        let solve = |routine: unsafe extern "C" fn(&Int, &Int, F, F, F, F, &Int, &mut Int)| {
+            // [3 1; 1 3 1; …]·1 = (4, 5, …, 5, 4), two columns with a gap between them.
+            let (mut dl, mut d, mut du) = (vec![1.0; n - 1], vec![3.0; n], vec![1.0; n - 1]);
+            let leading = n + 3;
+            let mut b = vec![f64::NAN; leading + n];
+            for column in b.chunks_mut(leading) {
+                column[..n].fill(5.0);
+                (column[0], column[n - 1]) = (4.0, 4.0);
+            }
+            let (size, leading, mut info) = (n as Int, leading as Int, 1);
+            // SAFETY: LAPACK's signature and lengths.
+            unsafe {
+                let [dl, d, du, b] = [&mut dl, &mut d, &mut du, &mut b].map(|v| v.as_mut_ptr());
+                routine(&size, &2, dl, d, du, b, &leading, &mut info);
+            }
+            assert_eq!(info, 0);
+            for column in b.chunks(n + 3) {
+                // The inverse has row sums below 1: an error of a few roundings of 5.
+                assert!(column[..n].iter().all(|x| (x - 1.0).abs() <= 16.0 * f64::EPSILON));
+                assert!(column[n..].iter().all(|x| x.is_nan()), "the gap is kept");
+            }
+            b.iter().map(|v| v.to_bits()).collect::<Vec<_>>()
+        };
+        assert_eq!(solve(dgtsv_), solve(scipy_dgtsv_));
+    }
+}
+
+#[test]
+fn an_exact_zero_pivot_is_reported_for_large_systems_too() {
+    // Second differences between free ends: U's last pivot is exactly zero, and this right-hand side has solutions.
+    let n = 6000;
+    let (mut dl, mut d, mut du) = (vec![-1.0; n - 1], vec![2.0; n], vec![-1.0; n - 1]);
+    (d[0], d[n - 1]) = (1.0, 1.0);
+    let mut b = vec![0.0; n];
+    (b[10], b[11]) = (1.0, -1.0);
+    let mut info = 0;
+    // SAFETY: LAPACK's signature and lengths.
+    unsafe {
+        let [dl, d, du, b] = [&mut dl, &mut d, &mut du, &mut b].map(|v| v.as_mut_ptr());
+        dgtsv_(&(n as Int), &1, dl, d, du, b, &(n as Int), &mut info);
+    }
+    assert_eq!(info, n as Int);
+}
+
+#[test]
+#[ignore = "needs 17 GiB of address space"]
+fn products_of_sizes_beyond_32_bits() {
+    let (n, leading) = (33_000usize, 65_536usize);
+    let mut ab = vec![0f64; (n - 1) * leading + 1];
+    (0..n).for_each(|j| ab[j * leading] = 2.0);
+    let (mut b, mut pivot, mut info) = (vec![1.0; n], vec![0; n], 1);
+    let (size, leading) = (n as Int, leading as Int);
+    // SAFETY: LAPACK's signature and lengths.
+    unsafe {
+        dgbsv_(&size, &0, &0, &1, ab.as_mut_ptr(), &leading, pivot.as_mut_ptr(), b.as_mut_ptr(), &size, &mut info);
+    }
+    assert_eq!(info, 0);
+    assert!(b.iter().all(|x| *x == 0.5));
+}

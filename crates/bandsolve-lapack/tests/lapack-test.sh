@@ -1,0 +1,110 @@
+#!/usr/bin/env bash
+# LAPACK's own test programs with this library in front of LAPACK: the paths GB, GT, PB, PT and EQ in all four precisions,
+# as usual and with partitions forced small. Fails unless every path says that it passed and every routine was ours.
+#
+# usage: lapack-test.sh [LIBRARY [LETTERS]]     without LIBRARY the development build is made and tested
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/../../.." && pwd)
+
+programs() { ls -d /usr/lib/*/lapack /usr/lib/lapack 2>/dev/null | while read -r d; do [ -x "$d/xlintstd" ] && echo "$d"; done | head -1; }
+at=$(programs || true)
+if [ -z "$at" ] && command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]; then
+    apt-get install -y --no-install-recommends liblapack-test >/dev/null 2>&1 ||
+        { apt-get update && apt-get install -y --no-install-recommends liblapack-test; } >/dev/null 2>&1 || true
+    at=$(programs || true)
+fi
+if [ -z "$at" ]; then
+    echo "SKIPPED: LAPACK's test programs are not here (Debian and Ubuntu: apt-get install liblapack-test)"
+    exit 0
+fi
+
+library=${1:-}
+if [ -z "$library" ]; then
+    (cd "$root" && cargo build --quiet -p bandsolve-lapack)
+    library=${CARGO_TARGET_DIR:-$root/target}/debug/liblapack_bandsolve.so
+fi
+[ -f "$library" ] || { echo "no such library: $library"; exit 1; }
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export RUST_BACKTRACE=0
+paths=(GB GT PB PT)
+failures=0
+fail() { echo "FAILED: $*"; failures=$((failures + 1)); }
+
+# Sizes up to the most that the programs take (132), so that partitions and blocks have neighbours.
+input() {
+    cat <<END
+Linear equations, banded and tridiagonal
+9                      Number of values of M
+0 1 2 3 5 10 50 97 132 Values of M
+9                      Number of values of N
+0 1 2 3 5 10 50 97 132 Values of N
+3                      Number of values of NRHS
+1 2 15                 Values of NRHS
+5                      Number of values of NB
+1 3 3 3 20             Values of NB
+1 0 5 9 1              Values of NX
+3                      Number of values of RANK
+30 50 90               Values of rank
+30.0                   Threshold value of test ratio
+T                      Put T to test the LAPACK routines
+T                      Put T to test the driver routines
+T                      Put T to test the error exits
+${1}GB    8               all types
+${1}GT   12               all types
+${1}PB    8               all types
+${1}PT   12               all types
+${1}EQ
+END
+}
+
+# The symbols of one precision that the programs must find here.
+wanted() {
+    local norms="langt langb lanst lansb"
+    [[ $1 == [cz] ]] && norms="langt langb lanht lanhb"
+    for name in gtsv gttrf gttrs gtcon gtrfs gtsvx ptsv pttrf pttrs ptcon ptrfs ptsvx gbsv gbtrf gbtrs gbcon gbrfs gbsvx \
+        gbequ pbsv pbtrf pbtrs pbcon pbrfs pbsvx pbequ $norms; do
+        echo "$1${name}_"
+    done
+}
+
+total=0
+for letter in ${2:-s d c z}; do
+    upper=${letter^^}
+    input "$upper" >"$work/in"
+    for rows in usual 4; do
+        environment=(LD_PRELOAD="$library")
+        [ "$rows" = usual ] || environment+=(BANDSOLVE_FORCE_PARTITION="$rows")
+        rm -f "$work"/bindings.*
+        env LD_DEBUG=bindings LD_DEBUG_OUTPUT="$work/bindings" "${environment[@]}" "$at/xlintst$letter" \
+            <"$work/in" >"$work/out" 2>&1 || fail "$letter, partitions $rows: the program ended with code $?"
+        cat "$work"/bindings.* 2>/dev/null | grep -aF "$at/xlintst$letter [0] to $library" |
+            grep -aoE "\`[a-z0-9]+_'" | tr -d "\`'" | sort -u >"$work/bound" || true
+        missing=$(comm -23 <(wanted "$letter" | sort) "$work/bound" | tr '\n' ' ')
+        [ -z "$missing" ] || fail "$letter, partitions $rows: not bound to this library: $missing"
+        if grep -aE "fail|did not|panicked|exceed|\*\*\*|End of file|rror:" "$work/out" | head -20; then
+            fail "$letter, partitions $rows: the lines above"
+        fi
+        for path in "${paths[@]}"; do
+            for line in "All tests for $upper$path routines passed the threshold" \
+                "All tests for $upper$path drivers  passed the threshold" \
+                "$upper$path routines passed the tests of the error exits" \
+                "$upper$path drivers passed the tests of the error exits"; do
+                grep -aqF "$line" "$work/out" || fail "$letter, partitions $rows: no line '$line'"
+            done
+        done
+        grep -aqF "All tests for ${upper}EQ routines passed the threshold" "$work/out" ||
+            fail "$letter, partitions $rows: no line for ${upper}EQ"
+        count=$(grep -aoE "\( *[0-9]+ tests run\)" "$work/out" | grep -oE "[0-9]+" | awk '{ n += $1 } END { print n + 0 }')
+        total=$((total + count))
+        echo "xlintst$letter, partitions $rows: $count tests, $(wc -l <"$work/bound") symbols bound here"
+    done
+done
+[ "$total" -gt 0 ] || fail "no test ran"
+if [ "$failures" -gt 0 ]; then
+    echo "$failures failures"
+    exit 1
+fi
+echo "LAPACK's test programs: $total tests passed, none failed"
