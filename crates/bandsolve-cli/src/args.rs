@@ -170,6 +170,42 @@ pub struct StabilityArgs {
 pub enum StabilityTable {
     /// The tridiagonal test matrices of Chang and Klein, by every method, without and with verification
     Tridiagonal(StabilityTridiagonalArgs),
+    /// Klein's pentadiagonal test matrices, by every method for banded systems, beside LAPACK
+    Pentadiagonal(StabilityBandsArgs),
+    /// Klein's 2 x 2 block test matrices, by every method for block tridiagonal systems, beside LAPACK
+    Block(StabilityBandsArgs),
+    /// Real banded matrices from files, beside LAPACK and what is published of them
+    Banded(StabilityBandedArgs),
+}
+
+/// Arguments of `stability pentadiagonal` and `stability block`.
+#[derive(Debug, ClapArgs)]
+pub struct StabilityBandsArgs {
+    /// Number of unknowns [default: as published, 512 or 1024]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(4..=100_000))]
+    pub n: Option<u32>,
+    /// Seed of the random matrices and of the known solution
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// Write a machine-readable report here (`-`: standard output)
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+}
+
+/// Arguments of `stability banded`.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "Example:\n  bandsolve stability banded nos2.mtx olm1000.mtx tub1000.mtx")]
+pub struct StabilityBandedArgs {
+    /// Matrix Market files; of nos2, olm500, olm1000, olm2000, olm5000, tub1000, linverse, spmsrtls and LF10000 (SuiteSparse
+    /// collection) errors are published
+    #[arg(required = true, value_name = "A.mtx")]
+    pub files: Vec<PathBuf>,
+    /// Seed of the known solution
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// Write a machine-readable report here (`-`: standard output)
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
 }
 
 /// Arguments of `stability tridiagonal`.

@@ -1,5 +1,6 @@
 //! `bandsolve stability`: the accuracy tables of the literature, beside our own numbers.
 
+mod bands;
 mod columns;
 mod csv;
 mod heat_map;
@@ -22,6 +23,9 @@ use std::path::PathBuf;
 pub fn run(args: &StabilityArgs) -> Result<(), Failure> {
     match &args.table {
         StabilityTable::Tridiagonal(args) => tridiagonal(args),
+        StabilityTable::Pentadiagonal(args) => bands::pentadiagonal(args),
+        StabilityTable::Block(args) => bands::block(args),
+        StabilityTable::Banded(args) => bands::real(args),
     }
 }
 

@@ -82,3 +82,23 @@ fn outputs_do_not_share_a_file() {
 fn solvers() -> usize {
     tridiagonal_methods().count() + 1
 }
+
+/// Every answer of every method within the contract, and at most ten times as wrong as LAPACK's where LAPACK was found.
+#[test]
+fn bands_and_blocks_are_solved_as_well_as_by_lapack() {
+    for (table, count) in [("pentadiagonal", 23), ("block", 20)] {
+        let report = bandsolve(&["stability", table, "--json", "-"]).exits(0).json();
+        let rows = report["rows"].as_array().expect("rows");
+        assert_eq!(rows.len(), count);
+        for row in rows {
+            let solvers = row["solvers"].as_object().expect("solvers");
+            let verified = solvers.iter().filter(|(name, _)| !name.ends_with(" raw"));
+            for (name, answer) in verified {
+                let eta = answer["backward_error"].as_f64().expect("a number");
+                assert!(eta <= 64.0 * f64::EPSILON, "{table} {}, {name}: {eta:e}", row["matrix"]);
+            }
+            let near = row["within_10x_of_lapack"].as_array().expect("names");
+            assert!(near.iter().any(|name| name == "rpts"), "{table} {row}");
+        }
+    }
+}
