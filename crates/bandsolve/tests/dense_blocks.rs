@@ -142,6 +142,14 @@ fn every_shape_c32() {
 }
 
 #[test]
+fn large_blocks_are_shared_by_columns() {
+    for method in METHODS {
+        check_shape::<f64>(method, 5, 150, true);
+        check_shape::<f64>(method, 2, 260, false);
+    }
+}
+
+#[test]
 fn matrices_that_are_not_dominant_come_out_right() {
     for method in METHODS {
         for (rows, block) in [(2, 16), (5, 20), (16, 9), (33, 40)] {
