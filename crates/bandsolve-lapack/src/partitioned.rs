@@ -16,6 +16,7 @@ use crate::gt::Matrix;
 use crate::number::Number;
 use crate::raw::Columns;
 use crate::settings::{Partition, partition};
+use crate::wide::{self, Job};
 use bandsolve::dyn_stack::{PodBuffer, PodStack};
 use bandsolve::{Error, Factor, Method, Op, Plan, RealScalar, Scalar, Tridiagonal};
 
@@ -74,29 +75,69 @@ fn plan(n: usize) -> Option<Plan> {
 
 /// Whether the solution y for the right-hand side p, both scratch, says that A is far from singular.
 fn regular<T: Number>(a: Matrix<'_, T>, plan: &Plan, p: &mut [T], y: &mut [T]) -> bool {
-    let n = p.len();
-    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
-    for (i, p) in p.iter_mut().enumerate() {
-        let size = |v: &[T], i: usize| v.get(i).map_or(T::Real::ZERO, |v| v.abs1());
-        let sum = size(a.diag, i) + size(a.sub, i.wrapping_sub(1)) + size(a.sup, i);
-        if sum == T::Real::ZERO {
-            return false;
-        }
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        *p = T::from_real(if state >> 63 == 0 { sum } else { -sum });
-    }
+    let limit = 1.0 / (64.0 * T::Real::EPSILON.to_f64() * (p.len() as f64).sqrt());
     let Ok(matrix) = Tridiagonal::new(a.sub, a.diag, a.sup) else { return false };
+    if !wide::run(Probe { a, p: &mut *p }) {
+        return false;
+    }
     let unverified = plan.clone().verify(false);
     let solved = unverified.factor(&matrix).and_then(|factors| {
         let memory = PodBuffer::try_new(factors.solve_scratch(1));
         let mut memory = memory.map_err(|_| Error::OutOfMemory { bytes: size_of_val(&*y) })?;
         factors.solve_into_with(Op::Plain, p, y, PodStack::new(&mut memory))
     });
-    let size = y.iter().fold(T::Real::ZERO, |m, y| m.max_nan(y.abs1()));
-    // Not so for NaN.
-    solved.is_ok() && size.to_f64() < 1.0 / (64.0 * T::Real::EPSILON.to_f64() * (n as f64).sqrt())
+    solved.is_ok() && wide::run(Below { y, limit: T::Real::from_f64(limit) })
+}
+
+/// p ← random signs times the row sums of |A|; returns whether no row is zero.
+struct Probe<'a, T> {
+    a: Matrix<'a, T>,
+    p: &'a mut [T],
+}
+
+impl<T: Number> Job for Probe<'_, T> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn run(self) -> bool {
+        let n = self.p.len();
+        let mut regular = true;
+        let mut set = |i: usize, p: &mut T, sum: T::Real| {
+            regular &= sum > T::Real::ZERO;
+            // A hash of the row in 32 bits, of which vectors have products.
+            let hash = (i as u32).wrapping_mul(0x9e37_79b1);
+            let hash = (hash ^ (hash >> 15)).wrapping_mul(0x85eb_ca77);
+            *p = T::from_real(if hash >> 31 == 0 { sum } else { -sum });
+        };
+        let Matrix { sub, diag, sup } = self.a;
+        if n == 1 {
+            set(0, &mut self.p[0], diag[0].abs1());
+            return regular;
+        }
+        set(0, &mut self.p[0], diag[0].abs1() + sup[0].abs1());
+        set(n - 1, &mut self.p[n - 1], diag[n - 1].abs1() + sub[n - 2].abs1());
+        let rows = self.p[1..n - 1].iter_mut().zip(&diag[1..n - 1]).zip(sub).zip(&sup[1..]);
+        for (i, (((p, diag), sub), sup)) in rows.enumerate() {
+            set(i + 1, p, diag.abs1() + sub.abs1() + sup.abs1());
+        }
+        regular
+    }
+}
+
+/// Whether all of y are below the limit, none of them NaN.
+struct Below<'a, T: Scalar> {
+    y: &'a [T],
+    limit: T::Real,
+}
+
+impl<T: Number> Job for Below<'_, T> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn run(self) -> bool {
+        // Without a way out in between, so that vectors can be compared.
+        self.y.iter().fold(true, |below, y| below & (y.abs1() < self.limit))
+    }
 }
 
 /// `n` zeros.
