@@ -1,7 +1,7 @@
 //! The four number types, with arithmetic that LAPACK's range of data needs.
 
 use bandsolve::{Complex32, Complex64, RealScalar, Scalar};
-use bytemuck::cast;
+use core::hint::select_unpredictable;
 
 /// A number with the letter that LAPACK's names begin with.
 pub trait Number: Scalar + crate::dense::DenseSolve {
@@ -47,22 +47,11 @@ pub fn divide<T: Scalar>(a: T, b: T) -> T {
     (a * inverse).scale(scale)
 }
 
-/// `a` if `yes`, else `b`, by the bits: a comparison of random data is mispredicted half the time if it becomes a branch.
+/// `a` if `yes`, else `b`, without a branch: a comparison of random data would be mispredicted half the time.
 #[inline(always)]
 pub fn select<T: Scalar>(yes: bool, a: T, b: T) -> T {
-    let re = select_real(yes, a.re(), b.re());
-    if T::COMPLEX { T::from_parts(re, select_real(yes, a.im(), b.im())) } else { T::from_real(re) }
-}
-
-#[inline(always)]
-fn select_real<R: RealScalar>(yes: bool, a: R, b: R) -> R {
-    if size_of::<R>() == 8 {
-        let (x, y): (u64, u64) = (cast(a), cast(b));
-        cast(y ^ ((x ^ y) & u64::from(yes).wrapping_neg()))
-    } else {
-        let (x, y): (u32, u32) = (cast(a), cast(b));
-        cast(y ^ ((x ^ y) & u32::from(yes).wrapping_neg()))
-    }
+    let re = select_unpredictable(yes, a.re(), b.re());
+    if T::COMPLEX { T::from_parts(re, select_unpredictable(yes, a.im(), b.im())) } else { T::from_real(re) }
 }
 
 #[cfg(test)]

@@ -3,23 +3,24 @@
 //! LAPACK's `gtsv` leaves x and INFO behind, and, as details of its elimination, the diagonals of U. In parallel there is no
 //! such U: the matrix is left as it was. INFO > 0 must still be what elimination from the top finds, an exact zero on U's
 //! diagonal. That can only be where A is singular to working precision, and there a solve with random right-hand sides
-//! gives an x that is huge, by the largest entry of A⁻¹ or nearly so. So one more column is solved, with
+//! gives an x that is huge. So one more column is solved, with
 //!
-//! $$ p_i = \pm\,(|\mathtt{sub}_i| + |\mathtt{diag}_i| + |\mathtt{sup}_i|) $$
+//! $$ p_i = \omega_i\,(|\mathtt{sub}_i| + |\mathtt{diag}_i| + |\mathtt{sup}_i|), \qquad -1 \le \omega_i < 1 \text{ at random,} $$
 //!
 //! whose solution y shows it even if the caller's right-hand side does not. Elimination with partial pivoting is exact for
 //! rows changed by at most 8ε of their sum; if that matrix is singular, some row of A⁻¹·diag(p) has the sum 1/(8ε) or more,
-//! and its product with random signs is about 1/√n of that at least. From ‖y‖∞ = 1/(64·ε·√n) on, where LAPACK's answer
+//! and its product with random numbers is about 1/√(3n) of that at least. From ‖y‖∞ = 1/(64·ε·√n) on, where LAPACK's answer
 //! would have few correct digits, the system is therefore left to the elimination from the top.
 
 use crate::gt::Matrix;
 use crate::number::Number;
 use crate::raw::Columns;
 use crate::settings::{Partition, partition};
+use crate::wide::{self, Job};
 use bandsolve::dyn_stack::{PodBuffer, PodStack};
 use bandsolve::{Error, Factor, Method, Op, Plan, RealScalar, Scalar, Tridiagonal};
 
-/// Unknowns from which on partitions pay. Measured on an AMD Zen 4 with two cores.
+/// Unknowns from which on partitions pay. Measured on an Intel Xeon with AVX-512, two cores.
 const CROSSOVER: usize = 1 << 11;
 
 /// Right-hand sides that are solved together.
@@ -74,29 +75,75 @@ fn plan(n: usize) -> Option<Plan> {
 
 /// Whether the solution y for the right-hand side p, both scratch, says that A is far from singular.
 fn regular<T: Number>(a: Matrix<'_, T>, plan: &Plan, p: &mut [T], y: &mut [T]) -> bool {
-    let n = p.len();
-    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
-    for (i, p) in p.iter_mut().enumerate() {
-        let size = |v: &[T], i: usize| v.get(i).map_or(T::Real::ZERO, |v| v.abs1());
-        let sum = size(a.diag, i) + size(a.sub, i.wrapping_sub(1)) + size(a.sup, i);
-        if sum == T::Real::ZERO {
-            return false;
-        }
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        *p = T::from_real(if state >> 63 == 0 { sum } else { -sum });
-    }
+    let limit = 1.0 / (64.0 * T::Real::EPSILON.to_f64() * (p.len() as f64).sqrt());
     let Ok(matrix) = Tridiagonal::new(a.sub, a.diag, a.sup) else { return false };
+    if !wide::run(Probe { a, p: &mut *p }) {
+        return false;
+    }
     let unverified = plan.clone().verify(false);
     let solved = unverified.factor(&matrix).and_then(|factors| {
         let memory = PodBuffer::try_new(factors.solve_scratch(1));
         let mut memory = memory.map_err(|_| Error::OutOfMemory { bytes: size_of_val(&*y) })?;
         factors.solve_into_with(Op::Plain, p, y, PodStack::new(&mut memory))
     });
-    let size = y.iter().fold(T::Real::ZERO, |m, y| m.max_nan(y.abs1()));
-    // Not so for NaN.
-    solved.is_ok() && size.to_f64() < 1.0 / (64.0 * T::Real::EPSILON.to_f64() * (n as f64).sqrt())
+    solved.is_ok() && wide::run(Below { y, limit: T::Real::from_f64(limit) })
+}
+
+/// p ← random numbers times the row sums of |A|; returns whether no row is zero.
+struct Probe<'a, T> {
+    a: Matrix<'a, T>,
+    p: &'a mut [T],
+}
+
+impl<T: Number> Job for Probe<'_, T> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn run(self) -> bool {
+        let n = self.p.len();
+        let mut regular = true;
+        let mut set = |i: usize, p: &mut T, sum: T::Real| {
+            regular &= sum > T::Real::ZERO;
+            *p = T::from_real(sum * T::Real::from_f64(random(i as u32)));
+        };
+        let Matrix { sub, diag, sup } = self.a;
+        if n == 1 {
+            set(0, &mut self.p[0], diag[0].abs1());
+            return regular;
+        }
+        set(0, &mut self.p[0], diag[0].abs1() + sup[0].abs1());
+        set(n - 1, &mut self.p[n - 1], diag[n - 1].abs1() + sub[n - 2].abs1());
+        let rows = self.p[1..n - 1].iter_mut().zip(&diag[1..n - 1]).zip(sub).zip(&sup[1..]);
+        for (i, (((p, diag), sub), sup)) in rows.enumerate() {
+            set(i + 1, p, diag.abs1() + sub.abs1() + sup.abs1());
+        }
+        regular
+    }
+}
+
+/// A number in [−1, 1) from a hash of `i`, in 32 bits, of which vectors have products.
+#[inline(always)]
+fn random(i: u32) -> f64 {
+    let h = i.wrapping_add(0x9e37_79b9);
+    let h = (h ^ (h >> 16)).wrapping_mul(0x85eb_ca6b);
+    let h = (h ^ (h >> 13)).wrapping_mul(0xc2b2_ae35);
+    f64::from((h ^ (h >> 16)) as i32) * 0.5f64.powi(31)
+}
+
+/// Whether all of y are below the limit, none of them NaN.
+struct Below<'a, T: Scalar> {
+    y: &'a [T],
+    limit: T::Real,
+}
+
+impl<T: Number> Job for Below<'_, T> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn run(self) -> bool {
+        // Without a way out in between, so that vectors can be compared.
+        self.y.iter().fold(true, |below, y| below & (y.abs1() < self.limit))
+    }
 }
 
 /// `n` zeros.
@@ -146,6 +193,14 @@ mod tests {
         let rhs = x.clone();
         assert_eq!(run(&off, &diag, &off, &mut x, 1), Err(0));
         assert_eq!(x, rhs, "left as it was");
+        // The same of every size, so that no signs cancel by chance.
+        for n in CROSSOVER..CROSSOVER + 300 {
+            diag[n - 1] = 1.0;
+            let mut x = vec![0.0; n];
+            (x[5], x[n - 9]) = (1.0, -1.0);
+            assert_eq!(run(&off[..n - 1], &diag[..n], &off[..n - 1], &mut x, 1), Err(0), "n = {n}");
+            diag[n - 1] = 2.0;
+        }
         // A row of zeros that asks for nothing.
         let mut rng = Rng(8);
         let (mut sub, mut diag, mut sup) = (rng.vector::<f64>(n - 1), rng.vector::<f64>(n), rng.vector::<f64>(n - 1));

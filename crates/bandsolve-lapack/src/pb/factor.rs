@@ -9,7 +9,7 @@ use crate::number::Number;
 use crate::settings::{self, Partition};
 use crate::wide::{self, Job};
 use bandsolve::{RealScalar, Scalar};
-use faer::{MatMut, MatRef};
+use faer::MatMut;
 use rayon::prelude::*;
 
 /// Sizes of a blocked elimination.
@@ -73,8 +73,6 @@ struct Strip<T> {
     layout: Layout,
     stride: usize,
     elements: Vec<T>,
-    /// L₂₁ᴴ of the block under elimination.
-    adjoint: Vec<T>,
     start: usize,
     end: usize,
 }
@@ -89,8 +87,7 @@ impl<T: Number> Strip<T> {
             layout.columns = layout.block;
         }
         elements.resize(size(layout.columns), T::ZERO);
-        let adjoint = vec![T::ZERO; if layout.block > 1 { layout.block * width } else { 0 }];
-        Self { shape, layout, stride, elements, adjoint, start: 0, end: 0 }
+        Self { shape, layout, stride, elements, start: 0, end: 0 }
     }
 
     /// Where the diagonal of the strip's column `j` stands; what is below it follows.
@@ -147,18 +144,17 @@ impl<T: Number> Strip<T> {
             return Some(bad);
         }
         let (left, right) = region.split_at_mut((width * stride).min(region.len()));
-        let adjoint = &mut self.adjoint[..width * below];
-        solve_below(left, stride, width, adjoint);
-        let l21 = MatRef::from_column_major_slice_with_stride(left, width + below, width, stride).split_at_row(width).1;
-        let adjoint = MatRef::from_column_major_slice(&*adjoint, width, below);
+        let left = MatMut::from_column_major_slice_with_stride_mut(left, width + below, width, stride);
+        let (l11, mut l21) = left.split_at_row_mut(width);
+        T::solve_adjoint_from_right(l21.as_mut(), l11.as_ref());
+        let l21 = l21.as_ref();
         let (block, count) = (self.layout.block, below.div_ceil(self.layout.block));
         // A₂₂ ← A₂₂ − L₂₁·L₂₁ᴴ, from the diagonal of each group of columns down.
         let work = |(c, region): (usize, &mut [T])| {
             let (first, columns) = (c * block, block.min(below - c * block));
             let skipped = &mut region[width + first..];
             let a22 = MatMut::from_column_major_slice_with_stride_mut(skipped, below - first, columns, stride);
-            let (rows, columns) = (l21.subrows(first, below - first), adjoint.subcols(first, columns));
-            T::subtract_product(a22, rows, columns);
+            T::subtract_adjoint_product(a22, l21.subrows(first, below - first), l21.subrows(first, columns));
         };
         // The pieces are the same whether or not they run in parallel, and so is the result.
         if below * below >= self.layout.parallel_from && rayon::current_num_threads() > 1 {
@@ -207,18 +203,5 @@ impl<T: Number> Job for Columns<'_, T> {
             }
         }
         None
-    }
-}
-
-/// X = L₁₁⁻¹·A₂₁ᴴ, and L₂₁ = Xᴴ in the place of A₂₁.
-fn solve_below<T: Number>(left: &mut [T], stride: usize, width: usize, adjoint: &mut [T]) {
-    let below = adjoint.len() / width;
-    for (r, column) in adjoint.chunks_mut(width).enumerate() {
-        column.iter_mut().enumerate().for_each(|(c, x)| *x = Scalar::conj(left[c * stride + width + r]));
-    }
-    let l11 = MatRef::from_column_major_slice_with_stride(left, width, width, stride);
-    T::solve_lower(l11, MatMut::from_column_major_slice_mut(adjoint, width, below));
-    for (r, column) in adjoint.chunks(width).enumerate() {
-        column.iter().enumerate().for_each(|(c, x)| left[c * stride + width + r] = Scalar::conj(*x));
     }
 }
