@@ -112,9 +112,8 @@ mod generic {
         for (lower, upper) in [(0, 0), (0, 3), (3, 0), (9, 12), (70, 1), (2, 70), (18, 17)] {
             for n in [0, 1, 2, 3, 8, 13, 50, 150] {
                 let large = T::from_real(T::Real::from_f64(2.0 * (lower + upper + 1) as f64));
-                let a = build((n, lower, upper), |i, j| {
-                    if i == j { large + scalar(&mut rng) } else { scalar(&mut rng) }
-                });
+                let a =
+                    build((n, lower, upper), |i, j| if i == j { large + scalar(&mut rng) } else { scalar(&mut rng) });
                 for (parts, pivoting) in [1, 2, 7].iter().flat_map(|parts| Pivoting::ALL.map(|p| (*parts, p))) {
                     for op in OPS {
                         let rhs = scalars(&mut rng, 2 * n);
@@ -138,7 +137,10 @@ mod generic {
                 let one = solve(&plan(&a, parts).threads(1), &a, op, &rhs);
                 assert!(one.1.is_ok());
                 for threads in [2, 3, 7] {
-                    assert!(solve(&plan(&a, parts).threads(threads), &a, op, &rhs) == one, "{size:?}, {op:?}, {threads}");
+                    assert!(
+                        solve(&plan(&a, parts).threads(threads), &a, op, &rhs) == one,
+                        "{size:?}, {op:?}, {threads}"
+                    );
                 }
             }
         }
@@ -202,9 +204,8 @@ fn singular_and_not_finite_is_said() {
             }
             let raw = solve(&plan(&a, 2).verify(false), &a, Op::Plain, &vec![1.0; n]).1;
             assert!(matches!(raw, Err(Error::Singular { .. })), "{raw:?}");
-            let a = build((n, lower, upper), |i, j| {
-                if i == j && j == column { f64::NAN } else { rng.uniform(-1.0, 1.0) }
-            });
+            let a =
+                build((n, lower, upper), |i, j| if i == j && j == column { f64::NAN } else { rng.uniform(-1.0, 1.0) });
             let index = upper + column * (lower + upper + 1);
             let expected = Err(Error::NotFinite { array: "bands", index });
             assert_eq!(solve(&plan(&a, 2), &a, Op::Plain, &vec![1.0; n]).1, expected);

@@ -28,11 +28,9 @@ pub fn run(args: &BenchBandedArgs) -> Result<(), Failure> {
     let (machine, peers) = (Machine::here(), Peer::all());
     report::print_beside(&machine.text(&peers), taken)?;
     let mut rows: Vec<Value> = Vec::new();
-    for (&half, &n_rhs, &dtype) in args
-        .half_bandwidths
-        .iter()
-        .flat_map(|half| args.rhs.iter().flat_map(move |n_rhs| args.dtype.iter().map(move |dtype| (half, n_rhs, dtype))))
-    {
+    for (&half, &n_rhs, &dtype) in args.half_bandwidths.iter().flat_map(|half| {
+        args.rhs.iter().flat_map(move |n_rhs| args.dtype.iter().map(move |dtype| (half, n_rhs, dtype)))
+    }) {
         let case = Case { n: size(args, half, n_rhs)?, half, n_rhs, dominant: args.dominant };
         let budget = super::budget(measure);
         let (name, found) = match dtype {
@@ -111,7 +109,8 @@ impl Case {
     fn measure<T: PeerScalar>(&self, threads: &[usize], peers: &[Peer], budget: contest::Budget) -> Vec<Row> {
         let (n, leading) = (self.n, 2 * self.half + 1);
         let mut random = Random::new(n as u64);
-        let mut draw = |count: usize| -> Vec<T> { (0..count).map(|_| T::from_f64(random.uniform(-1.0, 1.0))).collect() };
+        let mut draw =
+            |count: usize| -> Vec<T> { (0..count).map(|_| T::from_f64(random.uniform(-1.0, 1.0))).collect() };
         let (mut bands, rhs) = (draw(n * leading), draw(n * self.n_rhs));
         if self.dominant {
             bands.iter_mut().skip(self.half).step_by(leading).for_each(|v| *v += T::from_f64(leading as f64));
@@ -157,12 +156,7 @@ impl Case {
     }
 }
 
-fn ours<'a, T: PeerScalar>(
-    own: Own,
-    threads: usize,
-    a: &'a Banded<'a, T>,
-    rhs: &'a [T],
-) -> Contestant<'a, Work<T>> {
+fn ours<'a, T: PeerScalar>(own: Own, threads: usize, a: &'a Banded<'a, T>, rhs: &'a [T]) -> Contestant<'a, Work<T>> {
     let plan = Plan::new(a.shape()).method(own.method).pivoting(own.pivoting).threads(threads).verify(own.verify);
     let (mut memory, n_rhs) = (None, rhs.len() / a.n());
     let solve: Solve<'a, Work<T>> = Box::new(move |work| {

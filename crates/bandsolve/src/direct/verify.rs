@@ -363,7 +363,9 @@ impl<F> Refiner<'_, F> {
             found = if singular { self.refine(rhs, x) } else { found };
         }
         report.refinement_steps = report.refinement_steps.max(found.1);
-        if singular || !(found.0 <= good::<T>()) { self.diagnose(found, rhs, offset)? }
+        if singular || !(found.0 <= good::<T>()) {
+            self.diagnose(found, rhs, offset)?
+        }
         Ok(found.0)
     }
 

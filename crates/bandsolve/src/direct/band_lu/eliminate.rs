@@ -1,11 +1,11 @@
 //! Elimination of a block of columns.
 
 use super::{BandLu, How};
+use crate::direct::pivoted::allocate;
 use crate::error::Result;
 use crate::kernel::Simd;
 use crate::kernel::dense::{Kind, Product, SMALL, Substitute};
 use crate::kernel::panel::{Found, Panel, PivotRule};
-use crate::direct::pivoted::allocate;
 use crate::scalar::Scalar;
 use crate::tuning;
 use faer::{MatMut, MatRef};
@@ -183,7 +183,8 @@ impl<T: Scalar> Spike<T> {
         }
         for k in (0..width).step_by(lu.block) {
             let block = lu.block.min(width - k);
-            let step = Step { l: lu.columns_of_l(j + k, block), exchange: &lu.exchange[j + k..j + k + block], simd: lu.simd };
+            let step =
+                Step { l: lu.columns_of_l(j + k, block), exchange: &lu.exchange[j + k..j + k + block], simd: lu.simd };
             step.apply(&mut self.elements[k..], self.height, self.columns);
         }
         for column in self.elements.chunks_mut(self.height) {

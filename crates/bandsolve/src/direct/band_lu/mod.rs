@@ -163,11 +163,7 @@ impl<T: Scalar> BandLu<T> {
     }
 
     /// [`new`](Self::new), with columns that stand to the left of the band.
-    pub fn with_spike(
-        source: &Source<'_, '_, T>,
-        how: How<T::Real>,
-        spike: &mut Spike<T>,
-    ) -> Result<(Self, Findings)> {
+    pub fn with_spike(source: &Source<'_, '_, T>, how: How<T::Real>, spike: &mut Spike<T>) -> Result<(Self, Findings)> {
         let mut lu = Self::allocate(source.size, how)?;
         let mut progress = lu.begin(source, how.rule, spike);
         let (mut found, mut growth) = (Findings::default(), T::Real::ZERO);
@@ -298,7 +294,8 @@ impl<T: Scalar> BandLu<T> {
             let elements = &self.elements[self.index(0, 0) + progress.copied * (self.stride + 1) - self.size.upper..];
             let height = self.size.upper + self.size.lower + 1;
             let (step, columns) = (self.stride + 1, columns - progress.copied);
-            progress.largest = larger(progress.largest, T::largest(self.simd, Largest { elements, step, height, columns }));
+            progress.largest =
+                larger(progress.largest, T::largest(self.simd, Largest { elements, step, height, columns }));
         }
         progress.copied = progress.copied.max(columns);
     }

@@ -3,8 +3,8 @@
 //! A tile of rows of some right-hand sides is copied into a window that stays in the cache, together with the rows that L
 //! reaches below it, or U above it; it is swept through, stored, and the window moves on.
 
-use super::eliminate::{exchange_rows, solve_unit_lower};
 use super::BandLu;
+use super::eliminate::{exchange_rows, solve_unit_lower};
 use crate::direct::Op;
 use crate::kernel::dense::{Kind, Product, SMALL, Substitute};
 use crate::kernel::panel::{Narrow, Sweep};
@@ -196,7 +196,9 @@ impl<T: Scalar> BandLu<T> {
         let mut w = self.open(x, window);
         let (below, rows, pivots) = (self.size.lower, self.size.rows, self.size.pivots);
         let (left, last) = (rows - pivots, tiles(pivots).next_back().map_or(0, |tile| tile.len()));
-        rest.chunks_exact(left.max(1)).enumerate().for_each(|(c, rest)| w.column(c)[last..last + left].copy_from_slice(rest));
+        rest.chunks_exact(left.max(1))
+            .enumerate()
+            .for_each(|(c, rest)| w.column(c)[last..last + left].copy_from_slice(rest));
         for tile in tiles(pivots).rev() {
             w.load(x, tile.clone(), 0);
             for j in tile.clone().step_by(self.step()).rev() {

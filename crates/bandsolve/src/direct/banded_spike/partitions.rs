@@ -107,8 +107,18 @@ pub(super) fn cuts(n: usize, between: usize, wanted: usize) -> Vec<usize> {
         count -= 1;
     }
     let end = if count == 2 { n.div_ceil(2) } else { n / weight(count) * SPIKE_END_WEIGHT };
-    let inner = |p: usize| end + (n - 2 * end) * (p - 1) / (count - 2).max(1);
-    (0..=count).map(|p| if p == 0 { 0 } else if p == count { n } else { inner(p) }).collect()
+    let inner = |p: usize| end + n.saturating_sub(2 * end) * (p - 1) / (count - 2).max(1);
+    (0..=count)
+        .map(|p| {
+            if p == 0 {
+                0
+            } else if p == count {
+                n
+            } else {
+                inner(p)
+            }
+        })
+        .collect()
 }
 
 impl<T: Scalar> Part<T> {
@@ -158,7 +168,8 @@ fn coarse<T: Scalar>(
 ) -> Result<Banded<'static, T>> {
     let between = lower + upper;
     let n = (made.len() - 1) * between;
-    let [below, above] = [lower + between, upper + between].map(|width| width.saturating_sub(1).min(n.saturating_sub(1)));
+    let [below, above] =
+        [lower + between, upper + between].map(|width| width.saturating_sub(1).min(n.saturating_sub(1)));
     let leading = below + above + 1;
     let mut bands = allocate(n.saturating_mul(leading), T::ZERO)?;
     let mut set = |i: usize, j: usize, v: T| bands[above + i - j + j * leading] = v;
