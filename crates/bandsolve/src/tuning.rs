@@ -49,8 +49,8 @@ pub(crate) const SMALL_BLOCK_MAX: usize = 8;
 /// Columns that the banded LU eliminates together; 1: one by one.
 pub(crate) fn band_block(lower: usize, fill: usize) -> usize {
     match lower.min(fill) {
-        0..16 => 1,
-        16..64 => 16,
+        0..40 => 1,
+        40..64 => 16,
         _ => BAND_BLOCK_MAX,
     }
 }
