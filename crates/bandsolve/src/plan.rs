@@ -285,8 +285,9 @@ impl Plan {
 
     /// Partitions of a banded system, two unless asked for more: as many threads work on them.
     ///
-    /// Two cost no more work than one. Inner partitions cost up to four times as much a row as the two at the ends, which are
-    /// therefore larger, so that p partitions on p threads are (p + 6)/4 times as fast as one: worth it from four threads on.
+    /// Two cost no more work than one. Inner partitions cost about four times as much a row as the two at the ends, which are
+    /// therefore larger, so that p partitions on p threads are at best (p + 6)/4 times as fast as one: worth it from four
+    /// threads on.
     /// The number of partitions decides the result to the last bit and so is never taken from the number of threads.
     pub fn partitions(mut self, partitions: usize) -> Self {
         self.options.partitions = Some(partitions.max(1));
@@ -378,6 +379,10 @@ fn choose(shape: Shape, wish: Method, options: &Options) -> (Method, String) {
         (Shape::Tridiagonal { n, .. }, Method::Auto) => {
             let lanes = "partitions on SIMD lanes, pivoted by selection";
             (Method::Rpts, format!("one tridiagonal system of {n} unknowns: {lanes}, {} threads", options.threads))
+        }
+        (Shape::Banded { n, lower, upper }, Method::Auto) if crate::tuning::spike_pays(n, lower, upper) => {
+            let work = "the two halves at a time, rows exchanged in both as in one elimination";
+            (Method::Spike, format!("{n} unknowns, {lower} lower and {upper} upper diagonals: {work}"))
         }
         (Shape::Banded { lower, upper, .. }, Method::Auto) => {
             (Method::Pivoted, format!("{lower} lower and {upper} upper diagonals: blocked banded LU"))

@@ -54,8 +54,8 @@ pub(crate) const SMALL_BLOCK_MAX: usize = 8;
 /// Columns that the banded LU eliminates together; 1: one by one.
 pub(crate) fn band_block(lower: usize, fill: usize) -> usize {
     match lower.min(fill) {
-        0..16 => 1,
-        16..64 => 16,
+        0..40 => 1,
+        40..64 => 16,
         _ => BAND_BLOCK_MAX,
     }
 }
@@ -96,3 +96,8 @@ pub(crate) const SPIKE_MIN_ROWS: usize = 2;
 /// Rows of the first and the last partition of a banded system, relative to those between, which are eliminated with twice
 /// as many rows under a pivot and twice as many columns beside it.
 pub(crate) const SPIKE_END_WEIGHT: usize = 4;
+/// Whether `Auto` divides a banded system in two: the halves are long beside what is between them, and there is enough to
+/// do to wake a second thread for. Not more work on one thread, hence no question of how many there are.
+pub(crate) fn spike_pays(n: usize, lower: usize, upper: usize) -> bool {
+    n / 32 >= lower + upper && n.saturating_mul(lower + upper + 1) >= 1 << 17
+}

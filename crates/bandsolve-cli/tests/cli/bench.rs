@@ -96,3 +96,19 @@ fn wrong_sizes_are_wrong_usage() {
     bandsolve(&["bench", "tridiagonal", "--dtype", "c64"]).fails(2, "f32");
     bandsolve(&["bench", "tridiagonal", "--seconds", "nan"]).fails(2, "seconds");
 }
+
+#[test]
+fn banded_systems_are_measured_with_every_solver() {
+    let args = ["bench", "banded", "--quick", "--n", "500", "--half-bandwidths", "2,45", "--rhs", "1,3", "--json", "-"];
+    let report = bandsolve(&args).exits(0).json();
+    let rows = report["rows"].as_array().expect("rows");
+    for solver in ["spike", "spike unverified", "spike transposed", "spike without pivoting", "pivoted", "auto"] {
+        let own: Vec<_> = rows.iter().filter(|r| r["solver"] == solver && r["threads"] == 1).collect();
+        assert_eq!(own.len(), 2 * 2, "widths and numbers of right-hand sides: {solver}");
+        for row in own {
+            assert!(row["error"].is_null() && row["ns_per_row"].as_f64().unwrap() > 0.0, "{row}");
+            let eta = row["backward_error"].as_f64().unwrap();
+            assert!(solver.ends_with("unverified") || eta <= 9.0 * f64::EPSILON, "{row}");
+        }
+    }
+}

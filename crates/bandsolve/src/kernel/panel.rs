@@ -68,10 +68,12 @@ impl<T: Scalar> Panel<'_, T> {
     /// Eliminates column k, and updates those to its right.
     #[inline(always)]
     fn eliminate<V: Lanes<Real = T::Real>>(&mut self, k: usize, found: &mut Found) {
-        let end = (k + 1 + self.lower).min(self.rows);
-        let (left, right) = self.region.split_at_mut(((k + 1) * self.stride).min(self.region.len()));
-        let (earlier, column) = left.split_at_mut(k * self.stride);
-        let column = &mut column[k..end];
+        let (diagonal, height) = (k * (self.stride + 1), (1 + self.lower).min(self.rows - k));
+        // Without columns to the right a column may be higher than it is far to the next.
+        let next = (diagonal + self.stride.max(height)).min(self.region.len());
+        let (left, right) = self.region.split_at_mut(next);
+        let (earlier, column) = left.split_at_mut(diagonal);
+        let column = &mut column[..height];
         let (q, boosted) = choose::<V, T>(column, self.rule);
         found.boosted += boosted;
         column.swap(0, q);
@@ -82,12 +84,12 @@ impl<T: Scalar> Panel<'_, T> {
         (self.inverse[k], self.exchange[k]) = (inverse, q as u32);
         column[1..].iter_mut().for_each(|l| *l *= inverse);
         if self.reach_back && q > 0 {
-            earlier.chunks_mut(self.stride).for_each(|column| column.swap(k, k + q));
+            earlier.chunks_mut(self.stride).take(k).for_each(|column| column.swap(k, k + q));
         }
         let count = self.fill.min(self.columns - k - 1);
         let multipliers = &column[1..];
         for column in right.chunks_mut(self.stride).take(count) {
-            update::<V, T>(&mut column[k..end], multipliers, q);
+            update::<V, T>(&mut column[..height], multipliers, q);
         }
     }
 }
@@ -141,8 +143,12 @@ impl<T: Scalar> Job<T> for Largest<'_, T> {
     type Output = T::Real;
     #[inline(always)]
     fn run<V: Lanes<Real = T::Real>>(self) -> T::Real {
-        let of_column = |c: usize| largest_modulus::<V, T>(&self.elements[c * self.step..][..self.height]);
-        (0..self.columns).map(of_column).fold(T::Real::ZERO, |best, v| if v > best { v } else { best })
+        let mut largest = T::Real::ZERO;
+        for c in 0..self.columns {
+            let v = largest_modulus::<V, T>(&self.elements[c * self.step..][..self.height]);
+            largest = if v > largest { v } else { largest };
+        }
+        largest
     }
 }
 
@@ -188,11 +194,13 @@ impl<T: Scalar> Job<T> for Narrow<'_, T> {
     #[inline(always)]
     fn run<V: Lanes<Real = T::Real>>(mut self) {
         let count = self.inverse.len();
-        match self.sweep {
-            Sweep::Lower => (0..count).for_each(|k| self.lower::<V>(k)),
-            Sweep::Upper => (0..count).rev().for_each(|k| self.upper::<V>(k)),
-            Sweep::UpperTransposed => (0..count).for_each(|k| self.upper_transposed::<V>(k)),
-            Sweep::LowerTransposed => (0..count).rev().for_each(|k| self.lower_transposed::<V>(k)),
+        for step in 0..count {
+            match self.sweep {
+                Sweep::Lower => self.lower::<V>(step),
+                Sweep::Upper => self.upper::<V>(count - 1 - step),
+                Sweep::UpperTransposed => self.upper_transposed::<V>(step),
+                Sweep::LowerTransposed => self.lower_transposed::<V>(count - 1 - step),
+            }
         }
     }
 }

@@ -107,7 +107,7 @@ pub(super) fn cuts(n: usize, between: usize, wanted: usize) -> Vec<usize> {
         count -= 1;
     }
     let end = if count == 2 { n.div_ceil(2) } else { n / weight(count) * SPIKE_END_WEIGHT };
-    let inner = |p: usize| end + (n - 2 * end) * (p - 1) / (count - 2).max(1);
+    let inner = |p: usize| end + n.saturating_sub(2 * end) * (p - 1) / (count - 2).max(1);
     (0..=count)
         .map(|p| {
             if p == 0 {
