@@ -117,7 +117,8 @@ impl Method {
         }
     }
 
-    /// Where its equations stand, its cost, and what breaks it.
+    /// Where its equations stand, its cost, and what breaks it; of `rpts` for tridiagonal systems, for blocks and narrow bands
+    /// `docs/math/block-rpts.md`.
     pub fn page(self) -> &'static str {
         match self {
             Method::Auto => "docs/math/verification.md",
@@ -392,8 +393,12 @@ fn choose(shape: Shape, wish: Method, options: &Options) -> (Method, String) {
             let why = "fewer flops than banded LU and block cyclic reduction";
             (Method::BlockSpike, format!("blocks of {block} rows: {how}, {why}, {} threads", options.threads))
         }
+        (Shape::BlockTridiagonal { block, block_rows, .. }, Method::Auto) if block_rows < crossover => {
+            (Method::Pivoted, format!("{block_rows} blocks of {block} rows are few: blocked banded LU"))
+        }
         (Shape::BlockTridiagonal { block, .. }, Method::Auto) => {
-            (Method::Pivoted, format!("blocks of {block} rows: blocked banded LU"))
+            let lanes = "partitions on SIMD lanes, pivoted by selection";
+            (Method::Rpts, format!("blocks of {block} rows: {lanes}, {} threads", options.threads))
         }
         (Shape::Batch { count, .. }, _) => (Method::Pivoted, format!("{count} systems: one system a SIMD lane")),
         _ => (wish, "asked for by name".into()),

@@ -463,39 +463,56 @@ impl<T: Scalar, M: SmallBlocks<T>> Factor<T> for BlockRpts<T, M> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Complex32, Complex64, Method};
+    use crate::direct::verify::measure;
+    use crate::{Complex32, Complex64, Error, Method};
 
-    fn wave<T: Scalar>(n: usize, by: f64) -> Vec<T> {
-        let real = |x: f64| T::Real::from_f64(x);
-        let mut state = (by * 1e6) as u64;
+    /// Numbers from U(−1, 1), both parts.
+    fn random<T: Scalar>(n: usize, seed: u64) -> Vec<T> {
+        let mut state = seed;
         let mut unit = || {
-            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            (state >> 11) as f64 / (1u64 << 52) as f64 - 1.0
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            T::Real::from_f64((state >> 11) as f64 / (1u64 << 52) as f64 - 1.0)
         };
-        (0..n).map(|_| T::from_parts(real(unit()), real(unit()))).collect()
+        (0..n).map(|_| T::from_parts(unit(), unit())).collect()
     }
 
     fn matrix<T: Scalar>(rows: usize, block: usize, periodic: bool) -> BlockTridiagonal<'static, T> {
         let len = rows * block * block;
-        BlockTridiagonal::from_vecs(block, [wave(len, 1.1), wave(len, 1.7), wave(len, 2.3)], periodic).unwrap()
+        BlockTridiagonal::from_vecs(block, [1, 2, 3].map(|seed| random(len, seed)), periodic).unwrap()
     }
 
-    fn solves<T: Scalar>() {
+    fn rpts(shape: Shape) -> Plan {
+        Plan::new(shape).method(Method::Rpts)
+    }
+
+    /// Solves and checks what is reported against η measured anew.
+    fn check<T: Scalar, M: SmallBlocks<T>>(a: &M, plan: &Plan, op: Op, rhs: &[T]) -> Vec<T>
+    where
+        M: Clone,
+    {
+        let factor = BlockRpts::new(plan, a.clone());
+        let n_rhs = rhs.len() / a.shape().n();
+        let mut x = vec![T::from_real(T::Real::NAN); rhs.len()];
+        let mut memory = dyn_stack::PodBuffer::new(factor.solve_scratch(n_rhs));
+        let report = factor.solve_into_with(op, rhs, &mut x, PodStack::new(&mut memory)).unwrap();
+        assert!(report.backward_error <= good::<T>() && !report.fallback, "{:?} {op:?}: {report:?}", a.shape());
+        for (rhs, x) in rhs.chunks(a.shape().n()).zip(x.chunks(a.shape().n())) {
+            // What is reported holds, but for the rounding of measuring it again.
+            let eta = measure(&a.equations(op), rhs, x, false);
+            let rounding = 0.5 * good::<T>();
+            assert!(eta <= report.backward_error + rounding, "{:?} {op:?}: {eta:e} {report:?}", a.shape());
+        }
+        x
+    }
+
+    fn systems_of_all_sizes<T: Scalar>() {
         for block in 1..=8 {
             for rows in [2, 3, 7, 8, 9, 31, 33, 64, 97, 300, 1031] {
                 for periodic in [false, true] {
                     let a = matrix::<T>(rows, block, periodic);
-                    let plan =
-                        Plan::new(a.shape()).method(Method::Rpts).partition_rows(if rows % 2 == 0 { 8 } else { 5 });
-                    let factor = plan.factor(&a).unwrap();
+                    let plan = rpts(a.shape()).partition_rows(if rows % 2 == 0 { 8 } else { 5 });
                     for (n_rhs, op) in [(1, Op::Plain), (3, Op::Transpose), (5, Op::ConjTranspose)] {
-                        let mut x = wave::<T>(a.n() * n_rhs, 0.7);
-                        let mut memory = dyn_stack::PodBuffer::new(factor.solve_in_place_scratch(n_rhs));
-                        let found = factor.solve_in_place_with(op, &mut x, PodStack::new(&mut memory));
-                        let report = found.unwrap();
-                        let what = format!("{} {rows} × {block}, periodic {periodic}, {op:?}", T::NAME);
-                        assert!(report.backward_error <= good::<T>() && !report.fallback, "{what}: {report:?}");
-                        println!("{what}: {:.1e} {}", report.backward_error, report.refinement_steps);
+                        check(&a, &plan, op, &random(a.n() * n_rhs, 4));
                     }
                 }
             }
@@ -504,17 +521,104 @@ mod tests {
 
     #[test]
     fn systems_of_all_sizes_f64() {
-        solves::<f64>();
+        systems_of_all_sizes::<f64>();
     }
 
     #[test]
     fn systems_of_all_sizes_f32() {
-        solves::<f32>();
+        systems_of_all_sizes::<f32>();
     }
 
     #[test]
-    fn systems_of_all_sizes_complex() {
-        solves::<Complex64>();
-        solves::<Complex32>();
+    fn systems_of_all_sizes_c64() {
+        systems_of_all_sizes::<Complex64>();
+    }
+
+    #[test]
+    fn systems_of_all_sizes_c32() {
+        systems_of_all_sizes::<Complex32>();
+    }
+
+    #[test]
+    fn bands_are_cut_into_blocks() {
+        for (lower, upper) in [(0, 0), (0, 1), (1, 0), (2, 2), (1, 3), (4, 2), (0, 5), (8, 8)] {
+            for n in [17, 18, 64, 100, 509, 2003] {
+                // Rows of the array that are no part of the matrix, as LAPACK has them.
+                let leading = lower + upper + 4;
+                let mut bands = random::<f64>(n * leading, 7);
+                bands.iter_mut().skip(upper).step_by(leading).for_each(|v| *v += 2.0);
+                let a = Banded::with_leading(n, lower, upper, leading, &bands).unwrap();
+                for (plan, op) in [
+                    (rpts(a.shape()), Op::Plain),
+                    (rpts(a.shape()).partition_rows(5), Op::Transpose),
+                    (rpts(a.shape()).pivoting(Pivoting::Partial), Op::Plain),
+                ] {
+                    check(&a, &plan, op, &random(2 * n, 9));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn threads_do_not_change_a_bit() {
+        let a = matrix::<f64>(9000, 2, true);
+        let rhs = random(a.n(), 5);
+        let x = [1, 2, 3, 7].map(|threads| check(&a, &rpts(a.shape()).threads(threads), Op::Plain, &rhs));
+        assert!(x.iter().all(|y| *y == x[0]));
+    }
+
+    /// Rows and right-hand sides multiplied by powers of two: the same pivots, the same bits of x.
+    #[test]
+    fn row_scaling_changes_nothing() {
+        let (rows, block) = (500, 3);
+        let blocks = [1, 2, 3].map(|seed| random::<f64>(rows * block * block, seed));
+        let power = |i: usize| 2.0f64.powi((i * 37 % 1901) as i32 - 950);
+        let scaled = blocks.clone().map(|array| {
+            let scaled = |(k, v): (usize, f64)| v * power(k / (block * block) * block + k % block);
+            array.into_iter().enumerate().map(scaled).collect()
+        });
+        let a = BlockTridiagonal::from_vecs(block, blocks, false).unwrap();
+        let b = BlockTridiagonal::from_vecs(block, scaled, false).unwrap();
+        let rhs = random(a.n(), 6);
+        let scaled: Vec<f64> = rhs.iter().enumerate().map(|(i, v)| v * power(i)).collect();
+        let plan = rpts(a.shape()).verify(false);
+        let solve =
+            |a: &BlockTridiagonal<'_, f64>, rhs: &[f64]| BlockRpts::new(&plan, a.clone()).solve(rhs).unwrap().values;
+        assert_eq!(solve(&a, &rhs), solve(&b, &scaled));
+    }
+
+    /// All diagonal blocks and every other block beside them zero: no block inside a partition is regular.
+    #[test]
+    fn decoupled_pairs_need_no_fallback() {
+        let (rows, block) = (512, 2);
+        let beside = |odd: usize| -> Vec<f64> {
+            let unit = |k: usize| f64::from(u8::from(k / 4 % 2 == odd && k % 4 % 3 == 0));
+            (0..4 * rows).map(unit).collect()
+        };
+        let a = BlockTridiagonal::from_vecs(block, [beside(1), vec![0.0; 4 * rows], beside(0)], false).unwrap();
+        check(&a, &rpts(a.shape()), Op::Plain, &random(a.n(), 3));
+    }
+
+    #[test]
+    fn what_cannot_be_solved_is_said() {
+        let n = 200;
+        let blocks = || [1, 2, 3].map(|seed| random::<f64>(4 * n, seed));
+        let solve = |blocks: [Vec<f64>; 3], rhs: &[f64]| {
+            let a = BlockTridiagonal::from_vecs(2, blocks, false).unwrap();
+            rpts(a.shape()).factor(&a).unwrap().solve(rhs).map(|x| x.report).unwrap_err()
+        };
+        let rhs = random(2 * n, 4);
+        // A column of zeros.
+        let mut singular = blocks();
+        singular[0][4 * 101..][..2].fill(0.0);
+        singular[1][4 * 100..][..2].fill(0.0);
+        singular[2][4 * 99..][..2].fill(0.0);
+        assert_eq!(solve(singular, &rhs), Error::Singular { row: 200 });
+        let mut infinite = blocks();
+        infinite[2][17] = f64::INFINITY;
+        assert_eq!(solve(infinite, &rhs), Error::NotFinite { array: "sup", index: 17 });
+        let mut wrong = rhs;
+        wrong[399] = f64::NAN;
+        assert_eq!(solve(blocks(), &wrong), Error::NotFinite { array: "rhs", index: 399 });
     }
 }
