@@ -90,7 +90,7 @@ impl<R: RealScalar> Views<R> {
         let mut column = 0;
         while column < self.columns {
             let left = self.columns - column;
-            // SAFETY (all four): columns `column` … of C and B exist in these numbers.
+            // SAFETY: columns `column` … of C and B exist in these numbers, in each of the four cases.
             column += unsafe {
                 match left {
                     8.. if wide => self.columns_of::<V, 3, 8>(column),
@@ -170,7 +170,7 @@ impl<R: RealScalar> Views<R> {
     unsafe fn subtract_transposed<V: Lanes<Real = R>>(self) {
         let mut column = 0;
         while column < self.columns {
-            // SAFETY (both): columns `column` … of C and B exist in these numbers.
+            // SAFETY: columns `column` … of C and B exist in these numbers, in both cases.
             column += unsafe {
                 match self.columns - column {
                     4.. => self.dots_of::<V, 4, 4>(column),
@@ -223,7 +223,7 @@ impl<R: RealScalar> Views<R> {
             for n in 0..N {
                 for m in 0..M {
                     let at = self.c.add(row + m + (column + n) * c_stride);
-                    *at = *at - sum_of_lanes(sum[n][m]);
+                    *at -= sum_of_lanes(sum[n][m]);
                 }
             }
         }
@@ -276,7 +276,7 @@ fn sum_of_lanes<V: Lanes>(v: V) -> V::Real {
     let mut half = V::W / 2;
     while half > 0 {
         for k in 0..half {
-            lanes[k] = lanes[k] + lanes[k + half];
+            lanes[k] += lanes[k + half];
         }
         half /= 2;
     }
@@ -460,7 +460,7 @@ impl<T: Scalar> Triangle<T> {
             let (first, end) = if self.forward { (0, i) } else { (i + 1, size) };
             let mut sum = x[i];
             for k in first..end {
-                sum = sum - self.t[i][k] * x[k];
+                sum -= self.t[i][k] * x[k];
             }
             x[i] = sum * self.inverse[i];
         }
