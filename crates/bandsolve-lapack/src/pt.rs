@@ -158,3 +158,70 @@ impl<T: Scalar> System<T> for Factored<'_, T> {
         w.iter().fold(T::Real::ZERO, |m, w| larger(*w, m))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::refine::{Scratch, refine};
+    use crate::testing::Rng;
+    use bandsolve::Complex64;
+
+    /// A diagonally dominant matrix and its factors, for both ways to give what stands beside the diagonal.
+    fn system(n: usize, side: Side) -> [(Vec<f64>, Vec<Complex64>); 2] {
+        let mut rng = Rng(3);
+        let diag: Vec<f64> = (0..n).map(|_| 3.0 + rng.real()).collect();
+        let below = rng.vector::<Complex64>(n - 1).iter().map(|e| e * 0.7).collect::<Vec<_>>();
+        let (mut d, mut l) = (diag.clone(), below.clone());
+        assert_eq!(factor(&mut d, &mut l), None);
+        let on_side = |v: Vec<Complex64>| v.iter().map(|e| side.below(*e)).collect();
+        [(diag, on_side(below)), (d, on_side(l))]
+    }
+
+    #[test]
+    fn solutions_bounds_and_conditions() {
+        let n = 30;
+        for side in [Side::Lower, Side::Upper] {
+            let [(diag, off), (d, l)] = system(n, side);
+            let a = Symmetric { diag: &diag, off: &off, side };
+            let factors = Symmetric { diag: &d, off: &l, side };
+            let expected = Rng(5).vector::<Complex64>(n);
+            let entry = |i: usize, j: usize| match () {
+                () if i == j => Complex64::from(diag[i]),
+                () if i == j + 1 => side.below(off[j]),
+                () if j == i + 1 => side.below(off[i]).conj(),
+                () => Complex64::ZERO,
+            };
+            let rhs: Vec<Complex64> = (0..n).map(|i| (0..n).map(|j| entry(i, j) * expected[j]).sum()).collect();
+            let mut x = rhs.clone();
+            factors.solve(&mut x);
+            x[3] += 1e-3; // spoilt, for refinement to mend
+            let (mut weights, mut first) = (vec![0.0; n], vec![Complex64::ZERO; n]);
+            let scratch = Scratch { weights: &mut weights, first: &mut first, second: &mut [] };
+            let bounds = refine(&Factored { a, factors }, &rhs, &mut x, scratch);
+            let error = x.iter().zip(&expected).map(|(x, e)| (x - e).norm()).fold(0.0, f64::max);
+            let size = x.iter().map(|x| x.norm()).fold(0.0, f64::max);
+            assert!(bounds.backward <= f64::EPSILON && bounds.forward <= 100.0 * f64::EPSILON, "{bounds:?}");
+            // The right-hand side was rounded too, in sums of three products.
+            assert!(error <= 2.0 * bounds.forward * size, "{error:.1e}, bound {:.1e}", bounds.forward * size);
+            // Columns of the inverse, one by one.
+            let inverse = (0..n).map(|j| {
+                let mut e = vec![Complex64::ZERO; n];
+                e[j] = Complex64::ONE;
+                factors.solve(&mut e);
+                e.iter().map(|e| e.norm()).sum::<f64>()
+            });
+            let exact = 1.0 / (inverse.fold(0.0, f64::max) * a.norm(Norm::One));
+            let ours = factors.reciprocal_condition(a.norm(Norm::One), &mut weights);
+            assert!((ours / exact - 1.0).abs() < 1e-13, "{ours} {exact}");
+        }
+    }
+
+    #[test]
+    fn the_first_minor_that_is_not_positive_is_reported() {
+        let (mut d, mut e) = (vec![2.0, 2.0, 0.5, 2.0], vec![1.0, 1.0, 1.0]);
+        // 2, 3/2, 1/2 − 2/3 < 0
+        assert_eq!(factor(&mut d, &mut e), Some(2));
+        assert_eq!(factor::<f64>(&mut [-1.0], &mut []), Some(0));
+        assert_eq!(factor::<f64>(&mut [], &mut []), None);
+    }
+}
