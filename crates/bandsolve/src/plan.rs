@@ -403,5 +403,9 @@ fn choose(shape: Shape, wish: Method, options: &Options) -> (Method, String) {
         (Shape::Batch { count, .. }, _) => (Method::Pivoted, format!("{count} systems: one system a SIMD lane")),
         _ => (wish, "asked for by name".into()),
     };
-    (method, format!("{why} ({})", method.page()))
+    let page = match (method, shape) {
+        (Method::Rpts, Shape::BlockTridiagonal { .. } | Shape::Banded { .. }) => "docs/math/block-rpts.md",
+        _ => method.page(),
+    };
+    (method, format!("{why} ({page})"))
 }

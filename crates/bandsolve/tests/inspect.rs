@@ -58,10 +58,16 @@ fn conditions_of_random_matrices() {
     conditions::<Complex32>();
 }
 
+/// Every method for tridiagonal systems.
+fn methods() -> impl Iterator<Item = Method> {
+    let shape = Shape::Tridiagonal { n: 1, periodic: false };
+    Method::ALL.into_iter().filter(move |method| method.solves(shape))
+}
+
 #[test]
 fn every_method_knows_the_condition_and_the_determinant() {
     let mut random = Random::new(2);
-    for method in Method::ALL {
+    for method in methods() {
         for (n, periodic) in [(1, true), (2, false), (3, true), (40, false), (150, true)] {
             let a = tridiagonal::<f64>(n, periodic, &mut random);
             let lu = Plan::new(a.shape()).method(method).factor(&a).unwrap();
@@ -110,7 +116,7 @@ fn known_conditions() {
 
 #[test]
 fn singular_matrices() {
-    for (n, method) in [3, 9, 41].into_iter().flat_map(|n| Method::ALL.map(|method| (n, method))) {
+    for (n, method) in [3, 9, 41].into_iter().flat_map(|n| methods().map(move |method| (n, method))) {
         let a = clement(n);
         let lu = Plan::new(a.shape()).method(method).factor(&a).unwrap();
         assert!(lu.is_singular().unwrap(), "{}, n = {n}", method.name());
@@ -128,7 +134,7 @@ fn singular_matrices() {
 
 #[test]
 fn what_is_not_finite() {
-    for method in Method::ALL {
+    for method in methods() {
         for bad in [f64::NAN, f64::INFINITY] {
             let mut diag = vec![4.0; 50];
             diag[17] = bad;
@@ -239,9 +245,16 @@ fn check_expert<T: Scalar>(a: &impl Rows<T>, lu: &dyn Inspect<T>, rhs: &[T], wha
     let exact = dense::componentwise_error(a, rhs, &x);
     // The residual is good to ε² of the terms, and is rounded.
     assert!((berr - exact).abs() <= 1e-6 * exact + 1e-30, "{what}: {berr:e}, not {exact:e}");
-    assert!(berr <= 2.0 * epsilon::<T>(), "{what}: {berr:e} after {} steps", report.refinement_steps);
+    // Refinement converges where factors are good to a digit.
+    let condition = condition_rows(a);
+    let converges = condition * epsilon::<T>() < 0.1;
+    let steps = report.refinement_steps;
+    assert!(
+        !converges || berr <= 2.0 * epsilon::<T>(),
+        "{what}: {berr:e} after {steps} steps, condition {condition:e}"
+    );
     if let Some(x_true) = oracle::solve_reference(a, rhs)
-        && condition_rows(a) < 1e26
+        && condition < 1e26
     {
         // ‖x − x_t‖∞ relative to x, not to x_t.
         let error = oracle::forward_error_max(&x_true, &x);
@@ -421,7 +434,7 @@ fn threads_change_no_bit() {
 fn unverified_methods() {
     let a = toeplitz(199, -1.0, 2.5, -1.0);
     let exact = condition_1(&a);
-    for method in Method::ALL {
+    for method in methods() {
         let lu = Plan::new(a.shape()).method(method).verify(false).factor(&a).unwrap();
         let rcond = lu.rcond(Norm::One).unwrap();
         // SPIKE that truncates where it should not is off by 1e-3 here.

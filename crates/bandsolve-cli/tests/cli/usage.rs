@@ -36,7 +36,7 @@ fn options_that_do_not_fit_the_matrix_are_wrong_usage() {
     let folder = Folder::new();
     let wide = folder.file("wide.mtx", matrix_market(6, &toeplitz(6, 5.0, &[1, 2], &[1])));
     bandsolve(&["solve", &wide, "--periodic"]).fails(2, "--periodic");
-    bandsolve(&["solve", &wide, "--method", "rpts"]).fails(2, "banded");
+    bandsolve(&["solve", &wide, "--method", "thomas"]).fails(2, "banded");
     let complex = folder.file("c.mtx", "%%MatrixMarket matrix coordinate complex general\n1 1 1\n1 1 1 1\n");
     bandsolve(&["solve", &complex, "--dtype", "f64"]).fails(2, "c128");
 }

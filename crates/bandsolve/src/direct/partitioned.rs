@@ -115,7 +115,7 @@ impl<'m, T: Scalar> Partitioned<'m, T> {
 }
 
 /// A zero right-hand side with the zero solution, which needs no further look (but is no proof of regularity).
-fn is_zero<T: Scalar>(rhs: &[T], x: &[T]) -> bool {
+pub(super) fn is_zero<T: Scalar>(rhs: &[T], x: &[T]) -> bool {
     rhs.iter().chain(x).all(|v| *v == T::ZERO)
 }
 

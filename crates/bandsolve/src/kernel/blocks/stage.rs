@@ -301,7 +301,6 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const B: usize> Tile<T, V, B> {
     fn cut_band(&self, band: &Band<'_, T>) {
         let b = self.b();
         let plain = band.orientation == Orientation::Plain;
-        let zero = T::Element::<V>::splat(T::Real::ZERO);
         for j in 0..self.m {
             for k in 0..3 {
                 for c in 0..b {
@@ -311,8 +310,8 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const B: usize> Tile<T, V, B> {
                         let (row, column) = if plain { (row, column) } else { (column, row) };
                         let in_column = (band.upper + row).wrapping_sub(column);
                         let inside = in_column <= band.lower + band.upper;
-                        let at = self.at.flat + column * band.leading + in_column;
-                        let value = if inside { self.load(at) } else { zero };
+                        let at = self.at.flat + column * band.leading;
+                        let value = if inside { self.load(at + in_column) } else { self.zero };
                         self.store(self.at.blocks[k] + j * b * b + r + c * b, value);
                     }
                 }
