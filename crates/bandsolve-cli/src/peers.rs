@@ -106,20 +106,6 @@ impl<T> Solver<'_, T> {
     }
 }
 
-/// `gbsv`: (n, kl, ku, nrhs, ab, ldab, ipiv, b, ldb, info).
-type Gbsv = unsafe extern "C" fn(
-    *const i64,
-    *const i64,
-    *const i64,
-    *const i64,
-    *mut f64,
-    *const i64,
-    *mut i64,
-    *mut f64,
-    *const i64,
-    *mut i64,
-);
-
 /// `gbtrs`: (trans, n, kl, ku, nrhs, ab, ldab, ipiv, b, ldb, info, length of trans).
 type Gbtrs = unsafe extern "C" fn(
     *const u8,
@@ -139,10 +125,8 @@ type Gbtrs = unsafe extern "C" fn(
 /// Banded LU with partial pivoting of an opened library, for one right-hand side and as many diagonals below as above.
 #[derive(Debug, Clone, Copy)]
 pub struct BandLu<'p> {
-    gbsv: Gbsv,
+    gbsv: BandSolver<'p, f64>,
     gbtrs: Option<Gbtrs>,
-    // The code lives as long as the library is open.
-    _library: &'p Library,
 }
 
 impl BandLu<'_> {
@@ -165,15 +149,7 @@ impl BandLu<'_> {
         exchanges: &mut [i64],
         x: &mut [f64],
     ) -> Result<(), i64> {
-        let (n, half, leading) = band_sizes(half, band, exchanges, x);
-        let (one, mut info) = (1, 0);
-        let [band, x] = [band, x].map(<[f64]>::as_mut_ptr);
-        // SAFETY: the routine has this signature by its documentation; the arrays are distinct and as long as it expects
-        // (leading·n, n integers of at most 64 bits, n); the integers outlive the call.
-        unsafe {
-            (self.gbsv)(&n, &half, &half, &one, band, &leading, exchanges.as_mut_ptr(), x, &n, &mut info);
-        }
-        if info == 0 { Ok(()) } else { Err(info) }
+        self.gbsv.solve(BandArrays { n: x.len(), widths: [half, half], bands: band, pivots: exchanges, rhs: x })
     }
 
     /// Solves for x in place with what [`factor_and_solve`](Self::factor_and_solve) left.
@@ -185,23 +161,18 @@ impl BandLu<'_> {
     /// If the arrays do not fit each other, or the library has no such routine.
     pub fn solve(&self, half: usize, band: &[f64], exchanges: &[i64], x: &mut [f64]) -> Result<(), i64> {
         let gbtrs = self.gbtrs.expect("asked for before");
-        let (n, half, leading) = band_sizes(half, band, exchanges, x);
+        let leading = 3 * half + 1;
+        assert!(band.len() == leading * x.len() && exchanges.len() == x.len() && !x.is_empty(), "one system");
+        let [n, half, leading] = [x.len(), half, leading].map(|v| i64::try_from(v).expect("a small number"));
         let (one, mut info) = (1, 0);
         let (band, exchanges) = (band.as_ptr(), exchanges.as_ptr());
-        // SAFETY: as above; the factors are only read.
+        // SAFETY: the routine has this signature by its documentation; the arrays are as long as it expects (leading·n, n
+        // integers of at most 64 bits, n), x is distinct from the factors, which are only read; the integers outlive the call.
         unsafe {
             gbtrs(b"N".as_ptr(), &n, &half, &half, &one, band, &leading, exchanges, x.as_mut_ptr(), &n, &mut info, 1);
         }
         if info == 0 { Ok(()) } else { Err(info) }
     }
-}
-
-/// n, half and the rows of a column of `band`, as the routines take them.
-fn band_sizes(half: usize, band: &[f64], exchanges: &[i64], x: &[f64]) -> (i64, i64, i64) {
-    let leading = 3 * half + 1;
-    assert!(band.len() == leading * x.len() && exchanges.len() == x.len() && !x.is_empty(), "one system");
-    let [n, half, leading] = [x.len(), half, leading].map(|v| i64::try_from(v).expect("a small number"));
-    (n, half, leading)
 }
 
 /// A banded system, which the routine overwrites: x stands in `rhs` afterwards.
@@ -223,6 +194,7 @@ pub struct BandArrays<'a, T> {
 #[derive(Debug, Clone, Copy)]
 pub struct BandSolver<'p, T> {
     routine: BandRoutine<T>,
+    // The code lives as long as the library is open.
     _library: &'p Library,
 }
 
@@ -252,11 +224,9 @@ impl<T> BandSolver<'_, T> {
 impl Peer {
     /// Banded LU with partial pivoting, for one right-hand side; factoring and solving apart.
     pub fn band_lu(&self) -> Option<BandLu<'_>> {
-        // SAFETY: the symbols, where they exist, are the Fortran routines of these names, whose signatures are `Gbsv` and
-        // `Gbtrs`.
-        let (gbsv, gbtrs) =
-            unsafe { (self.library.get::<Gbsv>(b"dgbsv_").ok()?, self.library.get::<Gbtrs>(b"dgbtrs_")) };
-        Some(BandLu { gbsv: *gbsv, gbtrs: gbtrs.ok().map(|routine| *routine), _library: &self.library })
+        // SAFETY: the symbol, where it exists, is the Fortran routine of this name, whose signature is `Gbtrs`.
+        let gbtrs = unsafe { self.library.get::<Gbtrs>(b"dgbtrs_") };
+        Some(BandLu { gbsv: self.gbsv()?, gbtrs: gbtrs.ok().map(|routine| *routine) })
     }
 
     /// Opens every peer that this machine has.
