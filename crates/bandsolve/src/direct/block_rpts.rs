@@ -14,7 +14,8 @@
 
 use super::block_repair::BlockRepair;
 use super::cut::{ALIGN, Cut, columns, columns_mut, cut_out_mut, middle, size_below, split_columns};
-use super::partitioned::is_zero;
+use super::level::{Findings, both};
+use super::partitioned::{is_zero, mend_bad};
 use super::pivoted::{PivotedBanded, PivotedBlocks, reciprocal};
 use super::verify::{
     self, Equations, Factored, Facts, KeepsFactors, Lazy, Matrix, Refiner, Report, good, verified_scratch,
@@ -23,7 +24,7 @@ use super::{Factor, Op, Probe};
 use crate::error::{Result, check_len};
 use crate::kernel::Simd;
 use crate::kernel::blocks::{self, Band, BlockMatrix, BlockRun, Coarse, Level, Target, Task};
-use crate::kernel::run::{self, Columns, ColumnsMut};
+use crate::kernel::run::{Columns, ColumnsMut};
 use crate::kernel::sweep::{Found, MAX_RHS};
 use crate::matrix::{Banded, BlockRows, BlockTridiagonal, Orientation, Shape};
 use crate::plan::{Options, Pivoting, Plan};
@@ -103,8 +104,7 @@ impl<'a> Settings<'a> {
 
     /// Longest partition of any level.
     fn longest(&self, n: usize) -> usize {
-        let cut = self.cut(n);
-        if cut.coarse() == 2 { cut.longest() } else { cut.longest().max(self.longest(cut.coarse())) }
+        Cut::longest_of_all(n, |n| self.cut(n))
     }
 
     /// Reals of tile memory for all threads.
@@ -168,7 +168,7 @@ impl<T: Scalar> Work<'_, T> {
 }
 
 impl<T: Scalar> Share<'_, T> {
-    fn parallel(mut self, threads: usize) -> [Found; MAX_RHS] {
+    fn parallel(mut self, threads: usize) -> Findings {
         let (lanes, block) = (self.settings.lanes, self.level.matrix.block());
         if threads <= 1 || self.parts.len() <= lanes {
             return self.run();
@@ -178,15 +178,12 @@ impl<T: Scalar> Share<'_, T> {
         let work = self.work.split_at(mid - self.parts.start, self.cut.m * block, block);
         let left = Share { parts: self.parts.start..mid, work: work.0, memory: memory.0, ..self };
         let right = Share { parts: mid..self.parts.end, work: work.1, memory: memory.1, ..self };
-        let (mut a, b) = rayon::join(|| left.parallel(threads / 2), || right.parallel(threads - threads / 2));
-        for r in 0..MAX_RHS {
-            a[r] = a[r].and(b[r]);
-        }
-        a
+        let (a, b) = rayon::join(|| left.parallel(threads / 2), || right.parallel(threads - threads / 2));
+        both(a, b)
     }
 
-    fn run(&mut self) -> [Found; MAX_RHS] {
-        let (mut found, mut part) = ([Found::default(); MAX_RHS], self.parts.start);
+    fn run(&mut self) -> Findings {
+        let (mut found, mut part) = (Findings::default(), self.parts.start);
         let (block, base) = (self.level.matrix.block(), self.cut.start(part) * self.level.matrix.block());
         while part < self.parts.end {
             let span = self.cut.span(part, self.parts.end, self.settings.lanes);
@@ -212,9 +209,7 @@ impl<T: Scalar> Share<'_, T> {
             };
             let (rhs, memory) = (self.rhs, &mut *self.memory);
             let of_span = T::blocks(self.settings.simd(), BlockRun { level: self.level, rhs, span, task, memory });
-            for r in 0..MAX_RHS {
-                found[r] = found[r].and(of_span[r]);
-            }
+            found = both(found, of_span);
             part += span.partitions();
         }
         found
@@ -229,7 +224,7 @@ fn solve_level<T: Scalar>(
     rhs: Columns<'_, T>,
     (x, gaps): (ColumnsMut<'_, T>, ColumnsMut<'_, T::Real>),
     (memory, stack): (&mut [T::Real], &mut PodStack),
-) -> [Found; MAX_RHS] {
+) -> Findings {
     let (cut, b) = (settings.cut(matrix.block_rows()), matrix.block());
     let n = cut.coarse();
     let threads = settings.threads_for(matrix.block_rows(), b);
@@ -416,25 +411,13 @@ impl<T: Scalar, M: SmallBlocks<T>> BlockRpts<T, M> {
         found: Found,
         (gaps, unknowns): (&[T::Real], &dyn Fn(usize) -> Range<usize>),
     ) -> Option<(f64, usize)> {
-        let goal = good::<T>();
-        if found.bound <= goal {
-            return Some((found.bound, 0));
-        }
-        let bad = gaps.iter().filter(|gap| run::bound::<T>(**gap) > goal).count();
-        if !found.bound.is_finite() || found.looks_singular::<T::Real>() || bad > gaps.len() / tuning::MEND_ONE_OF + 1 {
-            return None;
-        }
         // A little less, because mending may change the largest x.
-        let x_max = T::Real::from_f64(found.x_max * 0.999);
+        let (goal, x_max) = (good::<T>(), T::Real::from_f64(found.x_max * 0.999));
         let block = self.a.blocks(Op::Plain).block();
         let mut repair = BlockRepair { equations, block, rhs, x, x_max, goal, largest_changed: false };
-        let mut worst: f64 = 0.0;
-        for (p, gap) in gaps.iter().enumerate() {
-            let own = run::bound::<T>(*gap);
-            worst = worst.max(if own <= goal { own } else { repair.mend(unknowns(p))? });
-        }
+        let mended = mend_bad::<T>(found, gaps, |p| repair.mend(unknowns(p)))?;
         // Errors were measured against the largest x there was. If that was among the mended, nothing is known yet.
-        (!repair.largest_changed).then_some((worst, 1))
+        (!repair.largest_changed).then_some(mended)
     }
 }
 

@@ -51,6 +51,19 @@ impl Cut {
         self.tail.max(if self.full > 0 { self.m } else { 0 })
     }
 
+    /// Rows of the longest partition of any level of the recursion that begins with `n` rows.
+    pub fn longest_of_all(n: usize, cut: impl Fn(usize) -> Self) -> usize {
+        let (mut n, mut longest) = (n, 0);
+        loop {
+            let cut = cut(n);
+            longest = longest.max(cut.longest());
+            n = cut.coarse();
+            if n == 2 {
+                return longest;
+            }
+        }
+    }
+
     /// The longest run of tiles of `lanes` partitions from partition `part` on: full tiles, what is left of full partitions,
     /// the partition that is shorter or longer than the others.
     pub fn span(&self, part: usize, end: usize, lanes: usize) -> Span {

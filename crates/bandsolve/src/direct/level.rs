@@ -75,8 +75,7 @@ impl<'a> Settings<'a> {
 
     /// Longest partition of any level.
     fn longest(&self, n: usize) -> usize {
-        let cut = self.cut(n);
-        if cut.coarse() == 2 { cut.longest() } else { cut.longest().max(self.longest(cut.coarse())) }
+        Cut::longest_of_all(n, |n| self.cut(n))
     }
 
     /// Reals of tile memory for all threads.
@@ -178,9 +177,10 @@ impl<T: Scalar> Reduce<'_, T> {
 }
 
 /// What verification found of each column.
-type Findings = [Found; MAX_RHS];
+pub(super) type Findings = [Found; MAX_RHS];
 
-fn both(mut a: Findings, b: Findings) -> Findings {
+/// Of two parts.
+pub(super) fn both(mut a: Findings, b: Findings) -> Findings {
     for r in 0..MAX_RHS {
         a[r] = a[r].and(b[r]);
     }

@@ -128,6 +128,22 @@ fn mend<T: Scalar>(
     found: Found,
     gaps: &[T::Real],
 ) -> Option<(f64, usize)> {
+    let cut = settings.cut(rows.n());
+    // A little less, because mending may change the largest x.
+    let (goal, x_max) = (good::<T>(), T::Real::from_f64(found.x_max * 0.999));
+    let mut repair = Repair { rows, rhs, x, x_max, goal, largest_changed: false };
+    let mended = mend_bad::<T>(found, gaps, |p| repair.mend(cut.start(p)..cut.end(p)))?;
+    // Errors were measured against the largest x there was. If that was among the mended, nothing is known yet.
+    (!repair.largest_changed).then_some(mended)
+}
+
+/// Accepts x if all is good, else lets `mend` mend the partitions that are not, if they are few. Returns the error and the
+/// refinement steps (1 if something was mended).
+pub(super) fn mend_bad<T: Scalar>(
+    found: Found,
+    gaps: &[T::Real],
+    mut mend: impl FnMut(usize) -> Option<f64>,
+) -> Option<(f64, usize)> {
     let goal = good::<T>();
     if found.bound <= goal {
         return Some((found.bound, 0));
@@ -136,17 +152,12 @@ fn mend<T: Scalar>(
     if !found.bound.is_finite() || bad > gaps.len() / tuning::MEND_ONE_OF + 1 {
         return None;
     }
-    let cut = settings.cut(rows.n());
-    // A little less, because mending may change the largest x.
-    let x_max = T::Real::from_f64(found.x_max * 0.999);
-    let mut repair = Repair { rows, rhs, x, x_max, goal, largest_changed: false };
     let mut worst: f64 = 0.0;
     for (p, gap) in gaps.iter().enumerate() {
         let own = run::bound::<T>(*gap);
-        worst = worst.max(if own <= goal { own } else { repair.mend(cut.start(p)..cut.end(p))? });
+        worst = worst.max(if own <= goal { own } else { mend(p)? });
     }
-    // Errors were measured against the largest x there was. If that was among the mended, nothing is known yet.
-    (!repair.largest_changed).then_some((worst, 1))
+    Some((worst, 1))
 }
 
 /// Corrects x until its backward error is good. Returns the error and the steps. The residual takes memory of its own: this
