@@ -35,6 +35,8 @@ mod pcr;
 pub(crate) mod pivoted;
 mod repair;
 mod rpts;
+mod sparse_rhs;
+mod sparse_sweep;
 mod spike;
 mod spike_diagonal_pivoting;
 mod spike_qr;
