@@ -310,7 +310,8 @@ impl<T: Scalar> SweepWorker<'_, '_, '_, T> {
         let (memory, stack) = PodStack::new(scratch).make_aligned_raw::<T::Real>(sweep.tile_memory(), ALIGN);
         let (from, out) = (Some(columns(rhs, n_rhs)), (columns_mut(x, n_rhs), columns_mut(gaps, n_rhs)));
         let found = if sweep.stages.is_empty() {
-            *runs = vec![0..cut.partitions()];
+            runs.clear();
+            runs.push(0..cut.partitions());
             solve_level(&sweep.settings, n_rhs, sweep.rows(0), from, out.0, out.1, (&mut *memory, &mut *stack)).0
         } else {
             let room = Below { levels, dummy, memory: &mut *memory, stack: &mut *stack };
@@ -347,7 +348,10 @@ fn widen(rows: &mut Runs, changed: Changed, n: usize) {
             rows.iter_mut().for_each(|rows| *rows = rows.start.saturating_sub(LONGEST)..(rows.end + LONGEST).min(n));
             join(rows);
         }
-        Changed::Everywhere => *rows = vec![0..n],
+        Changed::Everywhere => {
+            rows.clear();
+            rows.push(0..n);
+        }
     }
 }
 
