@@ -3,8 +3,8 @@
 //! The coarse matrices of all levels are computed once and kept. For a right-hand side only tiles (as many partitions as a
 //! vector has lanes) that hold one of its entries are reduced; the coarse system, whose right-hand side is as sparse, is
 //! solved the same way; and only tiles in or beside which something is not zero, entry or coarse unknown, are substituted.
-//! What is left out would have given zero: the inverse of a tridiagonal matrix is full, but away from its diagonal it mostly
-//! decays below the range of the numbers. The tiles are those of a plain solve, and so is every bit of x.
+//! The inverse of a tridiagonal matrix is full, but away from its diagonal it mostly decays: coarse unknowns below ε²·‖x‖∞ count
+//! as zero, which adds as much to the backward error.
 //!
 //! Cost: that of a plain solve for the tiles that are visited; memory for the coarse matrices, 6/m words a row, and, for every
 //! thread, for four right-hand sides.
@@ -19,6 +19,7 @@ use super::repair::LONGEST;
 use super::sparse_rhs::{Entries, SparseSolver, Worker};
 use super::verify::{self, Report};
 use crate::error::Result;
+use crate::kernel::Machine;
 use crate::kernel::run::{Columns, ColumnsMut};
 use crate::kernel::sweep::MAX_RHS;
 use crate::matrix::Rows;
@@ -165,8 +166,9 @@ impl<'a, 'm, T: Scalar> SparseSweep<'a, 'm, T> {
                 own.rows.extend(own.runs.iter().map(|run| stage.cut.start(run.start)..stage.cut.end(run.end - 1)));
             }
         }
-        level::wrap(&mut coarse[..n_rhs], periodic);
 
+        let x_max = drop_small(&mut coarse[..n_rhs], &own.rows);
+        level::wrap(&mut coarse[..n_rhs], periodic);
         // A partition sees its own two coarse unknowns and those of its neighbours beside it.
         let parts = cut.partitions();
         for i in own.rows.iter().flat_map(Range::clone) {
@@ -183,11 +185,6 @@ impl<'a, 'm, T: Scalar> SparseSweep<'a, 'm, T> {
         }
         join(runs);
 
-        let mut x_max = [T::Real::ZERO; MAX_RHS];
-        for (x_max, column) in x_max.iter_mut().zip(&coarse).take(n_rhs) {
-            let largest = own.rows.iter().map(|rows| size_below(&column[rows.start + 1..rows.end + 1]));
-            *x_max = largest.fold(T::Real::ZERO, T::Real::max_nan);
-        }
         let mut found = Findings::default();
         for parts in &*runs {
             let rows = cut.start(parts.start)..cut.end(parts.end - 1);
@@ -206,6 +203,27 @@ impl<'a, 'm, T: Scalar> SparseSweep<'a, 'm, T> {
         }
         found
     }
+}
+
+/// Sets coarse unknowns to zero that are smaller than ε² times the largest; returns that of every column. Only `rows` may be
+/// other than zero.
+fn drop_small<T: Scalar>(coarse: &mut [&mut [T]], rows: &[Range<usize>]) -> [T::Real; MAX_RHS] {
+    let mut x_max = [T::Real::ZERO; MAX_RHS];
+    for (x_max, column) in x_max.iter_mut().zip(coarse) {
+        let largest = rows.iter().map(|rows| size_below(&column[rows.start + 1..rows.end + 1]));
+        *x_max = largest.fold(T::Real::ZERO, T::Real::max_nan);
+        let small = *x_max * T::Real::EPSILON * T::Real::EPSILON;
+        // Unless finite: then nothing is small beside the largest.
+        if small <= *x_max && *x_max <= T::Real::SAFE {
+            for i in rows.iter().flat_map(|rows| rows.start + 1..rows.end + 1) {
+                // Not so a NaN.
+                if Scalar::abs1(column[i]) <= small {
+                    column[i] = T::ZERO;
+                }
+            }
+        }
+    }
+    x_max
 }
 
 /// Tiles that are reduced in one go.
