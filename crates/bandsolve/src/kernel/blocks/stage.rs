@@ -104,6 +104,8 @@ pub struct Layout {
     /// Right-hand sides, `m·b` each.
     pub rhs: usize,
     pub panel: usize,
+    /// A zero.
+    pub zero: usize,
     /// Pivot rows of `substitute`.
     pub pivots: usize,
     /// Unknowns from the block before the partition to the one after it, `(m + 2)·b` each right-hand side.
@@ -126,6 +128,7 @@ impl Layout {
         let blocks = [take(m * b * b), take(m * b * b), take(m * b * b)];
         let rhs = take(m * b * n_rhs);
         let panel = take(2 * b * (4 * b + n_rhs));
+        let zero = take(1);
         let pivots = take(m * b * (3 * b + n_rhs));
         let x = take((m + 2) * b * n_rhs);
         let ends = take(2 * b * (3 * b + n_rhs));
@@ -133,7 +136,7 @@ impl Layout {
             BlockMatrix::Blocks(_) => 0,
             BlockMatrix::Band(band) => (m + 2) * b * band.leading,
         });
-        Self { blocks, rhs, panel, pivots, x, ends, flat, total: end }
+        Self { blocks, rhs, panel, zero, pivots, x, ends, flat, total: end }
     }
 }
 
@@ -146,6 +149,8 @@ pub struct Tile<T: Scalar, V: Lanes<Real = T::Real>, const B: usize> {
     pub at: Layout,
     /// Elements from one row of a block to the next, and from one column to the next.
     pub strides: (usize, usize),
+    /// Whether blocks left of the diagonal are upper triangular, and those right of it lower triangular.
+    pub banded: bool,
     /// Zero, unknown to the compiler: else it would clear blocks by calls, around which all registers are saved.
     pub zero: T::Element<V>,
 }
@@ -160,7 +165,10 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const B: usize> Tile<T, V, B> {
         let plain = level.matrix.orientation() == Orientation::Plain || matches!(level.matrix, BlockMatrix::Band(_));
         let strides = if plain { (1, b) } else { (b, 1) };
         let zero = T::Element::<V>::splat(core::hint::black_box(T::Real::ZERO));
-        Self { base: memory.as_mut_ptr(), b, m, n_rhs: level.n_rhs, at, strides, zero }
+        let banded = matches!(level.matrix, BlockMatrix::Band(_));
+        let tile = Self { base: memory.as_mut_ptr(), b, m, n_rhs: level.n_rhs, at, strides, banded, zero };
+        tile.store(at.zero, zero);
+        tile
     }
 
     /// Rows of a block.

@@ -12,10 +12,11 @@ use super::super::sweep::{CHECK_VECTORS, COMPLEX_SLACK, Check, MAX_RHS, read_che
 use super::stage::Tile;
 use super::{Target, Task};
 use crate::scalar::{RealScalar, Scalar};
+use crate::tuning::SMALL_BLOCK_MAX;
 use core::mem::MaybeUninit;
 
 /// Rows of the largest panel.
-const PANEL_ROWS: usize = 2 * crate::tuning::SMALL_BLOCK_MAX;
+const PANEL_ROWS: usize = 2 * SMALL_BLOCK_MAX;
 
 /// Which block of a row couples to what lies behind, walking down or up: indices of the blocks left of, on and right of the
 /// diagonal.
@@ -28,6 +29,146 @@ struct Walk {
 const DOWN: Walk = Walk { behind: 0, ahead: 2 };
 const UP: Walk = Walk { behind: 2, ahead: 0 };
 const DIAGONAL: usize = 1;
+
+/// Numbers of a column of the panel.
+type Column<T, V> = [MaybeUninit<<T as Scalar>::Element<V>>; PANEL_ROWS];
+
+/// Groups of columns of the panel behind `near`.
+const NEXT: usize = 0;
+const AFTER: usize = 1;
+const RHS: usize = 2;
+const SPIKE: usize = 3;
+
+/// Where the numbers of a column stand.
+#[derive(Clone, Copy)]
+struct Place {
+    /// The first.
+    at: usize,
+    /// From one to the next.
+    step: isize,
+}
+
+impl Place {
+    #[inline(always)]
+    fn row(self, r: usize) -> usize {
+        self.at.wrapping_add_signed(r as isize * self.step)
+    }
+
+    /// Column `c` of the block that begins here, columns `stride` apart; rows and columns counted from the last or the first.
+    #[inline(always)]
+    fn counted(self, b: usize, from_last: bool, (c, stride): (usize, usize)) -> Place {
+        if from_last {
+            // Of right-hand sides there is but one column.
+            let column = if stride == 0 { 0 } else { b - 1 - c };
+            Place { at: self.row(b - 1) + column * stride, step: -self.step }
+        } else {
+            Place { at: self.at + c * stride, step: self.step }
+        }
+    }
+}
+
+/// Where b equations more stand.
+struct More {
+    /// Their blocks of the unknowns `near`, `next` and `after`.
+    blocks: [usize; 3],
+    /// From row to row of a block, and from column to column.
+    strides: (usize, usize),
+    rhs: usize,
+    rhs_stride: usize,
+    /// Rows and unknowns are counted from the last.
+    from_last: bool,
+    /// In this order the block of `near` is upper and that of `after` lower triangular.
+    banded: bool,
+}
+
+impl More {
+    /// Column `c` of block `k`.
+    #[inline(always)]
+    fn block(&self, b: usize, k: usize, c: usize) -> Place {
+        let place = Place { at: self.blocks[k], step: self.strides.0 as isize };
+        place.counted(b, self.from_last, (c, self.strides.1))
+    }
+
+    /// Right-hand side `s`.
+    #[inline(always)]
+    fn rhs(&self, b: usize, s: usize) -> Place {
+        Place { at: self.rhs + s * self.rhs_stride, step: 1 }.counted(b, self.from_last, (0, 0))
+    }
+}
+
+/// How one unknown is eliminated, of blocks of `N` rows (0: any).
+struct Step<T: Scalar, V: Lanes<Real = T::Real>, const N: usize, const BAND: bool> {
+    /// Where row r is the pivot row.
+    takes: [MaybeUninit<V::Mask>; PANEL_ROWS],
+    /// What of the pivot row is subtracted from row r.
+    factors: Column<T, V>,
+}
+
+impl<T: Scalar, V: Lanes<Real = T::Real>, const N: usize, const BAND: bool> Step<T, V, N, BAND> {
+    const NONE: Self = Self {
+        takes: [const { MaybeUninit::uninit() }; PANEL_ROWS],
+        factors: [const { MaybeUninit::uninit() }; PANEL_ROWS],
+    };
+
+    /// The row after the last that step `p` concerns.
+    #[inline(always)]
+    fn end(b: usize, p: usize) -> usize {
+        if BAND { b + p + 1 } else { 2 * b }
+    }
+
+    /// Chooses the pivot of column `c`, which has gone through the steps before; returns its reciprocal.
+    #[inline(always)]
+    fn choose(&mut self, b: usize, c: usize, exchange: V, column: &mut Column<T, V>) -> T::Element<V> {
+        let b = if N == 0 { b } else { N };
+        // SAFETY, here and below: all 2b numbers of the column have been filled in.
+        let top = unsafe { column[c].assume_init() };
+        let (mut best, mut chosen) = (top.abs1(), V::splat(T::Real::from_f64(c as f64)));
+        for r in c + 1..Self::end(b, c) {
+            // SAFETY: see above.
+            let size = unsafe { column[r].assume_init() }.abs1() * exchange;
+            let better = size.gt(best);
+            best = V::select(better, size, best);
+            chosen = V::select(better, V::splat(T::Real::from_f64(r as f64)), chosen);
+        }
+        // Where row r is the pivot row, row c takes its place.
+        let half = V::splat(T::Real::from_f64(0.5));
+        let mut pivot = top;
+        for r in c + 1..Self::end(b, c) {
+            let take = half.gt((chosen - V::splat(T::Real::from_f64(r as f64))).abs());
+            self.takes[r].write(take);
+            // SAFETY: see above.
+            pivot = T::Element::select(take, unsafe { column[r].assume_init() }, pivot);
+        }
+        let recip = (pivot + T::Element::<V>::splat(T::Real::GUARD)).recip();
+        for r in c + 1..Self::end(b, c) {
+            // SAFETY: see above; `takes` was just written.
+            let (take, own) = unsafe { (self.takes[r].assume_init(), column[r].assume_init()) };
+            self.factors[r].write(T::Element::select(take, top, own) * recip);
+        }
+        recip
+    }
+
+    /// Does to another column what this step, number `p`, has done.
+    #[inline(always)]
+    fn apply(&self, b: usize, p: usize, column: &mut Column<T, V>) {
+        let b = if N == 0 { b } else { N };
+        // SAFETY, here and below: all 2b numbers of the column have been filled in, and what `choose` writes was written.
+        let top = unsafe { column[p].assume_init() };
+        let mut pivot = top;
+        for r in p + 1..Self::end(b, p) {
+            // SAFETY: see above.
+            let (take, own) = unsafe { (self.takes[r].assume_init(), column[r].assume_init()) };
+            pivot = T::Element::select(take, own, pivot);
+        }
+        column[p].write(pivot);
+        for r in p + 1..Self::end(b, p) {
+            // SAFETY: see above.
+            let (take, own, factor) =
+                unsafe { (self.takes[r].assume_init(), column[r].assume_init(), self.factors[r].assume_init()) };
+            column[r].write(factor.neg_mul_add(pivot, T::Element::select(take, top, own)));
+        }
+    }
+}
 
 impl<T: Scalar, V: Lanes<Real = T::Real>, const B: usize> Tile<T, V, B> {
     /// Place of row r, column w of the panel.
@@ -91,78 +232,150 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const B: usize> Tile<T, V, B> {
         }
     }
 
-    /// Makes the equations that are left those carried along: `next` becomes `near`, `after` becomes `next`.
+    /// One step: eliminates the first b unknowns between the equations carried along and b rows more, with the largest pivots
+    /// or, unless rows may be `exchange`d, with those on the diagonal. The equations that are left are carried along, `next`
+    /// becoming `near` and `after` becoming `next`; pivot rows are kept as those of unknown block `keep`.
     #[inline(always)]
-    fn shift(&self, width: usize) {
+    fn step(&self, more: &More, exchange: T::Real, spike: bool, keep: Option<usize>) {
+        // Sizes that are known make loops that are unrolled: for real numbers, and not for plain arrays. Larger ones gain less and
+        // take minutes to compile.
+        let small = const { B == 0 && !T::COMPLEX && !V::PORTABLE };
+        match (self.b(), more.banded) {
+            (3, true) if small => self.step_of::<3, true>(more, exchange, spike, keep),
+            (3, false) if small => self.step_of::<3, false>(more, exchange, spike, keep),
+            (4, true) if small => self.step_of::<4, true>(more, exchange, spike, keep),
+            (4, false) if small => self.step_of::<4, false>(more, exchange, spike, keep),
+            (8, true) if small => self.step_of::<8, true>(more, exchange, spike, keep),
+            (_, true) => self.step_of::<B, true>(more, exchange, spike, keep),
+            (_, false) => self.step_of::<B, false>(more, exchange, spike, keep),
+        }
+    }
+
+    /// The step for blocks of `N` rows (0: any): column by column, each of which goes through all eliminations in one go.
+    ///
+    /// `BAND`: the block of `near` is upper triangular, that of `after` lower triangular; so there are b candidates beside the
+    /// pivot row, not up to 2b − 1, and half of the eliminations do not reach `after`. Walking up it is the other way round, and
+    /// rows and unknowns of all blocks are counted from the last.
+    #[inline(always)]
+    fn step_of<const N: usize, const BAND: bool>(
+        &self,
+        more: &More,
+        exchange: T::Real,
+        spike: bool,
+        keep: Option<usize>,
+    ) {
+        let b = if N == 0 { self.b() } else { N };
+        let exchange = V::splat(exchange);
+        let mut steps = [const { Step::<T, V, N, BAND>::NONE }; SMALL_BLOCK_MAX];
+        for c in 0..b {
+            let mut column = self.column::<N>([self.carried(more, c), more.block(b, 0, c)]);
+            for p in 0..c {
+                steps[p].apply(b, p, &mut column);
+            }
+            let recip = steps[c].choose(b, c, exchange, &mut column);
+            if let Some(j) = keep {
+                let width = 3 * b + self.n_rhs;
+                for r in 0..c {
+                    // SAFETY: `column` has filled it in.
+                    self.store(self.pivots(j, width, (r, c)), unsafe { column[r].assume_init() });
+                }
+                self.store(self.pivots(j, width, (c, c)), recip);
+            }
+        }
+        let far = if spike { b } else { 0 };
+        if N == 2 {
+            self.group(&steps, more, (NEXT, b), keep);
+            self.group(&steps, more, (AFTER, b), keep);
+            self.group(&steps, more, (RHS, self.n_rhs), keep);
+            self.group(&steps, more, (SPIKE, far), keep);
+        } else {
+            // One site for all, as what is inlined here takes long to compile.
+            for (group, count) in [b, b, self.n_rhs, far].into_iter().enumerate() {
+                self.group(&steps, more, (group, count), keep);
+            }
+        }
+    }
+
+    /// Takes the columns of a group through all eliminations. Equations carried along do not reach `after`, nor the others the
+    /// far end of the partition.
+    #[inline(always)]
+    fn group<const N: usize, const BAND: bool>(
+        &self,
+        steps: &[Step<T, V, N, BAND>; SMALL_BLOCK_MAX],
+        more: &More,
+        (group, count): (usize, usize),
+        keep: Option<usize>,
+    ) {
+        let b = if N == 0 { self.b() } else { N };
+        let none = Place { at: self.at.zero, step: 0 };
+        for c in 0..count {
+            let (from, top, bottom, to) = match group {
+                NEXT => (0, self.carried(more, b + c), more.block(b, 1, c), self.carried(more, c)),
+                AFTER => (if BAND { c } else { 0 }, none, more.block(b, 2, c), self.carried(more, b + c)),
+                RHS => (0, self.carried_rhs(more, c), more.rhs(b, c), self.carried_rhs(more, c)),
+                _ => {
+                    let at = self.carried_rhs(more, self.n_rhs + c);
+                    (0, at, none, at)
+                }
+            };
+            self.pass(steps, from, [top, bottom], to, (keep, b + group * b + c));
+        }
+    }
+
+    /// Takes one column through the eliminations from number `from` on. What is left goes to `to`, what becomes of pivot rows
+    /// is kept as column `keep.1` of those of an unknown block.
+    #[inline(always)]
+    fn pass<const N: usize, const BAND: bool>(
+        &self,
+        steps: &[Step<T, V, N, BAND>; SMALL_BLOCK_MAX],
+        from: usize,
+        places: [Place; 2],
+        to: Place,
+        keep: (Option<usize>, usize),
+    ) {
+        let b = if N == 0 { self.b() } else { N };
+        let mut column = self.column::<N>(places);
+        for p in 0..b {
+            if p >= from {
+                steps[p].apply(b, p, &mut column);
+            }
+        }
+        for r in 0..b {
+            // SAFETY: `column` has filled it in.
+            self.store(to.row(r), unsafe { column[b + r].assume_init() });
+        }
+        if let (Some(j), w) = keep {
+            for r in 0..b {
+                // SAFETY: as above.
+                self.store(self.pivots(j, 3 * b + self.n_rhs, (r, w)), unsafe { column[r].assume_init() });
+            }
+        }
+    }
+
+    /// Column `c` of unknown block `near` (or, from b on, `next`) of the equations carried along.
+    #[inline(always)]
+    fn carried(&self, more: &More, c: usize) -> Place {
         let b = self.b();
-        for w in b..3 * b {
-            for r in 0..b {
-                self.store(self.panel(r, w - b), self.load(self.panel(b + r, w)));
-            }
-        }
-        for w in 3 * b..width {
-            for r in 0..b {
-                self.store(self.panel(r, w), self.load(self.panel(b + r, w)));
-            }
-        }
+        Place { at: self.panel(0, c - c % b), step: 1 }.counted(b, more.from_last, (c % b, 2 * b))
     }
 
-    /// Eliminates the first b columns of the panel, with the largest pivots or, unless rows may be `exchange`d, with those on
-    /// the diagonal. Rows 0 … b−1 become pivot rows, with 1/pivot on the diagonal; the others hold none of the b unknowns any
-    /// more (their first b columns are not written).
+    /// Column `s` behind those of the unknowns.
     #[inline(always)]
-    fn eliminate(&self, width: usize, exchange: T::Real) {
-        for c in 0..self.b() {
-            self.eliminate_column(c, width, V::splat(exchange));
-        }
+    fn carried_rhs(&self, more: &More, s: usize) -> Place {
+        let b = self.b();
+        Place { at: self.panel(0, 3 * b + s), step: 1 }.counted(b, more.from_last, (0, 0))
     }
 
+    /// A column: b numbers carried along, then b more.
     #[inline(always)]
-    fn eliminate_column(&self, c: usize, width: usize, exchange: V) {
-        let rows = 2 * self.b();
-        let number = |r: usize| V::splat(T::Real::from_f64(r as f64));
-        let top = self.load(self.panel(c, c));
-        let (mut best, mut chosen) = (top.abs1(), number(c));
-        for r in c + 1..rows {
-            let size = self.load(self.panel(r, c)).abs1() * exchange;
-            let better = size.gt(best);
-            best = V::select(better, size, best);
-            chosen = V::select(better, number(r), chosen);
+    fn column<const N: usize>(&self, [top, bottom]: [Place; 2]) -> Column<T, V> {
+        let b = if N == 0 { self.b() } else { N };
+        let mut column = [const { MaybeUninit::uninit() }; PANEL_ROWS];
+        for r in 0..b {
+            column[r].write(self.load(top.row(r)));
+            column[b + r].write(self.load(bottom.row(r)));
         }
-        // Where row r is the pivot row, row c takes its place.
-        let half = V::splat(T::Real::from_f64(0.5));
-        let mut takes = [const { MaybeUninit::uninit() }; PANEL_ROWS];
-        let mut pivot = top;
-        for r in c + 1..rows {
-            let take = half.gt((chosen - number(r)).abs());
-            takes[r].write(take);
-            pivot = T::Element::select(take, self.load(self.panel(r, c)), pivot);
-        }
-        let recip = (pivot + T::Element::<V>::splat(T::Real::GUARD)).recip();
-        self.store(self.panel(c, c), recip);
-        let mut factors = [const { MaybeUninit::uninit() }; PANEL_ROWS];
-        for r in c + 1..rows {
-            // SAFETY: written above, as all rows below c are.
-            let take = unsafe { takes[r].assume_init() };
-            factors[r].write(T::Element::select(take, top, self.load(self.panel(r, c))) * recip);
-        }
-        for w in c + 1..width {
-            let top = self.load(self.panel(c, w));
-            let mut pivot = top;
-            for r in c + 1..rows {
-                // SAFETY: written above.
-                let take = unsafe { takes[r].assume_init() };
-                pivot = T::Element::select(take, self.load(self.panel(r, w)), pivot);
-            }
-            self.store(self.panel(c, w), pivot);
-            for r in c + 1..rows {
-                // SAFETY: written above.
-                let (take, factor): (V::Mask, T::Element<V>) =
-                    unsafe { (takes[r].assume_init(), factors[r].assume_init()) };
-                let own = T::Element::select(take, top, self.load(self.panel(r, w)));
-                self.store(self.panel(r, w), factor.neg_mul_add(pivot, own));
-            }
-        }
+        column
     }
 
     /// Eliminates through the partitions. `reduce`: their inside from both ends, which leaves an equation for the last
@@ -171,7 +384,6 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const B: usize> Tile<T, V, B> {
     #[inline(always)]
     pub fn eliminate_inside(&self, exchange: T::Real, reduce: bool) {
         let (b, m) = (self.b(), self.m);
-        let width = if reduce { 4 * b } else { 3 * b } + self.n_rhs;
         for pass in 0..2 {
             // The second pass of `substitute` is one step only.
             let (walk, steps) = if reduce {
@@ -181,51 +393,68 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const B: usize> Tile<T, V, B> {
             };
             for step in steps {
                 let j = if walk.behind == 0 { step } else { m - 1 - step };
-                let first = if step == 1 { 0 } else { b };
-                match (reduce, pass) {
-                    (true, _) => self.lay_row(walk, j, first),
-                    (false, 0) => self.lay_known_row(j, first),
-                    (false, _) => self.lay_first_row(first),
-                }
                 if step == 1 {
+                    match (reduce, pass) {
+                        (true, _) => self.lay_row(walk, j),
+                        (false, 0) => self.lay_known_row(j, 0),
+                        (false, _) => self.lay_first_row(0),
+                    }
                     continue;
                 }
-                self.clear(0, 2 * b);
-                self.eliminate(width, exchange);
-                if !reduce {
-                    self.keep_pivots(step - 1, width);
+                let inside = reduce || (pass == 0 && step + 2 < m);
+                if !inside {
+                    match pass {
+                        0 => self.lay_known_row(j, b),
+                        _ => self.lay_first_row(b),
+                    }
                 }
-                self.shift(width);
+                let more = if inside { self.row(walk, j) } else { self.laid(pass == 0) };
+                self.step(&more, exchange, reduce, if reduce { None } else { Some(step - 1) });
             }
-            match (reduce, pass) {
-                (true, _) => self.keep_end(walk),
-                (false, 0) => (1..m - 1).rev().for_each(|j| self.back_substitute(j)),
-                (false, _) if m > 2 => self.back_substitute(1),
-                _ => {}
+            // No closure: it would be compiled without the instruction set.
+            if reduce {
+                self.keep_end(walk);
+            } else {
+                let last = if pass == 0 { m } else { 3.min(m) };
+                for j in (1..last - 1).rev() {
+                    self.back_substitute(j);
+                }
             }
         }
     }
 
-    /// Lays block row `j`, and couplings to the far end of the partition, in rows `first ..` of the panel: as the equations
-    /// carried along (0) or the next row (b).
+    /// Lays block row `j`, and what couples it to the far end of the partition, as the equations carried along.
     #[inline(always)]
-    fn lay_row(&self, walk: Walk, j: usize, first: usize) {
+    fn lay_row(&self, walk: Walk, j: usize) {
         let b = self.b();
-        let spike = 3 * b + self.n_rhs;
-        self.lay_rhs(j, first);
-        if first == 0 {
-            self.lay((j, walk.behind), 0, spike);
-            self.lay((j, DIAGONAL), 0, 0);
-            self.lay((j, walk.ahead), 0, b);
-        } else {
-            self.clear(b, spike);
-            self.lay((j, walk.behind), b, 0);
-            self.lay((j, DIAGONAL), b, b);
-            self.lay((j, walk.ahead), b, 2 * b);
-        }
+        self.lay_rhs(j, 0);
+        self.lay((j, walk.behind), 0, 3 * b + self.n_rhs);
+        self.lay((j, DIAGONAL), 0, 0);
+        self.lay((j, walk.ahead), 0, b);
     }
 
-    /// The same, walking down, where the ends of the partition are known: what they contribute goes to the right-hand sides.
+    /// Block row `j` where it has been staged.
+    #[inline(always)]
+    fn row(&self, walk: Walk, j: usize) -> More {
+        let b = self.b();
+        let block = j * b * b;
+        let at = self.at.blocks;
+        let blocks = [at[walk.behind] + block, at[DIAGONAL] + block, at[walk.ahead] + block];
+        let (from_last, rhs) = (walk.behind > 0, self.rhs(j, 0, 0));
+        More { blocks, strides: self.strides, rhs, rhs_stride: self.m * b, from_last, banded: self.banded }
+    }
+
+    /// Rows that were laid in the panel, walking down; not triangular if they are before those carried along.
+    #[inline(always)]
+    fn laid(&self, in_order: bool) -> More {
+        let b = self.b();
+        let blocks = [self.panel(b, 0), self.panel(b, b), self.panel(b, 2 * b)];
+        let (rhs, banded) = (self.panel(b, 3 * b), self.banded && in_order);
+        More { blocks, strides: (1, 2 * b), rhs, rhs_stride: 2 * b, from_last: false, banded }
+    }
+
+    /// Lays block row `j`, walking down, in rows `first ..` of the panel: as the equations carried along (0) or the next row (b).
+    /// The ends of the partition are known: what they contribute goes to the right-hand sides.
     #[inline(always)]
     fn lay_known_row(&self, j: usize, first: usize) {
         let (b, m) = (self.b(), self.m);
@@ -304,15 +533,6 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const B: usize> Tile<T, V, B> {
     #[inline(always)]
     fn pivots(&self, j: usize, width: usize, (r, w): (usize, usize)) -> usize {
         self.at.pivots + (j * width + w) * self.b() + r
-    }
-
-    #[inline(always)]
-    fn keep_pivots(&self, j: usize, width: usize) {
-        for w in 0..width {
-            for r in 0..self.b() {
-                self.store(self.pivots(j, width, (r, w)), self.load(self.panel(r, w)));
-            }
-        }
     }
 
     /// Unknown block `j` from its pivot rows and the two blocks after it.
