@@ -35,6 +35,7 @@ mod pcr;
 pub(crate) mod pivoted;
 mod repair;
 mod rpts;
+mod scratch;
 mod spike;
 mod spike_diagonal_pivoting;
 mod spike_qr;
