@@ -41,7 +41,11 @@ fn null_pointers<T: Api>() {
             expect(family.size::<T>(3, 5, 2, null_mut()), INVALID, &["size is null"]);
             // Nothing to read or write: null is as good as anything.
             let none = [null(); 3];
-            expect(family.solve::<T>((3, 0, 2), none, (null_mut(), null()), null_mut()), Status::BANDSOLVE_SUCCESS, &[]);
+            expect(
+                family.solve::<T>((3, 0, 2), none, (null_mut(), null()), null_mut()),
+                Status::BANDSOLVE_SUCCESS,
+                &[],
+            );
             let matrix = system.pointers();
             expect(family.solve((3, 5, 0), matrix, (null_mut(), null()), null_mut()), Status::BANDSOLVE_SUCCESS, &[]);
         }
@@ -66,7 +70,11 @@ fn sizes<T: Api>() {
             // SAFETY: as above.
             unsafe {
                 expect(family.size::<T>(3, n, n_rhs, &mut size), INVALID, &["more than can be addressed"]);
-                expect(family.solve::<T>((3, n, n_rhs), none.0, none.1, none.2), INVALID, &["more than can be addressed"]);
+                expect(
+                    family.solve::<T>((3, n, n_rhs), none.0, none.1, none.2),
+                    INVALID,
+                    &["more than can be addressed"],
+                );
             }
             assert_eq!(size, 77);
         }
@@ -154,7 +162,11 @@ fn not_finite<T: Api>() {
                     Banded { .. } => continue,
                     _ => (*name, at),
                 };
-                if k == 3 { broken.rhs[at] = bad } else { broken.matrix[k][at] = bad }
+                if k == 3 {
+                    broken.rhs[at] = bad
+                } else {
+                    broken.matrix[k][at] = bad
+                }
                 let mut x = vec![T::ZERO; system.rhs.len()];
                 let expected = format!("{name}[{at}] is not finite");
                 expect(broken.solve(3, &mut x, false, None), Status::BANDSOLVE_NOT_FINITE, &[&expected]);

@@ -262,6 +262,36 @@ pub enum BenchTable {
     /// Factoring and solving are timed together; solvers take turns in one process: ours, and LAPACK, OpenBLAS and MKL where
     /// the machine has them, which use one thread.
     Banded(BenchBandedArgs),
+    /// Tridiagonal systems with sparse right-hand sides
+    ///
+    /// Solutions in full (csc2dense) and as many of their largest entries as the right-hand side has (csc2csc), beside the same
+    /// right-hand sides written out. Where these take more than 1 GiB only csc2csc is measured.
+    Sparse(BenchSparseArgs),
+}
+
+/// Arguments of `bench sparse`.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "Examples:\n  bandsolve bench sparse --quick\n  \
+    bandsolve bench sparse --n 100000 --matrix D.mtx --threads 2")]
+pub struct BenchSparseArgs {
+    /// Unknowns [default: 10^6; with --quick 5000]
+    #[arg(long, value_name = "N", value_parser = size_parser)]
+    pub n: Option<usize>,
+    /// Right-hand sides
+    #[arg(long, value_name = "COUNT", default_value_t = 16)]
+    pub columns: usize,
+    /// Numbers of entries of a right-hand side
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_values_t = [10])]
+    pub entries: Vec<usize>,
+    /// The columns of this matrix as right-hand sides, which has at most N rows
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["columns", "entries"])]
+    pub matrix: Option<PathBuf>,
+    /// A dominant diagonal, by which solutions decay fast, instead of random entries
+    #[arg(long)]
+    pub dominant: bool,
+    /// How long, with how many threads, and the report.
+    #[command(flatten)]
+    pub measure: MeasureArgs,
 }
 
 /// Arguments of `bench banded`.

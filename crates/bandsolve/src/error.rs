@@ -20,9 +20,20 @@ pub enum Error {
     /// An input array holds a NaN or an infinity.
     #[error("{array}[{index}] is not finite")]
     NotFinite {
-        /// Name of the array: `sub`, `diag`, `sup`, `bands` or `rhs`.
+        /// Name of the array: `sub`, `diag`, `sup`, `bands`, `rhs` or `values`.
         array: &'static str,
         /// Index into that array as the caller passed it.
+        index: usize,
+    },
+    /// An index array of a sparse matrix makes no sense.
+    #[error(
+        "{array}[{index}] is no valid index: pointers begin with 0, never decrease and end with the number of entries, \
+             rows lie inside the matrix"
+    )]
+    Structure {
+        /// Name of the array: `column_pointers` or `row_indices`.
+        array: &'static str,
+        /// The first place that is wrong.
         index: usize,
     },
     /// No pivot was left in this row: the matrix is singular.

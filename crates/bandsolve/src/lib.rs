@@ -27,7 +27,7 @@ mod tuning;
 pub use direct::{Determinant, ExpertReport, Factor, Inspect, Norm, Op, Report, Solution};
 pub use error::{Error, Result};
 pub use kernel::Simd;
-pub use matrix::{Banded, BlockTridiagonal, Layout, Shape, Tridiagonal, TridiagonalBatch};
+pub use matrix::{Banded, BlockTridiagonal, Csc, CscMut, Layout, Shape, Tridiagonal, TridiagonalBatch};
 pub use plan::{Factorize, Method, Pivoting, Plan};
 pub use scalar::{Complex32, Complex64, RealScalar, Scalar};
 

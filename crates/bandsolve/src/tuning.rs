@@ -14,6 +14,9 @@ pub(crate) const SEQUENTIAL_MAX_N: usize = 64;
 /// Systems from this size on are looked at whether their coarse system can be truncated; below, nothing would be gained.
 pub(crate) const TRUNCATION_MIN_N: usize = 1 << 12;
 
+/// Coarse systems up to this size are solved as a whole also for sparse right-hand sides.
+pub(crate) const SPARSE_LAST_MAX_N: usize = 512;
+
 /// A thread is woken for at least so many rows.
 pub(crate) const MIN_ROWS_PER_THREAD: usize = 8192;
 

@@ -18,8 +18,7 @@ type Solve<T> =
     unsafe extern "C" fn(i32, i64, i64, *const T, *const T, *const T, *mut T, *const T, *mut c_void) -> Status;
 type BlockSolve<T> =
     unsafe extern "C" fn(i32, i64, i64, i64, *const T, *const T, *const T, *mut T, *const T, *mut c_void) -> Status;
-type BandSolve<T> =
-    unsafe extern "C" fn(i32, i64, i64, i64, i64, *const T, *mut T, *const T, *mut c_void) -> Status;
+type BandSolve<T> = unsafe extern "C" fn(i32, i64, i64, i64, i64, *const T, *mut T, *const T, *mut c_void) -> Status;
 
 /// The functions of one type; pairs are open and cyclic.
 pub struct Functions<T> {
@@ -271,7 +270,8 @@ pub fn message() -> String {
 /// The report of the last solve, and the method in it.
 pub fn report() -> (bandsolve_report_t, String) {
     let size = size_of::<bandsolve_report_t>();
-    let mut report = bandsolve_report_t { size, backward_error: 0.0, refinement_steps: -1, fallback: -1, method: [1; 32] };
+    let mut report =
+        bandsolve_report_t { size, backward_error: 0.0, refinement_steps: -1, fallback: -1, method: [1; 32] };
     // SAFETY: a report.
     assert_eq!(unsafe { bandsolveLastReport(&mut report) }, Status::BANDSOLVE_SUCCESS);
     // SAFETY: the library ends it with a zero.

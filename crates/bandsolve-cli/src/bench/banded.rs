@@ -75,7 +75,9 @@ struct Own {
 impl Own {
     const SPIKE: Own =
         Own { name: "spike", method: Method::Spike, op: Op::Plain, pivoting: Pivoting::ScaledPartial, verify: true };
-    const ALL: [Own; 6] = [
+    const ALL: [Own; 8] = [
+        Own { name: "rpts", method: Method::Rpts, ..Own::SPIKE },
+        Own { name: "rpts unverified", method: Method::Rpts, verify: false, ..Own::SPIKE },
         Own::SPIKE,
         Own { name: "spike unverified", verify: false, ..Own::SPIKE },
         Own { name: "spike transposed", op: Op::Transpose, ..Own::SPIKE },
@@ -121,6 +123,7 @@ impl Case {
             Work { x: rhs.clone(), bands: vec![T::ZERO; copy], pivots: vec![0; n], op: Op::Plain, report: None };
         let mut contestants: Vec<_> = Own::ALL
             .iter()
+            .filter(|own| own.method.solves(a.shape()))
             .flat_map(|own| threads.iter().map(move |threads| (*own, *threads)))
             .map(|(own, threads)| ours(own, threads, &a, &rhs))
             .collect();

@@ -10,6 +10,7 @@ mod contest;
 mod dot_plot;
 mod machine;
 mod methods;
+mod sparse;
 mod sweep;
 mod system;
 mod tridiagonal;
@@ -32,6 +33,7 @@ pub fn run(args: &BenchArgs) -> Result<(), Failure> {
         BenchTable::Batch(args) => batch::run(args),
         BenchTable::Block(args) => block::run(args),
         BenchTable::Banded(args) => banded::run(args),
+        BenchTable::Sparse(args) => sparse::run(args),
     }
 }
 

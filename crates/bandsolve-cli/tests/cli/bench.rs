@@ -112,3 +112,21 @@ fn banded_systems_are_measured_with_every_solver() {
         }
     }
 }
+
+#[test]
+fn sparse_right_hand_sides_are_measured() {
+    let folder = Folder::new();
+    let d = folder.file("D.mtx", matrix_market(40, &toeplitz(40, 1.0, &[3], &[7])));
+    for columns in [&["--columns", "5", "--entries", "2,3"][..], &["--matrix", &d][..]] {
+        let args = ["bench", "sparse", "--quick", "--n", "700", "--threads", "1,2", "--json", "-"];
+        let report = bandsolve(&[&args[..], columns].concat()).exits(0).json();
+        let rows = report["rows"].as_array().expect("rows");
+        for solver in ["written out", "csc2dense", "csc2csc"] {
+            let own: Vec<_> = rows.iter().filter(|r| r["solver"] == solver).collect();
+            assert_eq!(own.len(), if columns.len() == 4 { 2 * 2 } else { 2 }, "{solver}");
+            assert!(own.iter().all(|r| r["backward_error"].as_f64().unwrap() <= 8.0 * f64::EPSILON), "{own:?}");
+        }
+    }
+    let refused = bandsolve(&["bench", "sparse", "--quick", "--n", "30", "--matrix", &d]).exits(2);
+    assert!(refused.stderr.contains("40 rows"), "{}", refused.stderr);
+}

@@ -12,16 +12,21 @@ use dyn_stack::{PodStack, StackReq};
 /// Factors of one matrix, by whichever method its [`Plan`] chose.
 pub struct AnyFactor<'m, T: Scalar> {
     method: Box<dyn Probe<T> + 'm>,
+    plan: Plan,
 }
 
 impl<'m, T: Scalar> AnyFactor<'m, T> {
-    pub(super) fn new(method: Box<dyn Probe<T> + 'm>) -> Self {
-        Self { method }
+    pub(super) fn new(plan: &Plan, method: Box<dyn Probe<T> + 'm>) -> Self {
+        Self { method, plan: plan.clone() }
+    }
+
+    pub(super) fn plan(&self) -> &Plan {
+        &self.plan
     }
 
     /// By the sequential pivoted method, whatever `plan` chose.
     pub(super) fn pivoted(plan: &Plan, a: Tridiagonal<'m, T>) -> Result<Self> {
-        Ok(Self::new(Box::new(PivotedTridiagonal::new(plan, a)?)))
+        Ok(Self::new(plan, Box::new(PivotedTridiagonal::new(plan, a)?)))
     }
 }
 

@@ -18,7 +18,7 @@ impl<T: Scalar> Factorize for Banded<'_, T> {
 
     fn factor_with<'m>(&'m self, plan: &Plan) -> Result<Self::Factor<'m>> {
         plan.check_shape(self.shape())?;
-        Ok(AnyFactor::new(T::factor_banded(plan, self)?))
+        Ok(AnyFactor::new(plan, T::factor_banded(plan, self)?))
     }
 }
 

@@ -20,7 +20,7 @@ impl<T: Scalar> Factorize for BlockTridiagonal<'_, T> {
 
     fn factor_with<'m>(&'m self, plan: &Plan) -> Result<Self::Factor<'m>> {
         plan.check_shape(self.shape())?;
-        Ok(AnyFactor::new(T::factor_block_tridiagonal(plan, self)?))
+        Ok(AnyFactor::new(plan, T::factor_block_tridiagonal(plan, self)?))
     }
 }
 

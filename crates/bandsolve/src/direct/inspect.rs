@@ -3,6 +3,7 @@
 use super::condition::{self, Norm};
 use super::determinant::Determinant;
 use super::expert::{self, ExpertReport};
+use super::sparse_rhs::SparseSolver;
 use super::verify::{Equations, Factored, KeepsFactors, Matrix, Report};
 use super::{Factor, Op};
 use crate::error::{Error, Result};
@@ -129,6 +130,11 @@ pub trait Probe<T: Scalar>: Factor<T> {
 
     /// Whether rows are multiplied by powers of two before they are eliminated.
     fn scales_rows(&self) -> bool;
+
+    /// A solver that skips zeros of sparse right-hand sides, if the method has one.
+    fn sparse_solver(&self, _op: Op) -> Result<Option<Box<dyn SparseSolver<T> + '_>>> {
+        Ok(None)
+    }
 }
 
 impl<T: Scalar, F: Factored<T> + KeepsFactors + Factor<T>> Probe<T> for F {

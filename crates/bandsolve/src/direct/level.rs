@@ -38,10 +38,10 @@ pub(super) struct Scheme {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Settings<'a> {
     options: &'a Options,
-    scheme: Scheme,
+    pub scheme: Scheme,
     simd: Simd,
     /// Of a vector.
-    lanes: usize,
+    pub lanes: usize,
 }
 
 impl<'a> Settings<'a> {
@@ -104,33 +104,33 @@ impl<'a> Settings<'a> {
 
 /// One level of the recursion: a system and how it is cut.
 #[derive(Clone, Copy)]
-struct Level<'a, T> {
-    settings: &'a Settings<'a>,
-    cut: Cut,
-    rows: Rows<'a, T>,
-    n_rhs: usize,
+pub(super) struct Level<'a, T> {
+    pub settings: &'a Settings<'a>,
+    pub cut: Cut,
+    pub rows: Rows<'a, T>,
+    pub n_rhs: usize,
 }
 
-fn shared<'a, T>(columns: &'a ColumnsMut<'_, T>) -> Columns<'a, T> {
+pub(super) fn shared<'a, T>(columns: &'a ColumnsMut<'_, T>) -> Columns<'a, T> {
     let [a, b, c, d] = columns;
     [a, b, c, d]
 }
 
 /// One thread's share of `reduce`: the equations of partitions `parts`.
-struct Reduce<'a, T: Scalar> {
-    level: Level<'a, T>,
-    rhs: Columns<'a, T>,
-    parts: Range<usize>,
-    out: Coarse<'a, T>,
-    memory: &'a mut [T::Real],
+pub(super) struct Reduce<'a, T: Scalar> {
+    pub level: Level<'a, T>,
+    pub rhs: Columns<'a, T>,
+    pub parts: Range<usize>,
+    pub out: Coarse<'a, T>,
+    pub memory: &'a mut [T::Real],
 }
 
 /// Rows of the coarse system, two a partition.
-struct Coarse<'a, T> {
-    sub: &'a mut [T],
-    diag: &'a mut [T],
-    sup: &'a mut [T],
-    rhs: ColumnsMut<'a, T>,
+pub(super) struct Coarse<'a, T> {
+    pub sub: &'a mut [T],
+    pub diag: &'a mut [T],
+    pub sup: &'a mut [T],
+    pub rhs: ColumnsMut<'a, T>,
 }
 
 impl<T> Coarse<'_, T> {
@@ -144,7 +144,7 @@ impl<T> Coarse<'_, T> {
 }
 
 impl<T: Scalar> Reduce<'_, T> {
-    fn parallel(mut self, threads: usize) {
+    pub fn parallel(mut self, threads: usize) {
         let lanes = self.level.settings.lanes;
         if threads <= 1 || self.parts.len() <= lanes {
             return self.run();
@@ -188,24 +188,24 @@ pub(super) fn both(mut a: Findings, b: Findings) -> Findings {
 }
 
 /// One thread's share of `substitute`: the unknowns of partitions `parts`.
-struct Substitute<'a, T: Scalar> {
-    level: Level<'a, T>,
+pub(super) struct Substitute<'a, T: Scalar> {
+    pub level: Level<'a, T>,
     /// Right-hand sides of the whole level; `None`: they stand in `x`.
-    rhs: Option<Columns<'a, T>>,
+    pub rhs: Option<Columns<'a, T>>,
     /// Solution of the coarse system, with one unknown more at either end, and lower bounds of ‖x‖∞.
-    coarse: Columns<'a, T>,
-    x_max: [T::Real; MAX_RHS],
-    stream: bool,
+    pub coarse: Columns<'a, T>,
+    pub x_max: [T::Real; MAX_RHS],
+    pub stream: bool,
     /// Room for the gap of every partition of `parts`; empty: nothing is verified.
-    gaps: ColumnsMut<'a, T::Real>,
-    parts: Range<usize>,
+    pub gaps: ColumnsMut<'a, T::Real>,
+    pub parts: Range<usize>,
     /// x at the rows of `parts`.
-    x: ColumnsMut<'a, T>,
-    memory: &'a mut [T::Real],
+    pub x: ColumnsMut<'a, T>,
+    pub memory: &'a mut [T::Real],
 }
 
 impl<T: Scalar> Substitute<'_, T> {
-    fn parallel(mut self, threads: usize) -> Findings {
+    pub fn parallel(mut self, threads: usize) -> Findings {
         let lanes = self.level.settings.lanes;
         if threads <= 1 || self.parts.len() <= lanes {
             return self.run();
@@ -273,20 +273,10 @@ pub(super) fn solve_level<T: Scalar>(
     let from = rhs.unwrap_or(shared(&x));
     Reduce { level, rhs: from, parts: parts.clone(), out, memory: &mut *memory }.parallel(threads);
 
-    let coarse_rows = Rows {
-        sub: &sub[1..],
-        diag,
-        sup: &sup[..n - 1],
-        first: if rows.periodic { sub[0] } else { T::ZERO },
-        last: if rows.periodic { sup[n - 1] } else { T::ZERO },
-        periodic: rows.periodic,
-        conj: false,
-    };
+    let coarse_rows = coarse_rows([sub, diag, sup], rows.periodic);
     let own = cut_out_mut(&mut coarse, 1..n + 1);
     let truncated = solve_coarse(&level, coarse_rows, own, (&mut *memory, stack));
-    for column in &mut coarse[..n_rhs] {
-        (column[0], column[n + 1]) = if rows.periodic { (column[n], column[1]) } else { (T::ZERO, T::ZERO) };
-    }
+    wrap(&mut coarse[..n_rhs], rows.periodic);
 
     let verify = !gaps[0].is_empty();
     let x_max = core::array::from_fn(|r| if verify { size_below(coarse[r]) } else { T::Real::ZERO });
@@ -299,8 +289,23 @@ pub(super) fn solve_level<T: Scalar>(
     (found, truncated)
 }
 
+/// The coarse matrix, from the arrays that `reduce` fills.
+pub(super) fn coarse_rows<T: Scalar>([sub, diag, sup]: [&[T]; 3], periodic: bool) -> Rows<'_, T> {
+    let n = diag.len();
+    let (first, last) = if periodic { (sub[0], sup[n - 1]) } else { (T::ZERO, T::ZERO) };
+    Rows { sub: &sub[1..], diag, sup: &sup[..n - 1], first, last, periodic, conj: false }
+}
+
+/// Fills in the unknowns before the first partition and after the last.
+pub(super) fn wrap<T: Scalar>(coarse: &mut [&mut [T]], periodic: bool) {
+    for column in coarse {
+        let n = column.len() - 2;
+        (column[0], column[n + 1]) = if periodic { (column[n], column[1]) } else { (T::ZERO, T::ZERO) };
+    }
+}
+
 /// Solves the coarse system of `level`, whose right-hand sides stand in `own`; returns whether it was truncated.
-fn solve_coarse<T: Scalar>(
+pub(super) fn solve_coarse<T: Scalar>(
     level: &Level<'_, T>,
     rows: Rows<'_, T>,
     mut own: ColumnsMut<'_, T>,

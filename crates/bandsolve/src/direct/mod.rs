@@ -36,6 +36,8 @@ pub(crate) mod pivoted;
 mod repair;
 mod rpts;
 mod scratch;
+mod sparse_rhs;
+mod sparse_sweep;
 mod spike;
 mod spike_diagonal_pivoting;
 mod spike_qr;

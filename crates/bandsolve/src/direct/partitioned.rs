@@ -23,6 +23,8 @@ pub(super) use super::level::{Scheme, Truncation};
 use super::level::{Settings, level_scratch, solve_level};
 use super::pivoted::PivotedTridiagonal;
 use super::repair::Repair;
+use super::sparse_rhs::SparseSolver;
+use super::sparse_sweep::SparseSweep;
 use super::stored::pivoted_fallback;
 use super::verify::{self, Equations, Facts, Lazy, Report, good};
 use super::{Determinant, Factor, Op, Probe};
@@ -110,22 +112,61 @@ impl<'m, T: Scalar> Partitioned<'m, T> {
             let column = r * n..(r + 1) * n;
             let (rhs, x) = (&rhs[column.clone()], &mut x[column]);
             let gaps = &gaps[r * partitions..(r + 1) * partitions];
-            let (error, steps) = if found.looks_singular::<T::Real>() && !is_zero(rhs, x) {
-                (f64::NAN, 0)
-            } else {
-                mend(&settings, rows, (rhs, &mut *x), found, gaps)
-                    .unwrap_or_else(|| refine(&settings, rows, rhs, x, (&mut *memory, &mut *stack)))
-            };
-            outcome.refinement_steps = outcome.refinement_steps.max(steps);
-            let error = if error <= good::<T>() {
-                error
-            } else {
-                verify::fall_back(self.fallback()?, op, (rhs, offset + r * n), x, outcome)?
-            };
-            outcome.push(error);
+            let work = (&mut *memory, &mut *stack);
+            self.settle(op, (rhs, offset + r * n), x, (found, gaps), outcome, work)?;
         }
         Ok(())
     }
+
+    /// The matrix as rows.
+    pub(super) fn rows(&self, op: Op) -> Rows<'_, T> {
+        op.rows(&self.a)
+    }
+
+    pub(super) fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    pub(super) fn verifies(&self) -> bool {
+        self.plan.options.verify
+    }
+
+    /// Accepts x, which begins at `offset` of the caller's array, or repairs it; its error goes to `outcome`.
+    pub(super) fn settle(
+        &self,
+        op: Op,
+        (rhs, offset): (&[T], usize),
+        x: &mut [T],
+        (found, gaps): (Found, &[T::Real]),
+        outcome: &mut Report,
+        work: (&mut [T::Real], &mut PodStack),
+    ) -> Result<Changed> {
+        let (settings, rows) = (self.settings(), self.rows(op));
+        let (mut changed, mut error) = (Changed::Everywhere, f64::NAN);
+        if !found.looks_singular::<T::Real>() || is_zero(rhs, x) {
+            let mended = mend(&settings, rows, (rhs, &mut *x), found, gaps);
+            let where_mended = if mended.is_some() { Changed::Windows } else { Changed::Everywhere };
+            let steps;
+            (error, steps) = mended.unwrap_or_else(|| refine(&settings, rows, rhs, x, work));
+            changed = if steps == 0 { Changed::Nowhere } else { where_mended };
+            outcome.refinement_steps = outcome.refinement_steps.max(steps);
+        }
+        if !(error <= good::<T>()) {
+            error = verify::fall_back(self.fallback()?, op, (rhs, offset), x, outcome)?;
+            changed = Changed::Everywhere;
+        }
+        outcome.push(error);
+        Ok(changed)
+    }
+}
+
+/// Where a repair has changed x.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Changed {
+    Nowhere,
+    /// In windows around rows that are not zero.
+    Windows,
+    Everywhere,
 }
 
 /// A zero right-hand side with the zero solution, which needs no further look (but is no proof of regularity).
@@ -215,6 +256,14 @@ impl<T: Scalar> Probe<T> for Partitioned<'_, T> {
 
     fn scales_rows(&self) -> bool {
         self.settings().how::<T::Real>().scaling == Scaling::Rows
+    }
+
+    fn sparse_solver(&self, op: Op) -> Result<Option<Box<dyn SparseSolver<T> + '_>>> {
+        if self.a.n() < 2 || self.scheme.truncation == Truncation::Always {
+            return Ok(None);
+        }
+        let scheme = Scheme { truncation: Truncation::Never, ..self.scheme };
+        Ok(Some(Box::new(SparseSweep::new(self, op, Settings::new::<T>(&self.plan.options, scheme))?)))
     }
 }
 

@@ -94,6 +94,14 @@ impl Report {
         }
     }
 
+    /// Takes in what was found of the next right-hand sides.
+    pub(crate) fn take(&mut self, next: &Report) {
+        self.backward_errors.extend_from_slice(&next.backward_errors);
+        self.backward_error = self.backward_error.max_nan(next.backward_error);
+        self.refinement_steps = self.refinement_steps.max(next.refinement_steps);
+        self.fallback |= next.fallback;
+    }
+
     /// Takes in the backward error of the next right-hand side.
     pub(crate) fn push(&mut self, error: f64) {
         self.backward_errors.push(error);

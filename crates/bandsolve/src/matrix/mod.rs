@@ -3,12 +3,15 @@
 mod banded;
 mod batch;
 mod block_tridiagonal;
+mod csc;
 mod tridiagonal;
 
 pub use banded::Banded;
 pub use batch::{Layout, TridiagonalBatch};
 pub use block_tridiagonal::BlockTridiagonal;
 pub(crate) use block_tridiagonal::{BlockRows, Orientation};
+pub(crate) use csc::Group;
+pub use csc::{Csc, CscMut, Index};
 pub(crate) use tridiagonal::Rows;
 pub use tridiagonal::Tridiagonal;
 

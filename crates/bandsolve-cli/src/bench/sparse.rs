@@ -1,0 +1,242 @@
+//! `bandsolve bench sparse`: tridiagonal systems with sparse right-hand sides, skipped where they are zero or written out.
+
+use super::contest::{self, Contestant, Solve};
+use super::machine::Machine;
+use super::{Repair, Row};
+use crate::args::BenchSparseArgs;
+use crate::exit::Failure;
+use crate::io;
+use crate::report;
+use crate::structure::affordable;
+use bandsolve::{Csc, CscMut, Factor, Op, Plan, Report, Tridiagonal};
+use bandsolve_testkit::Random;
+use serde_json::{Value, json};
+use std::time::Instant;
+
+/// The solver that all others are compared to.
+const WRITTEN_OUT: &str = "written out";
+
+/// Measures every number of entries, or the columns of a file.
+///
+/// # Errors
+/// [`Failure::Usage`] for sizes beyond memory, [`Failure::Input`] for files, [`Failure::Other`] if the report cannot be
+/// written.
+pub fn run(args: &BenchSparseArgs) -> Result<(), Failure> {
+    let taken = report::is_stdout(args.measure.json.as_deref());
+    let threads = super::threads(&args.measure)?;
+    let machine = Machine::here();
+    report::print_beside(&machine.text(&[]), taken)?;
+    let n = args.n.unwrap_or(if args.measure.quick { 5000 } else { 1_000_000 }).max(1);
+    affordable(&[n, 20], 8).map_err(|why| Failure::Usage(format!("--n {n}: {why}")))?;
+    let cases = match &args.matrix {
+        Some(path) => vec![Columns::read(path, n)?],
+        None => args.entries.iter().map(|entries| Columns::random(n, args.columns, *entries)).collect(),
+    };
+    let mut found: Vec<Value> = Vec::new();
+    for columns in cases {
+        let system = System::new(n, args.dominant, columns);
+        let rows = system.contest(&threads, super::budget(&args.measure));
+        report::print_beside(&system.table(&rows), taken)?;
+        found.extend(rows.iter().map(|row| row.json(&system.facts())));
+    }
+    let Some(path) = &args.measure.json else { return Ok(()) };
+    report::write_json(path, &json!({ "bench": "sparse", "machine": machine.json(&[]), "rows": found }))
+}
+
+/// Sparse right-hand sides.
+struct Columns {
+    name: String,
+    pointers: Vec<usize>,
+    rows: Vec<usize>,
+    values: Vec<f64>,
+}
+
+impl Columns {
+    fn random(n: usize, columns: usize, entries: usize) -> Self {
+        let mut random = Random::new(entries as u64);
+        Self {
+            name: format!("{columns} columns of {entries} entries"),
+            pointers: (0..=columns).map(|j| j * entries).collect(),
+            rows: (0..columns * entries).map(|_| random.below(n)).collect(),
+            values: random.uniform_vec(columns * entries, -1.0, 1.0),
+        }
+    }
+
+    /// The columns of a matrix of at most `n` rows.
+    fn read(path: &std::path::Path, n: usize) -> Result<Self, Failure> {
+        let a = io::read_matrix(path)?;
+        if a.n_rows > n {
+            return Err(Failure::Usage(format!("--matrix has {} rows, more than --n {n}", a.n_rows)));
+        }
+        let mut entries = Vec::new();
+        a.for_each(|i, j, value| entries.push((j, i, value.re)));
+        entries.sort_unstable_by_key(|(j, i, _)| (*j, *i));
+        let pointers = (0..=a.n_cols).map(|j| entries.partition_point(|entry| entry.0 < j)).collect();
+        Ok(Self {
+            name: format!("{} columns, {} entries, of {}", a.n_cols, entries.len(), path.display()),
+            pointers,
+            rows: entries.iter().map(|entry| entry.1).collect(),
+            values: entries.iter().map(|entry| entry.2).collect(),
+        })
+    }
+
+    fn count(&self) -> usize {
+        self.pointers.len() - 1
+    }
+}
+
+/// A matrix and its right-hand sides.
+struct System {
+    a: Tridiagonal<'static, f64>,
+    dominant: bool,
+    columns: Columns,
+    /// The right-hand sides written out; empty where that takes too much memory.
+    dense: Vec<f64>,
+}
+
+/// Words that right-hand sides may take when they are written out.
+const DENSE_MAX_WORDS: usize = 1 << 27;
+
+/// Memory that all solvers share.
+struct Work {
+    x: Vec<f64>,
+    rows: Vec<usize>,
+    values: Vec<f64>,
+    report: Option<Report>,
+}
+
+impl System {
+    fn new(n: usize, dominant: bool, columns: Columns) -> Self {
+        let mut random = Random::new(n as u64);
+        let mut draw = || random.uniform_vec(n, -1.0, 1.0);
+        let [sub, mut diag, sup] = [draw(), draw(), draw()];
+        if dominant {
+            diag.iter_mut().for_each(|v| *v += 3.0);
+        }
+        let a = Tridiagonal::from_vecs(sub, diag, sup, false).expect("three arrays of length n");
+        let mut dense = Vec::new();
+        if n.saturating_mul(columns.count()) <= DENSE_MAX_WORDS {
+            dense.resize(n * columns.count(), 0.0);
+            for j in 0..columns.count() {
+                let own = columns.pointers[j]..columns.pointers[j + 1];
+                own.for_each(|k| dense[j * n + columns.rows[k]] += columns.values[k]);
+            }
+        }
+        Self { a, dominant, columns, dense }
+    }
+
+    fn rhs(&self) -> Csc<'_, f64> {
+        let Columns { pointers, rows, values, .. } = &self.columns;
+        Csc::new(self.a.n(), pointers, rows, values).expect("columns of the matrix")
+    }
+
+    fn contest(&self, threads: &[usize], budget: contest::Budget) -> Vec<Row> {
+        let mut contestants: Vec<Contestant<'_, Work>> = Vec::new();
+        for (name, way) in [(WRITTEN_OUT, Way::WrittenOut), ("csc2dense", Way::Full), ("csc2csc", Way::Pruned)] {
+            if way == Way::Pruned || !self.dense.is_empty() {
+                contestants.extend(threads.iter().map(|&threads| {
+                    let solve = self.ours(way, threads);
+                    Contestant { name: name.into(), threads, solve }
+                }));
+            }
+        }
+        let entries = self.columns.values.len();
+        let mut work =
+            Work { x: vec![0.0; self.dense.len()], rows: vec![0; entries], values: vec![0.0; entries], report: None };
+        let check = |work: &Work| {
+            let report = work.report.as_ref().expect("solved");
+            (Some(report.backward_error), Some(Repair::of(report)))
+        };
+        contest::run(&mut contestants, self.a.n() * self.columns.count(), budget, &mut work, check)
+    }
+
+    fn ours(&self, way: Way, threads: usize) -> Solve<'_, Work> {
+        let plan = Plan::new(self.a.shape()).threads(threads);
+        Box::new(move |work| {
+            let started = Instant::now();
+            let factor = plan.factor(&self.a).map_err(|e| e.to_string())?;
+            let solved = match way {
+                Way::WrittenOut => factor.solve_into(&self.dense, &mut work.x),
+                Way::Full => factor.solve_sparse_into(Op::Plain, &self.rhs(), &mut work.x),
+                Way::Pruned => {
+                    let x = CscMut::new(self.a.n(), &self.columns.pointers, &mut work.rows, &mut work.values);
+                    x.and_then(|x| factor.solve_pruned_into(Op::Plain, &self.rhs(), x))
+                }
+            };
+            let time = started.elapsed();
+            work.report = Some(solved.map_err(|e| e.to_string())?);
+            Ok(time)
+        })
+    }
+
+    fn facts(&self) -> Value {
+        json!({ "n": self.a.n(), "columns": self.columns.name, "dominant": self.dominant })
+    }
+
+    fn table(&self, rows: &[Row]) -> String {
+        let data = if self.dominant { "dominant" } else { "random" };
+        let mut text = format!("\nn = {}, f64, {data} matrix; {}\n", self.a.n(), self.columns.name);
+        text += &format!(
+            "  {:12} {:>7} {:>12} {:>12} {:>13} {:>9}\n",
+            "solver", "threads", "ms", "µs/column", "x written out", "backward"
+        );
+        for row in rows {
+            let ns = row.ns_per_row * self.a.n() as f64;
+            let dense = rows.iter().find(|other| other.solver == WRITTEN_OUT && other.threads == row.threads);
+            let ratio = dense.map_or("-".into(), |dense| format!("{:.2}", dense.ns_per_row / row.ns_per_row));
+            let eta = row.backward_error.map_or("-".into(), |eta| format!("{eta:.1e}"));
+            let note = row.error.as_deref().unwrap_or(if row.repaired() { "refined" } else { "" });
+            let line = format!(
+                "  {:12} {:>7} {:>12.3} {:>12.3} {:>13} {:>9}  {note}",
+                row.solver,
+                row.threads,
+                ns * self.columns.count() as f64 * 1e-6,
+                ns * 1e-3,
+                ratio,
+                eta
+            );
+            text += line.trim_end();
+            text += "\n";
+        }
+        if let Some(peak) = peak_memory() {
+            text += &format!("  largest memory so far: {:.0} MiB\n", peak as f64 / (1 << 20) as f64);
+        }
+        text
+    }
+}
+
+/// What becomes of the right-hand sides.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    /// Written out beforehand, solved in full.
+    WrittenOut,
+    /// Sparse, solutions in full.
+    Full,
+    /// Sparse, as many of the largest entries of the solution as the right-hand side has.
+    Pruned,
+}
+
+/// Bytes of memory that this process has had at most, where the system says so.
+fn peak_memory() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok().map(|kib| kib << 10)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_ways_solve_the_same_systems() {
+        for dominant in [false, true] {
+            let system = System::new(3000, dominant, Columns::random(3000, 7, 4));
+            let rows = system.contest(&[1, 2], contest::Budget { seconds: 0.0, min_rounds: 1 });
+            assert_eq!(rows.len(), 6);
+            for row in &rows {
+                assert!(row.error.is_none() && row.backward_error.unwrap() <= 8.0 * f64::EPSILON, "{row:?}");
+            }
+            assert!(system.table(&rows).contains("csc2csc"));
+        }
+    }
+}

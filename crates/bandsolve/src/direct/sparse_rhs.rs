@@ -1,0 +1,293 @@
+//! Right-hand sides by sparse columns: solutions in full (`csc2dense`), or the largest entries of each (`csc2csc`).
+//!
+//! Columns are taken in groups of a few, which threads fetch one after the other; a group is solved alike whichever thread
+//! takes it. Methods that know how to skip zeros bring a [`SparseSolver`] of their own; for all others the columns are
+//! written out.
+//!
+//! Source: Klein, appendix A.1, `gtsv_csc2dense` and `gtsv_csc2csc`; there the largest entries are found by histograms.
+
+use super::any::AnyFactor;
+use super::{Factor, Inspect, Op, Probe, Report, verify};
+use crate::error::{Result, check_len};
+use crate::matrix::{Csc, CscMut, Group, Index};
+use crate::plan::Plan;
+use crate::scalar::{RealScalar, Scalar};
+use core::ops::Range;
+use dyn_stack::{PodBuffer, PodStack};
+use std::sync::{Mutex, PoisonError};
+
+/// The entries (row, value) of a column.
+pub type Entries<T> = Vec<(usize, T)>;
+
+/// Solves for sparse columns.
+pub trait SparseSolver<T: Scalar>: Sync {
+    /// Columns of a group.
+    fn together(&self) -> usize;
+    /// A worker for one thread.
+    fn worker(&self) -> Result<Box<dyn Worker<T> + '_>>;
+}
+
+/// Solves for one group after the other.
+pub trait Worker<T: Scalar> {
+    /// Solves for a group of columns; `x` is zero before. What was found is added to the report, column by column.
+    fn solve(&mut self, group: &[Entries<T>], x: &mut [T], report: &mut Report) -> Result<()>;
+    /// Where x of a column of the last group may not be zero.
+    fn touched(&self, column: usize) -> &[Range<usize>];
+}
+
+/// Columns that are written out together.
+const DENSE_TOGETHER: usize = 16;
+
+/// Writes the columns out.
+struct Dense<'a, T: Scalar> {
+    factor: &'a dyn Probe<T>,
+    op: Op,
+}
+
+struct DenseWorker<'a, T: Scalar> {
+    solver: &'a Dense<'a, T>,
+    rhs: Vec<T>,
+    scratch: PodBuffer,
+    all: Range<usize>,
+}
+
+impl<T: Scalar> SparseSolver<T> for Dense<'_, T> {
+    fn together(&self) -> usize {
+        DENSE_TOGETHER
+    }
+
+    fn worker(&self) -> Result<Box<dyn Worker<T> + '_>> {
+        let n = self.factor.shape().n();
+        let scratch = verify::buffer(self.factor.solve_scratch(DENSE_TOGETHER).or(self.factor.solve_scratch(1)))?;
+        Ok(Box::new(DenseWorker { solver: self, rhs: vec![T::ZERO; DENSE_TOGETHER * n], scratch, all: 0..n }))
+    }
+}
+
+impl<T: Scalar> Worker<T> for DenseWorker<'_, T> {
+    fn solve(&mut self, group: &[Entries<T>], x: &mut [T], report: &mut Report) -> Result<()> {
+        let (n, rhs) = (self.all.end, &mut self.rhs[..x.len()]);
+        rhs.fill(T::ZERO);
+        for (rhs, entries) in rhs.chunks_exact_mut(n).zip(group) {
+            entries.iter().for_each(|(i, value)| rhs[*i] += *value);
+        }
+        let Dense { factor, op } = self.solver;
+        // What is needed for fewer columns may be more than for all.
+        let needed = factor.solve_scratch(group.len());
+        if !PodStack::new(&mut self.scratch).can_hold(needed) {
+            self.scratch = verify::buffer(needed)?;
+        }
+        let found = factor.solve_into_with(*op, rhs, x, PodStack::new(&mut self.scratch))?;
+        report.take(&found);
+        Ok(())
+    }
+
+    fn touched(&self, _: usize) -> &[Range<usize>] {
+        core::slice::from_ref(&self.all)
+    }
+}
+
+/// The largest entries of a column.
+struct Largest {
+    /// Modulus and row.
+    candidates: Vec<(f64, usize)>,
+}
+
+impl Largest {
+    /// Keeps the `count` largest entries of `x`, of which all but `touched` are zero, by rows; of equal ones those of smaller
+    /// rows.
+    fn keep<T: Scalar>(&mut self, x: &[T], touched: &[Range<usize>], count: usize) -> &[(f64, usize)] {
+        let all = &mut self.candidates;
+        all.clear();
+        let rows = touched.iter().flat_map(Range::clone).filter(|i| x[*i] != T::ZERO);
+        all.extend(rows.map(|i| (Scalar::abs(x[i]).to_f64(), i)));
+        if (1..all.len()).contains(&count) {
+            all.select_nth_unstable_by(count - 1, |a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        }
+        all.truncate(count);
+        all.sort_unstable_by_key(|(_, i)| *i);
+        // Too few: the first zeros.
+        let (known, mut next) = (all.len(), 0);
+        for i in 0.. {
+            if all.len() == count {
+                break;
+            }
+            if next < known && all[next].1 == i {
+                next += 1;
+            } else {
+                all.push((0.0, i));
+            }
+        }
+        if known < count {
+            all.sort_unstable_by_key(|(_, i)| *i);
+        }
+        all
+    }
+}
+
+impl<T: Scalar> AnyFactor<'_, T> {
+    /// Solves op(A)·X = D for the columns of a sparse D.
+    ///
+    /// Tridiagonal systems (`rpts`, `spike-…`): parts of the system where D is zero and where x has decayed to zero cost
+    /// nothing but the zeros that are written. By other methods the columns are written out.
+    ///
+    /// # Shapes
+    /// `rhs`: n × n_rhs; `x`: n × n_rhs, column-major.
+    ///
+    /// # Cost
+    /// Memory for four right-hand sides a thread (16 where they are written out), and for the coarse matrices: 6/m words a row.
+    ///
+    /// # Errors
+    /// Those of every solve; `NotFinite { array: "values", .. }`. A part of the matrix that no right-hand side reaches is not
+    /// looked at: if it is singular by itself, zero is the right answer there.
+    ///
+    /// # Source
+    /// Klein, Problem Class ScalarCSC2Dense.
+    pub fn solve_sparse_into<I: Index>(&self, op: Op, rhs: &Csc<'_, T, I>, x: &mut [T]) -> Result<Report> {
+        let n = self.shape().rows();
+        check_len("x", n.saturating_mul(rhs.columns()), x.len())?;
+        self.for_sparse(
+            op,
+            rhs,
+            |together| x.chunks_mut((together * n).max(1)),
+            |worker, columns, x, report| {
+                x.fill(T::ZERO);
+                worker.solve(columns, x, report)
+            },
+        )
+    }
+
+    /// Solves op(A)·X = D for the columns of a sparse D and keeps of every column of X the entries of largest modulus.
+    ///
+    /// How many, the column pointers of `x` say: column j gets `column_pointers[j + 1] − column_pointers[j]`, in ascending
+    /// rows; of equal ones those of smaller rows. X is never stored as a whole.
+    ///
+    /// # Shapes
+    /// `rhs`, `x`: n × n_rhs.
+    ///
+    /// # Cost
+    /// As [`solve_sparse_into`](Self::solve_sparse_into), without writing the zeros; selection takes a time proportional to the
+    /// entries that are not zero.
+    ///
+    /// # Errors
+    /// As [`solve_sparse_into`](Self::solve_sparse_into).
+    ///
+    /// # Source
+    /// Klein, Problem Class ScalarCSC2CSC.
+    ///
+    /// # Example
+    /// ```
+    /// use bandsolve::prelude::*;
+    /// // The three largest entries of two columns of the inverse.
+    /// let n = 1000;
+    /// let (sub, diag) = (vec![-1.0; n], vec![4.0; n]);
+    /// let a = Tridiagonal::new(&sub, &diag, &sub)?;
+    /// let rhs = Csc::new(n, &[0, 1, 2], &[0, 500], &[1.0, 1.0])?;
+    /// let (mut rows, mut values) = ([0; 6], [0.0; 6]);
+    /// let x = CscMut::new(n, &[0, 3, 6], &mut rows, &mut values)?;
+    /// Plan::new(a.shape()).factor(&a)?.solve_pruned_into(Op::Plain, &rhs, x)?;
+    /// assert_eq!(rows, [0, 1, 2, 499, 500, 501]);
+    /// # Ok::<(), bandsolve::Error>(())
+    /// ```
+    pub fn solve_pruned_into<I: Index>(&self, op: Op, rhs: &Csc<'_, T, I>, x: CscMut<'_, T, I>) -> Result<Report> {
+        check_len("column_pointers", rhs.columns() + 1, x.columns() + 1)?;
+        let n = self.shape().rows();
+        // A buffer for every thread that is at work.
+        let spare = Mutex::new(Vec::new());
+        let groups = |together| x.into_groups(together).into_iter();
+        self.for_sparse(op, rhs, groups, |worker, columns, out, report| {
+            let spares = || spare.lock().unwrap_or_else(PoisonError::into_inner);
+            let (mut buffer, mut largest) =
+                spares().pop().unwrap_or_else(|| (Vec::new(), Largest { candidates: Vec::new() }));
+            buffer.resize(buffer.len().max(columns.len() * n), T::ZERO);
+            let x = &mut buffer[..columns.len() * n];
+            let outcome = worker.solve(columns, x, report);
+            let Group { counts, row_indices, values } = out;
+            let mut places = row_indices.iter_mut().zip(values);
+            for (j, (count, x)) in counts.into_iter().zip(x.chunks_exact_mut(n)).enumerate() {
+                let kept = largest.keep(x, worker.touched(j), count).iter();
+                kept.zip(&mut places).for_each(|((_, i), (row, value))| (*row, *value) = (I::from_usize(*i), x[*i]));
+                worker.touched(j).iter().for_each(|rows| x[rows.clone()].fill(T::ZERO));
+            }
+            spares().push((buffer, largest));
+            outcome
+        })
+    }
+
+    /// Calls `solve` for every group of columns with what `groups` has for it, on as many threads as the plan allows.
+    fn for_sparse<'o, I: Index, G: Send, O: Iterator<Item = G> + Send + 'o>(
+        &self,
+        op: Op,
+        rhs: &Csc<'_, T, I>,
+        groups: impl FnOnce(usize) -> O,
+        solve: impl Fn(&mut dyn Worker<T>, &[Entries<T>], G, &mut Report) -> Result<()> + Sync,
+    ) -> Result<Report> {
+        check_len("a column of the right-hand sides", self.shape().rows(), rhs.rows())?;
+        verify::check_finite("values", rhs.values(), 0)?;
+        let mut report = Report::new(self.plan());
+        if rhs.rows() == 0 || rhs.columns() == 0 {
+            return Ok(report);
+        }
+        let own = self.probe().sparse_solver(op)?;
+        let spelled = Dense { factor: self.probe(), op };
+        let solver = own.as_deref().unwrap_or(&spelled);
+        let together = solver.together();
+        let tasks = self.plan().options.threads.min(rhs.columns().div_ceil(together)).max(1);
+        let work =
+            Work { solver, rhs, together, plan: self.plan(), groups: Mutex::new(groups(together).enumerate()), solve };
+        let done = Mutex::new(Vec::new());
+        let run = || {
+            let own = work.run();
+            done.lock().unwrap_or_else(PoisonError::into_inner).extend(own);
+        };
+        if tasks == 1 {
+            run();
+        } else {
+            rayon::scope(|scope| (0..tasks).for_each(|_| scope.spawn(|_| run())));
+        }
+        let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+        done.sort_unstable_by_key(|(group, _)| *group);
+        for (_, found) in done {
+            report.take(&found?);
+        }
+        Ok(report)
+    }
+}
+
+/// What all threads share.
+struct Work<'a, T: Scalar, I, O, S> {
+    solver: &'a dyn SparseSolver<T>,
+    rhs: &'a Csc<'a, T, I>,
+    together: usize,
+    plan: &'a Plan,
+    groups: Mutex<O>,
+    solve: S,
+}
+
+impl<T, I, G, O, S> Work<'_, T, I, O, S>
+where
+    T: Scalar,
+    I: Index,
+    O: Iterator<Item = (usize, G)>,
+    S: Fn(&mut dyn Worker<T>, &[Entries<T>], G, &mut Report) -> Result<()>,
+{
+    /// Solves for groups while there are any; returns which, and what was found.
+    fn run(&self) -> Vec<(usize, Result<Report>)> {
+        let mut done = Vec::new();
+        let mut worker = match self.solver.worker() {
+            Ok(worker) => worker,
+            Err(error) => return vec![(0, Err(error))],
+        };
+        loop {
+            let next = self.groups.lock().unwrap_or_else(PoisonError::into_inner).next();
+            let Some((g, group)) = next else {
+                return done;
+            };
+            let first = g * self.together;
+            let columns: Vec<Entries<T>> =
+                (first..self.rhs.columns().min(first + self.together)).map(|j| self.rhs.column(j).collect()).collect();
+            let mut report = Report::new(self.plan);
+            let outcome = (self.solve)(&mut *worker, &columns, group, &mut report);
+            done.push((g, outcome.map(|()| report)));
+        }
+    }
+}

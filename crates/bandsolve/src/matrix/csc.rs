@@ -1,0 +1,200 @@
+//! Sparse columns: right-hand sides most of which are zero, and the largest entries of solutions.
+
+use crate::error::{Error, Result, check_len};
+use core::ops::Range;
+
+/// An integer type of index arrays.
+pub trait Index: Copy + Send + Sync + 'static {
+    /// As an index; `None` where it is negative or too large.
+    fn to_usize(self) -> Option<usize>;
+    /// An index that is known to fit; wraps where it does not.
+    fn from_usize(index: usize) -> Self;
+}
+
+macro_rules! index {
+    ($($t:ty),*) => {$(impl Index for $t {
+        #[inline]
+        fn to_usize(self) -> Option<usize> {
+            usize::try_from(self).ok()
+        }
+        #[inline]
+        fn from_usize(index: usize) -> Self {
+            index as $t
+        }
+    })*};
+}
+index!(i32, i64, u32, u64, usize);
+
+/// A sparse matrix by compressed columns (CSC), over the caller's arrays.
+///
+/// Column j has the entries `column_pointers[j] .. column_pointers[j + 1]` of `row_indices` and `values`, in any order;
+/// entries of one row add up.
+///
+/// # Example
+/// ```
+/// use bandsolve::prelude::*;
+/// // Columns (0, 1, 0, 0, 0) and (2, 0, 0, 0, 3).
+/// let rhs = Csc::new(5, &[0, 1, 3], &[1, 0, 4], &[1.0, 2.0, 3.0])?;
+/// let a = Tridiagonal::new(&[-1.0; 4], &[2.0; 5], &[-1.0; 4])?;
+/// let mut x = [0.0; 10];
+/// Plan::new(a.shape()).factor(&a)?.solve_sparse_into(Op::Plain, &rhs, &mut x)?;
+/// assert!((x[1] - 4.0 / 3.0).abs() < 1e-15 && (x[9] - 17.0 / 6.0).abs() < 1e-15);
+/// # Ok::<(), bandsolve::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct Csc<'a, T, I = usize> {
+    rows: usize,
+    column_pointers: &'a [I],
+    row_indices: &'a [I],
+    values: &'a [T],
+}
+
+impl<'a, T: Copy, I: Index> Csc<'a, T, I> {
+    /// Borrows the arrays.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] if `column_pointers` is empty or `row_indices` and `values` differ in length,
+    /// [`Error::Structure`] if the pointers do not begin with 0, decrease or do not end with the number of entries, or a row
+    /// index is not below `rows`.
+    pub fn new(rows: usize, column_pointers: &'a [I], row_indices: &'a [I], values: &'a [T]) -> Result<Self> {
+        check_len("values", row_indices.len(), values.len())?;
+        check_pointers(column_pointers, values.len())?;
+        let inside = |i: &I| i.to_usize().is_some_and(|i| i < rows);
+        match row_indices.iter().position(|i| !inside(i)) {
+            Some(index) => Err(Error::Structure { array: "row_indices", index }),
+            None => Ok(Self { rows, column_pointers, row_indices, values }),
+        }
+    }
+
+    /// Rows of the matrix.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Columns of the matrix.
+    pub fn columns(&self) -> usize {
+        self.column_pointers.len() - 1
+    }
+
+    /// Every entry, column after column.
+    pub fn values(&self) -> &'a [T] {
+        self.values
+    }
+
+    /// The entries (row, value) of column `j`.
+    pub fn column(&self, j: usize) -> impl Iterator<Item = (usize, T)> + Clone + use<'a, T, I> {
+        let own = entries(self.column_pointers, j);
+        let rows = self.row_indices[own.clone()].iter().map(|i| i.to_usize().expect("checked by `new`"));
+        rows.zip(self.values[own].iter().copied())
+    }
+}
+
+/// Columns whose number of entries is given, to be filled: see [`Csc`].
+#[derive(Debug)]
+pub struct CscMut<'a, T, I = usize> {
+    column_pointers: &'a [I],
+    row_indices: &'a mut [I],
+    values: &'a mut [T],
+}
+
+impl<'a, T, I: Index> CscMut<'a, T, I> {
+    /// Borrows the arrays; only `column_pointers` is read.
+    ///
+    /// # Errors
+    /// As [`Csc::new`], and [`Error::Structure`] if a column has more entries than `rows`.
+    pub fn new(rows: usize, column_pointers: &'a [I], row_indices: &'a mut [I], values: &'a mut [T]) -> Result<Self> {
+        check_len("values", row_indices.len(), values.len())?;
+        check_pointers(column_pointers, values.len())?;
+        match (0..column_pointers.len() - 1).find(|j| entries(column_pointers, *j).len() > rows) {
+            Some(j) => Err(Error::Structure { array: "column_pointers", index: j + 1 }),
+            None => Ok(Self { column_pointers, row_indices, values }),
+        }
+    }
+
+    /// Columns of the matrix.
+    pub fn columns(&self) -> usize {
+        self.column_pointers.len() - 1
+    }
+
+    /// The parts of `row_indices` and `values` that belong to `together` columns at a time, and the number of entries of each.
+    pub(crate) fn into_groups(self, together: usize) -> Vec<Group<'a, T, I>> {
+        let Self { column_pointers, mut row_indices, mut values } = self;
+        let columns = column_pointers.len() - 1;
+        let mut groups = Vec::with_capacity(columns.div_ceil(together));
+        for first in (0..columns).step_by(together) {
+            let counts: Vec<usize> =
+                (first..columns.min(first + together)).map(|j| entries(column_pointers, j).len()).collect();
+            let own = counts.iter().sum();
+            let (i, v);
+            (i, row_indices) = row_indices.split_at_mut(own);
+            (v, values) = values.split_at_mut(own);
+            groups.push(Group { counts, row_indices: i, values: v });
+        }
+        groups
+    }
+}
+
+/// Some columns of a [`CscMut`].
+pub(crate) struct Group<'a, T, I> {
+    pub counts: Vec<usize>,
+    pub row_indices: &'a mut [I],
+    pub values: &'a mut [T],
+}
+
+/// The entries of column `j`.
+fn entries<I: Index>(column_pointers: &[I], j: usize) -> Range<usize> {
+    let at = |j: usize| column_pointers[j].to_usize().expect("checked");
+    at(j)..at(j + 1)
+}
+
+fn check_pointers<I: Index>(column_pointers: &[I], entries: usize) -> Result<()> {
+    let wrong = |index| Err(Error::Structure { array: "column_pointers", index });
+    let Some(last) = column_pointers.len().checked_sub(1) else {
+        return Err(Error::Shape { what: "column_pointers", expected: 1, got: 0 });
+    };
+    let mut before = 0;
+    for (index, pointer) in column_pointers.iter().enumerate() {
+        match pointer.to_usize() {
+            Some(at) if at >= before && (index > 0 || at == 0) => before = at,
+            _ => return wrong(index),
+        }
+    }
+    if before == entries { Ok(()) } else { wrong(last) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn broken_structures_are_refused() {
+        let values = [1.0; 3];
+        let refused = |pointers: &[i32], rows: &[i32]| match Csc::new(4, pointers, rows, &values[..rows.len()]) {
+            Err(Error::Structure { array, index }) => (array, index),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(refused(&[1, 3], &[0, 1, 2]), ("column_pointers", 0));
+        assert_eq!(refused(&[0, 2, 1, 3], &[0, 1, 2]), ("column_pointers", 2));
+        assert_eq!(refused(&[0, -1, 3], &[0, 1, 2]), ("column_pointers", 1));
+        assert_eq!(refused(&[0, 2], &[0, 1, 2]), ("column_pointers", 1));
+        assert_eq!(refused(&[0, 3], &[0, 4, 2]), ("row_indices", 1));
+        assert_eq!(refused(&[0, 3], &[0, 1, -2]), ("row_indices", 2));
+        assert!(Csc::<f64, usize>::new(4, &[], &[], &[]).is_err());
+        assert!(Csc::new(4, &[0, 1], &[0, 1], &[1.0]).is_err());
+        let a = Csc::new(4, &[0, 2, 2, 3], &[3, 1, 0], &[1.0, 2.0, 3.0]).unwrap();
+        assert_eq!((a.columns(), a.rows()), (3, 4));
+        assert_eq!(a.column(0).collect::<Vec<_>>(), [(3, 1.0), (1, 2.0)]);
+        assert_eq!(a.column(1).count() + 2 * a.column(2).count(), 2);
+    }
+
+    #[test]
+    fn groups_share_out_the_entries() {
+        let (mut rows, mut values) = ([0; 6], [0.0; 6]);
+        assert!(CscMut::new(2, &[0, 3, 6], &mut rows, &mut values).is_err());
+        let groups = CscMut::new(3, &[0, 1, 1, 3, 6], &mut rows, &mut values).unwrap().into_groups(3);
+        assert_eq!(
+            groups.iter().map(|g| (g.counts.clone(), g.values.len())).collect::<Vec<_>>(),
+            [(vec![1, 0, 2], 3), (vec![3], 3)]
+        );
+    }
+}
