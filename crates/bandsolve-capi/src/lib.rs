@@ -10,6 +10,7 @@ mod memory;
 pub mod report;
 pub mod settings;
 mod solve;
+mod sparse;
 pub mod status;
 
 pub use entry::*;

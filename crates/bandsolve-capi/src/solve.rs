@@ -34,7 +34,7 @@ pub(crate) struct Sides<T> {
 /// A system whose sizes are checked.
 #[derive(Debug)]
 pub(crate) struct System {
-    plan: Plan,
+    pub plan: Plan,
     /// Elements of each array of the matrix.
     pub matrix_len: usize,
     /// Elements of the right-hand sides.
@@ -117,13 +117,13 @@ pub(crate) unsafe fn buffer_size<T: Scalar>(p: PivotingArgument, kind: Kind, n_r
 }
 
 /// Right-hand sides and solutions as slices.
-pub(crate) enum Columns<'a, T> {
+enum Columns<'a, T> {
     Apart { rhs: &'a [T], x: &'a mut [T] },
     InPlace(&'a mut [T]),
 }
 
 /// What a solve works on beside the matrix.
-pub(crate) struct Work<'a, T> {
+struct Work<'a, T> {
     columns: Columns<'a, T>,
     /// The caller's buffer; `None`: to be taken from the heap.
     stack: Option<&'a mut PodStack>,

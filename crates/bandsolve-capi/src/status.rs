@@ -25,7 +25,7 @@ pub enum bandsolve_status_t {
     BANDSOLVE_UNSUPPORTED = 5,
     /// Memory could not be had.
     BANDSOLVE_OUT_OF_MEMORY = 6,
-    /// The buffer overlaps another array, or is smaller than the `_bufferSizeExt` function said where that can be seen.
+    /// The buffer overlaps another array.
     BANDSOLVE_INVALID_BUFFER = 7,
     /// A fault of the library itself, caught at its border. Please report it, with the message.
     BANDSOLVE_INTERNAL_ERROR = 8,
@@ -92,7 +92,7 @@ impl Failure {
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         let status = match &error {
-            Error::Shape { .. } => BANDSOLVE_INVALID_ARGUMENT,
+            Error::Shape { .. } | Error::Structure { .. } => BANDSOLVE_INVALID_ARGUMENT,
             Error::NotFinite { .. } => BANDSOLVE_NOT_FINITE,
             Error::Singular { .. } => BANDSOLVE_SINGULAR,
             Error::NotConverged { .. } => BANDSOLVE_NOT_CONVERGED,

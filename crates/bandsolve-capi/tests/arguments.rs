@@ -2,7 +2,7 @@
 
 mod common;
 
-use bandsolve::{RealScalar, Scalar};
+use bandsolve::RealScalar;
 use bandsolve_capi::*;
 use common::Family::{Banded, Blocks, Tridiagonal};
 use common::*;

@@ -162,3 +162,68 @@ pub unsafe extern "C" fn bandsolveDgbsv(
 ) -> bandsolve_status_t {
     guard(|| unsafe { banded(p, (n, lower, upper), bands, Sides { n_rhs, x, rhs, buffer }) })
 }
+
+/// Bytes of buffer for `bandsolveDgtsv_csc2dense`: 0, memory is allocated inside.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bandsolveDgtsv_csc2dense_bufferSizeExt(
+    p: PivotingArgument,
+    n: i64,
+    n_rhs: i64,
+    size: *mut usize,
+) -> bandsolve_status_t {
+    guard(|| unsafe { sparse_buffer_size::<f64>(p, n, n_rhs, size) })
+}
+
+/// Solves A X = D with a tridiagonal matrix, as `bandsolveDgtsv`, and sparse right-hand sides: column j of D has the entries
+/// `rhs_col_ptrs[j]` to `rhs_col_ptrs[j+1] - 1` of `rhs_values`, in the rows that `rhs_row_indices` says, counted from 0, in
+/// any order; entries of one row add up. `rhs_col_ptrs` has length n_rhs + 1, the other two have length rhs_nnz. `x` is n by
+/// n_rhs, column-major, and overlaps nothing. `buffer` is not used.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bandsolveDgtsv_csc2dense(
+    p: PivotingArgument,
+    n: i64,
+    n_rhs: i64,
+    sub: *const f64,
+    diag: *const f64,
+    sup: *const f64,
+    x: *mut f64,
+    rhs_values: *const f64,
+    rhs_row_indices: *const i32,
+    rhs_col_ptrs: *const i32,
+    rhs_nnz: i64,
+    buffer: *mut c_void,
+) -> bandsolve_status_t {
+    _ = buffer;
+    let rhs = Columns { values: rhs_values, row_indices: rhs_row_indices, pointers: rhs_col_ptrs, nnz: rhs_nnz };
+    guard(|| unsafe { to_dense(p, (n, n_rhs), [sub, diag, sup], rhs, x) })
+}
+
+/// Solves A X = D as `bandsolveDgtsv_csc2dense`, and keeps of every column of X the entries of largest modulus: as many as
+/// `result_col_ptrs`, of length n_rhs + 1, says, in ascending rows. They are written to `result_values` and
+/// `result_row_indices`, of length result_nnz. X is never stored as a whole; memory is allocated inside.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bandsolveDgtsv_csc2csc(
+    p: PivotingArgument,
+    n: i64,
+    sub: *const f64,
+    diag: *const f64,
+    sup: *const f64,
+    rhs_values: *const f64,
+    rhs_row_indices: *const i32,
+    rhs_col_ptrs: *const i32,
+    n_rhs: i64,
+    rhs_nnz: i64,
+    result_values: *mut f64,
+    result_row_indices: *mut i32,
+    result_col_ptrs: *const i32,
+    result_nnz: i64,
+) -> bandsolve_status_t {
+    let rhs = Columns { values: rhs_values, row_indices: rhs_row_indices, pointers: rhs_col_ptrs, nnz: rhs_nnz };
+    let result = ColumnsMut {
+        values: result_values,
+        row_indices: result_row_indices,
+        pointers: result_col_ptrs,
+        nnz: result_nnz,
+    };
+    guard(|| unsafe { to_sparse(p, (n, n_rhs), [sub, diag, sup], rhs, result) })
+}

@@ -18,7 +18,7 @@ pub extern "C" fn bandsolveStatusName(status: StatusArgument) -> *const c_char {
 }
 
 /// What was wrong in the last call on this thread, in words: which argument, and what was expected. Empty if it succeeded.
-/// Valid until the next call on this thread. Never NULL.
+/// Valid until this thread calls the next function that returns a status. Never NULL.
 #[unsafe(no_mangle)]
 pub extern "C" fn bandsolveLastError() -> *const c_char {
     status::last_error()

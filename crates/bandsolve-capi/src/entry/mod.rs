@@ -24,6 +24,7 @@ pub use z::*;
 
 use crate::settings::PivotingArgument;
 use crate::solve::{Kind, Sides, banded, blocks, buffer_size, tridiagonal};
+use crate::sparse::{Columns, ColumnsMut, sparse_buffer_size, to_dense, to_sparse};
 use crate::status::{bandsolve_status_t, guard};
 use bandsolve::{Complex32, Complex64};
 use core::ffi::c_void;
