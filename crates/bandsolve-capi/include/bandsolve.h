@@ -115,7 +115,7 @@ typedef struct {
    */
   int32_t fallback;
   /**
-   * Name of the method that produced x; empty if nothing was solved.
+   * Name of the method that was used; empty if nothing was solved.
    */
   char method[32];
 } bandsolve_report_t;

@@ -7,8 +7,8 @@ use core::slice;
 
 /// A size that is not negative.
 pub(crate) fn size(name: &str, value: i64) -> Outcome<usize> {
-    usize::try_from(value)
-        .map_err(|_| Failure::argument(format!("{name} is {value}, expected a size that is not negative")))
+    let wrong = if value < 0 { "expected a size that is not negative" } else { "more than can be addressed" };
+    usize::try_from(value).map_err(|_| Failure::argument(format!("{name} is {value}, {wrong}")))
 }
 
 /// The product of sizes as a number of elements of type `T` that fits the address space.

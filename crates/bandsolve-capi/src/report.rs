@@ -19,7 +19,7 @@ pub struct bandsolve_report_t {
     pub refinement_steps: i32,
     /// 1 if a right-hand side had to be solved again by the sequential pivoted method, else 0.
     pub fallback: i32,
-    /// Name of the method that produced x; empty if nothing was solved.
+    /// Name of the method that was used; empty if nothing was solved.
     pub method: [c_char; 32],
 }
 

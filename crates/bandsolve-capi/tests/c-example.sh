@@ -58,7 +58,7 @@ LD_LIBRARY_PATH='' run "$work/static"
 if LD_LIBRARY_PATH='' "$work/shared" >/dev/null 2>&1; then echo "FAILED: not linked to the shared library"; exit 1; fi
 
 # Every function that the header declares is there.
-grep -oE 'bandsolve[A-Za-z_]+\(' "$work/prefix/include/bandsolve.h" | tr -d '(' | sort -u >"$work/declared"
+grep -oE 'bandsolve[A-Za-z0-9_]+\(' "$work/prefix/include/bandsolve.h" | tr -d '(' | sort -u >"$work/declared"
 nm -D --defined-only "$work/prefix/lib/libbandsolve.so" | awk '{ print $3 }' | grep '^bandsolve' | sort -u >"$work/exported"
 run diff "$work/declared" "$work/exported"
 
