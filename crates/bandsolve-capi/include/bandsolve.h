@@ -135,8 +135,8 @@ const char *bandsolveVersion(void);
 const char *bandsolveStatusName(bandsolve_status_t status);
 
 /**
- * What was wrong in the last call on this thread, in words: which argument, and what was expected. Empty if it succeeded.
- * Valid until this thread calls the next function that returns a status. Never NULL.
+ * What was wrong in the last call on this thread, in words: which argument, and what was expected. Empty if it succeeded;
+ * `bandsolveLastReport` does not count. Valid until this thread calls the next function that returns a status. Never NULL.
  */
 const char *bandsolveLastError(void);
 

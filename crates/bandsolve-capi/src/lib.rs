@@ -1,7 +1,8 @@
 //! The C API of bandsolve, for CPU memory: `include/bandsolve.h`, explained in `docs/c-api.md`.
 //!
-//! Layers, from the outside: [`entry`] declares the C functions, each a line that calls [`solve`] through one guard, which
-//! catches panics and keeps messages ([`status`]); `memory` turns pointers and sizes into slices, once they are checked.
+//! Layers, from the outside: [`entry`] declares the C functions, each a line that calls `solve` or `sparse` through one guard,
+//! which catches panics and keeps messages ([`status`]); `memory` turns pointers and sizes into slices, once they are
+//! checked.
 
 #![allow(non_camel_case_types, non_snake_case)]
 

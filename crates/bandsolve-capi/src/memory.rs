@@ -20,7 +20,11 @@ pub(crate) fn elements<T>(what: &str, factors: &[usize]) -> Outcome<usize> {
     let bytes = product.and_then(|product| product.checked_mul(size_of::<T>()));
     match (product, bytes) {
         (Some(product), Some(bytes)) if isize::try_from(bytes).is_ok() => Ok(product),
-        _ => Err(Failure::argument(format!("{what} would have {factors:?} elements, more than can be addressed"))),
+        _ => {
+            let factors: Vec<_> = factors.iter().filter(|f| **f != 1).map(usize::to_string).collect();
+            let factors = factors.join(" x ");
+            Err(Failure::argument(format!("{what} would have {factors} elements, more than can be addressed")))
+        }
     }
 }
 

@@ -44,37 +44,42 @@ pub(crate) struct System {
     storage: StackReq,
 }
 
-impl System {
-    pub fn new<T: Scalar>(p: PivotingArgument, kind: Kind, n_rhs: i64) -> Outcome<Self> {
-        let (shape, factors, name) = match kind {
+impl Kind {
+    /// Its shape, and the sizes whose product is the length of each array of the matrix.
+    fn shape<T: Scalar>(self) -> Outcome<(Shape, [usize; 3])> {
+        match self {
             Kind::Tridiagonal { n, periodic } => {
                 let n = size("n", n)?;
-                (Shape::Tridiagonal { n, periodic }, [n, 1, 1], "diag")
+                Ok((Shape::Tridiagonal { n, periodic }, [n, 1, 1]))
             }
             Kind::Blocks { n, block, periodic } => {
                 let (block_rows, block) = (size("n", n)?, size("block", block)?);
                 if elements::<T>("a block", &[block, block])? == 0 {
                     return Err(Failure::argument("block is 0, expected at least 1".into()));
                 }
-                (Shape::BlockTridiagonal { block_rows, block, periodic }, [block_rows, block, block], "diag")
+                Ok((Shape::BlockTridiagonal { block_rows, block, periodic }, [block_rows, block, block]))
             }
             Kind::Banded { n, lower, upper } => {
                 let (n, lower, upper) = (size("n", n)?, size("lower", lower)?, size("upper", upper)?);
+                // On machines of 64 bits it always fits, the sizes being of 63.
                 let bands = lower.checked_add(upper).and_then(|sum| sum.checked_add(1));
                 let bands = bands.ok_or_else(|| Failure::argument("lower + upper is too large".into()))?;
-                (Shape::Banded { n, lower, upper }, [n, bands, 1], "bands")
+                Ok((Shape::Banded { n, lower, upper }, [n, bands, 1]))
             }
-        };
+        }
+    }
+}
+
+impl System {
+    pub fn new<T: Scalar>(p: PivotingArgument, kind: Kind, n_rhs: i64) -> Outcome<Self> {
+        let (shape, factors) = kind.shape::<T>()?;
         let n_rhs = size("n_rhs", n_rhs)?;
-        let matrix_len = elements::<T>(name, &factors)?;
-        let rows = if matrix_len == 0 { 0 } else { shape.rows() };
-        let rhs_len = elements::<T>("rhs", &[rows, n_rhs])?;
-        let storage = match kind {
-            Kind::Banded { .. } => StackReq::new::<T>(matrix_len),
-            _ => StackReq::EMPTY,
-        };
+        let is_band = matches!(kind, Kind::Banded { .. });
+        let matrix_len = elements::<T>(if is_band { "bands" } else { "diag" }, &factors)?;
         // With nothing to solve the number of right-hand sides, which nothing bounds, does not count.
-        let n_rhs = if rows == 0 { 0 } else { n_rhs };
+        let (rows, n_rhs) = if matrix_len == 0 { (0, 0) } else { (shape.rows(), n_rhs) };
+        let rhs_len = elements::<T>("rhs", &[rows, n_rhs])?;
+        let storage = if is_band { StackReq::new::<T>(matrix_len) } else { StackReq::EMPTY };
         Ok(Self { plan: plan(p, shape)?, matrix_len, rhs_len, n_rhs, storage })
     }
 

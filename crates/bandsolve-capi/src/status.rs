@@ -112,13 +112,37 @@ thread_local! {
 
 /// Runs the body of a C function: no panic passes, and the message is kept for [`last_error`].
 pub(crate) fn guard(body: impl FnOnce() -> Outcome) -> bandsolve_status_t {
+    let outcome = caught(body);
+    if outcome.is_ok() {
+        keep(String::new());
+    }
+    settle(outcome)
+}
+
+/// The same for functions that only ask: if they succeed, the message of the call before stays.
+pub(crate) fn guard_query(body: impl FnOnce() -> Outcome) -> bandsolve_status_t {
+    settle(caught(body))
+}
+
+fn caught(body: impl FnOnce() -> Outcome) -> Outcome {
     let body = || if planted() { panic!("planted by a test") } else { body() };
-    let outcome = catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|payload| Err(Failure::panic(payload)));
-    let (status, message) = outcome.map_or_else(|f| (f.status, f.message), |()| (BANDSOLVE_SUCCESS, String::new()));
+    catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|payload| Err(Failure::panic(payload)))
+}
+
+fn settle(outcome: Outcome) -> bandsolve_status_t {
+    outcome.map_or_else(
+        |failure| {
+            keep(failure.message);
+            failure.status
+        },
+        |()| BANDSOLVE_SUCCESS,
+    )
+}
+
+fn keep(message: String) {
     let message = CString::new(message).unwrap_or_default();
     // While a thread ends there is no place for messages any more.
     _ = MESSAGE.try_with(|last| last.replace(message));
-    status
 }
 
 /// The message of the last call on this thread; empty if it succeeded.
@@ -135,4 +159,26 @@ fn planted() -> bool {
 #[doc(hidden)]
 pub fn plant_panic() {
     PLANTED.set(true);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_error_has_its_status() {
+        for (error, status) in [
+            (Error::Shape { what: "x", expected: 1, got: 2 }, BANDSOLVE_INVALID_ARGUMENT),
+            (Error::Structure { array: "row_indices", index: 0 }, BANDSOLVE_INVALID_ARGUMENT),
+            (Error::NotFinite { array: "sub", index: 3 }, BANDSOLVE_NOT_FINITE),
+            (Error::Singular { row: 3 }, BANDSOLVE_SINGULAR),
+            (Error::NotConverged { backward_error: 1.0, refinement_steps: 3 }, BANDSOLVE_NOT_CONVERGED),
+            (Error::Unsupported { method: "rpts", what: "such" }, BANDSOLVE_UNSUPPORTED),
+            (Error::OutOfMemory { bytes: 8 }, BANDSOLVE_OUT_OF_MEMORY),
+            (Error::Scratch { expected: 2, got: 1 }, BANDSOLVE_INVALID_BUFFER),
+        ] {
+            let failure = Failure::from(error.clone());
+            assert_eq!((failure.status, failure.message), (status, error.to_string()));
+        }
+    }
 }

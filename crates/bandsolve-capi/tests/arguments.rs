@@ -211,7 +211,44 @@ fn panics_are_caught<T: Api>() {
     }
 }
 
-for_all_types!(null_pointers, sizes, overlaps, not_finite, singular, panics_are_caught);
+/// The largest sizes that can be addressed: nothing overflows on the way to the size of the buffer.
+fn limits<T: Api>() {
+    for family in FAMILIES {
+        let most = isize::MAX as usize / size_of::<T>();
+        let (most_n, most_rhs) = (most / family.matrix_len(1), most / family.rows(1));
+        for (n, n_rhs) in [(most_n, 1), (most_n / 4, 2), (1, most_rhs), (3, most_rhs / 3), (100, most_rhs / 200)] {
+            let mut size = 77;
+            // SAFETY: a number.
+            let status = unsafe { family.size::<T>(3, n as i64, n_rhs as i64, &mut size) };
+            if status == Status::BANDSOLVE_SUCCESS {
+                assert!(size >= family.rows(n) * n_rhs * size_of::<T>(), "{family:?}, n = {n}, {n_rhs} columns");
+            } else {
+                expect(status, INVALID, &["can be addressed"]);
+                assert!(size == 77 && n != 100, "{family:?}, n = {n}, {n_rhs} columns");
+            }
+            // SAFETY: a number.
+            let status = unsafe { family.size::<T>(3, (most_n + 1) as i64, 1, &mut size) };
+            expect(status, INVALID, &["more than can be addressed"]);
+        }
+    }
+}
+
+for_all_types!(null_pointers, sizes, limits, overlaps, not_finite, singular, panics_are_caught);
+
+/// A solution that leaves the range of the type.
+#[test]
+fn not_converged() {
+    let mut system = System::<f64>::random(Tridiagonal { cyclic: false }, 20, 1);
+    system.matrix[0].fill(0.0);
+    system.matrix[1].fill(1e-200);
+    system.matrix[2].fill(0.0);
+    system.rhs.fill(1e200);
+    let mut x = vec![0.0; 20];
+    expect(system.solve(3, &mut x, false, None), Status::BANDSOLVE_NOT_CONVERGED, &["backward error"]);
+    let said = message();
+    assert!(!(report().0.backward_error <= 1e-10) && !report().1.is_empty());
+    assert_eq!(message(), said, "asking for the report does not change the message");
+}
 
 #[test]
 fn panics_in_functions_without_a_type_are_caught() {

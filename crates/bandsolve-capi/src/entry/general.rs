@@ -2,7 +2,7 @@
 
 use crate::report::{self, bandsolve_report_t};
 use crate::settings;
-use crate::status::{self, StatusArgument, bandsolve_status_t, guard};
+use crate::status::{self, StatusArgument, bandsolve_status_t, guard, guard_query};
 use core::ffi::c_char;
 
 /// The version of the library, such as "0.1.0".
@@ -17,8 +17,8 @@ pub extern "C" fn bandsolveStatusName(status: StatusArgument) -> *const c_char {
     status::name(status).as_ptr()
 }
 
-/// What was wrong in the last call on this thread, in words: which argument, and what was expected. Empty if it succeeded.
-/// Valid until this thread calls the next function that returns a status. Never NULL.
+/// What was wrong in the last call on this thread, in words: which argument, and what was expected. Empty if it succeeded;
+/// `bandsolveLastReport` does not count. Valid until this thread calls the next function that returns a status. Never NULL.
 #[unsafe(no_mangle)]
 pub extern "C" fn bandsolveLastError() -> *const c_char {
     status::last_error()
@@ -27,7 +27,7 @@ pub extern "C" fn bandsolveLastError() -> *const c_char {
 /// Writes how the last solve on this thread went. Set `report->size` to `sizeof(bandsolve_report_t)` first.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bandsolveLastReport(report: *mut bandsolve_report_t) -> bandsolve_status_t {
-    guard(|| unsafe { report::last(report) })
+    guard_query(|| unsafe { report::last(report) })
 }
 
 /// Number of threads for solves that this thread asks for; 0: all there are, as at the beginning. The answer is the same,
