@@ -381,6 +381,10 @@ fn choose(shape: Shape, wish: Method, options: &Options) -> (Method, String) {
             let lanes = "partitions on SIMD lanes, pivoted by selection";
             (Method::Rpts, format!("one tridiagonal system of {n} unknowns: {lanes}, {} threads", options.threads))
         }
+        (Shape::Banded { n, lower, upper }, Method::Auto) if crate::tuning::narrow_pays(n, lower, upper) => {
+            let lanes = "partitions on SIMD lanes, pivoted by selection";
+            (Method::Rpts, format!("{lower} lower and {upper} upper diagonals: {lanes}, {} threads", options.threads))
+        }
         (Shape::Banded { n, lower, upper }, Method::Auto) if crate::tuning::spike_pays(n, lower, upper) => {
             let work = "the two halves at a time, rows exchanged in both as in one elimination";
             (Method::Spike, format!("{n} unknowns, {lower} lower and {upper} upper diagonals: {work}"))

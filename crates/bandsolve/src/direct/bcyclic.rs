@@ -191,8 +191,13 @@ impl<T: Scalar> Bcyclic<T> {
 
     /// Block rows' worth of spare memory for [`solve_ordered`](Self::solve_ordered).
     pub fn spare_rows(&self) -> usize {
-        (self.count / 2).max(1)
+        spare_rows(self.count)
     }
+}
+
+/// The same for `count` block rows.
+pub(super) fn spare_rows(count: usize) -> usize {
+    (count / 2).max(1)
 }
 
 impl<T: Scalar> BlockElimination<T> for Bcyclic<T> {

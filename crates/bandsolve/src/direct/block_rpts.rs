@@ -18,7 +18,7 @@ use super::level::{Findings, both};
 use super::partitioned::{is_zero, mend_bad};
 use super::pivoted::{PivotedBanded, PivotedBlocks, reciprocal};
 use super::verify::{
-    self, Equations, Factored, Facts, KeepsFactors, Lazy, Matrix, Refiner, Report, good, verified_scratch,
+    self, Equations, Factored, Facts, KeepsFactors, Lazy, Matrix, Refiner, Report, good, refinement_scratch,
 };
 use super::{Factor, Op, Probe};
 use crate::error::{Result, check_len};
@@ -73,6 +73,38 @@ impl<'m, T: Scalar> SmallBlocks<T> for Banded<'m, T> {
     }
 }
 
+/// What of a matrix decides how much memory its solves take.
+#[derive(Clone, Copy)]
+pub(super) struct Size {
+    pub n: usize,
+    pub block_rows: usize,
+    /// [`BlockMatrix::storage`]
+    pub storage: (usize, usize),
+}
+
+impl Size {
+    fn of<T: Scalar>(matrix: &BlockMatrix<'_, T>) -> Self {
+        Self { n: matrix.n(), block_rows: matrix.block_rows(), storage: matrix.storage() }
+    }
+}
+
+/// Right-hand sides that are swept together.
+fn together(n_rhs: usize) -> usize {
+    n_rhs.min(MAX_RHS)
+}
+
+/// Scratch of solves by small blocks.
+pub(super) fn scratch<T: Scalar>(options: &Options, size: Size, n_rhs: usize) -> StackReq {
+    let (settings, together) = (Settings::new::<T>(options), together(n_rhs));
+    let level = |n_rhs: usize| {
+        let memory = StackReq::new_aligned::<T::Real>(settings.tile_memory::<T>(size, n_rhs), ALIGN);
+        memory.and(settings.scratch::<T>(size.block_rows, size.storage.0, n_rhs))
+    };
+    let refinement =
+        refinement_scratch::<T>(options.verify, size.n).and(StackReq::new_aligned::<T>(size.n, ALIGN)).and(level(1));
+    StackReq::new::<T::Real>(together * settings.cut(size.block_rows).partitions()).and(level(together).or(refinement))
+}
+
 /// What is fixed during a solve.
 #[derive(Clone, Copy)]
 struct Settings<'a> {
@@ -108,10 +140,10 @@ impl<'a> Settings<'a> {
     }
 
     /// Reals of tile memory for all threads.
-    fn tile_memory<T: Scalar>(&self, matrix: &BlockMatrix<'_, T>, n_rhs: usize) -> usize {
-        let (n, block) = (matrix.block_rows(), matrix.block());
+    fn tile_memory<T: Scalar>(&self, size: Size, n_rhs: usize) -> usize {
+        let (n, block) = (size.block_rows, size.storage.0);
         // Coarse matrices take less than a band.
-        blocks::memory(self.simd(), matrix, self.longest(n), n_rhs) * self.threads_for(n, block)
+        blocks::memory::<T>(self.simd(), size.storage, self.longest(n), n_rhs) * self.threads_for(n, block)
     }
 
     /// Scratch of [`solve_level`], without tile memory.
@@ -313,11 +345,6 @@ impl<T: Scalar, M: SmallBlocks<T>> BlockRpts<T, M> {
     fn settings(&self) -> Settings<'_> {
         Settings::new::<T>(&self.plan.options)
     }
-
-    /// Right-hand sides that are swept together.
-    fn together(n_rhs: usize) -> usize {
-        n_rhs.min(MAX_RHS)
-    }
 }
 
 impl<T: Scalar, M: SmallBlocks<T>> KeepsFactors for BlockRpts<T, M> {}
@@ -336,8 +363,9 @@ impl<T: Scalar, M: SmallBlocks<T>> Factored<T> for BlockRpts<T, M> {
     fn solve_unchecked(&self, op: Op, x: &mut [T], stack: &mut PodStack) {
         let (settings, matrix) = (self.settings(), self.a.blocks(op));
         let n = matrix.n();
-        let n_rhs = Self::together(x.len() / n);
-        let (memory, stack) = stack.make_aligned_raw::<T::Real>(settings.tile_memory(&matrix, n_rhs), ALIGN);
+        let n_rhs = together(x.len() / n);
+        let (memory, stack) =
+            stack.make_aligned_raw::<T::Real>(settings.tile_memory::<T>(Size::of(&matrix), n_rhs), ALIGN);
         let (rhs, stack) = stack.make_aligned_raw::<T>(n_rhs * n, ALIGN);
         for x in x.chunks_mut(n_rhs * n) {
             let n_rhs = x.len() / n;
@@ -371,7 +399,7 @@ impl<T: Scalar, M: SmallBlocks<T>> BlockRpts<T, M> {
         let partitions = if self.facts.verify { cut.partitions() } else { 0 };
         let (gaps, stack) = stack.make_raw::<T::Real>(n_rhs * partitions);
         let found = {
-            let memory = settings.tile_memory(&matrix, n_rhs);
+            let memory = settings.tile_memory::<T>(Size::of(&matrix), n_rhs);
             let (memory, stack) = stack.make_aligned_raw::<T::Real>(memory, ALIGN);
             let (x, gaps) = (columns_mut(x, n_rhs), columns_mut(gaps, n_rhs));
             solve_level(settings, (matrix, n_rhs), columns(rhs, n_rhs), (x, gaps), (memory, stack))
@@ -427,14 +455,7 @@ impl<T: Scalar, M: SmallBlocks<T>> Factor<T> for BlockRpts<T, M> {
     }
 
     fn solve_scratch(&self, n_rhs: usize) -> StackReq {
-        let (settings, matrix, together) = (self.settings(), self.a.blocks(Op::Plain), Self::together(n_rhs));
-        let level = |n_rhs: usize| {
-            let memory = StackReq::new_aligned::<T::Real>(settings.tile_memory(&matrix, n_rhs), ALIGN);
-            memory.and(settings.scratch::<T>(matrix.block_rows(), matrix.block(), n_rhs))
-        };
-        let refinement = verified_scratch(self).and(StackReq::new_aligned::<T>(matrix.n(), ALIGN)).and(level(1));
-        StackReq::new::<T::Real>(together * settings.cut(matrix.block_rows()).partitions())
-            .and(level(together).or(refinement))
+        scratch::<T>(&self.plan.options, Size::of(&self.a.blocks(Op::Plain)), n_rhs)
     }
 
     fn solve_into_with(&self, op: Op, rhs: &[T], x: &mut [T], stack: &mut PodStack) -> Result<Report> {
@@ -442,7 +463,7 @@ impl<T: Scalar, M: SmallBlocks<T>> Factor<T> for BlockRpts<T, M> {
         check_len("x", rhs.len(), x.len())?;
         verify::check_scratch(self.solve_scratch(n_rhs), stack)?;
         let mut report = Report::new(&self.plan);
-        let together = Self::together(n_rhs).max(1) * self.shape().n();
+        let together = together(n_rhs).max(1) * self.shape().n();
         for (k, (rhs, x)) in rhs.chunks(together).zip(x.chunks_mut(together)).enumerate() {
             self.solve_columns(op, (rhs, k * together), x, &mut report, stack)?;
         }

@@ -20,7 +20,7 @@
 //! the reduced system has two block rows for each; here a row between them makes it half as large, and partitions need not
 //! be factored from both ends.
 
-use super::bcyclic::Bcyclic;
+use super::bcyclic::{self, Bcyclic};
 use super::block_dense::{ChainRow, Coupling, Pivot, Source, fill_in, subtract_from, subtract_product};
 use super::block_stored::BlockElimination;
 use super::dense_lu::Team;
@@ -83,6 +83,11 @@ impl Cut {
             0 => self.count,
             parts => parts - usize::from(!self.ring),
         }
+    }
+
+    /// Block rows' worth of spare memory for a solve: three for each partition, or what the separators need.
+    fn spare_rows(&self) -> usize {
+        (3 * self.partitions).max(bcyclic::spare_rows(self.separators()))
     }
 
     /// First row of partition `p`; one partition further, it is the row after the last separator.
@@ -221,7 +226,16 @@ fn reduced<T: Scalar>(source: &Source<'_, T>, cut: Cut, parts: Vec<Schur<T>>) ->
     Ok(rows)
 }
 
+/// Block rows' worth of spare memory for a solve of `count` block rows.
+pub(super) fn spare_rows(count: usize, ring: bool, options: &Options) -> usize {
+    Cut::new(count, ring, options.partition_rows).spare_rows()
+}
+
 impl<T: Scalar> BlockSpike<T> {
+    fn spare_rows(&self) -> usize {
+        self.cut.spare_rows()
+    }
+
     /// One direction of elimination in the rows z of partition p, whose neighbours are the next row, `end` and `start`.
     fn down(&self, p: usize, transposed: bool, z: &mut [T], (ends, spare): (&mut [T], &mut [T])) {
         let (b, chunk) = (self.team.block, spare.len());
@@ -322,14 +336,13 @@ impl<T: Scalar> BlockElimination<T> for BlockSpike<T> {
     }
 
     fn scratch(&self, n_rhs: usize) -> StackReq {
-        let spare = (3 * self.cut.partitions).max(self.coarse.spare_rows());
-        StackReq::new::<T>(spare * self.team.block * n_rhs)
+        StackReq::new::<T>(self.spare_rows() * self.team.block * n_rhs)
     }
 
     fn solve(&self, transposed: bool, z: &mut [T], stack: &mut PodStack) {
         let cut = self.cut;
         let chunk = z.len() / cut.count.max(1);
-        let (spare, _) = stack.make_raw::<T>((3 * cut.partitions).max(self.coarse.spare_rows()) * chunk);
+        let (spare, _) = stack.make_raw::<T>(self.spare_rows() * chunk);
         let (inside, separators) = z.split_at_mut((cut.count - cut.separators()) * chunk);
         if cut.partitions == 0 {
             return self.coarse.solve_ordered(transposed, separators, spare);

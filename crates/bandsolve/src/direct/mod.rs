@@ -35,6 +35,7 @@ mod pcr;
 pub(crate) mod pivoted;
 mod repair;
 mod rpts;
+mod scratch;
 mod sparse_rhs;
 mod sparse_sweep;
 mod spike;

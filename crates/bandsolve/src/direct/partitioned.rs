@@ -33,7 +33,7 @@ use crate::kernel::run;
 use crate::kernel::sweep::Found;
 use crate::kernel::tile::Scaling;
 use crate::matrix::{Rows, Shape, Tridiagonal};
-use crate::plan::{Method, Plan};
+use crate::plan::{Method, Options, Plan};
 use crate::scalar::{RealScalar, Scalar};
 use crate::tuning;
 use dyn_stack::{PodStack, StackReq};
@@ -48,6 +48,20 @@ pub struct Partitioned<'m, T: Scalar> {
     /// The reason given where the coarse system was truncated.
     truncated: Arc<str>,
     fallback: Lazy<PivotedTridiagonal<'m, T>>,
+}
+
+/// Scratch of solves of `n` rows.
+pub(super) fn scratch<T: Scalar>(options: &Options, scheme: Scheme, n: usize, n_rhs: usize) -> StackReq {
+    let settings = Settings::new::<T>(options, scheme);
+    if n < 2 {
+        return StackReq::empty();
+    }
+    let together = settings.together::<T>(n_rhs);
+    // The columns that are left over are solved one by one, with tiles of another size.
+    let memory = settings.tile_memory::<T>(n, together).max(settings.tile_memory::<T>(n, 1));
+    StackReq::new_aligned::<T::Real>(memory, ALIGN)
+        .and(StackReq::new::<T::Real>(together * settings.cut(n).partitions()))
+        .and(level_scratch::<T>(&settings, n, together))
 }
 
 impl<'m, T: Scalar> Partitioned<'m, T> {
@@ -259,16 +273,7 @@ impl<T: Scalar> Factor<T> for Partitioned<'_, T> {
     }
 
     fn solve_scratch(&self, n_rhs: usize) -> StackReq {
-        let (settings, n) = (self.settings(), self.a.n());
-        if n < 2 {
-            return StackReq::empty();
-        }
-        let together = settings.together::<T>(n_rhs);
-        // The columns that are left over are solved one by one, with tiles of another size.
-        let memory = settings.tile_memory::<T>(n, together).max(settings.tile_memory::<T>(n, 1));
-        StackReq::new_aligned::<T::Real>(memory, ALIGN)
-            .and(StackReq::new::<T::Real>(together * settings.cut(n).partitions()))
-            .and(level_scratch::<T>(&settings, n, together))
+        scratch::<T>(&self.plan.options, self.scheme, self.a.n(), n_rhs)
     }
 
     fn solve_into_with(&self, op: Op, rhs: &[T], x: &mut [T], stack: &mut PodStack) -> Result<Report> {

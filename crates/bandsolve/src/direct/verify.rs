@@ -294,7 +294,12 @@ impl<F> Lazy<F> {
 
 /// Scratch of [`solve_verified`]: a residual and a spare x for refinement, one right-hand side at a time.
 pub(crate) fn verified_scratch<T: Scalar, F: Factored<T>>(factors: &F) -> StackReq {
-    let n = if factors.facts().verify { factors.matrix().shape().n() } else { 0 };
+    refinement_scratch::<T>(factors.facts().verify, factors.matrix().shape().n())
+}
+
+/// The same for `n` unknowns.
+pub(crate) fn refinement_scratch<T: Scalar>(verify: bool, n: usize) -> StackReq {
+    let n = if verify { n } else { 0 };
     StackReq::new::<T>(n).and(StackReq::new::<T>(n))
 }
 

@@ -8,7 +8,7 @@ mod eliminate;
 mod sweep;
 
 pub(in crate::direct) use eliminate::Spike;
-pub(in crate::direct) use sweep::{Columns, Rows};
+pub(in crate::direct) use sweep::{Columns, Rows, words_at_most};
 
 use crate::direct::determinant::Product;
 use crate::direct::pivoted::{Rule, allocate};

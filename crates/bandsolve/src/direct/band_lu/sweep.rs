@@ -125,6 +125,17 @@ fn tiles(pivots: usize) -> impl DoubleEndedIterator<Item = Range<usize>> {
     (0..pivots.div_ceil(tile)).map(move |t| t * tile..((t + 1) * tile).min(pivots))
 }
 
+/// Rows of the window for a sweep through a band with at most `reach` diagonals on a side.
+fn height(reach: usize) -> usize {
+    // Columns of a window do not collide in the caches.
+    (tuning::BAND_TILE + reach).next_multiple_of(16) + 8
+}
+
+/// Words of scratch that are enough for [`BandLu::solve`] with a band of `lower` and `upper` diagonals, rows exchanged or not.
+pub(in crate::direct) fn words_at_most(lower: usize, upper: usize, n_rhs: usize) -> usize {
+    height(lower.saturating_add(upper)) * n_rhs.min(tuning::BAND_RHS)
+}
+
 impl<T: Scalar> BandLu<T> {
     /// Words of scratch for [`solve`](Self::solve).
     pub fn words(&self, n_rhs: usize) -> usize {
@@ -164,8 +175,7 @@ impl<T: Scalar> BandLu<T> {
     }
 
     fn height(&self) -> usize {
-        // Columns of a window do not collide in the caches.
-        (tuning::BAND_TILE + self.fill.max(self.size.lower)).next_multiple_of(16) + 8
+        height(self.fill.max(self.size.lower))
     }
 
     fn open<'w>(&self, x: &impl Rows<T>, window: &'w mut [T]) -> Window<'w, T> {

@@ -5,7 +5,7 @@
 
 use super::partitions::{Part, Partitions};
 use crate::direct::Op;
-use crate::direct::band_lu::{Columns, Rows};
+use crate::direct::band_lu::{self, Columns, Rows};
 use crate::scalar::Scalar;
 use crate::tuning;
 use core::ops::Range;
@@ -153,6 +153,14 @@ impl<T: Scalar> Rows<T> for Tip<'_, T> {
 
 /// What is done to every part.
 type Work<'w, T> = &'w (dyn Fn(&Part<T>, MatMut<'_, T>, &mut Scratch<'_, T>) + Sync);
+
+/// Words of scratch that are enough for two parts of a band of so many diagonals on a side.
+pub(in crate::direct) fn words_at_most(lower: usize, upper: usize, n_rhs: usize) -> usize {
+    // A column takes three windows, of two parts and of what is between them; the equations that are left of each part, in
+    // all as many as are between; what is behind the pivots of each; and the unknowns between.
+    let between = lower + upper;
+    n_rhs.saturating_mul(3 * band_lu::words_at_most(lower, upper, 1) + 4 * between)
+}
 
 impl<T: Scalar> Partitions<T> {
     /// Words of scratch for so many right-hand sides.

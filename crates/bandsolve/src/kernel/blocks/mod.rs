@@ -70,8 +70,8 @@ pub struct BlockRun<'a, T: Scalar> {
 }
 
 /// Reals of memory that a span of partitions of up to `m` block rows needs.
-pub(crate) fn memory<T: Scalar>(simd: Simd, matrix: &BlockMatrix<'_, T>, m: usize, n_rhs: usize) -> usize {
-    stage::Layout::new(matrix, m, n_rhs).total * T::lanes(simd) * size_of::<T>() / size_of::<T::Real>()
+pub(crate) fn memory<T: Scalar>(simd: Simd, storage: (usize, usize), m: usize, n_rhs: usize) -> usize {
+    stage::Layout::new(storage, m, n_rhs).total * T::lanes(simd) * size_of::<T>() / size_of::<T::Real>()
 }
 
 impl<T: Scalar> Job<T> for BlockRun<'_, T> {

@@ -37,6 +37,14 @@ impl<T: Scalar> BlockMatrix<'_, T> {
         }
     }
 
+    /// Rows of a block, and the leading dimension of the band, if it is one, else 0: what the memory of a tile depends on.
+    pub fn storage(&self) -> (usize, usize) {
+        match self {
+            BlockMatrix::Blocks(rows) => (rows.block, 0),
+            BlockMatrix::Band(band) => (band.block, band.leading),
+        }
+    }
+
     /// Number of block rows.
     pub fn block_rows(&self) -> usize {
         match self {
@@ -118,8 +126,8 @@ pub struct Layout {
 }
 
 impl Layout {
-    pub fn new<T: Scalar>(matrix: &BlockMatrix<'_, T>, m: usize, n_rhs: usize) -> Self {
-        let b = matrix.block();
+    /// For `m` rows of blocks of `b` rows; `leading` is that of the band they are cut from, else 0.
+    pub fn new((b, leading): (usize, usize), m: usize, n_rhs: usize) -> Self {
         let mut end = 0;
         let mut take = |elements: usize| {
             end += elements;
@@ -132,10 +140,7 @@ impl Layout {
         let pivots = take(m * b * (3 * b + n_rhs));
         let x = take((m + 2) * b * n_rhs);
         let ends = take(2 * b * (3 * b + n_rhs));
-        let flat = take(match matrix {
-            BlockMatrix::Blocks(_) => 0,
-            BlockMatrix::Band(band) => (m + 2) * b * band.leading,
-        });
+        let flat = take((m + 2) * b * leading);
         Self { blocks, rhs, panel, zero, pivots, x, ends, flat, total: end }
     }
 }
@@ -160,7 +165,7 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const B: usize> Tile<T, V, B> {
 
     #[inline(always)]
     pub fn new(level: &Level<'_, T>, m: usize, memory: &mut [T::Real]) -> Self {
-        let (at, b) = (Layout::new(&level.matrix, m, level.n_rhs), level.matrix.block());
+        let (at, b) = (Layout::new(level.matrix.storage(), m, level.n_rhs), level.matrix.block());
         assert!(memory.len() >= at.total * Self::REALS * V::W && m >= 2 && (B == 0 || B == b));
         let plain = level.matrix.orientation() == Orientation::Plain || matches!(level.matrix, BlockMatrix::Band(_));
         let strides = if plain { (1, b) } else { (b, 1) };

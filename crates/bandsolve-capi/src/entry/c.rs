@@ -1,0 +1,229 @@
+//! The C functions in `float _Complex`.
+
+use super::*;
+
+/// Bytes of buffer for `bandsolveCgtsv`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bandsolveCgtsv_bufferSizeExt(
+    p: PivotingArgument,
+    n: i64,
+    n_rhs: i64,
+    size: *mut usize,
+) -> bandsolve_status_t {
+    guard(|| unsafe { buffer_size::<Complex32>(p, Kind::Tridiagonal { n, periodic: false }, n_rhs, size) })
+}
+
+/// Solves A x = rhs with a tridiagonal matrix:
+///
+///     sub[i] x[i-1] + diag[i] x[i] + sup[i] x[i+1] = rhs[i]
+///
+/// `sub`, `diag`, `sup` have length n; `sub[0]` and `sup[n-1]` are ignored. `rhs` and `x` are n by n_rhs, column-major; `x` may
+/// be the same pointer as `rhs`. `buffer` has the size that `bandsolveCgtsv_bufferSizeExt` says, in any alignment, or is
+/// NULL: then memory is allocated inside.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bandsolveCgtsv(
+    p: PivotingArgument,
+    n: i64,
+    n_rhs: i64,
+    sub: *const Complex32,
+    diag: *const Complex32,
+    sup: *const Complex32,
+    x: *mut Complex32,
+    rhs: *const Complex32,
+    buffer: *mut c_void,
+) -> bandsolve_status_t {
+    guard(|| unsafe { tridiagonal(p, (n, false), [sub, diag, sup], Sides { n_rhs, x, rhs, buffer }) })
+}
+
+/// Bytes of buffer for `bandsolveCcgtsv`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bandsolveCcgtsv_bufferSizeExt(
+    p: PivotingArgument,
+    n: i64,
+    n_rhs: i64,
+    size: *mut usize,
+) -> bandsolve_status_t {
+    guard(|| unsafe { buffer_size::<Complex32>(p, Kind::Tridiagonal { n, periodic: true }, n_rhs, size) })
+}
+
+/// Solves A x = rhs with a cyclic (periodic) tridiagonal matrix: as `bandsolveCgtsv`, but `sub[0]` multiplies `x[n-1]` in the
+/// first row and `sup[n-1]` multiplies `x[0]` in the last.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bandsolveCcgtsv(
+    p: PivotingArgument,
+    n: i64,
+    n_rhs: i64,
+    sub: *const Complex32,
+    diag: *const Complex32,
+    sup: *const Complex32,
+    x: *mut Complex32,
+    rhs: *const Complex32,
+    buffer: *mut c_void,
+) -> bandsolve_status_t {
+    guard(|| unsafe { tridiagonal(p, (n, true), [sub, diag, sup], Sides { n_rhs, x, rhs, buffer }) })
+}
+
+/// Bytes of buffer for `bandsolveCbgtsv`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bandsolveCbgtsv_bufferSizeExt(
+    p: PivotingArgument,
+    n: i64,
+    n_rhs: i64,
+    block: i64,
+    size: *mut usize,
+) -> bandsolve_status_t {
+    guard(|| unsafe { buffer_size::<Complex32>(p, Kind::Blocks { n, block, periodic: false }, n_rhs, size) })
+}
+
+/// Solves A x = rhs with a block tridiagonal matrix of n block rows:
+///
+///     sub[i] x[i-1] + diag[i] x[i] + sup[i] x[i+1] = rhs[i]
+///
+/// with blocks of `block` by `block` entries, each column-major, one after the other: `sub`, `diag`, `sup` have length
+/// n * block * block; the first block of `sub` and the last of `sup` are ignored. `rhs` and `x` are (n * block) by n_rhs,
+/// column-major; `x` may be the same pointer as `rhs`. `buffer` as in `bandsolveCgtsv`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bandsolveCbgtsv(
+    p: PivotingArgument,
+    n: i64,
+    n_rhs: i64,
+    block: i64,
+    sub: *const Complex32,
+    diag: *const Complex32,
+    sup: *const Complex32,
+    x: *mut Complex32,
+    rhs: *const Complex32,
+    buffer: *mut c_void,
+) -> bandsolve_status_t {
+    guard(|| unsafe { blocks(p, (n, block, false), [sub, diag, sup], Sides { n_rhs, x, rhs, buffer }) })
+}
+
+/// Bytes of buffer for `bandsolveCcbgtsv`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bandsolveCcbgtsv_bufferSizeExt(
+    p: PivotingArgument,
+    n: i64,
+    n_rhs: i64,
+    block: i64,
+    size: *mut usize,
+) -> bandsolve_status_t {
+    guard(|| unsafe { buffer_size::<Complex32>(p, Kind::Blocks { n, block, periodic: true }, n_rhs, size) })
+}
+
+/// Solves A x = rhs with a cyclic (periodic) block tridiagonal matrix: as `bandsolveCbgtsv`, but the first block of `sub`
+/// multiplies the last block of x in the first block row, and the last block of `sup` the first one in the last.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bandsolveCcbgtsv(
+    p: PivotingArgument,
+    n: i64,
+    n_rhs: i64,
+    block: i64,
+    sub: *const Complex32,
+    diag: *const Complex32,
+    sup: *const Complex32,
+    x: *mut Complex32,
+    rhs: *const Complex32,
+    buffer: *mut c_void,
+) -> bandsolve_status_t {
+    guard(|| unsafe { blocks(p, (n, block, true), [sub, diag, sup], Sides { n_rhs, x, rhs, buffer }) })
+}
+
+/// Bytes of buffer for `bandsolveCgbsv`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bandsolveCgbsv_bufferSizeExt(
+    p: PivotingArgument,
+    n: i64,
+    n_rhs: i64,
+    lower: i64,
+    upper: i64,
+    size: *mut usize,
+) -> bandsolve_status_t {
+    guard(|| unsafe { buffer_size::<Complex32>(p, Kind::Banded { n, lower, upper }, n_rhs, size) })
+}
+
+/// Solves A x = rhs with a banded matrix of `lower` diagonals below and `upper` above the main one, each of length n, the
+/// lowest first, indexed by row:
+///
+///     bands[k * n + i] = A(i, i + k - lower),   k = 0 ... lower + upper
+///
+/// Entries outside of A are ignored. `rhs` and `x` are n by n_rhs, column-major; `x` may be the same pointer as `rhs`.
+/// `buffer` as in `bandsolveCgtsv`; the matrix is rearranged there.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bandsolveCgbsv(
+    p: PivotingArgument,
+    n: i64,
+    n_rhs: i64,
+    lower: i64,
+    upper: i64,
+    bands: *const Complex32,
+    x: *mut Complex32,
+    rhs: *const Complex32,
+    buffer: *mut c_void,
+) -> bandsolve_status_t {
+    guard(|| unsafe { banded(p, (n, lower, upper), bands, Sides { n_rhs, x, rhs, buffer }) })
+}
+
+/// Bytes of buffer for `bandsolveCgtsv_csc2dense`: 0, memory is allocated inside.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bandsolveCgtsv_csc2dense_bufferSizeExt(
+    p: PivotingArgument,
+    n: i64,
+    n_rhs: i64,
+    size: *mut usize,
+) -> bandsolve_status_t {
+    guard(|| unsafe { sparse_buffer_size::<Complex32>(p, n, n_rhs, size) })
+}
+
+/// Solves A X = D with a tridiagonal matrix, as `bandsolveCgtsv`, and sparse right-hand sides: column j of D has the entries
+/// `rhs_col_ptrs[j]` to `rhs_col_ptrs[j+1] - 1` of `rhs_values`, in the rows that `rhs_row_indices` says, counted from 0, in
+/// any order; entries of one row add up. `rhs_col_ptrs` has length n_rhs + 1, the other two have length rhs_nnz. `x` is n by
+/// n_rhs, column-major, and overlaps nothing. `buffer` is not used.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bandsolveCgtsv_csc2dense(
+    p: PivotingArgument,
+    n: i64,
+    n_rhs: i64,
+    sub: *const Complex32,
+    diag: *const Complex32,
+    sup: *const Complex32,
+    x: *mut Complex32,
+    rhs_values: *const Complex32,
+    rhs_row_indices: *const i32,
+    rhs_col_ptrs: *const i32,
+    rhs_nnz: i64,
+    buffer: *mut c_void,
+) -> bandsolve_status_t {
+    _ = buffer;
+    let rhs = Columns { values: rhs_values, row_indices: rhs_row_indices, pointers: rhs_col_ptrs, nnz: rhs_nnz };
+    guard(|| unsafe { to_dense(p, (n, n_rhs), [sub, diag, sup], rhs, x) })
+}
+
+/// Solves A X = D as `bandsolveCgtsv_csc2dense`, and keeps of every column of X the entries of largest modulus: as many as
+/// `result_col_ptrs`, of length n_rhs + 1, says, in ascending rows. They are written to `result_values` and
+/// `result_row_indices`, of length result_nnz. X is never stored as a whole; memory is allocated inside.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bandsolveCgtsv_csc2csc(
+    p: PivotingArgument,
+    n: i64,
+    sub: *const Complex32,
+    diag: *const Complex32,
+    sup: *const Complex32,
+    rhs_values: *const Complex32,
+    rhs_row_indices: *const i32,
+    rhs_col_ptrs: *const i32,
+    n_rhs: i64,
+    rhs_nnz: i64,
+    result_values: *mut Complex32,
+    result_row_indices: *mut i32,
+    result_col_ptrs: *const i32,
+    result_nnz: i64,
+) -> bandsolve_status_t {
+    let rhs = Columns { values: rhs_values, row_indices: rhs_row_indices, pointers: rhs_col_ptrs, nnz: rhs_nnz };
+    let result = ColumnsMut {
+        values: result_values,
+        row_indices: result_row_indices,
+        pointers: result_col_ptrs,
+        nnz: result_nnz,
+    };
+    guard(|| unsafe { to_sparse(p, (n, n_rhs), [sub, diag, sup], rhs, result) })
+}

@@ -1,0 +1,30 @@
+//! The C functions: each is a line that calls what is behind it through the guard.
+//!
+//! Those of one type are a file: `d.rs` is written by hand, the others are the same text in another type, kept so by the test
+//! `header`, which writes them anew if asked to. (A macro would hide them from cbindgen.)
+//!
+//! # Safety
+//! Of all functions: pointers that are not null point to as many elements as the header says, for the time of the call;
+//! what is written is used by nobody else meanwhile. Everything else is checked.
+
+// What callers have to keep is said above, once; the bodies pass it on.
+#![allow(clippy::missing_safety_doc, clippy::undocumented_unsafe_blocks, clippy::too_many_arguments)]
+
+mod c;
+mod d;
+mod general;
+mod s;
+mod z;
+
+pub use c::*;
+pub use d::*;
+pub use general::*;
+pub use s::*;
+pub use z::*;
+
+use crate::settings::PivotingArgument;
+use crate::solve::{Kind, Sides, banded, blocks, buffer_size, tridiagonal};
+use crate::sparse::{Columns, ColumnsMut, sparse_buffer_size, to_dense, to_sparse};
+use crate::status::{bandsolve_status_t, guard};
+use bandsolve::{Complex32, Complex64};
+use core::ffi::c_void;

@@ -1,0 +1,20 @@
+//! The C API of bandsolve, for CPU memory: `include/bandsolve.h`, explained in `docs/c-api.md`.
+//!
+//! Layers, from the outside: [`entry`] declares the C functions, each a line that calls `solve` or `sparse` through one guard,
+//! which catches panics and keeps messages ([`status`]); `memory` turns pointers and sizes into slices, once they are
+//! checked.
+
+#![allow(non_camel_case_types, non_snake_case)]
+
+pub mod entry;
+mod memory;
+pub mod report;
+pub mod settings;
+mod solve;
+mod sparse;
+pub mod status;
+
+pub use entry::*;
+pub use report::bandsolve_report_t;
+pub use settings::bandsolve_pivoting_t;
+pub use status::bandsolve_status_t;

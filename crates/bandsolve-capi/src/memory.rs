@@ -1,0 +1,153 @@
+//! Pointers and sizes from C, checked, as slices.
+
+use crate::status::{Failure, Outcome};
+use bandsolve::dyn_stack::{PodBuffer, StackReq};
+use core::ops::Range;
+use core::slice;
+
+/// A size that is not negative.
+pub(crate) fn size(name: &str, value: i64) -> Outcome<usize> {
+    let wrong = if value < 0 { "expected a size that is not negative" } else { "more than can be addressed" };
+    usize::try_from(value).map_err(|_| Failure::argument(format!("{name} is {value}, {wrong}")))
+}
+
+/// The product of sizes as a number of elements of type `T` that fits the address space.
+pub(crate) fn elements<T>(what: &str, factors: &[usize]) -> Outcome<usize> {
+    if factors.contains(&0) {
+        return Ok(0);
+    }
+    let product = factors.iter().try_fold(1usize, |product, factor| product.checked_mul(*factor));
+    let bytes = product.and_then(|product| product.checked_mul(size_of::<T>()));
+    match (product, bytes) {
+        (Some(product), Some(bytes)) if isize::try_from(bytes).is_ok() => Ok(product),
+        _ => {
+            let factors: Vec<_> = factors.iter().filter(|f| **f != 1).map(usize::to_string).collect();
+            let factors = factors.join(" x ");
+            Err(Failure::argument(format!("{what} would have {factors} elements, more than can be addressed")))
+        }
+    }
+}
+
+/// An array of the caller: not null unless it is empty, aligned, all of it in the address space.
+#[derive(Debug)]
+pub(crate) struct Array<T> {
+    name: &'static str,
+    start: *mut T,
+    len: usize,
+}
+
+impl<T> Array<T> {
+    /// Checks the pointer; `len` comes from [`elements`].
+    pub fn new(name: &'static str, start: *const T, len: usize) -> Outcome<Self> {
+        let array = Self { name, start: start.cast_mut(), len };
+        if len == 0 {
+            return Ok(array);
+        }
+        if start.is_null() {
+            return Err(Failure::argument(format!("{name} is null, expected {len} elements")));
+        }
+        if !start.is_aligned() {
+            return Err(Failure::argument(format!("{name} is not aligned to {} bytes", align_of::<T>())));
+        }
+        if start.addr().checked_add(len * size_of::<T>()).is_none() {
+            return Err(Failure::argument(format!("{name} with {len} elements would leave the address space")));
+        }
+        Ok(array)
+    }
+
+    /// Its addresses.
+    pub fn place(&self) -> Place {
+        let start = self.start.addr();
+        Place { name: self.name, bytes: start..start + self.len * size_of::<T>() }
+    }
+
+    /// Whether both begin at the same element.
+    pub fn begins_with(&self, other: &Self) -> bool {
+        self.start == other.start
+    }
+
+    /// To be read.
+    ///
+    /// # Safety
+    /// There are `len` elements, which nobody writes for `'a`.
+    pub unsafe fn read<'a>(&self) -> &'a [T] {
+        if self.len == 0 {
+            return &[];
+        }
+        // SAFETY: checked in `new`: not null, aligned, of a size that fits. The rest says the caller.
+        unsafe { slice::from_raw_parts(self.start, self.len) }
+    }
+
+    /// To be written.
+    ///
+    /// # Safety
+    /// There are `len` elements, which nobody else reads or writes for `'a`.
+    pub unsafe fn write<'a>(&self) -> &'a mut [T] {
+        if self.len == 0 {
+            return &mut [];
+        }
+        // SAFETY: checked in `new`: not null, aligned, of a size that fits. The rest says the caller.
+        unsafe { slice::from_raw_parts_mut(self.start, self.len) }
+    }
+}
+
+/// Where an array lies.
+#[derive(Debug, Clone)]
+pub(crate) struct Place {
+    pub name: &'static str,
+    bytes: Range<usize>,
+}
+
+impl Place {
+    /// The first of `others` that shares a byte with it.
+    pub fn overlapped<'p>(&self, others: &'p [Place]) -> Option<&'p Place> {
+        let share = |other: &&Place| {
+            let start = self.bytes.start.max(other.bytes.start);
+            start < self.bytes.end.min(other.bytes.end)
+        };
+        others.iter().find(share)
+    }
+}
+
+/// Memory of our own for `needed`.
+pub(crate) fn heap(needed: StackReq) -> Outcome<PodBuffer> {
+    PodBuffer::try_new(needed).map_err(|_| Failure::out_of_memory(needed.unaligned_bytes_required()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn products_that_do_not_fit() {
+        assert_eq!(elements::<f64>("x", &[3, 4]).unwrap(), 12);
+        assert_eq!(elements::<f64>("x", &[usize::MAX, 0, usize::MAX]).unwrap(), 0);
+        assert!(elements::<f64>("x", &[usize::MAX, 2]).is_err());
+        // isize::MAX bytes is the most that a slice may have.
+        assert!(elements::<f64>("x", &[1 << 60]).is_err());
+        assert!(elements::<f64>("x", &[(1 << 60) - 1]).is_ok());
+        assert!(elements::<f32>("x", &[1 << 60]).is_ok());
+    }
+
+    #[test]
+    fn overlaps() {
+        let numbers = [0.0f64; 10];
+        let place = |first: usize, len| Array::new("x", &numbers[first], len).unwrap().place();
+        assert!(place(0, 5).overlapped(&[place(5, 5)]).is_none());
+        assert!(place(0, 5).overlapped(&[place(5, 5), place(4, 1)]).is_some());
+        assert!(place(2, 0).overlapped(&[place(0, 10)]).is_none());
+        assert!(place(2, 1).overlapped(&[place(0, 10)]).is_some());
+    }
+
+    #[test]
+    fn pointers() {
+        let numbers = [0.0f64; 2];
+        let odd = (&raw const numbers).cast::<u8>().wrapping_add(4).cast::<f64>();
+        let message = |pointer, len| Array::new("sub", pointer, len).map(|_| ()).map_err(|f| f.message);
+        assert_eq!(message(core::ptr::null(), 0), Ok(()));
+        assert_eq!(message(core::ptr::null(), 3), Err("sub is null, expected 3 elements".into()));
+        assert_eq!(message(odd, 1), Err("sub is not aligned to 8 bytes".into()));
+        assert!(message(numbers.as_ptr(), (1 << 60) - 1).is_ok());
+        assert!(message(usize::MAX.wrapping_sub(15) as *const f64, 4).is_err());
+    }
+}

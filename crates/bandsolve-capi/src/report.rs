@@ -1,0 +1,86 @@
+//! How the last solve went.
+
+use crate::status::{Failure, Outcome};
+use bandsolve::{Error, Method, Report, Result};
+use core::ffi::c_char;
+use std::cell::Cell;
+
+/// How a solve went.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct bandsolve_report_t {
+    /// To be set to `sizeof(bandsolve_report_t)` before the call. Later versions add fields at the end, and write no more
+    /// than this.
+    pub size: usize,
+    /// Largest row-wise backward error of the right-hand sides, max |rhs - A x|_i / (sum_j |a_ij| max|x| + |rhs_i|). NaN if
+    /// verification is off, or nothing was solved.
+    pub backward_error: f64,
+    /// Most refinement steps that a right-hand side took.
+    pub refinement_steps: i32,
+    /// 1 if a right-hand side had to be solved again by the sequential pivoted method, else 0.
+    pub fallback: i32,
+    /// Name of the method that was used; empty if nothing was solved.
+    pub method: [c_char; 32],
+}
+
+const NOTHING: bandsolve_report_t = bandsolve_report_t {
+    size: size_of::<bandsolve_report_t>(),
+    backward_error: f64::NAN,
+    refinement_steps: 0,
+    fallback: 0,
+    method: [0; 32],
+};
+
+thread_local! {
+    static LAST: Cell<bandsolve_report_t> = const { Cell::new(NOTHING) };
+}
+
+/// Nothing has been solved by the call that begins.
+pub(crate) fn clear() {
+    _ = LAST.try_with(|last| last.set(NOTHING));
+}
+
+/// Keeps what a solve by `method` says of itself.
+pub(crate) fn keep(solved: &Result<Report>, method: Method) {
+    let mut report = NOTHING;
+    let steps = |steps: usize| steps.try_into().unwrap_or(i32::MAX);
+    let method = match solved {
+        Ok(solved) => {
+            report.backward_error = solved.backward_error;
+            report.refinement_steps = steps(solved.refinement_steps);
+            report.fallback = i32::from(solved.fallback);
+            solved.method
+        }
+        Err(Error::NotConverged { backward_error, refinement_steps }) => {
+            report.backward_error = *backward_error;
+            report.refinement_steps = steps(*refinement_steps);
+            report.fallback = i32::from(method != Method::Pivoted);
+            method
+        }
+        Err(Error::Singular { .. }) => method,
+        Err(_) => return,
+    };
+    // The last character stays zero.
+    let room = report.method.len() - 1;
+    report.method[..room].iter_mut().zip(method.name().bytes()).for_each(|(to, from)| *to = from as c_char);
+    _ = LAST.try_with(|last| last.set(report));
+}
+
+/// # Safety
+/// `report` is null or points to a number of bytes, and to as many as that says.
+pub(crate) unsafe fn last(report: *mut bandsolve_report_t) -> Outcome {
+    if report.is_null() || !report.is_aligned() {
+        return Err(Failure::argument("report is null or not aligned".into()));
+    }
+    // SAFETY: not null and aligned; the caller has set the first field.
+    let size = unsafe { (*report).size };
+    let expected = size_of::<bandsolve_report_t>();
+    if size < expected {
+        let message = format!("report->size is {size}, expected sizeof(bandsolve_report_t), which is {expected}");
+        return Err(Failure::argument(message));
+    }
+    let last = LAST.try_with(Cell::get).unwrap_or(NOTHING);
+    // SAFETY: the caller says that there is room for `size` bytes.
+    unsafe { report.write(bandsolve_report_t { size, ..last }) };
+    Ok(())
+}

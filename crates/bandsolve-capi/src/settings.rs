@@ -1,0 +1,100 @@
+//! What a thread has set, and the plans that follow from it.
+
+use crate::status::{Failure, Outcome};
+use bandsolve::{Error, Method, Pivoting, Plan, Shape};
+use core::ffi::{CStr, c_char};
+use std::cell::Cell;
+
+/// How pivot rows are chosen.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum bandsolve_pivoting_t {
+    /// Rows are never exchanged: for matrices known not to need it.
+    BANDSOLVE_NO_PIVOTING = 0,
+    /// The larger of the candidates.
+    BANDSOLVE_PARTIAL_PIVOTING = 1,
+    /// The larger of the candidates, each relative to its own row.
+    BANDSOLVE_SCALED_PARTIAL_PIVOTING = 2,
+    /// What the library recommends: scaled partial pivoting.
+    BANDSOLVE_DEFAULT_PIVOTING = 3,
+}
+
+use bandsolve_pivoting_t::*;
+
+/// A pivoting as C hands it in: any number, so not the Rust enum.
+pub type PivotingArgument = i32;
+
+fn pivoting(p: PivotingArgument) -> Outcome<Pivoting> {
+    const DEFAULT: i32 = BANDSOLVE_DEFAULT_PIVOTING as i32;
+    const SCALED: i32 = BANDSOLVE_SCALED_PARTIAL_PIVOTING as i32;
+    const PARTIAL: i32 = BANDSOLVE_PARTIAL_PIVOTING as i32;
+    const NONE: i32 = BANDSOLVE_NO_PIVOTING as i32;
+    match p {
+        DEFAULT => Ok(Pivoting::default()),
+        SCALED => Ok(Pivoting::ScaledPartial),
+        PARTIAL => Ok(Pivoting::Partial),
+        NONE => Ok(Pivoting::None),
+        _ => Err(Failure::argument(format!("p is {p}, expected a bandsolve_pivoting_t, 0 to 3"))),
+    }
+}
+
+/// What a thread has set.
+#[derive(Debug, Clone, Copy)]
+struct Settings {
+    method: Method,
+    /// `None`: all there are.
+    threads: Option<usize>,
+    verify: bool,
+}
+
+const USUAL: Settings = Settings { method: Method::Auto, threads: None, verify: true };
+
+thread_local! {
+    static SETTINGS: Cell<Settings> = const { Cell::new(USUAL) };
+}
+
+fn change(by: impl FnOnce(&mut Settings)) {
+    let mut settings = SETTINGS.get();
+    by(&mut settings);
+    SETTINGS.set(settings);
+}
+
+/// The plan for systems of this shape under the settings of this thread.
+pub(crate) fn plan(p: PivotingArgument, shape: Shape) -> Outcome<Plan> {
+    let settings = SETTINGS.try_with(Cell::get).unwrap_or(USUAL);
+    let plan = Plan::new(shape).pivoting(pivoting(p)?).verify(settings.verify).method(settings.method);
+    let plan = settings.threads.into_iter().fold(plan, Plan::threads);
+    if plan.chosen_method().solves(shape) {
+        return Ok(plan);
+    }
+    let what = match shape {
+        Shape::Tridiagonal { .. } | Shape::Batch { .. } => "tridiagonal systems",
+        Shape::BlockTridiagonal { .. } => "block tridiagonal systems with blocks of this size",
+        Shape::Banded { .. } => "banded systems of this width",
+    };
+    Err(Error::Unsupported { method: settings.method.name(), what }.into())
+}
+
+pub(crate) fn set_threads(threads: i64) -> Outcome {
+    let threads = crate::memory::size("threads", threads)?;
+    change(|settings| settings.threads = Some(threads).filter(|threads| *threads > 0));
+    Ok(())
+}
+
+pub(crate) fn set_verify(verify: bool) -> Outcome {
+    change(|settings| settings.verify = verify);
+    Ok(())
+}
+
+/// # Safety
+/// `name` is null or a string that ends with a zero.
+pub(crate) unsafe fn set_method(name: *const c_char) -> Outcome {
+    // SAFETY: a string, says the caller.
+    let name = if name.is_null() { c"auto" } else { unsafe { CStr::from_ptr(name) } };
+    let Some(method) = name.to_str().ok().and_then(Method::from_name) else {
+        let names: Vec<_> = Method::ALL.into_iter().map(Method::name).collect();
+        return Err(Failure::argument(format!("no method is called {name:?}, expected one of {}", names.join(", "))));
+    };
+    change(|settings| settings.method = method);
+    Ok(())
+}

@@ -1,0 +1,333 @@
+//! The families behind the C functions: sizes and pointers are checked, then a plan is made, a matrix factored and solved with.
+//!
+//! Everything is checked before a slice is made, and slices are made before anything is written.
+
+use crate::memory::{Array, Place, elements, heap, size};
+use crate::report;
+use crate::settings::{PivotingArgument, plan};
+use crate::status::{Failure, Outcome};
+use bandsolve::dyn_stack::{PodStack, StackReq};
+use bandsolve::{Banded, BlockTridiagonal, Error, Factor, Op, Plan, Scalar, Shape, Tridiagonal};
+use core::ffi::c_void;
+use core::slice;
+
+/// The system that a function is asked to solve, as C says it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Kind {
+    /// Three arrays of `n`.
+    Tridiagonal { n: i64, periodic: bool },
+    /// Three arrays of `n` blocks.
+    Blocks { n: i64, block: i64, periodic: bool },
+    /// Rows of bands, the lowest band first.
+    Banded { n: i64, lower: i64, upper: i64 },
+}
+
+/// Right-hand sides, solutions and scratch, as C hands them in.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Sides<T> {
+    pub n_rhs: i64,
+    pub x: *mut T,
+    pub rhs: *const T,
+    pub buffer: *mut c_void,
+}
+
+/// A system whose sizes are checked.
+#[derive(Debug)]
+pub(crate) struct System {
+    pub plan: Plan,
+    /// Elements of each array of the matrix.
+    pub matrix_len: usize,
+    /// Elements of the right-hand sides.
+    pub rhs_len: usize,
+    n_rhs: usize,
+    /// Scratch for the matrix, where it is rearranged.
+    storage: StackReq,
+}
+
+impl Kind {
+    /// Its shape, and the sizes whose product is the length of each array of the matrix.
+    fn shape<T: Scalar>(self) -> Outcome<(Shape, [usize; 3])> {
+        match self {
+            Kind::Tridiagonal { n, periodic } => {
+                let n = size("n", n)?;
+                Ok((Shape::Tridiagonal { n, periodic }, [n, 1, 1]))
+            }
+            Kind::Blocks { n, block, periodic } => {
+                let (block_rows, block) = (size("n", n)?, size("block", block)?);
+                if elements::<T>("a block", &[block, block])? == 0 {
+                    return Err(Failure::argument("block is 0, expected at least 1".into()));
+                }
+                Ok((Shape::BlockTridiagonal { block_rows, block, periodic }, [block_rows, block, block]))
+            }
+            Kind::Banded { n, lower, upper } => {
+                let (n, lower, upper) = (size("n", n)?, size("lower", lower)?, size("upper", upper)?);
+                // On machines of 64 bits it always fits, the sizes being of 63.
+                let bands = lower.checked_add(upper).and_then(|sum| sum.checked_add(1));
+                let bands = bands.ok_or_else(|| Failure::argument("lower + upper is too large".into()))?;
+                Ok((Shape::Banded { n, lower, upper }, [n, bands, 1]))
+            }
+        }
+    }
+}
+
+impl System {
+    pub fn new<T: Scalar>(p: PivotingArgument, kind: Kind, n_rhs: i64) -> Outcome<Self> {
+        let (shape, factors) = kind.shape::<T>()?;
+        let n_rhs = size("n_rhs", n_rhs)?;
+        let is_band = matches!(kind, Kind::Banded { .. });
+        let matrix_len = elements::<T>(if is_band { "bands" } else { "diag" }, &factors)?;
+        // With nothing to solve the number of right-hand sides, which nothing bounds, does not count.
+        let (rows, n_rhs) = if matrix_len == 0 { (0, 0) } else { (shape.rows(), n_rhs) };
+        let rhs_len = elements::<T>("rhs", &[rows, n_rhs])?;
+        let storage = if is_band { StackReq::new::<T>(matrix_len) } else { StackReq::EMPTY };
+        Ok(Self { plan: plan(p, shape)?, matrix_len, rhs_len, n_rhs, storage })
+    }
+
+    /// The failure that an error of the library is, with places as C has them.
+    fn failure(&self, error: Error) -> Failure {
+        match (self.plan.shape(), error) {
+            (Shape::Banded { n, lower, upper }, Error::NotFinite { array: "bands", index }) => {
+                let index = row_indexed((n, lower, upper), index);
+                Error::NotFinite { array: "bands", index }.into()
+            }
+            (_, error) => error.into(),
+        }
+    }
+
+    /// Scratch of a solve, that for the matrix apart; `None` for methods that can tell only once they have factors.
+    fn scratch<T: Scalar>(&self) -> Option<StackReq> {
+        self.plan.solve_in_place_scratch::<T>(self.n_rhs)
+    }
+
+    /// Bytes that a buffer must have, wherever it begins.
+    fn buffer_bytes<T: Scalar>(&self) -> Outcome<usize> {
+        let needed = self.storage.and(self.scratch::<T>().unwrap_or(StackReq::EMPTY));
+        match needed.unaligned_bytes_required() {
+            usize::MAX => Err(Failure::argument("the buffer would be larger than what can be addressed".into())),
+            bytes => Ok(bytes),
+        }
+    }
+}
+
+/// Writes the size of the buffer to `out`.
+///
+/// # Safety
+/// `out` is null or may be written.
+pub(crate) unsafe fn buffer_size<T: Scalar>(p: PivotingArgument, kind: Kind, n_rhs: i64, out: *mut usize) -> Outcome {
+    let out = Array::new("size", out, 1)?;
+    let bytes = System::new::<T>(p, kind, n_rhs)?.buffer_bytes::<T>()?;
+    // SAFETY: not null and aligned; the caller lends it.
+    unsafe { out.write()[0] = bytes };
+    Ok(())
+}
+
+/// Right-hand sides and solutions as slices.
+enum Columns<'a, T> {
+    Apart { rhs: &'a [T], x: &'a mut [T] },
+    InPlace(&'a mut [T]),
+}
+
+/// What a solve works on beside the matrix.
+struct Work<'a, T> {
+    columns: Columns<'a, T>,
+    /// The caller's buffer; `None`: to be taken from the heap.
+    stack: Option<&'a mut PodStack>,
+}
+
+/// Checks that nothing that is written overlaps anything else, and makes slices.
+///
+/// # Safety
+/// Pointers that are not null point to what the sizes say; `matrix` is where the arrays of the matrix lie; nobody else uses
+/// the memory for `'a`.
+unsafe fn open<'a, T: Scalar>(system: &System, matrix: &[Place], sides: Sides<T>) -> Outcome<Work<'a, T>> {
+    let rhs = Array::new("rhs", sides.rhs, system.rhs_len)?;
+    let x = Array::new("x", sides.x, system.rhs_len)?;
+    let in_place = x.begins_with(&rhs);
+    let overlap = |a: &Place, b: &Place| format!("{} overlaps {}", a.name, b.name);
+    if let Some(other) = x.place().overlapped(matrix) {
+        return Err(Failure::argument(overlap(&x.place(), other)));
+    }
+    if !in_place && x.place().overlapped(&[rhs.place()]).is_some() {
+        return Err(Failure::argument("x overlaps rhs, expected the same pointer or arrays apart".into()));
+    }
+    let mut stack = None;
+    if !sides.buffer.is_null() {
+        let buffer = Array::<u8>::new("buffer", sides.buffer.cast(), system.buffer_bytes::<T>()?)?;
+        if let Some(other) = buffer.place().overlapped(&[matrix, &[x.place(), rhs.place()]].concat()) {
+            return Err(Failure::buffer(overlap(&buffer.place(), other)));
+        }
+        // SAFETY: not null, of the size that was asked for, apart from all other arrays, as just checked. Its bytes come from
+        // outside of Rust: whatever they are, they are bytes, and solves write before they read.
+        stack = Some(PodStack::new(unsafe { buffer.write() }));
+    }
+    // SAFETY: checked above; `x` is written and shares no byte with what is read.
+    let columns = unsafe {
+        if in_place { Columns::InPlace(x.write()) } else { Columns::Apart { rhs: rhs.read(), x: x.write() } }
+    };
+    Ok(Work { columns, stack })
+}
+
+/// Solves with the factors, in the caller's memory or our own, and keeps the report.
+fn run<T: Scalar>(factor: &impl Factor<T>, system: &System, work: Work<'_, T>) -> Outcome {
+    let n_rhs = system.n_rhs;
+    let mut own;
+    let stack = match work.stack {
+        Some(stack) if system.scratch::<T>().is_some() => stack,
+        _ => {
+            own = heap(match work.columns {
+                Columns::Apart { .. } => factor.solve_scratch(n_rhs),
+                Columns::InPlace(_) => factor.solve_in_place_scratch(n_rhs),
+            })?;
+            PodStack::new(&mut own)
+        }
+    };
+    let solved = match work.columns {
+        Columns::Apart { rhs, x } => factor.solve_into_with(Op::Plain, rhs, x, stack),
+        Columns::InPlace(x) => factor.solve_in_place_with(Op::Plain, x, stack),
+    };
+    report::keep(&solved, system.plan.chosen_method());
+    solved.map(|_| ()).map_err(|error| system.failure(error))
+}
+
+/// The three arrays of a matrix and where they lie.
+pub(crate) fn bands<T>(pointers: [*const T; 3], len: usize) -> Outcome<([Array<T>; 3], [Place; 3])> {
+    let [sub, diag, sup] = pointers;
+    let arrays = [Array::new("sub", sub, len)?, Array::new("diag", diag, len)?, Array::new("sup", sup, len)?];
+    let places = arrays.each_ref().map(Array::place);
+    Ok((arrays, places))
+}
+
+/// `gtsv`, `cgtsv`: solves a tridiagonal system.
+///
+/// # Safety
+/// Pointers that are not null point to what the sizes say, for this call alone where it writes.
+pub(crate) unsafe fn tridiagonal<T: Scalar>(
+    p: PivotingArgument,
+    (n, periodic): (i64, bool),
+    matrix: [*const T; 3],
+    sides: Sides<T>,
+) -> Outcome {
+    report::clear();
+    let system = System::new::<T>(p, Kind::Tridiagonal { n, periodic }, sides.n_rhs)?;
+    let (arrays, places) = bands(matrix, system.matrix_len)?;
+    // SAFETY: the caller's promise.
+    let (work, [sub, diag, sup]) = unsafe { (open(&system, &places, sides)?, arrays.each_ref().map(|a| a.read())) };
+    let a = if periodic { Tridiagonal::periodic(sub, diag, sup) } else { Tridiagonal::new(sub, diag, sup) }?;
+    run(&system.plan.factor(&a)?, &system, work)
+}
+
+/// `bgtsv`, `cbgtsv`: solves a block tridiagonal system.
+///
+/// # Safety
+/// As [`tridiagonal`].
+pub(crate) unsafe fn blocks<T: Scalar>(
+    p: PivotingArgument,
+    (n, block, periodic): (i64, i64, bool),
+    matrix: [*const T; 3],
+    sides: Sides<T>,
+) -> Outcome {
+    report::clear();
+    let system = System::new::<T>(p, Kind::Blocks { n, block, periodic }, sides.n_rhs)?;
+    let (arrays, places) = bands(matrix, system.matrix_len)?;
+    // SAFETY: the caller's promise.
+    let (work, [sub, diag, sup]) = unsafe { (open(&system, &places, sides)?, arrays.each_ref().map(|a| a.read())) };
+    let new = if periodic { BlockTridiagonal::periodic } else { BlockTridiagonal::new };
+    let a = new(size("block", block)?, sub, diag, sup)?;
+    run(&system.plan.factor(&a)?, &system, work)
+}
+
+/// `gbsv`: solves a banded system.
+///
+/// # Safety
+/// As [`tridiagonal`].
+pub(crate) unsafe fn banded<T: Scalar>(
+    p: PivotingArgument,
+    (n, lower, upper): (i64, i64, i64),
+    bands: *const T,
+    sides: Sides<T>,
+) -> Outcome {
+    report::clear();
+    let system = System::new::<T>(p, Kind::Banded { n, lower, upper }, sides.n_rhs)?;
+    let array = Array::new("bands", bands, system.matrix_len)?;
+    // SAFETY: the caller's promise.
+    let (mut work, rows) = unsafe { (open(&system, slice::from_ref(&array.place()), sides)?, array.read()) };
+    let mut own;
+    let columns = match work.stack.take() {
+        Some(stack) => {
+            let (columns, rest) = stack.make_raw::<T>(rows.len());
+            work.stack = Some(rest);
+            columns
+        }
+        None => {
+            own = heap(system.storage)?;
+            PodStack::new(&mut own).make_raw::<T>(rows.len()).0
+        }
+    };
+    let (n, lower, upper) = (size("n", n)?, size("lower", lower)?, size("upper", upper)?);
+    to_lapack((n, lower, upper), rows, columns);
+    let a = Banded::new(n, lower, upper, columns)?;
+    run(&system.plan.factor(&a)?, &system, work)
+}
+
+/// Rows that are rearranged together: what they become stays in the first-level cache.
+const TILE: usize = 32;
+
+/// Band storage of C, `rows[band·n + i] = A(i, i + band − lower)`, to that of LAPACK,
+/// `columns[upper + i − j + j·(lower + upper + 1)] = A(i, j)`. What is no entry of A becomes zero.
+fn to_lapack<T: Scalar>((n, lower, upper): (usize, usize, usize), rows: &[T], columns: &mut [T]) {
+    let leading = lower + upper + 1;
+    for j in (0..upper.min(n)).chain(n.saturating_sub(lower)..n) {
+        columns[j * leading..][..leading].fill(T::ZERO);
+    }
+    for tile in (0..n).step_by(TILE) {
+        for band in 0..leading {
+            // j = i + band − lower lies in 0..n.
+            let (first, end) =
+                (tile.max(lower.saturating_sub(band)), (tile + TILE).min((n + lower).saturating_sub(band)));
+            for i in first..end.min(n) {
+                let j = i + band - lower;
+                columns[leading - 1 - band + j * leading] = rows[band * n + i];
+            }
+        }
+    }
+}
+
+/// The index in C's storage of the entry with index `at` in LAPACK's.
+fn row_indexed((n, lower, upper): (usize, usize, usize), at: usize) -> usize {
+    let leading = lower + upper + 1;
+    let (j, row) = (at / leading, at % leading);
+    // row = upper + i − j, band = j − i + lower
+    let (i, band) = (j + row - upper, leading - 1 - row);
+    band * n + i
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bands_by_rows_and_by_columns() {
+        for (n, lower, upper) in [(1, 0, 0), (1, 2, 1), (5, 1, 2), (7, 9, 3), (100, 3, 0), (70, 2, 5), (64, 33, 40)] {
+            let entry = |i: usize, j: usize| (1 + i * 1000 + j) as f64;
+            let leading = lower + upper + 1;
+            let mut rows = vec![f64::NAN; n * leading];
+            for (i, band) in (0..n).flat_map(|i| (0..leading).map(move |band| (i, band))) {
+                if let Some(j) = (i + band).checked_sub(lower).filter(|j| *j < n) {
+                    rows[band * n + i] = entry(i, j);
+                }
+            }
+            let mut columns = vec![f64::NAN; n * leading];
+            to_lapack((n, lower, upper), &rows, &mut columns);
+            assert!(columns.iter().all(|v| v.is_finite()), "n = {n}, lower = {lower}, upper = {upper}");
+            let a = Banded::new(n, lower, upper, &columns).unwrap();
+            for (i, j) in (0..n).flat_map(|i| (0..n).map(move |j| (i, j))) {
+                let inside = i <= j + lower && j <= i + upper;
+                assert_eq!(a.get(i, j), if inside { entry(i, j) } else { 0.0 });
+                if inside {
+                    let at = row_indexed((n, lower, upper), upper + i - j + j * leading);
+                    assert_eq!(rows[at], entry(i, j));
+                }
+            }
+        }
+    }
+}

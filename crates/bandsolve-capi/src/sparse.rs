@@ -1,0 +1,182 @@
+//! Tridiagonal systems with sparse right-hand sides: `gtsv_csc2dense` and `gtsv_csc2csc`.
+
+use crate::memory::{Array, Place, elements, size};
+use crate::report;
+use crate::settings::PivotingArgument;
+use crate::solve::{Kind, System, bands};
+use crate::status::{Failure, Outcome};
+use bandsolve::{Csc, CscMut, Error, Op, Report, Result, Scalar, Tridiagonal};
+
+/// Sparse columns as C hands them in, zero-based.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Columns<T> {
+    pub values: *const T,
+    pub row_indices: *const i32,
+    pub pointers: *const i32,
+    pub nnz: i64,
+}
+
+/// The same, to be filled.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ColumnsMut<T> {
+    pub values: *mut T,
+    pub row_indices: *mut i32,
+    pub pointers: *const i32,
+    pub nnz: i64,
+}
+
+/// Sparse columns whose pointers are checked.
+struct Arrays<T> {
+    values: Array<T>,
+    row_indices: Array<i32>,
+    pointers: Array<i32>,
+}
+
+impl<T: Scalar> Columns<T> {
+    /// Checks pointers; `names` are those of values, row indices, column pointers and the number of entries.
+    fn arrays(&self, columns: usize, names: [&'static str; 4]) -> Outcome<Arrays<T>> {
+        let nnz = elements::<T>(names[0], &[size(names[3], self.nnz)?])?;
+        // Without columns nobody has to say where they begin.
+        let count = if columns == 0 { 0 } else { elements::<i32>(names[2], &[columns.saturating_add(1)])? };
+        Ok(Arrays {
+            values: Array::new(names[0], self.values, nnz)?,
+            row_indices: Array::new(names[1], self.row_indices, nnz)?,
+            pointers: Array::new(names[2], self.pointers, count)?,
+        })
+    }
+}
+
+const RHS: [&str; 4] = ["rhs_values", "rhs_row_indices", "rhs_col_ptrs", "rhs_nnz"];
+const RESULT: [&str; 4] = ["result_values", "result_row_indices", "result_col_ptrs", "result_nnz"];
+
+impl<T: Scalar> Arrays<T> {
+    fn places(&self) -> [Place; 3] {
+        [self.values.place(), self.row_indices.place(), self.pointers.place()]
+    }
+
+    /// The column pointers.
+    ///
+    /// # Safety
+    /// As [`Array::read`].
+    unsafe fn read_pointers<'a>(&self) -> &'a [i32] {
+        // SAFETY: the caller's promise.
+        let pointers = unsafe { self.pointers.read() };
+        if pointers.is_empty() { &[0] } else { pointers }
+    }
+
+    /// As right-hand sides of `n` rows.
+    ///
+    /// # Safety
+    /// As [`Array::read`], for each array.
+    unsafe fn rhs<'a>(&self, n: usize) -> Outcome<Csc<'a, T, i32>> {
+        // SAFETY: the caller's promise.
+        let (pointers, rows, values) = unsafe { (self.read_pointers(), self.row_indices.read(), self.values.read()) };
+        Csc::new(n, pointers, rows, values).map_err(|error| named(error, RHS))
+    }
+}
+
+/// The failure that an error of the library is, its arrays named as in C.
+fn named(error: Error, names: [&'static str; 4]) -> Failure {
+    let name = |array| match array {
+        "values" => names[0],
+        "row_indices" => names[1],
+        "column_pointers" => names[2],
+        other => other,
+    };
+    match error {
+        Error::Structure { array, index } => Error::Structure { array: name(array), index },
+        Error::NotFinite { array, index } => Error::NotFinite { array: name(array), index },
+        other => other,
+    }
+    .into()
+}
+
+/// `Err` if one of `written` shares a byte with one of `others`.
+fn apart(written: &Place, others: &[&[Place]]) -> Outcome {
+    match others.iter().find_map(|others| written.overlapped(others)) {
+        Some(other) => Err(Failure::argument(format!("{} overlaps {}", written.name, other.name))),
+        None => Ok(()),
+    }
+}
+
+fn kept(solved: Result<Report>, system: &System) -> Outcome {
+    report::keep(&solved, system.plan.chosen_method());
+    solved.map(|_| ()).map_err(|error| named(error, RHS))
+}
+
+/// Writes the size of the buffer of `gtsv_csc2dense` to `out`: none is needed.
+///
+/// # Safety
+/// `out` is null or may be written.
+pub(crate) unsafe fn sparse_buffer_size<T: Scalar>(
+    p: PivotingArgument,
+    n: i64,
+    n_rhs: i64,
+    out: *mut usize,
+) -> Outcome {
+    let out = Array::new("size", out, 1)?;
+    System::new::<T>(p, Kind::Tridiagonal { n, periodic: false }, n_rhs)?;
+    // SAFETY: not null and aligned; the caller lends it.
+    unsafe { out.write()[0] = 0 };
+    Ok(())
+}
+
+/// `gtsv_csc2dense`: sparse right-hand sides, solutions in full.
+///
+/// # Safety
+/// Pointers that are not null point to what the sizes say, for this call alone where it writes.
+pub(crate) unsafe fn to_dense<T: Scalar>(
+    p: PivotingArgument,
+    (n, n_rhs): (i64, i64),
+    matrix: [*const T; 3],
+    rhs: Columns<T>,
+    x: *mut T,
+) -> Outcome {
+    report::clear();
+    let system = System::new::<T>(p, Kind::Tridiagonal { n, periodic: false }, n_rhs)?;
+    let (arrays, places) = bands(matrix, system.matrix_len)?;
+    let rhs = rhs.arrays(size("n_rhs", n_rhs)?, RHS)?;
+    let x = Array::new("x", x, system.rhs_len)?;
+    apart(&x.place(), &[&places, &rhs.places()])?;
+    // SAFETY: the caller's promise; x shares no byte with what is read.
+    let (rhs, x, [sub, diag, sup]) =
+        unsafe { (rhs.rhs(system.matrix_len)?, x.write(), arrays.each_ref().map(|a| a.read())) };
+    let a = Tridiagonal::new(sub, diag, sup)?;
+    kept(system.plan.factor(&a)?.solve_sparse_into(Op::Plain, &rhs, x), &system)
+}
+
+/// `gtsv_csc2csc`: sparse right-hand sides, the largest entries of every solution.
+///
+/// # Safety
+/// As [`to_dense`].
+pub(crate) unsafe fn to_sparse<T: Scalar>(
+    p: PivotingArgument,
+    (n, n_rhs): (i64, i64),
+    matrix: [*const T; 3],
+    rhs: Columns<T>,
+    result: ColumnsMut<T>,
+) -> Outcome {
+    report::clear();
+    if n > i64::from(i32::MAX) {
+        return Err(Failure::argument(format!("n is {n}, more rows than result_row_indices can tell apart")));
+    }
+    // X is never there as a whole, so its size does not count.
+    let system = System::new::<T>(p, Kind::Tridiagonal { n, periodic: false }, 0)?;
+    let (arrays, places) = bands(matrix, system.matrix_len)?;
+    let columns = size("n_rhs", n_rhs)?;
+    let rhs = rhs.arrays(columns, RHS)?;
+    let ColumnsMut { values, row_indices, pointers, nnz } = result;
+    let result = Columns { values: values.cast_const(), row_indices: row_indices.cast_const(), pointers, nnz };
+    let result = result.arrays(columns, RESULT)?;
+    let [values, rows, pointers] = result.places();
+    apart(&values, &[&places, &rhs.places(), &[rows.clone(), pointers.clone()]])?;
+    apart(&rows, &[&places, &rhs.places(), &[pointers]])?;
+    // SAFETY: the caller's promise; what is written shares no byte with anything else.
+    let (rhs, [sub, diag, sup]) = unsafe { (rhs.rhs(system.matrix_len)?, arrays.each_ref().map(|a| a.read())) };
+    // SAFETY: as above.
+    let (pointers, rows, values) =
+        unsafe { (result.read_pointers(), result.row_indices.write(), result.values.write()) };
+    let x = CscMut::new(system.matrix_len, pointers, rows, values).map_err(|error| named(error, RESULT))?;
+    let a = Tridiagonal::new(sub, diag, sup)?;
+    kept(system.plan.factor(&a)?.solve_pruned_into(Op::Plain, &rhs, x), &system)
+}

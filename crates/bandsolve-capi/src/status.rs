@@ -1,0 +1,184 @@
+//! What a function returns, the message that goes with it, and the guard that every function runs in.
+
+use bandsolve::Error;
+use core::ffi::{CStr, c_char};
+use std::any::Any;
+use std::cell::{Cell, RefCell};
+use std::ffi::CString;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// What every function returns. Numbers are permanent: new ones may come, none changes its meaning.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum bandsolve_status_t {
+    /// The system is solved, x is within the accuracy contract.
+    BANDSOLVE_SUCCESS = 0,
+    /// An argument is null, negative, too large, unknown or not aligned, or arrays overlap. Nothing was written.
+    BANDSOLVE_INVALID_ARGUMENT = 1,
+    /// The matrix or the right-hand side holds a NaN or an infinity.
+    BANDSOLVE_NOT_FINITE = 2,
+    /// The matrix is singular. The best x found stands in `x`.
+    BANDSOLVE_SINGULAR = 3,
+    /// No x within the accuracy contract was found: singular to working precision. The best x found stands in `x`.
+    BANDSOLVE_NOT_CONVERGED = 4,
+    /// The method that was asked for by name does not solve systems of this kind.
+    BANDSOLVE_UNSUPPORTED = 5,
+    /// Memory could not be had.
+    BANDSOLVE_OUT_OF_MEMORY = 6,
+    /// The buffer overlaps another array.
+    BANDSOLVE_INVALID_BUFFER = 7,
+    /// A fault of the library itself, caught at its border. Please report it, with the message.
+    BANDSOLVE_INTERNAL_ERROR = 8,
+}
+
+use bandsolve_status_t::*;
+
+impl bandsolve_status_t {
+    /// Every status with its name.
+    pub const ALL: [(Self, &CStr); 9] = [
+        (BANDSOLVE_SUCCESS, c"BANDSOLVE_SUCCESS"),
+        (BANDSOLVE_INVALID_ARGUMENT, c"BANDSOLVE_INVALID_ARGUMENT"),
+        (BANDSOLVE_NOT_FINITE, c"BANDSOLVE_NOT_FINITE"),
+        (BANDSOLVE_SINGULAR, c"BANDSOLVE_SINGULAR"),
+        (BANDSOLVE_NOT_CONVERGED, c"BANDSOLVE_NOT_CONVERGED"),
+        (BANDSOLVE_UNSUPPORTED, c"BANDSOLVE_UNSUPPORTED"),
+        (BANDSOLVE_OUT_OF_MEMORY, c"BANDSOLVE_OUT_OF_MEMORY"),
+        (BANDSOLVE_INVALID_BUFFER, c"BANDSOLVE_INVALID_BUFFER"),
+        (BANDSOLVE_INTERNAL_ERROR, c"BANDSOLVE_INTERNAL_ERROR"),
+    ];
+}
+
+/// A status as C hands it in: any number, so not the Rust enum.
+pub type StatusArgument = i32;
+
+/// The name of a status; of a number that is none, `"unknown status"`.
+pub(crate) fn name(status: StatusArgument) -> &'static CStr {
+    let found = bandsolve_status_t::ALL.iter().find(|(known, _)| *known as StatusArgument == status);
+    found.map_or(c"unknown status", |(_, name)| name)
+}
+
+/// Why a function failed.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    pub status: bandsolve_status_t,
+    pub message: String,
+}
+
+/// What the functions behind the guard return.
+pub(crate) type Outcome<T = ()> = Result<T, Failure>;
+
+impl Failure {
+    pub fn argument(message: String) -> Self {
+        Self { status: BANDSOLVE_INVALID_ARGUMENT, message }
+    }
+
+    pub fn buffer(message: String) -> Self {
+        Self { status: BANDSOLVE_INVALID_BUFFER, message }
+    }
+
+    pub fn out_of_memory(bytes: usize) -> Self {
+        Error::OutOfMemory { bytes }.into()
+    }
+
+    fn panic(payload: Box<dyn Any + Send>) -> Self {
+        let text = payload.downcast_ref::<&str>().copied().or(payload.downcast_ref::<String>().map(String::as_str));
+        let message = format!("internal error: {}", text.unwrap_or("a panic without a message"));
+        // A payload may panic when it is dropped.
+        core::mem::forget(payload);
+        Self { status: BANDSOLVE_INTERNAL_ERROR, message }
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        let status = match &error {
+            Error::Shape { .. } | Error::Structure { .. } => BANDSOLVE_INVALID_ARGUMENT,
+            Error::NotFinite { .. } => BANDSOLVE_NOT_FINITE,
+            Error::Singular { .. } => BANDSOLVE_SINGULAR,
+            Error::NotConverged { .. } => BANDSOLVE_NOT_CONVERGED,
+            Error::Unsupported { .. } => BANDSOLVE_UNSUPPORTED,
+            Error::OutOfMemory { .. } => BANDSOLVE_OUT_OF_MEMORY,
+            Error::Scratch { .. } => BANDSOLVE_INVALID_BUFFER,
+            _ => BANDSOLVE_INTERNAL_ERROR,
+        };
+        Self { status, message: error.to_string() }
+    }
+}
+
+thread_local! {
+    static MESSAGE: RefCell<CString> = RefCell::default();
+    static PLANTED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Runs the body of a C function: no panic passes, and the message is kept for [`last_error`].
+pub(crate) fn guard(body: impl FnOnce() -> Outcome) -> bandsolve_status_t {
+    let outcome = caught(body);
+    if outcome.is_ok() {
+        keep(String::new());
+    }
+    settle(outcome)
+}
+
+/// The same for functions that only ask: if they succeed, the message of the call before stays.
+pub(crate) fn guard_query(body: impl FnOnce() -> Outcome) -> bandsolve_status_t {
+    settle(caught(body))
+}
+
+fn caught(body: impl FnOnce() -> Outcome) -> Outcome {
+    let body = || if planted() { panic!("planted by a test") } else { body() };
+    catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|payload| Err(Failure::panic(payload)))
+}
+
+fn settle(outcome: Outcome) -> bandsolve_status_t {
+    outcome.map_or_else(
+        |failure| {
+            keep(failure.message);
+            failure.status
+        },
+        |()| BANDSOLVE_SUCCESS,
+    )
+}
+
+fn keep(message: String) {
+    let message = CString::new(message).unwrap_or_default();
+    // While a thread ends there is no place for messages any more.
+    _ = MESSAGE.try_with(|last| last.replace(message));
+}
+
+/// The message of the last call on this thread; empty if it succeeded.
+pub(crate) fn last_error() -> *const c_char {
+    // The bytes stay where they are until the next call on this thread replaces them.
+    MESSAGE.try_with(|last| last.borrow().as_ptr()).unwrap_or(c"".as_ptr())
+}
+
+fn planted() -> bool {
+    PLANTED.try_with(Cell::take).unwrap_or(false)
+}
+
+/// Lets the next guarded function of this thread panic: for tests.
+#[doc(hidden)]
+pub fn plant_panic() {
+    PLANTED.set(true);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_error_has_its_status() {
+        for (error, status) in [
+            (Error::Shape { what: "x", expected: 1, got: 2 }, BANDSOLVE_INVALID_ARGUMENT),
+            (Error::Structure { array: "row_indices", index: 0 }, BANDSOLVE_INVALID_ARGUMENT),
+            (Error::NotFinite { array: "sub", index: 3 }, BANDSOLVE_NOT_FINITE),
+            (Error::Singular { row: 3 }, BANDSOLVE_SINGULAR),
+            (Error::NotConverged { backward_error: 1.0, refinement_steps: 3 }, BANDSOLVE_NOT_CONVERGED),
+            (Error::Unsupported { method: "rpts", what: "such" }, BANDSOLVE_UNSUPPORTED),
+            (Error::OutOfMemory { bytes: 8 }, BANDSOLVE_OUT_OF_MEMORY),
+            (Error::Scratch { expected: 2, got: 1 }, BANDSOLVE_INVALID_BUFFER),
+        ] {
+            let failure = Failure::from(error.clone());
+            assert_eq!((failure.status, failure.message), (status, error.to_string()));
+        }
+    }
+}

@@ -1,0 +1,81 @@
+#!/usr/bin/env bash
+# The C API as C and C++ programs see it: installed into a temporary folder, compiled by way of pkg-config (shared and static)
+# and CMake, run, and run under valgrind where that is at hand.
+#
+# usage: c-example.sh [PROFILE]     default: dev
+set -euo pipefail
+here=$(cd "$(dirname "$0")/.." && pwd)
+profile=${1:-dev}
+
+missing() { for tool in gcc g++ cmake make pkg-config; do command -v "$tool" >/dev/null || echo "$tool"; done; }
+if [ -n "$(missing)" ] && command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]; then
+    apt-get install -y --no-install-recommends gcc g++ cmake make pkg-config >/dev/null 2>&1 ||
+        { apt-get update && apt-get install -y --no-install-recommends gcc g++ cmake make pkg-config; } >/dev/null 2>&1 || true
+fi
+if [ -n "$(missing)" ]; then
+    echo "SKIPPED: not here: $(missing | tr '\n' ' ')(Debian and Ubuntu: apt-get install gcc g++ cmake make pkg-config)"
+    exit 0
+fi
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+PREFIX=$work/prefix PROFILE=$profile "$here/install.sh"
+export PKG_CONFIG_PATH=$work/prefix/lib/pkgconfig LD_LIBRARY_PATH=$work/prefix/lib
+passed=0
+# An example says how many checks it passed; any other program counts as one.
+run() {
+    "$@" >"$work/out" 2>&1 || { cat "$work/out"; echo "FAILED: $*"; exit 1; }
+    local count
+    count=$(grep -oE '^[0-9]+ passed' "$work/out" | grep -oE '[0-9]+' || echo 1)
+    passed=$((passed + count))
+}
+strict=(-Wall -Wextra -Werror -pedantic -O1 -g)
+words() { IFS=' ' read -r -a flags <<<"$(pkg-config "$@")"; }
+
+# The program that the README shows.
+sed -n '/^```c$/,/^```$/p' "$here/README.md" | sed '/^```/d' >"$work/readme.c"
+words --cflags --libs bandsolve
+gcc -std=c99 "${strict[@]}" "$work/readme.c" "${flags[@]}" -o "$work/readme"
+run "$work/readme"
+grep -qx "1 2 3 4 5" "$work/out" || { cat "$work/out"; echo "FAILED: the README's program"; exit 1; }
+
+gcc -std=c99 "${strict[@]}" "$here/examples/systems.c" "${flags[@]}" -lm -o "$work/shared"
+g++ -std=c++11 "${strict[@]}" "$here/examples/waves.cpp" "${flags[@]}" -o "$work/waves"
+# The header alone, in both languages.
+echo '#include <bandsolve.h>' >"$work/alone"
+for language in "gcc -std=c99 -x c" "gcc -std=c11 -x c" "g++ -std=c++11 -x c++" "g++ -std=c++20 -x c++"; do
+    IFS=' ' read -r -a compile <<<"$language"
+    run "${compile[@]}" "${strict[@]}" -I"$work/prefix/include" -fsyntax-only "$work/alone"
+done
+words --cflags bandsolve
+IFS=' ' read -r -a private <<<"$(pkg-config --static --libs-only-l bandsolve)"
+static=("$work/prefix/lib/libbandsolve.a" "${private[@]:1}")
+gcc -std=c99 "${strict[@]}" "$here/examples/systems.c" "${flags[@]}" "${static[@]}" -o "$work/static"
+run "$work/shared"
+run "$work/static"
+run "$work/waves"
+LD_LIBRARY_PATH='' run "$work/static"
+if LD_LIBRARY_PATH='' "$work/shared" >/dev/null 2>&1; then echo "FAILED: not linked to the shared library"; exit 1; fi
+
+# Every function that the header declares is there.
+grep -oE 'bandsolve[A-Za-z0-9_]+\(' "$work/prefix/include/bandsolve.h" | tr -d '(' | sort -u >"$work/declared"
+nm -D --defined-only "$work/prefix/lib/libbandsolve.so" | awk '{ print $3 }' | grep '^bandsolve' | sort -u >"$work/exported"
+run diff "$work/declared" "$work/exported"
+
+cmake -S "$here/examples" -B "$work/cmake" -DCMAKE_PREFIX_PATH="$work/prefix" >"$work/log" 2>&1 &&
+    cmake --build "$work/cmake" >>"$work/log" 2>&1 || { cat "$work/log"; echo "FAILED: CMake"; exit 1; }
+for program in systems systems_static waves; do
+    LD_LIBRARY_PATH='' run "$work/cmake/$program"
+done
+
+if command -v valgrind >/dev/null; then
+    # valgrind knows no AVX-512. What threads keep until the end of the program is no leak.
+    export BANDSOLVE_SIMD=avx2
+    for program in shared static waves; do
+        run valgrind --quiet --error-exitcode=9 --leak-check=full --show-leak-kinds=definite \
+            --errors-for-leak-kinds=definite "$work/$program"
+    done
+else
+    echo "valgrind is not here: not run"
+fi
+echo "C API: $passed passed"

@@ -1,0 +1,302 @@
+//! The C functions of each type as values, and systems to call them with.
+
+#![allow(dead_code)]
+
+use bandsolve::{Complex32, Complex64, RealScalar, Scalar};
+use bandsolve_capi::*;
+use bandsolve_testkit::Random;
+use bandsolve_testkit::conformance::random_vec;
+use bandsolve_testkit::oracle::Rows;
+use core::ffi::{CStr, c_void};
+
+pub type Status = bandsolve_status_t;
+
+type Size = unsafe extern "C" fn(i32, i64, i64, *mut usize) -> Status;
+type BlockSize = unsafe extern "C" fn(i32, i64, i64, i64, *mut usize) -> Status;
+type BandSize = unsafe extern "C" fn(i32, i64, i64, i64, i64, *mut usize) -> Status;
+type Solve<T> =
+    unsafe extern "C" fn(i32, i64, i64, *const T, *const T, *const T, *mut T, *const T, *mut c_void) -> Status;
+type BlockSolve<T> =
+    unsafe extern "C" fn(i32, i64, i64, i64, *const T, *const T, *const T, *mut T, *const T, *mut c_void) -> Status;
+type BandSolve<T> = unsafe extern "C" fn(i32, i64, i64, i64, i64, *const T, *mut T, *const T, *mut c_void) -> Status;
+
+/// The functions of one type; pairs are open and cyclic.
+pub struct Functions<T> {
+    gtsv: [(Size, Solve<T>); 2],
+    bgtsv: [(BlockSize, BlockSolve<T>); 2],
+    gbsv: (BandSize, BandSolve<T>),
+}
+
+pub trait Api: Scalar {
+    const FUNCTIONS: Functions<Self>;
+}
+
+macro_rules! api {
+    ($t:ty: $gtsv:ident $gtsv_size:ident $cgtsv:ident $cgtsv_size:ident $bgtsv:ident $bgtsv_size:ident
+        $cbgtsv:ident $cbgtsv_size:ident $gbsv:ident $gbsv_size:ident) => {
+        impl Api for $t {
+            const FUNCTIONS: Functions<$t> = Functions {
+                gtsv: [($gtsv_size, $gtsv), ($cgtsv_size, $cgtsv)],
+                bgtsv: [($bgtsv_size, $bgtsv), ($cbgtsv_size, $cbgtsv)],
+                gbsv: ($gbsv_size, $gbsv),
+            };
+        }
+    };
+}
+
+api!(f32: bandsolveSgtsv bandsolveSgtsv_bufferSizeExt bandsolveScgtsv bandsolveScgtsv_bufferSizeExt
+    bandsolveSbgtsv bandsolveSbgtsv_bufferSizeExt bandsolveScbgtsv bandsolveScbgtsv_bufferSizeExt
+    bandsolveSgbsv bandsolveSgbsv_bufferSizeExt);
+api!(f64: bandsolveDgtsv bandsolveDgtsv_bufferSizeExt bandsolveDcgtsv bandsolveDcgtsv_bufferSizeExt
+    bandsolveDbgtsv bandsolveDbgtsv_bufferSizeExt bandsolveDcbgtsv bandsolveDcbgtsv_bufferSizeExt
+    bandsolveDgbsv bandsolveDgbsv_bufferSizeExt);
+api!(Complex32: bandsolveCgtsv bandsolveCgtsv_bufferSizeExt bandsolveCcgtsv bandsolveCcgtsv_bufferSizeExt
+    bandsolveCbgtsv bandsolveCbgtsv_bufferSizeExt bandsolveCcbgtsv bandsolveCcbgtsv_bufferSizeExt
+    bandsolveCgbsv bandsolveCgbsv_bufferSizeExt);
+api!(Complex64: bandsolveZgtsv bandsolveZgtsv_bufferSizeExt bandsolveZcgtsv bandsolveZcgtsv_bufferSizeExt
+    bandsolveZbgtsv bandsolveZbgtsv_bufferSizeExt bandsolveZcbgtsv bandsolveZcbgtsv_bufferSizeExt
+    bandsolveZgbsv bandsolveZgbsv_bufferSizeExt);
+
+/// Which function, and its sizes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Family {
+    Tridiagonal { cyclic: bool },
+    Blocks { block: i64, cyclic: bool },
+    Banded { lower: i64, upper: i64 },
+}
+
+use Family::*;
+
+/// Every function once.
+pub const FAMILIES: [Family; 5] = [
+    Tridiagonal { cyclic: false },
+    Tridiagonal { cyclic: true },
+    Blocks { block: 2, cyclic: false },
+    Blocks { block: 3, cyclic: true },
+    Banded { lower: 2, upper: 1 },
+];
+
+impl Family {
+    /// Elements of each array of a matrix.
+    pub fn matrix_len(self, n: usize) -> usize {
+        match self {
+            Tridiagonal { .. } => n,
+            Blocks { block, .. } => n * (block * block) as usize,
+            Banded { lower, upper } => n * (lower + upper + 1) as usize,
+        }
+    }
+
+    /// Elements of a right-hand side.
+    pub fn rows(self, n: usize) -> usize {
+        if let Blocks { block, .. } = self { n * block as usize } else { n }
+    }
+
+    /// Calls the `_bufferSizeExt` function.
+    ///
+    /// # Safety
+    /// As that.
+    pub unsafe fn size<T: Api>(self, p: i32, n: i64, n_rhs: i64, out: *mut usize) -> Status {
+        let f = T::FUNCTIONS;
+        // SAFETY: the caller's.
+        unsafe {
+            match self {
+                Tridiagonal { cyclic } => f.gtsv[usize::from(cyclic)].0(p, n, n_rhs, out),
+                Blocks { block, cyclic } => f.bgtsv[usize::from(cyclic)].0(p, n, n_rhs, block, out),
+                Banded { lower, upper } => f.gbsv.0(p, n, n_rhs, lower, upper, out),
+            }
+        }
+    }
+
+    /// Calls the function; a banded matrix is the first of the three arrays.
+    ///
+    /// # Safety
+    /// As that.
+    pub unsafe fn solve<T: Api>(
+        self,
+        (p, n, n_rhs): (i32, i64, i64),
+        [sub, diag, sup]: [*const T; 3],
+        (x, rhs): (*mut T, *const T),
+        buffer: *mut c_void,
+    ) -> Status {
+        let f = T::FUNCTIONS;
+        // SAFETY: the caller's.
+        unsafe {
+            match self {
+                Tridiagonal { cyclic } => f.gtsv[usize::from(cyclic)].1(p, n, n_rhs, sub, diag, sup, x, rhs, buffer),
+                Blocks { block, cyclic } => {
+                    f.bgtsv[usize::from(cyclic)].1(p, n, n_rhs, block, sub, diag, sup, x, rhs, buffer)
+                }
+                Banded { lower, upper } => f.gbsv.1(p, n, n_rhs, lower, upper, sub, x, rhs, buffer),
+            }
+        }
+    }
+}
+
+/// A system with its numbers.
+#[derive(Debug, Clone)]
+pub struct System<T> {
+    pub family: Family,
+    pub n: usize,
+    pub n_rhs: usize,
+    /// A banded matrix is the first.
+    pub matrix: [Vec<T>; 3],
+    pub rhs: Vec<T>,
+}
+
+impl<T: Api> System<T> {
+    /// Random, dominant by rows. What is not looked at is NaN.
+    pub fn random(family: Family, n: usize, n_rhs: usize) -> Self {
+        let random = &mut Random::new((7 * n + n_rhs) as u64 + 1);
+        let len = family.matrix_len(n);
+        let mut matrix = [(); 3].map(|()| random_vec::<T>(len, random));
+        let nan = T::from_real(T::Real::NAN);
+        match family {
+            Tridiagonal { cyclic } => {
+                matrix[1].iter_mut().for_each(|v| *v += T::from_real(T::Real::from_f64(4.0)));
+                if !cyclic && n > 0 {
+                    (matrix[0][0], matrix[2][n - 1]) = (nan, nan);
+                }
+            }
+            Blocks { block, cyclic } => {
+                let (b, square) = (block as usize, (block * block) as usize);
+                let dominant = T::from_real(T::Real::from_f64(5.0 * block as f64));
+                (0..n * b).for_each(|i| matrix[1][i / b * square + i % b * (b + 1)] += dominant);
+                if !cyclic && n > 0 {
+                    matrix[0][..square].fill(nan);
+                    matrix[2][(n - 1) * square..].fill(nan);
+                }
+            }
+            Banded { lower, upper } => {
+                let (lower, bands) = (lower as usize, (lower + upper + 1) as usize);
+                let dominant = T::from_real(T::Real::from_f64(2.0 * bands as f64));
+                matrix[0][lower * n..][..n].iter_mut().for_each(|v| *v += dominant);
+                for (band, i) in (0..bands).flat_map(|band| (0..n).map(move |i| (band, i))) {
+                    if i + band < lower || i + band - lower >= n {
+                        matrix[0][band * n + i] = nan;
+                    }
+                }
+            }
+        }
+        let rhs = random_vec::<T>(family.rows(n) * n_rhs, random);
+        Self { family, n, n_rhs, matrix, rhs }
+    }
+
+    pub fn pointers(&self) -> [*const T; 3] {
+        self.matrix.each_ref().map(|array| array.as_ptr())
+    }
+
+    /// Bytes that the library asks for.
+    pub fn buffer_bytes(&self, p: i32) -> usize {
+        let mut size = usize::MAX;
+        // SAFETY: `size` is a number.
+        let status = unsafe { self.family.size::<T>(p, self.n as i64, self.n_rhs as i64, &mut size) };
+        assert_eq!((status, message()), (Status::BANDSOLVE_SUCCESS, String::new()));
+        size
+    }
+
+    /// Solves with the arrays of the system.
+    pub fn solve(&self, p: i32, x: &mut [T], in_place: bool, buffer: Option<&mut [u8]>) -> Status {
+        assert_eq!(x.len(), self.rhs.len());
+        let (n, n_rhs) = (self.n as i64, self.n_rhs as i64);
+        let buffer = buffer.map_or(core::ptr::null_mut(), |buffer| buffer.as_mut_ptr().cast());
+        let x_pointer = x.as_mut_ptr();
+        let rhs = if in_place {
+            x.copy_from_slice(&self.rhs);
+            x_pointer.cast_const()
+        } else {
+            self.rhs.as_ptr()
+        };
+        // SAFETY: arrays of the sizes that go with them, a buffer of the size asked for.
+        unsafe { self.family.solve((p, n, n_rhs), self.pointers(), (x_pointer, rhs), buffer) }
+    }
+
+    /// Solves, and expects success.
+    pub fn solution(&self, p: i32) -> Vec<T> {
+        let mut x = vec![T::ZERO; self.rhs.len()];
+        let status = self.solve(p, &mut x, false, None);
+        assert_eq!((status, message()), (Status::BANDSOLVE_SUCCESS, String::new()));
+        x
+    }
+}
+
+impl<T: Api> Rows<T> for System<T> {
+    fn n(&self) -> usize {
+        self.family.rows(self.n)
+    }
+
+    fn bandwidths(&self) -> (usize, usize) {
+        match self.family {
+            Tridiagonal { .. } => (1, 1),
+            Blocks { block, .. } => (2 * block as usize - 1, 2 * block as usize - 1),
+            Banded { lower, upper } => (lower as usize, upper as usize),
+        }
+    }
+
+    fn entries(&self, i: usize, entries: &mut Vec<(usize, T)>) {
+        entries.clear();
+        match self.family {
+            Tridiagonal { cyclic } => self.block_entries(i, 1, cyclic, entries),
+            Blocks { block, cyclic } => self.block_entries(i, block as usize, cyclic, entries),
+            Banded { lower, upper } => {
+                for band in 0..=(lower + upper) as usize {
+                    if let Some(j) = (i + band).checked_sub(lower as usize).filter(|j| *j < self.n) {
+                        entries.push((j, self.matrix[0][band * self.n + i]));
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl<T: Api> System<T> {
+    fn block_entries(&self, i: usize, b: usize, cyclic: bool, entries: &mut Vec<(usize, T)>) {
+        let (row, r) = (i / b, i % b);
+        for (k, array) in self.matrix.iter().enumerate() {
+            let outside = (k == 0 && row == 0) || (k == 2 && row + 1 == self.n);
+            if !outside || cyclic {
+                let column = (row + k + self.n - 1) % self.n;
+                entries.extend((0..b).map(|c| (column * b + c, array[row * b * b + r + c * b])));
+            }
+        }
+    }
+}
+
+/// The message of the last call.
+pub fn message() -> String {
+    // SAFETY: a string that ends with a zero.
+    unsafe { CStr::from_ptr(bandsolveLastError()) }.to_str().unwrap().into()
+}
+
+/// The report of the last solve, and the method in it.
+pub fn report() -> (bandsolve_report_t, String) {
+    let size = size_of::<bandsolve_report_t>();
+    let mut report =
+        bandsolve_report_t { size, backward_error: 0.0, refinement_steps: -1, fallback: -1, method: [1; 32] };
+    // SAFETY: a report.
+    assert_eq!(unsafe { bandsolveLastReport(&mut report) }, Status::BANDSOLVE_SUCCESS);
+    // SAFETY: the library ends it with a zero.
+    let method = unsafe { CStr::from_ptr(report.method.as_ptr()) };
+    (report, method.to_str().unwrap().into())
+}
+
+/// Asks for a method by name.
+pub fn set_method(name: &CStr) -> Status {
+    // SAFETY: a string that ends with a zero.
+    unsafe { bandsolveSetMethod(name.as_ptr()) }
+}
+
+/// Makes a test of each number type.
+#[macro_export]
+macro_rules! for_all_types {
+    ($($name:ident),*) => {
+        mod types {
+            $(mod $name {
+                use bandsolve::{Complex32, Complex64};
+                #[test] fn s() { super::super::$name::<f32>(); }
+                #[test] fn d() { super::super::$name::<f64>(); }
+                #[test] fn c() { super::super::$name::<Complex32>(); }
+                #[test] fn z() { super::super::$name::<Complex64>(); }
+            })*
+        }
+    };
+}

@@ -1,0 +1,151 @@
+//! Every function of every type solves what it is given, in the memory it is given.
+
+mod common;
+
+use bandsolve::{Method, Shape};
+use bandsolve_capi::*;
+use bandsolve_testkit::conformance::{epsilon, rounding};
+use bandsolve_testkit::oracle::{Rows, backward_error};
+use common::Family::{Banded, Blocks, Tridiagonal};
+use common::*;
+use std::ffi::CString;
+
+/// Accepted by the accuracy contract: 8ε, measured in working precision.
+fn check_good<T: Api>(system: &System<T>, x: &[T]) {
+    let rows = system.family.rows(system.n);
+    let entries = system.bandwidths().0 + system.bandwidths().1 + 1;
+    let good = 8.0 * epsilon::<T>() + rounding::<T>(entries);
+    for (rhs, x) in system.rhs.chunks(rows.max(1)).zip(x.chunks(rows.max(1))) {
+        let eta = backward_error(system, rhs, x);
+        assert!(eta <= good, "{:?}, n = {}: {eta:e}", system.family, system.n);
+    }
+}
+
+/// In place or not, in a buffer of just the size, in any alignment, or without one: the same bits, and nothing beside is written.
+fn every_way_gives_the_same<T: Api>(system: &System<T>, p: i32) {
+    let expected = system.solution(p);
+    check_good(system, &expected);
+    let size = system.buffer_bytes(p);
+    for (in_place, offset) in [(false, Some(1)), (true, Some(0)), (true, Some(13)), (true, None)] {
+        // What malloc gives may be anything.
+        let mut memory = vec![0xff_u8; size + 64];
+        let mut x = vec![T::ZERO; expected.len()];
+        let buffer = offset.map(|offset| &mut memory[offset..offset + size]);
+        let status = system.solve(p, &mut x, in_place, buffer);
+        let what = format!("{:?}, n = {}, {} right-hand sides", system.family, system.n, system.n_rhs);
+        assert_eq!((status, message()), (Status::BANDSOLVE_SUCCESS, String::new()), "{what}");
+        assert!(x == expected, "{what}, in place: {in_place}, offset {offset:?}");
+        let offset = offset.unwrap_or(0);
+        assert!(memory[..offset].iter().chain(&memory[offset + size..]).all(|byte| *byte == 0xff), "{what}");
+    }
+    let (report, method) = report();
+    assert!(report.backward_error <= 8.0 * epsilon::<T>() && report.fallback == 0 && !method.is_empty());
+}
+
+fn sizes_and_pivotings<T: Api>() {
+    for family in FAMILIES {
+        for (n, n_rhs) in [(0, 2), (1, 1), (2, 3), (3, 0), (17, 1), (129, 5), (1500, 2)] {
+            for p in 0..4 {
+                every_way_gives_the_same(&System::<T>::random(family, n, n_rhs), p);
+            }
+        }
+    }
+}
+
+fn large_and_wide<T: Api>() {
+    for (family, n) in [
+        (Tridiagonal { cyclic: false }, 70_000),
+        (Tridiagonal { cyclic: true }, 70_000),
+        (Blocks { block: 1, cyclic: true }, 5000),
+        (Blocks { block: 11, cyclic: false }, 40),
+        (Blocks { block: 9, cyclic: true }, 70),
+        (Banded { lower: 0, upper: 0 }, 300),
+        (Banded { lower: 20, upper: 3 }, 9000),
+        (Banded { lower: 5, upper: 40 }, 10),
+    ] {
+        every_way_gives_the_same(&System::<T>::random(family, n, 2), 3);
+    }
+}
+
+/// As bufferSizeExt says under the same settings.
+fn methods_and_settings<T: Api>() {
+    for family in [Tridiagonal { cyclic: true }, Blocks { block: 3, cyclic: false }, Banded { lower: 2, upper: 3 }] {
+        let system = System::<T>::random(family, 400, 2);
+        let shape = match family {
+            Tridiagonal { cyclic } => Shape::Tridiagonal { n: 400, periodic: cyclic },
+            Blocks { cyclic, .. } => Shape::BlockTridiagonal { block_rows: 400, block: 3, periodic: cyclic },
+            Banded { .. } => Shape::Banded { n: 400, lower: 2, upper: 3 },
+        };
+        for method in Method::ALL {
+            let name = CString::new(method.name()).unwrap();
+            assert_eq!(set_method(&name), Status::BANDSOLVE_SUCCESS);
+            if !method.solves(shape) {
+                let mut x = vec![T::ZERO; system.rhs.len()];
+                assert_eq!(system.solve(3, &mut x, false, None), Status::BANDSOLVE_UNSUPPORTED);
+                assert!(message().starts_with(&format!("method {} does not solve", method.name())), "{}", message());
+                continue;
+            }
+            for threads in [1, 3] {
+                assert_eq!(bandsolveSetThreads(threads), Status::BANDSOLVE_SUCCESS);
+                every_way_gives_the_same(&system, 3);
+                let done_by = report().1;
+                assert!(method == Method::Auto || done_by == method.name(), "{done_by} for {method:?}");
+            }
+        }
+        assert_eq!(set_method(c"auto"), Status::BANDSOLVE_SUCCESS);
+        assert_eq!(bandsolveSetThreads(0), Status::BANDSOLVE_SUCCESS);
+
+        assert_eq!(bandsolveSetVerify(false), Status::BANDSOLVE_SUCCESS);
+        let unverified = system.solution(3);
+        let (size, mut memory) = (system.buffer_bytes(3), vec![0xff_u8; 1 << 20]);
+        let mut x = vec![T::ZERO; unverified.len()];
+        assert_eq!(system.solve(3, &mut x, true, Some(&mut memory[3..3 + size])), Status::BANDSOLVE_SUCCESS);
+        assert!(x == unverified && report().0.backward_error.is_nan());
+        assert_eq!(bandsolveSetVerify(true), Status::BANDSOLVE_SUCCESS);
+    }
+}
+
+for_all_types!(sizes_and_pivotings, large_and_wide, methods_and_settings);
+
+#[test]
+fn threads_do_not_change_a_bit() {
+    let system = System::<f64>::random(Tridiagonal { cyclic: false }, 200_000, 1);
+    let x = [1, 2, 7, 0].map(|threads| {
+        assert_eq!(bandsolveSetThreads(threads), Status::BANDSOLVE_SUCCESS);
+        system.solution(3)
+    });
+    assert!(x.iter().all(|y| *y == x[0]));
+}
+
+/// By hand, in the layouts of the header: rows and columns are told apart.
+#[test]
+fn layouts_by_hand() {
+    // [4 1 0]        x = (1, 2, 3)
+    // [2 4 3]
+    // [0 1 4]
+    let [sub, diag, sup] = [[9.0, 2.0, 1.0], [4.0; 3], [1.0, 3.0, 9.0]];
+    let rhs = [6.0, 19.0, 14.0];
+    let near = |x: [f64; 3]| x.iter().zip([1.0, 2.0, 3.0]).all(|(x, y)| (x - y).abs() < 1e-14);
+    let none = core::ptr::null_mut();
+    let mut x = [0.0; 3];
+    let (x_pointer, rhs) = (&raw mut x, rhs.as_ptr());
+    let bands: [f64; 9] = [sub, diag, sup].as_flattened().try_into().unwrap();
+    // SAFETY: arrays of three.
+    unsafe {
+        let x = x_pointer.cast();
+        bandsolveDgtsv(3, 3, 1, sub.as_ptr(), diag.as_ptr(), sup.as_ptr(), x, rhs, none);
+        assert!(near(*x_pointer));
+        *x_pointer = [0.0; 3];
+        bandsolveDgbsv(3, 3, 1, 1, 1, bands.as_ptr(), x, rhs, none);
+        assert!(near(*x_pointer));
+    }
+    // One block row of three rows; columns after one another.
+    let (block, zeros) = ([4.0, 2.0, 0.0, 1.0, 4.0, 1.0, 0.0, 3.0, 4.0], [0.0; 9]);
+    // SAFETY: arrays of nine and three.
+    unsafe {
+        let [sub, diag, sup] = [&zeros, &block, &zeros].map(|array| array.as_ptr());
+        *x_pointer = [0.0; 3];
+        bandsolveDbgtsv(3, 1, 1, 3, sub, diag, sup, x_pointer.cast(), rhs, none);
+        assert!(near(*x_pointer));
+    }
+}
