@@ -61,7 +61,7 @@ typedef enum {
    */
   BANDSOLVE_OUT_OF_MEMORY = 6,
   /**
-   * The buffer overlaps another array.
+   * The buffer overlaps another array, or holds no factors of this type.
    */
   BANDSOLVE_INVALID_BUFFER = 7,
   /**
@@ -260,6 +260,59 @@ bandsolve_status_t bandsolveScbgtsv(bandsolve_pivoting_t p,
                                     void *buffer);
 
 /**
+ * Bytes of factorization buffer for `bandsolveSbgtf`.
+ */
+bandsolve_status_t bandsolveSbgtf_factorizationBufferSizeExt(bandsolve_pivoting_t p,
+                                                             int64_t n,
+                                                             int64_t block,
+                                                             size_t *size);
+
+/**
+ * Factors a block tridiagonal matrix, stored as for `bandsolveSbgtsv`, which is kept: it must not be changed or freed before
+ * `bandsolveSbgtf_destroy`. `factorization_buffer` has the size that `bandsolveSbgtf_factorizationBufferSizeExt` says, in any
+ * alignment; it comes to hold a reference to the factors, which are allocated inside. Blocks of up to 8 rows have none: they
+ * are eliminated anew in cache, which takes less time than reading factors. The settings of the thread count here, for the
+ * solves as well.
+ */
+bandsolve_status_t bandsolveSbgtf(bandsolve_pivoting_t p,
+                                  int64_t n,
+                                  int64_t block,
+                                  const float *sub,
+                                  const float *diag,
+                                  const float *sup,
+                                  void *factorization_buffer);
+
+/**
+ * Frees the factors that `bandsolveSbgtf` has made; nothing if NULL.
+ */
+bandsolve_status_t bandsolveSbgtf_destroy(void *factorization_buffer);
+
+/**
+ * Bytes of buffer for `bandsolveSbgtrfs`, under the settings with which `bandsolveSbgtf` was called.
+ */
+bandsolve_status_t bandsolveSbgtrfs_bufferSizeExt(bandsolve_pivoting_t p,
+                                                  int64_t n,
+                                                  int64_t n_rhs,
+                                                  int64_t block,
+                                                  size_t *size);
+
+/**
+ * Solves as `bandsolveSbgtsv` with the factors of `bandsolveSbgtf`, which was called with the same p, n, block, sub, diag and
+ * sup. Any number of threads may solve with the same factors at once, each with a buffer of its own.
+ */
+bandsolve_status_t bandsolveSbgtrfs(bandsolve_pivoting_t p,
+                                    int64_t n,
+                                    int64_t n_rhs,
+                                    int64_t block,
+                                    const float *sub,
+                                    const float *diag,
+                                    const float *sup,
+                                    float *x,
+                                    const float *rhs,
+                                    const void *factorization_buffer,
+                                    void *buffer);
+
+/**
  * Bytes of buffer for `bandsolveSgbsv`.
  */
 bandsolve_status_t bandsolveSgbsv_bufferSizeExt(bandsolve_pivoting_t p,
@@ -429,6 +482,59 @@ bandsolve_status_t bandsolveDcbgtsv(bandsolve_pivoting_t p,
                                     const double *sup,
                                     double *x,
                                     const double *rhs,
+                                    void *buffer);
+
+/**
+ * Bytes of factorization buffer for `bandsolveDbgtf`.
+ */
+bandsolve_status_t bandsolveDbgtf_factorizationBufferSizeExt(bandsolve_pivoting_t p,
+                                                             int64_t n,
+                                                             int64_t block,
+                                                             size_t *size);
+
+/**
+ * Factors a block tridiagonal matrix, stored as for `bandsolveDbgtsv`, which is kept: it must not be changed or freed before
+ * `bandsolveDbgtf_destroy`. `factorization_buffer` has the size that `bandsolveDbgtf_factorizationBufferSizeExt` says, in any
+ * alignment; it comes to hold a reference to the factors, which are allocated inside. Blocks of up to 8 rows have none: they
+ * are eliminated anew in cache, which takes less time than reading factors. The settings of the thread count here, for the
+ * solves as well.
+ */
+bandsolve_status_t bandsolveDbgtf(bandsolve_pivoting_t p,
+                                  int64_t n,
+                                  int64_t block,
+                                  const double *sub,
+                                  const double *diag,
+                                  const double *sup,
+                                  void *factorization_buffer);
+
+/**
+ * Frees the factors that `bandsolveDbgtf` has made; nothing if NULL.
+ */
+bandsolve_status_t bandsolveDbgtf_destroy(void *factorization_buffer);
+
+/**
+ * Bytes of buffer for `bandsolveDbgtrfs`, under the settings with which `bandsolveDbgtf` was called.
+ */
+bandsolve_status_t bandsolveDbgtrfs_bufferSizeExt(bandsolve_pivoting_t p,
+                                                  int64_t n,
+                                                  int64_t n_rhs,
+                                                  int64_t block,
+                                                  size_t *size);
+
+/**
+ * Solves as `bandsolveDbgtsv` with the factors of `bandsolveDbgtf`, which was called with the same p, n, block, sub, diag and
+ * sup. Any number of threads may solve with the same factors at once, each with a buffer of its own.
+ */
+bandsolve_status_t bandsolveDbgtrfs(bandsolve_pivoting_t p,
+                                    int64_t n,
+                                    int64_t n_rhs,
+                                    int64_t block,
+                                    const double *sub,
+                                    const double *diag,
+                                    const double *sup,
+                                    double *x,
+                                    const double *rhs,
+                                    const void *factorization_buffer,
                                     void *buffer);
 
 /**
@@ -604,6 +710,59 @@ bandsolve_status_t bandsolveCcbgtsv(bandsolve_pivoting_t p,
                                     void *buffer);
 
 /**
+ * Bytes of factorization buffer for `bandsolveCbgtf`.
+ */
+bandsolve_status_t bandsolveCbgtf_factorizationBufferSizeExt(bandsolve_pivoting_t p,
+                                                             int64_t n,
+                                                             int64_t block,
+                                                             size_t *size);
+
+/**
+ * Factors a block tridiagonal matrix, stored as for `bandsolveCbgtsv`, which is kept: it must not be changed or freed before
+ * `bandsolveCbgtf_destroy`. `factorization_buffer` has the size that `bandsolveCbgtf_factorizationBufferSizeExt` says, in any
+ * alignment; it comes to hold a reference to the factors, which are allocated inside. Blocks of up to 8 rows have none: they
+ * are eliminated anew in cache, which takes less time than reading factors. The settings of the thread count here, for the
+ * solves as well.
+ */
+bandsolve_status_t bandsolveCbgtf(bandsolve_pivoting_t p,
+                                  int64_t n,
+                                  int64_t block,
+                                  const bandsolve_c32_t *sub,
+                                  const bandsolve_c32_t *diag,
+                                  const bandsolve_c32_t *sup,
+                                  void *factorization_buffer);
+
+/**
+ * Frees the factors that `bandsolveCbgtf` has made; nothing if NULL.
+ */
+bandsolve_status_t bandsolveCbgtf_destroy(void *factorization_buffer);
+
+/**
+ * Bytes of buffer for `bandsolveCbgtrfs`, under the settings with which `bandsolveCbgtf` was called.
+ */
+bandsolve_status_t bandsolveCbgtrfs_bufferSizeExt(bandsolve_pivoting_t p,
+                                                  int64_t n,
+                                                  int64_t n_rhs,
+                                                  int64_t block,
+                                                  size_t *size);
+
+/**
+ * Solves as `bandsolveCbgtsv` with the factors of `bandsolveCbgtf`, which was called with the same p, n, block, sub, diag and
+ * sup. Any number of threads may solve with the same factors at once, each with a buffer of its own.
+ */
+bandsolve_status_t bandsolveCbgtrfs(bandsolve_pivoting_t p,
+                                    int64_t n,
+                                    int64_t n_rhs,
+                                    int64_t block,
+                                    const bandsolve_c32_t *sub,
+                                    const bandsolve_c32_t *diag,
+                                    const bandsolve_c32_t *sup,
+                                    bandsolve_c32_t *x,
+                                    const bandsolve_c32_t *rhs,
+                                    const void *factorization_buffer,
+                                    void *buffer);
+
+/**
  * Bytes of buffer for `bandsolveCgbsv`.
  */
 bandsolve_status_t bandsolveCgbsv_bufferSizeExt(bandsolve_pivoting_t p,
@@ -773,6 +932,59 @@ bandsolve_status_t bandsolveZcbgtsv(bandsolve_pivoting_t p,
                                     const bandsolve_c64_t *sup,
                                     bandsolve_c64_t *x,
                                     const bandsolve_c64_t *rhs,
+                                    void *buffer);
+
+/**
+ * Bytes of factorization buffer for `bandsolveZbgtf`.
+ */
+bandsolve_status_t bandsolveZbgtf_factorizationBufferSizeExt(bandsolve_pivoting_t p,
+                                                             int64_t n,
+                                                             int64_t block,
+                                                             size_t *size);
+
+/**
+ * Factors a block tridiagonal matrix, stored as for `bandsolveZbgtsv`, which is kept: it must not be changed or freed before
+ * `bandsolveZbgtf_destroy`. `factorization_buffer` has the size that `bandsolveZbgtf_factorizationBufferSizeExt` says, in any
+ * alignment; it comes to hold a reference to the factors, which are allocated inside. Blocks of up to 8 rows have none: they
+ * are eliminated anew in cache, which takes less time than reading factors. The settings of the thread count here, for the
+ * solves as well.
+ */
+bandsolve_status_t bandsolveZbgtf(bandsolve_pivoting_t p,
+                                  int64_t n,
+                                  int64_t block,
+                                  const bandsolve_c64_t *sub,
+                                  const bandsolve_c64_t *diag,
+                                  const bandsolve_c64_t *sup,
+                                  void *factorization_buffer);
+
+/**
+ * Frees the factors that `bandsolveZbgtf` has made; nothing if NULL.
+ */
+bandsolve_status_t bandsolveZbgtf_destroy(void *factorization_buffer);
+
+/**
+ * Bytes of buffer for `bandsolveZbgtrfs`, under the settings with which `bandsolveZbgtf` was called.
+ */
+bandsolve_status_t bandsolveZbgtrfs_bufferSizeExt(bandsolve_pivoting_t p,
+                                                  int64_t n,
+                                                  int64_t n_rhs,
+                                                  int64_t block,
+                                                  size_t *size);
+
+/**
+ * Solves as `bandsolveZbgtsv` with the factors of `bandsolveZbgtf`, which was called with the same p, n, block, sub, diag and
+ * sup. Any number of threads may solve with the same factors at once, each with a buffer of its own.
+ */
+bandsolve_status_t bandsolveZbgtrfs(bandsolve_pivoting_t p,
+                                    int64_t n,
+                                    int64_t n_rhs,
+                                    int64_t block,
+                                    const bandsolve_c64_t *sub,
+                                    const bandsolve_c64_t *diag,
+                                    const bandsolve_c64_t *sup,
+                                    bandsolve_c64_t *x,
+                                    const bandsolve_c64_t *rhs,
+                                    const void *factorization_buffer,
                                     void *buffer);
 
 /**

@@ -7,6 +7,7 @@
 #![allow(non_camel_case_types, non_snake_case)]
 
 pub mod entry;
+mod factored;
 mod memory;
 pub mod report;
 pub mod settings;

@@ -128,7 +128,7 @@ enum Columns<'a, T> {
 }
 
 /// What a solve works on beside the matrix.
-struct Work<'a, T> {
+pub(crate) struct Work<'a, T> {
     columns: Columns<'a, T>,
     /// The caller's buffer; `None`: to be taken from the heap.
     stack: Option<&'a mut PodStack>,
@@ -139,7 +139,7 @@ struct Work<'a, T> {
 /// # Safety
 /// Pointers that are not null point to what the sizes say; `matrix` is where the arrays of the matrix lie; nobody else uses
 /// the memory for `'a`.
-unsafe fn open<'a, T: Scalar>(system: &System, matrix: &[Place], sides: Sides<T>) -> Outcome<Work<'a, T>> {
+pub(crate) unsafe fn open<'a, T: Scalar>(system: &System, matrix: &[Place], sides: Sides<T>) -> Outcome<Work<'a, T>> {
     let rhs = Array::new("rhs", sides.rhs, system.rhs_len)?;
     let x = Array::new("x", sides.x, system.rhs_len)?;
     let in_place = x.begins_with(&rhs);
@@ -168,7 +168,7 @@ unsafe fn open<'a, T: Scalar>(system: &System, matrix: &[Place], sides: Sides<T>
 }
 
 /// Solves with the factors, in the caller's memory or our own, and keeps the report.
-fn run<T: Scalar>(factor: &impl Factor<T>, system: &System, work: Work<'_, T>) -> Outcome {
+pub(crate) fn run<T: Scalar>(factor: &impl Factor<T>, system: &System, work: Work<'_, T>) -> Outcome {
     let n_rhs = system.n_rhs;
     let mut own;
     let stack = match work.stack {

@@ -25,7 +25,7 @@ pub enum bandsolve_status_t {
     BANDSOLVE_UNSUPPORTED = 5,
     /// Memory could not be had.
     BANDSOLVE_OUT_OF_MEMORY = 6,
-    /// The buffer overlaps another array.
+    /// The buffer overlaps another array, or holds no factors of this type.
     BANDSOLVE_INVALID_BUFFER = 7,
     /// A fault of the library itself, caught at its border. Please report it, with the message.
     BANDSOLVE_INTERNAL_ERROR = 8,

@@ -128,6 +128,73 @@ pub unsafe extern "C" fn bandsolveCcbgtsv(
     guard(|| unsafe { blocks(p, (n, block, true), [sub, diag, sup], Sides { n_rhs, x, rhs, buffer }) })
 }
 
+/// Bytes of factorization buffer for `bandsolveCbgtf`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bandsolveCbgtf_factorizationBufferSizeExt(
+    p: PivotingArgument,
+    n: i64,
+    block: i64,
+    size: *mut usize,
+) -> bandsolve_status_t {
+    guard(|| unsafe { factored::storage_size::<Complex32>(p, n, block, size) })
+}
+
+/// Factors a block tridiagonal matrix, stored as for `bandsolveCbgtsv`, which is kept: it must not be changed or freed before
+/// `bandsolveCbgtf_destroy`. `factorization_buffer` has the size that `bandsolveCbgtf_factorizationBufferSizeExt` says, in any
+/// alignment; it comes to hold a reference to the factors, which are allocated inside. Blocks of up to 8 rows have none: they
+/// are eliminated anew in cache, which takes less time than reading factors. The settings of the thread count here, for the
+/// solves as well.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bandsolveCbgtf(
+    p: PivotingArgument,
+    n: i64,
+    block: i64,
+    sub: *const Complex32,
+    diag: *const Complex32,
+    sup: *const Complex32,
+    factorization_buffer: *mut c_void,
+) -> bandsolve_status_t {
+    guard(|| unsafe { factored::factor(p, (n, block), [sub, diag, sup], factorization_buffer) })
+}
+
+/// Frees the factors that `bandsolveCbgtf` has made; nothing if NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bandsolveCbgtf_destroy(factorization_buffer: *mut c_void) -> bandsolve_status_t {
+    guard(|| unsafe { factored::destroy(factorization_buffer) })
+}
+
+/// Bytes of buffer for `bandsolveCbgtrfs`, under the settings with which `bandsolveCbgtf` was called.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bandsolveCbgtrfs_bufferSizeExt(
+    p: PivotingArgument,
+    n: i64,
+    n_rhs: i64,
+    block: i64,
+    size: *mut usize,
+) -> bandsolve_status_t {
+    guard(|| unsafe { buffer_size::<Complex32>(p, Kind::Blocks { n, block, periodic: false }, n_rhs, size) })
+}
+
+/// Solves as `bandsolveCbgtsv` with the factors of `bandsolveCbgtf`, which was called with the same p, n, block, sub, diag and
+/// sup. Any number of threads may solve with the same factors at once, each with a buffer of its own.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bandsolveCbgtrfs(
+    p: PivotingArgument,
+    n: i64,
+    n_rhs: i64,
+    block: i64,
+    sub: *const Complex32,
+    diag: *const Complex32,
+    sup: *const Complex32,
+    x: *mut Complex32,
+    rhs: *const Complex32,
+    factorization_buffer: *const c_void,
+    buffer: *mut c_void,
+) -> bandsolve_status_t {
+    let sides = Sides { n_rhs, x, rhs, buffer };
+    guard(|| unsafe { factored::solve(p, (n, block), [sub, diag, sup], sides, factorization_buffer) })
+}
+
 /// Bytes of buffer for `bandsolveCgbsv`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bandsolveCgbsv_bufferSizeExt(

@@ -22,6 +22,7 @@ pub use general::*;
 pub use s::*;
 pub use z::*;
 
+use crate::factored;
 use crate::settings::PivotingArgument;
 use crate::solve::{Kind, Sides, banded, blocks, buffer_size, tridiagonal};
 use crate::sparse::{Columns, ColumnsMut, sparse_buffer_size, to_dense, to_sparse};

@@ -13,8 +13,8 @@ use crate::matrix::Banded;
 use crate::scalar::{RealScalar, Scalar};
 use core::ops::Range;
 
-/// Block rows on either side of a bad partition: first try, second try.
-const REACH: [usize; 2] = [4, 32];
+/// Block rows on either side of a bad partition, try by try: where one window happens to be nearly singular itself, another is not.
+const REACH: [usize; 5] = [4, 8, 16, 32, 64];
 
 /// One right-hand side whose solution is to be mended.
 pub(super) struct BlockRepair<'a, T: Scalar, E> {
@@ -33,6 +33,11 @@ pub(super) struct BlockRepair<'a, T: Scalar, E> {
 impl<T: Scalar, E: Equations<T>> BlockRepair<'_, T, E> {
     /// Mends the rows `span`; returns their largest error afterwards, `None` if that is not good.
     pub fn mend(&mut self, span: Range<usize>) -> Option<f64> {
+        // The largest x is known better by now than when the rows were judged.
+        let worst = self.worst(span.clone());
+        if worst <= self.goal {
+            return Some(worst);
+        }
         REACH.into_iter().find_map(|reach| {
             let reach = reach * self.block;
             self.correct(span.start.saturating_sub(reach)..(span.end + reach).min(self.x.len()))
@@ -67,17 +72,22 @@ impl<T: Scalar, E: Equations<T>> BlockRepair<'_, T, E> {
         }
         let mut spare = vec![T::ZERO; lu.words(1)];
         lu.solve(Op::Plain, &mut dx, &mut spare);
-        let large = self.x_max * T::Real::from_f64(0.5);
-        for (x, dx) in self.x[window.clone()].iter_mut().zip(&dx) {
-            // Changes that matter: those in the last digits do not.
-            let change = Scalar::abs1(*dx) > large * T::Real::from_f64(1e-3);
-            self.largest_changed |= change && Scalar::abs1(*x) > large;
-            *x += *dx;
-        }
+        let before = self.x[window.clone()].to_vec();
+        self.x[window.clone()].iter_mut().zip(&dx).for_each(|(x, dx)| *x += *dx);
         // The block rows beside the window see its unknowns too.
         let touched = window.start.saturating_sub(self.block)..(window.end + self.block).min(self.x.len());
         let worst = self.worst(touched);
-        (worst <= self.goal).then_some(worst)
+        if !(worst <= self.goal) {
+            self.x[window].copy_from_slice(&before);
+            return None;
+        }
+        let large = self.x_max * T::Real::from_f64(0.5);
+        for (x, dx) in before.iter().zip(&dx) {
+            // Changes that matter: those in the last digits do not.
+            let change = Scalar::abs1(*dx) > large * T::Real::from_f64(1e-3);
+            self.largest_changed |= change && Scalar::abs1(*x) > large;
+        }
+        Some(worst)
     }
 
     /// The rows and columns of `window`; `None` if some of them are neighbours round the corner of a periodic matrix.

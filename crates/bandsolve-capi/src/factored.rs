@@ -1,0 +1,182 @@
+//! `bgtf`, `bgtrfs`: block tridiagonal systems that are factored once and solved often.
+//!
+//! The caller's factorization buffer holds a header that points to the factors, which lie on the heap: its size depends on
+//! nothing, and it may begin anywhere. The factors borrow the caller's arrays, which verification and refinement need.
+
+use crate::memory::{Array, size};
+use crate::report;
+use crate::settings::PivotingArgument;
+use crate::solve::{Kind, Sides, System, bands, open, run};
+use crate::status::{Failure, Outcome};
+use bandsolve::direct::AnyFactor;
+use bandsolve::{BlockTridiagonal, Plan, Scalar};
+use core::ffi::c_void;
+use std::any::TypeId;
+
+/// What stands in a factorization buffer that holds factors.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Header {
+    magic: u64,
+    factors: *mut c_void,
+    /// With `magic` and `factors` tells a header from other bytes.
+    check: u64,
+}
+
+/// Bytes of a factorization buffer.
+pub(crate) const BYTES: usize = size_of::<Header>();
+
+const MAGIC: u64 = 0x6261_6e64_7366_6163;
+
+impl Header {
+    fn new(factors: *mut c_void) -> Self {
+        Self { magic: MAGIC, factors, check: MAGIC.rotate_left(32) ^ factors.addr() as u64 }
+    }
+
+    fn is_valid(&self) -> bool {
+        self.magic == MAGIC && self.check == Self::new(self.factors).check
+    }
+}
+
+/// A matrix with its factors.
+struct Held<T: Scalar> {
+    /// Borrows `a`.
+    factor: AnyFactor<'static, T>,
+    a: *mut BlockTridiagonal<'static, T>,
+    plan: Plan,
+    /// What `bgtf` was called with.
+    n: i64,
+    block: i64,
+    p: PivotingArgument,
+    matrix: [*const T; 3],
+}
+
+/// Factors of any type: what stands on the heap.
+struct AnyHeld {
+    scalar: TypeId,
+    held: *mut c_void,
+    free: unsafe fn(*mut c_void),
+}
+
+/// # Safety
+/// `held` comes from a `Box<Held<T>>` and is not used any more.
+unsafe fn free<T: Scalar>(held: *mut c_void) {
+    // SAFETY: the caller's promise; the factors go before the matrix that they borrow.
+    unsafe {
+        let held = Box::from_raw(held.cast::<Held<T>>());
+        let a = held.a;
+        drop(held);
+        drop(Box::from_raw(a));
+    }
+}
+
+/// The header in the caller's buffer.
+///
+/// # Safety
+/// `buffer` is null or points to [`BYTES`] bytes.
+unsafe fn header(buffer: *const c_void) -> Outcome<Header> {
+    Array::<u8>::new("factorization_buffer", buffer.cast(), BYTES)?;
+    // SAFETY: not null, of this size; any bytes are a header, which is looked at before it is used.
+    let header = unsafe { buffer.cast::<Header>().read_unaligned() };
+    if header.is_valid() {
+        return Ok(header);
+    }
+    Err(Failure::buffer("factorization_buffer holds no factors, expected one that bgtf has filled".into()))
+}
+
+/// Writes the size of the factorization buffer to `out`.
+///
+/// # Safety
+/// `out` is null or may be written.
+pub(crate) unsafe fn storage_size<T: Scalar>(p: PivotingArgument, n: i64, block: i64, out: *mut usize) -> Outcome {
+    let out = Array::new("size", out, 1)?;
+    System::new::<T>(p, Kind::Blocks { n, block, periodic: false }, 1)?;
+    // SAFETY: not null and aligned; the caller lends it.
+    unsafe { out.write()[0] = BYTES };
+    Ok(())
+}
+
+/// `bgtf`: factors a block tridiagonal matrix.
+///
+/// # Safety
+/// Pointers that are not null point to what the sizes say; the matrix is not changed before the factors are destroyed.
+pub(crate) unsafe fn factor<T: Scalar>(
+    p: PivotingArgument,
+    (n, block): (i64, i64),
+    matrix: [*const T; 3],
+    buffer: *mut c_void,
+) -> Outcome {
+    report::clear();
+    let system = System::new::<T>(p, Kind::Blocks { n, block, periodic: false }, 1)?;
+    let (arrays, places) = bands(matrix, system.matrix_len)?;
+    let bytes = Array::<u8>::new("factorization_buffer", buffer.cast(), BYTES)?;
+    if let Some(other) = bytes.place().overlapped(&places) {
+        return Err(Failure::buffer(format!("factorization_buffer overlaps {}", other.name)));
+    }
+    // SAFETY: the caller's promise, also that the arrays live as long as the factors.
+    let [sub, diag, sup]: [&'static [T]; 3] = unsafe { arrays.each_ref().map(|a| a.read()) };
+    let a = Box::into_raw(Box::new(BlockTridiagonal::new(size("block", block)?, sub, diag, sup)?));
+    // SAFETY: just made; freed after the factors.
+    let factor = match system.plan.factor(unsafe { &*a }) {
+        Ok(factor) => factor,
+        Err(error) => {
+            // SAFETY: nobody borrows it.
+            drop(unsafe { Box::from_raw(a) });
+            return Err(error.into());
+        }
+    };
+    let held = Box::into_raw(Box::new(Held { factor, a, plan: system.plan, n, block, p, matrix })).cast();
+    let any = Box::new(AnyHeld { scalar: TypeId::of::<T>(), held, free: free::<T> });
+    // SAFETY: checked above; in any alignment.
+    unsafe { buffer.cast::<Header>().write_unaligned(Header::new(Box::into_raw(any).cast())) };
+    Ok(())
+}
+
+/// `bgtrfs`: solves with the factors.
+///
+/// # Safety
+/// As [`factor`]; the factors are not destroyed meanwhile.
+pub(crate) unsafe fn solve<T: Scalar>(
+    p: PivotingArgument,
+    (n, block): (i64, i64),
+    matrix: [*const T; 3],
+    sides: Sides<T>,
+    factors: *const c_void,
+) -> Outcome {
+    report::clear();
+    // SAFETY: the caller's promise; a valid header points to what `factor` has made.
+    let any = unsafe { &*header(factors)?.factors.cast::<AnyHeld>() };
+    if any.scalar != TypeId::of::<T>() {
+        return Err(Failure::buffer("factorization_buffer holds factors of another number type".into()));
+    }
+    // SAFETY: of this type, as just checked.
+    let held = unsafe { &*any.held.cast::<Held<T>>() };
+    if (held.n, held.block, held.p) != (n, block, p) || (held.matrix != matrix && n > 0) {
+        let message = "p, n, block, sub, diag, sup are not those that bgtf was called with";
+        return Err(Failure::argument(message.into()));
+    }
+    let mut system = System::new::<T>(p, Kind::Blocks { n, block, periodic: false }, sides.n_rhs)?;
+    system.plan = held.plan.clone();
+    let [sub, diag, sup] = bands(matrix, system.matrix_len)?.1;
+    let places = [sub, diag, sup, Array::<u8>::new("factorization_buffer", factors.cast(), BYTES)?.place()];
+    // SAFETY: the caller's promise.
+    let work = unsafe { open(&system, &places, sides)? };
+    run(&held.factor, &system, work)
+}
+
+/// `bgtf_destroy`: frees the factors.
+///
+/// # Safety
+/// `buffer` is null or a factorization buffer, whose factors nobody uses.
+pub(crate) unsafe fn destroy(buffer: *mut c_void) -> Outcome {
+    if buffer.is_null() {
+        return Ok(());
+    }
+    // SAFETY: the caller's promise; a valid header points to what `factor` has made, and is valid no more afterwards.
+    unsafe {
+        let any = Box::from_raw(header(buffer)?.factors.cast::<AnyHeld>());
+        buffer.cast::<Header>().write_unaligned(Header { magic: 0, factors: core::ptr::null_mut(), check: 0 });
+        (any.free)(any.held);
+    }
+    Ok(())
+}

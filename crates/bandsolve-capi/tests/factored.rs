@@ -1,0 +1,143 @@
+//! Block systems factored once and solved often: the same bits as in one call, and misuse is told.
+
+mod common;
+
+use bandsolve_capi::*;
+use common::Family::Blocks;
+use common::*;
+use core::ffi::c_void;
+use core::ptr::null_mut;
+
+type StorageSize = unsafe extern "C" fn(i32, i64, i64, *mut usize) -> Status;
+type Factor<T> = unsafe extern "C" fn(i32, i64, i64, *const T, *const T, *const T, *mut c_void) -> Status;
+type Destroy = unsafe extern "C" fn(*mut c_void) -> Status;
+type Size = unsafe extern "C" fn(i32, i64, i64, i64, *mut usize) -> Status;
+type Solve<T> = unsafe extern "C" fn(
+    i32,
+    i64,
+    i64,
+    i64,
+    *const T,
+    *const T,
+    *const T,
+    *mut T,
+    *const T,
+    *const c_void,
+    *mut c_void,
+) -> Status;
+
+trait Split: Api {
+    const SPLIT: (StorageSize, Factor<Self>, Destroy, Size, Solve<Self>);
+}
+
+macro_rules! split {
+    ($t:ty: $storage:ident $factor:ident $destroy:ident $size:ident $solve:ident) => {
+        impl Split for $t {
+            const SPLIT: (StorageSize, Factor<$t>, Destroy, Size, Solve<$t>) =
+                ($storage, $factor, $destroy, $size, $solve);
+        }
+    };
+}
+split!(f32: bandsolveSbgtf_factorizationBufferSizeExt bandsolveSbgtf bandsolveSbgtf_destroy
+    bandsolveSbgtrfs_bufferSizeExt bandsolveSbgtrfs);
+split!(f64: bandsolveDbgtf_factorizationBufferSizeExt bandsolveDbgtf bandsolveDbgtf_destroy
+    bandsolveDbgtrfs_bufferSizeExt bandsolveDbgtrfs);
+split!(bandsolve::Complex32: bandsolveCbgtf_factorizationBufferSizeExt bandsolveCbgtf bandsolveCbgtf_destroy
+    bandsolveCbgtrfs_bufferSizeExt bandsolveCbgtrfs);
+split!(bandsolve::Complex64: bandsolveZbgtf_factorizationBufferSizeExt bandsolveZbgtf bandsolveZbgtf_destroy
+    bandsolveZbgtrfs_bufferSizeExt bandsolveZbgtrfs);
+
+const P: i32 = 3;
+const OK: Status = Status::BANDSOLVE_SUCCESS;
+
+fn factored_once_solved_twice<T: Split>() {
+    let (storage, factor, destroy, size, solve) = T::SPLIT;
+    for (block, n) in [(1, 300), (2, 5), (2, 700), (4, 300), (8, 150), (12, 40), (20, 9), (3, 0), (3, 1)] {
+        let system = System::<T>::random(Blocks { block, cyclic: false }, n, 2);
+        let expected = system.solution(P);
+        let [sub, diag, sup] = system.matrix.each_ref().map(|array| array.as_ptr());
+        let (n, rhs) = (n as i64, system.rhs.as_ptr());
+        let mut bytes = [0, 0];
+        // SAFETY: arrays as long as the sizes say; factors are used before they are destroyed.
+        unsafe {
+            assert_eq!(storage(P, n, block, &mut bytes[0]), OK);
+            assert_eq!(size(P, n, 2, block, &mut bytes[1]), OK);
+            let (mut held, mut scratch) = (vec![0xa5_u8; bytes[0] + 3], vec![0xff_u8; bytes[1]]);
+            // In any alignment.
+            let held = held[3..].as_mut_ptr().cast::<c_void>();
+            assert_eq!(factor(P, n, block, sub, diag, sup, held), OK, "{}", message());
+            for buffer in [scratch.as_mut_ptr().cast(), null_mut()] {
+                let mut x = vec![T::ZERO; expected.len()];
+                let status = solve(P, n, 2, block, sub, diag, sup, x.as_mut_ptr(), rhs, held, buffer);
+                assert_eq!((status, message()), (OK, String::new()));
+                assert!(x == expected, "blocks of {block}, n = {n}");
+                // In place.
+                x.copy_from_slice(&system.rhs);
+                let own = x.as_mut_ptr();
+                assert_eq!(solve(P, n, 2, block, sub, diag, sup, own, own, held, buffer), OK);
+                assert!(x == expected, "blocks of {block}, n = {n}, in place");
+            }
+            assert_eq!(destroy(held), OK);
+        }
+    }
+}
+
+for_all_types!(factored_once_solved_twice);
+
+#[test]
+fn misuse_is_told() {
+    let system = System::<f64>::random(Blocks { block: 10, cyclic: false }, 20, 1);
+    let [sub, diag, sup] = system.matrix.each_ref().map(|array| array.as_ptr());
+    let (rhs, mut x) = (system.rhs.as_ptr(), vec![0.0; 200]);
+    let x = x.as_mut_ptr();
+    let mut held = [0_u64; 8];
+    let held: *mut c_void = held.as_mut_ptr().cast();
+    // SAFETY: arrays as long as the sizes say; what is wrong is refused before anything is read.
+    unsafe {
+        let solve = |p, n, sub, held| bandsolveDbgtrfs(p, n, 1, 10, sub, diag, sup, x, rhs, held, null_mut());
+        assert_eq!(solve(P, 20, sub, held), Status::BANDSOLVE_INVALID_BUFFER, "not filled yet");
+        assert_eq!(bandsolveDbgtf_destroy(held), Status::BANDSOLVE_INVALID_BUFFER);
+        assert_eq!(bandsolveDbgtf_destroy(null_mut()), OK);
+        let null = bandsolveDbgtf(P, 20, 10, sub, diag, sup, null_mut());
+        assert_eq!(
+            (null, message().contains("factorization_buffer is null")),
+            (Status::BANDSOLVE_INVALID_ARGUMENT, true)
+        );
+        assert_eq!(bandsolveDbgtf(P, 20, 10, sub, diag, sup, sub.cast_mut().cast()), Status::BANDSOLVE_INVALID_BUFFER);
+        assert_eq!(bandsolveDbgtf(P, -1, 10, sub, diag, sup, held), Status::BANDSOLVE_INVALID_ARGUMENT);
+
+        assert_eq!(bandsolveDbgtf(P, 20, 10, sub, diag, sup, held), OK);
+        assert_eq!(solve(P, 19, sub, held), Status::BANDSOLVE_INVALID_ARGUMENT);
+        assert_eq!(solve(0, 20, sub, held), Status::BANDSOLVE_INVALID_ARGUMENT);
+        assert_eq!(solve(P, 20, diag, held), Status::BANDSOLVE_INVALID_ARGUMENT);
+        assert!(message().contains("bgtf was called with"), "{}", message());
+        let (single, out) = (sub.cast::<f32>(), x.cast::<f32>());
+        let other = bandsolveSbgtrfs(P, 20, 1, 10, single, single, single, out, rhs.cast(), held, null_mut());
+        assert_eq!((other, message().contains("number type")), (Status::BANDSOLVE_INVALID_BUFFER, true));
+        assert_eq!(solve(P, 20, sub, held), OK);
+        // Factors go by their buffer, wherever it was moved; twice they cannot be freed.
+        let mut moved = [0_u64; 8];
+        moved.copy_from_slice(core::slice::from_raw_parts(held.cast::<u64>(), 8));
+        assert_eq!(solve(P, 20, sub, moved.as_mut_ptr().cast()), OK);
+        assert_eq!(bandsolveDbgtf_destroy(held), OK);
+        assert_eq!(bandsolveDbgtf_destroy(held), Status::BANDSOLVE_INVALID_BUFFER);
+    }
+}
+
+/// A matrix that cannot be factored leaves nothing behind; one that is singular is told when it is solved with.
+#[test]
+fn broken_matrices() {
+    let (n, block) = (30, 9);
+    let zeros = vec![0.0; n * block * block];
+    let mut held = [0_u64; 8];
+    let (held, mut x): (*mut c_void, _) = (held.as_mut_ptr().cast(), vec![0.0; n * block]);
+    let rhs = vec![1.0; n * block];
+    let (n, block, a) = (n as i64, block as i64, zeros.as_ptr());
+    // SAFETY: arrays as long as the sizes say.
+    unsafe {
+        assert_eq!(bandsolveDbgtf(P, n, block, a, a, a, held), OK);
+        let status = bandsolveDbgtrfs(P, n, 1, block, a, a, a, x.as_mut_ptr(), rhs.as_ptr(), held, null_mut());
+        assert_eq!(status, Status::BANDSOLVE_SINGULAR);
+        assert_eq!(bandsolveDbgtf_destroy(held), OK);
+    }
+}
