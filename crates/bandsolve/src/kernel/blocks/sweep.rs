@@ -120,7 +120,7 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const N: usize, const BAND: bool> Step
     #[inline(always)]
     fn choose(&mut self, b: usize, c: usize, exchange: V, column: &mut Column<T, V>) -> T::Element<V> {
         let b = if N == 0 { b } else { N };
-        // SAFETY, here and below: all 2b numbers of the column have been filled in.
+        // SAFETY: here and below, all 2b numbers of the column have been filled in.
         let top = unsafe { column[c].assume_init() };
         let (mut best, mut chosen) = (top.abs1(), V::splat(T::Real::from_f64(c as f64)));
         for r in c + 1..Self::end(b, c) {
@@ -152,7 +152,7 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const N: usize, const BAND: bool> Step
     #[inline(always)]
     fn apply(&self, b: usize, p: usize, column: &mut Column<T, V>) {
         let b = if N == 0 { b } else { N };
-        // SAFETY, here and below: all 2b numbers of the column have been filled in, and what `choose` writes was written.
+        // SAFETY: here and below, all 2b numbers of the column have been filled in, and what `choose` writes was written.
         let top = unsafe { column[p].assume_init() };
         let mut pivot = top;
         for r in p + 1..Self::end(b, p) {
