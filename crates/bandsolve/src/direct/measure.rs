@@ -7,6 +7,7 @@ use crate::matrix::Rows;
 use crate::scalar::{RealScalar, Scalar};
 use core::ops::Range;
 use rayon::prelude::*;
+use smallvec::SmallVec;
 
 /// The row-wise backward error η of one right-hand side of a tridiagonal system.
 ///
@@ -50,6 +51,58 @@ pub(crate) fn measure<T: Scalar, E: Equations<T>>(equations: &E, d: &[T], x: &[T
     worst.unwrap_or_default().value()
 }
 
+/// Right-hand sides that are measured together, and rows.
+pub(super) const RHS_TOGETHER: usize = 64;
+pub(super) const ROWS_TOGETHER: usize = 128;
+
+/// η of up to [`RHS_TOGETHER`] right-hand sides of n numbers; 0 for those that there are not.
+pub(super) fn measure_together<T: Scalar, E: Equations<T>>(
+    equations: &E,
+    n: usize,
+    (d, x): (&[T], &[T]),
+    parallel: bool,
+) -> [f64; RHS_TOGETHER] {
+    let mut etas = [0.0; RHS_TOGETHER];
+    if !E::BY_BLOCKS {
+        for (eta, (d, x)) in etas.iter_mut().zip(d.chunks_exact(n).zip(x.chunks_exact(n))) {
+            *eta = measure(equations, d, x, parallel);
+        }
+        return etas;
+    }
+    let norms: SmallVec<[Norm; RHS_TOGETHER]> = x.chunks_exact(n).map(Norm::of).collect();
+    let of_chunk = |c: usize| {
+        let rows = c * ROWS_TOGETHER..((c + 1) * ROWS_TOGETHER).min(n);
+        let (mut r, mut sums) = ([T::ZERO; RHS_TOGETHER * ROWS_TOGETHER], [T::ZERO; ROWS_TOGETHER]);
+        let (r, sums) = (&mut r[..norms.len() * rows.len()], &mut sums[..rows.len()]);
+        for (r, d) in r.chunks_exact_mut(rows.len()).zip(d.chunks_exact(n)) {
+            r.copy_from_slice(&d[rows.clone()]);
+        }
+        equations.accumulate_columns(rows.start, (x, n), (r, rows.len()), sums);
+        let mut worst = [Largest::default(); RHS_TOGETHER];
+        let columns = r.chunks_exact(rows.len()).zip(d.chunks_exact(n).zip(x.chunks_exact(n)));
+        for ((worst, norm), (r, (d, x))) in worst.iter_mut().zip(&norms).zip(columns) {
+            *worst = row_errors(equations, rows.start, (r, sums), (&d[rows.clone()], x), norm);
+        }
+        worst
+    };
+    let larger = |mut a: [Largest; RHS_TOGETHER], b: [Largest; RHS_TOGETHER]| {
+        a.iter_mut().zip(b).for_each(|(a, b)| *a = (*a).max(b));
+        a
+    };
+    let chunks = 0..n.div_ceil(ROWS_TOGETHER);
+    let none = [Largest::default(); RHS_TOGETHER];
+    let worst = if parallel && x.len().saturating_mul(equations.entries_in_row()) >= PARALLEL_FROM {
+        let least = PARALLEL_TASK.div_ceil(equations.entries_in_row() * ROWS_TOGETHER * norms.len());
+        chunks.into_par_iter().with_min_len(least).map(of_chunk).reduce(|| none, larger)
+    } else {
+        chunks.map(of_chunk).fold(none, larger)
+    };
+    for (eta, (worst, norm)) in etas.iter_mut().zip(worst.iter().zip(&norms)) {
+        *eta = if norm.value.is_finite() { worst.value() } else { f64::NAN };
+    }
+    etas
+}
+
 /// Largest row error of at most `CHUNK` rows of a real system.
 fn block_error<T: Scalar, E: Equations<T>>(
     equations: &E,
@@ -62,15 +115,26 @@ fn block_error<T: Scalar, E: Equations<T>>(
     let d = &d[rows.clone()];
     r.copy_from_slice(d);
     equations.accumulate(rows.start, x, r, sums);
+    row_errors(equations, rows.start, (r, sums), (d, x), norm)
+}
+
+/// Largest row error, from the residual and Σ|a| of the rows from `first_row` on.
+fn row_errors<T: Scalar, E: Equations<T>>(
+    equations: &E,
+    first_row: usize,
+    (r, sums): (&[T], &[T]),
+    (d, x): (&[T], &[T]),
+    norm: &Norm,
+) -> Largest {
     // Within these limits nothing overflows, and what underflows is far below ε of the smallest `scale`.
     let (low, high) = (T::Real::MIN_POSITIVE.to_f64() / T::Real::EPSILON.to_f64().powi(2), T::Real::MAX.to_f64());
     let mut worst = Largest::default();
-    for (k, ((r, sum), d)) in r.iter().zip(&*sums).zip(d).enumerate() {
+    for (k, ((r, sum), d)) in r.iter().zip(sums).zip(d).enumerate() {
         let scale = sum.abs1().to_f64() * norm.plain + d.abs1().to_f64();
         if scale > low && scale < high {
             worst.add(r.abs1().to_f64() / scale);
         } else {
-            worst.add(ScaledRow::new::<T, E, false>(equations, rows.start + k, (*d, x), norm).error());
+            worst.add(ScaledRow::new::<T, E, false>(equations, first_row + k, (*d, x), norm).error());
         }
     }
     worst
@@ -378,4 +442,63 @@ pub(super) fn pow2(e: i32) -> f64 {
 pub(super) fn ldexp(v: f64, e: i32) -> f64 {
     let half = e / 2;
     v * pow2(half) * pow2(e - half)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::direct::verify::Matrix;
+    use crate::{Banded, BlockTridiagonal, Tridiagonal};
+
+    fn wave(n: usize, by: f64) -> Vec<f64> {
+        (0..n).map(|i| (i as f64 * by + 0.3).sin()).collect()
+    }
+
+    /// The same η of every column, but for rounding.
+    fn check(a: &impl Matrix<f64>, columns: usize) {
+        let n = a.shape().n();
+        let (d, x) = (wave(n * columns, 0.71), wave(n * columns, 1.37));
+        for (op, parallel) in [(Op::Plain, false), (Op::Transpose, true)] {
+            let equations = a.equations(op);
+            let etas = measure_together(&equations, n, (&d, &x), parallel);
+            for (k, (d, x)) in d.chunks(n).zip(x.chunks(n)).enumerate() {
+                let eta = measure(&equations, d, x, false);
+                assert!((etas[k] - eta).abs() <= 1e-13, "{:?} {op:?}, column {k}: {} {eta}", a.shape(), etas[k]);
+            }
+            assert!(etas[columns..].iter().all(|eta| *eta == 0.0));
+        }
+    }
+
+    #[test]
+    fn together_and_one_by_one() {
+        for columns in [2, 5, 16] {
+            for (n, lower, upper) in
+                [(1, 0, 0), (3, 1, 5), (31, 2, 2), (33, 40, 1), (200, 0, 0), (300, 7, 30), (700, 60, 45)]
+            {
+                // What is no part of the matrix must not be read.
+                let mut bands = wave(n * (lower + upper + 3), 0.37);
+                for (j, column) in bands.chunks_mut(lower + upper + 3).enumerate() {
+                    let inside = |k: usize| k <= lower + upper && (upper..n + upper).contains(&(j + k));
+                    column.iter_mut().enumerate().filter(|(k, _)| !inside(*k)).for_each(|(_, v)| *v = f64::NAN);
+                }
+                check(&Banded::with_leading(n, lower, upper, lower + upper + 3, &bands).unwrap(), columns);
+            }
+            for (n, periodic) in [(1, false), (2, true), (129, true), (1000, false)] {
+                let arrays = [0.37, 0.53, 0.59].map(|by| wave(n, by));
+                let [sub, diag, sup] = arrays;
+                check(&Tridiagonal::from_vecs(sub, diag, sup, periodic).unwrap(), columns);
+                let blocks = [0.37, 0.53, 0.59].map(|by| wave(9 * n, by));
+                check(&BlockTridiagonal::from_vecs(3, blocks, periodic).unwrap(), columns);
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_not_finite_is_told_of_its_column_alone() {
+        let a = Banded::from_vec(40, 1, 2, wave(160, 0.7)).unwrap();
+        let (d, mut x) = (wave(120, 0.71), wave(120, 1.37));
+        x[57] = f64::INFINITY;
+        let etas = measure_together(&a.equations(Op::Plain), 40, (&d, &x), false);
+        assert!(etas[0].is_finite() && etas[1].is_nan() && etas[2].is_finite(), "{etas:?}");
+    }
 }

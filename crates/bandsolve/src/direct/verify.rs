@@ -3,7 +3,7 @@
 use super::Op;
 use super::determinant::Product;
 use super::inspect::Probe;
-use super::measure::{Largest, Norm, residual};
+use super::measure::{Largest, Norm, RHS_TOGETHER, ROWS_TOGETHER, measure_together, residual};
 pub(crate) use super::measure::{backward_error, measure, peak};
 use crate::error::{Error, Result, check_len};
 use crate::matrix::{Rows, Shape, Tridiagonal};
@@ -56,6 +56,8 @@ pub(crate) fn good<T: Scalar>() -> f64 {
     GOOD * T::Real::EPSILON.to_f64()
 }
 
+/// So much of it is accepted of a residual in plain arithmetic: what rounding may hide is far less than the other half.
+const ACCEPTED_AT_ONCE: f64 = 0.5;
 /// Accepted after refinement and fallback, and said so: 64ε.
 pub(crate) const TOLERABLE: f64 = 64.0;
 /// Refinement steps with the same factors.
@@ -135,6 +137,19 @@ pub(crate) trait Equations<T: Scalar>: Sync {
     /// For the rows i from `first_row` on: subtracts (A·x)_i from `r`, adds Σ|a_ij| to `sums`, which is zero. What
     /// [`visit_row`](Self::visit_row) could do, but for many rows at a time.
     fn accumulate(&self, first_row: usize, x: &[T], r: &mut [T], sums: &mut [T]);
+    /// The same for some columns of X, n numbers each, and those of R, `rows` numbers each.
+    fn accumulate_columns(
+        &self,
+        first_row: usize,
+        (x, n): (&[T], usize),
+        (r, rows): (&mut [T], usize),
+        sums: &mut [T],
+    ) {
+        let mut again = [T::ZERO; ROWS_TOGETHER];
+        for (k, (x, r)) in x.chunks_exact(n).zip(r.chunks_exact_mut(rows)).enumerate() {
+            self.accumulate(first_row, x, r, if k == 0 { &mut *sums } else { &mut again[..rows] });
+        }
+    }
 }
 
 impl<T: Scalar> Equations<T> for Rows<'_, T> {
@@ -333,12 +348,20 @@ pub(crate) fn solve_verified<T: Scalar, F: Factored<T>>(
     if !facts.verify {
         return facts.singular.map_or(Ok(report), |row| Err(Error::Singular { row }));
     }
+    let equations = factors.matrix().equations(op);
+    let together = !equations.prefers_precise() && !factors.is_singular(op);
     let mut refiner = Refiner { factors, op, stack };
     let mut failure = None;
-    for (k, (rhs, x)) in rhs.chunks_exact(n).zip(x.chunks_exact_mut(n)).enumerate() {
-        match refiner.settle((rhs, k * n), x, &mut report) {
-            Ok(eta) => report.push(eta),
-            Err(error) => failure = failure.or(Some(error)),
+    let groups = rhs.chunks(RHS_TOGETHER * n).zip(x.chunks_mut(RHS_TOGETHER * n));
+    for (g, (rhs, x)) in groups.enumerate() {
+        // Many columns are measured while a part of the matrix is in cache; most need nothing more.
+        let measured = (together && x.len() > n).then(|| measure_together(&equations, n, (rhs, x), facts.parallel));
+        for (k, (rhs, x)) in rhs.chunks_exact(n).zip(x.chunks_exact_mut(n)).enumerate() {
+            let accepted = measured.map(|etas| etas[k]).filter(|eta| *eta <= ACCEPTED_AT_ONCE * good::<T>());
+            match accepted.map_or_else(|| refiner.settle((rhs, (g * RHS_TOGETHER + k) * n), x, &mut report), Ok) {
+                Ok(eta) => report.push(eta),
+                Err(error) => failure = failure.or(Some(error)),
+            }
         }
     }
     failure.map_or(Ok(report), Err)
@@ -450,8 +473,7 @@ impl<F> Refiner<'_, F> {
         let parallel = self.factors.facts().parallel;
         let precise = equations.prefers_precise();
         let mut best = if precise { f64::INFINITY } else { measure(&equations, d, x, parallel) };
-        // What rounding may hide is far less than the other half.
-        if best <= 0.5 * good {
+        if best <= ACCEPTED_AT_ONCE * good {
             return (best, 0);
         }
         let (r, stack) = self.stack.make_raw::<T>(x.len());

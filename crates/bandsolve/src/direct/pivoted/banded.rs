@@ -2,14 +2,18 @@
 
 use super::around_transpose;
 use crate::direct::band_lu::BandLu;
-use crate::direct::determinant::Product;
+use crate::direct::determinant;
 use crate::direct::verify::{Equations, Factored, Facts, KeepsFactors, Matrix, solve_verified, verified_scratch};
 use crate::direct::{Factor, Op, Report};
 use crate::error::Result;
+use crate::kernel::Simd;
+use crate::kernel::dense::{Kind, Product};
 use crate::matrix::{Banded, Shape};
 use crate::plan::Plan;
 use crate::scalar::Scalar;
+use core::ops::Range;
 use dyn_stack::{PodStack, StackReq};
+use faer::{MatMut, MatRef};
 
 /// Factors of a [`Banded`] matrix.
 ///
@@ -72,8 +76,8 @@ impl<'m, T: Scalar> Factored<T> for PivotedBanded<'m, T> {
         around_transpose(op, x, |x| self.lu.solve(op, x, window));
     }
 
-    fn product(&self) -> Option<Product> {
-        Some(if self.facts.singular.is_some() { Product::ZERO } else { self.lu.product() })
+    fn product(&self) -> Option<determinant::Product> {
+        Some(if self.facts.singular.is_some() { determinant::Product::ZERO } else { self.lu.product() })
     }
 }
 
@@ -106,6 +110,15 @@ impl<T: Scalar> Equations<T> for BandRows<'_, '_, T> {
         }
     }
 
+    fn accumulate_columns(&self, first_row: usize, x: (&[T], usize), (r, rows): (&mut [T], usize), sums: &mut [T]) {
+        let columns = r.len() / rows;
+        for tile in (0..rows).step_by(TILE) {
+            let height = TILE.min(rows - tile);
+            let r = MatMut::from_column_major_slice_with_stride_mut(&mut r[tile..], height, columns, rows);
+            self.tile(first_row + tile, x, r, &mut sums[tile..tile + height]);
+        }
+    }
+
     #[inline(always)]
     fn visit_row(&self, i: usize, mut visit: impl FnMut(usize, T)) {
         if self.op == Op::Plain {
@@ -117,6 +130,88 @@ impl<T: Scalar> Equations<T> for BandRows<'_, '_, T> {
         let conj = T::COMPLEX && self.op == Op::ConjTranspose;
         column.iter().enumerate().for_each(|(k, a)| visit(first + k, if conj { Scalar::conj(*a) } else { *a }));
     }
+}
+
+/// Rows of a tile: the columns of the band that all of them reach are a dense matrix.
+const TILE: usize = 32;
+
+impl<T: Scalar> BandRows<'_, '_, T> {
+    /// Subtracts op(A)·X from R and adds Σ|a_ij| to `sums`, for the rows from `first_row` on; of real numbers.
+    fn tile(&self, first_row: usize, (x, n): (&[T], usize), mut r: MatMut<'_, T>, sums: &mut [T]) {
+        let (height, columns) = (r.nrows(), r.ncols());
+        let plain = self.op == Op::Plain;
+        let (lower, upper) = (self.a.lower(), self.a.upper());
+        let (left, right) = if plain { (lower, upper) } else { (upper, lower) };
+        let end_row = first_row + height;
+        let reached = first_row.saturating_sub(left)..(end_row + right).min(n);
+        // What all rows reach; nothing if the band is narrower than the tile.
+        let first = (end_row - 1).saturating_sub(left).max(reached.start);
+        let core = first..(first_row + right + 1).min(n).max(first);
+        let simd = Simd::detect();
+        let x_rows =
+            |span: &Range<usize>| MatRef::from_column_major_slice_with_stride(&x[span.start..], span.len(), columns, n);
+        // What only some rows reach is copied, with zeros.
+        let mut edge = [T::ZERO; TILE * TILE];
+        for span in [reached.start..core.start, core.end..reached.end] {
+            for start in span.clone().step_by(TILE) {
+                let span = start..(start + TILE).min(span.end);
+                let edge = &mut edge[..height * span.len()];
+                self.copy(first_row..end_row, span.clone(), edge);
+                let a = MatRef::from_column_major_slice(edge, height, span.len());
+                add_moduli(a, sums);
+                T::dense_product(simd, Product { c: r.as_mut(), a, b: x_rows(&span), kind: Kind::Plain });
+            }
+        }
+        if core.is_empty() {
+            return;
+        }
+        let (bands, leading) = self.a.storage();
+        let (i, j) = if plain { (first_row, core.start) } else { (core.start, first_row) };
+        let bands = &bands[upper + i - j + j * leading..];
+        // Of a single column the stride does not matter.
+        let stride = leading - 1;
+        let (a, kind) = if plain {
+            let a = MatRef::from_column_major_slice_with_stride(bands, height, core.len(), stride.max(height));
+            add_moduli(a, sums);
+            (a, Kind::Plain)
+        } else {
+            let a = MatRef::from_column_major_slice_with_stride(bands, core.len(), height, stride.max(core.len()));
+            for (sum, column) in sums.iter_mut().zip(columns_of(a)) {
+                *sum += sum_of_moduli(column);
+            }
+            (a, Kind::Transposed)
+        };
+        T::dense_product(simd, Product { c: r, a, b: x_rows(&core), kind });
+    }
+}
+
+impl<T: Scalar> BandRows<'_, '_, T> {
+    /// Copies a part of op(A), column-major, with zeros.
+    fn copy(&self, rows: Range<usize>, columns: Range<usize>, to: &mut [T]) {
+        let plain = self.op == Op::Plain;
+        let (across, along) = if plain { (&columns, &rows) } else { (&rows, &columns) };
+        to.fill(T::ZERO);
+        for j in across.clone() {
+            let (top, column) = self.a.column(j);
+            let inside = along.start.max(top)..along.end.min(top + column.len());
+            for i in inside {
+                let (i, j, v) = (i - along.start, j - across.start, column[i - top]);
+                to[if plain { i + j * rows.len() } else { j + i * rows.len() }] = v;
+            }
+        }
+    }
+}
+
+/// Adds the moduli of every row.
+fn add_moduli<T: Scalar>(a: MatRef<'_, T>, sums: &mut [T]) {
+    for column in columns_of(a) {
+        sums.iter_mut().zip(column).for_each(|(sum, a)| *sum += T::from_real(a.abs1()));
+    }
+}
+
+/// The columns of a matrix in which each is contiguous.
+fn columns_of<'a, T: Scalar>(a: MatRef<'a, T>) -> impl Iterator<Item = &'a [T]> {
+    a.col_iter().map(|column| column.try_as_col_major().expect("contiguous columns").as_slice())
 }
 
 impl<T: Scalar> Factor<T> for PivotedBanded<'_, T> {
