@@ -4,11 +4,7 @@ use bandsolve::direct::AnyFactor;
 use bandsolve::prelude::*;
 use bandsolve::{RealScalar, Simd};
 use bandsolve_testkit::Random;
-
-fn scalar<T: Scalar>(random: &mut Random) -> T {
-    let mut part = || T::Real::from_f64(random.uniform(-1.0, 1.0));
-    T::from_parts(part(), part())
-}
+use bandsolve_testkit::conformance::random_vec;
 
 /// Column pointers, row indices, values.
 struct Columns<T> {
@@ -20,15 +16,13 @@ struct Columns<T> {
 impl<T: Scalar> Columns<T> {
     /// Columns of `counts` entries, which may fall into the same row.
     fn random(n: usize, counts: &[usize], random: &mut Random) -> Self {
-        let mut all = Self { pointers: vec![0], rows: Vec::new(), values: Vec::new() };
-        for count in counts {
-            for _ in 0..*count {
-                all.rows.push(random.below(n) as i32);
-                all.values.push(scalar(random));
-            }
-            all.pointers.push(all.rows.len() as i32);
-        }
-        all
+        let pointers = core::iter::once(0).chain(counts.iter().scan(0, |sum, count| {
+            *sum += *count as i32;
+            Some(*sum)
+        }));
+        let entries = counts.iter().sum();
+        let rows = (0..entries).map(|_| random.below(n) as i32).collect();
+        Self { pointers: pointers.collect(), rows, values: random_vec(entries, random) }
     }
 
     fn csc(&self, n: usize) -> Csc<'_, T, i32> {
@@ -47,7 +41,7 @@ impl<T: Scalar> Columns<T> {
 /// Every kind of decay: none, slow, fast; entries of either sign and size.
 fn matrices<T: Scalar>(n: usize, periodic: bool, random: &mut Random) -> Vec<Tridiagonal<'static, T>> {
     let constant = |off: f64, diag: f64| [off, diag, off].map(|v| vec![T::from_real(T::Real::from_f64(v)); n]);
-    let noise = [(); 3].map(|()| (0..n).map(|_| scalar(random)).collect::<Vec<T>>());
+    let noise = [(); 3].map(|()| random_vec(n, random));
     [constant(-1.0, if periodic { 2.0 + 1e-3 } else { 2.0 }), constant(1.0, 4.0), constant(0.25, 1e6), noise]
         .map(|[mut sub, diag, mut sup]| {
             if !periodic {

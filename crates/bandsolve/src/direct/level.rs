@@ -38,7 +38,7 @@ pub(super) struct Scheme {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Settings<'a> {
     options: &'a Options,
-    pub scheme: Scheme,
+    scheme: Scheme,
     simd: Simd,
     /// Of a vector.
     pub lanes: usize,

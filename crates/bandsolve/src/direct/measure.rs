@@ -72,12 +72,12 @@ pub(super) fn measure_together<T: Scalar, E: Equations<T>>(
     let norms: SmallVec<[Norm; RHS_TOGETHER]> = x.chunks_exact(n).map(Norm::of).collect();
     let of_chunk = |c: usize| {
         let rows = c * ROWS_TOGETHER..((c + 1) * ROWS_TOGETHER).min(n);
-        let (mut r, mut sums) = ([T::ZERO; RHS_TOGETHER * ROWS_TOGETHER], [T::ZERO; ROWS_TOGETHER]);
-        let (r, sums) = (&mut r[..norms.len() * rows.len()], &mut sums[..rows.len()]);
-        for (r, d) in r.chunks_exact_mut(rows.len()).zip(d.chunks_exact(n)) {
-            r.copy_from_slice(&d[rows.clone()]);
-        }
-        equations.accumulate_columns(rows.start, (x, n), (r, rows.len()), sums);
+        // Room for all columns, of which only those that there are is written.
+        let mut r = SmallVec::<[T; RHS_TOGETHER * ROWS_TOGETHER]>::new();
+        d.chunks_exact(n).for_each(|d| r.extend_from_slice(&d[rows.clone()]));
+        let mut sums = [T::ZERO; ROWS_TOGETHER];
+        let sums = &mut sums[..rows.len()];
+        equations.accumulate_columns(rows.start, (x, n), (&mut r, rows.len()), sums);
         let mut worst = [Largest::default(); RHS_TOGETHER];
         let columns = r.chunks_exact(rows.len()).zip(d.chunks_exact(n).zip(x.chunks_exact(n)));
         for ((worst, norm), (r, (d, x))) in worst.iter_mut().zip(&norms).zip(columns) {
