@@ -3,6 +3,7 @@
 use crate::direct::Inspect;
 use crate::error::{Error, Result};
 use crate::kernel::Simd;
+use crate::kernel::memory::Pool;
 use crate::kernel::sweep::{Eliminator, Pivots};
 use crate::kernel::tile::Scaling;
 use crate::matrix::Shape;
@@ -212,6 +213,9 @@ impl Options {
 
 /// A decision how to solve systems of one shape; reads no numbers.
 ///
+/// A plan that is used again saves time: it keeps the memory of a banded LU that was dropped for the next one, until the plan
+/// and its clones are dropped themselves.
+///
 /// # Example
 /// ```
 /// use bandsolve::{Factor, Method, Pivoting, Plan, Tridiagonal};
@@ -230,6 +234,8 @@ pub struct Plan {
     method: Method,
     reason: Arc<str>,
     pub(crate) options: Options,
+    /// Shared by clones.
+    pub(crate) pool: Pool,
 }
 
 impl Plan {
@@ -244,7 +250,8 @@ impl Plan {
             partitions: None,
             simd: Simd::detect(),
         };
-        Self { shape, wish: Method::Auto, method: Method::Auto, reason: "".into(), options }.decide()
+        Self { shape, wish: Method::Auto, method: Method::Auto, reason: "".into(), options, pool: Pool::default() }
+            .decide()
     }
 
     /// Asks for a method by name.

@@ -119,6 +119,45 @@ pub trait Lanes:
     /// The lanes of two vectors, alternating.
     fn interleave(self, other: Self) -> [Self; 2];
 
+    /// Whether [`permute`](Self::permute) is one instruction.
+    const PERMUTES: bool;
+    /// Which lane goes where.
+    type Index: Copy;
+    /// The first W numbers as lanes: below W those of one vector, from there on those of another.
+    fn index(lanes: &[u32; 16]) -> Self::Index;
+    /// Lane k becomes lane `index[k]` of the two vectors.
+    fn permute(self, other: Self, index: Self::Index) -> Self;
+    /// The largest lane, in every lane, if none is NaN.
+    fn peak(self) -> Self;
+    /// The first lane.
+    fn first(self) -> Self::Real;
+    /// The lanes that equal the other's, one a bit.
+    fn equal_bits(self, other: Self) -> u32;
+    /// The `count` ≤ W numbers before `end` as the last lanes; 0 in the others.
+    ///
+    /// # Safety
+    /// So many numbers are readable.
+    #[inline(always)]
+    unsafe fn load_last(end: *const Self::Real, count: usize) -> Self {
+        let mut lanes = [<Self::Real as crate::Scalar>::ZERO; 16];
+        // SAFETY: the caller's promise; no vector has more than 16 lanes.
+        unsafe {
+            core::ptr::copy_nonoverlapping(end.sub(count), lanes.as_mut_ptr().add(Self::W - count), count);
+            Self::load(lanes.as_ptr())
+        }
+    }
+
+    /// Stores the last `count` ≤ W lanes before `end`.
+    ///
+    /// # Safety
+    /// So many numbers are writable.
+    #[inline(always)]
+    unsafe fn store_last(self, end: *mut Self::Real, count: usize) {
+        let lanes = lanes_of(self);
+        // SAFETY: the caller's promise.
+        unsafe { core::ptr::copy_nonoverlapping(lanes.as_ptr().add(Self::W - count), end.sub(count), count) }
+    }
+
     /// Stores past the caches. `p` must be aligned to the vector's size.
     ///
     /// # Safety
@@ -139,6 +178,59 @@ pub fn prefetch<R>(p: *const R) {
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = p;
+}
+
+/// The lanes of a vector, and as many zeros as are missing to 16.
+#[inline(always)]
+fn lanes_of<V: Lanes>(v: V) -> [V::Real; 16] {
+    let mut lanes = [<V::Real as crate::Scalar>::ZERO; 16];
+    // SAFETY: no vector has more than 16 lanes.
+    unsafe { v.store(lanes.as_mut_ptr()) };
+    lanes
+}
+
+/// The operations of [`Lanes`] that move numbers between lanes, through memory.
+macro_rules! through_memory {
+    () => {
+        const PERMUTES: bool = false;
+        type Index = [u32; 16];
+        #[inline(always)]
+        fn index(lanes: &[u32; 16]) -> [u32; 16] {
+            *lanes
+        }
+        #[inline(always)]
+        fn permute(self, other: Self, index: [u32; 16]) -> Self {
+            let (own, other, mut out) = (lanes_of(self), lanes_of(other), lanes_of(self));
+            for k in 0..Self::W {
+                let from = index[k] as usize;
+                out[k] = if from < Self::W { own[from] } else { other[from - Self::W] };
+            }
+            // SAFETY: as many numbers as lanes.
+            unsafe { Self::load(out.as_ptr()) }
+        }
+        #[inline(always)]
+        fn peak(self) -> Self {
+            let lanes = lanes_of(self);
+            let mut largest = lanes[0];
+            for k in 1..Self::W {
+                largest = if lanes[k] > largest { lanes[k] } else { largest };
+            }
+            Self::splat(largest)
+        }
+        #[inline(always)]
+        fn first(self) -> Self::Real {
+            lanes_of(self)[0]
+        }
+        #[inline(always)]
+        fn equal_bits(self, other: Self) -> u32 {
+            let (own, other) = (lanes_of(self), lanes_of(other));
+            let mut bits = 0;
+            for k in 0..Self::W {
+                bits |= u32::from(own[k] == other[k]) << k;
+            }
+            bits
+        }
+    };
 }
 
 /// Plain arrays: whatever vectors the target is compiled for.
@@ -281,6 +373,7 @@ impl<R: RealScalar, const N: usize> Lanes for Portable<R, N> {
         let at = |i: usize| if i.is_multiple_of(2) { self.0[i / 2] } else { other.0[i / 2] };
         [Self(core::array::from_fn(at)), Self(core::array::from_fn(|i| at(i + N)))]
     }
+    through_memory!();
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -387,7 +480,8 @@ mod x86 {
     macro_rules! avx512 {
         ($name:ident, $reg:ty, $mask:ty, $abs:ident, $range:ident, $mask3_fnma:ident, $cmp:ident, $blend:ident, $cast:ident, $uncast:ident, $and:ident,
          $isub:ident, $imax:ident, $iset1:ident, $exponent:literal, $normal:literal, $recips:ident, $tile:ident, $untile:ident,
-         $interleave:ident, $loadz:ident, $storez:ident, [$($common:tt)*], [$($ops:tt)*]) => {
+         $interleave:ident, $loadz:ident, $storez:ident, $permute:ident, $index:ident, $peak:ident, $first:ident,
+         [$($common:tt)*], [$($ops:tt)*]) => {
             /// One 512-bit register.
             #[derive(Clone, Copy)]
             pub struct $name($reg);
@@ -404,6 +498,45 @@ mod x86 {
                 unsafe fn store_first(self, p: *mut Self::Real, count: usize) {
                     // SAFETY: the caller's promise; lanes that are masked out are not written.
                     unsafe { $storez(p, (1_u32.wrapping_shl(count as u32)).wrapping_sub(1) as $mask, self.0) }
+                }
+                #[inline(always)]
+                unsafe fn load_last(end: *const Self::Real, count: usize) -> Self {
+                    let mask = (!0_u32).wrapping_shl((Self::W - count) as u32) as $mask;
+                    // SAFETY: the caller's promise; lanes that are masked out are not read.
+                    Self(unsafe { $loadz(mask, end.wrapping_sub(Self::W)) })
+                }
+                #[inline(always)]
+                unsafe fn store_last(self, end: *mut Self::Real, count: usize) {
+                    let mask = (!0_u32).wrapping_shl((Self::W - count) as u32) as $mask;
+                    // SAFETY: the caller's promise; lanes that are masked out are not written.
+                    unsafe { $storez(end.wrapping_sub(Self::W), mask, self.0) }
+                }
+                const PERMUTES: bool = true;
+                type Index = __m512i;
+                #[inline(always)]
+                fn index(lanes: &[u32; 16]) -> __m512i {
+                    // SAFETY: as in `splat`; sixteen numbers are readable.
+                    unsafe { $index(lanes) }
+                }
+                #[inline(always)]
+                fn permute(self, other: Self, index: __m512i) -> Self {
+                    // SAFETY: as in `splat`.
+                    Self(unsafe { $permute(self.0, index, other.0) })
+                }
+                #[inline(always)]
+                fn peak(self) -> Self {
+                    // SAFETY: as in `splat`.
+                    Self(unsafe { $peak(self.0) })
+                }
+                #[inline(always)]
+                fn first(self) -> Self::Real {
+                    // SAFETY: as in `splat`.
+                    unsafe { $first(self.0) }
+                }
+                #[inline(always)]
+                fn equal_bits(self, other: Self) -> u32 {
+                    // SAFETY: as in `splat`.
+                    u32::from(unsafe { $cmp::<_CMP_EQ_OQ>(self.0, other.0) })
                 }
                 #[inline(always)]
                 fn abs(self) -> Self {
@@ -514,6 +647,10 @@ mod x86 {
         interleave_f64x8,
         _mm512_maskz_loadu_pd,
         _mm512_mask_storeu_pd,
+        _mm512_permutex2var_pd,
+        index_f64x8,
+        peak_f64x8,
+        _mm512_cvtsd_f64,
         [
             f64,
             8,
@@ -553,6 +690,10 @@ mod x86 {
         interleave_f32x16,
         _mm512_maskz_loadu_ps,
         _mm512_mask_storeu_ps,
+        _mm512_permutex2var_ps,
+        index_f32x16,
+        peak_f32x16,
+        _mm512_cvtss_f32,
         [
             f32,
             16,
@@ -581,7 +722,8 @@ mod x86 {
             impl Lanes for $name {
                 common!($($common)*);
                 type Mask = $reg;
-                            #[inline(always)]
+                through_memory!();
+                #[inline(always)]
                 fn abs(self) -> Self {
                     // SAFETY: as in `splat`.
                     Self(unsafe { $andnot(Self::splat(-0.0).0, self.0) })
@@ -716,6 +858,39 @@ mod x86 {
         ],
         [_mm256_add_ps, _mm256_sub_ps, _mm256_mul_ps]
     );
+
+    #[inline(always)]
+    unsafe fn index_f64x8(lanes: &[u32; 16]) -> __m512i {
+        // SAFETY: compiled into a function that has the instructions (so below); eight numbers are readable.
+        unsafe { _mm512_cvtepu32_epi64(_mm256_loadu_si256(lanes.as_ptr().cast())) }
+    }
+
+    #[inline(always)]
+    unsafe fn index_f32x16(lanes: &[u32; 16]) -> __m512i {
+        // SAFETY: as above, sixteen numbers.
+        unsafe { _mm512_loadu_si512(lanes.as_ptr().cast()) }
+    }
+
+    #[inline(always)]
+    unsafe fn peak_f64x8(v: __m512d) -> __m512d {
+        // SAFETY: as above.
+        unsafe {
+            let v = _mm512_max_pd(v, _mm512_shuffle_f64x2::<0b01_00_11_10>(v, v));
+            let v = _mm512_max_pd(v, _mm512_shuffle_f64x2::<0b10_11_00_01>(v, v));
+            _mm512_max_pd(v, _mm512_permute_pd::<0b0101_0101>(v))
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn peak_f32x16(v: __m512) -> __m512 {
+        // SAFETY: as above.
+        unsafe {
+            let v = _mm512_max_ps(v, _mm512_shuffle_f32x4::<0b01_00_11_10>(v, v));
+            let v = _mm512_max_ps(v, _mm512_shuffle_f32x4::<0b10_11_00_01>(v, v));
+            let v = _mm512_max_ps(v, _mm512_permute_ps::<0b01_00_11_10>(v));
+            _mm512_max_ps(v, _mm512_permute_ps::<0b10_11_00_01>(v))
+        }
+    }
 
     // Reciprocals: an estimate of 14 bits, then Newton's method, which doubles them each time.
 

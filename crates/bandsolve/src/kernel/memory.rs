@@ -1,13 +1,16 @@
-//! Large arrays of zeros.
+//! Large arrays.
 
-use bytemuck::Pod;
+use bytemuck::{Pod, Zeroable};
+use core::marker::PhantomData;
+use core::ops::{Deref, DerefMut};
 use std::alloc::{Layout, alloc_zeroed};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Arrays from this size on ask for huge pages.
 const HUGE: usize = 4 << 20;
 
 /// `n` zeros, `None` if there is no memory. Pages become real when they are first written, by the thread that writes them.
-pub fn zeros<T: Pod>(n: usize) -> Option<Vec<T>> {
+fn zeros<T: Pod>(n: usize) -> Option<Vec<T>> {
     let layout = Layout::array::<T>(n).ok()?;
     if layout.size() == 0 {
         return Some(Vec::new());
@@ -42,8 +45,90 @@ fn ask_for_huge_pages(memory: *mut u8, bytes: usize) {
 #[cfg(not(all(target_os = "linux", target_pointer_width = "64")))]
 fn ask_for_huge_pages(_memory: *mut u8, _bytes: usize) {}
 
+/// A line of the cache.
+#[derive(Debug, Clone, Copy)]
+#[repr(C, align(64))]
+struct Line([u64; 8]);
+
+// SAFETY: an array of integers as large as its alignment.
+unsafe impl Zeroable for Line {}
+// SAFETY: as above.
+unsafe impl Pod for Line {}
+
+/// Large arrays that are no longer needed, kept for the next of the same size: fresh memory has to be cleared by the system,
+/// page by page. Clones share what is kept.
+#[derive(Debug, Clone, Default)]
+pub struct Pool(Arc<Mutex<Vec<Vec<Line>>>>);
+
+impl PartialEq for Pool {
+    /// What is kept makes no difference.
+    fn eq(&self, _: &Pool) -> bool {
+        true
+    }
+}
+
+impl Pool {
+    /// Arrays that are kept at most: those of the two ends of a band, of inner partitions and of a fallback.
+    const MOST: usize = 8;
+    /// Smaller ones the allocator keeps by itself.
+    const LEAST: usize = 1 << 20;
+
+    fn take(&self, lines: usize) -> Option<Vec<Line>> {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let place = kept.iter().position(|array| array.len() == lines)?;
+        Some(kept.swap_remove(place))
+    }
+
+    fn keep(&self, array: Vec<Line>) {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if size_of_val(&array[..]) >= Self::LEAST && kept.len() < Self::MOST {
+            kept.push(array);
+        }
+    }
+}
+
+/// An array that begins with a line of the cache, and goes back to a pool.
+#[derive(Debug)]
+pub struct Array<T> {
+    lines: Vec<Line>,
+    pool: Option<Pool>,
+    of: PhantomData<T>,
+}
+
+impl<T: Pod> Array<T> {
+    /// At least `n` numbers, whatever they are; `None` if there is no memory.
+    pub fn new(n: usize, pool: Option<&Pool>) -> Option<Self> {
+        let lines = n.checked_mul(size_of::<T>())?.div_ceil(size_of::<Line>());
+        let kept = pool.and_then(|pool| pool.take(lines));
+        Some(Self { lines: kept.or_else(|| zeros(lines))?, pool: pool.cloned(), of: PhantomData })
+    }
+}
+
+impl<T: Pod> Deref for Array<T> {
+    type Target = [T];
+    fn deref(&self) -> &[T] {
+        bytemuck::cast_slice(&self.lines)
+    }
+}
+
+impl<T: Pod> DerefMut for Array<T> {
+    fn deref_mut(&mut self) -> &mut [T] {
+        bytemuck::cast_slice_mut(&mut self.lines)
+    }
+}
+
+impl<T> Drop for Array<T> {
+    fn drop(&mut self) {
+        if let Some(pool) = self.pool.take() {
+            pool.keep(std::mem::take(&mut self.lines));
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use super::{Array, Pool};
+
     #[test]
     fn zeros_are_zero_and_writable() {
         for n in [0, 1, 1000, 1 << 20] {
@@ -52,5 +137,21 @@ mod tests {
             zeros.fill(1.0);
         }
         assert!(super::zeros::<f64>(usize::MAX / 4).is_none());
+    }
+
+    #[test]
+    fn large_arrays_are_kept_for_the_next_of_their_size() {
+        let (pool, large) = (Pool::default(), Pool::LEAST / 8);
+        let mut array = Array::<f64>::new(large, Some(&pool)).unwrap();
+        assert!(array.len() == large && array.as_ptr().addr().is_multiple_of(64));
+        array.fill(3.0);
+        drop(array);
+        assert!(Array::<f64>::new(large + 8, Some(&pool)).unwrap()[0] == 0.0);
+        assert!(Array::<f64>::new(large, Some(&pool.clone())).unwrap()[large - 1] == 3.0);
+        // Small ones, and too many, are given back.
+        drop(Array::<f64>::new(9, Some(&pool)).unwrap());
+        let many: Vec<_> = (0..20).map(|k| Array::<f64>::new(large + 8 * k, Some(&pool)).unwrap()).collect();
+        drop(many);
+        assert!(pool.0.lock().unwrap().len() == Pool::MOST);
     }
 }

@@ -14,7 +14,9 @@ mod reduce;
 pub(crate) mod run;
 mod substitute;
 pub(crate) mod sweep;
+pub(crate) mod take;
 pub(crate) mod tile;
+pub(crate) mod window;
 mod work;
 
 pub use element::{ComplexElement, Element, RealElement};
@@ -177,6 +179,10 @@ pub trait Kernels: Sized {
     fn substitute_small(simd: Simd, job: dense::Substitute<'_, Self>)
     where
         Self: Scalar;
+    /// Takes columns of a band over.
+    fn take(simd: Simd, job: take::Take<'_, Self>) -> take::Progress<Self::Real>
+    where
+        Self: Scalar;
     /// Eliminates a few columns of a band.
     fn panel(simd: Simd, job: panel::Panel<'_, Self>) -> panel::Found
     where
@@ -213,6 +219,9 @@ macro_rules! kernels {
                 dispatch(simd, job)
             }
             fn substitute_small(simd: Simd, job: dense::Substitute<'_, Self>) {
+                dispatch(simd, job)
+            }
+            fn take(simd: Simd, job: take::Take<'_, Self>) -> take::Progress<<Self as Scalar>::Real> {
                 dispatch(simd, job)
             }
             fn panel(simd: Simd, job: panel::Panel<'_, Self>) -> panel::Found {

@@ -3,6 +3,7 @@
 use super::Job;
 use super::dense::{dot, largest_modulus, place_of_largest, subtract_multiple};
 use super::lanes::Lanes;
+use super::window::{self, Column, Place};
 use crate::direct::reciprocal;
 use crate::scalar::{RealScalar, Scalar};
 
@@ -57,7 +58,17 @@ impl<T: Scalar> Job<T> for Panel<'_, T> {
     #[inline(always)]
     fn run<V: Lanes<Real = T::Real>>(mut self) -> Found {
         let mut found = Found::default();
-        for k in 0..self.inverse.len() {
+        let mut first = 0;
+        if const { V::PERMUTES && !T::COMPLEX } {
+            first = match self.fill {
+                4 => self.in_registers::<V, 4>(&mut found),
+                8 => self.in_registers::<V, 8>(&mut found),
+                12 => self.in_registers::<V, 12>(&mut found),
+                16 => self.in_registers::<V, 16>(&mut found),
+                _ => 0,
+            };
+        }
+        for k in first..self.inverse.len() {
             self.eliminate::<V>(k, &mut found);
         }
         found
@@ -65,6 +76,25 @@ impl<T: Scalar> Job<T> for Panel<'_, T> {
 }
 
 impl<T: Scalar> Panel<'_, T> {
+    /// Eliminates as many columns as a window of N columns in registers reaches, and returns their number.
+    #[inline(always)]
+    fn in_registers<V: Lanes<Real = T::Real>, const N: usize>(&mut self, found: &mut Found) -> usize {
+        let rule = self.rule.exchange && !self.reach_back && self.rule.noise == T::Real::ZERO;
+        let reached = self.rows.saturating_sub(self.lower).min(self.columns.saturating_sub(N));
+        let count = self.inverse.len().min(reached);
+        if !rule || count == 0 || !(1..=V::W).contains(&self.lower) {
+            return 0;
+        }
+        let last = (count - 1) * (self.stride + 1) + self.lower + N * self.stride;
+        assert!(last < self.region.len(), "the band's elements");
+        let place =
+            Place { elements: self.region.as_mut_ptr().cast(), stride: self.stride, lower: self.lower };
+        let inverse: &mut [T::Real] = bytemuck::cast_slice_mut(&mut self.inverse[..count]);
+        // SAFETY: real scalars are their own real type; the last element of the last new row and column was looked up.
+        found.singular = unsafe { window::eliminate::<V, N>(place, inverse, &mut self.exchange[..count]) };
+        count
+    }
+
     /// Eliminates column k, and updates those to its right.
     #[inline(always)]
     fn eliminate<V: Lanes<Real = T::Real>>(&mut self, k: usize, found: &mut Found) {
@@ -194,7 +224,15 @@ impl<T: Scalar> Job<T> for Narrow<'_, T> {
     #[inline(always)]
     fn run<V: Lanes<Real = T::Real>>(mut self) {
         let count = self.inverse.len();
-        for step in 0..count {
+        let mut first = 0;
+        if const { V::PERMUTES && !T::COMPLEX } {
+            first = match self.sweep {
+                Sweep::Lower => self.lower_in_registers::<V>(),
+                Sweep::Upper => self.upper_in_registers::<V>(),
+                _ => 0,
+            };
+        }
+        for step in first..count {
             match self.sweep {
                 Sweep::Lower => self.lower::<V>(step),
                 Sweep::Upper => self.upper::<V>(count - 1 - step),
@@ -220,6 +258,42 @@ impl<T: Scalar> Narrow<'_, T> {
         let length = self.reach.min(self.rows + k);
         let end = self.diagonal + k * self.step;
         (&self.elements[end - length..end], &mut self.x[self.first + k - length..=self.first + k])
+    }
+
+    /// As many steps of [`lower`](Self::lower) as a window in registers can take.
+    #[inline(always)]
+    fn lower_in_registers<V: Lanes<Real = T::Real>>(&mut self) -> usize {
+        let count = self.exchange.len().min(self.rows.saturating_sub(self.reach));
+        if count == 0 || !(1..=V::W).contains(&self.reach) {
+            return 0;
+        }
+        let last = self.diagonal + (count - 1) * self.step + self.reach;
+        assert!(last < self.elements.len() && self.first + count - 1 + self.reach < self.x.len(), "rows of L and x");
+        let place = Column { diagonal: self.elements[self.diagonal..].as_ptr().cast(), step: self.step, reach: self.reach };
+        let x = self.x[self.first..].as_mut_ptr().cast();
+        // SAFETY: real scalars are their own real type; the last elements of L and x were looked up.
+        unsafe { window::lower::<V>(place, &self.exchange[..count], x) }
+        count
+    }
+
+    /// As many steps of [`upper`](Self::upper) as a window in registers can take.
+    #[inline(always)]
+    fn upper_in_registers<V: Lanes<Real = T::Real>>(&mut self) -> usize {
+        let (end, reach) = (self.inverse.len(), self.reach);
+        // Two more rows than the columns reach are read.
+        let start = (reach + 2).saturating_sub(self.rows.min(self.first));
+        if start >= end || !(1..=2 * V::W).contains(&reach) {
+            return 0;
+        }
+        let (diagonal, last) = (self.diagonal + start * self.step, self.first + end - 1);
+        assert!(diagonal >= reach && diagonal + (end - 1 - start) * self.step < self.elements.len(), "columns of U");
+        assert!(last < self.x.len(), "rows of x");
+        let diagonal = self.elements[self.diagonal + (end - 1) * self.step..].as_ptr().cast();
+        let inverse: &[T::Real] = bytemuck::cast_slice(&self.inverse[start..end]);
+        let x = self.x[last..].as_mut_ptr().cast();
+        // SAFETY: real scalars are their own real type; the first elements of U and x exist, and the last ones.
+        unsafe { window::upper::<V>(Column { diagonal, step: self.step, reach }, inverse, x) }
+        end - start
     }
 
     #[inline(always)]

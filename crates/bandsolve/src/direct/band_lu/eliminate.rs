@@ -51,7 +51,7 @@ pub(super) fn solve_unit_lower<T: Scalar>(simd: Simd, l: MatRef<'_, T>, mut x: M
 
 impl<T: Scalar> BandLu<T> {
     /// Eliminates columns j … j + width − 1.
-    pub(super) fn eliminate(&mut self, j: usize, width: usize, how: How<T::Real>) -> Found {
+    pub(super) fn eliminate(&mut self, j: usize, width: usize, how: How<'_, T::Real>) -> Found {
         let exchange = how.rule.exchanges();
         let rule = PivotRule { exchange, boost: how.boost && !exchange, noise: how.rule.noise };
         if self.block == 1 {

@@ -15,8 +15,10 @@ use crate::direct::pivoted::{Rule, allocate};
 use crate::direct::verify::{Facts, peak};
 use crate::error::{Error, Result};
 use crate::kernel::Simd;
-use crate::kernel::memory::zeros;
+use crate::kernel::memory::{Array, Pool};
 use crate::kernel::panel::Largest;
+use crate::kernel::window;
+use crate::kernel::take::{Progress, Rectangle, Take};
 use crate::matrix::Banded;
 use crate::plan::{Pivoting, Plan};
 use crate::scalar::{RealScalar, Scalar};
@@ -52,21 +54,13 @@ impl<'a, 'm, T: Scalar> Source<'a, 'm, T> {
         Self { a, first: [0, 0], reversed: false, size: Size { rows: n, columns: n, pivots: n, lower, upper } }
     }
 
-    /// First row of column `j` that is not zero, and the entries from there on, to be read backwards if reversed.
-    fn column(&self, j: usize) -> (usize, &'a [T]) {
-        self.clip(self.a.column(if self.reversed { self.a.n() - 1 - j } else { self.first[1] + j }))
-    }
-
-    /// What of a column of the matrix lies in the rows, counted as these are.
-    fn clip(&self, (top, column): (usize, &'a [T])) -> (usize, &'a [T]) {
-        let n = self.a.n();
-        let rows = if self.reversed { n - self.size.rows..n } else { self.first[0]..self.first[0] + self.size.rows };
-        let (start, end) = (top.max(rows.start), (top + column.len()).min(rows.end));
-        if start >= end {
-            return (0, &[]);
-        }
-        let first = if self.reversed { n - end } else { start - rows.start };
-        (first, &column[start - top..end - top])
+    /// As the kernels see it.
+    fn rectangle(&self) -> Rectangle<'_, T> {
+        let (bands, leading) = self.a.storage();
+        let [i, j] = if self.reversed { [self.a.n().saturating_sub(1); 2] } else { self.first };
+        let Size { rows, columns, lower, upper, .. } = self.size;
+        let first = self.a.upper() + i + j * leading - j;
+        Rectangle { bands, first, step: leading - 1, reversed: self.reversed, rows, columns, lower, upper }
     }
 }
 
@@ -84,7 +78,7 @@ pub(in crate::direct) struct BandLu<T: Scalar> {
     block: usize,
     stride: usize,
     origin: usize,
-    elements: Vec<T>,
+    elements: Array<T>,
     /// 1/u_jj
     inverse: Vec<T>,
     /// In step j rows j and j + `exchange[j]` change places.
@@ -106,39 +100,28 @@ pub(in crate::direct) struct Findings {
 
 /// How a rectangle is factored.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::direct) struct How<R> {
+pub(in crate::direct) struct How<'p, R> {
     pub rule: Rule<R>,
     /// Pivots that are too small are made larger, where rows are not exchanged.
     pub boost: bool,
     pub parallel: bool,
     pub simd: Simd,
+    /// Where memory comes from.
+    pub pool: Option<&'p Pool>,
 }
 
-impl<R: RealScalar> How<R> {
+impl<'p, R: RealScalar> How<'p, R> {
     /// As the plan says.
-    pub fn new(plan: &Plan) -> Self {
-        let options = &plan.options;
-        Self { rule: Rule::new(options), boost: false, parallel: options.threads > 1, simd: options.simd }
+    pub fn new(plan: &'p Plan) -> Self {
+        let (options, pool) = (&plan.options, Some(&plan.pool));
+        Self { rule: Rule::new(options), boost: false, parallel: options.threads > 1, simd: options.simd, pool }
     }
 
     /// Scaled partial pivoting.
     pub fn scaled() -> Self {
         let rule = Rule { scaled: true, exchange: R::ONE, noise: R::ZERO };
-        Self { rule, boost: false, parallel: false, simd: Simd::detect() }
+        Self { rule, boost: false, parallel: false, simd: Simd::detect(), pool: None }
     }
-}
-
-/// How far the matrix has been taken over.
-#[derive(Debug, Clone, Copy)]
-struct Progress<R> {
-    /// Columns that were looked at for the scales of their rows.
-    scanned: usize,
-    /// Rows whose scale is known.
-    scaled: usize,
-    /// Columns that were copied.
-    copied: usize,
-    /// Largest entry copied.
-    largest: R,
 }
 
 impl<T: Scalar> BandLu<T> {
@@ -159,12 +142,12 @@ impl<T: Scalar> BandLu<T> {
     ///
     /// # Errors
     /// `OutOfMemory`.
-    pub fn new(source: &Source<'_, '_, T>, how: How<T::Real>) -> Result<(Self, Findings)> {
+    pub fn new(source: &Source<'_, '_, T>, how: How<'_, T::Real>) -> Result<(Self, Findings)> {
         Self::with_spike(source, how, &mut Spike::none())
     }
 
     /// [`new`](Self::new), with columns that stand to the left of the band.
-    pub fn with_spike(source: &Source<'_, '_, T>, how: How<T::Real>, spike: &mut Spike<T>) -> Result<(Self, Findings)> {
+    pub fn with_spike(source: &Source<'_, '_, T>, how: How<'_, T::Real>, spike: &mut Spike<T>) -> Result<(Self, Findings)> {
         let mut lu = Self::allocate(source.size, how)?;
         let mut progress = lu.begin(source, how.rule, spike);
         let (mut found, mut growth) = (Findings::default(), T::Real::ZERO);
@@ -186,26 +169,28 @@ impl<T: Scalar> BandLu<T> {
         Ok((lu, found))
     }
 
-    fn allocate(size: Size, how: How<T::Real>) -> Result<Self> {
+    fn allocate(size: Size, how: How<'_, T::Real>) -> Result<Self> {
         let fill = if how.rule.exchanges() { size.lower + size.upper } else { size.upper };
         let fill = fill.min(size.columns.saturating_sub(1));
+        // Some diagonals of zeros more, where elimination then stays in registers.
+        let width = window::width::<T>(how.simd, size.lower, fill).filter(|_| how.rule.exchanges());
+        let fill = width.unwrap_or(fill).min(size.columns.saturating_sub(1));
         let block = tuning::band_block(size.lower, fill);
         let line = 64 / size_of::<T>();
         let needed = 2 * (block - 1) + fill + size.lower;
         // An odd number of cache lines: columns do not collide in the caches, and blocks are aligned alike.
         let stride = if block == 1 { needed.max(1) } else { (needed.div_ceil(line) | 1) * line };
         let top = if block == 1 { fill } else { (block - 1 + fill).next_multiple_of(line) };
-        let words = (size.columns + 2).checked_mul(stride).map(|words| words + top + size.rows + line);
-        let elements = words.and_then(zeros::<T>);
+        let words = (size.columns + 2).checked_mul(stride).map(|words| words + top + size.rows);
+        let elements = words.and_then(|words| Array::new(words, how.pool));
         let bytes = words.unwrap_or(usize::MAX).saturating_mul(size_of::<T>());
         let elements = elements.ok_or(Error::OutOfMemory { bytes })?;
-        let origin = top + elements.as_ptr().align_offset(64).min(line);
         Ok(Self {
             size,
             fill,
             block,
             stride,
-            origin,
+            origin: top,
             elements,
             inverse: allocate(size.pivots, T::ZERO)?,
             exchange: allocate(size.pivots, 0)?,
@@ -253,58 +238,35 @@ impl<T: Scalar> BandLu<T> {
         } else {
             (scaled, scanned) = (self.size.rows, self.size.columns);
         }
-        let mut progress = Progress { scanned, scaled, copied: 0, largest: T::Real::ZERO };
-        self.scale_until(source, spike.rows(), &mut progress);
+        let mut progress = Progress { scanned, scaled, copied: 0, end: 0, largest: T::Real::ZERO };
+        self.take(source, (spike.rows(), 0), &mut progress);
         spike.scale(&self.scale);
         progress
     }
 
-    /// Finds the scales of the first `rows` rows.
-    fn scale_until(&mut self, source: &Source<'_, '_, T>, rows: usize, progress: &mut Progress<T::Real>) {
-        let rows = rows.min(self.size.rows);
-        if rows <= progress.scaled {
-            return;
-        }
-        let scale = &mut self.scale;
-        let columns = if rows == self.size.rows { usize::MAX } else { rows + self.size.upper };
-        for j in progress.scanned..columns.min(self.size.columns) {
-            let (first, column) = source.column(j);
-            let scale = &mut scale[first..first + column.len()];
-            let peaks = column.iter().map(|v| peak(*v));
-            if source.reversed {
-                scale.iter_mut().rev().zip(peaks).for_each(|(s, v)| *s = larger(*s, v));
-            } else {
-                scale.iter_mut().zip(peaks).for_each(|(s, v)| *s = larger(*s, v));
-            }
-            progress.scanned = j + 1;
-        }
-        scale[progress.scaled..rows].iter_mut().for_each(|s| *s = s.equilibrate());
-        progress.scaled = rows;
-    }
-
     /// Copies columns up to number `columns`, their rows scaled.
     fn copy_until(&mut self, source: &Source<'_, '_, T>, columns: usize, progress: &mut Progress<T::Real>) {
-        self.scale_until(source, columns + self.size.lower, progress);
-        for j in progress.copied..columns {
-            let (first, column) = source.column(j);
-            let start = self.index(first, j);
-            let to = &mut self.elements[start..start + column.len()];
-            let scale = &self.scale[first..first + column.len()];
-            if source.reversed {
-                to.iter_mut().zip(scale).zip(column.iter().rev()).for_each(|((to, s), v)| *to = v.scale(*s));
-            } else {
-                to.iter_mut().zip(scale).zip(column).for_each(|((to, s), v)| *to = v.scale(*s));
-            }
-        }
-        if columns > progress.copied {
-            // Around them there are zeros.
-            let elements = &self.elements[self.index(0, 0) + progress.copied * (self.stride + 1) - self.size.upper..];
-            let height = self.size.upper + self.size.lower + 1;
-            let (step, columns) = (self.stride + 1, columns - progress.copied);
-            progress.largest =
-                larger(progress.largest, T::largest(self.simd, Largest { elements, step, height, columns }));
-        }
-        progress.copied = progress.copied.max(columns);
+        self.take(source, (columns + self.size.lower, columns), progress);
+    }
+
+    /// Finds the scales of so many rows, and copies so many columns.
+    fn take(
+        &mut self,
+        source: &Source<'_, '_, T>,
+        (rows, columns): (usize, usize),
+        progress: &mut Progress<T::Real>,
+    ) {
+        let job = Take {
+            from: source.rectangle(),
+            to: &mut self.elements,
+            origin: self.origin,
+            stride: self.stride,
+            scale: &mut self.scale,
+            rows: rows.min(self.size.rows),
+            columns,
+            progress: *progress,
+        };
+        *progress = T::take(self.simd, job);
     }
 
     /// The largest element of columns j … j + width − 1 of U.
@@ -320,9 +282,9 @@ fn larger<R: RealScalar>(a: R, b: R) -> R {
 }
 
 /// How rows are scaled and exchanged under the plan, but never without a choice of rows.
-pub(in crate::direct) fn pivoted<R: RealScalar>(plan: &Plan) -> How<R> {
+pub(in crate::direct) fn pivoted<R: RealScalar>(plan: &Plan) -> How<'_, R> {
     match plan.options.pivoting {
-        Pivoting::None => How { simd: plan.options.simd, ..How::scaled() },
+        Pivoting::None => How { simd: plan.options.simd, pool: Some(&plan.pool), ..How::scaled() },
         _ => How::new(plan),
     }
 }

@@ -51,7 +51,7 @@ impl<T: Scalar> Partitions<T> {
     }
 
     /// Factors the parts at the ends as `how[0]` says, everything else as `how[1]`.
-    fn factor(a: &Banded<'_, T>, wanted: usize, how: [How<T::Real>; 2]) -> Result<Self> {
+    fn factor(a: &Banded<'_, T>, wanted: usize, how: [How<'_, T::Real>; 2]) -> Result<Self> {
         let n = a.n();
         let [lower, upper] = [a.lower(), a.upper()].map(|width| width.min(n.saturating_sub(1)));
         let cuts = cuts(n, lower + upper, wanted);
@@ -123,7 +123,7 @@ pub(super) fn cuts(n: usize, between: usize, wanted: usize) -> Vec<usize> {
 
 impl<T: Scalar> Part<T> {
     /// Factors these rows; also returns the columns to the left, as they are after elimination.
-    fn new(a: &Banded<'_, T>, rows: Range<usize>, how: How<T::Real>) -> Result<(Self, Spike<T>, Findings)> {
+    fn new(a: &Banded<'_, T>, rows: Range<usize>, how: How<'_, T::Real>) -> Result<(Self, Spike<T>, Findings)> {
         let (n, count) = (a.n(), rows.len());
         let [lower, upper] = [a.lower(), a.upper()].map(|width| width.min(n.saturating_sub(1)));
         if rows.start > 0 && rows.end < n {
@@ -140,7 +140,7 @@ impl<T: Scalar> Part<T> {
     }
 
     /// A part with neighbours on both sides: its band lies below the diagonal.
-    fn inner(a: &Banded<'_, T>, rows: Range<usize>, how: How<T::Real>) -> Result<(Self, Spike<T>, Findings)> {
+    fn inner(a: &Banded<'_, T>, rows: Range<usize>, how: How<'_, T::Real>) -> Result<(Self, Spike<T>, Findings)> {
         let (lower, upper, count) = (a.lower(), a.upper(), rows.len());
         let between = lower + upper;
         let size = Size { rows: count, columns: count, pivots: count - between, lower: between, upper: 0 };

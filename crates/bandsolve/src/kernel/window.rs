@@ -1,0 +1,206 @@
+//! Elimination and sweeps through a band so narrow that what a pivot works on stays in registers.
+//!
+//! The *window* at step k is rows k … k + lower − 1, one a lane, of columns k … k + fill − 1, one a vector. With row
+//! k + lower, of which nothing has been eliminated yet, these are all candidates. When one has become the pivot, the row
+//! in whose place it stood moves on to that place, all rows move up by one lane, and the new row takes the last one: a
+//! permutation of two vectors, the same for every column. The operations on every number, and so the results, are those
+//! of the elimination in memory.
+
+use super::Simd;
+use super::lanes::Lanes;
+use crate::scalar::{RealScalar, Scalar};
+
+/// Superdiagonals of U for which windows are compiled.
+const WIDTHS: [usize; 4] = [4, 8, 12, 16];
+
+/// The least width that is enough, if elimination fits the registers of this instruction set.
+pub fn width<T: Scalar>(simd: Simd, lower: usize, fill: usize) -> Option<usize> {
+    let fits = simd == Simd::Avx512 && !T::COMPLEX && (1..=T::lanes(simd)).contains(&lower);
+    WIDTHS.into_iter().find(|width| fits && fill <= *width)
+}
+
+/// Columns of a band under elimination: element (i, c), counted from the first diagonal one, is `elements[i + c·stride]`.
+#[derive(Clone, Copy)]
+pub struct Place<R> {
+    pub elements: *mut R,
+    pub stride: usize,
+    /// Elements below the diagonal, of which 1 … W.
+    pub lower: usize,
+}
+
+/// What becomes of the lanes, for every place of the pivot.
+struct Moves<V: Lanes> {
+    /// The pivot into every lane.
+    pivot: [V::Index; MAX_CANDIDATES],
+    /// The other rows, in their new places.
+    rows: [V::Index; MAX_CANDIDATES],
+}
+
+/// Rows of the widest vector, and one.
+const MAX_CANDIDATES: usize = 17;
+
+impl<V: Lanes> Moves<V> {
+    #[inline(always)]
+    fn new(lower: usize) -> Self {
+        let (w, mut rows) = (V::W as u32, [[0; 16]; MAX_CANDIDATES]);
+        let mut pivot = rows;
+        for q in 0..=lower {
+            for k in 0..V::W {
+                pivot[q][k] = if q == lower { w } else { q as u32 };
+                // Lanes without rows stay as they are.
+                rows[q][k] = if k < lower { k as u32 + 1 } else { k as u32 };
+            }
+            rows[q][lower - 1] = w;
+            if q > 0 {
+                rows[q][q - 1] = 0;
+            }
+        }
+        let zero = V::index(&rows[0]);
+        let mut moves = Self { pivot: [zero; MAX_CANDIDATES], rows: [zero; MAX_CANDIDATES] };
+        for q in 0..=lower {
+            (moves.pivot[q], moves.rows[q]) = (V::index(&pivot[q]), V::index(&rows[q]));
+        }
+        moves
+    }
+}
+
+/// Eliminates as many columns as `inverse` and `exchange` have; returns the first without a pivot.
+///
+/// # Safety
+/// Of the matrix row `lower` and column N below and to the right of every pivot exist, and 1 ≤ lower ≤ W.
+#[inline(always)]
+pub unsafe fn eliminate<V: Lanes, const N: usize>(
+    place: Place<V::Real>,
+    inverse: &mut [V::Real],
+    exchange: &mut [u32],
+) -> Option<usize> {
+    let Place { elements, stride, lower } = place;
+    let moves = Moves::<V>::new(lower);
+    let (zero, mut singular) = (V::splat(<V::Real as Scalar>::ZERO), None);
+    let mut column = [zero; N];
+    let mut diagonal = elements;
+    // SAFETY: the caller's promise: all elements named are inside the band.
+    unsafe {
+        for c in 0..N {
+            column[c] = V::load_first(diagonal.add(c * stride), lower);
+        }
+        for k in 0..inverse.len().min(exchange.len()) {
+            let new = V::splat(*diagonal.add(lower));
+            let moduli = column[0].abs();
+            let largest = moduli.peak().max(new.abs());
+            let q = (moduli.equal_bits(largest) | 1 << lower).trailing_zeros() as usize;
+            let (to_pivot, to_rows) = (moves.pivot[q], moves.rows[q]);
+            let pivot = column[0].permute(new, to_pivot).first();
+            let is_zero = pivot == <V::Real as Scalar>::ZERO;
+            if is_zero && singular.is_none() {
+                singular = Some(k);
+            }
+            let reciprocal =
+                if is_zero { <V::Real as Scalar>::ZERO } else { <V::Real as Scalar>::ONE / pivot };
+            (inverse[k], exchange[k]) = (reciprocal, q as u32);
+            let l = column[0].permute(new, to_rows) * V::splat(reciprocal);
+            *diagonal = pivot;
+            l.store_first(diagonal.add(1), lower);
+            let mut at = diagonal;
+            for c in 1..N {
+                at = at.add(stride);
+                let new = V::splat(*at.add(lower));
+                let u = column[c].permute(new, to_pivot);
+                column[c - 1] = l.neg_mul_add(u, column[c].permute(new, to_rows));
+                *at = u.first();
+            }
+            at = at.add(stride);
+            let new = V::splat(*at.add(lower));
+            let u = zero.permute(new, to_pivot);
+            column[N - 1] = l.neg_mul_add(u, zero.permute(new, to_rows));
+            *at = u.first();
+            diagonal = diagonal.wrapping_add(stride + 1);
+        }
+        for c in 0..N {
+            column[c].store_first(diagonal.add(c * stride), lower);
+        }
+    }
+    singular
+}
+
+/// A column of L or U.
+#[derive(Clone, Copy)]
+pub struct Column<R> {
+    pub diagonal: *const R,
+    /// From one diagonal element to the next.
+    pub step: usize,
+    /// Elements below the diagonal, or above it.
+    pub reach: usize,
+}
+
+/// x ← L⁻¹·P·x through as many columns as `exchange` has; the first of them and the first unknown are given.
+///
+/// # Safety
+/// 1 ≤ reach ≤ W, and as many elements below every diagonal one and every unknown exist.
+#[inline(always)]
+pub unsafe fn lower<V: Lanes>(first: Column<V::Real>, exchange: &[u32], x: *mut V::Real) {
+    let Column { diagonal, step, reach: lower } = first;
+    let (moves, mut x) = (Moves::<V>::new(lower), x);
+    // SAFETY: the caller's promise.
+    unsafe {
+        let mut column = diagonal.add(1);
+        let mut window = V::load_first(x, lower);
+        for q in exchange {
+            let (q, new) = (*q as usize, V::splat(*x.add(lower)));
+            let y = window.permute(new, moves.pivot[q]);
+            window = y.neg_mul_add(V::load_first(column, lower), window.permute(new, moves.rows[q]));
+            *x = y.first();
+            (x, column) = (x.add(1), column.wrapping_add(step));
+        }
+        window.store_first(x, lower);
+    }
+}
+
+/// x ← U⁻¹·x through as many columns as `inverse` has, from the last to the first; the last diagonal element and the last
+/// unknown are given.
+///
+/// # Safety
+/// 1 ≤ reach ≤ 2·W; of every column there are so many elements above the diagonal, and of `x` two more rows than that above
+/// the first unknown.
+#[inline(always)]
+pub unsafe fn upper<V: Lanes>(last: Column<V::Real>, inverse: &[V::Real], x: *mut V::Real) {
+    let Column { diagonal, step, reach: fill } = last;
+    let (near, far) = (fill.min(V::W), fill.saturating_sub(V::W));
+    let (top, up_near, up_far) = (V::index(&[V::W as u32 - 1; 16]), up::<V>(near), up::<V>(far));
+    // The row that comes in; where one vector is enough it waits in the other.
+    let next = if far == 0 { fill + 2 } else { fill + 1 };
+    let (mut diagonal, mut x) = (diagonal, x);
+    // SAFETY: the caller's promise.
+    unsafe {
+        let mut unknown = V::splat(*x);
+        let mut above = V::load_last(x, near);
+        let mut further = if far == 0 { V::splat(*x.sub(fill + 1)) } else { V::load_last(x.sub(V::W), far) };
+        for inverse in inverse.iter().rev() {
+            let y = unknown * V::splat(*inverse);
+            *x = y.first();
+            above = y.neg_mul_add(V::load_last(diagonal, near), above);
+            if far > 0 {
+                further = y.neg_mul_add(V::load_last(diagonal.sub(V::W), far), further);
+            }
+            unknown = above.permute(above, top);
+            above = further.permute(above, up_near);
+            further = V::splat(*x.sub(next)).permute(further, up_far);
+            (x, diagonal) = (x.sub(1), diagonal.wrapping_sub(step));
+        }
+        *x = unknown.first();
+        above.store_last(x, near);
+        if far > 0 {
+            further.store_last(x.sub(V::W), far);
+        }
+    }
+}
+
+/// All lanes move up by one, and another vector's last lane comes into those before the last `count`.
+#[inline(always)]
+fn up<V: Lanes>(count: usize) -> V::Index {
+    let mut lanes = [V::W as u32 - 1; 16];
+    for k in V::W - count + 1..V::W {
+        lanes[k] = (V::W + k - 1) as u32;
+    }
+    V::index(&lanes)
+}
