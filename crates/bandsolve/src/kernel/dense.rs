@@ -328,30 +328,69 @@ pub fn dot<V: Lanes<Real = T::Real>, T: Scalar>(a: &[T], b: &[T]) -> T {
     T::from_real(sum_of_lanes(sum[0][0]))
 }
 
-/// The largest modulus (|re| + |im|); numbers that are not finite may or may not be noticed.
+/// Σ|a_i|, each |re| + |im|.
 #[inline(always)]
-pub fn largest_modulus<V: Lanes<Real = T::Real>, T: Scalar>(column: &[T]) -> T::Real {
+pub fn sum_of_moduli<V: Lanes<Real = T::Real>, T: Scalar>(a: &[T]) -> T {
     if T::COMPLEX {
-        return column.iter().fold(T::Real::ZERO, |best, v| if v.abs1() > best { v.abs1() } else { best });
+        return a.iter().fold(T::ZERO, |sum, a| sum + T::from_real(a.abs1()));
     }
-    let (p, whole) = (column.as_ptr().cast::<V::Real>(), column.len() / V::W * V::W);
-    let mut lanes = V::splat(T::Real::ZERO);
-    let mut all = [T::Real::ZERO; MAX_LANES];
-    // SAFETY: real scalars are their own real type; the slice has so many numbers, and there is room for the widest vector.
+    let (p, whole) = (a.as_ptr().cast::<V::Real>(), a.len() / V::W * V::W);
+    let mut sum = V::splat(T::Real::ZERO);
+    // SAFETY: real scalars are their own real type; the slice has so many numbers.
     unsafe {
         for k in (0..whole).step_by(V::W) {
-            lanes = V::load(p.add(k)).abs().max(lanes);
+            sum = V::load(p.add(k)).abs() + sum;
         }
-        if whole < column.len() {
-            lanes = V::load_first(p.add(whole), column.len() - whole).abs().max(lanes);
+        sum = V::load_first(p.add(whole), a.len() - whole).abs() + sum;
+    }
+    T::from_real(sum_of_lanes(sum))
+}
+
+/// The largest modulus (|re| + |im|) so far, lane by lane; numbers that are not finite may or may not be noticed.
+#[derive(Clone, Copy)]
+pub struct Moduli<V>(V);
+
+impl<V: Lanes> Moduli<V> {
+    /// 0.
+    #[inline(always)]
+    pub fn new() -> Self {
+        Self(V::splat(<V::Real as Scalar>::ZERO))
+    }
+
+    /// Takes the moduli of these numbers, too.
+    #[inline(always)]
+    pub fn add<T: Scalar<Real = V::Real>>(&mut self, numbers: &[T]) {
+        if T::COMPLEX {
+            let largest = self.value();
+            let largest = numbers.iter().fold(largest, |best, v| if v.abs1() > best { v.abs1() } else { best });
+            self.0 = V::splat(largest);
+            return;
         }
-        lanes.store(all.as_mut_ptr());
+        let (p, whole) = (numbers.as_ptr().cast::<V::Real>(), numbers.len() / V::W * V::W);
+        // SAFETY: real scalars are their own real type; the slice has so many numbers.
+        unsafe {
+            for k in (0..whole).step_by(V::W) {
+                self.0 = V::load(p.add(k)).abs_max(self.0);
+            }
+            if whole < numbers.len() {
+                self.0 = V::load_first(p.add(whole), numbers.len() - whole).abs_max(self.0);
+            }
+        }
     }
-    let mut largest = T::Real::ZERO;
-    for v in all {
-        largest = if v > largest { v } else { largest };
+
+    /// Their largest.
+    #[inline(always)]
+    pub fn value(self) -> V::Real {
+        self.0.peak().first()
     }
-    largest
+}
+
+/// The largest modulus of a column.
+#[inline(always)]
+pub fn largest_modulus<V: Lanes<Real = T::Real>, T: Scalar>(column: &[T]) -> T::Real {
+    let mut largest = Moduli::<V>::new();
+    largest.add(column);
+    largest.value()
 }
 
 /// The place of the first of the largest moduli, and that modulus.

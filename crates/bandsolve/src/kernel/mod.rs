@@ -11,6 +11,7 @@ pub(crate) mod lockstep;
 pub(crate) mod memory;
 pub(crate) mod panel;
 mod reduce;
+pub(crate) mod residual;
 pub(crate) mod run;
 mod substitute;
 pub(crate) mod sweep;
@@ -179,6 +180,10 @@ pub trait Kernels: Sized {
     fn substitute_small(simd: Simd, job: dense::Substitute<'_, Self>)
     where
         Self: Scalar;
+    /// Residuals of a banded system.
+    fn residual(simd: Simd, job: residual::Residual<'_, Self>)
+    where
+        Self: Scalar;
     /// Takes columns of a band over.
     fn take(simd: Simd, job: take::Take<'_, Self>) -> take::Progress<Self::Real>
     where
@@ -219,6 +224,9 @@ macro_rules! kernels {
                 dispatch(simd, job)
             }
             fn substitute_small(simd: Simd, job: dense::Substitute<'_, Self>) {
+                dispatch(simd, job)
+            }
+            fn residual(simd: Simd, job: residual::Residual<'_, Self>) {
                 dispatch(simd, job)
             }
             fn take(simd: Simd, job: take::Take<'_, Self>) -> take::Progress<<Self as Scalar>::Real> {

@@ -1,7 +1,7 @@
 //! A few columns of a band, eliminated one after the other.
 
 use super::Job;
-use super::dense::{dot, largest_modulus, place_of_largest, subtract_multiple};
+use super::dense::{Moduli, dot, largest_modulus, place_of_largest, subtract_multiple};
 use super::lanes::Lanes;
 use super::window::{self, Column, Place};
 use crate::direct::reciprocal;
@@ -173,12 +173,11 @@ impl<T: Scalar> Job<T> for Largest<'_, T> {
     type Output = T::Real;
     #[inline(always)]
     fn run<V: Lanes<Real = T::Real>>(self) -> T::Real {
-        let mut largest = T::Real::ZERO;
+        let mut largest = Moduli::<V>::new();
         for c in 0..self.columns {
-            let v = largest_modulus::<V, T>(&self.elements[c * self.step..][..self.height]);
-            largest = if v > largest { v } else { largest };
+            largest.add(&self.elements[c * self.step..][..self.height]);
         }
-        largest
+        largest.value()
     }
 }
 

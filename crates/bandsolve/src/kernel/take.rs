@@ -3,7 +3,9 @@
 use super::Job;
 use super::lanes::Lanes;
 use crate::direct::measure::peak;
+use crate::matrix::Banded;
 use crate::scalar::{RealScalar, Scalar};
+use core::ops::Range;
 
 /// Rows and columns of a band, from either end.
 ///
@@ -21,10 +23,20 @@ pub struct Rectangle<'a, T> {
     pub upper: usize,
 }
 
-impl<'a, T> Rectangle<'a, T> {
+impl<'a, T: Scalar> Rectangle<'a, T> {
+    /// Rows and columns of a matrix; one that begins in the band.
+    pub fn of(a: &'a Banded<'_, T>, rows: Range<usize>, columns: Range<usize>) -> Self {
+        let (bands, leading) = a.storage();
+        let (i, j) = (rows.start, columns.start);
+        let (lower, upper) = (a.lower() + j - i, a.upper() + i - j);
+        let first = upper + j * leading;
+        let (rows, columns) = (rows.len(), columns.len());
+        Rectangle { bands, first, step: leading - 1, reversed: false, rows, columns, lower, upper }
+    }
+
     /// First row of column `j` that is not zero, and the entries from there on, to be read backwards if reversed.
     #[inline(always)]
-    fn column(&self, j: usize) -> (usize, &'a [T]) {
+    pub(super) fn column(&self, j: usize) -> (usize, &'a [T]) {
         let (first, end) = (j.saturating_sub(self.upper), (j + self.lower + 1).min(self.rows));
         if first >= end {
             return (0, &[]);
@@ -137,7 +149,7 @@ impl<T: Scalar> Take<'_, T> {
 fn slide<V: Lanes<Real = T::Real>, T: Scalar, const M: usize>(
     largest: &mut [T::Real],
     from: &Rectangle<'_, T>,
-    columns: core::ops::Range<usize>,
+    columns: Range<usize>,
 ) -> usize {
     let height = from.lower + from.upper + 1;
     // Of the next column, too, the last row exists.
@@ -147,12 +159,7 @@ fn slide<V: Lanes<Real = T::Real>, T: Scalar, const M: usize>(
     }
     let (first, rest) = (columns.start - from.upper, height - (M - 1) * V::W);
     assert!(end - 1 - from.upper + height < largest.len(), "rows");
-    let (mut lanes, mut last) = ([0; 16], [V::W as u32; 16]);
-    for k in 0..V::W {
-        lanes[k] = k as u32 + 1;
-    }
-    last[..rest - 1].copy_from_slice(&lanes[..rest - 1]);
-    let (down, down_last) = (V::index(&lanes), V::index(&last));
+    let [down, down_last] = down::<V>(rest);
     let mut s = largest.as_mut_ptr().wrapping_add(first);
     let mut window = [V::splat(T::Real::ZERO); M];
     // SAFETY: real scalars are their own real type; the rows of the last column and one more were looked up.
@@ -180,6 +187,17 @@ fn slide<V: Lanes<Real = T::Real>, T: Scalar, const M: usize>(
         window[M - 1].store_first(s.add((M - 1) * V::W), rest);
     }
     end
+}
+
+/// All lanes move down by one, and another vector's first comes in last, or after `rest` − 1 lanes.
+#[inline(always)]
+pub(super) fn down<V: Lanes>(rest: usize) -> [V::Index; 2] {
+    let (mut lanes, mut last) = ([0; 16], [V::W as u32; 16]);
+    for k in 0..V::W {
+        lanes[k] = k as u32 + 1;
+    }
+    last[..rest - 1].copy_from_slice(&lanes[..rest - 1]);
+    [V::index(&lanes), V::index(&last)]
 }
 
 /// [`RealScalar::equilibrate`] of all.

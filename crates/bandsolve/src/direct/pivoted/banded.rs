@@ -8,6 +8,8 @@ use crate::direct::{Factor, Op, Report};
 use crate::error::Result;
 use crate::kernel::Simd;
 use crate::kernel::dense::{Kind, Product};
+use crate::kernel::residual::Residual;
+use crate::kernel::take::Rectangle;
 use crate::matrix::{Banded, Shape};
 use crate::plan::Plan;
 use crate::scalar::Scalar;
@@ -89,25 +91,16 @@ struct BandRows<'a, 'm, T: Scalar> {
 
 impl<T: Scalar> Equations<T> for BandRows<'_, '_, T> {
     fn accumulate(&self, first_row: usize, x: &[T], r: &mut [T], sums: &mut [T]) {
-        if self.op != Op::Plain {
-            for (k, (r, sum)) in r.iter_mut().zip(sums).enumerate() {
-                let (first, column) = self.a.column(first_row + k);
-                *r -= dot(column, &x[first..]);
-                *sum = sum_of_moduli(column);
-            }
-            return;
-        }
-        let end_row = first_row + r.len();
-        let columns = first_row.saturating_sub(self.a.lower())..(end_row + self.a.upper()).min(x.len());
-        for (j, xj) in columns.clone().zip(&x[columns]) {
-            let (first, column) = self.a.column(j);
-            // What of this column lies in the rows asked for.
-            let skip = first_row.saturating_sub(first);
-            let from = first.max(first_row) - first_row;
-            let column = &column[skip.min(column.len())..];
-            subtract_multiple(&mut r[from..], *xj, column);
-            sums[from..].iter_mut().zip(column).for_each(|(s, a)| *s += T::from_real(a.abs1()));
-        }
+        let (n, rows) = (x.len(), r.len());
+        let (lower, upper) = (self.a.lower(), self.a.upper());
+        let (transposed, end_row) = (self.op != Op::Plain, first_row + rows);
+        let [left, right] = if transposed { [upper, lower] } else { [lower, upper] };
+        let first_column = first_row.saturating_sub(left);
+        let columns = first_column..(end_row + right).min(n);
+        // Rows and columns of the matrix, of which the first and the last may lie outside of the band.
+        let (i, j) = if transposed { (columns.clone(), first_row..end_row) } else { (first_row..end_row, columns.clone()) };
+        let a = Rectangle::of(self.a, i, j);
+        T::residual(Simd::detect(), Residual { a, transposed, x: &x[columns], r, sums });
     }
 
     fn accumulate_columns(&self, first_row: usize, x: (&[T], usize), (r, rows): (&mut [T], usize), sums: &mut [T]) {
@@ -241,12 +234,6 @@ impl<'m, T: Scalar> PivotedBanded<'m, T> {
     }
 }
 
-/// y ← y − c·v on their common length.
-#[inline(always)]
-fn subtract_multiple<T: Scalar>(y: &mut [T], c: T, v: &[T]) {
-    y.iter_mut().zip(v).for_each(|(y, v)| *y -= c * *v);
-}
-
 /// Σ |a_i| of real numbers, in four partial sums.
 fn sum_of_moduli<T: Scalar>(a: &[T]) -> T {
     let (a4, rest) = a.as_chunks::<4>();
@@ -257,22 +244,6 @@ fn sum_of_moduli<T: Scalar>(a: &[T]) -> T {
         }
     }
     let rest = rest.iter().fold(T::ZERO, |s, a| s + T::from_real(a.abs1()));
-    (sum[0] + sum[2]) + (sum[1] + sum[3]) + rest
-}
-
-/// Σ a_i b_i on the common length, in four partial sums.
-#[inline(always)]
-fn dot<T: Scalar>(a: &[T], b: &[T]) -> T {
-    let len = a.len().min(b.len());
-    let (a4, a_rest) = a[..len].as_chunks::<4>();
-    let (b4, b_rest) = b[..len].as_chunks::<4>();
-    let mut sum = [T::ZERO; 4];
-    for (a, b) in a4.iter().zip(b4) {
-        for k in 0..4 {
-            sum[k] += a[k] * b[k];
-        }
-    }
-    let rest = a_rest.iter().zip(b_rest).fold(T::ZERO, |s, (a, b)| s + *a * *b);
     (sum[0] + sum[2]) + (sum[1] + sum[3]) + rest
 }
 

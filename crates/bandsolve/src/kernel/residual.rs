@@ -1,0 +1,160 @@
+//! Residuals of banded systems, in the working precision, and the sums of moduli that they are measured by.
+
+use super::Job;
+use super::dense::{dot, subtract_multiple, sum_of_moduli};
+use super::lanes::Lanes;
+use super::take::Rectangle;
+use crate::scalar::Scalar;
+use core::ops::Range;
+
+/// r ← r − A·x and s ← s + Σ|a_ij| for the rows of a rectangle that is not reversed; of real numbers.
+pub struct Residual<'a, T: Scalar> {
+    pub a: Rectangle<'a, T>,
+    /// Rows and columns change places: Aᵀ·x, one row of it for every column.
+    pub transposed: bool,
+    pub x: &'a [T],
+    pub r: &'a mut [T],
+    pub sums: &'a mut [T],
+}
+
+impl<T: Scalar> Job<T> for Residual<'_, T> {
+    type Output = ();
+    #[inline(always)]
+    fn run<V: Lanes<Real = T::Real>>(mut self) {
+        if self.transposed {
+            for j in 0..self.r.len() {
+                let (first, column) = self.a.column(j);
+                self.r[j] -= dot::<V, T>(column, &self.x[first..]);
+                self.sums[j] += sum_of_moduli::<V, T>(column);
+            }
+            return;
+        }
+        let (mut j, columns) = (0, self.a.columns);
+        // A vector then has no more than one end of a column.
+        if !T::COMPLEX && self.a.lower + self.a.upper >= 2 * V::W {
+            for first in (0..self.r.len()).step_by(TILE * V::W) {
+                self.tile::<V>(first);
+            }
+            return;
+        }
+        while j < columns {
+            if const { V::PERMUTES && !T::COMPLEX } {
+                let next = match (self.a.lower + self.a.upper + 1).div_ceil(V::W) {
+                    1 => self.slide::<V, 1>(j..columns),
+                    2 => self.slide::<V, 2>(j..columns),
+                    _ => j,
+                };
+                if next > j {
+                    j = next;
+                    continue;
+                }
+            }
+            let (first, column) = self.a.column(j);
+            subtract_multiple::<V, T>(&mut self.r[first..], self.x[j], column);
+            for (sum, a) in self.sums[first..].iter_mut().zip(column) {
+                *sum += T::from_real(a.abs1());
+            }
+            j += 1;
+        }
+    }
+}
+
+/// Vectors of a tile of rows.
+const TILE: usize = 4;
+
+impl<T: Scalar> Residual<'_, T> {
+    /// The rows from `first` on, as many as a tile has, which stay in registers while the columns pass by.
+    #[inline(always)]
+    fn tile<V: Lanes<Real = T::Real>>(&mut self, first: usize) {
+        let (a, rows) = (self.a, (TILE * V::W).min(self.r.len() - first));
+        let [r, s]: [*mut V::Real; 2] =
+            [self.r[first..].as_mut_ptr().cast(), self.sums[first..first + rows].as_mut_ptr().cast()];
+        let zero = V::splat(<V::Real as Scalar>::ZERO);
+        let (mut residual, mut sum) = ([zero; TILE], [zero; TILE]);
+        // SAFETY: real scalars are their own real type; so many rows are there, and of a column only what is inside of it
+        // is read.
+        unsafe {
+            for m in 0..TILE {
+                let count = rows.saturating_sub(m * V::W).min(V::W);
+                residual[m] = V::load_first(r.wrapping_add(m * V::W), count);
+                sum[m] = V::load_first(s.wrapping_add(m * V::W), count);
+            }
+            for j in first.saturating_sub(a.lower)..(first + rows + a.upper).min(a.columns) {
+                let (top, column) = a.column(j);
+                let (p, end, x) = (column.as_ptr().cast::<V::Real>(), top + column.len(), V::splat(self.x[j].re()));
+                for m in 0..TILE {
+                    let row = first + m * V::W;
+                    let v = if row >= top && row + V::W <= end {
+                        V::load(p.add(row - top))
+                    } else if row >= top && row < end {
+                        V::load_first(p.add(row - top), end - row)
+                    } else if row < top && row + V::W > top {
+                        V::load_last(p.wrapping_add(row + V::W - top), row + V::W - top)
+                    } else {
+                        continue;
+                    };
+                    residual[m] = x.neg_mul_add(v, residual[m]);
+                    sum[m] = sum[m] + v.abs();
+                }
+            }
+            for m in 0..TILE {
+                let count = rows.saturating_sub(m * V::W).min(V::W);
+                residual[m].store_first(r.wrapping_add(m * V::W), count);
+                sum[m].store_first(s.wrapping_add(m * V::W), count);
+            }
+        }
+    }
+
+    /// Takes as many of the columns, from the first on, as all reach as far up and down; returns the first left out.
+    ///
+    /// As in [`take`](super::take), M vectors of rows stay in registers.
+    #[inline(always)]
+    fn slide<V: Lanes<Real = T::Real>, const M: usize>(&mut self, columns: Range<usize>) -> usize {
+        let (a, height) = (self.a, self.a.lower + self.a.upper + 1);
+        let end = columns.end.min(a.rows.saturating_sub(a.lower + 1));
+        if columns.start < a.upper || columns.start >= end {
+            return columns.start;
+        }
+        let (first, rest) = (columns.start - a.upper, height - (M - 1) * V::W);
+        let last = end - 1 - a.upper + height;
+        assert!(last < self.r.len() && last < self.sums.len() && end <= self.x.len(), "rows and columns");
+        let [down, down_last] = super::take::down::<V>(rest);
+        let [mut r, mut s]: [*mut V::Real; 2] =
+            [self.r[first..].as_mut_ptr().cast(), self.sums[first..].as_mut_ptr().cast()];
+        let zero = V::splat(<V::Real as Scalar>::ZERO);
+        let (mut residual, mut sum) = ([zero; M], [zero; M]);
+        // SAFETY: real scalars are their own real type; the rows of the last column and one more were looked up.
+        unsafe {
+            for m in 0..M - 1 {
+                (residual[m], sum[m]) = (V::load(r.add(m * V::W)), V::load(s.add(m * V::W)));
+            }
+            let (m, at) = (M - 1, (M - 1) * V::W);
+            (residual[m], sum[m]) = (V::load_first(r.add(at), rest), V::load_first(s.add(at), rest));
+            for j in columns.start..end {
+                let column = a.column(j).1.as_ptr().cast::<V::Real>();
+                let x = V::splat(self.x[j].re());
+                for m in 0..M {
+                    let at = column.add(m * V::W);
+                    let v = if m + 1 < M { V::load(at) } else { V::load_first(at, rest) };
+                    residual[m] = x.neg_mul_add(v, residual[m]);
+                    sum[m] = sum[m] + v.abs();
+                }
+                (*r, *s) = (residual[0].first(), sum[0].first());
+                for m in 0..M - 1 {
+                    residual[m] = residual[m].permute(residual[m + 1], down);
+                    sum[m] = sum[m].permute(sum[m + 1], down);
+                }
+                residual[M - 1] = residual[M - 1].permute(V::splat(*r.add(height)), down_last);
+                sum[M - 1] = sum[M - 1].permute(V::splat(*s.add(height)), down_last);
+                (r, s) = (r.add(1), s.add(1));
+            }
+            for m in 0..M - 1 {
+                residual[m].store(r.add(m * V::W));
+                sum[m].store(s.add(m * V::W));
+            }
+            residual[M - 1].store_first(r.add(at), rest);
+            sum[M - 1].store_first(s.add(at), rest);
+        }
+        end
+    }
+}
