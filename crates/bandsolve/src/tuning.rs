@@ -61,16 +61,12 @@ pub(crate) fn narrow_pays(n: usize, lower: usize, upper: usize) -> bool {
     block <= 4 && lower.min(upper) > 0 && n >= RPTS_MIN_N * block
 }
 
-/// Columns that the banded LU eliminates together; 1: one by one. ns a row, factored with 1, 8, 16, 32 together: half-bandwidth 28
-/// 852, 773, 817, 939; 40 1168, 1000, 1048, 1211; 80 4190, 2240, 2190, 2380; 160 –, 8120, 6010, 7480.
+/// Columns that the banded LU eliminates together; 1: one by one. ns a row, factored with 1, 16: half-bandwidth 10 232, 319; 14
+/// 317, 385; 18 497, 472; 24 822, 527.
 pub(crate) fn band_block(lower: usize, fill: usize) -> usize {
-    match lower.min(fill) {
-        0..28 => 1,
-        28..44 => 8,
-        _ => BAND_BLOCK_MAX,
-    }
+    if lower.min(fill) < 18 { 1 } else { BAND_BLOCK_MAX }
 }
-/// The largest of them.
+/// The larger of them.
 pub(crate) const BAND_BLOCK_MAX: usize = 16;
 /// Columns of a narrow band that are eliminated in one go: as many as the first-level cache holds.
 pub(crate) const BAND_NARROW_STEP: usize = 64;
@@ -80,7 +76,8 @@ pub(crate) const BAND_TILE: usize = 128;
 pub(crate) const BAND_RHS: usize = 64;
 /// Columns that one task of a banded update takes; fixes the order of operations, so never dependent on threads.
 pub(crate) const BAND_COLUMNS: usize = 128;
-/// Elements of a banded update from which it is spread over threads.
+/// Elements of a banded update from which columns to the right are updated, on all threads, where a block is eliminated; with
+/// fewer every column follows when its turn comes.
 pub(crate) const BAND_PARALLEL: usize = 1 << 16;
 /// Columns of a dense block that are eliminated together, whose triangles are inverted.
 pub(crate) fn dense_panel(n: usize) -> usize {

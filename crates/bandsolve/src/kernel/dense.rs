@@ -397,6 +397,18 @@ pub fn largest_modulus<V: Lanes<Real = T::Real>, T: Scalar>(column: &[T]) -> T::
 #[inline(always)]
 pub fn place_of_largest<V: Lanes<Real = T::Real>, T: Scalar>(column: &[T]) -> (usize, T::Real) {
     let largest = largest_modulus::<V, T>(column);
+    if const { V::PERMUTES && !T::COMPLEX } {
+        let (p, v) = (column.as_ptr().cast::<V::Real>(), V::splat(largest));
+        for k in (0..column.len()).step_by(V::W) {
+            // SAFETY: real scalars are their own real type; so many numbers are there.
+            let bits = unsafe { V::load_first(p.add(k), V::W.min(column.len() - k)) }.abs().equal_bits(v);
+            if bits != 0 {
+                // Beyond the end there are zeros, which are the largest only if all are.
+                return (k + bits.trailing_zeros() as usize, largest);
+            }
+        }
+        return (0, largest);
+    }
     // Eight at a time without a branch, then one by one.
     let mut first = 0;
     for chunk in column.chunks(8) {
@@ -439,101 +451,143 @@ impl<T: Scalar> Job<T> for Substitute<'_, T> {
         let (size, columns) = (self.x.nrows(), self.x.ncols());
         assert!(size <= SMALL && self.t.nrows() == size && self.t.ncols() == size, "a small triangle");
         assert!(self.x.row_stride() == 1 && self.x.col_stride() >= 0, "contiguous columns");
-        let mut triangle = Triangle { t: [[T::ZERO; SMALL]; SMALL], inverse: [T::ONE; SMALL], forward: self.forward };
-        for i in 0..size {
-            if let Some(inverse) = self.inverse {
-                triangle.inverse[i] = inverse[i];
-            }
-            let (first, end) = if self.forward { (0, i) } else { (i + 1, size) };
-            for k in first..end {
-                // SAFETY: i, k < size.
-                triangle.t[i][k] = unsafe { *self.t.get_unchecked(i, k) };
-            }
-        }
-        if T::COMPLEX || columns == 1 {
-            for c in 0..columns {
-                // SAFETY: a column of x, which is contiguous.
-                let x = unsafe { core::slice::from_raw_parts_mut(self.x.as_mut().ptr_at_mut(0, c), size) };
-                triangle.solve_column(x);
-            }
-            return;
-        }
-        let (x, stride) = (self.x.as_ptr_mut().cast::<V::Real>(), self.x.col_stride() as usize);
-        let whole = if size == SMALL { columns / V::W * V::W } else { 0 };
-        // SAFETY: real scalars are their own real type; x has `columns` columns of `size` contiguous rows, and the buffer
-        // of the columns that do not fill a vector is as large as one vector's.
+        assert!(self.inverse.is_none_or(|inverse| inverse.len() >= size), "as many reciprocals as rows");
+        let triangle = Triangle {
+            t: self.t.as_ptr(),
+            strides: [self.t.row_stride(), self.t.col_stride()],
+            inverse: self.inverse,
+            forward: self.forward,
+        };
+        // SAFETY: T and x are of that size, and columns of x contiguous; the buffer has room for one vector of columns.
         unsafe {
+            let contiguous = triangle.strides[0] == 1;
+            if const { V::PERMUTES && V::W == SMALL && !T::COMPLEX } && columns == 1 && size == SMALL && contiguous {
+                return triangle.solve_vector::<V>(self.x.as_ptr_mut().cast());
+            }
+            if T::COMPLEX || columns == 1 || size < SMALL {
+                for c in 0..columns {
+                    triangle.solve_column(core::slice::from_raw_parts_mut(self.x.as_mut().ptr_at_mut(0, c), size));
+                }
+                return;
+            }
+            let (x, stride) = (self.x.as_ptr_mut().cast::<V::Real>(), self.x.col_stride() as usize);
+            let whole = columns / V::W * V::W;
             for c in (0..whole).step_by(V::W) {
                 triangle.solve::<V>(x.add(c * stride), stride);
             }
-            let mut buffer = [T::Real::ZERO; SMALL * MAX_LANES];
-            for c in (whole..columns).step_by(V::W) {
-                let count = V::W.min(columns - c);
-                for k in 0..count {
-                    core::ptr::copy_nonoverlapping(x.add((c + k) * stride), buffer.as_mut_ptr().add(k * SMALL), size);
+            if whole < columns {
+                let mut buffer = [T::Real::ZERO; SMALL * MAX_LANES];
+                for k in 0..columns - whole {
+                    let column = x.add((whole + k) * stride);
+                    core::ptr::copy_nonoverlapping(column, buffer.as_mut_ptr().add(k * SMALL), SMALL);
                 }
                 triangle.solve::<V>(buffer.as_mut_ptr(), SMALL);
-                for k in 0..count {
-                    core::ptr::copy_nonoverlapping(buffer.as_ptr().add(k * SMALL), x.add((c + k) * stride), size);
+                for k in 0..columns - whole {
+                    let column = x.add((whole + k) * stride);
+                    core::ptr::copy_nonoverlapping(buffer.as_ptr().add(k * SMALL), column, SMALL);
                 }
             }
         }
     }
 }
 
-/// A triangle in registers' reach.
-struct Triangle<T> {
-    /// Rows; zero outside of the triangle.
-    t: [[T; SMALL]; SMALL],
-    inverse: [T; SMALL],
+/// A triangle of at most eight rows.
+struct Triangle<'a, T> {
+    t: *const T,
+    /// From row to row, and from column to column.
+    strides: [isize; 2],
+    inverse: Option<&'a [T]>,
     forward: bool,
 }
 
-impl<T: Scalar> Triangle<T> {
-    /// Solves for one column, number by number.
+impl<T: Scalar> Triangle<'_, T> {
+    /// # Safety
+    /// The element exists.
     #[inline(always)]
-    fn solve_column(&self, x: &mut [T]) {
-        let size = x.len().min(SMALL);
+    unsafe fn at(&self, i: usize, k: usize) -> T {
+        // SAFETY: the caller's promise.
+        unsafe { *self.t.offset(i as isize * self.strides[0] + k as isize * self.strides[1]) }
+    }
+
+    /// Solves for one column, number by number.
+    ///
+    /// # Safety
+    /// The triangle has as many rows as the column.
+    #[inline(always)]
+    unsafe fn solve_column(&self, x: &mut [T]) {
+        let size = x.len();
         for step in 0..size {
-            let i = if self.forward { step } else { size - 1 - step };
-            let (first, end) = if self.forward { (0, i) } else { (i + 1, size) };
-            let mut sum = x[i];
-            for k in first..end {
-                sum -= self.t[i][k] * x[k];
+            let k = if self.forward { step } else { size - 1 - step };
+            if let Some(inverse) = self.inverse {
+                x[k] *= inverse[k];
             }
-            x[i] = sum * self.inverse[i];
+            let (first, end) = if self.forward { (k + 1, size) } else { (0, k) };
+            for i in first..end {
+                // SAFETY: i, k < size.
+                let t = unsafe { self.at(i, k) };
+                x[i] -= t * x[k];
+            }
+        }
+    }
+
+    /// Solves for one column of eight rows in one vector, of real numbers.
+    ///
+    /// # Safety
+    /// The triangle has eight rows, its columns are contiguous, and `x` is readable and writable.
+    #[inline(always)]
+    unsafe fn solve_vector<V: Lanes<Real = T::Real>>(&self, x: *mut T::Real) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let mut lanes = V::load(x);
+            for step in 0..SMALL {
+                let k = if self.forward { step } else { SMALL - 1 - step };
+                let mut unknown = lanes.permute(lanes, V::index(&[k as u32; 16]));
+                if let Some(inverse) = self.inverse {
+                    unknown = unknown * V::splat(inverse[k].re());
+                }
+                *x.add(k) = unknown.first();
+                let column = self.t.offset(k as isize * self.strides[1]).cast::<V::Real>();
+                let column = if self.forward {
+                    V::load_last(column.add(SMALL), SMALL - 1 - k)
+                } else {
+                    V::load_first(column, k)
+                };
+                lanes = unknown.neg_mul_add(column, lanes);
+            }
         }
     }
 
     /// Solves for W columns of eight rows, `stride` apart: transposed, so that a row of them is a vector.
     ///
     /// # Safety
-    /// `x` is readable and writable for them.
+    /// The triangle has eight rows, and `x` is readable and writable for the columns.
     #[inline(always)]
     unsafe fn solve<V: Lanes<Real = T::Real>>(&self, x: *mut T::Real, stride: usize) {
         // SAFETY: the caller's promise.
-        let [low, high] = unsafe { [V::load_columns(x, stride), V::load_columns(x.add(4), stride)] };
-        let mut row = [low[0], low[1], low[2], low[3], high[0], high[1], high[2], high[3]];
-        if self.forward {
-            for i in 0..SMALL {
-                for k in 0..i {
-                    row[i] = V::splat(self.t[i][k].re()).neg_mul_add(row[k], row[i]);
-                }
-                row[i] = row[i] * V::splat(self.inverse[i].re());
-            }
-        } else {
-            for i in (0..SMALL).rev() {
-                for k in i + 1..SMALL {
-                    row[i] = V::splat(self.t[i][k].re()).neg_mul_add(row[k], row[i]);
-                }
-                row[i] = row[i] * V::splat(self.inverse[i].re());
-            }
-        }
-        let [low, high] = [[row[0], row[1], row[2], row[3]], [row[4], row[5], row[6], row[7]]];
-        // SAFETY: the caller's promise.
         unsafe {
-            V::store_columns(low, x, stride);
-            V::store_columns(high, x.add(4), stride);
+            let [low, high] = [V::load_columns(x, stride), V::load_columns(x.add(4), stride)];
+            let mut row = [low[0], low[1], low[2], low[3], high[0], high[1], high[2], high[3]];
+            if self.forward {
+                for i in 0..SMALL {
+                    for k in 0..i {
+                        row[i] = V::splat(self.at(i, k).re()).neg_mul_add(row[k], row[i]);
+                    }
+                    if let Some(inverse) = self.inverse {
+                        row[i] = row[i] * V::splat(inverse[i].re());
+                    }
+                }
+            } else {
+                for i in (0..SMALL).rev() {
+                    for k in i + 1..SMALL {
+                        row[i] = V::splat(self.at(i, k).re()).neg_mul_add(row[k], row[i]);
+                    }
+                    if let Some(inverse) = self.inverse {
+                        row[i] = row[i] * V::splat(inverse[i].re());
+                    }
+                }
+            }
+            V::store_columns([row[0], row[1], row[2], row[3]], x, stride);
+            V::store_columns([row[4], row[5], row[6], row[7]], x.add(4), stride);
         }
     }
 }

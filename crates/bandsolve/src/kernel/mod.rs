@@ -192,6 +192,10 @@ pub trait Kernels: Sized {
     fn panel(simd: Simd, job: panel::Panel<'_, Self>) -> panel::Found
     where
         Self: Scalar;
+    /// Updates columns of a band by those to their left.
+    fn update(simd: Simd, job: panel::Update<'_, Self>)
+    where
+        Self: Scalar;
     /// A sweep through columns of a narrow band.
     fn sweep_narrow(simd: Simd, job: panel::Narrow<'_, Self>)
     where
@@ -233,6 +237,9 @@ macro_rules! kernels {
                 dispatch(simd, job)
             }
             fn panel(simd: Simd, job: panel::Panel<'_, Self>) -> panel::Found {
+                dispatch(simd, job)
+            }
+            fn update(simd: Simd, job: panel::Update<'_, Self>) {
                 dispatch(simd, job)
             }
             fn sweep_narrow(simd: Simd, job: panel::Narrow<'_, Self>) {

@@ -1,11 +1,14 @@
 //! A few columns of a band, eliminated one after the other.
 
 use super::Job;
-use super::dense::{Moduli, dot, largest_modulus, place_of_largest, subtract_multiple};
+use super::dense::{Kind, Moduli, Product, SMALL, Substitute};
+use super::dense::{dot, largest_modulus, place_of_largest, subtract_multiple};
 use super::lanes::Lanes;
 use super::window::{self, Column, Place};
 use crate::direct::reciprocal;
 use crate::scalar::{RealScalar, Scalar};
+use core::ops::Range;
+use faer::{MatMut, MatRef};
 
 /// How pivots are chosen.
 #[derive(Debug, Clone, Copy)]
@@ -87,8 +90,7 @@ impl<T: Scalar> Panel<'_, T> {
         }
         let last = (count - 1) * (self.stride + 1) + self.lower + N * self.stride;
         assert!(last < self.region.len(), "the band's elements");
-        let place =
-            Place { elements: self.region.as_mut_ptr().cast(), stride: self.stride, lower: self.lower };
+        let place = Place { elements: self.region.as_mut_ptr().cast(), stride: self.stride, lower: self.lower };
         let inverse: &mut [T::Real] = bytemuck::cast_slice_mut(&mut self.inverse[..count]);
         // SAFETY: real scalars are their own real type; the last element of the last new row and column was looked up.
         found.singular = unsafe { window::eliminate::<V, N>(place, inverse, &mut self.exchange[..count]) };
@@ -155,6 +157,95 @@ fn choose<V: Lanes<Real = T::Real>, T: Scalar>(column: &mut [T], rule: PivotRule
     let negative = column[0].re() < T::Real::ZERO;
     column[0] = T::from_real(if negative { -least } else { least });
     (0, 1)
+}
+
+/// Columns that follow the elimination of columns to their left, block by block.
+pub struct Update<'a, T: Scalar> {
+    /// Elements of L and U, element (i, j) in place `origin` + i + j·`stride`.
+    pub elements: &'a mut [T],
+    pub origin: usize,
+    pub stride: usize,
+    /// Rows of the matrix.
+    pub rows: usize,
+    /// Elements below the diagonal.
+    pub lower: usize,
+    /// Columns to the right that a row reaches.
+    pub fill: usize,
+    /// Columns that were eliminated together.
+    pub block: usize,
+    /// The columns that follow, at most a block.
+    pub columns: Range<usize>,
+    /// Pivots that have been eliminated.
+    pub pivots: usize,
+    /// In step k rows k and k + `exchange[k]` change places.
+    pub exchange: &'a [u32],
+}
+
+impl<T: Scalar> Job<T> for Update<'_, T> {
+    type Output = ();
+    #[inline(always)]
+    fn run<V: Lanes<Real = T::Real>>(self) {
+        let Self { elements, origin, stride, lower, fill, block, columns, .. } = self;
+        let at = |i: usize, j: usize| origin + i + j * stride;
+        // Below the last column of L that is needed nothing of the columns to its right begins.
+        let split = at(columns.start, columns.start) - fill - (block - 1);
+        let (left, right) = elements.split_at_mut(split);
+        let first = columns.start.saturating_sub(fill + block - 1).next_multiple_of(block);
+        for p in (first..self.pivots.min(columns.start)).step_by(block) {
+            let width = block.min(self.pivots - p);
+            let (count, rows) = (columns.end.min(p + block + fill) - columns.start, (width + lower).min(self.rows - p));
+            let region = &mut right[at(p, columns.start) - split..];
+            exchange_in_columns(region, stride, count, &self.exchange[p..p + width]);
+            let l = MatRef::from_column_major_slice_with_stride(&left[at(p, p)..], rows, width, stride);
+            let mut region = MatMut::from_column_major_slice_with_stride_mut(region, rows, count, stride);
+            // The rows of eight pivots, then what these take from the others' of the block.
+            for k in (0..width).step_by(SMALL) {
+                let size = SMALL.min(width - k);
+                let (mut top, below) = region.as_mut().subrows_mut(k, width - k).split_at_row_mut(size);
+                let t = l.submatrix(k, k, size, size);
+                Substitute { t, inverse: None, forward: true, x: top.as_mut() }.run::<V>();
+                let a = l.submatrix(k + size, k, width - k - size, size);
+                Product { c: below, a, b: top.as_ref(), kind: Kind::Plain }.run::<V>();
+            }
+            let (top, below) = region.split_at_row_mut(width);
+            let a = l.subrows(width, rows - width);
+            Product { c: below, a, b: top.as_ref(), kind: Kind::Plain }.run::<V>();
+        }
+    }
+}
+
+/// [`exchange_rows`] of `count` columns.
+#[inline(always)]
+fn exchange_in_columns<T: Copy>(region: &mut [T], stride: usize, count: usize, exchange: &[u32]) {
+    let reach = exchange.iter().enumerate().map(|(k, q)| k + *q as usize).max().unwrap_or(0);
+    assert!(count == 0 || (count - 1) * stride + reach < region.len(), "rows of all columns");
+    let (first, whole) = (region.as_mut_ptr(), count / 4 * 4);
+    // SAFETY: the last row that is exchanged was looked up in the last column.
+    unsafe {
+        // Four columns at a time: what is exchanged in one does not wait for another.
+        for c in (0..whole).step_by(4) {
+            let column = first.add(c * stride);
+            for (k, &q) in exchange.iter().enumerate() {
+                for n in 0..4 {
+                    core::ptr::swap(column.add(n * stride + k), column.add(n * stride + k + q as usize));
+                }
+            }
+        }
+        for c in whole..count {
+            let column = first.add(c * stride);
+            for (k, &q) in exchange.iter().enumerate() {
+                core::ptr::swap(column.add(k), column.add(k + q as usize));
+            }
+        }
+    }
+}
+
+/// Exchanges rows k and k + `exchange[k]` of one column, in order.
+#[inline(always)]
+pub fn exchange_rows<T>(column: &mut [T], exchange: &[u32]) {
+    for (k, &q) in exchange.iter().enumerate() {
+        column.swap(k, k + q as usize);
+    }
 }
 
 /// The largest modulus in columns of U.
@@ -268,7 +359,8 @@ impl<T: Scalar> Narrow<'_, T> {
         }
         let last = self.diagonal + (count - 1) * self.step + self.reach;
         assert!(last < self.elements.len() && self.first + count - 1 + self.reach < self.x.len(), "rows of L and x");
-        let place = Column { diagonal: self.elements[self.diagonal..].as_ptr().cast(), step: self.step, reach: self.reach };
+        let place =
+            Column { diagonal: self.elements[self.diagonal..].as_ptr().cast(), step: self.step, reach: self.reach };
         let x = self.x[self.first..].as_mut_ptr().cast();
         // SAFETY: real scalars are their own real type; the last elements of L and x were looked up.
         unsafe { window::lower::<V>(place, &self.exchange[..count], x) }

@@ -3,7 +3,7 @@
 use super::Job;
 use super::dense::{dot, subtract_multiple, sum_of_moduli};
 use super::lanes::Lanes;
-use super::take::Rectangle;
+use super::take::{Rectangle, rows_of};
 use crate::scalar::Scalar;
 use core::ops::Range;
 
@@ -30,19 +30,13 @@ impl<T: Scalar> Job<T> for Residual<'_, T> {
             return;
         }
         let (mut j, columns) = (0, self.a.columns);
-        // A vector then has no more than one end of a column.
-        if !T::COMPLEX && self.a.lower + self.a.upper >= 2 * V::W {
-            for first in (0..self.r.len()).step_by(TILE * V::W) {
-                self.tile::<V>(first);
-            }
-            return;
-        }
         while j < columns {
             if const { V::PERMUTES && !T::COMPLEX } {
                 let next = match (self.a.lower + self.a.upper + 1).div_ceil(V::W) {
                     1 => self.slide::<V, 1>(j..columns),
                     2 => self.slide::<V, 2>(j..columns),
-                    _ => j,
+                    3 => self.slide::<V, 3>(j..columns),
+                    _ => self.together::<V>(j..columns),
                 };
                 if next > j {
                     j = next;
@@ -59,50 +53,40 @@ impl<T: Scalar> Job<T> for Residual<'_, T> {
     }
 }
 
-/// Vectors of a tile of rows.
-const TILE: usize = 4;
-
 impl<T: Scalar> Residual<'_, T> {
-    /// The rows from `first` on, as many as a tile has, which stay in registers while the columns pass by.
+    /// Takes W columns that all reach as far up and down, if there are so many; returns the first left out.
     #[inline(always)]
-    fn tile<V: Lanes<Real = T::Real>>(&mut self, first: usize) {
-        let (a, rows) = (self.a, (TILE * V::W).min(self.r.len() - first));
-        let [r, s]: [*mut V::Real; 2] =
-            [self.r[first..].as_mut_ptr().cast(), self.sums[first..first + rows].as_mut_ptr().cast()];
-        let zero = V::splat(<V::Real as Scalar>::ZERO);
-        let (mut residual, mut sum) = ([zero; TILE], [zero; TILE]);
-        // SAFETY: real scalars are their own real type; so many rows are there, and of a column only what is inside of it
-        // is read.
+    fn together<V: Lanes<Real = T::Real>>(&mut self, columns: Range<usize>) -> usize {
+        let (a, j) = (self.a, columns.start);
+        let Some((first, height)) = a.alike(&columns, V::W) else { return j };
+        let rows = height + V::W - 1;
+        let r = self.r[first..first + rows].as_mut_ptr().cast::<V::Real>();
+        let s = self.sums[first..first + rows].as_mut_ptr().cast::<V::Real>();
+        let x = &self.x[j..j + V::W];
+        // SAFETY: real scalars are their own real type; of rows and columns only what is there is touched.
         unsafe {
-            for m in 0..TILE {
-                let count = rows.saturating_sub(m * V::W).min(V::W);
-                residual[m] = V::load_first(r.wrapping_add(m * V::W), count);
-                sum[m] = V::load_first(s.wrapping_add(m * V::W), count);
-            }
-            for j in first.saturating_sub(a.lower)..(first + rows + a.upper).min(a.columns) {
-                let (top, column) = a.column(j);
-                let (p, end, x) = (column.as_ptr().cast::<V::Real>(), top + column.len(), V::splat(self.x[j].re()));
-                for m in 0..TILE {
-                    let row = first + m * V::W;
-                    let v = if row >= top && row + V::W <= end {
-                        V::load(p.add(row - top))
-                    } else if row >= top && row < end {
-                        V::load_first(p.add(row - top), end - row)
-                    } else if row < top && row + V::W > top {
-                        V::load_last(p.wrapping_add(row + V::W - top), row + V::W - top)
-                    } else {
-                        continue;
-                    };
-                    residual[m] = x.neg_mul_add(v, residual[m]);
-                    sum[m] = sum[m] + v.abs();
+            for row in (0..rows).step_by(V::W) {
+                let count = V::W.min(rows - row);
+                let (mut residual, mut sum) = (V::load_first(r.add(row), count), V::load_first(s.add(row), count));
+                if row > 0 && row + V::W <= height {
+                    for c in 0..V::W {
+                        let v = a.rows_at::<V>(first + row, j + c);
+                        residual = V::splat(x[c].re()).neg_mul_add(v, residual);
+                        sum = sum + v.abs();
+                    }
+                } else {
+                    for c in 0..V::W {
+                        if let Some(v) = rows_of::<V, T>((c, a.column(j + c).1), row, false) {
+                            residual = V::splat(x[c].re()).neg_mul_add(v, residual);
+                            sum = sum + v.abs();
+                        }
+                    }
                 }
-            }
-            for m in 0..TILE {
-                let count = rows.saturating_sub(m * V::W).min(V::W);
-                residual[m].store_first(r.wrapping_add(m * V::W), count);
-                sum[m].store_first(s.wrapping_add(m * V::W), count);
+                residual.store_first(r.add(row), count);
+                sum.store_first(s.add(row), count);
             }
         }
+        j + V::W
     }
 
     /// Takes as many of the columns, from the first on, as all reach as far up and down; returns the first left out.

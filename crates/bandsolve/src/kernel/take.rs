@@ -4,7 +4,7 @@ use super::Job;
 use super::lanes::Lanes;
 use crate::direct::measure::peak;
 use crate::matrix::Banded;
-use crate::scalar::{RealScalar, Scalar};
+use crate::scalar::Scalar;
 use core::ops::Range;
 
 /// Rows and columns of a band, from either end.
@@ -41,8 +41,36 @@ impl<'a, T: Scalar> Rectangle<'a, T> {
         if first >= end {
             return (0, &[]);
         }
-        let start = if self.reversed { self.first - j * self.step - (end - 1) } else { self.first + j * self.step + first };
+        let start =
+            if self.reversed { self.first - j * self.step - (end - 1) } else { self.first + j * self.step + first };
         (first, &self.bands[start..start + (end - first)])
+    }
+}
+
+impl<T: Scalar> Rectangle<'_, T> {
+    /// W rows of a column, from row i on, all in the band; of real numbers.
+    ///
+    /// # Safety
+    /// They are in the band.
+    #[inline(always)]
+    pub(super) unsafe fn rows_at<V: Lanes<Real = T::Real>>(&self, i: usize, j: usize) -> V {
+        let p = self.bands.as_ptr().cast::<V::Real>();
+        // SAFETY: the caller's promise; real scalars are their own real type.
+        unsafe {
+            if self.reversed {
+                backwards(V::load(p.add(self.first - j * self.step - i - (V::W - 1))))
+            } else {
+                V::load(p.add(self.first + j * self.step + i))
+            }
+        }
+    }
+
+    /// If the first `count` of these columns reach as far up and down as any: the first row of the first, and their height.
+    #[inline(always)]
+    pub(super) fn alike(&self, columns: &Range<usize>, count: usize) -> Option<(usize, usize)> {
+        let last = columns.start + count - 1;
+        let inside = columns.start >= self.upper && last < columns.end && last + self.lower < self.rows;
+        inside.then(|| (columns.start - self.upper, self.lower + self.upper + 1))
     }
 }
 
@@ -97,22 +125,7 @@ impl<T: Scalar> Take<'_, T> {
         let columns = if self.rows == from.rows { from.columns } else { (self.rows + from.upper).min(from.columns) };
         let mut j = done.scanned;
         while j < columns {
-            if const { V::PERMUTES && !T::COMPLEX } {
-                let height = from.lower + from.upper + 1;
-                let next = match height.div_ceil(V::W) {
-                    1 => slide::<V, T, 1>(self.scale, &from, j..columns),
-                    2 => slide::<V, T, 2>(self.scale, &from, j..columns),
-                    3 => slide::<V, T, 3>(self.scale, &from, j..columns),
-                    _ => j,
-                };
-                if next > j {
-                    j = next;
-                    continue;
-                }
-            }
-            let (first, column) = from.column(j);
-            raise::<V, T>(&mut self.scale[first..first + column.len()], column, from.reversed);
-            j += 1;
+            j = raise_columns::<V, T>(self.scale, &from, j..columns);
         }
         equilibrate::<V>(&mut self.scale[done.scaled..self.rows]);
         (done.scanned, done.scaled) = (done.scanned.max(columns), self.rows);
@@ -139,6 +152,91 @@ impl<T: Scalar> Take<'_, T> {
         }
         (done.copied, done.largest) = (done.copied.max(self.columns), largest.peak().first());
     }
+}
+
+/// A vector of rows of a column that begins in row `top`, with zeros above and below it; `None` if nothing is left. A column
+/// of real numbers, at least as long as a vector.
+///
+/// # Safety
+/// Compiled into a function that has the instruction set.
+#[inline(always)]
+pub(super) unsafe fn rows_of<V: Lanes<Real = T::Real>, T: Scalar>(
+    (top, column): (usize, &[T]),
+    row: usize,
+    reversed: bool,
+) -> Option<V> {
+    let (p, end) = (column.as_ptr().cast::<V::Real>(), top + column.len());
+    if row >= end || row + V::W <= top {
+        return None;
+    }
+    // SAFETY: the numbers are inside of the column.
+    unsafe {
+        let v = match (row >= top, row + V::W <= end, reversed) {
+            (true, true, false) => V::load(p.add(row - top)),
+            (true, true, true) => V::load(p.add(end - row - V::W)),
+            (true, false, false) => V::load_first(p.add(row - top), end - row),
+            (true, false, true) => V::load_last(p.add(end - row), end - row),
+            (false, _, false) => V::load_last(p.add(row + V::W - top), row + V::W - top),
+            (false, _, true) => V::load_first(p.add(end - row - V::W), row + V::W - top),
+        };
+        Some(if reversed { backwards(v) } else { v })
+    }
+}
+
+/// [`raise`] for some of the columns; returns the first left out.
+#[inline(always)]
+fn raise_columns<V: Lanes<Real = T::Real>, T: Scalar>(
+    largest: &mut [T::Real],
+    from: &Rectangle<'_, T>,
+    columns: Range<usize>,
+) -> usize {
+    if const { V::PERMUTES && !T::COMPLEX } {
+        let next = match (from.lower + from.upper + 1).div_ceil(V::W) {
+            1 => slide::<V, T, 1>(largest, from, columns.clone()),
+            2 => slide::<V, T, 2>(largest, from, columns.clone()),
+            3 => slide::<V, T, 3>(largest, from, columns.clone()),
+            _ => raise_together::<V, T>(largest, from, columns.clone()),
+        };
+        if next > columns.start {
+            return next;
+        }
+    }
+    let (first, column) = from.column(columns.start);
+    raise::<V, T>(&mut largest[first..first + column.len()], column, from.reversed);
+    columns.start + 1
+}
+
+/// [`raise`] for W columns that all reach as far up and down, if there are so many; returns the first left out. The rows of
+/// the next ones are then loaded as they were stored.
+#[inline(always)]
+fn raise_together<V: Lanes<Real = T::Real>, T: Scalar>(
+    largest: &mut [T::Real],
+    from: &Rectangle<'_, T>,
+    columns: Range<usize>,
+) -> usize {
+    let Some((first, height)) = from.alike(&columns, V::W) else { return columns.start };
+    let s = largest[first..first + height + V::W - 1].as_mut_ptr();
+    // SAFETY: real scalars are their own real type; of rows and columns only what is there is touched.
+    unsafe {
+        for row in (0..height + V::W - 1).step_by(V::W) {
+            let count = V::W.min(height + V::W - 1 - row);
+            let mut rows = V::load_first(s.add(row), count);
+            if row > 0 && row + V::W <= height {
+                for c in 0..V::W {
+                    rows = from.rows_at::<V>(first + row, columns.start + c).abs_max(rows);
+                }
+            } else {
+                for c in 0..V::W {
+                    let column = from.column(columns.start + c).1;
+                    if let Some(v) = rows_of::<V, T>((c, column), row, from.reversed) {
+                        rows = v.abs_max(rows);
+                    }
+                }
+            }
+            rows.store_first(s.add(row), count);
+        }
+    }
+    columns.start + V::W
 }
 
 /// [`raise`] for as many of the columns, from the first on, as all reach as far up and down; returns the first left out.

@@ -8,7 +8,7 @@
 
 use super::Simd;
 use super::lanes::Lanes;
-use crate::scalar::{RealScalar, Scalar};
+use crate::scalar::Scalar;
 
 /// Superdiagonals of U for which windows are compiled.
 const WIDTHS: [usize; 4] = [4, 8, 12, 16];
@@ -95,8 +95,7 @@ pub unsafe fn eliminate<V: Lanes, const N: usize>(
             if is_zero && singular.is_none() {
                 singular = Some(k);
             }
-            let reciprocal =
-                if is_zero { <V::Real as Scalar>::ZERO } else { <V::Real as Scalar>::ONE / pivot };
+            let reciprocal = if is_zero { <V::Real as Scalar>::ZERO } else { <V::Real as Scalar>::ONE / pivot };
             (inverse[k], exchange[k]) = (reciprocal, q as u32);
             let l = column[0].permute(new, to_rows) * V::splat(reciprocal);
             *diagonal = pivot;

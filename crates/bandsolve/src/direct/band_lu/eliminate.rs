@@ -5,9 +5,10 @@ use crate::direct::pivoted::allocate;
 use crate::error::Result;
 use crate::kernel::Simd;
 use crate::kernel::dense::{Kind, Product, SMALL, Substitute};
-use crate::kernel::panel::{Found, Panel, PivotRule};
+use crate::kernel::panel::{Found, Panel, PivotRule, Update, exchange_rows};
 use crate::scalar::Scalar;
 use crate::tuning;
+use core::ops::Range;
 use faer::{MatMut, MatRef};
 use rayon::prelude::*;
 
@@ -25,22 +26,15 @@ impl<T: Scalar> Step<'_, T> {
     /// Exchanges rows and eliminates in `count` columns that begin with the first pivot row, `stride` apart:
     /// U₁₂ = L₁₁⁻¹ P A₁₂, A₂₂ ← A₂₂ − L₂₁ U₁₂.
     fn apply(&self, region: &mut [T], stride: usize, count: usize) {
-        let exchanges = self.exchange.iter().any(|q| *q > 0);
-        // A few columns at a time stay in the first-level cache for all three steps.
-        let group = option_env!("BGROUP").map_or(16, |s| s.parse().unwrap());
-        for first in (0..count).step_by(group) {
-            let columns = group.min(count - first);
-            let region = &mut region[first * stride..];
-            if exchanges {
-                region.chunks_mut(stride).take(columns).for_each(|column| exchange_rows(column, self.exchange));
-            }
-            let (rows, width) = (self.l.nrows(), self.l.ncols());
-            let right = MatMut::from_column_major_slice_with_stride_mut(region, rows, columns, stride);
-            let (mut u12, a22) = right.split_at_row_mut(width);
-            solve_unit_lower(self.simd, self.l.subrows(0, width), u12.as_mut());
-            let (a, b) = (self.l.subrows(width, rows - width), u12.as_ref());
-            T::dense_product(self.simd, Product { c: a22, a, b, kind: Kind::Plain });
+        let (rows, width) = (self.l.nrows(), self.l.ncols());
+        if self.exchange.iter().any(|q| *q > 0) {
+            region.chunks_mut(stride).take(count).for_each(|column| exchange_rows(column, self.exchange));
         }
+        let right = MatMut::from_column_major_slice_with_stride_mut(region, rows, count, stride);
+        let (mut u12, a22) = right.split_at_row_mut(width);
+        solve_unit_lower(self.simd, self.l.subrows(0, width), u12.as_mut());
+        let (a, b) = (self.l.subrows(width, rows - width), u12.as_ref());
+        T::dense_product(self.simd, Product { c: a22, a, b, kind: Kind::Plain });
     }
 }
 
@@ -74,9 +68,28 @@ impl<T: Scalar> BandLu<T> {
             self.reach_back(j, p, w);
             self.apply((j + p, w), width - p - w, false);
         }
-        let right = self.fill.min(self.size.columns - j - width);
-        self.apply((j, width), right, how.parallel);
+        if !self.left_looking() {
+            let right = self.fill.min(self.size.columns - j - width);
+            self.apply((j, width), right, how.parallel);
+        }
         found
+    }
+
+    /// Columns follow the elimination of all columns to their left that reach them.
+    pub(super) fn follow(&mut self, columns: Range<usize>) {
+        let job = Update {
+            elements: &mut self.elements,
+            origin: self.origin,
+            stride: self.stride,
+            rows: self.size.rows,
+            lower: self.size.lower,
+            fill: self.fill,
+            block: self.block,
+            columns,
+            pivots: self.size.pivots,
+            exchange: &self.exchange,
+        };
+        T::update(self.simd, job);
     }
 
     /// Eliminates a few columns by themselves.
@@ -128,13 +141,6 @@ impl<T: Scalar> BandLu<T> {
         } else {
             right.chunks_mut(chunk * stride).take(pieces).enumerate().for_each(work);
         }
-    }
-}
-
-/// Exchanges rows k and k + `exchange[k]` of one column, in order.
-pub(super) fn exchange_rows<T>(column: &mut [T], exchange: &[u32]) {
-    for (k, &q) in exchange.iter().enumerate() {
-        column.swap(k, k + q as usize);
     }
 }
 

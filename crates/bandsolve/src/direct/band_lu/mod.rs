@@ -17,8 +17,8 @@ use crate::error::{Error, Result};
 use crate::kernel::Simd;
 use crate::kernel::memory::{Array, Pool};
 use crate::kernel::panel::Largest;
-use crate::kernel::window;
 use crate::kernel::take::{Progress, Rectangle, Take};
+use crate::kernel::window;
 use crate::matrix::Banded;
 use crate::plan::{Pivoting, Plan};
 use crate::scalar::{RealScalar, Scalar};
@@ -147,7 +147,11 @@ impl<T: Scalar> BandLu<T> {
     }
 
     /// [`new`](Self::new), with columns that stand to the left of the band.
-    pub fn with_spike(source: &Source<'_, '_, T>, how: How<'_, T::Real>, spike: &mut Spike<T>) -> Result<(Self, Findings)> {
+    pub fn with_spike(
+        source: &Source<'_, '_, T>,
+        how: How<'_, T::Real>,
+        spike: &mut Spike<T>,
+    ) -> Result<(Self, Findings)> {
         let mut lu = Self::allocate(source.size, how)?;
         let mut progress = lu.begin(source, how.rule, spike);
         let (mut found, mut growth) = (Findings::default(), T::Real::ZERO);
@@ -155,7 +159,11 @@ impl<T: Scalar> BandLu<T> {
         let step = lu.step();
         for j in (0..pivots).step_by(step) {
             let width = step.min(pivots - j);
-            lu.copy_until(source, (j + width + lu.fill).min(lu.size.columns), &mut progress);
+            let reached = if lu.left_looking() { j + width } else { j + width + lu.fill };
+            lu.copy_until(source, reached.min(lu.size.columns), &mut progress);
+            if lu.left_looking() {
+                lu.follow(j..j + width);
+            }
             let panel = lu.eliminate(j, width, how);
             spike.eliminate(&lu, j, width);
             found.singular = found.singular.or(panel.singular.map(|k| j + k));
@@ -164,6 +172,11 @@ impl<T: Scalar> BandLu<T> {
             growth = if largest > growth { largest } else { growth };
         }
         lu.copy_until(source, lu.size.columns, &mut progress);
+        if lu.left_looking() {
+            for j in (pivots..lu.size.columns).step_by(step) {
+                lu.follow(j..(j + step).min(lu.size.columns));
+            }
+        }
         let growth = growth.to_f64() / progress.largest.to_f64();
         found.growth = Some(growth).filter(|growth| pivots > 0 && growth.is_finite());
         Ok((lu, found))
@@ -203,6 +216,11 @@ impl<T: Scalar> BandLu<T> {
     pub fn product(&self) -> Product {
         let exchanges = self.exchange.iter().filter(|q| **q != 0).count();
         Product::of_factors(self.inverse.iter().copied(), &self.scale, exchanges)
+    }
+
+    /// Whether columns are updated when their turn comes, not when the columns to their left are eliminated.
+    fn left_looking(&self) -> bool {
+        self.block > 1 && self.size.lower * self.fill < tuning::BAND_PARALLEL
     }
 
     /// Columns between two looks at the matrix.
@@ -250,12 +268,7 @@ impl<T: Scalar> BandLu<T> {
     }
 
     /// Finds the scales of so many rows, and copies so many columns.
-    fn take(
-        &mut self,
-        source: &Source<'_, '_, T>,
-        (rows, columns): (usize, usize),
-        progress: &mut Progress<T::Real>,
-    ) {
+    fn take(&mut self, source: &Source<'_, '_, T>, (rows, columns): (usize, usize), progress: &mut Progress<T::Real>) {
         let job = Take {
             from: source.rectangle(),
             to: &mut self.elements,

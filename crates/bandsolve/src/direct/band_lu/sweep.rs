@@ -4,10 +4,10 @@
 //! reaches below it, or U above it; it is swept through, stored, and the window moves on.
 
 use super::BandLu;
-use super::eliminate::{exchange_rows, solve_unit_lower};
+use super::eliminate::solve_unit_lower;
 use crate::direct::Op;
 use crate::kernel::dense::{Kind, Product, SMALL, Substitute};
-use crate::kernel::panel::{Narrow, Sweep};
+use crate::kernel::panel::{Narrow, Sweep, exchange_rows};
 use crate::scalar::Scalar;
 use crate::tuning;
 use core::ops::Range;

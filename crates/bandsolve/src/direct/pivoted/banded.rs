@@ -98,7 +98,8 @@ impl<T: Scalar> Equations<T> for BandRows<'_, '_, T> {
         let first_column = first_row.saturating_sub(left);
         let columns = first_column..(end_row + right).min(n);
         // Rows and columns of the matrix, of which the first and the last may lie outside of the band.
-        let (i, j) = if transposed { (columns.clone(), first_row..end_row) } else { (first_row..end_row, columns.clone()) };
+        let (i, j) =
+            if transposed { (columns.clone(), first_row..end_row) } else { (first_row..end_row, columns.clone()) };
         let a = Rectangle::of(self.a, i, j);
         T::residual(Simd::detect(), Residual { a, transposed, x: &x[columns], r, sums });
     }
