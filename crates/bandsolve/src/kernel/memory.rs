@@ -68,8 +68,8 @@ impl PartialEq for Pool {
 }
 
 impl Pool {
-    /// Arrays that are kept at most: those of the two ends of a band, of inner partitions and of a fallback.
-    const MOST: usize = 8;
+    /// Arrays that are kept at most: four for each of the two ends of a band, and those of inner partitions or of a fallback.
+    const MOST: usize = 16;
     /// Smaller ones the allocator keeps by itself.
     const LEAST: usize = 1 << 20;
 
@@ -91,29 +91,30 @@ impl Pool {
 #[derive(Debug)]
 pub struct Array<T> {
     lines: Vec<Line>,
+    len: usize,
     pool: Option<Pool>,
     of: PhantomData<T>,
 }
 
 impl<T: Pod> Array<T> {
-    /// At least `n` numbers, whatever they are; `None` if there is no memory.
-    pub fn new(n: usize, pool: Option<&Pool>) -> Option<Self> {
-        let lines = n.checked_mul(size_of::<T>())?.div_ceil(size_of::<Line>());
+    /// `len` numbers, whatever they are; `None` if there is no memory.
+    pub fn new(len: usize, pool: Option<&Pool>) -> Option<Self> {
+        let lines = len.checked_mul(size_of::<T>())?.div_ceil(size_of::<Line>());
         let kept = pool.and_then(|pool| pool.take(lines));
-        Some(Self { lines: kept.or_else(|| zeros(lines))?, pool: pool.cloned(), of: PhantomData })
+        Some(Self { lines: kept.or_else(|| zeros(lines))?, len, pool: pool.cloned(), of: PhantomData })
     }
 }
 
 impl<T: Pod> Deref for Array<T> {
     type Target = [T];
     fn deref(&self) -> &[T] {
-        bytemuck::cast_slice(&self.lines)
+        &bytemuck::cast_slice(&self.lines)[..self.len]
     }
 }
 
 impl<T: Pod> DerefMut for Array<T> {
     fn deref_mut(&mut self) -> &mut [T] {
-        bytemuck::cast_slice_mut(&mut self.lines)
+        &mut bytemuck::cast_slice_mut(&mut self.lines)[..self.len]
     }
 }
 
@@ -150,7 +151,7 @@ mod tests {
         assert!(Array::<f64>::new(large, Some(&pool.clone())).unwrap()[large - 1] == 3.0);
         // Small ones, and too many, are given back.
         drop(Array::<f64>::new(9, Some(&pool)).unwrap());
-        let many: Vec<_> = (0..20).map(|k| Array::<f64>::new(large + 8 * k, Some(&pool)).unwrap()).collect();
+        let many: Vec<_> = (0..30).map(|k| Array::<f64>::new(large + 8 * k, Some(&pool)).unwrap()).collect();
         drop(many);
         assert!(pool.0.lock().unwrap().len() == Pool::MOST);
     }

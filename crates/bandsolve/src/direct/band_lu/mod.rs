@@ -11,7 +11,7 @@ pub(in crate::direct) use eliminate::Spike;
 pub(in crate::direct) use sweep::{Columns, Rows, words_at_most};
 
 use crate::direct::determinant::Product;
-use crate::direct::pivoted::{Rule, allocate};
+use crate::direct::pivoted::Rule;
 use crate::direct::verify::{Facts, peak};
 use crate::error::{Error, Result};
 use crate::kernel::Simd;
@@ -23,6 +23,7 @@ use crate::matrix::Banded;
 use crate::plan::{Pivoting, Plan};
 use crate::scalar::{RealScalar, Scalar};
 use crate::tuning;
+use bytemuck::Pod;
 
 /// Rows and columns of a banded matrix, from either end.
 #[derive(Debug)]
@@ -80,11 +81,11 @@ pub(in crate::direct) struct BandLu<T: Scalar> {
     origin: usize,
     elements: Array<T>,
     /// 1/u_jj
-    inverse: Vec<T>,
+    inverse: Array<T>,
     /// In step j rows j and j + `exchange[j]` change places.
-    exchange: Vec<u32>,
+    exchange: Array<u32>,
     /// Powers of two by which rows were multiplied.
-    scale: Vec<T::Real>,
+    scale: Array<T::Real>,
     simd: Simd,
 }
 
@@ -195,9 +196,9 @@ impl<T: Scalar> BandLu<T> {
         let stride = if block == 1 { needed.max(1) } else { (needed.div_ceil(line) | 1) * line };
         let top = if block == 1 { fill } else { (block - 1 + fill).next_multiple_of(line) };
         let words = (size.columns + 2).checked_mul(stride).map(|words| words + top + size.rows);
-        let elements = words.and_then(|words| Array::new(words, how.pool));
-        let bytes = words.unwrap_or(usize::MAX).saturating_mul(size_of::<T>());
-        let elements = elements.ok_or(Error::OutOfMemory { bytes })?;
+        let elements = array(words.unwrap_or(usize::MAX), how.pool)?;
+        let mut scale = array(size.rows, how.pool)?;
+        scale.fill(if how.rule.scaled { T::Real::ZERO } else { T::Real::ONE });
         Ok(Self {
             size,
             fill,
@@ -205,9 +206,9 @@ impl<T: Scalar> BandLu<T> {
             stride,
             origin: top,
             elements,
-            inverse: allocate(size.pivots, T::ZERO)?,
-            exchange: allocate(size.pivots, 0)?,
-            scale: allocate(size.rows, if how.rule.scaled { T::Real::ZERO } else { T::Real::ONE })?,
+            inverse: array(size.pivots, how.pool)?,
+            exchange: array(size.pivots, how.pool)?,
+            scale,
             simd: how.simd,
         })
     }
@@ -288,6 +289,11 @@ impl<T: Scalar> BandLu<T> {
         let (step, height) = (self.stride + 1, self.fill + 1);
         T::largest(self.simd, Largest { elements, step, height, columns: width })
     }
+}
+
+/// `len` numbers, whatever they are.
+fn array<U: Pod>(len: usize, pool: Option<&Pool>) -> Result<Array<U>> {
+    Array::new(len, pool).ok_or(Error::OutOfMemory { bytes: len.saturating_mul(size_of::<U>()) })
 }
 
 fn larger<R: RealScalar>(a: R, b: R) -> R {
