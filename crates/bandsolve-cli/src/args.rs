@@ -41,6 +41,19 @@ pub enum Command {
     Stability(StabilityArgs),
     /// Measure speed beside LAPACK's way and the memory bus
     Bench(BenchArgs),
+    /// Measure once what depends on this machine, and keep it in a file
+    ///
+    /// What an inner partition of a banded system costs beside those at the ends. The file is plain text; delete it, and
+    /// built-in numbers hold again. BANDSOLVE_TUNING names another file.
+    Tune(TuneArgs),
+}
+
+/// Arguments of `tune`.
+#[derive(Debug, ClapArgs)]
+pub struct TuneArgs {
+    /// Only say where the file is and what it holds
+    #[arg(long)]
+    pub show: bool,
 }
 
 const SOLVE_HELP: &str = "\

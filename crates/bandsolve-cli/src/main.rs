@@ -17,6 +17,7 @@ mod report;
 mod solve;
 mod stability;
 mod structure;
+mod tune;
 
 use clap::Parser;
 use std::process::ExitCode;
@@ -33,5 +34,6 @@ fn run(args: args::Args) -> Result<(), exit::Failure> {
         Some(args::Command::Generate(a)) => generate::run(&a),
         Some(args::Command::Stability(a)) => stability::run(&a),
         Some(args::Command::Bench(a)) => bench::run(&a),
+        Some(args::Command::Tune(a)) => tune::run(&a),
     }
 }

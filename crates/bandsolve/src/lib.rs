@@ -22,6 +22,7 @@ pub mod prelude;
 pub mod recurrence;
 mod scalar;
 mod spread;
+mod tuned;
 mod tuning;
 
 pub use direct::{Determinant, ExpertReport, Factor, Inspect, Norm, Op, Report, Solution};
@@ -30,5 +31,6 @@ pub use kernel::Simd;
 pub use matrix::{Banded, BlockTridiagonal, Csc, CscMut, Layout, Shape, Tridiagonal, TridiagonalBatch};
 pub use plan::{Factorize, Method, Pivoting, Plan};
 pub use scalar::{Complex32, Complex64, RealScalar, Scalar};
+pub use tuned::Tuning;
 
 pub use dyn_stack;

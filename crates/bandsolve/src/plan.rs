@@ -190,6 +190,8 @@ pub(crate) struct Options {
     pub partition_rows: Option<usize>,
     /// Partitions of a banded system; `None`: two.
     pub partitions: Option<usize>,
+    /// Cost of a row of an inner partition relative to one at an end; `None`: as measured.
+    pub inner_row_cost: Option<f64>,
     pub simd: Simd,
 }
 
@@ -248,6 +250,7 @@ impl Plan {
             noise_threshold: 0.0,
             partition_rows: None,
             partitions: None,
+            inner_row_cost: None,
             simd: Simd::detect(),
         };
         Self { shape, wish: Method::Auto, method: Method::Auto, reason: "".into(), options, pool: Pool::default() }
@@ -293,13 +296,21 @@ impl Plan {
 
     /// Partitions of a banded system, two unless asked for more: as many threads work on them.
     ///
-    /// Two cost no more work than one. Inner partitions cost about four times as much a row as the two at the ends, which are
-    /// therefore larger, so that p partitions on p threads are at best (p + 6)/4 times as fast as one: worth it from four
-    /// threads on.
+    /// Two cost no more work than one. Inner partitions cost about four times as much a row as the two at the ends (as
+    /// measured on this machine: [`Tuning`](crate::Tuning)), which are therefore larger, so that p partitions on p threads are
+    /// at best (p + 6)/4 times as fast as one: worth it from four threads on.
     /// The number of partitions decides the result to the last bit and so is never taken from the number of threads.
     pub fn partitions(mut self, partitions: usize) -> Self {
         self.options.partitions = Some(partitions.max(1));
         self.decide()
+    }
+
+    /// How many times as much a row of an inner partition of a banded system costs as one of the two at the ends, instead of
+    /// what [`Tuning::current`](crate::Tuning::current) says: for the same answers, bit for bit, on several machines.
+    pub fn inner_row_cost(mut self, cost: f64) -> Self {
+        // Not a number: 1.
+        self.options.inner_row_cost = Some(if cost >= 1.0 { cost.min(100.0) } else { 1.0 });
+        self
     }
 
     /// Instruction set instead of the best one that the machine has. One the machine lacks is replaced by the best.

@@ -101,9 +101,9 @@ pub(crate) const BLOCK_SPIKE_INVERSE_MAX: usize = 32;
 pub(crate) const BLOCK_PARTITIONS: usize = 2;
 /// Rows of a partition of a banded system, in diagonals: fewer are not worth their share of the coarse system.
 pub(crate) const SPIKE_MIN_ROWS: usize = 2;
-/// Rows of the first and the last partition of a banded system, relative to those between, which are eliminated with twice
-/// as many rows under a pivot and twice as many columns beside it.
-pub(crate) const SPIKE_END_WEIGHT: usize = 4;
+/// Cost of a row of an inner partition of a banded system relative to one at an end, if it was not measured: twice as many rows
+/// under a pivot and twice as many columns beside it.
+pub(crate) const SPIKE_INNER_ROW_COST: f64 = 4.0;
 /// Whether `Auto` divides a banded system in two: the halves are long beside what is between them, and there is enough to
 /// do to wake a second thread for. Not more work on one thread, hence no question of how many there are.
 pub(crate) fn spike_pays(n: usize, lower: usize, upper: usize) -> bool {

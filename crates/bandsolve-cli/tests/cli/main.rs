@@ -57,8 +57,14 @@ fn bandsolve(args: &[&str]) -> Run {
 }
 
 fn bandsolve_with(args: &[&str], stdin: &[u8]) -> Run {
+    bandsolve_under(&[], args, stdin)
+}
+
+/// Runs the program with environment variables of its own.
+fn bandsolve_under(variables: &[(&str, &str)], args: &[&str], stdin: &[u8]) -> Run {
     let mut child = Command::new(env!("CARGO_BIN_EXE_bandsolve"))
         .args(args)
+        .envs(variables.iter().copied())
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

@@ -5,7 +5,7 @@ use crate::*;
 #[test]
 fn help_names_every_command_and_exit_code() {
     let help = bandsolve(&["--help"]).exits(0).stdout;
-    for word in ["solve", "info", "generate", "stability", "bench", "Exit codes", "  4  "] {
+    for word in ["solve", "info", "generate", "stability", "bench", "tune", "Exit codes", "  4  "] {
         assert!(help.contains(word), "{word}\n{help}");
     }
     let help = bandsolve(&["solve", "--help"]).exits(0).stdout;
@@ -39,4 +39,22 @@ fn options_that_do_not_fit_the_matrix_are_wrong_usage() {
     bandsolve(&["solve", &wide, "--method", "thomas"]).fails(2, "banded");
     let complex = folder.file("c.mtx", "%%MatrixMarket matrix coordinate complex general\n1 1 1\n1 1 1 1\n");
     bandsolve(&["solve", &complex, "--dtype", "f64"]).fails(2, "c128");
+}
+
+#[test]
+fn tuning_is_a_file_that_can_be_seen_and_deleted() {
+    let folder = Folder::new();
+    let path = folder.file("tuning", "");
+    std::fs::remove_file(&path).unwrap();
+    let tune = |arguments: &[&str]| bandsolve_under(&[("BANDSOLVE_TUNING", &path)], arguments, b"");
+    assert!(tune(&["tune", "--show"]).exits(0).stdout.contains("does not exist"));
+    let written = tune(&["tune"]).exits(0).stdout;
+    let file = std::fs::read_to_string(&path).unwrap();
+    assert!(
+        written.contains(&path) && written.ends_with(&file) && file.contains("spike.inner-row-cost.16 = "),
+        "{written}"
+    );
+    assert_eq!(tune(&["tune", "--show"]).exits(0).stdout, written);
+    std::fs::write(&path, "spike.inner-row-cost.16 = fast\n").unwrap();
+    tune(&["tune", "--show"]).fails(3, "line 1");
 }

@@ -57,6 +57,7 @@ pub use dense::Dense;
 #[doc(hidden)]
 pub use inspect::Probe;
 
+pub(crate) use banded_spike::inner_row_cost as banded_inner_row_cost;
 pub(crate) use pivoted::reciprocal;
 
 pub use any::AnyFactor;

@@ -129,6 +129,8 @@ pub trait Lanes:
     fn permute(self, other: Self, index: Self::Index) -> Self;
     /// The largest lane, in every lane, if none is NaN.
     fn peak(self) -> Self;
+    /// The sum of all lanes, by halves, in every lane.
+    fn total(self) -> Self;
     /// The first lane.
     fn first(self) -> Self::Real;
     /// The lanes that equal the other's, one a bit.
@@ -216,6 +218,17 @@ macro_rules! through_memory {
                 largest = if lanes[k] > largest { lanes[k] } else { largest };
             }
             Self::splat(largest)
+        }
+        #[inline(always)]
+        fn total(self) -> Self {
+            let (mut lanes, mut half) = (lanes_of(self), Self::W / 2);
+            while half > 0 {
+                for k in 0..half {
+                    lanes[k] += lanes[k + half];
+                }
+                half /= 2;
+            }
+            Self::splat(lanes[0])
         }
         #[inline(always)]
         fn first(self) -> Self::Real {
@@ -480,7 +493,7 @@ mod x86 {
     macro_rules! avx512 {
         ($name:ident, $reg:ty, $mask:ty, $abs:ident, $range:ident, $mask3_fnma:ident, $cmp:ident, $blend:ident, $cast:ident, $uncast:ident, $and:ident,
          $isub:ident, $imax:ident, $iset1:ident, $exponent:literal, $normal:literal, $recips:ident, $tile:ident, $untile:ident,
-         $interleave:ident, $loadz:ident, $storez:ident, $permute:ident, $index:ident, $peak:ident, $first:ident,
+         $interleave:ident, $loadz:ident, $storez:ident, $permute:ident, $index:ident, $peak:ident, $total:ident, $first:ident,
          [$($common:tt)*], [$($ops:tt)*]) => {
             /// One 512-bit register.
             #[derive(Clone, Copy)]
@@ -527,6 +540,11 @@ mod x86 {
                 fn peak(self) -> Self {
                     // SAFETY: as in `splat`.
                     Self(unsafe { $peak(self.0) })
+                }
+                #[inline(always)]
+                fn total(self) -> Self {
+                    // SAFETY: as in `splat`.
+                    Self(unsafe { $total(self.0) })
                 }
                 #[inline(always)]
                 fn first(self) -> Self::Real {
@@ -650,6 +668,7 @@ mod x86 {
         _mm512_permutex2var_pd,
         index_f64x8,
         peak_f64x8,
+        total_f64x8,
         _mm512_cvtsd_f64,
         [
             f64,
@@ -693,6 +712,7 @@ mod x86 {
         _mm512_permutex2var_ps,
         index_f32x16,
         peak_f32x16,
+        total_f32x16,
         _mm512_cvtss_f32,
         [
             f32,
@@ -889,6 +909,27 @@ mod x86 {
             let v = _mm512_max_ps(v, _mm512_shuffle_f32x4::<0b10_11_00_01>(v, v));
             let v = _mm512_max_ps(v, _mm512_permute_ps::<0b01_00_11_10>(v));
             _mm512_max_ps(v, _mm512_permute_ps::<0b10_11_00_01>(v))
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn total_f64x8(v: __m512d) -> __m512d {
+        // SAFETY: as above.
+        unsafe {
+            let v = _mm512_add_pd(v, _mm512_shuffle_f64x2::<0b01_00_11_10>(v, v));
+            let v = _mm512_add_pd(v, _mm512_shuffle_f64x2::<0b10_11_00_01>(v, v));
+            _mm512_add_pd(v, _mm512_permute_pd::<0b0101_0101>(v))
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn total_f32x16(v: __m512) -> __m512 {
+        // SAFETY: as above.
+        unsafe {
+            let v = _mm512_add_ps(v, _mm512_shuffle_f32x4::<0b01_00_11_10>(v, v));
+            let v = _mm512_add_ps(v, _mm512_shuffle_f32x4::<0b10_11_00_01>(v, v));
+            let v = _mm512_add_ps(v, _mm512_permute_ps::<0b01_00_11_10>(v));
+            _mm512_add_ps(v, _mm512_permute_ps::<0b10_11_00_01>(v))
         }
     }
 

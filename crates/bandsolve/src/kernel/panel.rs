@@ -314,20 +314,37 @@ impl<T: Scalar> Job<T> for Narrow<'_, T> {
     #[inline(always)]
     fn run<V: Lanes<Real = T::Real>>(mut self) {
         let count = self.inverse.len();
-        let mut first = 0;
-        if const { V::PERMUTES && !T::COMPLEX } {
-            first = match self.sweep {
-                Sweep::Lower => self.lower_in_registers::<V>(),
-                Sweep::Upper => self.upper_in_registers::<V>(),
-                _ => 0,
-            };
-        }
-        for step in first..count {
-            match self.sweep {
-                Sweep::Lower => self.lower::<V>(step),
-                Sweep::Upper => self.upper::<V>(count - 1 - step),
-                Sweep::UpperTransposed => self.upper_transposed::<V>(step),
-                Sweep::LowerTransposed => self.lower_transposed::<V>(count - 1 - step),
+        let registers = const { V::PERMUTES && !T::COMPLEX };
+        match self.sweep {
+            Sweep::Lower => {
+                let first = if registers { self.lower_in_registers::<V>(false) } else { 0 };
+                for k in first..count {
+                    self.lower::<V>(k);
+                }
+            }
+            Sweep::LowerTransposed => {
+                let end = if registers { self.steps_below::<V>() } else { 0 };
+                for k in (end..count).rev() {
+                    self.lower_transposed::<V>(k);
+                }
+                if registers {
+                    self.lower_in_registers::<V>(true);
+                }
+            }
+            Sweep::Upper => {
+                let end = if registers { self.upper_in_registers::<V>(false) } else { count };
+                for k in (0..end).rev() {
+                    self.upper::<V>(k);
+                }
+            }
+            Sweep::UpperTransposed => {
+                let end = if registers { self.first_above::<V>(0) } else { count };
+                for k in 0..end {
+                    self.upper_transposed::<V>(k);
+                }
+                if registers {
+                    self.upper_in_registers::<V>(true);
+                }
             }
         }
     }
@@ -350,41 +367,70 @@ impl<T: Scalar> Narrow<'_, T> {
         (&self.elements[end - length..end], &mut self.x[self.first + k - length..=self.first + k])
     }
 
-    /// As many steps of [`lower`](Self::lower) as a window in registers can take.
+    /// Columns of L, from the first on, that windows in registers can take: there are all rows that they reach.
     #[inline(always)]
-    fn lower_in_registers<V: Lanes<Real = T::Real>>(&mut self) -> usize {
-        let count = self.exchange.len().min(self.rows.saturating_sub(self.reach));
-        if count == 0 || !(1..=V::W).contains(&self.reach) {
+    fn steps_below<V: Lanes<Real = T::Real>>(&self) -> usize {
+        let fits = (1..=V::W).contains(&self.reach);
+        if fits { self.exchange.len().min(self.rows.saturating_sub(self.reach)) } else { 0 }
+    }
+
+    /// The first column of U from which on windows in registers can take all; of `x` they read `more` rows beyond what the
+    /// columns reach.
+    #[inline(always)]
+    fn first_above<V: Lanes<Real = T::Real>>(&self, more: usize) -> usize {
+        let fits = (1..=2 * V::W).contains(&self.reach);
+        let first = (self.reach + more).saturating_sub(self.rows.min(self.first));
+        if fits { first.min(self.inverse.len()) } else { self.inverse.len() }
+    }
+
+    /// The steps with L that windows in registers can take; returns their number.
+    #[inline(always)]
+    fn lower_in_registers<V: Lanes<Real = T::Real>>(&mut self, transposed: bool) -> usize {
+        let (count, reach) = (self.steps_below::<V>(), self.reach);
+        if count == 0 {
             return 0;
         }
-        let last = self.diagonal + (count - 1) * self.step + self.reach;
-        assert!(last < self.elements.len() && self.first + count - 1 + self.reach < self.x.len(), "rows of L and x");
-        let place =
-            Column { diagonal: self.elements[self.diagonal..].as_ptr().cast(), step: self.step, reach: self.reach };
-        let x = self.x[self.first..].as_mut_ptr().cast();
+        let (last, last_x) = (self.diagonal + (count - 1) * self.step, self.first + count - 1);
+        assert!(last + reach < self.elements.len() && last_x + reach < self.x.len(), "rows of L and x");
+        let column = |at: usize| Column { diagonal: self.elements[at..].as_ptr().cast(), step: self.step, reach };
+        let (exchange, x) = (&self.exchange[..count], self.x.as_mut_ptr().cast::<V::Real>());
         // SAFETY: real scalars are their own real type; the last elements of L and x were looked up.
-        unsafe { window::lower::<V>(place, &self.exchange[..count], x) }
+        unsafe {
+            if transposed {
+                window::lower_transposed::<V>(column(last), exchange, x.add(last_x));
+            } else {
+                window::lower::<V>(column(self.diagonal), exchange, x.add(self.first));
+            }
+        }
         count
     }
 
-    /// As many steps of [`upper`](Self::upper) as a window in registers can take.
+    /// The steps with U that windows in registers can take; returns the first.
     #[inline(always)]
-    fn upper_in_registers<V: Lanes<Real = T::Real>>(&mut self) -> usize {
+    fn upper_in_registers<V: Lanes<Real = T::Real>>(&mut self, transposed: bool) -> usize {
         let (end, reach) = (self.inverse.len(), self.reach);
-        // Two more rows than the columns reach are read.
-        let start = (reach + 2).saturating_sub(self.rows.min(self.first));
-        if start >= end || !(1..=2 * V::W).contains(&reach) {
-            return 0;
+        // Plain sweeps read what comes in next, and one row more.
+        let start = self.first_above::<V>(if transposed { 0 } else { 2 });
+        if start == end {
+            return end;
         }
-        let (diagonal, last) = (self.diagonal + start * self.step, self.first + end - 1);
-        assert!(diagonal >= reach && diagonal + (end - 1 - start) * self.step < self.elements.len(), "columns of U");
-        assert!(last < self.x.len(), "rows of x");
-        let diagonal = self.elements[self.diagonal + (end - 1) * self.step..].as_ptr().cast();
-        let inverse: &[T::Real] = bytemuck::cast_slice(&self.inverse[start..end]);
-        let x = self.x[last..].as_mut_ptr().cast();
+        let [first, last] = [start, end - 1].map(|k| self.diagonal + k * self.step);
+        assert!(
+            first >= reach && last < self.elements.len() && self.first + end <= self.x.len(),
+            "columns of U, rows of x"
+        );
+        let column = |at: usize| Column { diagonal: self.elements[at..].as_ptr().cast(), step: self.step, reach };
+        let inverse: &[T::Real] = bytemuck::cast_slice(&self.inverse[start..]);
+        let x = self.x.as_mut_ptr().cast::<V::Real>();
         // SAFETY: real scalars are their own real type; the first elements of U and x exist, and the last ones.
-        unsafe { window::upper::<V>(Column { diagonal, step: self.step, reach }, inverse, x) }
-        end - start
+        unsafe {
+            if transposed {
+                window::upper_transposed::<V>(column(first), inverse, x.add(self.first + start));
+            } else {
+                window::upper::<V>(column(last), inverse, x.add(self.first + end - 1));
+            }
+        }
+        start
     }
 
     #[inline(always)]

@@ -142,3 +142,41 @@ impl<T: Scalar> Residual<'_, T> {
         end
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::{Kernels, Simd};
+    use crate::matrix::Banded;
+
+    #[test]
+    fn residuals_are_those_of_their_definition() {
+        let entry = |k: usize| (k as f64 * 0.7).sin();
+        for (lower, upper) in [(0, 0), (1, 1), (2, 5), (8, 8), (11, 12), (12, 12), (3, 40), (33, 30)] {
+            for (n, rows) in [(1, 0..1), (9, 0..9), (40, 7..40), (200, 0..200), (200, 60..130), (200, 150..200)] {
+                let bands: Vec<f64> = (0..n * (lower + upper + 3)).map(entry).collect();
+                let a = Banded::with_leading(n, lower, upper, lower + upper + 3, &bands).unwrap();
+                let x: Vec<f64> = (0..n).map(|k| entry(3 * k + 1)).collect();
+                for (transposed, simd) in [false, true].iter().flat_map(|t| Simd::ALL.map(|simd| (*t, simd.or_best())))
+                {
+                    let [left, right] = if transposed { [upper, lower] } else { [lower, upper] };
+                    let others = rows.start.saturating_sub(left)..(rows.end + right).min(n);
+                    let (i, j) =
+                        if transposed { (others.clone(), rows.clone()) } else { (rows.clone(), others.clone()) };
+                    let (mut r, mut sums) = (vec![0.5; rows.len()], vec![0.25; rows.len()]);
+                    let (a_part, x_part) = (Rectangle::of(&a, i, j), &x[others]);
+                    f64::residual(simd, Residual { a: a_part, transposed, x: x_part, r: &mut r, sums: &mut sums });
+                    for (k, i) in rows.clone().enumerate() {
+                        let a = |j: usize| if transposed { a.get(j, i) } else { a.get(i, j) };
+                        let product: f64 = (0..n).map(|j| a(j) * x[j]).sum();
+                        let sum: f64 = (0..n).map(|j| a(j).abs()).sum();
+                        // At most 74 terms below 1, rounded in any order.
+                        let bound = 74.0 * 74.0 * f64::EPSILON;
+                        let close = (r[k] - 0.5 + product).abs() <= bound && (sums[k] - 0.25 - sum).abs() <= bound;
+                        assert!(close, "{lower} {upper} {n} {rows:?} {transposed} {simd:?} row {i}");
+                    }
+                }
+            }
+        }
+    }
+}

@@ -8,6 +8,7 @@ use super::eliminate::solve_unit_lower;
 use crate::direct::Op;
 use crate::kernel::dense::{Kind, Product, SMALL, Substitute};
 use crate::kernel::panel::{Narrow, Sweep, exchange_rows};
+use crate::kernel::window;
 use crate::scalar::Scalar;
 use crate::tuning;
 use core::ops::Range;
@@ -133,7 +134,7 @@ fn height(reach: usize) -> usize {
 
 /// Words of scratch that are enough for [`BandLu::solve`] with a band of `lower` and `upper` diagonals, rows exchanged or not.
 pub(in crate::direct) fn words_at_most(lower: usize, upper: usize, n_rhs: usize) -> usize {
-    height(lower.saturating_add(upper)) * n_rhs.min(tuning::BAND_RHS)
+    height(window::width_at_most(lower.saturating_add(upper))) * n_rhs.min(tuning::BAND_RHS)
 }
 
 impl<T: Scalar> BandLu<T> {

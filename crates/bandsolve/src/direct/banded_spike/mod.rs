@@ -13,6 +13,7 @@ use crate::plan::{Pivoting, Plan};
 use crate::scalar::Scalar;
 use dyn_stack::{PodStack, StackReq};
 use partitions::Partitions;
+pub(crate) use partitions::inner_row_cost;
 pub(super) use solve::words_at_most;
 
 /// Factors of a [`Banded`] matrix by partitions.

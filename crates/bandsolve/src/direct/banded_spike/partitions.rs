@@ -6,9 +6,11 @@ use crate::error::Result;
 use crate::matrix::Banded;
 use crate::plan::Plan;
 use crate::scalar::Scalar;
-use crate::tuning::{SPIKE_END_WEIGHT, SPIKE_MIN_ROWS};
+use crate::tuned::Tuning;
+use crate::tuning::SPIKE_MIN_ROWS;
 use core::ops::Range;
 use rayon::prelude::*;
+use std::time::Instant;
 
 /// Consecutive rows of a band, and the factors of the unknowns that have entries in no other rows.
 #[derive(Debug)]
@@ -47,14 +49,16 @@ impl<T: Scalar> Partitions<T> {
     /// `OutOfMemory`.
     pub fn new(plan: &Plan, a: &Banded<'_, T>) -> Result<Self> {
         let boosted = How { boost: true, ..How::new(plan) };
-        Self::factor(a, plan.options.partitions.unwrap_or(2), [boosted, pivoted(plan)])
+        let half = a.lower().max(a.upper());
+        let cost = plan.options.inner_row_cost.unwrap_or_else(|| Tuning::current().inner_row_cost(half));
+        let cuts = cuts(a.n(), width_between(a), (plan.options.partitions.unwrap_or(2), cost));
+        Self::factor(a, &cuts, [boosted, pivoted(plan)])
     }
 
     /// Factors the parts at the ends as `how[0]` says, everything else as `how[1]`.
-    fn factor(a: &Banded<'_, T>, wanted: usize, how: [How<'_, T::Real>; 2]) -> Result<Self> {
+    fn factor(a: &Banded<'_, T>, cuts: &[usize], how: [How<'_, T::Real>; 2]) -> Result<Self> {
         let n = a.n();
         let [lower, upper] = [a.lower(), a.upper()].map(|width| width.min(n.saturating_sub(1)));
-        let cuts = cuts(n, lower + upper, wanted);
         let make = |p: usize| Part::new(a, cuts[p]..cuts[p + 1], how[usize::from(p > 0 && p + 2 < cuts.len())]);
         let count = cuts.len() - 1;
         let made: Vec<_> = if how[0].parallel {
@@ -68,7 +72,9 @@ impl<T: Scalar> Partitions<T> {
             found = worse(found, Findings { singular: findings.singular.map(column), ..*findings });
         }
         let coarse = if count > 1 && lower + upper > 0 {
-            let coarse = Self::factor(&coarse(&made, (lower, upper))?, 2, [how[1]; 2])?;
+            let coarse = coarse(&made, (lower, upper))?;
+            let halves = self::cuts(coarse.n(), width_between(&coarse), (2, 1.0));
+            let coarse = Self::factor(&coarse, &halves, [how[1]; 2])?;
             let column = |k: usize| cuts[1 + k / (lower + upper)] - lower + k % (lower + upper);
             let findings = Findings { singular: coarse.found.singular.map(column), ..coarse.found };
             found = worse(found, findings);
@@ -97,16 +103,22 @@ fn worse(a: Findings, b: Findings) -> Findings {
     Findings { singular: a.singular.or(b.singular), growth, boosted: a.boosted + b.boosted }
 }
 
-/// Rows where parts begin, and n: as many parts as wanted, or as are large enough.
-pub(super) fn cuts(n: usize, between: usize, wanted: usize) -> Vec<usize> {
+/// Unknowns between two parts.
+fn width_between<T: Scalar>(a: &Banded<'_, T>) -> usize {
+    [a.lower(), a.upper()].map(|width| width.min(a.n().saturating_sub(1))).iter().sum()
+}
+
+/// Rows where parts begin, and n: as many parts as wanted, or as are large enough. Those at the ends have `cost` times as
+/// many rows as the others.
+pub(super) fn cuts(n: usize, between: usize, (wanted, cost): (usize, f64)) -> Vec<usize> {
     let least = (SPIKE_MIN_ROWS * between).max(2);
-    let weight = |count: usize| if count > 1 { 2 * SPIKE_END_WEIGHT + count - 2 } else { 1 };
+    let rows_of_inner = |count: usize| n as f64 / (2.0 * cost + (count - 2) as f64);
     let mut count = wanted.clamp(1, (n / least).max(1));
     // All inner parts are of the same size.
-    while count > 2 && n / weight(count) < least {
+    while count > 2 && rows_of_inner(count) < least as f64 {
         count -= 1;
     }
-    let end = if count == 2 { n.div_ceil(2) } else { n / weight(count) * SPIKE_END_WEIGHT };
+    let end = if count <= 2 { n.div_ceil(2) } else { (rows_of_inner(count) * cost) as usize };
     let inner = |p: usize| end + n.saturating_sub(2 * end) * (p - 1) / (count - 2).max(1);
     (0..=count)
         .map(|p| {
@@ -191,21 +203,48 @@ fn coarse<T: Scalar>(
     Banded::from_vec(n, below, above, bands)
 }
 
+/// Measures how many times as long a row of an inner part takes to factor as one of the first part: the median of some turns.
+pub(crate) fn inner_row_cost(half: usize) -> Result<f64> {
+    const TURNS: usize = 7;
+    // Some ten milliseconds a turn.
+    let rows = (1 << 24) / (half * half + 64 * half) + 8 * half;
+    let n = 3 * rows;
+    // Numbers without a pattern, so that rows are exchanged.
+    let random = |k: usize| (k as f64 * 0.618_033_988_749_894_9).fract() - 0.5;
+    let bands = (0..n * (2 * half + 1)).map(|k| random(k * k)).collect();
+    let a = Banded::<f64>::from_vec(n, half, half, bands)?;
+    let plan = Plan::new(a.shape()).threads(1);
+    let time = |rows: Range<usize>| {
+        let started = Instant::now();
+        Part::new(&a, rows, pivoted(&plan)).map(|_| started.elapsed().as_secs_f64())
+    };
+    let mut ratios = Vec::with_capacity(TURNS);
+    for _ in 0..TURNS {
+        let end = time(0..rows)?;
+        ratios.push(time(rows..2 * rows)? / end);
+    }
+    ratios.sort_by(f64::total_cmp);
+    Ok(ratios[TURNS / 2].clamp(1.0, 100.0))
+}
+
 #[cfg(test)]
 mod tests {
     use super::cuts;
 
     #[test]
     fn parts_cover_all_rows_and_ends_are_larger() {
-        assert_eq!(cuts(100, 4, 2), [0, 50, 100]);
-        assert_eq!(cuts(100, 4, 4), [0, 40, 50, 60, 100]);
-        assert_eq!(cuts(7, 4, 2), [0, 7]);
+        assert_eq!(cuts(100, 4, (2, 4.0)), [0, 50, 100]);
+        assert_eq!(cuts(100, 4, (4, 4.0)), [0, 40, 50, 60, 100]);
+        assert_eq!(cuts(100, 4, (4, 1.5)), [0, 30, 50, 70, 100]);
+        assert_eq!(cuts(7, 4, (2, 4.0)), [0, 7]);
         for n in [0, 1, 2, 3, 17, 100, 1001] {
             for (between, wanted) in [(0, 2), (1, 2), (2, 3), (3, 5), (16, 4), (3, 1000)] {
-                let cuts = cuts(n, between, wanted);
-                assert!(cuts[0] == 0 && cuts[cuts.len() - 1] == n);
-                let large = |c: &[usize]| c[1] >= c[0] + 2 * between.max(1);
-                assert!(cuts.len() == 2 || between == 0 || cuts.windows(2).all(large), "{n} {cuts:?}");
+                for cost in [1.0, 3.5, 4.0, 100.0] {
+                    let cuts = cuts(n, between, (wanted, cost));
+                    assert!(cuts[0] == 0 && cuts[cuts.len() - 1] == n);
+                    let large = |c: &[usize]| c[1] >= c[0] + 2 * between.max(1);
+                    assert!(cuts.len() == 2 || between == 0 || cuts.windows(2).all(large), "{n} {cuts:?}");
+                }
             }
         }
     }

@@ -22,8 +22,8 @@ use faer::{MatMut, MatRef};
 /// $$ P\,S\,A = L\,U $$
 ///
 /// with S powers of two that bring the largest entry of each row into \[2, 4) (scaled partial pivoting; 1 otherwise). U
-/// has `lower + upper` superdiagonals. Transposed systems are solved with the same factors. Bands of at least
-/// 16 diagonals below and above are eliminated in blocks of columns by dense kernels.
+/// has `lower + upper` superdiagonals. Transposed systems are solved with the same factors. Narrow
+/// bands are eliminated in registers, those of at least 18 diagonals below and above in blocks of columns by dense kernels.
 ///
 /// # Shapes
 /// Right-hand sides are n × n_rhs, column-major. `lower` and `upper` may exceed n.

@@ -1,0 +1,164 @@
+//! What is measured once on a machine and kept in a file.
+
+use crate::direct::banded_inner_row_cost;
+use crate::error::Result;
+use core::fmt::Write as _;
+use std::io;
+use std::path::PathBuf;
+use std::sync::LazyLock;
+
+/// Numbers that depend on the machine, measured by [`Tuning::measure`] (`bandsolve tune`) and kept in a small text file that
+/// can be read, edited and deleted. Without the file built-in numbers hold, counted from operations.
+///
+/// It decides where more than two [`partitions`](crate::Plan::partitions) of a banded system are cut, and so their answers to
+/// the last bit; [`inner_row_cost`](crate::Plan::inner_row_cost) of a plan goes before it.
+///
+/// # Example
+/// ```
+/// use bandsolve::Tuning;
+/// let tuning = Tuning::default();
+/// assert_eq!(tuning.inner_row_cost(8), 4.0);
+/// let measured: Tuning = "spike.inner-row-cost.8 = 3.5\nspike.inner-row-cost.32 = 4.5".parse()?;
+/// assert_eq!(measured.inner_row_cost(16), 4.0);
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Tuning {
+    /// Half-bandwidths in increasing order, and the cost with each.
+    inner_row_cost: Vec<(usize, f64)>,
+}
+
+/// Before the half-bandwidth in the file.
+const INNER_ROW_COST: &str = "spike.inner-row-cost.";
+
+impl Tuning {
+    /// Where the file is: what the environment variable `BANDSOLVE_TUNING` says, else `bandsolve/tuning` in the user's
+    /// directory of caches.
+    pub fn path() -> Option<PathBuf> {
+        let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        variable("BANDSOLVE_TUNING").or_else(|| {
+            let caches = variable("XDG_CACHE_HOME").or_else(|| variable("LOCALAPPDATA"));
+            let caches = caches.or_else(|| variable("HOME").map(|home| home.join(".cache")));
+            caches.map(|caches| caches.join("bandsolve").join("tuning"))
+        })
+    }
+
+    /// Reads the file; `None` if there is none.
+    ///
+    /// # Errors
+    /// If it cannot be read, or has a line that is not understood.
+    pub fn load() -> io::Result<Option<Tuning>> {
+        let Some(path) = Self::path() else { return Ok(None) };
+        match std::fs::read_to_string(&path) {
+            Ok(text) => text.parse().map(Some),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// What holds in this process: the file as it was when first asked for; the built-in numbers if there is none that can be
+    /// understood.
+    pub fn current() -> &'static Tuning {
+        static CURRENT: LazyLock<Tuning> = LazyLock::new(|| Tuning::load().ok().flatten().unwrap_or_default());
+        &CURRENT
+    }
+
+    /// Measures this machine on one thread, which takes about a second.
+    ///
+    /// # Errors
+    /// [`OutOfMemory`](crate::Error::OutOfMemory).
+    pub fn measure() -> Result<Tuning> {
+        let measured = |half: usize| Ok((half, banded_inner_row_cost(half)?));
+        Ok(Tuning { inner_row_cost: [4, 16, 64].into_iter().map(measured).collect::<Result<_>>()? })
+    }
+
+    /// Writes the file, and says where.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn save(&self) -> io::Result<PathBuf> {
+        let path = Self::path().ok_or_else(|| io::Error::other("no directory for caches is known"))?;
+        path.parent().map_or(Ok(()), std::fs::create_dir_all)?;
+        std::fs::write(&path, self.to_string())?;
+        Ok(path)
+    }
+
+    /// How many times as long a row of a partition between two others takes as one of a partition at an end, for a banded
+    /// matrix with so many diagonals above or below the main one: interpolated between the bandwidths that were measured; 4
+    /// if none was.
+    pub fn inner_row_cost(&self, half_bandwidth: usize) -> f64 {
+        let known = &self.inner_row_cost;
+        let next = known.partition_point(|(half, _)| *half < half_bandwidth);
+        match (next.checked_sub(1).map(|before| known[before]), known.get(next).copied()) {
+            (Some((low, before)), Some((high, after))) => {
+                let log = |half: usize| (half as f64).ln();
+                before + (after - before) * (log(half_bandwidth) - log(low)) / (log(high) - log(low))
+            }
+            (Some((_, cost)), None) | (None, Some((_, cost))) => cost,
+            (None, None) => crate::tuning::SPIKE_INNER_ROW_COST,
+        }
+    }
+}
+
+impl core::fmt::Display for Tuning {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let mut text = String::from(
+            "# Measured on this machine by `bandsolve tune`; without this file built-in numbers hold.\n\
+             # How many times as long a row of an inner partition takes as one at an end, by half-bandwidth:\n",
+        );
+        for (half, cost) in &self.inner_row_cost {
+            writeln!(text, "{INNER_ROW_COST}{half} = {cost:.3}")?;
+        }
+        f.write_str(&text)
+    }
+}
+
+impl core::str::FromStr for Tuning {
+    type Err = io::Error;
+    fn from_str(text: &str) -> io::Result<Self> {
+        let mut inner_row_cost = Vec::new();
+        for (k, line) in text.lines().enumerate() {
+            let line = line.split('#').next().unwrap_or_default().trim();
+            if line.is_empty() {
+                continue;
+            }
+            let entry = line.split_once('=').and_then(|(name, value)| {
+                let half = name.trim().strip_prefix(INNER_ROW_COST)?.parse::<usize>().ok().filter(|half| *half > 0)?;
+                let cost = value.trim().parse::<f64>().ok().filter(|cost| (1.0..=100.0).contains(cost))?;
+                Some((half, cost))
+            });
+            let reason = || format!("line {}: `{line}` is not `{INNER_ROW_COST}HALF_BANDWIDTH = 1 … 100`", k + 1);
+            inner_row_cost.push(entry.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, reason()))?);
+        }
+        inner_row_cost.sort_by_key(|(half, _)| *half);
+        inner_row_cost.dedup_by_key(|(half, _)| *half);
+        Ok(Tuning { inner_row_cost })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Tuning;
+
+    #[test]
+    fn a_file_is_read_as_it_was_written() {
+        let tuning: Tuning =
+            "spike.inner-row-cost.64 = 5 # wide\n\n# nothing\nspike.inner-row-cost.4=3".parse().unwrap();
+        assert_eq!(tuning, Tuning { inner_row_cost: vec![(4, 3.0), (64, 5.0)] });
+        assert_eq!(tuning.to_string().parse::<Tuning>().unwrap(), tuning);
+        for (half, cost) in [(1, 3.0), (4, 3.0), (16, 4.0), (64, 5.0), (1000, 5.0)] {
+            assert!((tuning.inner_row_cost(half) - cost).abs() < 1e-12, "{half}");
+        }
+        assert_eq!("".parse::<Tuning>().unwrap(), Tuning::default());
+    }
+
+    #[test]
+    fn lines_that_are_not_understood_are_errors() {
+        for line in
+            ["x", "spike.inner-row-cost.4", "spike.inner-row-cost.0 = 3", "spike.inner-row-cost.4 = nan", "a = 3"]
+        {
+            let error = line.parse::<Tuning>().unwrap_err().to_string();
+            assert!(error.contains("line 1"), "{error}");
+        }
+    }
+}
