@@ -400,10 +400,10 @@ pub fn place_of_largest<V: Lanes<Real = T::Real>, T: Scalar>(column: &[T]) -> (u
     if const { V::PERMUTES && !T::COMPLEX } {
         let (p, v) = (column.as_ptr().cast::<V::Real>(), V::splat(largest));
         for k in (0..column.len()).step_by(V::W) {
+            let count = V::W.min(column.len() - k);
             // SAFETY: real scalars are their own real type; so many numbers are there.
-            let bits = unsafe { V::load_first(p.add(k), V::W.min(column.len() - k)) }.abs().equal_bits(v);
+            let bits = unsafe { V::load_first(p.add(k), count) }.abs().equal_bits(v) & ((1 << count) - 1);
             if bits != 0 {
-                // Beyond the end there are zeros, which are the largest only if all are.
                 return (k + bits.trailing_zeros() as usize, largest);
             }
         }

@@ -37,6 +37,9 @@ pub struct Panel<'a, T: Scalar> {
     pub lower: usize,
     /// Columns to the right that a row reaches.
     pub fill: usize,
+    /// Whether a window of `fill` columns in registers may eliminate: what reaches further than `fill` − `lower` columns up
+    /// is zero at first.
+    pub in_registers: bool,
     /// Whether exchanges reach back to the first column of the panel.
     pub reach_back: bool,
     /// 1/u_kk of the columns that are eliminated.
@@ -62,7 +65,7 @@ impl<T: Scalar> Job<T> for Panel<'_, T> {
     fn run<V: Lanes<Real = T::Real>>(mut self) -> Found {
         let mut found = Found::default();
         let mut first = 0;
-        if const { V::PERMUTES && !T::COMPLEX } {
+        if const { V::PERMUTES && !T::COMPLEX } && self.in_registers {
             first = match self.fill {
                 4 => self.in_registers::<V, 4>(&mut found),
                 8 => self.in_registers::<V, 8>(&mut found),
@@ -198,18 +201,19 @@ impl<T: Scalar> Job<T> for Update<'_, T> {
             exchange_in_columns(region, stride, count, &self.exchange[p..p + width]);
             let l = MatRef::from_column_major_slice_with_stride(&left[at(p, p)..], rows, width, stride);
             let mut region = MatMut::from_column_major_slice_with_stride_mut(region, rows, count, stride);
-            // The rows of eight pivots, then what these take from the others' of the block.
-            for k in (0..width).step_by(SMALL) {
-                let size = SMALL.min(width - k);
-                let (mut top, below) = region.as_mut().subrows_mut(k, width - k).split_at_row_mut(size);
-                let t = l.submatrix(k, k, size, size);
-                Substitute { t, inverse: None, forward: true, x: top.as_mut() }.run::<V>();
-                let a = l.submatrix(k + size, k, width - k - size, size);
+            // The rows of eight pivots and what they take from the others' of the block; in the end what all take from those
+            // below, in the same place of the program: it is long.
+            for k in (0..width + SMALL).step_by(SMALL) {
+                let whole = k >= width;
+                let (first, end, size) = if whole { (0, rows, width) } else { (k, width, SMALL.min(width - k)) };
+                let (mut top, below) = region.as_mut().subrows_mut(first, end - first).split_at_row_mut(size);
+                if !whole {
+                    let t = l.submatrix(k, k, size, size);
+                    Substitute { t, inverse: None, forward: true, x: top.as_mut() }.run::<V>();
+                }
+                let a = l.submatrix(first + size, first, end - first - size, size);
                 Product { c: below, a, b: top.as_ref(), kind: Kind::Plain }.run::<V>();
             }
-            let (top, below) = region.split_at_row_mut(width);
-            let a = l.subrows(width, rows - width);
-            Product { c: below, a, b: top.as_ref(), kind: Kind::Plain }.run::<V>();
         }
     }
 }

@@ -153,7 +153,9 @@ mod tests {
     fn residuals_are_those_of_their_definition() {
         let entry = |k: usize| (k as f64 * 0.7).sin();
         for (lower, upper) in [(0, 0), (1, 1), (2, 5), (8, 8), (11, 12), (12, 12), (3, 40), (33, 30)] {
-            for (n, rows) in [(1, 0..1), (9, 0..9), (40, 7..40), (200, 0..200), (200, 60..130), (200, 150..200)] {
+            for (n, rows) in
+                [(1_usize, 0_usize..1), (9, 0..9), (40, 7..40), (200, 0..200), (200, 60..130), (200, 150..200)]
+            {
                 let bands: Vec<f64> = (0..n * (lower + upper + 3)).map(entry).collect();
                 let a = Banded::with_leading(n, lower, upper, lower + upper + 3, &bands).unwrap();
                 let x: Vec<f64> = (0..n).map(|k| entry(3 * k + 1)).collect();

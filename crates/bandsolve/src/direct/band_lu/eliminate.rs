@@ -108,6 +108,7 @@ impl<T: Scalar> BandLu<T> {
             columns,
             lower: self.size.lower,
             fill,
+            in_registers: self.in_registers,
             reach_back,
             inverse: &mut self.inverse[j..j + width],
             exchange: &mut self.exchange[j..j + width],

@@ -75,6 +75,8 @@ pub(in crate::direct) struct BandLu<T: Scalar> {
     size: Size,
     /// Superdiagonals of U.
     fill: usize,
+    /// Whether they are as many as a window in registers has columns, and no fewer than L and U need.
+    in_registers: bool,
     /// Columns that are eliminated together; 1: column by column.
     block: usize,
     stride: usize,
@@ -185,10 +187,9 @@ impl<T: Scalar> BandLu<T> {
 
     fn allocate(size: Size, how: How<'_, T::Real>) -> Result<Self> {
         let fill = if how.rule.exchanges() { size.lower + size.upper } else { size.upper };
-        let fill = fill.min(size.columns.saturating_sub(1));
         // Some diagonals of zeros more, where elimination then stays in registers.
-        let width = window::width::<T>(how.simd, size.lower, fill).filter(|_| how.rule.exchanges());
-        let fill = width.unwrap_or(fill).min(size.columns.saturating_sub(1));
+        let window = window::width::<T>(how.simd, size.lower, fill).filter(|_| how.rule.exchanges());
+        let fill = window.unwrap_or(fill.min(size.columns.saturating_sub(1)));
         let block = tuning::band_block(size.lower, fill);
         let line = 64 / size_of::<T>();
         let needed = 2 * (block - 1) + fill + size.lower;
@@ -202,6 +203,7 @@ impl<T: Scalar> BandLu<T> {
         Ok(Self {
             size,
             fill,
+            in_registers: window.is_some(),
             block,
             stride,
             origin: top,
