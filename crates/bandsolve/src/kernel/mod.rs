@@ -206,52 +206,94 @@ pub trait Kernels: Sized {
         Self: Scalar;
 }
 
+/// Functions compiled for every instruction set. All that they are used with is compiled with the module that they stand in,
+/// and modules side by side.
+macro_rules! dispatcher {
+    () => {
+        /// Runs a job compiled for `simd`: the one place where the instruction set is chosen.
+        pub fn dispatch<T: Scalar, J: Job<T>>(simd: Simd, job: J) -> J::Output {
+            match simd {
+                #[cfg(target_arch = "x86_64")]
+                Simd::Avx512 if simd.is_available() => {
+                    // SAFETY: the machine has these features.
+                    unsafe { run_avx512(job) }
+                }
+                #[cfg(target_arch = "x86_64")]
+                Simd::Avx2 if simd.is_available() => {
+                    // SAFETY: the machine has these features.
+                    unsafe { run_avx2(job) }
+                }
+                _ => job.run::<<T::Real as Machine>::Portable>(),
+            }
+        }
+
+        #[cfg(target_arch = "x86_64")]
+        #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx2,fma")]
+        fn run_avx512<T: Scalar, J: Job<T>>(job: J) -> J::Output {
+            job.run::<<T::Real as Machine>::Avx512>()
+        }
+
+        #[cfg(target_arch = "x86_64")]
+        #[target_feature(enable = "avx2,fma")]
+        fn run_avx2<T: Scalar, J: Job<T>>(job: J) -> J::Output {
+            job.run::<<T::Real as Machine>::Avx2>()
+        }
+    };
+}
+dispatcher!();
+
 macro_rules! kernels {
-    ($($t:ty),*) => {$(
-        impl Kernels for $t {
-            fn lanes(simd: Simd) -> usize {
-                dispatch::<Self, _>(simd, LanesJob)
+    ($($module:ident: $t:ty),*) => {$(
+        /// The kernels of one type.
+        mod $module {
+            use super::*;
+            impl Kernels for $t {
+                fn lanes(simd: Simd) -> usize {
+                    dispatch::<Self, _>(simd, LanesJob)
+                }
+                fn reduce(simd: Simd, job: run::Reduce<Self>) {
+                    dispatch(simd, job)
+                }
+                fn substitute(simd: Simd, job: run::Substitute<Self>) -> [sweep::Found; sweep::MAX_RHS] {
+                    dispatch(simd, job)
+                }
+                fn blocks(simd: Simd, job: blocks::BlockRun<Self>) -> [sweep::Found; sweep::MAX_RHS] {
+                    dispatch(simd, job)
+                }
+                fn lockstep(simd: Simd, job: lockstep::Lockstep<Self>) {
+                    dispatch(simd, job)
+                }
+                fn dense_product(simd: Simd, job: dense::Product<'_, Self>) {
+                    dispatch(simd, job)
+                }
+                fn substitute_small(simd: Simd, job: dense::Substitute<'_, Self>) {
+                    dispatch(simd, job)
+                }
+                fn residual(simd: Simd, job: residual::Residual<'_, Self>) {
+                    dispatch(simd, job)
+                }
+                fn take(simd: Simd, job: take::Take<'_, Self>) -> take::Progress<<Self as Scalar>::Real> {
+                    dispatch(simd, job)
+                }
+                fn panel(simd: Simd, job: panel::Panel<'_, Self>) -> panel::Found {
+                    dispatch(simd, job)
+                }
+                fn update(simd: Simd, job: panel::Update<'_, Self>) {
+                    dispatch(simd, job)
+                }
+                fn sweep_narrow(simd: Simd, job: panel::Narrow<'_, Self>) {
+                    dispatch(simd, job)
+                }
+                fn largest(simd: Simd, job: panel::Largest<'_, Self>) -> <Self as Scalar>::Real {
+                    dispatch(simd, job)
+                }
             }
-            fn reduce(simd: Simd, job: run::Reduce<Self>) {
-                dispatch(simd, job)
-            }
-            fn substitute(simd: Simd, job: run::Substitute<Self>) -> [sweep::Found; sweep::MAX_RHS] {
-                dispatch(simd, job)
-            }
-            fn blocks(simd: Simd, job: blocks::BlockRun<Self>) -> [sweep::Found; sweep::MAX_RHS] {
-                dispatch(simd, job)
-            }
-            fn lockstep(simd: Simd, job: lockstep::Lockstep<Self>) {
-                dispatch(simd, job)
-            }
-            fn dense_product(simd: Simd, job: dense::Product<'_, Self>) {
-                dispatch(simd, job)
-            }
-            fn substitute_small(simd: Simd, job: dense::Substitute<'_, Self>) {
-                dispatch(simd, job)
-            }
-            fn residual(simd: Simd, job: residual::Residual<'_, Self>) {
-                dispatch(simd, job)
-            }
-            fn take(simd: Simd, job: take::Take<'_, Self>) -> take::Progress<<Self as Scalar>::Real> {
-                dispatch(simd, job)
-            }
-            fn panel(simd: Simd, job: panel::Panel<'_, Self>) -> panel::Found {
-                dispatch(simd, job)
-            }
-            fn update(simd: Simd, job: panel::Update<'_, Self>) {
-                dispatch(simd, job)
-            }
-            fn sweep_narrow(simd: Simd, job: panel::Narrow<'_, Self>) {
-                dispatch(simd, job)
-            }
-            fn largest(simd: Simd, job: panel::Largest<'_, Self>) -> <Self as Scalar>::Real {
-                dispatch(simd, job)
-            }
+
+            dispatcher!();
         }
     )*};
 }
-kernels!(f32, f64, Complex32, Complex64);
+kernels!(of_f32: f32, of_f64: f64, of_c32: Complex32, of_c64: Complex64);
 
 struct LanesJob;
 
@@ -269,33 +311,4 @@ pub trait Job<T: Scalar> {
     type Output;
     /// Does it with vectors of type `V`. Implementations are `#[inline(always)]`, as is all that they call in the loop.
     fn run<V: Lanes<Real = T::Real>>(self) -> Self::Output;
-}
-
-/// Runs a job compiled for `simd`: the one place where the instruction set is chosen.
-pub fn dispatch<T: Scalar, J: Job<T>>(simd: Simd, job: J) -> J::Output {
-    match simd {
-        #[cfg(target_arch = "x86_64")]
-        Simd::Avx512 if simd.is_available() => {
-            // SAFETY: the machine has these features.
-            unsafe { run_avx512(job) }
-        }
-        #[cfg(target_arch = "x86_64")]
-        Simd::Avx2 if simd.is_available() => {
-            // SAFETY: the machine has these features.
-            unsafe { run_avx2(job) }
-        }
-        _ => job.run::<<T::Real as Machine>::Portable>(),
-    }
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f,avx512dq,avx512vl,avx2,fma")]
-fn run_avx512<T: Scalar, J: Job<T>>(job: J) -> J::Output {
-    job.run::<<T::Real as Machine>::Avx512>()
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,fma")]
-fn run_avx2<T: Scalar, J: Job<T>>(job: J) -> J::Output {
-    job.run::<<T::Real as Machine>::Avx2>()
 }
