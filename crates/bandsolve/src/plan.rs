@@ -83,7 +83,7 @@ impl Method {
         let small = |size: usize| size <= crate::tuning::SMALL_BLOCK_MAX;
         match (self, shape) {
             (Method::Auto | Method::Pivoted, _) => true,
-            (Method::Bcyclic | Method::BlockSpike, Shape::BlockTridiagonal { .. }) => true,
+            (Method::Spike | Method::Bcyclic | Method::BlockSpike, Shape::BlockTridiagonal { .. }) => true,
             (Method::Rpts, Shape::BlockTridiagonal { block, .. }) => small(block),
             (Method::Spike, Shape::Banded { .. }) => true,
             (Method::Rpts, Shape::Banded { lower, upper, .. }) => small(lower.max(upper)),

@@ -54,6 +54,10 @@ pub(crate) fn partition_rows(n: usize, lanes: usize) -> usize {
 /// Largest blocks, and numbers of off-diagonals, that are eliminated on SIMD lanes.
 pub(crate) const SMALL_BLOCK_MAX: usize = 8;
 
+/// The next tile of blocks up to this size is asked for while one is eliminated: 41 against 47 ns a block row of 2, two
+/// threads, 105 and 118 of 3. Larger ones are computed with for longer than they take to come: 230 and 229 of 4.
+pub(crate) const ASK_MAX_BLOCK: usize = 3;
+
 /// Whether `Auto` solves a narrow band by blocks on SIMD lanes: that takes 0.3 of the time of banded LU with two diagonals on a
 /// side, 0.45 with four, as long with eight.
 pub(crate) fn narrow_pays(n: usize, lower: usize, upper: usize) -> bool {
@@ -74,6 +78,10 @@ pub(crate) const BAND_NARROW_STEP: usize = 64;
 pub(crate) const BAND_TILE: usize = 128;
 /// Right-hand sides that sweep through a band together: their tile stays in the second-level cache.
 pub(crate) const BAND_RHS: usize = 64;
+/// A block of columns of L or U is asked for while the one before is worked with if it has at most so many bytes; more would
+/// drive out what is worked with. Half-bandwidth 32, two threads: 93 ns a row for both sweeps, 101 without; 80 (22 KiB): 203
+/// and 162.
+pub(crate) const ASK_MAX_BYTES: usize = 12 << 10;
 /// Columns that one task of a banded update takes; fixes the order of operations, so never dependent on threads.
 pub(crate) const BAND_COLUMNS: usize = 128;
 /// Elements of a banded update from which columns to the right are updated, on all threads, where a block is eliminated; with

@@ -16,7 +16,8 @@ use super::block_repair::BlockRepair;
 use super::cut::{ALIGN, Cut, columns, columns_mut, cut_out_mut, middle, size_below, split_columns};
 use super::level::{Findings, both};
 use super::partitioned::{is_zero, mend_bad};
-use super::pivoted::{PivotedBanded, PivotedBlocks, reciprocal};
+use super::block_band::BlockBand;
+use super::pivoted::{PivotedBanded, reciprocal};
 use super::verify::{
     self, Equations, Factored, Facts, KeepsFactors, Lazy, Matrix, Refiner, Report, good, refinement_scratch,
 };
@@ -43,10 +44,10 @@ pub(super) trait SmallBlocks<T: Scalar>: Matrix<T> + Send + Sync + Sized {
 }
 
 impl<'m, T: Scalar> SmallBlocks<T> for BlockTridiagonal<'m, T> {
-    type Sequential = PivotedBlocks<'m, T>;
+    type Sequential = BlockBand<'m, T>;
 
     fn sequential(&self, plan: &Plan) -> Result<Self::Sequential> {
-        PivotedBlocks::new(plan, self.clone())
+        BlockBand::pivoted(plan, self.clone())
     }
 
     fn blocks(&self, op: Op) -> BlockMatrix<'_, T> {

@@ -2,7 +2,8 @@
 //! stand scaling, the order of the right-hand sides and the accuracy contract.
 
 use super::block_dense::scales;
-use super::pivoted::{PivotedBlocks, around_transpose};
+use super::block_band::BlockBand;
+use super::pivoted::around_transpose;
 use super::verify::{Factored, Facts, KeepsFactors, Lazy, check_scratch, solve_verified, verified_scratch};
 use super::{Factor, Op, Probe, Report};
 use crate::error::{Result, check_len};
@@ -42,7 +43,7 @@ pub(super) struct StoredBlocks<'m, T: Scalar, E> {
     facts: Facts,
     scale: Vec<T::Real>,
     inner: E,
-    fallback: Lazy<PivotedBlocks<'m, T>>,
+    fallback: Lazy<BlockBand<'m, T>>,
 }
 
 impl<'m, T: Scalar, E: BlockElimination<T>> StoredBlocks<'m, T, E> {
@@ -127,7 +128,7 @@ impl<'m, T: Scalar, E: BlockElimination<T>> Factored<T> for StoredBlocks<'m, T, 
     }
 
     fn fallback(&self) -> Option<Result<&dyn Probe<T>>> {
-        let make = || PivotedBlocks::new(&self.plan.clone().pivoting(Pivoting::ScaledPartial), self.a.clone());
+        let make = || BlockBand::pivoted(&self.plan.clone().pivoting(Pivoting::ScaledPartial), self.a.clone());
         Some(self.fallback.get(make).map(|factor| factor as &dyn Probe<T>))
     }
 }

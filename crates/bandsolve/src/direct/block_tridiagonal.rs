@@ -4,7 +4,7 @@ use super::bcyclic::Bcyclic;
 use super::block_rpts::BlockRpts;
 use super::block_spike::BlockSpike;
 use super::block_stored::StoredBlocks;
-use super::pivoted::PivotedBlocks;
+use super::block_band::BlockBand;
 use super::{AnyFactor, Factor, Probe, Solution};
 use crate::error::Result;
 use crate::matrix::BlockTridiagonal;
@@ -27,11 +27,12 @@ impl<T: Scalar> Factorize for BlockTridiagonal<'_, T> {
 /// The factors that the plan asks for.
 pub(super) fn factor<'m, T: Scalar>(plan: &Plan, a: &'m BlockTridiagonal<'_, T>) -> Result<Box<dyn Probe<T> + 'm>> {
     match plan.chosen_method() {
-        Method::Auto | Method::Pivoted => Ok(Box::new(PivotedBlocks::new(plan, a.view())?)),
+        Method::Auto | Method::Pivoted => Ok(Box::new(BlockBand::pivoted(plan, a.view())?)),
         Method::Rpts if plan.chosen_method().solves(a.shape()) && a.block_rows() > 1 => {
             Ok(Box::new(BlockRpts::new(plan, a.view())))
         }
-        Method::Rpts if plan.chosen_method().solves(a.shape()) => Ok(Box::new(PivotedBlocks::new(plan, a.view())?)),
+        Method::Rpts if plan.chosen_method().solves(a.shape()) => Ok(Box::new(BlockBand::pivoted(plan, a.view())?)),
+        Method::Spike => Ok(Box::new(BlockBand::by_parts(plan, a.view())?)),
         Method::Bcyclic => Ok(Box::new(StoredBlocks::<T, Bcyclic<T>>::new(plan, a.view())?)),
         Method::BlockSpike => Ok(Box::new(StoredBlocks::<T, BlockSpike<T>>::new(plan, a.view())?)),
         _ => Err(plan.unsupported("block tridiagonal systems")),

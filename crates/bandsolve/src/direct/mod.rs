@@ -10,6 +10,7 @@ mod banded;
 mod banded_spike;
 mod batch;
 mod bcyclic;
+mod block_band;
 mod block_dense;
 mod block_repair;
 pub(crate) mod block_residual;

@@ -21,6 +21,7 @@ pub(crate) mod window;
 mod work;
 
 pub use element::{ComplexElement, Element, RealElement};
+pub(crate) use lanes::prefetch;
 pub use lanes::{Lanes, Portable};
 
 use crate::scalar::{Complex32, Complex64, Scalar};

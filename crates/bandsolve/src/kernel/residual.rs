@@ -66,6 +66,7 @@ impl<T: Scalar> Residual<'_, T> {
         // SAFETY: real scalars are their own real type; of rows and columns only what is there is touched.
         unsafe {
             for row in (0..rows).step_by(V::W) {
+                a.ask_for_next::<V>(j, row);
                 let count = V::W.min(rows - row);
                 let (mut residual, mut sum) = (V::load_first(r.add(row), count), V::load_first(s.add(row), count));
                 if row > 0 && row + V::W <= height {

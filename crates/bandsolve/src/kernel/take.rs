@@ -1,7 +1,7 @@
 //! Taking a band over: rows scaled by powers of two, columns copied to where they will be eliminated.
 
 use super::Job;
-use super::lanes::Lanes;
+use super::lanes::{Lanes, prefetch};
 use crate::direct::measure::peak;
 use crate::matrix::Banded;
 use crate::scalar::Scalar;
@@ -62,6 +62,23 @@ impl<T: Scalar> Rectangle<'_, T> {
             } else {
                 V::load(p.add(self.first + j * self.step + i))
             }
+        }
+    }
+
+    /// Asks for a part of the W columns after column j and the W − 1 that follow it: as much as W rows of W columns, in the
+    /// order in which all lies in memory, so that the machine goes on reading ahead.
+    #[inline(always)]
+    pub(super) fn ask_for_next<V: Lanes<Real = T::Real>>(&self, j: usize, row: usize) {
+        let next = j + V::W;
+        let (part, place) = (row * V::W, next * self.step + next - self.upper);
+        let from = if self.reversed {
+            self.first.wrapping_sub(place + part + V::W * V::W)
+        } else {
+            self.first + place + part
+        };
+        let from = self.bands.as_ptr().wrapping_add(from).cast::<u8>();
+        for line in (0..V::W * V::W * size_of::<T>()).step_by(64) {
+            prefetch(from.wrapping_add(line));
         }
     }
 
@@ -220,6 +237,7 @@ fn raise_together<V: Lanes<Real = T::Real>, T: Scalar>(
     unsafe {
         for row in (0..height + V::W - 1).step_by(V::W) {
             let count = V::W.min(height + V::W - 1 - row);
+            from.ask_for_next::<V>(columns.start, row);
             let mut rows = V::load_first(s.add(row), count);
             if row > 0 && row + V::W <= height {
                 for c in 0..V::W {

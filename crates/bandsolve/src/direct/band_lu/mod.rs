@@ -294,7 +294,7 @@ impl<T: Scalar> BandLu<T> {
 }
 
 /// `len` numbers, whatever they are.
-fn array<U: Pod>(len: usize, pool: Option<&Pool>) -> Result<Array<U>> {
+pub(in crate::direct) fn array<U: Pod>(len: usize, pool: Option<&Pool>) -> Result<Array<U>> {
     Array::new(len, pool).ok_or(Error::OutOfMemory { bytes: len.saturating_mul(size_of::<U>()) })
 }
 

@@ -8,7 +8,7 @@ use super::eliminate::solve_unit_lower;
 use crate::direct::Op;
 use crate::kernel::dense::{Kind, Product, SMALL, Substitute};
 use crate::kernel::panel::{Narrow, Sweep, exchange_rows};
-use crate::kernel::window;
+use crate::kernel::{prefetch, window};
 use crate::scalar::Scalar;
 use crate::tuning;
 use core::ops::Range;
@@ -120,6 +120,18 @@ impl<T: Scalar> Window<'_, T> {
     }
 }
 
+/// Asks for all columns, one after the other, if they are few.
+fn ask_for<T>(a: MatRef<'_, T>) {
+    let lines = (size_of::<T>() * a.nrows()).div_ceil(64);
+    if a.ncols() * lines * 64 > tuning::ASK_MAX_BYTES {
+        return;
+    }
+    for c in 0..a.ncols() {
+        let column = a.as_ptr().wrapping_offset(c as isize * a.col_stride()).cast::<u8>();
+        (0..=lines).for_each(|line| prefetch(column.wrapping_add(64 * line)));
+    }
+}
+
 /// Tiles of `pivots` rows.
 fn tiles(pivots: usize) -> impl DoubleEndedIterator<Item = Range<usize>> {
     let tile = tuning::BAND_TILE;
@@ -193,6 +205,7 @@ impl<T: Scalar> BandLu<T> {
             w.load(x, start..end, start - tile.start);
             for j in tile.clone().step_by(self.step()) {
                 let width = self.step().min(tile.end - j);
+                self.ask_for_l(j + width);
                 self.lower_block(j..j + width, &mut w, j - tile.start);
             }
             w.store(x, tile.clone(), 0);
@@ -214,6 +227,7 @@ impl<T: Scalar> BandLu<T> {
             w.load(x, tile.clone(), 0);
             for j in tile.clone().step_by(self.step()).rev() {
                 let width = self.step().min(tile.end - j);
+                self.ask_for_l(j.wrapping_sub(self.block));
                 self.lower_transposed_block(j..j + width, &mut w, j - tile.start);
             }
             // What earlier pivots may still exchange is kept back.
@@ -240,6 +254,7 @@ impl<T: Scalar> BandLu<T> {
             }
             for j in tile.clone().step_by(self.step()).rev() {
                 let width = self.step().min(tile.end - j);
+                self.ask_for_u(j.wrapping_sub(self.block));
                 self.upper_block(j..j + width, &mut w, above + j - tile.start);
             }
             w.store(x, tile.clone(), above);
@@ -255,6 +270,7 @@ impl<T: Scalar> BandLu<T> {
             w.load(x, tile.clone(), above);
             for j in tile.clone().step_by(self.step()) {
                 let width = self.step().min(tile.end - j);
+                self.ask_for_u(j + width);
                 self.upper_transposed_block(j..j + width, &mut w, above + j - tile.start);
             }
             w.store(x, tile.clone(), above);
@@ -277,6 +293,21 @@ impl<T: Scalar> BandLu<T> {
         let rows = end - columns.start.saturating_sub(self.fill).min(end);
         let elements = &self.elements[self.index(end - rows, columns.start)..];
         MatRef::from_column_major_slice_with_stride(elements, rows, columns.len(), self.stride)
+    }
+
+    /// Asks for a block of columns of L, which is next, if there is one.
+    fn ask_for_l(&self, j: usize) {
+        if self.block > 1 && j < self.size.pivots {
+            ask_for(self.columns_of_l(j, self.block.min(self.size.pivots - j)));
+        }
+    }
+
+    /// The same for U.
+    fn ask_for_u(&self, j: usize) {
+        if self.block > 1 && j < self.size.pivots {
+            let end = (j + self.block).min(self.size.pivots);
+            ask_for(self.columns_of_u(j..end, end));
+        }
     }
 
     /// A sweep column by column, unknown `pivots.start` standing in row `at` of the window.

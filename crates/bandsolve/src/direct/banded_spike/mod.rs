@@ -12,7 +12,7 @@ use crate::matrix::{Banded, Shape};
 use crate::plan::{Pivoting, Plan};
 use crate::scalar::Scalar;
 use dyn_stack::{PodStack, StackReq};
-use partitions::Partitions;
+pub(super) use partitions::Partitions;
 pub(crate) use partitions::inner_row_cost;
 pub(super) use solve::words_at_most;
 
@@ -56,12 +56,7 @@ impl<'m, T: Scalar> BandedSpike<'m, T> {
     /// `OutOfMemory`.
     pub fn new(plan: &Plan, a: Banded<'m, T>) -> Result<Self> {
         let partitions = Partitions::new(plan, &a)?;
-        let mut facts = Facts::new(plan);
-        let found = partitions.found();
-        (facts.singular, facts.pivot_growth) = (found.singular, found.growth);
-        if found.boosted > 0 {
-            facts.reason = format!("{}; {} pivots made larger", facts.reason, found.boosted).into();
-        }
+        let facts = partitions.facts(Facts::new(plan));
         Ok(Self { a, plan: plan.clone(), partitions, facts, fallback: Lazy::new() })
     }
 }

@@ -1,7 +1,9 @@
 //! How a band is cut, and the factors of its parts.
 
 use crate::direct::band_lu::{BandLu, Findings, How, Size, Source, Spike, pivoted};
+use crate::direct::determinant::Product;
 use crate::direct::pivoted::allocate;
+use crate::direct::verify::Facts;
 use crate::error::Result;
 use crate::matrix::Banded;
 use crate::plan::Plan;
@@ -31,7 +33,7 @@ pub(super) struct Part<T: Scalar> {
 /// Between two parts that meet at row ρ the unknowns ρ − lower … ρ + upper − 1 have entries in the rows of both. They are
 /// eliminated last, from what is left of the equations of all parts.
 #[derive(Debug)]
-pub(super) struct Partitions<T: Scalar> {
+pub(in crate::direct) struct Partitions<T: Scalar> {
     pub n: usize,
     pub lower: usize,
     pub upper: usize,
@@ -53,6 +55,14 @@ impl<T: Scalar> Partitions<T> {
         let cost = plan.options.inner_row_cost.unwrap_or_else(|| Tuning::current().inner_row_cost(half));
         let cuts = cuts(a.n(), width_between(a), (plan.options.partitions.unwrap_or(2), cost));
         Self::factor(a, &cuts, [boosted, pivoted(plan)])
+    }
+
+    /// Factors `a` in one part, as the plan says.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn whole(plan: &Plan, a: &Banded<'_, T>) -> Result<Self> {
+        Self::factor(a, &[0, a.n()], [How::new(plan); 2])
     }
 
     /// Factors the parts at the ends as `how[0]` says, everything else as `how[1]`.
@@ -86,9 +96,18 @@ impl<T: Scalar> Partitions<T> {
         Ok(Self { n, lower, upper, parts, coarse, parallel: how[0].parallel, found })
     }
 
-    /// What the factorisation found out.
-    pub fn found(&self) -> Findings {
-        self.found
+    /// `facts` and what the factorisation found out.
+    pub fn facts(&self, mut facts: Facts) -> Facts {
+        (facts.singular, facts.pivot_growth) = (self.found.singular, self.found.growth);
+        if self.found.boosted > 0 {
+            facts.reason = format!("{}; {} pivots made larger", facts.reason, self.found.boosted).into();
+        }
+        facts
+    }
+
+    /// det A, if it was factored in one part.
+    pub fn product(&self) -> Option<Product> {
+        if let [part] = &self.parts[..] { Some(part.lu.product()) } else { None }
     }
 
     /// Unknowns between two parts.

@@ -1,7 +1,6 @@
 //! Sequential elimination with pivoting: the oracle in the library, and the fallback of every other method.
 
 mod banded;
-mod blocks;
 mod open;
 mod periodic;
 #[cfg(test)]
@@ -9,7 +8,6 @@ mod testing;
 mod tridiagonal;
 
 pub(super) use banded::PivotedBanded;
-pub(super) use blocks::PivotedBlocks;
 pub use tridiagonal::PivotedTridiagonal;
 
 use crate::direct::Op;

@@ -17,7 +17,7 @@ use super::run::{Columns, ColumnsMut, Found, Span};
 use super::tile::Scaling;
 use super::{Job, Simd};
 use crate::scalar::Scalar;
-use stage::Tile;
+use stage::{Ahead, Tile};
 
 /// A level of the recursion, as the kernels see it.
 #[derive(Clone, Copy)]
@@ -80,6 +80,7 @@ impl<T: Scalar> Job<T> for BlockRun<'_, T> {
     fn run<V: Lanes<Real = T::Real>>(self) -> Self::Output {
         // Sizes that are known make loops that are unrolled: for real numbers, and not for plain arrays.
         match self.level.matrix.block() {
+            1 if const { !T::COMPLEX && !V::PORTABLE } => self.sweep::<V, 1>(),
             2 if const { !T::COMPLEX && !V::PORTABLE } => self.sweep::<V, 2>(),
             _ => self.sweep::<V, 0>(),
         }
@@ -99,7 +100,8 @@ impl<T: Scalar> BlockRun<'_, T> {
             if let Task::Substitute(to) = &task {
                 tile.take_ends(level, to, (span, t));
             }
-            tile.eliminate_inside(exchange, matches!(task, Task::Reduce(_)));
+            let ahead = Ahead::new(level, (span, t + 1));
+            tile.eliminate_inside(exchange, matches!(task, Task::Reduce(_)), &ahead);
             match &mut task {
                 Task::Reduce(out) => tile.put_coarse(out, (span, t)),
                 Task::Substitute(to) => {

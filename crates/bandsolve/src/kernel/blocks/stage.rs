@@ -1,12 +1,13 @@
 //! Tiles of block rows: from the caller's arrays into lanes, and back.
 
 use super::super::element::Element;
-use super::super::lanes::Lanes;
+use super::super::lanes::{Lanes, prefetch_to_second_level};
 use super::super::run::{Columns, ColumnsMut, Span};
 use super::super::tile::Scaling;
 use super::{Coarse, Level, Target};
 use crate::matrix::{BlockRows, Orientation};
 use crate::scalar::Scalar;
+use crate::tuning::ASK_MAX_BLOCK;
 
 /// A banded matrix seen as block tridiagonal: block rows of `block ≥ lower, upper` rows, the last filled up with rows of the
 /// identity.
@@ -101,6 +102,40 @@ impl<T: Scalar> Band<'_, T> {
         let at = self.upper as isize + i - j;
         let inside = (0..=(self.lower + self.upper) as isize).contains(&at);
         if inside { self.bands[at as usize + j as usize * self.leading] } else { T::ZERO }
+    }
+}
+
+/// What the next tile will be staged from.
+pub struct Ahead<'a, T> {
+    arrays: [&'a [T]; 3],
+}
+
+impl<'a, T: Scalar> Ahead<'a, T> {
+    /// Of tile `t` of a span: all of it or, if that would not pay, nothing.
+    pub fn new(level: &Level<'a, T>, (span, t): (Span, usize)) -> Self {
+        if level.matrix.block() > ASK_MAX_BLOCK {
+            return Self { arrays: [&[]; 3] };
+        }
+        let rows = span.lanes * span.m;
+        let first = span.first + t * rows;
+        let part = |array: &'a [T], each: usize| array.get(first * each..(first + rows) * each).unwrap_or(&[]);
+        let arrays = match &level.matrix {
+            BlockMatrix::Blocks(a) => [a.sub, a.diag, a.sup].map(|array| part(array, a.block * a.block)),
+            BlockMatrix::Band(band) => [part(band.bands, band.block * band.leading), &[], &[]],
+        };
+        Self { arrays }
+    }
+
+    /// Asks for the part number `k` of `parts`.
+    #[inline(always)]
+    pub fn ask(&self, k: usize, parts: usize) {
+        for i in 0..3 {
+            let bytes = size_of_val(self.arrays[i]).div_ceil(parts);
+            let from = self.arrays[i].as_ptr().cast::<u8>().wrapping_add(k * bytes);
+            for line in (0..bytes).step_by(64) {
+                prefetch_to_second_level(from.wrapping_add(line));
+            }
+        }
     }
 }
 

@@ -1,36 +1,54 @@
-//! Block tridiagonal systems as banded ones: LU with partial pivoting over whole block rows.
+//! Block tridiagonal systems as banded ones: LU with partial pivoting over whole block rows, of the whole or by partitions.
 //!
 //! An open system of N block rows of b rows has 2b − 1 diagonals on either side. A periodic one is folded: its block rows
 //! are taken in the order 0, N−1, 1, N−2, …, in which neighbours on the ring are at most two places apart, and so has 3b − 1.
 
-use super::{allocate, around_transpose};
-use crate::direct::band_lu::BandLu;
-use crate::direct::determinant::Product;
-use crate::direct::verify::{Equations, Factored, Facts, KeepsFactors, Matrix, solve_verified, verified_scratch};
-use crate::direct::{Factor, Op, Report};
+use super::banded_spike::Partitions;
+use super::determinant::Product;
+use super::band_lu::array;
+use super::pivoted::around_transpose;
+use super::verify::{Equations, Factored, Facts, KeepsFactors, Lazy, Matrix, solve_verified, verified_scratch};
+use super::{Factor, Op, Probe, Report};
 use crate::error::Result;
-use crate::matrix::{Banded, BlockRows, BlockTridiagonal, Shape};
-use crate::plan::Plan;
+use crate::matrix::{Banded, BlockTridiagonal, Shape};
+use crate::plan::{Pivoting, Plan};
 use crate::scalar::Scalar;
 use dyn_stack::{PodStack, StackReq};
+use rayon::prelude::*;
 
 /// Factors of a block tridiagonal matrix.
+///
+/// # Cost
+/// Those of the banded matrix, which stands in memory as a whole while it is factored: 4·b − 1 words a row, folded 6·b − 1.
 #[derive(Debug)]
-pub struct PivotedBlocks<'m, T: Scalar> {
+pub struct BlockBand<'m, T: Scalar> {
     a: BlockTridiagonal<'m, T>,
-    lu: BandLu<T>,
+    partitions: Partitions<T>,
     facts: Facts,
+    /// Of more than one partition.
+    fallback: Option<(Plan, Lazy<Box<BlockBand<'m, T>>>)>,
 }
 
-impl<'m, T: Scalar> PivotedBlocks<'m, T> {
-    /// Factors `a`.
+impl<'m, T: Scalar> BlockBand<'m, T> {
+    /// Factors `a` as a whole.
     ///
     /// # Errors
     /// `OutOfMemory`.
-    pub fn new(plan: &Plan, a: BlockTridiagonal<'m, T>) -> Result<Self> {
-        let mut facts = Facts::pivoted(plan);
-        let lu = BandLu::under_plan(plan, &as_band(&a.rows())?, &mut facts)?;
-        Ok(Self { a, lu, facts })
+    pub fn pivoted(plan: &Plan, a: BlockTridiagonal<'m, T>) -> Result<Self> {
+        let partitions = with_band(plan, &a, |band| Partitions::whole(plan, band))?;
+        let facts = partitions.facts(Facts::pivoted(plan));
+        Ok(Self { a, partitions, facts, fallback: None })
+    }
+
+    /// Factors `a` by partitions.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn by_parts(plan: &Plan, a: BlockTridiagonal<'m, T>) -> Result<Self> {
+        let partitions = with_band(plan, &a, |band| Partitions::new(plan, band))?;
+        let facts = partitions.facts(Facts::new(plan));
+        let fallback = Some((plan.clone().pivoting(Pivoting::ScaledPartial), Lazy::new()));
+        Ok(Self { a, partitions, facts, fallback })
     }
 
     /// Places of the unknowns of block row `row` in the order of elimination.
@@ -46,22 +64,45 @@ fn folded(row: usize, n: usize) -> usize {
     if row < n.div_ceil(2) { 2 * row } else { 2 * (n - 1 - row) + 1 }
 }
 
-/// The matrix in band storage, folded if it is periodic.
-fn as_band<T: Scalar>(rows: &BlockRows<'_, T>) -> Result<Banded<'static, T>> {
-    let (b, n) = (rows.block, rows.block_rows() * rows.block);
-    let periodic = rows.periodic();
+/// The inverse of [`folded`].
+fn unfolded(place: usize, n: usize) -> usize {
+    if place % 2 == 0 { place / 2 } else { n - 1 - place / 2 }
+}
+
+/// Calls `factor` with the matrix in band storage, folded if it is periodic.
+fn with_band<T: Scalar, R>(
+    plan: &Plan,
+    a: &BlockTridiagonal<'_, T>,
+    factor: impl FnOnce(&Banded<'_, T>) -> Result<R>,
+) -> Result<R> {
+    let (b, count, periodic) = (a.block(), a.block_rows(), a.is_periodic());
     let half = if periodic { 3 * b } else { 2 * b } - 1;
     let leading = 2 * half + 1;
-    let mut bands = allocate(n.saturating_mul(leading), T::ZERO)?;
-    let place = |i: usize| if periodic { folded(i / b, n / b) * b + i % b } else { i };
-    for i in 0..n {
-        rows.visit_row(i, |j, a| {
-            let (i, j) = (place(i), place(j));
-            bands[half + i - j + j * leading] = a;
-        });
+    let mut bands = array((count * b).saturating_mul(leading), Some(&plan.pool))?;
+    // Blocks of one block column are those of a block row of the transpose.
+    let columns = a.rows().transposed(false);
+    let place = |row: usize| b * if periodic { folded(row, count) } else { row };
+    let fill = |(p, to): (usize, &mut [T])| {
+        to.fill(T::ZERO);
+        let [above, on, below] = columns.blocks(if periodic { unfolded(p, count) } else { p });
+        // Corners first where they fall on other blocks, as the equations add them.
+        for (row, block) in [above, below, on].into_iter().flatten() {
+            for (c, entries) in block.chunks_exact(b).enumerate() {
+                let to = &mut to[half + place(row) - (p * b + c) + c * leading..][..b];
+                to.iter_mut().zip(entries).for_each(|(to, a)| *to += *a);
+            }
+        }
+    };
+    if plan.options.threads > 1 {
+        bands.par_chunks_mut(b * leading).with_min_len(COLUMNS_TASK).enumerate().for_each(fill);
+    } else {
+        bands.chunks_mut(b * leading).enumerate().for_each(fill);
     }
-    Banded::from_vec(n, half, half, bands)
+    factor(&Banded::new(count * b, half, half, &bands)?)
 }
+
+/// Block columns that are worth a task.
+const COLUMNS_TASK: usize = 1 << 10;
 
 impl<T: Scalar> Matrix<T> for BlockTridiagonal<'_, T> {
     fn shape(&self) -> Shape {
@@ -77,9 +118,9 @@ impl<T: Scalar> Matrix<T> for BlockTridiagonal<'_, T> {
     }
 }
 
-impl<T: Scalar> KeepsFactors for PivotedBlocks<'_, T> {}
+impl<T: Scalar> KeepsFactors for BlockBand<'_, T> {}
 
-impl<'m, T: Scalar> Factored<T> for PivotedBlocks<'m, T> {
+impl<'m, T: Scalar> Factored<T> for BlockBand<'m, T> {
     type Matrix = BlockTridiagonal<'m, T>;
 
     fn matrix(&self) -> &BlockTridiagonal<'m, T> {
@@ -91,36 +132,47 @@ impl<'m, T: Scalar> Factored<T> for PivotedBlocks<'m, T> {
     }
 
     fn solve_unchecked(&self, op: Op, x: &mut [T], stack: &mut PodStack) {
-        let (window, stack) = stack.make_raw::<T>(self.lu.words(x.len() / self.a.n().max(1)));
-        let mut solve = |x: &mut [T]| self.lu.solve(op, x, window);
+        let n = self.a.n();
+        if n == 0 {
+            return;
+        }
+        let (scratch, stack) = stack.make_raw::<T>(self.partitions.scratch(x.len() / n));
         around_transpose(op, x, |x| {
             if !self.a.is_periodic() {
-                return solve(x);
+                return self.partitions.solve(op, x, scratch);
             }
-            let (b, n) = (self.a.block(), self.a.n().max(1));
-            let (spare, _) = stack.make_raw::<T>(n);
-            for x in x.chunks_exact_mut(n) {
+            let (b, (spare, _)) = (self.a.block(), stack.make_raw::<T>(x.len()));
+            for (x, spare) in x.chunks_exact(n).zip(spare.chunks_exact_mut(n)) {
                 x.chunks_exact(b).enumerate().for_each(|(row, x)| spare[self.place(row)].copy_from_slice(x));
-                solve(spare);
+            }
+            self.partitions.solve(op, spare, scratch);
+            for (x, spare) in x.chunks_exact_mut(n).zip(spare.chunks_exact(n)) {
                 x.chunks_exact_mut(b).enumerate().for_each(|(row, x)| x.copy_from_slice(&spare[self.place(row)]));
             }
         });
     }
 
+    fn fallback(&self) -> Option<Result<&dyn Probe<T>>> {
+        let (plan, factor) = self.fallback.as_ref()?;
+        let make = || Self::pivoted(plan, self.a.clone()).map(Box::new);
+        Some(factor.get(make).map(|factor| &**factor as &dyn Probe<T>))
+    }
+
     fn product(&self) -> Option<Product> {
         // A periodic system is folded by a symmetric permutation, which keeps the determinant.
-        Some(if self.facts.singular.is_some() { Product::ZERO } else { self.lu.product() })
+        if self.facts.singular.is_some() { Some(Product::ZERO) } else { self.partitions.product() }
     }
 }
 
-impl<T: Scalar> Factor<T> for PivotedBlocks<'_, T> {
+impl<T: Scalar> Factor<T> for BlockBand<'_, T> {
     fn shape(&self) -> Shape {
         self.a.shape()
     }
 
     fn solve_scratch(&self, n_rhs: usize) -> StackReq {
         let folded = if self.a.is_periodic() { self.a.n() } else { 0 };
-        let own = |n_rhs| StackReq::new::<T>(self.lu.words(n_rhs)).and(StackReq::new::<T>(folded));
+        let own =
+            |n_rhs| StackReq::new::<T>(self.partitions.scratch(n_rhs)).and(StackReq::new::<T>(folded * n_rhs));
         own(n_rhs).or(verified_scratch(self).and(own(1)))
     }
 
@@ -140,6 +192,7 @@ mod tests {
         for n in 1..20 {
             let mut places: Vec<usize> = (0..n).map(|row| folded(row, n)).collect();
             assert!((0..n).all(|row| places[row].abs_diff(places[(row + 1) % n]) <= 2), "{n}");
+            assert!((0..n).all(|row| unfolded(places[row], n) == row), "{n}");
             places.sort_unstable();
             assert!(places.into_iter().eq(0..n));
         }
@@ -154,7 +207,7 @@ mod tests {
                     (0..rows * block * block).map(value).collect::<Vec<_>>()
                 };
                 let a = BlockTridiagonal::from_vecs(block, [wave(1), wave(2), wave(3)], periodic).unwrap();
-                let factor = PivotedBlocks::new(&Plan::new(a.shape()), a.view()).unwrap();
+                let factor = BlockBand::pivoted(&Plan::new(a.shape()), a.view()).unwrap();
                 let rhs: Vec<_> = (0..2 * a.n()).map(|i| Complex64::new((i as f64).cos(), 0.3)).collect();
                 for op in [Op::Plain, Op::Transpose, Op::ConjTranspose] {
                     let mut x = rhs.clone();
