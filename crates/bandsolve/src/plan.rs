@@ -418,6 +418,15 @@ fn choose(shape: Shape, wish: Method, options: &Options) -> (Method, String) {
         (Shape::BlockTridiagonal { block, block_rows, .. }, Method::Auto) if block_rows < crossover => {
             (Method::Pivoted, format!("{block_rows} blocks of {block} rows are few: blocked banded LU"))
         }
+        (Shape::BlockTridiagonal { block, block_rows, periodic: false }, Method::Auto)
+            if crate::tuning::blocks_pay_as_band(block, block_rows) =>
+        {
+            let work = "the two halves of their band at a time";
+            (
+                Method::Spike,
+                format!("blocks of {block} rows, of which partitions on lanes need too many operations: {work}"),
+            )
+        }
         (Shape::BlockTridiagonal { block, .. }, Method::Auto) => {
             let lanes = "partitions on SIMD lanes, pivoted by selection";
             (Method::Rpts, format!("blocks of {block} rows: {lanes}, {} threads", options.threads))

@@ -1,11 +1,11 @@
-//! BCYCLIC and block SPIKE against residuals in double-double and the pivoted method.
+//! BCYCLIC, block SPIKE, and the band that blocks are by partitions against residuals in double-double and the pivoted method.
 
 use bandsolve::dyn_stack::{PodBuffer, PodStack};
 use bandsolve::{BlockTridiagonal, Complex32, Complex64, Error, Factor, Method, Op, Plan, RealScalar, Report, Scalar};
 use bandsolve_testkit::conformance::{epsilon, random_vec, rounding};
 use bandsolve_testkit::{Random, oracle};
 
-const METHODS: [Method; 2] = [Method::Bcyclic, Method::BlockSpike];
+const METHODS: [Method; 3] = [Method::Bcyclic, Method::BlockSpike, Method::Spike];
 const OPS: [Op; 3] = [Op::Plain, Op::Transpose, Op::ConjTranspose];
 
 /// op(A), row by row.
@@ -201,7 +201,8 @@ fn singular_diagonal_blocks_of_a_regular_matrix() {
             let d = rhs(a.n(), 2);
             let (x, report) = solve(&Plan::new(a.shape()).method(method).factor(&a).unwrap(), Op::Plain, &d);
             let report = report.unwrap();
-            assert!(report.fallback);
+            // As a band, rows are exchanged beyond the blocks.
+            assert_eq!(report.fallback, method != Method::Spike);
             check(&a, Op::Plain, (&d, &x), (&report, 64.0));
             // Nearly singular ones.
             let tiny: Vec<f64> = unit.iter().map(|v| 1e-30 * v).collect();
@@ -284,5 +285,26 @@ fn nothing_and_unverified() {
         let (raw, unverified) = solve(&plan.clone().verify(false).factor(&a).unwrap(), Op::Plain, &d);
         assert!(unverified.unwrap().backward_error.is_nan());
         assert_eq!((raw, report.unwrap().refinement_steps), (x, 0));
+    }
+}
+
+/// Blocks from five rows on are taken for a band by `Auto`, whose answers need no refinement then.
+#[test]
+fn blocks_of_five_to_eight_rows_keep_factors() {
+    for (block, rows) in [(5, 1500), (8, 600)] {
+        for shift in [0.0, 3.0] {
+            let a = matrix::<f64>(rows, block, false, shift);
+            let plan = Plan::new(a.shape());
+            assert_eq!(plan.chosen_method(), Method::Spike, "{}", plan.reason());
+            let d = rhs(a.n(), 70);
+            let [one, two] = [1, 2].map(|threads| plan.clone().threads(threads).factor(&a).unwrap());
+            for op in OPS {
+                let (x, report) = solve(&one, op, &d);
+                let report = report.unwrap();
+                assert_eq!((report.refinement_steps, report.fallback), (0, false), "{report:?}");
+                check(&a, op, (&d, &x), (&report, 8.0));
+                assert_eq!(solve(&two, op, &d).0, x);
+            }
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! Unverified solves: how good they are beside what the papers published, and which matrices break which method.
 
-use bandsolve::{Factor, Method, Plan, Tridiagonal};
+use bandsolve::{Banded, BlockTridiagonal, Factor, Factorize, Method, Plan, Shape, Tridiagonal};
 use bandsolve_testkit::Random;
 use bandsolve_testkit::oracle::{backward_error, product};
 use bandsolve_testkit::tables::{Case, PUBLISHED_N, Paper, chang, klein, x_true};
@@ -156,5 +156,45 @@ fn threads_change_no_bit() {
             assert!(run(threads, &rhs) == expected, "{method:?}, {threads} threads");
         }
         assert!(run(2, &[&rhs[..], &rhs[..]].concat()).chunks(n).all(|x| x == expected));
+    }
+}
+
+/// A column that is all noise has a pivot, but none above the noise threshold.
+#[test]
+fn candidates_that_are_noise_are_zero() {
+    fn solves(plan: Plan, a: &impl Factorize<Scalar = f64>) -> bool {
+        let rhs = vec![1.0; plan.shape().n()];
+        plan.factor(a).unwrap().solve(&rhs).is_ok()
+    }
+    let check = |shape: Shape, solves: &dyn Fn(Plan) -> bool| {
+        for method in [Method::Rpts, Method::Pivoted, Method::Spike].into_iter().filter(|m| m.solves(shape)) {
+            let plan = Plan::new(shape).method(method);
+            assert!(solves(plan.clone()), "{method:?}, {shape:?}");
+            assert!(solves(plan.clone().noise_threshold(1e-14)), "{method:?}, {shape:?}, below what there is");
+            assert!(!solves(plan.noise_threshold(1e-10)), "{method:?}, {shape:?}, noise");
+        }
+    };
+    let mut random = Random::new(9);
+    let mut draw = |n: usize| random.uniform_vec(n, 0.5, 1.0);
+    let (rows, noisy) = (600, 301);
+    let [mut sub, mut diag, mut sup] = [(); 3].map(|()| draw(rows));
+    (diag[noisy], sub[noisy + 1], sup[noisy - 1]) = (3e-13, 2e-13, 1e-13);
+    let a = Tridiagonal::new(&sub, &diag, &sup).unwrap();
+    check(a.shape(), &|plan| solves(plan, &a));
+    for block in [1, 2, 3, 4, 7] {
+        let square = block * block;
+        let [mut sub, mut diag, mut sup] = [(); 3].map(|()| draw(rows * square));
+        for (array, row) in [(&mut diag, noisy), (&mut sub, noisy + 1), (&mut sup, noisy - 1)] {
+            array[row * square..][..block].iter_mut().for_each(|v| *v *= 1e-12);
+        }
+        let a = BlockTridiagonal::new(block, &sub, &diag, &sup).unwrap();
+        check(a.shape(), &|plan| solves(plan, &a));
+    }
+    for half in [1, 2, 4, 9] {
+        let leading = 2 * half + 1;
+        let mut bands = draw(rows * leading);
+        bands[noisy * leading..][..leading].iter_mut().for_each(|v| *v *= 1e-12);
+        let a = Banded::new(rows, half, half, &bands).unwrap();
+        check(a.shape(), &|plan| solves(plan, &a));
     }
 }

@@ -3,9 +3,9 @@
 //! An open system of N block rows of b rows has 2b − 1 diagonals on either side. A periodic one is folded: its block rows
 //! are taken in the order 0, N−1, 1, N−2, …, in which neighbours on the ring are at most two places apart, and so has 3b − 1.
 
+use super::band_lu::array;
 use super::banded_spike::Partitions;
 use super::determinant::Product;
-use super::band_lu::array;
 use super::pivoted::around_transpose;
 use super::verify::{Equations, Factored, Facts, KeepsFactors, Lazy, Matrix, solve_verified, verified_scratch};
 use super::{Factor, Op, Probe, Report};
@@ -171,8 +171,7 @@ impl<T: Scalar> Factor<T> for BlockBand<'_, T> {
 
     fn solve_scratch(&self, n_rhs: usize) -> StackReq {
         let folded = if self.a.is_periodic() { self.a.n() } else { 0 };
-        let own =
-            |n_rhs| StackReq::new::<T>(self.partitions.scratch(n_rhs)).and(StackReq::new::<T>(folded * n_rhs));
+        let own = |n_rhs| StackReq::new::<T>(self.partitions.scratch(n_rhs)).and(StackReq::new::<T>(folded * n_rhs));
         own(n_rhs).or(verified_scratch(self).and(own(1)))
     }
 

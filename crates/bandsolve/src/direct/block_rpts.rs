@@ -12,11 +12,11 @@
 //! has the larger determinant; here each of the 2b rows may be, as in banded LU. So blocks that are singular, or all of whose
 //! determinants vanish, are nothing special.
 
+use super::block_band::BlockBand;
 use super::block_repair::BlockRepair;
 use super::cut::{ALIGN, Cut, columns, columns_mut, cut_out_mut, middle, size_below, split_columns};
 use super::level::{Findings, both};
 use super::partitioned::{is_zero, mend_bad};
-use super::block_band::BlockBand;
 use super::pivoted::{PivotedBanded, reciprocal};
 use super::verify::{
     self, Equations, Factored, Facts, KeepsFactors, Lazy, Matrix, Refiner, Report, good, refinement_scratch,
@@ -24,7 +24,7 @@ use super::verify::{
 use super::{Factor, Op, Probe};
 use crate::error::{Result, check_len};
 use crate::kernel::Simd;
-use crate::kernel::blocks::{self, Band, BlockMatrix, BlockRun, Coarse, Level, Target, Task};
+use crate::kernel::blocks::{self, Band, BlockMatrix, BlockRun, Choice, Coarse, Level, Target, Task};
 use crate::kernel::run::{Columns, ColumnsMut};
 use crate::kernel::sweep::{Found, MAX_RHS};
 use crate::matrix::{Banded, BlockRows, BlockTridiagonal, Orientation, Shape};
@@ -116,11 +116,11 @@ struct Settings<'a> {
 
 impl<'a> Settings<'a> {
     fn new<T: Scalar>(options: &'a Options) -> Self {
-        Self { options, lanes: T::lanes(options.simd) }
+        Self { options, lanes: T::lanes(options.sweep_simd()) }
     }
 
     fn simd(&self) -> Simd {
-        self.options.simd
+        self.options.sweep_simd()
     }
 
     /// How a level of `n` block rows is cut; small ones are a single partition, which ends the recursion.
@@ -267,8 +267,9 @@ fn solve_level<T: Scalar>(
     let (coarse_rhs, stack) = stack.make_aligned_raw::<T>(n_rhs * n * b, ALIGN);
     let (coarse, stack) = stack.make_aligned_raw::<T>(n_rhs * n * b, ALIGN);
 
-    let exchange = settings.options.pivoting != Pivoting::None;
-    let level = &Level { matrix, scaling: settings.options.scaling(), exchange, n_rhs };
+    let exchange = T::Real::from_f64(f64::from(settings.options.pivoting != Pivoting::None));
+    let choice = Choice { exchange, noise: T::Real::from_f64(settings.options.noise_threshold) };
+    let level = &Level { matrix, scaling: settings.options.scaling(), choice, n_rhs };
     let parts = 0..cut.partitions();
     let out = Coarse { sub: &mut *sub, diag: &mut *diag, sup: &mut *sup, rhs: columns_mut(coarse_rhs, n_rhs) };
     let work = Work::Reduce(out);

@@ -1,8 +1,8 @@
 //! Methods that keep factors of a block tridiagonal matrix: what they share. Each says how block rows are eliminated; here
 //! stand scaling, the order of the right-hand sides and the accuracy contract.
 
-use super::block_dense::scales;
 use super::block_band::BlockBand;
+use super::block_dense::scales;
 use super::pivoted::around_transpose;
 use super::verify::{Factored, Facts, KeepsFactors, Lazy, check_scratch, solve_verified, verified_scratch};
 use super::{Factor, Op, Probe, Report};

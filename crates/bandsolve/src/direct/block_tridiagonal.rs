@@ -1,10 +1,10 @@
 //! Factors of one block tridiagonal system: whichever method the plan chose.
 
 use super::bcyclic::Bcyclic;
+use super::block_band::BlockBand;
 use super::block_rpts::BlockRpts;
 use super::block_spike::BlockSpike;
 use super::block_stored::StoredBlocks;
-use super::block_band::BlockBand;
 use super::{AnyFactor, Factor, Probe, Solution};
 use crate::error::Result;
 use crate::matrix::BlockTridiagonal;

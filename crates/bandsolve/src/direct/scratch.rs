@@ -97,11 +97,16 @@ impl Plan {
                 let size = Size { n, block_rows, storage: (block, 0) };
                 Some(block_rpts::scratch::<T>(&self.options, size, n_rhs))
             }
-            Method::Pivoted | Method::Rpts => {
+            Method::Spike if self.options.partitions.is_some() => None,
+            Method::Pivoted | Method::Rpts | Method::Spike => {
                 // Periodic systems are folded.
                 let (reach, folded) = if periodic { (3 * block - 1, n) } else { (2 * block - 1, 0) };
                 let reach = reach.min(n.saturating_sub(1));
-                let words = |n_rhs: usize| band_lu::words_at_most(reach, reach, n_rhs) + folded;
+                let words = |n_rhs: usize| {
+                    let whole = band_lu::words_at_most(reach, reach, 1).saturating_mul(n_rhs);
+                    let by_parts = banded_spike::words_at_most(reach, reach, n_rhs);
+                    folded * n_rhs + if method == Method::Spike { by_parts } else { whole }
+                };
                 Some(self.with_refinement::<T>(n, n_rhs, words))
             }
             Method::Bcyclic => stored(bcyclic::spare_rows(block_rows)),

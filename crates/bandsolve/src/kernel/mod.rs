@@ -17,6 +17,7 @@ mod substitute;
 pub(crate) mod sweep;
 pub(crate) mod take;
 pub(crate) mod tile;
+mod walk;
 pub(crate) mod window;
 mod work;
 

@@ -37,9 +37,9 @@ pub struct Panel<'a, T: Scalar> {
     pub lower: usize,
     /// Columns to the right that a row reaches.
     pub fill: usize,
-    /// Whether a window of `fill` columns in registers may eliminate: what reaches further than `fill` − `lower` columns up
+    /// Columns of the window in registers that may eliminate, if one may: what reaches further than so many less `lower` up
     /// is zero at first.
-    pub in_registers: bool,
+    pub window: Option<usize>,
     /// Whether exchanges reach back to the first column of the panel.
     pub reach_back: bool,
     /// 1/u_kk of the columns that are eliminated.
@@ -65,12 +65,12 @@ impl<T: Scalar> Job<T> for Panel<'_, T> {
     fn run<V: Lanes<Real = T::Real>>(mut self) -> Found {
         let mut found = Found::default();
         let mut first = 0;
-        if const { V::PERMUTES && !T::COMPLEX } && self.in_registers {
-            first = match self.fill {
-                4 => self.in_registers::<V, 4>(&mut found),
-                8 => self.in_registers::<V, 8>(&mut found),
-                12 => self.in_registers::<V, 12>(&mut found),
-                16 => self.in_registers::<V, 16>(&mut found),
+        if const { V::PERMUTES && !T::COMPLEX } {
+            first = match self.window {
+                Some(4) => self.in_registers::<V, 4>(&mut found),
+                Some(8) => self.in_registers::<V, 8>(&mut found),
+                Some(12) => self.in_registers::<V, 12>(&mut found),
+                Some(16) => self.in_registers::<V, 16>(&mut found),
                 _ => 0,
             };
         }
@@ -198,7 +198,7 @@ impl<T: Scalar> Job<T> for Update<'_, T> {
             let width = block.min(self.pivots - p);
             let (count, rows) = (columns.end.min(p + block + fill) - columns.start, (width + lower).min(self.rows - p));
             let region = &mut right[at(p, columns.start) - split..];
-            exchange_in_columns(region, stride, count, &self.exchange[p..p + width]);
+            exchange_rows(region, stride, count, &self.exchange[p..p + width]);
             let l = MatRef::from_column_major_slice_with_stride(&left[at(p, p)..], rows, width, stride);
             let mut region = MatMut::from_column_major_slice_with_stride_mut(region, rows, count, stride);
             // The rows of eight pivots and what they take from the others' of the block; in the end what all take from those
@@ -218,37 +218,44 @@ impl<T: Scalar> Job<T> for Update<'_, T> {
     }
 }
 
-/// [`exchange_rows`] of `count` columns.
+/// Exchanges rows k and k + `exchange[k]`, in order, of `count` columns that are `stride` apart.
 #[inline(always)]
-fn exchange_in_columns<T: Copy>(region: &mut [T], stride: usize, count: usize, exchange: &[u32]) {
+pub fn exchange_rows<T: Copy>(region: &mut [T], stride: usize, count: usize, exchange: &[u32]) {
+    if exchange.iter().all(|q| *q == 0) {
+        return;
+    }
     let reach = exchange.iter().enumerate().map(|(k, q)| k + *q as usize).max().unwrap_or(0);
     assert!(count == 0 || (count - 1) * stride + reach < region.len(), "rows of all columns");
-    let (first, whole) = (region.as_mut_ptr(), count / 4 * 4);
-    // SAFETY: the last row that is exchanged was looked up in the last column.
-    unsafe {
-        // Four columns at a time: what is exchanged in one does not wait for another.
-        for c in (0..whole).step_by(4) {
-            let column = first.add(c * stride);
-            for (k, &q) in exchange.iter().enumerate() {
-                for n in 0..4 {
-                    core::ptr::swap(column.add(n * stride + k), column.add(n * stride + k + q as usize));
-                }
-            }
-        }
-        for c in whole..count {
-            let column = first.add(c * stride);
-            for (k, &q) in exchange.iter().enumerate() {
-                core::ptr::swap(column.add(k), column.add(k + q as usize));
+    let mut c = 0;
+    while c < count {
+        let column = region.as_mut_ptr().wrapping_add(c * stride);
+        // SAFETY: the last row that is exchanged was looked up in the last column.
+        unsafe {
+            if count - c >= TOGETHER {
+                exchange_in::<TOGETHER, T>(column, stride, exchange);
+                c += TOGETHER;
+            } else {
+                exchange_in::<1, T>(column, stride, exchange);
+                c += 1;
             }
         }
     }
 }
 
-/// Exchanges rows k and k + `exchange[k]` of one column, in order.
+/// Columns in which rows are exchanged together: what is exchanged in one does not wait for another.
+const TOGETHER: usize = 4;
+
+/// [`exchange_rows`] of N columns.
+///
+/// # Safety
+/// Their rows that are exchanged exist.
 #[inline(always)]
-pub fn exchange_rows<T>(column: &mut [T], exchange: &[u32]) {
+unsafe fn exchange_in<const N: usize, T>(column: *mut T, stride: usize, exchange: &[u32]) {
     for (k, &q) in exchange.iter().enumerate() {
-        column.swap(k, k + q as usize);
+        for n in 0..N {
+            // SAFETY: the caller's promise.
+            unsafe { core::ptr::swap(column.add(n * stride + k), column.add(n * stride + k + q as usize)) }
+        }
     }
 }
 

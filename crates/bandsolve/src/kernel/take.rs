@@ -1,7 +1,8 @@
 //! Taking a band over: rows scaled by powers of two, columns copied to where they will be eliminated.
 
 use super::Job;
-use super::lanes::{Lanes, prefetch};
+use super::lanes::Lanes;
+use super::walk::{Gather, walk};
 use crate::direct::measure::peak;
 use crate::matrix::Banded;
 use crate::scalar::Scalar;
@@ -44,50 +45,6 @@ impl<'a, T: Scalar> Rectangle<'a, T> {
         let start =
             if self.reversed { self.first - j * self.step - (end - 1) } else { self.first + j * self.step + first };
         (first, &self.bands[start..start + (end - first)])
-    }
-}
-
-impl<T: Scalar> Rectangle<'_, T> {
-    /// W rows of a column, from row i on, all in the band; of real numbers.
-    ///
-    /// # Safety
-    /// They are in the band.
-    #[inline(always)]
-    pub(super) unsafe fn rows_at<V: Lanes<Real = T::Real>>(&self, i: usize, j: usize) -> V {
-        let p = self.bands.as_ptr().cast::<V::Real>();
-        // SAFETY: the caller's promise; real scalars are their own real type.
-        unsafe {
-            if self.reversed {
-                backwards(V::load(p.add(self.first - j * self.step - i - (V::W - 1))))
-            } else {
-                V::load(p.add(self.first + j * self.step + i))
-            }
-        }
-    }
-
-    /// Asks for a part of the W columns after column j and the W − 1 that follow it: as much as W rows of W columns, in the
-    /// order in which all lies in memory, so that the machine goes on reading ahead.
-    #[inline(always)]
-    pub(super) fn ask_for_next<V: Lanes<Real = T::Real>>(&self, j: usize, row: usize) {
-        let next = j + V::W;
-        let (part, place) = (row * V::W, next * self.step + next - self.upper);
-        let from = if self.reversed {
-            self.first.wrapping_sub(place + part + V::W * V::W)
-        } else {
-            self.first + place + part
-        };
-        let from = self.bands.as_ptr().wrapping_add(from).cast::<u8>();
-        for line in (0..V::W * V::W * size_of::<T>()).step_by(64) {
-            prefetch(from.wrapping_add(line));
-        }
-    }
-
-    /// If the first `count` of these columns reach as far up and down as any: the first row of the first, and their height.
-    #[inline(always)]
-    pub(super) fn alike(&self, columns: &Range<usize>, count: usize) -> Option<(usize, usize)> {
-        let last = columns.start + count - 1;
-        let inside = columns.start >= self.upper && last < columns.end && last + self.lower < self.rows;
-        inside.then(|| (columns.start - self.upper, self.lower + self.upper + 1))
     }
 }
 
@@ -171,35 +128,6 @@ impl<T: Scalar> Take<'_, T> {
     }
 }
 
-/// A vector of rows of a column that begins in row `top`, with zeros above and below it; `None` if nothing is left. A column
-/// of real numbers, at least as long as a vector.
-///
-/// # Safety
-/// Compiled into a function that has the instruction set.
-#[inline(always)]
-pub(super) unsafe fn rows_of<V: Lanes<Real = T::Real>, T: Scalar>(
-    (top, column): (usize, &[T]),
-    row: usize,
-    reversed: bool,
-) -> Option<V> {
-    let (p, end) = (column.as_ptr().cast::<V::Real>(), top + column.len());
-    if row >= end || row + V::W <= top {
-        return None;
-    }
-    // SAFETY: the numbers are inside of the column.
-    unsafe {
-        let v = match (row >= top, row + V::W <= end, reversed) {
-            (true, true, false) => V::load(p.add(row - top)),
-            (true, true, true) => V::load(p.add(end - row - V::W)),
-            (true, false, false) => V::load_first(p.add(row - top), end - row),
-            (true, false, true) => V::load_last(p.add(end - row), end - row),
-            (false, _, false) => V::load_last(p.add(row + V::W - top), row + V::W - top),
-            (false, _, true) => V::load_first(p.add(end - row - V::W), row + V::W - top),
-        };
-        Some(if reversed { backwards(v) } else { v })
-    }
-}
-
 /// [`raise`] for some of the columns; returns the first left out.
 #[inline(always)]
 fn raise_columns<V: Lanes<Real = T::Real>, T: Scalar>(
@@ -208,12 +136,7 @@ fn raise_columns<V: Lanes<Real = T::Real>, T: Scalar>(
     columns: Range<usize>,
 ) -> usize {
     if const { V::PERMUTES && !T::COMPLEX } {
-        let next = match (from.lower + from.upper + 1).div_ceil(V::W) {
-            1 => slide::<V, T, 1>(largest, from, columns.clone()),
-            2 => slide::<V, T, 2>(largest, from, columns.clone()),
-            3 => slide::<V, T, 3>(largest, from, columns.clone()),
-            _ => raise_together::<V, T>(largest, from, columns.clone()),
-        };
+        let next = walk::<V, T, 1>([&mut *largest], &Largest, from, columns.clone());
         if next > columns.start {
             return next;
         }
@@ -223,97 +146,14 @@ fn raise_columns<V: Lanes<Real = T::Real>, T: Scalar>(
     columns.start + 1
 }
 
-/// [`raise`] for W columns that all reach as far up and down, if there are so many; returns the first left out. The rows of
-/// the next ones are then loaded as they were stored.
-#[inline(always)]
-fn raise_together<V: Lanes<Real = T::Real>, T: Scalar>(
-    largest: &mut [T::Real],
-    from: &Rectangle<'_, T>,
-    columns: Range<usize>,
-) -> usize {
-    let Some((first, height)) = from.alike(&columns, V::W) else { return columns.start };
-    let s = largest[first..first + height + V::W - 1].as_mut_ptr();
-    // SAFETY: real scalars are their own real type; of rows and columns only what is there is touched.
-    unsafe {
-        for row in (0..height + V::W - 1).step_by(V::W) {
-            let count = V::W.min(height + V::W - 1 - row);
-            from.ask_for_next::<V>(columns.start, row);
-            let mut rows = V::load_first(s.add(row), count);
-            if row > 0 && row + V::W <= height {
-                for c in 0..V::W {
-                    rows = from.rows_at::<V>(first + row, columns.start + c).abs_max(rows);
-                }
-            } else {
-                for c in 0..V::W {
-                    let column = from.column(columns.start + c).1;
-                    if let Some(v) = rows_of::<V, T>((c, column), row, from.reversed) {
-                        rows = v.abs_max(rows);
-                    }
-                }
-            }
-            rows.store_first(s.add(row), count);
-        }
-    }
-    columns.start + V::W
-}
+/// The largest modulus in every row; entries that are NaN are passed over.
+struct Largest;
 
-/// [`raise`] for as many of the columns, from the first on, as all reach as far up and down; returns the first left out.
-///
-/// The moduli of M vectors of rows stay in registers, and move on by one row a column: to load what was just stored in
-/// another place would take longer than all else.
-#[inline(always)]
-fn slide<V: Lanes<Real = T::Real>, T: Scalar, const M: usize>(
-    largest: &mut [T::Real],
-    from: &Rectangle<'_, T>,
-    columns: Range<usize>,
-) -> usize {
-    let height = from.lower + from.upper + 1;
-    // Of the next column, too, the last row exists.
-    let end = columns.end.min(from.rows.saturating_sub(from.lower + 1));
-    if columns.start < from.upper || columns.start >= end {
-        return columns.start;
+impl<V: Lanes> Gather<V, 1> for Largest {
+    #[inline(always)]
+    fn gather(&self, _: usize, v: V, [rows]: [V; 1]) -> [V; 1] {
+        [v.abs_max(rows)]
     }
-    let (first, rest) = (columns.start - from.upper, height - (M - 1) * V::W);
-    assert!(end - 1 - from.upper + height < largest.len(), "rows");
-    let [down, down_last] = down::<V>(rest);
-    let mut s = largest.as_mut_ptr().wrapping_add(first);
-    let mut window = [V::splat(T::Real::ZERO); M];
-    // SAFETY: real scalars are their own real type; the rows of the last column and one more were looked up.
-    unsafe {
-        for m in 0..M - 1 {
-            window[m] = V::load(s.add(m * V::W));
-        }
-        window[M - 1] = V::load_first(s.add((M - 1) * V::W), rest);
-        for j in columns.start..end {
-            let column = from.column(j).1.as_ptr().cast::<V::Real>();
-            for m in 0..M - 1 {
-                window[m] = window[m].abs_max(part::<V, true>(column, height, m * V::W, from.reversed));
-            }
-            window[M - 1] = window[M - 1].abs_max(part::<V, false>(column, height, (M - 1) * V::W, from.reversed));
-            *s = window[0].first();
-            for m in 0..M - 1 {
-                window[m] = window[m].permute(window[m + 1], down);
-            }
-            window[M - 1] = window[M - 1].permute(V::splat(*s.add(height)), down_last);
-            s = s.add(1);
-        }
-        for m in 0..M - 1 {
-            window[m].store(s.add(m * V::W));
-        }
-        window[M - 1].store_first(s.add((M - 1) * V::W), rest);
-    }
-    end
-}
-
-/// All lanes move down by one, and another vector's first comes in last, or after `rest` − 1 lanes.
-#[inline(always)]
-pub(super) fn down<V: Lanes>(rest: usize) -> [V::Index; 2] {
-    let (mut lanes, mut last) = ([0; 16], [V::W as u32; 16]);
-    for k in 0..V::W {
-        lanes[k] = k as u32 + 1;
-    }
-    last[..rest - 1].copy_from_slice(&lanes[..rest - 1]);
-    [V::index(&lanes), V::index(&last)]
 }
 
 /// [`RealScalar::equilibrate`] of all.
@@ -420,7 +260,7 @@ fn copy_scaled<V: Lanes<Real = T::Real>, T: Scalar>(
 /// # Safety
 /// `count` numbers are readable, W of them from number k on if `FULL`, else fewer.
 #[inline(always)]
-unsafe fn part<V: Lanes, const FULL: bool>(p: *const V::Real, count: usize, k: usize, reversed: bool) -> V {
+pub(super) unsafe fn part<V: Lanes, const FULL: bool>(p: *const V::Real, count: usize, k: usize, reversed: bool) -> V {
     // SAFETY: the caller's promise.
     unsafe {
         match (reversed, FULL) {
@@ -435,7 +275,7 @@ unsafe fn part<V: Lanes, const FULL: bool>(p: *const V::Real, count: usize, k: u
 
 /// The last lane first.
 #[inline(always)]
-fn backwards<V: Lanes>(v: V) -> V {
+pub(super) fn backwards<V: Lanes>(v: V) -> V {
     const DOWN: [u32; 31] =
         [15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
     let index = DOWN[16 - V::W..32 - V::W].try_into().expect("sixteen numbers");

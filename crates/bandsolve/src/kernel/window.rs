@@ -207,7 +207,7 @@ pub unsafe fn upper<V: Lanes>(last: Column<V::Real>, inverse: &[V::Real], x: *mu
 pub unsafe fn upper_transposed<V: Lanes>(first: Column<V::Real>, inverse: &[V::Real], x: *mut V::Real) {
     let Column { mut diagonal, step, reach: fill } = first;
     let (near, far, mut x) = (fill.min(V::W), fill.saturating_sub(V::W), x);
-    let [down, _] = super::take::down::<V>(1);
+    let [down, _] = super::walk::down::<V>(1);
     // SAFETY: the caller's promise.
     unsafe {
         let mut above = V::load_last(x, near);

@@ -6,6 +6,7 @@ use crate::direct::measure::{Largest, Norm};
 use crate::direct::verify::Equations;
 use crate::error::{Error, Result, check_len};
 use crate::scalar::Scalar;
+use crate::tuning::SMALL_BLOCK_MAX;
 use core::ops::Range;
 use faer::{MatMut, MatRef};
 use std::borrow::Cow;
@@ -266,10 +267,30 @@ impl<'a, T: Scalar> BlockRows<'a, T> {
         }
         for (k, row) in range.enumerate() {
             let mut y = y.as_mut().subrows_mut(k * b, b);
+            if b <= SMALL_BLOCK_MAX {
+                self.multiply_small(row, x, y);
+                continue;
+            }
             for (nth, (column, block)) in self.blocks(row).into_iter().flatten().enumerate() {
                 let block = MatRef::from_column_major_slice(block, b, b);
                 T::accumulate_product(nth > 0, y.as_mut(), block, x.subrows(column * b, b));
             }
+        }
+    }
+
+    /// One block row of [`multiply`](Self::multiply), without calls for a few numbers each.
+    fn multiply_small(&self, row: usize, x: MatRef<'_, T>, mut y: MatMut<'_, T>) {
+        let b = self.block;
+        let mut sums = [T::ZERO; SMALL_BLOCK_MAX];
+        for s in 0..x.ncols() {
+            sums.fill(T::ZERO);
+            for (column, block) in self.blocks(row).into_iter().flatten() {
+                for (c, entries) in block.chunks_exact(b).enumerate() {
+                    let x = x[(column * b + c, s)];
+                    sums.iter_mut().zip(entries).for_each(|(sum, a)| *sum += *a * x);
+                }
+            }
+            (0..b).for_each(|r| y[(r, s)] = sums[r]);
         }
     }
 

@@ -27,9 +27,7 @@ impl<T: Scalar> Step<'_, T> {
     /// U₁₂ = L₁₁⁻¹ P A₁₂, A₂₂ ← A₂₂ − L₂₁ U₁₂.
     fn apply(&self, region: &mut [T], stride: usize, count: usize) {
         let (rows, width) = (self.l.nrows(), self.l.ncols());
-        if self.exchange.iter().any(|q| *q > 0) {
-            region.chunks_mut(stride).take(count).for_each(|column| exchange_rows(column, self.exchange));
-        }
+        exchange_rows(region, stride, count, self.exchange);
         let right = MatMut::from_column_major_slice_with_stride_mut(region, rows, count, stride);
         let (mut u12, a22) = right.split_at_row_mut(width);
         solve_unit_lower(self.simd, self.l.subrows(0, width), u12.as_mut());
@@ -108,7 +106,7 @@ impl<T: Scalar> BandLu<T> {
             columns,
             lower: self.size.lower,
             fill,
-            in_registers: self.in_registers,
+            window: self.window,
             reach_back,
             inverse: &mut self.inverse[j..j + width],
             exchange: &mut self.exchange[j..j + width],
@@ -121,9 +119,7 @@ impl<T: Scalar> BandLu<T> {
     fn reach_back(&mut self, j: usize, p: usize, w: usize) {
         let start = self.index(j, j);
         let exchange = &self.exchange[j + p..j + p + w];
-        for column in self.elements[start..].chunks_mut(self.stride).take(p) {
-            exchange_rows(&mut column[p..], exchange);
-        }
+        exchange_rows(&mut self.elements[start + p..], self.stride, p, exchange);
     }
 
     /// Applies the columns j … j + width − 1, eliminated, to the `count` columns after them.

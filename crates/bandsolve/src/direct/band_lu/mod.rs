@@ -75,8 +75,8 @@ pub(in crate::direct) struct BandLu<T: Scalar> {
     size: Size,
     /// Superdiagonals of U.
     fill: usize,
-    /// Whether they are as many as a window in registers has columns, and no fewer than L and U need.
-    in_registers: bool,
+    /// As many as a window in registers has columns, and no fewer than L and U need, if one can be used.
+    window: Option<usize>,
     /// Columns that are eliminated together; 1: column by column.
     block: usize,
     stride: usize,
@@ -203,7 +203,7 @@ impl<T: Scalar> BandLu<T> {
         Ok(Self {
             size,
             fill,
-            in_registers: window.is_some(),
+            window,
             block,
             stride,
             origin: top,

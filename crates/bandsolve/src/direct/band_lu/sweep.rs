@@ -336,9 +336,7 @@ impl<T: Scalar> BandLu<T> {
         }
         let l = self.columns_of_l(pivots.start, pivots.len());
         let exchange = &self.exchange[pivots.clone()];
-        if exchange.iter().any(|q| *q > 0) {
-            (0..w.columns).for_each(|c| exchange_rows(&mut w.column(c)[at..], exchange));
-        }
+        exchange_rows(&mut w.elements[at..], w.height, w.columns, exchange);
         let (mut top, below) = w.rows(at..at + l.nrows()).split_at_row_mut(pivots.len());
         solve_unit_lower(self.simd, l, top.as_mut());
         let a = l.subrows(pivots.len(), l.nrows() - pivots.len());

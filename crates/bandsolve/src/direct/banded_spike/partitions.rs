@@ -16,7 +16,7 @@ use std::time::Instant;
 
 /// Consecutive rows of a band, and the factors of the unknowns that have entries in no other rows.
 #[derive(Debug)]
-pub(super) struct Part<T: Scalar> {
+pub(in crate::direct) struct Part<T: Scalar> {
     pub rows: Range<usize>,
     pub lu: BandLu<T>,
     /// The last part is eliminated from its end.
@@ -77,8 +77,8 @@ impl<T: Scalar> Partitions<T> {
             (0..count).map(make).collect::<Result<_>>()?
         };
         let mut found = Findings::default();
-        for (part, (_, _, findings)) in cuts.windows(2).zip(&made) {
-            let column = |k: usize| if part[1] == n { n - 1 - k } else { part[0] + k };
+        for (part, _, findings) in &made {
+            let column = |k: usize| if part.reversed { n - 1 - k } else { part.rows.start + part.offset + k };
             found = worse(found, Findings { singular: findings.singular.map(column), ..*findings });
         }
         let coarse = if count > 1 && lower + upper > 0 {

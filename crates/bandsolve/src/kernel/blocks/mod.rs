@@ -19,13 +19,21 @@ use super::{Job, Simd};
 use crate::scalar::Scalar;
 use stage::{Ahead, Tile};
 
+/// How pivots are chosen.
+#[derive(Clone, Copy)]
+pub struct Choice<R> {
+    /// One, or zero if rows may not be exchanged.
+    pub exchange: R,
+    /// Candidates of at most this modulus count as zero; rarely used, and compiled for plain arrays only.
+    pub noise: R,
+}
+
 /// A level of the recursion, as the kernels see it.
 #[derive(Clone, Copy)]
-pub struct Level<'a, T> {
+pub struct Level<'a, T: Scalar> {
     pub(crate) matrix: BlockMatrix<'a, T>,
     pub scaling: Scaling,
-    /// Whether rows may be exchanged.
-    pub exchange: bool,
+    pub choice: Choice<T::Real>,
     pub n_rhs: usize,
 }
 
@@ -93,7 +101,6 @@ impl<T: Scalar> BlockRun<'_, T> {
     fn sweep<V: Lanes<Real = T::Real>, const B: usize>(self) -> [Found; super::sweep::MAX_RHS] {
         let Self { level, rhs, span, mut task, memory } = self;
         let tile = Tile::<T, V, B>::new(level, span.m, memory);
-        let exchange = if level.exchange { T::Real::ONE } else { T::Real::ZERO };
         let mut checks = tile.new_checks(&task);
         for t in 0..span.tiles {
             tile.stage(level, &rhs, (span, t));
@@ -101,7 +108,7 @@ impl<T: Scalar> BlockRun<'_, T> {
                 tile.take_ends(level, to, (span, t));
             }
             let ahead = Ahead::new(level, (span, t + 1));
-            tile.eliminate_inside(exchange, matches!(task, Task::Reduce(_)), &ahead);
+            tile.eliminate_inside(level.choice, matches!(task, Task::Reduce(_)), &ahead);
             match &mut task {
                 Task::Reduce(out) => tile.put_coarse(out, (span, t)),
                 Task::Substitute(to) => {

@@ -10,7 +10,7 @@ use super::super::lanes::Lanes;
 use super::super::run::{Found, MAX_LANES, Span};
 use super::super::sweep::{CHECK_VECTORS, COMPLEX_SLACK, Check, MAX_RHS, read_check};
 use super::stage::{Ahead, Tile};
-use super::{Target, Task};
+use super::{Choice, Target, Task};
 use crate::scalar::{RealScalar, Scalar};
 use crate::tuning::SMALL_BLOCK_MAX;
 use core::mem::MaybeUninit;
@@ -118,8 +118,12 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const N: usize, const BAND: bool> Step
 
     /// Chooses the pivot of column `c`, which has gone through the steps before; returns its reciprocal.
     #[inline(always)]
-    fn choose(&mut self, b: usize, c: usize, exchange: V, column: &mut Column<T, V>) -> T::Element<V> {
+    fn choose(&mut self, b: usize, c: usize, choice: Choice<T::Real>, column: &mut Column<T, V>) -> T::Element<V> {
         let b = if N == 0 { b } else { N };
+        if const { V::PORTABLE } && choice.noise > T::Real::ZERO {
+            Self::denoise(b, c, choice.noise, column);
+        }
+        let exchange = V::splat(choice.exchange);
         // SAFETY: here and below, all 2b numbers of the column have been filled in.
         let top = unsafe { column[c].assume_init() };
         let (mut best, mut chosen) = (top.abs1(), V::splat(T::Real::from_f64(c as f64)));
@@ -146,6 +150,18 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const N: usize, const BAND: bool> Step
             self.factors[r].write(T::Element::select(take, top, own) * recip);
         }
         recip
+    }
+
+    /// Sets candidates for the pivot of column `c` to zero that are but noise.
+    #[inline(always)]
+    fn denoise(b: usize, c: usize, noise: T::Real, column: &mut Column<T, V>) {
+        // Comparisons are strict.
+        let above = V::splat(noise + noise * T::Real::EPSILON);
+        for r in c..Self::end(b, c) {
+            // SAFETY: all 2b numbers of the column have been filled in.
+            let own = unsafe { column[r].assume_init() };
+            column[r].write(T::Element::select(above.gt(own.abs1()), T::Element::splat(T::Real::ZERO), own));
+        }
     }
 
     /// Does to another column what this step, number `p`, has done.
@@ -233,21 +249,21 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const B: usize> Tile<T, V, B> {
     }
 
     /// One step: eliminates the first b unknowns between the equations carried along and b rows more, with the largest pivots
-    /// or, unless rows may be `exchange`d, with those on the diagonal. The equations that are left are carried along, `next`
+    /// or, unless rows may be exchanged, with those on the diagonal. The equations that are left are carried along, `next`
     /// becoming `near` and `after` becoming `next`; pivot rows are kept as those of unknown block `keep`.
     #[inline(always)]
-    fn step(&self, more: &More, exchange: T::Real, spike: bool, keep: Option<usize>) {
+    fn step(&self, more: &More, choice: Choice<T::Real>, spike: bool, keep: Option<usize>) {
         // Sizes that are known make loops that are unrolled: for real numbers, and not for plain arrays. Larger ones gain less and
         // take minutes to compile.
         let small = const { B == 0 && !T::COMPLEX && !V::PORTABLE };
         match (self.b(), more.banded) {
-            (3, true) if small => self.step_of::<3, true>(more, exchange, spike, keep),
-            (3, false) if small => self.step_of::<3, false>(more, exchange, spike, keep),
-            (4, true) if small => self.step_of::<4, true>(more, exchange, spike, keep),
-            (4, false) if small => self.step_of::<4, false>(more, exchange, spike, keep),
-            (8, true) if small => self.step_of::<8, true>(more, exchange, spike, keep),
-            (_, true) => self.step_of::<B, true>(more, exchange, spike, keep),
-            (_, false) => self.step_of::<B, false>(more, exchange, spike, keep),
+            (3, true) if small => self.step_of::<3, true>(more, choice, spike, keep),
+            (3, false) if small => self.step_of::<3, false>(more, choice, spike, keep),
+            (4, true) if small => self.step_of::<4, true>(more, choice, spike, keep),
+            (4, false) if small => self.step_of::<4, false>(more, choice, spike, keep),
+            (8, true) if small => self.step_of::<8, true>(more, choice, spike, keep),
+            (_, true) => self.step_of::<B, true>(more, choice, spike, keep),
+            (_, false) => self.step_of::<B, false>(more, choice, spike, keep),
         }
     }
 
@@ -260,19 +276,18 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const B: usize> Tile<T, V, B> {
     fn step_of<const N: usize, const BAND: bool>(
         &self,
         more: &More,
-        exchange: T::Real,
+        choice: Choice<T::Real>,
         spike: bool,
         keep: Option<usize>,
     ) {
         let b = if N == 0 { self.b() } else { N };
-        let exchange = V::splat(exchange);
         let mut steps = [const { Step::<T, V, N, BAND>::NONE }; SMALL_BLOCK_MAX];
         for c in 0..b {
             let mut column = self.column::<N>([self.carried(more, c), more.block(b, 0, c)]);
             for p in 0..c {
                 steps[p].apply(b, p, &mut column);
             }
-            let recip = steps[c].choose(b, c, exchange, &mut column);
+            let recip = steps[c].choose(b, c, choice, &mut column);
             if let Some(j) = keep {
                 let width = 3 * b + self.n_rhs;
                 for r in 0..c {
@@ -382,7 +397,7 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const B: usize> Tile<T, V, B> {
     /// unknowns (`ends` 1) and one for the first (`ends` 0). Else once, downwards, with known ends, and solves for the inside.
     /// (One loop for all, as what is inlined here takes long to compile.)
     #[inline(always)]
-    pub fn eliminate_inside(&self, exchange: T::Real, reduce: bool, ahead: &Ahead<'_, T>) {
+    pub fn eliminate_inside(&self, choice: Choice<T::Real>, reduce: bool, ahead: &Ahead<'_, T>) {
         let (b, m) = (self.b(), self.m);
         for pass in 0..2 {
             // The second pass of `substitute` is one step only.
@@ -412,7 +427,7 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const B: usize> Tile<T, V, B> {
                     }
                 }
                 let more = if inside { self.row(walk, j) } else { self.laid(pass == 0) };
-                self.step(&more, exchange, reduce, if reduce { None } else { Some(step - 1) });
+                self.step(&more, choice, reduce, if reduce { None } else { Some(step - 1) });
             }
             // No closure: it would be compiled without the instruction set.
             if reduce {
