@@ -205,22 +205,26 @@ pub unsafe fn upper<V: Lanes>(last: Column<V::Real>, inverse: &[V::Real], x: *mu
 /// 1 ≤ reach ≤ 2·W; of every column there are so many elements above the diagonal, and as many rows of `x`.
 #[inline(always)]
 pub unsafe fn upper_transposed<V: Lanes>(first: Column<V::Real>, inverse: &[V::Real], x: *mut V::Real) {
+    // What the unknown just found contributes is subtracted last: the sum over all before need not wait for it.
     let Column { mut diagonal, step, reach: fill } = first;
-    let (near, far, mut x) = (fill.min(V::W), fill.saturating_sub(V::W), x);
+    let (near, far, mut x) = ((fill - 1).min(V::W), (fill - 1).saturating_sub(V::W), x);
     let [down, _] = super::walk::down::<V>(1);
     // SAFETY: the caller's promise.
     unsafe {
-        let mut above = V::load_last(x, near);
-        let mut further = V::load_last(x.wrapping_sub(V::W), far);
+        let mut newest = V::splat(*x.sub(1));
+        let mut above = V::load_last(x.sub(1), near);
+        let mut further = V::load_last(x.wrapping_sub(1 + V::W), far);
         for inverse in inverse {
-            let mut sum = V::load_last(diagonal, near) * above;
+            let mut sum = V::load_last(diagonal.sub(1), near) * above;
             if far > 0 {
-                sum = V::load_last(diagonal.sub(V::W), far).mul_add(further, sum);
+                sum = V::load_last(diagonal.sub(1 + V::W), far).mul_add(further, sum);
             }
-            let y = (V::splat(*x) - sum.total()) * V::splat(*inverse);
+            let rest = V::splat(*x) - sum.total();
+            let y = newest.neg_mul_add(V::splat(*diagonal.sub(1)), rest) * V::splat(*inverse);
             *x = y.first();
             further = further.permute(above, down);
-            above = above.permute(y, down);
+            above = above.permute(newest, down);
+            newest = y;
             (x, diagonal) = (x.add(1), diagonal.wrapping_add(step));
         }
     }
@@ -234,14 +238,21 @@ pub unsafe fn upper_transposed<V: Lanes>(first: Column<V::Real>, inverse: &[V::R
 #[inline(always)]
 pub unsafe fn lower_transposed<V: Lanes>(last: Column<V::Real>, exchange: &[u32], x: *mut V::Real) {
     let Column { mut diagonal, step, reach: lower } = last;
-    let (moves, mut x) = (MovesBack::<V>::new(lower), x);
+    let (moves, zero, mut x) = (MovesBack::<V>::new(lower), V::splat(<V::Real as Scalar>::ZERO), x);
     // SAFETY: the caller's promise.
     unsafe {
         let mut below = V::load_first(x.add(1), lower);
+        // The unknown just found, its lane, and the other lanes: their sum need not wait for it.
+        let (mut newest, mut lane, mut others) = (zero, 0, below);
         for q in exchange.iter().rev() {
-            let y = V::splat(*x) - (V::load_first(diagonal.add(1), lower) * below).total();
-            *x.add(lower) = below.permute(y, moves.last[*q as usize]).first();
-            below = below.permute(y, moves.rows[*q as usize]);
+            let q = *q as usize;
+            let sum = (V::load_first(diagonal.add(1), lower) * others).total();
+            let y = newest.neg_mul_add(V::splat(*diagonal.add(1 + lane)), V::splat(*x) - sum);
+            *x.add(lower) = below.permute(y, moves.last[q]).first();
+            others = below.permute(zero, moves.rows[q]);
+            below = below.permute(y, moves.rows[q]);
+            // In the last place it has left the window.
+            (newest, lane) = if q == lower { (zero, 0) } else { (y, q) };
             (x, diagonal) = (x.wrapping_sub(1), diagonal.wrapping_sub(step));
         }
         below.store_first(x.wrapping_add(1), lower);
