@@ -66,7 +66,7 @@ fn folded(row: usize, n: usize) -> usize {
 
 /// The inverse of [`folded`].
 fn unfolded(place: usize, n: usize) -> usize {
-    if place % 2 == 0 { place / 2 } else { n - 1 - place / 2 }
+    if place.is_multiple_of(2) { place / 2 } else { n - 1 - place / 2 }
 }
 
 /// Calls `factor` with the matrix in band storage, folded if it is periodic.

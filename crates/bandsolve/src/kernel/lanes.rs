@@ -170,30 +170,6 @@ pub trait Lanes:
     }
 }
 
-/// Asks for the cache line at `p`; any address will do.
-#[inline(always)]
-pub fn prefetch<R>(p: *const R) {
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: a hint, which never faults.
-    unsafe {
-        core::arch::x86_64::_mm_prefetch::<{ core::arch::x86_64::_MM_HINT_T0 }>(p.cast())
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = p;
-}
-
-/// The same, but no nearer than the second-level cache.
-#[inline(always)]
-pub fn prefetch_to_second_level<R>(p: *const R) {
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: a hint, which never faults.
-    unsafe {
-        core::arch::x86_64::_mm_prefetch::<{ core::arch::x86_64::_MM_HINT_T1 }>(p.cast())
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = p;
-}
-
 /// The lanes of a vector, and as many zeros as are missing to 16.
 #[inline(always)]
 fn lanes_of<V: Lanes>(v: V) -> [V::Real; 16] {

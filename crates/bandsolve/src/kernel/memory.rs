@@ -55,8 +55,8 @@ unsafe impl Zeroable for Line {}
 // SAFETY: as above.
 unsafe impl Pod for Line {}
 
-/// Large arrays that are no longer needed, kept for the next of the same size: fresh memory has to be cleared by the system,
-/// page by page. Clones share what is kept.
+/// Arrays that are no longer needed, kept for the next of the same size: fresh memory has to be cleared, by the system page by
+/// page if it is large. Clones share what is kept.
 #[derive(Debug, Clone, Default)]
 pub struct Pool(Arc<Mutex<Vec<Vec<Line>>>>);
 
@@ -68,10 +68,10 @@ impl PartialEq for Pool {
 }
 
 impl Pool {
-    /// Arrays that are kept at most: four for each of the two ends of a band, and those of inner partitions or of a fallback.
-    const MOST: usize = 16;
-    /// Smaller ones the allocator keeps by itself.
-    const LEAST: usize = 1 << 20;
+    /// Arrays that are kept at most: four for each part of a band and of its coarse system, and those of a fallback.
+    const MOST: usize = 64;
+    /// Smaller ones the allocator keeps by itself, and clears soon enough.
+    const LEAST: usize = 1 << 12;
 
     fn take(&self, lines: usize) -> Option<Vec<Line>> {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -151,7 +151,7 @@ mod tests {
         assert!(Array::<f64>::new(large, Some(&pool.clone())).unwrap()[large - 1] == 3.0);
         // Small ones, and too many, are given back.
         drop(Array::<f64>::new(9, Some(&pool)).unwrap());
-        let many: Vec<_> = (0..30).map(|k| Array::<f64>::new(large + 8 * k, Some(&pool)).unwrap()).collect();
+        let many: Vec<_> = (0..80).map(|k| Array::<f64>::new(large + 8 * k, Some(&pool)).unwrap()).collect();
         drop(many);
         assert!(pool.0.lock().unwrap().len() == Pool::MOST);
     }

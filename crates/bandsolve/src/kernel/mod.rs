@@ -3,6 +3,7 @@
 //! A *tile* is a handful of partitions, one a SIMD lane, copied from the caller's arrays and transposed so that row j of
 //! all of them is one vector. A *sweep* eliminates through a tile in registers, choosing pivots by selection.
 
+pub(crate) mod ahead;
 pub(crate) mod blocks;
 pub(crate) mod dense;
 mod element;
@@ -22,7 +23,6 @@ pub(crate) mod window;
 mod work;
 
 pub use element::{ComplexElement, Element, RealElement};
-pub(crate) use lanes::prefetch;
 pub use lanes::{Lanes, Portable};
 
 use crate::scalar::{Complex32, Complex64, Scalar};

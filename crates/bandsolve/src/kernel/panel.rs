@@ -1,6 +1,7 @@
 //! A few columns of a band, eliminated one after the other.
 
 use super::Job;
+use super::ahead::Ahead;
 use super::dense::{Kind, Moduli, Product, SMALL, Substitute};
 use super::dense::{dot, largest_modulus, place_of_largest, subtract_multiple};
 use super::lanes::Lanes;
@@ -48,6 +49,8 @@ pub struct Panel<'a, T: Scalar> {
     pub exchange: &'a mut [u32],
     /// How pivots are chosen.
     pub rule: PivotRule<T::Real>,
+    /// What is asked for meanwhile, column by column.
+    pub ahead: Ahead,
 }
 
 /// What was found on the way.
@@ -96,7 +99,8 @@ impl<T: Scalar> Panel<'_, T> {
         let place = Place { elements: self.region.as_mut_ptr().cast(), stride: self.stride, lower: self.lower };
         let inverse: &mut [T::Real] = bytemuck::cast_slice_mut(&mut self.inverse[..count]);
         // SAFETY: real scalars are their own real type; the last element of the last new row and column was looked up.
-        found.singular = unsafe { window::eliminate::<V, N>(place, inverse, &mut self.exchange[..count]) };
+        found.singular =
+            unsafe { window::eliminate::<V, N>(place, inverse, &mut self.exchange[..count], &mut self.ahead) };
         count
     }
 
@@ -182,13 +186,22 @@ pub struct Update<'a, T: Scalar> {
     pub pivots: usize,
     /// In step k rows k and k + `exchange[k]` change places.
     pub exchange: &'a [u32],
+    /// What is asked for meanwhile, in [`parts`](Self::parts).
+    pub ahead: Ahead,
+}
+
+impl<T: Scalar> Update<'_, T> {
+    /// How many times something may be asked for in between: where columns follow a band of `fill` diagonals, `block` at a time.
+    pub fn parts(fill: usize, block: usize) -> usize {
+        (fill.div_ceil(block) + 1) * (block.div_ceil(SMALL) + 1)
+    }
 }
 
 impl<T: Scalar> Job<T> for Update<'_, T> {
     type Output = ();
     #[inline(always)]
     fn run<V: Lanes<Real = T::Real>>(self) {
-        let Self { elements, origin, stride, lower, fill, block, columns, .. } = self;
+        let Self { elements, origin, stride, lower, fill, block, columns, mut ahead, .. } = self;
         let at = |i: usize, j: usize| origin + i + j * stride;
         // Below the last column of L that is needed nothing of the columns to its right begins.
         let split = at(columns.start, columns.start) - fill - (block - 1);
@@ -204,6 +217,7 @@ impl<T: Scalar> Job<T> for Update<'_, T> {
             // The rows of eight pivots and what they take from the others' of the block; in the end what all take from those
             // below, in the same place of the program: it is long.
             for k in (0..width + SMALL).step_by(SMALL) {
+                ahead.ask();
                 let whole = k >= width;
                 let (first, end, size) = if whole { (0, rows, width) } else { (k, width, SMALL.min(width - k)) };
                 let (mut top, below) = region.as_mut().subrows_mut(first, end - first).split_at_row_mut(size);

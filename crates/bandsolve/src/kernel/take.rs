@@ -38,13 +38,30 @@ impl<'a, T: Scalar> Rectangle<'a, T> {
     /// First row of column `j` that is not zero, and the entries from there on, to be read backwards if reversed.
     #[inline(always)]
     pub(super) fn column(&self, j: usize) -> (usize, &'a [T]) {
+        let (first, places) = self.places(j);
+        (first, &self.bands[places])
+    }
+
+    /// The first row, and where the entries stand.
+    #[inline(always)]
+    fn places(&self, j: usize) -> (usize, Range<usize>) {
         let (first, end) = (j.saturating_sub(self.upper), (j + self.lower + 1).min(self.rows));
         if first >= end {
-            return (0, &[]);
+            return (0, 0..0);
         }
         let start =
             if self.reversed { self.first - j * self.step - (end - 1) } else { self.first + j * self.step + first };
-        (first, &self.bands[start..start + (end - first)])
+        (first, start..start + (end - first))
+    }
+
+    /// The memory in which some columns stand, as far as there are any.
+    pub fn memory(&self, columns: Range<usize>) -> &'a [T] {
+        let end = columns.end.min(self.columns);
+        if columns.start >= end {
+            return &[];
+        }
+        let [a, b] = [columns.start, end - 1].map(|j| self.places(j).1);
+        &self.bands[a.start.min(b.start)..a.end.max(b.end)]
     }
 }
 

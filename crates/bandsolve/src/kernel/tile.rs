@@ -1,7 +1,8 @@
 //! Tiles: partitions of a system, one a SIMD lane, copied into cache so that row j of all of them is one vector.
 
+use super::ahead::prefetch;
 use super::element::Element;
-use super::lanes::{Lanes, prefetch};
+use super::lanes::Lanes;
 use super::sweep::{MAX_RHS, Row, each};
 use crate::scalar::{RealScalar, Scalar};
 

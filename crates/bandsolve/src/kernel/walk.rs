@@ -1,6 +1,7 @@
 //! A walk over the columns of a band that keeps rows in registers: what each gathers from its entries.
 
-use super::lanes::{Lanes, prefetch};
+use super::ahead::prefetch;
+use super::lanes::Lanes;
 use super::take::{Rectangle, backwards, part};
 use crate::scalar::Scalar;
 use core::ops::Range;

@@ -7,6 +7,7 @@
 //! of the elimination in memory.
 
 use super::Simd;
+use super::ahead::{Ahead, prefetch_second_level};
 use super::lanes::Lanes;
 use crate::scalar::Scalar;
 
@@ -69,7 +70,8 @@ impl<V: Lanes> Moves<V> {
     }
 }
 
-/// Eliminates as many columns as `inverse` and `exchange` have; returns the first without a pivot.
+/// Eliminates as many columns as `inverse` and `exchange` have, asking for what lies `ahead` meanwhile; returns the first
+/// without a pivot.
 ///
 /// # Safety
 /// Of the matrix row `lower` and column N below and to the right of every pivot exist, and 1 ≤ lower ≤ W.
@@ -78,6 +80,7 @@ pub unsafe fn eliminate<V: Lanes, const N: usize>(
     place: Place<V::Real>,
     inverse: &mut [V::Real],
     exchange: &mut [u32],
+    ahead: &mut Ahead,
 ) -> Option<usize> {
     let Place { elements, stride, lower } = place;
     let moves = Moves::<V>::new(lower);
@@ -90,6 +93,7 @@ pub unsafe fn eliminate<V: Lanes, const N: usize>(
             column[c] = V::load_first(diagonal.add(c * stride), lower);
         }
         for k in 0..inverse.len().min(exchange.len()) {
+            ahead.ask();
             let new = V::splat(*diagonal.add(lower));
             let moduli = column[0].abs();
             let largest = moduli.peak().max(new.abs());
@@ -137,6 +141,18 @@ pub struct Column<R> {
     pub reach: usize,
 }
 
+/// Columns of L or U that are asked for so many columns before their turn.
+const AHEAD: usize = 64;
+
+/// Asks for some numbers.
+#[inline(always)]
+fn ask<R>(from: *const R, count: usize) {
+    for k in (0..count).step_by(64 / size_of::<R>()) {
+        prefetch_second_level(from.wrapping_add(k));
+    }
+    prefetch_second_level(from.wrapping_add(count - 1));
+}
+
 /// x ← L⁻¹·P·x through as many columns as `exchange` has; the first of them and the first unknown are given.
 ///
 /// # Safety
@@ -150,6 +166,7 @@ pub unsafe fn lower<V: Lanes>(first: Column<V::Real>, exchange: &[u32], x: *mut 
         let mut column = diagonal.add(1);
         let mut window = V::load_first(x, lower);
         for q in exchange {
+            ask(column.wrapping_add(AHEAD * step), lower);
             let (q, new) = (*q as usize, V::splat(*x.add(lower)));
             let y = window.permute(new, moves.pivot[q]);
             window = y.neg_mul_add(V::load_first(column, lower), window.permute(new, moves.rows[q]));
@@ -180,6 +197,7 @@ pub unsafe fn upper<V: Lanes>(last: Column<V::Real>, inverse: &[V::Real], x: *mu
         let mut above = V::load_last(x, near);
         let mut further = if far == 0 { V::splat(*x.sub(fill + 1)) } else { V::load_last(x.sub(V::W), far) };
         for inverse in inverse.iter().rev() {
+            ask(diagonal.wrapping_sub(AHEAD * step + fill), fill);
             let y = unknown * V::splat(*inverse);
             *x = y.first();
             above = y.neg_mul_add(V::load_last(diagonal, near), above);
@@ -215,6 +233,7 @@ pub unsafe fn upper_transposed<V: Lanes>(first: Column<V::Real>, inverse: &[V::R
         let mut above = V::load_last(x.sub(1), near);
         let mut further = V::load_last(x.wrapping_sub(1 + V::W), far);
         for inverse in inverse {
+            ask(diagonal.wrapping_add(AHEAD * step - fill), fill);
             let mut sum = V::load_last(diagonal.sub(1), near) * above;
             if far > 0 {
                 sum = V::load_last(diagonal.sub(1 + V::W), far).mul_add(further, sum);
@@ -246,6 +265,7 @@ pub unsafe fn lower_transposed<V: Lanes>(last: Column<V::Real>, exchange: &[u32]
         let (mut newest, mut lane, mut others) = (zero, 0, below);
         for q in exchange.iter().rev() {
             let q = *q as usize;
+            ask(diagonal.wrapping_sub(AHEAD * step - 1), lower);
             let sum = (V::load_first(diagonal.add(1), lower) * others).total();
             let y = newest.neg_mul_add(V::splat(*diagonal.add(1 + lane)), V::splat(*x) - sum);
             *x.add(lower) = below.permute(y, moves.last[q]).first();

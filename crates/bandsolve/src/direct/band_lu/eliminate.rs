@@ -4,6 +4,7 @@ use super::{BandLu, How};
 use crate::direct::pivoted::allocate;
 use crate::error::Result;
 use crate::kernel::Simd;
+use crate::kernel::ahead::Ahead;
 use crate::kernel::dense::{Kind, Product, SMALL, Substitute};
 use crate::kernel::panel::{Found, Panel, PivotRule, Update, exchange_rows};
 use crate::scalar::Scalar;
@@ -49,18 +50,18 @@ pub(super) fn solve_unit_lower<T: Scalar>(simd: Simd, l: MatRef<'_, T>, mut x: M
 }
 
 impl<T: Scalar> BandLu<T> {
-    /// Eliminates columns j … j + width − 1.
-    pub(super) fn eliminate(&mut self, j: usize, width: usize, how: How<'_, T::Real>) -> Found {
+    /// Eliminates columns j … j + width − 1; asks for what lies `ahead` if they are eliminated one by one.
+    pub(super) fn eliminate(&mut self, j: usize, width: usize, how: How<'_, T::Real>, ahead: Ahead) -> Found {
         let exchange = how.rule.exchanges();
         let rule = PivotRule { exchange, boost: how.boost && !exchange, noise: how.rule.noise };
         if self.block == 1 {
             let columns = self.size.columns - j;
-            return self.panel((j, width), (columns, self.fill), rule, false);
+            return self.panel((j, width), (columns, self.fill), rule, Some(ahead));
         }
         let mut found = Found::default();
         for p in (0..width).step_by(SMALL) {
             let w = SMALL.min(width - p);
-            let panel = self.panel((j + p, w), (w, w), rule, true);
+            let panel = self.panel((j + p, w), (w, w), rule, None);
             found.singular = found.singular.or(panel.singular.map(|k| p + k));
             found.boosted += panel.boosted;
             self.reach_back(j, p, w);
@@ -74,7 +75,7 @@ impl<T: Scalar> BandLu<T> {
     }
 
     /// Columns follow the elimination of all columns to their left that reach them.
-    pub(super) fn follow(&mut self, columns: Range<usize>) {
+    pub(super) fn follow(&mut self, columns: Range<usize>, ahead: Ahead) {
         let job = Update {
             elements: &mut self.elements,
             origin: self.origin,
@@ -86,17 +87,18 @@ impl<T: Scalar> BandLu<T> {
             columns,
             pivots: self.size.pivots,
             exchange: &self.exchange,
+            ahead,
         };
         T::update(self.simd, job);
     }
 
-    /// Eliminates a few columns by themselves.
+    /// Eliminates a few columns, `alone` or as a part of a block, asking for what lies ahead.
     fn panel(
         &mut self,
         (j, width): (usize, usize),
         (columns, fill): (usize, usize),
         rule: PivotRule<T::Real>,
-        reach_back: bool,
+        alone: Option<Ahead>,
     ) -> Found {
         let start = self.index(j, j);
         let job = Panel {
@@ -107,10 +109,11 @@ impl<T: Scalar> BandLu<T> {
             lower: self.size.lower,
             fill,
             window: self.window,
-            reach_back,
+            reach_back: alone.is_none(),
             inverse: &mut self.inverse[j..j + width],
             exchange: &mut self.exchange[j..j + width],
             rule,
+            ahead: alone.unwrap_or_else(Ahead::nothing),
         };
         T::panel(self.simd, job)
     }

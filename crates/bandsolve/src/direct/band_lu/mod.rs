@@ -15,8 +15,9 @@ use crate::direct::pivoted::Rule;
 use crate::direct::verify::{Facts, peak};
 use crate::error::{Error, Result};
 use crate::kernel::Simd;
+use crate::kernel::ahead::Ahead;
 use crate::kernel::memory::{Array, Pool};
-use crate::kernel::panel::Largest;
+use crate::kernel::panel::{Largest, Update};
 use crate::kernel::take::{Progress, Rectangle, Take};
 use crate::kernel::window;
 use crate::matrix::Banded;
@@ -164,10 +165,15 @@ impl<T: Scalar> BandLu<T> {
             let width = step.min(pivots - j);
             let reached = if lu.left_looking() { j + width } else { j + width + lu.fill };
             lu.copy_until(source, reached.min(lu.size.columns), &mut progress);
-            if lu.left_looking() {
-                lu.follow(j..j + width);
-            }
-            let panel = lu.eliminate(j, width, how);
+            // The next columns, and where they will be put.
+            let soon = [source.rectangle().memory(progress.scanned..progress.scanned + step), lu.room(&progress), &[]];
+            let ahead = Ahead::new(soon, lu.parts());
+            let panel = if lu.left_looking() {
+                lu.follow(j..j + width, ahead);
+                lu.eliminate(j, width, how, Ahead::nothing())
+            } else {
+                lu.eliminate(j, width, how, ahead)
+            };
             spike.eliminate(&lu, j, width);
             found.singular = found.singular.or(panel.singular.map(|k| j + k));
             found.boosted += panel.boosted;
@@ -177,7 +183,7 @@ impl<T: Scalar> BandLu<T> {
         lu.copy_until(source, lu.size.columns, &mut progress);
         if lu.left_looking() {
             for j in (pivots..lu.size.columns).step_by(step) {
-                lu.follow(j..(j + step).min(lu.size.columns));
+                lu.follow(j..(j + step).min(lu.size.columns), Ahead::nothing());
             }
         }
         let growth = growth.to_f64() / progress.largest.to_f64();
@@ -229,6 +235,16 @@ impl<T: Scalar> BandLu<T> {
     /// Columns between two looks at the matrix.
     fn step(&self) -> usize {
         if self.block == 1 { tuning::BAND_NARROW_STEP } else { self.block }
+    }
+
+    /// Where as many columns go as are eliminated before the next look at the matrix.
+    fn room(&self, progress: &Progress<T::Real>) -> &[T] {
+        &self.elements[progress.end..(progress.end + self.step() * self.stride).min(self.elements.len())]
+    }
+
+    /// In how many parts something may be asked for meanwhile.
+    fn parts(&self) -> usize {
+        if self.left_looking() { Update::<T>::parts(self.fill, self.block) } else { self.step() }
     }
 
     /// What was factored.

@@ -6,9 +6,10 @@
 use super::BandLu;
 use super::eliminate::solve_unit_lower;
 use crate::direct::Op;
+use crate::kernel::ahead::prefetch;
 use crate::kernel::dense::{Kind, Product, SMALL, Substitute};
 use crate::kernel::panel::{Narrow, Sweep, exchange_rows};
-use crate::kernel::{prefetch, window};
+use crate::kernel::window;
 use crate::scalar::Scalar;
 use crate::tuning;
 use core::ops::Range;

@@ -17,7 +17,7 @@ use super::run::{Columns, ColumnsMut, Found, Span};
 use super::tile::Scaling;
 use super::{Job, Simd};
 use crate::scalar::Scalar;
-use stage::{Ahead, Tile};
+use stage::{Tile, ahead};
 
 /// How pivots are chosen.
 #[derive(Clone, Copy)]
@@ -107,8 +107,8 @@ impl<T: Scalar> BlockRun<'_, T> {
             if let Task::Substitute(to) = &task {
                 tile.take_ends(level, to, (span, t));
             }
-            let ahead = Ahead::new(level, (span, t + 1));
-            tile.eliminate_inside(level.choice, matches!(task, Task::Reduce(_)), &ahead);
+            let mut ahead = ahead(level, (span, t + 1), span.m);
+            tile.eliminate_inside(level.choice, matches!(task, Task::Reduce(_)), &mut ahead);
             match &mut task {
                 Task::Reduce(out) => tile.put_coarse(out, (span, t)),
                 Task::Substitute(to) => {

@@ -1,7 +1,8 @@
 //! Tiles of block rows: from the caller's arrays into lanes, and back.
 
+use super::super::ahead::Ahead;
 use super::super::element::Element;
-use super::super::lanes::{Lanes, prefetch_to_second_level};
+use super::super::lanes::Lanes;
 use super::super::run::{Columns, ColumnsMut, Span};
 use super::super::tile::Scaling;
 use super::{Coarse, Level, Target};
@@ -105,38 +106,18 @@ impl<T: Scalar> Band<'_, T> {
     }
 }
 
-/// What the next tile will be staged from.
-pub struct Ahead<'a, T> {
-    arrays: [&'a [T]; 3],
-}
-
-impl<'a, T: Scalar> Ahead<'a, T> {
-    /// Of tile `t` of a span: all of it or, if that would not pay, nothing.
-    pub fn new(level: &Level<'a, T>, (span, t): (Span, usize)) -> Self {
-        if level.matrix.block() > ASK_MAX_BLOCK {
-            return Self { arrays: [&[]; 3] };
-        }
-        let rows = span.lanes * span.m;
-        let first = span.first + t * rows;
-        let part = |array: &'a [T], each: usize| array.get(first * each..(first + rows) * each).unwrap_or(&[]);
-        let arrays = match &level.matrix {
-            BlockMatrix::Blocks(a) => [a.sub, a.diag, a.sup].map(|array| part(array, a.block * a.block)),
-            BlockMatrix::Band(band) => [part(band.bands, band.block * band.leading), &[], &[]],
-        };
-        Self { arrays }
-    }
-
-    /// Asks for the part number `k` of `parts`.
-    #[inline(always)]
-    pub fn ask(&self, k: usize, parts: usize) {
-        for i in 0..3 {
-            let bytes = size_of_val(self.arrays[i]).div_ceil(parts);
-            let from = self.arrays[i].as_ptr().cast::<u8>().wrapping_add(k * bytes);
-            for line in (0..bytes).step_by(64) {
-                prefetch_to_second_level(from.wrapping_add(line));
-            }
-        }
-    }
+/// What tile `t` of a span will be staged from, in `parts`: nothing if that would not pay.
+pub fn ahead<T: Scalar>(level: &Level<'_, T>, (span, t): (Span, usize), parts: usize) -> Ahead {
+    let rows = span.lanes * span.m;
+    let first = span.first + t * rows;
+    let arrays = match &level.matrix {
+        matrix if matrix.block() > ASK_MAX_BLOCK => [(&[][..], 0); 3],
+        BlockMatrix::Blocks(a) => [a.sub, a.diag, a.sup].map(|array| (array, a.block * a.block)),
+        BlockMatrix::Band(band) => [(band.bands, band.block * band.leading), (&[], 0), (&[], 0)],
+    };
+    // Block rows to numbers of each.
+    let part = |(array, each): (_, usize)| <[T]>::get(array, first * each..(first + rows) * each).unwrap_or(&[]);
+    Ahead::new(arrays.map(part), parts)
 }
 
 /// Where the parts of a tile begin, in elements.

@@ -5,11 +5,12 @@
 //! carried along, the others the next block row.
 
 use super::super::Machine;
+use super::super::ahead::Ahead;
 use super::super::element::Element;
 use super::super::lanes::Lanes;
 use super::super::run::{Found, MAX_LANES, Span};
 use super::super::sweep::{CHECK_VECTORS, COMPLEX_SLACK, Check, MAX_RHS, read_check};
-use super::stage::{Ahead, Tile};
+use super::stage::Tile;
 use super::{Choice, Target, Task};
 use crate::scalar::{RealScalar, Scalar};
 use crate::tuning::SMALL_BLOCK_MAX;
@@ -397,7 +398,7 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const B: usize> Tile<T, V, B> {
     /// unknowns (`ends` 1) and one for the first (`ends` 0). Else once, downwards, with known ends, and solves for the inside.
     /// (One loop for all, as what is inlined here takes long to compile.)
     #[inline(always)]
-    pub fn eliminate_inside(&self, choice: Choice<T::Real>, reduce: bool, ahead: &Ahead<'_, T>) {
+    pub fn eliminate_inside(&self, choice: Choice<T::Real>, reduce: bool, ahead: &mut Ahead) {
         let (b, m) = (self.b(), self.m);
         for pass in 0..2 {
             // The second pass of `substitute` is one step only.
@@ -408,9 +409,7 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const B: usize> Tile<T, V, B> {
             };
             for step in steps {
                 let j = if walk.behind == 0 { step } else { m - 1 - step };
-                if pass == 0 {
-                    ahead.ask(step - 1, m - 1);
-                }
+                ahead.ask();
                 if step == 1 {
                     match (reduce, pass) {
                         (true, _) => self.lay_row(walk, j),

@@ -1,0 +1,102 @@
+//! Memory that will be needed soon.
+
+#[cfg(target_arch = "x86_64")]
+use core::arch::x86_64;
+
+/// Some arrays, asked for part by part while something else is being done, so that they stand in the second-level cache when
+/// their turn comes. What is asked for in one go would be waited for: few lines of the cache can be under way.
+pub struct Ahead {
+    /// First byte and length.
+    arrays: [(*const u8, usize); ARRAYS],
+    /// Lines of a part.
+    part: usize,
+    /// What is next: array and byte.
+    next: (usize, usize),
+}
+
+/// Arrays asked for at a time.
+const ARRAYS: usize = 3;
+/// Bytes of a line of the cache.
+const LINE: usize = 64;
+
+impl Ahead {
+    /// Asks for these arrays in so many parts.
+    #[inline(always)]
+    pub fn new<T>(arrays: [&[T]; ARRAYS], parts: usize) -> Self {
+        let arrays = arrays.map(|array| (array.as_ptr().cast::<u8>(), size_of_val(array)));
+        let bytes: usize = arrays.iter().map(|(_, bytes)| bytes).sum();
+        Self { arrays, part: bytes.div_ceil(LINE * parts.max(1)), next: (0, 0) }
+    }
+
+    /// Asks for nothing.
+    pub fn nothing() -> Self {
+        Self::new::<u8>([&[]; ARRAYS], 1)
+    }
+
+    /// Asks for the next part, if there is more.
+    #[inline(always)]
+    pub fn ask(&mut self) {
+        let mut lines = self.part;
+        while self.next.0 < ARRAYS {
+            let ((first, bytes), (_, from)) = (self.arrays[self.next.0], self.next);
+            let end = bytes.min(from + lines * LINE);
+            for byte in (from..end).step_by(LINE) {
+                prefetch_second_level(first.wrapping_add(byte));
+            }
+            lines -= (end - from).div_ceil(LINE);
+            if end < bytes {
+                self.next.1 = end;
+                return;
+            }
+            self.next = (self.next.0 + 1, 0);
+        }
+    }
+}
+
+/// Asks for the line of the cache at `p`; any address will do.
+#[inline(always)]
+pub fn prefetch<T>(p: *const T) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a hint, which never faults.
+    unsafe {
+        x86_64::_mm_prefetch::<{ x86_64::_MM_HINT_T0 }>(p.cast())
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = p;
+}
+
+/// The same, but no nearer than the second-level cache.
+#[inline(always)]
+pub fn prefetch_second_level<T>(p: *const T) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a hint, which never faults.
+    unsafe {
+        x86_64::_mm_prefetch::<{ x86_64::_MM_HINT_T1 }>(p.cast())
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = p;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_is_asked_for_in_as_many_parts_as_were_said() {
+        let memory = vec![0_u64; 1000];
+        for cuts in [[0, 0], [0, 10], [5, 5], [1, 999], [300, 700], [1000, 1000]] {
+            for parts in [1, 2, 3, 17, 1000] {
+                let arrays = [&memory[..cuts[0]], &memory[cuts[0]..cuts[1]], &memory[cuts[1]..]];
+                let mut ahead = Ahead::new(arrays, parts);
+                (0..parts).for_each(|_| ahead.ask());
+                // Every array may end within a line.
+                (0..ARRAYS).for_each(|_| ahead.ask());
+                assert_eq!(ahead.next, (ARRAYS, 0), "{cuts:?}, {parts} parts");
+                ahead.ask();
+            }
+        }
+        let mut nothing = Ahead::new::<f64>([&[], &[], &[]], 4);
+        nothing.ask();
+        assert_eq!(nothing.next, (ARRAYS, 0));
+    }
+}
