@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
 /// Our methods, the pivoted one last: it is the standard where the machine has no peers.
-const METHODS: [Method; 4] = [Method::Rpts, Method::Bcyclic, Method::BlockSpike, Method::Pivoted];
+const METHODS: [Method; 5] = [Method::Rpts, Method::Spike, Method::Bcyclic, Method::BlockSpike, Method::Pivoted];
 
 /// Measures every block size.
 ///

@@ -13,6 +13,7 @@ use crate::error::Result;
 use crate::matrix::{Banded, BlockTridiagonal, Shape};
 use crate::plan::{Pivoting, Plan};
 use crate::scalar::Scalar;
+use crate::tuning;
 use dyn_stack::{PodStack, StackReq};
 use rayon::prelude::*;
 
@@ -136,18 +137,22 @@ impl<'m, T: Scalar> Factored<T> for BlockBand<'m, T> {
         if n == 0 {
             return;
         }
-        let (scratch, stack) = stack.make_raw::<T>(self.partitions.scratch(x.len() / n));
+        let group = n * tuning::BAND_RHS;
+        let (scratch, stack) = stack.make_raw::<T>(self.partitions.scratch(group.min(x.len()) / n));
         around_transpose(op, x, |x| {
             if !self.a.is_periodic() {
-                return self.partitions.solve(op, x, scratch);
+                return x.chunks_mut(group).for_each(|x| self.partitions.solve(op, x, scratch));
             }
-            let (b, (spare, _)) = (self.a.block(), stack.make_raw::<T>(x.len()));
-            for (x, spare) in x.chunks_exact(n).zip(spare.chunks_exact_mut(n)) {
-                x.chunks_exact(b).enumerate().for_each(|(row, x)| spare[self.place(row)].copy_from_slice(x));
-            }
-            self.partitions.solve(op, spare, scratch);
-            for (x, spare) in x.chunks_exact_mut(n).zip(spare.chunks_exact(n)) {
-                x.chunks_exact_mut(b).enumerate().for_each(|(row, x)| x.copy_from_slice(&spare[self.place(row)]));
+            let (b, (spare, _)) = (self.a.block(), stack.make_raw::<T>(group.min(x.len())));
+            for x in x.chunks_mut(group) {
+                let spare = &mut spare[..x.len()];
+                for (x, spare) in x.chunks_exact(n).zip(spare.chunks_exact_mut(n)) {
+                    x.chunks_exact(b).enumerate().for_each(|(row, x)| spare[self.place(row)].copy_from_slice(x));
+                }
+                self.partitions.solve(op, spare, scratch);
+                for (x, spare) in x.chunks_exact_mut(n).zip(spare.chunks_exact(n)) {
+                    x.chunks_exact_mut(b).enumerate().for_each(|(row, x)| x.copy_from_slice(&spare[self.place(row)]));
+                }
             }
         });
     }

@@ -10,6 +10,7 @@ use super::{
 use crate::matrix::Shape;
 use crate::plan::{Method, Plan};
 use crate::scalar::Scalar;
+use crate::tuning;
 use dyn_stack::StackReq;
 
 impl Plan {
@@ -103,9 +104,10 @@ impl Plan {
                 let (reach, folded) = if periodic { (3 * block - 1, n) } else { (2 * block - 1, 0) };
                 let reach = reach.min(n.saturating_sub(1));
                 let words = |n_rhs: usize| {
-                    let whole = band_lu::words_at_most(reach, reach, 1).saturating_mul(n_rhs);
-                    let by_parts = banded_spike::words_at_most(reach, reach, n_rhs);
-                    folded * n_rhs + if method == Method::Spike { by_parts } else { whole }
+                    let together = n_rhs.min(tuning::BAND_RHS);
+                    let whole = band_lu::words_at_most(reach, reach, together);
+                    let by_parts = banded_spike::words_at_most(reach, reach, together);
+                    folded * together + if method == Method::Spike { by_parts } else { whole }
                 };
                 Some(self.with_refinement::<T>(n, n_rhs, words))
             }
