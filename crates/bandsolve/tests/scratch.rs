@@ -56,8 +56,7 @@ fn all<T: Scalar>() {
         (30, 50, 2),
     ] {
         let a = Banded::from_vec(n, lower, upper, random_vec::<T>(n * (lower + upper + 1), random)).unwrap();
-        // `spike` of a band that turns out too short for two parts takes one window, not three and what is between.
-        checked += check(&a, a.shape(), 4.0);
+        checked += check(&a, a.shape(), 2.0);
     }
     assert!(checked > 3000, "{checked}");
 }

@@ -176,7 +176,10 @@ impl<T: Scalar> Factor<T> for BlockBand<'_, T> {
 
     fn solve_scratch(&self, n_rhs: usize) -> StackReq {
         let folded = if self.a.is_periodic() { self.a.n() } else { 0 };
-        let own = |n_rhs| StackReq::new::<T>(self.partitions.scratch(n_rhs)).and(StackReq::new::<T>(folded * n_rhs));
+        let own = |n_rhs: usize| {
+            let together = n_rhs.min(tuning::BAND_RHS);
+            StackReq::new::<T>(self.partitions.scratch(together)).and(StackReq::new::<T>(folded * together))
+        };
         own(n_rhs).or(verified_scratch(self).and(own(1)))
     }
 

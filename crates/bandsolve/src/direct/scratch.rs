@@ -79,7 +79,7 @@ impl Plan {
                 Some(self.with_refinement::<T>(n, n_rhs, |n_rhs| band_lu::words_at_most(lower, upper, n_rhs)))
             }
             Method::Spike if self.options.partitions.is_none() => {
-                Some(self.with_refinement::<T>(n, n_rhs, |n_rhs| banded_spike::words_at_most(lower, upper, n_rhs)))
+                Some(self.with_refinement::<T>(n, n_rhs, |n_rhs| banded_spike::words_at_most(n, (lower, upper), n_rhs)))
             }
             _ => None,
         }
@@ -106,7 +106,7 @@ impl Plan {
                 let words = |n_rhs: usize| {
                     let together = n_rhs.min(tuning::BAND_RHS);
                     let whole = band_lu::words_at_most(reach, reach, together);
-                    let by_parts = banded_spike::words_at_most(reach, reach, together);
+                    let by_parts = banded_spike::words_at_most(n, (reach, reach), together);
                     folded * together + if method == Method::Spike { by_parts } else { whole }
                 };
                 Some(self.with_refinement::<T>(n, n_rhs, words))

@@ -130,7 +130,7 @@ fn width_between<T: Scalar>(a: &Banded<'_, T>) -> usize {
 /// Rows where parts begin, and n: as many parts as wanted, or as are large enough. Those at the ends have `cost` times as
 /// many rows as the others.
 pub(super) fn cuts(n: usize, between: usize, (wanted, cost): (usize, f64)) -> Vec<usize> {
-    let least = (SPIKE_MIN_ROWS * between).max(2);
+    let least = between.saturating_mul(SPIKE_MIN_ROWS).max(2);
     let rows_of_inner = |count: usize| n as f64 / (2.0 * cost + (count - 2) as f64);
     let mut count = wanted.clamp(1, (n / least).max(1));
     // All inner parts are of the same size.

@@ -3,7 +3,7 @@
 //! The columns to the left of an inner part are not kept, only their tips: where what they contribute is needed, the sweep
 //! through L is repeated for it.
 
-use super::partitions::{Part, Partitions};
+use super::partitions::{Part, Partitions, cuts};
 use crate::direct::Op;
 use crate::direct::band_lu::{self, Columns, Rows};
 use crate::scalar::Scalar;
@@ -154,12 +154,15 @@ impl<T: Scalar> Rows<T> for Tip<'_, T> {
 /// What is done to every part.
 type Work<'w, T> = &'w (dyn Fn(&Part<T>, MatMut<'_, T>, &mut Scratch<'_, T>) + Sync);
 
-/// Words of scratch that are enough for two parts of a band of so many diagonals on a side.
-pub(in crate::direct) fn words_at_most(lower: usize, upper: usize, n_rhs: usize) -> usize {
+/// Words of scratch that are enough for two parts of n rows of a band of so many diagonals on a side, or for the whole where
+/// two would be too short.
+pub(in crate::direct) fn words_at_most(n: usize, (lower, upper): (usize, usize), n_rhs: usize) -> usize {
+    let between = lower.saturating_add(upper);
+    let window = band_lu::words_at_most(lower, upper, 1);
+    let two = cuts(n, between, (2, 1.0)).len() > 2;
     // A column takes three windows, of two parts and of what is between them; the equations that are left of each part, in
     // all as many as are between; what is behind the pivots of each; and the unknowns between.
-    let between = lower + upper;
-    n_rhs.saturating_mul(3 * band_lu::words_at_most(lower, upper, 1) + 4 * between)
+    n_rhs.saturating_mul(if two { 3 * window + 4 * between } else { window })
 }
 
 impl<T: Scalar> Partitions<T> {

@@ -1,0 +1,383 @@
+#include "emulator.hpp"
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <utility>
+#include <vector>
+
+// Saves the registers that a function must keep on the stack, stores the stack pointer at `save`, and goes on at `to`.
+#if defined(__x86_64__)
+asm(R"(
+.text
+.globl emulator_switch
+.type emulator_switch, @function
+emulator_switch:
+  pushq %rbp
+  pushq %rbx
+  pushq %r12
+  pushq %r13
+  pushq %r14
+  pushq %r15
+  movq %rsp, (%rdi)
+  movq %rsi, %rsp
+  popq %r15
+  popq %r14
+  popq %r13
+  popq %r12
+  popq %rbx
+  popq %rbp
+  ret
+)");
+static const size_t KEPT = 6;
+static const size_t RETURN = 6;
+#elif defined(__aarch64__)
+asm(R"(
+.text
+.globl emulator_switch
+.type emulator_switch, %function
+emulator_switch:
+  sub sp, sp, #160
+  stp x19, x20, [sp, #0]
+  stp x21, x22, [sp, #16]
+  stp x23, x24, [sp, #32]
+  stp x25, x26, [sp, #48]
+  stp x27, x28, [sp, #64]
+  stp x29, x30, [sp, #80]
+  stp d8, d9, [sp, #96]
+  stp d10, d11, [sp, #112]
+  stp d12, d13, [sp, #128]
+  stp d14, d15, [sp, #144]
+  mov x9, sp
+  str x9, [x0]
+  mov sp, x1
+  ldp x19, x20, [sp, #0]
+  ldp x21, x22, [sp, #16]
+  ldp x23, x24, [sp, #32]
+  ldp x25, x26, [sp, #48]
+  ldp x27, x28, [sp, #64]
+  ldp x29, x30, [sp, #80]
+  ldp d8, d9, [sp, #96]
+  ldp d10, d11, [sp, #112]
+  ldp d12, d13, [sp, #128]
+  ldp d14, d15, [sp, #144]
+  add sp, sp, #160
+  ret
+)");
+static const size_t KEPT = 20;
+static const size_t RETURN = 11;
+#else
+#error "no context switch for this processor"
+#endif
+extern "C" void emulator_switch(void** save, void* to);
+
+namespace emulator {
+
+static const int WARP = 32;
+static const size_t STACK = 64 << 10;
+
+struct Block {
+  Dim index, size, grid;
+  std::vector<Thread> threads;
+  unsigned char* shared;
+  void (*entry)(void*);
+  void* arguments;
+};
+
+thread_local Block* block;
+thread_local Thread* current;
+static thread_local void* scheduler;
+static thread_local const char* kernel = "";
+
+Dim block_index() { return block->index; }
+Dim block_size() { return block->size; }
+Dim grid_size() { return block->grid; }
+unsigned char* shared_memory() { return block->shared; }
+
+void yield() { emulator_switch(&current->stack_pointer, scheduler); }
+
+void wait(Wait what, int line) {
+  current->wait = what;
+  current->line = line;
+  yield();
+}
+
+static int number(const Thread& t) { return (int)(&t - block->threads.data()); }
+int own_lane() { return number(*current) % WARP; }
+int lanes() { return std::min<int>(WARP, (int)block->threads.size() - number(*current) / WARP * WARP); }
+Thread& lane(int l) { return block->threads[number(*current) / WARP * WARP + l]; }
+
+void fail(const char* message) {
+  fprintf(stderr, "kernel %s: %s", kernel, message);
+  if (block && current) fprintf(stderr, " (block %u, thread %u, line %d)", block->index.x, current->index.x, current->line);
+  fprintf(stderr, "\n");
+  abort();
+}
+
+static void body() {
+  block->entry(block->arguments);
+  current->returned = true;
+  for (;;) yield();
+}
+
+static void prepare(Thread& t) {
+  void** top = (void**)(((uintptr_t)t.stack + STACK) & ~(uintptr_t)15);
+#if defined(__x86_64__)
+  *--top = nullptr;
+  *--top = (void*)body;
+  top -= KEPT;
+  memset(top, 0, KEPT * sizeof *top);
+#else
+  top -= KEPT;
+  memset(top, 0, KEPT * sizeof *top);
+  top[RETURN] = (void*)body;
+#endif
+  t.stack_pointer = top;
+  t.returned = false;
+  t.wait = Wait::Nothing;
+  t.line = 0;
+}
+
+// Memory that ends, or begins, at a page that nobody may touch.
+struct Pages {
+  unsigned char* all = nullptr;
+  size_t length = 0;
+  unsigned char* first = nullptr;
+
+  Pages(size_t bytes, bool at_end, bool fill = true) {
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE), room = (bytes + page - 1) / page * page;
+    length = room + 2 * page;
+    all = (unsigned char*)mmap(nullptr, length, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (all == MAP_FAILED || (room && mprotect(all + page, room, PROT_READ | PROT_WRITE))) {
+      fprintf(stderr, "emulator: no memory for %zu bytes\n", bytes);
+      abort();
+    }
+    // What was never written is NaN, in every type.
+    if (fill) memset(all + page, 0xff, room);
+    first = all + page + (at_end ? (room - bytes) & ~(size_t)15 : 0);
+  }
+  Pages(const Pages&) = delete;
+  ~Pages() { munmap(all, length); }
+};
+
+static void out_of_bounds(int, siginfo_t* info, void*) {
+  char text[256];
+  const int n = snprintf(text, sizeof text, "kernel %s: memory out of bounds at %p (block %u, thread %u)\n", kernel,
+                         info->si_addr, block ? block->index.x : 0, current ? current->index.x : 0);
+  if (write(2, text, (size_t)n) < 0) _exit(2);
+  _exit(134);
+}
+
+// The order in which threads and blocks run.
+struct Order {
+  int kind;
+  u64 seed;
+  std::vector<int> numbers;
+
+  Order(int kind, u64 seed) : kind(kind), seed(seed) {}
+  const std::vector<int>& of(int n) {
+    numbers.resize((size_t)n);
+    for (int i = 0; i < n; ++i) numbers[(size_t)i] = kind == 1 ? n - 1 - i : i;
+    for (int i = n - 1; kind == 2 && i > 0; --i) {
+      seed = seed * 6364136223846793005ull + 1442695040888963407ull;
+      std::swap(numbers[(size_t)i], numbers[(seed >> 33) % (u64)(i + 1)]);
+    }
+    return numbers;
+  }
+};
+
+// Lets every thread of a block run until it waits; returns whether any did.
+static bool run_threads(Block& b, Order& order) {
+  bool ran = false;
+  for (int i : order.of((int)b.threads.size())) {
+    Thread& t = b.threads[(size_t)i];
+    if (t.returned || t.wait != Wait::Nothing) continue;
+    current = &t;
+    emulator_switch(&scheduler, t.stack_pointer);
+    ran = true;
+  }
+  return ran;
+}
+
+// Lets those go on that have met; `false` if none have.
+static bool release(Block& b) {
+  bool released = false;
+  int returned = 0, at_barrier = 0;
+  const int n = (int)b.threads.size();
+  for (int first = 0; first < n; first += WARP) {
+    const int end = std::min(first + WARP, n);
+    int gone = 0, waiting = 0, line = 0;
+    bool same = true;
+    for (int i = first; i < end; ++i) {
+      const Thread& t = b.threads[(size_t)i];
+      gone += t.returned;
+      at_barrier += !t.returned && t.wait == Wait::Block;
+      if (!t.returned && t.wait == Wait::Warp) {
+        same = same && (!waiting || t.line == line);
+        line = t.line;
+        ++waiting;
+      }
+    }
+    returned += gone;
+    if (waiting && waiting + gone == end - first) {
+      current = &b.threads[(size_t)first];
+      if (gone) fail("an operation of the warp after some of its lanes returned");
+      if (!same) fail("lanes of a warp are at different operations");
+      for (int i = first; i < end; ++i) b.threads[(size_t)i].wait = Wait::Nothing;
+      released = true;
+    }
+  }
+  if (at_barrier && at_barrier + returned == n) {
+    current = &b.threads[0];
+    if (returned) fail("__syncthreads() after some threads of the block returned");
+    for (Thread& t : b.threads) {
+      current = &t;
+      if (t.line != b.threads[0].line) fail("threads of a block are at different __syncthreads()");
+    }
+    for (Thread& t : b.threads) t.wait = Wait::Nothing;
+    released = true;
+  }
+  return released;
+}
+
+struct Options {
+  // 0 forward, 1 reverse, 2 random.
+  int order;
+  u64 seed;
+  // Blocks that run at a time.
+  u32 resident;
+  // Rounds in which only waiting threads run, before they are taken for stuck.
+  u64 patience;
+};
+
+static void launch(const char* name, Dim grid, Dim size, size_t shared, void (*entry)(void*), void* arguments, Options o) {
+  struct sigaction act = {}, before;
+  act.sa_sigaction = out_of_bounds;
+  act.sa_flags = SA_SIGINFO | SA_ONSTACK;
+  std::vector<unsigned char> handler_stack(64 << 10);
+  stack_t own = {}, old_stack;
+  own.ss_sp = handler_stack.data();
+  own.ss_size = handler_stack.size();
+  sigaltstack(&own, &old_stack);
+  sigaction(SIGSEGV, &act, &before);
+  kernel = name;
+
+  const u32 total = grid.x * grid.y * grid.z, threads = size.x * size.y * size.z;
+  const u32 resident = std::max(1u, std::min(o.resident, total));
+  std::vector<std::unique_ptr<Block>> blocks;
+  // Of every resident block the stacks, and shared memory that ends or begins where nothing may be touched, in turns.
+  struct Slot {
+    Pages stacks, ending, beginning;
+  };
+  std::vector<std::unique_ptr<Slot>> memory;
+  Order thread_order(o.order, o.seed), block_order(o.order, o.seed + 2);
+  u32 next = 0;
+  const std::vector<int> sequence = Order(o.order, o.seed + 1).of((int)total);
+  auto start = [&](Block& b, size_t place) {
+    const u32 k = (u32)sequence[next++];
+    b.index = {k % grid.x, k / grid.x % grid.y, k / grid.x / grid.y};
+    b.shared = (k % 2 == 0 ? memory[place]->ending : memory[place]->beginning).first;
+    memset(b.shared, 0xff, shared);
+    for (u32 i = 0; i < threads; ++i) {
+      b.threads[i].index = {i % size.x, i / size.x % size.y, i / size.x / size.y};
+      prepare(b.threads[i]);
+    }
+  };
+  for (u32 r = 0; r < resident; ++r) {
+    auto b = std::make_unique<Block>();
+    b->size = size;
+    b->grid = grid;
+    b->entry = entry;
+    b->arguments = arguments;
+    b->threads.resize(threads);
+    memory.emplace_back(new Slot{{STACK * threads, false, false}, {shared, true}, {shared, false}});
+    for (u32 i = 0; i < threads; ++i) b->threads[i].stack = memory.back()->stacks.first + STACK * i;
+    start(*b, r);
+    blocks.push_back(std::move(b));
+  }
+  u64 idle = 0;
+  for (size_t live = blocks.size(); live > 0;) {
+    bool moved = false, ran = false;
+    for (int r : block_order.of((int)blocks.size())) {
+      Block& b = *blocks[(size_t)r];
+      if (b.threads.empty()) continue;
+      block = &b;
+      ran = run_threads(b, thread_order) || ran;
+      moved = release(b) || moved;
+      const bool done = std::all_of(b.threads.begin(), b.threads.end(), [](const Thread& t) { return t.returned; });
+      if (!done) {
+        const bool stuck = std::all_of(b.threads.begin(), b.threads.end(),
+                                       [](const Thread& t) { return t.returned || t.wait != Wait::Nothing; });
+        if (stuck) {
+          current = &b.threads[0];
+          fail("threads wait for one another at different barriers");
+        }
+        continue;
+      }
+      moved = true;
+      if (next < total) {
+        start(b, (size_t)r);
+      } else {
+        b.threads.clear();
+        --live;
+      }
+    }
+    idle = moved ? 0 : idle + ran;
+    if (idle > o.patience) fail("threads spin without end");
+  }
+  block = nullptr;
+  current = nullptr;
+  sigaction(SIGSEGV, &before, nullptr);
+  sigaltstack(&old_stack, nullptr);
+}
+
+// Arguments as cuLaunchKernel takes them: the i-th pointer points to the i-th argument.
+template <class... A> struct Call {
+  void (*kernel)(A...);
+  void** arguments;
+};
+
+template <class... A, size_t... I> static void invoke(const Call<A...>& c, std::index_sequence<I...>) {
+  c.kernel(*static_cast<std::remove_reference_t<A>*>(c.arguments[I])...);
+}
+
+template <class... A>
+static void start(const char* name, void (*kernel)(A...), const u32* grid, const u32* size, size_t shared, void** arguments,
+                  Options options) {
+  Call<A...> call{kernel, arguments};
+  auto entry = [](void* p) { invoke(*static_cast<Call<A...>*>(p), std::index_sequence_for<A...>{}); };
+  launch(name, {grid[0], grid[1], grid[2]}, {size[0], size[1], size[2]}, shared, entry, &call, options);
+}
+
+}  // namespace emulator
+
+#include "../kernels/kernels.cu"
+
+using emulator::Options;
+
+// Runs a kernel; 1 if there is none of this name.
+extern "C" int emulator_launch(const char* name, const u32* grid, const u32* size, size_t shared, void** arguments, int order,
+                               u64 seed, u32 resident) {
+  const Options options{order, seed, resident, 1 << 20};
+#define KERNEL(kernel)                                                             \
+  if (!strcmp(name, #kernel)) {                                                    \
+    emulator::start(name, kernel, grid, size, shared, arguments, options);         \
+    return 0;                                                                      \
+  }
+#include "../kernels/names.h"
+#undef KERNEL
+  return 1;
+}
+
+// Memory of the device: `at_end` it ends, up to 15 bytes, where nothing may be touched, else it begins there.
+extern "C" void* emulator_allocate(size_t bytes, int at_end, void** first) {
+  auto* pages = new emulator::Pages(bytes, at_end != 0);
+  *first = pages->first;
+  return pages;
+}
+
+extern "C" void emulator_free(void* pages) { delete static_cast<emulator::Pages*>(pages); }

@@ -1,0 +1,126 @@
+// The CUDA model of a thread block on the CPU: every thread is a fiber, warps and blocks meet at barriers, and what would be
+// undefined on a card ends the program with a message: barriers that not all threads reach, shuffles with lanes that are not
+// there, threads that wait for ever, and (by pages that nobody may touch) memory out of bounds.
+#pragma once
+#include <atomic>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+typedef unsigned int u32;
+typedef unsigned long long u64;
+
+namespace emulator {
+
+struct Dim {
+  u32 x, y, z;
+};
+
+/// What a fiber waits for.
+enum class Wait { Nothing, Warp, Block };
+
+/// A value on its way from lane to lane.
+struct Slot {
+  unsigned char bytes[32];
+};
+
+struct Thread {
+  void* stack_pointer;
+  unsigned char* stack;
+  Dim index;
+  bool returned;
+  Wait wait;
+  /// Where in the source it waits.
+  int line;
+  Slot slot;
+  bool predicate;
+};
+
+struct Block;
+
+/// The thread that runs.
+extern thread_local Block* block;
+extern thread_local Thread* current;
+
+Dim block_index();
+Dim block_size();
+Dim grid_size();
+unsigned char* shared_memory();
+/// Lets other threads run.
+void yield();
+void wait(Wait what, int line);
+[[noreturn]] void fail(const char* message);
+/// The thread in this lane of the current warp.
+Thread& lane(int number);
+/// The lane of the current thread, and the lanes of its warp.
+int own_lane();
+int lanes();
+
+template <class T> T exchange(T value, int source, int line) {
+  static_assert(sizeof(T) <= sizeof(Slot) && std::is_trivially_copyable<T>::value, "a value that fits a slot");
+  memcpy(current->slot.bytes, &value, sizeof value);
+  wait(Wait::Warp, line);
+  if (source < 0 || source >= lanes()) fail("shuffle from a lane that is not there");
+  T result;
+  memcpy(&result, lane(source).slot.bytes, sizeof result);
+  wait(Wait::Warp, -line);
+  return result;
+}
+
+inline u32 ballot(bool predicate, int line) {
+  current->predicate = predicate;
+  wait(Wait::Warp, line);
+  u32 votes = 0;
+  for (int l = 0; l < lanes(); ++l) votes |= (u32)lane(l).predicate << l;
+  wait(Wait::Warp, -line);
+  return votes;
+}
+
+}  // namespace emulator
+
+#define __global__
+#define __device__
+#define __forceinline__ inline
+#define __launch_bounds__(...)
+#define threadIdx (emulator::current->index)
+#define blockIdx (emulator::block_index())
+#define blockDim (emulator::block_size())
+#define gridDim (emulator::grid_size())
+#define SHARED_BYTES(name) unsigned char* name = emulator::shared_memory()
+#define __syncthreads() emulator::wait(emulator::Wait::Block, __LINE__)
+#define __syncwarp(...) emulator::wait(emulator::Wait::Warp, __LINE__)
+#define __shfl_sync(mask, value, from) emulator::exchange((value), (int)(from), __LINE__)
+#define __shfl_xor_sync(mask, value, by) emulator::exchange((value), emulator::own_lane() ^ (int)(by), __LINE__)
+#define __ballot_sync(mask, predicate) emulator::ballot((predicate), __LINE__)
+
+inline u32 bits_of(float v) {
+  u32 bits;
+  memcpy(&bits, &v, sizeof bits);
+  return bits;
+}
+inline u64 bits_of(double v) {
+  u64 bits;
+  memcpy(&bits, &v, sizeof bits);
+  return bits;
+}
+inline float of_bits(u32 bits) {
+  float v;
+  memcpy(&v, &bits, sizeof v);
+  return v;
+}
+inline double of_bits(u64 bits) {
+  double v;
+  memcpy(&v, &bits, sizeof v);
+  return v;
+}
+
+template <class W> inline W atomic_max(W* p, W v) {
+  W old = __atomic_load_n(p, __ATOMIC_RELAXED);
+  while (old < v && !__atomic_compare_exchange_n(p, &old, v, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+  }
+  return old;
+}
+inline u32 atomicMax(u32* p, u32 v) { return atomic_max(p, v); }
+inline u64 atomicMax(u64* p, u64 v) { return atomic_max(p, v); }

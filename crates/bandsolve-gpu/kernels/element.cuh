@@ -1,0 +1,92 @@
+// Numbers, real and complex. Every operation says how it rounds: nothing is fused but by fma_add, so that the CPU can do the
+// same, bit for bit.
+#pragma once
+#include "port.cuh"
+
+template <class R> struct Complex {
+  R re, im;
+};
+
+template <class T> struct Of {
+  typedef T Real;
+  static constexpr bool COMPLEX = false;
+};
+template <class R> struct Of<Complex<R>> {
+  typedef R Real;
+  static constexpr bool COMPLEX = true;
+};
+
+// Bits of a real number: its exponent field, and the numbers that stand for nothing.
+template <class R> struct Bits;
+template <> struct Bits<float> {
+  typedef u32 Word;
+  static constexpr int MANTISSA = 23, EXPONENT_MAX = 255, BIAS = 127, GUARD = -60;
+};
+template <> struct Bits<double> {
+  typedef u64 Word;
+  static constexpr int MANTISSA = 52, EXPONENT_MAX = 2047, BIAS = 1023, GUARD = -500;
+};
+
+// 2^exponent
+template <class R> __device__ __forceinline__ R power_of_two(int exponent) {
+  return of_bits((typename Bits<R>::Word)(exponent + Bits<R>::BIAS) << Bits<R>::MANTISSA);
+}
+
+// A power of two that brings a number into [1, 2), as far as there is one.
+template <class R> __device__ __forceinline__ R equilibrate(R largest) {
+  const int field = (int)(bits_of(largest) >> Bits<R>::MANTISSA) & Bits<R>::EXPONENT_MAX;
+  const int scale = 2 * Bits<R>::BIAS - field;
+  const int most = Bits<R>::EXPONENT_MAX - 1;
+  // Zero, and what is not finite, stays what it is.
+  if (largest == R(0)) return R(1);
+  return of_bits((typename Bits<R>::Word)(scale < 1 ? 1 : scale > most ? most : scale) << Bits<R>::MANTISSA);
+}
+
+// a·b + c in one rounding.
+__device__ __forceinline__ float fma_add(float a, float b, float c) { return fmaf(a, b, c); }
+__device__ __forceinline__ double fma_add(double a, double b, double c) { return fma(a, b, c); }
+template <class R> __device__ __forceinline__ Complex<R> fma_add(Complex<R> a, Complex<R> b, Complex<R> c) {
+  return {fma_add(a.re, b.re, fma_add(-a.im, b.im, c.re)), fma_add(a.re, b.im, fma_add(a.im, b.re, c.im))};
+}
+
+__device__ __forceinline__ float negate(float a) { return -a; }
+__device__ __forceinline__ double negate(double a) { return -a; }
+template <class R> __device__ __forceinline__ Complex<R> negate(Complex<R> a) { return {-a.re, -a.im}; }
+
+__device__ __forceinline__ float add(float a, float b) { return a + b; }
+__device__ __forceinline__ double add(double a, double b) { return a + b; }
+template <class R> __device__ __forceinline__ Complex<R> add(Complex<R> a, Complex<R> b) { return {a.re + b.re, a.im + b.im}; }
+
+__device__ __forceinline__ float times(float a, float b) { return a * b; }
+__device__ __forceinline__ double times(double a, double b) { return a * b; }
+template <class R> __device__ __forceinline__ Complex<R> times(Complex<R> a, Complex<R> b) {
+  return {fma_add(a.re, b.re, -(a.im * b.im)), fma_add(a.re, b.im, a.im * b.re)};
+}
+
+__device__ __forceinline__ float scale(float a, float by) { return a * by; }
+__device__ __forceinline__ double scale(double a, double by) { return a * by; }
+template <class R> __device__ __forceinline__ Complex<R> scale(Complex<R> a, R by) { return {a.re * by, a.im * by}; }
+
+// |re| + |im|
+__device__ __forceinline__ float modulus(float a) { return fabsf(a); }
+__device__ __forceinline__ double modulus(double a) { return fabs(a); }
+template <class R> __device__ __forceinline__ R modulus(Complex<R> a) { return modulus(a.re) + modulus(a.im); }
+
+// 1/a; a zero has a huge reciprocal, but a finite one.
+template <class R> __device__ __forceinline__ R reciprocal_of_real(R a) {
+  return R(1) / (a == R(0) ? power_of_two<R>(Bits<R>::GUARD) : a);
+}
+__device__ __forceinline__ float reciprocal(float a) { return reciprocal_of_real(a); }
+__device__ __forceinline__ double reciprocal(double a) { return reciprocal_of_real(a); }
+template <class R> __device__ __forceinline__ Complex<R> reciprocal(Complex<R> a) {
+  // The larger part is brought near 1 first: its square would leave the range.
+  const R by = equilibrate(modulus(a.re) > modulus(a.im) ? modulus(a.re) : modulus(a.im));
+  const Complex<R> near = scale(a, by);
+  const R norm = fma_add(near.re, near.re, near.im * near.im);
+  const R factor = by * reciprocal_of_real(norm);
+  return {near.re * factor, -near.im * factor};
+}
+
+template <class T> __device__ __forceinline__ T select(bool condition, T a, T b) { return condition ? a : b; }
+
+template <class T> __device__ __forceinline__ T larger(T a, T b) { return b > a ? b : a; }

@@ -1,0 +1,15 @@
+// All that the kernels need of the machine. CUDA: thin. EMULATOR: the model of a thread block on the CPU.
+#pragma once
+
+#ifdef EMULATOR
+#include "../emulator/emulator.hpp"
+#else
+typedef unsigned int u32;
+typedef unsigned long long u64;
+// Dynamic shared memory.
+#define SHARED_BYTES(name) extern __shared__ __align__(16) unsigned char name[]
+__device__ __forceinline__ u32 bits_of(float v) { return __float_as_uint(v); }
+__device__ __forceinline__ u64 bits_of(double v) { return (u64)__double_as_longlong(v); }
+__device__ __forceinline__ float of_bits(u32 v) { return __uint_as_float(v); }
+__device__ __forceinline__ double of_bits(u64 v) { return __longlong_as_double((long long)v); }
+#endif
