@@ -356,6 +356,7 @@ static void start(const char* name, void (*kernel)(A...), const u32* grid, const
 }  // namespace emulator
 
 #include "../kernels/kernels.cu"
+#include "broken.cu"
 
 using emulator::Options;
 
@@ -369,6 +370,13 @@ extern "C" int emulator_launch(const char* name, const u32* grid, const u32* siz
     return 0;                                                                      \
   }
 #include "../kernels/names.h"
+  KERNEL(no_barrier)
+  KERNEL(divergent_barrier)
+  KERNEL(two_barriers)
+  KERNEL(beyond_the_end)
+  KERNEL(beyond_shared_memory)
+  KERNEL(absent_lane)
+  KERNEL(torn_warp)
 #undef KERNEL
   return 1;
 }

@@ -147,3 +147,74 @@ impl Machine for Emulator {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::device::{Device, DeviceVec};
+    use std::process::Command;
+
+    /// Runs a kernel of one block, whose arguments are arrays and then numbers.
+    fn run(order: Order, kernel: &str, threads: u32, shared: usize, arrays: &[&DeviceVec<u32>], numbers: &[u32]) {
+        let mut addresses: Vec<u64> = arrays.iter().map(|array| array.address()).collect();
+        let mut numbers = numbers.to_vec();
+        let mut arguments: Vec<*mut c_void> =
+            addresses.iter_mut().map(|address| core::ptr::from_mut(address).cast()).collect();
+        arguments.extend(numbers.iter_mut().map(|number| core::ptr::from_mut(number).cast::<c_void>()));
+        let launch = Launch { kernel: kernel.into(), blocks: 1, threads, shared };
+        let emulator = Emulator::new(Emulation { order, ..Emulation::default() });
+        // SAFETY: as the kernels take them; what is wrong with the broken ones the emulator finds out.
+        unsafe { emulator.launch(&launch, &mut arguments) }.unwrap();
+    }
+
+    /// What the broken kernels do; called in a process of its own, which they end.
+    fn break_down(kernel: &str) {
+        let device = Device::emulated(Emulation::default());
+        let out = device.zeros::<u32>(64).unwrap();
+        let (threads, shared, numbers): (u32, usize, &[u32]) = match kernel {
+            "beyond_the_end" => (1, 0, &[64]),
+            "beyond_shared_memory" => (1, 64, &[16]),
+            "absent_lane" => (40, 0, &[]),
+            _ => (64, 0, &[]),
+        };
+        run(Order::Forward, kernel, threads, shared, &[&out], numbers);
+    }
+
+    const CHILD: &str = "BANDSOLVE_BROKEN_KERNEL";
+
+    #[test]
+    fn bugs_end_the_program_with_a_message() {
+        if let Ok(kernel) = std::env::var(CHILD) {
+            return break_down(&kernel);
+        }
+        for (kernel, message) in [
+            ("divergent_barrier", "__syncthreads() after some threads of the block returned"),
+            ("two_barriers", "threads of a block are at different __syncthreads()"),
+            ("beyond_the_end", "memory out of bounds"),
+            ("beyond_shared_memory", "memory out of bounds"),
+            ("absent_lane", "shuffle from a lane that is not there"),
+            ("torn_warp", "lanes of a warp are at different operations"),
+        ] {
+            let name = "emulated::tests::bugs_end_the_program_with_a_message";
+            let mut child = Command::new(std::env::current_exe().unwrap());
+            let output = child.args([name, "--exact", "--nocapture"]).env(CHILD, kernel).output().unwrap();
+            let said = String::from_utf8_lossy(&output.stderr);
+            assert!(!output.status.success() && said.contains(message) && said.contains(kernel), "{kernel}: {said}");
+        }
+    }
+
+    #[test]
+    fn a_missing_barrier_shows_in_one_of_the_orders() {
+        let device = Device::emulated(Emulation::default());
+        let input: Vec<u32> = (0..64).collect();
+        let expected: Vec<u32> = (0..64).map(|t| (t + 1) % 64).collect();
+        let (given, out) = (device.upload(&input).unwrap(), device.zeros::<u32>(64).unwrap());
+        let found = |order, wait: u32| {
+            run(order, "no_barrier", 64, 256, &[&given, &out], &[wait]);
+            out.download().unwrap() == expected
+        };
+        let orders = [Order::Forward, Order::Reverse, Order::Random];
+        assert!(orders.into_iter().all(|order| found(order, 1)));
+        assert!(!orders.into_iter().all(|order| found(order, 0)));
+    }
+}
