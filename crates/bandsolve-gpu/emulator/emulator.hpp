@@ -95,26 +95,16 @@ inline u32 ballot(bool predicate, int line) {
 #define __shfl_xor_sync(mask, value, by) emulator::exchange((value), emulator::own_lane() ^ (int)(by), __LINE__)
 #define __ballot_sync(mask, predicate) emulator::ballot((predicate), __LINE__)
 
-inline u32 bits_of(float v) {
-  u32 bits;
-  memcpy(&bits, &v, sizeof bits);
-  return bits;
+template <class To, class From> inline To same_bits(From from) {
+  static_assert(sizeof(To) == sizeof(From), "as many bits");
+  To to;
+  memcpy(&to, &from, sizeof to);
+  return to;
 }
-inline u64 bits_of(double v) {
-  u64 bits;
-  memcpy(&bits, &v, sizeof bits);
-  return bits;
-}
-inline float of_bits(u32 bits) {
-  float v;
-  memcpy(&v, &bits, sizeof v);
-  return v;
-}
-inline double of_bits(u64 bits) {
-  double v;
-  memcpy(&v, &bits, sizeof v);
-  return v;
-}
+inline u32 bits_of(float v) { return same_bits<u32>(v); }
+inline u64 bits_of(double v) { return same_bits<u64>(v); }
+inline float of_bits(u32 bits) { return same_bits<float>(bits); }
+inline double of_bits(u64 bits) { return same_bits<double>(bits); }
 
 template <class W> inline W atomic_max(W* p, W v) {
   W old = __atomic_load_n(p, __ATOMIC_RELAXED);

@@ -11,10 +11,9 @@
 
 // Threads of a warp, and partitions of a block.
 #define LANES 32
-// Rows of the longest partition: one bit of a word for each pivot.
-#define LONGEST 64
 
-// A system and how it is cut: `partitions` of m rows each, the last of 2 to m + 1 rows (of n, if there is but one).
+// A system and how it is cut: `partitions` of m rows each, the last of 2 to m + 1 rows (of n, if there is but one), none of more
+// than 64: one bit of a word for each pivot.
 struct Cut {
   u32 n, m, partitions, periodic;
 };

@@ -4,7 +4,7 @@ use crate::cuda::Cuda;
 #[cfg(feature = "emulator")]
 use crate::emulated::{Emulation, Emulator};
 use bandsolve::{Complex32, Complex64, Scalar};
-use bytemuck::{Pod, Zeroable};
+use bytemuck::Pod;
 use core::any::Any;
 use core::ffi::c_void;
 use core::fmt::{self, Debug, Formatter};
@@ -54,7 +54,7 @@ pub enum Error {
 pub type Result<T> = core::result::Result<T, Error>;
 
 /// A number type that the kernels know.
-pub trait Element: Scalar + Pod {
+pub trait Element: Scalar {
     /// What the names of its kernels end with.
     const SUFFIX: &'static str;
     /// The real number that has these bits.
@@ -153,7 +153,7 @@ impl Device {
     ///
     /// # Errors
     /// [`Error::Driver`], if there is no memory.
-    pub fn zeros<T: Zeroable + Pod>(&self, n: usize) -> Result<DeviceVec<T>> {
+    pub fn zeros<T: Pod>(&self, n: usize) -> Result<DeviceVec<T>> {
         let memory = self.machine.allocate(n * size_of::<T>())?;
         Ok(DeviceVec { device: self.clone(), memory, len: n, of: PhantomData })
     }
@@ -162,7 +162,7 @@ impl Device {
     ///
     /// # Errors
     /// [`Error::Driver`], if there is no memory.
-    pub fn upload<T: Zeroable + Pod>(&self, values: &[T]) -> Result<DeviceVec<T>> {
+    pub fn upload<T: Pod>(&self, values: &[T]) -> Result<DeviceVec<T>> {
         let mut array = self.zeros(values.len())?;
         array.write(values)?;
         Ok(array)

@@ -15,6 +15,9 @@ const PARTITION_ROWS: usize = 31;
 /// Arrays of a partition in shared memory: rows, what is carried, and x.
 const ARRAYS: usize = 7;
 
+/// What the kernels that eliminate are told: rows may be exchanged, and are scaled.
+const SCALED_PARTIAL: [i32; 2] = [1, 1];
+
 /// Accepted without further ado, in ε.
 const GOOD: f64 = 8.0;
 /// So much of it is accepted of a residual in plain arithmetic: what rounding may hide is far less than the other half.
@@ -82,8 +85,6 @@ pub struct Tridiagonal<T> {
     levels: Vec<Level<T>>,
     /// Two words a level: largest backward error and largest |x|, as bits.
     peaks: Vec<DeviceVec<u8>>,
-    exchange: bool,
-    scale_rows: bool,
 }
 
 impl<T: Element> Tridiagonal<T> {
@@ -115,7 +116,7 @@ impl<T: Element> Tridiagonal<T> {
             levels.push(Level { bands: [array()?, array()?, array()?, array()?], x: array()? });
         }
         let peaks = cuts.iter().map(|_| device.zeros(2 * T::REAL_BYTES)).collect::<Result<_>>()?;
-        Ok(Self { device: device.clone(), cuts, levels, peaks, exchange: true, scale_rows: true })
+        Ok(Self { device: device.clone(), cuts, levels, peaks })
     }
 
     /// Solves A·x = rhs under the accuracy contract of `bandsolve`: the backward error is measured as x is written; above 8ε the
@@ -224,8 +225,7 @@ impl<T: Element> Tridiagonal<T> {
         let partitions = (cut.partitions as usize).min(LANES);
         // Unknowns beside the partitions, two each.
         let elements = arrays * cut.pitch() * partitions + if arrays == ARRAYS { 2 * partitions } else { 0 };
-        let (blocks, flags) = (cut.partitions.div_ceil(LANES as u32), [self.exchange, self.scale_rows].map(i32::from));
-        self.run(kernel, (blocks, elements), cut, addresses, &flags)
+        self.run(kernel, (cut.partitions.div_ceil(LANES as u32), elements), cut, addresses, &SCALED_PARTIAL)
     }
 
     /// Runs a kernel over the rows of the system.
