@@ -83,6 +83,7 @@ element! {
 /// Memory of a device, freed with it.
 pub(crate) struct Memory {
     pub address: u64,
+    #[cfg_attr(not(feature = "emulator"), expect(dead_code, reason = "frees the memory when it is dropped"))]
     pub owner: Box<dyn Any + Send + Sync>,
 }
 

@@ -1,7 +1,8 @@
 //! RPTS on a device: Klein's recursive partitioned Schur complement.
 
 use crate::device::{Device, DeviceVec, Element, Error, Launch, Result};
-use bandsolve::{Factor, Method, Plan, RealScalar};
+use bandsolve::direct::contract::{ACCEPTED_AT_ONCE, MAX_REFINEMENTS, good};
+use bandsolve::{Factor, Method, Plan};
 use core::ffi::c_void;
 
 /// Threads of a warp, and partitions of a block.
@@ -17,13 +18,6 @@ const ARRAYS: usize = 7;
 
 /// What the kernels that eliminate are told: rows may be exchanged, and are scaled.
 const SCALED_PARTIAL: [i32; 2] = [1, 1];
-
-/// Accepted without further ado, in ε.
-const GOOD: f64 = 8.0;
-/// So much of it is accepted of a residual in plain arithmetic: what rounding may hide is far less than the other half.
-const ACCEPTED_AT_ONCE: f64 = 0.5;
-/// Refinement steps on the device.
-const MAX_REFINEMENTS: usize = 3;
 
 /// How good an answer is, and what was done for it.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -141,7 +135,7 @@ impl<T: Element> Tridiagonal<T> {
         if expected == 0 {
             return Ok(report);
         }
-        let good = GOOD * T::Real::EPSILON.to_f64();
+        let good = good::<T>();
         let system = [sub, diag, sup, rhs];
         report.backward_error = self.solve_once(system.map(DeviceVec::address), x)?;
         if report.backward_error <= ACCEPTED_AT_ONCE * good {

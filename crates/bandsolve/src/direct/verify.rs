@@ -51,17 +51,17 @@ pub struct Solution<T> {
 
 /// Accepted without further ado: 8ε.
 pub(crate) const GOOD: f64 = 8.0;
-/// [`GOOD`] in the working precision of `T`.
-pub(crate) fn good<T: Scalar>() -> f64 {
+/// The backward error that is accepted without further ado: 8ε of the working precision of `T`.
+pub fn good<T: Scalar>() -> f64 {
     GOOD * T::Real::EPSILON.to_f64()
 }
 
 /// So much of it is accepted of a residual in plain arithmetic: what rounding may hide is far less than the other half.
-const ACCEPTED_AT_ONCE: f64 = 0.5;
+pub const ACCEPTED_AT_ONCE: f64 = 0.5;
 /// Accepted after refinement and fallback, and said so: 64ε.
 pub(crate) const TOLERABLE: f64 = 64.0;
 /// Refinement steps with the same factors.
-pub(crate) const MAX_REFINEMENTS: usize = 3;
+pub const MAX_REFINEMENTS: usize = 3;
 
 /// `Err(Scratch)` if `stack` cannot hold `needed`.
 pub(crate) fn check_scratch(needed: StackReq, stack: &PodStack) -> Result<()> {

@@ -91,8 +91,7 @@ impl<V: Lanes, const RULE: usize> LanePivots<V, RULE> {
     #[inline(always)]
     pub fn new(pivots: &Pivots<V::Real>) -> Self {
         let free = if pivots.fixed { V::Real::ZERO } else { V::Real::ALL_BITS };
-        let noise = pivots.noise + pivots.noise * V::Real::EPSILON;
-        Self { free: V::splat(free), noise: V::splat(noise) }
+        Self { free: V::splat(free), noise: above_noise(pivots.noise) }
     }
 
     /// Larger of two pivot candidates (fixed: always the first), a chain's `near` and the `sub` of a row. In `substitute`
@@ -133,14 +132,24 @@ impl<V: Lanes, const RULE: usize> LanePivots<V, RULE> {
     /// The two candidates, where they may be `NOISE` with those that are too small replaced.
     #[inline(always)]
     fn denoise<E: Element<V>>(&self, near: E, sub: E) -> (E, E) {
-        if RULE == rule::NOISE { (self.drop(near, V::Real::GUARD), self.drop(sub, V::Real::ZERO)) } else { (near, sub) }
+        if RULE == rule::NOISE {
+            (denoise(near, self.noise, V::Real::GUARD), denoise(sub, self.noise, V::Real::ZERO))
+        } else {
+            (near, sub)
+        }
     }
+}
 
-    /// Noise counts as `instead`.
-    #[inline(always)]
-    fn drop<E: Element<V>>(&self, candidate: E, instead: V::Real) -> E {
-        E::select(self.noise.gt(candidate.abs1()), E::splat(instead), candidate)
-    }
+/// Just above the noise threshold: comparisons are strict.
+#[inline(always)]
+pub fn above_noise<V: Lanes>(threshold: V::Real) -> V {
+    V::splat(threshold + threshold * V::Real::EPSILON)
+}
+
+/// A candidate; below `noise` it counts as `instead`.
+#[inline(always)]
+pub fn denoise<V: Lanes, E: Element<V>>(candidate: E, noise: V, instead: V::Real) -> E {
+    E::select(noise.gt(candidate.abs1()), E::splat(instead), candidate)
 }
 
 /// (√5 − 1) / 2: where the growth of one pivot of two rows is that of two of one row.

@@ -9,7 +9,7 @@ use super::super::ahead::Ahead;
 use super::super::element::Element;
 use super::super::lanes::Lanes;
 use super::super::run::{Found, MAX_LANES, Span};
-use super::super::sweep::{CHECK_VECTORS, COMPLEX_SLACK, Check, MAX_RHS, read_check};
+use super::super::sweep::{CHECK_VECTORS, COMPLEX_SLACK, Check, MAX_RHS, above_noise, denoise, read_check};
 use super::stage::Tile;
 use super::{Choice, Target, Task};
 use crate::scalar::{RealScalar, Scalar};
@@ -156,12 +156,11 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const N: usize, const BAND: bool> Step
     /// Sets candidates for the pivot of column `c` to zero that are but noise.
     #[inline(always)]
     fn denoise(b: usize, c: usize, noise: T::Real, column: &mut Column<T, V>) {
-        // Comparisons are strict.
-        let above = V::splat(noise + noise * T::Real::EPSILON);
+        let noise = above_noise::<V>(noise);
         for r in c..Self::end(b, c) {
             // SAFETY: all 2b numbers of the column have been filled in.
             let own = unsafe { column[r].assume_init() };
-            column[r].write(T::Element::select(above.gt(own.abs1()), T::Element::splat(T::Real::ZERO), own));
+            column[r].write(denoise(own, noise, T::Real::ZERO));
         }
     }
 
