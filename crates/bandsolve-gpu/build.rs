@@ -9,7 +9,9 @@ fn main() {
         cc::Build::new()
             .cpp(true)
             .std("c++17")
-            .opt_level(2)
+            .include("kernels")
+            // Nearly as fast as when more is done, and compiled in half the time.
+            .opt_level(1)
             .define("EMULATOR", None)
             // A product and a sum are fused where the kernels say so, and nowhere else.
             .flag("-ffp-contract=off")

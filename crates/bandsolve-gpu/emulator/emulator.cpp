@@ -355,6 +355,7 @@ static void start(const char* name, void (*kernel)(A...), const u32* grid, const
 
 }  // namespace emulator
 
+#define INSTANCES "instances.h"
 #include "../kernels/kernels.cu"
 #include "broken.cu"
 
@@ -369,7 +370,13 @@ extern "C" int emulator_launch(const char* name, const u32* grid, const u32* siz
     emulator::start(name, kernel, grid, size, shared, arguments, options);         \
     return 0;                                                                      \
   }
-#include "../kernels/names.h"
+#undef RPTS
+#undef RESIDUAL
+#undef CORRECT
+#define RPTS(suffix, ...) KERNEL(reduce_##suffix) KERNEL(substitute_##suffix) KERNEL(finish_##suffix)
+#define RESIDUAL(suffix, ...) KERNEL(residual_##suffix)
+#define CORRECT(suffix, ...) KERNEL(correct_##suffix)
+#include "../kernels/instances.h"
   KERNEL(no_barrier)
   KERNEL(divergent_barrier)
   KERNEL(two_barriers)

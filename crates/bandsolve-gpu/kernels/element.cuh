@@ -53,6 +53,18 @@ __device__ __forceinline__ float negate(float a) { return -a; }
 __device__ __forceinline__ double negate(double a) { return -a; }
 template <class R> __device__ __forceinline__ Complex<R> negate(Complex<R> a) { return {-a.re, -a.im}; }
 
+__device__ __forceinline__ float conjugate(float a) { return a; }
+__device__ __forceinline__ double conjugate(double a) { return a; }
+template <class R> __device__ __forceinline__ Complex<R> conjugate(Complex<R> a) { return {a.re, -a.im}; }
+
+template <class T> __device__ __forceinline__ T one() {
+  if constexpr (Of<T>::COMPLEX) {
+    return {1, 0};
+  } else {
+    return T(1);
+  }
+}
+
 __device__ __forceinline__ float add(float a, float b) { return a + b; }
 __device__ __forceinline__ double add(double a, double b) { return a + b; }
 template <class R> __device__ __forceinline__ Complex<R> add(Complex<R> a, Complex<R> b) { return {a.re + b.re, a.im + b.im}; }

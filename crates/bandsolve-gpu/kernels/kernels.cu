@@ -1,26 +1,28 @@
-// The kernels, an instance for each number type.
+// The kernels: templates for number types T, blocks of B rows, R right-hand sides on chip, and matrices in memory (Source).
 #include "residual.cuh"
 
-#define INSTANCES(suffix, T, WORD)                                                                                            \
-  extern "C" __global__ void reduce_##suffix(Cut cut, const T* a, const T* b, const T* c, const T* d, T* ca, T* cb, T* cc,    \
-                                             T* cd, int exchange, int scale_rows) {                                           \
-    reduce<T>(cut, a, b, c, d, ca, cb, cc, cd, exchange, scale_rows);                                                         \
+#define RPTS(suffix, T, B, R, ...)                                                                                            \
+  extern "C" __global__ void reduce_##suffix(Cut cut, __VA_ARGS__ source, Columns<const T> rhs, Coarse<T> coarse, Rule rule) { \
+    reduce<T, B, R>(cut, source, rhs, coarse, rule);                                                                          \
   }                                                                                                                           \
-  extern "C" __global__ void substitute_##suffix(Cut cut, const T* a, const T* b, const T* c, const T* d, const T* y, T* out, \
-                                                 const WORD* coarse_peaks, WORD* peaks, int exchange, int scale_rows) {       \
-    substitute<T>(cut, a, b, c, d, y, out, coarse_peaks, peaks, exchange, scale_rows);                                        \
+  extern "C" __global__ void substitute_##suffix(Cut cut, __VA_ARGS__ source, Columns<const T> rhs, Columns<const T> y,       \
+                                                 Columns<T> out, Peaks<T> coarse_peaks, Peaks<T> peaks, Rule rule) {          \
+    substitute<T, B, R>(cut, source, rhs, y, out, coarse_peaks, peaks, rule);                                                 \
   }                                                                                                                           \
-  extern "C" __global__ void finish_##suffix(Cut cut, const T* a, const T* b, const T* c, const T* d, T* out, WORD* peaks,    \
-                                             int exchange, int scale_rows) {                                                  \
-    finish<T>(cut, a, b, c, d, out, peaks, exchange, scale_rows);                                                             \
-  }                                                                                                                           \
-  extern "C" __global__ void residual_##suffix(Cut cut, const T* a, const T* b, const T* c, const T* d, const T* x, T* rest,  \
-                                               const WORD* sizes, WORD* peaks) {                                              \
-    residual<T>(cut, a, b, c, d, x, rest, sizes, peaks);                                                                      \
-  }                                                                                                                           \
-  extern "C" __global__ void correct_##suffix(Cut cut, const T* dx, T* x, WORD* peaks) { correct<T>(cut, dx, x, peaks); }
+  extern "C" __global__ void finish_##suffix(Cut cut, __VA_ARGS__ source, Columns<const T> rhs, Columns<T> out,               \
+                                             Peaks<T> peaks, Rule rule) {                                                     \
+    finish<T, B, R>(cut, source, rhs, out, peaks, rule);                                                                      \
+  }
+#define RESIDUAL(suffix, T, B, ...)                                                                                           \
+  extern "C" __global__ void residual_##suffix(Cut cut, __VA_ARGS__ source, Columns<const T> rhs, Columns<const T> x,         \
+                                               Columns<T> rest, Peaks<T> peaks) {                                             \
+    residual<T, B>(cut, source, rhs, x, rest, peaks);                                                                         \
+  }
+#define CORRECT(suffix, T)                                                                                                    \
+  extern "C" __global__ void correct_##suffix(Cut cut, Columns<const T> dx, Columns<T> x, Peaks<T> peaks) {                   \
+    correct<T>(cut, dx, x, peaks);                                                                                            \
+  }
 
-INSTANCES(f32, float, u32)
-INSTANCES(f64, double, u64)
-INSTANCES(c32, Complex<float>, u32)
-INSTANCES(c64, Complex<double>, u64)
+#ifdef INSTANCES
+#include INSTANCES
+#endif

@@ -3,7 +3,9 @@
 
 #ifdef EMULATOR
 #include "../emulator/emulator.hpp"
+#define UNROLL
 #else
+#define UNROLL _Pragma("unroll")
 typedef unsigned int u32;
 typedef unsigned long long u64;
 // Dynamic shared memory.

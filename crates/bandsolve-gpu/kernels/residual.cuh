@@ -16,61 +16,81 @@ template <class R> struct Exact {
   __device__ __forceinline__ R value() const { return sum + rest; }
 };
 
-template <class R> __device__ __forceinline__ R rest_of(Row<R> r, R before, R x, R after) {
-  Exact<R> e = {r.d, R(0)};
-  e.subtract(r.a, before);
-  e.subtract(r.b, x);
-  e.subtract(r.c, after);
-  return e.value();
-}
+template <class R> struct Rest {
+  Exact<R> sum;
+  __device__ __forceinline__ explicit Rest(R d) : sum{d, R(0)} {}
+  __device__ __forceinline__ void subtract(R a, R x) { sum.subtract(a, x); }
+  __device__ __forceinline__ R value() const { return sum.value(); }
+};
 
-template <class R>
-__device__ __forceinline__ Complex<R> rest_of(Row<Complex<R>> r, Complex<R> before, Complex<R> x, Complex<R> after) {
-  Exact<R> re = {r.d.re, R(0)}, im = {r.d.im, R(0)};
-  const Complex<R> a[3] = {r.a, r.b, r.c}, v[3] = {before, x, after};
-  for (int k = 0; k < 3; ++k) {
-    re.subtract(a[k].re, v[k].re);
-    re.subtract(-a[k].im, v[k].im);
-    im.subtract(a[k].re, v[k].im);
-    im.subtract(a[k].im, v[k].re);
+template <class R> struct Rest<Complex<R>> {
+  Exact<R> re, im;
+  __device__ __forceinline__ explicit Rest(Complex<R> d) : re{d.re, R(0)}, im{d.im, R(0)} {}
+  __device__ __forceinline__ void subtract(Complex<R> a, Complex<R> x) {
+    re.subtract(a.re, x.re);
+    re.subtract(-a.im, x.im);
+    im.subtract(a.re, x.im);
+    im.subtract(a.im, x.re);
   }
-  return {re.value(), im.value()};
+  __device__ __forceinline__ Complex<R> value() const { return {re.value(), im.value()}; }
+};
+
+// The row, column and system of a thread where a block of threads is for one column: of the columns of all systems, one after
+// the other.
+struct Spot {
+  u32 row, column;
+};
+
+__device__ __forceinline__ Spot spot_of(const Cut& cut) {
+  const u32 blocks = (cut.rows + blockDim.x - 1) / blockDim.x;
+  return {blockIdx.x % blocks * blockDim.x + threadIdx.x, blockIdx.x / blocks};
 }
 
-// rest ← d − A·x, and the largest |rest| / (Σ|a|·‖x‖ + |d|), with ‖x‖ as bits in `sizes[1]`, in `peaks[0]`.
+// rest ← d − A·x, and the largest |rest| / (Σ|a|·‖x‖ + |d|), with ‖x‖ from `peaks.size`, in `peaks.gap`.
+template <class T, int B, class Source>
+__device__ __forceinline__ void residual(const Cut& cut, const Source& source, const Columns<const T>& rhs,
+                                         const Columns<const T>& x, const Columns<T>& rest, const Peaks<T>& peaks) {
+  typedef typename Of<T>::Real Real;
+  const Spot spot = spot_of(cut);
+  const u32 system = spot.column / cut.columns, column = spot.column % cut.columns;
+  Real gap = Real(0);
+  if (spot.row < cut.rows) {
+    const u32 i = spot.row / B;
+    T v[3 * B];
+    source.of(cut, system).row(cut, i, spot.row % B, v);
+    const Real by = row_scale(v, true);
+    const T d = scale(rhs.of(cut, system, column).first[spot.row], by);
+    const u32 blocks[3] = {i == 0 ? cut.n - 1 : i - 1, i, i + 1 == cut.n ? 0 : i + 1};
+    const T* const values = x.of(cut, system, column).first;
+    Rest<T> sum(d);
+    Real entries = Real(0);
+    UNROLL for (int s = 0; s < 3 * B; ++s) {
+      const size_t at = (size_t)blocks[s / B] * B + s % B;
+      const T a = scale(v[s], by);
+      entries = entries + modulus(a);
+      T value = T{};
+      if (at < cut.rows) value = values[at];
+      sum.subtract(a, value);
+    }
+    const T r = sum.value();
+    const Real size = fma_add(entries, of_bits(peaks.size[spot.column]), modulus(d));
+    gap = size == Real(0) ? modulus(r) : modulus(r) / size;
+    rest.of(cut, system, column).first[spot.row] = scale(r, Real(1) / by);
+  }
+  peaks.raise_gap(spot.column, gap);
+}
+
+// x ← x + dx; raises `peaks.size` to the largest |x|.
 template <class T>
-__device__ __forceinline__ void residual(Cut cut, const T* a, const T* b, const T* c, const T* d, const T* x, T* rest,
-                                         const typename Bits<typename Of<T>::Real>::Word* sizes,
-                                         typename Bits<typename Of<T>::Real>::Word* peaks) {
-  typedef typename Of<T>::Real R;
-  const R x_max = of_bits(sizes[1]);
-  const u32 i = blockIdx.x * blockDim.x + threadIdx.x;
-  R gap = R(0);
-  if (i < cut.n) {
-    Row<T> r = {a[i], b[i], c[i], d[i]};
-    if (i == 0 && !cut.periodic) r.a = T{};
-    if (i + 1 == cut.n && !cut.periodic) r.c = T{};
-    const R by = equilibrate(larger(larger(modulus(r.a), modulus(r.b)), modulus(r.c)));
-    r = {scale(r.a, by), scale(r.b, by), scale(r.c, by), scale(r.d, by)};
-    const T v = rest_of(r, x[i == 0 ? cut.n - 1 : i - 1], x[i], x[i + 1 == cut.n ? 0 : i + 1]);
-    const R size = fma_add(modulus(r.a) + modulus(r.b) + modulus(r.c), x_max, modulus(r.d));
-    gap = size == R(0) ? modulus(v) : modulus(v) / size;
-    rest[i] = scale(v, R(1) / by);
+__device__ __forceinline__ void correct(const Cut& cut, const Columns<const T>& dx, const Columns<T>& x, const Peaks<T>& peaks) {
+  typedef typename Of<T>::Real Real;
+  const Spot spot = spot_of(cut);
+  const u32 system = spot.column / cut.columns, column = spot.column % cut.columns;
+  Real largest = Real(0);
+  if (spot.row < cut.rows) {
+    T& value = x.of(cut, system, column).first[spot.row];
+    value = add(value, dx.of(cut, system, column).first[spot.row]);
+    largest = modulus(value);
   }
-  gap = warp_peak(gap);
-  if (threadIdx.x % LANES == 0) atomicMax(&peaks[0], bits_of(gap));
-}
-
-// x ← x + dx; the largest |x| as bits in `peaks[1]`.
-template <class T>
-__device__ __forceinline__ void correct(Cut cut, const T* dx, T* x, typename Bits<typename Of<T>::Real>::Word* peaks) {
-  typedef typename Of<T>::Real R;
-  const u32 i = blockIdx.x * blockDim.x + threadIdx.x;
-  R largest = R(0);
-  if (i < cut.n) {
-    x[i] = add(x[i], dx[i]);
-    largest = modulus(x[i]);
-  }
-  largest = warp_peak(largest);
-  if (threadIdx.x % LANES == 0) atomicMax(&peaks[1], bits_of(largest));
+  peaks.raise_size(spot.column, largest);
 }

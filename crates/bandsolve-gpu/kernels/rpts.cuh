@@ -1,173 +1,246 @@
-// RPTS: partitions of a tridiagonal system, one a thread, staged through shared memory.
+// RPTS: partitions of a block tridiagonal system, one a thread, staged through shared memory.
 //
-// `reduce` eliminates the inside of each partition from both ends and leaves two equations between first and last unknowns of
-// neighbouring partitions; `substitute` eliminates again with known ends and solves for the inside; `finish` does both for a
-// system that is one partition. Rows are scaled by powers of two, pivot rows chosen by selection, so that no thread
+// `reduce` eliminates the inside of each partition from both ends and leaves equations between first and last unknowns of
+// neighbouring partitions; `substitute` eliminates again with known ends and solves for the inside; `finish` does all of it for
+// systems that fit a block of threads. Rows are scaled by powers of two, pivot rows chosen by selection, so that no thread
 // takes another way than its neighbours.
 //
 // Source: Klein 2.5 and 2.6.
 #pragma once
-#include "element.cuh"
-
-// Threads of a warp, and partitions of a block.
-#define LANES 32
-
-// A system and how it is cut: `partitions` of m rows each, the last of 2 to m + 1 rows (of n, if there is but one), none of more
-// than 64: one bit of a word for each pivot.
-struct Cut {
-  u32 n, m, partitions, periodic;
-};
-
-__device__ __forceinline__ u32 rows_of(const Cut& cut, u32 partition) {
-  return partition + 1 < cut.partitions ? cut.m : cut.n - partition * cut.m;
-}
-
-// Elements from one partition to the next in shared memory: odd, so that threads do not meet in a bank.
-__device__ __forceinline__ u32 pitch_of(u32 m) { return (m + 1) | 1; }
-
-// Rows a·x₋ + b·x + c·x₊ = d.
-template <class T> struct Row {
-  T a, b, c, d;
-};
-
-template <class T> __device__ __forceinline__ Row<T> backwards(Row<T> r) { return {r.c, r.b, r.a, r.d}; }
-
-// Scales a row; `rows`: each by itself.
-template <class T> __device__ __forceinline__ Row<T> scaled(Row<T> r, bool rows) {
-  typedef typename Of<T>::Real R;
-  const R most = larger(larger(modulus(r.a), modulus(r.b)), modulus(r.c));
-  const R by = rows ? equilibrate(most) : R(1);
-  return {scale(r.a, by), scale(r.b, by), scale(r.c, by), scale(r.d, by)};
-}
-
-// The rows of the partitions of one block in shared memory.
-template <class T> struct Tile {
-  T *a, *b, *c, *d;
-  u32 pitch;
-
-  __device__ __forceinline__ Tile(unsigned char* memory, u32 m, u32 partitions) : pitch(pitch_of(m)) {
-    const u32 size = pitch * partitions;
-    a = reinterpret_cast<T*>(memory);
-    b = a + size;
-    c = b + size;
-    d = c + size;
-  }
-  __device__ __forceinline__ T* end() const { return d + (d - c); }
-  __device__ __forceinline__ Row<T> row(u32 at) const { return {a[at], b[at], c[at], d[at]}; }
-};
-
-// Partitions of a block.
-struct Span {
-  u32 first, count;
-};
-
-__device__ __forceinline__ Span span_of(const Cut& cut) {
-  const u32 first = blockIdx.x * LANES;
-  return {first, cut.partitions - first < LANES ? cut.partitions - first : LANES};
-}
-
-// Loads the rows of the partitions, one after the other, all threads together; what is outside of the matrix is zero.
-template <class T>
-__device__ __forceinline__ void stage(const Tile<T>& tile, const Cut& cut, Span span, const T* a, const T* b, const T* c,
-                                      const T* d, bool scale_rows) {
-  const u32 first = span.first * cut.m, last = span.first + span.count - 1;
-  const u32 rows = (span.count - 1) * cut.m + rows_of(cut, last);
-  for (u32 k = threadIdx.x; k < rows; k += blockDim.x) {
-    const u32 i = first + k, p = k / cut.m < span.count ? k / cut.m : span.count - 1;
-    Row<T> r = {a[i], b[i], c[i], d[i]};
-    if (i == 0 && !cut.periodic) r.a = T{};
-    if (i + 1 == cut.n && !cut.periodic) r.c = T{};
-    r = scaled(r, scale_rows);
-    const u32 at = p * tile.pitch + (k - p * cut.m);
-    tile.a[at] = r.a;
-    tile.b[at] = r.b;
-    tile.c[at] = r.c;
-    tile.d[at] = r.d;
-  }
-}
+#include "system.cuh"
 
 // What is left of the equations of a partition on the way: spike·x₀ + near·x_j + next·x_{j+1} = rhs.
-template <class T> struct Carried {
-  T spike, near, next, rhs;
+template <class T, int B, int R> struct Carried {
+  T spike[B][B], near[B][B], next[B][B], rhs[B][R];
 };
 
-// Eliminates x_{j−1} between what is carried and row j; returns whether row j was the pivot row.
-template <class T> __device__ __forceinline__ bool eliminate(Carried<T>& carried, Row<T> row, int exchange) {
-  const bool swap = exchange && modulus(row.a) > modulus(carried.near);
-  const T pivot = select(swap, row.a, carried.near), other = select(swap, carried.near, row.a);
-  const T f = negate(times(other, reciprocal(pivot)));
-  const T zero = T{};
-  // Pivot row and the other one, in the unknowns x_j and x_{j+1}.
-  const Carried<T> p = {select(swap, zero, carried.spike), select(swap, row.b, carried.next), select(swap, row.c, zero),
-                        select(swap, row.d, carried.rhs)};
-  const Carried<T> o = {select(swap, carried.spike, zero), select(swap, carried.next, row.b), select(swap, zero, row.c),
-                        select(swap, carried.rhs, row.d)};
-  carried = {fma_add(f, p.spike, o.spike), fma_add(f, p.near, o.near), fma_add(f, p.next, o.next), fma_add(f, p.rhs, o.rhs)};
+// Columns of a panel: x_{j−1}, x_j, x_{j+1}, x₀ where spikes are carried along, right-hand sides.
+template <int B, int R, bool SPIKE> struct Panel {
+  static constexpr int RHS = (SPIKE ? 4 : 3) * B, WIDTH = RHS + R;
+};
+
+// Eliminates x_{j−1} between what is carried (rows 0 … B − 1 of v) and block row j (the rows after them) at `place`; the pivot
+// rows are left in v. Returns whether the last pivot row is of block row j.
+template <bool SPIKE, class T, int B, int R>
+__device__ __forceinline__ bool eliminate(Carried<T, B, R>& carried, const Tile<T, B, R>& tile, u32 place, bool down,
+                                          const Rule& rule, T (&v)[2 * B][Panel<B, R, SPIKE>::WIDTH]) {
+  constexpr int RHS = Panel<B, R, SPIKE>::RHS;
+  UNROLL for (int r = 0; r < B; ++r) {
+    UNROLL for (int s = 0; s < B; ++s) {
+      v[r][s] = carried.near[r][s];
+      v[r][B + s] = carried.next[r][s];
+      v[r][2 * B + s] = T{};
+      v[B + r][s] = tile.block(down ? 0 : 2, r, s, place);
+      v[B + r][B + s] = tile.block(1, r, s, place);
+      v[B + r][2 * B + s] = tile.block(down ? 2 : 0, r, s, place);
+      if (SPIKE) {
+        v[r][RHS - B + s] = carried.spike[r][s];
+        v[B + r][RHS - B + s] = T{};
+      }
+    }
+    UNROLL for (int c = 0; c < R; ++c) {
+      v[r][RHS + c] = carried.rhs[r][c];
+      v[B + r][RHS + c] = tile.rhs(r, c, place);
+    }
+  }
+  const bool swap = eliminate_columns<B, B>(v, rule);
+  UNROLL for (int r = 0; r < B; ++r) {
+    UNROLL for (int s = 0; s < B; ++s) {
+      carried.near[r][s] = v[B + r][B + s];
+      carried.next[r][s] = v[B + r][2 * B + s];
+      if (SPIKE) carried.spike[r][s] = v[B + r][RHS - B + s];
+    }
+    UNROLL for (int c = 0; c < R; ++c) carried.rhs[r][c] = v[B + r][RHS + c];
+  }
   return swap;
 }
 
-// Eliminates the inside of a partition of `rows` rows at `at`, downwards or upwards; what is left couples the unknown at the
-// end with that at the beginning (spike) and with the neighbouring partition (next).
-template <class T>
-__device__ __forceinline__ Carried<T> sweep(const Tile<T>& tile, u32 at, u32 rows, bool down, int exchange) {
-  const u32 second = rows > 1 ? 1 : 0;
-  Row<T> r = tile.row(at + (down ? second : rows - 1 - second));
-  if (!down) r = backwards(r);
-  Carried<T> carried = {r.a, r.b, r.c, r.d};
-  for (u32 j = 2; j < rows; ++j) {
-    r = tile.row(at + (down ? j : rows - 1 - j));
-    if (!down) r = backwards(r);
-    eliminate(carried, r, exchange);
+// Eliminates the inside of a partition of `rows` block rows at `at`, downwards or upwards; what is left couples the unknowns at
+// the end with those at the beginning (spike) and with the neighbouring partition (next).
+template <class T, int B, int R>
+__device__ __forceinline__ Carried<T, B, R> sweep(const Tile<T, B, R>& tile, u32 at, u32 rows, bool down, const Rule& rule) {
+  const u32 second = rows > 1 ? 1 : 0, begin = at + (down ? second : rows - 1 - second);
+  Carried<T, B, R> carried;
+  UNROLL for (int r = 0; r < B; ++r) {
+    UNROLL for (int s = 0; s < B; ++s) {
+      carried.spike[r][s] = tile.block(down ? 0 : 2, r, s, begin);
+      carried.near[r][s] = tile.block(1, r, s, begin);
+      carried.next[r][s] = tile.block(down ? 2 : 0, r, s, begin);
+    }
+    UNROLL for (int c = 0; c < R; ++c) carried.rhs[r][c] = tile.rhs(r, c, begin);
   }
+  T v[2 * B][Panel<B, R, true>::WIDTH];
+  for (u32 j = 2; j < rows; ++j) eliminate<true>(carried, tile, at + (down ? j : rows - 1 - j), down, rule, v);
   return carried;
 }
 
-// Unknowns beside and at the ends of a partition.
-template <class T> struct Ends {
-  T before, first, last, after;
+// Block row `row` of the coarse system: what a sweep has left.
+template <class T, int B, int R> struct CoarseRow {
+  T v[B][3 * B + R];
+
+  __device__ __forceinline__ CoarseRow(const Carried<T, B, R>& left, bool down) {
+    UNROLL for (int r = 0; r < B; ++r) {
+      UNROLL for (int s = 0; s < B; ++s) {
+        v[r][s] = down ? left.spike[r][s] : left.next[r][s];
+        v[r][B + s] = left.near[r][s];
+        v[r][2 * B + s] = down ? left.next[r][s] : left.spike[r][s];
+      }
+      UNROLL for (int c = 0; c < R; ++c) v[r][3 * B + c] = left.rhs[r][c];
+    }
+  }
 };
 
-// Solves for the inside of a partition with known ends. `near`, `next` and `x` take what is carried; in the end x holds the
-// solution, ends included.
-template <class T>
-__device__ __forceinline__ void solve_inside(const Tile<T>& tile, u32 at, u32 rows, Ends<T> ends, int exchange, T* near,
-                                             T* next, T* x) {
-  x[at] = ends.first;
-  x[at + rows - 1] = ends.last;
-  if (rows < 3) return;
-  Row<T> r = tile.row(at + 1);
-  Carried<T> carried = {T{}, r.b, r.c, fma_add(negate(r.a), ends.first, r.d)};
-  u64 pivots = 0;
-  for (u32 j = 2; j + 1 < rows; ++j) {
-    near[at + j - 1] = carried.near;
-    next[at + j - 1] = carried.next;
-    x[at + j - 1] = carried.rhs;
-    pivots |= (u64)eliminate(carried, tile.row(at + j), exchange) << (j - 1);
+// Unknowns beside and at the ends of a partition.
+template <class T, int B, int R> struct Ends {
+  T before[B][R], first[B][R], last[B][R], after[B][R];
+};
+
+// sum − block·x
+template <class T, int B, int R>
+__device__ __forceinline__ T without(const Tile<T, B, R>& tile, int which, int r, u32 place, const T (&x)[B][R], int c, T sum) {
+  UNROLL for (int s = 0; s < B; ++s) sum = fma_add(negate(tile.block(which, r, s, place)), x[s][c], sum);
+  return sum;
+}
+
+// Keeps the pivot rows of x_j, which stands at `place`: of scalars what was carried before, since the other candidate is kept anyway.
+template <class T, int B, int R>
+__device__ __forceinline__ void keep(const Tile<T, B, R>& tile, u32 place, const Carried<T, B, R>& before,
+                                     const T (&v)[2 * B][Panel<B, R, false>::WIDTH]) {
+  if constexpr (B == 1) {
+    tile.at(Tile<T, B, R>::NEAR, place) = before.near[0][0];
+    tile.at(Tile<T, B, R>::NEXT, place) = before.next[0][0];
+    UNROLL for (int c = 0; c < R; ++c) tile.x(0, c, place) = before.rhs[0][c];
+  } else {
+    UNROLL for (int r = 0; r < B; ++r) {
+      UNROLL for (int s = 0; s < 3 * B; ++s) tile.block(s / B, r, s % B, place) = v[r][s];
+      UNROLL for (int c = 0; c < R; ++c) tile.rhs(r, c, place) = v[r][3 * B + c];
+    }
   }
-  // The unknown before the last: what is carried or the last row, whichever has the larger coefficient.
-  r = tile.row(at + rows - 1);
-  const bool below = exchange && modulus(r.a) > modulus(carried.near);
-  const T known = fma_add(negate(r.c), ends.after, fma_add(negate(r.b), ends.last, r.d));
-  T coefficient = select(below, r.a, carried.near);
-  T later = ends.last;
-  T value = times(select(below, known, fma_add(negate(carried.next), ends.last, carried.rhs)), reciprocal(coefficient));
-  x[at + rows - 2] = value;
-  for (u32 j = rows - 3; j >= 1; --j) {
-    const bool swapped = pivots >> j & 1;
-    r = tile.row(at + j + 1);
-    coefficient = select(swapped, r.a, near[at + j]);
-    const T first = select(swapped, r.b, next[at + j]), second = select(swapped, r.c, T{});
-    const T rhs = select(swapped, r.d, x[at + j]);
-    const T sum = fma_add(negate(second), later, fma_add(negate(first), value, rhs));
-    later = value;
-    value = times(sum, reciprocal(coefficient));
-    x[at + j] = value;
+}
+
+// The rows that x_j at `place` follows from, given the two blocks of unknowns after it: coefficients and right-hand sides.
+template <class T, int B, int R>
+__device__ __forceinline__ void kept(const Tile<T, B, R>& tile, u32 place, bool below, const T (&value)[B][R],
+                                     const T (&later)[B][R], T (&v)[2 * B][B + R]) {
+  UNROLL for (int r = 0; r < B; ++r) {
+    if constexpr (B == 1) {
+      const T next = select(below, tile.block(1, 0, 0, place + 1), tile.at(Tile<T, B, R>::NEXT, place));
+      const T second = select(below, tile.block(2, 0, 0, place + 1), T{});
+      v[0][0] = select(below, tile.block(0, 0, 0, place + 1), tile.at(Tile<T, B, R>::NEAR, place));
+      UNROLL for (int c = 0; c < R; ++c) {
+        const T rhs = select(below, tile.rhs(0, c, place + 1), tile.x(0, c, place));
+        v[0][1 + c] = fma_add(negate(second), later[0][c], fma_add(negate(next), value[0][c], rhs));
+      }
+    } else {
+      UNROLL for (int s = 0; s < B; ++s) v[r][s] = tile.block(0, r, s, place);
+      UNROLL for (int c = 0; c < R; ++c) {
+        v[r][B + c] = without(tile, 2, r, place, later, c, without(tile, 1, r, place, value, c, tile.rhs(r, c, place)));
+      }
+    }
   }
-  // The unknown after the first may follow from the first row as well.
-  r = tile.row(at);
-  if (exchange && modulus(r.c) > modulus(coefficient)) {
-    const T rest = fma_add(negate(r.a), ends.before, fma_add(negate(r.b), ends.first, r.d));
-    x[at + 1] = times(rest, reciprocal(r.c));
+}
+
+// Solves for the inside of a partition with known ends; in the end x in the tile holds the solution, ends included.
+template <class T, int B, int R>
+__device__ __forceinline__ void solve_inside(const Tile<T, B, R>& tile, u32 at, u32 rows, const Ends<T, B, R>& ends,
+                                             const Rule& rule) {
+  const u32 end = at + rows - 1;
+  u64 below = 0;
+  if (rows > 2) {
+    Carried<T, B, R> carried;
+    UNROLL for (int r = 0; r < B; ++r) {
+      UNROLL for (int s = 0; s < B; ++s) {
+        carried.near[r][s] = tile.block(1, r, s, at + 1);
+        carried.next[r][s] = tile.block(2, r, s, at + 1);
+      }
+      UNROLL for (int c = 0; c < R; ++c) {
+        carried.rhs[r][c] = without(tile, 0, r, at + 1, ends.first, c, tile.rhs(r, c, at + 1));
+      }
+    }
+    for (u32 j = 2; j + 1 < rows; ++j) {
+      const Carried<T, B, R> before = carried;
+      T v[2 * B][Panel<B, R, false>::WIDTH];
+      below |= (u64)eliminate<false>(carried, tile, at + j, true, rule, v) << (j - 1);
+      keep(tile, at + j - 1, before, v);
+    }
+    // The unknowns before the last follow from what is carried and from the last row.
+    T v[2 * B][B + R], value[B][R], later[B][R];
+    UNROLL for (int r = 0; r < B; ++r) {
+      UNROLL for (int s = 0; s < B; ++s) {
+        v[r][s] = carried.near[r][s];
+        v[B + r][s] = tile.block(0, r, s, end);
+      }
+      UNROLL for (int c = 0; c < R; ++c) {
+        T sum = carried.rhs[r][c];
+        UNROLL for (int s = 0; s < B; ++s) sum = fma_add(negate(carried.next[r][s]), ends.last[s][c], sum);
+        v[r][B + c] = sum;
+        v[B + r][B + c] = without(tile, 2, r, end, ends.after, c, without(tile, 1, r, end, ends.last, c, tile.rhs(r, c, end)));
+        value[r][c] = ends.last[r][c];
+      }
+    }
+    eliminate_columns<B, B>(v, rule);
+    for (u32 j = rows - 2; j >= 1; --j) {
+      if (j < rows - 2) kept(tile, at + j, below >> j & 1, value, later, v);
+      if (j == 1) {
+        // Those after the first may follow from the first row as well.
+        UNROLL for (int r = 0; r < B; ++r) {
+          UNROLL for (int s = 0; s < B; ++s) v[B + r][s] = tile.block(2, r, s, at);
+          UNROLL for (int c = 0; c < R; ++c) {
+            v[B + r][B + c] = without(tile, 0, r, at, ends.before, c, without(tile, 1, r, at, ends.first, c, tile.rhs(r, c, at)));
+          }
+        }
+        eliminate_columns<B, B>(v, rule);
+      }
+      back_substitute<B, R>(v);
+      UNROLL for (int r = 0; r < B; ++r) {
+        UNROLL for (int c = 0; c < R; ++c) {
+          later[r][c] = value[r][c];
+          value[r][c] = v[r][B + c];
+          tile.x(r, c, at + j) = value[r][c];
+        }
+      }
+    }
+  }
+  UNROLL for (int r = 0; r < B; ++r) {
+    UNROLL for (int c = 0; c < R; ++c) {
+      tile.x(r, c, at) = ends.first[r][c];
+      tile.x(r, c, end) = ends.last[r][c];
+    }
+  }
+}
+
+// The coarse system in memory.
+template <class T> struct Coarse {
+  T *a, *b, *c;
+  Columns<T> d;
+};
+
+// The coarse equations of all partitions: block row 2p of the first, block row 2p + 1 of the last unknowns.
+template <class T, int B, int R, class Source>
+__device__ __forceinline__ void reduce(const Cut& cut, const Source& source, const Columns<const T>& rhs, Coarse<T> coarse,
+                                       const Rule& rule) {
+  SHARED_BYTES(memory);
+  const Task task = task_of<R>(cut);
+  const Tile<T, B, R> tile(reinterpret_cast<T*>(memory), cut.m, task.span.count);
+  stage(tile, cut, task, source, rhs, rule.scale_rows);
+  __syncthreads();
+  const u32 lane = threadIdx.x % LANES, warp = threadIdx.x / LANES;
+  if (warp >= 2 || lane >= task.span.count) return;
+  const bool down = warp == 0;
+  const u32 p = task.span.first + lane, row = 2 * p + down;
+  const CoarseRow<T, B, R> left(sweep(tile, lane * tile.pitch, rows_of(cut, p), down, rule), down);
+  const size_t rows = (size_t)task.system * (2 * cut.partitions) + row;
+  UNROLL for (int r = 0; r < B; ++r) {
+    UNROLL for (int s = 0; s < B; ++s) {
+      if (task.column == 0) {
+        coarse.a[(rows * B + s) * B + r] = left.v[r][s];
+        coarse.b[(rows * B + s) * B + r] = left.v[r][B + s];
+        coarse.c[(rows * B + s) * B + r] = left.v[r][2 * B + s];
+      }
+    }
+    UNROLL for (int c = 0; c < R; ++c) {
+      if (c < (int)task.columns) coarse.d.first[(task.column + c) * coarse.d.step + rows * B + r] = left.v[r][3 * B + c];
+    }
   }
 }
 
@@ -181,117 +254,254 @@ template <class R> __device__ __forceinline__ R warp_peak(R v) {
   return v;
 }
 
-// The coarse equations of all partitions: row 2p of the first, row 2p + 1 of the last unknown.
-template <class T>
-__device__ __forceinline__ void reduce(Cut cut, const T* a, const T* b, const T* c, const T* d, T* ca, T* cb, T* cc, T* cd,
-                                       int exchange, int scale_rows) {
-  SHARED_BYTES(memory);
-  const Span span = span_of(cut);
-  const Tile<T> tile(memory, cut.m, span.count);
-  stage(tile, cut, span, a, b, c, d, scale_rows);
-  __syncthreads();
-  const u32 lane = threadIdx.x % LANES, warp = threadIdx.x / LANES;
-  if (warp >= 2 || lane >= span.count) return;
-  const bool down = warp == 0;
-  const u32 p = span.first + lane;
-  const Carried<T> left = sweep(tile, lane * tile.pitch, rows_of(cut, p), down, exchange);
-  const u32 row = 2 * p + down;
-  ca[row] = down ? left.spike : left.next;
-  cb[row] = left.near;
-  cc[row] = down ? left.next : left.spike;
-  cd[row] = left.rhs;
-}
-
-// Writes x and finds the largest |residual| / (Σ|a|·‖x‖ + |d|), with `x_max`, a lower bound of ‖x‖∞.
-template <class T>
-__device__ __forceinline__ void put(const Tile<T>& tile, const Cut& cut, Span span, const T* ends, const T* x, T* out,
-                                    typename Of<T>::Real x_max, typename Bits<typename Of<T>::Real>::Word* peaks) {
+// What is found out about a solution: largest backward error and largest |x|, as bits, for each column of each system.
+template <class T> struct Peaks {
   typedef typename Of<T>::Real R;
-  const u32 first = span.first * cut.m, last = span.first + span.count - 1;
-  const u32 rows = (span.count - 1) * cut.m + rows_of(cut, last);
-  R gap = R(0), largest = R(0);
+  typedef typename Bits<R>::Word Word;
+  Word *gap, *size;
+
+  // All lanes of a warp take part.
+  __device__ __forceinline__ void raise_gap(u32 column, R v) const {
+    v = warp_peak(v);
+    if (threadIdx.x % LANES == 0) atomicMax(&gap[column], bits_of(v));
+  }
+  __device__ __forceinline__ void raise_size(u32 column, R v) const {
+    v = warp_peak(v);
+    if (threadIdx.x % LANES == 0) atomicMax(&size[column], bits_of(v));
+  }
+};
+
+template <class R> __device__ __forceinline__ R larger_bits(R a, R b) { return bits_of(b) > bits_of(a) ? b : a; }
+
+// Writes x and finds the largest |residual| / (Σ|a|·‖x‖ + |d|), with `x_max`, lower bounds of ‖x‖∞; without `peaks.gap` it
+// only writes x.
+template <class T, int B, int R, class Source>
+__device__ __forceinline__ void put(const Tile<T, B, R>& tile, const Cut& cut, const Task& task, const Source& source,
+                                    const Columns<const T>& rhs, const Columns<T>& out, const typename Of<T>::Real (&x_max)[R],
+                                    const Peaks<T>& peaks, bool scale_rows) {
+  typedef typename Of<T>::Real Real;
+  const Source own = source.of(cut, task.system);
+  const Columns<const T> given = rhs.of(cut, task.system, task.column);
+  const Columns<T> x = out.of(cut, task.system, task.column);
+  const u32 first = task.span.first * cut.m, rows = rows_in(cut, task.span) * B;
+  Real gap[R] = {}, largest[R] = {};
   for (u32 k = threadIdx.x; k < rows; k += blockDim.x) {
-    const u32 p = k / cut.m < span.count ? k / cut.m : span.count - 1, j = k - p * cut.m, at = p * tile.pitch + j;
-    const T before = j == 0 ? ends[2 * p] : x[at - 1];
-    const T after = j + 1 == rows_of(cut, span.first + p) ? ends[2 * p + 1] : x[at + 1];
-    const Row<T> r = tile.row(at);
-    const T rest = fma_add(negate(r.c), after, fma_add(negate(r.b), x[at], fma_add(negate(r.a), before, r.d)));
-    const R sum = modulus(r.a) + modulus(r.b) + modulus(r.c);
-    const R size = fma_add(sum, x_max, modulus(r.d));
-    const R error = size == R(0) ? modulus(rest) : modulus(rest) / size;
-    gap = bits_of(error) > bits_of(gap) ? error : gap;
-    largest = bits_of(modulus(x[at])) > bits_of(largest) ? modulus(x[at]) : largest;
-    out[first + k] = x[at];
-  }
-  gap = warp_peak(gap);
-  largest = warp_peak(largest);
-  if (threadIdx.x % LANES == 0) {
-    atomicMax(&peaks[0], bits_of(gap));
-    atomicMax(&peaks[1], bits_of(largest));
-  }
-}
-
-// x from the solution y of the coarse system. `peaks[0]` becomes the largest gap, `peaks[1]` the largest |x|, as bits; before
-// this, `coarse_peaks[1]` is the largest |y|.
-template <class T>
-__device__ __forceinline__ void substitute(Cut cut, const T* a, const T* b, const T* c, const T* d, const T* y, T* out,
-                                           const typename Bits<typename Of<T>::Real>::Word* coarse_peaks,
-                                           typename Bits<typename Of<T>::Real>::Word* peaks, int exchange, int scale_rows) {
-  SHARED_BYTES(memory);
-  const Span span = span_of(cut);
-  const Tile<T> tile(memory, cut.m, span.count);
-  const u32 size = tile.pitch * span.count;
-  T *near = tile.end(), *next = near + size, *x = next + size, *ends = x + size;
-  stage(tile, cut, span, a, b, c, d, scale_rows);
-  __syncthreads();
-  if (threadIdx.x < span.count) {
-    const u32 lane = threadIdx.x, p = span.first + lane, count = 2 * cut.partitions;
-    const bool outside_before = p == 0 && !cut.periodic, outside_after = p + 1 == cut.partitions && !cut.periodic;
-    const Ends<T> own = {outside_before ? T{} : y[(2 * p + count - 1) % count], y[2 * p], y[2 * p + 1],
-                         outside_after ? T{} : y[(2 * p + 2) % count]};
-    ends[2 * lane] = own.before;
-    ends[2 * lane + 1] = own.after;
-    solve_inside(tile, lane * tile.pitch, rows_of(cut, p), own, exchange, near, next, x);
-  }
-  __syncthreads();
-  put(tile, cut, span, ends, x, out, of_bits(coarse_peaks[1]), peaks);
-}
-
-// Solves a system that is one partition: one block.
-template <class T>
-__device__ __forceinline__ void finish(Cut cut, const T* a, const T* b, const T* c, const T* d, T* out,
-                                       typename Bits<typename Of<T>::Real>::Word* peaks, int exchange, int scale_rows) {
-  SHARED_BYTES(memory);
-  const Span span = {0, 1};
-  const Tile<T> tile(memory, cut.m, 1);
-  T *near = tile.end(), *next = near + tile.pitch, *x = next + tile.pitch, *ends = x + tile.pitch;
-  stage(tile, cut, span, a, b, c, d, scale_rows);
-  __syncthreads();
-  if (threadIdx.x == 0) {
-    const Carried<T> up = sweep(tile, 0, cut.n, false, exchange), down = sweep(tile, 0, cut.n, true, exchange);
-    // The first and the last unknown are each other's neighbours in a ring.
-    Row<T> first = {T{}, up.near, add(up.spike, up.next), up.rhs}, last = {add(down.spike, down.next), down.near, T{}, down.rhs};
-    Ends<T> own;
-    if (cut.n == 1) {
-      own.first = times(first.d, reciprocal(add(first.b, add(up.spike, up.next))));
-      own.last = own.first;
-    } else {
-      first = scaled(first, true);
-      last = scaled(last, true);
-      const bool swap = exchange && modulus(last.a) > modulus(first.b);
-      const T pivot = select(swap, last.a, first.b), other = select(swap, first.b, last.a);
-      const T f = negate(times(other, reciprocal(pivot)));
-      const T p = select(swap, last.b, first.c), pd = select(swap, last.d, first.d);
-      const T o = select(swap, first.c, last.b), od = select(swap, first.d, last.d);
-      own.last = times(fma_add(f, pd, od), reciprocal(fma_add(f, p, o)));
-      own.first = times(fma_add(negate(p), own.last, pd), reciprocal(pivot));
+    const u32 r = k % B, i = first + k / B;
+    const Place place = place_of(cut, task.span, tile.pitch, k / B);
+    const bool top = place.j == 0, bottom = place.j + 1 == rows_of(cut, task.span.first + place.partition);
+    const size_t row = (size_t)i * B + r;
+    if (row >= cut.rows) continue;
+    T v[3 * B] = {}, d[R] = {};
+    Real by = Real(1), sum = Real(0);
+    if constexpr (B == 1) {
+      UNROLL for (int s = 0; s < 3; ++s) v[s] = tile.block(s, 0, 0, place.at);
+      UNROLL for (int c = 0; c < R; ++c) d[c] = tile.rhs(0, c, place.at);
+    } else if (peaks.gap) {
+      // Pivot rows have taken the place of the rows in the tile.
+      own.row(cut, i, r, v);
+      by = row_scale(v, scale_rows);
+      UNROLL for (int s = 0; s < 3 * B; ++s) v[s] = scale(v[s], by);
+      UNROLL for (int c = 0; c < R; ++c) d[c] = c < (int)task.columns ? scale(given.first[c * given.step + row], by) : T{};
     }
-    own.before = cut.periodic ? own.last : T{};
-    own.after = cut.periodic ? own.first : T{};
-    ends[0] = own.before;
-    ends[1] = own.after;
-    solve_inside(tile, 0, cut.n, own, exchange, near, next, x);
+    UNROLL for (int s = 0; s < 3 * B; ++s) sum = sum + modulus(v[s]);
+    UNROLL for (int c = 0; c < R; ++c) {
+      const T value = tile.x((int)r, c, place.at);
+      if (c >= (int)task.columns) break;
+      x.first[c * x.step + row] = value;
+      if (!peaks.gap) continue;
+      T rest = d[c];
+      UNROLL for (int s = 0; s < B; ++s) {
+        const T before = top ? tile.end(0, s, c, place.partition) : tile.x(s, c, place.at - 1);
+        rest = fma_add(negate(v[s]), before, rest);
+      }
+      UNROLL for (int s = 0; s < B; ++s) rest = fma_add(negate(v[B + s]), tile.x(s, c, place.at), rest);
+      UNROLL for (int s = 0; s < B; ++s) {
+        const T after = bottom ? tile.end(1, s, c, place.partition) : tile.x(s, c, place.at + 1);
+        rest = fma_add(negate(v[2 * B + s]), after, rest);
+      }
+      const Real size = fma_add(sum, x_max[c], modulus(d[c]));
+      gap[c] = larger_bits(gap[c], size == Real(0) ? modulus(rest) : modulus(rest) / size);
+      largest[c] = larger_bits(largest[c], modulus(value));
+    }
+  }
+  if (!peaks.gap) return;
+  UNROLL for (int c = 0; c < R; ++c) {
+    if (c >= (int)task.columns) break;
+    const u32 column = task.system * cut.columns + task.column + c;
+    peaks.raise_gap(column, gap[c]);
+    peaks.raise_size(column, largest[c]);
+  }
+}
+
+// x from the solution y of the coarse system. `peaks` are raised; before this, `coarse_peaks.size` are the largest |y|.
+template <class T, int B, int R, class Source>
+__device__ __forceinline__ void substitute(const Cut& cut, const Source& source, const Columns<const T>& rhs,
+                                           const Columns<const T>& y, const Columns<T>& out, const Peaks<T>& coarse_peaks,
+                                           const Peaks<T>& peaks, const Rule& rule) {
+  SHARED_BYTES(memory);
+  const Task task = task_of<R>(cut);
+  const Tile<T, B, R> tile(reinterpret_cast<T*>(memory), cut.m, task.span.count);
+  stage(tile, cut, task, source, rhs, rule.scale_rows);
+  __syncthreads();
+  if (threadIdx.x < task.span.count) {
+    const u32 lane = threadIdx.x, p = task.span.first + lane, count = 2 * cut.partitions;
+    const bool outside[4] = {p == 0 && !cut.periodic, false, false, p + 1 == cut.partitions && !cut.periodic};
+    const u32 rows[4] = {(2 * p + count - 1) % count, 2 * p, 2 * p + 1, (2 * p + 2) % count};
+    Ends<T, B, R> ends;
+    T(*const sides[4])[R] = {ends.before, ends.first, ends.last, ends.after};
+    UNROLL for (int k = 0; k < 4; ++k) {
+      UNROLL for (int c = 0; c < R; ++c) {
+        const T* column = y.first + (task.column + c) * y.step + (size_t)task.system * count * B;
+        UNROLL for (int r = 0; r < B; ++r) {
+          T e = T{};
+          if (!outside[k] && c < (int)task.columns) e = column[rows[k] * B + r];
+          sides[k][r][c] = e;
+        }
+      }
+    }
+    UNROLL for (int r = 0; r < B; ++r) {
+      UNROLL for (int c = 0; c < R; ++c) {
+        tile.end(0, r, c, lane) = ends.before[r][c];
+        tile.end(1, r, c, lane) = ends.after[r][c];
+      }
+    }
+    solve_inside(tile, lane * tile.pitch, rows_of(cut, p), ends, rule);
   }
   __syncthreads();
-  put(tile, cut, span, ends, x, out, larger(modulus(x[0]), modulus(x[cut.n - 1])), peaks);
+  typename Of<T>::Real x_max[R] = {};
+  UNROLL for (int c = 0; c < R; ++c) {
+    if (peaks.gap && c < (int)task.columns) {
+      x_max[c] = of_bits(coarse_peaks.size[task.system * cut.columns + task.column + c]);
+    }
+  }
+  put(tile, cut, task, source, rhs, out, x_max, peaks, rule.scale_rows);
+}
+
+// Block rows of a system that is one partition on chip, and of a partition of the systems between that and the first.
+#define ALONE 16
+#define DEEPER_ROWS 8
+
+// The coarse system of a system that is solved on chip. In the end there are two block rows, of one partition.
+__device__ __forceinline__ Cut deeper(Cut cut) {
+  cut.n = 2 * cut.partitions;
+  cut.m = cut.n <= ALONE ? cut.n : DEEPER_ROWS;
+  cut.partitions = cut.n <= ALONE ? 1 : cut.n / cut.m + (cut.n % cut.m > 1);
+  return cut;
+}
+
+// A level of a system on chip: the first is number 0.
+template <class T, int B, int R> struct Level {
+  Cut cut;
+  Tile<T, B, R> tile;
+
+  __device__ __forceinline__ Level(const Cut& top, T* memory, u32 number) : cut(top), tile(memory, top.m, top.partitions) {
+    for (u32 l = 0; l < number; ++l) {
+      cut = deeper(cut);
+      tile = Tile<T, B, R>(tile.beyond(), cut.m, cut.partitions);
+    }
+  }
+  __device__ __forceinline__ u32 place(u32 row) const { return place_of(cut, {0, cut.partitions}, tile.pitch, row).at; }
+};
+
+// Reduces a level: each partition's two block rows, scaled, are rows of the next.
+template <class T, int B, int R>
+__device__ __forceinline__ void reduce_on_chip(const Level<T, B, R>& level, const Level<T, B, R>& next, const Rule& rule) {
+  const u32 lane = threadIdx.x % LANES, warp = threadIdx.x / LANES;
+  if (warp >= 2 || lane >= level.cut.partitions) return;
+  const bool down = warp == 0;
+  const Carried<T, B, R> carried = sweep(level.tile, lane * level.tile.pitch, rows_of(level.cut, lane), down, rule);
+  const CoarseRow<T, B, R> left(carried, down);
+  const u32 place = next.place(2 * lane + down);
+  UNROLL for (int r = 0; r < B; ++r) {
+    T v[3 * B];
+    UNROLL for (int s = 0; s < 3 * B; ++s) v[s] = left.v[r][s];
+    const typename Of<T>::Real by = row_scale(v, rule.scale_rows);
+    UNROLL for (int s = 0; s < 3 * B; ++s) next.tile.block(s / B, r, s % B, place) = scale(v[s], by);
+    UNROLL for (int c = 0; c < R; ++c) next.tile.rhs(r, c, place) = scale(left.v[r][3 * B + c], by);
+  }
+}
+
+// Solves the last of the levels, two block rows that are each other's neighbours on either side; `single`: they stand for the
+// same unknowns.
+template <class T, int B, int R>
+__device__ __forceinline__ void solve_pair(const Tile<T, B, R>& tile, bool single, const Rule& rule) {
+  T v[2 * B][2 * B + R];
+  UNROLL for (int r = 0; r < B; ++r) {
+    UNROLL for (int s = 0; s < B; ++s) {
+      UNROLL for (int k = 0; k < 2; ++k) {
+        const T own = tile.block(1, r, s, k), other = add(tile.block(0, r, s, k), tile.block(2, r, s, k));
+        v[k * B + r][k * B + s] = single ? add(own, other) : own;
+        v[k * B + r][(1 - k) * B + s] = single ? T{} : other;
+      }
+    }
+    UNROLL for (int c = 0; c < R; ++c) {
+      v[r][2 * B + c] = tile.rhs(r, c, 0);
+      v[B + r][2 * B + c] = tile.rhs(r, c, 1);
+    }
+  }
+  eliminate_columns<2 * B, B>(v, rule);
+  back_substitute<2 * B, R>(v);
+  UNROLL for (int r = 0; r < B; ++r) {
+    UNROLL for (int c = 0; c < R; ++c) {
+      tile.x(r, c, 0) = v[r][2 * B + c];
+      tile.x(r, c, 1) = v[B + r][2 * B + c];
+    }
+  }
+}
+
+// Solves for the inside of the partitions of a level whose coarse system is solved.
+template <class T, int B, int R>
+__device__ __forceinline__ void substitute_on_chip(const Level<T, B, R>& level, const Level<T, B, R>& next, const Rule& rule) {
+  const u32 lane = threadIdx.x, count = 2 * level.cut.partitions;
+  if (lane >= level.cut.partitions) return;
+  const bool before = lane > 0 || level.cut.periodic, after = lane + 1 < level.cut.partitions || level.cut.periodic;
+  const u32 places[4] = {next.place((2 * lane + count - 1) % count), next.place(2 * lane), next.place(2 * lane + 1),
+                         next.place((2 * lane + 2) % count)};
+  Ends<T, B, R> ends;
+  UNROLL for (int r = 0; r < B; ++r) {
+    UNROLL for (int c = 0; c < R; ++c) {
+      ends.before[r][c] = before ? next.tile.x(r, c, places[0]) : T{};
+      ends.first[r][c] = next.tile.x(r, c, places[1]);
+      ends.last[r][c] = next.tile.x(r, c, places[2]);
+      ends.after[r][c] = after ? next.tile.x(r, c, places[3]) : T{};
+      // For the residuals.
+      level.tile.end(0, r, c, lane) = ends.before[r][c];
+      level.tile.end(1, r, c, lane) = ends.after[r][c];
+    }
+  }
+  solve_inside(level.tile, lane * level.tile.pitch, rows_of(level.cut, lane), ends, rule);
+}
+
+// Solves systems of up to 32 partitions, each by one block of threads, on chip. Source: Klein 2.6.8.
+template <class T, int B, int R, class Source>
+__device__ __forceinline__ void finish(const Cut& cut, const Source& source, const Columns<const T>& rhs, const Columns<T>& out,
+                                       const Peaks<T>& peaks, const Rule& rule) {
+  SHARED_BYTES(memory);
+  T* const numbers = reinterpret_cast<T*>(memory);
+  const Task task = task_of<R>(cut);
+  const Level<T, B, R> top(cut, numbers, 0);
+  u32 levels = 1;
+  for (Cut c = cut; c.partitions > 1; c = deeper(c)) ++levels;
+  stage(top.tile, cut, task, source, rhs, rule.scale_rows);
+  __syncthreads();
+  for (u32 l = 0; l < levels; ++l) {
+    reduce_on_chip(Level<T, B, R>(cut, numbers, l), Level<T, B, R>(cut, numbers, l + 1), rule);
+    __syncthreads();
+  }
+  if (threadIdx.x == 0) solve_pair(Level<T, B, R>(cut, numbers, levels).tile, cut.n == 1, rule);
+  __syncthreads();
+  for (u32 l = levels; l > 0; --l) {
+    substitute_on_chip(Level<T, B, R>(cut, numbers, l - 1), Level<T, B, R>(cut, numbers, l), rule);
+    __syncthreads();
+  }
+  // The unknowns of the coarse system are among those of the system.
+  typename Of<T>::Real x_max[R] = {};
+  const Level<T, B, R> next(cut, numbers, 1);
+  for (u32 i = 0; i < next.cut.n; ++i) {
+    const u32 place = next.place(i);
+    UNROLL for (int c = 0; c < R; ++c) {
+      UNROLL for (int r = 0; r < B; ++r) x_max[c] = larger_bits(x_max[c], modulus(next.tile.x(r, c, place)));
+    }
+  }
+  put(top.tile, cut, task, source, rhs, out, x_max, peaks, rule.scale_rows);
 }

@@ -1,52 +1,41 @@
 //! NVIDIA GPUs, through the driver's library, which is looked for at run time.
 
-use crate::device::{Error, Launch, Machine, Memory, Result};
+use crate::device::{Held, Launch, Limits, Machine};
+use crate::program;
+use bandsolve::{Error, Result};
 use core::ffi::c_void;
 use cudarc::driver::sys::CUdevice_attribute::{
     CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR,
-    CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN,
+    CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR,
+    CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT,
 };
 use cudarc::driver::sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
-use cudarc::driver::{CudaContext, CudaStream, DriverError, result, sys};
-use cudarc::nvrtc::{CompileError, CompileOptions, compile_ptx_with_opts};
+use cudarc::driver::{CudaContext, DriverError, result, sys};
 use std::collections::HashMap;
 use std::ffi::CString;
 use std::sync::{Arc, Mutex, PoisonError};
-
-/// The kernels and what they include, in the order in which they need one another.
-const SOURCES: [&str; 5] = [
-    include_str!("../kernels/port.cuh"),
-    include_str!("../kernels/element.cuh"),
-    include_str!("../kernels/rpts.cuh"),
-    include_str!("../kernels/residual.cuh"),
-    include_str!("../kernels/kernels.cu"),
-];
-
-/// The kernels as one text.
-pub(crate) fn source() -> String {
-    let kept = |line: &&str| !line.starts_with("#include \"") && !line.starts_with("#pragma once");
-    SOURCES.iter().flat_map(|text| text.lines().filter(kept).chain([""])).collect::<Vec<_>>().join("\n")
-}
 
 /// Dynamic shared memory that every kernel may have without asking.
 const USUAL_SHARED: usize = 48 << 10;
 
 fn failed(call: &'static str) -> impl Fn(DriverError) -> Error {
-    move |error| Error::Driver { call, message: error.to_string() }
+    move |error| Error::Device { call, message: error.to_string() }
 }
 
 pub(crate) struct Cuda {
     context: Arc<CudaContext>,
-    stream: Arc<CudaStream>,
-    module: sys::CUmodule,
-    /// Kernels that were launched already.
-    functions: Mutex<HashMap<String, Function>>,
+    /// As NVRTC names it.
+    architecture: String,
+    limits: Limits,
     name: String,
-    shared_limit: usize,
+    /// Kernels that were launched already.
+    kernels: Mutex<HashMap<String, Kernel>>,
 }
 
-#[derive(Clone, Copy)]
-struct Function(sys::CUfunction);
+struct Kernel {
+    module: sys::CUmodule,
+    function: sys::CUfunction,
+}
 
 // SAFETY: handles of a context may be used from any thread to which the context is bound, as all methods do first.
 unsafe impl Send for Cuda {}
@@ -55,61 +44,52 @@ unsafe impl Sync for Cuda {}
 
 impl Cuda {
     pub fn open(number: usize) -> Result<Self> {
-        let no_device = |reason: String| Error::NoDevice { reason };
+        let no_device = |reason: &str| Error::NoDevice { reason: reason.into() };
         let driver = |error: DriverError| Error::NoDevice { reason: error.to_string() };
-        // Without the libraries, calls into them would panic.
+        // Without the library, calls into it would panic.
         // SAFETY: only looks for the library.
         if !unsafe { sys::is_culib_present() } {
-            return Err(no_device("the driver's library (libcuda.so.1, nvcuda.dll) was not found".into()));
+            return Err(no_device("the driver's library (libcuda.so.1, nvcuda.dll) was not found"));
         }
-        // SAFETY: as above.
-        if !unsafe { cudarc::nvrtc::sys::is_culib_present() } {
-            return Err(no_device(
-                "NVRTC, which compiles the kernels, was not found; it comes with CUDA 12 or later".into(),
-            ));
+        if !program::compiler_is_present() {
+            return Err(no_device("NVRTC, which compiles the kernels, was not found; it comes with CUDA 12 or later"));
         }
         let context = CudaContext::new(number).map_err(driver)?;
         let attribute = |which| context.attribute(which).map_err(driver);
+        let size = |which| attribute(which).map(|value| value as usize);
         let major = attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
         let minor = attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
-        let shared_limit = attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?;
-        let options = CompileOptions {
-            // Fused where the kernels say so, and nowhere else.
-            fmad: Some(false),
-            options: vec!["--std=c++17".into(), format!("--gpu-architecture=compute_{major}{minor}")],
-            ..Default::default()
+        let limits = Limits {
+            shared_per_block: size(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?,
+            shared_per_multiprocessor: size(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR)?,
+            multiprocessors: size(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,
+            memory: context.total_mem().map_err(driver)?,
         };
-        let ptx = compile_ptx_with_opts(source(), options).map_err(|error| {
-            let reason = match &error {
-                CompileError::CompileError { log, .. } => log.to_string_lossy().into_owned(),
-                other => format!("{other:?}"),
-            };
-            no_device(format!("NVRTC could not compile the kernels: {reason}"))
-        })?;
-        context.bind_to_thread().map_err(driver)?;
-        let text = CString::new(ptx.to_src()).expect("text without zeros");
-        // SAFETY: text of PTX that ends with a zero.
-        let module = unsafe { result::module::load_data(text.as_ptr().cast()) }.map_err(driver)?;
-        let (stream, name) = (context.default_stream(), context.name().map_err(driver)?);
-        Ok(Self { stream, module, functions: Mutex::default(), name, shared_limit: shared_limit as usize, context })
+        let name = context.name().map_err(driver)?;
+        let architecture = format!("compute_{major}{minor}");
+        Ok(Self { context, architecture, limits, name, kernels: Mutex::default() })
     }
 
-    fn function(&self, name: &str) -> Result<sys::CUfunction> {
-        let mut functions = self.functions.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(function) = functions.get(name) {
-            return Ok(function.0);
+    /// The kernel of this name, compiled and loaded when it is first asked for.
+    fn kernel(&self, name: &str) -> Result<sys::CUfunction> {
+        let mut kernels = self.kernels.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(kernel) = kernels.get(name) {
+            return Ok(kernel.function);
         }
+        let text = CString::new(program::compile(name, &self.architecture)?).expect("text without zeros");
+        // SAFETY: text of PTX that ends with a zero.
+        let module = unsafe { result::module::load_data(text.as_ptr().cast()) }.map_err(failed("cuModuleLoadData"))?;
         let c_name = CString::new(name).expect("a name without zeros");
         // SAFETY: the module is loaded as long as `self` lives.
         let function =
-            unsafe { result::module::get_function(self.module, c_name) }.map_err(failed("cuModuleGetFunction"))?;
-        if self.shared_limit > USUAL_SHARED {
-            let (which, limit) = (CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, self.shared_limit as i32);
+            unsafe { result::module::get_function(module, c_name) }.map_err(failed("cuModuleGetFunction"))?;
+        if self.limits.shared_per_block > USUAL_SHARED {
+            let (which, limit) = (CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, self.limits.shared_per_block as i32);
             // SAFETY: a function of our module.
             unsafe { result::function::set_function_attribute(function, which, limit) }
                 .map_err(failed("cuFuncSetAttribute"))?;
         }
-        functions.insert(name.into(), Function(function));
+        kernels.insert(name.into(), Kernel { module, function });
         Ok(function)
     }
 
@@ -121,25 +101,33 @@ impl Cuda {
 impl Drop for Cuda {
     fn drop(&mut self) {
         if self.bind().is_ok() {
-            // SAFETY: loaded by `open`, and nobody launches any more. What goes wrong now concerns nobody.
-            _ = unsafe { result::module::unload(self.module) };
+            let kernels = self.kernels.get_mut().unwrap_or_else(PoisonError::into_inner);
+            for kernel in kernels.values() {
+                // SAFETY: loaded by `kernel`, and nobody launches any more. What goes wrong now concerns nobody.
+                _ = unsafe { result::module::unload(kernel.module) };
+            }
         }
     }
 }
 
-/// An allocation of a context.
-struct Allocation {
+/// An allocation, or a stream, of a context.
+struct Owned {
     context: Arc<CudaContext>,
-    address: u64,
+    handle: u64,
+    free: unsafe fn(u64),
 }
 
-impl Drop for Allocation {
+impl Drop for Owned {
     fn drop(&mut self) {
         if self.context.bind_to_thread().is_ok() {
-            // SAFETY: allocated by `allocate`, and nobody uses it any more.
-            _ = unsafe { result::free_sync(self.address) };
+            // SAFETY: made by `allocate` or `new_stream`, and nobody uses it any more.
+            unsafe { (self.free)(self.handle) };
         }
     }
+}
+
+fn stream(handle: u64) -> sys::CUstream {
+    core::ptr::with_exposed_provenance_mut(handle as usize)
 }
 
 impl Machine for Cuda {
@@ -147,67 +135,82 @@ impl Machine for Cuda {
         self.name.clone()
     }
 
-    fn shared_limit(&self) -> usize {
-        self.shared_limit
+    fn limits(&self) -> Limits {
+        self.limits
     }
 
-    fn allocate(&self, bytes: usize) -> Result<Memory> {
+    fn allocate(&self, bytes: usize) -> Result<Held> {
         self.bind()?;
-        // SAFETY: memory of this size, which is cleared before anybody reads it.
-        let address = unsafe { result::malloc_sync(bytes.max(1)) }.map_err(failed("cuMemAlloc"))?;
-        let memory = Memory { address, owner: Box::new(Allocation { context: self.context.clone(), address }) };
-        self.clear(&memory, bytes)?;
-        Ok(memory)
+        // SAFETY: memory of this size.
+        let handle = unsafe { result::malloc_sync(bytes.max(1)) }.map_err(failed("cuMemAlloc"))?;
+        let free = |address| {
+            // SAFETY: allocated above. What goes wrong concerns nobody.
+            _ = unsafe { result::free_sync(address) };
+        };
+        Ok(Held { handle, owner: Box::new(Owned { context: self.context.clone(), handle, free }) })
     }
 
-    fn clear(&self, memory: &Memory, bytes: usize) -> Result<()> {
+    fn new_stream(&self) -> Result<Held> {
         self.bind()?;
+        let made = result::stream::create(result::stream::StreamKind::NonBlocking).map_err(failed("cuStreamCreate"))?;
+        let handle = made.expose_provenance() as u64;
+        let free = |handle| {
+            // SAFETY: made above. What goes wrong concerns nobody.
+            _ = unsafe { result::stream::destroy(stream(handle)) };
+        };
+        Ok(Held { handle, owner: Box::new(Owned { context: self.context.clone(), handle, free }) })
+    }
+
+    fn synchronize(&self, handle: u64) -> Result<()> {
+        self.bind()?;
+        // SAFETY: a stream of this context.
+        unsafe { result::stream::synchronize(stream(handle)) }.map_err(failed("cuStreamSynchronize"))
+    }
+
+    unsafe fn clear(&self, handle: u64, address: u64, bytes: usize) -> Result<()> {
         if bytes == 0 {
             return Ok(());
         }
-        // SAFETY: the memory has so many bytes.
-        unsafe { result::memset_d8_async(memory.address, 0, bytes, self.stream.cu_stream()) }
-            .map_err(failed("cuMemsetD8Async"))
+        self.bind()?;
+        // SAFETY: the caller's promise.
+        unsafe { result::memset_d8_async(address, 0, bytes, stream(handle)) }.map_err(failed("cuMemsetD8Async"))
     }
 
-    fn write(&self, memory: &Memory, from: &[u8]) -> Result<()> {
+    unsafe fn write(&self, handle: u64, address: u64, from: &[u8]) -> Result<()> {
+        if from.is_empty() {
+            return Ok(());
+        }
         self.bind()?;
-        self.stream.synchronize().map_err(failed("cuStreamSynchronize"))?;
-        // SAFETY: the memory has as many bytes.
-        unsafe { result::memcpy_htod_sync(memory.address, from) }.map_err(failed("cuMemcpyHtoD"))
+        // SAFETY: the caller's promise; `from` is borrowed until the copy is done.
+        unsafe { result::memcpy_htod_async(address, from, stream(handle)) }.map_err(failed("cuMemcpyHtoDAsync"))?;
+        self.synchronize(handle)
     }
 
-    fn read(&self, memory: &Memory, to: &mut [u8]) -> Result<()> {
+    unsafe fn read(&self, handle: u64, address: u64, to: &mut [u8]) -> Result<()> {
+        if to.is_empty() {
+            return Ok(());
+        }
         self.bind()?;
-        self.stream.synchronize().map_err(failed("cuStreamSynchronize"))?;
-        // SAFETY: the memory has as many bytes.
-        unsafe { result::memcpy_dtoh_sync(to, memory.address) }.map_err(failed("cuMemcpyDtoH"))
+        // SAFETY: the caller's promise; `to` is borrowed until the copy is done.
+        unsafe { result::memcpy_dtoh_async(to, address, stream(handle)) }.map_err(failed("cuMemcpyDtoHAsync"))?;
+        self.synchronize(handle)
     }
 
-    fn copy(&self, from: &Memory, to: &Memory, bytes: usize) -> Result<()> {
+    unsafe fn copy(&self, handle: u64, from: u64, to: u64, bytes: usize) -> Result<()> {
+        if bytes == 0 {
+            return Ok(());
+        }
         self.bind()?;
-        // SAFETY: both have so many bytes.
-        unsafe { result::memcpy_dtod_async(to.address, from.address, bytes, self.stream.cu_stream()) }
-            .map_err(failed("cuMemcpyDtoDAsync"))
+        // SAFETY: the caller's promise.
+        unsafe { result::memcpy_dtod_async(to, from, bytes, stream(handle)) }.map_err(failed("cuMemcpyDtoDAsync"))
     }
 
     unsafe fn launch(&self, launch: &Launch, arguments: &mut [*mut c_void]) -> Result<()> {
         self.bind()?;
-        let function = self.function(&launch.kernel)?;
+        let function = self.kernel(launch.kernel)?;
         let (grid, block, shared) = ((launch.blocks, 1, 1), (launch.threads, 1, 1), launch.shared as u32);
         // SAFETY: the caller's promise.
-        unsafe { result::launch_kernel(function, grid, block, shared, self.stream.cu_stream(), arguments) }
+        unsafe { result::launch_kernel(function, grid, block, shared, stream(launch.stream), arguments) }
             .map_err(failed("cuLaunchKernel"))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::source;
-
-    #[test]
-    fn the_source_stands_for_itself() {
-        let source = source();
-        assert!(!source.contains("#include \"") && source.contains("reduce_##suffix"));
     }
 }

@@ -1,62 +1,19 @@
-//! Devices, memory on them, and what can go wrong.
+//! Devices, streams, and memory on them.
 
 use crate::cuda::Cuda;
 #[cfg(feature = "emulator")]
 use crate::emulated::{Emulation, Emulator};
-use bandsolve::{Complex32, Complex64, Scalar};
+use bandsolve::{Complex32, Complex64, Error, Result, Scalar};
 use bytemuck::Pod;
 use core::any::Any;
 use core::ffi::c_void;
 use core::fmt::{self, Debug, Formatter};
 use core::marker::PhantomData;
+use core::ops::{Bound, RangeBounds};
 use std::sync::Arc;
-
-/// What can go wrong on a device.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-#[non_exhaustive]
-pub enum Error {
-    /// There is no GPU that could be used.
-    #[error("no GPU: {reason}")]
-    NoDevice {
-        /// Why not.
-        reason: String,
-    },
-    /// A call of the driver failed.
-    #[error("{call} failed on the GPU: {message}")]
-    Driver {
-        /// What was being done.
-        call: &'static str,
-        /// What the driver says.
-        message: String,
-    },
-    /// An array has the wrong length.
-    #[error("{array} has {got} elements, expected {expected}")]
-    Length {
-        /// Which.
-        array: &'static str,
-        /// How many it has.
-        got: usize,
-        /// How many it should have.
-        expected: usize,
-    },
-    /// The host could not solve the system either.
-    #[error(transparent)]
-    Solve(#[from] bandsolve::Error),
-    /// A system is larger than kernels can count.
-    #[error("{n} unknowns are more than the kernels can count")]
-    TooLarge {
-        /// Its unknowns.
-        n: usize,
-    },
-}
-
-/// What calls on devices return.
-pub type Result<T> = core::result::Result<T, Error>;
 
 /// A number type that the kernels know.
 pub trait Element: Scalar {
-    /// What the names of its kernels end with.
-    const SUFFIX: &'static str;
     /// The real number that has these bits.
     fn real_of_bits(bits: u64) -> f64;
     /// Bytes of a real number.
@@ -64,9 +21,8 @@ pub trait Element: Scalar {
 }
 
 macro_rules! element {
-    ($($t:ty: $suffix:literal, $real:ty, $word:ty;)*) => {$(
+    ($($t:ty: $real:ty, $word:ty;)*) => {$(
         impl Element for $t {
-            const SUFFIX: &'static str = $suffix;
             fn real_of_bits(bits: u64) -> f64 {
                 <$real>::from_bits(bits as $word).into()
             }
@@ -74,39 +30,70 @@ macro_rules! element {
     )*};
 }
 element! {
-    f32: "f32", f32, u32;
-    f64: "f64", f64, u64;
-    Complex32: "c32", f32, u32;
-    Complex64: "c64", f64, u64;
+    f32: f32, u32;
+    f64: f64, u64;
+    Complex32: f32, u32;
+    Complex64: f64, u64;
 }
 
-/// Memory of a device, freed with it.
-pub(crate) struct Memory {
-    pub address: u64,
-    #[cfg_attr(not(feature = "emulator"), expect(dead_code, reason = "frees the memory when it is dropped"))]
+/// What a device has, as far as solvers ask.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Limits {
+    /// Dynamic shared memory that a block of threads may have, in bytes.
+    pub shared_per_block: usize,
+    /// Shared memory of a multiprocessor, in bytes.
+    pub shared_per_multiprocessor: usize,
+    /// Multiprocessors.
+    pub multiprocessors: usize,
+    /// Memory in bytes.
+    pub memory: usize,
+}
+
+/// Something of a device that is given back when it is dropped, and its address or handle.
+pub(crate) struct Held {
+    pub handle: u64,
+    #[expect(dead_code, reason = "gives back what the handle stands for when it is dropped")]
     pub owner: Box<dyn Any + Send + Sync>,
 }
 
-/// A kernel and how many threads run it.
-pub(crate) struct Launch {
-    pub kernel: String,
+/// A kernel, how many threads run it, and on which stream.
+pub(crate) struct Launch<'a> {
+    pub kernel: &'a str,
     pub blocks: u32,
     pub threads: u32,
     /// Bytes of dynamic shared memory.
     pub shared: usize,
+    pub stream: u64,
 }
 
-/// What runs kernels.
+/// What runs kernels. Memory is addresses; all but `allocate` happens in the order of a stream.
 pub(crate) trait Machine: Send + Sync {
     fn name(&self) -> String;
-    /// Dynamic shared memory that a block may have, in bytes.
-    fn shared_limit(&self) -> usize;
-    /// Memory, full of zeros.
-    fn allocate(&self, bytes: usize) -> Result<Memory>;
-    fn clear(&self, memory: &Memory, bytes: usize) -> Result<()>;
-    fn write(&self, memory: &Memory, from: &[u8]) -> Result<()>;
-    fn read(&self, memory: &Memory, to: &mut [u8]) -> Result<()>;
-    fn copy(&self, from: &Memory, to: &Memory, bytes: usize) -> Result<()>;
+    fn limits(&self) -> Limits;
+    fn allocate(&self, bytes: usize) -> Result<Held>;
+    fn new_stream(&self) -> Result<Held>;
+    fn synchronize(&self, stream: u64) -> Result<()>;
+    /// Sets bytes to zero.
+    ///
+    /// # Safety
+    /// Here and below: so many bytes are there, and nothing else uses them at the same time.
+    unsafe fn clear(&self, stream: u64, address: u64, bytes: usize) -> Result<()>;
+    /// Copies from the host, and waits for it.
+    ///
+    /// # Safety
+    /// See [`clear`](Self::clear).
+    unsafe fn write(&self, stream: u64, address: u64, from: &[u8]) -> Result<()>;
+    /// Copies to the host, and waits for it.
+    ///
+    /// # Safety
+    /// See [`clear`](Self::clear).
+    unsafe fn read(&self, stream: u64, address: u64, to: &mut [u8]) -> Result<()>;
+    /// Copies on the device.
+    ///
+    /// # Safety
+    /// See [`clear`](Self::clear).
+    unsafe fn copy(&self, stream: u64, from: u64, to: u64, bytes: usize) -> Result<()>;
     /// Runs a kernel.
     ///
     /// # Safety
@@ -114,10 +101,11 @@ pub(crate) trait Machine: Send + Sync {
     unsafe fn launch(&self, launch: &Launch, arguments: &mut [*mut c_void]) -> Result<()>;
 }
 
-/// A GPU, or the emulation of one. Clones are the same device.
+/// A GPU, or the emulation of one, and the stream on which its work is done in order. Clones are the same device and stream.
 #[derive(Clone)]
 pub struct Device {
     machine: Arc<dyn Machine>,
+    stream: Arc<Held>,
 }
 
 impl Debug for Device {
@@ -127,18 +115,47 @@ impl Debug for Device {
 }
 
 impl Device {
-    /// An NVIDIA GPU, the first being number 0.
+    fn new(machine: Arc<dyn Machine>, stream: u64) -> Self {
+        Self { machine, stream: Arc::new(Held { handle: stream, owner: Box::new(()) }) }
+    }
+
+    /// An NVIDIA GPU, the first being number 0, and its default stream.
     ///
     /// # Errors
     /// [`Error::NoDevice`] where there is no driver, no compiler for its kernels (NVRTC), or no such GPU.
     pub fn cuda(number: usize) -> Result<Self> {
-        Ok(Self { machine: Arc::new(Cuda::open(number)?) })
+        Ok(Self::new(Arc::new(Cuda::open(number)?), 0))
     }
 
     /// The kernels on the CPU.
     #[cfg(feature = "emulator")]
     pub fn emulated(how: Emulation) -> Self {
-        Self { machine: Arc::new(Emulator::new(how)) }
+        Self::new(Arc::new(Emulator::new(how)), 0)
+    }
+
+    /// The same device with a stream of its own: what is done there does not wait for what is done on others, nor the other way
+    /// round.
+    ///
+    /// # Errors
+    /// [`Error::Device`].
+    pub fn stream(&self) -> Result<Self> {
+        Ok(Self { machine: self.machine.clone(), stream: Arc::new(self.machine.new_stream()?) })
+    }
+
+    /// The same device with a stream of the caller's: a `CUstream` or `cudaStream_t` as a number.
+    ///
+    /// # Safety
+    /// It is a stream of this device and lives as long as anything that is made from what is returned.
+    pub unsafe fn with_stream(&self, stream: u64) -> Self {
+        Self::new(self.machine.clone(), stream)
+    }
+
+    /// Waits until all is done that was asked for on the stream.
+    ///
+    /// # Errors
+    /// [`Error::Device`], also of kernels that ran before.
+    pub fn synchronize(&self) -> Result<()> {
+        self.machine.synchronize(self.stream.handle)
     }
 
     /// What it is called.
@@ -146,26 +163,43 @@ impl Device {
         self.machine.name()
     }
 
+    /// What it has.
+    pub fn limits(&self) -> Limits {
+        self.machine.limits()
+    }
+
+    /// Whether memory of one can be used by the other.
+    pub fn same_as(&self, other: &Device) -> bool {
+        Arc::ptr_eq(&self.machine, &other.machine)
+    }
+
     pub(crate) fn machine(&self) -> &dyn Machine {
         &*self.machine
+    }
+
+    pub(crate) fn stream_handle(&self) -> u64 {
+        self.stream.handle
     }
 
     /// `n` zeros.
     ///
     /// # Errors
-    /// [`Error::Driver`], if there is no memory.
+    /// [`Error::Device`], if there is no memory.
     pub fn zeros<T: Pod>(&self, n: usize) -> Result<DeviceVec<T>> {
         let memory = self.machine.allocate(n * size_of::<T>())?;
-        Ok(DeviceVec { device: self.clone(), memory, len: n, of: PhantomData })
+        let mut array = DeviceVec { device: self.clone(), memory, len: n, of: PhantomData };
+        array.slice_mut(..).clear()?;
+        Ok(array)
     }
 
     /// Numbers copied to the device.
     ///
     /// # Errors
-    /// [`Error::Driver`], if there is no memory.
+    /// [`Error::Device`], if there is no memory.
     pub fn upload<T: Pod>(&self, values: &[T]) -> Result<DeviceVec<T>> {
-        let mut array = self.zeros(values.len())?;
-        array.write(values)?;
+        let memory = self.machine.allocate(size_of_val(values))?;
+        let mut array = DeviceVec { device: self.clone(), memory, len: values.len(), of: PhantomData };
+        array.slice_mut(..).write(values)?;
         Ok(array)
     }
 }
@@ -173,7 +207,7 @@ impl Device {
 /// An array on a device.
 pub struct DeviceVec<T> {
     device: Device,
-    memory: Memory,
+    memory: Held,
     len: usize,
     of: PhantomData<T>,
 }
@@ -184,7 +218,23 @@ impl<T> Debug for DeviceVec<T> {
     }
 }
 
-impl<T> DeviceVec<T> {
+/// First and length of a range of an array.
+fn part(range: impl RangeBounds<usize>, len: usize) -> (usize, usize) {
+    let first = match range.start_bound() {
+        Bound::Included(first) => *first,
+        Bound::Excluded(before) => before + 1,
+        Bound::Unbounded => 0,
+    };
+    let end = match range.end_bound() {
+        Bound::Included(last) => last + 1,
+        Bound::Excluded(end) => *end,
+        Bound::Unbounded => len,
+    };
+    assert!(first <= end && end <= len, "{first}..{end} is no part of an array of {len}");
+    (first, end - first)
+}
+
+impl<T: Pod> DeviceVec<T> {
     /// How many numbers it holds.
     pub fn len(&self) -> usize {
         self.len
@@ -195,51 +245,179 @@ impl<T> DeviceVec<T> {
         self.len == 0
     }
 
-    /// Where it begins, on the device.
-    pub fn address(&self) -> u64 {
-        self.memory.address
+    /// A part of it, to read.
+    ///
+    /// # Panics
+    /// As slices do, if the range is not inside.
+    pub fn slice(&self, range: impl RangeBounds<usize>) -> DeviceSlice<'_, T> {
+        let (first, len) = part(range, self.len);
+        let address = self.memory.handle + (first * size_of::<T>()) as u64;
+        DeviceSlice { device: &self.device, address, len, of: PhantomData }
     }
-}
 
-impl<T: Pod> DeviceVec<T> {
+    /// A part of it, to write.
+    ///
+    /// # Panics
+    /// As slices do, if the range is not inside.
+    pub fn slice_mut(&mut self, range: impl RangeBounds<usize>) -> DeviceSliceMut<'_, T> {
+        DeviceSliceMut(self.slice(range))
+    }
+
     /// Copies it to the host.
     ///
     /// # Errors
-    /// [`Error::Driver`], also of kernels that ran before.
+    /// [`Error::Device`], also of kernels that ran before.
+    pub fn download(&self) -> Result<Vec<T>> {
+        self.slice(..).download()
+    }
+}
+
+/// Numbers on a device, borrowed to be read.
+#[derive(Clone, Copy)]
+pub struct DeviceSlice<'a, T> {
+    device: &'a Device,
+    address: u64,
+    len: usize,
+    of: PhantomData<&'a T>,
+}
+
+impl<T> Debug for DeviceSlice<'_, T> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "DeviceSlice of {} on {}", self.len, self.device.name())
+    }
+}
+
+impl<'a, T: Pod> From<&'a DeviceVec<T>> for DeviceSlice<'a, T> {
+    fn from(array: &'a DeviceVec<T>) -> Self {
+        array.slice(..)
+    }
+}
+
+impl<'a, T: Pod> DeviceSlice<'a, T> {
+    /// Memory of the caller's, from which numbers are read.
+    ///
+    /// # Safety
+    /// `address` is that of `len` numbers in the memory of `device`, aligned for them, which nobody writes while this lives.
+    pub unsafe fn from_raw(device: &'a Device, address: u64, len: usize) -> Self {
+        Self { device, address, len, of: PhantomData }
+    }
+
+    /// How many numbers there are.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Where they begin.
+    pub fn address(&self) -> u64 {
+        self.address
+    }
+
+    /// The device whose memory it is.
+    pub fn device(&self) -> &'a Device {
+        self.device
+    }
+
+    /// Copies them to the host.
+    ///
+    /// # Errors
+    /// [`Error::Device`], also of kernels that ran before.
     pub fn download(&self) -> Result<Vec<T>> {
         let mut values = vec![T::zeroed(); self.len];
-        self.device.machine.read(&self.memory, bytemuck::cast_slice_mut(&mut values))?;
+        self.read(&mut values)?;
         Ok(values)
+    }
+
+    /// Copies them to an array of the host.
+    ///
+    /// # Errors
+    /// [`Error::Shape`], [`Error::Device`].
+    pub fn read(&self, to: &mut [T]) -> Result<()> {
+        check_len("values", self.len, to.len())?;
+        let (machine, stream) = (self.device.machine(), self.device.stream_handle());
+        // SAFETY: `len` numbers are there; writing them would need a borrow that excludes this one.
+        unsafe { machine.read(stream, self.address, bytemuck::cast_slice_mut(to)) }
+    }
+}
+
+/// Numbers on a device, borrowed to be written.
+#[derive(Debug)]
+pub struct DeviceSliceMut<'a, T>(DeviceSlice<'a, T>);
+
+impl<'a, T: Pod> From<&'a mut DeviceVec<T>> for DeviceSliceMut<'a, T> {
+    fn from(array: &'a mut DeviceVec<T>) -> Self {
+        array.slice_mut(..)
+    }
+}
+
+impl<'a, T: Pod> DeviceSliceMut<'a, T> {
+    /// Memory of the caller's, to which numbers are written.
+    ///
+    /// # Safety
+    /// `address` is that of `len` numbers in the memory of `device`, aligned for them, which nobody else uses while this lives.
+    pub unsafe fn from_raw(device: &'a Device, address: u64, len: usize) -> Self {
+        // SAFETY: the caller's promise.
+        Self(unsafe { DeviceSlice::from_raw(device, address, len) })
+    }
+
+    /// The same to read, as long as it is not written.
+    pub fn as_slice(&self) -> DeviceSlice<'_, T> {
+        self.0
+    }
+
+    /// The same for a shorter time.
+    pub fn reborrow(&mut self) -> DeviceSliceMut<'_, T> {
+        DeviceSliceMut(self.0)
+    }
+
+    /// A part of it.
+    ///
+    /// # Panics
+    /// As slices do, if the range is not inside.
+    pub fn part(&mut self, range: impl RangeBounds<usize>) -> DeviceSliceMut<'_, T> {
+        let (first, len) = part(range, self.0.len);
+        let address = self.0.address + (first * size_of::<T>()) as u64;
+        DeviceSliceMut(DeviceSlice { device: self.0.device, address, len, of: PhantomData })
     }
 
     /// Copies numbers of the host.
     ///
     /// # Errors
-    /// [`Error::Length`], [`Error::Driver`].
+    /// [`Error::Shape`], [`Error::Device`].
     pub fn write(&mut self, values: &[T]) -> Result<()> {
-        self.check_len(values.len())?;
-        self.device.machine.write(&self.memory, bytemuck::cast_slice(values))
+        check_len("values", self.0.len, values.len())?;
+        let (machine, stream) = (self.0.device.machine(), self.0.device.stream_handle());
+        // SAFETY: `len` numbers are there, and borrowed by us alone.
+        unsafe { machine.write(stream, self.0.address, bytemuck::cast_slice(values)) }
     }
 
-    /// Copies another array of the same device and length.
+    /// Copies other numbers of the same device.
     ///
     /// # Errors
-    /// [`Error::Length`], [`Error::Driver`].
-    pub fn copy_from(&mut self, other: &Self) -> Result<()> {
-        self.check_len(other.len)?;
-        assert!(Arc::ptr_eq(&self.device.machine, &other.device.machine), "arrays of one device");
-        self.device.machine.copy(&other.memory, &self.memory, self.len * size_of::<T>())
-    }
-
-    fn check_len(&self, got: usize) -> Result<()> {
-        if got == self.len { Ok(()) } else { Err(Error::Length { array: "source", got, expected: self.len }) }
+    /// [`Error::Shape`], [`Error::Device`].
+    pub fn copy_from(&mut self, other: DeviceSlice<'_, T>) -> Result<()> {
+        check_len("values", self.0.len, other.len)?;
+        assert!(self.0.device.same_as(other.device), "arrays of one device");
+        let (machine, stream) = (self.0.device.machine(), self.0.device.stream_handle());
+        // SAFETY: `len` numbers are in both; this one is borrowed by us alone.
+        unsafe { machine.copy(stream, other.address, self.0.address, self.0.len * size_of::<T>()) }
     }
 
     /// Sets all of it to zero.
     ///
     /// # Errors
-    /// [`Error::Driver`].
+    /// [`Error::Device`].
     pub fn clear(&mut self) -> Result<()> {
-        self.device.machine.clear(&self.memory, self.len * size_of::<T>())
+        let (machine, stream) = (self.0.device.machine(), self.0.device.stream_handle());
+        // SAFETY: `len` numbers are there, and borrowed by us alone.
+        unsafe { machine.clear(stream, self.0.address, self.0.len * size_of::<T>()) }
     }
+}
+
+pub(crate) fn check_len(what: &'static str, expected: usize, got: usize) -> Result<()> {
+    if got == expected { Ok(()) } else { Err(Error::Shape { what, expected, got }) }
 }

@@ -1,6 +1,7 @@
 //! The kernels on the CPU.
 
-use crate::device::{Launch, Machine, Memory, Result};
+use crate::device::{Held, Launch, Limits, Machine};
+use bandsolve::Result;
 use core::ffi::{c_char, c_int, c_void};
 use std::ffi::CString;
 
@@ -25,11 +26,15 @@ pub struct Emulation {
     pub seed: u64,
     /// Blocks that run at a time.
     pub resident: u32,
+    /// Multiprocessors that the device says it has.
+    pub multiprocessors: usize,
+    /// Bytes of memory that the device says it has.
+    pub memory: usize,
 }
 
 impl Default for Emulation {
     fn default() -> Self {
-        Self { order: Order::Forward, seed: 1, resident: 4 }
+        Self { order: Order::Forward, seed: 1, resident: 4, multiprocessors: 1, memory: 1 << 30 }
     }
 }
 
@@ -58,12 +63,8 @@ unsafe extern "C" {
     fn emulator_free(pages: *mut c_void);
 }
 
-/// Pages of the emulator, and where in them the memory begins.
-struct Pages {
-    pages: *mut c_void,
-    first: *mut u8,
-    bytes: usize,
-}
+/// Pages of the emulator.
+struct Pages(*mut c_void);
 
 // SAFETY: plain memory, which only `Machine`'s methods touch.
 unsafe impl Send for Pages {}
@@ -73,12 +74,12 @@ unsafe impl Sync for Pages {}
 impl Drop for Pages {
     fn drop(&mut self) {
         // SAFETY: they come from `emulator_allocate`.
-        unsafe { emulator_free(self.pages) }
+        unsafe { emulator_free(self.0) }
     }
 }
 
-fn pages(memory: &Memory) -> &Pages {
-    memory.owner.downcast_ref().expect("memory of the emulator")
+fn at(address: u64) -> *mut u8 {
+    core::ptr::with_exposed_provenance_mut(address as usize)
 }
 
 impl Machine for Emulator {
@@ -86,58 +87,62 @@ impl Machine for Emulator {
         "emulated".into()
     }
 
-    fn shared_limit(&self) -> usize {
-        // That of the smallest cards in use, so that tests see how partitions become smaller.
-        96 << 10
+    fn limits(&self) -> Limits {
+        // As the smallest cards in use have it, so that tests see how partitions become smaller; few multiprocessors, so that
+        // small systems are large enough to fill them.
+        let shared = 96 << 10;
+        Limits {
+            shared_per_block: shared,
+            shared_per_multiprocessor: shared,
+            multiprocessors: self.how.multiprocessors,
+            memory: self.how.memory,
+        }
     }
 
-    fn allocate(&self, bytes: usize) -> Result<Memory> {
+    fn allocate(&self, bytes: usize) -> Result<Held> {
         let mut first = core::ptr::null_mut();
         // What is read or written beyond its end, or every other time before its beginning, is found out.
         // SAFETY: `first` may be written.
-        let pages = unsafe { emulator_allocate(bytes, c_int::from(bytes % 32 < 16), &mut first) };
-        let pages = Pages { pages, first: first.cast(), bytes };
-        let memory = Memory { address: first.addr() as u64, owner: Box::new(pages) };
-        self.clear(&memory, bytes)?;
-        Ok(memory)
+        let pages = Pages(unsafe { emulator_allocate(bytes, c_int::from(bytes % 32 < 16), &mut first) });
+        Ok(Held { handle: first.expose_provenance() as u64, owner: Box::new(pages) })
     }
 
-    fn clear(&self, memory: &Memory, bytes: usize) -> Result<()> {
-        let pages = pages(memory);
-        assert!(bytes <= pages.bytes);
-        // SAFETY: so many bytes are there.
-        unsafe { pages.first.write_bytes(0, bytes) }
+    fn new_stream(&self) -> Result<Held> {
+        Ok(Held { handle: 0, owner: Box::new(()) })
+    }
+
+    fn synchronize(&self, _stream: u64) -> Result<()> {
         Ok(())
     }
 
-    fn write(&self, memory: &Memory, from: &[u8]) -> Result<()> {
-        let pages = pages(memory);
-        assert!(from.len() <= pages.bytes);
-        // SAFETY: so many bytes are there.
-        unsafe { pages.first.copy_from_nonoverlapping(from.as_ptr(), from.len()) }
+    unsafe fn clear(&self, _stream: u64, address: u64, bytes: usize) -> Result<()> {
+        // SAFETY: here and below, the caller's promise.
+        unsafe { at(address).write_bytes(0, bytes) }
         Ok(())
     }
 
-    fn read(&self, memory: &Memory, to: &mut [u8]) -> Result<()> {
-        let pages = pages(memory);
-        assert!(to.len() <= pages.bytes);
-        // SAFETY: so many bytes are there.
-        unsafe { pages.first.copy_to_nonoverlapping(to.as_mut_ptr(), to.len()) }
+    unsafe fn write(&self, _stream: u64, address: u64, from: &[u8]) -> Result<()> {
+        // SAFETY: see above.
+        unsafe { at(address).copy_from_nonoverlapping(from.as_ptr(), from.len()) }
         Ok(())
     }
 
-    fn copy(&self, from: &Memory, to: &Memory, bytes: usize) -> Result<()> {
-        let (from, to) = (pages(from), pages(to));
-        assert!(bytes <= from.bytes.min(to.bytes));
-        // SAFETY: so many bytes are in both.
-        unsafe { to.first.copy_from(from.first, bytes) }
+    unsafe fn read(&self, _stream: u64, address: u64, to: &mut [u8]) -> Result<()> {
+        // SAFETY: see above.
+        unsafe { at(address).copy_to_nonoverlapping(to.as_mut_ptr(), to.len()) }
+        Ok(())
+    }
+
+    unsafe fn copy(&self, _stream: u64, from: u64, to: u64, bytes: usize) -> Result<()> {
+        // SAFETY: see above.
+        unsafe { at(to).copy_from(at(from), bytes) }
         Ok(())
     }
 
     unsafe fn launch(&self, launch: &Launch, arguments: &mut [*mut c_void]) -> Result<()> {
-        let name = CString::new(&*launch.kernel).expect("a name without zeros");
+        let name = CString::new(launch.kernel).expect("a name without zeros");
         let (grid, size) = ([launch.blocks, 1, 1], [launch.threads, 1, 1]);
-        let Emulation { order, seed, resident } = self.how;
+        let Emulation { order, seed, resident, .. } = self.how;
         // SAFETY: the caller's promise; grid and size are three numbers each.
         let missing = unsafe {
             let (grid, size, arguments) = (grid.as_ptr(), size.as_ptr(), arguments.as_mut_ptr());
@@ -156,12 +161,12 @@ mod tests {
 
     /// Runs a kernel of one block, whose arguments are arrays and then numbers.
     fn run(order: Order, kernel: &str, threads: u32, shared: usize, arrays: &[&DeviceVec<u32>], numbers: &[u32]) {
-        let mut addresses: Vec<u64> = arrays.iter().map(|array| array.address()).collect();
+        let mut addresses: Vec<u64> = arrays.iter().map(|array| array.slice(..).address()).collect();
         let mut numbers = numbers.to_vec();
         let mut arguments: Vec<*mut c_void> =
             addresses.iter_mut().map(|address| core::ptr::from_mut(address).cast()).collect();
         arguments.extend(numbers.iter_mut().map(|number| core::ptr::from_mut(number).cast::<c_void>()));
-        let launch = Launch { kernel: kernel.into(), blocks: 1, threads, shared };
+        let launch = Launch { kernel, blocks: 1, threads, shared, stream: 0 };
         let emulator = Emulator::new(Emulation { order, ..Emulation::default() });
         // SAFETY: as the kernels take them; what is wrong with the broken ones the emulator finds out.
         unsafe { emulator.launch(&launch, &mut arguments) }.unwrap();

@@ -1,7 +1,7 @@
 //! The kernels against the same algorithm in Rust, bit for bit, in three orders of threads.
 
-use bandsolve::{Complex32, Complex64, RealScalar};
-use bandsolve_gpu::{Device, Element, Emulation, Order, Tridiagonal};
+use bandsolve::{Complex32, Complex64, Op, Pivoting, Plan, RealScalar, Scalar, Shape};
+use bandsolve_gpu::{Device, DeviceVec, Element, Emulation, Matrix, Order, Solver};
 
 /// A number with the operations of `element.cuh`.
 trait Number: Element {
@@ -84,142 +84,215 @@ macro_rules! real {
 real!(f32, Complex32, u32, 23, 255, 127, 60);
 real!(f64, Complex64, u64, 52, 2047, 1023, 500);
 
+/// How pivots are chosen.
 #[derive(Clone, Copy)]
-struct Row<T> {
-    a: T,
-    b: T,
-    c: T,
-    d: T,
+struct Rule {
+    exchange: bool,
+    scale: bool,
+    noise: f64,
 }
 
-fn scaled<T: Number<Real: RealNumber>>(r: Row<T>) -> Row<T> {
-    let larger = |a: T::Real, b: T::Real| if b > a { b } else { a };
-    let by = larger(larger(r.a.size(), r.b.size()), r.c.size()).power_of_two();
-    Row { a: r.a.scale_by(by), b: r.b.scale_by(by), c: r.c.scale_by(by), d: r.d.scale_by(by) }
+/// Rows of numbers, right-hand sides in the last column.
+type Panel<T> = Vec<Vec<T>>;
+
+/// B equations a·x₋ + b·x + c·x₊ = d.
+#[derive(Clone)]
+struct Row<T> {
+    a: Panel<T>,
+    b: Panel<T>,
+    c: Panel<T>,
+    d: Vec<T>,
+}
+
+fn scale_of<T: Number<Real: RealNumber>>(numbers: &[T]) -> T::Real {
+    numbers.iter().map(|v| v.size()).fold(T::Real::from_f64(0.0), |a, b| if b > a { b } else { a }).power_of_two()
+}
+
+impl<T: Number<Real: RealNumber>> Row<T> {
+    fn mirrored(&self) -> Self {
+        Self { a: self.c.clone(), c: self.a.clone(), ..self.clone() }
+    }
+
+    fn scaled(&self, rule: Rule) -> Self {
+        let mut row = self.clone();
+        for r in 0..self.d.len() {
+            let all = [&self.a[r][..], &self.b[r], &self.c[r]].concat();
+            let by = if rule.scale { scale_of(&all) } else { T::Real::from_f64(1.0) };
+            for block in [&mut row.a[r], &mut row.b[r], &mut row.c[r]] {
+                block.iter_mut().for_each(|v| *v = v.scale_by(by));
+            }
+            row.d[r] = row.d[r].scale_by(by);
+        }
+        row
+    }
+}
+
+/// Eliminates the first k columns; row i becomes the pivot row of column i.
+fn eliminate_columns<T: Number>(v: &mut Panel<T>, k: usize, b: usize, rule: Rule) {
+    for k in 0..k {
+        for row in v[k..].iter_mut().filter(|_| rule.noise > 0.0) {
+            if row[k].size() <= T::Real::from_f64(rule.noise) {
+                row[k] = T::ZERO;
+            }
+        }
+        for q in k + 1..v.len() {
+            if (rule.exchange || q / b == k / b) && v[q][k].size() > v[k][k].size() {
+                v.swap(q, k);
+            }
+        }
+        let (pivots, others) = v.split_at_mut(k + 1);
+        let pivot = &pivots[k];
+        for row in others {
+            let f = -row[k].times(pivot[k].reciprocal());
+            row[k] = T::ZERO;
+            (k + 1..row.len()).for_each(|w| row[w] = f.fma(pivot[w], row[w]));
+        }
+    }
+}
+
+/// Solves the triangular system of the first n rows and columns.
+fn back_substitute<T: Number>(v: &[Vec<T>], n: usize) -> Vec<T> {
+    let mut x = vec![T::ZERO; n];
+    for k in (0..n).rev() {
+        let sum = (k + 1..n).fold(v[k][v[k].len() - 1], |sum, c| (-v[k][c]).fma(x[c], sum));
+        x[k] = sum.times(v[k][k].reciprocal());
+    }
+    x
+}
+
+/// sum − block·x, row by row.
+fn without<T: Number>(block: &Panel<T>, x: &[T], sums: &[T]) -> Vec<T> {
+    let row = |(row, sum): (&Vec<T>, &T)| row.iter().zip(x).fold(*sum, |sum, (a, x)| (-*a).fma(*x, sum));
+    block.iter().zip(sums).map(row).collect()
 }
 
 /// spike·x₀ + near·x_j + next·x_{j+1} = rhs
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 struct Carried<T> {
-    spike: T,
-    near: T,
-    next: T,
-    rhs: T,
+    spike: Panel<T>,
+    near: Panel<T>,
+    next: Panel<T>,
+    rhs: Vec<T>,
 }
 
-/// Eliminates x_{j−1}; whether row j was the pivot row.
-fn eliminate<T: Number>(carried: &mut Carried<T>, row: Row<T>) -> bool {
-    let of_row = Carried { spike: T::ZERO, near: row.b, next: row.c, rhs: row.d };
-    let shifted = Carried { near: carried.next, next: T::ZERO, ..*carried };
-    let swap = row.a.size() > carried.near.size();
-    let (pivot, other, p, o) =
-        if swap { (row.a, carried.near, of_row, shifted) } else { (carried.near, row.a, shifted, of_row) };
-    let f = -other.times(pivot.reciprocal());
-    *carried = Carried {
-        spike: f.fma(p.spike, o.spike),
-        near: f.fma(p.near, o.near),
-        next: f.fma(p.next, o.next),
-        rhs: f.fma(p.rhs, o.rhs),
-    };
-    swap
+/// Eliminates x_{j−1}; returns its pivot rows: x_{j−1}, x_j, x_{j+1}, x₀, rhs.
+fn eliminate<T: Number>(carried: &mut Carried<T>, row: &Row<T>, rule: Rule) -> Panel<T> {
+    let b = row.d.len();
+    let zeros = vec![T::ZERO; b];
+    let held =
+        (0..b).map(|r| [&carried.near[r][..], &carried.next[r], &zeros, &carried.spike[r], &[carried.rhs[r]]].concat());
+    let new = (0..b).map(|r| [&row.a[r][..], &row.b[r], &row.c[r], &zeros, &[row.d[r]]].concat());
+    let mut v: Panel<T> = held.chain(new).collect();
+    eliminate_columns(&mut v, b, b, rule);
+    let left = v.split_off(b);
+    let part = |k: usize| left.iter().map(|row| row[k * b..(k + 1) * b].to_vec()).collect();
+    *carried =
+        Carried { near: part(1), next: part(2), spike: part(3), rhs: left.iter().map(|row| row[4 * b]).collect() };
+    v
 }
 
-fn sweep<T: Number>(rows: impl Iterator<Item = Row<T>>) -> Carried<T> {
-    let mut rows = rows;
-    let first = rows.next().unwrap();
-    let mut carried = Carried { spike: first.a, near: first.b, next: first.c, rhs: first.d };
-    rows.for_each(|row| _ = eliminate(&mut carried, row));
+fn sweep<T: Number>(mut rows: impl Iterator<Item = Row<T>>, rule: Rule) -> Carried<T> {
+    let Row { a, b, c, d } = rows.next().unwrap();
+    let mut carried = Carried { spike: a, near: b, next: c, rhs: d };
+    rows.for_each(|row| _ = eliminate(&mut carried, &row, rule));
     carried
 }
 
-/// What is left of a partition for its first and its last unknown.
-fn reduce<T: Number>(rows: &[Row<T>]) -> [Row<T>; 2] {
+/// What is left of a partition for its first and its last unknowns.
+fn reduce<T: Number<Real: RealNumber>>(rows: &[Row<T>], rule: Rule) -> [Row<T>; 2] {
     let skip = usize::from(rows.len() > 1);
-    let down = sweep(rows[skip..].iter().copied());
-    let mirrored = |r: &Row<T>| Row { a: r.c, c: r.a, ..*r };
-    let up = sweep(rows[..rows.len() - skip].iter().rev().map(mirrored));
+    let down = sweep(rows[skip..].iter().cloned(), rule);
+    let up = sweep(rows[..rows.len() - skip].iter().rev().map(Row::mirrored), rule);
     [
         Row { a: up.next, b: up.near, c: up.spike, d: up.rhs },
         Row { a: down.spike, b: down.near, c: down.next, d: down.rhs },
     ]
 }
 
-fn solve_inside<T: Number>(rows: &[Row<T>], [before, first, last, after]: [T; 4]) -> Vec<T> {
-    let n = rows.len();
-    let mut x = vec![first; n];
-    x[n - 1] = last;
+fn solve_inside<T: Number>(rows: &[Row<T>], [before, first, last, after]: [&[T]; 4], rule: Rule) -> Vec<T> {
+    let (n, b) = (rows.len(), rows[0].d.len());
+    let mut x = vec![first.to_vec(); n];
+    x[n - 1] = last.to_vec();
     if n < 3 {
-        return x;
+        return x.concat();
     }
-    let mut carried =
-        Carried { spike: T::ZERO, near: rows[1].b, next: rows[1].c, rhs: (-rows[1].a).fma(first, rows[1].d) };
-    let mut kept = Vec::new();
-    for row in &rows[2..n - 1] {
-        let own = carried;
-        kept.push(if eliminate(&mut carried, *row) {
-            *row
-        } else {
-            Row { a: own.near, b: own.next, c: T::ZERO, d: own.rhs }
-        });
-    }
-    let r = rows[n - 1];
-    let known = (-r.c).fma(after, (-r.b).fma(last, r.d));
-    let (mut coefficient, rhs) = if r.a.size() > carried.near.size() {
-        (r.a, known)
-    } else {
-        (carried.near, (-carried.next).fma(last, carried.rhs))
+    let joined = |block: &Panel<T>, rhs: Vec<T>| -> Panel<T> {
+        block.iter().zip(rhs).map(|(row, rhs)| [&row[..], &[rhs]].concat()).collect()
     };
-    x[n - 2] = rhs.times(coefficient.reciprocal());
-    for j in (1..n - 2).rev() {
-        let r = kept[j - 1];
-        coefficient = r.a;
-        x[j] = (-r.c).fma(x[j + 2], (-r.b).fma(x[j + 1], r.d)).times(coefficient.reciprocal());
+    let zeros = vec![vec![T::ZERO; b]; b];
+    let (near, next) = (rows[1].b.clone(), rows[1].c.clone());
+    let mut carried = Carried { spike: zeros, near, next, rhs: without(&rows[1].a, first, &rows[1].d) };
+    let kept: Vec<_> = rows[2..n - 1].iter().map(|row| eliminate(&mut carried, row, rule)).collect();
+    let mut v = joined(&carried.near, without(&carried.next, last, &carried.rhs));
+    let end = &rows[n - 1];
+    v.extend(joined(&end.a, without(&end.c, after, &without(&end.b, last, &end.d))));
+    eliminate_columns(&mut v, b, b, rule);
+    for j in (1..n - 1).rev() {
+        if j < n - 2 {
+            let part = |k: usize| kept[j - 1].iter().map(|row| row[k * b..(k + 1) * b].to_vec()).collect::<Panel<T>>();
+            let rhs: Vec<T> = kept[j - 1].iter().map(|row| row[4 * b]).collect();
+            v = joined(&part(0), without(&part(2), &x[j + 2], &without(&part(1), &x[j + 1], &rhs)));
+        }
+        if j == 1 {
+            v.truncate(b);
+            let r = &rows[0];
+            v.extend(joined(&r.c, without(&r.a, before, &without(&r.b, first, &r.d))));
+            eliminate_columns(&mut v, b, b, rule);
+        }
+        x[j] = back_substitute(&v, b);
     }
-    let r = rows[0];
-    if r.c.size() > coefficient.size() {
-        x[1] = (-r.a).fma(before, (-r.b).fma(first, r.d)).times(r.c.reciprocal());
-    }
-    x
+    x.concat()
 }
 
-fn solve<T: Number<Real: RealNumber>>(rows: &[Row<T>], m: usize, periodic: bool) -> Vec<T> {
-    let n = rows.len();
+/// The two block rows that are left in the end.
+fn solve_pair<T: Number>(rows: &[Row<T>], single: bool, rule: Rule) -> Vec<T> {
+    let b = rows[0].d.len();
+    let mut v = vec![vec![T::ZERO; 2 * b + 1]; 2 * b];
+    for (k, row) in rows.iter().enumerate() {
+        for r in 0..b {
+            for s in 0..b {
+                let other = row.a[r][s] + row.c[r][s];
+                v[k * b + r][k * b + s] = if single { row.b[r][s] + other } else { row.b[r][s] };
+                v[k * b + r][(1 - k) * b + s] = if single { T::ZERO } else { other };
+            }
+            v[k * b + r][2 * b] = row.d[r];
+        }
+    }
+    eliminate_columns(&mut v, 2 * b, b, rule);
+    back_substitute(&v, 2 * b)
+}
+
+/// Solves with partitions of `m[0]` rows, then `m[1]`, …, then as on chip.
+fn solve<T: Number<Real: RealNumber>>(rows: &[Row<T>], m: &[usize], periodic: bool, rule: Rule) -> Vec<T> {
+    let (n, b) = (rows.len(), rows[0].d.len());
     let mut rows: Vec<_> = rows.to_vec();
     if !periodic {
-        (rows[0].a, rows[n - 1].c) = (T::ZERO, T::ZERO);
+        rows[0].a = vec![vec![T::ZERO; b]; b];
+        rows[n - 1].c = rows[0].a.clone();
     }
-    let rows: Vec<_> = rows.into_iter().map(scaled).collect();
-    if n <= 64 {
-        let [first, last] = reduce(&rows);
-        if n == 1 {
-            let x = first.d.times((first.b + (first.c + first.a)).reciprocal());
-            return vec![x];
-        }
-        let first = scaled(Row { a: T::ZERO, c: first.c + first.a, ..first });
-        let last = scaled(Row { a: last.a + last.c, c: T::ZERO, ..last });
-        let (pivot, other, p, o) = if last.a.size() > first.b.size() {
-            (last.a, first.b, (last.b, last.d), (first.c, first.d))
-        } else {
-            (first.b, last.a, (first.c, first.d), (last.b, last.d))
-        };
-        let f = -other.times(pivot.reciprocal());
-        let end = f.fma(p.1, o.1).times(f.fma(p.0, o.0).reciprocal());
-        let begin = (-p.0).fma(end, p.1).times(pivot.reciprocal());
-        let beside = if periodic { [end, begin] } else { [T::ZERO; 2] };
-        return solve_inside(&rows, [beside[0], begin, end, beside[1]]);
-    }
-    let count = n / m + usize::from(n % m > 1);
+    let rows: Vec<_> = rows.iter().map(|row| row.scaled(rule)).collect();
+    let deeper = m.get(1..).unwrap_or_default();
+    let m = m.first().copied().unwrap_or(if n <= 16 { n } else { 8 });
+    let count = if n <= m { 1 } else { n / m + usize::from(n % m > 1) };
     let part = |p: usize| &rows[p * m..if p + 1 == count { n } else { (p + 1) * m }];
-    let coarse: Vec<_> = (0..count).flat_map(|p| reduce(part(p))).collect();
-    let y = solve(&coarse, m, periodic);
-    let beside = |i: usize, wrap: bool| if wrap && !periodic { T::ZERO } else { y[i % y.len()] };
-    let own =
-        |p: usize| [beside(2 * p + y.len() - 1, p == 0), y[2 * p], y[2 * p + 1], beside(2 * p + 2, p + 1 == count)];
-    (0..count).flat_map(|p| solve_inside(part(p), own(p))).collect()
+    let coarse: Vec<_> = (0..count).flat_map(|p| reduce(part(p), rule)).collect();
+    let y = if count == 1 {
+        solve_pair(&coarse.iter().map(|row| row.scaled(rule)).collect::<Vec<_>>(), n == 1, rule)
+    } else {
+        solve(&coarse, deeper, periodic, rule)
+    };
+    let zeros = vec![T::ZERO; b];
+    let unknowns = |i: usize| &y[i % (2 * count) * b..][..b];
+    let beside = |i: usize, wrap: bool| if wrap && !periodic { &zeros[..] } else { unknowns(i) };
+    let ends = |p: usize| {
+        let (before, after) = (beside(2 * p + 2 * count - 1, p == 0), beside(2 * p + 2, p + 1 == count));
+        [before, unknowns(2 * p), unknowns(2 * p + 1), after]
+    };
+    (0..count).flat_map(|p| solve_inside(part(p), ends(p), rule)).collect()
 }
 
 /// Numbers from a sequence that looks random.
-fn random<T: Number>(n: usize, seed: u64, shift: f64) -> Vec<T> {
+fn random<T: Number>(n: usize, seed: u64) -> Vec<T> {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut next = || {
         state ^= state << 13;
@@ -227,70 +300,280 @@ fn random<T: Number>(n: usize, seed: u64, shift: f64) -> Vec<T> {
         state ^= state << 17;
         T::Real::from_f64((state >> 11) as f64 / (1_u64 << 52) as f64 - 1.0)
     };
-    let shift = T::from_real(T::Real::from_f64(shift));
-    (0..n).map(|_| T::from_parts(next(), next()) + shift).collect()
+    (0..n).map(|_| T::from_parts(next(), next())).collect()
 }
 
-fn check<T: Number<Real: RealNumber>>(n: usize, m: usize, periodic: bool, shift: f64) {
-    let seed = (n * 64 + m) as u64;
-    let [a, b, c, d] = [(1, 0.0), (2, shift), (3, 0.0), (4, 0.0)].map(|(k, shift)| random::<T>(n, seed + k, shift));
-    let rows: Vec<_> = (0..n).map(|i| Row { a: a[i], b: b[i], c: c[i], d: d[i] }).collect();
-    let expected: Vec<_> = solve(&rows, m, periodic).into_iter().map(T::bits).collect();
+/// A random block tridiagonal system: arrays as a device has them. `shift` is added to the diagonal.
+struct Random<T> {
+    block: usize,
+    arrays: [Vec<T>; 3],
+    rhs: Vec<T>,
+}
+
+impl<T: Number<Real: RealNumber>> Random<T> {
+    fn new(n: usize, block: usize, n_rhs: usize, shift: f64) -> Self {
+        let seed = (n * 64 + 8 * block) as u64;
+        let size = n * block * block;
+        let mut arrays = [1, 2, 3].map(|k| random::<T>(size, seed + k));
+        for i in 0..n * block {
+            let at = (i / block * block + i % block) * block + i % block;
+            arrays[1][at] = arrays[1][at] + T::from_real(T::Real::from_f64(shift));
+        }
+        Self { block, arrays, rhs: random(n * block * n_rhs, seed + 4) }
+    }
+
+    fn block_of(&self, which: usize, i: usize) -> Panel<T> {
+        let b = self.block;
+        (0..b).map(|r| (0..b).map(|s| self.arrays[which][(i * b + s) * b + r]).collect()).collect()
+    }
+
+    /// Its rows with a column of right-hand sides; `op`: those of the transposed matrix.
+    fn rows(&self, column: usize, op: Op) -> Vec<Row<T>> {
+        let (b, n) = (self.block, self.arrays[0].len() / self.block / self.block);
+        let turned = |block: Panel<T>| -> Panel<T> {
+            let entry = |v: T| if op == Op::ConjTranspose { Scalar::conj(v) } else { v };
+            (0..b).map(|r| (0..b).map(|s| entry(block[s][r])).collect()).collect()
+        };
+        let row = |i: usize| {
+            let d = self.rhs[(column * n + i) * b..][..b].to_vec();
+            if op == Op::Plain {
+                return Row { a: self.block_of(0, i), b: self.block_of(1, i), c: self.block_of(2, i), d };
+            }
+            let (before, after) = ((i + n - 1) % n, (i + 1) % n);
+            let [a, b, c] = [(2, before), (1, i), (0, after)].map(|(which, i)| turned(self.block_of(which, i)));
+            Row { a, b, c, d }
+        };
+        (0..n).map(row).collect()
+    }
+}
+
+/// What a check is about.
+#[derive(Clone, Copy)]
+struct Case {
+    n: usize,
+    block: usize,
+    n_rhs: usize,
+    m: Option<usize>,
+    periodic: bool,
+    op: Op,
+    pivoting: Pivoting,
+    noise: f64,
+    /// Added to the diagonal: with 4 a times block, the matrix is dominant enough for an answer that is good at once.
+    shift: f64,
+}
+
+const SIMPLE: Case = Case {
+    n: 100,
+    block: 1,
+    n_rhs: 1,
+    m: None,
+    periodic: false,
+    op: Op::Plain,
+    pivoting: Pivoting::ScaledPartial,
+    noise: 0.0,
+    shift: 4.0,
+};
+
+const ORDERS: [Order; 3] = [Order::Forward, Order::Reverse, Order::Random];
+
+fn rule(case: Case) -> Rule {
+    let scale = case.pivoting == Pivoting::ScaledPartial;
+    let noise = case.noise * if scale { 0.5 } else { 1.0 };
+    Rule { exchange: case.pivoting != Pivoting::None, scale, noise }
+}
+
+fn plan(shape: Shape, case: Case) -> Plan {
+    // What a noise threshold does is repaired where answers are verified.
+    let plan = Plan::new(shape).pivoting(case.pivoting).noise_threshold(case.noise).verify(case.noise == 0.0);
+    case.m.map_or(plan.clone(), |m| plan.partition_rows(m))
+}
+
+/// Solves on emulated devices in three orders, and compares with `expected`, which is given the rows of the partitions.
+fn compare<T: Number>(
+    what: &str,
+    shape: Shape,
+    case: Case,
+    rhs: &[T],
+    solve: impl Fn(&Device, &mut Solver<T>, &DeviceVec<T>, &mut DeviceVec<T>) -> bandsolve::Report,
+    expected: impl Fn(&[usize]) -> Vec<T>,
+) {
     let mut first = None;
-    for order in [Order::Forward, Order::Reverse, Order::Random] {
-        let device = Device::emulated(Emulation { order, seed, resident: 3 });
-        let [sub, diag, sup, rhs] = [&a, &b, &c, &d].map(|v| device.upload(v).unwrap());
-        let mut x = device.zeros(n).unwrap();
-        let mut solver = Tridiagonal::<T>::with_partitions(&device, n, periodic, m).unwrap();
-        let report = solver.solve_into([&sub, &diag, &sup], &rhs, &mut x).unwrap();
-        let x = x.download().unwrap();
-        let what = format!("{} n = {n}, m = {m}, periodic {periodic}, {order:?}: {report:?}", T::SUFFIX);
-        assert!(report.backward_error <= 8.0 * T::Real::EPSILON.to_f64(), "{what}");
+    for order in ORDERS {
+        let seed = case.n as u64;
+        let device = Device::emulated(Emulation { order, seed, resident: 3, ..Emulation::default() });
+        let mut solver = Solver::<T>::new(&device, &plan(shape, case), case.n_rhs).unwrap();
+        let rhs = device.upload(rhs).unwrap();
+        let mut x = device.zeros(rhs.len()).unwrap();
+        let report = solve(&device, &mut solver, &rhs, &mut x);
+        let x: Vec<_> = x.download().unwrap().into_iter().map(T::bits).collect();
+        let what = format!(
+            "{} {what} n = {}, block {}, {} rhs, m {:?}, periodic {}, {:?}, {:?}, {order:?}: {report:?}",
+            T::NAME,
+            case.n,
+            case.block,
+            case.n_rhs,
+            case.m,
+            case.periodic,
+            case.op,
+            case.pivoting
+        );
+        if case.noise == 0.0 {
+            assert_eq!(report.backward_errors.len(), case.n_rhs, "{what}");
+            assert!(report.backward_error <= 8.0 * T::Real::EPSILON.to_f64(), "{what}");
+        }
         // Of an answer that was refined, or found on the host, nothing more is asked than that it is good.
         let at_once = report.refinement_steps == 0 && !report.fallback;
-        assert!(shift == 0.0 || at_once, "{what}");
-        assert!(!at_once || x.iter().map(|x| x.bits()).eq(expected.iter().copied()), "{what}");
-        let found = (report.backward_error.to_bits(), x.into_iter().map(T::bits).collect::<Vec<_>>());
+        assert!(case.shift == 0.0 || at_once, "{what}");
+        if first.is_none() && at_once {
+            let expected: Vec<_> = expected(&solver.partition_rows()).into_iter().map(T::bits).collect();
+            assert!(x == expected, "{what}: differs first at {:?}", x.iter().zip(&expected).position(|(x, y)| x != y));
+        }
+        let found = (report.backward_error.to_bits(), x);
         assert!(*first.get_or_insert(found.clone()) == found, "{what}");
     }
 }
 
+fn check<T: Number<Real: RealNumber>>(case: Case) {
+    let Case { n, block, n_rhs, periodic, op, .. } = case;
+    let given = Random::<T>::new(n, block, n_rhs, case.shift * block as f64);
+    let shape = match block {
+        1 => Shape::Tridiagonal { n, periodic },
+        _ => Shape::BlockTridiagonal { block_rows: n, block, periodic },
+    };
+    let solve_it = |device: &Device, solver: &mut Solver<T>, rhs: &DeviceVec<T>, x: &mut DeviceVec<T>| {
+        let [sub, diag, sup] = given.arrays.each_ref().map(|v| device.upload(v).unwrap());
+        solver.solve(Matrix::block_tridiagonal(&sub, &diag, &sup).op(op), rhs, x).unwrap()
+    };
+    let expected =
+        |m: &[usize]| (0..n_rhs).flat_map(|column| solve(&given.rows(column, op), m, periodic, rule(case))).collect();
+    compare("blocks", shape, case, &given.rhs, solve_it, expected);
+}
+
+/// A banded matrix in LAPACK's storage, or by diagonals.
+fn check_band<T: Number<Real: RealNumber>>(case: Case, lower: usize, upper: usize, by_diagonals: bool) {
+    let Case { n, op, .. } = case;
+    let block = lower.max(upper).max(1);
+    let leading = lower + upper + 1;
+    let shift = T::from_real(T::Real::from_f64(case.shift * block as f64));
+    let entries = random::<T>(n * leading, (n + 10 * lower + upper) as u64);
+    // Entry (i, i + k), k from −lower to upper, as k + lower.
+    let entry = |i: usize, k: usize| {
+        let v = entries[i * leading + k];
+        if k == lower { v + shift } else { v }
+    };
+    let inside = |i: usize, k: usize| i + k >= lower && i + k - lower < n;
+    // What is outside of the matrix is not read.
+    let mut stored = vec![T::from_real(T::Real::from_f64(f64::NAN)); n * leading];
+    for i in 0..n {
+        for k in (0..leading).filter(|k| inside(i, *k)) {
+            let j = i + k - lower;
+            stored[if by_diagonals { k * n + i } else { lower + upper - k + j * leading }] = entry(i, k);
+        }
+    }
+    let rhs = random::<T>(n * case.n_rhs, 5);
+    let at = |i: usize, j: usize| {
+        let (i, j) = if op == Op::Plain { (i, j) } else { (j, i) };
+        let k = (j + lower).wrapping_sub(i);
+        let there = i < n && j < n && k < leading;
+        let v = if there { entry(i, k) } else { T::ZERO };
+        match op {
+            Op::ConjTranspose => Scalar::conj(v),
+            _ if i == j && i >= n => T::ONE,
+            _ => v,
+        }
+    };
+    let rows = |column: usize| -> Vec<Row<T>> {
+        let block_at = |i: usize, k: usize| -> Panel<T> {
+            let entry = |r, s| if i + k == 0 { T::ZERO } else { at(i * block + r, (i + k - 1) * block + s) };
+            (0..block).map(|r| (0..block).map(|s| entry(r, s)).collect()).collect()
+        };
+        let given = |row: usize| if row < n { rhs[column * n + row] } else { T::ZERO };
+        let d = |i: usize| (i * block..(i + 1) * block).map(given);
+        (0..n.div_ceil(block))
+            .map(|i| Row { a: block_at(i, 0), b: block_at(i, 1), c: block_at(i, 2), d: d(i).collect() })
+            .collect()
+    };
+    let solve_it = |device: &Device, solver: &mut Solver<T>, rhs: &DeviceVec<T>, x: &mut DeviceVec<T>| {
+        let stored = device.upload(&stored).unwrap();
+        let a = if by_diagonals { Matrix::diagonals(&stored) } else { Matrix::banded(&stored, leading) };
+        solver.solve(a.op(op), rhs, x).unwrap()
+    };
+    let expected = |m: &[usize]| -> Vec<T> {
+        let one = |column| solve(&rows(column), m, false, rule(case)).into_iter().take(n);
+        (0..case.n_rhs).flat_map(one).collect()
+    };
+    let what = format!("band {lower} {upper} {by_diagonals}");
+    compare(&what, Shape::Banded { n, lower, upper }, Case { block, ..case }, &rhs, solve_it, expected);
+}
+
 fn all<T: Number<Real: RealNumber>>() {
     for periodic in [false, true] {
-        for n in [1, 2, 3, 4, 5, 63, 64, 65, 66, 100, 127, 1000] {
-            check::<T>(n, 31, periodic, 4.0);
+        for n in [1, 2, 3, 4, 5, 16, 17, 18, 63, 64, 65, 66, 100, 127, 1000] {
+            check::<T>(Case { n, periodic, ..SIMPLE });
         }
         for (n, m) in [(65, 3), (97, 32), (700, 5), (1985, 31), (1986, 31), (1987, 31), (2500, 63), (4000, 8)] {
-            check::<T>(n, m, periodic, 0.0);
-            check::<T>(n, m, periodic, 4.0);
+            check::<T>(Case { n, m: Some(m), periodic, shift: 0.0, ..SIMPLE });
+            check::<T>(Case { n, m: Some(m), periodic, ..SIMPLE });
+        }
+        for op in [Op::Transpose, Op::ConjTranspose] {
+            check::<T>(Case { n: 1, periodic, op, ..SIMPLE });
+            check::<T>(Case { n: 777, periodic, op, m: Some(10), ..SIMPLE });
+        }
+        for (pivoting, noise) in [(Pivoting::None, 0.0), (Pivoting::Partial, 0.0), (Pivoting::ScaledPartial, 1e-3)] {
+            check::<T>(Case { n: 900, m: Some(20), periodic, pivoting, noise, ..SIMPLE });
+        }
+        for n_rhs in [2, 3, 5, 8] {
+            check::<T>(Case { n: 40, n_rhs, periodic, ..SIMPLE });
+            check::<T>(Case { n: 1300, n_rhs, periodic, m: Some(13), ..SIMPLE });
         }
     }
 }
 
-#[test]
-fn bit_for_bit_f32() {
-    all::<f32>();
+fn all_blocks<T: Number<Real: RealNumber>>() {
+    for block in 2..=4 {
+        for periodic in [false, true] {
+            for n in [1, 2, 3, 17, 30, 100] {
+                check::<T>(Case { n, block, periodic, ..SIMPLE });
+            }
+            check::<T>(Case { n: 500, block, periodic, m: Some(5), n_rhs: 2, ..SIMPLE });
+            check::<T>(Case { n: 500, block, periodic, m: Some(5), shift: 0.0, ..SIMPLE });
+            check::<T>(Case { n: 100, block, periodic, m: Some(3), op: Op::ConjTranspose, ..SIMPLE });
+            check::<T>(Case { n: 100, block, periodic, pivoting: Pivoting::None, ..SIMPLE });
+        }
+    }
+    for (lower, upper) in [(0, 0), (1, 0), (1, 1), (2, 2), (1, 3), (4, 2)] {
+        for n in [1, 2, 7, 100] {
+            check_band::<T>(Case { n, ..SIMPLE }, lower, upper, n % 2 == 0);
+        }
+        for op in [Op::Plain, Op::Transpose, Op::ConjTranspose] {
+            check_band::<T>(Case { n: 1001, op, m: Some(6), n_rhs: 2, ..SIMPLE }, lower, upper, lower == 2);
+        }
+    }
 }
 
-#[test]
-fn bit_for_bit_f64() {
-    all::<f64>();
+macro_rules! bit_for_bit {
+    ($($name:ident $blocks:ident $t:ty;)*) => {$(
+        #[test]
+        fn $name() {
+            all::<$t>();
+        }
+        #[test]
+        fn $blocks() {
+            all_blocks::<$t>();
+        }
+    )*};
 }
-
-#[test]
-fn bit_for_bit_c32() {
-    all::<Complex32>();
-}
-
-#[test]
-fn bit_for_bit_c64() {
-    all::<Complex64>();
+bit_for_bit! {
+    scalars_f32 blocks_f32 f32;
+    scalars_f64 blocks_f64 f64;
+    scalars_c32 blocks_c32 Complex32;
+    scalars_c64 blocks_c64 Complex64;
 }
 
 #[test]
 fn without_a_gpu_there_is_an_error() {
     match Device::cuda(0) {
         Ok(device) => println!("there is one: {}", device.name()),
-        Err(error) => assert!(matches!(error, bandsolve_gpu::Error::NoDevice { .. }), "{error}"),
+        Err(error) => assert!(matches!(error, bandsolve::Error::NoDevice { .. }), "{error}"),
     }
 }

@@ -69,6 +69,20 @@ pub enum Error {
         /// Bytes in the stack that was handed in.
         got: usize,
     },
+    /// There is no GPU that could be used.
+    #[error("no GPU: {reason}")]
+    NoDevice {
+        /// Why not.
+        reason: String,
+    },
+    /// A call of a GPU's driver failed.
+    #[error("{call} failed on the GPU: {message}")]
+    Device {
+        /// What was being done.
+        call: &'static str,
+        /// What the driver says.
+        message: String,
+    },
     /// Memory for the factors could not be had.
     #[error("out of memory: {bytes} bytes could not be allocated")]
     OutOfMemory {

@@ -29,7 +29,7 @@ pub use direct::{Determinant, ExpertReport, Factor, Inspect, Norm, Op, Report, S
 pub use error::{Error, Result};
 pub use kernel::Simd;
 pub use matrix::{Banded, BlockTridiagonal, Csc, CscMut, Layout, Shape, Tridiagonal, TridiagonalBatch};
-pub use plan::{Factorize, Method, Pivoting, Plan};
+pub use plan::{Factorize, Method, Options, Pivoting, Plan};
 pub use scalar::{Complex32, Complex64, RealScalar, Scalar};
 pub use tuned::Tuning;
 

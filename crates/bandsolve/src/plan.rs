@@ -178,11 +178,15 @@ impl Pivoting {
     }
 }
 
-/// What the user may choose; the defaults are right for nearly everyone.
+/// What the user has chosen by the methods of [`Plan`]; the defaults are right for nearly everyone.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Options {
+#[non_exhaustive]
+pub struct Options {
+    /// How pivots are chosen.
     pub pivoting: Pivoting,
+    /// Number of threads.
     pub threads: usize,
+    /// Whether answers are verified.
     pub verify: bool,
     /// Pivot candidates at most this large count as zero (0 switches it off).
     pub noise_threshold: f64,
@@ -192,23 +196,24 @@ pub(crate) struct Options {
     pub partitions: Option<usize>,
     /// Cost of a row of an inner partition relative to one at an end; `None`: as measured.
     pub inner_row_cost: Option<f64>,
+    /// Instruction set.
     pub simd: Simd,
 }
 
 impl Options {
     /// Instruction set of the sweeps: the noise threshold is rarely used and compiled for plain arrays only.
-    pub fn sweep_simd(&self) -> Simd {
+    pub(crate) fn sweep_simd(&self) -> Simd {
         if self.noise_threshold > 0.0 { Simd::Portable } else { self.simd }
     }
 
     /// How sweeps choose pivots.
-    pub fn pivots<X: RealScalar>(&self) -> Pivots<X> {
+    pub(crate) fn pivots<X: RealScalar>(&self) -> Pivots<X> {
         let (fixed, noise) = (self.pivoting == Pivoting::None, X::from_f64(self.noise_threshold));
         Pivots { eliminator: Eliminator::Exchange, fixed, noise }
     }
 
     /// How sweeps scale rows.
-    pub fn scaling(&self) -> Scaling {
+    pub(crate) fn scaling(&self) -> Scaling {
         if self.pivoting == Pivoting::ScaledPartial { Scaling::Rows } else { Scaling::Partition }
     }
 }
@@ -322,6 +327,11 @@ impl Plan {
     /// Whether the plan chose the method.
     pub(crate) fn is_auto(&self) -> bool {
         self.wish == Method::Auto
+    }
+
+    /// What was chosen.
+    pub fn options(&self) -> &Options {
+        &self.options
     }
 
     /// The shape planned for.

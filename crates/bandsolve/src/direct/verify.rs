@@ -78,6 +78,22 @@ pub(crate) fn buffer(needed: StackReq) -> Result<PodBuffer> {
 }
 
 impl Report {
+    /// What a solver outside of this crate reports: its method, why this one, and the backward error of each right-hand side
+    /// (`None`: not verified).
+    pub fn external(method: Method, reason: &str, errors: Option<&[f64]>) -> Self {
+        let mut report = Self {
+            method,
+            reason: reason.into(),
+            backward_error: if errors.is_some() { 0.0 } else { f64::NAN },
+            backward_errors: SmallVec::new(),
+            refinement_steps: 0,
+            fallback: false,
+            pivot_growth: None,
+        };
+        errors.unwrap_or_default().iter().for_each(|error| report.push(*error));
+        report
+    }
+
     /// Nothing solved yet, by the method that `plan` chose.
     pub(crate) fn new(plan: &Plan) -> Self {
         Self::of(&Facts::new(plan))

@@ -71,8 +71,11 @@ impl Shape {
         }
     }
 
-    /// Number of right-hand sides in an array of `len` scalars (columns of length [`rows`](Self::rows)).
-    pub(crate) fn n_rhs(&self, what: &'static str, len: usize) -> crate::Result<usize> {
+    /// Number of right-hand sides in an array, called `what`, of `len` scalars (columns of length [`rows`](Self::rows)).
+    ///
+    /// # Errors
+    /// [`Error::Shape`](crate::Error::Shape), if it is no whole number of columns.
+    pub fn n_rhs(&self, what: &'static str, len: usize) -> crate::Result<usize> {
         let rows = self.rows();
         if rows == 0 {
             crate::error::check_len(what, 0, len)?;

@@ -1,0 +1,179 @@
+// Systems in memory, how they are cut, and their rows in shared memory.
+//
+// Block row i of B rows reads a_i·x_{i−1} + b_i·x_i + c_i·x_{i+1} = d_i; B = 1: a tridiagonal system.
+#pragma once
+#include "panel.cuh"
+
+// Threads of a warp; a block of threads has at most as many partitions.
+#define LANES 32
+
+// A system, or several of one size one after the other, and how it is cut: `partitions` of m block rows each, the last of 2 to
+// m + 1 (of n, if there is but one), none of more than 64: one bit of a word for each pivot.
+struct Cut {
+  // Block rows, and rows, of which the last block row may have fewer than others.
+  u32 n, rows;
+  // Block rows of a partition, partitions in all and of a block of threads, whether the first and the last row are neighbours.
+  u32 m, partitions, lanes, periodic;
+  // Right-hand sides of one system, and systems.
+  u32 columns, systems;
+  // The first group of partitions that this launch is for, and how many there are.
+  u32 first, spans;
+};
+
+__device__ __forceinline__ u32 rows_of(const Cut& cut, u32 partition) {
+  return partition + 1 < cut.partitions ? cut.m : cut.n - partition * cut.m;
+}
+
+// Elements from one partition to the next in shared memory: odd, so that threads do not meet in a bank.
+__device__ __forceinline__ u32 pitch_of(u32 m) { return (m + 1) | 1; }
+
+// Partitions of a block of threads.
+struct Span {
+  u32 first, count;
+};
+
+// What a block of threads does: R right-hand sides of a span of a system. Neighbours have the same rows, which are then near.
+struct Task {
+  u32 system, column, columns;
+  Span span;
+};
+
+template <int R> __device__ __forceinline__ Task task_of(const Cut& cut) {
+  const u32 groups = (cut.columns + R - 1) / R, group = blockIdx.x % groups, rest = blockIdx.x / groups;
+  const u32 first = (cut.first + rest % cut.spans) * cut.lanes, column = group * R;
+  return {rest / cut.spans, column, cut.columns - column < R ? cut.columns - column : R,
+          {first, cut.partitions - first < cut.lanes ? cut.partitions - first : cut.lanes}};
+}
+
+// Which matrix is meant: A, its transpose, or its conjugate transpose.
+enum Op { PLAIN, TRANSPOSE, CONJ_TRANSPOSE };
+
+// A block tridiagonal matrix: arrays of B × B blocks, each by columns.
+template <class T, int B> struct Blocks {
+  const T *a, *b, *c;
+  int op;
+
+  __device__ __forceinline__ Blocks of(const Cut& cut, u32 system) const {
+    const size_t by = (size_t)system * cut.n * (B * B);
+    return {a + by, b + by, c + by, op};
+  }
+  // Row r of block row i.
+  __device__ __forceinline__ void row(const Cut& cut, u32 i, u32 r, T (&v)[3 * B]) const {
+    const bool top = i == 0, bottom = i + 1 == cut.n, t = op != PLAIN;
+    const u32 before = top ? cut.n - 1 : i - 1, after = bottom ? 0 : i + 1;
+    const T* blocks[3] = {(t ? c : a) + (size_t)(t ? before : i) * (B * B), b + (size_t)i * (B * B),
+                          (t ? a : c) + (size_t)(t ? after : i) * (B * B)};
+    UNROLL for (int k = 0; k < 3; ++k) {
+      const bool outside = !cut.periodic && ((k == 0 && top) || (k == 2 && bottom));
+      UNROLL for (int s = 0; s < B; ++s) {
+        const T e = blocks[k][t ? r * B + s : s * B + r];
+        v[k * B + s] = outside ? T{} : op == CONJ_TRANSPOSE ? conjugate(e) : e;
+      }
+    }
+  }
+};
+
+// A matrix with `lower` diagonals below and `upper` above the main one, none more than B: the entry in column i + k of row i is
+// at i·row_step + k·diagonal_step + origin. The last block row is filled up with rows of the identity.
+template <class T, int B> struct Band {
+  const T* entries;
+  long long row_step, diagonal_step, origin;
+  int lower, upper, conjugated;
+
+  __device__ __forceinline__ Band of(const Cut&, u32) const { return *this; }
+  __device__ __forceinline__ void row(const Cut& cut, u32 i, u32 r, T (&v)[3 * B]) const {
+    const long long row = (long long)i * B + r;
+    UNROLL for (int s = 0; s < 3 * B; ++s) {
+      const int k = s - B - (int)r;
+      const long long column = row + k;
+      const bool there = k >= -lower && k <= upper && column >= 0 && column < (long long)cut.rows && row < (long long)cut.rows;
+      T e = T{};
+      if (there) e = entries[row * row_step + k * diagonal_step + origin];
+      if (row >= (long long)cut.rows && k == 0) e = one<T>();
+      v[s] = conjugated ? conjugate(e) : e;
+    }
+  }
+};
+
+// Right-hand sides, or solutions, in columns.
+template <class T> struct Columns {
+  T* first;
+  unsigned long long step;
+
+  // Those of a system that begin with a column.
+  __device__ __forceinline__ Columns of(const Cut& cut, u32 system, u32 column) const {
+    return {first + (size_t)system * cut.rows + column * step, step};
+  }
+};
+
+// A power of two that scales a row.
+template <class T, int N> __device__ __forceinline__ typename Of<T>::Real row_scale(const T (&v)[N], bool rows) {
+  typedef typename Of<T>::Real R;
+  R most = R(0);
+  UNROLL for (int s = 0; s < N; ++s) most = larger(most, modulus(v[s]));
+  return rows ? equilibrate(most) : R(1);
+}
+
+// The rows of the partitions of a block in shared memory, and what solving for them needs: planes of one number a block row.
+//
+// Scalars keep their rows, and what is carried on the way; of blocks the pivot rows replace the rows, x the right-hand sides.
+template <class T, int B, int R> struct Tile {
+  static constexpr int ROWS = 3 * B * B + B * R;
+  static constexpr int NEAR = ROWS, NEXT = NEAR + 1;
+  static constexpr int X = B == 1 ? NEXT + 1 : 3 * B * B;
+  static constexpr int PLANES = B == 1 ? X + R : ROWS;
+
+  T* first;
+  u32 count, pitch, size;
+
+  __device__ __forceinline__ Tile(T* memory, u32 m, u32 partitions)
+      : first(memory), count(partitions), pitch(pitch_of(m)), size(pitch * partitions) {}
+  __device__ __forceinline__ T& at(int plane, u32 place) const { return first[plane * size + place]; }
+  // Entry (r, s) of a block: 0: a, 1: b, 2: c.
+  __device__ __forceinline__ T& block(int which, int r, int s, u32 place) const { return at((which * B + s) * B + r, place); }
+  __device__ __forceinline__ T& rhs(int r, int column, u32 place) const { return at(3 * B * B + column * B + r, place); }
+  __device__ __forceinline__ T& x(int r, int column, u32 place) const { return at(X + column * B + r, place); }
+  // Unknowns before (0) and after (1) a partition.
+  __device__ __forceinline__ T& end(int side, int r, int column, u32 lane) const {
+    return first[PLANES * size + ((side * R + column) * B + r) * count + lane];
+  }
+  // The first number after all of this.
+  __device__ __forceinline__ T* beyond() const { return first + PLANES * size + 2 * B * R * count; }
+};
+
+// Rows of the partitions of a span.
+__device__ __forceinline__ u32 rows_in(const Cut& cut, Span span) {
+  return (span.count - 1) * cut.m + rows_of(cut, span.first + span.count - 1);
+}
+
+// Where a row of a span is: its partition, its place in it, and its place in the tile.
+struct Place {
+  u32 partition, j, at;
+};
+
+__device__ __forceinline__ Place place_of(const Cut& cut, Span span, u32 pitch, u32 k) {
+  const u32 p = k / cut.m < span.count ? k / cut.m : span.count - 1, j = k - p * cut.m;
+  return {p, j, p * pitch + j};
+}
+
+// Loads the rows of the partitions, one after the other, all threads together.
+template <class T, int B, int R, class Source>
+__device__ __forceinline__ void stage(const Tile<T, B, R>& tile, const Cut& cut, const Task& task, const Source& source,
+                                      const Columns<const T>& rhs, bool scale_rows) {
+  const Source own = source.of(cut, task.system);
+  const Columns<const T> d = rhs.of(cut, task.system, task.column);
+  const u32 first = task.span.first * cut.m, rows = rows_in(cut, task.span) * B;
+  for (u32 k = threadIdx.x; k < rows; k += blockDim.x) {
+    const u32 i = first + k / B, r = k % B, at = place_of(cut, task.span, tile.pitch, k / B).at;
+    T v[3 * B];
+    own.row(cut, i, r, v);
+    const typename Of<T>::Real by = row_scale(v, scale_rows);
+    UNROLL for (int s = 0; s < 3 * B; ++s) tile.block(s / B, r, s % B, at) = scale(v[s], by);
+    UNROLL for (int column = 0; column < R; ++column) {
+      const bool there = column < (int)task.columns && i * B + r < cut.rows;
+      T e = T{};
+      if (there) e = d.first[column * d.step + (size_t)i * B + r];
+      tile.rhs(r, column, at) = scale(e, by);
+    }
+  }
+}

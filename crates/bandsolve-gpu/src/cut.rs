@@ -1,0 +1,247 @@
+//! How systems are cut into partitions, level by level.
+
+use crate::device::Limits;
+use bandsolve::{Error, Result};
+
+/// Threads of a warp: most partitions of a block of threads.
+const LANES: usize = 32;
+/// Threads of a block: two warps eliminate, all load and store.
+pub const THREADS: u32 = 128;
+/// Rows of the longest partition: one bit of a word for each pivot.
+const LONGEST: usize = 64;
+/// Rows of a partition; the fewer, the more blocks of threads, and the more memory for what is left: 2/m of the system.
+///
+/// Source: Klein 2.6.8, Algorithm 3; 31 is what he found best for large scalar systems.
+const PARTITION_ROWS: [usize; 3] = [31, 23, 17];
+/// Rows of a partition on chip, from the second level on, and of a system that is one partition there (`rpts.cuh`).
+const DEEPER_ROWS: usize = 8;
+const ALONE: usize = 16;
+/// Blocks of threads that a multiprocessor holds at most.
+const RESIDENT: usize = 2048 / THREADS as usize;
+
+/// A level of the recursion, as the kernels see it (`system.cuh`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(C)]
+pub struct Cut {
+    /// Block rows.
+    pub n: u32,
+    /// Rows.
+    pub rows: u32,
+    /// Block rows of a partition.
+    pub m: u32,
+    pub partitions: u32,
+    /// Partitions of a block of threads.
+    pub lanes: u32,
+    pub periodic: u32,
+    /// Right-hand sides of a system.
+    pub columns: u32,
+    pub systems: u32,
+    /// First block of threads of a system that a launch is for, and how many.
+    pub first: u32,
+    pub spans: u32,
+}
+
+impl Cut {
+    /// Two levels on chip end in one partition.
+    fn deeper(self) -> Self {
+        let n = 2 * self.partitions as usize;
+        let m = if n <= ALONE { n } else { DEEPER_ROWS };
+        Self { n: n as u32, m: m as u32, partitions: partitions(n, m) as u32, ..self }
+    }
+
+    /// Columns of all systems.
+    pub fn all_columns(&self) -> usize {
+        self.columns as usize * self.systems as usize
+    }
+}
+
+/// Partitions of m rows, the last of 2 to m + 1.
+fn partitions(n: usize, m: usize) -> usize {
+    if n <= m { 1 } else { n / m + usize::from(n % m > 1) }
+}
+
+/// A kind of kernels: rows of a block, right-hand sides on chip, and bytes of a number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Kind {
+    pub block: usize,
+    pub on_chip: usize,
+    pub bytes: usize,
+}
+
+impl Kind {
+    /// Bytes of shared memory to reduce a level (`Tile` in `system.cuh`).
+    pub fn reduce_bytes(&self, cut: &Cut) -> usize {
+        self.bytes * self.plane(cut) * self.row_numbers()
+    }
+
+    /// Bytes of shared memory to substitute in a level.
+    pub fn substitute_bytes(&self, cut: &Cut) -> usize {
+        let kept = if self.block == 1 { 2 + self.on_chip } else { 0 };
+        let lanes = cut.lanes.min(cut.partitions) as usize;
+        self.bytes * (self.plane(cut) * (self.row_numbers() + kept) + 2 * self.block * self.on_chip * lanes)
+    }
+
+    /// Bytes of shared memory to solve a system on chip.
+    pub fn finish_bytes(&self, cut: &Cut) -> usize {
+        let (mut cut, mut bytes) = (*cut, self.substitute_bytes(cut));
+        while cut.partitions > 1 {
+            cut = cut.deeper();
+            bytes += self.substitute_bytes(&cut);
+        }
+        bytes + self.substitute_bytes(&cut.deeper())
+    }
+
+    /// Numbers of a plane of a tile: an odd number of places for every partition, with room for one row more.
+    fn plane(&self, cut: &Cut) -> usize {
+        ((cut.m as usize + 1) | 1) * cut.lanes.min(cut.partitions) as usize
+    }
+
+    fn row_numbers(&self) -> usize {
+        self.block * (3 * self.block + self.on_chip)
+    }
+}
+
+/// A system before it is cut: block rows, rows, …
+#[derive(Debug, Clone, Copy)]
+pub struct System {
+    pub n: usize,
+    pub rows: usize,
+    pub periodic: bool,
+    pub columns: usize,
+    pub systems: usize,
+}
+
+/// Cuts a system, into partitions of `rows` rows if they are given; the last level is solved on chip.
+pub fn levels(system: System, kind: Kind, limits: &Limits, rows: Option<usize>) -> Result<Vec<Cut>> {
+    let too_large = Error::Unsupported { method: "rpts", what: "systems of 2³¹ rows or more on a GPU" };
+    if [system.rows * system.systems, system.columns].into_iter().any(|count| count >= 1 << 31) {
+        return Err(too_large);
+    }
+    let make = |n: usize, m: usize, lanes: usize| {
+        let all_rows = if n == system.n { system.rows } else { n * kind.block };
+        let count = partitions(n, m);
+        let m = if count == 1 { n } else { m };
+        Cut {
+            n: n as u32,
+            rows: all_rows as u32,
+            m: m as u32,
+            partitions: count as u32,
+            lanes: lanes as u32,
+            periodic: system.periodic.into(),
+            columns: system.columns as u32,
+            systems: system.systems as u32,
+            first: 0,
+            spans: count.div_ceil(lanes) as u32,
+        }
+    };
+    let rows = rows.map(|m| m.clamp(3, LONGEST - 1));
+    let mut cuts = Vec::new();
+    let mut n = system.n;
+    loop {
+        if let Some(m) = on_chip(n, rows) {
+            let cut = make(n, m, LANES);
+            if kind.finish_bytes(&cut) <= limits.shared_per_block {
+                cuts.push(cut);
+                return Ok(cuts);
+            }
+        }
+        let cut = choose(|m, lanes| make(n, m, lanes), kind, limits, rows)?;
+        n = 2 * cut.partitions as usize;
+        cuts.push(cut);
+    }
+}
+
+/// Rows of a partition of a system that is solved on chip, if it is small enough.
+fn on_chip(n: usize, rows: Option<usize>) -> Option<usize> {
+    let m = if n <= ALONE { n } else { rows.unwrap_or(DEEPER_ROWS.max(n.div_ceil(LANES))) };
+    (m < LONGEST && partitions(n, m) <= LANES).then_some(m)
+}
+
+/// The longest partitions that fill the device; shorter ones, and fewer in a block of threads, where shared memory is too small.
+fn choose(make: impl Fn(usize, usize) -> Cut, kind: Kind, limits: &Limits, rows: Option<usize>) -> Result<Cut> {
+    // Two blocks of threads on a multiprocessor at least: one computes while the other waits for memory.
+    let room = limits.shared_per_block.min(limits.shared_per_multiprocessor / 2);
+    let fits = |cut: &Cut| kind.substitute_bytes(cut) <= room;
+    let longest = |most: usize| {
+        let sizes = [LANES, LANES / 2, LANES / 4, 1].into_iter().flat_map(|lanes| {
+            let shortest = if lanes == 1 { 3 } else { 7.min(most) };
+            (shortest..=most).rev().map(move |m| (m, lanes))
+        });
+        sizes.map(|(m, lanes)| make(m, lanes)).find(fits)
+    };
+    let too_small =
+        Error::Unsupported { method: "rpts", what: "blocks of this size on a GPU with so little shared memory" };
+    if let Some(m) = rows {
+        return longest(m).ok_or(too_small);
+    }
+    let mut chosen = None;
+    for m in PARTITION_ROWS {
+        let cut = longest(m).ok_or(too_small.clone())?;
+        let resident = RESIDENT.min(limits.shared_per_multiprocessor / kind.substitute_bytes(&cut));
+        let blocks = cut.spans as usize * cut.systems as usize * (cut.columns as usize).div_ceil(kind.on_chip);
+        chosen = Some(cut);
+        if blocks >= limits.multiprocessors * resident {
+            break;
+        }
+    }
+    chosen.ok_or(too_small)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMITS: Limits = Limits {
+        shared_per_block: 227 << 10,
+        shared_per_multiprocessor: 228 << 10,
+        multiprocessors: 132,
+        memory: 141 << 30,
+    };
+
+    fn scalar(n: usize, bytes: usize) -> Vec<Cut> {
+        let system = System { n, rows: n, periodic: false, columns: 1, systems: 1 };
+        levels(system, Kind { block: 1, on_chip: 1, bytes }, &LIMITS, None).unwrap()
+    }
+
+    #[test]
+    fn large_systems_take_little_memory_and_few_levels() {
+        for bytes in [4, 8, 16] {
+            let cuts = scalar(1 << 28, bytes);
+            assert!(cuts.len() <= 7, "{:?}", cuts.iter().map(|cut| cut.m).collect::<Vec<_>>());
+            // Four numbers a row of every level but the first, beside the five of the system.
+            let coarse: usize = cuts[1..].iter().map(|cut| cut.n as usize).sum();
+            assert!(4 * coarse * 100 <= 6 * 5 * (1 << 28), "{bytes}: {coarse}");
+        }
+        // Small ones are cut shorter, to fill the device.
+        let cuts = scalar(1 << 18, 8);
+        assert_eq!(cuts[0].m, 17);
+        let coarse: usize = cuts[1..].iter().map(|cut| cut.n as usize).sum();
+        assert!(4 * coarse * 100 <= 12 * 5 * (1 << 18));
+    }
+
+    #[test]
+    fn every_size_is_cut_into_partitions_that_fit() {
+        for block in 1..=4 {
+            for on_chip in [1, 4] {
+                for bytes in [4, 8, 16] {
+                    let kind = Kind { block, on_chip, bytes };
+                    let limits = Limits { shared_per_block: 96 << 10, shared_per_multiprocessor: 96 << 10, ..LIMITS };
+                    for n in (1..200).chain([1000, 4096, 100_000, 1 << 22]) {
+                        let system = System { n, rows: n * block, periodic: true, columns: 5, systems: 1 };
+                        let cuts = levels(system, kind, &limits, None).unwrap();
+                        for (cut, next) in cuts.iter().zip(&cuts[1..]) {
+                            assert_eq!(next.n, 2 * cut.partitions);
+                            assert!(next.n < cut.n && kind.substitute_bytes(cut) <= limits.shared_per_block);
+                        }
+                        for cut in &cuts {
+                            let last = cut.n - (cut.partitions - 1) * cut.m;
+                            assert!((last >= 2 || cut.n == 1) && last <= cut.m + 1 && cut.m < 64);
+                        }
+                        let last = cuts.last().unwrap();
+                        assert!(last.spans == 1 && kind.finish_bytes(last) <= limits.shared_per_block);
+                    }
+                }
+            }
+        }
+    }
+}

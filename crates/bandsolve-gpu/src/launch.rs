@@ -1,0 +1,70 @@
+//! Kernels and their arguments.
+
+use crate::cut::{Cut, THREADS};
+use crate::device::{Device, Launch};
+use bandsolve::Result;
+use core::ffi::c_void;
+
+/// Right-hand sides or solutions as the kernels see them (`system.cuh`): columns `step` numbers apart.
+#[derive(Debug, Clone, Copy)]
+#[repr(C)]
+pub struct Columns {
+    pub first: u64,
+    pub step: u64,
+}
+
+/// A coarse system as the kernels see it (`rpts.cuh`).
+#[derive(Debug, Clone, Copy)]
+#[repr(C)]
+pub struct Coarse {
+    pub arrays: [u64; 3],
+    pub d: Columns,
+}
+
+/// What is found out about solutions (`rpts.cuh`): two words a column.
+#[derive(Debug, Clone, Copy)]
+#[repr(C)]
+pub struct Peaks {
+    pub gap: u64,
+    pub size: u64,
+}
+
+/// How pivots are chosen (`panel.cuh`).
+#[derive(Debug, Clone, Copy)]
+#[repr(C)]
+pub struct Rule {
+    pub exchange: i32,
+    pub scale_rows: i32,
+    pub noise: f64,
+}
+
+/// The arguments of a kernel, one after the other, each in memory of its own.
+#[derive(Debug, Default)]
+pub struct Arguments(Vec<Box<[u64]>>);
+
+impl Arguments {
+    pub fn new(cut: &Cut) -> Self {
+        Self::default().with(*cut)
+    }
+
+    /// One argument more.
+    pub fn with<A: Copy>(mut self, argument: A) -> Self {
+        const { assert!(align_of::<A>() <= align_of::<u64>()) };
+        let mut memory = vec![0_u64; size_of::<A>().div_ceil(8)].into_boxed_slice();
+        // SAFETY: so many bytes are there, aligned at least as the argument.
+        unsafe { memory.as_mut_ptr().cast::<A>().write(argument) };
+        self.0.push(memory);
+        self
+    }
+
+    /// Runs a kernel of so many blocks of threads.
+    ///
+    /// # Safety
+    /// They are the arguments of this kernel; what they point to is as large as it expects, and nobody uses it otherwise.
+    pub unsafe fn launch(mut self, device: &Device, kernel: &str, blocks: usize, shared: usize) -> Result<()> {
+        let launch = Launch { kernel, blocks: blocks as u32, threads: THREADS, shared, stream: device.stream_handle() };
+        let mut addresses: Vec<*mut c_void> = self.0.iter_mut().map(|memory| memory.as_mut_ptr().cast()).collect();
+        // SAFETY: the caller's promise.
+        unsafe { device.machine().launch(&launch, &mut addresses) }
+    }
+}

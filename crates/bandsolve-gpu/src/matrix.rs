@@ -1,0 +1,174 @@
+//! Matrices on a device.
+
+use crate::device::{DeviceSlice, Element, check_len};
+use bandsolve::{Error, Op, Result, Shape};
+
+/// A matrix in the memory of a device; its [`Shape`] says how large it is.
+#[derive(Debug, Clone, Copy)]
+pub struct Matrix<'a, T> {
+    storage: Storage<'a, T>,
+    op: Op,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Storage<'a, T> {
+    /// sub, diag, sup
+    Three([DeviceSlice<'a, T>; 3]),
+    /// LAPACK's: entry (i, j) at upper + i − j + j·leading.
+    Columns(DeviceSlice<'a, T>, usize),
+    /// Diagonals one after the other, from the lowest, n numbers each: entry (i, i + k) at (lower + k)·n + i.
+    Diagonals(DeviceSlice<'a, T>),
+}
+
+/// Blocks as the kernels see them (`system.cuh`).
+#[derive(Debug, Clone, Copy)]
+#[repr(C)]
+pub(crate) struct Blocks {
+    arrays: [u64; 3],
+    op: i32,
+}
+
+/// A band as the kernels see it.
+#[derive(Debug, Clone, Copy)]
+#[repr(C)]
+pub(crate) struct Band {
+    entries: u64,
+    row_step: i64,
+    diagonal_step: i64,
+    origin: i64,
+    lower: i32,
+    upper: i32,
+    conjugated: i32,
+}
+
+/// Either.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Source {
+    Blocks(Blocks),
+    Band(Band),
+}
+
+impl Source {
+    pub fn blocks(arrays: [u64; 3], op: Op) -> Self {
+        let op = match op {
+            Op::Plain => 0,
+            Op::Transpose => 1,
+            Op::ConjTranspose => 2,
+        };
+        Self::Blocks(Blocks { arrays, op })
+    }
+}
+
+impl<'a, T: Element> Matrix<'a, T> {
+    fn new(storage: Storage<'a, T>) -> Self {
+        Self { storage, op: Op::Plain }
+    }
+
+    /// A tridiagonal matrix: row i reads sub_i·x_{i−1} + diag_i·x_i + sup_i·x_{i+1}; `sub[0]` and `sup[n − 1]` are the corners of
+    /// a periodic one, else ignored. The same for the systems of a batch, one after the other.
+    pub fn tridiagonal(
+        sub: impl Into<DeviceSlice<'a, T>>,
+        diag: impl Into<DeviceSlice<'a, T>>,
+        sup: impl Into<DeviceSlice<'a, T>>,
+    ) -> Self {
+        Self::new(Storage::Three([sub.into(), diag.into(), sup.into()]))
+    }
+
+    /// A block tridiagonal matrix: as [`tridiagonal`](Self::tridiagonal), of blocks one after the other, each by columns.
+    pub fn block_tridiagonal(
+        sub: impl Into<DeviceSlice<'a, T>>,
+        diag: impl Into<DeviceSlice<'a, T>>,
+        sup: impl Into<DeviceSlice<'a, T>>,
+    ) -> Self {
+        Self::tridiagonal(sub, diag, sup)
+    }
+
+    /// A banded matrix as LAPACK stores it: entry (i, j) at `upper + i − j + j·leading`.
+    pub fn banded(bands: impl Into<DeviceSlice<'a, T>>, leading: usize) -> Self {
+        Self::new(Storage::Columns(bands.into(), leading))
+    }
+
+    /// A banded matrix by diagonals, from the lowest to the highest, n numbers each: entry (i, i + k) at `(lower + k)·n + i`.
+    /// What lies outside of the matrix is not read.
+    pub fn diagonals(diagonals: impl Into<DeviceSlice<'a, T>>) -> Self {
+        Self::new(Storage::Diagonals(diagonals.into()))
+    }
+
+    /// op(A) in place of A.
+    pub fn op(mut self, op: Op) -> Self {
+        self.op = op;
+        self
+    }
+
+    pub(crate) fn chosen_op(&self) -> Op {
+        self.op
+    }
+
+    /// What the kernels are told, if the arrays fit the shape.
+    pub(crate) fn source(&self, shape: Shape) -> Result<Source> {
+        match (self.storage, shape) {
+            (
+                Storage::Three(arrays),
+                Shape::Tridiagonal { .. } | Shape::BlockTridiagonal { .. } | Shape::Batch { .. },
+            ) => {
+                let numbers = match shape {
+                    Shape::BlockTridiagonal { block_rows, block, .. } => block_rows * block * block,
+                    _ => shape.rows(),
+                };
+                for (what, array) in ["sub", "diag", "sup"].into_iter().zip(&arrays) {
+                    check_len(what, numbers, array.len())?;
+                }
+                Ok(Source::blocks(arrays.map(|array| array.address()), self.op))
+            }
+            (Storage::Columns(bands, leading), Shape::Banded { n, lower, upper }) => {
+                if leading < lower + upper + 1 {
+                    return Err(Error::Shape { what: "leading", expected: lower + upper + 1, got: leading });
+                }
+                check_len("bands", n * leading, bands.len())?;
+                Ok(self.band(bands, [leading, leading - 1, upper], [lower, upper]))
+            }
+            (Storage::Diagonals(diagonals), Shape::Banded { n, lower, upper }) => {
+                check_len("diagonals", n * (lower + upper + 1), diagonals.len())?;
+                Ok(self.band(diagonals, [1, n, lower * n], [lower, upper]))
+            }
+            _ => Err(Error::Unsupported { method: "rpts on a GPU", what: "a matrix of another kind than planned for" }),
+        }
+    }
+
+    /// Entry (i, i + k) of A at i·row + k·diagonal + origin.
+    fn band(&self, entries: DeviceSlice<'_, T>, steps: [usize; 3], [lower, upper]: [usize; 2]) -> Source {
+        let [row, diagonal, origin] = steps.map(|step| step as i64);
+        let (lower, upper) = (lower as i32, upper as i32);
+        let (entries, conjugated) = (entries.address(), (self.op == Op::ConjTranspose).into());
+        Source::Band(match self.op {
+            Op::Plain => Band { entries, row_step: row, diagonal_step: diagonal, origin, lower, upper, conjugated },
+            // Entry (i, i + k) of Aᵀ is entry (i + k, i) of A.
+            _ => {
+                let diagonal_step = row - diagonal;
+                Band { entries, row_step: row, diagonal_step, origin, lower: upper, upper: lower, conjugated }
+            }
+        })
+    }
+
+    /// Arrays as the host's matrices have them: three, or one in LAPACK's storage with its leading dimension.
+    pub(crate) fn download(&self, shape: Shape) -> Result<(Vec<Vec<T>>, usize)> {
+        match (self.storage, shape) {
+            (Storage::Three(arrays), _) => Ok((arrays.iter().map(DeviceSlice::download).collect::<Result<_>>()?, 0)),
+            (Storage::Columns(bands, leading), _) => Ok((vec![bands.download()?], leading)),
+            (Storage::Diagonals(diagonals), Shape::Banded { n, lower, upper }) => {
+                let (given, leading) = (diagonals.download()?, lower + upper + 1);
+                let mut bands = vec![T::ZERO; n * leading];
+                for (k, diagonal) in given.chunks_exact(n.max(1)).enumerate() {
+                    for (i, value) in diagonal.iter().enumerate() {
+                        let j = i + k;
+                        if j >= lower && j - lower < n {
+                            bands[lower + upper - k + (j - lower) * leading] = *value;
+                        }
+                    }
+                }
+                Ok((vec![bands], leading))
+            }
+            (Storage::Diagonals(_), _) => unreachable!("source() has looked at the shape"),
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! The text of the kernels, and its compilation by NVRTC, kept on disk.
+
+use bandsolve::{Error, Result, Tuning};
+use core::hash::{Hash, Hasher};
+use cudarc::nvrtc::{CompileError, CompileOptions, Ptx, compile_ptx_with_opts};
+use std::collections::hash_map::DefaultHasher;
+use std::path::PathBuf;
+
+/// The kernels and what they include, in the order in which they need one another.
+const SOURCES: [&str; 7] = [
+    include_str!("../kernels/port.cuh"),
+    include_str!("../kernels/element.cuh"),
+    include_str!("../kernels/panel.cuh"),
+    include_str!("../kernels/system.cuh"),
+    include_str!("../kernels/rpts.cuh"),
+    include_str!("../kernels/residual.cuh"),
+    include_str!("../kernels/kernels.cu"),
+];
+
+/// A line for each family of kernels that are compiled together.
+const INSTANCES: &str = include_str!("../kernels/instances.h");
+
+/// The line that makes a kernel, called as its template and its instance are: `reduce_f32_1_1`.
+fn instance(kernel: &str) -> Option<&'static str> {
+    let suffix = &kernel[kernel.find('_')? + 1..];
+    let family = match &kernel[..kernel.find('_')?] {
+        "residual" => "RESIDUAL",
+        "correct" => "CORRECT",
+        _ => "RPTS",
+    };
+    let begins = format!("{family}({suffix},");
+    INSTANCES.lines().find(|line| line.starts_with(&begins))
+}
+
+/// The text that makes a kernel, and with it those of its family.
+fn source(kernel: &str) -> Option<String> {
+    let kept = |line: &&str| !line.starts_with("#include \"") && !line.starts_with("#pragma once");
+    let text = SOURCES.iter().flat_map(|text| text.lines().filter(kept)).chain([instance(kernel)?]);
+    Some(text.flat_map(|line| [line, "\n"]).collect())
+}
+
+/// Whether NVRTC is there. Without it, calls into it would panic.
+pub fn compiler_is_present() -> bool {
+    // SAFETY: only looks for the library.
+    unsafe { cudarc::nvrtc::sys::is_culib_present() }
+}
+
+/// Where the compiled text is kept: beside the file of [`Tuning`].
+fn kept_at(source: &str, architecture: &str) -> Option<PathBuf> {
+    let number = |seed: u64| {
+        let mut hasher = DefaultHasher::new();
+        (seed, source, architecture, env!("CARGO_PKG_VERSION")).hash(&mut hasher);
+        hasher.finish()
+    };
+    Some(Tuning::path()?.with_file_name("kernels").join(format!("{:016x}{:016x}.ptx", number(1), number(2))))
+}
+
+/// PTX of a kernel and its family, for an architecture as NVRTC names it: `compute_90`.
+///
+/// # Errors
+/// [`Error::Device`], if NVRTC does not compile it.
+///
+/// # Panics
+/// If there is no such kernel.
+pub fn compile(kernel: &str, architecture: &str) -> Result<String> {
+    let source = source(kernel).unwrap_or_else(|| panic!("no kernel is called {kernel}"));
+    let path = kept_at(&source, architecture);
+    if let Some(text) = path.as_ref().and_then(|path| std::fs::read_to_string(path).ok()) {
+        return Ok(text);
+    }
+    let options = CompileOptions {
+        // Fused where the kernels say so, and nowhere else.
+        fmad: Some(false),
+        options: vec!["--std=c++17".into(), format!("--gpu-architecture={architecture}")],
+        ..Default::default()
+    };
+    let text = compile_ptx_with_opts(source, options).as_ref().map(Ptx::to_src).map_err(|error| Error::Device {
+        call: "compiling a kernel by NVRTC",
+        message: match error {
+            CompileError::CompileError { log, .. } => log.to_string_lossy().into_owned(),
+            other => format!("{other:?}"),
+        },
+    })?;
+    if let Some(path) = path {
+        // What cannot be kept is compiled again. Written beside and moved there, so that nobody reads half of it.
+        let beside = path.with_extension(std::process::id().to_string());
+        let written = path.parent().map(std::fs::create_dir_all).and_then(|_| std::fs::write(&beside, &text).ok());
+        _ = written.map(|()| std::fs::rename(&beside, &path));
+    }
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_instance_is_found_and_stands_for_itself() {
+        for line in INSTANCES.lines().filter(|line| line.contains('(')) {
+            let (family, rest) = line.split_once('(').unwrap();
+            let (suffix, _) = rest.split_once(',').unwrap();
+            let template = match family {
+                "RPTS" => "reduce",
+                other => &other.to_lowercase(),
+            };
+            let source = source(&format!("{template}_{suffix}")).unwrap();
+            assert!(!source.contains("#include \"") && source.ends_with(&format!("{line}\n")));
+        }
+        assert_eq!(instance("reduce_f32_1_7"), None);
+    }
+
+    #[test]
+    fn nvrtc_compiles_them() {
+        if !compiler_is_present() {
+            println!("skipped: there is no NVRTC");
+            return;
+        }
+        for kernel in ["reduce_f32_1_1", "substitute_c64_1_4", "finish_f64_2_1_band", "residual_c32_3", "correct_f64"] {
+            assert!(compile(kernel, "compute_80").unwrap().contains(&format!(".entry {kernel}")));
+        }
+    }
+}
