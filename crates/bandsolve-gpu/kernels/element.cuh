@@ -84,6 +84,17 @@ __device__ __forceinline__ float modulus(float a) { return fabsf(a); }
 __device__ __forceinline__ double modulus(double a) { return fabs(a); }
 template <class R> __device__ __forceinline__ R modulus(Complex<R> a) { return modulus(a.re) + modulus(a.im); }
 
+// |a|, rounded.
+__device__ __forceinline__ float absolute(float a) { return fabsf(a); }
+__device__ __forceinline__ double absolute(double a) { return fabs(a); }
+__device__ __forceinline__ float root(float a) { return sqrtf(a); }
+__device__ __forceinline__ double root(double a) { return sqrt(a); }
+template <class R> __device__ __forceinline__ R absolute(Complex<R> a) {
+  const R by = equilibrate(modulus(a.re) > modulus(a.im) ? modulus(a.re) : modulus(a.im));
+  const R re = a.re * by, im = a.im * by;
+  return root(fma_add(re, re, im * im)) * (R(1) / by);
+}
+
 // 1/a; a zero has a huge reciprocal, but a finite one.
 template <class R> __device__ __forceinline__ R reciprocal_of_real(R a) {
   return R(1) / (a == R(0) ? power_of_two<R>(Bits<R>::GUARD) : a);
@@ -102,3 +113,15 @@ template <class R> __device__ __forceinline__ Complex<R> reciprocal(Complex<R> a
 template <class T> __device__ __forceinline__ T select(bool condition, T a, T b) { return condition ? a : b; }
 
 template <class T> __device__ __forceinline__ T larger(T a, T b) { return b > a ? b : a; }
+
+template <class R> __device__ __forceinline__ R larger_bits(R a, R b) { return bits_of(b) > bits_of(a) ? b : a; }
+
+// |rest| / (sum·‖x‖ + |d|), with a residual, a row's sum of moduli, a lower bound of ‖x‖∞ and a right-hand side. As bad as it can be
+// where the row is empty, and where the quotient could not be trusted at the ends of the range.
+template <class T, class R> __device__ __forceinline__ R backward_error(T rest, R sum, R x_max, T d) {
+  constexpr int TINY = 2 * Bits<R>::MANTISSA - Bits<R>::BIAS;
+  const R size = fma_add(sum, x_max, absolute(d));
+  if (size == R(0) && sum > R(0)) return absolute(rest);
+  if (!(size >= power_of_two<R>(TINY) && size <= power_of_two<R>(Bits<R>::BIAS))) return R(1);
+  return absolute(rest) / size;
+}

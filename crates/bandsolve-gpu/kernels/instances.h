@@ -1,4 +1,4 @@
-// Instances of the kernels: name_B_R, with `band` for banded matrices in memory.
+// Instances of the kernels: name_B_R, with `band` for banded matrices and `interleaved` for interleaved batches in memory.
 RPTS(f32_1_1, float, 1, 1, Blocks<float, 1>)
 RPTS(f64_1_1, double, 1, 1, Blocks<double, 1>)
 RPTS(c32_1_1, Complex<float>, 1, 1, Blocks<Complex<float>, 1>)
@@ -71,3 +71,11 @@ CORRECT(f32, float)
 CORRECT(f64, double)
 CORRECT(c32, Complex<float>)
 CORRECT(c64, Complex<double>)
+BATCH(f32, float)
+BATCH(f64, double)
+BATCH(c32, Complex<float>)
+BATCH(c64, Complex<double>)
+RESIDUAL(f32_1_interleaved, float, 1, Interleaved<float>)
+RESIDUAL(f64_1_interleaved, double, 1, Interleaved<double>)
+RESIDUAL(c32_1_interleaved, Complex<float>, 1, Interleaved<Complex<float>>)
+RESIDUAL(c64_1_interleaved, Complex<double>, 1, Interleaved<Complex<double>>)

@@ -1,4 +1,5 @@
 // The kernels: templates for number types T, blocks of B rows, R right-hand sides on chip, and matrices in memory (Source).
+#include "batch.cuh"
 #include "residual.cuh"
 
 #define RPTS(suffix, T, B, R, ...)                                                                                            \
@@ -21,6 +22,16 @@
 #define CORRECT(suffix, T)                                                                                                    \
   extern "C" __global__ void correct_##suffix(Cut cut, Columns<const T> dx, Columns<T> x, Peaks<T> peaks) {                   \
     correct<T>(cut, dx, x, peaks);                                                                                            \
+  }
+
+#define BATCH(suffix, T)                                                                                                      \
+  extern "C" __global__ void interleaved_##suffix(Cut cut, Interleaved<T> source, Columns<const T> rhs, Columns<T> out,       \
+                                                  T* kept, Peaks<T> peaks, Rule rule) {                                       \
+    interleaved<T>(cut, source, rhs, out, kept, peaks, rule);                                                                 \
+  }                                                                                                                           \
+  extern "C" __global__ void alone_##suffix(Cut cut, Blocks<T, 1> source, Columns<const T> rhs, Columns<T> out,               \
+                                            Peaks<T> peaks, Rule rule) {                                                      \
+    alone<T>(cut, source, rhs, out, peaks, rule);                                                                             \
   }
 
 #ifdef INSTANCES

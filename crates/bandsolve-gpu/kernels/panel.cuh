@@ -8,16 +8,18 @@ struct Rule {
   double noise;
 };
 
+// A candidate for a pivot.
+template <class T> __device__ __forceinline__ T denoised(T v, const Rule& rule) {
+  return select(rule.noise > 0 && modulus(v) <= typename Of<T>::Real(rule.noise), T{}, v);
+}
+
 // Eliminates the first K columns of ROWS rows: row k becomes the pivot row of column k, chosen from all rows that are left, or
 // if rows are not exchanged from those of its own block of B. Returns whether the last exchange that was possible took place.
 template <int K, int B, int ROWS, int W, class T>
 __device__ __forceinline__ bool eliminate_columns(T (&v)[ROWS][W], const Rule& rule) {
-  typedef typename Of<T>::Real R;
   bool swap = false;
   UNROLL for (int k = 0; k < K; ++k) {
-    if (rule.noise > 0) {
-      UNROLL for (int q = k; q < ROWS; ++q) v[q][k] = select(modulus(v[q][k]) <= R(rule.noise), T{}, v[q][k]);
-    }
+    UNROLL for (int q = k; q < ROWS; ++q) v[q][k] = denoised(v[q][k], rule);
     UNROLL for (int q = k + 1; q < ROWS; ++q) {
       swap = (rule.exchange || q / B == k / B) && modulus(v[q][k]) > modulus(v[k][k]);
       UNROLL for (int w = k; w < W; ++w) {

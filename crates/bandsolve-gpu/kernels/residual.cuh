@@ -59,7 +59,8 @@ __device__ __forceinline__ void residual(const Cut& cut, const Source& source, c
     T v[3 * B];
     source.of(cut, system).row(cut, i, spot.row % B, v);
     const Real by = row_scale(v, true);
-    const T d = scale(rhs.of(cut, system, column).first[spot.row], by);
+    const size_t own = (size_t)spot.row * cut.row_step;
+    const T d = scale(rhs.of(cut, system, column).first[own], by);
     const u32 blocks[3] = {i == 0 ? cut.n - 1 : i - 1, i, i + 1 == cut.n ? 0 : i + 1};
     const T* const values = x.of(cut, system, column).first;
     Rest<T> sum(d);
@@ -67,17 +68,16 @@ __device__ __forceinline__ void residual(const Cut& cut, const Source& source, c
     UNROLL for (int s = 0; s < 3 * B; ++s) {
       const size_t at = (size_t)blocks[s / B] * B + s % B;
       const T a = scale(v[s], by);
-      entries = entries + modulus(a);
+      entries = entries + absolute(a);
       T value = T{};
-      if (at < cut.rows) value = values[at];
+      if (at < cut.rows) value = values[at * cut.row_step];
       sum.subtract(a, value);
     }
     const T r = sum.value();
-    const Real size = fma_add(entries, of_bits(peaks.size[spot.column]), modulus(d));
-    gap = size == Real(0) ? modulus(r) : modulus(r) / size;
-    rest.of(cut, system, column).first[spot.row] = scale(r, Real(1) / by);
+    gap = backward_error(r, entries, of_bits(peaks.size[spot.column]), d);
+    rest.of(cut, system, column).first[own] = scale(r, Real(1) / by);
   }
-  peaks.raise_gap(spot.column, gap);
+  peaks.raise(peaks.gap + spot.column, gap);
 }
 
 // x ← x + dx; raises `peaks.size` to the largest |x|.
@@ -88,9 +88,10 @@ __device__ __forceinline__ void correct(const Cut& cut, const Columns<const T>& 
   const u32 system = spot.column / cut.columns, column = spot.column % cut.columns;
   Real largest = Real(0);
   if (spot.row < cut.rows) {
-    T& value = x.of(cut, system, column).first[spot.row];
-    value = add(value, dx.of(cut, system, column).first[spot.row]);
-    largest = modulus(value);
+    const size_t own = (size_t)spot.row * cut.row_step;
+    T& value = x.of(cut, system, column).first[own];
+    value = add(value, dx.of(cut, system, column).first[own]);
+    largest = absolute(value);
   }
-  peaks.raise_size(spot.column, largest);
+  peaks.raise(peaks.size + spot.column, largest);
 }

@@ -105,9 +105,9 @@ __device__ __forceinline__ T without(const Tile<T, B, R>& tile, int which, int r
 // Keeps the pivot rows of x_j, which stands at `place`: of scalars what was carried before, since the other candidate is kept anyway.
 template <class T, int B, int R>
 __device__ __forceinline__ void keep(const Tile<T, B, R>& tile, u32 place, const Carried<T, B, R>& before,
-                                     const T (&v)[2 * B][Panel<B, R, false>::WIDTH]) {
+                                     const T (&v)[2 * B][Panel<B, R, false>::WIDTH], const Rule& rule) {
   if constexpr (B == 1) {
-    tile.at(Tile<T, B, R>::NEAR, place) = before.near[0][0];
+    tile.at(Tile<T, B, R>::NEAR, place) = denoised(before.near[0][0], rule);
     tile.at(Tile<T, B, R>::NEXT, place) = before.next[0][0];
     UNROLL for (int c = 0; c < R; ++c) tile.x(0, c, place) = before.rhs[0][c];
   } else {
@@ -161,7 +161,7 @@ __device__ __forceinline__ void solve_inside(const Tile<T, B, R>& tile, u32 at, 
       const Carried<T, B, R> before = carried;
       T v[2 * B][Panel<B, R, false>::WIDTH];
       below |= (u64)eliminate<false>(carried, tile, at + j, true, rule, v) << (j - 1);
-      keep(tile, at + j - 1, before, v);
+      keep(tile, at + j - 1, before, v, rule);
     }
     // The unknowns before the last follow from what is carried and from the last row.
     T v[2 * B][B + R], value[B][R], later[B][R];
@@ -254,24 +254,19 @@ template <class R> __device__ __forceinline__ R warp_peak(R v) {
   return v;
 }
 
-// What is found out about a solution: largest backward error and largest |x|, as bits, for each column of each system.
+// What is found out about a solution: largest backward error, largest |x| and largest |right-hand side| of scaled rows, as bits,
+// for each column of each system.
 template <class T> struct Peaks {
   typedef typename Of<T>::Real R;
   typedef typename Bits<R>::Word Word;
-  Word *gap, *size;
+  Word *gap, *size, *rhs;
 
   // All lanes of a warp take part.
-  __device__ __forceinline__ void raise_gap(u32 column, R v) const {
+  __device__ __forceinline__ static void raise(Word* at, R v) {
     v = warp_peak(v);
-    if (threadIdx.x % LANES == 0) atomicMax(&gap[column], bits_of(v));
-  }
-  __device__ __forceinline__ void raise_size(u32 column, R v) const {
-    v = warp_peak(v);
-    if (threadIdx.x % LANES == 0) atomicMax(&size[column], bits_of(v));
+    if (threadIdx.x % LANES == 0) atomicMax(at, bits_of(v));
   }
 };
-
-template <class R> __device__ __forceinline__ R larger_bits(R a, R b) { return bits_of(b) > bits_of(a) ? b : a; }
 
 // Writes x and finds the largest |residual| / (Σ|a|·‖x‖ + |d|), with `x_max`, lower bounds of ‖x‖∞; without `peaks.gap` it
 // only writes x.
@@ -284,7 +279,7 @@ __device__ __forceinline__ void put(const Tile<T, B, R>& tile, const Cut& cut, c
   const Columns<const T> given = rhs.of(cut, task.system, task.column);
   const Columns<T> x = out.of(cut, task.system, task.column);
   const u32 first = task.span.first * cut.m, rows = rows_in(cut, task.span) * B;
-  Real gap[R] = {}, largest[R] = {};
+  Real gap[R] = {}, largest[R] = {}, most[R] = {};
   for (u32 k = threadIdx.x; k < rows; k += blockDim.x) {
     const u32 r = k % B, i = first + k / B;
     const Place place = place_of(cut, task.span, tile.pitch, k / B);
@@ -303,7 +298,7 @@ __device__ __forceinline__ void put(const Tile<T, B, R>& tile, const Cut& cut, c
       UNROLL for (int s = 0; s < 3 * B; ++s) v[s] = scale(v[s], by);
       UNROLL for (int c = 0; c < R; ++c) d[c] = c < (int)task.columns ? scale(given.first[c * given.step + row], by) : T{};
     }
-    UNROLL for (int s = 0; s < 3 * B; ++s) sum = sum + modulus(v[s]);
+    UNROLL for (int s = 0; s < 3 * B; ++s) sum = sum + absolute(v[s]);
     UNROLL for (int c = 0; c < R; ++c) {
       const T value = tile.x((int)r, c, place.at);
       if (c >= (int)task.columns) break;
@@ -319,17 +314,18 @@ __device__ __forceinline__ void put(const Tile<T, B, R>& tile, const Cut& cut, c
         const T after = bottom ? tile.end(1, s, c, place.partition) : tile.x(s, c, place.at + 1);
         rest = fma_add(negate(v[2 * B + s]), after, rest);
       }
-      const Real size = fma_add(sum, x_max[c], modulus(d[c]));
-      gap[c] = larger_bits(gap[c], size == Real(0) ? modulus(rest) : modulus(rest) / size);
-      largest[c] = larger_bits(largest[c], modulus(value));
+      gap[c] = larger_bits(gap[c], backward_error(rest, sum, x_max[c], d[c]));
+      largest[c] = larger_bits(largest[c], absolute(value));
+      most[c] = larger_bits(most[c], absolute(d[c]));
     }
   }
   if (!peaks.gap) return;
   UNROLL for (int c = 0; c < R; ++c) {
     if (c >= (int)task.columns) break;
     const u32 column = task.system * cut.columns + task.column + c;
-    peaks.raise_gap(column, gap[c]);
-    peaks.raise_size(column, largest[c]);
+    peaks.raise(peaks.gap + column, gap[c]);
+    peaks.raise(peaks.size + column, largest[c]);
+    peaks.raise(peaks.rhs + column, most[c]);
   }
 }
 
@@ -500,7 +496,7 @@ __device__ __forceinline__ void finish(const Cut& cut, const Source& source, con
   for (u32 i = 0; i < next.cut.n; ++i) {
     const u32 place = next.place(i);
     UNROLL for (int c = 0; c < R; ++c) {
-      UNROLL for (int r = 0; r < B; ++r) x_max[c] = larger_bits(x_max[c], modulus(next.tile.x(r, c, place)));
+      UNROLL for (int r = 0; r < B; ++r) x_max[c] = larger_bits(x_max[c], absolute(next.tile.x(r, c, place)));
     }
   }
   put(top.tile, cut, task, source, rhs, out, x_max, peaks, rule.scale_rows);

@@ -18,6 +18,8 @@ struct Cut {
   u32 columns, systems;
   // The first group of partitions that this launch is for, and how many there are.
   u32 first, spans;
+  // From a system to the next in memory, and from a row to the next.
+  u32 system_step, row_step;
 };
 
 __device__ __forceinline__ u32 rows_of(const Cut& cut, u32 partition) {
@@ -95,6 +97,25 @@ template <class T, int B> struct Band {
   }
 };
 
+// The tridiagonal matrices of a batch whose rows lie side by side: row i of the first, of the second, …
+template <class T> struct Interleaved {
+  const T *a, *b, *c;
+  int op;
+
+  __device__ __forceinline__ Interleaved of(const Cut& cut, u32 system) const {
+    const size_t by = (size_t)system * cut.system_step;
+    return {a + by, b + by, c + by, op};
+  }
+  __device__ __forceinline__ void row(const Cut& cut, u32 i, u32, T (&v)[3]) const {
+    const bool top = i == 0, bottom = i + 1 == cut.n, t = op != PLAIN;
+    const size_t by = cut.row_step, at = i * by;
+    v[0] = top ? T{} : t ? c[at - by] : a[at];
+    v[1] = b[at];
+    v[2] = bottom ? T{} : t ? a[at + by] : c[at];
+    UNROLL for (int s = 0; s < 3; ++s) v[s] = op == CONJ_TRANSPOSE ? conjugate(v[s]) : v[s];
+  }
+};
+
 // Right-hand sides, or solutions, in columns.
 template <class T> struct Columns {
   T* first;
@@ -102,7 +123,7 @@ template <class T> struct Columns {
 
   // Those of a system that begin with a column.
   __device__ __forceinline__ Columns of(const Cut& cut, u32 system, u32 column) const {
-    return {first + (size_t)system * cut.rows + column * step, step};
+    return {first + (size_t)system * cut.system_step + column * step, step};
   }
 };
 

@@ -39,6 +39,9 @@ pub struct Cut {
     /// First block of threads of a system that a launch is for, and how many.
     pub first: u32,
     pub spans: u32,
+    /// From a system, and from a row, to the next in memory.
+    pub system_step: u32,
+    pub row_step: u32,
 }
 
 impl Cut {
@@ -91,6 +94,24 @@ impl Kind {
         bytes + self.substitute_bytes(&cut.deeper())
     }
 
+    /// Bytes of shared memory to solve systems of a batch, each by a thread, between two rows of zeros.
+    pub fn alone_bytes(&self, cut: &Cut) -> usize {
+        self.substitute_bytes(&Cut { m: cut.m + 2, ..*cut })
+    }
+
+    /// Threads of a block, and its bytes of shared memory, for interleaved batches: seven numbers a row of a chunk of 16.
+    pub fn interleaved_block(&self, limits: &Limits) -> (u32, usize) {
+        let bytes = |threads: u32| 7 * 16 * self.bytes * threads as usize;
+        let threads = [THREADS, THREADS / 2].into_iter().find(|threads| bytes(*threads) <= limits.shared_per_block / 2);
+        let threads = threads.unwrap_or(LANES as u32);
+        (threads, bytes(threads))
+    }
+
+    /// Numbers that solving an interleaved batch keeps (`batch.cuh`).
+    pub fn interleaved_kept(&self, cut: &Cut) -> usize {
+        3 * (cut.n as usize - 1).div_ceil(16) * cut.all_columns()
+    }
+
     /// Numbers of a plane of a tile: an odd number of places for every partition, with room for one row more.
     fn plane(&self, cut: &Cut) -> usize {
         ((cut.m as usize + 1) | 1) * cut.lanes.min(cut.partitions) as usize
@@ -111,12 +132,77 @@ pub struct System {
     pub systems: usize,
 }
 
-/// Cuts a system, into partitions of `rows` rows if they are given; the last level is solved on chip.
-pub fn levels(system: System, kind: Kind, limits: &Limits, rows: Option<usize>) -> Result<Vec<Cut>> {
-    let too_large = Error::Unsupported { method: "rpts", what: "systems of 2³¹ rows or more on a GPU" };
-    if [system.rows * system.systems, system.columns].into_iter().any(|count| count >= 1 << 31) {
-        return Err(too_large);
+impl System {
+    /// Whether kernels can count it.
+    fn check(&self) -> Result<()> {
+        match [self.rows * self.systems, self.columns * self.systems].into_iter().all(|count| count < 1 << 31) {
+            true => Ok(()),
+            false => Err(Error::Unsupported { method: "rpts", what: "systems of 2³¹ rows or more on a GPU" }),
+        }
     }
+}
+
+/// Rows of the largest systems of a contiguous batch that are solved by a thread each.
+pub const ALONE_AT_MOST: usize = LONGEST - 3;
+
+/// A batch of systems that are solved by a thread each.
+pub fn batch(system: System, kind: Kind, limits: &Limits, interleaved: bool) -> Result<Cut> {
+    system.check()?;
+    let (n, systems) = (system.n as u32, system.systems as u32);
+    let (system_step, row_step) = if interleaved { (1, systems) } else { (n, 1) };
+    let cut = |lanes: usize| Cut {
+        n,
+        rows: n,
+        m: n,
+        partitions: systems,
+        lanes: lanes as u32,
+        periodic: 0,
+        columns: system.columns as u32,
+        systems,
+        first: 0,
+        spans: system.systems.div_ceil(lanes) as u32,
+        system_step,
+        row_step,
+    };
+    let fits = |cut: &Cut| kind.alone_bytes(cut) <= limits.shared_per_block;
+    Ok([LANES, LANES / 2, LANES / 4].map(cut).into_iter().find(fits).unwrap_or_else(|| cut(1)))
+}
+
+/// A level, and the kernels for it.
+pub type Level = (Cut, Kind);
+
+/// Cuts a system, into partitions of `rows` rows if they are given; the last level is solved on chip.
+///
+/// What is cut does not depend on the number of right-hand sides, nor does therefore any bit of x.
+pub fn levels(system: System, kind: Kind, limits: &Limits, rows: Option<usize>) -> Result<Vec<Level>> {
+    let one = Kind { on_chip: 1, ..kind };
+    let cuts = cuts(system, one, limits, rows)?;
+    let last = cuts.len() - 1;
+    let level = |(k, cut): (usize, Cut)| {
+        // Several right-hand sides together, where there is room for them.
+        let fits = |cut: &Cut| match k == last {
+            true => kind.finish_bytes(cut) <= limits.shared_per_block,
+            false => kind.substitute_bytes(cut) <= room(limits),
+        };
+        let lanes = if k == last { &[LANES][..] } else { &[LANES, LANES / 2] };
+        let narrowed = lanes.iter().filter(|lanes| **lanes <= cut.lanes as usize).map(|lanes| Cut {
+            lanes: *lanes as u32,
+            spans: cut.partitions.div_ceil(*lanes as u32),
+            ..cut
+        });
+        narrowed.into_iter().find(fits).map_or((cut, one), |cut| (cut, kind))
+    };
+    Ok(cuts.into_iter().enumerate().map(level).collect())
+}
+
+/// Shared memory that a block of threads may take: two of them on a multiprocessor at least, one computes while the other waits
+/// for memory.
+fn room(limits: &Limits) -> usize {
+    limits.shared_per_block.min(limits.shared_per_multiprocessor / 2)
+}
+
+fn cuts(system: System, kind: Kind, limits: &Limits, rows: Option<usize>) -> Result<Vec<Cut>> {
+    system.check()?;
     let make = |n: usize, m: usize, lanes: usize| {
         let all_rows = if n == system.n { system.rows } else { n * kind.block };
         let count = partitions(n, m);
@@ -132,6 +218,8 @@ pub fn levels(system: System, kind: Kind, limits: &Limits, rows: Option<usize>) 
             systems: system.systems as u32,
             first: 0,
             spans: count.div_ceil(lanes) as u32,
+            system_step: all_rows as u32,
+            row_step: 1,
         }
     };
     let rows = rows.map(|m| m.clamp(3, LONGEST - 1));
@@ -159,9 +247,7 @@ fn on_chip(n: usize, rows: Option<usize>) -> Option<usize> {
 
 /// The longest partitions that fill the device; shorter ones, and fewer in a block of threads, where shared memory is too small.
 fn choose(make: impl Fn(usize, usize) -> Cut, kind: Kind, limits: &Limits, rows: Option<usize>) -> Result<Cut> {
-    // Two blocks of threads on a multiprocessor at least: one computes while the other waits for memory.
-    let room = limits.shared_per_block.min(limits.shared_per_multiprocessor / 2);
-    let fits = |cut: &Cut| kind.substitute_bytes(cut) <= room;
+    let fits = |cut: &Cut| kind.substitute_bytes(cut) <= room(limits);
     let longest = |most: usize| {
         let sizes = [LANES, LANES / 2, LANES / 4, 1].into_iter().flat_map(|lanes| {
             let shortest = if lanes == 1 { 3 } else { 7.min(most) };
@@ -178,7 +264,7 @@ fn choose(make: impl Fn(usize, usize) -> Cut, kind: Kind, limits: &Limits, rows:
     for m in PARTITION_ROWS {
         let cut = longest(m).ok_or(too_small.clone())?;
         let resident = RESIDENT.min(limits.shared_per_multiprocessor / kind.substitute_bytes(&cut));
-        let blocks = cut.spans as usize * cut.systems as usize * (cut.columns as usize).div_ceil(kind.on_chip);
+        let blocks = cut.spans as usize * cut.systems as usize;
         chosen = Some(cut);
         if blocks >= limits.multiprocessors * resident {
             break;
@@ -200,7 +286,7 @@ mod tests {
 
     fn scalar(n: usize, bytes: usize) -> Vec<Cut> {
         let system = System { n, rows: n, periodic: false, columns: 1, systems: 1 };
-        levels(system, Kind { block: 1, on_chip: 1, bytes }, &LIMITS, None).unwrap()
+        cuts(system, Kind { block: 1, on_chip: 1, bytes }, &LIMITS, None).unwrap()
     }
 
     #[test]
@@ -229,15 +315,15 @@ mod tests {
                     for n in (1..200).chain([1000, 4096, 100_000, 1 << 22]) {
                         let system = System { n, rows: n * block, periodic: true, columns: 5, systems: 1 };
                         let cuts = levels(system, kind, &limits, None).unwrap();
-                        for (cut, next) in cuts.iter().zip(&cuts[1..]) {
+                        for ((cut, kind), (next, _)) in cuts.iter().zip(&cuts[1..]) {
                             assert_eq!(next.n, 2 * cut.partitions);
                             assert!(next.n < cut.n && kind.substitute_bytes(cut) <= limits.shared_per_block);
                         }
-                        for cut in &cuts {
+                        for (cut, _) in &cuts {
                             let last = cut.n - (cut.partitions - 1) * cut.m;
                             assert!((last >= 2 || cut.n == 1) && last <= cut.m + 1 && cut.m < 64);
                         }
-                        let last = cuts.last().unwrap();
+                        let (last, kind) = cuts.last().unwrap();
                         assert!(last.spans == 1 && kind.finish_bytes(last) <= limits.shared_per_block);
                     }
                 }

@@ -18,6 +18,8 @@ pub trait Element: Scalar {
     fn real_of_bits(bits: u64) -> f64;
     /// Bytes of a real number.
     const REAL_BYTES: usize = size_of::<Self::Real>();
+    /// An x so much larger than the right-hand side comes from a pivot that was zero: the kernels divide by 2⁻⁵⁰⁰ (2⁻⁶⁰) then.
+    const IMPLAUSIBLE: f64 = f64::from_bits(if size_of::<Self::Real>() == 4 { 1023 + 36 } else { 1023 + 300 } << 52);
 }
 
 macro_rules! element {

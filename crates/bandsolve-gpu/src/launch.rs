@@ -21,12 +21,24 @@ pub struct Coarse {
     pub d: Columns,
 }
 
-/// What is found out about solutions (`rpts.cuh`): two words a column.
+/// What is found out about solutions (`rpts.cuh`): three words a column.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 pub struct Peaks {
     pub gap: u64,
     pub size: u64,
+    pub rhs: u64,
+}
+
+impl Peaks {
+    /// Kinds of peaks.
+    pub const KINDS: usize = 3;
+
+    /// Where those of so many columns are, of so many bytes each.
+    pub fn at(address: u64, columns: usize, bytes: usize) -> Self {
+        let kind = |k: usize| address + (k * columns * bytes) as u64;
+        Self { gap: kind(0), size: kind(1), rhs: kind(2) }
+    }
 }
 
 /// How pivots are chosen (`panel.cuh`).
@@ -57,12 +69,27 @@ impl Arguments {
         self
     }
 
-    /// Runs a kernel of so many blocks of threads.
+    /// Runs a kernel of so many blocks of [`THREADS`].
+    ///
+    /// # Safety
+    /// See [`launch_blocks`](Self::launch_blocks).
+    pub unsafe fn launch(self, device: &Device, kernel: &str, blocks: usize, shared: usize) -> Result<()> {
+        // SAFETY: the caller's promise.
+        unsafe { self.launch_blocks(device, kernel, (blocks, THREADS), shared) }
+    }
+
+    /// Runs a kernel of so many blocks of so many threads.
     ///
     /// # Safety
     /// They are the arguments of this kernel; what they point to is as large as it expects, and nobody uses it otherwise.
-    pub unsafe fn launch(mut self, device: &Device, kernel: &str, blocks: usize, shared: usize) -> Result<()> {
-        let launch = Launch { kernel, blocks: blocks as u32, threads: THREADS, shared, stream: device.stream_handle() };
+    pub unsafe fn launch_blocks(
+        mut self,
+        device: &Device,
+        kernel: &str,
+        (blocks, threads): (usize, u32),
+        shared: usize,
+    ) -> Result<()> {
+        let launch = Launch { kernel, blocks: blocks as u32, threads, shared, stream: device.stream_handle() };
         let mut addresses: Vec<*mut c_void> = self.0.iter_mut().map(|memory| memory.as_mut_ptr().cast()).collect();
         // SAFETY: the caller's promise.
         unsafe { device.machine().launch(&launch, &mut addresses) }

@@ -26,6 +26,7 @@ mod cut;
 mod device;
 #[cfg(feature = "emulator")]
 mod emulated;
+mod host;
 mod launch;
 mod matrix;
 mod program;
@@ -34,5 +35,6 @@ mod solver;
 pub use device::{Device, DeviceSlice, DeviceSliceMut, DeviceVec, Element, Limits};
 #[cfg(feature = "emulator")]
 pub use emulated::{Emulation, Order};
+pub use host::{HostMatrix, OnDevice};
 pub use matrix::Matrix;
 pub use solver::{Pending, Solver};

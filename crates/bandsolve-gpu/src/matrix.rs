@@ -1,7 +1,8 @@
 //! Matrices on a device.
 
 use crate::device::{DeviceSlice, Element, check_len};
-use bandsolve::{Error, Op, Result, Shape};
+use crate::launch::Arguments;
+use bandsolve::{Error, Layout, Op, Result, Shape};
 
 /// A matrix in the memory of a device; its [`Shape`] says how large it is.
 #[derive(Debug, Clone, Copy)]
@@ -45,17 +46,30 @@ pub(crate) struct Band {
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Source {
     Blocks(Blocks),
+    /// A batch, interleaved.
+    Interleaved(Blocks),
     Band(Band),
 }
 
-impl Source {
-    pub fn blocks(arrays: [u64; 3], op: Op) -> Self {
+impl Blocks {
+    pub fn new(arrays: [u64; 3], op: Op) -> Self {
         let op = match op {
             Op::Plain => 0,
             Op::Transpose => 1,
             Op::ConjTranspose => 2,
         };
-        Self::Blocks(Blocks { arrays, op })
+        Self { arrays, op }
+    }
+}
+
+impl Source {
+    /// The arguments of a kernel after this one, and what the kernel's name ends with.
+    pub fn with(self, arguments: Arguments) -> (Arguments, &'static str) {
+        match self {
+            Self::Blocks(blocks) => (arguments.with(blocks), ""),
+            Self::Interleaved(blocks) => (arguments.with(blocks), "_interleaved"),
+            Self::Band(band) => (arguments.with(band), "_band"),
+        }
     }
 }
 
@@ -118,7 +132,9 @@ impl<'a, T: Element> Matrix<'a, T> {
                 for (what, array) in ["sub", "diag", "sup"].into_iter().zip(&arrays) {
                     check_len(what, numbers, array.len())?;
                 }
-                Ok(Source::blocks(arrays.map(|array| array.address()), self.op))
+                let blocks = Blocks::new(arrays.map(|array| array.address()), self.op);
+                let interleaved = matches!(shape, Shape::Batch { layout: Layout::Interleaved, .. });
+                Ok(if interleaved { Source::Interleaved(blocks) } else { Source::Blocks(blocks) })
             }
             (Storage::Columns(bands, leading), Shape::Banded { n, lower, upper }) => {
                 if leading < lower + upper + 1 {

@@ -7,12 +7,13 @@ use std::collections::hash_map::DefaultHasher;
 use std::path::PathBuf;
 
 /// The kernels and what they include, in the order in which they need one another.
-const SOURCES: [&str; 7] = [
+const SOURCES: [&str; 8] = [
     include_str!("../kernels/port.cuh"),
     include_str!("../kernels/element.cuh"),
     include_str!("../kernels/panel.cuh"),
     include_str!("../kernels/system.cuh"),
     include_str!("../kernels/rpts.cuh"),
+    include_str!("../kernels/batch.cuh"),
     include_str!("../kernels/residual.cuh"),
     include_str!("../kernels/kernels.cu"),
 ];
@@ -26,6 +27,7 @@ fn instance(kernel: &str) -> Option<&'static str> {
     let family = match &kernel[..kernel.find('_')?] {
         "residual" => "RESIDUAL",
         "correct" => "CORRECT",
+        "interleaved" | "alone" => "BATCH",
         _ => "RPTS",
     };
     let begins = format!("{family}({suffix},");
@@ -101,6 +103,7 @@ mod tests {
             let (suffix, _) = rest.split_once(',').unwrap();
             let template = match family {
                 "RPTS" => "reduce",
+                "BATCH" => "alone",
                 other => &other.to_lowercase(),
             };
             let source = source(&format!("{template}_{suffix}")).unwrap();
@@ -115,7 +118,14 @@ mod tests {
             println!("skipped: there is no NVRTC");
             return;
         }
-        for kernel in ["reduce_f32_1_1", "substitute_c64_1_4", "finish_f64_2_1_band", "residual_c32_3", "correct_f64"] {
+        for kernel in [
+            "reduce_f32_1_1",
+            "substitute_c64_1_4",
+            "finish_f64_2_1_band",
+            "residual_c32_3",
+            "correct_f64",
+            "alone_c32",
+        ] {
             assert!(compile(kernel, "compute_80").unwrap().contains(&format!(".entry {kernel}")));
         }
     }

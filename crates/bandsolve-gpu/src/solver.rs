@@ -1,9 +1,9 @@
 //! RPTS on a device: Klein's recursive partitioned Schur complement.
 
-use crate::cut::{Cut, Kind, System, THREADS, levels};
+use crate::cut::{ALONE_AT_MOST, Cut, Kind, System, THREADS, batch, levels};
 use crate::device::{Device, DeviceSlice, DeviceSliceMut, DeviceVec, Element, check_len};
 use crate::launch::{Arguments, Coarse, Columns, Peaks, Rule};
-use crate::matrix::{Matrix, Source};
+use crate::matrix::{Blocks, Matrix, Source};
 use bandsolve::direct::contract::{ACCEPTED_AT_ONCE, MAX_REFINEMENTS, good};
 use bandsolve::dyn_stack::{PodBuffer, PodStack};
 use bandsolve::{
@@ -23,8 +23,19 @@ struct Level<T> {
     rhs: DeviceVec<T>,
 }
 
-/// Solves systems of one shape on a device: tridiagonal (also periodic, or a contiguous batch), block tridiagonal with up to 4
-/// rows a block, and banded with up to 4 diagonals on either side.
+/// Who solves a system.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Route {
+    /// The whole device, level by level; the last level a block of threads, on chip.
+    Levels,
+    /// A thread each system of a contiguous batch, in shared memory.
+    Alone,
+    /// A thread each system of an interleaved batch.
+    Interleaved,
+}
+
+/// Solves systems of one shape on a device: tridiagonal (also periodic, or batches of them), block tridiagonal with up to 4 rows a
+/// block, and banded with up to 4 diagonals on either side.
 ///
 /// It owns the memory for what is left of the system on coarser levels; nothing is allocated by a solve, unless it has to be
 /// refined.
@@ -39,10 +50,14 @@ struct Level<T> {
 pub struct Solver<T> {
     device: Device,
     plan: Plan,
-    kind: Kind,
+    route: Route,
+    block: usize,
     most_columns: usize,
-    cuts: Vec<Cut>,
+    /// Level by level, with the kernels for it.
+    cuts: Vec<(Cut, Kind)>,
     levels: Vec<Level<T>>,
+    /// What solving an interleaved batch keeps on the way.
+    kept: DeviceVec<T>,
     /// Largest backward error and largest |x| of every column, as bits, level by level.
     peaks: DeviceVec<u8>,
 }
@@ -62,22 +77,28 @@ impl<T: Element> Solver<T> {
                 let block = lower.max(upper).max(1);
                 (block, n.div_ceil(block), false, 1)
             }
-            Shape::Batch { n, count, layout: Layout::Contiguous } => (1, n, false, count),
-            Shape::Batch { .. } => return unsupported("interleaved batches"),
+            Shape::Batch { n, count, .. } => (1, n, false, count),
+        };
+        let route = match plan.shape() {
+            Shape::Batch { layout: Layout::Interleaved, .. } => Route::Interleaved,
+            Shape::Batch { n, .. } if n <= ALONE_AT_MOST => Route::Alone,
+            _ => Route::Levels,
         };
         if block > MOST_ROWS || block == 0 {
             return unsupported("blocks of more than 4 rows, or more than 4 diagonals on either side");
         }
         let banded = matches!(plan.shape(), Shape::Banded { .. });
-        let on_chip = if n_rhs > 2 && block == 1 && !banded { ON_CHIP } else { 1 };
+        let on_chip = if n_rhs > 2 && block == 1 && !banded && route == Route::Levels { ON_CHIP } else { 1 };
         let kind = Kind { block, on_chip, bytes: size_of::<T>() };
         let system = System { n, rows: plan.shape().n(), periodic, columns: n_rhs, systems };
         let cuts = if n * systems * n_rhs == 0 {
             Vec::new()
+        } else if route != Route::Levels {
+            vec![(batch(system, kind, &device.limits(), route == Route::Interleaved)?, kind)]
         } else {
             levels(system, kind, &device.limits(), plan.options().partition_rows)?
         };
-        let level = |cut: &Cut| {
+        let level = |(cut, _): &(Cut, Kind)| {
             let blocks = cut.n as usize * systems;
             let array = |numbers| device.zeros(numbers);
             let bands =
@@ -85,14 +106,19 @@ impl<T: Element> Solver<T> {
             Ok(Level { bands, rhs: array(blocks * block * n_rhs)? })
         };
         let coarse = cuts.iter().skip(1).map(level).collect::<Result<_>>()?;
-        let peaks = device.zeros(2 * cuts.len() * n_rhs * systems * T::REAL_BYTES)?;
+        let kept = match (route, cuts.first()) {
+            (Route::Interleaved, Some((cut, kind))) => kind.interleaved_kept(cut),
+            _ => 0,
+        };
+        let kept = device.zeros(kept)?;
+        let peaks = device.zeros(Peaks::KINDS * cuts.len() * n_rhs * systems * T::REAL_BYTES)?;
         let (device, plan) = (device.clone(), plan.clone());
-        Ok(Self { device, plan, kind, most_columns: n_rhs, cuts, levels: coarse, peaks })
+        Ok(Self { device, plan, route, block, most_columns: n_rhs, cuts, levels: coarse, kept, peaks })
     }
 
     /// Rows of a partition, level by level.
     pub fn partition_rows(&self) -> Vec<usize> {
-        self.cuts.iter().map(|cut| cut.m as usize).collect()
+        self.cuts.iter().map(|(cut, _)| cut.m as usize).collect()
     }
 
     /// Right-hand sides that it has memory for.
@@ -103,7 +129,7 @@ impl<T: Element> Solver<T> {
     /// Bytes of memory that it owns on the device.
     pub fn bytes(&self) -> usize {
         let level = |level: &Level<T>| level.bands.iter().chain([&level.rhs]).map(DeviceVec::len).sum::<usize>();
-        self.levels.iter().map(level).sum::<usize>() * size_of::<T>() + self.peaks.len()
+        (self.levels.iter().map(level).sum::<usize>() + self.kept.len()) * size_of::<T>() + self.peaks.len()
     }
 
     /// Solves op(A)·x = rhs under the accuracy contract of `bandsolve`: the backward error is measured as x is written; above 8ε
@@ -143,7 +169,7 @@ impl<T: Element> Solver<T> {
             let expected = self.plan.shape().rows() * self.most_columns;
             return Err(Error::Shape { what: "rhs", expected, got: rhs.len() });
         }
-        self.cuts.iter_mut().for_each(|cut| cut.columns = columns as u32);
+        self.cuts.iter_mut().for_each(|(cut, _)| cut.columns = columns as u32);
         let pending = Pending { solver: self, a, source, rhs, x };
         if !pending.rhs.is_empty() {
             pending.solver.enqueue(source, pending.rhs, pending.x.as_slice())?;
@@ -166,11 +192,16 @@ impl<T: Element> Solver<T> {
     /// The peaks of a level, or none if nothing is to be verified.
     fn peaks(&self, level: usize) -> Peaks {
         if !self.plan.options().verify {
-            return Peaks { gap: 0, size: 0 };
+            return Peaks { gap: 0, size: 0, rhs: 0 };
         }
-        let bytes = self.cuts[0].all_columns() * T::REAL_BYTES;
-        let gap = self.peaks.slice(..).address() + (2 * level * bytes) as u64;
-        Peaks { gap, size: gap + bytes as u64 }
+        let columns = self.columns();
+        let before = level * Peaks::KINDS * columns * T::REAL_BYTES;
+        Peaks::at(self.peaks.slice(before..).address(), columns, T::REAL_BYTES)
+    }
+
+    /// Columns of all systems.
+    fn columns(&self) -> usize {
+        self.cuts[0].0.all_columns()
     }
 
     /// Hands the kernels to the stream: x is solved for, and what is found out about it is in the peaks of level 0.
@@ -178,12 +209,40 @@ impl<T: Element> Solver<T> {
         if self.plan.options().verify {
             self.peaks.slice_mut(..).clear()?;
         }
+        match self.route {
+            Route::Levels => self.enqueue_levels(source, rhs, x),
+            _ => self.enqueue_batch(source, rhs, x),
+        }
+    }
+
+    /// A thread each system.
+    fn enqueue_batch(&self, source: Source, rhs: DeviceSlice<'_, T>, x: DeviceSlice<'_, T>) -> Result<()> {
+        let (cut, kind) = &self.cuts[0];
+        let column = |slice: DeviceSlice<'_, T>| Columns { first: slice.address(), step: self.step() };
+        let arguments = source.with(Arguments::new(cut)).0.with(column(rhs)).with(column(x));
+        // SAFETY: what the kernels take; the arrays are as long as the cut says, and were looked at by `source` and `start`.
+        unsafe {
+            if self.route == Route::Alone {
+                let arguments = arguments.with(self.peaks(0)).with(self.rule());
+                let (blocks, shared) = (cut.spans as usize * cut.columns as usize, kind.alone_bytes(cut));
+                return arguments.launch(&self.device, &format!("alone_{}", T::NAME), blocks, shared);
+            }
+            let arguments = arguments.with(self.kept.slice(..).address()).with(self.peaks(0)).with(self.rule());
+            let (threads, shared) = kind.interleaved_block(&self.device.limits());
+            let blocks = cut.all_columns().div_ceil(threads as usize);
+            arguments.launch_blocks(&self.device, &format!("interleaved_{}", T::NAME), (blocks, threads), shared)
+        }
+    }
+
+    /// Level by level.
+    fn enqueue_levels(&self, source: Source, rhs: DeviceSlice<'_, T>, x: DeviceSlice<'_, T>) -> Result<()> {
         let last = self.levels.len();
         let step = self.step();
         let column = |slice: DeviceSlice<'_, T>| Columns { first: slice.address(), step };
         let coarse = |k: usize| {
             let level = &self.levels[k - 1];
-            let step = u64::from(self.cuts[k].n) * u64::from(self.cuts[k].systems) * self.kind.block as u64;
+            let cut = &self.cuts[k].0;
+            let step = u64::from(cut.n) * u64::from(cut.systems) * self.block as u64;
             let d = Columns { first: level.rhs.slice(..).address(), step };
             Coarse { arrays: level.bands.each_ref().map(|band| band.slice(..).address()), d }
         };
@@ -193,23 +252,23 @@ impl<T: Element> Solver<T> {
                 return (source, column(rhs), column(x));
             }
             let Coarse { arrays, d } = coarse(k);
-            (Source::blocks(arrays, Op::Plain), d, d)
+            (Source::Blocks(Blocks::new(arrays, Op::Plain)), d, d)
         };
         for k in 0..last {
             let (source, rhs, _) = system(k);
             let tail = |head: Arguments| head.with(rhs).with(coarse(k + 1)).with(self.rule());
-            self.launch("reduce", k, source, self.kind.reduce_bytes(&self.cuts[k]), tail)?;
+            self.launch("reduce", k, source, Kind::reduce_bytes, tail)?;
         }
         let (end, rhs, out) = system(last);
         let tail = |head: Arguments| head.with(rhs).with(out).with(self.peaks(last)).with(self.rule());
-        self.launch("finish", last, end, self.kind.finish_bytes(&self.cuts[last]), tail)?;
+        self.launch("finish", last, end, Kind::finish_bytes, tail)?;
         for k in (0..last).rev() {
             let (source, rhs, out) = system(k);
             let tail = |head: Arguments| {
                 let head = head.with(rhs).with(coarse(k + 1).d).with(out);
                 head.with(self.peaks(k + 1)).with(self.peaks(k)).with(self.rule())
             };
-            self.launch("substitute", k, source, self.kind.substitute_bytes(&self.cuts[k]), tail)?;
+            self.launch("substitute", k, source, Kind::substitute_bytes, tail)?;
         }
         Ok(())
     }
@@ -220,41 +279,45 @@ impl<T: Element> Solver<T> {
         kernel: &str,
         level: usize,
         source: Source,
-        shared: usize,
-        tail: impl Fn(Arguments) -> Arguments,
+        shared: fn(&Kind, &Cut) -> usize,
+        tail: impl FnOnce(Arguments) -> Arguments,
     ) -> Result<()> {
-        let cut = &self.cuts[level];
-        let Kind { block, on_chip, .. } = self.kind;
+        let (cut, kind) = &self.cuts[level];
+        let Kind { block, on_chip, .. } = *kind;
         let blocks = cut.spans as usize * cut.systems as usize * (cut.columns as usize).div_ceil(on_chip);
-        let name = format!("{kernel}_{}_{block}_{on_chip}", T::NAME);
+        let (arguments, ending) = source.with(Arguments::new(cut));
+        let name = format!("{kernel}_{}_{block}_{on_chip}{ending}", T::NAME);
         // SAFETY: what the kernel takes; the arrays are as long as the cut says, or were looked at by `source` and `start`.
-        unsafe {
-            match source {
-                Source::Blocks(source) => {
-                    tail(Arguments::new(cut).with(source)).launch(&self.device, &name, blocks, shared)
-                }
-                Source::Band(source) => {
-                    let name = name + "_band";
-                    tail(Arguments::new(cut).with(source)).launch(&self.device, &name, blocks, shared)
-                }
-            }
-        }
+        unsafe { tail(arguments).launch(&self.device, &name, blocks, shared(kind, cut)) }
     }
 
     /// Blocks of threads of a kernel with a thread for every number of x.
     fn blocks_by_rows(&self) -> usize {
-        self.cuts[0].rows.div_ceil(THREADS) as usize * self.cuts[0].all_columns()
+        self.cuts[0].0.rows.div_ceil(THREADS) as usize * self.columns()
     }
 
-    /// A word of every column: those of one kind of peak of level 0.
-    fn read_peaks(&self, memory: &DeviceVec<u8>) -> Result<Vec<f64>> {
-        let bytes = memory.slice(..self.cuts[0].all_columns() * T::REAL_BYTES).download()?;
-        let word = |bytes: &[u8]| {
+    /// The peaks of one kind of every column, of the first level.
+    fn read_peaks(&self, memory: &DeviceVec<u8>, kind: usize) -> Result<Vec<f64>> {
+        let bytes = self.columns() * T::REAL_BYTES;
+        let words = memory.slice(kind * bytes..(kind + 1) * bytes).download()?;
+        let real = |bytes: &[u8]| {
             let mut word = [0_u8; 8];
             word[..bytes.len()].copy_from_slice(bytes);
             T::real_of_bits(u64::from_le_bytes(word))
         };
-        Ok(bytes.chunks_exact(T::REAL_BYTES).map(word).collect())
+        Ok(words.chunks_exact(T::REAL_BYTES).map(real).collect())
+    }
+
+    /// Backward errors of every column; infinite where x is so much larger than the right-hand side that a pivot that was zero is
+    /// the likely cause.
+    fn errors(&self) -> Result<Vec<f64>> {
+        let [mut errors, sizes, rhs] = [0, 1, 2].map(|kind| self.read_peaks(&self.peaks, kind));
+        for ((error, size), rhs) in errors.iter_mut().flatten().zip(sizes?).zip(rhs?) {
+            if !(size <= rhs * T::IMPLAUSIBLE) {
+                *error = f64::INFINITY;
+            }
+        }
+        errors
     }
 }
 
@@ -276,25 +339,27 @@ impl<T: Element> Pending<'_, T> {
     /// [`Error::Device`]; those of the host's method, if it was tried.
     pub fn wait(mut self) -> Result<Report> {
         let reason = format!("solved on {}", self.solver.device.name());
-        if self.rhs.is_empty() {
-            return Ok(Report::external(Method::Rpts, &reason, Some(&[])));
-        }
         if !self.solver.plan.options().verify {
             self.solver.device.synchronize()?;
             return Ok(Report::external(Method::Rpts, &reason, None));
         }
-        let mut errors = self.solver.read_peaks(&self.solver.peaks)?;
+        if self.rhs.is_empty() {
+            return Ok(Report::external(Method::Rpts, &reason, Some(&[])));
+        }
+        let mut errors = self.solver.errors()?;
         let (mut steps, mut fallback) = (0, false);
         let good = good::<T>();
         if errors.iter().any(|error| !(*error <= ACCEPTED_AT_ONCE * good)) {
-            steps = self.refine(&mut errors, good)?;
+            if errors.iter().all(|error| error.is_finite()) {
+                steps = self.refine(&mut errors, good)?;
+            }
             fallback = errors.iter().any(|error| !(*error <= good));
             if fallback {
                 self.fall_back(&mut errors, good)?;
             }
         }
         // Those of the systems of a batch together: it is one right-hand side.
-        let columns = self.solver.cuts[0].columns as usize;
+        let columns = self.solver.cuts[0].0.columns as usize;
         let largest = |k: usize| errors.iter().skip(k).step_by(columns).fold(0.0, |a, b| if a >= *b { a } else { *b });
         let by_column: Vec<f64> = (0..columns).map(largest).collect();
         let mut report = Report::external(Method::Rpts, &reason, Some(&by_column));
@@ -303,12 +368,11 @@ impl<T: Element> Pending<'_, T> {
         Ok(report)
     }
 
-    /// Where a column of a system begins in x.
-    fn place(&self, column: usize) -> core::ops::Range<usize> {
-        let cut = self.solver.cuts[0];
-        let (system, column, rows) = (column / cut.columns as usize, column % cut.columns as usize, cut.rows as usize);
-        let first = column * self.solver.step() as usize + system * rows;
-        first..first + rows
+    /// Where a row of a column is in x; columns of all systems are counted together.
+    fn place(&self, column: usize, row: usize) -> usize {
+        let cut = self.solver.cuts[0].0;
+        let (system, column) = (column / cut.columns as usize, column % cut.columns as usize);
+        column * self.solver.step() as usize + system * cut.system_step as usize + row * cut.row_step as usize
     }
 
     /// Refines with the same elimination while that helps; returns how often.
@@ -317,9 +381,9 @@ impl<T: Element> Pending<'_, T> {
         let array = || device.zeros::<T>(self.rhs.len());
         let (mut rest, dx, mut kept) = (array()?, array()?, array()?);
         let word = T::REAL_BYTES * errors.len();
-        let mut found = device.zeros::<u8>(2 * word)?;
         // The largest |x| is what the elimination has found.
-        found.slice_mut(word..).copy_from(self.solver.peaks.slice(word..2 * word))?;
+        let mut found = device.zeros::<u8>(Peaks::KINDS * word)?;
+        found.slice_mut(..).copy_from(self.solver.peaks.slice(..Peaks::KINDS * word))?;
         errors.copy_from_slice(&self.residual(&mut found, &mut rest)?);
         for step in 0..MAX_REFINEMENTS {
             if errors.iter().all(|error| *error <= good) {
@@ -330,16 +394,7 @@ impl<T: Element> Pending<'_, T> {
             found.slice_mut(..).clear()?;
             self.correct(&dx, &found)?;
             let new = self.residual(&mut found, &mut rest)?;
-            let mut helped = false;
-            for (column, (error, new)) in errors.iter_mut().zip(new).enumerate() {
-                if new < *error {
-                    *error = new;
-                    helped = true;
-                } else {
-                    let place = self.place(column);
-                    self.x.part(place.clone()).copy_from(kept.slice(place))?;
-                }
-            }
+            let helped = self.keep_better(errors, &new, &kept)?;
             if !helped {
                 return Ok(step + 1);
             }
@@ -347,42 +402,57 @@ impl<T: Element> Pending<'_, T> {
         Ok(MAX_REFINEMENTS)
     }
 
+    /// Takes back what did not help, column by column, or of an interleaved batch as a whole; returns whether anything did.
+    fn keep_better(&mut self, errors: &mut [f64], new: &[f64], kept: &DeviceVec<T>) -> Result<bool> {
+        if self.solver.route == Route::Interleaved {
+            let largest = |errors: &[f64]| errors.iter().fold(0.0, |a, b| if a >= *b { a } else { *b });
+            let helped = largest(new) < largest(errors);
+            if helped {
+                errors.copy_from_slice(new);
+            } else {
+                self.x.copy_from(kept.slice(..))?;
+            }
+            return Ok(helped);
+        }
+        let rows = self.solver.cuts[0].0.rows as usize;
+        let mut helped = false;
+        for (column, (error, new)) in errors.iter_mut().zip(new).enumerate() {
+            if new < error {
+                *error = *new;
+                helped = true;
+            } else {
+                let first = self.place(column, 0);
+                self.x.part(first..first + rows).copy_from(kept.slice(first..first + rows))?;
+            }
+        }
+        Ok(helped)
+    }
+
     /// rest ← rhs − A·x, formed in twice the working precision, with the largest |x| from `found`; returns the backward errors.
     fn residual(&self, found: &mut DeviceVec<u8>, rest: &mut DeviceVec<T>) -> Result<Vec<f64>> {
         let solver = &*self.solver;
-        let word = found.len() / 2;
+        let word = found.len() / Peaks::KINDS;
         found.slice_mut(..word).clear()?;
-        let address = found.slice(..).address();
-        let peaks = Peaks { gap: address, size: address + word as u64 };
+        let peaks = Peaks::at(found.slice(..).address(), solver.columns(), T::REAL_BYTES);
         let column = |address| Columns { first: address, step: solver.step() };
-        let tail = |head: Arguments| {
-            let head = head.with(column(self.rhs.address())).with(column(self.x.as_slice().address()));
-            head.with(column(rest.slice(..).address())).with(peaks)
-        };
-        let name = format!("residual_{}_{}", T::NAME, solver.kind.block);
-        let head = Arguments::new(&solver.cuts[0]);
+        let (arguments, ending) = self.source.with(Arguments::new(&solver.cuts[0].0));
+        let name = format!("residual_{}_{}{ending}", T::NAME, solver.block);
+        let arguments = arguments
+            .with(column(self.rhs.address()))
+            .with(column(self.x.as_slice().address()))
+            .with(column(rest.slice(..).address()))
+            .with(peaks);
         // SAFETY: what the kernel takes; all arrays are as long as x.
-        unsafe {
-            match self.source {
-                Source::Blocks(source) => {
-                    tail(head.with(source)).launch(&solver.device, &name, solver.blocks_by_rows(), 0)
-                }
-                Source::Band(source) => {
-                    let name = name + "_band";
-                    tail(head.with(source)).launch(&solver.device, &name, solver.blocks_by_rows(), 0)
-                }
-            }?;
-        }
-        solver.read_peaks(found)
+        unsafe { arguments.launch(&solver.device, &name, solver.blocks_by_rows(), 0) }?;
+        solver.read_peaks(found, 0)
     }
 
     /// x ← x + dx; the largest |x| go to `found`.
     fn correct(&mut self, dx: &DeviceVec<T>, found: &DeviceVec<u8>) -> Result<()> {
         let solver = &*self.solver;
-        let address = found.slice(..).address();
-        let peaks = Peaks { gap: address, size: address + (found.len() / 2) as u64 };
+        let peaks = Peaks::at(found.slice(..).address(), solver.columns(), T::REAL_BYTES);
         let column = |address| Columns { first: address, step: solver.step() };
-        let arguments = Arguments::new(&solver.cuts[0])
+        let arguments = Arguments::new(&solver.cuts[0].0)
             .with(column(dx.slice(..).address()))
             .with(column(self.x.as_slice().address()))
             .with(peaks);
@@ -400,45 +470,66 @@ impl<T: Element> Pending<'_, T> {
         let plan = plan.method(Method::Pivoted).pivoting(options.pivoting).threads(options.threads);
         let plan = plan.noise_threshold(options.noise_threshold);
         let (arrays, leading) = self.a.download(shape)?;
-        let given = self.rhs.download()?;
-        let op = self.a.chosen_op();
+        let (given, mut all) = (self.rhs.download()?, self.x.as_slice().download()?);
+        let rows = self.solver.cuts[0].0.rows as usize;
+        let mut failed = Ok(());
         for column in 0..errors.len() {
             if errors[column] <= good {
                 continue;
             }
-            let place = self.place(column);
-            let rhs = &given[place.clone()];
-            let mut x = self.x.part(place.clone()).as_slice().download()?;
-            let solved = match (shape, &*arrays) {
-                (Shape::Tridiagonal { periodic, .. }, [sub, diag, sup]) => {
-                    let a = if periodic { Tridiagonal::periodic } else { Tridiagonal::new };
-                    on_host(&plan, &a(sub, diag, sup)?, op, rhs, &mut x)
-                }
-                (Shape::BlockTridiagonal { block, periodic, .. }, [sub, diag, sup]) => {
-                    let a = if periodic { BlockTridiagonal::periodic } else { BlockTridiagonal::new };
-                    on_host(&plan, &a(block, sub, diag, sup)?, op, rhs, &mut x)
-                }
-                (Shape::Banded { n, lower, upper }, [bands]) => {
-                    on_host(&plan, &Banded::with_leading(n, lower, upper, leading, bands)?, op, rhs, &mut x)
-                }
-                (Shape::Batch { .. }, [sub, diag, sup]) => {
-                    let first = place.start % shape.rows();
-                    let own = first..first + place.len();
-                    let a = Tridiagonal::new(&sub[own.clone()], &diag[own.clone()], &sup[own])?;
-                    on_host(&plan, &a, op, rhs, &mut x)
-                }
-                _ => unreachable!("a matrix of the shape planned for"),
-            };
+            let places: Vec<usize> = (0..rows).map(|row| self.place(column, row)).collect();
+            let [rhs, mut x] = [&given, &all].map(|array| places.iter().map(|at| array[*at]).collect::<Vec<T>>());
+            let solved = self.on_host(&plan, shape, (&arrays, leading), &places, (&rhs, &mut x));
             // The best that was found, even where it is not good.
-            self.x.part(place).write(&x)?;
-            errors[column] = solved?.backward_error;
+            places.iter().zip(x).for_each(|(at, value)| all[*at] = value);
+            match solved {
+                Ok(report) => errors[column] = report.backward_error,
+                Err(error) => failed = failed.and(Err(error)),
+            }
         }
-        Ok(())
+        self.x.write(&all)?;
+        failed
+    }
+
+    /// Solves the system of a column on the host; `places`: where its rows are in x.
+    fn on_host(
+        &self,
+        plan: &Plan,
+        shape: Shape,
+        (arrays, leading): (&[Vec<T>], usize),
+        places: &[usize],
+        (rhs, x): (&[T], &mut [T]),
+    ) -> Result<Report> {
+        let op = self.a.chosen_op();
+        match (shape, arrays) {
+            (Shape::Tridiagonal { periodic, .. }, [sub, diag, sup]) => {
+                let a = if periodic { Tridiagonal::periodic } else { Tridiagonal::new };
+                solve_one(plan, &a(sub, diag, sup)?, op, rhs, x)
+            }
+            (Shape::BlockTridiagonal { block, periodic, .. }, [sub, diag, sup]) => {
+                let a = if periodic { BlockTridiagonal::periodic } else { BlockTridiagonal::new };
+                solve_one(plan, &a(block, sub, diag, sup)?, op, rhs, x)
+            }
+            (Shape::Banded { n, lower, upper }, [bands]) => {
+                solve_one(plan, &Banded::with_leading(n, lower, upper, leading, bands)?, op, rhs, x)
+            }
+            (Shape::Batch { .. }, [sub, diag, sup]) => {
+                let part = |array: &[T]| places.iter().map(|at| array[at % shape.rows()]).collect::<Vec<T>>();
+                solve_one(plan, &Tridiagonal::from_vecs(part(sub), part(diag), part(sup), false)?, op, rhs, x)
+            }
+            _ => unreachable!("a matrix of the shape planned for"),
+        }
     }
 }
 
 /// Solves a system on the host.
-fn on_host<T: Element, M: Factorize<Scalar = T>>(plan: &Plan, a: &M, op: Op, rhs: &[T], x: &mut [T]) -> Result<Report> {
+fn solve_one<T: Element, M: Factorize<Scalar = T>>(
+    plan: &Plan,
+    a: &M,
+    op: Op,
+    rhs: &[T],
+    x: &mut [T],
+) -> Result<Report> {
     let factor = plan.factor(a)?;
     let mut memory = PodBuffer::new(factor.solve_scratch(1));
     factor.solve_into_with(op, rhs, x, PodStack::new(&mut memory))

@@ -1,6 +1,6 @@
 //! The kernels against the same algorithm in Rust, bit for bit, in three orders of threads.
 
-use bandsolve::{Complex32, Complex64, Op, Pivoting, Plan, RealScalar, Scalar, Shape};
+use bandsolve::{Complex32, Complex64, Layout, Op, Pivoting, Plan, RealScalar, Scalar, Shape};
 use bandsolve_gpu::{Device, DeviceVec, Element, Emulation, Matrix, Order, Solver};
 
 /// A number with the operations of `element.cuh`.
@@ -521,6 +521,7 @@ fn all<T: Number<Real: RealNumber>>() {
         }
         for (pivoting, noise) in [(Pivoting::None, 0.0), (Pivoting::Partial, 0.0), (Pivoting::ScaledPartial, 1e-3)] {
             check::<T>(Case { n: 900, m: Some(20), periodic, pivoting, noise, ..SIMPLE });
+            check::<T>(Case { n: 900, m: Some(20), periodic, pivoting, noise: 0.3, shift: 0.0, ..SIMPLE });
         }
         for n_rhs in [2, 3, 5, 8] {
             check::<T>(Case { n: 40, n_rhs, periodic, ..SIMPLE });
@@ -551,8 +552,71 @@ fn all_blocks<T: Number<Real: RealNumber>>() {
     }
 }
 
+/// Batches: systems that a thread each solves, and those that a block of threads each, or the whole device, solves.
+fn all_batches<T: Number<Real: RealNumber>>() {
+    let sizes = [(1, 1), (2, 5), (3, 40), (17, 33), (18, 2), (61, 70), (62, 3), (300, 3), (3000, 2)];
+    for (n, systems) in sizes {
+        for layout in [Layout::Contiguous, Layout::Interleaved] {
+            for op in [Op::Plain, Op::ConjTranspose] {
+                for (pivoting, noise, shift) in [
+                    (Pivoting::ScaledPartial, 0.0, 4.0),
+                    (Pivoting::Partial, 0.0, 0.0),
+                    (Pivoting::ScaledPartial, 0.3, 0.0),
+                ] {
+                    check_batch::<T>(Case { n, op, n_rhs: 2, pivoting, noise, shift, ..SIMPLE }, systems, layout);
+                }
+            }
+        }
+    }
+}
+
+fn check_batch<T: Number<Real: RealNumber>>(case: Case, systems: usize, layout: Layout) {
+    let Case { n, op, n_rhs, .. } = case;
+    let place = |system: usize, row: usize| match layout {
+        Layout::Contiguous => system * n + row,
+        Layout::Interleaved => row * systems + system,
+    };
+    let all = Random::<T>::new(n * systems, 1, n_rhs, case.shift);
+    let of_system = |system: usize| {
+        let own = |array: &[T]| (0..n).map(|row| array[place(system, row)]).collect::<Vec<T>>();
+        let rhs = all.rhs.chunks_exact(n * systems).flat_map(own).collect();
+        Random { block: 1, arrays: all.arrays.each_ref().map(|array| own(array)), rhs }
+    };
+    let alone = layout == Layout::Interleaved || n <= 61;
+    let solve_it = |device: &Device, solver: &mut Solver<T>, rhs: &DeviceVec<T>, x: &mut DeviceVec<T>| {
+        let [sub, diag, sup] = all.arrays.each_ref().map(|v| device.upload(v).unwrap());
+        solver.solve(Matrix::tridiagonal(&sub, &diag, &sup).op(op), rhs, x).unwrap()
+    };
+    let expected = |m: &[usize]| {
+        let mut x = vec![T::ZERO; all.rhs.len()];
+        for system in 0..systems {
+            for column in 0..n_rhs {
+                let rows = of_system(system).rows(column, op);
+                let found = if alone { solve_alone(&rows, rule(case)) } else { solve(&rows, m, false, rule(case)) };
+                (0..n).for_each(|row| x[column * n * systems + place(system, row)] = found[row]);
+            }
+        }
+        x
+    };
+    let what = format!("batch of {systems}, {layout:?}");
+    compare(&what, Shape::Batch { n, count: systems, layout }, case, &all.rhs, solve_it, expected);
+}
+
+/// A system as a partition between two unknowns that are zero.
+fn solve_alone<T: Number<Real: RealNumber>>(rows: &[Row<T>], rule: Rule) -> Vec<T> {
+    let nothing = vec![vec![T::ZERO; 1]];
+    let zero = Row { a: nothing.clone(), b: nothing.clone(), c: nothing.clone(), d: vec![T::ZERO] };
+    let mut all: Vec<_> = rows.to_vec();
+    let n = all.len();
+    all[0].a = nothing.clone();
+    all[n - 1].c = nothing.clone();
+    let all: Vec<_> = [zero.clone()].into_iter().chain(all.iter().map(|row| row.scaled(rule))).chain([zero]).collect();
+    let none = [T::ZERO];
+    solve_inside(&all, [&none, &none, &none, &none], rule)[1..=n].to_vec()
+}
+
 macro_rules! bit_for_bit {
-    ($($name:ident $blocks:ident $t:ty;)*) => {$(
+    ($($name:ident $blocks:ident $batches:ident $t:ty;)*) => {$(
         #[test]
         fn $name() {
             all::<$t>();
@@ -561,13 +625,17 @@ macro_rules! bit_for_bit {
         fn $blocks() {
             all_blocks::<$t>();
         }
+        #[test]
+        fn $batches() {
+            all_batches::<$t>();
+        }
     )*};
 }
 bit_for_bit! {
-    scalars_f32 blocks_f32 f32;
-    scalars_f64 blocks_f64 f64;
-    scalars_c32 blocks_c32 Complex32;
-    scalars_c64 blocks_c64 Complex64;
+    scalars_f32 blocks_f32 batches_f32 f32;
+    scalars_f64 blocks_f64 batches_f64 f64;
+    scalars_c32 blocks_c32 batches_c32 Complex32;
+    scalars_c64 blocks_c64 batches_c64 Complex64;
 }
 
 #[test]

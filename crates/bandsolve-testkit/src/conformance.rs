@@ -28,13 +28,58 @@ use crate::tables::{Case, PUBLISHED_N, Paper, chang, klein};
 use crate::wide::{DoubleComplex, Wide};
 use bandsolve::dyn_stack::PodStack;
 use bandsolve::{
-    Banded, Error, Factor, Factorize, Layout, Method, Op, Pivoting, Plan, RealScalar, Report, Result, Scalar, Simd,
-    Tridiagonal, TridiagonalBatch,
+    Banded, Error, Factor, Layout, Method, Op, Pivoting, Plan, RealScalar, Report, Result, Scalar, Simd, Tridiagonal,
+    TridiagonalBatch,
 };
 use std::sync::LazyLock;
 
 /// What a suite does to the default plan before it factors.
 pub type Configure = fn(Plan) -> Plan;
+
+/// What factors: the library itself, or something else that promises the same.
+pub trait Suite<T: Scalar> {
+    /// Factors a tridiagonal matrix.
+    fn tridiagonal<'m>(plan: &Plan, a: &'m Tridiagonal<'_, T>) -> Result<Box<dyn Factor<T> + 'm>>;
+    /// Factors a banded matrix.
+    fn banded<'m>(plan: &Plan, a: &'m Banded<'_, T>) -> Result<Box<dyn Factor<T> + 'm>>;
+    /// Factors a batch of tridiagonal matrices.
+    fn batch<'m>(plan: &Plan, a: &'m TridiagonalBatch<'_, T>) -> Result<Box<dyn Factor<T> + 'm>>;
+}
+
+/// The library itself: [`Plan::factor`].
+pub enum Library {}
+
+impl<T: Scalar> Suite<T> for Library {
+    fn tridiagonal<'m>(plan: &Plan, a: &'m Tridiagonal<'_, T>) -> Result<Box<dyn Factor<T> + 'm>> {
+        Ok(Box::new(plan.factor(a)?))
+    }
+    fn banded<'m>(plan: &Plan, a: &'m Banded<'_, T>) -> Result<Box<dyn Factor<T> + 'm>> {
+        Ok(Box::new(plan.factor(a)?))
+    }
+    fn batch<'m>(plan: &Plan, a: &'m TridiagonalBatch<'_, T>) -> Result<Box<dyn Factor<T> + 'm>> {
+        Ok(Box::new(plan.factor(a)?))
+    }
+}
+
+/// A matrix of any kind that a suite factors.
+trait Subject<T: Scalar> {
+    fn factor<S: Suite<T>>(&self, plan: &Plan) -> Result<Box<dyn Factor<T> + '_>>;
+}
+
+macro_rules! subject {
+    ($($matrix:ident $by:ident;)*) => {$(
+        impl<T: Scalar> Subject<T> for $matrix<'_, T> {
+            fn factor<S: Suite<T>>(&self, plan: &Plan) -> Result<Box<dyn Factor<T> + '_>> {
+                S::$by(plan, self)
+            }
+        }
+    )*};
+}
+subject! {
+    Tridiagonal tridiagonal;
+    Banded banded;
+    TridiagonalBatch batch;
+}
 
 /// Most ε of a verified answer.
 const GOOD: f64 = 8.0;
@@ -164,8 +209,8 @@ fn assert_same_bits<T: Scalar>(x: &[T], y: &[T], what: &str) {
 }
 
 /// Factors and solves in place.
-fn solve<T: Scalar, M: Factorize<Scalar = T>>(plan: &Plan, a: &M, op: Op, rhs: &[T]) -> Result<(Vec<T>, Report)> {
-    let factor = plan.factor(a)?;
+fn solve<T: Scalar, S: Suite<T>>(plan: &Plan, a: &impl Subject<T>, op: Op, rhs: &[T]) -> Result<(Vec<T>, Report)> {
+    let factor = a.factor::<S>(plan)?;
     let mut x = rhs.to_vec();
     let report = match op {
         Op::Plain => factor.solve_in_place(&mut x),
@@ -200,8 +245,14 @@ fn judge<T: Scalar>(a: &impl Rows<T>, rhs: &[T], x: &[T], report: &Report, what:
 
 /// Solves and judges.
 #[track_caller]
-fn solve_and_judge<T: Scalar>(plan: &Plan, a: &Tridiagonal<'_, T>, op: Op, rhs: &[T], what: &str) -> Vec<T> {
-    let (x, report) = solve(plan, a, op, rhs).unwrap_or_else(|e| panic!("{what}: {e}"));
+fn solve_and_judge<T: Scalar, S: Suite<T>>(
+    plan: &Plan,
+    a: &Tridiagonal<'_, T>,
+    op: Op,
+    rhs: &[T],
+    what: &str,
+) -> Vec<T> {
+    let (x, report) = solve::<T, S>(plan, a, op, rhs).unwrap_or_else(|e| panic!("{what}: {e}"));
     judge(&applied(op, a), rhs, &x, &report, what);
     x
 }
@@ -224,7 +275,7 @@ fn judge_forward<T: Scalar>(a: &impl Rows<T>, x: &[T], reference: &[T], eta: f64
 
 /// Every size, open and periodic, random and dominant, one and three right-hand sides (five for some), against the
 /// double-double solution where n is small.
-pub fn check_sizes<T: Scalar>(configure: Configure) {
+pub fn check_sizes<T: Scalar, S: Suite<T>>(configure: Configure) {
     for n in sizes() {
         for (periodic, easy) in [(false, false), (false, true), (true, false), (true, true)] {
             let a = random_matrix::<T>(n, periodic, easy);
@@ -233,7 +284,7 @@ pub fn check_sizes<T: Scalar>(configure: Configure) {
             for n_rhs in counts {
                 let what = format!("n = {n}, periodic {periodic}, dominant {easy}, {n_rhs} right-hand sides");
                 let rhs = right_hand_sides(&a, *n_rhs);
-                let (x, report) = solve(&plan, &a, Op::Plain, &rhs).unwrap_or_else(|e| panic!("{what}: {e}"));
+                let (x, report) = solve::<T, S>(&plan, &a, Op::Plain, &rhs).unwrap_or_else(|e| panic!("{what}: {e}"));
                 let eta = judge(&a, &rhs, &x, &report, &what);
                 if n > 0 && n <= 130 && *n_rhs == 1 {
                     let reference = solve_reference(&a, &rhs).expect("random matrices are not singular");
@@ -245,29 +296,29 @@ pub fn check_sizes<T: Scalar>(configure: Configure) {
 }
 
 /// 100 000 unknowns.
-pub fn check_long<T: Scalar>(configure: Configure) {
+pub fn check_long<T: Scalar, S: Suite<T>>(configure: Configure) {
     for periodic in [false, true] {
         let a = random_matrix::<T>(100_000, periodic, false);
         let rhs = right_hand_sides(&a, 3);
         let plan = configure(Plan::new(a.shape()));
-        solve_and_judge(&plan, &a, Op::Plain, &rhs[..100_000], "long");
-        solve_and_judge(&plan, &a, Op::Transpose, &rhs, "long");
+        solve_and_judge::<T, S>(&plan, &a, Op::Plain, &rhs[..100_000], "long");
+        solve_and_judge::<T, S>(&plan, &a, Op::Transpose, &rhs, "long");
     }
 }
 
 /// A, Aᵀ and Aᴴ from the same factors, in place and out of place with the same bits.
-pub fn check_operations<T: Scalar>(configure: Configure) {
+pub fn check_operations<T: Scalar, S: Suite<T>>(configure: Configure) {
     for n in [1, 2, 3, 8, 17, 33, 64, 100, 257, 1000] {
         for periodic in [false, true] {
             let a = random_matrix::<T>(n, periodic, false);
             let plan = configure(Plan::new(a.shape()));
-            let factor = plan.factor(&a).unwrap();
+            let factor = a.factor::<S>(&plan).unwrap();
             for op in OPS {
                 let b = applied(op, &a);
                 for n_rhs in [1, 3, 5] {
                     let what = format!("{op:?}, n = {n}, periodic {periodic}, {n_rhs} right-hand sides");
                     let rhs = right_hand_sides(&b, n_rhs);
-                    let inside = solve_and_judge(&plan, &a, op, &rhs, &what);
+                    let inside = solve_and_judge::<T, S>(&plan, &a, op, &rhs, &what);
                     let mut x = vec![T::from_real(T::Real::NAN); rhs.len()];
                     let mut scratch = vec![0u8; factor.solve_scratch(n_rhs).unaligned_bytes_required()];
                     let report = factor.solve_into_with(op, &rhs, &mut x, PodStack::new(&mut scratch));
@@ -280,11 +331,11 @@ pub fn check_operations<T: Scalar>(configure: Configure) {
 }
 
 /// Scratch memory of exactly the size asked for and full of NaN changes nothing; less is an error.
-pub fn check_scratch<T: Scalar>(configure: Configure) {
+pub fn check_scratch<T: Scalar, S: Suite<T>>(configure: Configure) {
     for n in [1, 2, 3, 33, 100, 1000] {
         for periodic in [false, true] {
             let a = random_matrix::<T>(n, periodic, false);
-            let factor = configure(Plan::new(a.shape())).factor(&a).unwrap();
+            let factor = a.factor::<S>(&configure(Plan::new(a.shape()))).unwrap();
             for op in OPS {
                 let rhs = right_hand_sides(&a, 3);
                 let needed = factor.solve_in_place_scratch(3).unaligned_bytes_required();
@@ -304,7 +355,7 @@ pub fn check_scratch<T: Scalar>(configure: Configure) {
 }
 
 /// 1, 2, 3 and 7 threads, and a second run, give the same bits.
-pub fn check_threads<T: Scalar>(configure: Configure) {
+pub fn check_threads<T: Scalar, S: Suite<T>>(configure: Configure) {
     for n in [1, 33, 1000, 4099, 100_003] {
         for periodic in [false, true] {
             let a = random_matrix::<T>(n, periodic, false);
@@ -312,7 +363,7 @@ pub fn check_threads<T: Scalar>(configure: Configure) {
             for op in [Op::Plain, Op::ConjTranspose] {
                 let run = |threads: usize| {
                     let plan = configure(Plan::new(a.shape())).threads(threads);
-                    solve(&plan, &a, op, &rhs).unwrap_or_else(|e| panic!("{threads} threads, n = {n}: {e}"))
+                    solve::<T, S>(&plan, &a, op, &rhs).unwrap_or_else(|e| panic!("{threads} threads, n = {n}: {e}"))
                 };
                 let (expected, expected_report) = run(1);
                 for threads in [1, 2, 3, 7] {
@@ -327,7 +378,7 @@ pub fn check_threads<T: Scalar>(configure: Configure) {
 }
 
 /// Off-diagonals of n and of n−1 entries mean the same; ignored ends may be NaN.
-pub fn check_storage<T: Scalar>(configure: Configure) {
+pub fn check_storage<T: Scalar, S: Suite<T>>(configure: Configure) {
     let nan = T::from_parts(T::Real::NAN, T::Real::NAN);
     for n in [1, 2, 3, 32, 33, 100, 1000] {
         let a = random_matrix::<T>(n, false, false);
@@ -335,7 +386,7 @@ pub fn check_storage<T: Scalar>(configure: Configure) {
         let [mut sub, diag, mut sup] = arrays(&a);
         for op in OPS {
             let rhs = right_hand_sides(&a, 3);
-            let expected = solve_and_judge(&plan, &a, op, &rhs, "storage");
+            let expected = solve_and_judge::<T, S>(&plan, &a, op, &rhs, "storage");
             (sub[0], sup[n - 1]) = (nan, nan);
             let variants = [
                 (&sub[1..], &sup[..n - 1], "n-1 entries"),
@@ -345,7 +396,7 @@ pub fn check_storage<T: Scalar>(configure: Configure) {
             ];
             for (sub, sup, what) in variants {
                 let b = Tridiagonal::new(sub, &diag, sup).unwrap();
-                let x = solve_and_judge(&plan, &b, op, &rhs, what);
+                let x = solve_and_judge::<T, S>(&plan, &b, op, &rhs, what);
                 assert_same_bits(&x, &expected, &format!("{op:?}, n = {n}, {what}"));
             }
         }
@@ -353,7 +404,7 @@ pub fn check_storage<T: Scalar>(configure: Configure) {
 }
 
 /// NaN and infinity in any array are found, and the right place is named.
-pub fn check_not_finite<T: Scalar>(configure: Configure) {
+pub fn check_not_finite<T: Scalar, S: Suite<T>>(configure: Configure) {
     let mut bad = vec![T::from_real(T::Real::NAN), T::from_real(T::Real::INFINITY), T::from_real(-T::Real::INFINITY)];
     if T::COMPLEX {
         bad.push(T::from_parts(<T::Real as Scalar>::ZERO, T::Real::NAN));
@@ -378,7 +429,8 @@ pub fn check_not_finite<T: Scalar>(configure: Configure) {
                             _ => &mut rhs,
                         };
                         target[index] = *value;
-                        let got = solve(&plan, &tridiagonal(sub, diag, sup, periodic), Op::Plain, &rhs).map(|_| ());
+                        let got =
+                            solve::<T, S>(&plan, &tridiagonal(sub, diag, sup, periodic), Op::Plain, &rhs).map(|_| ());
                         let expected = Err(Error::NotFinite { array, index });
                         assert_eq!(got, expected, "n = {n}, periodic {periodic}, {value} in {array}[{index}]");
                     }
@@ -391,12 +443,12 @@ pub fn check_not_finite<T: Scalar>(configure: Configure) {
     let (mut sub, sup) = (vec![T::ONE; 8], vec![T::ONE; 8]);
     sub[3] = bad[0];
     let a = Tridiagonal::new(&sub, &diag, &sup).unwrap();
-    let got = solve(&configure(Plan::new(a.shape())), &a, Op::Plain, &diag).map(|_| ());
+    let got = solve::<T, S>(&configure(Plan::new(a.shape())), &a, Op::Plain, &diag).map(|_| ());
     assert_eq!(got, Err(Error::NotFinite { array: "sub", index: 3 }));
 }
 
 /// Wrong lengths are errors, with both lengths named.
-pub fn check_shapes<T: Scalar>(configure: Configure) {
+pub fn check_shapes<T: Scalar, S: Suite<T>>(configure: Configure) {
     let ones = [T::ONE; 12];
     for (sub, diag, sup) in [(8, 10, 10), (10, 10, 11), (0, 10, 9), (1, 0, 0)] {
         let got = Tridiagonal::new(&ones[..sub], &ones[..diag], &ones[..sup]);
@@ -405,7 +457,7 @@ pub fn check_shapes<T: Scalar>(configure: Configure) {
     assert!(matches!(Tridiagonal::periodic(&ones[..9], &ones[..10], &ones[..10]), Err(Error::Shape { .. })));
     let a = random_matrix::<T>(10, false, true);
     let plan = configure(Plan::new(a.shape()));
-    let factor = plan.factor(&a).unwrap();
+    let factor = a.factor::<S>(&plan).unwrap();
     for len in [1, 9, 11] {
         let mut rhs = vec![T::ONE; len];
         assert!(matches!(factor.solve_in_place(&mut rhs), Err(Error::Shape { got, .. }) if got == len));
@@ -416,12 +468,15 @@ pub fn check_shapes<T: Scalar>(configure: Configure) {
     }
     for (n, periodic) in [(9, false), (11, false), (10, true)] {
         let other = random_matrix::<T>(n, periodic, true);
-        assert!(matches!(plan.factor(&other).map(|_| ()), Err(Error::Shape { .. })), "n = {n}, periodic {periodic}");
+        assert!(
+            matches!(other.factor::<S>(&plan).map(|_| ()), Err(Error::Shape { .. })),
+            "n = {n}, periodic {periodic}"
+        );
     }
 }
 
 /// A zero row or column is an error; a matrix that is singular otherwise is one too, or has an answer that passes.
-pub fn check_singular<T: Scalar>(configure: Configure) {
+pub fn check_singular<T: Scalar, S: Suite<T>>(configure: Configure) {
     for n in [1, 2, 3, 5, 32, 33, 100, 257, 1000] {
         for periodic in [false, true] {
             for at in [0, n / 2, n - 1] {
@@ -436,7 +491,8 @@ pub fn check_singular<T: Scalar>(configure: Configure) {
                     let a = tridiagonal(sub, diag, sup, periodic);
                     let what = format!("n = {n}, periodic {periodic}, zero row {zero_row} at {at}");
                     let rhs = random_vec(n, &mut Random::new(3));
-                    let got = solve(&configure(Plan::new(a.shape())), &a, Op::Plain, &rhs).map(|(_, report)| report);
+                    let got =
+                        solve::<T, S>(&configure(Plan::new(a.shape())), &a, Op::Plain, &rhs).map(|(_, report)| report);
                     assert!(is_singular(&got, n), "{what}: {got:?}");
                 }
             }
@@ -453,7 +509,7 @@ pub fn check_singular<T: Scalar>(configure: Configure) {
     ];
     for a in &singular {
         let rhs = random_vec(a.n(), &mut Random::new(3));
-        match solve(&configure(Plan::new(a.shape())), a, Op::Plain, &rhs) {
+        match solve::<T, S>(&configure(Plan::new(a.shape())), a, Op::Plain, &rhs) {
             Ok((x, report)) => _ = judge(a, &rhs, &x, &report, "singular"),
             other => assert!(is_singular(&other.map(|(_, r)| r), a.n())),
         }
@@ -469,7 +525,7 @@ fn is_singular(got: &Result<Report>, n: usize) -> bool {
 }
 
 /// Every matrix of both papers, and its transpose.
-pub fn check_tables<T: Scalar>(configure: Configure) {
+pub fn check_tables<T: Scalar, S: Suite<T>>(configure: Configure) {
     for (case, a) in tables() {
         let Some(a) = convert::<T>(a) else { continue };
         let plan = configure(Plan::new(a.shape()));
@@ -478,7 +534,7 @@ pub fn check_tables<T: Scalar>(configure: Configure) {
             let b = applied(op, &a);
             let rhs = product(&b, &x_true);
             let what = format!("{} ({}), {op:?}", case.name, case.description);
-            match solve(&plan, &a, op, &rhs) {
+            match solve::<T, S>(&plan, &a, op, &rhs) {
                 Ok((x, report)) => {
                     let eta = judge(&b, &rhs, &x, &report, &what);
                     if op == Op::Plain {
@@ -507,7 +563,7 @@ fn random_true<T: Scalar>(n: usize) -> Vec<T> {
 }
 
 /// Partitions of every awkward size on the matrices whose partitions are singular: Chang 17, 18 and Klein 15, 16.
-pub fn check_partition_rows<T: Scalar>(configure: Configure) {
+pub fn check_partition_rows<T: Scalar, S: Suite<T>>(configure: Configure) {
     let special = |c: &Case| matches!((c.paper, c.id), (Paper::Chang, 17 | 18) | (Paper::Klein, 15 | 16));
     for (case, _) in tables().iter().filter(|(c, _)| special(c)) {
         for n in [64, 100, 512] {
@@ -516,8 +572,8 @@ pub fn check_partition_rows<T: Scalar>(configure: Configure) {
             for rows in [3, 4, 5, 7, 8, 16, 31, 32, 33, 64] {
                 let plan = configure(Plan::new(a.shape())).partition_rows(rows);
                 let what = format!("{}, n = {n}, partitions of {rows} rows", case.name);
-                solve_and_judge(&plan, &a, Op::Plain, &rhs, &what);
-                solve_and_judge(&plan, &a, Op::Transpose, &rhs, &what);
+                solve_and_judge::<T, S>(&plan, &a, Op::Plain, &rhs, &what);
+                solve_and_judge::<T, S>(&plan, &a, Op::Transpose, &rhs, &what);
             }
         }
     }
@@ -530,7 +586,7 @@ fn decades<T: Scalar>() -> f64 {
 }
 
 /// Rows scaled by powers of ten up to 1e±60 (single precision: 1e±12).
-pub fn check_row_scaling<T: Scalar>(configure: Configure) {
+pub fn check_row_scaling<T: Scalar, S: Suite<T>>(configure: Configure) {
     for n in [3, 17, 50, 300, 1000] {
         for periodic in [false, true] {
             for (easy, probability) in [(true, 1.0), (false, 0.1), (false, 1.0)] {
@@ -540,14 +596,14 @@ pub fn check_row_scaling<T: Scalar>(configure: Configure) {
                 let Some(a) = convert::<T>(&scaled) else { continue };
                 let rhs = product(&a, &random_true(n));
                 let what = format!("n = {n}, periodic {periodic}, dominant {easy}, {probability} of the rows scaled");
-                solve_and_judge(&configure(Plan::new(a.shape())), &a, Op::Plain, &rhs, &what);
+                solve_and_judge::<T, S>(&configure(Plan::new(a.shape())), &a, Op::Plain, &rhs, &what);
             }
         }
     }
 }
 
 /// With scaled partial pivoting, rows scaled by powers of two give the same x, bit for bit.
-pub fn check_scaling_invariance<T: Scalar>(configure: Configure) {
+pub fn check_scaling_invariance<T: Scalar, S: Suite<T>>(configure: Configure) {
     for n in [1, 2, 3, 33, 100, 1000] {
         for periodic in [false, true] {
             let a = random_matrix::<T>(n, periodic, false);
@@ -559,15 +615,15 @@ pub fn check_scaling_invariance<T: Scalar>(configure: Configure) {
             let [sub, diag, sup] = arrays(&a);
             let b = tridiagonal(scale(&sub), scale(&diag), scale(&sup), periodic);
             let plan = configure(Plan::new(a.shape())).pivoting(Pivoting::ScaledPartial);
-            let x = solve_and_judge(&plan, &a, Op::Plain, &rhs, "as it is");
-            let y = solve_and_judge(&plan, &b, Op::Plain, &scale(&rhs), "scaled");
+            let x = solve_and_judge::<T, S>(&plan, &a, Op::Plain, &rhs, "as it is");
+            let y = solve_and_judge::<T, S>(&plan, &b, Op::Plain, &scale(&rhs), "scaled");
             assert_same_bits(&x, &y, &format!("n = {n}, periodic {periodic}"));
         }
     }
 }
 
 /// Entries near the limits of the type: 1e±300 (single precision: 1e±30), all of them, or row by row in turn.
-pub fn check_extremes<T: Scalar>(configure: Configure) {
+pub fn check_extremes<T: Scalar, S: Suite<T>>(configure: Configure) {
     let limit = if T::Real::MAX.to_f64() > 1e100 { 1e300 } else { 1e30 };
     for n in [1, 3, 33, 200] {
         for periodic in [false, true] {
@@ -582,7 +638,7 @@ pub fn check_extremes<T: Scalar>(configure: Configure) {
                     let rhs = product(&a, &random_true(n));
                     let what =
                         format!("n = {n}, periodic {periodic}, dominant {easy}, rows times {even:e} and {odd:e}");
-                    solve_and_judge(&configure(Plan::new(a.shape())), &a, Op::Plain, &rhs, &what);
+                    solve_and_judge::<T, S>(&configure(Plan::new(a.shape())), &a, Op::Plain, &rhs, &what);
                 }
             }
         }
@@ -593,15 +649,15 @@ pub fn check_extremes<T: Scalar>(configure: Configure) {
 ///
 /// With residuals r of x and s of y, ⟨x, c⟩ − ⟨b, y⟩ = ⟨x, s⟩ − ⟨r, y⟩ exactly, and the contract bounds r and s: no
 /// condition number is needed.
-pub fn check_adjoint<T: Scalar>(configure: Configure) {
+pub fn check_adjoint<T: Scalar, S: Suite<T>>(configure: Configure) {
     for n in [1, 2, 3, 33, 100, 1000] {
         for periodic in [false, true] {
             let a = random_matrix::<T>(n, periodic, false);
             let plan = configure(Plan::new(a.shape()));
             let mut random = Random::new(12);
             let (b, c) = (random_vec::<T>(n, &mut random), random_vec::<T>(n, &mut random));
-            let x = solve_and_judge(&plan, &a, Op::Plain, &b, "A");
-            let y = solve_and_judge(&plan, &a, Op::ConjTranspose, &c, "adjoint");
+            let x = solve_and_judge::<T, S>(&plan, &a, Op::Plain, &b, "A");
+            let y = solve_and_judge::<T, S>(&plan, &a, Op::ConjTranspose, &c, "adjoint");
             let gap = (inner(&x, &c) - inner(&b, &y)).abs();
             let bound = residual_product(&a, &x, &b, &y) + residual_product(&transpose(&a, true), &y, &c, &x);
             assert!(gap <= bound, "n = {n}, periodic {periodic}: {gap:e} > {bound:e}");
@@ -628,14 +684,14 @@ fn residual_product<T: Scalar>(a: &Tridiagonal<'_, T>, x: &[T], b: &[T], y: &[T]
 }
 
 /// Solving A·x = A·x_t gives x_t back, as well as the condition number allows.
-pub fn check_recovery<T: Scalar>(configure: Configure) {
+pub fn check_recovery<T: Scalar, S: Suite<T>>(configure: Configure) {
     for n in [1, 2, 5, 33, 64, 200] {
         for (periodic, easy) in [(false, false), (false, true), (true, false), (true, true)] {
             let a = random_matrix::<T>(n, periodic, easy);
             let x_true = random_true::<T>(n);
             let rhs = product(&a, &x_true);
             let what = format!("n = {n}, periodic {periodic}, dominant {easy}");
-            let (x, report) = solve(&configure(Plan::new(a.shape())), &a, Op::Plain, &rhs).unwrap();
+            let (x, report) = solve::<T, S>(&configure(Plan::new(a.shape())), &a, Op::Plain, &rhs).unwrap();
             let eta = judge(&a, &rhs, &x, &report, &what);
             // rhs is rounded by ε/2 (√2 times that for complex numbers): one more backward error of that size.
             judge_forward(&a, &x, &x_true, eta + epsilon::<T>(), &what);
@@ -644,13 +700,13 @@ pub fn check_recovery<T: Scalar>(configure: Configure) {
 }
 
 /// Without verification nothing is measured, and dominant systems are solved all the same.
-pub fn check_unverified<T: Scalar>(configure: Configure) {
+pub fn check_unverified<T: Scalar, S: Suite<T>>(configure: Configure) {
     for n in [0, 1, 2, 3, 33, 100, 1000] {
         for periodic in [false, true] {
             let a = random_matrix::<T>(n, periodic, true);
             let rhs = right_hand_sides(&a, 1);
             let plan = configure(Plan::new(a.shape())).verify(false);
-            let (x, report) = solve(&plan, &a, Op::Plain, &rhs).unwrap();
+            let (x, report) = solve::<T, S>(&plan, &a, Op::Plain, &rhs).unwrap();
             assert!(report.backward_error.is_nan() && report.backward_errors.is_empty());
             assert!(report.refinement_steps == 0 && !report.fallback);
             if report.method == Method::SpikeTruncated {
@@ -665,7 +721,7 @@ pub fn check_unverified<T: Scalar>(configure: Configure) {
 }
 
 /// Every instruction set that this machine has, and every choice of pivoting where it is permitted.
-pub fn check_options<T: Scalar>(configure: Configure) {
+pub fn check_options<T: Scalar, S: Suite<T>>(configure: Configure) {
     for n in [3, 33, 100, 1000] {
         for periodic in [false, true] {
             for easy in [true, false] {
@@ -673,12 +729,12 @@ pub fn check_options<T: Scalar>(configure: Configure) {
                 let rhs = right_hand_sides(&a, 3);
                 for simd in Simd::ALL.into_iter().filter(|s| s.is_available()) {
                     let plan = configure(Plan::new(a.shape())).simd(simd);
-                    solve_and_judge(&plan, &a, Op::Plain, &rhs, simd.name());
+                    solve_and_judge::<T, S>(&plan, &a, Op::Plain, &rhs, simd.name());
                 }
                 for pivoting in Pivoting::ALL {
                     // Without pivoting a random matrix still has to be repaired by the fallback.
                     let plan = configure(Plan::new(a.shape())).pivoting(pivoting);
-                    solve_and_judge(&plan, &a, Op::Plain, &rhs, pivoting.name());
+                    solve_and_judge::<T, S>(&plan, &a, Op::Plain, &rhs, pivoting.name());
                 }
             }
         }
@@ -697,8 +753,14 @@ fn random_banded<T: Scalar>(n: usize, lower: usize, upper: usize) -> Banded<'sta
 }
 
 #[track_caller]
-fn solve_and_judge_banded<T: Scalar>(plan: &Plan, a: &Banded<'_, T>, op: Op, rhs: &[T], what: &str) -> Vec<T> {
-    let (x, report) = solve(plan, a, op, rhs).unwrap_or_else(|e| panic!("{what}: {e}"));
+fn solve_and_judge_banded<T: Scalar, S: Suite<T>>(
+    plan: &Plan,
+    a: &Banded<'_, T>,
+    op: Op,
+    rhs: &[T],
+    what: &str,
+) -> Vec<T> {
+    let (x, report) = solve::<T, S>(plan, a, op, rhs).unwrap_or_else(|e| panic!("{what}: {e}"));
     match op {
         Op::Plain => judge(a, rhs, &x, &report, what),
         _ => judge(&transpose_banded(a, op == Op::ConjTranspose), rhs, &x, &report, what),
@@ -707,7 +769,7 @@ fn solve_and_judge_banded<T: Scalar>(plan: &Plan, a: &Banded<'_, T>, op: Op, rhs
 }
 
 /// Every size and bandwidth, triangular and wider than the matrix too, all three operations.
-pub fn check_banded_sizes<T: Scalar>(configure: Configure) {
+pub fn check_banded_sizes<T: Scalar, S: Suite<T>>(configure: Configure) {
     for n in [0, 1, 2, 3, 7, 16, 33, 64, 65, 101, 300] {
         for (lower, upper) in BANDS {
             // Random triangular matrices have condition numbers that grow like 2ⁿ: x overflows single precision.
@@ -719,7 +781,7 @@ pub fn check_banded_sizes<T: Scalar>(configure: Configure) {
             for op in OPS {
                 for n_rhs in [1, 3] {
                     let what = format!("{op:?}, n = {n}, bands {lower} and {upper}, {n_rhs} right-hand sides");
-                    solve_and_judge_banded(&plan, &a, op, &right_hand_sides(&a, n_rhs), &what);
+                    solve_and_judge_banded::<T, S>(&plan, &a, op, &right_hand_sides(&a, n_rhs), &what);
                 }
             }
         }
@@ -727,13 +789,13 @@ pub fn check_banded_sizes<T: Scalar>(configure: Configure) {
 }
 
 /// Leading dimension, ignored entries, scratch, threads: the same bits; rows scaled by 1e±60: the same quality.
-pub fn check_banded_memory<T: Scalar>(configure: Configure) {
+pub fn check_banded_memory<T: Scalar, S: Suite<T>>(configure: Configure) {
     let nan = T::from_real(T::Real::NAN);
     for (n, (lower, upper)) in [(5, (1, 2)), (64, (2, 2)), (101, (5, 2)), (200, (8, 8))] {
         let a = random_banded::<T>(n, lower, upper);
         let rhs = right_hand_sides(&a, 3);
         let plan = configure(Plan::new(a.shape()));
-        let expected = solve_and_judge_banded(&plan, &a, Op::Plain, &rhs, "banded");
+        let expected = solve_and_judge_banded::<T, S>(&plan, &a, Op::Plain, &rhs, "banded");
         let leading = lower + upper + 4;
         let mut bands = vec![nan; n * leading];
         for j in 0..n {
@@ -742,13 +804,13 @@ pub fn check_banded_memory<T: Scalar>(configure: Configure) {
             bands[start..start + column.len()].copy_from_slice(column);
         }
         let b = Banded::with_leading(n, lower, upper, leading, &bands).unwrap();
-        let x = solve_and_judge_banded(&plan, &b, Op::Plain, &rhs, "leading dimension");
+        let x = solve_and_judge_banded::<T, S>(&plan, &b, Op::Plain, &rhs, "leading dimension");
         assert_same_bits(&x, &expected, "leading dimension");
         for threads in [1, 2, 3, 7] {
-            let x = solve_and_judge_banded(&plan.clone().threads(threads), &a, Op::Plain, &rhs, "threads");
+            let x = solve_and_judge_banded::<T, S>(&plan.clone().threads(threads), &a, Op::Plain, &rhs, "threads");
             assert_same_bits(&x, &expected, &format!("{threads} threads"));
         }
-        let factor = plan.factor(&a).unwrap();
+        let factor = a.factor::<S>(&plan).unwrap();
         let mut scratch = vec![0xFFu8; factor.solve_in_place_scratch(3).unaligned_bytes_required()];
         let mut x = rhs.clone();
         factor.solve_in_place_with(Op::Plain, &mut x, PodStack::new(&mut scratch)).unwrap();
@@ -764,12 +826,12 @@ pub fn check_banded_memory<T: Scalar>(configure: Configure) {
         }
         let b = Banded::with_leading(n, lower, upper, leading, &bands).unwrap();
         let rhs = product(&b, &random_true(n));
-        solve_and_judge_banded(&plan, &b, Op::Plain, &rhs, "rows scaled");
+        solve_and_judge_banded::<T, S>(&plan, &b, Op::Plain, &rhs, "rows scaled");
     }
 }
 
 /// Non-finite entries, wrong lengths, zero rows and columns.
-pub fn check_banded_errors<T: Scalar>(configure: Configure) {
+pub fn check_banded_errors<T: Scalar, S: Suite<T>>(configure: Configure) {
     let nan = T::from_real(T::Real::NAN);
     for (n, (lower, upper)) in [(4, (1, 2)), (50, (2, 2)), (100, (8, 5))] {
         let leading = lower + upper + 1;
@@ -791,19 +853,19 @@ pub fn check_banded_errors<T: Scalar>(configure: Configure) {
             let index = upper + i - j + j * leading;
             bands[index] = nan;
             let b = Banded::new(n, lower, upper, &bands).unwrap();
-            let got = solve(&plan, &b, Op::Plain, &rhs).map(|_| ());
+            let got = solve::<T, S>(&plan, &b, Op::Plain, &rhs).map(|_| ());
             assert_eq!(got, Err(Error::NotFinite { array: "bands", index }));
         }
         let mut bad = rhs.clone();
         bad[n - 1] = nan;
-        let got = solve(&plan, &a, Op::Plain, &bad).map(|_| ());
+        let got = solve::<T, S>(&plan, &a, Op::Plain, &bad).map(|_| ());
         assert_eq!(got, Err(Error::NotFinite { array: "rhs", index: n - 1 }));
-        assert!(matches!(solve(&plan, &a, Op::Plain, &rhs[1..]), Err(Error::Shape { .. })));
+        assert!(matches!(solve::<T, S>(&plan, &a, Op::Plain, &rhs[1..]), Err(Error::Shape { .. })));
         assert!(matches!(Banded::new(n, lower, upper, &rhs), Err(Error::Shape { .. })));
         for at in [0, n / 2, n - 1] {
             for bands in [build(&|i, _| i == at), build(&|_, j| j == at)] {
                 let b = Banded::new(n, lower, upper, &bands).unwrap();
-                let got = solve(&plan, &b, Op::Plain, &rhs).map(|(_, report)| report);
+                let got = solve::<T, S>(&plan, &b, Op::Plain, &rhs).map(|(_, report)| report);
                 assert!(is_singular(&got, n), "n = {n}, zero row or column {at}: {got:?}");
             }
         }
@@ -814,16 +876,13 @@ pub fn check_banded_errors<T: Scalar>(configure: Configure) {
 // Batches
 
 /// Batches of every size and layout, each system judged by itself; both layouts, any number of threads.
-pub fn check_batch<T: Scalar>(configure: Configure)
-where
-    for<'a> TridiagonalBatch<'a, T>: Factorize<Scalar = T>,
-{
+pub fn check_batch<T: Scalar, S: Suite<T>>(configure: Configure) {
     for n in [0, 1, 2, 3, 8, 33, 100] {
         for count in [0, 1, 2, 3, 7, 8, 17, 65] {
             let systems: Vec<_> = (0..count).map(|s| uniform_system::<T>(n, (s + 1) as u64)).collect();
             for layout in [Layout::Contiguous, Layout::Interleaved] {
                 for op in OPS {
-                    check_batch_of(configure, &systems, n, layout, op);
+                    check_batch_of::<T, S>(configure, &systems, n, layout, op);
                 }
             }
         }
@@ -837,15 +896,13 @@ fn uniform_system<T: Scalar>(n: usize, seed: u64) -> Tridiagonal<'static, T> {
     tridiagonal(sub, diag, sup, false)
 }
 
-fn check_batch_of<T: Scalar>(
+fn check_batch_of<T: Scalar, S: Suite<T>>(
     configure: Configure,
     systems: &[Tridiagonal<'static, T>],
     n: usize,
     layout: Layout,
     op: Op,
-) where
-    for<'a> TridiagonalBatch<'a, T>: Factorize<Scalar = T>,
-{
+) {
     let count = systems.len();
     let index = |s: usize, i: usize| if layout == Layout::Contiguous { s * n + i } else { i * count + s };
     // The ends that do not count are NaN.
@@ -868,7 +925,7 @@ fn check_batch_of<T: Scalar>(
     let rhs = random_vec::<T>(n * count * 2, &mut Random::new(5));
     let what = format!("{op:?}, {count} systems of {n}, {layout:?}");
     let plan = configure(Plan::new(batch.shape()));
-    let (x, report) = solve(&plan, &batch, op, &rhs).unwrap_or_else(|e| panic!("{what}: {e}"));
+    let (x, report) = solve::<T, S>(&plan, &batch, op, &rhs).unwrap_or_else(|e| panic!("{what}: {e}"));
     let limit = epsilon::<T>() * if report.fallback { TOLERABLE } else { GOOD };
     assert!(n * count == 0 || report.backward_error <= limit, "{what}: {report:?}");
     for (s, system) in systems.iter().enumerate() {
@@ -879,7 +936,7 @@ fn check_batch_of<T: Scalar>(
             assert!(n == 0 || eta <= bound, "{what}, system {s}: true {eta:e}, reported {bound:e}");
         }
     }
-    let (y, _) = solve(&plan.threads(3), &batch, op, &rhs).unwrap();
+    let (y, _) = solve::<T, S>(&plan.threads(3), &batch, op, &rhs).unwrap();
     assert_same_bits(&x, &y, &what);
 }
 
@@ -887,7 +944,7 @@ fn check_batch_of<T: Scalar>(
 #[doc(hidden)]
 #[macro_export]
 macro_rules! conformance_tests {
-    ($name:ident, $scalar:ty, $configure:expr, $($test:ident = $check:ident),* $(,)?) => {
+    ($name:ident, $scalar:ty, $suite:ty, $configure:expr, $($test:ident = $check:ident),* $(,)?) => {
         mod $name {
             // Not every suite names the scalar type itself.
             #[allow(unused_imports)]
@@ -896,7 +953,7 @@ macro_rules! conformance_tests {
             $(
                 #[test]
                 fn $test() {
-                    $crate::conformance::$check::<$scalar>(CONFIGURE);
+                    $crate::conformance::$check::<$scalar, $suite>(CONFIGURE);
                 }
             )*
         }
@@ -905,12 +962,16 @@ macro_rules! conformance_tests {
 
 /// A module of tests that hold one method, in one scalar type, to every contract of tridiagonal systems.
 ///
-/// The last argument turns the default plan into the one tested: `|plan| plan.method(Method::Rpts)`.
+/// The last argument turns the default plan into the one tested: `|plan| plan.method(Method::Rpts)`. Before it may stand what
+/// factors, a [`Suite`](crate::conformance::Suite).
 #[macro_export]
 macro_rules! conformance {
     ($name:ident, $scalar:ty, $configure:expr $(,)?) => {
+        $crate::conformance!($name, $scalar, $crate::conformance::Library, $configure);
+    };
+    ($name:ident, $scalar:ty, $suite:ty, $configure:expr $(,)?) => {
         $crate::conformance_tests! {
-            $name, $scalar, $configure,
+            $name, $scalar, $suite, $configure,
             sizes = check_sizes,
             long = check_long,
             operations = check_operations,
@@ -937,8 +998,11 @@ macro_rules! conformance {
 #[macro_export]
 macro_rules! conformance_banded {
     ($name:ident, $scalar:ty, $configure:expr $(,)?) => {
+        $crate::conformance_banded!($name, $scalar, $crate::conformance::Library, $configure);
+    };
+    ($name:ident, $scalar:ty, $suite:ty, $configure:expr $(,)?) => {
         $crate::conformance_tests! {
-            $name, $scalar, $configure,
+            $name, $scalar, $suite, $configure,
             sizes = check_banded_sizes,
             memory = check_banded_memory,
             errors = check_banded_errors,
@@ -950,7 +1014,10 @@ macro_rules! conformance_banded {
 #[macro_export]
 macro_rules! conformance_batch {
     ($name:ident, $scalar:ty, $configure:expr $(,)?) => {
-        $crate::conformance_tests! { $name, $scalar, $configure, batch = check_batch }
+        $crate::conformance_batch!($name, $scalar, $crate::conformance::Library, $configure);
+    };
+    ($name:ident, $scalar:ty, $suite:ty, $configure:expr $(,)?) => {
+        $crate::conformance_tests! { $name, $scalar, $suite, $configure, batch = check_batch }
     };
 }
 
@@ -962,10 +1029,10 @@ mod tests {
     // The suites compile for every scalar type; the tests themselves belong to the crate that implements the methods.
     #[allow(dead_code)]
     const COMPILED: [[Check; 2]; 4] = [
-        [check_sizes::<f64>, check_tables::<f64>],
-        [check_sizes::<f32>, check_tables::<f32>],
-        [check_sizes::<Complex64>, check_tables::<Complex64>],
-        [check_sizes::<Complex32>, check_tables::<Complex32>],
+        [check_sizes::<f64, Library>, check_tables::<f64, Library>],
+        [check_sizes::<f32, Library>, check_tables::<f32, Library>],
+        [check_sizes::<Complex64, Library>, check_tables::<Complex64, Library>],
+        [check_sizes::<Complex32, Library>, check_tables::<Complex32, Library>],
     ];
     type Check = fn(Configure);
 

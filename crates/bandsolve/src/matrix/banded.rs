@@ -85,7 +85,7 @@ impl<'a, T: Scalar> Banded<'a, T> {
     }
 
     /// The array, and its leading dimension.
-    pub(crate) fn storage(&self) -> (&[T], usize) {
+    pub fn storage(&self) -> (&[T], usize) {
         (&self.bands, self.leading)
     }
 

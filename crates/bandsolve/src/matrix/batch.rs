@@ -89,6 +89,11 @@ impl<'a, T: Scalar> TridiagonalBatch<'a, T> {
         Shape::Batch { n: self.n, count: self.count, layout: self.layout }
     }
 
+    /// The arrays sub, diag and sup as they were handed in.
+    pub fn arrays(&self) -> [&[T]; 3] {
+        [&self.sub, &self.diag, &self.sup]
+    }
+
     /// The same batch over the same memory.
     pub fn view(&self) -> TridiagonalBatch<'_, T> {
         TridiagonalBatch {

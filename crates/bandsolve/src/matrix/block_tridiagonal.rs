@@ -113,6 +113,11 @@ impl<'a, T: Scalar> BlockTridiagonal<'a, T> {
         Shape::BlockTridiagonal { block_rows: self.block_rows(), block: self.block, periodic: self.periodic }
     }
 
+    /// The arrays sub, diag and sup as they were handed in.
+    pub fn arrays(&self) -> [&[T]; 3] {
+        [&self.sub, &self.diag, &self.sup]
+    }
+
     /// The same matrix over the same memory.
     pub fn view(&self) -> BlockTridiagonal<'_, T> {
         BlockTridiagonal {

@@ -85,6 +85,11 @@ impl<'a, T: Scalar> Tridiagonal<'a, T> {
         Shape::Tridiagonal { n: self.n(), periodic: self.periodic }
     }
 
+    /// The arrays sub, diag and sup as they were handed in.
+    pub fn arrays(&self) -> [&[T]; 3] {
+        [&self.sub, &self.diag, &self.sup]
+    }
+
     /// The same matrix over the same memory.
     pub fn view(&self) -> Tridiagonal<'_, T> {
         Tridiagonal {

@@ -1,0 +1,162 @@
+// Batches of tridiagonal systems, one a thread: elimination with row exchanges down, substitution up.
+#pragma once
+#include "rpts.cuh"
+
+// Rows between the places where what is carried is kept.
+#define CHUNK 16
+
+// The backward error of a row, with the largest |x| that is known.
+template <class T>
+__device__ __forceinline__ typename Of<T>::Real gap_of(const T (&r)[3], T d, T before, T x, T after, typename Of<T>::Real x_max) {
+  const T rest = fma_add(negate(r[2]), after, fma_add(negate(r[1]), x, fma_add(negate(r[0]), before, d)));
+  return backward_error(rest, absolute(r[0]) + absolute(r[1]) + absolute(r[2]), x_max, d);
+}
+
+// Rows of a chunk in shared memory, a column a thread.
+template <class T> struct Chunk {
+  T* first;
+
+  enum Plane { A, B, C, D, NEAR, NEXT, RHS, PLANES };
+  __device__ __forceinline__ T& at(int plane, u32 row) const {
+    return first[(plane * CHUNK + row) * blockDim.x + threadIdx.x];
+  }
+};
+
+// What is carried: near·x_j + next·x_{j+1} = rhs.
+template <class T> struct Equation {
+  T near, next, rhs;
+};
+
+// Eliminates x_{j−1} between what is carried and row j; returns whether row j was the pivot row.
+template <class T> __device__ __forceinline__ bool eliminate(Equation<T>& carried, const T (&r)[3], T d, const Rule& rule) {
+  T v[2][4] = {{carried.near, carried.next, T{}, carried.rhs}, {r[0], r[1], r[2], d}};
+  const bool swap = eliminate_columns<1, 1>(v, rule);
+  carried = {v[1][1], v[1][2], v[1][3]};
+  return swap;
+}
+
+// Solves systems whose rows lie side by side. What is carried is kept every CHUNK rows (in `kept`, three numbers), so that on
+// the way up a chunk can be eliminated again: rows are read twice, and nothing else is written but x.
+template <class T>
+__device__ __forceinline__ void interleaved(const Cut& cut, const Interleaved<T>& source, const Columns<const T>& rhs,
+                                            const Columns<T>& out, T* kept, const Peaks<T>& peaks, const Rule& rule) {
+  typedef typename Of<T>::Real R;
+  SHARED_BYTES(memory);
+  const Chunk<T> chunk{reinterpret_cast<T*>(memory)};
+  const u32 t = blockIdx.x * blockDim.x + threadIdx.x, system = t % cut.systems, column = t / cut.systems;
+  if (column >= cut.columns) return;
+  const Interleaved<T> own = source.of(cut, system);
+  const T* const given = rhs.of(cut, system, column).first;
+  T* const x = out.of(cut, system, column).first;
+  const size_t step = cut.row_step, all = (size_t)cut.systems * cut.columns;
+  const auto load = [&](u32 j, T(&r)[3], T& d) {
+    own.row(cut, j, 0, r);
+    const R by = row_scale(r, rule.scale_rows);
+    UNROLL for (int s = 0; s < 3; ++s) r[s] = scale(r[s], by);
+    d = scale(given[j * step], by);
+  };
+  T r[3], d;
+  load(0, r, d);
+  T first[3] = {r[0], r[1], r[2]}, first_d = d;
+  Equation<T> carried = {r[1], r[2], d};
+  for (u32 j = 1; j < cut.n; ++j) {
+    if ((j - 1) % CHUNK == 0) {
+      T* const place = kept + (size_t)((j - 1) / CHUNK) * 3 * all + t;
+      place[0] = carried.near;
+      place[all] = carried.next;
+      place[2 * all] = carried.rhs;
+    }
+    load(j, r, d);
+    eliminate(carried, r, d, rule);
+  }
+  T value = times(carried.rhs, reciprocal(denoised(carried.near, rule))), later = T{};
+  R x_max = absolute(value), gap = R(0), most = absolute(first_d);
+  x[(cut.n - 1) * step] = value;
+  for (u32 k = (cut.n + CHUNK - 2) / CHUNK; k > 0; --k) {
+    const u32 begin = (k - 1) * CHUNK, rows = cut.n - 1 - begin < CHUNK ? cut.n - 1 - begin : CHUNK;
+    const T* const place = kept + (size_t)(k - 1) * 3 * all + t;
+    carried = {place[0], place[all], place[2 * all]};
+    u32 below = 0;
+    for (u32 s = 0; s < rows; ++s) {
+      load(begin + s + 1, r, d);
+      chunk.at(Chunk<T>::A, s) = r[0];
+      chunk.at(Chunk<T>::B, s) = r[1];
+      chunk.at(Chunk<T>::C, s) = r[2];
+      chunk.at(Chunk<T>::D, s) = d;
+      chunk.at(Chunk<T>::NEAR, s) = carried.near;
+      chunk.at(Chunk<T>::NEXT, s) = carried.next;
+      chunk.at(Chunk<T>::RHS, s) = carried.rhs;
+      below |= (u32)eliminate(carried, r, d, rule) << s;
+    }
+    for (u32 s = rows; s > 0; --s) {
+      const u32 at = s - 1;
+      const bool swapped = below >> at & 1;
+      const T row[3] = {chunk.at(Chunk<T>::A, at), chunk.at(Chunk<T>::B, at), chunk.at(Chunk<T>::C, at)};
+      const T row_d = chunk.at(Chunk<T>::D, at);
+      const T near = select(swapped, row[0], denoised(chunk.at(Chunk<T>::NEAR, at), rule));
+      const T next = select(swapped, row[1], chunk.at(Chunk<T>::NEXT, at)), second = select(swapped, row[2], T{});
+      const T sum = fma_add(negate(second), later, fma_add(negate(next), value, select(swapped, row_d, chunk.at(Chunk<T>::RHS, at))));
+      const T before = times(sum, reciprocal(near));
+      x_max = larger_bits(x_max, absolute(before));
+      most = larger_bits(most, absolute(row_d));
+      gap = larger_bits(gap, gap_of(row, row_d, before, value, later, x_max));
+      later = value;
+      value = before;
+      x[(begin + at) * step] = value;
+    }
+  }
+  gap = larger_bits(gap, gap_of(first, first_d, T{}, value, later, x_max));
+  if (peaks.gap) {
+    peaks.gap[system * cut.columns + column] = bits_of(gap);
+    peaks.size[system * cut.columns + column] = bits_of(x_max);
+    peaks.rhs[system * cut.columns + column] = bits_of(most);
+  }
+}
+
+// Solves systems of up to 61 rows that lie one after the other: as partitions between two unknowns that are zero. `cut` has the
+// systems as partitions.
+template <class T>
+__device__ __forceinline__ void alone(const Cut& cut, const Blocks<T, 1>& source, const Columns<const T>& rhs,
+                                      const Columns<T>& out, const Peaks<T>& peaks, const Rule& rule) {
+  typedef typename Of<T>::Real R;
+  SHARED_BYTES(memory);
+  const u32 spans = (cut.systems + cut.lanes - 1) / cut.lanes, column = blockIdx.x / spans;
+  const u32 begin = blockIdx.x % spans * cut.lanes, count = cut.systems - begin < cut.lanes ? cut.systems - begin : cut.lanes;
+  const Tile<T, 1, 1> tile(reinterpret_cast<T*>(memory), cut.n + 2, count);
+  for (u32 k = threadIdx.x; k < count * (cut.n + 2); k += blockDim.x) {
+    const u32 p = k / (cut.n + 2), j = k % (cut.n + 2), at = p * tile.pitch + j;
+    T r[3] = {T{}, T{}, T{}}, d = T{};
+    if (j > 0 && j <= cut.n) {
+      source.of(cut, begin + p).row(cut, j - 1, 0, r);
+      const R by = row_scale(r, rule.scale_rows);
+      UNROLL for (int s = 0; s < 3; ++s) r[s] = scale(r[s], by);
+      d = scale(rhs.of(cut, begin + p, column).first[j - 1], by);
+    }
+    UNROLL for (int s = 0; s < 3; ++s) tile.block(s, 0, 0, at) = r[s];
+    tile.rhs(0, 0, at) = d;
+  }
+  __syncthreads();
+  if (threadIdx.x < count) {
+    const u32 at = threadIdx.x * tile.pitch;
+    const Ends<T, 1, 1> zero = {};
+    solve_inside(tile, at, cut.n + 2, zero, rule);
+    R x_max = R(0), gap = R(0), most = R(0);
+    for (u32 j = 1; j <= cut.n; ++j) x_max = larger_bits(x_max, absolute(tile.x(0, 0, at + j)));
+    for (u32 j = 1; j <= cut.n; ++j) {
+      const T row[3] = {tile.block(0, 0, 0, at + j), tile.block(1, 0, 0, at + j), tile.block(2, 0, 0, at + j)};
+      gap = larger_bits(gap, gap_of(row, tile.rhs(0, 0, at + j), tile.x(0, 0, at + j - 1), tile.x(0, 0, at + j),
+                                    tile.x(0, 0, at + j + 1), x_max));
+      most = larger_bits(most, absolute(tile.rhs(0, 0, at + j)));
+    }
+    if (peaks.gap) {
+      peaks.gap[(begin + threadIdx.x) * cut.columns + column] = bits_of(gap);
+      peaks.size[(begin + threadIdx.x) * cut.columns + column] = bits_of(x_max);
+      peaks.rhs[(begin + threadIdx.x) * cut.columns + column] = bits_of(most);
+    }
+  }
+  __syncthreads();
+  for (u32 k = threadIdx.x; k < count * cut.n; k += blockDim.x) {
+    const u32 p = k / cut.n, j = k % cut.n;
+    out.of(cut, begin + p, column).first[j] = tile.x(0, 0, p * tile.pitch + j + 1);
+  }
+}

@@ -1,0 +1,140 @@
+//! Matrices and right-hand sides of the host, behind the interface of the library's factors.
+
+use crate::device::{Device, DeviceVec, Element};
+use crate::matrix::Matrix;
+use crate::solver::Solver;
+use bandsolve::dyn_stack::{PodStack, StackReq};
+use bandsolve::{
+    Banded, BlockTridiagonal, Error, Factor, Op, Plan, Report, Result, Scalar, Shape, Tridiagonal, TridiagonalBatch,
+};
+use core::fmt::Debug;
+use std::sync::{Mutex, PoisonError};
+
+/// A matrix of the host.
+pub trait HostMatrix<T>: Debug + Send + Sync {
+    /// Its kind and size.
+    fn shape(&self) -> Shape;
+    /// Its arrays on a device: three of full length, or one with its leading dimension.
+    ///
+    /// # Errors
+    /// [`Error::Device`].
+    fn upload(&self, device: &Device) -> Result<(Vec<DeviceVec<T>>, usize)>;
+    /// Whether all entries are finite.
+    ///
+    /// # Errors
+    /// [`Error::NotFinite`].
+    fn check_finite(&self) -> Result<()>;
+}
+
+/// Off-diagonals with a block of zeros where they have no entry.
+fn full<T: Element>(device: &Device, [sub, diag, sup]: [&[T]; 3]) -> Result<(Vec<DeviceVec<T>>, usize)> {
+    let (before, after) = (vec![T::ZERO; diag.len() - sub.len()], vec![T::ZERO; diag.len() - sup.len()]);
+    let arrays =
+        [device.upload(&[&before, sub].concat())?, device.upload(diag)?, device.upload(&[sup, &after].concat())?];
+    Ok((arrays.into(), 0))
+}
+
+macro_rules! host_matrix {
+    ($($matrix:ident |$a:ident, $device:ident| $upload:expr;)*) => {$(
+        impl<T: Element> HostMatrix<T> for $matrix<'_, T> {
+            fn shape(&self) -> Shape {
+                self.shape()
+            }
+            fn upload(&self, $device: &Device) -> Result<(Vec<DeviceVec<T>>, usize)> {
+                let $a = self;
+                $upload
+            }
+            fn check_finite(&self) -> Result<()> {
+                self.check_finite()
+            }
+        }
+    )*};
+}
+host_matrix! {
+    Tridiagonal |a, device| full(device, a.arrays());
+    BlockTridiagonal |a, device| full(device, a.arrays());
+    TridiagonalBatch |a, device| full(device, a.arrays());
+    Banded |a, device| Ok((vec![device.upload(a.storage().0)?], a.storage().1));
+}
+
+/// A matrix of the host that was copied to a device; right-hand sides are copied there, and solutions back, by every solve.
+///
+/// What it solves keeps the accuracy contract, and is the same, bit for bit, whenever it is solved on the same device.
+///
+/// # Example
+/// ```
+/// # #[cfg(feature = "emulator")] {
+/// use bandsolve::{Factor, Plan, Tridiagonal};
+/// use bandsolve_gpu::{Device, Emulation};
+/// let device = Device::cuda(0).unwrap_or_else(|_| Device::emulated(Emulation::default()));
+/// let (off, diag) = (vec![-1.0; 100], vec![2.0; 100]);
+/// let a = Tridiagonal::new(&off, &diag, &off)?;
+/// let mut x = vec![1.0_f64; 100];
+/// let report = device.factor(&Plan::new(a.shape()), &a)?.solve_in_place(&mut x)?;
+/// assert!(report.backward_error <= 8.0 * f64::EPSILON && (x[0] - 50.0).abs() < 1e-12);
+/// # }
+/// # Ok::<(), bandsolve::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct OnDevice<'m, T> {
+    device: Device,
+    plan: Plan,
+    a: &'m dyn HostMatrix<T>,
+    arrays: Vec<DeviceVec<T>>,
+    leading: usize,
+    /// With memory for as many right-hand sides as were solved for at a time.
+    solver: Mutex<Solver<T>>,
+}
+
+impl Device {
+    /// Copies a matrix of the host to this device, to solve with it. Of the plan's options the device follows those that
+    /// [`Solver`] follows.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] if the plan is for another shape; those of [`Solver::new`].
+    pub fn factor<'m, T: Element>(&self, plan: &Plan, a: &'m dyn HostMatrix<T>) -> Result<OnDevice<'m, T>> {
+        if plan.shape() != a.shape() {
+            return Err(Error::Shape { what: "matrix", expected: plan.shape().n(), got: a.shape().n() });
+        }
+        let (arrays, leading) = a.upload(self)?;
+        let solver = Mutex::new(Solver::new(self, plan, 1)?);
+        Ok(OnDevice { device: self.clone(), plan: plan.clone(), a, arrays, leading, solver })
+    }
+}
+
+impl<T: Element> Factor<T> for OnDevice<'_, T> {
+    fn shape(&self) -> Shape {
+        self.plan.shape()
+    }
+
+    fn solve_scratch(&self, _n_rhs: usize) -> StackReq {
+        StackReq::EMPTY
+    }
+
+    fn solve_into_with(&self, op: Op, rhs: &[T], x: &mut [T], _stack: &mut PodStack) -> Result<Report> {
+        let n_rhs = self.shape().n_rhs("rhs", rhs.len())?;
+        crate::device::check_len("x", rhs.len(), x.len())?;
+        let mut solver = self.solver.lock().unwrap_or_else(PoisonError::into_inner);
+        if n_rhs > solver.n_rhs() {
+            *solver = Solver::new(&self.device, &self.plan, n_rhs)?;
+        }
+        let matrix = match &*self.arrays {
+            [sub, diag, sup] => Matrix::tridiagonal(sub, diag, sup),
+            bands => Matrix::banded(&bands[0], self.leading),
+        };
+        let (given, mut found) = (self.device.upload(rhs)?, self.device.zeros::<T>(x.len())?);
+        let solved = solver.solve(matrix.op(op), &given, &mut found);
+        found.slice(..).read(x)?;
+        if let Err(Error::NotFinite { .. }) = solved {
+            // Named as the caller knows it.
+            self.a.check_finite()?;
+            let bad = rhs.iter().position(|value| !Scalar::is_finite(*value));
+            return Err(Error::NotFinite { array: "rhs", index: bad.unwrap_or(0) });
+        }
+        solved
+    }
+
+    fn solve_in_place_scratch(&self, n_rhs: usize) -> StackReq {
+        StackReq::new::<T>(n_rhs * self.shape().rows())
+    }
+}

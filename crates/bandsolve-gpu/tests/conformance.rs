@@ -1,0 +1,43 @@
+//! The suite that the methods of the CPU go through, on an emulated device.
+
+use bandsolve::{Banded, Complex32, Complex64, Factor, Plan, Result, Tridiagonal, TridiagonalBatch};
+use bandsolve_gpu::{Device, Element, Emulation, Order};
+use bandsolve_testkit::conformance::Suite;
+use bandsolve_testkit::{conformance, conformance_banded, conformance_batch};
+
+enum Emulated {}
+
+fn device() -> Device {
+    Device::emulated(Emulation { order: Order::Random, resident: 2, ..Emulation::default() })
+}
+
+impl<T: Element> Suite<T> for Emulated {
+    fn tridiagonal<'m>(plan: &Plan, a: &'m Tridiagonal<'_, T>) -> Result<Box<dyn Factor<T> + 'm>> {
+        Ok(Box::new(device().factor(plan, a)?))
+    }
+    fn banded<'m>(plan: &Plan, a: &'m Banded<'_, T>) -> Result<Box<dyn Factor<T> + 'm>> {
+        if a.lower().max(a.upper()) > 4 {
+            // Wider bands are the host's.
+            return Ok(Box::new(plan.factor(a)?));
+        }
+        Ok(Box::new(device().factor(plan, a)?))
+    }
+    fn batch<'m>(plan: &Plan, a: &'m TridiagonalBatch<'_, T>) -> Result<Box<dyn Factor<T> + 'm>> {
+        Ok(Box::new(device().factor(plan, a)?))
+    }
+}
+
+conformance!(tridiagonal_f32, f32, Emulated, |plan| plan);
+conformance!(tridiagonal_f64, f64, Emulated, |plan| plan);
+conformance!(tridiagonal_c32, Complex32, Emulated, |plan| plan);
+conformance!(tridiagonal_c64, Complex64, Emulated, |plan| plan);
+
+conformance_banded!(banded_f32, f32, Emulated, |plan| plan);
+conformance_banded!(banded_f64, f64, Emulated, |plan| plan);
+conformance_banded!(banded_c32, Complex32, Emulated, |plan| plan);
+conformance_banded!(banded_c64, Complex64, Emulated, |plan| plan);
+
+conformance_batch!(batch_f32, f32, Emulated, |plan| plan);
+conformance_batch!(batch_f64, f64, Emulated, |plan| plan);
+conformance_batch!(batch_c32, Complex32, Emulated, |plan| plan);
+conformance_batch!(batch_c64, Complex64, Emulated, |plan| plan);
