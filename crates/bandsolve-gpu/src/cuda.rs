@@ -167,6 +167,25 @@ impl Machine for Cuda {
         unsafe { result::stream::synchronize(stream(handle)) }.map_err(failed("cuStreamSynchronize"))
     }
 
+    fn time(&self, handle: u64, work: &mut dyn FnMut() -> Result<()>) -> Result<f64> {
+        self.bind()?;
+        let flags = sys::CUevent_flags::CU_EVENT_DEFAULT;
+        let [begin, end] = [result::event::create(flags), result::event::create(flags)];
+        let (begin, end) = (begin.map_err(failed("cuEventCreate"))?, end.map_err(failed("cuEventCreate"))?);
+        // SAFETY: events and a stream of this context; the events are destroyed when nothing waits for them any more.
+        unsafe {
+            let start = result::event::record(begin, stream(handle)).map_err(failed("cuEventRecord"));
+            let worked = start.and_then(|()| work());
+            let elapsed = worked.and_then(|()| {
+                result::event::record(end, stream(handle)).map_err(failed("cuEventRecord"))?;
+                result::event::synchronize(end).map_err(failed("cuEventSynchronize"))?;
+                result::event::elapsed(begin, end).map_err(failed("cuEventElapsedTime"))
+            });
+            _ = (result::event::destroy(begin), result::event::destroy(end));
+            elapsed.map(|milliseconds| f64::from(milliseconds) * 1e-3)
+        }
+    }
+
     unsafe fn clear(&self, handle: u64, address: u64, bytes: usize) -> Result<()> {
         if bytes == 0 {
             return Ok(());

@@ -76,6 +76,8 @@ pub(crate) trait Machine: Send + Sync {
     fn allocate(&self, bytes: usize) -> Result<Held>;
     fn new_stream(&self) -> Result<Held>;
     fn synchronize(&self, stream: u64) -> Result<()>;
+    /// Seconds that what `work` puts on the stream takes.
+    fn time(&self, stream: u64, work: &mut dyn FnMut() -> Result<()>) -> Result<f64>;
     /// Sets bytes to zero.
     ///
     /// # Safety
@@ -129,6 +131,23 @@ impl Device {
         Ok(Self::new(Arc::new(Cuda::open(number)?), 0))
     }
 
+    /// A device by its name: `cuda` or `cuda:0`, `cuda:1`, …; `emulated`, if the emulator was compiled in.
+    ///
+    /// # Errors
+    /// [`Error::NoDevice`].
+    pub fn open(name: &str) -> Result<Self> {
+        #[cfg(feature = "emulator")]
+        if name == "emulated" {
+            return Ok(Self::emulated(Emulation::default()));
+        }
+        let number = match name.split_once(':') {
+            None if name == "cuda" => Some(0),
+            Some(("cuda", number)) => number.parse().ok(),
+            _ => None,
+        };
+        number.map_or_else(|| Err(Error::NoDevice { reason: format!("none is called {name}") }), Self::cuda)
+    }
+
     /// The kernels on the CPU.
     #[cfg(feature = "emulator")]
     pub fn emulated(how: Emulation) -> Self {
@@ -158,6 +177,14 @@ impl Device {
     /// [`Error::Device`], also of kernels that ran before.
     pub fn synchronize(&self) -> Result<()> {
         self.machine.synchronize(self.stream.handle)
+    }
+
+    /// Seconds that the device takes for what `work` asks of it on this stream, by its own clock.
+    ///
+    /// # Errors
+    /// Those of `work`, [`Error::Device`].
+    pub fn time(&self, mut work: impl FnMut() -> Result<()>) -> Result<f64> {
+        self.machine.time(self.stream.handle, &mut work)
     }
 
     /// What it is called.

@@ -115,6 +115,12 @@ impl Machine for Emulator {
         Ok(())
     }
 
+    fn time(&self, _stream: u64, work: &mut dyn FnMut() -> Result<()>) -> Result<f64> {
+        let start = std::time::Instant::now();
+        work()?;
+        Ok(start.elapsed().as_secs_f64())
+    }
+
     unsafe fn clear(&self, _stream: u64, address: u64, bytes: usize) -> Result<()> {
         // SAFETY: here and below, the caller's promise.
         unsafe { at(address).write_bytes(0, bytes) }
