@@ -317,7 +317,7 @@ impl<T: Number<Real: RealNumber>> Random<T> {
         let mut arrays = [1, 2, 3].map(|k| random::<T>(size, seed + k));
         for i in 0..n * block {
             let at = (i / block * block + i % block) * block + i % block;
-            arrays[1][at] = arrays[1][at] + T::from_real(T::Real::from_f64(shift));
+            arrays[1][at] += T::from_real(T::Real::from_f64(shift));
         }
         Self { block, arrays, rhs: random(n * block * n_rhs, seed + 4) }
     }
