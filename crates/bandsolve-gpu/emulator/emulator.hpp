@@ -82,6 +82,7 @@ inline u32 ballot(bool predicate, int line) {
 
 #define __global__
 #define __device__
+#define __host__
 #define __forceinline__ inline
 #define __launch_bounds__(...)
 #define threadIdx (emulator::current->index)

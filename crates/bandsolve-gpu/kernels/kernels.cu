@@ -1,5 +1,6 @@
 // The kernels: templates for number types T, blocks of B rows, R right-hand sides on chip, and matrices in memory (Source).
 #include "batch.cuh"
+#include "factored.cuh"
 #include "residual.cuh"
 
 #define RPTS(suffix, T, B, R, ...)                                                                                            \
@@ -32,6 +33,19 @@
   extern "C" __global__ void alone_##suffix(Cut cut, Blocks<T, 1> source, Columns<const T> rhs, Columns<T> out,               \
                                             Peaks<T> peaks, Rule rule) {                                                      \
     alone<T>(cut, source, rhs, out, peaks, rule);                                                                             \
+  }
+
+#define FACTORED(suffix, T, B, R, ...)                                                                                        \
+  extern "C" __global__ void factor_##suffix(Cut cut, __VA_ARGS__ source, Coarse<T> coarse, Factors<T> factors, Rule rule) {  \
+    factor<T, B>(cut, source, coarse, factors, rule);                                                                         \
+  }                                                                                                                           \
+  extern "C" __global__ void reducefactored_##suffix(Cut cut, Columns<const T> rhs, Columns<T> coarse, Factors<T> factors) {  \
+    reduce_factored<T, B, R>(cut, rhs, coarse, factors);                                                                      \
+  }                                                                                                                           \
+  extern "C" __global__ void substitutefactored_##suffix(Cut cut, __VA_ARGS__ source, Columns<const T> rhs,                   \
+                                                         Columns<const T> y, Columns<T> out, Factors<T> factors,              \
+                                                         Peaks<T> coarse_peaks, Peaks<T> peaks, Rule rule) {                  \
+    substitute_factored<T, B, R>(cut, source, rhs, y, out, factors, coarse_peaks, peaks, rule);                               \
   }
 
 #ifdef INSTANCES

@@ -13,15 +13,32 @@ template <class T> __device__ __forceinline__ T denoised(T v, const Rule& rule) 
   return select(rule.noise > 0 && modulus(v) <= typename Of<T>::Real(rule.noise), T{}, v);
 }
 
+// What an elimination did, to be done again to other columns: which rows were exchanged, a bit a comparison, and what was
+// subtracted. `Forget` keeps nothing.
+struct Forget {
+  template <class T> __device__ __forceinline__ void keep(int, bool, T) {}
+};
+template <class T, int N> struct Record {
+  T factors[N];
+  u32 swaps = 0;
+  __device__ __forceinline__ void keep(int at, bool swap, T factor) {
+    swaps |= (u32)swap << at;
+    factors[at] = factor;
+  }
+};
+
 // Eliminates the first K columns of ROWS rows: row k becomes the pivot row of column k, chosen from all rows that are left, or
 // if rows are not exchanged from those of its own block of B. Returns whether the last exchange that was possible took place.
-template <int K, int B, int ROWS, int W, class T>
-__device__ __forceinline__ bool eliminate_columns(T (&v)[ROWS][W], const Rule& rule) {
+template <int K, int B, int ROWS, int W, class T, class Keep>
+__device__ __forceinline__ bool eliminate_columns(T (&v)[ROWS][W], const Rule& rule, Keep& record) {
   bool swap = false;
+  int before = 0;
   UNROLL for (int k = 0; k < K; ++k) {
+    bool swaps[ROWS];
     UNROLL for (int q = k; q < ROWS; ++q) v[q][k] = denoised(v[q][k], rule);
     UNROLL for (int q = k + 1; q < ROWS; ++q) {
       swap = (rule.exchange || q / B == k / B) && modulus(v[q][k]) > modulus(v[k][k]);
+      swaps[q] = swap;
       UNROLL for (int w = k; w < W; ++w) {
         const T upper = v[k][w], lower = v[q][w];
         v[k][w] = select(swap, lower, upper);
@@ -32,11 +49,42 @@ __device__ __forceinline__ bool eliminate_columns(T (&v)[ROWS][W], const Rule& r
     const T r = reciprocal(v[k][k]);
     UNROLL for (int q = k + 1; q < ROWS; ++q) {
       const T f = negate(times(v[q][k], r));
+      record.keep(before + q - k - 1, swaps[q], f);
       v[q][k] = T{};
       UNROLL for (int w = k + 1; w < W; ++w) v[q][w] = fma_add(f, v[k][w], v[q][w]);
     }
+    before += ROWS - 1 - k;
   }
   return swap;
+}
+
+template <int K, int B, int ROWS, int W, class T>
+__device__ __forceinline__ bool eliminate_columns(T (&v)[ROWS][W], const Rule& rule) {
+  Forget nothing;
+  return eliminate_columns<K, B>(v, rule, nothing);
+}
+
+// Comparisons, and factors, of the elimination of K columns of ROWS rows.
+__host__ __device__ constexpr int steps(int K, int ROWS) { return K * (ROWS - 1) - K * (K - 1) / 2; }
+
+// Does to R columns what `eliminate_columns` has done.
+template <int K, int ROWS, int R, class T>
+__device__ __forceinline__ void repeat_elimination(T (&v)[ROWS][R], const Record<T, steps(K, ROWS)>& record) {
+  int before = 0;
+  UNROLL for (int k = 0; k < K; ++k) {
+    UNROLL for (int q = k + 1; q < ROWS; ++q) {
+      const bool swap = record.swaps >> (before + q - k - 1) & 1;
+      UNROLL for (int c = 0; c < R; ++c) {
+        const T upper = v[k][c], lower = v[q][c];
+        v[k][c] = select(swap, lower, upper);
+        v[q][c] = select(swap, upper, lower);
+      }
+    }
+    UNROLL for (int q = k + 1; q < ROWS; ++q) {
+      UNROLL for (int c = 0; c < R; ++c) v[q][c] = fma_add(record.factors[before + q - k - 1], v[k][c], v[q][c]);
+    }
+    before += ROWS - 1 - k;
+  }
 }
 
 // Solves the triangular system of the first N columns of the first N rows; the right-hand sides, in the last R columns, become

@@ -21,9 +21,9 @@ template <int B, int R, bool SPIKE> struct Panel {
 
 // Eliminates x_{j−1} between what is carried (rows 0 … B − 1 of v) and block row j (the rows after them) at `place`; the pivot
 // rows are left in v. Returns whether the last pivot row is of block row j.
-template <bool SPIKE, class T, int B, int R>
+template <bool SPIKE, class T, int B, int R, class Keep>
 __device__ __forceinline__ bool eliminate(Carried<T, B, R>& carried, const Tile<T, B, R>& tile, u32 place, bool down,
-                                          const Rule& rule, T (&v)[2 * B][Panel<B, R, SPIKE>::WIDTH]) {
+                                          const Rule& rule, T (&v)[2 * B][Panel<B, R, SPIKE>::WIDTH], Keep& record) {
   constexpr int RHS = Panel<B, R, SPIKE>::RHS;
   UNROLL for (int r = 0; r < B; ++r) {
     UNROLL for (int s = 0; s < B; ++s) {
@@ -43,7 +43,7 @@ __device__ __forceinline__ bool eliminate(Carried<T, B, R>& carried, const Tile<
       v[B + r][RHS + c] = tile.rhs(r, c, place);
     }
   }
-  const bool swap = eliminate_columns<B, B>(v, rule);
+  const bool swap = eliminate_columns<B, B>(v, rule, record);
   UNROLL for (int r = 0; r < B; ++r) {
     UNROLL for (int s = 0; s < B; ++s) {
       carried.near[r][s] = v[B + r][B + s];
@@ -55,10 +55,9 @@ __device__ __forceinline__ bool eliminate(Carried<T, B, R>& carried, const Tile<
   return swap;
 }
 
-// Eliminates the inside of a partition of `rows` block rows at `at`, downwards or upwards; what is left couples the unknowns at
-// the end with those at the beginning (spike) and with the neighbouring partition (next).
+// The block row with which a sweep through a partition of `rows` block rows at `at` begins.
 template <class T, int B, int R>
-__device__ __forceinline__ Carried<T, B, R> sweep(const Tile<T, B, R>& tile, u32 at, u32 rows, bool down, const Rule& rule) {
+__device__ __forceinline__ Carried<T, B, R> begin_sweep(const Tile<T, B, R>& tile, u32 at, u32 rows, bool down) {
   const u32 second = rows > 1 ? 1 : 0, begin = at + (down ? second : rows - 1 - second);
   Carried<T, B, R> carried;
   UNROLL for (int r = 0; r < B; ++r) {
@@ -69,8 +68,17 @@ __device__ __forceinline__ Carried<T, B, R> sweep(const Tile<T, B, R>& tile, u32
     }
     UNROLL for (int c = 0; c < R; ++c) carried.rhs[r][c] = tile.rhs(r, c, begin);
   }
+  return carried;
+}
+
+// Eliminates the inside of a partition, downwards or upwards; what is left couples the unknowns at the end with those at the
+// beginning (spike) and with the neighbouring partition (next).
+template <class T, int B, int R>
+__device__ __forceinline__ Carried<T, B, R> sweep(const Tile<T, B, R>& tile, u32 at, u32 rows, bool down, const Rule& rule) {
+  Carried<T, B, R> carried = begin_sweep(tile, at, rows, down);
   T v[2 * B][Panel<B, R, true>::WIDTH];
-  for (u32 j = 2; j < rows; ++j) eliminate<true>(carried, tile, at + (down ? j : rows - 1 - j), down, rule, v);
+  Forget nothing;
+  for (u32 j = 2; j < rows; ++j) eliminate<true>(carried, tile, at + (down ? j : rows - 1 - j), down, rule, v, nothing);
   return carried;
 }
 
@@ -160,7 +168,8 @@ __device__ __forceinline__ void solve_inside(const Tile<T, B, R>& tile, u32 at, 
     for (u32 j = 2; j + 1 < rows; ++j) {
       const Carried<T, B, R> before = carried;
       T v[2 * B][Panel<B, R, false>::WIDTH];
-      below |= (u64)eliminate<false>(carried, tile, at + j, true, rule, v) << (j - 1);
+      Forget nothing;
+      below |= (u64)eliminate<false>(carried, tile, at + j, true, rule, v, nothing) << (j - 1);
       keep(tile, at + j - 1, before, v, rule);
     }
     // The unknowns before the last follow from what is carried and from the last row.
@@ -270,8 +279,8 @@ template <class T> struct Peaks {
 
 // Writes x and finds the largest |residual| / (Σ|a|·‖x‖ + |d|), with `x_max`, lower bounds of ‖x‖∞; without `peaks.gap` it
 // only writes x.
-template <class T, int B, int R, class Source>
-__device__ __forceinline__ void put(const Tile<T, B, R>& tile, const Cut& cut, const Task& task, const Source& source,
+template <class T, int B, int R, class Source, class Tile>
+__device__ __forceinline__ void put(const Tile& tile, const Cut& cut, const Task& task, const Source& source,
                                     const Columns<const T>& rhs, const Columns<T>& out, const typename Of<T>::Real (&x_max)[R],
                                     const Peaks<T>& peaks, bool scale_rows) {
   typedef typename Of<T>::Real Real;
@@ -288,11 +297,10 @@ __device__ __forceinline__ void put(const Tile<T, B, R>& tile, const Cut& cut, c
     if (row >= cut.rows) continue;
     T v[3 * B] = {}, d[R] = {};
     Real by = Real(1), sum = Real(0);
-    if constexpr (B == 1) {
+    if constexpr (Tile::HAS_ROWS) {
       UNROLL for (int s = 0; s < 3; ++s) v[s] = tile.block(s, 0, 0, place.at);
       UNROLL for (int c = 0; c < R; ++c) d[c] = tile.rhs(0, c, place.at);
     } else if (peaks.gap) {
-      // Pivot rows have taken the place of the rows in the tile.
       own.row(cut, i, r, v);
       by = row_scale(v, scale_rows);
       UNROLL for (int s = 0; s < 3 * B; ++s) v[s] = scale(v[s], by);
@@ -329,6 +337,49 @@ __device__ __forceinline__ void put(const Tile<T, B, R>& tile, const Cut& cut, c
   }
 }
 
+// The unknowns beside and at the ends of a partition, from the solution y of the coarse system; those beside it also for the
+// residuals.
+template <class T, int B, int R, class Tile>
+__device__ __forceinline__ Ends<T, B, R> ends_of(const Tile& tile, const Cut& cut, const Task& task, u32 lane,
+                                                 const Columns<const T>& y) {
+  const u32 p = task.span.first + lane, count = 2 * cut.partitions;
+  const bool outside[4] = {p == 0 && !cut.periodic, false, false, p + 1 == cut.partitions && !cut.periodic};
+  const u32 rows[4] = {(2 * p + count - 1) % count, 2 * p, 2 * p + 1, (2 * p + 2) % count};
+  Ends<T, B, R> ends;
+  T(*const sides[4])[R] = {ends.before, ends.first, ends.last, ends.after};
+  UNROLL for (int k = 0; k < 4; ++k) {
+    UNROLL for (int c = 0; c < R; ++c) {
+      const T* column = y.first + (task.column + c) * y.step + (size_t)task.system * count * B;
+      UNROLL for (int r = 0; r < B; ++r) {
+        T e = T{};
+        if (!outside[k] && c < (int)task.columns) e = column[rows[k] * B + r];
+        sides[k][r][c] = e;
+      }
+    }
+  }
+  UNROLL for (int r = 0; r < B; ++r) {
+    UNROLL for (int c = 0; c < R; ++c) {
+      tile.end(0, r, c, lane) = ends.before[r][c];
+      tile.end(1, r, c, lane) = ends.after[r][c];
+    }
+  }
+  return ends;
+}
+
+// `put` with the largest unknowns of the coarse system as lower bounds of ‖x‖∞.
+template <class T, int B, int R, class Source, class Tile>
+__device__ __forceinline__ void put_knowing(const Tile& tile, const Cut& cut, const Task& task, const Source& source,
+                                            const Columns<const T>& rhs, const Columns<T>& out, const Peaks<T>& coarse_peaks,
+                                            const Peaks<T>& peaks, const Rule& rule) {
+  typename Of<T>::Real x_max[R] = {};
+  UNROLL for (int c = 0; c < R; ++c) {
+    if (peaks.gap && c < (int)task.columns) {
+      x_max[c] = of_bits(coarse_peaks.size[task.system * cut.columns + task.column + c]);
+    }
+  }
+  put<T, B>(tile, cut, task, source, rhs, out, x_max, peaks, rule.scale_rows);
+}
+
 // x from the solution y of the coarse system. `peaks` are raised; before this, `coarse_peaks.size` are the largest |y|.
 template <class T, int B, int R, class Source>
 __device__ __forceinline__ void substitute(const Cut& cut, const Source& source, const Columns<const T>& rhs,
@@ -340,37 +391,12 @@ __device__ __forceinline__ void substitute(const Cut& cut, const Source& source,
   stage(tile, cut, task, source, rhs, rule.scale_rows);
   __syncthreads();
   if (threadIdx.x < task.span.count) {
-    const u32 lane = threadIdx.x, p = task.span.first + lane, count = 2 * cut.partitions;
-    const bool outside[4] = {p == 0 && !cut.periodic, false, false, p + 1 == cut.partitions && !cut.periodic};
-    const u32 rows[4] = {(2 * p + count - 1) % count, 2 * p, 2 * p + 1, (2 * p + 2) % count};
-    Ends<T, B, R> ends;
-    T(*const sides[4])[R] = {ends.before, ends.first, ends.last, ends.after};
-    UNROLL for (int k = 0; k < 4; ++k) {
-      UNROLL for (int c = 0; c < R; ++c) {
-        const T* column = y.first + (task.column + c) * y.step + (size_t)task.system * count * B;
-        UNROLL for (int r = 0; r < B; ++r) {
-          T e = T{};
-          if (!outside[k] && c < (int)task.columns) e = column[rows[k] * B + r];
-          sides[k][r][c] = e;
-        }
-      }
-    }
-    UNROLL for (int r = 0; r < B; ++r) {
-      UNROLL for (int c = 0; c < R; ++c) {
-        tile.end(0, r, c, lane) = ends.before[r][c];
-        tile.end(1, r, c, lane) = ends.after[r][c];
-      }
-    }
-    solve_inside(tile, lane * tile.pitch, rows_of(cut, p), ends, rule);
+    const u32 lane = threadIdx.x;
+    const Ends<T, B, R> ends = ends_of<T, B, R>(tile, cut, task, lane, y);
+    solve_inside(tile, lane * tile.pitch, rows_of(cut, task.span.first + lane), ends, rule);
   }
   __syncthreads();
-  typename Of<T>::Real x_max[R] = {};
-  UNROLL for (int c = 0; c < R; ++c) {
-    if (peaks.gap && c < (int)task.columns) {
-      x_max[c] = of_bits(coarse_peaks.size[task.system * cut.columns + task.column + c]);
-    }
-  }
-  put(tile, cut, task, source, rhs, out, x_max, peaks, rule.scale_rows);
+  put_knowing<T, B, R>(tile, cut, task, source, rhs, out, coarse_peaks, peaks, rule);
 }
 
 // Block rows of a system that is one partition on chip, and of a partition of the systems between that and the first.
@@ -499,5 +525,5 @@ __device__ __forceinline__ void finish(const Cut& cut, const Source& source, con
       UNROLL for (int r = 0; r < B; ++r) x_max[c] = larger_bits(x_max[c], absolute(next.tile.x(r, c, place)));
     }
   }
-  put(top.tile, cut, task, source, rhs, out, x_max, peaks, rule.scale_rows);
+  put<T, B>(top.tile, cut, task, source, rhs, out, x_max, peaks, rule.scale_rows);
 }

@@ -123,7 +123,7 @@ template <class T> struct Columns {
 
   // Those of a system that begin with a column.
   __device__ __forceinline__ Columns of(const Cut& cut, u32 system, u32 column) const {
-    return {first + (size_t)system * cut.system_step + column * step, step};
+    return {first ? first + (size_t)system * cut.system_step + column * step : first, step};
   }
 };
 
@@ -143,6 +143,8 @@ template <class T, int B, int R> struct Tile {
   static constexpr int NEAR = ROWS, NEXT = NEAR + 1;
   static constexpr int X = B == 1 ? NEXT + 1 : 3 * B * B;
   static constexpr int PLANES = B == 1 ? X + R : ROWS;
+  // In the end the rows are still there.
+  static constexpr bool HAS_ROWS = B == 1;
 
   T* first;
   u32 count, pitch, size;
@@ -177,7 +179,7 @@ __device__ __forceinline__ Place place_of(const Cut& cut, Span span, u32 pitch, 
   return {p, j, p * pitch + j};
 }
 
-// Loads the rows of the partitions, one after the other, all threads together.
+// Loads the rows of the partitions, one after the other, all threads together; without right-hand sides, these are zero.
 template <class T, int B, int R, class Source>
 __device__ __forceinline__ void stage(const Tile<T, B, R>& tile, const Cut& cut, const Task& task, const Source& source,
                                       const Columns<const T>& rhs, bool scale_rows) {
@@ -191,7 +193,7 @@ __device__ __forceinline__ void stage(const Tile<T, B, R>& tile, const Cut& cut,
     const typename Of<T>::Real by = row_scale(v, scale_rows);
     UNROLL for (int s = 0; s < 3 * B; ++s) tile.block(s / B, r, s % B, at) = scale(v[s], by);
     UNROLL for (int column = 0; column < R; ++column) {
-      const bool there = column < (int)task.columns && i * B + r < cut.rows;
+      const bool there = d.first && column < (int)task.columns && i * B + r < cut.rows;
       T e = T{};
       if (there) e = d.first[column * d.step + (size_t)i * B + r];
       tile.rhs(r, column, at) = scale(e, by);

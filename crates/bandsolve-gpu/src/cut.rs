@@ -84,6 +84,12 @@ impl Kind {
         self.bytes * (self.plane(cut) * (self.row_numbers() + kept) + 2 * self.block * self.on_chip * lanes)
     }
 
+    /// Bytes of shared memory for right-hand sides alone, where factors are kept.
+    pub fn vector_bytes(&self, cut: &Cut) -> usize {
+        let lanes = cut.lanes.min(cut.partitions) as usize;
+        self.bytes * self.block * self.on_chip * (self.plane(cut) + 2 * lanes)
+    }
+
     /// Bytes of shared memory to solve a system on chip.
     pub fn finish_bytes(&self, cut: &Cut) -> usize {
         let (mut cut, mut bytes) = (*cut, self.substitute_bytes(cut));

@@ -76,7 +76,7 @@ host_matrix! {
 /// # Ok::<(), bandsolve::Error>(())
 /// ```
 #[derive(Debug)]
-pub struct OnDevice<'m, T> {
+pub struct OnDevice<'m, T: Element> {
     device: Device,
     plan: Plan,
     a: &'m dyn HostMatrix<T>,

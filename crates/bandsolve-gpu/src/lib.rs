@@ -26,6 +26,7 @@ mod cut;
 mod device;
 #[cfg(feature = "emulator")]
 mod emulated;
+mod factored;
 mod host;
 mod launch;
 mod matrix;
@@ -35,6 +36,7 @@ mod solver;
 pub use device::{Device, DeviceSlice, DeviceSliceMut, DeviceVec, Element, Limits};
 #[cfg(feature = "emulator")]
 pub use emulated::{Emulation, Order};
+pub use factored::Factored;
 pub use host::{HostMatrix, OnDevice};
 pub use matrix::Matrix;
 pub use solver::{Pending, Solver};

@@ -7,13 +7,14 @@ use std::collections::hash_map::DefaultHasher;
 use std::path::PathBuf;
 
 /// The kernels and what they include, in the order in which they need one another.
-const SOURCES: [&str; 8] = [
+const SOURCES: [&str; 9] = [
     include_str!("../kernels/port.cuh"),
     include_str!("../kernels/element.cuh"),
     include_str!("../kernels/panel.cuh"),
     include_str!("../kernels/system.cuh"),
     include_str!("../kernels/rpts.cuh"),
     include_str!("../kernels/batch.cuh"),
+    include_str!("../kernels/factored.cuh"),
     include_str!("../kernels/residual.cuh"),
     include_str!("../kernels/kernels.cu"),
 ];
@@ -28,6 +29,7 @@ fn instance(kernel: &str) -> Option<&'static str> {
         "residual" => "RESIDUAL",
         "correct" => "CORRECT",
         "interleaved" | "alone" => "BATCH",
+        "factor" | "reducefactored" | "substitutefactored" => "FACTORED",
         _ => "RPTS",
     };
     let begins = format!("{family}({suffix},");
@@ -104,6 +106,7 @@ mod tests {
             let template = match family {
                 "RPTS" => "reduce",
                 "BATCH" => "alone",
+                "FACTORED" => "factor",
                 other => &other.to_lowercase(),
             };
             let source = source(&format!("{template}_{suffix}")).unwrap();

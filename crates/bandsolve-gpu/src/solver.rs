@@ -2,6 +2,7 @@
 
 use crate::cut::{ALONE_AT_MOST, Cut, Kind, System, THREADS, batch, levels};
 use crate::device::{Device, DeviceSlice, DeviceSliceMut, DeviceVec, Element, check_len};
+use crate::factored::{Factored, LevelFactors};
 use crate::launch::{Arguments, Coarse, Columns, Peaks, Rule};
 use crate::matrix::{Blocks, Matrix, Source};
 use bandsolve::direct::contract::{ACCEPTED_AT_ONCE, MAX_REFINEMENTS, good};
@@ -47,7 +48,7 @@ enum Route {
 /// # Source
 /// Klein, dissertation, 2.5 and 2.6.
 #[derive(Debug)]
-pub struct Solver<T> {
+pub struct Solver<T: Element> {
     device: Device,
     plan: Plan,
     route: Route,
@@ -56,6 +57,8 @@ pub struct Solver<T> {
     /// Level by level, with the kernels for it.
     cuts: Vec<(Cut, Kind)>,
     levels: Vec<Level<T>>,
+    /// Factors of all levels but the last, if they are kept.
+    factors: Vec<LevelFactors<T>>,
     /// What solving an interleaved batch keeps on the way.
     kept: DeviceVec<T>,
     /// Largest backward error and largest |x| of every column, as bits, level by level.
@@ -113,7 +116,18 @@ impl<T: Element> Solver<T> {
         let kept = device.zeros(kept)?;
         let peaks = device.zeros(Peaks::KINDS * cuts.len() * n_rhs * systems * T::REAL_BYTES)?;
         let (device, plan) = (device.clone(), plan.clone());
-        Ok(Self { device, plan, route, block, most_columns: n_rhs, cuts, levels: coarse, kept, peaks })
+        Ok(Self {
+            device,
+            plan,
+            route,
+            block,
+            most_columns: n_rhs,
+            cuts,
+            levels: coarse,
+            factors: Vec::new(),
+            kept,
+            peaks,
+        })
     }
 
     /// Rows of a partition, level by level.
@@ -128,8 +142,9 @@ impl<T: Element> Solver<T> {
 
     /// Bytes of memory that it owns on the device.
     pub fn bytes(&self) -> usize {
+        let factors = self.factors.iter().map(LevelFactors::bytes).sum::<usize>();
         let level = |level: &Level<T>| level.bands.iter().chain([&level.rhs]).map(DeviceVec::len).sum::<usize>();
-        (self.levels.iter().map(level).sum::<usize>() + self.kept.len()) * size_of::<T>() + self.peaks.len()
+        (self.levels.iter().map(level).sum::<usize>() + self.kept.len()) * size_of::<T>() + self.peaks.len() + factors
     }
 
     /// Solves op(A)·x = rhs under the accuracy contract of `bandsolve`: the backward error is measured as x is written; above 8ε
@@ -175,6 +190,43 @@ impl<T: Element> Solver<T> {
             pending.solver.enqueue(source, pending.rhs, pending.x.as_slice())?;
         }
         Ok(pending)
+    }
+
+    /// Factors a tridiagonal or block tridiagonal matrix, open or periodic, or a contiguous batch, to solve with it again and
+    /// again.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] for other matrices, [`Error::Shape`], [`Error::Device`].
+    pub fn factor<'a>(mut self, a: Matrix<'a, T>) -> Result<Factored<'a, T>> {
+        let Source::Blocks(top) = a.source(self.plan.shape())? else {
+            return Err(Error::Unsupported {
+                method: "factors on a GPU",
+                what: "banded matrices or interleaved batches",
+            });
+        };
+        let mut source = top;
+        for k in 0..self.levels.len() {
+            let (cut, kind) = &self.cuts[k];
+            let kept = LevelFactors::new(&self.device, &self.cuts[k])?;
+            let (cut, one) = (Cut { columns: 1, ..*cut }, Kind { on_chip: 1, ..*kind });
+            let coarse = self.coarse(k + 1);
+            let arguments = Arguments::new(&cut).with(source).with(coarse).with(kept.addresses()).with(self.rule());
+            let (blocks, name) =
+                (cut.spans as usize * cut.systems as usize, format!("factor_{}_{}_1", T::NAME, self.block));
+            // SAFETY: what the kernel takes; the arrays are as long as the cut says, or were looked at by `source`.
+            unsafe { arguments.launch(&self.device, &name, blocks, one.reduce_bytes(&cut)) }?;
+            self.factors.push(kept);
+            source = Blocks::new(coarse.arrays, Op::Plain);
+        }
+        Ok(Factored::new(self, a))
+    }
+
+    /// The system of a level below the first.
+    fn coarse(&self, k: usize) -> Coarse {
+        let (level, cut) = (&self.levels[k - 1], &self.cuts[k].0);
+        let step = u64::from(cut.n) * u64::from(cut.systems) * self.block as u64;
+        let d = Columns { first: level.rhs.slice(..).address(), step };
+        Coarse { arrays: level.bands.each_ref().map(|band| band.slice(..).address()), d }
     }
 
     fn step(&self) -> u64 {
@@ -239,56 +291,63 @@ impl<T: Element> Solver<T> {
         let last = self.levels.len();
         let step = self.step();
         let column = |slice: DeviceSlice<'_, T>| Columns { first: slice.address(), step };
-        let coarse = |k: usize| {
-            let level = &self.levels[k - 1];
-            let cut = &self.cuts[k].0;
-            let step = u64::from(cut.n) * u64::from(cut.systems) * self.block as u64;
-            let d = Columns { first: level.rhs.slice(..).address(), step };
-            Coarse { arrays: level.bands.each_ref().map(|band| band.slice(..).address()), d }
-        };
         // What is solved on level k: matrix, right-hand sides, and where the solution goes.
         let system = |k: usize| {
             if k == 0 {
                 return (source, column(rhs), column(x));
             }
-            let Coarse { arrays, d } = coarse(k);
+            let Coarse { arrays, d } = self.coarse(k);
             (Source::Blocks(Blocks::new(arrays, Op::Plain)), d, d)
         };
         for k in 0..last {
-            let (source, rhs, _) = system(k);
-            let tail = |head: Arguments| head.with(rhs).with(coarse(k + 1)).with(self.rule());
-            self.launch("reduce", k, source, Kind::reduce_bytes, tail)?;
+            let ((source, rhs, _), coarse) = (system(k), self.coarse(k + 1));
+            if let Some(factors) = self.factors.get(k) {
+                let tail = |head: Arguments| head.with(rhs).with(coarse.d).with(factors.addresses());
+                self.launch("reducefactored", k, None, Kind::vector_bytes, tail)?;
+            } else {
+                let tail = |head: Arguments| head.with(rhs).with(coarse).with(self.rule());
+                self.launch("reduce", k, Some(source), Kind::reduce_bytes, tail)?;
+            }
         }
         let (end, rhs, out) = system(last);
         let tail = |head: Arguments| head.with(rhs).with(out).with(self.peaks(last)).with(self.rule());
-        self.launch("finish", last, end, Kind::finish_bytes, tail)?;
+        self.launch("finish", last, Some(end), Kind::finish_bytes, tail)?;
         for k in (0..last).rev() {
-            let (source, rhs, out) = system(k);
-            let tail = |head: Arguments| {
-                let head = head.with(rhs).with(coarse(k + 1).d).with(out);
-                head.with(self.peaks(k + 1)).with(self.peaks(k)).with(self.rule())
-            };
-            self.launch("substitute", k, source, Kind::substitute_bytes, tail)?;
+            let ((source, rhs, out), y) = (system(k), self.coarse(k + 1).d);
+            let ends = |head: Arguments| head.with(self.peaks(k + 1)).with(self.peaks(k)).with(self.rule());
+            if let Some(factors) = self.factors.get(k) {
+                let tail = |head: Arguments| ends(head.with(rhs).with(y).with(out).with(factors.addresses()));
+                self.launch("substitutefactored", k, Some(source), Kind::vector_bytes, tail)?;
+            } else {
+                let tail = |head: Arguments| ends(head.with(rhs).with(y).with(out));
+                self.launch("substitute", k, Some(source), Kind::substitute_bytes, tail)?;
+            }
         }
         Ok(())
     }
 
-    /// Launches a kernel for the partitions of a level; its arguments are the cut, the matrix, and a tail.
+    /// Launches a kernel for the partitions of a level; its arguments are the cut, the matrix if it takes one, and a tail.
     fn launch(
         &self,
         kernel: &str,
         level: usize,
-        source: Source,
+        source: Option<Source>,
         shared: fn(&Kind, &Cut) -> usize,
         tail: impl FnOnce(Arguments) -> Arguments,
     ) -> Result<()> {
         let (cut, kind) = &self.cuts[level];
-        let Kind { block, on_chip, .. } = *kind;
+        // Kernels with factors exist for one right-hand side on chip.
+        let kind = if kernel.ends_with("factored") { Kind { on_chip: 1, ..*kind } } else { *kind };
+        let Kind { block, on_chip, .. } = kind;
         let blocks = cut.spans as usize * cut.systems as usize * (cut.columns as usize).div_ceil(on_chip);
-        let (arguments, ending) = source.with(Arguments::new(cut));
+        let head = Arguments::new(cut);
+        let (arguments, ending) = match source {
+            Some(source) => source.with(head),
+            None => (head, ""),
+        };
         let name = format!("{kernel}_{}_{block}_{on_chip}{ending}", T::NAME);
         // SAFETY: what the kernel takes; the arrays are as long as the cut says, or were looked at by `source` and `start`.
-        unsafe { tail(arguments).launch(&self.device, &name, blocks, shared(kind, cut)) }
+        unsafe { tail(arguments).launch(&self.device, &name, blocks, shared(&kind, cut)) }
     }
 
     /// Blocks of threads of a kernel with a thread for every number of x.
@@ -324,7 +383,7 @@ impl<T: Element> Solver<T> {
 /// A solve that was started. Dropped without being waited for, x is neither verified nor repaired.
 #[derive(Debug)]
 #[must_use = "the answer is verified when it is waited for"]
-pub struct Pending<'a, T> {
+pub struct Pending<'a, T: Element> {
     solver: &'a mut Solver<T>,
     a: Matrix<'a, T>,
     source: Source,

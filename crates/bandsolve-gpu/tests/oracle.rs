@@ -447,6 +447,16 @@ fn check<T: Number<Real: RealNumber>>(case: Case) {
     let expected =
         |m: &[usize]| (0..n_rhs).flat_map(|column| solve(&given.rows(column, op), m, periodic, rule(case))).collect();
     compare("blocks", shape, case, &given.rhs, solve_it, expected);
+    let with_factors = |device: &Device, solver: &mut Solver<T>, rhs: &DeviceVec<T>, x: &mut DeviceVec<T>| {
+        let [sub, diag, sup] = given.arrays.each_ref().map(|v| device.upload(v).unwrap());
+        let fresh = Solver::new(device, &plan(shape, case), n_rhs).unwrap();
+        assert_eq!(fresh.partition_rows(), solver.partition_rows());
+        let mut factors = fresh.factor(Matrix::block_tridiagonal(&sub, &diag, &sup).op(op)).unwrap();
+        // The second time as the first.
+        factors.solve(rhs, &mut *x).unwrap();
+        factors.solve(rhs, x).unwrap()
+    };
+    compare("factors", shape, case, &given.rhs, with_factors, expected);
 }
 
 /// A banded matrix in LAPACK's storage, or by diagonals.

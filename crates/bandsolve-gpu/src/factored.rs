@@ -1,0 +1,108 @@
+//! Factors that are kept on the device.
+
+use crate::cut::{Cut, Kind};
+use crate::device::{Device, DeviceSlice, DeviceSliceMut, DeviceVec, Element};
+use crate::matrix::Matrix;
+use crate::solver::{Pending, Solver};
+use bandsolve::{Report, Result};
+
+/// Factors of a level as the kernels see them (`factored.cuh`).
+#[derive(Debug, Clone, Copy)]
+#[repr(C)]
+pub(crate) struct Factors {
+    steps: u64,
+    swaps: u64,
+    pivots: u64,
+    ends: u64,
+    scales: u64,
+}
+
+/// Factors of a level, and their memory.
+#[derive(Debug)]
+pub(crate) struct LevelFactors<T: Element> {
+    steps: DeviceVec<T>,
+    swaps: DeviceVec<u32>,
+    pivots: DeviceVec<T>,
+    ends: DeviceVec<T>,
+    scales: DeviceVec<T::Real>,
+}
+
+impl<T: Element> LevelFactors<T> {
+    pub fn new(device: &Device, (cut, kind): &(Cut, Kind)) -> Result<Self> {
+        let b = kind.block;
+        let partitions = cut.systems as usize * cut.spans as usize * cut.lanes as usize;
+        // A slot for each block row, and one more, as the last partition of a system may have.
+        let slots = partitions * (cut.m as usize + 1);
+        Ok(Self {
+            steps: device.zeros(slots * b * (3 * b - 1))?,
+            swaps: device.zeros(slots * 2)?,
+            pivots: device.zeros(slots * (b * (b + 1) / 2 + 2 * b * b))?,
+            ends: device.zeros(partitions * 6 * b * b)?,
+            scales: device.zeros(cut.systems as usize * cut.n as usize * b)?,
+        })
+    }
+
+    pub fn addresses(&self) -> Factors {
+        Factors {
+            steps: self.steps.slice(..).address(),
+            swaps: self.swaps.slice(..).address(),
+            pivots: self.pivots.slice(..).address(),
+            ends: self.ends.slice(..).address(),
+            scales: self.scales.slice(..).address(),
+        }
+    }
+
+    pub fn bytes(&self) -> usize {
+        let numbers = self.steps.len() + self.pivots.len() + self.ends.len();
+        numbers * size_of::<T>() + self.swaps.len() * size_of::<u32>() + self.scales.len() * T::REAL_BYTES
+    }
+}
+
+/// Factors of a matrix on a device. Each solve reads 7b² numbers of factors and 3b² of the matrix a block row of b rows, where
+/// [`Solver::solve`] reads 6b², but neither chooses pivots nor divides; x is the same, bit for bit.
+///
+/// # Cost
+/// Memory for about 7b² numbers a block row, twice that of the matrix.
+///
+/// # Source
+/// Klein, dissertation, 2.6.10. There blocks are pivots as a whole; here rows, whence exchanges and factors of b(3b − 1) numbers.
+#[derive(Debug)]
+pub struct Factored<'a, T: Element> {
+    solver: Solver<T>,
+    a: Matrix<'a, T>,
+}
+
+impl<'a, T: Element> Factored<'a, T> {
+    pub(crate) fn new(solver: Solver<T>, a: Matrix<'a, T>) -> Self {
+        Self { solver, a }
+    }
+
+    /// Solves with these factors: as [`Solver::solve`], which see.
+    ///
+    /// # Errors
+    /// Those of [`Solver::solve`].
+    pub fn solve<'s>(
+        &'s mut self,
+        rhs: impl Into<DeviceSlice<'s, T>>,
+        x: impl Into<DeviceSliceMut<'s, T>>,
+    ) -> Result<Report> {
+        self.start(rhs, x)?.wait()
+    }
+
+    /// Starts a solve: as [`Solver::start`], which see.
+    ///
+    /// # Errors
+    /// Those of [`Solver::start`].
+    pub fn start<'s>(
+        &'s mut self,
+        rhs: impl Into<DeviceSlice<'s, T>>,
+        x: impl Into<DeviceSliceMut<'s, T>>,
+    ) -> Result<Pending<'s, T>> {
+        self.solver.start(self.a, rhs, x)
+    }
+
+    /// Bytes of memory that factors and solver own on the device.
+    pub fn bytes(&self) -> usize {
+        self.solver.bytes()
+    }
+}
