@@ -111,7 +111,7 @@ __device__ __forceinline__ void factor(const Cut& cut, const Source& source, con
         UNROLL for (int s = 0; s < B; ++s) own.end(LAST_NEXT, r, s) = carried.next[r][s];
       }
     }
-    eliminate<true>(carried, tile, at + (down ? j : rows - 1 - j), down, rule, v, record);
+    eliminate<true>(carried, tile, at + (down ? j : rows - 1 - j), down, j + 1 == rows ? at_cut(rule) : rule, v, record);
     own.put(down ? j : rows - 1 - j, !down, record);
     if (!down) continue;
     own.put_triangle(j - 1, v);

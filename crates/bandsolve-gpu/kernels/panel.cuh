@@ -2,11 +2,21 @@
 #pragma once
 #include "element.cuh"
 
-// How pivots are chosen: from all rows or not; from rows that are scaled or not; candidates up to `noise` count as zero.
+// Whether a row is exchanged with the one that was eliminated before: never; if its candidate for the pivot is larger; if a pivot
+// of two rows begins (scalars only: else as LARGER); in any case.
+enum Exchange { NEVER, LARGER, DIAGONAL, FORCED };
+
+// How pivots are chosen: by exchanges; from rows that are scaled or not; candidates up to `noise` count as zero.
 struct Rule {
   int exchange, scale_rows;
   double noise;
 };
+
+// The rule where the equations of both sides of a cut meet, and no pivot of two rows can begin.
+__device__ __forceinline__ Rule at_cut(Rule rule) {
+  rule.exchange = rule.exchange == DIAGONAL ? LARGER : rule.exchange;
+  return rule;
+}
 
 // A candidate for a pivot.
 template <class T> __device__ __forceinline__ T denoised(T v, const Rule& rule) {
@@ -37,7 +47,7 @@ __device__ __forceinline__ bool eliminate_columns(T (&v)[ROWS][W], const Rule& r
     bool swaps[ROWS];
     UNROLL for (int q = k; q < ROWS; ++q) v[q][k] = denoised(v[q][k], rule);
     UNROLL for (int q = k + 1; q < ROWS; ++q) {
-      swap = (rule.exchange || q / B == k / B) && modulus(v[q][k]) > modulus(v[k][k]);
+      swap = rule.exchange == FORCED || ((rule.exchange != NEVER || q / B == k / B) && modulus(v[q][k]) > modulus(v[k][k]));
       swaps[q] = swap;
       UNROLL for (int w = k; w < W; ++w) {
         const T upper = v[k][w], lower = v[q][w];

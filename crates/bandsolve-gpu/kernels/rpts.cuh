@@ -12,7 +12,18 @@
 // What is left of the equations of a partition on the way: spike·x₀ + near·x_j + next·x_{j+1} = rhs.
 template <class T, int B, int R> struct Carried {
   T spike[B][B], near[B][B], next[B][B], rhs[B][R];
+  // The pivot row before was the row that came: with diagonal pivoting, this is the second row of a pivot of two.
+  bool taken = false;
 };
+
+// Whether a pivot of two rows begins: the row (a, b, c) is then the pivot row of the first unknown, and for the second there is no
+// choice. So nothing is divided by a small `near`. Source: Chang, thesis, chapter 3.
+template <class T> __device__ __forceinline__ bool begins_pair(T near, T next, T a, T b, T c, bool taken) {
+  typedef typename Of<T>::Real R;
+  const R kappa = R(0.618033988749894848);
+  const R sigma = larger(larger(modulus(a), modulus(b)), larger(modulus(c), modulus(next)));
+  return !taken && modulus(a) * modulus(next) * kappa > modulus(near) * sigma;
+}
 
 // Columns of a panel: x_{j−1}, x_j, x_{j+1}, x₀ where spikes are carried along, right-hand sides.
 template <int B, int R, bool SPIKE> struct Panel {
@@ -43,7 +54,12 @@ __device__ __forceinline__ bool eliminate(Carried<T, B, R>& carried, const Tile<
       v[B + r][RHS + c] = tile.rhs(r, c, place);
     }
   }
-  const bool swap = eliminate_columns<B, B>(v, rule, record);
+  Rule chosen = rule;
+  if (B == 1 && rule.exchange == DIAGONAL) {
+    chosen.exchange = begins_pair(v[0][0], v[0][1], v[1][0], v[1][1], v[1][2], carried.taken) ? FORCED : NEVER;
+  }
+  const bool swap = eliminate_columns<B, B>(v, chosen, record);
+  carried.taken = swap;
   UNROLL for (int r = 0; r < B; ++r) {
     UNROLL for (int s = 0; s < B; ++s) {
       carried.near[r][s] = v[B + r][B + s];
@@ -78,7 +94,9 @@ __device__ __forceinline__ Carried<T, B, R> sweep(const Tile<T, B, R>& tile, u32
   Carried<T, B, R> carried = begin_sweep(tile, at, rows, down);
   T v[2 * B][Panel<B, R, true>::WIDTH];
   Forget nothing;
-  for (u32 j = 2; j < rows; ++j) eliminate<true>(carried, tile, at + (down ? j : rows - 1 - j), down, rule, v, nothing);
+  for (u32 j = 2; j < rows; ++j) {
+    eliminate<true>(carried, tile, at + (down ? j : rows - 1 - j), down, j + 1 == rows ? at_cut(rule) : rule, v, nothing);
+  }
   return carried;
 }
 

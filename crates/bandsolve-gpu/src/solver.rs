@@ -52,6 +52,7 @@ pub struct Solver<T: Element> {
     device: Device,
     plan: Plan,
     route: Route,
+    method: Method,
     block: usize,
     most_columns: usize,
     /// Level by level, with the kernels for it.
@@ -66,13 +67,13 @@ pub struct Solver<T: Element> {
 }
 
 impl<T: Element> Solver<T> {
-    /// Takes the memory to solve systems of the plan's shape with up to `n_rhs` right-hand sides. Of the plan's options it follows
-    /// pivoting, noise threshold, verification and rows of a partition.
+    /// Takes the memory to solve systems of the plan's shape with up to `n_rhs` right-hand sides. Of the plan it follows the method
+    /// (`Auto` is `Rpts`; scalar systems also by `SpikeThomas` and `SpikeDiagonalPivoting`), pivoting, noise threshold, verification and rows of a partition.
     ///
     /// # Errors
     /// [`Error::Unsupported`] for systems of another kind, or with 2³¹ rows and more; [`Error::Device`] if there is no memory.
     pub fn new(device: &Device, plan: &Plan, n_rhs: usize) -> Result<Self> {
-        let unsupported = |what| Err(Error::Unsupported { method: "rpts on a GPU", what });
+        let unsupported = |what| Err(Error::Unsupported { method: plan.asked_method().name(), what });
         let (block, n, periodic, systems) = match plan.shape() {
             Shape::Tridiagonal { n, periodic } => (1, n, periodic, 1),
             Shape::BlockTridiagonal { block_rows, block, periodic } => (block, block_rows, periodic, 1),
@@ -88,8 +89,13 @@ impl<T: Element> Solver<T> {
             _ => Route::Levels,
         };
         if block > MOST_ROWS || block == 0 {
-            return unsupported("blocks of more than 4 rows, or more than 4 diagonals on either side");
+            return unsupported("blocks of more than 4 rows, or more than 4 diagonals on either side, on a GPU");
         }
+        let method = match plan.asked_method() {
+            Method::Auto | Method::Rpts => Method::Rpts,
+            scalar @ (Method::SpikeThomas | Method::SpikeDiagonalPivoting) if block == 1 => scalar,
+            _ => return unsupported("systems of this kind on a GPU"),
+        };
         let banded = matches!(plan.shape(), Shape::Banded { .. });
         let on_chip = if n_rhs > 2 && block == 1 && !banded && route == Route::Levels { ON_CHIP } else { 1 };
         let kind = Kind { block, on_chip, bytes: size_of::<T>() };
@@ -120,6 +126,7 @@ impl<T: Element> Solver<T> {
             device,
             plan,
             route,
+            method,
             block,
             most_columns: n_rhs,
             cuts,
@@ -235,10 +242,16 @@ impl<T: Element> Solver<T> {
 
     fn rule(&self) -> Rule {
         let options = self.plan.options();
-        let (exchange, scaled) = (options.pivoting != Pivoting::None, options.pivoting == Pivoting::ScaledPartial);
+        let scaled = options.pivoting == Pivoting::ScaledPartial;
+        // As `Exchange` in `panel.cuh` has it.
+        let exchange = match (self.method, options.pivoting) {
+            (Method::SpikeThomas, _) | (_, Pivoting::None) => 0,
+            (Method::SpikeDiagonalPivoting, _) => 2,
+            _ => 1,
+        };
         // The threshold is meant for rows with a largest entry in [2, 4); here it is in [1, 2).
         let noise = options.noise_threshold * if scaled { 0.5 } else { 1.0 };
-        Rule { exchange: exchange.into(), scale_rows: scaled.into(), noise }
+        Rule { exchange, scale_rows: scaled.into(), noise }
     }
 
     /// The peaks of a level, or none if nothing is to be verified.
@@ -400,10 +413,10 @@ impl<T: Element> Pending<'_, T> {
         let reason = format!("solved on {}", self.solver.device.name());
         if !self.solver.plan.options().verify {
             self.solver.device.synchronize()?;
-            return Ok(Report::external(Method::Rpts, &reason, None));
+            return Ok(Report::external(self.solver.method, &reason, None));
         }
         if self.rhs.is_empty() {
-            return Ok(Report::external(Method::Rpts, &reason, Some(&[])));
+            return Ok(Report::external(self.solver.method, &reason, Some(&[])));
         }
         let mut errors = self.solver.errors()?;
         let (mut steps, mut fallback) = (0, false);
@@ -421,7 +434,7 @@ impl<T: Element> Pending<'_, T> {
         let columns = self.solver.cuts[0].0.columns as usize;
         let largest = |k: usize| errors.iter().skip(k).step_by(columns).fold(0.0, |a, b| if a >= *b { a } else { *b });
         let by_column: Vec<f64> = (0..columns).map(largest).collect();
-        let mut report = Report::external(Method::Rpts, &reason, Some(&by_column));
+        let mut report = Report::external(self.solver.method, &reason, Some(&by_column));
         report.refinement_steps = steps;
         report.fallback = fallback;
         Ok(report)

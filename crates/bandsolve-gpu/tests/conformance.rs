@@ -1,6 +1,6 @@
 //! The suite that the methods of the CPU go through, on an emulated device.
 
-use bandsolve::{Banded, Complex32, Complex64, Factor, Plan, Result, Tridiagonal, TridiagonalBatch};
+use bandsolve::{Banded, Complex32, Complex64, Factor, Method, Plan, Result, Tridiagonal, TridiagonalBatch};
 use bandsolve_gpu::{Device, Element, Emulation, Order};
 use bandsolve_testkit::conformance::Suite;
 use bandsolve_testkit::{conformance, conformance_banded, conformance_batch};
@@ -31,6 +31,11 @@ conformance!(tridiagonal_f32, f32, Emulated, |plan| plan);
 conformance!(tridiagonal_f64, f64, Emulated, |plan| plan);
 conformance!(tridiagonal_c32, Complex32, Emulated, |plan| plan);
 conformance!(tridiagonal_c64, Complex64, Emulated, |plan| plan);
+
+conformance!(spike_diagonal_pivoting_f64, f64, Emulated, |plan| plan.method(Method::SpikeDiagonalPivoting));
+conformance!(spike_diagonal_pivoting_c32, Complex32, Emulated, |plan| plan.method(Method::SpikeDiagonalPivoting));
+conformance!(spike_thomas_f32, f32, Emulated, |plan| plan.method(Method::SpikeThomas));
+conformance!(spike_thomas_c64, Complex64, Emulated, |plan| plan.method(Method::SpikeThomas));
 
 conformance_banded!(banded_f32, f32, Emulated, |plan| plan);
 conformance_banded!(banded_f64, f64, Emulated, |plan| plan);

@@ -1,6 +1,6 @@
 //! The kernels against the same algorithm in Rust, bit for bit, in three orders of threads.
 
-use bandsolve::{Complex32, Complex64, Layout, Op, Pivoting, Plan, RealScalar, Scalar, Shape};
+use bandsolve::{Complex32, Complex64, Layout, Method, Op, Pivoting, Plan, RealScalar, Scalar, Shape};
 use bandsolve_gpu::{Device, DeviceVec, Element, Emulation, Matrix, Order, Solver};
 
 /// A number with the operations of `element.cuh`.
@@ -88,6 +88,8 @@ real!(f64, Complex64, u64, 52, 2047, 1023, 500);
 #[derive(Clone, Copy)]
 struct Rule {
     exchange: bool,
+    /// Pivots of two rows, of scalars.
+    diagonal: bool,
     scale: bool,
     noise: f64,
 }
@@ -136,7 +138,8 @@ fn eliminate_columns<T: Number>(v: &mut Panel<T>, k: usize, b: usize, rule: Rule
             }
         }
         for q in k + 1..v.len() {
-            if (rule.exchange || q / b == k / b) && v[q][k].size() > v[k][k].size() {
+            let larger = v[q][k].size() > v[k][k].size();
+            if rule.diagonal || ((rule.exchange || q / b == k / b) && larger) {
                 v.swap(q, k);
             }
         }
@@ -169,6 +172,7 @@ fn without<T: Number>(block: &Panel<T>, x: &[T], sums: &[T]) -> Vec<T> {
 /// spike·x₀ + near·x_j + next·x_{j+1} = rhs
 #[derive(Clone)]
 struct Carried<T> {
+    taken: bool,
     spike: Panel<T>,
     near: Panel<T>,
     next: Panel<T>,
@@ -178,23 +182,47 @@ struct Carried<T> {
 /// Eliminates x_{j−1}; returns its pivot rows: x_{j−1}, x_j, x_{j+1}, x₀, rhs.
 fn eliminate<T: Number>(carried: &mut Carried<T>, row: &Row<T>, rule: Rule) -> Panel<T> {
     let b = row.d.len();
+    let mut chosen = rule;
+    if rule.diagonal && b == 1 {
+        let size = |block: &Panel<T>| block[0][0].size();
+        let [a, b, c, near, next] = [&row.a, &row.b, &row.c, &carried.near, &carried.next].map(size);
+        let larger = |a: T::Real, b: T::Real| if b > a { b } else { a };
+        let sigma = larger(larger(a, b), larger(c, next));
+        let pair = !carried.taken && a * next * T::Real::from_f64(0.618_033_988_749_894_8) > near * sigma;
+        // Taken in any case, or in none.
+        chosen.exchange = false;
+        carried.taken = pair;
+        chosen.diagonal = pair;
+    } else {
+        chosen.diagonal = false;
+    }
     let zeros = vec![T::ZERO; b];
     let held =
         (0..b).map(|r| [&carried.near[r][..], &carried.next[r], &zeros, &carried.spike[r], &[carried.rhs[r]]].concat());
     let new = (0..b).map(|r| [&row.a[r][..], &row.b[r], &row.c[r], &zeros, &[row.d[r]]].concat());
     let mut v: Panel<T> = held.chain(new).collect();
-    eliminate_columns(&mut v, b, b, rule);
+    eliminate_columns(&mut v, b, b, chosen);
     let left = v.split_off(b);
     let part = |k: usize| left.iter().map(|row| row[k * b..(k + 1) * b].to_vec()).collect();
-    *carried =
-        Carried { near: part(1), next: part(2), spike: part(3), rhs: left.iter().map(|row| row[4 * b]).collect() };
+    *carried = Carried {
+        taken: carried.taken,
+        near: part(1),
+        next: part(2),
+        spike: part(3),
+        rhs: left.iter().map(|row| row[4 * b]).collect(),
+    };
     v
 }
 
 fn sweep<T: Number>(mut rows: impl Iterator<Item = Row<T>>, rule: Rule) -> Carried<T> {
     let Row { a, b, c, d } = rows.next().unwrap();
-    let mut carried = Carried { spike: a, near: b, next: c, rhs: d };
-    rows.for_each(|row| _ = eliminate(&mut carried, &row, rule));
+    let mut carried = Carried { taken: false, spike: a, near: b, next: c, rhs: d };
+    let mut rows = rows.peekable();
+    while let Some(row) = rows.next() {
+        // Where two sides meet, the larger candidate is the pivot.
+        let diagonal = rule.diagonal && rows.peek().is_some();
+        eliminate(&mut carried, &row, Rule { diagonal, ..rule });
+    }
     carried
 }
 
@@ -210,6 +238,8 @@ fn reduce<T: Number<Real: RealNumber>>(rows: &[Row<T>], rule: Rule) -> [Row<T>; 
 }
 
 fn solve_inside<T: Number>(rows: &[Row<T>], [before, first, last, after]: [&[T]; 4], rule: Rule) -> Vec<T> {
+    // Where two sides meet, the larger candidate is the pivot.
+    let larger = Rule { diagonal: false, ..rule };
     let (n, b) = (rows.len(), rows[0].d.len());
     let mut x = vec![first.to_vec(); n];
     x[n - 1] = last.to_vec();
@@ -221,12 +251,12 @@ fn solve_inside<T: Number>(rows: &[Row<T>], [before, first, last, after]: [&[T];
     };
     let zeros = vec![vec![T::ZERO; b]; b];
     let (near, next) = (rows[1].b.clone(), rows[1].c.clone());
-    let mut carried = Carried { spike: zeros, near, next, rhs: without(&rows[1].a, first, &rows[1].d) };
+    let mut carried = Carried { taken: false, spike: zeros, near, next, rhs: without(&rows[1].a, first, &rows[1].d) };
     let kept: Vec<_> = rows[2..n - 1].iter().map(|row| eliminate(&mut carried, row, rule)).collect();
     let mut v = joined(&carried.near, without(&carried.next, last, &carried.rhs));
     let end = &rows[n - 1];
     v.extend(joined(&end.a, without(&end.c, after, &without(&end.b, last, &end.d))));
-    eliminate_columns(&mut v, b, b, rule);
+    eliminate_columns(&mut v, b, b, larger);
     for j in (1..n - 1).rev() {
         if j < n - 2 {
             let part = |k: usize| kept[j - 1].iter().map(|row| row[k * b..(k + 1) * b].to_vec()).collect::<Panel<T>>();
@@ -237,7 +267,7 @@ fn solve_inside<T: Number>(rows: &[Row<T>], [before, first, last, after]: [&[T];
             v.truncate(b);
             let r = &rows[0];
             v.extend(joined(&r.c, without(&r.a, before, &without(&r.b, first, &r.d))));
-            eliminate_columns(&mut v, b, b, rule);
+            eliminate_columns(&mut v, b, b, larger);
         }
         x[j] = back_substitute(&v, b);
     }
@@ -258,7 +288,7 @@ fn solve_pair<T: Number>(rows: &[Row<T>], single: bool, rule: Rule) -> Vec<T> {
             v[k * b + r][2 * b] = row.d[r];
         }
     }
-    eliminate_columns(&mut v, 2 * b, b, rule);
+    eliminate_columns(&mut v, 2 * b, b, Rule { diagonal: false, ..rule });
     back_substitute(&v, 2 * b)
 }
 
@@ -356,6 +386,7 @@ struct Case {
     m: Option<usize>,
     periodic: bool,
     op: Op,
+    method: Method,
     pivoting: Pivoting,
     noise: f64,
     /// Added to the diagonal: with 4 a times block, the matrix is dominant enough for an answer that is good at once.
@@ -369,6 +400,7 @@ const SIMPLE: Case = Case {
     m: None,
     periodic: false,
     op: Op::Plain,
+    method: Method::Rpts,
     pivoting: Pivoting::ScaledPartial,
     noise: 0.0,
     shift: 4.0,
@@ -379,12 +411,17 @@ const ORDERS: [Order; 3] = [Order::Forward, Order::Reverse, Order::Random];
 fn rule(case: Case) -> Rule {
     let scale = case.pivoting == Pivoting::ScaledPartial;
     let noise = case.noise * if scale { 0.5 } else { 1.0 };
-    Rule { exchange: case.pivoting != Pivoting::None, scale, noise }
+    let exchange = case.pivoting != Pivoting::None && case.method != Method::SpikeThomas;
+    Rule { exchange, diagonal: exchange && case.method == Method::SpikeDiagonalPivoting, scale, noise }
 }
 
 fn plan(shape: Shape, case: Case) -> Plan {
     // What a noise threshold does is repaired where answers are verified.
-    let plan = Plan::new(shape).pivoting(case.pivoting).noise_threshold(case.noise).verify(case.noise == 0.0);
+    let plan = Plan::new(shape)
+        .method(case.method)
+        .pivoting(case.pivoting)
+        .noise_threshold(case.noise)
+        .verify(case.noise == 0.0);
     case.m.map_or(plan.clone(), |m| plan.partition_rows(m))
 }
 
@@ -532,6 +569,12 @@ fn all<T: Number<Real: RealNumber>>() {
         for (pivoting, noise) in [(Pivoting::None, 0.0), (Pivoting::Partial, 0.0), (Pivoting::ScaledPartial, 1e-3)] {
             check::<T>(Case { n: 900, m: Some(20), periodic, pivoting, noise, ..SIMPLE });
             check::<T>(Case { n: 900, m: Some(20), periodic, pivoting, noise: 0.3, shift: 0.0, ..SIMPLE });
+        }
+        for method in [Method::SpikeThomas, Method::SpikeDiagonalPivoting] {
+            for n in [3, 18, 100, 1500] {
+                check::<T>(Case { n, periodic, method, ..SIMPLE });
+                check::<T>(Case { n, periodic, method, m: Some(9), shift: 0.0, ..SIMPLE });
+            }
         }
         for n_rhs in [2, 3, 5, 8] {
             check::<T>(Case { n: 40, n_rhs, periodic, ..SIMPLE });

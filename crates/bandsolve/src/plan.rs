@@ -339,6 +339,11 @@ impl Plan {
         self.shape
     }
 
+    /// The method that was asked for.
+    pub fn asked_method(&self) -> Method {
+        self.wish
+    }
+
     /// The method that will be used; never `Auto`.
     pub fn chosen_method(&self) -> Method {
         self.method
