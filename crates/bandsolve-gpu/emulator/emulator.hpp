@@ -115,3 +115,5 @@ template <class W> inline W atomic_max(W* p, W v) {
 }
 inline u32 atomicMax(u32* p, u32 v) { return atomic_max(p, v); }
 inline u64 atomicMax(u64* p, u64 v) { return atomic_max(p, v); }
+inline u32 atomicAdd(u32* p, u32 v) { return __atomic_fetch_add(p, v, __ATOMIC_RELAXED); }
+inline int __popc(u32 v) { return __builtin_popcount(v); }

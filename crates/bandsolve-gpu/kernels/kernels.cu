@@ -1,17 +1,18 @@
 // The kernels: templates for number types T, blocks of B rows, R right-hand sides on chip, and matrices in memory (Source).
 #include "batch.cuh"
 #include "factored.cuh"
+#include "sparse.cuh"
 #include "residual.cuh"
 
-#define RPTS(suffix, T, B, R, ...)                                                                                            \
-  extern "C" __global__ void reduce_##suffix(Cut cut, __VA_ARGS__ source, Columns<const T> rhs, Coarse<T> coarse, Rule rule) { \
+#define RPTS(suffix, T, B, R, RHS, ...)                                                                                       \
+  extern "C" __global__ void reduce_##suffix(Cut cut, __VA_ARGS__ source, RHS rhs, Coarse<T> coarse, Rule rule) {             \
     reduce<T, B, R>(cut, source, rhs, coarse, rule);                                                                          \
   }                                                                                                                           \
-  extern "C" __global__ void substitute_##suffix(Cut cut, __VA_ARGS__ source, Columns<const T> rhs, Columns<const T> y,       \
+  extern "C" __global__ void substitute_##suffix(Cut cut, __VA_ARGS__ source, RHS rhs, Columns<const T> y,                    \
                                                  Columns<T> out, Peaks<T> coarse_peaks, Peaks<T> peaks, Rule rule) {          \
     substitute<T, B, R>(cut, source, rhs, y, out, coarse_peaks, peaks, rule);                                                 \
   }                                                                                                                           \
-  extern "C" __global__ void finish_##suffix(Cut cut, __VA_ARGS__ source, Columns<const T> rhs, Columns<T> out,               \
+  extern "C" __global__ void finish_##suffix(Cut cut, __VA_ARGS__ source, RHS rhs, Columns<T> out,                            \
                                              Peaks<T> peaks, Rule rule) {                                                     \
     finish<T, B, R>(cut, source, rhs, out, peaks, rule);                                                                      \
   }
@@ -46,6 +47,15 @@
                                                          Columns<const T> y, Columns<T> out, Factors<T> factors,              \
                                                          Peaks<T> coarse_peaks, Peaks<T> peaks, Rule rule) {                  \
     substitute_factored<T, B, R>(cut, source, rhs, y, out, factors, coarse_peaks, peaks, rule);                               \
+  }
+
+#define SPARSE(suffix, T)                                                                                                     \
+  extern "C" __global__ void check_##suffix(u32 rows, u32 entries, const int* row_indices, const int* pointers, u32* bad) {   \
+    check(rows, entries, row_indices, pointers, bad);                                                                         \
+  }                                                                                                                           \
+  extern "C" __global__ void scatter_##suffix(Sparse<T> rhs, Columns<T> out) { scatter<T>(rhs, out); }                        \
+  extern "C" __global__ void prune_##suffix(u32 n, Columns<const T> x, const int* pointers, T* values, int* rows) {           \
+    prune<T>(n, x, pointers, values, rows);                                                                                   \
   }
 
 #ifdef INSTANCES

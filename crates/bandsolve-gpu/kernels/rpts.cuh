@@ -243,8 +243,8 @@ template <class T> struct Coarse {
 };
 
 // The coarse equations of all partitions: block row 2p of the first, block row 2p + 1 of the last unknowns.
-template <class T, int B, int R, class Source>
-__device__ __forceinline__ void reduce(const Cut& cut, const Source& source, const Columns<const T>& rhs, Coarse<T> coarse,
+template <class T, int B, int R, class Source, class Rhs>
+__device__ __forceinline__ void reduce(const Cut& cut, const Source& source, const Rhs& rhs, Coarse<T> coarse,
                                        const Rule& rule) {
   SHARED_BYTES(memory);
   const Task task = task_of<R>(cut);
@@ -297,13 +297,11 @@ template <class T> struct Peaks {
 
 // Writes x and finds the largest |residual| / (Σ|a|·‖x‖ + |d|), with `x_max`, lower bounds of ‖x‖∞; without `peaks.gap` it
 // only writes x.
-template <class T, int B, int R, class Source, class Tile>
-__device__ __forceinline__ void put(const Tile& tile, const Cut& cut, const Task& task, const Source& source,
-                                    const Columns<const T>& rhs, const Columns<T>& out, const typename Of<T>::Real (&x_max)[R],
+template <class T, int B, int R, class Source, class Rhs, class Tile>
+__device__ __forceinline__ void put(const Tile& tile, const Cut& cut, const Task& task, const Source& source, const Rhs& rhs,
+                                    const Columns<T>& out, const typename Of<T>::Real (&x_max)[R],
                                     const Peaks<T>& peaks, bool scale_rows) {
   typedef typename Of<T>::Real Real;
-  const Source own = source.of(cut, task.system);
-  const Columns<const T> given = rhs.of(cut, task.system, task.column);
   const Columns<T> x = out.of(cut, task.system, task.column);
   const u32 first = task.span.first * cut.m, rows = rows_in(cut, task.span) * B;
   Real gap[R] = {}, largest[R] = {}, most[R] = {};
@@ -319,7 +317,8 @@ __device__ __forceinline__ void put(const Tile& tile, const Cut& cut, const Task
       UNROLL for (int s = 0; s < 3; ++s) v[s] = tile.block(s, 0, 0, place.at);
       UNROLL for (int c = 0; c < R; ++c) d[c] = tile.rhs(0, c, place.at);
     } else if (peaks.gap) {
-      own.row(cut, i, r, v);
+      const Columns<const T> given = rhs.of(cut, task.system, task.column);
+      source.of(cut, task.system).row(cut, i, r, v);
       by = row_scale(v, scale_rows);
       UNROLL for (int s = 0; s < 3 * B; ++s) v[s] = scale(v[s], by);
       UNROLL for (int c = 0; c < R; ++c) d[c] = c < (int)task.columns ? scale(given.first[c * given.step + row], by) : T{};
@@ -385,9 +384,9 @@ __device__ __forceinline__ Ends<T, B, R> ends_of(const Tile& tile, const Cut& cu
 }
 
 // `put` with the largest unknowns of the coarse system as lower bounds of ‖x‖∞.
-template <class T, int B, int R, class Source, class Tile>
+template <class T, int B, int R, class Source, class Rhs, class Tile>
 __device__ __forceinline__ void put_knowing(const Tile& tile, const Cut& cut, const Task& task, const Source& source,
-                                            const Columns<const T>& rhs, const Columns<T>& out, const Peaks<T>& coarse_peaks,
+                                            const Rhs& rhs, const Columns<T>& out, const Peaks<T>& coarse_peaks,
                                             const Peaks<T>& peaks, const Rule& rule) {
   typename Of<T>::Real x_max[R] = {};
   UNROLL for (int c = 0; c < R; ++c) {
@@ -399,8 +398,8 @@ __device__ __forceinline__ void put_knowing(const Tile& tile, const Cut& cut, co
 }
 
 // x from the solution y of the coarse system. `peaks` are raised; before this, `coarse_peaks.size` are the largest |y|.
-template <class T, int B, int R, class Source>
-__device__ __forceinline__ void substitute(const Cut& cut, const Source& source, const Columns<const T>& rhs,
+template <class T, int B, int R, class Source, class Rhs>
+__device__ __forceinline__ void substitute(const Cut& cut, const Source& source, const Rhs& rhs,
                                            const Columns<const T>& y, const Columns<T>& out, const Peaks<T>& coarse_peaks,
                                            const Peaks<T>& peaks, const Rule& rule) {
   SHARED_BYTES(memory);
@@ -513,8 +512,8 @@ __device__ __forceinline__ void substitute_on_chip(const Level<T, B, R>& level, 
 }
 
 // Solves systems of up to 32 partitions, each by one block of threads, on chip. Source: Klein 2.6.8.
-template <class T, int B, int R, class Source>
-__device__ __forceinline__ void finish(const Cut& cut, const Source& source, const Columns<const T>& rhs, const Columns<T>& out,
+template <class T, int B, int R, class Source, class Rhs>
+__device__ __forceinline__ void finish(const Cut& cut, const Source& source, const Rhs& rhs, const Columns<T>& out,
                                        const Peaks<T>& peaks, const Rule& rule) {
   SHARED_BYTES(memory);
   T* const numbers = reinterpret_cast<T*>(memory);

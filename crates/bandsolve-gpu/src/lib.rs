@@ -32,6 +32,7 @@ mod launch;
 mod matrix;
 mod program;
 mod solver;
+mod sparse;
 
 pub use device::{Device, DeviceSlice, DeviceSliceMut, DeviceVec, Element, Limits};
 #[cfg(feature = "emulator")]
@@ -40,3 +41,4 @@ pub use factored::Factored;
 pub use host::{HostMatrix, OnDevice};
 pub use matrix::Matrix;
 pub use solver::{Pending, Solver};
+pub use sparse::{DeviceCsc, DeviceCscMut};

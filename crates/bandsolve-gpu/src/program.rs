@@ -7,7 +7,7 @@ use std::collections::hash_map::DefaultHasher;
 use std::path::PathBuf;
 
 /// The kernels and what they include, in the order in which they need one another.
-const SOURCES: [&str; 9] = [
+const SOURCES: [&str; 10] = [
     include_str!("../kernels/port.cuh"),
     include_str!("../kernels/element.cuh"),
     include_str!("../kernels/panel.cuh"),
@@ -15,6 +15,7 @@ const SOURCES: [&str; 9] = [
     include_str!("../kernels/rpts.cuh"),
     include_str!("../kernels/batch.cuh"),
     include_str!("../kernels/factored.cuh"),
+    include_str!("../kernels/sparse.cuh"),
     include_str!("../kernels/residual.cuh"),
     include_str!("../kernels/kernels.cu"),
 ];
@@ -29,6 +30,7 @@ fn instance(kernel: &str) -> Option<&'static str> {
         "residual" => "RESIDUAL",
         "correct" => "CORRECT",
         "interleaved" | "alone" => "BATCH",
+        "check" | "scatter" | "prune" => "SPARSE",
         "factor" | "reducefactored" | "substitutefactored" => "FACTORED",
         _ => "RPTS",
     };
@@ -106,6 +108,7 @@ mod tests {
             let template = match family {
                 "RPTS" => "reduce",
                 "BATCH" => "alone",
+                "SPARSE" => "prune",
                 "FACTORED" => "factor",
                 other => &other.to_lowercase(),
             };

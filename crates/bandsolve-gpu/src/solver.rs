@@ -5,6 +5,7 @@ use crate::device::{Device, DeviceSlice, DeviceSliceMut, DeviceVec, Element, che
 use crate::factored::{Factored, LevelFactors};
 use crate::launch::{Arguments, Coarse, Columns, Peaks, Rule};
 use crate::matrix::{Blocks, Matrix, Source};
+use crate::sparse::Rhs;
 use bandsolve::direct::contract::{ACCEPTED_AT_ONCE, MAX_REFINEMENTS, good};
 use bandsolve::dyn_stack::{PodBuffer, PodStack};
 use bandsolve::{
@@ -184,19 +185,67 @@ impl<T: Element> Solver<T> {
         x: impl Into<DeviceSliceMut<'a, T>>,
     ) -> Result<Pending<'a, T>> {
         let (rhs, x) = (rhs.into(), x.into());
-        let source = a.source(self.plan.shape())?;
-        let columns = self.plan.shape().n_rhs("rhs", rhs.len())?;
         check_len("x", rhs.len(), x.as_slice().len())?;
-        if columns > self.most_columns {
-            let expected = self.plan.shape().rows() * self.most_columns;
-            return Err(Error::Shape { what: "rhs", expected, got: rhs.len() });
-        }
-        self.cuts.iter_mut().for_each(|(cut, _)| cut.columns = columns as u32);
-        let pending = Pending { solver: self, a, source, rhs, x };
+        self.prepare(rhs.len(), "rhs")?;
+        let pending = Pending::new(self, a, rhs, x)?;
         if !pending.rhs.is_empty() {
-            pending.solver.enqueue(source, pending.rhs, pending.x.as_slice())?;
+            let given = pending.solver.dense(pending.rhs);
+            pending.solver.enqueue(pending.source, given, pending.x.as_slice())?;
         }
         Ok(pending)
+    }
+
+    /// Looks at the length of an array of columns, called `what`, and gets ready for as many; returns how many there are.
+    pub(crate) fn prepare(&mut self, len: usize, what: &'static str) -> Result<usize> {
+        let columns = self.shape().n_rhs(what, len)?;
+        if columns > self.most_columns {
+            return Err(Error::Shape { what, expected: self.shape().rows() * self.most_columns, got: len });
+        }
+        self.cuts.iter_mut().for_each(|(cut, _)| cut.columns = columns as u32);
+        Ok(columns)
+    }
+
+    pub(crate) fn device(&self) -> &Device {
+        &self.device
+    }
+
+    pub(crate) fn shape(&self) -> Shape {
+        self.plan.shape()
+    }
+
+    /// Solves, and returns the report if nothing has to be repaired.
+    pub(crate) fn solve_unrepaired(
+        &mut self,
+        source: Source,
+        rhs: Rhs,
+        x: DeviceSlice<'_, T>,
+    ) -> Result<Option<Report>> {
+        if x.is_empty() {
+            return Ok(Some(self.gathered(&[], None)));
+        }
+        self.enqueue(source, rhs, x)?;
+        if !self.plan.options().verify {
+            self.device.synchronize()?;
+            return Ok(Some(self.gathered(&[], None)));
+        }
+        let errors = self.errors()?;
+        let good = errors.iter().all(|error| *error <= ACCEPTED_AT_ONCE * good::<T>());
+        Ok(good.then(|| self.gathered(&errors, None)))
+    }
+
+    /// A report with these backward errors, and what was done according to another one.
+    pub(crate) fn gathered(&self, errors: &[f64], done: Option<Report>) -> Report {
+        let reason = format!("solved on {}", self.device.name());
+        let verified = self.plan.options().verify.then_some(errors);
+        let mut report = Report::external(self.method, &reason, verified);
+        if let Some(done) = done {
+            (report.refinement_steps, report.fallback) = (done.refinement_steps, done.fallback);
+        }
+        report
+    }
+
+    fn dense(&self, slice: DeviceSlice<'_, T>) -> Rhs {
+        Rhs::Dense(Columns { first: slice.address(), step: self.step() })
     }
 
     /// Factors a tridiagonal or block tridiagonal matrix, open or periodic, or a contiguous batch, to solve with it again and
@@ -270,7 +319,7 @@ impl<T: Element> Solver<T> {
     }
 
     /// Hands the kernels to the stream: x is solved for, and what is found out about it is in the peaks of level 0.
-    fn enqueue(&mut self, source: Source, rhs: DeviceSlice<'_, T>, x: DeviceSlice<'_, T>) -> Result<()> {
+    fn enqueue(&mut self, source: Source, rhs: Rhs, x: DeviceSlice<'_, T>) -> Result<()> {
         if self.plan.options().verify {
             self.peaks.slice_mut(..).clear()?;
         }
@@ -281,10 +330,10 @@ impl<T: Element> Solver<T> {
     }
 
     /// A thread each system.
-    fn enqueue_batch(&self, source: Source, rhs: DeviceSlice<'_, T>, x: DeviceSlice<'_, T>) -> Result<()> {
+    fn enqueue_batch(&self, source: Source, rhs: Rhs, x: DeviceSlice<'_, T>) -> Result<()> {
         let (cut, kind) = &self.cuts[0];
-        let column = |slice: DeviceSlice<'_, T>| Columns { first: slice.address(), step: self.step() };
-        let arguments = source.with(Arguments::new(cut)).0.with(column(rhs)).with(column(x));
+        let x = Columns { first: x.address(), step: self.step() };
+        let arguments = rhs.with(source.with(Arguments::new(cut)).0).0.with(x);
         // SAFETY: what the kernels take; the arrays are as long as the cut says, and were looked at by `source` and `start`.
         unsafe {
             if self.route == Route::Alone {
@@ -300,51 +349,51 @@ impl<T: Element> Solver<T> {
     }
 
     /// Level by level.
-    fn enqueue_levels(&self, source: Source, rhs: DeviceSlice<'_, T>, x: DeviceSlice<'_, T>) -> Result<()> {
+    fn enqueue_levels(&self, source: Source, rhs: Rhs, x: DeviceSlice<'_, T>) -> Result<()> {
         let last = self.levels.len();
-        let step = self.step();
-        let column = |slice: DeviceSlice<'_, T>| Columns { first: slice.address(), step };
+        let x = Columns { first: x.address(), step: self.step() };
         // What is solved on level k: matrix, right-hand sides, and where the solution goes.
         let system = |k: usize| {
             if k == 0 {
-                return (source, column(rhs), column(x));
+                return (source, rhs, x);
             }
             let Coarse { arrays, d } = self.coarse(k);
-            (Source::Blocks(Blocks::new(arrays, Op::Plain)), d, d)
+            (Source::Blocks(Blocks::new(arrays, Op::Plain)), Rhs::Dense(d), d)
         };
         for k in 0..last {
             let ((source, rhs, _), coarse) = (system(k), self.coarse(k + 1));
             if let Some(factors) = self.factors.get(k) {
-                let tail = |head: Arguments| head.with(rhs).with(coarse.d).with(factors.addresses());
-                self.launch("reducefactored", k, None, Kind::vector_bytes, tail)?;
+                let tail = |head: Arguments| head.with(coarse.d).with(factors.addresses());
+                self.launch("reducefactored", k, (None, rhs), Kind::vector_bytes, tail)?;
             } else {
-                let tail = |head: Arguments| head.with(rhs).with(coarse).with(self.rule());
-                self.launch("reduce", k, Some(source), Kind::reduce_bytes, tail)?;
+                let tail = |head: Arguments| head.with(coarse).with(self.rule());
+                self.launch("reduce", k, (Some(source), rhs), Kind::reduce_bytes, tail)?;
             }
         }
         let (end, rhs, out) = system(last);
-        let tail = |head: Arguments| head.with(rhs).with(out).with(self.peaks(last)).with(self.rule());
-        self.launch("finish", last, Some(end), Kind::finish_bytes, tail)?;
+        let tail = |head: Arguments| head.with(out).with(self.peaks(last)).with(self.rule());
+        self.launch("finish", last, (Some(end), rhs), Kind::finish_bytes, tail)?;
         for k in (0..last).rev() {
             let ((source, rhs, out), y) = (system(k), self.coarse(k + 1).d);
             let ends = |head: Arguments| head.with(self.peaks(k + 1)).with(self.peaks(k)).with(self.rule());
             if let Some(factors) = self.factors.get(k) {
-                let tail = |head: Arguments| ends(head.with(rhs).with(y).with(out).with(factors.addresses()));
-                self.launch("substitutefactored", k, Some(source), Kind::vector_bytes, tail)?;
+                let tail = |head: Arguments| ends(head.with(y).with(out).with(factors.addresses()));
+                self.launch("substitutefactored", k, (Some(source), rhs), Kind::vector_bytes, tail)?;
             } else {
-                let tail = |head: Arguments| ends(head.with(rhs).with(y).with(out));
-                self.launch("substitute", k, Some(source), Kind::substitute_bytes, tail)?;
+                let tail = |head: Arguments| ends(head.with(y).with(out));
+                self.launch("substitute", k, (Some(source), rhs), Kind::substitute_bytes, tail)?;
             }
         }
         Ok(())
     }
 
-    /// Launches a kernel for the partitions of a level; its arguments are the cut, the matrix if it takes one, and a tail.
+    /// Launches a kernel for the partitions of a level; its arguments are the cut, the matrix if it takes one, right-hand
+    /// sides, and a tail.
     fn launch(
         &self,
         kernel: &str,
         level: usize,
-        source: Option<Source>,
+        (source, rhs): (Option<Source>, Rhs),
         shared: fn(&Kind, &Cut) -> usize,
         tail: impl FnOnce(Arguments) -> Arguments,
     ) -> Result<()> {
@@ -358,7 +407,8 @@ impl<T: Element> Solver<T> {
             Some(source) => source.with(head),
             None => (head, ""),
         };
-        let name = format!("{kernel}_{}_{block}_{on_chip}{ending}", T::NAME);
+        let (arguments, rhs_ending) = rhs.with(arguments);
+        let name = format!("{kernel}_{}_{block}_{on_chip}{ending}{rhs_ending}", T::NAME);
         // SAFETY: what the kernel takes; the arrays are as long as the cut says, or were looked at by `source` and `start`.
         unsafe { tail(arguments).launch(&self.device, &name, blocks, shared(&kind, cut)) }
     }
@@ -404,19 +454,29 @@ pub struct Pending<'a, T: Element> {
     x: DeviceSliceMut<'a, T>,
 }
 
-impl<T: Element> Pending<'_, T> {
+impl<'a, T: Element> Pending<'a, T> {
+    /// A solve that may have been started.
+    pub(crate) fn new(
+        solver: &'a mut Solver<T>,
+        a: Matrix<'a, T>,
+        rhs: DeviceSlice<'a, T>,
+        x: DeviceSliceMut<'a, T>,
+    ) -> Result<Self> {
+        let source = a.source(solver.shape())?;
+        Ok(Self { solver, a, source, rhs, x })
+    }
+
     /// Waits for the kernels, and sees to it that the answer is good.
     ///
     /// # Errors
     /// [`Error::Device`]; those of the host's method, if it was tried.
     pub fn wait(mut self) -> Result<Report> {
-        let reason = format!("solved on {}", self.solver.device.name());
         if !self.solver.plan.options().verify {
             self.solver.device.synchronize()?;
-            return Ok(Report::external(self.solver.method, &reason, None));
+            return Ok(self.solver.gathered(&[], None));
         }
         if self.rhs.is_empty() {
-            return Ok(Report::external(self.solver.method, &reason, Some(&[])));
+            return Ok(self.solver.gathered(&[], None));
         }
         let mut errors = self.solver.errors()?;
         let (mut steps, mut fallback) = (0, false);
@@ -434,7 +494,7 @@ impl<T: Element> Pending<'_, T> {
         let columns = self.solver.cuts[0].0.columns as usize;
         let largest = |k: usize| errors.iter().skip(k).step_by(columns).fold(0.0, |a, b| if a >= *b { a } else { *b });
         let by_column: Vec<f64> = (0..columns).map(largest).collect();
-        let mut report = Report::external(self.solver.method, &reason, Some(&by_column));
+        let mut report = self.solver.gathered(&by_column, None);
         report.refinement_steps = steps;
         report.fallback = fallback;
         Ok(report)
@@ -461,7 +521,8 @@ impl<T: Element> Pending<'_, T> {
             if errors.iter().all(|error| *error <= good) {
                 return Ok(step);
             }
-            self.solver.enqueue(self.source, (&rest).into(), dx.slice(..))?;
+            let given = self.solver.dense(rest.slice(..));
+            self.solver.enqueue(self.source, given, dx.slice(..))?;
             kept.slice_mut(..).copy_from(self.x.as_slice())?;
             found.slice_mut(..).clear()?;
             self.correct(&dx, &found)?;

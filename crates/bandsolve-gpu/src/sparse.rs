@@ -1,0 +1,230 @@
+//! Sparse right-hand sides on a device.
+
+use crate::cut::THREADS;
+use crate::device::{Device, DeviceSlice, DeviceSliceMut, Element, check_len};
+use crate::launch::{Arguments, Columns};
+use crate::matrix::{Matrix, Source};
+use crate::solver::{Pending, Solver};
+use bandsolve::{Error, Report, Result, Shape};
+
+/// Columns of a sparse matrix in the memory of a device (CSC): entries `column_pointers[j]` to `column_pointers[j + 1]` − 1 are
+/// those of column j, rows ascending.
+#[derive(Debug, Clone, Copy)]
+pub struct DeviceCsc<'a, T> {
+    column_pointers: DeviceSlice<'a, i32>,
+    row_indices: DeviceSlice<'a, i32>,
+    values: DeviceSlice<'a, T>,
+}
+
+/// The same to write, with column pointers that are there already.
+#[derive(Debug)]
+pub struct DeviceCscMut<'a, T> {
+    column_pointers: DeviceSlice<'a, i32>,
+    row_indices: DeviceSliceMut<'a, i32>,
+    values: DeviceSliceMut<'a, T>,
+}
+
+/// Sparse columns as the kernels see them (`sparse.cuh`).
+#[derive(Debug, Clone, Copy)]
+#[repr(C)]
+pub(crate) struct Sparse {
+    values: u64,
+    rows: u64,
+    pointers: u64,
+}
+
+/// Right-hand sides as the kernels see them.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Rhs {
+    Dense(Columns),
+    Sparse(Sparse),
+}
+
+impl Rhs {
+    /// The arguments of a kernel after this one, and what the kernel's name ends with.
+    pub fn with(self, arguments: Arguments) -> (Arguments, &'static str) {
+        match self {
+            Self::Dense(columns) => (arguments.with(columns), ""),
+            Self::Sparse(sparse) => (arguments.with(sparse), "_sparse"),
+        }
+    }
+}
+
+/// Bytes that solutions of some columns may take while the largest entries are looked for.
+const ROOM: usize = 256 << 20;
+
+impl<'a, T: Element> DeviceCsc<'a, T> {
+    /// Borrows the arrays. What they hold is looked at when they are used.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] if there are not as many rows as values, or no pointers.
+    pub fn new(
+        column_pointers: impl Into<DeviceSlice<'a, i32>>,
+        row_indices: impl Into<DeviceSlice<'a, i32>>,
+        values: impl Into<DeviceSlice<'a, T>>,
+    ) -> Result<Self> {
+        let (column_pointers, row_indices, values) = (column_pointers.into(), row_indices.into(), values.into());
+        check_len("values", row_indices.len(), values.len())?;
+        check_len("column_pointers", column_pointers.len().max(1), column_pointers.len())?;
+        Ok(Self { column_pointers, row_indices, values })
+    }
+
+    /// Columns.
+    pub fn columns(&self) -> usize {
+        self.column_pointers.len() - 1
+    }
+
+    fn sparse(&self) -> Sparse {
+        let (values, rows) = (self.values.address(), self.row_indices.address());
+        Sparse { values, rows, pointers: self.column_pointers.address() }
+    }
+
+    /// The same from a column on.
+    fn from(&self, first: usize) -> Sparse {
+        let sparse = self.sparse();
+        Sparse { pointers: sparse.pointers + (first * size_of::<i32>()) as u64, ..sparse }
+    }
+
+    /// Whether pointers never decrease and rows ascend, inside of a matrix of so many rows.
+    fn check(&self, device: &Device, rows: usize) -> Result<()> {
+        let bad = device.zeros::<u32>(2)?;
+        let arguments = Arguments::default()
+            .with(rows as u32)
+            .with(self.values.len() as u32)
+            .with(self.row_indices.address())
+            .with(self.column_pointers.address())
+            .with(bad.slice(..).address());
+        // SAFETY: what the kernel takes: as many pointers as columns and one, as many rows as it is told.
+        unsafe { arguments.launch(device, &format!("check_{}", T::NAME), self.columns(), 0) }?;
+        match *bad.download()? {
+            [0, 0] => Ok(()),
+            [0, entry] => Err(Error::Structure { array: "row_indices", index: !entry as usize }),
+            [pointer, _] => Err(Error::Structure { array: "column_pointers", index: !pointer as usize + 1 }),
+            _ => unreachable!("two words"),
+        }
+    }
+}
+
+impl<'a, T: Element> DeviceCscMut<'a, T> {
+    /// Borrows the arrays; of the pointers it only reads.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] if there are not as many rows as values, or no pointers.
+    pub fn new(
+        column_pointers: impl Into<DeviceSlice<'a, i32>>,
+        row_indices: impl Into<DeviceSliceMut<'a, i32>>,
+        values: impl Into<DeviceSliceMut<'a, T>>,
+    ) -> Result<Self> {
+        let (column_pointers, row_indices, values) = (column_pointers.into(), row_indices.into(), values.into());
+        check_len("values", row_indices.as_slice().len(), values.as_slice().len())?;
+        check_len("column_pointers", column_pointers.len().max(1), column_pointers.len())?;
+        Ok(Self { column_pointers, row_indices, values })
+    }
+
+    /// Whether pointers never decrease, and no column has more entries than there are rows.
+    fn check(&self, rows: usize) -> Result<()> {
+        let pointers = self.column_pointers.download()?;
+        let entries = self.values.as_slice().len();
+        let good = |pair: &[i32]| pair[0] <= pair[1] && (pair[1] - pair[0]) as usize <= rows;
+        let wrong = if pointers[0] != 0 {
+            Some(0)
+        } else {
+            let last = pointers.len() - 1;
+            let by_pair = pointers.windows(2).position(|pair| !good(pair)).map(|j| j + 1);
+            by_pair.or_else(|| (pointers[last] as usize != entries).then_some(last))
+        };
+        wrong.map_or(Ok(()), |index| Err(Error::Structure { array: "column_pointers", index }))
+    }
+}
+
+impl<T: Element> Solver<T> {
+    /// Solves op(A)·X = D with a tridiagonal A, open or periodic, for the columns of a sparse D: they are written out in shared
+    /// memory only.
+    ///
+    /// # Shapes
+    /// `rhs`: n × n_rhs; `x`: n × n_rhs, column-major; as many columns as there is memory for.
+    ///
+    /// # Errors
+    /// Those of [`solve`](Self::solve); [`Error::Structure`] if rows do not ascend or leave the matrix.
+    ///
+    /// # Source
+    /// Klein, Problem Class ScalarCSC2Dense.
+    pub fn solve_sparse<'a>(
+        &'a mut self,
+        a: Matrix<'a, T>,
+        rhs: DeviceCsc<'a, T>,
+        x: impl Into<DeviceSliceMut<'a, T>>,
+    ) -> Result<Report> {
+        rhs.check(self.device(), self.shape().n())?;
+        self.solve_columns(a, rhs, 0, x.into())
+    }
+
+    /// Solves op(A)·X = D for the columns of a sparse D and keeps of every column of X the entries of largest modulus: as many
+    /// as the column pointers of `x` say, in ascending rows; of equal ones those of smaller rows.
+    ///
+    /// As many columns are solved for at a time as there is memory for, but no more than 256 MiB of them.
+    ///
+    /// # Errors
+    /// As [`solve_sparse`](Self::solve_sparse).
+    ///
+    /// # Source
+    /// Klein 2.6.12, Problem Class ScalarCSC2CSC.
+    pub fn solve_pruned(&mut self, a: Matrix<'_, T>, rhs: DeviceCsc<'_, T>, x: DeviceCscMut<'_, T>) -> Result<Report> {
+        let n = self.shape().n();
+        let device = self.device().clone();
+        rhs.check(&device, n)?;
+        check_len("column_pointers", rhs.column_pointers.len(), x.column_pointers.len())?;
+        x.check(n)?;
+        let together = self.n_rhs().min((ROOM / size_of::<T>() / n.max(1)).max(1));
+        let mut dense = device.zeros::<T>(n * together.min(rhs.columns()))?;
+        let mut errors = Vec::new();
+        let mut done: Option<Report> = None;
+        for first in (0..rhs.columns()).step_by(together.max(1)) {
+            let columns = together.min(rhs.columns() - first);
+            let report = self.solve_columns(a, rhs, first, dense.slice_mut(..n * columns))?;
+            let arguments = Arguments::default()
+                .with(n as u32)
+                .with(Columns { first: dense.slice(..).address(), step: n as u64 })
+                .with(x.column_pointers.address() + (first * size_of::<i32>()) as u64)
+                .with(x.values.as_slice().address())
+                .with(x.row_indices.as_slice().address());
+            let words = 256 + THREADS as usize;
+            // SAFETY: what the kernel takes; the pointers were looked at.
+            unsafe { arguments.launch(&device, &format!("prune_{}", T::NAME), columns, words * size_of::<u32>()) }?;
+            errors.extend_from_slice(&report.backward_errors);
+            let so_far = done.get_or_insert_with(|| report.clone());
+            so_far.refinement_steps = so_far.refinement_steps.max(report.refinement_steps);
+            so_far.fallback |= report.fallback;
+        }
+        Ok(self.gathered(&errors, done))
+    }
+
+    /// Solves for as many columns as x has, from the `first` on.
+    fn solve_columns<'a>(
+        &'a mut self,
+        a: Matrix<'a, T>,
+        rhs: DeviceCsc<'a, T>,
+        first: usize,
+        x: DeviceSliceMut<'a, T>,
+    ) -> Result<Report> {
+        if !matches!(self.shape(), Shape::Tridiagonal { .. }) {
+            let method = "sparse right-hand sides on a GPU";
+            return Err(Error::Unsupported { method, what: "systems that are not tridiagonal" });
+        }
+        let columns = self.prepare(x.as_slice().len(), "x")?;
+        let Source::Blocks(_) = a.source(self.shape())? else { unreachable!("a tridiagonal matrix is one of blocks") };
+        let given = Rhs::Sparse(rhs.from(first));
+        let errors = self.solve_unrepaired(a.source(self.shape())?, given, x.as_slice())?;
+        if let Some(report) = errors {
+            return Ok(report);
+        }
+        // What has to be repaired needs them written out.
+        let device = self.device().clone();
+        let dense = device.zeros::<T>(x.as_slice().len())?;
+        let out = Columns { first: dense.slice(..).address(), step: self.shape().n() as u64 };
+        let arguments = Arguments::default().with(rhs.from(first)).with(out);
+        // SAFETY: what the kernel takes; rows and pointers were looked at.
+        unsafe { arguments.launch(&device, &format!("scatter_{}", T::NAME), columns, 0) }?;
+        Pending::new(self, a, (&dense).into(), x)?.wait()
+    }
+}
