@@ -8,6 +8,7 @@ use bandsolve::{
     Banded, BlockTridiagonal, Error, Factor, Op, Plan, Report, Result, Scalar, Shape, Tridiagonal, TridiagonalBatch,
 };
 use core::fmt::Debug;
+use std::borrow::Cow;
 use std::sync::{Mutex, PoisonError};
 
 /// A matrix of the host.
@@ -19,6 +20,10 @@ pub trait HostMatrix<T>: Debug + Send + Sync {
     /// # Errors
     /// [`Error::Device`].
     fn upload(&self, device: &Device) -> Result<(Vec<DeviceVec<T>>, usize)>;
+    /// Its arrays sub, diag and sup, of full length; of a banded matrix there are none.
+    fn full_arrays(&self) -> [Cow<'_, [T]>; 3]
+    where
+        T: Clone;
     /// Whether all entries are finite.
     ///
     /// # Errors
@@ -27,22 +32,29 @@ pub trait HostMatrix<T>: Debug + Send + Sync {
 }
 
 /// Off-diagonals with a block of zeros where they have no entry.
-fn full<T: Element>(device: &Device, [sub, diag, sup]: [&[T]; 3]) -> Result<(Vec<DeviceVec<T>>, usize)> {
-    let (before, after) = (vec![T::ZERO; diag.len() - sub.len()], vec![T::ZERO; diag.len() - sup.len()]);
-    let arrays =
-        [device.upload(&[&before, sub].concat())?, device.upload(diag)?, device.upload(&[sup, &after].concat())?];
-    Ok((arrays.into(), 0))
+fn full<T: Element>([sub, diag, sup]: [&[T]; 3]) -> [Cow<'_, [T]>; 3] {
+    let filled = |before: usize, array: &[T], after: usize| {
+        [&vec![T::ZERO; before][..], array, &vec![T::ZERO; after]].concat().into()
+    };
+    let missing = |array: &[T]| diag.len() - array.len();
+    [
+        if missing(sub) > 0 { filled(missing(sub), sub, 0) } else { sub.into() },
+        diag.into(),
+        if missing(sup) > 0 { filled(0, sup, missing(sup)) } else { sup.into() },
+    ]
 }
 
 macro_rules! host_matrix {
-    ($($matrix:ident |$a:ident, $device:ident| $upload:expr;)*) => {$(
+    ($($matrix:ident)*) => {$(
         impl<T: Element> HostMatrix<T> for $matrix<'_, T> {
             fn shape(&self) -> Shape {
                 self.shape()
             }
-            fn upload(&self, $device: &Device) -> Result<(Vec<DeviceVec<T>>, usize)> {
-                let $a = self;
-                $upload
+            fn upload(&self, device: &Device) -> Result<(Vec<DeviceVec<T>>, usize)> {
+                Ok((full(self.arrays()).iter().map(|array| device.upload(array)).collect::<Result<_>>()?, 0))
+            }
+            fn full_arrays(&self) -> [Cow<'_, [T]>; 3] {
+                full(self.arrays())
             }
             fn check_finite(&self) -> Result<()> {
                 self.check_finite()
@@ -50,11 +62,22 @@ macro_rules! host_matrix {
         }
     )*};
 }
-host_matrix! {
-    Tridiagonal |a, device| full(device, a.arrays());
-    BlockTridiagonal |a, device| full(device, a.arrays());
-    TridiagonalBatch |a, device| full(device, a.arrays());
-    Banded |a, device| Ok((vec![device.upload(a.storage().0)?], a.storage().1));
+host_matrix!(Tridiagonal BlockTridiagonal TridiagonalBatch);
+
+impl<T: Element> HostMatrix<T> for Banded<'_, T> {
+    fn shape(&self) -> Shape {
+        self.shape()
+    }
+    fn upload(&self, device: &Device) -> Result<(Vec<DeviceVec<T>>, usize)> {
+        let (bands, leading) = self.storage();
+        Ok((vec![device.upload(bands)?], leading))
+    }
+    fn full_arrays(&self) -> [Cow<'_, [T]>; 3] {
+        [const { Cow::Borrowed(&[]) }; 3]
+    }
+    fn check_finite(&self) -> Result<()> {
+        self.check_finite()
+    }
 }
 
 /// A matrix of the host that was copied to a device; right-hand sides are copied there, and solutions back, by every solve.

@@ -33,6 +33,7 @@ mod matrix;
 mod program;
 mod solver;
 mod sparse;
+mod spread;
 
 pub use device::{Device, DeviceSlice, DeviceSliceMut, DeviceVec, Element, Limits};
 #[cfg(feature = "emulator")]
@@ -42,3 +43,4 @@ pub use host::{HostMatrix, OnDevice};
 pub use matrix::Matrix;
 pub use solver::{Pending, Solver};
 pub use sparse::{DeviceCsc, DeviceCscMut};
+pub use spread::Spread;

@@ -266,7 +266,8 @@ impl<T: Element> Solver<T> {
             let kept = LevelFactors::new(&self.device, &self.cuts[k])?;
             let (cut, one) = (Cut { columns: 1, ..*cut }, Kind { on_chip: 1, ..*kind });
             let coarse = self.coarse(k + 1);
-            let arguments = Arguments::new(&cut).with(source).with(coarse).with(kept.addresses()).with(self.rule());
+            let arguments =
+                Arguments::new(&cut).with(source).with(coarse).with(kept.addresses()).with(rule(&self.plan));
             let (blocks, name) =
                 (cut.spans as usize * cut.systems as usize, format!("factor_{}_{}_1", T::NAME, self.block));
             // SAFETY: what the kernel takes; the arrays are as long as the cut says, or were looked at by `source`.
@@ -289,20 +290,6 @@ impl<T: Element> Solver<T> {
         self.plan.shape().rows() as u64
     }
 
-    fn rule(&self) -> Rule {
-        let options = self.plan.options();
-        let scaled = options.pivoting == Pivoting::ScaledPartial;
-        // As `Exchange` in `panel.cuh` has it.
-        let exchange = match (self.method, options.pivoting) {
-            (Method::SpikeThomas, _) | (_, Pivoting::None) => 0,
-            (Method::SpikeDiagonalPivoting, _) => 2,
-            _ => 1,
-        };
-        // The threshold is meant for rows with a largest entry in [2, 4); here it is in [1, 2).
-        let noise = options.noise_threshold * if scaled { 0.5 } else { 1.0 };
-        Rule { exchange, scale_rows: scaled.into(), noise }
-    }
-
     /// The peaks of a level, or none if nothing is to be verified.
     fn peaks(&self, level: usize) -> Peaks {
         if !self.plan.options().verify {
@@ -319,7 +306,7 @@ impl<T: Element> Solver<T> {
     }
 
     /// Hands the kernels to the stream: x is solved for, and what is found out about it is in the peaks of level 0.
-    fn enqueue(&mut self, source: Source, rhs: Rhs, x: DeviceSlice<'_, T>) -> Result<()> {
+    pub(crate) fn enqueue(&mut self, source: Source, rhs: Rhs, x: DeviceSlice<'_, T>) -> Result<()> {
         if self.plan.options().verify {
             self.peaks.slice_mut(..).clear()?;
         }
@@ -337,11 +324,11 @@ impl<T: Element> Solver<T> {
         // SAFETY: what the kernels take; the arrays are as long as the cut says, and were looked at by `source` and `start`.
         unsafe {
             if self.route == Route::Alone {
-                let arguments = arguments.with(self.peaks(0)).with(self.rule());
+                let arguments = arguments.with(self.peaks(0)).with(rule(&self.plan));
                 let (blocks, shared) = (cut.spans as usize * cut.columns as usize, kind.alone_bytes(cut));
                 return arguments.launch(&self.device, &format!("alone_{}", T::NAME), blocks, shared);
             }
-            let arguments = arguments.with(self.kept.slice(..).address()).with(self.peaks(0)).with(self.rule());
+            let arguments = arguments.with(self.kept.slice(..).address()).with(self.peaks(0)).with(rule(&self.plan));
             let (threads, shared) = kind.interleaved_block(&self.device.limits());
             let blocks = cut.all_columns().div_ceil(threads as usize);
             arguments.launch_blocks(&self.device, &format!("interleaved_{}", T::NAME), (blocks, threads), shared)
@@ -366,16 +353,16 @@ impl<T: Element> Solver<T> {
                 let tail = |head: Arguments| head.with(coarse.d).with(factors.addresses());
                 self.launch("reducefactored", k, (None, rhs), Kind::vector_bytes, tail)?;
             } else {
-                let tail = |head: Arguments| head.with(coarse).with(self.rule());
+                let tail = |head: Arguments| head.with(coarse).with(rule(&self.plan));
                 self.launch("reduce", k, (Some(source), rhs), Kind::reduce_bytes, tail)?;
             }
         }
         let (end, rhs, out) = system(last);
-        let tail = |head: Arguments| head.with(out).with(self.peaks(last)).with(self.rule());
+        let tail = |head: Arguments| head.with(out).with(self.peaks(last)).with(rule(&self.plan));
         self.launch("finish", last, (Some(end), rhs), Kind::finish_bytes, tail)?;
         for k in (0..last).rev() {
             let ((source, rhs, out), y) = (system(k), self.coarse(k + 1).d);
-            let ends = |head: Arguments| head.with(self.peaks(k + 1)).with(self.peaks(k)).with(self.rule());
+            let ends = |head: Arguments| head.with(self.peaks(k + 1)).with(self.peaks(k)).with(rule(&self.plan));
             if let Some(factors) = self.factors.get(k) {
                 let tail = |head: Arguments| ends(head.with(y).with(out).with(factors.addresses()));
                 self.launch("substitutefactored", k, (Some(source), rhs), Kind::vector_bytes, tail)?;
@@ -418,22 +405,15 @@ impl<T: Element> Solver<T> {
         self.cuts[0].0.rows.div_ceil(THREADS) as usize * self.columns()
     }
 
-    /// The peaks of one kind of every column, of the first level.
-    fn read_peaks(&self, memory: &DeviceVec<u8>, kind: usize) -> Result<Vec<f64>> {
-        let bytes = self.columns() * T::REAL_BYTES;
-        let words = memory.slice(kind * bytes..(kind + 1) * bytes).download()?;
-        let real = |bytes: &[u8]| {
-            let mut word = [0_u8; 8];
-            word[..bytes.len()].copy_from_slice(bytes);
-            T::real_of_bits(u64::from_le_bytes(word))
-        };
-        Ok(words.chunks_exact(T::REAL_BYTES).map(real).collect())
+    /// So many bytes of the peaks of the first level.
+    pub(crate) fn first_peaks(&self, bytes: usize) -> Result<Vec<u8>> {
+        self.peaks.slice(..bytes).download()
     }
 
     /// Backward errors of every column; infinite where x is so much larger than the right-hand side that a pivot that was zero is
     /// the likely cause.
     fn errors(&self) -> Result<Vec<f64>> {
-        let [mut errors, sizes, rhs] = [0, 1, 2].map(|kind| self.read_peaks(&self.peaks, kind));
+        let [mut errors, sizes, rhs] = [0, 1, 2].map(|kind| read_peaks::<T>(&self.peaks, kind, self.columns()));
         for ((error, size), rhs) in errors.iter_mut().flatten().zip(sizes?).zip(rhs?) {
             if !(size <= rhs * T::IMPLAUSIBLE) {
                 *error = f64::INFINITY;
@@ -441,6 +421,33 @@ impl<T: Element> Solver<T> {
         }
         errors
     }
+}
+
+/// How pivots are chosen.
+pub(crate) fn rule(plan: &Plan) -> Rule {
+    let options = plan.options();
+    let scaled = options.pivoting == Pivoting::ScaledPartial;
+    // As `Exchange` in `panel.cuh` has it.
+    let exchange = match (plan.asked_method(), options.pivoting) {
+        (Method::SpikeThomas, _) | (_, Pivoting::None) => 0,
+        (Method::SpikeDiagonalPivoting, _) => 2,
+        _ => 1,
+    };
+    // The threshold is meant for rows with a largest entry in [2, 4); here it is in [1, 2).
+    let noise = options.noise_threshold * if scaled { 0.5 } else { 1.0 };
+    Rule { exchange, scale_rows: scaled.into(), noise }
+}
+
+/// The peaks of one kind of so many columns.
+pub(crate) fn read_peaks<T: Element>(memory: &DeviceVec<u8>, kind: usize, columns: usize) -> Result<Vec<f64>> {
+    let bytes = columns * T::REAL_BYTES;
+    let words = memory.slice(kind * bytes..(kind + 1) * bytes).download()?;
+    let real = |bytes: &[u8]| {
+        let mut word = [0_u8; 8];
+        word[..bytes.len()].copy_from_slice(bytes);
+        T::real_of_bits(u64::from_le_bytes(word))
+    };
+    Ok(words.chunks_exact(T::REAL_BYTES).map(real).collect())
 }
 
 /// A solve that was started. Dropped without being waited for, x is neither verified nor repaired.
@@ -577,7 +584,7 @@ impl<'a, T: Element> Pending<'a, T> {
             .with(peaks);
         // SAFETY: what the kernel takes; all arrays are as long as x.
         unsafe { arguments.launch(&solver.device, &name, solver.blocks_by_rows(), 0) }?;
-        solver.read_peaks(found, 0)
+        read_peaks::<T>(found, 0, solver.columns())
     }
 
     /// x ← x + dx; the largest |x| go to `found`.

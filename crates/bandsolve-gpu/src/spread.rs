@@ -1,0 +1,324 @@
+//! Systems that are larger than the memory of a device, or shared by several.
+
+use crate::cut::{Cut, Kind, System, levels};
+use crate::device::{Device, DeviceVec, Element, check_len};
+use crate::host::HostMatrix;
+use crate::launch::{Arguments, Coarse, Columns, Peaks};
+use crate::matrix::{Blocks, Source};
+use crate::solver::{Solver, read_peaks, rule};
+use crate::sparse::Rhs;
+use bandsolve::direct::contract::{ACCEPTED_AT_ONCE, good};
+use bandsolve::{Error, Factor, Factorize, Method, Op, Plan, Report, Result, Shape};
+use core::ops::Range;
+
+/// Memory of a device for some rows of a system, and the stream on which they are worked on.
+#[derive(Debug)]
+struct Slot<T: Element> {
+    device: Device,
+    bands: [DeviceVec<T>; 3],
+    rhs: DeviceVec<T>,
+    x: DeviceVec<T>,
+    peaks: DeviceVec<u8>,
+    /// Which of the coarse systems is on this device.
+    coarse: usize,
+}
+
+/// The coarse system on a device, and its solution.
+#[derive(Debug)]
+struct OnOne<T: Element> {
+    bands: [DeviceVec<T>; 3],
+    rhs: DeviceVec<T>,
+    peaks: DeviceVec<u8>,
+}
+
+/// Solves tridiagonal and block tridiagonal systems of the host with one right-hand side, that one device need not have memory
+/// for: what is left of the partitions, 2/31 of the system, is solved on the first device, all else in parts.
+///
+/// Rows are copied to a device twice, to reduce and to substitute, unless every part has a device of its own. Of one device two
+/// streams are used: while one copies, the other computes. x is the same, bit for bit, as that of a [`Solver`].
+///
+/// # Cost
+/// Copies 8 numbers a row to the device (4, if parts have devices of their own), and one back.
+#[derive(Debug)]
+pub struct Spread<T: Element> {
+    plan: Plan,
+    cut: Cut,
+    kind: Kind,
+    /// Blocks of threads of each part.
+    parts: Vec<Range<u32>>,
+    slots: Vec<Slot<T>>,
+    coarse: Vec<OnOne<T>>,
+    /// Solves the coarse system, on the first device.
+    solver: Solver<T>,
+}
+
+impl<T: Element> Spread<T> {
+    /// Shares a system among devices, a part each. Of the plan it follows what a [`Solver`] follows.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] for other systems, and for those that are so small that they are one partition;
+    /// [`Error::Device`] if there is no memory.
+    pub fn over(devices: &[Device], plan: &Plan) -> Result<Self> {
+        let (cut, kind) = Self::cut(&devices[0], plan)?;
+        let each = (cut.spans as usize).div_ceil(devices.len()) as u32;
+        Self::new(devices.to_vec(), (0..devices.len()).collect(), plan, (cut, kind), each)
+    }
+
+    /// Streams a system through a device, about so many rows at a time.
+    ///
+    /// # Errors
+    /// As [`over`](Self::over).
+    pub fn through(device: &Device, plan: &Plan, rows: usize) -> Result<Self> {
+        let (cut, kind) = Self::cut(device, plan)?;
+        let of_one = kind.block * (cut.lanes * cut.m) as usize;
+        let each = (rows / of_one).max(1) as u32;
+        Self::new(vec![device.stream()?, device.stream()?], vec![0, 0], plan, (cut, kind), each)
+    }
+
+    /// The first level.
+    fn cut(device: &Device, plan: &Plan) -> Result<(Cut, Kind)> {
+        let (block, n, periodic) = match plan.shape() {
+            Shape::Tridiagonal { n, periodic } => (1, n, periodic),
+            Shape::BlockTridiagonal { block_rows, block: block @ 1..=4, periodic } => (block, block_rows, periodic),
+            _ => return Err(Error::Unsupported { method: "rpts in parts", what: "systems of this kind" }),
+        };
+        let system = System { n, rows: n * block, periodic, columns: 1, systems: 1 };
+        let kind = Kind { block, on_chip: 1, bytes: size_of::<T>() };
+        if n == 0 {
+            return Err(Error::Unsupported { method: "rpts in parts", what: "systems without rows" });
+        }
+        match &*levels(system, kind, &device.limits(), plan.options().partition_rows)? {
+            [_] => {
+                Err(Error::Unsupported { method: "rpts in parts", what: "systems that one block of threads solves" })
+            }
+            [first, ..] => Ok(*first),
+            [] => unreachable!("there is a level at least"),
+        }
+    }
+
+    fn new(
+        devices: Vec<Device>,
+        coarse_of: Vec<usize>,
+        plan: &Plan,
+        (cut, kind): (Cut, Kind),
+        each: u32,
+    ) -> Result<Self> {
+        let parts: Vec<Range<u32>> =
+            (0..cut.spans).step_by(each as usize).map(|first| first..cut.spans.min(first + each)).collect();
+        let (b, n) = (kind.block, 2 * cut.partitions as usize);
+        let peaks = Peaks::KINDS * T::REAL_BYTES;
+        let longest = parts.iter().map(|part| rows_of(&cut, part).len()).max().unwrap_or(0);
+        let slot = |(device, coarse): (&Device, &usize)| {
+            let numbers = |k: usize| device.zeros::<T>(longest * k);
+            let bands = [numbers(b * b)?, numbers(b * b)?, numbers(b * b)?];
+            let (rhs, x, peaks) = (numbers(b)?, numbers(b)?, device.zeros(peaks)?);
+            Ok(Slot { device: device.clone(), bands, rhs, x, peaks, coarse: *coarse })
+        };
+        let slots = devices.iter().zip(&coarse_of).map(slot).collect::<Result<_>>()?;
+        let own = coarse_of.iter().max().map_or(0, |last| last + 1);
+        let coarse = |device: &Device| {
+            let numbers = |k: usize| device.zeros::<T>(n * k);
+            let bands = [numbers(b * b)?, numbers(b * b)?, numbers(b * b)?];
+            Ok(OnOne { bands, rhs: numbers(b)?, peaks: device.zeros(peaks)? })
+        };
+        let coarse = devices[..own].iter().map(coarse).collect::<Result<_>>()?;
+        let periodic = cut.periodic != 0;
+        let shape = match b {
+            1 => Shape::Tridiagonal { n, periodic },
+            block => Shape::BlockTridiagonal { block_rows: n, block, periodic },
+        };
+        let options = plan.options();
+        let below = Plan::new(shape).method(plan.asked_method()).pivoting(options.pivoting);
+        let below = below.noise_threshold(options.noise_threshold).verify(options.verify);
+        let below = options.partition_rows.map_or(below.clone(), |rows| below.partition_rows(rows));
+        let solver = Solver::new(&devices[0], &below, 1)?;
+        Ok(Self { plan: plan.clone(), cut, kind, parts, slots, coarse, solver })
+    }
+
+    /// Parts of the system.
+    pub fn parts(&self) -> usize {
+        self.parts.len()
+    }
+
+    /// Solves A·x = rhs under the accuracy contract; what the devices do not solve well enough the host solves, by its
+    /// sequential pivoted method, and the report says so.
+    ///
+    /// # Errors
+    /// [`Error::Shape`], [`Error::Device`]; those of the host's method, if it was tried.
+    pub fn solve<M: HostMatrix<T> + Factorize<Scalar = T>>(&mut self, a: &M, rhs: &[T], x: &mut [T]) -> Result<Report> {
+        let shape = self.plan.shape();
+        if a.shape() != shape {
+            return Err(Error::Shape { what: "matrix", expected: shape.n(), got: a.shape().n() });
+        }
+        check_len("rhs", shape.n(), rhs.len())?;
+        check_len("x", shape.n(), x.len())?;
+        let system = Given { bands: a.full_arrays(), rhs };
+        self.reduce(&system)?;
+        self.solve_coarse()?;
+        let error = self.substitute(&system, x)?;
+        let mut report = self.solver.gathered(&[error], None);
+        if self.plan.options().verify && !(error <= ACCEPTED_AT_ONCE * good::<T>()) {
+            let options = self.plan.options();
+            let plan = Plan::new(shape).method(Method::Pivoted).pivoting(options.pivoting);
+            let found = plan.noise_threshold(options.noise_threshold).factor(a)?.solve_into(rhs, x)?;
+            report = self.solver.gathered(&[found.backward_error], None);
+            report.fallback = true;
+        }
+        Ok(report)
+    }
+
+    /// Every part has a slot of its own, in which it stays.
+    fn resident(&self) -> bool {
+        self.parts.len() <= self.slots.len()
+    }
+
+    fn reduce(&mut self, system: &Given<T>) -> Result<()> {
+        for k in 0..self.parts.len() {
+            let slot = k % self.slots.len();
+            self.upload(k, slot, system)?;
+            let (source, rhs) = self.shifted(k, slot);
+            let coarse = &self.coarse[self.slots[slot].coarse];
+            let n_below = 2 * u64::from(self.cut.partitions) * self.kind.block as u64;
+            let d = Columns { first: coarse.rhs.slice(..).address(), step: n_below };
+            let out = Coarse { arrays: coarse.bands.each_ref().map(|band| band.slice(..).address()), d };
+            let arguments = Arguments::new(&self.part(k)).with(source).with(rhs).with(out).with(rule(&self.plan));
+            self.launch("reduce", k, slot, arguments, self.kind.reduce_bytes(&self.cut))?;
+        }
+        self.slots.iter().try_for_each(|slot| slot.device.synchronize())
+    }
+
+    /// What the devices have of the coarse system goes to the first, and its solution to all.
+    fn solve_coarse(&mut self) -> Result<()> {
+        let b = self.kind.block;
+        for k in 1..self.coarse.len() {
+            let Some(part) = self.parts.get(k) else { break };
+            let last = self.cut.partitions.min(part.end * self.cut.lanes);
+            let rows = 2 * (part.start * self.cut.lanes) as usize..2 * last as usize;
+            let (first, others) = self.coarse.split_at_mut(1);
+            let (to, from) = (&mut first[0], &others[k - 1]);
+            let blocks = rows.start * b * b..rows.end * b * b;
+            for (to, from) in to.bands.iter_mut().zip(&from.bands) {
+                to.slice_mut(blocks.clone()).write(&from.slice(blocks.clone()).download()?)?;
+            }
+            let numbers = rows.start * b..rows.end * b;
+            to.rhs.slice_mut(numbers.clone()).write(&from.rhs.slice(numbers).download()?)?;
+        }
+        let main = &self.coarse[0];
+        let source = Blocks::new(main.bands.each_ref().map(|band| band.slice(..).address()), Op::Plain);
+        let d = main.rhs.slice(..);
+        self.solver.prepare(d.len(), "rhs")?;
+        // The solution takes the place of the right-hand side.
+        let rhs = Rhs::Dense(Columns { first: d.address(), step: d.len() as u64 });
+        self.solver.enqueue(Source::Blocks(source), rhs, d)?;
+        self.solver.device().synchronize()?;
+        let words = self.solver.first_peaks(Peaks::KINDS * T::REAL_BYTES)?;
+        let y = if self.coarse.len() > 1 { self.coarse[0].rhs.download()? } else { Vec::new() };
+        for (k, coarse) in self.coarse.iter_mut().enumerate() {
+            coarse.peaks.slice_mut(..).write(&words)?;
+            if k > 0 {
+                coarse.rhs.slice_mut(..).write(&y)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Solves the parts, with the coarse solution known; returns the largest backward error.
+    fn substitute(&mut self, system: &Given<T>, x: &mut [T]) -> Result<f64> {
+        for slot in &mut self.slots {
+            slot.peaks.slice_mut(..).clear()?;
+        }
+        let last = self.parts.len();
+        // One part is copied back while the next is worked on.
+        for k in 0..=last {
+            if k < last {
+                self.substitute_part(k, system)?;
+            }
+            if let Some(k) = k.checked_sub(1) {
+                let rows = self.rows(k);
+                let numbers = rows.start * self.kind.block..rows.end * self.kind.block;
+                let slot = &self.slots[k % self.slots.len()];
+                slot.x.slice(..numbers.len()).read(&mut x[numbers])?;
+            }
+        }
+        if !self.plan.options().verify {
+            return Ok(f64::NAN);
+        }
+        let mut largest = 0.0;
+        for slot in &self.slots {
+            let [gap, size, rhs] = [0, 1, 2].map(|kind| read_peaks::<T>(&slot.peaks, kind, 1).map(|peaks| peaks[0]));
+            let (gap, size, rhs) = (gap?, size?, rhs?);
+            let error = if size <= rhs * T::IMPLAUSIBLE { gap } else { f64::INFINITY };
+            largest = if largest >= error { largest } else { error };
+        }
+        Ok(largest)
+    }
+
+    fn substitute_part(&mut self, k: usize, system: &Given<T>) -> Result<()> {
+        let index = k % self.slots.len();
+        if !self.resident() {
+            self.upload(k, index, system)?;
+        }
+        let (source, rhs) = self.shifted(k, index);
+        let slot = &self.slots[index];
+        let coarse = &self.coarse[slot.coarse];
+        let n_below = 2 * u64::from(self.cut.partitions) * self.kind.block as u64;
+        let y = Columns { first: coarse.rhs.slice(..).address(), step: n_below };
+        let first = (self.rows(k).start * self.kind.block * size_of::<T>()) as u64;
+        let out = Columns { first: slot.x.slice(..).address().wrapping_sub(first), step: u64::from(self.cut.rows) };
+        let peaks = |memory: &DeviceVec<u8>| {
+            let address = if self.plan.options().verify { memory.slice(..).address() } else { 0 };
+            if address == 0 { Peaks { gap: 0, size: 0, rhs: 0 } } else { Peaks::at(address, 1, T::REAL_BYTES) }
+        };
+        let arguments = Arguments::new(&self.part(k)).with(source).with(rhs).with(y).with(out);
+        let arguments = arguments.with(peaks(&coarse.peaks)).with(peaks(&slot.peaks)).with(rule(&self.plan));
+        self.launch("substitute", k, index, arguments, self.kind.substitute_bytes(&self.cut))
+    }
+
+    /// Block rows of a part.
+    fn rows(&self, part: usize) -> Range<usize> {
+        rows_of(&self.cut, &self.parts[part])
+    }
+
+    /// The cut, for the blocks of threads of a part.
+    fn part(&self, k: usize) -> Cut {
+        Cut { first: self.parts[k].start, spans: self.parts[k].len() as u32, ..self.cut }
+    }
+
+    /// Copies the rows of a part to a slot.
+    fn upload(&mut self, part: usize, slot: usize, system: &Given<T>) -> Result<()> {
+        let (rows, b) = (self.rows(part), self.kind.block);
+        let slot = &mut self.slots[slot];
+        for (to, from) in slot.bands.iter_mut().zip(&system.bands) {
+            to.slice_mut(..rows.len() * b * b).write(&from[rows.start * b * b..rows.end * b * b])?;
+        }
+        slot.rhs.slice_mut(..rows.len() * b).write(&system.rhs[rows.start * b..rows.end * b])
+    }
+
+    /// Matrix and right-hand sides of a slot, as if they began with the first row of the system.
+    fn shifted(&self, part: usize, slot: usize) -> (Blocks, Columns) {
+        let (first, b, slot) = (self.rows(part).start, self.kind.block, &self.slots[slot]);
+        let before = |numbers: usize| (first * numbers * size_of::<T>()) as u64;
+        let bands = slot.bands.each_ref().map(|band| band.slice(..).address().wrapping_sub(before(b * b)));
+        let rhs =
+            Columns { first: slot.rhs.slice(..).address().wrapping_sub(before(b)), step: u64::from(self.cut.rows) };
+        (Blocks::new(bands, Op::Plain), rhs)
+    }
+
+    fn launch(&self, kernel: &str, part: usize, slot: usize, arguments: Arguments, shared: usize) -> Result<()> {
+        let name = format!("{kernel}_{}_{}_1", T::NAME, self.kind.block);
+        // SAFETY: what the kernel takes; of the shifted arrays it touches the rows of this part alone.
+        unsafe { arguments.launch(&self.slots[slot].device, &name, self.parts[part].len(), shared) }
+    }
+}
+
+/// A system of the host.
+struct Given<'a, T: Element> {
+    bands: [std::borrow::Cow<'a, [T]>; 3],
+    rhs: &'a [T],
+}
+
+/// Block rows of some blocks of threads.
+fn rows_of(cut: &Cut, spans: &Range<u32>) -> Range<usize> {
+    let row = |span: u32| if span >= cut.spans { cut.n as usize } else { (span * cut.lanes) as usize * cut.m as usize };
+    row(spans.start)..row(spans.end)
+}
