@@ -87,7 +87,7 @@ template <class T, int B, class Source>
 __device__ __forceinline__ void factor(const Cut& cut, const Source& source, const Coarse<T>& coarse, const Factors<T>& factors,
                                        const Rule& rule) {
   SHARED_BYTES(memory);
-  const Task task = task_of<1>(cut);
+  const Task task = task_of<1>(cut, blockIdx.x);
   const Tile<T, B, 1> tile(reinterpret_cast<T*>(memory), cut.m, task.span.count);
   stage(tile, cut, task, source, Columns<const T>{nullptr, 0}, rule.scale_rows);
   const u32 first = task.span.first * cut.m, all = rows_in(cut, task.span) * B;
@@ -207,7 +207,7 @@ template <class T, int B, int R>
 __device__ __forceinline__ void reduce_factored(const Cut& cut, const Columns<const T>& rhs, const Columns<T>& coarse,
                                                 const Factors<T>& factors) {
   SHARED_BYTES(memory);
-  const Task task = task_of<R>(cut);
+  const Task task = task_of<R>(cut, blockIdx.x);
   const Vectors<T, B, R> tile(reinterpret_cast<T*>(memory), cut.m, task.span.count);
   stage(tile, cut, task, rhs, factors);
   __syncthreads();
@@ -319,7 +319,7 @@ __device__ __forceinline__ void substitute_factored(const Cut& cut, const Source
                                                     const Factors<T>& factors, const Peaks<T>& coarse_peaks,
                                                     const Peaks<T>& peaks, const Rule& rule) {
   SHARED_BYTES(memory);
-  const Task task = task_of<R>(cut);
+  const Task task = task_of<R>(cut, blockIdx.x);
   const Vectors<T, B, R> tile(reinterpret_cast<T*>(memory), cut.m, task.span.count);
   stage(tile, cut, task, rhs, factors);
   __syncthreads();

@@ -1,5 +1,6 @@
 // The kernels: templates for number types T, blocks of B rows, R right-hand sides on chip, and matrices in memory (Source).
 #include "batch.cuh"
+#include "card.cuh"
 #include "factored.cuh"
 #include "sparse.cuh"
 #include "residual.cuh"
@@ -56,6 +57,11 @@
   extern "C" __global__ void scatter_##suffix(Sparse<T> rhs, Columns<T> out) { scatter<T>(rhs, out); }                        \
   extern "C" __global__ void prune_##suffix(u32 n, Columns<const T> x, const int* pointers, T* values, int* rows) {           \
     prune<T>(n, x, pointers, values, rows);                                                                                   \
+  }
+
+#define CARD(suffix, T, B, ...)                                                                                               \
+  extern "C" __global__ void card_##suffix(Card<T> all, __VA_ARGS__ source, Columns<const T> rhs, Columns<T> out, Rule rule) { \
+    card<T, B>(all, source, rhs, out, rule);                                                                                  \
   }
 
 #ifdef INSTANCES

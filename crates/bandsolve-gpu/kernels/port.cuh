@@ -14,4 +14,12 @@ __device__ __forceinline__ u32 bits_of(float v) { return __float_as_uint(v); }
 __device__ __forceinline__ u64 bits_of(double v) { return (u64)__double_as_longlong(v); }
 __device__ __forceinline__ float of_bits(u32 v) { return __uint_as_float(v); }
 __device__ __forceinline__ double of_bits(u64 v) { return __longlong_as_double((long long)v); }
+// What another block of threads has written with release, and all that it wrote before.
+__device__ __forceinline__ u32 load_acquire(const u32* p) {
+  u32 v;
+  asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(v) : "l"(p) : "memory");
+  return v;
+}
+// In a loop that waits for another block of threads.
+__device__ __forceinline__ void spin_pause() { __nanosleep(20); }
 #endif

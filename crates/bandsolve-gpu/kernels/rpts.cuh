@@ -242,15 +242,10 @@ template <class T> struct Coarse {
   Columns<T> d;
 };
 
-// The coarse equations of all partitions: block row 2p of the first, block row 2p + 1 of the last unknowns.
-template <class T, int B, int R, class Source, class Rhs>
-__device__ __forceinline__ void reduce(const Cut& cut, const Source& source, const Rhs& rhs, Coarse<T> coarse,
-                                       const Rule& rule) {
-  SHARED_BYTES(memory);
-  const Task task = task_of<R>(cut);
-  const Tile<T, B, R> tile(reinterpret_cast<T*>(memory), cut.m, task.span.count);
-  stage(tile, cut, task, source, rhs, rule.scale_rows);
-  __syncthreads();
+// The coarse equations of the partitions of a block: block row 2p of the first, block row 2p + 1 of the last unknowns.
+template <class T, int B, int R>
+__device__ __forceinline__ void reduce_tile(const Tile<T, B, R>& tile, const Cut& cut, const Task& task, const Coarse<T>& coarse,
+                                            const Rule& rule) {
   const u32 lane = threadIdx.x % LANES, warp = threadIdx.x / LANES;
   if (warp >= 2 || lane >= task.span.count) return;
   const bool down = warp == 0;
@@ -269,6 +264,18 @@ __device__ __forceinline__ void reduce(const Cut& cut, const Source& source, con
       if (c < (int)task.columns) coarse.d.first[(task.column + c) * coarse.d.step + rows * B + r] = left.v[r][3 * B + c];
     }
   }
+}
+
+// The coarse system, of all partitions.
+template <class T, int B, int R, class Source, class Rhs>
+__device__ __forceinline__ void reduce(const Cut& cut, const Source& source, const Rhs& rhs, const Coarse<T>& coarse,
+                                       const Rule& rule) {
+  SHARED_BYTES(memory);
+  const Task task = task_of<R>(cut, blockIdx.x);
+  const Tile<T, B, R> tile(reinterpret_cast<T*>(memory), cut.m, task.span.count);
+  stage(tile, cut, task, source, rhs, rule.scale_rows);
+  __syncthreads();
+  reduce_tile(tile, cut, task, coarse, rule);
 }
 
 // The largest of the numbers of a warp, none negative, in every lane; all lanes take part. Bits of such numbers grow with
@@ -397,16 +404,12 @@ __device__ __forceinline__ void put_knowing(const Tile& tile, const Cut& cut, co
   put<T, B>(tile, cut, task, source, rhs, out, x_max, peaks, rule.scale_rows);
 }
 
-// x from the solution y of the coarse system. `peaks` are raised; before this, `coarse_peaks.size` are the largest |y|.
+// x from the solution y of the coarse system, for the partitions of a block that were staged. `peaks` are raised; before this,
+// `coarse_peaks.size` are the largest |y|.
 template <class T, int B, int R, class Source, class Rhs>
-__device__ __forceinline__ void substitute(const Cut& cut, const Source& source, const Rhs& rhs,
-                                           const Columns<const T>& y, const Columns<T>& out, const Peaks<T>& coarse_peaks,
-                                           const Peaks<T>& peaks, const Rule& rule) {
-  SHARED_BYTES(memory);
-  const Task task = task_of<R>(cut);
-  const Tile<T, B, R> tile(reinterpret_cast<T*>(memory), cut.m, task.span.count);
-  stage(tile, cut, task, source, rhs, rule.scale_rows);
-  __syncthreads();
+__device__ __forceinline__ void substitute_tile(const Tile<T, B, R>& tile, const Cut& cut, const Task& task, const Source& source,
+                                                const Rhs& rhs, const Columns<const T>& y, const Columns<T>& out,
+                                                const Peaks<T>& coarse_peaks, const Peaks<T>& peaks, const Rule& rule) {
   if (threadIdx.x < task.span.count) {
     const u32 lane = threadIdx.x;
     const Ends<T, B, R> ends = ends_of<T, B, R>(tile, cut, task, lane, y);
@@ -414,6 +417,19 @@ __device__ __forceinline__ void substitute(const Cut& cut, const Source& source,
   }
   __syncthreads();
   put_knowing<T, B, R>(tile, cut, task, source, rhs, out, coarse_peaks, peaks, rule);
+}
+
+// The same for all partitions.
+template <class T, int B, int R, class Source, class Rhs>
+__device__ __forceinline__ void substitute(const Cut& cut, const Source& source, const Rhs& rhs, const Columns<const T>& y,
+                                           const Columns<T>& out, const Peaks<T>& coarse_peaks, const Peaks<T>& peaks,
+                                           const Rule& rule) {
+  SHARED_BYTES(memory);
+  const Task task = task_of<R>(cut, blockIdx.x);
+  const Tile<T, B, R> tile(reinterpret_cast<T*>(memory), cut.m, task.span.count);
+  stage(tile, cut, task, source, rhs, rule.scale_rows);
+  __syncthreads();
+  substitute_tile(tile, cut, task, source, rhs, y, out, coarse_peaks, peaks, rule);
 }
 
 // Block rows of a system that is one partition on chip, and of a partition of the systems between that and the first.
@@ -511,13 +527,10 @@ __device__ __forceinline__ void substitute_on_chip(const Level<T, B, R>& level, 
   solve_inside(level.tile, lane * level.tile.pitch, rows_of(level.cut, lane), ends, rule);
 }
 
-// Solves systems of up to 32 partitions, each by one block of threads, on chip. Source: Klein 2.6.8.
+// Solves a system of up to 32 partitions by one block of threads, on chip. Source: Klein 2.6.8.
 template <class T, int B, int R, class Source, class Rhs>
-__device__ __forceinline__ void finish(const Cut& cut, const Source& source, const Rhs& rhs, const Columns<T>& out,
-                                       const Peaks<T>& peaks, const Rule& rule) {
-  SHARED_BYTES(memory);
-  T* const numbers = reinterpret_cast<T*>(memory);
-  const Task task = task_of<R>(cut);
+__device__ __forceinline__ void finish_in(T* numbers, const Cut& cut, const Task& task, const Source& source, const Rhs& rhs,
+                                          const Columns<T>& out, const Peaks<T>& peaks, const Rule& rule) {
   const Level<T, B, R> top(cut, numbers, 0);
   u32 levels = 1;
   for (Cut c = cut; c.partitions > 1; c = deeper(c)) ++levels;
@@ -543,4 +556,12 @@ __device__ __forceinline__ void finish(const Cut& cut, const Source& source, con
     }
   }
   put<T, B>(top.tile, cut, task, source, rhs, out, x_max, peaks, rule.scale_rows);
+}
+
+// Such systems, each by a block of threads.
+template <class T, int B, int R, class Source, class Rhs>
+__device__ __forceinline__ void finish(const Cut& cut, const Source& source, const Rhs& rhs, const Columns<T>& out,
+                                       const Peaks<T>& peaks, const Rule& rule) {
+  SHARED_BYTES(memory);
+  finish_in<T, B, R>(reinterpret_cast<T*>(memory), cut, task_of<R>(cut, blockIdx.x), source, rhs, out, peaks, rule);
 }

@@ -40,8 +40,8 @@ struct Task {
   Span span;
 };
 
-template <int R> __device__ __forceinline__ Task task_of(const Cut& cut) {
-  const u32 groups = (cut.columns + R - 1) / R, group = blockIdx.x % groups, rest = blockIdx.x / groups;
+template <int R> __device__ __forceinline__ Task task_of(const Cut& cut, u32 block) {
+  const u32 groups = (cut.columns + R - 1) / R, group = block % groups, rest = block / groups;
   const u32 first = (cut.first + rest % cut.spans) * cut.lanes, column = group * R;
   return {rest / cut.spans, column, cut.columns - column < R ? cut.columns - column : R,
           {first, cut.partitions - first < cut.lanes ? cut.partitions - first : cut.lanes}};

@@ -224,12 +224,27 @@ impl Machine for Cuda {
         unsafe { result::memcpy_dtod_async(to, from, bytes, stream(handle)) }.map_err(failed("cuMemcpyDtoDAsync"))
     }
 
+    fn resident(&self, kernel: &str, threads: u32, shared: usize) -> Result<usize> {
+        self.bind()?;
+        let function = self.kernel(kernel)?;
+        // SAFETY: a function of one of our modules.
+        unsafe { result::occupancy::max_active_block_per_multiprocessor(function, threads as i32, shared) }
+            .map(|blocks| blocks as usize)
+            .map_err(failed("cuOccupancyMaxActiveBlocksPerMultiprocessor"))
+    }
+
     unsafe fn launch(&self, launch: &Launch, arguments: &mut [*mut c_void]) -> Result<()> {
         self.bind()?;
         let function = self.kernel(launch.kernel)?;
         let (grid, block, shared) = ((launch.blocks, 1, 1), (launch.threads, 1, 1), launch.shared as u32);
+        let stream = stream(launch.stream);
         // SAFETY: the caller's promise.
-        unsafe { result::launch_kernel(function, grid, block, shared, stream(launch.stream), arguments) }
-            .map_err(failed("cuLaunchKernel"))
+        unsafe {
+            if launch.together {
+                return result::launch_cooperative_kernel(function, grid, block, shared, stream, arguments)
+                    .map_err(failed("cuLaunchCooperativeKernel"));
+            }
+            result::launch_kernel(function, grid, block, shared, stream, arguments).map_err(failed("cuLaunchKernel"))
+        }
     }
 }

@@ -66,6 +66,8 @@ pub(crate) struct Launch<'a> {
     pub threads: u32,
     /// Bytes of dynamic shared memory.
     pub shared: usize,
+    /// All blocks run at the same time, and may wait for one another.
+    pub together: bool,
     pub stream: u64,
 }
 
@@ -98,6 +100,8 @@ pub(crate) trait Machine: Send + Sync {
     /// # Safety
     /// See [`clear`](Self::clear).
     unsafe fn copy(&self, stream: u64, from: u64, to: u64, bytes: usize) -> Result<()>;
+    /// Blocks of so many threads and so much shared memory that a multiprocessor runs at the same time.
+    fn resident(&self, kernel: &str, threads: u32, shared: usize) -> Result<usize>;
     /// Runs a kernel.
     ///
     /// # Safety

@@ -145,10 +145,15 @@ impl Machine for Emulator {
         Ok(())
     }
 
+    fn resident(&self, _kernel: &str, threads: u32, shared: usize) -> Result<usize> {
+        Ok((2048 / threads as usize).min(self.limits().shared_per_multiprocessor / shared.max(1)))
+    }
+
     unsafe fn launch(&self, launch: &Launch, arguments: &mut [*mut c_void]) -> Result<()> {
         let name = CString::new(launch.kernel).expect("a name without zeros");
         let (grid, size) = ([launch.blocks, 1, 1], [launch.threads, 1, 1]);
         let Emulation { order, seed, resident, .. } = self.how;
+        let resident = if launch.together { launch.blocks } else { resident };
         // SAFETY: the caller's promise; grid and size are three numbers each.
         let missing = unsafe {
             let (grid, size, arguments) = (grid.as_ptr(), size.as_ptr(), arguments.as_mut_ptr());
@@ -172,7 +177,7 @@ mod tests {
         let mut arguments: Vec<*mut c_void> =
             addresses.iter_mut().map(|address| core::ptr::from_mut(address).cast()).collect();
         arguments.extend(numbers.iter_mut().map(|number| core::ptr::from_mut(number).cast::<c_void>()));
-        let launch = Launch { kernel, blocks: 1, threads, shared, stream: 0 };
+        let launch = Launch { kernel, blocks: 1, threads, shared, together: false, stream: 0 };
         let emulator = Emulator::new(Emulation { order, ..Emulation::default() });
         // SAFETY: as the kernels take them; what is wrong with the broken ones the emulator finds out.
         unsafe { emulator.launch(&launch, &mut arguments) }.unwrap();

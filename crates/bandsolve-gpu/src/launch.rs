@@ -78,18 +78,34 @@ impl Arguments {
         unsafe { self.launch_blocks(device, kernel, (blocks, THREADS), shared) }
     }
 
+    /// Runs a kernel whose blocks wait for one another.
+    ///
+    /// # Safety
+    /// See [`launch_blocks`](Self::launch_blocks).
+    pub unsafe fn launch_together(self, device: &Device, kernel: &str, blocks: usize, shared: usize) -> Result<()> {
+        // SAFETY: the caller's promise.
+        unsafe { self.run(device, kernel, (blocks, THREADS), shared, true) }
+    }
+
     /// Runs a kernel of so many blocks of so many threads.
     ///
     /// # Safety
     /// They are the arguments of this kernel; what they point to is as large as it expects, and nobody uses it otherwise.
-    pub unsafe fn launch_blocks(
+    pub unsafe fn launch_blocks(self, device: &Device, kernel: &str, size: (usize, u32), shared: usize) -> Result<()> {
+        // SAFETY: the caller's promise.
+        unsafe { self.run(device, kernel, size, shared, false) }
+    }
+
+    unsafe fn run(
         mut self,
         device: &Device,
         kernel: &str,
         (blocks, threads): (usize, u32),
         shared: usize,
+        together: bool,
     ) -> Result<()> {
-        let launch = Launch { kernel, blocks: blocks as u32, threads, shared, stream: device.stream_handle() };
+        let stream = device.stream_handle();
+        let launch = Launch { kernel, blocks: blocks as u32, threads, shared, together, stream };
         let mut addresses: Vec<*mut c_void> = self.0.iter_mut().map(|memory| memory.as_mut_ptr().cast()).collect();
         // SAFETY: the caller's promise.
         unsafe { device.machine().launch(&launch, &mut addresses) }

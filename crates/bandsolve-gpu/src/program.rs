@@ -7,13 +7,14 @@ use std::collections::hash_map::DefaultHasher;
 use std::path::PathBuf;
 
 /// The kernels and what they include, in the order in which they need one another.
-const SOURCES: [&str; 10] = [
+const SOURCES: [&str; 11] = [
     include_str!("../kernels/port.cuh"),
     include_str!("../kernels/element.cuh"),
     include_str!("../kernels/panel.cuh"),
     include_str!("../kernels/system.cuh"),
     include_str!("../kernels/rpts.cuh"),
     include_str!("../kernels/batch.cuh"),
+    include_str!("../kernels/card.cuh"),
     include_str!("../kernels/factored.cuh"),
     include_str!("../kernels/sparse.cuh"),
     include_str!("../kernels/residual.cuh"),
@@ -30,6 +31,7 @@ fn instance(kernel: &str) -> Option<&'static str> {
         "residual" => "RESIDUAL",
         "correct" => "CORRECT",
         "interleaved" | "alone" => "BATCH",
+        "card" => "CARD",
         "check" | "scatter" | "prune" => "SPARSE",
         "factor" | "reducefactored" | "substitutefactored" => "FACTORED",
         _ => "RPTS",

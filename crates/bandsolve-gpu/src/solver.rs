@@ -36,6 +36,21 @@ enum Route {
     Interleaved,
 }
 
+/// Levels that the kernel for systems which fit the whole device knows (`card.cuh`).
+const MOST_LEVELS: usize = 5;
+
+/// A system that fits the shared memory of the whole device, as the kernel sees it (`card.cuh`).
+#[derive(Debug, Clone, Copy)]
+#[repr(C)]
+struct Card {
+    levels: u32,
+    before: u32,
+    arrived: u64,
+    cuts: [Cut; MOST_LEVELS],
+    below: [Coarse; MOST_LEVELS],
+    peaks: [Peaks; MOST_LEVELS],
+}
+
 /// Solves systems of one shape on a device: tridiagonal (also periodic, or batches of them), block tridiagonal with up to 4 rows a
 /// block, and banded with up to 4 diagonals on either side.
 ///
@@ -63,8 +78,10 @@ pub struct Solver<T: Element> {
     factors: Vec<LevelFactors<T>>,
     /// What solving an interleaved batch keeps on the way.
     kept: DeviceVec<T>,
-    /// Largest backward error and largest |x| of every column, as bits, level by level.
+    /// Largest backward error, |x| and |right-hand side| of every column, as bits, level by level.
     peaks: DeviceVec<u8>,
+    /// Bytes of shared memory to solve in one launch, if that is possible, and what its blocks of threads meet at.
+    card: Option<(usize, DeviceVec<u32>)>,
 }
 
 impl<T: Element> Solver<T> {
@@ -122,8 +139,13 @@ impl<T: Element> Solver<T> {
         };
         let kept = device.zeros(kept)?;
         let peaks = device.zeros(Peaks::KINDS * cuts.len() * n_rhs * systems * T::REAL_BYTES)?;
+        let card = match (route, n_rhs, systems, block) {
+            (Route::Levels, 1, 1, 1..=2) if !banded => fits_card::<T>(device, &cuts)?,
+            _ => None,
+        };
         let (device, plan) = (device.clone(), plan.clone());
         Ok(Self {
+            card,
             device,
             plan,
             route,
@@ -136,6 +158,11 @@ impl<T: Element> Solver<T> {
             kept,
             peaks,
         })
+    }
+
+    /// Whether systems fit the device as a whole: their rows are read once, and solved in one launch.
+    pub fn in_one_launch(&self) -> bool {
+        self.card.is_some() && self.factors.is_empty()
     }
 
     /// Rows of a partition, level by level.
@@ -310,8 +337,11 @@ impl<T: Element> Solver<T> {
         if self.plan.options().verify {
             self.peaks.slice_mut(..).clear()?;
         }
-        match self.route {
-            Route::Levels => self.enqueue_levels(source, rhs, x),
+        match (self.route, source, rhs) {
+            (Route::Levels, Source::Blocks(_), Rhs::Dense(_)) if self.card.is_some() && self.factors.is_empty() => {
+                self.enqueue_card(source, rhs, x)
+            }
+            (Route::Levels, ..) => self.enqueue_levels(source, rhs, x),
             _ => self.enqueue_batch(source, rhs, x),
         }
     }
@@ -333,6 +363,26 @@ impl<T: Element> Solver<T> {
             let blocks = cut.all_columns().div_ceil(threads as usize);
             arguments.launch_blocks(&self.device, &format!("interleaved_{}", T::NAME), (blocks, threads), shared)
         }
+    }
+
+    /// In one launch: the rows stay on chip while the coarse system is solved.
+    fn enqueue_card(&mut self, source: Source, rhs: Rhs, x: DeviceSlice<'_, T>) -> Result<()> {
+        let shape = self.step();
+        let last = self.levels.len();
+        let (cut, kind) = self.cuts[0];
+        let cuts = core::array::from_fn(|k| self.cuts[k.min(last)].0);
+        let below = core::array::from_fn(|k| self.coarse((k + 1).min(last)));
+        let peaks = core::array::from_fn(|k| self.peaks(k.min(last)));
+        let before = (kind.substitute_bytes(&cut) / size_of::<T>()) as u32;
+        let Some((shared, arrived)) = &mut self.card else { return Ok(()) };
+        arrived.slice_mut(..).clear()?;
+        let arrived = arrived.slice(..).address();
+        let all = Card { levels: last as u32 + 1, before, arrived, cuts, below, peaks };
+        let arguments = rhs.with(source.with(Arguments::default().with(all)).0).0;
+        let arguments = arguments.with(Columns { first: x.address(), step: shape }).with(rule(&self.plan));
+        let name = format!("card_{}_{}", T::NAME, self.block);
+        // SAFETY: what the kernel takes; the arrays are as long as the cuts say, or were looked at by `source` and `start`.
+        unsafe { arguments.launch_together(&self.device, &name, cut.spans as usize, *shared) }
     }
 
     /// Level by level.
@@ -421,6 +471,30 @@ impl<T: Element> Solver<T> {
         }
         errors
     }
+}
+
+/// Bytes of shared memory that a block of threads takes for a system that the device solves in one launch, and memory for what
+/// its blocks meet at; `None` if not all of them can run at the same time.
+fn fits_card<T: Element>(device: &Device, levels: &[(Cut, Kind)]) -> Result<Option<(usize, DeviceVec<u32>)>> {
+    let Some((top, below)) = levels.split_first().filter(|(_, below)| !below.is_empty()) else { return Ok(None) };
+    let bytes = |(k, (cut, kind)): (usize, &(Cut, Kind))| match k + 1 == below.len() {
+        true => kind.finish_bytes(cut),
+        false => kind.substitute_bytes(cut),
+    };
+    let rest = below.iter().enumerate().map(bytes).max().unwrap_or(0);
+    let shared = top.1.substitute_bytes(&top.0) + rest;
+    let limits = device.limits();
+    // Blocks of threads that any kernel could have there.
+    let most = limits.multiprocessors * limits.shared_per_multiprocessor / shared;
+    if levels.len() > MOST_LEVELS || shared > limits.shared_per_block || top.0.spans as usize > most {
+        return Ok(None);
+    }
+    let kernel = format!("card_{}_{}", T::NAME, top.1.block);
+    let resident = device.machine().resident(&kernel, THREADS, shared)?;
+    if top.0.spans as usize > limits.multiprocessors * resident {
+        return Ok(None);
+    }
+    Ok(Some((shared, device.zeros(1)?)))
 }
 
 /// How pivots are chosen.

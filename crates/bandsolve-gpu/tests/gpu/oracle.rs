@@ -1,5 +1,7 @@
 //! The kernels against the same algorithm in Rust, bit for bit, in three orders of threads.
 
+use std::collections::HashMap;
+
 use bandsolve::{Complex32, Complex64, Layout, Method, Op, Pivoting, Plan, RealScalar, Scalar, Shape};
 use bandsolve_gpu::{Device, DeviceVec, Element, Emulation, Matrix, Order, Solver};
 
@@ -434,10 +436,12 @@ fn compare<T: Number>(
     solve: impl Fn(&Device, &mut Solver<T>, &DeviceVec<T>, &mut DeviceVec<T>) -> bandsolve::Report,
     expected: impl Fn(&[usize]) -> Vec<T>,
 ) {
-    let mut first = None;
-    for order in ORDERS {
+    // What was found, by how the system was cut.
+    let mut found: HashMap<Vec<usize>, _> = HashMap::new();
+    // With many multiprocessors, systems of some thousand rows fit the device as a whole.
+    for (order, multiprocessors) in [(ORDERS[0], 1), (ORDERS[1], 1), (ORDERS[2], 1), (ORDERS[1], 64), (ORDERS[2], 64)] {
         let seed = case.n as u64;
-        let device = Device::emulated(Emulation { order, seed, resident: 3, ..Emulation::default() });
+        let device = Device::emulated(Emulation { order, seed, resident: 3, multiprocessors, ..Emulation::default() });
         let mut solver = Solver::<T>::new(&device, &plan(shape, case), case.n_rhs).unwrap();
         let rhs = device.upload(rhs).unwrap();
         let mut x = device.zeros(rhs.len()).unwrap();
@@ -461,12 +465,13 @@ fn compare<T: Number>(
         // Of an answer that was refined, or found on the host, nothing more is asked than that it is good.
         let at_once = report.refinement_steps == 0 && !report.fallback;
         assert!(case.shift == 0.0 || at_once, "{what}");
-        if first.is_none() && at_once {
-            let expected: Vec<_> = expected(&solver.partition_rows()).into_iter().map(T::bits).collect();
+        let rows = solver.partition_rows();
+        if !found.contains_key(&rows) && at_once {
+            let expected: Vec<_> = expected(&rows).into_iter().map(T::bits).collect();
             assert!(x == expected, "{what}: differs first at {:?}", x.iter().zip(&expected).position(|(x, y)| x != y));
         }
-        let found = (report.backward_error.to_bits(), x);
-        assert!(*first.get_or_insert(found.clone()) == found, "{what}");
+        let own = (report.backward_error.to_bits(), x);
+        assert!(*found.entry(rows).or_insert(own.clone()) == own, "{what}");
     }
 }
 
@@ -689,6 +694,16 @@ bit_for_bit! {
     scalars_f64 blocks_f64 batches_f64 f64;
     scalars_c32 blocks_c32 batches_c32 Complex32;
     scalars_c64 blocks_c64 batches_c64 Complex64;
+}
+
+#[test]
+fn systems_that_fit_the_device_are_solved_in_one_launch() {
+    let one_launch = |n, multiprocessors| {
+        let device = Device::emulated(Emulation { multiprocessors, ..Emulation::default() });
+        let plan = Plan::new(Shape::Tridiagonal { n, periodic: false });
+        Solver::<f64>::new(&device, &plan, 1).unwrap().in_one_launch()
+    };
+    assert!(one_launch(4000, 64) && !one_launch(4000, 1) && !one_launch(400, 64) && !one_launch(1 << 20, 64));
 }
 
 #[test]

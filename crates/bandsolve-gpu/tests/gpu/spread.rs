@@ -26,7 +26,8 @@ fn check<T: Element>() {
         let mut draw = |k: usize| random_vec::<T>(n * k, &mut random);
         let (sub, mut diag, sup, rhs) = (draw(block * block), draw(block * block), draw(block * block), draw(block));
         for row in 0..n * block {
-            diag[(row / block * block + row % block) * block + row % block] += T::from_real(T::Real::from_f64(4.0 * block as f64));
+            diag[(row / block * block + row % block) * block + row % block] +=
+                T::from_real(T::Real::from_f64(4.0 * block as f64));
         }
         let mut x = vec![T::ZERO; n * block];
         for parts in 1..5 {
