@@ -302,7 +302,10 @@ pub struct BenchSparseArgs {
     /// A dominant diagonal, by which solutions decay fast, instead of random entries
     #[arg(long)]
     pub dominant: bool,
-    /// How long, with how many threads, and the report.
+    /// With how many threads.
+    #[command(flatten)]
+    pub threads: ThreadsArgs,
+    /// How long, and the report.
     #[command(flatten)]
     pub measure: MeasureArgs,
 }
@@ -327,7 +330,10 @@ pub struct BenchBandedArgs {
     /// A dominant diagonal instead of random entries, with which rows are exchanged at nearly every step
     #[arg(long)]
     pub dominant: bool,
-    /// How long, with how many threads, and the report.
+    /// With how many threads.
+    #[command(flatten)]
+    pub threads: ThreadsArgs,
+    /// How long, and the report.
     #[command(flatten)]
     pub measure: MeasureArgs,
 }
@@ -346,7 +352,10 @@ pub struct BenchTridiagonalArgs {
     /// Kinds of matrices
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_values_t = Data::USUAL)]
     pub data: Vec<Data>,
-    /// How long, with how many threads, and the report.
+    /// With how many threads.
+    #[command(flatten)]
+    pub threads: ThreadsArgs,
+    /// How long, and the report.
     #[command(flatten)]
     pub measure: MeasureArgs,
 }
@@ -374,7 +383,10 @@ pub struct BenchMethodsArgs {
     /// Draw the times here, as SVG (`-`: standard output)
     #[arg(long, value_name = "FILE")]
     pub plot: Option<PathBuf>,
-    /// How long, with how many threads, and the report.
+    /// With how many threads.
+    #[command(flatten)]
+    pub threads: ThreadsArgs,
+    /// How long, and the report.
     #[command(flatten)]
     pub measure: MeasureArgs,
 }
@@ -391,7 +403,10 @@ pub struct BenchBatchArgs {
     /// Number types
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_values_t = [RealDtype::F64, RealDtype::F32])]
     pub dtype: Vec<RealDtype>,
-    /// How long, with how many threads, and the report.
+    /// With how many threads.
+    #[command(flatten)]
+    pub threads: ThreadsArgs,
+    /// How long, and the report.
     #[command(flatten)]
     pub measure: MeasureArgs,
 }
@@ -410,17 +425,25 @@ pub struct BenchBlockArgs {
     /// Added to the diagonal, in units of the block size: 4 makes the matrix dominant, 0 leaves it random
     #[arg(long, value_name = "X", default_value = "1", allow_negative_numbers = true)]
     pub shift: f64,
-    /// How long, with how many threads, and the report.
+    /// With how many threads.
+    #[command(flatten)]
+    pub threads: ThreadsArgs,
+    /// How long, and the report.
     #[command(flatten)]
     pub measure: MeasureArgs,
+}
+
+/// With how many threads to measure.
+#[derive(Debug, ClapArgs)]
+pub struct ThreadsArgs {
+    /// Numbers of threads for our solvers; the peers have one [default: 1, 2 and all cores]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub threads: Option<Vec<u16>>,
 }
 
 /// What all measurements have.
 #[derive(Debug, ClapArgs)]
 pub struct MeasureArgs {
-    /// Numbers of threads for our solvers; the peers have one [default: 1, 2 and all cores]
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = clap::value_parser!(u16).range(1..=1024))]
-    pub threads: Option<Vec<u16>>,
     /// Seconds for each system or batch, all solvers together [default: 1; with --quick 0.05]
     #[arg(long, value_name = "S", value_parser = seconds_parser)]
     pub seconds: Option<f64>,
