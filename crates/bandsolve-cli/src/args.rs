@@ -8,7 +8,7 @@ use std::path::PathBuf;
 const EXIT_CODES: &str = "\
 Exit codes:
   0  done
-  1  an output could not be written
+  1  an output could not be written, or there is no GPU
   2  wrong usage
   3  an input is unreadable, malformed or does not fit the others
   4  the matrix is singular or the answer did not reach the accuracy contract";
@@ -66,6 +66,7 @@ Examples:
   bandsolve solve A.mtx                              a known solution is made up and compared with
   bandsolve solve A.mtx --rhs b.mtx --out x.mtx
   bandsolve solve A.mtx.gz --dtype f32 --method pivoted --json report.json
+  bandsolve solve A.mtx --device cuda                tridiagonal, or at most 4 diagonals on either side
   bandsolve generate random 1000000 | bandsolve solve -";
 
 /// Arguments of `solve`.
@@ -90,6 +91,9 @@ pub struct SolveArgs {
     /// Number of threads; the result is the same for any number [default: one per core]
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
+    /// Where to solve: cpu, or a GPU: cuda, cuda:1, ...
+    #[arg(long, value_name = "NAME", default_value = "cpu", value_parser = place_parser)]
+    pub device: Place,
     /// Insist on a periodic tridiagonal matrix: entries beside the diagonal and in the two corners
     #[arg(long)]
     pub periodic: bool,
@@ -102,6 +106,15 @@ pub struct SolveArgs {
     /// Seed of the known solution
     #[arg(long, default_value_t = 1, conflicts_with = "rhs")]
     pub seed: u64,
+}
+
+/// Where to solve.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    /// Here.
+    Cpu,
+    /// On the device of this name.
+    Gpu(String),
 }
 
 /// Number types under NumPy's names: the number counts all bits.
@@ -525,6 +538,19 @@ fn size_parser(text: &str) -> Result<usize, String> {
         }
     };
     n.filter(|n| *n >= 2).ok_or("not a number of at least 2, such as 1000 or 2^20".into())
+}
+
+fn place_parser(text: &str) -> Result<Place, String> {
+    if text == "cpu" { Ok(Place::Cpu) } else { gpu_parser(text).map(Place::Gpu) }
+}
+
+/// A name that [`bandsolve_gpu::Device::open`] may know: `emulated` is there in tests only.
+fn gpu_parser(text: &str) -> Result<String, String> {
+    let numbered = text.strip_prefix("cuda:").is_some_and(|number| number.parse::<usize>().is_ok());
+    match numbered || ["cuda", "emulated"].contains(&text) {
+        true => Ok(text.into()),
+        false => Err("no such device: GPUs are called cuda, cuda:1, ...".into()),
+    }
 }
 
 fn seconds_parser(text: &str) -> Result<f64, String> {
