@@ -131,6 +131,9 @@ pub enum Dtype {
 }
 
 impl Dtype {
+    /// Every one.
+    pub const ALL: [Dtype; 4] = [Dtype::F32, Dtype::F64, Dtype::C64, Dtype::C128];
+
     /// The name on the command line and in reports.
     pub fn name(self) -> &'static str {
         match self {
@@ -293,6 +296,12 @@ pub enum BenchTable {
     /// Solutions in full (csc2dense) and as many of their largest entries as the right-hand side has (csc2csc), beside the same
     /// right-hand sides written out. Where these take more than 1 GiB only csc2csc is measured.
     Sparse(BenchSparseArgs),
+    /// Systems in the memory of a GPU, beside cuSPARSE and a copy
+    ///
+    /// First every function in four number types, beside the same on the CPU, both measured in doubled precision. Then medians
+    /// by the device's clock; matrices are random, and what cuSPARSE overwrites is restored outside of the timed part. The
+    /// yardstick is the bandwidth of a large copy: `of copy` is the share of it at which a solve moves the numbers that it has to.
+    Gpu(BenchGpuArgs),
 }
 
 /// Arguments of `bench sparse`.
@@ -444,6 +453,37 @@ pub struct BenchBlockArgs {
     /// How long, and the report.
     #[command(flatten)]
     pub measure: MeasureArgs,
+}
+
+/// Arguments of `bench gpu`.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "Examples:\n  bandsolve bench gpu --quick\n  \
+    bandsolve bench gpu --device cuda:1 --only speed --n 2^20,2^28 --dtype f64 --json gpu.json")]
+pub struct BenchGpuArgs {
+    /// Which GPU: cuda, cuda:1, ...
+    #[arg(long, value_name = "NAME", default_value = "cuda", value_parser = gpu_parser)]
+    pub device: String,
+    /// One of the two parts [default: both]
+    #[arg(long)]
+    pub only: Option<GpuPart>,
+    /// Numbers of unknowns of one tridiagonal system [default: 2^14,2^16,...,2^28; with --quick 2^14,2^18]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = size_parser)]
+    pub n: Option<Vec<usize>>,
+    /// Number types; speed is measured of the real ones
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_enum, default_values_t = Dtype::ALL)]
+    pub dtype: Vec<Dtype>,
+    /// How long, and the report.
+    #[command(flatten)]
+    pub measure: MeasureArgs,
+}
+
+/// The parts of `bench gpu`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum GpuPart {
+    /// Every function in four number types, beside the CPU
+    Accuracy,
+    /// Times, beside cuSPARSE and a copy
+    Speed,
 }
 
 /// With how many threads to measure.

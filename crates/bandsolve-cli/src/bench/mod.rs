@@ -8,6 +8,7 @@ mod batch;
 mod block;
 mod contest;
 mod dot_plot;
+mod gpu;
 mod machine;
 mod methods;
 mod sparse;
@@ -24,7 +25,8 @@ use serde_json::{Value, json};
 /// Runs one measurement.
 ///
 /// # Errors
-/// [`Failure::Other`] if the report cannot be written.
+/// [`Failure::Other`] if the report cannot be written, or there is no GPU to measure; [`Failure::Unsolved`] if its answers are
+/// not within the contract.
 pub fn run(args: &BenchArgs) -> Result<(), Failure> {
     match &args.table {
         BenchTable::Tridiagonal(args) => tridiagonal::run(args),
@@ -33,6 +35,7 @@ pub fn run(args: &BenchArgs) -> Result<(), Failure> {
         BenchTable::Block(args) => block::run(args),
         BenchTable::Banded(args) => banded::run(args),
         BenchTable::Sparse(args) => sparse::run(args),
+        BenchTable::Gpu(args) => gpu::run(args),
     }
 }
 
@@ -107,9 +110,9 @@ struct Row {
 }
 
 impl Row {
-    /// Whether this is LAPACK's routine, in whatever library.
+    /// Whether this is LAPACK's routine, in whatever library, or what takes its place on a GPU.
     fn is_gtsv(&self) -> bool {
-        ["gtsv", "gbsv"].iter().any(|routine| self.solver.ends_with(routine))
+        ["gtsv", "gbsv", "gtsv2", "InterleavedBatch"].iter().any(|routine| self.solver.ends_with(routine))
     }
 
     fn is_yardstick(&self) -> bool {
