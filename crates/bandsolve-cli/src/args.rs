@@ -299,7 +299,8 @@ pub enum BenchTable {
     /// Systems in the memory of a GPU, beside cuSPARSE and a copy
     ///
     /// First every function in four number types, beside the same on the CPU, both measured in doubled precision. Then medians
-    /// by the device's clock; matrices are random, and what cuSPARSE overwrites is restored outside of the timed part. The
+    /// by the device's clock, of kernels alone: answers that had to be repaired are marked. Matrices are random; what cuSPARSE
+    /// overwrites is restored outside of the timed part, and its pentadiagonal systems are batches of as many rows in all. The
     /// yardstick is the bandwidth of a large copy: `of copy` is the share of it at which a solve moves the numbers that it has to.
     Gpu(BenchGpuArgs),
 }

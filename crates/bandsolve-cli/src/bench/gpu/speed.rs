@@ -217,8 +217,9 @@ fn heading(copied: f64) -> String {
 fn columns(row: &Row, total: f64, share: Option<f64>) -> String {
     let share = share.map_or("-".into(), |share| format!("{:.0}%", 100.0 * share));
     let speedup = if row.solver == COPY { "-".into() } else { ratio(row.speedup_over_gtsv) };
-    let time = row.ns_per_row * total / 1000.0;
-    format!("  {:30} {time:>10.1} {:>8.3} {speedup:>8} {share:>8} {}", row.solver, row.ns_per_row, row.verdict())
+    let number = |value: f64, digits| if value.is_nan() { "-".into() } else { format!("{value:.digits$}") };
+    let (time, per_row) = (number(row.ns_per_row * total / 1000.0, 1), number(row.ns_per_row, 3));
+    format!("  {:30} {time:>10} {per_row:>8} {speedup:>8} {share:>8} {}", row.solver, row.verdict())
 }
 
 #[cfg(test)]
