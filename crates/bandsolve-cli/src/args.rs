@@ -8,7 +8,7 @@ use std::path::PathBuf;
 const EXIT_CODES: &str = "\
 Exit codes:
   0  done
-  1  an output could not be written
+  1  an output could not be written, or there is no GPU
   2  wrong usage
   3  an input is unreadable, malformed or does not fit the others
   4  the matrix is singular or the answer did not reach the accuracy contract";
@@ -66,6 +66,7 @@ Examples:
   bandsolve solve A.mtx                              a known solution is made up and compared with
   bandsolve solve A.mtx --rhs b.mtx --out x.mtx
   bandsolve solve A.mtx.gz --dtype f32 --method pivoted --json report.json
+  bandsolve solve A.mtx --device cuda                tridiagonal, or at most 4 diagonals on either side
   bandsolve generate random 1000000 | bandsolve solve -";
 
 /// Arguments of `solve`.
@@ -90,6 +91,9 @@ pub struct SolveArgs {
     /// Number of threads; the result is the same for any number [default: one per core]
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
+    /// Where to solve: cpu, or a GPU: cuda, cuda:1, ...
+    #[arg(long, value_name = "NAME", default_value = "cpu", value_parser = place_parser)]
+    pub device: Place,
     /// Insist on a periodic tridiagonal matrix: entries beside the diagonal and in the two corners
     #[arg(long)]
     pub periodic: bool,
@@ -102,6 +106,15 @@ pub struct SolveArgs {
     /// Seed of the known solution
     #[arg(long, default_value_t = 1, conflicts_with = "rhs")]
     pub seed: u64,
+}
+
+/// Where to solve.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    /// Here.
+    Cpu,
+    /// On the device of this name.
+    Gpu(String),
 }
 
 /// Number types under NumPy's names: the number counts all bits.
@@ -118,6 +131,9 @@ pub enum Dtype {
 }
 
 impl Dtype {
+    /// Every one.
+    pub const ALL: [Dtype; 4] = [Dtype::F32, Dtype::F64, Dtype::C64, Dtype::C128];
+
     /// The name on the command line and in reports.
     pub fn name(self) -> &'static str {
         match self {
@@ -280,6 +296,13 @@ pub enum BenchTable {
     /// Solutions in full (csc2dense) and as many of their largest entries as the right-hand side has (csc2csc), beside the same
     /// right-hand sides written out. Where these take more than 1 GiB only csc2csc is measured.
     Sparse(BenchSparseArgs),
+    /// Systems in the memory of a GPU, beside cuSPARSE and a copy
+    ///
+    /// First every function in four number types, beside the same on the CPU, both measured in doubled precision. Then medians
+    /// by the device's clock, of kernels alone: answers that had to be repaired are marked. Matrices are random; what cuSPARSE
+    /// overwrites is restored outside of the timed part, and its pentadiagonal systems are batches of as many rows in all. The
+    /// yardstick is the bandwidth of a large copy: `of copy` is the share of it at which a solve moves the numbers that it has to.
+    Gpu(BenchGpuArgs),
 }
 
 /// Arguments of `bench sparse`.
@@ -302,7 +325,10 @@ pub struct BenchSparseArgs {
     /// A dominant diagonal, by which solutions decay fast, instead of random entries
     #[arg(long)]
     pub dominant: bool,
-    /// How long, with how many threads, and the report.
+    /// With how many threads.
+    #[command(flatten)]
+    pub threads: ThreadsArgs,
+    /// How long, and the report.
     #[command(flatten)]
     pub measure: MeasureArgs,
 }
@@ -327,7 +353,10 @@ pub struct BenchBandedArgs {
     /// A dominant diagonal instead of random entries, with which rows are exchanged at nearly every step
     #[arg(long)]
     pub dominant: bool,
-    /// How long, with how many threads, and the report.
+    /// With how many threads.
+    #[command(flatten)]
+    pub threads: ThreadsArgs,
+    /// How long, and the report.
     #[command(flatten)]
     pub measure: MeasureArgs,
 }
@@ -346,7 +375,10 @@ pub struct BenchTridiagonalArgs {
     /// Kinds of matrices
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_values_t = Data::USUAL)]
     pub data: Vec<Data>,
-    /// How long, with how many threads, and the report.
+    /// With how many threads.
+    #[command(flatten)]
+    pub threads: ThreadsArgs,
+    /// How long, and the report.
     #[command(flatten)]
     pub measure: MeasureArgs,
 }
@@ -374,7 +406,10 @@ pub struct BenchMethodsArgs {
     /// Draw the times here, as SVG (`-`: standard output)
     #[arg(long, value_name = "FILE")]
     pub plot: Option<PathBuf>,
-    /// How long, with how many threads, and the report.
+    /// With how many threads.
+    #[command(flatten)]
+    pub threads: ThreadsArgs,
+    /// How long, and the report.
     #[command(flatten)]
     pub measure: MeasureArgs,
 }
@@ -391,7 +426,10 @@ pub struct BenchBatchArgs {
     /// Number types
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_values_t = [RealDtype::F64, RealDtype::F32])]
     pub dtype: Vec<RealDtype>,
-    /// How long, with how many threads, and the report.
+    /// With how many threads.
+    #[command(flatten)]
+    pub threads: ThreadsArgs,
+    /// How long, and the report.
     #[command(flatten)]
     pub measure: MeasureArgs,
 }
@@ -410,17 +448,56 @@ pub struct BenchBlockArgs {
     /// Added to the diagonal, in units of the block size: 4 makes the matrix dominant, 0 leaves it random
     #[arg(long, value_name = "X", default_value = "1", allow_negative_numbers = true)]
     pub shift: f64,
-    /// How long, with how many threads, and the report.
+    /// With how many threads.
+    #[command(flatten)]
+    pub threads: ThreadsArgs,
+    /// How long, and the report.
     #[command(flatten)]
     pub measure: MeasureArgs,
+}
+
+/// Arguments of `bench gpu`.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "Examples:\n  bandsolve bench gpu --quick\n  \
+    bandsolve bench gpu --device cuda:1 --only speed --n 2^20,2^28 --dtype f64 --json gpu.json")]
+pub struct BenchGpuArgs {
+    /// Which GPU: cuda, cuda:1, ...
+    #[arg(long, value_name = "NAME", default_value = "cuda", value_parser = gpu_parser)]
+    pub device: String,
+    /// One of the two parts [default: both]
+    #[arg(long)]
+    pub only: Option<GpuPart>,
+    /// Numbers of unknowns of one tridiagonal system [default: 2^14,2^16,...,2^28; with --quick 2^14,2^18]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = size_parser)]
+    pub n: Option<Vec<usize>>,
+    /// Number types; speed is measured of the real ones
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_enum, default_values_t = Dtype::ALL)]
+    pub dtype: Vec<Dtype>,
+    /// How long, and the report.
+    #[command(flatten)]
+    pub measure: MeasureArgs,
+}
+
+/// The parts of `bench gpu`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum GpuPart {
+    /// Every function in four number types, beside the CPU
+    Accuracy,
+    /// Times, beside cuSPARSE and a copy
+    Speed,
+}
+
+/// With how many threads to measure.
+#[derive(Debug, ClapArgs)]
+pub struct ThreadsArgs {
+    /// Numbers of threads for our solvers; the peers have one [default: 1, 2 and all cores]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub threads: Option<Vec<u16>>,
 }
 
 /// What all measurements have.
 #[derive(Debug, ClapArgs)]
 pub struct MeasureArgs {
-    /// Numbers of threads for our solvers; the peers have one [default: 1, 2 and all cores]
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = clap::value_parser!(u16).range(1..=1024))]
-    pub threads: Option<Vec<u16>>,
     /// Seconds for each system or batch, all solvers together [default: 1; with --quick 0.05]
     #[arg(long, value_name = "S", value_parser = seconds_parser)]
     pub seconds: Option<f64>,
@@ -502,6 +579,19 @@ fn size_parser(text: &str) -> Result<usize, String> {
         }
     };
     n.filter(|n| *n >= 2).ok_or("not a number of at least 2, such as 1000 or 2^20".into())
+}
+
+fn place_parser(text: &str) -> Result<Place, String> {
+    if text == "cpu" { Ok(Place::Cpu) } else { gpu_parser(text).map(Place::Gpu) }
+}
+
+/// A name that [`bandsolve_gpu::Device::open`] may know: `emulated` is there in tests only.
+fn gpu_parser(text: &str) -> Result<String, String> {
+    let numbered = text.strip_prefix("cuda:").is_some_and(|number| number.parse::<usize>().is_ok());
+    match numbered || ["cuda", "emulated"].contains(&text) {
+        true => Ok(text.into()),
+        false => Err("no such device: GPUs are called cuda, cuda:1, ...".into()),
+    }
 }
 
 fn seconds_parser(text: &str) -> Result<f64, String> {

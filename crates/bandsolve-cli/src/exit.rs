@@ -6,7 +6,7 @@ use std::process::ExitCode;
 /// Why a command failed; every kind has its exit code.
 #[derive(Debug)]
 pub enum Failure {
-    /// 1: an output could not be written, or memory could not be had.
+    /// 1: an output could not be written, memory could not be had, or there is no GPU.
     Other(String),
     /// 2: options that do not go together or do not fit the matrix.
     Usage(String),

@@ -4,6 +4,7 @@
 
 mod args;
 mod bench;
+mod cusparse;
 mod demo;
 mod exit;
 mod families;

@@ -41,18 +41,22 @@ pub trait PeerScalar: RealScalar {
     const DTSVB: &'static str;
     /// Banded elimination with partial pivoting.
     const GBSV: &'static str;
+    /// What names of cuSPARSE begin with.
+    const CUSPARSE: &'static str;
 }
 
 impl PeerScalar for f32 {
     const GTSV: &'static str = "sgtsv_";
     const DTSVB: &'static str = "sdtsvb_";
     const GBSV: &'static str = "sgbsv_";
+    const CUSPARSE: &'static str = "cusparseS";
 }
 
 impl PeerScalar for f64 {
     const GTSV: &'static str = "dgtsv_";
     const DTSVB: &'static str = "ddtsvb_";
     const GBSV: &'static str = "dgbsv_";
+    const CUSPARSE: &'static str = "cusparseD";
 }
 
 /// A library that was found.

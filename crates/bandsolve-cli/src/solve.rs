@@ -1,12 +1,13 @@
 //! `bandsolve solve`: read, solve, report.
 
-use crate::args::{Dtype, SolveArgs};
+use crate::args::{Dtype, Place, SolveArgs};
 use crate::exit::Failure;
 use crate::io::output::{self, Format};
 use crate::io::{self, Dense, Triplets};
 use crate::structure::{Kind, Structure, System, convert, out_of_range};
 use crate::{known, report};
 use bandsolve::{Complex32, Complex64, Error, Method, Plan, Report, Scalar};
+use bandsolve_gpu::{Device, Element};
 use serde_json::{Value, json};
 use std::time::Instant;
 
@@ -17,6 +18,7 @@ use std::time::Instant;
 pub fn run(args: &SolveArgs) -> Result<(), Failure> {
     check_outputs(args)?;
     set_threads(args)?;
+    let device = open_device(args)?;
     let started = Instant::now();
     let matrix = io::read_matrix(&args.matrix)?;
     let rhs = args.rhs.as_deref().map(|path| io::read_rhs(path, matrix.n_rows)).transpose()?;
@@ -24,7 +26,7 @@ pub fn run(args: &SolveArgs) -> Result<(), Failure> {
     let dtype = choose_dtype(args.dtype, &matrix, rhs.as_ref())?;
     let structure = Structure::of(&matrix);
     let kind = structure.kind(args.periodic)?;
-    let job = Job { args, dtype, structure, kind, read_seconds };
+    let job = Job { args, device, dtype, structure, kind, read_seconds };
     job.check_not_empty(rhs.as_ref())?;
     match dtype {
         Dtype::F32 => job.run::<f32>(matrix, rhs),
@@ -52,6 +54,16 @@ fn set_threads(args: &SolveArgs) -> Result<(), Failure> {
     pool.map_err(|e| Failure::Other(format!("--threads {threads}: {e}")))
 }
 
+/// The GPU to solve on; none is the CPU.
+fn open_device(args: &SolveArgs) -> Result<Option<Device>, Failure> {
+    let Place::Gpu(name) = &args.device else { return Ok(None) };
+    if !matches!(args.method, Method::Auto | Method::Rpts) {
+        let method = args.method.name();
+        return Err(Failure::Usage(format!("--method {method} --device {name}: a GPU solves by rpts alone")));
+    }
+    Ok(Some(Device::open(name)?))
+}
+
 fn choose_dtype(wish: Option<Dtype>, matrix: &Triplets, rhs: Option<&Dense>) -> Result<Dtype, Failure> {
     let complex_file = match (matrix.values.is_complex(), rhs.is_some_and(|b| b.values.is_complex())) {
         (true, _) => Some("matrix"),
@@ -71,6 +83,7 @@ fn choose_dtype(wish: Option<Dtype>, matrix: &Triplets, rhs: Option<&Dense>) -> 
 /// All about the task but its numbers.
 struct Job<'a> {
     args: &'a SolveArgs,
+    device: Option<Device>,
     dtype: Dtype,
     structure: Structure,
     kind: Kind,
@@ -86,7 +99,7 @@ struct Outcome {
 }
 
 impl Job<'_> {
-    fn run<T: Scalar>(&self, matrix: Triplets, rhs: Option<Dense>) -> Result<(), Failure> {
+    fn run<T: Element>(&self, matrix: Triplets, rhs: Option<Dense>) -> Result<(), Failure> {
         let system = System::<T>::assemble(&matrix, self.kind)?;
         drop(matrix);
         let plan = self.plan()?;
@@ -98,7 +111,8 @@ impl Job<'_> {
         };
         let mut x = vec![T::ZERO; rhs.len()];
         let started = Instant::now();
-        let solved = system.factor(&plan).and_then(|factor| factor.solve_into(&rhs, &mut x));
+        let factor = system.factor_on(self.device.as_ref(), &plan);
+        let solved = factor.and_then(|factor| factor.solve_into(&rhs, &mut x));
         let seconds = started.elapsed().as_secs_f64();
         let forward_error = known.map(|known| known::forward_error(&x, &known));
         let n_rhs = rhs.len().checked_div(self.structure.n).unwrap_or(1);
@@ -123,11 +137,13 @@ impl Job<'_> {
 
     fn plan(&self) -> Result<Plan, Failure> {
         let args = self.args;
-        let mut plan = Plan::new(self.kind.shape(self.structure.n)).method(args.method).pivoting(args.pivoting);
+        let method = if self.device.is_some() { Method::Rpts } else { args.method };
+        let mut plan = Plan::new(self.kind.shape(self.structure.n)).method(method).pivoting(args.pivoting);
         if let Some(threads) = args.threads {
             plan = plan.threads(usize::from(threads));
         }
-        if args.method != Method::Auto && plan.chosen_method() != args.method {
+        // What a device does not solve, it says itself.
+        if self.device.is_none() && args.method != Method::Auto && plan.chosen_method() != args.method {
             let (method, kind) = (args.method.name(), self.kind.name());
             return Err(Failure::Usage(format!("--method {method} cannot solve a {kind} system; try --method auto")));
         }
@@ -149,6 +165,9 @@ impl Job<'_> {
     }
 
     fn explain(&self, error: &Error) -> Failure {
+        if let (Error::Unsupported { .. }, Place::Gpu(name)) = (error, &self.args.device) {
+            return Failure::Usage(format!("--device {name}: {error}; leave it out to solve on the CPU"));
+        }
         let advice = match error {
             Error::Singular { .. } => "check the matrix: no right-hand side has one answer",
             Error::NotConverged { .. } => "`bandsolve info` estimates how close to singular the matrix is",
@@ -183,7 +202,9 @@ impl Job<'_> {
             lines.push(("forward error", format!("{error:.1e} against the known solution")));
         }
         let columns = report::counted(outcome.n_rhs, "right-hand side");
-        lines.push(("time", format!("{} for {columns}, {rate:.2e} rows/s", report::seconds(outcome.seconds))));
+        let copies = if self.device.is_some() { ", copies to the device and back included" } else { "" };
+        let time = report::seconds(outcome.seconds);
+        lines.push(("time", format!("{time} for {columns}, {rate:.2e} rows/s{copies}")));
         format!("solved {}\n{}", io::name(&self.args.matrix), report::columns(&lines))
     }
 
@@ -209,6 +230,7 @@ impl Job<'_> {
             "kind": self.kind.name(),
             "method": solved.map_or(plan.chosen_method(), |r| r.method).name(),
             "reason": solved.map_or(plan.reason(), |r| &r.reason),
+            "device": self.device.as_ref().map_or("cpu".into(), Device::name),
             "pivoting": self.args.pivoting.name(),
             "n": self.structure.n,
             "lower": lower,

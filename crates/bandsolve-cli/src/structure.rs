@@ -2,7 +2,8 @@
 
 use crate::exit::Failure;
 use crate::io::Triplets;
-use bandsolve::{Banded, Complex64, Factorize, Inspect, Plan, RealScalar, Scalar, Shape, Tridiagonal};
+use bandsolve::{Banded, Complex64, Factor, Factorize, Inspect, Plan, RealScalar, Scalar, Shape, Tridiagonal};
+use bandsolve_gpu::{Device, Element, HostMatrix};
 
 /// Memory that may be used where the operating system does not tell how much is free: 8 GiB.
 const DEFAULT_MEMORY: u64 = 8 << 30;
@@ -235,6 +236,22 @@ impl<T: Scalar> System<T> {
             System::Tridiagonal(a) => boxed(plan, a),
             System::Banded(a) => boxed(plan, a),
         }
+    }
+
+    /// Factors under a plan, or copies the matrix to a device that solves under it.
+    ///
+    /// # Errors
+    /// Those of [`Plan::factor`] and [`Device::factor`].
+    pub fn factor_on<'m>(&'m self, device: Option<&Device>, plan: &Plan) -> bandsolve::Result<Box<dyn Factor<T> + 'm>>
+    where
+        T: Element,
+    {
+        let Some(device) = device else { return Ok(self.factor(plan)?) };
+        let matrix: &dyn HostMatrix<T> = match self {
+            System::Tridiagonal(a) => a,
+            System::Banded(a) => a,
+        };
+        Ok(Box::new(device.factor(plan, matrix)?))
     }
 }
 

@@ -24,7 +24,7 @@ const USUAL_WORDS: usize = 1 << 29;
 pub fn run(args: &BenchBandedArgs) -> Result<(), Failure> {
     let measure = &args.measure;
     let taken = report::is_stdout(measure.json.as_deref());
-    let threads = super::threads(measure)?;
+    let threads = super::threads(&args.threads)?;
     let (machine, peers) = (Machine::here(), Peer::all());
     report::print_beside(&machine.text(&peers), taken)?;
     let mut rows: Vec<Value> = Vec::new();

@@ -8,7 +8,7 @@ use crate::exit::Failure;
 use crate::peers::{Arrays, Peer, PeerScalar, Solver};
 use crate::report;
 use crate::structure::affordable;
-use bandsolve::{Factor, Layout, Plan, Report, TridiagonalBatch};
+use bandsolve::{Factor, Layout, Plan, Report, Scalar, TridiagonalBatch};
 use bandsolve_testkit::{Random, oracle};
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 /// # Errors
 /// [`Failure::Usage`] for sizes beyond memory, [`Failure::Other`] if the report cannot be written.
 pub fn run(args: &BenchBatchArgs) -> Result<(), Failure> {
-    let threads = super::threads(&args.measure)?;
+    let threads = super::threads(&args.threads)?;
     affordable(&[args.count, args.n, 15], 8).map_err(|why| Failure::Usage(format!("--count, --n: {why}")))?;
     let (machine, peers) = (Machine::here(), Peer::all());
     let budget = super::budget(&args.measure);
@@ -70,7 +70,10 @@ fn measure<T: PeerScalar>(
             contestants.push(Contestant { name: format!("{} gtsv", peer.name), threads: 1, solve });
         }
     }
-    let check = |work: &Work<T>| (Some(backward_error(&a, rhs, work)), work.report.as_ref().map(Repair::of));
+    let check = |work: &Work<T>| {
+        let x = if work.foreign { &work.copies[3] } else { &work.x };
+        (Some(backward_error(&a, rhs, x)), work.report.as_ref().map(Repair::of))
+    };
     let mut rows = contest::run(&mut contestants, count * n, budget, &mut work, check);
     compare(&mut rows);
     let layout = if layout == Layout::Contiguous { "contiguous" } else { "interleaved" };
@@ -90,13 +93,17 @@ struct Work<T> {
 }
 
 /// Largest backward error of all systems.
-fn backward_error<T: PeerScalar>(a: &TridiagonalBatch<'_, T>, rhs: &[T], work: &Work<T>) -> f64 {
-    let x = if work.foreign { &work.copies[3] } else { &work.x };
+pub fn backward_error<T: Scalar>(a: &TridiagonalBatch<'_, T>, rhs: &[T], x: &[T]) -> f64 {
     let of_system = |s: usize| {
         let pick = |values: &[T]| -> Vec<T> { (0..a.n()).map(|i| values[a.index(s, i)]).collect() };
         oracle::backward_error(&a.system(s), &pick(rhs), &pick(x))
     };
-    (0..a.count()).map(of_system).fold(0.0, |max, eta| if eta > max || eta.is_nan() { eta } else { max })
+    largest((0..a.count()).map(of_system))
+}
+
+/// The largest of some errors, NaN if one is.
+pub fn largest(errors: impl Iterator<Item = f64>) -> f64 {
+    errors.fold(0.0, |max, eta| if eta > max || eta.is_nan() { eta } else { max })
 }
 
 /// Factors and solves the batch.

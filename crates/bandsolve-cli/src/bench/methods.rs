@@ -16,7 +16,7 @@ use crate::report;
 pub fn run(args: &BenchMethodsArgs) -> Result<(), Failure> {
     let measure = &args.measure;
     let taken = report::check_outputs(&[("--json", &measure.json), ("--plot", &args.plot)])?;
-    let threads = threads(measure)?;
+    let threads = threads(&args.threads)?;
     let usual: &[u32] = if measure.quick { &[10, 12] } else { &[16, 20] };
     let sweep = Sweep {
         sizes: sizes(args.n.as_deref(), usual),

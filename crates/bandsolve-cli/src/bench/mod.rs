@@ -8,6 +8,7 @@ mod batch;
 mod block;
 mod contest;
 mod dot_plot;
+mod gpu;
 mod machine;
 mod methods;
 mod sparse;
@@ -16,8 +17,7 @@ mod system;
 mod tridiagonal;
 mod yardstick;
 
-use crate::args::{BenchArgs, BenchTable, MeasureArgs};
-
+use crate::args::{BenchArgs, BenchTable, MeasureArgs, ThreadsArgs};
 use crate::exit::Failure;
 use contest::Budget;
 use serde_json::{Value, json};
@@ -25,7 +25,8 @@ use serde_json::{Value, json};
 /// Runs one measurement.
 ///
 /// # Errors
-/// [`Failure::Other`] if the report cannot be written.
+/// [`Failure::Other`] if the report cannot be written, or there is no GPU to measure; [`Failure::Unsolved`] if its answers are
+/// not within the contract.
 pub fn run(args: &BenchArgs) -> Result<(), Failure> {
     match &args.table {
         BenchTable::Tridiagonal(args) => tridiagonal::run(args),
@@ -34,11 +35,12 @@ pub fn run(args: &BenchArgs) -> Result<(), Failure> {
         BenchTable::Block(args) => block::run(args),
         BenchTable::Banded(args) => banded::run(args),
         BenchTable::Sparse(args) => sparse::run(args),
+        BenchTable::Gpu(args) => gpu::run(args),
     }
 }
 
 /// The numbers of threads to measure with: those asked for, or 1, 2 and all cores. Starts as many threads as needed.
-fn threads(args: &MeasureArgs) -> Result<Vec<usize>, Failure> {
+fn threads(args: &ThreadsArgs) -> Result<Vec<usize>, Failure> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let mut threads: Vec<usize> = match &args.threads {
         Some(list) => list.iter().map(|t| usize::from(*t)).collect(),
@@ -77,6 +79,15 @@ impl Repair {
     fn of(report: &bandsolve::Report) -> Repair {
         Repair { refinement_steps: report.refinement_steps, fallback: report.fallback }
     }
+
+    /// What stands behind a line of a table.
+    fn note(self) -> &'static str {
+        match self {
+            Repair { fallback: true, .. } => "  solved again by the pivoted method",
+            Repair { refinement_steps: 1.., .. } => "  refined",
+            _ => "",
+        }
+    }
 }
 
 /// One solver on one system.
@@ -99,9 +110,9 @@ struct Row {
 }
 
 impl Row {
-    /// Whether this is LAPACK's routine, in whatever library.
+    /// Whether this is LAPACK's routine, in whatever library, or what takes its place on a GPU.
     fn is_gtsv(&self) -> bool {
-        ["gtsv", "gbsv"].iter().any(|routine| self.solver.ends_with(routine))
+        ["gtsv", "gbsv", "gtsv2", "InterleavedBatch"].iter().any(|routine| self.solver.ends_with(routine))
     }
 
     fn is_yardstick(&self) -> bool {
@@ -144,27 +155,32 @@ impl Row {
         row
     }
 
-    fn text(&self, width: usize) -> String {
-        let ratio = |r: Option<f64>| r.map_or("-".to_string(), |r| format!("{r:.2}"));
+    /// Backward error, and what it took or why there is none.
+    fn verdict(&self) -> String {
         let eta = self.backward_error.map_or("-".to_string(), |eta| format!("{eta:.1e}"));
-        let note = match (&self.error, self.repair) {
-            (Some(error), _) => format!("  {error}"),
-            (None, Some(Repair { fallback: true, .. })) => "  solved again by the pivoted method".to_string(),
-            (None, Some(Repair { refinement_steps: 1.., .. })) => "  refined".to_string(),
-            _ => String::new(),
+        let note = match &self.error {
+            Some(error) => format!("  {error}"),
+            None => self.repair.map_or("", Repair::note).to_string(),
         };
+        format!("{eta:>9}{note}")
+    }
+
+    fn text(&self, width: usize) -> String {
         format!(
-            "  {:width$} {:>7} {:>9.2} {:>9.2} {:>8} {:>10} {:>9}{}\n",
+            "  {:width$} {:>7} {:>9.2} {:>9.2} {:>8} {:>10} {}\n",
             self.solver,
             self.threads,
             self.ns_per_row,
             self.ns_per_row_min,
             ratio(self.speedup_over_gtsv),
             ratio(self.times_yardstick),
-            eta,
-            note
+            self.verdict()
         )
     }
+}
+
+fn ratio(r: Option<f64>) -> String {
+    r.map_or("-".to_string(), |r| format!("{r:.2}"))
 }
 
 /// A heading and a line for each row.

@@ -23,7 +23,7 @@ const WRITTEN_OUT: &str = "written out";
 /// written.
 pub fn run(args: &BenchSparseArgs) -> Result<(), Failure> {
     let taken = report::is_stdout(args.measure.json.as_deref());
-    let threads = super::threads(&args.measure)?;
+    let threads = super::threads(&args.threads)?;
     let machine = Machine::here();
     report::print_beside(&machine.text(&[]), taken)?;
     let n = args.n.unwrap_or(if args.measure.quick { 5000 } else { 1_000_000 }).max(1);

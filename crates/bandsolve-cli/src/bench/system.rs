@@ -10,7 +10,7 @@ use bandsolve_testkit::{Random, oracle};
 use std::time::{Duration, Instant};
 
 /// Up to this size every answer is measured by the oracle, which takes its time; beyond, by the solver's own report.
-const ORACLE_MAX_N: usize = 1 << 20;
+pub const ORACLE_MAX_N: usize = 1 << 20;
 
 /// The entries of a system; all arrays have length n.
 pub struct Numbers<T> {

@@ -2,6 +2,7 @@
 
 mod bench;
 mod generate;
+mod gpu;
 mod info;
 mod malformed;
 mod solve;

@@ -5,13 +5,13 @@ use flate2::write::GzEncoder;
 
 /// Backward errors are at most 64 ε by contract; the wanted ones 8 ε.
 #[track_caller]
-fn assert_solved(json: &serde_json::Value, epsilon: f64) {
+pub fn assert_solved(json: &serde_json::Value, epsilon: f64) {
     assert_eq!(json["status"], "solved", "{json}");
     assert!(json["backward_error"].as_f64().unwrap() <= 64.0 * epsilon, "{json}");
     assert!(json["rows_per_second"].as_f64().unwrap() > 0.0, "{json}");
 }
 
-fn solve_json(args: &[&str]) -> serde_json::Value {
+pub fn solve_json(args: &[&str]) -> serde_json::Value {
     bandsolve(&[&["solve"], args, &["--json", "-"]].concat()).exits(0).json()
 }
 

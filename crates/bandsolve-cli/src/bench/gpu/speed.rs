@@ -1,0 +1,240 @@
+//! Times by the device's clock: ours, cuSPARSE's, and a copy's.
+
+use super::system::{COPY, Number, OURS, System};
+use crate::args::{Data, Dtype};
+use crate::bench::contest::{self, Budget, Contestant};
+use crate::bench::{Row, compare, ratio};
+use crate::cusparse::{Cusparse, Routine};
+use crate::exit::Failure;
+use crate::report;
+use bandsolve::{Error, Layout, Result, Shape};
+use bandsolve_gpu::Device;
+use serde_json::{Value, json};
+
+/// Rows of a system of a batch.
+const BATCH_N: usize = 128;
+/// Systems of other kinds have as many rows as the largest tridiagonal one up to here.
+const OTHERS_AT_MOST: usize = 1 << 22;
+/// Many right-hand sides.
+const MANY: usize = 32;
+
+/// All but the systems.
+pub struct Speed<'a> {
+    pub device: &'a Device,
+    pub cusparse: Option<&'a Cusparse>,
+    pub budget: Budget,
+    pub taken: bool,
+}
+
+/// A kind of system and what it is compared with.
+struct Case {
+    name: &'static str,
+    shape: Shape,
+    n_rhs: usize,
+    data: Data,
+    routines: &'static [Routine],
+    /// As how many systems a routine sees it.
+    systems: usize,
+}
+
+/// What all lines refer to.
+struct Yardstick {
+    /// Bytes that a large copy reads and writes in a nanosecond.
+    copied: f64,
+    /// Sizes of tridiagonal systems and times a row of ours with one right-hand side.
+    single: Vec<(usize, f64)>,
+}
+
+impl Speed<'_> {
+    /// Measures all in the real ones of these types; lines are printed as they come. Returns the rows for programs.
+    ///
+    /// # Errors
+    /// Those of the device; [`Failure::Other`] if nothing can be printed.
+    pub fn run(&self, sizes: &[usize], dtypes: &[Dtype], copy: usize) -> std::result::Result<Vec<Value>, Failure> {
+        let copied = self.copied(copy)?;
+        report::print_beside(&heading(copied), self.taken)?;
+        let mut all = Vec::new();
+        for dtype in dtypes.iter().filter(|dtype| !dtype.is_complex()) {
+            let mut yardstick = Yardstick { copied, single: Vec::new() };
+            for case in cases(sizes) {
+                let (text, rows) = match dtype {
+                    Dtype::F32 => self.lines::<f32>(&case, &mut yardstick),
+                    _ => self.lines::<f64>(&case, &mut yardstick),
+                }?;
+                report::print_beside(&text, self.taken)?;
+                all.extend(rows);
+            }
+        }
+        Ok(all)
+    }
+
+    /// Bytes that a copy of so many numbers reads and writes in a nanosecond.
+    fn copied(&self, n: usize) -> Result<f64> {
+        let shape = Shape::Tridiagonal { n, periodic: false };
+        let system = System::<f64>::new(self.device, (shape, 1), Data::Random, 1)?;
+        let mut work = system.work(false)?;
+        let rows = contest::run(&mut [system.copy()], n, self.budget, &mut work, |_| (None, None));
+        Ok(2.0 * size_of::<f64>() as f64 / rows[0].ns_per_row)
+    }
+
+    /// Lines of the table for a system, or that it is too large; the rows for programs.
+    fn lines<T: Number>(&self, case: &Case, yardstick: &mut Yardstick) -> Result<(String, Vec<Value>)> {
+        let (mut rows, partition_rows) = match self.measure::<T>(case) {
+            Err(error @ (Error::Device { call: "cuMemAlloc", .. } | Error::Unsupported { .. })) => {
+                return Ok((format!("{}  left out: {error}\n", case.facts::<T>()), Vec::new()));
+            }
+            measured => measured?,
+        };
+        compare(&mut rows);
+        let total = (case.shape.rows() * case.n_rhs) as f64;
+        let (mut text, mut json) = (String::new(), Vec::new());
+        for row in &rows {
+            let moved = match &*row.solver {
+                COPY => Some(2.0 * total),
+                _ if row.repair.is_some() => case.moved(&partition_rows),
+                _ => None,
+            };
+            let bytes = moved.map(|numbers| numbers * size_of::<T>() as f64);
+            let share = bytes.map(|bytes| bytes / (row.ns_per_row * total) / yardstick.copied);
+            let against_one = yardstick.note(case, row);
+            text += &format!("{}{}{against_one}\n", case.facts::<T>(), columns(row, total, share));
+            let mut line = row.json(&json!({
+                "system": case.name, "n": case.shape.rows(), "n_rhs": case.n_rhs, "dtype": T::NAME,
+            }));
+            line["share_of_copy"] = share.into();
+            json.push(line);
+        }
+        Ok((text, json))
+    }
+
+    /// Lets all solvers take turns; returns also the rows of our partitions.
+    fn measure<T: Number>(&self, case: &Case) -> Result<(Vec<Row>, Vec<usize>)> {
+        let system = System::<T>::new(self.device, (case.shape, case.n_rhs), case.data, case.systems)?;
+        let cusparse = self.cusparse.filter(|_| !case.routines.is_empty());
+        let mut work = system.work(cusparse.is_some())?;
+        let (ours, partition_rows) = system.ours(true)?;
+        let mut contestants = vec![ours, system.ours(false)?.0, system.copy()];
+        for routine in case.routines {
+            let Some(cusparse) = cusparse else { break };
+            contestants.push(match system.theirs(cusparse, *routine, case.systems, &work) {
+                Ok(Some(contestant)) => contestant,
+                Ok(None) => absent(*routine, "not in this cuSPARSE".into()),
+                Err(error) => absent(*routine, error.to_string()),
+            });
+        }
+        let total = case.shape.rows() * case.n_rhs;
+        let rows = contest::run(&mut contestants, total, self.budget, &mut work, |work| system.verdict(work));
+        Ok((rows, partition_rows))
+    }
+}
+
+/// A routine that cannot take part.
+fn absent<W>(routine: Routine, why: String) -> Contestant<'static, W> {
+    Contestant { name: routine.name.into(), threads: 1, solve: Box::new(move |_| Err(why.clone())) }
+}
+
+/// One tridiagonal system of every size, then other kinds.
+fn cases(sizes: &[usize]) -> Vec<Case> {
+    const ONE: &[Routine] = &[Routine::GTSV2, Routine::GTSV2_NOPIVOT];
+    let case = |name, shape| Case { name, shape, n_rhs: 1, data: Data::Random, routines: &[], systems: 1 };
+    let tridiagonal = |n| Case { routines: ONE, ..case("tridiagonal", Shape::Tridiagonal { n, periodic: false }) };
+    let n = sizes.iter().copied().filter(|n| *n <= OTHERS_AT_MOST).max().or(sizes.iter().copied().min());
+    let n = n.unwrap_or(BATCH_N).next_multiple_of(BATCH_N);
+    let batch = |layout| Shape::Batch { count: 4 * n / BATCH_N, n: BATCH_N, layout };
+    let others = [
+        Case { name: "dominant", data: Data::Dominant, ..tridiagonal(n) },
+        Case { name: "32 right-hand sides", n_rhs: MANY, ..tridiagonal(n) },
+        case("blocks of 4", Shape::BlockTridiagonal { block_rows: n / 4, block: 4, periodic: false }),
+        Case {
+            routines: &[Routine::GPSV_BATCH],
+            systems: n / BATCH_N,
+            ..case("pentadiagonal", Shape::Banded { n, lower: 2, upper: 2 })
+        },
+        Case {
+            routines: &[Routine::GTSV_BATCH, Routine::GTSV_BATCH_THOMAS],
+            systems: 4 * n / BATCH_N,
+            ..case("interleaved batch", batch(Layout::Interleaved))
+        },
+        case("contiguous batch", batch(Layout::Contiguous)),
+    ];
+    sizes.iter().copied().map(tridiagonal).chain(others).collect()
+}
+
+impl Case {
+    fn facts<T: Number>(&self) -> String {
+        format!("  {:20} {:>10} {:>4}", self.name, self.shape.rows(), T::NAME)
+    }
+
+    /// Numbers that our solver has to read and write for one right-hand side: all of a level to reduce it and again to
+    /// substitute, what is left of it, and x; the last level once. Nothing for batches, which are not solved level by level.
+    fn moved(&self, partition_rows: &[usize]) -> Option<f64> {
+        let (mut n, block, mut matrix) = match self.shape {
+            Shape::Tridiagonal { n, .. } => (n, 1, 3),
+            Shape::BlockTridiagonal { block_rows, block, .. } => (block_rows, block, 3 * block * block),
+            Shape::Banded { n, lower, upper } => {
+                let block = lower.max(upper).max(1);
+                (n.div_ceil(block), block, block * (lower + upper + 1))
+            }
+            Shape::Batch { .. } => return None,
+        };
+        let (_, others) = partition_rows.split_last().filter(|_| self.n_rhs == 1)?;
+        let mut moved = 0;
+        for m in others {
+            moved += n * (2 * (matrix + block) + block);
+            // Two rows are left of every partition, the last of which has 2 to m + 1 rows.
+            n = 2 * (n / m + usize::from(n % m > 1));
+            matrix = 3 * block * block;
+            moved += n * (matrix + block);
+        }
+        Some((moved + n * (matrix + 2 * block)) as f64)
+    }
+}
+
+impl Yardstick {
+    /// Remembers times of single right-hand sides, and says how many help.
+    fn note(&mut self, case: &Case, row: &Row) -> String {
+        let n = case.shape.rows();
+        if row.solver != OURS {
+            return String::new();
+        }
+        if case.name == "tridiagonal" {
+            self.single.push((n, row.ns_per_row));
+        }
+        let one = self.single.iter().find(|(rows, _)| *rows == n && case.n_rhs > 1);
+        one.map_or(String::new(), |(_, ns)| format!("  {:.1} times the rows/s of one", ns / row.ns_per_row))
+    }
+}
+
+fn heading(copied: f64) -> String {
+    let [system, solver] = ["system", "solver"];
+    format!(
+        "\n  a large copy moves {copied:.0} GB/s\n\n  {system:20} {:>10} {:>4}  {solver:30} {:>10} {:>8} {:>8} \
+         {:>8} {:>9}\n",
+        "rows", "type", "µs", "ns/row", "x gtsv", "of copy", "backward"
+    )
+}
+
+fn columns(row: &Row, total: f64, share: Option<f64>) -> String {
+    let share = share.map_or("-".into(), |share| format!("{:.0}%", 100.0 * share));
+    let speedup = if row.solver == COPY { "-".into() } else { ratio(row.speedup_over_gtsv) };
+    let number = |value: f64, digits| if value.is_nan() { "-".into() } else { format!("{value:.digits$}") };
+    let (time, per_row) = (number(row.ns_per_row * total / 1000.0, 1), number(row.ns_per_row, 3));
+    format!("  {:30} {time:>10} {per_row:>8} {speedup:>8} {share:>8} {}", row.solver, row.verdict())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_that_are_moved_are_counted_level_by_level() {
+        let [case, ..] = &cases(&[1000])[..] else { panic!("a case for every size") };
+        // 1000 rows in 32 partitions; two rows of each are solved on chip.
+        assert_eq!(case.moved(&[32, 8]), Some(f64::from(9 * 1000 + 4 * 64 + 5 * 64)));
+        // All on chip.
+        assert_eq!(case.moved(&[1000]), Some(f64::from(5 * 1000)));
+        let pentadiagonal = cases(&[1024]).into_iter().find(|case| case.name == "pentadiagonal").unwrap();
+        assert_eq!(pentadiagonal.moved(&[512]), Some(f64::from(512 * (10 + 2 + 2))));
+        assert!(cases(&[1024]).iter().all(|case| case.shape.rows() % case.systems == 0));
+    }
+}

@@ -1,0 +1,193 @@
+//! A system in the memory of a device, what solves it there, and what of it solvers overwrite.
+
+use crate::args::Data;
+use crate::bench::contest::{Contestant, Solve, Verdict};
+use crate::bench::system::ORACLE_MAX_N;
+use crate::bench::{Repair, UNVERIFIED, batch};
+use crate::cusparse::{Cusparse, Routine};
+use crate::peers::PeerScalar;
+use bandsolve::{Plan, Report, Result, Shape, Tridiagonal, TridiagonalBatch};
+use bandsolve_gpu::{Device, DeviceSlice, DeviceSliceMut, DeviceVec, Element, Matrix, Solver};
+use bandsolve_testkit::{Random, oracle};
+use std::time::Duration;
+
+/// Numbers of a diagonal are drawn up to here; then they are repeated.
+const DRAWN: usize = 1 << 20;
+/// What a solver of ours is called in the table.
+pub const OURS: &str = "bandsolve";
+/// What a copy of the right-hand side is called.
+pub const COPY: &str = "copy";
+
+/// A type whose systems are measured.
+pub trait Number: Element + PeerScalar {}
+impl<T: Element + PeerScalar> Number for T {}
+
+/// Matrix and right-hand sides.
+pub struct System<T> {
+    device: Device,
+    shape: Shape,
+    n_rhs: usize,
+    /// sub, diag, sup; or all diagonals of a band in one.
+    matrix: Vec<DeviceVec<T>>,
+    rhs: DeviceVec<T>,
+}
+
+/// Memory that all solvers share.
+pub struct Work<T> {
+    x: DeviceVec<T>,
+    /// What the peers overwrite: diagonals and right-hand sides; none without peers.
+    copies: Vec<DeviceVec<T>>,
+    /// Whether the last answer stands there.
+    foreign: bool,
+    report: Option<Report>,
+}
+
+impl<T: Number> System<T> {
+    /// Draws a system; `interleaved`: as how many systems a peer will see it, row by row.
+    pub fn new(device: &Device, (shape, n_rhs): (Shape, usize), data: Data, interleaved: usize) -> Result<Self> {
+        let (arrays, parts, len) = match shape {
+            Shape::Banded { n, lower, upper } => (1, lower + upper + 1, n),
+            Shape::BlockTridiagonal { block_rows, block, .. } => (3, 1, block_rows * block * block),
+            _ => (3, 1, shape.rows()),
+        };
+        let mut random = Random::new(len as u64);
+        let mut matrix = Vec::new();
+        for array in 0..arrays {
+            let mut numbers = device.zeros(len * parts)?;
+            for part in 0..parts {
+                let distance = (array + part) as isize - (arrays * parts / 2) as isize;
+                let shift = if data == Data::Dominant && distance == 0 { 4.0 } else { 0.0 };
+                let mut diagonal = numbers.slice_mut(part * len..(part + 1) * len);
+                draw(device, &mut diagonal, &mut random, shift)?;
+                let outside = (distance.unsigned_abs() * interleaved).min(len);
+                diagonal.part(if distance < 0 { 0..outside } else { len - outside..len }).clear()?;
+            }
+            matrix.push(numbers);
+        }
+        let mut rhs = device.zeros(shape.rows() * n_rhs)?;
+        draw(device, &mut rhs.slice_mut(..), &mut random, 0.0)?;
+        Ok(Self { device: device.clone(), shape, n_rhs, matrix, rhs })
+    }
+
+    /// Memory for solvers; `foreign`: for peers, too.
+    pub fn work(&self, foreign: bool) -> Result<Work<T>> {
+        let x = self.device.zeros(self.rhs.len())?;
+        let copied = self.diagonals().into_iter().chain([self.rhs.slice(..)]).filter(|_| foreign);
+        let copies = copied.map(|array| self.device.zeros(array.len())).collect::<Result<_>>()?;
+        Ok(Work { x, copies, foreign: false, report: None })
+    }
+
+    fn matrix(&self) -> Matrix<'_, T> {
+        match &*self.matrix {
+            [sub, diag, sup] => Matrix::tridiagonal(sub, diag, sup),
+            diagonals => Matrix::diagonals(&diagonals[0]),
+        }
+    }
+
+    /// From the lowest to the highest.
+    fn diagonals(&self) -> Vec<DeviceSlice<'_, T>> {
+        match (&*self.matrix, self.shape) {
+            ([bands], Shape::Banded { n, .. }) => {
+                (0..bands.len() / n).map(|k| bands.slice(k * n..(k + 1) * n)).collect()
+            }
+            (arrays, _) => arrays.iter().map(|array| array.slice(..)).collect(),
+        }
+    }
+
+    /// Ours, with the rows of a partition on every level; timed without waiting for what was found out about x.
+    pub fn ours(&self, verify: bool) -> Result<(Contestant<'_, Work<T>>, Vec<usize>)> {
+        let plan = Plan::new(self.shape).verify(verify);
+        let mut solver = Solver::<T>::new(&self.device, &plan, self.n_rhs)?;
+        let partition_rows = solver.partition_rows();
+        let mut report = None;
+        let solve: Solve<'_, Work<T>> = Box::new(move |work| {
+            let seconds = self.device.time(|| solver.start(self.matrix(), &self.rhs, &mut work.x).map(drop));
+            let seconds = seconds.map_err(|e| e.to_string())?;
+            if report.is_none() {
+                let solved = solver.solve(self.matrix(), &self.rhs, &mut work.x);
+                report = Some(solved.map_err(|e| e.to_string())?);
+            }
+            (work.foreign, work.report) = (false, report.clone());
+            Ok(Duration::from_secs_f64(seconds))
+        });
+        let name = format!("{OURS}{}", if verify { "" } else { UNVERIFIED });
+        Ok((Contestant { name, threads: 1, solve }, partition_rows))
+    }
+
+    /// A copy of the right-hand sides, by the device.
+    pub fn copy(&self) -> Contestant<'_, Work<T>> {
+        let solve: Solve<'_, Work<T>> = Box::new(|work| {
+            (work.foreign, work.report) = (false, None);
+            let seconds = self.device.time(|| work.x.slice_mut(..).copy_from(self.rhs.slice(..)));
+            seconds.map(Duration::from_secs_f64).map_err(|e| e.to_string())
+        });
+        Contestant { name: COPY.into(), threads: 1, solve }
+    }
+
+    /// A routine of cuSPARSE for `systems` systems, or for all right-hand sides; nothing where it lacks it.
+    pub fn theirs<'a>(
+        &'a self,
+        cusparse: &'a Cusparse,
+        routine: Routine,
+        systems: usize,
+        work: &Work<T>,
+    ) -> Result<Option<Contestant<'a, Work<T>>>> {
+        let size = [self.shape.rows() / systems, systems * self.n_rhs];
+        let Some(solver) = cusparse.solver::<T>(routine, &self.device, size, &work.copies)? else { return Ok(None) };
+        let solve: Solve<'_, Work<T>> = Box::new(move |work| {
+            let solved = self.restore(work).and_then(|()| self.device.time(|| solver.solve(&mut work.copies)));
+            (work.foreign, work.report) = (true, None);
+            solved.map(Duration::from_secs_f64).map_err(|e| e.to_string())
+        });
+        Ok(Some(Contestant { name: routine.name.into(), threads: 1, solve }))
+    }
+
+    /// What peers overwrote becomes again what it was.
+    fn restore(&self, work: &mut Work<T>) -> Result<()> {
+        let originals = self.diagonals().into_iter().chain([self.rhs.slice(..)]);
+        work.copies.iter_mut().zip(originals).try_for_each(|(copy, original)| copy.slice_mut(..).copy_from(original))
+    }
+
+    /// What is known of an answer: of ours what was reported, of others what the oracle says, if it is not too large.
+    pub fn verdict(&self, work: &Work<T>) -> Verdict {
+        if let Some(report) = &work.report {
+            return (Some(report.backward_error).filter(|error| !error.is_nan()), Some(Repair::of(report)));
+        }
+        let judged = work.foreign && self.n_rhs == 1 && self.shape.rows() <= ORACLE_MAX_N;
+        let x = work.copies.last().filter(|_| judged);
+        (x.and_then(|x| self.backward_error(x).ok().flatten()), None)
+    }
+
+    /// By the oracle; nothing for what is not tridiagonal.
+    fn backward_error(&self, x: &DeviceVec<T>) -> Result<Option<f64>> {
+        let [sub, diag, sup] = &*self.matrix else { return Ok(None) };
+        let [sub, diag, sup] = [sub.download()?, diag.download()?, sup.download()?];
+        let (rhs, x) = (self.rhs.download()?, x.download()?);
+        Ok(match self.shape {
+            Shape::Tridiagonal { periodic, .. } => {
+                Some(oracle::backward_error(&Tridiagonal::from_vecs(sub, diag, sup, periodic)?, &rhs, &x))
+            }
+            Shape::Batch { n, count, layout } => {
+                let a = TridiagonalBatch::new(count, n, layout, &sub, &diag, &sup)?;
+                Some(batch::backward_error(&a, &rhs, &x))
+            }
+            _ => None,
+        })
+    }
+}
+
+/// Numbers from U(−1, 1), plus `shift`.
+fn draw<T: Number>(
+    device: &Device,
+    numbers: &mut DeviceSliceMut<'_, T>,
+    random: &mut Random,
+    shift: f64,
+) -> Result<()> {
+    let len = numbers.as_slice().len();
+    let drawn: Vec<T> = (0..len.min(DRAWN)).map(|_| T::from_f64(shift + random.uniform(-1.0, 1.0))).collect();
+    let drawn = device.upload(&drawn)?;
+    (0..len).step_by(DRAWN).try_for_each(|first| {
+        let end = len.min(first + DRAWN);
+        numbers.part(first..end).copy_from(drawn.slice(..end - first))
+    })
+}
