@@ -97,6 +97,11 @@ fn bands_and_blocks_are_solved_as_well_as_by_lapack() {
                 let eta = answer["backward_error"].as_f64().expect("a number");
                 assert!(eta <= 64.0 * f64::EPSILON, "{table} {}, {name}: {eta:e}", row["matrix"]);
             }
+            if row["lapack"].is_null() {
+                // The published numbers are of other right-hand sides: what is ten times as wrong there says nothing.
+                println!("skipped: no LAPACK here to compare {table} {} with", row["matrix"]);
+                continue;
+            }
             let near = row["within_10x_of_lapack"].as_array().expect("names");
             assert!(near.iter().any(|name| name == "rpts"), "{table} {row}");
         }
