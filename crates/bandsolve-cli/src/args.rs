@@ -54,6 +54,9 @@ pub struct TuneArgs {
     /// Only say where the file is and what it holds
     #[arg(long)]
     pub show: bool,
+    /// Measure a GPU: cuda, cuda:1, …
+    #[arg(long, value_name = "NAME")]
+    pub device: Option<String>,
 }
 
 const SOLVE_HELP: &str = "\

@@ -47,3 +47,8 @@ extern "C" __global__ void torn_warp(u32* out) {
   }
   out[threadIdx.x] = v;
 }
+
+// Waits for what no thread ever does.
+extern "C" __global__ void waits_for_nobody(u32* out) {
+  while (load_acquire(out) == 0) spin_pause();
+}

@@ -164,10 +164,11 @@ struct Pages {
   ~Pages() { munmap(all, length); }
 };
 
-static void out_of_bounds(int, siginfo_t* info, void*) {
+// Memory out of bounds; or, where undefined behaviour is looked for (-fsanitize=undefined), an instruction that stands for it.
+static void stopped(int signal, siginfo_t* info, void*) {
   char text[256];
-  const int n = snprintf(text, sizeof text, "kernel %s: memory out of bounds at %p (block %u, thread %u)\n", kernel,
-                         info->si_addr, block ? block->index.x : 0, current ? current->index.x : 0);
+  const char* what = signal == SIGSEGV ? "memory out of bounds" : "undefined behaviour";
+  const int n = snprintf(text, sizeof text, "kernel %s: %s at %p (block %u, thread %u)\n", kernel, what, info->si_addr, block ? block->index.x : 0, current ? current->index.x : 0);
   if (write(2, text, (size_t)n) < 0) _exit(2);
   _exit(134);
 }
@@ -255,8 +256,8 @@ struct Options {
 };
 
 static void launch(const char* name, Dim grid, Dim size, size_t shared, void (*entry)(void*), void* arguments, Options o) {
-  struct sigaction act = {}, before;
-  act.sa_sigaction = out_of_bounds;
+  struct sigaction act = {}, before, before_ill;
+  act.sa_sigaction = stopped;
   act.sa_flags = SA_SIGINFO | SA_ONSTACK;
   std::vector<unsigned char> handler_stack(64 << 10);
   stack_t own = {}, old_stack;
@@ -264,6 +265,7 @@ static void launch(const char* name, Dim grid, Dim size, size_t shared, void (*e
   own.ss_size = handler_stack.size();
   sigaltstack(&own, &old_stack);
   sigaction(SIGSEGV, &act, &before);
+  sigaction(SIGILL, &act, &before_ill);
   kernel = name;
 
   const u32 total = grid.x * grid.y * grid.z, threads = size.x * size.y * size.z;
@@ -332,6 +334,7 @@ static void launch(const char* name, Dim grid, Dim size, size_t shared, void (*e
   block = nullptr;
   current = nullptr;
   sigaction(SIGSEGV, &before, nullptr);
+  sigaction(SIGILL, &before_ill, nullptr);
   sigaltstack(&old_stack, nullptr);
 }
 
@@ -364,7 +367,7 @@ using emulator::Options;
 // Runs a kernel; 1 if there is none of this name.
 extern "C" int emulator_launch(const char* name, const u32* grid, const u32* size, size_t shared, void** arguments, int order,
                                u64 seed, u32 resident) {
-  const Options options{order, seed, resident, 1 << 20};
+  const Options options{order, seed, resident, 1 << 14};
 #define KERNEL(kernel)                                                             \
   if (!strcmp(name, #kernel)) {                                                    \
     emulator::start(name, kernel, grid, size, shared, arguments, options);         \
@@ -393,6 +396,7 @@ extern "C" int emulator_launch(const char* name, const u32* grid, const u32* siz
   KERNEL(beyond_shared_memory)
   KERNEL(absent_lane)
   KERNEL(torn_warp)
+  KERNEL(waits_for_nobody)
 #undef KERNEL
   return 1;
 }

@@ -9,10 +9,11 @@ const LANES: usize = 32;
 pub const THREADS: u32 = 128;
 /// Rows of the longest partition: one bit of a word for each pivot.
 const LONGEST: usize = 64;
-/// Rows of a partition; the fewer, the more blocks of threads, and the more memory for what is left: 2/m of the system.
+/// Rows of a partition of systems that would leave multiprocessors idle with longer ones; the fewer, the more blocks of threads,
+/// and the more memory for what is left: 2/m of the system.
 ///
-/// Source: Klein 2.6.8, Algorithm 3; 31 is what he found best for large scalar systems.
-const PARTITION_ROWS: [usize; 3] = [31, 23, 17];
+/// Source: Klein 2.6.8, Algorithm 3.
+const SHORTER_ROWS: [usize; 2] = [23, 17];
 /// Rows of a partition on chip, from the second level on, and of a system that is one partition there (`rpts.cuh`).
 const DEEPER_ROWS: usize = 8;
 const ALONE: usize = 16;
@@ -177,10 +178,17 @@ pub fn batch(system: System, kind: Kind, limits: &Limits, interleaved: bool) -> 
 /// A level, and the kernels for it.
 pub type Level = (Cut, Kind);
 
-/// Cuts a system, into partitions of `rows` rows if they are given; the last level is solved on chip.
+/// Rows of partitions: those asked for, and else those of large systems.
+#[derive(Debug, Clone, Copy)]
+pub struct Rows {
+    pub asked: Option<usize>,
+    pub large: usize,
+}
+
+/// Cuts a system; the last level is solved on chip.
 ///
 /// What is cut does not depend on the number of right-hand sides, nor does therefore any bit of x.
-pub fn levels(system: System, kind: Kind, limits: &Limits, rows: Option<usize>) -> Result<Vec<Level>> {
+pub fn levels(system: System, kind: Kind, limits: &Limits, rows: Rows) -> Result<Vec<Level>> {
     let one = Kind { on_chip: 1, ..kind };
     let cuts = cuts(system, one, limits, rows)?;
     let last = cuts.len() - 1;
@@ -207,7 +215,7 @@ fn room(limits: &Limits) -> usize {
     limits.shared_per_block.min(limits.shared_per_multiprocessor / 2)
 }
 
-fn cuts(system: System, kind: Kind, limits: &Limits, rows: Option<usize>) -> Result<Vec<Cut>> {
+fn cuts(system: System, kind: Kind, limits: &Limits, rows: Rows) -> Result<Vec<Cut>> {
     system.check()?;
     let make = |n: usize, m: usize, lanes: usize| {
         let all_rows = if n == system.n { system.rows } else { n * kind.block };
@@ -228,18 +236,18 @@ fn cuts(system: System, kind: Kind, limits: &Limits, rows: Option<usize>) -> Res
             row_step: 1,
         }
     };
-    let rows = rows.map(|m| m.clamp(3, LONGEST - 1));
+    let asked = rows.asked.map(|m| m.clamp(3, LONGEST - 1));
     let mut cuts = Vec::new();
     let mut n = system.n;
     loop {
-        if let Some(m) = on_chip(n, rows) {
+        if let Some(m) = on_chip(n, asked) {
             let cut = make(n, m, LANES);
             if kind.finish_bytes(&cut) <= limits.shared_per_block {
                 cuts.push(cut);
                 return Ok(cuts);
             }
         }
-        let cut = choose(|m, lanes| make(n, m, lanes), kind, limits, rows)?;
+        let cut = choose(|m, lanes| make(n, m, lanes), kind, limits, Rows { asked, ..rows })?;
         n = 2 * cut.partitions as usize;
         cuts.push(cut);
     }
@@ -252,7 +260,7 @@ fn on_chip(n: usize, rows: Option<usize>) -> Option<usize> {
 }
 
 /// The longest partitions that fill the device; shorter ones, and fewer in a block of threads, where shared memory is too small.
-fn choose(make: impl Fn(usize, usize) -> Cut, kind: Kind, limits: &Limits, rows: Option<usize>) -> Result<Cut> {
+fn choose(make: impl Fn(usize, usize) -> Cut, kind: Kind, limits: &Limits, rows: Rows) -> Result<Cut> {
     let fits = |cut: &Cut| kind.substitute_bytes(cut) <= room(limits);
     let longest = |most: usize| {
         let sizes = [LANES, LANES / 2, LANES / 4, 1].into_iter().flat_map(|lanes| {
@@ -263,11 +271,11 @@ fn choose(make: impl Fn(usize, usize) -> Cut, kind: Kind, limits: &Limits, rows:
     };
     let too_small =
         Error::Unsupported { method: "rpts", what: "blocks of this size on a GPU with so little shared memory" };
-    if let Some(m) = rows {
+    if let Some(m) = rows.asked {
         return longest(m).ok_or(too_small);
     }
     let mut chosen = None;
-    for m in PARTITION_ROWS {
+    for m in [rows.large].into_iter().chain(SHORTER_ROWS.into_iter().filter(|m| *m < rows.large)) {
         let cut = longest(m).ok_or(too_small.clone())?;
         let resident = RESIDENT.min(limits.shared_per_multiprocessor / kind.substitute_bytes(&cut));
         let blocks = cut.spans as usize * cut.systems as usize;
@@ -290,9 +298,11 @@ mod tests {
         memory: 141 << 30,
     };
 
+    const USUAL: Rows = Rows { asked: None, large: 31 };
+
     fn scalar(n: usize, bytes: usize) -> Vec<Cut> {
         let system = System { n, rows: n, periodic: false, columns: 1, systems: 1 };
-        cuts(system, Kind { block: 1, on_chip: 1, bytes }, &LIMITS, None).unwrap()
+        cuts(system, Kind { block: 1, on_chip: 1, bytes }, &LIMITS, USUAL).unwrap()
     }
 
     #[test]
@@ -320,7 +330,7 @@ mod tests {
                     let limits = Limits { shared_per_block: 96 << 10, shared_per_multiprocessor: 96 << 10, ..LIMITS };
                     for n in (1..200).chain([1000, 4096, 100_000, 1 << 22]) {
                         let system = System { n, rows: n * block, periodic: true, columns: 5, systems: 1 };
-                        let cuts = levels(system, kind, &limits, None).unwrap();
+                        let cuts = levels(system, kind, &limits, USUAL).unwrap();
                         for ((cut, kind), (next, _)) in cuts.iter().zip(&cuts[1..]) {
                             assert_eq!(next.n, 2 * cut.partitions);
                             assert!(next.n < cut.n && kind.substitute_bytes(cut) <= limits.shared_per_block);

@@ -3,6 +3,7 @@
 use crate::cuda::Cuda;
 #[cfg(feature = "emulator")]
 use crate::emulated::{Emulation, Emulator};
+use crate::tuned::{DeviceTuning, Sizes};
 use bandsolve::{Complex32, Complex64, Error, Result, Scalar};
 use bytemuck::Pod;
 use core::any::Any;
@@ -114,6 +115,8 @@ pub(crate) trait Machine: Send + Sync {
 pub struct Device {
     machine: Arc<dyn Machine>,
     stream: Arc<Held>,
+    /// Measured on this machine.
+    tuning: Arc<DeviceTuning>,
 }
 
 impl Debug for Device {
@@ -123,8 +126,8 @@ impl Debug for Device {
 }
 
 impl Device {
-    fn new(machine: Arc<dyn Machine>, stream: u64) -> Self {
-        Self { machine, stream: Arc::new(Held { handle: stream, owner: Box::new(()) }) }
+    fn new(machine: Arc<dyn Machine>, stream: u64, tuning: Arc<DeviceTuning>) -> Self {
+        Self { machine, stream: Arc::new(Held { handle: stream, owner: Box::new(()) }), tuning }
     }
 
     /// An NVIDIA GPU, the first being number 0, and its default stream.
@@ -132,7 +135,9 @@ impl Device {
     /// # Errors
     /// [`Error::NoDevice`] where there is no driver, no compiler for its kernels (NVRTC), or no such GPU.
     pub fn cuda(number: usize) -> Result<Self> {
-        Ok(Self::new(Arc::new(Cuda::open(number)?), 0))
+        // A file that is not understood is for `bandsolve tune --show` to say; nothing here depends on it.
+        let tuning = DeviceTuning::load().unwrap_or_default();
+        Ok(Self::new(Arc::new(Cuda::open(number)?), 0, tuning.into()))
     }
 
     /// A device by its name: `cuda` or `cuda:0`, `cuda:1`, …; `emulated`, if the emulator was compiled in.
@@ -155,7 +160,7 @@ impl Device {
     /// The kernels on the CPU.
     #[cfg(feature = "emulator")]
     pub fn emulated(how: Emulation) -> Self {
-        Self::new(Arc::new(Emulator::new(how)), 0)
+        Self::new(Arc::new(Emulator::new(how)), 0, Arc::default())
     }
 
     /// The same device with a stream of its own: what is done there does not wait for what is done on others, nor the other way
@@ -164,7 +169,7 @@ impl Device {
     /// # Errors
     /// [`Error::Device`].
     pub fn stream(&self) -> Result<Self> {
-        Ok(Self { machine: self.machine.clone(), stream: Arc::new(self.machine.new_stream()?) })
+        Ok(Self { stream: Arc::new(self.machine.new_stream()?), ..self.clone() })
     }
 
     /// The same device with a stream of the caller's: a `CUstream` or `cudaStream_t` as a number.
@@ -172,7 +177,7 @@ impl Device {
     /// # Safety
     /// It is a stream of this device and lives as long as anything that is made from what is returned.
     pub unsafe fn with_stream(&self, stream: u64) -> Self {
-        Self::new(self.machine.clone(), stream)
+        Self::new(self.machine.clone(), stream, self.tuning.clone())
     }
 
     /// Waits until all is done that was asked for on the stream.
@@ -204,6 +209,11 @@ impl Device {
     /// Whether memory of one can be used by the other.
     pub fn same_as(&self, other: &Device) -> bool {
         Arc::ptr_eq(&self.machine, &other.machine)
+    }
+
+    /// Sizes for a number type, as measured on this machine, or the built-in ones.
+    pub fn sizes(&self, number_type: &str) -> Sizes {
+        self.tuning.sizes(&self.name(), number_type).unwrap_or_default()
     }
 
     pub(crate) fn machine(&self) -> &dyn Machine {

@@ -210,6 +210,7 @@ mod tests {
             ("beyond_shared_memory", "memory out of bounds"),
             ("absent_lane", "shuffle from a lane that is not there"),
             ("torn_warp", "lanes of a warp are at different operations"),
+            ("waits_for_nobody", "threads spin without end"),
         ] {
             let name = "emulated::tests::bugs_end_the_program_with_a_message";
             let mut child = Command::new(std::env::current_exe().unwrap());

@@ -34,6 +34,7 @@ mod program;
 mod solver;
 mod sparse;
 mod spread;
+mod tuned;
 
 pub use device::{Device, DeviceSlice, DeviceSliceMut, DeviceVec, Element, Limits};
 #[cfg(feature = "emulator")]
@@ -44,3 +45,4 @@ pub use matrix::Matrix;
 pub use solver::{Pending, Solver};
 pub use sparse::{DeviceCsc, DeviceCscMut};
 pub use spread::Spread;
+pub use tuned::{DeviceTuning, Sizes};

@@ -1,11 +1,12 @@
 //! RPTS on a device: Klein's recursive partitioned Schur complement.
 
-use crate::cut::{ALONE_AT_MOST, Cut, Kind, System, THREADS, batch, levels};
+use crate::cut::{ALONE_AT_MOST, Cut, Kind, Rows, System, THREADS, batch, levels};
 use crate::device::{Device, DeviceSlice, DeviceSliceMut, DeviceVec, Element, check_len};
 use crate::factored::{Factored, LevelFactors};
 use crate::launch::{Arguments, Coarse, Columns, Peaks, Rule};
 use crate::matrix::{Blocks, Matrix, Source};
 use crate::sparse::Rhs;
+use crate::tuned::Sizes;
 use bandsolve::direct::contract::{ACCEPTED_AT_ONCE, MAX_REFINEMENTS, good};
 use bandsolve::dyn_stack::{PodBuffer, PodStack};
 use bandsolve::{
@@ -15,8 +16,6 @@ use bandsolve::{
 
 /// Rows of the largest blocks.
 const MOST_ROWS: usize = 4;
-/// Right-hand sides that are on chip together where there are many. Source: Klein 2.6.7.
-const ON_CHIP: usize = 4;
 
 /// The system of a level below the first; the solution takes the place of the right-hand sides.
 #[derive(Debug)]
@@ -69,6 +68,8 @@ pub struct Solver<T: Element> {
     plan: Plan,
     route: Route,
     method: Method,
+    /// Threads of a block that eliminates.
+    threads: u32,
     block: usize,
     most_columns: usize,
     /// Level by level, with the kernels for it.
@@ -91,6 +92,14 @@ impl<T: Element> Solver<T> {
     /// # Errors
     /// [`Error::Unsupported`] for systems of another kind, or with 2³¹ rows and more; [`Error::Device`] if there is no memory.
     pub fn new(device: &Device, plan: &Plan, n_rhs: usize) -> Result<Self> {
+        Self::with_sizes(device, plan, n_rhs, device.sizes(T::NAME))
+    }
+
+    /// The same with sizes other than those measured on the device.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn with_sizes(device: &Device, plan: &Plan, n_rhs: usize, sizes: Sizes) -> Result<Self> {
         let unsupported = |what| Err(Error::Unsupported { method: plan.asked_method().name(), what });
         let (block, n, periodic, systems) = match plan.shape() {
             Shape::Tridiagonal { n, periodic } => (1, n, periodic, 1),
@@ -115,7 +124,8 @@ impl<T: Element> Solver<T> {
             _ => return unsupported("systems of this kind on a GPU"),
         };
         let banded = matches!(plan.shape(), Shape::Banded { .. });
-        let on_chip = if n_rhs > 2 && block == 1 && !banded && route == Route::Levels { ON_CHIP } else { 1 };
+        let together = n_rhs > 2 && block == 1 && !banded && route == Route::Levels;
+        let on_chip = if together { sizes.rhs_on_chip } else { 1 };
         let kind = Kind { block, on_chip, bytes: size_of::<T>() };
         let system = System { n, rows: plan.shape().n(), periodic, columns: n_rhs, systems };
         let cuts = if n * systems * n_rhs == 0 {
@@ -123,7 +133,8 @@ impl<T: Element> Solver<T> {
         } else if route != Route::Levels {
             vec![(batch(system, kind, &device.limits(), route == Route::Interleaved)?, kind)]
         } else {
-            levels(system, kind, &device.limits(), plan.options().partition_rows)?
+            let rows = Rows { asked: plan.options().partition_rows, large: sizes.partition_rows };
+            levels(system, kind, &device.limits(), rows)?
         };
         let level = |(cut, _): &(Cut, Kind)| {
             let blocks = cut.n as usize * systems;
@@ -143,9 +154,11 @@ impl<T: Element> Solver<T> {
             (Route::Levels, 1, 1, 1..=2) if !banded => fits_card::<T>(device, &cuts)?,
             _ => None,
         };
+        let threads = sizes.threads;
         let (device, plan) = (device.clone(), plan.clone());
         Ok(Self {
             card,
+            threads,
             device,
             plan,
             route,
@@ -447,7 +460,8 @@ impl<T: Element> Solver<T> {
         let (arguments, rhs_ending) = rhs.with(arguments);
         let name = format!("{kernel}_{}_{block}_{on_chip}{ending}{rhs_ending}", T::NAME);
         // SAFETY: what the kernel takes; the arrays are as long as the cut says, or were looked at by `source` and `start`.
-        unsafe { tail(arguments).launch(&self.device, &name, blocks, shared(&kind, cut)) }
+        let size = (blocks, self.threads);
+        unsafe { tail(arguments).launch_blocks(&self.device, &name, size, shared(&kind, cut)) }
     }
 
     /// Blocks of threads of a kernel with a thread for every number of x.

@@ -1,6 +1,6 @@
 //! Systems that are larger than the memory of a device, or shared by several.
 
-use crate::cut::{Cut, Kind, System, levels};
+use crate::cut::{Cut, Kind, Rows, System, levels};
 use crate::device::{Device, DeviceVec, Element, check_len};
 use crate::host::HostMatrix;
 use crate::launch::{Arguments, Coarse, Columns, Peaks};
@@ -87,7 +87,8 @@ impl<T: Element> Spread<T> {
         if n == 0 {
             return Err(Error::Unsupported { method: "rpts in parts", what: "systems without rows" });
         }
-        match &*levels(system, kind, &device.limits(), plan.options().partition_rows)? {
+        let rows = Rows { asked: plan.options().partition_rows, large: device.sizes(T::NAME).partition_rows };
+        match &*levels(system, kind, &device.limits(), rows)? {
             [_] => {
                 Err(Error::Unsupported { method: "rpts in parts", what: "systems that one block of threads solves" })
             }

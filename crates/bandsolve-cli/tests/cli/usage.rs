@@ -57,4 +57,8 @@ fn tuning_is_a_file_that_can_be_seen_and_deleted() {
     assert_eq!(tune(&["tune", "--show"]).exits(0).stdout, written);
     std::fs::write(&path, "spike.inner-row-cost.16 = fast\n").unwrap();
     tune(&["tune", "--show"]).fails(3, "line 1");
+    let written = tune(&["tune", "--device", "emulated"]).exits(0).stdout;
+    assert!(written.contains("gpu-tuning") && written.contains("c32 on emulated = "), "{written}");
+    assert_eq!(tune(&["tune", "--device", "emulated", "--show"]).exits(0).stdout, written);
+    tune(&["tune", "--device", "cuda:99"]).fails(1, "no GPU");
 }

@@ -1,6 +1,6 @@
 //! Times by the device's clock: ours, cuSPARSE's, and a copy's.
 
-use super::system::{COPY, Number, OURS, System};
+use super::system::{COPY, Cutting, Number, OURS, System};
 use crate::args::{Data, Dtype};
 use crate::bench::contest::{self, Budget, Contestant};
 use crate::bench::{Row, compare, ratio};
@@ -79,7 +79,7 @@ impl Speed<'_> {
 
     /// Lines of the table for a system, or that it is too large; the rows for programs.
     fn lines<T: Number>(&self, case: &Case, yardstick: &mut Yardstick) -> Result<(String, Vec<Value>)> {
-        let (mut rows, partition_rows) = match self.measure::<T>(case) {
+        let (mut rows, cutting) = match self.measure::<T>(case) {
             Err(error @ (Error::Device { call: "cuMemAlloc", .. } | Error::Unsupported { .. })) => {
                 return Ok((format!("{}  left out: {error}\n", case.facts::<T>()), Vec::new()));
             }
@@ -91,7 +91,7 @@ impl Speed<'_> {
         for row in &rows {
             let moved = match &*row.solver {
                 COPY => Some(2.0 * total),
-                _ if row.repair.is_some() => case.moved(&partition_rows),
+                _ if row.repair.is_some() => case.moved(&cutting),
                 _ => None,
             };
             let bytes = moved.map(|numbers| numbers * size_of::<T>() as f64);
@@ -107,12 +107,12 @@ impl Speed<'_> {
         Ok((text, json))
     }
 
-    /// Lets all solvers take turns; returns also the rows of our partitions.
-    fn measure<T: Number>(&self, case: &Case) -> Result<(Vec<Row>, Vec<usize>)> {
+    /// Lets all solvers take turns; returns also how we cut the system.
+    fn measure<T: Number>(&self, case: &Case) -> Result<(Vec<Row>, Cutting)> {
         let system = System::<T>::new(self.device, (case.shape, case.n_rhs), case.data, case.systems)?;
         let cusparse = self.cusparse.filter(|_| !case.routines.is_empty());
         let mut work = system.work(cusparse.is_some())?;
-        let (ours, partition_rows) = system.ours(true)?;
+        let (ours, cutting) = system.ours(true)?;
         let mut contestants = vec![ours, system.ours(false)?.0, system.copy()];
         for routine in case.routines {
             let Some(cusparse) = cusparse else { break };
@@ -124,7 +124,7 @@ impl Speed<'_> {
         }
         let total = case.shape.rows() * case.n_rhs;
         let rows = contest::run(&mut contestants, total, self.budget, &mut work, |work| system.verdict(work));
-        Ok((rows, partition_rows))
+        Ok((rows, cutting))
     }
 }
 
@@ -166,8 +166,8 @@ impl Case {
     }
 
     /// Numbers that our solver has to read and write for one right-hand side: all of a level to reduce it and again to
-    /// substitute, what is left of it, and x; the last level once. Nothing for batches, which are not solved level by level.
-    fn moved(&self, partition_rows: &[usize]) -> Option<f64> {
+    /// substitute, what is left of it, and x; the last level once, the first, too, if it stays on chip. Nothing for batches, which are not solved level by level.
+    fn moved(&self, cutting: &Cutting) -> Option<f64> {
         let (mut n, block, mut matrix) = match self.shape {
             Shape::Tridiagonal { n, .. } => (n, 1, 3),
             Shape::BlockTridiagonal { block_rows, block, .. } => (block_rows, block, 3 * block * block),
@@ -177,10 +177,11 @@ impl Case {
             }
             Shape::Batch { .. } => return None,
         };
-        let (_, others) = partition_rows.split_last().filter(|_| self.n_rhs == 1)?;
+        let (_, others) = cutting.rows.split_last().filter(|_| self.n_rhs == 1)?;
         let mut moved = 0;
-        for m in others {
-            moved += n * (2 * (matrix + block) + block);
+        for (k, m) in others.iter().enumerate() {
+            let read = if k == 0 && cutting.one_launch { 1 } else { 2 };
+            moved += n * (read * (matrix + block) + block);
             // Two rows are left of every partition, the last of which has 2 to m + 1 rows.
             n = 2 * (n / m + usize::from(n % m > 1));
             matrix = 3 * block * block;
@@ -230,11 +231,17 @@ mod tests {
     fn numbers_that_are_moved_are_counted_level_by_level() {
         let [case, ..] = &cases(&[1000])[..] else { panic!("a case for every size") };
         // 1000 rows in 32 partitions; two rows of each are solved on chip.
-        assert_eq!(case.moved(&[32, 8]), Some(f64::from(9 * 1000 + 4 * 64 + 5 * 64)));
+        assert_eq!(
+            case.moved(&Cutting { rows: vec![32, 8], one_launch: false }),
+            Some(f64::from(9 * 1000 + 4 * 64 + 5 * 64))
+        );
         // All on chip.
-        assert_eq!(case.moved(&[1000]), Some(f64::from(5 * 1000)));
+        assert_eq!(case.moved(&Cutting { rows: vec![1000], one_launch: false }), Some(f64::from(5 * 1000)));
         let pentadiagonal = cases(&[1024]).into_iter().find(|case| case.name == "pentadiagonal").unwrap();
-        assert_eq!(pentadiagonal.moved(&[512]), Some(f64::from(512 * (10 + 2 + 2))));
+        assert_eq!(
+            pentadiagonal.moved(&Cutting { rows: vec![512], one_launch: false }),
+            Some(f64::from(512 * (10 + 2 + 2)))
+        );
         assert!(cases(&[1024]).iter().all(|case| case.shape.rows() % case.systems == 0));
     }
 }

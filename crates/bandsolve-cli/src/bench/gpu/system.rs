@@ -20,6 +20,14 @@ pub const COPY: &str = "copy";
 
 /// A type whose systems are measured.
 pub trait Number: Element + PeerScalar {}
+/// How a system is cut.
+pub struct Cutting {
+    /// Rows of a partition on every level.
+    pub rows: Vec<usize>,
+    /// The rows of the first level are read but once.
+    pub one_launch: bool,
+}
+
 impl<T: Element + PeerScalar> Number for T {}
 
 /// Matrix and right-hand sides.
@@ -94,11 +102,11 @@ impl<T: Number> System<T> {
         }
     }
 
-    /// Ours, with the rows of a partition on every level; timed without waiting for what was found out about x.
-    pub fn ours(&self, verify: bool) -> Result<(Contestant<'_, Work<T>>, Vec<usize>)> {
+    /// Ours, and how it cuts the system; timed without waiting for what was found out about x.
+    pub fn ours(&self, verify: bool) -> Result<(Contestant<'_, Work<T>>, Cutting)> {
         let plan = Plan::new(self.shape).verify(verify);
         let mut solver = Solver::<T>::new(&self.device, &plan, self.n_rhs)?;
-        let partition_rows = solver.partition_rows();
+        let cutting = Cutting { rows: solver.partition_rows(), one_launch: solver.in_one_launch() };
         let mut report = None;
         let solve: Solve<'_, Work<T>> = Box::new(move |work| {
             let seconds = self.device.time(|| solver.start(self.matrix(), &self.rhs, &mut work.x).map(drop));
@@ -111,7 +119,7 @@ impl<T: Number> System<T> {
             Ok(Duration::from_secs_f64(seconds))
         });
         let name = format!("{OURS}{}", if verify { "" } else { UNVERIFIED });
-        Ok((Contestant { name, threads: 1, solve }, partition_rows))
+        Ok((Contestant { name, threads: 1, solve }, cutting))
     }
 
     /// A copy of the right-hand sides, by the device.

@@ -1,0 +1,218 @@
+//! What is measured once on a device and kept in a file.
+
+use crate::device::{Device, DeviceVec, Element};
+use crate::matrix::Matrix;
+use crate::solver::Solver;
+use bandsolve::{Complex32, Complex64, Plan, RealScalar, Result, Shape, Tuning};
+use core::fmt::{self, Display, Formatter};
+use core::str::FromStr;
+use std::io;
+use std::path::PathBuf;
+
+/// Sizes that decide how fast a device solves, for one number type.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Sizes {
+    /// Rows of a partition of large systems (15 … 63): few mean less work on chip at a time, many less memory traffic for what is
+    /// left. The last bits of x depend on it.
+    pub partition_rows: usize,
+    /// Threads of a block: 64, 128 or 256.
+    pub threads: u32,
+    /// Right-hand sides on chip together, where there are many: 1, 2, 4 or 8.
+    pub rhs_on_chip: usize,
+}
+
+impl Default for Sizes {
+    /// What Klein found best: 31 rows, 4 right-hand sides; and 128 threads.
+    fn default() -> Self {
+        Self { partition_rows: 31, threads: 128, rhs_on_chip: 4 }
+    }
+}
+
+const ROWS: [usize; 5] = [17, 23, 31, 41, 63];
+const THREADS: [u32; 3] = [64, 128, 256];
+const ON_CHIP: [usize; 4] = [1, 2, 4, 8];
+
+/// The sizes measured on the devices of this machine, in a text file that can be read, edited and deleted: beside that of
+/// [`Tuning`]. Without it built-in sizes hold.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct DeviceTuning {
+    /// Device, number type, sizes.
+    entries: Vec<(String, String, Sizes)>,
+}
+
+impl DeviceTuning {
+    /// Where the file is.
+    pub fn path() -> Option<PathBuf> {
+        Some(Tuning::path()?.with_file_name("gpu-tuning"))
+    }
+
+    /// Reads the file; nothing if there is none.
+    ///
+    /// # Errors
+    /// If it cannot be read, or has a line that is not understood.
+    pub fn load() -> io::Result<Self> {
+        let Some(path) = Self::path() else { return Ok(Self::default()) };
+        match std::fs::read_to_string(path) {
+            Ok(text) => text.parse(),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Self::default()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Writes the file, and returns where it is.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn save(&self) -> io::Result<PathBuf> {
+        let path = Self::path().ok_or_else(|| io::Error::other("no directory for caches is known"))?;
+        path.parent().map_or(Ok(()), std::fs::create_dir_all)?;
+        std::fs::write(&path, self.to_string())?;
+        Ok(path)
+    }
+
+    /// The sizes for a number type on a device of this name.
+    pub fn sizes(&self, device: &str, number_type: &str) -> Option<Sizes> {
+        self.entries.iter().find(|(d, t, _)| d == device && t == number_type).map(|(.., sizes)| *sizes)
+    }
+
+    fn set(&mut self, device: &str, number_type: &str, sizes: Sizes) {
+        self.entries.retain(|(d, t, _)| d != device || t != number_type);
+        self.entries.push((device.into(), number_type.into(), sizes));
+    }
+
+    /// Measures all number types on a device, with systems of so many rows, and takes what is fastest.
+    ///
+    /// # Errors
+    /// Those of [`Solver`].
+    pub fn measure(&mut self, device: &Device, rows: usize) -> Result<()> {
+        self.measure_type::<f32>(device, rows)?;
+        self.measure_type::<f64>(device, rows)?;
+        self.measure_type::<Complex32>(device, rows)?;
+        self.measure_type::<Complex64>(device, rows)
+    }
+
+    fn measure_type<T: Element>(&mut self, device: &Device, rows: usize) -> Result<()> {
+        self.set(&device.name(), T::NAME, fastest::<T>(device, rows)?);
+        Ok(())
+    }
+}
+
+/// The fastest sizes: rows of a partition first, then threads, then right-hand sides.
+fn fastest<T: Element>(device: &Device, rows: usize) -> Result<Sizes> {
+    let mut best = Sizes::default();
+    let one = Bench::<T>::new(device, rows, 1)?;
+    best = one.pick(ROWS.map(|partition_rows| Sizes { partition_rows, ..best }))?;
+    best = one.pick(THREADS.map(|threads| Sizes { threads, ..best }))?;
+    drop(one);
+    let many = Bench::<T>::new(device, rows / 32, 32)?;
+    many.pick(ON_CHIP.map(|rhs_on_chip| Sizes { rhs_on_chip, ..best }))
+}
+
+/// A dominant system to measure with.
+struct Bench<T: Element> {
+    device: Device,
+    n_rhs: usize,
+    off: DeviceVec<T>,
+    diag: DeviceVec<T>,
+    rhs: DeviceVec<T>,
+}
+
+impl<T: Element> Bench<T> {
+    fn new(device: &Device, rows: usize, n_rhs: usize) -> Result<Self> {
+        let rows = rows.max(1);
+        let number = |value: f64| T::from_real(T::Real::from_f64(value));
+        let filled = |value, count: usize| device.upload(&vec![number(value); count]);
+        let (off, diag, rhs) = (filled(-1.0, rows)?, filled(4.0, rows)?, filled(1.0, rows * n_rhs)?);
+        Ok(Self { device: device.clone(), n_rhs, off, diag, rhs })
+    }
+
+    /// The fastest of some sizes, by the median of five solves.
+    fn pick<const N: usize>(&self, all: [Sizes; N]) -> Result<Sizes> {
+        let n = self.off.len();
+        let plan = Plan::new(Shape::Tridiagonal { n, periodic: false });
+        let mut best = (f64::INFINITY, all[0]);
+        let mut x = self.device.zeros::<T>(self.rhs.len())?;
+        for sizes in all {
+            let mut solver = Solver::with_sizes(&self.device, &plan, self.n_rhs, sizes)?;
+            let mut solve = || {
+                let a = Matrix::tridiagonal(&self.off, &self.diag, &self.off);
+                self.device.time(|| solver.start(a, &self.rhs, &mut x).map(drop))
+            };
+            // The first time kernels are compiled.
+            solve()?;
+            let mut times = [solve()?, solve()?, solve()?, solve()?, solve()?];
+            times.sort_by(f64::total_cmp);
+            if times[2] < best.0 {
+                best = (times[2], sizes);
+            }
+        }
+        Ok(best.1)
+    }
+}
+
+impl Display for DeviceTuning {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        writeln!(f, "# Measured by `bandsolve tune --device …`; without this file built-in sizes hold.")?;
+        writeln!(f, "# Number type on device = rows of a partition, threads of a block, right-hand sides on chip")?;
+        for (device, number_type, sizes) in &self.entries {
+            let Sizes { partition_rows, threads, rhs_on_chip } = sizes;
+            writeln!(f, "{number_type} on {device} = {partition_rows}, {threads}, {rhs_on_chip}")?;
+        }
+        Ok(())
+    }
+}
+
+impl FromStr for DeviceTuning {
+    type Err = io::Error;
+    fn from_str(text: &str) -> io::Result<Self> {
+        let mut tuning = Self::default();
+        for (k, line) in text.lines().enumerate() {
+            let line = line.split('#').next().unwrap_or_default().trim();
+            if line.is_empty() {
+                continue;
+            }
+            let entry = line.split_once('=').and_then(|(name, sizes)| {
+                let (number_type, device) = name.trim().split_once(" on ")?;
+                let numbers: Vec<usize> = sizes.split(',').map_while(|size| size.trim().parse().ok()).collect();
+                let &[partition_rows, threads, rhs_on_chip] = &*numbers else { return None };
+                let known = (15..=63).contains(&partition_rows)
+                    && THREADS.contains(&(threads as u32))
+                    && ON_CHIP.contains(&rhs_on_chip);
+                let sizes = Sizes { partition_rows, threads: threads as u32, rhs_on_chip };
+                known.then_some((device, number_type, sizes))
+            });
+            let reason =
+                || format!("line {}: `{line}` is not `TYPE on DEVICE = ROWS, THREADS, RIGHT-HAND SIDES`", k + 1);
+            let (device, number_type, sizes) =
+                entry.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, reason()))?;
+            tuning.set(device, number_type, sizes);
+        }
+        Ok(tuning)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_read_as_it_was_written() {
+        let mut tuning: DeviceTuning = "f64 on A card, model 2 = 23, 64, 8 # fast\n\n# nothing".parse().unwrap();
+        let sizes = Sizes { partition_rows: 23, threads: 64, rhs_on_chip: 8 };
+        assert_eq!(tuning.sizes("A card, model 2", "f64"), Some(sizes));
+        assert_eq!(tuning.sizes("A card, model 2", "f32"), None);
+        tuning.set("A card, model 2", "f64", Sizes::default());
+        assert_eq!(tuning.to_string().parse::<DeviceTuning>().unwrap(), tuning);
+        for line in [
+            "x",
+            "f64 on A = 31",
+            "f64 on A = 31, 100, 4",
+            "f64 on A = 5, 128, 4",
+            "f64 on A = 31, 128, 3",
+            "f64 = 31, 128, 4",
+        ] {
+            assert!(line.parse::<DeviceTuning>().unwrap_err().to_string().contains("line 1"), "{line}");
+        }
+    }
+}
