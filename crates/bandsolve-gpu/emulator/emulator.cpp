@@ -380,6 +380,7 @@ extern "C" int emulator_launch(const char* name, const u32* grid, const u32* siz
 #undef FACTORED
 #undef SPARSE
 #undef CARD
+#undef SCAN
 #define RPTS(suffix, ...) KERNEL(reduce_##suffix) KERNEL(substitute_##suffix) KERNEL(finish_##suffix)
 #define RESIDUAL(suffix, ...) KERNEL(residual_##suffix)
 #define CORRECT(suffix, ...) KERNEL(correct_##suffix)
@@ -387,6 +388,7 @@ extern "C" int emulator_launch(const char* name, const u32* grid, const u32* siz
   KERNEL(factor_##suffix) KERNEL(reducefactored_##suffix) KERNEL(substitutefactored_##suffix)
 #define SPARSE(suffix, ...) KERNEL(check_##suffix) KERNEL(scatter_##suffix) KERNEL(prune_##suffix)
 #define CARD(suffix, ...) KERNEL(card_##suffix)
+#define SCAN(suffix, ...) KERNEL(minors_##suffix) KERNEL(forward_##suffix) KERNEL(backward_##suffix)
 #define BATCH(suffix, ...) KERNEL(interleaved_##suffix) KERNEL(alone_##suffix)
 #include "../kernels/instances.h"
   KERNEL(no_barrier)

@@ -2,6 +2,7 @@
 #include "batch.cuh"
 #include "card.cuh"
 #include "factored.cuh"
+#include "scan.cuh"
 #include "sparse.cuh"
 #include "residual.cuh"
 
@@ -62,6 +63,19 @@
 #define CARD(suffix, T, B, ...)                                                                                               \
   extern "C" __global__ void card_##suffix(Card<T> all, __VA_ARGS__ source, Columns<const T> rhs, Columns<T> out, Rule rule) { \
     card<T, B>(all, source, rhs, out, rule);                                                                                  \
+  }
+
+#define SCAN(suffix, T)                                                                                                       \
+  extern "C" __global__ void minors_##suffix(Cut cut, Blocks<T, 1> source, T* reciprocals, Messages<T> messages) {            \
+    scan<T>(Minors<T>{cut, source, reciprocals}, cut.n, messages);                                                            \
+  }                                                                                                                           \
+  extern "C" __global__ void forward_##suffix(Cut cut, Blocks<T, 1> source, const T* reciprocals, const T* rhs, T* y,         \
+                                              Messages<T> messages) {                                                         \
+    scan<T>(Forward<T>{{}, cut, source, reciprocals, rhs, y}, cut.n, messages);                                               \
+  }                                                                                                                           \
+  extern "C" __global__ void backward_##suffix(Cut cut, Blocks<T, 1> source, const T* reciprocals, T* x, Messages<T> messages, \
+                                               Peaks<T> peaks, u32 column) {                                                  \
+    scan<T>(Backward<T>{{}, cut, source, reciprocals, x, peaks, column}, cut.n, messages);                                    \
   }
 
 #ifdef INSTANCES

@@ -20,6 +20,9 @@ __device__ __forceinline__ u32 load_acquire(const u32* p) {
   asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(v) : "l"(p) : "memory");
   return v;
 }
+__device__ __forceinline__ void store_release(u32* p, u32 v) {
+  asm volatile("st.release.gpu.global.u32 [%0], %1;" : : "l"(p), "r"(v) : "memory");
+}
 // In a loop that waits for another block of threads.
 __device__ __forceinline__ void spin_pause() { __nanosleep(20); }
 #endif

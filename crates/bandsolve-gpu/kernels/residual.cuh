@@ -46,14 +46,14 @@ __device__ __forceinline__ Spot spot_of(const Cut& cut) {
   return {blockIdx.x % blocks * blockDim.x + threadIdx.x, blockIdx.x / blocks};
 }
 
-// rest ← d − A·x, and the largest |rest| / (Σ|a|·‖x‖ + |d|), with ‖x‖ from `peaks.size`, in `peaks.gap`.
+// rest ← d − A·x, if it is wanted, and the largest |rest| / (Σ|a|·‖x‖ + |d|), with ‖x‖ from `peaks.size`, in `peaks.gap`.
 template <class T, int B, class Source>
 __device__ __forceinline__ void residual(const Cut& cut, const Source& source, const Columns<const T>& rhs,
                                          const Columns<const T>& x, const Columns<T>& rest, const Peaks<T>& peaks) {
   typedef typename Of<T>::Real Real;
   const Spot spot = spot_of(cut);
   const u32 system = spot.column / cut.columns, column = spot.column % cut.columns;
-  Real gap = Real(0);
+  Real gap = Real(0), most = Real(0);
   if (spot.row < cut.rows) {
     const u32 i = spot.row / B;
     T v[3 * B];
@@ -75,9 +75,11 @@ __device__ __forceinline__ void residual(const Cut& cut, const Source& source, c
     }
     const T r = sum.value();
     gap = backward_error(r, entries, of_bits(peaks.size[spot.column]), d);
-    rest.of(cut, system, column).first[own] = scale(r, Real(1) / by);
+    most = absolute(d);
+    if (rest.first) rest.of(cut, system, column).first[own] = scale(r, Real(1) / by);
   }
   peaks.raise(peaks.gap + spot.column, gap);
+  peaks.raise(peaks.rhs + spot.column, most);
 }
 
 // x ← x + dx; raises `peaks.size` to the largest |x|.

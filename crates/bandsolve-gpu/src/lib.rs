@@ -31,6 +31,7 @@ mod host;
 mod launch;
 mod matrix;
 mod program;
+mod scan;
 mod solver;
 mod sparse;
 mod spread;

@@ -7,7 +7,7 @@ use std::collections::hash_map::DefaultHasher;
 use std::path::PathBuf;
 
 /// The kernels and what they include, in the order in which they need one another.
-const SOURCES: [&str; 11] = [
+const SOURCES: [&str; 12] = [
     include_str!("../kernels/port.cuh"),
     include_str!("../kernels/element.cuh"),
     include_str!("../kernels/panel.cuh"),
@@ -16,6 +16,7 @@ const SOURCES: [&str; 11] = [
     include_str!("../kernels/batch.cuh"),
     include_str!("../kernels/card.cuh"),
     include_str!("../kernels/factored.cuh"),
+    include_str!("../kernels/scan.cuh"),
     include_str!("../kernels/sparse.cuh"),
     include_str!("../kernels/residual.cuh"),
     include_str!("../kernels/kernels.cu"),
@@ -32,6 +33,7 @@ fn instance(kernel: &str) -> Option<&'static str> {
         "correct" => "CORRECT",
         "interleaved" | "alone" => "BATCH",
         "card" => "CARD",
+        "minors" | "forward" | "backward" => "SCAN",
         "check" | "scatter" | "prune" => "SPARSE",
         "factor" | "reducefactored" | "substitutefactored" => "FACTORED",
         _ => "RPTS",
@@ -111,6 +113,7 @@ mod tests {
                 "RPTS" => "reduce",
                 "BATCH" => "alone",
                 "SPARSE" => "prune",
+                "SCAN" => "minors",
                 "FACTORED" => "factor",
                 other => &other.to_lowercase(),
             };

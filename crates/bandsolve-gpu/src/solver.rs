@@ -5,6 +5,7 @@ use crate::device::{Device, DeviceSlice, DeviceSliceMut, DeviceVec, Element, che
 use crate::factored::{Factored, LevelFactors};
 use crate::launch::{Arguments, Coarse, Columns, Peaks, Rule};
 use crate::matrix::{Blocks, Matrix, Source};
+use crate::scan::Scan;
 use crate::sparse::Rhs;
 use crate::tuned::Sizes;
 use bandsolve::direct::contract::{ACCEPTED_AT_ONCE, MAX_REFINEMENTS, good};
@@ -33,6 +34,8 @@ enum Route {
     Alone,
     /// A thread each system of an interleaved batch.
     Interleaved,
+    /// Recurrences over all rows, in one pass each.
+    Scan,
 }
 
 /// Levels that the kernel for systems which fit the whole device knows (`card.cuh`).
@@ -83,11 +86,12 @@ pub struct Solver<T: Element> {
     peaks: DeviceVec<u8>,
     /// Bytes of shared memory to solve in one launch, if that is possible, and what its blocks of threads meet at.
     card: Option<(usize, DeviceVec<u32>)>,
+    scan: Option<Scan<T>>,
 }
 
 impl<T: Element> Solver<T> {
     /// Takes the memory to solve systems of the plan's shape with up to `n_rhs` right-hand sides. Of the plan it follows the method
-    /// (`Auto` is `Rpts`; scalar systems also by `SpikeThomas` and `SpikeDiagonalPivoting`), pivoting, noise threshold, verification and rows of a partition.
+    /// (`Auto` is `Rpts`; scalar systems also by `SpikeThomas` and `SpikeDiagonalPivoting`, open tridiagonal ones by `CfLu`), pivoting, noise threshold, verification and rows of a partition.
     ///
     /// # Errors
     /// [`Error::Unsupported`] for systems of another kind, or with 2³¹ rows and more; [`Error::Device`] if there is no memory.
@@ -110,18 +114,20 @@ impl<T: Element> Solver<T> {
             }
             Shape::Batch { n, count, .. } => (1, n, false, count),
         };
-        let route = match plan.shape() {
-            Shape::Batch { layout: Layout::Interleaved, .. } => Route::Interleaved,
-            Shape::Batch { n, .. } if n <= ALONE_AT_MOST => Route::Alone,
-            _ => Route::Levels,
-        };
         if block > MOST_ROWS || block == 0 {
             return unsupported("blocks of more than 4 rows, or more than 4 diagonals on either side, on a GPU");
         }
         let method = match plan.asked_method() {
             Method::Auto | Method::Rpts => Method::Rpts,
             scalar @ (Method::SpikeThomas | Method::SpikeDiagonalPivoting) if block == 1 => scalar,
+            Method::CfLu if matches!(plan.shape(), Shape::Tridiagonal { periodic: false, .. }) => Method::CfLu,
             _ => return unsupported("systems of this kind on a GPU"),
+        };
+        let route = match plan.shape() {
+            _ if method == Method::CfLu => Route::Scan,
+            Shape::Batch { layout: Layout::Interleaved, .. } => Route::Interleaved,
+            Shape::Batch { n, .. } if n <= ALONE_AT_MOST => Route::Alone,
+            _ => Route::Levels,
         };
         let banded = matches!(plan.shape(), Shape::Banded { .. });
         let together = n_rhs > 2 && block == 1 && !banded && route == Route::Levels;
@@ -130,6 +136,8 @@ impl<T: Element> Solver<T> {
         let system = System { n, rows: plan.shape().n(), periodic, columns: n_rhs, systems };
         let cuts = if n * systems * n_rhs == 0 {
             Vec::new()
+        } else if route == Route::Scan {
+            vec![(batch(system, kind, &device.limits(), false)?, kind)]
         } else if route != Route::Levels {
             vec![(batch(system, kind, &device.limits(), route == Route::Interleaved)?, kind)]
         } else {
@@ -149,6 +157,10 @@ impl<T: Element> Solver<T> {
             _ => 0,
         };
         let kept = device.zeros(kept)?;
+        let scan = match route {
+            Route::Scan if !cuts.is_empty() => Some(Scan::new(device, n)?),
+            _ => None,
+        };
         let peaks = device.zeros(Peaks::KINDS * cuts.len() * n_rhs * systems * T::REAL_BYTES)?;
         let card = match (route, n_rhs, systems, block) {
             (Route::Levels, 1, 1, 1..=2) if !banded => fits_card::<T>(device, &cuts)?,
@@ -158,6 +170,7 @@ impl<T: Element> Solver<T> {
         let (device, plan) = (device.clone(), plan.clone());
         Ok(Self {
             card,
+            scan,
             threads,
             device,
             plan,
@@ -191,6 +204,7 @@ impl<T: Element> Solver<T> {
     /// Bytes of memory that it owns on the device.
     pub fn bytes(&self) -> usize {
         let factors = self.factors.iter().map(LevelFactors::bytes).sum::<usize>();
+        let factors = factors + self.scan.as_ref().map_or(0, Scan::bytes);
         let level = |level: &Level<T>| level.bands.iter().chain([&level.rhs]).map(DeviceVec::len).sum::<usize>();
         (self.levels.iter().map(level).sum::<usize>() + self.kept.len()) * size_of::<T>() + self.peaks.len() + factors
     }
@@ -355,8 +369,33 @@ impl<T: Element> Solver<T> {
                 self.enqueue_card(source, rhs, x)
             }
             (Route::Levels, ..) => self.enqueue_levels(source, rhs, x),
+            (Route::Scan, Source::Blocks(source), Rhs::Dense(rhs)) => self.enqueue_scan(source, rhs, x),
             _ => self.enqueue_batch(source, rhs, x),
         }
+    }
+
+    /// Pivots by their recurrence, once; then forwards and backwards, one right-hand side after the other.
+    fn enqueue_scan(&mut self, source: Blocks, rhs: Columns, x: DeviceSlice<'_, T>) -> Result<()> {
+        let (cut, peaks) = (self.cuts[0].0, self.peaks(0));
+        let (device, columns) = (self.device.clone(), cut.columns);
+        let Some(scan) = &mut self.scan else { return Ok(()) };
+        let head = || Arguments::new(&cut).with(source);
+        scan.run(&device, "minors", head().with(scan.reciprocals()), |a| a)?;
+        for column in 0..columns {
+            let at = |first: u64, step: u64| first + u64::from(column) * step * size_of::<T>() as u64;
+            let (d, y) = (at(rhs.first, rhs.step), at(x.address(), u64::from(cut.rows)));
+            scan.run(&device, "forward", head().with(scan.reciprocals()).with(d).with(y), |a| a)?;
+            let head = head().with(scan.reciprocals()).with(y);
+            scan.run(&device, "backward", head, |a| a.with(peaks).with(column))?;
+        }
+        if peaks.gap == 0 {
+            return Ok(());
+        }
+        let x = Columns { first: x.address(), step: self.step() };
+        let nowhere = Columns { first: 0, step: 0 };
+        let arguments = Arguments::new(&cut).with(source).with(rhs).with(x).with(nowhere).with(peaks);
+        // SAFETY: what the kernel takes; the arrays were looked at by `source` and `start`.
+        unsafe { arguments.launch(&self.device, &format!("residual_{}_1", T::NAME), self.blocks_by_rows(), 0) }
     }
 
     /// A thread each system.

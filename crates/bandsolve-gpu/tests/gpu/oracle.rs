@@ -475,6 +475,155 @@ fn compare<T: Number>(
     }
 }
 
+/// A linear recurrence: transfers and states are vectors.
+trait Recurrence<T: Number> {
+    fn nothing() -> Vec<T>;
+    /// The transfer of one row more.
+    fn extend(transfer: &[T], row: [T; 2]) -> Vec<T>;
+    fn compose(first: &[T], then: &[T]) -> Vec<T>;
+    fn apply(transfer: &[T], state: &[T]) -> Vec<T>;
+    fn step(state: &[T], row: [T; 2]) -> Vec<T>;
+}
+
+/// y ← by·y + plus
+enum Affine {}
+
+impl<T: Number> Recurrence<T> for Affine {
+    fn nothing() -> Vec<T> {
+        vec![T::ONE, T::ZERO]
+    }
+    fn extend(t: &[T], [by, plus]: [T; 2]) -> Vec<T> {
+        vec![by.times(t[0]), by.fma(t[1], plus)]
+    }
+    fn compose(a: &[T], b: &[T]) -> Vec<T> {
+        vec![b[0].times(a[0]), b[0].fma(a[1], b[1])]
+    }
+    fn apply(t: &[T], s: &[T]) -> Vec<T> {
+        vec![t[0].fma(s[0], t[1])]
+    }
+    fn step(s: &[T], [by, plus]: [T; 2]) -> Vec<T> {
+        vec![by.fma(s[0], plus)]
+    }
+}
+
+/// θ ← diag·θ₋₁ + product·θ₋₂
+enum Minors {}
+
+fn normal<T: Number>(newest: T, before: T) -> Vec<T> {
+    let r = if before.size() > newest.size() { before } else { newest }.reciprocal();
+    vec![newest.times(r), before.times(r)]
+}
+
+fn powers<T: Number<Real: RealNumber>>(numbers: [T; 4]) -> Vec<T> {
+    numbers.iter().map(|v| v.scale_by(scale_of(&numbers))).collect()
+}
+
+impl<T: Number<Real: RealNumber>> Recurrence<T> for Minors {
+    fn nothing() -> Vec<T> {
+        vec![T::ONE, T::ZERO, T::ZERO, T::ONE]
+    }
+    fn extend(t: &[T], [diag, product]: [T; 2]) -> Vec<T> {
+        powers([diag.fma(t[0], product.times(t[2])), diag.fma(t[1], product.times(t[3])), t[0], t[1]])
+    }
+    fn compose(a: &[T], b: &[T]) -> Vec<T> {
+        let entry = |r: usize, c: usize| b[2 * r].fma(a[c], b[2 * r + 1].times(a[2 + c]));
+        powers([entry(0, 0), entry(0, 1), entry(1, 0), entry(1, 1)])
+    }
+    fn apply(t: &[T], s: &[T]) -> Vec<T> {
+        normal(t[0].fma(s[0], t[1].times(s[1])), t[2].fma(s[0], t[3].times(s[1])))
+    }
+    fn step(s: &[T], [diag, product]: [T; 2]) -> Vec<T> {
+        normal(diag.fma(s[0], product.times(s[1])), s[0])
+    }
+}
+
+/// The state after every row: 8 rows a thread, 128 threads a tile, 32 tiles a group.
+fn scan<T: Number, R: Recurrence<T>>(rows: &[[T; 2]], begin: Vec<T>) -> Vec<Vec<T>> {
+    let (mut entering, mut left, mut told) = (begin.clone(), begin, Vec::<Vec<T>>::new());
+    let mut states = Vec::new();
+    for (tile, rows) in rows.chunks(1024).enumerate() {
+        let mut own: Vec<Vec<T>> = (0..128)
+            .map(|t| rows.iter().skip(8 * t).take(8).fold(R::nothing(), |transfer, row| R::extend(&transfer, *row)))
+            .collect();
+        for warp in own.chunks_mut(32) {
+            for by in [1, 2, 4, 8, 16] {
+                for lane in (by..32).rev() {
+                    warp[lane] = R::compose(&warp[lane - by], &warp[lane]);
+                }
+            }
+        }
+        let mut all = R::nothing();
+        let mut enter = Vec::new();
+        for warp in own.chunks(32) {
+            let before = |lane: usize| if lane == 0 { R::nothing() } else { warp[lane - 1].clone() };
+            enter.extend((0..32).map(|lane| R::compose(&all, &before(lane))));
+            all = R::compose(&all, &warp[31]);
+        }
+        // The state that enters the tile, by the transfers of those of its group.
+        let mine = told.iter().fold(entering.clone(), |state, transfer| R::apply(transfer, &state));
+        told.push(all.clone());
+        if tile % 32 == 31 {
+            entering = R::apply(&all, &mine);
+            told.clear();
+        }
+        for (t, enter) in enter.iter().enumerate() {
+            let own = || rows.iter().skip(8 * t).take(8);
+            // What leaves a thread by its rows enters the next.
+            let leaves = own().fold(R::apply(enter, &mine), |state, row| R::step(&state, *row));
+            let mut state = std::mem::replace(&mut left, leaves);
+            for row in own() {
+                state = R::step(&state, *row);
+                states.push(state.clone());
+            }
+        }
+    }
+    states
+}
+
+/// CF-LU: pivots from leading minors, then forwards and backwards.
+fn solve_cf_lu<T: Number<Real: RealNumber>>(rows: &[Row<T>]) -> Vec<T> {
+    let n = rows.len();
+    let entry = |block: &Panel<T>| block[0][0];
+    let a = |i: usize| if i == 0 { T::ZERO } else { entry(&rows[i].a) };
+    let c = |i: usize| if i + 1 == n { T::ZERO } else { entry(&rows[i].c) };
+    let by: Vec<_> = (0..n).map(|i| scale_of(&[a(i), entry(&rows[i].b), c(i)])).collect();
+    let product = |i: usize| {
+        if i == 0 {
+            -a(0).scale_by(by[0]).times(T::ZERO)
+        } else {
+            -a(i).scale_by(by[i]).times(c(i - 1).scale_by(by[i - 1]))
+        }
+    };
+    let minors: Vec<_> = (0..n).map(|i| [entry(&rows[i].b).scale_by(by[i]), product(i)]).collect();
+    let states = scan::<T, Minors>(&minors, vec![T::ONE, T::ZERO]);
+    let r: Vec<T> = (0..n).map(|i| states[i][1].times(states[i][0].reciprocal()).scale_by(by[i])).collect();
+    let forward: Vec<_> = (0..n).map(|i| [-r[i].times(a(i)), r[i].times(rows[i].d[0])]).collect();
+    let y = scan::<T, Affine>(&forward, vec![T::ZERO]);
+    let backward: Vec<_> = (0..n).rev().map(|i| [-r[i].times(c(i)), y[i][0]]).collect();
+    scan::<T, Affine>(&backward, vec![T::ZERO]).into_iter().rev().map(|state| state[0]).collect()
+}
+
+fn check_cf_lu<T: Number<Real: RealNumber>>(n: usize, n_rhs: usize, op: Op, shift: f64) {
+    let case = Case { n, n_rhs, op, shift, method: Method::CfLu, ..SIMPLE };
+    let given = Random::<T>::new(n, 1, n_rhs, shift);
+    let solve_it = |device: &Device, solver: &mut Solver<T>, rhs: &DeviceVec<T>, x: &mut DeviceVec<T>| {
+        let [sub, diag, sup] = given.arrays.each_ref().map(|v| device.upload(v).unwrap());
+        solver.solve(Matrix::tridiagonal(&sub, &diag, &sup).op(op), rhs, x).unwrap()
+    };
+    let expected = |_: &[usize]| (0..n_rhs).flat_map(|column| solve_cf_lu(&given.rows(column, op))).collect();
+    compare("cf-lu", Shape::Tridiagonal { n, periodic: false }, case, &given.rhs, solve_it, expected);
+}
+
+fn all_scans<T: Number<Real: RealNumber>>() {
+    for n in [1, 2, 3, 8, 9, 255, 256, 257, 1024, 1025, 5000] {
+        check_cf_lu::<T>(n, 1, Op::Plain, 4.0);
+    }
+    check_cf_lu::<T>(3000, 3, Op::ConjTranspose, 4.0);
+    check_cf_lu::<T>(2000, 1, Op::Transpose, 0.0);
+    // More than a group of tiles.
+    check_cf_lu::<T>(40_000, 1, Op::Plain, 4.0);
+}
+
 fn check<T: Number<Real: RealNumber>>(case: Case) {
     let Case { n, block, n_rhs, periodic, op, .. } = case;
     let given = Random::<T>::new(n, block, n_rhs, case.shift * block as f64);
@@ -674,7 +823,7 @@ fn solve_alone<T: Number<Real: RealNumber>>(rows: &[Row<T>], rule: Rule) -> Vec<
 }
 
 macro_rules! bit_for_bit {
-    ($($name:ident $blocks:ident $batches:ident $t:ty;)*) => {$(
+    ($($name:ident $blocks:ident $batches:ident $scans:ident $t:ty;)*) => {$(
         #[test]
         fn $name() {
             all::<$t>();
@@ -687,13 +836,17 @@ macro_rules! bit_for_bit {
         fn $batches() {
             all_batches::<$t>();
         }
+        #[test]
+        fn $scans() {
+            all_scans::<$t>();
+        }
     )*};
 }
 bit_for_bit! {
-    scalars_f32 blocks_f32 batches_f32 f32;
-    scalars_f64 blocks_f64 batches_f64 f64;
-    scalars_c32 blocks_c32 batches_c32 Complex32;
-    scalars_c64 blocks_c64 batches_c64 Complex64;
+    scalars_f32 blocks_f32 batches_f32 scans_f32 f32;
+    scalars_f64 blocks_f64 batches_f64 scans_f64 f64;
+    scalars_c32 blocks_c32 batches_c32 scans_c32 Complex32;
+    scalars_c64 blocks_c64 batches_c64 scans_c64 Complex64;
 }
 
 #[test]

@@ -1,0 +1,85 @@
+//! Recurrences over all rows of a system, in one pass.
+
+use crate::cut::THREADS;
+use crate::device::{Device, DeviceVec, Element};
+use crate::launch::Arguments;
+use bandsolve::Result;
+
+/// Rows of a thread, and tiles of a group (`scan.cuh`).
+const ROWS: usize = 8;
+const GROUP: usize = 32;
+/// Most numbers of a transfer, and of a state.
+const TRANSFER: usize = 4;
+const STATE: usize = 2;
+
+/// What tiles tell one another, as the kernels see it.
+#[derive(Debug, Clone, Copy)]
+#[repr(C)]
+struct Messages {
+    ticket: u64,
+    told: u64,
+    left: u64,
+    entered: u64,
+    transfers: u64,
+    leaving: u64,
+    entering: u64,
+}
+
+/// Memory for the recurrences of a system: reciprocals of pivots, and messages of tiles.
+#[derive(Debug)]
+pub(crate) struct Scan<T: Element> {
+    tiles: usize,
+    reciprocals: DeviceVec<T>,
+    /// A ticket, and a flag for each message: transfers and states that leave, a tile each; states that enter, a group each.
+    flags: DeviceVec<u32>,
+    numbers: DeviceVec<T>,
+}
+
+impl<T: Element> Scan<T> {
+    pub fn new(device: &Device, n: usize) -> Result<Self> {
+        let tiles = n.div_ceil(THREADS as usize * ROWS);
+        let groups = tiles / GROUP + 1;
+        Ok(Self {
+            tiles,
+            reciprocals: device.zeros(n)?,
+            flags: device.zeros(1 + 2 * tiles + groups)?,
+            numbers: device.zeros(tiles * (TRANSFER + STATE) + groups * STATE)?,
+        })
+    }
+
+    pub fn bytes(&self) -> usize {
+        (self.reciprocals.len() + self.numbers.len()) * size_of::<T>() + self.flags.len() * size_of::<u32>()
+    }
+
+    /// Where the reciprocals of pivots are.
+    pub fn reciprocals(&self) -> u64 {
+        self.reciprocals.slice(..).address()
+    }
+
+    /// Runs a kernel; its arguments are a head, messages, and a tail.
+    pub fn run(
+        &mut self,
+        device: &Device,
+        kernel: &str,
+        head: Arguments,
+        tail: impl FnOnce(Arguments) -> Arguments,
+    ) -> Result<()> {
+        self.flags.slice_mut(..).clear()?;
+        let flag = |k: usize| self.flags.slice(k..).address();
+        let number = |k: usize| self.numbers.slice(k..).address();
+        let messages = Messages {
+            ticket: flag(0),
+            told: flag(1),
+            left: flag(1 + self.tiles),
+            entered: flag(1 + 2 * self.tiles),
+            transfers: number(0),
+            leaving: number(self.tiles * TRANSFER),
+            entering: number(self.tiles * (TRANSFER + STATE)),
+        };
+        // States of all threads and one more, transfers of warps, and the number of the tile.
+        let words = (THREADS as usize + 1) * STATE + THREADS as usize / 32 * TRANSFER;
+        let shared = words * size_of::<T>() + 16;
+        // SAFETY: what the kernels take; the arrays are as long as the system has rows.
+        unsafe { tail(head.with(messages)).launch(device, &format!("{kernel}_{}", T::NAME), self.tiles, shared) }
+    }
+}
