@@ -11,6 +11,7 @@
 #define SCAN_ROWS 8
 #define GROUP 32
 
+__device__ __forceinline__ u32 shuffle(u32 v, u32 lane) { return __shfl_sync(0xffffffffu, v, lane); }
 __device__ __forceinline__ float shuffle(float v, u32 lane) { return __shfl_sync(0xffffffffu, v, lane); }
 __device__ __forceinline__ double shuffle(double v, u32 lane) { return __shfl_sync(0xffffffffu, v, lane); }
 template <class R> __device__ __forceinline__ Complex<R> shuffle(Complex<R> v, u32 lane) {
@@ -114,11 +115,12 @@ __device__ __forceinline__ void scan(const Operation& op, u32 n, const Messages<
   } else {
     state = tile == 0 ? op.begin() : hear<STATE>(messages.leaving, messages.left, tile - 1);
   }
-  typename Of<T>::Real largest = 0;
+  typename Operation::R largest = 0;
   UNROLL for (int k = 0; k < SCAN_ROWS; ++k) {
     if (first + k >= n) continue;
-    state = Operation::step(state, rows[k]);
-    largest = larger_bits(largest, op.emit(first + k, state, rows[k]));
+    const State after = Operation::step(state, rows[k]);
+    largest = larger_bits(largest, op.emit(first + k, state, after, rows[k]));
+    state = after;
   }
   op.finish(largest);
 }
@@ -144,7 +146,7 @@ template <class T> struct Affine {
 };
 
 // Leading minors θ_i = b_i·θ_{i−1} − a_i·c_{i−1}·θ_{i−2} of scaled rows; only quotients of two in a row count. Writes
-// 1/f_i = θ_{i−1}/θ_i, f_i the pivot of LU, of rows that are not scaled.
+// 1/f_i = θ_{i−1}/θ_i, f_i the pivot of LU, of rows that are not scaled; or θ_i and θ_{i−1}.
 template <class T> struct Minors {
   typedef typename Of<T>::Real R;
   static constexpr int TRANSFER = 4, STATE = 2;
@@ -156,7 +158,9 @@ template <class T> struct Minors {
   };
   Cut cut;
   Blocks<T, 1> source;
+  // Where 1/f_i goes, or if that is null both minors, up to a factor.
   T* reciprocals;
+  T* minors;
 
   __device__ __forceinline__ Row row(u32 i) const {
     T r[3], before[3] = {};
@@ -193,8 +197,13 @@ template <class T> struct Minors {
     return normal(fma_add(r.diag, s.v[0], times(r.product, s.v[1])), s.v[0]);
   }
   __device__ __forceinline__ State begin() const { return {{one<T>(), T{}}}; }
-  __device__ __forceinline__ R emit(u32 i, State after, Row r) const {
-    reciprocals[i] = scale(times(after.v[1], reciprocal(after.v[0])), r.scale);
+  __device__ __forceinline__ R emit(u32 i, State, State after, Row r) const {
+    if (reciprocals) {
+      reciprocals[i] = scale(times(after.v[1], reciprocal(after.v[0])), r.scale);
+    } else {
+      minors[2 * (size_t)i] = after.v[0];
+      minors[2 * (size_t)i + 1] = after.v[1];
+    }
     return R(0);
   }
   __device__ __forceinline__ void finish(R) const {}
@@ -213,7 +222,8 @@ template <class T> struct Forward : Affine<T> {
     source.row(cut, i, 0, r);
     return {negate(times(reciprocals[i], r[0])), times(reciprocals[i], rhs[i])};
   }
-  __device__ __forceinline__ R emit(u32 i, typename Affine<T>::State after, typename Affine<T>::Row) const {
+  __device__ __forceinline__ R emit(u32 i, typename Affine<T>::State, typename Affine<T>::State after,
+                                    typename Affine<T>::Row) const {
     y[i] = after.v[0];
     return R(0);
   }
@@ -236,9 +246,155 @@ template <class T> struct Backward : Affine<T> {
     source.row(cut, i, 0, r);
     return {negate(times(reciprocals[i], r[2])), x[i]};
   }
-  __device__ __forceinline__ R emit(u32 k, typename Affine<T>::State after, typename Affine<T>::Row) const {
+  __device__ __forceinline__ R emit(u32 k, typename Affine<T>::State, typename Affine<T>::State after,
+                                    typename Affine<T>::Row) const {
     x[cut.n - 1 - k] = after.v[0];
     return absolute(after.v[0]);
+  }
+  __device__ __forceinline__ void finish(R largest) const {
+    if (peaks.size) peaks.raise(&peaks.size[column], largest);
+  }
+};
+
+// Parallel diagonal pivoting: pivots of one or two rows, found from leading minors.
+
+// A row, scaled, and by how much; zero after the last.
+template <class T> struct Scaled {
+  T a, b, c;
+  typename Of<T>::Real by;
+
+  __device__ __forceinline__ Scaled(const Cut& cut, const Blocks<T, 1>& source, u32 i) {
+    T r[3] = {};
+    if (i < cut.n) source.row(cut, i, 0, r);
+    by = row_scale(r, true);
+    a = scale(r[0], by);
+    b = scale(r[1], by);
+    c = scale(r[2], by);
+  }
+};
+
+// What row i is: a pivot by itself, or the first or second row of one of two.
+enum Kind { SINGLE, FIRST, SECOND };
+
+// Pivots of two rows begin where they would, and not in the row before. States and transfers are bits: whether one begins; and for
+// both answers of the row before, the answer of the last row.
+template <class T> struct Pairs {
+  typedef typename Of<T>::Real R;
+  static constexpr int TRANSFER = 1, STATE = 1;
+  typedef Numbers<u32, 1> Transfer;
+  typedef Numbers<u32, 1> State;
+  typedef u32 Row;
+  Cut cut;
+  Blocks<T, 1> source;
+  const T* minors;
+  u32* kinds;
+
+  __device__ __forceinline__ u32 row(u32 i) const {
+    const Scaled<T> own(cut, source, i), next(cut, source, i + 1), second(cut, source, i + 2);
+    const R sigma = larger(larger(larger(modulus(next.a), modulus(second.a)), larger(modulus(next.b), modulus(own.c))), modulus(next.c));
+    const R kappa = R(0.618033988749894848) * (modulus(next.a) * modulus(own.c));
+    return sigma * modulus(minors[2 * (size_t)i]) < kappa * modulus(minors[2 * (size_t)i + 1]);
+  }
+  __device__ __forceinline__ static Transfer nothing() { return {{2}}; }
+  __device__ __forceinline__ static Transfer extend(Transfer t, u32 would) {
+    return {{would ? ~t.v[0] & 3 : 0}};
+  }
+  __device__ __forceinline__ static Transfer compose(Transfer a, Transfer b) {
+    return {{(b.v[0] >> (a.v[0] & 1) & 1) | (b.v[0] >> (a.v[0] >> 1) & 1) << 1}};
+  }
+  __device__ __forceinline__ static State apply(Transfer t, State s) { return {{t.v[0] >> s.v[0] & 1}}; }
+  __device__ __forceinline__ static State step(State s, u32 would) { return {{would & ~s.v[0]}}; }
+  __device__ __forceinline__ State begin() const { return {{0}}; }
+  __device__ __forceinline__ R emit(u32 i, State before, State after, u32) const {
+    kinds[i] = before.v[0] ? SECOND : after.v[0] ? FIRST : SINGLE;
+    return R(0);
+  }
+  __device__ __forceinline__ void finish(R) const {}
+};
+
+// θ_{i−1} and θ_i over θ_{i+1}, with θ_i and θ_{i−1} up to a factor: 1/Δ and b̂/Δ of a pivot in rows i and i + 1.
+template <class T> struct PairOf {
+  T by_determinant, of_first;
+
+  __device__ __forceinline__ PairOf(const T* minors, u32 i, T c, const Scaled<T>& next) {
+    const T newest = minors[2 * (size_t)i], before = minors[2 * (size_t)i + 1];
+    const T r = reciprocal(fma_add(next.b, newest, times(negate(times(next.a, c)), before)));
+    by_determinant = times(before, r);
+    of_first = times(newest, r);
+  }
+};
+
+// What goes down from row to row: y of a completed pivot, or the right-hand side of the first of two rows, from which its y follows
+// with that of the second.
+template <class T> struct PairsForward : Affine<T> {
+  typedef typename Of<T>::Real R;
+  Cut cut;
+  Blocks<T, 1> source;
+  const T *minors, *rhs;
+  const u32* kinds;
+  T* y;
+
+  __device__ __forceinline__ typename Affine<T>::Row row(u32 i) const {
+    const Scaled<T> own(cut, source, i);
+    const T d = scale(rhs[i], own.by);
+    if (kinds[i] == FIRST) return {negate(own.a), d};
+    T factor;
+    T of_rhs;
+    if (kinds[i] == SINGLE) {
+      factor = of_rhs = times(minors[2 * (size_t)i + 1], reciprocal(minors[2 * (size_t)i]));
+    } else {
+      const PairOf<T> pair(minors, i - 1, Scaled<T>(cut, source, i - 1).c, own);
+      factor = pair.by_determinant;
+      of_rhs = pair.of_first;
+    }
+    return {negate(times(factor, own.a)), times(of_rhs, d)};
+  }
+  __device__ __forceinline__ R emit(u32 i, typename Affine<T>::State, typename Affine<T>::State after,
+                                    typename Affine<T>::Row) const {
+    T value = after.v[0];
+    if (kinds[i] == FIRST) {
+      const Scaled<T> own(cut, source, i), next(cut, source, i + 1);
+      const T by = PairOf<T>(minors, i, own.c, next).by_determinant;
+      value = fma_add(times(by, next.b), value, negate(times(times(by, own.c), scale(rhs[i + 1], next.by))));
+    }
+    y[i] = value;
+    return R(0);
+  }
+  __device__ __forceinline__ void finish(R) const {}
+};
+
+// What goes up: the x in which the pivot below begins, which the second of two rows leaves as it is. x takes the place of y.
+template <class T> struct PairsBackward : Affine<T> {
+  typedef typename Of<T>::Real R;
+  Cut cut;
+  Blocks<T, 1> source;
+  const T* minors;
+  const u32* kinds;
+  T* x;
+  Peaks<T> peaks;
+  u32 column;
+
+  // What multiplies the x below.
+  __device__ __forceinline__ T factor(u32 i) const {
+    const Scaled<T> own(cut, source, i);
+    if (kinds[i] == SINGLE) return negate(times(times(minors[2 * (size_t)i + 1], reciprocal(minors[2 * (size_t)i])), own.c));
+    if (kinds[i] == SECOND) {
+      return negate(times(PairOf<T>(minors, i - 1, Scaled<T>(cut, source, i - 1).c, own).of_first, own.c));
+    }
+    const Scaled<T> next(cut, source, i + 1);
+    return times(times(PairOf<T>(minors, i, own.c, next).by_determinant, own.c), next.c);
+  }
+  __device__ __forceinline__ typename Affine<T>::Row row(u32 k) const {
+    const u32 i = cut.n - 1 - k;
+    if (kinds[i] == SECOND) return {one<T>(), T{}};
+    return {factor(i), x[i]};
+  }
+  __device__ __forceinline__ R emit(u32 k, typename Affine<T>::State before, typename Affine<T>::State after,
+                                    typename Affine<T>::Row) const {
+    const u32 i = cut.n - 1 - k;
+    const T value = kinds[i] == SECOND ? fma_add(factor(i), before.v[0], x[i]) : after.v[0];
+    x[i] = value;
+    return absolute(value);
   }
   __device__ __forceinline__ void finish(R largest) const {
     if (peaks.size) peaks.raise(&peaks.size[column], largest);

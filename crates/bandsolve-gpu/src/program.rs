@@ -33,7 +33,7 @@ fn instance(kernel: &str) -> Option<&'static str> {
         "correct" => "CORRECT",
         "interleaved" | "alone" => "BATCH",
         "card" => "CARD",
-        "minors" | "forward" | "backward" => "SCAN",
+        "minors" | "forward" | "backward" | "pairs" | "pairsforward" | "pairsbackward" => "SCAN",
         "check" | "scatter" | "prune" => "SPARSE",
         "factor" | "reducefactored" | "substitutefactored" => "FACTORED",
         _ => "RPTS",

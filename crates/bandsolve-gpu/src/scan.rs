@@ -2,7 +2,7 @@
 
 use crate::cut::THREADS;
 use crate::device::{Device, DeviceVec, Element};
-use crate::launch::Arguments;
+use crate::launch::{Arguments, Peaks};
 use bandsolve::Result;
 
 /// Rows of a thread, and tiles of a group (`scan.cuh`).
@@ -25,39 +25,73 @@ struct Messages {
     entering: u64,
 }
 
-/// Memory for the recurrences of a system: reciprocals of pivots, and messages of tiles.
+/// Memory for the recurrences of a system: what pivots follow from, and messages of tiles.
 #[derive(Debug)]
 pub(crate) struct Scan<T: Element> {
     tiles: usize,
-    reciprocals: DeviceVec<T>,
+    /// Pivots of one or two rows; else of one.
+    pairs: bool,
+    /// Reciprocals of pivots; of pairs the leading minors, two a row.
+    pivots: DeviceVec<T>,
+    /// What every row is: a pivot, or the first or second row of one.
+    kinds: DeviceVec<u32>,
     /// A ticket, and a flag for each message: transfers and states that leave, a tile each; states that enter, a group each.
     flags: DeviceVec<u32>,
     numbers: DeviceVec<T>,
 }
 
 impl<T: Element> Scan<T> {
-    pub fn new(device: &Device, n: usize) -> Result<Self> {
+    pub fn new(device: &Device, n: usize, pairs: bool) -> Result<Self> {
         let tiles = n.div_ceil(THREADS as usize * ROWS);
         let groups = tiles / GROUP + 1;
         Ok(Self {
             tiles,
-            reciprocals: device.zeros(n)?,
+            pairs,
+            pivots: device.zeros(if pairs { 2 * n } else { n })?,
+            kinds: device.zeros(if pairs { n } else { 0 })?,
             flags: device.zeros(1 + 2 * tiles + groups)?,
             numbers: device.zeros(tiles * (TRANSFER + STATE) + groups * STATE)?,
         })
     }
 
     pub fn bytes(&self) -> usize {
-        (self.reciprocals.len() + self.numbers.len()) * size_of::<T>() + self.flags.len() * size_of::<u32>()
+        let words = self.flags.len() + self.kinds.len();
+        (self.pivots.len() + self.numbers.len()) * size_of::<T>() + words * size_of::<u32>()
     }
 
-    /// Where the reciprocals of pivots are.
-    pub fn reciprocals(&self) -> u64 {
-        self.reciprocals.slice(..).address()
+    /// Finds the pivots of a matrix; `head`: what every kernel takes first.
+    pub fn factor(&mut self, device: &Device, head: &dyn Fn() -> Arguments) -> Result<()> {
+        let pivots = self.pivots.slice(..).address();
+        let [reciprocals, minors] = if self.pairs { [0, pivots] } else { [pivots, 0] };
+        self.run(device, "minors", head().with(reciprocals).with(minors), |a| a)?;
+        if self.pairs {
+            let kinds = self.kinds.slice(..).address();
+            self.run(device, "pairs", head().with(pivots).with(kinds), |a| a)?;
+        }
+        Ok(())
+    }
+
+    /// Solves for one right-hand side; its largest |x| goes to `peaks`.
+    pub fn solve(
+        &mut self,
+        device: &Device,
+        head: &dyn Fn() -> Arguments,
+        [rhs, x]: [u64; 2],
+        (peaks, column): (Peaks, u32),
+    ) -> Result<()> {
+        let pivots = self.pivots.slice(..).address();
+        let head = || {
+            let head = head().with(pivots);
+            if self.pairs { head.with(self.kinds.slice(..).address()) } else { head }
+        };
+        let names = if self.pairs { ["pairsforward", "pairsbackward"] } else { ["forward", "backward"] };
+        let [down, up] = [head().with(rhs).with(x), head().with(x)];
+        self.run(device, names[0], down, |a| a)?;
+        self.run(device, names[1], up, |a| a.with(peaks).with(column))
     }
 
     /// Runs a kernel; its arguments are a head, messages, and a tail.
-    pub fn run(
+    fn run(
         &mut self,
         device: &Device,
         kernel: &str,

@@ -91,7 +91,8 @@ pub struct Solver<T: Element> {
 
 impl<T: Element> Solver<T> {
     /// Takes the memory to solve systems of the plan's shape with up to `n_rhs` right-hand sides. Of the plan it follows the method
-    /// (`Auto` is `Rpts`; scalar systems also by `SpikeThomas` and `SpikeDiagonalPivoting`, open tridiagonal ones by `CfLu`), pivoting, noise threshold, verification and rows of a partition.
+    /// (`Auto` is `Rpts`; scalar systems also by `SpikeThomas` and `SpikeDiagonalPivoting`, open tridiagonal ones by `CfLu` and
+    /// `ParallelDiagonalPivoting`), pivoting, noise threshold, verification and rows of a partition.
     ///
     /// # Errors
     /// [`Error::Unsupported`] for systems of another kind, or with 2³¹ rows and more; [`Error::Device`] if there is no memory.
@@ -117,14 +118,15 @@ impl<T: Element> Solver<T> {
         if block > MOST_ROWS || block == 0 {
             return unsupported("blocks of more than 4 rows, or more than 4 diagonals on either side, on a GPU");
         }
+        let open = matches!(plan.shape(), Shape::Tridiagonal { periodic: false, .. });
         let method = match plan.asked_method() {
             Method::Auto | Method::Rpts => Method::Rpts,
             scalar @ (Method::SpikeThomas | Method::SpikeDiagonalPivoting) if block == 1 => scalar,
-            Method::CfLu if matches!(plan.shape(), Shape::Tridiagonal { periodic: false, .. }) => Method::CfLu,
+            scan @ (Method::CfLu | Method::ParallelDiagonalPivoting) if open => scan,
             _ => return unsupported("systems of this kind on a GPU"),
         };
         let route = match plan.shape() {
-            _ if method == Method::CfLu => Route::Scan,
+            _ if matches!(method, Method::CfLu | Method::ParallelDiagonalPivoting) => Route::Scan,
             Shape::Batch { layout: Layout::Interleaved, .. } => Route::Interleaved,
             Shape::Batch { n, .. } if n <= ALONE_AT_MOST => Route::Alone,
             _ => Route::Levels,
@@ -158,7 +160,7 @@ impl<T: Element> Solver<T> {
         };
         let kept = device.zeros(kept)?;
         let scan = match route {
-            Route::Scan if !cuts.is_empty() => Some(Scan::new(device, n)?),
+            Route::Scan if !cuts.is_empty() => Some(Scan::new(device, n, method != Method::CfLu)?),
             _ => None,
         };
         let peaks = device.zeros(Peaks::KINDS * cuts.len() * n_rhs * systems * T::REAL_BYTES)?;
@@ -377,16 +379,13 @@ impl<T: Element> Solver<T> {
     /// Pivots by their recurrence, once; then forwards and backwards, one right-hand side after the other.
     fn enqueue_scan(&mut self, source: Blocks, rhs: Columns, x: DeviceSlice<'_, T>) -> Result<()> {
         let (cut, peaks) = (self.cuts[0].0, self.peaks(0));
-        let (device, columns) = (self.device.clone(), cut.columns);
+        let (device, step) = (self.device.clone(), self.step());
         let Some(scan) = &mut self.scan else { return Ok(()) };
         let head = || Arguments::new(&cut).with(source);
-        scan.run(&device, "minors", head().with(scan.reciprocals()), |a| a)?;
-        for column in 0..columns {
-            let at = |first: u64, step: u64| first + u64::from(column) * step * size_of::<T>() as u64;
-            let (d, y) = (at(rhs.first, rhs.step), at(x.address(), u64::from(cut.rows)));
-            scan.run(&device, "forward", head().with(scan.reciprocals()).with(d).with(y), |a| a)?;
-            let head = head().with(scan.reciprocals()).with(y);
-            scan.run(&device, "backward", head, |a| a.with(peaks).with(column))?;
+        scan.factor(&device, &head)?;
+        for column in 0..cut.columns {
+            let at = |first: u64| first + u64::from(column) * step * size_of::<T>() as u64;
+            scan.solve(&device, &head, [at(rhs.first), at(x.address())], (peaks, column))?;
         }
         if peaks.gap == 0 {
             return Ok(());

@@ -537,8 +537,8 @@ impl<T: Number<Real: RealNumber>> Recurrence<T> for Minors {
     }
 }
 
-/// The state after every row: 8 rows a thread, 128 threads a tile, 32 tiles a group.
-fn scan<T: Number, R: Recurrence<T>>(rows: &[[T; 2]], begin: Vec<T>) -> Vec<Vec<T>> {
+/// The states before and after every row: 8 rows a thread, 128 threads a tile, 32 tiles a group.
+fn scan<T: Number, R: Recurrence<T>>(rows: &[[T; 2]], begin: Vec<T>) -> Vec<[Vec<T>; 2]> {
     let (mut entering, mut left, mut told) = (begin.clone(), begin, Vec::<Vec<T>>::new());
     let mut states = Vec::new();
     for (tile, rows) in rows.chunks(1024).enumerate() {
@@ -572,56 +572,121 @@ fn scan<T: Number, R: Recurrence<T>>(rows: &[[T; 2]], begin: Vec<T>) -> Vec<Vec<
             let leaves = own().fold(R::apply(enter, &mine), |state, row| R::step(&state, *row));
             let mut state = std::mem::replace(&mut left, leaves);
             for row in own() {
-                state = R::step(&state, *row);
-                states.push(state.clone());
+                let after = R::step(&state, *row);
+                states.push([state, after.clone()]);
+                state = after;
             }
         }
     }
     states
 }
 
-/// CF-LU: pivots from leading minors, then forwards and backwards.
-fn solve_cf_lu<T: Number<Real: RealNumber>>(rows: &[Row<T>]) -> Vec<T> {
+/// CF-LU, or parallel diagonal pivoting: pivots from leading minors, then forwards and backwards.
+fn solve_by_minors<T: Number<Real: RealNumber>>(rows: &[Row<T>], pairs: bool) -> Vec<T> {
     let n = rows.len();
     let entry = |block: &Panel<T>| block[0][0];
-    let a = |i: usize| if i == 0 { T::ZERO } else { entry(&rows[i].a) };
-    let c = |i: usize| if i + 1 == n { T::ZERO } else { entry(&rows[i].c) };
-    let by: Vec<_> = (0..n).map(|i| scale_of(&[a(i), entry(&rows[i].b), c(i)])).collect();
-    let product = |i: usize| {
-        if i == 0 {
-            -a(0).scale_by(by[0]).times(T::ZERO)
+    // Rows that are not scaled, and scaled ones, with zeros outside of the matrix.
+    let raw = |i: usize| -> [T; 4] {
+        let Some(row) = rows.get(i) else { return [T::ZERO; 4] };
+        [
+            if i == 0 { T::ZERO } else { entry(&row.a) },
+            entry(&row.b),
+            if i + 1 == n { T::ZERO } else { entry(&row.c) },
+            row.d[0],
+        ]
+    };
+    let by = |i: usize| scale_of(&raw(i)[..3]);
+    let scaled = |i: usize| raw(i).map(|v| v.scale_by(by(i)));
+    let before = |i: usize| if i == 0 { T::ZERO } else { scaled(i - 1)[2] };
+    let minors: Vec<_> = (0..n).map(|i| [scaled(i)[1], -scaled(i)[0].times(before(i))]).collect();
+    let states = scan::<T, Minors>(&minors, vec![T::ONE, T::ZERO]);
+    let (newest, older) = (|i: usize| states[i][1][0], |i: usize| states[i][1][1]);
+    if !pairs {
+        let r: Vec<T> = (0..n).map(|i| older(i).times(newest(i).reciprocal()).scale_by(by(i))).collect();
+        let forward: Vec<_> = (0..n).map(|i| [-r[i].times(raw(i)[0]), r[i].times(raw(i)[3])]).collect();
+        let y = scan::<T, Affine>(&forward, vec![T::ZERO]);
+        let backward: Vec<_> = (0..n).rev().map(|i| [-r[i].times(raw(i)[2]), y[i][1][0]]).collect();
+        return scan::<T, Affine>(&backward, vec![T::ZERO]).into_iter().rev().map(|[_, after]| after[0]).collect();
+    }
+    let larger = |a: T::Real, b: T::Real| if b > a { b } else { a };
+    let would = |i: usize| {
+        let [own, next, second] = [i, i + 1, i + 2].map(|i| scaled(i).map(|v| v.size()));
+        let sigma = [second[0], next[1], own[2], next[2]].into_iter().fold(next[0], larger);
+        let kappa = T::Real::from_f64(0.618_033_988_749_894_8) * (next[0] * own[2]);
+        sigma * newest(i).size() < kappa * older(i).size()
+    };
+    let mut first = vec![false; n];
+    (0..n).for_each(|i| first[i] = would(i) && !(i > 0 && first[i - 1]));
+    let second = |i: usize| i > 0 && first[i - 1];
+    // 1/Δ and b̂/Δ of a pivot in rows i and i + 1.
+    let pair = |i: usize| {
+        let next = scaled(i + 1);
+        let r = next[1].fma(newest(i), (-next[0].times(scaled(i)[2])).times(older(i))).reciprocal();
+        [older(i).times(r), newest(i).times(r)]
+    };
+    let single = |i: usize| older(i).times(newest(i).reciprocal());
+    let forward: Vec<_> = (0..n)
+        .map(|i| {
+            let [a, _, _, d] = scaled(i);
+            if first[i] {
+                return [-a, d];
+            }
+            let [factor, of_rhs] = if second(i) { pair(i - 1) } else { [single(i); 2] };
+            [-factor.times(a), of_rhs.times(d)]
+        })
+        .collect();
+    let down = scan::<T, Affine>(&forward, vec![T::ZERO]);
+    let y = |i: usize| {
+        if !first[i] {
+            return down[i][1][0];
+        }
+        let (own, next, by) = (scaled(i), scaled(i + 1), pair(i)[0]);
+        by.times(next[1]).fma(down[i][1][0], -by.times(own[2]).times(next[3]))
+    };
+    let factor = |i: usize| {
+        let c = scaled(i)[2];
+        if second(i) {
+            -pair(i - 1)[1].times(c)
+        } else if first[i] {
+            pair(i)[0].times(c).times(scaled(i + 1)[2])
         } else {
-            -a(i).scale_by(by[i]).times(c(i - 1).scale_by(by[i - 1]))
+            -single(i).times(c)
         }
     };
-    let minors: Vec<_> = (0..n).map(|i| [entry(&rows[i].b).scale_by(by[i]), product(i)]).collect();
-    let states = scan::<T, Minors>(&minors, vec![T::ONE, T::ZERO]);
-    let r: Vec<T> = (0..n).map(|i| states[i][1].times(states[i][0].reciprocal()).scale_by(by[i])).collect();
-    let forward: Vec<_> = (0..n).map(|i| [-r[i].times(a(i)), r[i].times(rows[i].d[0])]).collect();
-    let y = scan::<T, Affine>(&forward, vec![T::ZERO]);
-    let backward: Vec<_> = (0..n).rev().map(|i| [-r[i].times(c(i)), y[i][0]]).collect();
-    scan::<T, Affine>(&backward, vec![T::ZERO]).into_iter().rev().map(|state| state[0]).collect()
+    let backward: Vec<_> =
+        (0..n).rev().map(|i| if second(i) { [T::ONE, T::ZERO] } else { [factor(i), y(i)] }).collect();
+    let up = scan::<T, Affine>(&backward, vec![T::ZERO]);
+    let x = |i: usize| {
+        let [below, own] = &up[n - 1 - i];
+        if second(i) { factor(i).fma(below[0], y(i)) } else { own[0] }
+    };
+    (0..n).map(x).collect()
 }
 
-fn check_cf_lu<T: Number<Real: RealNumber>>(n: usize, n_rhs: usize, op: Op, shift: f64) {
-    let case = Case { n, n_rhs, op, shift, method: Method::CfLu, ..SIMPLE };
+fn check_scan<T: Number<Real: RealNumber>>(method: Method, n: usize, n_rhs: usize, op: Op, shift: f64) {
+    let case = Case { n, n_rhs, op, shift, method, ..SIMPLE };
+    let pairs = method != Method::CfLu;
     let given = Random::<T>::new(n, 1, n_rhs, shift);
     let solve_it = |device: &Device, solver: &mut Solver<T>, rhs: &DeviceVec<T>, x: &mut DeviceVec<T>| {
         let [sub, diag, sup] = given.arrays.each_ref().map(|v| device.upload(v).unwrap());
         solver.solve(Matrix::tridiagonal(&sub, &diag, &sup).op(op), rhs, x).unwrap()
     };
-    let expected = |_: &[usize]| (0..n_rhs).flat_map(|column| solve_cf_lu(&given.rows(column, op))).collect();
-    compare("cf-lu", Shape::Tridiagonal { n, periodic: false }, case, &given.rhs, solve_it, expected);
+    let expected =
+        |_: &[usize]| (0..n_rhs).flat_map(|column| solve_by_minors(&given.rows(column, op), pairs)).collect();
+    compare("scan", Shape::Tridiagonal { n, periodic: false }, case, &given.rhs, solve_it, expected);
 }
 
 fn all_scans<T: Number<Real: RealNumber>>() {
-    for n in [1, 2, 3, 8, 9, 255, 256, 257, 1024, 1025, 5000] {
-        check_cf_lu::<T>(n, 1, Op::Plain, 4.0);
+    for method in [Method::CfLu, Method::ParallelDiagonalPivoting] {
+        for n in [1, 2, 3, 8, 9, 255, 256, 257, 1024, 1025, 5000] {
+            check_scan::<T>(method, n, 1, Op::Plain, 4.0);
+        }
+        check_scan::<T>(method, 3000, 3, Op::ConjTranspose, 4.0);
+        check_scan::<T>(method, 2000, 1, Op::Transpose, 0.0);
+        check_scan::<T>(method, 1500, 1, Op::Plain, 0.0);
+        // More than a group of tiles.
+        check_scan::<T>(method, 40_000, 1, Op::Plain, 4.0);
     }
-    check_cf_lu::<T>(3000, 3, Op::ConjTranspose, 4.0);
-    check_cf_lu::<T>(2000, 1, Op::Transpose, 0.0);
-    // More than a group of tiles.
-    check_cf_lu::<T>(40_000, 1, Op::Plain, 4.0);
 }
 
 fn check<T: Number<Real: RealNumber>>(case: Case) {
