@@ -28,12 +28,15 @@ pub(crate) struct Cuda {
     architecture: String,
     limits: Limits,
     name: String,
+    /// All kernels, if they were compiled with this crate, and for this card.
+    prebuilt: Option<sys::CUmodule>,
     /// Kernels that were launched already.
     kernels: Mutex<HashMap<String, Kernel>>,
 }
 
 struct Kernel {
-    module: sys::CUmodule,
+    /// Loaded for it.
+    module: Option<sys::CUmodule>,
     function: sys::CUfunction,
 }
 
@@ -51,10 +54,15 @@ impl Cuda {
         if !unsafe { sys::is_culib_present() } {
             return Err(no_device("the driver's library (libcuda.so.1, nvcuda.dll) was not found"));
         }
-        if !program::compiler_is_present() {
+        let context = CudaContext::new(number).map_err(driver)?;
+        context.bind_to_thread().map_err(driver)?;
+        // A card that the kernels were not built for refuses them.
+        // SAFETY: a fat binary, as the compiler wrote it.
+        let load = |image: &[u8]| unsafe { result::module::load_data(image.as_ptr().cast()) }.ok();
+        let prebuilt = program::PREBUILT.and_then(load);
+        if prebuilt.is_none() && !program::compiler_is_present() {
             return Err(no_device("NVRTC, which compiles the kernels, was not found; it comes with CUDA 12 or later"));
         }
-        let context = CudaContext::new(number).map_err(driver)?;
         let attribute = |which| context.attribute(which).map_err(driver);
         let size = |which| attribute(which).map(|value| value as usize);
         let major = attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
@@ -67,7 +75,7 @@ impl Cuda {
         };
         let name = context.name().map_err(driver)?;
         let architecture = format!("compute_{major}{minor}");
-        Ok(Self { context, architecture, limits, name, kernels: Mutex::default() })
+        Ok(Self { context, architecture, limits, name, prebuilt, kernels: Mutex::default() })
     }
 
     /// The kernel of this name, compiled and loaded when it is first asked for.
@@ -76,9 +84,8 @@ impl Cuda {
         if let Some(kernel) = kernels.get(name) {
             return Ok(kernel.function);
         }
-        let text = CString::new(program::compile(name, &self.architecture)?).expect("text without zeros");
-        // SAFETY: text of PTX that ends with a zero.
-        let module = unsafe { result::module::load_data(text.as_ptr().cast()) }.map_err(failed("cuModuleLoadData"))?;
+        let own = if self.prebuilt.is_some() { None } else { Some(self.compile(name)?) };
+        let module = self.prebuilt.or(own).expect("one of them");
         let c_name = CString::new(name).expect("a name without zeros");
         // SAFETY: the module is loaded as long as `self` lives.
         let function =
@@ -89,8 +96,15 @@ impl Cuda {
             unsafe { result::function::set_function_attribute(function, which, limit) }
                 .map_err(failed("cuFuncSetAttribute"))?;
         }
-        kernels.insert(name.into(), Kernel { module, function });
+        kernels.insert(name.into(), Kernel { module: own, function });
         Ok(function)
+    }
+
+    /// Compiles and loads a kernel.
+    fn compile(&self, name: &str) -> Result<sys::CUmodule> {
+        let text = CString::new(program::compile(name, &self.architecture)?).expect("text without zeros");
+        // SAFETY: text of PTX that ends with a zero.
+        unsafe { result::module::load_data(text.as_ptr().cast()) }.map_err(failed("cuModuleLoadData"))
     }
 
     fn bind(&self) -> Result<()> {
@@ -102,9 +116,9 @@ impl Drop for Cuda {
     fn drop(&mut self) {
         if self.bind().is_ok() {
             let kernels = self.kernels.get_mut().unwrap_or_else(PoisonError::into_inner);
-            for kernel in kernels.values() {
-                // SAFETY: loaded by `kernel`, and nobody launches any more. What goes wrong now concerns nobody.
-                _ = unsafe { result::module::unload(kernel.module) };
+            for module in kernels.values().filter_map(|kernel| kernel.module).chain(self.prebuilt) {
+                // SAFETY: loaded by `open` or `compile`, and nobody launches any more. What goes wrong now concerns nobody.
+                _ = unsafe { result::module::unload(module) };
             }
         }
     }

@@ -49,6 +49,13 @@ fn source(kernel: &str) -> Option<String> {
     Some(text.flat_map(|line| [line, "\n"]).collect())
 }
 
+/// All kernels, compiled where this crate was, if it was there that a compiler was named.
+#[cfg(prebuilt)]
+pub const PREBUILT: Option<&[u8]> = Some(include_bytes!(concat!(env!("OUT_DIR"), "/kernels.fatbin")));
+/// All kernels, compiled where this crate was: it was not named a compiler.
+#[cfg(not(prebuilt))]
+pub const PREBUILT: Option<&[u8]> = None;
+
 /// Whether NVRTC is there. Without it, calls into it would panic.
 pub fn compiler_is_present() -> bool {
     // SAFETY: only looks for the library.

@@ -497,8 +497,8 @@ impl<T: Element> Solver<T> {
         };
         let (arguments, rhs_ending) = rhs.with(arguments);
         let name = format!("{kernel}_{}_{block}_{on_chip}{ending}{rhs_ending}", T::NAME);
-        // SAFETY: what the kernel takes; the arrays are as long as the cut says, or were looked at by `source` and `start`.
         let size = (blocks, self.threads);
+        // SAFETY: what the kernel takes; the arrays are as long as the cut says, or were looked at by `source` and `start`.
         unsafe { tail(arguments).launch_blocks(&self.device, &name, size, shared(&kind, cut)) }
     }
 

@@ -1,20 +1,13 @@
 #!/usr/bin/env bash
 # Compiles the kernels with NVIDIA's own compilers, from their Python packages: by nvcc for two generations of cards, where no
-# kernel for scalars may spill registers, and one family of each kind by NVRTC, as on a user's machine. Needs python3 with venv
-# and cargo; takes 0.6 GB in a temporary folder.
+# kernel for scalars may spill registers, and one family of each kind by NVRTC, as on a user's machine. Needs cargo and what
+# cuda.sh needs.
 set -euo pipefail
 here=$(cd "$(dirname "$0")/.." && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-if ! python3 -m venv "$work/venv" >/dev/null 2>&1 && [ "$(id -u)" = 0 ]; then
-    apt-get install -y --no-install-recommends python3-venv >/dev/null 2>&1 ||
-        { apt-get update && apt-get install -y --no-install-recommends python3-venv; } >/dev/null
-    python3 -m venv "$work/venv"
-fi
-"$work/venv/bin/pip" install --quiet --disable-pip-version-check nvidia-cuda-nvcc==13.0.88 nvidia-cuda-crt==13.0.88 \
-    nvidia-nvvm==13.0.88 nvidia-cuda-runtime==13.0.96 nvidia-cuda-nvrtc==13.0.88
-cuda=$(echo "$work"/venv/lib/python3*/site-packages/nvidia/cu13)
+cuda=$("$here/tests/cuda.sh" "$work")
 
 # Every number type by itself, so that two compilers have something to do at a time.
 compile() {
