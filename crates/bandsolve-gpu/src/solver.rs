@@ -133,7 +133,8 @@ impl<T: Element> Solver<T> {
         };
         let banded = matches!(plan.shape(), Shape::Banded { .. });
         let together = n_rhs > 2 && block == 1 && !banded && route == Route::Levels;
-        let on_chip = if together { sizes.rhs_on_chip } else { 1 };
+        // Eight complex ones would not fit the registers.
+        let on_chip = if together { sizes.rhs_on_chip.min(if T::COMPLEX { 4 } else { 8 }) } else { 1 };
         let kind = Kind { block, on_chip, bytes: size_of::<T>() };
         let system = System { n, rows: plan.shape().n(), periodic, columns: n_rhs, systems };
         let cuts = if n * systems * n_rhs == 0 {

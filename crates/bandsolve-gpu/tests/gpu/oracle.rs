@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use bandsolve::{Complex32, Complex64, Layout, Method, Op, Pivoting, Plan, RealScalar, Scalar, Shape};
-use bandsolve_gpu::{Device, DeviceVec, Element, Emulation, Matrix, Order, Solver};
+use bandsolve_gpu::{Device, DeviceTuning, DeviceVec, Element, Emulation, Matrix, Order, Solver};
 
 /// A number with the operations of `element.cuh`.
 trait Number: Element {
@@ -929,5 +929,25 @@ fn without_a_gpu_there_is_an_error() {
     match Device::cuda(0) {
         Ok(device) => println!("there is one: {}", device.name()),
         Err(error) => assert!(matches!(error, bandsolve::Error::NoDevice { .. }), "{error}"),
+    }
+}
+
+#[test]
+fn any_number_of_right_hand_sides_on_chip_gives_the_same_bits() {
+    for n_rhs in [3, 9] {
+        let given = Random::<f64>::new(3000, 1, n_rhs, 4.0);
+        let mut first = None;
+        for rhs_on_chip in [1, 2, 4, 8] {
+            let device = Device::emulated(Emulation::default());
+            let sizes = format!("f64 on any = 31, 128, {rhs_on_chip}").parse::<DeviceTuning>().unwrap();
+            let sizes = sizes.sizes("any", "f64").unwrap();
+            let plan = Plan::new(Shape::Tridiagonal { n: 3000, periodic: false });
+            let mut solver = Solver::with_sizes(&device, &plan, n_rhs, sizes).unwrap();
+            let [sub, diag, sup] = given.arrays.each_ref().map(|v| device.upload(v).unwrap());
+            let (rhs, mut x) = (device.upload(&given.rhs).unwrap(), device.zeros(given.rhs.len()).unwrap());
+            solver.solve(Matrix::tridiagonal(&sub, &diag, &sup), &rhs, &mut x).unwrap();
+            let x = x.download().unwrap();
+            assert!(*first.get_or_insert(x.clone()) == x, "{rhs_on_chip}");
+        }
     }
 }
