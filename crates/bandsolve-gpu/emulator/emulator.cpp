@@ -381,6 +381,7 @@ extern "C" int emulator_launch(const char* name, const u32* grid, const u32* siz
 #undef SPARSE
 #undef CARD
 #undef SCAN
+#undef CYCLIC
 #define RPTS(suffix, ...) KERNEL(reduce_##suffix) KERNEL(substitute_##suffix) KERNEL(finish_##suffix)
 #define RESIDUAL(suffix, ...) KERNEL(residual_##suffix)
 #define CORRECT(suffix, ...) KERNEL(correct_##suffix)
@@ -391,6 +392,7 @@ extern "C" int emulator_launch(const char* name, const u32* grid, const u32* siz
 #define SCAN(suffix, ...)                                                    \
   KERNEL(minors_##suffix) KERNEL(forward_##suffix) KERNEL(backward_##suffix) \
   KERNEL(pairs_##suffix) KERNEL(pairsforward_##suffix) KERNEL(pairsbackward_##suffix)
+#define CYCLIC(suffix, ...) KERNEL(cyclic_##suffix) KERNEL(spikereduce_##suffix) KERNEL(spikesubstitute_##suffix)
 #define BATCH(suffix, ...) KERNEL(interleaved_##suffix) KERNEL(alone_##suffix)
 #include "../kernels/instances.h"
   KERNEL(no_barrier)

@@ -1,6 +1,7 @@
 // The kernels: templates for number types T, blocks of B rows, R right-hand sides on chip, and matrices in memory (Source).
 #include "batch.cuh"
 #include "card.cuh"
+#include "cr.cuh"
 #include "factored.cuh"
 #include "scan.cuh"
 #include "sparse.cuh"
@@ -88,6 +89,20 @@
   extern "C" __global__ void pairsbackward_##suffix(Cut cut, Blocks<T, 1> source, const T* minors, const u32* kinds, T* x,    \
                                                     Messages<T> messages, Peaks<T> peaks, u32 column) {                       \
     scan<T>(PairsBackward<T>{{}, cut, source, minors, kinds, x, peaks, column}, cut.n, messages);                             \
+  }
+
+#define CYCLIC(suffix, T)                                                                                                     \
+  extern "C" __global__ void cyclic_##suffix(Cut cut, Blocks<T, 1> source, Columns<const T> rhs, Columns<T> out,              \
+                                             Peaks<T> peaks, Rule rule) {                                                     \
+    cyclic<T>(cut, source, rhs, out, peaks, rule);                                                                            \
+  }                                                                                                                           \
+  extern "C" __global__ void spikereduce_##suffix(Cut cut, Blocks<T, 1> source, Columns<const T> rhs, Coarse<T> coarse,       \
+                                                  Rule rule) {                                                                \
+    spike_reduce<T>(cut, source, rhs, coarse, rule);                                                                          \
+  }                                                                                                                           \
+  extern "C" __global__ void spikesubstitute_##suffix(Cut cut, Blocks<T, 1> source, Columns<const T> rhs, Columns<const T> y, \
+                                                      Columns<T> out, Peaks<T> coarse_peaks, Peaks<T> peaks, Rule rule) {     \
+    spike_substitute<T>(cut, source, rhs, y, out, coarse_peaks, peaks, rule);                                                 \
   }
 
 #ifdef INSTANCES

@@ -175,6 +175,42 @@ pub fn batch(system: System, kind: Kind, limits: &Limits, interleaved: bool) -> 
     Ok([LANES, LANES / 2, LANES / 4].map(cut).into_iter().find(fits).unwrap_or_else(|| cut(1)))
 }
 
+/// Rows of a partition of SPIKE with cyclic reduction inside, where shared memory allows: eight rows a thread.
+const SPIKE_ROWS: usize = 8 * THREADS as usize;
+
+impl Kind {
+    /// Bytes of shared memory for so many rows and right-hand sides of cyclic reduction (`Lines` in `cr.cuh`).
+    pub fn lines_bytes(&self, rows: usize, n_rhs: usize) -> usize {
+        self.bytes * rows * (3 + n_rhs)
+    }
+}
+
+/// Cuts a system for SPIKE with cyclic reduction inside: a partition a block of threads; what is left is cut as ever.
+pub fn spike_levels(system: System, kind: Kind, limits: &Limits, rows: Rows) -> Result<Vec<Level>> {
+    system.check()?;
+    let asked = rows.asked.map_or(SPIKE_ROWS, |m| m.clamp(3, SPIKE_ROWS));
+    let m = asked.min(room(limits) / kind.lines_bytes(1, 3));
+    let count = partitions(system.n, m);
+    let (n, m) = (system.n as u32, if count == 1 { system.n } else { m } as u32);
+    let first = Cut {
+        n,
+        rows: n,
+        m,
+        partitions: count as u32,
+        lanes: 1,
+        periodic: system.periodic.into(),
+        columns: system.columns as u32,
+        systems: 1,
+        first: 0,
+        spans: count as u32,
+        system_step: n,
+        row_step: 1,
+    };
+    let below = System { n: 2 * count, rows: 2 * count, ..system };
+    let one = Kind { on_chip: 1, ..kind };
+    Ok([(first, one)].into_iter().chain(levels(below, kind, limits, rows)?).collect())
+}
+
 /// A level, and the kernels for it.
 pub type Level = (Cut, Kind);
 

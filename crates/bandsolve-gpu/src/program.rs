@@ -7,7 +7,7 @@ use std::collections::hash_map::DefaultHasher;
 use std::path::PathBuf;
 
 /// The kernels and what they include, in the order in which they need one another.
-const SOURCES: [&str; 12] = [
+const SOURCES: [&str; 13] = [
     include_str!("../kernels/port.cuh"),
     include_str!("../kernels/element.cuh"),
     include_str!("../kernels/panel.cuh"),
@@ -15,6 +15,7 @@ const SOURCES: [&str; 12] = [
     include_str!("../kernels/rpts.cuh"),
     include_str!("../kernels/batch.cuh"),
     include_str!("../kernels/card.cuh"),
+    include_str!("../kernels/cr.cuh"),
     include_str!("../kernels/factored.cuh"),
     include_str!("../kernels/scan.cuh"),
     include_str!("../kernels/sparse.cuh"),
@@ -33,6 +34,7 @@ fn instance(kernel: &str) -> Option<&'static str> {
         "correct" => "CORRECT",
         "interleaved" | "alone" => "BATCH",
         "card" => "CARD",
+        "cyclic" | "spikereduce" | "spikesubstitute" => "CYCLIC",
         "minors" | "forward" | "backward" | "pairs" | "pairsforward" | "pairsbackward" => "SCAN",
         "check" | "scatter" | "prune" => "SPARSE",
         "factor" | "reducefactored" | "substitutefactored" => "FACTORED",
@@ -120,6 +122,7 @@ mod tests {
                 "RPTS" => "reduce",
                 "BATCH" => "alone",
                 "SPARSE" => "prune",
+                "CYCLIC" => "cyclic",
                 "SCAN" => "minors",
                 "FACTORED" => "factor",
                 other => &other.to_lowercase(),

@@ -1,6 +1,6 @@
 //! RPTS on a device: Klein's recursive partitioned Schur complement.
 
-use crate::cut::{ALONE_AT_MOST, Cut, Kind, Rows, System, THREADS, batch, levels};
+use crate::cut::{ALONE_AT_MOST, Cut, Kind, Rows, System, THREADS, batch, levels, spike_levels};
 use crate::device::{Device, DeviceSlice, DeviceSliceMut, DeviceVec, Element, check_len};
 use crate::factored::{Factored, LevelFactors};
 use crate::launch::{Arguments, Coarse, Columns, Peaks, Rule};
@@ -36,6 +36,8 @@ enum Route {
     Interleaved,
     /// Recurrences over all rows, in one pass each.
     Scan,
+    /// A block of threads each system of a contiguous batch, by cyclic reduction.
+    Cyclic,
 }
 
 /// Levels that the kernel for systems which fit the whole device knows (`card.cuh`).
@@ -91,8 +93,8 @@ pub struct Solver<T: Element> {
 
 impl<T: Element> Solver<T> {
     /// Takes the memory to solve systems of the plan's shape with up to `n_rhs` right-hand sides. Of the plan it follows the method
-    /// (`Auto` is `Rpts`; scalar systems also by `SpikeThomas` and `SpikeDiagonalPivoting`, open tridiagonal ones by `CfLu` and
-    /// `ParallelDiagonalPivoting`), pivoting, noise threshold, verification and rows of a partition.
+    /// (`Auto` is `Rpts`; scalar systems also by `SpikeThomas` and `SpikeDiagonalPivoting`, tridiagonal ones by `SpikeCr`, open
+    /// ones by `CfLu` and `ParallelDiagonalPivoting`, contiguous batches by `Cr` or `Pcr`, which are one hybrid), pivoting, noise threshold, verification and rows of a partition.
     ///
     /// # Errors
     /// [`Error::Unsupported`] for systems of another kind, or with 2³¹ rows and more; [`Error::Device`] if there is no memory.
@@ -119,14 +121,18 @@ impl<T: Element> Solver<T> {
             return unsupported("blocks of more than 4 rows, or more than 4 diagonals on either side, on a GPU");
         }
         let open = matches!(plan.shape(), Shape::Tridiagonal { periodic: false, .. });
+        let contiguous = matches!(plan.shape(), Shape::Batch { layout: Layout::Contiguous, .. });
         let method = match plan.asked_method() {
             Method::Auto | Method::Rpts => Method::Rpts,
             scalar @ (Method::SpikeThomas | Method::SpikeDiagonalPivoting) if block == 1 => scalar,
+            cyclic @ (Method::Cr | Method::Pcr) if contiguous => cyclic,
+            Method::SpikeCr if matches!(plan.shape(), Shape::Tridiagonal { .. }) => Method::SpikeCr,
             scan @ (Method::CfLu | Method::ParallelDiagonalPivoting) if open => scan,
             _ => return unsupported("systems of this kind on a GPU"),
         };
         let route = match plan.shape() {
             _ if matches!(method, Method::CfLu | Method::ParallelDiagonalPivoting) => Route::Scan,
+            _ if matches!(method, Method::Cr | Method::Pcr) => Route::Cyclic,
             Shape::Batch { layout: Layout::Interleaved, .. } => Route::Interleaved,
             Shape::Batch { n, .. } if n <= ALONE_AT_MOST => Route::Alone,
             _ => Route::Levels,
@@ -136,6 +142,9 @@ impl<T: Element> Solver<T> {
         // Eight complex ones would not fit the registers.
         let on_chip = if together { sizes.rhs_on_chip.min(if T::COMPLEX { 4 } else { 8 }) } else { 1 };
         let kind = Kind { block, on_chip, bytes: size_of::<T>() };
+        if route == Route::Cyclic && kind.lines_bytes(n, 1) > device.limits().shared_per_block {
+            return unsupported("systems that are too large for a block of threads of a GPU");
+        }
         let system = System { n, rows: plan.shape().n(), periodic, columns: n_rhs, systems };
         let cuts = if n * systems * n_rhs == 0 {
             Vec::new()
@@ -145,7 +154,10 @@ impl<T: Element> Solver<T> {
             vec![(batch(system, kind, &device.limits(), route == Route::Interleaved)?, kind)]
         } else {
             let rows = Rows { asked: plan.options().partition_rows, large: sizes.partition_rows };
-            levels(system, kind, &device.limits(), rows)?
+            match method {
+                Method::SpikeCr => spike_levels(system, kind, &device.limits(), rows)?,
+                _ => levels(system, kind, &device.limits(), rows)?,
+            }
         };
         let level = |(cut, _): &(Cut, Kind)| {
             let blocks = cut.n as usize * systems;
@@ -166,7 +178,7 @@ impl<T: Element> Solver<T> {
         };
         let peaks = device.zeros(Peaks::KINDS * cuts.len() * n_rhs * systems * T::REAL_BYTES)?;
         let card = match (route, n_rhs, systems, block) {
-            (Route::Levels, 1, 1, 1..=2) if !banded => fits_card::<T>(device, &cuts)?,
+            (Route::Levels, 1, 1, 1..=2) if !banded && method != Method::SpikeCr => fits_card::<T>(device, &cuts)?,
             _ => None,
         };
         let threads = sizes.threads;
@@ -311,7 +323,8 @@ impl<T: Element> Solver<T> {
     /// # Errors
     /// [`Error::Unsupported`] for other matrices, [`Error::Shape`], [`Error::Device`].
     pub fn factor<'a>(mut self, a: Matrix<'a, T>) -> Result<Factored<'a, T>> {
-        let Source::Blocks(top) = a.source(self.plan.shape())? else {
+        let blocks = a.source(self.plan.shape())?;
+        let (Source::Blocks(top), true) = (blocks, self.partitions_are_lanes()) else {
             return Err(Error::Unsupported {
                 method: "factors on a GPU",
                 what: "banded matrices or interleaved batches",
@@ -333,6 +346,11 @@ impl<T: Element> Solver<T> {
             source = Blocks::new(coarse.arrays, Op::Plain);
         }
         Ok(Factored::new(self, a))
+    }
+
+    /// Whether systems are solved level by level, a partition a lane.
+    pub(crate) fn partitions_are_lanes(&self) -> bool {
+        self.route == Route::Levels && self.method != Method::SpikeCr
     }
 
     /// The system of a level below the first.
@@ -398,13 +416,18 @@ impl<T: Element> Solver<T> {
         unsafe { arguments.launch(&self.device, &format!("residual_{}_1", T::NAME), self.blocks_by_rows(), 0) }
     }
 
-    /// A thread each system.
+    /// A thread, or a block of them, each system.
     fn enqueue_batch(&self, source: Source, rhs: Rhs, x: DeviceSlice<'_, T>) -> Result<()> {
         let (cut, kind) = &self.cuts[0];
         let x = Columns { first: x.address(), step: self.step() };
         let arguments = rhs.with(source.with(Arguments::new(cut)).0).0.with(x);
         // SAFETY: what the kernels take; the arrays are as long as the cut says, and were looked at by `source` and `start`.
         unsafe {
+            if self.route == Route::Cyclic {
+                let arguments = arguments.with(self.peaks(0)).with(rule(&self.plan));
+                let shared = kind.lines_bytes(cut.n as usize, 1);
+                return arguments.launch(&self.device, &format!("cyclic_{}", T::NAME), cut.all_columns(), shared);
+            }
             if self.route == Route::Alone {
                 let arguments = arguments.with(self.peaks(0)).with(rule(&self.plan));
                 let (blocks, shared) = (cut.spans as usize * cut.columns as usize, kind.alone_bytes(cut));
@@ -451,7 +474,9 @@ impl<T: Element> Solver<T> {
         };
         for k in 0..last {
             let ((source, rhs, _), coarse) = (system(k), self.coarse(k + 1));
-            if let Some(factors) = self.factors.get(k) {
+            if k == 0 && self.method == Method::SpikeCr {
+                self.launch_spike("spikereduce", source, rhs, 3, |head| head.with(coarse).with(rule(&self.plan)))?;
+            } else if let Some(factors) = self.factors.get(k) {
                 let tail = |head: Arguments| head.with(coarse.d).with(factors.addresses());
                 self.launch("reducefactored", k, (None, rhs), Kind::vector_bytes, tail)?;
             } else {
@@ -465,7 +490,9 @@ impl<T: Element> Solver<T> {
         for k in (0..last).rev() {
             let ((source, rhs, out), y) = (system(k), self.coarse(k + 1).d);
             let ends = |head: Arguments| head.with(self.peaks(k + 1)).with(self.peaks(k)).with(rule(&self.plan));
-            if let Some(factors) = self.factors.get(k) {
+            if k == 0 && self.method == Method::SpikeCr {
+                self.launch_spike("spikesubstitute", source, rhs, 1, |head| ends(head.with(y).with(out)))?;
+            } else if let Some(factors) = self.factors.get(k) {
                 let tail = |head: Arguments| ends(head.with(y).with(out).with(factors.addresses()));
                 self.launch("substitutefactored", k, (Some(source), rhs), Kind::vector_bytes, tail)?;
             } else {
@@ -474,6 +501,22 @@ impl<T: Element> Solver<T> {
             }
         }
         Ok(())
+    }
+
+    /// Launches a kernel for partitions that are a block of threads each, with so many right-hand sides in shared memory.
+    fn launch_spike(
+        &self,
+        kernel: &str,
+        source: Source,
+        rhs: Rhs,
+        on_chip: usize,
+        tail: impl FnOnce(Arguments) -> Arguments,
+    ) -> Result<()> {
+        let (cut, kind) = &self.cuts[0];
+        let arguments = tail(rhs.with(source.with(Arguments::new(cut)).0).0);
+        let (blocks, shared) = (cut.spans as usize * cut.columns as usize, kind.lines_bytes(cut.m as usize, on_chip));
+        // SAFETY: what the kernel takes; the arrays are as long as the cut says, or were looked at by `source` and `start`.
+        unsafe { arguments.launch(&self.device, &format!("{kernel}_{}", T::NAME), blocks, shared) }
     }
 
     /// Launches a kernel for the partitions of a level; its arguments are the cut, the matrix if it takes one, right-hand

@@ -207,9 +207,9 @@ impl<T: Element> Solver<T> {
         first: usize,
         x: DeviceSliceMut<'a, T>,
     ) -> Result<Report> {
-        if !matches!(self.shape(), Shape::Tridiagonal { .. }) {
+        if !matches!(self.shape(), Shape::Tridiagonal { .. }) || !self.partitions_are_lanes() {
             let method = "sparse right-hand sides on a GPU";
-            return Err(Error::Unsupported { method, what: "systems that are not tridiagonal" });
+            return Err(Error::Unsupported { method, what: "systems that are not tridiagonal, or this method" });
         }
         let columns = self.prepare(x.as_slice().len(), "x")?;
         let Source::Blocks(_) = a.source(self.shape())? else { unreachable!("a tridiagonal matrix is one of blocks") };

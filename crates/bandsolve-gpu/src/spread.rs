@@ -88,6 +88,12 @@ impl<T: Element> Spread<T> {
             return Err(Error::Unsupported { method: "rpts in parts", what: "systems without rows" });
         }
         let rows = Rows { asked: plan.options().partition_rows, large: device.sizes(T::NAME).partition_rows };
+        if !matches!(
+            plan.asked_method(),
+            Method::Auto | Method::Rpts | Method::SpikeThomas | Method::SpikeDiagonalPivoting
+        ) {
+            return Err(Error::Unsupported { method: plan.asked_method().name(), what: "systems in parts" });
+        }
         match &*levels(system, kind, &device.limits(), rows)? {
             [_] => {
                 Err(Error::Unsupported { method: "rpts in parts", what: "systems that one block of threads solves" })

@@ -37,6 +37,9 @@ conformance!(spike_diagonal_pivoting_c32, Complex32, Emulated, |plan| plan.metho
 conformance!(spike_thomas_f32, f32, Emulated, |plan| plan.method(Method::SpikeThomas));
 conformance!(spike_thomas_c64, Complex64, Emulated, |plan| plan.method(Method::SpikeThomas));
 
+conformance!(spike_cr_f64, f64, Emulated, |plan| plan.method(Method::SpikeCr));
+conformance!(spike_cr_c32, Complex32, Emulated, |plan| plan.method(Method::SpikeCr));
+
 conformance_banded!(banded_f32, f32, Emulated, |plan| plan);
 conformance_banded!(banded_f64, f64, Emulated, |plan| plan);
 conformance_banded!(banded_c32, Complex32, Emulated, |plan| plan);

@@ -475,6 +475,163 @@ fn compare<T: Number>(
     }
 }
 
+/// A row with R right-hand sides, for cyclic reduction.
+#[derive(Clone)]
+struct Line<T> {
+    a: T,
+    b: T,
+    c: T,
+    d: Vec<T>,
+}
+
+impl<T: Number> Line<T> {
+    /// Eliminates the unknowns of two other rows.
+    fn reduced(&self, before: Option<&Line<T>>, after: Option<&Line<T>>) -> Line<T> {
+        let mut own = self.clone();
+        let mut eliminate = |other: &Line<T>, coefficient: T, across: fn(&Line<T>) -> T| {
+            let f = -coefficient.times(other.b.reciprocal());
+            own.b = f.fma(across(other), own.b);
+            own.d.iter_mut().zip(&other.d).for_each(|(d, o)| *d = f.fma(*o, *d));
+            f
+        };
+        let left = before.map(|other| eliminate(other, self.a, |line| line.c).times(other.a));
+        let right = after.map(|other| eliminate(other, self.c, |line| line.a).times(other.c));
+        own.a = left.unwrap_or(self.a);
+        own.c = right.unwrap_or(self.c);
+        own
+    }
+}
+
+/// Cyclic reduction until 128 rows are left, then parallel cyclic reduction; the solutions for each right-hand side.
+fn solve_lines<T: Number>(mut lines: Vec<Line<T>>) -> Vec<Vec<T>> {
+    let n = lines.len();
+    let mut stride = 1;
+    while n / stride > 128 {
+        let half = stride;
+        stride *= 2;
+        for i in (stride - 1..n).step_by(stride) {
+            lines[i] = lines[i].reduced(Some(&lines[i - half]), lines.get(i + half));
+        }
+    }
+    let places: Vec<usize> = (stride - 1..n).step_by(stride).collect();
+    let mut by = 1;
+    while by < places.len() {
+        let old: Vec<_> = places.iter().map(|i| lines[*i].clone()).collect();
+        for (k, i) in places.iter().enumerate() {
+            lines[*i] = old[k].reduced(k.checked_sub(by).map(|k| &old[k]), old.get(k + by));
+        }
+        by *= 2;
+    }
+    for i in places {
+        let r = lines[i].b.reciprocal();
+        lines[i].d.iter_mut().for_each(|d| *d = d.times(r));
+    }
+    let mut half = stride / 2;
+    while half > 0 {
+        for j in (half - 1..n).step_by(2 * half) {
+            let r = lines[j].b.reciprocal();
+            for k in 0..lines[j].d.len() {
+                let mut sum = lines[j].d[k];
+                if j >= half {
+                    sum = (-lines[j].a).fma(lines[j - half].d[k], sum);
+                }
+                if j + half < n {
+                    sum = (-lines[j].c).fma(lines[j + half].d[k], sum);
+                }
+                lines[j].d[k] = sum.times(r);
+            }
+        }
+        half /= 2;
+    }
+    lines.into_iter().map(|line| line.d).collect()
+}
+
+/// SPIKE with cyclic reduction inside: partitions of `m[0]` rows, then as ever.
+fn solve_spike_cr<T: Number<Real: RealNumber>>(rows: &[Row<T>], m: &[usize], periodic: bool, rule: Rule) -> Vec<T> {
+    let (n, m, deeper) = (rows.len(), m[0], &m[1..]);
+    let mut rows = rows.to_vec();
+    if !periodic {
+        rows[0].a[0][0] = T::ZERO;
+        rows[n - 1].c[0][0] = T::ZERO;
+    }
+    let rows: Vec<_> = rows.iter().map(|row| row.scaled(rule)).collect();
+    let entry = |block: &Panel<T>| block[0][0];
+    let count = if n <= m { 1 } else { n / m + usize::from(n % m > 1) };
+    let part = |p: usize| &rows[p * m..if p + 1 == count { n } else { (p + 1) * m }];
+    let inside = |rows: &[Row<T>], d: &dyn Fn(usize) -> Vec<T>| {
+        let k = rows.len();
+        let line = |j: usize| Line {
+            a: if j == 1 { T::ZERO } else { entry(&rows[j].a) },
+            b: entry(&rows[j].b),
+            c: if j + 2 == k { T::ZERO } else { entry(&rows[j].c) },
+            d: d(j),
+        };
+        solve_lines((1..k - 1).map(line).collect())
+    };
+    let coarse: Vec<_> = (0..count)
+        .flat_map(|p| {
+            let rows = part(p);
+            let k = rows.len();
+            let [mut first, mut last] = [rows[0].clone(), rows[k - 1].clone()];
+            if k > 2 {
+                let spikes = |j: usize| {
+                    let [w, v] = [(j == 1, &rows[j].a), (j + 2 == k, &rows[j].c)];
+                    let or_zero = |(there, block): (bool, &Panel<T>)| if there { entry(block) } else { T::ZERO };
+                    vec![rows[j].d[0], or_zero(w), or_zero(v)]
+                };
+                let tips = inside(rows, &spikes);
+                let (f, g) = (-entry(&first.c), -entry(&last.a));
+                let (top, bottom) = (&tips[0], &tips[k - 3]);
+                first.d[0] = f.fma(top[0], first.d[0]);
+                first.b[0][0] = f.fma(top[1], entry(&first.b));
+                first.c[0][0] = f.times(top[2]);
+                last.d[0] = g.fma(bottom[0], last.d[0]);
+                last.b[0][0] = g.fma(bottom[2], entry(&last.b));
+                last.a[0][0] = g.times(bottom[1]);
+            }
+            [first, last]
+        })
+        .collect();
+    let y = solve(&coarse, deeper, periodic, rule);
+    let substituted = |p: usize| {
+        let (rows, first, last) = (part(p), y[2 * p], y[2 * p + 1]);
+        let k = rows.len();
+        let mut x = vec![first; k];
+        x[k - 1] = if k > 1 { last } else { first };
+        if k > 2 {
+            let d = |j: usize| {
+                let mut sum = rows[j].d[0];
+                if j == 1 {
+                    sum = (-entry(&rows[j].a)).fma(first, sum);
+                }
+                if j + 2 == k {
+                    sum = (-entry(&rows[j].c)).fma(last, sum);
+                }
+                vec![sum]
+            };
+            inside(rows, &d).into_iter().enumerate().for_each(|(j, found)| x[j + 1] = found[0]);
+        }
+        x
+    };
+    (0..count).flat_map(substituted).collect()
+}
+
+fn all_cyclic<T: Number<Real: RealNumber>>() {
+    for n in [1, 2, 3, 4, 64, 127, 128, 129, 130, 257, 1000] {
+        let case = Case { n, n_rhs: 2, method: Method::Pcr, ..SIMPLE };
+        check_batch::<T>(case, 3, Layout::Contiguous);
+        for periodic in [false, true] {
+            check::<T>(Case { n, periodic, method: Method::SpikeCr, ..SIMPLE });
+        }
+    }
+    for (n, m) in [(5000, 1024), (3001, 300), (200, 3), (5000, 20)] {
+        for periodic in [false, true] {
+            check::<T>(Case { n, periodic, m: Some(m), n_rhs: 2, method: Method::SpikeCr, ..SIMPLE });
+        }
+    }
+    check::<T>(Case { n: 700, m: Some(100), op: Op::ConjTranspose, method: Method::SpikeCr, ..SIMPLE });
+}
+
 /// A linear recurrence: transfers and states are vectors.
 trait Recurrence<T: Number> {
     fn nothing() -> Vec<T>;
@@ -700,9 +857,14 @@ fn check<T: Number<Real: RealNumber>>(case: Case) {
         let [sub, diag, sup] = given.arrays.each_ref().map(|v| device.upload(v).unwrap());
         solver.solve(Matrix::block_tridiagonal(&sub, &diag, &sup).op(op), rhs, x).unwrap()
     };
-    let expected =
-        |m: &[usize]| (0..n_rhs).flat_map(|column| solve(&given.rows(column, op), m, periodic, rule(case))).collect();
+    let by_method = if case.method == Method::SpikeCr { solve_spike_cr } else { solve };
+    let expected = |m: &[usize]| {
+        (0..n_rhs).flat_map(|column| by_method(&given.rows(column, op), m, periodic, rule(case))).collect()
+    };
     compare("blocks", shape, case, &given.rhs, solve_it, expected);
+    if case.method == Method::SpikeCr {
+        return;
+    }
     let with_factors = |device: &Device, solver: &mut Solver<T>, rhs: &DeviceVec<T>, x: &mut DeviceVec<T>| {
         let [sub, diag, sup] = given.arrays.each_ref().map(|v| device.upload(v).unwrap());
         let fresh = Solver::new(device, &plan(shape, case), n_rhs).unwrap();
@@ -864,7 +1026,21 @@ fn check_batch<T: Number<Real: RealNumber>>(case: Case, systems: usize, layout: 
         for system in 0..systems {
             for column in 0..n_rhs {
                 let rows = of_system(system).rows(column, op);
-                let found = if alone { solve_alone(&rows, rule(case)) } else { solve(&rows, m, false, rule(case)) };
+                let cyclic = || {
+                    let mut rows = rows.clone();
+                    rows[0].a[0][0] = T::ZERO;
+                    rows[n - 1].c[0][0] = T::ZERO;
+                    let line = |Row { a, b, c, d }: Row<T>| Line { a: a[0][0], b: b[0][0], c: c[0][0], d };
+                    let lines = rows.iter().map(|row| line(row.scaled(rule(case)))).collect();
+                    solve_lines(lines).into_iter().map(|x| x[0]).collect::<Vec<T>>()
+                };
+                let found = if case.method == Method::Pcr {
+                    cyclic()
+                } else if alone {
+                    solve_alone(&rows, rule(case))
+                } else {
+                    solve(&rows, m, false, rule(case))
+                };
                 (0..n).for_each(|row| x[column * n * systems + place(system, row)] = found[row]);
             }
         }
@@ -888,7 +1064,7 @@ fn solve_alone<T: Number<Real: RealNumber>>(rows: &[Row<T>], rule: Rule) -> Vec<
 }
 
 macro_rules! bit_for_bit {
-    ($($name:ident $blocks:ident $batches:ident $scans:ident $t:ty;)*) => {$(
+    ($($name:ident $blocks:ident $batches:ident $scans:ident $cyclic:ident $t:ty;)*) => {$(
         #[test]
         fn $name() {
             all::<$t>();
@@ -905,13 +1081,17 @@ macro_rules! bit_for_bit {
         fn $scans() {
             all_scans::<$t>();
         }
+        #[test]
+        fn $cyclic() {
+            all_cyclic::<$t>();
+        }
     )*};
 }
 bit_for_bit! {
-    scalars_f32 blocks_f32 batches_f32 scans_f32 f32;
-    scalars_f64 blocks_f64 batches_f64 scans_f64 f64;
-    scalars_c32 blocks_c32 batches_c32 scans_c32 Complex32;
-    scalars_c64 blocks_c64 batches_c64 scans_c64 Complex64;
+    scalars_f32 blocks_f32 batches_f32 scans_f32 cyclic_f32 f32;
+    scalars_f64 blocks_f64 batches_f64 scans_f64 cyclic_f64 f64;
+    scalars_c32 blocks_c32 batches_c32 scans_c32 cyclic_c32 Complex32;
+    scalars_c64 blocks_c64 batches_c64 scans_c64 cyclic_c64 Complex64;
 }
 
 #[test]

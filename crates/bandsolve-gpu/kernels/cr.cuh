@@ -1,0 +1,240 @@
+// Cyclic reduction in shared memory, and parallel cyclic reduction as soon as there is a thread for every row that is left: for the
+// systems of a batch, and inside of the partitions of SPIKE. Rows are not exchanged.
+//
+// Source: Chang, thesis, 2.1.3 and 3.3.3.
+#pragma once
+#include "rpts.cuh"
+
+// Rows of a system in shared memory, with R right-hand sides, which become solutions.
+template <class T, int R> struct Lines {
+  T* first;
+  u32 size;
+
+  __device__ __forceinline__ T& a(u32 i) const { return first[i]; }
+  __device__ __forceinline__ T& b(u32 i) const { return first[size + i]; }
+  __device__ __forceinline__ T& c(u32 i) const { return first[2 * size + i]; }
+  __device__ __forceinline__ T& d(int r, u32 i) const { return first[(3 + r) * size + i]; }
+};
+
+template <class T, int R> struct Line {
+  T a, b, c, d[R];
+
+  __device__ __forceinline__ Line(const Lines<T, R>& lines, u32 i) : a(lines.a(i)), b(lines.b(i)), c(lines.c(i)) {
+    UNROLL for (int r = 0; r < R; ++r) d[r] = lines.d(r, i);
+  }
+  __device__ __forceinline__ void put(const Lines<T, R>& lines, u32 i) const {
+    lines.a(i) = a;
+    lines.b(i) = b;
+    lines.c(i) = c;
+    UNROLL for (int r = 0; r < R; ++r) lines.d(r, i) = d[r];
+  }
+  // Eliminates the neighbours before and after, if they are there.
+  __device__ __forceinline__ void reduce(const Lines<T, R>& lines, bool before, u32 i, bool after, u32 j) {
+    if (before) {
+      const T f = negate(times(a, reciprocal(lines.b(i))));
+      b = fma_add(f, lines.c(i), b);
+      UNROLL for (int r = 0; r < R; ++r) d[r] = fma_add(f, lines.d(r, i), d[r]);
+      a = times(f, lines.a(i));
+    }
+    if (after) {
+      const T f = negate(times(c, reciprocal(lines.b(j))));
+      b = fma_add(f, lines.a(j), b);
+      UNROLL for (int r = 0; r < R; ++r) d[r] = fma_add(f, lines.d(r, j), d[r]);
+      c = times(f, lines.c(j));
+    }
+  }
+};
+
+// Solves; all threads of a block take part.
+template <class T, int R> __device__ __forceinline__ void solve_lines(const Lines<T, R>& lines, u32 n) {
+  // Rows that are left are `stride` apart, the first of them at stride − 1.
+  u32 stride = 1;
+  while (n / stride > blockDim.x) {
+    const u32 half = stride;
+    stride *= 2;
+    for (u32 k = threadIdx.x; k < n / stride; k += blockDim.x) {
+      const u32 i = (k + 1) * stride - 1;
+      Line<T, R> line(lines, i);
+      line.reduce(lines, true, i - half, i + half < n, i + half);
+      line.put(lines, i);
+    }
+    __syncthreads();
+  }
+  const u32 left = n / stride, k = threadIdx.x, i = (k + 1) * stride - 1;
+  for (u32 by = 1; by < left; by *= 2) {
+    Line<T, R> line(lines, k < left ? i : 0);
+    if (k < left) line.reduce(lines, k >= by, i - by * stride, k + by < left, i + by * stride);
+    __syncthreads();
+    if (k < left) line.put(lines, i);
+    __syncthreads();
+  }
+  if (k < left) {
+    const T r = reciprocal(lines.b(i));
+    UNROLL for (int c = 0; c < R; ++c) lines.d(c, i) = times(lines.d(c, i), r);
+  }
+  __syncthreads();
+  for (u32 half = stride / 2; half > 0; half /= 2) {
+    for (u32 j = half - 1 + threadIdx.x * 2 * half; j < n; j += blockDim.x * 2 * half) {
+      const bool before = j >= half, after = j + half < n;
+      const T r = reciprocal(lines.b(j));
+      UNROLL for (int c = 0; c < R; ++c) {
+        T sum = lines.d(c, j);
+        if (before) sum = fma_add(negate(lines.a(j)), lines.d(c, j - half), sum);
+        if (after) sum = fma_add(negate(lines.c(j)), lines.d(c, j + half), sum);
+        lines.d(c, j) = times(sum, r);
+      }
+    }
+    __syncthreads();
+  }
+}
+
+// A row of a system of the matrix, scaled.
+template <class T> struct RowOf {
+  T r[3], d;
+
+  __device__ __forceinline__ RowOf(const Cut& cut, const Blocks<T, 1>& source, const T* rhs, u32 i, bool scale_rows) {
+    source.row(cut, i, 0, r);
+    const typename Of<T>::Real by = row_scale(r, scale_rows);
+    UNROLL for (int s = 0; s < 3; ++s) r[s] = scale(r[s], by);
+    d = scale(rhs[i], by);
+  }
+};
+
+// Writes x of the rows first … first + count − 1, with those beside them and a lower bound of ‖x‖∞, and raises the peaks.
+template <class T, class X>
+__device__ __forceinline__ void put_rows(const Cut& cut, const Blocks<T, 1>& source, const T* rhs, T* out, u32 first, u32 count,
+                                         const X& x, typename Of<T>::Real x_max, const Peaks<T>& peaks, u32 column,
+                                         bool scale_rows) {
+  typedef typename Of<T>::Real R;
+  R gap = R(0), largest = R(0), most = R(0);
+  for (u32 k = threadIdx.x; k < count; k += blockDim.x) {
+    const T value = x((int)k);
+    if (peaks.gap) {
+      const RowOf<T> row(cut, source, rhs, first + k, scale_rows);
+      const T rest = fma_add(negate(row.r[2]), x((int)k + 1),
+                             fma_add(negate(row.r[1]), value, fma_add(negate(row.r[0]), x((int)k - 1), row.d)));
+      const R sum = absolute(row.r[0]) + absolute(row.r[1]) + absolute(row.r[2]);
+      gap = larger_bits(gap, backward_error(rest, sum, x_max, row.d));
+      largest = larger_bits(largest, absolute(value));
+      most = larger_bits(most, absolute(row.d));
+    }
+    out[first + k] = value;
+  }
+  if (!peaks.gap) return;
+  peaks.raise(peaks.gap + column, gap);
+  peaks.raise(peaks.size + column, largest);
+  peaks.raise(peaks.rhs + column, most);
+}
+
+// Solves the systems of a contiguous batch, each by a block of threads.
+template <class T>
+__device__ __forceinline__ void cyclic(const Cut& cut, const Blocks<T, 1>& source, const Columns<const T>& rhs,
+                                       const Columns<T>& out, const Peaks<T>& peaks, const Rule& rule) {
+  typedef typename Of<T>::Real R;
+  SHARED_BYTES(memory);
+  const Lines<T, 1> lines{reinterpret_cast<T*>(memory), cut.n};
+  const u32 system = blockIdx.x % cut.systems, column = blockIdx.x / cut.systems;
+  const Blocks<T, 1> own = source.of(cut, system);
+  const T* const given = rhs.of(cut, system, column).first;
+  for (u32 i = threadIdx.x; i < cut.n; i += blockDim.x) {
+    const RowOf<T> row(cut, own, given, i, rule.scale_rows);
+    lines.a(i) = row.r[0];
+    lines.b(i) = row.r[1];
+    lines.c(i) = row.r[2];
+    lines.d(0, i) = row.d;
+  }
+  __syncthreads();
+  solve_lines(lines, cut.n);
+  R x_max = R(0);
+  for (u32 i = 0; i < cut.n; ++i) x_max = larger_bits(x_max, absolute(lines.d(0, i)));
+  const auto x = [&](int i) { return i < 0 || i >= (int)cut.n ? T{} : lines.d(0, (u32)i); };
+  put_rows(cut, own, given, out.of(cut, system, column).first, 0, cut.n, x, x_max, peaks, system * cut.columns + column,
+           rule.scale_rows);
+}
+
+// Rows of the inside of a partition; what couples it with its ends is left out.
+template <class T, int R>
+__device__ __forceinline__ void stage_inside(const Lines<T, R>& lines, const Cut& cut, const Blocks<T, 1>& source, const T* rhs,
+                                             u32 first, u32 rows, bool scale_rows) {
+  for (u32 k = threadIdx.x; k + 2 < rows; k += blockDim.x) {
+    const RowOf<T> row(cut, source, rhs, first + k + 1, scale_rows);
+    const bool top = k == 0, bottom = k + 3 == rows;
+    lines.a(k) = top ? T{} : row.r[0];
+    lines.b(k) = row.r[1];
+    lines.c(k) = bottom ? T{} : row.r[2];
+    lines.d(0, k) = row.d;
+    if (R == 3) {
+      lines.d(R - 2, k) = top ? row.r[0] : T{};
+      lines.d(R - 1, k) = bottom ? row.r[2] : T{};
+    }
+  }
+  __syncthreads();
+}
+
+// SPIKE: a partition a block of threads. Of the inside x = y − w·x_first − v·x_last; put into the rows at the ends, this leaves two
+// equations a partition.
+template <class T>
+__device__ __forceinline__ void spike_reduce(const Cut& cut, const Blocks<T, 1>& source, const Columns<const T>& rhs,
+                                             const Coarse<T>& coarse, const Rule& rule) {
+  SHARED_BYTES(memory);
+  const Lines<T, 3> lines{reinterpret_cast<T*>(memory), cut.m};
+  const u32 p = blockIdx.x % cut.partitions, column = blockIdx.x / cut.partitions, first = p * cut.m, rows = rows_of(cut, p);
+  const T* const given = rhs.of(cut, 0, column).first;
+  stage_inside(lines, cut, source, given, first, rows, rule.scale_rows);
+  if (rows > 2) solve_lines(lines, rows - 2);
+  if (threadIdx.x >= 2) return;
+  const bool last = threadIdx.x == 1;
+  const RowOf<T> row(cut, source, given, last ? first + rows - 1 : first, rule.scale_rows);
+  T a = row.r[0], b = row.r[1], c = row.r[2], d = row.d;
+  if (rows > 2) {
+    const u32 at = last ? rows - 3 : 0;
+    const T f = negate(last ? a : c), y = lines.d(0, at), w = lines.d(1, at), v = lines.d(2, at);
+    d = fma_add(f, y, d);
+    b = fma_add(f, last ? v : w, b);
+    (last ? a : c) = times(f, last ? w : v);
+  }
+  const u32 at = 2 * p + last;
+  if (column == 0) {
+    coarse.a[at] = a;
+    coarse.b[at] = b;
+    coarse.c[at] = c;
+  }
+  coarse.d.first[column * coarse.d.step + at] = d;
+}
+
+template <class T>
+__device__ __forceinline__ void spike_substitute(const Cut& cut, const Blocks<T, 1>& source, const Columns<const T>& rhs,
+                                                 const Columns<const T>& y, const Columns<T>& out, const Peaks<T>& coarse_peaks,
+                                                 const Peaks<T>& peaks, const Rule& rule) {
+  typedef typename Of<T>::Real R;
+  SHARED_BYTES(memory);
+  const Lines<T, 1> lines{reinterpret_cast<T*>(memory), cut.m};
+  const u32 p = blockIdx.x % cut.partitions, column = blockIdx.x / cut.partitions, first = p * cut.m, rows = rows_of(cut, p);
+  const T* const given = rhs.of(cut, 0, column).first;
+  const T* const coarse = y.first + column * y.step;
+  const u32 count = 2 * cut.partitions;
+  const bool before = p > 0 || cut.periodic, after = p + 1 < cut.partitions || cut.periodic;
+  const T ends[4] = {before ? coarse[(2 * p + count - 1) % count] : T{}, coarse[2 * p], coarse[2 * p + 1],
+                     after ? coarse[(2 * p + 2) % count] : T{}};
+  stage_inside(lines, cut, source, given, first, rows, rule.scale_rows);
+  if (rows > 2) {
+    if (threadIdx.x < 2) {
+      const bool last = threadIdx.x == 1;
+      const RowOf<T> row(cut, source, given, last ? first + rows - 2 : first + 1, rule.scale_rows);
+      T sum = row.d;
+      if (!last || rows == 3) sum = fma_add(negate(row.r[0]), ends[1], sum);
+      if (last || rows == 3) sum = fma_add(negate(row.r[2]), ends[2], sum);
+      lines.d(0, last ? rows - 3 : 0) = sum;
+    }
+    __syncthreads();
+    solve_lines(lines, rows - 2);
+  }
+  const auto x = [&](int i) {
+    if (i < 0) return ends[0];
+    if (i == 0) return ends[1];
+    if (i + 1 == (int)rows) return ends[2];
+    return i >= (int)rows ? ends[3] : lines.d(0, (u32)i - 1);
+  };
+  const R x_max = peaks.gap ? of_bits(coarse_peaks.size[column]) : R(0);
+  put_rows(cut, source, given, out.of(cut, 0, column).first, first, rows, x, x_max, peaks, column, rule.scale_rows);
+}
