@@ -794,6 +794,10 @@ impl<'a, T: Element> Pending<'a, T> {
             places.iter().zip(x).for_each(|(at, value)| all[*at] = value);
             match solved {
                 Ok(report) => errors[column] = report.backward_error,
+                // As the caller passed it.
+                Err(Error::NotFinite { array: "rhs", index }) => {
+                    failed = failed.and(Err(Error::NotFinite { array: "rhs", index: places[index] }));
+                }
                 Err(error) => failed = failed.and(Err(error)),
             }
         }

@@ -133,7 +133,7 @@ impl<'a, T: Element> DeviceCscMut<'a, T> {
             let by_pair = pointers.windows(2).position(|pair| !good(pair)).map(|j| j + 1);
             by_pair.or_else(|| (pointers[last] as usize != entries).then_some(last))
         };
-        wrong.map_or(Ok(()), |index| Err(Error::Structure { array: "column_pointers", index }))
+        wrong.map_or(Ok(()), |index| Err(Error::Structure { array: "x.column_pointers", index }))
     }
 }
 
@@ -159,13 +159,19 @@ impl<T: Element> Solver<T> {
         self.solve_columns(a, rhs, 0, x.into())
     }
 
+    /// Columns that [`solve_pruned`](Self::solve_pruned) solves for at a time at most, in a system of n rows: a solver for it needs
+    /// no memory for more.
+    pub fn pruned_together(n: usize) -> usize {
+        (ROOM / size_of::<T>() / n.max(1)).max(1)
+    }
+
     /// Solves op(A)·X = D for the columns of a sparse D and keeps of every column of X the entries of largest modulus: as many
     /// as the column pointers of `x` say, in ascending rows; of equal ones those of smaller rows.
     ///
     /// As many columns are solved for at a time as there is memory for, but no more than 256 MiB of them.
     ///
     /// # Errors
-    /// As [`solve_sparse`](Self::solve_sparse).
+    /// As [`solve_sparse`](Self::solve_sparse), those of the pointers of `x` with the array `x.column_pointers`.
     ///
     /// # Source
     /// Klein 2.6.12, Problem Class ScalarCSC2CSC.
@@ -175,7 +181,7 @@ impl<T: Element> Solver<T> {
         rhs.check(&device, n)?;
         check_len("column_pointers", rhs.column_pointers.len(), x.column_pointers.len())?;
         x.check(n)?;
-        let together = self.n_rhs().min((ROOM / size_of::<T>() / n.max(1)).max(1));
+        let together = self.n_rhs().min(Self::pruned_together(n));
         let mut dense = device.zeros::<T>(n * together.min(rhs.columns()))?;
         let mut errors = Vec::new();
         let mut done: Option<Report> = None;
