@@ -53,7 +53,7 @@ typedef enum {
    */
   BANDSOLVE_NOT_CONVERGED = 4,
   /**
-   * The method that was asked for by name does not solve systems of this kind.
+   * The method that was asked for by name, or a GPU, does not solve systems of this kind.
    */
   BANDSOLVE_UNSUPPORTED = 5,
   /**
@@ -68,6 +68,14 @@ typedef enum {
    * A fault of the library itself, caught at its border. Please report it, with the message.
    */
   BANDSOLVE_INTERNAL_ERROR = 8,
+  /**
+   * There is no such GPU, or nothing to run it with: the message says what is missing.
+   */
+  BANDSOLVE_NO_DEVICE = 9,
+  /**
+   * A call of the GPU's driver failed: the message says which, and why.
+   */
+  BANDSOLVE_DEVICE_ERROR = 10,
 } bandsolve_status_t;
 
 /**

@@ -6,7 +6,7 @@
 use crate::memory::{Array, size};
 use crate::report;
 use crate::settings::PivotingArgument;
-use crate::solve::{Kind, Sides, System, bands, open, run};
+use crate::solve::{Kind, Sides, System, bands, fixed_size, open, run};
 use crate::status::{Failure, Outcome};
 use bandsolve::direct::AnyFactor;
 use bandsolve::{BlockTridiagonal, Plan, Scalar};
@@ -44,11 +44,43 @@ struct Held<T: Scalar> {
     factor: AnyFactor<'static, T>,
     a: *mut BlockTridiagonal<'static, T>,
     plan: Plan,
-    /// What `bgtf` was called with.
+    call: Call,
+}
+
+/// What `bgtf` was called with.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Call {
+    p: PivotingArgument,
     n: i64,
     block: i64,
-    p: PivotingArgument,
-    matrix: [*const T; 3],
+    /// Where the arrays begin.
+    matrix: [usize; 3],
+}
+
+impl Call {
+    pub fn new<T>(p: PivotingArgument, (n, block): (i64, i64), matrix: [*const T; 3]) -> Self {
+        // A matrix without rows lies anywhere.
+        let matrix = if n > 0 { matrix.map(<*const T>::addr) } else { [0; 3] };
+        Self { p, n, block, matrix }
+    }
+
+    /// `Err` unless `bgtrfs` is called with the same.
+    pub fn check(&self, solve: &Self) -> Outcome {
+        if self == solve {
+            return Ok(());
+        }
+        Err(Failure::argument("p, n, block, sub, diag, sup are not those that bgtf was called with".into()))
+    }
+}
+
+/// That a factorization buffer holds nothing to solve with.
+pub(crate) fn no_factors() -> Failure {
+    Failure::buffer("factorization_buffer holds no factors, expected one that bgtf has filled".into())
+}
+
+/// That a factorization buffer was filled by the function of another type.
+pub(crate) fn other_type() -> Failure {
+    Failure::buffer("factorization_buffer holds factors of another number type".into())
 }
 
 /// Factors of any type: what stands on the heap.
@@ -81,7 +113,7 @@ unsafe fn header(buffer: *const c_void) -> Outcome<Header> {
     if header.is_valid() {
         return Ok(header);
     }
-    Err(Failure::buffer("factorization_buffer holds no factors, expected one that bgtf has filled".into()))
+    Err(no_factors())
 }
 
 /// Writes the size of the factorization buffer to `out`.
@@ -89,11 +121,8 @@ unsafe fn header(buffer: *const c_void) -> Outcome<Header> {
 /// # Safety
 /// `out` is null or may be written.
 pub(crate) unsafe fn storage_size<T: Scalar>(p: PivotingArgument, n: i64, block: i64, out: *mut usize) -> Outcome {
-    let out = Array::new("size", out, 1)?;
-    System::new::<T>(p, Kind::Blocks { n, block, periodic: false }, 1)?;
-    // SAFETY: not null and aligned; the caller lends it.
-    unsafe { out.write()[0] = BYTES };
-    Ok(())
+    // SAFETY: the caller's promise.
+    unsafe { fixed_size::<T>(p, Kind::Blocks { n, block, periodic: false }, 1, BYTES, out) }
 }
 
 /// `bgtf`: factors a block tridiagonal matrix.
@@ -125,7 +154,8 @@ pub(crate) unsafe fn factor<T: Scalar>(
             return Err(error.into());
         }
     };
-    let held = Box::into_raw(Box::new(Held { factor, a, plan: system.plan, n, block, p, matrix })).cast();
+    let held =
+        Box::into_raw(Box::new(Held { factor, a, plan: system.plan, call: Call::new(p, (n, block), matrix) })).cast();
     let any = Box::new(AnyHeld { scalar: TypeId::of::<T>(), held, free: free::<T> });
     // SAFETY: checked above; in any alignment.
     unsafe { buffer.cast::<Header>().write_unaligned(Header::new(Box::into_raw(any).cast())) };
@@ -147,14 +177,11 @@ pub(crate) unsafe fn solve<T: Scalar>(
     // SAFETY: the caller's promise; a valid header points to what `factor` has made.
     let any = unsafe { &*header(factors)?.factors.cast::<AnyHeld>() };
     if any.scalar != TypeId::of::<T>() {
-        return Err(Failure::buffer("factorization_buffer holds factors of another number type".into()));
+        return Err(other_type());
     }
     // SAFETY: of this type, as just checked.
     let held = unsafe { &*any.held.cast::<Held<T>>() };
-    if (held.n, held.block, held.p) != (n, block, p) || (held.matrix != matrix && n > 0) {
-        let message = "p, n, block, sub, diag, sup are not those that bgtf was called with";
-        return Err(Failure::argument(message.into()));
-    }
+    held.call.check(&Call::new(p, (n, block), matrix))?;
     let mut system = System::new::<T>(p, Kind::Blocks { n, block, periodic: false }, sides.n_rhs)?;
     system.plan = held.plan.clone();
     let [sub, diag, sup] = bands(matrix, system.matrix_len)?.1;

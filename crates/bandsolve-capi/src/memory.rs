@@ -2,8 +2,20 @@
 
 use crate::status::{Failure, Outcome};
 use bandsolve::dyn_stack::{PodBuffer, StackReq};
+#[cfg(feature = "gpu")]
+use bandsolve_gpu::{Device, DeviceSlice, DeviceSliceMut};
+use core::ffi::{CStr, c_char};
 use core::ops::Range;
 use core::slice;
+
+/// A string of the caller; `None` if it is null.
+///
+/// # Safety
+/// `start` is null or a string that ends with a zero, which nobody writes for `'a`.
+pub(crate) unsafe fn text<'a>(start: *const c_char) -> Option<&'a CStr> {
+    // SAFETY: a string, says the caller.
+    (!start.is_null()).then(|| unsafe { CStr::from_ptr(start) })
+}
 
 /// A size that is not negative.
 pub(crate) fn size(name: &str, value: i64) -> Outcome<usize> {
@@ -88,6 +100,28 @@ impl<T> Array<T> {
         }
         // SAFETY: checked in `new`: not null, aligned, of a size that fits. The rest says the caller.
         unsafe { slice::from_raw_parts_mut(self.start, self.len) }
+    }
+}
+
+/// The same of arrays in the memory of a device, whose addresses are looked at and nothing else.
+#[cfg(feature = "gpu")]
+impl<T: bytemuck::Pod> Array<T> {
+    /// To be read on the device.
+    ///
+    /// # Safety
+    /// There are `len` elements in the memory of `device`, which nobody writes for `'a`.
+    pub unsafe fn read_on<'a>(&self, device: &'a Device) -> DeviceSlice<'a, T> {
+        // SAFETY: aligned, as checked in `new`. The rest says the caller.
+        unsafe { DeviceSlice::from_raw(device, self.start.expose_provenance() as u64, self.len) }
+    }
+
+    /// To be written on the device.
+    ///
+    /// # Safety
+    /// There are `len` elements in the memory of `device`, which nobody else reads or writes for `'a`.
+    pub unsafe fn write_on<'a>(&self, device: &'a Device) -> DeviceSliceMut<'a, T> {
+        // SAFETY: as above.
+        unsafe { DeviceSliceMut::from_raw(device, self.start.expose_provenance() as u64, self.len) }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::status::{Failure, Outcome};
 use bandsolve::{Error, Method, Pivoting, Plan, Shape};
-use core::ffi::{CStr, c_char};
+use core::ffi::c_char;
 use std::cell::Cell;
 
 /// How pivot rows are chosen.
@@ -89,8 +89,8 @@ pub(crate) fn set_verify(verify: bool) -> Outcome {
 /// # Safety
 /// `name` is null or a string that ends with a zero.
 pub(crate) unsafe fn set_method(name: *const c_char) -> Outcome {
-    // SAFETY: a string, says the caller.
-    let name = if name.is_null() { c"auto" } else { unsafe { CStr::from_ptr(name) } };
+    // SAFETY: the caller's promise.
+    let name = unsafe { crate::memory::text(name) }.unwrap_or(c"auto");
     let Some(method) = name.to_str().ok().and_then(Method::from_name) else {
         let names: Vec<_> = Method::ALL.into_iter().map(Method::name).collect();
         return Err(Failure::argument(format!("no method is called {name:?}, expected one of {}", names.join(", "))));

@@ -7,7 +7,7 @@ use crate::report;
 use crate::settings::{PivotingArgument, plan};
 use crate::status::{Failure, Outcome};
 use bandsolve::dyn_stack::{PodStack, StackReq};
-use bandsolve::{Banded, BlockTridiagonal, Error, Factor, Op, Plan, Scalar, Shape, Tridiagonal};
+use bandsolve::{Banded, BlockTridiagonal, Error, Factor, Op, Plan, Report, Result, Scalar, Shape, Tridiagonal};
 use core::ffi::c_void;
 use core::slice;
 
@@ -39,7 +39,8 @@ pub(crate) struct System {
     pub matrix_len: usize,
     /// Elements of the right-hand sides.
     pub rhs_len: usize,
-    n_rhs: usize,
+    /// Right-hand sides; none if the matrix has no rows.
+    pub n_rhs: usize,
     /// Scratch for the matrix, where it is rearranged.
     storage: StackReq,
 }
@@ -94,6 +95,12 @@ impl System {
         }
     }
 
+    /// Keeps the report of a solve.
+    pub fn settle(&self, solved: Result<Report>) -> Outcome {
+        report::keep(&solved, self.plan.chosen_method());
+        solved.map(|_| ()).map_err(|error| self.failure(error))
+    }
+
     /// Scratch of a solve, that for the matrix apart; `None` for methods that can tell only once they have factors.
     fn scratch<T: Scalar>(&self) -> Option<StackReq> {
         self.plan.solve_in_place_scratch::<T>(self.n_rhs)
@@ -121,6 +128,24 @@ pub(crate) unsafe fn buffer_size<T: Scalar>(p: PivotingArgument, kind: Kind, n_r
     Ok(())
 }
 
+/// Writes `bytes` to `out`, once the other arguments are checked: for functions whose buffers have one size for all systems.
+///
+/// # Safety
+/// `out` is null or may be written.
+pub(crate) unsafe fn fixed_size<T: Scalar>(
+    p: PivotingArgument,
+    kind: Kind,
+    n_rhs: i64,
+    bytes: usize,
+    out: *mut usize,
+) -> Outcome {
+    let out = Array::new("size", out, 1)?;
+    System::new::<T>(p, kind, n_rhs)?;
+    // SAFETY: not null and aligned; the caller lends it.
+    unsafe { out.write()[0] = bytes };
+    Ok(())
+}
+
 /// Right-hand sides and solutions as slices.
 enum Columns<'a, T> {
     Apart { rhs: &'a [T], x: &'a mut [T] },
@@ -134,22 +159,31 @@ pub(crate) struct Work<'a, T> {
     stack: Option<&'a mut PodStack>,
 }
 
+/// The message that two arrays overlap.
+fn overlap(a: &Place, b: &Place) -> String {
+    format!("{} overlaps {}", a.name, b.name)
+}
+
+/// The arrays of right-hand sides and of solutions, which are one or apart, and apart from `matrix`.
+pub(crate) fn columns<T: Scalar>(system: &System, matrix: &[Place], sides: &Sides<T>) -> Outcome<[Array<T>; 2]> {
+    let rhs = Array::new("rhs", sides.rhs, system.rhs_len)?;
+    let x = Array::new("x", sides.x, system.rhs_len)?;
+    if let Some(other) = x.place().overlapped(matrix) {
+        return Err(Failure::argument(overlap(&x.place(), other)));
+    }
+    if !x.begins_with(&rhs) && x.place().overlapped(&[rhs.place()]).is_some() {
+        return Err(Failure::argument("x overlaps rhs, expected the same pointer or arrays apart".into()));
+    }
+    Ok([rhs, x])
+}
+
 /// Checks that nothing that is written overlaps anything else, and makes slices.
 ///
 /// # Safety
 /// Pointers that are not null point to what the sizes say; `matrix` is where the arrays of the matrix lie; nobody else uses
 /// the memory for `'a`.
 pub(crate) unsafe fn open<'a, T: Scalar>(system: &System, matrix: &[Place], sides: Sides<T>) -> Outcome<Work<'a, T>> {
-    let rhs = Array::new("rhs", sides.rhs, system.rhs_len)?;
-    let x = Array::new("x", sides.x, system.rhs_len)?;
-    let in_place = x.begins_with(&rhs);
-    let overlap = |a: &Place, b: &Place| format!("{} overlaps {}", a.name, b.name);
-    if let Some(other) = x.place().overlapped(matrix) {
-        return Err(Failure::argument(overlap(&x.place(), other)));
-    }
-    if !in_place && x.place().overlapped(&[rhs.place()]).is_some() {
-        return Err(Failure::argument("x overlaps rhs, expected the same pointer or arrays apart".into()));
-    }
+    let [rhs, x] = columns(system, matrix, &sides)?;
     let mut stack = None;
     if !sides.buffer.is_null() {
         let buffer = Array::<u8>::new("buffer", sides.buffer.cast(), system.buffer_bytes::<T>()?)?;
@@ -162,7 +196,7 @@ pub(crate) unsafe fn open<'a, T: Scalar>(system: &System, matrix: &[Place], side
     }
     // SAFETY: checked above; `x` is written and shares no byte with what is read.
     let columns = unsafe {
-        if in_place { Columns::InPlace(x.write()) } else { Columns::Apart { rhs: rhs.read(), x: x.write() } }
+        if x.begins_with(&rhs) { Columns::InPlace(x.write()) } else { Columns::Apart { rhs: rhs.read(), x: x.write() } }
     };
     Ok(Work { columns, stack })
 }
@@ -185,8 +219,7 @@ pub(crate) fn run<T: Scalar>(factor: &impl Factor<T>, system: &System, work: Wor
         Columns::Apart { rhs, x } => factor.solve_into_with(Op::Plain, rhs, x, stack),
         Columns::InPlace(x) => factor.solve_in_place_with(Op::Plain, x, stack),
     };
-    report::keep(&solved, system.plan.chosen_method());
-    solved.map(|_| ()).map_err(|error| system.failure(error))
+    system.settle(solved)
 }
 
 /// The three arrays of a matrix and where they lie.

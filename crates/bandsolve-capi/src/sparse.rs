@@ -26,10 +26,10 @@ pub(crate) struct ColumnsMut<T> {
 }
 
 /// Sparse columns whose pointers are checked.
-struct Arrays<T> {
-    values: Array<T>,
-    row_indices: Array<i32>,
-    pointers: Array<i32>,
+pub(crate) struct Arrays<T> {
+    pub values: Array<T>,
+    pub row_indices: Array<i32>,
+    pub pointers: Array<i32>,
 }
 
 impl<T: Scalar> Columns<T> {
@@ -46,8 +46,8 @@ impl<T: Scalar> Columns<T> {
     }
 }
 
-const RHS: [&str; 4] = ["rhs_values", "rhs_row_indices", "rhs_col_ptrs", "rhs_nnz"];
-const RESULT: [&str; 4] = ["result_values", "result_row_indices", "result_col_ptrs", "result_nnz"];
+pub(crate) const RHS: [&str; 4] = ["rhs_values", "rhs_row_indices", "rhs_col_ptrs", "rhs_nnz"];
+pub(crate) const RESULT: [&str; 4] = ["result_values", "result_row_indices", "result_col_ptrs", "result_nnz"];
 
 impl<T: Scalar> Arrays<T> {
     fn places(&self) -> [Place; 3] {
@@ -76,11 +76,13 @@ impl<T: Scalar> Arrays<T> {
 }
 
 /// The failure that an error of the library is, its arrays named as in C.
-fn named(error: Error, names: [&'static str; 4]) -> Failure {
+pub(crate) fn named(error: Error, names: [&'static str; 4]) -> Failure {
     let name = |array| match array {
         "values" => names[0],
         "row_indices" => names[1],
         "column_pointers" => names[2],
+        // Of results on a device.
+        "x.column_pointers" => RESULT[2],
         other => other,
     };
     match error {
@@ -99,26 +101,52 @@ fn apart(written: &Place, others: &[&[Place]]) -> Outcome {
     }
 }
 
-fn kept(solved: Result<Report>, system: &System) -> Outcome {
+/// Keeps the report of a solve.
+pub(crate) fn kept(solved: Result<Report>, system: &System) -> Outcome {
     report::keep(&solved, system.plan.chosen_method());
     solved.map(|_| ()).map_err(|error| named(error, RHS))
 }
 
-/// Writes the size of the buffer of `gtsv_csc2dense` to `out`: none is needed.
-///
-/// # Safety
-/// `out` is null or may be written.
-pub(crate) unsafe fn sparse_buffer_size<T: Scalar>(
-    p: PivotingArgument,
-    n: i64,
+/// Matrix, right-hand sides, and what is written.
+type Parts<T, X> = ([Array<T>; 3], Arrays<T>, X);
+
+/// The arrays of `gtsv_csc2dense`: matrix, right-hand sides, and x, which is apart from them.
+pub(crate) fn dense_arrays<T: Scalar>(
+    system: &System,
     n_rhs: i64,
-    out: *mut usize,
-) -> Outcome {
-    let out = Array::new("size", out, 1)?;
-    System::new::<T>(p, Kind::Tridiagonal { n, periodic: false }, n_rhs)?;
-    // SAFETY: not null and aligned; the caller lends it.
-    unsafe { out.write()[0] = 0 };
-    Ok(())
+    matrix: [*const T; 3],
+    rhs: Columns<T>,
+    x: *mut T,
+) -> Outcome<Parts<T, Array<T>>> {
+    let (matrix, places) = bands(matrix, system.matrix_len)?;
+    let rhs = rhs.arrays(size("n_rhs", n_rhs)?, RHS)?;
+    let x = Array::new("x", x, system.rhs_len)?;
+    apart(&x.place(), &[&places, &rhs.places()])?;
+    Ok((matrix, rhs, x))
+}
+
+/// The arrays of `gtsv_csc2csc`: matrix, right-hand sides, and results, which are apart from all others.
+pub(crate) fn pruned_arrays<T: Scalar>(
+    system: &System,
+    n_rhs: i64,
+    matrix: [*const T; 3],
+    rhs: Columns<T>,
+    result: ColumnsMut<T>,
+) -> Outcome<Parts<T, Arrays<T>>> {
+    let n = system.matrix_len;
+    if i32::try_from(n).is_err() {
+        return Err(Failure::argument(format!("n is {n}, more rows than result_row_indices can tell apart")));
+    }
+    let (matrix, places) = bands(matrix, n)?;
+    let columns = size("n_rhs", n_rhs)?;
+    let rhs = rhs.arrays(columns, RHS)?;
+    let ColumnsMut { values, row_indices, pointers, nnz } = result;
+    let result = Columns { values: values.cast_const(), row_indices: row_indices.cast_const(), pointers, nnz };
+    let result = result.arrays(columns, RESULT)?;
+    let [values, rows, pointers] = result.places();
+    apart(&values, &[&places, &rhs.places(), &[rows.clone(), pointers.clone()]])?;
+    apart(&rows, &[&places, &rhs.places(), &[pointers]])?;
+    Ok((matrix, rhs, result))
 }
 
 /// `gtsv_csc2dense`: sparse right-hand sides, solutions in full.
@@ -134,13 +162,10 @@ pub(crate) unsafe fn to_dense<T: Scalar>(
 ) -> Outcome {
     report::clear();
     let system = System::new::<T>(p, Kind::Tridiagonal { n, periodic: false }, n_rhs)?;
-    let (arrays, places) = bands(matrix, system.matrix_len)?;
-    let rhs = rhs.arrays(size("n_rhs", n_rhs)?, RHS)?;
-    let x = Array::new("x", x, system.rhs_len)?;
-    apart(&x.place(), &[&places, &rhs.places()])?;
+    let (matrix, rhs, x) = dense_arrays(&system, n_rhs, matrix, rhs, x)?;
     // SAFETY: the caller's promise; x shares no byte with what is read.
     let (rhs, x, [sub, diag, sup]) =
-        unsafe { (rhs.rhs(system.matrix_len)?, x.write(), arrays.each_ref().map(|a| a.read())) };
+        unsafe { (rhs.rhs(system.matrix_len)?, x.write(), matrix.each_ref().map(|a| a.read())) };
     let a = Tridiagonal::new(sub, diag, sup)?;
     kept(system.plan.factor(&a)?.solve_sparse_into(Op::Plain, &rhs, x), &system)
 }
@@ -157,22 +182,11 @@ pub(crate) unsafe fn to_sparse<T: Scalar>(
     result: ColumnsMut<T>,
 ) -> Outcome {
     report::clear();
-    if n > i64::from(i32::MAX) {
-        return Err(Failure::argument(format!("n is {n}, more rows than result_row_indices can tell apart")));
-    }
     // X is never there as a whole, so its size does not count.
     let system = System::new::<T>(p, Kind::Tridiagonal { n, periodic: false }, 0)?;
-    let (arrays, places) = bands(matrix, system.matrix_len)?;
-    let columns = size("n_rhs", n_rhs)?;
-    let rhs = rhs.arrays(columns, RHS)?;
-    let ColumnsMut { values, row_indices, pointers, nnz } = result;
-    let result = Columns { values: values.cast_const(), row_indices: row_indices.cast_const(), pointers, nnz };
-    let result = result.arrays(columns, RESULT)?;
-    let [values, rows, pointers] = result.places();
-    apart(&values, &[&places, &rhs.places(), &[rows.clone(), pointers.clone()]])?;
-    apart(&rows, &[&places, &rhs.places(), &[pointers]])?;
+    let (matrix, rhs, result) = pruned_arrays(&system, n_rhs, matrix, rhs, result)?;
     // SAFETY: the caller's promise; what is written shares no byte with anything else.
-    let (rhs, [sub, diag, sup]) = unsafe { (rhs.rhs(system.matrix_len)?, arrays.each_ref().map(|a| a.read())) };
+    let (rhs, [sub, diag, sup]) = unsafe { (rhs.rhs(system.matrix_len)?, matrix.each_ref().map(|a| a.read())) };
     // SAFETY: as above.
     let (pointers, rows, values) =
         unsafe { (result.read_pointers(), result.row_indices.write(), result.values.write()) };

@@ -21,7 +21,7 @@ pub enum bandsolve_status_t {
     BANDSOLVE_SINGULAR = 3,
     /// No x within the accuracy contract was found: singular to working precision. The best x found stands in `x`.
     BANDSOLVE_NOT_CONVERGED = 4,
-    /// The method that was asked for by name does not solve systems of this kind.
+    /// The method that was asked for by name, or a GPU, does not solve systems of this kind.
     BANDSOLVE_UNSUPPORTED = 5,
     /// Memory could not be had.
     BANDSOLVE_OUT_OF_MEMORY = 6,
@@ -29,13 +29,17 @@ pub enum bandsolve_status_t {
     BANDSOLVE_INVALID_BUFFER = 7,
     /// A fault of the library itself, caught at its border. Please report it, with the message.
     BANDSOLVE_INTERNAL_ERROR = 8,
+    /// There is no such GPU, or nothing to run it with: the message says what is missing.
+    BANDSOLVE_NO_DEVICE = 9,
+    /// A call of the GPU's driver failed: the message says which, and why.
+    BANDSOLVE_DEVICE_ERROR = 10,
 }
 
 use bandsolve_status_t::*;
 
 impl bandsolve_status_t {
     /// Every status with its name.
-    pub const ALL: [(Self, &CStr); 9] = [
+    pub const ALL: [(Self, &CStr); 11] = [
         (BANDSOLVE_SUCCESS, c"BANDSOLVE_SUCCESS"),
         (BANDSOLVE_INVALID_ARGUMENT, c"BANDSOLVE_INVALID_ARGUMENT"),
         (BANDSOLVE_NOT_FINITE, c"BANDSOLVE_NOT_FINITE"),
@@ -45,6 +49,8 @@ impl bandsolve_status_t {
         (BANDSOLVE_OUT_OF_MEMORY, c"BANDSOLVE_OUT_OF_MEMORY"),
         (BANDSOLVE_INVALID_BUFFER, c"BANDSOLVE_INVALID_BUFFER"),
         (BANDSOLVE_INTERNAL_ERROR, c"BANDSOLVE_INTERNAL_ERROR"),
+        (BANDSOLVE_NO_DEVICE, c"BANDSOLVE_NO_DEVICE"),
+        (BANDSOLVE_DEVICE_ERROR, c"BANDSOLVE_DEVICE_ERROR"),
     ];
 }
 
@@ -99,6 +105,8 @@ impl From<Error> for Failure {
             Error::Unsupported { .. } => BANDSOLVE_UNSUPPORTED,
             Error::OutOfMemory { .. } => BANDSOLVE_OUT_OF_MEMORY,
             Error::Scratch { .. } => BANDSOLVE_INVALID_BUFFER,
+            Error::NoDevice { .. } => BANDSOLVE_NO_DEVICE,
+            Error::Device { .. } => BANDSOLVE_DEVICE_ERROR,
             _ => BANDSOLVE_INTERNAL_ERROR,
         };
         Self { status, message: error.to_string() }
@@ -176,6 +184,8 @@ mod tests {
             (Error::Unsupported { method: "rpts", what: "such" }, BANDSOLVE_UNSUPPORTED),
             (Error::OutOfMemory { bytes: 8 }, BANDSOLVE_OUT_OF_MEMORY),
             (Error::Scratch { expected: 2, got: 1 }, BANDSOLVE_INVALID_BUFFER),
+            (Error::NoDevice { reason: "such".into() }, BANDSOLVE_NO_DEVICE),
+            (Error::Device { call: "cuMemAlloc", message: "such".into() }, BANDSOLVE_DEVICE_ERROR),
         ] {
             let failure = Failure::from(error.clone());
             assert_eq!((failure.status, failure.message), (status, error.to_string()));

@@ -238,7 +238,7 @@ pub unsafe extern "C" fn bandsolveDgtsv_csc2dense_bufferSizeExt(
     n_rhs: i64,
     size: *mut usize,
 ) -> bandsolve_status_t {
-    guard(|| unsafe { sparse_buffer_size::<f64>(p, n, n_rhs, size) })
+    guard(|| unsafe { fixed_size::<f64>(p, Kind::Tridiagonal { n, periodic: false }, n_rhs, 0, size) })
 }
 
 /// Solves A X = D with a tridiagonal matrix, as `bandsolveDgtsv`, and sparse right-hand sides: column j of D has the entries
