@@ -1,13 +1,16 @@
-//! The C API of bandsolve, for CPU memory: `include/bandsolve.h`, explained in `docs/c-api.md`.
+//! The C API of bandsolve, for CPU memory: `include/bandsolve.h`, explained in `docs/c-api.md`; with the feature `gpu` also for
+//! the memory of GPUs: `include/bandsolve_gpu.h`.
 //!
-//! Layers, from the outside: [`entry`] declares the C functions, each a line that calls `solve` or `sparse` through one guard,
-//! which catches panics and keeps messages ([`status`]); `memory` turns pointers and sizes into slices, once they are
+//! Layers, from the outside: [`entry`] declares the C functions, each a line that calls `solve`, `sparse` or `gpu` through one
+//! guard, which catches panics and keeps messages ([`status`]); `memory` turns pointers and sizes into slices, once they are
 //! checked.
 
 #![allow(non_camel_case_types, non_snake_case)]
 
 pub mod entry;
 mod factored;
+#[cfg(feature = "gpu")]
+mod gpu;
 mod memory;
 pub mod report;
 pub mod settings;
@@ -16,6 +19,8 @@ mod sparse;
 pub mod status;
 
 pub use entry::*;
+#[cfg(feature = "gpu")]
+pub use gpu::{bandsolve_gpu_device, bandsolve_gpu_device_t};
 pub use report::bandsolve_report_t;
 pub use settings::bandsolve_pivoting_t;
 pub use status::bandsolve_status_t;

@@ -1,6 +1,6 @@
-//! What is checked in is what would be made now: the entries of three types from those of `double`, the header from all.
+//! What is checked in is what would be made now: the entries of three types from those of `double`, the headers from all.
 //!
-//! `BANDSOLVE_BLESS=1 cargo test -p bandsolve-capi header` writes both anew.
+//! `BANDSOLVE_BLESS=1 cargo test -p bandsolve-capi header` writes them anew.
 
 use std::path::Path;
 use std::process::Command;
@@ -20,24 +20,33 @@ fn check(path: &Path, made: &str) {
     );
 }
 
-#[test]
-fn header() {
+/// Entries of one folder, and the header that is made of them.
+fn check_entries(folder: &str, header: &str, arguments: &[&str]) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let entry = root.join("src/entry");
+    let entry = root.join("src").join(folder);
     let double = std::fs::read_to_string(entry.join("d.rs")).unwrap().replace("\r\n", "\n");
     for (letter, rust, c) in
         [('s', "f32", "float"), ('c', "Complex32", "float _Complex"), ('z', "Complex64", "double _Complex")]
     {
-        let own = double.replace("bandsolveD", &format!("bandsolve{}", letter.to_ascii_uppercase()));
+        let own = ["bandsolve", "bandsolveGpu"].iter().fold(double.clone(), |text, name| {
+            text.replace(&format!("{name}D"), &format!("{name}{}", letter.to_ascii_uppercase()))
+        });
         let own = own.replace("f64", rust).replace("`double`", &format!("`{c}`"));
         check(&entry.join(format!("{letter}.rs")), &own);
     }
     let made = Command::new(env!("CARGO"))
         .args(["run", "--quiet", "--locked", "--manifest-path"])
         .arg(root.join("header/Cargo.toml"))
-        .args(["--target-dir", concat!(env!("CARGO_TARGET_TMPDIR"), "/header")])
+        .args(["--target-dir", concat!(env!("CARGO_TARGET_TMPDIR"), "/header"), "--"])
+        .args(arguments)
         .output()
         .unwrap();
     assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
-    check(&root.join("include/bandsolve.h"), &String::from_utf8(made.stdout).unwrap());
+    check(&root.join("include").join(header), &String::from_utf8(made.stdout).unwrap());
+}
+
+#[test]
+fn header() {
+    check_entries("entry", "bandsolve.h", &[]);
+    check_entries("entry/gpu", "bandsolve_gpu.h", &["gpu"]);
 }

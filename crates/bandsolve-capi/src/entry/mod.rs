@@ -13,19 +13,23 @@
 mod c;
 mod d;
 mod general;
+#[cfg(feature = "gpu")]
+mod gpu;
 mod s;
 mod z;
 
 pub use c::*;
 pub use d::*;
 pub use general::*;
+#[cfg(feature = "gpu")]
+pub use gpu::*;
 pub use s::*;
 pub use z::*;
 
 use crate::factored;
 use crate::settings::PivotingArgument;
-use crate::solve::{Kind, Sides, banded, blocks, buffer_size, tridiagonal};
-use crate::sparse::{Columns, ColumnsMut, sparse_buffer_size, to_dense, to_sparse};
+use crate::solve::{Kind, Sides, banded, blocks, buffer_size, fixed_size, tridiagonal};
+use crate::sparse::{Columns, ColumnsMut, to_dense, to_sparse};
 use crate::status::{bandsolve_status_t, guard};
 use bandsolve::{Complex32, Complex64};
 use core::ffi::c_void;

@@ -1,0 +1,149 @@
+//! `bgtf`, `bgtrfs` on a device. Factors belong to the device's handle; the address of the caller's factorization buffer, whose
+//! bytes are never looked at, says which are meant.
+
+use super::handle::{bandsolve_gpu_device_t, handle};
+use super::{At, Job, apart};
+use crate::factored::{Call, no_factors, other_type};
+use crate::memory::Array;
+use crate::settings::PivotingArgument;
+use crate::solve::{Kind, Sides, bands, columns, fixed_size};
+use crate::status::Outcome;
+use bandsolve::Plan;
+use bandsolve_gpu::{Device, DeviceVec, Element, Factored, Matrix, Solver};
+use core::ffi::c_void;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Bytes of a factorization buffer: enough for an address of its own.
+const BYTES: usize = 1;
+
+/// Factors, and what they were made for.
+struct Held<T: Element> {
+    /// Borrows `device`, and so is dropped before it.
+    factored: Factored<'static, T>,
+    #[expect(dead_code, reason = "lent to the factors")]
+    device: Arc<Device>,
+    /// Right-hand sides that are solved in place.
+    copy: DeviceVec<T>,
+    stream: u64,
+    /// Right-hand sides that there is memory for.
+    n_rhs: usize,
+    plan: Plan,
+    call: Call,
+}
+
+impl<T: Element> Held<T> {
+    /// Factors the matrix of a job.
+    ///
+    /// # Safety
+    /// The arrays are as long as the sizes say, on the device, and are not changed before the factors are dropped.
+    unsafe fn new(job: &Job, arrays: &[Array<T>; 3], n_rhs: usize, call: Call) -> Outcome<Self> {
+        let (device, plan) = (Arc::new(job.device.clone()), job.system.plan.clone());
+        // SAFETY: it stays where it is until what borrows it is dropped.
+        let on: &'static Device = unsafe { &*Arc::as_ptr(&device) };
+        // SAFETY: the caller's promise.
+        let [sub, diag, sup] = arrays.each_ref().map(|array| unsafe { array.read_on(on) });
+        let factored = Solver::new(on, &plan, n_rhs)?.factor(Matrix::block_tridiagonal(sub, diag, sup))?;
+        let copy = device.zeros(0)?;
+        Ok(Self { factored, device, copy, stream: job.stream, n_rhs, plan, call })
+    }
+}
+
+/// The address of a factorization buffer.
+fn address(buffer: *const c_void) -> Outcome<usize> {
+    Array::<u8>::new("factorization_buffer", buffer.cast(), BYTES)?;
+    Ok(buffer.addr())
+}
+
+fn open_blocks((n, block): (i64, i64)) -> Kind {
+    Kind::Blocks { n, block, periodic: false }
+}
+
+/// Writes the size of the factorization buffer to `out`.
+///
+/// # Safety
+/// `device` is null or open, `out` is null or may be written.
+pub(crate) unsafe fn storage_size<T: Element>(
+    device: bandsolve_gpu_device_t,
+    p: PivotingArgument,
+    sizes: (i64, i64),
+    out: *mut usize,
+) -> Outcome {
+    // SAFETY: the caller's promise.
+    unsafe {
+        handle(device)?;
+        fixed_size::<T>(p, open_blocks(sizes), 1, BYTES, out)
+    }
+}
+
+/// `bgtf`: factors a block tridiagonal matrix.
+///
+/// # Safety
+/// `at` as for [`Job::new`]; pointers that are not null point to what the sizes say, on the device; the matrix is not changed
+/// before the factors are destroyed.
+pub(crate) unsafe fn factor<T: Element>(
+    at: At,
+    p: PivotingArgument,
+    sizes: (i64, i64),
+    matrix: [*const T; 3],
+    buffer: *mut c_void,
+) -> Outcome {
+    // SAFETY: the caller's promise.
+    let held = unsafe {
+        let job = Job::new::<T>(at, p, open_blocks(sizes), 1)?;
+        let (arrays, _) = bands(matrix, job.system.matrix_len)?;
+        (job.handle, address(buffer)?, Held::new(&job, &arrays, 1, Call::new(p, sizes, matrix))?)
+    };
+    let (handle, buffer, held) = held;
+    handle.set_factors(buffer, Some(Arc::new(Mutex::new(held))));
+    Ok(())
+}
+
+/// `bgtrfs`: solves with the factors. They are made anew for more right-hand sides than before, and on another stream.
+///
+/// # Safety
+/// As [`factor`].
+pub(crate) unsafe fn solve_factored<T: Element>(
+    at: At,
+    p: PivotingArgument,
+    sizes: (i64, i64),
+    matrix: [*const T; 3],
+    sides: Sides<T>,
+    buffer: *const c_void,
+) -> Outcome {
+    // SAFETY: the caller's promise.
+    let mut job = unsafe { Job::new::<T>(at, p, open_blocks(sizes), sides.n_rhs)? };
+    let factors = job.handle.factors(address(buffer)?).ok_or_else(no_factors)?;
+    let held = factors.downcast_ref::<Mutex<Held<T>>>().ok_or_else(other_type)?;
+    let mut held = held.lock().unwrap_or_else(PoisonError::into_inner);
+    let call = Call::new(p, sizes, matrix);
+    held.call.check(&call)?;
+    job.system.plan = held.plan.clone();
+    let (arrays, places) = bands(matrix, job.system.matrix_len)?;
+    let sides = columns(&job.system, &places, &sides)?;
+    if job.system.rhs_len == 0 {
+        return Ok(());
+    }
+    if held.stream != job.stream || held.n_rhs < job.system.n_rhs {
+        // SAFETY: the caller's promise.
+        *held = unsafe { Held::new(&job, &arrays, job.system.n_rhs.max(held.n_rhs), call)? };
+    }
+    let Held { factored, copy, .. } = &mut *held;
+    // SAFETY: the caller's promise.
+    let solved = unsafe { apart(&job.device, &sides, copy, |rhs, x| factored.solve(rhs, x)) };
+    job.system.settle(solved)
+}
+
+/// `bgtf_destroy`: frees the factors, if there are any.
+///
+/// # Safety
+/// `device` is null or open.
+pub(crate) unsafe fn destroy(device: bandsolve_gpu_device_t, buffer: *mut c_void) -> Outcome {
+    // SAFETY: the caller's promise.
+    let handle = unsafe { handle(device)? };
+    if buffer.is_null() {
+        return Ok(());
+    }
+    handle.factors(buffer.addr()).ok_or_else(no_factors)?;
+    handle.set_factors(buffer.addr(), None);
+    Ok(())
+}

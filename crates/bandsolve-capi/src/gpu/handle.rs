@@ -1,0 +1,144 @@
+//! Devices as C holds them, with what functions keep there from call to call.
+
+use crate::memory::{Array, text};
+use crate::status::{Failure, Outcome};
+use bandsolve::Plan;
+use bandsolve_gpu::{Device, DeviceVec, Element, Solver};
+use core::any::Any;
+use core::ffi::c_char;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// A GPU, the solvers that are kept on it, and the factors that `bgtf` has made.
+pub struct bandsolve_gpu_device {
+    pub(super) device: Device,
+    /// `Kept` of any type, those that were used last at the end. Who solves takes one out, and puts it back.
+    solvers: Mutex<Vec<Box<dyn Any + Send>>>,
+    /// By the address of the factorization buffer.
+    factors: Mutex<HashMap<usize, Factors>>,
+}
+
+/// A device that `bandsolveGpuOpen` has opened.
+pub type bandsolve_gpu_device_t = *mut bandsolve_gpu_device;
+
+/// Factors of any type.
+pub(super) type Factors = Arc<dyn Any + Send + Sync>;
+
+/// Solvers that a device keeps: calls that alternate between more kinds of systems take their memory anew.
+const MOST_SOLVERS: usize = 8;
+
+/// A solver, and what it was made for.
+pub(super) struct Kept<T: Element> {
+    pub stream: u64,
+    pub plan: Plan,
+    pub solver: Solver<T>,
+    /// Right-hand sides that are solved in place.
+    pub copy: DeviceVec<T>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl bandsolve_gpu_device {
+    /// Takes out the solver that was made for this.
+    pub(super) fn take<T: Element>(&self, stream: u64, plan: &Plan, n_rhs: usize) -> Option<Box<Kept<T>>> {
+        let mut solvers = lock(&self.solvers);
+        let fits = |kept: &Kept<T>| kept.stream == stream && kept.plan == *plan && kept.solver.n_rhs() == n_rhs;
+        let found = solvers.iter().rposition(|any| any.downcast_ref().is_some_and(fits))?;
+        solvers.remove(found).downcast().ok()
+    }
+
+    /// Keeps a solver; the one that was used least recently goes, if there are too many.
+    pub(super) fn keep<T: Element>(&self, solver: Box<Kept<T>>) {
+        let mut solvers = lock(&self.solvers);
+        solvers.push(solver);
+        let oldest = (solvers.len() > MOST_SOLVERS).then(|| solvers.remove(0));
+        // Others need not wait until its memory is free.
+        drop(solvers);
+        drop(oldest);
+    }
+
+    /// The factors that a buffer stands for.
+    pub(super) fn factors(&self, buffer: usize) -> Option<Factors> {
+        lock(&self.factors).get(&buffer).cloned()
+    }
+
+    /// Lets a buffer stand for these factors, or for none.
+    pub(super) fn set_factors(&self, buffer: usize, factors: Option<Factors>) {
+        let mut all = lock(&self.factors);
+        let before = match factors {
+            Some(factors) => all.insert(buffer, factors),
+            None => all.remove(&buffer),
+        };
+        drop(all);
+        drop(before);
+    }
+}
+
+/// What a handle points to.
+///
+/// # Safety
+/// It is null, or open for `'a`.
+pub(super) unsafe fn handle<'a>(device: bandsolve_gpu_device_t) -> Outcome<&'a bandsolve_gpu_device> {
+    // SAFETY: the caller's promise.
+    let handle = unsafe { device.as_ref() };
+    handle.ok_or_else(|| Failure::argument("device is null, expected one that bandsolveGpuOpen has opened".into()))
+}
+
+/// Opens the device of this name.
+///
+/// # Safety
+/// `name` is null or a string that ends with a zero; `out` is null or may be written.
+pub(crate) unsafe fn open(name: *const c_char, out: *mut bandsolve_gpu_device_t) -> Outcome {
+    let out = Array::new("device", out, 1)?;
+    // SAFETY: the caller's promise.
+    let name = unsafe { text(name) }.ok_or_else(|| Failure::argument("name is null".into()))?;
+    let device = Device::open(&name.to_string_lossy())?;
+    let opened = bandsolve_gpu_device { device, solvers: Mutex::default(), factors: Mutex::default() };
+    // SAFETY: not null and aligned; the caller lends it.
+    unsafe { out.write()[0] = Box::into_raw(Box::new(opened)) };
+    Ok(())
+}
+
+/// Frees all that is kept on a device.
+///
+/// # Safety
+/// `device` is null or open, and used by nobody any more.
+pub(crate) unsafe fn close(device: bandsolve_gpu_device_t) -> Outcome {
+    if !device.is_null() {
+        // SAFETY: it comes from `open`.
+        drop(unsafe { Box::from_raw(device) });
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bandsolve::{Pivoting, Shape};
+
+    #[test]
+    fn those_used_last_are_kept() {
+        let device = Device::open("emulated").unwrap();
+        let handle =
+            bandsolve_gpu_device { device: device.clone(), solvers: Mutex::default(), factors: Mutex::default() };
+        let plan = |n| Plan::new(Shape::Tridiagonal { n, periodic: false });
+        let solver = |n| {
+            let (solver, copy) = (Solver::<f64>::new(&device, &plan(n), 1).unwrap(), device.zeros(0).unwrap());
+            Box::new(Kept { stream: 7, plan: plan(n), solver, copy })
+        };
+        (1..=MOST_SOLVERS + 1).for_each(|n| handle.keep(solver(n)));
+        assert!(handle.take::<f64>(7, &plan(1), 1).is_none(), "the first had to go");
+        let found = handle.take::<f64>(7, &plan(2), 1).unwrap();
+        assert!(handle.take::<f64>(7, &plan(2), 1).is_none(), "taken out");
+        handle.keep(found);
+        handle.keep(solver(1));
+        assert!(handle.take::<f64>(7, &plan(3), 1).is_none(), "used before the others");
+        for (stream, plan, n_rhs) in [(8, plan(2), 1), (7, plan(2), 2), (7, plan(2).pivoting(Pivoting::None), 1)] {
+            assert!(handle.take::<f64>(stream, &plan, n_rhs).is_none());
+        }
+        assert!(handle.take::<f32>(7, &plan(2), 1).is_none());
+        assert!(handle.take::<f64>(7, &plan(2), 1).is_some());
+    }
+}

@@ -1,0 +1,168 @@
+//! What is behind the C functions for the memory of a device: arguments are checked as in `solve` and `sparse`, then solvers
+//! that the device keeps do the work.
+
+mod factored;
+mod handle;
+mod sparse;
+
+pub(crate) use factored::{destroy, factor, solve_factored, storage_size};
+pub use handle::{bandsolve_gpu_device, bandsolve_gpu_device_t};
+pub(crate) use handle::{close, open};
+pub(crate) use sparse::{to_dense, to_sparse};
+
+use crate::memory::{Array, Place};
+use crate::report;
+use crate::settings::PivotingArgument;
+use crate::solve::{Kind, Sides, System, bands, columns, fixed_size};
+use crate::status::Outcome;
+use bandsolve::{Method, Report, Result};
+use bandsolve_gpu::{Device, DeviceSlice, DeviceSliceMut, DeviceVec, Element, Matrix, Solver};
+use core::ffi::c_void;
+use core::slice;
+use handle::{Kept, handle};
+
+/// Where a function works, as C says it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct At {
+    pub device: bandsolve_gpu_device_t,
+    /// A `cudaStream_t`.
+    pub stream: *mut c_void,
+}
+
+/// A call whose sizes are checked, on its device and stream.
+struct Job<'a> {
+    handle: &'a bandsolve_gpu_device,
+    device: Device,
+    stream: u64,
+    system: System,
+}
+
+impl Job<'_> {
+    /// Begins a call.
+    ///
+    /// # Safety
+    /// `at` is null or an open device, and a stream of it, which nobody closes meanwhile.
+    unsafe fn new<T: Element>(at: At, p: PivotingArgument, kind: Kind, n_rhs: i64) -> Outcome<Self> {
+        report::clear();
+        // SAFETY: the caller's promise.
+        let handle = unsafe { handle(at.device)? };
+        let stream = at.stream.expose_provenance() as u64;
+        // SAFETY: a stream of this device. What outlives the call only frees memory, for which no stream is needed, unless it
+        // is asked for with this stream again.
+        let device = unsafe { handle.device.with_stream(stream) };
+        let mut system = System::new::<T>(p, kind, n_rhs)?;
+        if system.plan.asked_method() == Method::Auto {
+            system.plan = system.plan.method(Method::Rpts);
+        }
+        Ok(Self { handle, device, stream, system })
+    }
+
+    /// A solver for as many right-hand sides, one that is kept if there is one.
+    fn solver<T: Element>(&self, n_rhs: usize) -> Outcome<Box<Kept<T>>> {
+        if let Some(kept) = self.handle.take(self.stream, &self.system.plan, n_rhs) {
+            return Ok(kept);
+        }
+        let solver = Solver::new(&self.device, &self.system.plan, n_rhs)?;
+        let (plan, copy) = (self.system.plan.clone(), self.device.zeros(0)?);
+        Ok(Box::new(Kept { stream: self.stream, plan, solver, copy }))
+    }
+
+    /// Solves for dense right-hand sides with a matrix that lies at `places`.
+    ///
+    /// # Safety
+    /// Pointers that are not null point to what the sizes say, on the device, for this call alone where it writes.
+    unsafe fn solve<T: Element>(&self, a: Matrix<'_, T>, places: &[Place], sides: Sides<T>) -> Outcome {
+        let sides = columns(&self.system, places, &sides)?;
+        if self.system.rhs_len == 0 {
+            return Ok(());
+        }
+        let mut kept = self.solver::<T>(self.system.n_rhs)?;
+        let Kept { solver, copy, .. } = &mut *kept;
+        // SAFETY: the caller's promise.
+        let solved = unsafe { apart(&self.device, &sides, copy, |rhs, x| solver.solve(a, rhs, x)) };
+        self.handle.keep(kept);
+        self.system.settle(solved)
+    }
+}
+
+/// Solves by `solve`, which takes right-hand sides apart from x: where they are one array, they are copied to `copy` first, since
+/// verification needs them.
+///
+/// # Safety
+/// As [`Job::solve`].
+unsafe fn apart<T: Element>(
+    device: &Device,
+    [rhs, x]: &[Array<T>; 2],
+    copy: &mut DeviceVec<T>,
+    solve: impl FnOnce(DeviceSlice<'_, T>, DeviceSliceMut<'_, T>) -> Result<Report>,
+) -> Result<Report> {
+    // SAFETY: the caller's promise; if they are one array, `given` is used no more when x is written.
+    let (given, x_on) = unsafe { (rhs.read_on(device), x.write_on(device)) };
+    if !x.begins_with(rhs) {
+        return solve(given, x_on);
+    }
+    let len = given.len();
+    if copy.len() < len {
+        *copy = device.zeros(len)?;
+    }
+    copy.slice_mut(..len).copy_from(given)?;
+    solve(copy.slice(..len), x_on)
+}
+
+/// Writes the size of a buffer to `out`: none is needed.
+///
+/// # Safety
+/// `device` is null or open, `out` is null or may be written.
+pub(crate) unsafe fn no_buffer<T: Element>(
+    device: bandsolve_gpu_device_t,
+    p: PivotingArgument,
+    kind: Kind,
+    n_rhs: i64,
+    out: *mut usize,
+) -> Outcome {
+    // SAFETY: the caller's promise.
+    unsafe {
+        handle(device)?;
+        fixed_size::<T>(p, kind, n_rhs, 0, out)
+    }
+}
+
+/// `gtsv`, `cgtsv`, `bgtsv`, `cbgtsv`: solves a tridiagonal or block tridiagonal system.
+///
+/// # Safety
+/// `at` as for [`Job::new`]; pointers that are not null point to what the sizes say, on the device, for this call alone where it
+/// writes.
+pub(crate) unsafe fn three<T: Element>(
+    at: At,
+    p: PivotingArgument,
+    kind: Kind,
+    matrix: [*const T; 3],
+    sides: Sides<T>,
+) -> Outcome {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let job = Job::new::<T>(at, p, kind, sides.n_rhs)?;
+        let (arrays, places) = bands(matrix, job.system.matrix_len)?;
+        let [sub, diag, sup] = arrays.each_ref().map(|array| array.read_on(&job.device));
+        job.solve(Matrix::tridiagonal(sub, diag, sup), &places, sides)
+    }
+}
+
+/// `gbsv`: solves a banded system.
+///
+/// # Safety
+/// As [`three`].
+pub(crate) unsafe fn banded<T: Element>(
+    at: At,
+    p: PivotingArgument,
+    kind: Kind,
+    bands: *const T,
+    sides: Sides<T>,
+) -> Outcome {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let job = Job::new::<T>(at, p, kind, sides.n_rhs)?;
+        let array = Array::new("bands", bands, job.system.matrix_len)?;
+        job.solve(Matrix::diagonals(array.read_on(&job.device)), slice::from_ref(&array.place()), sides)
+    }
+}

@@ -1,0 +1,93 @@
+//! `gtsv_csc2dense` and `gtsv_csc2csc` on a device.
+
+use super::{At, Job};
+use crate::memory::size;
+use crate::settings::PivotingArgument;
+use crate::solve::Kind;
+use crate::sparse::{Arrays, Columns, ColumnsMut, dense_arrays, kept, pruned_arrays};
+use crate::status::Outcome;
+use bandsolve::Result;
+use bandsolve_gpu::{Device, DeviceCsc, DeviceCscMut, Element, Matrix, Solver};
+
+impl<T: Element> Arrays<T> {
+    /// As right-hand sides on the device.
+    ///
+    /// # Safety
+    /// The arrays are there, and nobody writes them for `'a`.
+    unsafe fn rhs_on<'a>(&self, device: &'a Device) -> Result<DeviceCsc<'a, T>> {
+        // SAFETY: the caller's promise.
+        unsafe {
+            DeviceCsc::new(self.pointers.read_on(device), self.row_indices.read_on(device), self.values.read_on(device))
+        }
+    }
+
+    /// As results on the device.
+    ///
+    /// # Safety
+    /// The arrays are there, and nobody else uses them for `'a`.
+    unsafe fn result_on<'a>(&self, device: &'a Device) -> Result<DeviceCscMut<'a, T>> {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let (rows, values) = (self.row_indices.write_on(device), self.values.write_on(device));
+            DeviceCscMut::new(self.pointers.read_on(device), rows, values)
+        }
+    }
+}
+
+/// `gtsv_csc2dense`: sparse right-hand sides, solutions in full.
+///
+/// # Safety
+/// As [`three`](super::three).
+pub(crate) unsafe fn to_dense<T: Element>(
+    at: At,
+    p: PivotingArgument,
+    (n, n_rhs): (i64, i64),
+    matrix: [*const T; 3],
+    rhs: Columns<T>,
+    x: *mut T,
+) -> Outcome {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let job = Job::new::<T>(at, p, Kind::Tridiagonal { n, periodic: false }, n_rhs)?;
+        let (matrix, rhs, x) = dense_arrays(&job.system, n_rhs, matrix, rhs, x)?;
+        if job.system.rhs_len == 0 {
+            return Ok(());
+        }
+        let [sub, diag, sup] = matrix.each_ref().map(|array| array.read_on(&job.device));
+        let (rhs, x) = (rhs.rhs_on(&job.device)?, x.write_on(&job.device));
+        let mut solver = job.solver::<T>(job.system.n_rhs)?;
+        let solved = solver.solver.solve_sparse(Matrix::tridiagonal(sub, diag, sup), rhs, x);
+        job.handle.keep(solver);
+        kept(solved, &job.system)
+    }
+}
+
+/// `gtsv_csc2csc`: sparse right-hand sides, the largest entries of every solution.
+///
+/// # Safety
+/// As [`three`](super::three).
+pub(crate) unsafe fn to_sparse<T: Element>(
+    at: At,
+    p: PivotingArgument,
+    (n, n_rhs): (i64, i64),
+    matrix: [*const T; 3],
+    rhs: Columns<T>,
+    result: ColumnsMut<T>,
+) -> Outcome {
+    // SAFETY: the caller's promise.
+    unsafe {
+        // X is never there as a whole, so its size does not count.
+        let job = Job::new::<T>(at, p, Kind::Tridiagonal { n, periodic: false }, 0)?;
+        let (matrix, rhs, result) = pruned_arrays(&job.system, n_rhs, matrix, rhs, result)?;
+        let (rows, columns) = (job.system.matrix_len, size("n_rhs", n_rhs)?);
+        if rows == 0 || columns == 0 {
+            return Ok(());
+        }
+        let [sub, diag, sup] = matrix.each_ref().map(|array| array.read_on(&job.device));
+        let (rhs, result) = (rhs.rhs_on(&job.device)?, result.result_on(&job.device)?);
+        let mut solver = job.solver::<T>(columns.min(Solver::<T>::pruned_together(rows)))?;
+        let solved = solver.solver.solve_pruned(Matrix::tridiagonal(sub, diag, sup), rhs, result);
+        job.handle.keep(solver);
+        kept(solved, &job.system)
+    }
+}
