@@ -5,6 +5,7 @@
 #        DESTDIR=…                             is put before every path, for packages
 #        LIBDIR=lib64                          instead of lib
 #        PROFILE=dev                           installs the development build
+#        FEATURES=gpu                          with the functions for GPUs and their header
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
@@ -13,7 +14,7 @@ libdir=${LIBDIR:-lib}
 profile=${PROFILE:-release}
 to=${DESTDIR:-}$prefix
 
-(cd "$root" && cargo build --quiet --profile "$profile" -p bandsolve-capi)
+(cd "$root" && cargo build --quiet --profile "$profile" -p bandsolve-capi ${FEATURES:+--features "$FEATURES"})
 target=${CARGO_TARGET_DIR:-$root/target}
 [ "$profile" = dev ] && built=$target/debug || built=$target/$profile
 version=$(sed -n '/^\[workspace.package\]/,/^\[/s/^version = "\(.*\)"/\1/p' "$root/Cargo.toml")
@@ -21,6 +22,7 @@ major=${version%%.*}
 
 mkdir -p "$to/include" "$to/$libdir/pkgconfig" "$to/$libdir/cmake/bandsolve"
 install -m 644 "$here/include/bandsolve.h" "$to/include/"
+case ,${FEATURES:-}, in *,gpu,*) install -m 644 "$here/include/bandsolve_gpu.h" "$to/include/" ;; esac
 install -m 644 "$built/libbandsolve_capi.a" "$to/$libdir/libbandsolve.a"
 # What `rustc --print native-static-libs` says that a program needs beside the static library.
 case $(uname -s) in

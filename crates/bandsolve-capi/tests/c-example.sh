@@ -41,11 +41,11 @@ grep -qx "1 2 3 4 5" "$work/out" || { cat "$work/out"; echo "FAILED: the README'
 
 gcc -std=c99 "${strict[@]}" "$here/examples/systems.c" "${flags[@]}" -lm -o "$work/shared"
 g++ -std=c++11 "${strict[@]}" "$here/examples/waves.cpp" "${flags[@]}" -o "$work/waves"
-# The header alone, in both languages.
-echo '#include <bandsolve.h>' >"$work/alone"
+# The headers alone, in both languages; that for GPUs is not installed.
+printf '#include <bandsolve.h>\n#include <bandsolve_gpu.h>\n' >"$work/alone"
 for language in "gcc -std=c99 -x c" "gcc -std=c11 -x c" "g++ -std=c++11 -x c++" "g++ -std=c++20 -x c++"; do
     IFS=' ' read -r -a compile <<<"$language"
-    run "${compile[@]}" "${strict[@]}" -I"$work/prefix/include" -fsyntax-only "$work/alone"
+    run "${compile[@]}" "${strict[@]}" -I"$work/prefix/include" -I"$here/include" -fsyntax-only "$work/alone"
 done
 words --cflags bandsolve
 IFS=' ' read -r -a private <<<"$(pkg-config --static --libs-only-l bandsolve)"
