@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The C API as C and C++ programs see it: installed into a temporary folder, compiled by way of pkg-config (shared and static)
-# and CMake, run, and run under valgrind where that is at hand.
+# and CMake, run, and run under valgrind where that is at hand; and the functions for GPUs on the emulated one.
 #
 # usage: c-example.sh [PROFILE]     default: dev
 set -euo pipefail
@@ -57,16 +57,29 @@ run "$work/waves"
 LD_LIBRARY_PATH='' run "$work/static"
 if LD_LIBRARY_PATH='' "$work/shared" >/dev/null 2>&1; then echo "FAILED: not linked to the shared library"; exit 1; fi
 
-# Every function that the header declares is there.
-grep -oE 'bandsolve[A-Za-z0-9_]+\(' "$work/prefix/include/bandsolve.h" | tr -d '(' | sort -u >"$work/declared"
-nm -D --defined-only "$work/prefix/lib/libbandsolve.so" | awk '{ print $3 }' | grep '^bandsolve' | sort -u >"$work/exported"
-run diff "$work/declared" "$work/exported"
+# Every function that the headers declare is there.
+same_functions() { # prefix
+    grep -ohE 'bandsolve[A-Za-z0-9_]+\(' "$1"/include/*.h | tr -d '(' | sort -u >"$work/declared"
+    nm -D --defined-only "$1/lib/libbandsolve.so" | awk '{ print $3 }' | grep '^bandsolve' | sort -u >"$work/exported"
+    run diff "$work/declared" "$work/exported"
+}
+same_functions "$work/prefix"
 
 cmake -S "$here/examples" -B "$work/cmake" -DCMAKE_PREFIX_PATH="$work/prefix" >"$work/log" 2>&1 &&
     cmake --build "$work/cmake" >>"$work/log" 2>&1 || { cat "$work/log"; echo "FAILED: CMake"; exit 1; }
 for program in systems systems_static waves; do
     LD_LIBRARY_PATH='' run "$work/cmake/$program"
 done
+
+# The program that docs/c-api.md shows for GPUs.
+FEATURES=gpu,bandsolve-gpu/emulator PREFIX=$work/gpu PROFILE=$profile "$here/install.sh"
+same_functions "$work/gpu"
+sed -n '/^## On a GPU/,/^## Coming/p' "$here/../../docs/c-api.md" | sed -n '/^```c$/,/^```$/p' | sed '/^```/d' >"$work/gpu.c"
+sed -i 's/"cuda"/"emulated"/; s/1 << 20/1 << 14/' "$work/gpu.c"
+flags=(-I"$here/tests/emulated" -I"$work/gpu/include" -L"$work/gpu/lib" -lbandsolve)
+gcc -std=c99 "${strict[@]}" "$work/gpu.c" "${flags[@]}" -o "$work/emulated"
+LD_LIBRARY_PATH=$work/gpu/lib run "$work/emulated"
+grep -q '^x\[0\] = 1, ' "$work/out" || { cat "$work/out"; echo "FAILED: the program that docs/c-api.md shows"; exit 1; }
 
 if command -v valgrind >/dev/null; then
     # valgrind knows no AVX-512. What threads keep until the end of the program is no leak.

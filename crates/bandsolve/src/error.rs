@@ -31,7 +31,7 @@ pub enum Error {
              rows lie inside the matrix"
     )]
     Structure {
-        /// Name of the array: `column_pointers` or `row_indices`.
+        /// Name of the array: `column_pointers` or `row_indices`; `x.column_pointers` those of results on a device.
         array: &'static str,
         /// The first place that is wrong.
         index: usize,
