@@ -310,8 +310,9 @@ impl<'a, T: OnGpu> There<'a, T> {
 
 /// Every function once, with other sizes than [`FAMILIES`] has, too.
 fn families() -> Vec<Family> {
-    let more = [Blocks { block: 1, cyclic: false }, Blocks { block: 4, cyclic: true }, Banded { lower: 1, upper: 4 }];
-    [&FAMILIES[..], &more].concat()
+    let blocks = [Blocks { block: 1, cyclic: false }, Blocks { block: 4, cyclic: true }];
+    let bands = [(0, 0), (1, 4), (3, 0)].map(|(lower, upper)| Banded { lower, upper });
+    [&FAMILIES[..], &blocks, &bands].concat()
 }
 
 fn same_as_the_rust_solver<T: OnGpu>() {
