@@ -1,0 +1,224 @@
+//! What is handed to a stream: kernels and their arguments.
+
+use super::{Route, Solver, rule};
+use crate::cut::{Cut, Kind, THREADS};
+use crate::device::{Device, DeviceSlice, DeviceVec, Element};
+use crate::launch::{Arguments, Coarse, Columns, Peaks};
+use crate::matrix::{Blocks, Source};
+use crate::sparse::Rhs;
+use bandsolve::{Method, Op, Result};
+
+/// Levels that the kernel for systems which fit the whole device knows (`card.cuh`).
+const MOST_LEVELS: usize = 5;
+
+/// A system that fits the shared memory of the whole device, as the kernel sees it (`card.cuh`).
+#[derive(Debug, Clone, Copy)]
+#[repr(C)]
+struct Card {
+    levels: u32,
+    before: u32,
+    arrived: u64,
+    cuts: [Cut; MOST_LEVELS],
+    below: [Coarse; MOST_LEVELS],
+    peaks: [Peaks; MOST_LEVELS],
+}
+
+impl<T: Element> Solver<T> {
+    /// Hands the kernels to the stream: x is solved for, and what is found out about it is in the peaks of level 0.
+    pub(crate) fn enqueue(&mut self, source: Source, rhs: Rhs, x: DeviceSlice<'_, T>) -> Result<()> {
+        if self.plan.options().verify {
+            self.peaks.slice_mut(..).clear()?;
+        }
+        match (self.route, source, rhs) {
+            (Route::Levels, Source::Blocks(_), Rhs::Dense(_)) if self.card.is_some() && self.factors.is_empty() => {
+                self.enqueue_card(source, rhs, x)
+            }
+            (Route::Levels, ..) => self.enqueue_levels(source, rhs, x),
+            (Route::Scan, Source::Blocks(source), Rhs::Dense(rhs)) => self.enqueue_scan(source, rhs, x),
+            _ => self.enqueue_batch(source, rhs, x),
+        }
+    }
+
+    /// Pivots by their recurrence, once; then forwards and backwards, one right-hand side after the other.
+    fn enqueue_scan(&mut self, source: Blocks, rhs: Columns, x: DeviceSlice<'_, T>) -> Result<()> {
+        let (cut, peaks) = (self.cuts[0].0, self.peaks(0));
+        let (device, step) = (self.device.clone(), self.step());
+        let Some(scan) = &mut self.scan else { return Ok(()) };
+        let head = || Arguments::new(&cut).with(source);
+        scan.factor(&device, &head)?;
+        for column in 0..cut.columns {
+            let at = |first: u64| first + u64::from(column) * step * size_of::<T>() as u64;
+            scan.solve(&device, &head, [at(rhs.first), at(x.address())], (peaks, column))?;
+        }
+        if peaks.gap == 0 {
+            return Ok(());
+        }
+        let x = Columns { first: x.address(), step: self.step() };
+        let nowhere = Columns { first: 0, step: 0 };
+        let arguments = Arguments::new(&cut).with(source).with(rhs).with(x).with(nowhere).with(peaks);
+        // SAFETY: what the kernel takes; the arrays were looked at by `source` and `start`.
+        unsafe { arguments.launch(&self.device, &format!("residual_{}_1", T::NAME), self.blocks_by_rows(), 0) }
+    }
+
+    /// A thread, or a block of them, each system.
+    fn enqueue_batch(&self, source: Source, rhs: Rhs, x: DeviceSlice<'_, T>) -> Result<()> {
+        let (cut, kind) = &self.cuts[0];
+        let x = Columns { first: x.address(), step: self.step() };
+        let arguments = rhs.with(source.with(Arguments::new(cut)).0).0.with(x);
+        // SAFETY: what the kernels take; the arrays are as long as the cut says, and were looked at by `source` and `start`.
+        unsafe {
+            if self.route == Route::Cyclic {
+                let arguments = arguments.with(self.peaks(0)).with(rule(&self.plan));
+                let shared = kind.lines_bytes(cut.n as usize, 1);
+                return arguments.launch(&self.device, &format!("cyclic_{}", T::NAME), cut.all_columns(), shared);
+            }
+            if self.route == Route::Alone {
+                let arguments = arguments.with(self.peaks(0)).with(rule(&self.plan));
+                let (blocks, shared) = (cut.spans as usize * cut.columns as usize, kind.alone_bytes(cut));
+                return arguments.launch(&self.device, &format!("alone_{}", T::NAME), blocks, shared);
+            }
+            let arguments = arguments.with(self.kept.slice(..).address()).with(self.peaks(0)).with(rule(&self.plan));
+            let (threads, shared) = kind.interleaved_block(&self.device.limits());
+            let blocks = cut.all_columns().div_ceil(threads as usize);
+            arguments.launch_blocks(&self.device, &format!("interleaved_{}", T::NAME), (blocks, threads), shared)
+        }
+    }
+
+    /// In one launch: the rows stay on chip while the coarse system is solved.
+    fn enqueue_card(&mut self, source: Source, rhs: Rhs, x: DeviceSlice<'_, T>) -> Result<()> {
+        let shape = self.step();
+        let last = self.levels.len();
+        let (cut, kind) = self.cuts[0];
+        let cuts = core::array::from_fn(|k| self.cuts[k.min(last)].0);
+        let below = core::array::from_fn(|k| self.coarse((k + 1).min(last)));
+        let peaks = core::array::from_fn(|k| self.peaks(k.min(last)));
+        let before = (kind.substitute_bytes(&cut) / size_of::<T>()) as u32;
+        let Some((shared, arrived)) = &mut self.card else { return Ok(()) };
+        arrived.slice_mut(..).clear()?;
+        let arrived = arrived.slice(..).address();
+        let all = Card { levels: last as u32 + 1, before, arrived, cuts, below, peaks };
+        let arguments = rhs.with(source.with(Arguments::default().with(all)).0).0;
+        let arguments = arguments.with(Columns { first: x.address(), step: shape }).with(rule(&self.plan));
+        let name = format!("card_{}_{}", T::NAME, self.block);
+        // SAFETY: what the kernel takes; the arrays are as long as the cuts say, or were looked at by `source` and `start`.
+        unsafe { arguments.launch_together(&self.device, &name, cut.spans as usize, *shared) }
+    }
+
+    /// Level by level.
+    fn enqueue_levels(&self, source: Source, rhs: Rhs, x: DeviceSlice<'_, T>) -> Result<()> {
+        let last = self.levels.len();
+        let x = Columns { first: x.address(), step: self.step() };
+        // What is solved on level k: matrix, right-hand sides, and where the solution goes.
+        let system = |k: usize| {
+            if k == 0 {
+                return (source, rhs, x);
+            }
+            let Coarse { arrays, d } = self.coarse(k);
+            (Source::Blocks(Blocks::new(arrays, Op::Plain)), Rhs::Dense(d), d)
+        };
+        for k in 0..last {
+            let ((source, rhs, _), coarse) = (system(k), self.coarse(k + 1));
+            if k == 0 && self.method == Method::SpikeCr {
+                self.launch_spike("spikereduce", source, rhs, 3, |head| head.with(coarse).with(rule(&self.plan)))?;
+            } else if let Some(factors) = self.factors.get(k) {
+                let tail = |head: Arguments| head.with(coarse.d).with(factors.addresses());
+                self.launch("reducefactored", k, (None, rhs), Kind::vector_bytes, tail)?;
+            } else {
+                let tail = |head: Arguments| head.with(coarse).with(rule(&self.plan));
+                self.launch("reduce", k, (Some(source), rhs), Kind::reduce_bytes, tail)?;
+            }
+        }
+        let (end, rhs, out) = system(last);
+        let tail = |head: Arguments| head.with(out).with(self.peaks(last)).with(rule(&self.plan));
+        self.launch("finish", last, (Some(end), rhs), Kind::finish_bytes, tail)?;
+        for k in (0..last).rev() {
+            let ((source, rhs, out), y) = (system(k), self.coarse(k + 1).d);
+            let ends = |head: Arguments| head.with(self.peaks(k + 1)).with(self.peaks(k)).with(rule(&self.plan));
+            if k == 0 && self.method == Method::SpikeCr {
+                self.launch_spike("spikesubstitute", source, rhs, 1, |head| ends(head.with(y).with(out)))?;
+            } else if let Some(factors) = self.factors.get(k) {
+                let tail = |head: Arguments| ends(head.with(y).with(out).with(factors.addresses()));
+                self.launch("substitutefactored", k, (Some(source), rhs), Kind::vector_bytes, tail)?;
+            } else {
+                let tail = |head: Arguments| ends(head.with(y).with(out));
+                self.launch("substitute", k, (Some(source), rhs), Kind::substitute_bytes, tail)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Launches a kernel for partitions that are a block of threads each, with so many right-hand sides in shared memory.
+    fn launch_spike(
+        &self,
+        kernel: &str,
+        source: Source,
+        rhs: Rhs,
+        on_chip: usize,
+        tail: impl FnOnce(Arguments) -> Arguments,
+    ) -> Result<()> {
+        let (cut, kind) = &self.cuts[0];
+        let arguments = tail(rhs.with(source.with(Arguments::new(cut)).0).0);
+        let (blocks, shared) = (cut.spans as usize * cut.columns as usize, kind.lines_bytes(cut.m as usize, on_chip));
+        // SAFETY: what the kernel takes; the arrays are as long as the cut says, or were looked at by `source` and `start`.
+        unsafe { arguments.launch(&self.device, &format!("{kernel}_{}", T::NAME), blocks, shared) }
+    }
+
+    /// Launches a kernel for the partitions of a level; its arguments are the cut, the matrix if it takes one, right-hand
+    /// sides, and a tail.
+    fn launch(
+        &self,
+        kernel: &str,
+        level: usize,
+        (source, rhs): (Option<Source>, Rhs),
+        shared: fn(&Kind, &Cut) -> usize,
+        tail: impl FnOnce(Arguments) -> Arguments,
+    ) -> Result<()> {
+        let (cut, kind) = &self.cuts[level];
+        // Kernels with factors exist for one right-hand side on chip.
+        let kind = if kernel.ends_with("factored") { Kind { on_chip: 1, ..*kind } } else { *kind };
+        let Kind { block, on_chip, .. } = kind;
+        let blocks = cut.spans as usize * cut.systems as usize * (cut.columns as usize).div_ceil(on_chip);
+        let head = Arguments::new(cut);
+        let (arguments, ending) = match source {
+            Some(source) => source.with(head),
+            None => (head, ""),
+        };
+        let (arguments, rhs_ending) = rhs.with(arguments);
+        let name = format!("{kernel}_{}_{block}_{on_chip}{ending}{rhs_ending}", T::NAME);
+        let size = (blocks, self.threads);
+        // SAFETY: what the kernel takes; the arrays are as long as the cut says, or were looked at by `source` and `start`.
+        unsafe { tail(arguments).launch_blocks(&self.device, &name, size, shared(&kind, cut)) }
+    }
+
+    /// Blocks of threads of a kernel with a thread for every number of x.
+    pub(super) fn blocks_by_rows(&self) -> usize {
+        self.cuts[0].0.rows.div_ceil(THREADS) as usize * self.columns()
+    }
+}
+
+/// Bytes of shared memory that a block of threads takes for a system that the device solves in one launch, and memory for what
+/// its blocks meet at; `None` if not all of them can run at the same time.
+pub(super) fn fits_card<T: Element>(
+    device: &Device,
+    levels: &[(Cut, Kind)],
+) -> Result<Option<(usize, DeviceVec<u32>)>> {
+    let Some((top, below)) = levels.split_first().filter(|(_, below)| !below.is_empty()) else { return Ok(None) };
+    let bytes = |(k, (cut, kind)): (usize, &(Cut, Kind))| match k + 1 == below.len() {
+        true => kind.finish_bytes(cut),
+        false => kind.substitute_bytes(cut),
+    };
+    let rest = below.iter().enumerate().map(bytes).max().unwrap_or(0);
+    let shared = top.1.substitute_bytes(&top.0) + rest;
+    let limits = device.limits();
+    // Blocks of threads that any kernel could have there.
+    let most = limits.multiprocessors * limits.shared_per_multiprocessor / shared;
+    if levels.len() > MOST_LEVELS || shared > limits.shared_per_block || top.0.spans as usize > most {
+        return Ok(None);
+    }
+    let kernel = format!("card_{}_{}", T::NAME, top.1.block);
+    let resident = device.machine().resident(&kernel, THREADS, shared)?;
+    if top.0.spans as usize > limits.multiprocessors * resident {
+        return Ok(None);
+    }
+    Ok(Some((shared, device.zeros(1)?)))
+}

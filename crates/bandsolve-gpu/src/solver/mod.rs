@@ -1,0 +1,347 @@
+//! Solvers: what they own, and how they are asked.
+
+mod enqueue;
+mod pending;
+mod route;
+
+pub use pending::Pending;
+
+use crate::cut::{Cut, Kind};
+use crate::device::{Device, DeviceSlice, DeviceSliceMut, DeviceVec, Element, check_len};
+use crate::factored::{Factored, LevelFactors};
+use crate::launch::{Arguments, Coarse, Columns, Peaks, Rule};
+use crate::matrix::{Blocks, Matrix, Source};
+use crate::scan::Scan;
+use crate::sparse::Rhs;
+use crate::tuned::Sizes;
+use bandsolve::direct::contract::{ACCEPTED_AT_ONCE, good};
+use bandsolve::{Error, Method, Op, Pivoting, Plan, Report, Result, Shape};
+use route::{Decision, Route};
+
+/// The system of a level below the first; the solution takes the place of the right-hand sides.
+#[derive(Debug)]
+struct Level<T> {
+    bands: [DeviceVec<T>; 3],
+    rhs: DeviceVec<T>,
+}
+
+/// Solves systems of one shape on a device: tridiagonal (also periodic, or batches of them), block tridiagonal with up to 4 rows a
+/// block, and banded with up to 4 diagonals on either side.
+///
+/// It owns the memory for what is left of the system on coarser levels; nothing is allocated by a solve, unless it has to be
+/// refined.
+///
+/// # Cost
+/// With M = 31 rows a partition, in numbers a row of a tridiagonal system with one right-hand side: reads 8 and writes 1, and
+/// 2/31 of that for each further level; memory for 4·(2/31 + (2/31)² + …).
+///
+/// # Source
+/// Klein, dissertation, 2.5 and 2.6.
+#[derive(Debug)]
+pub struct Solver<T: Element> {
+    device: Device,
+    plan: Plan,
+    route: Route,
+    method: Method,
+    /// Threads of a block that eliminates.
+    threads: u32,
+    block: usize,
+    most_columns: usize,
+    /// Level by level, with the kernels for it.
+    cuts: Vec<(Cut, Kind)>,
+    levels: Vec<Level<T>>,
+    /// Factors of all levels but the last, if they are kept.
+    factors: Vec<LevelFactors<T>>,
+    /// What solving an interleaved batch keeps on the way.
+    kept: DeviceVec<T>,
+    /// Largest backward error, |x| and |right-hand side| of every column, as bits, level by level.
+    peaks: DeviceVec<u8>,
+    /// Bytes of shared memory to solve in one launch, if that is possible, and what its blocks of threads meet at.
+    card: Option<(usize, DeviceVec<u32>)>,
+    scan: Option<Scan<T>>,
+}
+
+impl<T: Element> Solver<T> {
+    /// Takes the memory to solve systems of the plan's shape with up to `n_rhs` right-hand sides. Of the plan it follows the method
+    /// (`Auto` is `Rpts`; scalar systems also by `SpikeThomas` and `SpikeDiagonalPivoting`, tridiagonal ones by `SpikeCr`, open
+    /// ones by `CfLu` and `ParallelDiagonalPivoting`, contiguous batches by `Cr` or `Pcr`, which are one hybrid), pivoting, noise
+    /// threshold, verification and rows of a partition.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] for systems of another kind, or with 2³¹ rows and more; [`Error::Device`] if there is no memory.
+    pub fn new(device: &Device, plan: &Plan, n_rhs: usize) -> Result<Self> {
+        Self::with_sizes(device, plan, n_rhs, device.sizes(T::NAME))
+    }
+
+    /// The same with sizes other than those measured on the device.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn with_sizes(device: &Device, plan: &Plan, n_rhs: usize, sizes: Sizes) -> Result<Self> {
+        let decision = Decision::of(plan)?;
+        let Decision { method, route, block, n, systems, .. } = decision;
+        let cuts = decision.cuts::<T>(device, plan, n_rhs, sizes)?;
+        let level = |(cut, _): &(Cut, Kind)| {
+            let blocks = cut.n as usize * systems;
+            let array = |numbers| device.zeros(numbers);
+            let bands =
+                [array(blocks * block * block)?, array(blocks * block * block)?, array(blocks * block * block)?];
+            Ok(Level { bands, rhs: array(blocks * block * n_rhs)? })
+        };
+        let coarse = cuts.iter().skip(1).map(level).collect::<Result<_>>()?;
+        let interleaved = cuts.first().filter(|_| route == Route::Interleaved);
+        let kept = device.zeros(interleaved.map_or(0, |(cut, kind)| kind.interleaved_kept(cut)))?;
+        let scan = match route {
+            Route::Scan if !cuts.is_empty() => Some(Scan::new(device, n, method != Method::CfLu)?),
+            _ => None,
+        };
+        let peaks = device.zeros(Peaks::KINDS * cuts.len() * n_rhs * systems * T::REAL_BYTES)?;
+        let card = match (route, n_rhs, systems, block) {
+            (Route::Levels, 1, 1, 1..=2) if !decision.banded() && method != Method::SpikeCr => {
+                enqueue::fits_card::<T>(device, &cuts)?
+            }
+            _ => None,
+        };
+        let threads = sizes.threads;
+        let (device, plan) = (device.clone(), plan.clone());
+        Ok(Self {
+            card,
+            scan,
+            threads,
+            device,
+            plan,
+            route,
+            method,
+            block,
+            most_columns: n_rhs,
+            cuts,
+            levels: coarse,
+            factors: Vec::new(),
+            kept,
+            peaks,
+        })
+    }
+
+    /// Whether systems fit the device as a whole: their rows are read once, and solved in one launch.
+    pub fn in_one_launch(&self) -> bool {
+        self.card.is_some() && self.factors.is_empty()
+    }
+
+    /// Rows of a partition, level by level.
+    pub fn partition_rows(&self) -> Vec<usize> {
+        self.cuts.iter().map(|(cut, _)| cut.m as usize).collect()
+    }
+
+    /// Right-hand sides that it has memory for.
+    pub fn n_rhs(&self) -> usize {
+        self.most_columns
+    }
+
+    /// Bytes of memory that it owns on the device.
+    pub fn bytes(&self) -> usize {
+        let factors = self.factors.iter().map(LevelFactors::bytes).sum::<usize>();
+        let factors = factors + self.scan.as_ref().map_or(0, Scan::bytes);
+        let level = |level: &Level<T>| level.bands.iter().chain([&level.rhs]).map(DeviceVec::len).sum::<usize>();
+        (self.levels.iter().map(level).sum::<usize>() + self.kept.len()) * size_of::<T>() + self.peaks.len() + factors
+    }
+
+    /// Solves op(A)·x = rhs under the accuracy contract of `bandsolve`: the backward error is measured as x is written; above 8ε
+    /// an answer is refined on the device, and at last solved again by the sequential pivoted method of the host, for which all
+    /// is copied there and back. The report says so.
+    ///
+    /// # Shapes
+    /// `rhs` and `x`: columns of as many numbers as the shape has rows, up to as many columns as there is memory for.
+    ///
+    /// # Errors
+    /// [`Error::Shape`], [`Error::Device`]; those of the host's method, if it was tried.
+    pub fn solve<'a>(
+        &'a mut self,
+        a: Matrix<'a, T>,
+        rhs: impl Into<DeviceSlice<'a, T>>,
+        x: impl Into<DeviceSliceMut<'a, T>>,
+    ) -> Result<Report> {
+        self.start(a, rhs, x)?.wait()
+    }
+
+    /// The same, but returns when the kernels have been handed to the device's stream. The answer is verified, and repaired where
+    /// it has to be, when the handle is waited for.
+    ///
+    /// # Errors
+    /// [`Error::Shape`], [`Error::Device`].
+    pub fn start<'a>(
+        &'a mut self,
+        a: Matrix<'a, T>,
+        rhs: impl Into<DeviceSlice<'a, T>>,
+        x: impl Into<DeviceSliceMut<'a, T>>,
+    ) -> Result<Pending<'a, T>> {
+        let (rhs, x) = (rhs.into(), x.into());
+        check_len("x", rhs.len(), x.as_slice().len())?;
+        self.prepare(rhs.len(), "rhs")?;
+        let pending = Pending::new(self, a, rhs, x)?;
+        if !pending.rhs.is_empty() {
+            let given = pending.solver.dense(pending.rhs);
+            pending.solver.enqueue(pending.source, given, pending.x.as_slice())?;
+        }
+        Ok(pending)
+    }
+
+    /// Looks at the length of an array of columns, called `what`, and gets ready for as many; returns how many there are.
+    pub(crate) fn prepare(&mut self, len: usize, what: &'static str) -> Result<usize> {
+        let columns = self.shape().n_rhs(what, len)?;
+        if columns > self.most_columns {
+            return Err(Error::Shape { what, expected: self.shape().rows() * self.most_columns, got: len });
+        }
+        self.cuts.iter_mut().for_each(|(cut, _)| cut.columns = columns as u32);
+        Ok(columns)
+    }
+
+    pub(crate) fn device(&self) -> &Device {
+        &self.device
+    }
+
+    pub(crate) fn shape(&self) -> Shape {
+        self.plan.shape()
+    }
+
+    /// Solves, and returns the report if nothing has to be repaired.
+    pub(crate) fn solve_unrepaired(
+        &mut self,
+        source: Source,
+        rhs: Rhs,
+        x: DeviceSlice<'_, T>,
+    ) -> Result<Option<Report>> {
+        if x.is_empty() {
+            return Ok(Some(self.gathered(&[], None)));
+        }
+        self.enqueue(source, rhs, x)?;
+        if !self.plan.options().verify {
+            self.device.synchronize()?;
+            return Ok(Some(self.gathered(&[], None)));
+        }
+        let errors = self.errors()?;
+        let good = errors.iter().all(|error| *error <= ACCEPTED_AT_ONCE * good::<T>());
+        Ok(good.then(|| self.gathered(&errors, None)))
+    }
+
+    /// A report with these backward errors, and what was done according to another one.
+    pub(crate) fn gathered(&self, errors: &[f64], done: Option<Report>) -> Report {
+        let reason = format!("solved on {}", self.device.name());
+        let verified = self.plan.options().verify.then_some(errors);
+        let mut report = Report::external(self.method, &reason, verified);
+        if let Some(done) = done {
+            (report.refinement_steps, report.fallback) = (done.refinement_steps, done.fallback);
+        }
+        report
+    }
+
+    fn dense(&self, slice: DeviceSlice<'_, T>) -> Rhs {
+        Rhs::Dense(Columns { first: slice.address(), step: self.step() })
+    }
+
+    /// Factors a tridiagonal or block tridiagonal matrix, open or periodic, or a contiguous batch, to solve with it again and
+    /// again.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] for other matrices, [`Error::Shape`], [`Error::Device`].
+    pub fn factor<'a>(mut self, a: Matrix<'a, T>) -> Result<Factored<'a, T>> {
+        let blocks = a.source(self.plan.shape())?;
+        let (Source::Blocks(top), true) = (blocks, self.partitions_are_lanes()) else {
+            return Err(Error::Unsupported {
+                method: "factors on a GPU",
+                what: "banded matrices or interleaved batches",
+            });
+        };
+        let mut source = top;
+        for k in 0..self.levels.len() {
+            let (cut, kind) = &self.cuts[k];
+            let kept = LevelFactors::new(&self.device, &self.cuts[k])?;
+            let (cut, one) = (Cut { columns: 1, ..*cut }, Kind { on_chip: 1, ..*kind });
+            let coarse = self.coarse(k + 1);
+            let arguments =
+                Arguments::new(&cut).with(source).with(coarse).with(kept.addresses()).with(rule(&self.plan));
+            let (blocks, name) =
+                (cut.spans as usize * cut.systems as usize, format!("factor_{}_{}_1", T::NAME, self.block));
+            // SAFETY: what the kernel takes; the arrays are as long as the cut says, or were looked at by `source`.
+            unsafe { arguments.launch(&self.device, &name, blocks, one.reduce_bytes(&cut)) }?;
+            self.factors.push(kept);
+            source = Blocks::new(coarse.arrays, Op::Plain);
+        }
+        Ok(Factored::new(self, a))
+    }
+
+    /// Whether systems are solved level by level, a partition a lane.
+    pub(crate) fn partitions_are_lanes(&self) -> bool {
+        self.route == Route::Levels && self.method != Method::SpikeCr
+    }
+
+    /// The system of a level below the first.
+    fn coarse(&self, k: usize) -> Coarse {
+        let (level, cut) = (&self.levels[k - 1], &self.cuts[k].0);
+        let step = u64::from(cut.n) * u64::from(cut.systems) * self.block as u64;
+        let d = Columns { first: level.rhs.slice(..).address(), step };
+        Coarse { arrays: level.bands.each_ref().map(|band| band.slice(..).address()), d }
+    }
+
+    fn step(&self) -> u64 {
+        self.plan.shape().rows() as u64
+    }
+
+    /// The peaks of a level, or none if nothing is to be verified.
+    fn peaks(&self, level: usize) -> Peaks {
+        if !self.plan.options().verify {
+            return Peaks { gap: 0, size: 0, rhs: 0 };
+        }
+        let columns = self.columns();
+        let before = level * Peaks::KINDS * columns * T::REAL_BYTES;
+        Peaks::at(self.peaks.slice(before..).address(), columns, T::REAL_BYTES)
+    }
+
+    /// Columns of all systems.
+    fn columns(&self) -> usize {
+        self.cuts[0].0.all_columns()
+    }
+
+    /// So many bytes of the peaks of the first level.
+    pub(crate) fn first_peaks(&self, bytes: usize) -> Result<Vec<u8>> {
+        self.peaks.slice(..bytes).download()
+    }
+
+    /// Backward errors of every column; infinite where x is so much larger than the right-hand side that a pivot that was zero is
+    /// the likely cause.
+    fn errors(&self) -> Result<Vec<f64>> {
+        let [mut errors, sizes, rhs] = [0, 1, 2].map(|kind| read_peaks::<T>(&self.peaks, kind, self.columns()));
+        for ((error, size), rhs) in errors.iter_mut().flatten().zip(sizes?).zip(rhs?) {
+            if !(size <= rhs * T::IMPLAUSIBLE) {
+                *error = f64::INFINITY;
+            }
+        }
+        errors
+    }
+}
+
+/// How pivots are chosen.
+pub(crate) fn rule(plan: &Plan) -> Rule {
+    let options = plan.options();
+    let scaled = options.pivoting == Pivoting::ScaledPartial;
+    // As `Exchange` in `panel.cuh` has it.
+    let exchange = match (plan.asked_method(), options.pivoting) {
+        (Method::SpikeThomas, _) | (_, Pivoting::None) => 0,
+        (Method::SpikeDiagonalPivoting, _) => 2,
+        _ => 1,
+    };
+    // The threshold is meant for rows with a largest entry in [2, 4); here it is in [1, 2).
+    let noise = options.noise_threshold * if scaled { 0.5 } else { 1.0 };
+    Rule { exchange, scale_rows: scaled.into(), noise }
+}
+
+/// The peaks of one kind of so many columns.
+pub(crate) fn read_peaks<T: Element>(memory: &DeviceVec<u8>, kind: usize, columns: usize) -> Result<Vec<f64>> {
+    let bytes = columns * T::REAL_BYTES;
+    let words = memory.slice(kind * bytes..(kind + 1) * bytes).download()?;
+    let real = |bytes: &[u8]| {
+        let mut word = [0_u8; 8];
+        word[..bytes.len()].copy_from_slice(bytes);
+        T::real_of_bits(u64::from_le_bytes(word))
+    };
+    Ok(words.chunks_exact(T::REAL_BYTES).map(real).collect())
+}

@@ -1,0 +1,240 @@
+//! Solves that were started: waited for, verified, refined, and at last solved again by the host.
+
+use super::{Route, Solver, read_peaks};
+use crate::device::{DeviceSlice, DeviceSliceMut, DeviceVec, Element};
+use crate::launch::{Arguments, Columns, Peaks};
+use crate::matrix::{Matrix, Source};
+use bandsolve::direct::contract::{ACCEPTED_AT_ONCE, MAX_REFINEMENTS, good};
+use bandsolve::dyn_stack::{PodBuffer, PodStack};
+use bandsolve::{
+    Banded, BlockTridiagonal, Error, Factor, Factorize, Method, Op, Plan, Report, Result, Shape, Tridiagonal,
+};
+
+/// A solve that was started. Dropped without being waited for, x is neither verified nor repaired.
+#[derive(Debug)]
+#[must_use = "the answer is verified when it is waited for"]
+pub struct Pending<'a, T: Element> {
+    pub(super) solver: &'a mut Solver<T>,
+    a: Matrix<'a, T>,
+    pub(super) source: Source,
+    pub(super) rhs: DeviceSlice<'a, T>,
+    pub(super) x: DeviceSliceMut<'a, T>,
+}
+
+impl<'a, T: Element> Pending<'a, T> {
+    /// A solve that may have been started.
+    pub(crate) fn new(
+        solver: &'a mut Solver<T>,
+        a: Matrix<'a, T>,
+        rhs: DeviceSlice<'a, T>,
+        x: DeviceSliceMut<'a, T>,
+    ) -> Result<Self> {
+        let source = a.source(solver.shape())?;
+        Ok(Self { solver, a, source, rhs, x })
+    }
+
+    /// Waits for the kernels, and sees to it that the answer is good.
+    ///
+    /// # Errors
+    /// [`Error::Device`]; those of the host's method, if it was tried.
+    pub fn wait(mut self) -> Result<Report> {
+        if !self.solver.plan.options().verify {
+            self.solver.device.synchronize()?;
+            return Ok(self.solver.gathered(&[], None));
+        }
+        if self.rhs.is_empty() {
+            return Ok(self.solver.gathered(&[], None));
+        }
+        let mut errors = self.solver.errors()?;
+        let (mut steps, mut fallback) = (0, false);
+        let good = good::<T>();
+        if errors.iter().any(|error| !(*error <= ACCEPTED_AT_ONCE * good)) {
+            if errors.iter().all(|error| error.is_finite()) {
+                steps = self.refine(&mut errors, good)?;
+            }
+            fallback = errors.iter().any(|error| !(*error <= good));
+            if fallback {
+                self.fall_back(&mut errors, good)?;
+            }
+        }
+        // Those of the systems of a batch together: it is one right-hand side.
+        let columns = self.solver.cuts[0].0.columns as usize;
+        let largest = |k: usize| errors.iter().skip(k).step_by(columns).fold(0.0, |a, b| if a >= *b { a } else { *b });
+        let by_column: Vec<f64> = (0..columns).map(largest).collect();
+        let mut report = self.solver.gathered(&by_column, None);
+        report.refinement_steps = steps;
+        report.fallback = fallback;
+        Ok(report)
+    }
+
+    /// Where a row of a column is in x; columns of all systems are counted together.
+    fn place(&self, column: usize, row: usize) -> usize {
+        let cut = self.solver.cuts[0].0;
+        let (system, column) = (column / cut.columns as usize, column % cut.columns as usize);
+        column * self.solver.step() as usize + system * cut.system_step as usize + row * cut.row_step as usize
+    }
+
+    /// Refines with the same elimination while that helps; returns how often.
+    fn refine(&mut self, errors: &mut [f64], good: f64) -> Result<usize> {
+        let device = self.solver.device.clone();
+        let array = || device.zeros::<T>(self.rhs.len());
+        let (mut rest, dx, mut kept) = (array()?, array()?, array()?);
+        let word = T::REAL_BYTES * errors.len();
+        // The largest |x| is what the elimination has found.
+        let mut found = device.zeros::<u8>(Peaks::KINDS * word)?;
+        found.slice_mut(..).copy_from(self.solver.peaks.slice(..Peaks::KINDS * word))?;
+        errors.copy_from_slice(&self.residual(&mut found, &mut rest)?);
+        for step in 0..MAX_REFINEMENTS {
+            if errors.iter().all(|error| *error <= good) {
+                return Ok(step);
+            }
+            let given = self.solver.dense(rest.slice(..));
+            self.solver.enqueue(self.source, given, dx.slice(..))?;
+            kept.slice_mut(..).copy_from(self.x.as_slice())?;
+            found.slice_mut(..).clear()?;
+            self.correct(&dx, &found)?;
+            let new = self.residual(&mut found, &mut rest)?;
+            let helped = self.keep_better(errors, &new, &kept)?;
+            if !helped {
+                return Ok(step + 1);
+            }
+        }
+        Ok(MAX_REFINEMENTS)
+    }
+
+    /// Takes back what did not help, column by column, or of an interleaved batch as a whole; returns whether anything did.
+    fn keep_better(&mut self, errors: &mut [f64], new: &[f64], kept: &DeviceVec<T>) -> Result<bool> {
+        if self.solver.route == Route::Interleaved {
+            let largest = |errors: &[f64]| errors.iter().fold(0.0, |a, b| if a >= *b { a } else { *b });
+            let helped = largest(new) < largest(errors);
+            if helped {
+                errors.copy_from_slice(new);
+            } else {
+                self.x.copy_from(kept.slice(..))?;
+            }
+            return Ok(helped);
+        }
+        let rows = self.solver.cuts[0].0.rows as usize;
+        let mut helped = false;
+        for (column, (error, new)) in errors.iter_mut().zip(new).enumerate() {
+            if new < error {
+                *error = *new;
+                helped = true;
+            } else {
+                let first = self.place(column, 0);
+                self.x.part(first..first + rows).copy_from(kept.slice(first..first + rows))?;
+            }
+        }
+        Ok(helped)
+    }
+
+    /// rest ← rhs − A·x, formed in twice the working precision, with the largest |x| from `found`; returns the backward errors.
+    fn residual(&self, found: &mut DeviceVec<u8>, rest: &mut DeviceVec<T>) -> Result<Vec<f64>> {
+        let solver = &*self.solver;
+        let word = found.len() / Peaks::KINDS;
+        found.slice_mut(..word).clear()?;
+        let peaks = Peaks::at(found.slice(..).address(), solver.columns(), T::REAL_BYTES);
+        let column = |address| Columns { first: address, step: solver.step() };
+        let (arguments, ending) = self.source.with(Arguments::new(&solver.cuts[0].0));
+        let name = format!("residual_{}_{}{ending}", T::NAME, solver.block);
+        let arguments = arguments
+            .with(column(self.rhs.address()))
+            .with(column(self.x.as_slice().address()))
+            .with(column(rest.slice(..).address()))
+            .with(peaks);
+        // SAFETY: what the kernel takes; all arrays are as long as x.
+        unsafe { arguments.launch(&solver.device, &name, solver.blocks_by_rows(), 0) }?;
+        read_peaks::<T>(found, 0, solver.columns())
+    }
+
+    /// x ← x + dx; the largest |x| go to `found`.
+    fn correct(&mut self, dx: &DeviceVec<T>, found: &DeviceVec<u8>) -> Result<()> {
+        let solver = &*self.solver;
+        let peaks = Peaks::at(found.slice(..).address(), solver.columns(), T::REAL_BYTES);
+        let column = |address| Columns { first: address, step: solver.step() };
+        let arguments = Arguments::new(&solver.cuts[0].0)
+            .with(column(dx.slice(..).address()))
+            .with(column(self.x.as_slice().address()))
+            .with(peaks);
+        // SAFETY: what the kernel takes; both arrays are as long as x.
+        unsafe { arguments.launch(&solver.device, &format!("correct_{}", T::NAME), solver.blocks_by_rows(), 0) }
+    }
+
+    /// Solves on the host, by the sequential pivoted method, the columns that are not good.
+    fn fall_back(&mut self, errors: &mut [f64], good: f64) -> Result<()> {
+        let (shape, options) = (self.solver.plan.shape(), self.solver.plan.options());
+        let plan = Plan::new(match shape {
+            Shape::Batch { n, .. } => Shape::Tridiagonal { n, periodic: false },
+            other => other,
+        });
+        let plan = plan.method(Method::Pivoted).pivoting(options.pivoting).threads(options.threads);
+        let plan = plan.noise_threshold(options.noise_threshold);
+        let (arrays, leading) = self.a.download(shape)?;
+        let (given, mut all) = (self.rhs.download()?, self.x.as_slice().download()?);
+        let rows = self.solver.cuts[0].0.rows as usize;
+        let mut failed = Ok(());
+        for column in 0..errors.len() {
+            if errors[column] <= good {
+                continue;
+            }
+            let places: Vec<usize> = (0..rows).map(|row| self.place(column, row)).collect();
+            let [rhs, mut x] = [&given, &all].map(|array| places.iter().map(|at| array[*at]).collect::<Vec<T>>());
+            let solved = self.on_host(&plan, shape, (&arrays, leading), &places, (&rhs, &mut x));
+            // The best that was found, even where it is not good.
+            places.iter().zip(x).for_each(|(at, value)| all[*at] = value);
+            match solved {
+                Ok(report) => errors[column] = report.backward_error,
+                // As the caller passed it.
+                Err(Error::NotFinite { array: "rhs", index }) => {
+                    failed = failed.and(Err(Error::NotFinite { array: "rhs", index: places[index] }));
+                }
+                Err(error) => failed = failed.and(Err(error)),
+            }
+        }
+        self.x.write(&all)?;
+        failed
+    }
+
+    /// Solves the system of a column on the host; `places`: where its rows are in x.
+    fn on_host(
+        &self,
+        plan: &Plan,
+        shape: Shape,
+        (arrays, leading): (&[Vec<T>], usize),
+        places: &[usize],
+        (rhs, x): (&[T], &mut [T]),
+    ) -> Result<Report> {
+        let op = self.a.chosen_op();
+        match (shape, arrays) {
+            (Shape::Tridiagonal { periodic, .. }, [sub, diag, sup]) => {
+                let a = if periodic { Tridiagonal::periodic } else { Tridiagonal::new };
+                solve_one(plan, &a(sub, diag, sup)?, op, rhs, x)
+            }
+            (Shape::BlockTridiagonal { block, periodic, .. }, [sub, diag, sup]) => {
+                let a = if periodic { BlockTridiagonal::periodic } else { BlockTridiagonal::new };
+                solve_one(plan, &a(block, sub, diag, sup)?, op, rhs, x)
+            }
+            (Shape::Banded { n, lower, upper }, [bands]) => {
+                solve_one(plan, &Banded::with_leading(n, lower, upper, leading, bands)?, op, rhs, x)
+            }
+            (Shape::Batch { .. }, [sub, diag, sup]) => {
+                let part = |array: &[T]| places.iter().map(|at| array[at % shape.rows()]).collect::<Vec<T>>();
+                solve_one(plan, &Tridiagonal::from_vecs(part(sub), part(diag), part(sup), false)?, op, rhs, x)
+            }
+            _ => unreachable!("a matrix of the shape planned for"),
+        }
+    }
+}
+
+/// Solves a system on the host.
+fn solve_one<T: Element, M: Factorize<Scalar = T>>(
+    plan: &Plan,
+    a: &M,
+    op: Op,
+    rhs: &[T],
+    x: &mut [T],
+) -> Result<Report> {
+    let factor = plan.factor(a)?;
+    let mut memory = PodBuffer::new(factor.solve_scratch(1));
+    factor.solve_into_with(op, rhs, x, PodStack::new(&mut memory))
+}

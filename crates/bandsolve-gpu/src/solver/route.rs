@@ -1,0 +1,111 @@
+//! Which kernels solve which systems.
+
+use crate::cut::{ALONE_AT_MOST, Cut, Kind, Rows, System, batch, levels, spike_levels};
+use crate::device::{Device, Element};
+use crate::tuned::Sizes;
+use bandsolve::{Error, Layout, Method, Plan, Result, Shape};
+
+/// Rows of the largest blocks.
+const MOST_ROWS: usize = 4;
+
+/// Who solves a system.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Route {
+    /// The whole device, level by level; the last level a block of threads, on chip.
+    Levels,
+    /// A thread each system of a contiguous batch, in shared memory.
+    Alone,
+    /// A thread each system of an interleaved batch.
+    Interleaved,
+    /// Recurrences over all rows, in one pass each.
+    Scan,
+    /// A block of threads each system of a contiguous batch, by cyclic reduction.
+    Cyclic,
+}
+
+/// What a plan means on a device.
+#[derive(Debug, Clone, Copy)]
+pub struct Decision {
+    pub method: Method,
+    pub route: Route,
+    /// Rows of a block.
+    pub block: usize,
+    /// Block rows of a system.
+    pub n: usize,
+    pub systems: usize,
+    shape: Shape,
+}
+
+impl Decision {
+    /// # Errors
+    /// [`Error::Unsupported`].
+    pub fn of(plan: &Plan) -> Result<Self> {
+        let unsupported = |what| Err(Error::Unsupported { method: plan.asked_method().name(), what });
+        let shape = plan.shape();
+        let (block, n, systems) = match shape {
+            Shape::Tridiagonal { n, .. } => (1, n, 1),
+            Shape::BlockTridiagonal { block_rows, block, .. } => (block, block_rows, 1),
+            Shape::Banded { n, lower, upper } => {
+                let block = lower.max(upper).max(1);
+                (block, n.div_ceil(block), 1)
+            }
+            Shape::Batch { n, count, .. } => (1, n, count),
+        };
+        if block > MOST_ROWS || block == 0 {
+            return unsupported("blocks of more than 4 rows, or more than 4 diagonals on either side, on a GPU");
+        }
+        let tridiagonal = matches!(shape, Shape::Tridiagonal { .. });
+        let open = matches!(shape, Shape::Tridiagonal { periodic: false, .. });
+        let contiguous = matches!(shape, Shape::Batch { layout: Layout::Contiguous, .. });
+        let (method, route) = match plan.asked_method() {
+            Method::Auto | Method::Rpts => (Method::Rpts, None),
+            scalar @ (Method::SpikeThomas | Method::SpikeDiagonalPivoting) if block == 1 => (scalar, None),
+            Method::SpikeCr if tridiagonal => (Method::SpikeCr, None),
+            cyclic @ (Method::Cr | Method::Pcr) if contiguous => (cyclic, Some(Route::Cyclic)),
+            scan @ (Method::CfLu | Method::ParallelDiagonalPivoting) if open => (scan, Some(Route::Scan)),
+            _ => return unsupported("systems of this kind on a GPU"),
+        };
+        let route = route.unwrap_or(match shape {
+            Shape::Batch { layout: Layout::Interleaved, .. } => Route::Interleaved,
+            Shape::Batch { n, .. } if n <= ALONE_AT_MOST => Route::Alone,
+            _ => Route::Levels,
+        });
+        Ok(Self { method, route, block, n, systems, shape })
+    }
+
+    pub fn banded(&self) -> bool {
+        matches!(self.shape, Shape::Banded { .. })
+    }
+
+    /// How such systems are cut, level by level, and the kernels for each level.
+    pub fn cuts<T: Element>(
+        &self,
+        device: &Device,
+        plan: &Plan,
+        n_rhs: usize,
+        sizes: Sizes,
+    ) -> Result<Vec<(Cut, Kind)>> {
+        let Self { method, route, block, n, systems, shape } = *self;
+        let together = n_rhs > 2 && block == 1 && !self.banded() && route == Route::Levels;
+        // Eight complex ones would not fit the registers.
+        let on_chip = if together { sizes.rhs_on_chip.min(if T::COMPLEX { 4 } else { 8 }) } else { 1 };
+        let kind = Kind { block, on_chip, bytes: size_of::<T>() };
+        let limits = device.limits();
+        if route == Route::Cyclic && kind.lines_bytes(n, 1) > limits.shared_per_block {
+            let what = "systems that are too large for a block of threads of a GPU";
+            return Err(Error::Unsupported { method: method.name(), what });
+        }
+        if n * systems * n_rhs == 0 {
+            return Ok(Vec::new());
+        }
+        let periodic =
+            matches!(shape, Shape::Tridiagonal { periodic: true, .. } | Shape::BlockTridiagonal { periodic: true, .. });
+        let system = System { n, rows: shape.n(), periodic, columns: n_rhs, systems };
+        let rows = Rows { asked: plan.options().partition_rows, large: sizes.partition_rows };
+        match (route, method) {
+            (Route::Levels, Method::SpikeCr) => spike_levels(system, kind, &limits, rows),
+            (Route::Levels, _) => levels(system, kind, &limits, rows),
+            _ => Ok(vec![(batch(system, kind, &limits, route == Route::Interleaved)?, kind)]),
+        }
+    }
+}
