@@ -5,13 +5,6 @@
 // Rows between the places where what is carried is kept.
 #define CHUNK 16
 
-// The backward error of a row, with the largest |x| that is known.
-template <class T>
-__device__ __forceinline__ typename Of<T>::Real gap_of(const T (&r)[3], T d, T before, T x, T after, typename Of<T>::Real x_max) {
-  const T rest = fma_add(negate(r[2]), after, fma_add(negate(r[1]), x, fma_add(negate(r[0]), before, d)));
-  return backward_error(rest, absolute(r[0]) + absolute(r[1]) + absolute(r[2]), x_max, d);
-}
-
 // Rows of a chunk in shared memory, a column a thread.
 template <class T> struct Chunk {
   T* first;

@@ -111,10 +111,7 @@ __device__ __forceinline__ void put_rows(const Cut& cut, const Blocks<T, 1>& sou
     const T value = x((int)k);
     if (peaks.gap) {
       const RowOf<T> row(cut, source, rhs, first + k, scale_rows);
-      const T rest = fma_add(negate(row.r[2]), x((int)k + 1),
-                             fma_add(negate(row.r[1]), value, fma_add(negate(row.r[0]), x((int)k - 1), row.d)));
-      const R sum = absolute(row.r[0]) + absolute(row.r[1]) + absolute(row.r[2]);
-      gap = larger_bits(gap, backward_error(rest, sum, x_max, row.d));
+      gap = larger_bits(gap, gap_of(row.r, row.d, x((int)k - 1), value, x((int)k + 1), x_max));
       largest = larger_bits(largest, absolute(value));
       most = larger_bits(most, absolute(row.d));
     }
@@ -145,8 +142,14 @@ __device__ __forceinline__ void cyclic(const Cut& cut, const Blocks<T, 1>& sourc
   }
   __syncthreads();
   solve_lines(lines, cut.n);
+  // The largest |x|: of each thread's rows, of the warps, of all.
+  R* const of_warps = reinterpret_cast<R*>(lines.first + 4 * cut.n);
   R x_max = R(0);
-  for (u32 i = 0; i < cut.n; ++i) x_max = larger_bits(x_max, absolute(lines.d(0, i)));
+  for (u32 i = threadIdx.x; i < cut.n; i += blockDim.x) x_max = larger_bits(x_max, absolute(lines.d(0, i)));
+  x_max = warp_peak(x_max);
+  if (threadIdx.x % LANES == 0) of_warps[threadIdx.x / LANES] = x_max;
+  __syncthreads();
+  for (u32 w = 0; w < blockDim.x / LANES; ++w) x_max = larger_bits(x_max, of_warps[w]);
   const auto x = [&](int i) { return i < 0 || i >= (int)cut.n ? T{} : lines.d(0, (u32)i); };
   put_rows(cut, own, given, out.of(cut, system, column).first, 0, cut.n, x, x_max, peaks, system * cut.columns + column,
            rule.scale_rows);

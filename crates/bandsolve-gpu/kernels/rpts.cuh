@@ -302,6 +302,13 @@ template <class T> struct Peaks {
   }
 };
 
+// The backward error of a scalar row, with the largest |x| that is known.
+template <class T>
+__device__ __forceinline__ typename Of<T>::Real gap_of(const T (&r)[3], T d, T before, T x, T after, typename Of<T>::Real x_max) {
+  const T rest = fma_add(negate(r[2]), after, fma_add(negate(r[1]), x, fma_add(negate(r[0]), before, d)));
+  return backward_error(rest, absolute(r[0]) + absolute(r[1]) + absolute(r[2]), x_max, d);
+}
+
 // Writes x and finds the largest |residual| / (Σ|a|·‖x‖ + |d|), with `x_max`, lower bounds of ‖x‖∞; without `peaks.gap` it
 // only writes x.
 template <class T, int B, int R, class Source, class Rhs, class Tile>

@@ -183,6 +183,11 @@ impl Kind {
     pub fn lines_bytes(&self, rows: usize, n_rhs: usize) -> usize {
         self.bytes * rows * (3 + n_rhs)
     }
+
+    /// The same to solve a system of a batch, and a word for each warp.
+    pub fn cyclic_bytes(&self, rows: usize) -> usize {
+        self.lines_bytes(rows, 1) + self.bytes * THREADS as usize / LANES
+    }
 }
 
 /// Cuts a system for SPIKE with cyclic reduction inside: a partition a block of threads; what is left is cut as ever.

@@ -5,7 +5,7 @@ use crate::device::{Device, DeviceVec, Element, check_len};
 use crate::host::HostMatrix;
 use crate::launch::{Arguments, Coarse, Columns, Peaks};
 use crate::matrix::{Blocks, Source};
-use crate::solver::{Solver, read_peaks, rule};
+use crate::solver::{Solver, errors, fallback_plan, largest, rule};
 use crate::sparse::Rhs;
 use bandsolve::direct::contract::{ACCEPTED_AT_ONCE, good};
 use bandsolve::{Error, Factor, Factorize, Method, Op, Plan, Report, Result, Shape};
@@ -165,9 +165,7 @@ impl<T: Element> Spread<T> {
         let error = self.substitute(&system, x)?;
         let mut report = self.solver.gathered(&[error], None);
         if self.plan.options().verify && !(error <= ACCEPTED_AT_ONCE * good::<T>()) {
-            let options = self.plan.options();
-            let plan = Plan::new(shape).method(Method::Pivoted).pivoting(options.pivoting);
-            let found = plan.noise_threshold(options.noise_threshold).factor(a)?.solve_into(rhs, x)?;
+            let found = fallback_plan(&self.plan, shape).factor(a)?.solve_into(rhs, x)?;
             report = self.solver.gathered(&[found.backward_error], None);
             report.fallback = true;
         }
@@ -250,14 +248,8 @@ impl<T: Element> Spread<T> {
         if !self.plan.options().verify {
             return Ok(f64::NAN);
         }
-        let mut largest = 0.0;
-        for slot in &self.slots {
-            let [gap, size, rhs] = [0, 1, 2].map(|kind| read_peaks::<T>(&slot.peaks, kind, 1).map(|peaks| peaks[0]));
-            let (gap, size, rhs) = (gap?, size?, rhs?);
-            let error = if size <= rhs * T::IMPLAUSIBLE { gap } else { f64::INFINITY };
-            largest = if largest >= error { largest } else { error };
-        }
-        Ok(largest)
+        let found = self.slots.iter().map(|slot| Ok(errors::<T>(&slot.peaks, 1)?[0])).collect::<Result<Vec<_>>>()?;
+        Ok(largest(&found))
     }
 
     fn substitute_part(&mut self, k: usize, system: &Given<T>) -> Result<()> {

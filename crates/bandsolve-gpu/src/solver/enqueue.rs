@@ -69,7 +69,7 @@ impl<T: Element> Solver<T> {
         unsafe {
             if self.route == Route::Cyclic {
                 let arguments = arguments.with(self.peaks(0)).with(rule(&self.plan));
-                let shared = kind.lines_bytes(cut.n as usize, 1);
+                let shared = kind.cyclic_bytes(cut.n as usize);
                 return arguments.launch(&self.device, &format!("cyclic_{}", T::NAME), cut.all_columns(), shared);
             }
             if self.route == Route::Alone {

@@ -244,12 +244,10 @@ impl<T: Element> Solver<T> {
     /// # Errors
     /// [`Error::Unsupported`] for other matrices, [`Error::Shape`], [`Error::Device`].
     pub fn factor<'a>(mut self, a: Matrix<'a, T>) -> Result<Factored<'a, T>> {
-        let blocks = a.source(self.plan.shape())?;
-        let (Source::Blocks(top), true) = (blocks, self.partitions_are_lanes()) else {
-            return Err(Error::Unsupported {
-                method: "factors on a GPU",
-                what: "banded matrices or interleaved batches",
-            });
+        let lanes = self.partitions_are_lanes() || self.route == Route::Alone;
+        let (Source::Blocks(top), true) = (a.source(self.plan.shape())?, lanes) else {
+            let what = "banded matrices, interleaved batches, or by this method";
+            return Err(Error::Unsupported { method: "factors on a GPU", what });
         };
         let mut source = top;
         for k in 0..self.levels.len() {
@@ -306,17 +304,34 @@ impl<T: Element> Solver<T> {
         self.peaks.slice(..bytes).download()
     }
 
-    /// Backward errors of every column; infinite where x is so much larger than the right-hand side that a pivot that was zero is
-    /// the likely cause.
+    /// Backward errors of every column.
     fn errors(&self) -> Result<Vec<f64>> {
-        let [mut errors, sizes, rhs] = [0, 1, 2].map(|kind| read_peaks::<T>(&self.peaks, kind, self.columns()));
-        for ((error, size), rhs) in errors.iter_mut().flatten().zip(sizes?).zip(rhs?) {
-            if !(size <= rhs * T::IMPLAUSIBLE) {
-                *error = f64::INFINITY;
-            }
-        }
-        errors
+        errors::<T>(&self.peaks, self.columns())
     }
+}
+
+/// Backward errors of so many columns; infinite where x is so much larger than the right-hand side that a pivot that was zero is
+/// the likely cause.
+pub(crate) fn errors<T: Element>(peaks: &DeviceVec<u8>, columns: usize) -> Result<Vec<f64>> {
+    let [mut errors, sizes, rhs] = [0, 1, 2].map(|kind| read_peaks::<T>(peaks, kind, columns));
+    for ((error, size), rhs) in errors.iter_mut().flatten().zip(sizes?).zip(rhs?) {
+        if !(size <= rhs * T::IMPLAUSIBLE) {
+            *error = f64::INFINITY;
+        }
+    }
+    errors
+}
+
+/// The largest of some backward errors; not a number, if one of them is none.
+pub(crate) fn largest<'a>(errors: impl IntoIterator<Item = &'a f64>) -> f64 {
+    errors.into_iter().fold(0.0, |a: f64, b| if a >= *b || a.is_nan() { a } else { *b })
+}
+
+/// How the host solves what a device does not solve well enough: by the sequential pivoted method.
+pub(crate) fn fallback_plan(plan: &Plan, shape: Shape) -> Plan {
+    let options = plan.options();
+    let host = Plan::new(shape).method(Method::Pivoted).pivoting(options.pivoting).threads(options.threads);
+    host.noise_threshold(options.noise_threshold)
 }
 
 /// How pivots are chosen.
@@ -335,7 +350,7 @@ pub(crate) fn rule(plan: &Plan) -> Rule {
 }
 
 /// The peaks of one kind of so many columns.
-pub(crate) fn read_peaks<T: Element>(memory: &DeviceVec<u8>, kind: usize, columns: usize) -> Result<Vec<f64>> {
+fn read_peaks<T: Element>(memory: &DeviceVec<u8>, kind: usize, columns: usize) -> Result<Vec<f64>> {
     let bytes = columns * T::REAL_BYTES;
     let words = memory.slice(kind * bytes..(kind + 1) * bytes).download()?;
     let real = |bytes: &[u8]| {

@@ -1,14 +1,12 @@
 //! Solves that were started: waited for, verified, refined, and at last solved again by the host.
 
-use super::{Route, Solver, read_peaks};
+use super::{Route, Solver, fallback_plan, largest, read_peaks};
 use crate::device::{DeviceSlice, DeviceSliceMut, DeviceVec, Element};
 use crate::launch::{Arguments, Columns, Peaks};
 use crate::matrix::{Matrix, Source};
 use bandsolve::direct::contract::{ACCEPTED_AT_ONCE, MAX_REFINEMENTS, good};
 use bandsolve::dyn_stack::{PodBuffer, PodStack};
-use bandsolve::{
-    Banded, BlockTridiagonal, Error, Factor, Factorize, Method, Op, Plan, Report, Result, Shape, Tridiagonal,
-};
+use bandsolve::{Banded, BlockTridiagonal, Error, Factor, Factorize, Op, Plan, Report, Result, Shape, Tridiagonal};
 
 /// A solve that was started. Dropped without being waited for, x is neither verified nor repaired.
 #[derive(Debug)]
@@ -59,8 +57,7 @@ impl<'a, T: Element> Pending<'a, T> {
         }
         // Those of the systems of a batch together: it is one right-hand side.
         let columns = self.solver.cuts[0].0.columns as usize;
-        let largest = |k: usize| errors.iter().skip(k).step_by(columns).fold(0.0, |a, b| if a >= *b { a } else { *b });
-        let by_column: Vec<f64> = (0..columns).map(largest).collect();
+        let by_column: Vec<f64> = (0..columns).map(|k| largest(errors[k..].iter().step_by(columns))).collect();
         let mut report = self.solver.gathered(&by_column, None);
         report.refinement_steps = steps;
         report.fallback = fallback;
@@ -105,8 +102,7 @@ impl<'a, T: Element> Pending<'a, T> {
     /// Takes back what did not help, column by column, or of an interleaved batch as a whole; returns whether anything did.
     fn keep_better(&mut self, errors: &mut [f64], new: &[f64], kept: &DeviceVec<T>) -> Result<bool> {
         if self.solver.route == Route::Interleaved {
-            let largest = |errors: &[f64]| errors.iter().fold(0.0, |a, b| if a >= *b { a } else { *b });
-            let helped = largest(new) < largest(errors);
+            let helped = largest(new) < largest(&*errors);
             if helped {
                 errors.copy_from_slice(new);
             } else {
@@ -162,13 +158,12 @@ impl<'a, T: Element> Pending<'a, T> {
 
     /// Solves on the host, by the sequential pivoted method, the columns that are not good.
     fn fall_back(&mut self, errors: &mut [f64], good: f64) -> Result<()> {
-        let (shape, options) = (self.solver.plan.shape(), self.solver.plan.options());
-        let plan = Plan::new(match shape {
+        let shape = self.solver.plan.shape();
+        let of_one = match shape {
             Shape::Batch { n, .. } => Shape::Tridiagonal { n, periodic: false },
             other => other,
-        });
-        let plan = plan.method(Method::Pivoted).pivoting(options.pivoting).threads(options.threads);
-        let plan = plan.noise_threshold(options.noise_threshold);
+        };
+        let plan = fallback_plan(&self.solver.plan, of_one);
         let (arrays, leading) = self.a.download(shape)?;
         let (given, mut all) = (self.rhs.download()?, self.x.as_slice().download()?);
         let rows = self.solver.cuts[0].0.rows as usize;

@@ -91,7 +91,7 @@ impl Decision {
         let on_chip = if together { sizes.rhs_on_chip.min(if T::COMPLEX { 4 } else { 8 }) } else { 1 };
         let kind = Kind { block, on_chip, bytes: size_of::<T>() };
         let limits = device.limits();
-        if route == Route::Cyclic && kind.lines_bytes(n, 1) > limits.shared_per_block {
+        if route == Route::Cyclic && kind.cyclic_bytes(n) > limits.shared_per_block {
             let what = "systems that are too large for a block of threads of a GPU";
             return Err(Error::Unsupported { method: method.name(), what });
         }

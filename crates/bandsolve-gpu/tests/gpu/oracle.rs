@@ -1131,3 +1131,19 @@ fn any_number_of_right_hand_sides_on_chip_gives_the_same_bits() {
         }
     }
 }
+
+#[test]
+fn batches_of_any_size_have_factors() {
+    for n in [3, 61, 62, 300] {
+        let (device, count) = (Device::emulated(Emulation::default()), 4);
+        let given = Random::<f64>::new(n * count, 1, 1, 4.0);
+        let [sub, diag, sup] = given.arrays.each_ref().map(|v| device.upload(v).unwrap());
+        let rhs = device.upload(&given.rhs).unwrap();
+        let plan = Plan::new(Shape::Batch { n, count, layout: Layout::Contiguous });
+        let (a, solver) = (Matrix::tridiagonal(&sub, &diag, &sup), || Solver::new(&device, &plan, 1).unwrap());
+        let [mut x, mut y] = [(); 2].map(|()| device.zeros(n * count).unwrap());
+        solver().solve(a, &rhs, &mut x).unwrap();
+        solver().factor(a).unwrap().solve(&rhs, &mut y).unwrap();
+        assert_eq!(x.download().unwrap(), y.download().unwrap());
+    }
+}
