@@ -1,11 +1,11 @@
 //! Systems that are larger than the memory of a device, or shared by several.
 
-use crate::cut::{Cut, Kind, Rows, System, levels};
+use crate::cut::{self, Cut, Kind, System, levels};
 use crate::device::{Device, DeviceVec, Element, check_len};
 use crate::host::HostMatrix;
 use crate::launch::{Arguments, Coarse, Columns, Peaks};
 use crate::matrix::{Blocks, Source};
-use crate::solver::{Solver, errors, fallback_plan, largest, rule};
+use crate::solver::{Rows, Solver, errors, fallback_plan, largest, rule};
 use crate::sparse::Rhs;
 use bandsolve::direct::contract::{ACCEPTED_AT_ONCE, good};
 use bandsolve::{Error, Factor, Factorize, Method, Op, Plan, Report, Result, Shape};
@@ -15,8 +15,7 @@ use core::ops::Range;
 #[derive(Debug)]
 struct Slot<T: Element> {
     device: Device,
-    bands: [DeviceVec<T>; 3],
-    rhs: DeviceVec<T>,
+    system: Rows<T>,
     x: DeviceVec<T>,
     peaks: DeviceVec<u8>,
     /// Which of the coarse systems is on this device.
@@ -26,8 +25,7 @@ struct Slot<T: Element> {
 /// The coarse system on a device, and its solution.
 #[derive(Debug)]
 struct OnOne<T: Element> {
-    bands: [DeviceVec<T>; 3],
-    rhs: DeviceVec<T>,
+    system: Rows<T>,
     peaks: DeviceVec<u8>,
 }
 
@@ -87,7 +85,7 @@ impl<T: Element> Spread<T> {
         if n == 0 {
             return Err(Error::Unsupported { method: "rpts in parts", what: "systems without rows" });
         }
-        let rows = Rows { asked: plan.options().partition_rows, large: device.sizes(T::NAME).partition_rows };
+        let rows = cut::Rows { asked: plan.options().partition_rows, large: device.sizes(T::NAME).partition_rows };
         if !matches!(
             plan.asked_method(),
             Method::Auto | Method::Rpts | Method::SpikeThomas | Method::SpikeDiagonalPivoting
@@ -116,18 +114,12 @@ impl<T: Element> Spread<T> {
         let peaks = Peaks::KINDS * T::REAL_BYTES;
         let longest = parts.iter().map(|part| rows_of(&cut, part).len()).max().unwrap_or(0);
         let slot = |(device, coarse): (&Device, &usize)| {
-            let numbers = |k: usize| device.zeros::<T>(longest * k);
-            let bands = [numbers(b * b)?, numbers(b * b)?, numbers(b * b)?];
-            let (rhs, x, peaks) = (numbers(b)?, numbers(b)?, device.zeros(peaks)?);
-            Ok(Slot { device: device.clone(), bands, rhs, x, peaks, coarse: *coarse })
+            let (system, x) = (Rows::new(device, longest, b, 1)?, device.zeros(longest * b)?);
+            Ok(Slot { device: device.clone(), system, x, peaks: device.zeros(peaks)?, coarse: *coarse })
         };
         let slots = devices.iter().zip(&coarse_of).map(slot).collect::<Result<_>>()?;
         let own = coarse_of.iter().max().map_or(0, |last| last + 1);
-        let coarse = |device: &Device| {
-            let numbers = |k: usize| device.zeros::<T>(n * k);
-            let bands = [numbers(b * b)?, numbers(b * b)?, numbers(b * b)?];
-            Ok(OnOne { bands, rhs: numbers(b)?, peaks: device.zeros(peaks)? })
-        };
+        let coarse = |device: &Device| Ok(OnOne { system: Rows::new(device, n, b, 1)?, peaks: device.zeros(peaks)? });
         let coarse = devices[..own].iter().map(coarse).collect::<Result<_>>()?;
         let periodic = cut.periodic != 0;
         let shape = match b {
@@ -182,10 +174,7 @@ impl<T: Element> Spread<T> {
             let slot = k % self.slots.len();
             self.upload(k, slot, system)?;
             let (source, rhs) = self.shifted(k, slot);
-            let coarse = &self.coarse[self.slots[slot].coarse];
-            let n_below = 2 * u64::from(self.cut.partitions) * self.kind.block as u64;
-            let d = Columns { first: coarse.rhs.slice(..).address(), step: n_below };
-            let out = Coarse { arrays: coarse.bands.each_ref().map(|band| band.slice(..).address()), d };
+            let out = self.coarse[self.slots[slot].coarse].system.addresses(self.rows_below());
             let arguments = Arguments::new(&self.part(k)).with(source).with(rhs).with(out).with(rule(&self.plan));
             self.launch("reduce", k, slot, arguments, self.kind.reduce_bytes(&self.cut))?;
         }
@@ -200,7 +189,7 @@ impl<T: Element> Spread<T> {
             let last = self.cut.partitions.min(part.end * self.cut.lanes);
             let rows = 2 * (part.start * self.cut.lanes) as usize..2 * last as usize;
             let (first, others) = self.coarse.split_at_mut(1);
-            let (to, from) = (&mut first[0], &others[k - 1]);
+            let (to, from) = (&mut first[0].system, &others[k - 1].system);
             let blocks = rows.start * b * b..rows.end * b * b;
             for (to, from) in to.bands.iter_mut().zip(&from.bands) {
                 to.slice_mut(blocks.clone()).write(&from.slice(blocks.clone()).download()?)?;
@@ -208,20 +197,19 @@ impl<T: Element> Spread<T> {
             let numbers = rows.start * b..rows.end * b;
             to.rhs.slice_mut(numbers.clone()).write(&from.rhs.slice(numbers).download()?)?;
         }
-        let main = &self.coarse[0];
-        let source = Blocks::new(main.bands.each_ref().map(|band| band.slice(..).address()), Op::Plain);
-        let d = main.rhs.slice(..);
-        self.solver.prepare(d.len(), "rhs")?;
+        let main = &self.coarse[0].system;
+        let Coarse { arrays, d } = main.addresses(self.rows_below());
+        let source = Source::Blocks(Blocks::new(arrays, Op::Plain));
+        self.solver.prepare(main.rhs.len(), "rhs")?;
         // The solution takes the place of the right-hand side.
-        let rhs = Rhs::Dense(Columns { first: d.address(), step: d.len() as u64 });
-        self.solver.enqueue(Source::Blocks(source), rhs, d)?;
+        self.solver.enqueue(source, Rhs::Dense(d), main.rhs.slice(..))?;
         self.solver.device().synchronize()?;
         let words = self.solver.first_peaks(Peaks::KINDS * T::REAL_BYTES)?;
-        let y = if self.coarse.len() > 1 { self.coarse[0].rhs.download()? } else { Vec::new() };
+        let y = if self.coarse.len() > 1 { self.coarse[0].system.rhs.download()? } else { Vec::new() };
         for (k, coarse) in self.coarse.iter_mut().enumerate() {
             coarse.peaks.slice_mut(..).write(&words)?;
             if k > 0 {
-                coarse.rhs.slice_mut(..).write(&y)?;
+                coarse.system.rhs.slice_mut(..).write(&y)?;
             }
         }
         Ok(())
@@ -260,8 +248,7 @@ impl<T: Element> Spread<T> {
         let (source, rhs) = self.shifted(k, index);
         let slot = &self.slots[index];
         let coarse = &self.coarse[slot.coarse];
-        let n_below = 2 * u64::from(self.cut.partitions) * self.kind.block as u64;
-        let y = Columns { first: coarse.rhs.slice(..).address(), step: n_below };
+        let y = coarse.system.addresses(self.rows_below()).d;
         let first = (self.rows(k).start * self.kind.block * size_of::<T>()) as u64;
         let out = Columns { first: slot.x.slice(..).address().wrapping_sub(first), step: u64::from(self.cut.rows) };
         let peaks = |memory: &DeviceVec<u8>| {
@@ -271,6 +258,11 @@ impl<T: Element> Spread<T> {
         let arguments = Arguments::new(&self.part(k)).with(source).with(rhs).with(y).with(out);
         let arguments = arguments.with(peaks(&coarse.peaks)).with(peaks(&slot.peaks)).with(rule(&self.plan));
         self.launch("substitute", k, index, arguments, self.kind.substitute_bytes(&self.cut))
+    }
+
+    /// Rows of the coarse system.
+    fn rows_below(&self) -> u64 {
+        2 * u64::from(self.cut.partitions) * self.kind.block as u64
     }
 
     /// Block rows of a part.
@@ -286,7 +278,7 @@ impl<T: Element> Spread<T> {
     /// Copies the rows of a part to a slot.
     fn upload(&mut self, part: usize, slot: usize, system: &Given<T>) -> Result<()> {
         let (rows, b) = (self.rows(part), self.kind.block);
-        let slot = &mut self.slots[slot];
+        let slot = &mut self.slots[slot].system;
         for (to, from) in slot.bands.iter_mut().zip(&system.bands) {
             to.slice_mut(..rows.len() * b * b).write(&from[rows.start * b * b..rows.end * b * b])?;
         }
@@ -295,7 +287,7 @@ impl<T: Element> Spread<T> {
 
     /// Matrix and right-hand sides of a slot, as if they began with the first row of the system.
     fn shifted(&self, part: usize, slot: usize) -> (Blocks, Columns) {
-        let (first, b, slot) = (self.rows(part).start, self.kind.block, &self.slots[slot]);
+        let (first, b, slot) = (self.rows(part).start, self.kind.block, &self.slots[slot].system);
         let before = |numbers: usize| (first * numbers * size_of::<T>()) as u64;
         let bands = slot.bands.each_ref().map(|band| band.slice(..).address().wrapping_sub(before(b * b)));
         let rhs =

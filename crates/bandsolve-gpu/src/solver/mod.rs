@@ -18,11 +18,25 @@ use bandsolve::direct::contract::{ACCEPTED_AT_ONCE, good};
 use bandsolve::{Error, Method, Op, Pivoting, Plan, Report, Result, Shape};
 use route::{Decision, Route};
 
-/// The system of a level below the first; the solution takes the place of the right-hand sides.
+/// Some block rows on a device: of a coarse system, whose solution takes the place of the right-hand sides, or of a part of one.
 #[derive(Debug)]
-struct Level<T> {
-    bands: [DeviceVec<T>; 3],
-    rhs: DeviceVec<T>,
+pub(crate) struct Rows<T> {
+    pub bands: [DeviceVec<T>; 3],
+    pub rhs: DeviceVec<T>,
+}
+
+impl<T: Element> Rows<T> {
+    /// Memory for so many rows of blocks, and right-hand sides.
+    pub fn new(device: &Device, rows: usize, block: usize, n_rhs: usize) -> Result<Self> {
+        let band = || device.zeros(rows * block * block);
+        Ok(Self { bands: [band()?, band()?, band()?], rhs: device.zeros(rows * block * n_rhs)? })
+    }
+
+    /// Where they are; right-hand sides `step` numbers apart.
+    pub fn addresses(&self, step: u64) -> Coarse {
+        let d = Columns { first: self.rhs.slice(..).address(), step };
+        Coarse { arrays: self.bands.each_ref().map(|band| band.slice(..).address()), d }
+    }
 }
 
 /// Solves systems of one shape on a device: tridiagonal (also periodic, or batches of them), block tridiagonal with up to 4 rows a
@@ -49,7 +63,7 @@ pub struct Solver<T: Element> {
     most_columns: usize,
     /// Level by level, with the kernels for it.
     cuts: Vec<(Cut, Kind)>,
-    levels: Vec<Level<T>>,
+    levels: Vec<Rows<T>>,
     /// Factors of all levels but the last, if they are kept.
     factors: Vec<LevelFactors<T>>,
     /// What solving an interleaved batch keeps on the way.
@@ -81,13 +95,7 @@ impl<T: Element> Solver<T> {
         let decision = Decision::of(plan)?;
         let Decision { method, route, block, n, systems, .. } = decision;
         let cuts = decision.cuts::<T>(device, plan, n_rhs, sizes)?;
-        let level = |(cut, _): &(Cut, Kind)| {
-            let blocks = cut.n as usize * systems;
-            let array = |numbers| device.zeros(numbers);
-            let bands =
-                [array(blocks * block * block)?, array(blocks * block * block)?, array(blocks * block * block)?];
-            Ok(Level { bands, rhs: array(blocks * block * n_rhs)? })
-        };
+        let level = |(cut, _): &(Cut, Kind)| Rows::new(device, cut.n as usize * systems, block, n_rhs);
         let coarse = cuts.iter().skip(1).map(level).collect::<Result<_>>()?;
         let interleaved = cuts.first().filter(|_| route == Route::Interleaved);
         let kept = device.zeros(interleaved.map_or(0, |(cut, kind)| kind.interleaved_kept(cut)))?;
@@ -141,7 +149,7 @@ impl<T: Element> Solver<T> {
     pub fn bytes(&self) -> usize {
         let factors = self.factors.iter().map(LevelFactors::bytes).sum::<usize>();
         let factors = factors + self.scan.as_ref().map_or(0, Scan::bytes);
-        let level = |level: &Level<T>| level.bands.iter().chain([&level.rhs]).map(DeviceVec::len).sum::<usize>();
+        let level = |level: &Rows<T>| level.bands.iter().chain([&level.rhs]).map(DeviceVec::len).sum::<usize>();
         (self.levels.iter().map(level).sum::<usize>() + self.kept.len()) * size_of::<T>() + self.peaks.len() + factors
     }
 
@@ -276,8 +284,7 @@ impl<T: Element> Solver<T> {
     fn coarse(&self, k: usize) -> Coarse {
         let (level, cut) = (&self.levels[k - 1], &self.cuts[k].0);
         let step = u64::from(cut.n) * u64::from(cut.systems) * self.block as u64;
-        let d = Columns { first: level.rhs.slice(..).address(), step };
-        Coarse { arrays: level.bands.each_ref().map(|band| band.slice(..).address()), d }
+        level.addresses(step)
     }
 
     fn step(&self) -> u64 {
