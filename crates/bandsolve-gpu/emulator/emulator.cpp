@@ -383,7 +383,7 @@ extern "C" int emulator_launch(const char* name, const u32* grid, const u32* siz
 #undef SCAN
 #undef CYCLIC
 #define RPTS(suffix, ...) KERNEL(reduce_##suffix) KERNEL(substitute_##suffix) KERNEL(finish_##suffix)
-#define RESIDUAL(suffix, ...) KERNEL(residual_##suffix)
+#define RESIDUAL(suffix, ...) KERNEL(residual_##suffix) KERNEL(mend_##suffix)
 #define CORRECT(suffix, ...) KERNEL(correct_##suffix)
 #define FACTORED(suffix, ...) \
   KERNEL(factor_##suffix) KERNEL(reducefactored_##suffix) KERNEL(substitutefactored_##suffix)

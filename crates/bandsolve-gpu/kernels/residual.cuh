@@ -46,6 +46,33 @@ __device__ __forceinline__ Spot spot_of(const Cut& cut) {
   return {blockIdx.x % blocks * blockDim.x + threadIdx.x, blockIdx.x / blocks};
 }
 
+// A row of a matrix, scaled, with its right-hand side and what is left of that without A·x.
+template <class T, int B> struct Left {
+  typedef typename Of<T>::Real Real;
+  T v[3 * B], d, rest;
+  Real entries = Real(0), by;
+
+  // Row r of block row i; `values` are x, and `given` the right-hand sides, of one column of one system.
+  template <class Source>
+  __device__ __forceinline__ Left(const Cut& cut, const Source& source, const T* given, const T* values, u32 i, u32 r) {
+    source.row(cut, i, r, v);
+    by = row_scale(v, true);
+    d = scale(given[((size_t)i * B + r) * cut.row_step], by);
+    const u32 blocks[3] = {i == 0 ? cut.n - 1 : i - 1, i, i + 1 == cut.n ? 0 : i + 1};
+    Rest<T> sum(d);
+    UNROLL for (int s = 0; s < 3 * B; ++s) {
+      const size_t at = (size_t)blocks[s / B] * B + s % B;
+      v[s] = scale(v[s], by);
+      entries = entries + absolute(v[s]);
+      T value = T{};
+      if (at < cut.rows) value = values[at * cut.row_step];
+      sum.subtract(v[s], value);
+    }
+    rest = sum.value();
+  }
+  __device__ __forceinline__ Real error(Real x_max) const { return backward_error(rest, entries, x_max, d); }
+};
+
 // rest ← d − A·x, if it is wanted, and the largest |rest| / (Σ|a|·‖x‖ + |d|), with ‖x‖ from `peaks.size`, in `peaks.gap`.
 template <class T, int B, class Source>
 __device__ __forceinline__ void residual(const Cut& cut, const Source& source, const Columns<const T>& rhs,
@@ -55,28 +82,12 @@ __device__ __forceinline__ void residual(const Cut& cut, const Source& source, c
   const u32 system = spot.column / cut.columns, column = spot.column % cut.columns;
   Real gap = Real(0), most = Real(0);
   if (spot.row < cut.rows) {
-    const u32 i = spot.row / B;
-    T v[3 * B];
-    source.of(cut, system).row(cut, i, spot.row % B, v);
-    const Real by = row_scale(v, true);
+    const Left<T, B> row(cut, source.of(cut, system), rhs.of(cut, system, column).first, x.of(cut, system, column).first,
+                         spot.row / B, spot.row % B);
+    gap = peaks.noted(row.error(of_bits(peaks.size[spot.column])), spot.column, spot.row);
+    most = absolute(row.d);
     const size_t own = (size_t)spot.row * cut.row_step;
-    const T d = scale(rhs.of(cut, system, column).first[own], by);
-    const u32 blocks[3] = {i == 0 ? cut.n - 1 : i - 1, i, i + 1 == cut.n ? 0 : i + 1};
-    const T* const values = x.of(cut, system, column).first;
-    Rest<T> sum(d);
-    Real entries = Real(0);
-    UNROLL for (int s = 0; s < 3 * B; ++s) {
-      const size_t at = (size_t)blocks[s / B] * B + s % B;
-      const T a = scale(v[s], by);
-      entries = entries + absolute(a);
-      T value = T{};
-      if (at < cut.rows) value = values[at * cut.row_step];
-      sum.subtract(a, value);
-    }
-    const T r = sum.value();
-    gap = backward_error(r, entries, of_bits(peaks.size[spot.column]), d);
-    most = absolute(d);
-    if (rest.first) rest.of(cut, system, column).first[own] = scale(r, Real(1) / by);
+    if (rest.first) rest.of(cut, system, column).first[own] = scale(row.rest, Real(1) / row.by);
   }
   peaks.raise(peaks.gap + spot.column, gap);
   peaks.raise(peaks.rhs + spot.column, most);
@@ -96,4 +107,68 @@ __device__ __forceinline__ void correct(const Cut& cut, const Columns<const T>& 
     largest = absolute(value);
   }
   peaks.raise(peaks.size + spot.column, largest);
+}
+
+// Mends windows of block rows, a block of threads each: what their equations lack is solved for with the unknowns outside as they
+// are, pivots being chosen over the window as a whole, and added to x. `windows` are columns of all systems and first block rows;
+// `window` is how all of them are cut. Their rows and the rows beside them are measured and noted again.
+template <class T, int B, class Source>
+__device__ __forceinline__ void mend(const Cut& cut, const Source& source, const Columns<const T>& rhs, const Columns<T>& x,
+                                     const u32* windows, const Cut& window, const Peaks<T>& peaks, const Rule& rule) {
+  typedef typename Of<T>::Real Real;
+  SHARED_BYTES(memory);
+  T* const numbers = reinterpret_cast<T*>(memory);
+  const u32 number = windows[2 * blockIdx.x], first = windows[2 * blockIdx.x + 1];
+  const u32 system = number / cut.columns, column = number % cut.columns;
+  const Source own = source.of(cut, system);
+  const T* const given = rhs.of(cut, system, column).first;
+  T* const values = x.of(cut, system, column).first;
+  const Real x_max = of_bits(peaks.size[number]);
+  const Level<T, B, 1> top(window, numbers, 0);
+  for (u32 k = threadIdx.x; k < window.rows; k += blockDim.x) {
+    const u32 j = k / B, r = k % B, place = top.place(j);
+    const bool there = (size_t)first * B + k < cut.rows;
+    T v[3 * B] = {}, rest = T{};
+    if (there) {
+      const Left<T, B> row(cut, own, given, values, first + j, r);
+      UNROLL for (int s = 0; s < 3 * B; ++s) v[s] = row.v[s];
+      rest = row.rest;
+    } else {
+      v[B + (int)r] = one<T>();
+    }
+    UNROLL for (int s = 0; s < 3 * B; ++s) {
+      const bool outside = (s < B && j == 0) || (s >= 2 * B && j + 1 == window.n);
+      v[s] = select(outside, T{}, v[s]);
+    }
+    const Real by = row_scale(v, true);
+    UNROLL for (int s = 0; s < 3 * B; ++s) top.tile.block(s / B, (int)r, s % B, place) = scale(v[s], by);
+    top.tile.rhs((int)r, 0, place) = scale(rest, by);
+  }
+  __syncthreads();
+  solve_on_chip<T, B, 1>(numbers, window, rule);
+  bool changed = false;
+  for (u32 k = threadIdx.x; k < window.rows; k += blockDim.x) {
+    const size_t row = (size_t)first * B + k;
+    if (row >= cut.rows) continue;
+    const T dx = top.tile.x((int)(k % B), 0, top.place(k / B));
+    // Of a singular window there is none.
+    if (!(modulus(dx) < power_of_two<Real>(Bits<Real>::BIAS))) continue;
+    T& value = values[row * cut.row_step];
+    const Real half = scale(x_max, Real(0.5));
+    changed = changed || (absolute(value) > half && modulus(dx) > scale(half, Real(1) / Real(1024)));
+    value = add(value, dx);
+  }
+  if (changed) atomicMax(peaks.bad + 1, 1u);
+  __syncthreads();
+  // The block rows beside the window see its unknowns too, round the corner if the matrix is periodic.
+  Real gap = Real(0);
+  for (u32 k = threadIdx.x; k < (window.n + 2) * B; k += blockDim.x) {
+    const bool before = first == 0 && k < B, after = first + window.n == cut.n && k >= (window.n + 1) * B;
+    if ((before || after) && !cut.periodic) continue;
+    const u32 i = before ? cut.n - 1 : after ? 0 : first + k / B - 1, row = i * B + k % B;
+    if (row >= cut.rows) continue;
+    const Left<T, B> now(cut, own, given, values, i, k % B);
+    gap = larger_bits(gap, peaks.noted(now.error(x_max), number, row));
+  }
+  peaks.raise(peaks.gap + number, gap);
 }

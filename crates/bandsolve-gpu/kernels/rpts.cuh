@@ -289,11 +289,27 @@ template <class R> __device__ __forceinline__ R warp_peak(R v) {
 }
 
 // What is found out about a solution: largest backward error, largest |x| and largest |right-hand side| of scaled rows, as bits,
-// for each column of each system.
+// for each column of each system; and bad rows.
 template <class T> struct Peaks {
   typedef typename Of<T>::Real R;
   typedef typename Bits<R>::Word Word;
   Word *gap, *size, *rhs;
+  // How many rows have an error above `limit`, and whether the largest |x| was changed since; null: nothing is listed.
+  u32* bad;
+  // Their columns and numbers, as many as there is room for.
+  u32* rows;
+  double limit;
+  u32 room;
+
+  // What counts of the backward error of a row: nothing if it is listed, to be mended.
+  __device__ __forceinline__ R noted(R error, u32 column, u32 row) const {
+    if (!bad || !(error > R(limit) && error < R(1))) return error;
+    const u32 k = atomicAdd(bad, 1u);
+    if (k >= room) return error;
+    rows[2 * (size_t)k] = column;
+    rows[2 * (size_t)k + 1] = row;
+    return R(0);
+  }
 
   // All lanes of a warp take part.
   __device__ __forceinline__ static void raise(Word* at, R v) {
@@ -353,7 +369,8 @@ __device__ __forceinline__ void put(const Tile& tile, const Cut& cut, const Task
         const T after = bottom ? tile.end(1, s, c, place.partition) : tile.x(s, c, place.at + 1);
         rest = fma_add(negate(v[2 * B + s]), after, rest);
       }
-      gap[c] = larger_bits(gap[c], backward_error(rest, sum, x_max[c], d[c]));
+      const u32 column = task.system * cut.columns + task.column + c;
+      gap[c] = larger_bits(gap[c], peaks.noted(backward_error(rest, sum, x_max[c], d[c]), column, (u32)row));
       largest[c] = larger_bits(largest[c], absolute(value));
       most[c] = larger_bits(most[c], absolute(d[c]));
     }
@@ -534,15 +551,11 @@ __device__ __forceinline__ void substitute_on_chip(const Level<T, B, R>& level, 
   solve_inside(level.tile, lane * level.tile.pitch, rows_of(level.cut, lane), ends, rule);
 }
 
-// Solves a system of up to 32 partitions by one block of threads, on chip. Source: Klein 2.6.8.
-template <class T, int B, int R, class Source, class Rhs>
-__device__ __forceinline__ void finish_in(T* numbers, const Cut& cut, const Task& task, const Source& source, const Rhs& rhs,
-                                          const Columns<T>& out, const Peaks<T>& peaks, const Rule& rule) {
-  const Level<T, B, R> top(cut, numbers, 0);
+// Solves a system of up to 32 partitions by one block of threads, on chip, whose rows are staged there. Source: Klein 2.6.8.
+template <class T, int B, int R>
+__device__ __forceinline__ void solve_on_chip(T* numbers, const Cut& cut, const Rule& rule) {
   u32 levels = 1;
   for (Cut c = cut; c.partitions > 1; c = deeper(c)) ++levels;
-  stage(top.tile, cut, task, source, rhs, rule.scale_rows);
-  __syncthreads();
   for (u32 l = 0; l < levels; ++l) {
     reduce_on_chip(Level<T, B, R>(cut, numbers, l), Level<T, B, R>(cut, numbers, l + 1), rule);
     __syncthreads();
@@ -553,6 +566,16 @@ __device__ __forceinline__ void finish_in(T* numbers, const Cut& cut, const Task
     substitute_on_chip(Level<T, B, R>(cut, numbers, l - 1), Level<T, B, R>(cut, numbers, l), rule);
     __syncthreads();
   }
+}
+
+// Solves such a system, and writes x.
+template <class T, int B, int R, class Source, class Rhs>
+__device__ __forceinline__ void finish_in(T* numbers, const Cut& cut, const Task& task, const Source& source, const Rhs& rhs,
+                                          const Columns<T>& out, const Peaks<T>& peaks, const Rule& rule) {
+  const Level<T, B, R> top(cut, numbers, 0);
+  stage(top.tile, cut, task, source, rhs, rule.scale_rows);
+  __syncthreads();
+  solve_on_chip<T, B, R>(numbers, cut, rule);
   // The unknowns of the coarse system are among those of the system.
   typename Of<T>::Real x_max[R] = {};
   const Level<T, B, R> next(cut, numbers, 1);

@@ -190,6 +190,30 @@ impl Kind {
     }
 }
 
+/// A window of block rows of a system that one thread solves: as many as a partition has at most, or as there is shared memory for.
+pub fn window(cut: &Cut, kind: Kind, limits: &Limits) -> Cut {
+    let make = |most: usize| {
+        let n = cut.n.min(most as u32);
+        let rows = n * kind.block as u32;
+        Cut {
+            n,
+            rows,
+            m: n,
+            partitions: 1,
+            lanes: LANES as u32,
+            periodic: 0,
+            columns: 1,
+            systems: 1,
+            first: 0,
+            spans: 1,
+            system_step: rows,
+            row_step: 1,
+        }
+    };
+    let fits = |cut: &Cut| kind.finish_bytes(cut) <= limits.shared_per_block;
+    [LONGEST, LONGEST / 2].map(make).into_iter().find(fits).unwrap_or_else(|| make(LONGEST / 4))
+}
+
 /// Cuts a system for SPIKE with cyclic reduction inside: a partition a block of threads; what is left is cut as ever.
 pub fn spike_levels(system: System, kind: Kind, limits: &Limits, rows: Rows) -> Result<Vec<Level>> {
     system.check()?;

@@ -21,23 +21,34 @@ pub struct Coarse {
     pub d: Columns,
 }
 
-/// What is found out about solutions (`rpts.cuh`): three words a column.
+/// What is found out about solutions (`rpts.cuh`): three words a column, and bad rows.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 pub struct Peaks {
     pub gap: u64,
     pub size: u64,
     pub rhs: u64,
+    /// How many rows are bad, and whether the largest |x| was changed, 32 bits each; 0: nothing is listed.
+    pub bad: u64,
+    /// Columns and numbers of bad rows.
+    pub rows: u64,
+    /// The largest error that is not bad.
+    pub limit: f64,
+    /// How many rows can be listed.
+    pub room: u32,
 }
 
 impl Peaks {
     /// Kinds of peaks.
     pub const KINDS: usize = 3;
 
+    /// Nothing is found out.
+    pub const NONE: Self = Self { gap: 0, size: 0, rhs: 0, bad: 0, rows: 0, limit: 0.0, room: 0 };
+
     /// Where those of so many columns are, of so many bytes each.
     pub fn at(address: u64, columns: usize, bytes: usize) -> Self {
         let kind = |k: usize| address + (k * columns * bytes) as u64;
-        Self { gap: kind(0), size: kind(1), rhs: kind(2) }
+        Self { gap: kind(0), size: kind(1), rhs: kind(2), ..Self::NONE }
     }
 }
 

@@ -30,7 +30,7 @@ const INSTANCES: &str = include_str!("../kernels/instances.h");
 fn instance(kernel: &str) -> Option<&'static str> {
     let suffix = &kernel[kernel.find('_')? + 1..];
     let family = match &kernel[..kernel.find('_')?] {
-        "residual" => "RESIDUAL",
+        "residual" | "mend" => "RESIDUAL",
         "correct" => "CORRECT",
         "interleaved" | "alone" => "BATCH",
         "card" => "CARD",

@@ -204,7 +204,7 @@ impl<T: Element> Spread<T> {
         // The solution takes the place of the right-hand side.
         self.solver.enqueue(source, Rhs::Dense(d), main.rhs.slice(..))?;
         self.solver.device().synchronize()?;
-        let words = self.solver.first_peaks(Peaks::KINDS * T::REAL_BYTES)?;
+        let words = self.solver.first_peaks()?;
         let y = if self.coarse.len() > 1 { self.coarse[0].system.rhs.download()? } else { Vec::new() };
         for (k, coarse) in self.coarse.iter_mut().enumerate() {
             coarse.peaks.slice_mut(..).write(&words)?;
@@ -236,7 +236,7 @@ impl<T: Element> Spread<T> {
         if !self.plan.options().verify {
             return Ok(f64::NAN);
         }
-        let found = self.slots.iter().map(|slot| Ok(errors::<T>(&slot.peaks, 1)?[0])).collect::<Result<Vec<_>>>()?;
+        let found = self.slots.iter().map(|slot| Ok(errors::<T>(&slot.peaks.download()?)[0])).collect::<Result<Vec<_>>>()?;
         Ok(largest(&found))
     }
 
@@ -253,7 +253,7 @@ impl<T: Element> Spread<T> {
         let out = Columns { first: slot.x.slice(..).address().wrapping_sub(first), step: u64::from(self.cut.rows) };
         let peaks = |memory: &DeviceVec<u8>| {
             let address = if self.plan.options().verify { memory.slice(..).address() } else { 0 };
-            if address == 0 { Peaks { gap: 0, size: 0, rhs: 0 } } else { Peaks::at(address, 1, T::REAL_BYTES) }
+            if address == 0 { Peaks::NONE } else { Peaks::at(address, 1, T::REAL_BYTES) }
         };
         let arguments = Arguments::new(&self.part(k)).with(source).with(rhs).with(y).with(out);
         let arguments = arguments.with(peaks(&coarse.peaks)).with(peaks(&slot.peaks)).with(rule(&self.plan));

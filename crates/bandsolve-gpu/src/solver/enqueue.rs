@@ -27,7 +27,7 @@ impl<T: Element> Solver<T> {
     /// Hands the kernels to the stream: x is solved for, and what is found out about it is in the peaks of level 0.
     pub(crate) fn enqueue(&mut self, source: Source, rhs: Rhs, x: DeviceSlice<'_, T>) -> Result<()> {
         if self.plan.options().verify {
-            self.peaks.slice_mut(..).clear()?;
+            self.found.clear()?;
         }
         match (self.route, source, rhs) {
             (Route::Levels, Source::Blocks(_), Rhs::Dense(_)) if self.card.is_some() && self.factors.is_empty() => {

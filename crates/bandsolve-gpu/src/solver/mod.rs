@@ -1,9 +1,12 @@
 //! Solvers: what they own, and how they are asked.
 
 mod enqueue;
+mod found;
+mod mend;
 mod pending;
 mod route;
 
+pub(crate) use found::errors;
 pub use pending::Pending;
 
 use crate::cut::{Cut, Kind};
@@ -14,8 +17,8 @@ use crate::matrix::{Blocks, Matrix, Source};
 use crate::scan::Scan;
 use crate::sparse::Rhs;
 use crate::tuned::Sizes;
-use bandsolve::direct::contract::{ACCEPTED_AT_ONCE, good};
 use bandsolve::{Error, Method, Op, Pivoting, Plan, Report, Result, Shape};
+use found::{Found, Verdict};
 use route::{Decision, Route};
 
 /// Some block rows on a device: of a coarse system, whose solution takes the place of the right-hand sides, or of a part of one.
@@ -68,8 +71,7 @@ pub struct Solver<T: Element> {
     factors: Vec<LevelFactors<T>>,
     /// What solving an interleaved batch keeps on the way.
     kept: DeviceVec<T>,
-    /// Largest backward error, |x| and |right-hand side| of every column, as bits, level by level.
-    peaks: DeviceVec<u8>,
+    found: Found,
     /// Bytes of shared memory to solve in one launch, if that is possible, and what its blocks of threads meet at.
     card: Option<(usize, DeviceVec<u32>)>,
     scan: Option<Scan<T>>,
@@ -103,7 +105,7 @@ impl<T: Element> Solver<T> {
             Route::Scan if !cuts.is_empty() => Some(Scan::new(device, n, method != Method::CfLu)?),
             _ => None,
         };
-        let peaks = device.zeros(Peaks::KINDS * cuts.len() * n_rhs * systems * T::REAL_BYTES)?;
+        let found = Found::new::<T>(device, cuts.len(), n_rhs * systems, n * block)?;
         let card = match (route, n_rhs, systems, block) {
             (Route::Levels, 1, 1, 1..=2) if !decision.banded() && method != Method::SpikeCr => {
                 enqueue::fits_card::<T>(device, &cuts)?
@@ -126,7 +128,7 @@ impl<T: Element> Solver<T> {
             levels: coarse,
             factors: Vec::new(),
             kept,
-            peaks,
+            found,
         })
     }
 
@@ -150,7 +152,7 @@ impl<T: Element> Solver<T> {
         let factors = self.factors.iter().map(LevelFactors::bytes).sum::<usize>();
         let factors = factors + self.scan.as_ref().map_or(0, Scan::bytes);
         let level = |level: &Rows<T>| level.bands.iter().chain([&level.rhs]).map(DeviceVec::len).sum::<usize>();
-        (self.levels.iter().map(level).sum::<usize>() + self.kept.len()) * size_of::<T>() + self.peaks.len() + factors
+        (self.levels.iter().map(level).sum::<usize>() + self.kept.len()) * size_of::<T>() + self.found.bytes() + factors
     }
 
     /// Solves op(A)·x = rhs under the accuracy contract of `bandsolve`: the backward error is measured as x is written; above 8ε
@@ -226,9 +228,8 @@ impl<T: Element> Solver<T> {
             self.device.synchronize()?;
             return Ok(Some(self.gathered(&[], None)));
         }
-        let errors = self.errors()?;
-        let good = errors.iter().all(|error| *error <= ACCEPTED_AT_ONCE * good::<T>());
-        Ok(good.then(|| self.gathered(&errors, None)))
+        let found = self.verdict()?;
+        Ok(found.is_good::<T>().then(|| self.gathered(&found.errors, None)))
     }
 
     /// A report with these backward errors, and what was done according to another one.
@@ -293,12 +294,10 @@ impl<T: Element> Solver<T> {
 
     /// The peaks of a level, or none if nothing is to be verified.
     fn peaks(&self, level: usize) -> Peaks {
-        if !self.plan.options().verify {
-            return Peaks { gap: 0, size: 0, rhs: 0 };
+        match self.plan.options().verify {
+            true => self.found.peaks::<T>(level, self.columns(), mend::mends(self.route)),
+            false => Peaks::NONE,
         }
-        let columns = self.columns();
-        let before = level * Peaks::KINDS * columns * T::REAL_BYTES;
-        Peaks::at(self.peaks.slice(before..).address(), columns, T::REAL_BYTES)
     }
 
     /// Columns of all systems.
@@ -306,27 +305,14 @@ impl<T: Element> Solver<T> {
         self.cuts[0].0.all_columns()
     }
 
-    /// So many bytes of the peaks of the first level.
-    pub(crate) fn first_peaks(&self, bytes: usize) -> Result<Vec<u8>> {
-        self.peaks.slice(..bytes).download()
+    /// The peaks of the first level.
+    pub(crate) fn first_peaks(&self) -> Result<Vec<u8>> {
+        self.found.first::<T>(self.columns()).download()
     }
 
-    /// Backward errors of every column.
-    fn errors(&self) -> Result<Vec<f64>> {
-        errors::<T>(&self.peaks, self.columns())
+    fn verdict(&self) -> Result<Verdict> {
+        self.found.verdict::<T>(self.columns())
     }
-}
-
-/// Backward errors of so many columns; infinite where x is so much larger than the right-hand side that a pivot that was zero is
-/// the likely cause.
-pub(crate) fn errors<T: Element>(peaks: &DeviceVec<u8>, columns: usize) -> Result<Vec<f64>> {
-    let [mut errors, sizes, rhs] = [0, 1, 2].map(|kind| read_peaks::<T>(peaks, kind, columns));
-    for ((error, size), rhs) in errors.iter_mut().flatten().zip(sizes?).zip(rhs?) {
-        if !(size <= rhs * T::IMPLAUSIBLE) {
-            *error = f64::INFINITY;
-        }
-    }
-    errors
 }
 
 /// The largest of some backward errors; not a number, if one of them is none.
@@ -354,16 +340,4 @@ pub(crate) fn rule(plan: &Plan) -> Rule {
     // The threshold is meant for rows with a largest entry in [2, 4); here it is in [1, 2).
     let noise = options.noise_threshold * if scaled { 0.5 } else { 1.0 };
     Rule { exchange, scale_rows: scaled.into(), noise }
-}
-
-/// The peaks of one kind of so many columns.
-fn read_peaks<T: Element>(memory: &DeviceVec<u8>, kind: usize, columns: usize) -> Result<Vec<f64>> {
-    let bytes = columns * T::REAL_BYTES;
-    let words = memory.slice(kind * bytes..(kind + 1) * bytes).download()?;
-    let real = |bytes: &[u8]| {
-        let mut word = [0_u8; 8];
-        word[..bytes.len()].copy_from_slice(bytes);
-        T::real_of_bits(u64::from_le_bytes(word))
-    };
-    Ok(words.chunks_exact(T::REAL_BYTES).map(real).collect())
 }

@@ -1,10 +1,10 @@
 //! Solves that were started: waited for, verified, refined, and at last solved again by the host.
 
-use super::{Route, Solver, fallback_plan, largest, read_peaks};
+use super::{Route, Solver, fallback_plan, found, largest};
 use crate::device::{DeviceSlice, DeviceSliceMut, DeviceVec, Element};
 use crate::launch::{Arguments, Columns, Peaks};
 use crate::matrix::{Matrix, Source};
-use bandsolve::direct::contract::{ACCEPTED_AT_ONCE, MAX_REFINEMENTS, good};
+use bandsolve::direct::contract::{MAX_REFINEMENTS, good};
 use bandsolve::dyn_stack::{PodBuffer, PodStack};
 use bandsolve::{Banded, BlockTridiagonal, Error, Factor, Factorize, Op, Plan, Report, Result, Shape, Tridiagonal};
 
@@ -43,11 +43,16 @@ impl<'a, T: Element> Pending<'a, T> {
         if self.rhs.is_empty() {
             return Ok(self.solver.gathered(&[], None));
         }
-        let mut errors = self.solver.errors()?;
+        let mut found = self.solver.verdict()?;
+        let in_range = |errors: &[f64]| errors.iter().all(|error| error.is_finite());
+        if found.bad > 0 && in_range(&found.errors) {
+            found = self.mend(found)?;
+        }
         let (mut steps, mut fallback) = (0, false);
-        let good = good::<T>();
-        if errors.iter().any(|error| !(*error <= ACCEPTED_AT_ONCE * good)) {
-            if errors.iter().all(|error| error.is_finite()) {
+        let (good, enough) = (good::<T>(), found.is_good::<T>());
+        let mut errors = found.errors;
+        if !enough {
+            if in_range(&errors) {
                 steps = self.refine(&mut errors, good)?;
             }
             fallback = errors.iter().any(|error| !(*error <= good));
@@ -76,10 +81,10 @@ impl<'a, T: Element> Pending<'a, T> {
         let device = self.solver.device.clone();
         let array = || device.zeros::<T>(self.rhs.len());
         let (mut rest, dx, mut kept) = (array()?, array()?, array()?);
-        let word = T::REAL_BYTES * errors.len();
         // The largest |x| is what the elimination has found.
-        let mut found = device.zeros::<u8>(Peaks::KINDS * word)?;
-        found.slice_mut(..).copy_from(self.solver.peaks.slice(..Peaks::KINDS * word))?;
+        let first = self.solver.found.first::<T>(errors.len());
+        let mut found = device.zeros::<u8>(first.len())?;
+        found.slice_mut(..).copy_from(first)?;
         errors.copy_from_slice(&self.residual(&mut found, &mut rest)?);
         for step in 0..MAX_REFINEMENTS {
             if errors.iter().all(|error| *error <= good) {
@@ -140,7 +145,7 @@ impl<'a, T: Element> Pending<'a, T> {
             .with(peaks);
         // SAFETY: what the kernel takes; all arrays are as long as x.
         unsafe { arguments.launch(&solver.device, &name, solver.blocks_by_rows(), 0) }?;
-        read_peaks::<T>(found, 0, solver.columns())
+        Ok(found::read::<T>(&found.download()?, 0))
     }
 
     /// x ← x + dx; the largest |x| go to `found`.

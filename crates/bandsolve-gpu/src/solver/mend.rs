@@ -1,0 +1,144 @@
+//! Local repair: where a partition is nearly singular, a few rows at its ends are satisfied less well than all others. The rows
+//! around them are solved again, on the device.
+
+use super::found::Verdict;
+use super::{Pending, Route};
+use crate::cut::{Cut, Kind, window};
+use crate::device::Element;
+use crate::launch::{Arguments, Columns, Rule};
+use bandsolve::Result;
+
+/// How often windows are mended: those that overlap one after the other, and what has become bad beside one.
+const ROUNDS: usize = 4;
+/// Rows that lie between two windows at least, which are mended at the same time: they are measured by both.
+const BETWEEN: u32 = 2;
+
+impl<T: Element> Pending<'_, T> {
+    /// Mends the bad rows; returns what is found out then. Rows that could not be mended still count as bad.
+    pub(super) fn mend(&mut self, found: Verdict) -> Result<Verdict> {
+        let Some(mut rows) = self.solver.found.bad_rows(found.bad)? else { return Ok(found) };
+        let columns = self.solver.columns();
+        let (cut, kind) = self.solver.cuts[0];
+        let window = window(&cut, Kind { on_chip: 1, ..kind }, &self.solver.device.limits());
+        let mut found = found;
+        for _ in 0..ROUNDS {
+            let (windows, later) = choose(&rows, &cut, &window);
+            self.solver.found.clear_bad()?;
+            self.mend_windows(&windows, &window)?;
+            found = self.solver.found.verdict::<T>(columns)?;
+            let Some(new) = self.solver.found.bad_rows(found.bad)? else { break };
+            rows = [later, new].concat();
+            rows.sort_unstable();
+            rows.dedup();
+            found.bad = rows.len();
+            if rows.is_empty() || found.changed {
+                break;
+            }
+        }
+        // Errors are relative to the largest |x|.
+        found.bad += usize::from(found.changed);
+        Ok(found)
+    }
+
+    /// Solves windows, columns and first block rows, for what their equations lack.
+    fn mend_windows(&self, windows: &[[u32; 2]], window: &Cut) -> Result<()> {
+        let solver = &*self.solver;
+        let (cut, kind) = &solver.cuts[0];
+        let places = solver.device.upload(windows.as_flattened())?;
+        let column = |first| Columns { first, step: solver.step() };
+        let (arguments, ending) = self.source.with(Arguments::new(cut));
+        let arguments = arguments
+            .with(column(self.rhs.address()))
+            .with(column(self.x.as_slice().address()))
+            .with(places.slice(..).address())
+            .with(*window)
+            .with(solver.peaks(0))
+            .with(Rule { exchange: 1, scale_rows: 1, noise: 0.0 });
+        let name = format!("mend_{}_{}{ending}", T::NAME, solver.block);
+        let shared = Kind { on_chip: 1, ..*kind }.finish_bytes(window);
+        // SAFETY: what the kernel takes; windows are inside of the system, and far enough from one another.
+        unsafe { arguments.launch(&solver.device, &name, windows.len(), shared) }?;
+        // The windows are read until then.
+        solver.device.synchronize()
+    }
+}
+
+/// Windows around bad rows, which are in order, that can be mended at the same time, and the rows that are left for later.
+fn choose(rows: &[[u32; 2]], cut: &Cut, window: &Cut) -> (Vec<[u32; 2]>, Vec<[u32; 2]>) {
+    let block = window.rows / window.n;
+    let (mut windows, mut later) = (Vec::<[u32; 2]>::new(), Vec::new());
+    let mut rest = rows;
+    while let Some(&[column, first]) = rest.first() {
+        // Bad rows that are near are mended together, with as many good ones on either side.
+        let near = |row: &&[u32; 2]| row[0] == column && (row[1] - first) / block <= window.n / 2;
+        let (group, after) = rest.split_at(rest.iter().take_while(near).count());
+        let middle = (first + group[group.len() - 1][1]) / 2 / block;
+        let begin = middle.saturating_sub(window.n / 2).min(cut.n - window.n);
+        let own = windows.iter().rev().take_while(|other| other[0] == column);
+        let ahead = |other: &[u32; 2], begin: u32| other[1] + window.n + BETWEEN <= begin;
+        let beside_last = own.clone().next().is_none_or(|last| ahead(last, begin));
+        let beside_first = cut.periodic == 0 || own.last().is_none_or(|first| ahead(&[column, begin], first[1] + cut.n));
+        if beside_last && beside_first {
+            windows.push([column, begin]);
+        } else {
+            later.extend(group);
+        }
+        rest = after;
+    }
+    (windows, later)
+}
+
+/// Whether bad rows are listed, and mended.
+pub(super) fn mends(route: Route) -> bool {
+    matches!(route, Route::Levels | Route::Scan)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cut::{Rows, System, levels};
+    use crate::device::Limits;
+
+    const LIMITS: Limits = Limits {
+        shared_per_block: 48 << 10,
+        shared_per_multiprocessor: 48 << 10,
+        multiprocessors: 4,
+        memory: 1 << 30,
+    };
+
+    /// How a system is cut, and its windows.
+    fn cuts(n: usize, block: usize, periodic: bool) -> (Cut, Cut) {
+        let system = System { n, rows: n * block, periodic, columns: 3, systems: 1 };
+        let kind = Kind { block, on_chip: 1, bytes: 8 };
+        let cut = levels(system, kind, &LIMITS, Rows { asked: None, large: 31 }).unwrap()[0].0;
+        (cut, window(&cut, kind, &LIMITS))
+    }
+
+    #[test]
+    fn windows_lie_around_bad_rows_and_inside_of_the_system() {
+        let (cut, window) = cuts(1000, 1, false);
+        assert_eq!(window.n, 64);
+        let near = [[0, 3], [0, 500], [0, 510], [0, 530], [0, 999], [2, 500]];
+        assert_eq!(choose(&near, &cut, &window), (vec![[0, 0], [0, 483], [0, 936], [2, 468]], vec![]));
+        let (cut, window) = cuts(10, 1, true);
+        assert_eq!(choose(&[[0, 3], [0, 9]], &cut, &window), (vec![[0, 0]], vec![[0, 9]]));
+    }
+
+    #[test]
+    fn windows_that_would_meet_are_left_for_later() {
+        let (cut, window) = cuts(1000, 1, false);
+        // Windows of 64 rows from 468, and from 534 at the earliest.
+        assert_eq!(choose(&[[0, 500], [0, 565]], &cut, &window), (vec![[0, 468]], vec![[0, 565]]));
+        assert_eq!(choose(&[[0, 500], [0, 566]], &cut, &window), (vec![[0, 468], [0, 534]], vec![]));
+        let corners = [[1, 0], [1, 999]];
+        assert_eq!(choose(&corners, &cut, &window), (vec![[1, 0], [1, 936]], vec![]));
+        let (cut, window) = cuts(1000, 1, true);
+        assert_eq!(choose(&corners, &cut, &window), (vec![[1, 0]], vec![[1, 999]]));
+    }
+
+    #[test]
+    fn rows_are_those_of_blocks() {
+        let (cut, window) = cuts(1000, 4, false);
+        assert_eq!(choose(&[[0, 2000], [0, 2003], [0, 2040]], &cut, &window).0, [[0, 505 - window.n / 2]]);
+    }
+}
