@@ -133,12 +133,10 @@ __device__ __forceinline__ void mend(const Cut& cut, const Source& source, const
       const Left<T, B> row(cut, own, given, values, first + j, r);
       UNROLL for (int s = 0; s < 3 * B; ++s) v[s] = row.v[s];
       rest = row.rest;
-    } else {
-      v[B + (int)r] = one<T>();
     }
     UNROLL for (int s = 0; s < 3 * B; ++s) {
       const bool outside = (s < B && j == 0) || (s >= 2 * B && j + 1 == window.n);
-      v[s] = select(outside, T{}, v[s]);
+      v[s] = select(outside, T{}, select(!there && s == B + (int)r, one<T>(), v[s]));
     }
     const Real by = row_scale(v, true);
     UNROLL for (int s = 0; s < 3 * B; ++s) top.tile.block(s / B, (int)r, s % B, place) = scale(v[s], by);

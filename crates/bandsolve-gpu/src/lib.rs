@@ -28,6 +28,7 @@ mod device;
 mod emulated;
 mod factored;
 mod host;
+mod host_mend;
 mod launch;
 mod matrix;
 mod program;

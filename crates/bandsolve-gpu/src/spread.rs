@@ -3,11 +3,12 @@
 use crate::cut::{self, Cut, Kind, System, levels};
 use crate::device::{Device, DeviceVec, Element, check_len};
 use crate::host::HostMatrix;
+use crate::host_mend::mend;
 use crate::launch::{Arguments, Coarse, Columns, Peaks};
 use crate::matrix::{Blocks, Source};
-use crate::solver::{Rows, Solver, errors, fallback_plan, largest, rule};
+use crate::solver::found::{self, Found, Verdict};
+use crate::solver::{Rows, Solver, fallback_plan, largest, rule};
 use crate::sparse::Rhs;
-use bandsolve::direct::contract::{ACCEPTED_AT_ONCE, good};
 use bandsolve::{Error, Factor, Factorize, Method, Op, Plan, Report, Result, Shape};
 use core::ops::Range;
 
@@ -17,7 +18,7 @@ struct Slot<T: Element> {
     device: Device,
     system: Rows<T>,
     x: DeviceVec<T>,
-    peaks: DeviceVec<u8>,
+    found: Found,
     /// Which of the coarse systems is on this device.
     coarse: usize,
 }
@@ -115,7 +116,8 @@ impl<T: Element> Spread<T> {
         let longest = parts.iter().map(|part| rows_of(&cut, part).len()).max().unwrap_or(0);
         let slot = |(device, coarse): (&Device, &usize)| {
             let (system, x) = (Rows::new(device, longest, b, 1)?, device.zeros(longest * b)?);
-            Ok(Slot { device: device.clone(), system, x, peaks: device.zeros(peaks)?, coarse: *coarse })
+            let found = Found::new::<T>(device, 1, 1, cut.rows as usize)?;
+            Ok(Slot { device: device.clone(), system, x, found, coarse: *coarse })
         };
         let slots = devices.iter().zip(&coarse_of).map(slot).collect::<Result<_>>()?;
         let own = coarse_of.iter().max().map_or(0, |last| last + 1);
@@ -126,11 +128,7 @@ impl<T: Element> Spread<T> {
             1 => Shape::Tridiagonal { n, periodic },
             block => Shape::BlockTridiagonal { block_rows: n, block, periodic },
         };
-        let options = plan.options();
-        let below = Plan::new(shape).method(plan.asked_method()).pivoting(options.pivoting);
-        let below = below.noise_threshold(options.noise_threshold).verify(options.verify);
-        let below = options.partition_rows.map_or(below.clone(), |rows| below.partition_rows(rows));
-        let solver = Solver::new(&devices[0], &below, 1)?;
+        let solver = Solver::new(&devices[0], &plan.with_shape(shape), 1)?;
         Ok(Self { plan: plan.clone(), cut, kind, parts, slots, coarse, solver })
     }
 
@@ -139,8 +137,8 @@ impl<T: Element> Spread<T> {
         self.parts.len()
     }
 
-    /// Solves A·x = rhs under the accuracy contract; what the devices do not solve well enough the host solves, by its
-    /// sequential pivoted method, and the report says so.
+    /// Solves A·x = rhs under the accuracy contract. A few rows that the devices do not solve well enough the host mends; where
+    /// that does not suffice it solves all of it, by its sequential pivoted method, and the report says so.
     ///
     /// # Errors
     /// [`Error::Shape`], [`Error::Device`]; those of the host's method, if it was tried.
@@ -154,14 +152,35 @@ impl<T: Element> Spread<T> {
         let system = Given { bands: a.full_arrays(), rhs };
         self.reduce(&system)?;
         self.solve_coarse()?;
-        let error = self.substitute(&system, x)?;
-        let mut report = self.solver.gathered(&[error], None);
-        if self.plan.options().verify && !(error <= ACCEPTED_AT_ONCE * good::<T>()) {
-            let found = fallback_plan(&self.plan, shape).factor(a)?.solve_into(rhs, x)?;
-            report = self.solver.gathered(&[found.backward_error], None);
-            report.fallback = true;
+        self.substitute(&system, x)?;
+        if !self.plan.options().verify {
+            return Ok(self.solver.gathered(&[], None));
         }
+        if let Some(error) = self.verified(&system, x)? {
+            return Ok(self.solver.gathered(&[error], None));
+        }
+        let found = fallback_plan(&self.plan, shape).factor(a)?.solve_into(rhs, x)?;
+        let mut report = self.solver.gathered(&[found.backward_error], None);
+        report.fallback = true;
         Ok(report)
+    }
+
+    /// The backward error of x, if that is good, or could be made so by mending a few rows.
+    fn verified(&self, system: &Given<T>, x: &mut [T]) -> Result<Option<f64>> {
+        let found = self.slots.iter().map(|slot| slot.found.verdict::<T>(1)).collect::<Result<Vec<_>>>()?;
+        let in_range = Verdict { errors: found.iter().map(|found| found.errors[0]).collect(), bad: 0, changed: false };
+        if !in_range.is_good::<T>() {
+            return Ok(None);
+        }
+        let (mut rows, mut x_max) = (Vec::new(), 0.0_f64);
+        for (slot, found) in self.slots.iter().zip(&found) {
+            let Some(bad) = slot.found.bad_rows(found.bad)? else { return Ok(None) };
+            rows.extend(bad.iter().map(|[_, row]| *row as usize));
+            x_max = x_max.max(found::read::<T>(&slot.found.first::<T>(1).download()?, 1)[0]);
+        }
+        rows.sort_unstable();
+        let mended = mend(system, (self.kind.block, self.cut.periodic != 0), &rows, x, x_max)?;
+        Ok(mended.map(|error| error.max(largest(&in_range.errors))))
     }
 
     /// Every part has a slot of its own, in which it stays.
@@ -215,11 +234,9 @@ impl<T: Element> Spread<T> {
         Ok(())
     }
 
-    /// Solves the parts, with the coarse solution known; returns the largest backward error.
-    fn substitute(&mut self, system: &Given<T>, x: &mut [T]) -> Result<f64> {
-        for slot in &mut self.slots {
-            slot.peaks.slice_mut(..).clear()?;
-        }
+    /// Solves the parts, with the coarse solution known.
+    fn substitute(&mut self, system: &Given<T>, x: &mut [T]) -> Result<()> {
+        self.slots.iter_mut().try_for_each(|slot| slot.found.clear())?;
         let last = self.parts.len();
         // One part is copied back while the next is worked on.
         for k in 0..=last {
@@ -233,11 +250,7 @@ impl<T: Element> Spread<T> {
                 slot.x.slice(..numbers.len()).read(&mut x[numbers])?;
             }
         }
-        if !self.plan.options().verify {
-            return Ok(f64::NAN);
-        }
-        let found = self.slots.iter().map(|slot| Ok(errors::<T>(&slot.peaks.download()?)[0])).collect::<Result<Vec<_>>>()?;
-        Ok(largest(&found))
+        Ok(())
     }
 
     fn substitute_part(&mut self, k: usize, system: &Given<T>) -> Result<()> {
@@ -251,12 +264,12 @@ impl<T: Element> Spread<T> {
         let y = coarse.system.addresses(self.rows_below()).d;
         let first = (self.rows(k).start * self.kind.block * size_of::<T>()) as u64;
         let out = Columns { first: slot.x.slice(..).address().wrapping_sub(first), step: u64::from(self.cut.rows) };
-        let peaks = |memory: &DeviceVec<u8>| {
-            let address = if self.plan.options().verify { memory.slice(..).address() } else { 0 };
-            if address == 0 { Peaks::NONE } else { Peaks::at(address, 1, T::REAL_BYTES) }
+        let peaks = match self.plan.options().verify {
+            true => [Peaks::at(coarse.peaks.slice(..).address(), 1, T::REAL_BYTES), slot.found.peaks::<T>(0, 1, true)],
+            false => [Peaks::NONE; 2],
         };
         let arguments = Arguments::new(&self.part(k)).with(source).with(rhs).with(y).with(out);
-        let arguments = arguments.with(peaks(&coarse.peaks)).with(peaks(&slot.peaks)).with(rule(&self.plan));
+        let arguments = arguments.with(peaks[0]).with(peaks[1]).with(rule(&self.plan));
         self.launch("substitute", k, index, arguments, self.kind.substitute_bytes(&self.cut))
     }
 
@@ -303,9 +316,9 @@ impl<T: Element> Spread<T> {
 }
 
 /// A system of the host.
-struct Given<'a, T: Element> {
-    bands: [std::borrow::Cow<'a, [T]>; 3],
-    rhs: &'a [T],
+pub(crate) struct Given<'a, T: Element> {
+    pub bands: [std::borrow::Cow<'a, [T]>; 3],
+    pub rhs: &'a [T],
 }
 
 /// Block rows of some blocks of threads.

@@ -339,6 +339,19 @@ impl Plan {
         self.shape
     }
 
+    /// The same choices for systems of another shape.
+    ///
+    /// ```
+    /// # use bandsolve::{Method, Plan, Shape};
+    /// let plan = Plan::new(Shape::Tridiagonal { n: 100, periodic: false }).method(Method::Rpts);
+    /// let smaller = plan.with_shape(Shape::Tridiagonal { n: 50, periodic: false });
+    /// assert_eq!((smaller.shape().n(), smaller.chosen_method()), (50, Method::Rpts));
+    /// ```
+    #[must_use]
+    pub fn with_shape(&self, shape: Shape) -> Self {
+        Self { shape, pool: Pool::default(), ..self.clone() }.decide()
+    }
+
     /// The method that was asked for.
     pub fn asked_method(&self) -> Method {
         self.wish

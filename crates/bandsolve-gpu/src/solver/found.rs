@@ -12,7 +12,7 @@ const ENTRY: usize = 8;
 
 /// Memory for the peaks of every level, and for the bad rows of the first.
 #[derive(Debug)]
-pub(super) struct Found {
+pub(crate) struct Found {
     memory: DeviceVec<u8>,
     /// Bytes of the peaks.
     peaks: usize,
@@ -22,7 +22,7 @@ pub(super) struct Found {
 
 /// What is found out about a solution.
 #[derive(Debug)]
-pub(super) struct Verdict {
+pub(crate) struct Verdict {
     /// Backward errors of every column, but for the bad rows.
     pub errors: Vec<f64>,
     /// Rows whose error is not accepted.
@@ -115,7 +115,7 @@ pub(crate) fn errors<T: Element>(peaks: &[u8]) -> Vec<f64> {
 }
 
 /// The peaks of one kind.
-pub(super) fn read<T: Element>(peaks: &[u8], kind: usize) -> Vec<f64> {
+pub(crate) fn read<T: Element>(peaks: &[u8], kind: usize) -> Vec<f64> {
     let bytes = peaks.len() / Peaks::KINDS;
     let real = |bytes: &[u8]| {
         let mut word = [0_u8; 8];

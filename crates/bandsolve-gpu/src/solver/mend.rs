@@ -77,7 +77,8 @@ fn choose(rows: &[[u32; 2]], cut: &Cut, window: &Cut) -> (Vec<[u32; 2]>, Vec<[u3
         let own = windows.iter().rev().take_while(|other| other[0] == column);
         let ahead = |other: &[u32; 2], begin: u32| other[1] + window.n + BETWEEN <= begin;
         let beside_last = own.clone().next().is_none_or(|last| ahead(last, begin));
-        let beside_first = cut.periodic == 0 || own.last().is_none_or(|first| ahead(&[column, begin], first[1] + cut.n));
+        let beside_first =
+            cut.periodic == 0 || own.last().is_none_or(|first| ahead(&[column, begin], first[1] + cut.n));
         if beside_last && beside_first {
             windows.push([column, begin]);
         } else {
@@ -99,12 +100,8 @@ mod tests {
     use crate::cut::{Rows, System, levels};
     use crate::device::Limits;
 
-    const LIMITS: Limits = Limits {
-        shared_per_block: 48 << 10,
-        shared_per_multiprocessor: 48 << 10,
-        multiprocessors: 4,
-        memory: 1 << 30,
-    };
+    const LIMITS: Limits =
+        Limits { shared_per_block: 48 << 10, shared_per_multiprocessor: 48 << 10, multiprocessors: 4, memory: 1 << 30 };
 
     /// How a system is cut, and its windows.
     fn cuts(n: usize, block: usize, periodic: bool) -> (Cut, Cut) {

@@ -81,10 +81,9 @@ impl<'a, T: Element> Pending<'a, T> {
         let device = self.solver.device.clone();
         let array = || device.zeros::<T>(self.rhs.len());
         let (mut rest, dx, mut kept) = (array()?, array()?, array()?);
-        // The largest |x| is what the elimination has found.
-        let first = self.solver.found.first::<T>(errors.len());
-        let mut found = device.zeros::<u8>(first.len())?;
-        found.slice_mut(..).copy_from(first)?;
+        let mut found = device.zeros::<u8>(Peaks::KINDS * errors.len() * T::REAL_BYTES)?;
+        // Nothing is added yet, but the largest |x| found: mending may have changed it.
+        self.correct(&dx, &found)?;
         errors.copy_from_slice(&self.residual(&mut found, &mut rest)?);
         for step in 0..MAX_REFINEMENTS {
             if errors.iter().all(|error| *error <= good) {

@@ -96,7 +96,10 @@ fn find<T: Number<Real: RealNumber>>(
         assert!(report.backward_error <= 4.0 * T::Real::EPSILON.to_f64(), "{report:?}");
         for order in [1, 2] {
             let (again, y) = solved(&given, &Plan::new(shape), op, order);
-            assert!(changed(&x, &y).is_empty() && again.backward_errors == report.backward_errors, "{again:?}, {report:?}");
+            assert!(
+                changed(&x, &y).is_empty() && again.backward_errors == report.backward_errors,
+                "{again:?}, {report:?}"
+            );
         }
         return (given, raw, x);
     }
@@ -158,7 +161,12 @@ fn systems_of_every_kind_are_mended() {
     let periodic = |n: usize| Shape::Tridiagonal { n, periodic: true };
     find::<f32>(periodic, 1, 1, Op::Plain);
     find::<f64>(periodic, 1, 3, Op::Transpose);
-    find::<Complex32>(|n| Shape::BlockTridiagonal { block_rows: n / 2, block: 2, periodic: true }, 2, 2, Op::ConjTranspose);
+    find::<Complex32>(
+        |n| Shape::BlockTridiagonal { block_rows: n / 2, block: 2, periodic: true },
+        2,
+        2,
+        Op::ConjTranspose,
+    );
     find::<f32>(|n| Shape::Batch { n, count: 5, layout: Layout::Contiguous }, 1, 2, Op::Plain);
     find::<f64>(|n| Shape::Banded { n, lower: 1, upper: 2 }, 2, 1, Op::Plain);
     find::<f32>(|n| Shape::Banded { n, lower: 3, upper: 2 }, 3, 1, Op::Transpose);
