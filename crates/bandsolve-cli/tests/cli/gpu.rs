@@ -86,7 +86,7 @@ fn a_device_is_compared_with_the_cpu_and_measured() {
     assert_eq!(accuracy.len(), 4 * (4 + 3 + 1 + 3), "number types; tridiagonal, blocks, a band, batches");
     assert!(accuracy.iter().all(|line| line["within_contract"] == true && line["backward_error_cpu"].is_f64()));
     let rows = report["rows"].as_array().expect("rows");
-    assert_eq!(rows.len(), 2 * 7 * 3, "number types, systems; ours, unverified, a copy");
+    assert_eq!(rows.len(), 2 * 7 * 4, "number types, systems; ours, answered, unverified, a copy");
     for row in rows {
         assert!(row["error"].is_null() && row["ns_per_row"].as_f64().unwrap() > 0.0, "{row}");
         assert!(row["solver"] != "bandsolve" || row["backward_error"].is_f64(), "{row}");

@@ -1,6 +1,6 @@
 //! Times by the device's clock: ours, cuSPARSE's, and a copy's.
 
-use super::system::{COPY, Cutting, Number, OURS, System};
+use super::system::{COPY, Cutting, Number, OURS, System, Timed};
 use crate::args::{Data, Dtype};
 use crate::bench::contest::{self, Budget, Contestant};
 use crate::bench::{Row, compare, ratio};
@@ -112,8 +112,9 @@ impl Speed<'_> {
         let system = System::<T>::new(self.device, (case.shape, case.n_rhs), case.data, case.systems)?;
         let cusparse = self.cusparse.filter(|_| !case.routines.is_empty());
         let mut work = system.work(cusparse.is_some())?;
-        let (ours, cutting) = system.ours(true)?;
-        let mut contestants = vec![ours, system.ours(false)?.0, system.copy()];
+        let (ours, cutting) = system.ours(Timed::Kernels)?;
+        let [answered, unverified] = [Timed::Answered, Timed::Unverified].map(|timed| system.ours(timed));
+        let mut contestants = vec![ours, answered?.0, unverified?.0, system.copy()];
         for routine in case.routines {
             let Some(cusparse) = cusparse else { break };
             contestants.push(match system.theirs(cusparse, *routine, case.systems, &work) {

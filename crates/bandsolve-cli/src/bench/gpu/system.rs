@@ -9,7 +9,7 @@ use crate::peers::PeerScalar;
 use bandsolve::{Plan, Report, Result, Shape, Tridiagonal, TridiagonalBatch};
 use bandsolve_gpu::{Device, DeviceSlice, DeviceSliceMut, DeviceVec, Element, Matrix, Solver};
 use bandsolve_testkit::{Random, oracle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Numbers of a diagonal are drawn up to here; then they are repeated.
 const DRAWN: usize = 1 << 20;
@@ -20,6 +20,15 @@ pub const COPY: &str = "copy";
 
 /// A type whose systems are measured.
 pub trait Number: Element + PeerScalar {}
+/// What is timed of a solver of ours: kernels by the device's clock, without or with those that verify; or until the answer is known
+/// to be good, by the host's clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Timed {
+    Unverified,
+    Kernels,
+    Answered,
+}
+
 /// How a system is cut.
 pub struct Cutting {
     /// Rows of a partition on every level.
@@ -102,23 +111,31 @@ impl<T: Number> System<T> {
         }
     }
 
-    /// Ours, and how it cuts the system; timed without waiting for what was found out about x.
-    pub fn ours(&self, verify: bool) -> Result<(Contestant<'_, Work<T>>, Cutting)> {
-        let plan = Plan::new(self.shape).verify(verify);
+    /// Ours, and how it cuts the system.
+    pub fn ours(&self, timed: Timed) -> Result<(Contestant<'_, Work<T>>, Cutting)> {
+        let plan = Plan::new(self.shape).verify(timed != Timed::Unverified);
         let mut solver = Solver::<T>::new(&self.device, &plan, self.n_rhs)?;
         let cutting = Cutting { rows: solver.partition_rows(), one_launch: solver.in_one_launch() };
         let mut report = None;
         let solve: Solve<'_, Work<T>> = Box::new(move |work| {
-            let seconds = self.device.time(|| solver.start(self.matrix(), &self.rhs, &mut work.x).map(drop));
-            let seconds = seconds.map_err(|e| e.to_string())?;
-            if report.is_none() {
+            let begin = Instant::now();
+            if timed == Timed::Answered || report.is_none() {
                 let solved = solver.solve(self.matrix(), &self.rhs, &mut work.x);
                 report = Some(solved.map_err(|e| e.to_string())?);
             }
+            let answered = begin.elapsed();
             (work.foreign, work.report) = (false, report.clone());
-            Ok(Duration::from_secs_f64(seconds))
+            if timed == Timed::Answered {
+                return Ok(answered);
+            }
+            let seconds = self.device.time(|| solver.start(self.matrix(), &self.rhs, &mut work.x).map(drop));
+            seconds.map(Duration::from_secs_f64).map_err(|e| e.to_string())
         });
-        let name = format!("{OURS}{}", if verify { "" } else { UNVERIFIED });
+        let name = match timed {
+            Timed::Unverified => format!("{OURS}{UNVERIFIED}"),
+            Timed::Kernels => OURS.into(),
+            Timed::Answered => format!("{OURS}, answered"),
+        };
         Ok((Contestant { name, threads: 1, solve }, cutting))
     }
 
