@@ -35,7 +35,7 @@ fn instance(kernel: &str) -> Option<&'static str> {
         "interleaved" | "alone" => "BATCH",
         "card" => "CARD",
         "cyclic" | "spikereduce" | "spikesubstitute" => "CYCLIC",
-        "minors" | "forward" | "backward" | "pairs" | "pairsforward" | "pairsbackward" => "SCAN",
+        "ludown" | "pairsdown" | "up" => "SCAN",
         "check" | "scatter" | "prune" => "SPARSE",
         "factor" | "reducefactored" | "substitutefactored" => "FACTORED",
         _ => "RPTS",
@@ -123,7 +123,7 @@ mod tests {
                 "BATCH" => "alone",
                 "SPARSE" => "prune",
                 "CYCLIC" => "cyclic",
-                "SCAN" => "minors",
+                "SCAN" => "up",
                 "FACTORED" => "factor",
                 other => &other.to_lowercase(),
             };

@@ -694,13 +694,21 @@ impl<T: Number<Real: RealNumber>> Recurrence<T> for Minors {
     }
 }
 
-/// The states before and after every row: 8 rows a thread, 128 threads a tile, 32 tiles a group.
+/// Rows of a thread: as many as fill 64 bytes with a number each, 8 at most.
+const fn thread_rows<T>() -> usize {
+    if size_of::<T>() > 8 { 64 / size_of::<T>() } else { 8 }
+}
+
+/// The states before and after every row: 128 threads a tile, 32 tiles a group.
 fn scan<T: Number, R: Recurrence<T>>(rows: &[[T; 2]], begin: Vec<T>) -> Vec<[Vec<T>; 2]> {
     let (mut entering, mut left, mut told) = (begin.clone(), begin, Vec::<Vec<T>>::new());
     let mut states = Vec::new();
-    for (tile, rows) in rows.chunks(1024).enumerate() {
+    let each = thread_rows::<T>();
+    for (tile, rows) in rows.chunks(128 * each).enumerate() {
         let mut own: Vec<Vec<T>> = (0..128)
-            .map(|t| rows.iter().skip(8 * t).take(8).fold(R::nothing(), |transfer, row| R::extend(&transfer, *row)))
+            .map(|t| {
+                rows.iter().skip(each * t).take(each).fold(R::nothing(), |transfer, row| R::extend(&transfer, *row))
+            })
             .collect();
         for warp in own.chunks_mut(32) {
             for by in [1, 2, 4, 8, 16] {
@@ -724,7 +732,7 @@ fn scan<T: Number, R: Recurrence<T>>(rows: &[[T; 2]], begin: Vec<T>) -> Vec<[Vec
             told.clear();
         }
         for (t, enter) in enter.iter().enumerate() {
-            let own = || rows.iter().skip(8 * t).take(8);
+            let own = || rows.iter().skip(each * t).take(each);
             // What leaves a thread by its rows enters the next.
             let leaves = own().fold(R::apply(enter, &mine), |state, row| R::step(&state, *row));
             let mut state = std::mem::replace(&mut left, leaves);
