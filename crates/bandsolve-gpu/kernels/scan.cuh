@@ -56,14 +56,14 @@ template <int COUNT, class N> __device__ __forceinline__ Numbers<N, COUNT> hear(
 // the minors of the last row of each thread, and which tile is theirs.
 template <class T> struct Desk {
   static constexpr u32 THREADS = Tiling<T>::THREADS;
-  T totals[THREADS / 32 * 4], states[(THREADS + 1) * 2], minors[THREADS * 2];
+  T totals[THREADS / 32 * 4], states[(THREADS + 1) * 2];
+  Numbers<T, 2> minors[THREADS];
   u32 tile;
 
   // Tiles are taken in order, so that those waited for are at work.
-  __device__ __forceinline__ u32 take(u32* ticket) {
+  __device__ __forceinline__ void take(u32* ticket) {
     if (threadIdx.x == 0) tile = atomicAdd(ticket, 1u);
     __syncthreads();
-    return tile;
   }
 };
 
@@ -71,7 +71,7 @@ template <class T> struct Desk {
 // of no rows, one row longer, of two parts (`nothing`, `extend`, `compose`); what a transfer makes of a state, and what a row does
 // (`apply`, `step`); the state before the first row (`begin`).
 template <class Operation, class T, int ROWS>
-__device__ __forceinline__ typename Operation::State scan(const typename Operation::Row (&rows)[ROWS], u32 tile,
+__device__ __forceinline__ typename Operation::State scan(const typename Operation::Row (&rows)[ROWS],
                                                           const Messages<typename Operation::Number>& messages, Desk<T>& desk) {
   typedef typename Operation::Number Number;
   typedef typename Operation::Transfer Transfer;
@@ -79,7 +79,7 @@ __device__ __forceinline__ typename Operation::State scan(const typename Operati
   constexpr int TRANSFER = Operation::TRANSFER, STATE = Operation::STATE;
   constexpr u32 THREADS = Tiling<T>::THREADS, WARPS = THREADS / 32;
   static_assert(TRANSFER <= 4 && STATE <= 2 && sizeof(Number) <= sizeof(T), "there is room on the desk");
-  const u32 tiles = gridDim.x, t = threadIdx.x, lane = t % 32, warp = t / 32;
+  const u32 tile = desk.tile, tiles = gridDim.x, t = threadIdx.x, lane = t % 32, warp = t / 32;
   u32 *const told = messages.flags, *const left = told + tiles, *const entered = left + tiles;
   Number *const transfers = messages.numbers, *const leaving = transfers + (size_t)tiles * TRANSFER;
   Number* const entering = leaving + (size_t)tiles * STATE;
@@ -289,94 +289,107 @@ template <class T> struct Down {
   Messages<u32> pairs;
 };
 
-// Pivots, y, and what the way up multiplies the x below with. Row by row, with s = θ_{i−1}/θ_i:
-//   a pivot by itself      y_i = s·(d_i − a_i·y_{i−1}),  x_i = y_i − s·c_i·x_{i+1}
-// and of a pivot of two rows, with θ_{i−1}/θ_{i+1} = 1/Δ and θ_i/θ_{i+1} = b̂/Δ:
-//   the first              its right-hand side d_i − a_i·y_{i−1} goes on; y_i and x_i follow from it and from row i + 1
-//   the second             y = (b̂·d − a·(what goes on))/Δ,  x = y − b̂·c/Δ·(x below)
+// The minors of the rows of a thread: θ_k and θ_{k−1} up to a factor.
+template <class T, int ROWS>
+__device__ __forceinline__ void find_minors(const ScaledRows<T>& row, const Down<T>& out, Desk<T>& desk,
+                                            Numbers<T, 2> (&minors)[ROWS]) {
+  typename Minors<T>::Row rows[ROWS];
+  UNROLL for (int k = 0; k < ROWS; ++k) rows[k] = {row.b(k), negate(times(row.a(k), row.c(k - 1)))};
+  Numbers<T, 2> state = scan<Minors<T>>(rows, out.minors, desk);
+  UNROLL for (int k = 0; k < ROWS; ++k) minors[k] = state = Minors<T>::step(state, rows[k]);
+}
+
+// θ_{k−1} and θ_k over θ_{k+1}: 1/Δ and b̂/Δ of a pivot that begins in row k; over θ_k they are the reciprocal of a pivot, and 1.
+template <class T> struct Quotients {
+  T older, newer;
+
+  __device__ __forceinline__ Quotients(const Numbers<T, 2>& minors, T over) {
+    const T r = reciprocal(over);
+    older = times(minors.v[1], r);
+    newer = times(minors.v[0], r);
+  }
+};
+
+// Finds where pivots of two rows begin: bit k + 1 for row k. Those of the row before this thread's need its minors, as they are there.
+template <class T, int ROWS>
+__device__ __forceinline__ u32 find_pairs(const ScaledRows<T>& row, const Down<T>& out, Desk<T>& desk,
+                                          const Numbers<T, 2> (&minors)[ROWS], Numbers<T, 2>& before) {
+  const u32 t = threadIdx.x, tile = desk.tile;
+  desk.minors[t] = minors[ROWS - 1];
+  if (t + 1 == Desk<T>::THREADS) tell(out.last.numbers, out.last.flags, tile, minors[ROWS - 1]);
+  u32 would[ROWS];
+  UNROLL for (int k = 0; k < ROWS; ++k) would[k] = row.would(k, minors[k]);
+  u32 begins = scan<Pairs>(would, out.pairs, desk).v[0];
+  if (begins) {
+    if (t > 0) {
+      before = desk.minors[t - 1];
+    } else {
+      before = hear<2>(out.last.numbers, out.last.flags, tile - 1);
+    }
+  }
+  UNROLL for (int k = 0; k < ROWS; ++k) begins |= (would[k] & ~(begins >> k) & 1) << (k + 1);
+  out.seconds[tile * Desk<T>::THREADS + t] = (unsigned char)(begins & ((1u << ROWS) - 1));
+  return begins;
+}
+
+// Writes what the way up needs, through the places of a and b, which no thread needs any more once all have come here.
+template <class T, int ROWS>
+__device__ __forceinline__ void store(const Cut& cut, const ScaledRows<T>& row, const Down<T>& out, u32 first,
+                                      const T (&factors)[ROWS], const T (&y)[ROWS]) {
+  __syncthreads();
+  UNROLL for (int k = 0; k < ROWS; ++k) {
+    row.put(row.A, row.own(k), factors[k]);
+    row.put(row.B, row.own(k), y[k]);
+  }
+  __syncthreads();
+  UNROLL for (int k = 0; k < ROWS; ++k) {
+    const u32 place = threadIdx.x + k * Tiling<T>::THREADS;
+    if (first + place >= cut.n) continue;
+    out.factors[first + place] = row.get(row.A, place);
+    out.y[first + place] = row.get(row.B, place);
+  }
+}
+
+// Pivots, y, and what the way up multiplies the x below with. With s = θ_{i−1}/θ_i, a pivot by itself has
+//   y_i = s·(d_i − a_i·y_{i−1}),  x_i = y_i − s·c_i·x_{i+1} .
+// Of a pivot of two rows the second has, with what the first hands on, r = d_{i−1} − a_{i−1}·y_{i−2},
+//   y_i = (b̂·d_i − a_i·r)/Δ,  x_i = y_i − b̂·c_i/Δ·x_{i+1} ,
+// and y and x of the first follow from r and the second row: x_{i−1} = (b_i·r − c_{i−1}·d_i)/Δ + c_{i−1}·c_i/Δ·x_{i+1}.
 template <class T, bool PAIRS>
 __device__ __forceinline__ void down(const Cut& cut, const Blocks<T, 1>& source, const Down<T>& out) {
-  constexpr u32 THREADS = Tiling<T>::THREADS, TILE = Tiling<T>::TILE;
   constexpr int ROWS = Tiling<T>::ROWS;
   SHARED_BYTES(memory);
   Desk<T>& desk = *reinterpret_cast<Desk<T>*>(memory);
   const ScaledRows<T> row(desk);
-  const u32 tile = desk.take(out.ticket), t = threadIdx.x;
-  row.load(cut, source, out.rhs, tile * TILE);
+  desk.take(out.ticket);
+  row.load(cut, source, out.rhs, desk.tile * Tiling<T>::TILE);
   __syncthreads();
-
-  Numbers<T, 2> minors[ROWS];
-  {
-    typename Minors<T>::Row rows[ROWS];
-    UNROLL for (int k = 0; k < ROWS; ++k) rows[k] = {row.b(k), negate(times(row.a(k), row.c(k - 1)))};
-    Numbers<T, 2> state = scan<Minors<T>>(rows, tile, out.minors, desk);
-    UNROLL for (int k = 0; k < ROWS; ++k) minors[k] = state = Minors<T>::step(state, rows[k]);
-  }
-
-  // Bit k + 1: a pivot of two rows begins in row k.
+  Numbers<T, 2> minors[ROWS], before = {};
+  find_minors(row, out, desk, minors);
   u32 begins = 0;
-  // θ_{i−1} and θ_i over θ_{i+1} of the row before, if one begins there.
-  T older = T{}, newer = T{};
-  if constexpr (PAIRS) {
-    desk.minors[2 * t] = minors[ROWS - 1].v[0];
-    desk.minors[2 * t + 1] = minors[ROWS - 1].v[1];
-    if (t + 1 == THREADS) tell(out.last.numbers, out.last.flags, tile, minors[ROWS - 1]);
-    u32 would[ROWS];
-    UNROLL for (int k = 0; k < ROWS; ++k) would[k] = row.would(k, minors[k]);
-    begins = scan<Pairs>(would, tile, out.pairs, desk).v[0];
-    if (begins) {
-      Numbers<T, 2> before;
-      if (t > 0) {
-        before = {{desk.minors[2 * t - 2], desk.minors[2 * t - 1]}};
-      } else {
-        before = hear<2>(out.last.numbers, out.last.flags, tile - 1);
-      }
-      const T r = reciprocal(row.minor_after(-1, before));
-      older = times(before.v[1], r);
-      newer = times(before.v[0], r);
-    }
-    UNROLL for (int k = 0; k < ROWS; ++k) begins |= (would[k] & ~(begins >> k) & 1) << (k + 1);
-    out.seconds[tile * THREADS + t] = (unsigned char)(begins & ((1u << ROWS) - 1));
-  }
-
-  // What multiplies right-hand sides; of the first row of two 1/Δ.
+  if constexpr (PAIRS) begins = find_pairs(row, out, desk, minors, before);
+  Quotients<T> last(before, begins & 1 ? row.minor_after(-1, before) : one<T>());
+  // What multiplies right-hand sides; of the first of two rows 1/Δ.
   T factor[ROWS];
   typename Affine<T>::Row rows[ROWS];
   UNROLL for (int k = 0; k < ROWS; ++k) {
-    const bool first = PAIRS && (begins >> (k + 1) & 1), second = PAIRS && (begins >> k & 1);
-    const T r = reciprocal(first ? row.minor_after(k, minors[k]) : minors[k].v[0]), own = times(minors[k].v[1], r);
-    factor[k] = second ? newer : own;
-    rows[k].by = negate(first ? row.a(k) : times(second ? older : own, row.a(k)));
+    const bool second = begins >> k & 1, first = begins >> (k + 1) & 1;
+    const Quotients<T> own(minors[k], first ? row.minor_after(k, minors[k]) : minors[k].v[0]);
+    factor[k] = second ? last.newer : own.older;
+    rows[k].by = negate(first ? row.a(k) : times(second ? last.older : own.older, row.a(k)));
     rows[k].plus = first ? row.d(k) : times(factor[k], row.d(k));
-    older = own;
-    newer = times(minors[k].v[0], r);
+    last = own;
   }
-  Numbers<T, 1> state = scan<Affine<T>>(rows, tile, out.forward, desk);
+  Numbers<T, 1> state = scan<Affine<T>>(rows, out.forward, desk);
+  T y[ROWS];
   UNROLL for (int k = 0; k < ROWS; ++k) {
     state = Affine<T>::step(state, rows[k]);
-    const bool first = PAIRS && (begins >> (k + 1) & 1);
-    const T across = times(factor[k], row.c(k));
-    rows[k].plus = state.v[0];
-    rows[k].by = negate(across);
-    if (first) {
-      rows[k].plus = fma_add(times(factor[k], row.b(k + 1)), state.v[0], negate(times(across, row.d(k + 1))));
-      rows[k].by = times(across, row.c(k + 1));
-    }
+    const T by = factor[k], across = times(by, row.c(k));
+    const bool first = begins >> (k + 1) & 1;
+    factor[k] = first ? times(across, row.c(k + 1)) : negate(across);
+    y[k] = first ? fma_add(times(by, row.b(k + 1)), state.v[0], negate(times(across, row.d(k + 1)))) : state.v[0];
   }
-  // No thread needs its neighbours' rows any more.
-  __syncthreads();
-  UNROLL for (int k = 0; k < ROWS; ++k) {
-    row.put(0, row.own(k), rows[k].by);
-    row.put(1, row.own(k), rows[k].plus);
-  }
-  __syncthreads();
-  UNROLL for (int k = 0; k < ROWS; ++k) {
-    const u32 place = t + k * THREADS, i = tile * TILE + place;
-    if (i < cut.n) {
-      out.factors[i] = row.get(0, place);
-      out.y[i] = row.get(1, place);
-    }
-  }
+  store(cut, row, out, desk.tile * Tiling<T>::TILE, factor, y);
 }
 
 // What goes up: what the way down has left (`seconds` only of pivots of two rows); x takes the place of y.
@@ -391,49 +404,46 @@ template <class T> struct Up {
 // x_i = y_i + factor_i·(the x in which the pivot below begins), from the last row to the first; the second of two rows hands that
 // x on. Raises the largest |x|.
 template <class T> __device__ __forceinline__ void up(const Cut& cut, const Up<T>& in, const Peaks<T>& peaks, u32 column) {
-  constexpr u32 THREADS = Tiling<T>::THREADS, TILE = Tiling<T>::TILE;
-  constexpr int ROWS = Tiling<T>::ROWS;
+  constexpr u32 THREADS = Tiling<T>::THREADS, ROWS = Tiling<T>::ROWS;
   SHARED_BYTES(memory);
   Desk<T>& desk = *reinterpret_cast<Desk<T>*>(memory);
   const Staged<T, 2> staged(desk);
-  const u32 tile = desk.take(in.ticket), t = threadIdx.x;
-  // Rows before the first are beyond the last.
-  const u32 last = cut.n - 1 - tile * TILE;
-  UNROLL for (int k = 0; k < ROWS; ++k) {
+  enum { FACTOR, Y };
+  desk.take(in.ticket);
+  // Rows before the first are numbers beyond the last.
+  const u32 t = threadIdx.x, last = cut.n - 1 - desk.tile * Tiling<T>::TILE;
+  UNROLL for (u32 k = 0; k < ROWS; ++k) {
     const u32 place = t + k * THREADS, i = last - place;
     const bool inside = i < cut.n;
     const T factor = in.factors[inside ? i : 0], y = in.x[inside ? i : 0];
-    staged.put(0, place, select(inside, factor, T{}));
-    staged.put(1, place, select(inside, y, T{}));
+    staged.put(FACTOR, place, select(inside, factor, T{}));
+    staged.put(Y, place, select(inside, y, T{}));
   }
   u32 seconds = 0;
-  if (in.seconds) {
-    UNROLL for (int k = 0; k < ROWS; ++k) {
-      const u32 i = last - staged.own(k);
-      if (i < cut.n) seconds |= (in.seconds[i / ROWS] >> (i % ROWS) & 1) << k;
-    }
+  UNROLL for (int k = 0; k < (int)ROWS; ++k) {
+    const u32 i = last - staged.own(k);
+    if (in.seconds && i < cut.n) seconds |= (in.seconds[i / ROWS] >> (i % ROWS) & 1) << k;
   }
   __syncthreads();
   typename Affine<T>::Row rows[ROWS];
-  UNROLL for (int k = 0; k < ROWS; ++k) {
-    const bool second = seconds >> k & 1;
-    rows[k] = {second ? one<T>() : staged.get(0, staged.own(k)), second ? T{} : staged.get(1, staged.own(k))};
+  UNROLL for (int k = 0; k < (int)ROWS; ++k) {
+    rows[k] = {staged.get(FACTOR, staged.own(k)), staged.get(Y, staged.own(k))};
+    if (seconds >> k & 1) rows[k] = {one<T>(), T{}};
   }
-  Numbers<T, 1> state = scan<Affine<T>>(rows, tile, in.backward, desk);
+  Numbers<T, 1> state = scan<Affine<T>>(rows, in.backward, desk);
   typename Of<T>::Real largest = 0;
-  UNROLL for (int k = 0; k < ROWS; ++k) {
+  UNROLL for (int k = 0; k < (int)ROWS; ++k) {
     const u32 place = staged.own(k);
     const T below = state.v[0];
     state = Affine<T>::step(state, rows[k]);
-    T value = state.v[0];
-    if (seconds >> k & 1) value = fma_add(staged.get(0, place), below, staged.get(1, place));
-    if (last - place < cut.n) largest = larger_bits(largest, absolute(value));
-    staged.put(1, place, value);
+    const T x = seconds >> k & 1 ? fma_add(staged.get(FACTOR, place), below, staged.get(Y, place)) : state.v[0];
+    if (last - place < cut.n) largest = larger_bits(largest, absolute(x));
+    staged.put(Y, place, x);
   }
   __syncthreads();
-  UNROLL for (int k = 0; k < ROWS; ++k) {
+  UNROLL for (u32 k = 0; k < ROWS; ++k) {
     const u32 place = t + k * THREADS, i = last - place;
-    if (i < cut.n) in.x[i] = staged.get(1, place);
+    if (i < cut.n) in.x[i] = staged.get(Y, place);
   }
   if (peaks.size) peaks.raise(&peaks.size[column], largest);
 }

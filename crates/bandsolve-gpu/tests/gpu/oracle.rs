@@ -849,8 +849,15 @@ fn all_scans<T: Number<Real: RealNumber>>() {
         check_scan::<T>(method, 3000, 3, Op::ConjTranspose, 4.0);
         check_scan::<T>(method, 2000, 1, Op::Transpose, 0.0);
         check_scan::<T>(method, 1500, 1, Op::Plain, 0.0);
+        // Pivots of two rows, also across threads and tiles.
+        let tile = 128 * thread_rows::<T>();
+        for n in [tile - 1, tile, tile + 1, tile + 2, 3 * tile + 1, 5 * tile + 7] {
+            check_scan::<T>(method, n, 1, Op::Plain, 0.0);
+            check_scan::<T>(method, n, 1, Op::Transpose, 0.0);
+        }
         // More than a group of tiles.
         check_scan::<T>(method, 40_000, 1, Op::Plain, 4.0);
+        check_scan::<T>(method, 40_000, 1, Op::Plain, 1.0);
     }
 }
 
