@@ -310,7 +310,8 @@ template <class T> struct Quotients {
   }
 };
 
-// Finds where pivots of two rows begin: bit k + 1 for row k. Those of the row before this thread's need its minors, as they are there.
+// Finds where pivots of two rows begin: bit k + 1 for row k, bit 0 for the row before. If one begins there, `before` becomes the minors
+// of that row: both rows divide by the same determinant.
 template <class T, int ROWS>
 __device__ __forceinline__ u32 find_pairs(const ScaledRows<T>& row, const Down<T>& out, Desk<T>& desk,
                                           const Numbers<T, 2> (&minors)[ROWS], Numbers<T, 2>& before) {

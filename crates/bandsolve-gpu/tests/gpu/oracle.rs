@@ -750,29 +750,18 @@ fn scan<T: Number, R: Recurrence<T>>(rows: &[[T; 2]], begin: Vec<T>) -> Vec<[Vec
 fn solve_by_minors<T: Number<Real: RealNumber>>(rows: &[Row<T>], pairs: bool) -> Vec<T> {
     let n = rows.len();
     let entry = |block: &Panel<T>| block[0][0];
-    // Rows that are not scaled, and scaled ones, with zeros outside of the matrix.
-    let raw = |i: usize| -> [T; 4] {
+    // Scaled rows, with zeros outside of the matrix.
+    let scaled = |i: usize| -> [T; 4] {
         let Some(row) = rows.get(i) else { return [T::ZERO; 4] };
-        [
-            if i == 0 { T::ZERO } else { entry(&row.a) },
-            entry(&row.b),
-            if i + 1 == n { T::ZERO } else { entry(&row.c) },
-            row.d[0],
-        ]
+        let a = if i == 0 { T::ZERO } else { entry(&row.a) };
+        let c = if i + 1 == n { T::ZERO } else { entry(&row.c) };
+        let by = scale_of(&[a, entry(&row.b), c]);
+        [a, entry(&row.b), c, row.d[0]].map(|v| v.scale_by(by))
     };
-    let by = |i: usize| scale_of(&raw(i)[..3]);
-    let scaled = |i: usize| raw(i).map(|v| v.scale_by(by(i)));
     let before = |i: usize| if i == 0 { T::ZERO } else { scaled(i - 1)[2] };
     let minors: Vec<_> = (0..n).map(|i| [scaled(i)[1], -scaled(i)[0].times(before(i))]).collect();
     let states = scan::<T, Minors>(&minors, vec![T::ONE, T::ZERO]);
     let (newest, older) = (|i: usize| states[i][1][0], |i: usize| states[i][1][1]);
-    if !pairs {
-        let r: Vec<T> = (0..n).map(|i| older(i).times(newest(i).reciprocal()).scale_by(by(i))).collect();
-        let forward: Vec<_> = (0..n).map(|i| [-r[i].times(raw(i)[0]), r[i].times(raw(i)[3])]).collect();
-        let y = scan::<T, Affine>(&forward, vec![T::ZERO]);
-        let backward: Vec<_> = (0..n).rev().map(|i| [-r[i].times(raw(i)[2]), y[i][1][0]]).collect();
-        return scan::<T, Affine>(&backward, vec![T::ZERO]).into_iter().rev().map(|[_, after]| after[0]).collect();
-    }
     let larger = |a: T::Real, b: T::Real| if b > a { b } else { a };
     let would = |i: usize| {
         let [own, next, second] = [i, i + 1, i + 2].map(|i| scaled(i).map(|v| v.size()));
@@ -781,7 +770,7 @@ fn solve_by_minors<T: Number<Real: RealNumber>>(rows: &[Row<T>], pairs: bool) ->
         sigma * newest(i).size() < kappa * older(i).size()
     };
     let mut first = vec![false; n];
-    (0..n).for_each(|i| first[i] = would(i) && !(i > 0 && first[i - 1]));
+    (0..n).for_each(|i| first[i] = pairs && would(i) && !(i > 0 && first[i - 1]));
     let second = |i: usize| i > 0 && first[i - 1];
     // 1/Δ and b̂/Δ of a pivot in rows i and i + 1.
     let pair = |i: usize| {
