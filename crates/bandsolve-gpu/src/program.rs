@@ -146,6 +146,7 @@ mod tests {
             "residual_c32_3",
             "correct_f64",
             "alone_c32",
+            "pairsdown_c64",
         ] {
             assert!(compile(kernel, "compute_80").unwrap().contains(&format!(".entry {kernel}")));
         }
