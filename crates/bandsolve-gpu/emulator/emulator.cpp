@@ -389,9 +389,7 @@ extern "C" int emulator_launch(const char* name, const u32* grid, const u32* siz
   KERNEL(factor_##suffix) KERNEL(reducefactored_##suffix) KERNEL(substitutefactored_##suffix)
 #define SPARSE(suffix, ...) KERNEL(check_##suffix) KERNEL(scatter_##suffix) KERNEL(prune_##suffix)
 #define CARD(suffix, ...) KERNEL(card_##suffix)
-#define SCAN(suffix, ...)                                                    \
-  KERNEL(minors_##suffix) KERNEL(forward_##suffix) KERNEL(backward_##suffix) \
-  KERNEL(pairs_##suffix) KERNEL(pairsforward_##suffix) KERNEL(pairsbackward_##suffix)
+#define SCAN(suffix, ...) KERNEL(ludown_##suffix) KERNEL(pairsdown_##suffix) KERNEL(up_##suffix)
 #define CYCLIC(suffix, ...) KERNEL(cyclic_##suffix) KERNEL(spikereduce_##suffix) KERNEL(spikesubstitute_##suffix)
 #define BATCH(suffix, ...) KERNEL(interleaved_##suffix) KERNEL(alone_##suffix)
 #include "../kernels/instances.h"

@@ -71,28 +71,14 @@
   }
 
 #define SCAN(suffix, T)                                                                                                       \
-  extern "C" __global__ void minors_##suffix(Cut cut, Blocks<T, 1> source, T* reciprocals, T* minors, Messages<T> messages) { \
-    scan<T>(Minors<T>{cut, source, reciprocals, minors}, cut.n, messages);                                                    \
+  extern "C" __global__ void ludown_##suffix(Cut cut, Blocks<T, 1> source, Down<T> out) {                                     \
+    down<T, false>(cut, source, out);                                                                                         \
   }                                                                                                                           \
-  extern "C" __global__ void forward_##suffix(Cut cut, Blocks<T, 1> source, const T* reciprocals, const T* rhs, T* y,         \
-                                              Messages<T> messages) {                                                         \
-    scan<T>(Forward<T>{{}, cut, source, reciprocals, rhs, y}, cut.n, messages);                                               \
+  extern "C" __global__ void pairsdown_##suffix(Cut cut, Blocks<T, 1> source, Down<T> out) {                                  \
+    down<T, true>(cut, source, out);                                                                                          \
   }                                                                                                                           \
-  extern "C" __global__ void backward_##suffix(Cut cut, Blocks<T, 1> source, const T* reciprocals, T* x, Messages<T> messages, \
-                                               Peaks<T> peaks, u32 column) {                                                  \
-    scan<T>(Backward<T>{{}, cut, source, reciprocals, x, peaks, column}, cut.n, messages);                                    \
-  }                                                                                                                           \
-  extern "C" __global__ void pairs_##suffix(Cut cut, Blocks<T, 1> source, const T* minors, u32* kinds,                        \
-                                            Messages<u32> messages) {                                                         \
-    scan<u32>(Pairs<T>{cut, source, minors, kinds}, cut.n, messages);                                                         \
-  }                                                                                                                           \
-  extern "C" __global__ void pairsforward_##suffix(Cut cut, Blocks<T, 1> source, const T* minors, const u32* kinds,           \
-                                                   const T* rhs, T* y, Messages<T> messages) {                                \
-    scan<T>(PairsForward<T>{{}, cut, source, minors, rhs, kinds, y}, cut.n, messages);                                        \
-  }                                                                                                                           \
-  extern "C" __global__ void pairsbackward_##suffix(Cut cut, Blocks<T, 1> source, const T* minors, const u32* kinds, T* x,    \
-                                                    Messages<T> messages, Peaks<T> peaks, u32 column) {                       \
-    scan<T>(PairsBackward<T>{{}, cut, source, minors, kinds, x, peaks, column}, cut.n, messages);                             \
+  extern "C" __global__ void up_##suffix(Cut cut, Up<T> in, Peaks<T> peaks, u32 column) {                                     \
+    up<T>(cut, in, peaks, column);                                                                                            \
   }
 
 #define CYCLIC(suffix, T)                                                                                                     \

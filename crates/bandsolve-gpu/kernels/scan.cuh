@@ -1,15 +1,19 @@
 // Linear recurrences over all rows of a system, in one pass: thread blocks take tiles of rows in order, and tell the tiles after
-// theirs what they do to the state that goes from row to row. And by them LU without pivoting (CF-LU), whose pivots are quotients
-// of leading minors.
+// theirs what they do to the state that goes from row to row. And by them LU without pivoting (CF-LU) and parallel diagonal
+// pivoting, whose pivots are quotients of leading minors: one kernel for pivots and the way down, one for the way up.
 //
 // Source: Chang, thesis, chapter 4. There a tile looks back over as many tiles as it has to; here over those of its group of 32,
 // so that what is computed does not depend on who was fast.
 #pragma once
 #include "rpts.cuh"
 
-// Rows of a thread, and tiles of a group.
-#define SCAN_ROWS 8
+// Tiles of a group.
 #define GROUP 32
+
+// A tile: threads of its block, rows of a thread (as many as fill 64 bytes with a number each, 8 at most), rows.
+template <class T> struct Tiling {
+  static constexpr u32 THREADS = 128, ROWS = sizeof(T) > 8 ? 64 / sizeof(T) : 8, TILE = THREADS * ROWS;
+};
 
 __device__ __forceinline__ u32 shuffle(u32 v, u32 lane) { return __shfl_sync(0xffffffffu, v, lane); }
 __device__ __forceinline__ float shuffle(float v, u32 lane) { return __shfl_sync(0xffffffffu, v, lane); }
@@ -27,53 +31,62 @@ template <class T, int N> __device__ __forceinline__ Numbers<T, N> shuffle(Numbe
   return numbers;
 }
 
-// What tiles tell one another: flags are zero until what they belong to is written. Numbers of a transfer and of a state stand
-// one after the other.
-template <class T> struct Messages {
-  u32* ticket;
-  // Of every tile: its transfer is there; what leaves it is there; of every group: the state that enters it is there.
-  u32 *told, *left, *entered;
-  T *transfers, *leaving, *entering;
+// What tiles tell one another about a recurrence. Flags are zero until what they belong to is written: of every tile its transfer,
+// then what leaves it, then of every group the state that enters it; numbers in the same order.
+template <class N> struct Messages {
+  u32* flags;
+  N* numbers;
 };
 
-template <class T, int N>
-__device__ __forceinline__ void tell(T* place, u32* flag, u32 number, const Numbers<T, N>& what) {
-  UNROLL for (int k = 0; k < N; ++k) place[(size_t)number * N + k] = what.v[k];
+template <class N, int COUNT>
+__device__ __forceinline__ void tell(N* place, u32* flag, u32 number, const Numbers<N, COUNT>& what) {
+  UNROLL for (int k = 0; k < COUNT; ++k) place[(size_t)number * COUNT + k] = what.v[k];
   __threadfence();
   store_release(&flag[number], 1u);
 }
 
-template <int N, class T> __device__ __forceinline__ Numbers<T, N> hear(const T* place, const u32* flag, u32 number) {
+template <int COUNT, class N> __device__ __forceinline__ Numbers<N, COUNT> hear(const N* place, const u32* flag, u32 number) {
   while (load_acquire(&flag[number]) == 0) spin_pause();
-  Numbers<T, N> what;
-  UNROLL for (int k = 0; k < N; ++k) what.v[k] = place[(size_t)number * N + k];
+  Numbers<N, COUNT> what;
+  UNROLL for (int k = 0; k < COUNT; ++k) what.v[k] = place[(size_t)number * COUNT + k];
   return what;
 }
 
-// Runs a recurrence over n rows. An operation has: the numbers of a row (`row`); the transfer of no rows, one row longer, of two
-// parts (`NOTHING`, `extend`, `compose`); what a transfer makes of a state, and what a row does (`apply`, `step`); the state before
-// the first row (`begin`); what is written (`emit`), and what becomes of the largest of what that returns (`finish`).
-template <class T, class Operation>
-__device__ __forceinline__ void scan(const Operation& op, u32 n, const Messages<T>& messages) {
+// What the threads of a block tell one another: transfers of warps, states that leave threads and the one that enters the tile,
+// the minors of the last row of each thread, and which tile is theirs.
+template <class T> struct Desk {
+  static constexpr u32 THREADS = Tiling<T>::THREADS;
+  T totals[THREADS / 32 * 4], states[(THREADS + 1) * 2];
+  Numbers<T, 2> minors[THREADS];
+  u32 tile;
+
+  // Tiles are taken in order, so that those waited for are at work.
+  __device__ __forceinline__ void take(u32* ticket) {
+    if (threadIdx.x == 0) tile = atomicAdd(ticket, 1u);
+    __syncthreads();
+  }
+};
+
+// Runs a recurrence over the rows of all tiles; returns the state that enters the rows of this thread. An operation has: the transfer
+// of no rows, one row longer, of two parts (`nothing`, `extend`, `compose`); what a transfer makes of a state, and what a row does
+// (`apply`, `step`); the state before the first row (`begin`).
+template <class Operation, class T, int ROWS>
+__device__ __forceinline__ typename Operation::State scan(const typename Operation::Row (&rows)[ROWS],
+                                                          const Messages<typename Operation::Number>& messages, Desk<T>& desk) {
+  typedef typename Operation::Number Number;
   typedef typename Operation::Transfer Transfer;
   typedef typename Operation::State State;
   constexpr int TRANSFER = Operation::TRANSFER, STATE = Operation::STATE;
-  SHARED_BYTES(memory);
-  State* const states = reinterpret_cast<State*>(memory);
-  Transfer* const totals = reinterpret_cast<Transfer*>(states + blockDim.x + 1);
-  u32* const number = reinterpret_cast<u32*>(totals + blockDim.x / 32);
-  const u32 t = threadIdx.x, lane = t % 32, warp = t / 32, warps = blockDim.x / 32;
-  // Tiles are taken in order, so that those waited for are at work.
-  if (t == 0) *number = atomicAdd(messages.ticket, 1u);
-  __syncthreads();
-  const u32 tile = *number, first = (tile * blockDim.x + t) * SCAN_ROWS;
-  typename Operation::Row rows[SCAN_ROWS];
+  constexpr u32 THREADS = Tiling<T>::THREADS, WARPS = THREADS / 32;
+  static_assert(TRANSFER <= 4 && STATE <= 2 && sizeof(Number) <= sizeof(T), "there is room on the desk");
+  const u32 tile = desk.tile, tiles = gridDim.x, t = threadIdx.x, lane = t % 32, warp = t / 32;
+  u32 *const told = messages.flags, *const left = told + tiles, *const entered = left + tiles;
+  Number *const transfers = messages.numbers, *const leaving = transfers + (size_t)tiles * TRANSFER;
+  Number* const entering = leaving + (size_t)tiles * STATE;
+  Transfer* const totals = reinterpret_cast<Transfer*>(desk.totals);
+  State* const states = reinterpret_cast<State*>(desk.states);
   Transfer own = Operation::nothing();
-  UNROLL for (int k = 0; k < SCAN_ROWS; ++k) {
-    if (first + k >= n) continue;
-    rows[k] = op.row(first + k);
-    own = Operation::extend(own, rows[k]);
-  }
+  UNROLL for (int k = 0; k < ROWS; ++k) own = Operation::extend(own, rows[k]);
   // Transfers of the threads before this one: within the warp, then of the warps before.
   for (u32 by = 1; by < 32; by *= 2) {
     const Transfer before = shuffle(own, lane >= by ? lane - by : 0);
@@ -84,50 +97,38 @@ __device__ __forceinline__ void scan(const Operation& op, u32 n, const Messages<
   if (lane == 0) enter = Operation::nothing();
   __syncthreads();
   Transfer before = Operation::nothing(), all = Operation::nothing();
-  for (u32 w = 0; w < warps; ++w) {
+  for (u32 w = 0; w < WARPS; ++w) {
     if (w == warp) before = all;
     all = Operation::compose(all, totals[w]);
   }
   enter = Operation::compose(before, enter);
   if (warp == 0) {
     const u32 group = tile / GROUP, place = tile % GROUP;
-    if (lane == 0) tell<T>(messages.transfers, messages.told, tile, all);
-    State state = group == 0 ? op.begin() : hear<STATE>(messages.entering, messages.entered, group);
-    Transfer told = Operation::nothing();
-    if (lane < place) told = hear<TRANSFER>(messages.transfers, messages.told, group * GROUP + lane);
-    for (u32 k = 0; k < place; ++k) state = Operation::apply(shuffle(told, k), state);
+    if (lane == 0) tell(transfers, told, tile, all);
+    State state = group == 0 ? Operation::begin() : hear<STATE>(entering, entered, group);
+    Transfer earlier = Operation::nothing();
+    if (lane < place) earlier = hear<TRANSFER>(transfers, told, group * GROUP + lane);
+    for (u32 k = 0; k < place; ++k) state = Operation::apply(shuffle(earlier, k), state);
     if (lane == 0) {
-      states[blockDim.x] = state;
-      if (place + 1 == GROUP) tell<T>(messages.entering, messages.entered, group + 1, Operation::apply(all, state));
+      states[THREADS] = state;
+      if (place + 1 == GROUP) tell(entering, entered, group + 1, Operation::apply(all, state));
     }
   }
   __syncthreads();
   // What leaves the rows of each thread, by the rows themselves, is what enters those of the next: transfers are rounded otherwise.
-  State state = Operation::apply(enter, states[blockDim.x]);
-  UNROLL for (int k = 0; k < SCAN_ROWS; ++k) {
-    if (first + k < n) state = Operation::step(state, rows[k]);
-  }
+  State state = Operation::apply(enter, states[THREADS]);
+  UNROLL for (int k = 0; k < ROWS; ++k) state = Operation::step(state, rows[k]);
   states[t] = state;
-  if (t + 1 == blockDim.x) tell<T>(messages.leaving, messages.left, tile, state);
+  if (t + 1 == THREADS) tell(leaving, left, tile, state);
   __syncthreads();
-  if (t > 0) {
-    state = states[t - 1];
-  } else {
-    state = tile == 0 ? op.begin() : hear<STATE>(messages.leaving, messages.left, tile - 1);
-  }
-  typename Operation::R largest = 0;
-  UNROLL for (int k = 0; k < SCAN_ROWS; ++k) {
-    if (first + k >= n) continue;
-    const State after = Operation::step(state, rows[k]);
-    largest = larger_bits(largest, op.emit(first + k, state, after, rows[k]));
-    state = after;
-  }
-  op.finish(largest);
+  if (t > 0) return states[t - 1];
+  return tile == 0 ? Operation::begin() : hear<STATE>(leaving, left, tile - 1);
 }
 
 // y_i = by_i·y_{i−1} + plus_i
 template <class T> struct Affine {
   static constexpr int TRANSFER = 2, STATE = 1;
+  typedef T Number;
   typedef Numbers<T, 2> Transfer;
   typedef Numbers<T, 1> State;
   struct Row {
@@ -142,33 +143,19 @@ template <class T> struct Affine {
   }
   __device__ __forceinline__ static State apply(Transfer t, State s) { return {{fma_add(t.v[0], s.v[0], t.v[1])}}; }
   __device__ __forceinline__ static State step(State s, Row r) { return {{fma_add(r.by, s.v[0], r.plus)}}; }
-  __device__ __forceinline__ State begin() const { return {{T{}}}; }
+  __device__ __forceinline__ static State begin() { return {{T{}}}; }
 };
 
-// Leading minors θ_i = b_i·θ_{i−1} − a_i·c_{i−1}·θ_{i−2} of scaled rows; only quotients of two in a row count. Writes
-// 1/f_i = θ_{i−1}/θ_i, f_i the pivot of LU, of rows that are not scaled; or θ_i and θ_{i−1}.
+// Leading minors θ_i = b_i·θ_{i−1} − a_i·c_{i−1}·θ_{i−2} of scaled rows; only quotients of two in a row count.
 template <class T> struct Minors {
   typedef typename Of<T>::Real R;
   static constexpr int TRANSFER = 4, STATE = 2;
+  typedef T Number;
   typedef Numbers<T, 4> Transfer;
   typedef Numbers<T, 2> State;
   struct Row {
     T diag, product;
-    R scale;
   };
-  Cut cut;
-  Blocks<T, 1> source;
-  // Where 1/f_i goes, or if that is null both minors, up to a factor.
-  T* reciprocals;
-  T* minors;
-
-  __device__ __forceinline__ Row row(u32 i) const {
-    T r[3], before[3] = {};
-    source.row(cut, i, 0, r);
-    if (i > 0) source.row(cut, i - 1, 0, before);
-    const R by = row_scale(r, true), by_before = row_scale(before, true);
-    return {scale(r[1], by), negate(times(scale(r[0], by), scale(before[2], by_before))), by};
-  }
   template <int N> __device__ __forceinline__ static Numbers<T, N> powers(Numbers<T, N> m) {
     R most = R(0);
     UNROLL for (int k = 0; k < N; ++k) most = larger(most, modulus(m.v[k]));
@@ -196,207 +183,268 @@ template <class T> struct Minors {
   __device__ __forceinline__ static State step(State s, Row r) {
     return normal(fma_add(r.diag, s.v[0], times(r.product, s.v[1])), s.v[0]);
   }
-  __device__ __forceinline__ State begin() const { return {{one<T>(), T{}}}; }
-  __device__ __forceinline__ R emit(u32 i, State, State after, Row r) const {
-    if (reciprocals) {
-      reciprocals[i] = scale(times(after.v[1], reciprocal(after.v[0])), r.scale);
-    } else {
-      minors[2 * (size_t)i] = after.v[0];
-      minors[2 * (size_t)i + 1] = after.v[1];
-    }
-    return R(0);
-  }
-  __device__ __forceinline__ void finish(R) const {}
+  __device__ __forceinline__ static State begin() { return {{one<T>(), T{}}}; }
 };
-
-// y_i = r_i·(d_i − a_i·y_{i−1}), r_i the reciprocals of pivots.
-template <class T> struct Forward : Affine<T> {
-  typedef typename Of<T>::Real R;
-  Cut cut;
-  Blocks<T, 1> source;
-  const T *reciprocals, *rhs;
-  T* y;
-
-  __device__ __forceinline__ typename Affine<T>::Row row(u32 i) const {
-    T r[3];
-    source.row(cut, i, 0, r);
-    return {negate(times(reciprocals[i], r[0])), times(reciprocals[i], rhs[i])};
-  }
-  __device__ __forceinline__ R emit(u32 i, typename Affine<T>::State, typename Affine<T>::State after,
-                                    typename Affine<T>::Row) const {
-    y[i] = after.v[0];
-    return R(0);
-  }
-  __device__ __forceinline__ void finish(R) const {}
-};
-
-// x_i = y_i − r_i·c_i·x_{i+1}, from the last row to the first; x takes the place of y.
-template <class T> struct Backward : Affine<T> {
-  typedef typename Of<T>::Real R;
-  Cut cut;
-  Blocks<T, 1> source;
-  const T* reciprocals;
-  T* x;
-  Peaks<T> peaks;
-  u32 column;
-
-  __device__ __forceinline__ typename Affine<T>::Row row(u32 k) const {
-    const u32 i = cut.n - 1 - k;
-    T r[3];
-    source.row(cut, i, 0, r);
-    return {negate(times(reciprocals[i], r[2])), x[i]};
-  }
-  __device__ __forceinline__ R emit(u32 k, typename Affine<T>::State, typename Affine<T>::State after,
-                                    typename Affine<T>::Row) const {
-    x[cut.n - 1 - k] = after.v[0];
-    return absolute(after.v[0]);
-  }
-  __device__ __forceinline__ void finish(R largest) const {
-    if (peaks.size) peaks.raise(&peaks.size[column], largest);
-  }
-};
-
-// Parallel diagonal pivoting: pivots of one or two rows, found from leading minors.
-
-// A row, scaled, and by how much; zero after the last.
-template <class T> struct Scaled {
-  T a, b, c;
-  typename Of<T>::Real by;
-
-  __device__ __forceinline__ Scaled(const Cut& cut, const Blocks<T, 1>& source, u32 i) {
-    T r[3] = {};
-    if (i < cut.n) source.row(cut, i, 0, r);
-    by = row_scale(r, true);
-    a = scale(r[0], by);
-    b = scale(r[1], by);
-    c = scale(r[2], by);
-  }
-};
-
-// What row i is: a pivot by itself, or the first or second row of one of two.
-enum Kind { SINGLE, FIRST, SECOND };
 
 // Pivots of two rows begin where they would, and not in the row before. States and transfers are bits: whether one begins; and for
 // both answers of the row before, the answer of the last row.
-template <class T> struct Pairs {
-  typedef typename Of<T>::Real R;
+struct Pairs {
   static constexpr int TRANSFER = 1, STATE = 1;
+  typedef u32 Number;
   typedef Numbers<u32, 1> Transfer;
   typedef Numbers<u32, 1> State;
   typedef u32 Row;
-  Cut cut;
-  Blocks<T, 1> source;
-  const T* minors;
-  u32* kinds;
-
-  __device__ __forceinline__ u32 row(u32 i) const {
-    const Scaled<T> own(cut, source, i), next(cut, source, i + 1), second(cut, source, i + 2);
-    const R sigma = larger(larger(larger(modulus(next.a), modulus(second.a)), larger(modulus(next.b), modulus(own.c))), modulus(next.c));
-    const R kappa = R(0.618033988749894848) * (modulus(next.a) * modulus(own.c));
-    return sigma * modulus(minors[2 * (size_t)i]) < kappa * modulus(minors[2 * (size_t)i + 1]);
-  }
   __device__ __forceinline__ static Transfer nothing() { return {{2}}; }
-  __device__ __forceinline__ static Transfer extend(Transfer t, u32 would) {
-    return {{would ? ~t.v[0] & 3 : 0}};
-  }
+  __device__ __forceinline__ static Transfer extend(Transfer t, u32 would) { return {{would ? ~t.v[0] & 3 : 0}}; }
   __device__ __forceinline__ static Transfer compose(Transfer a, Transfer b) {
     return {{(b.v[0] >> (a.v[0] & 1) & 1) | (b.v[0] >> (a.v[0] >> 1) & 1) << 1}};
   }
   __device__ __forceinline__ static State apply(Transfer t, State s) { return {{t.v[0] >> s.v[0] & 1}}; }
   __device__ __forceinline__ static State step(State s, u32 would) { return {{would & ~s.v[0]}}; }
-  __device__ __forceinline__ State begin() const { return {{0}}; }
-  __device__ __forceinline__ R emit(u32 i, State before, State after, u32) const {
-    kinds[i] = before.v[0] ? SECOND : after.v[0] ? FIRST : SINGLE;
-    return R(0);
-  }
-  __device__ __forceinline__ void finish(R) const {}
+  __device__ __forceinline__ static State begin() { return {{0}}; }
 };
 
-// θ_{i−1} and θ_i over θ_{i+1}, with θ_i and θ_{i−1} up to a factor: 1/Δ and b̂/Δ of a pivot in rows i and i + 1.
-template <class T> struct PairOf {
-  T by_determinant, of_first;
-
-  __device__ __forceinline__ PairOf(const T* minors, u32 i, T c, const Scaled<T>& next) {
-    const T newest = minors[2 * (size_t)i], before = minors[2 * (size_t)i + 1];
-    const T r = reciprocal(fma_add(next.b, newest, times(negate(times(next.a, c)), before)));
-    by_determinant = times(before, r);
-    of_first = times(newest, r);
-  }
-};
-
-// What goes down from row to row: y of a completed pivot, or the right-hand side of the first of two rows, from which its y follows
-// with that of the second.
-template <class T> struct PairsForward : Affine<T> {
+// Numbers of the rows of a tile in shared memory, COUNT arrays of them, with the two rows after the tile and the one before it, which
+// comes last. Neighbouring threads load and store neighbouring rows, and then have rows of their own, one after the other: so that
+// they meet in no bank either way, a place stays free after as many as there are banks, and parts of complex numbers are apart.
+template <class T, int COUNT> struct Staged {
   typedef typename Of<T>::Real R;
-  Cut cut;
-  Blocks<T, 1> source;
-  const T *minors, *rhs;
-  const u32* kinds;
-  T* y;
+  static constexpr u32 TILE = Tiling<T>::TILE, ROWS = Tiling<T>::ROWS, PLACES = TILE + 3, BANKS = 128 / sizeof(R);
+  static constexpr u32 SIZE = PLACES + (PLACES - 1) / BANKS;
+  R* first;
 
-  __device__ __forceinline__ typename Affine<T>::Row row(u32 i) const {
-    const Scaled<T> own(cut, source, i);
-    const T d = scale(rhs[i], own.by);
-    if (kinds[i] == FIRST) return {negate(own.a), d};
-    T factor;
-    T of_rhs;
-    if (kinds[i] == SINGLE) {
-      factor = of_rhs = times(minors[2 * (size_t)i + 1], reciprocal(minors[2 * (size_t)i]));
+  __device__ __forceinline__ explicit Staged(Desk<T>& desk) : first(reinterpret_cast<R*>(&desk + 1)) {}
+  __device__ __forceinline__ T get(int which, u32 place) const {
+    if constexpr (Of<T>::COMPLEX) {
+      const R* const re = first + 2 * which * SIZE + place + place / BANKS;
+      return {re[0], re[SIZE]};
     } else {
-      const PairOf<T> pair(minors, i - 1, Scaled<T>(cut, source, i - 1).c, own);
-      factor = pair.by_determinant;
-      of_rhs = pair.of_first;
+      return first[which * SIZE + place + place / BANKS];
     }
-    return {negate(times(factor, own.a)), times(of_rhs, d)};
   }
-  __device__ __forceinline__ R emit(u32 i, typename Affine<T>::State, typename Affine<T>::State after,
-                                    typename Affine<T>::Row) const {
-    T value = after.v[0];
-    if (kinds[i] == FIRST) {
-      const Scaled<T> own(cut, source, i), next(cut, source, i + 1);
-      const T by = PairOf<T>(minors, i, own.c, next).by_determinant;
-      value = fma_add(times(by, next.b), value, negate(times(times(by, own.c), scale(rhs[i + 1], next.by))));
+  __device__ __forceinline__ void put(int which, u32 place, T v) const {
+    if constexpr (Of<T>::COMPLEX) {
+      R* const re = first + 2 * which * SIZE + place + place / BANKS;
+      re[0] = v.re;
+      re[SIZE] = v.im;
+    } else {
+      first[which * SIZE + place + place / BANKS] = v;
     }
-    y[i] = value;
-    return R(0);
   }
-  __device__ __forceinline__ void finish(R) const {}
+  // Where row k of this thread is, from −1 to ROWS + 1.
+  __device__ __forceinline__ static u32 own(int k) { return threadIdx.x == 0 && k < 0 ? PLACES - 1 : threadIdx.x * ROWS + k; }
 };
 
-// What goes up: the x in which the pivot below begins, which the second of two rows leaves as it is. x takes the place of y.
-template <class T> struct PairsBackward : Affine<T> {
-  typedef typename Of<T>::Real R;
-  Cut cut;
-  Blocks<T, 1> source;
-  const T* minors;
-  const u32* kinds;
+// Scaled rows of a tile with a right-hand side; zero outside of the matrix.
+template <class T> struct ScaledRows : Staged<T, 4> {
+  typedef Staged<T, 4> Base;
+  enum Which { A, B, C, D };
+
+  __device__ __forceinline__ explicit ScaledRows(Desk<T>& desk) : Base(desk) {}
+  __device__ __forceinline__ void load(const Cut& cut, const Blocks<T, 1>& source, const T* rhs, u32 i, u32 place) const {
+    // Loads that wait for no condition are under way together.
+    const bool inside = i < cut.n;
+    const u32 near = inside ? i : cut.n - 1;
+    T r[3], d = rhs[near];
+    source.row(cut, near, 0, r);
+    const typename Of<T>::Real by = row_scale(r, true);
+    UNROLL for (int k = 0; k < 3; ++k) Base::put(k, place, select(inside, scale(r[k], by), T{}));
+    Base::put(D, place, select(inside, scale(d, by), T{}));
+  }
+  // All threads together; `first`: the first row of the tile.
+  __device__ __forceinline__ void load(const Cut& cut, const Blocks<T, 1>& source, const T* rhs, u32 first) const {
+    const u32 t = threadIdx.x;
+    UNROLL for (u32 k = 0; k < Base::ROWS; ++k) {
+      const u32 place = t + k * Tiling<T>::THREADS;
+      load(cut, source, rhs, first + place, place);
+    }
+    if (t < 3) load(cut, source, rhs, t == 2 ? first - 1 : first + Base::TILE + t, Base::TILE + t);
+  }
+  __device__ __forceinline__ T a(int k) const { return Base::get(A, Base::own(k)); }
+  __device__ __forceinline__ T b(int k) const { return Base::get(B, Base::own(k)); }
+  __device__ __forceinline__ T c(int k) const { return Base::get(C, Base::own(k)); }
+  __device__ __forceinline__ T d(int k) const { return Base::get(D, Base::own(k)); }
+  // Whether a pivot of two rows would begin in row k, with its minors.
+  __device__ __forceinline__ u32 would(int k, const Numbers<T, 2>& minors) const {
+    typedef typename Of<T>::Real R;
+    const R next = modulus(a(k + 1)), own = modulus(c(k));
+    const R sigma = larger(larger(larger(next, modulus(a(k + 2))), larger(modulus(b(k + 1)), own)), modulus(c(k + 1)));
+    const R kappa = R(0.618033988749894848) * (next * own);
+    return sigma * modulus(minors.v[0]) < kappa * modulus(minors.v[1]);
+  }
+  // θ_{k+1}, up to the factor that the minors of row k have.
+  __device__ __forceinline__ T minor_after(int k, const Numbers<T, 2>& minors) const {
+    return fma_add(b(k + 1), minors.v[0], times(negate(times(a(k + 1), c(k))), minors.v[1]));
+  }
+};
+
+// What goes down: a right-hand side; y, factors of the way up, and bits of rows that are the second of a pivot, a byte a thread; a
+// ticket, messages of the recurrences, and the minors of the last row of every tile.
+template <class T> struct Down {
+  const T* rhs;
+  T *y, *factors;
+  unsigned char* seconds;
+  u32* ticket;
+  Messages<T> minors, forward, last;
+  Messages<u32> pairs;
+};
+
+// The minors of the rows of a thread: θ_k and θ_{k−1} up to a factor.
+template <class T, int ROWS>
+__device__ __forceinline__ void find_minors(const ScaledRows<T>& row, const Down<T>& out, Desk<T>& desk,
+                                            Numbers<T, 2> (&minors)[ROWS]) {
+  typename Minors<T>::Row rows[ROWS];
+  UNROLL for (int k = 0; k < ROWS; ++k) rows[k] = {row.b(k), negate(times(row.a(k), row.c(k - 1)))};
+  Numbers<T, 2> state = scan<Minors<T>>(rows, out.minors, desk);
+  UNROLL for (int k = 0; k < ROWS; ++k) minors[k] = state = Minors<T>::step(state, rows[k]);
+}
+
+// θ_{k−1} and θ_k over θ_{k+1}: 1/Δ and b̂/Δ of a pivot that begins in row k; over θ_k they are the reciprocal of a pivot, and 1.
+template <class T> struct Quotients {
+  T older, newer;
+
+  __device__ __forceinline__ Quotients(const Numbers<T, 2>& minors, T over) {
+    const T r = reciprocal(over);
+    older = times(minors.v[1], r);
+    newer = times(minors.v[0], r);
+  }
+};
+
+// Finds where pivots of two rows begin: bit k + 1 for row k, bit 0 for the row before. If one begins there, `before` becomes the minors
+// of that row: both rows divide by the same determinant.
+template <class T, int ROWS>
+__device__ __forceinline__ u32 find_pairs(const ScaledRows<T>& row, const Down<T>& out, Desk<T>& desk,
+                                          const Numbers<T, 2> (&minors)[ROWS], Numbers<T, 2>& before) {
+  const u32 t = threadIdx.x, tile = desk.tile;
+  desk.minors[t] = minors[ROWS - 1];
+  if (t + 1 == Desk<T>::THREADS) tell(out.last.numbers, out.last.flags, tile, minors[ROWS - 1]);
+  u32 would[ROWS];
+  UNROLL for (int k = 0; k < ROWS; ++k) would[k] = row.would(k, minors[k]);
+  u32 begins = scan<Pairs>(would, out.pairs, desk).v[0];
+  if (begins) {
+    if (t > 0) {
+      before = desk.minors[t - 1];
+    } else {
+      before = hear<2>(out.last.numbers, out.last.flags, tile - 1);
+    }
+  }
+  UNROLL for (int k = 0; k < ROWS; ++k) begins |= (would[k] & ~(begins >> k) & 1) << (k + 1);
+  out.seconds[tile * Desk<T>::THREADS + t] = (unsigned char)(begins & ((1u << ROWS) - 1));
+  return begins;
+}
+
+// Writes what the way up needs, through the places of a and b, which no thread needs any more once all have come here.
+template <class T, int ROWS>
+__device__ __forceinline__ void store(const Cut& cut, const ScaledRows<T>& row, const Down<T>& out, u32 first,
+                                      const T (&factors)[ROWS], const T (&y)[ROWS]) {
+  __syncthreads();
+  UNROLL for (int k = 0; k < ROWS; ++k) {
+    row.put(row.A, row.own(k), factors[k]);
+    row.put(row.B, row.own(k), y[k]);
+  }
+  __syncthreads();
+  UNROLL for (int k = 0; k < ROWS; ++k) {
+    const u32 place = threadIdx.x + k * Tiling<T>::THREADS;
+    if (first + place >= cut.n) continue;
+    out.factors[first + place] = row.get(row.A, place);
+    out.y[first + place] = row.get(row.B, place);
+  }
+}
+
+// Pivots, y, and what the way up multiplies the x below with. With s = θ_{i−1}/θ_i, a pivot by itself has
+//   y_i = s·(d_i − a_i·y_{i−1}),  x_i = y_i − s·c_i·x_{i+1} .
+// Of a pivot of two rows the second has, with what the first hands on, r = d_{i−1} − a_{i−1}·y_{i−2},
+//   y_i = (b̂·d_i − a_i·r)/Δ,  x_i = y_i − b̂·c_i/Δ·x_{i+1} ,
+// and y and x of the first follow from r and the second row: x_{i−1} = (b_i·r − c_{i−1}·d_i)/Δ + c_{i−1}·c_i/Δ·x_{i+1}.
+template <class T, bool PAIRS>
+__device__ __forceinline__ void down(const Cut& cut, const Blocks<T, 1>& source, const Down<T>& out) {
+  constexpr int ROWS = Tiling<T>::ROWS;
+  SHARED_BYTES(memory);
+  Desk<T>& desk = *reinterpret_cast<Desk<T>*>(memory);
+  const ScaledRows<T> row(desk);
+  desk.take(out.ticket);
+  row.load(cut, source, out.rhs, desk.tile * Tiling<T>::TILE);
+  __syncthreads();
+  Numbers<T, 2> minors[ROWS], before = {};
+  find_minors(row, out, desk, minors);
+  u32 begins = 0;
+  if constexpr (PAIRS) begins = find_pairs(row, out, desk, minors, before);
+  Quotients<T> last(before, begins & 1 ? row.minor_after(-1, before) : one<T>());
+  // What multiplies right-hand sides; of the first of two rows 1/Δ.
+  T factor[ROWS];
+  typename Affine<T>::Row rows[ROWS];
+  UNROLL for (int k = 0; k < ROWS; ++k) {
+    const bool second = begins >> k & 1, first = begins >> (k + 1) & 1;
+    const Quotients<T> own(minors[k], first ? row.minor_after(k, minors[k]) : minors[k].v[0]);
+    factor[k] = second ? last.newer : own.older;
+    rows[k].by = negate(first ? row.a(k) : times(second ? last.older : own.older, row.a(k)));
+    rows[k].plus = first ? row.d(k) : times(factor[k], row.d(k));
+    last = own;
+  }
+  Numbers<T, 1> state = scan<Affine<T>>(rows, out.forward, desk);
+  T y[ROWS];
+  UNROLL for (int k = 0; k < ROWS; ++k) {
+    state = Affine<T>::step(state, rows[k]);
+    const T by = factor[k], across = times(by, row.c(k));
+    const bool first = begins >> (k + 1) & 1;
+    factor[k] = first ? times(across, row.c(k + 1)) : negate(across);
+    y[k] = first ? fma_add(times(by, row.b(k + 1)), state.v[0], negate(times(across, row.d(k + 1)))) : state.v[0];
+  }
+  store(cut, row, out, desk.tile * Tiling<T>::TILE, factor, y);
+}
+
+// What goes up: what the way down has left (`seconds` only of pivots of two rows); x takes the place of y.
+template <class T> struct Up {
+  const T* factors;
   T* x;
-  Peaks<T> peaks;
-  u32 column;
-
-  // What multiplies the x below.
-  __device__ __forceinline__ T factor(u32 i) const {
-    const Scaled<T> own(cut, source, i);
-    if (kinds[i] == SINGLE) return negate(times(times(minors[2 * (size_t)i + 1], reciprocal(minors[2 * (size_t)i])), own.c));
-    if (kinds[i] == SECOND) {
-      return negate(times(PairOf<T>(minors, i - 1, Scaled<T>(cut, source, i - 1).c, own).of_first, own.c));
-    }
-    const Scaled<T> next(cut, source, i + 1);
-    return times(times(PairOf<T>(minors, i, own.c, next).by_determinant, own.c), next.c);
-  }
-  __device__ __forceinline__ typename Affine<T>::Row row(u32 k) const {
-    const u32 i = cut.n - 1 - k;
-    if (kinds[i] == SECOND) return {one<T>(), T{}};
-    return {factor(i), x[i]};
-  }
-  __device__ __forceinline__ R emit(u32 k, typename Affine<T>::State before, typename Affine<T>::State after,
-                                    typename Affine<T>::Row) const {
-    const u32 i = cut.n - 1 - k;
-    const T value = kinds[i] == SECOND ? fma_add(factor(i), before.v[0], x[i]) : after.v[0];
-    x[i] = value;
-    return absolute(value);
-  }
-  __device__ __forceinline__ void finish(R largest) const {
-    if (peaks.size) peaks.raise(&peaks.size[column], largest);
-  }
+  const unsigned char* seconds;
+  u32* ticket;
+  Messages<T> backward;
 };
+
+// x_i = y_i + factor_i·(the x in which the pivot below begins), from the last row to the first; the second of two rows hands that
+// x on. Raises the largest |x|.
+template <class T> __device__ __forceinline__ void up(const Cut& cut, const Up<T>& in, const Peaks<T>& peaks, u32 column) {
+  constexpr u32 THREADS = Tiling<T>::THREADS, ROWS = Tiling<T>::ROWS;
+  SHARED_BYTES(memory);
+  Desk<T>& desk = *reinterpret_cast<Desk<T>*>(memory);
+  const Staged<T, 2> staged(desk);
+  enum { FACTOR, Y };
+  desk.take(in.ticket);
+  // Rows before the first are numbers beyond the last.
+  const u32 t = threadIdx.x, last = cut.n - 1 - desk.tile * Tiling<T>::TILE;
+  UNROLL for (u32 k = 0; k < ROWS; ++k) {
+    const u32 place = t + k * THREADS, i = last - place;
+    const bool inside = i < cut.n;
+    const T factor = in.factors[inside ? i : 0], y = in.x[inside ? i : 0];
+    staged.put(FACTOR, place, select(inside, factor, T{}));
+    staged.put(Y, place, select(inside, y, T{}));
+  }
+  u32 seconds = 0;
+  UNROLL for (int k = 0; k < (int)ROWS; ++k) {
+    const u32 i = last - staged.own(k);
+    if (in.seconds && i < cut.n) seconds |= (in.seconds[i / ROWS] >> (i % ROWS) & 1) << k;
+  }
+  __syncthreads();
+  typename Affine<T>::Row rows[ROWS];
+  UNROLL for (int k = 0; k < (int)ROWS; ++k) {
+    rows[k] = {staged.get(FACTOR, staged.own(k)), staged.get(Y, staged.own(k))};
+    if (seconds >> k & 1) rows[k] = {one<T>(), T{}};
+  }
+  Numbers<T, 1> state = scan<Affine<T>>(rows, in.backward, desk);
+  typename Of<T>::Real largest = 0;
+  UNROLL for (int k = 0; k < (int)ROWS; ++k) {
+    const u32 place = staged.own(k);
+    const T below = state.v[0];
+    state = Affine<T>::step(state, rows[k]);
+    const T x = seconds >> k & 1 ? fma_add(staged.get(FACTOR, place), below, staged.get(Y, place)) : state.v[0];
+    if (last - place < cut.n) largest = larger_bits(largest, absolute(x));
+    staged.put(Y, place, x);
+  }
+  __syncthreads();
+  UNROLL for (u32 k = 0; k < ROWS; ++k) {
+    const u32 place = t + k * THREADS, i = last - place;
+    if (i < cut.n) in.x[i] = staged.get(Y, place);
+  }
+  if (peaks.size) peaks.raise(&peaks.size[column], largest);
+}

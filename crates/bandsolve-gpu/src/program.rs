@@ -35,7 +35,7 @@ fn instance(kernel: &str) -> Option<&'static str> {
         "interleaved" | "alone" => "BATCH",
         "card" => "CARD",
         "cyclic" | "spikereduce" | "spikesubstitute" => "CYCLIC",
-        "minors" | "forward" | "backward" | "pairs" | "pairsforward" | "pairsbackward" => "SCAN",
+        "ludown" | "pairsdown" | "up" => "SCAN",
         "check" | "scatter" | "prune" => "SPARSE",
         "factor" | "reducefactored" | "substitutefactored" => "FACTORED",
         _ => "RPTS",
@@ -123,7 +123,7 @@ mod tests {
                 "BATCH" => "alone",
                 "SPARSE" => "prune",
                 "CYCLIC" => "cyclic",
-                "SCAN" => "minors",
+                "SCAN" => "up",
                 "FACTORED" => "factor",
                 other => &other.to_lowercase(),
             };
@@ -146,6 +146,7 @@ mod tests {
             "residual_c32_3",
             "correct_f64",
             "alone_c32",
+            "pairsdown_c64",
         ] {
             assert!(compile(kernel, "compute_80").unwrap().contains(&format!(".entry {kernel}")));
         }

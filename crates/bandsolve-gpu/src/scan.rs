@@ -1,119 +1,138 @@
-//! Recurrences over all rows of a system, in one pass.
+//! Recurrences over all rows of a system, in one pass: pivots and the way down, then the way up.
 
-use crate::cut::THREADS;
+use crate::cut::{Cut, THREADS};
 use crate::device::{Device, DeviceVec, Element};
 use crate::launch::{Arguments, Peaks};
+use crate::matrix::Blocks;
 use bandsolve::Result;
 
-/// Rows of a thread, and tiles of a group (`scan.cuh`).
-const ROWS: usize = 8;
+/// Tiles of a group (`scan.cuh`).
 const GROUP: usize = 32;
-/// Most numbers of a transfer, and of a state.
-const TRANSFER: usize = 4;
-const STATE: usize = 2;
+/// Numbers of a transfer and of a state: of minors, of y and x, of pivots of two rows.
+const MINORS: [usize; 2] = [4, 2];
+const AFFINE: [usize; 2] = [2, 1];
+const PAIRS: [usize; 2] = [1, 1];
 
-/// What tiles tell one another, as the kernels see it.
+/// What tiles tell one another about a recurrence, as the kernels see it: flags and numbers.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
-struct Messages {
+struct Messages([u64; 2]);
+
+/// What goes down, and what goes up, as the kernels see it.
+#[derive(Debug, Clone, Copy)]
+#[repr(C)]
+struct Down {
+    rhs: u64,
+    y: u64,
+    factors: u64,
+    seconds: u64,
     ticket: u64,
-    told: u64,
-    left: u64,
-    entered: u64,
-    transfers: u64,
-    leaving: u64,
-    entering: u64,
+    minors: Messages,
+    forward: Messages,
+    last: Messages,
+    pairs: Messages,
 }
 
-/// Memory for the recurrences of a system: what pivots follow from, and messages of tiles.
+#[derive(Debug, Clone, Copy)]
+#[repr(C)]
+struct Up {
+    factors: u64,
+    x: u64,
+    seconds: u64,
+    ticket: u64,
+    backward: Messages,
+}
+
+/// Memory for the recurrences of a system: what the way up needs beside y, and messages of tiles.
 #[derive(Debug)]
 pub(crate) struct Scan<T: Element> {
     tiles: usize,
     /// Pivots of one or two rows; else of one.
     pairs: bool,
-    /// Reciprocals of pivots; of pairs the leading minors, two a row.
-    pivots: DeviceVec<T>,
-    /// What every row is: a pivot, or the first or second row of one.
-    kinds: DeviceVec<u32>,
-    /// A ticket, and a flag for each message: transfers and states that leave, a tile each; states that enter, a group each.
+    /// What multiplies the x below each row.
+    factors: DeviceVec<T>,
+    /// Whether a row is the second of a pivot: a byte for the rows of a thread.
+    seconds: DeviceVec<u8>,
+    /// Tickets, and a flag for each message.
     flags: DeviceVec<u32>,
     numbers: DeviceVec<T>,
+    bits: DeviceVec<u32>,
 }
 
 impl<T: Element> Scan<T> {
+    /// Rows of a thread, and of a tile (`scan.cuh`).
+    const ROWS: usize = if size_of::<T>() > 8 { 64 / size_of::<T>() } else { 8 };
+    const TILE: usize = Self::ROWS * THREADS as usize;
+
     pub fn new(device: &Device, n: usize, pairs: bool) -> Result<Self> {
-        let tiles = n.div_ceil(THREADS as usize * ROWS);
-        let groups = tiles / GROUP + 1;
+        let tiles = n.div_ceil(Self::TILE);
+        let (flags, numbers) = (Self::flags(tiles), |of| Self::numbers(tiles, of));
+        // Down: minors, y; up: x. Of pairs also the pivots and the last minors of tiles.
+        let (more_flags, last) = if pairs { (flags + tiles, 2 * tiles) } else { (0, 0) };
         Ok(Self {
             tiles,
             pairs,
-            pivots: device.zeros(if pairs { 2 * n } else { n })?,
-            kinds: device.zeros(if pairs { n } else { 0 })?,
-            flags: device.zeros(1 + 2 * tiles + groups)?,
-            numbers: device.zeros(tiles * (TRANSFER + STATE) + groups * STATE)?,
+            factors: device.zeros(n)?,
+            seconds: device.zeros(if pairs { tiles * THREADS as usize } else { 0 })?,
+            flags: device.zeros(2 + 3 * flags + more_flags)?,
+            numbers: device.zeros(numbers(MINORS) + numbers(AFFINE) + last)?,
+            bits: device.zeros(if pairs { numbers(PAIRS) } else { 0 })?,
         })
     }
 
-    pub fn bytes(&self) -> usize {
-        let words = self.flags.len() + self.kinds.len();
-        (self.pivots.len() + self.numbers.len()) * size_of::<T>() + words * size_of::<u32>()
+    /// Flags of a recurrence: transfers and states that leave, a tile each; states that enter, a group each.
+    fn flags(tiles: usize) -> usize {
+        2 * tiles + tiles / GROUP + 1
     }
 
-    /// Finds the pivots of a matrix; `head`: what every kernel takes first.
-    pub fn factor(&mut self, device: &Device, head: &dyn Fn() -> Arguments) -> Result<()> {
-        let pivots = self.pivots.slice(..).address();
-        let [reciprocals, minors] = if self.pairs { [0, pivots] } else { [pivots, 0] };
-        self.run(device, "minors", head().with(reciprocals).with(minors), |a| a)?;
-        if self.pairs {
-            let kinds = self.kinds.slice(..).address();
-            self.run(device, "pairs", head().with(pivots).with(kinds), |a| a)?;
-        }
-        Ok(())
+    /// Numbers of its messages.
+    fn numbers(tiles: usize, [transfer, state]: [usize; 2]) -> usize {
+        tiles * (transfer + state) + (tiles / GROUP + 1) * state
+    }
+
+    pub fn bytes(&self) -> usize {
+        let words = self.flags.len() + self.bits.len();
+        (self.factors.len() + self.numbers.len()) * size_of::<T>() + words * size_of::<u32>() + self.seconds.len()
     }
 
     /// Solves for one right-hand side; its largest |x| goes to `peaks`.
     pub fn solve(
         &mut self,
         device: &Device,
-        head: &dyn Fn() -> Arguments,
+        (cut, source): (&Cut, Blocks),
         [rhs, x]: [u64; 2],
         (peaks, column): (Peaks, u32),
     ) -> Result<()> {
-        let pivots = self.pivots.slice(..).address();
-        let head = || {
-            let head = head().with(pivots);
-            if self.pairs { head.with(self.kinds.slice(..).address()) } else { head }
-        };
-        let names = if self.pairs { ["pairsforward", "pairsbackward"] } else { ["forward", "backward"] };
-        let [down, up] = [head().with(rhs).with(x), head().with(x)];
-        self.run(device, names[0], down, |a| a)?;
-        self.run(device, names[1], up, |a| a.with(peaks).with(column))
-    }
-
-    /// Runs a kernel; its arguments are a head, messages, and a tail.
-    fn run(
-        &mut self,
-        device: &Device,
-        kernel: &str,
-        head: Arguments,
-        tail: impl FnOnce(Arguments) -> Arguments,
-    ) -> Result<()> {
         self.flags.slice_mut(..).clear()?;
+        let flags = Self::flags(self.tiles);
         let flag = |k: usize| self.flags.slice(k..).address();
         let number = |k: usize| self.numbers.slice(k..).address();
-        let messages = Messages {
-            ticket: flag(0),
-            told: flag(1),
-            left: flag(1 + self.tiles),
-            entered: flag(1 + 2 * self.tiles),
-            transfers: number(0),
-            leaving: number(self.tiles * TRANSFER),
-            entering: number(self.tiles * (TRANSFER + STATE)),
-        };
-        // States of all threads and one more, transfers of warps, and the number of the tile.
-        let words = (THREADS as usize + 1) * STATE + THREADS as usize / 32 * TRANSFER;
-        let shared = words * size_of::<T>() + 16;
-        // SAFETY: what the kernels take; the arrays are as long as the system has rows.
-        unsafe { tail(head.with(messages)).launch(device, &format!("{kernel}_{}", T::NAME), self.tiles, shared) }
+        let affine = Self::numbers(self.tiles, MINORS);
+        let (factors, mut seconds) = (self.factors.slice(..).address(), 0);
+        let [mut last, mut pairs] = [Messages([0; 2]); 2];
+        if self.pairs {
+            seconds = self.seconds.slice(..).address();
+            pairs = Messages([flag(2 + 3 * flags), self.bits.slice(..).address()]);
+            last = Messages([flag(2 + 4 * flags), number(affine + Self::numbers(self.tiles, AFFINE))]);
+        }
+        let minors = Messages([flag(2), number(0)]);
+        let [forward, backward] = [1, 2].map(|k| Messages([flag(2 + k * flags), number(affine)]));
+        let down = Down { rhs, y: x, factors, seconds, ticket: flag(0), minors, forward, last, pairs };
+        let up = Up { factors, x, seconds, ticket: flag(1), backward };
+        let name = if self.pairs { "pairsdown" } else { "ludown" };
+        self.run(device, name, Arguments::new(cut).with(source).with(down), 4)?;
+        self.run(device, "up", Arguments::new(cut).with(up).with(peaks).with(column), 2)
+    }
+
+    /// Runs a kernel with so many numbers of each row in shared memory.
+    fn run(&self, device: &Device, kernel: &str, arguments: Arguments, staged: usize) -> Result<()> {
+        // Two rows after a tile and one before it; one place free after as many as there are banks.
+        let places = Self::TILE + 3;
+        let rows = places + (places - 1) / (128 / T::REAL_BYTES);
+        // Transfers of warps, states of all threads and one more, minors of all threads; and the number of the tile.
+        let desk = THREADS as usize / 32 * MINORS[0] + (2 * THREADS as usize + 1) * MINORS[1];
+        let shared = (staged * rows + desk) * size_of::<T>() + 16;
+        // SAFETY: what the kernels take; the arrays are as long as the system has rows, messages as `new` has counted them.
+        unsafe { arguments.launch(device, &format!("{kernel}_{}", T::NAME), self.tiles, shared) }
     }
 }

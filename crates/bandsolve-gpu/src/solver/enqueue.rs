@@ -39,16 +39,15 @@ impl<T: Element> Solver<T> {
         }
     }
 
-    /// Pivots by their recurrence, once; then forwards and backwards, one right-hand side after the other.
+    /// One right-hand side after the other: pivots and the way down, then the way up.
     fn enqueue_scan(&mut self, source: Blocks, rhs: Columns, x: DeviceSlice<'_, T>) -> Result<()> {
         let (cut, peaks) = (self.cuts[0].0, self.peaks(0));
         let (device, step) = (self.device.clone(), self.step());
         let Some(scan) = &mut self.scan else { return Ok(()) };
-        let head = || Arguments::new(&cut).with(source);
-        scan.factor(&device, &head)?;
         for column in 0..cut.columns {
             let at = |first: u64| first + u64::from(column) * step * size_of::<T>() as u64;
-            scan.solve(&device, &head, [at(rhs.first), at(x.address())], (peaks, column))?;
+            let arrays = [at(rhs.first), at(x.address())];
+            scan.solve(&device, (&cut, source), arrays, (peaks, column))?;
         }
         if peaks.gap == 0 {
             return Ok(());

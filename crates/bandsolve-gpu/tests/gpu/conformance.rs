@@ -13,6 +13,10 @@ fn device() -> Device {
 
 impl<T: Element> Suite<T> for Emulated {
     fn tridiagonal<'m>(plan: &Plan, a: &'m Tridiagonal<'_, T>) -> Result<Box<dyn Factor<T> + 'm>> {
+        if a.is_periodic() && matches!(plan.asked_method(), Method::CfLu | Method::ParallelDiagonalPivoting) {
+            // On devices, recurrences are of open systems.
+            return Ok(Box::new(plan.factor(a)?));
+        }
         Ok(Box::new(device().factor(plan, a)?))
     }
     fn banded<'m>(plan: &Plan, a: &'m Banded<'_, T>) -> Result<Box<dyn Factor<T> + 'm>> {
@@ -39,6 +43,11 @@ conformance!(spike_thomas_c64, Complex64, Emulated, |plan| plan.method(Method::S
 
 conformance!(spike_cr_f64, f64, Emulated, |plan| plan.method(Method::SpikeCr));
 conformance!(spike_cr_c32, Complex32, Emulated, |plan| plan.method(Method::SpikeCr));
+
+conformance!(cf_lu_f32, f32, Emulated, |plan| plan.method(Method::CfLu));
+conformance!(cf_lu_c64, Complex64, Emulated, |plan| plan.method(Method::CfLu));
+conformance!(parallel_diagonal_pivoting_f64, f64, Emulated, |plan| plan.method(Method::ParallelDiagonalPivoting));
+conformance!(parallel_diagonal_pivoting_c32, Complex32, Emulated, |plan| plan.method(Method::ParallelDiagonalPivoting));
 
 conformance_banded!(banded_f32, f32, Emulated, |plan| plan);
 conformance_banded!(banded_f64, f64, Emulated, |plan| plan);

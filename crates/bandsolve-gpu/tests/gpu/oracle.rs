@@ -704,13 +704,21 @@ impl<T: Number<Real: RealNumber>> Recurrence<T> for Minors {
     }
 }
 
-/// The states before and after every row: 8 rows a thread, 128 threads a tile, 32 tiles a group.
+/// Rows of a thread: as many as fill 64 bytes with a number each, 8 at most.
+const fn thread_rows<T>() -> usize {
+    if size_of::<T>() > 8 { 64 / size_of::<T>() } else { 8 }
+}
+
+/// The states before and after every row: 128 threads a tile, 32 tiles a group.
 fn scan<T: Number, R: Recurrence<T>>(rows: &[[T; 2]], begin: Vec<T>) -> Vec<[Vec<T>; 2]> {
     let (mut entering, mut left, mut told) = (begin.clone(), begin, Vec::<Vec<T>>::new());
     let mut states = Vec::new();
-    for (tile, rows) in rows.chunks(1024).enumerate() {
+    let each = thread_rows::<T>();
+    for (tile, rows) in rows.chunks(128 * each).enumerate() {
         let mut own: Vec<Vec<T>> = (0..128)
-            .map(|t| rows.iter().skip(8 * t).take(8).fold(R::nothing(), |transfer, row| R::extend(&transfer, *row)))
+            .map(|t| {
+                rows.iter().skip(each * t).take(each).fold(R::nothing(), |transfer, row| R::extend(&transfer, *row))
+            })
             .collect();
         for warp in own.chunks_mut(32) {
             for by in [1, 2, 4, 8, 16] {
@@ -734,7 +742,7 @@ fn scan<T: Number, R: Recurrence<T>>(rows: &[[T; 2]], begin: Vec<T>) -> Vec<[Vec
             told.clear();
         }
         for (t, enter) in enter.iter().enumerate() {
-            let own = || rows.iter().skip(8 * t).take(8);
+            let own = || rows.iter().skip(each * t).take(each);
             // What leaves a thread by its rows enters the next.
             let leaves = own().fold(R::apply(enter, &mine), |state, row| R::step(&state, *row));
             let mut state = std::mem::replace(&mut left, leaves);
@@ -752,29 +760,18 @@ fn scan<T: Number, R: Recurrence<T>>(rows: &[[T; 2]], begin: Vec<T>) -> Vec<[Vec
 fn solve_by_minors<T: Number<Real: RealNumber>>(rows: &[Row<T>], pairs: bool) -> Vec<T> {
     let n = rows.len();
     let entry = |block: &Panel<T>| block[0][0];
-    // Rows that are not scaled, and scaled ones, with zeros outside of the matrix.
-    let raw = |i: usize| -> [T; 4] {
+    // Scaled rows, with zeros outside of the matrix.
+    let scaled = |i: usize| -> [T; 4] {
         let Some(row) = rows.get(i) else { return [T::ZERO; 4] };
-        [
-            if i == 0 { T::ZERO } else { entry(&row.a) },
-            entry(&row.b),
-            if i + 1 == n { T::ZERO } else { entry(&row.c) },
-            row.d[0],
-        ]
+        let a = if i == 0 { T::ZERO } else { entry(&row.a) };
+        let c = if i + 1 == n { T::ZERO } else { entry(&row.c) };
+        let by = scale_of(&[a, entry(&row.b), c]);
+        [a, entry(&row.b), c, row.d[0]].map(|v| v.scale_by(by))
     };
-    let by = |i: usize| scale_of(&raw(i)[..3]);
-    let scaled = |i: usize| raw(i).map(|v| v.scale_by(by(i)));
     let before = |i: usize| if i == 0 { T::ZERO } else { scaled(i - 1)[2] };
     let minors: Vec<_> = (0..n).map(|i| [scaled(i)[1], -scaled(i)[0].times(before(i))]).collect();
     let states = scan::<T, Minors>(&minors, vec![T::ONE, T::ZERO]);
     let (newest, older) = (|i: usize| states[i][1][0], |i: usize| states[i][1][1]);
-    if !pairs {
-        let r: Vec<T> = (0..n).map(|i| older(i).times(newest(i).reciprocal()).scale_by(by(i))).collect();
-        let forward: Vec<_> = (0..n).map(|i| [-r[i].times(raw(i)[0]), r[i].times(raw(i)[3])]).collect();
-        let y = scan::<T, Affine>(&forward, vec![T::ZERO]);
-        let backward: Vec<_> = (0..n).rev().map(|i| [-r[i].times(raw(i)[2]), y[i][1][0]]).collect();
-        return scan::<T, Affine>(&backward, vec![T::ZERO]).into_iter().rev().map(|[_, after]| after[0]).collect();
-    }
     let larger = |a: T::Real, b: T::Real| if b > a { b } else { a };
     let would = |i: usize| {
         let [own, next, second] = [i, i + 1, i + 2].map(|i| scaled(i).map(|v| v.size()));
@@ -783,7 +780,7 @@ fn solve_by_minors<T: Number<Real: RealNumber>>(rows: &[Row<T>], pairs: bool) ->
         sigma * newest(i).size() < kappa * older(i).size()
     };
     let mut first = vec![false; n];
-    (0..n).for_each(|i| first[i] = would(i) && !(i > 0 && first[i - 1]));
+    (0..n).for_each(|i| first[i] = pairs && would(i) && !(i > 0 && first[i - 1]));
     let second = |i: usize| i > 0 && first[i - 1];
     // 1/Δ and b̂/Δ of a pivot in rows i and i + 1.
     let pair = |i: usize| {
@@ -851,8 +848,15 @@ fn all_scans<T: Number<Real: RealNumber>>() {
         check_scan::<T>(method, 3000, 3, Op::ConjTranspose, 4.0);
         check_scan::<T>(method, 2000, 1, Op::Transpose, 0.0);
         check_scan::<T>(method, 1500, 1, Op::Plain, 0.0);
+        // Pivots of two rows, also across threads and tiles.
+        let tile = 128 * thread_rows::<T>();
+        for n in [tile - 1, tile, tile + 1, tile + 2, 3 * tile + 1, 5 * tile + 7] {
+            check_scan::<T>(method, n, 1, Op::Plain, 0.0);
+            check_scan::<T>(method, n, 1, Op::Transpose, 0.0);
+        }
         // More than a group of tiles.
         check_scan::<T>(method, 40_000, 1, Op::Plain, 4.0);
+        check_scan::<T>(method, 40_000, 1, Op::Plain, 1.0);
     }
 }
 
