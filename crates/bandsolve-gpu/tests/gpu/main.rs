@@ -3,5 +3,6 @@
 mod conformance;
 mod mend;
 mod oracle;
+mod reference;
 mod sparse;
 mod spread;

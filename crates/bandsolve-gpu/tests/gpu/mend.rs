@@ -1,6 +1,7 @@
 //! Local repair: a few rows are solved again where the elimination was not stable enough, and nothing else.
 
-use crate::oracle::{Number, ORDERS, Random, RealNumber, Row, Rule, solve};
+use crate::oracle::ORDERS;
+use crate::reference::{Number, Random, RealNumber, Row, Rule, solve};
 use bandsolve::{Complex32, Complex64, Layout, Op, Plan, RealScalar, Report, Scalar, Shape};
 use bandsolve_gpu::{Device, Emulation, Matrix, Solver};
 
