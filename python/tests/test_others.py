@@ -131,7 +131,7 @@ def test_tensorflow():
     assert np.allclose(tridiagonal_solve(compact, rhs[..., 0]), expected[..., 0], rtol=0, atol=1e-14)
     assert np.allclose(tridiagonal_solve(compact, rhs + 1j, conjugate_rhs=True), tridiagonal_solve(compact, rhs - 1j))
     tf = pytest.importorskip("tensorflow")
-    theirs = tf.linalg.tridiagonal_solve(compact, rhs).numpy()
+    theirs = tf.linalg.tridiagonal_solve(tf.constant(compact), tf.constant(rhs)).numpy()
     assert np.allclose(expected, theirs, rtol=0, atol=100 * eps(expected))
 
 
