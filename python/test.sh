@@ -2,7 +2,8 @@
 # The Python package as a newcomer installs it, by the commands of the README, in an environment of its own; then its tests. Needs
 # cargo and Python 3.10 or later.
 set -euo pipefail
-cd "$(dirname "$0")/.."
+root=$(cd "$(dirname "$0")/.." && pwd)
+cd "$root"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
@@ -27,3 +28,14 @@ cp -r python/tests "$work/tests"
 cd "$work"
 venv/bin/python -m pytest -q -p no:cacheprovider tests
 venv/bin/python -m mypy --no-error-summary -c "import bandsolve"
+
+# SciPy's tests of LAPACK's tridiagonal routines, on ours: its own copy of LAPACK is called by names that we export, too.
+(cd "$root" && cargo build --quiet -p bandsolve-lapack)
+ours="${CARGO_TARGET_DIR:-$root/target}/debug/liblapack_bandsolve.so"
+bound=$(LD_DEBUG=bindings LD_PRELOAD=$ours venv/bin/python -c "import scipy.linalg.lapack" 2>&1 | grep -c "liblapack_bandsolve.so .*scipy_dgttrf_'") || true
+if [ "$bound" = 0 ]; then
+    echo "FAILED: SciPy does not call our LAPACK"
+    exit 1
+fi
+LD_PRELOAD=$ours venv/bin/python -m pytest -q -p no:cacheprovider -W ignore --pyargs scipy.linalg.tests.test_lapack \
+    -k "gttrf or gtsv or gtcon or ptsv or pttrf or pttrs or ptcon"
