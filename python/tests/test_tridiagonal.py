@@ -166,6 +166,10 @@ def test_errors():
         solve(ones, ones * 4, ones, ones, threads=0)
     with pytest.raises(ValueError, match='transpose is "T"'):
         solve(ones, ones * 4, ones, ones, transpose="T")
+    with pytest.raises(ValueError, match='device is "tpu", expected "cpu", or "cuda"'):
+        solve(ones, ones * 4, ones, ones, device="tpu")
+    with pytest.raises(RuntimeError, match="no GPU: "):
+        solve(ones, ones * 4, ones, ones, device="cuda:4096")
     with pytest.raises(TypeError, match="not numbers"):
         solve(ones, ["a", "b", "c", "d"], ones, ones)
     with pytest.raises(TypeError, match="not numbers"):

@@ -10,7 +10,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::IntoPyDict;
 
 /// A type of numbers that systems are solved in.
-pub trait Number: Scalar + Element {}
+pub trait Number: Scalar + Element + bandsolve_gpu::Element {}
 impl Number for f32 {}
 impl Number for f64 {}
 impl Number for Complex32 {}

@@ -1,10 +1,13 @@
 //! How to solve: methods, pivoting, threads.
 
+use crate::errors::exception;
 use bandsolve::{Method, Op, Pivoting, Plan, Shape};
+use bandsolve_gpu::Device;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBool;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 /// Threads of every solve that is not told how many; 0: all there are.
 static THREADS: AtomicUsize = AtomicUsize::new(0);
@@ -90,10 +93,21 @@ pub fn op(transpose: &Bound<'_, PyAny>) -> PyResult<Op> {
     }
 }
 
-/// Whether a device is the processor; others are not there yet.
-pub fn check_device(device: &str) -> PyResult<()> {
-    match device {
-        "cpu" => Ok(()),
-        other => Err(PyValueError::new_err(format!("device is {other:?}, expected \"cpu\""))),
+/// The GPU of this name, opened when it is first asked for; none for `cpu`.
+pub fn device(py: Python<'_>, name: &str) -> PyResult<Option<Device>> {
+    static OPENED: Mutex<Vec<(String, Device)>> = Mutex::new(Vec::new());
+    if name == "cpu" {
+        return Ok(None);
     }
+    if name != "cuda" && !name.starts_with("cuda:") {
+        let message = format!("device is {name:?}, expected \"cpu\", or \"cuda\", \"cuda:0\", \"cuda:1\", … for GPUs");
+        return Err(PyValueError::new_err(message));
+    }
+    let mut opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((_, device)) = opened.iter().find(|(other, _)| other == name) {
+        return Ok(Some(device.clone()));
+    }
+    let device = Device::open(name).map_err(|error| exception(py, &error))?;
+    opened.push((name.into(), device.clone()));
+    Ok(Some(device))
 }

@@ -2,10 +2,11 @@
 
 use crate::arrays::{Kind, Number, array, check_rhs, columns, filled, slice, with_number};
 use crate::errors::exception;
-use crate::options::{Options, check_device, op};
+use crate::options::{self, Options, op};
 use crate::report::Report;
 use bandsolve::dyn_stack::{PodBuffer, PodStack};
 use bandsolve::{Banded, BlockTridiagonal, Factor, Factorize, Op, Plan, Shape, Tridiagonal};
+use bandsolve_gpu::Device;
 use numpy::{PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyValueError;
@@ -116,7 +117,7 @@ pub fn check_vector(array: &Bound<'_, PyUntypedArray>, name: &str) -> PyResult<(
 /// threads : int, optional
 ///     By default what `bandsolve.set_num_threads` says. The answer is the same, bit for bit, for any number.
 /// device : str
-///     "cpu".
+///     "cpu", or "cuda", "cuda:0", "cuda:1", … for an NVIDIA GPU, to which the system is copied.
 /// full_output : bool
 ///     Return a `Report`, too.
 ///
@@ -134,6 +135,8 @@ pub fn check_vector(array: &Bound<'_, PyUntypedArray>, name: &str) -> PyResult<(
 ///     An array does not hold numbers.
 /// numpy.linalg.LinAlgError
 ///     The matrix is singular.
+/// RuntimeError
+///     There is no such GPU.
 ///
 /// Examples
 /// --------
@@ -164,7 +167,7 @@ pub fn solve_tridiagonal<'py>(
     device: &str,
     full_output: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
-    check_device(device)?;
+    let device = options::device(sub.py(), device)?;
     let ([sub, diag, sup, rhs], kind) = arguments([sub, diag, sup, rhs])?;
     for (array, name) in [(&sub, "sub"), (&diag, "diag"), (&sup, "sup")] {
         check_vector(array, name)?;
@@ -172,12 +175,12 @@ pub fn solve_tridiagonal<'py>(
     let options = Options { method, pivoting, verify, threads };
     let plan = options.plan(Shape::Tridiagonal { n: diag.len(), periodic })?;
     let task = Task { rhs: &rhs, op: transpose.map_or(Ok(Op::Plain), op)?, full_output };
-    with_number!(kind, tridiagonal([&sub, &diag, &sup], &plan, periodic, &task))
+    with_number!(kind, tridiagonal([&sub, &diag, &sup], (&plan, device.as_ref()), periodic, &task))
 }
 
 fn tridiagonal<'py, T: Number>(
     arrays: [&Bound<'py, PyUntypedArray>; 3],
-    plan: &Plan,
+    (plan, device): (&Plan, Option<&Device>),
     periodic: bool,
     task: &Task<'_, 'py>,
 ) -> PyResult<Bound<'py, PyAny>>
@@ -187,7 +190,9 @@ where
     let [sub, diag, sup] = [columns::<T>(arrays[0])?, columns::<T>(arrays[1])?, columns::<T>(arrays[2])?];
     let make = if periodic { Tridiagonal::periodic } else { Tridiagonal::new };
     let a = make(slice(&sub), slice(&diag), slice(&sup)).map_err(|error| exception(task.rhs.py(), &error))?;
-    task.solve(&a, plan)
+    let Some(device) = device else { return task.solve(&a, plan) };
+    let op = task.op;
+    task.solve_by(a.n(), |rhs, x| device.factor(plan, &a).and_then(|factor| solve_by(&factor, op, rhs, x)))
 }
 
 #[pyfunction]
