@@ -1,7 +1,14 @@
 """What several tests need."""
 
+import os
+
 import numpy as np
 import pytest
+from hypothesis import settings
+
+# The same examples every time; HYPOTHESIS_PROFILE=default draws others.
+settings.register_profile("same", derandomize=True, deadline=None)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
 
 DTYPES = [np.float32, np.float64, np.complex64, np.complex128]
 
