@@ -1,9 +1,7 @@
 //! NumPy arrays as slices, without copies where their type and order allow it.
 
 use bandsolve::{Complex32, Complex64, Scalar};
-use numpy::{
-    Element, PyArray, PyArrayDescrMethods, PyArrayDyn, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods,
-};
+use numpy::{Element, PyArray, PyArrayDescrMethods, PyArrayDyn, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -116,14 +114,15 @@ pub fn slice<'a, T: Number>(array: &'a Bound<'_, PyArrayDyn<T>>) -> &'a [T] {
     unsafe { std::slice::from_raw_parts(array.data(), array.len()) }
 }
 
-/// A new array of these dimensions, the first index running fastest, filled by `fill`.
+/// A new array of these dimensions, the first or the last index running fastest, filled by `fill`, which does not read it.
 pub fn filled<'py, T: Number, R>(
     py: Python<'py>,
     dims: &[usize],
     fortran: bool,
     fill: impl FnOnce(&mut [T]) -> R,
 ) -> (Bound<'py, PyArrayDyn<T>>, R) {
-    let array = PyArray::<T, _>::zeros(py, dims, fortran);
+    // SAFETY: numbers in memory that NumPy has allocated are some numbers, whatever bits they have; all are written.
+    let array = unsafe { PyArray::<T, _>::new(py, dims, fortran) };
     // SAFETY: contiguous, and nobody else has it yet.
     let result = fill(unsafe { std::slice::from_raw_parts_mut(array.data(), array.len()) });
     (array, result)
@@ -133,7 +132,8 @@ pub fn filled<'py, T: Number, R>(
 pub fn check_rhs(rhs: &Bound<'_, PyUntypedArray>, n: usize) -> PyResult<()> {
     let dims = rhs.shape();
     if dims.len() != 1 && dims.len() != 2 {
-        let message = format!("rhs has {} dimensions, expected 1 or 2: (n,) or (n, number of right-hand sides)", dims.len());
+        let message =
+            format!("rhs has {} dimensions, expected 1 or 2: (n,) or (n, number of right-hand sides)", dims.len());
         return Err(PyValueError::new_err(message));
     }
     if dims[0] != n {

@@ -236,7 +236,9 @@ impl Factor {
         let py = rhs.py();
         let solve = |part: &str| {
             let (part, _) = array(&rhs.getattr(part)?)?;
-            self.factor.solve(&Task { rhs: &part, op, full_output: true })?.extract::<(Bound<'py, PyAny>, Bound<'py, PyAny>)>()
+            self.factor
+                .solve(&Task { rhs: &part, op, full_output: true })?
+                .extract::<(Bound<'py, PyAny>, Bound<'py, PyAny>)>()
         };
         let ((re, report), (im, other)) = (solve("real")?, solve("imag")?);
         let unit = PyComplex::from_doubles(py, 0.0, 1.0);
@@ -294,11 +296,7 @@ pub fn factor_tridiagonal<'py>(
     with_number!(kind, hold_tridiagonal(arrays.each_ref(), &plan, periodic))
 }
 
-fn hold_tridiagonal<T: Number>(
-    arrays: [&Bound<'_, PyUntypedArray>; 3],
-    plan: &Plan,
-    periodic: bool,
-) -> PyResult<Factor>
+fn hold_tridiagonal<T: Number>(arrays: [&Bound<'_, PyUntypedArray>; 3], plan: &Plan, periodic: bool) -> PyResult<Factor>
 where
     Tridiagonal<'static, T>: Factorize<Scalar = T>,
 {

@@ -60,7 +60,8 @@ impl Report {
     fn __repr__(&self) -> String {
         let Self(report) = self;
         let fallback = if report.fallback { "True" } else { "False" };
-        let mut text = format!("Report(method='{}', backward_error={:.2e}", report.method.name(), report.backward_error);
+        let mut text =
+            format!("Report(method='{}', backward_error={:.2e}", report.method.name(), report.backward_error);
         text += &format!(", refinement_steps={}, fallback={fallback}", report.refinement_steps);
         if let Some(growth) = report.pivot_growth {
             text += &format!(", pivot_growth={growth:.2e}");

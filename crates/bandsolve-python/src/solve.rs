@@ -13,11 +13,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 /// x, or x and a report.
-pub fn answer<'py>(
-    x: Bound<'py, PyAny>,
-    report: bandsolve::Report,
-    full_output: bool,
-) -> PyResult<Bound<'py, PyAny>> {
+pub fn answer<'py>(x: Bound<'py, PyAny>, report: bandsolve::Report, full_output: bool) -> PyResult<Bound<'py, PyAny>> {
     if !full_output {
         return Ok(x);
     }
@@ -224,7 +220,9 @@ pub fn check_bands(bands: &Bound<'_, PyUntypedArray>, lower: usize, upper: usize
         [diagonals, n] if diagonals == lower + upper + 1 => Ok(n),
         ref other => {
             let expected = lower + upper + 1;
-            Err(PyValueError::new_err(format!("bands has the shape {other:?}, expected ({expected}, n): lower + upper + 1 diagonals")))
+            Err(PyValueError::new_err(format!(
+                "bands has the shape {other:?}, expected ({expected}, n): lower + upper + 1 diagonals"
+            )))
         }
     }
 }
@@ -239,7 +237,8 @@ where
     for<'a> Banded<'a, T>: Factorize<Scalar = T>,
 {
     let columns = columns::<T>(bands)?;
-    let a = Banded::new(plan.shape().n(), lower, upper, slice(&columns)).map_err(|error| exception(task.rhs.py(), &error))?;
+    let a = Banded::new(plan.shape().n(), lower, upper, slice(&columns))
+        .map_err(|error| exception(task.rhs.py(), &error))?;
     task.solve(&a, plan)
 }
 
@@ -272,7 +271,9 @@ pub fn solve_block_tridiagonal<'py>(
 pub fn check_blocks(diag: &Bound<'_, PyUntypedArray>) -> PyResult<(usize, usize)> {
     match *diag.shape() {
         [rows, columns, block_rows] if rows == columns => Ok((block_rows, rows)),
-        ref other => Err(PyValueError::new_err(format!("diag has the shape {other:?}, expected (block, block, block rows)"))),
+        ref other => {
+            Err(PyValueError::new_err(format!("diag has the shape {other:?}, expected (block, block, block rows)")))
+        }
     }
 }
 
