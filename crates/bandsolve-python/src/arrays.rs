@@ -1,0 +1,143 @@
+//! NumPy arrays as slices, without copies where their type and order allow it.
+
+use bandsolve::{Complex32, Complex64, Scalar};
+use numpy::{Element, PyArray, PyArrayDescrMethods, PyArrayDyn, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::IntoPyDict;
+
+/// A type of numbers that systems are solved in.
+pub trait Number: Scalar + Element + bandsolve_gpu::Element {}
+impl Number for f32 {}
+impl Number for f64 {}
+impl Number for Complex32 {}
+impl Number for Complex64 {}
+
+/// Which of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Kind {
+    pub complex: bool,
+    pub double: bool,
+}
+
+impl Kind {
+    /// That of a NumPy array, whose numbers may have to be converted: integers to double precision, as SciPy does.
+    fn of(array: &Bound<'_, PyUntypedArray>) -> PyResult<Self> {
+        // Numbers of types, as in `NPY_TYPES`: half and single precision, single complex, and all larger ones.
+        let (complex, double) = match array.dtype().num() {
+            11 | 23 => (false, false),
+            0..=10 | 12 | 13 => (false, true),
+            14 => (true, false),
+            15 | 16 => (true, true),
+            _ => {
+                let found = array.dtype();
+                return Err(PyTypeError::new_err(format!("arrays of type {found} are not numbers")));
+            }
+        };
+        Ok(Self { complex, double })
+    }
+
+    /// The smaller of those that hold numbers of both.
+    pub fn join(self, other: Self) -> Self {
+        Self { complex: self.complex || other.complex, double: self.double || other.double }
+    }
+}
+
+/// Calls something generic with the type that a [`Kind`] stands for.
+macro_rules! with_number {
+    ($kind:expr, $call:ident($($argument:expr),* $(,)?)) => {
+        match $kind {
+            $crate::arrays::Kind { complex: false, double: false } => $call::<f32>($($argument),*),
+            $crate::arrays::Kind { complex: false, double: true } => $call::<f64>($($argument),*),
+            $crate::arrays::Kind { complex: true, double: false } => $call::<bandsolve::Complex32>($($argument),*),
+            $crate::arrays::Kind { complex: true, double: true } => $call::<bandsolve::Complex64>($($argument),*),
+        }
+    };
+}
+pub(crate) use with_number;
+
+/// `numpy.asarray`.
+fn asarray<'py>(value: &Bound<'py, PyAny>, options: &[(&str, Bound<'py, PyAny>)]) -> PyResult<Bound<'py, PyAny>> {
+    static FUNCTION: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    let py = value.py();
+    FUNCTION.import(py, "numpy", "asarray")?.call((value,), Some(&options.into_py_dict(py)?))
+}
+
+/// An argument as an array of whatever it holds, and what that is.
+pub fn array<'py>(value: &Bound<'py, PyAny>) -> PyResult<(Bound<'py, PyUntypedArray>, Kind)> {
+    let array = match value.cast::<PyUntypedArray>() {
+        Ok(array) => array.clone(),
+        Err(_) => asarray(value, &[])?.cast_into::<PyUntypedArray>()?,
+    };
+    let kind = Kind::of(&array)?;
+    Ok((array, kind))
+}
+
+/// The array with numbers of this type, one after the other, the first index running fastest: itself, if it is so already.
+pub fn columns<'py, T: Number>(array: &Bound<'py, PyUntypedArray>) -> PyResult<Bound<'py, PyArrayDyn<T>>> {
+    in_order(array, "F", |array| array.is_fortran_contiguous())
+}
+
+/// The same with the last index running fastest.
+pub fn rows<'py, T: Number>(array: &Bound<'py, PyUntypedArray>) -> PyResult<Bound<'py, PyArrayDyn<T>>> {
+    in_order(array, "C", |array| array.is_c_contiguous())
+}
+
+fn in_order<'py, T: Number>(
+    array: &Bound<'py, PyUntypedArray>,
+    order: &str,
+    is_so: impl Fn(&Bound<'py, PyArrayDyn<T>>) -> bool,
+) -> PyResult<Bound<'py, PyArrayDyn<T>>> {
+    let fits = |array: &Bound<'py, PyArrayDyn<T>>| is_so(array) && array.data().is_aligned();
+    if let Ok(array) = array.cast::<PyArrayDyn<T>>()
+        && fits(array)
+    {
+        return Ok(array.clone());
+    }
+    let py = array.py();
+    let dtype = numpy::dtype::<T>(py).into_any();
+    let order = pyo3::types::PyString::new(py, order).into_any();
+    let converted = asarray(array.as_any(), &[("dtype", dtype), ("order", order.clone())])?;
+    let converted = converted.cast_into::<PyArrayDyn<T>>()?;
+    if fits(&converted) {
+        return Ok(converted);
+    }
+    // Not aligned.
+    Ok(converted.call_method1("copy", (order,))?.cast_into::<PyArrayDyn<T>>()?)
+}
+
+/// The numbers of an array that [`columns`] or [`rows`] has made.
+pub fn slice<'a, T: Number>(array: &'a Bound<'_, PyArrayDyn<T>>) -> &'a [T] {
+    // SAFETY: contiguous in one order or the other, aligned, and kept by the reference. As for NumPy's own functions, other
+    // threads must not write to it meanwhile.
+    unsafe { std::slice::from_raw_parts(array.data(), array.len()) }
+}
+
+/// A new array of these dimensions, the first or the last index running fastest, filled by `fill`, which does not read it.
+pub fn filled<'py, T: Number, R>(
+    py: Python<'py>,
+    dims: &[usize],
+    fortran: bool,
+    fill: impl FnOnce(&mut [T]) -> R,
+) -> (Bound<'py, PyArrayDyn<T>>, R) {
+    // SAFETY: numbers in memory that NumPy has allocated are some numbers, whatever bits they have; all are written.
+    let array = unsafe { PyArray::<T, _>::new(py, dims, fortran) };
+    // SAFETY: contiguous, and nobody else has it yet.
+    let result = fill(unsafe { std::slice::from_raw_parts_mut(array.data(), array.len()) });
+    (array, result)
+}
+
+/// The dimensions of right-hand sides, n or n × k.
+pub fn check_rhs(rhs: &Bound<'_, PyUntypedArray>, n: usize) -> PyResult<()> {
+    let dims = rhs.shape();
+    if dims.len() != 1 && dims.len() != 2 {
+        let message =
+            format!("rhs has {} dimensions, expected 1 or 2: (n,) or (n, number of right-hand sides)", dims.len());
+        return Err(PyValueError::new_err(message));
+    }
+    if dims[0] != n {
+        return Err(PyValueError::new_err(format!("rhs has {} rows, expected {n} as the matrix has", dims[0])));
+    }
+    Ok(())
+}

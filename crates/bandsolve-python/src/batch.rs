@@ -1,0 +1,63 @@
+//! Many systems at a time.
+
+use crate::arrays::{Number, check_rhs, filled, rows, slice, with_number};
+use crate::errors::exception;
+use crate::options::Options;
+use crate::solve::{answer, arguments, solve_by};
+use bandsolve::{Factorize, Layout, Op, Plan, Shape, TridiagonalBatch};
+use numpy::{PyUntypedArray, PyUntypedArrayMethods};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+/// Solves systems whose arrays have two dimensions, systems and rows; or rows and systems, if they are interleaved.
+#[pyfunction]
+#[pyo3(signature = (interleaved, sub, diag, sup, rhs, *, method="auto", pivoting="scaled-partial", verify=true, threads=None,
+    full_output=false))]
+#[expect(clippy::too_many_arguments, reason = "keywords of Python")]
+pub fn solve_batch<'py>(
+    interleaved: bool,
+    sub: &Bound<'py, PyAny>,
+    diag: &Bound<'py, PyAny>,
+    sup: &Bound<'py, PyAny>,
+    rhs: &Bound<'py, PyAny>,
+    method: &str,
+    pivoting: &str,
+    verify: bool,
+    threads: Option<usize>,
+    full_output: bool,
+) -> PyResult<Bound<'py, PyAny>> {
+    let (arrays, kind) = arguments([sub, diag, sup, rhs])?;
+    let [first, second] = *arrays[1].shape() else {
+        return Err(PyValueError::new_err("diag is expected to have two dimensions"));
+    };
+    if arrays.iter().any(|array| array.shape() != [first, second]) {
+        return Err(PyValueError::new_err("sub, diag, sup and rhs are expected to have one shape"));
+    }
+    let (layout, count, n) = match interleaved {
+        true => (Layout::Interleaved, second, first),
+        false => (Layout::Contiguous, first, second),
+    };
+    check_rhs(&arrays[3], first)?;
+    let plan = Options { method, pivoting, verify, threads }.plan(Shape::Batch { count, n, layout })?;
+    with_number!(kind, batch(arrays.each_ref(), &plan, full_output))
+}
+
+fn batch<'py, T: Number>(
+    arrays: [&Bound<'py, PyUntypedArray>; 4],
+    plan: &Plan,
+    full_output: bool,
+) -> PyResult<Bound<'py, PyAny>>
+where
+    for<'a> TridiagonalBatch<'a, T>: Factorize<Scalar = T>,
+{
+    let py = arrays[3].py();
+    let [sub, diag, sup, rhs] =
+        [rows::<T>(arrays[0])?, rows::<T>(arrays[1])?, rows::<T>(arrays[2])?, rows::<T>(arrays[3])?];
+    let Shape::Batch { count, n, layout } = plan.shape() else { unreachable!("a plan for batches") };
+    let a = TridiagonalBatch::new(count, n, layout, slice(&sub), slice(&diag), slice(&sup))
+        .map_err(|error| exception(py, &error))?;
+    let rhs = slice(&rhs);
+    let solve = |x: &mut [T]| py.detach(|| plan.factor(&a).and_then(|factor| solve_by(&factor, Op::Plain, rhs, x)));
+    let (x, report) = filled(py, arrays[3].shape(), false, solve);
+    answer(x.into_any(), report.map_err(|error| exception(py, &error))?, full_output)
+}

@@ -1,0 +1,375 @@
+//! Factors that are kept.
+
+use crate::arrays::{Kind, Number, array, columns, slice, with_number};
+use crate::errors::exception;
+use crate::options::{Options, op};
+use crate::solve::{Task, arguments, check_bands, check_blocks, check_vector, solve_by};
+use bandsolve::{Banded, BlockTridiagonal, Factorize, Inspect, Norm, Op, Plan, RealScalar, Shape, Tridiagonal};
+use numpy::{PyArrayDescr, PyUntypedArray, PyUntypedArrayMethods};
+use pyo3::IntoPyObjectExt;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyComplex};
+
+/// A matrix and its factors.
+struct Held<T: Number, M> {
+    /// Borrows the matrix, and goes before it.
+    factor: Option<Box<dyn Inspect<T> + 'static>>,
+    matrix: *mut M,
+}
+
+// SAFETY: as if the matrix were held by a Box: it is read alone.
+unsafe impl<T: Number, M: Send + Sync> Send for Held<T, M> {}
+// SAFETY: as above; factors may be used by any thread.
+unsafe impl<T: Number, M: Send + Sync> Sync for Held<T, M> {}
+
+impl<T: Number, M: Factorize<Scalar = T> + Sync + 'static> Held<T, M> {
+    fn new(matrix: M, plan: &Plan) -> bandsolve::Result<Self> {
+        let matrix = Box::into_raw(Box::new(matrix));
+        let mut held = Self { factor: None, matrix };
+        // SAFETY: the matrix lives, and is not changed, until `held` is dropped, which drops the factors first.
+        let factor = plan.factor(unsafe { &*matrix })?;
+        held.factor = Some(Box::new(factor));
+        Ok(held)
+    }
+}
+
+impl<T: Number, M> Drop for Held<T, M> {
+    fn drop(&mut self) {
+        self.factor = None;
+        // SAFETY: from a Box, and nobody borrows it any more.
+        drop(unsafe { Box::from_raw(self.matrix) });
+    }
+}
+
+/// Factors of any type.
+trait AnyFactor: Send + Sync {
+    fn shape(&self) -> Shape;
+    fn kind(&self) -> Kind;
+    fn dtype<'py>(&self, py: Python<'py>) -> Bound<'py, PyArrayDescr>;
+    fn solve<'py>(&self, task: &Task<'_, 'py>) -> PyResult<Bound<'py, PyAny>>;
+    fn rcond(&self, norm: Norm) -> bandsolve::Result<f64>;
+    fn norm(&self, norm: Norm) -> f64;
+    fn slogdet<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>>;
+}
+
+impl<T: Number, M: Send + Sync> AnyFactor for Held<T, M> {
+    fn shape(&self) -> Shape {
+        self.inspect().shape()
+    }
+    fn kind(&self) -> Kind {
+        Kind { complex: T::COMPLEX, double: size_of::<T::Real>() == 8 }
+    }
+    fn dtype<'py>(&self, py: Python<'py>) -> Bound<'py, PyArrayDescr> {
+        numpy::dtype::<T>(py)
+    }
+    fn solve<'py>(&self, task: &Task<'_, 'py>) -> PyResult<Bound<'py, PyAny>> {
+        let (factor, op) = (self.inspect(), task.op);
+        task.solve_by::<T>(factor.shape().n(), |rhs, x| solve_by(factor, op, rhs, x))
+    }
+    fn rcond(&self, norm: Norm) -> bandsolve::Result<f64> {
+        self.inspect().rcond(norm)
+    }
+    fn norm(&self, norm: Norm) -> f64 {
+        self.inspect().norm(norm)
+    }
+    fn slogdet<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let found = py.detach(|| self.inspect().determinant()).map_err(|error| exception(py, &error))?;
+        let (re, im) = (found.phase.re().to_f64(), found.phase.im().to_f64());
+        match T::COMPLEX {
+            true => (PyComplex::from_doubles(py, re, im), found.log_abs).into_bound_py_any(py),
+            false => (re, found.log_abs).into_bound_py_any(py),
+        }
+    }
+}
+
+impl<T: Number, M> Held<T, M> {
+    fn inspect(&self) -> &dyn Inspect<T> {
+        &**self.factor.as_ref().expect("until it is dropped")
+    }
+}
+
+/// Factors of a matrix, to solve with it again and again.
+///
+/// Made by `factor`, `factor_tridiagonal`, `factor_banded` and `factor_block_tridiagonal`. It keeps a copy of the matrix, and may
+/// be used by several threads.
+///
+/// Attributes
+/// ----------
+/// shape : (int, int)
+///     Rows of the matrix, twice.
+/// dtype : numpy.dtype
+///     The type in which is solved.
+/// method, reason : str
+///     The method, and why it was chosen.
+///
+/// Examples
+/// --------
+/// >>> import numpy as np, bandsolve
+/// >>> lu = bandsolve.factor_tridiagonal(np.ones(4), np.full(4, 4.0), np.ones(4))
+/// >>> lu.solve(np.array([5.0, 6, 6, 5]))
+/// array([1., 1., 1., 1.])
+/// >>> sign, log_abs = lu.slogdet()
+/// >>> print(round(sign * np.exp(log_abs), 9))
+/// 209.0
+#[pyclass(frozen, module = "bandsolve", subclass)]
+pub struct Factor {
+    factor: Box<dyn AnyFactor>,
+    method: &'static str,
+    reason: String,
+}
+
+/// The norm of this name: `1` or `inf`.
+fn norm_of(norm: &Bound<'_, PyAny>) -> PyResult<Norm> {
+    match norm.extract::<f64>() {
+        Ok(1.0) => Ok(Norm::One),
+        Ok(f64::INFINITY) => Ok(Norm::Infinity),
+        _ => Err(PyValueError::new_err(format!("norm is {norm}, expected 1 or numpy.inf"))),
+    }
+}
+
+#[pymethods]
+impl Factor {
+    /// Solve for right-hand sides.
+    ///
+    /// Parameters
+    /// ----------
+    /// rhs : (n,) or (n, k) array_like
+    ///     Right-hand sides; complex ones also with a real matrix.
+    /// transpose : bool or "conj"
+    ///     Solve with the transpose, or with the conjugate transpose.
+    /// full_output : bool
+    ///     Return a `Report`, too.
+    ///
+    /// Returns
+    /// -------
+    /// x : ndarray
+    ///     The solution, of the shape of `rhs`; with `full_output` a tuple of it and a `Report`.
+    #[pyo3(signature = (rhs, *, transpose=None, full_output=false), text_signature = "($self, rhs, *, transpose=False, full_output=False)")]
+    fn solve<'py>(
+        &self,
+        rhs: &Bound<'py, PyAny>,
+        transpose: Option<&Bound<'py, PyAny>>,
+        full_output: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let (rhs, kind) = array(rhs)?;
+        let op = transpose.map_or(Ok(Op::Plain), op)?;
+        if kind.complex && !self.factor.kind().complex {
+            return self.solve_complex(&rhs, op, full_output);
+        }
+        self.factor.solve(&Task { rhs: &rhs, op, full_output })
+    }
+
+    /// Solve for right-hand sides with the transpose: ``solve(rhs, transpose=True)``.
+    #[pyo3(signature = (rhs, *, full_output=false))]
+    fn solve_transpose<'py>(&self, rhs: &Bound<'py, PyAny>, full_output: bool) -> PyResult<Bound<'py, PyAny>> {
+        self.solve(rhs, Some(PyBool::new(rhs.py(), true).as_any()), full_output)
+    }
+
+    /// The inverse as an operator of `scipy.sparse.linalg`: a preconditioner for its iterative methods.
+    fn aslinearoperator<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("bandsolve._operator")?.call_method1("of", (slf,))
+    }
+
+    /// Rows of the matrix, twice.
+    #[getter]
+    fn shape(&self) -> (usize, usize) {
+        let n = self.factor.shape().n();
+        (n, n)
+    }
+
+    /// The type in which is solved.
+    #[getter]
+    fn dtype<'py>(&self, py: Python<'py>) -> Bound<'py, PyArrayDescr> {
+        self.factor.dtype(py)
+    }
+
+    /// Name of the method.
+    #[getter]
+    fn method(&self) -> &'static str {
+        self.method
+    }
+
+    /// Why this method was chosen.
+    #[getter]
+    fn reason(&self) -> &str {
+        &self.reason
+    }
+
+    /// An estimate of 1 / (norm(A) * norm(inv(A))), in the norm 1 or `numpy.inf`; 0 if the matrix is singular.
+    #[pyo3(signature = (norm=None), text_signature = "($self, norm=1)")]
+    fn rcond(&self, py: Python<'_>, norm: Option<&Bound<'_, PyAny>>) -> PyResult<f64> {
+        let norm = norm.map_or(Ok(Norm::One), norm_of)?;
+        py.detach(|| self.factor.rcond(norm)).map_err(|error| exception(py, &error))
+    }
+
+    /// The norm of the matrix: 1 or `numpy.inf`.
+    #[pyo3(signature = (norm=None), text_signature = "($self, norm=1)")]
+    fn norm(&self, py: Python<'_>, norm: Option<&Bound<'_, PyAny>>) -> PyResult<f64> {
+        let norm = norm.map_or(Ok(Norm::One), norm_of)?;
+        Ok(py.detach(|| self.factor.norm(norm)))
+    }
+
+    /// Sign (of complex matrices the phase) and logarithm of the modulus of the determinant, as `numpy.linalg.slogdet`.
+    fn slogdet<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.factor.slogdet(py)
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> String {
+        let n = self.factor.shape().n();
+        format!("Factor({n} x {n}, {}, method='{}')", self.dtype(py), self.method)
+    }
+}
+
+impl Factor {
+    fn new(factor: Box<dyn AnyFactor>, plan: &Plan) -> Self {
+        Self { factor, method: plan.chosen_method().name(), reason: plan.reason().into() }
+    }
+
+    /// Solves for complex right-hand sides with a real matrix: both parts as columns beside one another.
+    fn solve_complex<'py>(
+        &self,
+        rhs: &Bound<'py, PyUntypedArray>,
+        op: Op,
+        full_output: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let py = rhs.py();
+        let solve = |part: &str| {
+            let (part, _) = array(&rhs.getattr(part)?)?;
+            self.factor
+                .solve(&Task { rhs: &part, op, full_output: true })?
+                .extract::<(Bound<'py, PyAny>, Bound<'py, PyAny>)>()
+        };
+        let ((re, report), (im, other)) = (solve("real")?, solve("imag")?);
+        let unit = PyComplex::from_doubles(py, 0.0, 1.0);
+        let x = re.add(im.mul(unit)?)?;
+        if !full_output {
+            return Ok(x);
+        }
+        let error = |report: &Bound<'py, PyAny>| report.getattr("backward_error")?.extract::<f64>();
+        let worse = if error(&report)? >= error(&other)? { report } else { other };
+        (x, worse).into_bound_py_any(py)
+    }
+}
+
+/// Factor a tridiagonal matrix, to solve with it again and again.
+///
+/// Parameters
+/// ----------
+/// sub, diag, sup, periodic, method, pivoting, verify, threads
+///     As for `solve_tridiagonal`.
+///
+/// Returns
+/// -------
+/// Factor
+///
+/// Raises
+/// ------
+/// ValueError
+///     Shapes do not fit, a number is not finite, or an option is unknown.
+///
+/// Examples
+/// --------
+/// >>> import numpy as np, bandsolve
+/// >>> lu = bandsolve.factor_tridiagonal(np.ones(3), np.full(3, 4.0), np.ones(3), periodic=True)
+/// >>> lu.solve(np.full((3, 2), 6.0))[0]
+/// array([1., 1.])
+#[pyfunction]
+#[pyo3(signature = (sub, diag, sup, *, periodic=false, method="auto", pivoting="scaled-partial", verify=true, threads=None))]
+#[expect(clippy::too_many_arguments, reason = "keywords of Python")]
+pub fn factor_tridiagonal<'py>(
+    sub: &Bound<'py, PyAny>,
+    diag: &Bound<'py, PyAny>,
+    sup: &Bound<'py, PyAny>,
+    periodic: bool,
+    method: &str,
+    pivoting: &str,
+    verify: bool,
+    threads: Option<usize>,
+) -> PyResult<Factor> {
+    let (arrays, kind) = arguments([sub, diag, sup])?;
+    for (array, name) in arrays.iter().zip(["sub", "diag", "sup"]) {
+        check_vector(array, name)?;
+    }
+    let options = Options { method, pivoting, verify, threads };
+    let plan = options.plan(Shape::Tridiagonal { n: arrays[1].len(), periodic })?;
+    with_number!(kind, hold_tridiagonal(arrays.each_ref(), &plan, periodic))
+}
+
+fn hold_tridiagonal<T: Number>(arrays: [&Bound<'_, PyUntypedArray>; 3], plan: &Plan, periodic: bool) -> PyResult<Factor>
+where
+    Tridiagonal<'static, T>: Factorize<Scalar = T>,
+{
+    let py = arrays[0].py();
+    let own = |k: usize| Ok::<_, PyErr>(slice(&columns::<T>(arrays[k])?).to_vec());
+    let (sub, diag, sup) = (own(0)?, own(1)?, own(2)?);
+    let held = py.detach(|| Held::new(Tridiagonal::from_vecs(sub, diag, sup, periodic)?, plan));
+    Ok(Factor::new(Box::new(held.map_err(|error| exception(py, &error))?), plan))
+}
+
+#[pyfunction]
+#[pyo3(signature = (lower, upper, bands, *, method="auto", pivoting="scaled-partial", verify=true, threads=None))]
+pub fn factor_banded<'py>(
+    lower: usize,
+    upper: usize,
+    bands: &Bound<'py, PyAny>,
+    method: &str,
+    pivoting: &str,
+    verify: bool,
+    threads: Option<usize>,
+) -> PyResult<Factor> {
+    let (bands, kind) = array(bands)?;
+    let n = check_bands(&bands, lower, upper)?;
+    let plan = Options { method, pivoting, verify, threads }.plan(Shape::Banded { n, lower, upper })?;
+    with_number!(kind, hold_banded([lower, upper], &bands, &plan))
+}
+
+fn hold_banded<T: Number>(
+    [lower, upper]: [usize; 2],
+    bands: &Bound<'_, PyUntypedArray>,
+    plan: &Plan,
+) -> PyResult<Factor>
+where
+    Banded<'static, T>: Factorize<Scalar = T>,
+{
+    let py = bands.py();
+    let own = slice(&columns::<T>(bands)?).to_vec();
+    let n = plan.shape().n();
+    let held = py.detach(|| Held::new(Banded::from_vec(n, lower, upper, own)?, plan));
+    Ok(Factor::new(Box::new(held.map_err(|error| exception(py, &error))?), plan))
+}
+
+#[pyfunction]
+#[pyo3(signature = (sub, diag, sup, *, periodic=false, method="auto", pivoting="scaled-partial", verify=true, threads=None))]
+#[expect(clippy::too_many_arguments, reason = "keywords of Python")]
+pub fn factor_block_tridiagonal<'py>(
+    sub: &Bound<'py, PyAny>,
+    diag: &Bound<'py, PyAny>,
+    sup: &Bound<'py, PyAny>,
+    periodic: bool,
+    method: &str,
+    pivoting: &str,
+    verify: bool,
+    threads: Option<usize>,
+) -> PyResult<Factor> {
+    let (arrays, kind) = arguments([sub, diag, sup])?;
+    let (block_rows, block) = check_blocks(&arrays[1])?;
+    let shape = Shape::BlockTridiagonal { block_rows, block, periodic };
+    let plan = Options { method, pivoting, verify, threads }.plan(shape)?;
+    with_number!(kind, hold_blocks(arrays.each_ref(), &plan, (block, periodic)))
+}
+
+fn hold_blocks<T: Number>(
+    arrays: [&Bound<'_, PyUntypedArray>; 3],
+    plan: &Plan,
+    (block, periodic): (usize, bool),
+) -> PyResult<Factor>
+where
+    BlockTridiagonal<'static, T>: Factorize<Scalar = T>,
+{
+    let py = arrays[0].py();
+    let own = |k: usize| Ok::<_, PyErr>(slice(&columns::<T>(arrays[k])?).to_vec());
+    let blocks = [own(0)?, own(1)?, own(2)?];
+    let held = py.detach(|| Held::new(BlockTridiagonal::from_vecs(block, blocks, periodic)?, plan));
+    Ok(Factor::new(Box::new(held.map_err(|error| exception(py, &error))?), plan))
+}

@@ -1,0 +1,32 @@
+//! What the Python package is built on: NumPy arrays in, NumPy arrays out, the interpreter's lock released while numbers are
+//! crunched. Names, defaults and docstrings that users see are in `python/bandsolve`.
+
+mod arrays;
+mod batch;
+mod errors;
+mod factor;
+mod generate;
+mod options;
+mod report;
+mod solve;
+
+use pyo3::prelude::*;
+
+/// The compiled part of bandsolve.
+#[pymodule]
+mod _bandsolve {
+    #[pymodule_export]
+    use super::batch::solve_batch;
+    #[pymodule_export]
+    use super::factor::{Factor, factor_banded, factor_block_tridiagonal, factor_tridiagonal};
+    #[pymodule_export]
+    use super::generate::{families, generate};
+    #[pymodule_export]
+    use super::options::{get_num_threads, methods, set_num_threads};
+    #[pymodule_export]
+    use super::report::Report;
+    #[pymodule_export]
+    use super::solve::{solve_banded, solve_block_tridiagonal, solve_tridiagonal};
+    #[pymodule_export]
+    const __VERSION__: &str = env!("CARGO_PKG_VERSION");
+}

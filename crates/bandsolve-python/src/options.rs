@@ -1,0 +1,113 @@
+//! How to solve: methods, pivoting, threads.
+
+use crate::errors::exception;
+use bandsolve::{Method, Op, Pivoting, Plan, Shape};
+use bandsolve_gpu::Device;
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyBool;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+/// Threads of every solve that is not told how many; 0: all there are.
+static THREADS: AtomicUsize = AtomicUsize::new(0);
+
+/// Set how many threads solves use that are not told; None: all there are.
+#[pyfunction]
+#[pyo3(signature = (threads))]
+pub fn set_num_threads(threads: Option<usize>) -> PyResult<()> {
+    if threads == Some(0) {
+        return Err(PyValueError::new_err("threads is 0, expected a positive number, or None for all there are"));
+    }
+    THREADS.store(threads.unwrap_or(0), Ordering::Relaxed);
+    Ok(())
+}
+
+/// How many threads solves use that are not told.
+#[pyfunction]
+pub fn get_num_threads() -> usize {
+    match THREADS.load(Ordering::Relaxed) {
+        0 => rayon::current_num_threads(),
+        threads => threads,
+    }
+}
+
+/// Names of all methods.
+#[pyfunction]
+pub fn methods() -> Vec<&'static str> {
+    Method::ALL.iter().map(|method| method.name()).collect()
+}
+
+/// What a call says about how to solve.
+#[derive(Debug, Clone, Copy)]
+pub struct Options<'a> {
+    pub method: &'a str,
+    pub pivoting: &'a str,
+    pub verify: bool,
+    pub threads: Option<usize>,
+}
+
+impl Options<'_> {
+    /// The plan for a shape.
+    pub fn plan(&self, shape: Shape) -> PyResult<Plan> {
+        let mut plan = Plan::new(shape).verify(self.verify);
+        if self.method != "auto" {
+            plan = plan.method(self.chosen_method()?);
+        }
+        if self.pivoting != "scaled-partial" {
+            plan = plan.pivoting(self.chosen_pivoting()?);
+        }
+        match self.threads {
+            Some(0) => return Err(PyValueError::new_err("threads is 0, expected a positive number, or None")),
+            Some(threads) => plan = plan.threads(threads),
+            None if THREADS.load(Ordering::Relaxed) > 0 => plan = plan.threads(get_num_threads()),
+            None => {}
+        }
+        Ok(plan)
+    }
+
+    fn chosen_method(&self) -> PyResult<Method> {
+        Method::ALL.into_iter().find(|method| method.name() == self.method).ok_or_else(|| {
+            let names = methods().join(", ");
+            PyValueError::new_err(format!("there is no method {:?}; there are {names}", self.method))
+        })
+    }
+
+    fn chosen_pivoting(&self) -> PyResult<Pivoting> {
+        Pivoting::from_name(self.pivoting).ok_or_else(|| {
+            let names = Pivoting::ALL.map(Pivoting::name).join(", ");
+            PyValueError::new_err(format!("there is no pivoting {:?}; there are {names}", self.pivoting))
+        })
+    }
+}
+
+/// Which matrix is meant: `False` A, `True` its transpose, `"conj"` its conjugate transpose.
+pub fn op(transpose: &Bound<'_, PyAny>) -> PyResult<Op> {
+    if let Ok(transpose) = transpose.cast::<PyBool>() {
+        return Ok(if transpose.is_true() { Op::Transpose } else { Op::Plain });
+    }
+    match transpose.extract::<&str>() {
+        Ok("conj") => Ok(Op::ConjTranspose),
+        Ok(other) => Err(PyValueError::new_err(format!("transpose is {other:?}, expected False, True or \"conj\""))),
+        Err(_) => Err(PyTypeError::new_err("transpose is expected to be False, True or \"conj\"")),
+    }
+}
+
+/// The GPU of this name, opened when it is first asked for; none for `cpu`.
+pub fn device(py: Python<'_>, name: &str) -> PyResult<Option<Device>> {
+    static OPENED: Mutex<Vec<(String, Device)>> = Mutex::new(Vec::new());
+    if name == "cpu" {
+        return Ok(None);
+    }
+    if name != "cuda" && !name.starts_with("cuda:") {
+        let message = format!("device is {name:?}, expected \"cpu\", or \"cuda\", \"cuda:0\", \"cuda:1\", … for GPUs");
+        return Err(PyValueError::new_err(message));
+    }
+    let mut opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((_, device)) = opened.iter().find(|(other, _)| other == name) {
+        return Ok(Some(device.clone()));
+    }
+    let device = Device::open(name).map_err(|error| exception(py, &error))?;
+    opened.push((name.into(), device.clone()));
+    Ok(Some(device))
+}

@@ -1,0 +1,293 @@
+//! One call that does all.
+
+use crate::arrays::{Kind, Number, array, check_rhs, columns, filled, slice, with_number};
+use crate::errors::exception;
+use crate::options::{self, Options, op};
+use crate::report::Report;
+use bandsolve::dyn_stack::{PodBuffer, PodStack};
+use bandsolve::{Banded, BlockTridiagonal, Factor, Factorize, Op, Plan, Shape, Tridiagonal};
+use bandsolve_gpu::Device;
+use numpy::{PyUntypedArray, PyUntypedArrayMethods};
+use pyo3::IntoPyObjectExt;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+/// x, or x and a report.
+pub fn answer<'py>(x: Bound<'py, PyAny>, report: bandsolve::Report, full_output: bool) -> PyResult<Bound<'py, PyAny>> {
+    if !full_output {
+        return Ok(x);
+    }
+    let py = x.py();
+    (x, Report::new(report)).into_bound_py_any(py)
+}
+
+/// Arrays of a call and the type in which they are worked on.
+pub fn arguments<'py, const N: usize>(
+    values: [&Bound<'py, PyAny>; N],
+) -> PyResult<([Bound<'py, PyUntypedArray>; N], Kind)> {
+    let mut kind = Kind { complex: false, double: false };
+    let mut found = Vec::with_capacity(N);
+    for value in values {
+        let (array, own) = array(value)?;
+        kind = kind.join(own);
+        found.push(array);
+    }
+    Ok((found.try_into().expect("as many"), kind))
+}
+
+/// Right-hand sides and how they are solved for.
+pub struct Task<'a, 'py> {
+    pub rhs: &'a Bound<'py, PyUntypedArray>,
+    pub op: Op,
+    pub full_output: bool,
+}
+
+impl<'py> Task<'_, 'py> {
+    /// Factors a matrix and solves.
+    pub fn solve<T, M>(&self, a: &M, plan: &Plan) -> PyResult<Bound<'py, PyAny>>
+    where
+        T: Number,
+        M: Factorize<Scalar = T> + Sync,
+    {
+        let op = self.op;
+        self.solve_by(plan.shape().n(), |rhs, x| plan.factor(a).and_then(|factor| solve_by(&factor, op, rhs, x)))
+    }
+
+    /// Solves n rows by a function that does it without the interpreter.
+    pub fn solve_by<T: Number>(
+        &self,
+        n: usize,
+        solve: impl FnOnce(&[T], &mut [T]) -> bandsolve::Result<bandsolve::Report> + Send,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        check_rhs(self.rhs, n)?;
+        let py = self.rhs.py();
+        let given = columns::<T>(self.rhs)?;
+        let rhs = slice(&given);
+        let (x, report) = filled(py, self.rhs.shape(), true, |x| py.detach(|| solve(rhs, x)));
+        answer(x.into_any(), report.map_err(|error| exception(py, &error))?, self.full_output)
+    }
+}
+
+/// Solves with factors.
+pub fn solve_by<T: Number>(
+    factor: &(impl Factor<T> + ?Sized),
+    op: Op,
+    rhs: &[T],
+    x: &mut [T],
+) -> bandsolve::Result<bandsolve::Report> {
+    let n_rhs = factor.shape().n_rhs("rhs", rhs.len())?;
+    let mut memory = PodBuffer::try_new(factor.solve_scratch(n_rhs))
+        .map_err(|_| bandsolve::Error::OutOfMemory { bytes: factor.solve_scratch(n_rhs).size_bytes() })?;
+    factor.solve_into_with(op, rhs, x, PodStack::new(&mut memory))
+}
+
+/// One dimension.
+pub fn check_vector(array: &Bound<'_, PyUntypedArray>, name: &str) -> PyResult<()> {
+    match array.ndim() {
+        1 => Ok(()),
+        ndim => Err(PyValueError::new_err(format!("{name} has {ndim} dimensions, expected 1"))),
+    }
+}
+
+/// Solve a tridiagonal system.
+///
+/// Row i reads ``sub[i] * x[i-1] + diag[i] * x[i] + sup[i] * x[i+1] == rhs[i]``.
+///
+/// Parameters
+/// ----------
+/// sub, diag, sup : (n,) array_like
+///     Entries below, on and above the diagonal. ``sub[0]`` and ``sup[n-1]`` are ignored, or couple the first with the last
+///     unknown if the system is periodic. Of open systems `sub` and `sup` may have n - 1 entries, without these.
+/// rhs : (n,) or (n, k) array_like
+///     Right-hand sides.
+/// periodic : bool
+///     Whether the first and the last row are neighbours.
+/// method : str
+///     One of `bandsolve.methods()`; "auto" chooses by size.
+/// pivoting : str
+///     How rows are chosen: "scaled-partial", "partial", or "none" for matrices that do not need it.
+/// transpose : bool or "conj"
+///     Solve with the transpose, or with the conjugate transpose.
+/// verify : bool
+///     Measure the backward error, and repair answers that are not good.
+/// threads : int, optional
+///     By default what `bandsolve.set_num_threads` says. The answer is the same, bit for bit, for any number.
+/// device : str
+///     "cpu", or "cuda", "cuda:0", "cuda:1", … for an NVIDIA GPU, to which the system is copied.
+/// full_output : bool
+///     Return a `Report`, too.
+///
+/// Returns
+/// -------
+/// x : ndarray
+///     The solution, of the shape of `rhs`, in single precision if all arrays are; with `full_output` a tuple of it and a
+///     `Report`.
+///
+/// Raises
+/// ------
+/// ValueError
+///     Shapes do not fit, a number is not finite, or an option is unknown.
+/// TypeError
+///     An array does not hold numbers.
+/// numpy.linalg.LinAlgError
+///     The matrix is singular.
+/// RuntimeError
+///     There is no such GPU.
+///
+/// Examples
+/// --------
+/// >>> import numpy as np, bandsolve
+/// >>> off, diag = np.full(5, -1.0), np.full(5, 2.0)
+/// >>> x, report = bandsolve.solve_tridiagonal(off, diag, off, np.ones(5), full_output=True)
+/// >>> np.round(x, 9)
+/// array([2.5, 4. , 4.5, 4. , 2.5])
+/// >>> report.backward_error < 1e-15
+/// True
+#[pyfunction]
+#[pyo3(signature = (sub, diag, sup, rhs, *, periodic=false, method="auto", pivoting="scaled-partial", transpose=None, verify=true,
+    threads=None, device="cpu", full_output=false),
+    text_signature = "(sub, diag, sup, rhs, *, periodic=False, method=\"auto\", pivoting=\"scaled-partial\", transpose=False, \
+    verify=True, threads=None, device=\"cpu\", full_output=False)")]
+#[expect(clippy::too_many_arguments, reason = "keywords of Python")]
+pub fn solve_tridiagonal<'py>(
+    sub: &Bound<'py, PyAny>,
+    diag: &Bound<'py, PyAny>,
+    sup: &Bound<'py, PyAny>,
+    rhs: &Bound<'py, PyAny>,
+    periodic: bool,
+    method: &str,
+    pivoting: &str,
+    transpose: Option<&Bound<'py, PyAny>>,
+    verify: bool,
+    threads: Option<usize>,
+    device: &str,
+    full_output: bool,
+) -> PyResult<Bound<'py, PyAny>> {
+    let device = options::device(sub.py(), device)?;
+    let ([sub, diag, sup, rhs], kind) = arguments([sub, diag, sup, rhs])?;
+    for (array, name) in [(&sub, "sub"), (&diag, "diag"), (&sup, "sup")] {
+        check_vector(array, name)?;
+    }
+    let options = Options { method, pivoting, verify, threads };
+    let plan = options.plan(Shape::Tridiagonal { n: diag.len(), periodic })?;
+    let task = Task { rhs: &rhs, op: transpose.map_or(Ok(Op::Plain), op)?, full_output };
+    with_number!(kind, tridiagonal([&sub, &diag, &sup], (&plan, device.as_ref()), periodic, &task))
+}
+
+fn tridiagonal<'py, T: Number>(
+    arrays: [&Bound<'py, PyUntypedArray>; 3],
+    (plan, device): (&Plan, Option<&Device>),
+    periodic: bool,
+    task: &Task<'_, 'py>,
+) -> PyResult<Bound<'py, PyAny>>
+where
+    for<'a> Tridiagonal<'a, T>: Factorize<Scalar = T>,
+{
+    let [sub, diag, sup] = [columns::<T>(arrays[0])?, columns::<T>(arrays[1])?, columns::<T>(arrays[2])?];
+    let make = if periodic { Tridiagonal::periodic } else { Tridiagonal::new };
+    let a = make(slice(&sub), slice(&diag), slice(&sup)).map_err(|error| exception(task.rhs.py(), &error))?;
+    let Some(device) = device else { return task.solve(&a, plan) };
+    let op = task.op;
+    task.solve_by(a.n(), |rhs, x| device.factor(plan, &a).and_then(|factor| solve_by(&factor, op, rhs, x)))
+}
+
+#[pyfunction]
+#[pyo3(signature = (lower, upper, bands, rhs, *, method="auto", pivoting="scaled-partial", transpose=None, verify=true, threads=None,
+    full_output=false))]
+#[expect(clippy::too_many_arguments, reason = "keywords of Python")]
+pub fn solve_banded<'py>(
+    lower: usize,
+    upper: usize,
+    bands: &Bound<'py, PyAny>,
+    rhs: &Bound<'py, PyAny>,
+    method: &str,
+    pivoting: &str,
+    transpose: Option<&Bound<'py, PyAny>>,
+    verify: bool,
+    threads: Option<usize>,
+    full_output: bool,
+) -> PyResult<Bound<'py, PyAny>> {
+    let ([bands, rhs], kind) = arguments([bands, rhs])?;
+    let n = check_bands(&bands, lower, upper)?;
+    let plan = Options { method, pivoting, verify, threads }.plan(Shape::Banded { n, lower, upper })?;
+    let task = Task { rhs: &rhs, op: transpose.map_or(Ok(Op::Plain), op)?, full_output };
+    with_number!(kind, banded([lower, upper], &bands, &plan, &task))
+}
+
+/// Rows of a matrix whose diagonals are the rows of `bands`.
+pub fn check_bands(bands: &Bound<'_, PyUntypedArray>, lower: usize, upper: usize) -> PyResult<usize> {
+    match *bands.shape() {
+        [diagonals, n] if diagonals == lower + upper + 1 => Ok(n),
+        ref other => {
+            let expected = lower + upper + 1;
+            Err(PyValueError::new_err(format!(
+                "bands has the shape {other:?}, expected ({expected}, n): lower + upper + 1 diagonals"
+            )))
+        }
+    }
+}
+
+fn banded<'py, T: Number>(
+    [lower, upper]: [usize; 2],
+    bands: &Bound<'py, PyUntypedArray>,
+    plan: &Plan,
+    task: &Task<'_, 'py>,
+) -> PyResult<Bound<'py, PyAny>>
+where
+    for<'a> Banded<'a, T>: Factorize<Scalar = T>,
+{
+    let columns = columns::<T>(bands)?;
+    let a = Banded::new(plan.shape().n(), lower, upper, slice(&columns))
+        .map_err(|error| exception(task.rhs.py(), &error))?;
+    task.solve(&a, plan)
+}
+
+#[pyfunction]
+#[pyo3(signature = (sub, diag, sup, rhs, *, periodic=false, method="auto", pivoting="scaled-partial", transpose=None, verify=true,
+    threads=None, full_output=false))]
+#[expect(clippy::too_many_arguments, reason = "keywords of Python")]
+pub fn solve_block_tridiagonal<'py>(
+    sub: &Bound<'py, PyAny>,
+    diag: &Bound<'py, PyAny>,
+    sup: &Bound<'py, PyAny>,
+    rhs: &Bound<'py, PyAny>,
+    periodic: bool,
+    method: &str,
+    pivoting: &str,
+    transpose: Option<&Bound<'py, PyAny>>,
+    verify: bool,
+    threads: Option<usize>,
+    full_output: bool,
+) -> PyResult<Bound<'py, PyAny>> {
+    let ([sub, diag, sup, rhs], kind) = arguments([sub, diag, sup, rhs])?;
+    let (block_rows, block) = check_blocks(&diag)?;
+    let shape = Shape::BlockTridiagonal { block_rows, block, periodic };
+    let plan = Options { method, pivoting, verify, threads }.plan(shape)?;
+    let task = Task { rhs: &rhs, op: transpose.map_or(Ok(Op::Plain), op)?, full_output };
+    with_number!(kind, block_tridiagonal([&sub, &diag, &sup], &plan, (block, periodic), &task))
+}
+
+/// Block rows, and rows of a block, of an array of blocks by columns: the first two indices are those of a block.
+pub fn check_blocks(diag: &Bound<'_, PyUntypedArray>) -> PyResult<(usize, usize)> {
+    match *diag.shape() {
+        [rows, columns, block_rows] if rows == columns => Ok((block_rows, rows)),
+        ref other => {
+            Err(PyValueError::new_err(format!("diag has the shape {other:?}, expected (block, block, block rows)")))
+        }
+    }
+}
+
+fn block_tridiagonal<'py, T: Number>(
+    arrays: [&Bound<'py, PyUntypedArray>; 3],
+    plan: &Plan,
+    (block, periodic): (usize, bool),
+    task: &Task<'_, 'py>,
+) -> PyResult<Bound<'py, PyAny>>
+where
+    for<'a> BlockTridiagonal<'a, T>: Factorize<Scalar = T>,
+{
+    let [sub, diag, sup] = [columns::<T>(arrays[0])?, columns::<T>(arrays[1])?, columns::<T>(arrays[2])?];
+    let make = if periodic { BlockTridiagonal::periodic } else { BlockTridiagonal::new };
+    let a = make(block, slice(&sub), slice(&diag), slice(&sup)).map_err(|error| exception(task.rhs.py(), &error))?;
+    task.solve(&a, plan)
+}

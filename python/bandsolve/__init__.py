@@ -1,0 +1,60 @@
+"""Tridiagonal, periodic, block tridiagonal and banded linear systems, solved in parallel, every answer verified.
+
+>>> import numpy as np, bandsolve
+>>> n = 100_000
+>>> x = bandsolve.solve_tridiagonal(np.full(n, -1.0), np.full(n, 2.5), np.full(n, -1.0), np.ones(n))
+>>> print(round(x[n // 2], 6))
+2.0
+
+==============================  =======================================================================
+one system                      `solve_tridiagonal`, `solve_block_tridiagonal`, `solve_banded`,
+                                `solveh_banded`; `solve` takes matrices of `scipy.sparse`
+many systems                    `solve_batch`, along any axis of arrays of any dimension
+one matrix, many solves         `factor`, `factor_tridiagonal`, `factor_banded`,
+                                `factor_block_tridiagonal`: objects of the class `Factor`
+built on them                   `bandsolve.interpolate.CubicSpline`, `bandsolve.smooth`
+conventions of others           `bandsolve.compat.tridiagonal_solve` (JAX, TensorFlow)
+matrices                        `bandsolve.io.read`, `bandsolve.gallery`
+==============================  =======================================================================
+
+A matrix that cannot be solved raises `numpy.linalg.LinAlgError`, arrays that do not fit `ValueError`.
+"""
+
+from bandsolve import compat, gallery, interpolate, io, smooth
+from bandsolve._bandsolve import (
+    __VERSION__ as __version__,
+    Factor,
+    Report,
+    factor_tridiagonal,
+    get_num_threads,
+    methods,
+    set_num_threads,
+    solve_tridiagonal,
+)
+from bandsolve._batch import solve_batch
+from bandsolve._blocks import factor_block_tridiagonal, solve_block_tridiagonal
+from bandsolve._scipy import factor_banded, solve_banded, solveh_banded
+from bandsolve._sparse import factor, solve
+
+__all__ = [
+    "Factor",
+    "Report",
+    "compat",
+    "factor",
+    "factor_banded",
+    "factor_block_tridiagonal",
+    "factor_tridiagonal",
+    "gallery",
+    "get_num_threads",
+    "interpolate",
+    "io",
+    "methods",
+    "set_num_threads",
+    "smooth",
+    "solve",
+    "solve_banded",
+    "solve_batch",
+    "solve_block_tridiagonal",
+    "solve_tridiagonal",
+    "solveh_banded",
+]

@@ -1,0 +1,136 @@
+"""The compiled part of bandsolve."""
+
+from typing import Any, Literal, final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+__VERSION__: str
+
+Transpose = bool | Literal["conj"]
+
+@final
+class Report:
+    @property
+    def method(self) -> str: ...
+    @property
+    def reason(self) -> str: ...
+    @property
+    def backward_error(self) -> float: ...
+    @property
+    def backward_errors(self) -> list[float]: ...
+    @property
+    def refinement_steps(self) -> int: ...
+    @property
+    def fallback(self) -> bool: ...
+    @property
+    def pivot_growth(self) -> float | None: ...
+
+class Factor:
+    @property
+    def shape(self) -> tuple[int, int]: ...
+    @property
+    def dtype(self) -> np.dtype[Any]: ...
+    @property
+    def method(self) -> str: ...
+    @property
+    def reason(self) -> str: ...
+    def solve(self, rhs: ArrayLike, *, transpose: Transpose = False, full_output: bool = False) -> Any: ...
+    def solve_transpose(self, rhs: ArrayLike, *, full_output: bool = False) -> Any: ...
+    def aslinearoperator(self) -> Any: ...
+    def rcond(self, norm: float = 1) -> float: ...
+    def norm(self, norm: float = 1) -> float: ...
+    def slogdet(self) -> tuple[float | complex, float]: ...
+
+def solve_tridiagonal(
+    sub: ArrayLike,
+    diag: ArrayLike,
+    sup: ArrayLike,
+    rhs: ArrayLike,
+    *,
+    periodic: bool = False,
+    method: str = "auto",
+    pivoting: str = "scaled-partial",
+    transpose: Transpose = False,
+    verify: bool = True,
+    threads: int | None = None,
+    device: str = "cpu",
+    full_output: bool = False,
+) -> Any: ...
+def solve_banded(
+    lower: int,
+    upper: int,
+    bands: ArrayLike,
+    rhs: ArrayLike,
+    *,
+    method: str = "auto",
+    pivoting: str = "scaled-partial",
+    transpose: Transpose = False,
+    verify: bool = True,
+    threads: int | None = None,
+    full_output: bool = False,
+) -> Any: ...
+def solve_block_tridiagonal(
+    sub: ArrayLike,
+    diag: ArrayLike,
+    sup: ArrayLike,
+    rhs: ArrayLike,
+    *,
+    periodic: bool = False,
+    method: str = "auto",
+    pivoting: str = "scaled-partial",
+    transpose: Transpose = False,
+    verify: bool = True,
+    threads: int | None = None,
+    full_output: bool = False,
+) -> Any: ...
+def solve_batch(
+    interleaved: bool,
+    sub: ArrayLike,
+    diag: ArrayLike,
+    sup: ArrayLike,
+    rhs: ArrayLike,
+    *,
+    method: str = "auto",
+    pivoting: str = "scaled-partial",
+    verify: bool = True,
+    threads: int | None = None,
+    full_output: bool = False,
+) -> Any: ...
+def factor_tridiagonal(
+    sub: ArrayLike,
+    diag: ArrayLike,
+    sup: ArrayLike,
+    *,
+    periodic: bool = False,
+    method: str = "auto",
+    pivoting: str = "scaled-partial",
+    verify: bool = True,
+    threads: int | None = None,
+) -> Factor: ...
+def factor_banded(
+    lower: int,
+    upper: int,
+    bands: ArrayLike,
+    *,
+    method: str = "auto",
+    pivoting: str = "scaled-partial",
+    verify: bool = True,
+    threads: int | None = None,
+) -> Factor: ...
+def factor_block_tridiagonal(
+    sub: ArrayLike,
+    diag: ArrayLike,
+    sup: ArrayLike,
+    *,
+    periodic: bool = False,
+    method: str = "auto",
+    pivoting: str = "scaled-partial",
+    verify: bool = True,
+    threads: int | None = None,
+) -> Factor: ...
+def families() -> list[tuple[str, str]]: ...
+def generate(name: str, n: int, seed: int) -> tuple[Any, ...]: ...
+def methods() -> list[str]: ...
+def set_num_threads(threads: int | None) -> None: ...
+def get_num_threads() -> int: ...

@@ -1,0 +1,94 @@
+"""Block tridiagonal systems."""
+
+import numpy as np
+
+from bandsolve import _bandsolve
+
+
+def _by_columns(blocks, name):
+    """Blocks with the indices inside of a block first, as the compiled part takes them."""
+    blocks = np.asarray(blocks)
+    if blocks.ndim != 3 or blocks.shape[1] != blocks.shape[2]:
+        raise ValueError(f"{name} has the shape {blocks.shape}, expected (block rows, block, block)")
+    return blocks.transpose(1, 2, 0)
+
+
+def _matrix(sub, diag, sup):
+    return _by_columns(sub, "sub"), _by_columns(diag, "diag"), _by_columns(sup, "sup")
+
+
+def solve_block_tridiagonal(sub, diag, sup, rhs, *, periodic=False, method="auto", pivoting="scaled-partial",
+                            transpose=False, verify=True, threads=None, full_output=False):
+    """Solve a block tridiagonal system.
+
+    Block row i reads ``sub[i] @ x[i-1] + diag[i] @ x[i] + sup[i] @ x[i+1] == rhs[i]``.
+
+    Parameters
+    ----------
+    sub, diag, sup : (n, b, b) array_like
+        Blocks below, on and above the diagonal. ``sub[0]`` and ``sup[n-1]`` are ignored, or couple the first with the last
+        block row if the system is periodic. Of open systems `sub` and `sup` may have n - 1 blocks, without these.
+    rhs : (n, b) or (n, b, k) array_like
+        Right-hand sides.
+    periodic : bool
+        Whether the first and the last block row are neighbours.
+    method, pivoting, transpose, verify, threads, full_output
+        As for `solve_tridiagonal`.
+
+    Returns
+    -------
+    x : ndarray
+        The solution, of the shape of `rhs`; with `full_output` a tuple of it and a `Report`.
+
+    Raises
+    ------
+    ValueError
+        Shapes do not fit, or a number is not finite.
+    numpy.linalg.LinAlgError
+        The matrix is singular.
+
+    Examples
+    --------
+    >>> import numpy as np, bandsolve
+    >>> diag = np.array([[[4.0, 1.0], [0.0, 3.0]]] * 3)
+    >>> off = np.array([np.eye(2)] * 3)
+    >>> x = bandsolve.solve_block_tridiagonal(off, diag, off, np.ones((3, 2)))
+    >>> np.allclose(diag[1] @ x[1] + x[0] + x[2], 1)
+    True
+    """
+    sub, diag, sup = _matrix(sub, diag, sup)
+    rhs = np.asarray(rhs)
+    block, block_rows = diag.shape[1:]
+    if rhs.ndim not in (2, 3) or rhs.shape[:2] != (block_rows, block):
+        raise ValueError(f"rhs has the shape {rhs.shape}, expected ({block_rows}, {block}) or ({block_rows}, {block}, k)")
+    flat = rhs.reshape(block_rows * block, *rhs.shape[2:])
+    found = _bandsolve.solve_block_tridiagonal(sub, diag, sup, flat, periodic=periodic, method=method, pivoting=pivoting,
+                                               transpose=transpose, verify=verify, threads=threads, full_output=full_output)
+    if full_output:
+        return found[0].reshape(rhs.shape), found[1]
+    return found.reshape(rhs.shape)
+
+
+def factor_block_tridiagonal(sub, diag, sup, *, periodic=False, method="auto", pivoting="scaled-partial", verify=True,
+                             threads=None):
+    """Factor a block tridiagonal matrix, to solve with it again and again.
+
+    Parameters
+    ----------
+    sub, diag, sup, periodic, method, pivoting, verify, threads
+        As for `solve_block_tridiagonal`.
+
+    Returns
+    -------
+    Factor
+        It takes right-hand sides of shape (n·b,) or (n·b, k).
+
+    Examples
+    --------
+    >>> import numpy as np, bandsolve
+    >>> diag, off = np.array([4 * np.eye(2)] * 3), np.array([np.eye(2)] * 3)
+    >>> bandsolve.factor_block_tridiagonal(off, diag, off).solve(np.ones(6)).shape
+    (6,)
+    """
+    return _bandsolve.factor_block_tridiagonal(*_matrix(sub, diag, sup), periodic=periodic, method=method, pivoting=pivoting,
+                                               verify=verify, threads=threads)

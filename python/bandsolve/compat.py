@@ -1,0 +1,139 @@
+"""Conventions of other libraries."""
+
+import numpy as np
+
+from bandsolve import _bandsolve
+from bandsolve._batch import solve_batch
+from bandsolve._scipy import _result_type
+
+
+def tridiagonal_solve(*args, diagonals_format="compact", transpose_rhs=False, conjugate_rhs=False, partial_pivoting=True,
+                      perturb_singular=False):
+    """Solve tridiagonal systems as JAX and TensorFlow are asked to.
+
+    ``tridiagonal_solve(dl, d, du, b)`` as `jax.lax.linalg.tridiagonal_solve`: diagonals of shape (..., n), of which the first of
+    `dl` and the last of `du` are ignored, and right-hand sides of shape (..., n, k).
+
+    ``tridiagonal_solve(diagonals, rhs, ...)`` as `tf.linalg.tridiagonal_solve`, with its keywords.
+
+    Parameters
+    ----------
+    dl, d, du : (..., n) array_like
+        Entries below, on and above the diagonal.
+    b : (..., n, k) array_like
+        Right-hand sides.
+    diagonals : array_like
+        "compact": (..., 3, n), the superdiagonal first, with its last and the subdiagonal's first entry ignored; "sequence": three
+        arrays (..., n), or (..., n - 1) for the first and the last; "matrix": (..., n, n).
+    rhs : (..., n) or (..., n, k) array_like
+        Right-hand sides.
+    transpose_rhs, conjugate_rhs : bool
+        Whether `rhs` is (..., k, n), and whether its conjugate is meant.
+    partial_pivoting : bool
+        Whether rows are exchanged.
+    perturb_singular : bool
+        Whether a singular matrix is changed by rounding errors of its largest entry until it can be solved.
+
+    Returns
+    -------
+    x : ndarray
+        Of the shape of the right-hand sides, (..., n) or (..., n, k).
+
+    Raises
+    ------
+    ValueError
+        Shapes do not fit, or a number is not finite.
+    numpy.linalg.LinAlgError
+        A matrix is singular, and not to be perturbed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bandsolve.compat import tridiagonal_solve
+    >>> dl, d, du = np.array([0.0, 1, 1]), np.array([4.0, 4, 4]), np.array([1.0, 1, 0])
+    >>> tridiagonal_solve(dl, d, du, np.array([[5.0], [6], [5]])).ravel()
+    array([1., 1., 1.])
+    >>> tridiagonal_solve(np.array([du, d, dl]), np.array([5.0, 6, 5]))
+    array([1., 1., 1.])
+    """
+    if len(args) == 4:
+        dl, d, du, b = (np.asarray(array) for array in args)
+        if b.ndim < 2:
+            raise ValueError(f"b has the shape {b.shape}, expected (..., n, k)")
+    elif len(args) == 2:
+        dl, d, du, b = _tensorflow(*args, diagonals_format, transpose_rhs, conjugate_rhs)
+    else:
+        raise TypeError(f"tridiagonal_solve takes (dl, d, du, b) or (diagonals, rhs), not {len(args)} arrays")
+    vector = b.ndim == d.ndim
+    x = _solve(dl, d, du, b[..., None] if vector else b, partial_pivoting, perturb_singular)
+    return x[..., 0] if vector else x
+
+
+def _tensorflow(diagonals, rhs, form, transposed, conjugated):
+    rhs = np.asarray(rhs)
+    if form == "compact":
+        diagonals = np.asarray(diagonals)
+        if diagonals.ndim < 2 or diagonals.shape[-2] != 3:
+            raise ValueError(f"diagonals has the shape {diagonals.shape}, expected (..., 3, n)")
+        du, d, dl = (diagonals[..., k, :] for k in range(3))
+    elif form == "sequence":
+        du, d, dl = (np.asarray(array) for array in diagonals)
+        pad = [(0, 0)] * (d.ndim - 1)
+        if du.shape[-1] == d.shape[-1] - 1:
+            du = np.pad(du, [*pad, (0, 1)])
+        if dl.shape[-1] == d.shape[-1] - 1:
+            dl = np.pad(dl, [*pad, (1, 0)])
+    elif form == "matrix":
+        a = np.asarray(diagonals)
+        pad = [(0, 0)] * (a.ndim - 2)
+        d = np.diagonal(a, 0, -2, -1)
+        du = np.pad(np.diagonal(a, 1, -2, -1), [*pad, (0, 1)])
+        dl = np.pad(np.diagonal(a, -1, -2, -1), [*pad, (1, 0)])
+    else:
+        raise ValueError(f'diagonals_format is {form!r}, expected "compact", "sequence" or "matrix"')
+    if conjugated:
+        rhs = rhs.conj()
+    if transposed and rhs.ndim > d.ndim:
+        rhs = np.swapaxes(rhs, -1, -2)
+    return dl, d, du, rhs
+
+
+def _solve(dl, d, du, b, pivot, perturb):
+    """Systems (..., n) with right-hand sides (..., n, k)."""
+    n = d.shape[-1]
+    if not dl.shape == d.shape == du.shape or b.shape[:-1] != d.shape:
+        raise ValueError(f"shapes {dl.shape}, {d.shape}, {du.shape} and {b.shape} do not fit: (..., n) and (..., n, k)")
+    options = dict(pivoting="scaled-partial" if pivot else "none")
+    batch, columns = d.shape[:-1], b.shape[-1]
+    try:
+        if not batch:
+            return _bandsolve.solve_tridiagonal(dl, d, du, b, **options)
+        if columns == 1:
+            return solve_batch(dl, d, du, b[..., 0], **options)[..., None]
+        x = np.empty(b.shape, _result_type(dl, d, du, b))
+        for index in np.ndindex(batch):
+            x[index] = _bandsolve.solve_tridiagonal(dl[index], d[index], du[index], b[index], **options)
+        return x
+    except np.linalg.LinAlgError:
+        if not perturb:
+            raise
+    x = np.empty(b.shape, _result_type(dl, d, du, b))
+    for index in np.ndindex(batch):
+        x[index] = _perturbed(dl[index], d[index], du[index], b[index], options)
+    return x
+
+
+def _perturbed(dl, d, du, b, options):
+    try:
+        return _bandsolve.solve_tridiagonal(dl, d, du, b, **options)
+    except np.linalg.LinAlgError:
+        pass
+    kind = _result_type(dl, d, du, b)
+    size = max(abs(dl[1:]).max(initial=0), abs(d).max(initial=0), abs(du[:-1]).max(initial=0)) or 1.0
+    step = np.finfo(kind).eps * size
+    for _ in range(20):
+        try:
+            return _bandsolve.solve_tridiagonal(dl, d + step, du, b, **options)
+        except np.linalg.LinAlgError:
+            step *= 4
+    raise np.linalg.LinAlgError("the matrix stays singular when it is perturbed")

@@ -1,0 +1,86 @@
+"""Test matrices: those of the papers' stability tables, and others with known properties."""
+
+import numpy as np
+
+from bandsolve import _bandsolve
+
+
+def names():
+    """Names of all families of matrices, and what they are.
+
+    Returns
+    -------
+    dict of str to str
+
+    Examples
+    --------
+    >>> import bandsolve
+    >>> "klein-16" in bandsolve.gallery.names()
+    True
+    """
+    return dict(_bandsolve.families())
+
+
+def bands(name, n, seed=1):
+    """A matrix of n rows as `solve_banded` takes it.
+
+    Parameters
+    ----------
+    name : str
+        One of `names`.
+    n : int
+        Rows.
+    seed : int
+        Which of the random ones.
+
+    Returns
+    -------
+    lower, upper : int
+        Diagonals below and above the main one.
+    ab : (lower + upper + 1, n) ndarray
+        ``ab[upper + i - j, j] == a[i, j]``.
+
+    Examples
+    --------
+    >>> import bandsolve
+    >>> lower, upper, ab = bandsolve.gallery.bands("klein-16", 5)
+    >>> lower, upper, ab.shape
+    (1, 1, (3, 5))
+    """
+    kind, *parts = _bandsolve.generate(name, n, seed)
+    if kind == "banded":
+        lower, upper, columns = parts
+        return lower, upper, columns.T
+    sub, diag, sup, periodic = parts
+    if periodic:
+        raise ValueError(f"{name} is periodic, and no banded matrix: see `tridiagonal`")
+    ab = np.zeros((3, n))
+    ab[0, 1:], ab[1], ab[2, : n - 1] = sup[: n - 1], diag, sub[1:] if len(sub) == n else sub
+    return 1, 1, ab
+
+
+def tridiagonal(name, n, seed=1):
+    """A tridiagonal matrix of n rows.
+
+    Parameters
+    ----------
+    name, n, seed
+        As for `bands`.
+
+    Returns
+    -------
+    sub, diag, sup : (n,) ndarray
+        As `solve_tridiagonal` takes them.
+    periodic : bool
+        Whether the first and the last row are neighbours.
+
+    Examples
+    --------
+    >>> import numpy as np, bandsolve
+    >>> sub, diag, sup, periodic = bandsolve.gallery.tridiagonal("klein-16", 100)
+    >>> x = bandsolve.solve_tridiagonal(sub, diag, sup, np.ones(100), periodic=periodic)
+    """
+    kind, *parts = _bandsolve.generate(name, n, seed)
+    if kind == "banded":
+        raise ValueError(f"{name} is not tridiagonal: see `bands`")
+    return tuple(parts)

@@ -1,0 +1,210 @@
+"""Cubic splines: a tridiagonal system for the slopes at the knots, periodic for closed curves."""
+
+import numpy as np
+
+from bandsolve import _bandsolve
+
+__all__ = ["CubicSpline"]
+
+
+class CubicSpline:
+    """Piecewise cubic with two continuous derivatives that passes through given points.
+
+    Interface and end conditions are those of `scipy.interpolate.CubicSpline`. The slopes s at the knots solve, with steps
+    h[i] = x[i+1] - x[i] and divided differences m[i] = (y[i+1] - y[i]) / h[i],
+
+        h[i] s[i-1] + 2 (h[i-1] + h[i]) s[i] + h[i-1] s[i+1] = 3 (h[i] m[i-1] + h[i-1] m[i]).
+
+    Parameters
+    ----------
+    x : (n,) array_like
+        Knots, increasing; two at least.
+    y : array_like
+        Values, n along `axis`, real or complex.
+    axis : int
+        The axis of `y` that runs with `x`.
+    bc_type : str or tuple of two
+        What holds at the ends: "not-a-knot" (the third derivative is continuous at the second and the last knot but one),
+        "natural" (the second derivative is zero), "clamped" (the first is zero), "periodic", or for each end one of these or
+        ``(order, value)``, the value of the first or second derivative.
+    extrapolate : bool or "periodic", optional
+        What is outside of the knots: the first and the last piece go on (True), NaN (False), or everything begins anew. By
+        default True, of periodic splines "periodic".
+
+    Attributes
+    ----------
+    x : (n,) ndarray
+        Knots.
+    c : (4, n - 1, ...) ndarray
+        Coefficients: ``sum(c[k, i] * (t - x[i])**(3 - k) for k in range(4))`` on piece i.
+    axis : int
+        The axis of the values.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bandsolve.interpolate import CubicSpline
+    >>> x = np.linspace(0, 2 * np.pi, 1001)
+    >>> y = np.sin(x)
+    >>> y[-1] = y[0]
+    >>> spline = CubicSpline(x, y, bc_type="periodic")
+    >>> bool(abs(spline(1.0) - np.sin(1.0)) < 1e-11), bool(abs(spline(1.0, 1) - np.cos(1.0)) < 1e-7)
+    (True, True)
+    """
+
+    def __init__(self, x, y, axis=0, bc_type="not-a-knot", extrapolate=None):
+        x, y = np.asarray(x, dtype=float), np.asarray(y)
+        if y.dtype.kind not in "fciub":
+            raise TypeError(f"y is an array of type {y.dtype}, expected numbers")
+        kind = complex if y.dtype.kind == "c" else float
+        y = np.moveaxis(y.astype(kind, copy=False), axis, 0)
+        n = len(x) if x.ndim == 1 else 0
+        if n < 2:
+            raise ValueError("x is expected to have one dimension and at least two knots")
+        if y.shape[0] != n:
+            raise ValueError(f"y has {y.shape[0]} values along axis {axis}, expected {n} as x has")
+        if not (np.isfinite(x).all() and np.isfinite(y).all()):
+            raise ValueError("x and y are expected to be finite")
+        if (np.diff(x) <= 0).any():
+            raise ValueError("x is expected to increase")
+        periodic = isinstance(bc_type, str) and bc_type == "periodic"
+        if periodic and not np.allclose(y[0], y[-1], rtol=1e-15, atol=1e-15):
+            raise ValueError("the first and the last value of a periodic spline are expected to be equal")
+        self.x = x
+        self.axis = axis % y.ndim
+        self.extrapolate = ("periodic" if periodic else True) if extrapolate is None else extrapolate
+        h = np.diff(x).reshape([n - 1] + [1] * (y.ndim - 1))
+        m = np.diff(y, axis=0) / h
+        flat = m.reshape(n - 1, -1)
+        s = _periodic_slopes(h.ravel(), flat) if periodic else _slopes(h.ravel(), flat, _ends(bc_type, y), x)
+        s = s.reshape(y.shape)
+        t = (s[:-1] + s[1:] - 2 * m) / h
+        self.c = np.array([t / h, (m - s[:-1]) / h - t, s[:-1], y[:-1]])
+
+    def __call__(self, t, nu=0, extrapolate=None):
+        """Evaluate the spline, or its derivative of order `nu`.
+
+        Parameters
+        ----------
+        t : array_like
+            Where.
+        nu : int
+            Which derivative.
+        extrapolate : bool or "periodic", optional
+            Instead of what the spline was made with.
+
+        Returns
+        -------
+        ndarray
+            Of the shape of `y`, with that of `t` in place of the axis of the values.
+        """
+        t = np.asarray(t, dtype=float)
+        extrapolate = self.extrapolate if extrapolate is None else extrapolate
+        begin, end = self.x[0], self.x[-1]
+        at = begin + (t.ravel() - begin) % (end - begin) if extrapolate == "periodic" else t.ravel()
+        piece = np.clip(np.searchsorted(self.x, at, side="right") - 1, 0, len(self.x) - 2)
+        rest = self.c.shape[2:]
+        d = (at - self.x[piece]).reshape([-1] + [1] * len(rest))
+        value = np.zeros((len(at),) + rest, self.c.dtype)
+        for k in range(4 - nu):
+            factor = np.prod(np.arange(3 - k, 3 - k - nu, -1))
+            value = value * d + factor * self.c[k, piece]
+        if not extrapolate:
+            value[(at < begin) | (at > end)] = np.nan
+        value[np.isnan(at)] = np.nan
+        value = value.reshape(t.shape + rest)
+        # The axes of t stand where the axis of the values was.
+        order = list(range(t.ndim, t.ndim + self.axis)) + list(range(t.ndim))
+        return value.transpose(order + list(range(t.ndim + self.axis, value.ndim)))
+
+    def integrate(self, a, b):
+        """The integral from a to b, which lie between the first and the last knot.
+
+        Parameters
+        ----------
+        a, b : float
+
+        Returns
+        -------
+        ndarray or number
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from bandsolve.interpolate import CubicSpline
+        >>> x = np.linspace(0, 3, 30)
+        >>> round(float(CubicSpline(x, x**3).integrate(1, 3)), 9)
+        20.0
+        """
+        if not self.x[0] <= min(a, b) <= max(a, b) <= self.x[-1]:
+            raise ValueError("a and b are expected to lie between the first and the last knot")
+        sign, low, high = (1, a, b) if a <= b else (-1, b, a)
+        knots = np.concatenate([[low], self.x[(self.x > low) & (self.x < high)], [high]])
+        piece = np.clip(np.searchsorted(self.x, knots[:-1], side="right") - 1, 0, len(self.x) - 2)
+        ends = [(t - self.x[piece]).reshape([-1] + [1] * (self.c.ndim - 2)) for t in (knots[:-1], knots[1:])]
+        powers = [sum(self.c[k, piece] * d ** (4 - k) / (4 - k) for k in range(4)) for d in ends]
+        return sign * (powers[1] - powers[0]).sum(axis=0)
+
+
+def _ends(bc_type, y):
+    """What holds at either end: None for not-a-knot, else the order of a derivative and its values."""
+    both = (bc_type, bc_type) if isinstance(bc_type, str) else tuple(bc_type)
+    if len(both) != 2:
+        raise ValueError("bc_type is expected to be a name, or one condition for each end")
+    named = {"not-a-knot": None, "natural": (2, 0.0), "clamped": (1, 0.0)}
+    ends = []
+    for condition in both:
+        if isinstance(condition, str):
+            if condition not in named:
+                raise ValueError(f"bc_type {condition!r} is unknown, or not for one end alone")
+            condition = named[condition]
+        if condition is None:
+            ends.append(None)
+            continue
+        order, value = condition
+        if order not in (1, 2):
+            raise ValueError(f"the derivative at an end has order {order}, expected 1 or 2")
+        ends.append((order, np.broadcast_to(np.asarray(value), y.shape[1:]).reshape(-1)))
+    return ends
+
+
+def _slopes(h, m, ends, x):
+    n = len(x)
+    first, last = ends
+    if n == 2:
+        first, last = first or (1, m[0]), last or (1, m[0])
+    if n == 3 and first is None and last is None:
+        # The parabola through three points.
+        curvature = (m[1] - m[0]) / (x[2] - x[0])
+        return np.array([m[0] - h[0] * curvature, m[0] + h[0] * curvature, m[1] + h[1] * curvature])
+    values = [condition[1] for condition in (first, last) if condition]
+    rhs = np.empty((n, m.shape[1]), np.result_type(m, *values), order="F")
+    sub, diag, sup = np.zeros(n), np.empty(n), np.zeros(n)
+    sub[1:-1], diag[1:-1], sup[1:-1] = h[1:], 2 * (h[:-1] + h[1:]), h[:-1]
+    rhs[1:-1] = 3 * (h[1:, None] * m[:-1] + h[:-1, None] * m[1:])
+    diag[0], sup[0], rhs[0] = _end_row(first, h[:2], m[:2], 1)
+    diag[-1], sub[-1], rhs[-1] = _end_row(last, h[::-1][:2], m[::-1][:2], -1)
+    return _bandsolve.solve_tridiagonal(sub, diag, sup, rhs)
+
+
+def _end_row(condition, h, m, side):
+    """The row of an end: its own coefficient, that of its neighbour, and the right-hand side."""
+    if condition is None:
+        both = h[0] + h[1]
+        return h[1], both, ((h[0] + 2 * both) * h[1] * m[0] + h[0] ** 2 * m[1]) / both
+    order, value = condition
+    if order == 1:
+        return 1.0, 0.0, value
+    return 2 * h[0], h[0], 3 * h[0] * m[0] - side * 0.5 * value * h[0] ** 2
+
+
+def _periodic_slopes(h, m):
+    n = len(h)
+    if n < 3:
+        # Two pieces: both knots have the slope that makes them one parabola each; one piece: a constant.
+        s = (m / h[:, None]).sum(axis=0) / (1 / h).sum()
+        return np.repeat(s[None], n + 1, axis=0)
+    before, m_before = np.roll(h, 1), np.roll(m, 1, axis=0)
+    rhs = 3 * (h[:, None] * m_before + before[:, None] * m)
+    s = _bandsolve.solve_tridiagonal(h, 2 * (before + h), before, rhs, periodic=True)
+    return np.concatenate([s, s[:1]])

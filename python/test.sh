@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# The Python package as a newcomer installs it, by the commands of the README, in an environment of its own; then its tests. Needs
+# cargo and Python 3.10 or later.
+set -euo pipefail
+root=$(cd "$(dirname "$0")/.." && pwd)
+cd "$root"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+commands=$(awk '/^## From Python/ { here = 1 } here && /^```$/ { exit } inside { print } here && /^```sh$/ { inside = 1 }' README.md)
+count=$(grep -c . <<<"$commands")
+if [ "$count" -lt 1 ] || [ "$count" -gt 3 ]; then
+    echo "FAILED: $count commands in the README, expected 1 to 3"
+    exit 1
+fi
+# The environment is made elsewhere: the README's is a folder `venv` here.
+sed "s#-m venv venv#-m venv $work/venv#; s#^venv/bin#$work/venv/bin#" <<<"$commands" >"$work/commands"
+said=$(bash -euo pipefail "$work/commands" | tail -n 1)
+if [ "$said" != "[1. 1. 1.]" ]; then
+    echo "FAILED: the README's commands say: $said"
+    exit 1
+fi
+echo "1 passed: installed and asked by the $count commands of the README"
+
+"$work/venv/bin/pip" install --quiet ".[test]" "jax>=0.4" mypy
+# Not from here: what is tested is what is installed.
+cp -r python/tests "$work/tests"
+cd "$work"
+venv/bin/python -m pytest -q -p no:cacheprovider tests
+venv/bin/python -m mypy --no-error-summary -c "import bandsolve"
+
+# SciPy's tests of LAPACK's tridiagonal routines, on ours: its own copy of LAPACK is called by names that we export, too.
+(cd "$root" && cargo build --quiet -p bandsolve-lapack)
+ours="${CARGO_TARGET_DIR:-$root/target}/debug/liblapack_bandsolve.so"
+bound=$(LD_DEBUG=bindings LD_PRELOAD=$ours venv/bin/python -c "import scipy.linalg.lapack" 2>&1 | grep -c "liblapack_bandsolve.so .*scipy_dgttrf_'") || true
+if [ "$bound" = 0 ]; then
+    echo "FAILED: SciPy does not call our LAPACK"
+    exit 1
+fi
+LD_PRELOAD=$ours venv/bin/python -m pytest -q -p no:cacheprovider -W ignore --pyargs scipy.linalg.tests.test_lapack \
+    -k "gttrf or gtsv or gtcon or ptsv or pttrf or pttrs or ptcon"

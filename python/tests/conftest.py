@@ -1,0 +1,59 @@
+"""What several tests need."""
+
+import os
+
+import numpy as np
+import pytest
+from hypothesis import settings
+
+# The same examples every time; HYPOTHESIS_PROFILE=default draws others.
+settings.register_profile("same", derandomize=True, deadline=None)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
+
+DTYPES = [np.float32, np.float64, np.complex64, np.complex128]
+
+
+@pytest.fixture(params=DTYPES, ids=lambda dtype: dtype.__name__)
+def dtype(request):
+    return np.dtype(request.param)
+
+
+def random(rng, shape, dtype):
+    """Numbers of a type between -1 and 1."""
+    numbers = rng.uniform(-1, 1, shape)
+    if np.dtype(dtype).kind == "c":
+        numbers = numbers + 1j * rng.uniform(-1, 1, shape)
+    return numbers.astype(dtype)
+
+
+def dense(sub, diag, sup, periodic=False):
+    """A tridiagonal matrix, with n entries in every diagonal."""
+    n = len(diag)
+    a = np.diag(diag)
+    if n > 1:
+        a = a + np.diag(sub[1:], -1) + np.diag(sup[:-1], 1)
+    if periodic and n:
+        a[0, -1] += sub[0]
+        a[-1, 0] += sup[-1]
+    return a
+
+
+def backward_error(a, x, rhs):
+    """The largest row-wise backward error of all right-hand sides."""
+    a, x, rhs = (np.asarray(array, dtype=complex) for array in (a, x, rhs))
+    if a.size == 0:
+        return 0.0
+    x, rhs = x.reshape(len(a), -1), rhs.reshape(len(a), -1)
+    size = abs(a).sum(axis=1)[:, None] * abs(x).max(axis=0) + abs(rhs)
+    with np.errstate(invalid="ignore"):
+        return np.nan_to_num(abs(rhs - a @ x) / size).max(initial=0)
+
+
+def eps(*arrays):
+    return np.finfo(np.result_type(*arrays, np.float32)).eps
+
+
+def lines(array, axis):
+    """What runs along an axis, as rows of a matrix."""
+    moved = np.moveaxis(np.asarray(array), axis, -1)
+    return moved.reshape(int(np.prod(moved.shape[:-1])), moved.shape[-1])

@@ -1,0 +1,255 @@
+"""Blocks, batches, sparse matrices, conventions of others, splines, smoothing, files."""
+
+import numpy as np
+import pytest
+import scipy.interpolate
+import scipy.sparse as sp
+from conftest import backward_error, dense, eps, lines, random
+
+import bandsolve
+from bandsolve.compat import tridiagonal_solve
+from bandsolve.interpolate import CubicSpline
+from bandsolve.smooth import hodrick_prescott, whittaker
+
+
+def dense_blocks(sub, diag, sup, periodic):
+    n, b = diag.shape[:2]
+    a = np.zeros((n, b, n, b), diag.dtype)
+    for i in range(n):
+        a[i, :, i] += diag[i]
+        if i > 0 or periodic:
+            a[i, :, (i - 1) % n] += sub[i]
+        if i + 1 < n or periodic:
+            a[i, :, (i + 1) % n] += sup[i]
+    return a.reshape(n * b, n * b)
+
+
+@pytest.mark.parametrize("block", [1, 2, 3, 8, 11])
+@pytest.mark.parametrize("periodic", [False, True])
+def test_blocks(block, periodic, dtype):
+    rng = np.random.default_rng(block)
+    n = 12
+    sub, diag, sup = (random(rng, (n, block, block), dtype) for _ in range(3))
+    diag = (diag + 3 * np.eye(block)).astype(dtype)
+    a = dense_blocks(sub, diag, sup, periodic)
+    for shape in [(n, block), (n, block, 2)]:
+        rhs = random(rng, shape, dtype)
+        x, report = bandsolve.solve_block_tridiagonal(sub, diag, sup, rhs, periodic=periodic, full_output=True)
+        assert x.shape == shape and x.dtype == dtype
+        flat = (n * block, -1)
+        assert backward_error(a, x.reshape(flat), rhs.reshape(flat)) <= 20 * eps(x)
+        assert report.backward_error <= 10 * eps(x)
+    factor = bandsolve.factor_block_tridiagonal(sub, diag, sup, periodic=periodic)
+    rhs = random(rng, n * block, dtype)
+    assert backward_error(a, factor.solve(rhs), rhs) <= 20 * eps(rhs)
+    assert backward_error(a.T, factor.solve_transpose(rhs), rhs) <= 20 * eps(rhs)
+
+
+def test_blocks_that_do_not_fit():
+    ones = np.ones((3, 2, 2))
+    with pytest.raises(ValueError, match=r"diag has the shape \(3, 2\)"):
+        bandsolve.solve_block_tridiagonal(ones, np.ones((3, 2)), ones, np.ones((3, 2)))
+    with pytest.raises(ValueError, match=r"expected \(3, 2\) or \(3, 2, k\)"):
+        bandsolve.solve_block_tridiagonal(ones, ones, ones, np.ones((2, 3)))
+
+
+@pytest.mark.parametrize("shape", [(5, 7), (3, 4, 6), (2, 3, 4, 5), (9,), (1, 1), (0, 4), (4, 0), (300, 64)])
+def test_batches_along_any_axis(shape, dtype):
+    rng = np.random.default_rng(len(shape))
+    sub, diag, sup, rhs = (random(rng, shape, dtype) for _ in range(4))
+    diag = diag + np.asarray(4, dtype)
+    for axis in range(-len(shape), len(shape)):
+        x, report = bandsolve.solve_batch(sub, diag, sup, rhs, axis=axis, full_output=True)
+        assert x.shape == shape and x.dtype == dtype
+        for a, b, c, d, own in zip(*(lines(array, axis) for array in (sub, diag, sup, rhs, x))):
+            assert backward_error(dense(a, b, c), own, d) <= 10 * eps(x)
+
+
+def test_batches_are_broadcast():
+    rng = np.random.default_rng(1)
+    rhs = rng.random((3, 50, 4))
+    off, diag = rng.random(50), rng.random(50) + 4
+    one = bandsolve.solve_batch(off, diag, off, rhs, axis=1)
+    full = [np.broadcast_to(array[:, None], rhs.shape) for array in (off, diag, off)]
+    assert np.allclose(one, bandsolve.solve_batch(*full, rhs, axis=1), rtol=0, atol=1e-14)
+    assert np.allclose(one, bandsolve.solve_batch(off, full[1], off, rhs, axis=1), rtol=0, atol=1e-14)
+    with pytest.raises(ValueError, match="axis 3 is out of bounds"):
+        bandsolve.solve_batch(off, diag, off, rhs, axis=3)
+
+
+@pytest.mark.parametrize("form", ["csr_array", "csc_array", "coo_array", "dia_array", "csr_matrix"])
+def test_sparse_matrices(form):
+    rng = np.random.default_rng(2)
+    n = 60
+    for lower, upper in [(1, 1), (0, 0), (3, 2), (0, 6)]:
+        a = sum(sp.diags_array(rng.random(n - abs(k)) + 5 * (k == 0), offsets=k, shape=(n, n)) for k in range(-lower, upper + 1))
+        a = getattr(sp, form)(a)
+        rhs = rng.random((n, 2))
+        assert bandsolve._sparse.bands(a)[:2] == (lower, upper)
+        assert np.allclose(a @ bandsolve.solve(a, rhs), rhs)
+        assert np.allclose(a.T @ bandsolve.factor(a).solve_transpose(rhs), rhs)
+        assert np.allclose(a @ bandsolve.solve(a.toarray(), rhs), rhs)
+    with pytest.raises(ValueError, match="expected a square one"):
+        bandsolve.solve(sp.csr_array((3, 4)), np.ones(3))
+
+
+def test_entries_that_are_there_twice_are_added():
+    a = sp.coo_array(([1.0, 1.0, 3.0], ([0, 0, 1], [0, 0, 1])), shape=(2, 2))
+    assert np.allclose(bandsolve.solve(a, [2.0, 3.0]), 1)
+
+
+def test_jax():
+    rng = np.random.default_rng(3)
+    dl, d, du = rng.random((3, 4, 50)).astype(np.float32)
+    d = d + 2
+    b = rng.random((4, 50, 3)).astype(np.float32)
+    x = tridiagonal_solve(dl, d, du, b)
+    for k in range(4):
+        assert backward_error(dense(dl[k], d[k], du[k]), x[k], b[k]) <= 10 * eps(x)
+    jax = pytest.importorskip("jax")
+    theirs = np.asarray(jax.lax.linalg.tridiagonal_solve(dl, d, du, b))
+    assert x.shape == theirs.shape and x.dtype == theirs.dtype
+    assert np.allclose(x, theirs, rtol=0, atol=100 * eps(x))
+
+
+def test_tensorflow():
+    rng = np.random.default_rng(4)
+    du, d, dl = rng.random((3, 2, 5, 30))
+    d = d + 2
+    rhs = rng.random((2, 5, 30, 3))
+    expected = tridiagonal_solve(dl, d, du, rhs)
+    compact = np.stack([du, d, dl], axis=-2)
+    for diagonals, form in [
+        (compact, "compact"),
+        ((du, d, dl), "sequence"),
+        ((du[..., :-1], d, dl[..., 1:]), "sequence"),
+        (np.array([[dense(dl[i, j], d[i, j], du[i, j]) for j in range(5)] for i in range(2)]), "matrix"),
+    ]:
+        assert np.array_equal(tridiagonal_solve(diagonals, rhs, diagonals_format=form), expected)
+        assert np.array_equal(tridiagonal_solve(diagonals, np.swapaxes(rhs, -1, -2), diagonals_format=form, transpose_rhs=True),
+                              expected)
+    assert np.allclose(tridiagonal_solve(compact, rhs[..., 0]), expected[..., 0], rtol=0, atol=1e-14)
+    assert np.allclose(tridiagonal_solve(compact, rhs + 1j, conjugate_rhs=True), tridiagonal_solve(compact, rhs - 1j))
+    tf = pytest.importorskip("tensorflow")
+    theirs = tf.linalg.tridiagonal_solve(tf.constant(compact), tf.constant(rhs)).numpy()
+    assert np.allclose(expected, theirs, rtol=0, atol=100 * eps(expected))
+
+
+def test_singular_systems_are_perturbed():
+    zeros, ones = np.zeros((2, 4)), np.ones((2, 4, 1))
+    d = np.array([[1.0, 1, 1, 1], [1, 0, 1, 1]])
+    with pytest.raises(np.linalg.LinAlgError):
+        tridiagonal_solve(zeros, d, zeros, ones)
+    x = tridiagonal_solve(zeros, d, zeros, ones, perturb_singular=True)
+    assert np.isfinite(x).all() and np.array_equal(x[0], ones[0]) and x[1, 1, 0] > 1e15
+
+
+@pytest.mark.parametrize("end", ["not-a-knot", "natural", "clamped", "periodic", ((1, 0.5), (2, -1.0)), ("natural", (1, 2.0))])
+@pytest.mark.parametrize("n", [2, 3, 4, 5, 40])
+@pytest.mark.parametrize("shape", [(), (3,), (2, 2)])
+def test_splines_as_scipy(end, n, shape):
+    rng = np.random.default_rng(n)
+    x, y = np.cumsum(rng.random(n) + 0.1), rng.random((n,) + shape)
+    if end == "periodic":
+        y[-1] = y[0]
+    given = end
+    if not isinstance(end, str):
+        # SciPy wants values of the shape of y.
+        given = tuple(side if isinstance(side, str) else (side[0], np.full(shape, side[1])) for side in end)
+    theirs, ours = scipy.interpolate.CubicSpline(x, y, bc_type=given), CubicSpline(x, y, bc_type=end)
+    assert ours.c.shape == theirs.c.shape
+    t = np.linspace(x[0] - 1, x[-1] + 1, 101).reshape(1, 101)
+    for nu in range(5):
+        assert np.allclose(ours(t, nu), theirs(t, nu), rtol=1e-9, atol=1e-9 * abs(theirs.c).max())
+    assert np.allclose(ours(t, extrapolate=False), theirs(t, extrapolate=False), equal_nan=True)
+    assert np.allclose(ours.integrate(x[0], x[-1]), theirs.integrate(x[0], x[-1]))
+    assert np.allclose(ours.integrate(x[-1], x[0] + 0.05), theirs.integrate(x[-1], x[0] + 0.05))
+
+
+def test_splines_along_an_axis():
+    rng = np.random.default_rng(5)
+    x, y = np.arange(10.0), rng.random((2, 10, 3)) + 1j
+    theirs, ours = scipy.interpolate.CubicSpline(x, y, axis=1), CubicSpline(x, y, axis=1)
+    t = rng.random((4, 5)) * 9
+    assert ours(t).shape == (2, 4, 5, 3) and np.allclose(ours(t), theirs(t))
+
+
+def test_splines_that_cannot_be():
+    with pytest.raises(ValueError, match="increase"):
+        CubicSpline([0, 1, 1], [0, 1, 2])
+    with pytest.raises(ValueError, match="3 values along axis 0, expected 4"):
+        CubicSpline([0, 1, 2, 3], [0, 1, 2])
+    with pytest.raises(ValueError, match="expected to be equal"):
+        CubicSpline([0, 1, 2], [0, 1, 2], bc_type="periodic")
+    with pytest.raises(ValueError, match="'curly' is unknown"):
+        CubicSpline([0, 1, 2], [0, 1, 2], bc_type="curly")
+    with pytest.raises(ValueError, match="finite"):
+        CubicSpline([0, 1, 2], [0, np.nan, 2])
+
+
+@pytest.mark.parametrize("order", [1, 2, 3, 5])
+def test_smoothing_solves_its_equation(order):
+    rng = np.random.default_rng(order)
+    n, lam = 60, 37.5
+    y, weights = rng.random((n, 3)), rng.random(n)
+    d = np.diff(np.eye(n), order, axis=0)
+    expected = np.linalg.solve(np.diag(weights) + lam * d.T @ d, weights[:, None] * y)
+    assert np.allclose(whittaker(y, lam, order=order, weights=weights, axis=0), expected)
+    assert np.allclose(whittaker(y.T, lam, order=order, weights=weights), expected.T)
+    missing = weights.copy()
+    missing[10:20] = 0
+    gap = y.copy()
+    gap[10:20] = 1e6
+    assert np.allclose(whittaker(gap, lam, order=order, weights=missing, axis=0),
+                       whittaker(y, lam, order=order, weights=missing, axis=0))
+
+
+def test_smoothing_of_what_cannot_be_smoothed():
+    with pytest.raises(ValueError, match="order is 9"):
+        whittaker(np.ones(20), 1, order=9)
+    with pytest.raises(ValueError, match="2 values along the axis, expected more than 2"):
+        whittaker(np.ones(2), 1)
+    with pytest.raises(ValueError, match="lam is -1"):
+        whittaker(np.ones(20), -1)
+    with pytest.raises(ValueError, match="weights"):
+        whittaker(np.ones(20), 1, weights=np.ones(3))
+
+
+def test_trends():
+    t = np.arange(100.0)
+    wave = np.sin(t)
+    cycle, trend = hodrick_prescott(t + wave)
+    assert np.allclose(cycle + trend, t + wave) and abs(trend - t).max() < 0.5
+
+
+def test_gallery():
+    names = bandsolve.gallery.names()
+    assert len(names) > 40
+    for name, description in names.items():
+        assert description
+        try:
+            sub, diag, sup, periodic = bandsolve.gallery.tridiagonal(name, 50)
+            assert len(sub) == len(diag) == len(sup) == 50
+            if not periodic:
+                lower, upper, ab = bandsolve.gallery.bands(name, 50)
+                assert (lower, upper, ab.shape) == (1, 1, (3, 50))
+        except ValueError as error:
+            assert "is not tridiagonal" in str(error)
+            lower, upper, ab = bandsolve.gallery.bands(name, 50)
+            assert ab.shape == (lower + upper + 1, 50)
+    with pytest.raises(ValueError, match='no family "none"'):
+        bandsolve.gallery.bands("none", 5)
+
+
+def test_files(tmp_path):
+    a = sp.diags_array([1.0, 4.0, 2.0], offsets=[-1, 0, 1], shape=(20, 20)).tocsr()
+    rhs = np.ones(20)
+    sp.save_npz(tmp_path / "a.npz", a)
+    np.save(tmp_path / "a.npy", a.toarray())
+    from scipy.io import mmwrite
+
+    mmwrite(tmp_path / "a.mtx", a)
+    for name in ("a.npz", "a.npy", "a.mtx"):
+        assert np.allclose(a @ bandsolve.solve(bandsolve.io.read(tmp_path / name), rhs), rhs)
+    with pytest.raises(ValueError, match="is no .mtx"):
+        bandsolve.io.read("a.txt")

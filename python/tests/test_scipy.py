@@ -1,0 +1,93 @@
+"""SciPy's own tests of its banded solvers, with ours in place of them; and beside them."""
+
+import numpy as np
+import pytest
+import scipy.linalg
+import scipy.linalg.tests.test_basic as theirs
+from conftest import eps, random
+
+import bandsolve
+
+
+@pytest.fixture(autouse=True)
+def ours(monkeypatch):
+    monkeypatch.setattr(theirs, "solve_banded", bandsolve.solve_banded)
+    monkeypatch.setattr(theirs, "solveh_banded", bandsolve.solveh_banded)
+
+
+class TestSolveBanded(theirs.TestSolveBanded):
+    def test_ours_is_meant(self):
+        assert theirs.solve_banded is bandsolve.solve_banded
+
+
+class TestSolveHBanded(theirs.TestSolveHBanded):
+    pass
+
+
+@pytest.mark.parametrize("lower, upper", [(0, 0), (1, 1), (0, 1), (1, 0), (2, 1), (3, 5), (0, 4)])
+def test_batches(lower, upper, dtype):
+    rng = np.random.default_rng(lower + 10 * upper)
+    n = 20
+    for ab_batch, b_batch in [((), ()), ((4,), (4,)), ((4,), ()), ((), (4,)), ((2, 1), (1, 3))]:
+        ab = random(rng, ab_batch + (lower + upper + 1, n), dtype)
+        ab[..., upper, :] += 4
+        for core in [(n,), (n, 2)]:
+            # SciPy takes the last two dimensions of b for a matrix.
+            if len(core) == 1 and b_batch:
+                continue
+            b = random(rng, b_batch + core, dtype)
+            expected = scipy.linalg.solve_banded((lower, upper), ab, b)
+            x = bandsolve.solve_banded((lower, upper), ab, b)
+            assert x.shape == expected.shape and x.dtype == expected.dtype
+            assert np.allclose(x, expected, rtol=0, atol=1000 * eps(x) * abs(expected).max())
+
+
+def test_hermitian_ones_as_scipy(dtype):
+    rng = np.random.default_rng(1)
+    for width in range(5):
+        for lower in (False, True):
+            ab = random(rng, (3, width + 1, 30), dtype)
+            ab[:, 0 if lower else width] += 10
+            b = random(rng, (3, 30, 2), dtype)
+            expected = scipy.linalg.solveh_banded(ab, b, lower=lower)
+            x = bandsolve.solveh_banded(ab, b, lower=lower)
+            assert x.dtype == expected.dtype
+            assert np.allclose(x, expected, rtol=0, atol=1000 * eps(x))
+
+
+def test_more_diagonals_than_the_matrix_has_room_for():
+    rng = np.random.default_rng(2)
+    for n in (1, 2, 3):
+        ab = rng.random((7, n)) + 1
+        b = rng.random(n)
+        a = np.array([[ab[3 + i - j, j] for j in range(n)] for i in range(n)])
+        assert np.allclose(a @ bandsolve.solve_banded((3, 3), ab, b), b)
+
+
+def test_nothing_is_looked_for_where_that_is_asked_for():
+    ab = np.ones((3, 5))
+    ab[1] = np.nan
+    x = bandsolve.solve_banded((1, 1), ab, np.ones(5), check_finite=False)
+    assert np.isnan(x).any()
+    with pytest.raises(ValueError, match="infs or NaNs"):
+        bandsolve.solve_banded((1, 1), ab, np.ones(5))
+
+
+def test_singular_ones():
+    with pytest.raises(np.linalg.LinAlgError):
+        bandsolve.solve_banded((1, 1), np.zeros((3, 5)), np.ones(5))
+    with pytest.raises(np.linalg.LinAlgError):
+        bandsolve.solve_banded((2, 2), np.zeros((5, 5)), np.ones(5))
+
+
+def test_factors_of_bands():
+    rng = np.random.default_rng(3)
+    ab = rng.random((6, 40))
+    ab[2] += 5
+    factor = bandsolve.factor_banded((3, 2), ab)
+    b = rng.random((40, 3))
+    assert np.allclose(factor.solve(b), scipy.linalg.solve_banded((3, 2), ab, b))
+    a = np.zeros((40, 40))
+    for k in range(-3, 3):
+        a += np.diag(ab[2 - k, max(k, 0) : 40 + min(k, 0)], k)
+    assert np.allclose(a.T @ factor.solve_transpose(b), b)

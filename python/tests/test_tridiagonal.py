@@ -1,0 +1,256 @@
+"""Tridiagonal systems: shapes, types, options, errors."""
+
+import threading
+
+import numpy as np
+import pytest
+from conftest import backward_error, dense, eps, random
+
+import bandsolve
+
+
+def system(rng, n, dtype, shift=0.0):
+    sub, diag, sup = random(rng, (3, n), dtype)
+    return sub, diag + np.asarray(shift, dtype), sup
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 3, 10, 64, 65, 1000])
+@pytest.mark.parametrize("periodic", [False, True])
+def test_every_size_and_type(n, periodic, dtype):
+    rng = np.random.default_rng(n)
+    sub, diag, sup = system(rng, n, dtype)
+    for shape in [(n,), (n, 1), (n, 3), (n, 0)]:
+        rhs = random(rng, shape, dtype)
+        x, report = bandsolve.solve_tridiagonal(sub, diag, sup, rhs, periodic=periodic, full_output=True)
+        assert x.shape == shape and x.dtype == dtype
+        if n > 2 or not periodic:
+            assert backward_error(dense(sub, diag, sup, periodic), x, rhs) <= 10 * eps(x)
+        columns = 1 if len(shape) == 1 else shape[1]
+        assert len(report.backward_errors) == (columns if n else 0)
+
+
+def test_off_diagonals_may_be_shorter():
+    rng = np.random.default_rng(1)
+    sub, diag, sup = system(rng, 50, float)
+    rhs = rng.random(50)
+    x = bandsolve.solve_tridiagonal(sub, diag, sup, rhs)
+    assert np.array_equal(x, bandsolve.solve_tridiagonal(sub[1:], diag, sup[:-1], rhs))
+    # What is outside of the matrix is not looked at.
+    sub[0] = sup[-1] = np.nan
+    assert np.array_equal(x, bandsolve.solve_tridiagonal(sub, diag, sup, rhs))
+
+
+@pytest.mark.parametrize("transpose", [False, True, "conj"])
+def test_transposes(transpose):
+    rng = np.random.default_rng(2)
+    sub, diag, sup = system(rng, 200, complex)
+    rhs = random(rng, (200, 2), complex)
+    a = dense(sub, diag, sup)
+    a = {False: a, True: a.T, "conj": a.conj().T}[transpose]
+    x = bandsolve.solve_tridiagonal(sub, diag, sup, rhs, transpose=transpose)
+    assert backward_error(a, x, rhs) <= 10 * eps(x)
+    factor = bandsolve.factor_tridiagonal(sub, diag, sup)
+    assert backward_error(a, factor.solve(rhs, transpose=transpose), rhs) <= 10 * eps(x)
+
+
+def test_types_are_joined():
+    single, double = np.ones(4, np.float32), np.ones(4)
+    diag = np.full(4, 4, np.float32)
+    solve = bandsolve.solve_tridiagonal
+    assert solve(single, diag, single, single).dtype == np.float32
+    assert solve(single, diag, single, double).dtype == np.float64
+    assert solve(single, diag, single, single.astype(np.complex64)).dtype == np.complex64
+    assert solve(single, diag, double, single.astype(np.complex64)).dtype == np.complex128
+    assert solve([1, 1, 1], [4, 4, 4, 4], [1, 1, 1], [5, 6, 6, 5]).dtype == np.float64
+    assert solve(single, diag, single, single.astype(np.float16)).dtype == np.float32
+    assert solve(single, diag, single, np.ones(4, np.longdouble)).dtype == np.float64
+    assert solve(single, diag, single, single.astype(">f4")).dtype == np.float32
+
+
+def test_any_memory_order():
+    rng = np.random.default_rng(3)
+    wide = rng.random((3, 2 * 300))
+    sub, diag, sup = wide[:, ::2] + [[0], [3], [0]]
+    rhs = rng.random((300, 4))
+    x = bandsolve.solve_tridiagonal(sub, diag, sup, rhs)
+    for other in (np.asfortranarray(rhs), rhs[::-1].copy()[::-1], np.repeat(rhs, 2, axis=1)[:, ::2]):
+        assert np.array_equal(x, bandsolve.solve_tridiagonal(sub.copy(), diag, sup, other))
+    # Not aligned, and read-only.
+    raw = np.zeros(300 * 8 + 1, np.uint8)
+    odd = raw[1:].view(float)
+    odd[:] = diag
+    odd.flags.writeable = False
+    assert not odd.flags.aligned
+    assert np.array_equal(x, bandsolve.solve_tridiagonal(sub, odd, sup, rhs))
+
+
+def test_given_arrays_are_not_changed():
+    rng = np.random.default_rng(4)
+    arrays = [rng.random(100) + 1 for _ in range(4)]
+    copies = [array.copy() for array in arrays]
+    bandsolve.solve_tridiagonal(*arrays)
+    assert all(np.array_equal(a, b) for a, b in zip(arrays, copies))
+
+
+@pytest.mark.parametrize("method", bandsolve.methods())
+def test_methods(method):
+    n = 300
+    sub, diag, sup, rhs = np.full(n, -1.0), np.full(n, 4.0), np.full(n, -1.5), np.ones(n)
+    if method in ("spike", "bcyclic", "block-spike"):
+        with pytest.raises(ValueError, match="does not solve"):
+            bandsolve.solve_tridiagonal(sub, diag, sup, rhs, method=method)
+        return
+    x, report = bandsolve.solve_tridiagonal(sub, diag, sup, rhs, method=method, full_output=True)
+    assert method == "auto" or report.method == method
+    assert backward_error(dense(sub, diag, sup), x, rhs) <= 10 * eps(x)
+
+
+def test_threads_do_not_change_a_bit():
+    rng = np.random.default_rng(5)
+    sub, diag, sup = system(rng, 200_000, float)
+    rhs = rng.random(200_000)
+    one = bandsolve.solve_tridiagonal(sub, diag, sup, rhs, threads=1)
+    assert np.array_equal(one, bandsolve.solve_tridiagonal(sub, diag, sup, rhs, threads=2))
+    before = bandsolve.get_num_threads()
+    bandsolve.set_num_threads(3)
+    try:
+        assert bandsolve.get_num_threads() == 3
+        assert np.array_equal(one, bandsolve.solve_tridiagonal(sub, diag, sup, rhs))
+    finally:
+        bandsolve.set_num_threads(None)
+    assert bandsolve.get_num_threads() == before
+
+
+def test_other_threads_go_on_meanwhile():
+    rng = np.random.default_rng(6)
+    n = 1_000_000
+    sub, diag, sup = system(rng, n, float, 4)
+    rhs, counted, done = rng.random(n), 0, threading.Event()
+
+    def solve():
+        for _ in range(3):
+            bandsolve.solve_tridiagonal(sub, diag, sup, rhs, method="pivoted")
+        done.set()
+
+    worker = threading.Thread(target=solve)
+    worker.start()
+    while not done.is_set():
+        counted += 1
+    worker.join()
+    # With the interpreter's lock held it would count in between solves only.
+    assert counted > 1000
+
+
+def test_errors():
+    ones = np.ones(4)
+    solve = bandsolve.solve_tridiagonal
+    with pytest.raises(np.linalg.LinAlgError, match="singular: no pivot in row"):
+        solve(ones, np.zeros(4), np.zeros(4), ones)
+    with pytest.raises(ValueError, match=r"diag\[2\] is not finite"):
+        solve(ones, [1, 1, np.nan, 1], ones, ones)
+    with pytest.raises(ValueError, match=r"rhs\[1\] is not finite"):
+        solve(ones, ones * 4, ones, [1, np.inf, 1, 1])
+    with pytest.raises(ValueError, match="sub has length 2, expected"):
+        solve(ones[:2], ones, ones, ones)
+    with pytest.raises(ValueError, match="rhs has 3 rows, expected 4"):
+        solve(ones, ones, ones, ones[:3])
+    with pytest.raises(ValueError, match="rhs has 3 dimensions"):
+        solve(ones, ones, ones, np.ones((4, 1, 1)))
+    with pytest.raises(ValueError, match="diag has 2 dimensions, expected 1"):
+        solve(ones, np.ones((2, 2)), ones, ones)
+    with pytest.raises(ValueError, match='there is no method "magic"; there are auto, pivoted'):
+        solve(ones, ones * 4, ones, ones, method="magic")
+    with pytest.raises(ValueError, match='there is no pivoting "full"; there are none, partial'):
+        solve(ones, ones * 4, ones, ones, pivoting="full")
+    with pytest.raises(ValueError, match="threads is 0"):
+        solve(ones, ones * 4, ones, ones, threads=0)
+    with pytest.raises(ValueError, match='transpose is "T"'):
+        solve(ones, ones * 4, ones, ones, transpose="T")
+    with pytest.raises(ValueError, match='device is "tpu", expected "cpu", or "cuda"'):
+        solve(ones, ones * 4, ones, ones, device="tpu")
+    with pytest.raises(RuntimeError, match="no GPU: "):
+        solve(ones, ones * 4, ones, ones, device="cuda:4096")
+    with pytest.raises(TypeError, match="not numbers"):
+        solve(ones, ["a", "b", "c", "d"], ones, ones)
+    with pytest.raises(TypeError, match="not numbers"):
+        solve(ones, ones.astype(object), ones, ones)
+
+
+def test_unverified_answers_say_so():
+    ones = np.ones(1000)
+    x, report = bandsolve.solve_tridiagonal(ones, 4 * ones, ones, ones, verify=False, full_output=True)
+    assert np.isnan(report.backward_error) and report.backward_errors == []
+    assert np.allclose(x, bandsolve.solve_tridiagonal(ones, 4 * ones, ones, ones))
+
+
+def test_reports():
+    ones = np.ones(1000)
+    report = bandsolve.solve_tridiagonal(ones, 4 * ones, ones, ones, full_output=True)[1]
+    text = repr(report)
+    assert text.startswith(f"Report(method='{report.method}', backward_error=") and report.reason in text
+    assert report.refinement_steps == 0 and report.fallback is False
+    with pytest.raises(AttributeError):
+        report.fallback = True
+
+
+def test_determinants_and_conditions():
+    rng = np.random.default_rng(7)
+    for dtype in (float, complex):
+        sub, diag, sup = system(rng, 30, dtype)
+        for periodic in (False, True):
+            a = dense(sub, diag, sup, periodic)
+            factor = bandsolve.factor_tridiagonal(sub, diag, sup, periodic=periodic)
+            sign, log_abs = factor.slogdet()
+            expected = np.linalg.slogdet(a)
+            assert np.allclose([sign, log_abs], expected, rtol=1e-10)
+            for norm in (1, np.inf):
+                assert np.isclose(factor.norm(norm), np.linalg.norm(a, norm))
+                true = 1 / np.linalg.cond(a, norm)
+                assert true / 1.01 <= factor.rcond(norm) <= 10 * true
+    assert factor.shape == (30, 30) and factor.dtype == complex
+    assert repr(factor) == f"Factor(30 x 30, complex128, method='{factor.method}')"
+
+
+def test_complex_right_hand_sides_with_a_real_matrix():
+    rng = np.random.default_rng(8)
+    sub, diag, sup = system(rng, 40, float)
+    rhs = random(rng, (40, 2), complex)
+    factor = bandsolve.factor_tridiagonal(sub, diag, sup)
+    x, report = factor.solve(rhs, full_output=True)
+    assert backward_error(dense(sub, diag, sup), x, rhs) <= 20 * eps(x)
+    assert np.allclose(x, bandsolve.solve_tridiagonal(sub, diag, sup, rhs))
+    assert report.backward_error <= 10 * eps(x)
+
+
+def test_factors_are_shared_by_threads():
+    rng = np.random.default_rng(9)
+    sub, diag, sup = system(rng, 5000, float, 4)
+    factor = bandsolve.factor_tridiagonal(sub, diag, sup)
+    rhs = rng.random((8, 5000))
+    alone = [factor.solve(one) for one in rhs]
+    found = [None] * 8
+
+    def solve(k):
+        found[k] = factor.solve(rhs[k])
+
+    workers = [threading.Thread(target=solve, args=(k,)) for k in range(8)]
+    [worker.start() for worker in workers]
+    [worker.join() for worker in workers]
+    assert all(np.array_equal(a, b) for a, b in zip(alone, found))
+
+
+def test_operators():
+    from scipy.sparse.linalg import bicgstab, gmres
+
+    rng = np.random.default_rng(10)
+    n = 200
+    sub, diag, sup = system(rng, n, float, 5)
+    a = dense(sub, diag, sup) + 0.1 * np.diag(np.ones(n - 7), 7)
+    rhs = rng.random(n)
+    inverse = bandsolve.factor_tridiagonal(sub, diag, sup).aslinearoperator()
+    for method in (gmres, bicgstab):
+        x, info = method(a, rhs, M=inverse, rtol=1e-12)
+        assert info == 0 and np.allclose(a @ x, rhs)
+    matrix = dense(sub, diag, sup)
+    assert np.allclose(matrix @ (inverse @ np.eye(n)), np.eye(n))
+    assert np.allclose(matrix.T @ inverse.rmatvec(rhs), rhs)
