@@ -29,6 +29,15 @@ cd "$work"
 venv/bin/python -m pytest -q -p no:cacheprovider tests
 venv/bin/python -m mypy --no-error-summary -c "import bandsolve"
 
+venv/bin/pip install --quiet matplotlib
+for example in "$root"/python/examples/*.py; do
+    name=$(basename "$example" .py)
+    [ "$name" = pictures ] && continue
+    venv/bin/python "$example" "$work/$name.svg"
+    grep -q "<svg" "$work/$name.svg"
+    echo "1 passed: example $name"
+done
+
 # SciPy's tests of LAPACK's tridiagonal routines, on ours: its own copy of LAPACK is called by names that we export, too.
 (cd "$root" && cargo build --quiet -p bandsolve-lapack)
 ours="${CARGO_TARGET_DIR:-$root/target}/debug/liblapack_bandsolve.so"

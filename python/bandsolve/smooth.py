@@ -1,6 +1,6 @@
 """Smoothing by penalties on differences: a banded system with one diagonal on either side for each order."""
 
-from math import comb, prod
+from math import prod
 
 import numpy as np
 
@@ -23,7 +23,8 @@ def whittaker(y, lam, *, order=2, weights=None, axis=-1):
     y : array_like
         Values.
     lam : float
-        How much smoothness counts. At `order` 2, waves that are shorter than about 2π·lam**(1/4) values are removed.
+        How much smoothness counts. At `order` 2, waves that are shorter than about 2π·lam**(1/4) values are removed. The condition
+        of the system is about 4**order * lam: in double precision digits are lost from 1e10 on.
     order : int
         Which differences are penalized: 1 drives z to a constant, 2 to a straight line, 3 to a parabola. At most 8.
     weights : array_like, optional
@@ -65,7 +66,8 @@ def whittaker(y, lam, *, order=2, weights=None, axis=-1):
     weights = np.ones(n) if weights is None else np.asarray(weights, dtype=float)
     if weights.shape != (n,) or (weights < 0).any():
         raise ValueError(f"weights are expected to be {n} numbers, none negative")
-    ab = _penalty(n, order) * lam
+    ab = _penalty(n, order)
+    ab *= lam
     ab[order] += weights
     # Single precision only where it suffices: the condition is about 4**order * lam.
     ab = ab.astype(moved.real.dtype, copy=False)
@@ -80,16 +82,19 @@ def whittaker(y, lam, *, order=2, weights=None, axis=-1):
 
 def _penalty(n, order):
     """The diagonals of DᵀD, D the differences of an order of n values."""
-    d = np.array([(-1) ** (order - k) * comb(order, k) for k in range(order + 1)], dtype=float)
-    ab = np.zeros((2 * order + 1, n))
-    rows = n - order
-    for k in range(order + 1):
-        for m in range(order + 1 - k):
-            # Row i of D has d[m] in column i + m.
-            ab[order - k, m + k : m + k + rows] += d[m] * d[m + k]
-            if k:
-                ab[order + k, m : m + rows] += d[m] * d[m + k]
-    return ab
+    few = min(n, 4 * order + 1)
+    difference = np.diff(np.eye(few), order, axis=0)
+    product = difference.T @ difference
+    ab = np.zeros((2 * order + 1, few))
+    for k in range(-order, order + 1):
+        ab[order - k, max(k, 0) : few + min(k, 0)] = np.diagonal(product, k)
+    if few == n:
+        return ab
+    # All columns but those at the ends are the same. Column by column, as they are solved with.
+    full = np.empty((2 * order + 1, n), order="F")
+    full[:] = ab[:, [2 * order]]
+    full[:, : 2 * order], full[:, n - 2 * order :] = ab[:, : 2 * order], ab[:, few - 2 * order :]
+    return full
 
 
 def hodrick_prescott(y, lam=1600.0, *, axis=-1):

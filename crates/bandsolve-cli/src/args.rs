@@ -46,6 +46,39 @@ pub enum Command {
     /// What an inner partition of a banded system costs beside those at the ends. The file is plain text; delete it, and
     /// built-in numbers hold again. BANDSOLVE_TUNING names another file.
     Tune(TuneArgs),
+    /// Look at this machine: what solves will use, what peers are found, and what makes them slow
+    Doctor(DoctorArgs),
+    /// Print what makes a shell complete commands and options
+    ///
+    /// bash: bandsolve completions bash > ~/.local/share/bash-completion/completions/bandsolve
+    Completions(CompletionsArgs),
+    /// Print the manual page, or write the pages of all commands
+    ///
+    /// man -l <(bandsolve man)
+    Man(ManArgs),
+}
+
+/// Arguments of `doctor`.
+#[derive(Debug, ClapArgs)]
+pub struct DoctorArgs {
+    /// Write what was found as JSON (`-`: to standard output, instead of the text)
+    #[arg(long, value_name = "PATH")]
+    pub json: Option<PathBuf>,
+}
+
+/// Arguments of `completions`.
+#[derive(Debug, ClapArgs)]
+pub struct CompletionsArgs {
+    /// The shell
+    pub shell: clap_complete::Shell,
+}
+
+/// Arguments of `man`.
+#[derive(Debug, ClapArgs)]
+pub struct ManArgs {
+    /// Write a page for each command into this folder
+    #[arg(long, value_name = "FOLDER")]
+    pub out: Option<PathBuf>,
 }
 
 /// Arguments of `tune`.

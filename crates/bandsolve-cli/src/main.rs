@@ -6,12 +6,14 @@ mod args;
 mod bench;
 mod cusparse;
 mod demo;
+mod doctor;
 mod exit;
 mod families;
 mod generate;
 mod info;
 mod io;
 mod known;
+mod manual;
 mod peers;
 mod plot;
 mod report;
@@ -36,5 +38,8 @@ fn run(args: args::Args) -> Result<(), exit::Failure> {
         Some(args::Command::Stability(a)) => stability::run(&a),
         Some(args::Command::Bench(a)) => bench::run(&a),
         Some(args::Command::Tune(a)) => tune::run(&a),
+        Some(args::Command::Doctor(a)) => doctor::run(&a),
+        Some(args::Command::Completions(a)) => manual::completions(&a),
+        Some(args::Command::Man(a)) => manual::man(&a),
     }
 }

@@ -19,6 +19,9 @@ mod yardstick;
 
 use crate::args::{BenchArgs, BenchTable, MeasureArgs, ThreadsArgs};
 use crate::exit::Failure;
+pub use machine::Machine;
+pub use yardstick::bandwidth as memory_bandwidth;
+
 use contest::Budget;
 use serde_json::{Value, json};
 

@@ -60,6 +60,18 @@ pub fn move_once<T: Word>(arrays: [&[T]; 4], x: &mut [T], store: Store, threads:
     started.elapsed()
 }
 
+/// What the memory bus carries for this many threads, in GB/s: the best of a few times.
+pub fn bandwidth(threads: usize) -> f64 {
+    // Beyond any cache.
+    let n = 1 << 22;
+    let arrays = [(); 4].map(|()| vec![1.0_f64; n]);
+    let mut x = vec![0.0; n];
+    let mut once = |store| move_once(arrays.each_ref().map(|array| &array[..]), &mut x, store, threads);
+    let times = Store::ALL.iter().flat_map(|store| [(); 3].map(|()| once(*store)));
+    let best = times.min().unwrap_or_default();
+    (9 * n * size_of::<f64>()) as f64 / best.as_nanos() as f64
+}
+
 /// The sum of all entries: reads everything once.
 fn read<T: Word>(arrays: [&[T]; 4], threads: usize) -> T {
     if threads <= 1 {

@@ -5,6 +5,7 @@ mod generate;
 mod gpu;
 mod info;
 mod malformed;
+mod manual;
 mod solve;
 mod stability;
 mod usage;

@@ -1,0 +1,129 @@
+//! `bandsolve doctor`: what solves will use on this machine, and what makes them slow.
+
+use crate::args::DoctorArgs;
+use crate::bench::{Machine, memory_bandwidth};
+use crate::exit::Failure;
+use crate::peers::Peer;
+use crate::report;
+use bandsolve::{Simd, Tuning};
+use bandsolve_gpu::{Device, DeviceTuning};
+use serde_json::json;
+use std::path::{Path, PathBuf};
+
+/// Looks, and says.
+///
+/// # Errors
+/// [`Failure::Other`] if the report cannot be written.
+pub fn run(args: &DoctorArgs) -> Result<(), Failure> {
+    let found = Found::here();
+    let warnings = found.warnings();
+    let Some(path) = &args.json else { return report::print(&found.text(&warnings)) };
+    let facts: serde_json::Map<_, _> =
+        found.lines().into_iter().map(|(name, fact)| (name.into(), fact.into())).collect();
+    report::write_json(path, &json!({ "found": facts, "warnings": warnings }))
+}
+
+/// What was found.
+#[derive(Debug)]
+struct Found {
+    machine: Machine,
+    simd: &'static str,
+    threads: usize,
+    cores: usize,
+    /// GB/s with all threads.
+    bandwidth: f64,
+    peers: Vec<Peer>,
+    gpu: Result<String, String>,
+    mpi: Option<PathBuf>,
+    tuning: Option<PathBuf>,
+    gpu_tuning: Option<PathBuf>,
+    /// Runnable programs on the processors, over the last minute.
+    load: Option<f64>,
+    debug: bool,
+}
+
+impl Found {
+    fn here() -> Self {
+        let threads = rayon::current_num_threads();
+        let gpu = Device::cuda(0).map(|device| format!("{}, {} GiB", device.name(), device.limits().memory >> 30));
+        let load = std::fs::read_to_string("/proc/loadavg").ok();
+        let there = |path: Option<PathBuf>| path.filter(|path| path.exists());
+        Self {
+            machine: Machine::here(),
+            simd: Simd::detect().name(),
+            threads,
+            cores: std::thread::available_parallelism().map_or(1, Into::into),
+            load: load.and_then(|text| text.split(' ').next()?.parse().ok()),
+            bandwidth: memory_bandwidth(threads),
+            peers: Peer::all(),
+            gpu: gpu.map_err(|error| error.to_string()),
+            mpi: on_path("mpirun"),
+            tuning: there(Tuning::path()),
+            gpu_tuning: there(DeviceTuning::path()),
+            debug: cfg!(debug_assertions),
+        }
+    }
+
+    /// A name and a fact each.
+    fn lines(&self) -> Vec<(&'static str, String)> {
+        let path = |path: &Path| path.display().to_string();
+        let mut lines = vec![
+            ("version", env!("CARGO_PKG_VERSION").into()),
+            ("machine", self.machine.summary()),
+            ("threads", format!("{} of {}", self.threads, report::counted(self.cores, "core"))),
+            ("memory", format!("{:.0} GB/s with {}", self.bandwidth, report::counted(self.threads, "thread"))),
+            (
+                "GPU",
+                self.gpu.clone().unwrap_or_else(|reason| format!("none: {}", reason.trim_start_matches("no GPU: "))),
+            ),
+            ("MPI", self.mpi.as_deref().map_or("none: no mpirun on the PATH".into(), path)),
+        ];
+        lines.extend(self.peers.iter().map(|peer| (peer.name, path(&peer.path))));
+        if self.peers.is_empty() {
+            lines.push(("LAPACK", "none: no LAPACK, OpenBLAS or MKL to compare with".into()));
+        }
+        let tuned = |file: &Option<PathBuf>, command: &str| match file {
+            Some(file) => path(file),
+            None => format!("built-in numbers; `{command}` measures"),
+        };
+        lines.push(("tuning", tuned(&self.tuning, "bandsolve tune")));
+        if self.gpu.is_ok() {
+            lines.push(("GPU tuning", tuned(&self.gpu_tuning, "bandsolve tune --device cuda")));
+        }
+        lines
+    }
+
+    /// What makes solves slower than they could be, and what to do about it.
+    fn warnings(&self) -> Vec<String> {
+        let mut warnings = Vec::new();
+        if self.debug {
+            warnings.push("this is a build with checks, which is slow: build with --release".into());
+        }
+        if self.threads < self.cores {
+            warnings.push(format!(
+                "{} of {} cores are used: unset RAYON_NUM_THREADS, or set it to {}",
+                self.threads, self.cores, self.cores
+            ));
+        }
+        if cfg!(target_arch = "x86_64") && self.simd == Simd::Portable.name() {
+            let what = "vectors of this processor are not used: unset BANDSOLVE_SIMD, or take one with AVX2";
+            warnings.push(what.into());
+        }
+        if let Some(load) = self.load.filter(|load| *load > 0.5 * self.cores as f64) {
+            warnings.push(format!("other programs are at work (load {load:.1}): times will be longer, and vary"));
+        }
+        warnings
+    }
+
+    fn text(&self, warnings: &[String]) -> String {
+        let warned: String = warnings.iter().map(|warning| format!("  warning: {warning}\n")).collect();
+        let end = if warnings.is_empty() { "  nothing that makes solves slow was found\n".into() } else { warned };
+        format!("{}\n{end}", report::columns(&self.lines()))
+    }
+}
+
+/// Where a program is.
+fn on_path(program: &str) -> Option<PathBuf> {
+    let folders = std::env::var_os("PATH")?;
+    std::env::split_paths(&folders).map(|folder| folder.join(program)).find(|path| path.is_file())
+}

@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# Builds the documentation site into target/site: strictly, so that a link to a page, a heading or a file that is not there fails.
+# Needs Python 3.10 or later.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+python3 -m venv "$work/venv"
+"$work/venv/bin/pip" install --quiet "mkdocs>=1.6,<2" pymdown-extensions latex2mathml
+"$work/venv/bin/mkdocs" build --clean --quiet
+pages=$(find target/site -name index.html | wc -l)
+formulas=$(cat $(find target/site -name index.html) | grep -o "<math" | wc -l)
+if grep -rlE 'class="arithmatex">' target/site --include=index.html; then
+    echo "FAILED: formulas of these pages are not understood"
+    exit 1
+fi
+echo "$pages passed: pages of the site, with $formulas formulas"
