@@ -17,6 +17,15 @@ def _validated(array, check_finite):
     return array
 
 
+def _arguments(ab, b, check_finite):
+    """The arrays of a call, whose shapes fit one another."""
+    ab, b = _validated(ab, check_finite), _validated(b, check_finite)
+    rows = b.ndim - (2 if b.ndim >= 2 else 1)
+    if ab.ndim < 2 or b.ndim < 1 or ab.shape[-1] != b.shape[rows]:
+        raise ValueError("shapes of ab and b are not compatible.")
+    return ab, b
+
+
 def _result_type(*arrays):
     """The type in which a system is solved: single precision where no array is of a larger type, or of integers."""
     single = all(array.dtype.newbyteorder("=") in (np.float16, np.float32, np.complex64) for array in arrays)
@@ -36,6 +45,8 @@ def _diagonals(ab, lower, upper):
 
 def _solve(lower, upper, ab, b, verify):
     """Solves one system, or if the arrays have more dimensions than it needs, as many."""
+    if b.size == 0 and ab.ndim == 2 and b.ndim <= 2:
+        return np.empty_like(b, dtype=_result_type(ab, b))
     if ab.ndim > 2 or b.ndim > 2:
         return _solve_all(lower, upper, ab, b, verify)
     if max(lower, upper) <= 1:
@@ -99,15 +110,10 @@ def solve_banded(l_and_u, ab, b, overwrite_ab=False, overwrite_b=False, check_fi
     array([1., 1., 1., 1.])
     """
     lower, upper = l_and_u
-    ab, b = _validated(ab, check_finite), _validated(b, check_finite)
-    rows = b.ndim - (2 if b.ndim >= 2 else 1)
-    if ab.ndim < 2 or b.ndim < 1 or ab.shape[-1] != b.shape[rows]:
-        raise ValueError("shapes of ab and b are not compatible.")
+    ab, b = _arguments(ab, b, check_finite)
     if lower + upper + 1 != ab.shape[-2]:
         raise ValueError(f"invalid values for the number of lower and upper diagonals: l+u+1 ({lower + upper + 1}) "
                          f"does not equal ab.shape[0] ({ab.shape[-2]})")
-    if b.size == 0 and ab.ndim == 2 and b.ndim <= 2:
-        return np.empty_like(b, dtype=_result_type(ab, b))
     return _solve(lower, upper, ab, b, check_finite)
 
 
@@ -147,12 +153,7 @@ def solveh_banded(ab, b, overwrite_ab=False, overwrite_b=False, lower=False, che
     >>> bandsolve.solveh_banded(np.array([[0.0, 1, 1], [4, 4, 4]]), [5.0, 6, 5])
     array([1., 1., 1.])
     """
-    ab, b = _validated(ab, check_finite), _validated(b, check_finite)
-    rows = b.ndim - (2 if b.ndim >= 2 else 1)
-    if ab.ndim < 2 or b.ndim < 1 or ab.shape[-1] != b.shape[rows]:
-        raise ValueError("shapes of ab and b are not compatible.")
-    if b.size == 0 and ab.ndim == 2 and b.ndim <= 2:
-        return np.empty_like(b, dtype=_result_type(ab, b))
+    ab, b = _arguments(ab, b, check_finite)
     width, n = ab.shape[-2] - 1, ab.shape[-1]
     full = np.zeros(ab.shape[:-2] + (2 * width + 1, n), ab.dtype)
     # Of the main diagonal the real parts count.

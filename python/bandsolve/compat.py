@@ -100,30 +100,29 @@ def _tensorflow(diagonals, rhs, form, transposed, conjugated):
 
 def _solve(dl, d, du, b, pivot, perturb):
     """Systems (..., n) with right-hand sides (..., n, k)."""
-    n = d.shape[-1]
     if not dl.shape == d.shape == du.shape or b.shape[:-1] != d.shape:
         raise ValueError(f"shapes {dl.shape}, {d.shape}, {du.shape} and {b.shape} do not fit: (..., n) and (..., n, k)")
     options = dict(pivoting="scaled-partial" if pivot else "none")
-    batch, columns = d.shape[:-1], b.shape[-1]
     try:
-        if not batch:
+        if not d.shape[:-1]:
             return _bandsolve.solve_tridiagonal(dl, d, du, b, **options)
-        if columns == 1:
+        if b.shape[-1] == 1:
             return solve_batch(dl, d, du, b[..., 0], **options)[..., None]
-        x = np.empty(b.shape, _result_type(dl, d, du, b))
-        for index in np.ndindex(batch):
-            x[index] = _bandsolve.solve_tridiagonal(dl[index], d[index], du[index], b[index], **options)
-        return x
+        return _one_by_one(_bandsolve.solve_tridiagonal, dl, d, du, b, options)
     except np.linalg.LinAlgError:
         if not perturb:
             raise
+    return _one_by_one(_perturbed, dl, d, du, b, options)
+
+
+def _one_by_one(solve, dl, d, du, b, options):
     x = np.empty(b.shape, _result_type(dl, d, du, b))
-    for index in np.ndindex(batch):
-        x[index] = _perturbed(dl[index], d[index], du[index], b[index], options)
+    for index in np.ndindex(d.shape[:-1]):
+        x[index] = solve(dl[index], d[index], du[index], b[index], **options)
     return x
 
 
-def _perturbed(dl, d, du, b, options):
+def _perturbed(dl, d, du, b, **options):
     try:
         return _bandsolve.solve_tridiagonal(dl, d, du, b, **options)
     except np.linalg.LinAlgError:

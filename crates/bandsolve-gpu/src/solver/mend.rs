@@ -15,12 +15,11 @@ const BETWEEN: u32 = 2;
 
 impl<T: Element> Pending<'_, T> {
     /// Mends the bad rows; returns what is found out then. Rows that could not be mended still count as bad.
-    pub(super) fn mend(&mut self, found: Verdict) -> Result<Verdict> {
+    pub(super) fn mend(&mut self, mut found: Verdict) -> Result<Verdict> {
         let Some(mut rows) = self.solver.found.bad_rows(found.bad)? else { return Ok(found) };
         let columns = self.solver.columns();
         let (cut, kind) = self.solver.cuts[0];
         let window = window(&cut, Kind { on_chip: 1, ..kind }, &self.solver.device.limits());
-        let mut found = found;
         for _ in 0..ROUNDS {
             let (windows, later) = choose(&rows, &cut, &window);
             self.solver.found.clear_bad()?;
@@ -35,8 +34,6 @@ impl<T: Element> Pending<'_, T> {
                 break;
             }
         }
-        // Errors are relative to the largest |x|.
-        found.bad += usize::from(found.changed);
         Ok(found)
     }
 
