@@ -30,6 +30,7 @@ use crate::kernel::sweep::{Found, MAX_RHS};
 use crate::matrix::{Banded, BlockRows, BlockTridiagonal, Orientation, Shape};
 use crate::plan::{Options, Pivoting, Plan};
 use crate::scalar::{RealScalar, Scalar};
+use crate::spread::join;
 use crate::tuning;
 use core::ops::Range;
 use dyn_stack::{PodStack, StackReq};
@@ -211,7 +212,7 @@ impl<T: Scalar> Share<'_, T> {
         let work = self.work.split_at(mid - self.parts.start, self.cut.m * block, block);
         let left = Share { parts: self.parts.start..mid, work: work.0, memory: memory.0, ..self };
         let right = Share { parts: mid..self.parts.end, work: work.1, memory: memory.1, ..self };
-        let (a, b) = rayon::join(|| left.parallel(threads / 2), || right.parallel(threads - threads / 2));
+        let (a, b) = join(|| left.parallel(threads / 2), || right.parallel(threads - threads / 2));
         both(a, b)
     }
 

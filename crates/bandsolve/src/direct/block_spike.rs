@@ -29,7 +29,7 @@ use crate::error::Result;
 use crate::matrix::BlockRows;
 use crate::plan::Options;
 use crate::scalar::Scalar;
-use crate::spread::{Wide, spread};
+use crate::spread::{Wide, join, spread};
 use crate::tuning;
 use dyn_stack::{PodStack, StackReq};
 
@@ -290,7 +290,7 @@ impl<T: Scalar> BlockSpike<T> {
             run(0..long, first, spare_first, tasks);
             return run(long..cut.partitions, second, spare_second, tasks);
         }
-        rayon::join(
+        join(
             || run(0..long, first, spare_first, tasks),
             || run(long..cut.partitions, second, spare_second, tasks),
         );

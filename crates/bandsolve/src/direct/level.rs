@@ -11,6 +11,7 @@ use crate::kernel::tile::{self, Scaling};
 use crate::matrix::Rows;
 use crate::plan::Options;
 use crate::scalar::{RealScalar, Scalar};
+use crate::spread::join;
 use crate::tuning;
 use core::ops::Range;
 use dyn_stack::{PodStack, StackReq};
@@ -154,7 +155,7 @@ impl<T: Scalar> Reduce<'_, T> {
         let out = self.out.split_at(2 * (mid - self.parts.start));
         let left = Reduce { parts: self.parts.start..mid, out: out.0, memory: memory.0, ..self };
         let right = Reduce { parts: mid..self.parts.end, out: out.1, memory: memory.1, ..self };
-        rayon::join(|| left.parallel(threads / 2), || right.parallel(threads - threads / 2));
+        join(|| left.parallel(threads / 2), || right.parallel(threads - threads / 2));
     }
 
     fn run(&mut self) {
@@ -216,7 +217,7 @@ impl<T: Scalar> Substitute<'_, T> {
         let gaps = split_columns(self.gaps, mid - self.parts.start);
         let left = Substitute { parts: self.parts.start..mid, x: x.0, gaps: gaps.0, memory: memory.0, ..self };
         let right = Substitute { parts: mid..self.parts.end, x: x.1, gaps: gaps.1, memory: memory.1, ..self };
-        let (a, b) = rayon::join(|| left.parallel(threads / 2), || right.parallel(threads - threads / 2));
+        let (a, b) = join(|| left.parallel(threads / 2), || right.parallel(threads - threads / 2));
         both(a, b)
     }
 

@@ -98,9 +98,7 @@ impl<'m, T: Scalar> Partitioned<'m, T> {
         let (rhs_columns, x_columns) = (columns(rhs, n_rhs), columns_mut(x, n_rhs));
         let work = (&mut *memory, &mut *stack);
         let own = columns_mut(gaps, n_rhs);
-        // Threads are entered once, not at every step.
-        let solve = || solve_level(&settings, n_rhs, rows, Some(rhs_columns), x_columns, own, work);
-        let (found, truncated) = if settings.threads_for(n) > 1 { rayon::scope(|_| solve()) } else { solve() };
+        let (found, truncated) = solve_level(&settings, n_rhs, rows, Some(rhs_columns), x_columns, own, work);
         if truncated && self.plan.is_auto() {
             outcome.method = Method::SpikeTruncated;
             outcome.reason = self.truncated.clone();

@@ -6,6 +6,7 @@ use crate::direct::measure::{Largest, Norm};
 use crate::direct::verify::Equations;
 use crate::error::{Error, Result, check_len};
 use crate::scalar::Scalar;
+use crate::spread::join;
 use crate::tuning::SMALL_BLOCK_MAX;
 use core::ops::Range;
 use faer::{MatMut, MatRef};
@@ -267,7 +268,7 @@ impl<'a, T: Scalar> BlockRows<'a, T> {
         if range.len() > 1 && range.len() * b * b * x.ncols() > PRODUCT_TASK {
             let middle = range.start + range.len() / 2;
             let (top, bottom) = y.split_at_row_mut((middle - range.start) * b);
-            rayon::join(|| self.multiply(range.start..middle, x, top), || self.multiply(middle..range.end, x, bottom));
+            join(|| self.multiply(range.start..middle, x, top), || self.multiply(middle..range.end, x, bottom));
             return;
         }
         for (k, row) in range.enumerate() {

@@ -1,6 +1,6 @@
 //! The scan under every recurrence: tiles in order, states handed from tile to tile.
 
-use crate::spread::Split;
+use crate::spread::{Split, join};
 use crate::tuning::{SCAN_TILE_ROWS, tasks};
 use core::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -194,7 +194,7 @@ pub(crate) fn run<O: Output, S: Scan<O>>(scan: &S, output: O, start: S::State, t
 /// Runs `work` on so many threads, on the caller's alone if one is asked for.
 fn workers(threads: usize, work: &(impl Fn() + Sync)) {
     if threads > 1 {
-        rayon::join(work, || workers(threads - 1, work));
+        join(work, || workers(threads - 1, work));
     } else {
         work();
     }

@@ -7,6 +7,7 @@ use super::partitions::{Part, Partitions, cuts};
 use crate::direct::Op;
 use crate::direct::band_lu::{self, Columns, Rows};
 use crate::scalar::Scalar;
+use crate::spread::join;
 use crate::tuning;
 use core::ops::Range;
 use faer::MatMut;
@@ -298,7 +299,7 @@ fn each<T: Scalar>(parts: &[Part<T>], x: MatMut<'_, T>, scratch: &mut [T], paral
     let halves = [(left, top, one), (right, bottom, two)];
     if parallel {
         let [a, b] = halves;
-        rayon::join(|| each(a.0, a.1, a.2, true, work), || each(b.0, b.1, b.2, true, work));
+        join(|| each(a.0, a.1, a.2, true, work), || each(b.0, b.1, b.2, true, work));
     } else {
         halves.into_iter().for_each(|(parts, x, scratch)| each(parts, x, scratch, false, work));
     }
