@@ -68,6 +68,7 @@ def solve_banded(
     transpose: Transpose = False,
     verify: bool = True,
     threads: int | None = None,
+    device: str = "cpu",
     full_output: bool = False,
 ) -> Any: ...
 def solve_block_tridiagonal(
@@ -82,6 +83,7 @@ def solve_block_tridiagonal(
     transpose: Transpose = False,
     verify: bool = True,
     threads: int | None = None,
+    device: str = "cpu",
     full_output: bool = False,
 ) -> Any: ...
 def solve_batch(
@@ -95,6 +97,7 @@ def solve_batch(
     pivoting: str = "scaled-partial",
     verify: bool = True,
     threads: int | None = None,
+    device: str = "cpu",
     full_output: bool = False,
 ) -> Any: ...
 def factor_tridiagonal(
@@ -107,6 +110,7 @@ def factor_tridiagonal(
     pivoting: str = "scaled-partial",
     verify: bool = True,
     threads: int | None = None,
+    device: str = "cpu",
 ) -> Factor: ...
 def factor_banded(
     lower: int,
@@ -117,6 +121,7 @@ def factor_banded(
     pivoting: str = "scaled-partial",
     verify: bool = True,
     threads: int | None = None,
+    device: str = "cpu",
 ) -> Factor: ...
 def factor_block_tridiagonal(
     sub: ArrayLike,
@@ -128,7 +133,9 @@ def factor_block_tridiagonal(
     pivoting: str = "scaled-partial",
     verify: bool = True,
     threads: int | None = None,
+    device: str = "cpu",
 ) -> Factor: ...
+def indefinite(lower: bool, bands: ArrayLike) -> int | None: ...
 def families() -> list[tuple[str, str]]: ...
 def generate(name: str, n: int, seed: int) -> tuple[Any, ...]: ...
 def methods() -> list[str]: ...

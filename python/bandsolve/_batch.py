@@ -8,7 +8,7 @@ from bandsolve import _bandsolve
 
 
 def solve_batch(sub, diag, sup, rhs, *, axis=-1, method="auto", pivoting="scaled-partial", verify=True, threads=None,
-                full_output=False):
+                device="cpu", full_output=False):
     """Solve many tridiagonal systems, whose rows run along one axis of the arrays.
 
     Parameters
@@ -20,7 +20,7 @@ def solve_batch(sub, diag, sup, rhs, *, axis=-1, method="auto", pivoting="scaled
         Right-hand sides, of any number of dimensions.
     axis : int
         The axis along which the rows of a system run. The last one, and the first one, are solved as they lie in memory.
-    method, pivoting, verify, threads, full_output
+    method, pivoting, verify, threads, device, full_output
         As for `solve_tridiagonal`.
 
     Returns
@@ -53,7 +53,7 @@ def solve_batch(sub, diag, sup, rhs, *, axis=-1, method="auto", pivoting="scaled
     if not -rhs.ndim <= axis < rhs.ndim:
         raise ValueError(f"axis {axis} is out of bounds for rhs of {rhs.ndim} dimensions")
     axis %= rhs.ndim
-    options = dict(method=method, pivoting=pivoting, verify=verify, threads=threads, full_output=True)
+    options = dict(method=method, pivoting=pivoting, verify=verify, threads=threads, device=device, full_output=True)
     n = rhs.shape[axis]
     if sub.ndim == diag.ndim == sup.ndim == 1:
         x, report = _one_matrix(sub, diag, sup, rhs, axis, options)

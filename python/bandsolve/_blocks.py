@@ -18,7 +18,7 @@ def _matrix(sub, diag, sup):
 
 
 def solve_block_tridiagonal(sub, diag, sup, rhs, *, periodic=False, method="auto", pivoting="scaled-partial",
-                            transpose=False, verify=True, threads=None, full_output=False):
+                            transpose=False, verify=True, threads=None, device="cpu", full_output=False):
     """Solve a block tridiagonal system.
 
     Block row i reads ``sub[i] @ x[i-1] + diag[i] @ x[i] + sup[i] @ x[i+1] == rhs[i]``.
@@ -32,8 +32,8 @@ def solve_block_tridiagonal(sub, diag, sup, rhs, *, periodic=False, method="auto
         Right-hand sides.
     periodic : bool
         Whether the first and the last block row are neighbours.
-    method, pivoting, transpose, verify, threads, full_output
-        As for `solve_tridiagonal`.
+    method, pivoting, transpose, verify, threads, device, full_output
+        As for `solve_tridiagonal`. GPUs solve blocks of at most 4 rows.
 
     Returns
     -------
@@ -63,20 +63,21 @@ def solve_block_tridiagonal(sub, diag, sup, rhs, *, periodic=False, method="auto
         raise ValueError(f"rhs has the shape {rhs.shape}, expected ({block_rows}, {block}) or ({block_rows}, {block}, k)")
     flat = rhs.reshape(block_rows * block, *rhs.shape[2:])
     found = _bandsolve.solve_block_tridiagonal(sub, diag, sup, flat, periodic=periodic, method=method, pivoting=pivoting,
-                                               transpose=transpose, verify=verify, threads=threads, full_output=full_output)
+                                               transpose=transpose, verify=verify, threads=threads, device=device,
+                                               full_output=full_output)
     if full_output:
         return found[0].reshape(rhs.shape), found[1]
     return found.reshape(rhs.shape)
 
 
 def factor_block_tridiagonal(sub, diag, sup, *, periodic=False, method="auto", pivoting="scaled-partial", verify=True,
-                             threads=None):
+                             threads=None, device="cpu"):
     """Factor a block tridiagonal matrix, to solve with it again and again.
 
     Parameters
     ----------
-    sub, diag, sup, periodic, method, pivoting, verify, threads
-        As for `solve_block_tridiagonal`.
+    sub, diag, sup, periodic, method, pivoting, verify, threads, device
+        As for `solve_block_tridiagonal` and `factor_tridiagonal`.
 
     Returns
     -------
@@ -91,4 +92,4 @@ def factor_block_tridiagonal(sub, diag, sup, *, periodic=False, method="auto", p
     (6,)
     """
     return _bandsolve.factor_block_tridiagonal(*_matrix(sub, diag, sup), periodic=periodic, method=method, pivoting=pivoting,
-                                               verify=verify, threads=threads)
+                                               verify=verify, threads=threads, device=device)

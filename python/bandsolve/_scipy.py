@@ -118,9 +118,9 @@ def solve_banded(l_and_u, ab, b, overwrite_ab=False, overwrite_b=False, check_fi
 
 
 def solveh_banded(ab, b, overwrite_ab=False, overwrite_b=False, lower=False, check_finite=True):
-    """Solve ``a @ x = b`` for a Hermitian banded matrix, in place of `scipy.linalg.solveh_banded`.
+    """Solve ``a @ x = b`` for a positive definite banded matrix, in place of `scipy.linalg.solveh_banded`.
 
-    The matrix need not be positive definite: where SciPy raises an error for one that is not, this solves it.
+    `solve_banded` solves systems of matrices that are not positive definite.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ def solveh_banded(ab, b, overwrite_ab=False, overwrite_b=False, lower=False, che
     ValueError
         Shapes do not fit, or a number is not finite.
     numpy.linalg.LinAlgError
-        The matrix is singular.
+        The matrix is not positive definite.
 
     Examples
     --------
@@ -155,6 +155,10 @@ def solveh_banded(ab, b, overwrite_ab=False, overwrite_b=False, lower=False, che
     """
     ab, b = _arguments(ab, b, check_finite)
     width, n = ab.shape[-2] - 1, ab.shape[-1]
+    for index in np.ndindex(ab.shape[:-2]):
+        minor = _bandsolve.indefinite(lower, ab[index])
+        if minor is not None:
+            raise np.linalg.LinAlgError(f"{minor}th leading minor not positive definite")
     full = np.zeros(ab.shape[:-2] + (2 * width + 1, n), ab.dtype)
     # Of the main diagonal the real parts count.
     full[..., width, :] = ab[..., 0 if lower else width, :].real
@@ -168,15 +172,15 @@ def solveh_banded(ab, b, overwrite_ab=False, overwrite_b=False, lower=False, che
     return _solve(width, width, full, b, check_finite)
 
 
-def factor_banded(l_and_u, ab, *, method="auto", pivoting="scaled-partial", verify=True, threads=None):
+def factor_banded(l_and_u, ab, *, method="auto", pivoting="scaled-partial", verify=True, threads=None, device="cpu"):
     """Factor a banded matrix, to solve with it again and again.
 
     Parameters
     ----------
     l_and_u, ab
         As for `solve_banded`, one matrix.
-    method, pivoting, verify, threads
-        As for `solve_tridiagonal`.
+    method, pivoting, verify, threads, device
+        As for `factor_tridiagonal`. GPUs factor at most 4 diagonals on either side.
 
     Returns
     -------
@@ -190,4 +194,5 @@ def factor_banded(l_and_u, ab, *, method="auto", pivoting="scaled-partial", veri
     array([1., 1., 1.])
     """
     lower, upper = l_and_u
-    return _bandsolve.factor_banded(lower, upper, ab, method=method, pivoting=pivoting, verify=verify, threads=threads)
+    return _bandsolve.factor_banded(lower, upper, ab, method=method, pivoting=pivoting, verify=verify, threads=threads,
+                                    device=device)

@@ -38,15 +38,15 @@ def bands(a):
     return lower, upper, ab
 
 
-def factor(a, *, method="auto", pivoting="scaled-partial", verify=True, threads=None):
+def factor(a, *, method="auto", pivoting="scaled-partial", verify=True, threads=None, device="cpu"):
     """Factor a matrix whose entries lie in a band, to solve with it again and again.
 
     Parameters
     ----------
     a : (n, n) array_like, or matrix or array of `scipy.sparse`
         Tridiagonal matrices are recognized, all others are solved as banded ones.
-    method, pivoting, verify, threads
-        As for `solve_tridiagonal`.
+    method, pivoting, verify, threads, device
+        As for `factor_tridiagonal`. GPUs factor at most 4 diagonals on either side.
 
     Returns
     -------
@@ -66,21 +66,22 @@ def factor(a, *, method="auto", pivoting="scaled-partial", verify=True, threads=
     (0, True)
     """
     lower, upper, ab = bands(a)
-    options = dict(method=method, pivoting=pivoting, verify=verify, threads=threads)
+    options = dict(method=method, pivoting=pivoting, verify=verify, threads=threads, device=device)
     if max(lower, upper) <= 1:
         return _bandsolve.factor_tridiagonal(*_diagonals(ab, lower, upper), **options)
     return _bandsolve.factor_banded(lower, upper, ab, **options)
 
 
-def solve(a, rhs, *, method="auto", pivoting="scaled-partial", transpose=False, verify=True, threads=None, full_output=False):
+def solve(a, rhs, *, method="auto", pivoting="scaled-partial", transpose=False, verify=True, threads=None, device="cpu",
+          full_output=False):
     """Solve a system whose matrix has its entries in a band.
 
     Parameters
     ----------
     a : (n, n) array_like, or matrix or array of `scipy.sparse`
     rhs : (n,) or (n, k) array_like
-    method, pivoting, transpose, verify, threads, full_output
-        As for `solve_tridiagonal`.
+    method, pivoting, transpose, verify, threads, device, full_output
+        As for `solve_tridiagonal`. GPUs solve at most 4 diagonals on either side.
 
     Returns
     -------
@@ -94,7 +95,7 @@ def solve(a, rhs, *, method="auto", pivoting="scaled-partial", transpose=False, 
     array([1., 1., 1.])
     """
     lower, upper, ab = bands(a)
-    options = dict(method=method, pivoting=pivoting, transpose=transpose, verify=verify, threads=threads,
+    options = dict(method=method, pivoting=pivoting, transpose=transpose, verify=verify, threads=threads, device=device,
                    full_output=full_output)
     if max(lower, upper) <= 1:
         return _bandsolve.solve_tridiagonal(*_diagonals(ab, lower, upper), rhs, **options)

@@ -131,8 +131,19 @@ def test_tensorflow():
     assert np.allclose(tridiagonal_solve(compact, rhs[..., 0]), expected[..., 0], rtol=0, atol=1e-14)
     assert np.allclose(tridiagonal_solve(compact, rhs + 1j, conjugate_rhs=True), tridiagonal_solve(compact, rhs - 1j))
     tf = pytest.importorskip("tensorflow")
-    theirs = tf.linalg.tridiagonal_solve(tf.constant(compact), tf.constant(rhs)).numpy()
-    assert np.allclose(expected, theirs, rtol=0, atol=100 * eps(expected))
+    for diagonals, b, keywords in [
+        (compact, rhs, {}),
+        (compact.astype(np.float32), rhs.astype(np.float32), {}),
+        (compact, rhs[..., 0], {}),
+        (compact, np.swapaxes(rhs, -1, -2).copy(), {"transpose_rhs": True}),
+        (compact + 0.5j, rhs + 1j, {"conjugate_rhs": True}),
+        ((du, d, dl), rhs, {"diagonals_format": "sequence"}),
+        (compact, rhs, {"partial_pivoting": False}),
+    ]:
+        theirs = tf.linalg.tridiagonal_solve(tf.nest.map_structure(tf.constant, diagonals), tf.constant(b), **keywords).numpy()
+        x = tridiagonal_solve(diagonals, b, **keywords)
+        assert x.shape == theirs.shape and x.dtype == theirs.dtype
+        assert np.allclose(x, theirs, rtol=0, atol=100 * eps(x))
 
 
 def test_singular_systems_are_perturbed():

@@ -55,6 +55,35 @@ def test_hermitian_ones_as_scipy(dtype):
             assert np.allclose(x, expected, rtol=0, atol=1000 * eps(x))
 
 
+def test_what_is_not_positive_definite_is_refused_as_scipy_does(dtype):
+    rng = np.random.default_rng(5)
+    refused = 0
+    for _ in range(400):
+        # SciPy has no answer for one row with a diagonal too many.
+        n, width, lower = rng.integers(2, 9), rng.integers(0, 5), bool(rng.integers(2))
+        ab = random(rng, (width + 1, n), dtype)
+        ab[0 if lower else width] = abs(ab[0 if lower else width]) * rng.choice([1, 2, 4])
+        b = random(rng, n, dtype)
+        try:
+            expected = scipy.linalg.solveh_banded(ab, b, lower=lower)
+        except np.linalg.LinAlgError as error:
+            refused += 1
+            with pytest.raises(np.linalg.LinAlgError, match=str(error)):
+                bandsolve.solveh_banded(ab, b, lower=lower)
+        else:
+            bandsolve.solveh_banded(ab, b, lower=lower)
+            assert len(expected) == n
+    assert 100 < refused < 300
+    for n in (1000, 1001):
+        ab = np.array([np.ones(n), np.full(n, 2.0)], dtype)
+        assert bandsolve.solveh_banded(ab, np.ones(n)).shape == (n,)
+        for row in (0, 1, n // 2 - 1, n // 2, n - 2, n - 1):
+            spoiled = ab.copy()
+            spoiled[1, row] = 0.25
+            with pytest.raises(np.linalg.LinAlgError, match=f"{max(row + 1, 2)}th leading minor"):
+                bandsolve.solveh_banded(spoiled, np.ones(n))
+
+
 def test_more_diagonals_than_the_matrix_has_room_for():
     rng = np.random.default_rng(2)
     for n in (1, 2, 3):

@@ -3,8 +3,9 @@
 use crate::arrays::{Number, check_rhs, filled, rows, slice, with_number};
 use crate::errors::exception;
 use crate::options::Options;
-use crate::solve::{answer, arguments, solve_by};
+use crate::solve::{answer, arguments, once};
 use bandsolve::{Factorize, Layout, Op, Plan, Shape, TridiagonalBatch};
+use bandsolve_gpu::Device;
 use numpy::{PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -12,7 +13,7 @@ use pyo3::prelude::*;
 /// Solves systems whose arrays have two dimensions, systems and rows; or rows and systems, if they are interleaved.
 #[pyfunction]
 #[pyo3(signature = (interleaved, sub, diag, sup, rhs, *, method="auto", pivoting="scaled-partial", verify=true, threads=None,
-    full_output=false))]
+    device="cpu", full_output=false))]
 #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
 pub fn solve_batch<'py>(
     interleaved: bool,
@@ -24,8 +25,11 @@ pub fn solve_batch<'py>(
     pivoting: &str,
     verify: bool,
     threads: Option<usize>,
+    device: &str,
     full_output: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
+    let options = Options { method, pivoting, verify, threads, device };
+    let device = options.gpu(rhs.py())?;
     let (arrays, kind) = arguments([sub, diag, sup, rhs])?;
     let [first, second] = *arrays[1].shape() else {
         return Err(PyValueError::new_err("diag is expected to have two dimensions"));
@@ -38,13 +42,13 @@ pub fn solve_batch<'py>(
         false => (Layout::Contiguous, first, second),
     };
     check_rhs(&arrays[3], first)?;
-    let plan = Options { method, pivoting, verify, threads }.plan(Shape::Batch { count, n, layout })?;
-    with_number!(kind, batch(arrays.each_ref(), &plan, full_output))
+    let plan = options.plan(Shape::Batch { count, n, layout })?;
+    with_number!(kind, batch(arrays.each_ref(), (&plan, device.as_ref()), full_output))
 }
 
 fn batch<'py, T: Number>(
     arrays: [&Bound<'py, PyUntypedArray>; 4],
-    plan: &Plan,
+    (plan, device): (&Plan, Option<&Device>),
     full_output: bool,
 ) -> PyResult<Bound<'py, PyAny>>
 where
@@ -57,7 +61,7 @@ where
     let a = TridiagonalBatch::new(count, n, layout, slice(&sub), slice(&diag), slice(&sup))
         .map_err(|error| exception(py, &error))?;
     let rhs = slice(&rhs);
-    let solve = |x: &mut [T]| py.detach(|| plan.factor(&a).and_then(|factor| solve_by(&factor, Op::Plain, rhs, x)));
+    let solve = |x: &mut [T]| py.detach(|| once(&a, (plan, device), Op::Plain, rhs, x));
     let (x, report) = filled(py, arrays[3].shape(), false, solve);
     answer(x.into_any(), report.map_err(|error| exception(py, &error))?, full_output)
 }

@@ -5,16 +5,20 @@ use crate::errors::exception;
 use crate::options::{Options, op};
 use crate::solve::{Task, arguments, check_bands, check_blocks, check_vector, solve_by};
 use bandsolve::{Banded, BlockTridiagonal, Factorize, Inspect, Norm, Op, Plan, RealScalar, Shape, Tridiagonal};
+use bandsolve_gpu::{Device, HostMatrix, OnDevice};
 use numpy::{PyArrayDescr, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyComplex};
+use std::sync::OnceLock;
 
 /// A matrix and its factors.
 struct Held<T: Number, M> {
-    /// Borrows the matrix, and goes before it.
-    factor: Option<Box<dyn Inspect<T> + 'static>>,
+    /// Both borrow the matrix, and go before it. Factors for what a device does not tell are made when they are first asked for.
+    factor: OnceLock<Box<dyn Inspect<T> + 'static>>,
+    on_device: Option<OnDevice<'static, T>>,
+    plan: Plan,
     matrix: *mut M,
 }
 
@@ -23,20 +27,37 @@ unsafe impl<T: Number, M: Send + Sync> Send for Held<T, M> {}
 // SAFETY: as above; factors may be used by any thread.
 unsafe impl<T: Number, M: Send + Sync> Sync for Held<T, M> {}
 
-impl<T: Number, M: Factorize<Scalar = T> + Sync + 'static> Held<T, M> {
-    fn new(matrix: M, plan: &Plan) -> bandsolve::Result<Self> {
+impl<T: Number, M: Factorize<Scalar = T> + HostMatrix<T> + 'static> Held<T, M> {
+    fn new(matrix: M, plan: &Plan, device: Option<&Device>) -> bandsolve::Result<Self> {
         let matrix = Box::into_raw(Box::new(matrix));
-        let mut held = Self { factor: None, matrix };
-        // SAFETY: the matrix lives, and is not changed, until `held` is dropped, which drops the factors first.
-        let factor = plan.factor(unsafe { &*matrix })?;
-        held.factor = Some(Box::new(factor));
+        let mut held = Self { factor: OnceLock::new(), on_device: None, plan: plan.clone(), matrix };
+        match device {
+            Some(device) => held.on_device = Some(device.factor(plan, held.matrix())?),
+            None => drop(held.inspect()?),
+        }
         Ok(held)
+    }
+
+    /// Is not given away for longer than the factors live.
+    fn matrix(&self) -> &'static M {
+        // SAFETY: the matrix lives, and is not changed, until `self` is dropped, which drops the factors first.
+        unsafe { &*self.matrix }
+    }
+
+    fn inspect(&self) -> bandsolve::Result<&dyn Inspect<T>> {
+        if self.factor.get().is_none() {
+            let factor = Box::new(self.plan.factor(self.matrix())?);
+            // Another thread may have been faster.
+            let _ = self.factor.set(factor);
+        }
+        Ok(&**self.factor.get().expect("just made"))
     }
 }
 
 impl<T: Number, M> Drop for Held<T, M> {
     fn drop(&mut self) {
-        self.factor = None;
+        self.factor.take();
+        self.on_device = None;
         // SAFETY: from a Box, and nobody borrows it any more.
         drop(unsafe { Box::from_raw(self.matrix) });
     }
@@ -49,13 +70,13 @@ trait AnyFactor: Send + Sync {
     fn dtype<'py>(&self, py: Python<'py>) -> Bound<'py, PyArrayDescr>;
     fn solve<'py>(&self, task: &Task<'_, 'py>) -> PyResult<Bound<'py, PyAny>>;
     fn rcond(&self, norm: Norm) -> bandsolve::Result<f64>;
-    fn norm(&self, norm: Norm) -> f64;
+    fn norm(&self, norm: Norm) -> bandsolve::Result<f64>;
     fn slogdet<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>>;
 }
 
-impl<T: Number, M: Send + Sync> AnyFactor for Held<T, M> {
+impl<T: Number, M: Factorize<Scalar = T> + HostMatrix<T> + 'static> AnyFactor for Held<T, M> {
     fn shape(&self) -> Shape {
-        self.inspect().shape()
+        self.plan.shape()
     }
     fn kind(&self) -> Kind {
         Kind { complex: T::COMPLEX, double: size_of::<T::Real>() == 8 }
@@ -64,28 +85,25 @@ impl<T: Number, M: Send + Sync> AnyFactor for Held<T, M> {
         numpy::dtype::<T>(py)
     }
     fn solve<'py>(&self, task: &Task<'_, 'py>) -> PyResult<Bound<'py, PyAny>> {
-        let (factor, op) = (self.inspect(), task.op);
-        task.solve_by::<T>(factor.shape().n(), |rhs, x| solve_by(factor, op, rhs, x))
+        let op = task.op;
+        task.solve_by::<T>(self.plan.shape().n(), |rhs, x| match &self.on_device {
+            Some(factor) => solve_by(factor, op, rhs, x),
+            None => solve_by(self.inspect()?, op, rhs, x),
+        })
     }
     fn rcond(&self, norm: Norm) -> bandsolve::Result<f64> {
-        self.inspect().rcond(norm)
+        self.inspect()?.rcond(norm)
     }
-    fn norm(&self, norm: Norm) -> f64 {
-        self.inspect().norm(norm)
+    fn norm(&self, norm: Norm) -> bandsolve::Result<f64> {
+        Ok(self.inspect()?.norm(norm))
     }
     fn slogdet<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let found = py.detach(|| self.inspect().determinant()).map_err(|error| exception(py, &error))?;
+        let found = py.detach(|| self.inspect()?.determinant()).map_err(|error| exception(py, &error))?;
         let (re, im) = (found.phase.re().to_f64(), found.phase.im().to_f64());
         match T::COMPLEX {
             true => (PyComplex::from_doubles(py, re, im), found.log_abs).into_bound_py_any(py),
             false => (re, found.log_abs).into_bound_py_any(py),
         }
-    }
-}
-
-impl<T: Number, M> Held<T, M> {
-    fn inspect(&self) -> &dyn Inspect<T> {
-        &**self.factor.as_ref().expect("until it is dropped")
     }
 }
 
@@ -157,7 +175,7 @@ impl Factor {
         if kind.complex && !self.factor.kind().complex {
             return self.solve_complex(&rhs, op, full_output);
         }
-        self.factor.solve(&Task { rhs: &rhs, op, full_output })
+        self.factor.solve(&Task { rhs: &rhs, op, device: None, full_output })
     }
 
     /// Solve for right-hand sides with the transpose: ``solve(rhs, transpose=True)``.
@@ -207,7 +225,7 @@ impl Factor {
     #[pyo3(signature = (norm=None), text_signature = "($self, norm=1)")]
     fn norm(&self, py: Python<'_>, norm: Option<&Bound<'_, PyAny>>) -> PyResult<f64> {
         let norm = norm.map_or(Ok(Norm::One), norm_of)?;
-        Ok(py.detach(|| self.factor.norm(norm)))
+        py.detach(|| self.factor.norm(norm)).map_err(|error| exception(py, &error))
     }
 
     /// Sign (of complex matrices the phase) and logarithm of the modulus of the determinant, as `numpy.linalg.slogdet`.
@@ -237,7 +255,7 @@ impl Factor {
         let solve = |part: &str| {
             let (part, _) = array(&rhs.getattr(part)?)?;
             self.factor
-                .solve(&Task { rhs: &part, op, full_output: true })?
+                .solve(&Task { rhs: &part, op, device: None, full_output: true })?
                 .extract::<(Bound<'py, PyAny>, Bound<'py, PyAny>)>()
         };
         let ((re, report), (im, other)) = (solve("real")?, solve("imag")?);
@@ -256,8 +274,9 @@ impl Factor {
 ///
 /// Parameters
 /// ----------
-/// sub, diag, sup, periodic, method, pivoting, verify, threads
-///     As for `solve_tridiagonal`.
+/// sub, diag, sup, periodic, method, pivoting, verify, threads, device
+///     As for `solve_tridiagonal`. With a GPU, `rcond`, `norm` and `slogdet` use factors that the CPU makes when they are first
+///     asked for.
 ///
 /// Returns
 /// -------
@@ -275,7 +294,8 @@ impl Factor {
 /// >>> lu.solve(np.full((3, 2), 6.0))[0]
 /// array([1., 1.])
 #[pyfunction]
-#[pyo3(signature = (sub, diag, sup, *, periodic=false, method="auto", pivoting="scaled-partial", verify=true, threads=None))]
+#[pyo3(signature = (sub, diag, sup, *, periodic=false, method="auto", pivoting="scaled-partial", verify=true, threads=None,
+    device="cpu"))]
 #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
 pub fn factor_tridiagonal<'py>(
     sub: &Bound<'py, PyAny>,
@@ -286,29 +306,37 @@ pub fn factor_tridiagonal<'py>(
     pivoting: &str,
     verify: bool,
     threads: Option<usize>,
+    device: &str,
 ) -> PyResult<Factor> {
+    let options = Options { method, pivoting, verify, threads, device };
+    let device = options.gpu(sub.py())?;
     let (arrays, kind) = arguments([sub, diag, sup])?;
     for (array, name) in arrays.iter().zip(["sub", "diag", "sup"]) {
         check_vector(array, name)?;
     }
-    let options = Options { method, pivoting, verify, threads };
     let plan = options.plan(Shape::Tridiagonal { n: arrays[1].len(), periodic })?;
-    with_number!(kind, hold_tridiagonal(arrays.each_ref(), &plan, periodic))
+    with_number!(kind, hold_tridiagonal(arrays.each_ref(), (&plan, device.as_ref()), periodic))
 }
 
-fn hold_tridiagonal<T: Number>(arrays: [&Bound<'_, PyUntypedArray>; 3], plan: &Plan, periodic: bool) -> PyResult<Factor>
+fn hold_tridiagonal<T: Number>(
+    arrays: [&Bound<'_, PyUntypedArray>; 3],
+    (plan, device): (&Plan, Option<&Device>),
+    periodic: bool,
+) -> PyResult<Factor>
 where
     Tridiagonal<'static, T>: Factorize<Scalar = T>,
 {
     let py = arrays[0].py();
     let own = |k: usize| Ok::<_, PyErr>(slice(&columns::<T>(arrays[k])?).to_vec());
     let (sub, diag, sup) = (own(0)?, own(1)?, own(2)?);
-    let held = py.detach(|| Held::new(Tridiagonal::from_vecs(sub, diag, sup, periodic)?, plan));
+    let held = py.detach(|| Held::new(Tridiagonal::from_vecs(sub, diag, sup, periodic)?, plan, device));
     Ok(Factor::new(Box::new(held.map_err(|error| exception(py, &error))?), plan))
 }
 
 #[pyfunction]
-#[pyo3(signature = (lower, upper, bands, *, method="auto", pivoting="scaled-partial", verify=true, threads=None))]
+#[pyo3(signature = (lower, upper, bands, *, method="auto", pivoting="scaled-partial", verify=true, threads=None,
+    device="cpu"))]
+#[expect(clippy::too_many_arguments, reason = "keywords of Python")]
 pub fn factor_banded<'py>(
     lower: usize,
     upper: usize,
@@ -317,17 +345,20 @@ pub fn factor_banded<'py>(
     pivoting: &str,
     verify: bool,
     threads: Option<usize>,
+    device: &str,
 ) -> PyResult<Factor> {
+    let options = Options { method, pivoting, verify, threads, device };
+    let device = options.gpu(bands.py())?;
     let (bands, kind) = array(bands)?;
     let n = check_bands(&bands, lower, upper)?;
-    let plan = Options { method, pivoting, verify, threads }.plan(Shape::Banded { n, lower, upper })?;
-    with_number!(kind, hold_banded([lower, upper], &bands, &plan))
+    let plan = options.plan(Shape::Banded { n, lower, upper })?;
+    with_number!(kind, hold_banded([lower, upper], &bands, (&plan, device.as_ref())))
 }
 
 fn hold_banded<T: Number>(
     [lower, upper]: [usize; 2],
     bands: &Bound<'_, PyUntypedArray>,
-    plan: &Plan,
+    (plan, device): (&Plan, Option<&Device>),
 ) -> PyResult<Factor>
 where
     Banded<'static, T>: Factorize<Scalar = T>,
@@ -335,12 +366,13 @@ where
     let py = bands.py();
     let own = slice(&columns::<T>(bands)?).to_vec();
     let n = plan.shape().n();
-    let held = py.detach(|| Held::new(Banded::from_vec(n, lower, upper, own)?, plan));
+    let held = py.detach(|| Held::new(Banded::from_vec(n, lower, upper, own)?, plan, device));
     Ok(Factor::new(Box::new(held.map_err(|error| exception(py, &error))?), plan))
 }
 
 #[pyfunction]
-#[pyo3(signature = (sub, diag, sup, *, periodic=false, method="auto", pivoting="scaled-partial", verify=true, threads=None))]
+#[pyo3(signature = (sub, diag, sup, *, periodic=false, method="auto", pivoting="scaled-partial", verify=true, threads=None,
+    device="cpu"))]
 #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
 pub fn factor_block_tridiagonal<'py>(
     sub: &Bound<'py, PyAny>,
@@ -351,17 +383,20 @@ pub fn factor_block_tridiagonal<'py>(
     pivoting: &str,
     verify: bool,
     threads: Option<usize>,
+    device: &str,
 ) -> PyResult<Factor> {
+    let options = Options { method, pivoting, verify, threads, device };
+    let device = options.gpu(sub.py())?;
     let (arrays, kind) = arguments([sub, diag, sup])?;
     let (block_rows, block) = check_blocks(&arrays[1])?;
     let shape = Shape::BlockTridiagonal { block_rows, block, periodic };
-    let plan = Options { method, pivoting, verify, threads }.plan(shape)?;
-    with_number!(kind, hold_blocks(arrays.each_ref(), &plan, (block, periodic)))
+    let plan = options.plan(shape)?;
+    with_number!(kind, hold_blocks(arrays.each_ref(), (&plan, device.as_ref()), (block, periodic)))
 }
 
 fn hold_blocks<T: Number>(
     arrays: [&Bound<'_, PyUntypedArray>; 3],
-    plan: &Plan,
+    (plan, device): (&Plan, Option<&Device>),
     (block, periodic): (usize, bool),
 ) -> PyResult<Factor>
 where
@@ -370,6 +405,6 @@ where
     let py = arrays[0].py();
     let own = |k: usize| Ok::<_, PyErr>(slice(&columns::<T>(arrays[k])?).to_vec());
     let blocks = [own(0)?, own(1)?, own(2)?];
-    let held = py.detach(|| Held::new(BlockTridiagonal::from_vecs(block, blocks, periodic)?, plan));
+    let held = py.detach(|| Held::new(BlockTridiagonal::from_vecs(block, blocks, periodic)?, plan, device));
     Ok(Factor::new(Box::new(held.map_err(|error| exception(py, &error))?), plan))
 }

@@ -3,6 +3,7 @@
 
 mod arrays;
 mod batch;
+mod definite;
 mod errors;
 mod factor;
 mod generate;
@@ -17,6 +18,8 @@ use pyo3::prelude::*;
 mod _bandsolve {
     #[pymodule_export]
     use super::batch::solve_batch;
+    #[pymodule_export]
+    use super::definite::indefinite;
     #[pymodule_export]
     use super::factor::{Factor, factor_banded, factor_block_tridiagonal, factor_tridiagonal};
     #[pymodule_export]

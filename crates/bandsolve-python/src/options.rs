@@ -45,6 +45,7 @@ pub struct Options<'a> {
     pub pivoting: &'a str,
     pub verify: bool,
     pub threads: Option<usize>,
+    pub device: &'a str,
 }
 
 impl Options<'_> {
@@ -64,6 +65,11 @@ impl Options<'_> {
             None => {}
         }
         Ok(plan)
+    }
+
+    /// The GPU to solve on; none for the CPU.
+    pub fn gpu(&self, py: Python<'_>) -> PyResult<Option<Device>> {
+        if self.device == "cpu" { Ok(None) } else { open(py, self.device).map(Some) }
     }
 
     fn chosen_method(&self) -> PyResult<Method> {
@@ -93,21 +99,19 @@ pub fn op(transpose: &Bound<'_, PyAny>) -> PyResult<Op> {
     }
 }
 
-/// The GPU of this name, opened when it is first asked for; none for `cpu`.
-pub fn device(py: Python<'_>, name: &str) -> PyResult<Option<Device>> {
+/// The GPU of this name, opened when it is first asked for. That `emulated` is one is for tests.
+fn open(py: Python<'_>, name: &str) -> PyResult<Device> {
     static OPENED: Mutex<Vec<(String, Device)>> = Mutex::new(Vec::new());
-    if name == "cpu" {
-        return Ok(None);
-    }
-    if name != "cuda" && !name.starts_with("cuda:") {
+    let known = name == "cuda" || name.starts_with("cuda:") || cfg!(feature = "emulator") && name == "emulated";
+    if !known {
         let message = format!("device is {name:?}, expected \"cpu\", or \"cuda\", \"cuda:0\", \"cuda:1\", … for GPUs");
         return Err(PyValueError::new_err(message));
     }
     let mut opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some((_, device)) = opened.iter().find(|(other, _)| other == name) {
-        return Ok(Some(device.clone()));
+        return Ok(device.clone());
     }
     let device = Device::open(name).map_err(|error| exception(py, &error))?;
     opened.push((name.into(), device.clone()));
-    Ok(Some(device))
+    Ok(device)
 }

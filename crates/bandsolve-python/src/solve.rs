@@ -2,15 +2,16 @@
 
 use crate::arrays::{Kind, Number, array, check_rhs, columns, filled, slice, with_number};
 use crate::errors::exception;
-use crate::options::{self, Options, op};
+use crate::options::{Options, op};
 use crate::report::Report;
-use bandsolve::dyn_stack::{PodBuffer, PodStack};
+use bandsolve::dyn_stack::{PodBuffer, PodStack, StackReq};
 use bandsolve::{Banded, BlockTridiagonal, Factor, Factorize, Op, Plan, Shape, Tridiagonal};
-use bandsolve_gpu::Device;
+use bandsolve_gpu::{Device, HostMatrix};
 use numpy::{PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use std::cell::Cell;
 
 /// x, or x and a report.
 pub fn answer<'py>(x: Bound<'py, PyAny>, report: bandsolve::Report, full_output: bool) -> PyResult<Bound<'py, PyAny>> {
@@ -39,6 +40,7 @@ pub fn arguments<'py, const N: usize>(
 pub struct Task<'a, 'py> {
     pub rhs: &'a Bound<'py, PyUntypedArray>,
     pub op: Op,
+    pub device: Option<&'a Device>,
     pub full_output: bool,
 }
 
@@ -47,10 +49,10 @@ impl<'py> Task<'_, 'py> {
     pub fn solve<T, M>(&self, a: &M, plan: &Plan) -> PyResult<Bound<'py, PyAny>>
     where
         T: Number,
-        M: Factorize<Scalar = T> + Sync,
+        M: Factorize<Scalar = T> + HostMatrix<T>,
     {
-        let op = self.op;
-        self.solve_by(plan.shape().n(), |rhs, x| plan.factor(a).and_then(|factor| solve_by(&factor, op, rhs, x)))
+        let (op, device) = (self.op, self.device);
+        self.solve_by(plan.shape().n(), |rhs, x| once(a, (plan, device), op, rhs, x))
     }
 
     /// Solves n rows by a function that does it without the interpreter.
@@ -68,6 +70,24 @@ impl<'py> Task<'_, 'py> {
     }
 }
 
+/// Factors a matrix and solves, here or on a device.
+pub fn once<T, M>(
+    a: &M,
+    (plan, device): (&Plan, Option<&Device>),
+    op: Op,
+    rhs: &[T],
+    x: &mut [T],
+) -> bandsolve::Result<bandsolve::Report>
+where
+    T: Number,
+    M: Factorize<Scalar = T> + HostMatrix<T>,
+{
+    match device {
+        None => solve_by(&plan.factor(a)?, op, rhs, x),
+        Some(device) => solve_by(&device.factor(plan, a)?, op, rhs, x),
+    }
+}
+
 /// Solves with factors.
 pub fn solve_by<T: Number>(
     factor: &(impl Factor<T> + ?Sized),
@@ -76,9 +96,30 @@ pub fn solve_by<T: Number>(
     x: &mut [T],
 ) -> bandsolve::Result<bandsolve::Report> {
     let n_rhs = factor.shape().n_rhs("rhs", rhs.len())?;
-    let mut memory = PodBuffer::try_new(factor.solve_scratch(n_rhs))
-        .map_err(|_| bandsolve::Error::OutOfMemory { bytes: factor.solve_scratch(n_rhs).size_bytes() })?;
-    factor.solve_into_with(op, rhs, x, PodStack::new(&mut memory))
+    let mut memory = scratch(factor.solve_scratch(n_rhs))?;
+    let report = factor.solve_into_with(op, rhs, x, PodStack::new(&mut memory));
+    if memory.len() <= SCRATCH_KEPT {
+        SCRATCH.set(Some(memory));
+    }
+    report
+}
+
+thread_local! {
+    /// Scratch memory of the last call, for the next: fresh memory costs about a tenth of the time of a large system.
+    static SCRATCH: Cell<Option<PodBuffer>> = const { Cell::new(None) };
+}
+
+/// Bytes of scratch memory that a thread keeps at most.
+const SCRATCH_KEPT: usize = 16 << 20;
+
+/// Memory for `needed`: what the thread has kept, if it is enough.
+fn scratch(needed: StackReq) -> bandsolve::Result<PodBuffer> {
+    let bytes = needed.unaligned_bytes_required();
+    match SCRATCH.take() {
+        Some(memory) if memory.len() >= bytes => Ok(memory),
+        _ => PodBuffer::try_new(StackReq::new_aligned::<u8>(bytes, needed.align_bytes()))
+            .map_err(|_| bandsolve::Error::OutOfMemory { bytes }),
+    }
 }
 
 /// One dimension.
@@ -163,20 +204,20 @@ pub fn solve_tridiagonal<'py>(
     device: &str,
     full_output: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let device = options::device(sub.py(), device)?;
+    let options = Options { method, pivoting, verify, threads, device };
+    let device = options.gpu(sub.py())?;
     let ([sub, diag, sup, rhs], kind) = arguments([sub, diag, sup, rhs])?;
     for (array, name) in [(&sub, "sub"), (&diag, "diag"), (&sup, "sup")] {
         check_vector(array, name)?;
     }
-    let options = Options { method, pivoting, verify, threads };
     let plan = options.plan(Shape::Tridiagonal { n: diag.len(), periodic })?;
-    let task = Task { rhs: &rhs, op: transpose.map_or(Ok(Op::Plain), op)?, full_output };
-    with_number!(kind, tridiagonal([&sub, &diag, &sup], (&plan, device.as_ref()), periodic, &task))
+    let task = Task { rhs: &rhs, op: transpose.map_or(Ok(Op::Plain), op)?, device: device.as_ref(), full_output };
+    with_number!(kind, tridiagonal([&sub, &diag, &sup], &plan, periodic, &task))
 }
 
 fn tridiagonal<'py, T: Number>(
     arrays: [&Bound<'py, PyUntypedArray>; 3],
-    (plan, device): (&Plan, Option<&Device>),
+    plan: &Plan,
     periodic: bool,
     task: &Task<'_, 'py>,
 ) -> PyResult<Bound<'py, PyAny>>
@@ -186,14 +227,12 @@ where
     let [sub, diag, sup] = [columns::<T>(arrays[0])?, columns::<T>(arrays[1])?, columns::<T>(arrays[2])?];
     let make = if periodic { Tridiagonal::periodic } else { Tridiagonal::new };
     let a = make(slice(&sub), slice(&diag), slice(&sup)).map_err(|error| exception(task.rhs.py(), &error))?;
-    let Some(device) = device else { return task.solve(&a, plan) };
-    let op = task.op;
-    task.solve_by(a.n(), |rhs, x| device.factor(plan, &a).and_then(|factor| solve_by(&factor, op, rhs, x)))
+    task.solve(&a, plan)
 }
 
 #[pyfunction]
 #[pyo3(signature = (lower, upper, bands, rhs, *, method="auto", pivoting="scaled-partial", transpose=None, verify=true, threads=None,
-    full_output=false))]
+    device="cpu", full_output=false))]
 #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
 pub fn solve_banded<'py>(
     lower: usize,
@@ -205,12 +244,15 @@ pub fn solve_banded<'py>(
     transpose: Option<&Bound<'py, PyAny>>,
     verify: bool,
     threads: Option<usize>,
+    device: &str,
     full_output: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
+    let options = Options { method, pivoting, verify, threads, device };
+    let device = options.gpu(rhs.py())?;
     let ([bands, rhs], kind) = arguments([bands, rhs])?;
     let n = check_bands(&bands, lower, upper)?;
-    let plan = Options { method, pivoting, verify, threads }.plan(Shape::Banded { n, lower, upper })?;
-    let task = Task { rhs: &rhs, op: transpose.map_or(Ok(Op::Plain), op)?, full_output };
+    let plan = options.plan(Shape::Banded { n, lower, upper })?;
+    let task = Task { rhs: &rhs, op: transpose.map_or(Ok(Op::Plain), op)?, device: device.as_ref(), full_output };
     with_number!(kind, banded([lower, upper], &bands, &plan, &task))
 }
 
@@ -244,7 +286,7 @@ where
 
 #[pyfunction]
 #[pyo3(signature = (sub, diag, sup, rhs, *, periodic=false, method="auto", pivoting="scaled-partial", transpose=None, verify=true,
-    threads=None, full_output=false))]
+    threads=None, device="cpu", full_output=false))]
 #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
 pub fn solve_block_tridiagonal<'py>(
     sub: &Bound<'py, PyAny>,
@@ -257,13 +299,15 @@ pub fn solve_block_tridiagonal<'py>(
     transpose: Option<&Bound<'py, PyAny>>,
     verify: bool,
     threads: Option<usize>,
+    device: &str,
     full_output: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
+    let options = Options { method, pivoting, verify, threads, device };
+    let device = options.gpu(rhs.py())?;
     let ([sub, diag, sup, rhs], kind) = arguments([sub, diag, sup, rhs])?;
     let (block_rows, block) = check_blocks(&diag)?;
-    let shape = Shape::BlockTridiagonal { block_rows, block, periodic };
-    let plan = Options { method, pivoting, verify, threads }.plan(shape)?;
-    let task = Task { rhs: &rhs, op: transpose.map_or(Ok(Op::Plain), op)?, full_output };
+    let plan = options.plan(Shape::BlockTridiagonal { block_rows, block, periodic })?;
+    let task = Task { rhs: &rhs, op: transpose.map_or(Ok(Op::Plain), op)?, device: device.as_ref(), full_output };
     with_number!(kind, block_tridiagonal([&sub, &diag, &sup], &plan, (block, periodic), &task))
 }
 

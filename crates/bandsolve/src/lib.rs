@@ -22,6 +22,7 @@ pub mod prelude;
 pub mod recurrence;
 mod scalar;
 mod spread;
+mod threads;
 mod tuned;
 mod tuning;
 

@@ -3,6 +3,7 @@
 //! What is done to a row never depends on where the rows are cut, so that results are the same, bit for bit, for any number
 //! of threads.
 
+use crate::threads::join;
 pub(crate) use crate::tuning::tasks;
 use core::ops::Range;
 
@@ -42,20 +43,6 @@ impl<A: Split, B: Split, C: Split> Split for (A, B, C) {
     }
 }
 
-/// Both, in parallel. A thread that does not belong to rayon does the first itself, where it would otherwise only wait: it is
-/// awake and has a core, while two threads that sleep are often woken on one and the same, until the system moves one of them.
-pub(crate) fn join<A: Send, B: Send>(a: impl FnOnce() -> A + Send, b: impl FnOnce() -> B + Send) -> (A, B) {
-    if rayon::current_thread_index().is_some() {
-        return rayon::join(a, b);
-    }
-    let mut second = None;
-    let first = rayon::in_place_scope(|scope| {
-        scope.spawn(|_| second = Some(b()));
-        a()
-    });
-    (first, second.expect("what is spawned has run"))
-}
-
 /// Calls `work` for `tasks` contiguous pieces of `rows`, each with its part of `out`. One task is done without rayon.
 pub(crate) fn spread<S: Split>(tasks: usize, rows: Range<usize>, out: S, work: &(impl Fn(Range<usize>, S) + Sync)) {
     if tasks <= 1 || rows.len() < 2 {
@@ -64,10 +51,7 @@ pub(crate) fn spread<S: Split>(tasks: usize, rows: Range<usize>, out: S, work: &
     let half = (rows.len() * (tasks / 2) / tasks).max(1);
     let (left, right) = out.split(half);
     let (start, middle, end) = (rows.start, rows.start + half, rows.end);
-    join(
-        || spread(tasks / 2, start..middle, left, work),
-        || spread(tasks - tasks / 2, middle..end, right, work),
-    );
+    join(|| spread(tasks / 2, start..middle, left, work), || spread(tasks - tasks / 2, middle..end, right, work));
 }
 
 #[cfg(test)]

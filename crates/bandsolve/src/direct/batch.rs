@@ -16,10 +16,13 @@ use crate::kernel::tile::{Scaling, Strides};
 use crate::matrix::{Layout, Shape, TridiagonalBatch};
 use crate::plan::{Factorize, Method, Pivoting, Plan};
 use crate::scalar::{RealScalar, Scalar};
+use crate::spread::spread;
+use crate::threads::enter;
 use crate::tuning;
 use core::ops::Range;
 use dyn_stack::{PodStack, StackReq};
 use rayon::prelude::*;
+use smallvec::SmallVec;
 
 /// A batch ready to be solved. Holds no factors: they are recomputed in cache.
 #[derive(Debug)]
@@ -170,7 +173,7 @@ impl<T: Scalar> BatchFactor<'_, T> {
     /// # Ok::<(), bandsolve::Error>(())
     /// ```
     pub fn of_systems<R: Send>(&self, ask: impl Fn(&AnyFactor<'static, T>) -> Result<R> + Sync) -> Result<Vec<R>> {
-        (0..self.a.count()).into_par_iter().map(|s| ask(&self.system(s)?)).collect()
+        enter(|| (0..self.a.count()).into_par_iter().map(|s| ask(&self.system(s)?)).collect())
     }
 }
 
@@ -273,20 +276,19 @@ impl<T: Scalar> Factor<T> for BatchFactor<'_, T> {
         for (rhs, x) in rhs.chunks_exact(n * count).zip(x.chunks_exact_mut(n * count)) {
             let shared = Shared::new(x);
             let out = &Out { x: &shared, n, count, layout };
-            let solve = |(t, memory): (usize, Memory<T>)| {
-                self.solve_span(op, rhs, t * share..((t + 1) * share).min(count), memory, out)
-            };
-            let mut gaps = gaps.chunks_mut(share);
-            let parts = memory.chunks_exact_mut(self.memory()).map(|memory| (memory, gaps.next().unwrap_or_default()));
-            let parts: Vec<_> = parts.enumerate().take_while(|(t, _)| t * share < count).collect();
-            let (bad, mut worst) = parts.into_par_iter().map(solve).reduce(
-                || (Bad::new(), 0.0),
-                |(mut a, x), (b, y)| {
-                    a.extend(b);
-                    (a, x.max(y))
-                },
-            );
-            for s in bad {
+            let (mut gaps, spans) = (gaps.chunks_mut(share), (0..count).step_by(share));
+            let parts = memory.chunks_exact_mut(self.memory()).zip(spans).map(|(memory, first)| {
+                let gaps = gaps.next().unwrap_or_default();
+                (first..(first + share).min(count), memory, gaps, (Bad::new(), 0.0))
+            });
+            let mut parts: SmallVec<[_; 8]> = parts.collect();
+            spread(parts.len(), 0..parts.len(), &mut parts[..], &|_, parts| {
+                for (span, memory, gaps, found) in parts {
+                    *found = self.solve_span(op, rhs, span.clone(), (memory, gaps), out);
+                }
+            });
+            let mut worst = parts.iter().fold(0.0, |worst: f64, part| worst.max(part.3.1));
+            for s in parts.into_iter().flat_map(|part| part.3.0) {
                 match self.settle(op, rhs, s, out) {
                     Ok((error, alone)) => {
                         worst = worst.max_nan(error);

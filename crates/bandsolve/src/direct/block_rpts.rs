@@ -30,7 +30,7 @@ use crate::kernel::sweep::{Found, MAX_RHS};
 use crate::matrix::{Banded, BlockRows, BlockTridiagonal, Orientation, Shape};
 use crate::plan::{Options, Pivoting, Plan};
 use crate::scalar::{RealScalar, Scalar};
-use crate::spread::join;
+use crate::threads::join;
 use crate::tuning;
 use core::ops::Range;
 use dyn_stack::{PodStack, StackReq};

@@ -29,7 +29,8 @@ use crate::error::Result;
 use crate::matrix::BlockRows;
 use crate::plan::Options;
 use crate::scalar::Scalar;
-use crate::spread::{Wide, join, spread};
+use crate::spread::{Wide, spread};
+use crate::threads::join;
 use crate::tuning;
 use dyn_stack::{PodStack, StackReq};
 
@@ -290,10 +291,7 @@ impl<T: Scalar> BlockSpike<T> {
             run(0..long, first, spare_first, tasks);
             return run(long..cut.partitions, second, spare_second, tasks);
         }
-        join(
-            || run(0..long, first, spare_first, tasks),
-            || run(long..cut.partitions, second, spare_second, tasks),
-        );
+        join(|| run(0..long, first, spare_first, tasks), || run(long..cut.partitions, second, spare_second, tasks));
     }
 }
 

@@ -11,7 +11,7 @@ use crate::kernel::tile::{self, Scaling};
 use crate::matrix::Rows;
 use crate::plan::Options;
 use crate::scalar::{RealScalar, Scalar};
-use crate::spread::join;
+use crate::threads::join;
 use crate::tuning;
 use core::ops::Range;
 use dyn_stack::{PodStack, StackReq};

@@ -5,6 +5,7 @@ use super::inspect::Probe;
 use super::verify::Equations;
 use crate::matrix::Rows;
 use crate::scalar::{RealScalar, Scalar};
+use crate::threads::enter;
 use core::ops::Range;
 use rayon::prelude::*;
 use smallvec::SmallVec;
@@ -44,7 +45,8 @@ pub(crate) fn measure<T: Scalar, E: Equations<T>>(equations: &E, d: &[T], x: &[T
     let chunks = 0..x.len().div_ceil(CHUNK);
     let entries = equations.entries_in_row();
     let worst = if parallel && x.len().saturating_mul(entries) >= PARALLEL_FROM {
-        chunks.into_par_iter().with_min_len(PARALLEL_TASK.div_ceil(entries * CHUNK)).map(of_chunk).max()
+        let least = PARALLEL_TASK.div_ceil(entries * CHUNK);
+        enter(|| chunks.into_par_iter().with_min_len(least).map(of_chunk).max())
     } else {
         chunks.map(of_chunk).max()
     };
@@ -93,7 +95,7 @@ pub(super) fn measure_together<T: Scalar, E: Equations<T>>(
     let none = [Largest::default(); RHS_TOGETHER];
     let worst = if parallel && x.len().saturating_mul(equations.entries_in_row()) >= PARALLEL_FROM {
         let least = PARALLEL_TASK.div_ceil(equations.entries_in_row() * ROWS_TOGETHER * norms.len());
-        chunks.into_par_iter().with_min_len(least).map(of_chunk).reduce(|| none, larger)
+        enter(|| chunks.into_par_iter().with_min_len(least).map(of_chunk).reduce(|| none, larger))
     } else {
         chunks.map(of_chunk).fold(none, larger)
     };
@@ -164,7 +166,7 @@ pub(super) fn residual<T: Scalar, E: Equations<T>>(
         eta
     };
     let eta = if parallel && x.len().saturating_mul(equations.entries_in_row()) >= PARALLEL_FROM {
-        r.par_chunks_mut(CHUNK).enumerate().map(of_chunk).max()
+        enter(|| r.par_chunks_mut(CHUNK).enumerate().map(of_chunk).max())
     } else {
         r.chunks_mut(CHUNK).enumerate().map(of_chunk).max()
     };

@@ -12,6 +12,7 @@ use crate::error::{Result, check_len};
 use crate::matrix::{Csc, CscMut, Group, Index};
 use crate::plan::Plan;
 use crate::scalar::{RealScalar, Scalar};
+use crate::threads::workers;
 use core::ops::Range;
 use dyn_stack::{PodBuffer, PodStack};
 use std::sync::{Mutex, PoisonError};
@@ -239,11 +240,7 @@ impl<T: Scalar> AnyFactor<'_, T> {
             let own = work.run();
             done.lock().unwrap_or_else(PoisonError::into_inner).extend(own);
         };
-        if tasks == 1 {
-            run();
-        } else {
-            rayon::scope(|scope| (0..tasks).for_each(|_| scope.spawn(|_| run())));
-        }
+        workers(tasks, &run);
         let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
         done.sort_unstable_by_key(|(group, _)| *group);
         for (_, found) in done {

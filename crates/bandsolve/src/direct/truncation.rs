@@ -9,6 +9,7 @@
 
 use crate::matrix::Rows;
 use crate::scalar::{RealScalar, Scalar};
+use crate::threads::enter;
 use rayon::prelude::*;
 
 /// Pairs that one task takes.
@@ -53,7 +54,7 @@ pub(super) fn solve<T: Scalar>(rows: &Rows<T>, rhs: &mut [T], parallel: bool) {
         }
     };
     if parallel {
-        inner.par_chunks_mut(2 * CHUNK).enumerate().for_each(of_chunk);
+        enter(|| inner.par_chunks_mut(2 * CHUNK).enumerate().for_each(of_chunk));
     } else {
         inner.chunks_mut(2 * CHUNK).enumerate().for_each(of_chunk);
     }

@@ -6,7 +6,7 @@ use crate::direct::measure::{Largest, Norm};
 use crate::direct::verify::Equations;
 use crate::error::{Error, Result, check_len};
 use crate::scalar::Scalar;
-use crate::spread::join;
+use crate::threads::join;
 use crate::tuning::SMALL_BLOCK_MAX;
 use core::ops::Range;
 use faer::{MatMut, MatRef};

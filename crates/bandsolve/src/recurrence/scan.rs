@@ -1,6 +1,7 @@
 //! The scan under every recurrence: tiles in order, states handed from tile to tile.
 
-use crate::spread::{Split, join};
+use crate::spread::Split;
+use crate::threads::workers;
 use crate::tuning::{SCAN_TILE_ROWS, tasks};
 use core::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -189,15 +190,6 @@ pub(crate) fn run<O: Output, S: Scan<O>>(scan: &S, output: O, start: S::State, t
             }
         }
     });
-}
-
-/// Runs `work` on so many threads, on the caller's alone if one is asked for.
-fn workers(threads: usize, work: &(impl Fn() + Sync)) {
-    if threads > 1 {
-        join(work, || workers(threads - 1, work));
-    } else {
-        work();
-    }
 }
 
 /// One tile: transfers, the state through them, and the rest.

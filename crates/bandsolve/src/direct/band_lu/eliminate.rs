@@ -8,6 +8,7 @@ use crate::kernel::ahead::Ahead;
 use crate::kernel::dense::{Kind, Product, SMALL, Substitute};
 use crate::kernel::panel::{Found, Panel, PivotRule, Update, exchange_rows};
 use crate::scalar::Scalar;
+use crate::threads::enter;
 use crate::tuning;
 use core::ops::Range;
 use faer::{MatMut, MatRef};
@@ -137,7 +138,7 @@ impl<T: Scalar> BandLu<T> {
         let work = |(c, region): (usize, &mut [T])| step.apply(region, stride, (count - c * chunk).min(chunk));
         // The pieces are the same whether or not they run in parallel, and so is the result.
         if parallel && rows * count >= tuning::BAND_PARALLEL {
-            right.par_chunks_mut(chunk * stride).take(pieces).enumerate().for_each(work);
+            enter(|| right.par_chunks_mut(chunk * stride).take(pieces).enumerate().for_each(work));
         } else {
             right.chunks_mut(chunk * stride).take(pieces).enumerate().for_each(work);
         }

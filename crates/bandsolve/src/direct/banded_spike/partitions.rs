@@ -8,6 +8,7 @@ use crate::error::Result;
 use crate::matrix::Banded;
 use crate::plan::Plan;
 use crate::scalar::Scalar;
+use crate::threads::enter;
 use crate::tuned::Tuning;
 use crate::tuning::SPIKE_MIN_ROWS;
 use core::ops::Range;
@@ -72,7 +73,7 @@ impl<T: Scalar> Partitions<T> {
         let make = |p: usize| Part::new(a, cuts[p]..cuts[p + 1], how[usize::from(p > 0 && p + 2 < cuts.len())]);
         let count = cuts.len() - 1;
         let made: Vec<_> = if how[0].parallel {
-            (0..count).into_par_iter().map(make).collect::<Result<_>>()?
+            enter(|| (0..count).into_par_iter().map(make).collect::<Result<_>>())?
         } else {
             (0..count).map(make).collect::<Result<_>>()?
         };

@@ -7,7 +7,7 @@ use super::partitions::{Part, Partitions, cuts};
 use crate::direct::Op;
 use crate::direct::band_lu::{self, Columns, Rows};
 use crate::scalar::Scalar;
-use crate::spread::join;
+use crate::threads::{enter, join};
 use crate::tuning;
 use core::ops::Range;
 use faer::MatMut;
@@ -188,7 +188,7 @@ impl<T: Scalar> Partitions<T> {
             self.solve_group(op, MatMut::from_column_major_slice_mut(x, self.n, columns), scratch);
         };
         if self.parallel {
-            x.par_chunks_mut(group * self.n).zip(scratch.par_chunks_mut(each)).for_each(solve);
+            enter(|| x.par_chunks_mut(group * self.n).zip(scratch.par_chunks_mut(each)).for_each(solve));
         } else {
             x.chunks_mut(group * self.n).zip(scratch.chunks_mut(each)).for_each(solve);
         }

@@ -1,0 +1,67 @@
+"""`device=`: on an emulated GPU, where the compiled part was built with one."""
+
+import numpy as np
+import pytest
+from conftest import backward_error, dense, eps, random
+from test_others import dense_blocks
+
+import bandsolve
+
+
+@pytest.fixture
+def device():
+    try:
+        bandsolve.solve_tridiagonal([1.0], [1.0], [1.0], [1.0], device="emulated")
+    except ValueError:
+        pytest.skip("built without an emulated GPU")
+    return "emulated"
+
+
+@pytest.mark.parametrize("periodic", [False, True])
+def test_tridiagonal(device, periodic, dtype):
+    rng = np.random.default_rng(1)
+    sub, diag, sup = random(rng, (3, 200), dtype)
+    factor = bandsolve.factor_tridiagonal(sub, diag, sup, periodic=periodic, device=device)
+    a = dense(sub, diag, sup, periodic)
+    for shape in [(200,), (200, 3)]:
+        rhs = random(rng, shape, dtype)
+        for of, transpose in [(a, False), (a.T, True), (a.conj().T, "conj")]:
+            x, report = bandsolve.solve_tridiagonal(sub, diag, sup, rhs, periodic=periodic, transpose=transpose, device=device,
+                                                    full_output=True)
+            assert x.dtype == dtype and backward_error(of, x, rhs) <= 20 * eps(x)
+            assert report.reason == f"solved on {device}"
+            assert np.array_equal(factor.solve(rhs, transpose=transpose), x)
+    on_cpu = bandsolve.factor_tridiagonal(sub, diag, sup, periodic=periodic)
+    assert factor.slogdet() == on_cpu.slogdet() and factor.rcond() == on_cpu.rcond()
+    assert factor.norm() == on_cpu.norm()
+
+
+@pytest.mark.parametrize("block", [2, 3])
+def test_blocks(device, block):
+    rng = np.random.default_rng(block)
+    sub, diag, sup = rng.random((3, 30, block, block))
+    rhs = rng.random((30, block))
+    a = dense_blocks(sub, diag, sup, False)
+    x = bandsolve.solve_block_tridiagonal(sub, diag, sup, rhs, device=device)
+    assert backward_error(a, x.ravel(), rhs.ravel()) <= 20 * eps(x)
+    y = bandsolve.factor_block_tridiagonal(sub, diag, sup, device=device).solve(rhs.ravel())
+    assert np.array_equal(x.ravel(), y)
+
+
+def test_bands_and_batches(device):
+    rng = np.random.default_rng(2)
+    a = np.triu(np.tril(rng.random((60, 60)), 2), -1)
+    rhs = rng.random(60)
+    x = bandsolve.solve(a, rhs, device=device)
+    assert backward_error(a, x, rhs) <= 20 * eps(x)
+    assert np.array_equal(bandsolve.factor(a, device=device).solve(rhs), x)
+    sub, diag, sup, rhs = rng.random((4, 5, 40))
+    for axis in (0, 1):
+        x = bandsolve.solve_batch(sub, diag + 2, sup, rhs, axis=axis, device=device)
+        assert np.allclose(x, bandsolve.solve_batch(sub, diag + 2, sup, rhs, axis=axis), rtol=0, atol=1e-13)
+
+
+def test_what_a_device_cannot_do(device):
+    ab = np.random.default_rng(3).random((13, 50))
+    with pytest.raises(ValueError, match="more than 4 diagonals on either side, on a GPU"):
+        bandsolve.factor_banded((6, 6), ab, device=device)
