@@ -64,10 +64,7 @@ pub(crate) fn spread<S: Split>(tasks: usize, rows: Range<usize>, out: S, work: &
     let half = (rows.len() * (tasks / 2) / tasks).max(1);
     let (left, right) = out.split(half);
     let (start, middle, end) = (rows.start, rows.start + half, rows.end);
-    join(
-        || spread(tasks / 2, start..middle, left, work),
-        || spread(tasks - tasks / 2, middle..end, right, work),
-    );
+    join(|| spread(tasks / 2, start..middle, left, work), || spread(tasks - tasks / 2, middle..end, right, work));
 }
 
 #[cfg(test)]

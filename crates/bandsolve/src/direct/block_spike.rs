@@ -290,10 +290,7 @@ impl<T: Scalar> BlockSpike<T> {
             run(0..long, first, spare_first, tasks);
             return run(long..cut.partitions, second, spare_second, tasks);
         }
-        join(
-            || run(0..long, first, spare_first, tasks),
-            || run(long..cut.partitions, second, spare_second, tasks),
-        );
+        join(|| run(0..long, first, spare_first, tasks), || run(long..cut.partitions, second, spare_second, tasks));
     }
 }
 
