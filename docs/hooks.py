@@ -1,4 +1,5 @@
-"""What the site does to pages: links into the project lead to its repository, and formulas become MathML."""
+"""What the site does to pages: links into the project lead to its repository, formulas become MathML, and the figure whose text
+can be selected becomes part of its page."""
 
 import html
 import pathlib
@@ -9,6 +10,7 @@ import latex2mathml.converter
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LINK = re.compile(r"\]\(((?:\.\./)+[^)#]+)(#[^)]*)?\)")
 INLINE = re.compile(r'<span class="arithmatex">\\\((.*?)\\\)</span>', re.DOTALL)
+FIGURE = re.compile(r'<img [^>]*src="[^"]*(pictures/which-method\.svg)"[^>]*>')
 DISPLAY = re.compile(r'<div class="arithmatex">\\\[(.*?)\\\]</div>', re.DOTALL)
 
 
@@ -33,4 +35,5 @@ def on_page_content(content, **_):
         text = lambda match: html.unescape(match[1]).strip().replace(r"\|", r"\Vert ")
         return lambda match: latex2mathml.converter.convert(text(match), display=display)
 
+    content = FIGURE.sub(lambda match: (ROOT / "docs" / match[1]).read_text(encoding="utf-8"), content)
     return DISPLAY.sub(formula("block"), INLINE.sub(formula("inline"), content))
