@@ -24,9 +24,11 @@ echo "1 passed: installed and asked by the $count commands of the README"
 
 "$work/venv/bin/pip" install --quiet ".[test]" "jax>=0.4" mypy
 # Not from here: what is tested is what is installed.
-cp -r python/tests "$work/tests"
+mkdir "$work/python"
+cp -r python/tests "$work/python/tests"
+cp -r README.md docs "$work"
 cd "$work"
-venv/bin/python -m pytest -q -p no:cacheprovider tests
+venv/bin/python -m pytest -q -p no:cacheprovider python/tests
 venv/bin/python -m mypy --no-error-summary -c "import bandsolve"
 
 venv/bin/pip install --quiet matplotlib
