@@ -18,5 +18,10 @@ if grep -rlE 'class="arithmatex">' target/site --include=index.html; then
     echo "FAILED: formulas of these pages are not understood"
     exit 1
 fi
+# The theme's scripts end at such a heading, and tables after it are left without lines.
+if grep -rlE '<h[1-6] id="[0-9]' target/site --include=index.html; then
+    echo "FAILED: a heading of these pages begins with a digit"
+    exit 1
+fi
 echo "1 passed: the figure is what its script draws"
 echo "$pages passed: pages of the site, with $formulas formulas"

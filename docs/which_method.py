@@ -37,19 +37,19 @@ KINDS = [
 ]
 
 STYLE = """
-#which-method { font: 14px system-ui, sans-serif; --box: #eef1f5; --kind: #dfe6f0; --method: #d9efdd; --text: #1d2530; --edge: #808080 }
+#auto-decides { font: 14px system-ui, sans-serif; --box: #eef1f5; --kind: #dfe6f0; --method: #d9efdd; --text: #1d2530; --edge: #808080 }
 @media (prefers-color-scheme: dark) {
-  :root#which-method { --box: #2c343e; --kind: #34435a; --method: #24512f; --text: #e6eaf0; --edge: #9a9a9a }
+  #auto-decides:root { --box: #2c343e; --kind: #34435a; --method: #24512f; --text: #e6eaf0; --edge: #9a9a9a }
 }
-[data-bs-theme=dark] #which-method { --box: #2c343e; --kind: #34435a; --method: #24512f; --text: #e6eaf0; --edge: #9a9a9a }
-#which-method text { fill: var(--text); text-anchor: middle }
-#which-method .box { fill: var(--box); stroke: var(--edge) }
-#which-method .kind { fill: var(--kind); stroke: var(--edge) }
-#which-method .method { fill: var(--method); stroke: var(--edge) }
-#which-method .name { font-family: ui-monospace, monospace }
-#which-method .edge { stroke: var(--edge); fill: none }
-#which-method .tip { fill: var(--edge) }
-#which-method .answer { fill: var(--edge); font-size: 13px }
+[data-bs-theme=dark] #auto-decides { --box: #2c343e; --kind: #34435a; --method: #24512f; --text: #e6eaf0; --edge: #9a9a9a }
+#auto-decides text { fill: var(--text); text-anchor: middle }
+#auto-decides .box { fill: var(--box); stroke: var(--edge) }
+#auto-decides .kind { fill: var(--kind); stroke: var(--edge) }
+#auto-decides .method { fill: var(--method); stroke: var(--edge) }
+#auto-decides .name { font-family: ui-monospace, monospace }
+#auto-decides .edge { stroke: var(--edge); fill: none }
+#auto-decides .tip { fill: var(--edge) }
+#auto-decides .answer { fill: var(--edge); font-size: 13px }
 """
 
 KIND, QUESTION, METHOD = 160, 196, 140  # widths
@@ -102,7 +102,7 @@ def drawing():
         right = max(right, end)
         y += HEIGHT + 26 + (STEP + LOW if questions else 0)
     bottom = y - HEIGHT / 2 - 25
-    head = f'<svg xmlns="http://www.w3.org/2000/svg" id="which-method" viewBox="0 0 {right + 1:g} {bottom:g}" role="img" aria-label="{TITLE}">'
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" id="auto-decides" viewBox="0 0 {right + 1:g} {bottom:g}" role="img" aria-label="{TITLE}">'
     return "\n".join([head, f"<style>{STYLE}</style>", *rows, "</svg>\n"])
 
 
