@@ -1,4 +1,5 @@
-"""What the site does to pages: links into the project lead to its repository, and formulas become MathML."""
+"""What the site does to pages: links into the project lead to its repository, formulas become MathML, and the figure whose text
+can be selected becomes part of its page."""
 
 import html
 import pathlib
@@ -9,6 +10,9 @@ import latex2mathml.converter
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LINK = re.compile(r"\]\(((?:\.\./)+[^)#]+)(#[^)]*)?\)")
 INLINE = re.compile(r'<span class="arithmatex">\\\((.*?)\\\)</span>', re.DOTALL)
+FIGURE = re.compile(r'<img [^>]*src="[^"]*(pictures/which-method\.svg)"[^>]*>')
+LETTERS = re.compile(r'(?:<mi mathvariant="monospace">\w</mi>)+')
+BAR = re.compile(r'<mo( stretchy="false")?>(&#x0007C;|&#x02016;)</mo>')
 DISPLAY = re.compile(r'<div class="arithmatex">\\\[(.*?)\\\]</div>', re.DOTALL)
 
 
@@ -27,10 +31,18 @@ def on_page_markdown(markdown, page, config, **_):
     return LINK.sub(outside, markdown)
 
 
-def on_page_content(content, **_):
-    def formula(display):
-        # The converter does not know the short name of this bar.
-        text = lambda match: html.unescape(match[1]).strip().replace(r"\|", r"\Vert ")
-        return lambda match: latex2mathml.converter.convert(text(match), display=display)
+def mathml(formula, display):
+    # The converter does not know the short name of this bar, nor that it may be larger.
+    text = re.sub(r"(\\[bB]igg?[lr])?\\\|", r"\\Vert ", html.unescape(formula).strip())
+    converted = latex2mathml.converter.convert(text, display=display)
+    if "\\" in re.sub("<[^>]*>", "", converted):
+        raise SystemExit(f"not understood in a formula: {text}")
+    # Names are one word, and bars around something stand close to it.
+    converted = LETTERS.sub(lambda match: f'<mi class="name">{re.sub("<[^>]*>", "", match[0])}</mi>', converted)
+    return BAR.sub(r'<mo stretchy="false" lspace="0" rspace="0">\2</mo>', converted)
 
-    return DISPLAY.sub(formula("block"), INLINE.sub(formula("inline"), content))
+
+def on_page_content(content, **_):
+    content = FIGURE.sub(lambda match: (ROOT / "docs" / match[1]).read_text(encoding="utf-8"), content)
+    content = INLINE.sub(lambda match: mathml(match[1], "inline"), content)
+    return DISPLAY.sub(lambda match: mathml(match[1], "block"), content)

@@ -6,6 +6,9 @@ cd "$(dirname "$0")/.."
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
+python3 docs/which_method.py "$work/which-method.svg"
+cmp "$work/which-method.svg" docs/pictures/which-method.svg || { echo "FAILED: python3 docs/which_method.py draws another figure"; exit 1; }
+
 python3 -m venv "$work/venv"
 "$work/venv/bin/pip" install --quiet "mkdocs>=1.6,<2" pymdown-extensions latex2mathml
 "$work/venv/bin/mkdocs" build --clean --quiet
@@ -15,4 +18,10 @@ if grep -rlE 'class="arithmatex">' target/site --include=index.html; then
     echo "FAILED: formulas of these pages are not understood"
     exit 1
 fi
+# The theme's scripts end at such a heading, and tables after it are left without lines.
+if grep -rlE '<h[1-6] id="[0-9]' target/site --include=index.html; then
+    echo "FAILED: a heading of these pages begins with a digit"
+    exit 1
+fi
+echo "1 passed: the figure is what its script draws"
 echo "$pages passed: pages of the site, with $formulas formulas"

@@ -26,16 +26,18 @@ echo "1 passed: installed and asked by the $count commands of the README"
 # Not there for every Python.
 "$work/venv/bin/pip" install --quiet tensorflow-cpu || echo "no TensorFlow for this Python: it is not compared with"
 # Not from here: what is tested is what is installed.
-cp -r python/tests "$work/tests"
+mkdir "$work/python"
+cp -r python/tests "$work/python/tests"
+cp -r README.md docs "$work"
 cd "$work"
-venv/bin/python -m pytest -q -p no:cacheprovider tests
+venv/bin/python -m pytest -q -p no:cacheprovider python/tests
 
 # GPUs, emulated: the same package with another compiled part.
 (cd "$root" && cargo build --quiet -p bandsolve-python --features emulator)
 mkdir emulated
 cp -r "$root/python/bandsolve" emulated/
 cp "${CARGO_TARGET_DIR:-$root/target}/debug/lib_bandsolve.so" emulated/bandsolve/_bandsolve.abi3.so
-PYTHONPATH=emulated venv/bin/python -m pytest -q -p no:cacheprovider tests/test_device.py
+PYTHONPATH=emulated venv/bin/python -m pytest -q -p no:cacheprovider python/tests/test_device.py
 
 venv/bin/python -m mypy --no-error-summary -c "import bandsolve"
 

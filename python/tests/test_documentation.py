@@ -1,9 +1,11 @@
-"""Examples of docstrings run, and every name has one with what it needs."""
+"""Examples of docstrings and of the documentation run, and every name has a docstring with what it needs."""
 
 import doctest
 import importlib
 import inspect
+import pathlib
 import pkgutil
+import re
 
 import pytest
 
@@ -43,3 +45,23 @@ def test_everything_has_a_docstring(name):
             assert word in item.__doc__ or word == "array_like", (name, word)
     signature = inspect.signature(item) if not inspect.isclass(item) else None
     assert signature is None or name in ("get_num_threads", "methods") or signature.parameters
+
+
+# The README and docs/ lie where they do in the project, two folders up; `python/test.sh` copies them along.
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PAGES = sorted(str(page.relative_to(ROOT)) for page in [ROOT / "README.md", *ROOT.glob("docs/**/*.md")]
+               if "\n```python\n" in page.read_text(encoding="utf-8"))
+
+
+def test_pages_are_found():
+    assert {"README.md", "docs/getting-started.md"} <= set(PAGES)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_examples_of_pages(name):
+    pytest.importorskip("scipy")
+    text = (ROOT / name).read_text(encoding="utf-8")
+    for block in re.finditer(r"^```python\n(.*?)^```$", text, re.DOTALL | re.MULTILINE):
+        # Lines are those of the page. Each block is whole.
+        lines = text[: block.start(1)].count("\n")
+        exec(compile("\n" * lines + block[1], name, "exec"), {"__name__": "example"})

@@ -39,6 +39,17 @@ gcc -std=c99 "${strict[@]}" "$work/readme.c" "${flags[@]}" -o "$work/readme"
 run "$work/readme"
 grep -qx "1 2 3 4 5" "$work/out" || { cat "$work/out"; echo "FAILED: the README's program"; exit 1; }
 
+# The lines that docs/c-api.md shows before its program for GPUs.
+{
+    printf '#include <bandsolve.h>\n#include <stdlib.h>\n\nint main(void) {\n'
+    printf 'enum { n = 5, n_rhs = 1 };\nconst double sub[n] = {0}, diag[n] = {2, 2, 2, 2, 2}, sup[n] = {0}, rhs[n] = {2, 4, 6, 8, 10};\n'
+    printf 'double x[n];\n'
+    sed '/^## On a GPU/q' "$here/../../docs/c-api.md" | sed -n '/^```c$/,/^```$/p' | sed '/^```/d'
+    printf 'free(buffer);\nreturn status || x[4] != 5 || report.backward_error > 1.8e-15;\n}\n'
+} >"$work/lines.c"
+gcc -std=c99 "${strict[@]}" "$work/lines.c" "${flags[@]}" -o "$work/lines"
+run "$work/lines"
+
 gcc -std=c99 "${strict[@]}" "$here/examples/systems.c" "${flags[@]}" -lm -o "$work/shared"
 g++ -std=c++11 "${strict[@]}" "$here/examples/waves.cpp" "${flags[@]}" -o "$work/waves"
 # The headers alone, in both languages; that for GPUs is not installed.

@@ -16,6 +16,7 @@
 pub mod band_tables;
 pub mod conformance;
 pub mod dense;
+mod documentation;
 pub mod families;
 pub mod gallery;
 pub mod oracle;

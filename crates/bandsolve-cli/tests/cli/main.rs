@@ -1,6 +1,7 @@
 //! The built program from outside: exit codes, messages, files.
 
 mod bench;
+mod documentation;
 mod generate;
 mod gpu;
 mod info;

@@ -22,7 +22,8 @@ const LARGEST_LOSS: f64 = 8.0;
 /// Factors of an open system: 2 words a row.
 ///
 /// # Cost
-/// Factor: 4 flops and 1 division a row. Solve: 5 flops a row and right-hand side; 4 words read, 2 written.
+/// Factor: 3 flops and 1 division a row; 3 words read, 2 written. Solve: 5 flops a row and right-hand side; 7 words read, 2
+/// written.
 #[derive(Debug)]
 pub(super) struct Thomas<T> {
     /// r, u

@@ -1,0 +1,51 @@
+//! Every command line that the documentation shows is one that the program understands.
+
+use super::bandsolve;
+use std::path::{Path, PathBuf};
+
+/// The README and its like, and all pages of `docs/`.
+fn pages() -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let folder = |name: &str| std::fs::read_dir(root.join(name)).expect("a folder").map(|file| file.unwrap().path());
+    let all = folder("").chain(folder("docs")).chain(folder("docs/math"));
+    all.filter(|path| path.extension().is_some_and(|ending| ending == "md")).collect()
+}
+
+/// The words after `bandsolve` in lines of blocks, and in code within lines; what has to be filled in (`…`) is left out.
+fn commands(text: &str) -> Vec<Vec<String>> {
+    let mut found = Vec::new();
+    let mut inside = false;
+    for line in text.lines() {
+        if line.starts_with("```") {
+            inside = !inside;
+        } else if inside {
+            found.push(line.trim());
+        } else {
+            found.extend(line.split('`').skip(1).step_by(2));
+        }
+    }
+    let words = |command: &str| {
+        let rest = ["bandsolve ", "cargo run --release -- "].iter().find_map(|start| command.strip_prefix(start))?;
+        let rest = rest.split(" #").next().unwrap_or(rest);
+        (!rest.contains('…')).then(|| rest.split_whitespace().map(str::to_string).collect())
+    };
+    found.into_iter().filter_map(words).collect()
+}
+
+#[test]
+fn commands_of_pages_are_understood() {
+    let mut count = 0;
+    for page in pages() {
+        for command in commands(&std::fs::read_to_string(&page).expect("a page")) {
+            // What stands before is read first: a flag that is not there is an error all the same.
+            let words: Vec<&str> = command.iter().map(String::as_str).chain(["--help"]).collect();
+            let run = bandsolve(&words);
+            assert_eq!(run.code, Some(0), "{}: {words:?}: {}", page.display(), run.stderr);
+            count += 1;
+        }
+    }
+    assert!(count > 20, "{count} commands found");
+    // The test itself.
+    bandsolve(&["bench", "tridiagonal", "--quicker", "--help"]).fails(2, "--quicker");
+    bandsolve(&["bench", "cubic", "--help"]).fails(2, "cubic");
+}

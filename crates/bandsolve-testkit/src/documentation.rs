@@ -1,0 +1,43 @@
+//! Every piece of Rust in the README and in `docs/` is compiled and run, as an example of this crate, which is not published.
+
+macro_rules! pages {
+    ($($page:literal)*) => {
+        /// The pages whose pieces run.
+        #[cfg(test)]
+        const PAGES: &[&str] = &[$($page),*];
+
+        $(
+            #[cfg(doctest)]
+            #[doc = include_str!(concat!("../../../", $page))]
+            const _: () = ();
+        )*
+    };
+}
+
+pages! {
+    "README.md"
+    "docs/accuracy.md"
+    "docs/getting-started.md"
+    "docs/migrating.md"
+    "docs/which-method.md"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::PAGES;
+    use std::path::Path;
+
+    #[test]
+    fn every_page_with_rust_is_run() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let mut pages = vec!["README.md".to_string()];
+        for folder in ["docs", "docs/math"] {
+            let files = std::fs::read_dir(root.join(folder)).expect("the documentation");
+            let names = files.map(|file| file.unwrap().file_name().into_string().expect("UTF-8"));
+            pages.extend(names.filter(|name| name.ends_with(".md")).map(|name| format!("{folder}/{name}")));
+        }
+        pages.retain(|page| std::fs::read_to_string(root.join(page)).expect("a page").contains("\n```rust\n"));
+        pages.sort();
+        assert_eq!(pages, PAGES);
+    }
+}
