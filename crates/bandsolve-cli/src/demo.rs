@@ -8,12 +8,12 @@
 //! compared with the truth: away from the ends its error is at most 5/384·h⁴·max|f⁗|.
 
 use crate::exit::Failure;
+use crate::progress;
 use crate::report;
 use crate::structure::affordable;
 use bandsolve::dyn_stack::{PodBuffer, PodStack};
 use bandsolve::{Factor, Op, Plan, Report, Tridiagonal};
 use bandsolve_testkit::Random;
-use indicatif::{ProgressBar, ProgressStyle};
 use std::time::{Duration, Instant};
 
 /// Unknowns.
@@ -31,7 +31,7 @@ const ENDS: usize = 40;
 /// [`Failure::Other`] without enough memory.
 pub fn run() -> Result<(), Failure> {
     affordable(&[N, 9], size_of::<f64>()).map_err(|why| Failure::Other(format!("the demonstration: {why}")))?;
-    let progress = spinner();
+    let progress = progress::spinner();
     progress.set_message("drawing ten million points on a sine …");
     let points = Points::new(N + 2);
     progress.set_message("setting up the equations of the spline …");
@@ -41,16 +41,8 @@ pub fn run() -> Result<(), Failure> {
     let (solved, time) = solve(&a, &rhs, &mut curvature)?;
     progress.set_message("comparing the spline with the sine …");
     let error = points.error_between(&curvature);
-    progress.finish_and_clear();
+    progress.finish();
     report::print(&text(&solved, time, error))
-}
-
-/// A line on standard error, if that is a terminal.
-fn spinner() -> ProgressBar {
-    let bar = ProgressBar::new_spinner();
-    bar.set_style(ProgressStyle::with_template("{spinner} {msg}").expect("a valid template"));
-    bar.enable_steady_tick(Duration::from_millis(100));
-    bar
 }
 
 /// Points on the curve.

@@ -4,6 +4,7 @@ use crate::args::GenerateArgs;
 use crate::exit::Failure;
 use crate::families::{self, families};
 use crate::io::output;
+use crate::progress;
 use crate::report;
 use crate::structure::System;
 use std::io::{self, Write};
@@ -28,17 +29,20 @@ pub fn run(args: &GenerateArgs) -> Result<(), Failure> {
     };
     let description = family.description.replace('\n', " ");
     let comment = format!("{description}: bandsolve generate {} {n} --seed {}", family.name, args.seed);
-    output::write(args.out.as_deref().unwrap_or(Path::new("-")), |out| write(out, n, &comment, &system))
+    let path = args.out.as_deref().unwrap_or(Path::new("-"));
+    output::write(path, |out| write(out, (path, n), &comment, &system))
 }
 
 /// Every entry that is not zero, with the shortest digits that read back as the same number.
-fn write(out: &mut dyn Write, n: u32, comment: &str, system: &System<f64>) -> io::Result<()> {
+fn write(out: &mut dyn Write, (path, n): (&Path, u32), comment: &str, system: &System<f64>) -> io::Result<()> {
     let mut entries = 0_usize;
     system.for_each(|_, _, value| entries += usize::from(value != 0.0));
     writeln!(out, "%%MatrixMarket matrix coordinate real general\n% {comment}\n{n} {n} {entries}")?;
     let mut result = Ok(());
+    let bar = progress::writing(path, entries as u64);
     system.for_each(|i, j, value| {
         if value != 0.0 && result.is_ok() {
+            bar.inc(1);
             result = write!(out, "{} {} ", i + 1, j + 1).and_then(|()| output::write_number(out, value));
         }
     });

@@ -16,6 +16,7 @@ mod known;
 mod manual;
 mod peers;
 mod plot;
+mod progress;
 mod report;
 mod solve;
 mod stability;

@@ -5,7 +5,7 @@ use crate::exit::Failure;
 use crate::io::output::{self, Format};
 use crate::io::{self, Dense, Triplets};
 use crate::structure::{Kind, Structure, System, convert, out_of_range};
-use crate::{known, report};
+use crate::{known, progress, report};
 use bandsolve::{Complex32, Complex64, Error, Method, Plan, Report, Scalar};
 use bandsolve_gpu::{Device, Element};
 use serde_json::{Value, json};
@@ -110,10 +110,12 @@ impl Job<'_> {
             (None, None) => Vec::new(),
         };
         let mut x = vec![T::ZERO; rhs.len()];
+        let waiting = progress::solving(x.len());
         let started = Instant::now();
         let factor = system.factor_on(self.device.as_ref(), &plan);
         let solved = factor.and_then(|factor| factor.solve_into(&rhs, &mut x));
         let seconds = started.elapsed().as_secs_f64();
+        waiting.finish();
         let forward_error = known.map(|known| known::forward_error(&x, &known));
         let n_rhs = rhs.len().checked_div(self.structure.n).unwrap_or(1);
         self.finish(&plan, &Outcome { solved, n_rhs, seconds, forward_error }, &x)

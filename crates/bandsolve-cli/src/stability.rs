@@ -9,10 +9,12 @@ mod text;
 use crate::args::{StabilityArgs, StabilityTable, StabilityTridiagonalArgs, named_methods};
 use crate::exit::Failure;
 use crate::peers::{Arrays, Peer};
+use crate::progress;
 use crate::report;
 use bandsolve::{Error, Factor, Method, Pivoting, Plan, Tridiagonal};
 use bandsolve_testkit::tables::{Case, Paper, chang, klein, x_true};
 use bandsolve_testkit::{Random, oracle};
+use indicatif::ProgressIterator;
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
 
@@ -60,7 +62,10 @@ impl Table {
         let published = chang().into_iter().chain(klein()).map(|case| Problem::of_case(case, n, seed));
         let scaled = SCALED.iter().map(|(share, decades)| Problem::scaled(n, seed, *share, *decades));
         let solvers = Solver::all();
-        let rows = published.chain(scaled).map(|problem| Row::new(problem, &solvers, lapack.as_ref())).collect();
+        let problems: Vec<_> = published.chain(scaled).collect();
+        let bar = progress::parts("matrix", problems.len());
+        let problems = problems.into_iter().progress_with(bar);
+        let rows = problems.map(|problem| Row::new(problem, &solvers, lapack.as_ref())).collect();
         Table { n, seed, lapack: lapack.map(|peer| peer.path), rows }
     }
 

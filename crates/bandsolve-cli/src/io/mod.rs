@@ -5,15 +5,12 @@ pub mod npy;
 pub mod output;
 
 use crate::exit::Failure;
+use crate::progress;
 use bandsolve::Complex64;
 use flate2::bufread::MultiGzDecoder;
-use indicatif::{ProgressBar, ProgressStyle};
 use std::fs::File;
-use std::io::{BufReader, Cursor, IsTerminal, Read};
+use std::io::{BufReader, Cursor, Read};
 use std::path::Path;
-
-/// Files larger than this show a progress bar.
-const LONG_READ: u64 = 32 << 20;
 
 /// Numbers as a file holds them: real parts, and imaginary parts if it is complex.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -252,10 +249,7 @@ pub fn read(path: &Path) -> Result<Array, Failure> {
     if starts_with_zip(&path) || member.is_some() {
         return npy::read_zip(file, &name, member.as_deref());
     }
-    let bar = progress(&name, size);
-    let array = read_stream(&name, bar.wrap_read(file), size);
-    bar.finish_and_clear();
-    array
+    read_stream(&name, progress::reading(&name, size).wrap_read(file), size)
 }
 
 /// Splits `file.npz:name` into file and member, unless a file of the whole name exists.
@@ -271,19 +265,6 @@ fn starts_with_zip(path: &Path) -> bool {
     let mut magic = [0; 4];
     let regular = path.metadata().is_ok_and(|m| m.is_file());
     regular && File::open(path).and_then(|mut f| f.read_exact(&mut magic)).is_ok() && magic == *b"PK\x03\x04"
-}
-
-/// A bar for long reads on a terminal; hidden otherwise.
-fn progress(name: &str, size: Option<u64>) -> ProgressBar {
-    match size {
-        Some(size) if size >= LONG_READ && std::io::stderr().is_terminal() => {
-            let style = ProgressStyle::with_template("reading {msg} {bar:30} {percent}% {bytes_per_sec}");
-            ProgressBar::new(size)
-                .with_style(style.expect("a constant template"))
-                .with_message(npy::shorten(name.as_bytes()))
-        }
-        _ => ProgressBar::hidden(),
-    }
 }
 
 /// Reads Matrix Market or .npy, plain or gzipped.

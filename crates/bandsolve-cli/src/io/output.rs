@@ -2,7 +2,9 @@
 
 use super::npy;
 use crate::exit::Failure;
+use crate::progress;
 use bandsolve::{RealScalar, Scalar};
+use indicatif::ProgressIterator;
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -97,17 +99,19 @@ impl Format {
 /// [`Failure::Other`].
 pub fn write_solution<T: Scalar>(path: &Path, format: Format, n: usize, x: &[T]) -> Result<(), Failure> {
     let columns = x.len().checked_div(n).unwrap_or(1);
+    let bar = progress::writing(path, x.len() as u64);
+    let mut values = x.iter().progress_with(bar);
     write(path, |out| match format {
         Format::MatrixMarket => {
             let field = if T::COMPLEX { "complex" } else { "real" };
             writeln!(out, "%%MatrixMarket matrix array {field} general\n{n} {columns}")?;
-            x.iter().try_for_each(|v| write_number(out, *v))
+            values.try_for_each(|v| write_number(out, *v))
         }
         Format::Npy => {
             let bytes = size_of::<T::Real>();
             let descr = if T::COMPLEX { format!("<c{}", 2 * bytes) } else { format!("<f{bytes}") };
             npy::write_header(&mut &mut *out, &descr, n, columns)?;
-            x.iter().try_for_each(|v| write_raw(out, *v))
+            values.try_for_each(|v| write_raw(out, *v))
         }
     })
 }

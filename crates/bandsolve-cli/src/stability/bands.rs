@@ -5,6 +5,7 @@ use crate::args::{StabilityBandedArgs, StabilityBandsArgs};
 use crate::exit::Failure;
 use crate::io;
 use crate::peers::{BandArrays, Peer};
+use crate::progress;
 use crate::report;
 use crate::structure::{Kind, System};
 use bandsolve::{Banded, BlockTridiagonal, Error, Factor, Method, Plan, Shape};
@@ -14,6 +15,7 @@ use bandsolve_testkit::band_tables::{
 use bandsolve_testkit::gallery::banded;
 use bandsolve_testkit::oracle;
 use bandsolve_testkit::tables::x_true;
+use indicatif::ProgressIterator;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
@@ -138,7 +140,9 @@ impl Table {
         let methods = Method::ALL.into_iter().filter(|m| *m != Method::Auto && m.solves(shape));
         let columns: Vec<_> = methods.flat_map(|method| [(method, false), (method, true)]).collect();
         let peer = Peer::lapack();
-        let rows = problems.into_iter().map(|problem| Row::new(problem, &columns, peer.as_ref(), seed)).collect();
+        let bar = progress::parts("matrix", problems.len());
+        let problems = problems.into_iter().progress_with(bar);
+        let rows = problems.map(|problem| Row::new(problem, &columns, peer.as_ref(), seed)).collect();
         Self { source, columns, solvers, rows }
     }
 

@@ -9,6 +9,7 @@ mod malformed;
 mod manual;
 mod solve;
 mod stability;
+mod terminal;
 mod usage;
 
 use bandsolve::{Method, Shape};

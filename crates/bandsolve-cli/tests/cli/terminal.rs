@@ -1,0 +1,45 @@
+//! What is shown on terminals alone: progress, and no colours for those who want none.
+
+use super::{Folder, bandsolve};
+use std::process::Command;
+
+/// What the program shows on a terminal; `None` without the program `script`, which makes one.
+fn on_terminal(variables: &[(&str, &str)], arguments: &str) -> Option<String> {
+    let command = format!("{} {arguments}", env!("CARGO_BIN_EXE_bandsolve"));
+    let run = Command::new("script").args(["-qec", &command, "/dev/null"]).envs(variables.iter().copied()).output();
+    let Ok(run) = run else {
+        eprintln!("skipped: there is no `script` (util-linux) to make a terminal with");
+        return None;
+    };
+    assert!(run.status.success(), "{run:?}");
+    Some(String::from_utf8_lossy(&run.stdout).into_owned())
+}
+
+#[test]
+fn long_work_shows_its_rate_and_the_time_left() {
+    let folder = Folder::new();
+    let (a, x) = (folder.path("A.mtx"), folder.path("x.mtx"));
+    let generate = format!("generate random 1000000 --out {a}");
+    let solve = format!("solve {a} --out {x}");
+    let Some(written) = on_terminal(&[], &generate) else { return };
+    assert!(written.contains("writing") && written.contains("/s, ") && written.contains(" left"), "{written:?}");
+    let read = on_terminal(&[], &solve).unwrap_or_default();
+    assert!(read.contains("reading") && read.contains("B/s, ") && read.contains(" left"), "{read:?}");
+    // Into files and pipes goes nothing of it.
+    let run = bandsolve(&["solve", &a]).exits(0);
+    assert!(run.stderr.is_empty() && !run.stdout.contains('\u{1b}'), "{run:?}");
+}
+
+#[test]
+fn colours_are_for_terminals_that_want_them() {
+    let colour = |text: &str| text.contains("\u{1b}[1m") || text.contains("\u{1b}[3") || text.contains("\u{1b}[4m");
+    let Some(shown) = on_terminal(&[("TERM", "xterm-256color"), ("NO_COLOR", "")], "--help") else { return };
+    assert!(colour(&shown), "{shown:?}");
+    for variables in [[("TERM", "xterm-256color"), ("NO_COLOR", "1")], [("TERM", "dumb"), ("NO_COLOR", "")]] {
+        for command in ["--help", "solve --help", "doctor", "generate --list"] {
+            let shown = on_terminal(&variables, command).unwrap_or_default();
+            assert!(!colour(&shown), "{variables:?} {command}: {shown:?}");
+        }
+    }
+    assert!(!colour(&bandsolve(&["--help"]).stdout));
+}
