@@ -39,7 +39,7 @@ impl Report {
         self.0.backward_errors.to_vec()
     }
 
-    /// Most refinement steps that a right-hand side took.
+    /// Most refinement steps that a right-hand side took; 1 also where only the rows around bad ones were solved again.
     #[getter]
     fn refinement_steps(&self) -> usize {
         self.0.refinement_steps

@@ -32,7 +32,7 @@ pub struct Report {
     pub backward_error: f64,
     /// Row-wise backward error of each right-hand side; empty if verification was turned off.
     pub backward_errors: SmallVec<[f64; 4]>,
-    /// Most refinement steps that a right-hand side took.
+    /// Most refinement steps that a right-hand side took; 1 also where only the rows around bad ones were solved again.
     pub refinement_steps: usize,
     /// Whether a right-hand side had to be solved again by the sequential pivoted method.
     pub fallback: bool,
