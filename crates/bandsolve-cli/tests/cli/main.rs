@@ -6,7 +6,10 @@ mod gpu;
 mod info;
 mod malformed;
 mod manual;
+mod page;
+mod pictures;
 mod solve;
+mod spy;
 mod stability;
 mod usage;
 
