@@ -1,6 +1,5 @@
 //! What the user may type.
 
-use crate::plot::path_parser;
 use bandsolve::{Method, Pivoting, Shape};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
@@ -212,7 +211,7 @@ pub struct SpyArgs {
     #[arg(value_name = "A.mtx")]
     pub matrix: PathBuf,
     /// Draw here instead of in the terminal: .svg or .png (`-`: SVG on standard output)
-    #[arg(long, value_name = "FILE", value_parser = path_parser)]
+    #[arg(long, value_name = "FILE")]
     pub plot: Option<PathBuf>,
 }
 
@@ -279,7 +278,7 @@ pub struct StabilityBandsArgs {
 #[derive(Debug, ClapArgs)]
 pub struct TableOutputs {
     /// Draw a heat map of the errors here: .svg or .png (`-`: SVG on standard output)
-    #[arg(long, value_name = "FILE", value_parser = path_parser)]
+    #[arg(long, value_name = "FILE")]
     pub plot: Option<PathBuf>,
     /// Write a machine-readable report here (`-`: standard output)
     #[arg(long, value_name = "FILE")]
@@ -572,7 +571,7 @@ pub struct MeasureArgs {
     #[arg(long)]
     pub quick: bool,
     /// Draw the times here: .svg or .png (`-`: SVG on standard output)
-    #[arg(long, value_name = "FILE", value_parser = path_parser)]
+    #[arg(long, value_name = "FILE")]
     pub plot: Option<PathBuf>,
     /// Write tables, picture, machine and command here, as one HTML page (`-`: standard output)
     #[arg(long, value_name = "FILE.html")]

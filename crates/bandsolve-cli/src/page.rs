@@ -44,7 +44,7 @@ impl Page<'_> {
              <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{title}</title>\n\
              <style>\n{STYLE}\n{}\n</style>\n</head>\n<body>\n<h1>{title}</h1>\n\
              <p class=\"lead\">{}, bandsolve {version}</p>\n{}\
-             <h2>Made by</h2>\n<pre><code>{command}</code></pre>\n{figure}<h2>Tables</h2>\n{tables}{}</body>\n</html>\n",
+             <h2>Made by</h2>\n<pre><code>{command}</code></pre>\n{figure}{}<h2>Tables</h2>\n{tables}</body>\n</html>\n",
             stylesheet(),
             date(now()),
             list(self.about.iter().map(|(name, fact)| (*name, fact.as_str()))),

@@ -17,10 +17,11 @@ use std::path::Path;
 /// # Errors
 /// [`Failure::Input`] if it cannot be read, [`Failure::Other`] if the picture cannot be written.
 pub fn run(args: &SpyArgs) -> Result<(), Failure> {
+    let taken = report::check_outputs(&[("--plot", &args.plot)])?;
     let view = View::read(&args.matrix)?;
     let Some(path) = &args.plot else { return report::print(&text::draw(&view, text::width())) };
     picture::draw(&view).write(path)?;
-    report::print_beside(&format!("{}\n", view.facts()), report::is_stdout(Some(path)))
+    report::print_beside(&format!("{}\n", view.facts()), taken)
 }
 
 /// A matrix and what is said of it.

@@ -53,7 +53,7 @@ pub fn run(args: &BenchBandedArgs) -> Result<(), Failure> {
     }
     let data = if args.dominant { "dominant" } else { "random" };
     let title = format!("Time of one banded system, {data} data, factoring and solving: ns per row");
-    let chart = Chart { title, machine: machine.summary(), kinds: vec![data], panels };
+    let chart = Chart { title, machine: machine.summary(), across: 3, kinds: vec![data], panels };
     Found::here("banded", &machine, &peers, rows, sheets).write(measure, || Some(chart.draw()))
 }
 

@@ -48,6 +48,7 @@ pub fn run(args: &BenchBatchArgs) -> Result<(), Failure> {
     let chart = Chart {
         title: "Time of a batch, factoring and solving: ns per row".into(),
         machine: machine.summary(),
+        across: 2,
         kinds: vec!["random"],
         panels,
     };

@@ -51,7 +51,7 @@ pub fn run(args: &BenchBlockArgs) -> Result<(), Failure> {
         }
     }
     let title = "Time of one block tridiagonal system, one right-hand side, f64: ns per row".into();
-    let chart = Chart { title, machine: machine.summary(), kinds: vec!["random"], panels };
+    let chart = Chart { title, machine: machine.summary(), across: 2, kinds: vec!["random"], panels };
     Found::here("block", &machine, &peers, lines, sheets).write(&args.measure, || Some(chart.draw()))
 }
 

@@ -15,8 +15,6 @@ const SPACE: f64 = 16.0;
 const HEAD: f64 = 84.0;
 /// Backward errors that the accuracy contract accepts, in units of epsilon.
 const ACCEPTED: f64 = 64.0;
-/// Panels side by side.
-const ACROSS: usize = 3;
 
 /// What is drawn.
 pub struct Chart {
@@ -25,6 +23,8 @@ pub struct Chart {
     pub machine: String,
     /// Kinds of data, in the order of their colours; none is named where there is but one.
     pub kinds: Vec<&'static str>,
+    /// How many panels stand side by side.
+    pub across: usize,
     pub panels: Vec<Panel>,
 }
 
@@ -75,7 +75,7 @@ impl Panel {
 }
 
 impl Chart {
-    /// Draws the panels, in rows of three.
+    /// Draws the panels.
     pub fn draw(&self) -> Picture {
         let dots = || self.panels.iter().flat_map(|panel| &panel.dots);
         let solvers = distinct(dots().map(Dot::line));
@@ -86,20 +86,22 @@ impl Chart {
         svg.text((MARGIN, MARGIN + 12.0), "title", &self.title);
         svg.text((MARGIN, MARGIN + 32.0), "soft", &self.machine);
         let legend = self.legend(&mut svg, (MARGIN, MARGIN + 56.0));
+        // Without a legend the panels move up.
+        let top = MARGIN + if legend > MARGIN + 6.0 { 110.0 } else { 70.0 };
         let height = HEAD + LINE * solvers.len() as f64;
         for (k, panel) in self.panels.iter().enumerate() {
-            let corner = (left + (PANEL + GAP) * (k % ACROSS) as f64, MARGIN + 124.0 + height * (k / ACROSS) as f64);
-            if k % ACROSS == 0 {
+            let corner = (left + (PANEL + GAP) * (k % self.across) as f64, top + height * (k / self.across) as f64);
+            if k % self.across == 0 {
                 names(&mut svg, corner, &solvers);
             }
             frame(&mut svg, corner, &panel.title, (&axis, solvers.len()));
             panel.dots.iter().for_each(|dot| self.dot(&mut svg, corner, dot, (&axis, &solvers)));
         }
-        let width = left + (PANEL + GAP) * self.panels.len().min(ACROSS) as f64;
+        let width = left + (PANEL + GAP) * self.panels.len().min(self.across) as f64;
         let width =
-            width.max(legend).max(MARGIN + 1.5 * plot::length(&self.title)).max(MARGIN + plot::length(&self.machine));
-        let rows = self.panels.len().div_ceil(ACROSS) as f64;
-        svg.on_page((width + MARGIN, MARGIN + 124.0 + height * rows - HEAD + 60.0))
+            width.max(legend).max(MARGIN + plot::title_length(&self.title)).max(MARGIN + plot::length(&self.machine));
+        let rows = self.panels.len().div_ceil(self.across) as f64;
+        svg.on_page((width + MARGIN, top + height * rows - HEAD + 60.0))
     }
 
     /// Kinds lie a little below each other.
@@ -173,7 +175,7 @@ fn frame(svg: &mut Svg, (x, y): Point, title: &str, (axis, solvers): (&Axis, usi
         svg.line((at, y), (at, y + height), r#"class="grid""#);
         svg.text((at, y + height + 14.0), "mid soft", &short(tick));
     }
-    svg.text((x + 0.5 * PANEL, y + height + 30.0), "mid soft", "ns per row");
+    svg.text((x + 0.5 * PANEL, y + height + 30.0), "mid soft", "ns per row: left is faster");
 }
 
 /// How a dot is drawn.

@@ -14,6 +14,12 @@ const BELOW: f64 = 92.0;
 /// Between lines of the legend.
 const LINE: f64 = 18.0;
 
+/// What stands below the panels.
+const READING: [&str; 2] = [
+    "Higher is faster. On the right: the bytes of a row that no solver can avoid moving, over its time; dashed and grey: what memory carries.",
+    "A system that is beyond the caches cannot be solved faster than that; within them it can.",
+];
+
 /// What is drawn.
 pub struct Chart {
     pub title: String,
@@ -57,11 +63,11 @@ impl Chart {
     /// Draws the pairs, one below the other.
     pub fn draw(&self) -> Picture {
         let mut svg = Svg::default();
-        let width = 2.0 * (MARGIN + LEFT + SIZE.0) + 10.0;
+        let width = 2.0 * (MARGIN + LEFT + SIZE.0) + 24.0;
         svg.text((MARGIN, MARGIN + 12.0), "title", &self.title);
         svg.text((MARGIN, MARGIN + 32.0), "soft", &self.machine);
         let solvers = distinct(self.series().map(Series::colour));
-        let mut y = self.legend(&mut svg, width, &solvers) + 44.0;
+        let mut y = self.legend(&mut svg, width, &solvers) + 62.0;
         let axes = self.axes();
         for pair in &self.pairs {
             svg.text((MARGIN, y - 24.0), "section", &pair.title);
@@ -71,7 +77,12 @@ impl Chart {
             pair.roofline(&mut svg, right, &axes, &solvers);
             y += SIZE.1 + BELOW;
         }
-        svg.on_page((width.max(MARGIN + plot::length(&self.machine)), y - BELOW + 52.0))
+        let end = y - BELOW + 62.0;
+        for (k, words) in READING.iter().enumerate() {
+            svg.text((MARGIN, end + 15.0 * k as f64), "soft", words);
+        }
+        let width = READING.iter().map(|words| MARGIN + plot::length(words)).fold(width, f64::max);
+        svg.on_page((width.max(MARGIN + plot::length(&self.machine)), end + 15.0 * READING.len() as f64 + 8.0))
     }
 
     fn series(&self) -> impl Iterator<Item = &Series> {
@@ -83,7 +94,8 @@ impl Chart {
             |f: fn(f64, f64) -> f64| self.series().flat_map(move |s| s.points.iter().map(move |p| f(p.0, p.1)));
         let bytes = self.pairs.iter().flat_map(|pair| {
             let moved = pair.series.iter().flat_map(|s| s.points.iter().map(|p| pair.bytes / p.1));
-            moved.chain(pair.roofs.iter().map(|roof| roof.1))
+            // Names stand above roofs.
+            moved.chain(pair.roofs.iter().map(|roof| 1.4 * roof.1))
         });
         Axes {
             n: Axis::over(points(|n, _| n), SIZE.0),
@@ -155,8 +167,11 @@ impl Pair {
         svg.line((x + at, y), (x + at, y + SIZE.1), r#"class="frame" stroke-dasharray="2 3""#);
         let words = "beyond the caches →";
         // On the side that has room.
-        let (class, at) =
-            if at + plot::length(words) + 12.0 > SIZE.0 { ("end soft num", at) } else { ("soft num", at + 5.0) };
+        let (class, at) = if at + plot::length(words) + 12.0 > SIZE.0 {
+            ("end soft num halo", at)
+        } else {
+            ("soft num halo", at + 5.0)
+        };
         let words = if class.starts_with("end") { "beyond the caches → " } else { words };
         svg.text((x + at, y + SIZE.1 - 6.0), class, words);
     }
@@ -170,7 +185,7 @@ impl Pair {
             let at = y + SIZE.1 - axes.bytes.place(*rate);
             svg.line((x, at), (x + SIZE.0, at), r#"class="frame roof" stroke-dasharray="7 3""#);
             taken = (at - 4.0).min(taken - 12.0);
-            svg.text((x + 5.0, taken), "soft num", &format!("{name}: {rate:.1} GB/s"));
+            svg.text((x + 5.0, taken), "soft num halo", &format!("{name}: {rate:.1} GB/s"));
         }
     }
 }

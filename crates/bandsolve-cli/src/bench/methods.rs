@@ -46,6 +46,7 @@ fn picture(machine: &Machine, tables: &[Table]) -> Picture {
     Chart {
         title: "Time of every method, factoring and solving: ns per row".into(),
         machine: machine.summary(),
+        across: 3,
         kinds: kinds.iter().map(|data| data.name()).collect(),
         panels,
     }

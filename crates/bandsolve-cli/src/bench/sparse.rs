@@ -46,8 +46,8 @@ pub fn run(args: &BenchSparseArgs) -> Result<(), Failure> {
         sheets.push(sheet);
     }
     let data = if args.dominant { "dominant" } else { "random" };
-    let title = format!("Time of sparse right-hand sides, n = {n}, f64, {data} matrix: ns per row and column");
-    let chart = Chart { title, machine: machine.summary(), kinds: vec![data], panels };
+    let title = format!("Time of sparse right-hand sides, n = {n}, {data} matrix: ns per row and column");
+    let chart = Chart { title, machine: machine.summary(), across: 3, kinds: vec![data], panels };
     Found::here("sparse", &machine, &[], found, sheets).write(&args.measure, || Some(chart.draw()))
 }
 

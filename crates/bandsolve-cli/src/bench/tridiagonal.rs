@@ -41,15 +41,15 @@ pub fn run(args: &BenchTridiagonalArgs) -> Result<(), Failure> {
 /// Speed against n, and against the memory bus: two panels for each number type and kind of data.
 fn picture(sweep: &Sweep, tables: &[Table]) -> Picture {
     let kinds = distinct(tables.iter().map(|table| (table.dtype, table.data)));
+    let roofs = roofs(sweep, tables);
     let pair = |(dtype, data): &(&'static str, _)| {
         let own: Vec<&Table> = tables.iter().filter(|table| (table.dtype, table.data) == (*dtype, *data)).collect();
-        let bytes = (9 * own[0].bytes) as f64;
         Pair {
             title: format!("{dtype}, {} data", data.name()),
             series: series(&own),
-            bytes,
+            bytes: yardstick::WORDS * own[0].bytes as f64,
             words: "9 numbers a row that a solve has to move".into(),
-            roofs: roofs(sweep, &own, bytes),
+            roofs: roofs.clone(),
             cache: Some(sweep.machine.cache as f64 / (5 * own[0].bytes) as f64),
         }
     };
@@ -79,13 +79,15 @@ fn series(tables: &[&Table]) -> Vec<Series> {
     solvers.into_iter().map(series).collect()
 }
 
-/// What the memory bus carries: as measured beside the largest system, or now if all are within the caches.
-fn roofs(sweep: &Sweep, tables: &[&Table], bytes: f64) -> Vec<(String, f64)> {
-    let largest = tables.iter().max_by_key(|table| table.n).into_iter().flat_map(|table| &table.rows);
-    let measured: Vec<_> =
-        largest.filter(|row| row.is_yardstick()).map(|row| (row.threads, bytes / row.ns_per_row)).collect();
-    let now = || sweep.yardsticks.iter().map(|threads| (*threads, yardstick::bandwidth(*threads))).collect();
-    let rates: Vec<(usize, f64)> = if measured.is_empty() { now() } else { measured };
+/// What the memory bus carries: the best that was measured beside a system, or now if all are within the caches.
+fn roofs(sweep: &Sweep, tables: &[Table]) -> Vec<(String, f64)> {
+    let rate = |threads: usize| {
+        let measured = tables.iter().flat_map(|table| {
+            let own = table.rows.iter().filter(move |row| row.is_yardstick() && row.threads == threads);
+            own.map(|row| yardstick::WORDS * table.bytes as f64 / row.ns_per_row)
+        });
+        measured.max_by(f64::total_cmp).unwrap_or_else(|| yardstick::bandwidth(threads))
+    };
     let name = |threads| format!("memory, {}", crate::report::counted(threads, "thread"));
-    rates.into_iter().map(|(threads, rate)| (name(threads), rate)).collect()
+    sweep.yardsticks.iter().map(|threads| (name(*threads), rate(*threads))).collect()
 }

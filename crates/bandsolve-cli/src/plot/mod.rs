@@ -10,7 +10,7 @@ pub use style::{RAMP, SERIES, mix, stylesheet};
 use crate::exit::Failure;
 use crate::io::output;
 use std::fmt::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// A point, in pixels from the upper left corner.
 pub type Point = (f64, f64);
@@ -103,14 +103,14 @@ pub struct Picture {
 }
 
 impl Picture {
-    /// Writes it: PNG where the name ends so, SVG else.
+    /// Writes it, as PNG where the name ends so.
     ///
     /// # Errors
-    /// [`Failure::Other`].
+    /// [`Failure::Usage`] for an unknown ending, [`Failure::Other`] if it cannot be written.
     pub fn write(&self, path: &Path) -> Result<(), Failure> {
-        let bytes = match Format::of(path) {
-            Ok(Format::Png) => png::render(&self.svg(&style::light()))?,
-            _ => self.svg(&stylesheet()).into_bytes(),
+        let bytes = match Format::of(path)? {
+            Format::Png => png::render(&self.svg(&style::light()))?,
+            Format::Svg => self.svg(&stylesheet()).into_bytes(),
         };
         output::write(path, |out| out.write_all(&bytes))
     }
@@ -137,31 +137,27 @@ impl Picture {
 
 /// Formats of pictures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Format {
+pub enum Format {
+    /// For browsers; follows the page.
     Svg,
+    /// Pixels, for light pages.
     Png,
 }
 
 impl Format {
     /// The format that a file name asks for.
-    fn of(path: &Path) -> Result<Format, String> {
+    ///
+    /// # Errors
+    /// [`Failure::Usage`] for an unknown ending.
+    pub fn of(path: &Path) -> Result<Format, Failure> {
         let ending = path.extension().and_then(|e| e.to_str()).map(str::to_ascii_lowercase);
         match ending.as_deref() {
             _ if path.as_os_str() == "-" => Ok(Format::Svg),
             Some("svg") => Ok(Format::Svg),
             Some("png") => Ok(Format::Png),
-            _ => Err("the name of a picture must end in .svg or .png".into()),
+            _ => Err(Failure::Usage(format!("--plot {}: the name must end in .svg or .png", path.display()))),
         }
     }
-}
-
-/// The name of a picture, which says its format.
-///
-/// # Errors
-/// What names must end in.
-pub fn path_parser(text: &str) -> Result<PathBuf, String> {
-    let path = PathBuf::from(text);
-    Format::of(&path).map(|_| path)
 }
 
 /// Degrees of slanted words.
@@ -185,6 +181,11 @@ pub fn length(words: &str) -> f64 {
     words.chars().map(width).sum()
 }
 
+/// The same of a title.
+pub fn title_length(words: &str) -> f64 {
+    1.65 * length(words)
+}
+
 /// Words that cannot end an element or an attribute.
 pub fn escape(words: &str) -> String {
     words.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
@@ -203,11 +204,8 @@ mod tests {
 
     #[test]
     fn the_ending_is_the_format() {
-        let format = |name: &str| Format::of(Path::new(name));
-        assert_eq!(
-            (format("a.svg"), format("-"), format("a.b.PNG")),
-            (Ok(Format::Svg), Ok(Format::Svg), Ok(Format::Png))
-        );
-        assert!(format("a.gif").is_err() && format("svg").is_err() && path_parser("png").is_err());
+        let format = |name: &str| Format::of(Path::new(name)).ok();
+        assert_eq!(["a.svg", "-", "a.b.PNG"].map(format), [Format::Svg, Format::Svg, Format::Png].map(Some));
+        assert_eq!(["a.gif", "svg", "png", ".png"].map(format), [None; 4]);
     }
 }

@@ -5,7 +5,7 @@ use std::fmt::Write;
 /// Classes that mean the same on every page.
 const LAYOUT: &str = "text{font-family:'Helvetica Neue',Arial,'DejaVu Sans',sans-serif;font-size:11px}\
 .title{font-size:16px;font-weight:600}.section{font-size:13px;font-weight:600}\
-.end{text-anchor:end}.mid{text-anchor:middle}.num{font-size:9px}.crisp{shape-rendering:crispEdges}";
+.end{text-anchor:end}.mid{text-anchor:middle}.num{font-size:9px}.halo{paint-order:stroke;stroke-width:3px}.crisp{shape-rendering:crispEdges}";
 
 /// Colours of data series, `s0` and so on (`fill`) and `k0` and so on (`stroke`).
 pub const SERIES: usize = 8;
@@ -72,7 +72,7 @@ fn colours(c: &Colours) -> String {
     // `on`, `pale` and `mark` lie on data, which is the same on every page.
     let mut text = format!(
         "text{{fill:{ink}}}.soft{{fill:{soft}}}.on,.mark{{fill:#222}}.pale{{fill:#fff}}.paper,.hollow{{fill:{paper}}}\
-         .edge{{stroke:{paper}}}.grid{{stroke:{grid}}}.frame{{stroke:{soft};fill:none}}.stripe{{fill:{stripe}}}\
+         .edge,.halo{{stroke:{paper}}}.grid{{stroke:{grid}}}.frame{{stroke:{soft};fill:none}}.stripe{{fill:{stripe}}}\
          .empty{{fill:{empty}}}.alarm{{stroke:{alarm}}}"
     );
     for (k, colour) in c.series.iter().enumerate() {

@@ -9,7 +9,7 @@ const MARGIN: f64 = 24.0;
 /// Left of a panel, for its numbers.
 const LEFT: f64 = 56.0;
 /// Above the panels.
-const TOP: f64 = 98.0;
+const TOP: f64 = 110.0;
 /// Pixels of a side, and so cells at most.
 const SIDE: usize = 480;
 /// Cells that diagonals get at most.
@@ -18,6 +18,8 @@ const DIAGONALS: usize = 240;
 const VISIBLE: f64 = 3.0;
 /// Below a panel, for its legend.
 const LEGEND: f64 = 62.0;
+/// The level of all cells where they are alike.
+const ALIKE: usize = 6;
 /// Cells with one entry are not as pale as the ramp allows.
 const FIRST: usize = 3;
 
@@ -32,7 +34,7 @@ pub fn draw(view: &View) -> Picture {
     let right = (left.0 + entries.0.max(250.0) + LEFT + MARGIN, TOP);
     let sizes = sizes(&mut svg, right, view);
     let width = (right.0 + sizes.0.max(250.0)).max(MARGIN + plot::length(&view.measures()));
-    let width = width.max(MARGIN + 1.5 * plot::length(&name));
+    let width = width.max(MARGIN + plot::title_length(&name));
     svg.on_page((width + MARGIN, TOP + entries.1.max(sizes.1) + LEGEND))
 }
 
@@ -49,7 +51,10 @@ fn entries(svg: &mut Svg, (x, y): Point, view: &View) -> Point {
     svg.text((x, y - 22.0), "section", "Entries");
     svg.rect((x, y), (side, side), r#"class="empty""#);
     let range = grid.range();
-    cells(svg, (x, y), (cell, cell), &grid, |count| FIRST + level(count, (1.0, range.1), RAMP - FIRST));
+    cells(svg, (x, y), (cell, cell), &grid, |count| match range.1 {
+        1.0 => ALIKE,
+        most => FIRST + level(count, (1.0, most), RAMP - FIRST),
+    });
     bounds(svg, (x, y), side, view);
     svg.rect((x, y), (side, side), r#"class="frame""#);
     ends(svg, (x, y), (side, side), view.n, ["1".into(), view.n.to_string()]);
@@ -90,10 +95,10 @@ fn sizes(svg: &mut Svg, (x, y): Point, view: &View) -> Point {
     let grid = Grid::sizes(view, (SIDE, DIAGONALS));
     let cell = (pixels(grid.width, SIDE, 40.0), pixels(grid.height, DIAGONALS, 24.0));
     let size = (cell.0 * grid.width as f64, cell.1 * grid.height as f64);
-    svg.text((x, y - 22.0), "section", "Band: the largest |a| of a cell");
+    svg.text((x, y - 22.0), "section", "Band, row by row: the largest |a| of a cell");
     svg.rect((x, y), size, r#"class="empty""#);
     let range = grid.range();
-    cells(svg, (x, y), cell, &grid, |value| level(value, range, RAMP));
+    cells(svg, (x, y), cell, &grid, |value| if range.0 < range.1 { level(value, range, RAMP) } else { ALIKE });
     svg.rect((x, y), size, r#"class="frame""#);
     let signed = |offset: i64| format!("{offset:+}").replace('-', "−");
     let (lower, upper) = view.diagonals();
@@ -101,10 +106,14 @@ fn sizes(svg: &mut Svg, (x, y): Point, view: &View) -> Point {
     // The main diagonal, where there is room between the ends.
     let middle = (upper as f64 + 0.5) / (lower + upper + 1) as f64 * size.1;
     if middle > 18.0 && size.1 - middle > 18.0 {
-        svg.text((x - 6.0, y + middle + 4.0), "end soft", "0");
+        svg.text((x - 10.0, y + middle + 4.0), "end soft", "0");
     }
     let words = [range.0, range.1].map(|end| format!("{end:.1e}").replace('-', "−"));
-    legend(svg, (x, y + size.1 + 34.0), 0, &words);
+    if range.0 < range.1 {
+        legend(svg, (x, y + size.1 + 34.0), 0, &words);
+    } else {
+        svg.text((x, y + size.1 + 24.0), "soft", &format!("all {}", words[0]));
+    }
     size
 }
 
@@ -124,9 +133,9 @@ fn cells(svg: &mut Svg, (x, y): Point, (width, height): Point, grid: &Grid, leve
 fn ends(svg: &mut Svg, (x, y): Point, (width, height): Point, n: usize, [first, last]: [String; 2]) {
     svg.text((x, y - 6.0), "soft", if n > 1 { "1" } else { "" });
     svg.text((x + width, y - 6.0), "end soft", &n.to_string());
-    svg.text((x - 6.0, y + 9.0), "end soft", &first);
+    svg.text((x - 10.0, y + 9.0), "end soft", &first);
     if height > 24.0 {
-        svg.text((x - 6.0, y + height), "end soft", &last);
+        svg.text((x - 10.0, y + height), "end soft", &last);
     }
 }
 

@@ -61,7 +61,10 @@ fn framed(lines: &[String]) -> String {
 fn band(view: &View, width: usize) -> String {
     let (lower, upper) = view.diagonals();
     let all = lower + upper + 1;
-    let offset = |line: usize, lines: usize| format!("{:+}", upper as i64 - (line * all / lines) as i64);
+    let offset = |line: usize, lines: usize| match upper as i64 - (line * all / lines) as i64 {
+        0 => "0".to_string(),
+        offset => format!("{offset:+}"),
+    };
     let margin = offset(0, 1).len().max(offset(all - 1, all).len());
     let grid = Grid::sizes(view, (width.saturating_sub(margin + 4), DIAGONALS));
     let range = grid.range();

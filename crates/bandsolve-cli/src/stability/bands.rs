@@ -21,6 +21,7 @@ use std::path::PathBuf;
 
 /// Klein's Tables 6 and 7.
 pub fn pentadiagonal(args: &StabilityBandsArgs) -> Result<(), Failure> {
+    let taken = report::check_outputs(&args.outputs.named())?;
     let n = args.n.unwrap_or(512) as usize;
     let problem = |case: bandsolve_testkit::band_tables::PentadiagonalCase| {
         let a = case.matrix(n, args.seed);
@@ -32,11 +33,12 @@ pub fn pentadiagonal(args: &StabilityBandsArgs) -> Result<(), Failure> {
         }
     };
     let problems = pentadiagonal_cases().into_iter().map(problem).collect();
-    Table::new("Klein 2022, Tables 6 and 7", &PENTADIAGONAL_SOLVERS, problems, args.seed).write(&args.outputs)
+    Table::new("Klein 2022, Tables 6 and 7", &PENTADIAGONAL_SOLVERS, problems, args.seed).write(&args.outputs, taken)
 }
 
 /// Klein's Table 8.
 pub fn block(args: &StabilityBandsArgs) -> Result<(), Failure> {
+    let taken = report::check_outputs(&args.outputs.named())?;
     let n = args.n.unwrap_or(1024) as usize;
     let problem = |(case, published): (bandsolve_testkit::tables::Case, [f64; 4])| Problem {
         name: case.id.to_string(),
@@ -45,11 +47,12 @@ pub fn block(args: &StabilityBandsArgs) -> Result<(), Failure> {
         published: published.to_vec(),
     };
     let problems = block_cases().into_iter().map(problem).collect();
-    Table::new("Klein 2022, Table 8", &BLOCK_SOLVERS, problems, args.seed).write(&args.outputs)
+    Table::new("Klein 2022, Table 8", &BLOCK_SOLVERS, problems, args.seed).write(&args.outputs, taken)
 }
 
 /// Klein's Table 9, of the matrices in the given files.
 pub fn real(args: &StabilityBandedArgs) -> Result<(), Failure> {
+    let taken = report::check_outputs(&args.outputs.named())?;
     let problem = |path: &PathBuf| {
         let triplets = io::read_matrix(path)?;
         let reach = |below: bool| {
@@ -68,7 +71,7 @@ pub fn real(args: &StabilityBandedArgs) -> Result<(), Failure> {
         Ok(Problem { name: stem, condition: None, a: Matrix::Band(a), published })
     };
     let problems = args.files.iter().map(problem).collect::<Result<_, Failure>>()?;
-    Table::new("Klein 2022, Table 9", &BLOCK_SOLVERS, problems, args.seed).write(&args.outputs)
+    Table::new("Klein 2022, Table 9", &BLOCK_SOLVERS, problems, args.seed).write(&args.outputs, taken)
 }
 
 /// A matrix of one of the tables.
@@ -156,14 +159,12 @@ impl Table {
         Self { source, columns, solvers, rows }
     }
 
-    fn write(&self, outputs: &TableOutputs) -> Result<(), Failure> {
-        let taken = report::check_outputs(&outputs.named())?;
+    fn write(&self, outputs: &TableOutputs, taken: bool) -> Result<(), Failure> {
         if let Some(path) = &outputs.json {
             report::write_json(path, &self.json())?;
         }
         if let Some(path) = &outputs.plot {
-            heat_map::draw(&format!("Errors of every method, {}: decimal exponents", self.source), &[self.part()])
-                .write(path)?;
+            heat_map::draw("Errors of every method: decimal exponents", &[self.part()]).write(path)?;
         }
         report::print_beside(&self.text(), taken)
     }

@@ -41,7 +41,7 @@ pub fn draw(title: &str, parts: &[Part]) -> Picture {
     let mut svg = Svg::default();
     svg.text((MARGIN, MARGIN + 12.0), "title", title);
     legend(&mut svg, (MARGIN, MARGIN + 34.0));
-    let (mut y, mut width) = (MARGIN + 140.0, MIN_WIDTH.max(MARGIN + 1.5 * plot::length(title)));
+    let (mut y, mut width) = (MARGIN + 140.0, MIN_WIDTH.max(MARGIN + plot::title_length(title)));
     for part in parts {
         let drawn = part.draw(&mut svg, y);
         y = drawn.1 + 2.0 * GAP;

@@ -107,7 +107,7 @@ fn speed_is_drawn_against_the_size_and_the_memory_bus() {
     check_xml(&run.stdout);
     // ours verified and not, the sequential method; peers add theirs.
     let series = run.stdout.matches(r#"class="series""#).count();
-    assert!(series >= 4 * 2 * 3 && series % 8 == 0, "{series}");
+    assert!(series >= 4 * 2 * 3 && series.is_multiple_of(8), "{series}");
     assert_eq!(run.stdout.matches(r#"class="frame roof""#).count(), 4);
     for words in ["rows per second", "GB/s", "f32, dominant data", "rpts, unverified", "memory, 1 thread"] {
         assert!(run.stdout.contains(words), "{words}\n{}", run.stdout);
