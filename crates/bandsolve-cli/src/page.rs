@@ -1,6 +1,6 @@
 //! Pages: a measurement as one HTML file that needs nothing else.
 
-use crate::bench::{Column, Sheet};
+use crate::bench::{Column, Line, Sheet};
 use crate::plot::{Picture, escape, stylesheet};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -55,7 +55,7 @@ impl Page<'_> {
     /// What the columns mean, each once.
     fn reading(&self) -> String {
         let mut columns: Vec<&Column> = Vec::new();
-        for column in self.sheets.iter().flat_map(|sheet| &sheet.columns) {
+        for column in self.sheets.iter().flat_map(|sheet| telling(sheet).into_iter().map(|k| &sheet.columns[k])) {
             if !column.meaning.is_empty() && columns.iter().all(|other| other.name != column.name) {
                 columns.push(column);
             }
@@ -75,11 +75,19 @@ fn list<'a>(lines: impl Iterator<Item = (&'a str, &'a str)>) -> String {
     format!("<dl>\n{lines}</dl>\n")
 }
 
+/// The places of the columns that say something.
+fn telling(sheet: &Sheet) -> Vec<usize> {
+    let says = |k: &usize| sheet.lines.iter().any(|line| line.cells[*k] != "-");
+    (0..sheet.columns.len()).filter(says).collect()
+}
+
 fn table(sheet: &Sheet) -> String {
     let noted = sheet.lines.iter().any(|line| !line.note.is_empty());
-    let heads: String = sheet.columns.iter().map(|c| format!("<th scope=\"col\">{}</th>", escape(c.name))).collect();
-    let row = |line: &crate::bench::Line| {
-        let cells: String = line.cells.iter().map(|cell| format!("<td>{}</td>", escape(cell))).collect();
+    let columns = telling(sheet);
+    let head = |k: &usize| format!("<th scope=\"col\">{}</th>", escape(sheet.columns[*k].name));
+    let heads: String = columns.iter().map(head).collect();
+    let row = |line: &Line| {
+        let cells: String = columns.iter().map(|k| format!("<td>{}</td>", escape(&line.cells[*k]))).collect();
         let note = if noted { format!("<td class=\"note\">{}</td>", escape(&line.note)) } else { String::new() };
         format!("<tr>{cells}{note}</tr>\n")
     };
@@ -140,7 +148,7 @@ mod tests {
     #[test]
     fn nothing_on_a_page_is_taken_for_markup() {
         let about = [("file", "<b>&".to_string())];
-        let line = crate::bench::Line { cells: vec!["a<b".into()], note: "\"x\" > y".into() };
+        let line = Line { cells: vec!["a<b".into()], note: "\"x\" > y".into() };
         let columns = vec![Column { name: "n", width: 3, meaning: "1 < 2" }];
         let sheets = [Sheet { title: "<i>".into(), columns, lines: vec![line] }];
         let html = Page { title: "t & u", about: &about, sheets: &sheets, picture: None }.html();

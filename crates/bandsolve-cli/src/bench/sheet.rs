@@ -58,8 +58,8 @@ impl Sheet {
             column(
                 "/yardstick",
                 10,
-                "times the yardstick: what the memory bus takes for the 9 words a row that no solver can avoid moving, \
-                 with as many threads",
+                "time in units of the yardstick: of what the memory bus takes, with as many threads, for the 9 words a row \
+                 that no solver can avoid moving",
             ),
             BACKWARD,
         ];

@@ -30,11 +30,11 @@ fn check_self_contained(html: &str) {
 fn a_page_has_everything() {
     let folder = Folder::new();
     for (bench, facts) in [
-        ("tridiagonal --quick --n 500,1000 --threads 1 --data random", ["/yardstick", "n = 1000, f32, random data"]),
-        ("methods --quick --n 300 --threads 1 --methods thomas,rpts", ["x gtsv", "n = 300, f64, chang17 data"]),
-        ("batch --quick --count 16 --n 32 --threads 1", ["x gtsv", "interleaved"]),
+        ("tridiagonal --quick --n 500,1000 --threads 1 --data random", ["ns/row", "n = 1000, f32, random data"]),
+        ("methods --quick --n 300 --threads 1 --methods thomas,rpts", ["ns/row", "n = 300, f64, chang17 data"]),
+        ("batch --quick --count 16 --n 32 --threads 1", ["ns/row", "interleaved"]),
         ("block --quick --blocks 9 --n 100 --threads 1", ["x band", "block rows of 9"]),
-        ("banded --quick --n 300 --half-bandwidths 2 --threads 1", ["x gbsv", "half-bandwidth 2"]),
+        ("banded --quick --n 300 --half-bandwidths 2 --threads 1", ["ns/row", "half-bandwidth 2"]),
         ("sparse --quick --n 700 --columns 3 --threads 1", ["x written out", "3 columns of 10 entries"]),
     ] {
         let (path, text) = page(&folder, bench);
