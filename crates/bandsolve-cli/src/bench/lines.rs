@@ -16,8 +16,8 @@ const LINE: f64 = 18.0;
 
 /// What stands below the panels.
 const READING: [&str; 2] = [
-    "Higher is faster. On the right: the bytes of a row that no solver can avoid moving, over its time; dashed and grey: what memory carries.",
-    "A system that is beyond the caches cannot be solved faster than that; within them it can.",
+    "Higher is faster. On the right: the 9 numbers of a row that a solve by partitions moves, over its time; dashed and grey: what memory carries.",
+    "A system that is beyond the caches cannot be solved faster than that by partitions; within them it can.",
 ];
 
 /// What is drawn.
@@ -32,10 +32,8 @@ pub struct Chart {
 pub struct Pair {
     pub title: String,
     pub series: Vec<Series>,
-    /// Bytes of a row that no solver can avoid moving.
+    /// Bytes of a row that a solve by partitions moves.
     pub bytes: f64,
-    /// What they are.
-    pub words: String,
     /// Names of what bounds bytes a second, and GB/s.
     pub roofs: Vec<(String, f64)>,
     /// From how many unknowns on a system lies beyond the caches.
@@ -45,7 +43,8 @@ pub struct Pair {
 /// One solver.
 pub struct Series {
     pub solver: String,
-    pub threads: usize,
+    /// None on a device.
+    pub threads: Option<usize>,
     /// Whether answers are taken as they are.
     pub unverified: bool,
     /// Unknowns and ns a row.
@@ -105,17 +104,15 @@ impl Chart {
     }
 
     /// A sample of every line; returns its lower end.
-    fn legend(&self, svg: &mut Svg, width: f64, solvers: &[(&str, usize)]) -> f64 {
+    fn legend(&self, svg: &mut Svg, width: f64, solvers: &[(&str, Option<usize>)]) -> f64 {
         let (mut x, mut y) = (MARGIN, MARGIN + 58.0);
-        let drawn = distinct(self.series().map(|s| (s.colour(), s.unverified)));
-        for ((solver, threads), unverified) in drawn {
-            let words =
-                format!("{solver}{}, {}", if unverified { ", unverified" } else { "" }, counted(threads, "thread"));
+        let drawn = distinct(self.series().map(|s| (s.colour(), s.unverified, s.name())));
+        for (own, unverified, words) in drawn {
             let needed = 36.0 + plot::length(&words);
             if x + needed > width - MARGIN {
                 (x, y) = (MARGIN, y + LINE);
             }
-            let colour = solvers.iter().position(|other| *other == (solver, threads)).unwrap_or(0);
+            let colour = solvers.iter().position(|other| *other == own).unwrap_or(0);
             let sample = [(x, y - 4.0), (x + 24.0, y - 4.0)];
             line(svg, (&sample, &[(x + 12.0, y - 4.0)]), colour, unverified);
             svg.text((x + 30.0, y), "", &words);
@@ -126,36 +123,47 @@ impl Chart {
 }
 
 impl Series {
+    /// As the legend has it.
+    fn name(&self) -> String {
+        let unverified = if self.unverified { ", unverified" } else { "" };
+        let threads = self.threads.map_or(String::new(), |threads| format!(", {}", counted(threads, "thread")));
+        format!("{}{unverified}{threads}", self.solver)
+    }
+
     /// What has a colour of its own.
-    fn colour(&self) -> (&str, usize) {
+    fn colour(&self) -> (&str, Option<usize>) {
         (&self.solver, self.threads)
     }
 }
 
 impl Pair {
     /// Rows a second.
-    fn speed(&self, svg: &mut Svg, corner: Point, axes: &Axes, solvers: &[(&str, usize)]) {
+    fn speed(&self, svg: &mut Svg, corner: Point, axes: &Axes, solvers: &[(&str, Option<usize>)]) {
         frame(svg, corner, (&axes.n, &axes.rows), "rows per second");
         self.caches(svg, corner, axes);
         self.lines(svg, corner, solvers, |n, ns| (axes.n.place(n), axes.rows.place(1e9 / ns)));
     }
 
     /// Bytes a second, under what the memory bus carries.
-    fn roofline(&self, svg: &mut Svg, corner: Point, axes: &Axes, solvers: &[(&str, usize)]) {
-        frame(svg, corner, (&axes.n, &axes.bytes), &format!("GB/s: {}, over the time", self.words));
+    fn roofline(&self, svg: &mut Svg, corner: Point, axes: &Axes, solvers: &[(&str, Option<usize>)]) {
+        frame(svg, corner, (&axes.n, &axes.bytes), "GB/s: 9 numbers a row, over the time");
         self.caches(svg, corner, axes);
         self.roofs(svg, corner, axes);
         self.lines(svg, corner, solvers, |n, ns| (axes.n.place(n), axes.bytes.place(self.bytes / ns)));
     }
 
-    fn lines(&self, svg: &mut Svg, (x, y): Point, solvers: &[(&str, usize)], place: impl Fn(f64, f64) -> Point) {
+    fn lines(
+        &self,
+        svg: &mut Svg,
+        (x, y): Point,
+        solvers: &[(&str, Option<usize>)],
+        place: impl Fn(f64, f64) -> Point,
+    ) {
         for series in &self.series {
             let places = series.points.iter().map(|(n, ns)| place(*n, *ns));
             let points: Vec<Point> = places.map(|(right, up)| (x + right, y + SIZE.1 - up)).collect();
             let colour = solvers.iter().position(|other| *other == series.colour()).unwrap_or(0);
-            let threads = counted(series.threads, "thread");
-            let unverified = if series.unverified { ", unverified" } else { "" };
-            svg.group("series", &format!("{}{unverified}, {threads}, {}", series.solver, self.title));
+            svg.group("series", &format!("{}, {}", series.name(), self.title));
             line(svg, (&points, &points), colour, series.unverified);
             svg.end_group();
         }

@@ -59,7 +59,7 @@ impl Sheet {
                 "/yardstick",
                 10,
                 "time in units of the yardstick: of what the memory bus takes, with as many threads, for the 9 words a row \
-                 that no solver can avoid moving",
+                 that a solve by partitions moves",
             ),
             BACKWARD,
         ];

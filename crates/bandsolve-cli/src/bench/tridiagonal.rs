@@ -48,7 +48,6 @@ fn picture(sweep: &Sweep, tables: &[Table]) -> Picture {
             title: format!("{dtype}, {} data", data.name()),
             series: series(&own),
             bytes: yardstick::WORDS * own[0].bytes as f64,
-            words: "9 numbers a row that a solve has to move".into(),
             roofs: roofs.clone(),
             cache: Some(sweep.machine.cache as f64 / (5 * own[0].bytes) as f64),
         }
@@ -71,7 +70,7 @@ fn series(tables: &[&Table]) -> Vec<Series> {
         let first = own().next().expect("a solver of some row").1;
         Series {
             solver: first.method().into(),
-            threads,
+            threads: Some(threads),
             unverified: first.verified() == Some(false),
             points: own().map(|(n, row)| (n as f64, row.ns_per_row)).collect(),
         }

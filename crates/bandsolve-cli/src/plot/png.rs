@@ -6,17 +6,13 @@ use resvg::{tiny_skia, usvg};
 /// Pixels for each of the SVG's.
 const SCALE: f32 = 2.0;
 
-/// Draws a document with a font that comes with the program.
+/// Draws a document that has no text.
 ///
 /// # Errors
 /// [`Failure::Other`] for a picture beyond memory.
 pub fn render(svg: &str) -> Result<Vec<u8>, Failure> {
     let failed = |why: String| Failure::Other(format!("the picture cannot be drawn as PNG: {why}; write it as .svg"));
-    let mut options = usvg::Options { font_family: "DejaVu Sans".into(), ..usvg::Options::default() };
-    let fonts = options.fontdb_mut();
-    fonts.load_font_data(dejavu::sans::regular().into());
-    fonts.load_font_data(dejavu::sans::bold().into());
-    let tree = usvg::Tree::from_str(svg, &options).map_err(|e| failed(e.to_string()))?;
+    let tree = usvg::Tree::from_str(svg, &usvg::Options::default()).map_err(|e| failed(e.to_string()))?;
     let size = tree.size().to_int_size().scale_by(SCALE).ok_or_else(|| failed("it has no size".into()))?;
     let pixmap = tiny_skia::Pixmap::new(size.width(), size.height());
     let mut pixmap = pixmap.ok_or_else(|| failed("it is too large".into()))?;

@@ -2,10 +2,43 @@
 
 use std::fmt::Write;
 
-/// Classes that mean the same on every page.
+/// Classes that mean the same on every page; [`font`] and [`anchor`] know them, too.
 const LAYOUT: &str = "text{font-family:'Helvetica Neue',Arial,'DejaVu Sans',sans-serif;font-size:11px}\
 .title{font-size:16px;font-weight:600}.section{font-size:13px;font-weight:600}\
-.end{text-anchor:end}.mid{text-anchor:middle}.num{font-size:9px}.halo{paint-order:stroke;stroke-width:3px}.crisp{shape-rendering:crispEdges}";
+.end{text-anchor:end}.mid{text-anchor:middle}.num{font-size:9px}\
+.halo{paint-order:stroke;stroke-width:3px}.crisp{shape-rendering:crispEdges}";
+
+/// Size of words of these classes, and whether they are bold.
+pub fn font(classes: &str) -> (f64, bool) {
+    let has = |name| classes.split(' ').any(|class| class == name);
+    match () {
+        () if has("title") => (16.0, true),
+        () if has("section") => (13.0, true),
+        () if has("num") => (9.0, false),
+        () => (11.0, false),
+    }
+}
+
+/// What stands at the place of words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Anchor {
+    /// Their beginning.
+    Start,
+    /// Their middle.
+    Middle,
+    /// Their end.
+    End,
+}
+
+/// Of words of these classes.
+pub fn anchor(classes: &str) -> Anchor {
+    let has = |name| classes.split(' ').any(|class| class == name);
+    match () {
+        () if has("end") => Anchor::End,
+        () if has("mid") => Anchor::Middle,
+        () => Anchor::Start,
+    }
+}
 
 /// Colours of data series, `s0` and so on (`fill`) and `k0` and so on (`stroke`).
 pub const SERIES: usize = 8;
@@ -71,7 +104,7 @@ fn colours(c: &Colours) -> String {
     let Colours { paper, ink, soft, grid, stripe, empty, alarm, .. } = c;
     // `on`, `pale` and `mark` lie on data, which is the same on every page.
     let mut text = format!(
-        "text{{fill:{ink}}}.soft{{fill:{soft}}}.on,.mark{{fill:#222}}.pale{{fill:#fff}}.paper,.hollow{{fill:{paper}}}\
+        "text,.ink{{fill:{ink}}}.soft{{fill:{soft}}}.on,.mark{{fill:#222}}.pale{{fill:#fff}}.paper,.hollow{{fill:{paper}}}\
          .edge,.halo{{stroke:{paper}}}.grid{{stroke:{grid}}}.frame{{stroke:{soft};fill:none}}.stripe{{fill:{stripe}}}\
          .empty{{fill:{empty}}}.alarm{{stroke:{alarm}}}"
     );

@@ -79,7 +79,7 @@ pub fn picture(device: &str, rows: &[Value]) -> Picture {
         let solvers = distinct(own.iter().map(|row| word(&row["solver"]))).into_iter().filter(|name| name != COPY);
         let series = |name: String| Series {
             points: points(&name),
-            threads: 1,
+            threads: None,
             unverified: name.ends_with(UNVERIFIED),
             solver: name.trim_end_matches(UNVERIFIED).into(),
         };
@@ -88,7 +88,6 @@ pub fn picture(device: &str, rows: &[Value]) -> Picture {
             title: format!("{dtype}, random data"),
             series: solvers.map(series).collect(),
             bytes: 9.0 * bytes,
-            words: "9 numbers a row".into(),
             roofs: largest.map(|(_, ns)| ("a copy".to_string(), 2.0 * bytes / ns)).into_iter().collect(),
             cache: None,
         }
