@@ -23,7 +23,23 @@ pub fn width() -> usize {
 /// Facts, entries, band.
 pub fn draw(view: &View, width: usize) -> String {
     let entries = if view.n <= SMALL && 2 * view.n + 4 <= width { blocks(view) } else { dots(view, width - 4) };
-    format!("{}\n{}\n\n{}\n{}", view.name, view.measures(), framed(&entries), band(view, width))
+    format!("{}\n{}\n\n{}\n{}", view.name, wrapped(&view.measures(), width), framed(&entries), band(view, width))
+}
+
+/// Broken after commas where lines would become longer than `width`.
+fn wrapped(words: &str, width: usize) -> String {
+    let (mut text, mut used) = (String::new(), 0);
+    for part in words.split_inclusive(", ") {
+        let length = part.trim_end().chars().count();
+        if used > 0 && used + length > width {
+            text.truncate(text.trim_end().len());
+            text.push('\n');
+            used = 0;
+        }
+        text += part;
+        used += part.chars().count();
+    }
+    text
 }
 
 /// Two characters an entry.
@@ -77,4 +93,16 @@ fn band(view: &View, width: usize) -> String {
     let (least, most) = range;
     let scale: String = SHADES.iter().collect();
     text + &format!(" largest |a|: {least:.1e} {scale} {most:.1e}\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_break_after_commas() {
+        assert_eq!(wrapped("one, two, three", 9), "one, two,\nthree");
+        assert_eq!(wrapped("one, two, three", 15), "one, two, three");
+        assert_eq!(wrapped("nothing to break", 5), "nothing to break");
+    }
 }

@@ -85,7 +85,15 @@ fn browser() -> Option<PathBuf> {
 /// What the browser prints, run without a window.
 fn browse(browser: &Path, folder: &Folder, more: &[&str]) -> String {
     let profile = format!("--user-data-dir={}", folder.path("profile"));
-    let quiet = ["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--no-first-run", &profile];
+    let quiet = [
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-dev-shm-usage",
+        "--hide-scrollbars",
+        "--no-first-run",
+        &profile,
+    ];
     let output = Command::new(browser).args(quiet).args(more).output().expect("the browser starts");
     assert!(output.status.success(), "{output:?}");
     String::from_utf8(output.stdout).expect("UTF-8")
