@@ -35,6 +35,10 @@ pub enum Command {
     Solve(SolveArgs),
     /// Describe a matrix: bands, dominance, symmetry, condition, the method that would be taken
     Info(InfoArgs),
+    /// Draw a matrix: where its entries are, and how large they are along its band
+    ///
+    /// Without --plot in the terminal. Large matrices are gathered into cells: darker ones have more entries, or larger ones.
+    Spy(SpyArgs),
     /// Write a matrix of a known family
     Generate(GenerateArgs),
     /// Accuracy tables of the literature, beside our own numbers
@@ -198,6 +202,19 @@ pub struct InfoArgs {
     pub json: Option<PathBuf>,
 }
 
+/// Arguments of `spy`.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "Examples:\n  bandsolve spy A.mtx\n  bandsolve spy A.mtx.gz --plot A.svg\n  \
+    bandsolve generate random 1000 | bandsolve spy -")]
+pub struct SpyArgs {
+    /// The matrix
+    #[arg(value_name = "A.mtx")]
+    pub matrix: PathBuf,
+    /// Draw here instead of in the terminal: .svg or .png (`-`: SVG on standard output)
+    #[arg(long, value_name = "FILE")]
+    pub plot: Option<PathBuf>,
+}
+
 /// Write a matrix of a known family, as a Matrix Market file
 #[derive(Debug, ClapArgs)]
 #[command(
@@ -252,14 +269,32 @@ pub struct StabilityBandsArgs {
     /// Seed of the random matrices and of the known solution
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
+    /// What else is written.
+    #[command(flatten)]
+    pub outputs: TableOutputs,
+}
+
+/// What tables of errors are written to, beside the terminal.
+#[derive(Debug, ClapArgs)]
+pub struct TableOutputs {
+    /// Draw a heat map of the errors here: .svg or .png (`-`: SVG on standard output)
+    #[arg(long, value_name = "FILE")]
+    pub plot: Option<PathBuf>,
     /// Write a machine-readable report here (`-`: standard output)
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
 }
 
+impl TableOutputs {
+    /// With their names on the command line.
+    pub fn named(&self) -> [(&'static str, &Option<PathBuf>); 2] {
+        [("--json", &self.json), ("--plot", &self.plot)]
+    }
+}
+
 /// Arguments of `stability banded`.
 #[derive(Debug, ClapArgs)]
-#[command(after_help = "Example:\n  bandsolve stability banded nos2.mtx olm1000.mtx tub1000.mtx")]
+#[command(after_help = "Example:\n  bandsolve stability banded nos2.mtx olm1000.mtx tub1000.mtx --plot banded.png")]
 pub struct StabilityBandedArgs {
     /// Matrix Market files; of nos2, olm500, olm1000, olm2000, olm5000, tub1000, linverse, spmsrtls and LF10000 (SuiteSparse
     /// collection) errors are published
@@ -268,9 +303,9 @@ pub struct StabilityBandedArgs {
     /// Seed of the known solution
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
-    /// Write a machine-readable report here (`-`: standard output)
-    #[arg(long, value_name = "FILE")]
-    pub json: Option<PathBuf>,
+    /// What else is written.
+    #[command(flatten)]
+    pub outputs: TableOutputs,
 }
 
 /// Arguments of `stability tridiagonal`.
@@ -287,12 +322,9 @@ pub struct StabilityTridiagonalArgs {
     /// Write a line for each matrix and solver here, comma-separated (`-`: standard output)
     #[arg(long, value_name = "FILE")]
     pub csv: Option<PathBuf>,
-    /// Draw a heat map of the errors here, as SVG (`-`: standard output)
-    #[arg(long, value_name = "FILE")]
-    pub plot: Option<PathBuf>,
-    /// Write a machine-readable report here (`-`: standard output)
-    #[arg(long, value_name = "FILE")]
-    pub json: Option<PathBuf>,
+    /// What else is written.
+    #[command(flatten)]
+    pub outputs: TableOutputs,
 }
 
 /// Measure speed beside LAPACK's way and the memory bus
@@ -400,7 +432,8 @@ pub struct BenchBandedArgs {
 /// Arguments of `bench tridiagonal`.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "Examples:\n  bandsolve bench tridiagonal --quick\n  \
-    bandsolve bench tridiagonal --n 2^20,2^25 --dtype f64 --data random --json bench.json")]
+    bandsolve bench tridiagonal --n 2^20,2^25 --dtype f64 --data random --json bench.json\n  \
+    bandsolve bench tridiagonal --dtype f64 --data random --plot speed.svg --report speed.html")]
 pub struct BenchTridiagonalArgs {
     /// Numbers of unknowns, such as 1000,2^20 [default: 2^10,2^13,2^16,2^20,2^25; with --quick 2^10,2^16]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = size_parser)]
@@ -439,9 +472,6 @@ pub struct BenchMethodsArgs {
     /// Measure every method without verification too
     #[arg(long)]
     pub raw: bool,
-    /// Draw the times here, as SVG (`-`: standard output)
-    #[arg(long, value_name = "FILE")]
-    pub plot: Option<PathBuf>,
     /// With how many threads.
     #[command(flatten)]
     pub threads: ThreadsArgs,
@@ -540,6 +570,12 @@ pub struct MeasureArgs {
     /// One round, and small sizes where none are given: to see that it works
     #[arg(long)]
     pub quick: bool,
+    /// Draw the times here: .svg or .png (`-`: SVG on standard output)
+    #[arg(long, value_name = "FILE")]
+    pub plot: Option<PathBuf>,
+    /// Write tables, picture, machine and command here, as one HTML page (`-`: standard output)
+    #[arg(long, value_name = "FILE.html")]
+    pub report: Option<PathBuf>,
     /// Write a machine-readable report here (`-`: standard output)
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
@@ -584,8 +620,6 @@ pub enum Data {
 }
 
 impl Data {
-    /// Every kind.
-    pub const ALL: [Data; 4] = [Data::Random, Data::Dominant, Data::Chang17, Data::Scaled];
     /// Measured unless others are named.
     pub const USUAL: [Data; 3] = [Data::Random, Data::Dominant, Data::Chang17];
 

@@ -43,14 +43,14 @@ fn rcond<T: Scalar>(matrix: &Triplets, kind: Kind) -> Result<f64, String> {
 
 /// Entries in order of rows (or columns), those at the same place added up, zeros left out.
 #[derive(Debug)]
-struct Entries {
+pub struct Entries {
     n: usize,
     sorted: Vec<(u64, Complex64)>,
 }
 
 impl Entries {
     /// In order of rows, or of the rows of the transpose.
-    fn of(a: &Triplets, transposed: bool) -> Entries {
+    pub fn of(a: &Triplets, transposed: bool) -> Entries {
         let mut sorted = Vec::with_capacity(a.rows.len());
         a.for_each(|i, j, value| {
             let (i, j) = if transposed { (j, i) } else { (i, j) };
@@ -66,6 +66,22 @@ impl Entries {
         });
         sorted.retain(|e| e.1 != Complex64::ZERO);
         Entries { n: a.n_rows, sorted }
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.sorted.len()
+    }
+
+    /// Whether there is one in row i of column j.
+    pub fn has(&self, i: usize, j: usize) -> bool {
+        self.sorted.binary_search_by_key(&(((i as u64) << 32) | j as u64), |entry| entry.0).is_ok()
+    }
+
+    /// Calls `f(row, column, |entry|)` for each, in order.
+    pub fn for_each(&self, mut f: impl FnMut(usize, usize, f64)) {
+        let entries = self.sorted.iter();
+        entries.for_each(|(place, v)| f((place >> 32) as usize, (place & 0xffff_ffff) as usize, Scalar::abs(*v)));
     }
 
     /// Calls `f(diagonal, Σ|off-diagonal|)` for each row that has entries, in order.

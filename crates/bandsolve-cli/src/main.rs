@@ -14,11 +14,13 @@ mod info;
 mod io;
 mod known;
 mod manual;
+mod page;
 mod peers;
 mod plot;
 mod progress;
 mod report;
 mod solve;
+mod spy;
 mod stability;
 mod structure;
 mod tune;
@@ -35,6 +37,7 @@ fn run(args: args::Args) -> Result<(), exit::Failure> {
         None => demo::run(),
         Some(args::Command::Solve(a)) => solve::run(&a),
         Some(args::Command::Info(a)) => info::run(&a),
+        Some(args::Command::Spy(a)) => spy::run(&a),
         Some(args::Command::Generate(a)) => generate::run(&a),
         Some(args::Command::Stability(a)) => stability::run(&a),
         Some(args::Command::Bench(a)) => bench::run(&a),

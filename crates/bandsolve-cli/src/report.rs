@@ -2,6 +2,7 @@
 
 use crate::exit::Failure;
 use crate::io::output;
+use crate::plot::Format;
 use serde_json::Value;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -32,7 +33,8 @@ pub fn is_stdout(path: Option<&Path>) -> bool {
     path.is_some_and(|p| p.as_os_str() == "-")
 }
 
-/// Refuses two options that name the same file; returns whether one of them takes standard output.
+/// Refuses two options that name the same file, and pictures of no known format; returns whether one of them takes standard
+/// output.
 ///
 /// # Errors
 /// [`Failure::Usage`].
@@ -42,6 +44,9 @@ pub fn check_outputs(options: &[(&str, &Option<PathBuf>)]) -> Result<bool, Failu
         if let Some((earlier, _)) = named[..k].iter().find(|(_, other)| other == path) {
             return Err(Failure::Usage(format!("{earlier} and {name} name the same file")));
         }
+    }
+    if let Some((_, path)) = named.iter().find(|(name, _)| **name == "--plot") {
+        Format::of(path)?;
     }
     Ok(named.iter().any(|(_, path)| is_stdout(Some(path))))
 }

@@ -9,11 +9,13 @@ mod text;
 use crate::args::{StabilityArgs, StabilityTable, StabilityTridiagonalArgs, named_methods};
 use crate::exit::Failure;
 use crate::peers::{Arrays, Peer};
+use crate::plot::Picture;
 use crate::progress;
 use crate::report;
 use bandsolve::{Error, Factor, Method, Pivoting, Plan, Tridiagonal};
 use bandsolve_testkit::tables::{Case, Paper, chang, klein, x_true};
 use bandsolve_testkit::{Random, oracle};
+use columns::Section;
 use indicatif::ProgressIterator;
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
@@ -32,17 +34,17 @@ pub fn run(args: &StabilityArgs) -> Result<(), Failure> {
 }
 
 fn tridiagonal(args: &StabilityTridiagonalArgs) -> Result<(), Failure> {
-    let outputs = [("--json", &args.json), ("--csv", &args.csv), ("--plot", &args.plot)];
-    let taken = report::check_outputs(&outputs)?;
+    let [json, plot] = args.outputs.named();
+    let taken = report::check_outputs(&[json, ("--csv", &args.csv), plot])?;
     let table = Table::new(args.n as usize, args.seed);
-    if let Some(path) = &args.json {
+    if let Some(path) = &args.outputs.json {
         report::write_json(path, &table.json())?;
     }
     if let Some(path) = &args.csv {
         report::write_text(path, &csv::lines(&table))?;
     }
-    if let Some(path) = &args.plot {
-        heat_map::write(path, &table)?;
+    if let Some(path) = &args.outputs.plot {
+        table.picture().write(path)?;
     }
     report::print_beside(&text::tables(&table), taken)
 }
@@ -73,6 +75,12 @@ impl Table {
     fn largest_verified(&self) -> f64 {
         let answers = self.rows.iter().flat_map(|r| &r.attempts).filter(|a| a.outcome.is_ok());
         largest(answers.map(|a| a.verified.backward_error))
+    }
+
+    fn picture(&self) -> Picture {
+        let parts: Vec<_> = Section::all(&self.rows).iter().map(|s| s.part(self.lapack.is_some())).collect();
+        let title = format!("Errors of every method, n = {}, seed {}: decimal exponents", self.n, self.seed);
+        heat_map::draw(&title, &parts)
     }
 
     fn json(&self) -> Value {

@@ -1,8 +1,11 @@
 //! `bandsolve bench banded`: one banded system, by partitions on threads, beside `gbsv`.
 
 use super::contest::{self, Contestant, Solve};
+use super::dots::{Chart, Panel};
+use super::found::{self, Found};
 use super::machine::Machine;
-use super::{Repair, Row, compare, table};
+use super::sheet::{self, Sheet};
+use super::{Repair, Row, compare};
 use crate::args::{BenchBandedArgs, RealDtype};
 use crate::exit::Failure;
 use crate::peers::{BandArrays, Peer, PeerScalar};
@@ -11,7 +14,7 @@ use crate::structure::affordable;
 use bandsolve::dyn_stack::{PodBuffer, PodStack};
 use bandsolve::{Banded, Factor, Method, Op, Pivoting, Plan, Report};
 use bandsolve_testkit::{Random, oracle};
-use serde_json::{Value, json};
+use serde_json::json;
 use std::time::{Duration, Instant};
 
 /// Words that matrix, factors and right-hand sides together may take where no size is asked for: 4 GiB in double precision.
@@ -23,26 +26,35 @@ const USUAL_WORDS: usize = 1 << 29;
 /// [`Failure::Usage`] for sizes beyond memory, [`Failure::Other`] if the report cannot be written.
 pub fn run(args: &BenchBandedArgs) -> Result<(), Failure> {
     let measure = &args.measure;
-    let taken = report::is_stdout(measure.json.as_deref());
+    let taken = found::taken(measure)?;
     let threads = super::threads(&args.threads)?;
     let (machine, peers) = (Machine::here(), Peer::all());
     report::print_beside(&machine.text(&peers), taken)?;
-    let mut rows: Vec<Value> = Vec::new();
+    let (mut rows, mut sheets, mut panels) = (Vec::new(), Vec::new(), Vec::new());
     for (&half, &n_rhs, &dtype) in args.half_bandwidths.iter().flat_map(|half| {
         args.rhs.iter().flat_map(move |n_rhs| args.dtype.iter().map(move |dtype| (half, n_rhs, dtype)))
     }) {
         let case = Case { n: size(args, half, n_rhs)?, half, n_rhs, dominant: args.dominant };
         let budget = super::budget(measure);
-        let (name, found) = match dtype {
-            RealDtype::F32 => ("f32", case.measure::<f32>(&threads, &peers, budget)),
-            RealDtype::F64 => ("f64", case.measure::<f64>(&threads, &peers, budget)),
+        let (name, found, epsilon) = match dtype {
+            RealDtype::F32 => ("f32", case.measure::<f32>(&threads, &peers, budget), f64::from(f32::EPSILON)),
+            RealDtype::F64 => ("f64", case.measure::<f64>(&threads, &peers, budget), f64::EPSILON),
         };
-        report::print_beside(&case.text(name, &found), taken)?;
+        let sheet = Sheet::of(case.title(name), &found, sheet::Peer::Gbsv);
+        report::print_beside(&sheet.text(), taken)?;
         let facts = json!({ "n": case.n, "half_bandwidth": half, "n_rhs": n_rhs, "dtype": name, "data": case.data() });
         rows.extend(found.iter().map(|row| row.json(&facts)));
+        panels.push(Panel::of(
+            format!("{half} diagonals a side, n = {}, {n_rhs} rhs, {name}", case.n),
+            &found,
+            epsilon,
+        ));
+        sheets.push(sheet);
     }
-    let Some(path) = &measure.json else { return Ok(()) };
-    report::write_json(path, &json!({ "bench": "banded", "machine": machine.json(&peers), "rows": rows }))
+    let data = if args.dominant { "dominant" } else { "random" };
+    let title = format!("Time of one banded system, {data} data, factoring and solving: ns per row");
+    let chart = Chart { title, machine: machine.summary(), across: 3, kinds: vec![data], panels };
+    Found::here("banded", &machine, &peers, rows, sheets).write(measure, || Some(chart.draw()))
 }
 
 /// Unknowns of a system of this width.
@@ -102,10 +114,9 @@ impl Case {
         if self.dominant { "dominant" } else { "random" }
     }
 
-    fn text(&self, dtype: &str, rows: &[Row]) -> String {
+    fn title(&self, dtype: &str) -> String {
         let Case { n, half, n_rhs, .. } = self;
-        let heading = format!("\nn = {n}, half-bandwidth {half}, {n_rhs} rhs, {dtype}, {} data\n", self.data());
-        heading + &table(rows).replacen("x gtsv", "x gbsv", 1)
+        format!("n = {n}, half-bandwidth {half}, {n_rhs} rhs, {dtype}, {} data", self.data())
     }
 
     fn measure<T: PeerScalar>(&self, threads: &[usize], peers: &[Peer], budget: contest::Budget) -> Vec<Row> {

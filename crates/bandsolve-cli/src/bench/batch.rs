@@ -1,8 +1,11 @@
 //! `bandsolve bench batch`: many small systems, in both layouts.
 
 use super::contest::{self, Budget, Contestant, Solve};
+use super::dots::{Chart, Panel};
+use super::found::{self, Found};
 use super::machine::Machine;
-use super::{Repair, compare, table};
+use super::sheet::{self, Sheet};
+use super::{Repair, Row, compare};
 use crate::args::{BenchBatchArgs, RealDtype};
 use crate::exit::Failure;
 use crate::peers::{Arrays, Peer, PeerScalar, Solver};
@@ -10,7 +13,7 @@ use crate::report;
 use crate::structure::affordable;
 use bandsolve::{Factor, Layout, Plan, Report, Scalar, TridiagonalBatch};
 use bandsolve_testkit::{Random, oracle};
-use serde_json::{Value, json};
+use serde_json::json;
 use std::time::{Duration, Instant};
 
 /// Measures both layouts.
@@ -18,39 +21,47 @@ use std::time::{Duration, Instant};
 /// # Errors
 /// [`Failure::Usage`] for sizes beyond memory, [`Failure::Other`] if the report cannot be written.
 pub fn run(args: &BenchBatchArgs) -> Result<(), Failure> {
+    let taken = found::taken(&args.measure)?;
     let threads = super::threads(&args.threads)?;
     affordable(&[args.count, args.n, 15], 8).map_err(|why| Failure::Usage(format!("--count, --n: {why}")))?;
     let (machine, peers) = (Machine::here(), Peer::all());
     let budget = super::budget(&args.measure);
-    let taken = report::is_stdout(args.measure.json.as_deref());
     report::print_beside(&machine.text(&peers), taken)?;
-    let mut rows = Vec::new();
+    let (mut lines, mut sheets, mut panels) = (Vec::new(), Vec::new(), Vec::new());
     for &dtype in &args.dtype {
         for layout in [Layout::Interleaved, Layout::Contiguous] {
             let shape = (args.count, args.n, layout);
-            let (text, json) = match dtype {
-                RealDtype::F32 => measure::<f32>(shape, &threads, budget, &peers),
-                RealDtype::F64 => measure::<f64>(shape, &threads, budget, &peers),
+            let (rows, epsilon) = match dtype {
+                RealDtype::F32 => (measure::<f32>(shape, &threads, budget, &peers), f64::from(f32::EPSILON)),
+                RealDtype::F64 => (measure::<f64>(shape, &threads, budget, &peers), f64::EPSILON),
             };
-            report::print_beside(&text, taken)?;
-            rows.extend(json);
+            let name = if layout == Layout::Contiguous { "contiguous" } else { "interleaved" };
+            let title = format!("{} systems of n = {}, {dtype}, {name}", args.count, args.n);
+            let sheet = Sheet::of(title, &rows, sheet::Peer::Gtsv);
+            report::print_beside(&sheet.text(), taken)?;
+            let facts = json!({ "count": args.count, "n": args.n, "dtype": dtype.to_string(), "layout": name });
+            lines.extend(rows.iter().map(|row| row.json(&facts)));
+            panels.push(Panel::of(sheet.title.clone(), &rows, epsilon));
+            sheets.push(sheet);
         }
     }
-    match &args.measure.json {
-        Some(path) => {
-            report::write_json(path, &json!({ "bench": "batch", "machine": machine.json(&peers), "rows": rows }))
-        }
-        None => Ok(()),
-    }
+    let chart = Chart {
+        title: "Time of a batch, factoring and solving: ns per row".into(),
+        machine: machine.summary(),
+        across: 2,
+        kinds: vec!["random"],
+        panels,
+    };
+    Found::here("batch", &machine, &peers, lines, sheets).write(&args.measure, || Some(chart.draw()))
 }
 
-/// Measures every solver on one batch; returns the lines of the table and the rows for programs.
+/// Measures every solver on one batch.
 fn measure<T: PeerScalar>(
     (count, n, layout): (usize, usize, Layout),
     threads: &[usize],
     budget: Budget,
     peers: &[Peer],
-) -> (String, Vec<Value>) {
+) -> Vec<Row> {
     let mut random = Random::new(n as u64);
     let numbers: [Vec<T>; 4] =
         [(); 4].map(|()| (0..count * n).map(|_| T::from_f64(random.uniform(-1.0, 1.0))).collect());
@@ -76,10 +87,7 @@ fn measure<T: PeerScalar>(
     };
     let mut rows = contest::run(&mut contestants, count * n, budget, &mut work, check);
     compare(&mut rows);
-    let layout = if layout == Layout::Contiguous { "contiguous" } else { "interleaved" };
-    let text = format!("\n{count} systems of n = {n}, {}, {layout}\n{}", T::NAME, table(&rows));
-    let facts = json!({ "count": count, "n": n, "dtype": T::NAME, "layout": layout });
-    (text, rows.iter().map(|row| row.json(&facts)).collect())
+    rows
 }
 
 /// Memory that all solvers share.

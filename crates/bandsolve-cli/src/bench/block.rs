@@ -1,7 +1,10 @@
 //! `bandsolve bench block`: dense-block systems by BCYCLIC and block SPIKE beside banded LU, ours and other people's.
 
 use super::contest::{self, Budget, Contestant, Solve};
+use super::dots::{Chart, Panel};
+use super::found::{self, Found};
 use super::machine::Machine;
+use super::sheet::{BACKWARD, Column, Line, SOLVER, Sheet, THREADS, column};
 use super::{Repair, Row};
 use crate::args::BenchBlockArgs;
 use crate::exit::Failure;
@@ -22,13 +25,13 @@ const METHODS: [Method; 5] = [Method::Rpts, Method::Spike, Method::Bcyclic, Meth
 /// # Errors
 /// [`Failure::Usage`] for sizes beyond memory, [`Failure::Other`] if the report cannot be written.
 pub fn run(args: &BenchBlockArgs) -> Result<(), Failure> {
+    let taken = found::taken(&args.measure)?;
     let threads = super::threads(&args.threads)?;
     let quick = args.measure.quick;
     let blocks = args.blocks.clone().unwrap_or_else(|| if quick { vec![16, 32] } else { vec![16, 32, 64, 128, 256] });
     let (machine, peers) = (Machine::here(), Peer::all());
-    let taken = report::is_stdout(args.measure.json.as_deref());
     report::print_beside(&machine.text(&peers), taken)?;
-    let mut found = Vec::new();
+    let (mut lines, mut sheets, mut panels) = (Vec::new(), Vec::new(), Vec::new());
     for block in blocks {
         // Larger blocks, fewer of them: a factorisation takes 16·block² flops an unknown.
         let n = args.n.unwrap_or(if quick { 1 << 10 } else { (1 << 15).min((1 << 22) / block) });
@@ -38,16 +41,18 @@ pub fn run(args: &BenchBlockArgs) -> Result<(), Failure> {
         let budget = super::budget(&args.measure);
         for part in [Part::Both, Part::Solve] {
             let rows = system.contest(part, &threads, budget, &peers);
-            report::print_beside(&system.table(part, &rows), taken)?;
-            found.extend(system.json(part, &rows));
+            let sheet = system.sheet(part, &rows);
+            report::print_beside(&sheet.text(), taken)?;
+            lines.extend(system.json(part, &rows));
+            // A product is no solver.
+            let solvers: Vec<Row> = rows.into_iter().filter(|row| row.solver != PRODUCT).collect();
+            panels.push(Panel::of(format!("blocks of {block}, {}", part.words()), &solvers, f64::EPSILON));
+            sheets.push(sheet);
         }
     }
-    match &args.measure.json {
-        Some(path) => {
-            report::write_json(path, &json!({ "bench": "block", "machine": machine.json(&peers), "rows": found }))
-        }
-        None => Ok(()),
-    }
+    let title = "Time of one block tridiagonal system, one right-hand side, f64: ns per row".into();
+    let chart = Chart { title, machine: machine.summary(), across: 2, kinds: vec!["random"], panels };
+    Found::here("block", &machine, &peers, lines, sheets).write(&args.measure, || Some(chart.draw()))
 }
 
 /// What is timed.
@@ -58,6 +63,15 @@ enum Part {
     /// Solve, with stored factors.
     Solve,
 }
+
+impl Part {
+    fn words(self) -> &'static str {
+        if self == Part::Both { "factor and solve" } else { "solve, factors stored" }
+    }
+}
+
+/// What the memory bus can do: the product reads all blocks once.
+const PRODUCT: &str = "A·x";
 
 /// A matrix with entries from U(−1, 1) and one right-hand side.
 struct System {
@@ -104,7 +118,7 @@ impl System {
         }
         if part == Part::Solve {
             let threads = threads.iter().copied().max().unwrap_or(1);
-            contestants.push(Contestant { name: "A·x".into(), threads, solve: self.product() });
+            contestants.push(Contestant { name: PRODUCT.into(), threads, solve: self.product() });
         }
         let mut work = Work { x: self.rhs.clone(), report: None };
         let check = |work: &Work| (Some(self.backward_error(&work.x)), work.report.as_ref().map(Repair::of));
@@ -214,45 +228,52 @@ impl System {
             "bcyclic" => 8.0,
             "block-spike" => 6.0,
             "pivoted" => 9.0,
-            "A·x" => 3.0,
+            PRODUCT => 3.0,
             _ => 6.0, // rpts reads the blocks twice
         };
         Some(blocks * b * n)
     }
 
-    fn table(&self, part: Part, rows: &[Row]) -> String {
-        let what = if part == Part::Both { "factor and solve" } else { "solve, factors stored" };
+    fn sheet(&self, part: Part, rows: &[Row]) -> Sheet {
         let (b, count) = (self.a.block(), self.a.block_rows());
-        let mut text = format!("\n{count} block rows of {b}, {what}, one right-hand side, f64\n");
-        text += &format!(
-            "  {:16} {:>7} {:>10} {:>10} {:>7} {:>7} {:>9}\n",
-            "solver", "threads", "ms", "min", "x band", "GB/s", "backward"
-        );
-        let ms = |ns_per_row: f64| ns_per_row * self.a.n() as f64 * 1e-6;
-        for row in rows {
-            let rate = self.words(&row.solver).filter(|_| part == Part::Solve);
-            let rate = rate.map(|words| 8.0 * words / row.ns_per_row / self.a.n() as f64);
-            let number = |v: Option<f64>, digits| v.map_or("-".into(), |v| format!("{v:.digits$}"));
-            let note = match (&row.error, row.repair) {
-                (Some(error), _) => error.as_str(),
-                (None, Some(Repair { fallback: true, .. })) => "solved again by the pivoted method",
-                (None, Some(Repair { refinement_steps: 1.., .. })) => "refined",
-                _ => "",
-            };
-            let line = format!(
-                "  {:16} {:>7} {:>10.3} {:>10.3} {:>7} {:>7} {:>9}  {note}",
-                row.solver,
-                row.threads,
+        let columns = vec![
+            Column { width: 16, ..SOLVER },
+            THREADS,
+            column("ms", 10, "median time of the whole system, in milliseconds"),
+            column("min", 10, "the same of the fastest repetition"),
+            column(
+                "x band",
+                7,
+                "how many times faster than the fastest banded LU, of other libraries where there are any",
+            ),
+            column("GB/s", 7, "what a solve with stored factors cannot but read, over its time"),
+            BACKWARD,
+        ];
+        Sheet {
+            title: format!("{count} block rows of {b}, {}, one right-hand side, f64", part.words()),
+            columns,
+            lines: rows.iter().map(|row| self.line(part, rows, row)).collect(),
+        }
+    }
+
+    fn line(&self, part: Part, rows: &[Row], row: &Row) -> Line {
+        let ms = |ns_per_row: f64| format!("{:.3}", ns_per_row * self.a.n() as f64 * 1e-6);
+        let rate = self.words(&row.solver).filter(|_| part == Part::Solve);
+        let rate = rate.map(|words| 8.0 * words / row.ns_per_row / self.a.n() as f64);
+        let number = |v: Option<f64>, digits| v.map_or("-".into(), |v| format!("{v:.digits$}"));
+        let error = if row.solver == PRODUCT { "-".into() } else { row.error_text() };
+        Line {
+            cells: vec![
+                row.solver.clone(),
+                row.threads.to_string(),
                 ms(row.ns_per_row),
                 ms(row.ns_per_row_min),
                 number(over_band(rows, row), 2),
                 number(rate, 1),
-                row.backward_error.filter(|_| row.solver != "A·x").map_or("-".into(), |e| format!("{e:.1e}")),
-            );
-            text += line.trim_end();
-            text += "\n";
+                error,
+            ],
+            note: row.note().into(),
         }
-        text
     }
 
     fn json(&self, part: Part, rows: &[Row]) -> Vec<Value> {
@@ -302,10 +323,10 @@ mod tests {
         let system = System::new(5, 4, 2.0);
         for part in [Part::Both, Part::Solve] {
             let rows = system.contest(part, &[1, 2], Budget { seconds: 0.0, min_rounds: 1 }, &Peer::all());
-            for row in rows.iter().filter(|row| row.solver != "A·x") {
+            for row in rows.iter().filter(|row| row.solver != PRODUCT) {
                 assert!(row.error.is_none() && row.backward_error.unwrap() < 1e-14, "{row:?}");
             }
-            assert!(system.table(part, &rows).contains("block-spike"));
+            assert!(system.sheet(part, &rows).text().contains("block-spike"));
         }
     }
 }

@@ -38,12 +38,17 @@ impl Machine {
 
     /// One line a fact.
     pub fn text(&self, peers: &[Peer]) -> String {
+        crate::report::columns(&self.lines(peers))
+    }
+
+    /// Names and facts: the machine, and where the peers are.
+    pub fn lines(&self, peers: &[Peer]) -> Vec<(&'static str, String)> {
         let mut lines = vec![("machine", self.summary())];
         lines.extend(peers.iter().map(|p| (p.name, p.path.display().to_string())));
         if peers.is_empty() {
             lines.push(("peers", "none found: no LAPACK, OpenBLAS or MKL on this machine".into()));
         }
-        crate::report::columns(&lines)
+        lines
     }
 
     /// For programs.

@@ -1,13 +1,14 @@
 //! `bandsolve bench methods`: every method beside LAPACK, on matrices that pivoting makes easy or hard.
 
+use super::dots::{Chart, Dot, Panel, distinct};
 use super::machine::Machine;
-use super::sweep::Sweep;
+use super::sweep::{Sweep, Table};
 use super::system::Own;
-use super::{dot_plot, sizes, threads};
+use super::{found, sizes, threads};
 use crate::args::{BenchMethodsArgs, named_methods};
 use crate::exit::Failure;
 use crate::peers::Peer;
-use crate::report;
+use crate::plot::Picture;
 
 /// Measures, prints, draws.
 ///
@@ -15,7 +16,7 @@ use crate::report;
 /// [`Failure::Usage`] for sizes beyond memory, [`Failure::Other`] if a report cannot be written.
 pub fn run(args: &BenchMethodsArgs) -> Result<(), Failure> {
     let measure = &args.measure;
-    let taken = report::check_outputs(&[("--json", &measure.json), ("--plot", &args.plot)])?;
+    let taken = found::taken(measure)?;
     let threads = threads(&args.threads)?;
     let usual: &[u32] = if measure.quick { &[10, 12] } else { &[16, 20] };
     let sweep = Sweep {
@@ -29,13 +30,27 @@ pub fn run(args: &BenchMethodsArgs) -> Result<(), Failure> {
         peers: Peer::all(),
     };
     let tables = sweep.run(taken)?;
-    if let Some(path) = &measure.json {
-        report::write_json(path, &sweep.json("methods", &tables))?;
+    sweep.found("methods", &tables).write(measure, || Some(picture(&sweep.machine, &tables)))
+}
+
+/// A panel for each size and number type, kinds of data by colour.
+fn picture(machine: &Machine, tables: &[Table]) -> Picture {
+    let kinds = distinct(tables.iter().map(|table| table.data));
+    let kind = |table: &Table| kinds.iter().position(|data| *data == table.data).unwrap_or(0);
+    let panel = |(n, dtype): &(usize, &'static str)| {
+        let of = tables.iter().filter(|table| (table.n, table.dtype) == (*n, *dtype));
+        let dots = of.flat_map(|table| table.rows.iter().map(|row| Dot::of(row, kind(table), table.epsilon)));
+        Panel { title: format!("n = {n}, {dtype}"), dots: dots.collect() }
+    };
+    let panels = distinct(tables.iter().map(|table| (table.n, table.dtype))).iter().map(panel).collect();
+    Chart {
+        title: "Time of every method, factoring and solving: ns per row".into(),
+        machine: machine.summary(),
+        across: 3,
+        kinds: kinds.iter().map(|data| data.name()).collect(),
+        panels,
     }
-    match &args.plot {
-        Some(path) => dot_plot::write(path, &sweep.machine, &tables),
-        None => Ok(()),
-    }
+    .draw()
 }
 
 /// The methods asked for, or all, at every number of threads.

@@ -7,10 +7,13 @@ mod banded;
 mod batch;
 mod block;
 mod contest;
-mod dot_plot;
+mod dots;
+mod found;
 mod gpu;
+mod lines;
 mod machine;
 mod methods;
+mod sheet;
 mod sparse;
 mod sweep;
 mod system;
@@ -20,6 +23,7 @@ mod yardstick;
 use crate::args::{BenchArgs, BenchTable, MeasureArgs, ThreadsArgs};
 use crate::exit::Failure;
 pub use machine::Machine;
+pub use sheet::{Column, Line, Sheet};
 pub use yardstick::bandwidth as memory_bandwidth;
 
 use contest::Budget;
@@ -86,8 +90,8 @@ impl Repair {
     /// What stands behind a line of a table.
     fn note(self) -> &'static str {
         match self {
-            Repair { fallback: true, .. } => "  solved again by the pivoted method",
-            Repair { refinement_steps: 1.., .. } => "  refined",
+            Repair { fallback: true, .. } => "solved again by the pivoted method",
+            Repair { refinement_steps: 1.., .. } => "refined",
             _ => "",
         }
     }
@@ -157,43 +161,10 @@ impl Row {
         fields.extend(rest.as_object().cloned().into_iter().flatten());
         row
     }
-
-    /// Backward error, and what it took or why there is none.
-    fn verdict(&self) -> String {
-        let eta = self.backward_error.map_or("-".to_string(), |eta| format!("{eta:.1e}"));
-        let note = match &self.error {
-            Some(error) => format!("  {error}"),
-            None => self.repair.map_or("", Repair::note).to_string(),
-        };
-        format!("{eta:>9}{note}")
-    }
-
-    fn text(&self, width: usize) -> String {
-        format!(
-            "  {:width$} {:>7} {:>9.2} {:>9.2} {:>8} {:>10} {}\n",
-            self.solver,
-            self.threads,
-            self.ns_per_row,
-            self.ns_per_row_min,
-            ratio(self.speedup_over_gtsv),
-            ratio(self.times_yardstick),
-            self.verdict()
-        )
-    }
 }
 
 fn ratio(r: Option<f64>) -> String {
     r.map_or("-".to_string(), |r| format!("{r:.2}"))
-}
-
-/// A heading and a line for each row.
-fn table(rows: &[Row]) -> String {
-    let width = rows.iter().map(|row| row.solver.len()).max().unwrap_or(0).max(22);
-    let heading = format!(
-        "  {:width$} {:>7} {:>9} {:>9} {:>8} {:>10} {:>9}\n",
-        "solver", "threads", "ns/row", "min", "x gtsv", "/yardstick", "backward"
-    );
-    heading + &rows.iter().map(|row| row.text(width)).collect::<String>()
 }
 
 /// Fills in the ratios: to the fastest `gtsv`, and to the yardstick at the same number of threads.

@@ -1,8 +1,11 @@
 //! `bandsolve bench sparse`: tridiagonal systems with sparse right-hand sides, skipped where they are zero or written out.
 
 use super::contest::{self, Contestant, Solve};
+use super::dots::{Chart, Panel};
+use super::found::{self, Found};
 use super::machine::Machine;
-use super::{Repair, Row};
+use super::sheet::{BACKWARD, Line, SOLVER, Sheet, THREADS, column};
+use super::{Repair, Row, ratio};
 use crate::args::BenchSparseArgs;
 use crate::exit::Failure;
 use crate::io;
@@ -22,7 +25,7 @@ const WRITTEN_OUT: &str = "written out";
 /// [`Failure::Usage`] for sizes beyond memory, [`Failure::Input`] for files, [`Failure::Other`] if the report cannot be
 /// written.
 pub fn run(args: &BenchSparseArgs) -> Result<(), Failure> {
-    let taken = report::is_stdout(args.measure.json.as_deref());
+    let taken = found::taken(&args.measure)?;
     let threads = super::threads(&args.threads)?;
     let machine = Machine::here();
     report::print_beside(&machine.text(&[]), taken)?;
@@ -32,15 +35,20 @@ pub fn run(args: &BenchSparseArgs) -> Result<(), Failure> {
         Some(path) => vec![Columns::read(path, n)?],
         None => args.entries.iter().map(|entries| Columns::random(n, args.columns, *entries)).collect(),
     };
-    let mut found: Vec<Value> = Vec::new();
+    let (mut found, mut sheets, mut panels) = (Vec::new(), Vec::new(), Vec::new());
     for columns in cases {
         let system = System::new(n, args.dominant, columns);
         let rows = system.contest(&threads, super::budget(&args.measure));
-        report::print_beside(&system.table(&rows), taken)?;
+        let sheet = system.sheet(&rows);
+        report::print_beside(&(sheet.text() + &memory()), taken)?;
         found.extend(rows.iter().map(|row| row.json(&system.facts())));
+        panels.push(Panel::of(system.columns.name.clone(), &rows, f64::EPSILON));
+        sheets.push(sheet);
     }
-    let Some(path) = &args.measure.json else { return Ok(()) };
-    report::write_json(path, &json!({ "bench": "sparse", "machine": machine.json(&[]), "rows": found }))
+    let data = if args.dominant { "dominant" } else { "random" };
+    let title = format!("Time of sparse right-hand sides, n = {n}, {data} matrix: ns per row and column");
+    let chart = Chart { title, machine: machine.summary(), across: 3, kinds: vec![data], panels };
+    Found::here("sparse", &machine, &[], found, sheets).write(&args.measure, || Some(chart.draw()))
 }
 
 /// Sparse right-hand sides.
@@ -173,36 +181,44 @@ impl System {
         json!({ "n": self.a.n(), "columns": self.columns.name, "dominant": self.dominant })
     }
 
-    fn table(&self, rows: &[Row]) -> String {
+    fn sheet(&self, rows: &[Row]) -> Sheet {
         let data = if self.dominant { "dominant" } else { "random" };
-        let mut text = format!("\nn = {}, f64, {data} matrix; {}\n", self.a.n(), self.columns.name);
-        text += &format!(
-            "  {:12} {:>7} {:>12} {:>12} {:>13} {:>9}\n",
-            "solver", "threads", "ms", "µs/column", "x written out", "backward"
-        );
-        for row in rows {
-            let ns = row.ns_per_row * self.a.n() as f64;
-            let dense = rows.iter().find(|other| other.solver == WRITTEN_OUT && other.threads == row.threads);
-            let ratio = dense.map_or("-".into(), |dense| format!("{:.2}", dense.ns_per_row / row.ns_per_row));
-            let eta = row.backward_error.map_or("-".into(), |eta| format!("{eta:.1e}"));
-            let note = row.error.as_deref().unwrap_or(if row.repaired() { "refined" } else { "" });
-            let line = format!(
-                "  {:12} {:>7} {:>12.3} {:>12.3} {:>13} {:>9}  {note}",
-                row.solver,
-                row.threads,
-                ns * self.columns.count() as f64 * 1e-6,
-                ns * 1e-3,
-                ratio,
-                eta
-            );
-            text += line.trim_end();
-            text += "\n";
+        let columns = vec![
+            SOLVER,
+            THREADS,
+            column("ms", 12, "median time of all columns, in milliseconds"),
+            column("µs/column", 12, "the same of one column, in microseconds"),
+            column("x written out", 13, "how many times faster than right-hand sides that are written out"),
+            BACKWARD,
+        ];
+        Sheet {
+            title: format!("n = {}, f64, {data} matrix; {}", self.a.n(), self.columns.name),
+            columns,
+            lines: rows.iter().map(|row| self.line(rows, row)).collect(),
         }
-        if let Some(peak) = peak_memory() {
-            text += &format!("  largest memory so far: {:.0} MiB\n", peak as f64 / (1 << 20) as f64);
-        }
-        text
     }
+
+    fn line(&self, rows: &[Row], row: &Row) -> Line {
+        let ns = row.ns_per_row * self.a.n() as f64;
+        let dense = rows.iter().find(|other| other.solver == WRITTEN_OUT && other.threads == row.threads);
+        Line {
+            cells: vec![
+                row.solver.clone(),
+                row.threads.to_string(),
+                format!("{:.3}", ns * self.columns.count() as f64 * 1e-6),
+                format!("{:.3}", ns * 1e-3),
+                ratio(dense.map(|dense| dense.ns_per_row / row.ns_per_row)),
+                row.error_text(),
+            ],
+            note: row.error.clone().unwrap_or(if row.repaired() { "refined".into() } else { String::new() }),
+        }
+    }
+}
+
+/// A line about it, where the system tells.
+fn memory() -> String {
+    peak_memory()
+        .map_or(String::new(), |peak| format!("  largest memory so far: {:.0} MiB\n", peak as f64 / (1 << 20) as f64))
 }
 
 /// What becomes of the right-hand sides.
@@ -236,7 +252,7 @@ mod tests {
             for row in &rows {
                 assert!(row.error.is_none() && row.backward_error.unwrap() <= 8.0 * f64::EPSILON, "{row:?}");
             }
-            assert!(system.table(&rows).contains("csc2csc"));
+            assert!(system.sheet(&rows).text().contains("csc2csc"));
         }
     }
 }

@@ -1,10 +1,12 @@
 //! Sizes, number types and kinds of data, one after the other; all solvers on each.
 
 use super::contest::{self, Budget, Contestant};
+use super::found::Found;
 use super::machine::Machine;
+use super::sheet::{self, Sheet};
 use super::system::{Numbers, Own, System, Work, theirs};
 use super::yardstick::{self, Store, Word};
-use super::{Row, compare, table};
+use super::{Row, compare};
 use crate::args::{Data, RealDtype};
 use crate::exit::Failure;
 use crate::peers::{Peer, PeerScalar};
@@ -38,6 +40,8 @@ pub struct Table {
     pub n: usize,
     /// Number type.
     pub dtype: &'static str,
+    /// Of a number.
+    pub bytes: usize,
     /// Of the number type.
     pub epsilon: f64,
     /// Kind of matrix.
@@ -64,7 +68,7 @@ impl Sweep {
                         RealDtype::F32 => self.measure::<f32>(n, data),
                         RealDtype::F64 => self.measure::<f64>(n, data),
                     };
-                    report::print_beside(&table.text(), taken)?;
+                    report::print_beside(&table.sheet().text(), taken)?;
                     tables.push(table);
                 }
             }
@@ -72,10 +76,10 @@ impl Sweep {
         Ok(tables)
     }
 
-    /// What [`run`](Self::run) returned, for programs.
-    pub fn json(&self, bench: &str, tables: &[Table]) -> Value {
+    /// What [`run`](Self::run) returned, to be written.
+    pub fn found(&self, bench: &'static str, tables: &[Table]) -> Found {
         let rows: Vec<Value> = tables.iter().flat_map(Table::json).collect();
-        json!({ "bench": bench, "machine": self.machine.json(&self.peers), "rows": rows })
+        Found::here(bench, &self.machine, &self.peers, rows, tables.iter().map(Table::sheet).collect())
     }
 
     fn check_sizes(&self) -> Result<(), Failure> {
@@ -101,7 +105,7 @@ impl Sweep {
         let mut rows = contest::run(&mut contestants, n, self.budget, &mut work, check);
         keep_best_yardstick(&mut rows);
         compare(&mut rows);
-        Table { n, dtype: T::NAME, epsilon: T::EPSILON.to_f64(), data, far, rows }
+        Table { n, dtype: T::NAME, bytes: size_of::<T>(), epsilon: T::EPSILON.to_f64(), data, far, rows }
     }
 
     fn yardsticks<'a, T: PeerScalar + Word>(&self, system: &'a System<'a, T>) -> Vec<Contestant<'a, Work<T>>> {
@@ -118,9 +122,10 @@ impl Sweep {
 }
 
 impl Table {
-    fn text(&self) -> String {
+    fn sheet(&self) -> Sheet {
         let place = if self.far { "beyond the caches" } else { "within the caches" };
-        format!("\nn = {}, {}, {} data, {place}\n{}", self.n, self.dtype, self.data.name(), table(&self.rows))
+        let title = format!("n = {}, {}, {} data, {place}", self.n, self.dtype, self.data.name());
+        Sheet::of(title, &self.rows, sheet::Peer::Gtsv)
     }
 
     fn json(&self) -> Vec<Value> {

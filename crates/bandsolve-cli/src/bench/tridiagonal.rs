@@ -1,12 +1,16 @@
 //! `bandsolve bench tridiagonal`: one tridiagonal system.
 
+use super::dots::distinct;
+use super::found;
+use super::lines::{Chart, Pair, Series};
 use super::machine::Machine;
-use super::sweep::Sweep;
+use super::sweep::{Sweep, Table};
 use super::system::Own;
+use super::yardstick;
 use crate::args::BenchTridiagonalArgs;
 use crate::exit::Failure;
 use crate::peers::Peer;
-use crate::report;
+use crate::plot::Picture;
 use bandsolve::Method;
 
 /// Runs the whole sweep: the partition method with and without verification, and the sequential one.
@@ -15,6 +19,7 @@ use bandsolve::Method;
 /// [`Failure::Usage`] for sizes beyond memory, [`Failure::Other`] if the report cannot be written.
 pub fn run(args: &BenchTridiagonalArgs) -> Result<(), Failure> {
     let measure = &args.measure;
+    let taken = found::taken(measure)?;
     let threads = super::threads(&args.threads)?;
     let rpts = |&threads: &usize| [true, false].map(|verify| Own { method: Method::Rpts, threads, verify });
     let pivoted = Own { method: Method::Pivoted, threads: 1, verify: true };
@@ -29,9 +34,59 @@ pub fn run(args: &BenchTridiagonalArgs) -> Result<(), Failure> {
         machine: Machine::here(),
         peers: Peer::all(),
     };
-    let tables = sweep.run(report::is_stdout(measure.json.as_deref()))?;
-    match &measure.json {
-        Some(path) => report::write_json(path, &sweep.json("tridiagonal", &tables)),
-        None => Ok(()),
+    let tables = sweep.run(taken)?;
+    sweep.found("tridiagonal", &tables).write(measure, || Some(picture(&sweep, &tables)))
+}
+
+/// Speed against n, and against the memory bus: two panels for each number type and kind of data.
+fn picture(sweep: &Sweep, tables: &[Table]) -> Picture {
+    let kinds = distinct(tables.iter().map(|table| (table.dtype, table.data)));
+    let roofs = roofs(sweep, tables);
+    let pair = |(dtype, data): &(&'static str, _)| {
+        let own: Vec<&Table> = tables.iter().filter(|table| (table.dtype, table.data) == (*dtype, *data)).collect();
+        Pair {
+            title: format!("{dtype}, {} data", data.name()),
+            series: series(&own),
+            bytes: yardstick::WORDS * own[0].bytes as f64,
+            roofs: roofs.clone(),
+            cache: Some(sweep.machine.cache as f64 / (5 * own[0].bytes) as f64),
+        }
+    };
+    Chart {
+        title: "One tridiagonal system: rows per second, and the memory bus".into(),
+        machine: sweep.machine.summary(),
+        pairs: kinds.iter().map(pair).collect(),
     }
+    .draw()
+}
+
+/// A line for each solver over the sizes.
+fn series(tables: &[&Table]) -> Vec<Series> {
+    let rows = || tables.iter().flat_map(|table| table.rows.iter().map(|row| (table.n, row)));
+    let solved = || rows().filter(|(_, row)| row.error.is_none() && !row.is_yardstick());
+    let solvers = distinct(solved().map(|(_, row)| (row.solver.as_str(), row.threads)));
+    let series = |(solver, threads): (&str, usize)| {
+        let own = || solved().filter(|(_, row)| (row.solver.as_str(), row.threads) == (solver, threads));
+        let first = own().next().expect("a solver of some row").1;
+        Series {
+            solver: first.method().into(),
+            threads: Some(threads),
+            unverified: first.verified() == Some(false),
+            points: own().map(|(n, row)| (n as f64, row.ns_per_row)).collect(),
+        }
+    };
+    solvers.into_iter().map(series).collect()
+}
+
+/// What the memory bus carries: the best that was measured beside a system, or now if all are within the caches.
+fn roofs(sweep: &Sweep, tables: &[Table]) -> Vec<(String, f64)> {
+    let rate = |threads: usize| {
+        let measured = tables.iter().flat_map(|table| {
+            let own = table.rows.iter().filter(move |row| row.is_yardstick() && row.threads == threads);
+            own.map(|row| yardstick::WORDS * table.bytes as f64 / row.ns_per_row)
+        });
+        measured.max_by(f64::total_cmp).unwrap_or_else(|| yardstick::bandwidth(threads))
+    };
+    let name = |threads| format!("memory, {}", crate::report::counted(threads, "thread"));
+    sweep.yardsticks.iter().map(|threads| (name(*threads), rate(*threads))).collect()
 }

@@ -10,6 +10,9 @@ use std::time::{Duration, Instant};
 /// Its name in the tables.
 pub const NAME: &str = "yardstick";
 
+/// Words a row that it moves.
+pub const WORDS: f64 = 9.0;
+
 /// How x is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Store {

@@ -1,7 +1,9 @@
 //! `bandsolve stability pentadiagonal | block | banded`: forward errors beside LAPACK's and the published ones.
 
+use super::columns::{Cell, Column, Mark};
+use super::heat_map::{self, Panel, Part};
 use super::largest;
-use crate::args::{StabilityBandedArgs, StabilityBandsArgs};
+use crate::args::{StabilityBandedArgs, StabilityBandsArgs, TableOutputs};
 use crate::exit::Failure;
 use crate::io;
 use crate::peers::{BandArrays, Peer};
@@ -21,6 +23,7 @@ use std::path::PathBuf;
 
 /// Klein's Tables 6 and 7.
 pub fn pentadiagonal(args: &StabilityBandsArgs) -> Result<(), Failure> {
+    let taken = report::check_outputs(&args.outputs.named())?;
     let n = args.n.unwrap_or(512) as usize;
     let problem = |case: bandsolve_testkit::band_tables::PentadiagonalCase| {
         let a = case.matrix(n, args.seed);
@@ -32,11 +35,12 @@ pub fn pentadiagonal(args: &StabilityBandsArgs) -> Result<(), Failure> {
         }
     };
     let problems = pentadiagonal_cases().into_iter().map(problem).collect();
-    Table::new("Klein 2022, Tables 6 and 7", &PENTADIAGONAL_SOLVERS, problems, args.seed).write(&args.json)
+    Table::new("Klein 2022, Tables 6 and 7", &PENTADIAGONAL_SOLVERS, problems, args.seed).write(&args.outputs, taken)
 }
 
 /// Klein's Table 8.
 pub fn block(args: &StabilityBandsArgs) -> Result<(), Failure> {
+    let taken = report::check_outputs(&args.outputs.named())?;
     let n = args.n.unwrap_or(1024) as usize;
     let problem = |(case, published): (bandsolve_testkit::tables::Case, [f64; 4])| Problem {
         name: case.id.to_string(),
@@ -45,11 +49,12 @@ pub fn block(args: &StabilityBandsArgs) -> Result<(), Failure> {
         published: published.to_vec(),
     };
     let problems = block_cases().into_iter().map(problem).collect();
-    Table::new("Klein 2022, Table 8", &BLOCK_SOLVERS, problems, args.seed).write(&args.json)
+    Table::new("Klein 2022, Table 8", &BLOCK_SOLVERS, problems, args.seed).write(&args.outputs, taken)
 }
 
 /// Klein's Table 9, of the matrices in the given files.
 pub fn real(args: &StabilityBandedArgs) -> Result<(), Failure> {
+    let taken = report::check_outputs(&args.outputs.named())?;
     let problem = |path: &PathBuf| {
         let triplets = io::read_matrix(path)?;
         let reach = |below: bool| {
@@ -68,7 +73,7 @@ pub fn real(args: &StabilityBandedArgs) -> Result<(), Failure> {
         Ok(Problem { name: stem, condition: None, a: Matrix::Band(a), published })
     };
     let problems = args.files.iter().map(problem).collect::<Result<_, Failure>>()?;
-    Table::new("Klein 2022, Table 9", &BLOCK_SOLVERS, problems, args.seed).write(&args.json)
+    Table::new("Klein 2022, Table 9", &BLOCK_SOLVERS, problems, args.seed).write(&args.outputs, taken)
 }
 
 /// A matrix of one of the tables.
@@ -120,6 +125,18 @@ struct Answer {
     mark: char,
 }
 
+impl Answer {
+    fn cell(&self) -> Cell {
+        let mark = match self.mark {
+            '!' => Mark::Failed,
+            '*' => Mark::Fallback,
+            '+' => Mark::Refined,
+            _ => Mark::Plain,
+        };
+        Cell { error: Some(self.forward_error), mark }
+    }
+}
+
 struct Row {
     problem: Problem,
     /// One a column.
@@ -146,12 +163,42 @@ impl Table {
         Self { source, columns, solvers, rows }
     }
 
-    fn write(&self, json: &Option<PathBuf>) -> Result<(), Failure> {
-        let taken = report::check_outputs(&[("--json", json)])?;
-        if let Some(path) = json {
+    fn write(&self, outputs: &TableOutputs, taken: bool) -> Result<(), Failure> {
+        if let Some(path) = &outputs.json {
             report::write_json(path, &self.json())?;
         }
+        if let Some(path) = &outputs.plot {
+            heat_map::draw("Errors of every method: decimal exponents", &[self.part()]).write(path)?;
+        }
         report::print_beside(&self.text(), taken)
+    }
+
+    /// As a part of a picture.
+    fn part(&self) -> Part {
+        let ours = |verified: bool| {
+            let columns = self.columns.iter().enumerate().filter(move |(_, column)| column.1 == verified);
+            columns.map(|(k, column)| Column {
+                head: column.0.name().into(),
+                cells: self.rows.iter().map(|row| row.answers[k].cell()).collect(),
+            })
+        };
+        let none = Cell { error: None, mark: Mark::Failed };
+        let lapack = |row: &Row| row.lapack.as_ref().map_or(none, Answer::cell);
+        let lapack = Column { head: "LAPACK gbsv".into(), cells: self.rows.iter().map(lapack).collect() };
+        let found = self.rows.iter().any(|row| row.lapack.is_some());
+        let published = self.solvers.iter().enumerate().map(|(k, head)| Column {
+            head: head.to_string(),
+            cells: self.rows.iter().map(|row| Cell::published(row.problem.published[k])).collect(),
+        });
+        Part {
+            title: format!("{}: forward error |x − x_true|₂ / |x_true|₂", self.source),
+            rows: self.rows.iter().map(|row| (row.problem.name.clone(), row.problem.condition)).collect(),
+            panels: vec![
+                Panel { title: "unverified", columns: ours(false).chain(found.then_some(lapack)).collect() },
+                Panel { title: "verified", columns: ours(true).collect() },
+                Panel { title: "published", columns: published.collect() },
+            ],
+        }
     }
 
     /// The name of a column.

@@ -1,5 +1,6 @@
 //! Columns of a table or of a picture: one solver on many matrices.
 
+use super::heat_map::{Panel, Part};
 use super::{Attempt, Judgement, Row};
 use bandsolve_testkit::tables::Paper;
 
@@ -21,6 +22,14 @@ pub struct Cell {
     pub mark: Mark,
 }
 
+impl Cell {
+    /// Of a paper, which may not have the matrix.
+    pub fn published(error: f64) -> Cell {
+        let known = !error.is_nan();
+        Cell { error: known.then_some(error), mark: if known { Mark::Plain } else { Mark::Absent } }
+    }
+}
+
 /// What became of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mark {
@@ -32,6 +41,8 @@ pub enum Mark {
     Fallback,
     /// Returned as an error.
     Failed,
+    /// Not there to be shown.
+    Absent,
 }
 
 impl Mark {
@@ -69,6 +80,23 @@ impl<'a> Section<'a> {
             Some(Paper::Chang) => "Chang 2014, Tables 6.1 and 6.2",
             Some(Paper::Klein) => "Klein 2022, Tables 4 and 5",
             None => "Random rows (some: a tenth, rows: all) scaled up to the given power of ten",
+        }
+    }
+
+    /// As a part of a picture: in the measure of the paper; our own matrices have no paper and show the row-wise backward
+    /// error.
+    pub fn part(&self, lapack: bool) -> Part {
+        let measure: Measure = if self.paper.is_some() { |j| j.error } else { |j| j.backward_error };
+        let name = self.paper.map_or("row-wise backward error", Paper::measure);
+        let label = |row: &&Row| (row.problem.name.clone(), row.problem.case.map(|case| case.condition));
+        Part {
+            title: format!("{}: {name}", self.source()),
+            rows: self.rows.iter().map(label).collect(),
+            panels: vec![
+                Panel { title: "unverified", columns: self.raw(measure, lapack) },
+                Panel { title: "verified", columns: self.verified(measure) },
+                Panel { title: "published", columns: self.published() },
+            ],
         }
     }
 

@@ -74,7 +74,7 @@ fn wrapped(name: &str) -> Vec<String> {
 
 fn cell(cell: Cell) -> String {
     let mark = match cell.mark {
-        Mark::Plain => ' ',
+        Mark::Plain | Mark::Absent => ' ',
         Mark::Refined => '+',
         Mark::Fallback => '*',
         Mark::Failed => '!',

@@ -28,7 +28,7 @@ fn the_doctor_warns_of_slow_settings() {
 fn shells_complete_every_command() {
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
         let text = bandsolve(&["completions", shell]).exits(0).stdout;
-        for command in ["solve", "info", "generate", "stability", "bench", "tune", "doctor"] {
+        for command in ["solve", "info", "spy", "generate", "stability", "bench", "tune", "doctor"] {
             assert!(text.contains(command), "{shell}: {command}");
         }
         assert!(text.contains("noise-threshold") || text.contains("rhs"), "{shell}");
@@ -43,7 +43,7 @@ fn the_manual_has_a_page_for_every_command() {
     let folder = Folder::new();
     let pages = folder.path("pages");
     bandsolve(&["man", "--out", &pages]).exits(0);
-    for page in ["bandsolve.1", "bandsolve-solve.1", "bandsolve-bench.1", "bandsolve-doctor.1"] {
+    for page in ["bandsolve.1", "bandsolve-solve.1", "bandsolve-bench.1", "bandsolve-spy.1", "bandsolve-doctor.1"] {
         let text = std::fs::read_to_string(std::path::Path::new(&pages).join(page)).unwrap();
         assert!(text.contains(".SH"), "{page}: {text}");
     }

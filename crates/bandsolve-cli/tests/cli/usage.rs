@@ -5,7 +5,7 @@ use crate::*;
 #[test]
 fn help_names_every_command_and_exit_code() {
     let help = bandsolve(&["--help"]).exits(0).stdout;
-    for word in ["solve", "info", "generate", "stability", "bench", "tune", "Exit codes", "  4  "] {
+    for word in ["solve", "info", "spy", "generate", "stability", "bench", "tune", "Exit codes", "  4  "] {
         assert!(help.contains(word), "{word}\n{help}");
     }
     let help = bandsolve(&["solve", "--help"]).exits(0).stdout;

@@ -125,12 +125,13 @@ fn heading() -> String {
 fn line((name, shape, n_rhs, dtype): (&str, Shape, usize, &str), [ours, host]: [&Answer; 2], within: bool) -> String {
     let eta = |answer: &Answer| answer.as_ref().map_or("-".into(), |(error, _)| format!("{error:.1e}"));
     let note = match ours {
-        Err(error) => format!("  {error}"),
-        Ok(_) if !within => "  not within the contract".into(),
+        Err(error) => error.to_string(),
+        Ok(_) if !within => "not within the contract".into(),
         Ok((_, repair)) => repair.note().into(),
     };
     let n = shape.rows();
-    format!("  {name:28} {n:>9} {n_rhs:>4} {dtype:>5} {:>9} {:>9}{note}\n", eta(ours), eta(host))
+    let line = format!("  {name:28} {n:>9} {n_rhs:>4} {dtype:>5} {:>9} {:>9}  {note}", eta(ours), eta(host));
+    line.trim_end().to_string() + "\n"
 }
 
 /// The same matrix, as the oracle reads it.

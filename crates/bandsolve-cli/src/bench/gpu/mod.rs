@@ -1,10 +1,12 @@
 //! `bandsolve bench gpu`: what a device computes, and how fast.
 
 mod accuracy;
+mod found;
 mod speed;
 mod system;
 
 use crate::args::{BenchGpuArgs, GpuPart};
+use crate::bench::{self, found::Found};
 use crate::cusparse::Cusparse;
 use crate::exit::Failure;
 use crate::report;
@@ -33,6 +35,10 @@ const EMULATED: Scale = Scale { rows: 203, sizes: &[8], copy: 1 << 10 };
 /// [`Failure::Other`] where there is no such device, [`Failure::Unsolved`] if an answer is missing or not within the
 /// contract.
 pub fn run(args: &BenchGpuArgs) -> Result<(), Failure> {
+    let outputs = &args.measure;
+    if args.only == Some(GpuPart::Accuracy) && outputs.plot.is_some() {
+        return Err(Failure::Usage("--plot draws times: leave out --only accuracy".into()));
+    }
     let device = Device::open(&args.device)?;
     let emulated = args.device == "emulated";
     let scale = match (emulated, args.measure.quick) {
@@ -40,10 +46,11 @@ pub fn run(args: &BenchGpuArgs) -> Result<(), Failure> {
         (_, true) => QUICK,
         _ => FULL,
     };
-    let taken = report::is_stdout(args.measure.json.as_deref());
+    let taken = bench::found::taken(&args.measure)?;
     // It works with the context of the device, which is there by now.
     let cusparse = if emulated { None } else { Cusparse::open() };
-    report::print_beside(&about(&device, emulated, cusparse.as_ref()), taken)?;
+    let about = about(&device, emulated, cusparse.as_ref());
+    report::print_beside(&report::columns(&about), taken)?;
     let wanted = |part| args.only.is_none_or(|only| only == part);
     let (mut accuracy, mut missed, mut speed) = (Vec::new(), 0, Vec::new());
     if wanted(GpuPart::Accuracy) {
@@ -56,10 +63,12 @@ pub fn run(args: &BenchGpuArgs) -> Result<(), Failure> {
         let bench = Speed { device: &device, cusparse: cusparse.as_ref(), budget, taken };
         speed = bench.run(&sizes, &args.dtype, scale.copy)?;
     }
-    if let Some(path) = &args.measure.json {
-        let device = device.name();
-        report::write_json(path, &json!({ "bench": "gpu", "device": device, "accuracy": accuracy, "rows": speed }))?;
-    }
+    let mut sheets = Vec::new();
+    sheets.extend((!accuracy.is_empty()).then(|| found::accuracy(&accuracy)));
+    sheets.extend(found::speed(&speed));
+    let json = json!({ "bench": "gpu", "device": device.name(), "accuracy": accuracy, "rows": speed });
+    let found = Found { bench: "gpu", about, json, sheets };
+    found.write(&args.measure, || (!speed.is_empty()).then(|| found::picture(&device.name(), &speed)))?;
     match missed + failed(&speed) {
         0 => Ok(()),
         wrong => {
@@ -76,7 +85,7 @@ fn failed(rows: &[Value]) -> usize {
 }
 
 /// What is measured, and beside what.
-fn about(device: &Device, emulated: bool, cusparse: Option<&Cusparse>) -> String {
+fn about(device: &Device, emulated: bool, cusparse: Option<&Cusparse>) -> Vec<(&'static str, String)> {
     let limits = device.limits();
     let (memory, processors) = (limits.memory >> 30, report::counted(limits.multiprocessors, "multiprocessor"));
     let mut lines = vec![("device", format!("{}, {memory} GiB, {processors}", device.name()))];
@@ -86,5 +95,5 @@ fn about(device: &Device, emulated: bool, cusparse: Option<&Cusparse>) -> String
         let found = cusparse.map(|library| library.path.display().to_string());
         lines.push(("cusparse", found.unwrap_or("not found: left out".into())));
     }
-    report::columns(&lines)
+    lines
 }

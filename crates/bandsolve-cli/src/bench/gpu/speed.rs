@@ -221,7 +221,8 @@ fn columns(row: &Row, total: f64, share: Option<f64>) -> String {
     let speedup = if row.solver == COPY { "-".into() } else { ratio(row.speedup_over_gtsv) };
     let number = |value: f64, digits| if value.is_nan() { "-".into() } else { format!("{value:.digits$}") };
     let (time, per_row) = (number(row.ns_per_row * total / 1000.0, 1), number(row.ns_per_row, 3));
-    format!("  {:30} {time:>10} {per_row:>8} {speedup:>8} {share:>8} {}", row.solver, row.verdict())
+    let line = format!("  {:30} {time:>10} {per_row:>8} {speedup:>8} {share:>8} {:>9}", row.solver, row.error_text());
+    format!("{line}  {}", row.note()).trim_end().to_string()
 }
 
 #[cfg(test)]

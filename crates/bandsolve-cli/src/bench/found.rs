@@ -1,0 +1,57 @@
+//! What a measurement leaves behind: for programs, as a picture, as a page.
+
+use super::machine::Machine;
+use super::sheet::Sheet;
+use crate::args::MeasureArgs;
+use crate::exit::Failure;
+use crate::page::Page;
+use crate::peers::Peer;
+use crate::plot::Picture;
+use crate::report;
+use serde_json::{Value, json};
+
+/// All of it.
+pub struct Found {
+    /// The name of the measurement on the command line.
+    pub bench: &'static str,
+    /// Where it was made: names and facts.
+    pub about: Vec<(&'static str, String)>,
+    /// For programs.
+    pub json: Value,
+    /// What was printed.
+    pub sheets: Vec<Sheet>,
+}
+
+impl Found {
+    /// On the CPU.
+    pub fn here(bench: &'static str, machine: &Machine, peers: &[Peer], rows: Vec<Value>, sheets: Vec<Sheet>) -> Found {
+        let json = json!({ "bench": bench, "machine": machine.json(peers), "rows": rows });
+        Found { bench, about: machine.lines(peers), json, sheets }
+    }
+
+    /// Writes what was asked for; draws only if there is something to draw for.
+    ///
+    /// # Errors
+    /// [`Failure::Other`] if something cannot be written.
+    pub fn write(&self, args: &MeasureArgs, draw: impl FnOnce() -> Option<Picture>) -> Result<(), Failure> {
+        if let Some(path) = &args.json {
+            report::write_json(path, &self.json)?;
+        }
+        let picture = (args.plot.is_some() || args.report.is_some()).then(draw).flatten();
+        if let (Some(path), Some(picture)) = (&args.plot, &picture) {
+            picture.write(path)?;
+        }
+        let Some(path) = &args.report else { return Ok(()) };
+        let title = format!("bandsolve bench {}", self.bench);
+        let page = Page { title: &title, about: &self.about, sheets: &self.sheets, picture: picture.as_ref() };
+        report::write_text(path, &page.html())
+    }
+}
+
+/// Refuses outputs to the same file; returns whether one of them takes standard output.
+///
+/// # Errors
+/// [`Failure::Usage`].
+pub fn taken(args: &MeasureArgs) -> Result<bool, Failure> {
+    report::check_outputs(&[("--json", &args.json), ("--plot", &args.plot), ("--report", &args.report)])
+}

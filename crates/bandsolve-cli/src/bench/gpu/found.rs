@@ -1,0 +1,109 @@
+//! What was measured of a device, as tables and as a picture.
+
+use super::system::COPY;
+use crate::bench::dots::distinct;
+use crate::bench::lines::{Chart, Pair, Series};
+use crate::bench::sheet::{BACKWARD, Column, Line, SOLVER, Sheet, column};
+use crate::bench::{UNVERIFIED, ratio};
+use crate::plot::Picture;
+use serde_json::Value;
+
+const SYSTEM: Column = column("system", 28, "");
+const ROWS: Column = column("rows", 9, "");
+const TYPE: Column = column("type", 5, "");
+
+/// Answers beside the CPU's.
+pub fn accuracy(lines: &[Value]) -> Sheet {
+    let line = |line: &Value| Line {
+        cells: vec![
+            word(&line["system"]),
+            line["n"].to_string(),
+            line["n_rhs"].to_string(),
+            word(&line["dtype"]),
+            error(&line["backward_error"]),
+            error(&line["backward_error_cpu"]),
+        ],
+        note: if line["within_contract"] == true { String::new() } else { "not within the contract".into() },
+    };
+    Sheet {
+        title: "Answers of the device, beside those of the CPU".into(),
+        columns: vec![
+            SYSTEM,
+            ROWS,
+            column("rhs", 4, "how many right-hand sides"),
+            TYPE,
+            BACKWARD,
+            column("CPU", 9, "the same of the CPU's answer"),
+        ],
+        lines: lines.iter().map(line).collect(),
+    }
+}
+
+/// Times, a table for each system.
+pub fn speed(rows: &[Value]) -> Vec<Sheet> {
+    let facts = |row: &Value| (word(&row["system"]), row["n"].as_u64(), word(&row["dtype"]));
+    let line = |row: &Value| Line {
+        cells: vec![
+            word(&row["solver"]),
+            row["ns_per_row"].as_f64().map_or("-".into(), |ns| format!("{ns:.3}")),
+            if row["solver"] == COPY { "-".into() } else { ratio(row["speedup_over_gtsv"].as_f64()) },
+            row["share_of_copy"].as_f64().map_or("-".into(), |share| format!("{:.0}%", 100.0 * share)),
+            error(&row["backward_error"]),
+        ],
+        note: row["error"].as_str().unwrap_or_default().into(),
+    };
+    let sheet = |own: (String, Option<u64>, String)| Sheet {
+        title: format!("{}, n = {}, {}", own.0, own.1.unwrap_or(0), own.2),
+        columns: vec![
+            Column { width: 30, ..SOLVER },
+            column("ns/row", 8, "median time over the number of rows, in nanoseconds, by the device's clock"),
+            column("x gtsv", 8, "how many times faster than cuSPARSE"),
+            column("of copy", 8, "the share of the bandwidth of a large copy at which the numbers move that have to"),
+            BACKWARD,
+        ],
+        lines: rows.iter().filter(|row| facts(row) == own).map(line).collect(),
+    };
+    distinct(rows.iter().map(facts)).into_iter().map(sheet).collect()
+}
+
+/// Speed of one tridiagonal system against n.
+pub fn picture(device: &str, rows: &[Value]) -> Picture {
+    let own: Vec<&Value> = rows.iter().filter(|row| row["system"] == "tridiagonal" && row["error"].is_null()).collect();
+    let pair = |dtype: String| {
+        let own: Vec<&Value> = own.iter().copied().filter(|row| row["dtype"] == *dtype).collect();
+        let bytes = if dtype == "f32" { 4.0 } else { 8.0 };
+        let points = |solver: &str| -> Vec<(f64, f64)> {
+            let rows = own.iter().filter(|row| row["solver"] == solver);
+            rows.filter_map(|row| Some((row["n"].as_f64()?, row["ns_per_row"].as_f64()?))).collect()
+        };
+        let solvers = distinct(own.iter().map(|row| word(&row["solver"]))).into_iter().filter(|name| name != COPY);
+        let series = |name: String| Series {
+            points: points(&name),
+            threads: None,
+            unverified: name.ends_with(UNVERIFIED),
+            solver: name.trim_end_matches(UNVERIFIED).into(),
+        };
+        let largest = points(COPY).into_iter().max_by(|a, b| a.0.total_cmp(&b.0));
+        Pair {
+            title: format!("{dtype}, random data"),
+            series: solvers.map(series).collect(),
+            bytes: 9.0 * bytes,
+            roofs: largest.map(|(_, ns)| ("a copy".to_string(), 2.0 * bytes / ns)).into_iter().collect(),
+            cache: None,
+        }
+    };
+    Chart {
+        title: "One tridiagonal system in the memory of a GPU: rows per second, and a copy".into(),
+        machine: device.into(),
+        pairs: distinct(own.iter().map(|row| word(&row["dtype"]))).into_iter().map(pair).collect(),
+    }
+    .draw()
+}
+
+fn word(value: &Value) -> String {
+    value.as_str().unwrap_or_default().into()
+}
+
+fn error(value: &Value) -> String {
+    value.as_f64().map_or("-".into(), |eta| format!("{eta:.1e}"))
+}

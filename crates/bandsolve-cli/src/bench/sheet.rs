@@ -1,0 +1,142 @@
+//! Tables of a measurement, for terminals and for pages.
+
+use super::{Row, ratio};
+
+/// One table.
+#[derive(Debug, Clone)]
+pub struct Sheet {
+    /// What was measured.
+    pub title: String,
+    /// Names begin on the left of the first column; numbers stand on the right of theirs.
+    pub columns: Vec<Column>,
+    /// A cell for each column.
+    pub lines: Vec<Line>,
+}
+
+/// One column.
+#[derive(Debug, Clone)]
+pub struct Column {
+    /// Its heading.
+    pub name: &'static str,
+    /// Characters that it takes in a terminal.
+    pub width: usize,
+    /// What its numbers are.
+    pub meaning: &'static str,
+}
+
+/// One line.
+#[derive(Debug, Clone)]
+pub struct Line {
+    /// In the order of the columns.
+    pub cells: Vec<String>,
+    /// What stands behind them.
+    pub note: String,
+}
+
+/// A column.
+pub const fn column(name: &'static str, width: usize, meaning: &'static str) -> Column {
+    Column { name, width, meaning }
+}
+
+/// Columns that many tables have.
+pub const SOLVER: Column = column("solver", 12, "");
+/// Of our solvers.
+pub const THREADS: Column = column("threads", 7, "how many threads the solver has");
+/// How good an answer is.
+pub const BACKWARD: Column =
+    column("backward", 9, "backward error of the answer: how much the system had to change for it to be exact");
+
+impl Sheet {
+    /// Of a contest in which `peer` is what others' solvers are called.
+    pub(super) fn of(title: String, rows: &[Row], peer: Peer) -> Sheet {
+        let columns = vec![
+            Column { width: 22, ..SOLVER },
+            THREADS,
+            column("ns/row", 9, "median time over the number of rows, in nanoseconds"),
+            column("min", 9, "the same of the fastest repetition"),
+            peer.column(),
+            column(
+                "/yardstick",
+                10,
+                "time in units of the yardstick: of what the memory bus takes, with as many threads, for the 9 words a row \
+                 that a solve by partitions moves",
+            ),
+            BACKWARD,
+        ];
+        Sheet { title, columns, lines: rows.iter().map(Row::line).collect() }
+    }
+
+    /// For a terminal.
+    pub fn text(&self) -> String {
+        let longest = self.lines.iter().map(|line| line.cells[0].chars().count()).max().unwrap_or(0);
+        let heads: Vec<&str> = self.columns.iter().map(|column| column.name).collect();
+        let mut text = format!("\n{}\n{}", self.title, self.line_text(&heads, "", longest));
+        for line in &self.lines {
+            let cells: Vec<&str> = line.cells.iter().map(String::as_str).collect();
+            text += &self.line_text(&cells, &line.note, longest);
+        }
+        text
+    }
+
+    fn line_text(&self, cells: &[&str], note: &str, longest: usize) -> String {
+        let first = longest.max(self.columns[0].width);
+        let mut text = format!("  {:first$}", cells[0]);
+        for (cell, column) in cells.iter().zip(&self.columns).skip(1) {
+            text += &format!(" {cell:>0$}", column.width);
+        }
+        if !note.is_empty() {
+            text += &format!("  {note}");
+        }
+        text.trim_end().to_string() + "\n"
+    }
+}
+
+/// Whose solver ours is compared with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Peer {
+    /// Tridiagonal systems.
+    Gtsv,
+    /// Banded systems.
+    Gbsv,
+}
+
+impl Peer {
+    fn column(self) -> Column {
+        match self {
+            Peer::Gtsv => column("x gtsv", 8, "how many times faster than the fastest gtsv of another library"),
+            Peer::Gbsv => column("x gbsv", 8, "how many times faster than the fastest gbsv of another library"),
+        }
+    }
+}
+
+impl Row {
+    fn line(&self) -> Line {
+        let number = |value: f64| format!("{value:.2}");
+        Line {
+            cells: vec![
+                self.solver.clone(),
+                self.threads.to_string(),
+                number(self.ns_per_row),
+                number(self.ns_per_row_min),
+                ratio(self.speedup_over_gtsv),
+                ratio(self.times_yardstick),
+                self.error_text(),
+            ],
+            note: self.note().into(),
+        }
+    }
+
+    /// The backward error.
+    pub fn error_text(&self) -> String {
+        self.backward_error.map_or("-".into(), |eta| format!("{eta:.1e}"))
+    }
+
+    /// What it took to answer, or why there is no answer.
+    pub fn note(&self) -> &str {
+        match (&self.error, self.repair) {
+            (Some(error), _) => error,
+            (None, Some(repair)) => repair.note(),
+            (None, None) => "",
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! Drawing: the few elements of SVG that our pictures are made of, written as SVG or PNG.
+
+mod axis;
+mod png;
+mod style;
+mod words;
+
+pub use axis::{Axis, short};
+pub use style::{RAMP, SERIES, mix, stylesheet};
+
+use crate::exit::Failure;
+use crate::io::output;
+use std::path::Path;
+use words::Words;
+
+/// A point, in pixels from the upper left corner.
+pub type Point = (f64, f64);
+
+/// A picture in the making. Colours are classes, so that they follow the page; those of data may be attributes.
+#[derive(Debug, Default)]
+pub struct Svg {
+    pieces: Vec<Piece>,
+}
+
+/// A part of a picture.
+#[derive(Debug)]
+enum Piece {
+    /// Elements as they stand in a file.
+    Markup(String),
+    Words(Words),
+}
+
+impl Svg {
+    fn add(&mut self, markup: String) {
+        self.pieces.push(Piece::Markup(markup + "\n"));
+    }
+
+    /// A rectangle from its upper left corner and its size.
+    pub fn rect(&mut self, (x, y): Point, (width, height): Point, attributes: &str) {
+        self.add(format!(r#"<rect x="{x:.1}" y="{y:.1}" width="{width:.1}" height="{height:.1}" {attributes}/>"#));
+    }
+
+    /// A line.
+    pub fn line(&mut self, (x1, y1): Point, (x2, y2): Point, attributes: &str) {
+        self.add(format!(r#"<line x1="{x1:.1}" y1="{y1:.1}" x2="{x2:.1}" y2="{y2:.1}" {attributes}/>"#));
+    }
+
+    /// Lines from point to point.
+    pub fn polyline(&mut self, points: &[Point], attributes: &str) {
+        self.add(format!(r#"<polyline points="{}" fill="none" {attributes}/>"#, list(points)));
+    }
+
+    /// A closed polygon.
+    pub fn polygon(&mut self, points: &[Point], attributes: &str) {
+        self.add(format!(r#"<polygon points="{}" {attributes}/>"#, list(points)));
+    }
+
+    /// A path in SVG's own words.
+    pub fn path(&mut self, steps: &str, attributes: &str) {
+        self.add(format!(r#"<path d="{steps}" {attributes}/>"#));
+    }
+
+    /// A disc around its centre.
+    pub fn circle(&mut self, (x, y): Point, radius: f64, attributes: &str) {
+        self.add(format!(r#"<circle cx="{x:.1}" cy="{y:.1}" r="{radius:.1}" {attributes}/>"#));
+    }
+
+    /// A cross around its centre.
+    pub fn cross(&mut self, (x, y): Point, radius: f64, attributes: &str) {
+        self.line((x - radius, y - radius), (x + radius, y + radius), attributes);
+        self.line((x - radius, y + radius), (x + radius, y - radius), attributes);
+    }
+
+    /// Words that begin at a point, or as the classes say.
+    pub fn text(&mut self, at: Point, classes: &str, words: &str) {
+        self.words(at, 0.0, classes, words);
+    }
+
+    /// Words that rise to the right from a point.
+    pub fn slanted(&mut self, at: Point, words: &str) {
+        self.words(at, SLANT, "", words);
+    }
+
+    fn words(&mut self, at: Point, rise: f64, classes: &str, words: &str) {
+        self.pieces.push(Piece::Words(Words { at, rise, classes: classes.into(), words: words.into() }));
+    }
+
+    /// Begins a group with a note that browsers show; ended by [`end_group`](Self::end_group).
+    pub fn group(&mut self, class: &str, note: &str) {
+        let note = escape(note);
+        self.add(format!(r#"<g class="{class}"><title>{note}</title>"#));
+    }
+
+    /// Ends what [`group`](Self::group) began.
+    pub fn end_group(&mut self) {
+        self.add("</g>".into());
+    }
+
+    /// The picture on a page of the given size.
+    pub fn on_page(self, size: Point) -> Picture {
+        Picture { pieces: self.pieces, size }
+    }
+}
+
+fn list(points: &[Point]) -> String {
+    let points: Vec<String> = points.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
+    points.join(" ")
+}
+
+/// A picture.
+#[derive(Debug)]
+pub struct Picture {
+    pieces: Vec<Piece>,
+    size: Point,
+}
+
+impl Picture {
+    /// Writes it, as PNG where the name ends so.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`] for an unknown ending, [`Failure::Other`] if it cannot be written.
+    pub fn write(&self, path: &Path) -> Result<(), Failure> {
+        let bytes = match Format::of(path)? {
+            Format::Png => png::render(&self.element(&framed(&style::light()), Words::outline))?,
+            Format::Svg => self.element(&framed(&stylesheet()), Words::text).into_bytes(),
+        };
+        output::write(path, |out| out.write_all(&bytes))
+    }
+
+    /// Without colours and page, for a document that has them.
+    pub fn inline(&self) -> String {
+        self.element("", Words::text)
+    }
+
+    fn element(&self, head: &str, draw: fn(&Words) -> String) -> String {
+        let (width, height) = self.size;
+        let pieces = self.pieces.iter().map(|piece| match piece {
+            Piece::Markup(markup) => markup.clone(),
+            Piece::Words(words) => draw(words),
+        });
+        let body: String = pieces.collect();
+        format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height:.0}\" \
+             viewBox=\"0 0 {width:.0} {height:.0}\">\n{head}{body}</svg>\n"
+        )
+    }
+}
+
+/// Colours, and the page itself.
+fn framed(style: &str) -> String {
+    format!("<style>{style}</style>\n<rect width=\"100%\" height=\"100%\" class=\"paper\"/>\n")
+}
+
+/// Formats of pictures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// For browsers; follows the page.
+    Svg,
+    /// Pixels, for light pages.
+    Png,
+}
+
+impl Format {
+    /// The format that a file name asks for.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`] for an unknown ending.
+    pub fn of(path: &Path) -> Result<Format, Failure> {
+        let ending = path.extension().and_then(|e| e.to_str()).map(str::to_ascii_lowercase);
+        match ending.as_deref() {
+            _ if path.as_os_str() == "-" => Ok(Format::Svg),
+            Some("svg") => Ok(Format::Svg),
+            Some("png") => Ok(Format::Png),
+            _ => Err(Failure::Usage(format!("--plot {}: the name must end in .svg or .png", path.display()))),
+        }
+    }
+}
+
+/// Degrees of slanted words.
+const SLANT: f64 = 55.0;
+
+/// Width and height that slanted words take.
+pub fn slanted_size(words: &str) -> Point {
+    let length = length(words);
+    (length * SLANT.to_radians().cos(), length * SLANT.to_radians().sin() + 8.0)
+}
+
+/// Pixels that words take in a line.
+pub fn length(words: &str) -> f64 {
+    words::length(words, "")
+}
+
+/// The same of a title.
+pub fn title_length(words: &str) -> f64 {
+    words::length(words, "title")
+}
+
+/// Words that cannot end an element or an attribute.
+pub fn escape(words: &str) -> String {
+    words.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_ending_is_the_format() {
+        let format = |name: &str| Format::of(Path::new(name)).ok();
+        assert_eq!(["a.svg", "-", "a.b.PNG"].map(format), [Format::Svg, Format::Svg, Format::Png].map(Some));
+        assert_eq!(["a.gif", "svg", "png", ".png"].map(format), [None; 4]);
+    }
+}

@@ -1,0 +1,79 @@
+//! `bandsolve spy`: where the entries of a matrix are, and how large they are.
+
+mod grid;
+mod picture;
+mod text;
+
+use crate::args::SpyArgs;
+use crate::exit::Failure;
+use crate::info::Entries;
+use crate::io;
+use crate::report;
+use crate::structure::{Kind, Structure};
+use std::path::Path;
+
+/// Draws one matrix, into a file or into the terminal.
+///
+/// # Errors
+/// [`Failure::Input`] if it cannot be read, [`Failure::Other`] if the picture cannot be written.
+pub fn run(args: &SpyArgs) -> Result<(), Failure> {
+    let taken = report::check_outputs(&[("--plot", &args.plot)])?;
+    let view = View::read(&args.matrix)?;
+    let Some(path) = &args.plot else { return report::print(&text::draw(&view, text::width())) };
+    picture::draw(&view).write(path)?;
+    report::print_beside(&format!("{}\n", view.facts()), taken)
+}
+
+/// A matrix and what is said of it.
+struct View {
+    name: String,
+    n: usize,
+    kind: Kind,
+    /// Diagonals below and above the main one, corners of periodic matrices aside.
+    bands: (usize, usize),
+    entries: Entries,
+}
+
+impl View {
+    fn read(path: &Path) -> Result<View, Failure> {
+        let matrix = io::read_matrix(path)?;
+        let structure = Structure::of(&matrix);
+        let kind = structure.kind(false)?;
+        let (n, bands) = (structure.n, structure.bands(kind));
+        Ok(View { name: io::name(path), n, kind, bands, entries: Entries::of(&matrix, false) })
+    }
+
+    fn is_periodic(&self) -> bool {
+        self.kind == Kind::Tridiagonal { periodic: true }
+    }
+
+    /// In one line.
+    fn facts(&self) -> String {
+        format!("{}: {}", self.name, self.measures())
+    }
+
+    fn measures(&self) -> String {
+        let (lower, upper) = self.bands;
+        let corners = if self.is_periodic() { ", and the corners" } else { "" };
+        let entries = report::counted(self.entries.len(), "non-zero");
+        let kind = self.kind.name();
+        format!("n = {}, {entries}, {kind}, {lower} below and {upper} above the diagonal{corners}", self.n)
+    }
+
+    /// Diagonals below and above the main one with room for the corners.
+    fn diagonals(&self) -> (usize, usize) {
+        let (lower, upper) = self.bands;
+        if self.is_periodic() && self.n > 2 { (lower.max(1), upper.max(1)) } else { (lower, upper) }
+    }
+
+    /// Rows to the diagonal that an entry belongs to; corners of periodic matrices go on beside the main one.
+    fn offset(&self, i: usize, j: usize) -> i64 {
+        let (offset, n) = (j as i64 - i as i64, self.n as i64);
+        match offset {
+            _ if !self.is_periodic() || n < 3 => offset,
+            far if far == n - 1 => -1,
+            far if far == 1 - n => 1,
+            near => near,
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! Entries gathered into cells.
+
+use super::View;
+
+/// A number for each cell of a picture; 0 where nothing is.
+pub struct Grid {
+    /// Cells side by side.
+    pub width: usize,
+    /// Cells one below the other.
+    pub height: usize,
+    cells: Vec<f64>,
+}
+
+impl Grid {
+    fn new(width: usize, height: usize) -> Grid {
+        Grid { width, height, cells: vec![0.0; width * height] }
+    }
+
+    /// How many entries every cell has, in at most `most` cells each way.
+    pub fn entries(view: &View, most: usize) -> Grid {
+        let side = view.n.min(most);
+        let mut grid = Grid::new(side, side);
+        view.entries.for_each(|i, j, _| {
+            let place = |k: usize| k * side / view.n;
+            grid.cells[place(i) * side + place(j)] += 1.0;
+        });
+        grid
+    }
+
+    /// The largest |a| of every cell: rows from left to right, diagonals from the uppermost down.
+    pub fn sizes(view: &View, (rows, diagonals): (usize, usize)) -> Grid {
+        let (lower, upper) = view.diagonals();
+        let all = lower + upper + 1;
+        let mut grid = Grid::new(view.n.min(rows), all.min(diagonals));
+        let Grid { width, height, .. } = grid;
+        view.entries.for_each(|i, j, size| {
+            let from_top = (upper as i64 - view.offset(i, j)) as usize;
+            let cell = &mut grid.cells[from_top * height / all * width + i * width / view.n];
+            *cell = cell.max(size);
+        });
+        grid
+    }
+
+    /// A line of cells.
+    pub fn row(&self, y: usize) -> &[f64] {
+        &self.cells[y * self.width..][..self.width]
+    }
+
+    /// The smallest and largest number of a cell that has one; 1 if there is none.
+    pub fn range(&self) -> (f64, f64) {
+        let found = self.cells.iter().filter(|v| **v > 0.0);
+        let (least, most) = found.fold((f64::MAX, 0.0_f64), |(a, b), v| (a.min(*v), b.max(*v)));
+        if most > 0.0 { (least, most) } else { (1.0, 1.0) }
+    }
+
+    /// Runs of cells of the same level: line, first cell, number of cells, level.
+    pub fn runs(&self, level: impl Fn(f64) -> usize) -> Vec<(usize, usize, usize, usize)> {
+        let mut runs = Vec::new();
+        for y in 0..self.height {
+            let mut x = 0;
+            for run in self.row(y).chunk_by(|a, b| (*a > 0.0) == (*b > 0.0) && level(*a) == level(*b)) {
+                if run[0] > 0.0 {
+                    runs.push((y, x, run.len(), level(run[0])));
+                }
+                x += run.len();
+            }
+        }
+        runs
+    }
+}
+
+/// Where the logarithm of a number lies between those of `ends`, as one of `levels`; the highest if the ends are one.
+pub fn level(value: f64, (least, most): (f64, f64), levels: usize) -> usize {
+    let share = (value / least).log10() / (most / least).log10();
+    if share.is_finite() { ((share * levels as f64) as usize).min(levels - 1) } else { levels - 1 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn levels_share_the_decades() {
+        let of = |value| level(value, (1e-4, 1.0), 4);
+        assert_eq!([1e-4, 0.9e-3, 2e-3, 0.5, 1.0].map(of), [0, 0, 1, 3, 3]);
+        assert_eq!(level(5.0, (5.0, 5.0), 4), 3);
+    }
+}

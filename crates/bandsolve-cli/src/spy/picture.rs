@@ -1,0 +1,162 @@
+//! A matrix as a picture: its entries, and its band stretched to the width of the page.
+
+use super::View;
+use super::grid::{Grid, level};
+use crate::plot::{self, Picture, Point, RAMP, Svg};
+use std::fmt::Write;
+
+const MARGIN: f64 = 24.0;
+/// Left of a panel, for its numbers.
+const LEFT: f64 = 56.0;
+/// Above the panels.
+const TOP: f64 = 110.0;
+/// Pixels of a side, and so cells at most.
+const SIDE: usize = 480;
+/// Cells that diagonals get at most.
+const DIAGONALS: usize = 240;
+/// Lines of the band nearer than this to the diagonal would hide it.
+const VISIBLE: f64 = 3.0;
+/// Below a panel, for its legend.
+const LEGEND: f64 = 62.0;
+/// The level of all cells where they are alike.
+const ALIKE: usize = 6;
+/// Cells with one entry are not as pale as the ramp allows.
+const FIRST: usize = 3;
+
+/// Draws both panels.
+pub fn draw(view: &View) -> Picture {
+    let mut svg = Svg::default();
+    let name = shortened(&view.name);
+    svg.text((MARGIN, MARGIN + 12.0), "title", &name);
+    svg.text((MARGIN, MARGIN + 32.0), "soft", &view.measures());
+    let left = (MARGIN + LEFT, TOP);
+    let entries = entries(&mut svg, left, view);
+    let right = (left.0 + entries.0.max(250.0) + LEFT + MARGIN, TOP);
+    let sizes = sizes(&mut svg, right, view);
+    let width = (right.0 + sizes.0.max(250.0)).max(MARGIN + plot::length(&view.measures()));
+    let width = width.max(MARGIN + plot::title_length(&name));
+    svg.on_page((width + MARGIN, TOP + entries.1.max(sizes.1) + LEGEND))
+}
+
+/// Pixels of a cell, in halves; small matrices do not fill the panel.
+fn pixels(cells: usize, panel: usize, most: f64) -> f64 {
+    ((2 * panel / cells.max(1)) as f64 / 2.0).min(most)
+}
+
+/// Where entries are; returns the size of the panel.
+fn entries(svg: &mut Svg, (x, y): Point, view: &View) -> Point {
+    let grid = Grid::entries(view, SIDE);
+    let cell = pixels(grid.width, SIDE, 40.0);
+    let side = cell * grid.width as f64;
+    svg.text((x, y - 22.0), "section", "Entries");
+    svg.rect((x, y), (side, side), r#"class="empty""#);
+    let range = grid.range();
+    cells(svg, (x, y), (cell, cell), &grid, |count| match range.1 {
+        1.0 => ALIKE,
+        most => FIRST + level(count, (1.0, most), RAMP - FIRST),
+    });
+    bounds(svg, (x, y), side, view);
+    svg.rect((x, y), (side, side), r#"class="frame""#);
+    ends(svg, (x, y), (side, side), view.n, ["1".into(), view.n.to_string()]);
+    if range.1 > 1.0 {
+        let words = [format!("1 entry a cell of {0} × {0}", rounded(view.n, grid.width)), format!("{}", range.1)];
+        legend(svg, (x, y + side + 34.0), FIRST, &words);
+    }
+    (side, side)
+}
+
+/// How many rows a cell has, about.
+fn rounded(n: usize, cells: usize) -> String {
+    let rows = n as f64 / cells as f64;
+    if rows < 10.0 { format!("{rows:.1}") } else { format!("{rows:.0}") }
+}
+
+/// Both ends of the band as lines along the diagonal where they can be told from it, and rings around corners.
+fn bounds(svg: &mut Svg, (x, y): Point, side: f64, view: &View) {
+    let row = side / view.n.max(1) as f64;
+    let [lower, upper] = [view.bands.0, view.bands.1].map(|width| (width + 1) as f64 * row);
+    let seen = |width: &f64| (VISIBLE..side).contains(width);
+    let line = r#"class="k1 bound" stroke-width="1""#;
+    if seen(&upper) {
+        svg.line((x + upper, y), (x + side, y + side - upper), line);
+    }
+    if seen(&lower) {
+        svg.line((x, y + lower), (x + side - lower, y + side), line);
+    }
+    let corners = [(0, view.n.saturating_sub(1)), (view.n.saturating_sub(1), 0)];
+    for (i, j) in corners.into_iter().filter(|(i, j)| view.is_periodic() && view.entries.has(*i, *j)) {
+        let place = |k: usize| (k as f64 + 0.5) * row;
+        svg.circle((x + place(j), y + place(i)), 6.0_f64.max(0.8 * row), r#"class="k1 corner" fill="none""#);
+    }
+}
+
+/// How large entries are, diagonal by diagonal; returns the size of the panel.
+fn sizes(svg: &mut Svg, (x, y): Point, view: &View) -> Point {
+    let grid = Grid::sizes(view, (SIDE, DIAGONALS));
+    let cell = (pixels(grid.width, SIDE, 40.0), pixels(grid.height, DIAGONALS, 24.0));
+    let size = (cell.0 * grid.width as f64, cell.1 * grid.height as f64);
+    svg.text((x, y - 22.0), "section", "Band, row by row: the largest |a| of a cell");
+    svg.rect((x, y), size, r#"class="empty""#);
+    let range = grid.range();
+    cells(svg, (x, y), cell, &grid, |value| if range.0 < range.1 { level(value, range, RAMP) } else { ALIKE });
+    svg.rect((x, y), size, r#"class="frame""#);
+    let signed = |offset: i64| format!("{offset:+}").replace('-', "−");
+    let (lower, upper) = view.diagonals();
+    ends(svg, (x, y), size, view.n, [signed(upper as i64), signed(-(lower as i64))]);
+    // The main diagonal, where there is room between the ends.
+    let middle = (upper as f64 + 0.5) / (lower + upper + 1) as f64 * size.1;
+    if middle > 18.0 && size.1 - middle > 18.0 {
+        svg.text((x - 10.0, y + middle + 4.0), "end soft", "0");
+    }
+    let words = [range.0, range.1].map(|end| format!("{end:.1e}").replace('-', "−"));
+    if range.0 < range.1 {
+        legend(svg, (x, y + size.1 + 34.0), 0, &words);
+    } else {
+        svg.text((x, y + size.1 + 24.0), "soft", &format!("all {}", words[0]));
+    }
+    size
+}
+
+/// One path for each level.
+fn cells(svg: &mut Svg, (x, y): Point, (width, height): Point, grid: &Grid, level: impl Fn(f64) -> usize) {
+    let mut paths = vec![String::new(); RAMP];
+    for (line, first, count, level) in grid.runs(level) {
+        let (left, top) = (x + width * first as f64, y + height * line as f64);
+        let _ = write!(paths[level], "M{left} {top}h{0}v{height}h-{0}z", width * count as f64);
+    }
+    for (k, path) in paths.iter().enumerate().filter(|(_, path)| !path.is_empty()) {
+        svg.path(path, &format!(r#"class="cells crisp r{k}""#));
+    }
+}
+
+/// First and last row below a panel, and what stands at its upper and lower end.
+fn ends(svg: &mut Svg, (x, y): Point, (width, height): Point, n: usize, [first, last]: [String; 2]) {
+    svg.text((x, y - 6.0), "soft", if n > 1 { "1" } else { "" });
+    svg.text((x + width, y - 6.0), "end soft", &n.to_string());
+    svg.text((x - 10.0, y + 9.0), "end soft", &first);
+    if height > 24.0 {
+        svg.text((x - 10.0, y + height), "end soft", &last);
+    }
+}
+
+/// The ramp from a level on, between the words for its ends.
+fn legend(svg: &mut Svg, (x, y): Point, first: usize, [least, most]: &[String; 2]) {
+    svg.text((x, y), "soft", least);
+    let mut at = x + plot::length(least) + 8.0;
+    for k in first..RAMP {
+        svg.rect((at, y - 9.0), (14.0, 11.0), &format!(r#"class="crisp r{k}""#));
+        at += 14.0;
+    }
+    svg.text((at + 8.0, y), "soft", most);
+}
+
+/// A name whose middle gives way.
+fn shortened(name: &str) -> String {
+    const MOST: usize = 64;
+    let letters: Vec<char> = name.chars().collect();
+    if letters.len() <= MOST {
+        return name.into();
+    }
+    let (head, tail) = (&letters[..MOST / 2 - 1], &letters[letters.len() - MOST / 2..]);
+    format!("{}…{}", head.iter().collect::<String>(), tail.iter().collect::<String>())
+}

@@ -1,0 +1,108 @@
+//! A matrix in a terminal: its entries as dots, its band as shades.
+
+use super::View;
+use super::grid::{Grid, level};
+
+/// Lines that the entries may take.
+const LINES: usize = 32;
+/// Lines that diagonals may take.
+const DIAGONALS: usize = 17;
+/// Up to here an entry is two characters wide.
+const SMALL: usize = 24;
+/// From small to large.
+const SHADES: [char; 4] = ['░', '▒', '▓', '█'];
+/// Where the output is no terminal.
+const USUAL_WIDTH: usize = 80;
+
+/// Characters of a line of the terminal.
+pub fn width() -> usize {
+    let (_, columns) = console::Term::stdout().size_checked().unwrap_or((0, 0));
+    if columns == 0 { USUAL_WIDTH } else { usize::from(columns).max(20) }
+}
+
+/// Facts, entries, band.
+pub fn draw(view: &View, width: usize) -> String {
+    let entries = if view.n <= SMALL && 2 * view.n + 4 <= width { blocks(view) } else { dots(view, width - 4) };
+    format!("{}\n{}\n\n{}\n{}", view.name, wrapped(&view.measures(), width), framed(&entries), band(view, width))
+}
+
+/// Broken after commas where lines would become longer than `width`.
+fn wrapped(words: &str, width: usize) -> String {
+    let (mut text, mut used) = (String::new(), 0);
+    for part in words.split_inclusive(", ") {
+        let length = part.trim_end().chars().count();
+        if used > 0 && used + length > width {
+            text.truncate(text.trim_end().len());
+            text.push('\n');
+            used = 0;
+        }
+        text += part;
+        used += part.chars().count();
+    }
+    text
+}
+
+/// Two characters an entry.
+fn blocks(view: &View) -> Vec<String> {
+    let grid = Grid::entries(view, SMALL);
+    let line = |y| grid.row(y).iter().map(|count| if *count > 0.0 { "██" } else { "· " }).collect();
+    (0..grid.height).map(line).collect()
+}
+
+/// Two dots by four in a character of Braille.
+fn dots(view: &View, width: usize) -> Vec<String> {
+    /// Bits of the dots of a character, line by line.
+    const BITS: [[u32; 2]; 4] = [[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]];
+    let grid = Grid::entries(view, (2 * width).min(4 * LINES));
+    let letter = |x: usize, y: usize| {
+        let mut bits = 0;
+        for (k, pair) in BITS.iter().enumerate().filter(|(k, _)| 4 * y + k < grid.height) {
+            let row = &grid.row(4 * y + k)[2 * x..];
+            row.iter().zip(pair).filter(|(count, _)| **count > 0.0).for_each(|(_, bit)| bits |= bit);
+        }
+        char::from_u32(0x2800 + bits).unwrap_or(' ')
+    };
+    let line = |y| (0..grid.width.div_ceil(2)).map(|x| letter(x, y)).collect();
+    (0..grid.height.div_ceil(4)).map(line).collect()
+}
+
+fn framed(lines: &[String]) -> String {
+    let width = lines.first().map_or(0, |line| line.chars().count());
+    let edge = "─".repeat(width);
+    let body: String = lines.iter().map(|line| format!(" │{line}│\n")).collect();
+    format!(" ┌{edge}┐\n{body} └{edge}┘\n")
+}
+
+/// A line for each diagonal, or for some together; rows from left to right.
+fn band(view: &View, width: usize) -> String {
+    let (lower, upper) = view.diagonals();
+    let all = lower + upper + 1;
+    let offset = |line: usize, lines: usize| match upper as i64 - (line * all / lines) as i64 {
+        0 => "0".to_string(),
+        offset => format!("{offset:+}"),
+    };
+    let margin = offset(0, 1).len().max(offset(all - 1, all).len());
+    let grid = Grid::sizes(view, (width.saturating_sub(margin + 4), DIAGONALS));
+    let range = grid.range();
+    let shade = |size: &f64| if *size > 0.0 { SHADES[level(*size, range, SHADES.len())] } else { ' ' };
+    let mut text = "diagonals, from the first row on the left to the last:\n".to_string();
+    for y in 0..grid.height {
+        let cells: String = grid.row(y).iter().map(shade).collect();
+        text += &format!(" {:>margin$} │{cells}│\n", offset(y, grid.height));
+    }
+    let (least, most) = range;
+    let scale: String = SHADES.iter().collect();
+    text + &format!(" largest |a|: {least:.1e} {scale} {most:.1e}\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_break_after_commas() {
+        assert_eq!(wrapped("one, two, three", 9), "one, two,\nthree");
+        assert_eq!(wrapped("one, two, three", 15), "one, two, three");
+        assert_eq!(wrapped("nothing to break", 5), "nothing to break");
+    }
+}
