@@ -13,11 +13,18 @@ Exit codes:
   3  an input is unreadable, malformed or does not fit the others
   4  the matrix is singular or the answer did not reach the accuracy contract";
 
+const EXAMPLES: &str = "\
+Examples:
+  bandsolve
+  bandsolve solve A.mtx --rhs b.mtx --out x.mtx
+  bandsolve spy A.mtx
+  bandsolve doctor";
+
 /// Linear systems whose non-zeros lie in a narrow band, solved in parallel, every answer verified.
 ///
 /// Without a command: a short demonstration.
 #[derive(Debug, Parser)]
-#[command(name = "bandsolve", version, after_help = EXIT_CODES)]
+#[command(name = "bandsolve", version, after_help = format!("{EXAMPLES}\n\n{EXIT_CODES}"))]
 pub struct Args {
     /// What to do.
     #[command(subcommand)]
@@ -53,17 +60,14 @@ pub enum Command {
     /// Look at this machine: what solves will use, what peers are found, and what makes them slow
     Doctor(DoctorArgs),
     /// Print what makes a shell complete commands and options
-    ///
-    /// bash: bandsolve completions bash > ~/.local/share/bash-completion/completions/bandsolve
     Completions(CompletionsArgs),
     /// Print the manual page, or write the pages of all commands
-    ///
-    /// man -l <(bandsolve man)
     Man(ManArgs),
 }
 
 /// Arguments of `doctor`.
 #[derive(Debug, ClapArgs)]
+#[command(after_help = "Examples:\n  bandsolve doctor\n  bandsolve doctor --json -")]
 pub struct DoctorArgs {
     /// Write what was found as JSON (`-`: to standard output, instead of the text)
     #[arg(long, value_name = "PATH")]
@@ -72,6 +76,10 @@ pub struct DoctorArgs {
 
 /// Arguments of `completions`.
 #[derive(Debug, ClapArgs)]
+#[command(
+    after_help = "Examples:\n  bandsolve completions bash > ~/.local/share/bash-completion/completions/bandsolve\n  \
+    bandsolve completions fish > ~/.config/fish/completions/bandsolve.fish"
+)]
 pub struct CompletionsArgs {
     /// The shell
     pub shell: clap_complete::Shell,
@@ -79,6 +87,7 @@ pub struct CompletionsArgs {
 
 /// Arguments of `man`.
 #[derive(Debug, ClapArgs)]
+#[command(after_help = "Examples:\n  bandsolve man | man -l -\n  bandsolve man --out ~/.local/share/man/man1")]
 pub struct ManArgs {
     /// Write a page for each command into this folder
     #[arg(long, value_name = "FOLDER")]
@@ -87,6 +96,7 @@ pub struct ManArgs {
 
 /// Arguments of `tune`.
 #[derive(Debug, ClapArgs)]
+#[command(after_help = "Examples:\n  bandsolve tune\n  bandsolve tune --show\n  bandsolve tune --device cuda")]
 pub struct TuneArgs {
     /// Only say where the file is and what it holds
     #[arg(long)]
@@ -241,6 +251,9 @@ pub struct GenerateArgs {
 
 /// Accuracy tables of the literature, beside our own numbers
 #[derive(Debug, ClapArgs)]
+#[command(
+    after_help = "Examples:\n  bandsolve stability tridiagonal --plot stability.svg\n  bandsolve stability banded nos2.mtx"
+)]
 pub struct StabilityArgs {
     /// Which table.
     #[command(subcommand)]
@@ -262,6 +275,7 @@ pub enum StabilityTable {
 
 /// Arguments of `stability pentadiagonal` and `stability block`.
 #[derive(Debug, ClapArgs)]
+#[command(after_help = "Examples:\n  bandsolve stability pentadiagonal\n  bandsolve stability block --plot block.png")]
 pub struct StabilityBandsArgs {
     /// Number of unknowns [default: as published, 512 or 1024]
     #[arg(long, value_parser = clap::value_parser!(u32).range(4..=100_000))]
@@ -329,6 +343,8 @@ pub struct StabilityTridiagonalArgs {
 
 /// Measure speed beside LAPACK's way and the memory bus
 #[derive(Debug, ClapArgs)]
+#[command(after_help = "Examples:\n  bandsolve bench tridiagonal --quick --plot speed.svg\n  \
+    bandsolve bench banded --quick --report banded.html")]
 pub struct BenchArgs {
     /// Which measurement.
     #[command(subcommand)]
@@ -482,6 +498,8 @@ pub struct BenchMethodsArgs {
 
 /// Arguments of `bench batch`.
 #[derive(Debug, ClapArgs)]
+#[command(after_help = "Examples:\n  bandsolve bench batch --quick\n  \
+    bandsolve bench batch --count 10000 --n 512 --dtype f32 --threads 1,2 --plot batch.svg")]
 pub struct BenchBatchArgs {
     /// Number of systems
     #[arg(long, default_value = "4096", value_parser = size_parser)]

@@ -5,10 +5,11 @@ use super::dots::{Chart, Panel};
 use super::found::{self, Found};
 use super::machine::Machine;
 use super::sheet::{self, Sheet};
-use super::{Repair, Row, compare};
+use super::{Repair, Row, compare, show};
 use crate::args::{BenchBandedArgs, RealDtype};
 use crate::exit::Failure;
 use crate::peers::{BandArrays, Peer, PeerScalar};
+use crate::progress;
 use crate::report;
 use crate::structure::affordable;
 use bandsolve::dyn_stack::{PodBuffer, PodStack};
@@ -31,6 +32,7 @@ pub fn run(args: &BenchBandedArgs) -> Result<(), Failure> {
     let (machine, peers) = (Machine::here(), Peer::all());
     report::print_beside(&machine.text(&peers), taken)?;
     let (mut rows, mut sheets, mut panels) = (Vec::new(), Vec::new(), Vec::new());
+    let bar = progress::parts("system", args.half_bandwidths.len() * args.rhs.len() * args.dtype.len());
     for (&half, &n_rhs, &dtype) in args.half_bandwidths.iter().flat_map(|half| {
         args.rhs.iter().flat_map(move |n_rhs| args.dtype.iter().map(move |dtype| (half, n_rhs, dtype)))
     }) {
@@ -41,7 +43,7 @@ pub fn run(args: &BenchBandedArgs) -> Result<(), Failure> {
             RealDtype::F64 => ("f64", case.measure::<f64>(&threads, &peers, budget), f64::EPSILON),
         };
         let sheet = Sheet::of(case.title(name), &found, sheet::Peer::Gbsv);
-        report::print_beside(&sheet.text(), taken)?;
+        show(&sheet.text(), taken, &bar)?;
         let facts = json!({ "n": case.n, "half_bandwidth": half, "n_rhs": n_rhs, "dtype": name, "data": case.data() });
         rows.extend(found.iter().map(|row| row.json(&facts)));
         panels.push(Panel::of(

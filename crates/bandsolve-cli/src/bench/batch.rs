@@ -5,10 +5,11 @@ use super::dots::{Chart, Panel};
 use super::found::{self, Found};
 use super::machine::Machine;
 use super::sheet::{self, Sheet};
-use super::{Repair, Row, compare};
+use super::{Repair, Row, compare, show};
 use crate::args::{BenchBatchArgs, RealDtype};
 use crate::exit::Failure;
 use crate::peers::{Arrays, Peer, PeerScalar, Solver};
+use crate::progress;
 use crate::report;
 use crate::structure::affordable;
 use bandsolve::{Factor, Layout, Plan, Report, Scalar, TridiagonalBatch};
@@ -28,6 +29,7 @@ pub fn run(args: &BenchBatchArgs) -> Result<(), Failure> {
     let budget = super::budget(&args.measure);
     report::print_beside(&machine.text(&peers), taken)?;
     let (mut lines, mut sheets, mut panels) = (Vec::new(), Vec::new(), Vec::new());
+    let bar = progress::parts("batch", 2 * args.dtype.len());
     for &dtype in &args.dtype {
         for layout in [Layout::Interleaved, Layout::Contiguous] {
             let shape = (args.count, args.n, layout);
@@ -38,7 +40,7 @@ pub fn run(args: &BenchBatchArgs) -> Result<(), Failure> {
             let name = if layout == Layout::Contiguous { "contiguous" } else { "interleaved" };
             let title = format!("{} systems of n = {}, {dtype}, {name}", args.count, args.n);
             let sheet = Sheet::of(title, &rows, sheet::Peer::Gtsv);
-            report::print_beside(&sheet.text(), taken)?;
+            show(&sheet.text(), taken, &bar)?;
             let facts = json!({ "count": args.count, "n": args.n, "dtype": dtype.to_string(), "layout": name });
             lines.extend(rows.iter().map(|row| row.json(&facts)));
             panels.push(Panel::of(sheet.title.clone(), &rows, epsilon));

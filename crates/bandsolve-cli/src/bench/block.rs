@@ -5,10 +5,11 @@ use super::dots::{Chart, Panel};
 use super::found::{self, Found};
 use super::machine::Machine;
 use super::sheet::{BACKWARD, Column, Line, SOLVER, Sheet, THREADS, column};
-use super::{Repair, Row};
+use super::{Repair, Row, show};
 use crate::args::BenchBlockArgs;
 use crate::exit::Failure;
 use crate::peers::{BandLu, Peer};
+use crate::progress;
 use crate::report;
 use crate::structure::affordable;
 use bandsolve::dyn_stack::{PodBuffer, PodStack};
@@ -32,6 +33,7 @@ pub fn run(args: &BenchBlockArgs) -> Result<(), Failure> {
     let (machine, peers) = (Machine::here(), Peer::all());
     report::print_beside(&machine.text(&peers), taken)?;
     let (mut lines, mut sheets, mut panels) = (Vec::new(), Vec::new(), Vec::new());
+    let bar = progress::parts("contest", 2 * blocks.len());
     for block in blocks {
         // Larger blocks, fewer of them: a factorisation takes 16·block² flops an unknown.
         let n = args.n.unwrap_or(if quick { 1 << 10 } else { (1 << 15).min((1 << 22) / block) });
@@ -42,7 +44,7 @@ pub fn run(args: &BenchBlockArgs) -> Result<(), Failure> {
         for part in [Part::Both, Part::Solve] {
             let rows = system.contest(part, &threads, budget, &peers);
             let sheet = system.sheet(part, &rows);
-            report::print_beside(&sheet.text(), taken)?;
+            show(&sheet.text(), taken, &bar)?;
             lines.extend(system.json(part, &rows));
             // A product is no solver.
             let solvers: Vec<Row> = rows.into_iter().filter(|row| row.solver != PRODUCT).collect();

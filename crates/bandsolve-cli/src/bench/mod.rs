@@ -26,7 +26,9 @@ pub use machine::Machine;
 pub use sheet::{Column, Line, Sheet};
 pub use yardstick::bandwidth as memory_bandwidth;
 
+use crate::report;
 use contest::Budget;
+use indicatif::ProgressBar;
 use serde_json::{Value, json};
 
 /// Runs one measurement.
@@ -70,6 +72,13 @@ fn sizes(asked: Option<&[usize]>, usual: &[u32]) -> Vec<usize> {
 fn budget(args: &MeasureArgs) -> Budget {
     let seconds = args.seconds.unwrap_or(if args.quick { 0.05 } else { 1.0 });
     Budget { seconds, min_rounds: if args.quick { 1 } else { 3 } }
+}
+
+/// Prints a table as soon as it is there, around a bar that goes one step on.
+fn show(text: &str, taken: bool, bar: &ProgressBar) -> Result<(), Failure> {
+    bar.suspend(|| report::print_beside(text, taken))?;
+    bar.inc(1);
+    Ok(())
 }
 
 /// Behind the name of a method whose answers are taken as they are.

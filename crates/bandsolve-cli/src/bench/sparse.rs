@@ -5,10 +5,11 @@ use super::dots::{Chart, Panel};
 use super::found::{self, Found};
 use super::machine::Machine;
 use super::sheet::{BACKWARD, Line, SOLVER, Sheet, THREADS, column};
-use super::{Repair, Row, ratio};
+use super::{Repair, Row, ratio, show};
 use crate::args::BenchSparseArgs;
 use crate::exit::Failure;
 use crate::io;
+use crate::progress;
 use crate::report;
 use crate::structure::affordable;
 use bandsolve::{Csc, CscMut, Factor, Op, Plan, Report, Tridiagonal};
@@ -36,11 +37,12 @@ pub fn run(args: &BenchSparseArgs) -> Result<(), Failure> {
         None => args.entries.iter().map(|entries| Columns::random(n, args.columns, *entries)).collect(),
     };
     let (mut found, mut sheets, mut panels) = (Vec::new(), Vec::new(), Vec::new());
+    let bar = progress::parts("case", cases.len());
     for columns in cases {
         let system = System::new(n, args.dominant, columns);
         let rows = system.contest(&threads, super::budget(&args.measure));
         let sheet = system.sheet(&rows);
-        report::print_beside(&(sheet.text() + &memory()), taken)?;
+        show(&(sheet.text() + &memory()), taken, &bar)?;
         found.extend(rows.iter().map(|row| row.json(&system.facts())));
         panels.push(Panel::of(system.columns.name.clone(), &rows, f64::EPSILON));
         sheets.push(sheet);

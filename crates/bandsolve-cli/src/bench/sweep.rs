@@ -6,10 +6,11 @@ use super::machine::Machine;
 use super::sheet::{self, Sheet};
 use super::system::{Numbers, Own, System, Work, theirs};
 use super::yardstick::{self, Store, Word};
-use super::{Row, compare};
+use super::{Row, compare, show};
 use crate::args::{Data, RealDtype};
 use crate::exit::Failure;
 use crate::peers::{Peer, PeerScalar};
+use crate::progress;
 use crate::report;
 use crate::structure::affordable;
 use serde_json::{Value, json};
@@ -60,6 +61,7 @@ impl Sweep {
     pub fn run(&self, taken: bool) -> Result<Vec<Table>, Failure> {
         self.check_sizes()?;
         report::print_beside(&self.machine.text(&self.peers), taken)?;
+        let bar = progress::parts("system", self.sizes.len() * self.dtypes.len() * self.data.len());
         let mut tables = Vec::new();
         for &n in &self.sizes {
             for &dtype in &self.dtypes {
@@ -68,7 +70,7 @@ impl Sweep {
                         RealDtype::F32 => self.measure::<f32>(n, data),
                         RealDtype::F64 => self.measure::<f64>(n, data),
                     };
-                    report::print_beside(&table.sheet().text(), taken)?;
+                    show(&table.sheet().text(), taken, &bar)?;
                     tables.push(table);
                 }
             }

@@ -32,6 +32,44 @@ fn commands(text: &str) -> Vec<Vec<String>> {
     found.into_iter().filter_map(words).collect()
 }
 
+/// The names of all commands, found in the help of the program and of its commands.
+fn all_commands() -> Vec<Vec<String>> {
+    let below = |words: &[String]| -> Vec<Vec<String>> {
+        let help: Vec<&str> = words.iter().map(String::as_str).chain(["--help"]).collect();
+        let text = bandsolve(&help).exits(0).stdout;
+        let listed = text.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
+        // Indented by two; what says more of them by more.
+        let names = listed.filter(|line| line.starts_with("  ") && !line.starts_with("   "));
+        let names = names.filter_map(|line| line.split_whitespace().next()).filter(|name| *name != "help");
+        let names = names.map(str::to_string);
+        names.map(|name| words.iter().cloned().chain([name]).collect()).collect()
+    };
+    let first = below(&[]);
+    let second: Vec<_> = first.iter().flat_map(|words| below(words)).collect();
+    [vec![vec![]], first, second].concat()
+}
+
+#[test]
+fn every_help_has_examples_that_are_understood() {
+    let commands = all_commands();
+    assert!(commands.len() > 20, "{commands:?}");
+    for words in commands {
+        let help: Vec<&str> = words.iter().map(String::as_str).chain(["--help"]).collect();
+        let text = bandsolve(&help).exits(0).stdout;
+        let shown = text.lines().skip_while(|line| !line.starts_with("Example")).skip(1);
+        let examples: Vec<&str> = shown.map(str::trim).take_while(|line| !line.is_empty()).collect();
+        assert!(!examples.is_empty(), "{words:?}: no examples\n{text}");
+        for example in examples {
+            // Up to what the shell does with it, and to the words beside it.
+            let line = example.split(['|', '>']).next().unwrap_or(example);
+            let line = line.split("   ").next().unwrap_or(line);
+            let given: Vec<&str> = line.split_whitespace().skip(1).chain(["--help"]).collect();
+            assert!(line.starts_with("bandsolve"), "{words:?}: {example}");
+            bandsolve(&given).exits(0);
+        }
+    }
+}
+
 #[test]
 fn commands_of_pages_are_understood() {
     let mut count = 0;
