@@ -443,9 +443,6 @@ fn choose(shape: Shape, wish: Method, options: &Options) -> (Method, String) {
             let why = "fewer flops than banded LU and block cyclic reduction";
             (Method::BlockSpike, format!("blocks of {block} rows: {how}, {why}, {} threads", options.threads))
         }
-        (Shape::BlockTridiagonal { block, block_rows, .. }, Method::Auto) if block_rows < crossover => {
-            (Method::Pivoted, format!("{block_rows} blocks of {block} rows are few: blocked banded LU"))
-        }
         (Shape::BlockTridiagonal { block, block_rows, periodic: false }, Method::Auto)
             if crate::tuning::blocks_pay_as_band(block, block_rows) =>
         {
@@ -454,6 +451,11 @@ fn choose(shape: Shape, wish: Method, options: &Options) -> (Method, String) {
                 Method::Spike,
                 format!("blocks of {block} rows, of which partitions on lanes need too many operations: {work}"),
             )
+        }
+        (Shape::BlockTridiagonal { block, block_rows, .. }, Method::Auto)
+            if block_rows < crate::tuning::block_rpts_min_rows(block) =>
+        {
+            (Method::Pivoted, format!("{block_rows} blocks of {block} rows are few: blocked banded LU"))
         }
         (Shape::BlockTridiagonal { block, .. }, Method::Auto) => {
             let lanes = "partitions on SIMD lanes, pivoted by selection";

@@ -58,11 +58,17 @@ pub(crate) const SMALL_BLOCK_MAX: usize = 8;
 /// threads, 105 and 118 of 3. Larger ones are computed with for longer than they take to come: 230 and 229 of 4.
 pub(crate) const ASK_MAX_BLOCK: usize = 3;
 
-/// Whether `Auto` solves a narrow band by blocks on SIMD lanes: that takes 0.3 of the time of banded LU with two diagonals on a
-/// side, 0.45 with four, as long with eight.
+/// Block rows from which `Auto` solves blocks on SIMD lanes: with fewer, lanes have too few rows each. Beside banded LU (EPYC with
+/// AVX-512, ns a row, blocks of 2, 3, 4): 131, 177, 221 and 106, 100, 111 at 512 block rows, 70, 85, 79 and 151, 128, 114 at 4000.
+pub(crate) fn block_rpts_min_rows(block: usize) -> usize {
+    if block == 1 { RPTS_MIN_N } else { 512 * block }
+}
+
+/// Whether `Auto` solves a narrow band by blocks on SIMD lanes, which are half empty. Beside banded LU (EPYC with AVX-512, ns a row,
+/// 2, 3, 4 diagonals on a side): 93, 200, 308 and 83, 79, 83 at n = 2000, 37, 55, 67 and 83, 79, 71 at n = 32 000.
 pub(crate) fn narrow_pays(n: usize, lower: usize, upper: usize) -> bool {
     let block = lower.max(upper);
-    block <= 4 && lower.min(upper) > 0 && n >= RPTS_MIN_N * block
+    block <= 4 && lower.min(upper) > 0 && n >= 512 * block.pow(3)
 }
 
 /// Columns that the banded LU eliminates together; 1: one by one. ns a row, factored with 1, 16: half-bandwidth 10 232, 319; 14

@@ -184,16 +184,19 @@ impl Pair {
         svg.text((x + at, y + SIZE.1 - 6.0), class, words);
     }
 
-    /// Lines with their names, which keep their distance.
+    /// Lines with their names above, the lowest one's below where the next is near; names keep their distance.
     fn roofs(&self, svg: &mut Svg, (x, y): Point, axes: &Axes) {
         let mut roofs: Vec<_> = self.roofs.iter().collect();
         roofs.sort_by(|a, b| a.1.total_cmp(&b.1));
+        let height = |roof: &(String, f64)| y + SIZE.1 - axes.bytes.place(roof.1);
+        let crowded = roofs.len() > 1 && height(roofs[0]) - height(roofs[1]) < 16.0;
         let mut taken = f64::MAX;
-        for (name, rate) in roofs {
-            let at = y + SIZE.1 - axes.bytes.place(*rate);
+        for (k, roof) in roofs.into_iter().enumerate() {
+            let at = height(roof);
             svg.line((x, at), (x + SIZE.0, at), r#"class="frame roof" stroke-dasharray="7 3""#);
-            taken = (at - 4.0).min(taken - 12.0);
-            svg.text((x + 5.0, taken), "soft num halo", &format!("{name}: {rate:.1} GB/s"));
+            let below = crowded && k == 0;
+            taken = if below { at + 11.0 } else { (at - 4.0).min(taken - 12.0) };
+            svg.text((x + 5.0, taken), "soft num halo", &format!("{}: {:.1} GB/s", roof.0, roof.1));
         }
     }
 }
