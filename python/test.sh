@@ -37,7 +37,7 @@ venv/bin/python -m pytest -q -p no:cacheprovider python/tests
 mkdir emulated
 cp -r "$root/python/bandsolve" emulated/
 cp "${CARGO_TARGET_DIR:-$root/target}/debug/lib_bandsolve.so" emulated/bandsolve/_bandsolve.abi3.so
-PYTHONPATH=emulated venv/bin/python -m pytest -q -p no:cacheprovider python/tests/test_device.py
+PYTHONPATH=emulated BANDSOLVE_EMULATED=1 venv/bin/python -m pytest -q -p no:cacheprovider python/tests/test_device.py
 
 venv/bin/python -m mypy --no-error-summary -c "import bandsolve"
 

@@ -155,7 +155,7 @@ def solveh_banded(ab, b, overwrite_ab=False, overwrite_b=False, lower=False, che
     """
     ab, b = _arguments(ab, b, check_finite)
     width, n = ab.shape[-2] - 1, ab.shape[-1]
-    for index in np.ndindex(ab.shape[:-2]):
+    for index in np.ndindex(ab.shape[:-2]) if b.size else ():
         minor = _bandsolve.indefinite(lower, ab[index])
         if minor is not None:
             raise np.linalg.LinAlgError(f"{minor}th leading minor not positive definite")

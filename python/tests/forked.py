@@ -1,6 +1,7 @@
-"""Solves in a process, which uses all threads, and in its children."""
+"""Solves in children of a process that has done what the argument says, whose answers are printed as those of the parent."""
 
 import multiprocessing
+import sys
 
 import numpy as np
 
@@ -22,8 +23,17 @@ def solved(kind):
 
 KINDS = ["tridiagonal", "banded", "batch"]
 
+# What may have started threads, or not.
+BEFORE = {
+    "nothing": lambda: None,
+    "counted": bandsolve.get_num_threads,
+    "small": lambda: bandsolve.solve_tridiagonal([1, 1], [4, 4], [1, 1], [5, 5]),
+    "all": lambda: [solved(kind) for kind in KINDS],
+}
+
 if __name__ == "__main__":
-    expected = [solved(kind) for kind in KINDS]
+    BEFORE[sys.argv[1]]()
     with multiprocessing.get_context("fork").Pool(2) as pool:
         found = pool.map_async(solved, KINDS * 2).get(120)
+    expected = [solved(kind) for kind in KINDS]
     print("as the parent" if found == expected * 2 else f"{found} instead of {expected}")

@@ -74,6 +74,11 @@ def test_what_is_not_positive_definite_is_refused_as_scipy_does(dtype):
             bandsolve.solveh_banded(ab, b, lower=lower)
             assert len(expected) == n
     assert 100 < refused < 300
+    indefinite = np.array([[0, 5, 5], [1, 1, 1]], dtype)
+    assert bandsolve.solveh_banded(indefinite, np.empty((3, 0))).shape == (3, 0)
+    indefinite[1, 0] = np.nan
+    for solve in (scipy.linalg.solveh_banded, bandsolve.solveh_banded):
+        assert np.isnan(solve(indefinite, np.ones(3), check_finite=False)).any()
     for n in (1000, 1001):
         ab = np.array([np.ones(n), np.full(n, 2.0)], dtype)
         assert bandsolve.solveh_banded(ab, np.ones(n)).shape == (n,)

@@ -261,8 +261,9 @@ def test_operators():
 
 
 @pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="no fork here")
-def test_children_of_a_fork_solve_too():
+@pytest.mark.parametrize("before", ["nothing", "counted", "small", "all"])
+def test_children_of_a_fork_solve_too(before):
     # In a process without the threads of other libraries, which do not all bear a fork.
     program = Path(__file__).with_name("forked.py")
-    done = subprocess.run([sys.executable, program], capture_output=True, text=True, timeout=300)
+    done = subprocess.run([sys.executable, program, before], capture_output=True, text=True, timeout=300)
     assert done.stdout == "as the parent\n", done.stderr

@@ -44,7 +44,7 @@ pub enum Command {
     Info(InfoArgs),
     /// Draw a matrix: where its entries are, and how large they are along its band
     ///
-    /// Without --plot in the terminal. Large matrices are gathered into cells: darker ones have more entries, or larger ones.
+    /// Without --plot in the terminal. Large matrices are gathered into cells: stronger ones have more entries, or larger ones.
     Spy(SpyArgs),
     /// Write a matrix of a known family
     Generate(GenerateArgs),
@@ -398,7 +398,7 @@ pub struct BenchSparseArgs {
     #[arg(long, value_name = "N", value_parser = size_parser)]
     pub n: Option<usize>,
     /// Right-hand sides
-    #[arg(long, value_name = "COUNT", default_value_t = 16)]
+    #[arg(long, value_name = "COUNT", default_value = "16", value_parser = count_parser)]
     pub columns: usize,
     /// Numbers of entries of a right-hand side
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_values_t = [10])]
@@ -429,7 +429,7 @@ pub struct BenchBandedArgs {
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_values_t = [2, 4, 8, 32, 80, 160])]
     pub half_bandwidths: Vec<usize>,
     /// Numbers of right-hand sides
-    #[arg(long, value_name = "LIST", value_delimiter = ',', default_values_t = [1])]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "1", value_parser = count_parser)]
     pub rhs: Vec<usize>,
     /// Number types
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_values_t = [RealDtype::F64])]
@@ -667,6 +667,11 @@ fn size_parser(text: &str) -> Result<usize, String> {
         }
     };
     n.filter(|n| *n >= 2).ok_or("not a number of at least 2, such as 1000 or 2^20".into())
+}
+
+/// A number of things, at least 1.
+fn count_parser(text: &str) -> Result<usize, String> {
+    text.parse().ok().filter(|count| *count >= 1).ok_or("not a number of at least 1".into())
 }
 
 fn place_parser(text: &str) -> Result<Place, String> {

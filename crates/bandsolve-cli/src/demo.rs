@@ -41,7 +41,7 @@ pub fn run() -> Result<(), Failure> {
     let (solved, time) = solve(&a, &rhs, &mut curvature)?;
     progress.set_message("comparing the spline with the sine …");
     let error = points.error_between(&curvature);
-    progress.finish();
+    progress.finish_and_clear();
     report::print(&text(&solved, time, error))
 }
 

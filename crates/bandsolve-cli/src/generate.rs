@@ -39,10 +39,13 @@ fn write(out: &mut dyn Write, (path, n): (&Path, u32), comment: &str, system: &S
     system.for_each(|_, _, value| entries += usize::from(value != 0.0));
     writeln!(out, "%%MatrixMarket matrix coordinate real general\n% {comment}\n{n} {n} {entries}")?;
     let mut result = Ok(());
-    let bar = progress::writing(path, entries as u64);
+    let (bar, mut written) = (progress::writing(path, entries as u64), 0_u64);
     system.for_each(|i, j, value| {
         if value != 0.0 && result.is_ok() {
-            bar.inc(1);
+            written += 1;
+            if written.is_multiple_of(1 << 12) {
+                bar.set_position(written);
+            }
             result = write!(out, "{} {} ", i + 1, j + 1).and_then(|()| output::write_number(out, value));
         }
     });

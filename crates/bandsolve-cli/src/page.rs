@@ -14,19 +14,18 @@ pub struct Page<'a> {
 }
 
 const STYLE: &str = "\
-:root{color-scheme:light dark;--paper:#fff;--ink:#222;--soft:#5c5c5c;--line:#dcdcdc;--stripe:#f5f5f5}
-@media(prefers-color-scheme:dark){:root{--paper:#15171c;--ink:#e8e8e8;--soft:#a6a9b0;--line:#3b3e46;--stripe:#1d2026}}
+:root{color-scheme:light dark}
 body{margin:2rem auto;max-width:75rem;padding:0 1.5rem;background:var(--paper);color:var(--ink);\
 font:15px/1.5 'Helvetica Neue',Arial,'DejaVu Sans',sans-serif}
 h1{font-size:1.6rem;margin:0}h2{font-size:1.15rem;margin:2.2rem 0 .6rem}.lead{color:var(--soft);margin:.2rem 0 1.4rem}
 dl{display:grid;grid-template-columns:max-content 1fr;gap:.15rem 1.2rem;margin:0}dt{color:var(--soft)}dd{margin:0;\
 overflow-wrap:anywhere}
 pre,code{font-family:ui-monospace,Menlo,Consolas,'DejaVu Sans Mono',monospace;font-size:.9em}
-pre{background:var(--stripe);border:1px solid var(--line);padding:.6rem .8rem;white-space:pre-wrap;overflow-wrap:anywhere}
+pre{background:var(--stripe);border:1px solid var(--grid);padding:.6rem .8rem;white-space:pre-wrap;overflow-wrap:anywhere}
 figure{margin:0;overflow-x:auto}figure svg{max-width:100%;height:auto}
 .wide{overflow-x:auto}table{border-collapse:collapse;font-variant-numeric:tabular-nums;margin:0 0 .4rem}
 caption{text-align:left;font-weight:600;padding:1.1rem 0 .35rem}
-th,td{padding:.16rem .8rem;text-align:right;white-space:nowrap}th{border-bottom:1px solid var(--line);font-weight:600}
+th,td{padding:.16rem .8rem;text-align:right;white-space:nowrap}th{border-bottom:1px solid var(--grid);font-weight:600}
 th:first-child,td:first-child,td.note{text-align:left}th:first-child,td:first-child{padding-left:.4rem}
 tbody tr:nth-child(odd){background:var(--stripe)}td.note{color:var(--soft);white-space:normal}";
 
@@ -62,9 +61,9 @@ impl Page<'_> {
         }
         let meanings = list(columns.iter().map(|column| (column.name, column.meaning)));
         format!(
-            "<h2>How to read it</h2>\n<p>All solvers take turns in one process, so that a machine that becomes slower \
-             becomes slower for all of them. What a repetition overwrites is restored outside of the time. Small \
-             differences between runs mean nothing.</p>\n{meanings}"
+            "<h2>How to read it</h2>\n<p>Where times are measured, all solvers take turns in one process, so that a machine that \
+             becomes slower becomes slower for all of them. What a repetition overwrites is restored outside of the time. \
+             Small differences between runs mean nothing.</p>\n{meanings}"
         )
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! No colours, and nothing at all in files and pipes.
 
-use crate::io::{name, npy::shorten};
+use crate::io::short_name;
 use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 use std::io::IsTerminal;
 use std::path::Path;
@@ -18,15 +18,15 @@ fn bar(template: &'static str, total: u64, name: &str) -> ProgressBar {
         return ProgressBar::hidden();
     }
     let style = ProgressStyle::with_template(template).expect("a constant template").progress_chars("=> ");
-    let bar = ProgressBar::new(total).with_style(style).with_message(shorten(name.as_bytes()));
+    let bar = ProgressBar::new(total).with_style(style).with_message(name.to_string());
     bar.with_finish(ProgressFinish::AndClear)
 }
 
 /// Bytes of a file that is read; nothing is shown of short files, and of those whose length is not known.
-pub fn reading(name: &str, bytes: Option<u64>) -> ProgressBar {
+pub fn reading(path: &Path, bytes: Option<u64>) -> ProgressBar {
     match bytes {
         Some(bytes) if bytes >= LONG => {
-            bar("reading {msg} {bar:30} {percent}% {bytes_per_sec}, {eta} left", bytes, name)
+            bar("reading {msg} {bar:30} {percent}% {bytes_per_sec}, {eta} left", bytes, &short_name(path))
         }
         _ => ProgressBar::hidden(),
     }
@@ -36,7 +36,7 @@ pub fn reading(name: &str, bytes: Option<u64>) -> ProgressBar {
 pub fn writing(path: &Path, numbers: u64) -> ProgressBar {
     let seen = path.as_os_str() == "-" && std::io::stdout().is_terminal();
     match numbers >= LONG / BYTES_OF_NUMBER && !seen {
-        true => bar("writing {msg} {bar:30} {percent}% {per_sec}, {eta} left", numbers, &name(path)),
+        true => bar("writing {msg} {bar:30} {percent}% {per_sec}, {eta} left", numbers, &short_name(path)),
         false => ProgressBar::hidden(),
     }
 }

@@ -115,7 +115,7 @@ impl Job<'_> {
         let factor = system.factor_on(self.device.as_ref(), &plan);
         let solved = factor.and_then(|factor| factor.solve_into(&rhs, &mut x));
         let seconds = started.elapsed().as_secs_f64();
-        waiting.finish();
+        waiting.finish_and_clear();
         let forward_error = known.map(|known| known::forward_error(&x, &known));
         let n_rhs = rhs.len().checked_div(self.structure.n).unwrap_or(1);
         self.finish(&plan, &Outcome { solved, n_rhs, seconds, forward_error }, &x)

@@ -4,7 +4,7 @@ use crate::arrays::{Kind, Number, array, columns, slice, with_number};
 use crate::errors::exception;
 use crate::options::{Options, op};
 use crate::solve::{Task, arguments, check_bands, check_blocks, check_vector, solve_by};
-use bandsolve::{Banded, BlockTridiagonal, Factorize, Inspect, Norm, Op, Plan, RealScalar, Shape, Tridiagonal};
+use bandsolve::{Banded, BlockTridiagonal, Factorize, Inspect, Method, Norm, Op, Plan, RealScalar, Shape, Tridiagonal};
 use bandsolve_gpu::{Device, HostMatrix, OnDevice};
 use numpy::{PyArrayDescr, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::IntoPyObjectExt;
@@ -32,21 +32,27 @@ impl<T: Number, M: Factorize<Scalar = T> + HostMatrix<T> + 'static> Held<T, M> {
         let matrix = Box::into_raw(Box::new(matrix));
         let mut held = Self { factor: OnceLock::new(), on_device: None, plan: plan.clone(), matrix };
         match device {
-            Some(device) => held.on_device = Some(device.factor(plan, held.matrix())?),
+            Some(device) => {
+                // SAFETY: it goes into `on_device`.
+                held.on_device = Some(device.factor(plan, unsafe { held.matrix() })?);
+            }
             None => drop(held.inspect()?),
         }
         Ok(held)
     }
 
-    /// Is not given away for longer than the factors live.
-    fn matrix(&self) -> &'static M {
-        // SAFETY: the matrix lives, and is not changed, until `self` is dropped, which drops the factors first.
+    /// # Safety
+    /// What borrows it goes into `factor` or `on_device`: it lives, and is not changed, until `self` is dropped, which drops these
+    /// first.
+    unsafe fn matrix(&self) -> &'static M {
+        // SAFETY: from a Box that nobody has freed yet; the rest is the caller's promise.
         unsafe { &*self.matrix }
     }
 
     fn inspect(&self) -> bandsolve::Result<&dyn Inspect<T>> {
         if self.factor.get().is_none() {
-            let factor = Box::new(self.plan.factor(self.matrix())?);
+            // SAFETY: it goes into `factor`, or is dropped here.
+            let factor = Box::new(self.plan.factor(unsafe { self.matrix() })?);
             // Another thread may have been faster.
             let _ = self.factor.set(factor);
         }
@@ -135,6 +141,10 @@ pub struct Factor {
     factor: Box<dyn AnyFactor>,
     method: &'static str,
     reason: String,
+}
+
+fn solved_on(device: &Device) -> String {
+    format!("solved on {}", device.name())
 }
 
 /// The norm of this name: `1` or `inf`.
@@ -240,8 +250,14 @@ impl Factor {
 }
 
 impl Factor {
-    fn new(factor: Box<dyn AnyFactor>, plan: &Plan) -> Self {
-        Self { factor, method: plan.chosen_method().name(), reason: plan.reason().into() }
+    fn new(factor: Box<dyn AnyFactor>, plan: &Plan, device: Option<&Device>) -> Self {
+        let (method, reason) = match device {
+            None => (plan.chosen_method(), plan.reason().into()),
+            // As the reports of its solves say.
+            Some(device) if plan.asked_method() == Method::Auto => (Method::Rpts, solved_on(device)),
+            Some(device) => (plan.asked_method(), solved_on(device)),
+        };
+        Self { factor, method: method.name(), reason }
     }
 
     /// Solves for complex right-hand sides with a real matrix: both parts as columns beside one another.
@@ -330,7 +346,7 @@ where
     let own = |k: usize| Ok::<_, PyErr>(slice(&columns::<T>(arrays[k])?).to_vec());
     let (sub, diag, sup) = (own(0)?, own(1)?, own(2)?);
     let held = py.detach(|| Held::new(Tridiagonal::from_vecs(sub, diag, sup, periodic)?, plan, device));
-    Ok(Factor::new(Box::new(held.map_err(|error| exception(py, &error))?), plan))
+    Ok(Factor::new(Box::new(held.map_err(|error| exception(py, &error))?), plan, device))
 }
 
 #[pyfunction]
@@ -367,7 +383,7 @@ where
     let own = slice(&columns::<T>(bands)?).to_vec();
     let n = plan.shape().n();
     let held = py.detach(|| Held::new(Banded::from_vec(n, lower, upper, own)?, plan, device));
-    Ok(Factor::new(Box::new(held.map_err(|error| exception(py, &error))?), plan))
+    Ok(Factor::new(Box::new(held.map_err(|error| exception(py, &error))?), plan, device))
 }
 
 #[pyfunction]
@@ -406,5 +422,5 @@ where
     let own = |k: usize| Ok::<_, PyErr>(slice(&columns::<T>(arrays[k])?).to_vec());
     let blocks = [own(0)?, own(1)?, own(2)?];
     let held = py.detach(|| Held::new(BlockTridiagonal::from_vecs(block, blocks, periodic)?, plan, device));
-    Ok(Factor::new(Box::new(held.map_err(|error| exception(py, &error))?), plan))
+    Ok(Factor::new(Box::new(held.map_err(|error| exception(py, &error))?), plan, device))
 }

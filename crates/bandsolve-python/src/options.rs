@@ -27,7 +27,7 @@ pub fn set_num_threads(threads: Option<usize>) -> PyResult<()> {
 #[pyfunction]
 pub fn get_num_threads() -> usize {
     match THREADS.load(Ordering::Relaxed) {
-        0 => rayon::current_num_threads(),
+        0 => bandsolve::threads::count(),
         threads => threads,
     }
 }

@@ -116,10 +116,13 @@ const SCRATCH_KEPT: usize = 16 << 20;
 fn scratch(needed: StackReq) -> bandsolve::Result<PodBuffer> {
     let bytes = needed.unaligned_bytes_required();
     match SCRATCH.take() {
-        Some(memory) if memory.len() >= bytes => Ok(memory),
-        _ => PodBuffer::try_new(StackReq::new_aligned::<u8>(bytes, needed.align_bytes()))
-            .map_err(|_| bandsolve::Error::OutOfMemory { bytes }),
+        Some(memory) if memory.len() >= bytes => return Ok(memory),
+        // What will not be kept does not take the place of what was.
+        kept if bytes > SCRATCH_KEPT => SCRATCH.set(kept),
+        _ => {}
     }
+    PodBuffer::try_new(StackReq::new_aligned::<u8>(bytes, needed.align_bytes()))
+        .map_err(|_| bandsolve::Error::OutOfMemory { bytes })
 }
 
 /// One dimension.

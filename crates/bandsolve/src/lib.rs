@@ -22,7 +22,8 @@ pub mod prelude;
 pub mod recurrence;
 mod scalar;
 mod spread;
-mod threads;
+#[doc(hidden)]
+pub mod threads;
 mod tuned;
 mod tuning;
 

@@ -250,7 +250,7 @@ impl Plan {
     pub fn new(shape: Shape) -> Self {
         let options = Options {
             pivoting: Pivoting::default(),
-            threads: rayon::current_num_threads(),
+            threads: crate::threads::count(),
             verify: true,
             noise_threshold: 0.0,
             partition_rows: None,

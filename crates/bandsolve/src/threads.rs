@@ -1,11 +1,11 @@
 //! The threads that share the work: rayon's.
 //!
 //! A forked process has only the thread that forked it, and rayon would wait for the others for ever. So a child gets threads of
-//! its own when it first needs some. Children are common in Python, whose `multiprocessing` forks.
+//! its own when it first needs some. Children are common in Python, whose `multiprocessing` forks. What is noticed are forks after
+//! the first question here: a program that starts rayon itself, before bandsolve, and then forks, is on its own.
 
 use core::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 use rayon::{Scope, ThreadPool, ThreadPoolBuilder};
-use std::sync::Once;
 
 /// Both, in parallel. A thread that does not belong to rayon does the first itself, where it would otherwise only wait: it is
 /// awake and has a core, while two threads that sleep are often woken on one and the same, until the system moves one of them.
@@ -30,10 +30,18 @@ fn scope<'s, R>(work: impl FnOnce(&Scope<'s>) -> R) -> R {
 }
 
 /// Work that uses rayon's parallel iterators, where they may be used.
-pub(crate) fn enter<R: Send>(work: impl FnOnce() -> R + Send) -> R {
+pub fn enter<R: Send>(work: impl FnOnce() -> R + Send) -> R {
     match of_child() {
         Some(pool) if rayon::current_thread_index().is_none() => pool.install(work),
         _ => work(),
+    }
+}
+
+/// How many there are. This question starts rayon's threads, so it must be asked here, where forks are noticed from then on.
+pub fn count() -> usize {
+    match of_child() {
+        Some(pool) if rayon::current_thread_index().is_none() => pool.current_num_threads(),
+        _ => rayon::current_num_threads(),
     }
 }
 
@@ -46,15 +54,19 @@ pub(crate) fn workers(threads: usize, work: &(impl Fn() + Sync)) {
     }
 }
 
-/// Whether this process was forked by one that used threads.
+/// Whether this process was forked by one that had asked to be told of forks.
 static FORKED: AtomicBool = AtomicBool::new(false);
 /// The threads of a child, made when they are first needed and never freed.
 static OF_CHILD: AtomicPtr<ThreadPool> = AtomicPtr::new(core::ptr::null_mut());
 
 /// The threads of a forked process; `None` in others, where rayon's own are good.
 fn of_child() -> Option<&'static ThreadPool> {
-    static WATCHED: Once = Once::new();
-    WATCHED.call_once(watch);
+    // Not a `Once`, which a fork may leave half done: asked twice does no harm.
+    static WATCHED: AtomicBool = AtomicBool::new(false);
+    if !WATCHED.load(Ordering::Acquire) {
+        watch();
+        WATCHED.store(true, Ordering::Release);
+    }
     if !FORKED.load(Ordering::Relaxed) {
         return None;
     }
@@ -104,9 +116,27 @@ mod tests {
     }
 
     #[test]
+    fn the_caller_does_the_first() {
+        let caller = std::thread::current().id();
+        assert_eq!(join(|| std::thread::current().id(), || ()).0, caller);
+        assert_eq!(count(), rayon::current_num_threads());
+    }
+
+    #[test]
     #[should_panic(expected = "second")]
     fn a_panic_of_the_second_reaches_the_caller() {
         join(|| (), || panic!("second"));
+    }
+
+    #[test]
+    fn a_panic_of_the_first_waits_for_the_second() {
+        let done = AtomicBool::new(false);
+        let second = || {
+            std::thread::sleep(std::time::Duration::from_millis(20));
+            done.store(true, Ordering::Relaxed);
+        };
+        let first = std::panic::catch_unwind(core::panic::AssertUnwindSafe(|| join(|| panic!("first"), second)));
+        assert!(first.is_err() && done.into_inner());
     }
 
     /// By `waitpid`, which sees a child that hangs ended by an alarm.
@@ -114,21 +144,21 @@ mod tests {
     #[test]
     fn a_forked_process_has_threads_of_its_own() {
         let solved = || {
-            let (n, two) = (100_000, Some(2));
+            let n = 100_000;
             let a = crate::Tridiagonal::from_vecs(vec![1.0; n], vec![4.0; n], vec![1.0; n], false).unwrap();
-            let plan = crate::Plan::new(a.shape()).threads(two.unwrap());
+            let plan = crate::Plan::new(a.shape()).threads(2);
             let x = plan.factor(&a).and_then(|factor| crate::Factor::solve(&factor, &vec![6.0; n]));
-            let seen = enter(rayon::current_num_threads);
-            x.is_ok_and(|x| (x.values[n / 2] - 1.0_f64).abs() < 1e-12) && seen > 0
+            x.is_ok_and(|x| (x.values[n / 2] - 1.0_f64).abs() < 1e-12)
         };
-        assert!(solved());
+        let inside = || enter(|| rayon::current_thread_index().is_some());
+        assert!(solved() && !inside());
         // SAFETY: the child runs a solve and ends without anything that belongs to the other threads of the parent.
         let child = unsafe { libc::fork() };
         if child == 0 {
             // SAFETY: as above.
             unsafe {
                 libc::alarm(20);
-                libc::_exit(if solved() { 0 } else { 1 });
+                libc::_exit(if solved() && inside() { 0 } else { 1 });
             }
         }
         let mut status = -1;

@@ -30,7 +30,7 @@ pub fn run(args: &BenchBandedArgs) -> Result<(), Failure> {
     let taken = found::taken(measure)?;
     let threads = super::threads(&args.threads)?;
     let (machine, peers) = (Machine::here(), Peer::all());
-    report::print_beside(&machine.text(&peers), taken)?;
+    report::print_beside(&machine.text(Some(&peers)), taken)?;
     let (mut rows, mut sheets, mut panels) = (Vec::new(), Vec::new(), Vec::new());
     let bar = progress::parts("system", args.half_bandwidths.len() * args.rhs.len() * args.dtype.len());
     for (&half, &n_rhs, &dtype) in args.half_bandwidths.iter().flat_map(|half| {
@@ -42,7 +42,7 @@ pub fn run(args: &BenchBandedArgs) -> Result<(), Failure> {
             RealDtype::F32 => ("f32", case.measure::<f32>(&threads, &peers, budget), f64::from(f32::EPSILON)),
             RealDtype::F64 => ("f64", case.measure::<f64>(&threads, &peers, budget), f64::EPSILON),
         };
-        let sheet = Sheet::of(case.title(name), &found, sheet::Peer::Gbsv);
+        let sheet = Sheet::of(case.title(name), &found, sheet::Routine::Gbsv);
         show(&sheet.text(), taken, &bar)?;
         let facts = json!({ "n": case.n, "half_bandwidth": half, "n_rhs": n_rhs, "dtype": name, "data": case.data() });
         rows.extend(found.iter().map(|row| row.json(&facts)));
@@ -56,7 +56,7 @@ pub fn run(args: &BenchBandedArgs) -> Result<(), Failure> {
     let data = if args.dominant { "dominant" } else { "random" };
     let title = format!("Time of one banded system, {data} data, factoring and solving: ns per row");
     let chart = Chart { title, machine: machine.summary(), across: 3, kinds: vec![data], panels };
-    Found::here("banded", &machine, &peers, rows, sheets).write(measure, || Some(chart.draw()))
+    Found::here("banded", &machine, Some(&peers), rows, sheets).write(measure, || Some(chart.draw()))
 }
 
 /// Unknowns of a system of this width.

@@ -27,7 +27,7 @@ pub fn run(args: &BenchBatchArgs) -> Result<(), Failure> {
     affordable(&[args.count, args.n, 15], 8).map_err(|why| Failure::Usage(format!("--count, --n: {why}")))?;
     let (machine, peers) = (Machine::here(), Peer::all());
     let budget = super::budget(&args.measure);
-    report::print_beside(&machine.text(&peers), taken)?;
+    report::print_beside(&machine.text(Some(&peers)), taken)?;
     let (mut lines, mut sheets, mut panels) = (Vec::new(), Vec::new(), Vec::new());
     let bar = progress::parts("batch", 2 * args.dtype.len());
     for &dtype in &args.dtype {
@@ -39,7 +39,7 @@ pub fn run(args: &BenchBatchArgs) -> Result<(), Failure> {
             };
             let name = if layout == Layout::Contiguous { "contiguous" } else { "interleaved" };
             let title = format!("{} systems of n = {}, {dtype}, {name}", args.count, args.n);
-            let sheet = Sheet::of(title, &rows, sheet::Peer::Gtsv);
+            let sheet = Sheet::of(title, &rows, sheet::Routine::Gtsv);
             show(&sheet.text(), taken, &bar)?;
             let facts = json!({ "count": args.count, "n": args.n, "dtype": dtype.to_string(), "layout": name });
             lines.extend(rows.iter().map(|row| row.json(&facts)));
@@ -54,7 +54,7 @@ pub fn run(args: &BenchBatchArgs) -> Result<(), Failure> {
         kinds: vec!["random"],
         panels,
     };
-    Found::here("batch", &machine, &peers, lines, sheets).write(&args.measure, || Some(chart.draw()))
+    Found::here("batch", &machine, Some(&peers), lines, sheets).write(&args.measure, || Some(chart.draw()))
 }
 
 /// Measures every solver on one batch.

@@ -1,6 +1,6 @@
 //! Times of many solvers as a picture: a line for each solver, a panel for each system, a dot for each kind of data.
 
-use super::Row;
+use super::{Row, distinct};
 use crate::plot::{self, Axis, Picture, Point, Svg, short};
 
 const MARGIN: f64 = 24.0;
@@ -137,17 +137,6 @@ impl Chart {
         }
         at
     }
-}
-
-/// Each once, in the order of their first appearance.
-pub fn distinct<T: PartialEq>(items: impl Iterator<Item = T>) -> Vec<T> {
-    let mut kept = Vec::new();
-    items.for_each(|item| {
-        if !kept.contains(&item) {
-            kept.push(item);
-        }
-    });
-    kept
 }
 
 /// Names on the left of a row of panels; the number of threads stands where a method was measured with several.

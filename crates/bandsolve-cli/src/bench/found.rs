@@ -24,7 +24,13 @@ pub struct Found {
 
 impl Found {
     /// On the CPU.
-    pub fn here(bench: &'static str, machine: &Machine, peers: &[Peer], rows: Vec<Value>, sheets: Vec<Sheet>) -> Found {
+    pub fn here(
+        bench: &'static str,
+        machine: &Machine,
+        peers: Option<&[Peer]>,
+        rows: Vec<Value>,
+        sheets: Vec<Sheet>,
+    ) -> Found {
         let json = json!({ "bench": bench, "machine": machine.json(peers), "rows": rows });
         Found { bench, about: machine.lines(peers), json, sheets }
     }

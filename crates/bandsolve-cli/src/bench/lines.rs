@@ -1,6 +1,6 @@
 //! Speed against the number of unknowns, and the same against the memory bus: a line for each solver.
 
-use super::dots::distinct;
+use super::distinct;
 use crate::plot::{self, Axis, Picture, Point, SERIES, Svg, short};
 use crate::report::counted;
 
@@ -161,7 +161,8 @@ impl Pair {
     ) {
         for series in &self.series {
             let places = series.points.iter().map(|(n, ns)| place(*n, *ns));
-            let points: Vec<Point> = places.map(|(right, up)| (x + right, y + SIZE.1 - up)).collect();
+            let mut points: Vec<Point> = places.map(|(right, up)| (x + right, y + SIZE.1 - up)).collect();
+            points.sort_by(|a, b| a.0.total_cmp(&b.0));
             let colour = solvers.iter().position(|other| *other == series.colour()).unwrap_or(0);
             svg.group("series", &format!("{}, {}", series.name(), self.title));
             line(svg, (&points, &points), colour, series.unverified);

@@ -37,23 +37,24 @@ impl Machine {
     }
 
     /// One line a fact.
-    pub fn text(&self, peers: &[Peer]) -> String {
+    pub fn text(&self, peers: Option<&[Peer]>) -> String {
         crate::report::columns(&self.lines(peers))
     }
 
-    /// Names and facts: the machine, and where the peers are.
-    pub fn lines(&self, peers: &[Peer]) -> Vec<(&'static str, String)> {
+    /// Names and facts: the machine, and where the peers are, if there is something to compare with them.
+    pub fn lines(&self, peers: Option<&[Peer]>) -> Vec<(&'static str, String)> {
         let mut lines = vec![("machine", self.summary())];
-        lines.extend(peers.iter().map(|p| (p.name, p.path.display().to_string())));
-        if peers.is_empty() {
+        lines.extend(peers.iter().copied().flatten().map(|p| (p.name, p.path.display().to_string())));
+        if peers.is_some_and(<[Peer]>::is_empty) {
             lines.push(("peers", "none found: no LAPACK, OpenBLAS or MKL on this machine".into()));
         }
         lines
     }
 
     /// For programs.
-    pub fn json(&self, peers: &[Peer]) -> Value {
-        let peers: Vec<_> = peers.iter().map(|p| json!({ "name": p.name, "path": p.path })).collect();
+    pub fn json(&self, peers: Option<&[Peer]>) -> Value {
+        let peers: Vec<_> =
+            peers.iter().copied().flatten().map(|p| json!({ "name": p.name, "path": p.path })).collect();
         json!({ "cpu": self.cpu, "cores": self.cores, "simd": self.simd, "cache_bytes": self.cache, "peers": peers })
     }
 }

@@ -1,6 +1,7 @@
 //! `bandsolve bench methods`: every method beside LAPACK, on matrices that pivoting makes easy or hard.
 
-use super::dots::{Chart, Dot, Panel, distinct};
+use super::distinct;
+use super::dots::{Chart, Dot, Panel};
 use super::machine::Machine;
 use super::sweep::{Sweep, Table};
 use super::system::Own;

@@ -74,6 +74,17 @@ fn budget(args: &MeasureArgs) -> Budget {
     Budget { seconds, min_rounds: if args.quick { 1 } else { 3 } }
 }
 
+/// Each once, in the order of their first appearance.
+fn distinct<T: PartialEq>(items: impl Iterator<Item = T>) -> Vec<T> {
+    let mut kept = Vec::new();
+    items.for_each(|item| {
+        if !kept.contains(&item) {
+            kept.push(item);
+        }
+    });
+    kept
+}
+
 /// Prints a table as soon as it is there, around a bar that goes one step on.
 fn show(text: &str, taken: bool, bar: &ProgressBar) -> Result<(), Failure> {
     bar.suspend(|| report::print_beside(text, taken))?;

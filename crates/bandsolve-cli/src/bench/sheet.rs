@@ -48,7 +48,7 @@ pub const BACKWARD: Column =
 
 impl Sheet {
     /// Of a contest in which `peer` is what others' solvers are called.
-    pub(super) fn of(title: String, rows: &[Row], peer: Peer) -> Sheet {
+    pub(super) fn of(title: String, rows: &[Row], peer: Routine) -> Sheet {
         let columns = vec![
             Column { width: 22, ..SOLVER },
             THREADS,
@@ -91,20 +91,20 @@ impl Sheet {
     }
 }
 
-/// Whose solver ours is compared with.
+/// The routine of other libraries that ours is compared with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Peer {
+pub enum Routine {
     /// Tridiagonal systems.
     Gtsv,
     /// Banded systems.
     Gbsv,
 }
 
-impl Peer {
+impl Routine {
     fn column(self) -> Column {
         match self {
-            Peer::Gtsv => column("x gtsv", 8, "how many times faster than the fastest gtsv of another library"),
-            Peer::Gbsv => column("x gbsv", 8, "how many times faster than the fastest gbsv of another library"),
+            Routine::Gtsv => column("x gtsv", 8, "how many times faster than the fastest gtsv of another library"),
+            Routine::Gbsv => column("x gbsv", 8, "how many times faster than the fastest gbsv of another library"),
         }
     }
 }

@@ -29,7 +29,7 @@ pub fn run(args: &BenchSparseArgs) -> Result<(), Failure> {
     let taken = found::taken(&args.measure)?;
     let threads = super::threads(&args.threads)?;
     let machine = Machine::here();
-    report::print_beside(&machine.text(&[]), taken)?;
+    report::print_beside(&machine.text(None), taken)?;
     let n = args.n.unwrap_or(if args.measure.quick { 5000 } else { 1_000_000 }).max(1);
     affordable(&[n, 20], 8).map_err(|why| Failure::Usage(format!("--n {n}: {why}")))?;
     let cases = match &args.matrix {
@@ -50,7 +50,7 @@ pub fn run(args: &BenchSparseArgs) -> Result<(), Failure> {
     let data = if args.dominant { "dominant" } else { "random" };
     let title = format!("Time of sparse right-hand sides, n = {n}, {data} matrix: ns per row and column");
     let chart = Chart { title, machine: machine.summary(), across: 3, kinds: vec![data], panels };
-    Found::here("sparse", &machine, &[], found, sheets).write(&args.measure, || Some(chart.draw()))
+    Found::here("sparse", &machine, None, found, sheets).write(&args.measure, || Some(chart.draw()))
 }
 
 /// Sparse right-hand sides.
@@ -83,7 +83,7 @@ impl Columns {
         entries.sort_unstable_by_key(|(j, i, _)| (*j, *i));
         let pointers = (0..=a.n_cols).map(|j| entries.partition_point(|entry| entry.0 < j)).collect();
         Ok(Self {
-            name: format!("{} columns, {} entries, of {}", a.n_cols, entries.len(), path.display()),
+            name: format!("{} columns, {} entries, of {}", a.n_cols, entries.len(), io::short_name(path)),
             pointers,
             rows: entries.iter().map(|entry| entry.1).collect(),
             values: entries.iter().map(|entry| entry.2).collect(),
@@ -212,7 +212,7 @@ impl System {
                 ratio(dense.map(|dense| dense.ns_per_row / row.ns_per_row)),
                 row.error_text(),
             ],
-            note: row.error.clone().unwrap_or(if row.repaired() { "refined".into() } else { String::new() }),
+            note: row.note().into(),
         }
     }
 }

@@ -60,7 +60,7 @@ impl Sweep {
     /// [`Failure::Usage`] for sizes beyond memory, [`Failure::Other`] if nothing can be printed.
     pub fn run(&self, taken: bool) -> Result<Vec<Table>, Failure> {
         self.check_sizes()?;
-        report::print_beside(&self.machine.text(&self.peers), taken)?;
+        report::print_beside(&self.machine.text(Some(&self.peers)), taken)?;
         let bar = progress::parts("system", self.sizes.len() * self.dtypes.len() * self.data.len());
         let mut tables = Vec::new();
         for &n in &self.sizes {
@@ -81,7 +81,7 @@ impl Sweep {
     /// What [`run`](Self::run) returned, to be written.
     pub fn found(&self, bench: &'static str, tables: &[Table]) -> Found {
         let rows: Vec<Value> = tables.iter().flat_map(Table::json).collect();
-        Found::here(bench, &self.machine, &self.peers, rows, tables.iter().map(Table::sheet).collect())
+        Found::here(bench, &self.machine, Some(&self.peers), rows, tables.iter().map(Table::sheet).collect())
     }
 
     fn check_sizes(&self) -> Result<(), Failure> {
@@ -127,7 +127,7 @@ impl Table {
     fn sheet(&self) -> Sheet {
         let place = if self.far { "beyond the caches" } else { "within the caches" };
         let title = format!("n = {}, {}, {} data, {place}", self.n, self.dtype, self.data.name());
-        Sheet::of(title, &self.rows, sheet::Peer::Gtsv)
+        Sheet::of(title, &self.rows, sheet::Routine::Gtsv)
     }
 
     fn json(&self) -> Vec<Value> {

@@ -1,6 +1,6 @@
 //! `bandsolve bench tridiagonal`: one tridiagonal system.
 
-use super::dots::distinct;
+use super::distinct;
 use super::found;
 use super::lines::{Chart, Pair, Series};
 use super::machine::Machine;

@@ -160,6 +160,18 @@ pub fn name(path: &Path) -> String {
     if path.as_os_str() == "-" { "standard input".into() } else { path.display().to_string() }
 }
 
+/// The same for pictures and progress: no longer than 64 characters, the middle gives way, and none that is not for eyes.
+pub fn short_name(path: &Path) -> String {
+    const MOST: usize = 64;
+    let shown = |c: char| if c.is_control() { '\u{fffd}' } else { c };
+    let letters: Vec<char> = name(path).chars().map(shown).collect();
+    if letters.len() <= MOST {
+        return letters.into_iter().collect();
+    }
+    let (head, tail) = (&letters[..MOST / 2 - 1], &letters[letters.len() - MOST / 2..]);
+    head.iter().chain(&['…']).chain(tail).collect()
+}
+
 /// Reads a square matrix.
 ///
 /// # Errors
@@ -249,7 +261,7 @@ pub fn read(path: &Path) -> Result<Array, Failure> {
     if starts_with_zip(&path) || member.is_some() {
         return npy::read_zip(file, &name, member.as_deref());
     }
-    read_stream(&name, progress::reading(&name, size).wrap_read(file), size)
+    read_stream(&name, progress::reading(&path, size).wrap_read(file), size)
 }
 
 /// Splits `file.npz:name` into file and member, unless a file of the whole name exists.

@@ -4,7 +4,6 @@ use super::npy;
 use crate::exit::Failure;
 use crate::progress;
 use bandsolve::{RealScalar, Scalar};
-use indicatif::ProgressIterator;
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -100,18 +99,19 @@ impl Format {
 pub fn write_solution<T: Scalar>(path: &Path, format: Format, n: usize, x: &[T]) -> Result<(), Failure> {
     let columns = x.len().checked_div(n).unwrap_or(1);
     let bar = progress::writing(path, x.len() as u64);
-    let mut values = x.iter().progress_with(bar);
+    // The clock is read with every step of a bar, also of one that is not shown.
+    let parts = x.chunks(1 << 12).inspect(|part| bar.inc(part.len() as u64));
     write(path, |out| match format {
         Format::MatrixMarket => {
             let field = if T::COMPLEX { "complex" } else { "real" };
             writeln!(out, "%%MatrixMarket matrix array {field} general\n{n} {columns}")?;
-            values.try_for_each(|v| write_number(out, *v))
+            parts.flatten().try_for_each(|v| write_number(out, *v))
         }
         Format::Npy => {
             let bytes = size_of::<T::Real>();
             let descr = if T::COMPLEX { format!("<c{}", 2 * bytes) } else { format!("<f{bytes}") };
             npy::write_header(&mut &mut *out, &descr, n, columns)?;
-            values.try_for_each(|v| write_raw(out, *v))
+            parts.flatten().try_for_each(|v| write_raw(out, *v))
         }
     })
 }

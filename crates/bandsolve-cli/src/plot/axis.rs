@@ -13,7 +13,9 @@ impl Axis {
     pub fn over(values: impl Iterator<Item = f64>, length: f64) -> Axis {
         let finite = values.filter(|v| v.is_finite() && *v > 0.0).map(f64::log10);
         let (first, last) = finite.fold((f64::MAX, f64::MIN), |(a, b), v| (a.min(v), b.max(v)));
-        Axis { ends: if first > last { (0.0, 1.0) } else { (first - 0.08, last + 0.08) }, length }
+        // At least 0.3 decades, in which there is a round number.
+        let space = (0.15 - 0.5 * (last - first)).max(0.08);
+        Axis { ends: if first > last { (0.0, 1.0) } else { (first - space, last + space) }, length }
     }
 
     /// Pixels from the end of small values.
@@ -58,6 +60,7 @@ mod tests {
         let near = Axis::over([8.0, 40.0].into_iter(), 330.0);
         assert_eq!(near.ticks(30.0), [7.0, 10.0, 15.0, 20.0, 30.0]);
         assert!(axis.place(3.0) > 0.0 && axis.place(240.0) < 330.0);
+        assert_eq!(Axis::over([4096.0].into_iter(), 430.0).ticks(40.0), [3000.0, 5000.0]);
         assert_eq!(Axis::over([].into_iter(), 330.0).ticks(30.0).first(), Some(&1.0));
         assert_eq!(Axis::over([1e3, 1e9].into_iter(), 330.0).ticks(30.0).len(), 7);
         assert_eq!(Axis::over([1e0, 1e9].into_iter(), 100.0).ticks(30.0), [1.0, 1e3, 1e6, 1e9]);

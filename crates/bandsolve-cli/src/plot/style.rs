@@ -104,7 +104,8 @@ fn colours(c: &Colours) -> String {
     let Colours { paper, ink, soft, grid, stripe, empty, alarm, .. } = c;
     // `on`, `pale` and `mark` lie on data, which is the same on every page.
     let mut text = format!(
-        "text,.ink{{fill:{ink}}}.soft{{fill:{soft}}}.on,.mark{{fill:#222}}.pale{{fill:#fff}}.paper,.hollow{{fill:{paper}}}\
+        ":root{{--paper:{paper};--ink:{ink};--soft:{soft};--grid:{grid};--stripe:{stripe}}}\
+         text,.ink{{fill:{ink}}}.soft{{fill:{soft}}}.on,.mark{{fill:#222}}.pale{{fill:#fff}}.paper,.hollow{{fill:{paper}}}\
          .edge,.halo{{stroke:{paper}}}.grid{{stroke:{grid}}}.frame{{stroke:{soft};fill:none}}.stripe{{fill:{stripe}}}\
          .empty{{fill:{empty}}}.alarm{{stroke:{alarm}}}"
     );

@@ -71,7 +71,7 @@ impl Grid {
 
 /// Where the logarithm of a number lies between those of `ends`, as one of `levels`; the highest if the ends are one.
 pub fn level(value: f64, (least, most): (f64, f64), levels: usize) -> usize {
-    let share = (value / least).log10() / (most / least).log10();
+    let share = (value.log10() - least.log10()) / (most.log10() - least.log10());
     if share.is_finite() { ((share * levels as f64) as usize).min(levels - 1) } else { levels - 1 }
 }
 
@@ -84,5 +84,7 @@ mod tests {
         let of = |value| level(value, (1e-4, 1.0), 4);
         assert_eq!([1e-4, 0.9e-3, 2e-3, 0.5, 1.0].map(of), [0, 0, 1, 3, 3]);
         assert_eq!(level(5.0, (5.0, 5.0), 4), 3);
+        let wide = |value| level(value, (1e-200, 1e200), 4);
+        assert_eq!([1e-200, 1e-150, 0.9, 1e150, 1e200].map(wide), [0, 0, 1, 3, 3]);
     }
 }

@@ -26,15 +26,14 @@ const FIRST: usize = 3;
 /// Draws both panels.
 pub fn draw(view: &View) -> Picture {
     let mut svg = Svg::default();
-    let name = shortened(&view.name);
-    svg.text((MARGIN, MARGIN + 12.0), "title", &name);
+    svg.text((MARGIN, MARGIN + 12.0), "title", &view.name);
     svg.text((MARGIN, MARGIN + 32.0), "soft", &view.measures());
     let left = (MARGIN + LEFT, TOP);
     let entries = entries(&mut svg, left, view);
     let right = (left.0 + entries.0.max(250.0) + LEFT + MARGIN, TOP);
     let sizes = sizes(&mut svg, right, view);
     let width = (right.0 + sizes.0.max(250.0)).max(MARGIN + plot::length(&view.measures()));
-    let width = width.max(MARGIN + plot::title_length(&name));
+    let width = width.max(MARGIN + plot::title_length(&view.name));
     svg.on_page((width + MARGIN, TOP + entries.1.max(sizes.1) + LEGEND))
 }
 
@@ -148,15 +147,4 @@ fn legend(svg: &mut Svg, (x, y): Point, first: usize, [least, most]: &[String; 2
         at += 14.0;
     }
     svg.text((at + 8.0, y), "soft", most);
-}
-
-/// A name whose middle gives way.
-fn shortened(name: &str) -> String {
-    const MOST: usize = 64;
-    let letters: Vec<char> = name.chars().collect();
-    if letters.len() <= MOST {
-        return name.into();
-    }
-    let (head, tail) = (&letters[..MOST / 2 - 1], &letters[letters.len() - MOST / 2..]);
-    format!("{}…{}", head.iter().collect::<String>(), tail.iter().collect::<String>())
 }

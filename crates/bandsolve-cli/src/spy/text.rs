@@ -77,7 +77,8 @@ fn framed(lines: &[String]) -> String {
 fn band(view: &View, width: usize) -> String {
     let (lower, upper) = view.diagonals();
     let all = lower + upper + 1;
-    let offset = |line: usize, lines: usize| match upper as i64 - (line * all / lines) as i64 {
+    // The first diagonal of a line.
+    let offset = |line: usize, lines: usize| match upper as i64 - (line * all).div_ceil(lines) as i64 {
         0 => "0".to_string(),
         offset => format!("{offset:+}"),
     };

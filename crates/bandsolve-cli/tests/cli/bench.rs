@@ -130,3 +130,15 @@ fn sparse_right_hand_sides_are_measured() {
     let refused = bandsolve(&["bench", "sparse", "--quick", "--n", "30", "--matrix", &d]).exits(2);
     assert!(refused.stderr.contains("40 rows"), "{}", refused.stderr);
 }
+
+#[test]
+fn nothing_is_not_measured() {
+    bandsolve(&["bench", "banded", "--quick", "--rhs", "0"]).fails(2, "at least 1");
+    bandsolve(&["bench", "sparse", "--quick", "--columns", "0"]).fails(2, "at least 1");
+}
+
+#[test]
+fn what_is_not_compared_with_peers_says_nothing_of_them() {
+    let run = bandsolve(&["bench", "sparse", "--quick", "--n", "1000", "--columns", "2", "--threads", "1"]).exits(0);
+    assert!(run.stdout.contains("machine") && !run.stdout.contains("peers"), "{}", run.stdout);
+}

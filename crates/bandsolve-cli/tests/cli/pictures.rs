@@ -96,6 +96,8 @@ fn other_endings_are_wrong_usage() {
     bandsolve(&["bench", "batch", "--plot", "-", "--json", "-"]).fails(2, "same file");
     bandsolve(&["stability", "block", "--plot", "-", "--json", "-"]).fails(2, "same file");
     bandsolve(&["bench", "gpu", "--device", "emulated", "--only", "accuracy", "--plot", "x.svg"]).fails(2, "--only");
+    bandsolve(&["bench", "gpu", "--device", "emulated", "--dtype", "c128", "--plot", "x.svg"]).fails(2, "f32 and f64");
+    bandsolve(&["bench", "gpu", "--device", "cuda:4096", "--plot", "x.gif"]).fails(2, ".svg or .png");
 }
 
 #[test]
@@ -105,9 +107,9 @@ fn speed_is_drawn_against_the_size_and_the_memory_bus() {
     let run = bandsolve(&args.split(' ').collect::<Vec<_>>()).exits(0);
     assert!(run.stderr.contains("n = 8000"), "{run:#?}");
     check_xml(&run.stdout);
-    // ours verified and not, the sequential method; peers add theirs.
+    // ours verified and not, the sequential method; peers add theirs, MKL one more for dominant data.
     let series = run.stdout.matches(r#"class="series""#).count();
-    assert!(series >= 4 * 2 * 3 && series.is_multiple_of(8), "{series}");
+    assert!(series >= 4 * 2 * 3 && series.is_multiple_of(4), "{series}");
     assert_eq!(run.stdout.matches(r#"class="frame roof""#).count(), 4);
     for words in ["rows per second", "GB/s", "f32, dominant data", "rpts, unverified", "memory, 1 thread"] {
         assert!(run.stdout.contains(words), "{words}\n{}", run.stdout);

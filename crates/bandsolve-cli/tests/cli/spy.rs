@@ -91,3 +91,15 @@ fn pictures_of_what_cannot_be_read_are_not_drawn() {
     assert_eq!(folder.names(), ["A.mtx"]);
     bandsolve(&["spy"]).fails(2, "A.mtx");
 }
+
+#[test]
+fn diagonals_that_share_a_line_are_named_by_the_first() {
+    let folder = Folder::new();
+    let [below, above] = [(1..=10).collect::<Vec<_>>(), (1..=9).collect::<Vec<_>>()];
+    let entries = toeplitz(90, 1000.0, &below, &above);
+    let text = bandsolve(&["spy", &folder.file("A.mtx", matrix_market(90, &entries))]).exits(0).stdout;
+    let lines: Vec<&str> = text.lines().filter(|line| line.ends_with('│') && line.contains(" │")).collect();
+    // The main diagonal alone is large.
+    let strong: Vec<_> = lines.iter().filter(|line| line.contains('█') && !line.starts_with(" │")).collect();
+    assert!(strong.len() == 1 && strong[0].trim_start().starts_with("0 "), "{text}");
+}

@@ -9,6 +9,7 @@ use super::{Band, LuMut, subtract_multiple};
 use crate::number::Number;
 use crate::settings::{self, Partition};
 use crate::wide::{self, Job};
+use bandsolve::threads;
 use core::ops::Range;
 use faer::{MatMut, MatRef};
 use rayon::prelude::*;
@@ -242,8 +243,8 @@ impl Panel<'_> {
         };
         // The pieces are the same whether or not they run in parallel, and so is the result.
         let piece = task * self.stride;
-        if count > 1 && rows * columns >= self.layout.parallel_from && rayon::current_num_threads() > 1 {
-            right.par_chunks_mut(piece).take(count).enumerate().for_each(work);
+        if count > 1 && rows * columns >= self.layout.parallel_from && threads::count() > 1 {
+            threads::enter(|| right.par_chunks_mut(piece).take(count).enumerate().for_each(work));
         } else {
             right.chunks_mut(piece).take(count).enumerate().for_each(work);
         }

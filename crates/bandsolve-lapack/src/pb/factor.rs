@@ -8,7 +8,7 @@ use super::Triangle;
 use crate::number::Number;
 use crate::settings::{self, Partition};
 use crate::wide::{self, Job};
-use bandsolve::{RealScalar, Scalar};
+use bandsolve::{RealScalar, Scalar, threads};
 use faer::MatMut;
 use rayon::prelude::*;
 
@@ -157,8 +157,8 @@ impl<T: Number> Strip<T> {
             T::subtract_adjoint_product(a22, l21.subrows(first, below - first), l21.subrows(first, columns));
         };
         // The pieces are the same whether or not they run in parallel, and so is the result.
-        if below * below >= self.layout.parallel_from && rayon::current_num_threads() > 1 {
-            right.par_chunks_mut(block * stride).take(count).enumerate().for_each(work);
+        if below * below >= self.layout.parallel_from && threads::count() > 1 {
+            threads::enter(|| right.par_chunks_mut(block * stride).take(count).enumerate().for_each(work));
         } else {
             right.chunks_mut(block * stride).take(count).enumerate().for_each(work);
         }

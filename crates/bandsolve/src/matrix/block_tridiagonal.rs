@@ -153,7 +153,7 @@ impl<'a, T: Scalar> BlockTridiagonal<'a, T> {
         Ok(y)
     }
 
-    /// Writes the product A·x to y, on all threads where that pays; allocates nothing.
+    /// Writes the product A·x to y, on all threads where that pays.
     ///
     /// # Shapes
     /// `x` and `y`: n × any number of columns, column-major.

@@ -104,6 +104,7 @@ impl Bench<'_> {
         let limit = |repair: &Repair| good::<T>() * if repair.fallback { AGAIN } else { 1.0 };
         let within = ours.as_ref().is_ok_and(|(error, repair)| *error <= limit(repair));
         self.failed += usize::from(!within);
+        let note = note(&ours, within);
         self.json.push(json!({
             "system": name,
             "n": shape.rows(),
@@ -112,8 +113,9 @@ impl Bench<'_> {
             "backward_error": ours.as_ref().ok().map(|answer| answer.0),
             "backward_error_cpu": host.as_ref().ok().map(|answer| answer.0),
             "within_contract": within,
+            "note": note,
         }));
-        report::print_beside(&line((name, shape, n_rhs, self.dtype), [&ours, &host], within), self.taken)
+        report::print_beside(&line((name, shape, n_rhs, self.dtype), [&ours, &host], &note), self.taken)
     }
 }
 
@@ -122,13 +124,17 @@ fn heading() -> String {
     format!("\n  {system:28} {n:>9} {n_rhs:>4} {:>5} {:>9} {:>9}\n", "type", "backward", "CPU")
 }
 
-fn line((name, shape, n_rhs, dtype): (&str, Shape, usize, &str), [ours, host]: [&Answer; 2], within: bool) -> String {
-    let eta = |answer: &Answer| answer.as_ref().map_or("-".into(), |(error, _)| format!("{error:.1e}"));
-    let note = match ours {
+/// What an answer took, or what is wrong with it.
+fn note(ours: &Answer, within: bool) -> String {
+    match ours {
         Err(error) => error.to_string(),
         Ok(_) if !within => "not within the contract".into(),
         Ok((_, repair)) => repair.note().into(),
-    };
+    }
+}
+
+fn line((name, shape, n_rhs, dtype): (&str, Shape, usize, &str), [ours, host]: [&Answer; 2], note: &str) -> String {
+    let eta = |answer: &Answer| answer.as_ref().map_or("-".into(), |(error, _)| format!("{error:.1e}"));
     let n = shape.rows();
     let line = format!("  {name:28} {n:>9} {n_rhs:>4} {dtype:>5} {:>9} {:>9}  {note}", eta(ours), eta(host));
     line.trim_end().to_string() + "\n"

@@ -1,7 +1,7 @@
 //! `bandsolve bench gpu`: what a device computes, and how fast.
 
 mod accuracy;
-mod found;
+mod shown;
 mod speed;
 mod system;
 
@@ -36,8 +36,10 @@ const EMULATED: Scale = Scale { rows: 203, sizes: &[8], copy: 1 << 10 };
 /// contract.
 pub fn run(args: &BenchGpuArgs) -> Result<(), Failure> {
     let outputs = &args.measure;
-    if args.only == Some(GpuPart::Accuracy) && outputs.plot.is_some() {
-        return Err(Failure::Usage("--plot draws times: leave out --only accuracy".into()));
+    let taken = bench::found::taken(outputs)?;
+    let timed = args.only != Some(GpuPart::Accuracy) && args.dtype.iter().any(|dtype| !dtype.is_complex());
+    if !timed && (outputs.plot.is_some() || args.only == Some(GpuPart::Speed)) {
+        return Err(Failure::Usage("times are measured of f32 and f64, without --only accuracy".into()));
     }
     let device = Device::open(&args.device)?;
     let emulated = args.device == "emulated";
@@ -46,7 +48,6 @@ pub fn run(args: &BenchGpuArgs) -> Result<(), Failure> {
         (_, true) => QUICK,
         _ => FULL,
     };
-    let taken = bench::found::taken(&args.measure)?;
     // It works with the context of the device, which is there by now.
     let cusparse = if emulated { None } else { Cusparse::open() };
     let about = about(&device, emulated, cusparse.as_ref());
@@ -64,11 +65,11 @@ pub fn run(args: &BenchGpuArgs) -> Result<(), Failure> {
         speed = bench.run(&sizes, &args.dtype, scale.copy)?;
     }
     let mut sheets = Vec::new();
-    sheets.extend((!accuracy.is_empty()).then(|| found::accuracy(&accuracy)));
-    sheets.extend(found::speed(&speed));
+    sheets.extend((!accuracy.is_empty()).then(|| shown::accuracy(&accuracy)));
+    sheets.extend(shown::speed(&speed));
     let json = json!({ "bench": "gpu", "device": device.name(), "accuracy": accuracy, "rows": speed });
     let found = Found { bench: "gpu", about, json, sheets };
-    found.write(&args.measure, || (!speed.is_empty()).then(|| found::picture(&device.name(), &speed)))?;
+    found.write(&args.measure, || (!speed.is_empty()).then(|| shown::picture(&device.name(), &speed)))?;
     match missed + failed(&speed) {
         0 => Ok(()),
         wrong => {

@@ -102,6 +102,7 @@ impl Speed<'_> {
                 "system": case.name, "n": case.shape.rows(), "n_rhs": case.n_rhs, "dtype": T::NAME,
             }));
             line["share_of_copy"] = share.into();
+            line["note"] = row.note().into();
             json.push(line);
         }
         Ok((text, json))

@@ -1,10 +1,9 @@
 //! What was measured of a device, as tables and as a picture.
 
 use super::system::COPY;
-use crate::bench::dots::distinct;
 use crate::bench::lines::{Chart, Pair, Series};
 use crate::bench::sheet::{BACKWARD, Column, Line, SOLVER, Sheet, column};
-use crate::bench::{UNVERIFIED, ratio};
+use crate::bench::{UNVERIFIED, distinct, ratio};
 use crate::plot::Picture;
 use serde_json::Value;
 
@@ -23,7 +22,7 @@ pub fn accuracy(lines: &[Value]) -> Sheet {
             error(&line["backward_error"]),
             error(&line["backward_error_cpu"]),
         ],
-        note: if line["within_contract"] == true { String::new() } else { "not within the contract".into() },
+        note: word(&line["note"]),
     };
     Sheet {
         title: "Answers of the device, beside those of the CPU".into(),
@@ -50,13 +49,17 @@ pub fn speed(rows: &[Value]) -> Vec<Sheet> {
             row["share_of_copy"].as_f64().map_or("-".into(), |share| format!("{:.0}%", 100.0 * share)),
             error(&row["backward_error"]),
         ],
-        note: row["error"].as_str().unwrap_or_default().into(),
+        note: word(&row["note"]),
     };
     let sheet = |own: (String, Option<u64>, String)| Sheet {
         title: format!("{}, n = {}, {}", own.0, own.1.unwrap_or(0), own.2),
         columns: vec![
             Column { width: 30, ..SOLVER },
-            column("ns/row", 8, "median time over the number of rows, in nanoseconds, by the device's clock"),
+            column(
+                "ns/row",
+                8,
+                "median time over the number of rows, in nanoseconds: by the device's clock, `answered` by the host's",
+            ),
             column("x gtsv", 8, "how many times faster than cuSPARSE"),
             column("of copy", 8, "the share of the bandwidth of a large copy at which the numbers move that have to"),
             BACKWARD,
