@@ -81,6 +81,16 @@ pub fn counted(count: usize, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
+/// The largest of some errors, NaN if one is.
+pub fn largest(errors: impl Iterator<Item = f64>) -> f64 {
+    errors.fold(0.0, |max, error| if error > max || error.is_nan() { error } else { max })
+}
+
+/// An error in two digits, where there is one.
+pub fn error(error: Option<f64>) -> String {
+    error.map_or("-".into(), |error| format!("{error:.1e}"))
+}
+
 /// A duration in a unit that suits it.
 pub fn seconds(seconds: f64) -> String {
     match seconds {

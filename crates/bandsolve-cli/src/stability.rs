@@ -74,7 +74,7 @@ impl Table {
     /// The largest backward error that was handed out as an answer.
     fn largest_verified(&self) -> f64 {
         let answers = self.rows.iter().flat_map(|r| &r.attempts).filter(|a| a.outcome.is_ok());
-        largest(answers.map(|a| a.verified.backward_error))
+        report::largest(answers.map(|a| a.verified.backward_error))
     }
 
     fn picture(&self) -> Picture {
@@ -93,11 +93,6 @@ impl Table {
             "rows": self.rows.iter().map(Row::json).collect::<Vec<_>>(),
         })
     }
-}
-
-/// The largest of all errors; NaN if one is.
-fn largest(errors: impl Iterator<Item = f64>) -> f64 {
-    errors.fold(0.0, |max, error| if error > max || error.is_nan() { error } else { max })
 }
 
 /// Random matrices of which this share of the rows is multiplied by powers of ten up to 10^±decades.

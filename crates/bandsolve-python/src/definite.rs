@@ -49,6 +49,11 @@ impl<T: Scalar> Hermitian<'_, T> {
         self.entries[if self.lower { j } else { self.stored * self.n + j }].re()
     }
 
+    /// Entry (i, j), i ≥ j.
+    fn entry(&self, i: usize, j: usize) -> T {
+        if i == j { T::from_real(self.diag(j)) } else { self.below(i - j, j) }
+    }
+
     /// Entry (j + k, j), k ≥ 1.
     fn below(&self, k: usize, j: usize) -> T {
         match self.lower {
@@ -84,17 +89,9 @@ impl<T: Scalar> Hermitian<'_, T> {
         let side = w + 1;
         // The lower triangle of the rows j … j + w, from which the rows before were eliminated.
         let (mut rest, mut column) = (vec![T::ZERO; side * side], vec![T::ZERO; side]);
-        let fill = |rest: &mut [T], j: usize, c: usize| {
-            // Row j + w, column j + c.
-            rest[w * side + c] = match w - c {
-                _ if j + w >= self.n => T::ZERO,
-                0 => T::from_real(self.diag(j + w)),
-                k => self.below(k, j + c),
-            };
-        };
         for r in 0..side.min(self.n) {
             for c in 0..=r {
-                rest[r * side + c] = if r == c { T::from_real(self.diag(r)) } else { self.below(r - c, c) };
+                rest[r * side + c] = self.entry(r, c);
             }
         }
         for j in 0..self.n {
@@ -113,7 +110,9 @@ impl<T: Scalar> Hermitian<'_, T> {
                 let entries = to[..r].iter_mut().zip(&from[1..=r]).zip(&column[1..=r]);
                 entries.for_each(|((to, from), c)| *to = *from - l * c.conj());
             }
-            (0..=w).for_each(|c| fill(&mut rest, j + 1, c));
+            let (next, row) = (j + 1, j + 1 + w);
+            let entry = |c| if row < self.n { self.entry(row, next + c) } else { T::ZERO };
+            rest[w * side..].iter_mut().enumerate().for_each(|(c, to)| *to = entry(c));
         }
         None
     }

@@ -185,7 +185,7 @@ impl Factor {
         if kind.complex && !self.factor.kind().complex {
             return self.solve_complex(&rhs, op, full_output);
         }
-        self.factor.solve(&Task { rhs: &rhs, op, device: None, full_output })
+        self.factor.solve(&Task { rhs: &rhs, op, full_output })
     }
 
     /// Solve for right-hand sides with the transpose: ``solve(rhs, transpose=True)``.
@@ -271,7 +271,7 @@ impl Factor {
         let solve = |part: &str| {
             let (part, _) = array(&rhs.getattr(part)?)?;
             self.factor
-                .solve(&Task { rhs: &part, op, device: None, full_output: true })?
+                .solve(&Task { rhs: &part, op, full_output: true })?
                 .extract::<(Bound<'py, PyAny>, Bound<'py, PyAny>)>()
         };
         let ((re, report), (im, other)) = (solve("real")?, solve("imag")?);

@@ -40,18 +40,17 @@ pub fn arguments<'py, const N: usize>(
 pub struct Task<'a, 'py> {
     pub rhs: &'a Bound<'py, PyUntypedArray>,
     pub op: Op,
-    pub device: Option<&'a Device>,
     pub full_output: bool,
 }
 
 impl<'py> Task<'_, 'py> {
     /// Factors a matrix and solves.
-    pub fn solve<T, M>(&self, a: &M, plan: &Plan) -> PyResult<Bound<'py, PyAny>>
+    pub fn solve<T, M>(&self, a: &M, (plan, device): (&Plan, Option<&Device>)) -> PyResult<Bound<'py, PyAny>>
     where
         T: Number,
         M: Factorize<Scalar = T> + HostMatrix<T>,
     {
-        let (op, device) = (self.op, self.device);
+        let op = self.op;
         self.solve_by(plan.shape().n(), |rhs, x| once(a, (plan, device), op, rhs, x))
     }
 
@@ -214,13 +213,13 @@ pub fn solve_tridiagonal<'py>(
         check_vector(array, name)?;
     }
     let plan = options.plan(Shape::Tridiagonal { n: diag.len(), periodic })?;
-    let task = Task { rhs: &rhs, op: transpose.map_or(Ok(Op::Plain), op)?, device: device.as_ref(), full_output };
-    with_number!(kind, tridiagonal([&sub, &diag, &sup], &plan, periodic, &task))
+    let task = Task { rhs: &rhs, op: transpose.map_or(Ok(Op::Plain), op)?, full_output };
+    with_number!(kind, tridiagonal([&sub, &diag, &sup], (&plan, device.as_ref()), periodic, &task))
 }
 
 fn tridiagonal<'py, T: Number>(
     arrays: [&Bound<'py, PyUntypedArray>; 3],
-    plan: &Plan,
+    on: (&Plan, Option<&Device>),
     periodic: bool,
     task: &Task<'_, 'py>,
 ) -> PyResult<Bound<'py, PyAny>>
@@ -230,7 +229,7 @@ where
     let [sub, diag, sup] = [columns::<T>(arrays[0])?, columns::<T>(arrays[1])?, columns::<T>(arrays[2])?];
     let make = if periodic { Tridiagonal::periodic } else { Tridiagonal::new };
     let a = make(slice(&sub), slice(&diag), slice(&sup)).map_err(|error| exception(task.rhs.py(), &error))?;
-    task.solve(&a, plan)
+    task.solve(&a, on)
 }
 
 #[pyfunction]
@@ -255,8 +254,8 @@ pub fn solve_banded<'py>(
     let ([bands, rhs], kind) = arguments([bands, rhs])?;
     let n = check_bands(&bands, lower, upper)?;
     let plan = options.plan(Shape::Banded { n, lower, upper })?;
-    let task = Task { rhs: &rhs, op: transpose.map_or(Ok(Op::Plain), op)?, device: device.as_ref(), full_output };
-    with_number!(kind, banded([lower, upper], &bands, &plan, &task))
+    let task = Task { rhs: &rhs, op: transpose.map_or(Ok(Op::Plain), op)?, full_output };
+    with_number!(kind, banded([lower, upper], &bands, (&plan, device.as_ref()), &task))
 }
 
 /// Rows of a matrix whose diagonals are the rows of `bands`.
@@ -275,16 +274,16 @@ pub fn check_bands(bands: &Bound<'_, PyUntypedArray>, lower: usize, upper: usize
 fn banded<'py, T: Number>(
     [lower, upper]: [usize; 2],
     bands: &Bound<'py, PyUntypedArray>,
-    plan: &Plan,
+    on: (&Plan, Option<&Device>),
     task: &Task<'_, 'py>,
 ) -> PyResult<Bound<'py, PyAny>>
 where
     for<'a> Banded<'a, T>: Factorize<Scalar = T>,
 {
     let columns = columns::<T>(bands)?;
-    let a = Banded::new(plan.shape().n(), lower, upper, slice(&columns))
+    let a = Banded::new(on.0.shape().n(), lower, upper, slice(&columns))
         .map_err(|error| exception(task.rhs.py(), &error))?;
-    task.solve(&a, plan)
+    task.solve(&a, on)
 }
 
 #[pyfunction]
@@ -310,8 +309,8 @@ pub fn solve_block_tridiagonal<'py>(
     let ([sub, diag, sup, rhs], kind) = arguments([sub, diag, sup, rhs])?;
     let (block_rows, block) = check_blocks(&diag)?;
     let plan = options.plan(Shape::BlockTridiagonal { block_rows, block, periodic })?;
-    let task = Task { rhs: &rhs, op: transpose.map_or(Ok(Op::Plain), op)?, device: device.as_ref(), full_output };
-    with_number!(kind, block_tridiagonal([&sub, &diag, &sup], &plan, (block, periodic), &task))
+    let task = Task { rhs: &rhs, op: transpose.map_or(Ok(Op::Plain), op)?, full_output };
+    with_number!(kind, block_tridiagonal([&sub, &diag, &sup], (&plan, device.as_ref()), (block, periodic), &task))
 }
 
 /// Block rows, and rows of a block, of an array of blocks by columns: the first two indices are those of a block.
@@ -326,7 +325,7 @@ pub fn check_blocks(diag: &Bound<'_, PyUntypedArray>) -> PyResult<(usize, usize)
 
 fn block_tridiagonal<'py, T: Number>(
     arrays: [&Bound<'py, PyUntypedArray>; 3],
-    plan: &Plan,
+    on: (&Plan, Option<&Device>),
     (block, periodic): (usize, bool),
     task: &Task<'_, 'py>,
 ) -> PyResult<Bound<'py, PyAny>>
@@ -336,5 +335,5 @@ where
     let [sub, diag, sup] = [columns::<T>(arrays[0])?, columns::<T>(arrays[1])?, columns::<T>(arrays[2])?];
     let make = if periodic { BlockTridiagonal::periodic } else { BlockTridiagonal::new };
     let a = make(block, slice(&sub), slice(&diag), slice(&sup)).map_err(|error| exception(task.rhs.py(), &error))?;
-    task.solve(&a, plan)
+    task.solve(&a, on)
 }

@@ -108,12 +108,7 @@ pub fn backward_error<T: Scalar>(a: &TridiagonalBatch<'_, T>, rhs: &[T], x: &[T]
         let pick = |values: &[T]| -> Vec<T> { (0..a.n()).map(|i| values[a.index(s, i)]).collect() };
         oracle::backward_error(&a.system(s), &pick(rhs), &pick(x))
     };
-    largest((0..a.count()).map(of_system))
-}
-
-/// The largest of some errors, NaN if one is.
-pub fn largest(errors: impl Iterator<Item = f64>) -> f64 {
-    errors.fold(0.0, |max, eta| if eta > max || eta.is_nan() { eta } else { max })
+    report::largest((0..a.count()).map(of_system))
 }
 
 /// Factors and solves the batch.

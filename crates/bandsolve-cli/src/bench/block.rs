@@ -5,7 +5,7 @@ use super::dots::{Chart, Panel};
 use super::found::{self, Found};
 use super::machine::Machine;
 use super::sheet::{BACKWARD, Column, Line, SOLVER, Sheet, THREADS, column};
-use super::{Repair, Row, show};
+use super::{Repair, Row, ratio, show};
 use crate::args::BenchBlockArgs;
 use crate::exit::Failure;
 use crate::peers::{BandLu, Peer};
@@ -223,7 +223,7 @@ impl System {
         // Entries are from U(−1, 1): half their number bounds the sum of a row well enough.
         let size = 1.5 * self.a.block() as f64 * norm;
         let errors = product.iter().zip(&self.rhs).map(|(y, d)| (d - y).abs() / (size + d.abs()));
-        errors.fold(0.0, |m, e| if e > m || e.is_nan() { e } else { m })
+        report::largest(errors)
     }
 
     /// Words that a solve with stored factors cannot but read: its factors, and all blocks once more to verify.
@@ -265,17 +265,15 @@ impl System {
         let ms = |ns_per_row: f64| format!("{:.3}", ns_per_row * self.a.n() as f64 * 1e-6);
         let rate = self.words(&row.solver).filter(|_| part == Part::Solve);
         let rate = rate.map(|words| 8.0 * words / row.ns_per_row / self.a.n() as f64);
-        let number = |v: Option<f64>, digits| v.map_or("-".into(), |v| format!("{v:.digits$}"));
-        let error = if row.solver == PRODUCT { "-".into() } else { row.error_text() };
         Line {
             cells: vec![
                 row.solver.clone(),
                 row.threads.to_string(),
                 ms(row.ns_per_row),
                 ms(row.ns_per_row_min),
-                number(over_band(rows, row), 2),
-                number(rate, 1),
-                error,
+                ratio(over_band(rows, row)),
+                rate.map_or("-".into(), |rate| format!("{rate:.1}")),
+                row.error_text(),
             ],
             note: row.note().into(),
         }

@@ -128,7 +128,7 @@ impl Row {
 
     /// The backward error.
     pub fn error_text(&self) -> String {
-        self.backward_error.map_or("-".into(), |eta| format!("{eta:.1e}"))
+        crate::report::error(self.backward_error)
     }
 
     /// What it took to answer, or why there is no answer.

@@ -2,13 +2,13 @@
 
 use super::columns::{Cell, Column, Mark};
 use super::heat_map::{self, Panel, Part};
-use super::largest;
+
 use crate::args::{StabilityBandedArgs, StabilityBandsArgs, TableOutputs};
 use crate::exit::Failure;
 use crate::io;
 use crate::peers::{BandArrays, Peer};
 use crate::progress;
-use crate::report;
+use crate::report::{self, largest};
 use crate::structure::{Kind, System};
 use bandsolve::{Banded, BlockTridiagonal, Error, Factor, Method, Plan, Shape};
 use bandsolve_testkit::band_tables::{

@@ -1,7 +1,8 @@
 //! The stability tables for people, at most 160 columns wide.
 
 use super::columns::{Cell, Column, Mark, Section};
-use super::{Judgement, Table, largest};
+use super::{Judgement, Table};
+use crate::report::largest;
 
 /// Characters of a line.
 const WIDTH: usize = 160;

@@ -97,7 +97,7 @@ impl Bench<'_> {
             let mut x = vec![T::ZERO; rhs.len()];
             let report = factor.solve_into(&rhs, &mut x)?;
             let columns = rhs.chunks(shape.rows()).zip(x.chunks(shape.rows()));
-            Ok((batch::largest(columns.map(|(rhs, x)| error(rhs, x))), Repair::of(&report)))
+            Ok((report::largest(columns.map(|(rhs, x)| error(rhs, x))), Repair::of(&report)))
         };
         let ours = self.device.factor(&plan, a).and_then(|factor| answer(&factor));
         let host = plan.factor(a).and_then(|factor| answer(&factor));
@@ -134,7 +134,7 @@ fn note(ours: &Answer, within: bool) -> String {
 }
 
 fn line((name, shape, n_rhs, dtype): (&str, Shape, usize, &str), [ours, host]: [&Answer; 2], note: &str) -> String {
-    let eta = |answer: &Answer| answer.as_ref().map_or("-".into(), |(error, _)| format!("{error:.1e}"));
+    let eta = |answer: &Answer| report::error(answer.as_ref().ok().map(|(error, _)| *error));
     let n = shape.rows();
     let line = format!("  {name:28} {n:>9} {n_rhs:>4} {dtype:>5} {:>9} {:>9}  {note}", eta(ours), eta(host));
     line.trim_end().to_string() + "\n"

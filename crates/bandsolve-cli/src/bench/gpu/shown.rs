@@ -3,8 +3,9 @@
 use super::system::COPY;
 use crate::bench::lines::{Chart, Pair, Series};
 use crate::bench::sheet::{BACKWARD, Column, Line, SOLVER, Sheet, column};
-use crate::bench::{UNVERIFIED, distinct, ratio};
+use crate::bench::{UNVERIFIED, distinct, ratio, yardstick};
 use crate::plot::Picture;
+use crate::report;
 use serde_json::Value;
 
 const SYSTEM: Column = column("system", 28, "");
@@ -90,7 +91,7 @@ pub fn picture(device: &str, rows: &[Value]) -> Picture {
         Pair {
             title: format!("{dtype}, random data"),
             series: solvers.map(series).collect(),
-            bytes: 9.0 * bytes,
+            bytes: yardstick::WORDS * bytes,
             roofs: largest.map(|(_, ns)| ("a copy".to_string(), 2.0 * bytes / ns)).into_iter().collect(),
             cache: None,
         }
@@ -108,5 +109,5 @@ fn word(value: &Value) -> String {
 }
 
 fn error(value: &Value) -> String {
-    value.as_f64().map_or("-".into(), |eta| format!("{eta:.1e}"))
+    report::error(value.as_f64())
 }
