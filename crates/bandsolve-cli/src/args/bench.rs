@@ -1,0 +1,344 @@
+//! What may be typed behind `bandsolve bench`.
+
+use super::{Dtype, gpu_parser, method_parser};
+use bandsolve::Method;
+use clap::{Args as ClapArgs, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+/// Measure speed beside LAPACK's way and the memory bus
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "Examples:\n  bandsolve bench tridiagonal --quick --plot speed.svg\n  \
+    bandsolve bench banded --quick --report banded.html")]
+pub struct BenchArgs {
+    /// Which measurement.
+    #[command(subcommand)]
+    pub table: BenchTable,
+}
+
+/// The measurements.
+#[derive(Debug, Subcommand)]
+pub enum BenchTable {
+    /// One tridiagonal system
+    ///
+    /// Solvers take turns in one process: ours, and LAPACK, OpenBLAS and MKL where the machine has them. The yardstick
+    /// is the time in which the memory bus moves the 9 words a row that no solver can avoid. Speeds are medians.
+    Tridiagonal(BenchTridiagonalArgs),
+    /// Every method beside LAPACK, on easy and on hard matrices
+    ///
+    /// Factoring and solving are timed together, verified and repaired where needed; solvers take turns in one process.
+    Methods(BenchMethodsArgs),
+    /// Many small tridiagonal systems
+    Batch(BenchBatchArgs),
+    /// Block tridiagonal systems of dense blocks, beside banded LU
+    ///
+    /// The matrix is random, one right-hand side. First factoring and solving together, then solving with stored factors,
+    /// where the bytes of the factors and of one pass to verify are set against the time, as for the product A·x.
+    Block(BenchBlockArgs),
+    /// One banded system, by partitions, beside gbsv
+    ///
+    /// Factoring and solving are timed together; solvers take turns in one process: ours, and LAPACK, OpenBLAS and MKL where
+    /// the machine has them, which use one thread.
+    Banded(BenchBandedArgs),
+    /// Tridiagonal systems with sparse right-hand sides
+    ///
+    /// Solutions in full (csc2dense) and as many of their largest entries as the right-hand side has (csc2csc), beside the same
+    /// right-hand sides written out. Where these take more than 1 GiB only csc2csc is measured.
+    Sparse(BenchSparseArgs),
+    /// Systems in the memory of a GPU, beside cuSPARSE and a copy
+    ///
+    /// First every function in four number types, beside the same on the CPU, both measured in doubled precision. Then medians
+    /// by the device's clock, of kernels alone: answers that had to be repaired are marked. Matrices are random; what cuSPARSE
+    /// overwrites is restored outside of the timed part, and its pentadiagonal systems are batches of as many rows in all. The
+    /// yardstick is the bandwidth of a large copy: `of copy` is the share of it at which a solve moves the numbers that it has to.
+    Gpu(BenchGpuArgs),
+}
+
+/// Arguments of `bench sparse`.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "Examples:\n  bandsolve bench sparse --quick\n  \
+    bandsolve bench sparse --n 100000 --matrix D.mtx --threads 2")]
+pub struct BenchSparseArgs {
+    /// Unknowns [default: 10^6; with --quick 5000]
+    #[arg(long, value_name = "N", value_parser = size_parser)]
+    pub n: Option<usize>,
+    /// Right-hand sides
+    #[arg(long, value_name = "COUNT", default_value = "16", value_parser = count_parser)]
+    pub columns: usize,
+    /// Numbers of entries of a right-hand side
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_values_t = [10])]
+    pub entries: Vec<usize>,
+    /// The columns of this matrix as right-hand sides, which has at most N rows
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["columns", "entries"])]
+    pub matrix: Option<PathBuf>,
+    /// A dominant diagonal, by which solutions decay fast, instead of random entries
+    #[arg(long)]
+    pub dominant: bool,
+    /// With how many threads.
+    #[command(flatten)]
+    pub threads: ThreadsArgs,
+    /// How long, and the report.
+    #[command(flatten)]
+    pub measure: MeasureArgs,
+}
+
+/// Arguments of `bench banded`.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "Examples:\n  bandsolve bench banded --quick\n  \
+    bandsolve bench banded --n 100000 --half-bandwidths 80 --rhs 1,160 --threads 2 --json banded.json")]
+pub struct BenchBandedArgs {
+    /// Unknowns [default: 10^6, or as many as 4 GiB hold; with --quick 2000]
+    #[arg(long, value_name = "N", value_parser = size_parser)]
+    pub n: Option<usize>,
+    /// Diagonals above and below the main one
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_values_t = [2, 4, 8, 32, 80, 160])]
+    pub half_bandwidths: Vec<usize>,
+    /// Numbers of right-hand sides
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "1", value_parser = count_parser)]
+    pub rhs: Vec<usize>,
+    /// Number types
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_values_t = [RealDtype::F64])]
+    pub dtype: Vec<RealDtype>,
+    /// A dominant diagonal instead of random entries, with which rows are exchanged at nearly every step
+    #[arg(long)]
+    pub dominant: bool,
+    /// With how many threads.
+    #[command(flatten)]
+    pub threads: ThreadsArgs,
+    /// How long, and the report.
+    #[command(flatten)]
+    pub measure: MeasureArgs,
+}
+
+/// Arguments of `bench tridiagonal`.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "Examples:\n  bandsolve bench tridiagonal --quick\n  \
+    bandsolve bench tridiagonal --n 2^20,2^25 --dtype f64 --data random --json bench.json\n  \
+    bandsolve bench tridiagonal --dtype f64 --data random --plot speed.svg --report speed.html")]
+pub struct BenchTridiagonalArgs {
+    /// Numbers of unknowns, such as 1000,2^20 [default: 2^10,2^13,2^16,2^20,2^25; with --quick 2^10,2^16]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = size_parser)]
+    pub n: Option<Vec<usize>>,
+    /// Number types
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_values_t = [RealDtype::F64, RealDtype::F32])]
+    pub dtype: Vec<RealDtype>,
+    /// Kinds of matrices
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_values_t = Data::USUAL)]
+    pub data: Vec<Data>,
+    /// With how many threads.
+    #[command(flatten)]
+    pub threads: ThreadsArgs,
+    /// How long, and the report.
+    #[command(flatten)]
+    pub measure: MeasureArgs,
+}
+
+/// Arguments of `bench methods`.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "Examples:\n  bandsolve bench methods --quick\n  \
+    bandsolve bench methods --n 2^20 --methods thomas,rpts --raw --plot methods.svg")]
+pub struct BenchMethodsArgs {
+    /// Numbers of unknowns, such as 1000,2^20 [default: 2^16,2^20; with --quick 2^10,2^12]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = size_parser)]
+    pub n: Option<Vec<usize>>,
+    /// Number types
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_values_t = [RealDtype::F64])]
+    pub dtype: Vec<RealDtype>,
+    /// Kinds of matrices
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_values_t = Data::USUAL)]
+    pub data: Vec<Data>,
+    /// Methods, by their names in `solve --method` [default: all]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = method_parser(), hide_possible_values = true)]
+    pub methods: Option<Vec<Method>>,
+    /// Measure every method without verification too
+    #[arg(long)]
+    pub raw: bool,
+    /// With how many threads.
+    #[command(flatten)]
+    pub threads: ThreadsArgs,
+    /// How long, and the report.
+    #[command(flatten)]
+    pub measure: MeasureArgs,
+}
+
+/// Arguments of `bench batch`.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "Examples:\n  bandsolve bench batch --quick\n  \
+    bandsolve bench batch --count 10000 --n 512 --dtype f32 --threads 1,2 --plot batch.svg")]
+pub struct BenchBatchArgs {
+    /// Number of systems
+    #[arg(long, default_value = "4096", value_parser = size_parser)]
+    pub count: usize,
+    /// Unknowns of each
+    #[arg(long, default_value = "256", value_parser = size_parser)]
+    pub n: usize,
+    /// Number types
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_values_t = [RealDtype::F64, RealDtype::F32])]
+    pub dtype: Vec<RealDtype>,
+    /// With how many threads.
+    #[command(flatten)]
+    pub threads: ThreadsArgs,
+    /// How long, and the report.
+    #[command(flatten)]
+    pub measure: MeasureArgs,
+}
+
+/// Arguments of `bench block`.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "Examples:\n  bandsolve bench block --quick\n  \
+    bandsolve bench block --blocks 64,512 --n 2^14 --threads 1,2")]
+pub struct BenchBlockArgs {
+    /// Rows of a block [default: 16,32,64,128,256; with --quick 16,32]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = size_parser)]
+    pub blocks: Option<Vec<usize>>,
+    /// Unknowns, rounded up to whole blocks [default: 2^15, fewer for large blocks; with --quick 2^10]
+    #[arg(long, value_parser = size_parser)]
+    pub n: Option<usize>,
+    /// Added to the diagonal, in units of the block size: 4 makes the matrix dominant, 0 leaves it random
+    #[arg(long, value_name = "X", default_value = "1", allow_negative_numbers = true)]
+    pub shift: f64,
+    /// With how many threads.
+    #[command(flatten)]
+    pub threads: ThreadsArgs,
+    /// How long, and the report.
+    #[command(flatten)]
+    pub measure: MeasureArgs,
+}
+
+/// Arguments of `bench gpu`.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "Examples:\n  bandsolve bench gpu --quick\n  \
+    bandsolve bench gpu --device cuda:1 --only speed --n 2^20,2^28 --dtype f64 --json gpu.json")]
+pub struct BenchGpuArgs {
+    /// Which GPU: cuda, cuda:1, ...
+    #[arg(long, value_name = "NAME", default_value = "cuda", value_parser = gpu_parser)]
+    pub device: String,
+    /// One of the two parts [default: both]
+    #[arg(long)]
+    pub only: Option<GpuPart>,
+    /// Numbers of unknowns of one tridiagonal system [default: 2^14,2^16,...,2^28; with --quick 2^14,2^18]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = size_parser)]
+    pub n: Option<Vec<usize>>,
+    /// Number types; speed is measured of the real ones
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_enum, default_values_t = Dtype::ALL)]
+    pub dtype: Vec<Dtype>,
+    /// How long, and the report.
+    #[command(flatten)]
+    pub measure: MeasureArgs,
+}
+
+/// The parts of `bench gpu`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum GpuPart {
+    /// Every function in four number types, beside the CPU
+    Accuracy,
+    /// Times, beside cuSPARSE and a copy
+    Speed,
+}
+
+/// With how many threads to measure.
+#[derive(Debug, ClapArgs)]
+pub struct ThreadsArgs {
+    /// Numbers of threads for our solvers; the peers have one [default: 1, 2 and all cores]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub threads: Option<Vec<u16>>,
+}
+
+/// What all measurements have.
+#[derive(Debug, ClapArgs)]
+pub struct MeasureArgs {
+    /// Seconds for each system or batch, all solvers together [default: 1; with --quick 0.05]
+    #[arg(long, value_name = "S", value_parser = seconds_parser)]
+    pub seconds: Option<f64>,
+    /// One round, and small sizes where none are given: to see that it works
+    #[arg(long)]
+    pub quick: bool,
+    /// Draw the times here: .svg or .png (`-`: SVG on standard output)
+    #[arg(long, value_name = "FILE")]
+    pub plot: Option<PathBuf>,
+    /// Write tables, picture, machine and command here, as one HTML page (`-`: standard output)
+    #[arg(long, value_name = "FILE.html")]
+    pub report: Option<PathBuf>,
+    /// Write a machine-readable report here (`-`: standard output)
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+}
+
+/// The real number types.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum RealDtype {
+    /// Single precision
+    F32,
+    /// Double precision
+    F64,
+}
+
+impl RealDtype {
+    /// Size of a number.
+    pub fn bytes(self) -> usize {
+        match self {
+            RealDtype::F32 => 4,
+            RealDtype::F64 => 8,
+        }
+    }
+}
+
+impl std::fmt::Display for RealDtype {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "f{}", 8 * self.bytes())
+    }
+}
+
+/// Matrices to measure with: pivoting has much, nothing or everything to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Data {
+    /// Entries from U(-1,1)
+    Random,
+    /// The same, 4 added to the diagonal
+    Dominant,
+    /// Zero diagonal between ones: rows are exchanged all the way, partitions of odd size are singular
+    Chang17,
+    /// Entries from U(-1,1), rows times random powers of ten up to 1e±150 (f32: 1e±15)
+    Scaled,
+}
+
+impl Data {
+    /// Measured unless others are named.
+    pub const USUAL: [Data; 3] = [Data::Random, Data::Dominant, Data::Chang17];
+
+    /// Its name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Data::Random => "random",
+            Data::Dominant => "dominant",
+            Data::Chang17 => "chang17",
+            Data::Scaled => "scaled",
+        }
+    }
+}
+
+impl std::fmt::Display for Data {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A number of unknowns, at least 2: `1000`, `2^20`.
+fn size_parser(text: &str) -> Result<usize, String> {
+    let n = match text.split_once('^') {
+        None => text.parse().ok(),
+        Some((base, power)) => {
+            base.parse::<usize>().ok().zip(power.parse().ok()).and_then(|(base, power)| base.checked_pow(power))
+        }
+    };
+    n.filter(|n| *n >= 2).ok_or("not a number of at least 2, such as 1000 or 2^20".into())
+}
+
+/// A number of things, at least 1.
+fn count_parser(text: &str) -> Result<usize, String> {
+    text.parse().ok().filter(|count| *count >= 1).ok_or("not a number of at least 1".into())
+}
+
+fn seconds_parser(text: &str) -> Result<f64, String> {
+    let seconds = text.parse().ok().filter(|s| (0.0..=86400.0).contains(s));
+    seconds.ok_or("not a number of seconds, at most a day".into())
+}
