@@ -3,10 +3,15 @@
 use super::{Folder, bandsolve};
 use std::process::Command;
 
+/// What else decides on colours, where the tests run.
+const INHERITED: [&str; 6] = ["CI", "CLICOLOR", "CLICOLOR_FORCE", "COLORTERM", "NO_COLOR", "TERM"];
+
 /// What the program shows on a terminal; `None` without the program `script`, which makes one.
 fn on_terminal(variables: &[(&str, &str)], arguments: &str) -> Option<String> {
     let command = format!("{} {arguments}", env!("CARGO_BIN_EXE_bandsolve"));
-    let run = Command::new("script").args(["-qec", &command, "/dev/null"]).envs(variables.iter().copied()).output();
+    let mut script = Command::new("script");
+    INHERITED.iter().for_each(|name| _ = script.env_remove(name));
+    let run = script.args(["-qec", &command, "/dev/null"]).envs(variables.iter().copied()).output();
     let Ok(run) = run else {
         eprintln!("skipped: there is no `script` (util-linux) to make a terminal with");
         return None;
@@ -21,9 +26,10 @@ fn long_work_shows_its_rate_and_the_time_left() {
     let (a, x) = (folder.path("A.mtx"), folder.path("x.mtx"));
     let generate = format!("generate random 1000000 --out {a}");
     let solve = format!("solve {a} --out {x}");
-    let Some(written) = on_terminal(&[], &generate) else { return };
+    let terminal = [("TERM", "xterm-256color")];
+    let Some(written) = on_terminal(&terminal, &generate) else { return };
     assert!(written.contains("writing") && written.contains("/s, ") && written.contains(" left"), "{written:?}");
-    let read = on_terminal(&[], &solve).unwrap_or_default();
+    let read = on_terminal(&terminal, &solve).unwrap_or_default();
     assert!(read.contains("reading") && read.contains("B/s, ") && read.contains(" left"), "{read:?}");
     // Into files and pipes goes nothing of it.
     let run = bandsolve(&["solve", &a]).exits(0);
