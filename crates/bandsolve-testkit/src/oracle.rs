@@ -137,7 +137,7 @@ pub fn solve_reference<T: Scalar>(a: &impl Rows<T>, rhs: &[T]) -> Option<Vec<T>>
 }
 
 /// The condition number ‖A‖₁·‖A⁻¹‖₁ from all n columns of the inverse: time n², fine up to n = 2000. Infinite if A is
-/// singular. A number above about 1e30 only says that there is no telling.
+/// singular or the inverse leaves the range of `f64`. A number above about 1e30 only says that there is no telling.
 pub fn condition_1<T: Scalar>(a: &impl Rows<T>) -> f64 {
     if T::COMPLEX { conditions::<T, DoubleComplex>(a).0 } else { conditions::<T, Double>(a).0 }
 }
@@ -147,7 +147,8 @@ pub fn condition_1<T: Scalar>(a: &impl Rows<T>) -> f64 {
 ///
 /// $$ \|x - x_t\|_\infty \le \eta\,\|A^{-1}D\|_\infty\,(\|x\|_\infty + \|x_t\|_\infty) $$
 ///
-/// because x − x_t = −A⁻¹r with |rᵢ| ≤ η·(Dᵢᵢ‖x‖∞ + |dᵢ|) and |dᵢ| ≤ Dᵢᵢ‖x_t‖∞. Infinite if A is singular. Time n².
+/// because x − x_t = −A⁻¹r with |rᵢ| ≤ η·(Dᵢᵢ‖x‖∞ + |dᵢ|) and |dᵢ| ≤ Dᵢᵢ‖x_t‖∞. Infinite if A is singular or the
+/// inverse leaves the range of `f64`. Time n².
 pub fn condition_rows<T: Scalar>(a: &impl Rows<T>) -> f64 {
     if T::COMPLEX { conditions::<T, DoubleComplex>(a).1 } else { conditions::<T, Double>(a).1 }
 }
@@ -376,6 +377,9 @@ fn conditions<T: Scalar, W: Wide>(a: &impl Rows<T>) -> (f64, f64) {
         x[j] = W::ONE;
         lu.solve(&mut x);
         let sizes = x.iter().map(|v| v.abs());
+        if sizes.clone().any(|v| !v.is_finite()) {
+            return (f64::INFINITY, f64::INFINITY);
+        }
         inverse = f64::max(inverse, shift(sizes.clone().sum(), unit - lu.exponents[j]));
         inverse_rows.iter_mut().zip(sizes).for_each(|(sum, v)| *sum += v * row_sums[j]);
     }
@@ -681,6 +685,11 @@ mod tests {
         assert!((condition_rows(&scaled) / condition_rows(&a) - 1.0).abs() < 1e-12);
         assert!(condition_1(&scaled) > 1e190);
         assert_eq!(condition_1(&gallery::clement(5)), f64::INFINITY);
+        // Nonsingular, but some entries of the inverse are above 1e308.
+        let sub = vec![1e195, -0.73, 0.0, 0.1];
+        let (diag, sup) = (vec![1e124, -0.44, 0.0, 0.0], vec![0.0, 0.0, 0.81, 1e235]);
+        let a = Tridiagonal::from_vecs(sub, diag, sup, true).unwrap();
+        assert_eq!((condition_1(&a), condition_rows(&a)), (f64::INFINITY, f64::INFINITY));
     }
 
     #[test]

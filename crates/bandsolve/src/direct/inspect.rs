@@ -97,8 +97,9 @@ pub trait Inspect<T: Scalar>: Factor<T> {
     /// `rhs`, `x`: n × n_rhs, column-major.
     ///
     /// # Cost
-    /// A solve; for each right-hand side one solve and two passes over the matrix a refinement step, then about five solves;
-    /// for all of them [`rcond`](Self::rcond).
+    /// A solve; for each right-hand side one solve and two passes over the matrix a refinement step, then about five solves,
+    /// all by the sequential pivoted method, whose factors are made for it and kept; for all of them
+    /// [`rcond`](Self::rcond).
     ///
     /// # Errors
     /// Those of every solve.
@@ -130,6 +131,11 @@ pub trait Probe<T: Scalar>: Factor<T> {
 
     /// Whether rows are multiplied by powers of two before they are eliminated.
     fn scales_rows(&self) -> bool;
+
+    /// The sequential pivoted method; `None` if this is it, or if there is none for the whole matrix.
+    fn sequential(&self) -> Option<Result<&dyn Probe<T>>> {
+        None
+    }
 
     /// A solver that skips zeros of sparse right-hand sides, if the method has one.
     fn sparse_solver(&self, _op: Op) -> Result<Option<Box<dyn SparseSolver<T> + '_>>> {
@@ -173,6 +179,10 @@ impl<T: Scalar, F: Factored<T> + KeepsFactors + Factor<T>> Probe<T> for F {
 
     fn scales_rows(&self) -> bool {
         self.facts().scaled
+    }
+
+    fn sequential(&self) -> Option<Result<&dyn Probe<T>>> {
+        self.fallback()
     }
 }
 

@@ -256,6 +256,10 @@ impl<T: Scalar> Probe<T> for Partitioned<'_, T> {
         self.settings().how::<T::Real>().scaling == Scaling::Rows
     }
 
+    fn sequential(&self) -> Option<Result<&dyn Probe<T>>> {
+        Some(self.fallback())
+    }
+
     fn sparse_solver(&self, op: Op) -> Result<Option<Box<dyn SparseSolver<T> + '_>>> {
         if self.a.n() < 2 || self.scheme.truncation == Truncation::Always {
             return Ok(None);
