@@ -1,5 +1,7 @@
 """Matrices of `scipy.sparse`, and dense ones that are banded."""
 
+from functools import partial
+
 import numpy as np
 
 from bandsolve import _bandsolve
@@ -38,6 +40,14 @@ def bands(a):
     return lower, upper, ab
 
 
+def _meant_for(a, tridiagonal, banded):
+    """Which of two functions is for the matrix, with its diagonals as the first arguments."""
+    lower, upper, ab = bands(a)
+    if max(lower, upper) <= 1:
+        return partial(tridiagonal, *_diagonals(ab, lower, upper))
+    return partial(banded, lower, upper, ab)
+
+
 def factor(a, *, method="auto", pivoting="scaled-partial", verify=True, threads=None, device="cpu"):
     """Factor a matrix whose entries lie in a band, to solve with it again and again.
 
@@ -65,11 +75,8 @@ def factor(a, *, method="auto", pivoting="scaled-partial", verify=True, threads=
     >>> info, bool(np.abs(a @ x - 1).max() < 1e-8)
     (0, True)
     """
-    lower, upper, ab = bands(a)
-    options = dict(method=method, pivoting=pivoting, verify=verify, threads=threads, device=device)
-    if max(lower, upper) <= 1:
-        return _bandsolve.factor_tridiagonal(*_diagonals(ab, lower, upper), **options)
-    return _bandsolve.factor_banded(lower, upper, ab, **options)
+    make = _meant_for(a, _bandsolve.factor_tridiagonal, _bandsolve.factor_banded)
+    return make(method=method, pivoting=pivoting, verify=verify, threads=threads, device=device)
 
 
 def solve(a, rhs, *, method="auto", pivoting="scaled-partial", transpose=False, verify=True, threads=None, device="cpu",
@@ -94,9 +101,6 @@ def solve(a, rhs, *, method="auto", pivoting="scaled-partial", transpose=False, 
     >>> bandsolve.solve(np.array([[2.0, 1, 0], [1, 2, 1], [0, 1, 2]]), np.array([3.0, 4, 3]))
     array([1., 1., 1.])
     """
-    lower, upper, ab = bands(a)
-    options = dict(method=method, pivoting=pivoting, transpose=transpose, verify=verify, threads=threads, device=device,
-                   full_output=full_output)
-    if max(lower, upper) <= 1:
-        return _bandsolve.solve_tridiagonal(*_diagonals(ab, lower, upper), rhs, **options)
-    return _bandsolve.solve_banded(lower, upper, ab, rhs, **options)
+    run = _meant_for(a, _bandsolve.solve_tridiagonal, _bandsolve.solve_banded)
+    return run(rhs, method=method, pivoting=pivoting, transpose=transpose, verify=verify, threads=threads, device=device,
+               full_output=full_output)

@@ -56,12 +56,10 @@ fn set_threads(args: &SolveArgs) -> Result<(), Failure> {
 
 /// The GPU to solve on; none is the CPU.
 fn open_device(args: &SolveArgs) -> Result<Option<Device>, Failure> {
-    let Place::Gpu(name) = &args.device else { return Ok(None) };
-    if !matches!(args.method, Method::Auto | Method::Rpts) {
-        let method = args.method.name();
-        return Err(Failure::Usage(format!("--method {method} --device {name}: a GPU solves by rpts alone")));
+    match &args.device {
+        Place::Gpu(name) => Ok(Some(Device::open(name)?)),
+        Place::Cpu => Ok(None),
     }
-    Ok(Some(Device::open(name)?))
 }
 
 fn choose_dtype(wish: Option<Dtype>, matrix: &Triplets, rhs: Option<&Dense>) -> Result<Dtype, Failure> {
@@ -139,13 +137,14 @@ impl Job<'_> {
 
     fn plan(&self) -> Result<Plan, Failure> {
         let args = self.args;
-        let method = if self.device.is_some() { Method::Rpts } else { args.method };
-        let mut plan = Plan::new(self.kind.shape(self.structure.n)).method(method).pivoting(args.pivoting);
+        let mut plan = Plan::new(self.kind.shape(self.structure.n)).method(args.method).pivoting(args.pivoting);
         if let Some(threads) = args.threads {
             plan = plan.threads(usize::from(threads));
         }
-        // What a device does not solve, it says itself.
-        if self.device.is_none() && args.method != Method::Auto && plan.chosen_method() != args.method {
+        if let Some(device) = &self.device {
+            return device.plan(&plan).map_err(|error| self.explain(&error));
+        }
+        if args.method != Method::Auto && plan.chosen_method() != args.method {
             let (method, kind) = (args.method.name(), self.kind.name());
             return Err(Failure::Usage(format!("--method {method} cannot solve a {kind} system; try --method auto")));
         }

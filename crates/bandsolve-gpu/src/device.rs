@@ -3,8 +3,9 @@
 use crate::cuda::Cuda;
 #[cfg(feature = "emulator")]
 use crate::emulated::{Emulation, Emulator};
+use crate::solver::Decision;
 use crate::tuned::{DeviceTuning, Sizes};
-use bandsolve::{Complex32, Complex64, Error, Result, Scalar};
+use bandsolve::{Complex32, Complex64, Error, Plan, Result, Scalar};
 use bytemuck::Pod;
 use core::any::Any;
 use core::ffi::c_void;
@@ -138,6 +139,14 @@ impl Device {
         // A file that is not understood is for `bandsolve tune --show` to say; nothing here depends on it.
         let tuning = DeviceTuning::load().unwrap_or_default();
         Ok(Self::new(Arc::new(Cuda::open(number)?), 0, tuning.into()))
+    }
+
+    /// The plan as it is followed here: `Auto` is `Rpts`.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] for what no device solves; sizes that are too large for this one show when they are solved.
+    pub fn plan(&self, plan: &Plan) -> Result<Plan> {
+        Ok(plan.clone().method(Decision::of(plan)?.method))
     }
 
     /// A device by its name: `cuda` or `cuda:0`, `cuda:1`, …; `emulated`, if the emulator was compiled in.

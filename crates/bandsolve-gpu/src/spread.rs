@@ -168,8 +168,7 @@ impl<T: Element> Spread<T> {
     /// The backward error of x, if that is good, or could be made so by mending a few rows.
     fn verified(&self, system: &Given<T>, x: &mut [T]) -> Result<Option<f64>> {
         let found = self.slots.iter().map(|slot| slot.found.verdict::<T>(1)).collect::<Result<Vec<_>>>()?;
-        let in_range = Verdict { errors: found.iter().map(|found| found.errors[0]).collect(), bad: 0, changed: false };
-        if !in_range.is_good::<T>() {
+        if !found.iter().all(Verdict::errors_are_good::<T>) {
             return Ok(None);
         }
         let (mut rows, mut x_max) = (Vec::new(), 0.0_f64);
@@ -180,7 +179,7 @@ impl<T: Element> Spread<T> {
         }
         rows.sort_unstable();
         let mended = mend(system, (self.kind.block, self.cut.periodic != 0), &rows, x, x_max)?;
-        Ok(mended.map(|error| error.max(largest(&in_range.errors))))
+        Ok(mended.map(|error| error.max(largest(found.iter().flat_map(|found| &found.errors)))))
     }
 
     /// Every part has a slot of its own, in which it stays.

@@ -4,7 +4,7 @@ use crate::arrays::{Kind, Number, array, columns, slice, with_number};
 use crate::errors::exception;
 use crate::options::{Options, op};
 use crate::solve::{Task, arguments, check_bands, check_blocks, check_vector, solve_by};
-use bandsolve::{Banded, BlockTridiagonal, Factorize, Inspect, Method, Norm, Op, Plan, RealScalar, Shape, Tridiagonal};
+use bandsolve::{Banded, BlockTridiagonal, Factorize, Inspect, Norm, Op, Plan, RealScalar, Shape, Tridiagonal};
 use bandsolve_gpu::{Device, HostMatrix, OnDevice};
 use numpy::{PyArrayDescr, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::IntoPyObjectExt;
@@ -250,14 +250,22 @@ impl Factor {
 }
 
 impl Factor {
-    fn new(factor: Box<dyn AnyFactor>, plan: &Plan, device: Option<&Device>) -> Self {
-        let (method, reason) = match device {
-            None => (plan.chosen_method(), plan.reason().into()),
-            // As the reports of its solves say.
-            Some(device) if plan.asked_method() == Method::Auto => (Method::Rpts, solved_on(device)),
-            Some(device) => (plan.asked_method(), solved_on(device)),
+    fn new<T: Number, M: Factorize<Scalar = T> + HostMatrix<T> + Send + Sync + 'static>(
+        py: Python<'_>,
+        (plan, device): (&Plan, Option<&Device>),
+        matrix: impl FnOnce() -> bandsolve::Result<M> + Send,
+    ) -> PyResult<Self> {
+        let held = || {
+            let plan = device.map_or_else(|| Ok(plan.clone()), |device| device.plan(plan))?;
+            Held::new(matrix()?, &plan, device)
         };
-        Self { factor, method: method.name(), reason }
+        let held = py.detach(held).map_err(|error| exception(py, &error))?;
+        // As the reports of its solves say.
+        let (method, reason) = match device {
+            Some(device) => (held.plan.asked_method(), solved_on(device)),
+            None => (held.plan.chosen_method(), held.plan.reason().into()),
+        };
+        Ok(Self { factor: Box::new(held), method: method.name(), reason })
     }
 
     /// Solves for complex right-hand sides with a real matrix: both parts as columns beside one another.
@@ -336,7 +344,7 @@ pub fn factor_tridiagonal<'py>(
 
 fn hold_tridiagonal<T: Number>(
     arrays: [&Bound<'_, PyUntypedArray>; 3],
-    (plan, device): (&Plan, Option<&Device>),
+    on: (&Plan, Option<&Device>),
     periodic: bool,
 ) -> PyResult<Factor>
 where
@@ -345,8 +353,7 @@ where
     let py = arrays[0].py();
     let own = |k: usize| Ok::<_, PyErr>(slice(&columns::<T>(arrays[k])?).to_vec());
     let (sub, diag, sup) = (own(0)?, own(1)?, own(2)?);
-    let held = py.detach(|| Held::new(Tridiagonal::from_vecs(sub, diag, sup, periodic)?, plan, device));
-    Ok(Factor::new(Box::new(held.map_err(|error| exception(py, &error))?), plan, device))
+    Factor::new(py, on, || Tridiagonal::from_vecs(sub, diag, sup, periodic))
 }
 
 #[pyfunction]
@@ -374,16 +381,15 @@ pub fn factor_banded<'py>(
 fn hold_banded<T: Number>(
     [lower, upper]: [usize; 2],
     bands: &Bound<'_, PyUntypedArray>,
-    (plan, device): (&Plan, Option<&Device>),
+    on: (&Plan, Option<&Device>),
 ) -> PyResult<Factor>
 where
     Banded<'static, T>: Factorize<Scalar = T>,
 {
     let py = bands.py();
     let own = slice(&columns::<T>(bands)?).to_vec();
-    let n = plan.shape().n();
-    let held = py.detach(|| Held::new(Banded::from_vec(n, lower, upper, own)?, plan, device));
-    Ok(Factor::new(Box::new(held.map_err(|error| exception(py, &error))?), plan, device))
+    let n = on.0.shape().n();
+    Factor::new(py, on, || Banded::from_vec(n, lower, upper, own))
 }
 
 #[pyfunction]
@@ -412,7 +418,7 @@ pub fn factor_block_tridiagonal<'py>(
 
 fn hold_blocks<T: Number>(
     arrays: [&Bound<'_, PyUntypedArray>; 3],
-    (plan, device): (&Plan, Option<&Device>),
+    on: (&Plan, Option<&Device>),
     (block, periodic): (usize, bool),
 ) -> PyResult<Factor>
 where
@@ -421,6 +427,5 @@ where
     let py = arrays[0].py();
     let own = |k: usize| Ok::<_, PyErr>(slice(&columns::<T>(arrays[k])?).to_vec());
     let blocks = [own(0)?, own(1)?, own(2)?];
-    let held = py.detach(|| Held::new(BlockTridiagonal::from_vecs(block, blocks, periodic)?, plan, device));
-    Ok(Factor::new(Box::new(held.map_err(|error| exception(py, &error))?), plan, device))
+    Factor::new(py, on, || BlockTridiagonal::from_vecs(block, blocks, periodic))
 }

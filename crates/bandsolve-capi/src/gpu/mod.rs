@@ -15,7 +15,7 @@ use crate::report;
 use crate::settings::PivotingArgument;
 use crate::solve::{Kind, Sides, System, bands, columns, fixed_size};
 use crate::status::Outcome;
-use bandsolve::{Method, Report, Result};
+use bandsolve::{Report, Result};
 use bandsolve_gpu::{Device, DeviceSlice, DeviceSliceMut, DeviceVec, Element, Matrix, Solver};
 use core::ffi::c_void;
 use core::slice;
@@ -51,9 +51,7 @@ impl Job<'_> {
         // is asked for with this stream again.
         let device = unsafe { handle.device.with_stream(stream) };
         let mut system = System::new::<T>(p, kind, n_rhs)?;
-        if system.plan.asked_method() == Method::Auto {
-            system.plan = system.plan.method(Method::Rpts);
-        }
+        system.plan = device.plan(&system.plan)?;
         Ok(Self { handle, device, stream, system })
     }
 

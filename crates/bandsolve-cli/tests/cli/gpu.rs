@@ -55,7 +55,14 @@ fn what_a_device_does_not_solve_is_wrong_usage() {
     let folder = Folder::new();
     let wide = folder.file("wide.mtx", matrix_market(20, &toeplitz(20, 9.0, &[1, 5], &[1])));
     bandsolve(&["solve", &wide, "--device", "emulated"]).fails(2, "more than 4 diagonals");
-    bandsolve(&["solve", &wide, "--device", "emulated", "--method", "pivoted"]).fails(2, "rpts alone");
+    bandsolve(&["solve", &wide, "--device", "emulated", "--method", "pivoted"]).fails(2, "more than 4 diagonals");
+    let narrow = folder.file("narrow.mtx", matrix_market(20, &toeplitz(20, 9.0, &[1], &[1])));
+    bandsolve(&["solve", &narrow, "--device", "emulated", "--method", "pivoted"]).fails(2, "pivoted");
+    for method in ["spike-thomas", "spike-cr", "cf-lu", "parallel-diagonal-pivoting"] {
+        let json = solve_json(&[&narrow, "--device", "emulated", "--method", method]);
+        assert_solved(&json, f64::EPSILON);
+        assert_eq!(json["method"], method);
+    }
     bandsolve(&["solve", &wide, "--device", "abacus"]).fails(2, "cuda:1");
     bandsolve(&["solve", &wide, "--device", "cuda:first"]).fails(2, "cuda:1");
     bandsolve(&["bench", "gpu", "--device", "cpu"]).fails(2, "cuda:1");

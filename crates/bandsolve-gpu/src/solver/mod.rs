@@ -7,6 +7,7 @@ mod pending;
 mod route;
 
 pub use pending::Pending;
+pub use route::Decision;
 
 use crate::cut::{Cut, Kind};
 use crate::device::{Device, DeviceSlice, DeviceSliceMut, DeviceVec, Element, check_len};
@@ -18,7 +19,7 @@ use crate::sparse::Rhs;
 use crate::tuned::Sizes;
 use bandsolve::{Error, Method, Op, Pivoting, Plan, Report, Result, Shape};
 use found::{Found, Verdict};
-use route::{Decision, Route};
+use route::Route;
 
 /// Some block rows on a device: of a coarse system, whose solution takes the place of the right-hand sides, or of a part of one.
 #[derive(Debug)]
