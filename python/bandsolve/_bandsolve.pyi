@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 __VERSION__: str
 
-Transpose = bool | Literal["conj"]
+Transpose = bool | np.bool_ | Literal["conj"]
 
 @final
 class Report:

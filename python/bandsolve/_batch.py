@@ -33,7 +33,7 @@ def solve_batch(sub, diag, sup, rhs, *, axis=-1, method="auto", pivoting="scaled
     ValueError
         Shapes do not fit, or a number is not finite.
     numpy.linalg.LinAlgError
-        A matrix is singular.
+        A matrix is singular. Systems are counted as `numpy.ndindex` does, without `axis`.
 
     Examples
     --------

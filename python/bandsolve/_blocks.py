@@ -13,8 +13,15 @@ def _by_columns(blocks, name):
     return blocks.transpose(1, 2, 0)
 
 
-def _matrix(sub, diag, sup):
-    return _by_columns(sub, "sub"), _by_columns(diag, "diag"), _by_columns(sup, "sup")
+def _matrix(sub, diag, sup, periodic):
+    sub, diag, sup = _by_columns(sub, "sub"), _by_columns(diag, "diag"), _by_columns(sup, "sup")
+    block, block_rows = diag.shape[1:]
+    counts = (block_rows,) if periodic else (block_rows, block_rows - 1)
+    for blocks, name in ((sub, "sub"), (sup, "sup")):
+        if blocks.shape[1] != block or blocks.shape[2] not in counts:
+            expected = " or ".join(f"({count}, {block}, {block})" for count in counts)
+            raise ValueError(f"{name} has the shape {blocks.shape[::-1]}, expected {expected}")
+    return sub, diag, sup
 
 
 def solve_block_tridiagonal(sub, diag, sup, rhs, *, periodic=False, method="auto", pivoting="scaled-partial",
@@ -56,7 +63,7 @@ def solve_block_tridiagonal(sub, diag, sup, rhs, *, periodic=False, method="auto
     >>> np.allclose(diag[1] @ x[1] + x[0] + x[2], 1)
     True
     """
-    sub, diag, sup = _matrix(sub, diag, sup)
+    sub, diag, sup = _matrix(sub, diag, sup, periodic)
     rhs = np.asarray(rhs)
     block, block_rows = diag.shape[1:]
     if rhs.ndim not in (2, 3) or rhs.shape[:2] != (block_rows, block):
@@ -91,5 +98,5 @@ def factor_block_tridiagonal(sub, diag, sup, *, periodic=False, method="auto", p
     >>> bandsolve.factor_block_tridiagonal(off, diag, off).solve(np.ones(6)).shape
     (6,)
     """
-    return _bandsolve.factor_block_tridiagonal(*_matrix(sub, diag, sup), periodic=periodic, method=method, pivoting=pivoting,
-                                               verify=verify, threads=threads, device=device)
+    return _bandsolve.factor_block_tridiagonal(*_matrix(sub, diag, sup, periodic), periodic=periodic, method=method,
+                                               pivoting=pivoting, verify=verify, threads=threads, device=device)

@@ -26,6 +26,13 @@ def _arguments(ab, b, check_finite):
     return ab, b
 
 
+def _widths(l_and_u):
+    lower, upper = l_and_u
+    if min(lower, upper) < 0:
+        raise ValueError(f"l and u are {lower} and {upper}, expected numbers that are not negative")
+    return lower, upper
+
+
 def _result_type(*arrays):
     """The type in which a system is solved: single precision where no array is of a larger type, or of integers."""
     single = all(array.dtype.newbyteorder("=") in (np.float16, np.float32, np.complex64) for array in arrays)
@@ -109,12 +116,12 @@ def solve_banded(l_and_u, ab, b, overwrite_ab=False, overwrite_b=False, check_fi
     >>> bandsolve.solve_banded((1, 1), ab, [5.0, 6, 6, 5])
     array([1., 1., 1., 1.])
     """
-    lower, upper = l_and_u
+    lower, upper = _widths(l_and_u)
     ab, b = _arguments(ab, b, check_finite)
     if lower + upper + 1 != ab.shape[-2]:
         raise ValueError(f"invalid values for the number of lower and upper diagonals: l+u+1 ({lower + upper + 1}) "
                          f"does not equal ab.shape[0] ({ab.shape[-2]})")
-    return _solve(lower, upper, ab, b, check_finite)
+    return _solve(lower, upper, ab, b, bool(check_finite))
 
 
 def solveh_banded(ab, b, overwrite_ab=False, overwrite_b=False, lower=False, check_finite=True):
@@ -154,12 +161,15 @@ def solveh_banded(ab, b, overwrite_ab=False, overwrite_b=False, lower=False, che
     array([1., 1., 1.])
     """
     ab, b = _arguments(ab, b, check_finite)
+    # Small integers are solved in single precision, other than by `solve_banded`.
+    kind = np.result_type(ab.dtype, b.dtype, np.float32)
+    ab, b, lower = ab.astype(kind, copy=False), b.astype(kind, copy=False), bool(lower)
     width, n = ab.shape[-2] - 1, ab.shape[-1]
     for index in np.ndindex(ab.shape[:-2]) if b.size else ():
         minor = _bandsolve.indefinite(lower, ab[index])
         if minor is not None:
             raise np.linalg.LinAlgError(f"{minor}th leading minor not positive definite")
-    full = np.zeros(ab.shape[:-2] + (2 * width + 1, n), ab.dtype)
+    full = np.zeros(ab.shape[:-2] + (2 * width + 1, n), kind)
     # Of the main diagonal the real parts count.
     full[..., width, :] = ab[..., 0 if lower else width, :].real
     for k in range(1, min(width, n - 1) + 1):
@@ -169,7 +179,7 @@ def solveh_banded(ab, b, overwrite_ab=False, overwrite_b=False, lower=False, che
         else:
             above = ab[..., width - k, k:]
             full[..., width - k, k:], full[..., width + k, : n - k] = above, above.conj()
-    return _solve(width, width, full, b, check_finite)
+    return _solve(width, width, full, b, bool(check_finite))
 
 
 def factor_banded(l_and_u, ab, *, method="auto", pivoting="scaled-partial", verify=True, threads=None, device="cpu"):
@@ -193,6 +203,6 @@ def factor_banded(l_and_u, ab, *, method="auto", pivoting="scaled-partial", veri
     >>> lu.solve(np.array([5.0, 6, 5]))
     array([1., 1., 1.])
     """
-    lower, upper = l_and_u
+    lower, upper = _widths(l_and_u)
     return _bandsolve.factor_banded(lower, upper, ab, method=method, pivoting=pivoting, verify=verify, threads=threads,
                                     device=device)

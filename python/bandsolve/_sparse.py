@@ -24,7 +24,8 @@ def bands(a):
     """
     if hasattr(a, "tocoo"):
         a = a.tocoo()
-        rows, columns, values = a.row, a.col, a.data
+        # Zeros that are stored would widen the band.
+        rows, columns, values = (part[a.data != 0] for part in (a.row, a.col, a.data))
     else:
         a = np.asarray(a)
         rows, columns = np.nonzero(a) if a.ndim == 2 else ((), ())

@@ -7,14 +7,15 @@ from bandsolve._batch import solve_batch
 from bandsolve._scipy import _result_type
 
 
-def tridiagonal_solve(*args, diagonals_format="compact", transpose_rhs=False, conjugate_rhs=False, partial_pivoting=True,
-                      perturb_singular=False):
-    """Solve tridiagonal systems as JAX and TensorFlow are asked to.
+def tridiagonal_solve(*args, **keywords):
+    """Solve tridiagonal systems as JAX and TensorFlow are asked to. All arguments may be given by name.
 
-    ``tridiagonal_solve(dl, d, du, b)`` as `jax.lax.linalg.tridiagonal_solve`: diagonals of shape (..., n), of which the first of
-    `dl` and the last of `du` are ignored, and right-hand sides of shape (..., n, k).
+    ``tridiagonal_solve(dl, d, du, b, *, partial_pivoting=True, perturb_singular=False)`` as `jax.lax.linalg.tridiagonal_solve`:
+    diagonals of shape (..., n), of which the first of `dl` and the last of `du` are ignored, and right-hand sides of shape
+    (..., n, k).
 
-    ``tridiagonal_solve(diagonals, rhs, ...)`` as `tf.linalg.tridiagonal_solve`, with its keywords.
+    ``tridiagonal_solve(diagonals, rhs, diagonals_format="compact", transpose_rhs=False, conjugate_rhs=False, name=None,
+    partial_pivoting=True, perturb_singular=False)`` as `tf.linalg.tridiagonal_solve`.
 
     Parameters
     ----------
@@ -27,12 +28,17 @@ def tridiagonal_solve(*args, diagonals_format="compact", transpose_rhs=False, co
         arrays (..., n), or (..., n - 1) for the first and the last; "matrix": (..., n, n).
     rhs : (..., n) or (..., n, k) array_like
         Right-hand sides.
+    diagonals_format : str
+        "compact", "sequence" or "matrix".
     transpose_rhs, conjugate_rhs : bool
         Whether `rhs` is (..., k, n), and whether its conjugate is meant.
+    name : str
+        For compatibility: nothing has a name.
     partial_pivoting : bool
         Whether rows are exchanged.
     perturb_singular : bool
-        Whether a singular matrix is changed by rounding errors of its largest entry until it can be solved.
+        Whether a singular matrix is changed by rounding errors of its largest entry until it can be solved. Only with
+        `partial_pivoting`.
 
     Returns
     -------
@@ -42,7 +48,7 @@ def tridiagonal_solve(*args, diagonals_format="compact", transpose_rhs=False, co
     Raises
     ------
     ValueError
-        Shapes do not fit, or a number is not finite.
+        Shapes do not fit, a number is not finite, or options do not fit one another.
     numpy.linalg.LinAlgError
         A matrix is singular, and not to be perturbed.
 
@@ -56,21 +62,31 @@ def tridiagonal_solve(*args, diagonals_format="compact", transpose_rhs=False, co
     >>> tridiagonal_solve(np.array([du, d, dl]), np.array([5.0, 6, 5]))
     array([1., 1., 1.])
     """
-    if len(args) == 4:
-        dl, d, du, b = (np.asarray(array) for array in args)
-        if b.ndim < 2:
-            raise ValueError(f"b has the shape {b.shape}, expected (..., n, k)")
-    elif len(args) == 2:
-        dl, d, du, b = _tensorflow(*args, diagonals_format, transpose_rhs, conjugate_rhs)
-    else:
-        raise TypeError(f"tridiagonal_solve takes (dl, d, du, b) or (diagonals, rhs), not {len(args)} arrays")
-    vector = b.ndim == d.ndim
-    x = _solve(dl, d, du, b[..., None] if vector else b, partial_pivoting, perturb_singular)
-    return x[..., 0] if vector else x
+    # Where JAX has the third diagonal, TensorFlow has the name of a format.
+    jax = not {"dl", "d", "du", "b"}.isdisjoint(keywords) or len(args) > 2 and not isinstance(args[2], str)
+    return (_jax if jax else _tensorflow)(*args, **keywords)
 
 
-def _tensorflow(diagonals, rhs, form, transposed, conjugated):
+def _jax(dl, d, du, b, *, partial_pivoting=True, perturb_singular=False):
+    dl, d, du, b = (np.asarray(array) for array in (dl, d, du, b))
+    if b.ndim < 2:
+        raise ValueError(f"b has the shape {b.shape}, expected (..., n, k)")
+    return _solve(dl, d, du, b, partial_pivoting, perturb_singular)
+
+
+def _tensorflow(diagonals, rhs, diagonals_format="compact", transpose_rhs=False, conjugate_rhs=False, name=None,
+                partial_pivoting=True, perturb_singular=False):
+    dl, d, du = _three(diagonals, diagonals_format)
     rhs = np.asarray(rhs)
+    if conjugate_rhs:
+        rhs = rhs.conj()
+    if transpose_rhs and rhs.ndim > d.ndim:
+        rhs = np.swapaxes(rhs, -1, -2)
+    return _solve(dl, d, du, rhs, partial_pivoting, perturb_singular)
+
+
+def _three(diagonals, form):
+    """The diagonals of a format of TensorFlow: below, on and above the main one."""
     if form == "compact":
         diagonals = np.asarray(diagonals)
         if diagonals.ndim < 2 or diagonals.shape[-2] != 3:
@@ -91,15 +107,15 @@ def _tensorflow(diagonals, rhs, form, transposed, conjugated):
         dl = np.pad(np.diagonal(a, -1, -2, -1), [*pad, (1, 0)])
     else:
         raise ValueError(f'diagonals_format is {form!r}, expected "compact", "sequence" or "matrix"')
-    if conjugated:
-        rhs = rhs.conj()
-    if transposed and rhs.ndim > d.ndim:
-        rhs = np.swapaxes(rhs, -1, -2)
-    return dl, d, du, rhs
+    return dl, d, du
 
 
 def _solve(dl, d, du, b, pivot, perturb):
-    """Systems (..., n) with right-hand sides (..., n, k)."""
+    """Systems (..., n) with right-hand sides (..., n) or (..., n, k)."""
+    if b.ndim == d.ndim:
+        return _solve(dl, d, du, b[..., None], pivot, perturb)[..., 0]
+    if perturb and not pivot:
+        raise ValueError("partial_pivoting is expected to be True if perturb_singular is")
     if not dl.shape == d.shape == du.shape or b.shape[:-1] != d.shape:
         raise ValueError(f"shapes {dl.shape}, {d.shape}, {du.shape} and {b.shape} do not fit: (..., n) and (..., n, k)")
     options = dict(pivoting="scaled-partial" if pivot else "none")

@@ -21,6 +21,13 @@ def names():
     return dict(_bandsolve.families())
 
 
+def _generate(name, n, seed):
+    for number, what in ((n, "n"), (seed, "seed")):
+        if number < 0:
+            raise ValueError(f"{what} is {number}, expected a number that is not negative")
+    return _bandsolve.generate(name, n, seed)
+
+
 def bands(name, n, seed=1):
     """A matrix of n rows as `solve_banded` takes it.
 
@@ -47,7 +54,7 @@ def bands(name, n, seed=1):
     >>> lower, upper, ab.shape
     (1, 1, (3, 5))
     """
-    kind, *parts = _bandsolve.generate(name, n, seed)
+    kind, *parts = _generate(name, n, seed)
     if kind == "banded":
         lower, upper, columns = parts
         return lower, upper, columns.T
@@ -80,7 +87,7 @@ def tridiagonal(name, n, seed=1):
     >>> sub, diag, sup, periodic = bandsolve.gallery.tridiagonal("klein-16", 100)
     >>> x = bandsolve.solve_tridiagonal(sub, diag, sup, np.ones(100), periodic=periodic)
     """
-    kind, *parts = _bandsolve.generate(name, n, seed)
+    kind, *parts = _generate(name, n, seed)
     if kind == "banded":
         raise ValueError(f"{name} is not tridiagonal: see `bands`")
     return tuple(parts)

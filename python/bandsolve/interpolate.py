@@ -1,5 +1,7 @@
 """Cubic splines: a tridiagonal system for the slopes at the knots, periodic for closed curves."""
 
+from functools import reduce
+
 import numpy as np
 
 from bandsolve import _bandsolve
@@ -10,8 +12,9 @@ __all__ = ["CubicSpline"]
 class CubicSpline:
     """Piecewise cubic with two continuous derivatives that passes through given points.
 
-    Interface and end conditions are those of `scipy.interpolate.CubicSpline`. The slopes s at the knots solve, with steps
-    h[i] = x[i+1] - x[i] and divided differences m[i] = (y[i+1] - y[i]) / h[i],
+    Interface and end conditions are those of `scipy.interpolate.CubicSpline`; `derivative`, `antiderivative`, `solve` and `roots`
+    need SciPy. The slopes s at the knots solve, with steps h[i] = x[i+1] - x[i] and divided differences
+    m[i] = (y[i+1] - y[i]) / h[i],
 
         h[i] s[i-1] + 2 (h[i-1] + h[i]) s[i] + h[i-1] s[i+1] = 3 (h[i] m[i-1] + h[i-1] m[i]).
 
@@ -22,7 +25,7 @@ class CubicSpline:
     y : array_like
         Values, n along `axis`, real or complex.
     axis : int
-        The axis of `y` that runs with `x`.
+        The axis of `y` that runs with `x`, modulo the dimensions of `y`.
     bc_type : str or tuple of two
         What holds at the ends: "not-a-knot" (the third derivative is continuous at the second and the last knot but one),
         "natural" (the second derivative is zero), "clamped" (the first is zero), "periodic", or for each end one of these or
@@ -53,11 +56,16 @@ class CubicSpline:
     """
 
     def __init__(self, x, y, axis=0, bc_type="not-a-knot", extrapolate=None):
-        x, y = np.asarray(x, dtype=float), np.asarray(y)
+        if np.iscomplexobj(x):
+            raise ValueError("x is complex, expected real numbers")
+        x, y = np.array(x, dtype=float), np.asarray(y)
         if y.dtype.kind not in "fciub":
             raise TypeError(f"y is an array of type {y.dtype}, expected numbers")
+        if y.ndim == 0:
+            raise ValueError("y has no axis")
         kind = complex if y.dtype.kind == "c" else float
-        y = np.moveaxis(y.astype(kind, copy=False), axis, 0)
+        self.axis = axis % y.ndim
+        y = np.moveaxis(y.astype(kind, copy=False), self.axis, 0)
         n = len(x) if x.ndim == 1 else 0
         if n < 2:
             raise ValueError("x is expected to have one dimension and at least two knots")
@@ -71,7 +79,6 @@ class CubicSpline:
         if periodic and not np.allclose(y[0], y[-1], rtol=1e-15, atol=1e-15):
             raise ValueError("the first and the last value of a periodic spline are expected to be equal")
         self.x = x
-        self.axis = axis % y.ndim
         self.extrapolate = ("periodic" if periodic else True) if extrapolate is None else extrapolate
         h = np.diff(x).reshape([n - 1] + [1] * (y.ndim - 1))
         m = np.diff(y, axis=0) / h
@@ -89,7 +96,7 @@ class CubicSpline:
         t : array_like
             Where.
         nu : int
-            Which derivative.
+            Which derivative, 0 or more.
         extrapolate : bool or "periodic", optional
             Instead of what the spline was made with.
 
@@ -98,31 +105,40 @@ class CubicSpline:
         ndarray
             Of the shape of `y`, with that of `t` in place of the axis of the values.
         """
+        if nu < 0 or nu != int(nu):
+            raise ValueError(f"nu is {nu}, expected 0, 1, 2, ...")
         t = np.asarray(t, dtype=float)
         extrapolate = self.extrapolate if extrapolate is None else extrapolate
         begin, end = self.x[0], self.x[-1]
-        at = begin + (t.ravel() - begin) % (end - begin) if extrapolate == "periodic" else t.ravel()
-        piece = np.clip(np.searchsorted(self.x, at, side="right") - 1, 0, len(self.x) - 2)
-        rest = self.c.shape[2:]
-        d = (at - self.x[piece]).reshape([-1] + [1] * len(rest))
-        value = np.zeros((len(at),) + rest, self.c.dtype)
-        for k in range(4 - nu):
-            factor = np.prod(np.arange(3 - k, 3 - k - nu, -1))
-            value = value * d + factor * self.c[k, piece]
+        # Infinite t may give what is not a number.
+        with np.errstate(invalid="ignore"):
+            at = begin + (t.ravel() - begin) % (end - begin) if extrapolate == "periodic" else t.ravel()
+            value = self._horner(at, int(nu))
         if not extrapolate:
             value[(at < begin) | (at > end)] = np.nan
         value[np.isnan(at)] = np.nan
-        value = value.reshape(t.shape + rest)
+        value = value.reshape(t.shape + self.c.shape[2:])
         # The axes of t stand where the axis of the values was.
         order = list(range(t.ndim, t.ndim + self.axis)) + list(range(t.ndim))
         return value.transpose(order + list(range(t.ndim + self.axis, value.ndim)))
 
-    def integrate(self, a, b):
-        """The integral from a to b, which lie between the first and the last knot.
+    def _horner(self, at, nu):
+        piece = self._piece(at)
+        d = (at - self.x[piece]).reshape([-1] + [1] * (self.c.ndim - 2))
+        coefficients = (np.prod(np.arange(3 - k, 3 - k - nu, -1)) * self.c[k, piece] for k in range(max(4 - nu, 1)))
+        return reduce(lambda value, coefficient: value * d + coefficient, coefficients)
+
+    def _piece(self, at):
+        return np.clip(np.searchsorted(self.x, at, side="right") - 1, 0, len(self.x) - 2)
+
+    def integrate(self, a, b, extrapolate=None):
+        """The integral from a to b.
 
         Parameters
         ----------
         a, b : float
+        extrapolate : bool or "periodic", optional
+            Instead of what the spline was made with.
 
         Returns
         -------
@@ -136,36 +152,83 @@ class CubicSpline:
         >>> round(float(CubicSpline(x, x**3).integrate(1, 3)), 9)
         20.0
         """
-        if not self.x[0] <= min(a, b) <= max(a, b) <= self.x[-1]:
-            raise ValueError("a and b are expected to lie between the first and the last knot")
+        extrapolate = self.extrapolate if extrapolate is None else extrapolate
+        begin, end = self.x[0], self.x[-1]
         sign, low, high = (1, a, b) if a <= b else (-1, b, a)
+        if extrapolate == "periodic":
+            periods, rest = divmod(high - low, end - begin)
+            low = begin + (low - begin) % (end - begin)
+            beyond = max(low + rest - end, 0.0)
+            parts = self._integral(low, low + rest - beyond) + self._integral(begin, begin + beyond)
+            return sign * (periods * self._integral(begin, end) + parts)
+        if not extrapolate and not begin <= low <= high <= end:
+            return np.full(self.c.shape[2:], np.nan, self.c.dtype)
+        return sign * self._integral(low, high)
+
+    def _integral(self, low, high):
         knots = np.concatenate([[low], self.x[(self.x > low) & (self.x < high)], [high]])
-        piece = np.clip(np.searchsorted(self.x, knots[:-1], side="right") - 1, 0, len(self.x) - 2)
+        piece = self._piece(knots[:-1])
         ends = [(t - self.x[piece]).reshape([-1] + [1] * (self.c.ndim - 2)) for t in (knots[:-1], knots[1:])]
         powers = [sum(self.c[k, piece] * d ** (4 - k) / (4 - k) for k in range(4)) for d in ends]
-        return sign * (powers[1] - powers[0]).sum(axis=0)
+        return (powers[1] - powers[0]).sum(axis=0)
+
+    def derivative(self, nu=1):
+        """The derivative of order `nu`, of negative orders the antiderivative, as a `scipy.interpolate.PPoly`."""
+        return self._polynomial().derivative(nu)
+
+    def antiderivative(self, nu=1):
+        """The antiderivative of order `nu`, of negative orders the derivative, as a `scipy.interpolate.PPoly`."""
+        return self._polynomial().antiderivative(nu)
+
+    def solve(self, y=0.0, discontinuity=True, extrapolate=None):
+        """Where the spline, which is real, has the value `y`: see `scipy.interpolate.PPoly.solve`.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from bandsolve.interpolate import CubicSpline
+        >>> x = np.arange(5.0)
+        >>> np.round(CubicSpline(x, x**2).solve(2.25, extrapolate=False), 9)
+        array([1.5])
+        """
+        return self._polynomial().solve(y, discontinuity, extrapolate)
+
+    def roots(self, discontinuity=True, extrapolate=None):
+        """Where the spline is zero: ``solve(0)``."""
+        return self.solve(0.0, discontinuity, extrapolate)
+
+    def _polynomial(self):
+        from scipy.interpolate import PPoly
+
+        return PPoly.construct_fast(self.c, self.x, self.extrapolate, self.axis)
 
 
 def _ends(bc_type, y):
-    """What holds at either end: None for not-a-knot, else the order of a derivative and its values."""
+    """What holds at either end."""
     both = (bc_type, bc_type) if isinstance(bc_type, str) else tuple(bc_type)
     if len(both) != 2:
         raise ValueError("bc_type is expected to be a name, or one condition for each end")
+    return [_end(condition, y.shape[1:]) for condition in both]
+
+
+def _end(condition, shape):
+    """What holds at one end: None for not-a-knot, else the order of a derivative and its values."""
     named = {"not-a-knot": None, "natural": (2, 0.0), "clamped": (1, 0.0)}
-    ends = []
-    for condition in both:
-        if isinstance(condition, str):
-            if condition not in named:
-                raise ValueError(f"bc_type {condition!r} is unknown, or not for one end alone")
-            condition = named[condition]
+    if isinstance(condition, str):
+        if condition not in named:
+            raise ValueError(f"bc_type {condition!r} is unknown, or not for one end alone")
+        condition = named[condition]
         if condition is None:
-            ends.append(None)
-            continue
+            return None
+    try:
         order, value = condition
-        if order not in (1, 2):
-            raise ValueError(f"the derivative at an end has order {order}, expected 1 or 2")
-        ends.append((order, np.broadcast_to(np.asarray(value), y.shape[1:]).reshape(-1)))
-    return ends
+    except (TypeError, ValueError):
+        raise ValueError(f"bc_type has {condition!r} for an end, expected a name or (order, value)") from None
+    if order not in (1, 2):
+        raise ValueError(f"the derivative at an end has order {order}, expected 1 or 2")
+    if not np.isfinite(value).all():
+        raise ValueError("values in bc_type are expected to be finite")
+    return order, np.broadcast_to(value, shape).reshape(-1)
 
 
 def _slopes(h, m, ends, x):

@@ -5,6 +5,7 @@ from math import prod
 import numpy as np
 
 from bandsolve import _bandsolve
+from bandsolve._scipy import _result_type
 
 __all__ = ["hodrick_prescott", "whittaker"]
 
@@ -28,21 +29,21 @@ def whittaker(y, lam, *, order=2, weights=None, axis=-1):
     order : int
         Which differences are penalized: 1 drives z to a constant, 2 to a straight line, 3 to a parabola. At most 8.
     weights : array_like, optional
-        How much each value counts, one for each along `axis`; 0 where it is missing.
+        How much each value counts, one for each along `axis`; 0 where it is missing, and may be NaN.
     axis : int
         The axis along which is smoothed.
 
     Returns
     -------
     z : ndarray
-        Of the shape of `y`.
+        Of the shape of `y`; in single precision if `y` is, but found in double precision.
 
     Raises
     ------
     ValueError
         Shapes do not fit, there are fewer values than `order` + 1, or a number is not finite.
     numpy.linalg.LinAlgError
-        Fewer than `order` weights are positive.
+        Fewer than `order` weights are positive, or one is 0 and `lam` is.
 
     Examples
     --------
@@ -54,30 +55,48 @@ def whittaker(y, lam, *, order=2, weights=None, axis=-1):
     True
     """
     y = np.asarray(y)
-    y = y.astype(np.result_type(y, np.float32) if y.dtype.kind in "fc" else float, copy=False)
+    return _smooth(y, lam, order, weights, axis).astype(_result_type(y), copy=False)
+
+
+def _smooth(y, lam, order, weights, axis):
+    """`whittaker`, in double precision."""
     if not 1 <= order <= 8:
         raise ValueError(f"order is {order}, expected 1 to 8")
     if not (np.isfinite(lam) and lam >= 0):
         raise ValueError(f"lam is {lam}, expected a number that is not negative")
-    moved = np.moveaxis(y, axis, 0)
+    moved = np.moveaxis(y.astype(complex if y.dtype.kind == "c" else float, copy=False), axis, 0)
     n = moved.shape[0]
     if n <= order:
         raise ValueError(f"there are {n} values along the axis, expected more than {order}")
-    weights = np.ones(n) if weights is None else np.asarray(weights, dtype=float)
-    if weights.shape != (n,) or (weights < 0).any():
-        raise ValueError(f"weights are expected to be {n} numbers, none negative")
+    weights = np.ones(n) if weights is None else _checked(weights, n, order)
     ab = _penalty(n, order)
-    ab *= lam
-    ab[order] += weights
-    # Single precision only where it suffices: the condition is about 4**order * lam.
-    ab = ab.astype(moved.real.dtype, copy=False)
     flat = moved.reshape(n, prod(moved.shape[1:]))
-    rhs = (weights[:, None] * flat).astype(flat.dtype, copy=False)
+    with np.errstate(over="ignore"):
+        ab *= lam
+        ab[order] += weights
+        rhs = weights[:, None] * np.where(weights[:, None] > 0, flat, 0)
+    # The largest entries.
+    if not np.isfinite(ab[order]).all():
+        raise ValueError(f"lam is {lam}, with which the matrix is beyond the range of double precision")
+    if not np.isfinite(rhs).all():
+        raise ValueError("y is expected to be finite where weights are positive, and so is weights * y")
     if order == 1:
         z = _bandsolve.solve_tridiagonal(ab[2, :-1], ab[1], ab[0, 1:], rhs)
     else:
         z = _bandsolve.solve_banded(order, order, ab, rhs)
     return np.moveaxis(z.reshape(moved.shape), 0, axis)
+
+
+def _checked(weights, n, order):
+    if np.iscomplexobj(weights):
+        raise TypeError("weights are complex, expected real numbers")
+    weights = np.asarray(weights, dtype=float)
+    if weights.shape != (n,) or not (np.isfinite(weights) & (weights >= 0)).all():
+        raise ValueError(f"weights are expected to be {n} finite numbers, none negative")
+    positive = np.count_nonzero(weights)
+    if positive < order:
+        raise np.linalg.LinAlgError(f"{positive} weights are positive, expected {order} at least")
+    return weights
 
 
 def _penalty(n, order):
@@ -112,7 +131,7 @@ def hodrick_prescott(y, lam=1600.0, *, axis=-1):
     Returns
     -------
     cycle, trend : ndarray
-        ``y - trend``, and `whittaker` of order 2.
+        ``y - trend``, and `whittaker` of order 2, both found in double precision.
 
     Examples
     --------
@@ -123,5 +142,5 @@ def hodrick_prescott(y, lam=1600.0, *, axis=-1):
     True
     """
     y = np.asarray(y)
-    trend = whittaker(y, lam, order=2, axis=axis)
-    return y - trend, trend
+    trend, kind = _smooth(y, lam, 2, None, axis), _result_type(y)
+    return (y - trend).astype(kind, copy=False), trend.astype(kind, copy=False)

@@ -1,5 +1,6 @@
 """Examples of docstrings and of the documentation run, and every name has a docstring with what it needs."""
 
+import ast
 import doctest
 import importlib
 import inspect
@@ -45,6 +46,18 @@ def test_everything_has_a_docstring(name):
             assert word in item.__doc__ or word == "array_like", (name, word)
     signature = inspect.signature(item) if not inspect.isclass(item) else None
     assert signature is None or name in ("get_num_threads", "methods") or signature.parameters
+
+
+def test_stubs_are_as_the_compiled_part():
+    stubs = pathlib.Path(bandsolve.__file__).with_name("_bandsolve.pyi").read_text(encoding="utf-8")
+    for place in (ast.parse(stubs), *(node for node in ast.parse(stubs).body if isinstance(node, ast.ClassDef))):
+        of = bandsolve._bandsolve if isinstance(place, ast.Module) else getattr(bandsolve._bandsolve, place.name)
+        for function in place.body:
+            if isinstance(function, ast.FunctionDef) and not function.decorator_list:
+                for argument in (*function.args.args, *function.args.kwonlyargs):
+                    argument.annotation = None
+                signature = str(inspect.signature(getattr(of, function.name))).replace("self, /", "self")
+                assert signature == f"({ast.unparse(function.args)})", function.name
 
 
 # The README and docs/ lie where they do in the project, two folders up; `python/test.sh` copies them along.

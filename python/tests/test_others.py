@@ -51,6 +51,22 @@ def test_blocks_that_do_not_fit():
         bandsolve.solve_block_tridiagonal(ones, np.ones((3, 2)), ones, np.ones((3, 2)))
     with pytest.raises(ValueError, match=r"expected \(3, 2\) or \(3, 2, k\)"):
         bandsolve.solve_block_tridiagonal(ones, ones, ones, np.ones((2, 3)))
+    diag, rhs = np.array([np.eye(2) * 40] * 4), np.ones((4, 2))
+    fits = np.ones((4, 2, 2))
+    for off, periodic, expected in [
+        (np.ones((1, 4, 4)), False, r"\(4, 2, 2\) or \(3, 2, 2\)"),
+        (np.ones((16, 1, 1)), False, r"\(4, 2, 2\) or \(3, 2, 2\)"),
+        (np.ones((5, 2, 2)), False, r"\(4, 2, 2\) or \(3, 2, 2\)"),
+        (np.ones((3, 2, 2)), True, r"\(4, 2, 2\)"),
+    ]:
+        for sub, sup, name in [(off, fits, "sub"), (fits, off, "sup")]:
+            message = rf"{name} has the shape \({len(off)}, .*\), expected {expected}$"
+            with pytest.raises(ValueError, match=message):
+                bandsolve.solve_block_tridiagonal(sub, diag, sup, rhs, periodic=periodic)
+            with pytest.raises(ValueError, match=message):
+                bandsolve.factor_block_tridiagonal(sub, diag, sup, periodic=periodic)
+    x = bandsolve.solve_block_tridiagonal(fits[1:], diag, fits[1:], rhs)
+    assert np.array_equal(x, bandsolve.solve_block_tridiagonal(fits, diag, fits, rhs))
 
 
 @pytest.mark.parametrize("shape", [(5, 7), (3, 4, 6), (2, 3, 4, 5), (9,), (1, 1), (0, 4), (4, 0), (300, 64)])
@@ -77,6 +93,16 @@ def test_batches_are_broadcast():
         bandsolve.solve_batch(off, diag, off, rhs, axis=3)
 
 
+def test_singular_systems_of_batches_are_named():
+    for shape, axis, at, system in [((3, 5), 1, (1, 4), 1), ((5, 3), 0, (4, 1), 1), ((2, 5, 3), 1, (1, 4, 2), 5)]:
+        diag, zeros = np.ones(shape), np.zeros(shape)
+        diag[at] = 0
+        with pytest.raises(np.linalg.LinAlgError, match=f"^system {system} is singular: no pivot in row 4$"):
+            bandsolve.solve_batch(zeros, diag, zeros, diag, axis=axis)
+        report = bandsolve.solve_batch(zeros, diag + 1, zeros, diag, axis=axis, full_output=True)[1]
+        assert report.backward_errors == [report.backward_error]
+
+
 @pytest.mark.parametrize("form", ["csr_array", "csc_array", "coo_array", "dia_array", "csr_matrix"])
 def test_sparse_matrices(form):
     rng = np.random.default_rng(2)
@@ -98,6 +124,16 @@ def test_entries_that_are_there_twice_are_added():
     assert np.allclose(bandsolve.solve(a, [2.0, 3.0]), 1)
 
 
+def test_zeros_that_are_stored_do_not_widen_the_band():
+    n = 100_000
+    rows, columns = np.append(np.arange(n), [n - 1, 0]), np.append(np.arange(n), [0, n - 1])
+    a = sp.csr_array((np.append(np.full(n, 2.0), [0, 0]), (rows, columns)), shape=(n, n))
+    assert a.nnz == n + 2 and bandsolve._sparse.bands(a)[:2] == (0, 0)
+    assert np.array_equal(bandsolve.solve(a, np.ones(n)), np.full(n, 0.5))
+    with pytest.raises(ValueError, match="not finite"):
+        bandsolve.solve(sp.coo_array(([1.0, np.nan, 1.0], ([0, 1, 2], [0, 0, 2])), shape=(3, 3)), np.ones(3))
+
+
 def test_jax():
     rng = np.random.default_rng(3)
     dl, d, du = rng.random((3, 4, 50)).astype(np.float32)
@@ -106,6 +142,12 @@ def test_jax():
     x = tridiagonal_solve(dl, d, du, b)
     for k in range(4):
         assert backward_error(dense(dl[k], d[k], du[k]), x[k], b[k]) <= 10 * eps(x)
+    assert np.array_equal(tridiagonal_solve(dl, d, du, b=b), x)
+    assert np.array_equal(tridiagonal_solve(b=b, d=d, du=du, dl=dl, perturb_singular=True), x)
+    for wrong in (lambda: tridiagonal_solve(dl, d, du), lambda: tridiagonal_solve(dl), lambda: tridiagonal_solve(d=d, b=b),
+                  lambda: tridiagonal_solve(dl, d, du, b, transpose_rhs=True)):
+        with pytest.raises(TypeError, match="argument"):
+            wrong()
     jax = pytest.importorskip("jax")
     theirs = np.asarray(jax.lax.linalg.tridiagonal_solve(dl, d, du, b))
     assert x.shape == theirs.shape and x.dtype == theirs.dtype
@@ -130,6 +172,11 @@ def test_tensorflow():
                               expected)
     assert np.allclose(tridiagonal_solve(compact, rhs[..., 0]), expected[..., 0], rtol=0, atol=1e-14)
     assert np.allclose(tridiagonal_solve(compact, rhs + 1j, conjugate_rhs=True), tridiagonal_solve(compact, rhs - 1j))
+    swapped = np.swapaxes(rhs, -1, -2)
+    assert np.array_equal(tridiagonal_solve((du, d, dl), swapped, "sequence", True, False, "x", True, False), expected)
+    assert np.array_equal(tridiagonal_solve(rhs=rhs, diagonals=compact, name=None), expected)
+    with pytest.raises(ValueError, match="partial_pivoting is expected to be True"):
+        tridiagonal_solve(compact, rhs, partial_pivoting=False, perturb_singular=True)
     tf = pytest.importorskip("tensorflow")
     for diagonals, b, keywords in [
         (compact, rhs, {}),
@@ -139,6 +186,7 @@ def test_tensorflow():
         (compact + 0.5j, rhs + 1j, {"conjugate_rhs": True}),
         ((du, d, dl), rhs, {"diagonals_format": "sequence"}),
         (compact, rhs, {"partial_pivoting": False}),
+        (compact, rhs, {"name": "x"}),
     ]:
         theirs = tf.linalg.tridiagonal_solve(tf.nest.map_structure(tf.constant, diagonals), tf.constant(b), **keywords).numpy()
         x = tridiagonal_solve(diagonals, b, **keywords)
@@ -183,6 +231,56 @@ def test_splines_along_an_axis():
     theirs, ours = scipy.interpolate.CubicSpline(x, y, axis=1), CubicSpline(x, y, axis=1)
     t = rng.random((4, 5)) * 9
     assert ours(t).shape == (2, 4, 5, 3) and np.allclose(ours(t), theirs(t))
+    for axis in (-2, 1, 4):
+        assert CubicSpline(x, y, axis=axis).axis == scipy.interpolate.CubicSpline(x, y, axis=axis).axis == 1
+    assert CubicSpline(x, x, axis=-2).axis == CubicSpline(x, x, axis=1).axis == 0
+
+
+@pytest.mark.parametrize("end", ["not-a-knot", "periodic"])
+@pytest.mark.parametrize("axis, shape, kind", [(0, (12,), float), (1, (2, 12, 3), float), (2, (3, 2, 12), complex)])
+def test_splines_as_polynomials_of_scipy(end, axis, shape, kind):
+    rng = np.random.default_rng(axis)
+    x, y = np.cumsum(rng.random(12) + 0.1), random(rng, shape, kind)
+    if end == "periodic":
+        y.swapaxes(0, axis)[-1] = y.swapaxes(0, axis)[0]
+    theirs, ours = (make(x, y, axis, end) for make in (scipy.interpolate.CubicSpline, CubicSpline))
+    t = np.linspace(x[0] - 9, x[-1] + 9, 70).reshape(2, 35)
+    for nu in (-1, 0, 1, 2, 5):
+        for one, other in [(ours.derivative(nu), theirs.derivative(nu)), (ours.antiderivative(nu), theirs.antiderivative(nu))]:
+            assert one.axis == other.axis and one.extrapolate == other.extrapolate and one(t).shape == other(t).shape
+            assert np.allclose(one(t), other(t), rtol=1e-8, atol=1e-8 * abs(other.c).max(), equal_nan=True)
+    for extrapolate in (None, True, False, "periodic"):
+        for a, b in [(x[2], x[5]), (x[0], x[-1]), (x[0] - 3, x[4]), (x[3], x[-1] + 30), (x[-1] + 8, x[0] - 9), (x[-1] + 1, x[-1] + 2)]:
+            one, other = ours.integrate(a, b, extrapolate), theirs.integrate(a, b, extrapolate=extrapolate)
+            assert np.shape(one) == other.shape
+            assert np.allclose(one, other, rtol=1e-8, atol=1e-8 * np.nan_to_num(abs(other)).max(), equal_nan=True)
+        if kind is complex:
+            with pytest.raises(ValueError, match="real-valued"):
+                ours.roots(extrapolate=extrapolate)
+            continue
+        for one, other in [(ours.roots(True, extrapolate), theirs.roots(True, extrapolate)),
+                           (ours.solve(0.1, False, extrapolate), theirs.solve(0.1, False, extrapolate))]:
+            assert np.shape(one) == np.shape(other)
+            for own, expected in zip(np.ravel(one), np.ravel(other)):
+                assert np.allclose(own, expected, rtol=1e-6)
+
+
+@pytest.mark.filterwarnings("error")
+def test_splines_at_infinity():
+    x = np.arange(6.0)
+    spline = CubicSpline(x, 3 * np.sin(x))
+    first, last = np.sign(spline.c[0, [0, -1]]) * np.inf
+    for nu, expected in enumerate([[-first, last], [first, last], [-first, last], 6 * spline.c[0, [0, -1]], [0, 0]]):
+        assert np.array_equal(spline([-np.inf, np.inf], nu), expected)
+    assert np.isnan(spline(np.nan, 3)) and np.isnan(spline([-np.inf, np.inf], extrapolate=False)).all()
+    assert np.isnan(spline([-np.inf, np.inf], extrapolate="periodic")).all()
+
+
+def test_splines_keep_their_knots():
+    x = np.arange(5.0)
+    spline = CubicSpline(x, x**2)
+    x += 100
+    assert np.isclose(spline(2.5), 6.25)
 
 
 def test_splines_that_cannot_be():
@@ -196,6 +294,23 @@ def test_splines_that_cannot_be():
         CubicSpline([0, 1, 2], [0, 1, 2], bc_type="curly")
     with pytest.raises(ValueError, match="finite"):
         CubicSpline([0, 1, 2], [0, np.nan, 2])
+    x = np.arange(5.0)
+    for x_of, y, keywords, message in [
+        (x + 1j, x, {}, "x is complex"),
+        (x, 1.0, {}, "y has no axis"),
+        (x, x, {"bc_type": (1, 0)}, r"bc_type has 1 for an end, expected a name or \(order, value\)"),
+        (x, x, {"bc_type": (None, None)}, "bc_type has None for an end"),
+        (x, x, {"bc_type": ((1, 0.0, 0.0), "natural")}, "bc_type has .* for an end"),
+        (x, x, {"bc_type": ((1, np.nan), "natural")}, "values in bc_type are expected to be finite"),
+        (x, x, {"bc_type": ("natural", (2, -np.inf))}, "values in bc_type are expected to be finite"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            CubicSpline(x_of, y, **keywords)
+    spline = CubicSpline(x, x**2)
+    assert spline(1.5, nu=1.0) == spline(1.5, nu=np.int64(1)) == spline(1.5, 1)
+    for nu in (-1, 0.5):
+        with pytest.raises(ValueError, match=f"nu is {nu}, expected 0, 1, 2"):
+            spline(1.5, nu)
 
 
 @pytest.mark.parametrize("order", [1, 2, 3, 5])
@@ -224,6 +339,57 @@ def test_smoothing_of_what_cannot_be_smoothed():
         whittaker(np.ones(20), -1)
     with pytest.raises(ValueError, match="weights"):
         whittaker(np.ones(20), 1, weights=np.ones(3))
+    y, ones, gap = np.arange(20.0), np.ones(20), np.where(np.arange(20) == 3, np.nan, 1)
+    for values, lam, weights, message in [
+        (y, np.nan, None, "lam is nan"),
+        (y, np.inf, None, "lam is inf"),
+        (y, 1e308, None, "lam is 1e.308, with which the matrix is beyond the range"),
+        (y.astype(np.float32), 1e308, None, "lam is 1e.308"),
+        (y, 1, gap, "weights are expected to be 20 finite numbers"),
+        (y, 1, ones * np.inf, "weights are expected to be 20 finite numbers"),
+        (gap, 1, ones, "y is expected to be finite"),
+        (gap, 1, None, "y is expected to be finite"),
+        (y * 1e300, 1, ones * 1e300, "weights . y"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            whittaker(values, lam, weights=weights)
+    with pytest.raises(TypeError, match="weights are complex"):
+        whittaker(y, 1, weights=ones + 1j)
+    for order in (1, 2, 3, 5):
+        weights = np.zeros(20)
+        weights[: order - 1] = 1
+        with pytest.raises(np.linalg.LinAlgError, match=f"{order - 1} weights are positive, expected {order} at least"):
+            whittaker(y, 1, order=order, weights=weights)
+        weights[-1] = 1
+        assert np.allclose(whittaker(0 * y + 1, 1, order=order, weights=weights), 1)
+
+
+@pytest.mark.parametrize("kind, found", [(np.float16, np.float32), (np.float32, np.float32), (np.complex64, np.complex64)])
+def test_smoothing_in_single_precision(kind, found):
+    y = (np.arange(100) % 7 + np.arange(100)).astype(kind)
+    double = y.astype(np.result_type(kind, float))
+    for lam in (10.0, 129600.0, 1e7):
+        z, expected = whittaker(y, lam), whittaker(double, lam)
+        assert z.dtype == found and np.array_equal(z, expected.astype(found))
+        for one, other in zip(hodrick_prescott(y, lam), hodrick_prescott(double, lam)):
+            assert one.dtype == found and np.array_equal(one, other.astype(found))
+    for lam in (1e30, 1e39):
+        assert outcome(y, lam) == outcome(double, lam)
+
+
+def outcome(y, lam):
+    """What comes of smoothing: an error, or values in single precision."""
+    try:
+        return whittaker(y, lam).astype(np.complex64).tolist()
+    except np.linalg.LinAlgError as error:
+        return str(error)
+
+
+def test_missing_values_may_be_nan():
+    y, weights = np.random.default_rng(1).random((2, 30)), np.ones(30)
+    weights[10:15] = 0
+    gap = np.where(weights > 0, y, [[np.nan], [np.inf]])
+    assert np.array_equal(whittaker(gap, 100.0, weights=weights), whittaker(y, 100.0, weights=weights))
 
 
 def test_trends():
@@ -248,6 +414,11 @@ def test_gallery():
             assert "is not tridiagonal" in str(error)
             lower, upper, ab = bandsolve.gallery.bands(name, 50)
             assert ab.shape == (lower + upper + 1, 50)
+    for call in (bandsolve.gallery.bands, bandsolve.gallery.tridiagonal):
+        with pytest.raises(ValueError, match="n is -1, expected a number that is not negative"):
+            call("klein-16", -1)
+        with pytest.raises(ValueError, match="seed is -1, expected"):
+            call("klein-16", 5, seed=-1)
     with pytest.raises(ValueError, match='no family "none"'):
         bandsolve.gallery.bands("none", 5)
 

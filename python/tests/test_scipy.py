@@ -1,5 +1,7 @@
 """SciPy's own tests of its banded solvers, with ours in place of them; and beside them."""
 
+import itertools
+
 import numpy as np
 import pytest
 import scipy.linalg
@@ -105,6 +107,35 @@ def test_nothing_is_looked_for_where_that_is_asked_for():
     assert np.isnan(x).any()
     with pytest.raises(ValueError, match="infs or NaNs"):
         bandsolve.solve_banded((1, 1), ab, np.ones(5))
+
+
+def test_types_of_hermitian_ones_are_those_of_scipy():
+    kinds = [np.bool_, np.int8, np.uint16, np.int32, np.float16, np.float32, np.float64, np.complex64, np.complex128]
+    for a, b in itertools.product(kinds, kinds):
+        ab, b = np.array([[0, 0, 0], [1, 1, 1]], a), np.ones(3, b)
+        x, expected = bandsolve.solveh_banded(ab, b), scipy.linalg.solveh_banded(ab, b)
+        assert x.dtype == expected.dtype and np.array_equal(x, expected), (a, b)
+
+
+def test_flags_are_what_is_true_or_false():
+    ab, b = np.array([[4.0, 4, 4], [1, 1, 0]]), np.ones(3)
+    for flags in (dict(lower=1), dict(lower=True, check_finite=0), dict(lower=np.True_, check_finite=None)):
+        assert np.allclose(bandsolve.solveh_banded(ab, b, **flags), scipy.linalg.solveh_banded(ab, b, lower=True))
+    for flags in (dict(lower=0), dict(lower=None, check_finite=1)):
+        assert np.allclose(bandsolve.solveh_banded(ab[::-1, ::-1], b, **flags), scipy.linalg.solveh_banded(ab[::-1, ::-1], b))
+    for width, flag in itertools.product((1, 2), (0, None, 1)):
+        ab = np.zeros((2 * width + 1, 5))
+        ab[width] = 2
+        assert np.array_equal(bandsolve.solve_banded((width, width), ab, np.ones(5), check_finite=flag), np.full(5, 0.5))
+
+
+def test_widths_are_not_negative():
+    for l_and_u, rows in (((-1, 3), 3), ((3, -1), 3), ((0, -1), 0)):
+        for call in (bandsolve.solve_banded, scipy.linalg.solve_banded):
+            with pytest.raises(ValueError):
+                call(l_and_u, np.ones((rows, 4)), np.ones(4))
+        with pytest.raises(ValueError, match="l and u are .* expected numbers that are not negative"):
+            bandsolve.factor_banded(l_and_u, np.ones((rows, 4)))
 
 
 def test_singular_ones():

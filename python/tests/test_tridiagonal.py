@@ -44,7 +44,7 @@ def test_off_diagonals_may_be_shorter():
     assert np.array_equal(x, bandsolve.solve_tridiagonal(sub, diag, sup, rhs))
 
 
-@pytest.mark.parametrize("transpose", [False, True, "conj"])
+@pytest.mark.parametrize("transpose", [False, True, "conj", np.False_, np.True_])
 def test_transposes(transpose):
     rng = np.random.default_rng(2)
     sub, diag, sup = system(rng, 200, complex)
@@ -120,6 +120,10 @@ def test_threads_do_not_change_a_bit():
     try:
         assert bandsolve.get_num_threads() == 3
         assert np.array_equal(one, bandsolve.solve_tridiagonal(sub, diag, sup, rhs))
+        for threads in (0, -1):
+            with pytest.raises(ValueError, match=f"threads is {threads}, expected a positive number"):
+                bandsolve.set_num_threads(threads)
+        assert bandsolve.get_num_threads() == 3
     finally:
         bandsolve.set_num_threads(None)
     assert bandsolve.get_num_threads() == before
@@ -168,6 +172,8 @@ def test_errors():
         solve(ones, ones * 4, ones, ones, pivoting="full")
     with pytest.raises(ValueError, match="threads is 0"):
         solve(ones, ones * 4, ones, ones, threads=0)
+    with pytest.raises(ValueError, match="threads is -1"):
+        solve(ones, ones * 4, ones, ones, threads=-1)
     with pytest.raises(ValueError, match='transpose is "T"'):
         solve(ones, ones * 4, ones, ones, transpose="T")
     with pytest.raises(ValueError, match='device is "tpu", expected "cpu", or "cuda"'):
@@ -224,6 +230,27 @@ def test_complex_right_hand_sides_with_a_real_matrix():
     assert backward_error(dense(sub, diag, sup), x, rhs) <= 20 * eps(x)
     assert np.allclose(x, bandsolve.solve_tridiagonal(sub, diag, sup, rhs))
     assert report.backward_error <= 10 * eps(x)
+
+
+@pytest.mark.filterwarnings("ignore:overflow encountered in cast")
+def test_right_hand_sides_are_rounded_to_the_precision_of_the_factors():
+    factor = bandsolve.factor(4 * np.eye(3, dtype=np.float32))
+    rhs = np.array([[1 / 3, 1], [0, 1], [2, 5]])
+    assert np.array_equal(factor.solve(rhs), factor.solve(rhs.astype(np.float32))) and factor.solve(rhs).dtype == np.float32
+    rhs[1, 1] = 1e39
+    for given in (rhs, rhs * 1j):
+        with pytest.raises(ValueError, match=r"rhs\[4\] is beyond the range of float32"):
+            factor.solve(given)
+    rhs[0, 1] = np.inf
+    with pytest.raises(ValueError, match=r"rhs\[3\] is not finite"):
+        factor.solve(rhs)
+
+
+def test_what_is_not_finite_is_found_by_what_is_done_with_factors():
+    factor = bandsolve.factor_tridiagonal(np.ones(3), [4, np.nan, 4], np.ones(3))
+    for ask in (factor.slogdet, factor.rcond, lambda: factor.solve(np.ones(3))):
+        with pytest.raises(ValueError, match=r"diag\[1\] is not finite"):
+            ask()
 
 
 def test_factors_are_shared_by_threads():

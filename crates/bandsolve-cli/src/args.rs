@@ -139,7 +139,7 @@ pub struct SolveArgs {
     #[arg(long, value_name = "x.mtx")]
     pub out: Option<PathBuf>,
     /// How to solve; `bandsolve bench methods` and `bandsolve stability` compare the methods
-    #[arg(long, default_value = "auto", value_parser = method_parser())]
+    #[arg(long, default_value = "auto", value_parser = method_parser(&[TRIDIAGONAL, BANDED]))]
     pub method: Method,
     /// How pivot rows are chosen
     #[arg(long, default_value = Pivoting::default().name(), value_parser = pivoting_parser())]
@@ -268,14 +268,23 @@ fn gpu_parser(text: &str) -> Result<String, String> {
     }
 }
 
-/// Every method for tridiagonal systems but `Auto`, which is one of the others.
-pub fn named_methods() -> impl Iterator<Item = Method> {
-    let shape = Shape::Tridiagonal { n: 1, periodic: false };
-    Method::ALL.into_iter().filter(move |method| *method != Method::Auto && method.solves(shape))
+/// Methods for systems of one of these shapes.
+fn methods_for(shapes: &'static [Shape]) -> impl Iterator<Item = Method> {
+    Method::ALL.into_iter().filter(|method| shapes.iter().any(|shape| method.solves(*shape)))
 }
 
-fn method_parser() -> impl TypedValueParser<Value = Method> {
-    PossibleValuesParser::new(Method::ALL.map(Method::name)).map(|s| Method::from_name(&s).expect("a listed name"))
+const TRIDIAGONAL: Shape = Shape::Tridiagonal { n: 1, periodic: false };
+const BANDED: Shape = Shape::Banded { n: 3, lower: 2, upper: 2 };
+
+/// Every method for tridiagonal systems but `Auto`, which is one of the others.
+pub fn named_methods() -> impl Iterator<Item = Method> {
+    methods_for(&[TRIDIAGONAL]).filter(|method| *method != Method::Auto)
+}
+
+/// The names of methods for systems of one of these shapes.
+fn method_parser(shapes: &'static [Shape]) -> impl TypedValueParser<Value = Method> {
+    let names: Vec<&str> = methods_for(shapes).map(Method::name).collect();
+    PossibleValuesParser::new(names).map(|s| Method::from_name(&s).expect("a listed name"))
 }
 
 fn pivoting_parser() -> impl TypedValueParser<Value = Pivoting> {

@@ -15,12 +15,15 @@ use std::path::{Path, PathBuf};
 /// # Errors
 /// [`Failure::Other`] if the report cannot be written.
 pub fn run(args: &DoctorArgs) -> Result<(), Failure> {
+    let taken = report::check_outputs(&[("--json", &args.json)], &[])?;
     let found = Found::here();
     let warnings = found.warnings();
-    let Some(path) = &args.json else { return report::print(&found.text(&warnings)) };
-    let facts: serde_json::Map<_, _> =
-        found.lines().into_iter().map(|(name, fact)| (name.into(), fact.into())).collect();
-    report::write_json(path, &json!({ "found": facts, "warnings": warnings }))
+    if let Some(path) = &args.json {
+        let facts: serde_json::Map<_, _> =
+            found.lines().into_iter().map(|(name, fact)| (name.into(), fact.into())).collect();
+        report::write_json(path, &json!({ "found": facts, "warnings": warnings }))?;
+    }
+    if taken { Ok(()) } else { report::print(&found.text(&warnings)) }
 }
 
 /// What was found.
@@ -109,6 +112,14 @@ impl Found {
             let what = "vectors of this processor are not used: unset BANDSOLVE_SIMD, or take one with AVX2";
             warnings.push(what.into());
         }
+        let broken = [
+            Tuning::load().err().map(|e| (Tuning::path(), e.to_string(), "bandsolve tune")),
+            DeviceTuning::load().err().map(|e| (DeviceTuning::path(), e.to_string(), "bandsolve tune --device cuda")),
+        ];
+        warnings.extend(broken.into_iter().flatten().map(|(path, why, command)| {
+            let path = path.unwrap_or_default();
+            format!("{}: {why}; built-in numbers hold: delete it, or run `{command}`", path.display())
+        }));
         if let Some(load) = self.load.filter(|load| *load > 0.5 * self.cores as f64) {
             warnings.push(format!("other programs are at work (load {load:.1}): times will be longer, and vary"));
         }

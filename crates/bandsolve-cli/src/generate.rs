@@ -27,9 +27,12 @@ pub fn run(args: &GenerateArgs) -> Result<(), Failure> {
         families::System::Tridiagonal(a) => System::Tridiagonal(a),
         families::System::Banded(a) => System::Banded(a),
     };
+    let path = args.out.as_deref().unwrap_or(Path::new("-"));
+    if path.extension().is_some_and(|ending| ["gz", "npy", "npz"].iter().any(|other| ending == *other)) {
+        return Err(Failure::Usage(format!("--out {}: matrices are written as plain .mtx", path.display())));
+    }
     let description = family.description.replace('\n', " ");
     let comment = format!("{description}: bandsolve generate {} {n} --seed {}", family.name, args.seed);
-    let path = args.out.as_deref().unwrap_or(Path::new("-"));
     output::write(path, |out| write(out, (path, n), &comment, &system))
 }
 

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 /// # Errors
 /// [`Failure::Input`] if it cannot be read. A singular matrix is no error here.
 pub fn run(args: &InfoArgs) -> Result<(), Failure> {
+    let taken = report::check_outputs(&[("--json", &args.json)], &[&args.matrix])?;
     let matrix = io::read_matrix(&args.matrix)?;
     let structure = Structure::of(&matrix);
     let kind = structure.kind(false)?;
@@ -28,7 +29,7 @@ pub fn run(args: &InfoArgs) -> Result<(), Failure> {
     if let Some(path) = &args.json {
         report::write_json(path, &view.json())?;
     }
-    report::print_beside(&view.text(), report::is_stdout(args.json.as_deref()))
+    report::print_beside(&view.text(), taken)
 }
 
 /// The reciprocal condition, or why it could not be had.

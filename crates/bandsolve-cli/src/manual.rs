@@ -4,6 +4,9 @@ use crate::args::{Args, CompletionsArgs, ManArgs};
 use crate::exit::Failure;
 use crate::report;
 use clap::CommandFactory;
+use clap::builder::Resettable;
+use clap_mangen::Man;
+use std::path::Path;
 
 /// Prints the completions of a shell.
 ///
@@ -21,11 +24,42 @@ pub fn completions(args: &CompletionsArgs) -> Result<(), Failure> {
 /// [`Failure::Other`] if they cannot be written.
 pub fn man(args: &ManArgs) -> Result<(), Failure> {
     let failed = |error: std::io::Error| Failure::Other(format!("the manual: {error}"));
-    if let Some(folder) = &args.out {
-        std::fs::create_dir_all(folder).map_err(failed)?;
-        return clap_mangen::generate_to(Args::command(), folder).map_err(failed);
-    }
+    let Some(folder) = &args.out else {
+        return report::print(&page(&Args::command()).map_err(failed)?);
+    };
+    std::fs::create_dir_all(folder).map_err(failed)?;
+    let mut command = Args::command().disable_help_subcommand(true);
+    command.build();
+    write_pages(&command, folder).map_err(failed)
+}
+
+/// The pages of a command and of all below it.
+fn write_pages(command: &clap::Command, folder: &Path) -> std::io::Result<()> {
+    command.get_subcommands().try_for_each(|below| write_pages(below, folder))?;
+    std::fs::write(folder.join(Man::new(command.clone()).get_filename()), page(command)?)
+}
+
+/// One page, with what stands at the end of the help in sections of its own, line by line as it is there.
+fn page(command: &clap::Command) -> std::io::Result<String> {
+    let notes = command.get_after_long_help().or(command.get_after_help()).map(ToString::to_string);
+    let command = command.clone().after_help(Resettable::Reset).after_long_help(Resettable::Reset);
     let mut text = Vec::new();
-    clap_mangen::Man::new(Args::command()).render(&mut text).map_err(failed)?;
-    report::print(&String::from_utf8_lossy(&text))
+    Man::new(command).render(&mut text)?;
+    let text = String::from_utf8_lossy(&text).into_owned();
+    let sections: String = notes.unwrap_or_default().split("\n\n").map(section).collect();
+    // Versions and authors come last.
+    let end = text.find(".SH VERSION").unwrap_or(text.len());
+    Ok(format!("{}{sections}{}", &text[..end], &text[end..]))
+}
+
+/// `Title:` and the lines below it.
+fn section(notes: &str) -> String {
+    let Some((title, lines)) = notes.trim().split_once(":\n") else { return String::new() };
+    // What begins a line with a dot or an apostrophe would be a command, a bare hyphen be broken or become another sign.
+    let line = |line: &str| {
+        let plain = line.replace('\\', "\\e").replace('-', "\\-");
+        let guard = if plain.starts_with(['.', '\'']) { "\\&" } else { "" };
+        format!("{guard}{plain}\n")
+    };
+    format!(".SH {}\n.nf\n{}.fi\n", title.to_uppercase(), lines.lines().map(line).collect::<String>())
 }

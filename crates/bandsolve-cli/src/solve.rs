@@ -6,7 +6,7 @@ use crate::io::output::{self, Format};
 use crate::io::{self, Dense, Triplets};
 use crate::structure::{Kind, Structure, System, convert, out_of_range};
 use crate::{known, progress, report};
-use bandsolve::{Complex32, Complex64, Error, Method, Plan, Report, Scalar};
+use bandsolve::{Complex32, Complex64, Error, Method, Plan, RealScalar, Report, Scalar};
 use bandsolve_gpu::{Device, Element};
 use serde_json::{Value, json};
 use std::time::Instant;
@@ -41,7 +41,8 @@ fn check_outputs(args: &SolveArgs) -> Result<(), Failure> {
     if let Some(out) = &args.out {
         Format::of(out)?;
     }
-    report::check_outputs(&[("--out", &args.out), ("--json", &args.json)])?;
+    // Right-hand sides may give way to the solution.
+    report::check_outputs(&[("--out", &args.out), ("--json", &args.json)], &[&args.matrix])?;
     if args.rhs.as_ref().is_some_and(|r| r.as_os_str() == "-" && *r == args.matrix) {
         return Err(Failure::Usage("only one of matrix and right-hand side can be read from standard input".into()));
     }
@@ -94,6 +95,28 @@ struct Outcome {
     n_rhs: usize,
     seconds: f64,
     forward_error: Option<f64>,
+    /// A lower bound of the row-wise condition.
+    condition: f64,
+}
+
+impl Outcome {
+    /// What no backward error shows.
+    fn attention(&self, dtype: Dtype) -> Option<String> {
+        let digits = match dtype {
+            Dtype::F32 | Dtype::C64 => f64::from(f32::EPSILON),
+            Dtype::F64 | Dtype::C128 => f64::EPSILON,
+        };
+        let advice = "`bandsolve info` estimates how close to singular the matrix is";
+        match self.forward_error {
+            _ if self.condition * digits > 1.0 => Some(format!(
+                "x is so large that the matrix must be singular to working precision (condition above {:.0e}), and x may \
+                 have no correct digit; {advice}",
+                self.condition
+            )),
+            Some(error) if error > 1e-2 => Some(format!("x has hardly a correct digit; {advice}")),
+            _ => None,
+        }
+    }
 }
 
 impl Job<'_> {
@@ -104,7 +127,7 @@ impl Job<'_> {
         let known = rhs.is_none().then(|| known::solution::<T>(self.structure.n, self.args.seed));
         let rhs = match (&rhs, &known) {
             (Some(file), _) => convert_rhs(file)?,
-            (None, Some(x)) => known::right_hand_side(&system, x),
+            (None, Some(x)) => self.made_up(&system, x)?,
             (None, None) => Vec::new(),
         };
         let mut x = vec![T::ZERO; rhs.len()];
@@ -116,7 +139,20 @@ impl Job<'_> {
         waiting.finish_and_clear();
         let forward_error = known.map(|known| known::forward_error(&x, &known));
         let n_rhs = rhs.len().checked_div(self.structure.n).unwrap_or(1);
-        self.finish(&plan, &Outcome { solved, n_rhs, seconds, forward_error }, &x)
+        let condition = if solved.is_ok() { condition_at_least(&system, &rhs, &x) } else { 0.0 };
+        self.finish(&plan, &Outcome { solved, n_rhs, seconds, forward_error, condition }, &x)
+    }
+
+    /// The right-hand side of a known solution.
+    fn made_up<T: Scalar>(&self, system: &System<T>, x: &[T]) -> Result<Vec<T>, Failure> {
+        let rhs = known::right_hand_side(system, x);
+        match rhs.iter().all(|v| Scalar::is_finite(*v)) {
+            true => Ok(rhs),
+            false => Err(Failure::in_file(
+                &io::name(&self.args.matrix),
+                "entries are so large that a right-hand side made from a known solution overflows: give one with --rhs",
+            )),
+        }
     }
 
     /// A row or column of zeros is reported like any other singular matrix.
@@ -127,7 +163,8 @@ impl Job<'_> {
             let row = self.structure.empty_row.or(self.structure.empty_col).unwrap_or(0);
             let n_rhs = rhs.map_or(1, |b| b.n_cols);
             let solved = Err(Error::Singular { row });
-            let mut json = self.json(&self.plan()?, &Outcome { solved, n_rhs, seconds: 0.0, forward_error: None });
+            let mut json =
+                self.json(&self.plan()?, &Outcome { solved, n_rhs, seconds: 0.0, forward_error: None, condition: 0.0 });
             json["error"] = reason.to_string().into();
             json["rows_per_second"] = Value::Null;
             report::write_json(path, &json)?;
@@ -206,6 +243,7 @@ impl Job<'_> {
         let copies = if self.device.is_some() { ", copies to the device and back included" } else { "" };
         let time = report::seconds(outcome.seconds);
         lines.push(("time", format!("{time} for {columns}, {rate:.2e} rows/s{copies}")));
+        lines.extend(outcome.attention(self.dtype).map(|text| ("attention", text)));
         format!("solved {}\n{}", io::name(&self.args.matrix), report::columns(&lines))
     }
 
@@ -227,7 +265,7 @@ impl Job<'_> {
         json!({
             "file": io::name(&self.args.matrix),
             "status": status(&outcome.solved),
-            "error": outcome.solved.as_ref().err().map(Error::to_string),
+            "error": outcome.solved.as_ref().err().map(|error| Failure::from(error.clone()).to_string()),
             "kind": self.kind.name(),
             "method": solved.map_or(plan.chosen_method(), |r| r.method).name(),
             "reason": solved.map_or(plan.reason(), |r| &r.reason),
@@ -246,6 +284,7 @@ impl Job<'_> {
             "fallback": solved.map(|r| r.fallback),
             "pivot_growth": solved.and_then(|r| r.pivot_growth),
             "forward_error": outcome.forward_error,
+            "attention": outcome.attention(self.dtype),
             "seconds": outcome.seconds,
             "rows_per_second": self.rows_per_second(outcome),
             "read_seconds": self.read_seconds,
@@ -278,6 +317,20 @@ fn refinement_steps(solved: &Result<Report, Error>) -> Option<usize> {
     }
 }
 
+/// ‖x‖∞ / maxᵢ (|dᵢ| / Σⱼ|aᵢⱼ|) of any right-hand side d: x = A⁻¹·d says that ‖A⁻¹·diag(Σⱼ|aᵢⱼ|)‖∞ is at least that.
+fn condition_at_least<T: Scalar>(system: &System<T>, rhs: &[T], x: &[T]) -> f64 {
+    let size = |v: &T| Scalar::abs(*v).to_f64();
+    let mut sums = vec![0.0; system.n()];
+    system.for_each(|i, _, a| sums[i] += size(&a));
+    let columns = rhs.chunks_exact(sums.len().max(1)).zip(x.chunks_exact(sums.len().max(1)));
+    let of_column = |(rhs, x): (&[T], &[T])| {
+        let largest = rhs.iter().zip(&sums).map(|(d, sum)| size(d) / sum).fold(0.0, f64::max);
+        x.iter().map(size).fold(0.0, f64::max) / largest
+    };
+    // 0/0, and what is beyond the range, tells nothing.
+    columns.map(of_column).filter(|condition| condition.is_finite()).fold(0.0, f64::max)
+}
+
 fn convert_rhs<T: Scalar>(file: &Dense) -> Result<Vec<T>, Failure> {
     let rhs: Vec<T> = (0..file.values.len()).map(|k| convert(file.values.get(k))).collect();
     match rhs.iter().position(|v| !Scalar::is_finite(*v)) {
@@ -293,7 +346,15 @@ mod tests {
 
     fn matrix(complex: bool) -> Triplets {
         let values = Numbers::zeros(0, complex);
-        Triplets { n_rows: 0, n_cols: 0, rows: vec![], cols: vec![], values, symmetry: Symmetry::General }
+        Triplets {
+            n_rows: 0,
+            n_cols: 0,
+            rows: vec![],
+            cols: vec![],
+            values,
+            symmetry: Symmetry::General,
+            pattern: false,
+        }
     }
 
     #[test]

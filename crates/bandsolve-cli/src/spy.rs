@@ -17,7 +17,7 @@ use std::path::Path;
 /// # Errors
 /// [`Failure::Input`] if it cannot be read, [`Failure::Other`] if the picture cannot be written.
 pub fn run(args: &SpyArgs) -> Result<(), Failure> {
-    let taken = report::check_outputs(&[("--plot", &args.plot)])?;
+    let taken = report::check_outputs(&[("--plot", &args.plot)], &[&args.matrix])?;
     let view = View::read(&args.matrix)?;
     let Some(path) = &args.plot else { return report::print(&text::draw(&view, text::width())) };
     picture::draw(&view).write(path)?;
@@ -36,7 +36,7 @@ struct View {
 
 impl View {
     fn read(path: &Path) -> Result<View, Failure> {
-        let matrix = io::read_matrix(path)?;
+        let matrix = io::read_positions(path)?;
         let structure = Structure::of(&matrix);
         let kind = structure.kind(false)?;
         let (n, bands) = (structure.n, structure.bands(kind));

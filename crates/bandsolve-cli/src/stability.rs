@@ -13,7 +13,7 @@ use crate::plot::Picture;
 use crate::progress;
 use crate::report;
 use bandsolve::{Error, Factor, Method, Pivoting, Plan, Tridiagonal};
-use bandsolve_testkit::tables::{Case, Paper, chang, klein, x_true};
+use bandsolve_testkit::tables::{Case, PUBLISHED_N, Paper, chang, klein, x_true};
 use bandsolve_testkit::{Random, oracle};
 use columns::Section;
 use indicatif::ProgressIterator;
@@ -35,7 +35,7 @@ pub fn run(args: &StabilityArgs) -> Result<(), Failure> {
 
 fn tridiagonal(args: &StabilityTridiagonalArgs) -> Result<(), Failure> {
     let [json, plot] = args.outputs.named();
-    let taken = report::check_outputs(&[json, ("--csv", &args.csv), plot])?;
+    let taken = report::check_outputs(&[json, ("--csv", &args.csv), plot], &[])?;
     let table = Table::new(args.n as usize, args.seed);
     if let Some(path) = &args.outputs.json {
         report::write_json(path, &table.json())?;
@@ -127,6 +127,11 @@ struct Problem {
 }
 
 impl Problem {
+    /// The condition that is published, if it is of this size.
+    fn condition(&self) -> Option<f64> {
+        self.case.filter(|_| self.a.n() == PUBLISHED_N).map(|case| case.condition)
+    }
+
     fn of_case(case: Case, n: usize, seed: u64) -> Self {
         let a = case.matrix(n, seed);
         let rhs = case.rhs(&a, seed);

@@ -203,6 +203,14 @@ impl<T: Scalar> System<T> {
         }
     }
 
+    /// Number of unknowns.
+    pub fn n(&self) -> usize {
+        match self {
+            System::Tridiagonal(a) => a.n(),
+            System::Banded(a) => a.n(),
+        }
+    }
+
     /// Calls `f(row, column, value)` for every entry of the band.
     pub fn for_each(&self, mut f: impl FnMut(usize, usize, T)) {
         match self {
@@ -298,14 +306,18 @@ fn assemble_banded<T: Scalar>(a: &Triplets, lower: usize, upper: usize) -> Resul
 fn add_entries<T: Scalar>(a: &Triplets, mut add: impl FnMut(usize, usize, T) -> T) -> Result<(), Failure> {
     let mut bad = None;
     a.for_each(|i, j, value| {
-        if !is_zero(value) && !Scalar::is_finite(add(i, j, convert(value))) {
+        if is_zero(value) {
+            return;
+        }
+        let rounded: T = convert(value);
+        if rounded == T::ZERO || !Scalar::is_finite(add(i, j, rounded)) {
             bad = Some((i, j));
         }
     });
     bad.map_or(Ok(()), |(i, j)| Err(out_of_range::<T>("the matrix", i, j)))
 }
 
-/// The complaint about a number that became infinite.
+/// The complaint about a number that became infinite, or zero.
 pub fn out_of_range<T: Scalar>(what: &str, i: usize, j: usize) -> Failure {
     let (i, j, bits) = (i + 1, j + 1, 8 * size_of::<T::Real>());
     Failure::Input(format!("{what}: the number at row {i}, column {j} is beyond the range of {bits}-bit numbers"))
@@ -326,7 +338,7 @@ mod tests {
         entries.iter().for_each(|e| values.push(e.2, 0.0));
         let rows = entries.iter().map(|e| e.0).collect();
         let cols = entries.iter().map(|e| e.1).collect();
-        Triplets { n_rows: n, n_cols: n, rows, cols, values, symmetry: Symmetry::General }
+        Triplets { n_rows: n, n_cols: n, rows, cols, values, symmetry: Symmetry::General, pattern: false }
     }
 
     fn diagonal(n: u32) -> Vec<(u32, u32, f64)> {

@@ -19,11 +19,15 @@ pub fn run(args: &TuneArgs) -> Result<(), Failure> {
         let path = tuning.save().map_err(|e| Failure::Other(format!("the tuning file: {e}")))?;
         return report::print(&format!("{}\n{tuning}", path.display()));
     }
-    let path = Tuning::path().ok_or_else(|| Failure::Input("no directory for caches is known".into()))?;
+    let path = Tuning::path().ok_or_else(nowhere)?;
     match Tuning::load().map_err(|e| Failure::Input(format!("{}: {e}", path.display())))? {
         Some(tuning) => report::print(&format!("{}\n{tuning}", path.display())),
         None => report::print(&format!("{} does not exist; built-in numbers hold\n", path.display())),
     }
+}
+
+fn nowhere() -> Failure {
+    Failure::Input("no directory for caches is known: set HOME, or name a file by BANDSOLVE_TUNING".into())
 }
 
 /// Rows of the systems by which a GPU is measured, if its memory allows.
@@ -31,7 +35,7 @@ const ROWS: usize = 1 << 24;
 
 /// The same for a GPU.
 fn device(name: &str, show: bool) -> Result<(), Failure> {
-    let path = DeviceTuning::path().ok_or_else(|| Failure::Input("no directory for caches is known".into()))?;
+    let path = DeviceTuning::path().ok_or_else(nowhere)?;
     let mut tuning = DeviceTuning::load().map_err(|e| Failure::Input(format!("{}: {e}", path.display())))?;
     if !show {
         let device = Device::open(name)?;

@@ -1,10 +1,10 @@
 //! Many systems at a time.
 
 use crate::arrays::{Number, check_rhs, filled, rows, slice, with_number};
-use crate::errors::exception;
+use crate::errors::{exception, lin_alg_error};
 use crate::options::Options;
 use crate::solve::{answer, arguments, once};
-use bandsolve::{Factorize, Layout, Op, Plan, Shape, TridiagonalBatch};
+use bandsolve::{Error, Factorize, Layout, Op, Plan, Shape, TridiagonalBatch};
 use bandsolve_gpu::Device;
 use numpy::{PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
@@ -24,7 +24,7 @@ pub fn solve_batch<'py>(
     method: &str,
     pivoting: &str,
     verify: bool,
-    threads: Option<usize>,
+    threads: Option<isize>,
     device: &str,
     full_output: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
@@ -63,5 +63,12 @@ where
     let rhs = slice(&rhs);
     let solve = |x: &mut [T]| py.detach(|| once(&a, (plan, device), Op::Plain, rhs, x));
     let (x, report) = filled(py, arrays[3].shape(), false, solve);
-    answer(x.into_any(), report.map_err(|error| exception(py, &error))?, full_output)
+    let wrong = |error| match error {
+        // Rows of one system after the other, however they lie in memory; a device says which row of its system.
+        Error::Singular { row } if device.is_none() => {
+            lin_alg_error(py, format!("system {} is singular: no pivot in row {}", row / n, row % n))
+        }
+        error => exception(py, &error),
+    };
+    answer(x.into_any(), report.map_err(wrong)?, full_output)
 }

@@ -7,7 +7,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::PyType;
 
 /// `numpy.linalg.LinAlgError`.
-fn lin_alg_error(py: Python<'_>, message: String) -> PyErr {
+pub fn lin_alg_error(py: Python<'_>, message: String) -> PyErr {
     static CLASS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
     match CLASS.import(py, "numpy.linalg", "LinAlgError") {
         Ok(class) => PyErr::from_type(class.clone(), message),

@@ -163,7 +163,8 @@ impl Factor {
     /// Parameters
     /// ----------
     /// rhs : (n,) or (n, k) array_like
-    ///     Right-hand sides; complex ones also with a real matrix.
+    ///     Right-hand sides; complex ones also with a real matrix. They are rounded to the precision of the factors: those of a
+    ///     matrix in single precision solve in single precision.
     /// transpose : bool or "conj"
     ///     Solve with the transpose, or with the conjugate transpose.
     /// full_output : bool
@@ -172,7 +173,15 @@ impl Factor {
     /// Returns
     /// -------
     /// x : ndarray
-    ///     The solution, of the shape of `rhs`; with `full_output` a tuple of it and a `Report`.
+    ///     The solution, of the shape of `rhs` and in the precision of the factors; with `full_output` a tuple of it and a
+    ///     `Report`.
+    ///
+    /// Raises
+    /// ------
+    /// ValueError
+    ///     Shapes do not fit; a number of `rhs` or of the matrix is not finite, or one of `rhs` is beyond the range of the type.
+    /// numpy.linalg.LinAlgError
+    ///     The matrix is singular.
     #[pyo3(signature = (rhs, *, transpose=None, full_output=false), text_signature = "($self, rhs, *, transpose=False, full_output=False)")]
     fn solve<'py>(
         &self,
@@ -224,7 +233,8 @@ impl Factor {
         &self.reason
     }
 
-    /// An estimate of 1 / (norm(A) * norm(inv(A))), in the norm 1 or `numpy.inf`; 0 if the matrix is singular.
+    /// An estimate of 1 / (norm(A) * norm(inv(A))), in the norm 1 or `numpy.inf`; 0 if the matrix is singular. `ValueError` if a
+    /// number of the matrix is not finite.
     #[pyo3(signature = (norm=None), text_signature = "($self, norm=1)")]
     fn rcond(&self, py: Python<'_>, norm: Option<&Bound<'_, PyAny>>) -> PyResult<f64> {
         let norm = norm.map_or(Ok(Norm::One), norm_of)?;
@@ -239,6 +249,7 @@ impl Factor {
     }
 
     /// Sign (of complex matrices the phase) and logarithm of the modulus of the determinant, as `numpy.linalg.slogdet`.
+    /// `ValueError` if a number of the matrix is not finite.
     fn slogdet<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.factor.slogdet(py)
     }
@@ -309,7 +320,7 @@ impl Factor {
 /// Raises
 /// ------
 /// ValueError
-///     Shapes do not fit, a number is not finite, or an option is unknown.
+///     Shapes do not fit, or an option is unknown. Numbers that are not finite are found by what is done with the factors.
 ///
 /// Examples
 /// --------
@@ -329,7 +340,7 @@ pub fn factor_tridiagonal<'py>(
     method: &str,
     pivoting: &str,
     verify: bool,
-    threads: Option<usize>,
+    threads: Option<isize>,
     device: &str,
 ) -> PyResult<Factor> {
     let options = Options { method, pivoting, verify, threads, device };
@@ -367,7 +378,7 @@ pub fn factor_banded<'py>(
     method: &str,
     pivoting: &str,
     verify: bool,
-    threads: Option<usize>,
+    threads: Option<isize>,
     device: &str,
 ) -> PyResult<Factor> {
     let options = Options { method, pivoting, verify, threads, device };
@@ -404,7 +415,7 @@ pub fn factor_block_tridiagonal<'py>(
     method: &str,
     pivoting: &str,
     verify: bool,
-    threads: Option<usize>,
+    threads: Option<isize>,
     device: &str,
 ) -> PyResult<Factor> {
     let options = Options { method, pivoting, verify, threads, device };

@@ -5,7 +5,6 @@ use bandsolve::{Method, Op, Pivoting, Plan, Shape};
 use bandsolve_gpu::Device;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyBool;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -15,12 +14,20 @@ static THREADS: AtomicUsize = AtomicUsize::new(0);
 /// Set how many threads solves use that are not told; None: all there are.
 #[pyfunction]
 #[pyo3(signature = (threads))]
-pub fn set_num_threads(threads: Option<usize>) -> PyResult<()> {
-    if threads == Some(0) {
-        return Err(PyValueError::new_err("threads is 0, expected a positive number, or None for all there are"));
-    }
-    THREADS.store(threads.unwrap_or(0), Ordering::Relaxed);
+pub fn set_num_threads(threads: Option<isize>) -> PyResult<()> {
+    THREADS.store(asked_for(threads)?, Ordering::Relaxed);
     Ok(())
+}
+
+/// Threads that are asked for; 0: it is not said how many.
+fn asked_for(threads: Option<isize>) -> PyResult<usize> {
+    match threads {
+        None => Ok(0),
+        Some(threads) if threads > 0 => Ok(threads.unsigned_abs()),
+        Some(threads) => {
+            Err(PyValueError::new_err(format!("threads is {threads}, expected a positive number, or None")))
+        }
+    }
 }
 
 /// How many threads solves use that are not told.
@@ -44,7 +51,7 @@ pub struct Options<'a> {
     pub method: &'a str,
     pub pivoting: &'a str,
     pub verify: bool,
-    pub threads: Option<usize>,
+    pub threads: Option<isize>,
     pub device: &'a str,
 }
 
@@ -58,13 +65,11 @@ impl Options<'_> {
         if self.pivoting != "scaled-partial" {
             plan = plan.pivoting(self.chosen_pivoting()?);
         }
-        match self.threads {
-            Some(0) => return Err(PyValueError::new_err("threads is 0, expected a positive number, or None")),
-            Some(threads) => plan = plan.threads(threads),
-            None if THREADS.load(Ordering::Relaxed) > 0 => plan = plan.threads(get_num_threads()),
-            None => {}
-        }
-        Ok(plan)
+        let threads = match asked_for(self.threads)? {
+            0 => THREADS.load(Ordering::Relaxed),
+            threads => threads,
+        };
+        Ok(if threads == 0 { plan } else { plan.threads(threads) })
     }
 
     /// The GPU to solve on; none for the CPU.
@@ -89,8 +94,8 @@ impl Options<'_> {
 
 /// Which matrix is meant: `False` A, `True` its transpose, `"conj"` its conjugate transpose.
 pub fn op(transpose: &Bound<'_, PyAny>) -> PyResult<Op> {
-    if let Ok(transpose) = transpose.cast::<PyBool>() {
-        return Ok(if transpose.is_true() { Op::Transpose } else { Op::Plain });
+    if let Ok(transpose) = transpose.extract::<bool>() {
+        return Ok(if transpose { Op::Transpose } else { Op::Plain });
     }
     match transpose.extract::<&str>() {
         Ok("conj") => Ok(Op::ConjTranspose),

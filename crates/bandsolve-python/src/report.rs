@@ -33,7 +33,8 @@ impl Report {
         self.0.backward_error
     }
 
-    /// Row-wise backward error of every right-hand side; empty if answers were not verified.
+    /// Row-wise backward error of every right-hand side; empty if answers were not verified. A batch counts as one right-hand
+    /// side, with the largest error of its systems.
     #[getter]
     fn backward_errors(&self) -> Vec<f64> {
         self.0.backward_errors.to_vec()

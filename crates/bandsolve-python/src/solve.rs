@@ -5,7 +5,7 @@ use crate::errors::exception;
 use crate::options::{Options, op};
 use crate::report::Report;
 use bandsolve::dyn_stack::{PodBuffer, PodStack, StackReq};
-use bandsolve::{Banded, BlockTridiagonal, Factor, Factorize, Op, Plan, Shape, Tridiagonal};
+use bandsolve::{Banded, BlockTridiagonal, Error, Factor, Factorize, Op, Plan, Shape, Tridiagonal};
 use bandsolve_gpu::{Device, HostMatrix};
 use numpy::{PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::IntoPyObjectExt;
@@ -65,7 +65,28 @@ impl<'py> Task<'_, 'py> {
         let given = columns::<T>(self.rhs)?;
         let rhs = slice(&given);
         let (x, report) = filled(py, self.rhs.shape(), true, |x| py.detach(|| solve(rhs, x)));
-        answer(x.into_any(), report.map_err(|error| exception(py, &error))?, self.full_output)
+        let report = report.map_err(|error| self.exception::<T>(&error))?;
+        answer(x.into_any(), report, self.full_output)
+    }
+
+    /// The exception for an error. Numbers that are finite as they were given are beyond the range of the type.
+    fn exception<T: Number>(&self, error: &Error) -> PyErr {
+        let py = self.rhs.py();
+        match *error {
+            Error::NotFinite { array: "rhs", index } if self.is_finite(index).unwrap_or(false) => {
+                let dtype = numpy::dtype::<T>(py);
+                PyValueError::new_err(format!(
+                    "rhs[{index}] is beyond the range of {dtype}, the type in which is solved"
+                ))
+            }
+            _ => exception(py, error),
+        }
+    }
+
+    /// Whether a number of the right-hand sides is finite, as it was given.
+    fn is_finite(&self, index: usize) -> PyResult<bool> {
+        let number = self.rhs.call_method1("flatten", ("F",))?.get_item(index)?;
+        self.rhs.py().import("numpy")?.call_method1("isfinite", (number,))?.extract()
     }
 }
 
@@ -121,7 +142,7 @@ fn scratch(needed: StackReq) -> bandsolve::Result<PodBuffer> {
         _ => {}
     }
     PodBuffer::try_new(StackReq::new_aligned::<u8>(bytes, needed.align_bytes()))
-        .map_err(|_| bandsolve::Error::OutOfMemory { bytes })
+        .map_err(|_| Error::OutOfMemory { bytes })
 }
 
 /// One dimension.
@@ -202,7 +223,7 @@ pub fn solve_tridiagonal<'py>(
     pivoting: &str,
     transpose: Option<&Bound<'py, PyAny>>,
     verify: bool,
-    threads: Option<usize>,
+    threads: Option<isize>,
     device: &str,
     full_output: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
@@ -234,7 +255,9 @@ where
 
 #[pyfunction]
 #[pyo3(signature = (lower, upper, bands, rhs, *, method="auto", pivoting="scaled-partial", transpose=None, verify=true, threads=None,
-    device="cpu", full_output=false))]
+    device="cpu", full_output=false),
+    text_signature = "(lower, upper, bands, rhs, *, method=\"auto\", pivoting=\"scaled-partial\", transpose=False, verify=True, \
+    threads=None, device=\"cpu\", full_output=False)")]
 #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
 pub fn solve_banded<'py>(
     lower: usize,
@@ -245,7 +268,7 @@ pub fn solve_banded<'py>(
     pivoting: &str,
     transpose: Option<&Bound<'py, PyAny>>,
     verify: bool,
-    threads: Option<usize>,
+    threads: Option<isize>,
     device: &str,
     full_output: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
@@ -288,7 +311,9 @@ where
 
 #[pyfunction]
 #[pyo3(signature = (sub, diag, sup, rhs, *, periodic=false, method="auto", pivoting="scaled-partial", transpose=None, verify=true,
-    threads=None, device="cpu", full_output=false))]
+    threads=None, device="cpu", full_output=false),
+    text_signature = "(sub, diag, sup, rhs, *, periodic=False, method=\"auto\", pivoting=\"scaled-partial\", transpose=False, \
+    verify=True, threads=None, device=\"cpu\", full_output=False)")]
 #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
 pub fn solve_block_tridiagonal<'py>(
     sub: &Bound<'py, PyAny>,
@@ -300,7 +325,7 @@ pub fn solve_block_tridiagonal<'py>(
     pivoting: &str,
     transpose: Option<&Bound<'py, PyAny>>,
     verify: bool,
-    threads: Option<usize>,
+    threads: Option<isize>,
     device: &str,
     full_output: bool,
 ) -> PyResult<Bound<'py, PyAny>> {

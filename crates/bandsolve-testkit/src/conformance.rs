@@ -641,6 +641,15 @@ pub fn check_extremes<T: Scalar, S: Suite<T>>(configure: Configure) {
                     solve_and_judge::<T, S>(&configure(Plan::new(a.shape())), &a, Op::Plain, &rhs, &what);
                 }
             }
+            // Answers around the smallest normal number and far below, as of a field that decays.
+            for (easy, below) in [true, false].into_iter().flat_map(|easy| [0, 6, 12, 18].map(|below| (easy, below))) {
+                let a = random_matrix::<T>(n, periodic, easy);
+                let by = T::Real::MIN_POSITIVE * T::Real::from_f64(libm::scalbn(1.0, -below));
+                let rhs: Vec<T> = right_hand_sides(&a, 1).into_iter().map(|v| v.scale(by)).collect();
+                let what =
+                    format!("n = {n}, periodic {periodic}, dominant {easy}, 2^-{below} of the smallest normal number");
+                solve_and_judge::<T, S>(&configure(Plan::new(a.shape())), &a, Op::Plain, &rhs, &what);
+            }
         }
     }
 }

@@ -94,7 +94,8 @@ pub fn transpose_banded<T: Scalar>(a: &Banded<'_, T>, conj: bool) -> Banded<'sta
 ///
 /// $$ \eta = \max_i \frac{|d_i - (Ax)_i|}{(\sum_j |a_{ij}|)\,\|x\|_\infty + |d_i|} $$
 ///
-/// with the residual formed in double-double and 0/0 = 0. NaN if anything is not finite.
+/// with the residual formed in double-double and 0/0 = 0; ‖x‖∞ counts as the smallest normal number of the type at least,
+/// because what is smaller is not known to ε of itself. NaN if anything is not finite.
 ///
 /// # Panics
 /// If `rhs` or `x` has not length n.
@@ -269,8 +270,9 @@ pub(crate) fn scaled_row<T: Scalar, W: Wide>(
     e
 }
 
+/// x in units of 2ᵉ, in which its largest entry is near 1, or the smallest normal number is.
 fn scaled_vector<T: Scalar, W: Wide>(x: &[T]) -> (Vec<W>, i32) {
-    let e = x.iter().map(|v| largest_exponent(*v)).max().unwrap_or(NO_EXPONENT);
+    let e = x.iter().map(|v| largest_exponent(*v)).fold(exponent(T::Real::MIN_POSITIVE.to_f64()), i32::max);
     let scaled = x.iter().map(|v| shifted(*v, -e)).map(|(re, im)| W::from_parts(re, im)).collect();
     (scaled, e)
 }
@@ -280,7 +282,8 @@ fn row_wise_error<T: Scalar, W: Wide>(a: &impl Rows<T>, rhs: &[T], x: &[T]) -> f
         return f64::NAN;
     }
     let (x, e_x) = scaled_vector::<T, W>(x);
-    let x_norm = x.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
+    let least = power_of_two(exponent(T::Real::MIN_POSITIVE.to_f64()) - e_x);
+    let x_norm = x.iter().fold(least, |m: f64, v| m.max(v.abs()));
     let (mut entries, mut row) = (Vec::new(), Vec::new());
     let mut eta: f64 = 0.0;
     for (i, d) in rhs.iter().enumerate() {

@@ -1,6 +1,6 @@
 //! What may be typed behind `bandsolve bench`.
 
-use super::{Dtype, gpu_parser, method_parser};
+use super::{Dtype, TRIDIAGONAL, gpu_parser, method_parser};
 use bandsolve::Method;
 use clap::{Args as ClapArgs, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -147,7 +147,7 @@ pub struct BenchMethodsArgs {
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_values_t = Data::USUAL)]
     pub data: Vec<Data>,
     /// Methods, by their names in `solve --method` [default: all]
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = method_parser(), hide_possible_values = true)]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = method_parser(&[TRIDIAGONAL]), hide_possible_values = true)]
     pub methods: Option<Vec<Method>>,
     /// Measure every method without verification too
     #[arg(long)]
@@ -194,7 +194,7 @@ pub struct BenchBlockArgs {
     #[arg(long, value_parser = size_parser)]
     pub n: Option<usize>,
     /// Added to the diagonal, in units of the block size: 4 makes the matrix dominant, 0 leaves it random
-    #[arg(long, value_name = "X", default_value = "1", allow_negative_numbers = true)]
+    #[arg(long, value_name = "X", default_value = "1", allow_negative_numbers = true, value_parser = shift_parser)]
     pub shift: f64,
     /// With how many threads.
     #[command(flatten)]
@@ -336,6 +336,10 @@ fn size_parser(text: &str) -> Result<usize, String> {
 /// A number of things, at least 1.
 fn count_parser(text: &str) -> Result<usize, String> {
     text.parse().ok().filter(|count| *count >= 1).ok_or("not a number of at least 1".into())
+}
+
+fn shift_parser(text: &str) -> Result<f64, String> {
+    text.parse().ok().filter(|x: &f64| x.abs() <= 1e6).ok_or("not a number from -1e6 to 1e6".into())
 }
 
 fn seconds_parser(text: &str) -> Result<f64, String> {

@@ -59,5 +59,5 @@ impl Found {
 /// # Errors
 /// [`Failure::Usage`].
 pub fn taken(args: &MeasureArgs) -> Result<bool, Failure> {
-    report::check_outputs(&[("--json", &args.json), ("--plot", &args.plot), ("--report", &args.report)])
+    report::check_outputs(&[("--json", &args.json), ("--plot", &args.plot), ("--report", &args.report)], &[])
 }

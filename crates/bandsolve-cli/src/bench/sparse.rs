@@ -28,14 +28,17 @@ const WRITTEN_OUT: &str = "written out";
 pub fn run(args: &BenchSparseArgs) -> Result<(), Failure> {
     let taken = found::taken(&args.measure)?;
     let threads = super::threads(&args.threads)?;
-    let machine = Machine::here();
-    report::print_beside(&machine.text(None), taken)?;
     let n = args.n.unwrap_or(if args.measure.quick { 5000 } else { 1_000_000 }).max(1);
     affordable(&[n, 20], 8).map_err(|why| Failure::Usage(format!("--n {n}: {why}")))?;
     let cases = match &args.matrix {
         Some(path) => vec![Columns::read(path, n)?],
-        None => args.entries.iter().map(|entries| Columns::random(n, args.columns, *entries)).collect(),
+        None => {
+            let random = |entries: &usize| Columns::random(n, args.columns, *entries);
+            args.entries.iter().map(random).collect::<Result<_, _>>()?
+        }
     };
+    let machine = Machine::here();
+    report::print_beside(&machine.text(None), taken)?;
     let (mut found, mut sheets, mut panels) = (Vec::new(), Vec::new(), Vec::new());
     let bar = progress::parts("case", cases.len());
     for columns in cases {
@@ -62,21 +65,31 @@ struct Columns {
 }
 
 impl Columns {
-    fn random(n: usize, columns: usize, entries: usize) -> Self {
+    fn random(n: usize, columns: usize, entries: usize) -> Result<Self, Failure> {
+        if entries > n {
+            return Err(Failure::Usage(format!("--entries {entries}: columns of {n} rows have at most as many")));
+        }
+        // Pointers, and rows and values of the right-hand sides and of the solutions.
+        affordable(&[columns, 1 + 4 * entries], 8)
+            .map_err(|why| Failure::Usage(format!("--columns {columns} --entries {entries}: {why}")))?;
         let mut random = Random::new(entries as u64);
-        Self {
+        Ok(Self {
             name: format!("{columns} columns of {entries} entries"),
             pointers: (0..=columns).map(|j| j * entries).collect(),
             rows: (0..columns * entries).map(|_| random.below(n)).collect(),
             values: random.uniform_vec(columns * entries, -1.0, 1.0),
-        }
+        })
     }
 
     /// The columns of a matrix of at most `n` rows.
     fn read(path: &std::path::Path, n: usize) -> Result<Self, Failure> {
-        let a = io::read_matrix(path)?;
+        let a = io::read_columns(path)?;
+        a.check_real(path)?;
         if a.n_rows > n {
             return Err(Failure::Usage(format!("--matrix has {} rows, more than --n {n}", a.n_rows)));
+        }
+        if a.rows.is_empty() {
+            return Err(Failure::in_file(&io::name(path), "the matrix has no entries"));
         }
         let mut entries = Vec::new();
         a.for_each(|i, j, value| entries.push((j, i, value.re)));
@@ -248,7 +261,7 @@ mod tests {
     #[test]
     fn all_ways_solve_the_same_systems() {
         for dominant in [false, true] {
-            let system = System::new(3000, dominant, Columns::random(3000, 7, 4));
+            let system = System::new(3000, dominant, Columns::random(3000, 7, 4).unwrap());
             let rows = system.contest(&[1, 2], contest::Budget { seconds: 0.0, min_rounds: 1 });
             assert_eq!(rows.len(), 6);
             for row in &rows {

@@ -138,6 +138,8 @@ enum Field {
     Real,
     Integer,
     Complex,
+    /// There are none, only positions.
+    Pattern,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -184,9 +186,7 @@ fn parse_banner(mut line: &[u8]) -> Result<Banner, String> {
         b"real" | b"double" => Field::Real,
         b"integer" | b"unsigned-integer" => Field::Integer,
         b"complex" => Field::Complex,
-        b"pattern" => {
-            return Err("a `pattern` matrix has no numbers, only positions: there is nothing to solve".into());
-        }
+        b"pattern" if coordinate => Field::Pattern,
         _ => return unknown("field", &field, "`real`, `integer` or `complex`"),
     };
     let symmetry = match &symmetry[..] {
@@ -302,7 +302,8 @@ fn read_coordinate<R: Read>(lines: &mut Lines<'_, R>, header: Header, size: Opti
         values.push(entry.re, entry.im);
     }
     check_complete(lines, rows.len() as u64, entries)?;
-    Ok(Triplets { n_rows, n_cols, rows, cols, values, symmetry: banner.symmetry })
+    let pattern = banner.field == Field::Pattern;
+    Ok(Triplets { n_rows, n_cols, rows, cols, values, symmetry: banner.symmetry, pattern })
 }
 
 fn check_complete<R: Read>(lines: &Lines<'_, R>, found: u64, promised: u64) -> Result<(), Failure> {
@@ -370,6 +371,7 @@ fn field_count(mut line: &[u8], header: Header) -> Option<String> {
     let (wanted, names) = match header.banner.field {
         Field::Complex => (4, "row, column, real part, imaginary part"),
         Field::Real | Field::Integer => (3, "row, column, value"),
+        Field::Pattern => (2, "row, column"),
     };
     let found = std::iter::from_fn(|| Some(token(&mut line)).filter(|t| !t.is_empty())).count();
     (found != wanted).then(|| format!("an entry has {wanted} fields ({names}), this line has {found}"))
@@ -390,6 +392,7 @@ fn parse_number(line: &mut &[u8], field: Field) -> Result<(f64, f64), String> {
         Field::Real => Ok((parse_real(token(line))?, 0.0)),
         Field::Complex => Ok((parse_real(token(line))?, parse_real(token(line))?)),
         Field::Integer => Ok((parse_integer(token(line))?, 0.0)),
+        Field::Pattern => Ok((1.0, 0.0)),
     }
 }
 
@@ -626,7 +629,7 @@ mod tests {
         refused("%%MatrixMarket vector coordinate real general\n", 1, "object `vector`");
         refused("%%MatrixMarket matrix sparse real general\n", 1, "format `sparse`");
         refused("%%MatrixMarket matrix coordinate quaternion general\n", 1, "field `quaternion`");
-        refused("%%MatrixMarket matrix coordinate pattern general\n", 1, "no numbers");
+        refused("%%MatrixMarket matrix array pattern general\n", 1, "field `pattern`");
         refused("%%MatrixMarket matrix coordinate real odd\n", 1, "symmetry `odd`");
         refused("%%MatrixMarket matrix coordinate real hermitian\n", 1, "hermitian");
         refused("%%MatrixMarket matrix coordinate real general yes\n", 1, "too many words");

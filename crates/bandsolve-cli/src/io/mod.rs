@@ -103,9 +103,37 @@ pub struct Triplets {
     pub values: Numbers,
     /// What else the stored entries stand for.
     pub symmetry: Symmetry,
+    /// The file has positions alone; entries are 1.
+    pub pattern: bool,
+}
+
+impl Array {
+    fn into_triplets(self) -> Triplets {
+        match self {
+            Array::Sparse(a) => a,
+            Array::Dense(a) => a.into_triplets(),
+        }
+    }
 }
 
 impl Triplets {
+    /// Refuses positions without numbers.
+    fn check_numbers(&self, path: &Path) -> Result<(), Failure> {
+        let why = "a `pattern` matrix has no numbers, only positions, which `bandsolve spy` shows";
+        if self.pattern { Err(Failure::in_file(&name(path), why)) } else { Ok(()) }
+    }
+
+    /// Refuses complex numbers, where only real ones are of use.
+    ///
+    /// # Errors
+    /// [`Failure::Input`].
+    pub fn check_real(&self, path: &Path) -> Result<(), Failure> {
+        match self.values.is_complex() {
+            true => Err(Failure::in_file(&name(path), "the matrix is complex; real ones are measured here")),
+            false => Ok(()),
+        }
+    }
+
     /// Calls `f(row, column, value)` for every entry, those implied by symmetry included.
     pub fn for_each(&self, mut f: impl FnMut(usize, usize, Complex64)) {
         for (k, (row, col)) in self.rows.iter().zip(&self.cols).enumerate() {
@@ -142,7 +170,15 @@ impl Dense {
                 values.push(value.re, value.im);
             }
         }
-        Triplets { n_rows: self.n_rows, n_cols: self.n_cols, rows, cols, values, symmetry: Symmetry::General }
+        Triplets {
+            n_rows: self.n_rows,
+            n_cols: self.n_cols,
+            rows,
+            cols,
+            values,
+            symmetry: Symmetry::General,
+            pattern: false,
+        }
     }
 }
 
@@ -177,23 +213,32 @@ pub fn short_name(path: &Path) -> String {
 /// # Errors
 /// [`Failure::Input`] with file, line and reason.
 pub fn read_matrix(path: &Path) -> Result<Triplets, Failure> {
-    let name = name(path);
-    let matrix = match read(path)? {
-        Array::Sparse(a) => a,
-        Array::Dense(a) => {
-            check_square(&name, a.n_rows, a.n_cols)?;
-            a.into_triplets()
-        }
-    };
-    check_square(&name, matrix.n_rows, matrix.n_cols)?;
+    let matrix = read_positions(path)?;
+    matrix.check_numbers(path)?;
     Ok(matrix)
 }
 
-fn check_square(name: &str, n_rows: usize, n_cols: usize) -> Result<(), Failure> {
-    if n_rows == n_cols {
-        return Ok(());
+/// Reads a square matrix, or the positions of its entries where the file has no more.
+///
+/// # Errors
+/// As [`read_matrix`].
+pub fn read_positions(path: &Path) -> Result<Triplets, Failure> {
+    let matrix = read(path)?.into_triplets();
+    let Triplets { n_rows, n_cols, .. } = matrix;
+    if n_rows != n_cols {
+        return Err(Failure::in_file(&name(path), format!("the matrix is {n_rows} × {n_cols}, not square")));
     }
-    Err(Failure::in_file(name, format!("the matrix is {n_rows} × {n_cols}; only square systems can be solved")))
+    Ok(matrix)
+}
+
+/// Reads a matrix whose columns are right-hand sides.
+///
+/// # Errors
+/// As [`read_matrix`].
+pub fn read_columns(path: &Path) -> Result<Triplets, Failure> {
+    let matrix = read(path)?.into_triplets();
+    matrix.check_numbers(path)?;
+    Ok(matrix)
 }
 
 /// Reads right-hand sides for `n` unknowns.
@@ -216,19 +261,17 @@ pub fn read_rhs(path: &Path, n: usize) -> Result<Dense, Failure> {
     }
     match array {
         Array::Dense(a) => Ok(a),
-        Array::Sparse(a) => densify(&a).map_err(|reason| Failure::in_file(&name, reason)),
+        Array::Sparse(a) => {
+            a.check_numbers(path)?;
+            densify(&a).map_err(|reason| Failure::in_file(&name, reason))
+        }
     }
 }
 
 /// All entries of a sparse right-hand side, whose row number is known to be sound.
 fn densify(a: &Triplets) -> Result<Dense, String> {
-    // A column without entries is allowed, but not columns out of all proportion to the file.
-    let entries = a.rows.len();
-    if a.n_cols > entries.max(1) {
-        return Err(format!("the header claims {} columns, but there are only {entries} entries", a.n_cols));
-    }
     let count = crate::structure::affordable(&[a.n_rows, a.n_cols], size_of::<Complex64>())
-        .map_err(|why| format!("a dense right-hand side of {} × {} is too large: {why}", a.n_rows, a.n_cols))?;
+        .map_err(|why| format!("{} rows and {} columns are too large: {why}", a.n_rows, a.n_cols))?;
     let mut values = Numbers::zeros(count, a.values.is_complex());
     let mut overflow = None;
     a.for_each(|i, j, value| {

@@ -58,6 +58,9 @@ fn choose_member(files: &[&str], wanted: Option<&str>) -> Result<String, String>
     let chosen = match (wanted, &arrays[..]) {
         (_, []) => return Err("the archive holds no .npy array".into()),
         (None, [only]) => only,
+        (None, many) if many.contains(&"format") && many.contains(&"data") => {
+            return Err("holds a sparse matrix of SciPy: write it with scipy.io.mmwrite(\"A.mtx\", a) instead".into());
+        }
         (None, many) => {
             let example = many[0];
             return Err(format!("holds {} arrays ({}): name one, as in file.npz:{example}", many.len(), listed()));
@@ -112,7 +115,7 @@ fn try_read(source: &mut impl Read, size: Option<u64>) -> Result<Dense, String> 
     while (values.len() as u64) < count {
         let wanted = (count - values.len() as u64).min(CHUNK as u64) as usize * bytes;
         read_exactly(source, &mut chunk[..wanted])
-            .map_err(|why| format!("{why}: the header promises {count} numbers, about {} are there", values.len()))?;
+            .map_err(|why| format!("{why}: the header promises {count} numbers, fewer are there"))?;
         decode(&chunk[..wanted], &header, &mut values)?;
     }
     if source.read(&mut [0]).map_err(|e| e.to_string())? != 0 {

@@ -20,13 +20,33 @@ pub fn write(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -
     if path.as_os_str() == "-" {
         return forgive_closed_pipe(stream(io::stdout().lock(), fill)).map_err(failed);
     }
-    // Through a symbolic link to the file it names.
-    let target = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+    let target = target(path);
     if target.metadata().is_ok_and(|m| !m.is_file() && !m.is_dir()) {
         let direct = OpenOptions::new().write(true).open(&target).and_then(|file| stream(file, fill));
         return forgive_closed_pipe(direct).map_err(failed);
     }
     replace(&target, fill).map_err(failed)
+}
+
+/// The file that a symbolic link names, which need not exist yet.
+fn target(path: &Path) -> PathBuf {
+    let link = || Some(path.parent()?.join(path.read_link().ok()?));
+    path.canonicalize().ok().or_else(link).unwrap_or_else(|| path.to_path_buf())
+}
+
+/// Refuses what [`write`] is sure to fail at, before the work is done.
+///
+/// # Errors
+/// [`Failure::Other`].
+pub fn check(path: &Path) -> Result<(), Failure> {
+    let target = target(path);
+    let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let why = match folder.is_some_and(|folder| !folder.is_dir()) {
+        true => "there is no such folder",
+        false if target.is_dir() => "it is a directory",
+        false => return Ok(()),
+    };
+    Err(Failure::Other(format!("{}: cannot be written: {why}", path.display())))
 }
 
 fn stream(out: impl Write, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
@@ -56,9 +76,9 @@ fn replace(target: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -
 
 /// A new file in the same folder, so that the rename cannot cross a file system.
 fn create_beside(target: &Path) -> io::Result<(File, PathBuf)> {
-    let name = target.file_name().ok_or_else(|| io::Error::other("it names no file"))?.to_string_lossy().into_owned();
+    target.file_name().ok_or_else(|| io::Error::other("it names no file"))?;
     for attempt in 0..100 {
-        let temporary = target.with_file_name(format!(".{name}.{}-{attempt}.tmp", std::process::id()));
+        let temporary = target.with_file_name(format!(".bandsolve-{}-{attempt}.tmp", std::process::id()));
         match OpenOptions::new().write(true).create_new(true).open(&temporary) {
             Ok(file) => return Ok((file, temporary)),
             Err(e) if e.kind() == io::ErrorKind::AlreadyExists => continue,

@@ -16,20 +16,23 @@ use bandsolve_testkit::band_tables::{
 };
 use bandsolve_testkit::gallery::banded;
 use bandsolve_testkit::oracle;
-use bandsolve_testkit::tables::x_true;
+use bandsolve_testkit::tables::{PUBLISHED_N, x_true};
 use indicatif::ProgressIterator;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
+/// Unknowns of the systems of blocks whose numbers are published.
+const BLOCK_N: usize = 1024;
+
 /// Klein's Tables 6 and 7.
 pub fn pentadiagonal(args: &StabilityBandsArgs) -> Result<(), Failure> {
-    let taken = report::check_outputs(&args.outputs.named())?;
-    let n = args.n.unwrap_or(512) as usize;
+    let taken = report::check_outputs(&args.outputs.named(), &[])?;
+    let n = args.n.map_or(PUBLISHED_N, |n| n as usize);
     let problem = |case: bandsolve_testkit::band_tables::PentadiagonalCase| {
         let a = case.matrix(n, args.seed);
         Problem {
             name: case.id.to_string(),
-            condition: Some(case.condition),
+            condition: (n == PUBLISHED_N).then_some(case.condition),
             a: Matrix::Band(a),
             published: case.published.to_vec(),
         }
@@ -40,11 +43,11 @@ pub fn pentadiagonal(args: &StabilityBandsArgs) -> Result<(), Failure> {
 
 /// Klein's Table 8.
 pub fn block(args: &StabilityBandsArgs) -> Result<(), Failure> {
-    let taken = report::check_outputs(&args.outputs.named())?;
-    let n = args.n.unwrap_or(1024) as usize;
+    let taken = report::check_outputs(&args.outputs.named(), &[])?;
+    let n = args.n.map_or(BLOCK_N, |n| n as usize);
     let problem = |(case, published): (bandsolve_testkit::tables::Case, [f64; 4])| Problem {
         name: case.id.to_string(),
-        condition: Some(case.condition),
+        condition: (n == BLOCK_N).then_some(case.condition),
         a: Matrix::Blocks(rotated_blocks(&case, n, args.seed)),
         published: published.to_vec(),
     };
@@ -54,9 +57,11 @@ pub fn block(args: &StabilityBandsArgs) -> Result<(), Failure> {
 
 /// Klein's Table 9, of the matrices in the given files.
 pub fn real(args: &StabilityBandedArgs) -> Result<(), Failure> {
-    let taken = report::check_outputs(&args.outputs.named())?;
+    let taken =
+        report::check_outputs(&args.outputs.named(), &args.files.iter().map(PathBuf::as_path).collect::<Vec<_>>())?;
     let problem = |path: &PathBuf| {
         let triplets = io::read_matrix(path)?;
+        triplets.check_real(path)?;
         let reach = |below: bool| {
             let mut reach = 0;
             triplets
@@ -126,21 +131,30 @@ struct Answer {
 }
 
 impl Answer {
-    fn cell(&self) -> Cell {
-        let mark = match self.mark {
+    fn cell(answer: Option<&Answer>) -> Cell {
+        let Some(answer) = answer else { return Cell { error: None, mark: Mark::Absent } };
+        let mark = match answer.mark {
             '!' => Mark::Failed,
             '*' => Mark::Fallback,
             '+' => Mark::Refined,
             _ => Mark::Plain,
         };
-        Cell { error: Some(self.forward_error), mark }
+        Cell { error: Some(answer.forward_error), mark }
+    }
+
+    fn text(answer: Option<&Answer>) -> String {
+        answer.map_or("- ".into(), |answer| format!("{:.1e}{}", answer.forward_error, answer.mark))
+    }
+
+    fn is_accepted(&self) -> bool {
+        self.mark != '!'
     }
 }
 
 struct Row {
     problem: Problem,
-    /// One a column.
-    answers: Vec<Answer>,
+    /// One a column; `None` where the method does not solve such systems.
+    answers: Vec<Option<Answer>>,
     lapack: Option<Answer>,
 }
 
@@ -153,8 +167,8 @@ struct Table {
 
 impl Table {
     fn new(source: &'static str, solvers: &'static [&'static str], problems: Vec<Problem>, seed: u64) -> Self {
-        let shape = problems.first().map_or(Shape::Banded { n: 0, lower: 0, upper: 0 }, |p| p.a.shape());
-        let methods = Method::ALL.into_iter().filter(|m| *m != Method::Auto && m.solves(shape));
+        let solves = |method: &Method| problems.iter().any(|problem| method.solves(problem.a.shape()));
+        let methods = Method::ALL.into_iter().filter(|method| *method != Method::Auto && solves(method));
         let columns: Vec<_> = methods.flat_map(|method| [(method, false), (method, true)]).collect();
         let peer = Peer::lapack();
         let bar = progress::parts("matrix", problems.len());
@@ -179,11 +193,11 @@ impl Table {
             let columns = self.columns.iter().enumerate().filter(move |(_, column)| column.1 == verified);
             columns.map(|(k, column)| Column {
                 head: column.0.name().into(),
-                cells: self.rows.iter().map(|row| row.answers[k].cell()).collect(),
+                cells: self.rows.iter().map(|row| Answer::cell(row.answers[k].as_ref())).collect(),
             })
         };
         let none = Cell { error: None, mark: Mark::Failed };
-        let lapack = |row: &Row| row.lapack.as_ref().map_or(none, Answer::cell);
+        let lapack = |row: &Row| row.lapack.as_ref().map_or(none, |answer| Answer::cell(Some(answer)));
         let lapack = Column { head: "LAPACK gbsv".into(), cells: self.rows.iter().map(lapack).collect() };
         let found = self.rows.iter().any(|row| row.lapack.is_some());
         let published = self.solvers.iter().enumerate().map(|(k, head)| Column {
@@ -219,10 +233,8 @@ impl Table {
         for row in &self.rows {
             let condition = row.problem.condition.map_or("-".into(), |c| format!("{c:.1e}"));
             text += &format!("{:10}{condition:>9}", row.problem.name);
-            let answers = row.answers.iter().map(Some).chain([row.lapack.as_ref()]);
-            for (head, answer) in heads.iter().zip(answers) {
-                let cell = answer.map_or("- ".into(), |a| format!("{:.1e}{}", a.forward_error, a.mark));
-                text += &format!("{cell:>0$}", width(head));
+            for (head, answer) in heads.iter().zip(row.answers.iter().chain([&row.lapack])) {
+                text += &format!("{:>1$}", Answer::text(answer.as_ref()), width(head));
             }
             text += " |";
             for (head, error) in self.solvers.iter().zip(&row.problem.published) {
@@ -235,13 +247,16 @@ impl Table {
             + &self.summary()
     }
 
-    /// A line for each column over all matrices.
+    /// A line for each column over all matrices: answers that were returned, and those for matrices that LAPACK solves.
     fn summary(&self) -> String {
         let mut text = format!("\n{:28}{:>22}{:>24}\n", "solver", "largest backward error", "within 10x of LAPACK");
         for (k, column) in self.columns.iter().enumerate() {
-            let eta = largest(self.rows.iter().map(|row| row.answers[k].backward_error));
-            let near = self.rows.iter().filter(|row| row.is_near(k)).count();
-            text += &format!("{:28}{eta:>22.1e}{:>24}\n", Self::head(column), format!("{near} of {}", self.rows.len()));
+            let returned = self.rows.iter().filter_map(|row| row.answers[k].as_ref()).filter(|a| a.is_accepted());
+            let errors: Vec<f64> = returned.map(|answer| answer.backward_error).collect();
+            let error = report::error((!errors.is_empty()).then(|| largest(errors.into_iter())));
+            let near: Vec<bool> = self.rows.iter().filter_map(|row| row.is_near(k)).collect();
+            let near = format!("{} of {}", near.iter().filter(|near| **near).count(), near.len());
+            text += &format!("{:28}{error:>22}{near:>24}\n", Self::head(column));
         }
         text
     }
@@ -249,7 +264,8 @@ impl Table {
     fn json(&self) -> Value {
         let answer = |a: &Answer| json!({ "forward_error": a.forward_error, "backward_error": a.backward_error });
         let row = |row: &Row| {
-            let ours = self.columns.iter().zip(&row.answers).map(|(column, a)| (Self::head(column), answer(a)));
+            let ours = self.columns.iter().zip(&row.answers);
+            let ours = ours.filter_map(|(column, a)| Some((Self::head(column), answer(a.as_ref()?))));
             let published = self.solvers.iter().zip(&row.problem.published).map(|(s, e)| (s.to_string(), json!(e)));
             json!({
                 "matrix": row.problem.name,
@@ -257,8 +273,8 @@ impl Table {
                 "solvers": ours.collect::<serde_json::Map<_, _>>(),
                 "lapack": row.lapack.as_ref().map(answer),
                 "published": published.collect::<serde_json::Map<_, _>>(),
-                "within_10x_of_lapack": (0..self.columns.len()).filter(|k| row.is_near(*k)).map(|k| Self::head(&self.columns[k]))
-                    .collect::<Vec<_>>(),
+                "within_10x_of_lapack": (0..self.columns.len()).filter(|k| row.is_near(*k) == Some(true))
+                    .map(|k| Self::head(&self.columns[k])).collect::<Vec<_>>(),
             })
         };
         json!({ "table": self.source, "rows": self.rows.iter().map(row).collect::<Vec<_>>() })
@@ -276,6 +292,9 @@ impl Row {
             mark,
         };
         let answer = |(method, verify): &(Method, bool)| {
+            if !method.solves(problem.a.shape()) {
+                return None;
+            }
             let plan = Plan::new(problem.a.shape()).method(*method).verify(*verify);
             let mut y = vec![f64::NAN; rhs.len()];
             let mark = match problem.a.solve(&plan, &rhs, &mut y) {
@@ -284,25 +303,29 @@ impl Row {
                 Ok(report) if report.refinement_steps > 0 => '+',
                 Ok(_) => ' ',
             };
-            judge(&y, mark)
+            Some(judge(&y, mark))
         };
         let answers = columns.iter().map(answer).collect();
         let lapack = peer.and_then(|peer| gbsv(&band, &rhs, peer)).map(|y| judge(&y, ' '));
         Row { problem, answers, lapack }
     }
 
-    /// Whether an answer is at most ten times as wrong as LAPACK's, here or as published, whichever is worse.
-    fn is_near(&self, column: usize) -> bool {
+    /// Whether an answer is at most ten times as wrong as LAPACK's, here or as published, whichever is worse; ε is as good as
+    /// exact. `None` where there is nothing to compare.
+    fn is_near(&self, column: usize) -> Option<bool> {
         let published = self.problem.published.first().copied().unwrap_or(f64::NAN);
         let lapack = self.lapack.as_ref().map_or(f64::NAN, |a| a.forward_error).max(published);
-        let error = self.answers[column].forward_error;
-        error <= 10.0 * lapack || lapack.is_nan()
+        let answer = self.answers[column].as_ref().filter(|_| !lapack.is_nan())?;
+        Some(answer.is_accepted() && answer.forward_error <= 10.0 * lapack.max(f64::EPSILON))
     }
 }
 
 /// LAPACK's answer; `None` if it found no pivot.
 fn gbsv(a: &Banded<'_, f64>, rhs: &[f64], peer: &Peer) -> Option<Vec<f64>> {
     let (n, lower, upper) = (a.n(), a.lower(), a.upper());
+    if n == 0 {
+        return Some(Vec::new());
+    }
     let leading = 2 * lower + upper + 1;
     let (mut bands, mut pivots, mut x) = (vec![0.0; n * leading], vec![0; n], rhs.to_vec());
     for j in 0..n {

@@ -88,7 +88,7 @@ impl<'a> Section<'a> {
     pub fn part(&self, lapack: bool) -> Part {
         let measure: Measure = if self.paper.is_some() { |j| j.error } else { |j| j.backward_error };
         let name = self.paper.map_or("row-wise backward error", Paper::measure);
-        let label = |row: &&Row| (row.problem.name.clone(), row.problem.case.map(|case| case.condition));
+        let label = |row: &&Row| (row.problem.name.clone(), row.problem.condition());
         Part {
             title: format!("{}: {name}", self.source()),
             rows: self.rows.iter().map(label).collect(),

@@ -17,7 +17,7 @@ fn of_matrix(row: &Row, lapack: bool) -> String {
     let case = row.problem.case;
     let mut text = String::new();
     let mut line = |source: &str, solver: &str, [raw, verified, outcome]: [[String; 3]; 3]| {
-        let condition = case.map_or(String::new(), |c| c.condition.to_string());
+        let condition = row.problem.condition().map_or(String::new(), |c| c.to_string());
         let head = [row.problem.name.clone(), condition, source.into(), solver.into()];
         let fields: Vec<String> = head.iter().chain(&raw).chain(&verified).chain(&outcome).map(|f| quoted(f)).collect();
         text += &format!("{}\n", fields.join(","));

@@ -55,7 +55,7 @@ fn block(section: &Section<'_>, ours: &[Column], published: &[Column]) -> String
         })
     });
     let rows = section.rows.iter().enumerate().map(|(k, row)| {
-        let condition = row.problem.case.map_or("-".to_string(), |c| number(c.condition));
+        let condition = row.problem.condition().map_or("-".to_string(), number);
         line(format!("{:11} {condition:>8}", row.problem.name), &|c| cell(c.cells[k]))
     });
     heads.chain(rows).collect()

@@ -25,6 +25,14 @@ fn the_doctor_warns_of_slow_settings() {
 }
 
 #[test]
+fn the_doctor_reads_what_was_tuned() {
+    let folder = Folder::new();
+    let file = folder.file("tuning", "nonsense\n");
+    let text = bandsolve_under(&[("BANDSOLVE_TUNING", &file)], &["doctor"], b"").exits(0).stdout;
+    assert!(text.contains(&format!("warning: {file}")) && text.contains("bandsolve tune"), "{text}");
+}
+
+#[test]
 fn shells_complete_every_command() {
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
         let text = bandsolve(&["completions", shell]).exits(0).stdout;
@@ -39,12 +47,13 @@ fn shells_complete_every_command() {
 #[test]
 fn the_manual_has_a_page_for_every_command() {
     let text = bandsolve(&["man"]).exits(0).stdout;
-    assert!(text.contains(".TH bandsolve") && text.contains("Exit codes"), "{text}");
+    assert!(text.contains(".TH bandsolve") && text.contains("\n.SH EXIT CODES\n.nf\n  0  done\n"), "{text}");
+    assert!(!text.contains("EXTRA"), "{text}");
     let folder = Folder::new();
     let pages = folder.path("pages");
     bandsolve(&["man", "--out", &pages]).exits(0);
     for page in ["bandsolve.1", "bandsolve-solve.1", "bandsolve-bench.1", "bandsolve-spy.1", "bandsolve-doctor.1"] {
         let text = std::fs::read_to_string(std::path::Path::new(&pages).join(page)).unwrap();
-        assert!(text.contains(".SH"), "{page}: {text}");
+        assert!(text.contains(".SH EXAMPLE") && text.contains("\n  bandsolve"), "{page}: {text}");
     }
 }

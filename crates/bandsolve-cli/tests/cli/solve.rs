@@ -231,3 +231,54 @@ fn an_archive_of_one_array_needs_no_name() {
         assert_eq!(array_values(&out), [3.0, -2.0]);
     }
 }
+
+#[test]
+fn matrices_that_are_singular_but_for_rounding_are_pointed_out() {
+    let folder = Folder::new();
+    let mut laplacian = toeplitz(1000, 2.0, &[1], &[1]);
+    laplacian.iter_mut().filter(|(i, j, _)| i != j).for_each(|(_, _, v)| *v = -1.0);
+    laplacian.extend([(1, 1000, -1.0), (1000, 1, -1.0)]);
+    let a = folder.file("A.mtx", matrix_market(1000, &laplacian));
+    let b =
+        folder.file("b.mtx", "%%MatrixMarket matrix array real general\n1000 1\n".to_string() + &"1\n".repeat(1000));
+    let run = bandsolve(&["solve", &a, "--rhs", &b]);
+    // Rounding decides whether a pivot is zero.
+    if run.code == Some(0) {
+        assert!(run.stdout.contains("attention") && run.stdout.contains("singular to working precision"), "{run:?}");
+    } else {
+        run.fails(4, "singular");
+    }
+    let easy = folder.file("E.mtx", matrix_market(100, &toeplitz(100, 4.0, &[1], &[1])));
+    assert!(solve_json(&[&easy])["attention"].is_null());
+    let ill = folder.path("D.mtx");
+    bandsolve(&["generate", "dorr", "1000", "--out", &ill]).exits(0);
+    assert!(solve_json(&[&ill])["attention"].as_str().is_some_and(|text| text.contains("bandsolve info")));
+}
+
+#[test]
+fn numbers_that_would_become_zero_are_refused() {
+    let folder = Folder::new();
+    let a = folder.file("A.mtx", matrix_market(2, &[(1, 1, 1e-60), (2, 2, 1.0)]));
+    bandsolve(&["solve", &a]).exits(0);
+    bandsolve(&["solve", &a, "--dtype", "f32"]).fails(3, "beyond the range of 32-bit numbers");
+    let huge = folder.file("H.mtx", matrix_market(1, &[(1, 1, 1.7e308)]));
+    bandsolve(&["solve", &huge]).fails(3, "--rhs");
+}
+
+#[test]
+fn rows_count_from_1_everywhere() {
+    let folder = Folder::new();
+    let a = folder.file("A.mtx", matrix_market(2, &[(1, 1, 1.0), (1, 2, 2.0), (2, 1, 2.0), (2, 2, 4.0)]));
+    let (b, json) =
+        (folder.file("b.mtx", "%%MatrixMarket matrix array real general\n2 1\n1\n1\n"), folder.path("s.json"));
+    bandsolve(&["solve", &a, "--rhs", &b, "--json", &json]).fails(4, "in row 2");
+    assert!(std::fs::read_to_string(&json).unwrap().contains("in row 2"));
+}
+
+#[test]
+fn columns_without_entries_are_zero() {
+    let folder = Folder::new();
+    let a = folder.file("A.mtx", matrix_market(5, &toeplitz(5, 4.0, &[1], &[1])));
+    let b = folder.file("b.mtx", "%%MatrixMarket matrix coordinate real general\n5 2 1\n3 1 1\n");
+    assert_eq!(solve_json(&[&a, "--rhs", &b])["n_rhs"], 2);
+}

@@ -103,3 +103,15 @@ fn diagonals_that_share_a_line_are_named_by_the_first() {
     let strong: Vec<_> = lines.iter().filter(|line| line.contains('█') && !line.starts_with(" │")).collect();
     assert!(strong.len() == 1 && strong[0].trim_start().starts_with("0 "), "{text}");
 }
+
+#[test]
+fn positions_alone_are_enough() {
+    let folder = Folder::new();
+    let a =
+        folder.file("P.mtx", "%%MatrixMarket matrix coordinate pattern symmetric\n3 3 5\n1 1\n2 2\n3 3\n2 1\n3 2\n");
+    let text = bandsolve(&["spy", &a]).exits(0).stdout;
+    assert!(text.contains("7 non-zeros") && text.contains("1 below and 1 above"), "{text}");
+    for command in ["solve", "info"] {
+        bandsolve(&[command, &a]).fails(3, "no numbers");
+    }
+}

@@ -107,3 +107,30 @@ fn bands_and_blocks_are_solved_as_well_as_by_lapack() {
         }
     }
 }
+
+#[test]
+fn what_a_method_or_lapack_does_not_solve_counts_neither_way() {
+    let folder = Folder::new();
+    let zero = folder.file("zero.mtx", matrix_market(0, &[]));
+    bandsolve(&["stability", "banded", &zero]).exits(0);
+    // Of 5 diagonals, and of 21, which `rpts` does not solve.
+    let narrow = folder.file("narrow.mtx", matrix_market(60, &toeplitz(60, 9.0, &[1, 2], &[1, 2])));
+    let wide = folder.file("wide.mtx", matrix_market(60, &toeplitz(60, 9.0, &[1, 10], &[1, 10])));
+    for files in [[&narrow, &wide], [&wide, &narrow]] {
+        let text = bandsolve(&["stability", "banded", files[0], files[1]]).exits(0).stdout;
+        let rpts = text.lines().find(|line| line.starts_with("rpts raw")).expect("a line of the summary");
+        assert!(!rpts.contains("of 2") && !text.contains("NaN"), "{text}");
+    }
+    // No row depends on others here but in the last digits: LAPACK's answer is as wrong as ours.
+    let singular = folder.file("singular.mtx", matrix_market(2, &[(1, 1, 1.0), (1, 2, 2.0), (2, 1, 2.0), (2, 2, 4.0)]));
+    let text = bandsolve(&["stability", "banded", &singular]).exits(0).stdout;
+    let pivoted = text.lines().find(|line| line.starts_with("pivoted  ")).expect("a line of the summary");
+    assert!(pivoted.contains(" - ") && !pivoted.contains("1 of 1"), "{text}");
+}
+
+#[test]
+fn published_conditions_stand_beside_matrices_of_their_size_alone() {
+    let heads = |n: &str| bandsolve(&["stability", "pentadiagonal", "--n", n, "--json", "-"]).exits(0).json();
+    assert!(heads("64")["rows"][0]["published_condition"].is_null());
+    assert!(heads("512")["rows"][0]["published_condition"].is_number());
+}

@@ -62,3 +62,48 @@ fn tuning_is_a_file_that_can_be_seen_and_deleted() {
     assert_eq!(tune(&["tune", "--device", "emulated", "--show"]).exits(0).stdout, written);
     tune(&["tune", "--device", "cuda:99"]).fails(1, "no GPU");
 }
+
+#[test]
+fn inputs_are_not_overwritten_and_outputs_are_tried_first() {
+    let folder = Folder::new();
+    let a = folder.file("A.mtx", matrix_market(20, &toeplitz(20, 4.0, &[1], &[1])));
+    let around = |name: &str| folder.path(&format!("./{name}"));
+    for arguments in [["solve", &a, "--out", &around("A.mtx")], ["info", &a, "--json", &around("A.mtx")]] {
+        bandsolve(&arguments).fails(2, "read, not written");
+    }
+    bandsolve(&["solve", &a, "--out", &folder.path("x.mtx"), "--json", &around("x.mtx")]).fails(2, "same file");
+    let (nowhere, here) = (folder.path("nowhere/report"), folder.path("."));
+    for path in [&nowhere, &here] {
+        let why = if path == &here { "directory" } else { "no such folder" };
+        bandsolve(&["bench", "tridiagonal", "--n", "2^30", "--report", path]).fails(1, why);
+        bandsolve(&["solve", &a, "--json", path]).fails(1, why);
+        bandsolve(&["doctor", "--json", path]).fails(1, why);
+    }
+    bandsolve(&["generate", "random", "5", "--out", &folder.path("A.mtx.gz")]).fails(2, "plain .mtx");
+    // Right-hand sides may give way to the solution, and names be as long as the system allows.
+    let b = folder.file("b.mtx", "%%MatrixMarket matrix array real general\n20 1\n".to_string() + &"1\n".repeat(20));
+    bandsolve(&["solve", &a, "--rhs", &b, "--out", &b]).exits(0);
+    bandsolve(&["solve", &a, "--out", &folder.path(&format!("{}.mtx", "x".repeat(250)))]).exits(0);
+}
+
+#[test]
+fn measurements_refuse_what_makes_no_sense() {
+    let folder = Folder::new();
+    bandsolve(&["bench", "sparse", "--quick", "--columns", "99999999999"]).fails(2, "GiB");
+    bandsolve(&["bench", "sparse", "--quick", "--entries", "99999"]).fails(2, "--entries 99999");
+    let empty = folder.file("Z.mtx", matrix_market(5, &[]));
+    bandsolve(&["bench", "sparse", "--quick", "--matrix", &empty]).fails(3, "no entries");
+    for shift in ["nan", "inf", "1e308"] {
+        bandsolve(&["bench", "block", "--quick", "--shift", shift]).fails(2, "1e6");
+    }
+    let head = "%%MatrixMarket matrix coordinate";
+    let imaginary = folder.file("I.mtx", format!("{head} complex general\n2 2 2\n1 1 0 1\n2 2 0 1\n"));
+    bandsolve(&["stability", "banded", &imaginary]).fails(3, "complex");
+    bandsolve(&["bench", "sparse", "--quick", "--matrix", &imaginary]).fails(3, "complex");
+    let wide = folder.file("W.mtx", format!("{head} real general\n4 2 2\n1 1 1\n4 2 1\n"));
+    bandsolve(&["bench", "sparse", "--quick", "--matrix", &wide]).exits(0);
+    for method in ["bcyclic", "block-spike"] {
+        bandsolve(&["solve", &wide, "--method", method]).fails(2, "possible values");
+        bandsolve(&["bench", "methods", "--quick", "--methods", method]).fails(2, "spike-qr");
+    }
+}

@@ -13,7 +13,7 @@ use smallvec::SmallVec;
 /// The row-wise backward error η of one right-hand side of a tridiagonal system.
 ///
 /// Measured in the working precision, whose rounding perturbs η by at most 2ε. Free of overflow and underflow for all
-/// finite inputs; NaN if x or an entry is not finite; 0/0 counts as 0.
+/// finite inputs; NaN if x or an entry is not finite; 0/0 counts as 0, and ‖x‖∞ as the smallest normal number at least.
 ///
 /// # Cost
 /// One pass over the three diagonals, rhs and x, on all threads from n = 10⁵; the result does not depend on their number.
@@ -188,7 +188,8 @@ impl Largest {
     }
 }
 
-/// ‖x‖∞ as `value · 2^exponent` with `value` near 1.
+/// ‖x‖∞, or the smallest normal number where that is larger, as `value · 2^exponent`: what is smaller is known to a part of that
+/// number, and no better.
 pub(crate) struct Norm {
     pub value: f64,
     pub exponent: i32,
@@ -203,11 +204,12 @@ impl Norm {
             largest.add(v.re().to_f64());
             largest.add(v.im().to_f64());
         }
-        let largest = largest.value();
+        let (largest, least) = (largest.value(), T::Real::MIN_POSITIVE.to_f64());
+        let largest = if largest < least { least } else { largest };
         let exponent = exponent(largest);
         let mut value = largest * pow2(-exponent);
         if T::COMPLEX && largest.is_finite() {
-            value = x.iter().map(|v| modulus(parts(*v, pow2(-exponent)))).fold(0.0, f64::max);
+            value = x.iter().map(|v| modulus(parts(*v, pow2(-exponent)))).fold(value, f64::max);
         }
         Self { value, exponent, plain: value * pow2(exponent) }
     }

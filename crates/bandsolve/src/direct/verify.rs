@@ -19,8 +19,9 @@ use std::sync::{Arc, OnceLock};
 ///
 /// $$ \eta = \max_i \frac{|d_i - (Ax)_i|}{(\sum_j |a_{ij}|)\,\|x\|_\infty + |d_i|} $$
 ///
-/// It is measured while x is written, against a lower bound of ‖x‖∞ that is known by then, so that the reported number
-/// is never below η. Where it would exceed 8ε it is measured exactly.
+/// with ‖x‖∞ at least the smallest normal number, because what is smaller is not known to ε of itself. It is measured while x
+/// is written, against a lower bound of ‖x‖∞ that is known by then, so that the reported number is never below η. Where it
+/// would exceed 8ε it is measured exactly.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Report {
