@@ -64,6 +64,10 @@ def test_bands_and_batches(device):
     for axis in (0, 1):
         x = bandsolve.solve_batch(sub, diag + 2, sup, rhs, axis=axis, device=device)
         assert np.allclose(x, bandsolve.solve_batch(sub, diag + 2, sup, rhs, axis=axis), rtol=0, atol=1e-13)
+        singular, zeros = np.ones((5, 40)), np.zeros((5, 40))
+        singular[(3, 1) if axis else (1, 3)] = 0
+        with pytest.raises(np.linalg.LinAlgError, match="^system 3 is singular: no pivot in row 1$"):
+            bandsolve.solve_batch(zeros, singular, zeros, rhs, axis=axis, device=device)
 
 
 def test_what_a_device_cannot_do(device):

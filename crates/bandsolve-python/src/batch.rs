@@ -64,8 +64,8 @@ where
     let solve = |x: &mut [T]| py.detach(|| once(&a, (plan, device), Op::Plain, rhs, x));
     let (x, report) = filled(py, arrays[3].shape(), false, solve);
     let wrong = |error| match error {
-        // Rows of one system after the other, however they lie in memory; a device says which row of its system.
-        Error::Singular { row } if device.is_none() => {
+        // Rows of one system after the other, however they lie in memory.
+        Error::Singular { row } => {
             lin_alg_error(py, format!("system {} is singular: no pivot in row {}", row / n, row % n))
         }
         error => exception(py, &error),

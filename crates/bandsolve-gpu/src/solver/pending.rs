@@ -187,6 +187,11 @@ impl<'a, T: Element> Pending<'a, T> {
                 Err(Error::NotFinite { array: "rhs", index }) => {
                     failed = failed.and(Err(Error::NotFinite { array: "rhs", index: places[index] }));
                 }
+                // Rows of one system after the other.
+                Err(Error::Singular { row }) => {
+                    let system = column / self.solver.cuts[0].0.columns as usize;
+                    failed = failed.and(Err(Error::Singular { row: system * rows + row }));
+                }
                 Err(error) => failed = failed.and(Err(error)),
             }
         }
