@@ -34,7 +34,7 @@ fn target(path: &Path) -> PathBuf {
     path.canonicalize().ok().or_else(link).unwrap_or_else(|| path.to_path_buf())
 }
 
-/// Refuses what [`write`] is sure to fail at, before the work is done.
+/// Refuses what [`write()`] is sure to fail at, before the work is done.
 ///
 /// # Errors
 /// [`Failure::Other`].
