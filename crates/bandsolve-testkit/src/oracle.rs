@@ -616,7 +616,13 @@ mod tests {
         assert_eq!(backward_error(&a, &[3.0, 4.0], &[1.0, 1.0]), 1.0 / 7.0);
         assert_eq!(backward_error(&a, &[3.0, 3.0], &[1.0, 1.0]), 0.0);
         assert_eq!(backward_error(&a, &[0.0, 0.0], &[0.0, 0.0]), 0.0);
-        assert_eq!(backward_error(&a, &[0.0, 1e-300], &[0.0, 0.0]), 1.0);
+        assert_eq!(backward_error(&a, &[0.0, 1e-290], &[0.0, 0.0]), 1.0);
+        // ‖x‖∞ counts as m, the smallest normal number, at least: what is smaller by far than 3m = Σ|a|·m may become zero.
+        let m = f64::MIN_POSITIVE;
+        assert_eq!(backward_error(&a, &[0.0, 3.0 * m], &[0.0, 0.0]), 0.5);
+        assert_eq!(backward_error(&a, &[0.0, 1e-300], &[0.0, 0.0]), 1e-300 / (3.0 * m + 1e-300));
+        assert_eq!(backward_error(&a, &[2.0 * m, m], &[m, 0.0]), 0.0);
+        assert_eq!(backward_error(&a, &[0.0, m], &[m / 4.0, m / 4.0]), 0.75 / 3.0);
         assert!(backward_error(&a, &[3.0, 3.0], &[f64::NAN, 1.0]).is_nan());
         assert!(backward_error(&a, &[3.0, 3.0], &[f64::INFINITY, 1.0]).is_nan());
         // A perturbation far below f64's resolution of the product is seen.
