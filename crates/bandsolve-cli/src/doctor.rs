@@ -112,14 +112,16 @@ impl Found {
             let what = "vectors of this processor are not used: unset BANDSOLVE_SIMD, or take one with AVX2";
             warnings.push(what.into());
         }
-        let broken = [
-            Tuning::load().err().map(|e| (Tuning::path(), e.to_string(), "bandsolve tune")),
-            DeviceTuning::load().err().map(|e| (DeviceTuning::path(), e.to_string(), "bandsolve tune --device cuda")),
+        let tuned = [
+            (&self.tuning, Tuning::load().err(), "bandsolve tune"),
+            (&self.gpu_tuning, DeviceTuning::load().err(), "bandsolve tune --device cuda"),
         ];
-        warnings.extend(broken.into_iter().flatten().map(|(path, why, command)| {
-            let path = path.unwrap_or_default();
-            format!("{}: {why}; built-in numbers hold: delete it, or run `{command}`", path.display())
-        }));
+        for (file, error, command) in tuned {
+            if let (Some(file), Some(error)) = (file, error) {
+                let file = file.display();
+                warnings.push(format!("{file}: {error}; built-in numbers hold: delete it, or run `{command}`"));
+            }
+        }
         if let Some(load) = self.load.filter(|load| *load > 0.5 * self.cores as f64) {
             warnings.push(format!("other programs are at work (load {load:.1}): times will be longer, and vary"));
         }

@@ -23,14 +23,14 @@ pub fn run(args: &GenerateArgs) -> Result<(), Failure> {
         let known: Vec<_> = families().iter().map(|f| f.name).collect();
         return Err(Failure::Usage(format!("no family `{name}`; there are: {}", known.join(", "))));
     };
-    let system = match family.generate(n as usize, args.seed) {
-        families::System::Tridiagonal(a) => System::Tridiagonal(a),
-        families::System::Banded(a) => System::Banded(a),
-    };
     let path = args.out.as_deref().unwrap_or(Path::new("-"));
     if path.extension().is_some_and(|ending| ["gz", "npy", "npz"].iter().any(|other| ending == *other)) {
         return Err(Failure::Usage(format!("--out {}: matrices are written as plain .mtx", path.display())));
     }
+    let system = match family.generate(n as usize, args.seed) {
+        families::System::Tridiagonal(a) => System::Tridiagonal(a),
+        families::System::Banded(a) => System::Banded(a),
+    };
     let description = family.description.replace('\n', " ");
     let comment = format!("{description}: bandsolve generate {} {n} --seed {}", family.name, args.seed);
     output::write(path, |out| write(out, (path, n), &comment, &system))

@@ -28,13 +28,6 @@ pub fn print_beside(text: &str, taken: bool) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What tells one file from another, whatever it is called.
-fn place(path: &Path) -> PathBuf {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let by_folder = || Some(folder.canonicalize().ok()?.join(path.file_name()?));
-    if is_stdout(Some(path)) { None } else { path.canonicalize().ok().or_else(by_folder) }.unwrap_or(path.into())
-}
-
 /// Whether an output goes to standard output.
 pub fn is_stdout(path: Option<&Path>) -> bool {
     path.is_some_and(|p| p.as_os_str() == "-")
@@ -47,6 +40,7 @@ pub fn is_stdout(path: Option<&Path>) -> bool {
 /// [`Failure::Usage`], [`Failure::Other`].
 pub fn check_outputs(options: &[(&str, &Option<PathBuf>)], inputs: &[&Path]) -> Result<bool, Failure> {
     let named: Vec<_> = options.iter().filter_map(|(name, path)| Some((name, path.as_deref()?))).collect();
+    let place = |path: &Path| if is_stdout(Some(path)) { path.into() } else { output::target(path) };
     for (k, (name, path)) in named.iter().enumerate() {
         if let Some((earlier, _)) = named[..k].iter().find(|(_, other)| place(other) == place(path)) {
             return Err(Failure::Usage(format!("{earlier} and {name} name the same file")));

@@ -139,7 +139,7 @@ impl Job<'_> {
         waiting.finish_and_clear();
         let forward_error = known.map(|known| known::forward_error(&x, &known));
         let n_rhs = rhs.len().checked_div(self.structure.n).unwrap_or(1);
-        let condition = if solved.is_ok() { condition_at_least(&system, &rhs, &x) } else { 0.0 };
+        let condition = if solved.is_ok() { condition_at_least(&system, self.structure.n, (&rhs, &x)) } else { 0.0 };
         self.finish(&plan, &Outcome { solved, n_rhs, seconds, forward_error, condition }, &x)
     }
 
@@ -318,11 +318,11 @@ fn refinement_steps(solved: &Result<Report, Error>) -> Option<usize> {
 }
 
 /// ‖x‖∞ / maxᵢ (|dᵢ| / Σⱼ|aᵢⱼ|) of any right-hand side d: x = A⁻¹·d says that ‖A⁻¹·diag(Σⱼ|aᵢⱼ|)‖∞ is at least that.
-fn condition_at_least<T: Scalar>(system: &System<T>, rhs: &[T], x: &[T]) -> f64 {
+fn condition_at_least<T: Scalar>(system: &System<T>, n: usize, (rhs, x): (&[T], &[T])) -> f64 {
     let size = |v: &T| Scalar::abs(*v).to_f64();
-    let mut sums = vec![0.0; system.n()];
+    let mut sums = vec![0.0; n];
     system.for_each(|i, _, a| sums[i] += size(&a));
-    let columns = rhs.chunks_exact(sums.len().max(1)).zip(x.chunks_exact(sums.len().max(1)));
+    let columns = rhs.chunks_exact(n.max(1)).zip(x.chunks_exact(n.max(1)));
     let of_column = |(rhs, x): (&[T], &[T])| {
         let largest = rhs.iter().zip(&sums).map(|(d, sum)| size(d) / sum).fold(0.0, f64::max);
         x.iter().map(size).fold(0.0, f64::max) / largest

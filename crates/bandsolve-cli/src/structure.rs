@@ -203,14 +203,6 @@ impl<T: Scalar> System<T> {
         }
     }
 
-    /// Number of unknowns.
-    pub fn n(&self) -> usize {
-        match self {
-            System::Tridiagonal(a) => a.n(),
-            System::Banded(a) => a.n(),
-        }
-    }
-
     /// Calls `f(row, column, value)` for every entry of the band.
     pub fn for_each(&self, mut f: impl FnMut(usize, usize, T)) {
         match self {

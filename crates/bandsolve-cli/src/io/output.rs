@@ -28,10 +28,18 @@ pub fn write(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -
     replace(&target, fill).map_err(failed)
 }
 
-/// The file that a symbolic link names, which need not exist yet.
-fn target(path: &Path) -> PathBuf {
-    let link = || Some(path.parent()?.join(path.read_link().ok()?));
-    path.canonicalize().ok().or_else(link).unwrap_or_else(|| path.to_path_buf())
+/// The file that a path leads to, through symbolic links, under the one name that tells it from all others; it need not exist yet.
+pub fn target(path: &Path) -> PathBuf {
+    if let Ok(there) = path.canonicalize() {
+        return there;
+    }
+    let named = path.read_link().map_or_else(|_| path.to_path_buf(), |to| folder(path).join(to));
+    let absolute = folder(&named).canonicalize().ok().and_then(|folder| Some(folder.join(named.file_name()?)));
+    absolute.unwrap_or(named)
+}
+
+fn folder(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// Refuses what [`write()`] is sure to fail at, before the work is done.
@@ -40,11 +48,10 @@ fn target(path: &Path) -> PathBuf {
 /// [`Failure::Other`].
 pub fn check(path: &Path) -> Result<(), Failure> {
     let target = target(path);
-    let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let why = match folder.is_some_and(|folder| !folder.is_dir()) {
-        true => "there is no such folder",
-        false if target.is_dir() => "it is a directory",
-        false => return Ok(()),
+    let why = match folder(&target).is_dir() {
+        false => "there is no such folder",
+        true if target.is_dir() => "it is a directory",
+        true => return Ok(()),
     };
     Err(Failure::Other(format!("{}: cannot be written: {why}", path.display())))
 }
