@@ -39,6 +39,10 @@ cp -r "$root/python/bandsolve" emulated/
 cp "${CARGO_TARGET_DIR:-$root/target}/debug/lib_bandsolve.so" emulated/bandsolve/_bandsolve.abi3.so
 PYTHONPATH=emulated BANDSOLVE_EMULATED=1 venv/bin/python -m pytest -q -p no:cacheprovider python/tests/test_device.py
 
+# Defects that were found from outside; some are of the program and of the C libraries.
+(cd "$root" && cargo build --quiet -p bandsolve-cli -p bandsolve-capi -p bandsolve-lapack)
+BANDSOLVE_TARGET="${CARGO_TARGET_DIR:-$root/target}/debug" venv/bin/python "$root/tests/regressions.py"
+
 venv/bin/python -m mypy --no-error-summary -c "import bandsolve"
 
 venv/bin/pip install --quiet matplotlib
