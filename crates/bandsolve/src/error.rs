@@ -53,6 +53,14 @@ pub enum Error {
         /// Refinement steps taken in all.
         refinement_steps: usize,
     },
+    /// Some of several right-hand sides were not solved; all others were.
+    #[error("{first} (right-hand side {}{})", .columns[0], others(.columns))]
+    Columns {
+        /// What went wrong with the first of them.
+        first: Box<Error>,
+        /// All of them, counted from 0.
+        columns: Vec<usize>,
+    },
     /// The method cannot be used for this kind of system.
     #[error("method {method} does not solve {what}")]
     Unsupported {
@@ -91,10 +99,58 @@ pub enum Error {
     },
 }
 
+/// The columns after the first, in words.
+fn others(columns: &[usize]) -> String {
+    const NAMED: usize = 8;
+    let named: Vec<String> = columns.iter().skip(1).take(NAMED).map(usize::to_string).collect();
+    match columns.len() {
+        0 | 1 => String::new(),
+        n if n <= NAMED + 1 => format!("; also {}", named.join(", ")),
+        n => format!("; also {} and {} more", named.join(", "), n - 1 - NAMED),
+    }
+}
+
+impl Error {
+    /// What went wrong, whichever right-hand side it was: the first error of [`Columns`](Self::Columns), else the error itself.
+    pub fn cause(&self) -> &Error {
+        match self {
+            Error::Columns { first, .. } => first.cause(),
+            _ => self,
+        }
+    }
+}
+
 /// Shorthand for results of this crate.
 pub type Result<T, E = Error> = core::result::Result<T, E>;
 
 /// `Err(Shape)` unless `got == expected`.
 pub(crate) fn check_len(what: &'static str, expected: usize, got: usize) -> Result<()> {
     if got == expected { Ok(()) } else { Err(Error::Shape { what, expected, got }) }
+}
+
+/// What went wrong with some of several right-hand sides, while the others are solved.
+#[derive(Debug, Default)]
+pub(crate) struct Failures {
+    first: Option<Error>,
+    columns: Vec<usize>,
+}
+
+impl Failures {
+    /// Notes that a column was not solved.
+    pub fn note(&mut self, column: usize, error: Error) {
+        self.first.get_or_insert(error);
+        self.columns.push(column);
+    }
+
+    /// `value` if nothing was noted. What is wrong with the matrix, or with the only one of `n_rhs` right-hand sides, is said as it
+    /// is.
+    pub fn unless<V>(self, value: V, n_rhs: usize) -> Result<V> {
+        match self.first {
+            None => Ok(value),
+            Some(first @ (Error::NotConverged { .. } | Error::NotFinite { array: "rhs", .. })) if n_rhs > 1 => {
+                Err(Error::Columns { first: Box::new(first), columns: self.columns })
+            }
+            Some(first) => Err(first),
+        }
+    }
 }

@@ -72,8 +72,8 @@ impl<T: Scalar> BatchFactor<'_, T> {
         }
     }
 
-    /// Solves the systems of `span`; returns those that were not solved well and the largest bound of the others. `gaps`: one
-    /// for every system of `span`; empty: nothing is verified.
+    /// Solves the systems of `span`; returns those that were not solved well, or unverified those that may be singular, and the
+    /// largest bound of the others. `gaps`: one for every system of `span`.
     fn solve_span(
         &self,
         op: Op,
@@ -94,14 +94,15 @@ impl<T: Scalar> BatchFactor<'_, T> {
                 Layout::Interleaved => (span.start, Strides { lane: 1, row: a.count() }),
             };
             let arrays = [&*a.sub, &*a.diag, &*a.sup, rhs].map(|all| &all[first..]);
-            work.solve_systems(&Systems { arrays, n, strides, tiles: whole }, how, own, (out.x, first));
+            let systems = Systems { arrays, n, strides, tiles: whole };
+            work.solve_systems(&systems, how, (own, options.verify), (out.x, first));
         }
         for first in (span.start + whole * lanes..span.end).step_by(lanes) {
             let count = (span.end - first).min(lanes);
             let (own, others) = rest.split_at_mut(rest.len().min(count));
             rest = others;
             let at = |k: usize, s: usize, i: usize| self.entry(op, rhs, k, first + s, i);
-            work.solve_few((n, count), at, how, own, |s, i, x| out.put(first + s, i, x));
+            work.solve_few((n, count), at, how, (own, options.verify), |s, i, x| out.put(first + s, i, x));
         }
         let (mut bad, mut worst) = (Bad::new(), 0.0f64);
         for (s, gap) in span.zip(gaps) {
@@ -256,8 +257,8 @@ impl<T: Scalar> Factor<T> for BatchFactor<'_, T> {
         if self.a.count() * self.a.n() == 0 {
             return StackReq::empty();
         }
-        let gaps = if self.plan.options.verify { self.a.count() } else { 0 };
-        StackReq::new_aligned::<T::Real>(self.memory() * self.threads(), 64).and(StackReq::new::<T::Real>(gaps))
+        let gaps = StackReq::new::<T::Real>(self.a.count());
+        StackReq::new_aligned::<T::Real>(self.memory() * self.threads(), 64).and(gaps)
     }
 
     fn solve_into_with(&self, op: Op, rhs: &[T], x: &mut [T], stack: &mut PodStack) -> Result<Report> {
@@ -270,7 +271,7 @@ impl<T: Scalar> Factor<T> for BatchFactor<'_, T> {
             return Ok(outcome);
         }
         let (memory, stack) = stack.make_aligned_raw::<T::Real>(self.memory() * self.threads(), 64);
-        let (gaps, _) = stack.make_raw::<T::Real>(if self.plan.options.verify { count } else { 0 });
+        let (gaps, _) = stack.make_raw::<T::Real>(count);
         let share = count.div_ceil(self.lanes()).div_ceil(self.threads()) * self.lanes();
         let mut failure = None;
         for (rhs, x) in rhs.chunks_exact(n * count).zip(x.chunks_exact_mut(n * count)) {

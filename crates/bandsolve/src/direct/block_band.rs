@@ -7,11 +7,13 @@ use super::band_lu::array;
 use super::banded_spike::Partitions;
 use super::determinant::Product;
 use super::pivoted::around_transpose;
-use super::verify::{Equations, Factored, Facts, KeepsFactors, Lazy, Matrix, solve_verified, verified_scratch};
+use super::verify::{
+    Equations, Factored, Facts, KeepsFactors, Matrix, WithExchanges, solve_verified, verified_scratch,
+};
 use super::{Factor, Op, Probe, Report};
 use crate::error::Result;
 use crate::matrix::{Banded, BlockTridiagonal, Shape};
-use crate::plan::{Pivoting, Plan};
+use crate::plan::Plan;
 use crate::scalar::Scalar;
 use crate::threads::enter;
 use crate::tuning;
@@ -27,8 +29,8 @@ pub struct BlockBand<'m, T: Scalar> {
     a: BlockTridiagonal<'m, T>,
     partitions: Partitions<T>,
     facts: Facts,
-    /// Of more than one partition.
-    fallback: Option<(Plan, Lazy<Box<BlockBand<'m, T>>>)>,
+    /// Of more than one partition, or where rows may not be exchanged.
+    fallback: Option<WithExchanges<BlockBand<'m, T>>>,
 }
 
 impl<'m, T: Scalar> BlockBand<'m, T> {
@@ -39,7 +41,7 @@ impl<'m, T: Scalar> BlockBand<'m, T> {
     pub fn pivoted(plan: &Plan, a: BlockTridiagonal<'m, T>) -> Result<Self> {
         let partitions = with_band(plan, &a, |band| Partitions::whole(plan, band))?;
         let facts = partitions.facts(Facts::pivoted(plan));
-        Ok(Self { a, partitions, facts, fallback: None })
+        Ok(Self { a, partitions, facts, fallback: WithExchanges::unless_allowed(plan) })
     }
 
     /// Factors `a` by partitions.
@@ -49,8 +51,7 @@ impl<'m, T: Scalar> BlockBand<'m, T> {
     pub fn by_parts(plan: &Plan, a: BlockTridiagonal<'m, T>) -> Result<Self> {
         let partitions = with_band(plan, &a, |band| Partitions::new(plan, band))?;
         let facts = partitions.facts(Facts::new(plan));
-        let fallback = Some((plan.clone().pivoting(Pivoting::ScaledPartial), Lazy::new()));
-        Ok(Self { a, partitions, facts, fallback })
+        Ok(Self { a, partitions, facts, fallback: Some(WithExchanges::new(plan)) })
     }
 
     /// Places of the unknowns of block row `row` in the order of elimination.
@@ -159,9 +160,8 @@ impl<'m, T: Scalar> Factored<T> for BlockBand<'m, T> {
     }
 
     fn fallback(&self) -> Option<Result<&dyn Probe<T>>> {
-        let (plan, factor) = self.fallback.as_ref()?;
-        let make = || Self::pivoted(plan, self.a.clone()).map(Box::new);
-        Some(factor.get(make).map(|factor| &**factor as &dyn Probe<T>))
+        let made = self.fallback.as_ref()?.get(|plan| Self::pivoted(plan, self.a.clone()));
+        Some(made.map(|factor| factor as &dyn Probe<T>))
     }
 
     fn product(&self) -> Option<Product> {

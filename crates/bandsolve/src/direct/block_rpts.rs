@@ -18,11 +18,12 @@ use super::cut::{ALIGN, Cut, columns, columns_mut, cut_out_mut, middle, size_bel
 use super::level::{Findings, both};
 use super::partitioned::{is_zero, mend_bad};
 use super::pivoted::{PivotedBanded, reciprocal};
+use super::repair::is_nothing;
 use super::verify::{
     self, Equations, Factored, Facts, KeepsFactors, Lazy, Matrix, Refiner, Report, good, refinement_scratch,
 };
 use super::{Factor, Op, Probe};
-use crate::error::{Result, check_len};
+use crate::error::{Failures, Result, check_len};
 use crate::kernel::Simd;
 use crate::kernel::blocks::{self, Band, BlockMatrix, BlockRun, Choice, Coarse, Level, Target, Task};
 use crate::kernel::run::{Columns, ColumnsMut};
@@ -251,7 +252,7 @@ impl<T: Scalar> Share<'_, T> {
 }
 
 /// Solves the system of one level. Where `gaps` has room for them, verifies: returns what it found, and writes the gap of
-/// every partition.
+/// every partition. Without, what it found is no more than whether a guard took the place of a pivot.
 fn solve_level<T: Scalar>(
     settings: Settings,
     (matrix, n_rhs): (BlockMatrix<'_, T>, usize),
@@ -274,19 +275,20 @@ fn solve_level<T: Scalar>(
     let parts = 0..cut.partitions();
     let out = Coarse { sub: &mut *sub, diag: &mut *diag, sup: &mut *sup, rhs: columns_mut(coarse_rhs, n_rhs) };
     let work = Work::Reduce(out);
-    Share { settings, level, cut, rhs, parts: parts.clone(), work, memory: &mut *memory }.parallel(threads);
+    let [reduced, ..] =
+        Share { settings, level, cut, rhs, parts: parts.clone(), work, memory: &mut *memory }.parallel(threads);
 
     let square = b * b;
     let (first, last) = if matrix.periodic() { (&sub[..square], &sup[(n - 1) * square..]) } else { (&[][..], &[][..]) };
     let (sub, sup) = (&sub[square..], &sup[..(n - 1) * square]);
     let below = BlockRows { block: b, sub, diag, sup, first, last, orientation: Orientation::Plain };
-    if n == 2 {
-        solve_two(&below, columns(coarse_rhs, n_rhs), columns_mut(coarse, n_rhs), n_rhs);
+    let suspect = if n == 2 {
+        solve_two(&below, columns(coarse_rhs, n_rhs), columns_mut(coarse, n_rhs), n_rhs)
     } else {
         let system = (BlockMatrix::Blocks(below), n_rhs);
         let (rhs, x) = (columns(coarse_rhs, n_rhs), columns_mut(coarse, n_rhs));
-        solve_level(settings, system, rhs, (x, Default::default()), (&mut *memory, stack));
-    }
+        solve_level(settings, system, rhs, (x, Default::default()), (&mut *memory, stack))[0].suspect
+    };
 
     let coarse = columns(coarse, n_rhs);
     let x_max = coarse.map(size_below);
@@ -294,6 +296,7 @@ fn solve_level<T: Scalar>(
     let mut found = Share { settings, level, cut, rhs, parts, work, memory }.parallel(threads);
     for (found, x_max) in found.iter_mut().zip(x_max) {
         found.x_max = found.x_max.max_nan(x_max.to_f64());
+        found.suspect |= reduced.suspect | suspect;
     }
     found
 }
@@ -301,8 +304,8 @@ fn solve_level<T: Scalar>(
 /// Rows of two blocks.
 const TWO: usize = 2 * tuning::SMALL_BLOCK_MAX;
 
-/// Solves a system of two block rows by elimination with scaled partial pivoting.
-fn solve_two<T: Scalar>(rows: &BlockRows<'_, T>, rhs: Columns<'_, T>, x: ColumnsMut<'_, T>, n_rhs: usize) {
+/// Solves a system of two block rows by elimination with scaled partial pivoting. Returns whether a pivot was next to zero.
+fn solve_two<T: Scalar>(rows: &BlockRows<'_, T>, rhs: Columns<'_, T>, x: ColumnsMut<'_, T>, n_rhs: usize) -> bool {
     let n = 2 * rows.block;
     let mut a = [[T::ZERO; TWO + MAX_RHS]; TWO];
     for i in 0..n {
@@ -311,9 +314,11 @@ fn solve_two<T: Scalar>(rows: &BlockRows<'_, T>, rhs: Columns<'_, T>, x: Columns
         let largest = a[i][..n].iter().fold(T::Real::ZERO, |max, v| max.max_nan(verify::peak(*v)));
         a[i].iter_mut().for_each(|v| *v = v.scale(largest.equilibrate()));
     }
+    let mut suspect = false;
     for c in 0..n {
         let size = |r: usize| a[r][c].abs1();
         let pivot = (c..n).fold(c, |best, r| if size(r) > size(best) { r } else { best });
+        suspect |= is_nothing(a[pivot][c]);
         a.swap(c, pivot);
         let (above, below) = a.split_at_mut(c + 1);
         let (pivot_row, recip) = (&above[c], reciprocal(above[c][c]));
@@ -328,6 +333,7 @@ fn solve_two<T: Scalar>(rows: &BlockRows<'_, T>, rhs: Columns<'_, T>, x: Columns
             x[s][i] = known * reciprocal(a[i][i]);
         }
     }
+    suspect
 }
 
 /// A matrix of small blocks ready to be solved. Holds no factors: they are recomputed in cache.
@@ -381,21 +387,26 @@ impl<T: Scalar, M: SmallBlocks<T>> Factored<T> for BlockRpts<T, M> {
     }
 
     fn fallback(&self) -> Option<Result<&dyn Probe<T>>> {
-        let plan = self.plan.clone().pivoting(Pivoting::ScaledPartial);
-        Some(self.sequential.get(|| self.a.sequential(&plan)).map(|factor| factor as &dyn Probe<T>))
+        Some(self.spare())
     }
 }
 
 impl<T: Scalar, M: SmallBlocks<T>> BlockRpts<T, M> {
+    /// The sequential pivoted method.
+    fn spare(&self) -> Result<&dyn Probe<T>> {
+        let plan = self.plan.clone().pivoting(Pivoting::ScaledPartial);
+        self.sequential.get(|| self.a.sequential(&plan)).map(|factor| factor as &dyn Probe<T>)
+    }
+
     /// Solves for a few columns, which begin at `offset` of the caller's array, and repairs those that are not good enough.
     fn solve_columns(
         &self,
         op: Op,
         (rhs, offset): (&[T], usize),
         x: &mut [T],
-        report: &mut Report,
+        (report, failures): (&mut Report, &mut Failures),
         stack: &mut PodStack,
-    ) -> Result<()> {
+    ) {
         let (settings, matrix) = (self.settings(), self.a.blocks(op));
         let (n, cut) = (matrix.n(), settings.cut(matrix.block_rows()));
         let n_rhs = rhs.len() / n;
@@ -408,29 +419,34 @@ impl<T: Scalar, M: SmallBlocks<T>> BlockRpts<T, M> {
             solve_level(settings, (matrix, n_rhs), columns(rhs, n_rhs), (x, gaps), (memory, stack))
         };
         if partitions == 0 {
-            return Ok(());
+            // Without verification, too, a zero pivot is an error.
+            let mut again = || verify::solve_again(self.spare()?, op, rhs, x, report);
+            if found[0].suspect
+                && let Err(error) = again()
+            {
+                failures.note(offset / n, error);
+            }
+            return;
         }
         let equations = self.a.equations(op);
         for (s, found) in found.into_iter().enumerate().take(n_rhs) {
             let (rhs, x) = (&rhs[s * n..][..n], &mut x[s * n..][..n]);
             let gaps = &gaps[s * partitions..][..partitions];
             let unknowns = |p: usize| cut.start(p) * matrix.block()..(cut.end(p) * matrix.block()).min(n);
-            if found.looks_singular::<T::Real>() && !is_zero(rhs, x) {
-                let fallback = self.fallback().expect("there is one")?;
-                let eta = verify::fall_back(fallback, op, (rhs, offset + s * n), x, report)?;
-                report.push(eta);
-                continue;
-            }
-            if let Some((eta, steps)) = self.mend(&equations, (rhs, &mut *x), found, (gaps, &unknowns)) {
+            let offset = offset + s * n;
+            let settled = if found.suspect || (found.looks_singular::<T::Real>() && !is_zero(rhs, x)) {
+                self.spare().and_then(|spare| verify::fall_back(spare, op, (rhs, offset), x, report))
+            } else if let Some((eta, steps)) = self.mend(&equations, (rhs, &mut *x), found, (gaps, &unknowns)) {
                 report.refinement_steps = report.refinement_steps.max(steps);
-                report.push(eta);
-                continue;
+                Ok(eta)
+            } else {
+                Refiner { factors: self, op, stack: &mut *stack }.settle((rhs, offset), x, report)
+            };
+            match settled {
+                Ok(eta) => report.push(eta),
+                Err(error) => failures.note(offset / n, error),
             }
-            let mut refiner = Refiner { factors: self, op, stack: &mut *stack };
-            let eta = refiner.settle((rhs, offset + s * n), x, report)?;
-            report.push(eta);
         }
-        Ok(())
     }
 
     /// Accepts x if all is good, else mends the partitions that are not, if they are few. Returns the error and the refinement
@@ -465,12 +481,12 @@ impl<T: Scalar, M: SmallBlocks<T>> Factor<T> for BlockRpts<T, M> {
         let n_rhs = self.shape().n_rhs("rhs", rhs.len())?;
         check_len("x", rhs.len(), x.len())?;
         verify::check_scratch(self.solve_scratch(n_rhs), stack)?;
-        let mut report = Report::new(&self.plan);
+        let (mut report, mut failures) = (Report::new(&self.plan), Failures::default());
         let together = together(n_rhs).max(1) * self.shape().n();
         for (k, (rhs, x)) in rhs.chunks(together).zip(x.chunks_mut(together)).enumerate() {
-            self.solve_columns(op, (rhs, k * together), x, &mut report, stack)?;
+            self.solve_columns(op, (rhs, k * together), x, (&mut report, &mut failures), stack);
         }
-        Ok(report)
+        failures.unless(report, n_rhs)
     }
 }
 

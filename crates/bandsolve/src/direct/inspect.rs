@@ -157,7 +157,10 @@ impl<T: Scalar, F: Factored<T> + KeepsFactors + Factor<T>> Probe<T> for F {
             return whatever_comes(self.solve_in_place_with(op, x, stack));
         }
         if let Some(row) = self.facts().singular {
-            return Err(Error::Singular { row });
+            return match self.fallback() {
+                Some(_) => whatever_comes(self.solve_in_place_with(op, x, stack)),
+                None => Err(Error::Singular { row }),
+            };
         }
         self.solve_unchecked(op, x, stack);
         Ok(())
@@ -165,15 +168,16 @@ impl<T: Scalar, F: Factored<T> + KeepsFactors + Factor<T>> Probe<T> for F {
 
     fn known_determinant(&self) -> Result<Determinant<T>> {
         self.matrix().check_finite()?;
-        if let (Some(row), false) = (self.facts().singular, self.facts().exchanges) {
-            return Err(Error::Singular { row });
-        }
-        if let Some(product) = self.product().filter(|product| product.is_finite()) {
+        // Without exchanges a zero pivot proves nothing.
+        let unproven = self.facts().singular.filter(|_| !self.facts().exchanges);
+        let known = if unproven.is_none() { self.product() } else { None };
+        if let Some(product) = known.filter(|product| product.is_finite()) {
             return Ok(product.determinant());
         }
-        match self.fallback() {
-            Some(spare) => spare?.known_determinant(),
-            None => Err(Error::NotConverged { backward_error: f64::NAN, refinement_steps: 0 }),
+        match (self.fallback(), unproven) {
+            (Some(spare), _) => spare?.known_determinant(),
+            (None, Some(row)) => Err(Error::Singular { row }),
+            (None, None) => Err(Error::NotConverged { backward_error: f64::NAN, refinement_steps: 0 }),
         }
     }
 

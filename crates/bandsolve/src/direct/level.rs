@@ -145,7 +145,8 @@ impl<T> Coarse<'_, T> {
 }
 
 impl<T: Scalar> Reduce<'_, T> {
-    pub fn parallel(mut self, threads: usize) {
+    /// Returns whether nothing was left of an equation: then the matrix may be singular.
+    pub fn parallel(mut self, threads: usize) -> bool {
         let lanes = self.level.settings.lanes;
         if threads <= 1 || self.parts.len() <= lanes {
             return self.run();
@@ -155,13 +156,14 @@ impl<T: Scalar> Reduce<'_, T> {
         let out = self.out.split_at(2 * (mid - self.parts.start));
         let left = Reduce { parts: self.parts.start..mid, out: out.0, memory: memory.0, ..self };
         let right = Reduce { parts: mid..self.parts.end, out: out.1, memory: memory.1, ..self };
-        join(|| left.parallel(threads / 2), || right.parallel(threads - threads / 2));
+        let (a, b) = join(|| left.parallel(threads / 2), || right.parallel(threads - threads / 2));
+        a | b
     }
 
-    fn run(&mut self) {
+    fn run(&mut self) -> bool {
         let level = self.level;
         let (n_rhs, how) = (level.n_rhs, level.settings.how());
-        let mut part = self.parts.start;
+        let (mut suspect, mut part) = (false, self.parts.start);
         while part < self.parts.end {
             let span = level.cut.span(part, self.parts.end, level.settings.lanes);
             let rows = span.first..span.first + span.rows();
@@ -171,9 +173,10 @@ impl<T: Scalar> Reduce<'_, T> {
                 (&mut self.out.sub[out.clone()], &mut self.out.diag[out.clone()], &mut self.out.sup[out]);
             let rhs = cut_out(&self.rhs, rows, n_rhs);
             let mut work = Workspace::new(level.settings.simd, n_rhs, 1, self.memory);
-            work.reduce(&level.rows, rhs, span, how, [sub, diag, sup, a, b, c, d]);
+            suspect |= work.reduce(&level.rows, rhs, span, how, [sub, diag, sup, a, b, c, d]);
             part += span.partitions();
         }
+        suspect
     }
 }
 
@@ -246,8 +249,8 @@ impl<T: Scalar> Substitute<'_, T> {
 }
 
 /// Solves the system of one level for `n_rhs` right-hand sides, which stand in `rhs` or, if that is `None`, in `x`. Where
-/// `gaps` has room for them, verifies: returns what it found, and writes the gap of every partition. Also
-/// returns whether the coarse system was truncated.
+/// `gaps` has room for them, verifies: returns what it found, and writes the gap of every partition. Without, what it found is
+/// no more than whether a guard took the place of a pivot. Also returns whether the coarse system was truncated.
 pub(super) fn solve_level<T: Scalar>(
     settings: &Settings,
     n_rhs: usize,
@@ -272,11 +275,11 @@ pub(super) fn solve_level<T: Scalar>(
     let own = cut_out_mut(&mut coarse, 1..n + 1);
     let out = Coarse { sub: &mut *sub, diag: &mut *diag, sup: &mut *sup, rhs: own };
     let from = rhs.unwrap_or(shared(&x));
-    Reduce { level, rhs: from, parts: parts.clone(), out, memory: &mut *memory }.parallel(threads);
+    let nothing_left = Reduce { level, rhs: from, parts: parts.clone(), out, memory: &mut *memory }.parallel(threads);
 
     let coarse_rows = coarse_rows([sub, diag, sup], rows.periodic);
     let own = cut_out_mut(&mut coarse, 1..n + 1);
-    let truncated = solve_coarse(&level, coarse_rows, own, (&mut *memory, stack));
+    let below = solve_coarse(&level, coarse_rows, own, (&mut *memory, stack));
     wrap(&mut coarse[..n_rhs], rows.periodic);
 
     let verify = !gaps[0].is_empty();
@@ -286,8 +289,9 @@ pub(super) fn solve_level<T: Scalar>(
     let mut found = Substitute { level, rhs, coarse, x_max, stream, gaps, parts, x, memory }.parallel(threads);
     for (found, x_max) in found.iter_mut().zip(x_max) {
         found.x_max = found.x_max.max_nan(x_max.to_f64());
+        found.suspect |= nothing_left | below.suspect;
     }
-    (found, truncated)
+    (found, below.truncated)
 }
 
 /// The coarse matrix, from the arrays that `reduce` fills.
@@ -305,27 +309,37 @@ pub(super) fn wrap<T: Scalar>(coarse: &mut [&mut [T]], periodic: bool) {
     }
 }
 
-/// Solves the coarse system of `level`, whose right-hand sides stand in `own`; returns whether it was truncated.
+/// How a coarse system was solved.
+pub(super) struct Solved {
+    /// Couplings across partitions were left out.
+    pub truncated: bool,
+    /// A pivot was next to zero.
+    pub suspect: bool,
+}
+
+/// Solves the coarse system of `level`, whose right-hand sides stand in `own`.
 pub(super) fn solve_coarse<T: Scalar>(
     level: &Level<'_, T>,
     rows: Rows<'_, T>,
     mut own: ColumnsMut<'_, T>,
     work: (&mut [T::Real], &mut PodStack),
-) -> bool {
+) -> Solved {
     let (settings, n, n_rhs, fine) = (level.settings, rows.n(), level.n_rhs, level.rows.n());
     let always = settings.scheme.truncation == Truncation::Always;
     let truncated = n > 2 && settings.truncates(fine) && (always || truncation::is_safe(&rows));
-    if truncated {
+    let columns = own.iter_mut().take(n_rhs);
+    // Pivots are those of the matrix, the same for all columns.
+    let suspect = if truncated {
         let parallel = settings.threads_for(fine) > 1;
-        own.iter_mut().take(n_rhs).for_each(|rhs| truncation::solve(&rows, rhs, parallel));
+        columns.fold(false, |suspect, rhs| suspect | truncation::solve(&rows, rhs, parallel))
     } else if n <= tuning::SEQUENTIAL_MAX_N && !rows.periodic {
-        own.iter_mut().take(n_rhs).for_each(|rhs| solve_window(&rows, 0..n, rhs));
+        columns.fold(false, |suspect, rhs| suspect | solve_window(&rows, 0..n, rhs))
     } else if n == 2 {
-        own.iter_mut().take(n_rhs).for_each(|rhs| truncation::solve_two(&rows, rhs));
+        columns.fold(false, |suspect, rhs| suspect | truncation::solve_two(&rows, rhs))
     } else {
-        solve_level(settings, n_rhs, rows, None, own, Default::default(), work);
-    }
-    truncated
+        solve_level(settings, n_rhs, rows, None, own, Default::default(), work).0[0].suspect
+    };
+    Solved { truncated, suspect }
 }
 
 /// Scratch of [`solve_level`] for `n` rows, without tile memory.

@@ -28,7 +28,7 @@ use super::sparse_sweep::SparseSweep;
 use super::stored::pivoted_fallback;
 use super::verify::{self, Equations, Facts, Lazy, Report, good};
 use super::{Determinant, Factor, Op, Probe};
-use crate::error::{Result, check_len};
+use crate::error::{Failures, Result, check_len};
 use crate::kernel::run;
 use crate::kernel::sweep::Found;
 use crate::kernel::tile::Scaling;
@@ -87,9 +87,9 @@ impl<'m, T: Scalar> Partitioned<'m, T> {
         op: Op,
         (rhs, n_rhs, offset): (&[T], usize, usize),
         x: &mut [T],
-        outcome: &mut Report,
+        (outcome, failures): (&mut Report, &mut Failures),
         stack: &mut PodStack,
-    ) -> Result<()> {
+    ) {
         let settings = self.settings();
         let (n, rows) = (self.a.n(), op.rows(&self.a));
         let (memory, stack) = stack.make_aligned_raw::<T::Real>(settings.tile_memory::<T>(n, n_rhs), ALIGN);
@@ -104,16 +104,24 @@ impl<'m, T: Scalar> Partitioned<'m, T> {
             outcome.reason = self.truncated.clone();
         }
         if partitions == 0 {
-            return Ok(());
+            // Without verification, too, a zero pivot is an error.
+            let mut again = || verify::solve_again(self.fallback()?, op, rhs, x, outcome);
+            if found[0].suspect
+                && let Err(error) = again()
+            {
+                failures.note(offset / n, error);
+            }
+            return;
         }
         for (r, found) in found.into_iter().enumerate().take(n_rhs) {
             let column = r * n..(r + 1) * n;
             let (rhs, x) = (&rhs[column.clone()], &mut x[column]);
             let gaps = &gaps[r * partitions..(r + 1) * partitions];
             let work = (&mut *memory, &mut *stack);
-            self.settle(op, (rhs, offset + r * n), x, (found, gaps), outcome, work)?;
+            if let Err(error) = self.settle(op, (rhs, offset + r * n), x, (found, gaps), outcome, work) {
+                failures.note(offset / n + r, error);
+            }
         }
-        Ok(())
     }
 
     /// The matrix as rows.
@@ -141,7 +149,7 @@ impl<'m, T: Scalar> Partitioned<'m, T> {
     ) -> Result<Changed> {
         let (settings, rows) = (self.settings(), self.rows(op));
         let (mut changed, mut error) = (Changed::Everywhere, f64::NAN);
-        if !found.looks_singular::<T::Real>() || is_zero(rhs, x) {
+        if !found.suspect && (!found.looks_singular::<T::Real>() || is_zero(rhs, x)) {
             let mended = mend(&settings, rows, (rhs, &mut *x), found, gaps);
             let where_mended = if mended.is_some() { Changed::Windows } else { Changed::Everywhere };
             let steps;
@@ -287,15 +295,15 @@ impl<T: Scalar> Factor<T> for Partitioned<'_, T> {
         if n == 1 {
             return verify::solve_tiny(self.fallback()?, &Facts::new(&self.plan), op, rhs, x);
         }
-        let (mut done, settings) = (0, self.settings());
+        let (mut done, settings, mut failures) = (0, self.settings(), Failures::default());
         while n > 1 && done < rhs.len() {
-            let n_rhs = settings.together::<T>((rhs.len() - done) / n);
-            let len = n_rhs * n;
-            let span = done..done + len;
-            self.solve_columns(op, (&rhs[span.clone()], n_rhs, done), &mut x[span], &mut outcome, stack)?;
-            done += len;
+            let together = settings.together::<T>((rhs.len() - done) / n);
+            let span = done..done + together * n;
+            let own = (&rhs[span.clone()], together, done);
+            self.solve_columns(op, own, &mut x[span], (&mut outcome, &mut failures), stack);
+            done += together * n;
         }
-        Ok(outcome)
+        failures.unless(outcome, n_rhs)
     }
 }
 

@@ -85,9 +85,9 @@ impl<T: Scalar> Repair<'_, T> {
     }
 }
 
-/// Solves the equations of a window of rows for its unknowns, all others being zero; the solution replaces `rhs`. Of a
-/// singular system it is not finite.
-pub(super) fn solve_window<T: Scalar>(rows: &Rows<'_, T>, window: Range<usize>, rhs: &mut [T]) {
+/// Solves the equations of a window of rows for its unknowns, all others being zero; the solution replaces `rhs`. Returns
+/// whether a pivot was next to zero: the system may be singular.
+pub(super) fn solve_window<T: Scalar>(rows: &Rows<'_, T>, window: Range<usize>, rhs: &mut [T]) -> bool {
     // Pivot rows: 1/pivot, which nothing waits for when it is formed, and the coefficients of the two unknowns after.
     let mut pivots = [[T::ZERO; 3]; LONGEST];
     let len = window.len();
@@ -99,10 +99,12 @@ pub(super) fn solve_window<T: Scalar>(rows: &Rows<'_, T>, window: Range<usize>, 
         ([a.scale(scale), b.scale(scale), c.scale(scale)], scale)
     };
     let ([_, mut near, mut next], scale) = scaled(0);
-    let mut carried = rhs[0].scale(scale);
+    let (mut carried, mut suspect) = (rhs[0].scale(scale), false);
     for k in 1..len {
         let ([a, b, c], scale) = scaled(k);
         let d = rhs[k].scale(scale);
+        // As in the kernel: without pivot, or without an equation to carry on.
+        suspect |= is_nothing(near) && (is_nothing(a) || is_nothing(next));
         if Scalar::abs1(near) >= Scalar::abs1(a) {
             let ratio = if near == T::ZERO { T::ZERO } else { a / near };
             (pivots[k - 1], rhs[k - 1]) = ([T::ONE / near, next, T::ZERO], carried);
@@ -113,12 +115,19 @@ pub(super) fn solve_window<T: Scalar>(rows: &Rows<'_, T>, window: Range<usize>, 
             (near, next, carried) = (next - ratio * b, -(ratio * c), carried - ratio * d);
         }
     }
+    suspect |= is_nothing(near);
     (pivots[len - 1], rhs[len - 1]) = ([T::ONE / near, T::ZERO, T::ZERO], carried);
     for k in (0..len).rev() {
         let after = |j: usize| if k + j < len { rhs[k + j] } else { T::ZERO };
         let [recip, u1, u2] = pivots[k];
         rhs[k] = (rhs[k] - u2 * after(2) - u1 * after(1)) * recip;
     }
+    suspect
+}
+
+/// Whether a coefficient of rows near 1 in size may be a zero that was rounded.
+pub(super) fn is_nothing<T: Scalar>(coefficient: T) -> bool {
+    !(Scalar::abs1(coefficient) > T::Real::from_f64(T::Real::NO_PIVOT))
 }
 
 #[cfg(test)]

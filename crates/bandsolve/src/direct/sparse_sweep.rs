@@ -154,7 +154,7 @@ impl<'a, 'm, T: Scalar> SparseSweep<'a, 'm, T> {
         match self.stages.get(l + 1) {
             None => {
                 let work = (&mut *memory, &mut *stack);
-                level::solve_coarse(&level, next, unknowns, work);
+                _ = level::solve_coarse(&level, next, unknowns, work);
                 own.rows.push(0..n);
             }
             Some(stage) => {

@@ -7,6 +7,7 @@
 //! $$ \begin{pmatrix} b_{2p+1} & c_{2p+1} \\ a_{2p+2} & b_{2p+2} \end{pmatrix}
 //!    \begin{pmatrix} x_{2p+1} \\ x_{2p+2} \end{pmatrix} = \begin{pmatrix} d_{2p+1} \\ d_{2p+2} \end{pmatrix} $$
 
+use super::repair::is_nothing;
 use crate::matrix::Rows;
 use crate::scalar::{RealScalar, Scalar};
 use crate::threads::enter;
@@ -34,13 +35,16 @@ pub(super) fn is_safe<T: Scalar>(rows: &Rows<T>) -> bool {
         })
 }
 
-/// Solves all pairs, whose rows are near 1 in size, by Cramer's rule; right-hand sides are replaced.
-pub(super) fn solve<T: Scalar>(rows: &Rows<T>, rhs: &mut [T], parallel: bool) {
+/// Solves all pairs, whose rows are near 1 in size, by Cramer's rule; right-hand sides are replaced. Returns whether a pair is
+/// singular.
+pub(super) fn solve<T: Scalar>(rows: &Rows<T>, rhs: &mut [T], parallel: bool) -> bool {
     let n = rhs.len();
+    let mut singular = false;
     if rows.periodic {
         let ((above, b1, _), (_, b0, below)) = (rows.row(0), rows.row(n - 1));
-        [rhs[n - 1], rhs[0]] = pair([[b0, below, rhs[n - 1]], [above, b1, rhs[0]]]);
+        ([rhs[n - 1], rhs[0]], singular) = pair([[b0, below, rhs[n - 1]], [above, b1, rhs[0]]]);
     } else {
+        singular |= is_nothing(rows.diag[0]) | is_nothing(rows.diag[n - 1]);
         rhs[0] = rhs[0] / rows.diag[0];
         rhs[n - 1] = rhs[n - 1] / rows.diag[n - 1];
     }
@@ -48,32 +52,42 @@ pub(super) fn solve<T: Scalar>(rows: &Rows<T>, rhs: &mut [T], parallel: bool) {
     let of_chunk = |(k, rhs): (usize, &mut [T])| {
         let own = 2 * CHUNK * k + 1..2 * CHUNK * k + 1 + rhs.len();
         let off = rows.sub[own.clone()].iter().step_by(2).zip(rows.sup[own.clone()].iter().step_by(2));
+        let mut singular = false;
         for ((d, b), (a, c)) in rhs.chunks_exact_mut(2).zip(rows.diag[own].chunks_exact(2)).zip(off) {
-            let by = T::ONE / (b[0] * b[1] - *a * *c);
+            let determinant = b[0] * b[1] - *a * *c;
+            let by = T::ONE / determinant;
             (d[0], d[1]) = ((d[0] * b[1] - *c * d[1]) * by, (b[0] * d[1] - *a * d[0]) * by);
+            singular |= is_nothing(determinant);
         }
+        singular
     };
-    if parallel {
-        enter(|| inner.par_chunks_mut(2 * CHUNK).enumerate().for_each(of_chunk));
-    } else {
-        inner.chunks_mut(2 * CHUNK).enumerate().for_each(of_chunk);
-    }
+    singular
+        | if parallel {
+            enter(|| inner.par_chunks_mut(2 * CHUNK).enumerate().map(of_chunk).reduce(|| false, |a, b| a | b))
+        } else {
+            inner.chunks_mut(2 * CHUNK).enumerate().fold(false, |singular, chunk| singular | of_chunk(chunk))
+        }
 }
 
-/// Two unknowns round the corner of a periodic system, where off-diagonal and corner stand in the same place.
-pub(super) fn solve_two<T: Scalar>(rows: &Rows<T>, rhs: &mut [T]) {
+/// Two unknowns round the corner of a periodic system, where off-diagonal and corner stand in the same place. Returns whether
+/// the system is singular.
+pub(super) fn solve_two<T: Scalar>(rows: &Rows<T>, rhs: &mut [T]) -> bool {
     let ((a0, b0, c0), (a1, b1, c1)) = (rows.row(0), rows.row(1));
-    [rhs[0], rhs[1]] = pair([[b0, a0 + c0, rhs[0]], [a1 + c1, b1, rhs[1]]]);
+    let singular;
+    ([rhs[0], rhs[1]], singular) = pair([[b0, a0 + c0, rhs[0]], [a1 + c1, b1, rhs[1]]]);
+    singular
 }
 
-/// Two equations in two unknowns, by elimination with scaled pivoting. Singular ones give values that are not finite.
-fn pair<T: Scalar>(rows: [[T; 3]; 2]) -> [T; 2] {
+/// Two equations in two unknowns, by elimination with scaled pivoting, and whether they are singular: then the values are not
+/// finite.
+fn pair<T: Scalar>(rows: [[T; 3]; 2]) -> ([T; 2], bool) {
     let [p, q] = rows.map(|row| {
         let scale = Scalar::abs1(row[0]).max_nan(Scalar::abs1(row[1])).equilibrate();
         row.map(|v| v.scale(scale))
     });
     let [p, q] = if Scalar::abs1(p[0]) >= Scalar::abs1(q[0]) { [p, q] } else { [q, p] };
     let ratio = q[0] / p[0];
-    let second = (q[2] - ratio * p[2]) / (q[1] - ratio * p[1]);
-    [(p[2] - p[1] * second) / p[0], second]
+    let pivot = q[1] - ratio * p[1];
+    let second = (q[2] - ratio * p[2]) / pivot;
+    ([(p[2] - p[1] * second) / p[0], second], is_nothing(p[0]) || is_nothing(pivot))
 }

@@ -5,7 +5,7 @@ use super::determinant::Product;
 use super::inspect::Probe;
 use super::measure::{Largest, Norm, RHS_TOGETHER, ROWS_TOGETHER, measure_together, residual};
 pub(crate) use super::measure::{backward_error, measure, peak};
-use crate::error::{Error, Result, check_len};
+use crate::error::{Error, Failures, Result, check_len};
 use crate::matrix::{Rows, Shape, Tridiagonal};
 use crate::plan::{Method, Pivoting, Plan};
 use crate::scalar::{RealScalar, Scalar};
@@ -324,6 +324,30 @@ impl<F> Lazy<F> {
     }
 }
 
+/// The pivoted method once more, with exchanges of rows, for factors that a plan has forbidden them.
+#[derive(Debug)]
+pub(crate) struct WithExchanges<F> {
+    plan: Plan,
+    factors: Lazy<Box<F>>,
+}
+
+impl<F> WithExchanges<F> {
+    /// Nothing factored yet.
+    pub fn new(plan: &Plan) -> Self {
+        Self { plan: plan.clone().pivoting(Pivoting::ScaledPartial), factors: Lazy::new() }
+    }
+
+    /// What `plan` leaves room for: nothing if it allows exchanges.
+    pub fn unless_allowed(plan: &Plan) -> Option<Self> {
+        (plan.options.pivoting == Pivoting::None).then(|| Self::new(plan))
+    }
+
+    /// The factors, from `make` if there are none yet.
+    pub fn get(&self, make: impl FnOnce(&Plan) -> Result<F>) -> Result<&F> {
+        self.factors.get(|| make(&self.plan).map(Box::new)).map(|factors| &**factors)
+    }
+}
+
 /// Scratch of [`solve_verified`]: a residual and a spare x for refinement, one right-hand side at a time.
 pub(crate) fn verified_scratch<T: Scalar, F: Factored<T>>(factors: &F) -> StackReq {
     refinement_scratch::<T>(factors.facts().verify, factors.matrix().shape().n())
@@ -346,8 +370,8 @@ pub(crate) fn refinement_scratch<T: Scalar>(verify: bool, n: usize) -> StackReq 
 ///
 /// # Errors
 /// `Shape`, `Scratch`; `Singular` if elimination met a row without pivot (without a fallback also unverified); verified
-/// only: `NotFinite` when x is not finite because an input is not, `NotConverged` when η stays above 64ε. The first that
-/// a right-hand side meets; the others are solved nevertheless.
+/// only: `NotFinite` when x is not finite because an input is not, `NotConverged` when η stays above 64ε. All right-hand sides
+/// are solved; `Columns` says which were not solved well.
 pub(crate) fn solve_verified<T: Scalar, F: Factored<T>>(
     factors: &F,
     op: Op,
@@ -355,7 +379,7 @@ pub(crate) fn solve_verified<T: Scalar, F: Factored<T>>(
     x: &mut [T],
     stack: &mut PodStack,
 ) -> Result<Report> {
-    factors.matrix().shape().n_rhs("rhs", rhs.len())?;
+    let n_rhs = factors.matrix().shape().n_rhs("rhs", rhs.len())?;
     check_len("x", rhs.len(), x.len())?;
     check_scratch(verified_scratch(factors), stack)?;
     let (n, facts) = (factors.matrix().shape().n().max(1), factors.facts());
@@ -363,25 +387,43 @@ pub(crate) fn solve_verified<T: Scalar, F: Factored<T>>(
     factors.solve_unchecked(op, x, stack);
     let mut report = Report::of(facts);
     if !facts.verify {
-        return facts.singular.map_or(Ok(report), |row| Err(Error::Singular { row }));
+        return match (factors.is_singular(op), factors.fallback(), facts.singular) {
+            (true, Some(spare), _) => solve_again(spare?, op, rhs, x, &mut report).map(|()| report),
+            (true, None, Some(row)) => Err(Error::Singular { row }),
+            _ => Ok(report),
+        };
     }
     let equations = factors.matrix().equations(op);
     let together = !equations.prefers_precise() && !factors.is_singular(op);
     let mut refiner = Refiner { factors, op, stack };
-    let mut failure = None;
+    let mut failures = Failures::default();
     let groups = rhs.chunks(RHS_TOGETHER * n).zip(x.chunks_mut(RHS_TOGETHER * n));
     for (g, (rhs, x)) in groups.enumerate() {
         // Many columns are measured while a part of the matrix is in cache; most need nothing more.
         let measured = (together && x.len() > n).then(|| measure_together(&equations, n, (rhs, x), facts.parallel));
         for (k, (rhs, x)) in rhs.chunks_exact(n).zip(x.chunks_exact_mut(n)).enumerate() {
             let accepted = measured.map(|etas| etas[k]).filter(|eta| *eta <= ACCEPTED_AT_ONCE * good::<T>());
-            match accepted.map_or_else(|| refiner.settle((rhs, (g * RHS_TOGETHER + k) * n), x, &mut report), Ok) {
+            let column = g * RHS_TOGETHER + k;
+            match accepted.map_or_else(|| refiner.settle((rhs, column * n), x, &mut report), Ok) {
                 Ok(eta) => report.push(eta),
-                Err(error) => failure = failure.or(Some(error)),
+                Err(error) => failures.note(column, error),
             }
         }
     }
-    failure.map_or(Ok(report), Err)
+    failures.unless(report, n_rhs)
+}
+
+/// Solves columns without verification by the method `spare`: a guard took the place of a pivot, so the matrix may be singular.
+pub(crate) fn solve_again<T: Scalar>(
+    spare: &dyn Probe<T>,
+    op: Op,
+    rhs: &[T],
+    x: &mut [T],
+    report: &mut Report,
+) -> Result<()> {
+    report.fallback = true;
+    let mut memory = buffer(spare.solve_scratch(spare.shape().n_rhs("rhs", rhs.len())?))?;
+    spare.solve_into_with(op, rhs, x, PodStack::new(&mut memory)).map(|_| ())
 }
 
 /// Solves one column, which begins at `offset` of the caller's array, by the method `spare`; returns its backward error.

@@ -46,6 +46,8 @@ pub trait Element<V: Lanes>:
     fn and_bits(self, bits: V) -> Self;
     /// The larger modulus, by [`abs1`](Self::abs1).
     fn larger(a: Self, b: Self) -> V;
+    /// The smaller of a modulus, by [`abs1`](Self::abs1), and a number that is not negative.
+    fn smaller(a: Self, b: V) -> V;
     /// The largest of three by [`abs1`](Self::abs1).
     fn largest(a: Self, b: Self, c: Self) -> V;
     /// A cheap lower bound of |z|, exact for real numbers.
@@ -169,6 +171,10 @@ impl<V: Lanes> Element<V> for RealElement<V> {
     #[inline(always)]
     fn larger(a: Self, b: Self) -> V {
         a.0.abs_max(b.0)
+    }
+    #[inline(always)]
+    fn smaller(a: Self, b: V) -> V {
+        a.0.abs_min(b)
     }
     #[inline(always)]
     fn largest(a: Self, b: Self, c: Self) -> V {
@@ -302,6 +308,10 @@ impl<V: Lanes> Element<V> for ComplexElement<V> {
     #[inline(always)]
     fn larger(a: Self, b: Self) -> V {
         a.abs1().max(b.abs1())
+    }
+    #[inline(always)]
+    fn smaller(a: Self, b: V) -> V {
+        a.abs1().min(b)
     }
     #[inline(always)]
     fn largest(a: Self, b: Self, c: Self) -> V {

@@ -78,6 +78,11 @@ pub trait Lanes:
     fn abs_max(self, other: Self) -> Self {
         self.abs().max(other.abs())
     }
+    /// The smaller modulus of the two.
+    #[inline(always)]
+    fn abs_min(self, other: Self) -> Self {
+        self.abs().min(other.abs())
+    }
     /// Of two candidates the one with the larger modulus (either on a tie), and whether that is `other`.
     #[inline(always)]
     fn pivot(self, other: Self) -> (Self::Mask, Self) {
@@ -554,6 +559,12 @@ mod x86 {
                     // Range: maximum of moduli (0b11), sign cleared (0b10).
                     // SAFETY: as in `splat`.
                     Self(unsafe { $range::<0b1011>(self.0, other.0) })
+                }
+                #[inline(always)]
+                fn abs_min(self, other: Self) -> Self {
+                    // Range: minimum of moduli (0b10), sign cleared (0b10).
+                    // SAFETY: as in `splat`.
+                    Self(unsafe { $range::<0b1010>(self.0, other.0) })
                 }
                 #[inline(always)]
                 fn pivot(self, other: Self) -> ($mask, Self) {

@@ -4,7 +4,7 @@ use super::Job;
 use super::element::Element;
 use super::lanes::Lanes;
 use super::run::{How, Run, Workspace, special};
-use super::sweep::{Boundary, Check, LanePivots, rule};
+use super::sweep::{Boundary, Check, LanePivots, Least, rule};
 use super::tile::{ARRAYS, BLOCK, Scaling, Source, Strides};
 use super::work::Work;
 use crate::scalar::Scalar;
@@ -54,12 +54,13 @@ impl<'a, T: Scalar> Shared<'a, T> {
 
 impl<T: Scalar> Workspace<'_, T> {
     /// Solves systems that fill whole tiles; x goes to `out` from entry `first` on, in the same layout. `gaps`: for every
-    /// system the largest |residual| / scale, infinite if that is not to be trusted; empty: nothing is verified.
+    /// system the largest |residual| / scale, infinite if that is not to be trusted or the system may be singular; unless
+    /// `verify`, no more than the latter is found out.
     pub fn solve_systems(
         &mut self,
         systems: &Systems<T>,
         (how, conj): (How<T::Real>, bool),
-        gaps: &mut [T::Real],
+        (gaps, verify): (&mut [T::Real], bool),
         (out, first): (&Shared<'_, T>, usize),
     ) {
         let Systems { n, strides, tiles, .. } = *systems;
@@ -67,7 +68,7 @@ impl<T: Scalar> Workspace<'_, T> {
         let end = (tiles * lanes - 1) * strides.lane + (n - 1) * strides.row + 1;
         assert!(systems.arrays.iter().all(|a| a.len() >= end) && first + end <= out.len);
         let arrays = systems.arrays.map(|a| a.as_ptr());
-        self.solve_at(arrays, (n, strides, tiles), (how, conj), gaps, out.base.wrapping_add(first))
+        self.solve_at(arrays, (n, strides, tiles), (how, conj), (gaps, verify), out.base.wrapping_add(first))
     }
 
     /// The same for fewer systems than a tile holds, taken and given one scalar at a time: `at(k, s, i)` is entry i of array
@@ -77,7 +78,7 @@ impl<T: Scalar> Workspace<'_, T> {
         (n, count): (usize, usize),
         at: impl Fn(usize, usize, usize) -> T,
         (how, conj): (How<T::Real>, bool),
-        gaps: &mut [T::Real],
+        (gaps, verify): (&mut [T::Real], bool),
         put: impl Fn(usize, usize, T),
     ) {
         let lanes = self.lanes;
@@ -91,13 +92,12 @@ impl<T: Scalar> Workspace<'_, T> {
             *copied = copy.as_mut_ptr();
         }
         let mut all = [T::Real::ZERO; super::run::MAX_LANES];
-        let own = if gaps.is_empty() { &mut [][..] } else { &mut all[..lanes] };
         // x replaces the right-hand sides, which are staged before it is written.
         self.solve_at(
             copies.map(|copy| copy.cast_const()),
             (n, Strides::contiguous(n), 1),
             (how, conj),
-            own,
+            (&mut all[..lanes], verify),
             copies[3],
         );
         gaps.copy_from_slice(&all[..gaps.len()]);
@@ -115,20 +115,20 @@ impl<T: Scalar> Workspace<'_, T> {
         arrays: [*const T; 4],
         (n, strides, tiles): (usize, Strides, usize),
         (how, conj): (How<T::Real>, bool),
-        gaps: &mut [T::Real],
+        (gaps, verify): (&mut [T::Real], bool),
         out: *mut T,
     ) {
         let lanes = self.lanes;
-        assert!(gaps.is_empty() || gaps.len() == tiles * lanes);
+        assert!(gaps.len() == tiles * lanes);
         let mut plain = [core::ptr::null(); ARRAYS];
         plain[..4].copy_from_slice(&arrays);
         let step = lanes * strides.lane;
         let last = plain.map(|a| a.wrapping_add((tiles - 1) * step));
         let plain = Source { arrays: plain, ahead: plain, strides, conj };
         let run = Run { plain, first: plain.arrays, last, tiles, m: n, step };
-        let gap = if gaps.is_empty() { core::ptr::null_mut() } else { gaps.as_mut_ptr() };
+        let gaps = gaps.as_mut_ptr();
         let (memory, together) = (self.tiles_and_pivot_rows(n), self.tiles);
-        T::lockstep(self.simd, Lockstep { run, memory, together, how, out, gaps: gap })
+        T::lockstep(self.simd, Lockstep { run, memory, together, how, verify, out, gaps })
     }
 }
 
@@ -139,8 +139,8 @@ pub struct Lockstep<T: Scalar> {
     /// Tiles that are staged together.
     together: usize,
     how: How<T::Real>,
+    verify: bool,
     out: *mut T,
-    /// Null: nothing is verified.
     gaps: *mut T::Real,
 }
 
@@ -151,8 +151,8 @@ impl<T: Scalar> Job<T> for Lockstep<T> {
         if const { V::PORTABLE } && self.how.pivots.noise > T::Real::ZERO {
             return self.sweep::<V, true, { rule::NOISE }>();
         }
-        match self.gaps.is_null() {
-            true if const { special::<T, V, 1>() } => self.sweep::<V, false, { rule::LARGER }>(),
+        match self.verify {
+            false if const { special::<T, V, 1>() } => self.sweep::<V, false, { rule::LARGER }>(),
             _ => self.sweep::<V, true, { rule::LARGER }>(),
         }
     }
@@ -238,16 +238,15 @@ impl<T: Scalar> Lockstep<T> {
     ) {
         let zero = [T::Element::<V>::splat(T::Real::ZERO)];
         let around = Boundary { before: zero, first: zero, last: zero, after: zero };
-        let mut checks = [Check::new(T::Real::ZERO)];
+        let (mut checks, mut least) = ([Check::new(T::Real::ZERO)], Least::new());
         // SAFETY: `solve_at` has checked all arrays.
         unsafe {
-            let chain = work.eliminate::<T>(&self.run, (t, scaling), &zero);
+            let chain = work.eliminate::<T>(&self.run, (t, scaling), &zero, &mut least);
             let out = if self.together > 1 { core::ptr::null_mut() } else { self.out.wrapping_add(t * self.run.step) };
             let out = [out];
             work.substitute::<T, VERIFY>(&chain, &around, &mut checks, (out, self.run.plain.strides));
-            if VERIFY && !self.gaps.is_null() {
-                checks[0].judged_gap().store(self.gaps.add(t * V::W));
-            }
+            let gap = if self.verify { checks[0].judged_gap(&least) } else { least.judge(checks[0].gap()) };
+            gap.store(self.gaps.add(t * V::W));
         }
     }
 }

@@ -106,9 +106,11 @@ pub trait Machine: Sized {
     /// Added where rows are not scaled, to know the one of two numbers that stands for zero: so small that it disappears in
     /// all others, and still so large that its products are normal numbers.
     const FAINT: Self;
-    /// An x so much larger than the scaled right-hand side comes from a pivot that only `GUARD` kept from being zero:
-    /// `GUARD`^−0.6.
+    /// An x so much larger than the scaled right-hand side comes from a pivot next to zero: `GUARD`^−0.6.
     const IMPLAUSIBLE: f64;
+    /// Pivots up to this size, in rows whose largest entry is near 1, may be zeros that were rounded: then the sequential method
+    /// decides. In random systems, where rows may be exchanged, the chance of one is about the square of it.
+    const NO_PIVOT: f64;
     /// Quantities between 1/`SAFE` and `SAFE` may be multiplied with one another.
     const SAFE: Self;
     /// 1 / `SAFE`
@@ -118,7 +120,7 @@ pub trait Machine: Sized {
 }
 
 macro_rules! machine {
-    ($real:ty, $bits:ty, $portable:literal, $avx2:ident, $avx512:ident, $guard:literal, $faint:literal, $safe:literal) => {
+    ($real:ty, $bits:ty, $portable:literal, $avx2:ident, $avx512:ident, $guard:literal, $faint:literal, $none:literal, $safe:literal) => {
         impl Machine for $real {
             type Portable = Portable<$real, $portable>;
             #[cfg(target_arch = "x86_64")]
@@ -130,6 +132,7 @@ macro_rules! machine {
             const FAINT: Self =
                 <$real>::from_bits((<$real>::MAX_EXP as $bits - 1 - $faint) << (<$real>::MANTISSA_DIGITS - 1));
             const IMPLAUSIBLE: f64 = exp2_f64($guard * 3 / 5);
+            const NO_PIVOT: f64 = exp2_f64(-$none);
             const SAFE: Self =
                 <$real>::from_bits((<$real>::MAX_EXP as $bits - 1 + $safe) << (<$real>::MANTISSA_DIGITS - 1));
             const TINY: Self = 1.0 / Self::SAFE;
@@ -149,9 +152,9 @@ macro_rules! machine {
 const fn exp2_f64(exponent: i64) -> f64 {
     f64::from_bits(((1023 + exponent) as u64) << 52)
 }
-// GUARD, FAINT and SAFE: 2^−60, 2^−100, 2^50; 2^−500, 2^−1000, 2^400.
-machine!(f32, u32, 4, F32x8, F32x16, 60, 100, 50);
-machine!(f64, u64, 2, F64x4, F64x8, 500, 1000, 400);
+// GUARD, FAINT, NO_PIVOT and SAFE: 2^−60, 2^−100, 2^−17, 2^50; 2^−500, 2^−1000, 2^−44, 2^400.
+machine!(f32, u32, 4, F32x8, F32x16, 60, 100, 17, 50);
+machine!(f64, u64, 2, F64x4, F64x8, 500, 1000, 44, 400);
 
 /// The sweeps of one number type. Implemented for each by itself, not generically, so that they are compiled in this crate
 /// and once.
@@ -159,7 +162,7 @@ pub trait Kernels: Sized {
     /// Lanes of a vector.
     fn lanes(simd: Simd) -> usize;
     /// Eliminates the inside of partitions.
-    fn reduce(simd: Simd, job: run::Reduce<Self>)
+    fn reduce(simd: Simd, job: run::Reduce<Self>) -> bool
     where
         Self: Scalar;
     /// Solves for the inside of partitions.
@@ -253,7 +256,7 @@ macro_rules! kernels {
                 fn lanes(simd: Simd) -> usize {
                     dispatch::<Self, _>(simd, LanesJob)
                 }
-                fn reduce(simd: Simd, job: run::Reduce<Self>) {
+                fn reduce(simd: Simd, job: run::Reduce<Self>) -> bool {
                     dispatch(simd, job)
                 }
                 fn substitute(simd: Simd, job: run::Substitute<Self>) -> [sweep::Found; sweep::MAX_RHS] {

@@ -6,7 +6,7 @@
 use super::element::Element;
 use super::lanes::Lanes;
 use super::run::{How, Run, special};
-use super::sweep::{Chain, LanePivots, MAX_RHS, rule};
+use super::sweep::{Chain, LanePivots, Least, MAX_RHS, rule};
 use super::tile::{ARRAYS, BLOCK, TileRows};
 use super::{Job, Machine};
 use crate::scalar::Scalar;
@@ -21,9 +21,10 @@ pub struct Reduce<T: Scalar> {
 }
 
 impl<T: Scalar> Job<T> for Reduce<T> {
-    type Output = ();
+    /// Whether nothing was left of an equation.
+    type Output = bool;
     #[inline(always)]
-    fn run<V: Lanes<Real = T::Real>>(self) {
+    fn run<V: Lanes<Real = T::Real>>(self) -> bool {
         match self.n_rhs {
             1 => self.sweep::<V, 1>(),
             _ => self.sweep::<V, MAX_RHS>(),
@@ -33,7 +34,7 @@ impl<T: Scalar> Job<T> for Reduce<T> {
 
 impl<T: Scalar> Reduce<T> {
     #[inline(always)]
-    fn sweep<V: Lanes<Real = T::Real>, const R: usize>(&self) {
+    fn sweep<V: Lanes<Real = T::Real>, const R: usize>(&self) -> bool {
         // The noise threshold is rarely used and is compiled for plain arrays and single columns only.
         if const { V::PORTABLE && R == 1 } && self.how.pivots.noise > T::Real::ZERO {
             return self.one_by_one::<V, R>();
@@ -48,9 +49,10 @@ impl<T: Scalar> Reduce<T> {
     /// Stages tile `t` and eliminates downwards while the tile before is eliminated upwards. In the first step there is no
     /// tile before, in the last no tile `t`: then whatever memory holds, and the last tile once more, is swept in its place.
     #[inline(always)]
-    fn pipelined<V: Lanes<Real = T::Real>, const R: usize>(&self, m: usize) {
+    fn pipelined<V: Lanes<Real = T::Real>, const R: usize>(&self, m: usize) -> bool {
         let tiles = [TileRows::<T::Real, R> { base: self.tiles[0] }, TileRows { base: self.tiles[1] }];
         let pivots = LanePivots::<V, { rule::LARGER }>::new(&self.how.pivots);
+        let mut least = Least::new();
         // SAFETY: `Workspace::reduce` made room for two tiles of m ≥ 2 rows, and checked all arrays.
         unsafe {
             let mut bottom = None;
@@ -71,23 +73,37 @@ impl<T: Scalar> Reduce<T> {
                     for j in j.max(2)..m.min(j + BLOCK) {
                         let above = before.at::<V, T::Element<V>>(m - 1 - j).row::<V, T::Element<V>>(0);
                         let below = here.at::<V, T::Element<V>>(j).row::<V, T::Element<V>>(0);
+                        let (ended, begun) = (up, down);
                         up = up.merge(above.reversed(), pivots);
                         down = down.merge(below, pivots);
+                        if j + 1 == m {
+                            // In the first step there is no tile before.
+                            if bottom.is_some() {
+                                least.see_equation(&ended, &above.reversed(), &up);
+                            }
+                            least.see_equation(&begun, &below, &down);
+                        }
                     }
                 }
                 if let Some(bottom) = bottom {
+                    if m == 2 {
+                        least.see_rest(&up, V::splat(T::Real::ZERO));
+                        least.see_rest(&bottom, V::splat(T::Real::ZERO));
+                    }
                     self.put_equations::<V, R>(t - 1, &up, &bottom);
                 }
                 bottom = Some(down);
             }
         }
+        least.suspect()
     }
 
     /// The same where candidates may count as noise: tile after tile, for rows of known size.
     #[inline(always)]
-    fn one_by_one<V: Lanes<Real = T::Real>, const R: usize>(&self) {
+    fn one_by_one<V: Lanes<Real = T::Real>, const R: usize>(&self) -> bool {
         let (tile, m) = (TileRows::<T::Real, R> { base: self.tiles[0] }, self.run.m);
         let pivots = LanePivots::<V, { rule::NOISE }>::new(&self.how.pivots);
+        let mut least = Least::new();
         // SAFETY: `Workspace::reduce` made room for a tile of m ≥ 2 rows, and checked all arrays.
         unsafe {
             for t in 0..self.run.tiles {
@@ -95,12 +111,23 @@ impl<T: Scalar> Reduce<T> {
                 let mut up = Chain::start(tile.row::<V, T::Element<V>>(m - 2).reversed(), T::Real::FAINT);
                 let mut down = Chain::start(tile.row::<V, T::Element<V>>(1), T::Real::FAINT);
                 for j in 2..m {
-                    up = up.merge(tile.row::<V, T::Element<V>>(m - 1 - j).reversed(), pivots);
-                    down = down.merge(tile.row::<V, T::Element<V>>(j), pivots);
+                    let (above, below) = (tile.row::<V, T::Element<V>>(m - 1 - j), tile.row::<V, T::Element<V>>(j));
+                    let (ended, begun) = (up, down);
+                    up = up.merge(above.reversed(), pivots);
+                    down = down.merge(below, pivots);
+                    if j + 1 == m {
+                        least.see_equation(&ended, &above.reversed(), &up);
+                        least.see_equation(&begun, &below, &down);
+                    }
+                }
+                if m == 2 {
+                    least.see_rest(&up, V::splat(T::Real::ZERO));
+                    least.see_rest(&down, V::splat(T::Real::ZERO));
                 }
                 self.put_equations::<V, R>(t, &up, &down);
             }
         }
+        least.suspect()
     }
 
     /// Writes the equations of tile `t`: `top` is solved for the first unknown of every partition, `bottom` for the last.

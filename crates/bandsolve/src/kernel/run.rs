@@ -216,8 +216,16 @@ impl<'a, T: Scalar> Workspace<'a, T> {
     }
 
     /// Eliminates the inside of every partition of a span; the equations that are left, two a partition, go to `out`: what
-    /// multiplies the coarse unknown to the left, the own one, the one to the right, and right-hand sides.
-    pub fn reduce(&mut self, rows: &Rows<T>, rhs: Columns<T>, span: Span, how: How<T::Real>, out: [&mut [T]; ARRAYS]) {
+    /// multiplies the coarse unknown to the left, the own one, the one to the right, and right-hand sides. Returns whether
+    /// nothing was left of one of them.
+    pub fn reduce(
+        &mut self,
+        rows: &Rows<T>,
+        rhs: Columns<T>,
+        span: Span,
+        how: How<T::Real>,
+        out: [&mut [T]; ARRAYS],
+    ) -> bool {
         let layout = self.layout(span.m);
         let run = self.run(&layout, rows, rhs, span);
         let arrays = 3 + self.n_rhs;
@@ -230,13 +238,14 @@ impl<'a, T: Scalar> Workspace<'a, T> {
             to[k] = if partial { self.copy(&layout, k).as_mut_ptr() } else { out[k].as_mut_ptr() };
         }
         let tiles = [memory, memory.wrapping_add(layout.second)];
-        T::reduce(self.simd, Reduce { run, tiles, how, n_rhs: self.n_rhs, out: to });
+        let suspect = T::reduce(self.simd, Reduce { run, tiles, how, n_rhs: self.n_rhs, out: to });
         if partial {
             for k in 0..arrays {
                 let len = out[k].len();
                 out[k].copy_from_slice(&self.copy(&layout, k)[..len]);
             }
         }
+        suspect
     }
 
     /// Solves for the inner unknowns of every partition of a span. Returns what verification found of every right-hand

@@ -4,7 +4,7 @@ use super::Job;
 use super::element::Element;
 use super::lanes::Lanes;
 use super::run::{How, MAX_LANES, Run, slack, special};
-use super::sweep::{self, Boundary, CHECK_VECTORS, Check, Eliminator, Found, LanePivots, MAX_RHS, rule};
+use super::sweep::{self, Boundary, CHECK_VECTORS, Check, Eliminator, Found, LanePivots, Least, MAX_RHS, rule};
 use super::tile::copy_streaming;
 use super::work::Work;
 use crate::scalar::Scalar;
@@ -67,12 +67,12 @@ impl<T: Scalar> Substitute<T> {
     ) -> [Found; MAX_RHS] {
         let memory = [self.tile, self.pivot_rows];
         let work = Work::<V, R, RULE, false>::new::<T::Element<V>>(memory, m, LanePivots::new(&self.how.pivots));
-        let mut total = [Check::<V>::new(T::Real::ZERO); R];
+        let (mut total, mut least) = ([Check::<V>::new(T::Real::ZERO); R], Least::new());
         // SAFETY: `Workspace::substitute` made room for a tile of m ≥ 2 rows and its pivot rows, and checked all arrays.
         unsafe {
             for t in 0..self.run.tiles {
                 let around = self.around::<V, R>(t);
-                let chain = work.eliminate::<T>(&self.run, (t, Some(self.how.scaling)), &around.first);
+                let chain = work.eliminate::<T>(&self.run, (t, Some(self.how.scaling)), &around.first, &mut least);
                 let (mut checks, mut out) = (total, [core::ptr::null_mut(); R]);
                 for r in 0..R {
                     checks[r] = Check::new(self.x_max[r]);
@@ -93,7 +93,12 @@ impl<T: Scalar> Substitute<T> {
                 }
             }
         }
-        read_checks::<T, V, R, VERIFY>(&total)
+        let mut found = read_checks::<T, V, R, VERIFY>(&total);
+        let suspect = least.suspect();
+        for r in 0..R {
+            found[r].suspect = suspect;
+        }
+        found
     }
 
     /// The unknowns around the partitions of tile `t`.

@@ -5,6 +5,7 @@
 
 use super::element::Element;
 use super::lanes::Lanes;
+use super::run::MAX_LANES;
 use crate::kernel::Machine;
 use crate::scalar::{RealScalar, Scalar};
 
@@ -92,6 +93,12 @@ impl<V: Lanes, const RULE: usize> LanePivots<V, RULE> {
     pub fn new(pivots: &Pivots<V::Real>) -> Self {
         let free = if pivots.fixed { V::Real::ZERO } else { V::Real::ALL_BITS };
         Self { free: V::splat(free), noise: above_noise(pivots.noise) }
+    }
+
+    /// The same where rows may be exchanged, else zero.
+    #[inline(always)]
+    pub fn if_free<E: Element<V>>(&self, candidate: E) -> E {
+        candidate.and_bits(self.free)
     }
 
     /// Larger of two pivot candidates (fixed: always the first), a chain's `near` and the `sub` of a row. In `substitute`
@@ -241,6 +248,80 @@ impl<E: Copy, const R: usize> Chain<E, R> {
     }
 }
 
+/// The least that elimination had left in a step, in rows whose largest entry is near 1: the pivot, or the chain's larger
+/// coefficient. Without the first the unknown is in neither equation, without the second the chain is no equation any more. Either
+/// way the matrix may be singular, which a guard, or the rounding of what should be zero, would hide.
+#[derive(Clone, Copy)]
+pub struct Least<V>(V);
+
+impl<V: Lanes> Least<V> {
+    /// No step seen yet.
+    #[inline(always)]
+    pub fn new() -> Self {
+        Self(V::splat(V::Real::ONE))
+    }
+
+    /// Takes in a step.
+    #[inline(always)]
+    pub fn see<E: Element<V>>(&mut self, pivot: E, near: E, next: E) {
+        self.0 = E::smaller(pivot, E::larger(near, next)).min(self.0);
+    }
+
+    /// Takes in the first step of a partition. The unknown may be in the row `above`, too, and the chain may hold the first
+    /// unknown of the partition, to its `left`, which is known by then.
+    #[inline(always)]
+    pub fn see_first<E: Element<V>>(&mut self, (pivot, above): (E, E), (near, next, left): (E, E, E)) {
+        self.0 = E::larger(pivot, above).min(E::largest(near, next, left)).min(self.0);
+    }
+
+    /// Takes in the equation that is left at an end of a partition, `left` of `chain` and the last `row`, which need not be scaled:
+    /// it is compared with the terms of which it is the difference.
+    #[inline(always)]
+    pub fn see_equation<E: Element<V>, const R: usize>(
+        &mut self,
+        chain: &Chain<E, R>,
+        row: &Row<E, R>,
+        left: &Chain<E, R>,
+    ) {
+        let by = E::larger(chain.near, row.sub).normalizer();
+        let (of_row, of_chain) = (chain.near.scale(by), row.sub.scale(by));
+        let terms = E::largest(of_row * row.diag, of_chain * chain.next, of_row * row.sup);
+        let terms = (of_chain * chain.spike).abs1().max(terms);
+        self.see_rest(left, terms * V::splat(V::Real::from_f64(V::Real::NO_PIVOT)));
+    }
+
+    /// Takes in an equation of which something is left if a coefficient is above `limit`, and above what is added to zeros.
+    #[inline(always)]
+    pub fn see_rest<E: Element<V>, const R: usize>(&mut self, left: &Chain<E, R>, limit: V) {
+        let (nothing, all) = (V::splat(V::Real::ZERO), V::splat(V::Real::ONE));
+        let limit = limit + V::splat(V::Real::FAINT + V::Real::FAINT);
+        let left = V::select(E::largest(left.spike, left.near, left.next).gt(limit), all, nothing);
+        self.0 = left.min(self.0);
+    }
+
+    /// Takes in a size.
+    #[inline(always)]
+    pub fn see_size(&mut self, size: V) {
+        self.0 = size.min(self.0);
+    }
+
+    /// `gap` where something was left of every pivot and equation, else the worst there is.
+    #[inline(always)]
+    pub fn judge(&self, gap: V) -> V {
+        V::select(self.0.gt(V::splat(V::Real::from_f64(V::Real::NO_PIVOT))), gap, V::splat(V::Real::MAX_BITS))
+    }
+
+    /// Whether in any lane next to nothing was left of a pivot or an equation.
+    #[inline(always)]
+    pub fn suspect(&self) -> bool {
+        let mut lanes = [V::Real::ONE; MAX_LANES];
+        // SAFETY: there is room for the lanes of the widest vector.
+        unsafe { self.0.store(lanes.as_mut_ptr()) }
+        let limit = V::Real::from_f64(V::Real::NO_PIVOT);
+        lanes.iter().fold(false, |suspect, least| suspect | !(*least > limit))
+    }
+}
+
 /// A rotation that eliminates `near` between the chain and a row: (conj(near)·chain + conj(sub)·row)/ρ is kept,
 /// (near·row − sub·chain)/ρ left.
 #[derive(Clone, Copy)]
@@ -314,17 +395,17 @@ impl<V: Lanes> Check<V> {
         }
     }
 
-    /// The gap, infinite where it is not to be trusted ([`read_check`]) or the lane's x is implausible
-    /// ([`Found::looks_singular`]): in every lane what these say of all.
+    /// The gap, infinite where it is not to be trusted ([`read_check`]), the lane's x is implausible
+    /// ([`Found::looks_singular`]) or the system may be singular: in every lane what these say of all.
     #[inline(always)]
-    pub fn judged_gap(&self) -> V {
+    pub fn judged_gap(&self, least: &Least<V>) -> V {
         let (worst, safe, tiny) = (V::splat(V::Real::MAX_BITS), V::splat(V::Real::SAFE), V::splat(V::Real::TINY));
         let size = (self.x_max + self.rhs_max) * V::splat(V::Real::from_f64(ROW_SUM));
         let plausible = self.rhs_max * V::splat(V::Real::from_f64(V::Real::IMPLAUSIBLE));
         let mut gap = V::select(self.x_max.gt(tiny), self.gap, worst);
         gap = V::select(safe.gt(size), gap, worst);
         gap = V::select((self.scale_min * safe).gt(tiny), gap, worst);
-        V::select(plausible.gt(self.x_max), gap, worst)
+        least.judge(V::select(plausible.gt(self.x_max), gap, worst))
     }
 
     /// Takes in one row: its |residual|, Σ|a_ij| and |rhs|.
@@ -364,6 +445,8 @@ pub struct Found {
     pub rhs_max: f64,
     /// Whether a row of the matrix is zero.
     pub zero_row: bool,
+    /// Whether next to nothing was left of a pivot or an equation: the matrix may be singular.
+    pub suspect: bool,
 }
 
 impl Found {
@@ -374,11 +457,12 @@ impl Found {
             x_max: self.x_max.max_nan(other.x_max),
             rhs_max: self.rhs_max.max_nan(other.rhs_max),
             zero_row: self.zero_row | other.zero_row,
+            suspect: self.suspect | other.suspect,
         }
     }
 
-    /// Whether x is so much larger than the right-hand side that a zero pivot is the likely cause ([`Machine::GUARD`]
-    /// hides it), or a row has no entry at all.
+    /// Whether x is so much larger than the right-hand side that a pivot next to zero is the likely cause, or a row has no
+    /// entry at all.
     pub fn looks_singular<R: RealScalar>(&self) -> bool {
         self.zero_row || !(self.x_max <= self.rhs_max * R::IMPLAUSIBLE)
     }
@@ -398,7 +482,7 @@ pub fn read_check<R: RealScalar>(stored: &[R], slack: f64) -> Found {
     let trusted =
         x_max > R::TINY && (x_max + rhs_max) * R::from_f64(ROW_SUM) <= R::SAFE && scale_min * R::SAFE >= R::TINY;
     let bound = if trusted { gap.gap_to_ratio() * slack } else { f64::NAN };
-    Found { bound, x_max: x_max.to_f64(), rhs_max: rhs_max.to_f64(), zero_row: scale_min == R::ZERO }
+    Found { bound, x_max: x_max.to_f64(), rhs_max: rhs_max.to_f64(), zero_row: scale_min == R::ZERO, suspect: false }
 }
 
 /// x_1 from row 0 instead of its pivot row, where row 0 has the larger coefficient of it.

@@ -7,7 +7,7 @@ use super::element::Element;
 use super::lanes::Lanes;
 use super::run::Run;
 use super::sweep::{
-    Boundary, Chain, Check, Choice, LanePivots, Rotation, Row, check_row, each, prefer_first_row, rule,
+    Boundary, Chain, Check, Choice, LanePivots, Least, Rotation, Row, check_row, each, prefer_first_row, rule,
 };
 use super::tile::{BLOCK, Scaling, Strides, TileRows, opaque};
 use crate::scalar::Scalar;
@@ -125,7 +125,7 @@ impl<V: Lanes, const R: usize, const RULE: usize, const OPEN: bool> Work<V, R, R
 
     /// Stages tile `t` of a run and eliminates downwards through it; keeps the pivot rows and returns what is left: an
     /// equation for the last unknown. `first`: x at the first row. `scaling`: of the rows that are staged; `None`: the tile
-    /// has been staged.
+    /// has been staged. `least` takes in all steps.
     ///
     /// # Safety
     /// Tile and pivot rows have room for m ≥ 2 rows (`OPEN`: m ≥ 1), and tile `t` of the run is readable, or has been staged.
@@ -135,6 +135,7 @@ impl<V: Lanes, const R: usize, const RULE: usize, const OPEN: bool> Work<V, R, R
         run: &Run<T>,
         (t, scaling): (usize, Option<Scaling>),
         first: &[T::Element<V>; R],
+        least: &mut Least<V>,
     ) -> Chain<T::Element<V>, R> {
         let mut source = run.source(t);
         // SAFETY: rows below m of a readable run are staged, and stepped through once they are; one pivot row is put for each.
@@ -163,9 +164,10 @@ impl<V: Lanes, const R: usize, const RULE: usize, const OPEN: bool> Work<V, R, R
                     chain = self.start(first);
                 }
                 for j in j.max(Self::FIRST + 1)..end.min(j + BLOCK) {
-                    (chain, taken) = self.step::<T::Element<V>>(chain, j, taken);
+                    (chain, taken) = self.step::<T::Element<V>>(chain, j, taken, least);
                 }
             }
+            self.see_last(&chain, least);
             chain
         }
     }
@@ -191,11 +193,18 @@ impl<V: Lanes, const R: usize, const RULE: usize, const OPEN: bool> Work<V, R, R
     /// # Safety
     /// 1 ≤ j < m, and row `j` of the tile has been staged.
     #[inline(always)]
-    unsafe fn step<E: Element<V>>(&self, chain: Chain<E, R>, j: usize, taken: V::Mask) -> (Chain<E, R>, V::Mask) {
+    unsafe fn step<E: Element<V>>(
+        &self,
+        chain: Chain<E, R>,
+        j: usize,
+        taken: V::Mask,
+        least: &mut Least<V>,
+    ) -> (Chain<E, R>, V::Mask) {
         // SAFETY: row j < m of the tile is staged; of the m pivot rows there is room for, j − 1 is one.
         unsafe {
             let row = self.tile.at::<V, E>(j).row::<V, E>(0);
             let choice = self.pivots.step(&chain, &row, taken);
+            self.see(&choice, &chain, (j, row.sub), least);
             let (pivot_row, rough) = if RULE == rule::ROTATION {
                 let turn = Rotation::new(chain.near, row.sub);
                 let recip = E::splat(V::Real::ONE).scale(turn.recip);
@@ -220,6 +229,46 @@ impl<V: Lanes, const R: usize, const RULE: usize, const OPEN: bool> Work<V, R, R
             };
             self.pivot_rows.at::<E>(j - 1).put::<E>(&pivot_row);
             (chain.eliminate(row, &choice, rough), choice.take)
+        }
+    }
+
+    /// Takes in the step that eliminates x_{j−1} between the chain and row `j`.
+    ///
+    /// # Safety
+    /// 1 ≤ j < m, and the rows up to `j` have been staged.
+    #[inline(always)]
+    unsafe fn see<E: Element<V>>(
+        &self,
+        choice: &Choice<V::Mask, E>,
+        chain: &Chain<E, R>,
+        (j, sub): (usize, E),
+        least: &mut Least<V>,
+    ) {
+        let pivot = if RULE == rule::ROTATION { E::pivot(chain.near, sub).1 } else { choice.pivot };
+        if !OPEN && j == 2 {
+            // SAFETY: rows 0 and 1 of a staged tile.
+            let (above, own): (Row<E, R>, Row<E, R>) = unsafe { (self.tile.row::<V, E>(0), self.tile.row::<V, E>(1)) };
+            least.see_first((pivot, self.pivots.if_free(above.sup)), (chain.near, chain.next, own.sub));
+        } else {
+            least.see(pivot, chain.near, chain.next);
+        }
+    }
+
+    /// Takes in the step that [`last`](Self::last) makes.
+    ///
+    /// # Safety
+    /// The tile has been staged.
+    #[inline(always)]
+    unsafe fn see_last<E: Element<V>>(&self, chain: &Chain<E, R>, least: &mut Least<V>) {
+        if OPEN {
+            let pivot = self.pivots.choose(chain.near, E::splat(V::Real::ZERO)).pivot;
+            least.see(pivot, pivot, pivot);
+        } else if self.m > 2 {
+            // SAFETY: the last of the m staged rows.
+            let row: Row<E, R> = unsafe { self.tile.row::<V, E>(self.m - 1) };
+            let choice = self.pivots.choose(chain.near, row.sub);
+            // SAFETY: all rows are staged.
+            unsafe { self.see(&choice, chain, (self.m - 1, row.sub), least) }
         }
     }
 

@@ -3,8 +3,10 @@
 use super::around_transpose;
 use crate::direct::band_lu::BandLu;
 use crate::direct::determinant;
-use crate::direct::verify::{Equations, Factored, Facts, KeepsFactors, Matrix, solve_verified, verified_scratch};
-use crate::direct::{Factor, Op, Report};
+use crate::direct::verify::{
+    Equations, Factored, Facts, KeepsFactors, Matrix, WithExchanges, solve_verified, verified_scratch,
+};
+use crate::direct::{Factor, Op, Probe, Report};
 use crate::error::Result;
 use crate::kernel::Simd;
 use crate::kernel::dense::{Kind, Product};
@@ -44,6 +46,7 @@ pub struct PivotedBanded<'m, T: Scalar> {
     a: Banded<'m, T>,
     lu: BandLu<T>,
     facts: Facts,
+    fallback: Option<WithExchanges<PivotedBanded<'m, T>>>,
 }
 
 impl<T: Scalar> Matrix<T> for Banded<'_, T> {
@@ -76,6 +79,11 @@ impl<'m, T: Scalar> Factored<T> for PivotedBanded<'m, T> {
     fn solve_unchecked(&self, op: Op, x: &mut [T], stack: &mut PodStack) {
         let (window, _) = stack.make_raw::<T>(self.lu.words(x.len() / self.a.n().max(1)));
         around_transpose(op, x, |x| self.lu.solve(op, x, window));
+    }
+
+    fn fallback(&self) -> Option<Result<&dyn Probe<T>>> {
+        let made = self.fallback.as_ref()?.get(|plan| Self::new(plan, self.a.clone()));
+        Some(made.map(|factor| factor as &dyn Probe<T>))
     }
 
     fn product(&self) -> Option<determinant::Product> {
@@ -231,7 +239,7 @@ impl<'m, T: Scalar> PivotedBanded<'m, T> {
     pub fn new(plan: &Plan, a: Banded<'m, T>) -> Result<Self> {
         let mut facts = Facts::pivoted(plan);
         let lu = BandLu::under_plan(plan, &a, &mut facts)?;
-        Ok(Self { a, lu, facts })
+        Ok(Self { a, lu, facts, fallback: WithExchanges::unless_allowed(plan) })
     }
 }
 

@@ -4,8 +4,8 @@ use super::Rule;
 use super::open::Open;
 use super::periodic::Periodic;
 use crate::direct::determinant::Product;
-use crate::direct::verify::{Factored, Facts, KeepsFactors, solve_verified, verified_scratch};
-use crate::direct::{Factor, Op, Report};
+use crate::direct::verify::{Factored, Facts, KeepsFactors, WithExchanges, solve_verified, verified_scratch};
+use crate::direct::{Factor, Op, Probe, Report};
 use crate::error::{Error, Result};
 use crate::matrix::{Shape, Tridiagonal};
 use crate::plan::Plan;
@@ -39,6 +39,7 @@ pub struct PivotedTridiagonal<'m, T: Scalar> {
     lu: Lu<T>,
     facts: Facts,
     plan: Plan,
+    fallback: Option<WithExchanges<PivotedTridiagonal<'m, T>>>,
 }
 
 #[derive(Debug)]
@@ -63,7 +64,7 @@ impl<'m, T: Scalar> PivotedTridiagonal<'m, T> {
             let (lu, singular) = Open::new(a.rows(), rule)?;
             (Lu::Open(lu), singular)
         };
-        Ok(Self { a, lu, facts, plan: plan.clone() })
+        Ok(Self { a, lu, facts, plan: plan.clone(), fallback: WithExchanges::unless_allowed(plan) })
     }
 
     /// Whether elimination met a row without a pivot.
@@ -94,6 +95,11 @@ impl<'m, T: Scalar> Factored<T> for PivotedTridiagonal<'m, T> {
                 (Lu::Periodic(lu), _) => lu.solve_transpose(x),
             });
         }
+    }
+
+    fn fallback(&self) -> Option<Result<&dyn Probe<T>>> {
+        let made = self.fallback.as_ref()?.get(|plan| Self::new(plan, self.a.clone()));
+        Some(made.map(|factor| factor as &dyn Probe<T>))
     }
 
     fn product(&self) -> Option<Product> {

@@ -14,6 +14,7 @@ pub(crate) use stage::{Band, BlockMatrix};
 
 use super::lanes::Lanes;
 use super::run::{Columns, ColumnsMut, Found, Span};
+use super::sweep::Least;
 use super::tile::Scaling;
 use super::{Job, Simd};
 use crate::scalar::Scalar;
@@ -101,17 +102,18 @@ impl<T: Scalar> BlockRun<'_, T> {
     fn sweep<V: Lanes<Real = T::Real>, const B: usize>(self) -> [Found; super::sweep::MAX_RHS] {
         let Self { level, rhs, span, mut task, memory } = self;
         let tile = Tile::<T, V, B>::new(level, span.m, memory);
-        let mut checks = tile.new_checks(&task);
+        let (mut checks, mut least) = (tile.new_checks(&task), Least::new());
         for t in 0..span.tiles {
             tile.stage(level, &rhs, (span, t));
             if let Task::Substitute(to) = &task {
                 tile.take_ends(level, to, (span, t));
             }
             let mut ahead = ahead(level, (span, t + 1), span.m);
-            tile.eliminate_inside(level.choice, matches!(task, Task::Reduce(_)), &mut ahead);
+            tile.eliminate_inside(level.choice, matches!(task, Task::Reduce(_)), &mut least, &mut ahead);
             match &mut task {
                 Task::Reduce(out) => tile.put_coarse(out, (span, t)),
                 Task::Substitute(to) => {
+                    tile.see_pivots(&mut least);
                     if !to.gaps[0].is_empty() {
                         tile.check(&mut checks, to, (span, t));
                     }
@@ -119,6 +121,6 @@ impl<T: Scalar> BlockRun<'_, T> {
                 }
             }
         }
-        tile.found(&checks)
+        tile.found(&checks, least.suspect())
     }
 }

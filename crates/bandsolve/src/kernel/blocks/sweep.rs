@@ -9,7 +9,7 @@ use super::super::ahead::Ahead;
 use super::super::element::Element;
 use super::super::lanes::Lanes;
 use super::super::run::{Found, MAX_LANES, Span};
-use super::super::sweep::{CHECK_VECTORS, COMPLEX_SLACK, Check, MAX_RHS, above_noise, denoise, read_check};
+use super::super::sweep::{CHECK_VECTORS, COMPLEX_SLACK, Check, Least, MAX_RHS, above_noise, denoise, read_check};
 use super::stage::Tile;
 use super::{Choice, Target, Task};
 use crate::scalar::{RealScalar, Scalar};
@@ -397,7 +397,7 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const B: usize> Tile<T, V, B> {
     /// unknowns (`ends` 1) and one for the first (`ends` 0). Else once, downwards, with known ends, and solves for the inside.
     /// (One loop for all, as what is inlined here takes long to compile.)
     #[inline(always)]
-    pub fn eliminate_inside(&self, choice: Choice<T::Real>, reduce: bool, ahead: &mut Ahead) {
+    pub fn eliminate_inside(&self, choice: Choice<T::Real>, reduce: bool, least: &mut Least<V>, ahead: &mut Ahead) {
         let (b, m) = (self.b(), self.m);
         for pass in 0..2 {
             // The second pass of `substitute` is one step only.
@@ -426,10 +426,15 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const B: usize> Tile<T, V, B> {
                 }
                 let more = if inside { self.row(walk, j) } else { self.laid(pass == 0) };
                 self.step(&more, choice, reduce, if reduce { None } else { Some(step - 1) });
+                if inside && !reduce {
+                    self.see_equations(self.panel(0, 0), (b, 2 * b), 2 * b, least);
+                }
             }
             // No closure: it would be compiled without the instruction set.
             if reduce {
                 self.keep_end(walk);
+                let ends = self.at.ends + if walk.behind == 0 { self.ends_len() } else { 0 };
+                self.see_equations(ends, (b, b), 3 * b, least);
             } else {
                 let last = if pass == 0 { m } else { 3.min(m) };
                 for j in (1..last - 1).rev() {
@@ -570,6 +575,32 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const B: usize> Tile<T, V, B> {
         }
     }
 
+    /// Takes in what elimination, done, has left of pivots. Those of the unknowns next to the first ones are the last that were
+    /// chosen for them, with the first row of the partition among the candidates.
+    #[inline(always)]
+    pub fn see_pivots(&self, least: &mut Least<V>) {
+        let (b, width) = (self.b(), 3 * self.b() + self.n_rhs);
+        let mut largest = V::splat(T::Real::ONE);
+        for j in 1..(self.m - 1).max(1) {
+            for r in 0..b {
+                largest = self.load(self.pivots(j, width, (r, r))).abs1().max(largest);
+            }
+        }
+        least.see_size(largest.recip());
+    }
+
+    /// Takes in what is left of equations: the largest coefficient of each. They begin at `at`, with `step` from column to column.
+    #[inline(always)]
+    fn see_equations(&self, at: usize, (rows, step): (usize, usize), columns: usize, least: &mut Least<V>) {
+        for r in 0..rows {
+            let mut size = V::splat(T::Real::ZERO);
+            for c in 0..columns {
+                size = self.load(at + r + c * step).abs1().max(size);
+            }
+            least.see_size(size);
+        }
+    }
+
     #[inline(always)]
     pub fn new_checks(&self, task: &Task<'_, T>) -> [Check<V>; MAX_RHS] {
         let mut checks = [Check::new(T::Real::ZERO); MAX_RHS];
@@ -613,7 +644,7 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const B: usize> Tile<T, V, B> {
     }
 
     #[inline(always)]
-    pub fn found(&self, checks: &[Check<V>; MAX_RHS]) -> [Found; MAX_RHS] {
+    pub fn found(&self, checks: &[Check<V>; MAX_RHS], suspect: bool) -> [Found; MAX_RHS] {
         let mut found = [Found::default(); MAX_RHS];
         // Lanes of the widest vector.
         let mut stored = [T::Real::ZERO; CHECK_VECTORS * MAX_LANES];
@@ -621,7 +652,7 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const B: usize> Tile<T, V, B> {
         for s in 0..self.n_rhs {
             // SAFETY: there is room for the vectors of all lanes.
             unsafe { checks[s].store(stored.as_mut_ptr()) }
-            found[s] = read_check(&stored[..CHECK_VECTORS * V::W], slack);
+            found[s] = Found { suspect, ..read_check(&stored[..CHECK_VECTORS * V::W], slack) };
         }
         found
     }

@@ -1,0 +1,241 @@
+//! A pivot that is exactly zero is an error: in every method, wherever it stands, whatever the right-hand side, verified or not.
+
+use bandsolve::prelude::*;
+use bandsolve::{Complex32, Complex64, Factorize, RealScalar, Report, Scalar};
+
+/// Rows (sub, diag, sup) of a small singular matrix, whose elimination is exact.
+type Rows = &'static [[f64; 3]];
+
+/// What is planted: a pair of equal rows; one that the rows below, or above, depend on; a row and a column of zeros; three rows of
+/// which one is the sum of the others.
+const PLANTED: [Rows; 7] = [
+    &[[0.0, 1.0, 1.0], [1.0, 1.0, 0.0]],
+    &[[0.0, 1.0, 1.0], [1.0, 1.0, 0.0], [1.0, 4.0, 0.0]],
+    &[[0.0, 4.0, 1.0], [0.0, 1.0, 1.0], [1.0, 1.0, 0.0]],
+    &[[0.0, 4.0, 1.0], [0.0, 0.0, 0.0], [1.0, 4.0, 0.0]],
+    &[[0.0, 4.0, 0.0], [1.0, 0.0, 1.0], [0.0, 4.0, 0.0]],
+    &[[0.0, 1.0, 1.0], [1.0, 2.0, 1.0], [1.0, 1.0, 0.0]],
+    &[[0.0, 0.0, 0.0]],
+];
+
+/// Tridiagonal, with `planted` from row `first` on, beside which nothing couples; elsewhere dominant.
+fn matrix<T: Scalar>(n: usize, first: usize, planted: Rows, coupling: f64) -> Tridiagonal<'static, T> {
+    let row = |i: usize| match i.checked_sub(first).and_then(|k| planted.get(k)) {
+        Some(row) => *row,
+        None => {
+            let left = if i == first + planted.len() { 0.0 } else { coupling };
+            let right = if i + 1 == first { 0.0 } else { coupling };
+            [left, 4.0, right]
+        }
+    };
+    let array = |k: usize| (0..n).map(|i| T::from_real(T::Real::from_f64(row(i)[k]))).collect();
+    Tridiagonal::from_vecs(array(0), array(1), array(2), false).unwrap()
+}
+
+/// Large everywhere but in the planted rows, where it is small and solves nothing: an x that is huge there is small beside what the
+/// other rows allow.
+fn rhs<T: Scalar>(n: usize, first: usize, small: f64) -> Vec<T> {
+    let value = |i: usize| if (first..first + 3).contains(&i) { small * (1.0 + (i - first) as f64) } else { 100.0 };
+    (0..n).map(|i| T::from_real(T::Real::from_f64(value(i)))).collect()
+}
+
+fn methods(shape: Shape) -> Vec<Method> {
+    let all = Method::ALL.into_iter().filter(|method| method.solves(shape));
+    core::iter::once(Method::Auto).chain(all).collect()
+}
+
+/// Entry (i, j) of an open matrix.
+fn get<T: Scalar>(a: &Tridiagonal<'_, T>, i: usize, j: usize) -> T {
+    let [sub, diag, sup] = a.arrays();
+    match i as isize - j as isize {
+        1 => sub[i],
+        0 => diag[j],
+        -1 => sup[i],
+        _ => T::ZERO,
+    }
+}
+
+/// Calls `check` for every planted matrix at all places where partitions begin or end: what it is, the matrix and a right-hand side.
+fn for_all_planted<T: Scalar>(small: f64, check: &mut dyn FnMut(&str, &Tridiagonal<'static, T>, &[T])) {
+    for n in [5, 130, 2050] {
+        for first in [0, 1, 29, 30, 31, 32, 62, 63, n / 2 - 1, n - 3, n - 2, n - 1] {
+            let fitting = PLANTED.into_iter().enumerate().filter(|(_, planted)| first + planted.len() <= n);
+            for ((k, planted), coupling) in fitting.flat_map(|planted| [(planted, 0.0), (planted, 1.0)]) {
+                let what = format!("n = {n}, {k} planted at {first}, coupling {coupling}");
+                check(&what, &matrix(n, first, planted, coupling), &rhs(n, first, small));
+            }
+        }
+    }
+}
+
+/// What every method says of a matrix, verified and not; adds what is not `Singular` to `failures`.
+fn ask<T: Scalar, M: Factorize<Scalar = T>>(
+    what: &str,
+    (a, shape): (&M, Shape),
+    rhs: &[T],
+    failures: &mut Vec<String>,
+) {
+    for (method, verify) in methods(shape).into_iter().flat_map(|method| [(method, true), (method, false)]) {
+        let plan = Plan::new(shape).method(method).verify(verify).threads(1);
+        match plan.factor(a).and_then(|factors| factors.solve(rhs)) {
+            Err(Error::Singular { .. }) => {}
+            other => failures.push(format!("{method:?} {shape:?} {verify} {what}: {:?}", other.map(|x| x.report))),
+        }
+    }
+}
+
+#[track_caller]
+fn none(failures: &[String]) {
+    let shown = &failures[..failures.len().min(40)];
+    assert!(failures.is_empty(), "{} answers:\n{}", failures.len(), shown.join("\n"));
+}
+
+fn tridiagonal<T: Scalar>(small: f64) {
+    let mut failures = Vec::new();
+    for_all_planted::<T>(small, &mut |what, a, rhs| ask(what, (a, a.shape()), rhs, &mut failures));
+    none(&failures);
+}
+
+/// The same matrices as bands with diagonals of zeros, and cut into blocks.
+fn banded_and_blocks<T: Scalar>(small: f64) {
+    let mut failures = Vec::new();
+    for_all_planted::<T>(small, &mut |what, a, rhs| {
+        let n = a.n();
+        for half in [1, 2, 3, 4, 20] {
+            let leading = 2 * half + 1;
+            let mut bands = vec![T::ZERO; n * leading];
+            for (j, column) in bands.chunks_exact_mut(leading).enumerate() {
+                (j.saturating_sub(1)..(j + 2).min(n)).for_each(|i| column[half + i - j] = get(a, i, j));
+            }
+            let band = Banded::from_vec(n, half, half, bands).unwrap();
+            ask(what, (&band, band.shape()), rhs, &mut failures);
+        }
+        for b in [1, 2, 3, 5].into_iter().filter(|b| n % b == 0) {
+            let block = |k: usize| {
+                let entry = |e: usize| {
+                    let (row, c, r) = (e / (b * b), e / b % b, e % b);
+                    let (i, j) = (row * b + r, (row * b + c + k * b).checked_sub(b));
+                    j.filter(|j| *j < n).map_or(T::ZERO, |j| get(a, i, j))
+                };
+                (0..n * b).map(entry).collect()
+            };
+            let blocks = BlockTridiagonal::from_vecs(b, [block(0), block(1), block(2)], false).unwrap();
+            ask(what, (&blocks, blocks.shape()), rhs, &mut failures);
+        }
+    });
+    none(&failures);
+}
+
+/// One singular system among regular ones, whose right-hand sides are large.
+fn batches<T: Scalar>(small: f64) {
+    let mut failures = Vec::new();
+    let (n, count) = (11, 40);
+    for (s, planted) in [0, 7, 17, 39].into_iter().flat_map(|s| PLANTED.into_iter().map(move |planted| (s, planted))) {
+        for first in [0, 3, n - planted.len()] {
+            let systems: Vec<Tridiagonal<'_, T>> = (0..count)
+                .map(|k| if k == s { matrix(n, first, planted, 1.0) } else { matrix(n, n, planted, 1.0) })
+                .collect();
+            for interleaved in [false, true] {
+                let array = |column: isize| -> Vec<T> {
+                    let at = |k: usize, i: usize| {
+                        let j = i.checked_add_signed(column).filter(|j| *j < n);
+                        j.map_or(T::ZERO, |j| get(&systems[k], i, j))
+                    };
+                    let entry = |e: usize| if interleaved { at(e % count, e / count) } else { at(e / n, e % n) };
+                    (0..n * count).map(entry).collect()
+                };
+                let (sub, diag, sup) = (array(-1), array(0), array(1));
+                let make = if interleaved { TridiagonalBatch::interleaved } else { TridiagonalBatch::contiguous };
+                let a = make(count, n, &sub, &diag, &sup).unwrap();
+                let what = format!("system {s} of {count}, planted at {first}, interleaved: {interleaved}");
+                ask(&what, (&a, a.shape()), &vec![T::from_real(T::Real::from_f64(small)); n * count], &mut failures);
+            }
+        }
+    }
+    none(&failures);
+}
+
+macro_rules! for_all_scalars {
+    ($($kind:ident: $f32:ident $f64:ident $c32:ident $c64:ident),*) => {$(
+        #[test]
+        fn $f32() {
+            $kind::<f32>(1e-7);
+        }
+
+        #[test]
+        fn $f64() {
+            $kind::<f64>(1e-250);
+        }
+
+        #[test]
+        fn $c32() {
+            $kind::<Complex32>(1e-7);
+        }
+
+        #[test]
+        fn $c64() {
+            $kind::<Complex64>(1e-250);
+        }
+    )*};
+}
+for_all_scalars!(
+    tridiagonal: tridiagonal_f32 tridiagonal_f64 tridiagonal_c32 tridiagonal_c64,
+    banded_and_blocks: banded_and_blocks_f32 banded_and_blocks_f64 banded_and_blocks_c32 banded_and_blocks_c64,
+    batches: batches_f32 batches_f64 batches_c32 batches_c64
+);
+
+/// A zero pivot where rows may not be exchanged is solved with exchanges: a bad choice costs time, not digits.
+#[test]
+fn pairs_are_solved_without_exchanges() {
+    for n in [2, 126, 128, 2000] {
+        let beside = |odd: usize| (0..n).map(|i| f64::from(u8::from(i % 2 == odd))).collect::<Vec<f64>>();
+        let a = Tridiagonal::from_vecs(beside(1), vec![0.0; n], beside(0), false).unwrap();
+        let rhs: Vec<f64> = (0..n).map(|i| (i as f64).cos()).collect();
+        for (method, verify) in methods(a.shape()).into_iter().flat_map(|method| [(method, true), (method, false)]) {
+            let plan = Plan::new(a.shape()).method(method).pivoting(Pivoting::None).verify(verify);
+            let x = plan.factor(&a).unwrap().solve(&rhs).unwrap_or_else(|why| panic!("{method:?}, n = {n}: {why}"));
+            assert!((0..n).all(|i| x.values[i] == rhs[i ^ 1]), "{method:?}, n = {n}, {verify}");
+            let determinant = plan.factor(&a).unwrap().determinant().unwrap();
+            assert!(!determinant.is_zero(), "{method:?}, n = {n}");
+        }
+    }
+}
+
+/// An answer for every column, and an error that names those that have none.
+#[test]
+fn all_columns_are_solved_and_the_bad_ones_named() {
+    let n = 300;
+    let a: Tridiagonal<'_, f64> = matrix(n, n, PLANTED[0], 1.0);
+    let good = vec![1.0; n];
+    let x = a.solve(&good).unwrap().values;
+    let mut rhs = good.repeat(7);
+    (rhs[n + 17], rhs[4 * n]) = (f64::NAN, f64::INFINITY);
+    let blocks = |k: usize| vec![[1.0, 0.0, 0.0, 1.0], [4.0, 0.0, 0.0, 4.0], [1.0, 0.0, 0.0, 1.0]][k].repeat(n / 2);
+    let block = BlockTridiagonal::from_vecs(2, [blocks(0), blocks(1), blocks(2)], false).unwrap();
+    let y = block.solve(&good).unwrap().values;
+    let check = |what: String, solved: Result<Report, Error>, values: &[f64], x: &[f64]| {
+        let expected = Error::NotFinite { array: "rhs", index: n + 17 };
+        match solved {
+            Err(Error::Columns { first, columns }) => {
+                assert_eq!((*first, columns), (expected, vec![1, 4]), "{what}");
+            }
+            other => panic!("{what}: {other:?}"),
+        }
+        for column in [0, 2, 3, 5, 6] {
+            let close = |(a, b): (&f64, &f64)| (a - b).abs() <= 1e-14;
+            assert!(values[column * n..][..n].iter().zip(x).all(close), "{what}, column {column}");
+        }
+    };
+    for method in methods(a.shape()) {
+        let factors = Plan::new(a.shape()).method(method).factor(&a).unwrap();
+        let mut values = rhs.clone();
+        let solved = factors.solve_in_place(&mut values);
+        check(format!("{method:?}"), solved, &values, &x);
+    }
+    for method in methods(block.shape()) {
+        let factors = Plan::new(block.shape()).method(method).factor(&block).unwrap();
+        let mut values = rhs.clone();
+        let solved = factors.solve_in_place(&mut values);
+        check(format!("{method:?} in blocks"), solved, &values, &y);
+    }
+}
