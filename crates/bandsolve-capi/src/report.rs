@@ -44,7 +44,7 @@ pub(crate) fn clear() {
 pub(crate) fn keep(solved: &Result<Report>, method: Method) {
     let mut report = NOTHING;
     let steps = |steps: usize| steps.try_into().unwrap_or(i32::MAX);
-    let method = match solved {
+    let method = match solved.as_ref().map_err(Error::cause) {
         Ok(solved) => {
             report.backward_error = solved.backward_error;
             report.refinement_steps = steps(solved.refinement_steps);

@@ -97,7 +97,7 @@ impl Failure {
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
-        let status = match &error {
+        let status = match error.cause() {
             Error::Shape { .. } | Error::Structure { .. } => BANDSOLVE_INVALID_ARGUMENT,
             Error::NotFinite { .. } => BANDSOLVE_NOT_FINITE,
             Error::Singular { .. } => BANDSOLVE_SINGULAR,

@@ -48,7 +48,7 @@ impl From<bandsolve::Error> for Failure {
     fn from(error: bandsolve::Error) -> Self {
         use bandsolve::Error::*;
         let text = error.to_string();
-        match error {
+        match error.cause() {
             Unsupported { .. } => Failure::Usage(format!("{text}: leave out --method to have one chosen")),
             Singular { row } => {
                 Failure::Unsolved(format!("the matrix is singular: elimination found no pivot in row {}", row + 1))

@@ -206,7 +206,7 @@ impl Job<'_> {
         if let (Error::Unsupported { .. }, Place::Gpu(name)) = (error, &self.args.device) {
             return Failure::Usage(format!("--device {name}: {error}; leave it out to solve on the CPU"));
         }
-        let advice = match error {
+        let advice = match error.cause() {
             Error::Singular { .. } => "check the matrix: no right-hand side has one answer",
             Error::NotConverged { .. } => "`bandsolve info` estimates how close to singular the matrix is",
             _ => "",
@@ -293,7 +293,7 @@ impl Job<'_> {
 }
 
 fn status(solved: &Result<Report, Error>) -> &'static str {
-    match solved {
+    match solved.as_ref().map_err(Error::cause) {
         Ok(_) => "solved",
         Err(Error::Singular { .. }) => "singular",
         Err(Error::NotConverged { .. }) => "not converged",
@@ -302,7 +302,7 @@ fn status(solved: &Result<Report, Error>) -> &'static str {
 }
 
 fn backward_error(solved: &Result<Report, Error>) -> Option<f64> {
-    match solved {
+    match solved.as_ref().map_err(Error::cause) {
         Ok(report) => Some(report.backward_error),
         Err(Error::NotConverged { backward_error, .. }) => Some(*backward_error),
         Err(_) => None,
@@ -310,7 +310,7 @@ fn backward_error(solved: &Result<Report, Error>) -> Option<f64> {
 }
 
 fn refinement_steps(solved: &Result<Report, Error>) -> Option<usize> {
-    match solved {
+    match solved.as_ref().map_err(Error::cause) {
         Ok(report) => Some(report.refinement_steps),
         Err(Error::NotConverged { refinement_steps, .. }) => Some(*refinement_steps),
         Err(_) => None,

@@ -18,7 +18,7 @@ pub fn lin_alg_error(py: Python<'_>, message: String) -> PyErr {
 /// The exception for an error: wrong arguments are `ValueError`, matrices that cannot be solved `LinAlgError`.
 pub fn exception(py: Python<'_>, error: &Error) -> PyErr {
     let message = error.to_string();
-    match error {
+    match error.cause() {
         Error::Singular { .. } | Error::NotConverged { .. } => lin_alg_error(py, message),
         Error::OutOfMemory { .. } => PyMemoryError::new_err(message),
         Error::NoDevice { .. } | Error::Device { .. } => PyRuntimeError::new_err(message),

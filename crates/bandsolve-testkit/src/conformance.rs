@@ -517,7 +517,7 @@ pub fn check_singular<T: Scalar, S: Suite<T>>(configure: Configure) {
 }
 
 fn is_singular(got: &Result<Report>, n: usize) -> bool {
-    match got {
+    match got.as_ref().map_err(Error::cause) {
         Err(Error::Singular { row }) => *row < n,
         Err(Error::NotConverged { .. }) => true,
         _ => false,
