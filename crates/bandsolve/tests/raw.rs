@@ -18,11 +18,11 @@ const PUBLISHED: [(Method, Paper, &str); 9] = [
     (Method::DiagonalPivoting, Paper::Klein, "cuSPARSE"),
 ];
 
-/// How far the middle one of a few draws may lie above the published residual, which is of one draw.
+/// How far a residual may lie above what the papers lead to expect. Both are the largest of some hundred rounding errors,
+/// amplified by one inverse; drawn again, each varies by a factor of ten.
 const SPREAD: f64 = 100.0;
-/// Residuals are mostly a condition number times ε, and that varies by orders of magnitude between matrices of one type: of so
-/// many draws those few are taken on which sequential pivoting does about as well as published.
-const DRAWS: (u64, usize) = (12, 3);
+/// The seed of every matrix.
+const SEED: u64 = 1;
 
 fn raw(method: Method, a: &Tridiagonal<'_, f64>, rhs: &[f64]) -> Vec<f64> {
     Plan::new(a.shape()).method(method).verify(false).factor(a).unwrap().solve(rhs).unwrap().values
@@ -39,35 +39,38 @@ fn published(case: &Case, solver: &str) -> f64 {
     case.columns().find(|(name, _)| *name == solver).expect("a solver of the table").1
 }
 
-/// Draws about as hard as the published one.
-fn draws(case: &Case) -> Vec<Draw> {
-    let draw = |seed| {
-        let a = case.matrix(PUBLISHED_N, seed);
-        let rhs = case.rhs(&a, seed);
-        (a, rhs, x_true(PUBLISHED_N, seed))
-    };
-    let baseline = published(case, if case.paper == Paper::Chang { "MKL" } else { "LAPACK" });
-    let distance = |draw: &Draw| (raw_error(case, Method::Pivoted, draw) / baseline).ln().abs();
-    let mut all: Vec<_> = (1..=DRAWS.0).map(draw).collect();
-    all.sort_by(|a, b| distance(a).total_cmp(&distance(b)));
-    all.truncate(DRAWS.1);
-    all
+fn draw(case: &Case, seed: u64) -> Draw {
+    let a = case.matrix(PUBLISHED_N, seed);
+    let rhs = case.rhs(&a, seed);
+    (a, rhs, x_true(PUBLISHED_N, seed))
 }
 
+/// Unverified answers are as good beside sequential pivoting as the papers found.
+///
+/// Residuals and forward errors are a backward error times an amplification, mostly the condition number, which varies by
+/// orders of magnitude between matrices of one type, so that those of another draw say nothing. Of one draw the amplification
+/// is the same for every method: the quotient of two errors is one of two backward errors. That of our method and of
+/// sequential pivoting is at most [`SPREAD`] times the published one; and sequential pivoting is held to what is known of it.
+///
 /// Chang's types 14 to 16 are beyond double precision; elsewhere the published solver failed if it is NaN or infinite.
 #[test]
 fn residuals_are_the_published_ones() {
     let beyond = |case: &Case| case.paper == Paper::Chang && (14..=16).contains(&case.id);
     for case in chang().iter().chain(&klein()).filter(|case| !beyond(case)) {
-        let draws = draws(case);
+        let draw = draw(case, SEED);
+        let pivoted = raw(Method::Pivoted, &draw.0, &draw.1);
+        // Rows of L have one multiplier below 1 and rows of U three entries, which grow at most twofold: of each row four products
+        // and quotients are rounded by ε/2, in both triangles, and in each solve.
+        let eta = backward_error(&draw.0, &draw.1, &pivoted);
+        assert!(eta <= 16.0 * f64::EPSILON, "{}: η = {eta:e}", case.name);
+        let base = published(case, if case.paper == Paper::Chang { "MKL" } else { "LAPACK" });
+        assert!(base.is_finite(), "{}: the published sequential solver", case.name);
+        let own_base = case.error(&draw.0, &draw.1, &pivoted, &draw.2).max(f64::EPSILON);
         for (method, _, solver) in PUBLISHED.iter().filter(|(_, paper, _)| *paper == case.paper) {
-            let published = published(case, solver);
-            let mut own: Vec<f64> = draws.iter().map(|draw| raw_error(case, *method, draw)).collect();
-            own.sort_by(f64::total_cmp);
-            let middle = own[own.len() / 2];
-            println!("{:9} {:26} {solver}: published {published:.2e}, here {middle:.2e}", case.name, method.name());
-            let failed = !published.is_finite();
-            assert!(failed || middle <= SPREAD * published, "{} {solver}: {own:?}, published {published:e}", case.name);
+            let expected = own_base * (published(case, solver) / base);
+            let own = raw_error(case, *method, &draw);
+            println!("{:9} {:26} {solver}: expected {expected:.2e}, here {own:.2e}", case.name, method.name());
+            assert!(expected.is_nan() || own <= SPREAD * expected, "{} {solver}: {own:e} for {expected:e}", case.name);
         }
     }
 }
