@@ -183,7 +183,8 @@ pub fn check_error(error: &Error, truth: &Truth, a: &impl Rows<f64>) -> TestCase
 
 /// Runs a check over what is drawn. Most solves give an answer, and at most one of twenty says nothing.
 pub fn run<S: Strategy<Value: Debug>>(drawn: S, check: impl Fn(&Tally, S::Value) -> TestCaseResult) {
-    let config = ProptestConfig { failure_persistence: None, ..ProptestConfig::default() };
+    let usual = ProptestConfig::default();
+    let config = ProptestConfig { failure_persistence: None, cases: usual.cases.max(1000), ..usual };
     let tally = Tally::default();
     let done = TestRunner::new(config).run(&drawn, |value| check(&tally, value));
     done.unwrap_or_else(|failure| panic!("{failure}"));
