@@ -141,16 +141,17 @@ mod tests {
         for bad in [f64::NAN, f64::INFINITY] {
             assert!(componentwise_error(&a, &[1.0, -1.0], &[1.0, bad]).is_nan());
             assert!(componentwise_error(&a, &[bad, -1.0], &[1.0, -1.0]).is_nan());
-            let a = Tridiagonal::new(&[1.0], &[2.0, bad], &[1.0]).unwrap();
+            let diag = [2.0, bad];
+            let a = Tridiagonal::new(&[1.0], &diag, &[1.0]).unwrap();
             assert!(componentwise_error(&a, &[1.0, -1.0], &[1.0, -1.0]).is_nan());
         }
     }
 
     #[test]
     fn pivots_by_hand() {
-        // Rows scaled to [1 2], [1 1.5]: the pivots are 1 and −0.5.
+        // Rows scaled to [0.5 1], [1 1.5], and exchanged: the second pivot is 1 − 0.5·1.5.
         let a = Tridiagonal::new(&[2.0], &[4.0, 3.0], &[8.0]).unwrap();
-        assert_eq!(pivots(&a), [1.0, 0.5]);
+        assert_eq!(pivots(&a), [1.0, 0.25]);
         // [1 1 0; 1 1 1; 0 1 1] needs an exchange; Clement's of size 5 is singular in its last column.
         let a = toeplitz(3, 1.0, 1.0, 1.0);
         assert_eq!(pivots(&a), [1.0, 1.0, 1.0]);
