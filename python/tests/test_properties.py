@@ -54,7 +54,8 @@ def systems(draw):
     arrays = [draw(laid_out((n,), draw(dtypes))) for _ in range(3)] + [draw(laid_out(shape, draw(dtypes)))]
     which = draw(st.sampled_from(range(4)))
     numbers = np.asarray(arrays[which])
-    if draw(st.integers(0, 11)) or not numbers.size or numbers.dtype.kind not in "fc":
+    # (Without a right-hand side nothing is solved, and nothing is looked at.)
+    if draw(st.integers(0, 11)) or not np.size(arrays[3]) or numbers.dtype.kind not in "fc":
         return arrays, draw(st.booleans()), None
     # Counted column by column.
     index = draw(st.integers(0, numbers.size - 1))
