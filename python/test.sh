@@ -30,14 +30,15 @@ mkdir "$work/python"
 cp -r python/tests "$work/python/tests"
 cp -r README.md docs "$work"
 cd "$work"
-venv/bin/python -m pytest -q -p no:cacheprovider python/tests
+# (GPUs: below.)
+venv/bin/python -m pytest -q -rs -p no:cacheprovider python/tests --ignore python/tests/test_device.py
 
 # GPUs, emulated: the same package with another compiled part.
 (cd "$root" && cargo build --quiet -p bandsolve-python --features emulator)
 mkdir emulated
 cp -r "$root/python/bandsolve" emulated/
 cp "${CARGO_TARGET_DIR:-$root/target}/debug/lib_bandsolve.so" emulated/bandsolve/_bandsolve.abi3.so
-PYTHONPATH=emulated BANDSOLVE_EMULATED=1 venv/bin/python -m pytest -q -p no:cacheprovider python/tests/test_device.py
+PYTHONPATH=emulated BANDSOLVE_EMULATED=1 venv/bin/python -m pytest -q -rs -p no:cacheprovider python/tests/test_device.py
 
 # Defects that were found from outside; some are of the program and of the C libraries.
 (cd "$root" && cargo build --quiet -p bandsolve-cli -p bandsolve-capi -p bandsolve-lapack)

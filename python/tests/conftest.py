@@ -39,14 +39,16 @@ def dense(sub, diag, sup, periodic=False):
 
 
 def backward_error(a, x, rhs):
-    """The largest row-wise backward error of all right-hand sides."""
+    """The largest row-wise backward error of all right-hand sides, with 0/0 = 0; NaN if anything is not finite."""
     a, x, rhs = (np.asarray(array, dtype=complex) for array in (a, x, rhs))
     if a.size == 0:
         return 0.0
+    if not all(np.isfinite(array).all() for array in (a, x, rhs)):
+        return np.nan
     x, rhs = x.reshape(len(a), -1), rhs.reshape(len(a), -1)
     size = abs(a).sum(axis=1)[:, None] * abs(x).max(axis=0) + abs(rhs)
-    with np.errstate(invalid="ignore"):
-        return np.nan_to_num(abs(rhs - a @ x) / size).max(initial=0)
+    residual = abs(rhs - a @ x)
+    return np.divide(residual, size, out=np.zeros_like(residual), where=residual != 0).max(initial=0)
 
 
 def eps(*arrays):

@@ -13,7 +13,7 @@ if [ -n "$(missing)" ] && command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]; t
         { apt-get update && apt-get install -y --no-install-recommends gcc g++ cmake make pkg-config; } >/dev/null 2>&1 || true
 fi
 if [ -n "$(missing)" ]; then
-    echo "SKIPPED: not here: $(missing | tr '\n' ' ')(Debian and Ubuntu: apt-get install gcc g++ cmake make pkg-config)"
+    echo "1 skipped: the C API from C and C++, not here: $(missing | tr '\n' ' ')(Debian and Ubuntu: apt-get install gcc g++ cmake make pkg-config)"
     exit 0
 fi
 
@@ -100,6 +100,6 @@ if command -v valgrind >/dev/null; then
             --errors-for-leak-kinds=definite "$work/$program"
     done
 else
-    echo "valgrind is not here: not run"
+    echo "1 skipped: the C API under valgrind, which is not here"
 fi
 echo "C API: $passed passed"

@@ -335,7 +335,11 @@ mod tests {
 
     #[test]
     fn peers_solve_a_small_system_if_there_are_any() {
-        for peer in Peer::all() {
+        let peers = Peer::all();
+        if peers.is_empty() {
+            return bandsolve_testkit::skipped("no LAPACK of any kind to call");
+        }
+        for peer in peers {
             // [2 1 0; 1 2 1; 0 1 2]·(1, 1, 1)
             let (mut sub, mut diag, mut sup, mut rhs) = ([1.0; 2], [2.0; 3], [1.0; 2], [3.0, 4.0, 3.0]);
             let a = Arrays { sub: &mut sub, diag: &mut diag, sup: &mut sup, rhs: &mut rhs };

@@ -314,7 +314,7 @@ impl<T: Scalar> System<T> for Factored<'_, T> {
 mod tests {
     use super::*;
     use crate::raw::Columns;
-    use crate::testing::{Rng, eps};
+    use crate::testing::{Rng, eps, largest};
     use bandsolve::{Complex32, Complex64, RealScalar};
 
     /// Largest |b − op(A)·x| over the row sums times the largest x.
@@ -329,8 +329,8 @@ mod tests {
             r[i] -= a * x[j];
             sums[i] += a.abs();
         });
-        let size = x.iter().map(|x| x.abs().to_f64()).fold(0.0, f64::max);
-        r.iter().zip(sums).map(|(r, s)| r.abs().to_f64() / (s.to_f64() * size)).fold(0.0, f64::max)
+        let size = largest(x.iter().map(|x| x.abs().to_f64()));
+        largest(r.iter().zip(sums).map(|(r, s)| r.abs().to_f64() / (s.to_f64() * size)))
     }
 
     fn solves<T: Scalar>() {

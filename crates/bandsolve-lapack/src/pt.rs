@@ -163,7 +163,7 @@ impl<T: Scalar> System<T> for Factored<'_, T> {
 mod tests {
     use super::*;
     use crate::refine::{Scratch, refine};
-    use crate::testing::Rng;
+    use crate::testing::{Rng, largest};
     use bandsolve::Complex64;
 
     /// A diagonally dominant matrix and its factors, for both ways to give what stands beside the diagonal.
@@ -198,8 +198,8 @@ mod tests {
             let (mut weights, mut first) = (vec![0.0; n], vec![Complex64::ZERO; n]);
             let scratch = Scratch { weights: &mut weights, first: &mut first, second: &mut [] };
             let bounds = refine(&Factored { a, factors }, &rhs, &mut x, scratch);
-            let error = x.iter().zip(&expected).map(|(x, e)| (x - e).norm()).fold(0.0, f64::max);
-            let size = x.iter().map(|x| x.norm()).fold(0.0, f64::max);
+            let error = largest(x.iter().zip(&expected).map(|(x, e)| (x - e).norm()));
+            let size = largest(x.iter().map(|x| x.norm()));
             assert!(bounds.backward <= f64::EPSILON && bounds.forward <= 100.0 * f64::EPSILON, "{bounds:?}");
             // The right-hand side was rounded too, in sums of three products.
             assert!(error <= 2.0 * bounds.forward * size, "{error:.1e}, bound {:.1e}", bounds.forward * size);
@@ -210,7 +210,7 @@ mod tests {
                 factors.solve(&mut e);
                 e.iter().map(|e| e.norm()).sum::<f64>()
             });
-            let exact = 1.0 / (inverse.fold(0.0, f64::max) * a.norm(Norm::One));
+            let exact = 1.0 / (largest(inverse) * a.norm(Norm::One));
             let ours = factors.reciprocal_condition(a.norm(Norm::One), &mut weights);
             assert!((ours / exact - 1.0).abs() < 1e-13, "{ours} {exact}");
         }

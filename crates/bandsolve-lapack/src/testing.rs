@@ -31,6 +31,11 @@ pub fn eps<T: Scalar>() -> f64 {
     T::Real::EPSILON.to_f64()
 }
 
+/// The largest of numbers that are not negative; NaN if one is.
+pub fn largest(values: impl Iterator<Item = f64>) -> f64 {
+    values.fold(0.0, |m, v| if m.is_nan() || v <= m { m } else { v })
+}
+
 /// A dense column-major matrix.
 pub struct Dense<T> {
     pub rows: usize,
@@ -49,6 +54,6 @@ impl<T: Scalar> Dense<T> {
     /// Largest difference of two.
     pub fn distance(&self, other: &Self) -> f64 {
         let apart = |(a, b): (&T, &T)| (*a - *b).abs().to_f64();
-        self.elements.iter().zip(&other.elements).map(apart).fold(0.0, |m, d| if d > m || d.is_nan() { d } else { m })
+        largest(self.elements.iter().zip(&other.elements).map(apart))
     }
 }

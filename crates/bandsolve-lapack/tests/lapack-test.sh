@@ -15,7 +15,7 @@ if [ -z "$at" ] && command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]; then
     at=$(programs || true)
 fi
 if [ -z "$at" ]; then
-    echo "SKIPPED: LAPACK's test programs are not here (Debian and Ubuntu: apt-get install liblapack-test)"
+    echo "1 skipped: LAPACK's test programs are not here (Debian and Ubuntu: apt-get install liblapack-test)"
     exit 0
 fi
 

@@ -4,7 +4,7 @@
 //! use bandsolve::{Complex64, Method};
 //! bandsolve_testkit::conformance!(rpts_f64, f64, |plan| plan.method(Method::Rpts));
 //! bandsolve_testkit::conformance!(rpts_c64, Complex64, |plan| plan.method(Method::Rpts));
-//! bandsolve_testkit::conformance_banded!(banded_f64, f64, |plan| plan);
+//! bandsolve_testkit::conformance_banded!(banded_rpts_f64, f64, |plan| plan.method(Method::Rpts));
 //! bandsolve_testkit::conformance_batch!(batch_f64, f64, |plan| plan);
 //! ```
 //!
@@ -761,6 +761,12 @@ fn random_banded<T: Scalar>(n: usize, lower: usize, upper: usize) -> Banded<'sta
         .expect("n columns of lower + upper + 1 entries are a banded matrix")
 }
 
+/// The plan of a suite for a banded matrix; `None` if its method does not solve such bands.
+fn plan_banded<T: Scalar>(configure: Configure, a: &Banded<'_, T>) -> Option<Plan> {
+    let plan = configure(Plan::new(a.shape()));
+    plan.asked_method().solves(a.shape()).then_some(plan)
+}
+
 #[track_caller]
 fn solve_and_judge_banded<T: Scalar, S: Suite<T>>(
     plan: &Plan,
@@ -770,6 +776,9 @@ fn solve_and_judge_banded<T: Scalar, S: Suite<T>>(
     what: &str,
 ) -> Vec<T> {
     let (x, report) = solve::<T, S>(plan, a, op, rhs).unwrap_or_else(|e| panic!("{what}: {e}"));
+    // Fewer rows than two blocks are left to the sequential method.
+    let (asked, tiny) = (plan.asked_method(), a.n() <= 2 * a.lower().max(a.upper()).max(1));
+    assert!(tiny || asked == Method::Auto || report.method == asked, "{what}: {:?} for {asked:?}", report.method);
     match op {
         Op::Plain => judge(a, rhs, &x, &report, what),
         _ => judge(&transpose_banded(a, op == Op::ConjTranspose), rhs, &x, &report, what),
@@ -779,6 +788,7 @@ fn solve_and_judge_banded<T: Scalar, S: Suite<T>>(
 
 /// Every size and bandwidth, triangular and wider than the matrix too, all three operations.
 pub fn check_banded_sizes<T: Scalar, S: Suite<T>>(configure: Configure) {
+    let mut solved = 0;
     for n in [0, 1, 2, 3, 7, 16, 33, 64, 65, 101, 300] {
         for (lower, upper) in BANDS {
             // Random triangular matrices have condition numbers that grow like 2ⁿ: x overflows single precision.
@@ -786,15 +796,36 @@ pub fn check_banded_sizes<T: Scalar, S: Suite<T>>(configure: Configure) {
                 continue;
             }
             let a = random_banded::<T>(n, lower, upper);
-            let plan = configure(Plan::new(a.shape()));
+            let Some(plan) = plan_banded(configure, &a) else { continue };
             for op in OPS {
                 for n_rhs in [1, 3] {
                     let what = format!("{op:?}, n = {n}, bands {lower} and {upper}, {n_rhs} right-hand sides");
                     solve_and_judge_banded::<T, S>(&plan, &a, op, &right_hand_sides(&a, n_rhs), &what);
+                    solved += 1;
                 }
             }
         }
     }
+    assert!(solved > 400, "{solved} systems");
+}
+
+/// Sizes at which a plan that may choose divides the band, or works on lanes: with 1 and 2 threads the same bits. As many
+/// diagonals above as below, since condition numbers grow exponentially with n otherwise.
+pub fn check_banded_long<T: Scalar, S: Suite<T>>(configure: Configure) {
+    let mut solved = 0;
+    for (n, (lower, upper)) in [(700, (1, 1)), (4500, (2, 2)), (2003, (8, 8)), (3500, (20, 20))] {
+        let a = random_banded::<T>(n, lower, upper);
+        let Some(plan) = plan_banded(configure, &a) else { continue };
+        let rhs = right_hand_sides(&a, 3);
+        for op in [Op::Plain, Op::ConjTranspose] {
+            let what = format!("{op:?}, n = {n}, bands {lower} and {upper}");
+            let [x, y] = [1, 2]
+                .map(|threads| solve_and_judge_banded::<T, S>(&plan.clone().threads(threads), &a, op, &rhs, &what));
+            assert_same_bits(&x, &y, &what);
+            solved += 1;
+        }
+    }
+    assert!(solved >= 6, "{solved} systems");
 }
 
 /// Leading dimension, ignored entries, scratch, threads: the same bits; rows scaled by 1e±60: the same quality.
@@ -803,7 +834,7 @@ pub fn check_banded_memory<T: Scalar, S: Suite<T>>(configure: Configure) {
     for (n, (lower, upper)) in [(5, (1, 2)), (64, (2, 2)), (101, (5, 2)), (200, (8, 8))] {
         let a = random_banded::<T>(n, lower, upper);
         let rhs = right_hand_sides(&a, 3);
-        let plan = configure(Plan::new(a.shape()));
+        let plan = plan_banded(configure, &a).expect("these widths are solved by every method for bands");
         let expected = solve_and_judge_banded::<T, S>(&plan, &a, Op::Plain, &rhs, "banded");
         let leading = lower + upper + 4;
         let mut bands = vec![nan; n * leading];
@@ -845,7 +876,7 @@ pub fn check_banded_errors<T: Scalar, S: Suite<T>>(configure: Configure) {
     for (n, (lower, upper)) in [(4, (1, 2)), (50, (2, 2)), (100, (8, 5))] {
         let leading = lower + upper + 1;
         let a = random_banded::<T>(n, lower, upper);
-        let plan = configure(Plan::new(a.shape()));
+        let plan = plan_banded(configure, &a).expect("these widths are solved by every method for bands");
         let build = |zero: &dyn Fn(usize, usize) -> bool| {
             let mut bands = vec![T::ZERO; n * leading];
             for j in 0..n {
@@ -1013,6 +1044,7 @@ macro_rules! conformance_banded {
         $crate::conformance_tests! {
             $name, $scalar, $suite, $configure,
             sizes = check_banded_sizes,
+            long = check_banded_long,
             memory = check_banded_memory,
             errors = check_banded_errors,
         }

@@ -8,10 +8,34 @@ use bandsolve::{Complex64, Scalar};
 ///
 /// The relative error of det A is about 1e-30 times n times the condition number of the row-scaled matrix.
 pub fn determinant<T: Scalar>(a: &impl Rows<T>) -> (Complex64, f64) {
+    let (pivots, exponents) = eliminate_any(a);
+    let (mut phase, mut log) = (Complex64::new(1.0, 0.0), 0.0);
+    for pivot in pivots {
+        let size = libm::hypot(pivot.re, pivot.im);
+        if size == 0.0 {
+            return (Complex64::default(), f64::NEG_INFINITY);
+        }
+        phase *= pivot / size;
+        log += size.ln();
+    }
+    (phase, log + exponents as f64 * core::f64::consts::LN_2)
+}
+
+/// Sizes of the pivots of the same elimination; the last is zero if no pivot is left.
+///
+/// Rows are scaled to largest entries in \[1, 2). If columns 0 … k depend on each other, one of the first k + 1 pivots is
+/// what rounding leaves of zero, about 1e-30.
+pub fn pivots<T: Scalar>(a: &impl Rows<T>) -> Vec<f64> {
+    eliminate_any(a).0.iter().map(|pivot| libm::hypot(pivot.re, pivot.im)).collect()
+}
+
+fn eliminate_any<T: Scalar>(a: &impl Rows<T>) -> (Vec<Complex64>, i64) {
     if T::COMPLEX { eliminate::<T, DoubleComplex>(a) } else { eliminate::<T, Double>(a) }
 }
 
-fn eliminate<T: Scalar, W: Wide>(a: &impl Rows<T>) -> (Complex64, f64) {
+/// Pivots, negative where rows were exchanged, up to one that is zero; and the power of two by which all rows together
+/// were divided.
+fn eliminate<T: Scalar, W: Wide>(a: &impl Rows<T>) -> (Vec<Complex64>, i64) {
     let n = a.n();
     let mut lu = vec![vec![W::ZERO; n]; n];
     let (mut entries, mut row) = (Vec::new(), Vec::<(usize, W)>::new());
@@ -20,30 +44,27 @@ fn eliminate<T: Scalar, W: Wide>(a: &impl Rows<T>) -> (Complex64, f64) {
         exponents += i64::from(scaled_row(a, i, &mut entries, &mut row));
         row.iter().for_each(|(j, v)| dense[*j] = *v);
     }
-    let (mut phase, mut log) = (Complex64::new(1.0, 0.0), 0.0);
+    let mut pivots = Vec::with_capacity(n);
     for k in 0..n {
         let pivot = (k..n).fold(k, |p, i| if lu[i][k].abs() > lu[p][k].abs() { i } else { p });
-        let size = lu[pivot][k].abs();
-        if size == 0.0 {
-            return (Complex64::default(), f64::NEG_INFINITY);
-        }
-        if pivot != k {
-            lu.swap(pivot, k);
-            phase = -phase;
-        }
+        lu.swap(pivot, k);
         let (re, im) = lu[k][k].parts();
-        phase *= Complex64::new(re / size, im / size);
-        log += size.ln();
+        let value = Complex64::new(re, im);
+        pivots.push(if pivot == k { value } else { -value });
+        if lu[k][k].abs() == 0.0 {
+            break;
+        }
         let (done, rest) = lu.split_at_mut(k + 1);
         for row in rest {
             let factor = row[k] / done[k][k];
             row.iter_mut().zip(&done[k]).skip(k).for_each(|(v, p)| *v = *v - factor * *p);
         }
     }
-    (phase, log + exponents as f64 * core::f64::consts::LN_2)
+    (pivots, exponents)
 }
 
-/// max_i |r|_i / (|A||x| + |rhs|)_i with the residual r = rhs − A·x formed in double-double, and 0/0 = 0.
+/// max_i |r|_i / (|A||x| + |rhs|)_i with the residual r = rhs − A·x formed in double-double, and 0/0 = 0; NaN if
+/// anything is not finite.
 ///
 /// # Panics
 /// If `rhs` or `x` has not length n.
@@ -53,6 +74,9 @@ pub fn componentwise_error<T: Scalar>(a: &impl Rows<T>, rhs: &[T], x: &[T]) -> f
 }
 
 fn largest_ratio<T: Scalar, W: Wide>(a: &impl Rows<T>, rhs: &[T], x: &[T]) -> f64 {
+    if x.iter().chain(rhs).any(|v| !Scalar::is_finite(*v)) {
+        return f64::NAN;
+    }
     // A number in units of a power of two near it, and its exponent.
     let split = |v: T| {
         let e = if v == T::ZERO { 0 } else { largest_exponent(v) };
@@ -63,6 +87,9 @@ fn largest_ratio<T: Scalar, W: Wide>(a: &impl Rows<T>, rhs: &[T], x: &[T]) -> f6
     let mut largest: f64 = 0.0;
     for (i, d) in rhs.iter().enumerate() {
         a.entries(i, &mut entries);
+        if entries.iter().any(|(_, v)| !Scalar::is_finite(*v)) {
+            return f64::NAN;
+        }
         let minus = W::from_parts(-1.0, 0.0);
         let mut terms: Vec<(W, i32)> = vec![split(*d)];
         for (j, v) in &entries {
@@ -111,5 +138,26 @@ mod tests {
         assert_eq!(componentwise_error(&a, &[1.0, -1.5], &[1.0, -1.0]), 0.5 / 4.5);
         assert_eq!(componentwise_error(&a, &[0.0, 0.0], &[0.0, 0.0]), 0.0);
         assert_eq!(componentwise_error(&a, &[1e300, 0.0], &[0.0, 0.0]), 1.0);
+        for bad in [f64::NAN, f64::INFINITY] {
+            assert!(componentwise_error(&a, &[1.0, -1.0], &[1.0, bad]).is_nan());
+            assert!(componentwise_error(&a, &[bad, -1.0], &[1.0, -1.0]).is_nan());
+            let diag = [2.0, bad];
+            let a = Tridiagonal::new(&[1.0], &diag, &[1.0]).unwrap();
+            assert!(componentwise_error(&a, &[1.0, -1.0], &[1.0, -1.0]).is_nan());
+        }
+    }
+
+    #[test]
+    fn pivots_by_hand() {
+        // Rows scaled to [0.5 1], [1 1.5], and exchanged: the second pivot is 1 − 0.5·1.5.
+        let a = Tridiagonal::new(&[2.0], &[4.0, 3.0], &[8.0]).unwrap();
+        assert_eq!(pivots(&a), [1.0, 0.25]);
+        // [1 1 0; 1 1 1; 0 1 1] needs an exchange; Clement's of size 5 is singular in its last column.
+        let a = toeplitz(3, 1.0, 1.0, 1.0);
+        assert_eq!(pivots(&a), [1.0, 1.0, 1.0]);
+        assert_eq!(pivots(&clement(5))[4], 0.0);
+        // A zero column ends it.
+        let a = Tridiagonal::new(&[1.0, 0.0], &[1.0, 0.0, 1.0], &[0.0, 1.0]).unwrap();
+        assert_eq!(pivots(&a), [1.0, 0.0]);
     }
 }

@@ -21,7 +21,9 @@ pub mod families;
 pub mod gallery;
 pub mod oracle;
 pub mod random;
+mod skipped;
 pub mod tables;
 pub mod wide;
 
 pub use random::Random;
+pub use skipped::skipped;

@@ -83,10 +83,25 @@ conformance!(auto_f32, f32, |plan| plan);
 conformance!(auto_c64, Complex64, |plan| plan);
 conformance!(auto_c32, Complex32, |plan| plan);
 
-conformance_banded!(banded_f64, f64, |plan| plan);
-conformance_banded!(banded_f32, f32, |plan| plan);
-conformance_banded!(banded_c64, Complex64, |plan| plan);
-conformance_banded!(banded_c32, Complex32, |plan| plan);
+conformance_banded!(banded_auto_f64, f64, |plan| plan);
+conformance_banded!(banded_auto_f32, f32, |plan| plan);
+conformance_banded!(banded_auto_c64, Complex64, |plan| plan);
+conformance_banded!(banded_auto_c32, Complex32, |plan| plan);
+
+conformance_banded!(banded_pivoted_f64, f64, |plan| plan.method(Method::Pivoted));
+conformance_banded!(banded_pivoted_f32, f32, |plan| plan.method(Method::Pivoted));
+conformance_banded!(banded_pivoted_c64, Complex64, |plan| plan.method(Method::Pivoted));
+conformance_banded!(banded_pivoted_c32, Complex32, |plan| plan.method(Method::Pivoted));
+
+conformance_banded!(banded_rpts_f64, f64, |plan| plan.method(Method::Rpts));
+conformance_banded!(banded_rpts_f32, f32, |plan| plan.method(Method::Rpts));
+conformance_banded!(banded_rpts_c64, Complex64, |plan| plan.method(Method::Rpts));
+conformance_banded!(banded_rpts_c32, Complex32, |plan| plan.method(Method::Rpts));
+
+conformance_banded!(banded_spike_f64, f64, |plan| plan.method(Method::Spike));
+conformance_banded!(banded_spike_f32, f32, |plan| plan.method(Method::Spike));
+conformance_banded!(banded_spike_c64, Complex64, |plan| plan.method(Method::Spike));
+conformance_banded!(banded_spike_c32, Complex32, |plan| plan.method(Method::Spike));
 
 conformance_batch!(batch_f64, f64, |plan| plan);
 conformance_batch!(batch_f32, f32, |plan| plan);

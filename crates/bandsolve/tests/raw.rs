@@ -18,11 +18,12 @@ const PUBLISHED: [(Method, Paper, &str); 9] = [
     (Method::DiagonalPivoting, Paper::Klein, "cuSPARSE"),
 ];
 
-/// How far the middle one of a few draws may lie above the published residual, which is of one draw.
+/// How far an error may lie above what the papers lead to expect. Both the published errors, which are of one draw, and ours
+/// are sums of some hundred rounding errors, amplified by one inverse: with other roundings each is easily ten times as large.
 const SPREAD: f64 = 100.0;
-/// Residuals are mostly a condition number times ε, and that varies by orders of magnitude between matrices of one type: of so
-/// many draws those few are taken on which sequential pivoting does about as well as published.
-const DRAWS: (u64, usize) = (12, 3);
+/// The seed of every matrix; right-hand sides have this and the next ones.
+const SEED: u64 = 1;
+const RIGHT_HAND_SIDES: u64 = 5;
 
 fn raw(method: Method, a: &Tridiagonal<'_, f64>, rhs: &[f64]) -> Vec<f64> {
     Plan::new(a.shape()).method(method).verify(false).factor(a).unwrap().solve(rhs).unwrap().values
@@ -39,37 +40,47 @@ fn published(case: &Case, solver: &str) -> f64 {
     case.columns().find(|(name, _)| *name == solver).expect("a solver of the table").1
 }
 
-/// Draws about as hard as the published one.
-fn draws(case: &Case) -> Vec<Draw> {
-    let draw = |seed| {
-        let a = case.matrix(PUBLISHED_N, seed);
-        let rhs = case.rhs(&a, seed);
-        (a, rhs, x_true(PUBLISHED_N, seed))
-    };
-    let baseline = published(case, if case.paper == Paper::Chang { "MKL" } else { "LAPACK" });
-    let distance = |draw: &Draw| (raw_error(case, Method::Pivoted, draw) / baseline).ln().abs();
-    let mut all: Vec<_> = (1..=DRAWS.0).map(draw).collect();
-    all.sort_by(|a, b| distance(a).total_cmp(&distance(b)));
-    all.truncate(DRAWS.1);
-    all
+/// A right-hand side of a matrix, and x where the paper's measure asks for it.
+fn draw(case: &Case, a: &Tridiagonal<'static, f64>, seed: u64) -> Draw {
+    (a.clone(), case.rhs(a, seed), x_true(PUBLISHED_N, seed))
 }
 
+/// Unverified answers are as good beside sequential pivoting as the papers found.
+///
+/// Residuals and forward errors are a backward error times an amplification, mostly the condition number, which varies by
+/// orders of magnitude between matrices of one type, so that numbers of another draw say nothing. For one matrix the
+/// amplification is the same for every method: it is what sequential pivoting shows at the worst of a few right-hand sides.
+/// Beside that, a method may be as much worse as it was published to be, times [`SPREAD`]. Sequential pivoting itself is held
+/// to what is known of it.
+///
 /// Chang's types 14 to 16 are beyond double precision; elsewhere the published solver failed if it is NaN or infinite.
 #[test]
-fn residuals_are_the_published_ones() {
+fn errors_are_the_published_ones() {
     let beyond = |case: &Case| case.paper == Paper::Chang && (14..=16).contains(&case.id);
     for case in chang().iter().chain(&klein()).filter(|case| !beyond(case)) {
-        let draws = draws(case);
+        let a = case.matrix(PUBLISHED_N, SEED);
+        let draws = (SEED..SEED + RIGHT_HAND_SIDES).map(|seed| draw(case, &a, seed)).collect::<Vec<_>>();
+        let sequential = draws.iter().map(|draw| sequential_error(case, draw)).fold(f64::EPSILON, f64::max);
+        let base = published(case, if case.paper == Paper::Chang { "MKL" } else { "LAPACK" });
+        assert!(base.is_finite(), "{}: the published sequential solver", case.name);
         for (method, _, solver) in PUBLISHED.iter().filter(|(_, paper, _)| *paper == case.paper) {
-            let published = published(case, solver);
-            let mut own: Vec<f64> = draws.iter().map(|draw| raw_error(case, *method, draw)).collect();
-            own.sort_by(f64::total_cmp);
-            let middle = own[own.len() / 2];
-            println!("{:9} {:26} {solver}: published {published:.2e}, here {middle:.2e}", case.name, method.name());
-            let failed = !published.is_finite();
-            assert!(failed || middle <= SPREAD * published, "{} {solver}: {own:?}, published {published:e}", case.name);
+            let expected = sequential * (published(case, solver) / base);
+            let own = raw_error(case, *method, &draws[0]);
+            println!("{:9} {:26} {solver}: expected {expected:.2e}, here {own:.2e}", case.name, method.name());
+            assert!(expected.is_nan() || own <= SPREAD * expected, "{} {solver}: {own:e} for {expected:e}", case.name);
         }
     }
+}
+
+/// The error of sequential pivoting. Its backward error is that of L, which has one multiplier of at most 1 a row, and of U,
+/// which has three entries that grow at most twofold: of every row some ten products and quotients are rounded by ε/2.
+fn sequential_error(case: &Case, draw: &Draw) -> f64 {
+    let x = raw(Method::Pivoted, &draw.0, &draw.1);
+    let eta = backward_error(&draw.0, &draw.1, &x);
+    assert!(eta <= 10.0 * f64::EPSILON, "{}: η = {eta:e}", case.name);
+    let error = case.error(&draw.0, &draw.1, &x, &draw.2);
+    assert!(error.is_finite(), "{}: {error:e}", case.name);
+    error
 }
 
 /// Regular matrices of n rows (sub, diag, sup).

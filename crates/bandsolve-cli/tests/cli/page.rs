@@ -2,6 +2,7 @@
 
 use crate::pictures::pixels;
 use crate::*;
+use bandsolve_testkit::skipped;
 
 /// A measurement and its page.
 fn page(folder: &Folder, bench: &str) -> (String, String) {
@@ -102,8 +103,7 @@ fn browse(browser: &Path, folder: &Folder, more: &[&str]) -> String {
 #[test]
 fn a_browser_shows_the_page_in_light_and_in_dark() {
     let Some(browser) = browser() else {
-        eprintln!("skipped: no chromium, chromium-browser or google-chrome on the PATH to open the page in");
-        return;
+        return skipped("no chromium, chromium-browser or google-chrome on the PATH to open a page in");
     };
     let folder = Folder::new();
     let (path, text) = page(&folder, "tridiagonal --quick --n 500,1000 --threads 1 --dtype f64");

@@ -1,6 +1,7 @@
 //! `bandsolve stability`: every matrix of both papers, every answer within the contract.
 
 use crate::*;
+use bandsolve_testkit::skipped;
 
 #[test]
 fn every_published_matrix_is_solved_within_the_contract() {
@@ -90,6 +91,11 @@ fn bands_and_blocks_are_solved_as_well_as_by_lapack() {
         let report = bandsolve(&["stability", table, "--json", "-"]).exits(0).json();
         let rows = report["rows"].as_array().expect("rows");
         assert_eq!(rows.len(), count);
+        // The published numbers are of other right-hand sides: what is ten times as wrong there says nothing.
+        let without = rows.iter().all(|row| row["lapack"].is_null());
+        if without {
+            skipped(&format!("no LAPACK to compare the table {table} with"));
+        }
         for row in rows {
             let solvers = row["solvers"].as_object().expect("solvers");
             let verified = solvers.iter().filter(|(name, _)| !name.ends_with(" raw"));
@@ -97,9 +103,7 @@ fn bands_and_blocks_are_solved_as_well_as_by_lapack() {
                 let eta = answer["backward_error"].as_f64().expect("a number");
                 assert!(eta <= 64.0 * f64::EPSILON, "{table} {}, {name}: {eta:e}", row["matrix"]);
             }
-            if row["lapack"].is_null() {
-                // The published numbers are of other right-hand sides: what is ten times as wrong there says nothing.
-                println!("skipped: no LAPACK here to compare {table} {} with", row["matrix"]);
+            if without {
                 continue;
             }
             let near = row["within_10x_of_lapack"].as_array().expect("names");

@@ -1,6 +1,7 @@
 //! What is shown on terminals alone: progress, and no colours for those who want none.
 
 use super::{Folder, bandsolve};
+use bandsolve_testkit::skipped;
 use std::process::Command;
 
 /// What else decides on colours, where the tests run.
@@ -13,7 +14,7 @@ fn on_terminal(variables: &[(&str, &str)], arguments: &str) -> Option<String> {
     INHERITED.iter().for_each(|name| _ = script.env_remove(name));
     let run = script.args(["-qec", &command, "/dev/null"]).envs(variables.iter().copied()).output();
     let Ok(run) = run else {
-        eprintln!("skipped: there is no `script` (util-linux) to make a terminal with");
+        skipped("no `script` (util-linux) to make a terminal with");
         return None;
     };
     assert!(run.status.success(), "{run:?}");

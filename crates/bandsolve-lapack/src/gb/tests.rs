@@ -3,7 +3,7 @@
 use super::factor::columns;
 use super::strips::{self, Layout};
 use super::*;
-use crate::testing::{Dense, Rng, eps};
+use crate::testing::{Dense, Rng, eps, largest};
 use bandsolve::{Complex32, Complex64};
 
 /// A random matrix: its band with room for factors, NaN where nothing may be read, and itself.
@@ -144,8 +144,8 @@ fn solves<T: Number>() {
                     }
                 }
             }
-            let size = x.iter().map(|x| x.abs().to_f64()).fold(1.0, f64::max);
-            let worst = r.iter().map(|r| r.abs().to_f64()).fold(0.0, f64::max);
+            let size = largest(x.iter().map(|x| x.abs().to_f64())).max(1.0);
+            let worst = largest(r.iter().map(|r| r.abs().to_f64()));
             // A row has 16 entries of modulus up to √2, pivots grow by less than 2⁴.
             assert!(worst <= 16.0 * 16.0 * 2.0 * eps::<T>() * size, "{op:?}: {worst:.1e}, x up to {size:.1e}");
         }

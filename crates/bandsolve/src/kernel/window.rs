@@ -378,8 +378,8 @@ mod tests {
                         "{context} {one:?} {two:?}"
                     );
                     let size = other.iter().fold(0.0_f64, |size, v| size.max(v.abs()));
-                    let difference = x.iter().zip(&other).fold(0.0_f64, |most, (a, b)| most.max((a - b).abs()));
-                    assert!(difference <= 1e-8 * size, "{context}: {difference:e} of {size:e}");
+                    let wrong = x.iter().zip(&other).position(|(a, b)| !((a - b).abs() <= 1e-8 * size));
+                    assert_eq!(wrong, None, "{context}: {size:e}");
                     compared += 1;
                 }
             }

@@ -492,11 +492,11 @@ mod tests {
     #[test]
     fn real_matrices() {
         let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/matrices");
+        if !folder.exists() {
+            return bandsolve_testkit::skipped("no ../shared/matrices beside the checkout: real matrices, eliminated");
+        }
         for name in ["nos2", "olm500", "olm1000", "tub1000", "LF10000", "mhdb416", "mhd4800b", "gr_30_30"] {
-            let Some(a) = read(&folder.join(format!("{name}.mtx"))) else {
-                println!("skipping {name}: not found in {}", folder.display());
-                continue;
-            };
+            let a = read(&folder.join(format!("{name}.mtx"))).unwrap_or_else(|| panic!("{name} is there and is read"));
             let f = factor(&a, Pivoting::ScaledPartial);
             let mut rng = Rng(18);
             let x: Vec<f64> = rng.scalars(a.n());
