@@ -89,7 +89,7 @@ def signals_that_leave_files():
     """Ctrl-C and SIGTERM left a temporary file behind."""
     for number in (signal.SIGINT, signal.SIGTERM):
         with tempfile.TemporaryDirectory() as folder:
-            arguments = ["generate", "random", 30_000_000, "--out", os.path.join(folder, "A.mtx")]
+            arguments = ["generate", "random", 10_000_000, "--out", os.path.join(folder, "A.mtx")]
             run = program(arguments, preexec_fn=lambda: signal.signal(number, signal.SIG_DFL))
             while not os.listdir(folder):
                 assert run.poll() is None, "it ended before"

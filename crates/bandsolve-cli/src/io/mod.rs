@@ -66,6 +66,14 @@ impl Numbers {
         self.im.as_ref().map_or(usize::MAX, room).min(room(&self.re))
     }
 
+    /// How many are not zero.
+    pub fn count_nonzero(&self) -> usize {
+        match &self.im {
+            None => self.re.iter().filter(|re| **re != 0.0).count(),
+            Some(im) => self.re.iter().zip(im).filter(|(re, im)| **re != 0.0 || **im != 0.0).count(),
+        }
+    }
+
     /// Overwrites number `k`.
     pub fn set(&mut self, k: usize, value: Complex64) {
         self.re[k] = value.re;
@@ -214,12 +222,12 @@ impl Dense {
     /// The entries that are not zero.
     fn into_triplets(self) -> Result<Triplets, String> {
         let complex = self.values.is_complex();
-        let entries = || (0..self.values.len()).map(|k| (k, self.values.get(k))).filter(|(_, v)| *v != Complex64::ZERO);
-        let count = entries().count();
+        let count = self.values.count_nonzero();
         affordable(&[count], bytes_of_entry(complex)).map_err(|why| format!("{count} entries are too many: {why}"))?;
         let mut a = Triplets::new(self.n_rows, self.n_cols, complex);
         a.grow(count, count)?;
-        for (k, value) in entries() {
+        let entries = (0..self.values.len()).map(|k| (k, self.values.get(k)));
+        for (k, value) in entries.filter(|(_, value)| *value != Complex64::ZERO) {
             a.rows.push((k % self.n_rows) as u32);
             a.cols.push((k / self.n_rows) as u32);
             a.values.push(value.re, value.im);

@@ -6,7 +6,7 @@ use super::gtsv;
 use super::heat_map::{self, Panel, Part};
 use crate::args::StabilityFilesArgs;
 use crate::exit::Failure;
-use crate::io;
+use crate::io::{self, Triplets};
 use crate::peers::Peer;
 use crate::progress;
 use crate::report::{self, counted, largest};
@@ -150,39 +150,51 @@ impl Row {
 
 /// Solves one matrix with both, or says why not.
 fn measure(args: &StabilityFilesArgs, path: &Path, lapack: Option<&Peer>) -> Result<Measured, String> {
-    let words = |failure: Failure| failure.to_string();
+    let (triplets, structure) = read(path)?;
+    let (n, kind) = (structure.n, structure.kind(false).map_err(words)?);
+    let bands = structure.bands(kind);
+    if !fits(args, n, bands) {
+        return Err(format!("too wide: {} below, {} above the diagonal", bands.0, bands.1));
+    }
+    let system = System::<f64>::assemble(&triplets, kind).map_err(words)?;
+    let rhs = product(&system, &x_true(n, args.seed));
+    if rhs.iter().any(|d| !d.is_finite()) {
+        return Err("a right-hand side of numbers about 3 overflows".into());
+    }
+    let ours = ours(&system, kind, &rhs);
+    // LAPACK has nothing for periodic matrices but the band that reaches from corner to corner.
+    let whole = (structure.lower, structure.upper);
+    let lapack = match (lapack, kind) {
+        (Some(peer), Kind::Tridiagonal { periodic: true }) if fits(args, n, whole) => {
+            let band = Kind::Banded { lower: whole.0, upper: whole.1 };
+            theirs(&System::assemble(&triplets, band).map_err(words)?, &rhs, peer)
+        }
+        (Some(peer), _) => theirs(&system, &rhs, peer),
+        (None, _) => None,
+    };
+    Ok(Measured { n, bands, kind: kind.name(), ours, lapack })
+}
+
+/// A matrix that can be measured.
+fn read(path: &Path) -> Result<(Triplets, Structure), String> {
     let triplets = io::read_matrix(path).map_err(words)?;
     if triplets.values.is_complex() {
         return Err("complex".into());
     }
     let structure = Structure::of(&triplets);
     structure.check_not_empty().map_err(words)?;
-    let (n, kind) = (structure.n, structure.kind(false).map_err(words)?);
-    let bands = structure.bands(kind);
-    let fits = |lower: usize, upper: usize| {
-        let numbers = (2 * lower + upper + 1).checked_mul(n).and_then(|numbers| numbers.checked_mul(size_of::<f64>()));
-        numbers.is_some_and(|bytes| bytes as u64 <= u64::from(args.band) << 20)
-    };
-    if !fits(bands.0, bands.1) {
-        return Err(format!("too wide: {} below, {} above the diagonal", bands.0, bands.1));
-    }
-    let system = System::<f64>::assemble(&triplets, kind).map_err(words)?;
-    // LAPACK has nothing for periodic matrices but the band that reaches from corner to corner.
-    let whole = Kind::Banded { lower: structure.lower, upper: structure.upper };
-    let band = match kind {
-        Kind::Tridiagonal { periodic: true } if lapack.is_some() && fits(structure.lower, structure.upper) => {
-            Some(System::<f64>::assemble(&triplets, whole).map_err(words)?)
-        }
-        _ => None,
-    };
-    let x = x_true(n, args.seed);
-    let rhs = product(&system, &x);
-    if rhs.iter().any(|d| !d.is_finite()) {
-        return Err("a right-hand side of numbers about 3 overflows".into());
-    }
-    let ours = ours(&system, kind, &rhs);
-    let lapack = lapack.and_then(|peer| theirs(band.as_ref().unwrap_or(&system), &rhs, peer));
-    Ok(Measured { n, bands, kind: kind.name(), ours, lapack })
+    Ok((triplets, structure))
+}
+
+fn words(failure: Failure) -> String {
+    failure.to_string()
+}
+
+/// Whether a band of n columns, with what pivoting fills in, is as small as was asked for.
+fn fits(args: &StabilityFilesArgs, n: usize, (lower, upper): (usize, usize)) -> bool {
+    let numbers = (2 * lower + upper + 1).checked_mul(n);
+    let bytes = numbers.and_then(|numbers| numbers.checked_mul(size_of::<f64>()));
+    bytes.is_some_and(|bytes| bytes as u64 <= u64::from(args.band) << 20)
 }
 
 fn product(system: &System<f64>, x: &[f64]) -> Vec<f64> {

@@ -128,7 +128,7 @@ fn a_signal_leaves_no_temporary_file() {
         let folder = Folder::new();
         let old = folder.file("A.mtx", "old");
         let mut command = Command::new(env!("CARGO_BIN_EXE_bandsolve"));
-        command.args(["generate", "random", "30000000", "--out", &old]);
+        command.args(["generate", "random", "10000000", "--out", &old]);
         // SAFETY: `signal` may be called between fork and exec. A test that runs in the background inherits ignored ones.
         unsafe {
             command.pre_exec(move || {
