@@ -10,8 +10,10 @@ BANDSOLVE_TARGET names the folder of the compiled program and libraries (default
 """
 
 import os
+import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -33,6 +35,68 @@ def defect(function):
 # -- Crashes ----------------------------------------------------------------------------------------------------------
 
 # -- Files ------------------------------------------------------------------------------------------------------------
+
+
+def program(arguments, **options):
+    """Starts `bandsolve`; what it says goes into pipes."""
+    command = [TARGET / "bandsolve", *map(str, arguments)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
+
+
+def limit_memory():
+    import resource
+
+    resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
+
+
+def zeros_of_45000_squared(folder):
+    """An array of bytes that takes 2 GB, packed into 2 MB."""
+    import gzip
+
+    header = b"{'descr': '|u1', 'fortran_order': False, 'shape': (45000, 45000), }\n"
+    path = Path(folder) / "zeros.npy.gz"
+    header = b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header
+    path.write_bytes(gzip.compress(header) + 45 * gzip.compress(bytes(45000 * 1000)))
+    return path
+
+
+@defect
+def packed_files_beyond_memory():
+    """A file of 2 MB that unpacks to more than there is ended the program."""
+    with tempfile.TemporaryDirectory() as folder:
+        run = program(["info", zeros_of_45000_squared(folder)], preexec_fn=limit_memory)
+        _, message = run.communicate()
+        assert run.returncode == 3 and "GiB are free" in message, (run.returncode, message)
+
+
+@defect
+def tuning_files_that_never_end():
+    """A pipe as the tuning file was waited for, a device read, for ever."""
+    with tempfile.TemporaryDirectory() as folder:
+        pipe = os.path.join(folder, "pipe")
+        os.mkfifo(pipe)
+        for path in (pipe, "/dev/zero", folder):
+            run = program(["tune", "--show"], env={**os.environ, "BANDSOLVE_TUNING": path})
+            try:
+                _, message = run.communicate(timeout=20)
+            finally:
+                run.kill()
+            assert run.returncode == 3 and "no regular file" in message, (path, run.returncode, message)
+
+
+@defect
+def signals_that_leave_files():
+    """Ctrl-C and SIGTERM left a temporary file behind."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        with tempfile.TemporaryDirectory() as folder:
+            arguments = ["generate", "random", 10_000_000, "--out", os.path.join(folder, "A.mtx")]
+            run = program(arguments, preexec_fn=lambda: signal.signal(number, signal.SIG_DFL))
+            while not os.listdir(folder):
+                assert run.poll() is None, "it ended before"
+                time.sleep(0.01)
+            run.send_signal(number)
+            run.communicate()
+            assert run.returncode == -number and not os.listdir(folder), (run.returncode, os.listdir(folder))
 
 # -- Advice -----------------------------------------------------------------------------------------------------------
 

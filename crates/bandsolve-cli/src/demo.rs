@@ -8,9 +8,9 @@
 //! compared with the truth: away from the ends its error is at most 5/384·h⁴·max|f⁗|.
 
 use crate::exit::Failure;
+use crate::memory::affordable;
 use crate::progress;
 use crate::report;
-use crate::structure::affordable;
 use bandsolve::dyn_stack::{PodBuffer, PodStack};
 use bandsolve::{Factor, Op, Plan, Report, Tridiagonal};
 use bandsolve_testkit::Random;

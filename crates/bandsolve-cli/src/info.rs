@@ -2,7 +2,8 @@
 
 use crate::args::InfoArgs;
 use crate::exit::Failure;
-use crate::io::{self, Triplets};
+use crate::io::{self, Symmetry, Triplets};
+use crate::memory::{affordable, grow};
 use crate::report;
 use crate::structure::{Kind, Structure, System};
 use bandsolve::{Complex64, Norm, Plan, Scalar};
@@ -17,7 +18,7 @@ pub fn run(args: &InfoArgs) -> Result<(), Failure> {
     let matrix = io::read_matrix(&args.matrix)?;
     let structure = Structure::of(&matrix);
     let kind = structure.kind(false)?;
-    let facts = Facts::of(&Entries::of(&matrix, false), &Entries::of(&matrix, true));
+    let facts = Facts::of(&Entries::of(&matrix, false)?, &Entries::of(&matrix, true)?);
     let singular = structure.check_not_empty().err().map(|e| e.to_string());
     let rcond = match &singular {
         Some(_) => Ok(0.0),
@@ -51,8 +52,16 @@ pub struct Entries {
 
 impl Entries {
     /// In order of rows, or of the rows of the transpose.
-    pub fn of(a: &Triplets, transposed: bool) -> Entries {
-        let mut sorted = Vec::with_capacity(a.rows.len());
+    ///
+    /// # Errors
+    /// [`Failure::Input`] if there is no memory for them.
+    pub fn of(a: &Triplets, transposed: bool) -> Result<Entries, Failure> {
+        let count = a.rows.len() * if a.symmetry == Symmetry::General { 1 } else { 2 };
+        let too_many = |why| Failure::Input(format!("{count} entries are too many: {why}"));
+        let mut sorted = Vec::new();
+        // Half as much again to sort them.
+        affordable(&[count, 3], size_of::<(u64, Complex64)>() / 2).map_err(too_many)?;
+        grow(&mut sorted, count, count).map_err(too_many)?;
         a.for_each(|i, j, value| {
             let (i, j) = if transposed { (j, i) } else { (i, j) };
             sorted.push((((i as u64) << 32) | j as u64, value));
@@ -66,7 +75,7 @@ impl Entries {
             same
         });
         sorted.retain(|e| e.1 != Complex64::ZERO);
-        Entries { n: a.n_rows, sorted }
+        Ok(Entries { n: a.n_rows, sorted })
     }
 
     /// How many there are.

@@ -14,6 +14,7 @@ mod info;
 mod io;
 mod known;
 mod manual;
+mod memory;
 mod page;
 mod peers;
 mod plot;

@@ -23,20 +23,24 @@ pub fn completions(args: &CompletionsArgs) -> Result<(), Failure> {
 /// # Errors
 /// [`Failure::Other`] if they cannot be written.
 pub fn man(args: &ManArgs) -> Result<(), Failure> {
-    let failed = |error: std::io::Error| Failure::Other(format!("the manual: {error}"));
     let Some(folder) = &args.out else {
         return report::print(&page(&Args::command()).map_err(failed)?);
     };
     std::fs::create_dir_all(folder).map_err(failed)?;
     let mut command = Args::command().disable_help_subcommand(true);
     command.build();
-    write_pages(&command, folder).map_err(failed)
+    write_pages(&command, folder)
+}
+
+fn failed(error: std::io::Error) -> Failure {
+    Failure::Other(format!("the manual: {error}"))
 }
 
 /// The pages of a command and of all below it.
-fn write_pages(command: &clap::Command, folder: &Path) -> std::io::Result<()> {
+fn write_pages(command: &clap::Command, folder: &Path) -> Result<(), Failure> {
     command.get_subcommands().try_for_each(|below| write_pages(below, folder))?;
-    std::fs::write(folder.join(Man::new(command.clone()).get_filename()), page(command)?)
+    let text = page(command).map_err(failed)?;
+    report::write_text(&folder.join(Man::new(command.clone()).get_filename()), &text)
 }
 
 /// One page, with what stands at the end of the help in sections of its own, line by line as it is there.

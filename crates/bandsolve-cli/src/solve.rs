@@ -4,6 +4,7 @@ use crate::args::{Dtype, Place, SolveArgs};
 use crate::exit::Failure;
 use crate::io::output::{self, Format};
 use crate::io::{self, Dense, Triplets};
+use crate::memory::{affordable, filled};
 use crate::structure::{Kind, Structure, System, convert, out_of_range};
 use crate::{known, progress, report};
 use bandsolve::{Complex32, Complex64, Error, Method, Plan, RealScalar, Report, Scalar};
@@ -124,13 +125,17 @@ impl Job<'_> {
         let system = System::<T>::assemble(&matrix, self.kind)?;
         drop(matrix);
         let plan = self.plan()?;
+        let numbers = rhs.as_ref().map_or(self.structure.n, |rhs| rhs.values.len());
+        let too_many = |why: String| Failure::Input(format!("{numbers} numbers of x are too many: {why}"));
+        // Right-hand sides, solutions and what is known of them or copied.
+        affordable(&[numbers, 3], size_of::<T>()).map_err(too_many)?;
         let known = rhs.is_none().then(|| known::solution::<T>(self.structure.n, self.args.seed));
         let rhs = match (&rhs, &known) {
             (Some(file), _) => convert_rhs(file)?,
             (None, Some(x)) => self.made_up(&system, x)?,
             (None, None) => Vec::new(),
         };
-        let mut x = vec![T::ZERO; rhs.len()];
+        let mut x = filled(T::ZERO, rhs.len()).map_err(too_many)?;
         let waiting = progress::solving(x.len());
         let started = Instant::now();
         let factor = system.factor_on(self.device.as_ref(), &plan);
@@ -345,7 +350,7 @@ mod tests {
     use crate::io::{Numbers, Symmetry};
 
     fn matrix(complex: bool) -> Triplets {
-        let values = Numbers::zeros(0, complex);
+        let values = Numbers::new(complex);
         Triplets {
             n_rows: 0,
             n_cols: 0,
@@ -359,7 +364,7 @@ mod tests {
 
     #[test]
     fn the_number_type_follows_the_files_unless_told() {
-        let rhs = Dense { n_rows: 0, n_cols: 1, values: Numbers::zeros(0, true) };
+        let rhs = Dense { n_rows: 0, n_cols: 1, values: Numbers::new(true) };
         assert_eq!(choose_dtype(None, &matrix(false), None).unwrap(), Dtype::F64);
         assert_eq!(choose_dtype(None, &matrix(true), None).unwrap(), Dtype::C128);
         assert_eq!(choose_dtype(None, &matrix(false), Some(&rhs)).unwrap(), Dtype::C128);

@@ -40,7 +40,7 @@ impl View {
         let structure = Structure::of(&matrix);
         let kind = structure.kind(false)?;
         let (n, bands) = (structure.n, structure.bands(kind));
-        Ok(View { name: io::short_name(path), n, kind, bands, entries: Entries::of(&matrix, false) })
+        Ok(View { name: io::short_name(path), n, kind, bands, entries: Entries::of(&matrix, false)? })
     }
 
     fn is_periodic(&self) -> bool {

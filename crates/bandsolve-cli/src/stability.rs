@@ -3,6 +3,7 @@
 mod bands;
 mod columns;
 mod csv;
+mod files;
 mod heat_map;
 mod text;
 
@@ -30,6 +31,7 @@ pub fn run(args: &StabilityArgs) -> Result<(), Failure> {
         StabilityTable::Pentadiagonal(args) => bands::pentadiagonal(args),
         StabilityTable::Block(args) => bands::block(args),
         StabilityTable::Banded(args) => bands::real(args),
+        StabilityTable::Files(args) => files::run(args),
     }
 }
 
@@ -235,7 +237,7 @@ struct Row {
 impl Row {
     fn new(problem: Problem, solvers: &[Solver], lapack: Option<&Peer>) -> Self {
         let attempts = solvers.iter().map(|solver| Attempt::new(&problem, solver)).collect();
-        let lapack = lapack.and_then(|peer| gtsv(&problem, peer));
+        let lapack = lapack.and_then(|peer| gtsv(&problem.a, &problem.rhs, peer)).map(|x| problem.judge(&x));
         Row { problem, attempts, lapack }
     }
 
@@ -255,12 +257,15 @@ impl Row {
 }
 
 /// LAPACK's answer; `None` if it found no pivot.
-fn gtsv(problem: &Problem, peer: &Peer) -> Option<Judgement> {
-    let n = problem.a.n();
-    let column = |f: fn((f64, f64, f64)) -> f64| -> Vec<f64> { (0..n).map(|i| f(problem.a.row(i))).collect() };
+fn gtsv(a: &Tridiagonal<'_, f64>, rhs: &[f64], peer: &Peer) -> Option<Vec<f64>> {
+    let n = a.n();
+    if n == 0 {
+        return Some(Vec::new());
+    }
+    let column = |f: fn((f64, f64, f64)) -> f64| -> Vec<f64> { (0..n).map(|i| f(a.row(i))).collect() };
     let (mut sub, mut diag, mut sup) = (column(|r| r.0), column(|r| r.1), column(|r| r.2));
-    let mut x = problem.rhs.clone();
+    let mut x = rhs.to_vec();
     let arrays = Arrays { sub: &mut sub[1..], diag: &mut diag, sup: &mut sup[..n - 1], rhs: &mut x };
     peer.gtsv::<f64>()?.solve(arrays).ok()?;
-    Some(problem.judge(&x))
+    Some(x)
 }

@@ -2,11 +2,9 @@
 
 use crate::exit::Failure;
 use crate::io::Triplets;
+use crate::memory::{affordable, filled};
 use bandsolve::{Banded, Complex64, Factor, Factorize, Inspect, Plan, RealScalar, Scalar, Shape, Tridiagonal};
 use bandsolve_gpu::{Device, Element, HostMatrix};
-
-/// Memory that may be used where the operating system does not tell how much is free: 8 GiB.
-const DEFAULT_MEMORY: u64 = 8 << 30;
 
 /// Where the entries of a square matrix lie. Entries that are zero do not count.
 #[derive(Debug, Clone, PartialEq)]
@@ -156,32 +154,6 @@ impl Seen {
     }
 }
 
-/// The product of `dims`, if that many items of `bytes` each fit into the memory that is free.
-///
-/// # Errors
-/// The reason in words.
-pub fn affordable(dims: &[usize], bytes: usize) -> Result<usize, String> {
-    let count = dims.iter().try_fold(1_usize, |product, d| product.checked_mul(*d));
-    let needed = count.and_then(|c| c.checked_mul(bytes));
-    let free = free_memory();
-    let gib = |bytes: f64| bytes / f64::powi(2.0, 30);
-    match (count, needed) {
-        (Some(count), Some(needed)) if needed as u64 <= free => Ok(count),
-        _ => {
-            let needed = dims.iter().map(|d| *d as f64).product::<f64>() * bytes as f64;
-            Err(format!("it takes {:.1} GiB of memory and {:.1} GiB are free", gib(needed), gib(free as f64)))
-        }
-    }
-}
-
-/// Bytes that can be had, as Linux estimates it.
-fn free_memory() -> u64 {
-    let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
-    let line = text.lines().find_map(|l| l.strip_prefix("MemAvailable:"));
-    let kib = line.and_then(|l| l.trim().strip_suffix("kB")?.trim().parse::<u64>().ok());
-    kib.map_or(DEFAULT_MEMORY, |k| k << 10)
-}
-
 /// A matrix ready to be solved.
 #[derive(Debug)]
 pub enum System<T: Scalar> {
@@ -257,7 +229,10 @@ impl<T: Scalar> System<T> {
 
 fn assemble_tridiagonal<T: Scalar>(a: &Triplets, periodic: bool) -> Result<Tridiagonal<'static, T>, Failure> {
     let n = a.n_rows;
-    let [mut sub, mut diag, mut sup] = [(); 3].map(|()| vec![T::ZERO; n]);
+    let too_long = |why: String| Failure::Input(format!("{n} unknowns are too many: {why}"));
+    affordable(&[n, 3], size_of::<T>()).map_err(too_long)?;
+    let zeros = || filled(T::ZERO, n).map_err(too_long);
+    let (mut sub, mut diag, mut sup) = (zeros()?, zeros()?, zeros()?);
     add_entries(a, |i, j, value| {
         let at = match (i, j) {
             _ if i == j => &mut diag[i],
@@ -283,9 +258,7 @@ fn assemble_banded<T: Scalar>(a: &Triplets, lower: usize, upper: usize) -> Resul
     };
     // The matrix and its factors, which pivoting fills with `lower` more diagonals.
     affordable(&[n, rows + rows + lower], size_of::<T>()).map_err(too_wide)?;
-    let mut bands = Vec::new();
-    bands.try_reserve_exact(n * rows).map_err(|e| too_wide(e.to_string()))?;
-    bands.resize(n * rows, T::ZERO);
+    let mut bands = filled(T::ZERO, n * rows).map_err(too_wide)?;
     add_entries(a, |i, j, value| {
         let at = &mut bands[upper + i - j + j * rows];
         *at += value;

@@ -1,10 +1,13 @@
 //! The text of the kernels, and its compilation by NVRTC, kept on disk.
 
-use bandsolve::{Error, Result, Tuning};
+use bandsolve::{Error, Result, Tuning, host};
 use core::hash::{Hash, Hasher};
 use cudarc::nvrtc::{CompileError, CompileOptions, Ptx, compile_ptx_with_opts};
 use std::collections::hash_map::DefaultHasher;
 use std::path::PathBuf;
+
+/// Bytes of the longest text that is taken from the disk; those of kernels are far shorter.
+const LONGEST: u64 = 1 << 26;
 
 /// The kernels and what they include, in the order in which they need one another.
 const SOURCES: [&str; 13] = [
@@ -84,7 +87,7 @@ fn kept_at(source: &str, architecture: &str) -> Option<PathBuf> {
 pub fn compile(kernel: &str, architecture: &str) -> Result<String> {
     let source = source(kernel).unwrap_or_else(|| panic!("no kernel is called {kernel}"));
     let path = kept_at(&source, architecture);
-    if let Some(text) = path.as_ref().and_then(|path| std::fs::read_to_string(path).ok()) {
+    if let Some(text) = path.as_ref().and_then(|path| host::read_file(path, LONGEST).ok()) {
         return Ok(text);
     }
     let options = CompileOptions {
@@ -101,10 +104,8 @@ pub fn compile(kernel: &str, architecture: &str) -> Result<String> {
         },
     })?;
     if let Some(path) = path {
-        // What cannot be kept is compiled again. Written beside and moved there, so that nobody reads half of it.
-        let beside = path.with_extension(std::process::id().to_string());
-        let written = path.parent().map(std::fs::create_dir_all).and_then(|_| std::fs::write(&beside, &text).ok());
-        _ = written.map(|()| std::fs::rename(&beside, &path));
+        // What cannot be kept is compiled again.
+        _ = path.parent().map_or(Ok(()), std::fs::create_dir_all).and_then(|()| host::write_file(&path, &text));
     }
     Ok(text)
 }

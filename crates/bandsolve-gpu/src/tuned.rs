@@ -3,7 +3,7 @@
 use crate::device::{Device, DeviceVec, Element};
 use crate::matrix::Matrix;
 use crate::solver::Solver;
-use bandsolve::{Complex32, Complex64, Plan, RealScalar, Result, Shape, Tuning};
+use bandsolve::{Complex32, Complex64, Plan, RealScalar, Result, Shape, Tuning, host};
 use core::fmt::{self, Display, Formatter};
 use core::str::FromStr;
 use std::io;
@@ -29,6 +29,8 @@ impl Default for Sizes {
     }
 }
 
+/// Bytes of the longest file that is read.
+const LONGEST: u64 = 1 << 20;
 const ROWS: [usize; 5] = [17, 23, 31, 41, 63];
 const THREADS: [u32; 3] = [64, 128, 256];
 const ON_CHIP: [usize; 4] = [1, 2, 4, 8];
@@ -50,24 +52,24 @@ impl DeviceTuning {
     /// Reads the file; nothing if there is none.
     ///
     /// # Errors
-    /// If it cannot be read, or has a line that is not understood.
+    /// If it cannot be read, is a pipe, a device or longer than 1 MiB, or has a line that is not understood.
     pub fn load() -> io::Result<Self> {
         let Some(path) = Self::path() else { return Ok(Self::default()) };
-        match std::fs::read_to_string(path) {
+        match host::read_file(&path, LONGEST) {
             Ok(text) => text.parse(),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Self::default()),
             Err(error) => Err(error),
         }
     }
 
-    /// Writes the file, and returns where it is.
+    /// Writes the file, whole or not at all, and returns where it is.
     ///
     /// # Errors
-    /// If it cannot be written.
+    /// If it cannot be written, or is a pipe or a device.
     pub fn save(&self) -> io::Result<PathBuf> {
         let path = Self::path().ok_or_else(|| io::Error::other("no directory for caches is known"))?;
         path.parent().map_or(Ok(()), std::fs::create_dir_all)?;
-        std::fs::write(&path, self.to_string())?;
+        host::write_file(&path, &self.to_string())?;
         Ok(path)
     }
 

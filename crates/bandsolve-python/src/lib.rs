@@ -7,6 +7,7 @@ mod definite;
 mod errors;
 mod factor;
 mod generate;
+mod memory;
 mod options;
 mod report;
 mod solve;
@@ -24,6 +25,8 @@ mod _bandsolve {
     use super::factor::{Factor, factor_banded, factor_block_tridiagonal, factor_tridiagonal};
     #[pymodule_export]
     use super::generate::{families, generate};
+    #[pymodule_export]
+    use super::memory::free_memory;
     #[pymodule_export]
     use super::options::{get_num_threads, methods, set_num_threads};
     #[pymodule_export]

@@ -15,6 +15,8 @@
 
 pub mod direct;
 mod error;
+#[doc(hidden)]
+pub mod host;
 mod kernel;
 pub mod matrix;
 mod plan;

@@ -2,6 +2,7 @@
 
 use crate::direct::banded_inner_row_cost;
 use crate::error::Result;
+use crate::host;
 use core::fmt::Write as _;
 use std::io;
 use std::path::PathBuf;
@@ -28,6 +29,8 @@ pub struct Tuning {
     inner_row_cost: Vec<(usize, f64)>,
 }
 
+/// Bytes of the longest file that is read: thousands of lines, where a few are written.
+const LONGEST: u64 = 1 << 20;
 /// Before the half-bandwidth in the file.
 const INNER_ROW_COST: &str = "spike.inner-row-cost.";
 
@@ -46,10 +49,10 @@ impl Tuning {
     /// Reads the file; `None` if there is none.
     ///
     /// # Errors
-    /// If it cannot be read, or has a line that is not understood.
+    /// If it cannot be read, is a pipe, a device or longer than 1 MiB, or has a line that is not understood.
     pub fn load() -> io::Result<Option<Tuning>> {
         let Some(path) = Self::path() else { return Ok(None) };
-        match std::fs::read_to_string(&path) {
+        match host::read_file(&path, LONGEST) {
             Ok(text) => text.parse().map(Some),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
@@ -72,14 +75,14 @@ impl Tuning {
         Ok(Tuning { inner_row_cost: [4, 16, 64].into_iter().map(measured).collect::<Result<_>>()? })
     }
 
-    /// Writes the file, and says where.
+    /// Writes the file, whole or not at all, and says where.
     ///
     /// # Errors
-    /// If it cannot be written.
+    /// If it cannot be written, or is a pipe or a device.
     pub fn save(&self) -> io::Result<PathBuf> {
         let path = Self::path().ok_or_else(|| io::Error::other("no directory for caches is known"))?;
         path.parent().map_or(Ok(()), std::fs::create_dir_all)?;
-        std::fs::write(&path, self.to_string())?;
+        host::write_file(&path, &self.to_string())?;
         Ok(path)
     }
 

@@ -6,7 +6,8 @@ use std::path::PathBuf;
 /// Accuracy tables of the literature, beside our own numbers
 #[derive(Debug, ClapArgs)]
 #[command(
-    after_help = "Examples:\n  bandsolve stability tridiagonal --plot stability.svg\n  bandsolve stability banded nos2.mtx"
+    after_help = "Examples:\n  bandsolve stability tridiagonal --plot stability.svg\n  bandsolve stability banded nos2.mtx\n  \
+    bandsolve stability files matrices"
 )]
 pub struct StabilityArgs {
     /// Which table.
@@ -25,6 +26,8 @@ pub enum StabilityTable {
     Block(StabilityBandsArgs),
     /// Real banded matrices from files, beside LAPACK and what is published of them
     Banded(StabilityBandedArgs),
+    /// Every matrix of a folder, by us and by LAPACK: on how many of them answers are not good
+    Files(StabilityFilesArgs),
 }
 
 /// Arguments of `stability pentadiagonal` and `stability block`.
@@ -68,6 +71,25 @@ pub struct StabilityBandedArgs {
     /// collection) errors are published
     #[arg(required = true, value_name = "A.mtx")]
     pub files: Vec<PathBuf>,
+    /// Seed of the known solution
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// What else is written.
+    #[command(flatten)]
+    pub outputs: TableOutputs,
+}
+
+/// Arguments of `stability files`.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "Examples:\n  bandsolve stability files matrices\n  \
+    bandsolve stability files matrices --band 1024 --json errors.json --plot errors.svg")]
+pub struct StabilityFilesArgs {
+    /// The folder: its .mtx, .npy and .npz files, also gzipped ones, and those of the folders in it
+    #[arg(value_name = "DIR")]
+    pub folder: PathBuf,
+    /// Leave out matrices whose band, with room for what pivoting fills in, takes more than so many MiB
+    #[arg(long, value_name = "MIB", default_value_t = 256)]
+    pub band: u32,
     /// Seed of the known solution
     #[arg(long, default_value_t = 1)]
     pub seed: u64,

@@ -9,10 +9,10 @@ use super::yardstick::{self, Store, Word};
 use super::{Row, compare, show};
 use crate::args::{Data, RealDtype};
 use crate::exit::Failure;
+use crate::memory::affordable;
 use crate::peers::{Peer, PeerScalar};
 use crate::progress;
 use crate::report;
-use crate::structure::affordable;
 use serde_json::{Value, json};
 
 /// All but the numbers.

@@ -13,23 +13,30 @@
 //! hold the upper triangle instead of the lower.
 
 use super::npy::shorten;
-use super::{Array, Dense, Numbers, Symmetry, Triplets};
+use super::{Array, Dense, Numbers, Symmetry, Triplets, bytes_of_entry, bytes_of_number};
 use crate::exit::Failure;
+use crate::memory::affordable;
 use std::fmt::Display;
 use std::io::Read;
 
 /// Size of the buffer, and so the longest line that can be read.
 const BUFFER: usize = 1 << 20;
-/// Entries reserved ahead when the size of the file is unknown.
-const BLIND_RESERVE: u64 = 1 << 16;
+/// Entries or numbers that room is made for at first.
+const FIRST: usize = 1 << 16;
 
-/// Reads a file; `size` bounds what is reserved ahead.
+/// Bytes of the shortest line of an entry, of a pattern: `1 1`.
+const SHORTEST_ENTRY: u64 = 4;
+/// Bytes of the shortest line of a number.
+const SHORTEST_NUMBER: u64 = 2;
+
+/// Reads a file; `size` is that of the file, which cannot hold more than that.
 ///
 /// # Cost
 /// One pass, one buffer; 16 bytes of memory an entry (24 if complex).
 ///
 /// # Errors
-/// [`Failure::Input`] as `file:line: reason`.
+/// [`Failure::Input`] as `file:line: reason`; also where the header promises more than the memory that is free, before there is
+/// any of it.
 pub fn read(name: &str, source: impl Read, size: Option<u64>) -> Result<Array, Failure> {
     let mut lines = Lines::new(name, source);
     let banner = read_banner(&mut lines)?;
@@ -278,32 +285,39 @@ fn digits(token: &[u8]) -> Digits {
     }
 }
 
-/// Entries to reserve ahead: what the header claims, but no more than the file can hold at `bytes` each.
-fn reserve(header: Header, size: Option<u64>, bytes: u64) -> usize {
-    header.entries.min(size.map_or(BLIND_RESERVE, |s| s / bytes + 1)) as usize
+/// Entries to come: what the header claims, but no more than the file can hold at `bytes` each.
+fn expected(header: Header, size: Option<u64>, bytes: u64) -> usize {
+    let most = size.map_or(u64::MAX, |size| size / bytes + 1);
+    usize::try_from(header.entries.min(most)).unwrap_or(usize::MAX)
 }
 
 fn read_coordinate<R: Read>(lines: &mut Lines<'_, R>, header: Header, size: Option<u64>) -> Result<Triplets, Failure> {
     let Header { banner, n_rows, n_cols, entries } = header;
     let complex = banner.field == Field::Complex;
-    let ahead = reserve(header, size, if complex { 8 } else { 6 });
-    let (mut rows, mut cols) = (Vec::with_capacity(ahead), Vec::with_capacity(ahead));
-    let mut values = Numbers { re: Vec::with_capacity(ahead), im: complex.then(|| Vec::with_capacity(ahead)) };
+    let total = expected(header, size, SHORTEST_ENTRY);
+    affordable(&[total], bytes_of_entry(complex))
+        .map_err(|why| lines.fail(format!("{entries} entries are too many: {why}")))?;
+    let mut a = Triplets::new(n_rows, n_cols, complex);
     let mut triangle = Triangle::default();
+    let mut room = 0;
     while let Some((start, end)) = lines.next_content()? {
-        if rows.len() as u64 == entries {
+        if a.rows.len() as u64 == entries {
             return Err(lines.fail(format!("the header promises {entries} entries, but here is one more")));
         }
+        if room == 0 {
+            a.grow(FIRST.min(total), total).map_err(|why| lines.fail(why))?;
+            room = a.room();
+        }
+        room -= 1;
         let parsed = parse_entry(&lines.buffer[start..end], header)
             .and_then(|entry| triangle.check(banner.symmetry, entry, lines.line).map(|()| entry));
         let entry = parsed.map_err(|reason| lines.fail(reason))?;
-        rows.push(entry.row);
-        cols.push(entry.col);
-        values.push(entry.re, entry.im);
+        a.rows.push(entry.row);
+        a.cols.push(entry.col);
+        a.values.push(entry.re, entry.im);
     }
-    check_complete(lines, rows.len() as u64, entries)?;
-    let pattern = banner.field == Field::Pattern;
-    Ok(Triplets { n_rows, n_cols, rows, cols, values, symmetry: banner.symmetry, pattern })
+    check_complete(lines, a.rows.len() as u64, entries)?;
+    Ok(Triplets { symmetry: banner.symmetry, pattern: banner.field == Field::Pattern, ..a })
 }
 
 fn check_complete<R: Read>(lines: &Lines<'_, R>, found: u64, promised: u64) -> Result<(), Failure> {
@@ -481,11 +495,18 @@ fn check_diagonal(symmetry: Symmetry, re: f64, im: f64) -> Result<(), String> {
 fn read_array<R: Read>(lines: &mut Lines<'_, R>, header: Header, size: Option<u64>) -> Result<Dense, Failure> {
     let Header { banner, n_rows, n_cols, entries } = header;
     let complex = banner.field == Field::Complex;
-    let ahead = reserve(header, size, if complex { 4 } else { 2 });
-    let mut values = Numbers { re: Vec::with_capacity(ahead), im: complex.then(|| Vec::with_capacity(ahead)) };
+    let total = expected(header, size, SHORTEST_NUMBER);
+    // A triangle, and the whole of about twice as many numbers.
+    let copies = if banner.symmetry == Symmetry::General { 1 } else { 3 };
+    affordable(&[total, copies], bytes_of_number(complex))
+        .map_err(|why| lines.fail(format!("{n_rows} × {n_cols} is too large: {why}")))?;
+    let mut values = Numbers::new(complex);
     while let Some((start, end)) = lines.next_content()? {
         if values.len() as u64 == entries {
             return Err(lines.fail(format!("{n_rows} × {n_cols} takes {entries} numbers, but here is one more")));
+        }
+        if values.room() == 0 {
+            values.grow(FIRST.min(total), total).map_err(|why| lines.fail(why))?;
         }
         let mut line = &lines.buffer[start..end];
         let (re, im) = parse_number(&mut line, banner.field).map_err(|reason| lines.fail(reason))?;
@@ -506,7 +527,7 @@ fn unfold(triangle: Numbers, n: usize, symmetry: Symmetry) -> Result<Numbers, St
         return Ok(triangle);
     }
     // About twice the numbers that were read, so it cannot be out of proportion. (Skew 1 × 1: no number was.)
-    let mut full = Numbers::zeros(n * n, triangle.is_complex());
+    let mut full = Numbers::zeros(n * n, triangle.is_complex())?;
     let mut next = 0;
     for j in 0..n {
         let first = if symmetry == Symmetry::Skew { j + 1 } else { j };

@@ -3,8 +3,10 @@
 pub mod matrix_market;
 pub mod npy;
 pub mod output;
+mod temporary;
 
 use crate::exit::Failure;
+use crate::memory::{affordable, filled, grow};
 use crate::progress;
 use bandsolve::Complex64;
 use flate2::bufread::MultiGzDecoder;
@@ -41,8 +43,35 @@ impl Numbers {
     }
 
     /// `count` zeros.
-    pub fn zeros(count: usize, complex: bool) -> Self {
-        Numbers { re: vec![0.0; count], im: complex.then(|| vec![0.0; count]) }
+    ///
+    /// # Errors
+    /// If there is no memory for them, in words.
+    pub fn zeros(count: usize, complex: bool) -> Result<Self, String> {
+        let im = complex.then(|| filled(0.0, count)).transpose()?;
+        Ok(Numbers { re: filled(0.0, count)?, im })
+    }
+
+    /// Room for `more` numbers, of `total` in the end.
+    ///
+    /// # Errors
+    /// If there is no memory for them, in words.
+    pub fn grow(&mut self, more: usize, total: usize) -> Result<(), String> {
+        grow(&mut self.re, more, total)?;
+        self.im.as_mut().map_or(Ok(()), |im| grow(im, more, total))
+    }
+
+    /// How many can be added before there must be more room.
+    pub fn room(&self) -> usize {
+        let room = |part: &Vec<f64>| part.capacity() - part.len();
+        self.im.as_ref().map_or(usize::MAX, room).min(room(&self.re))
+    }
+
+    /// How many are not zero.
+    pub fn count_nonzero(&self) -> usize {
+        match &self.im {
+            None => self.re.iter().filter(|re| **re != 0.0).count(),
+            Some(im) => self.re.iter().zip(im).filter(|(re, im)| **re != 0.0 || **im != 0.0).count(),
+        }
     }
 
     /// Overwrites number `k`.
@@ -108,15 +137,47 @@ pub struct Triplets {
 }
 
 impl Array {
-    fn into_triplets(self) -> Triplets {
+    fn into_triplets(self, path: &Path) -> Result<Triplets, Failure> {
         match self {
-            Array::Sparse(a) => a,
-            Array::Dense(a) => a.into_triplets(),
+            Array::Sparse(a) => Ok(a),
+            Array::Dense(a) => a.into_triplets().map_err(|reason| Failure::in_file(&name(path), reason)),
         }
     }
 }
 
+/// Bytes of an entry of [`Triplets`].
+pub fn bytes_of_entry(complex: bool) -> usize {
+    2 * size_of::<u32>() + bytes_of_number(complex)
+}
+
+/// Bytes of one of [`Numbers`].
+pub fn bytes_of_number(complex: bool) -> usize {
+    if complex { size_of::<Complex64>() } else { size_of::<f64>() }
+}
+
 impl Triplets {
+    /// No entries yet.
+    pub fn new(n_rows: usize, n_cols: usize, complex: bool) -> Self {
+        let (rows, cols, values) = (Vec::new(), Vec::new(), Numbers::new(complex));
+        Triplets { n_rows, n_cols, rows, cols, values, symmetry: Symmetry::General, pattern: false }
+    }
+
+    /// Room for `more` entries, of `total` in the end.
+    ///
+    /// # Errors
+    /// If there is no memory for them, in words.
+    pub fn grow(&mut self, more: usize, total: usize) -> Result<(), String> {
+        grow(&mut self.rows, more, total)?;
+        grow(&mut self.cols, more, total)?;
+        self.values.grow(more, total)
+    }
+
+    /// How many can be added before there must be more room.
+    pub fn room(&self) -> usize {
+        let room = |part: &Vec<u32>| part.capacity() - part.len();
+        room(&self.rows).min(room(&self.cols)).min(self.values.room())
+    }
+
     /// Refuses positions without numbers.
     fn check_numbers(&self, path: &Path) -> Result<(), Failure> {
         let why = "a `pattern` matrix has no numbers, only positions, which `bandsolve spy` shows";
@@ -159,26 +220,19 @@ pub struct Dense {
 
 impl Dense {
     /// The entries that are not zero.
-    fn into_triplets(self) -> Triplets {
-        let (mut rows, mut cols) = (Vec::new(), Vec::new());
-        let mut values = Numbers::new(self.values.is_complex());
-        for k in 0..self.values.len() {
-            let value = self.values.get(k);
-            if value.re != 0.0 || value.im != 0.0 {
-                rows.push((k % self.n_rows) as u32);
-                cols.push((k / self.n_rows) as u32);
-                values.push(value.re, value.im);
-            }
+    fn into_triplets(self) -> Result<Triplets, String> {
+        let complex = self.values.is_complex();
+        let count = self.values.count_nonzero();
+        affordable(&[count], bytes_of_entry(complex)).map_err(|why| format!("{count} entries are too many: {why}"))?;
+        let mut a = Triplets::new(self.n_rows, self.n_cols, complex);
+        a.grow(count, count)?;
+        let entries = (0..self.values.len()).map(|k| (k, self.values.get(k)));
+        for (k, value) in entries.filter(|(_, value)| *value != Complex64::ZERO) {
+            a.rows.push((k % self.n_rows) as u32);
+            a.cols.push((k / self.n_rows) as u32);
+            a.values.push(value.re, value.im);
         }
-        Triplets {
-            n_rows: self.n_rows,
-            n_cols: self.n_cols,
-            rows,
-            cols,
-            values,
-            symmetry: Symmetry::General,
-            pattern: false,
-        }
+        Ok(a)
     }
 }
 
@@ -223,7 +277,7 @@ pub fn read_matrix(path: &Path) -> Result<Triplets, Failure> {
 /// # Errors
 /// As [`read_matrix`].
 pub fn read_positions(path: &Path) -> Result<Triplets, Failure> {
-    let matrix = read(path)?.into_triplets();
+    let matrix = read(path)?.into_triplets(path)?;
     let Triplets { n_rows, n_cols, .. } = matrix;
     if n_rows != n_cols {
         return Err(Failure::in_file(&name(path), format!("the matrix is {n_rows} × {n_cols}, not square")));
@@ -236,7 +290,7 @@ pub fn read_positions(path: &Path) -> Result<Triplets, Failure> {
 /// # Errors
 /// As [`read_matrix`].
 pub fn read_columns(path: &Path) -> Result<Triplets, Failure> {
-    let matrix = read(path)?.into_triplets();
+    let matrix = read(path)?.into_triplets(path)?;
     matrix.check_numbers(path)?;
     Ok(matrix)
 }
@@ -270,9 +324,9 @@ pub fn read_rhs(path: &Path, n: usize) -> Result<Dense, Failure> {
 
 /// All entries of a sparse right-hand side, whose row number is known to be sound.
 fn densify(a: &Triplets) -> Result<Dense, String> {
-    let count = crate::structure::affordable(&[a.n_rows, a.n_cols], size_of::<Complex64>())
+    let count = affordable(&[a.n_rows, a.n_cols], size_of::<Complex64>())
         .map_err(|why| format!("{} rows and {} columns are too large: {why}", a.n_rows, a.n_cols))?;
-    let mut values = Numbers::zeros(count, a.values.is_complex());
+    let mut values = Numbers::zeros(count, a.values.is_complex())?;
     let mut overflow = None;
     a.for_each(|i, j, value| {
         let at = i + j * a.n_rows;
@@ -322,9 +376,12 @@ fn starts_with_zip(path: &Path) -> bool {
     regular && File::open(path).and_then(|mut f| f.read_exact(&mut magic)).is_ok() && magic == *b"PK\x03\x04"
 }
 
+/// As many bytes at most come of one of a gzip file: 258 of two bits.
+const DEFLATE: u64 = 1032;
+
 /// Reads Matrix Market or .npy, plain or gzipped.
 ///
-/// `size` is the number of bytes to come, where known; it bounds what is reserved ahead.
+/// `size` is the number of bytes to come, where known; a header that promises more is not believed.
 pub fn read_stream(name: &str, source: impl Read, size: Option<u64>) -> Result<Array, Failure> {
     let (magic, rest) = peek(name, source)?;
     let source = Cursor::new(magic.clone()).chain(rest);
@@ -333,8 +390,7 @@ pub fn read_stream(name: &str, source: impl Read, size: Option<u64>) -> Result<A
     }
     let unpacked = MultiGzDecoder::new(BufReader::with_capacity(1 << 16, source));
     let (magic, rest) = peek(name, unpacked)?;
-    // Deflate packs at most about 1000 to 1: no bound worth having.
-    read_plain(name, &magic.clone(), Cursor::new(magic).chain(rest), None)
+    read_plain(name, &magic.clone(), Cursor::new(magic).chain(rest), size.map(|size| size.saturating_mul(DEFLATE)))
 }
 
 fn read_plain(name: &str, magic: &[u8], source: impl Read, size: Option<u64>) -> Result<Array, Failure> {

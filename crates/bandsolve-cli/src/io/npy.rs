@@ -4,8 +4,9 @@
 //! NumPy Enhancement Proposal 1, format versions 1 to 3: magic, version, header length, a Python dict with `descr`,
 //! `fortran_order` and `shape`, then the raw numbers.
 
-use super::{Dense, Numbers};
+use super::{Dense, Numbers, bytes_of_number};
 use crate::exit::Failure;
+use crate::memory::{affordable, grow};
 use std::fs::File;
 use std::io::{Read, Write};
 
@@ -13,8 +14,6 @@ use std::io::{Read, Write};
 const MAX_HEADER: usize = 1 << 16;
 /// Numbers decoded at a time.
 const CHUNK: usize = 1 << 13;
-/// Numbers reserved ahead when the size of the file is unknown.
-const BLIND_RESERVE: u64 = 1 << 16;
 
 /// A token as it may be shown in a message: printable and short.
 pub fn shorten(token: &[u8]) -> String {
@@ -29,10 +28,11 @@ pub fn shorten(token: &[u8]) -> String {
     if token.len() > LONGEST { shown + "…" } else { shown }
 }
 
-/// Reads one array of one or two dimensions; a vector becomes a column.
+/// Reads one array of one or two dimensions; a vector becomes a column. `size` is that of the file, which cannot hold more.
 ///
 /// # Errors
-/// [`Failure::Input`] with file and reason.
+/// [`Failure::Input`] with file and reason; also where the header promises more than the memory that is free, before there is
+/// any of it.
 pub fn read(name: &str, mut source: impl Read, size: Option<u64>) -> Result<Dense, Failure> {
     try_read(&mut source, size).map_err(|reason| Failure::in_file(name, reason))
 }
@@ -109,20 +109,25 @@ fn try_read(source: &mut impl Read, size: Option<u64>) -> Result<Dense, String> 
     let complex = matches!(header.kind, Kind::Complex(_));
     let bytes = header.kind.bytes();
     let count = (header.n_rows as u64).checked_mul(header.n_cols as u64).ok_or("the shape is too large")?;
-    let ahead = count.min(size.map_or(BLIND_RESERVE, |s| s / bytes as u64 + 1)) as usize;
-    let mut values = Numbers { re: Vec::with_capacity(ahead), im: complex.then(|| Vec::with_capacity(ahead)) };
+    let as_is = header.fortran_order || header.n_cols <= 1 || count == 0;
+    let most = size.map_or(u64::MAX, |size| size / bytes as u64 + 1);
+    let total = usize::try_from(count.min(most)).unwrap_or(usize::MAX);
+    affordable(&[total, if as_is { 1 } else { 2 }], bytes_of_number(complex))
+        .map_err(|why| format!("{} × {} is too large: {why}", header.n_rows, header.n_cols))?;
+    let mut values = Numbers::new(complex);
     let mut chunk = vec![0; CHUNK * bytes];
     while (values.len() as u64) < count {
-        let wanted = (count - values.len() as u64).min(CHUNK as u64) as usize * bytes;
+        let numbers = (count - values.len() as u64).min(CHUNK as u64) as usize;
+        let wanted = numbers * bytes;
         read_exactly(source, &mut chunk[..wanted])
             .map_err(|why| format!("{why}: the header promises {count} numbers, fewer are there"))?;
+        values.grow(numbers, total)?;
         decode(&chunk[..wanted], &header, &mut values)?;
     }
     if source.read(&mut [0]).map_err(|e| e.to_string())? != 0 {
         return Err(format!("there is more after the {count} numbers that the header promises"));
     }
-    let as_is = header.fortran_order || header.n_cols <= 1 || count == 0;
-    let values = if as_is { values } else { transpose(&values, &header) };
+    let values = if as_is { values } else { transpose(&values, &header)? };
     Ok(Dense { n_rows: header.n_rows, n_cols: header.n_cols, values })
 }
 
@@ -251,13 +256,15 @@ fn float(bytes: &[u8], big_endian: bool) -> f64 {
 }
 
 /// Column-major from row-major.
-fn transpose(values: &Numbers, header: &Header) -> Numbers {
+fn transpose(values: &Numbers, header: &Header) -> Result<Numbers, String> {
     let (n_rows, n_cols) = (header.n_rows, header.n_cols);
     let turn = |part: &Vec<f64>| {
-        let column = |j| (0..n_rows).map(move |i| part[i * n_cols + j]);
-        (0..n_cols).flat_map(column).collect()
+        let mut turned = Vec::new();
+        grow(&mut turned, part.len(), part.len())?;
+        (0..n_cols).for_each(|j| turned.extend((0..n_rows).map(|i| part[i * n_cols + j])));
+        Ok::<_, String>(turned)
     };
-    Numbers { re: turn(&values.re), im: values.im.as_ref().map(turn) }
+    Ok(Numbers { re: turn(&values.re)?, im: values.im.as_ref().map(turn).transpose()? })
 }
 
 /// Writes the header of a column-major array; the numbers follow, little-endian.

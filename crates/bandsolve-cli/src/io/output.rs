@@ -1,6 +1,7 @@
 //! Files that are complete or not there at all.
 
 use super::npy;
+use super::temporary::{self, Temporary};
 use crate::exit::Failure;
 use crate::progress;
 use bandsolve::{RealScalar, Scalar};
@@ -8,7 +9,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-/// Writes a file through `fill`: into a temporary file beside it, renamed when all is written. `-` is standard output.
+/// Writes a file through `fill`: into a temporary file beside it, renamed when all of it is on the disk. `-` is standard output.
 ///
 /// Where something other than a file already stands (a pipe, a device) it is written to directly. A reader who closes
 /// the pipe is no error.
@@ -17,6 +18,7 @@ use std::path::{Path, PathBuf};
 /// [`Failure::Other`]; no part of the output is left behind.
 pub fn write(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
     let failed = |e: io::Error| Failure::Other(format!("{}: cannot be written: {e}", path.display()));
+    temporary::prepare_for_signals();
     if path.as_os_str() == "-" {
         return forgive_closed_pipe(stream(io::stdout().lock(), fill)).map_err(failed);
     }
@@ -73,26 +75,20 @@ fn replace(target: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -
     if target.is_dir() {
         return Err(io::Error::other("it is a directory"));
     }
-    let (file, temporary) = create_beside(target)?;
-    let written = stream(file, fill).and_then(|()| std::fs::rename(&temporary, target));
-    if written.is_err() {
-        let _ = std::fs::remove_file(&temporary);
-    }
-    written
+    let (file, temporary) = Temporary::beside(target)?;
+    stream(&file, fill)?;
+    flush(&file)?;
+    drop(file);
+    temporary.rename(target)
 }
 
-/// A new file in the same folder, so that the rename cannot cross a file system.
-fn create_beside(target: &Path) -> io::Result<(File, PathBuf)> {
-    target.file_name().ok_or_else(|| io::Error::other("it names no file"))?;
-    for attempt in 0..100 {
-        let temporary = target.with_file_name(format!(".bandsolve-{}-{attempt}.tmp", std::process::id()));
-        match OpenOptions::new().write(true).create_new(true).open(&temporary) {
-            Ok(file) => return Ok((file, temporary)),
-            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => continue,
-            Err(e) => return Err(e),
-        }
+/// To the disk: what only shows there (no space, a server that is gone) is an error before the old file has given way.
+fn flush(file: &File) -> io::Result<()> {
+    match file.sync_all() {
+        // File systems that cannot are not to blame the file for it.
+        Err(e) if matches!(e.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) => Ok(()),
+        other => other,
     }
-    Err(io::Error::other("no name for a temporary file is free beside it"))
 }
 
 /// Formats that solutions are written in.

@@ -321,7 +321,7 @@ impl Row {
 }
 
 /// LAPACK's answer; `None` if it found no pivot.
-fn gbsv(a: &Banded<'_, f64>, rhs: &[f64], peer: &Peer) -> Option<Vec<f64>> {
+pub fn gbsv(a: &Banded<'_, f64>, rhs: &[f64], peer: &Peer) -> Option<Vec<f64>> {
     let (n, lower, upper) = (a.n(), a.lower(), a.upper());
     if n == 0 {
         return Some(Vec::new());

@@ -2,6 +2,7 @@
 
 mod bench;
 mod documentation;
+mod files;
 mod generate;
 mod gpu;
 mod info;

@@ -138,3 +138,113 @@ fn published_conditions_stand_beside_matrices_of_their_size_alone() {
     assert!(heads("64")["rows"][0]["published_condition"].is_null());
     assert!(heads("512")["rows"][0]["published_condition"].is_number());
 }
+
+/// Entries between −1 and 1 without an order, every tenth row times a power of ten up to 1e±40.
+fn scaled_rows(n: usize) -> Vec<(usize, usize, f64)> {
+    let mut state = 1_u64;
+    let mut next = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 11) as f64 / (1_u64 << 52) as f64 - 1.0
+    };
+    let entries = toeplitz(n, 1.0, &[1], &[1]);
+    let scale = |i: usize| if i.is_multiple_of(10) { 10_f64.powi((i * 37 % 81) as i32 - 40) } else { 1.0 };
+    entries.into_iter().map(|(i, j, _)| (i, j, next() * scale(i))).collect()
+}
+
+#[test]
+fn a_folder_of_matrices_is_a_table() {
+    let folder = Folder::new();
+    let file = |name: &str, entries: &[_], n| folder.file(name, matrix_market(n, entries));
+    file("good.mtx", &toeplitz(40, 4.0, &[1, 2], &[1]), 40);
+    file("scaled.mtx", &scaled_rows(400), 400);
+    file("periodic.mtx", &[toeplitz(30, 4.0, &[1], &[1]), vec![(1, 30, 1.0), (30, 1, 1.0)]].concat(), 30);
+    file("wide.mtx", &[toeplitz(1000, 4.0, &[1], &[1]), vec![(1, 999, 1.0)]].concat(), 1000);
+    file("empty-row.mtx", &[(1, 1, 1.0), (1, 2, 1.0)], 2);
+    file("singular.mtx", &[(1, 1, 1.0), (1, 2, 2.0), (2, 1, 2.0), (2, 2, 4.0)], 2);
+    folder.file("broken.mtx", "%%MatrixMarket matrix coordinate real general\n1 1 1\n");
+    folder.file("complex.mtx", "%%MatrixMarket matrix coordinate complex general\n1 1 1\n1 1 1 1\n");
+    folder.file("README.md", "no matrix");
+    std::fs::create_dir(folder.path("below")).unwrap();
+    let mut array = b"\x93NUMPY\x01\x00\x3b\x00{'descr': '|u1', 'fortran_order': False, 'shape': (2, 2), }".to_vec();
+    array.extend([2, 1, 1, 3]);
+    folder.file("below/array.npy", array);
+
+    let arguments = ["stability", "files", &folder.path(""), "--band", "1"];
+    let report = bandsolve(&[&arguments[..], &["--json", "-"]].concat()).exits(0).json();
+    let rows = report["rows"].as_array().expect("rows");
+    let row =
+        |name: &str| rows.iter().find(|row| row["file"] == name).unwrap_or_else(|| panic!("no {name}: {report:#}"));
+    assert_eq!((rows.len(), &report["matrices"], &report["above_limit"]), (9, &5.into(), &0.into()), "{report:#}");
+    assert_eq!(
+        (&row("good.mtx")["lower"], &row("good.mtx")["upper"], &row("good.mtx")["n"]),
+        (&2.into(), &1.into(), &40.into())
+    );
+    assert_eq!(
+        (&row("periodic.mtx")["kind"], &row("below/array.npy")["n"]),
+        (&"periodic tridiagonal".into(), &2.into())
+    );
+    for (name, why) in [
+        ("wide.mtx", "too wide: 1 below, 998 above"),
+        ("empty-row.mtx", "row 2 of 2"),
+        ("broken.mtx", "0 of the 1 entries"),
+        ("complex.mtx", "complex"),
+    ] {
+        assert!(row(name)["left_out"].as_str().is_some_and(|text| text.contains(why)), "{}", row(name));
+    }
+    for name in ["good.mtx", "scaled.mtx", "periodic.mtx", "below/array.npy"] {
+        assert!(row(name)["backward_error"].as_f64().is_some_and(|eta| eta <= 8.0 * f64::EPSILON), "{}", row(name));
+    }
+    assert!(row("singular.mtx")["backward_error"].is_null());
+
+    let text = bandsolve(&arguments).exits(0).stdout;
+    assert!(
+        text.contains("bandsolve: above 8 eps on 0 of 5 matrices") && text.contains("4 of 9 files, 1 too wide"),
+        "{text}"
+    );
+    assert!(text.lines().any(|line| line.starts_with("singular.mtx") && line.contains("singular!")), "{text}");
+    if report["lapack"].is_null() {
+        println!("skipped: no LAPACK here to compare with");
+        assert!(text.contains("LAPACK:    not found"), "{text}");
+        return;
+    }
+    assert_eq!(report["lapack_above_limit"], 1, "{report:#}");
+    assert!(
+        row("scaled.mtx")["lapack_backward_error"].as_f64().is_some_and(|eta| eta > 1e-12),
+        "{}",
+        row("scaled.mtx")
+    );
+    assert!(text.contains("LAPACK:    above 8 eps on 1 of 5 matrices"), "{text}");
+}
+
+#[test]
+fn a_folder_of_matrices_is_a_picture() {
+    let folder = Folder::new();
+    folder.file("a.mtx", matrix_market(40, &toeplitz(40, 4.0, &[1, 2], &[1])));
+    let path = folder.path("map.svg");
+    let text = bandsolve(&["stability", "files", &folder.path(""), "--plot", &path]).exits(0).stdout;
+    let svg = std::fs::read_to_string(&path).expect("a picture");
+    check_xml(&svg);
+    assert_eq!(svg.matches(r#"class="cell""#).count(), if text.contains("not found") { 1 } else { 2 });
+}
+
+#[test]
+fn a_folder_without_matrices_is_an_input_that_cannot_be_read() {
+    let folder = Folder::new();
+    folder.file("README.md", "no matrix");
+    bandsolve(&["stability", "files", &folder.path("")]).fails(3, "holds no matrix");
+    bandsolve(&["stability", "files", &folder.path("none")]).fails(3, "none");
+}
+
+#[test]
+fn real_matrices_are_solved_within_the_contract() {
+    let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/matrices");
+    let Some(folder) = shared.to_str().filter(|_| shared.is_dir()) else {
+        return println!("skipped: no folder of real matrices");
+    };
+    // Wider ones take long.
+    let report = bandsolve(&["stability", "files", folder, "--band", "2", "--json", "-"]).exits(0).json();
+    assert_eq!(report["above_limit"], 0, "{report:#}");
+    assert!(report["matrices"].as_u64().is_some_and(|count| count > 5), "{report:#}");
+    // Of olm1000 it is far above.
+    assert!(report["lapack_above_limit"].is_null() || report["lapack_above_limit"].as_u64() > Some(3), "{report:#}");
+}

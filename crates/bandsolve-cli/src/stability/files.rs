@@ -1,0 +1,333 @@
+//! `bandsolve stability files`: every matrix of a folder, solved by us and by LAPACK, side by side.
+
+use super::bands::gbsv;
+use super::columns::{Cell, Column, Mark};
+use super::gtsv;
+use super::heat_map::{self, Panel, Part};
+use crate::args::StabilityFilesArgs;
+use crate::exit::Failure;
+use crate::io::{self, Triplets};
+use crate::peers::Peer;
+use crate::progress;
+use crate::report::{self, counted, largest};
+use crate::structure::{Kind, Structure, System};
+use bandsolve::{Error, Plan};
+use bandsolve_testkit::oracle;
+use bandsolve_testkit::tables::x_true;
+use indicatif::ProgressIterator;
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+
+/// Endings of the files that are looked at.
+const ENDINGS: [&str; 5] = [".mtx", ".mtx.gz", ".npy", ".npy.gz", ".npz"];
+/// What a verified answer is held to.
+const LIMIT: f64 = 8.0 * f64::EPSILON;
+
+/// Prints a line for each matrix of a folder, and over how many of them the backward error is too large.
+pub fn run(args: &StabilityFilesArgs) -> Result<(), Failure> {
+    let taken = report::check_outputs(&args.outputs.named(), &[])?;
+    let paths = matrices(&args.folder)?;
+    let lapack = Peer::lapack();
+    let bar = progress::parts("file", paths.len());
+    let rows = paths.iter().progress_with(bar).map(|path| Row::new(args, path, lapack.as_ref())).collect();
+    let table = Table { rows, lapack: lapack.map(|peer| peer.path) };
+    if let Some(path) = &args.outputs.json {
+        report::write_json(path, &table.json())?;
+    }
+    if let Some(path) = &args.outputs.plot {
+        heat_map::draw("Backward errors of real matrices: decimal exponents", &[table.part()]).write(path)?;
+    }
+    report::print_beside(&table.text(), taken)
+}
+
+/// All matrices of a folder and of those in it, in the order of their names.
+fn matrices(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
+    let mut found = Vec::new();
+    let mut folders = vec![folder.to_path_buf()];
+    while let Some(folder) = folders.pop() {
+        let failed = |e| Failure::in_file(&io::name(&folder), e);
+        for entry in std::fs::read_dir(&folder).map_err(failed)? {
+            let path = entry.map_err(failed)?.path();
+            let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
+            // A link to a folder may lead back.
+            if path.is_dir() && !path.is_symlink() {
+                folders.push(path);
+            } else if ENDINGS.iter().any(|ending| name.ends_with(ending)) && path.is_file() {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    match found.is_empty() {
+        true => Err(Failure::in_file(&io::name(folder), format!("holds no matrix ({})", ENDINGS.join(", ")))),
+        false => Ok(found),
+    }
+}
+
+struct Table {
+    rows: Vec<Row>,
+    /// The file that LAPACK's numbers come from.
+    lapack: Option<PathBuf>,
+}
+
+/// One file.
+struct Row {
+    name: String,
+    /// Or why it was left out.
+    measured: Result<Measured, String>,
+}
+
+/// A matrix with a right-hand side whose solution is known.
+struct Measured {
+    n: usize,
+    bands: (usize, usize),
+    kind: &'static str,
+    ours: Answer,
+    /// `None` where there is no LAPACK, or no routine for such a matrix.
+    lapack: Option<Answer>,
+}
+
+/// An answer, or none.
+struct Answer {
+    /// `None`: the matrix was said to be singular.
+    backward_error: Option<f64>,
+    mark: Mark,
+}
+
+impl Answer {
+    fn is_above_limit(&self) -> bool {
+        self.error().is_some_and(|error| error.is_nan() || error > LIMIT)
+    }
+
+    /// Of what was handed out as an answer.
+    fn error(&self) -> Option<f64> {
+        self.backward_error.filter(|_| self.mark != Mark::Failed)
+    }
+
+    fn cell(answer: Option<&Answer>) -> Cell {
+        answer.map_or(Cell { error: None, mark: Mark::Absent }, |a| Cell { error: a.backward_error, mark: a.mark })
+    }
+
+    fn text(answer: Option<&Answer>) -> String {
+        let Some(answer) = answer else { return "-  ".into() };
+        let mark = match answer.mark {
+            Mark::Refined => '+',
+            Mark::Fallback => '*',
+            Mark::Failed => '!',
+            Mark::Plain | Mark::Absent => ' ',
+        };
+        let above = if answer.is_above_limit() { '>' } else { ' ' };
+        let error = answer.backward_error.map_or("singular".into(), |error| format!("{error:.1e}"));
+        format!("{error}{mark}{above}")
+    }
+}
+
+impl Row {
+    fn new(args: &StabilityFilesArgs, path: &Path, lapack: Option<&Peer>) -> Row {
+        let name = path.strip_prefix(&args.folder).unwrap_or(path);
+        let measured = measure(args, path, lapack);
+        // The name stands there already.
+        let start = format!("{}: ", path.display());
+        let reason = |text: String| text.strip_prefix(&start).unwrap_or(&text).to_string();
+        Row { name: io::short_name(name), measured: measured.map_err(reason) }
+    }
+
+    fn json(&self) -> Value {
+        let measured = self.measured.as_ref();
+        let answer = |answer: &Answer| answer.error();
+        json!({
+            "file": self.name,
+            "left_out": measured.err(),
+            "n": measured.ok().map(|m| m.n),
+            "lower": measured.ok().map(|m| m.bands.0),
+            "upper": measured.ok().map(|m| m.bands.1),
+            "kind": measured.ok().map(|m| m.kind),
+            "backward_error": measured.ok().and_then(|m| answer(&m.ours)),
+            "lapack_backward_error": measured.ok().and_then(|m| m.lapack.as_ref()).and_then(answer),
+        })
+    }
+}
+
+/// Solves one matrix with both, or says why not.
+fn measure(args: &StabilityFilesArgs, path: &Path, lapack: Option<&Peer>) -> Result<Measured, String> {
+    let (triplets, structure) = read(path)?;
+    let (n, kind) = (structure.n, structure.kind(false).map_err(words)?);
+    let bands = structure.bands(kind);
+    if !fits(args, n, bands) {
+        return Err(format!("too wide: {} below, {} above the diagonal", bands.0, bands.1));
+    }
+    let system = System::<f64>::assemble(&triplets, kind).map_err(words)?;
+    let rhs = product(&system, &x_true(n, args.seed));
+    if rhs.iter().any(|d| !d.is_finite()) {
+        return Err("a right-hand side of numbers about 3 overflows".into());
+    }
+    let ours = ours(&system, kind, &rhs);
+    // LAPACK has nothing for periodic matrices but the band that reaches from corner to corner.
+    let whole = (structure.lower, structure.upper);
+    let lapack = match (lapack, kind) {
+        (Some(peer), Kind::Tridiagonal { periodic: true }) if fits(args, n, whole) => {
+            let band = Kind::Banded { lower: whole.0, upper: whole.1 };
+            theirs(&System::assemble(&triplets, band).map_err(words)?, &rhs, peer)
+        }
+        (Some(peer), _) => theirs(&system, &rhs, peer),
+        (None, _) => None,
+    };
+    Ok(Measured { n, bands, kind: kind.name(), ours, lapack })
+}
+
+/// A matrix that can be measured.
+fn read(path: &Path) -> Result<(Triplets, Structure), String> {
+    let triplets = io::read_matrix(path).map_err(words)?;
+    if triplets.values.is_complex() {
+        return Err("complex".into());
+    }
+    let structure = Structure::of(&triplets);
+    structure.check_not_empty().map_err(words)?;
+    Ok((triplets, structure))
+}
+
+fn words(failure: Failure) -> String {
+    failure.to_string()
+}
+
+/// Whether a band of n columns, with what pivoting fills in, is as small as was asked for.
+fn fits(args: &StabilityFilesArgs, n: usize, (lower, upper): (usize, usize)) -> bool {
+    let numbers = (2 * lower + upper + 1).checked_mul(n);
+    let bytes = numbers.and_then(|numbers| numbers.checked_mul(size_of::<f64>()));
+    bytes.is_some_and(|bytes| bytes as u64 <= u64::from(args.band) << 20)
+}
+
+fn product(system: &System<f64>, x: &[f64]) -> Vec<f64> {
+    match system {
+        System::Tridiagonal(a) => oracle::product(a, x),
+        System::Banded(a) => oracle::product(a, x),
+    }
+}
+
+fn backward_error(system: &System<f64>, rhs: &[f64], x: &[f64]) -> f64 {
+    match system {
+        System::Tridiagonal(a) => oracle::backward_error(a, rhs, x),
+        System::Banded(a) => oracle::backward_error(a, rhs, x),
+    }
+}
+
+fn ours(system: &System<f64>, kind: Kind, rhs: &[f64]) -> Answer {
+    let mut x = vec![f64::NAN; rhs.len()];
+    let factor = system.factor(&Plan::new(kind.shape(rhs.len())));
+    let (singular, mark) = match factor.and_then(|factor| factor.solve_into(rhs, &mut x)) {
+        Ok(report) if report.fallback => (false, Mark::Fallback),
+        Ok(report) if report.refinement_steps > 0 => (false, Mark::Refined),
+        Ok(_) => (false, Mark::Plain),
+        Err(error) => (matches!(error, Error::Singular { .. }), Mark::Failed),
+    };
+    Answer { backward_error: (!singular).then(|| backward_error(system, rhs, &x)), mark }
+}
+
+/// LAPACK's answer; `None` if it has no routine for such a matrix.
+fn theirs(system: &System<f64>, rhs: &[f64], peer: &Peer) -> Option<Answer> {
+    let x = match system {
+        System::Tridiagonal(a) if a.is_periodic() => return None,
+        System::Tridiagonal(a) => gtsv(a, rhs, peer),
+        System::Banded(a) => gbsv(a, rhs, peer),
+    };
+    let mark = if x.is_some() { Mark::Plain } else { Mark::Failed };
+    Some(Answer { backward_error: x.map(|x| backward_error(system, rhs, &x)), mark })
+}
+
+impl Table {
+    fn measured(&self) -> impl Iterator<Item = (&Row, &Measured)> {
+        self.rows.iter().filter_map(|row| Some((row, row.measured.as_ref().ok()?)))
+    }
+
+    fn part(&self) -> Part {
+        let column = |head: &str, answer: fn(&Measured) -> Option<&Answer>| Column {
+            head: head.into(),
+            cells: self.measured().map(|(_, m)| Answer::cell(answer(m))).collect(),
+        };
+        let lapack = self.lapack.is_some().then(|| column("LAPACK", |m| m.lapack.as_ref()));
+        Part {
+            title: "Row-wise backward error".into(),
+            rows: self.measured().map(|(row, _)| (row.name.clone(), None)).collect(),
+            panels: vec![Panel {
+                title: "",
+                columns: [column("bandsolve", |m| Some(&m.ours))].into_iter().chain(lapack).collect(),
+            }],
+        }
+    }
+
+    fn text(&self) -> String {
+        let width = self.rows.iter().map(|row| row.name.chars().count()).max().unwrap_or(0).max("matrix".len());
+        let mut text =
+            String::from("\nRow-wise backward error of the solution, by method auto and by LAPACK (gtsv, gbsv)\n");
+        text += &format!(
+            "{:width$}{:>10}{:>8}{:>8}{:>13}{:>13}\n",
+            "matrix", "n", "below", "above", "bandsolve  ", "LAPACK  "
+        );
+        for row in &self.rows {
+            text += &match &row.measured {
+                Ok(m) => {
+                    let (ours, lapack) = (Answer::text(Some(&m.ours)), Answer::text(m.lapack.as_ref()));
+                    let (lower, upper) = m.bands;
+                    let line = format!("{:width$}{:>10}{lower:>8}{upper:>8}{ours:>13}{lapack:>13}", row.name, m.n);
+                    line.trim_end().to_string() + "\n"
+                }
+                Err(reason) => format!("{:width$}    left out: {reason}\n", row.name),
+            };
+        }
+        text + "\n> above 8 eps, + refined, * solved again by the pivoted method, ! returned as an error, - no answer\n"
+            + &self.summary()
+    }
+
+    /// How many answers are too far off, and how many matrices say nothing.
+    fn summary(&self) -> String {
+        let count = self.measured().count();
+        let left_out = self.rows.len() - count;
+        let of = |answers: Vec<&Answer>| {
+            let above = answers.iter().filter(|a| a.is_above_limit()).count();
+            let errors: Vec<f64> = answers.iter().filter_map(|a| a.error()).collect();
+            let none = answers.len() - errors.len();
+            let worst = report::error((!errors.is_empty()).then(|| largest(errors.into_iter())));
+            let none = if none > 0 { format!(", {} returned as an error", none) } else { String::new() };
+            format!("above 8 eps on {above} of {}, at most {worst}{none}\n", counted_matrices(answers.len()))
+        };
+        let mut text = format!("\nbandsolve: {}", of(self.measured().map(|(_, m)| &m.ours).collect()));
+        text += &match &self.lapack {
+            Some(path) => {
+                let answers = of(self.measured().filter_map(|(_, m)| m.lapack.as_ref()).collect());
+                format!("LAPACK:    {answers}           ({})\n", path.display())
+            }
+            None => "LAPACK:    not found on this machine, so not compared with\n".into(),
+        };
+        let wide = self.rows.iter().filter(|row| row.measured.as_ref().is_err_and(|why| why.starts_with("too wide")));
+        match left_out {
+            0 => text,
+            _ => {
+                text + &format!(
+                    "Left out:  {} of {}, {} too wide\n",
+                    left_out,
+                    counted(self.rows.len(), "file"),
+                    wide.count()
+                )
+            }
+        }
+    }
+
+    fn json(&self) -> Value {
+        let above = |answer: fn(&Measured) -> Option<&Answer>| {
+            self.measured().filter_map(|(_, m)| answer(m)).filter(|a| a.is_above_limit()).count()
+        };
+        json!({
+            "table": "files",
+            "limit": LIMIT,
+            "lapack": self.lapack,
+            "matrices": self.measured().count(),
+            "above_limit": above(|m| Some(&m.ours)),
+            "lapack_above_limit": self.lapack.as_ref().map(|_| above(|m| m.lapack.as_ref())),
+            "rows": self.rows.iter().map(Row::json).collect::<Vec<_>>(),
+        })
+    }
+}
+
+fn counted_matrices(count: usize) -> String {
+    if count == 1 { "1 matrix".into() } else { format!("{count} matrices") }
+}

@@ -1,0 +1,190 @@
+//! Files that promise more than there is memory for, that never end, and outputs that are whole or not there.
+
+use crate::*;
+use std::time::{Duration, Instant};
+
+/// A level of compression that keeps zeros as they are: a file whose size makes a large promise possible.
+const STORED: flate2::Compression = flate2::Compression::none();
+
+fn gzip(level: flate2::Compression, parts: &[&[u8]]) -> Vec<u8> {
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), level);
+    parts.iter().for_each(|part| packed.write_all(part).unwrap());
+    packed.finish().unwrap()
+}
+
+/// The beginning of a .npy file of bytes.
+fn npy(n_rows: usize, n_cols: usize) -> Vec<u8> {
+    let text = format!("{{'descr': '|u1', 'fortran_order': False, 'shape': ({n_rows}, {n_cols}), }}\n");
+    [&b"\x93NUMPY\x01\x00"[..], &(text.len() as u16).to_le_bytes(), text.as_bytes()].concat()
+}
+
+/// Runs a shell's line in which `$0` is the program.
+fn shell(line: &str, folder: &Folder) -> Run {
+    let output = Command::new("sh")
+        .args(["-c", line, env!("CARGO_BIN_EXE_bandsolve")])
+        .current_dir(&folder.0)
+        .output()
+        .expect("a shell");
+    let text = |bytes| String::from_utf8(bytes).expect("messages are UTF-8");
+    Run { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
+}
+
+/// 2 GiB are left to the program, so that what is too large does not depend on the machine.
+#[cfg(target_os = "linux")]
+#[test]
+fn what_unpacks_to_more_than_memory_is_refused_before_it_is_unpacked() {
+    let folder = Folder::new();
+    let zeros = vec![0; 2 << 20];
+    folder.file("packed.npy.gz", gzip(STORED, &[&npy(45_000, 45_000), &zeros]));
+    let coordinate = b"%%MatrixMarket matrix coordinate real general\n45000 45000 400000000\n";
+    folder.file("packed.mtx.gz", gzip(STORED, &[coordinate, &zeros]));
+    folder.file("array.mtx.gz", gzip(STORED, &[b"%%MatrixMarket matrix array real general\n20000 20000\n", &zeros]));
+    let mut archive = zip::ZipWriter::new(std::fs::File::create(folder.path("packed.npz")).unwrap());
+    archive.start_file("a.npy", zip::write::SimpleFileOptions::default()).unwrap();
+    archive.write_all(&npy(45_000, 45_000)).unwrap();
+    archive.finish().unwrap();
+    for name in ["packed.npy.gz", "packed.mtx.gz", "array.mtx.gz", "packed.npz"] {
+        for command in ["info", "solve", "spy"] {
+            let line = format!("ulimit -v 2097152; exec \"$0\" {command} {name}");
+            shell(&line, &folder).fails(3, "GiB are free");
+        }
+    }
+}
+
+/// An array whose numbers fit while the list of its entries does not.
+#[cfg(target_os = "linux")]
+#[test]
+fn memory_that_is_gone_when_a_file_has_been_read_is_an_error() {
+    let folder = Folder::new();
+    // 59 million numbers take 472 MB, twice that to be turned; a list of those that are not zero takes as much again.
+    let part = vec![1; 7680];
+    let parts: Vec<&[u8]> = std::iter::repeat_n(&part[..], 7680).collect();
+    let start = npy(7680, 7680);
+    folder.file("a.npy.gz", gzip(flate2::Compression::fast(), &[&[&start[..]], &parts[..]].concat()));
+    shell("ulimit -v 1310720; exec \"$0\" solve a.npy.gz", &folder).fails(3, "58982400 entries are too many");
+}
+
+#[test]
+fn a_stream_that_goes_on_behind_its_promise_is_not_read_to_its_end() {
+    let folder = Folder::new();
+    let zeros = vec![0; 1 << 20];
+    let parts: Vec<&[u8]> = std::iter::repeat_n(&zeros[..], 64).collect();
+    let fast = flate2::Compression::fast();
+    let array = folder.file("a.npy.gz", gzip(fast, &[&[&npy(2, 2)[..]], &parts[..]].concat()));
+    bandsolve(&["info", &array]).fails(3, "there is more after the 4 numbers");
+    let coordinate: &[u8] = b"%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 2\n";
+    let lines = b"1 1 2\n".repeat(1 << 20);
+    let sparse = folder.file("a.mtx.gz", gzip(fast, &[coordinate, &lines]));
+    bandsolve(&["info", &sparse]).fails(3, "one more");
+}
+
+/// Waits for an end; a program that waits for ever fails.
+#[track_caller]
+fn ends(child: &mut std::process::Child) -> std::process::ExitStatus {
+    let start = Instant::now();
+    while start.elapsed() < Duration::from_secs(60) {
+        if let Some(status) = child.try_wait().unwrap() {
+            return status;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    child.kill().unwrap();
+    panic!("still running");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_tuning_file_that_never_ends_is_not_read() {
+    let folder = Folder::new();
+    let pipe = folder.path("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let long = folder.file("long", "#".repeat(2 << 20));
+    let a = folder.file("A.mtx", matrix_market(300, &toeplitz(300, 9.0, &[1, 2], &[1, 2])));
+    for (path, why) in [(&*pipe, "regular"), ("/dev/zero", "regular"), (&folder.path(""), "regular"), (&long, "bytes")]
+    {
+        let run = |arguments: &[&str]| {
+            let mut child = Command::new(env!("CARGO_BIN_EXE_bandsolve"))
+                .args(arguments)
+                .env("BANDSOLVE_TUNING", path)
+                .stdout(Stdio::null())
+                .stderr(Stdio::piped())
+                .spawn()
+                .unwrap();
+            let status = ends(&mut child);
+            (status.code(), std::io::read_to_string(child.stderr.take().unwrap()).unwrap())
+        };
+        let (code, message) = run(&["tune", "--show"]);
+        assert!(code == Some(3) && message.contains(why) && message.contains(path), "{path}: {code:?} {message}");
+        // The built-in numbers hold.
+        assert_eq!(run(&["solve", &a, "--method", "spike"]), (Some(0), String::new()), "{path}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_signal_leaves_no_temporary_file() {
+    use std::os::unix::process::{CommandExt, ExitStatusExt};
+    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+        let folder = Folder::new();
+        let old = folder.file("A.mtx", "old");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_bandsolve"));
+        command.args(["generate", "random", "10000000", "--out", &old]);
+        // SAFETY: `signal` may be called between fork and exec. A test that runs in the background inherits ignored ones.
+        unsafe {
+            command.pre_exec(move || {
+                libc::signal(signal, libc::SIG_DFL);
+                Ok(())
+            });
+        }
+        let mut child = command.spawn().unwrap();
+        let start = Instant::now();
+        while folder.names().len() < 2 {
+            assert!(
+                start.elapsed() < Duration::from_secs(60) && child.try_wait().unwrap().is_none(),
+                "no temporary file"
+            );
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        // SAFETY: a child that has not been waited for has its number still.
+        assert_eq!(unsafe { libc::kill(child.id() as libc::pid_t, signal) }, 0);
+        // As a shell sees it: 130, 143, 129.
+        assert_eq!(ends(&mut child).signal(), Some(signal));
+        assert_eq!(folder.names(), ["A.mtx"]);
+        assert_eq!(std::fs::read_to_string(&old).unwrap(), "old");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_exit_code_1_and_leaves_the_old_file() {
+    let folder = Folder::new();
+    folder.file("A.mtx", "old");
+    let full = "No space left";
+    shell("exec \"$0\" generate random 5 --out /dev/full", &folder).fails(1, full);
+    shell("exec \"$0\" generate random 5 >/dev/full", &folder).fails(1, full);
+    shell("exec \"$0\" generate --list >/dev/full", &folder).fails(1, full);
+    // 20 blocks of 512 bytes, or of 1024.
+    shell("ulimit -f 20; exec \"$0\" generate random 5000 --out A.mtx", &folder).fails(1, "File too large");
+    assert_eq!(
+        (std::fs::read_to_string(folder.path("A.mtx")).unwrap(), folder.names()),
+        ("old".into(), vec!["A.mtx".into()])
+    );
+}
+
+/// What only shows when the file is flushed to the disk: there is no disk here that does so, a library before the system's has to.
+#[cfg(target_os = "linux")]
+#[test]
+fn an_output_that_does_not_reach_the_disk_does_not_take_its_name() {
+    let folder = Folder::new();
+    folder.file("shim.c", "#include <errno.h>\nint fsync(int fd) { (void)fd; errno = ENOSPC; return -1; }\n");
+    if !shell("exec cc -shared -fPIC -o shim.so shim.c", &folder).stderr.is_empty()
+        || !folder.names().contains(&"shim.so".into())
+    {
+        eprintln!("skipped: there is no C compiler to make a disk with that is full at the last byte");
+        return;
+    }
+    folder.file("A.mtx", "old");
+    shell("LD_PRELOAD=./shim.so exec \"$0\" generate random 5 --out A.mtx", &folder).fails(1, "No space left");
+    assert_eq!(std::fs::read_to_string(folder.path("A.mtx")).unwrap(), "old");
+    assert_eq!(folder.names(), ["A.mtx", "shim.c", "shim.so"]);
+}

@@ -1,0 +1,133 @@
+//! What is asked of the machine that a process runs on: memory that is free, small files read and written whole.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Taken for free where the operating system does not tell: 8 GiB.
+const UNKNOWN_MEMORY: u64 = 8 << 30;
+
+/// Bytes that this process can still have: what Linux estimates to be available, what its control group leaves, and what
+/// `ulimit -v` leaves, whichever is least; 8 GiB where none of them is known.
+pub fn free_memory() -> u64 {
+    let known = [available(), left_of_group(), left_of_address_space()];
+    known.into_iter().flatten().min().unwrap_or(UNKNOWN_MEMORY)
+}
+
+fn available() -> Option<u64> {
+    bytes_of(&std::fs::read_to_string("/proc/meminfo").ok()?, "MemAvailable:")
+}
+
+/// Of version 2, as containers see theirs. What is cached of files gives way, and does not count as taken.
+fn left_of_group() -> Option<u64> {
+    let read = |name: &str| std::fs::read_to_string(Path::new("/sys/fs/cgroup").join(name)).ok();
+    let most = read("memory.max")?.trim().parse::<u64>().ok()?;
+    let statistics = read("memory.stat")?;
+    let taken = statistics.lines().find_map(|line| line.strip_prefix("anon ")?.trim().parse().ok())?;
+    Some(most.saturating_sub(taken))
+}
+
+fn left_of_address_space() -> Option<u64> {
+    let most = soft_limit(&std::fs::read_to_string("/proc/self/limits").ok()?, "Max address space")?;
+    let taken = bytes_of(&std::fs::read_to_string("/proc/self/status").ok()?, "VmSize:")?;
+    Some(most.saturating_sub(taken))
+}
+
+/// A number of KiB behind its name, as in `/proc/meminfo`.
+fn bytes_of(text: &str, name: &str) -> Option<u64> {
+    let rest = text.lines().find_map(|line| line.strip_prefix(name))?;
+    rest.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
+}
+
+/// As in `/proc/self/limits`; `None` if unlimited.
+fn soft_limit(text: &str, name: &str) -> Option<u64> {
+    let rest = text.lines().find_map(|line| line.strip_prefix(name))?;
+    rest.split_whitespace().next()?.parse().ok()
+}
+
+/// The text of a file that is expected to be small. Pipes and devices, which may never end, are refused unread.
+///
+/// # Errors
+/// If it cannot be read, is no regular file, has more than `most` bytes or is not UTF-8.
+pub fn read_file(path: &Path, most: u64) -> io::Result<String> {
+    refuse_special(path)?;
+    let mut text = String::new();
+    // One more: what is written meanwhile may be longer than the file was.
+    File::open(path)?.take(most + 1).read_to_string(&mut text)?;
+    if text.len() as u64 > most { Err(invalid(format!("has more than {most} bytes"))) } else { Ok(text) }
+}
+
+/// Writes a small file: beside its place, flushed to the disk and then moved there, so that it is there as a whole or not at all.
+///
+/// # Errors
+/// If it cannot be written, or something that is no regular file stands there.
+pub fn write_file(path: &Path, text: &str) -> io::Result<()> {
+    if path.exists() {
+        refuse_special(path)?;
+    }
+    // A link stays one.
+    let target = path.canonicalize().unwrap_or(path.to_path_buf());
+    let beside = beside(&target)?;
+    let written = write_new(&beside, text).and_then(|()| std::fs::rename(&beside, &target));
+    if written.is_err() {
+        let _ = std::fs::remove_file(&beside);
+    }
+    written
+}
+
+fn write_new(path: &Path, text: &str) -> io::Result<()> {
+    let mut file = OpenOptions::new().write(true).create(true).truncate(true).open(path)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()
+}
+
+/// A hidden name in the same folder, this call's own.
+fn beside(target: &Path) -> io::Result<PathBuf> {
+    static CALLS: AtomicUsize = AtomicUsize::new(0);
+    let call = CALLS.fetch_add(1, Ordering::Relaxed);
+    let name = target.file_name().ok_or_else(|| invalid("is not the name of a file".into()))?;
+    Ok(target.with_file_name(format!(".{}-{}-{call}.tmp", name.to_string_lossy(), std::process::id())))
+}
+
+fn refuse_special(path: &Path) -> io::Result<()> {
+    if path.metadata()?.is_file() { Ok(()) } else { Err(invalid("is no regular file".into())) }
+}
+
+fn invalid(reason: String) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, reason)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_found_in_the_texts_of_linux() {
+        let info = "MemTotal:       24689764 kB\nMemAvailable:   21876543 kB\n";
+        assert_eq!(bytes_of(info, "MemAvailable:"), Some(21_876_543 << 10));
+        assert_eq!(bytes_of(info, "MemFree:"), None);
+        let limits = "Limit  Soft Limit  Hard Limit  Units\nMax address space         4096000000   unlimited  bytes\n";
+        assert_eq!(soft_limit(limits, "Max address space"), Some(4_096_000_000));
+        assert_eq!(soft_limit(&limits.replace("4096000000", "unlimited"), "Max address space"), None);
+        assert!(free_memory() > 1 << 20);
+    }
+
+    #[test]
+    fn files_are_read_up_to_their_limit_and_written_whole() {
+        let folder = std::env::temp_dir().join(format!("bandsolve-host-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let path = folder.join("file");
+        write_file(&path, "old").unwrap();
+        write_file(&path, "text").unwrap();
+        assert_eq!(read_file(&path, 4).unwrap(), "text");
+        assert!(read_file(&path, 3).unwrap_err().to_string().contains("more than 3 bytes"));
+        assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1);
+        for special in [folder.as_path(), Path::new("/dev/zero")].into_iter().filter(|path| path.exists()) {
+            assert!(read_file(special, 10).unwrap_err().to_string().contains("no regular file"));
+            assert!(write_file(special, "text").unwrap_err().to_string().contains("no regular file"));
+        }
+        assert_eq!(read_file(&folder.join("none"), 10).unwrap_err().kind(), io::ErrorKind::NotFound);
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+}
