@@ -17,6 +17,8 @@ pub mod direct;
 mod error;
 mod kernel;
 pub mod matrix;
+#[doc(hidden)]
+pub mod memory;
 mod plan;
 pub mod prelude;
 pub mod recurrence;

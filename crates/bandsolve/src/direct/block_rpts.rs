@@ -133,7 +133,7 @@ impl<'a> Settings<'a> {
 
     /// Threads worth waking: work grows with the square of the block.
     fn threads_for(&self, block_rows: usize, block: usize) -> usize {
-        tuning::tasks(self.options.threads, block_rows * block * block)
+        tuning::tasks(self.options.threads, block_rows.saturating_mul(block * block))
     }
 
     /// Longest partition of any level.
@@ -465,7 +465,7 @@ impl<T: Scalar, M: SmallBlocks<T>> Factor<T> for BlockRpts<T, M> {
         let n_rhs = self.shape().n_rhs("rhs", rhs.len())?;
         check_len("x", rhs.len(), x.len())?;
         verify::check_scratch(self.solve_scratch(n_rhs), stack)?;
-        let mut report = Report::new(&self.plan);
+        let mut report = Report::new(&self.plan).with_room(n_rhs)?;
         let together = together(n_rhs).max(1) * self.shape().n();
         for (k, (rhs, x)) in rhs.chunks(together).zip(x.chunks_mut(together)).enumerate() {
             self.solve_columns(op, (rhs, k * together), x, &mut report, stack)?;

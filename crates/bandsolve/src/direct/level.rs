@@ -81,7 +81,7 @@ impl<'a> Settings<'a> {
 
     /// Reals of tile memory for all threads.
     pub fn tile_memory<T: Scalar>(&self, n: usize, n_rhs: usize) -> usize {
-        run::memory::<T>(self.simd, self.longest(n), n_rhs, 1) * self.threads_for(n)
+        run::memory::<T>(self.simd, self.longest(n), n_rhs, 1).saturating_mul(self.threads_for(n))
     }
 
     /// Right-hand sides that are swept together when there are `n_rhs`. Sweeps that know noise take one by one, as do those
