@@ -104,7 +104,8 @@ pub(super) fn scratch<T: Scalar>(options: &Options, size: Size, n_rhs: usize) ->
     };
     let refinement =
         refinement_scratch::<T>(options.verify, size.n).and(StackReq::new_aligned::<T>(size.n, ALIGN)).and(level(1));
-    StackReq::new::<T::Real>(together * settings.cut(size.block_rows).partitions()).and(level(together).or(refinement))
+    StackReq::new::<T::Real>(settings.cut(size.block_rows).partitions().saturating_mul(together))
+        .and(level(together).or(refinement))
 }
 
 /// What is fixed during a solve.
@@ -145,14 +146,16 @@ impl<'a> Settings<'a> {
     fn tile_memory<T: Scalar>(&self, size: Size, n_rhs: usize) -> usize {
         let (n, block) = (size.block_rows, size.storage.0);
         // Coarse matrices take less than a band.
-        blocks::memory::<T>(self.simd(), size.storage, self.longest(n), n_rhs) * self.threads_for(n, block)
+        blocks::memory::<T>(self.simd(), size.storage, self.longest(n), n_rhs)
+            .saturating_mul(self.threads_for(n, block))
     }
 
     /// Scratch of [`solve_level`], without tile memory.
     fn scratch<T: Scalar>(&self, n: usize, block: usize, n_rhs: usize) -> StackReq {
         let coarse = self.cut(n).coarse();
-        let array = StackReq::new_aligned::<T>(coarse * block * block, ALIGN);
-        let columns = StackReq::new_aligned::<T>(coarse * block * n_rhs, ALIGN);
+        let rows = coarse.saturating_mul(block);
+        let array = StackReq::new_aligned::<T>(rows.saturating_mul(block), ALIGN);
+        let columns = StackReq::new_aligned::<T>(rows.saturating_mul(n_rhs), ALIGN);
         let below = if coarse == 2 { StackReq::empty() } else { self.scratch::<T>(coarse, block, n_rhs) };
         StackReq::all_of(&[array, array, array, columns, columns, below])
     }

@@ -332,7 +332,7 @@ pub(super) fn solve_coarse<T: Scalar>(
 pub(super) fn level_scratch<T: Scalar>(settings: &Settings, n: usize, n_rhs: usize) -> StackReq {
     let coarse = settings.cut(n).coarse();
     let one = StackReq::new_aligned::<T>(coarse, ALIGN);
-    let all = StackReq::new_aligned::<T>(n_rhs * (coarse + 2), ALIGN);
+    let all = StackReq::new_aligned::<T>((coarse + 2).saturating_mul(n_rhs), ALIGN);
     let below = if coarse == 2 { StackReq::empty() } else { level_scratch::<T>(settings, coarse, n_rhs) };
     StackReq::all_of(&[one, one, one, all, below])
 }

@@ -61,7 +61,7 @@ pub(super) fn scratch<T: Scalar>(options: &Options, scheme: Scheme, n: usize, n_
     // The columns that are left over are solved one by one, with tiles of another size.
     let memory = settings.tile_memory::<T>(n, together).max(settings.tile_memory::<T>(n, 1));
     StackReq::new_aligned::<T::Real>(memory, ALIGN)
-        .and(StackReq::new::<T::Real>(together * settings.cut(n).partitions()))
+        .and(StackReq::new::<T::Real>(settings.cut(n).partitions().saturating_mul(together)))
         .and(level_scratch::<T>(&settings, n, together))
 }
 

@@ -523,3 +523,23 @@ impl<F> Refiner<'_, F> {
         (best, steps)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_failed_for_want_of_memory_is_made_again() {
+        let (lazy, short) = (Lazy::new(), Error::OutOfMemory { bytes: 8 });
+        assert_eq!(lazy.get(|| Err(short.clone())), Err(short));
+        assert_eq!(lazy.get(|| Ok(3)), Ok(&3));
+        assert_eq!(lazy.get(|| unreachable!("made already")), Ok(&3));
+    }
+
+    #[test]
+    fn what_is_wrong_with_the_matrix_is_kept() {
+        let (lazy, singular) = (Lazy::<i32>::new(), Error::Singular { row: 3 });
+        assert_eq!(lazy.get(|| Err(singular.clone())), Err(singular.clone()));
+        assert_eq!(lazy.get(|| unreachable!("asked already")), Err(singular));
+    }
+}
