@@ -34,6 +34,75 @@ def defect(function):
 
 # -- Crashes ----------------------------------------------------------------------------------------------------------
 
+
+def with_little_memory(megabytes, solve):
+    """Calls `solve` with so many megabytes more than are in use; returns whether MemoryError was raised."""
+    import resource
+
+    with open("/proc/self/statm") as statm:
+        used = int(statm.read().split()[0]) * resource.getpagesize()
+    _, most = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (used + (megabytes << 20), most))
+    try:
+        solve()
+    except MemoryError:
+        return True
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (most, most))
+    return False
+
+
+@defect
+def factoring_without_memory():
+    """`factor_tridiagonal` aborted the interpreter where there was no memory for its copy of the matrix."""
+    import bandsolve
+    import numpy as np
+
+    n = 4_000_000
+    off, diag, rhs = np.ones(n), np.full(n, 4.0), np.ones(n)
+    ab = np.ones((3, n // 4)) + np.array([[0.0], [3.0], [0.0]])
+    bandsolve.solve_tridiagonal(off, diag, off, rhs)  # starts the threads
+    raised = 0
+    for megabytes in range(8, 400, 24):
+        for method in ["auto", "pivoted", "thomas", "spike-cr", "cr"]:
+            raised += with_little_memory(
+                megabytes, lambda: bandsolve.factor_tridiagonal(off, diag, off, method=method).solve(rhs)
+            )
+        raised += with_little_memory(megabytes, lambda: bandsolve.solve_tridiagonal(off, diag, off, rhs))
+        raised += with_little_memory(megabytes, lambda: bandsolve.factor_banded((1, 1), ab).solve(ab[1]))
+    assert raised > 20, raised
+
+
+@defect
+def factors_that_lacked_memory_once():
+    """Factors that are made late were given up for ever where there was no memory the first time."""
+    import bandsolve
+    import numpy as np
+
+    n = 1_000_000
+    off, diag, rhs = np.ones(n), np.full(n, 4.0), np.ones(n)
+    lu = bandsolve.factor_tridiagonal(off, diag, off, method="thomas")
+    expected = lu.solve(rhs)
+    assert with_little_memory(12, lambda: lu.solve_transpose(rhs))
+    assert np.abs(lu.solve_transpose(rhs) - expected).max() < 1e-14
+
+
+@defect
+def widths_that_wrap():
+    """The sum of widths panicked, or wrapped around."""
+    import bandsolve
+    import numpy as np
+
+    ab = np.ones((3, 5))
+    for widths in [(2**63, 2**63), (2**64 - 1, 0), (2**63, 2**63 - 1), (2**64 - 1, 4)]:
+        for call in [bandsolve.factor_banded, lambda *system: bandsolve.solve_banded(*system, np.ones(5))]:
+            try:
+                call(widths, ab)
+            except ValueError:
+                continue
+            raise AssertionError(f"no ValueError for {widths}")
+
+
 # -- Files ------------------------------------------------------------------------------------------------------------
 
 

@@ -155,19 +155,19 @@ bandsolve_status_t bandsolveLastReport(bandsolve_report_t *report);
 
 /**
  * Number of threads for solves that this thread asks for; 0: all there are, as at the beginning. The answer is the same,
- * bit for bit, for any number. Buffer sizes may change with it.
+ * bit for bit, for any number. Buffer sizes do not change with it.
  */
 bandsolve_status_t bandsolveSetThreads(int64_t threads);
 
 /**
  * Turns verification, and with it refinement and the fallback, off or on (as at the beginning) for this thread. Buffer sizes
- * change with it.
+ * do not change with it.
  */
 bandsolve_status_t bandsolveSetVerify(bool verify);
 
 /**
  * The method for solves that this thread asks for, by name, such as "rpts" or "pivoted"; NULL or "auto": the library
- * chooses, as at the beginning. Buffer sizes change with it.
+ * chooses, as at the beginning. Buffer sizes do not change with it: a method that needs more allocates it inside.
  */
 bandsolve_status_t bandsolveSetMethod(const char *name);
 

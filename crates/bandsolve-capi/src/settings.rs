@@ -4,6 +4,8 @@ use crate::status::{Failure, Outcome};
 use bandsolve::{Error, Method, Pivoting, Plan, Shape};
 use core::ffi::c_char;
 use std::cell::Cell;
+use std::sync::OnceLock;
+use std::thread::available_parallelism;
 
 /// How pivot rows are chosen.
 #[repr(C)]
@@ -59,13 +61,37 @@ fn change(by: impl FnOnce(&mut Settings)) {
     SETTINGS.set(settings);
 }
 
-/// The plan for systems of this shape under the settings of this thread.
-pub(crate) fn plan(p: PivotingArgument, shape: Shape) -> Outcome<Plan> {
+/// The most threads that a solve works with, and those that buffers are sized for: as many as there are when the first plan is
+/// made. It stays the same, whatever becomes of the pool: sizes that were told go on to hold.
+fn most_threads(pool: usize) -> usize {
+    static MOST: OnceLock<usize> = OnceLock::new();
+    *MOST.get_or_init(|| available_parallelism().map_or(1, usize::from).max(pool))
+}
+
+/// The plans for systems of one shape.
+pub(crate) struct Plans {
+    /// What buffers are sized by. It follows from the arguments alone: a buffer goes from thread to thread without its length,
+    /// so no setting may count.
+    pub buffer: Plan,
+    /// What is solved with, under the settings of this thread.
+    pub solve: Plan,
+}
+
+/// The plans for systems of this shape.
+pub(crate) fn plans(p: PivotingArgument, shape: Shape) -> Outcome<Plans> {
     let settings = SETTINGS.try_with(Cell::get).unwrap_or(USUAL);
-    let plan = Plan::new(shape).pivoting(pivoting(p)?).verify(settings.verify).method(settings.method);
-    let plan = settings.threads.into_iter().fold(plan, Plan::threads);
-    if plan.chosen_method().solves(shape) {
-        return Ok(plan);
+    let plan = Plan::new(shape).pivoting(pivoting(p)?);
+    let pool = plan.options().threads;
+    let most = most_threads(pool);
+    // A plan decides anew with every change, so nothing is changed that is so already.
+    let threads = |plan: Plan, threads| if plan.options().threads == threads { plan } else { plan.threads(threads) };
+    let buffer = threads(plan, most);
+    let mut solve = threads(buffer.clone(), settings.threads.unwrap_or(pool).min(most)).verify(settings.verify);
+    if settings.method != Method::Auto {
+        solve = solve.method(settings.method);
+    }
+    if solve.chosen_method().solves(shape) {
+        return Ok(Plans { buffer, solve });
     }
     let what = match shape {
         Shape::Tridiagonal { .. } | Shape::Batch { .. } => "tridiagonal systems",

@@ -4,7 +4,7 @@
 
 use crate::memory::{Array, Place, elements, heap, size};
 use crate::report;
-use crate::settings::{PivotingArgument, plan};
+use crate::settings::{PivotingArgument, Plans, plans};
 use crate::status::{Failure, Outcome};
 use bandsolve::dyn_stack::{PodStack, StackReq};
 use bandsolve::{Banded, BlockTridiagonal, Error, Factor, Op, Plan, Report, Result, Scalar, Shape, Tridiagonal};
@@ -43,6 +43,9 @@ pub(crate) struct System {
     pub n_rhs: usize,
     /// Scratch for the matrix, where it is rearranged.
     storage: StackReq,
+    /// What the caller's buffer has room for: scratch for the matrix and that of a solve. Never more than what `…_bufferSizeExt`
+    /// said, whoever asked and with whatever settings.
+    buffer: StackReq,
 }
 
 impl Kind {
@@ -81,7 +84,9 @@ impl System {
         let (rows, n_rhs) = if matrix_len == 0 { (0, 0) } else { (shape.rows(), n_rhs) };
         let rhs_len = elements::<T>("rhs", &[rows, n_rhs])?;
         let storage = if is_band { StackReq::new::<T>(matrix_len) } else { StackReq::EMPTY };
-        Ok(Self { plan: plan(p, shape)?, matrix_len, rhs_len, n_rhs, storage })
+        let Plans { buffer, solve } = plans(p, shape)?;
+        let buffer = storage.and(buffer.solve_in_place_scratch::<T>(n_rhs).unwrap_or(StackReq::EMPTY));
+        Ok(Self { plan: solve, matrix_len, rhs_len, n_rhs, storage, buffer })
     }
 
     /// The failure that an error of the library is, with places as C has them.
@@ -101,15 +106,9 @@ impl System {
         solved.map(|_| ()).map_err(|error| self.failure(error))
     }
 
-    /// Scratch of a solve, that for the matrix apart; `None` for methods that can tell only once they have factors.
-    fn scratch<T: Scalar>(&self) -> Option<StackReq> {
-        self.plan.solve_in_place_scratch::<T>(self.n_rhs)
-    }
-
     /// Bytes that a buffer must have, wherever it begins.
-    fn buffer_bytes<T: Scalar>(&self) -> Outcome<usize> {
-        let needed = self.storage.and(self.scratch::<T>().unwrap_or(StackReq::EMPTY));
-        match needed.unaligned_bytes_required() {
+    fn buffer_bytes(&self) -> Outcome<usize> {
+        match self.buffer.unaligned_bytes_required() {
             usize::MAX => Err(Failure::argument("the buffer would be larger than what can be addressed".into())),
             bytes => Ok(bytes),
         }
@@ -122,7 +121,7 @@ impl System {
 /// `out` is null or may be written.
 pub(crate) unsafe fn buffer_size<T: Scalar>(p: PivotingArgument, kind: Kind, n_rhs: i64, out: *mut usize) -> Outcome {
     let out = Array::new("size", out, 1)?;
-    let bytes = System::new::<T>(p, kind, n_rhs)?.buffer_bytes::<T>()?;
+    let bytes = System::new::<T>(p, kind, n_rhs)?.buffer_bytes()?;
     // SAFETY: not null and aligned; the caller lends it.
     unsafe { out.write()[0] = bytes };
     Ok(())
@@ -186,7 +185,7 @@ pub(crate) unsafe fn open<'a, T: Scalar>(system: &System, matrix: &[Place], side
     let [rhs, x] = columns(system, matrix, &sides)?;
     let mut stack = None;
     if !sides.buffer.is_null() {
-        let buffer = Array::<u8>::new("buffer", sides.buffer.cast(), system.buffer_bytes::<T>()?)?;
+        let buffer = Array::<u8>::new("buffer", sides.buffer.cast(), system.buffer_bytes()?)?;
         if let Some(other) = buffer.place().overlapped(&[matrix, &[x.place(), rhs.place()]].concat()) {
             return Err(Failure::buffer(overlap(&buffer.place(), other)));
         }
@@ -201,17 +200,19 @@ pub(crate) unsafe fn open<'a, T: Scalar>(system: &System, matrix: &[Place], side
     Ok(Work { columns, stack })
 }
 
-/// Solves with the factors, in the caller's memory or our own, and keeps the report.
+/// Solves with the factors and keeps the report: in the caller's memory, or in our own where there is none, or where a method that
+/// was asked for by name needs more.
 pub(crate) fn run<T: Scalar>(factor: &impl Factor<T>, system: &System, work: Work<'_, T>) -> Outcome {
     let n_rhs = system.n_rhs;
+    let needed = match work.columns {
+        Columns::Apart { .. } => factor.solve_scratch(n_rhs),
+        Columns::InPlace(_) => factor.solve_in_place_scratch(n_rhs),
+    };
     let mut own;
     let stack = match work.stack {
-        Some(stack) if system.scratch::<T>().is_some() => stack,
+        Some(stack) if stack.can_hold(needed) => stack,
         _ => {
-            own = heap(match work.columns {
-                Columns::Apart { .. } => factor.solve_scratch(n_rhs),
-                Columns::InPlace(_) => factor.solve_in_place_scratch(n_rhs),
-            })?;
+            own = heap(needed)?;
             PodStack::new(&mut own)
         }
     };

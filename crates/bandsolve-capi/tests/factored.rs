@@ -8,45 +8,6 @@ use common::*;
 use core::ffi::c_void;
 use core::ptr::null_mut;
 
-type StorageSize = unsafe extern "C" fn(i32, i64, i64, *mut usize) -> Status;
-type Factor<T> = unsafe extern "C" fn(i32, i64, i64, *const T, *const T, *const T, *mut c_void) -> Status;
-type Destroy = unsafe extern "C" fn(*mut c_void) -> Status;
-type Size = unsafe extern "C" fn(i32, i64, i64, i64, *mut usize) -> Status;
-type Solve<T> = unsafe extern "C" fn(
-    i32,
-    i64,
-    i64,
-    i64,
-    *const T,
-    *const T,
-    *const T,
-    *mut T,
-    *const T,
-    *const c_void,
-    *mut c_void,
-) -> Status;
-
-trait Split: Api {
-    const SPLIT: (StorageSize, Factor<Self>, Destroy, Size, Solve<Self>);
-}
-
-macro_rules! split {
-    ($t:ty: $storage:ident $factor:ident $destroy:ident $size:ident $solve:ident) => {
-        impl Split for $t {
-            const SPLIT: (StorageSize, Factor<$t>, Destroy, Size, Solve<$t>) =
-                ($storage, $factor, $destroy, $size, $solve);
-        }
-    };
-}
-split!(f32: bandsolveSbgtf_factorizationBufferSizeExt bandsolveSbgtf bandsolveSbgtf_destroy
-    bandsolveSbgtrfs_bufferSizeExt bandsolveSbgtrfs);
-split!(f64: bandsolveDbgtf_factorizationBufferSizeExt bandsolveDbgtf bandsolveDbgtf_destroy
-    bandsolveDbgtrfs_bufferSizeExt bandsolveDbgtrfs);
-split!(bandsolve::Complex32: bandsolveCbgtf_factorizationBufferSizeExt bandsolveCbgtf bandsolveCbgtf_destroy
-    bandsolveCbgtrfs_bufferSizeExt bandsolveCbgtrfs);
-split!(bandsolve::Complex64: bandsolveZbgtf_factorizationBufferSizeExt bandsolveZbgtf bandsolveZbgtf_destroy
-    bandsolveZbgtrfs_bufferSizeExt bandsolveZbgtrfs);
-
 const P: i32 = 3;
 const OK: Status = Status::BANDSOLVE_SUCCESS;
 

@@ -67,7 +67,7 @@ fn large_and_wide<T: Api>() {
     }
 }
 
-/// As bufferSizeExt says under the same settings.
+/// In buffers of one size, whatever is set.
 fn methods_and_settings<T: Api>() {
     for family in [Tridiagonal { cyclic: true }, Blocks { block: 3, cyclic: false }, Banded { lower: 2, upper: 3 }] {
         let system = System::<T>::random(family, 400, 2);

@@ -249,7 +249,7 @@ fn assemble_tridiagonal<T: Scalar>(a: &Triplets, periodic: bool) -> Result<Tridi
 
 fn assemble_banded<T: Scalar>(a: &Triplets, lower: usize, upper: usize) -> Result<Banded<'static, T>, Failure> {
     let n = a.n_rows;
-    let rows = lower + upper + 1;
+    let rows = lower.saturating_add(upper).saturating_add(1);
     let too_wide = |why: String| {
         Failure::Input(format!(
             "the band is too wide ({lower} diagonals below, {upper} above): {why}; renumber the unknowns first, for \
@@ -257,7 +257,7 @@ fn assemble_banded<T: Scalar>(a: &Triplets, lower: usize, upper: usize) -> Resul
         ))
     };
     // The matrix and its factors, which pivoting fills with `lower` more diagonals.
-    affordable(&[n, rows + rows + lower], size_of::<T>()).map_err(too_wide)?;
+    affordable(&[n, rows.saturating_mul(2).saturating_add(lower)], size_of::<T>()).map_err(too_wide)?;
     let mut bands = filled(T::ZERO, n * rows).map_err(too_wide)?;
     add_entries(a, |i, j, value| {
         let at = &mut bands[upper + i - j + j * rows];

@@ -1,7 +1,10 @@
 //! NumPy arrays as slices, without copies where their type and order allow it.
 
 use bandsolve::{Complex32, Complex64, Scalar};
-use numpy::{Element, PyArray, PyArrayDescrMethods, PyArrayDyn, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
+use core::ffi::c_int;
+use core::ptr::null_mut;
+use numpy::npyffi::{NpyTypes, PY_ARRAY_API, get_type_object, npy_intp};
+use numpy::{Element, PyArrayDescrMethods, PyArrayDyn, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -114,18 +117,32 @@ pub fn slice<'a, T: Number>(array: &'a Bound<'_, PyArrayDyn<T>>) -> &'a [T] {
     unsafe { std::slice::from_raw_parts(array.data(), array.len()) }
 }
 
-/// A new array of these dimensions, the first or the last index running fastest, filled by `fill`, which does not read it.
+/// A new array of these dimensions, one or two, the first or the last index running fastest, filled by `fill`, which does not read
+/// it. `MemoryError` if there is no memory for it.
 pub fn filled<'py, T: Number, R>(
     py: Python<'py>,
     dims: &[usize],
     fortran: bool,
     fill: impl FnOnce(&mut [T]) -> R,
-) -> (Bound<'py, PyArrayDyn<T>>, R) {
-    // SAFETY: numbers in memory that NumPy has allocated are some numbers, whatever bits they have; all are written.
-    let array = unsafe { PyArray::<T, _>::new(py, dims, fortran) };
+) -> PyResult<(Bound<'py, PyArrayDyn<T>>, R)> {
+    let mut lengths = [0; 2];
+    let lengths = &mut lengths[..dims.len()];
+    lengths.iter_mut().zip(dims).for_each(|(to, from)| *to = *from as npy_intp);
+    let (count, flags) = (lengths.len() as c_int, c_int::from(fortran));
+    let dtype = numpy::dtype::<T>(py).into_dtype_ptr();
+    // Not by `PyArray::new`, which panics where there is no memory.
+    // SAFETY: a type object, a type of numbers, which the call takes over, and as many lengths as are said; an error is looked for.
+    // Numbers in memory that NumPy has allocated are some numbers, whatever bits they have; all are written.
+    let array = unsafe {
+        let class = get_type_object(py, NpyTypes::PyArray_Type);
+        let (lengths, none) = (lengths.as_mut_ptr(), null_mut());
+        let made =
+            PY_ARRAY_API.PyArray_NewFromDescr(py, class, dtype, count, lengths, null_mut(), null_mut(), flags, none);
+        Bound::from_owned_ptr_or_err(py, made)?.cast_into_unchecked::<PyArrayDyn<T>>()
+    };
     // SAFETY: contiguous, and nobody else has it yet.
     let result = fill(unsafe { std::slice::from_raw_parts_mut(array.data(), array.len()) });
-    (array, result)
+    Ok((array, result))
 }
 
 /// The dimensions of right-hand sides, n or n × k.

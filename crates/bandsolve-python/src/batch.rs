@@ -62,7 +62,7 @@ where
         .map_err(|error| exception(py, &error))?;
     let rhs = slice(&rhs);
     let solve = |x: &mut [T]| py.detach(|| once(&a, (plan, device), Op::Plain, rhs, x));
-    let (x, report) = filled(py, arrays[3].shape(), false, solve);
+    let (x, report) = filled(py, arrays[3].shape(), false, solve)?;
     let wrong = |error| match error {
         // Rows of one system after the other, however they lie in memory.
         Error::Singular { row } => {

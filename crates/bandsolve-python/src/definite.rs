@@ -4,6 +4,8 @@
 //! By the pivots d of A = L·D·Lᴴ, which are positive if, and only if, all leading minors are. Nothing but the pivots is kept.
 
 use crate::arrays::{Number, array, rows, slice, with_number};
+use crate::errors::exception;
+use bandsolve::memory::zeroed;
 use bandsolve::{RealScalar, Scalar};
 use numpy::{PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
@@ -27,10 +29,11 @@ fn of_bands<T: Number>(bands: &Bound<'_, PyUntypedArray>, lower: bool) -> PyResu
     let (width, n) = (bands.shape()[0] - 1, bands.shape()[1]);
     let held = rows::<T>(bands)?;
     let a = Hermitian { entries: slice(&held), n, width: width.min(n.saturating_sub(1)), stored: width, lower };
-    Ok(bands.py().detach(|| match a.width {
-        1 if a.twisted() => None,
+    let found = bands.py().detach(|| match a.width {
+        1 if a.twisted() => Ok(None),
         _ => a.first(),
-    }))
+    });
+    found.map_err(|error| exception(bands.py(), &error))
 }
 
 /// A matrix by the rows of its bands.
@@ -84,11 +87,11 @@ impl<T: Scalar> Hermitian<'_, T> {
     }
 
     /// The order of the first leading minor that is not positive.
-    fn first(&self) -> Option<usize> {
+    fn first(&self) -> bandsolve::Result<Option<usize>> {
         let w = self.width;
         let side = w + 1;
         // The lower triangle of the rows j … j + w, from which the rows before were eliminated.
-        let (mut rest, mut column) = (vec![T::ZERO; side * side], vec![T::ZERO; side]);
+        let (mut rest, mut column) = (zeroed::<T>(side.saturating_mul(side))?, zeroed(side)?);
         for r in 0..side.min(self.n) {
             for c in 0..=r {
                 rest[r * side + c] = self.entry(r, c);
@@ -98,7 +101,7 @@ impl<T: Scalar> Hermitian<'_, T> {
             let pivot = rest[0].re();
             // As LAPACK asks: what is not a number goes through to x.
             if pivot <= T::Real::ZERO {
-                return Some(j + 1);
+                return Ok(Some(j + 1));
             }
             let scale = T::from_real(T::Real::ONE / pivot.sqrt());
             column.iter_mut().zip(rest.iter().step_by(side)).for_each(|(to, entry)| *to = *entry);
@@ -114,6 +117,6 @@ impl<T: Scalar> Hermitian<'_, T> {
             let entry = |c| if row < self.n { self.entry(row, next + c) } else { T::ZERO };
             rest[w * side..].iter_mut().enumerate().for_each(|(c, to)| *to = entry(c));
         }
-        None
+        Ok(None)
     }
 }

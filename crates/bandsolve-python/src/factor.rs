@@ -4,6 +4,7 @@ use crate::arrays::{Kind, Number, array, columns, slice, with_number};
 use crate::errors::exception;
 use crate::options::{Options, op};
 use crate::solve::{Task, arguments, check_bands, check_blocks, check_vector, solve_by};
+use bandsolve::memory::copied;
 use bandsolve::{Banded, BlockTridiagonal, Factorize, Inspect, Norm, Op, Plan, RealScalar, Shape, Tridiagonal};
 use bandsolve_gpu::{Device, HostMatrix, OnDevice};
 use numpy::{PyArrayDescr, PyUntypedArray, PyUntypedArrayMethods};
@@ -353,6 +354,11 @@ pub fn factor_tridiagonal<'py>(
     with_number!(kind, hold_tridiagonal(arrays.each_ref(), (&plan, device.as_ref()), periodic))
 }
 
+/// The numbers of an array in memory of our own.
+fn own<T: Number>(array: &Bound<'_, PyUntypedArray>) -> PyResult<Vec<T>> {
+    copied(slice(&columns::<T>(array)?)).map_err(|error| exception(array.py(), &error))
+}
+
 fn hold_tridiagonal<T: Number>(
     arrays: [&Bound<'_, PyUntypedArray>; 3],
     on: (&Plan, Option<&Device>),
@@ -362,8 +368,7 @@ where
     Tridiagonal<'static, T>: Factorize<Scalar = T>,
 {
     let py = arrays[0].py();
-    let own = |k: usize| Ok::<_, PyErr>(slice(&columns::<T>(arrays[k])?).to_vec());
-    let (sub, diag, sup) = (own(0)?, own(1)?, own(2)?);
+    let (sub, diag, sup) = (own(arrays[0])?, own(arrays[1])?, own(arrays[2])?);
     Factor::new(py, on, || Tridiagonal::from_vecs(sub, diag, sup, periodic))
 }
 
@@ -398,7 +403,7 @@ where
     Banded<'static, T>: Factorize<Scalar = T>,
 {
     let py = bands.py();
-    let own = slice(&columns::<T>(bands)?).to_vec();
+    let own = own::<T>(bands)?;
     let n = on.0.shape().n();
     Factor::new(py, on, || Banded::from_vec(n, lower, upper, own))
 }
@@ -436,7 +441,6 @@ where
     BlockTridiagonal<'static, T>: Factorize<Scalar = T>,
 {
     let py = arrays[0].py();
-    let own = |k: usize| Ok::<_, PyErr>(slice(&columns::<T>(arrays[k])?).to_vec());
-    let blocks = [own(0)?, own(1)?, own(2)?];
+    let blocks = [own(arrays[0])?, own(arrays[1])?, own(arrays[2])?];
     Factor::new(py, on, || BlockTridiagonal::from_vecs(block, blocks, periodic))
 }

@@ -36,8 +36,8 @@ impl Report {
     /// Row-wise backward error of every right-hand side; empty if answers were not verified. A batch counts as one right-hand
     /// side, with the largest error of its systems.
     #[getter]
-    fn backward_errors(&self) -> Vec<f64> {
-        self.0.backward_errors.to_vec()
+    fn backward_errors(&self) -> &[f64] {
+        &self.0.backward_errors
     }
 
     /// Most refinement steps that a right-hand side took; 1 also where only the rows around bad ones were solved again.

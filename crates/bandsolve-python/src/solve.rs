@@ -64,7 +64,7 @@ impl<'py> Task<'_, 'py> {
         let py = self.rhs.py();
         let given = columns::<T>(self.rhs)?;
         let rhs = slice(&given);
-        let (x, report) = filled(py, self.rhs.shape(), true, |x| py.detach(|| solve(rhs, x)));
+        let (x, report) = filled(py, self.rhs.shape(), true, |x| py.detach(|| solve(rhs, x)))?;
         let report = report.map_err(|error| self.exception::<T>(&error))?;
         answer(x.into_any(), report, self.full_output)
     }
@@ -283,10 +283,12 @@ pub fn solve_banded<'py>(
 
 /// Rows of a matrix whose diagonals are the rows of `bands`.
 pub fn check_bands(bands: &Bound<'_, PyUntypedArray>, lower: usize, upper: usize) -> PyResult<usize> {
+    // Where it does not fit, no array has as many rows.
+    let expected = lower.checked_add(upper).and_then(|sum| sum.checked_add(1));
     match *bands.shape() {
-        [diagonals, n] if diagonals == lower + upper + 1 => Ok(n),
+        [diagonals, n] if Some(diagonals) == expected => Ok(n),
         ref other => {
-            let expected = lower + upper + 1;
+            let expected = expected.map_or("more than can be addressed".into(), |rows| rows.to_string());
             Err(PyValueError::new_err(format!(
                 "bands has the shape {other:?}, expected ({expected}, n): lower + upper + 1 diagonals"
             )))

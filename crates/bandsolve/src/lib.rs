@@ -19,6 +19,8 @@ mod error;
 pub mod host;
 mod kernel;
 pub mod matrix;
+#[doc(hidden)]
+pub mod memory;
 mod plan;
 pub mod prelude;
 pub mod recurrence;

@@ -61,7 +61,7 @@ pub(crate) const ASK_MAX_BLOCK: usize = 3;
 /// Block rows from which `Auto` solves blocks on SIMD lanes: with fewer, lanes have too few rows each. Beside banded LU (EPYC with
 /// AVX-512, ns a row, blocks of 2, 3, 4): 131, 177, 221 and 106, 100, 111 at 512 block rows, 70, 85, 79 and 151, 128, 114 at 4000.
 pub(crate) fn block_rpts_min_rows(block: usize) -> usize {
-    if block == 1 { RPTS_MIN_N } else { 512 * block }
+    if block == 1 { RPTS_MIN_N } else { block.saturating_mul(512) }
 }
 
 /// Whether `Auto` solves a narrow band by blocks on SIMD lanes, which are half empty. Beside banded LU (EPYC with AVX-512, ns a row,
@@ -121,12 +121,13 @@ pub(crate) const SPIKE_INNER_ROW_COST: f64 = 4.0;
 /// Whether `Auto` divides a banded system in two: the halves are long beside what is between them, and there is enough to
 /// do to wake a second thread for. Not more work on one thread, hence no question of how many there are.
 pub(crate) fn spike_pays(n: usize, lower: usize, upper: usize) -> bool {
-    n / 32 >= lower + upper && n.saturating_mul(lower + upper + 1) >= 1 << 17
+    let between = lower.saturating_add(upper);
+    n / 32 >= between && n.saturating_mul(between.saturating_add(1)) >= 1 << 17
 }
 /// Whether `Auto` takes small blocks for a band, divided in two: ns a block row of 4, 5, 6, 7, 8 rows, two threads, random
 /// blocks: 430, 930, 1250, 1670, 2120 factored and solved once, 156, 280, 320, 450, 530 once more; on lanes 240, 1100 to 2200,
 /// 1300, 1500, 2100, and as much again.
 pub(crate) fn blocks_pay_as_band(block: usize, block_rows: usize) -> bool {
-    let half = 2 * block - 1;
-    block > 4 && spike_pays(block * block_rows, half, half)
+    let half = block.saturating_mul(2).saturating_sub(1);
+    block > 4 && spike_pays(block.saturating_mul(block_rows), half, half)
 }

@@ -31,21 +31,21 @@ pub unsafe extern "C" fn bandsolveLastReport(report: *mut bandsolve_report_t) ->
 }
 
 /// Number of threads for solves that this thread asks for; 0: all there are, as at the beginning. The answer is the same,
-/// bit for bit, for any number. Buffer sizes may change with it.
+/// bit for bit, for any number. Buffer sizes do not change with it.
 #[unsafe(no_mangle)]
 pub extern "C" fn bandsolveSetThreads(threads: i64) -> bandsolve_status_t {
     guard(|| settings::set_threads(threads))
 }
 
 /// Turns verification, and with it refinement and the fallback, off or on (as at the beginning) for this thread. Buffer sizes
-/// change with it.
+/// do not change with it.
 #[unsafe(no_mangle)]
 pub extern "C" fn bandsolveSetVerify(verify: bool) -> bandsolve_status_t {
     guard(|| settings::set_verify(verify))
 }
 
 /// The method for solves that this thread asks for, by name, such as "rpts" or "pivoted"; NULL or "auto": the library
-/// chooses, as at the beginning. Buffer sizes change with it.
+/// chooses, as at the beginning. Buffer sizes do not change with it: a method that needs more allocates it inside.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bandsolveSetMethod(name: *const c_char) -> bandsolve_status_t {
     guard(|| unsafe { settings::set_method(name) })

@@ -57,6 +57,47 @@ api!(Complex64: bandsolveZgtsv bandsolveZgtsv_bufferSizeExt bandsolveZcgtsv band
     bandsolveZbgtsv bandsolveZbgtsv_bufferSizeExt bandsolveZcbgtsv bandsolveZcbgtsv_bufferSizeExt
     bandsolveZgbsv bandsolveZgbsv_bufferSizeExt);
 
+type StorageSize = unsafe extern "C" fn(i32, i64, i64, *mut usize) -> Status;
+type Factor<T> = unsafe extern "C" fn(i32, i64, i64, *const T, *const T, *const T, *mut c_void) -> Status;
+type Destroy = unsafe extern "C" fn(*mut c_void) -> Status;
+type FactoredSolve<T> = unsafe extern "C" fn(
+    i32,
+    i64,
+    i64,
+    i64,
+    *const T,
+    *const T,
+    *const T,
+    *mut T,
+    *const T,
+    *const c_void,
+    *mut c_void,
+) -> Status;
+
+/// The size of a factorization buffer, `bgtf`, `bgtf_destroy`, the size of a buffer, `bgtrfs`.
+pub type SplitFunctions<T> = (StorageSize, Factor<T>, Destroy, BlockSize, FactoredSolve<T>);
+
+/// Those that factor and solve apart.
+pub trait Split: Api {
+    const SPLIT: SplitFunctions<Self>;
+}
+
+macro_rules! split {
+    ($t:ty: $storage:ident $factor:ident $destroy:ident $size:ident $solve:ident) => {
+        impl Split for $t {
+            const SPLIT: SplitFunctions<$t> = ($storage, $factor, $destroy, $size, $solve);
+        }
+    };
+}
+split!(f32: bandsolveSbgtf_factorizationBufferSizeExt bandsolveSbgtf bandsolveSbgtf_destroy
+    bandsolveSbgtrfs_bufferSizeExt bandsolveSbgtrfs);
+split!(f64: bandsolveDbgtf_factorizationBufferSizeExt bandsolveDbgtf bandsolveDbgtf_destroy
+    bandsolveDbgtrfs_bufferSizeExt bandsolveDbgtrfs);
+split!(bandsolve::Complex32: bandsolveCbgtf_factorizationBufferSizeExt bandsolveCbgtf bandsolveCbgtf_destroy
+    bandsolveCbgtrfs_bufferSizeExt bandsolveCbgtrfs);
+split!(bandsolve::Complex64: bandsolveZbgtf_factorizationBufferSizeExt bandsolveZbgtf bandsolveZbgtf_destroy
+    bandsolveZbgtrfs_bufferSizeExt bandsolveZbgtrfs);
+
 /// Which function, and its sizes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Family {

@@ -28,11 +28,12 @@
 
 use super::cyclic_reduction::inverse_of_pair;
 use super::diagonal_pivoting::scaled;
-use super::pivoted::{allocate, reciprocal};
+use super::pivoted::reciprocal;
 use super::stored::Elimination;
 use super::verify::peak;
 use crate::error::Result;
 use crate::matrix::{Rows, Tridiagonal};
+use crate::memory::allocate;
 use crate::plan::Options;
 use crate::scalar::{RealScalar, Scalar};
 use dyn_stack::{PodStack, StackReq};

@@ -14,6 +14,7 @@ use crate::kernel::lockstep::{Shared, Systems};
 use crate::kernel::run::{self, How, Workspace};
 use crate::kernel::tile::{Scaling, Strides};
 use crate::matrix::{Layout, Shape, TridiagonalBatch};
+use crate::memory::{collected, filled, places, push};
 use crate::plan::{Factorize, Method, Pivoting, Plan};
 use crate::scalar::{RealScalar, Scalar};
 use crate::spread::spread;
@@ -81,7 +82,7 @@ impl<T: Scalar> BatchFactor<'_, T> {
         span: Range<usize>,
         (memory, gaps): Memory<T>,
         out: &Out<'_, T>,
-    ) -> (Bad, f64) {
+    ) -> Result<(Bad, f64)> {
         let (n, a, options, lanes) = (self.a.n(), &self.a, &self.plan.options, self.lanes());
         let how = (How { pivots: options.pivots(), scaling: options.scaling() }, op == Op::ConjTranspose);
         let mut work = Workspace::<T>::new(options.sweep_simd(), 1, self.tiles(), memory);
@@ -110,19 +111,18 @@ impl<T: Scalar> BatchFactor<'_, T> {
             if bound <= good::<T>() {
                 worst = worst.max(bound);
             } else {
-                bad.push(s);
+                push(&mut bad, s)?;
             }
         }
-        (bad, worst)
+        Ok((bad, worst))
     }
 
     /// Measures system `s` exactly and solves it alone if it is not good.
     fn settle(&self, op: Op, rhs: &[T], s: usize, out: &Out<'_, T>) -> Result<(f64, bool)> {
         let (a, n) = (&self.a, self.a.n());
-        let system = a.system(s);
-        let pick = |all: &dyn Fn(usize) -> T| (0..n).map(all).collect::<Vec<T>>();
-        let d = pick(&|i| rhs[a.index(s, i)]);
-        let mut x = pick(&|i| out.read(s, i));
+        let system = a.try_system(s)?;
+        let d = collected((0..n).map(|i| rhs[a.index(s, i)]))?;
+        let mut x = collected((0..n).map(|i| out.read(s, i)))?;
         let error = verify::backward_error(op.rows(&system), &d, &x);
         let factor = PivotedTridiagonal::new(&self.plan.clone().pivoting(Pivoting::ScaledPartial), system.view())?;
         if error <= good::<T>() && !factor.is_singular() {
@@ -150,7 +150,7 @@ impl<T: Scalar> BatchFactor<'_, T> {
     /// If there is no system `s`.
     pub fn system(&self, s: usize) -> Result<AnyFactor<'static, T>> {
         assert!(s < self.a.count());
-        let (a, wish) = (self.a.system(s), &self.plan.options);
+        let (a, wish) = (self.a.try_system(s)?, &self.plan.options);
         let plan = Plan::new(a.shape()).method(Method::Pivoted).pivoting(wish.pivoting).verify(wish.verify).threads(1);
         AnyFactor::pivoted(&plan.noise_threshold(wish.noise_threshold), a)
     }
@@ -174,7 +174,10 @@ impl<T: Scalar> BatchFactor<'_, T> {
     /// # Ok::<(), bandsolve::Error>(())
     /// ```
     pub fn of_systems<R: Send>(&self, ask: impl Fn(&AnyFactor<'static, T>) -> Result<R> + Sync) -> Result<Vec<R>> {
-        enter(|| (0..self.a.count()).into_par_iter().map(|s| ask(&self.system(s)?)).collect())
+        let mut said = places(self.a.count())?;
+        let tell = |(s, said): (usize, &mut Option<Result<R>>)| *said = Some(self.system(s).and_then(|of| ask(&of)));
+        enter(|| said.par_iter_mut().enumerate().for_each(tell));
+        filled(said)
     }
 }
 
@@ -265,7 +268,7 @@ impl<T: Scalar> Factor<T> for BatchFactor<'_, T> {
         let n_rhs = self.shape().n_rhs("rhs", rhs.len())?;
         check_len("x", rhs.len(), x.len())?;
         verify::check_scratch(self.solve_scratch(n_rhs), stack)?;
-        let mut outcome = Report::new(&self.plan);
+        let mut outcome = Report::new(&self.plan).with_room(n_rhs)?;
         let (n, count, layout) = (self.a.n(), self.a.count(), self.a.layout());
         if rhs.is_empty() {
             return Ok(outcome);
@@ -280,7 +283,7 @@ impl<T: Scalar> Factor<T> for BatchFactor<'_, T> {
             let (mut gaps, spans) = (gaps.chunks_mut(share), (0..count).step_by(share));
             let parts = memory.chunks_exact_mut(self.memory()).zip(spans).map(|(memory, first)| {
                 let gaps = gaps.next().unwrap_or_default();
-                (first..(first + share).min(count), memory, gaps, (Bad::new(), 0.0))
+                (first..(first + share).min(count), memory, gaps, Ok((Bad::new(), 0.0)))
             });
             let mut parts: SmallVec<[_; 8]> = parts.collect();
             spread(parts.len(), 0..parts.len(), &mut parts[..], &|_, parts| {
@@ -288,8 +291,9 @@ impl<T: Scalar> Factor<T> for BatchFactor<'_, T> {
                     *found = self.solve_span(op, rhs, span.clone(), (memory, gaps), out);
                 }
             });
-            let mut worst = parts.iter().fold(0.0, |worst: f64, part| worst.max(part.3.1));
-            for s in parts.into_iter().flat_map(|part| part.3.0) {
+            let found = filled(parts.into_iter().map(|part| Some(part.3)))?;
+            let mut worst = found.iter().fold(0.0, |worst: f64, (_, largest)| worst.max(*largest));
+            for s in found.into_iter().flat_map(|(bad, _)| bad) {
                 match self.settle(op, rhs, s, out) {
                     Ok((error, alone)) => {
                         worst = worst.max_nan(error);

@@ -21,6 +21,7 @@ use super::block_stored::BlockElimination;
 use super::dense_lu::Team;
 use crate::error::Result;
 use crate::matrix::BlockRows;
+use crate::memory::{allocate, filled, places, reserved};
 use crate::plan::Options;
 use crate::scalar::Scalar;
 use crate::spread::{Wide, spread};
@@ -97,8 +98,8 @@ impl<T: Scalar> Bcyclic<T> {
         });
         let last = last.transpose()?;
         singular |= last.as_ref().is_some_and(Pivot::is_singular);
-        let order = order(count);
-        let mut place = vec![0; count];
+        let order = order(count)?;
+        let mut place = allocate(count, 0)?;
         order.iter().enumerate().for_each(|(p, row)| place[*row] = p);
         Ok(Self { team, count, levels, last, order, place, singular })
     }
@@ -205,14 +206,12 @@ impl<T: Scalar> BlockElimination<T> for Bcyclic<T> {
         let invert = rows.block <= tuning::BCYCLIC_INVERSE_MAX;
         let team = Team { block: rows.block, threads: options.threads, simd: options.simd, invert };
         let (source, count) = (Source::new(rows, scale), rows.block_rows());
-        let mut chain: Vec<Option<Result<ChainRow<T>>>> = Vec::new();
-        chain.resize_with(count, || None);
+        let mut chain = places::<ChainRow<T>>(count)?;
         let (tasks, _) = team.share(count, 8 * team.block * team.block);
         spread(tasks, 0..count, &mut chain[..], &|range, chain| {
             range.zip(chain).for_each(|(i, row)| *row = Some(source.row(i)));
         });
-        let chain = chain.into_iter().flatten().collect::<Result<Vec<_>>>()?;
-        Self::factor(chain, rows.periodic(), team)
+        Self::factor(filled(chain)?, rows.periodic(), team)
     }
 
     fn is_singular(&self) -> bool {
@@ -224,7 +223,7 @@ impl<T: Scalar> BlockElimination<T> for Bcyclic<T> {
     }
 
     fn scratch(&self, n_rhs: usize) -> StackReq {
-        StackReq::new::<T>(self.spare_rows() * self.team.block * n_rhs)
+        StackReq::new::<T>((self.spare_rows() * self.team.block).saturating_mul(n_rhs))
     }
 
     fn solve(&self, transposed: bool, z: &mut [T], stack: &mut PodStack) {
@@ -243,15 +242,15 @@ fn add<T: Scalar>(to: &mut Coupling<T>, from: Coupling<T>) {
 }
 
 /// Rows in the order of elimination: those of odd index, then those of odd index among the others, …
-fn order(count: usize) -> Vec<usize> {
-    let mut order = Vec::with_capacity(count);
+fn order(count: usize) -> Result<Vec<usize>> {
+    let mut order = reserved(count)?;
     let mut step = 1;
     while step < count {
         order.extend((step..count).step_by(2 * step));
         step *= 2;
     }
     order.extend((0..count).take(1));
-    order
+    Ok(order)
 }
 
 /// The eliminated rows left and right of row k, which stays, of a level of so many rows, as if it were a ring: in a chain
@@ -266,7 +265,7 @@ impl<T: Scalar> Level<T> {
     /// Eliminates every other row; also returns what is left.
     fn reduce(rows: Vec<ChainRow<T>>, ring: bool, team: Team) -> Result<(Self, Vec<ChainRow<T>>)> {
         let (count, flops) = (rows.len(), 6 * team.block.pow(3));
-        let (mut even, mut odd) = (Vec::new(), Vec::new());
+        let (mut even, mut odd) = (reserved(count.div_ceil(2))?, reserved(count / 2)?);
         for (i, row) in rows.into_iter().enumerate() {
             if i % 2 == 0 { even.push((row, None)) } else { odd.push((Some(row), None)) }
         }
@@ -276,7 +275,7 @@ impl<T: Scalar> Level<T> {
                 *done = row.take().map(|row| Eliminated::new(row, each));
             }
         });
-        let eliminated = odd.into_iter().filter_map(|(_, done)| done).collect::<Result<Vec<_>>>()?;
+        let eliminated = filled(odd.into_iter().map(|(_, done)| done))?;
         let (tasks, each) = team.share(even.len(), flops);
         spread(tasks, 0..even.len(), &mut even[..], &|range, even| {
             for (t, (row, done)) in range.zip(even) {
@@ -287,8 +286,11 @@ impl<T: Scalar> Level<T> {
                 *done = Some(Kept::absorb(row, beside, each));
             }
         });
-        let (rest, kept): (Vec<_>, Vec<_>) = even.into_iter().unzip();
-        let kept = kept.into_iter().flatten().collect::<Result<Vec<_>>>()?;
+        let (mut rest, mut kept) = (reserved(even.len())?, reserved(even.len())?);
+        for (row, done) in even {
+            rest.push(row);
+            kept.extend(done.transpose()?);
+        }
         Ok((Self { eliminated, kept }, rest))
     }
 }

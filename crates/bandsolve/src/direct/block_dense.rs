@@ -5,11 +5,12 @@
 //! is a change of A itself, of at most ε/16 of each row.
 
 use super::dense_lu::{DenseLu, Team, view, view_mut};
-use super::pivoted::allocate;
 use super::verify::peak;
 use crate::error::Result;
 use crate::matrix::BlockRows;
+use crate::memory::{allocate, copied};
 use crate::scalar::{RealScalar, Scalar};
+use std::sync::OnceLock;
 
 /// A block, or `None` for zeros.
 pub(super) type Coupling<T> = Option<Vec<T>>;
@@ -70,15 +71,18 @@ impl<T: Scalar> Pivot<T> {
     pub fn divide(&self, block: Option<&[T]>, team: Team) -> Result<Coupling<T>> {
         let Some(block) = block else { return Ok(None) };
         let b = team.block;
-        let mut to = allocate(b * b, T::ZERO)?;
+        let (mut to, failed) = (allocate(b * b, T::ZERO)?, OnceLock::new());
         team.by_columns(b, &mut to, |first, to| {
             let columns = &block[first * b..][..to.len()];
             match self {
                 Self::Inverse { elements, .. } => T::product(view_mut(to, b), view(elements, b), view(columns, b)),
-                Self::Lu(lu) => lu.solve(&mut columns.to_vec(), to),
+                Self::Lu(lu) => match copied(columns) {
+                    Ok(mut columns) => lu.solve(&mut columns, to),
+                    Err(error) => _ = failed.set(error),
+                },
             }
         });
-        Ok(Some(to))
+        failed.into_inner().map_or(Ok(Some(to)), Err)
     }
 }
 

@@ -10,6 +10,7 @@ use super::band_lu::BandLu;
 use super::verify::Equations;
 use crate::kernel::Machine;
 use crate::matrix::Banded;
+use crate::memory::{collected, copied, zeroed};
 use crate::scalar::{RealScalar, Scalar};
 use core::ops::Range;
 
@@ -65,14 +66,14 @@ impl<T: Scalar, E: Equations<T>> BlockRepair<'_, T, E> {
 
     /// Corrects x in the rows of `window`; the largest error of the rows that this touches, if that is good.
     fn correct(&mut self, window: Range<usize>) -> Option<f64> {
-        let mut dx: Vec<T> = window.clone().map(|i| self.row(i).0).collect();
+        let mut dx = collected(window.clone().map(|i| self.row(i).0)).ok()?;
         let (lu, singular) = BandLu::scaled(&self.restricted(&window)?).ok()?;
         if singular {
             return None;
         }
-        let mut spare = vec![T::ZERO; lu.words(1)];
+        let mut spare = zeroed::<T>(lu.words(1)).ok()?;
         lu.solve(Op::Plain, &mut dx, &mut spare);
-        let before = self.x[window.clone()].to_vec();
+        let before = copied(&self.x[window.clone()]).ok()?;
         self.x[window.clone()].iter_mut().zip(&dx).for_each(|(x, dx)| *x += *dx);
         // The block rows beside the window see its unknowns too.
         let touched = window.start.saturating_sub(self.block)..(window.end + self.block).min(self.x.len());
@@ -94,7 +95,7 @@ impl<T: Scalar, E: Equations<T>> BlockRepair<'_, T, E> {
     fn restricted(&self, window: &Range<usize>) -> Option<Banded<'static, T>> {
         let (n, half) = (window.len(), 2 * self.block - 1);
         let leading = 2 * half + 1;
-        let (mut bands, mut inside) = (vec![T::ZERO; n * leading], true);
+        let (mut bands, mut inside) = (zeroed::<T>(n * leading).ok()?, true);
         for i in window.clone() {
             self.equations.visit_row(i, |j, a| {
                 // A corner of the matrix couples its ends.

@@ -105,7 +105,8 @@ pub(super) fn scratch<T: Scalar>(options: &Options, size: Size, n_rhs: usize) ->
     };
     let refinement =
         refinement_scratch::<T>(options.verify, size.n).and(StackReq::new_aligned::<T>(size.n, ALIGN)).and(level(1));
-    StackReq::new::<T::Real>(together * settings.cut(size.block_rows).partitions()).and(level(together).or(refinement))
+    StackReq::new::<T::Real>(settings.cut(size.block_rows).partitions().saturating_mul(together))
+        .and(level(together).or(refinement))
 }
 
 /// What is fixed during a solve.
@@ -134,7 +135,7 @@ impl<'a> Settings<'a> {
 
     /// Threads worth waking: work grows with the square of the block.
     fn threads_for(&self, block_rows: usize, block: usize) -> usize {
-        tuning::tasks(self.options.threads, block_rows * block * block)
+        tuning::tasks(self.options.threads, block_rows.saturating_mul(block * block))
     }
 
     /// Longest partition of any level.
@@ -146,14 +147,16 @@ impl<'a> Settings<'a> {
     fn tile_memory<T: Scalar>(&self, size: Size, n_rhs: usize) -> usize {
         let (n, block) = (size.block_rows, size.storage.0);
         // Coarse matrices take less than a band.
-        blocks::memory::<T>(self.simd(), size.storage, self.longest(n), n_rhs) * self.threads_for(n, block)
+        blocks::memory::<T>(self.simd(), size.storage, self.longest(n), n_rhs)
+            .saturating_mul(self.threads_for(n, block))
     }
 
     /// Scratch of [`solve_level`], without tile memory.
     fn scratch<T: Scalar>(&self, n: usize, block: usize, n_rhs: usize) -> StackReq {
         let coarse = self.cut(n).coarse();
-        let array = StackReq::new_aligned::<T>(coarse * block * block, ALIGN);
-        let columns = StackReq::new_aligned::<T>(coarse * block * n_rhs, ALIGN);
+        let rows = coarse.saturating_mul(block);
+        let array = StackReq::new_aligned::<T>(rows.saturating_mul(block), ALIGN);
+        let columns = StackReq::new_aligned::<T>(rows.saturating_mul(n_rhs), ALIGN);
         let below = if coarse == 2 { StackReq::empty() } else { self.scratch::<T>(coarse, block, n_rhs) };
         StackReq::all_of(&[array, array, array, columns, columns, below])
     }
@@ -481,7 +484,7 @@ impl<T: Scalar, M: SmallBlocks<T>> Factor<T> for BlockRpts<T, M> {
         let n_rhs = self.shape().n_rhs("rhs", rhs.len())?;
         check_len("x", rhs.len(), x.len())?;
         verify::check_scratch(self.solve_scratch(n_rhs), stack)?;
-        let (mut report, mut failures) = (Report::new(&self.plan), Failures::default());
+        let (mut report, mut failures) = (Report::new(&self.plan).with_room(n_rhs)?, Failures::default());
         let together = together(n_rhs).max(1) * self.shape().n();
         for (k, (rhs, x)) in rhs.chunks(together).zip(x.chunks_mut(together)).enumerate() {
             self.solve_columns(op, (rhs, k * together), x, (&mut report, &mut failures), stack);

@@ -24,9 +24,9 @@ use super::bcyclic::{self, Bcyclic};
 use super::block_dense::{ChainRow, Coupling, Pivot, Source, fill_in, subtract_from, subtract_product};
 use super::block_stored::BlockElimination;
 use super::dense_lu::Team;
-use super::pivoted::allocate;
 use crate::error::Result;
 use crate::matrix::BlockRows;
+use crate::memory::{allocate, filled, places, reserved};
 use crate::plan::Options;
 use crate::scalar::Scalar;
 use crate::spread::{Wide, spread};
@@ -190,7 +190,7 @@ fn eliminate<T: Scalar>(source: &Source<'_, T>, cut: Cut, p: usize, team: Team) 
     }
     let (spike, diag, ahead) = turned(source.row(cut.row(p, 0))?, upward);
     let mut front = Front { diag, ahead, spike, held, start: allocate(square, T::ZERO)? };
-    let mut steps = Vec::with_capacity(cut.len(p));
+    let mut steps = reserved(cut.len(p))?;
     for k in 1..cut.len(p) {
         let (back, diag, ahead) = turned(source.row(cut.row(p, k))?, upward);
         let step = front.step((diag, ahead), back, team)?;
@@ -208,7 +208,7 @@ fn eliminate<T: Scalar>(source: &Source<'_, T>, cut: Cut, p: usize, team: Team) 
 /// The reduced system: the separators, with what the partitions add.
 fn reduced<T: Scalar>(source: &Source<'_, T>, cut: Cut, parts: Vec<Schur<T>>) -> Result<Vec<ChainRow<T>>> {
     let rows = (0..cut.separators()).map(|s| source.row(cut.separator(s)));
-    let mut rows = rows.collect::<Result<Vec<_>>>()?;
+    let mut rows = filled(rows.map(Some))?;
     if cut.partitions == 0 {
         return Ok(rows);
     }
@@ -301,19 +301,21 @@ impl<T: Scalar> BlockElimination<T> for BlockSpike<T> {
         let team = Team { block: rows.block, threads: options.threads, simd: options.simd, invert };
         let cut = Cut::new(rows.block_rows(), rows.periodic(), options.partition_rows);
         let source = Source::new(rows, scale);
-        let mut made: Vec<Option<Result<Eliminated<T>>>> = Vec::new();
-        made.resize_with(cut.partitions, || None);
+        let mut made = places::<Eliminated<T>>(cut.partitions)?;
         let flops = (cut.count / cut.partitions.max(1)).saturating_mul(4 * team.block.pow(3));
         let (tasks, each) = team.share(cut.partitions, flops);
         spread(tasks, 0..cut.partitions, &mut made[..], &|range, made| {
             range.zip(made).for_each(|(p, made)| *made = Some(eliminate(&source, cut, p, each)));
         });
-        let made = made.into_iter().flatten().collect::<Result<Vec<_>>>()?;
-        let (partitions, parts): (Vec<_>, Vec<_>) = made.into_iter().unzip();
+        let (mut partitions, mut parts) = (reserved(cut.partitions)?, reserved(cut.partitions)?);
+        for (steps, part) in filled(made)? {
+            partitions.push(steps);
+            parts.push(part);
+        }
         let singular = partitions.iter().flatten().any(|step: &Step<T>| step.pivot.is_singular());
         let coarse = if singular { Vec::new() } else { reduced(&source, cut, parts)? };
         let coarse = Bcyclic::factor(coarse, cut.ring, team)?;
-        let mut place = vec![0; cut.count];
+        let mut place = allocate(cut.count, 0)?;
         for p in 0..cut.partitions {
             (0..cut.len(p)).for_each(|k| place[cut.row(p, k)] = cut.position(p) + k);
         }
@@ -334,7 +336,7 @@ impl<T: Scalar> BlockElimination<T> for BlockSpike<T> {
     }
 
     fn scratch(&self, n_rhs: usize) -> StackReq {
-        StackReq::new::<T>(self.spare_rows() * self.team.block * n_rhs)
+        StackReq::new::<T>((self.spare_rows() * self.team.block).saturating_mul(n_rhs))
     }
 
     fn solve(&self, transposed: bool, z: &mut [T], stack: &mut PodStack) {

@@ -59,7 +59,7 @@ impl<'m, T: Scalar, E: BlockElimination<T>> StoredBlocks<'m, T, E> {
 
     /// Scratch of [`solve_unchecked`](Factored::solve_unchecked).
     fn scratch(&self, n_rhs: usize) -> StackReq {
-        StackReq::new::<T>(self.a.n() * n_rhs).and(self.inner.scratch(n_rhs))
+        StackReq::new::<T>(self.a.n().saturating_mul(n_rhs)).and(self.inner.scratch(n_rhs))
     }
 
     /// Copies block rows of `x` into the order of elimination, multiplied by the scales of the rows if so.

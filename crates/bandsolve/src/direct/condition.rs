@@ -3,9 +3,9 @@
 use super::Op;
 use super::inspect::Probe;
 use super::measure::{exponent, ldexp};
-use super::pivoted::allocate;
 use super::verify::buffer;
 use crate::error::{Error, Result};
+use crate::memory::allocate;
 use crate::scalar::{RealScalar, Scalar};
 use dyn_stack::PodStack;
 

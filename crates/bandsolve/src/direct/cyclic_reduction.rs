@@ -14,12 +14,13 @@
 //!
 //! Source: Chang, thesis, section 2.1.3. a, b, c, d → sub, diag, sup, rhs.
 
-use super::pivoted::{allocate, reciprocal};
+use super::pivoted::reciprocal;
 use super::stored::Elimination;
 use super::thomas::Thomas;
 use super::verify::peak;
 use crate::error::Result;
 use crate::matrix::{Rows, Tridiagonal};
+use crate::memory::allocate;
 use crate::plan::Options;
 use crate::scalar::{RealScalar, Scalar};
 use crate::spread::{Wide, spread, tasks};

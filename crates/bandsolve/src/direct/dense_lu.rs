@@ -10,9 +10,10 @@
 //! Products run at 50 Gflop/s where triangular solves by substitution reach 5 (blocks of 64). Inverses of narrow triangles are
 //! as harmless as substitution: J. J. Du Croz, N. J. Higham, *Stability of methods for matrix inversion* (1992).
 
-use super::pivoted::{allocate, reciprocal};
+use super::pivoted::reciprocal;
 use crate::error::Result;
 use crate::kernel::{Job, Lanes, Simd, dispatch};
+use crate::memory::{allocate, collected};
 use crate::scalar::Scalar;
 use crate::spread::{Wide, spread};
 use crate::tuning;
@@ -85,7 +86,7 @@ impl<T: Scalar> DenseLu<T> {
         let n = team.block;
         let panel = tuning::dense_panel(n);
         let inverses = allocate(2 * panel * n, T::ZERO)?;
-        let order = (0..n as u32).collect();
+        let order = collected(0..n as u32)?;
         let mut lu = Self { n, panel, lu: a, order, inverses };
         for j in (0..n).step_by(panel) {
             lu.eliminate(j, team.simd);

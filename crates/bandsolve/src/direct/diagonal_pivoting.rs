@@ -20,12 +20,13 @@
 //! Source: Erway, Marcia, Tyson, IAENG J. Appl. Math. 40 (2010); Chang, thesis, section 2.2. a, b, c, d → sub, diag, sup, rhs.
 
 use super::determinant::Product;
-use super::pivoted::{allocate, reciprocal};
+use super::pivoted::reciprocal;
 use super::stored::Elimination;
 use super::verify::peak;
 use crate::error::Result;
 use crate::kernel::sweep::KAPPA;
 use crate::matrix::Rows;
+use crate::memory::allocate;
 use crate::plan::Options;
 use crate::recurrence::{Affine, solve, solve_sequentially};
 use crate::scalar::{RealScalar, Scalar};

@@ -14,9 +14,9 @@ use super::Op;
 use super::condition::{self, Norm, estimate_norm_1};
 use super::inspect::Probe;
 use super::measure::{ComponentRow, exponent, ldexp};
-use super::pivoted::allocate;
 use super::verify::{Report, buffer, good};
 use crate::error::{Error, Result, check_len};
+use crate::memory::{allocate, collected};
 use crate::scalar::{RealScalar, Scalar};
 use dyn_stack::{PodBuffer, PodStack};
 use smallvec::SmallVec;
@@ -168,12 +168,12 @@ impl<T: Scalar> Refiner<'_, T> {
             let row = ComponentRow::new(self.probe, (self.op, i), rhs[i], x);
             (row.residual_modulus() / epsilon + row.terms as f64 * row.size, row.exponent - unit)
         };
-        let weights: Vec<(f64, i32)> = (0..x.len()).map(weight).collect();
+        let weights = collected((0..x.len()).map(weight))?;
         // Down by so much that none overflows.
         let range = exponent(T::Real::MAX.to_f64()) - 16;
         let shift = weights.iter().map(|(w, e)| exponent(*w) + e - range).fold(0, i32::max);
-        let weights: Vec<T::Real> =
-            weights.into_iter().map(|(w, e)| T::Real::from_f64(ldexp(w, (e - shift).max(-2000)))).collect();
+        let scaled = weights.into_iter().map(|(w, e)| T::Real::from_f64(ldexp(w, (e - shift).max(-2000))));
+        let weights = collected(scaled)?;
         let norm = match self.norm_of_inverse(&weights) {
             // The solve did without the pivot that the method behind it does not find.
             Err(Error::Singular { .. }) => return Ok(f64::INFINITY),

@@ -81,7 +81,7 @@ impl<'a> Settings<'a> {
 
     /// Reals of tile memory for all threads.
     pub fn tile_memory<T: Scalar>(&self, n: usize, n_rhs: usize) -> usize {
-        run::memory::<T>(self.simd, self.longest(n), n_rhs, 1) * self.threads_for(n)
+        run::memory::<T>(self.simd, self.longest(n), n_rhs, 1).saturating_mul(self.threads_for(n))
     }
 
     /// Right-hand sides that are swept together when there are `n_rhs`. Sweeps that know noise take one by one, as do those
@@ -346,7 +346,7 @@ pub(super) fn solve_coarse<T: Scalar>(
 pub(super) fn level_scratch<T: Scalar>(settings: &Settings, n: usize, n_rhs: usize) -> StackReq {
     let coarse = settings.cut(n).coarse();
     let one = StackReq::new_aligned::<T>(coarse, ALIGN);
-    let all = StackReq::new_aligned::<T>(n_rhs * (coarse + 2), ALIGN);
+    let all = StackReq::new_aligned::<T>((coarse + 2).saturating_mul(n_rhs), ALIGN);
     let below = if coarse == 2 { StackReq::empty() } else { level_scratch::<T>(settings, coarse, n_rhs) };
     StackReq::all_of(&[one, one, one, all, below])
 }

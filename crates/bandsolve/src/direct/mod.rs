@@ -76,6 +76,7 @@ pub mod contract {
 
 use crate::error::{Result, check_len};
 use crate::matrix::{BlockRows, BlockTridiagonal, Rows, Shape, Tridiagonal};
+use crate::memory::zeroed;
 use crate::scalar::Scalar;
 use dyn_stack::{PodStack, StackReq};
 
@@ -133,7 +134,7 @@ pub trait Factor<T: Scalar>: Send + Sync {
     /// Scratch for [`solve_in_place_with`](Self::solve_in_place_with): as out of place, and a copy of the right-hand
     /// sides, which verification and refinement need once x stands in their place.
     fn solve_in_place_scratch(&self, n_rhs: usize) -> StackReq {
-        StackReq::new::<T>(n_rhs * self.shape().rows()).and(self.solve_scratch(n_rhs))
+        StackReq::new::<T>(n_rhs.saturating_mul(self.shape().rows())).and(self.solve_scratch(n_rhs))
     }
 
     /// Solves op(A)·x = rhs; x replaces rhs.
@@ -155,7 +156,7 @@ pub trait Factor<T: Scalar>: Send + Sync {
 
     /// Solves A·x = rhs and returns x.
     fn solve(&self, rhs: &[T]) -> Result<Solution<T>> {
-        let mut values = vec![T::ZERO; rhs.len()];
+        let mut values = zeroed(rhs.len())?;
         let report = self.solve_into(rhs, &mut values)?;
         Ok(Solution { values, report })
     }

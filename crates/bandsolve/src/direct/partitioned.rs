@@ -33,6 +33,7 @@ use crate::kernel::run;
 use crate::kernel::sweep::Found;
 use crate::kernel::tile::Scaling;
 use crate::matrix::{Rows, Shape, Tridiagonal};
+use crate::memory::collected;
 use crate::plan::{Method, Options, Plan};
 use crate::scalar::{RealScalar, Scalar};
 use crate::tuning;
@@ -60,7 +61,7 @@ pub(super) fn scratch<T: Scalar>(options: &Options, scheme: Scheme, n: usize, n_
     // The columns that are left over are solved one by one, with tiles of another size.
     let memory = settings.tile_memory::<T>(n, together).max(settings.tile_memory::<T>(n, 1));
     StackReq::new_aligned::<T::Real>(memory, ALIGN)
-        .and(StackReq::new::<T::Real>(together * settings.cut(n).partitions()))
+        .and(StackReq::new::<T::Real>(settings.cut(n).partitions().saturating_mul(together)))
         .and(level_scratch::<T>(&settings, n, together))
 }
 
@@ -233,7 +234,9 @@ fn refine<T: Scalar>(
     let mut error = verify::backward_error(rows, rhs, x);
     let mut step = 0;
     while error > good::<T>() && step < verify::MAX_REFINEMENTS {
-        let mut residual: Vec<T> = rhs.iter().enumerate().map(|(i, d)| *d - rows.dot(i, x)).collect();
+        // Without memory for it the fallback is asked, which says so if there is none for it either.
+        let residual = collected(rhs.iter().enumerate().map(|(i, d)| *d - rows.dot(i, x)));
+        let Ok(mut residual) = residual else { break };
         let work = (&mut *memory, &mut *stack);
         solve_level(settings, 1, rows, None, columns_mut(&mut residual, 1), Default::default(), work);
         x.iter_mut().zip(residual).for_each(|(x, dx)| *x += dx);
@@ -291,7 +294,7 @@ impl<T: Scalar> Factor<T> for Partitioned<'_, T> {
         check_len("x", rhs.len(), x.len())?;
         verify::check_scratch(self.solve_scratch(n_rhs), stack)?;
         let n = self.a.n();
-        let mut outcome = Report::new(&self.plan);
+        let mut outcome = Report::new(&self.plan).with_room(n_rhs)?;
         if n == 1 {
             return verify::solve_tiny(self.fallback()?, &Facts::new(&self.plan), op, rhs, x);
         }

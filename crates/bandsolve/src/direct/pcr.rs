@@ -160,7 +160,9 @@ impl<T: Scalar> Elimination<T> for ParallelCyclicReduction {
 
     /// Two levels of the matrix and one of the right-hand sides.
     fn scratch(&self, n_rhs: usize) -> StackReq {
-        Level::<T>::scratch(self.n).and(Level::<T>::scratch(self.n)).and(StackReq::new::<T>(self.n * n_rhs))
+        Level::<T>::scratch(self.n)
+            .and(Level::<T>::scratch(self.n))
+            .and(StackReq::new::<T>(self.n.saturating_mul(n_rhs)))
     }
 
     fn solve(&self, rows: &Rows<'_, T>, x: &mut [T], stack: &mut PodStack) {

@@ -42,7 +42,7 @@ impl Plan {
             }
             Shape::Batch { .. } => None,
         };
-        own.map(|own| StackReq::new::<T>(self.shape().n() * n_rhs).and(own))
+        own.map(|own| StackReq::new::<T>(self.shape().n().saturating_mul(n_rhs)).and(own))
     }
 
     fn tridiagonal_scratch<T: Scalar>(&self, method: Method, n: usize, n_rhs: usize) -> Option<StackReq> {
@@ -69,7 +69,7 @@ impl Plan {
         n_rhs: usize,
     ) -> Option<StackReq> {
         let block = lower.max(upper).max(1);
-        if method == Method::Rpts && n > 2 * block {
+        if method == Method::Rpts && n > block.saturating_mul(2) {
             let size = Size { n, block_rows: n.div_ceil(block), storage: (block, lower + upper + 1) };
             return Some(block_rpts::scratch::<T>(&self.options, size, n_rhs));
         }
@@ -91,8 +91,12 @@ impl Plan {
         (block_rows, block, periodic): (usize, usize, bool),
         n_rhs: usize,
     ) -> Option<StackReq> {
-        let n = block_rows * block;
-        let stored = |spare: usize| Some(self.with_refinement::<T>(n, n_rhs, |n_rhs| (n + spare * block) * n_rhs));
+        let n = self.shape().n();
+        let stored = |spare: usize| {
+            Some(self.with_refinement::<T>(n, n_rhs, |n_rhs| {
+                n.saturating_add(spare.saturating_mul(block)).saturating_mul(n_rhs)
+            }))
+        };
         match method {
             Method::Rpts if block_rows > 1 => {
                 let size = Size { n, block_rows, storage: (block, 0) };
@@ -101,13 +105,17 @@ impl Plan {
             Method::Spike if self.options.partitions.is_some() => None,
             Method::Pivoted | Method::Rpts | Method::Spike => {
                 // Periodic systems are folded.
-                let (reach, folded) = if periodic { (3 * block - 1, n) } else { (2 * block - 1, 0) };
-                let reach = reach.min(n.saturating_sub(1));
+                let (blocks, folded) = if periodic { (3, n) } else { (2, 0) };
+                let reach = block.saturating_mul(blocks).saturating_sub(1).min(n.saturating_sub(1));
                 let words = |n_rhs: usize| {
                     let together = n_rhs.min(tuning::BAND_RHS);
                     let whole = band_lu::words_at_most(reach, reach, together);
                     let by_parts = banded_spike::words_at_most(n, (reach, reach), together);
-                    folded * together + if method == Method::Spike { by_parts } else { whole }
+                    folded.saturating_mul(together).saturating_add(if method == Method::Spike {
+                        by_parts
+                    } else {
+                        whole
+                    })
                 };
                 Some(self.with_refinement::<T>(n, n_rhs, words))
             }

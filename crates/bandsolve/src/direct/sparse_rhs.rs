@@ -8,13 +8,15 @@
 
 use super::any::AnyFactor;
 use super::{Factor, Inspect, Op, Probe, Report, verify};
-use crate::error::{Result, check_len};
+use crate::error::{Error, Result, check_len};
 use crate::matrix::{Csc, CscMut, Group, Index};
+use crate::memory::{collected, out_of_memory, push, reserved, zeroed};
 use crate::plan::Plan;
 use crate::scalar::{RealScalar, Scalar};
 use crate::threads::workers;
 use core::ops::Range;
 use dyn_stack::{PodBuffer, PodStack};
+use smallvec::SmallVec;
 use std::sync::{Mutex, PoisonError};
 
 /// The entries (row, value) of a column.
@@ -60,7 +62,8 @@ impl<T: Scalar> SparseSolver<T> for Dense<'_, T> {
     fn worker(&self) -> Result<Box<dyn Worker<T> + '_>> {
         let n = self.factor.shape().n();
         let scratch = verify::buffer(self.factor.solve_scratch(DENSE_TOGETHER).or(self.factor.solve_scratch(1)))?;
-        Ok(Box::new(DenseWorker { solver: self, rhs: vec![T::ZERO; DENSE_TOGETHER * n], scratch, all: 0..n }))
+        let rhs = zeroed(n.saturating_mul(DENSE_TOGETHER))?;
+        Ok(Box::new(DenseWorker { solver: self, rhs, scratch, all: 0..n }))
     }
 }
 
@@ -96,9 +99,11 @@ struct Largest {
 impl Largest {
     /// Keeps the `count` largest entries of `x`, of which all but `touched` are zero, by rows; of equal ones those of smaller
     /// rows.
-    fn keep<T: Scalar>(&mut self, x: &[T], touched: &[Range<usize>], count: usize) -> &[(f64, usize)] {
+    fn keep<T: Scalar>(&mut self, x: &[T], touched: &[Range<usize>], count: usize) -> Result<&[(f64, usize)]> {
         let all = &mut self.candidates;
         all.clear();
+        let most = touched.iter().map(Range::len).sum::<usize>().max(count);
+        all.try_reserve(most).map_err(|_| out_of_memory::<(f64, usize)>(most))?;
         let rows = touched.iter().flat_map(Range::clone).filter(|i| x[*i] != T::ZERO);
         all.extend(rows.map(|i| (Scalar::abs(x[i]).to_f64(), i)));
         if (1..all.len()).contains(&count) {
@@ -121,7 +126,7 @@ impl Largest {
         if known < count {
             all.sort_unstable_by_key(|(_, i)| *i);
         }
-        all
+        Ok(all)
     }
 }
 
@@ -149,7 +154,7 @@ impl<T: Scalar> AnyFactor<'_, T> {
         self.for_sparse(
             op,
             rhs,
-            |together| x.chunks_mut((together * n).max(1)),
+            |together| Ok(x.chunks_mut(n.saturating_mul(together).max(1))),
             |worker, columns, x, report| {
                 x.fill(T::ZERO);
                 worker.solve(columns, x, report)
@@ -194,22 +199,25 @@ impl<T: Scalar> AnyFactor<'_, T> {
         let n = self.shape().rows();
         // A buffer for every thread that is at work.
         let spare = Mutex::new(Vec::new());
-        let groups = |together| x.into_groups(together).into_iter();
+        let groups = |together| Ok(x.into_groups(together)?.into_iter());
         self.for_sparse(op, rhs, groups, |worker, columns, out, report| {
             let spares = || spare.lock().unwrap_or_else(PoisonError::into_inner);
             let (mut buffer, mut largest) =
                 spares().pop().unwrap_or_else(|| (Vec::new(), Largest { candidates: Vec::new() }));
-            buffer.resize(buffer.len().max(columns.len() * n), T::ZERO);
-            let x = &mut buffer[..columns.len() * n];
+            let len = columns.len() * n;
+            if buffer.len() < len {
+                buffer = zeroed(len)?;
+            }
+            let x = &mut buffer[..len];
             let outcome = worker.solve(columns, x, report);
             let Group { counts, row_indices, values } = out;
             let mut places = row_indices.iter_mut().zip(values);
             for (j, (count, x)) in counts.into_iter().zip(x.chunks_exact_mut(n)).enumerate() {
-                let kept = largest.keep(x, worker.touched(j), count).iter();
+                let kept = largest.keep(x, worker.touched(j), count)?.iter();
                 kept.zip(&mut places).for_each(|((_, i), (row, value))| (*row, *value) = (I::from_usize(*i), x[*i]));
                 worker.touched(j).iter().for_each(|rows| x[rows.clone()].fill(T::ZERO));
             }
-            spares().push((buffer, largest));
+            push(&mut spares(), (buffer, largest))?;
             outcome
         })
     }
@@ -219,12 +227,12 @@ impl<T: Scalar> AnyFactor<'_, T> {
         &self,
         op: Op,
         rhs: &Csc<'_, T, I>,
-        groups: impl FnOnce(usize) -> O,
+        groups: impl FnOnce(usize) -> Result<O>,
         solve: impl Fn(&mut dyn Worker<T>, &[Entries<T>], G, &mut Report) -> Result<()> + Sync,
     ) -> Result<Report> {
         check_len("a column of the right-hand sides", self.shape().rows(), rhs.rows())?;
         verify::check_finite("values", rhs.values(), 0)?;
-        let mut report = Report::new(self.plan());
+        let mut report = Report::new(self.plan()).with_room(rhs.columns())?;
         if rhs.rows() == 0 || rhs.columns() == 0 {
             return Ok(report);
         }
@@ -232,16 +240,14 @@ impl<T: Scalar> AnyFactor<'_, T> {
         let spelled = Dense { factor: self.probe(), op };
         let solver = own.as_deref().unwrap_or(&spelled);
         let together = solver.together();
-        let tasks = self.plan().options.threads.min(rhs.columns().div_ceil(together)).max(1);
-        let work =
-            Work { solver, rhs, together, plan: self.plan(), groups: Mutex::new(groups(together).enumerate()), solve };
-        let done = Mutex::new(Vec::new());
-        let run = || {
-            let own = work.run();
-            done.lock().unwrap_or_else(PoisonError::into_inner).extend(own);
-        };
-        workers(tasks, &run);
-        let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let count = rhs.columns().div_ceil(together);
+        let tasks = self.plan().options.threads.min(count).max(1);
+        let groups = Mutex::new(groups(together)?.enumerate());
+        // A place for every group, and for what keeps a thread from working at all.
+        let done = Mutex::new(reserved(count.saturating_add(tasks))?);
+        let work = Work { solver, rhs, together, plan: self.plan(), groups, done, solve };
+        workers(tasks, &|| work.run());
+        let mut done = work.done.into_inner().unwrap_or_else(PoisonError::into_inner);
         done.sort_unstable_by_key(|(group, _)| *group);
         for (_, found) in done {
             report.take(&found?);
@@ -257,6 +263,8 @@ struct Work<'a, T: Scalar, I, O, S> {
     together: usize,
     plan: &'a Plan,
     groups: Mutex<O>,
+    /// Groups and what was found of them.
+    done: Mutex<Vec<(usize, Result<Report>)>>,
     solve: S,
 }
 
@@ -267,24 +275,39 @@ where
     O: Iterator<Item = (usize, G)>,
     S: Fn(&mut dyn Worker<T>, &[Entries<T>], G, &mut Report) -> Result<()>,
 {
-    /// Solves for groups while there are any; returns which, and what was found.
-    fn run(&self) -> Vec<(usize, Result<Report>)> {
-        let mut done = Vec::new();
+    /// Solves for groups while there are any.
+    fn run(&self) {
         let mut worker = match self.solver.worker() {
             Ok(worker) => worker,
-            Err(error) => return vec![(0, Err(error))],
+            Err(error) => return self.settle(0, Err(error)),
         };
         loop {
             let next = self.groups.lock().unwrap_or_else(PoisonError::into_inner).next();
-            let Some((g, group)) = next else {
-                return done;
-            };
-            let first = g * self.together;
-            let columns: Vec<Entries<T>> =
-                (first..self.rhs.columns().min(first + self.together)).map(|j| self.rhs.column(j).collect()).collect();
-            let mut report = Report::new(self.plan);
-            let outcome = (self.solve)(&mut *worker, &columns, group, &mut report);
-            done.push((g, outcome.map(|()| report)));
+            let Some((g, group)) = next else { return };
+            let found = self.solve_group(&mut *worker, g, group);
+            // Without memory a worker is left as it was in the middle of a solve.
+            let ends = matches!(found, Err(Error::OutOfMemory { .. }));
+            self.settle(g, found);
+            if ends {
+                return;
+            }
         }
+    }
+
+    /// Solves for group `g`, whose results go to `group`.
+    fn solve_group(&self, worker: &mut dyn Worker<T>, g: usize, group: G) -> Result<Report> {
+        let first = g * self.together;
+        let mut columns: SmallVec<[Entries<T>; DENSE_TOGETHER]> = SmallVec::new();
+        for j in first..self.rhs.columns().min(first + self.together) {
+            columns.push(collected(self.rhs.column(j))?);
+        }
+        let mut report = Report::new(self.plan);
+        (self.solve)(worker, &columns, group, &mut report)?;
+        Ok(report)
+    }
+
+    /// Keeps what was found of group `g`, in memory that is there already.
+    fn settle(&self, g: usize, found: Result<Report>) {
+        self.done.lock().unwrap_or_else(PoisonError::into_inner).push((g, found));
     }
 }

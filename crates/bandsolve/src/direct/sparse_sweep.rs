@@ -23,6 +23,7 @@ use crate::kernel::Machine;
 use crate::kernel::run::{Columns, ColumnsMut};
 use crate::kernel::sweep::MAX_RHS;
 use crate::matrix::Rows;
+use crate::memory::{allocate, push as push_to, refill, reserved, zeroed};
 use crate::scalar::{RealScalar, Scalar};
 use crate::tuning;
 use core::ops::Range;
@@ -32,19 +33,21 @@ use dyn_stack::{PodBuffer, PodStack, StackReq};
 type Runs = Vec<Range<usize>>;
 
 /// Adds a range to sorted runs, behind or inside the last.
-fn push(runs: &mut Runs, range: Range<usize>) {
+fn push(runs: &mut Runs, range: Range<usize>) -> Result<()> {
     match runs.last_mut() {
         Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
-        _ => runs.push(range),
+        _ => push_to(runs, range)?,
     }
+    Ok(())
 }
 
 /// Sorts ranges and joins those that touch.
-fn join(runs: &mut Runs) {
+fn join(runs: &mut Runs) -> Result<()> {
     runs.sort_unstable_by_key(|range| range.start);
-    let mut joined = Runs::with_capacity(runs.len());
-    runs.drain(..).for_each(|range| push(&mut joined, range));
+    let mut joined = reserved(runs.len())?;
+    runs.drain(..).try_for_each(|range| push(&mut joined, range))?;
     *runs = joined;
+    Ok(())
 }
 
 /// A level that is swept tile by tile, and the coarse matrix below it.
@@ -71,9 +74,9 @@ impl<'a, 'm, T: Scalar> SparseSweep<'a, 'm, T> {
         let mut memory = verify::buffer(StackReq::new_aligned::<T::Real>(settings.tile_memory::<T>(n, 1), ALIGN))?;
         let (memory, _) =
             PodStack::new(&mut memory).make_aligned_raw::<T::Real>(settings.tile_memory::<T>(n, 1), ALIGN);
-        let zeros = vec![T::ZERO; n];
+        let zeros = zeroed::<T>(n)?;
         while sweep.rows(sweep.stages.len()).n() > tuning::SPARSE_LAST_MAX_N {
-            let stage = sweep.reduce(&zeros, memory);
+            let stage = sweep.reduce(&zeros, memory)?;
             sweep.stages.push(stage);
         }
         sweep.reach = sweep.probe()?;
@@ -84,7 +87,7 @@ impl<'a, 'm, T: Scalar> SparseSweep<'a, 'm, T> {
     fn probe(&self) -> Result<usize> {
         let n = self.rows(0).n();
         let mut worker = self.new_worker()?;
-        let (mut x, mut report) = (vec![T::ZERO; n], Report::new(self.factors.plan()));
+        let (mut x, mut report) = (zeroed(n)?, Report::new(self.factors.plan()));
         // Whatever is wrong will be said when it matters.
         _ = worker.solve_together((&[vec![(n / 2, T::ONE)]], 0), &mut x, &mut report);
         Ok(worker.touched[0].iter().map(Range::len).sum())
@@ -102,17 +105,18 @@ impl<'a, 'm, T: Scalar> SparseSweep<'a, 'm, T> {
     }
 
     /// The next level.
-    fn reduce(&self, zeros: &[T], memory: &mut [T::Real]) -> Stage<T> {
+    fn reduce(&self, zeros: &[T], memory: &mut [T::Real]) -> Result<Stage<T>> {
         let rows = self.rows(self.stages.len());
         let cut = self.settings.cut(rows.n());
-        let mut coarse = [(); 3].map(|()| vec![T::ZERO; cut.coarse()]);
+        let zeros_below = || zeroed::<T>(cut.coarse());
+        let mut coarse = [zeros_below()?, zeros_below()?, zeros_below()?];
         let [sub, diag, sup] = &mut coarse;
-        let mut ignored = vec![T::ZERO; cut.coarse()];
+        let mut ignored = zeros_below()?;
         let out = Coarse { sub, diag, sup, rhs: columns_mut(&mut ignored, 1) };
         let level = Level { settings: &self.settings, cut, rows, n_rhs: 1 };
         let rhs = columns(&zeros[..rows.n()], 1);
         Reduce { level, rhs, parts: 0..cut.partitions(), out, memory }.parallel(self.settings.threads_for(rows.n()));
-        Stage { cut, coarse }
+        Ok(Stage { cut, coarse })
     }
 
     /// The partitions of the tile that row `i` of a level belongs to.
@@ -131,7 +135,7 @@ impl<'a, 'm, T: Scalar> SparseSweep<'a, 'm, T> {
         (mut x, mut gaps): (ColumnsMut<'_, T>, ColumnsMut<'_, T::Real>),
         runs: &mut Runs,
         room: Below<'_, T>,
-    ) -> Findings {
+    ) -> Result<Findings> {
         let Below { levels, dummy, memory, stack } = room;
         let (own, below) = levels.split_first_mut().expect("a level");
         let (Stage { cut, .. }, rows) = (&self.stages[l], self.rows(l));
@@ -155,15 +159,15 @@ impl<'a, 'm, T: Scalar> SparseSweep<'a, 'm, T> {
             None => {
                 let work = (&mut *memory, &mut *stack);
                 _ = level::solve_coarse(&level, next, unknowns, work);
-                own.rows.push(0..n);
+                push(&mut own.rows, 0..n)?;
             }
             Some(stage) => {
                 own.runs.clear();
-                let coarse_rows = runs.iter().flat_map(|run| 2 * run.start..2 * run.end);
-                coarse_rows.for_each(|i| push(&mut own.runs, self.tile(&stage.cut, i)));
+                let mut coarse_rows = runs.iter().flat_map(|run| 2 * run.start..2 * run.end);
+                coarse_rows.try_for_each(|i| push(&mut own.runs, self.tile(&stage.cut, i)))?;
                 let room = Below { levels: below, dummy, memory: &mut *memory, stack };
-                self.descend(l + 1, (None, n_rhs), (unknowns, Default::default()), &mut own.runs, room);
-                own.rows.extend(own.runs.iter().map(|run| stage.cut.start(run.start)..stage.cut.end(run.end - 1)));
+                self.descend(l + 1, (None, n_rhs), (unknowns, Default::default()), &mut own.runs, room)?;
+                refill(&mut own.rows, rows_of(&stage.cut, &own.runs))?;
             }
         }
 
@@ -178,12 +182,12 @@ impl<'a, 'm, T: Scalar> SparseSweep<'a, 'm, T> {
                 for p in [Some(i / 2), inside.then_some(beside % parts)].into_iter().flatten() {
                     let tile = self.tile(cut, cut.start(p));
                     if !runs.last().is_some_and(|last| last.start <= tile.start && tile.end <= last.end) {
-                        runs.push(tile);
+                        push_to(runs, tile)?;
                     }
                 }
             }
         }
-        join(runs);
+        join(runs)?;
 
         let mut found = Findings::default();
         for parts in &*runs {
@@ -201,8 +205,13 @@ impl<'a, 'm, T: Scalar> SparseSweep<'a, 'm, T> {
             own.rows.iter().for_each(|rows| column[rows.start + 1..rows.end + 1].fill(T::ZERO));
             (column[0], column[n + 1]) = (T::ZERO, T::ZERO);
         }
-        found
+        Ok(found)
     }
+}
+
+/// The rows of partitions.
+fn rows_of(cut: &Cut, runs: &[Range<usize>]) -> impl Iterator<Item = Range<usize>> {
+    runs.iter().map(|parts| cut.start(parts.start)..cut.end(parts.end - 1))
 }
 
 /// Sets coarse unknowns to zero that are smaller than ε² times the largest; returns that of every column. Only `rows` may be
@@ -261,7 +270,7 @@ struct SweepWorker<'w, 'a, 'm, T: Scalar> {
     dummy: [Vec<T>; 3],
     scratch: PodBuffer,
     /// Rows of every column that may not be zero.
-    touched: Vec<Runs>,
+    touched: [Runs; MAX_RHS],
 }
 
 impl<'a, 'm, T: Scalar> SparseSweep<'a, 'm, T> {
@@ -279,34 +288,34 @@ impl<'a, 'm, T: Scalar> SparseSweep<'a, 'm, T> {
         let n = self.rows(0).n();
         let last = level_scratch::<T>(&self.settings, n, MAX_RHS);
         let scratch = StackReq::new_aligned::<T::Real>(self.tile_memory(), ALIGN).and(last);
-        let room = |stage: &Stage<T>| LevelRoom {
-            columns: vec![T::ZERO; MAX_RHS * (stage.cut.coarse() + 2)],
-            runs: Runs::new(),
-            rows: Runs::new(),
-        };
+        let mut levels = Vec::new();
+        for stage in &self.stages {
+            let columns = zeroed(MAX_RHS * (stage.cut.coarse() + 2))?;
+            levels.push(LevelRoom { columns, runs: Runs::new(), rows: Runs::new() });
+        }
+        let partitions = if self.factors.verifies() { self.settings.cut(n).partitions() } else { 0 };
+        let dummy = || zeroed(2 * DUMMY_TILES * self.settings.lanes);
         Ok(SweepWorker {
             sweep: self,
-            rhs: vec![T::ZERO; MAX_RHS * n],
-            gaps: vec![
-                Self::no_gap();
-                if self.factors.verifies() { MAX_RHS * self.settings.cut(n).partitions() } else { 0 }
-            ],
+            rhs: zeroed(MAX_RHS * n)?,
+            gaps: allocate(MAX_RHS * partitions, Self::no_gap())?,
             runs: Runs::new(),
-            levels: self.stages.iter().map(room).collect(),
-            dummy: [(); 3].map(|()| vec![T::ZERO; 2 * DUMMY_TILES * self.settings.lanes]),
+            levels,
+            dummy: [dummy()?, dummy()?, dummy()?],
             scratch: verify::buffer(scratch)?,
-            touched: vec![Runs::new(); MAX_RHS],
+            touched: [const { Runs::new() }; MAX_RHS],
         })
     }
 }
 
 impl<T: Scalar> SweepWorker<'_, '_, '_, T> {
     /// The tiles where right-hand sides have entries.
-    fn tiles<'e>(&self, columns: impl Iterator<Item = &'e Entries<T>>) -> Runs {
+    fn tiles(&self, columns: &[Entries<T>]) -> Result<Runs> {
         let cut = self.sweep.settings.cut(self.sweep.rows(0).n());
-        let mut runs = columns.flatten().map(|(i, _)| self.sweep.tile(&cut, *i)).collect();
-        join(&mut runs);
-        runs
+        let mut runs = reserved(columns.iter().map(Vec::len).sum())?;
+        runs.extend(columns.iter().flatten().map(|(i, _)| self.sweep.tile(&cut, *i)));
+        join(&mut runs)?;
+        Ok(runs)
     }
 
     /// Solves for columns `first ..` of a group, 1 or as many as are swept together; all have entries. `x` is zero before.
@@ -316,7 +325,7 @@ impl<T: Scalar> SweepWorker<'_, '_, '_, T> {
         x: &mut [T],
         report: &mut Report,
     ) -> Result<()> {
-        self.runs = self.tiles(columns_of_rhs.iter());
+        self.runs = self.tiles(columns_of_rhs)?;
         let Self { sweep, rhs, gaps, runs, levels, dummy, scratch, touched } = self;
         let (n, n_rhs) = (sweep.rows(0).n(), columns_of_rhs.len());
         let cut = sweep.settings.cut(n);
@@ -329,22 +338,21 @@ impl<T: Scalar> SweepWorker<'_, '_, '_, T> {
         let (from, out) = (Some(columns(rhs, n_rhs)), (columns_mut(x, n_rhs), columns_mut(gaps, n_rhs)));
         let found = if sweep.stages.is_empty() {
             runs.clear();
-            runs.push(0..cut.partitions());
+            push(runs, 0..cut.partitions())?;
             solve_level(&sweep.settings, n_rhs, sweep.rows(0), from, out.0, out.1, (&mut *memory, &mut *stack)).0
         } else {
             let room = Below { levels, dummy, memory: &mut *memory, stack: &mut *stack };
-            sweep.descend(0, (from, n_rhs), out, runs, room)
+            sweep.descend(0, (from, n_rhs), out, runs, room)?
         };
-        let rows: Runs = runs.iter().map(|parts| cut.start(parts.start)..cut.end(parts.end - 1)).collect();
         let mut outcome = Ok(());
         for r in 0..n_rhs {
-            touched[first + r].clone_from(&rows);
+            refill(&mut touched[first + r], rows_of(&cut, runs))?;
             if partitions > 0 {
                 let (rhs, x) = (&rhs[r * n..][..n], &mut x[r * n..][..n]);
                 let found = (found[r], &gaps[r * partitions..][..partitions]);
                 let settled = sweep.factors.settle(sweep.op, (rhs, 0), x, found, report, (&mut *memory, &mut *stack));
                 let changed = settled.as_ref().copied().unwrap_or(Changed::Everywhere);
-                widen(&mut touched[first + r], changed, n);
+                widen(&mut touched[first + r], changed, n)?;
                 outcome = outcome.and(settled.map(|_| ()));
             }
         }
@@ -359,16 +367,16 @@ impl<T: Scalar> SweepWorker<'_, '_, '_, T> {
 }
 
 /// Widens rows by those that a repair may have changed.
-fn widen(rows: &mut Runs, changed: Changed, n: usize) {
+fn widen(rows: &mut Runs, changed: Changed, n: usize) -> Result<()> {
     match changed {
-        Changed::Nowhere => {}
+        Changed::Nowhere => Ok(()),
         Changed::Windows => {
             rows.iter_mut().for_each(|rows| *rows = rows.start.saturating_sub(LONGEST)..(rows.end + LONGEST).min(n));
-            join(rows);
+            join(rows)
         }
         Changed::Everywhere => {
             rows.clear();
-            rows.push(0..n);
+            push(rows, 0..n)
         }
     }
 }
@@ -381,11 +389,14 @@ impl<T: Scalar> Worker<T> for SweepWorker<'_, '_, '_, T> {
             let tiles: usize = runs.iter().map(Range::len).sum::<usize>() / self.sweep.settings.lanes + 1;
             n.min(tiles * self.sweep.reach)
         };
-        let apart: usize = group.iter().map(|column| reach(&self.tiles(core::iter::once(column)))).sum();
+        let mut apart = 0;
+        for column in group {
+            apart += reach(&self.tiles(core::slice::from_ref(column))?);
+        }
         let swept_together = self.sweep.settings.together::<T>(group.len());
         let together = group.len() == swept_together
             && group.iter().all(|column| !column.is_empty())
-            && 2 * reach(&self.tiles(group.iter())) <= apart;
+            && 2 * reach(&self.tiles(group)?) <= apart;
         let step = if together { swept_together } else { 1 };
         let mut outcome = Ok(());
         for (k, columns) in group.chunks(step).enumerate() {

@@ -21,11 +21,11 @@
 
 use super::Op;
 use super::band_lu::BandLu;
-use super::pivoted::allocate;
 use super::stored::Elimination;
 use super::verify::buffer;
 use crate::error::Result;
 use crate::matrix::{Banded, Rows};
+use crate::memory::{allocate, filled, places};
 use crate::plan::Options;
 use crate::scalar::Scalar;
 use crate::spread::{Wide, spread};
@@ -77,8 +77,7 @@ impl<T: Scalar, E: Elimination<T>> Spike<T, E> {
     /// Factors partitions and finds their spikes.
     fn factor(rows: &Rows<'_, T>, options: &Options, cut: Cut) -> Result<(Vec<E>, Vec<[T; 2]>)> {
         let alone = Options { threads: 1, ..*options };
-        let mut inner: Vec<Option<Result<E>>> = Vec::new();
-        inner.resize_with(cut.count(), || None);
+        let mut inner = places::<E>(cut.count())?;
         let mut spikes = allocate(cut.n, [T::ZERO; 2])?;
         let out = (&mut inner[..], Wide(&mut spikes, cut.rows));
         spread(options.threads.min(cut.count()), 0..cut.count(), out, &|partitions, (inner, Wide(spikes, _))| {
@@ -87,8 +86,7 @@ impl<T: Scalar, E: Elimination<T>> Spike<T, E> {
                 *inner = Some(Self::factor_partition(rows, &alone, cut.rows(p), spikes));
             }
         });
-        let inner = inner.into_iter().flatten().collect::<Result<Vec<E>>>()?;
-        Ok((inner, spikes))
+        Ok((filled(inner)?, spikes))
     }
 
     /// Factors the partition of the rows `part` and finds its spikes.

@@ -17,6 +17,7 @@ use super::verify::{
 use super::{Factor, Op};
 use crate::error::{Result, check_len};
 use crate::matrix::{Rows, Shape, Tridiagonal};
+use crate::memory::allocate;
 use crate::plan::{Options, Pivoting, Plan};
 use crate::scalar::Scalar;
 use core::fmt::Debug;
@@ -72,7 +73,7 @@ impl<T: Scalar, E: Elimination<T>> System<T, E> {
         let n = rows.n() - 1;
         let open = rows.section(0..n);
         let inner = E::new(&open, options)?;
-        let mut column = super::pivoted::allocate(n, T::ZERO)?;
+        let mut column = allocate(n, T::ZERO)?;
         column[0] += rows.row(0).0;
         column[n - 1] += rows.row(n - 1).2;
         let mut memory = buffer(inner.scratch(1))?;

@@ -8,10 +8,11 @@
 //! Paper → here: a, b, c, d → sub, diag, sup, rhs.
 
 use super::determinant::Product;
-use super::pivoted::{allocate, reciprocal};
+use super::pivoted::reciprocal;
 use super::stored::Elimination;
 use crate::error::Result;
 use crate::matrix::Rows;
+use crate::memory::allocate;
 use crate::plan::Options;
 use crate::scalar::{RealScalar, Scalar};
 use dyn_stack::PodStack;

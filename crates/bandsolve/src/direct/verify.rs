@@ -7,6 +7,7 @@ use super::measure::{Largest, Norm, RHS_TOGETHER, ROWS_TOGETHER, measure_togethe
 pub(crate) use super::measure::{backward_error, measure, peak};
 use crate::error::{Error, Failures, Result, check_len};
 use crate::matrix::{Rows, Shape, Tridiagonal};
+use crate::memory::out_of_memory;
 use crate::plan::{Method, Pivoting, Plan};
 use crate::scalar::{RealScalar, Scalar};
 use dyn_stack::{PodBuffer, PodStack, StackReq};
@@ -111,6 +112,12 @@ impl Report {
             fallback: false,
             pivot_growth: facts.pivot_growth,
         }
+    }
+
+    /// The same with room for `n_rhs` right-hand sides, or `Err(OutOfMemory)`.
+    pub(crate) fn with_room(mut self, n_rhs: usize) -> Result<Self> {
+        self.backward_errors.try_reserve(n_rhs).map_err(|_| out_of_memory::<f64>(n_rhs))?;
+        Ok(self)
     }
 
     /// Takes in what was found of the next right-hand sides.
@@ -315,10 +322,14 @@ impl<F> Lazy<F> {
         Self(OnceLock::new())
     }
 
-    /// The factors, from `make` if there are none yet.
+    /// The factors, from `make` if there are none yet. What is wrong with the matrix is kept, too.
     pub fn get(&self, make: impl FnOnce() -> Result<F>) -> Result<&F> {
         if self.0.get().is_none() {
-            _ = self.0.set(make());
+            match make() {
+                // There may be memory the next time.
+                Err(error @ Error::OutOfMemory { .. }) => return Err(error),
+                made => _ = self.0.set(made),
+            }
         }
         self.0.get().expect("set").as_ref().map_err(Clone::clone)
     }
@@ -383,9 +394,9 @@ pub(crate) fn solve_verified<T: Scalar, F: Factored<T>>(
     check_len("x", rhs.len(), x.len())?;
     check_scratch(verified_scratch(factors), stack)?;
     let (n, facts) = (factors.matrix().shape().n().max(1), factors.facts());
+    let mut report = Report::of(facts).with_room(n_rhs)?;
     x.copy_from_slice(rhs);
     factors.solve_unchecked(op, x, stack);
-    let mut report = Report::of(facts);
     if !facts.verify {
         return match (factors.is_singular(op), factors.fallback(), facts.singular) {
             (true, Some(spare), _) => solve_again(spare?, op, rhs, x, &mut report).map(|()| report),
@@ -552,5 +563,25 @@ impl<F> Refiner<'_, F> {
             best = eta;
         }
         (best, steps)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_failed_for_want_of_memory_is_made_again() {
+        let (lazy, short) = (Lazy::new(), Error::OutOfMemory { bytes: 8 });
+        assert_eq!(lazy.get(|| Err(short.clone())), Err(short));
+        assert_eq!(lazy.get(|| Ok(3)), Ok(&3));
+        assert_eq!(lazy.get(|| unreachable!("made already")), Ok(&3));
+    }
+
+    #[test]
+    fn what_is_wrong_with_the_matrix_is_kept() {
+        let (lazy, singular) = (Lazy::<i32>::new(), Error::Singular { row: 3 });
+        assert_eq!(lazy.get(|| Err(singular.clone())), Err(singular.clone()));
+        assert_eq!(lazy.get(|| unreachable!("asked already")), Err(singular));
     }
 }

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 const HUGE: usize = 4 << 20;
 
 /// `n` zeros, `None` if there is no memory. Pages become real when they are first written, by the thread that writes them.
-fn zeros<T: Pod>(n: usize) -> Option<Vec<T>> {
+pub fn zeros<T: Pod>(n: usize) -> Option<Vec<T>> {
     let layout = Layout::array::<T>(n).ok()?;
     if layout.size() == 0 {
         return Some(Vec::new());

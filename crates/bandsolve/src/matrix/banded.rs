@@ -2,6 +2,7 @@
 
 use super::Shape;
 use crate::error::{Error, Result, check_len};
+use crate::memory::zeroed;
 use crate::scalar::Scalar;
 use std::borrow::Cow;
 
@@ -36,13 +37,18 @@ pub struct Banded<'a, T: Scalar> {
     bands: Cow<'a, [T]>,
 }
 
+/// lower + upper + 1, or the largest number there is.
+fn diagonals(lower: usize, upper: usize) -> usize {
+    lower.saturating_add(upper).saturating_add(1)
+}
+
 impl<'a, T: Scalar> Banded<'a, T> {
     /// Borrows `bands` with leading dimension `lower + upper + 1`.
     ///
     /// # Errors
     /// [`Error::Shape`] unless `bands` has length `n·(lower + upper + 1)`.
     pub fn new(n: usize, lower: usize, upper: usize, bands: &'a [T]) -> Result<Self> {
-        Self::build(n, lower, upper, lower + upper + 1, Cow::Borrowed(bands))
+        Self::build(n, lower, upper, diagonals(lower, upper), Cow::Borrowed(bands))
     }
 
     /// Borrows `bands` with a leading dimension of its own.
@@ -58,12 +64,21 @@ impl<'a, T: Scalar> Banded<'a, T> {
     /// # Errors
     /// [`Error::Shape`] unless `bands` has length `n·(lower + upper + 1)`.
     pub fn from_vec(n: usize, lower: usize, upper: usize, bands: Vec<T>) -> Result<Banded<'static, T>> {
-        Banded::build(n, lower, upper, lower + upper + 1, Cow::Owned(bands))
+        Banded::build(n, lower, upper, diagonals(lower, upper), Cow::Owned(bands))
     }
 
     fn build(n: usize, lower: usize, upper: usize, leading: usize, bands: Cow<'a, [T]>) -> Result<Self> {
-        if leading < lower + upper + 1 {
-            return Err(Error::Shape { what: "leading dimension of bands", expected: lower + upper + 1, got: leading });
+        let (least, most) = (diagonals(lower, upper), isize::MAX as usize / size_of::<T>());
+        if leading < least {
+            return Err(Error::Shape { what: "leading dimension of bands", expected: least, got: leading });
+        }
+        // Also where n = 0, so that no sum of widths overflows.
+        if leading > most {
+            return Err(Error::Shape {
+                what: "a column of bands, more than can be addressed,",
+                expected: most,
+                got: leading,
+            });
         }
         check_len("bands", n.saturating_mul(leading), bands.len())?;
         Ok(Self { n, lower, upper, leading, bands })
@@ -142,7 +157,7 @@ impl<'a, T: Scalar> Banded<'a, T> {
     /// [`Error::Shape`] unless `x` has length n.
     pub fn apply(&self, x: &[T]) -> Result<Vec<T>> {
         check_len("x", self.n, x.len())?;
-        let mut y = vec![T::ZERO; self.n];
+        let mut y = zeroed::<T>(self.n)?;
         for (j, xj) in x.iter().enumerate() {
             let (first, column) = self.column(j);
             for (yi, a) in y[first..].iter_mut().zip(column) {

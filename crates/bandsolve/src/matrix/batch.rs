@@ -2,6 +2,7 @@
 
 use super::{Shape, Tridiagonal};
 use crate::error::{Error, Result, check_len};
+use crate::memory::collected;
 use crate::scalar::Scalar;
 use std::borrow::Cow;
 
@@ -126,10 +127,17 @@ impl<'a, T: Scalar> TridiagonalBatch<'a, T> {
     }
 
     /// A copy of system `s`.
+    ///
+    /// # Panics
+    /// If there is no system `s`, or no memory for it.
     pub fn system(&self, s: usize) -> Tridiagonal<'static, T> {
-        let pick = |a: &[T]| (0..self.n).map(|i| a[self.index(s, i)]).collect();
-        Tridiagonal::from_vecs(pick(&self.sub), pick(&self.diag), pick(&self.sup), false)
-            .expect("three arrays of length n are a tridiagonal matrix")
+        self.try_system(s).expect("memory for a system")
+    }
+
+    /// A copy of system `s`, or `Err(OutOfMemory)`.
+    pub(crate) fn try_system(&self, s: usize) -> Result<Tridiagonal<'static, T>> {
+        let pick = |a: &[T]| collected((0..self.n).map(|i| a[self.index(s, i)]));
+        Tridiagonal::from_vecs(pick(&self.sub)?, pick(&self.diag)?, pick(&self.sup)?, false)
     }
 
     /// First entry that is NaN or infinite, as an error; ignored ends are not looked at.

@@ -5,6 +5,7 @@ use crate::direct::block_residual;
 use crate::direct::measure::{Largest, Norm};
 use crate::direct::verify::Equations;
 use crate::error::{Error, Result, check_len};
+use crate::memory::zeroed;
 use crate::scalar::Scalar;
 use crate::threads::join;
 use crate::tuning::SMALL_BLOCK_MAX;
@@ -80,9 +81,9 @@ impl<'a, T: Scalar> BlockTridiagonal<'a, T> {
         if square == 0 {
             return Err(Error::Shape { what: "block", expected: 1, got: 0 });
         }
-        check_len("diag", diag.len().div_ceil(square) * square, diag.len())?;
+        check_len("diag", diag.len().div_ceil(square).saturating_mul(square), diag.len())?;
         for (what, off) in [("sub", &sub), ("sup", &sup)] {
-            if periodic || off.len() + square != diag.len() {
+            if periodic || diag.len().checked_sub(square) != Some(off.len()) {
                 check_len(what, diag.len(), off.len())?;
             }
         }
@@ -148,7 +149,7 @@ impl<'a, T: Scalar> BlockTridiagonal<'a, T> {
     /// # Errors
     /// [`Error::Shape`] unless `x` has n rows.
     pub fn apply(&self, x: &[T]) -> Result<Vec<T>> {
-        let mut y = vec![T::ZERO; x.len()];
+        let mut y = zeroed(x.len())?;
         self.apply_into(x, &mut y)?;
         Ok(y)
     }

@@ -1,6 +1,7 @@
 //! Sparse columns: right-hand sides most of which are zero, and the largest entries of solutions.
 
 use crate::error::{Error, Result, check_len};
+use crate::memory::{collected, reserved};
 use core::ops::Range;
 
 /// An integer type of index arrays.
@@ -117,20 +118,20 @@ impl<'a, T, I: Index> CscMut<'a, T, I> {
     }
 
     /// The parts of `row_indices` and `values` that belong to `together` columns at a time, and the number of entries of each.
-    pub(crate) fn into_groups(self, together: usize) -> Vec<Group<'a, T, I>> {
+    pub(crate) fn into_groups(self, together: usize) -> Result<Vec<Group<'a, T, I>>> {
         let Self { column_pointers, mut row_indices, mut values } = self;
         let columns = column_pointers.len() - 1;
-        let mut groups = Vec::with_capacity(columns.div_ceil(together));
+        let mut groups = reserved(columns.div_ceil(together))?;
         for first in (0..columns).step_by(together) {
-            let counts: Vec<usize> =
-                (first..columns.min(first + together)).map(|j| entries(column_pointers, j).len()).collect();
+            let of_column = |j| entries(column_pointers, j).len();
+            let counts = collected((first..columns.min(first + together)).map(of_column))?;
             let own = counts.iter().sum();
             let (i, v);
             (i, row_indices) = row_indices.split_at_mut(own);
             (v, values) = values.split_at_mut(own);
             groups.push(Group { counts, row_indices: i, values: v });
         }
-        groups
+        Ok(groups)
     }
 }
 
@@ -191,7 +192,7 @@ mod tests {
     fn groups_share_out_the_entries() {
         let (mut rows, mut values) = ([0; 6], [0.0; 6]);
         assert!(CscMut::new(2, &[0, 3, 6], &mut rows, &mut values).is_err());
-        let groups = CscMut::new(3, &[0, 1, 1, 3, 6], &mut rows, &mut values).unwrap().into_groups(3);
+        let groups = CscMut::new(3, &[0, 1, 1, 3, 6], &mut rows, &mut values).unwrap().into_groups(3).unwrap();
         assert_eq!(
             groups.iter().map(|g| (g.counts.clone(), g.values.len())).collect::<Vec<_>>(),
             [(vec![1, 0, 2], 3), (vec![3], 3)]

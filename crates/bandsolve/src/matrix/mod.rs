@@ -55,18 +55,18 @@ pub enum Shape {
 }
 
 impl Shape {
-    /// Unknowns of one system.
+    /// Unknowns of one system; as all sizes here `usize::MAX` where it would be more.
     pub fn n(&self) -> usize {
         match *self {
             Shape::Tridiagonal { n, .. } | Shape::Banded { n, .. } | Shape::Batch { n, .. } => n,
-            Shape::BlockTridiagonal { block_rows, block, .. } => block_rows * block,
+            Shape::BlockTridiagonal { block_rows, block, .. } => block_rows.saturating_mul(block),
         }
     }
 
     /// Rows of one right-hand side: `n`, for a batch `count · n`.
     pub fn rows(&self) -> usize {
         match *self {
-            Shape::Batch { n, count, .. } => n * count,
+            Shape::Batch { n, count, .. } => n.saturating_mul(count),
             _ => self.n(),
         }
     }
@@ -84,7 +84,7 @@ impl Shape {
         if len.is_multiple_of(rows) {
             Ok(len / rows)
         } else {
-            Err(crate::Error::Shape { what, expected: len.div_ceil(rows) * rows, got: len })
+            Err(crate::Error::Shape { what, expected: len.div_ceil(rows).saturating_mul(rows), got: len })
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::Shape;
 use crate::error::{Error, Result, check_len};
+use crate::memory::collected;
 use crate::scalar::Scalar;
 use core::ops::Range;
 use std::borrow::Cow;
@@ -122,7 +123,7 @@ impl<'a, T: Scalar> Tridiagonal<'a, T> {
     pub fn apply(&self, x: &[T]) -> Result<Vec<T>> {
         check_len("x", self.n(), x.len())?;
         let rows = self.rows();
-        Ok((0..self.n()).map(|i| rows.dot(i, x)).collect())
+        collected((0..self.n()).map(|i| rows.dot(i, x)))
     }
 
     /// The transposed matrix, conjugated too if `conj`.

@@ -1,12 +1,12 @@
 //! Elimination of a block of columns.
 
 use super::{BandLu, How};
-use crate::direct::pivoted::allocate;
 use crate::error::Result;
 use crate::kernel::Simd;
 use crate::kernel::ahead::Ahead;
 use crate::kernel::dense::{Kind, Product, SMALL, Substitute};
 use crate::kernel::panel::{Found, Panel, PivotRule, Update, exchange_rows};
+use crate::memory::allocate;
 use crate::scalar::Scalar;
 use crate::threads::enter;
 use crate::tuning;

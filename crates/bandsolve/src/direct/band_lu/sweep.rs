@@ -142,12 +142,12 @@ fn tiles(pivots: usize) -> impl DoubleEndedIterator<Item = Range<usize>> {
 /// Rows of the window for a sweep through a band with at most `reach` diagonals on a side.
 fn height(reach: usize) -> usize {
     // Columns of a window do not collide in the caches.
-    (tuning::BAND_TILE + reach).next_multiple_of(16) + 8
+    reach.saturating_add(tuning::BAND_TILE).checked_next_multiple_of(16).unwrap_or(usize::MAX).saturating_add(8)
 }
 
 /// Words of scratch that are enough for [`BandLu::solve`] with a band of `lower` and `upper` diagonals, rows exchanged or not.
 pub(in crate::direct) fn words_at_most(lower: usize, upper: usize, n_rhs: usize) -> usize {
-    height(window::width_at_most(lower.saturating_add(upper))) * n_rhs.min(tuning::BAND_RHS)
+    height(window::width_at_most(lower.saturating_add(upper))).saturating_mul(n_rhs.min(tuning::BAND_RHS))
 }
 
 impl<T: Scalar> BandLu<T> {

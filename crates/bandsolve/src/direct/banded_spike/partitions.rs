@@ -2,10 +2,10 @@
 
 use crate::direct::band_lu::{BandLu, Findings, How, Size, Source, Spike, pivoted};
 use crate::direct::determinant::Product;
-use crate::direct::pivoted::allocate;
 use crate::direct::verify::Facts;
 use crate::error::Result;
 use crate::matrix::Banded;
+use crate::memory::allocate;
 use crate::plan::Plan;
 use crate::scalar::Scalar;
 use crate::threads::enter;
@@ -139,7 +139,7 @@ pub(super) fn cuts(n: usize, between: usize, (wanted, cost): (usize, f64)) -> Ve
         count -= 1;
     }
     let end = if count <= 2 { n.div_ceil(2) } else { (rows_of_inner(count) * cost) as usize };
-    let inner = |p: usize| end + n.saturating_sub(2 * end) * (p - 1) / (count - 2).max(1);
+    let inner = |p: usize| end + n.saturating_sub(end.saturating_mul(2)) * (p - 1) / (count - 2).max(1);
     (0..=count)
         .map(|p| {
             if p == 0 {

@@ -163,14 +163,14 @@ pub(in crate::direct) fn words_at_most(n: usize, (lower, upper): (usize, usize),
     let two = cuts(n, between, (2, 1.0)).len() > 2;
     // A column takes three windows, of two parts and of what is between them; the equations that are left of each part, in
     // all as many as are between; what is behind the pivots of each; and the unknowns between.
-    n_rhs.saturating_mul(if two { 3 * window + 4 * between } else { window })
+    n_rhs.saturating_mul(if two { window.saturating_mul(3).saturating_add(between.saturating_mul(4)) } else { window })
 }
 
 impl<T: Scalar> Partitions<T> {
     /// Words of scratch for so many right-hand sides.
     pub fn scratch(&self, n_rhs: usize) -> usize {
         let group = tuning::BAND_RHS;
-        n_rhs / group * self.words(group) + self.words(n_rhs % group)
+        (n_rhs / group).saturating_mul(self.words(group)).saturating_add(self.words(n_rhs % group))
     }
 
     /// Words of scratch for right-hand sides that are solved together.

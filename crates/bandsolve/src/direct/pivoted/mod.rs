@@ -12,19 +12,9 @@ pub use tridiagonal::PivotedTridiagonal;
 
 use crate::direct::Op;
 use crate::direct::verify::peak;
-use crate::error::{Error, Result};
 use crate::plan::{Options, Pivoting};
 use crate::scalar::{RealScalar, Scalar};
 use bytemuck::cast;
-
-/// `n` copies of `value`, or `Err(OutOfMemory)`.
-pub(super) fn allocate<T: Clone>(n: usize, value: T) -> Result<Vec<T>> {
-    let bytes = n.saturating_mul(size_of::<T>());
-    let mut v = Vec::new();
-    v.try_reserve_exact(n).map_err(|_| Error::OutOfMemory { bytes })?;
-    v.resize(n, value);
-    Ok(v)
-}
 
 /// How candidates become pivots.
 #[derive(Debug, Clone, Copy)]

@@ -1,9 +1,10 @@
 //! LU of an open tridiagonal matrix.
 
-use super::{Mask, Rule, allocate, reciprocal};
+use super::{Mask, Rule, reciprocal};
 use crate::direct::determinant::Product;
 use crate::error::Result;
 use crate::matrix::Rows;
+use crate::memory::allocate;
 use crate::scalar::Scalar;
 
 /// Factors of an open tridiagonal matrix.

@@ -1,9 +1,10 @@
 //! LU of a periodic tridiagonal matrix.
 
-use super::{Mask, Rule, allocate, reciprocal};
+use super::{Mask, Rule, reciprocal};
 use crate::direct::determinant::Product;
 use crate::error::Result;
 use crate::matrix::Rows;
+use crate::memory::allocate;
 use crate::scalar::Scalar;
 
 /// A row of the reduced matrix: entries in columns j, j+1 and in the last two, n−2 and n−1.

@@ -1,0 +1,155 @@
+//! Buffers of the size that was told, with memory behind them that nobody may touch: whatever the threads have set when they ask,
+//! factor and solve, nothing is written past the end.
+#![cfg(unix)]
+
+mod common;
+
+use bandsolve::Method;
+use bandsolve_capi::*;
+use bandsolve_testkit::Random;
+use common::Family::{Banded, Blocks, Tridiagonal};
+use common::*;
+use core::ffi::c_void;
+use core::ptr::null_mut;
+use std::ffi::CString;
+use std::thread;
+
+/// Bytes at the end of pages, before one that can be neither read nor written.
+struct Guarded {
+    pages: *mut c_void,
+    mapped: usize,
+    start: *mut c_void,
+}
+
+impl Guarded {
+    fn new(bytes: usize) -> Self {
+        // SAFETY: asks for a number, for fresh pages, and takes the rights from the last of them.
+        unsafe {
+            let page = libc::sysconf(libc::_SC_PAGESIZE) as usize;
+            let used = bytes.next_multiple_of(page);
+            let (rights, kind) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+            let pages = libc::mmap(null_mut(), used + page, rights, kind, -1, 0);
+            assert!(pages != libc::MAP_FAILED);
+            assert_eq!(libc::mprotect(pages.byte_add(used), page, libc::PROT_NONE), 0);
+            Self { pages, mapped: used + page, start: pages.byte_add(used - bytes) }
+        }
+    }
+}
+
+impl Drop for Guarded {
+    fn drop(&mut self) {
+        // SAFETY: mapped in `new`, and nobody uses them any more.
+        unsafe { libc::munmap(self.pages, self.mapped) };
+    }
+}
+
+/// One of the first `n` numbers.
+fn any(random: &mut Random, n: usize) -> usize {
+    (random.bits() % n as u64) as usize
+}
+
+/// Sets what may be set, at random; returns whether answers are those of the usual settings, bit for bit.
+fn set_anything(random: &mut Random) -> bool {
+    let method = if any(random, 2) == 0 { Method::Auto } else { Method::ALL[any(random, Method::ALL.len())] };
+    let (threads, verify) = ([0, 1, 2, 3, 50][any(random, 5)], any(random, 3) > 0);
+    assert_eq!(set_method(&CString::new(method.name()).unwrap()), Status::BANDSOLVE_SUCCESS);
+    assert_eq!(bandsolveSetThreads(threads), Status::BANDSOLVE_SUCCESS);
+    assert_eq!(bandsolveSetVerify(verify), Status::BANDSOLVE_SUCCESS);
+    method == Method::Auto
+}
+
+/// What is known of a system before anything is set at random.
+struct Known<T> {
+    system: System<T>,
+    bytes: usize,
+    x: Vec<T>,
+}
+
+/// Large enough for threads to be woken, and for every method of `auto`.
+const SYSTEMS: [(Family, usize, usize); 11] = [
+    (Tridiagonal { cyclic: false }, 60, 1),
+    (Tridiagonal { cyclic: false }, 40_000, 1),
+    (Tridiagonal { cyclic: true }, 30_000, 5),
+    (Blocks { block: 1, cyclic: false }, 20_000, 1),
+    (Blocks { block: 2, cyclic: false }, 9000, 3),
+    (Blocks { block: 3, cyclic: true }, 100, 1),
+    (Blocks { block: 6, cyclic: false }, 1000, 2),
+    (Blocks { block: 11, cyclic: false }, 50, 2),
+    (Banded { lower: 2, upper: 1 }, 20_000, 2),
+    (Banded { lower: 5, upper: 9 }, 9000, 1),
+    (Banded { lower: 20, upper: 3 }, 900, 1),
+];
+
+/// A solve under whatever is set now, of a matrix that is factored under something else if it has blocks.
+fn solve_guarded<T: Split>(known: &Known<T>, p: i32, random: &mut Random) {
+    let Known { system, bytes, x: expected } = known;
+    let (n, n_rhs) = (system.n as i64, system.n_rhs as i64);
+    let (buffer, [sub, diag, sup]) = (Guarded::new(*bytes), system.pointers());
+    let mut x = system.rhs.clone();
+    let in_place = any(random, 2) == 0;
+    let rhs = if in_place { x.as_ptr() } else { system.rhs.as_ptr() };
+    let x_pointer = x.as_mut_ptr();
+    let mut as_usual = set_anything(random);
+    // SAFETY: arrays as long as the sizes say; factors are used before they are destroyed.
+    let status = unsafe {
+        match system.family {
+            Blocks { block, cyclic: false } if any(random, 2) == 0 => {
+                let (storage, factor, destroy, _, solve) = T::SPLIT;
+                let mut held_bytes = 0;
+                storage(p, n, block, &mut held_bytes);
+                let held = Guarded::new(held_bytes);
+                let mut status = factor(p, n, block, sub, diag, sup, held.start);
+                if status == Status::BANDSOLVE_SUCCESS {
+                    set_anything(random);
+                    // The method is that of the factors; this one has to be able to solve the system nevertheless.
+                    set_method(c"auto");
+                    let (held, buffer) = (held.start, buffer.start);
+                    status = solve(p, n, n_rhs, block, sub, diag, sup, x_pointer, rhs, held, buffer);
+                    assert_eq!(destroy(held), Status::BANDSOLVE_SUCCESS);
+                }
+                status
+            }
+            family => family.solve((p, n, n_rhs), [sub, diag, sup], (x_pointer, rhs), buffer.start),
+        }
+    };
+    // Methods that were asked for by name do not solve everything.
+    as_usual &= status == Status::BANDSOLVE_SUCCESS;
+    let refused = status == Status::BANDSOLVE_UNSUPPORTED;
+    let what = format!("{:?}, n = {n}: {status:?}, {}", system.family, message());
+    assert!(status == Status::BANDSOLVE_SUCCESS || refused, "{what}");
+    assert!(!as_usual || x == *expected, "{what}");
+}
+
+/// As many threads as solve at a time, and what each does.
+const THREADS: u64 = 3;
+const STEPS: usize = 60;
+
+fn nothing_is_written_past_the_end<T: Split>() {
+    const P: i32 = 3;
+    let known = SYSTEMS.map(|(family, n, n_rhs)| {
+        let system = System::<T>::random(family, n, n_rhs);
+        let x = system.solution(P);
+        // The least that can be set.
+        assert_eq!(bandsolveSetThreads(1), Status::BANDSOLVE_SUCCESS);
+        assert_eq!(bandsolveSetVerify(false), Status::BANDSOLVE_SUCCESS);
+        let bytes = system.buffer_bytes(P);
+        assert_eq!(bandsolveSetThreads(0), Status::BANDSOLVE_SUCCESS);
+        assert_eq!(bandsolveSetVerify(true), Status::BANDSOLVE_SUCCESS);
+        Known { system, bytes, x }
+    });
+    let work = |seed: u64| {
+        let random = &mut Random::new(seed);
+        for _ in 0..STEPS {
+            let known = &known[any(random, known.len())];
+            set_anything(random);
+            set_method(c"auto");
+            assert_eq!(known.system.buffer_bytes(P), known.bytes, "{:?}", known.system.family);
+            solve_guarded(known, P, random);
+        }
+    };
+    thread::scope(|scope| {
+        (0..THREADS).for_each(|seed| drop(scope.spawn(move || work(seed))));
+    });
+}
+
+for_all_types!(nothing_is_written_past_the_end);

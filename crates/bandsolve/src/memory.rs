@@ -1,0 +1,112 @@
+//! Memory that may not be there: whatever grows with a system is asked for here. `Err(OutOfMemory)` is returned where a `Vec` by
+//! itself would end the process. What products of dense blocks take (`faer`, once for each thread, twice the last cache) is not asked
+//! for here: it does not grow with a system.
+
+use crate::error::{Error, Result};
+use crate::kernel::memory::zeros;
+use crate::scalar::Scalar;
+
+/// That there is no memory for `n` values.
+pub(crate) fn out_of_memory<T>(n: usize) -> Error {
+    Error::OutOfMemory { bytes: n.saturating_mul(size_of::<T>()) }
+}
+
+/// No values, and room for `n`.
+pub fn reserved<T>(n: usize) -> Result<Vec<T>> {
+    let mut values = Vec::new();
+    values.try_reserve_exact(n).map_err(|_| out_of_memory::<T>(n))?;
+    Ok(values)
+}
+
+/// `n` copies of `value`.
+pub fn allocate<T: Clone>(n: usize, value: T) -> Result<Vec<T>> {
+    let mut values = reserved(n)?;
+    values.resize(n, value);
+    Ok(values)
+}
+
+/// `n` zeros. Pages of large arrays become real when they are first written.
+pub fn zeroed<T: Scalar>(n: usize) -> Result<Vec<T>> {
+    zeros(n).ok_or_else(|| out_of_memory::<T>(n))
+}
+
+/// A copy of `values`.
+pub fn copied<T: Copy>(values: &[T]) -> Result<Vec<T>> {
+    let mut copy = reserved(values.len())?;
+    copy.extend_from_slice(values);
+    Ok(copy)
+}
+
+/// All that an iterator yields, which has to know a bound of how many there are.
+pub(crate) fn collected<T>(from: impl Iterator<Item = T>) -> Result<Vec<T>> {
+    let (_, most) = from.size_hint();
+    let mut values = reserved(most.expect("an iterator with a bound"))?;
+    values.extend(from);
+    Ok(values)
+}
+
+/// The same in the place of what `values` held.
+pub(crate) fn refill<T>(values: &mut Vec<T>, from: impl Iterator<Item = T>) -> Result<()> {
+    values.clear();
+    let most = from.size_hint().1.expect("an iterator with a bound");
+    values.try_reserve(most).map_err(|_| out_of_memory::<T>(most))?;
+    values.extend(from);
+    Ok(())
+}
+
+/// `n` places that are filled later, each with a value or with why there is none.
+pub(crate) fn places<T>(n: usize) -> Result<Vec<Option<Result<T>>>> {
+    let mut places = reserved(n)?;
+    places.resize_with(n, || None);
+    Ok(places)
+}
+
+/// What stands in filled places, or the first error.
+pub(crate) fn filled<T>(places: impl IntoIterator<Item = Option<Result<T>>>) -> Result<Vec<T>> {
+    let places = places.into_iter();
+    let mut values = reserved(places.size_hint().1.expect("an iterator with a bound"))?;
+    for value in places.flatten() {
+        values.push(value?);
+    }
+    Ok(values)
+}
+
+/// Adds a value at the end.
+pub(crate) fn push<T>(values: &mut Vec<T>, value: T) -> Result<()> {
+    values.try_reserve(1).map_err(|_| out_of_memory::<T>(values.len() + 1))?;
+    values.push(value);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_had_is_an_error() {
+        let bytes = |n: usize| Some(Error::OutOfMemory { bytes: n.saturating_mul(8) });
+        for n in [1 << 60, usize::MAX] {
+            assert_eq!(reserved::<f64>(n).err(), bytes(n));
+            assert_eq!(allocate(n, 1.0).err(), bytes(n));
+            assert_eq!(zeroed::<f64>(n).err(), bytes(n));
+            assert_eq!(collected((0..n).filter(|i| i % 2 == 0)).err(), bytes(n));
+            assert!(places::<f64>(n).is_err());
+        }
+    }
+
+    #[test]
+    fn what_can_be_had_is_there() {
+        assert_eq!(zeroed::<f32>(3), Ok(vec![0.0; 3]));
+        assert_eq!(copied(&[1, 2]), Ok(vec![1, 2]));
+        let mut odd = collected((0..6).filter(|i| i % 2 == 1)).unwrap();
+        push(&mut odd, 7).unwrap();
+        assert_eq!(odd, [1, 3, 5, 7]);
+        refill(&mut odd, 2..4).unwrap();
+        assert_eq!(odd, [2, 3]);
+        let mut made = places(2).unwrap();
+        made[0] = Some(Ok(1));
+        assert_eq!(filled(made), Ok(vec![1]));
+        let failed: Error = Error::Singular { row: 3 };
+        assert_eq!(filled([Some(Ok(1)), Some(Err(failed.clone()))]), Err(failed));
+    }
+}
