@@ -4,6 +4,7 @@
 //! By the pivots d of A = L·D·Lᴴ, which are positive if, and only if, all leading minors are. Nothing but the pivots is kept.
 
 use crate::arrays::{Number, array, rows, slice, with_number};
+use bandsolve::arithmetic::Standard;
 use bandsolve::{RealScalar, Scalar};
 use numpy::{PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
@@ -26,6 +27,7 @@ pub fn indefinite(lower: bool, bands: &Bound<'_, PyAny>) -> PyResult<Option<usiz
 fn of_bands<T: Number>(bands: &Bound<'_, PyUntypedArray>, lower: bool) -> PyResult<Option<usize>> {
     let (width, n) = (bands.shape()[0] - 1, bands.shape()[1]);
     let held = rows::<T>(bands)?;
+    let _mode = Standard::enter();
     let a = Hermitian { entries: slice(&held), n, width: width.min(n.saturating_sub(1)), stored: width, lower };
     Ok(bands.py().detach(|| match a.width {
         1 if a.twisted() => None,

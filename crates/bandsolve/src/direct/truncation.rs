@@ -9,7 +9,7 @@
 
 use crate::matrix::Rows;
 use crate::scalar::{RealScalar, Scalar};
-use crate::threads::enter;
+use crate::threads::{available, enter, standard};
 use rayon::prelude::*;
 
 /// Pairs that one task takes.
@@ -53,7 +53,8 @@ pub(super) fn solve<T: Scalar>(rows: &Rows<T>, rhs: &mut [T], parallel: bool) {
             (d[0], d[1]) = ((d[0] * b[1] - *c * d[1]) * by, (b[0] * d[1] - *a * d[0]) * by);
         }
     };
-    if parallel {
+    if parallel && available() {
+        let of_chunk = |chunk: (usize, &mut [T])| standard(|| of_chunk(chunk));
         enter(|| inner.par_chunks_mut(2 * CHUNK).enumerate().for_each(of_chunk));
     } else {
         inner.chunks_mut(2 * CHUNK).enumerate().for_each(of_chunk);

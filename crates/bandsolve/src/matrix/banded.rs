@@ -2,6 +2,7 @@
 
 use super::Shape;
 use crate::error::{Error, Result, check_len};
+use crate::kernel::arithmetic::Standard;
 use crate::scalar::Scalar;
 use std::borrow::Cow;
 
@@ -141,6 +142,7 @@ impl<'a, T: Scalar> Banded<'a, T> {
     /// # Errors
     /// [`Error::Shape`] unless `x` has length n.
     pub fn apply(&self, x: &[T]) -> Result<Vec<T>> {
+        let _mode = Standard::enter();
         check_len("x", self.n, x.len())?;
         let mut y = vec![T::ZERO; self.n];
         for (j, xj) in x.iter().enumerate() {
