@@ -164,19 +164,31 @@ struct Running {
 }
 
 impl Running {
-    fn start() -> io::Result<Self> {
+    /// `begun` gets a message from it.
+    fn start(begun: Sender<()>) -> io::Result<Self> {
         let (work, given) = channel::<ThreadBuilder>();
-        let thread =
-            std::thread::Builder::new().spawn(move || given.into_iter().take(1).for_each(ThreadBuilder::run))?;
-        Ok(Self { thread, work })
+        let run = move || {
+            _ = begun.send(());
+            given.into_iter().take(1).for_each(ThreadBuilder::run);
+        };
+        Ok(Self { thread: std::thread::Builder::new().spawn(run)?, work })
     }
 }
 
 /// So many threads, or none.
+///
+/// A thread that lacks memory while it begins ends the process. So where addresses are limited there must be room for another,
+/// and it has begun before the next is started.
 fn run(threads: usize) -> Option<Vec<Running>> {
+    let limited = room::is_limited();
+    if limited && !room::is_there(threads.saturating_mul(room::STACK)) {
+        return None;
+    }
+    let (begun, begins) = channel();
     let mut running = Vec::with_capacity(threads);
     while running.len() < threads {
-        let Ok(thread) = Running::start() else {
+        let there = !limited || room::is_there(room::STACK + room::SPARE);
+        let Some(thread) = there.then(|| Running::start(begun.clone()).ok()).flatten() else {
             // What they took is there again when they have ended.
             for Running { thread, work } in running {
                 drop(work);
@@ -184,9 +196,54 @@ fn run(threads: usize) -> Option<Vec<Running>> {
             }
             return None;
         };
+        if limited {
+            _ = begins.recv();
+        }
         running.push(thread);
     }
     Some(running)
+}
+
+/// Addresses that the process may still take.
+#[cfg(unix)]
+mod room {
+    use libc::{MAP_ANON, MAP_NORESERVE, MAP_PRIVATE, PROT_READ, PROT_WRITE};
+
+    /// Bytes of the stack of a thread, unless an environment variable says otherwise.
+    pub const STACK: usize = 2 << 20;
+    /// Enough for what a thread needs beside it to begin, and for a solve.
+    pub const SPARE: usize = 8 << 20;
+
+    pub fn is_limited() -> bool {
+        [libc::RLIMIT_AS, libc::RLIMIT_DATA].into_iter().any(|kind| {
+            let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+            // SAFETY: a place for a limit.
+            unsafe { libc::getrlimit(kind, &mut limit) == 0 && limit.rlim_cur != libc::RLIM_INFINITY }
+        })
+    }
+
+    pub fn is_there(bytes: usize) -> bool {
+        let (access, kind) = (PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON | MAP_NORESERVE);
+        // SAFETY: new pages, which nobody touches before they are given back. (Not from the heap, which keeps what it had.)
+        unsafe {
+            let pages = libc::mmap(core::ptr::null_mut(), bytes, access, kind, -1, 0);
+            pages != libc::MAP_FAILED && libc::munmap(pages, bytes) == 0
+        }
+    }
+}
+
+#[cfg(not(unix))]
+mod room {
+    pub const STACK: usize = 0;
+    pub const SPARE: usize = 0;
+
+    pub fn is_limited() -> bool {
+        false
+    }
+
+    pub fn is_there(_: usize) -> bool {
+        true
+    }
 }
 
 /// How many threads rayon starts unless it is told otherwise: what its environment variable says, or as many as there are cores.

@@ -35,7 +35,7 @@ fn run(task: &Task, threads: usize, word: u32) -> Vec<u64> {
     found
 }
 
-fn check(scale: Scale) {
+fn check(scale: Scale, words: &[u32]) {
     // Tests share the threads of the pool.
     static ONE: Mutex<()> = Mutex::new(());
     let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -43,8 +43,8 @@ fn check(scale: Scale) {
         for threads in [1, 2] {
             let expected = run(&task, threads, USUAL);
             assert!(expected.iter().any(|bits| f64::from_bits(*bits) != 0.0), "{}", task.name);
-            for word in OTHERS {
-                assert!(run(&task, threads, word) == expected, "{}, {threads} threads, {word:#x}", task.name);
+            for word in words {
+                assert!(run(&task, threads, *word) == expected, "{}, {threads} threads, {word:#x}", task.name);
             }
         }
     }
@@ -52,10 +52,10 @@ fn check(scale: Scale) {
 
 #[test]
 fn numbers_of_usual_size() {
-    check(Scale { n: 40_000, rhs: 1.0 });
+    check(Scale { n: 20_000, rhs: 1.0 }, &OTHERS);
 }
 
 #[test]
 fn subnormal_numbers() {
-    check(Scale { n: 20_000, rhs: 1e-310 });
+    check(Scale { n: 20_000, rhs: 1e-310 }, &OTHERS[..2]);
 }

@@ -102,6 +102,16 @@ fn threads_that_cannot_be_started() {
     assert_eq!(count(), before + 1000);
 }
 
+/// There is room for the stacks, and hardly for what else threads take.
+#[test]
+fn threads_that_can_hardly_be_started() {
+    if !is_child() {
+        return alone("threads_that_can_hardly_be_started", "100");
+    }
+    bound(Some(230 << 20));
+    (0..3).for_each(|_| solve());
+}
+
 /// The same in a forked process: a child has one thread, and needs a pool of its own.
 fn in_a_child_of_a_fork(threads: usize) {
     // SAFETY: the child solves and ends, without anything that belongs to the other threads of the parent.
