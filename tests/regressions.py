@@ -32,6 +32,53 @@ def defect(function):
 
 # -- Wrong or silent --------------------------------------------------------------------------------------------------
 
+
+@defect
+def numbers_that_the_caller_flushes_to_zero():
+    """Where -ffast-math had been at work, a right-hand side of 1e-310 gave x = 0, with a backward error of 0."""
+    import ctypes
+    import platform
+
+    import bandsolve
+    import numpy as np
+
+    if platform.machine() != "x86_64" or platform.libc_ver()[0] != "glibc":
+        return
+    libm = ctypes.CDLL("libm.so.6")
+    off, diag, rhs = np.ones(1000), np.full(1000, 4.0), np.full(1000, 1e-310)
+    expected = bandsolve.solve_tridiagonal(off, diag, off, rhs)
+    # glibc's fenv_t; the last word is MXCSR.
+    usual = (ctypes.c_uint32 * 8)()
+    libm.fegetenv(usual)
+    for bits in (0x8040, 0x2000, 0x4000, 0x6000):
+        other = (ctypes.c_uint32 * 8)(*usual)
+        other[7] |= bits
+        libm.fesetenv(other)
+        x = bandsolve.solve_tridiagonal(off, diag, off, rhs)
+        libm.fegetenv(other)
+        libm.fesetenv(usual)
+        assert (x == expected).all() and x.any(), hex(bits)
+        assert other[7] & bits == bits
+
+
+@defect
+def one_thread_is_one_thread():
+    """With threads=1 a pool was started nevertheless, and answers were measured there."""
+    import bandsolve
+    import numpy as np
+
+    def threads():
+        return len(os.listdir("/proc/self/task"))
+
+    if not os.path.isdir("/proc/self/task"):
+        return
+    n = 200_000
+    before = threads()
+    off, diag, rhs = np.ones(n), np.full(n, 4.0), np.random.default_rng(1).standard_normal((n, 2))
+    for method in ("auto", "pivoted", "thomas", "cr"):
+        bandsolve.solve_tridiagonal(off, diag, off, rhs, method=method, threads=1)
+    assert threads() == before, f"{before} threads, then {threads()}"
+
 # -- Crashes ----------------------------------------------------------------------------------------------------------
 
 
@@ -102,6 +149,26 @@ def widths_that_wrap():
                 continue
             raise AssertionError(f"no ValueError for {widths}")
 
+
+@defect
+def threads_that_cannot_be_started():
+    """Under a limit of memory every solve panicked, and LAPACK's symbols returned INFO = -1000, even for two unknowns."""
+    import ctypes
+    import resource
+
+    os.environ["RAYON_NUM_THREADS"] = "4000"
+    import bandsolve
+    import numpy as np
+
+    lapack = ctypes.CDLL(str(TARGET / "liblapack_bandsolve.so"))
+    resource.setrlimit(resource.RLIMIT_AS, (4_000_000 * 1024, resource.RLIM_INFINITY))
+    n = 400_000
+    x = bandsolve.solve_tridiagonal(np.ones(n), np.full(n, 4.0), np.ones(n), np.full(n, 6.0))
+    assert abs(x[n // 2] - 1) < 1e-12
+    two, one, info = ctypes.c_int(2), ctypes.c_int(1), ctypes.c_int(77)
+    arrays = [(ctypes.c_double * 2)(*values) for values in ((1, 0), (4, 4), (1, 0), (5, 5))]
+    lapack.dgtsv_(ctypes.byref(two), ctypes.byref(one), *arrays, ctypes.byref(two), ctypes.byref(info))
+    assert info.value == 0 and list(arrays[3]) == [1, 1], info.value
 
 # -- Files ------------------------------------------------------------------------------------------------------------
 

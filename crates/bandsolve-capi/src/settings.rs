@@ -23,6 +23,9 @@ pub enum bandsolve_pivoting_t {
 
 use bandsolve_pivoting_t::*;
 
+/// A truth value as C hands it in: any byte, so not Rust's `bool`; all but 0 are true.
+pub type BoolArgument = u8;
+
 /// A pivoting as C hands it in: any number, so not the Rust enum.
 pub type PivotingArgument = i32;
 

@@ -1,6 +1,7 @@
 //! What a function returns, the message that goes with it, and the guard that every function runs in.
 
 use bandsolve::Error;
+use bandsolve::arithmetic::Standard;
 use core::ffi::{CStr, c_char};
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -118,7 +119,7 @@ thread_local! {
     static PLANTED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Runs the body of a C function: no panic passes, and the message is kept for [`last_error`].
+/// Runs the body of a C function in standard arithmetic: no panic passes, and the message is kept for [`last_error`].
 pub(crate) fn guard(body: impl FnOnce() -> Outcome) -> bandsolve_status_t {
     let outcome = caught(body);
     if outcome.is_ok() {
@@ -133,7 +134,10 @@ pub(crate) fn guard_query(body: impl FnOnce() -> Outcome) -> bandsolve_status_t 
 }
 
 fn caught(body: impl FnOnce() -> Outcome) -> Outcome {
-    let body = || if planted() { panic!("planted by a test") } else { body() };
+    let body = || {
+        let _mode = Standard::enter();
+        if planted() { panic!("planted by a test") } else { body() }
+    };
     catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|payload| Err(Failure::panic(payload)))
 }
 

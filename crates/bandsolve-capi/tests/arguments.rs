@@ -257,7 +257,7 @@ fn panics_in_functions_without_a_type_are_caught() {
         // SAFETY: a report.
         &|report| unsafe { bandsolveLastReport(report) },
         &|_| bandsolveSetThreads(1),
-        &|_| bandsolveSetVerify(true),
+        &|_| bandsolveSetVerify(1),
         &|_| set_method(c"auto"),
     ];
     for call in calls {

@@ -348,10 +348,10 @@ fn settings_count<T: OnGpu>() {
     expect(set_method(c"pivoted"), OK, &[]);
     expect(there.solve(P, false).0, UNSUPPORTED, &["pivoted", "GPU"]);
     expect(set_method(c"auto"), OK, &[]);
-    expect(bandsolveSetVerify(false), OK, &[]);
+    expect(bandsolveSetVerify(0), OK, &[]);
     expect(there.solve(P, true).0, OK, &[]);
     assert!(report().0.backward_error.is_nan());
-    expect(bandsolveSetVerify(true), OK, &[]);
+    expect(bandsolveSetVerify(1), OK, &[]);
     expect(there.solve(P, true).0, OK, &[]);
     assert!(report().0.backward_error.is_finite());
 }

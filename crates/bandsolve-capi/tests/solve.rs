@@ -95,13 +95,13 @@ fn methods_and_settings<T: Api>() {
         assert_eq!(set_method(c"auto"), Status::BANDSOLVE_SUCCESS);
         assert_eq!(bandsolveSetThreads(0), Status::BANDSOLVE_SUCCESS);
 
-        assert_eq!(bandsolveSetVerify(false), Status::BANDSOLVE_SUCCESS);
+        assert_eq!(bandsolveSetVerify(0), Status::BANDSOLVE_SUCCESS);
         let unverified = system.solution(3);
         let (size, mut memory) = (system.buffer_bytes(3), vec![0xff_u8; 1 << 20]);
         let mut x = vec![T::ZERO; unverified.len()];
         assert_eq!(system.solve(3, &mut x, true, Some(&mut memory[3..3 + size])), Status::BANDSOLVE_SUCCESS);
         assert!(x == unverified && report().0.backward_error.is_nan());
-        assert_eq!(bandsolveSetVerify(true), Status::BANDSOLVE_SUCCESS);
+        assert_eq!(bandsolveSetVerify(1), Status::BANDSOLVE_SUCCESS);
     }
 }
 
@@ -115,6 +115,63 @@ fn threads_do_not_change_a_bit() {
         system.solution(3)
     });
     assert!(x.iter().all(|y| *y == x[0]));
+}
+
+/// C passes a byte, which may be any where the caller did not have a `bool`.
+#[test]
+fn every_byte_is_a_truth_value() {
+    let system = System::<f64>::random(Tridiagonal { cyclic: false }, 40, 1);
+    for byte in [1, 0, 2, 128, 0, 255] {
+        assert_eq!(bandsolveSetVerify(byte), Status::BANDSOLVE_SUCCESS);
+        system.solution(3);
+        assert_eq!(report().0.backward_error.is_nan(), byte == 0, "{byte}");
+    }
+}
+
+/// MXCSR of the caller: flush to zero and denormals are zero; rounding down, up, towards zero.
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn arithmetic_of_the_caller() {
+    use core::arch::asm;
+    // SAFETY: no reserved bit is set; the usual word is back before anything is computed here.
+    let set = |word: u32| unsafe { asm!("ldmxcsr [{}]", in(reg) &raw const word) };
+    for family in FAMILIES {
+        let mut system = System::<f64>::random(family, 1500, 2);
+        system.rhs.iter_mut().for_each(|v| *v *= 1e-310);
+        let expected = system.solution(3);
+        for word in [0x9fc0, 0x3f80, 0x5f80, 0x7f80] {
+            set(word);
+            let (x, mut after) = (system.solution(3), 0_u32);
+            // SAFETY: writes four bytes to `after`.
+            unsafe { asm!("stmxcsr [{}]", in(reg) &raw mut after) };
+            set(0x1f80);
+            assert_eq!(after & !0x3f, word, "{family:?}");
+            assert!(x == expected && x.iter().any(|x| *x != 0.0), "{family:?}, {word:#x}");
+        }
+    }
+}
+
+/// In a process of its own.
+#[cfg(target_os = "linux")]
+#[test]
+fn one_thread_is_one_thread() {
+    const CHILD: &str = "BANDSOLVE_ONE_THREAD";
+    let count = || std::fs::read_dir("/proc/self/task").unwrap().count();
+    if std::env::var_os(CHILD).is_none() {
+        let mut child = std::process::Command::new(std::env::current_exe().unwrap());
+        child.args(["one_thread_is_one_thread", "--exact"]).env(CHILD, "1").env("RAYON_NUM_THREADS", "3");
+        let output = child.output().unwrap();
+        return assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+    }
+    let before = count();
+    assert_eq!(bandsolveSetThreads(1), Status::BANDSOLVE_SUCCESS);
+    for family in FAMILIES {
+        System::<f64>::random(family, 120_000, 2).solution(3);
+        assert_eq!(count(), before, "{family:?}");
+    }
+    assert_eq!(bandsolveSetThreads(0), Status::BANDSOLVE_SUCCESS);
+    System::<f64>::random(FAMILIES[0], 120_000, 1).solution(3);
+    assert_eq!(count(), before + 3);
 }
 
 /// By hand, in the layouts of the header: rows and columns are told apart.

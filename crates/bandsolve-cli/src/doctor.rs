@@ -5,7 +5,7 @@ use crate::bench::{Machine, memory_bandwidth};
 use crate::exit::Failure;
 use crate::peers::Peer;
 use crate::report;
-use bandsolve::{Simd, Tuning};
+use bandsolve::{Simd, Tuning, threads};
 use bandsolve_gpu::{Device, DeviceTuning};
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -47,7 +47,7 @@ struct Found {
 
 impl Found {
     fn here() -> Self {
-        let threads = rayon::current_num_threads();
+        let threads = if threads::available() { threads::count() } else { 1 };
         let gpu = Device::cuda(0).map(|device| format!("{}, {} GiB", device.name(), device.limits().memory >> 30));
         let load = std::fs::read_to_string("/proc/loadavg").ok();
         let there = |path: Option<PathBuf>| path.filter(|path| path.exists());

@@ -51,7 +51,8 @@ fn check_outputs(args: &SolveArgs) -> Result<(), Failure> {
 }
 
 fn set_threads(args: &SolveArgs) -> Result<(), Failure> {
-    let Some(threads) = args.threads else { return Ok(()) };
+    // One is this one.
+    let Some(threads @ 2..) = args.threads else { return Ok(()) };
     let pool = rayon::ThreadPoolBuilder::new().num_threads(usize::from(threads)).build_global();
     pool.map_err(|e| Failure::Other(format!("--threads {threads}: {e}")))
 }
@@ -282,7 +283,7 @@ impl Job<'_> {
             "periodic": self.kind == Kind::Tridiagonal { periodic: true },
             "n_rhs": outcome.n_rhs,
             "dtype": self.dtype.name(),
-            "threads": self.args.threads.map_or_else(rayon::current_num_threads, usize::from),
+            "threads": self.args.threads.map_or_else(bandsolve::threads::count, usize::from),
             "backward_error": backward_error(&outcome.solved),
             "backward_errors": solved.map(|r| r.backward_errors.to_vec()),
             "refinement_steps": refinement_steps(&outcome.solved),

@@ -2,6 +2,7 @@
 
 use crate::device::{Held, Launch, Limits, Machine};
 use bandsolve::Result;
+use bandsolve::arithmetic::Standard;
 use core::ffi::{c_char, c_int, c_void};
 use std::ffi::CString;
 
@@ -150,6 +151,8 @@ impl Machine for Emulator {
     }
 
     unsafe fn launch(&self, launch: &Launch, arguments: &mut [*mut c_void]) -> Result<()> {
+        // Whatever that of the host is.
+        let _mode = Standard::enter();
         let name = CString::new(launch.kernel).expect("a name without zeros");
         let (grid, size) = ([launch.blocks, 1, 1], [launch.threads, 1, 1]);
         let Emulation { order, seed, resident, .. } = self.how;

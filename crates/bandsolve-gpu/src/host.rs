@@ -9,7 +9,7 @@ use bandsolve::{
 };
 use core::fmt::Debug;
 use std::borrow::Cow;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// A matrix of the host.
 pub trait HostMatrix<T>: Debug + Send + Sync {
@@ -105,8 +105,22 @@ pub struct OnDevice<'m, T: Element> {
     a: &'m dyn HostMatrix<T>,
     arrays: Vec<DeviceVec<T>>,
     leading: usize,
-    /// With memory for as many right-hand sides as were solved for at a time.
-    solver: Mutex<Solver<T>>,
+    /// With memory for as many right-hand sides as were solved for at a time. Who solves takes it out, and puts it back; who finds
+    /// none makes another. Were it locked meanwhile, a thread that waits for others in the host's method, and is given a second
+    /// solve with the same factors, would wait for itself.
+    solver: Mutex<Option<Solver<T>>>,
+}
+
+impl<T: Element> OnDevice<'_, T> {
+    fn kept(&self) -> MutexGuard<'_, Option<Solver<T>>> {
+        self.solver.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A solver for so many right-hand sides that nobody else has.
+    fn take_solver(&self, n_rhs: usize) -> Result<Solver<T>> {
+        let kept = self.kept().take().filter(|kept| kept.n_rhs() >= n_rhs);
+        kept.map_or_else(|| Solver::new(&self.device, &self.plan, n_rhs.max(1)), Ok)
+    }
 }
 
 impl Device {
@@ -120,7 +134,7 @@ impl Device {
             return Err(Error::Shape { what: "matrix", expected: plan.shape().n(), got: a.shape().n() });
         }
         let (arrays, leading) = a.upload(self)?;
-        let solver = Mutex::new(Solver::new(self, plan, 1)?);
+        let solver = Mutex::new(Some(Solver::new(self, plan, 1)?));
         Ok(OnDevice { device: self.clone(), plan: plan.clone(), a, arrays, leading, solver })
     }
 }
@@ -137,16 +151,14 @@ impl<T: Element> Factor<T> for OnDevice<'_, T> {
     fn solve_into_with(&self, op: Op, rhs: &[T], x: &mut [T], _stack: &mut PodStack) -> Result<Report> {
         let n_rhs = self.shape().n_rhs("rhs", rhs.len())?;
         crate::device::check_len("x", rhs.len(), x.len())?;
-        let mut solver = self.solver.lock().unwrap_or_else(PoisonError::into_inner);
-        if n_rhs > solver.n_rhs() {
-            *solver = Solver::new(&self.device, &self.plan, n_rhs)?;
-        }
+        let mut solver = self.take_solver(n_rhs)?;
         let matrix = match &*self.arrays {
             [sub, diag, sup] => Matrix::tridiagonal(sub, diag, sup),
             bands => Matrix::banded(&bands[0], self.leading),
         };
         let (given, mut found) = (self.device.upload(rhs)?, self.device.zeros::<T>(x.len())?);
         let solved = solver.solve(matrix.op(op), &given, &mut found);
+        *self.kept() = Some(solver);
         found.slice(..).read(x)?;
         if let Err(Error::NotFinite { .. }) = solved {
             // Named as the caller knows it.
@@ -159,5 +171,58 @@ impl<T: Element> Factor<T> for OnDevice<'_, T> {
 
     fn solve_in_place_scratch(&self, n_rhs: usize) -> StackReq {
         StackReq::new::<T>(n_rhs * self.shape().rows())
+    }
+}
+
+#[cfg(all(test, feature = "emulator"))]
+mod tests {
+    use super::*;
+    use crate::Emulation;
+    use std::sync::mpsc::{Receiver, Sender, channel};
+    use std::time::Duration;
+
+    /// Waits, in the host's part of a solve, until another solve is done.
+    #[derive(Debug)]
+    struct Waiting<'a> {
+        a: Tridiagonal<'a, f64>,
+        inside: Sender<()>,
+        done: Mutex<Receiver<()>>,
+    }
+
+    impl HostMatrix<f64> for Waiting<'_> {
+        fn shape(&self) -> Shape {
+            self.a.shape()
+        }
+        fn upload(&self, device: &Device) -> Result<(Vec<DeviceVec<f64>>, usize)> {
+            self.a.upload(device)
+        }
+        fn full_arrays(&self) -> [Cow<'_, [f64]>; 3] {
+            self.a.full_arrays()
+        }
+        fn check_finite(&self) -> Result<()> {
+            _ = self.inside.send(());
+            let waited = self.done.lock().unwrap().recv_timeout(Duration::from_secs(20));
+            assert!(waited.is_ok(), "the other solve waits for this one");
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn nothing_is_locked_while_the_host_works() {
+        let device = Device::emulated(Emulation::default());
+        let (off, diag) = ([1.0; 40], [4.0; 40]);
+        let ((inside, begun), (finish, done)) = (channel(), channel());
+        let a = Waiting { a: Tridiagonal::new(&off, &diag, &off).unwrap(), inside, done: Mutex::new(done) };
+        let factor = device.factor(&Plan::new(a.shape()), &a).unwrap();
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let found = factor.solve(&[f64::NAN; 40]);
+                assert_eq!(found.unwrap_err(), Error::NotFinite { array: "rhs", index: 0 });
+            });
+            begun.recv().unwrap();
+            assert!(factor.solve(&[1.0; 40]).unwrap().report.backward_error <= 8.0 * f64::EPSILON);
+            finish.send(()).unwrap();
+        });
+        assert!(factor.kept().is_some());
     }
 }

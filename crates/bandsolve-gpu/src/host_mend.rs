@@ -3,6 +3,7 @@
 use crate::device::Element;
 use crate::solver::largest;
 use crate::spread::Given;
+use bandsolve::arithmetic::Standard;
 use bandsolve::direct::contract::{ACCEPTED_AT_ONCE, good};
 use bandsolve::{BlockTridiagonal, Error, Factor, Method, Plan, RealScalar, Result, Scalar, Shape};
 use core::ops::Range;
@@ -22,6 +23,7 @@ pub(crate) fn mend<T: Element>(
     x: &mut [T],
     x_max: f64,
 ) -> Result<Option<f64>> {
+    let _mode = Standard::enter();
     let (b, n) = (block.0, system.rhs.len() / block.0);
     let mut worst = 0.0;
     for row in bad {

@@ -65,10 +65,10 @@ pub fn solve<T: Number>(a: Matrix<'_, T>, rhs: &mut Columns<'_, T>) -> Result<()
 }
 
 fn plan(n: usize) -> Option<Plan> {
-    let plan = Plan::new(bandsolve::Shape::Tridiagonal { n, periodic: false });
+    let plan = || Plan::new(bandsolve::Shape::Tridiagonal { n, periodic: false });
     match partition() {
-        Partition::Usual if n >= CROSSOVER => Some(plan),
-        Partition::Rows(rows) if n > 0 => Some(plan.method(Method::Rpts).partition_rows(rows)),
+        Partition::Usual if n >= CROSSOVER => Some(plan()),
+        Partition::Rows(rows) if n > 0 => Some(plan().method(Method::Rpts).partition_rows(rows)),
         _ => None,
     }
 }

@@ -5,6 +5,7 @@
 //! character argument here is one letter. No panic crosses the border: INFO is then [`PANICKED`], a value NaN.
 
 use crate::{Int, entry};
+use bandsolve::arithmetic::Standard;
 use bandsolve::{Complex32, Complex64, RealScalar};
 use core::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -13,11 +14,17 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 const PANICKED: Int = -1000;
 
 fn info_of(routine: impl FnOnce() -> entry::Info) -> Int {
-    catch_unwind(AssertUnwindSafe(routine)).map_or(PANICKED, |result| result.err().unwrap_or(0))
+    caught(routine).map_or(PANICKED, |result| result.err().unwrap_or(0))
 }
 
 fn value_of<R: RealScalar>(routine: impl FnOnce() -> R) -> R {
-    catch_unwind(AssertUnwindSafe(routine)).unwrap_or(R::NAN)
+    caught(routine).unwrap_or(R::NAN)
+}
+
+/// What a routine returns, in standard arithmetic; `None` if it panicked.
+fn caught<R>(routine: impl FnOnce() -> R) -> Option<R> {
+    let _mode = Standard::enter();
+    catch_unwind(AssertUnwindSafe(routine)).ok()
 }
 
 /// A subroutine with INFO as its last argument; a workspace that is not used can stand before that, after a semicolon.

@@ -1,6 +1,7 @@
 //! Reports of wrong arguments, to the program's own `xerbla_` if it has one.
 
 use crate::Int;
+use std::io::{Write, stderr};
 
 /// Reports that argument `index` (from 1) of `routine` is wrong.
 ///
@@ -10,7 +11,8 @@ pub fn xerbla(routine: &str, index: Int) {
     match theirs() {
         // SAFETY: `xerbla_(SRNAME, INFO)` is LAPACK's interface, with the length of the name at the end.
         Some(report) => unsafe { report(routine.as_ptr(), &index, routine.len()) },
-        None => eprintln!(" ** On entry to {routine} parameter number {index:2} had an illegal value"),
+        // Where nobody listens, INFO has to do.
+        None => _ = writeln!(stderr(), " ** On entry to {routine} parameter number {index:2} had an illegal value"),
     }
 }
 
@@ -42,4 +44,23 @@ fn theirs() -> Option<Xerbla> {
 #[cfg(not(all(target_os = "linux", target_pointer_width = "64")))]
 fn theirs() -> Option<Xerbla> {
     None
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::fs::File;
+    use std::process::{Command, Stdio};
+
+    /// In a process of its own, whose standard error output takes nothing.
+    #[test]
+    fn a_report_that_nobody_takes_is_dropped() {
+        const CHILD: &str = "BANDSOLVE_XERBLA_TEST";
+        if std::env::var_os(CHILD).is_some() {
+            return super::xerbla("DGTSV", 1);
+        }
+        let full = File::options().write(true).open("/dev/full").unwrap();
+        let mut child = Command::new(std::env::current_exe().unwrap());
+        child.args(["xerbla::tests::a_report_that_nobody_takes_is_dropped", "--exact", "--nocapture"]).env(CHILD, "1");
+        assert!(child.stderr(full).stdout(Stdio::null()).status().unwrap().success());
+    }
 }

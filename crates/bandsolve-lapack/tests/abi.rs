@@ -152,3 +152,65 @@ fn products_of_sizes_beyond_32_bits() {
     assert_eq!(info, 0);
     assert!(b.iter().all(|x| *x == 0.5));
 }
+
+/// Solves a tridiagonal system with x = 1; returns INFO.
+fn tridiagonal(n: usize) -> Int {
+    let (mut dl, mut d, mut du, mut x) = (vec![1.0; n], vec![4.0; n], vec![1.0; n], vec![6.0; n]);
+    (x[0], x[n - 1]) = (5.0, 5.0);
+    let (count, mut info) = (n as Int, -77);
+    // SAFETY: LAPACK's signature.
+    unsafe {
+        let [dl, d, du, x] = [&mut dl, &mut d, &mut du, &mut x].map(|array| array.as_mut_ptr());
+        dgtsv_(&count, &1, dl, d, du, x, &count, &mut info);
+    }
+    assert!(info != 0 || x.iter().all(|x| (x - 1.0).abs() < 1e-12));
+    info
+}
+
+/// In a process of its own, which may not have as many addresses as the stacks of the threads that it is asked to start.
+#[cfg(target_os = "linux")]
+#[test]
+fn threads_that_cannot_be_started() {
+    const CHILD: &str = "BANDSOLVE_ABI_TEST";
+    if std::env::var_os(CHILD).is_none() {
+        let mut child = std::process::Command::new("sh");
+        child.args(["-c", "ulimit -v 4000000 && exec \"$0\" threads_that_cannot_be_started --exact"]);
+        child.arg(std::env::current_exe().unwrap()).env(CHILD, "1").env("RAYON_NUM_THREADS", "4000");
+        let output = child.output().unwrap();
+        return assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+    }
+    let threads = || std::fs::read_dir("/proc/self/task").unwrap().count();
+    let before = threads();
+    // The last are large enough for many threads.
+    for n in [2, 2000, 400_000, 400_000, 2] {
+        assert_eq!((tridiagonal(n), threads()), (0, before), "n = {n}");
+    }
+}
+
+/// MXCSR of the caller: flush to zero and denormals are zero; rounding down, up, towards zero.
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn arithmetic_of_the_caller() {
+    use core::arch::asm;
+    // SAFETY: no reserved bit is set; the usual word is back before anything is computed here.
+    let set = |word: u32| unsafe { asm!("ldmxcsr [{}]", in(reg) &raw const word) };
+    let (n, leading) = (100, 7);
+    let solve = |word: u32| {
+        let mut ab: Vec<f64> = (0..n * leading).map(|k| ((k * k + 3) % 17) as f64 - 5.0).collect();
+        let (mut pivots, mut x) = (vec![0; n], vec![1e-310; n]);
+        let (count, mut info, mut after) = (n as Int, -77, 0_u32);
+        set(word);
+        // SAFETY: LAPACK's signature; `after` has four bytes.
+        unsafe {
+            let (ab, x) = (ab.as_mut_ptr(), x.as_mut_ptr());
+            dgbsv_(&count, &2, &2, &1, ab, &(leading as Int), pivots.as_mut_ptr(), x, &count, &mut info);
+            asm!("stmxcsr [{}]", in(reg) &raw mut after);
+        }
+        set(0x1f80);
+        assert_eq!((info, after & !0x3f), (0, word));
+        x
+    };
+    let expected = solve(0x1f80);
+    assert!(expected.iter().any(|x| *x != 0.0));
+    assert!([0x9fc0, 0x3f80, 0x5f80, 0x7f80].into_iter().all(|word| solve(word) == expected));
+}

@@ -5,6 +5,7 @@
 
 use crate::arrays::{Number, array, rows, slice, with_number};
 use crate::errors::exception;
+use bandsolve::arithmetic::Standard;
 use bandsolve::memory::zeroed;
 use bandsolve::{RealScalar, Scalar};
 use numpy::{PyUntypedArray, PyUntypedArrayMethods};
@@ -28,6 +29,7 @@ pub fn indefinite(lower: bool, bands: &Bound<'_, PyAny>) -> PyResult<Option<usiz
 fn of_bands<T: Number>(bands: &Bound<'_, PyUntypedArray>, lower: bool) -> PyResult<Option<usize>> {
     let (width, n) = (bands.shape()[0] - 1, bands.shape()[1]);
     let held = rows::<T>(bands)?;
+    let _mode = Standard::enter();
     let a = Hermitian { entries: slice(&held), n, width: width.min(n.saturating_sub(1)), stored: width, lower };
     let found = bands.py().detach(|| match a.width {
         1 if a.twisted() => Ok(None),

@@ -34,6 +34,8 @@ mod tuning;
 pub use direct::{Determinant, ExpertReport, Factor, Inspect, Norm, Op, Report, Solution};
 pub use error::{Error, Result};
 pub use kernel::Simd;
+#[doc(hidden)]
+pub use kernel::arithmetic;
 pub use matrix::{Banded, BlockTridiagonal, Csc, CscMut, Layout, Shape, Tridiagonal, TridiagonalBatch};
 pub use plan::{Factorize, Method, Options, Pivoting, Plan};
 pub use scalar::{Complex32, Complex64, RealScalar, Scalar};

@@ -3,6 +3,7 @@
 use crate::direct::Inspect;
 use crate::error::{Error, Result};
 use crate::kernel::Simd;
+use crate::kernel::arithmetic::Standard;
 use crate::kernel::memory::Pool;
 use crate::kernel::sweep::{Eliminator, Pivots};
 use crate::kernel::tile::Scaling;
@@ -247,6 +248,9 @@ pub struct Plan {
 
 impl Plan {
     /// Plan for one shape: method `Auto`, scaled partial pivoting, all threads, verified.
+    ///
+    /// No thread is started yet. A program that configures rayon's pool itself, with another number of threads than rayon would
+    /// take, says that number in [`threads`](Self::threads): before the first parallel solve nobody can ask rayon for it.
     pub fn new(shape: Shape) -> Self {
         let options = Options {
             pivoting: Pivoting::default(),
@@ -274,7 +278,8 @@ impl Plan {
         self
     }
 
-    /// Number of threads, at least 1. The result is the same, bit for bit, for any number.
+    /// Number of threads, at least 1: with 1 no other is started, nor works. The result is the same, bit for bit, for any
+    /// number.
     pub fn threads(mut self, threads: usize) -> Self {
         self.options.threads = threads.max(1);
         self.decide()
@@ -377,6 +382,7 @@ impl Plan {
     /// [`Error::Shape`](crate::Error::Shape) if `a` has not the planned shape,
     /// [`Error::Unsupported`](crate::Error::Unsupported) if the method cannot solve it.
     pub fn factor<'m, M: Factorize>(&self, a: &'m M) -> Result<M::Factor<'m>> {
+        let _mode = Standard::enter();
         a.factor_with(self)
     }
 

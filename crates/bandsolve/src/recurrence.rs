@@ -35,6 +35,7 @@ pub(crate) use linear::{Affine, solve, solve_sequentially};
 pub(crate) use scan::{Carry, GROUPS, Scan, Tile, run};
 
 use crate::error::{Result, check_len};
+use crate::kernel::arithmetic::Standard;
 use crate::scalar::Scalar;
 use linear::Plain;
 
@@ -134,6 +135,7 @@ fn checked<T: Scalar, const K: usize, const REVERSED: bool>(
     threads: usize,
     y: &mut [T],
 ) -> Result<()> {
+    let _mode = Standard::enter();
     for by in by {
         check_len("a coefficient array", y.len(), by.len())?;
     }

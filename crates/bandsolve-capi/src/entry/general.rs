@@ -1,7 +1,7 @@
 //! The C functions that belong to no type: statuses, messages, reports, settings.
 
 use crate::report::{self, bandsolve_report_t};
-use crate::settings;
+use crate::settings::{self, BoolArgument};
 use crate::status::{self, StatusArgument, bandsolve_status_t, guard, guard_query};
 use core::ffi::c_char;
 
@@ -40,8 +40,8 @@ pub extern "C" fn bandsolveSetThreads(threads: i64) -> bandsolve_status_t {
 /// Turns verification, and with it refinement and the fallback, off or on (as at the beginning) for this thread. Buffer sizes
 /// do not change with it.
 #[unsafe(no_mangle)]
-pub extern "C" fn bandsolveSetVerify(verify: bool) -> bandsolve_status_t {
-    guard(|| settings::set_verify(verify))
+pub extern "C" fn bandsolveSetVerify(verify: BoolArgument) -> bandsolve_status_t {
+    guard(|| settings::set_verify(verify != 0))
 }
 
 /// The method for solves that this thread asks for, by name, such as "rpts" or "pivoted"; NULL or "auto": the library

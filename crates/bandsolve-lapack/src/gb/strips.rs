@@ -243,7 +243,9 @@ impl Panel<'_> {
         };
         // The pieces are the same whether or not they run in parallel, and so is the result.
         let piece = task * self.stride;
-        if count > 1 && rows * columns >= self.layout.parallel_from && threads::count() > 1 {
+        let parallel = count > 1 && rows * columns >= self.layout.parallel_from;
+        if parallel && threads::count() > 1 && threads::available() {
+            let work = |piece: (usize, &mut [T])| threads::standard(|| work(piece));
             threads::enter(|| right.par_chunks_mut(piece).take(count).enumerate().for_each(work));
         } else {
             right.chunks_mut(piece).take(count).enumerate().for_each(work);

@@ -157,7 +157,9 @@ impl<T: Number> Strip<T> {
             T::subtract_adjoint_product(a22, l21.subrows(first, below - first), l21.subrows(first, columns));
         };
         // The pieces are the same whether or not they run in parallel, and so is the result.
-        if below * below >= self.layout.parallel_from && threads::count() > 1 {
+        let parallel = count > 1 && below * below >= self.layout.parallel_from;
+        if parallel && threads::count() > 1 && threads::available() {
+            let work = |piece: (usize, &mut [T])| threads::standard(|| work(piece));
             threads::enter(|| right.par_chunks_mut(block * stride).take(count).enumerate().for_each(work));
         } else {
             right.chunks_mut(block * stride).take(count).enumerate().for_each(work);

@@ -3,6 +3,7 @@
 use super::pivoted::PivotedTridiagonal;
 use super::{Factor, Inspect, Op, Probe, Report, banded, block_tridiagonal, tridiagonal};
 use crate::error::Result;
+use crate::kernel::arithmetic::Standard;
 use crate::matrix::{Banded, BlockTridiagonal, Shape, Tridiagonal};
 use crate::plan::Plan;
 use crate::scalar::{Complex32, Complex64, Scalar};
@@ -52,6 +53,7 @@ impl<T: Scalar> Factor<T> for AnyFactor<'_, T> {
     }
 
     fn solve_into_with(&self, op: Op, rhs: &[T], x: &mut [T], stack: &mut PodStack) -> Result<Report> {
+        let _mode = Standard::enter();
         self.method.solve_into_with(op, rhs, x, stack)
     }
 }

@@ -10,6 +10,7 @@ use super::pivoted::PivotedTridiagonal;
 use super::verify::{self, Report, Solution, good};
 use super::{AnyFactor, Determinant, Factor, Inspect, Op, Probe};
 use crate::error::{Error, Result, check_len};
+use crate::kernel::arithmetic::Standard;
 use crate::kernel::lockstep::{Shared, Systems};
 use crate::kernel::run::{self, How, Workspace};
 use crate::kernel::tile::{Scaling, Strides};
@@ -18,7 +19,7 @@ use crate::memory::{collected, filled, places, push};
 use crate::plan::{Factorize, Method, Pivoting, Plan};
 use crate::scalar::{RealScalar, Scalar};
 use crate::spread::spread;
-use crate::threads::enter;
+use crate::threads::{available, enter, standard};
 use crate::tuning;
 use core::ops::Range;
 use dyn_stack::{PodStack, StackReq};
@@ -123,7 +124,7 @@ impl<T: Scalar> BatchFactor<'_, T> {
         let system = a.try_system(s)?;
         let d = collected((0..n).map(|i| rhs[a.index(s, i)]))?;
         let mut x = collected((0..n).map(|i| out.read(s, i)))?;
-        let error = verify::backward_error(op.rows(&system), &d, &x);
+        let error = verify::backward_error(op.rows(&system), (&d, &x), self.plan.options.threads > 1);
         let factor = PivotedTridiagonal::new(&self.plan.clone().pivoting(Pivoting::ScaledPartial), system.view())?;
         if error <= good::<T>() && !factor.is_singular() {
             return Ok((error, false));
@@ -150,12 +151,13 @@ impl<T: Scalar> BatchFactor<'_, T> {
     /// If there is no system `s`.
     pub fn system(&self, s: usize) -> Result<AnyFactor<'static, T>> {
         assert!(s < self.a.count());
+        let _mode = Standard::enter();
         let (a, wish) = (self.a.try_system(s)?, &self.plan.options);
         let plan = Plan::new(a.shape()).method(Method::Pivoted).pivoting(wish.pivoting).verify(wish.verify).threads(1);
         AnyFactor::pivoted(&plan.noise_threshold(wish.noise_threshold), a)
     }
 
-    /// What `ask` says of every system, in their order; on all threads.
+    /// What `ask` says of every system, in their order; on all threads, unless the plan is for one.
     ///
     /// # Cost
     /// A sequential factorisation a system, and what is asked.
@@ -176,7 +178,11 @@ impl<T: Scalar> BatchFactor<'_, T> {
     pub fn of_systems<R: Send>(&self, ask: impl Fn(&AnyFactor<'static, T>) -> Result<R> + Sync) -> Result<Vec<R>> {
         let mut said = places(self.a.count())?;
         let tell = |(s, said): (usize, &mut Option<Result<R>>)| *said = Some(self.system(s).and_then(|of| ask(&of)));
-        enter(|| said.par_iter_mut().enumerate().for_each(tell));
+        if self.plan.options.threads > 1 && said.len() > 1 && available() {
+            enter(|| said.par_iter_mut().enumerate().for_each(|place| standard(|| tell(place))));
+        } else {
+            said.iter_mut().enumerate().for_each(tell);
+        }
         filled(said)
     }
 }
@@ -265,6 +271,7 @@ impl<T: Scalar> Factor<T> for BatchFactor<'_, T> {
     }
 
     fn solve_into_with(&self, op: Op, rhs: &[T], x: &mut [T], stack: &mut PodStack) -> Result<Report> {
+        let _mode = Standard::enter();
         let n_rhs = self.shape().n_rhs("rhs", rhs.len())?;
         check_len("x", rhs.len(), x.len())?;
         verify::check_scratch(self.solve_scratch(n_rhs), stack)?;

@@ -15,7 +15,7 @@ use crate::error::Result;
 use crate::matrix::{Banded, BlockTridiagonal, Shape};
 use crate::plan::Plan;
 use crate::scalar::Scalar;
-use crate::threads::enter;
+use crate::threads::{available, enter, standard};
 use crate::tuning;
 use dyn_stack::{PodStack, StackReq};
 use rayon::prelude::*;
@@ -96,7 +96,8 @@ fn with_band<T: Scalar, R>(
             }
         }
     };
-    if plan.options.threads > 1 {
+    if plan.options.threads > 1 && count > COLUMNS_TASK && available() {
+        let fill = |column: (usize, &mut [T])| standard(|| fill(column));
         enter(|| bands.par_chunks_mut(b * leading).with_min_len(COLUMNS_TASK).enumerate().for_each(fill));
     } else {
         bands.chunks_mut(b * leading).enumerate().for_each(fill);

@@ -1,6 +1,7 @@
 //! Determinants that neither over- nor underflow.
 
 use super::measure::{exponent, ldexp};
+use crate::kernel::arithmetic::Standard;
 use crate::scalar::{RealScalar, Scalar};
 use core::f64::consts::{FRAC_1_SQRT_2, LN_2};
 
@@ -26,6 +27,7 @@ impl<T: Scalar> Determinant<T> {
 
     /// The number itself; infinite or 0 where it leaves the range of the type.
     pub fn value(&self) -> T {
+        let _mode = Standard::enter();
         // In two factors: a phase times infinity would have NaN for the part that is 0.
         let size = T::Real::from_f64(self.log_abs.exp());
         if T::COMPLEX && size == T::Real::INFINITY {
@@ -37,6 +39,7 @@ impl<T: Scalar> Determinant<T> {
 
     /// That of two matrices on one diagonal.
     pub fn times(&self, other: &Self) -> Self {
+        let _mode = Standard::enter();
         Self { phase: self.phase * other.phase, log_abs: self.log_abs + other.log_abs }
     }
 }

@@ -7,6 +7,7 @@ use super::sparse_rhs::SparseSolver;
 use super::verify::{Equations, Factored, KeepsFactors, Matrix, Report};
 use super::{Factor, Op};
 use crate::error::{Error, Result};
+use crate::kernel::arithmetic::Standard;
 use crate::plan::Method;
 use crate::scalar::Scalar;
 use dyn_stack::PodStack;
@@ -38,6 +39,7 @@ pub trait Inspect<T: Scalar>: Factor<T> {
     /// # Cost
     /// One pass over the matrix.
     fn norm(&self, norm: Norm) -> f64 {
+        let _mode = Standard::enter();
         condition::norm(self.probe(), norm)
     }
 
@@ -60,6 +62,7 @@ pub trait Inspect<T: Scalar>: Factor<T> {
     /// # Source
     /// Higham, ACM TOMS 14 (1988) 381, algorithm 4.1; `docs/math/condition.md`.
     fn rcond(&self, norm: Norm) -> Result<f64> {
+        let _mode = Standard::enter();
         condition::rcond(self.probe(), norm)
     }
 
@@ -79,6 +82,7 @@ pub trait Inspect<T: Scalar>: Factor<T> {
     /// # Source
     /// `docs/math/condition.md`.
     fn determinant(&self) -> Result<Determinant<T>> {
+        let _mode = Standard::enter();
         self.probe().known_determinant()
     }
 
@@ -107,6 +111,7 @@ pub trait Inspect<T: Scalar>: Factor<T> {
     /// # Source
     /// What LAPACK's `…svx` drivers report; `docs/math/condition.md`.
     fn solve_expert(&self, op: Op, rhs: &[T], x: &mut [T]) -> Result<ExpertReport> {
+        let _mode = Standard::enter();
         expert::solve(self.probe(), op, rhs, x)
     }
 }

@@ -5,7 +5,7 @@ use super::inspect::Probe;
 use super::verify::Equations;
 use crate::matrix::Rows;
 use crate::scalar::{RealScalar, Scalar};
-use crate::threads::enter;
+use crate::threads::{available, enter, standard};
 use core::ops::Range;
 use rayon::prelude::*;
 use smallvec::SmallVec;
@@ -16,9 +16,9 @@ use smallvec::SmallVec;
 /// finite inputs; NaN if x or an entry is not finite; 0/0 counts as 0, and ‖x‖∞ as the smallest normal number at least.
 ///
 /// # Cost
-/// One pass over the three diagonals, rhs and x, on all threads from n = 10⁵; the result does not depend on their number.
-pub(crate) fn backward_error<T: Scalar>(rows: Rows<'_, T>, rhs: &[T], x: &[T]) -> f64 {
-    measure(&rows, rhs, x, true)
+/// One pass over the three diagonals, rhs and x; if `parallel`, on all threads from n = 10⁵. The result is the same.
+pub(crate) fn backward_error<T: Scalar>(rows: Rows<'_, T>, (rhs, x): (&[T], &[T]), parallel: bool) -> f64 {
+    measure(&rows, rhs, x, parallel)
 }
 
 /// Entries from which η is measured in parallel, and those that one task takes.
@@ -44,9 +44,9 @@ pub(crate) fn measure<T: Scalar, E: Equations<T>>(equations: &E, d: &[T], x: &[T
     };
     let chunks = 0..x.len().div_ceil(CHUNK);
     let entries = equations.entries_in_row();
-    let worst = if parallel && x.len().saturating_mul(entries) >= PARALLEL_FROM {
+    let worst = if parallel && x.len().saturating_mul(entries) >= PARALLEL_FROM && available() {
         let least = PARALLEL_TASK.div_ceil(entries * CHUNK);
-        enter(|| chunks.into_par_iter().with_min_len(least).map(of_chunk).max())
+        enter(|| chunks.into_par_iter().with_min_len(least).map(|c| standard(|| of_chunk(c))).max())
     } else {
         chunks.map(of_chunk).max()
     };
@@ -93,8 +93,9 @@ pub(super) fn measure_together<T: Scalar, E: Equations<T>>(
     };
     let chunks = 0..n.div_ceil(ROWS_TOGETHER);
     let none = [Largest::default(); RHS_TOGETHER];
-    let worst = if parallel && x.len().saturating_mul(equations.entries_in_row()) >= PARALLEL_FROM {
+    let worst = if parallel && x.len().saturating_mul(equations.entries_in_row()) >= PARALLEL_FROM && available() {
         let least = PARALLEL_TASK.div_ceil(equations.entries_in_row() * ROWS_TOGETHER * norms.len());
+        let of_chunk = |c| standard(|| of_chunk(c));
         enter(|| chunks.into_par_iter().with_min_len(least).map(of_chunk).reduce(|| none, larger))
     } else {
         chunks.map(of_chunk).fold(none, larger)
@@ -165,8 +166,8 @@ pub(super) fn residual<T: Scalar, E: Equations<T>>(
         }
         eta
     };
-    let eta = if parallel && x.len().saturating_mul(equations.entries_in_row()) >= PARALLEL_FROM {
-        enter(|| r.par_chunks_mut(CHUNK).enumerate().map(of_chunk).max())
+    let eta = if parallel && x.len().saturating_mul(equations.entries_in_row()) >= PARALLEL_FROM && available() {
+        enter(|| r.par_chunks_mut(CHUNK).enumerate().map(|chunk| standard(|| of_chunk(chunk))).max())
     } else {
         r.chunks_mut(CHUNK).enumerate().map(of_chunk).max()
     };

@@ -231,7 +231,8 @@ fn refine<T: Scalar>(
     x: &mut [T],
     (memory, stack): (&mut [T::Real], &mut PodStack),
 ) -> (f64, usize) {
-    let mut error = verify::backward_error(rows, rhs, x);
+    let parallel = settings.threads_for(rows.n()) > 1;
+    let mut error = verify::backward_error(rows, (rhs, x), parallel);
     let mut step = 0;
     while error > good::<T>() && step < verify::MAX_REFINEMENTS {
         // Without memory for it the fallback is asked, which says so if there is none for it either.
@@ -240,7 +241,7 @@ fn refine<T: Scalar>(
         let work = (&mut *memory, &mut *stack);
         solve_level(settings, 1, rows, None, columns_mut(&mut residual, 1), Default::default(), work);
         x.iter_mut().zip(residual).for_each(|(x, dx)| *x += dx);
-        error = verify::backward_error(rows, rhs, x);
+        error = verify::backward_error(rows, (rhs, x), parallel);
         step += 1;
     }
     (error, step)

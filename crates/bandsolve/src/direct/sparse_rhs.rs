@@ -9,6 +9,7 @@
 use super::any::AnyFactor;
 use super::{Factor, Inspect, Op, Probe, Report, verify};
 use crate::error::{Error, Result, check_len};
+use crate::kernel::arithmetic::Standard;
 use crate::matrix::{Csc, CscMut, Group, Index};
 use crate::memory::{collected, out_of_memory, push, reserved, zeroed};
 use crate::plan::Plan;
@@ -230,6 +231,7 @@ impl<T: Scalar> AnyFactor<'_, T> {
         groups: impl FnOnce(usize) -> Result<O>,
         solve: impl Fn(&mut dyn Worker<T>, &[Entries<T>], G, &mut Report) -> Result<()> + Sync,
     ) -> Result<Report> {
+        let _mode = Standard::enter();
         check_len("a column of the right-hand sides", self.shape().rows(), rhs.rows())?;
         verify::check_finite("values", rhs.values(), 0)?;
         let mut report = Report::new(self.plan()).with_room(rhs.columns())?;

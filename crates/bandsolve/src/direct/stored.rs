@@ -262,7 +262,7 @@ pub(super) mod testing {
             assert_eq!(together, solve::<E>(&a, &three, &d), "n = {n}");
             for (d, x) in d.chunks(n).zip(together.chunks(n)) {
                 assert_eq!(solve::<E>(&a, &one, d), x, "n = {n}");
-                let eta = backward_error(a.rows(), d, x);
+                let eta = backward_error(a.rows(), (d, x), false);
                 assert!(eta <= good::<f64>(), "n = {n}: {eta:e}");
             }
         }

@@ -169,7 +169,7 @@ impl<'x, T: Scalar, const PAIRS: bool> Scan<(&'x mut [Pivot<T>], &'x mut [bool])
         minors.scale(larger(result[0], result[1]).normalizer())
     }
 
-    fn finish<const G: usize>(&self, tile: &mut Output<'x, T>, mut leaving: [Minors<T>; G]) {
+    fn finish<const G: usize>(&self, tile: &mut Output<'x, T>, mut leaving: [Minors<T>; G]) -> bool {
         let groups = (tile.offset, tile.group_rows::<G>());
         let (mut begins, mut second): (Begins, _) = ([0; SCAN_TILE_ROWS / GROUPS], [[false, true]; G]);
         self.sweep(groups, &mut leaving, |Place { g, step, row }, minors, [here, next, after]| {
@@ -181,7 +181,11 @@ impl<'x, T: Scalar, const PAIRS: bool> Scan<(&'x mut [Pivot<T>], &'x mut [bool])
             second: second[g][usize::from(border.second)],
             minors: leaving[g],
         });
-        self.write(tile, &begins, entering);
+        entering.map(|entering| self.write(tile, &begins, entering)).is_some()
+    }
+
+    fn give_up(&self) {
+        self.structure.give_up();
     }
 }
 

@@ -10,7 +10,7 @@
 use super::repair::is_nothing;
 use crate::matrix::Rows;
 use crate::scalar::{RealScalar, Scalar};
-use crate::threads::enter;
+use crate::threads::{available, enter, standard};
 use rayon::prelude::*;
 
 /// Pairs that one task takes.
@@ -62,7 +62,8 @@ pub(super) fn solve<T: Scalar>(rows: &Rows<T>, rhs: &mut [T], parallel: bool) ->
         singular
     };
     singular
-        | if parallel {
+        | if parallel && available() {
+            let of_chunk = |chunk: (usize, &mut [T])| standard(|| of_chunk(chunk));
             enter(|| inner.par_chunks_mut(2 * CHUNK).enumerate().map(of_chunk).reduce(|| false, |a, b| a | b))
         } else {
             inner.chunks_mut(2 * CHUNK).enumerate().fold(false, |singular, chunk| singular | of_chunk(chunk))

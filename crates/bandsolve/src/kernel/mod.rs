@@ -4,6 +4,7 @@
 //! all of them is one vector. A *sweep* eliminates through a tile in registers, choosing pivots by selection.
 
 pub(crate) mod ahead;
+pub mod arithmetic;
 pub(crate) mod blocks;
 pub(crate) mod dense;
 mod element;

@@ -2,6 +2,7 @@
 
 use super::Shape;
 use crate::error::{Error, Result, check_len};
+use crate::kernel::arithmetic::Standard;
 use crate::memory::zeroed;
 use crate::scalar::Scalar;
 use std::borrow::Cow;
@@ -156,6 +157,7 @@ impl<'a, T: Scalar> Banded<'a, T> {
     /// # Errors
     /// [`Error::Shape`] unless `x` has length n.
     pub fn apply(&self, x: &[T]) -> Result<Vec<T>> {
+        let _mode = Standard::enter();
         check_len("x", self.n, x.len())?;
         let mut y = zeroed::<T>(self.n)?;
         for (j, xj) in x.iter().enumerate() {

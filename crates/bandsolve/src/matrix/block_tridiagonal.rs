@@ -5,6 +5,7 @@ use crate::direct::block_residual;
 use crate::direct::measure::{Largest, Norm};
 use crate::direct::verify::Equations;
 use crate::error::{Error, Result, check_len};
+use crate::kernel::arithmetic::Standard;
 use crate::memory::zeroed;
 use crate::scalar::Scalar;
 use crate::threads::join;
@@ -165,6 +166,7 @@ impl<'a, T: Scalar> BlockTridiagonal<'a, T> {
     /// # Errors
     /// [`Error::Shape`] unless `x` has n rows and `y` is as long.
     pub fn apply_into(&self, x: &[T], y: &mut [T]) -> Result<()> {
+        let _mode = Standard::enter();
         let columns = self.shape().n_rhs("x", x.len())?;
         check_len("y", x.len(), y.len())?;
         let (rows, n) = (self.rows(), self.n());

@@ -2,6 +2,7 @@
 
 use super::Shape;
 use crate::error::{Error, Result, check_len};
+use crate::kernel::arithmetic::Standard;
 use crate::memory::collected;
 use crate::scalar::Scalar;
 use core::ops::Range;
@@ -121,6 +122,7 @@ impl<'a, T: Scalar> Tridiagonal<'a, T> {
     /// # Errors
     /// [`Error::Shape`] unless `x` has length n.
     pub fn apply(&self, x: &[T]) -> Result<Vec<T>> {
+        let _mode = Standard::enter();
         check_len("x", self.n(), x.len())?;
         let rows = self.rows();
         collected((0..self.n()).map(|i| rows.dot(i, x)))

@@ -175,7 +175,7 @@ impl<'x, T: Scalar, A: Affine<T, K>, const K: usize> Scan<&'x mut [T]> for Linea
         state
     }
 
-    fn finish<const G: usize>(&self, tile: &mut Tile<&'x mut [T]>, entering: [[T; K]; G]) {
+    fn finish<const G: usize>(&self, tile: &mut Tile<&'x mut [T]>, entering: [[T; K]; G]) -> bool {
         let rows = tile.group_rows::<G>();
         let mut leaving = entering;
         for step in 0..rows {
@@ -184,7 +184,7 @@ impl<'x, T: Scalar, A: Affine<T, K>, const K: usize> Scan<&'x mut [T]> for Linea
                 *state = pushed(*state, dot(by, *state) + plus);
             }
         }
-        let mut states = self.borders.pass::<G>(tile.index, |g, _| leaving[g]);
+        let Some(mut states) = self.borders.pass::<G>(tile.index, |g, _| leaving[g]) else { return false };
         // The first row of the next group, before it is written.
         let after: [T; G] = from_fn(|g| {
             let own = if g + 1 < G { tile.output.get((g + 1) * rows).copied() } else { tile.after };
@@ -197,5 +197,10 @@ impl<'x, T: Scalar, A: Affine<T, K>, const K: usize> Scan<&'x mut [T]> for Linea
                 tile.output[at] = advance(self.recurrence, tile.offset + at, [tile.output[at], next], state);
             }
         }
+        true
+    }
+
+    fn give_up(&self) {
+        self.borders.give_up();
     }
 }

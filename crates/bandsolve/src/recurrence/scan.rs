@@ -3,7 +3,7 @@
 use crate::spread::Split;
 use crate::threads::workers;
 use crate::tuning::{SCAN_TILE_ROWS, tasks};
-use core::sync::atomic::{AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 /// Groups of rows in a tile that are swept together.
@@ -31,8 +31,11 @@ pub(crate) trait Scan<O: Output>: Sync {
         state: Self::State,
     ) -> Self::State;
 
-    /// Writes the tile, given the state that enters each group.
-    fn finish<const G: usize>(&self, tile: &mut Tile<O>, entering: [Self::State; G]);
+    /// Writes the tile, given the state that enters each group; returns whether all tiles before it were done.
+    fn finish<const G: usize>(&self, tile: &mut Tile<O>, entering: [Self::State; G]) -> bool;
+
+    /// Lets tiles that wait for a state of the scan's own know that a tile before them will not be done.
+    fn give_up(&self);
 }
 
 /// Arrays that tiles are cut from.
@@ -138,12 +141,14 @@ impl<O: Output> Queue<O> {
 /// A state on its way from tile to tile.
 ///
 /// Tiles wait for their turn. No wait is for ever: a tile waits only for tiles that were taken before it, each by a thread that
-/// is at work on it and takes no other before it is done; the earliest of them waits for none.
+/// is at work on it and takes no other before it is done; the earliest of them waits for none. A thread that panics gives up.
 pub(crate) struct Carry<S> {
     /// The tile whose turn it is.
     turn: AtomicUsize,
     /// The state that enters it. The lock is always free: only that tile looks here.
     state: Mutex<S>,
+    /// A tile will not be done, nor those after it.
+    given_up: AtomicBool,
 }
 
 /// Looks at a flag before the thread lets others run.
@@ -151,14 +156,23 @@ const PATIENCE: usize = 200;
 
 impl<S: Copy> Carry<S> {
     pub fn new(start: S) -> Self {
-        Self { turn: AtomicUsize::new(0), state: Mutex::new(start) }
+        Self { turn: AtomicUsize::new(0), state: Mutex::new(start), given_up: AtomicBool::new(false) }
+    }
+
+    /// Tells all who wait that they wait in vain.
+    pub fn give_up(&self) {
+        self.given_up.store(true, Ordering::Relaxed);
     }
 
     /// Waits for the state that enters tile `index`, takes it through its G groups and hands it on; returns what enters each.
-    pub fn pass<const G: usize>(&self, index: usize, mut through: impl FnMut(usize, S) -> S) -> [S; G] {
+    /// `None` if a tile before it was given up.
+    pub fn pass<const G: usize>(&self, index: usize, mut through: impl FnMut(usize, S) -> S) -> Option<[S; G]> {
         let mut looks = 0;
         // Acquire: what the tile before wrote is seen.
         while self.turn.load(Ordering::Acquire) != index {
+            if self.given_up.load(Ordering::Relaxed) {
+                return None;
+            }
             looks += 1;
             if looks % PATIENCE == 0 { std::thread::yield_now() } else { core::hint::spin_loop() }
         }
@@ -171,7 +185,16 @@ impl<S: Copy> Carry<S> {
             })
         };
         self.turn.store(index + 1, Ordering::Release);
-        entering
+        Some(entering)
+    }
+}
+
+/// What a thread does on its way out by a panic.
+struct OnPanic<F: Fn()>(F);
+
+impl<F: Fn()> Drop for OnPanic<F> {
+    fn drop(&mut self) {
+        (self.0)();
     }
 }
 
@@ -181,20 +204,69 @@ pub(crate) fn run<O: Output, S: Scan<O>>(scan: &S, output: O, start: S::State, t
     let carry = Carry::new(start);
     let queue = Mutex::new(Queue { rest: Some(output), index: 0, offset: 0 });
     let take = || queue.lock().unwrap_or_else(PoisonError::into_inner).next(S::REVERSED);
+    let one = |tile: &mut Tile<O>| match tile.output.rows() {
+        GROUPS.. => one::<O, S, GROUPS>(scan, &carry, tile),
+        _ => one::<O, S, 1>(scan, &carry, tile),
+    };
     workers(threads, &|| {
-        while let Some(mut tile) = take() {
-            if tile.output.rows() >= GROUPS {
-                one::<O, S, GROUPS>(scan, &carry, &mut tile);
-            } else {
-                one::<O, S, 1>(scan, &carry, &mut tile);
-            }
-        }
+        let panicked = OnPanic(|| {
+            carry.give_up();
+            scan.give_up();
+        });
+        while take().is_some_and(|mut tile| one(&mut tile)) {}
+        core::mem::forget(panicked);
     });
 }
 
-/// One tile: transfers, the state through them, and the rest.
-fn one<O: Output, S: Scan<O>, const G: usize>(scan: &S, carry: &Carry<S::State>, tile: &mut Tile<O>) {
+/// One tile: transfers, the state through them, and the rest. Returns whether all tiles before it were done.
+fn one<O: Output, S: Scan<O>, const G: usize>(scan: &S, carry: &Carry<S::State>, tile: &mut Tile<O>) -> bool {
     let transfers = scan.transfers::<G>(tile);
     let entering = carry.pass::<G>(tile.index, |g, state| scan.apply::<G>(tile, g, &transfers[g], state));
-    scan.finish(tile, entering);
+    entering.is_some_and(|entering| scan.finish(tile, entering))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::recurrence::{Affine, solve};
+    use crate::tuning::{MIN_ROWS_PER_THREAD, SCAN_TILE_ROWS};
+    use core::sync::atomic::{AtomicUsize, Ordering};
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::sync::mpsc::channel;
+    use std::time::Duration;
+
+    /// y = y₋₁/2 + 1, but the `deadly`-th look at row `bad` panics.
+    struct Deadly {
+        bad: usize,
+        deadly: usize,
+        looks: AtomicUsize,
+    }
+
+    impl Affine<f64, 1> for Deadly {
+        const REVERSED: bool = false;
+
+        fn row(&self, i: usize, _: f64) -> ([f64; 1], f64) {
+            let looks = if i == self.bad { self.looks.fetch_add(1, Ordering::Relaxed) + 1 } else { 0 };
+            assert!(looks != self.deadly, "on purpose");
+            ([0.5], 1.0)
+        }
+    }
+
+    #[test]
+    fn a_panic_in_a_tile_ends_the_scan() {
+        // A row is looked at for its transfer, for what leaves its group, and as it is written: before the first state is passed
+        // on, between the two, and after both.
+        for deadly in [1, 2, 3] {
+            let (done, end) = channel();
+            // Threads that wait for ever end with the process.
+            std::thread::spawn(move || {
+                let recurrence = Deadly { bad: 3 * SCAN_TILE_ROWS + 5, deadly, looks: AtomicUsize::new(0) };
+                let mut y = vec![0.0; 8 * MIN_ROWS_PER_THREAD];
+                let solved = catch_unwind(AssertUnwindSafe(|| solve(&recurrence, [0.0], 4, &mut y)));
+                _ = done.send(solved.map_err(|panic| panic.downcast_ref::<&str>() == Some(&"on purpose")));
+            });
+            let found =
+                end.recv_timeout(Duration::from_secs(20)).expect("threads wait for a tile that will not be done");
+            assert_eq!(found, Err(true), "the panic reaches the caller");
+        }
+    }
 }

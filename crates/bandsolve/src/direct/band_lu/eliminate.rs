@@ -8,7 +8,7 @@ use crate::kernel::dense::{Kind, Product, SMALL, Substitute};
 use crate::kernel::panel::{Found, Panel, PivotRule, Update, exchange_rows};
 use crate::memory::allocate;
 use crate::scalar::Scalar;
-use crate::threads::enter;
+use crate::threads::{available, enter, standard};
 use crate::tuning;
 use core::ops::Range;
 use faer::{MatMut, MatRef};
@@ -137,7 +137,8 @@ impl<T: Scalar> BandLu<T> {
         let pieces = count.div_ceil(chunk);
         let work = |(c, region): (usize, &mut [T])| step.apply(region, stride, (count - c * chunk).min(chunk));
         // The pieces are the same whether or not they run in parallel, and so is the result.
-        if parallel && rows * count >= tuning::BAND_PARALLEL {
+        if parallel && rows * count >= tuning::BAND_PARALLEL && pieces > 1 && available() {
+            let work = |piece: (usize, &mut [T])| standard(|| work(piece));
             enter(|| right.par_chunks_mut(chunk * stride).take(pieces).enumerate().for_each(work));
         } else {
             right.chunks_mut(chunk * stride).take(pieces).enumerate().for_each(work);

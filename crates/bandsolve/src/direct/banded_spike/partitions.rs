@@ -8,7 +8,7 @@ use crate::matrix::Banded;
 use crate::memory::allocate;
 use crate::plan::Plan;
 use crate::scalar::Scalar;
-use crate::threads::enter;
+use crate::threads::{available, enter, standard};
 use crate::tuned::Tuning;
 use crate::tuning::SPIKE_MIN_ROWS;
 use core::ops::Range;
@@ -72,8 +72,8 @@ impl<T: Scalar> Partitions<T> {
         let [lower, upper] = [a.lower(), a.upper()].map(|width| width.min(n.saturating_sub(1)));
         let make = |p: usize| Part::new(a, cuts[p]..cuts[p + 1], how[usize::from(p > 0 && p + 2 < cuts.len())]);
         let count = cuts.len() - 1;
-        let made: Vec<_> = if how[0].parallel {
-            enter(|| (0..count).into_par_iter().map(make).collect::<Result<_>>())?
+        let made: Vec<_> = if how[0].parallel && count > 1 && available() {
+            enter(|| (0..count).into_par_iter().map(|p| standard(|| make(p))).collect::<Result<_>>())?
         } else {
             (0..count).map(make).collect::<Result<_>>()?
         };

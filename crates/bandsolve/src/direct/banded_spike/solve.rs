@@ -7,7 +7,7 @@ use super::partitions::{Part, Partitions, cuts};
 use crate::direct::Op;
 use crate::direct::band_lu::{self, Columns, Rows};
 use crate::scalar::Scalar;
-use crate::threads::{enter, join};
+use crate::threads::{available, enter, join, standard};
 use crate::tuning;
 use core::ops::Range;
 use faer::MatMut;
@@ -187,7 +187,8 @@ impl<T: Scalar> Partitions<T> {
             let columns = x.len() / self.n;
             self.solve_group(op, MatMut::from_column_major_slice_mut(x, self.n, columns), scratch);
         };
-        if self.parallel {
+        if self.parallel && x.len() > group * self.n && available() {
+            let solve = |group: (&mut [T], &mut [T])| standard(|| solve(group));
             enter(|| x.par_chunks_mut(group * self.n).zip(scratch.par_chunks_mut(each)).for_each(solve));
         } else {
             x.chunks_mut(group * self.n).zip(scratch.chunks_mut(each)).for_each(solve);

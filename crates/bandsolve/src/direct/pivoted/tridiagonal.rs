@@ -370,7 +370,7 @@ mod tests {
         let rhs: Vec<f64> = rng.scalars(n);
         let (x, report) = solve(&factor(&a, Pivoting::None), Op::Plain, &rhs);
         println!("{report:?}");
-        let eta = crate::direct::verify::backward_error(a.rows(), &rhs, &x);
+        let eta = crate::direct::verify::backward_error(a.rows(), (&rhs, &x), false);
         match report {
             Ok(report) => assert!(report.backward_error <= 64.0 * f64::EPSILON && eta <= 66.0 * f64::EPSILON),
             Err(Error::NotConverged { backward_error, .. }) => {

@@ -1,0 +1,133 @@
+//! How many threads a process has: each test in a process of its own.
+
+use crate::work::{Scale, tasks};
+use bandsolve::{Plan, Shape, Tridiagonal};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+/// Runs a test of this file, which is told so by a variable, in a process of its own, and says that it passed.
+fn alone(test: &str, threads: &str) {
+    let name = format!("threads::{test}");
+    let mut child = Command::new(std::env::current_exe().unwrap());
+    child.args([&name, "--exact", "--nocapture"]).env(CHILD, "1").env("RAYON_NUM_THREADS", threads);
+    let output = child.output().unwrap();
+    let said = [output.stdout, output.stderr].map(|out| String::from_utf8_lossy(&out).into_owned()).join("\n");
+    assert!(output.status.success() && said.contains("1 passed"), "{said}");
+}
+
+const CHILD: &str = "BANDSOLVE_HOST_TEST";
+
+fn is_child() -> bool {
+    std::env::var_os(CHILD).is_some()
+}
+
+fn count() -> usize {
+    std::fs::read_dir("/proc/self/task").unwrap().count()
+}
+
+/// A system that is large enough for many threads.
+fn solve() {
+    let n = 400_000;
+    let a = Tridiagonal::from_vecs(vec![1.0; n], vec![4.0; n], vec![1.0; n], false).unwrap();
+    let x = a.solve(&vec![6.0; n]).unwrap();
+    assert!((x.values[n / 2] - 1.0_f64).abs() < 1e-12);
+}
+
+#[test]
+fn one_thread_is_one_thread() {
+    if !is_child() {
+        return alone("one_thread_is_one_thread", "3");
+    }
+    let before = count();
+    let shape = Shape::Tridiagonal { n: 1 << 30, periodic: false };
+    assert_eq!(Plan::new(shape).options().threads, 3);
+    Tridiagonal::new(&[1.0], &[4.0; 2], &[1.0]).unwrap().solve(&[5.0; 2]).unwrap();
+    for task in tasks(Scale { n: 120_000, rhs: 1.0 }) {
+        (task.run)(1);
+        assert_eq!(count(), before, "{}", task.name);
+    }
+    solve();
+    assert_eq!(count(), before + 3);
+    assert_eq!(Plan::new(shape).options().threads, 3);
+}
+
+#[test]
+fn the_threads_of_the_program_are_used() {
+    if !is_child() {
+        return alone("the_threads_of_the_program_are_used", "5");
+    }
+    rayon::ThreadPoolBuilder::new().num_threads(2).build_global().unwrap();
+    let before = count();
+    solve();
+    let end = Instant::now() + Duration::from_secs(20);
+    while count() > before {
+        assert!(Instant::now() < end, "threads that nobody needs");
+        std::thread::yield_now();
+    }
+    assert_eq!(Plan::new(Shape::Tridiagonal { n: 9, periodic: false }).options().threads, 2);
+}
+
+/// Bounds the addresses that this process may take beyond those that it has.
+fn bound(more: Option<u64>) {
+    let pages: u64 = std::fs::read_to_string("/proc/self/statm").unwrap().split(' ').next().unwrap().parse().unwrap();
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: a place for a limit, and one that is not above the largest.
+    unsafe {
+        assert_eq!(libc::getrlimit(libc::RLIMIT_AS, &mut limit), 0);
+        limit.rlim_cur = more.map_or(limit.rlim_max, |more| pages * libc::sysconf(libc::_SC_PAGESIZE) as u64 + more);
+        assert_eq!(libc::setrlimit(libc::RLIMIT_AS, &limit), 0);
+    }
+}
+
+/// Their stacks would have two gigabytes.
+#[test]
+fn threads_that_cannot_be_started() {
+    if !is_child() {
+        return alone("threads_that_cannot_be_started", "1000");
+    }
+    let before = count();
+    bound(Some(1 << 30));
+    for _ in 0..3 {
+        solve();
+        assert_eq!(count(), before);
+    }
+    in_a_child_of_a_fork(before);
+    bound(None);
+    // Tried again a second later.
+    let end = Instant::now() + Duration::from_secs(20);
+    while count() == before {
+        assert!(Instant::now() < end, "no threads although they can be had");
+        solve();
+    }
+    assert_eq!(count(), before + 1000);
+}
+
+/// There is room for the stacks, and hardly for what else threads take.
+#[test]
+fn threads_that_can_hardly_be_started() {
+    if !is_child() {
+        return alone("threads_that_can_hardly_be_started", "100");
+    }
+    bound(Some(230 << 20));
+    (0..3).for_each(|_| solve());
+}
+
+/// The same in a forked process: a child has one thread, and needs a pool of its own.
+fn in_a_child_of_a_fork(threads: usize) {
+    // SAFETY: the child solves and ends, without anything that belongs to the other threads of the parent.
+    let child = unsafe { libc::fork() };
+    if child == 0 {
+        // SAFETY: a child that hangs is ended.
+        unsafe { libc::alarm(20) };
+        let solved = std::panic::catch_unwind(|| {
+            solve();
+            assert_eq!(count(), 1);
+        });
+        // SAFETY: as above.
+        unsafe { libc::_exit(i32::from(solved.is_err())) };
+    }
+    let mut status = -1;
+    // SAFETY: a child of this process and a place for its status.
+    unsafe { libc::waitpid(child, &mut status, 0) };
+    assert_eq!((status, count()), (0, threads));
+}
