@@ -54,7 +54,7 @@ fn set_anything(random: &mut Random) -> bool {
     let (threads, verify) = ([0, 1, 2, 3, 50][any(random, 5)], any(random, 3) > 0);
     assert_eq!(set_method(&CString::new(method.name()).unwrap()), Status::BANDSOLVE_SUCCESS);
     assert_eq!(bandsolveSetThreads(threads), Status::BANDSOLVE_SUCCESS);
-    assert_eq!(bandsolveSetVerify(verify), Status::BANDSOLVE_SUCCESS);
+    assert_eq!(bandsolveSetVerify(u8::from(verify)), Status::BANDSOLVE_SUCCESS);
     method == Method::Auto
 }
 
@@ -131,10 +131,10 @@ fn nothing_is_written_past_the_end<T: Split>() {
         let x = system.solution(P);
         // The least that can be set.
         assert_eq!(bandsolveSetThreads(1), Status::BANDSOLVE_SUCCESS);
-        assert_eq!(bandsolveSetVerify(false), Status::BANDSOLVE_SUCCESS);
+        assert_eq!(bandsolveSetVerify(0), Status::BANDSOLVE_SUCCESS);
         let bytes = system.buffer_bytes(P);
         assert_eq!(bandsolveSetThreads(0), Status::BANDSOLVE_SUCCESS);
-        assert_eq!(bandsolveSetVerify(true), Status::BANDSOLVE_SUCCESS);
+        assert_eq!(bandsolveSetVerify(1), Status::BANDSOLVE_SUCCESS);
         Known { system, bytes, x }
     });
     let work = |seed: u64| {
