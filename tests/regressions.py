@@ -33,6 +33,85 @@ def defect(function):
 # -- Wrong or silent --------------------------------------------------------------------------------------------------
 
 
+def pair_of_equal_rows(dtype, off=0.0):
+    """sub, diag, sup: 4 on the diagonal, but rows 100 and 101 are [1 1; 1 1]."""
+    import numpy as np
+
+    n = 256
+    sub, diag, sup = np.full(n, off, dtype), np.full(n, 4, dtype), np.full(n, off, dtype)
+    sub[[100, 101, 102]], diag[[100, 101]], sup[[99, 100, 101]] = [0, 1, 0], 1, [0, 1, 0]
+    return sub, diag, sup
+
+
+def raises(error, call):
+    """Whether `call` raises `error`; what it returns is in the message if it does not."""
+    try:
+        answer = call()
+    except error:
+        return True
+    raise AssertionError(f"no {error.__name__}: {answer}")
+
+
+@defect
+def singular_beside_large_numbers():
+    """A singular pair of rows was accepted where another row's right-hand side allowed an x of 1e11."""
+    import bandsolve
+    import numpy as np
+
+    for dtype, small in [(np.float32, 1e-7), (np.float64, 1e-250)]:
+        a = pair_of_equal_rows(dtype)
+        for others in [100, small]:
+            rhs = np.full(256, others, dtype)
+            rhs[100], rhs[101] = small, 2 * small
+            for check in [True, False]:
+                raises(np.linalg.LinAlgError, lambda: bandsolve.solve_tridiagonal(*a, rhs, verify=check))
+                batch = [np.stack([array, array]) for array in a]
+                raises(np.linalg.LinAlgError, lambda: bandsolve.solve_batch(*batch, np.stack([rhs, rhs])))
+
+
+@defect
+def zero_pivots_unverified():
+    """Without verification a singular matrix gave x of 6.5e143."""
+    import bandsolve
+    import numpy as np
+
+    sub, diag, sup = pair_of_equal_rows(np.float64, off=1.0)
+    ab, rhs = np.stack([np.r_[0, sup[:-1]], diag, np.r_[sub[1:], 0]]), np.ones(256)
+    raises(np.linalg.LinAlgError, lambda: bandsolve.solve_banded((1, 1), ab, rhs, check_finite=False))
+    wide = np.vstack([np.zeros((1, 256)), ab, np.zeros((1, 256))])
+    raises(np.linalg.LinAlgError, lambda: bandsolve.solve_banded((2, 2), wide, rhs, check_finite=False))
+
+
+@defect
+def pairs_without_exchanges():
+    """Small systems were singular where rows may not be exchanged, larger ones were solved."""
+    import bandsolve
+    import numpy as np
+
+    for n in [2, 126, 128]:
+        beside = np.arange(n) % 2
+        rhs = np.arange(n) + 1.0
+        x = bandsolve.solve_tridiagonal(beside * 1.0, np.zeros(n), 1.0 - beside, rhs, pivoting="none")
+        assert (x == rhs.reshape(-1, 2)[:, ::-1].ravel()).all(), x
+
+
+@defect
+def columns_after_a_bad_one():
+    """Right-hand sides after the first bad one were left unsolved."""
+    import bandsolve
+    import numpy as np
+
+    n = 300
+    off, diag, rhs = np.ones(n), np.full(n, 4.0), np.ones((n, 7))
+    rhs[17, 1] = rhs[0, 4] = np.nan
+    try:
+        bandsolve.solve_tridiagonal(off, diag, off, rhs)
+    except ValueError as error:
+        assert "right-hand side 1; also 4" in str(error), error
+    else:
+        raise AssertionError("no ValueError")
+
+
 @defect
 def numbers_that_the_caller_flushes_to_zero():
     """Where -ffast-math had been at work, a right-hand side of 1e-310 gave x = 0, with a backward error of 0."""

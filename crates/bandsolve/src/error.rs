@@ -142,15 +142,25 @@ impl Failures {
         self.columns.push(column);
     }
 
-    /// `value` if nothing was noted. What is wrong with the matrix, or with the only one of `n_rhs` right-hand sides, is said as it
-    /// is.
-    pub fn unless<V>(self, value: V, n_rhs: usize) -> Result<V> {
-        match self.first {
+    /// Whether the first error says which of `n_rhs` right-hand sides are bad.
+    fn are_named_by(&self, first: &Error, n_rhs: usize) -> bool {
+        match first {
+            Error::NotConverged { .. } => n_rhs == 1,
+            Error::NotFinite { array: "rhs", .. } => self.columns.len() == 1,
+            _ => true,
+        }
+    }
+
+    /// `value` if nothing was noted. What is wrong with the matrix is said as it is, as is an error that names the only bad one of
+    /// `n_rhs` right-hand sides by itself.
+    pub fn unless<V>(mut self, value: V, n_rhs: usize) -> Result<V> {
+        match self.first.take() {
             None => Ok(value),
-            Some(first @ (Error::NotConverged { .. } | Error::NotFinite { array: "rhs", .. })) if n_rhs > 1 => {
-                Err(Error::Columns { first: Box::new(first), columns: self.columns })
-            }
-            Some(first) => Err(first),
+            Some(first) => Err(if self.are_named_by(&first, n_rhs) {
+                first
+            } else {
+                Error::Columns { first: Box::new(first), columns: self.columns }
+            }),
         }
     }
 }

@@ -130,10 +130,17 @@ fn singular_matrices() {
         let failed = lu.solve_expert(Op::Plain, &vec![1.0; n], &mut vec![0.0; n]);
         assert!(matches!(failed, Err(Error::Singular { .. })), "{failed:?}");
     }
-    // A zero pivot proves nothing where rows may not be exchanged.
+    // A zero pivot proves nothing where rows may not be exchanged: those that may decide.
     let a = Tridiagonal::new(&[1.0], &[0.0, 0.0], &[1.0]).unwrap();
     let lu = Plan::new(a.shape()).method(Method::Pivoted).pivoting(Pivoting::None).factor(&a).unwrap();
-    assert_eq!(lu.is_singular(), Err(Error::Singular { row: 0 }));
+    assert_eq!(lu.is_singular(), Ok(false));
+    assert_eq!(lu.determinant().unwrap().value(), -1.0);
+    // Nor where rows are not scaled: 5e-93 / 5e231 is 0.
+    let a = Tridiagonal::new(&[5e231], &[-5e-93, -4e231], &[0.0]).unwrap();
+    let lu = Plan::new(a.shape()).method(Method::Pivoted).pivoting(Pivoting::Partial).factor(&a).unwrap();
+    let x = lu.solve(&[-5e-93, 1e231]).unwrap().values;
+    assert!(x.iter().all(|x| (x - 1.0).abs() < 1e-14), "{x:?}");
+    assert_eq!(lu.is_singular(), Ok(false));
 }
 
 #[test]

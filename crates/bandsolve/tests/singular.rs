@@ -57,7 +57,7 @@ fn get<T: Scalar>(a: &Tridiagonal<'_, T>, i: usize, j: usize) -> T {
 
 /// Calls `check` for every planted matrix at all places where partitions begin or end: what it is, the matrix and a right-hand side.
 fn for_all_planted<T: Scalar>(small: f64, check: &mut dyn FnMut(&str, &Tridiagonal<'static, T>, &[T])) {
-    for n in [5, 130, 2050] {
+    for n in [5, 130, 1050] {
         for first in [0, 1, 29, 30, 31, 32, 62, 63, n / 2 - 1, n - 3, n - 2, n - 1] {
             let fitting = PLANTED.into_iter().enumerate().filter(|(_, planted)| first + planted.len() <= n);
             for ((k, planted), coupling) in fitting.flat_map(|planted| [(planted, 0.0), (planted, 1.0)]) {
@@ -96,12 +96,29 @@ fn tridiagonal<T: Scalar>(small: f64) {
     none(&failures);
 }
 
+/// Right-hand sides of two numbers: in the rows that are singular, where it is small, and far from there.
+#[test]
+fn sparse_right_hand_sides() {
+    let n = 9000;
+    for first in [3000, 3007, 3015, 4000] {
+        for (planted, verify) in PLANTED.into_iter().flat_map(|planted| [(planted, true), (planted, false)]) {
+            let a = matrix::<f64>(n, first, planted, 1.0);
+            for method in [Method::Auto, Method::Rpts, Method::SpikeDiagonalPivoting, Method::SpikeThomas] {
+                let factors = Plan::new(a.shape()).method(method).verify(verify).factor(&a).unwrap();
+                let rhs = Csc::new(n, &[0, 2], &[first, 8000], &[1e-250, 100.0]).unwrap();
+                let solved = factors.solve_sparse_into(Op::Plain, &rhs, &mut vec![0.0; n]);
+                assert!(matches!(solved, Err(Error::Singular { .. })), "{method:?}, {first}, {planted:?}: {solved:?}");
+            }
+        }
+    }
+}
+
 /// The same matrices as bands with diagonals of zeros, and cut into blocks.
 fn banded_and_blocks<T: Scalar>(small: f64) {
     let mut failures = Vec::new();
     for_all_planted::<T>(small, &mut |what, a, rhs| {
         let n = a.n();
-        for half in [1, 2, 3, 4, 20] {
+        for half in [1, 2, 4, 20] {
             let leading = 2 * half + 1;
             let mut bands = vec![T::ZERO; n * leading];
             for (j, column) in bands.chunks_exact_mut(leading).enumerate() {
@@ -110,7 +127,7 @@ fn banded_and_blocks<T: Scalar>(small: f64) {
             let band = Banded::from_vec(n, half, half, bands).unwrap();
             ask(what, (&band, band.shape()), rhs, &mut failures);
         }
-        for b in [1, 2, 3, 5].into_iter().filter(|b| n % b == 0) {
+        for b in [1, 2, 5].into_iter().filter(|b| n % b == 0) {
             let block = |k: usize| {
                 let entry = |e: usize| {
                     let (row, c, r) = (e / (b * b), e / b % b, e % b);

@@ -7,9 +7,7 @@ use super::band_lu::array;
 use super::banded_spike::Partitions;
 use super::determinant::Product;
 use super::pivoted::around_transpose;
-use super::verify::{
-    Equations, Factored, Facts, KeepsFactors, Matrix, WithExchanges, solve_verified, verified_scratch,
-};
+use super::verify::{BestPivots, Equations, Factored, Facts, KeepsFactors, Matrix, solve_verified, verified_scratch};
 use super::{Factor, Op, Probe, Report};
 use crate::error::Result;
 use crate::matrix::{Banded, BlockTridiagonal, Shape};
@@ -29,8 +27,8 @@ pub struct BlockBand<'m, T: Scalar> {
     a: BlockTridiagonal<'m, T>,
     partitions: Partitions<T>,
     facts: Facts,
-    /// Of more than one partition, or where rows may not be exchanged.
-    fallback: Option<WithExchanges<BlockBand<'m, T>>>,
+    /// Of more than one partition, or with other than the best pivots.
+    fallback: Option<BestPivots<BlockBand<'m, T>>>,
 }
 
 impl<'m, T: Scalar> BlockBand<'m, T> {
@@ -41,7 +39,7 @@ impl<'m, T: Scalar> BlockBand<'m, T> {
     pub fn pivoted(plan: &Plan, a: BlockTridiagonal<'m, T>) -> Result<Self> {
         let partitions = with_band(plan, &a, |band| Partitions::whole(plan, band))?;
         let facts = partitions.facts(Facts::pivoted(plan));
-        Ok(Self { a, partitions, facts, fallback: WithExchanges::unless_allowed(plan) })
+        Ok(Self { a, partitions, facts, fallback: BestPivots::unless_chosen(plan) })
     }
 
     /// Factors `a` by partitions.
@@ -51,7 +49,7 @@ impl<'m, T: Scalar> BlockBand<'m, T> {
     pub fn by_parts(plan: &Plan, a: BlockTridiagonal<'m, T>) -> Result<Self> {
         let partitions = with_band(plan, &a, |band| Partitions::new(plan, band))?;
         let facts = partitions.facts(Facts::new(plan));
-        Ok(Self { a, partitions, facts, fallback: Some(WithExchanges::new(plan)) })
+        Ok(Self { a, partitions, facts, fallback: Some(BestPivots::new(plan)) })
     }
 
     /// Places of the unknowns of block row `row` in the order of elimination.

@@ -173,7 +173,7 @@ impl<T: Scalar, F: Factored<T> + KeepsFactors + Factor<T>> Probe<T> for F {
 
     fn known_determinant(&self) -> Result<Determinant<T>> {
         self.matrix().check_finite()?;
-        // Without exchanges a zero pivot proves nothing.
+        // Without the best pivots a zero proves nothing.
         let unproven = self.facts().singular.filter(|_| !self.facts().exchanges);
         let known = if unproven.is_none() { self.product() } else { None };
         if let Some(product) = known.filter(|product| product.is_finite()) {

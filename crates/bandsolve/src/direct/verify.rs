@@ -281,7 +281,8 @@ pub(crate) struct Facts {
     pub parallel: bool,
     /// Whether rows are multiplied by powers of two first.
     pub scaled: bool,
-    /// Whether rows may be exchanged, and no pivot counts as noise: then a zero pivot proves the matrix singular.
+    /// Whether rows may be exchanged and are scaled, so that nothing underflows, and no pivot counts as noise: then a zero pivot
+    /// proves the matrix singular.
     pub exchanges: bool,
     pub reason: Arc<str>,
     /// First row without a pivot.
@@ -297,7 +298,7 @@ impl Facts {
             verify: plan.options.verify,
             parallel: plan.options.threads > 1,
             scaled: plan.options.pivoting == Pivoting::ScaledPartial,
-            exchanges: plan.options.pivoting != Pivoting::None && plan.options.noise_threshold == 0.0,
+            exchanges: plan.options.pivoting == Pivoting::ScaledPartial && plan.options.noise_threshold == 0.0,
             reason: plan.shared_reason(),
             singular: None,
             pivot_growth: None,
@@ -335,22 +336,22 @@ impl<F> Lazy<F> {
     }
 }
 
-/// The pivoted method once more, with exchanges of rows, for factors that a plan has forbidden them.
+/// The pivoted method once more, with scaled partial pivoting, for answers that are not good with the plan's.
 #[derive(Debug)]
-pub(crate) struct WithExchanges<F> {
+pub(crate) struct BestPivots<F> {
     plan: Plan,
     factors: Lazy<Box<F>>,
 }
 
-impl<F> WithExchanges<F> {
+impl<F> BestPivots<F> {
     /// Nothing factored yet.
     pub fn new(plan: &Plan) -> Self {
         Self { plan: plan.clone().pivoting(Pivoting::ScaledPartial), factors: Lazy::new() }
     }
 
-    /// What `plan` leaves room for: nothing if it allows exchanges.
-    pub fn unless_allowed(plan: &Plan) -> Option<Self> {
-        (plan.options.pivoting == Pivoting::None).then(|| Self::new(plan))
+    /// What `plan` leaves room for: nothing if it has chosen the best pivots already.
+    pub fn unless_chosen(plan: &Plan) -> Option<Self> {
+        (plan.options.pivoting != Pivoting::ScaledPartial).then(|| Self::new(plan))
     }
 
     /// The factors, from `make` if there are none yet.

@@ -4,7 +4,7 @@ use super::around_transpose;
 use crate::direct::band_lu::BandLu;
 use crate::direct::determinant;
 use crate::direct::verify::{
-    Equations, Factored, Facts, KeepsFactors, Matrix, WithExchanges, solve_verified, verified_scratch,
+    BestPivots, Equations, Factored, Facts, KeepsFactors, Matrix, solve_verified, verified_scratch,
 };
 use crate::direct::{Factor, Op, Probe, Report};
 use crate::error::Result;
@@ -46,7 +46,7 @@ pub struct PivotedBanded<'m, T: Scalar> {
     a: Banded<'m, T>,
     lu: BandLu<T>,
     facts: Facts,
-    fallback: Option<WithExchanges<PivotedBanded<'m, T>>>,
+    fallback: Option<BestPivots<PivotedBanded<'m, T>>>,
 }
 
 impl<T: Scalar> Matrix<T> for Banded<'_, T> {
@@ -239,7 +239,7 @@ impl<'m, T: Scalar> PivotedBanded<'m, T> {
     pub fn new(plan: &Plan, a: Banded<'m, T>) -> Result<Self> {
         let mut facts = Facts::pivoted(plan);
         let lu = BandLu::under_plan(plan, &a, &mut facts)?;
-        Ok(Self { a, lu, facts, fallback: WithExchanges::unless_allowed(plan) })
+        Ok(Self { a, lu, facts, fallback: BestPivots::unless_chosen(plan) })
     }
 }
 

@@ -4,7 +4,7 @@ use super::Rule;
 use super::open::Open;
 use super::periodic::Periodic;
 use crate::direct::determinant::Product;
-use crate::direct::verify::{Factored, Facts, KeepsFactors, WithExchanges, solve_verified, verified_scratch};
+use crate::direct::verify::{BestPivots, Factored, Facts, KeepsFactors, solve_verified, verified_scratch};
 use crate::direct::{Factor, Op, Probe, Report};
 use crate::error::{Error, Result};
 use crate::matrix::{Shape, Tridiagonal};
@@ -39,7 +39,7 @@ pub struct PivotedTridiagonal<'m, T: Scalar> {
     lu: Lu<T>,
     facts: Facts,
     plan: Plan,
-    fallback: Option<WithExchanges<PivotedTridiagonal<'m, T>>>,
+    fallback: Option<BestPivots<PivotedTridiagonal<'m, T>>>,
 }
 
 #[derive(Debug)]
@@ -64,7 +64,7 @@ impl<'m, T: Scalar> PivotedTridiagonal<'m, T> {
             let (lu, singular) = Open::new(a.rows(), rule)?;
             (Lu::Open(lu), singular)
         };
-        Ok(Self { a, lu, facts, plan: plan.clone(), fallback: WithExchanges::unless_allowed(plan) })
+        Ok(Self { a, lu, facts, plan: plan.clone(), fallback: BestPivots::unless_chosen(plan) })
     }
 
     /// Whether elimination met a row without a pivot.
