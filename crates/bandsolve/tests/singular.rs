@@ -105,7 +105,8 @@ fn sparse_right_hand_sides() {
             let a = matrix::<f64>(n, first, planted, 1.0);
             for method in [Method::Auto, Method::Rpts, Method::SpikeDiagonalPivoting, Method::SpikeThomas] {
                 let factors = Plan::new(a.shape()).method(method).verify(verify).factor(&a).unwrap();
-                let rhs = Csc::new(n, &[0, 2], &[first, 8000], &[1e-250, 100.0]).unwrap();
+                let rows = [first, 8000];
+                let rhs = Csc::new(n, &[0, 2], &rows, &[1e-250, 100.0]).unwrap();
                 let solved = factors.solve_sparse_into(Op::Plain, &rhs, &mut vec![0.0; n]);
                 assert!(matches!(solved, Err(Error::Singular { .. })), "{method:?}, {first}, {planted:?}: {solved:?}");
             }

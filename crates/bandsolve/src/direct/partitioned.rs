@@ -73,7 +73,8 @@ impl<'m, T: Scalar> Partitioned<'m, T> {
         Self { a, plan: plan.clone(), scheme, truncated, fallback: Lazy::new() }
     }
 
-    fn fallback(&self) -> Result<&dyn Probe<T>> {
+    /// The sequential pivoted method.
+    pub(super) fn fallback(&self) -> Result<&dyn Probe<T>> {
         pivoted_fallback(&self.fallback, &self.plan, &self.a)
     }
 

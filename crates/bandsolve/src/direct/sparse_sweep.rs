@@ -347,8 +347,15 @@ impl<T: Scalar> SweepWorker<'_, '_, '_, T> {
         let mut outcome = Ok(());
         for r in 0..n_rhs {
             refill(&mut touched[first + r], rows_of(&cut, runs))?;
+            let (rhs, x) = (&rhs[r * n..][..n], &mut x[r * n..][..n]);
+            if partitions == 0 && found[r].suspect {
+                // Without verification, too, a zero pivot is an error.
+                let spare = sweep.factors.fallback();
+                let again = spare.and_then(|spare| verify::solve_again(spare, sweep.op, rhs, x, report));
+                widen(&mut touched[first + r], Changed::Everywhere, n)?;
+                outcome = outcome.and(again);
+            }
             if partitions > 0 {
-                let (rhs, x) = (&rhs[r * n..][..n], &mut x[r * n..][..n]);
                 let found = (found[r], &gaps[r * partitions..][..partitions]);
                 let settled = sweep.factors.settle(sweep.op, (rhs, 0), x, found, report, (&mut *memory, &mut *stack));
                 let changed = settled.as_ref().copied().unwrap_or(Changed::Everywhere);
