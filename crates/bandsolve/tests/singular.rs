@@ -56,7 +56,7 @@ fn get<T: Scalar>(a: &Tridiagonal<'_, T>, i: usize, j: usize) -> T {
 }
 
 /// Calls `check` for every planted matrix at all places where partitions begin or end: what it is, the matrix and a right-hand side.
-fn for_all_planted<T: Scalar>(small: f64, check: &mut dyn FnMut(&str, &Tridiagonal<'static, T>, &[T])) {
+fn for_all_planted<T: Scalar>(small: f64, mut check: impl FnMut(&str, &Tridiagonal<'static, T>, &[T])) {
     for n in [5, 130, 1050] {
         for first in [0, 1, 29, 30, 31, 32, 62, 63, n / 2 - 1, n - 3, n - 2, n - 1] {
             let fitting = PLANTED.into_iter().enumerate().filter(|(_, planted)| first + planted.len() <= n);
@@ -92,7 +92,7 @@ fn none(failures: &[String]) {
 
 fn tridiagonal<T: Scalar>(small: f64) {
     let mut failures = Vec::new();
-    for_all_planted::<T>(small, &mut |what, a, rhs| ask(what, (a, a.shape()), rhs, &mut failures));
+    for_all_planted::<T>(small, |what, a, rhs| ask(what, (a, a.shape()), rhs, &mut failures));
     none(&failures);
 }
 
@@ -117,7 +117,7 @@ fn sparse_right_hand_sides() {
 /// The same matrices as bands with diagonals of zeros, and cut into blocks.
 fn banded_and_blocks<T: Scalar>(small: f64) {
     let mut failures = Vec::new();
-    for_all_planted::<T>(small, &mut |what, a, rhs| {
+    for_all_planted::<T>(small, |what, a, rhs| {
         let n = a.n();
         for half in [1, 2, 4, 20] {
             let leading = 2 * half + 1;
