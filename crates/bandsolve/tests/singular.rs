@@ -100,7 +100,7 @@ fn tridiagonal<T: Scalar>(small: f64) {
 #[test]
 fn sparse_right_hand_sides() {
     let n = 9000;
-    for first in [3000, 3007, 3015, 4000] {
+    for first in [3000, 3006, 3007, 3008, 3015, 4000] {
         for (planted, verify) in PLANTED.into_iter().flat_map(|planted| [(planted, true), (planted, false)]) {
             let a = matrix::<f64>(n, first, planted, 1.0);
             for method in [Method::Auto, Method::Rpts, Method::SpikeDiagonalPivoting, Method::SpikeThomas] {

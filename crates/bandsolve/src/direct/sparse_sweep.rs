@@ -54,6 +54,8 @@ fn join(runs: &mut Runs) -> Result<()> {
 struct Stage<T> {
     cut: Cut,
     coarse: [Vec<T>; 3],
+    /// Nothing was left of an equation: the matrix may be singular.
+    suspect: bool,
 }
 
 /// A matrix ready to be solved for sparse right-hand sides.
@@ -115,8 +117,9 @@ impl<'a, 'm, T: Scalar> SparseSweep<'a, 'm, T> {
         let out = Coarse { sub, diag, sup, rhs: columns_mut(&mut ignored, 1) };
         let level = Level { settings: &self.settings, cut, rows, n_rhs: 1 };
         let rhs = columns(&zeros[..rows.n()], 1);
-        Reduce { level, rhs, parts: 0..cut.partitions(), out, memory }.parallel(self.settings.threads_for(rows.n()));
-        Ok(Stage { cut, coarse })
+        let reduce = Reduce { level, rhs, parts: 0..cut.partitions(), out, memory };
+        let suspect = reduce.parallel(self.settings.threads_for(rows.n()));
+        Ok(Stage { cut, coarse, suspect })
     }
 
     /// The partitions of the tile that row `i` of a level belongs to.
@@ -155,21 +158,23 @@ impl<'a, 'm, T: Scalar> SparseSweep<'a, 'm, T> {
         let next = self.rows(l + 1);
         let unknowns = cut_out_mut(&mut coarse, 1..n + 1);
         own.rows.clear();
-        match self.stages.get(l + 1) {
+        let suspect = match self.stages.get(l + 1) {
             None => {
-                let work = (&mut *memory, &mut *stack);
-                _ = level::solve_coarse(&level, next, unknowns, work);
                 push(&mut own.rows, 0..n)?;
+                let work = (&mut *memory, &mut *stack);
+                level::solve_coarse(&level, next, unknowns, work).suspect
             }
             Some(stage) => {
                 own.runs.clear();
                 let mut coarse_rows = runs.iter().flat_map(|run| 2 * run.start..2 * run.end);
                 coarse_rows.try_for_each(|i| push(&mut own.runs, self.tile(&stage.cut, i)))?;
                 let room = Below { levels: below, dummy, memory: &mut *memory, stack };
-                self.descend(l + 1, (None, n_rhs), (unknowns, Default::default()), &mut own.runs, room)?;
+                let unknowns = (unknowns, Default::default());
+                let [found, ..] = self.descend(l + 1, (None, n_rhs), unknowns, &mut own.runs, room)?;
                 refill(&mut own.rows, rows_of(&stage.cut, &own.runs))?;
+                found.suspect
             }
-        }
+        };
 
         let x_max = drop_small(&mut coarse[..n_rhs], &own.rows);
         level::wrap(&mut coarse[..n_rhs], periodic);
@@ -200,6 +205,7 @@ impl<'a, 'm, T: Scalar> SparseSweep<'a, 'm, T> {
         }
         for (found, x_max) in found.iter_mut().zip(x_max) {
             found.x_max = found.x_max.max_nan(x_max.to_f64());
+            found.suspect |= suspect | self.stages[l].suspect;
         }
         for column in &mut coarse[..n_rhs] {
             own.rows.iter().for_each(|rows| column[rows.start + 1..rows.end + 1].fill(T::ZERO));
