@@ -52,7 +52,7 @@ impl<T: Scalar> Reduce<T> {
     fn pipelined<V: Lanes<Real = T::Real>, const R: usize>(&self, m: usize) -> bool {
         let tiles = [TileRows::<T::Real, R> { base: self.tiles[0] }, TileRows { base: self.tiles[1] }];
         let pivots = LanePivots::<V, { rule::LARGER }>::new(&self.how.pivots);
-        let mut least = Least::new();
+        let (mut least, mut terms) = (Least::new(), [V::splat(T::Real::ZERO); 2]);
         // SAFETY: `Workspace::reduce` made room for two tiles of m ≥ 2 rows, and checked all arrays.
         unsafe {
             let mut bottom = None;
@@ -73,25 +73,19 @@ impl<T: Scalar> Reduce<T> {
                     for j in j.max(2)..m.min(j + BLOCK) {
                         let above = before.at::<V, T::Element<V>>(m - 1 - j).row::<V, T::Element<V>>(0);
                         let below = here.at::<V, T::Element<V>>(j).row::<V, T::Element<V>>(0);
-                        let (ended, begun) = (up, down);
+                        if j + 1 == m {
+                            terms = [up.terms(&above.reversed()), down.terms(&below)];
+                        }
                         up = up.merge(above.reversed(), pivots);
                         down = down.merge(below, pivots);
-                        if j + 1 == m {
-                            // In the first step there is no tile before.
-                            if bottom.is_some() {
-                                least.see_equation(&ended, &above.reversed(), &up);
-                            }
-                            least.see_equation(&begun, &below, &down);
-                        }
                     }
                 }
+                // In the first step there is no tile before.
                 if let Some(bottom) = bottom {
-                    if m == 2 {
-                        least.see_rest(&up, V::splat(T::Real::ZERO));
-                        least.see_rest(&bottom, V::splat(T::Real::ZERO));
-                    }
+                    least.see_equation(&up, terms[0]);
                     self.put_equations::<V, R>(t - 1, &up, &bottom);
                 }
+                least.see_equation(&down, terms[1]);
                 bottom = Some(down);
             }
         }
@@ -103,7 +97,7 @@ impl<T: Scalar> Reduce<T> {
     fn one_by_one<V: Lanes<Real = T::Real>, const R: usize>(&self) -> bool {
         let (tile, m) = (TileRows::<T::Real, R> { base: self.tiles[0] }, self.run.m);
         let pivots = LanePivots::<V, { rule::NOISE }>::new(&self.how.pivots);
-        let mut least = Least::new();
+        let (mut least, mut terms) = (Least::new(), [V::splat(T::Real::ZERO); 2]);
         // SAFETY: `Workspace::reduce` made room for a tile of m ≥ 2 rows, and checked all arrays.
         unsafe {
             for t in 0..self.run.tiles {
@@ -112,18 +106,12 @@ impl<T: Scalar> Reduce<T> {
                 let mut down = Chain::start(tile.row::<V, T::Element<V>>(1), T::Real::FAINT);
                 for j in 2..m {
                     let (above, below) = (tile.row::<V, T::Element<V>>(m - 1 - j), tile.row::<V, T::Element<V>>(j));
-                    let (ended, begun) = (up, down);
+                    terms = [up.terms(&above.reversed()), down.terms(&below)];
                     up = up.merge(above.reversed(), pivots);
                     down = down.merge(below, pivots);
-                    if j + 1 == m {
-                        least.see_equation(&ended, &above.reversed(), &up);
-                        least.see_equation(&begun, &below, &down);
-                    }
                 }
-                if m == 2 {
-                    least.see_rest(&up, V::splat(T::Real::ZERO));
-                    least.see_rest(&down, V::splat(T::Real::ZERO));
-                }
+                least.see_equation(&up, terms[0]);
+                least.see_equation(&down, terms[1]);
                 self.put_equations::<V, R>(t, &up, &down);
             }
         }

@@ -229,6 +229,18 @@ impl<E: Copy, const R: usize> Chain<E, R> {
         }
     }
 
+    /// The largest of the terms that [`merge`](Self::merge) with `row` adds up.
+    #[inline(always)]
+    pub fn terms<V: Lanes>(&self, row: &Row<E, R>) -> V
+    where
+        E: Element<V>,
+    {
+        let by = E::larger(self.near, row.sub).normalizer();
+        let (of_row, of_chain) = (self.near.scale(by), row.sub.scale(by));
+        let of_both = E::largest(of_row * row.diag, of_chain * self.next, of_row * row.sup);
+        (of_chain * self.spike).abs1().max(of_both)
+    }
+
     /// Eliminates `near` between the chain and `row` of a scaled tile by `choice`, with 1/pivot known to 2^−13: row and
     /// chain keep their sizes to that precision, for the choices to come.
     #[inline(always)]
@@ -274,27 +286,13 @@ impl<V: Lanes> Least<V> {
         self.0 = E::larger(pivot, above).min(E::largest(near, next, left)).min(self.0);
     }
 
-    /// Takes in the equation that is left at an end of a partition, `left` of `chain` and the last `row`, which need not be scaled:
-    /// it is compared with the terms of which it is the difference.
+    /// Takes in the equation that is left at an end of a partition, which need not be scaled: it is compared with the `terms` of
+    /// which it is the difference, and with what is added to zeros.
     #[inline(always)]
-    pub fn see_equation<E: Element<V>, const R: usize>(
-        &mut self,
-        chain: &Chain<E, R>,
-        row: &Row<E, R>,
-        left: &Chain<E, R>,
-    ) {
-        let by = E::larger(chain.near, row.sub).normalizer();
-        let (of_row, of_chain) = (chain.near.scale(by), row.sub.scale(by));
-        let terms = E::largest(of_row * row.diag, of_chain * chain.next, of_row * row.sup);
-        let terms = (of_chain * chain.spike).abs1().max(terms);
-        self.see_rest(left, terms * V::splat(V::Real::from_f64(V::Real::NO_PIVOT)));
-    }
-
-    /// Takes in an equation of which something is left if a coefficient is above `limit`, and above what is added to zeros.
-    #[inline(always)]
-    pub fn see_rest<E: Element<V>, const R: usize>(&mut self, left: &Chain<E, R>, limit: V) {
+    pub fn see_equation<E: Element<V>, const R: usize>(&mut self, left: &Chain<E, R>, terms: V) {
         let (nothing, all) = (V::splat(V::Real::ZERO), V::splat(V::Real::ONE));
-        let limit = limit + V::splat(V::Real::FAINT + V::Real::FAINT);
+        let added = V::splat(V::Real::FAINT + V::Real::FAINT);
+        let limit = terms.mul_add(V::splat(V::Real::from_f64(V::Real::NO_PIVOT)), added);
         let left = V::select(E::largest(left.spike, left.near, left.next).gt(limit), all, nothing);
         self.0 = left.min(self.0);
     }

@@ -162,8 +162,11 @@ impl<V: Lanes, const R: usize, const RULE: usize, const OPEN: bool> Work<V, R, R
                 source.next_block::<R, OPEN>(V::W);
                 if block == 0 {
                     chain = self.start(first);
+                    if Self::FIRST + 1 < end {
+                        (chain, taken) = self.step::<T::Element<V>>(chain, Self::FIRST + 1, taken, least);
+                    }
                 }
-                for j in j.max(Self::FIRST + 1)..end.min(j + BLOCK) {
+                for j in j.max(Self::FIRST + 2)..end.min(j + BLOCK) {
                     (chain, taken) = self.step::<T::Element<V>>(chain, j, taken, least);
                 }
             }
