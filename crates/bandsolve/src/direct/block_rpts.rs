@@ -255,7 +255,7 @@ impl<T: Scalar> Share<'_, T> {
 }
 
 /// Solves the system of one level. Where `gaps` has room for them, verifies: returns what it found, and writes the gap of
-/// every partition. Without, what it found is no more than whether a guard took the place of a pivot.
+/// every partition. Without, what it found is no more than whether the matrix may be singular.
 fn solve_level<T: Scalar>(
     settings: Settings,
     (matrix, n_rhs): (BlockMatrix<'_, T>, usize),

@@ -250,7 +250,7 @@ impl<T: Scalar> Substitute<'_, T> {
 
 /// Solves the system of one level for `n_rhs` right-hand sides, which stand in `rhs` or, if that is `None`, in `x`. Where
 /// `gaps` has room for them, verifies: returns what it found, and writes the gap of every partition. Without, what it found is
-/// no more than whether a guard took the place of a pivot. Also returns whether the coarse system was truncated.
+/// no more than whether the matrix may be singular. Also returns whether the coarse system was truncated.
 pub(super) fn solve_level<T: Scalar>(
     settings: &Settings,
     n_rhs: usize,

@@ -425,7 +425,7 @@ pub(crate) fn solve_verified<T: Scalar, F: Factored<T>>(
     failures.unless(report, n_rhs)
 }
 
-/// Solves columns without verification by the method `spare`: a guard took the place of a pivot, so the matrix may be singular.
+/// Solves columns without verification by the method `spare`, which says whether the matrix is singular.
 pub(crate) fn solve_again<T: Scalar>(
     spare: &dyn Probe<T>,
     op: Op,

@@ -95,7 +95,7 @@ impl<V: Lanes, const RULE: usize> LanePivots<V, RULE> {
         Self { free: V::splat(free), noise: above_noise(pivots.noise) }
     }
 
-    /// The same where rows may be exchanged, else zero.
+    /// A candidate where rows may be exchanged, else zero.
     #[inline(always)]
     pub fn if_free<E: Element<V>>(&self, candidate: E) -> E {
         candidate.and_bits(self.free)
