@@ -316,6 +316,26 @@ def signals_that_leave_files():
 # -- Advice -----------------------------------------------------------------------------------------------------------
 
 
+@defect
+def factors_that_made_loops_slower():
+    """`factor_banded` took methods that keep nothing, and solved bands of width one as bands: every solve was slower than without."""
+    import bandsolve
+    import numpy as np
+
+    n, random = 10_000, np.random.default_rng(0)
+    for width in (1, 2, 4):
+        ab = random.uniform(-1, 1, (2 * width + 1, n))
+        ab[width] += 2 * width + 1
+        lu = bandsolve.factor_banded((width, width), ab)
+        if width == 1:
+            assert "tridiagonal system" in lu.reason, lu.reason
+        else:
+            assert lu.method in ("pivoted", "spike"), (lu.method, lu.reason)
+        rhs = random.uniform(-1, 1, n)
+        assert np.allclose(lu.solve(rhs), bandsolve.solve_banded((width, width), ab, rhs), rtol=1e-12, atol=0)
+
+
+
 def run_alone(name):
     """Runs one function in a fresh interpreter; returns what it printed if it failed."""
     command = [sys.executable, __file__, "--alone", name]

@@ -122,7 +122,7 @@ unsafe fn header(buffer: *const c_void) -> Outcome<Header> {
 /// `out` is null or may be written.
 pub(crate) unsafe fn storage_size<T: Scalar>(p: PivotingArgument, n: i64, block: i64, out: *mut usize) -> Outcome {
     // SAFETY: the caller's promise.
-    unsafe { fixed_size::<T>(p, Kind::Blocks { n, block, periodic: false }, 1, BYTES, out) }
+    unsafe { fixed_size::<T>(p, Kind::Factors { n, block }, 1, BYTES, out) }
 }
 
 /// `bgtf`: factors a block tridiagonal matrix.
@@ -136,7 +136,7 @@ pub(crate) unsafe fn factor<T: Scalar>(
     buffer: *mut c_void,
 ) -> Outcome {
     report::clear();
-    let system = System::new::<T>(p, Kind::Blocks { n, block, periodic: false }, 1)?;
+    let system = System::new::<T>(p, Kind::Factors { n, block }, 1)?;
     let (arrays, places) = bands(matrix, system.matrix_len)?;
     let bytes = Array::<u8>::new("factorization_buffer", buffer.cast(), BYTES)?;
     if let Some(other) = bytes.place().overlapped(&places) {
@@ -182,7 +182,7 @@ pub(crate) unsafe fn solve<T: Scalar>(
     // SAFETY: of this type, as just checked.
     let held = unsafe { &*any.held.cast::<Held<T>>() };
     held.call.check(&Call::new(p, (n, block), matrix))?;
-    let mut system = System::new::<T>(p, Kind::Blocks { n, block, periodic: false }, sides.n_rhs)?;
+    let mut system = System::new::<T>(p, Kind::Factors { n, block }, sides.n_rhs)?;
     system.plan = held.plan.clone();
     let [sub, diag, sup] = bands(matrix, system.matrix_len)?.1;
     let places = [sub, diag, sup, Array::<u8>::new("factorization_buffer", factors.cast(), BYTES)?.place()];

@@ -80,10 +80,10 @@ pub(crate) struct Plans {
     pub solve: Plan,
 }
 
-/// The plans for systems of this shape.
-pub(crate) fn plans(p: PivotingArgument, shape: Shape) -> Outcome<Plans> {
+/// The plans for systems of this shape, which are solved `once` or whose factors are kept.
+pub(crate) fn plans(p: PivotingArgument, shape: Shape, once: bool) -> Outcome<Plans> {
     let settings = SETTINGS.try_with(Cell::get).unwrap_or(USUAL);
-    let plan = Plan::new(shape).pivoting(pivoting(p)?);
+    let plan = if once { Plan::once(shape) } else { Plan::new(shape) }.pivoting(pivoting(p)?);
     let pool = plan.options().threads;
     let most = most_threads(pool);
     // A plan decides anew with every change, so nothing is changed that is so already.

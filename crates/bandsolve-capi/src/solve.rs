@@ -18,6 +18,8 @@ pub(crate) enum Kind {
     Tridiagonal { n: i64, periodic: bool },
     /// Three arrays of `n` blocks.
     Blocks { n: i64, block: i64, periodic: bool },
+    /// Three arrays of `n` blocks whose factors are kept.
+    Factors { n: i64, block: i64 },
     /// Rows of bands, the lowest band first.
     Banded { n: i64, lower: i64, upper: i64 },
 }
@@ -56,6 +58,7 @@ impl Kind {
                 let n = size("n", n)?;
                 Ok((Shape::Tridiagonal { n, periodic }, [n, 1, 1]))
             }
+            Kind::Factors { n, block } => Kind::Blocks { n, block, periodic: false }.shape::<T>(),
             Kind::Blocks { n, block, periodic } => {
                 let (block_rows, block) = (size("n", n)?, size("block", block)?);
                 if elements::<T>("a block", &[block, block])? == 0 {
@@ -84,7 +87,7 @@ impl System {
         let (rows, n_rhs) = if matrix_len == 0 { (0, 0) } else { (shape.rows(), n_rhs) };
         let rhs_len = elements::<T>("rhs", &[rows, n_rhs])?;
         let storage = if is_band { StackReq::new::<T>(matrix_len) } else { StackReq::EMPTY };
-        let Plans { buffer, solve } = plans(p, shape)?;
+        let Plans { buffer, solve } = plans(p, shape, !matches!(kind, Kind::Factors { .. }))?;
         let buffer = storage.and(buffer.solve_in_place_scratch::<T>(n_rhs).unwrap_or(StackReq::EMPTY));
         Ok(Self { plan: solve, matrix_len, rhs_len, n_rhs, storage, buffer })
     }
@@ -92,8 +95,14 @@ impl System {
     /// The failure that an error of the library is, with places as C has them.
     fn failure(&self, error: Error) -> Failure {
         match (self.plan.shape(), error) {
-            (Shape::Banded { n, lower, upper }, Error::NotFinite { array: "bands", index }) => {
-                let index = row_indexed((n, lower, upper), index);
+            (Shape::Banded { n, lower, upper }, Error::NotFinite { array, index }) if array != "rhs" => {
+                let index = match array {
+                    // Three bands, the arrays of a tridiagonal matrix.
+                    "sub" => index,
+                    "diag" => n + index,
+                    "sup" => 2 * n + index,
+                    _ => row_indexed((n, lower, upper), index),
+                };
                 Error::NotFinite { array: "bands", index }.into()
             }
             (_, error) => error.into(),
@@ -285,6 +294,13 @@ pub(crate) unsafe fn banded<T: Scalar>(
     let array = Array::new("bands", bands, system.matrix_len)?;
     // SAFETY: the caller's promise.
     let (mut work, rows) = unsafe { (open(&system, slice::from_ref(&array.place()), sides)?, array.read()) };
+    let (n, lower, upper) = (size("n", n)?, size("lower", lower)?, size("upper", upper)?);
+    let tridiagonal = Shape::Tridiagonal { n, periodic: false };
+    if (lower, upper) == (1, 1) && system.plan.chosen_method().solves(tridiagonal) {
+        // The three rows are the arrays of a tridiagonal matrix.
+        let a = Tridiagonal::new(&rows[..n], &rows[n..2 * n], &rows[2 * n..])?;
+        return run(&system.plan.with_shape(tridiagonal).factor(&a)?, &system, work);
+    }
     let mut own;
     let columns = match work.stack.take() {
         Some(stack) => {
@@ -297,7 +313,6 @@ pub(crate) unsafe fn banded<T: Scalar>(
             PodStack::new(&mut own).make_raw::<T>(rows.len()).0
         }
     };
-    let (n, lower, upper) = (size("n", n)?, size("lower", lower)?, size("upper", upper)?);
     to_lapack((n, lower, upper), rows, columns);
     let a = Banded::new(n, lower, upper, columns)?;
     run(&system.plan.factor(&a)?, &system, work)

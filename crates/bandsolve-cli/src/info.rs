@@ -25,7 +25,7 @@ pub fn run(args: &InfoArgs) -> Result<(), Failure> {
         None if matrix.values.is_complex() => rcond::<Complex64>(&matrix, kind),
         None => rcond::<f64>(&matrix, kind),
     };
-    let plan = Plan::new(kind.shape(structure.n));
+    let plan = Plan::once(kind.shape(structure.n));
     let view = View { args, matrix: &matrix, structure, kind, facts, rcond, singular, plan };
     if let Some(path) = &args.json {
         report::write_json(path, &view.json())?;

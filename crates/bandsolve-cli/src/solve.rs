@@ -180,7 +180,7 @@ impl Job<'_> {
 
     fn plan(&self) -> Result<Plan, Failure> {
         let args = self.args;
-        let mut plan = Plan::new(self.kind.shape(self.structure.n)).method(args.method).pivoting(args.pivoting);
+        let mut plan = Plan::once(self.kind.shape(self.structure.n)).method(args.method).pivoting(args.pivoting);
         if let Some(threads) = args.threads {
             plan = plan.threads(usize::from(threads));
         }

@@ -42,7 +42,7 @@ pub fn solve_batch<'py>(
         false => (Layout::Contiguous, first, second),
     };
     check_rhs(&arrays[3], first)?;
-    let plan = options.plan(Shape::Batch { count, n, layout })?;
+    let plan = options.plan(Plan::once(Shape::Batch { count, n, layout }))?;
     with_number!(kind, batch(arrays.each_ref(), (&plan, device.as_ref()), full_output))
 }
 

@@ -350,7 +350,7 @@ pub fn factor_tridiagonal<'py>(
     for (array, name) in arrays.iter().zip(["sub", "diag", "sup"]) {
         check_vector(array, name)?;
     }
-    let plan = options.plan(Shape::Tridiagonal { n: arrays[1].len(), periodic })?;
+    let plan = options.plan(Plan::new(Shape::Tridiagonal { n: arrays[1].len(), periodic }))?;
     with_number!(kind, hold_tridiagonal(arrays.each_ref(), (&plan, device.as_ref()), periodic))
 }
 
@@ -390,7 +390,7 @@ pub fn factor_banded<'py>(
     let device = options.gpu(bands.py())?;
     let (bands, kind) = array(bands)?;
     let n = check_bands(&bands, lower, upper)?;
-    let plan = options.plan(Shape::Banded { n, lower, upper })?;
+    let plan = options.plan(Plan::new(Shape::Banded { n, lower, upper }))?;
     with_number!(kind, hold_banded([lower, upper], &bands, (&plan, device.as_ref())))
 }
 
@@ -428,7 +428,7 @@ pub fn factor_block_tridiagonal<'py>(
     let (arrays, kind) = arguments([sub, diag, sup])?;
     let (block_rows, block) = check_blocks(&arrays[1])?;
     let shape = Shape::BlockTridiagonal { block_rows, block, periodic };
-    let plan = options.plan(shape)?;
+    let plan = options.plan(Plan::new(shape))?;
     with_number!(kind, hold_blocks(arrays.each_ref(), (&plan, device.as_ref()), (block, periodic)))
 }
 

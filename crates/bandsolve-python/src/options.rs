@@ -1,7 +1,7 @@
 //! How to solve: methods, pivoting, threads.
 
 use crate::errors::exception;
-use bandsolve::{Method, Op, Pivoting, Plan, Shape};
+use bandsolve::{Method, Op, Pivoting, Plan};
 use bandsolve_gpu::Device;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -56,9 +56,9 @@ pub struct Options<'a> {
 }
 
 impl Options<'_> {
-    /// The plan for a shape.
-    pub fn plan(&self, shape: Shape) -> PyResult<Plan> {
-        let mut plan = Plan::new(shape).verify(self.verify);
+    /// The same plan as the call wants it.
+    pub fn plan(&self, plan: Plan) -> PyResult<Plan> {
+        let mut plan = plan.verify(self.verify);
         if self.method != "auto" {
             plan = plan.method(self.chosen_method()?);
         }

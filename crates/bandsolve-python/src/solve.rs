@@ -233,7 +233,7 @@ pub fn solve_tridiagonal<'py>(
     for (array, name) in [(&sub, "sub"), (&diag, "diag"), (&sup, "sup")] {
         check_vector(array, name)?;
     }
-    let plan = options.plan(Shape::Tridiagonal { n: diag.len(), periodic })?;
+    let plan = options.plan(Plan::once(Shape::Tridiagonal { n: diag.len(), periodic }))?;
     let task = Task { rhs: &rhs, op: transpose.map_or(Ok(Op::Plain), op)?, full_output };
     with_number!(kind, tridiagonal([&sub, &diag, &sup], (&plan, device.as_ref()), periodic, &task))
 }
@@ -276,7 +276,7 @@ pub fn solve_banded<'py>(
     let device = options.gpu(rhs.py())?;
     let ([bands, rhs], kind) = arguments([bands, rhs])?;
     let n = check_bands(&bands, lower, upper)?;
-    let plan = options.plan(Shape::Banded { n, lower, upper })?;
+    let plan = options.plan(Plan::once(Shape::Banded { n, lower, upper }))?;
     let task = Task { rhs: &rhs, op: transpose.map_or(Ok(Op::Plain), op)?, full_output };
     with_number!(kind, banded([lower, upper], &bands, (&plan, device.as_ref()), &task))
 }
@@ -335,7 +335,7 @@ pub fn solve_block_tridiagonal<'py>(
     let device = options.gpu(rhs.py())?;
     let ([sub, diag, sup, rhs], kind) = arguments([sub, diag, sup, rhs])?;
     let (block_rows, block) = check_blocks(&diag)?;
-    let plan = options.plan(Shape::BlockTridiagonal { block_rows, block, periodic })?;
+    let plan = options.plan(Plan::once(Shape::BlockTridiagonal { block_rows, block, periodic }))?;
     let task = Task { rhs: &rhs, op: transpose.map_or(Ok(Op::Plain), op)?, full_output };
     with_number!(kind, block_tridiagonal([&sub, &diag, &sup], (&plan, device.as_ref()), (block, periodic), &task))
 }

@@ -79,10 +79,21 @@ impl Method {
         Method::BlockSpike,
     ];
 
+    /// What it takes systems of this shape for: bands with at most one diagonal on either side, and blocks of one row, are
+    /// tridiagonal to all but the methods that know bands and blocks alone.
+    pub(crate) fn takes_for(self, shape: Shape) -> Shape {
+        match self {
+            Method::Spike | Method::Bcyclic | Method::BlockSpike => shape,
+            _ => shape.as_tridiagonal().unwrap_or(shape),
+        }
+    }
+
     /// Whether systems of this shape can be solved by it.
+    ///
+    /// Bands with at most one diagonal on either side, and blocks of one row, are tridiagonal.
     pub fn solves(self, shape: Shape) -> bool {
         let small = |size: usize| size <= crate::tuning::SMALL_BLOCK_MAX;
-        match (self, shape) {
+        match (self, self.takes_for(shape)) {
             (Method::Auto | Method::Pivoted, _) => true,
             (Method::Spike | Method::Bcyclic | Method::BlockSpike, Shape::BlockTridiagonal { .. }) => true,
             (Method::Rpts, Shape::BlockTridiagonal { block, .. }) => small(block),
@@ -187,6 +198,8 @@ pub struct Options {
     pub pivoting: Pivoting,
     /// Number of threads.
     pub threads: usize,
+    /// Whether a matrix is solved with once, so that nothing is kept that pays from the second solve on only.
+    pub once: bool,
     /// Whether answers are verified.
     pub verify: bool,
     /// Pivot candidates at most this large count as zero (0 switches it off).
@@ -252,9 +265,30 @@ impl Plan {
     /// No thread is started yet. A program that configures rayon's pool itself, with another number of threads than rayon would
     /// take, says that number in [`threads`](Self::threads): before the first parallel solve nobody can ask rayon for it.
     pub fn new(shape: Shape) -> Self {
+        Self::with_defaults(shape, false)
+    }
+
+    /// The same for matrices that are factored for one solve each, of one right-hand side or several.
+    ///
+    /// For narrow bands and small blocks the plan chooses another method then: `rpts`, which keeps no factors and takes about as
+    /// long for every solve. It is never wrong to solve again, nor to solve once with the factors of [`new`](Self::new): only
+    /// slower.
+    ///
+    /// ```
+    /// # use bandsolve::{Method, Plan, Shape};
+    /// let pentadiagonal = Shape::Banded { n: 100_000, lower: 2, upper: 2 };
+    /// assert_eq!(Plan::once(pentadiagonal).chosen_method(), Method::Rpts);
+    /// assert_eq!(Plan::new(pentadiagonal).chosen_method(), Method::Spike);
+    /// ```
+    pub fn once(shape: Shape) -> Self {
+        Self::with_defaults(shape, true)
+    }
+
+    fn with_defaults(shape: Shape, once: bool) -> Self {
         let options = Options {
             pivoting: Pivoting::default(),
             threads: crate::threads::count(),
+            once,
             verify: true,
             noise_threshold: 0.0,
             partition_rows: None,
@@ -372,6 +406,11 @@ impl Plan {
         &self.reason
     }
 
+    /// Whether what is planned for is solved as a tridiagonal matrix.
+    pub(crate) fn is_tridiagonal(&self) -> bool {
+        matches!(self.method.takes_for(self.shape), Shape::Tridiagonal { .. })
+    }
+
     pub(crate) fn shared_reason(&self) -> Arc<str> {
         self.reason.clone()
     }
@@ -425,6 +464,7 @@ pub trait Factorize {
 
 fn choose(shape: Shape, wish: Method, options: &Options) -> (Method, String) {
     let crossover = crate::tuning::RPTS_MIN_N;
+    let (once, shape) = (options.once, wish.takes_for(shape));
     let (method, why) = match (shape, wish) {
         (Shape::Tridiagonal { n, .. }, Method::Auto) if n < crossover => {
             (Method::Pivoted, format!("{n} unknowns are fewer than {crossover}, where partitions begin to pay"))
@@ -433,7 +473,7 @@ fn choose(shape: Shape, wish: Method, options: &Options) -> (Method, String) {
             let lanes = "partitions on SIMD lanes, pivoted by selection";
             (Method::Rpts, format!("one tridiagonal system of {n} unknowns: {lanes}, {} threads", options.threads))
         }
-        (Shape::Banded { n, lower, upper }, Method::Auto) if crate::tuning::narrow_pays(n, lower, upper) => {
+        (Shape::Banded { n, lower, upper }, Method::Auto) if crate::tuning::narrow_pays(n, lower, upper, once) => {
             let lanes = "partitions on SIMD lanes, pivoted by selection";
             (Method::Rpts, format!("{lower} lower and {upper} upper diagonals: {lanes}, {} threads", options.threads))
         }
@@ -450,18 +490,18 @@ fn choose(shape: Shape, wish: Method, options: &Options) -> (Method, String) {
             (Method::BlockSpike, format!("blocks of {block} rows: {how}, {why}, {} threads", options.threads))
         }
         (Shape::BlockTridiagonal { block, block_rows, periodic: false }, Method::Auto)
-            if crate::tuning::blocks_pay_as_band(block, block_rows) =>
+            if crate::tuning::blocks_pay_as_band(block, block_rows, once) =>
         {
             let work = "the two halves of their band at a time";
             (
                 Method::Spike,
-                format!("blocks of {block} rows, of which partitions on lanes need too many operations: {work}"),
+                format!("blocks of {block} rows, of which partitions on lanes need more operations: {work}"),
             )
         }
         (Shape::BlockTridiagonal { block, block_rows, .. }, Method::Auto)
-            if block_rows < crate::tuning::block_rpts_min_rows(block) =>
+            if block_rows < crate::tuning::block_rpts_min_rows(block, once) =>
         {
-            (Method::Pivoted, format!("{block_rows} blocks of {block} rows are few: blocked banded LU"))
+            (Method::Pivoted, format!("{block_rows} blocks of {block} rows: blocked banded LU"))
         }
         (Shape::BlockTridiagonal { block, .. }, Method::Auto) => {
             let lanes = "partitions on SIMD lanes, pivoted by selection";

@@ -58,17 +58,28 @@ pub(crate) const SMALL_BLOCK_MAX: usize = 8;
 /// threads, 105 and 118 of 3. Larger ones are computed with for longer than they take to come: 230 and 229 of 4.
 pub(crate) const ASK_MAX_BLOCK: usize = 3;
 
-/// Block rows from which `Auto` solves blocks on SIMD lanes: with fewer, lanes have too few rows each. Beside banded LU (EPYC with
-/// AVX-512, ns a row, blocks of 2, 3, 4): 131, 177, 221 and 106, 100, 111 at 512 block rows, 70, 85, 79 and 151, 128, 114 at 4000.
-pub(crate) fn block_rpts_min_rows(block: usize) -> usize {
-    if block == 1 { RPTS_MIN_N } else { block.saturating_mul(512) }
+/// Block rows from which `Auto` solves blocks on SIMD lanes: with fewer, lanes have too few rows each.
+///
+/// Factored and solved once, beside banded LU (EPYC with AVX-512, ns a row, blocks of 2, 3, 4): 131, 177, 221 and 106, 100, 111 at
+/// 512 block rows, 70, 85, 79 and 151, 128, 114 at 4000.
+///
+/// Solved once more, which takes lanes as long again, but banded LU only its sweeps (EPYC with AVX2, ns a row, blocks of 2, 3, 4):
+/// 99, 181, 247 and 57, 54, 55 at n = 3000, 50, 119, 157 and 58, 84, 63 at 30 000, 38, 110, 137 and 60, 131, 65 at 10⁵ (with AVX-512,
+/// two threads, n = 5·10⁵: 32, 74, 126 and 58, 64, 96).
+pub(crate) fn block_rpts_min_rows(block: usize, once: bool) -> usize {
+    match block {
+        _ if once => block.saturating_mul(512),
+        2 => 1 << 12,
+        _ => usize::MAX,
+    }
 }
 
 /// Whether `Auto` solves a narrow band by blocks on SIMD lanes, which are half empty. Beside banded LU (EPYC with AVX-512, ns a row,
-/// 2, 3, 4 diagonals on a side): 93, 200, 308 and 83, 79, 83 at n = 2000, 37, 55, 67 and 83, 79, 71 at n = 32 000.
-pub(crate) fn narrow_pays(n: usize, lower: usize, upper: usize) -> bool {
+/// 2, 3, 4 diagonals on a side): 93, 200, 308 and 83, 79, 83 at n = 2000, 37, 55, 67 and 83, 79, 71 at n = 32 000. Not where it is
+/// solved with again (EPYC with AVX2, n = 10⁴): 39, 89, 168 and 32, 38, 46.
+pub(crate) fn narrow_pays(n: usize, lower: usize, upper: usize, once: bool) -> bool {
     let block = lower.max(upper);
-    block <= 4 && lower.min(upper) > 0 && n >= 512 * block.pow(3)
+    once && block <= 4 && lower.min(upper) > 0 && n >= 512 * block.pow(3)
 }
 
 /// Columns that the banded LU eliminates together; 1: one by one. ns a row, factored with 1, 16: half-bandwidth 10 232, 319; 14
@@ -127,7 +138,8 @@ pub(crate) fn spike_pays(n: usize, lower: usize, upper: usize) -> bool {
 /// Whether `Auto` takes small blocks for a band, divided in two: ns a block row of 4, 5, 6, 7, 8 rows, two threads, random
 /// blocks: 430, 930, 1250, 1670, 2120 factored and solved once, 156, 280, 320, 450, 530 once more; on lanes 240, 1100 to 2200,
 /// 1300, 1500, 2100, and as much again.
-pub(crate) fn blocks_pay_as_band(block: usize, block_rows: usize) -> bool {
+pub(crate) fn blocks_pay_as_band(block: usize, block_rows: usize, once: bool) -> bool {
     let half = block.saturating_mul(2).saturating_sub(1);
-    block > 4 && spike_pays(block.saturating_mul(block_rows), half, half)
+    let lanes = block <= 4 && (once || block_rows >= block_rpts_min_rows(block, once));
+    !lanes && spike_pays(block.saturating_mul(block_rows), half, half)
 }

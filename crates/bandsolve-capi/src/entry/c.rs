@@ -172,7 +172,7 @@ pub unsafe extern "C" fn bandsolveCbgtrfs_bufferSizeExt(
     block: i64,
     size: *mut usize,
 ) -> bandsolve_status_t {
-    guard(|| unsafe { buffer_size::<Complex32>(p, Kind::Blocks { n, block, periodic: false }, n_rhs, size) })
+    guard(|| unsafe { buffer_size::<Complex32>(p, Kind::Factors { n, block }, n_rhs, size) })
 }
 
 /// Solves as `bandsolveCbgtsv` with the factors of `bandsolveCbgtf`, which was called with the same p, n, block, sub, diag and

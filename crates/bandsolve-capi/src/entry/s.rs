@@ -172,7 +172,7 @@ pub unsafe extern "C" fn bandsolveSbgtrfs_bufferSizeExt(
     block: i64,
     size: *mut usize,
 ) -> bandsolve_status_t {
-    guard(|| unsafe { buffer_size::<f32>(p, Kind::Blocks { n, block, periodic: false }, n_rhs, size) })
+    guard(|| unsafe { buffer_size::<f32>(p, Kind::Factors { n, block }, n_rhs, size) })
 }
 
 /// Solves as `bandsolveSbgtsv` with the factors of `bandsolveSbgtf`, which was called with the same p, n, block, sub, diag and

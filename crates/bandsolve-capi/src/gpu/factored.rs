@@ -55,7 +55,7 @@ fn address(buffer: *const c_void) -> Outcome<usize> {
 }
 
 fn open_blocks((n, block): (i64, i64)) -> Kind {
-    Kind::Blocks { n, block, periodic: false }
+    Kind::Factors { n, block }
 }
 
 /// Writes the size of the factorization buffer to `out`.

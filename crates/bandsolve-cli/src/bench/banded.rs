@@ -173,7 +173,7 @@ impl Case {
 }
 
 fn ours<'a, T: PeerScalar>(own: Own, threads: usize, a: &'a Banded<'a, T>, rhs: &'a [T]) -> Contestant<'a, Work<T>> {
-    let plan = Plan::new(a.shape()).method(own.method).pivoting(own.pivoting).threads(threads).verify(own.verify);
+    let plan = Plan::once(a.shape()).method(own.method).pivoting(own.pivoting).threads(threads).verify(own.verify);
     let (mut memory, n_rhs) = (None, rhs.len() / a.n());
     let solve: Solve<'a, Work<T>> = Box::new(move |work| {
         let started = Instant::now();

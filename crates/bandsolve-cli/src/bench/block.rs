@@ -132,8 +132,10 @@ impl System {
 
     /// Factors and solves, or solves with factors made beforehand.
     fn ours(&self, method: Method, threads: usize, part: Part) -> Solve<'_, Work> {
-        let plan = Plan::new(self.a.shape()).method(method).threads(threads);
-        if part == Part::Both {
+        let once = part == Part::Both;
+        let plan = if once { Plan::once(self.a.shape()) } else { Plan::new(self.a.shape()) };
+        let plan = plan.method(method).threads(threads);
+        if once {
             return Box::new(move |work| {
                 let started = Instant::now();
                 let solved = plan.factor(&self.a).and_then(|factor| factor.solve_into(&self.rhs, &mut work.x));

@@ -213,7 +213,7 @@ fn backward_error(system: &System<f64>, rhs: &[f64], x: &[f64]) -> f64 {
 
 fn ours(system: &System<f64>, kind: Kind, rhs: &[f64]) -> Answer {
     let mut x = vec![f64::NAN; rhs.len()];
-    let factor = system.factor(&Plan::new(kind.shape(rhs.len())));
+    let factor = system.factor(&Plan::once(kind.shape(rhs.len())));
     let (singular, mark) = match factor.and_then(|factor| factor.solve_into(rhs, &mut x)) {
         Ok(report) if report.fallback => (false, Mark::Fallback),
         Ok(report) if report.refinement_steps > 0 => (false, Mark::Refined),

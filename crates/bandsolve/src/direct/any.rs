@@ -45,7 +45,7 @@ impl<T: Scalar> Debug for AnyFactor<'_, T> {
 
 impl<T: Scalar> Factor<T> for AnyFactor<'_, T> {
     fn shape(&self) -> Shape {
-        self.method.shape()
+        self.plan.shape()
     }
 
     fn solve_scratch(&self, n_rhs: usize) -> StackReq {
@@ -62,7 +62,7 @@ impl<T: Scalar> Factor<T> for AnyFactor<'_, T> {
 /// and once.
 pub trait Methods: Sized {
     /// Factors by the method that the plan chose.
-    fn factor_tridiagonal<'m>(plan: &Plan, a: &'m Tridiagonal<'_, Self>) -> Result<Box<dyn Probe<Self> + 'm>>
+    fn factor_tridiagonal<'m>(plan: &Plan, a: Tridiagonal<'m, Self>) -> Result<Box<dyn Probe<Self> + 'm>>
     where
         Self: Scalar;
     /// Factors by the method that the plan chose.
@@ -80,7 +80,7 @@ pub trait Methods: Sized {
 
 macro_rules! methods {
     ($($t:ty),*) => {$(impl Methods for $t {
-        fn factor_tridiagonal<'m>(plan: &Plan, a: &'m Tridiagonal<'_, Self>) -> Result<Box<dyn Probe<Self> + 'm>> {
+        fn factor_tridiagonal<'m>(plan: &Plan, a: Tridiagonal<'m, Self>) -> Result<Box<dyn Probe<Self> + 'm>> {
             tridiagonal::factor(plan, a)
         }
         fn factor_banded<'m>(plan: &Plan, a: &'m Banded<'_, Self>) -> Result<Box<dyn Probe<Self> + 'm>> {

@@ -20,7 +20,9 @@ impl<T: Scalar> Factorize for BlockTridiagonal<'_, T> {
 
     fn factor_with<'m>(&'m self, plan: &Plan) -> Result<Self::Factor<'m>> {
         plan.check_shape(self.shape())?;
-        Ok(AnyFactor::new(plan, T::factor_block_tridiagonal(plan, self)?))
+        let tridiagonal = if plan.is_tridiagonal() { self.as_tridiagonal() } else { None };
+        let blocks = || T::factor_block_tridiagonal(plan, self);
+        Ok(AnyFactor::new(plan, tridiagonal.map_or_else(blocks, |a| T::factor_tridiagonal(plan, a))?))
     }
 }
 
@@ -45,6 +47,6 @@ impl<T: Scalar> BlockTridiagonal<'_, T> {
     /// # Errors
     /// As every solve; see [`Factor`].
     pub fn solve(&self, rhs: &[T]) -> Result<Solution<T>> {
-        Plan::new(self.shape()).factor(self)?.solve(rhs)
+        Plan::once(self.shape()).factor(self)?.solve(rhs)
     }
 }

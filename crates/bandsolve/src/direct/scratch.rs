@@ -33,7 +33,7 @@ impl Plan {
     /// ```
     pub fn solve_in_place_scratch<T: Scalar>(&self, n_rhs: usize) -> Option<StackReq> {
         let method = self.chosen_method();
-        let own = match self.shape() {
+        let own = match method.takes_for(self.shape()) {
             _ if !method.solves(self.shape()) => None,
             Shape::Tridiagonal { n, .. } => self.tridiagonal_scratch::<T>(method, n, n_rhs),
             Shape::Banded { n, lower, upper } => self.banded_scratch::<T>(method, (n, lower, upper), n_rhs),

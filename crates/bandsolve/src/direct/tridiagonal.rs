@@ -28,20 +28,20 @@ impl<T: Scalar> Factorize for Tridiagonal<'_, T> {
 
     fn factor_with<'m>(&'m self, plan: &Plan) -> Result<Self::Factor<'m>> {
         plan.check_shape(self.shape())?;
-        Ok(AnyFactor::new(plan, T::factor_tridiagonal(plan, self)?))
+        Ok(AnyFactor::new(plan, T::factor_tridiagonal(plan, self.view())?))
     }
 }
 
 /// The factors that the plan asks for.
-pub(super) fn factor<'m, T: Scalar>(plan: &Plan, a: &'m Tridiagonal<'_, T>) -> Result<Box<dyn Probe<T> + 'm>> {
-    let partitioned = |scheme| Ok(Box::new(Partitioned::new(plan, scheme, a.view())) as Box<dyn Probe<T> + 'm>);
+pub(super) fn factor<'m, T: Scalar>(plan: &Plan, a: Tridiagonal<'m, T>) -> Result<Box<dyn Probe<T> + 'm>> {
+    let partitioned = |scheme, a| Ok(Box::new(Partitioned::new(plan, scheme, a)) as Box<dyn Probe<T> + 'm>);
     match plan.chosen_method() {
-        Method::Auto | Method::Pivoted => Ok(Box::new(PivotedTridiagonal::new(plan, a.view())?)),
-        Method::Rpts => partitioned(rpts::scheme(plan)),
-        Method::SpikeDiagonalPivoting => partitioned(spike_diagonal_pivoting::SCHEME),
-        Method::SpikeThomas => partitioned(spike_thomas::SCHEME),
-        Method::SpikeTruncated => partitioned(spike_truncated::SCHEME),
-        Method::SpikeQr => partitioned(spike_qr::SCHEME),
+        Method::Auto | Method::Pivoted => Ok(Box::new(PivotedTridiagonal::new(plan, a)?)),
+        Method::Rpts => partitioned(rpts::scheme(plan), a),
+        Method::SpikeDiagonalPivoting => partitioned(spike_diagonal_pivoting::SCHEME, a),
+        Method::SpikeThomas => partitioned(spike_thomas::SCHEME, a),
+        Method::SpikeTruncated => partitioned(spike_truncated::SCHEME, a),
+        Method::SpikeQr => partitioned(spike_qr::SCHEME, a),
         Method::Thomas => stored::<T, Thomas<T>>(plan, a),
         Method::DiagonalPivoting => stored::<T, DiagonalPivoting<T>>(plan, a),
         Method::CfLu => stored::<T, CfLu<T>>(plan, a),
@@ -58,9 +58,9 @@ pub(super) fn factor<'m, T: Scalar>(plan: &Plan, a: &'m Tridiagonal<'_, T>) -> R
 /// Factors of a method that keeps them.
 fn stored<'m, T: Scalar, E: Elimination<T> + 'm>(
     plan: &Plan,
-    a: &'m Tridiagonal<'_, T>,
+    a: Tridiagonal<'m, T>,
 ) -> Result<Box<dyn Probe<T> + 'm>> {
-    Ok(Box::new(Stored::<T, E>::new(plan, a.view())?))
+    Ok(Box::new(Stored::<T, E>::new(plan, a)?))
 }
 
 impl<T: Scalar> Tridiagonal<'_, T> {
@@ -69,6 +69,6 @@ impl<T: Scalar> Tridiagonal<'_, T> {
     /// # Errors
     /// As every solve; see [`Factor`].
     pub fn solve(&self, rhs: &[T]) -> Result<Solution<T>> {
-        Plan::new(self.shape()).factor(self)?.solve(rhs)
+        Plan::once(self.shape()).factor(self)?.solve(rhs)
     }
 }

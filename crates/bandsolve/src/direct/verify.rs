@@ -399,10 +399,13 @@ pub(crate) fn solve_verified<T: Scalar, F: Factored<T>>(
     x.copy_from_slice(rhs);
     factors.solve_unchecked(op, x, stack);
     if !facts.verify {
-        return match (factors.is_singular(op), factors.fallback(), facts.singular) {
-            (true, Some(spare), _) => solve_again(spare?, op, rhs, x, &mut report).map(|()| report),
-            (true, None, Some(row)) => Err(Error::Singular { row }),
-            _ => Ok(report),
+        if !factors.is_singular(op) {
+            return Ok(report);
+        }
+        return match (factors.fallback(), facts.singular) {
+            (Some(spare), _) => solve_again(spare?, op, rhs, x, &mut report).map(|()| report),
+            (None, Some(row)) => Err(Error::Singular { row }),
+            (None, None) => Ok(report),
         };
     }
     let equations = factors.matrix().equations(op);

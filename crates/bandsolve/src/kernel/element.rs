@@ -54,6 +54,8 @@ pub trait Element<V: Lanes>:
     fn measure(self) -> V;
     /// |z|²
     fn square(self) -> V;
+    /// |z|² + add
+    fn square_add(self, add: V) -> V;
     /// `yes` where the mask is set, else `no`.
     fn select(mask: V::Mask, yes: Self, no: Self) -> Self;
 }
@@ -187,6 +189,10 @@ impl<V: Lanes> Element<V> for RealElement<V> {
     #[inline(always)]
     fn square(self) -> V {
         self.0 * self.0
+    }
+    #[inline(always)]
+    fn square_add(self, add: V) -> V {
+        self.0.mul_add(self.0, add)
     }
     #[inline(always)]
     fn select(mask: V::Mask, yes: Self, no: Self) -> Self {
@@ -326,6 +332,10 @@ impl<V: Lanes> Element<V> for ComplexElement<V> {
     #[inline(always)]
     fn square(self) -> V {
         self.re.mul_add(self.re, self.im * self.im)
+    }
+    #[inline(always)]
+    fn square_add(self, add: V) -> V {
+        self.re.mul_add(self.re, self.im.mul_add(self.im, add))
     }
     #[inline(always)]
     fn select(mask: V::Mask, yes: Self, no: Self) -> Self {

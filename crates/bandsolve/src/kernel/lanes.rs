@@ -733,14 +733,35 @@ mod x86 {
     macro_rules! avx2 {
         ($name:ident, $reg:ty, $andnot:ident, $cmp:ident, $blend:ident, $and:ident, $cast:ident, $uncast:ident,
          $isub:ident, $igt:ident, $iset1:ident, $exponent:literal, $normal:literal, $tile:ident, $untile:ident,
-         $interleave:ident, [$($common:tt)*], [$($ops:tt)*]) => {
+         $interleave:ident, $loadz:ident, $storez:ident, $int:ty, [$($common:tt)*], [$($ops:tt)*]) => {
             /// One 256-bit register.
             #[derive(Clone, Copy)]
             pub struct $name($reg);
             operators!($name, $($ops)*);
+            impl $name {
+                /// A mask of the first `count` ≤ W lanes.
+                #[inline(always)]
+                fn mask_of_first(count: usize) -> __m256i {
+                    static MASKS: [[$int; <$name as Lanes>::W]; 2] =
+                        [[-1; <$name as Lanes>::W], [0; <$name as Lanes>::W]];
+                    let masks = MASKS.as_flattened();
+                    // SAFETY: W numbers from number W − count on, count being at most W.
+                    unsafe { _mm256_loadu_si256(masks.as_ptr().add(Self::W - count.min(Self::W)).cast()) }
+                }
+            }
             impl Lanes for $name {
                 common!($($common)*);
                 type Mask = $reg;
+                #[inline(always)]
+                unsafe fn load_first(p: *const Self::Real, count: usize) -> Self {
+                    // SAFETY: the caller's promise; lanes that are masked out are not read.
+                    Self(unsafe { $loadz(p, Self::mask_of_first(count)) })
+                }
+                #[inline(always)]
+                unsafe fn store_first(self, p: *mut Self::Real, count: usize) {
+                    // SAFETY: the caller's promise; lanes that are masked out are not written.
+                    unsafe { $storez(p, Self::mask_of_first(count), self.0) }
+                }
                 through_memory!();
                 #[inline(always)]
                 fn abs(self) -> Self {
@@ -828,6 +849,9 @@ mod x86 {
         load_f64x4,
         store_f64x4,
         interleave_f64x4,
+        _mm256_maskload_pd,
+        _mm256_maskstore_pd,
+        i64,
         [
             f64,
             4,
@@ -861,6 +885,9 @@ mod x86 {
         load_f32x8,
         store_f32x8,
         interleave_f32x8,
+        _mm256_maskload_ps,
+        _mm256_maskstore_ps,
+        i32,
         [
             f32,
             8,

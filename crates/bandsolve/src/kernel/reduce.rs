@@ -52,7 +52,7 @@ impl<T: Scalar> Reduce<T> {
     fn pipelined<V: Lanes<Real = T::Real>, const R: usize>(&self, m: usize) -> bool {
         let tiles = [TileRows::<T::Real, R> { base: self.tiles[0] }, TileRows { base: self.tiles[1] }];
         let pivots = LanePivots::<V, { rule::LARGER }>::new(&self.how.pivots);
-        let (mut least, mut terms) = (Least::new(), [V::splat(T::Real::ZERO); 2]);
+        let mut least = Least::new();
         // SAFETY: `Workspace::reduce` made room for two tiles of m ≥ 2 rows, and checked all arrays.
         unsafe {
             let mut bottom = None;
@@ -70,15 +70,20 @@ impl<T: Scalar> Reduce<T> {
                     if block == 0 {
                         down = Chain::start(here.row::<V, T::Element<V>>(1), T::Real::FAINT);
                     }
-                    for j in j.max(2)..m.min(j + BLOCK) {
+                    for j in j.max(2)..(m - 1).min(j + BLOCK) {
                         let above = before.at::<V, T::Element<V>>(m - 1 - j).row::<V, T::Element<V>>(0);
                         let below = here.at::<V, T::Element<V>>(j).row::<V, T::Element<V>>(0);
-                        if j + 1 == m {
-                            terms = [up.terms(&above.reversed()), down.terms(&below)];
-                        }
                         up = up.merge(above.reversed(), pivots);
                         down = down.merge(below, pivots);
                     }
+                }
+                let mut terms = [V::splat(T::Real::ZERO); 2];
+                if m > 2 {
+                    let (above, below) =
+                        (before.row::<V, T::Element<V>>(0).reversed(), here.row::<V, T::Element<V>>(m - 1));
+                    terms = [up.terms(&above), down.terms(&below)];
+                    up = up.merge(above, pivots);
+                    down = down.merge(below, pivots);
                 }
                 // In the first step there is no tile before.
                 if let Some(bottom) = bottom {

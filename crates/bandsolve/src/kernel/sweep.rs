@@ -264,26 +264,50 @@ impl<E: Copy, const R: usize> Chain<E, R> {
 /// coefficient. Without the first the unknown is in neither equation, without the second the chain is no equation any more. Either
 /// way the matrix may be singular, which a guard, or the rounding of what should be zero, would hide.
 #[derive(Clone, Copy)]
-pub struct Least<V>(V);
+pub struct Least<V> {
+    least: V,
+    /// Σ 1/|pivot|² of the steps since [`settle`](Self::settle): one operation a step, and none of these steps waits for it.
+    squares: V,
+}
 
 impl<V: Lanes> Least<V> {
     /// No step seen yet.
     #[inline(always)]
     pub fn new() -> Self {
-        Self(V::splat(V::Real::ONE))
+        Self { least: V::splat(V::Real::ONE), squares: V::splat(V::Real::ZERO) }
     }
 
-    /// Takes in a step.
+    /// Takes in the pivot of a step, by its reciprocal; [`settle`](Self::settle) is to follow.
     #[inline(always)]
-    pub fn see<E: Element<V>>(&mut self, pivot: E, near: E, next: E) {
-        self.0 = E::smaller(pivot, E::larger(near, next)).min(self.0);
+    pub fn see_reciprocal<E: Element<V>>(&mut self, recip: E) {
+        self.squares = recip.square_add(self.squares);
+    }
+
+    /// Takes in the chain.
+    #[inline(always)]
+    pub fn see_chain<E: Element<V>>(&mut self, near: E, next: E) {
+        self.see_size(E::larger(near, next));
+    }
+
+    /// Takes in the reciprocals that were seen, of so few steps that their sum is that of the largest, and forgets them.
+    #[inline(always)]
+    pub fn settle(&mut self) {
+        let (nothing, limit) = (V::splat(V::Real::ZERO), V::Real::from_f64(V::Real::NO_PIVOT.powi(-2)));
+        self.least = V::select(V::splat(limit).gt(self.squares), self.least, nothing);
+        self.squares = nothing;
+    }
+
+    /// Takes in the last step: pivot and chain.
+    #[inline(always)]
+    pub fn see_last<E: Element<V>>(&mut self, pivot: E, near: E, next: E) {
+        self.see_size(E::smaller(pivot, E::larger(near, next)));
     }
 
     /// Takes in the first step of a partition. The unknown may be in the row `above`, too, and the chain may hold the first
     /// unknown of the partition, to its `left`, which is known by then.
     #[inline(always)]
     pub fn see_first<E: Element<V>>(&mut self, (pivot, above): (E, E), (near, next, left): (E, E, E)) {
-        self.0 = E::larger(pivot, above).min(E::largest(near, next, left)).min(self.0);
+        self.see_size(E::larger(pivot, above).min(E::largest(near, next, left)));
     }
 
     /// Takes in the equation that is left at an end of a partition, which need not be scaled: it is compared with the `terms` of
@@ -294,19 +318,19 @@ impl<V: Lanes> Least<V> {
         let added = V::splat(V::Real::FAINT + V::Real::FAINT);
         let limit = terms.mul_add(V::splat(V::Real::from_f64(V::Real::NO_PIVOT)), added);
         let left = V::select(E::largest(left.spike, left.near, left.next).gt(limit), all, nothing);
-        self.0 = left.min(self.0);
+        self.see_size(left);
     }
 
     /// Takes in a size.
     #[inline(always)]
     pub fn see_size(&mut self, size: V) {
-        self.0 = size.min(self.0);
+        self.least = size.min(self.least);
     }
 
     /// `gap` where something was left of every pivot and equation, else the worst there is.
     #[inline(always)]
     pub fn judge(&self, gap: V) -> V {
-        V::select(self.0.gt(V::splat(V::Real::from_f64(V::Real::NO_PIVOT))), gap, V::splat(V::Real::MAX_BITS))
+        V::select(self.least.gt(V::splat(V::Real::from_f64(V::Real::NO_PIVOT))), gap, V::splat(V::Real::MAX_BITS))
     }
 
     /// Whether in any lane next to nothing was left of a pivot or an equation.
@@ -314,7 +338,7 @@ impl<V: Lanes> Least<V> {
     pub fn suspect(&self) -> bool {
         let mut lanes = [V::Real::ONE; MAX_LANES];
         // SAFETY: there is room for the lanes of the widest vector.
-        unsafe { self.0.store(lanes.as_mut_ptr()) }
+        unsafe { self.least.store(lanes.as_mut_ptr()) }
         let limit = V::Real::from_f64(V::Real::NO_PIVOT);
         lanes.iter().fold(false, |suspect, least| suspect | !(*least > limit))
     }

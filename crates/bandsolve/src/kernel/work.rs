@@ -165,12 +165,16 @@ impl<V: Lanes, const R: usize, const RULE: usize, const OPEN: bool> Work<V, R, R
                     if Self::FIRST + 1 < end {
                         (chain, taken) = self.step::<T::Element<V>>(chain, Self::FIRST + 1, taken, least);
                     }
+                } else {
+                    // What is nothing stays nothing for some steps.
+                    least.see_chain(chain.near, chain.next);
                 }
                 for j in j.max(Self::FIRST + 2)..end.min(j + BLOCK) {
                     (chain, taken) = self.step::<T::Element<V>>(chain, j, taken, least);
                 }
             }
             self.see_last(&chain, least);
+            least.settle();
             chain
         }
     }
@@ -207,7 +211,9 @@ impl<V: Lanes, const R: usize, const RULE: usize, const OPEN: bool> Work<V, R, R
         unsafe {
             let row = self.tile.at::<V, E>(j).row::<V, E>(0);
             let choice = self.pivots.step(&chain, &row, taken);
-            self.see(&choice, &chain, (j, row.sub), least);
+            if !OPEN && j == 2 {
+                self.see_first(self.pivot(&choice, &chain, row.sub), &chain, least);
+            }
             let (pivot_row, rough) = if RULE == rule::ROTATION {
                 let turn = Rotation::new(chain.near, row.sub);
                 let recip = E::splat(V::Real::ONE).scale(turn.recip);
@@ -230,31 +236,34 @@ impl<V: Lanes, const R: usize, const RULE: usize, const OPEN: bool> Work<V, R, R
                 };
                 (pivot_row, rough)
             };
+            if OPEN || j > 2 {
+                least.see_reciprocal(pivot_row.recip);
+            }
             self.pivot_rows.at::<E>(j - 1).put::<E>(&pivot_row);
             (chain.eliminate(row, &choice, rough), choice.take)
         }
     }
 
-    /// Takes in the step that eliminates x_{j−1} between the chain and row `j`.
+    /// The pivot of a step: of a rotation the larger of what it turns.
+    #[inline(always)]
+    fn pivot<E: Element<V>>(&self, choice: &Choice<V::Mask, E>, chain: &Chain<E, R>, sub: E) -> E {
+        if RULE == rule::ROTATION { E::pivot(chain.near, sub).1 } else { choice.pivot }
+    }
+
+    /// Takes in the step that eliminates x_1 between row 1, which the chain is, and row 2.
     ///
     /// # Safety
-    /// 1 ≤ j < m, and the rows up to `j` have been staged.
+    /// Rows 0 and 1 have been staged.
     #[inline(always)]
-    unsafe fn see<E: Element<V>>(
+    unsafe fn see_first<E: Element<V>>(
         &self,
-        choice: &Choice<V::Mask, E>,
+        pivot: E,
         chain: &Chain<E, R>,
-        (j, sub): (usize, E),
         least: &mut Least<V>,
     ) {
-        let pivot = if RULE == rule::ROTATION { E::pivot(chain.near, sub).1 } else { choice.pivot };
-        if !OPEN && j == 2 {
-            // SAFETY: rows 0 and 1 of a staged tile.
-            let (above, own): (Row<E, R>, Row<E, R>) = unsafe { (self.tile.row::<V, E>(0), self.tile.row::<V, E>(1)) };
-            least.see_first((pivot, self.pivots.if_free(above.sup)), (chain.near, chain.next, own.sub));
-        } else {
-            least.see(pivot, chain.near, chain.next);
-        }
+        // SAFETY: rows 0 and 1 of a staged tile.
+        let (above, own): (Row<E, R>, Row<E, R>) = unsafe { (self.tile.row::<V, E>(0), self.tile.row::<V, E>(1)) };
+        least.see_first((pivot, self.pivots.if_free(above.sup)), (chain.near, chain.next, own.sub));
     }
 
     /// Takes in the step that [`last`](Self::last) makes.
@@ -265,13 +274,17 @@ impl<V: Lanes, const R: usize, const RULE: usize, const OPEN: bool> Work<V, R, R
     unsafe fn see_last<E: Element<V>>(&self, chain: &Chain<E, R>, least: &mut Least<V>) {
         if OPEN {
             let pivot = self.pivots.choose(chain.near, E::splat(V::Real::ZERO)).pivot;
-            least.see(pivot, pivot, pivot);
+            least.see_last(pivot, pivot, pivot);
         } else if self.m > 2 {
             // SAFETY: the last of the m staged rows.
             let row: Row<E, R> = unsafe { self.tile.row::<V, E>(self.m - 1) };
-            let choice = self.pivots.choose(chain.near, row.sub);
-            // SAFETY: all rows are staged.
-            unsafe { self.see(&choice, chain, (self.m - 1, row.sub), least) }
+            let pivot = self.pivot(&self.pivots.choose(chain.near, row.sub), chain, row.sub);
+            if self.m == 3 {
+                // SAFETY: all rows are staged.
+                unsafe { self.see_first(pivot, chain, least) }
+            } else {
+                least.see_last(pivot, chain.near, chain.next);
+            }
         }
     }
 

@@ -1,6 +1,6 @@
 //! LAPACK band storage.
 
-use super::Shape;
+use super::{Place, Shape, Tridiagonal};
 use crate::error::{Error, Result, check_len};
 use crate::kernel::arithmetic::Standard;
 use crate::memory::zeroed;
@@ -150,6 +150,31 @@ impl<'a, T: Scalar> Banded<'a, T> {
     pub fn get(&self, i: usize, j: usize) -> T {
         let (first, column) = self.column(j);
         i.checked_sub(first).and_then(|k| column.get(k)).copied().unwrap_or(T::ZERO)
+    }
+
+    /// The same matrix as three arrays, if it has at most one diagonal on either side. Errors name places in its own array.
+    pub(crate) fn to_tridiagonal(&self) -> Result<Option<Tridiagonal<'static, T>>> {
+        if self.shape().as_tridiagonal().is_none() {
+            return Ok(None);
+        }
+        let (n, beside) = (self.n, self.n.saturating_sub(1));
+        let (mut sub, mut diag, mut sup) = (zeroed(beside)?, zeroed(n)?, zeroed(beside)?);
+        let columns = || self.bands.chunks_exact(self.leading);
+        for (to, column) in diag.iter_mut().zip(columns()) {
+            *to = column[self.upper];
+        }
+        if self.lower == 1 {
+            for (to, column) in sub.iter_mut().zip(columns()) {
+                *to = column[self.upper + 1];
+            }
+        }
+        if self.upper == 1 {
+            for (to, column) in sup.iter_mut().zip(columns().skip(1)) {
+                *to = column[0];
+            }
+        }
+        let place = Place::Bands { leading: self.leading, upper: self.upper };
+        Ok(Some(Tridiagonal::from_vecs(sub, diag, sup, false)?.at(place)))
     }
 
     /// The product A·x.

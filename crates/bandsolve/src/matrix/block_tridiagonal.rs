@@ -1,6 +1,6 @@
 //! Three arrays of small dense blocks: the block tridiagonal matrix, open or periodic.
 
-use super::Shape;
+use super::{Shape, Tridiagonal};
 use crate::direct::block_residual;
 use crate::direct::measure::{Largest, Norm};
 use crate::direct::verify::Equations;
@@ -129,6 +129,12 @@ impl<'a, T: Scalar> BlockTridiagonal<'a, T> {
             sup: Cow::Borrowed(&self.sup),
             ..*self
         }
+    }
+
+    /// The same matrix over the same memory, if its blocks have one row.
+    pub(crate) fn as_tridiagonal(&self) -> Option<Tridiagonal<'_, T>> {
+        let make = if self.periodic { Tridiagonal::periodic } else { Tridiagonal::new };
+        if self.block > 1 { None } else { make(&self.sub, &self.diag, &self.sup).ok() }
     }
 
     /// The same matrix with arrays of its own.

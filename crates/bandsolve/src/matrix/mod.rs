@@ -13,6 +13,7 @@ pub(crate) use block_tridiagonal::{BlockRows, Orientation};
 pub(crate) use csc::Group;
 pub use csc::{Csc, CscMut, Index};
 pub(crate) use tridiagonal::Rows;
+use tridiagonal::Place;
 pub use tridiagonal::Tridiagonal;
 
 /// Kind and size of a system: all that a [`Plan`](crate::Plan) has to know.
@@ -60,6 +61,17 @@ impl Shape {
         match *self {
             Shape::Tridiagonal { n, .. } | Shape::Banded { n, .. } | Shape::Batch { n, .. } => n,
             Shape::BlockTridiagonal { block_rows, block, .. } => block_rows.saturating_mul(block),
+        }
+    }
+
+    /// The shape of the tridiagonal matrix that it is, too: of bands with at most one diagonal on either side, and blocks of
+    /// one row.
+    pub(crate) fn as_tridiagonal(self) -> Option<Shape> {
+        match self {
+            Shape::Tridiagonal { .. } => Some(self),
+            Shape::Banded { n, lower: 0..=1, upper: 0..=1 } => Some(Shape::Tridiagonal { n, periodic: false }),
+            Shape::BlockTridiagonal { block_rows: n, block: 1, periodic } => Some(Shape::Tridiagonal { n, periodic }),
+            _ => None,
         }
     }
 

@@ -35,6 +35,16 @@ pub struct Tridiagonal<'a, T: Scalar> {
     diag: Cow<'a, [T]>,
     sup: Cow<'a, [T]>,
     periodic: bool,
+    place: Place,
+}
+
+/// Where the caller has the entries: places in errors are the caller's.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Place {
+    /// In the three arrays.
+    Arrays,
+    /// In band storage with this leading dimension, the diagonal in row `upper`.
+    Bands { leading: usize, upper: usize },
 }
 
 impl<'a, T: Scalar> Tridiagonal<'a, T> {
@@ -69,7 +79,12 @@ impl<'a, T: Scalar> Tridiagonal<'a, T> {
                 check_len(what, n, off.len())?;
             }
         }
-        Ok(Self { sub, diag, sup, periodic })
+        Ok(Self { sub, diag, sup, periodic, place: Place::Arrays })
+    }
+
+    /// The same matrix, whose caller has the entries elsewhere.
+    pub(super) fn at(self, place: Place) -> Self {
+        Self { place, ..self }
     }
 
     /// Number of unknowns.
@@ -98,7 +113,7 @@ impl<'a, T: Scalar> Tridiagonal<'a, T> {
             sub: Cow::Borrowed(&self.sub),
             diag: Cow::Borrowed(&self.diag),
             sup: Cow::Borrowed(&self.sup),
-            periodic: self.periodic,
+            ..*self
         }
     }
 
@@ -109,6 +124,7 @@ impl<'a, T: Scalar> Tridiagonal<'a, T> {
             diag: Cow::Owned(self.diag.into_owned()),
             sup: Cow::Owned(self.sup.into_owned()),
             periodic: self.periodic,
+            place: self.place,
         }
     }
 
@@ -147,10 +163,22 @@ impl<'a, T: Scalar> Tridiagonal<'a, T> {
         let skip_first = usize::from(!self.periodic && self.sub.len() == n);
         let skip_last = usize::from(!self.periodic && self.sup.len() == n && n > 0);
         let bad = |a: &[T]| a.iter().position(|v| !Scalar::is_finite(*v));
-        let found = bad(&self.sub[skip_first.min(n)..])
-            .map(|i| ("sub", i + skip_first))
-            .or_else(|| bad(&self.diag).map(|i| ("diag", i)))
-            .or_else(|| bad(&self.sup[..self.sup.len() - skip_last]).map(|i| ("sup", i)));
+        let sub = bad(&self.sub[skip_first.min(n)..]).map(|i| ("sub", i + skip_first));
+        let diag = || bad(&self.diag).map(|i| ("diag", i));
+        let sup = || bad(&self.sup[..self.sup.len() - skip_last]).map(|i| ("sup", i));
+        let found = match self.place {
+            Place::Arrays => sub.or_else(diag).or_else(sup),
+            Place::Bands { leading, upper } => {
+                let at = |array: &'static str, column: usize| match array {
+                    "sub" => column * leading + upper + 1,
+                    "diag" => column * leading + upper,
+                    // Row i, column i+1.
+                    _ => (column + 1) * leading + upper - 1,
+                };
+                let places = [sub, diag(), sup()].into_iter().flatten().map(|(array, i)| at(array, i));
+                places.min().map(|index| ("bands", index))
+            }
+        };
         found.map_or(Ok(()), |(array, index)| Err(Error::NotFinite { array, index }))
     }
 
