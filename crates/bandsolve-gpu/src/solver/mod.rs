@@ -264,8 +264,7 @@ impl<T: Element> Solver<T> {
             let kept = LevelFactors::new(&self.device, &self.cuts[k])?;
             let (cut, one) = (Cut { columns: 1, ..*cut }, Kind { on_chip: 1, ..*kind });
             let coarse = self.coarse(k + 1);
-            let arguments =
-                Arguments::new(&cut).with(source).with(coarse).with(kept.addresses()).with(self.rule());
+            let arguments = Arguments::new(&cut).with(source).with(coarse).with(kept.addresses()).with(self.rule());
             let (blocks, name) =
                 (cut.spans as usize * cut.systems as usize, format!("factor_{}_{}_1", T::NAME, self.block));
             // SAFETY: what the kernel takes; the arrays are as long as the cut says, or were looked at by `source`.

@@ -4,7 +4,7 @@ use crate::reference::{
     Line, Number, Panel, Random, RealNumber, Row, Rule, random, solve, solve_alone, solve_by_minors, solve_lines,
     solve_spike_cr, suspect, thread_rows,
 };
-use bandsolve::{Complex32, Complex64, Layout, Method, Op, Pivoting, Plan, RealScalar, Report, Scalar, Shape};
+use bandsolve::{Complex32, Complex64, Layout, Method, Op, Pivoting, Plan, RealScalar, Report, Result, Scalar, Shape};
 use bandsolve_gpu::{Device, DeviceTuning, DeviceVec, Emulation, Matrix, Order, Pending, Solver};
 use std::collections::HashMap;
 
@@ -57,8 +57,8 @@ fn plan(shape: Shape, case: Case) -> Plan {
 }
 
 /// A report on what was started, or what the kernels leave.
-fn answer<T: Number>(pending: Pending<'_, T>, raw: bool) -> Option<Report> {
-    (!raw).then(|| pending.wait().unwrap())
+fn answer<T: Number>(pending: Pending<'_, T>, raw: bool) -> Option<Result<Report>> {
+    (!raw).then(|| pending.wait())
 }
 
 /// Solves on emulated devices in three orders, and compares with `expected`, which is given the rows of the partitions.
@@ -67,7 +67,7 @@ fn compare<T: Number>(
     shape: Shape,
     case: Case,
     rhs: &[T],
-    solve: impl Fn(&Device, Solver<T>, (&DeviceVec<T>, &mut DeviceVec<T>), bool) -> Option<Report>,
+    solve: impl Fn(&Device, Solver<T>, (&DeviceVec<T>, &mut DeviceVec<T>), bool) -> Option<Result<Report>>,
     expected: impl Fn(&[usize]) -> Vec<T>,
 ) {
     // What was found, by how the system was cut.
@@ -100,6 +100,7 @@ fn compare<T: Number>(
             case.pivoting
         );
         if case.noise == 0.0 {
+            let report = report.as_ref().unwrap();
             assert_eq!(report.backward_errors.len(), case.n_rhs, "{what}");
             assert!(report.backward_error <= 8.0 * T::Real::EPSILON.to_f64(), "{what}");
         }
@@ -109,14 +110,15 @@ fn compare<T: Number>(
             let expected: Vec<_> = expected(&rows).into_iter().map(T::bits).collect();
             let suspect = suspect();
             let (found, mended, _) = solve_by(&plan, false);
-            let found = found.unwrap();
-            assert!(found.fallback == suspect && (suspect || raw == mended), "{what}: {suspect}, {found:?}");
+            // Where pivots are noise, the host may find none.
+            let fallback = found.unwrap().map_or(case.noise > 0.0, |report| report.fallback);
+            assert!(fallback == suspect && (suspect || raw == mended), "{what}: {suspect}");
             let differs = raw.iter().zip(&expected).position(|(x, y)| x != y);
             assert!(raw == expected, "{what}: differs first at {differs:?}");
             // Of an answer that was mended, refined, or found on the host, nothing more is asked than that it is good.
             assert!(case.shift < 4.0 || (!suspect && x == expected), "{what}");
         }
-        let own = (report.backward_error.to_bits(), x);
+        let own = (report.map(|report| report.backward_error.to_bits()), x);
         assert!(*found.entry(rows).or_insert(own.clone()) == own, "{what}");
     }
 }
@@ -193,7 +195,7 @@ fn check<T: Number<Real: RealNumber>>(case: Case) {
         let [sub, diag, sup] = given.arrays.each_ref().map(|v| device.upload(v).unwrap());
         let mut factors = solver.factor(Matrix::block_tridiagonal(&sub, &diag, &sup).op(op)).unwrap();
         // The second time as the first.
-        factors.solve(rhs, &mut *x).unwrap();
+        _ = factors.solve(rhs, &mut *x);
         answer(factors.start(rhs, x).unwrap(), raw)
     };
     compare("factors", shape, case, &given.rhs, with_factors, expected);
@@ -227,8 +229,8 @@ fn check_band<T: Number<Real: RealNumber>>(case: Case, lower: usize, upper: usiz
         let there = i < n && j < n && k < leading;
         let v = if there { entry(i, k) } else { T::ZERO };
         match op {
-            Op::ConjTranspose => Scalar::conj(v),
             _ if i == j && i >= n => T::ONE,
+            Op::ConjTranspose => Scalar::conj(v),
             _ => v,
         }
     };
