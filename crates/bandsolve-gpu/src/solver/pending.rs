@@ -53,10 +53,8 @@ impl<'a, T: Element> Pending<'a, T> {
         let mut steps = 0;
         let (good, enough) = (good::<T>(), found.is_good::<T>());
         let mut errors = found.errors;
-        if !enough {
-            if in_range(&errors) {
-                steps = self.refine(&mut errors, good)?;
-            }
+        if !enough && in_range(&errors) {
+            steps = self.refine(&mut errors, good)?;
         }
         self.put(&mut errors, &suspects, f64::INFINITY);
         let fallback = errors.iter().any(|error| !(*error <= good));
