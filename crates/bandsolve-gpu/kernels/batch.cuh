@@ -42,8 +42,11 @@ __device__ __forceinline__ void interleaved(const Cut& cut, const Interleaved<T>
   const T* const given = rhs.of(cut, system, column).first;
   T* const x = out.of(cut, system, column).first;
   const size_t step = cut.row_step, all = (size_t)cut.systems * cut.columns;
+  // The largest entry of rows that are not scaled.
+  u32 entry = 0;
   const auto load = [&](u32 j, T(&r)[3], T& d) {
     own.row(cut, j, 0, r);
+    if (!rule.scale_rows) entry = larger(entry, largest_rank(r));
     const R by = row_scale(r, rule.scale_rows);
     UNROLL for (int s = 0; s < 3; ++s) r[s] = scale(r[s], by);
     d = scale(given[j * step], by);
@@ -52,6 +55,7 @@ __device__ __forceinline__ void interleaved(const Cut& cut, const Interleaved<T>
   load(0, r, d);
   T first[3] = {r[0], r[1], r[2]}, first_d = d;
   Equation<T> carried = {r[1], r[2], d};
+  u32 least = larger(rank(carried.near), rank(carried.next));
   for (u32 j = 1; j < cut.n; ++j) {
     if ((j - 1) % CHUNK == 0) {
       T* const place = kept + (size_t)((j - 1) / CHUNK) * 3 * all + t;
@@ -61,8 +65,11 @@ __device__ __forceinline__ void interleaved(const Cut& cut, const Interleaved<T>
     }
     load(j, r, d);
     eliminate(carried, r, d, rule);
+    least = smaller(least, larger(rank(carried.near), rank(carried.next)));
   }
-  T value = times(carried.rhs, reciprocal(denoised(carried.near, rule))), later = T{};
+  const T last = denoised(carried.near, rule);
+  least = smaller(least, rank(last));
+  T value = times(carried.rhs, reciprocal(last)), later = T{};
   R x_max = absolute(value), gap = R(0), most = absolute(first_d);
   x[(cut.n - 1) * step] = value;
   for (u32 k = (cut.n + CHUNK - 2) / CHUNK; k > 0; --k) {
@@ -90,6 +97,7 @@ __device__ __forceinline__ void interleaved(const Cut& cut, const Interleaved<T>
       const T next = select(swapped, row[1], chunk.at(Chunk<T>::NEXT, at)), second = select(swapped, row[2], T{});
       const T sum = fma_add(negate(second), later, fma_add(negate(next), value, select(swapped, row_d, chunk.at(Chunk<T>::RHS, at))));
       const T before = times(sum, reciprocal(near));
+      least = smaller(least, rank(near));
       x_max = larger_bits(x_max, absolute(before));
       most = larger_bits(most, absolute(row_d));
       gap = larger_bits(gap, gap_of(row, row_d, before, value, later, x_max));
@@ -99,6 +107,7 @@ __device__ __forceinline__ void interleaved(const Cut& cut, const Interleaved<T>
     }
   }
   gap = larger_bits(gap, gap_of(first, first_d, T{}, value, later, x_max));
+  if (least <= (rule.scale_rows ? NOTHING<R> : nothing_up_to<R>(entry))) suspect(rule.suspects, system);
   if (peaks.gap) {
     peaks.gap[system * cut.columns + column] = bits_of(gap);
     peaks.size[system * cut.columns + column] = bits_of(x_max);
@@ -132,7 +141,7 @@ __device__ __forceinline__ void alone(const Cut& cut, const Blocks<T, 1>& source
   if (threadIdx.x < count) {
     const u32 at = threadIdx.x * tile.pitch;
     const Ends<T, 1, 1> zero = {};
-    solve_inside(tile, at, cut.n + 2, zero, rule);
+    if (solve_inside(tile, at, cut.n + 2, zero, rule)) suspect(rule.suspects, begin + threadIdx.x);
     R x_max = R(0), gap = R(0), most = R(0);
     for (u32 j = 1; j <= cut.n; ++j) x_max = larger_bits(x_max, absolute(tile.x(0, 0, at + j)));
     for (u32 j = 1; j <= cut.n; ++j) {

@@ -45,8 +45,9 @@ template <class T, int R> struct Line {
   }
 };
 
-// Solves; all threads of a block take part.
-template <class T, int R> __device__ __forceinline__ void solve_lines(const Lines<T, R>& lines, u32 n) {
+// Solves; all threads of a block take part. Returns the least rank of what pivots have become, of the rows of this thread.
+template <class T, int R> __device__ __forceinline__ u32 solve_lines(const Lines<T, R>& lines, u32 n) {
+  u32 least = ~0u;
   // Rows that are left are `stride` apart, the first of them at stride − 1.
   u32 stride = 1;
   while (n / stride > blockDim.x) {
@@ -57,6 +58,7 @@ template <class T, int R> __device__ __forceinline__ void solve_lines(const Line
       Line<T, R> line(lines, i);
       line.reduce(lines, true, i - half, i + half < n, i + half);
       line.put(lines, i);
+      least = smaller(least, rank(line.b));
     }
     __syncthreads();
   }
@@ -65,7 +67,10 @@ template <class T, int R> __device__ __forceinline__ void solve_lines(const Line
     Line<T, R> line(lines, k < left ? i : 0);
     if (k < left) line.reduce(lines, k >= by, i - by * stride, k + by < left, i + by * stride);
     __syncthreads();
-    if (k < left) line.put(lines, i);
+    if (k < left) {
+      line.put(lines, i);
+      least = smaller(least, rank(line.b));
+    }
     __syncthreads();
   }
   if (k < left) {
@@ -86,6 +91,12 @@ template <class T, int R> __device__ __forceinline__ void solve_lines(const Line
     }
     __syncthreads();
   }
+  return least;
+}
+
+// Notes a system if so little was left of a pivot. Of rows that are not scaled nothing but zeros is known to be little.
+template <class T> __device__ __forceinline__ void judge(u32 least, const Rule& rule, u32 system) {
+  if (least <= (rule.scale_rows ? NOTHING<typename Of<T>::Real> : 0)) suspect(rule.suspects, system);
 }
 
 // A row of a system of the matrix, scaled.
@@ -133,15 +144,17 @@ __device__ __forceinline__ void cyclic(const Cut& cut, const Blocks<T, 1>& sourc
   const u32 system = blockIdx.x % cut.systems, column = blockIdx.x / cut.systems;
   const Blocks<T, 1> own = source.of(cut, system);
   const T* const given = rhs.of(cut, system, column).first;
+  u32 least = ~0u;
   for (u32 i = threadIdx.x; i < cut.n; i += blockDim.x) {
     const RowOf<T> row(cut, own, given, i, rule.scale_rows);
+    least = smaller(least, rank(row.r[1]));
     lines.a(i) = row.r[0];
     lines.b(i) = row.r[1];
     lines.c(i) = row.r[2];
     lines.d(0, i) = row.d;
   }
   __syncthreads();
-  solve_lines(lines, cut.n);
+  judge<T>(smaller(least, solve_lines(lines, cut.n)), rule, system);
   // The largest |x|: of each thread's rows, of the warps, of all.
   R* const of_warps = reinterpret_cast<R*>(lines.first + 4 * cut.n);
   R x_max = R(0);
@@ -155,12 +168,14 @@ __device__ __forceinline__ void cyclic(const Cut& cut, const Blocks<T, 1>& sourc
            rule.scale_rows);
 }
 
-// Rows of the inside of a partition; what couples it with its ends is left out.
+// Rows of the inside of a partition; what couples it with its ends is left out. Returns the least rank of the pivots of this thread.
 template <class T, int R>
-__device__ __forceinline__ void stage_inside(const Lines<T, R>& lines, const Cut& cut, const Blocks<T, 1>& source, const T* rhs,
-                                             u32 first, u32 rows, bool scale_rows) {
+__device__ __forceinline__ u32 stage_inside(const Lines<T, R>& lines, const Cut& cut, const Blocks<T, 1>& source, const T* rhs,
+                                            u32 first, u32 rows, bool scale_rows) {
+  u32 least = ~0u;
   for (u32 k = threadIdx.x; k + 2 < rows; k += blockDim.x) {
     const RowOf<T> row(cut, source, rhs, first + k + 1, scale_rows);
+    least = smaller(least, rank(row.r[1]));
     const bool top = k == 0, bottom = k + 3 == rows;
     lines.a(k) = top ? T{} : row.r[0];
     lines.b(k) = row.r[1];
@@ -172,6 +187,7 @@ __device__ __forceinline__ void stage_inside(const Lines<T, R>& lines, const Cut
     }
   }
   __syncthreads();
+  return least;
 }
 
 // SPIKE: a partition a block of threads. Of the inside x = y − w·x_first − v·x_last; put into the rows at the ends, this leaves two
@@ -183,8 +199,9 @@ __device__ __forceinline__ void spike_reduce(const Cut& cut, const Blocks<T, 1>&
   const Lines<T, 3> lines{reinterpret_cast<T*>(memory), cut.m};
   const u32 p = blockIdx.x % cut.partitions, column = blockIdx.x / cut.partitions, first = p * cut.m, rows = rows_of(cut, p);
   const T* const given = rhs.of(cut, 0, column).first;
-  stage_inside(lines, cut, source, given, first, rows, rule.scale_rows);
-  if (rows > 2) solve_lines(lines, rows - 2);
+  u32 least = stage_inside(lines, cut, source, given, first, rows, rule.scale_rows);
+  if (rows > 2) least = smaller(least, solve_lines(lines, rows - 2));
+  judge<T>(least, rule, 0);
   if (threadIdx.x >= 2) return;
   const bool last = threadIdx.x == 1;
   const RowOf<T> row(cut, source, given, last ? first + rows - 1 : first, rule.scale_rows);
@@ -196,6 +213,7 @@ __device__ __forceinline__ void spike_reduce(const Cut& cut, const Blocks<T, 1>&
     b = fma_add(f, last ? v : w, b);
     (last ? a : c) = times(f, last ? w : v);
   }
+  judge<T>(larger(rank(a), larger(rank(b), rank(c))), rule, 0);
   const u32 at = 2 * p + last;
   if (column == 0) {
     coarse.a[at] = a;

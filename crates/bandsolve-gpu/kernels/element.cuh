@@ -20,11 +20,11 @@ template <class R> struct Of<Complex<R>> {
 template <class R> struct Bits;
 template <> struct Bits<float> {
   typedef u32 Word;
-  static constexpr int MANTISSA = 23, EXPONENT_MAX = 255, BIAS = 127, GUARD = -60;
+  static constexpr int MANTISSA = 23, EXPONENT_MAX = 255, BIAS = 127, GUARD = -60, NO_PIVOT = -18;
 };
 template <> struct Bits<double> {
   typedef u64 Word;
-  static constexpr int MANTISSA = 52, EXPONENT_MAX = 2047, BIAS = 1023, GUARD = -500;
+  static constexpr int MANTISSA = 52, EXPONENT_MAX = 2047, BIAS = 1023, GUARD = -500, NO_PIVOT = -45;
 };
 
 // 2^exponent
@@ -110,9 +110,16 @@ template <class R> __device__ __forceinline__ Complex<R> reciprocal(Complex<R> a
   return {near.re * factor, -near.im * factor};
 }
 
+// The upper bits of a modulus, which grow with it: sizes are compared by them, one operation for every type of number.
+__device__ __forceinline__ u32 rank(float a) { return bits_of(a) & 0x7fffffffu; }
+__device__ __forceinline__ u32 rank(double a) { return (u32)(bits_of(a) >> 32) & 0x7fffffffu; }
+// Of the larger part.
+template <class R> __device__ __forceinline__ u32 rank(Complex<R> a) { return rank(a.re) > rank(a.im) ? rank(a.re) : rank(a.im); }
+
 template <class T> __device__ __forceinline__ T select(bool condition, T a, T b) { return condition ? a : b; }
 
 template <class T> __device__ __forceinline__ T larger(T a, T b) { return b > a ? b : a; }
+template <class T> __device__ __forceinline__ T smaller(T a, T b) { return b < a ? b : a; }
 
 template <class R> __device__ __forceinline__ R larger_bits(R a, R b) { return bits_of(b) > bits_of(a) ? b : a; }
 

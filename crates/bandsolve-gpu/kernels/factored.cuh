@@ -103,6 +103,8 @@ __device__ __forceinline__ void factor(const Cut& cut, const Source& source, con
   const bool down = warp == 0;
   const u32 p = task.span.first + lane, rows = rows_of(cut, p), at = lane * tile.pitch, end = at + rows - 1;
   Carried<T, B, 1> carried = begin_sweep(tile, at, rows, down);
+  // As `solve_inside` will find it, and `reduce`.
+  u32 least = least_equation<true>(carried);
   T v[2 * B][Panel<B, 1, true>::WIDTH], second[2 * B][B];
   for (u32 j = 2; j < rows; ++j) {
     Record<T, Sizes<B>::STEPS> record;
@@ -114,6 +116,8 @@ __device__ __forceinline__ void factor(const Cut& cut, const Source& source, con
     eliminate<true>(carried, tile, at + (down ? j : rows - 1 - j), down, j + 1 == rows ? at_cut(rule) : rule, v, record);
     own.put(down ? j : rows - 1 - j, !down, record);
     if (!down) continue;
+    if (j > 2) least = smaller(least, least_pivot<B>(v));
+    if (j + 1 < rows) least = smaller(least, least_equation<false>(carried));
     own.put_triangle(j - 1, v);
     UNROLL for (int r = 0; r < B; ++r) {
       UNROLL for (int s = 0; s < B; ++s) {
@@ -138,10 +142,13 @@ __device__ __forceinline__ void factor(const Cut& cut, const Source& source, con
       // The unknowns after the first follow from the first row as well.
       Record<T, Sizes<B>::STEPS> record;
       eliminate_columns<B, B>(second, rule, record);
+      least = smaller(least, least_pivot<B>(second));
       own.put(0, 0, record);
       own.put_triangle(0, second);
     }
   }
+  least = smaller(least, least_equation<true>(carried));
+  if (least <= nothing_in(tile, at, rows, rule)) suspect(rule.suspects, task.system);
   const CoarseRow<T, B, 1> left(carried, down);
   const size_t row = (size_t)task.system * (2 * cut.partitions) + 2 * p + down;
   UNROLL for (int r = 0; r < B; ++r) {

@@ -6,11 +6,40 @@
 // of two rows begins (scalars only: else as LARGER); in any case.
 enum Exchange { NEVER, LARGER, DIAGONAL, FORCED };
 
-// How pivots are chosen: by exchanges; from rows that are scaled or not; candidates up to `noise` count as zero.
+// How pivots are chosen: by exchanges; from rows that are scaled or not; candidates up to `noise` count as zero. And where it is
+// noted, a bit a system, that next to nothing was left to choose from; null: nowhere.
 struct Rule {
   int exchange, scale_rows;
   double noise;
+  u32* suspects;
 };
+
+// The rank up to which pivots, and equations, are next to nothing, where `most` is that of the largest entry: they may be zeros that
+// were rounded. Rows that are scaled need not be looked at: 2^NO_PIVOT.
+template <class R> __device__ __forceinline__ u32 nothing_up_to(u32 most) {
+  constexpr u32 ONE = 1u << (Bits<R>::MANTISSA % 32), DOWN = (u32)-Bits<R>::NO_PIVOT * ONE;
+  return most > DOWN ? most - DOWN : 0;
+}
+template <class R> constexpr u32 NOTHING = (u32)(Bits<R>::BIAS + Bits<R>::NO_PIVOT) << (Bits<R>::MANTISSA % 32);
+
+// Notes that next to nothing was left of a pivot or an equation of a system: it may be singular, which the host finds out.
+__device__ __forceinline__ void suspect(u32* suspects, u32 system) {
+  if (suspects) atomicOr(suspects + system / 32, 1u << (system % 32));
+}
+
+// The largest rank of some numbers.
+template <int N, class T> __device__ __forceinline__ u32 largest_rank(const T (&v)[N]) {
+  u32 most = 0;
+  UNROLL for (int k = 0; k < N; ++k) most = larger(most, rank(v[k]));
+  return most;
+}
+
+// The least rank of the first K pivots of an elimination.
+template <int K, int ROWS, int W, class T> __device__ __forceinline__ u32 least_pivot(const T (&v)[ROWS][W]) {
+  u32 least = rank(v[0][0]);
+  UNROLL for (int k = 1; k < K; ++k) least = smaller(least, rank(v[k][k]));
+  return least;
+}
 
 // The rule where the equations of both sides of a cut meet, and no pivot of two rows can begin.
 __device__ __forceinline__ Rule at_cut(Rule rule) {

@@ -143,7 +143,7 @@ __device__ __forceinline__ void mend(const Cut& cut, const Source& source, const
     top.tile.rhs((int)r, 0, place) = scale(rest, by);
   }
   __syncthreads();
-  solve_on_chip<T, B, 1>(numbers, window, rule);
+  solve_on_chip<T, B, 1>(numbers, window, 0, rule);
   bool changed = false;
   for (u32 k = threadIdx.x; k < window.rows; k += blockDim.x) {
     const size_t row = (size_t)first * B + k;

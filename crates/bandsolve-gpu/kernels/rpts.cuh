@@ -100,6 +100,28 @@ __device__ __forceinline__ Carried<T, B, R> sweep(const Tile<T, B, R>& tile, u32
   return carried;
 }
 
+// The rank up to which pivots and equations of a partition are next to nothing.
+template <class T, int B, int R>
+__device__ __forceinline__ u32 nothing_in(const Tile<T, B, R>& tile, u32 at, u32 rows, const Rule& rule) {
+  typedef typename Of<T>::Real Real;
+  if (rule.scale_rows) return NOTHING<Real>;
+  u32 most = 0;
+  for (u32 j = 0; j < rows; ++j) {
+    UNROLL for (int k = 0; k < 3 * B * B; ++k) most = larger(most, rank(tile.at(k, at + j)));
+  }
+  return nothing_up_to<Real>(most);
+}
+
+// The least rank of what is left of equations.
+template <bool SPIKE, class T, int B, int R> __device__ __forceinline__ u32 least_equation(const Carried<T, B, R>& left) {
+  u32 least = ~0u;
+  UNROLL for (int r = 0; r < B; ++r) {
+    const u32 most = larger(largest_rank(left.near[r]), largest_rank(left.next[r]));
+    least = smaller(least, SPIKE ? larger(most, largest_rank(left.spike[r])) : most);
+  }
+  return least;
+}
+
 // Block row `row` of the coarse system: what a sweep has left.
 template <class T, int B, int R> struct CoarseRow {
   T v[B][3 * B + R];
@@ -166,16 +188,20 @@ __device__ __forceinline__ void kept(const Tile<T, B, R>& tile, u32 place, bool 
   }
 }
 
-// Solves for the inside of a partition with known ends; in the end x in the tile holds the solution, ends included.
+// Solves for the inside of a partition with known ends; in the end x in the tile holds the solution, ends included. Returns whether
+// next to nothing was left of a pivot or of the equation carried along.
 template <class T, int B, int R>
-__device__ __forceinline__ void solve_inside(const Tile<T, B, R>& tile, u32 at, u32 rows, const Ends<T, B, R>& ends,
+__device__ __forceinline__ bool solve_inside(const Tile<T, B, R>& tile, u32 at, u32 rows, const Ends<T, B, R>& ends,
                                              const Rule& rule) {
   const u32 end = at + rows - 1;
+  const u32 nothing = nothing_in(tile, at, rows, rule);
+  u32 least = ~0u;
   u64 below = 0;
   if (rows > 2) {
     Carried<T, B, R> carried;
     UNROLL for (int r = 0; r < B; ++r) {
       UNROLL for (int s = 0; s < B; ++s) {
+        carried.spike[r][s] = tile.block(0, r, s, at + 1);
         carried.near[r][s] = tile.block(1, r, s, at + 1);
         carried.next[r][s] = tile.block(2, r, s, at + 1);
       }
@@ -183,12 +209,15 @@ __device__ __forceinline__ void solve_inside(const Tile<T, B, R>& tile, u32 at, 
         carried.rhs[r][c] = without(tile, 0, r, at + 1, ends.first, c, tile.rhs(r, c, at + 1));
       }
     }
+    // The first equation may hold nothing but what is known.
+    least = least_equation<true>(carried);
     for (u32 j = 2; j + 1 < rows; ++j) {
       const Carried<T, B, R> before = carried;
       T v[2 * B][Panel<B, R, false>::WIDTH];
       Forget nothing;
       below |= (u64)eliminate<false>(carried, tile, at + j, true, rule, v, nothing) << (j - 1);
       keep(tile, at + j - 1, before, v, rule);
+      least = smaller(least, least_equation<false>(carried));
     }
     // The unknowns before the last follow from what is carried and from the last row.
     T v[2 * B][B + R], value[B][R], later[B][R];
@@ -218,6 +247,7 @@ __device__ __forceinline__ void solve_inside(const Tile<T, B, R>& tile, u32 at, 
         }
         eliminate_columns<B, B>(v, rule);
       }
+      least = smaller(least, least_pivot<B>(v));
       back_substitute<B, R>(v);
       UNROLL for (int r = 0; r < B; ++r) {
         UNROLL for (int c = 0; c < R; ++c) {
@@ -234,6 +264,7 @@ __device__ __forceinline__ void solve_inside(const Tile<T, B, R>& tile, u32 at, 
       tile.x(r, c, end) = ends.last[r][c];
     }
   }
+  return least <= nothing;
 }
 
 // The coarse system in memory.
@@ -249,8 +280,10 @@ __device__ __forceinline__ void reduce_tile(const Tile<T, B, R>& tile, const Cut
   const u32 lane = threadIdx.x % LANES, warp = threadIdx.x / LANES;
   if (warp >= 2 || lane >= task.span.count) return;
   const bool down = warp == 0;
-  const u32 p = task.span.first + lane, row = 2 * p + down;
-  const CoarseRow<T, B, R> left(sweep(tile, lane * tile.pitch, rows_of(cut, p), down, rule), down);
+  const u32 p = task.span.first + lane, row = 2 * p + down, at = lane * tile.pitch;
+  const Carried<T, B, R> carried = sweep(tile, at, rows_of(cut, p), down, rule);
+  if (least_equation<true>(carried) <= nothing_in(tile, at, rows_of(cut, p), rule)) suspect(rule.suspects, task.system);
+  const CoarseRow<T, B, R> left(carried, down);
   const size_t rows = (size_t)task.system * (2 * cut.partitions) + row;
   UNROLL for (int r = 0; r < B; ++r) {
     UNROLL for (int s = 0; s < B; ++s) {
@@ -437,7 +470,8 @@ __device__ __forceinline__ void substitute_tile(const Tile<T, B, R>& tile, const
   if (threadIdx.x < task.span.count) {
     const u32 lane = threadIdx.x;
     const Ends<T, B, R> ends = ends_of<T, B, R>(tile, cut, task, lane, y);
-    solve_inside(tile, lane * tile.pitch, rows_of(cut, task.span.first + lane), ends, rule);
+    const bool nothing = solve_inside(tile, lane * tile.pitch, rows_of(cut, task.span.first + lane), ends, rule);
+    if (nothing) suspect(rule.suspects, task.system);
   }
   __syncthreads();
   put_knowing<T, B, R>(tile, cut, task, source, rhs, out, coarse_peaks, peaks, rule);
@@ -484,11 +518,14 @@ template <class T, int B, int R> struct Level {
 
 // Reduces a level: each partition's two block rows, scaled, are rows of the next.
 template <class T, int B, int R>
-__device__ __forceinline__ void reduce_on_chip(const Level<T, B, R>& level, const Level<T, B, R>& next, const Rule& rule) {
+__device__ __forceinline__ void reduce_on_chip(const Level<T, B, R>& level, const Level<T, B, R>& next, u32 system,
+                                               const Rule& rule) {
   const u32 lane = threadIdx.x % LANES, warp = threadIdx.x / LANES;
   if (warp >= 2 || lane >= level.cut.partitions) return;
   const bool down = warp == 0;
-  const Carried<T, B, R> carried = sweep(level.tile, lane * level.tile.pitch, rows_of(level.cut, lane), down, rule);
+  const u32 at = lane * level.tile.pitch, rows = rows_of(level.cut, lane);
+  const Carried<T, B, R> carried = sweep(level.tile, at, rows, down, rule);
+  if (least_equation<true>(carried) <= nothing_in(level.tile, at, rows, rule)) suspect(rule.suspects, system);
   const CoarseRow<T, B, R> left(carried, down);
   const u32 place = next.place(2 * lane + down);
   UNROLL for (int r = 0; r < B; ++r) {
@@ -501,9 +538,9 @@ __device__ __forceinline__ void reduce_on_chip(const Level<T, B, R>& level, cons
 }
 
 // Solves the last of the levels, two block rows that are each other's neighbours on either side; `single`: they stand for the
-// same unknowns.
+// same unknowns. Returns whether a pivot was next to nothing.
 template <class T, int B, int R>
-__device__ __forceinline__ void solve_pair(const Tile<T, B, R>& tile, bool single, const Rule& rule) {
+__device__ __forceinline__ bool solve_pair(const Tile<T, B, R>& tile, bool single, const Rule& rule) {
   T v[2 * B][2 * B + R];
   UNROLL for (int r = 0; r < B; ++r) {
     UNROLL for (int s = 0; s < B; ++s) {
@@ -518,6 +555,7 @@ __device__ __forceinline__ void solve_pair(const Tile<T, B, R>& tile, bool singl
       v[B + r][2 * B + c] = tile.rhs(r, c, 1);
     }
   }
+  const u32 nothing = larger(nothing_in(tile, 0, 1, rule), nothing_in(tile, 1, 1, rule));
   eliminate_columns<2 * B, B>(v, rule);
   back_substitute<2 * B, R>(v);
   UNROLL for (int r = 0; r < B; ++r) {
@@ -526,11 +564,13 @@ __device__ __forceinline__ void solve_pair(const Tile<T, B, R>& tile, bool singl
       tile.x(r, c, 1) = v[B + r][2 * B + c];
     }
   }
+  return least_pivot<2 * B>(v) <= nothing;
 }
 
 // Solves for the inside of the partitions of a level whose coarse system is solved.
 template <class T, int B, int R>
-__device__ __forceinline__ void substitute_on_chip(const Level<T, B, R>& level, const Level<T, B, R>& next, const Rule& rule) {
+__device__ __forceinline__ void substitute_on_chip(const Level<T, B, R>& level, const Level<T, B, R>& next, u32 system,
+                                                   const Rule& rule) {
   const u32 lane = threadIdx.x, count = 2 * level.cut.partitions;
   if (lane >= level.cut.partitions) return;
   const bool before = lane > 0 || level.cut.periodic, after = lane + 1 < level.cut.partitions || level.cut.periodic;
@@ -548,22 +588,25 @@ __device__ __forceinline__ void substitute_on_chip(const Level<T, B, R>& level, 
       level.tile.end(1, r, c, lane) = ends.after[r][c];
     }
   }
-  solve_inside(level.tile, lane * level.tile.pitch, rows_of(level.cut, lane), ends, rule);
+  const bool nothing = solve_inside(level.tile, lane * level.tile.pitch, rows_of(level.cut, lane), ends, rule);
+  if (nothing) suspect(rule.suspects, system);
 }
 
 // Solves a system of up to 32 partitions by one block of threads, on chip, whose rows are staged there. Source: Klein 2.6.8.
 template <class T, int B, int R>
-__device__ __forceinline__ void solve_on_chip(T* numbers, const Cut& cut, const Rule& rule) {
+__device__ __forceinline__ void solve_on_chip(T* numbers, const Cut& cut, u32 system, const Rule& rule) {
   u32 levels = 1;
   for (Cut c = cut; c.partitions > 1; c = deeper(c)) ++levels;
   for (u32 l = 0; l < levels; ++l) {
-    reduce_on_chip(Level<T, B, R>(cut, numbers, l), Level<T, B, R>(cut, numbers, l + 1), rule);
+    reduce_on_chip(Level<T, B, R>(cut, numbers, l), Level<T, B, R>(cut, numbers, l + 1), system, rule);
     __syncthreads();
   }
-  if (threadIdx.x == 0) solve_pair(Level<T, B, R>(cut, numbers, levels).tile, cut.n == 1, rule);
+  if (threadIdx.x == 0 && solve_pair(Level<T, B, R>(cut, numbers, levels).tile, cut.n == 1, rule)) {
+    suspect(rule.suspects, system);
+  }
   __syncthreads();
   for (u32 l = levels; l > 0; --l) {
-    substitute_on_chip(Level<T, B, R>(cut, numbers, l - 1), Level<T, B, R>(cut, numbers, l), rule);
+    substitute_on_chip(Level<T, B, R>(cut, numbers, l - 1), Level<T, B, R>(cut, numbers, l), system, rule);
     __syncthreads();
   }
 }
@@ -575,7 +618,7 @@ __device__ __forceinline__ void finish_in(T* numbers, const Cut& cut, const Task
   const Level<T, B, R> top(cut, numbers, 0);
   stage(top.tile, cut, task, source, rhs, rule.scale_rows);
   __syncthreads();
-  solve_on_chip<T, B, R>(numbers, cut, rule);
+  solve_on_chip<T, B, R>(numbers, cut, task.system, rule);
   // The unknowns of the coarse system are among those of the system.
   typename Of<T>::Real x_max[R] = {};
   const Level<T, B, R> next(cut, numbers, 1);

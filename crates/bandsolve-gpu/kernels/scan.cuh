@@ -287,6 +287,8 @@ template <class T> struct Down {
   u32* ticket;
   Messages<T> minors, forward, last;
   Messages<u32> pairs;
+  // As in `Rule`.
+  u32* suspects;
 };
 
 // The minors of the rows of a thread: θ_k and θ_{k−1} up to a factor.
@@ -373,14 +375,20 @@ __device__ __forceinline__ void down(const Cut& cut, const Blocks<T, 1>& source,
   // What multiplies right-hand sides; of the first of two rows 1/Δ.
   T factor[ROWS];
   typename Affine<T>::Row rows[ROWS];
+  // Of two minors in a row the larger one is 1: pivots by themselves are not smaller than the first, Δ is that of scaled rows.
+  u32 least = ~0u;
+  const u32 inside = cut.n - desk.tile * Tiling<T>::TILE;
   UNROLL for (int k = 0; k < ROWS; ++k) {
     const bool second = begins >> k & 1, first = begins >> (k + 1) & 1;
-    const Quotients<T> own(minors[k], first ? row.minor_after(k, minors[k]) : minors[k].v[0]);
+    const T over = first ? row.minor_after(k, minors[k]) : minors[k].v[0];
+    if (!second && row.own(k) < inside) least = smaller(least, rank(over));
+    const Quotients<T> own(minors[k], over);
     factor[k] = second ? last.newer : own.older;
     rows[k].by = negate(first ? row.a(k) : times(second ? last.older : own.older, row.a(k)));
     rows[k].plus = first ? row.d(k) : times(factor[k], row.d(k));
     last = own;
   }
+  if (least <= NOTHING<typename Of<T>::Real>) suspect(out.suspects, 0);
   Numbers<T, 1> state = scan<Affine<T>>(rows, out.forward, desk);
   T y[ROWS];
   UNROLL for (int k = 0; k < ROWS; ++k) {

@@ -59,6 +59,8 @@ pub struct Rule {
     pub exchange: i32,
     pub scale_rows: i32,
     pub noise: f64,
+    /// Where systems that may be singular are noted, a bit each; 0: nowhere.
+    pub suspects: u64,
 }
 
 /// The arguments of a kernel, one after the other, each in memory of its own.

@@ -31,6 +31,7 @@ struct Down {
     forward: Messages,
     last: Messages,
     pairs: Messages,
+    suspects: u64,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -95,13 +96,13 @@ impl<T: Element> Scan<T> {
         (self.factors.len() + self.numbers.len()) * size_of::<T>() + words * size_of::<u32>() + self.seconds.len()
     }
 
-    /// Solves for one right-hand side; its largest |x| goes to `peaks`.
+    /// Solves for one right-hand side; its largest |x| goes to `peaks`, and to `suspects` whether the system may be singular.
     pub fn solve(
         &mut self,
         device: &Device,
         (cut, source): (&Cut, Blocks),
         [rhs, x]: [u64; 2],
-        (peaks, column): (Peaks, u32),
+        (peaks, column, suspects): (Peaks, u32, u64),
     ) -> Result<()> {
         self.flags.slice_mut(..).clear()?;
         let flags = Self::flags(self.tiles);
@@ -117,7 +118,7 @@ impl<T: Element> Scan<T> {
         }
         let minors = Messages([flag(2), number(0)]);
         let [forward, backward] = [1, 2].map(|k| Messages([flag(2 + k * flags), number(affine)]));
-        let down = Down { rhs, y: x, factors, seconds, ticket: flag(0), minors, forward, last, pairs };
+        let down = Down { rhs, y: x, factors, seconds, ticket: flag(0), minors, forward, last, pairs, suspects };
         let up = Up { factors, x, seconds, ticket: flag(1), backward };
         let name = if self.pairs { "pairsdown" } else { "ludown" };
         self.run(device, name, Arguments::new(cut).with(source).with(down), 4)?;

@@ -116,7 +116,7 @@ impl<T: Element> Spread<T> {
         let longest = parts.iter().map(|part| rows_of(&cut, part).len()).max().unwrap_or(0);
         let slot = |(device, coarse): (&Device, &usize)| {
             let (system, x) = (Rows::new(device, longest, b, 1)?, device.zeros(longest * b)?);
-            let found = Found::new::<T>(device, 1, 1, cut.rows as usize)?;
+            let found = Found::new::<T>(device, 1, (1, 1), cut.rows as usize)?;
             Ok(Slot { device: device.clone(), system, x, found, coarse: *coarse })
         };
         let slots = devices.iter().zip(&coarse_of).map(slot).collect::<Result<_>>()?;
@@ -153,16 +153,27 @@ impl<T: Element> Spread<T> {
         self.reduce(&system)?;
         self.solve_coarse()?;
         self.substitute(&system, x)?;
-        if !self.plan.options().verify {
-            return Ok(self.solver.gathered(&[], None));
-        }
-        if let Some(error) = self.verified(&system, x)? {
-            return Ok(self.solver.gathered(&[error], None));
+        if !self.may_be_singular()? {
+            if !self.plan.options().verify {
+                return Ok(self.solver.gathered(&[], None));
+            }
+            if let Some(error) = self.verified(&system, x)? {
+                return Ok(self.solver.gathered(&[error], None));
+            }
         }
         let found = fallback_plan(&self.plan, shape).factor(a)?.solve_into(rhs, x)?;
         let mut report = self.solver.gathered(&[found.backward_error], None);
         report.fallback = true;
         Ok(report)
+    }
+
+    /// Whether next to nothing was left of a pivot or an equation, on any device.
+    fn may_be_singular(&self) -> Result<bool> {
+        let mut suspect = !self.solver.suspects()?.is_empty();
+        for slot in &self.slots {
+            suspect |= !slot.found.suspects()?.is_empty();
+        }
+        Ok(suspect)
     }
 
     /// The backward error of x, if that is good, or could be made so by mending a few rows.
@@ -188,12 +199,15 @@ impl<T: Element> Spread<T> {
     }
 
     fn reduce(&mut self, system: &Given<T>) -> Result<()> {
+        let verify = self.plan.options().verify;
+        self.slots.iter_mut().try_for_each(|slot| slot.found.clear(verify))?;
         for k in 0..self.parts.len() {
             let slot = k % self.slots.len();
             self.upload(k, slot, system)?;
             let (source, rhs) = self.shifted(k, slot);
             let out = self.coarse[self.slots[slot].coarse].system.addresses(self.rows_below());
-            let arguments = Arguments::new(&self.part(k)).with(source).with(rhs).with(out).with(rule(&self.plan));
+            let rule = rule(&self.plan, &self.slots[slot].found);
+            let arguments = Arguments::new(&self.part(k)).with(source).with(rhs).with(out).with(rule);
             self.launch("reduce", k, slot, arguments, self.kind.reduce_bytes(&self.cut))?;
         }
         self.slots.iter().try_for_each(|slot| slot.device.synchronize())
@@ -235,7 +249,6 @@ impl<T: Element> Spread<T> {
 
     /// Solves the parts, with the coarse solution known.
     fn substitute(&mut self, system: &Given<T>, x: &mut [T]) -> Result<()> {
-        self.slots.iter_mut().try_for_each(|slot| slot.found.clear())?;
         let last = self.parts.len();
         // One part is copied back while the next is worked on.
         for k in 0..=last {
@@ -268,7 +281,7 @@ impl<T: Element> Spread<T> {
             false => [Peaks::NONE; 2],
         };
         let arguments = Arguments::new(&self.part(k)).with(source).with(rhs).with(y).with(out);
-        let arguments = arguments.with(peaks[0]).with(peaks[1]).with(rule(&self.plan));
+        let arguments = arguments.with(peaks[0]).with(peaks[1]).with(rule(&self.plan, &slot.found));
         self.launch("substitute", k, index, arguments, self.kind.substitute_bytes(&self.cut))
     }
 

@@ -7,6 +7,7 @@
 //! | [`tables`] | the stability tables of the papers: matrices and published errors |
 //! | [`families`] | every generator by name, for the command line |
 //! | [`dense`] | determinants and componentwise errors of small matrices, in double-double |
+//! | [`singular`] | singular matrices, and right-hand sides that hide it |
 //! | [`oracle`] | backward errors, reference solutions and condition numbers in double-double |
 //! | [`wide`] | double-double arithmetic |
 //! | [`mod@conformance`] | the suite that every method instantiates |
@@ -21,6 +22,7 @@ pub mod families;
 pub mod gallery;
 pub mod oracle;
 pub mod random;
+pub mod singular;
 mod skipped;
 pub mod tables;
 pub mod wide;

@@ -2,70 +2,11 @@
 
 use bandsolve::prelude::*;
 use bandsolve::{Complex32, Complex64, Factorize, RealScalar, Report, Scalar};
-
-/// Rows (sub, diag, sup) of a small singular matrix, whose elimination is exact.
-type Rows = &'static [[f64; 3]];
-
-/// What is planted: a pair of equal rows; one that the rows below, or above, depend on; a row and a column of zeros; three rows of
-/// which one is the sum of the others.
-const PLANTED: [Rows; 7] = [
-    &[[0.0, 1.0, 1.0], [1.0, 1.0, 0.0]],
-    &[[0.0, 1.0, 1.0], [1.0, 1.0, 0.0], [1.0, 4.0, 0.0]],
-    &[[0.0, 4.0, 1.0], [0.0, 1.0, 1.0], [1.0, 1.0, 0.0]],
-    &[[0.0, 4.0, 1.0], [0.0, 0.0, 0.0], [1.0, 4.0, 0.0]],
-    &[[0.0, 4.0, 0.0], [1.0, 0.0, 1.0], [0.0, 4.0, 0.0]],
-    &[[0.0, 1.0, 1.0], [1.0, 2.0, 1.0], [1.0, 1.0, 0.0]],
-    &[[0.0, 0.0, 0.0]],
-];
-
-/// Tridiagonal, with `planted` from row `first` on, beside which nothing couples; elsewhere dominant.
-fn matrix<T: Scalar>(n: usize, first: usize, planted: Rows, coupling: f64) -> Tridiagonal<'static, T> {
-    let row = |i: usize| match i.checked_sub(first).and_then(|k| planted.get(k)) {
-        Some(row) => *row,
-        None => {
-            let left = if i == first + planted.len() { 0.0 } else { coupling };
-            let right = if i + 1 == first { 0.0 } else { coupling };
-            [left, 4.0, right]
-        }
-    };
-    let array = |k: usize| (0..n).map(|i| T::from_real(T::Real::from_f64(row(i)[k]))).collect();
-    Tridiagonal::from_vecs(array(0), array(1), array(2), false).unwrap()
-}
-
-/// Large everywhere but in the planted rows, where it is small and solves nothing: an x that is huge there is small beside what the
-/// other rows allow.
-fn rhs<T: Scalar>(n: usize, first: usize, small: f64) -> Vec<T> {
-    let value = |i: usize| if (first..first + 3).contains(&i) { small * (1.0 + (i - first) as f64) } else { 100.0 };
-    (0..n).map(|i| T::from_real(T::Real::from_f64(value(i)))).collect()
-}
+use bandsolve_testkit::singular::{self, PLANTED, for_all_planted, matrix};
 
 fn methods(shape: Shape) -> Vec<Method> {
     let all = Method::ALL.into_iter().filter(|method| method.solves(shape));
     core::iter::once(Method::Auto).chain(all).collect()
-}
-
-/// Entry (i, j) of an open matrix.
-fn get<T: Scalar>(a: &Tridiagonal<'_, T>, i: usize, j: usize) -> T {
-    let [sub, diag, sup] = a.arrays();
-    match i as isize - j as isize {
-        1 => sub[i],
-        0 => diag[j],
-        -1 => sup[i],
-        _ => T::ZERO,
-    }
-}
-
-/// Calls `check` for every planted matrix at all places where partitions begin or end: what it is, the matrix and a right-hand side.
-fn for_all_planted<T: Scalar>(small: f64, mut check: impl FnMut(&str, &Tridiagonal<'static, T>, &[T])) {
-    for n in [5, 130, 1050] {
-        for first in [0, 1, 29, 30, 31, 32, 62, 63, n / 2 - 1, n - 3, n - 2, n - 1] {
-            let fitting = PLANTED.into_iter().enumerate().filter(|(_, planted)| first + planted.len() <= n);
-            for ((k, planted), coupling) in fitting.flat_map(|planted| [(planted, 0.0), (planted, 1.0)]) {
-                let what = format!("n = {n}, {k} planted at {first}, coupling {coupling}");
-                check(&what, &matrix(n, first, planted, coupling), &rhs(n, first, small));
-            }
-        }
-    }
 }
 
 /// What every method says of a matrix, verified and not; adds what is not `Singular` to `failures`.
@@ -118,26 +59,12 @@ fn sparse_right_hand_sides() {
 fn banded_and_blocks<T: Scalar>(small: f64) {
     let mut failures = Vec::new();
     for_all_planted::<T>(small, |what, a, rhs| {
-        let n = a.n();
         for half in [1, 2, 4, 20] {
-            let leading = 2 * half + 1;
-            let mut bands = vec![T::ZERO; n * leading];
-            for (j, column) in bands.chunks_exact_mut(leading).enumerate() {
-                (j.saturating_sub(1)..(j + 2).min(n)).for_each(|i| column[half + i - j] = get(a, i, j));
-            }
-            let band = Banded::from_vec(n, half, half, bands).unwrap();
+            let band = singular::banded(a, half);
             ask(what, (&band, band.shape()), rhs, &mut failures);
         }
-        for b in [1, 2, 5].into_iter().filter(|b| n % b == 0) {
-            let block = |k: usize| {
-                let entry = |e: usize| {
-                    let (row, c, r) = (e / (b * b), e / b % b, e % b);
-                    let (i, j) = (row * b + r, (row * b + c + k * b).checked_sub(b));
-                    j.filter(|j| *j < n).map_or(T::ZERO, |j| get(a, i, j))
-                };
-                (0..n * b).map(entry).collect()
-            };
-            let blocks = BlockTridiagonal::from_vecs(b, [block(0), block(1), block(2)], false).unwrap();
+        for b in [1, 2, 5].into_iter().filter(|b| a.n() % b == 0) {
+            let blocks = singular::blocks(a, b);
             ask(what, (&blocks, blocks.shape()), rhs, &mut failures);
         }
     });
@@ -154,15 +81,7 @@ fn batches<T: Scalar>(small: f64) {
                 .map(|k| if k == s { matrix(n, first, planted, 1.0) } else { matrix(n, n, planted, 1.0) })
                 .collect();
             for interleaved in [false, true] {
-                let array = |column: isize| -> Vec<T> {
-                    let at = |k: usize, i: usize| {
-                        let j = i.checked_add_signed(column).filter(|j| *j < n);
-                        j.map_or(T::ZERO, |j| get(&systems[k], i, j))
-                    };
-                    let entry = |e: usize| if interleaved { at(e % count, e / count) } else { at(e / n, e % n) };
-                    (0..n * count).map(entry).collect()
-                };
-                let (sub, diag, sup) = (array(-1), array(0), array(1));
+                let [sub, diag, sup] = singular::batch(&systems, interleaved);
                 let make = if interleaved { TridiagonalBatch::interleaved } else { TridiagonalBatch::contiguous };
                 let a = make(count, n, &sub, &diag, &sup).unwrap();
                 let what = format!("system {s} of {count}, planted at {first}, interleaved: {interleaved}");

@@ -1,6 +1,6 @@
 //! What is handed to a stream: kernels and their arguments.
 
-use super::{Route, Solver, rule};
+use super::{Route, Solver};
 use crate::cut::{Cut, Kind, THREADS};
 use crate::device::{Device, DeviceSlice, DeviceVec, Element};
 use crate::launch::{Arguments, Coarse, Columns, Peaks};
@@ -24,11 +24,9 @@ struct Card {
 }
 
 impl<T: Element> Solver<T> {
-    /// Hands the kernels to the stream: x is solved for, and what is found out about it is in the peaks of level 0.
+    /// Hands the kernels to the stream: x is solved for, and what is found out about it is in `found`, errors in the peaks of level 0.
     pub(crate) fn enqueue(&mut self, source: Source, rhs: Rhs, x: DeviceSlice<'_, T>) -> Result<()> {
-        if self.plan.options().verify {
-            self.found.clear()?;
-        }
+        self.found.clear(self.plan.options().verify)?;
         match (self.route, source, rhs) {
             (Route::Levels, Source::Blocks(_), Rhs::Dense(_)) if self.card.is_some() && self.factors.is_empty() => {
                 self.enqueue_card(source, rhs, x)
@@ -41,13 +39,13 @@ impl<T: Element> Solver<T> {
 
     /// One right-hand side after the other: pivots and the way down, then the way up.
     fn enqueue_scan(&mut self, source: Blocks, rhs: Columns, x: DeviceSlice<'_, T>) -> Result<()> {
-        let (cut, peaks) = (self.cuts[0].0, self.peaks(0));
+        let (cut, peaks, suspects) = (self.cuts[0].0, self.peaks(0), self.found.suspects_at());
         let (device, step) = (self.device.clone(), self.step());
         let Some(scan) = &mut self.scan else { return Ok(()) };
         for column in 0..cut.columns {
             let at = |first: u64| first + u64::from(column) * step * size_of::<T>() as u64;
             let arrays = [at(rhs.first), at(x.address())];
-            scan.solve(&device, (&cut, source), arrays, (peaks, column))?;
+            scan.solve(&device, (&cut, source), arrays, (peaks, column, suspects))?;
         }
         if peaks.gap == 0 {
             return Ok(());
@@ -67,16 +65,16 @@ impl<T: Element> Solver<T> {
         // SAFETY: what the kernels take; the arrays are as long as the cut says, and were looked at by `source` and `start`.
         unsafe {
             if self.route == Route::Cyclic {
-                let arguments = arguments.with(self.peaks(0)).with(rule(&self.plan));
+                let arguments = arguments.with(self.peaks(0)).with(self.rule());
                 let shared = kind.cyclic_bytes(cut.n as usize);
                 return arguments.launch(&self.device, &format!("cyclic_{}", T::NAME), cut.all_columns(), shared);
             }
             if self.route == Route::Alone {
-                let arguments = arguments.with(self.peaks(0)).with(rule(&self.plan));
+                let arguments = arguments.with(self.peaks(0)).with(self.rule());
                 let (blocks, shared) = (cut.spans as usize * cut.columns as usize, kind.alone_bytes(cut));
                 return arguments.launch(&self.device, &format!("alone_{}", T::NAME), blocks, shared);
             }
-            let arguments = arguments.with(self.kept.slice(..).address()).with(self.peaks(0)).with(rule(&self.plan));
+            let arguments = arguments.with(self.kept.slice(..).address()).with(self.peaks(0)).with(self.rule());
             let (threads, shared) = kind.interleaved_block(&self.device.limits());
             let blocks = cut.all_columns().div_ceil(threads as usize);
             arguments.launch_blocks(&self.device, &format!("interleaved_{}", T::NAME), (blocks, threads), shared)
@@ -92,12 +90,13 @@ impl<T: Element> Solver<T> {
         let below = core::array::from_fn(|k| self.coarse((k + 1).min(last)));
         let peaks = core::array::from_fn(|k| self.peaks(k.min(last)));
         let before = (kind.substitute_bytes(&cut) / size_of::<T>()) as u32;
+        let rule = self.rule();
         let Some((shared, arrived)) = &mut self.card else { return Ok(()) };
         arrived.slice_mut(..).clear()?;
         let arrived = arrived.slice(..).address();
         let all = Card { levels: last as u32 + 1, before, arrived, cuts, below, peaks };
         let arguments = rhs.with(source.with(Arguments::default().with(all)).0).0;
-        let arguments = arguments.with(Columns { first: x.address(), step: shape }).with(rule(&self.plan));
+        let arguments = arguments.with(Columns { first: x.address(), step: shape }).with(rule);
         let name = format!("card_{}_{}", T::NAME, self.block);
         // SAFETY: what the kernel takes; the arrays are as long as the cuts say, or were looked at by `source` and `start`.
         unsafe { arguments.launch_together(&self.device, &name, cut.spans as usize, *shared) }
@@ -118,21 +117,21 @@ impl<T: Element> Solver<T> {
         for k in 0..last {
             let ((source, rhs, _), coarse) = (system(k), self.coarse(k + 1));
             if k == 0 && self.method == Method::SpikeCr {
-                self.launch_spike("spikereduce", source, rhs, 3, |head| head.with(coarse).with(rule(&self.plan)))?;
+                self.launch_spike("spikereduce", source, rhs, 3, |head| head.with(coarse).with(self.rule()))?;
             } else if let Some(factors) = self.factors.get(k) {
                 let tail = |head: Arguments| head.with(coarse.d).with(factors.addresses());
                 self.launch("reducefactored", k, (None, rhs), Kind::vector_bytes, tail)?;
             } else {
-                let tail = |head: Arguments| head.with(coarse).with(rule(&self.plan));
+                let tail = |head: Arguments| head.with(coarse).with(self.rule());
                 self.launch("reduce", k, (Some(source), rhs), Kind::reduce_bytes, tail)?;
             }
         }
         let (end, rhs, out) = system(last);
-        let tail = |head: Arguments| head.with(out).with(self.peaks(last)).with(rule(&self.plan));
+        let tail = |head: Arguments| head.with(out).with(self.peaks(last)).with(self.rule());
         self.launch("finish", last, (Some(end), rhs), Kind::finish_bytes, tail)?;
         for k in (0..last).rev() {
             let ((source, rhs, out), y) = (system(k), self.coarse(k + 1).d);
-            let ends = |head: Arguments| head.with(self.peaks(k + 1)).with(self.peaks(k)).with(rule(&self.plan));
+            let ends = |head: Arguments| head.with(self.peaks(k + 1)).with(self.peaks(k)).with(self.rule());
             if k == 0 && self.method == Method::SpikeCr {
                 self.launch_spike("spikesubstitute", source, rhs, 1, |head| ends(head.with(y).with(out)))?;
             } else if let Some(factors) = self.factors.get(k) {

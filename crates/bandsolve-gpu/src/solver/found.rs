@@ -5,15 +5,19 @@ use crate::launch::Peaks;
 use bandsolve::Result;
 use bandsolve::direct::contract::{ACCEPTED_AT_ONCE, good};
 
-/// Bytes before the peaks: how many rows are bad, and whether the largest |x| was changed.
-const HEAD: usize = 8;
+/// Bytes before all else: how many rows are bad, and whether the largest |x| was changed.
+const COUNTS: usize = 8;
 /// Bytes of a bad row: its column, and its number.
 const ENTRY: usize = 8;
 
-/// Memory for the peaks of every level, and for the bad rows of the first.
+/// Memory for the systems that may be singular, for the peaks of every level, and for the bad rows of the first.
 #[derive(Debug)]
 pub(crate) struct Found {
     memory: DeviceVec<u8>,
+    /// Bytes before the peaks: counts, and a bit for each system that may be singular.
+    head: usize,
+    /// Of factors that are kept: these bits as their elimination has found them.
+    kept: Option<DeviceVec<u8>>,
     /// Bytes of the peaks.
     peaks: usize,
     /// How many bad rows can be listed: more are not mended.
@@ -25,6 +29,8 @@ pub(crate) struct Found {
 pub(crate) struct Verdict {
     /// Backward errors of every column, but for the bad rows.
     pub errors: Vec<f64>,
+    /// Systems that may be singular, whatever their errors are.
+    pub suspects: Vec<usize>,
     /// Rows whose error is not accepted.
     pub bad: usize,
     /// The largest |x|, to which errors are relative, was changed since they were measured.
@@ -33,7 +39,7 @@ pub(crate) struct Verdict {
 
 impl Verdict {
     pub fn is_good<T: Element>(&self) -> bool {
-        self.bad == 0 && !self.changed && self.errors_are_good::<T>()
+        self.suspects.is_empty() && self.bad == 0 && !self.changed && self.errors_are_good::<T>()
     }
 
     /// Whether all is good but for what is to be mended yet.
@@ -43,49 +49,78 @@ impl Verdict {
 }
 
 impl Found {
-    /// Memory for so many levels, and columns of so many rows.
-    pub fn new<T: Element>(device: &Device, levels: usize, columns: usize, rows: usize) -> Result<Self> {
-        let peaks = Peaks::KINDS * levels * columns * T::REAL_BYTES;
-        let room = 32 + columns * rows / 512;
-        Ok(Self { memory: device.zeros(HEAD + peaks + room * ENTRY)?, peaks, room })
+    /// Memory for so many levels, and columns of so many rows of so many systems.
+    pub fn new<T: Element>(
+        device: &Device,
+        levels: usize,
+        (columns, systems): (usize, usize),
+        rows: usize,
+    ) -> Result<Self> {
+        let head = COUNTS + 8 * systems.div_ceil(64);
+        let peaks = Peaks::KINDS * levels * columns * systems * T::REAL_BYTES;
+        let room = 32 + columns * systems * rows / 512;
+        Ok(Self { memory: device.zeros(head + peaks + room * ENTRY)?, head, kept: None, peaks, room })
     }
 
     pub fn bytes(&self) -> usize {
-        self.memory.len()
+        self.memory.len() + self.kept.as_ref().map_or(0, DeviceVec::len)
     }
 
-    /// Forgets everything.
-    pub fn clear(&mut self) -> Result<()> {
-        self.memory.slice_mut(..HEAD + self.peaks).clear()
+    /// Forgets everything but what the factors are; what nobody verifies need not be forgotten.
+    pub fn clear(&mut self, verify: bool) -> Result<()> {
+        let end = self.head + if verify { self.peaks } else { 0 };
+        self.memory.slice_mut(..end).clear()?;
+        match &self.kept {
+            Some(kept) => self.memory.slice_mut(COUNTS..self.head).copy_from(kept.slice(..)),
+            None => Ok(()),
+        }
     }
 
     /// Forgets the bad rows.
     pub fn clear_bad(&mut self) -> Result<()> {
-        self.memory.slice_mut(..HEAD).clear()
+        self.memory.slice_mut(..COUNTS).clear()
+    }
+
+    /// What elimination has found out about systems is kept with their factors.
+    pub fn keep_suspects(&mut self, device: &Device) -> Result<()> {
+        let mut kept = device.zeros(self.head - COUNTS)?;
+        kept.slice_mut(..).copy_from(self.memory.slice(COUNTS..self.head))?;
+        self.kept = Some(kept);
+        Ok(())
+    }
+
+    /// Where systems that may be singular are noted, a bit each.
+    pub fn suspects_at(&self) -> u64 {
+        self.memory.slice(COUNTS..).address()
+    }
+
+    /// Systems that may be singular.
+    pub fn suspects(&self) -> Result<Vec<usize>> {
+        Ok(ones(&self.memory.slice(COUNTS..self.head).download()?))
     }
 
     /// The peaks of a level; of the first also the bad rows, if they are wanted.
     pub fn peaks<T: Element>(&self, level: usize, columns: usize, list: bool) -> Peaks {
-        let before = HEAD + level * Peaks::KINDS * columns * T::REAL_BYTES;
+        let before = self.head + level * Peaks::KINDS * columns * T::REAL_BYTES;
         let peaks = Peaks::at(self.memory.slice(before..).address(), columns, T::REAL_BYTES);
         if level > 0 || !list {
             return peaks;
         }
         let limit = ACCEPTED_AT_ONCE * good::<T>();
         let at = |byte: usize| self.memory.slice(byte..).address();
-        Peaks { bad: at(0), rows: at(HEAD + self.peaks), limit, room: self.room as u32, ..peaks }
+        Peaks { bad: at(0), rows: at(self.head + self.peaks), limit, room: self.room as u32, ..peaks }
     }
 
     /// The peaks of the first level, as bytes.
     pub fn first<T: Element>(&self, columns: usize) -> DeviceSlice<'_, u8> {
-        self.memory.slice(HEAD..HEAD + Peaks::KINDS * columns * T::REAL_BYTES)
+        self.memory.slice(self.head..self.head + Peaks::KINDS * columns * T::REAL_BYTES)
     }
 
     /// What was found out about the first level.
     pub fn verdict<T: Element>(&self, columns: usize) -> Result<Verdict> {
-        let bytes = self.memory.slice(..HEAD + Peaks::KINDS * columns * T::REAL_BYTES).download()?;
-        let [bad, changed] = pair(&bytes);
-        Ok(Verdict { errors: errors::<T>(&bytes[HEAD..]), bad: bad as usize, changed: changed != 0 })
+        let bytes = self.memory.slice(..self.head + Peaks::KINDS * columns * T::REAL_BYTES).download()?;
+        let ([bad, changed], suspects) = (pair(&bytes), ones(&bytes[COUNTS..self.head]));
+        Ok(Verdict { errors: errors::<T>(&bytes[self.head..]), suspects, bad: bad as usize, changed: changed != 0 })
     }
 
     /// Columns and numbers of so many bad rows, in order; none if there are more than were listed.
@@ -93,7 +128,7 @@ impl Found {
         if count > self.room {
             return Ok(None);
         }
-        let first = HEAD + self.peaks;
+        let first = self.head + self.peaks;
         let bytes = self.memory.slice(first..first + count * ENTRY).download()?;
         let mut rows: Vec<_> = bytes.chunks_exact(ENTRY).map(pair).collect();
         rows.sort_unstable();
@@ -104,6 +139,12 @@ impl Found {
 /// The first two words.
 fn pair(bytes: &[u8]) -> [u32; 2] {
     [0, 4].map(|at| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]))
+}
+
+/// Numbers of the bits that are set.
+fn ones(bytes: &[u8]) -> Vec<usize> {
+    let set = bytes.iter().enumerate().filter(|(_, byte)| **byte != 0);
+    set.flat_map(|(k, byte)| (0..8).filter(move |bit| byte >> bit & 1 != 0).map(move |bit| 8 * k + bit)).collect()
 }
 
 /// Backward errors of every column, from their peaks; infinite where x is so much larger than the right-hand side that a pivot that

@@ -50,7 +50,7 @@ impl<T: Element> Pending<'_, T> {
             .with(places.slice(..).address())
             .with(*window)
             .with(solver.peaks(0))
-            .with(Rule { exchange: 1, scale_rows: 1, noise: 0.0 });
+            .with(Rule { exchange: 1, scale_rows: 1, noise: 0.0, suspects: 0 });
         let name = format!("mend_{}_{}{ending}", T::NAME, solver.block);
         let shared = Kind { on_chip: 1, ..*kind }.finish_bytes(window);
         // SAFETY: what the kernel takes; windows are inside of the system, and far enough from one another.

@@ -105,7 +105,7 @@ impl<T: Element> Solver<T> {
             Route::Scan if !cuts.is_empty() => Some(Scan::new(device, n, method != Method::CfLu)?),
             _ => None,
         };
-        let found = Found::new::<T>(device, cuts.len(), n_rhs * systems, n * block)?;
+        let found = Found::new::<T>(device, cuts.len(), (n_rhs, systems), n * block)?;
         let card = match (route, n_rhs, systems, block) {
             (Route::Levels, 1, 1, 1..=2) if !decision.banded() && method != Method::SpikeCr => {
                 enqueue::fits_card::<T>(device, &cuts)?
@@ -225,8 +225,7 @@ impl<T: Element> Solver<T> {
         }
         self.enqueue(source, rhs, x)?;
         if !self.plan.options().verify {
-            self.device.synchronize()?;
-            return Ok(Some(self.gathered(&[], None)));
+            return Ok(self.found.suspects()?.is_empty().then(|| self.gathered(&[], None)));
         }
         let found = self.verdict()?;
         Ok(found.is_good::<T>().then(|| self.gathered(&found.errors, None)))
@@ -259,13 +258,13 @@ impl<T: Element> Solver<T> {
             return Err(Error::Unsupported { method: "factors on a GPU", what });
         };
         let mut source = top;
+        self.found.clear(false)?;
         for k in 0..self.levels.len() {
             let (cut, kind) = &self.cuts[k];
             let kept = LevelFactors::new(&self.device, &self.cuts[k])?;
             let (cut, one) = (Cut { columns: 1, ..*cut }, Kind { on_chip: 1, ..*kind });
             let coarse = self.coarse(k + 1);
-            let arguments =
-                Arguments::new(&cut).with(source).with(coarse).with(kept.addresses()).with(rule(&self.plan));
+            let arguments = Arguments::new(&cut).with(source).with(coarse).with(kept.addresses()).with(self.rule());
             let (blocks, name) =
                 (cut.spans as usize * cut.systems as usize, format!("factor_{}_{}_1", T::NAME, self.block));
             // SAFETY: what the kernel takes; the arrays are as long as the cut says, or were looked at by `source`.
@@ -273,6 +272,7 @@ impl<T: Element> Solver<T> {
             self.factors.push(kept);
             source = Blocks::new(coarse.arrays, Op::Plain);
         }
+        self.found.keep_suspects(&self.device)?;
         Ok(Factored::new(self, a))
     }
 
@@ -313,6 +313,15 @@ impl<T: Element> Solver<T> {
     fn verdict(&self) -> Result<Verdict> {
         self.found.verdict::<T>(self.columns())
     }
+
+    /// Systems that may be singular: next to nothing was left of a pivot or an equation.
+    pub(crate) fn suspects(&self) -> Result<Vec<usize>> {
+        self.found.suspects()
+    }
+
+    fn rule(&self) -> Rule {
+        rule(&self.plan, &self.found)
+    }
 }
 
 /// The largest of some backward errors; not a number, if one of them is none.
@@ -320,13 +329,13 @@ pub(crate) fn largest<'a>(errors: impl IntoIterator<Item = &'a f64>) -> f64 {
     errors.into_iter().fold(0.0, |a: f64, b| if a >= *b || a.is_nan() { a } else { *b })
 }
 
-/// How the host solves what a device does not solve well enough: by the sequential pivoted method.
+/// How the host solves what a device does not solve well enough, or what may be singular: by the sequential pivoted method.
 pub(crate) fn fallback_plan(plan: &Plan, shape: Shape) -> Plan {
-    plan.with_shape(shape).method(Method::Pivoted).verify(true)
+    plan.with_shape(shape).method(Method::Pivoted)
 }
 
-/// How pivots are chosen.
-pub(crate) fn rule(plan: &Plan) -> Rule {
+/// How pivots are chosen, and where it is noted that there was none.
+pub(crate) fn rule(plan: &Plan, found: &Found) -> Rule {
     let options = plan.options();
     let scaled = options.pivoting == Pivoting::ScaledPartial;
     // As `Exchange` in `panel.cuh` has it.
@@ -337,5 +346,5 @@ pub(crate) fn rule(plan: &Plan) -> Rule {
     };
     // The threshold is meant for rows with a largest entry in [2, 4); here it is in [1, 2).
     let noise = options.noise_threshold * if scaled { 0.5 } else { 1.0 };
-    Rule { exchange, scale_rows: scaled.into(), noise }
+    Rule { exchange, scale_rows: scaled.into(), noise, suspects: found.suspects_at() }
 }

@@ -1,6 +1,7 @@
 //! Solves that were started: waited for, verified, refined, and at last solved again by the host.
 
-use super::{Route, Solver, fallback_plan, found, largest};
+use super::found::{self, Verdict};
+use super::{Route, Solver, fallback_plan, largest};
 use crate::device::{DeviceSlice, DeviceSliceMut, DeviceVec, Element};
 use crate::launch::{Arguments, Columns, Peaks};
 use crate::matrix::{Matrix, Source};
@@ -36,29 +37,29 @@ impl<'a, T: Element> Pending<'a, T> {
     /// # Errors
     /// [`Error::Device`]; those of the host's method, if it was tried.
     pub fn wait(mut self) -> Result<Report> {
-        if !self.solver.plan.options().verify {
-            self.solver.device.synchronize()?;
-            return Ok(self.solver.gathered(&[], None));
-        }
         if self.rhs.is_empty() {
             return Ok(self.solver.gathered(&[], None));
         }
+        if !self.solver.plan.options().verify {
+            return self.without_verification();
+        }
         let mut found = self.solver.verdict()?;
+        let suspects = self.set_aside(&mut found);
         let in_range = |errors: &[f64]| errors.iter().all(|error| error.is_finite());
         if found.bad > 0 && in_range(&found.errors) {
             found = self.mend(found)?;
+            self.set_aside(&mut found);
         }
-        let (mut steps, mut fallback) = (0, false);
+        let mut steps = 0;
         let (good, enough) = (good::<T>(), found.is_good::<T>());
         let mut errors = found.errors;
-        if !enough {
-            if in_range(&errors) {
-                steps = self.refine(&mut errors, good)?;
-            }
-            fallback = errors.iter().any(|error| !(*error <= good));
-            if fallback {
-                self.fall_back(&mut errors, good)?;
-            }
+        if !enough && in_range(&errors) {
+            steps = self.refine(&mut errors, good)?;
+        }
+        self.put(&mut errors, &suspects, f64::INFINITY);
+        let fallback = errors.iter().any(|error| !(*error <= good));
+        if fallback {
+            self.fall_back(&mut errors, good)?;
         }
         // Those of the systems of a batch together: it is one right-hand side.
         let columns = self.solver.cuts[0].0.columns as usize;
@@ -67,6 +68,36 @@ impl<'a, T: Element> Pending<'a, T> {
         report.refinement_steps = steps;
         report.fallback = fallback;
         Ok(report)
+    }
+
+    /// Systems that may be singular the host solves, verified or not.
+    fn without_verification(mut self) -> Result<Report> {
+        let suspects = self.solver.suspects()?;
+        let mut report = self.solver.gathered(&[], None);
+        report.fallback = !suspects.is_empty();
+        if report.fallback {
+            let mut errors = vec![0.0; self.solver.columns()];
+            self.put(&mut errors, &suspects, f64::INFINITY);
+            self.fall_back(&mut errors, good::<T>())?;
+        }
+        Ok(report)
+    }
+
+    /// Takes out the systems that may be singular, whose errors then count as good; returns them. If there are no others, nothing is
+    /// left to be mended.
+    fn set_aside(&self, found: &mut Verdict) -> Vec<usize> {
+        let suspects = core::mem::take(&mut found.suspects);
+        self.put(&mut found.errors, &suspects, 0.0);
+        if suspects.len() == self.solver.cuts[0].0.systems as usize {
+            (found.bad, found.changed) = (0, false);
+        }
+        suspects
+    }
+
+    /// Writes an error for all columns of some systems.
+    fn put(&self, errors: &mut [f64], systems: &[usize], error: f64) {
+        let columns = self.solver.cuts[0].0.columns as usize;
+        systems.iter().for_each(|system| errors[system * columns..][..columns].fill(error));
     }
 
     /// Where a row of a column is in x; columns of all systems are counted together.

@@ -4,5 +4,6 @@ mod conformance;
 mod mend;
 mod oracle;
 mod reference;
+mod singular;
 mod sparse;
 mod spread;

@@ -2,10 +2,10 @@
 
 use crate::reference::{
     Line, Number, Panel, Random, RealNumber, Row, Rule, random, solve, solve_alone, solve_by_minors, solve_lines,
-    solve_spike_cr, thread_rows,
+    solve_spike_cr, suspect, thread_rows,
 };
-use bandsolve::{Complex32, Complex64, Layout, Method, Op, Pivoting, Plan, RealScalar, Scalar, Shape};
-use bandsolve_gpu::{Device, DeviceTuning, DeviceVec, Emulation, Matrix, Order, Solver};
+use bandsolve::{Complex32, Complex64, Layout, Method, Op, Pivoting, Plan, RealScalar, Report, Result, Scalar, Shape};
+use bandsolve_gpu::{Device, DeviceTuning, DeviceVec, Emulation, Matrix, Order, Pending, Solver};
 use std::collections::HashMap;
 
 /// What a check is about.
@@ -56,13 +56,18 @@ fn plan(shape: Shape, case: Case) -> Plan {
     case.m.map_or(plan.clone(), |m| plan.partition_rows(m))
 }
 
+/// A report on what was started, or what the kernels leave.
+fn answer<T: Number>(pending: Pending<'_, T>, raw: bool) -> Option<Result<Report>> {
+    (!raw).then(|| pending.wait())
+}
+
 /// Solves on emulated devices in three orders, and compares with `expected`, which is given the rows of the partitions.
 fn compare<T: Number>(
     what: &str,
     shape: Shape,
     case: Case,
     rhs: &[T],
-    solve: impl Fn(&Device, Solver<T>, &DeviceVec<T>, &mut DeviceVec<T>) -> bandsolve::Report,
+    solve: impl Fn(&Device, Solver<T>, (&DeviceVec<T>, &mut DeviceVec<T>), bool) -> Option<Result<Report>>,
     expected: impl Fn(&[usize]) -> Vec<T>,
 ) {
     // What was found, by how the system was cut.
@@ -73,15 +78,16 @@ fn compare<T: Number>(
         let device = Device::emulated(Emulation { order, seed, resident: 3, multiprocessors, ..Emulation::default() });
         let plan = plan(shape, case);
         let rhs = device.upload(rhs).unwrap();
-        let solve_by = |plan: &Plan| {
+        let solve_by = |plan: &Plan, raw: bool| {
             let solver = Solver::<T>::new(&device, plan, case.n_rhs).unwrap();
             let rows = solver.partition_rows();
             let mut x = device.zeros(rhs.len()).unwrap();
-            let report = solve(&device, solver, &rhs, &mut x);
+            let report = solve(&device, solver, (&rhs, &mut x), raw);
             let x: Vec<_> = x.download().unwrap().into_iter().map(T::bits).collect();
             (report, x, rows)
         };
-        let (report, x, rows) = solve_by(&plan);
+        let (report, x, rows) = solve_by(&plan, false);
+        let report = report.unwrap();
         let what = format!(
             "{} {what} n = {}, block {}, {} rhs, m {:?}, periodic {}, {:?}, {:?}, {order:?}: {report:?}",
             T::NAME,
@@ -94,18 +100,25 @@ fn compare<T: Number>(
             case.pivoting
         );
         if case.noise == 0.0 {
+            let report = report.as_ref().unwrap();
             assert_eq!(report.backward_errors.len(), case.n_rhs, "{what}");
             assert!(report.backward_error <= 8.0 * T::Real::EPSILON.to_f64(), "{what}");
         }
         if !found.contains_key(&rows) {
-            let raw = solve_by(&plan.verify(false)).1;
+            let plan = plan.verify(false);
+            let raw = solve_by(&plan, true).1;
             let expected: Vec<_> = expected(&rows).into_iter().map(T::bits).collect();
+            let suspect = suspect();
+            let (found, mended, _) = solve_by(&plan, false);
+            // Where pivots are noise, the host may find none.
+            let fallback = found.unwrap().map_or(case.noise > 0.0, |report| report.fallback);
+            assert!(fallback == suspect && (suspect || raw == mended), "{what}: {suspect}");
             let differs = raw.iter().zip(&expected).position(|(x, y)| x != y);
             assert!(raw == expected, "{what}: differs first at {differs:?}");
             // Of an answer that was mended, refined, or found on the host, nothing more is asked than that it is good.
-            assert!(case.shift < 4.0 || x == expected, "{what}");
+            assert!(case.shift < 4.0 || (!suspect && x == expected), "{what}");
         }
-        let own = (report.backward_error.to_bits(), x);
+        let own = (report.map(|report| report.backward_error.to_bits()), x);
         assert!(*found.entry(rows).or_insert(own.clone()) == own, "{what}");
     }
 }
@@ -130,9 +143,9 @@ fn check_scan<T: Number<Real: RealNumber>>(method: Method, n: usize, n_rhs: usiz
     let case = Case { n, n_rhs, op, shift, method, ..SIMPLE };
     let pairs = method != Method::CfLu;
     let given = Random::<T>::new(n, 1, n_rhs, shift);
-    let solve_it = |device: &Device, mut solver: Solver<T>, rhs: &DeviceVec<T>, x: &mut DeviceVec<T>| {
+    let solve_it = |device: &Device, mut solver: Solver<T>, (rhs, x): (&DeviceVec<T>, &mut DeviceVec<T>), raw| {
         let [sub, diag, sup] = given.arrays.each_ref().map(|v| device.upload(v).unwrap());
-        solver.solve(Matrix::tridiagonal(&sub, &diag, &sup).op(op), rhs, x).unwrap()
+        answer(solver.start(Matrix::tridiagonal(&sub, &diag, &sup).op(op), rhs, x).unwrap(), raw)
     };
     let expected =
         |_: &[usize]| (0..n_rhs).flat_map(|column| solve_by_minors(&given.rows(column, op), pairs)).collect();
@@ -166,9 +179,9 @@ fn check<T: Number<Real: RealNumber>>(case: Case) {
         1 => Shape::Tridiagonal { n, periodic },
         _ => Shape::BlockTridiagonal { block_rows: n, block, periodic },
     };
-    let solve_it = |device: &Device, mut solver: Solver<T>, rhs: &DeviceVec<T>, x: &mut DeviceVec<T>| {
+    let solve_it = |device: &Device, mut solver: Solver<T>, (rhs, x): (&DeviceVec<T>, &mut DeviceVec<T>), raw| {
         let [sub, diag, sup] = given.arrays.each_ref().map(|v| device.upload(v).unwrap());
-        solver.solve(Matrix::block_tridiagonal(&sub, &diag, &sup).op(op), rhs, x).unwrap()
+        answer(solver.start(Matrix::block_tridiagonal(&sub, &diag, &sup).op(op), rhs, x).unwrap(), raw)
     };
     let by_method = if case.method == Method::SpikeCr { solve_spike_cr } else { solve };
     let expected = |m: &[usize]| {
@@ -178,12 +191,12 @@ fn check<T: Number<Real: RealNumber>>(case: Case) {
     if case.method == Method::SpikeCr {
         return;
     }
-    let with_factors = |device: &Device, solver: Solver<T>, rhs: &DeviceVec<T>, x: &mut DeviceVec<T>| {
+    let with_factors = |device: &Device, solver: Solver<T>, (rhs, x): (&DeviceVec<T>, &mut DeviceVec<T>), raw| {
         let [sub, diag, sup] = given.arrays.each_ref().map(|v| device.upload(v).unwrap());
         let mut factors = solver.factor(Matrix::block_tridiagonal(&sub, &diag, &sup).op(op)).unwrap();
         // The second time as the first.
-        factors.solve(rhs, &mut *x).unwrap();
-        factors.solve(rhs, x).unwrap()
+        _ = factors.solve(rhs, &mut *x);
+        answer(factors.start(rhs, x).unwrap(), raw)
     };
     compare("factors", shape, case, &given.rhs, with_factors, expected);
 }
@@ -216,8 +229,8 @@ fn check_band<T: Number<Real: RealNumber>>(case: Case, lower: usize, upper: usiz
         let there = i < n && j < n && k < leading;
         let v = if there { entry(i, k) } else { T::ZERO };
         match op {
-            Op::ConjTranspose => Scalar::conj(v),
             _ if i == j && i >= n => T::ONE,
+            Op::ConjTranspose => Scalar::conj(v),
             _ => v,
         }
     };
@@ -232,10 +245,10 @@ fn check_band<T: Number<Real: RealNumber>>(case: Case, lower: usize, upper: usiz
             .map(|i| Row { a: block_at(i, 0), b: block_at(i, 1), c: block_at(i, 2), d: d(i).collect() })
             .collect()
     };
-    let solve_it = |device: &Device, mut solver: Solver<T>, rhs: &DeviceVec<T>, x: &mut DeviceVec<T>| {
+    let solve_it = |device: &Device, mut solver: Solver<T>, (rhs, x): (&DeviceVec<T>, &mut DeviceVec<T>), raw| {
         let stored = device.upload(&stored).unwrap();
         let a = if by_diagonals { Matrix::diagonals(&stored) } else { Matrix::banded(&stored, leading) };
-        solver.solve(a.op(op), rhs, x).unwrap()
+        answer(solver.start(a.op(op), rhs, x).unwrap(), raw)
     };
     let expected = |m: &[usize]| -> Vec<T> {
         let one = |column| solve(&rows(column), m, false, rule(case)).into_iter().take(n);
@@ -328,9 +341,9 @@ fn check_batch<T: Number<Real: RealNumber>>(case: Case, systems: usize, layout: 
         Random { block: 1, arrays: all.arrays.each_ref().map(|array| own(array)), rhs }
     };
     let alone = layout == Layout::Interleaved || n <= 61;
-    let solve_it = |device: &Device, mut solver: Solver<T>, rhs: &DeviceVec<T>, x: &mut DeviceVec<T>| {
+    let solve_it = |device: &Device, mut solver: Solver<T>, (rhs, x): (&DeviceVec<T>, &mut DeviceVec<T>), raw| {
         let [sub, diag, sup] = all.arrays.each_ref().map(|v| device.upload(v).unwrap());
-        solver.solve(Matrix::tridiagonal(&sub, &diag, &sup).op(op), rhs, x).unwrap()
+        answer(solver.start(Matrix::tridiagonal(&sub, &diag, &sup).op(op), rhs, x).unwrap(), raw)
     };
     let expected = |m: &[usize]| {
         let mut x = vec![T::ZERO; all.rhs.len()];
@@ -343,7 +356,7 @@ fn check_batch<T: Number<Real: RealNumber>>(case: Case, systems: usize, layout: 
                     rows[n - 1].c[0][0] = T::ZERO;
                     let line = |Row { a, b, c, d }: Row<T>| Line { a: a[0][0], b: b[0][0], c: c[0][0], d };
                     let lines = rows.iter().map(|row| line(row.scaled(rule(case)))).collect();
-                    solve_lines(lines).into_iter().map(|x| x[0]).collect::<Vec<T>>()
+                    solve_lines(lines, rule(case)).into_iter().map(|x| x[0]).collect::<Vec<T>>()
                 };
                 let found = if case.method == Method::Pcr {
                     cyclic()

@@ -2,6 +2,7 @@
 
 use bandsolve::{Complex32, Complex64, Op, RealScalar, Scalar};
 use bandsolve_gpu::Element;
+use std::cell::Cell;
 
 /// A number with the operations of `element.cuh`.
 pub trait Number: Element {
@@ -10,19 +11,26 @@ pub trait Number: Element {
     fn reciprocal(self) -> Self;
     fn scale_by(self, by: Self::Real) -> Self;
     fn size(self) -> Self::Real;
+    /// The upper bits of the modulus of the larger part.
+    fn rank(self) -> u32;
     fn bits(self) -> [u64; 2];
 }
 
 /// A real one.
 pub trait RealNumber: Copy + PartialOrd {
+    /// The rank of a number that is twice as large, less its own, and how many times that is between 1 and next to nothing.
+    const DOUBLING: u32;
+    const NO_PIVOT: u32;
     fn fused(self, b: Self, c: Self) -> Self;
     fn power_of_two(self) -> Self;
     fn finite_reciprocal(self) -> Self;
 }
 
 macro_rules! real {
-    ($t:ty, $complex:ty, $word:ty, $mantissa:literal, $field:literal, $bias:literal, $guard:literal) => {
+    ($t:ty, $complex:ty, $word:ty, $mantissa:literal, $field:literal, $bias:literal, $guard:literal, $none:literal) => {
         impl RealNumber for $t {
+            const DOUBLING: u32 = 1 << ($mantissa % 32);
+            const NO_PIVOT: u32 = $none;
             fn fused(self, b: Self, c: Self) -> Self {
                 self.mul_add(b, c)
             }
@@ -53,6 +61,9 @@ macro_rules! real {
             fn size(self) -> $t {
                 self.abs()
             }
+            fn rank(self) -> u32 {
+                (self.abs().to_bits() >> (<$word>::BITS - 32)) as u32
+            }
             fn bits(self) -> [u64; 2] {
                 [self.to_bits().into(), 0]
             }
@@ -79,14 +90,17 @@ macro_rules! real {
             fn size(self) -> $t {
                 self.re.abs() + self.im.abs()
             }
+            fn rank(self) -> u32 {
+                self.re.rank().max(self.im.rank())
+            }
             fn bits(self) -> [u64; 2] {
                 [self.re.to_bits().into(), self.im.to_bits().into()]
             }
         }
     };
 }
-real!(f32, Complex32, u32, 23, 255, 127, 60);
-real!(f64, Complex64, u64, 52, 2047, 1023, 500);
+real!(f32, Complex32, u32, 23, 255, 127, 60, 18);
+real!(f64, Complex64, u64, 52, 2047, 1023, 500, 45);
 
 /// How pivots are chosen.
 #[derive(Clone, Copy)]
@@ -131,6 +145,43 @@ impl<T: Number<Real: RealNumber>> Row<T> {
         }
         row
     }
+}
+
+thread_local! {
+    static SUSPECT: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether next to nothing was left of a pivot or an equation since this was asked last.
+pub fn suspect() -> bool {
+    SUSPECT.replace(false)
+}
+
+/// The rank up to which numbers are next to nothing: of rows that are not scaled by their largest entry.
+fn nothing<'a, T: Number<Real: RealNumber>>(entries: impl IntoIterator<Item = &'a T>, rule: Rule) -> u32 {
+    let largest = entries.into_iter().map(|v| v.rank()).max().unwrap_or(0);
+    let most = if rule.scale { T::from_real(T::Real::from_f64(1.0)).rank() } else { largest };
+    most.saturating_sub(T::Real::NO_PIVOT * T::Real::DOUBLING)
+}
+
+fn nothing_in<T: Number<Real: RealNumber>>(rows: &[Row<T>], rule: Rule) -> u32 {
+    nothing(rows.iter().flat_map(|row| [&row.a, &row.b, &row.c]).flatten().flatten(), rule)
+}
+
+/// Takes in an equation, or a pivot, by what is left of it.
+fn see<'a, T: Number>(left: impl IntoIterator<Item = &'a T>, nothing: u32) {
+    if left.into_iter().all(|v| v.rank() <= nothing) {
+        SUSPECT.set(true);
+    }
+}
+
+/// Takes in the equations of rows, by their blocks.
+fn see_rows<T: Number, const K: usize>(blocks: [&Panel<T>; K], nothing: u32) {
+    (0..blocks[0].len()).for_each(|r| see(blocks.iter().flat_map(|block| &block[r]), nothing));
+}
+
+/// Takes in the first k pivots.
+fn see_pivots<T: Number>(v: &Panel<T>, k: usize, nothing: u32) {
+    (0..k).for_each(|k| see([&v[k][k]], nothing));
 }
 
 /// Eliminates the first k columns; row i becomes the pivot row of column i.
@@ -235,13 +286,20 @@ fn reduce<T: Number<Real: RealNumber>>(rows: &[Row<T>], rule: Rule) -> [Row<T>; 
     let skip = usize::from(rows.len() > 1);
     let down = sweep(rows[skip..].iter().cloned(), rule);
     let up = sweep(rows[..rows.len() - skip].iter().rev().map(Row::mirrored), rule);
+    for left in [&down, &up] {
+        see_rows([&left.spike, &left.near, &left.next], nothing_in(rows, rule));
+    }
     [
         Row { a: up.next, b: up.near, c: up.spike, d: up.rhs },
         Row { a: down.spike, b: down.near, c: down.next, d: down.rhs },
     ]
 }
 
-fn solve_inside<T: Number>(rows: &[Row<T>], [before, first, last, after]: [&[T]; 4], rule: Rule) -> Vec<T> {
+fn solve_inside<T: Number<Real: RealNumber>>(
+    rows: &[Row<T>],
+    [before, first, last, after]: [&[T]; 4],
+    rule: Rule,
+) -> Vec<T> {
     // Where two sides meet, the larger candidate is the pivot.
     let larger = Rule { diagonal: false, ..rule };
     let (n, b) = (rows.len(), rows[0].d.len());
@@ -256,7 +314,14 @@ fn solve_inside<T: Number>(rows: &[Row<T>], [before, first, last, after]: [&[T];
     let zeros = vec![vec![T::ZERO; b]; b];
     let (near, next) = (rows[1].b.clone(), rows[1].c.clone());
     let mut carried = Carried { taken: false, spike: zeros, near, next, rhs: without(&rows[1].a, first, &rows[1].d) };
-    let kept: Vec<_> = rows[2..n - 1].iter().map(|row| eliminate(&mut carried, row, rule)).collect();
+    let nothing = nothing_in(rows, rule);
+    see_rows([&rows[1].a, &rows[1].b, &rows[1].c], nothing);
+    let step = |row: &Row<T>| {
+        let pivots = eliminate(&mut carried, row, rule);
+        see_rows([&carried.near, &carried.next], nothing);
+        pivots
+    };
+    let kept: Vec<_> = rows[2..n - 1].iter().map(step).collect();
     let mut v = joined(&carried.near, without(&carried.next, last, &carried.rhs));
     let end = &rows[n - 1];
     v.extend(joined(&end.a, without(&end.c, after, &without(&end.b, last, &end.d))));
@@ -273,13 +338,14 @@ fn solve_inside<T: Number>(rows: &[Row<T>], [before, first, last, after]: [&[T];
             v.extend(joined(&r.c, without(&r.a, before, &without(&r.b, first, &r.d))));
             eliminate_columns(&mut v, b, b, larger);
         }
+        see_pivots(&v, b, nothing);
         x[j] = back_substitute(&v, b);
     }
     x.concat()
 }
 
 /// The two block rows that are left in the end.
-fn solve_pair<T: Number>(rows: &[Row<T>], single: bool, rule: Rule) -> Vec<T> {
+fn solve_pair<T: Number<Real: RealNumber>>(rows: &[Row<T>], single: bool, rule: Rule) -> Vec<T> {
     let b = rows[0].d.len();
     let mut v = vec![vec![T::ZERO; 2 * b + 1]; 2 * b];
     for (k, row) in rows.iter().enumerate() {
@@ -293,6 +359,7 @@ fn solve_pair<T: Number>(rows: &[Row<T>], single: bool, rule: Rule) -> Vec<T> {
         }
     }
     eliminate_columns(&mut v, 2 * b, b, Rule { diagonal: false, ..rule });
+    see_pivots(&v, 2 * b, nothing_in(rows, rule));
     back_substitute(&v, 2 * b)
 }
 
@@ -408,9 +475,15 @@ impl<T: Number> Line<T> {
     }
 }
 
+/// Takes in what pivots are. Of rows that are not scaled nothing but zeros is next to nothing.
+fn see_lines<'a, T: Number<Real: RealNumber>>(lines: impl Iterator<Item = &'a Line<T>>, rule: Rule) {
+    lines.for_each(|line| see([&line.b], nothing::<T>(&[], rule)));
+}
+
 /// Cyclic reduction until 128 rows are left, then parallel cyclic reduction; the solutions for each right-hand side.
-pub fn solve_lines<T: Number>(mut lines: Vec<Line<T>>) -> Vec<Vec<T>> {
+pub fn solve_lines<T: Number<Real: RealNumber>>(mut lines: Vec<Line<T>>, rule: Rule) -> Vec<Vec<T>> {
     let n = lines.len();
+    see_lines(lines.iter(), rule);
     let mut stride = 1;
     while n / stride > 128 {
         let half = stride;
@@ -418,6 +491,7 @@ pub fn solve_lines<T: Number>(mut lines: Vec<Line<T>>) -> Vec<Vec<T>> {
         for i in (stride - 1..n).step_by(stride) {
             lines[i] = lines[i].reduced(Some(&lines[i - half]), lines.get(i + half));
         }
+        see_lines(lines.iter().skip(stride - 1).step_by(stride), rule);
     }
     let places: Vec<usize> = (stride - 1..n).step_by(stride).collect();
     let mut by = 1;
@@ -426,6 +500,7 @@ pub fn solve_lines<T: Number>(mut lines: Vec<Line<T>>) -> Vec<Vec<T>> {
         for (k, i) in places.iter().enumerate() {
             lines[*i] = old[k].reduced(k.checked_sub(by).map(|k| &old[k]), old.get(k + by));
         }
+        see_lines(places.iter().map(|i| &lines[*i]), rule);
         by *= 2;
     }
     for i in places {
@@ -472,7 +547,7 @@ pub fn solve_spike_cr<T: Number<Real: RealNumber>>(rows: &[Row<T>], m: &[usize],
             c: if j + 2 == k { T::ZERO } else { entry(&rows[j].c) },
             d: d(j),
         };
-        solve_lines((1..k - 1).map(line).collect())
+        solve_lines((1..k - 1).map(line).collect(), rule)
     };
     let coarse: Vec<_> = (0..count)
         .flat_map(|p| {
@@ -494,6 +569,9 @@ pub fn solve_spike_cr<T: Number<Real: RealNumber>>(rows: &[Row<T>], m: &[usize],
                 last.d[0] = g.fma(bottom[0], last.d[0]);
                 last.b[0][0] = g.fma(bottom[2], entry(&last.b));
                 last.a[0][0] = g.times(bottom[1]);
+            }
+            for row in [&first, &last] {
+                see_rows([&row.a, &row.b, &row.c], nothing::<T>(&[], rule));
             }
             [first, last]
         })
@@ -662,12 +740,19 @@ pub fn solve_by_minors<T: Number<Real: RealNumber>>(rows: &[Row<T>], pairs: bool
     let mut first = vec![false; n];
     (0..n).for_each(|i| first[i] = pairs && would(i) && !(i > 0 && first[i - 1]));
     let second = |i: usize| i > 0 && first[i - 1];
-    // 1/Δ and b̂/Δ of a pivot in rows i and i + 1.
-    let pair = |i: usize| {
+    // Δ, 1/Δ and b̂/Δ of a pivot in rows i and i + 1.
+    let determinant = |i: usize| {
         let next = scaled(i + 1);
-        let r = next[1].fma(newest(i), (-next[0].times(scaled(i)[2])).times(older(i))).reciprocal();
+        next[1].fma(newest(i), (-next[0].times(scaled(i)[2])).times(older(i)))
+    };
+    let pair = |i: usize| {
+        let r = determinant(i).reciprocal();
         [older(i).times(r), newest(i).times(r)]
     };
+    let scaled_rows = Rule { exchange: false, diagonal: false, scale: true, noise: 0.0 };
+    for i in (0..n).filter(|i| !second(*i)) {
+        see([&if first[i] { determinant(i) } else { newest(i) }], nothing::<T>(&[], scaled_rows));
+    }
     let single = |i: usize| older(i).times(newest(i).reciprocal());
     let forward: Vec<_> = (0..n)
         .map(|i| {

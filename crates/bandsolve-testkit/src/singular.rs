@@ -1,0 +1,99 @@
+//! Singular matrices whose elimination is exact, and the right-hand sides that hide it.
+
+use bandsolve::{Banded, BlockTridiagonal, RealScalar, Scalar, Tridiagonal};
+
+/// Rows (sub, diag, sup) of a small singular matrix.
+pub type Rows = &'static [[f64; 3]];
+
+/// What is planted: a pair of equal rows; one that the rows below, or above, depend on; a row and a column of zeros; three rows of
+/// which one is the sum of the others.
+pub const PLANTED: [Rows; 7] = [
+    &[[0.0, 1.0, 1.0], [1.0, 1.0, 0.0]],
+    &[[0.0, 1.0, 1.0], [1.0, 1.0, 0.0], [1.0, 4.0, 0.0]],
+    &[[0.0, 4.0, 1.0], [0.0, 1.0, 1.0], [1.0, 1.0, 0.0]],
+    &[[0.0, 4.0, 1.0], [0.0, 0.0, 0.0], [1.0, 4.0, 0.0]],
+    &[[0.0, 4.0, 0.0], [1.0, 0.0, 1.0], [0.0, 4.0, 0.0]],
+    &[[0.0, 1.0, 1.0], [1.0, 2.0, 1.0], [1.0, 1.0, 0.0]],
+    &[[0.0, 0.0, 0.0]],
+];
+
+/// Tridiagonal, with `planted` from row `first` on, beside which nothing couples; elsewhere dominant.
+pub fn matrix<T: Scalar>(n: usize, first: usize, planted: Rows, coupling: f64) -> Tridiagonal<'static, T> {
+    let row = |i: usize| match i.checked_sub(first).and_then(|k| planted.get(k)) {
+        Some(row) => *row,
+        None => {
+            let left = if i == first + planted.len() { 0.0 } else { coupling };
+            let right = if i + 1 == first { 0.0 } else { coupling };
+            [left, 4.0, right]
+        }
+    };
+    let array = |k: usize| (0..n).map(|i| T::from_real(T::Real::from_f64(row(i)[k]))).collect();
+    Tridiagonal::from_vecs(array(0), array(1), array(2), false).unwrap()
+}
+
+/// Large everywhere but in the planted rows, where it is small and solves nothing: an x that is huge there is small beside what the
+/// other rows allow.
+pub fn rhs<T: Scalar>(n: usize, first: usize, small: f64) -> Vec<T> {
+    let value = |i: usize| if (first..first + 3).contains(&i) { small * (1.0 + (i - first) as f64) } else { 100.0 };
+    (0..n).map(|i| T::from_real(T::Real::from_f64(value(i)))).collect()
+}
+
+/// Entry (i, j) of an open matrix.
+fn get<T: Scalar>(a: &Tridiagonal<'_, T>, i: usize, j: usize) -> T {
+    let [sub, diag, sup] = a.arrays();
+    match i as isize - j as isize {
+        1 => sub[i],
+        0 => diag[j],
+        -1 => sup[i],
+        _ => T::ZERO,
+    }
+}
+
+/// Calls `check` for every planted matrix at all places where partitions begin or end: what it is, the matrix and a right-hand side.
+pub fn for_all_planted<T: Scalar>(small: f64, mut check: impl FnMut(&str, &Tridiagonal<'static, T>, &[T])) {
+    for n in [5, 130, 1050] {
+        for first in [0, 1, 29, 30, 31, 32, 62, 63, n / 2 - 1, n - 3, n - 2, n - 1] {
+            let fitting = PLANTED.into_iter().enumerate().filter(|(_, planted)| first + planted.len() <= n);
+            for ((k, planted), coupling) in fitting.flat_map(|planted| [(planted, 0.0), (planted, 1.0)]) {
+                let what = format!("n = {n}, {k} planted at {first}, coupling {coupling}");
+                check(&what, &matrix(n, first, planted, coupling), &rhs(n, first, small));
+            }
+        }
+    }
+}
+
+/// An open matrix as a band of `half` diagonals on either side.
+pub fn banded<T: Scalar>(a: &Tridiagonal<'_, T>, half: usize) -> Banded<'static, T> {
+    let (n, leading) = (a.n(), 2 * half + 1);
+    let mut bands = vec![T::ZERO; n * leading];
+    for (j, column) in bands.chunks_exact_mut(leading).enumerate() {
+        (j.saturating_sub(1)..(j + 2).min(n)).for_each(|i| column[half + i - j] = get(a, i, j));
+    }
+    Banded::from_vec(n, half, half, bands).unwrap()
+}
+
+/// An open matrix cut into blocks of `b` rows, of which it has a whole number.
+pub fn blocks<T: Scalar>(a: &Tridiagonal<'_, T>, b: usize) -> BlockTridiagonal<'static, T> {
+    let n = a.n();
+    let block = |k: usize| {
+        let entry = |e: usize| {
+            let (row, c, r) = (e / (b * b), e / b % b, e % b);
+            let (i, j) = (row * b + r, (row * b + c + k * b).checked_sub(b));
+            j.filter(|j| *j < n).map_or(T::ZERO, |j| get(a, i, j))
+        };
+        (0..n * b).map(entry).collect()
+    };
+    BlockTridiagonal::from_vecs(b, [block(0), block(1), block(2)], false).unwrap()
+}
+
+/// The arrays of a batch of open matrices of one size.
+pub fn batch<T: Scalar>(systems: &[Tridiagonal<'_, T>], interleaved: bool) -> [Vec<T>; 3] {
+    let (n, count) = (systems[0].n(), systems.len());
+    [-1, 0, 1].map(|column: isize| {
+        let at = |k: usize, i: usize| {
+            let j = i.checked_add_signed(column).filter(|j| *j < n);
+            j.map_or(T::ZERO, |j| get(&systems[k], i, j))
+        };
+        (0..n * count).map(|e| if interleaved { at(e % count, e / count) } else { at(e / n, e % n) }).collect()
+    })
+}
