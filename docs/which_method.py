@@ -24,14 +24,20 @@ KINDS = [
     (
         "a banded system,\nl diagonals below, u\nabove, n unknowns",
         [
-            ("l and u from 1 to 4,\nn ≥ 512 · max(l, u)³", "rpts"),
+            ("l and u at most 1", "as tridiagonal"),
+            ("solved once,\nl and u from 1 to 4,\nn ≥ 512 · max(l, u)³", "rpts"),
             ("n ≥ 32 (l + u) and\nn (l + u + 1) ≥ 131 072", "spike"),
         ],
         "pivoted",
     ),
     (
         "a block tridiagonal\nsystem, N block rows\nof b rows each",
-        [("b > 8", "block-spike"), ("b > 4, not periodic,\nN b (4b − 1) ≥ 131 072", "spike"), ("N < 512 b,\nor N < 128 if b = 1", "pivoted")],
+        [
+            ("b = 1", "as tridiagonal"),
+            ("b > 8", "block-spike"),
+            ("b > 4 (factored: b > 2),\nnot periodic,\nN b (4b − 1) ≥ 131 072", "spike"),
+            ("N < 512 b (factored:\nN < 4096, or b > 2)", "pivoted"),
+        ],
         "rpts",
     ),
 ]

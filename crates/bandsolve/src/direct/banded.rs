@@ -162,7 +162,9 @@ mod tests {
         assert_eq!(method(Plan::new(banded(5000, 2))), Method::Pivoted);
         // As many numbers as the factors would have.
         assert_eq!(method(Plan::new(blocks(20_000, 2))), Method::Rpts);
-        for shape in [banded(10_000, 1), banded(10_000, 20), blocks(10_000, 6), Shape::Tridiagonal { n: 500, periodic: true }] {
+        for shape in
+            [banded(10_000, 1), banded(10_000, 20), blocks(10_000, 6), Shape::Tridiagonal { n: 500, periodic: true }]
+        {
             assert_eq!(method(Plan::once(shape)), method(Plan::new(shape)));
         }
         // Another shape, the same wish.

@@ -56,10 +56,7 @@ pub(super) fn factor<'m, T: Scalar>(plan: &Plan, a: Tridiagonal<'m, T>) -> Resul
 }
 
 /// Factors of a method that keeps them.
-fn stored<'m, T: Scalar, E: Elimination<T> + 'm>(
-    plan: &Plan,
-    a: Tridiagonal<'m, T>,
-) -> Result<Box<dyn Probe<T> + 'm>> {
+fn stored<'m, T: Scalar, E: Elimination<T> + 'm>(plan: &Plan, a: Tridiagonal<'m, T>) -> Result<Box<dyn Probe<T> + 'm>> {
     Ok(Box::new(Stored::<T, E>::new(plan, a)?))
 }
 

@@ -255,12 +255,7 @@ impl<V: Lanes, const R: usize, const RULE: usize, const OPEN: bool> Work<V, R, R
     /// # Safety
     /// Rows 0 and 1 have been staged.
     #[inline(always)]
-    unsafe fn see_first<E: Element<V>>(
-        &self,
-        pivot: E,
-        chain: &Chain<E, R>,
-        least: &mut Least<V>,
-    ) {
+    unsafe fn see_first<E: Element<V>>(&self, pivot: E, chain: &Chain<E, R>, least: &mut Least<V>) {
         // SAFETY: rows 0 and 1 of a staged tile.
         let (above, own): (Row<E, R>, Row<E, R>) = unsafe { (self.tile.row::<V, E>(0), self.tile.row::<V, E>(1)) };
         least.see_first((pivot, self.pivots.if_free(above.sup)), (chain.near, chain.next, own.sub));

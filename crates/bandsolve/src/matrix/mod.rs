@@ -12,8 +12,8 @@ pub use block_tridiagonal::BlockTridiagonal;
 pub(crate) use block_tridiagonal::{BlockRows, Orientation};
 pub(crate) use csc::Group;
 pub use csc::{Csc, CscMut, Index};
-pub(crate) use tridiagonal::Rows;
 use tridiagonal::Place;
+pub(crate) use tridiagonal::Rows;
 pub use tridiagonal::Tridiagonal;
 
 /// Kind and size of a system: all that a [`Plan`](crate::Plan) has to know.
