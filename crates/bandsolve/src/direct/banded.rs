@@ -18,8 +18,11 @@ impl<T: Scalar> Factorize for Banded<'_, T> {
 
     fn factor_with<'m>(&'m self, plan: &Plan) -> Result<Self::Factor<'m>> {
         plan.check_shape(self.shape())?;
-        let tridiagonal = if plan.is_tridiagonal() { self.to_tridiagonal()? } else { None };
-        let factor = tridiagonal.map_or_else(|| T::factor_banded(plan, self), |a| T::factor_tridiagonal(plan, a));
+        let factor = if plan.is_tridiagonal() {
+            T::factor_tridiagonal(plan, self.to_tridiagonal()?)
+        } else {
+            T::factor_banded(plan, self)
+        };
         Ok(AnyFactor::new(plan, factor?))
     }
 }
@@ -28,7 +31,7 @@ impl<T: Scalar> Factorize for Banded<'_, T> {
 pub(super) fn factor<'m, T: Scalar>(plan: &Plan, a: &'m Banded<'_, T>) -> Result<Box<dyn Probe<T> + 'm>> {
     match plan.chosen_method() {
         Method::Auto | Method::Pivoted => Ok(Box::new(PivotedBanded::new(plan, a.view())?)),
-        Method::Rpts if plan.chosen_method().solves(a.shape()) && a.n() > 2 * a.lower().max(a.upper()).max(1) => {
+        Method::Rpts if plan.chosen_method().solves(a.shape()) && a.n() > 2 * a.lower().max(a.upper()) => {
             Ok(Box::new(BlockRpts::new(plan, a.view())))
         }
         Method::Rpts if plan.chosen_method().solves(a.shape()) => Ok(Box::new(PivotedBanded::new(plan, a.view())?)),

@@ -20,9 +20,12 @@ impl<T: Scalar> Factorize for BlockTridiagonal<'_, T> {
 
     fn factor_with<'m>(&'m self, plan: &Plan) -> Result<Self::Factor<'m>> {
         plan.check_shape(self.shape())?;
-        let tridiagonal = if plan.is_tridiagonal() { self.as_tridiagonal() } else { None };
-        let blocks = || T::factor_block_tridiagonal(plan, self);
-        Ok(AnyFactor::new(plan, tridiagonal.map_or_else(blocks, |a| T::factor_tridiagonal(plan, a))?))
+        let factor = if plan.is_tridiagonal() {
+            T::factor_tridiagonal(plan, self.as_tridiagonal()?)
+        } else {
+            T::factor_block_tridiagonal(plan, self)
+        };
+        Ok(AnyFactor::new(plan, factor?))
     }
 }
 

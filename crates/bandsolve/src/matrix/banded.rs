@@ -152,11 +152,9 @@ impl<'a, T: Scalar> Banded<'a, T> {
         i.checked_sub(first).and_then(|k| column.get(k)).copied().unwrap_or(T::ZERO)
     }
 
-    /// The same matrix as three arrays, if it has at most one diagonal on either side. Errors name places in its own array.
-    pub(crate) fn to_tridiagonal(&self) -> Result<Option<Tridiagonal<'static, T>>> {
-        if self.shape().as_tridiagonal().is_none() {
-            return Ok(None);
-        }
+    /// The same matrix, which has at most one diagonal on either side, as three arrays. Errors name places in its own array.
+    pub(crate) fn to_tridiagonal(&self) -> Result<Tridiagonal<'static, T>> {
+        debug_assert!(self.lower <= 1 && self.upper <= 1);
         let (n, beside) = (self.n, self.n.saturating_sub(1));
         let (mut sub, mut diag, mut sup) = (zeroed(beside)?, zeroed(n)?, zeroed(beside)?);
         let columns = || self.bands.chunks_exact(self.leading);
@@ -174,7 +172,7 @@ impl<'a, T: Scalar> Banded<'a, T> {
             }
         }
         let place = Place::Bands { leading: self.leading, upper: self.upper };
-        Ok(Some(Tridiagonal::from_vecs(sub, diag, sup, false)?.at(place)))
+        Ok(Tridiagonal::from_vecs(sub, diag, sup, false)?.at(place))
     }
 
     /// The product A·x.

@@ -131,10 +131,11 @@ impl<'a, T: Scalar> BlockTridiagonal<'a, T> {
         }
     }
 
-    /// The same matrix over the same memory, if its blocks have one row.
-    pub(crate) fn as_tridiagonal(&self) -> Option<Tridiagonal<'_, T>> {
+    /// The same matrix, whose blocks have one row, over the same memory.
+    pub(crate) fn as_tridiagonal(&self) -> Result<Tridiagonal<'_, T>> {
+        debug_assert!(self.block == 1);
         let make = if self.periodic { Tridiagonal::periodic } else { Tridiagonal::new };
-        if self.block > 1 { None } else { make(&self.sub, &self.diag, &self.sup).ok() }
+        make(&self.sub, &self.diag, &self.sup)
     }
 
     /// The same matrix with arrays of its own.
