@@ -34,14 +34,13 @@ cd "$work"
 venv/bin/python -m pytest -q -rs -p no:cacheprovider python/tests --ignore python/tests/test_device.py
 
 # GPUs, emulated: the same package with another compiled part.
-(cd "$root" && cargo build --quiet -p bandsolve-python --features emulator)
+(cd "$root" && cargo build --quiet --workspace --all-targets)
 mkdir emulated
 cp -r "$root/python/bandsolve" emulated/
 cp "${CARGO_TARGET_DIR:-$root/target}/debug/lib_bandsolve.so" emulated/bandsolve/_bandsolve.abi3.so
 PYTHONPATH=emulated BANDSOLVE_EMULATED=1 venv/bin/python -m pytest -q -rs -p no:cacheprovider python/tests/test_device.py
 
 # Defects that were found from outside; some are of the program and of the C libraries.
-(cd "$root" && cargo build --quiet -p bandsolve-cli -p bandsolve-capi -p bandsolve-lapack)
 BANDSOLVE_TARGET="${CARGO_TARGET_DIR:-$root/target}/debug" venv/bin/python "$root/tests/regressions.py"
 
 venv/bin/python -m mypy --no-error-summary -c "import bandsolve"
@@ -56,7 +55,6 @@ for example in "$root"/python/examples/*.py; do
 done
 
 # SciPy's tests of LAPACK's tridiagonal routines, on ours: its own copy of LAPACK is called by names that we export, too.
-(cd "$root" && cargo build --quiet -p bandsolve-lapack)
 ours="${CARGO_TARGET_DIR:-$root/target}/debug/liblapack_bandsolve.so"
 bound=$(LD_DEBUG=bindings LD_PRELOAD=$ours venv/bin/python -c "import scipy.linalg.lapack" 2>&1 | grep -c "liblapack_bandsolve.so .*scipy_dgttrf_'") || true
 if [ "$bound" = 0 ]; then

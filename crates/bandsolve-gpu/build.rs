@@ -31,7 +31,11 @@ fn prebuild() {
 fn emulator() {
     println!("cargo::rerun-if-changed=emulator");
     println!("cargo::rerun-if-changed=kernels");
-    cc::Build::new()
+    let mut build = cc::Build::new();
+    if cfg!(feature = "sanitised") {
+        build.flag("-fsanitize=undefined").flag("-fsanitize-undefined-trap-on-error");
+    }
+    build
         .cpp(true)
         .std("c++17")
         .include("kernels")

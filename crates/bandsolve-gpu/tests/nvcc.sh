@@ -2,17 +2,30 @@
 # Compiles the kernels with NVIDIA's own compilers, from their Python packages: by nvcc for two generations of cards, where no
 # kernel for scalars may spill registers, and one family of each kind by NVRTC, as on a user's machine. Needs cargo and what
 # cuda.sh needs.
+#
+# usage: nvcc.sh            all kernels, if they differ from those that were recorded; else those for scalars, for one card
+#        nvcc.sh record     all kernels; then writes down which text of them was compiled, in nvcc.sha256
 set -euo pipefail
 here=$(cd "$(dirname "$0")/.." && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+
+record=$here/tests/nvcc.sha256
+text=$(cd "$here/kernels" && cat -- * | sha256sum | cut -d ' ' -f 1)
+cards=(sm_80 sm_90)
+wanted=.
+if [ "${1:-}" != record ] && [ "$(cat "$record" 2>/dev/null)" = "$text" ]; then
+    cards=(sm_90)
+    wanted='^[A-Z_]*\([fc](32|64)_1(_|,)'
+    echo "The kernels are those that all of were compiled: a sample of them."
+fi
 
 cuda=$("$here/tests/cuda.sh" "$work")
 
 # Every number type by itself, so that two compilers have something to do at a time.
 compile() {
     local card=$1 type=$2 said="$work/$1-$2"
-    grep "($type" "$here/kernels/instances.h" >"$said.h"
+    grep "($type" "$here/kernels/instances.h" | grep -E "$wanted" >"$said.h"
     "$cuda/bin/nvcc" -std=c++17 -arch="$card" --fmad=false -Xptxas -v -cubin -DINSTANCES="\"$said.h\"" -o "$said.cubin" \
         "$here/kernels/kernels.cu" >"$said" 2>&1 || { cat "$said"; echo "FAILED: $card, $type"; return 1; }
     # Names, and what is spilled: of blocks of rows some may, of scalars (name_1…) none.
@@ -24,13 +37,14 @@ compile() {
         "$said" 2>"$said.count"
 }
 export -f compile
-export work here cuda
-printf '%s\n' sm_{80,90}\ {c64,c32,f64,f32} | xargs -P 2 -L 1 bash -c 'compile "$0" "$1"'
-echo "$(cat "$work"/*.count | awk '{ total += $1 } END { print total }') passed: kernels compiled for sm_80 and sm_90, no register of a scalar kernel spilled"
+export work here cuda wanted
+for card in "${cards[@]}"; do printf "$card %s\n" c64 c32 f64 f32; done | xargs -P 2 -L 1 bash -c 'compile "$0" "$1"'
+echo "$(cat "$work"/*.count | awk '{ total += $1 } END { print total }') passed: kernels compiled for ${cards[*]}, no register of a scalar kernel spilled"
 
-env -u BANDSOLVE_SKIPPED XDG_CACHE_HOME="$work" LD_LIBRARY_PATH="$cuda/lib" cargo test --quiet --manifest-path "$here/Cargo.toml" --lib nvrtc -- --nocapture |
+env -u BANDSOLVE_SKIPPED XDG_CACHE_HOME="$work" LD_LIBRARY_PATH="$cuda/lib" cargo test --quiet --manifest-path "$here/../../Cargo.toml" --workspace --lib -- nvrtc --nocapture |
     tee "$work/nvrtc"
 if grep -q skipped "$work/nvrtc"; then
     echo "FAILED: NVRTC was not found"
     exit 1
 fi
+if [ "${1:-}" = record ]; then echo "$text" >"$record"; fi

@@ -17,28 +17,22 @@ pub mod direct;
 mod error;
 #[doc(hidden)]
 pub mod host;
-mod kernel;
 pub mod matrix;
 #[doc(hidden)]
 pub mod memory;
 mod plan;
 pub mod prelude;
 pub mod recurrence;
-mod scalar;
-mod spread;
-#[doc(hidden)]
-pub mod threads;
 mod tuned;
 mod tuning;
 
+pub use bandsolve_kernel::{Complex32, Complex64, RealScalar, Scalar, Simd};
+#[doc(hidden)]
+pub use bandsolve_kernel::{arithmetic, threads};
 pub use direct::{Determinant, ExpertReport, Factor, Inspect, Norm, Op, Report, Solution};
 pub use error::{Error, Result};
-pub use kernel::Simd;
-#[doc(hidden)]
-pub use kernel::arithmetic;
 pub use matrix::{Banded, BlockTridiagonal, Csc, CscMut, Layout, Shape, Tridiagonal, TridiagonalBatch};
 pub use plan::{Factorize, Method, Options, Pivoting, Plan};
-pub use scalar::{Complex32, Complex64, RealScalar, Scalar};
 pub use tuned::Tuning;
 
 pub use dyn_stack;

@@ -3,8 +3,8 @@
 //! for here: it does not grow with a system.
 
 use crate::error::{Error, Result};
-use crate::kernel::memory::zeros;
-use crate::scalar::Scalar;
+use bandsolve_kernel::Scalar;
+use bandsolve_kernel::memory::zeros;
 
 /// That there is no memory for `n` values.
 pub(crate) fn out_of_memory<T>(n: usize) -> Error {

@@ -2,13 +2,13 @@
 
 use crate::direct::Inspect;
 use crate::error::{Error, Result};
-use crate::kernel::Simd;
-use crate::kernel::arithmetic::Standard;
-use crate::kernel::memory::Pool;
-use crate::kernel::sweep::{Eliminator, Pivots};
-use crate::kernel::tile::Scaling;
 use crate::matrix::Shape;
-use crate::scalar::RealScalar;
+use bandsolve_kernel::RealScalar;
+use bandsolve_kernel::Simd;
+use bandsolve_kernel::arithmetic::Standard;
+use bandsolve_kernel::memory::Pool;
+use bandsolve_kernel::sweep::{Eliminator, Pivots};
+use bandsolve_kernel::tile::Scaling;
 use std::sync::Arc;
 
 /// How a system is solved. Each method has a page in `docs/math`: equations, cost, and the matrices that break it.
@@ -287,7 +287,7 @@ impl Plan {
     fn with_defaults(shape: Shape, once: bool) -> Self {
         let options = Options {
             pivoting: Pivoting::default(),
-            threads: crate::threads::count(),
+            threads: bandsolve_kernel::threads::count(),
             once,
             verify: true,
             noise_threshold: 0.0,

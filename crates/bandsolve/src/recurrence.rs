@@ -35,8 +35,8 @@ pub(crate) use linear::{Affine, solve, solve_sequentially};
 pub(crate) use scan::{Carry, GROUPS, Scan, Tile, run};
 
 use crate::error::{Result, check_len};
-use crate::kernel::arithmetic::Standard;
-use crate::scalar::Scalar;
+use bandsolve_kernel::Scalar;
+use bandsolve_kernel::arithmetic::Standard;
 use linear::Plain;
 
 /// Solves yᵢ = pᵢ·yᵢ₋₁ + qᵢ for i = 0 … n−1, from y₋₁ = `start`.
@@ -147,8 +147,9 @@ fn checked<T: Scalar, const K: usize, const REVERSED: bool>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tuning::{MIN_ROWS_PER_THREAD, SCAN_TILE_ROWS};
+    use crate::tuning::SCAN_TILE_ROWS;
     use crate::{Complex32, Complex64, RealScalar};
+    use bandsolve_kernel::tuning::MIN_ROWS_PER_THREAD;
     use bandsolve_testkit::Random;
 
     const LENGTHS: [usize; 11] = [

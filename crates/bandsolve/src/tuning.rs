@@ -2,6 +2,8 @@
 //!
 //! Chosen on: Intel Xeon (Cascade Lake, 2.5 GHz, 2 cores, AVX-512), `bandsolve bench tridiagonal`.
 
+pub(crate) use bandsolve_kernel::tuning::{SMALL_BLOCK_MAX, tasks};
+
 /// Smallest tridiagonal system that `Auto` gives to RPTS.
 pub(crate) const RPTS_MIN_N: usize = 128;
 
@@ -16,14 +18,6 @@ pub(crate) const TRUNCATION_MIN_N: usize = 1 << 12;
 
 /// Coarse systems up to this size are solved as a whole also for sparse right-hand sides.
 pub(crate) const SPARSE_LAST_MAX_N: usize = 512;
-
-/// A thread is woken for at least so many rows.
-pub(crate) const MIN_ROWS_PER_THREAD: usize = 8192;
-
-/// Tasks for `rows` rows: not more than threads, each large enough to wake a thread for it.
-pub(crate) fn tasks(threads: usize, rows: usize) -> usize {
-    threads.min(rows / MIN_ROWS_PER_THREAD).max(1)
-}
 
 /// Levels of cyclic reduction end with at most so many rows, which are eliminated one by one.
 pub(crate) const REDUCED_MAX_N: usize = 3;
@@ -50,13 +44,6 @@ pub(crate) const SCAN_TILE_ROWS: usize = 1024;
 pub(crate) fn partition_rows(n: usize, lanes: usize) -> usize {
     (n / lanes).clamp(8, 32) / 4 * 4
 }
-
-/// Largest blocks, and numbers of off-diagonals, that are eliminated on SIMD lanes.
-pub(crate) const SMALL_BLOCK_MAX: usize = 8;
-
-/// The next tile of blocks up to this size is asked for while one is eliminated: 41 against 47 ns a block row of 2, two
-/// threads, 105 and 118 of 3. Larger ones are computed with for longer than they take to come: 230 and 229 of 4.
-pub(crate) const ASK_MAX_BLOCK: usize = 3;
 
 /// Block rows from which `Auto` solves blocks on SIMD lanes: with fewer, lanes have too few rows each.
 ///

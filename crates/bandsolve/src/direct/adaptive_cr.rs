@@ -28,14 +28,14 @@
 
 use super::cyclic_reduction::inverse_of_pair;
 use super::diagonal_pivoting::scaled;
-use super::pivoted::reciprocal;
 use super::stored::Elimination;
-use super::verify::peak;
 use crate::error::Result;
-use crate::matrix::{Rows, Tridiagonal};
+use crate::matrix::Tridiagonal;
 use crate::memory::allocate;
 use crate::plan::Options;
-use crate::scalar::{RealScalar, Scalar};
+use bandsolve_kernel::rows::Rows;
+use bandsolve_kernel::scalar::{peak, reciprocal};
+use bandsolve_kernel::{RealScalar, Scalar};
 use dyn_stack::{PodStack, StackReq};
 
 /// Factors of an open system: 7½ to 8 words a row for most matrices, never more than 9.

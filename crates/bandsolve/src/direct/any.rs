@@ -3,11 +3,12 @@
 use super::pivoted::PivotedTridiagonal;
 use super::{Factor, Inspect, Op, Probe, Report, banded, block_tridiagonal, tridiagonal};
 use crate::error::Result;
-use crate::kernel::arithmetic::Standard;
 use crate::matrix::{Banded, BlockTridiagonal, Shape, Tridiagonal};
 use crate::plan::Plan;
-use crate::scalar::{Complex32, Complex64, Scalar};
+use bandsolve_kernel::arithmetic::Standard;
+use bandsolve_kernel::{ByType, Complex32, Complex64, Scalar};
 use core::fmt::{self, Debug, Formatter};
+use core::marker::PhantomData;
 use dyn_stack::{PodStack, StackReq};
 
 /// Factors of one matrix, by whichever method its [`Plan`] chose.
@@ -58,40 +59,32 @@ impl<T: Scalar> Factor<T> for AnyFactor<'_, T> {
     }
 }
 
-/// The methods of one number type. Implemented for each by itself, not generically, so that they are compiled in this crate
-/// and once.
-pub trait Methods: Sized {
-    /// Factors by the method that the plan chose.
-    fn factor_tridiagonal<'m>(plan: &Plan, a: Tridiagonal<'m, Self>) -> Result<Box<dyn Probe<Self> + 'm>>
-    where
-        Self: Scalar;
-    /// Factors by the method that the plan chose.
-    fn factor_banded<'m>(plan: &Plan, a: &'m Banded<'_, Self>) -> Result<Box<dyn Probe<Self> + 'm>>
-    where
-        Self: Scalar;
-    /// Factors by the method that the plan chose.
-    fn factor_block_tridiagonal<'m>(
-        plan: &Plan,
-        a: &'m BlockTridiagonal<'_, Self>,
-    ) -> Result<Box<dyn Probe<Self> + 'm>>
-    where
-        Self: Scalar;
-}
+/// Functions that factor a matrix by the method that its plan chose, with their instances of all number types.
+macro_rules! factors {
+    ($($name:ident: $matrix:ident by $factor:path;)*) => {$(
+        pub(super) struct $name<'p, 'm>(PhantomData<(&'p Plan, &'m ())>);
 
-macro_rules! methods {
-    ($($t:ty),*) => {$(impl Methods for $t {
-        fn factor_tridiagonal<'m>(plan: &Plan, a: Tridiagonal<'m, Self>) -> Result<Box<dyn Probe<Self> + 'm>> {
-            tridiagonal::factor(plan, a)
+        impl<'p, 'm> ByType for $name<'p, 'm> {
+            type Argument<T: Scalar> = (&'p Plan, $matrix<'m, T>);
+            type Output<T: Scalar> = Result<Box<dyn Probe<T> + 'm>>;
+
+            fn of_f32((plan, a): Self::Argument<f32>) -> Self::Output<f32> {
+                $factor(plan, a)
+            }
+            fn of_f64((plan, a): Self::Argument<f64>) -> Self::Output<f64> {
+                $factor(plan, a)
+            }
+            fn of_c32((plan, a): Self::Argument<Complex32>) -> Self::Output<Complex32> {
+                $factor(plan, a)
+            }
+            fn of_c64((plan, a): Self::Argument<Complex64>) -> Self::Output<Complex64> {
+                $factor(plan, a)
+            }
         }
-        fn factor_banded<'m>(plan: &Plan, a: &'m Banded<'_, Self>) -> Result<Box<dyn Probe<Self> + 'm>> {
-            banded::factor(plan, a)
-        }
-        fn factor_block_tridiagonal<'m>(
-            plan: &Plan,
-            a: &'m BlockTridiagonal<'_, Self>,
-        ) -> Result<Box<dyn Probe<Self> + 'm>> {
-            block_tridiagonal::factor(plan, a)
-        }
-    })*};
+    )*};
 }
-methods!(f32, f64, Complex32, Complex64);
+factors! {
+    OfTridiagonal: Tridiagonal by tridiagonal::factor;
+    OfBanded: Banded by banded::factor;
+    OfBlockTridiagonal: BlockTridiagonal by block_tridiagonal::factor;
+}

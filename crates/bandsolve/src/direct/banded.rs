@@ -1,5 +1,6 @@
 //! Factors of one banded system: whichever method the plan chose.
 
+use super::any::{OfBanded, OfTridiagonal};
 use super::banded_spike::BandedSpike;
 use super::block_rpts::BlockRpts;
 use super::pivoted::PivotedBanded;
@@ -7,7 +8,7 @@ use super::{AnyFactor, Factor, Probe, Solution};
 use crate::error::Result;
 use crate::matrix::Banded;
 use crate::plan::{Factorize, Method, Plan};
-use crate::scalar::Scalar;
+use bandsolve_kernel::Scalar;
 
 impl<T: Scalar> Factorize for Banded<'_, T> {
     type Scalar = T;
@@ -19,23 +20,23 @@ impl<T: Scalar> Factorize for Banded<'_, T> {
     fn factor_with<'m>(&'m self, plan: &Plan) -> Result<Self::Factor<'m>> {
         plan.check_shape(self.shape())?;
         let factor = if plan.is_tridiagonal() {
-            T::factor_tridiagonal(plan, self.to_tridiagonal()?)
+            T::by_type::<OfTridiagonal<'_, 'm>>((plan, self.to_tridiagonal()?))
         } else {
-            T::factor_banded(plan, self)
+            T::by_type::<OfBanded<'_, 'm>>((plan, self.view()))
         };
         Ok(AnyFactor::new(plan, factor?))
     }
 }
 
 /// The factors that the plan asks for.
-pub(super) fn factor<'m, T: Scalar>(plan: &Plan, a: &'m Banded<'_, T>) -> Result<Box<dyn Probe<T> + 'm>> {
+pub(super) fn factor<'m, T: Scalar>(plan: &Plan, a: Banded<'m, T>) -> Result<Box<dyn Probe<T> + 'm>> {
     match plan.chosen_method() {
-        Method::Auto | Method::Pivoted => Ok(Box::new(PivotedBanded::new(plan, a.view())?)),
+        Method::Auto | Method::Pivoted => Ok(Box::new(PivotedBanded::new(plan, a)?)),
         Method::Rpts if plan.chosen_method().solves(a.shape()) && a.n() > 2 * a.lower().max(a.upper()) => {
-            Ok(Box::new(BlockRpts::new(plan, a.view())))
+            Ok(Box::new(BlockRpts::new(plan, a)))
         }
-        Method::Rpts if plan.chosen_method().solves(a.shape()) => Ok(Box::new(PivotedBanded::new(plan, a.view())?)),
-        Method::Spike => Ok(Box::new(BandedSpike::new(plan, a.view())?)),
+        Method::Rpts if plan.chosen_method().solves(a.shape()) => Ok(Box::new(PivotedBanded::new(plan, a)?)),
+        Method::Spike => Ok(Box::new(BandedSpike::new(plan, a)?)),
         _ => Err(plan.unsupported("banded systems")),
     }
 }

@@ -20,12 +20,12 @@ use super::block_dense::{ChainRow, Coupling, Pivot, Source, fill_in, subtract_fr
 use super::block_stored::BlockElimination;
 use super::dense_lu::Team;
 use crate::error::Result;
-use crate::matrix::BlockRows;
 use crate::memory::{allocate, filled, places, reserved};
 use crate::plan::Options;
-use crate::scalar::Scalar;
-use crate::spread::{Wide, spread};
 use crate::tuning;
+use bandsolve_kernel::Scalar;
+use bandsolve_kernel::rows::BlockRows;
+use bandsolve_kernel::spread::{Wide, spread};
 use dyn_stack::{PodStack, StackReq};
 
 /// Factors of a chain or a ring of block rows.

@@ -12,9 +12,9 @@ use super::{Factor, Op, Probe, Report};
 use crate::error::Result;
 use crate::matrix::{Banded, BlockTridiagonal, Shape};
 use crate::plan::Plan;
-use crate::scalar::Scalar;
-use crate::threads::{available, enter, standard};
 use crate::tuning;
+use bandsolve_kernel::Scalar;
+use bandsolve_kernel::threads::{available, enter, standard};
 use dyn_stack::{PodStack, StackReq};
 use rayon::prelude::*;
 

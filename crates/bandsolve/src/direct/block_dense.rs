@@ -5,11 +5,11 @@
 //! is a change of A itself, of at most ε/16 of each row.
 
 use super::dense_lu::{DenseLu, Team, view, view_mut};
-use super::verify::peak;
 use crate::error::Result;
-use crate::matrix::BlockRows;
 use crate::memory::{allocate, copied};
-use crate::scalar::{RealScalar, Scalar};
+use bandsolve_kernel::rows::BlockRows;
+use bandsolve_kernel::scalar::peak;
+use bandsolve_kernel::{RealScalar, Scalar};
 use std::sync::OnceLock;
 
 /// A block, or `None` for zeros.
@@ -187,7 +187,7 @@ pub(super) fn scales<T: Scalar>(rows: &BlockRows<'_, T>) -> Result<Vec<T::Real>>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::Simd;
+    use bandsolve_kernel::Simd;
 
     #[test]
     fn what_is_left_out_is_below_rounding() {

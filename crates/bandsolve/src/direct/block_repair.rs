@@ -8,10 +8,10 @@
 use super::Op;
 use super::band_lu::BandLu;
 use super::verify::Equations;
-use crate::kernel::Machine;
 use crate::matrix::Banded;
 use crate::memory::{collected, copied, zeroed};
-use crate::scalar::{RealScalar, Scalar};
+use bandsolve_kernel::Machine;
+use bandsolve_kernel::{RealScalar, Scalar};
 use core::ops::Range;
 
 /// Block rows on either side of a bad partition, try by try: where one window happens to be nearly singular itself, another is not.

@@ -4,10 +4,13 @@
 //! limit of what is accepted. So the precise residual has to be about as fast as the plain one: here whole columns of
 //! blocks are taken, whose entries lie side by side in registers, instead of rows, whose entries lie far apart in memory.
 
-use super::measure::{Largest, Norm, ScaledRow, exponent, ldexp, parts, peak, pow2};
-use crate::kernel::{Job, Lanes, Simd, dispatch};
-use crate::matrix::{BlockRows, Orientation};
-use crate::scalar::{RealScalar, Scalar};
+use super::measure::{Largest, Norm, ScaledRow, exponent, ldexp, parts, pow2};
+use super::verify::Equations;
+use bandsolve_kernel::rows::{BlockRows, Orientation};
+use bandsolve_kernel::scalar::peak;
+use bandsolve_kernel::{Job, Lanes, Simd, dispatch};
+use bandsolve_kernel::{RealScalar, Scalar};
+use core::ops::Range;
 
 /// Rows that are worked on together.
 const ROWS: usize = 256;
@@ -264,6 +267,79 @@ fn add_product<const FUSED: bool>((high, low): (&mut f64, &mut f64), a: f64, b: 
     let lost_in_sum = (*high - (sum - back)) + (product - back);
     *low += lost_in_product + lost_in_sum;
     *high = sum;
+}
+
+/// Rows of a block from which residuals are formed precisely at once.
+const PRECISE_FROM: usize = 32;
+
+impl<T: Scalar> Equations<T> for BlockRows<'_, T> {
+    fn entries_in_row(&self) -> usize {
+        3 * self.block
+    }
+
+    fn prefers_precise(&self) -> bool {
+        self.block >= PRECISE_FROM && !self.shares_columns()
+    }
+
+    fn precise_residual(&self, first_row: usize, system: (&[T], &[T]), out: (&Norm, &mut [T])) -> Option<Largest> {
+        (!self.shares_columns()).then(|| residual(self, first_row, system, out))
+    }
+
+    fn visit_row(&self, i: usize, visit: impl FnMut(usize, T)) {
+        BlockRows::visit_row(self, i, visit);
+    }
+
+    fn accumulate(&self, first_row: usize, x: &[T], r: &mut [T], sums: &mut [T]) {
+        let (b, end) = (self.block, first_row + r.len());
+        let shared_columns = self.shares_columns();
+        let mut i = first_row;
+        while i < end {
+            let row = i / b;
+            let stop = ((row + 1) * b).min(end);
+            let span = i - first_row..stop - first_row;
+            if shared_columns {
+                for k in span.clone() {
+                    self.visit_row(first_row + k, |j, a| {
+                        r[k] -= a * x[j];
+                        sums[k] += T::from_real(a.abs1());
+                    });
+                }
+            } else {
+                for (column, block) in self.blocks(row).into_iter().flatten() {
+                    let out = (&mut r[span.clone()], &mut sums[span.clone()]);
+                    accumulate_block(self, block, i - row * b..stop - row * b, &x[column * b..][..b], out);
+                }
+            }
+            i = stop;
+        }
+    }
+}
+
+/// Subtracts block·x from `r` and adds the moduli of its rows to `sums`, for the rows `rows` of the block.
+fn accumulate_block<T: Scalar>(
+    matrix: &BlockRows<'_, T>,
+    block: &[T],
+    rows: Range<usize>,
+    x: &[T],
+    (r, sums): (&mut [T], &mut [T]),
+) {
+    let b = matrix.block;
+    if matrix.orientation == Orientation::Plain {
+        for (column, x) in block.chunks_exact(b).zip(x) {
+            for ((r, sum), a) in r.iter_mut().zip(&mut *sums).zip(&column[rows.clone()]) {
+                *r -= *a * *x;
+                *sum += T::from_real(a.abs1());
+            }
+        }
+        return;
+    }
+    for ((r, sum), i) in r.iter_mut().zip(sums).zip(rows) {
+        for (c, x) in x.iter().enumerate() {
+            let a = matrix.entry(block, i, c);
+            *r -= a * *x;
+            *sum += T::from_real(a.abs1());
+        }
+    }
 }
 
 #[cfg(test)]

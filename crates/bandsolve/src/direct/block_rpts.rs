@@ -17,22 +17,24 @@ use super::block_repair::BlockRepair;
 use super::cut::{ALIGN, Cut, columns, columns_mut, cut_out_mut, middle, size_below, split_columns};
 use super::level::{Findings, both};
 use super::partitioned::{is_zero, mend_bad};
-use super::pivoted::{PivotedBanded, reciprocal};
+use super::pivoted::PivotedBanded;
 use super::repair::is_nothing;
 use super::verify::{
     self, Equations, Factored, Facts, KeepsFactors, Lazy, Matrix, Refiner, Report, good, refinement_scratch,
 };
 use super::{Factor, Op, Probe};
 use crate::error::{Failures, Result, check_len};
-use crate::kernel::Simd;
-use crate::kernel::blocks::{self, Band, BlockMatrix, BlockRun, Choice, Coarse, Level, Target, Task};
-use crate::kernel::run::{Columns, ColumnsMut};
-use crate::kernel::sweep::{Found, MAX_RHS};
-use crate::matrix::{Banded, BlockRows, BlockTridiagonal, Orientation, Shape};
+use crate::matrix::{Banded, BlockTridiagonal, Shape};
 use crate::plan::{Options, Pivoting, Plan};
-use crate::scalar::{RealScalar, Scalar};
-use crate::threads::join;
 use crate::tuning;
+use bandsolve_kernel::Simd;
+use bandsolve_kernel::blocks::{self, Band, BlockMatrix, BlockRun, Choice, Coarse, Level, Target, Task};
+use bandsolve_kernel::rows::{BlockRows, Orientation};
+use bandsolve_kernel::run::{Columns, ColumnsMut};
+use bandsolve_kernel::scalar::{peak, reciprocal};
+use bandsolve_kernel::sweep::{Found, MAX_RHS};
+use bandsolve_kernel::threads::join;
+use bandsolve_kernel::{RealScalar, Scalar};
 use core::ops::Range;
 use dyn_stack::{PodStack, StackReq};
 
@@ -314,7 +316,7 @@ fn solve_two<T: Scalar>(rows: &BlockRows<'_, T>, rhs: Columns<'_, T>, x: Columns
     for i in 0..n {
         rows.visit_row(i, |j, value| a[i][j] = value);
         (0..n_rhs).for_each(|s| a[i][n + s] = rhs[s][i]);
-        let largest = a[i][..n].iter().fold(T::Real::ZERO, |max, v| max.max_nan(verify::peak(*v)));
+        let largest = a[i][..n].iter().fold(T::Real::ZERO, |max, v| max.max_nan(peak(*v)));
         a[i].iter_mut().for_each(|v| *v = v.scale(largest.equilibrate()));
     }
     let mut suspect = false;

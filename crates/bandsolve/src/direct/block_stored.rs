@@ -7,9 +7,10 @@ use super::pivoted::around_transpose;
 use super::verify::{Factored, Facts, KeepsFactors, Lazy, check_scratch, solve_verified, verified_scratch};
 use super::{Factor, Op, Probe, Report};
 use crate::error::{Result, check_len};
-use crate::matrix::{BlockRows, BlockTridiagonal, Shape};
+use crate::matrix::{BlockTridiagonal, Shape};
 use crate::plan::{Options, Pivoting, Plan};
-use crate::scalar::{RealScalar, Scalar};
+use bandsolve_kernel::rows::BlockRows;
+use bandsolve_kernel::{RealScalar, Scalar};
 use core::fmt::Debug;
 use dyn_stack::{PodStack, StackReq};
 

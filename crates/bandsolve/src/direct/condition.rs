@@ -6,7 +6,7 @@ use super::measure::{exponent, ldexp};
 use super::verify::buffer;
 use crate::error::{Error, Result};
 use crate::memory::allocate;
-use crate::scalar::{RealScalar, Scalar};
+use bandsolve_kernel::{RealScalar, Scalar};
 use dyn_stack::PodStack;
 
 /// A norm of vectors and matrices.

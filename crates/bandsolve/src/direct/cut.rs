@@ -1,8 +1,8 @@
 //! Where a system is cut into partitions, and its columns between threads.
 
-use crate::kernel::run::{Columns, ColumnsMut, Span};
-use crate::kernel::sweep::MAX_RHS;
-use crate::scalar::Scalar;
+use bandsolve_kernel::Scalar;
+use bandsolve_kernel::run::{Columns, ColumnsMut, Span};
+use bandsolve_kernel::sweep::MAX_RHS;
 use core::ops::Range;
 
 /// How one level is cut: `full` partitions of `m` rows, then one of `tail` rows (0: none).

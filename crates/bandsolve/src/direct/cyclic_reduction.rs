@@ -14,17 +14,17 @@
 //!
 //! Source: Chang, thesis, section 2.1.3. a, b, c, d → sub, diag, sup, rhs.
 
-use super::pivoted::reciprocal;
 use super::stored::Elimination;
 use super::thomas::Thomas;
-use super::verify::peak;
 use crate::error::Result;
-use crate::matrix::{Rows, Tridiagonal};
+use crate::matrix::Tridiagonal;
 use crate::memory::allocate;
 use crate::plan::Options;
-use crate::scalar::{RealScalar, Scalar};
-use crate::spread::{Wide, spread, tasks};
 use crate::tuning::REDUCED_MAX_N;
+use bandsolve_kernel::rows::Rows;
+use bandsolve_kernel::scalar::{peak, reciprocal};
+use bandsolve_kernel::spread::{Wide, spread, tasks};
+use bandsolve_kernel::{RealScalar, Scalar};
 use dyn_stack::{PodStack, StackReq};
 
 /// Factors of an open system; B = R − 1 rows lie between two that stay. 5 words a row.

@@ -10,13 +10,13 @@
 //! Products run at 50 Gflop/s where triangular solves by substitution reach 5 (blocks of 64). Inverses of narrow triangles are
 //! as harmless as substitution: J. J. Du Croz, N. J. Higham, *Stability of methods for matrix inversion* (1992).
 
-use super::pivoted::reciprocal;
 use crate::error::Result;
-use crate::kernel::{Job, Lanes, Simd, dispatch};
 use crate::memory::{allocate, collected};
-use crate::scalar::Scalar;
-use crate::spread::{Wide, spread};
 use crate::tuning;
+use bandsolve_kernel::Scalar;
+use bandsolve_kernel::scalar::reciprocal;
+use bandsolve_kernel::spread::{Wide, spread};
+use bandsolve_kernel::{Job, Lanes, Simd, dispatch};
 use faer::{MatMut, MatRef};
 
 /// L and U of a square matrix of n rows.

@@ -1,8 +1,8 @@
 //! Determinants that neither over- nor underflow.
 
 use super::measure::{exponent, ldexp};
-use crate::kernel::arithmetic::Standard;
-use crate::scalar::{RealScalar, Scalar};
+use bandsolve_kernel::arithmetic::Standard;
+use bandsolve_kernel::{RealScalar, Scalar};
 use core::f64::consts::{FRAC_1_SQRT_2, LN_2};
 
 /// A determinant,

@@ -20,16 +20,15 @@
 //! Source: Erway, Marcia, Tyson, IAENG J. Appl. Math. 40 (2010); Chang, thesis, section 2.2. a, b, c, d → sub, diag, sup, rhs.
 
 use super::determinant::Product;
-use super::pivoted::reciprocal;
 use super::stored::Elimination;
-use super::verify::peak;
 use crate::error::Result;
-use crate::kernel::sweep::KAPPA;
-use crate::matrix::Rows;
 use crate::memory::allocate;
 use crate::plan::Options;
 use crate::recurrence::{Affine, solve, solve_sequentially};
-use crate::scalar::{RealScalar, Scalar};
+use bandsolve_kernel::rows::Rows;
+use bandsolve_kernel::scalar::{peak, reciprocal};
+use bandsolve_kernel::sweep::KAPPA;
+use bandsolve_kernel::{RealScalar, Scalar};
 use dyn_stack::PodStack;
 
 /// What becomes of a row. Downwards v = plus·d − by·(v above) goes from row to row: y where a pivot is complete, d̂ after the

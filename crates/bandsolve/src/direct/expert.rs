@@ -17,7 +17,7 @@ use super::measure::{ComponentRow, exponent, ldexp};
 use super::verify::{Report, buffer, good};
 use crate::error::{Error, Result, check_len};
 use crate::memory::{allocate, collected};
-use crate::scalar::{RealScalar, Scalar};
+use bandsolve_kernel::{RealScalar, Scalar};
 use dyn_stack::{PodBuffer, PodStack};
 use smallvec::SmallVec;
 

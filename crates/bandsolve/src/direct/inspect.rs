@@ -7,9 +7,9 @@ use super::sparse_rhs::SparseSolver;
 use super::verify::{Equations, Factored, KeepsFactors, Matrix, Report};
 use super::{Factor, Op};
 use crate::error::{Error, Result};
-use crate::kernel::arithmetic::Standard;
 use crate::plan::Method;
-use crate::scalar::Scalar;
+use bandsolve_kernel::Scalar;
+use bandsolve_kernel::arithmetic::Standard;
 use dyn_stack::PodStack;
 
 /// Condition, determinant and expert solves, for the factors of every method.

@@ -4,15 +4,15 @@
 use super::cut::{ALIGN, Cut, columns_mut, cut_out, cut_out_mut, middle, size_below, split_columns};
 use super::repair::{LONGEST, solve_window};
 use super::truncation;
-use crate::kernel::Simd;
-use crate::kernel::run::{self, Columns, ColumnsMut, How, Target, Workspace};
-use crate::kernel::sweep::{Eliminator, Found, MAX_RHS, Pivots};
-use crate::kernel::tile::{self, Scaling};
-use crate::matrix::Rows;
 use crate::plan::Options;
-use crate::scalar::{RealScalar, Scalar};
-use crate::threads::join;
 use crate::tuning;
+use bandsolve_kernel::Simd;
+use bandsolve_kernel::rows::Rows;
+use bandsolve_kernel::run::{self, Columns, ColumnsMut, How, Target, Workspace};
+use bandsolve_kernel::sweep::{Eliminator, Found, MAX_RHS, Pivots};
+use bandsolve_kernel::threads::join;
+use bandsolve_kernel::tile::{self, Scaling};
+use bandsolve_kernel::{RealScalar, Scalar};
 use core::ops::Range;
 use dyn_stack::{PodStack, StackReq};
 

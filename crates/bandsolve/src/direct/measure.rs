@@ -3,9 +3,10 @@
 use super::Op;
 use super::inspect::Probe;
 use super::verify::Equations;
-use crate::matrix::Rows;
-use crate::scalar::{RealScalar, Scalar};
-use crate::threads::{available, enter, standard};
+use bandsolve_kernel::rows::Rows;
+use bandsolve_kernel::scalar::peak;
+use bandsolve_kernel::threads::{available, enter, standard};
+use bandsolve_kernel::{RealScalar, Scalar};
 use core::ops::Range;
 use rayon::prelude::*;
 use smallvec::SmallVec;
@@ -415,13 +416,6 @@ fn split(a: f64) -> (f64, f64) {
 #[inline(always)]
 pub(super) fn parts<T: Scalar>(v: T, scale: f64) -> [f64; 2] {
     [v.re().to_f64() * scale, if T::COMPLEX { v.im().to_f64() * scale } else { 0.0 }]
-}
-
-/// The larger of |Re v| and |Im v|: finite for all finite v, unlike `abs1`.
-#[inline(always)]
-pub(crate) fn peak<T: Scalar>(v: T) -> T::Real {
-    let (re, im) = (v.re().abs1(), v.im().abs1());
-    if T::COMPLEX { re.max_nan(im) } else { re }
 }
 
 /// |z| for values that are nowhere near the limits of the type.

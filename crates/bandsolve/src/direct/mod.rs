@@ -22,7 +22,6 @@ mod cf_lu;
 mod condition;
 mod cut;
 mod cyclic_reduction;
-mod dense;
 mod dense_lu;
 mod determinant;
 mod diagonal_pivoting;
@@ -52,14 +51,11 @@ mod truncation;
 pub(crate) mod verify;
 
 #[doc(hidden)]
-pub use any::Methods;
 #[doc(hidden)]
-pub use dense::Dense;
 #[doc(hidden)]
 pub use inspect::Probe;
 
 pub(crate) use banded_spike::inner_row_cost as banded_inner_row_cost;
-pub(crate) use pivoted::reciprocal;
 
 pub use any::AnyFactor;
 pub use batch::BatchFactor;
@@ -75,9 +71,10 @@ pub mod contract {
 }
 
 use crate::error::{Result, check_len};
-use crate::matrix::{BlockRows, BlockTridiagonal, Rows, Shape, Tridiagonal};
+use crate::matrix::{BlockTridiagonal, Shape, Tridiagonal};
 use crate::memory::zeroed;
-use crate::scalar::Scalar;
+use bandsolve_kernel::Scalar;
+use bandsolve_kernel::rows::{BlockRows, Rows};
 use dyn_stack::{PodStack, StackReq};
 
 /// Which of the three systems that share one factorisation is solved.

@@ -13,14 +13,14 @@
 //!
 //! Source: Chang, thesis, section 2.1.3; Hockney, Jesshope, Parallel Computers 2 (1988). a, b, c, d → sub, diag, sup, rhs.
 
-use super::pivoted::reciprocal;
 use super::stored::Elimination;
 use super::verify::buffer;
 use crate::error::Result;
-use crate::matrix::Rows;
 use crate::plan::Options;
-use crate::scalar::Scalar;
-use crate::spread::{spread, tasks};
+use bandsolve_kernel::Scalar;
+use bandsolve_kernel::rows::Rows;
+use bandsolve_kernel::scalar::reciprocal;
+use bandsolve_kernel::spread::{spread, tasks};
 use core::mem::swap;
 use core::ops::Range;
 use dyn_stack::{PodStack, StackReq};

@@ -9,8 +9,8 @@ use super::{
 };
 use crate::matrix::Shape;
 use crate::plan::{Method, Plan};
-use crate::scalar::Scalar;
 use crate::tuning;
+use bandsolve_kernel::Scalar;
 use dyn_stack::StackReq;
 
 impl Plan {

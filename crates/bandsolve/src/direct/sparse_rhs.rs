@@ -9,12 +9,12 @@
 use super::any::AnyFactor;
 use super::{Factor, Inspect, Op, Probe, Report, verify};
 use crate::error::{Error, Result, check_len};
-use crate::kernel::arithmetic::Standard;
 use crate::matrix::{Csc, CscMut, Group, Index};
 use crate::memory::{collected, out_of_memory, push, reserved, zeroed};
 use crate::plan::Plan;
-use crate::scalar::{RealScalar, Scalar};
-use crate::threads::workers;
+use bandsolve_kernel::arithmetic::Standard;
+use bandsolve_kernel::threads::workers;
+use bandsolve_kernel::{RealScalar, Scalar};
 use core::ops::Range;
 use dyn_stack::{PodBuffer, PodStack};
 use smallvec::SmallVec;

@@ -19,13 +19,13 @@ use super::repair::LONGEST;
 use super::sparse_rhs::{Entries, SparseSolver, Worker};
 use super::verify::{self, Report};
 use crate::error::Result;
-use crate::kernel::Machine;
-use crate::kernel::run::{Columns, ColumnsMut};
-use crate::kernel::sweep::MAX_RHS;
-use crate::matrix::Rows;
 use crate::memory::{allocate, push as push_to, refill, reserved, zeroed};
-use crate::scalar::{RealScalar, Scalar};
 use crate::tuning;
+use bandsolve_kernel::Machine;
+use bandsolve_kernel::rows::Rows;
+use bandsolve_kernel::run::{Columns, ColumnsMut};
+use bandsolve_kernel::sweep::MAX_RHS;
+use bandsolve_kernel::{RealScalar, Scalar};
 use core::ops::Range;
 use dyn_stack::{PodBuffer, PodStack, StackReq};
 

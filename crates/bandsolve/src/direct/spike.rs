@@ -24,12 +24,13 @@ use super::band_lu::BandLu;
 use super::stored::Elimination;
 use super::verify::buffer;
 use crate::error::Result;
-use crate::matrix::{Banded, Rows};
+use crate::matrix::Banded;
 use crate::memory::{allocate, filled, places};
 use crate::plan::Options;
-use crate::scalar::Scalar;
-use crate::spread::{Wide, spread};
 use crate::tuning::SPIKE_PARTITION_ROWS;
+use bandsolve_kernel::Scalar;
+use bandsolve_kernel::rows::Rows;
+use bandsolve_kernel::spread::{Wide, spread};
 use core::ops::Range;
 use dyn_stack::{PodStack, StackReq};
 

@@ -7,10 +7,10 @@
 //! Where a partition ends inside a pivot of two rows, its last inner unknown is taken from the row after: the cut moves by a
 //! row where the pivot says so, and singular partitions are solved.
 //!
-//! Source: Chang, thesis, chapter 3; the rule: [`LanePivots::step`](crate::kernel::sweep::LanePivots::step).
+//! Source: Chang, thesis, chapter 3; the rule: [`LanePivots::step`](bandsolve_kernel::sweep::LanePivots::step).
 
 use super::partitioned::{Scheme, Truncation};
-use crate::kernel::sweep::Eliminator;
+use bandsolve_kernel::sweep::Eliminator;
 
 pub(super) const SCHEME: Scheme =
     Scheme { eliminator: Some(Eliminator::Diagonal), fixed: false, truncation: Truncation::Never };

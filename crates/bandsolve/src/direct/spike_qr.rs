@@ -8,7 +8,7 @@
 //! corrections.
 
 use super::partitioned::{Scheme, Truncation};
-use crate::kernel::sweep::Eliminator;
+use bandsolve_kernel::sweep::Eliminator;
 
 pub(super) const SCHEME: Scheme =
     Scheme { eliminator: Some(Eliminator::Rotation), fixed: false, truncation: Truncation::Never };

@@ -3,7 +3,7 @@
 //! Source: Chang, thesis, section 3.3.2.
 
 use super::partitioned::{Scheme, Truncation};
-use crate::kernel::sweep::Eliminator;
+use bandsolve_kernel::sweep::Eliminator;
 
 pub(super) const SCHEME: Scheme =
     Scheme { eliminator: Some(Eliminator::Exchange), fixed: true, truncation: Truncation::Never };

@@ -6,7 +6,7 @@
 //! Source: Polizzi, Sameh, Parallel Comput. 32 (2006); Chang, thesis, section 2.1.1.
 
 use super::partitioned::{Scheme, Truncation};
-use crate::kernel::sweep::Eliminator;
+use bandsolve_kernel::sweep::Eliminator;
 
 pub(super) const SCHEME: Scheme =
     Scheme { eliminator: Some(Eliminator::Exchange), fixed: true, truncation: Truncation::Always };

@@ -10,16 +10,18 @@
 
 use super::determinant::Product;
 use super::inspect::Probe;
-use super::pivoted::{PivotedTridiagonal, around_transpose, reciprocal};
+use super::pivoted::{PivotedTridiagonal, around_transpose};
 use super::verify::{
     Factored, Facts, KeepsFactors, Lazy, Report, buffer, check_scratch, solve_tiny, solve_verified, verified_scratch,
 };
 use super::{Factor, Op};
 use crate::error::{Result, check_len};
-use crate::matrix::{Rows, Shape, Tridiagonal};
+use crate::matrix::{Shape, Tridiagonal};
 use crate::memory::allocate;
 use crate::plan::{Options, Pivoting, Plan};
-use crate::scalar::Scalar;
+use bandsolve_kernel::Scalar;
+use bandsolve_kernel::rows::Rows;
+use bandsolve_kernel::scalar::reciprocal;
 use core::fmt::Debug;
 use dyn_stack::{PodStack, StackReq};
 

@@ -24,13 +24,13 @@
 use super::determinant::Product;
 use super::diagonal_pivoting::{Factors, Minors, Pivot, ScaledRow, scaled};
 use super::stored::Elimination;
-use super::verify::peak;
 use crate::error::Result;
-use crate::matrix::Rows;
 use crate::plan::Options;
 use crate::recurrence::{Carry, GROUPS, Scan, Tile, run};
-use crate::scalar::{RealScalar, Scalar};
 use crate::tuning::SCAN_TILE_ROWS;
+use bandsolve_kernel::rows::Rows;
+use bandsolve_kernel::scalar::peak;
+use bandsolve_kernel::{RealScalar, Scalar};
 use core::sync::atomic::{AtomicBool, Ordering};
 use dyn_stack::PodStack;
 

@@ -8,13 +8,13 @@
 //! Paper → here: a, b, c, d → sub, diag, sup, rhs.
 
 use super::determinant::Product;
-use super::pivoted::reciprocal;
 use super::stored::Elimination;
 use crate::error::Result;
-use crate::matrix::Rows;
 use crate::memory::allocate;
 use crate::plan::Options;
-use crate::scalar::{RealScalar, Scalar};
+use bandsolve_kernel::rows::Rows;
+use bandsolve_kernel::scalar::reciprocal;
+use bandsolve_kernel::{RealScalar, Scalar};
 use dyn_stack::PodStack;
 
 /// |sub·u| beside |diag| up to which a pivot loses nothing that matters to the determinant.

@@ -1,6 +1,7 @@
 //! Factors of one tridiagonal system: whichever method the plan chose.
 
 use super::adaptive_cr::AdaptiveCr;
+use super::any::OfTridiagonal;
 use super::cf_lu::CfLu;
 use super::cyclic_reduction::CyclicReduction;
 use super::diagonal_pivoting::DiagonalPivoting;
@@ -17,7 +18,7 @@ use super::{
 use crate::error::Result;
 use crate::matrix::Tridiagonal;
 use crate::plan::{Factorize, Method, Plan};
-use crate::scalar::Scalar;
+use bandsolve_kernel::Scalar;
 
 impl<T: Scalar> Factorize for Tridiagonal<'_, T> {
     type Scalar = T;
@@ -28,7 +29,7 @@ impl<T: Scalar> Factorize for Tridiagonal<'_, T> {
 
     fn factor_with<'m>(&'m self, plan: &Plan) -> Result<Self::Factor<'m>> {
         plan.check_shape(self.shape())?;
-        Ok(AnyFactor::new(plan, T::factor_tridiagonal(plan, self.view())?))
+        Ok(AnyFactor::new(plan, T::by_type::<OfTridiagonal<'_, 'm>>((plan, self.view()))?))
     }
 }
 

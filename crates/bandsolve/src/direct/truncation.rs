@@ -8,9 +8,9 @@
 //!    \begin{pmatrix} x_{2p+1} \\ x_{2p+2} \end{pmatrix} = \begin{pmatrix} d_{2p+1} \\ d_{2p+2} \end{pmatrix} $$
 
 use super::repair::is_nothing;
-use crate::matrix::Rows;
-use crate::scalar::{RealScalar, Scalar};
-use crate::threads::{available, enter, standard};
+use bandsolve_kernel::rows::Rows;
+use bandsolve_kernel::threads::{available, enter, standard};
+use bandsolve_kernel::{RealScalar, Scalar};
 use rayon::prelude::*;
 
 /// Pairs that one task takes.

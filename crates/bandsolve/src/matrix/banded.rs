@@ -2,9 +2,9 @@
 
 use super::{Place, Shape, Tridiagonal};
 use crate::error::{Error, Result, check_len};
-use crate::kernel::arithmetic::Standard;
 use crate::memory::zeroed;
-use crate::scalar::Scalar;
+use bandsolve_kernel::Scalar;
+use bandsolve_kernel::arithmetic::Standard;
 use std::borrow::Cow;
 
 /// A square banded matrix in LAPACK band storage, over the caller's array.

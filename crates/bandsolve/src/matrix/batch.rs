@@ -3,7 +3,7 @@
 use super::{Shape, Tridiagonal};
 use crate::error::{Error, Result, check_len};
 use crate::memory::collected;
-use crate::scalar::Scalar;
+use bandsolve_kernel::Scalar;
 use std::borrow::Cow;
 
 /// How the systems of a batch lie in memory.

@@ -1,15 +1,13 @@
 //! Three arrays of small dense blocks: the block tridiagonal matrix, open or periodic.
 
 use super::{Shape, Tridiagonal};
-use crate::direct::block_residual;
-use crate::direct::measure::{Largest, Norm};
-use crate::direct::verify::Equations;
 use crate::error::{Error, Result, check_len};
-use crate::kernel::arithmetic::Standard;
 use crate::memory::zeroed;
-use crate::scalar::Scalar;
-use crate::threads::join;
 use crate::tuning::SMALL_BLOCK_MAX;
+use bandsolve_kernel::Scalar;
+use bandsolve_kernel::arithmetic::Standard;
+use bandsolve_kernel::rows::{BlockRows, Orientation};
+use bandsolve_kernel::threads::join;
 use core::ops::Range;
 use faer::{MatMut, MatRef};
 use std::borrow::Cow;
@@ -179,7 +177,7 @@ impl<'a, T: Scalar> BlockTridiagonal<'a, T> {
         let (rows, n) = (self.rows(), self.n());
         if n > 0 && columns > 0 {
             let x = MatRef::from_column_major_slice(x, n, columns);
-            rows.multiply(0..rows.block_rows(), x, MatMut::from_column_major_slice_mut(y, n, columns));
+            multiply(&rows, 0..rows.block_rows(), x, MatMut::from_column_major_slice_mut(y, n, columns));
         }
         Ok(())
     }
@@ -213,207 +211,52 @@ impl<'a, T: Scalar> BlockTridiagonal<'a, T> {
     }
 }
 
-/// How entries of blocks are read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Orientation {
-    Plain,
-    /// Rows and columns exchanged, entries conjugated if so.
-    Transposed {
-        conj: bool,
-    },
-}
-
-/// A block tridiagonal matrix in normal form: N−1 blocks beside the diagonal, corners apart, transposable for free.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct BlockRows<'a, T> {
-    pub block: usize,
-    /// Block row i+1, block column i.
-    pub sub: &'a [T],
-    pub diag: &'a [T],
-    /// Block row i, block column i+1.
-    pub sup: &'a [T],
-    /// Block row 0, block column N−1; empty unless periodic.
-    pub first: &'a [T],
-    /// Block row N−1, block column 0; empty unless periodic.
-    pub last: &'a [T],
-    pub orientation: Orientation,
-}
-
-impl<'a, T: Scalar> BlockRows<'a, T> {
-    /// Number of block rows.
-    pub fn block_rows(&self) -> usize {
-        self.diag.len() / (self.block * self.block)
-    }
-
-    pub fn periodic(&self) -> bool {
-        !self.first.is_empty()
-    }
-
-    /// Whether corners fall on other blocks.
-    fn shares_columns(&self) -> bool {
-        self.periodic() && self.block_rows() <= 2
-    }
-
-    /// The transposed matrix, conjugated too if `conj`; of the matrix as it was given.
-    pub fn transposed(self, conj: bool) -> Self {
-        debug_assert_eq!(self.orientation, Orientation::Plain);
-        let orientation = Orientation::Transposed { conj: conj && T::COMPLEX };
-        Self { sub: self.sup, sup: self.sub, first: self.last, last: self.first, orientation, ..self }
-    }
-
-    /// Blocks left of, on and right of the diagonal, with their block columns; `None` where there is none.
-    pub fn blocks(&self, row: usize) -> [Option<(usize, &'a [T])>; 3] {
-        let (n, square) = (self.block_rows(), self.block * self.block);
-        let of = |array: &'a [T], i: usize| &array[i * square..][..square];
-        let corner = |column: usize, block: &'a [T]| (!block.is_empty()).then_some((column, block));
-        let left = if row == 0 { corner(n - 1, self.first) } else { Some((row - 1, of(self.sub, row - 1))) };
-        let right = if row + 1 == n { corner(0, self.last) } else { Some((row + 1, of(self.sup, row))) };
-        [left, Some((row, of(self.diag, row))), right]
-    }
-
-    /// y = A·x for the block rows `range`, which y holds; halves them among threads. Not of transposed matrices.
-    fn multiply(&self, range: Range<usize>, x: MatRef<'_, T>, mut y: MatMut<'_, T>) {
-        debug_assert_eq!(self.orientation, Orientation::Plain);
-        let b = self.block;
-        if range.len() > 1 && range.len() * b * b * x.ncols() > PRODUCT_TASK {
-            let middle = range.start + range.len() / 2;
-            let (top, bottom) = y.split_at_row_mut((middle - range.start) * b);
-            join(|| self.multiply(range.start..middle, x, top), || self.multiply(middle..range.end, x, bottom));
-            return;
-        }
-        for (k, row) in range.enumerate() {
-            let mut y = y.as_mut().subrows_mut(k * b, b);
-            if b <= SMALL_BLOCK_MAX {
-                self.multiply_small(row, x, y);
-                continue;
-            }
-            for (nth, (column, block)) in self.blocks(row).into_iter().flatten().enumerate() {
-                let block = MatRef::from_column_major_slice(block, b, b);
-                T::accumulate_product(nth > 0, y.as_mut(), block, x.subrows(column * b, b));
-            }
-        }
-    }
-
-    /// One block row of [`multiply`](Self::multiply), without calls for a few numbers each.
-    fn multiply_small(&self, row: usize, x: MatRef<'_, T>, mut y: MatMut<'_, T>) {
-        let b = self.block;
-        let mut sums = [T::ZERO; SMALL_BLOCK_MAX];
-        for s in 0..x.ncols() {
-            sums.fill(T::ZERO);
-            for (column, block) in self.blocks(row).into_iter().flatten() {
-                for (c, entries) in block.chunks_exact(b).enumerate() {
-                    let x = x[(column * b + c, s)];
-                    sums.iter_mut().zip(entries).for_each(|(sum, a)| *sum += *a * x);
-                }
-            }
-            (0..b).for_each(|r| y[(r, s)] = sums[r]);
-        }
-    }
-
-    /// Entry (r, c) of a block of this matrix.
-    #[inline(always)]
-    pub fn entry(&self, block: &[T], r: usize, c: usize) -> T {
-        match self.orientation {
-            Orientation::Plain => block[r + c * self.block],
-            Orientation::Transposed { conj: false } => block[c + r * self.block],
-            Orientation::Transposed { conj: true } => Scalar::conj(block[c + r * self.block]),
-        }
-    }
-
-    /// Subtracts block·x from `r` and adds the moduli of its rows to `sums`, for the rows `rows` of the block.
-    fn accumulate_block(&self, block: &[T], rows: Range<usize>, x: &[T], (r, sums): (&mut [T], &mut [T])) {
-        let b = self.block;
-        if self.orientation == Orientation::Plain {
-            for (column, x) in block.chunks_exact(b).zip(x) {
-                for ((r, sum), a) in r.iter_mut().zip(&mut *sums).zip(&column[rows.clone()]) {
-                    *r -= *a * *x;
-                    *sum += T::from_real(a.abs1());
-                }
-            }
-            return;
-        }
-        for ((r, sum), i) in r.iter_mut().zip(sums).zip(rows) {
-            for (c, x) in x.iter().enumerate() {
-                let a = self.entry(block, i, c);
-                *r -= a * *x;
-                *sum += T::from_real(a.abs1());
-            }
-        }
-    }
-}
-
-/// Rows of a block from which residuals are formed precisely at once.
-const PRECISE_FROM: usize = 32;
-
 /// Entries of blocks, times columns, that one task of a product takes.
 const PRODUCT_TASK: usize = 1 << 16;
 
-impl<T: Scalar> Equations<T> for BlockRows<'_, T> {
-    fn entries_in_row(&self) -> usize {
-        3 * self.block
+/// y = A·x for the block rows `range`, which y holds; halves them among threads. Not of transposed matrices.
+fn multiply<T: Scalar>(a: &BlockRows<'_, T>, range: Range<usize>, x: MatRef<'_, T>, mut y: MatMut<'_, T>) {
+    debug_assert_eq!(a.orientation, Orientation::Plain);
+    let b = a.block;
+    if range.len() > 1 && range.len() * b * b * x.ncols() > PRODUCT_TASK {
+        let middle = range.start + range.len() / 2;
+        let (top, bottom) = y.split_at_row_mut((middle - range.start) * b);
+        join(|| multiply(a, range.start..middle, x, top), || multiply(a, middle..range.end, x, bottom));
+        return;
     }
-
-    fn prefers_precise(&self) -> bool {
-        self.block >= PRECISE_FROM && !self.shares_columns()
-    }
-
-    fn precise_residual(&self, first_row: usize, system: (&[T], &[T]), out: (&Norm, &mut [T])) -> Option<Largest> {
-        (!self.shares_columns()).then(|| block_residual::residual(self, first_row, system, out))
-    }
-
-    fn visit_row(&self, i: usize, mut visit: impl FnMut(usize, T)) {
-        let (row, r, b) = (i / self.block, i % self.block, self.block);
-        let blocks = self.blocks(row);
-        if !self.shares_columns() {
-            for (column, block) in blocks.into_iter().flatten() {
-                (0..b).for_each(|c| visit(column * b + c, self.entry(block, r, c)));
-            }
-            return;
+    for (k, row) in range.enumerate() {
+        let mut y = y.as_mut().subrows_mut(k * b, b);
+        if b <= SMALL_BLOCK_MAX {
+            multiply_small(a, row, x, y);
+            continue;
         }
-        for (k, (column, block)) in blocks.iter().enumerate().filter_map(|(k, block)| Some((k, (*block)?))) {
-            // Blocks of small periodic matrices that share a column are visited with the first of them.
-            let same = |other: &&Option<(usize, &[T])>| other.is_some_and(|(c, _)| c == column);
-            if blocks[..k].iter().any(|other| same(&other)) {
-                continue;
-            }
-            for c in 0..b {
-                let add = |sum: T, other: &Option<(usize, &[T])>| {
-                    if same(&other) { sum + self.entry(other.expect("same column").1, r, c) } else { sum }
-                };
-                visit(column * b + c, blocks[k + 1..].iter().fold(self.entry(block, r, c), add));
-            }
+        for (nth, (column, block)) in a.blocks(row).into_iter().flatten().enumerate() {
+            let block = MatRef::from_column_major_slice(block, b, b);
+            T::accumulate_product(nth > 0, y.as_mut(), block, x.subrows(column * b, b));
         }
     }
+}
 
-    fn accumulate(&self, first_row: usize, x: &[T], r: &mut [T], sums: &mut [T]) {
-        let (b, end) = (self.block, first_row + r.len());
-        let shared_columns = self.shares_columns();
-        let mut i = first_row;
-        while i < end {
-            let row = i / b;
-            let stop = ((row + 1) * b).min(end);
-            let span = i - first_row..stop - first_row;
-            if shared_columns {
-                for k in span.clone() {
-                    self.visit_row(first_row + k, |j, a| {
-                        r[k] -= a * x[j];
-                        sums[k] += T::from_real(a.abs1());
-                    });
-                }
-            } else {
-                for (column, block) in self.blocks(row).into_iter().flatten() {
-                    let out = (&mut r[span.clone()], &mut sums[span.clone()]);
-                    self.accumulate_block(block, i - row * b..stop - row * b, &x[column * b..][..b], out);
-                }
+/// One block row of [`multiply`], without calls for a few numbers each.
+fn multiply_small<T: Scalar>(a: &BlockRows<'_, T>, row: usize, x: MatRef<'_, T>, mut y: MatMut<'_, T>) {
+    let b = a.block;
+    let mut sums = [T::ZERO; SMALL_BLOCK_MAX];
+    for s in 0..x.ncols() {
+        sums.fill(T::ZERO);
+        for (column, block) in a.blocks(row).into_iter().flatten() {
+            for (c, entries) in block.chunks_exact(b).enumerate() {
+                let x = x[(column * b + c, s)];
+                sums.iter_mut().zip(entries).for_each(|(sum, a)| *sum += *a * x);
             }
-            i = stop;
         }
+        (0..b).for_each(|r| y[(r, s)] = sums[r]);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::direct::verify::Equations;
 
     /// Entries that name their place: 100·(block row) + 10·r + c, thousands for the array.
     fn matrix(rows: usize, periodic: bool) -> BlockTridiagonal<'static, f64> {

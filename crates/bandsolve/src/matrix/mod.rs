@@ -9,11 +9,9 @@ mod tridiagonal;
 pub use banded::Banded;
 pub use batch::{Layout, TridiagonalBatch};
 pub use block_tridiagonal::BlockTridiagonal;
-pub(crate) use block_tridiagonal::{BlockRows, Orientation};
 pub(crate) use csc::Group;
 pub use csc::{Csc, CscMut, Index};
 use tridiagonal::Place;
-pub(crate) use tridiagonal::Rows;
 pub use tridiagonal::Tridiagonal;
 
 /// Kind and size of a system: all that a [`Plan`](crate::Plan) has to know.

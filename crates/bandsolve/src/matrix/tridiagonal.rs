@@ -2,10 +2,10 @@
 
 use super::Shape;
 use crate::error::{Error, Result, check_len};
-use crate::kernel::arithmetic::Standard;
 use crate::memory::collected;
-use crate::scalar::Scalar;
-use core::ops::Range;
+use bandsolve_kernel::Scalar;
+use bandsolve_kernel::arithmetic::Standard;
+use bandsolve_kernel::rows::Rows;
 use std::borrow::Cow;
 
 /// A tridiagonal matrix, open or periodic, over the caller's three arrays.
@@ -192,64 +192,5 @@ impl<'a, T: Scalar> Tridiagonal<'a, T> {
         let sub = if self.sub.len() == n { self.sub.get(1..).unwrap_or(&[]) } else { &self.sub };
         let sup = if self.sup.len() == n { &self.sup[..n.saturating_sub(1)] } else { &self.sup };
         Rows { sub, diag: &self.diag, sup, first, last, periodic: self.periodic, conj: false }
-    }
-}
-
-/// A tridiagonal matrix in normal form: n−1 entries beside the diagonal, corners apart, transposable for free.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Rows<'a, T> {
-    /// Row i+1, column i.
-    pub sub: &'a [T],
-    pub diag: &'a [T],
-    /// Row i, column i+1.
-    pub sup: &'a [T],
-    /// Row 0, column n−1 (0 unless periodic).
-    pub first: T,
-    /// Row n−1, column 0 (0 unless periodic).
-    pub last: T,
-    pub periodic: bool,
-    /// Every entry is read as its conjugate.
-    pub conj: bool,
-}
-
-impl<'a, T: Scalar> Rows<'a, T> {
-    pub fn n(&self) -> usize {
-        self.diag.len()
-    }
-
-    /// The open system of the rows and columns `range`.
-    pub fn section(&self, range: Range<usize>) -> Self {
-        let beside = range.start..(range.end - 1).max(range.start);
-        let (sub, diag, sup) = (&self.sub[beside.clone()], &self.diag[range], &self.sup[beside]);
-        Self { sub, diag, sup, first: T::ZERO, last: T::ZERO, periodic: false, conj: self.conj }
-    }
-
-    /// The transposed matrix, conjugated too if `conj`.
-    pub fn transposed(self, conj: bool) -> Self {
-        Self { sub: self.sup, sup: self.sub, first: self.last, last: self.first, conj: self.conj != conj, ..self }
-    }
-
-    #[inline]
-    pub fn row(&self, i: usize) -> (T, T, T) {
-        let n = self.n();
-        let sub = if i == 0 { self.first } else { self.sub[i - 1] };
-        let sup = if i + 1 == n { self.last } else { self.sup[i] };
-        let diag = self.diag[i];
-        if self.conj { (Scalar::conj(sub), Scalar::conj(diag), Scalar::conj(sup)) } else { (sub, diag, sup) }
-    }
-
-    /// Indices of the unknowns that `sub` and `sup` of row `i` multiply.
-    #[inline]
-    pub fn neighbours(&self, i: usize) -> (usize, usize) {
-        let n = self.n();
-        (if i == 0 { n - 1 } else { i - 1 }, if i + 1 == n { 0 } else { i + 1 })
-    }
-
-    /// Row `i` of A·x.
-    #[inline]
-    pub fn dot(&self, i: usize, x: &[T]) -> T {
-        let (a, b, c) = self.row(i);
-        let (left, right) = self.neighbours(i);
-        a * x[left] + b * x[i] + c * x[right]
     }
 }

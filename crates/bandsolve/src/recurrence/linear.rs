@@ -1,7 +1,7 @@
 //! Recurrences of order K as scans: rows, transfers, and what is done where a transfer overflows.
 
 use super::scan::{Carry, Scan, Tile, run};
-use crate::scalar::Scalar;
+use bandsolve_kernel::Scalar;
 use core::array::from_fn;
 
 /// A recurrence of order K over an array: y = Σ by[k]·y₋₁₋ₖ + plus, row by row.

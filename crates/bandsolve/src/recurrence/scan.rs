@@ -1,8 +1,8 @@
 //! The scan under every recurrence: tiles in order, states handed from tile to tile.
 
-use crate::spread::Split;
-use crate::threads::workers;
 use crate::tuning::{SCAN_TILE_ROWS, tasks};
+use bandsolve_kernel::spread::Split;
+use bandsolve_kernel::threads::workers;
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -228,7 +228,8 @@ fn one<O: Output, S: Scan<O>, const G: usize>(scan: &S, carry: &Carry<S::State>,
 #[cfg(test)]
 mod tests {
     use crate::recurrence::{Affine, solve};
-    use crate::tuning::{MIN_ROWS_PER_THREAD, SCAN_TILE_ROWS};
+    use crate::tuning::SCAN_TILE_ROWS;
+    use bandsolve_kernel::tuning::MIN_ROWS_PER_THREAD;
     use core::sync::atomic::{AtomicUsize, Ordering};
     use std::panic::{AssertUnwindSafe, catch_unwind};
     use std::sync::mpsc::channel;

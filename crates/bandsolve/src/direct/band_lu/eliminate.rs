@@ -2,14 +2,14 @@
 
 use super::{BandLu, How};
 use crate::error::Result;
-use crate::kernel::Simd;
-use crate::kernel::ahead::Ahead;
-use crate::kernel::dense::{Kind, Product, SMALL, Substitute};
-use crate::kernel::panel::{Found, Panel, PivotRule, Update, exchange_rows};
 use crate::memory::allocate;
-use crate::scalar::Scalar;
-use crate::threads::{available, enter, standard};
 use crate::tuning;
+use bandsolve_kernel::Scalar;
+use bandsolve_kernel::Simd;
+use bandsolve_kernel::ahead::Ahead;
+use bandsolve_kernel::dense::{Kind, Product, SMALL, Substitute};
+use bandsolve_kernel::panel::{Found, Panel, PivotRule, Update, exchange_rows};
+use bandsolve_kernel::threads::{available, enter, standard};
 use core::ops::Range;
 use faer::{MatMut, MatRef};
 use rayon::prelude::*;

@@ -6,12 +6,12 @@
 use super::BandLu;
 use super::eliminate::solve_unit_lower;
 use crate::direct::Op;
-use crate::kernel::ahead::prefetch;
-use crate::kernel::dense::{Kind, Product, SMALL, Substitute};
-use crate::kernel::panel::{Narrow, Sweep, exchange_rows};
-use crate::kernel::window;
-use crate::scalar::Scalar;
 use crate::tuning;
+use bandsolve_kernel::Scalar;
+use bandsolve_kernel::ahead::prefetch;
+use bandsolve_kernel::dense::{Kind, Product, SMALL, Substitute};
+use bandsolve_kernel::panel::{Narrow, Sweep, exchange_rows};
+use bandsolve_kernel::window;
 use core::ops::Range;
 use faer::{MatMut, MatRef};
 

@@ -10,7 +10,7 @@ use super::{Factor, Op, Probe, Report};
 use crate::error::Result;
 use crate::matrix::{Banded, Shape};
 use crate::plan::{Pivoting, Plan};
-use crate::scalar::Scalar;
+use bandsolve_kernel::Scalar;
 use dyn_stack::{PodStack, StackReq};
 pub(super) use partitions::Partitions;
 pub(crate) use partitions::inner_row_cost;

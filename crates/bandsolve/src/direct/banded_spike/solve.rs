@@ -6,9 +6,9 @@
 use super::partitions::{Part, Partitions, cuts};
 use crate::direct::Op;
 use crate::direct::band_lu::{self, Columns, Rows};
-use crate::scalar::Scalar;
-use crate::threads::{available, enter, join, standard};
 use crate::tuning;
+use bandsolve_kernel::Scalar;
+use bandsolve_kernel::threads::{available, enter, join, standard};
 use core::ops::Range;
 use faer::MatMut;
 use rayon::prelude::*;

@@ -8,13 +8,13 @@ use crate::direct::verify::{
 };
 use crate::direct::{Factor, Op, Probe, Report};
 use crate::error::Result;
-use crate::kernel::Simd;
-use crate::kernel::dense::{Kind, Product};
-use crate::kernel::residual::Residual;
-use crate::kernel::take::Rectangle;
 use crate::matrix::{Banded, Shape};
 use crate::plan::Plan;
-use crate::scalar::Scalar;
+use bandsolve_kernel::Scalar;
+use bandsolve_kernel::Simd;
+use bandsolve_kernel::dense::{Kind, Product};
+use bandsolve_kernel::residual::Residual;
+use bandsolve_kernel::take::Rectangle;
 use core::ops::Range;
 use dyn_stack::{PodStack, StackReq};
 use faer::{MatMut, MatRef};
@@ -108,7 +108,7 @@ impl<T: Scalar> Equations<T> for BandRows<'_, '_, T> {
         // Rows and columns of the matrix, of which the first and the last may lie outside of the band.
         let (i, j) =
             if transposed { (columns.clone(), first_row..end_row) } else { (first_row..end_row, columns.clone()) };
-        let a = Rectangle::of(self.a, i, j);
+        let a = Rectangle::of(self.a.storage(), (self.a.lower(), self.a.upper()), i, j);
         T::residual(Simd::detect(), Residual { a, transposed, x: &x[columns], r, sums });
     }
 
@@ -262,7 +262,7 @@ mod tests {
     use super::*;
     use crate::error::Error;
     use crate::plan::Pivoting;
-    use crate::scalar::RealScalar;
+    use bandsolve_kernel::RealScalar;
     use dyn_stack::PodBuffer;
 
     fn solve<T: Scalar>(f: &PivotedBanded<'_, T>, op: Op, rhs: &[T]) -> (Vec<T>, Result<Report>) {

@@ -11,9 +11,9 @@ pub(super) use banded::PivotedBanded;
 pub use tridiagonal::PivotedTridiagonal;
 
 use crate::direct::Op;
-use crate::direct::verify::peak;
 use crate::plan::{Options, Pivoting};
-use crate::scalar::{RealScalar, Scalar};
+use bandsolve_kernel::scalar::peak;
+use bandsolve_kernel::{RealScalar, Scalar};
 use bytemuck::cast;
 
 /// How candidates become pivots.
@@ -65,21 +65,6 @@ impl<R: RealScalar> Rule<R> {
     fn prefers<T: Scalar<Real = R>>(&self, challenger: T, holder: T) -> Mask {
         Mask::greater(challenger.abs1() * self.exchange, holder.abs1())
     }
-}
-
-/// 1/p; finite unless p is subnormal. 0 for p = 0: the unknown is then left at zero.
-#[inline(always)]
-pub(crate) fn reciprocal<T: Scalar>(p: T) -> T {
-    if p == T::ZERO {
-        return T::ZERO;
-    }
-    if !T::COMPLEX {
-        return T::ONE / p;
-    }
-    let scale = p.abs1().equilibrate();
-    let q = p.scale(scale); // |Re q| + |Im q| in [2, 4)
-    let square = q.re() * q.re() + q.im() * q.im();
-    Scalar::conj(q).scale(T::Real::ONE / square).scale(scale)
 }
 
 /// All ones for yes, all zeros for no.

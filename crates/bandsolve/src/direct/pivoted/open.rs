@@ -1,11 +1,12 @@
 //! LU of an open tridiagonal matrix.
 
-use super::{Mask, Rule, reciprocal};
+use super::{Mask, Rule};
 use crate::direct::determinant::Product;
 use crate::error::Result;
-use crate::matrix::Rows;
 use crate::memory::allocate;
-use crate::scalar::Scalar;
+use bandsolve_kernel::Scalar;
+use bandsolve_kernel::rows::Rows;
+use bandsolve_kernel::scalar::reciprocal;
 
 /// Factors of an open tridiagonal matrix.
 ///

@@ -1,11 +1,12 @@
 //! LU of a periodic tridiagonal matrix.
 
-use super::{Mask, Rule, reciprocal};
+use super::{Mask, Rule};
 use crate::direct::determinant::Product;
 use crate::error::Result;
-use crate::matrix::Rows;
 use crate::memory::allocate;
-use crate::scalar::Scalar;
+use bandsolve_kernel::Scalar;
+use bandsolve_kernel::rows::Rows;
+use bandsolve_kernel::scalar::reciprocal;
 
 /// A row of the reduced matrix: entries in columns j, j+1 and in the last two, n−2 and n−1.
 ///

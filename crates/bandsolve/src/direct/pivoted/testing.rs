@@ -1,7 +1,7 @@
 //! Random numbers and a dense oracle for the tests of the pivoted methods.
 
 use crate::direct::{Op, Report};
-use crate::scalar::{Complex64, RealScalar, Scalar};
+use bandsolve_kernel::{Complex64, RealScalar, Scalar};
 
 /// splitmix64
 pub(super) struct Rng(pub u64);

@@ -9,7 +9,7 @@ use crate::direct::{Factor, Op, Probe, Report};
 use crate::error::{Error, Result};
 use crate::matrix::{Shape, Tridiagonal};
 use crate::plan::Plan;
-use crate::scalar::Scalar;
+use bandsolve_kernel::Scalar;
 use dyn_stack::{PodStack, StackReq};
 
 /// Factors of a tridiagonal matrix, row by row.
@@ -137,7 +137,7 @@ mod tests {
     use super::super::testing::{OPS, Rng, check, dense, eps, for_all_scalars};
     use super::*;
     use crate::plan::Pivoting;
-    use crate::scalar::{Complex64, RealScalar};
+    use bandsolve_kernel::{Complex64, RealScalar};
     use dyn_stack::PodBuffer;
 
     fn solve<T: Scalar>(f: &PivotedTridiagonal<'_, T>, op: Op, rhs: &[T]) -> (Vec<T>, Result<Report>) {

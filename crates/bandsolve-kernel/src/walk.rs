@@ -3,7 +3,7 @@
 use super::ahead::prefetch;
 use super::lanes::Lanes;
 use super::take::{Rectangle, backwards, part};
-use crate::scalar::Scalar;
+use crate::Scalar;
 use core::ops::Range;
 
 /// How the entries of a row are gathered in A numbers.

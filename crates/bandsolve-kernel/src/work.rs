@@ -10,7 +10,7 @@ use super::sweep::{
     Boundary, Chain, Check, Choice, LanePivots, Least, Rotation, Row, check_row, each, prefer_first_row, rule,
 };
 use super::tile::{BLOCK, Scaling, Strides, TileRows, opaque};
-use crate::scalar::Scalar;
+use crate::Scalar;
 
 /// Memory of the pivot rows of a tile: of each 1/pivot, the coefficient of the unknown after, right-hand sides; apart from
 /// these, of which part of the row `sup` multiplies the second unknown after: all of it where the row was taken, else

@@ -9,7 +9,7 @@ use super::run::{How, Run, special};
 use super::sweep::{Chain, LanePivots, Least, MAX_RHS, rule};
 use super::tile::{ARRAYS, BLOCK, TileRows};
 use super::{Job, Machine};
-use crate::scalar::Scalar;
+use crate::Scalar;
 
 /// The job.
 pub struct Reduce<T: Scalar> {

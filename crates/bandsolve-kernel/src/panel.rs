@@ -6,8 +6,7 @@ use super::dense::{Kind, Moduli, Product, SMALL, Substitute};
 use super::dense::{dot, largest_modulus, place_of_largest, subtract_multiple};
 use super::lanes::Lanes;
 use super::window::{self, Column, Place};
-use crate::direct::reciprocal;
-use crate::scalar::{RealScalar, Scalar};
+use crate::scalar::{RealScalar, Scalar, reciprocal};
 use core::ops::Range;
 use faer::{MatMut, MatRef};
 

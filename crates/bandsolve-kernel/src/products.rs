@@ -1,20 +1,7 @@
 //! Dense block operations, done by `faer`: the one place that knows it.
 
-use faer::linalg::{matmul::matmul, triangular_solve as triangular};
+use faer::linalg::matmul::matmul;
 use faer::{Accum, MatMut, MatRef, Par};
-
-/// The triangular matrix of a solve.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Triangle {
-    /// Lower, with ones on the diagonal, which are not read.
-    UnitLower,
-    /// Lower.
-    Lower,
-    /// Upper, with ones on the diagonal, which are not read.
-    UnitUpper,
-    /// Upper.
-    Upper,
-}
 
 /// The dense kernels that blocked methods are built on, one implementation per scalar type.
 ///
@@ -28,8 +15,6 @@ pub trait Dense: Sized {
     }
     /// Y ← A·X, or Y + A·X if `add`
     fn accumulate_product(add: bool, y: MatMut<'_, Self>, a: MatRef<'_, Self>, x: MatRef<'_, Self>);
-    /// X ← T⁻¹·X
-    fn solve_triangular(shape: Triangle, t: MatRef<'_, Self>, x: MatMut<'_, Self>);
 }
 
 macro_rules! dense {
@@ -41,15 +26,6 @@ macro_rules! dense {
         fn accumulate_product(add: bool, y: MatMut<'_, Self>, a: MatRef<'_, Self>, x: MatRef<'_, Self>) {
             let accumulate = if add { Accum::Add } else { Accum::Replace };
             matmul(y, accumulate, a, x, <$t as crate::Scalar>::ONE, Par::Seq);
-        }
-
-        fn solve_triangular(shape: Triangle, t: MatRef<'_, Self>, x: MatMut<'_, Self>) {
-            match shape {
-                Triangle::UnitLower => triangular::solve_unit_lower_triangular_in_place(t, x, Par::Seq),
-                Triangle::Lower => triangular::solve_lower_triangular_in_place(t, x, Par::Seq),
-                Triangle::UnitUpper => triangular::solve_unit_upper_triangular_in_place(t, x, Par::Seq),
-                Triangle::Upper => triangular::solve_upper_triangular_in_place(t, x, Par::Seq),
-            }
         }
     })*};
 }

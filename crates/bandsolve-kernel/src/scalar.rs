@@ -1,6 +1,6 @@
 //! The four number types: `f32`, `f64`, `c32`, `c64`.
 
-use crate::kernel::{Element, Kernels, Lanes, Machine};
+use crate::{Element, Kernels, Lanes, Machine};
 use bytemuck::Pod;
 use core::fmt::{Debug, Display};
 use core::ops::{Add, AddAssign, Div, Mul, MulAssign, Neg, Sub, SubAssign};
@@ -36,8 +36,7 @@ pub trait Scalar:
     + AddAssign
     + SubAssign
     + MulAssign
-    + crate::direct::Dense
-    + crate::direct::Methods
+    + crate::products::Dense
     + Kernels
 {
     /// The type of moduli and errors: `f32` or `f64`.
@@ -73,10 +72,30 @@ pub trait Scalar:
     fn from_real(re: Self::Real) -> Self {
         Self::from_parts(re, <Self::Real as Scalar>::ZERO)
     }
+    /// Calls what was compiled for this type.
+    #[doc(hidden)]
+    fn by_type<B: ByType>(argument: B::Argument<Self>) -> B::Output<Self>;
     /// Multiplies by a real number.
     fn scale(self, by: Self::Real) -> Self {
         Self::from_parts(self.re() * by, self.im() * by)
     }
+}
+
+/// A function with an instance for each number type, which is compiled where this trait is implemented, once, and not in every crate
+/// that calls it for a `T`: [`Scalar::by_type`] calls the instance.
+pub trait ByType {
+    /// What is handed in.
+    type Argument<T: Scalar>;
+    /// What comes back.
+    type Output<T: Scalar>;
+    /// The instance for `f32`.
+    fn of_f32(argument: Self::Argument<f32>) -> Self::Output<f32>;
+    /// The instance for `f64`.
+    fn of_f64(argument: Self::Argument<f64>) -> Self::Output<f64>;
+    /// The instance for [`Complex32`].
+    fn of_c32(argument: Self::Argument<Complex32>) -> Self::Output<Complex32>;
+    /// The instance for [`Complex64`].
+    fn of_c64(argument: Self::Argument<Complex64>) -> Self::Output<Complex64>;
 }
 
 /// A real [`Scalar`]: `f32` or `f64`.
@@ -127,14 +146,17 @@ pub trait RealScalar: Scalar<Real = Self> + PartialOrd + Machine {
 }
 
 macro_rules! real_scalar {
-    ($t:ident, $int:ident, $name:literal, $exponent:literal, $normal:literal) => {
+    ($t:ident, $int:ident, $name:literal, $instance:ident, $exponent:literal, $normal:literal) => {
         impl Scalar for $t {
             type Real = $t;
-            type Element<V: Lanes<Real = $t>> = crate::kernel::RealElement<V>;
+            type Element<V: Lanes<Real = $t>> = crate::RealElement<V>;
             const COMPLEX: bool = false;
             const NAME: &'static str = $name;
             const ZERO: Self = 0.0;
             const ONE: Self = 1.0;
+            fn by_type<B: ByType>(argument: B::Argument<Self>) -> B::Output<Self> {
+                B::$instance(argument)
+            }
             #[inline(always)]
             fn from_parts(re: $t, _im: $t) -> Self {
                 re
@@ -229,18 +251,21 @@ macro_rules! real_scalar {
     };
 }
 
-real_scalar!(f32, i32, "f32", 0x7f80_0000, 0x7e80_0000);
-real_scalar!(f64, i64, "f64", 0x7ff0_0000_0000_0000, 0x7fd0_0000_0000_0000);
+real_scalar!(f32, i32, "f32", of_f32, 0x7f80_0000, 0x7e80_0000);
+real_scalar!(f64, i64, "f64", of_f64, 0x7ff0_0000_0000_0000, 0x7fd0_0000_0000_0000);
 
 macro_rules! complex_scalar {
-    ($t:ident, $real:ident, $name:literal) => {
+    ($t:ident, $real:ident, $name:literal, $instance:ident) => {
         impl Scalar for $t {
             type Real = $real;
-            type Element<V: Lanes<Real = $real>> = crate::kernel::ComplexElement<V>;
+            type Element<V: Lanes<Real = $real>> = crate::ComplexElement<V>;
             const COMPLEX: bool = true;
             const NAME: &'static str = $name;
             const ZERO: Self = $t { re: 0.0, im: 0.0 };
             const ONE: Self = $t { re: 1.0, im: 0.0 };
+            fn by_type<B: ByType>(argument: B::Argument<Self>) -> B::Output<Self> {
+                B::$instance(argument)
+            }
             #[inline(always)]
             fn from_parts(re: $real, im: $real) -> Self {
                 $t { re, im }
@@ -273,8 +298,30 @@ macro_rules! complex_scalar {
     };
 }
 
-complex_scalar!(Complex32, f32, "c32");
-complex_scalar!(Complex64, f64, "c64");
+complex_scalar!(Complex32, f32, "c32", of_c32);
+complex_scalar!(Complex64, f64, "c64", of_c64);
+
+/// The larger of |Re v| and |Im v|: finite for all finite v, unlike `abs1`.
+#[inline(always)]
+pub fn peak<T: Scalar>(v: T) -> T::Real {
+    let (re, im) = (v.re().abs1(), v.im().abs1());
+    if T::COMPLEX { re.max_nan(im) } else { re }
+}
+
+/// 1/p; finite unless p is subnormal. 0 for p = 0: the unknown is then left at zero.
+#[inline(always)]
+pub fn reciprocal<T: Scalar>(p: T) -> T {
+    if p == T::ZERO {
+        return T::ZERO;
+    }
+    if !T::COMPLEX {
+        return T::ONE / p;
+    }
+    let scale = p.abs1().equilibrate();
+    let q = p.scale(scale); // |Re q| + |Im q| in [2, 4)
+    let square = q.re() * q.re() + q.im() * q.im();
+    Scalar::conj(q).scale(T::Real::ONE / square).scale(scale)
+}
 
 #[cfg(test)]
 mod tests {

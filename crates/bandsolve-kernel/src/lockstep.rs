@@ -7,7 +7,7 @@ use super::run::{How, Run, Workspace, special};
 use super::sweep::{Boundary, Check, LanePivots, Least, rule};
 use super::tile::{ARRAYS, BLOCK, Scaling, Source, Strides};
 use super::work::Work;
-use crate::scalar::Scalar;
+use crate::Scalar;
 use core::ops::Range;
 
 /// Systems of `n` rows as they lie in memory, from the first one of a tile on: `tiles` full tiles of them.

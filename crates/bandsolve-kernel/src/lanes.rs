@@ -3,7 +3,7 @@
 //! The methods of the x86 types are inlined into functions compiled for their instruction set (see `dispatch` in
 //! `mod.rs`); nothing else may call them.
 
-use crate::scalar::RealScalar;
+use crate::RealScalar;
 use core::ops::{Add, Mul, Neg, Sub};
 
 /// `W` real numbers, one a lane.

@@ -1,32 +1,42 @@
-//! The only SIMD and the only unsafe code: lanes, elements, tiles, sweeps.
+//! What `bandsolve` computes with: the only SIMD and nearly all unsafe code of the library. It knows no plan, no method and no
+//! matrix but the normal forms in [`rows`]. Not meant to be used by itself: anything here may change with any release.
 //!
 //! A *tile* is a handful of partitions, one a SIMD lane, copied from the caller's arrays and transposed so that row j of
 //! all of them is one vector. A *sweep* eliminates through a tile in registers, choosing pivots by selection.
 
-pub(crate) mod ahead;
+// What is public here is so for the crate `bandsolve` alone.
+#![allow(missing_docs)]
+
+pub mod ahead;
 pub mod arithmetic;
-pub(crate) mod blocks;
-pub(crate) mod dense;
+pub mod blocks;
+pub mod dense;
 mod element;
 mod lanes;
-pub(crate) mod lockstep;
-pub(crate) mod memory;
-pub(crate) mod panel;
+pub mod lockstep;
+pub mod memory;
+pub mod panel;
+pub mod products;
 mod reduce;
-pub(crate) mod residual;
-pub(crate) mod run;
+pub mod residual;
+pub mod rows;
+pub mod run;
+pub mod scalar;
+pub mod spread;
 mod substitute;
-pub(crate) mod sweep;
-pub(crate) mod take;
-pub(crate) mod tile;
+pub mod sweep;
+pub mod take;
+pub mod threads;
+pub mod tile;
+pub mod tuning;
 mod walk;
-pub(crate) mod window;
+pub mod window;
 mod work;
 
 pub use element::{ComplexElement, Element, RealElement};
 pub use lanes::{Lanes, Portable};
+pub use scalar::{ByType, Complex32, Complex64, RealScalar, Scalar};
 
-use crate::scalar::{Complex32, Complex64, Scalar};
 use std::sync::LazyLock;
 
 /// An instruction set for which the kernels are compiled.

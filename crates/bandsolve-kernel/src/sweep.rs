@@ -6,8 +6,8 @@
 use super::element::Element;
 use super::lanes::Lanes;
 use super::run::MAX_LANES;
-use crate::kernel::Machine;
-use crate::scalar::{RealScalar, Scalar};
+use crate::Machine;
+use crate::{RealScalar, Scalar};
 
 /// An array built index by index. `core::array::from_fn` would do, but its closures are not inlined into the function that
 /// has the instruction set.

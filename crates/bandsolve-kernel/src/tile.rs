@@ -4,7 +4,7 @@ use super::ahead::prefetch;
 use super::element::Element;
 use super::lanes::Lanes;
 use super::sweep::{MAX_RHS, Row, each};
-use crate::scalar::{RealScalar, Scalar};
+use crate::{RealScalar, Scalar};
 
 /// How rows are scaled as they are staged, always by powers of two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

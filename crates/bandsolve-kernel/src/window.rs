@@ -9,7 +9,7 @@
 use super::Simd;
 use super::ahead::{Ahead, prefetch_second_level};
 use super::lanes::Lanes;
-use crate::scalar::Scalar;
+use crate::Scalar;
 
 /// Superdiagonals of U for which windows are compiled.
 const WIDTHS: [usize; 4] = [4, 8, 12, 16];
@@ -323,86 +323,4 @@ fn up<V: Lanes>(count: usize) -> V::Index {
         lanes[k] = (V::W + k - 1) as u32;
     }
     V::index(&lanes)
-}
-
-#[cfg(test)]
-mod tests {
-    use crate::kernel::Simd;
-    use crate::{Banded, Determinant, Factor, Inspect, Method, Norm, Plan};
-
-    /// Entries without a pattern between −1 and 1.
-    fn entry(k: usize) -> f64 {
-        ((k * k) as f64 * 0.618_033_988_749_894_9 + k as f64 * 0.237).fract() * 2.0 - 1.0
-    }
-
-    /// x, and the determinant, of two right-hand sides with A or its transpose; `None` if the condition is above 10⁶.
-    fn solve(
-        a: &Banded<'_, f64>,
-        (method, simd): (Method, Simd),
-        transposed: bool,
-    ) -> Option<(Vec<f64>, Determinant<f64>)> {
-        let factor = Plan::new(a.shape()).method(method).simd(simd).factor(a).unwrap();
-        if !factor.rcond(Norm::One).is_ok_and(|rcond| rcond >= 1e-6) {
-            return None;
-        }
-        let mut x: Vec<f64> = (0..2 * a.n()).map(entry).collect();
-        let solved = if transposed { factor.solve_transpose_in_place(&mut x) } else { factor.solve_in_place(&mut x) };
-        let report = solved.unwrap();
-        assert!(report.backward_error <= 8.0 * f64::EPSILON && report.refinement_steps == 0, "{report:?}");
-        Some((x, factor.determinant().unwrap()))
-    }
-
-    /// In registers and in memory the same operations are done, but some that are fused: answers and determinants agree to
-    /// a hundred roundings times the condition. Sizes around the widths of windows and vectors, matrices that end inside of
-    /// them, and halves eliminated from their ends.
-    #[test]
-    fn bands_are_solved_alike_in_registers_and_in_memory() {
-        let narrow = [(1, 1), (1, 3), (2, 2), (3, 1), (4, 4), (5, 7), (7, 7), (8, 1), (8, 8), (9, 2), (16, 0), (0, 5)];
-        let (mut compared, mut all) = (0, 0);
-        for (lower, upper) in narrow.into_iter().chain([(12, 13), (20, 18), (40, 30), (70, 5)]) {
-            for n in [1, 2, lower + 1, lower + upper + 1, 17, 63, 64, 65, 150, 300] {
-                let bands: Vec<f64> = (0..n * (lower + upper + 1)).map(|k| entry(k + 7 * n)).collect();
-                let a = Banded::new(n, lower, upper, &bands).unwrap();
-                for (method, transposed) in
-                    [Method::Pivoted, Method::Spike].iter().flat_map(|m| [(*m, false), (*m, true)])
-                {
-                    all += 1;
-                    let one = solve(&a, (method, Simd::Avx512.or_best()), transposed);
-                    let Some(((x, one), (other, two))) = one.zip(solve(&a, (method, Simd::Portable), transposed))
-                    else {
-                        continue;
-                    };
-                    let context = format!("{lower} {upper} {n} {method:?} {transposed}");
-                    assert!(
-                        one.phase == two.phase && (one.log_abs - two.log_abs).abs() < 1e-8,
-                        "{context} {one:?} {two:?}"
-                    );
-                    let size = other.iter().fold(0.0_f64, |size, v| size.max(v.abs()));
-                    let wrong = x.iter().zip(&other).position(|(a, b)| !((a - b).abs() <= 1e-8 * size));
-                    assert_eq!(wrong, None, "{context}: {size:e}");
-                    compared += 1;
-                }
-            }
-        }
-        assert!(2 * compared > all, "{compared} of {all}");
-    }
-
-    #[test]
-    fn memory_that_a_plan_has_kept_makes_no_difference() {
-        for (n, lower, upper) in [(8000, 8, 8), (3000, 12, 13), (1500, 40, 30)] {
-            let matrix = |seed: usize| {
-                let bands = (0..n * (lower + upper + 1)).map(|k| entry(k + seed)).collect();
-                Banded::from_vec(n, lower, upper, bands).unwrap()
-            };
-            let (first, second, rhs) = (matrix(1), matrix(2), vec![1.0; n]);
-            for method in [Method::Pivoted, Method::Spike] {
-                let plan = Plan::new(first.shape()).method(method);
-                plan.factor(&first).unwrap();
-                let again = plan.factor(&second).unwrap().solve(&rhs).unwrap().values;
-                let fresh =
-                    Plan::new(first.shape()).method(method).factor(&second).unwrap().solve(&rhs).unwrap().values;
-                assert!(again == fresh, "{n} {lower} {upper} {method:?}");
-            }
-        }
-    }
 }

@@ -6,14 +6,14 @@ use super::super::lanes::Lanes;
 use super::super::run::{Columns, ColumnsMut, Span};
 use super::super::tile::Scaling;
 use super::{Coarse, Level, Target};
-use crate::matrix::{BlockRows, Orientation};
-use crate::scalar::Scalar;
+use crate::Scalar;
+use crate::rows::{BlockRows, Orientation};
 use crate::tuning::ASK_MAX_BLOCK;
 
 /// A banded matrix seen as block tridiagonal: block rows of `block ≥ lower, upper` rows, the last filled up with rows of the
 /// identity.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Band<'a, T> {
+pub struct Band<'a, T> {
     /// LAPACK band storage: entry (i, j) at `upper + i − j + j·leading`, of the matrix as it was given.
     pub bands: &'a [T],
     pub n: usize,
@@ -26,7 +26,7 @@ pub(crate) struct Band<'a, T> {
 
 /// The matrices that are solved by blocks.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum BlockMatrix<'a, T> {
+pub enum BlockMatrix<'a, T> {
     Blocks(BlockRows<'a, T>),
     Band(Band<'a, T>),
 }

@@ -12,8 +12,8 @@ use super::super::run::{Found, MAX_LANES, Span};
 use super::super::sweep::{CHECK_VECTORS, COMPLEX_SLACK, Check, Least, MAX_RHS, above_noise, denoise, read_check};
 use super::stage::Tile;
 use super::{Choice, Target, Task};
-use crate::scalar::{RealScalar, Scalar};
 use crate::tuning::SMALL_BLOCK_MAX;
+use crate::{RealScalar, Scalar};
 use core::mem::MaybeUninit;
 
 /// Rows of the largest panel.

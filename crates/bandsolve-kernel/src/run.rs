@@ -9,8 +9,8 @@ pub use super::substitute::Substitute;
 pub use super::sweep::Found;
 use super::sweep::{self, MAX_RHS, Pivots};
 use super::tile::{ARRAYS, Scaling, Source, Strides};
-use crate::matrix::Rows;
-use crate::scalar::{RealScalar, Scalar};
+use crate::rows::Rows;
+use crate::{RealScalar, Scalar};
 
 /// Right-hand sides or solutions, a slice a column; only the first few are used.
 pub type Columns<'a, T> = [&'a [T]; MAX_RHS];

@@ -6,7 +6,7 @@
 
 use super::Job;
 use super::lanes::Lanes;
-use crate::scalar::{RealScalar, Scalar};
+use crate::{RealScalar, Scalar};
 use faer::{MatMut, MatRef};
 
 /// What becomes of C.

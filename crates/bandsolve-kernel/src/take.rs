@@ -3,9 +3,7 @@
 use super::Job;
 use super::lanes::Lanes;
 use super::walk::{Gather, walk};
-use crate::direct::measure::peak;
-use crate::matrix::Banded;
-use crate::scalar::Scalar;
+use crate::scalar::{Scalar, peak};
 use core::ops::Range;
 
 /// Rows and columns of a band, from either end.
@@ -25,11 +23,16 @@ pub struct Rectangle<'a, T> {
 }
 
 impl<'a, T: Scalar> Rectangle<'a, T> {
-    /// Rows and columns of a matrix; one that begins in the band.
-    pub fn of(a: &'a Banded<'_, T>, rows: Range<usize>, columns: Range<usize>) -> Self {
-        let (bands, leading) = a.storage();
+    /// Rows and columns of a matrix with `lower` and `upper` diagonals beside its own, whose columns stand in `bands`, `leading`
+    /// numbers from one to the next; one that begins in the band.
+    pub fn of(
+        (bands, leading): (&'a [T], usize),
+        (lower, upper): (usize, usize),
+        rows: Range<usize>,
+        columns: Range<usize>,
+    ) -> Self {
         let (i, j) = (rows.start, columns.start);
-        let (lower, upper) = (a.lower() + j - i, a.upper() + i - j);
+        let (lower, upper) = (lower + j - i, upper + i - j);
         let first = upper + j * leading;
         let (rows, columns) = (rows.len(), columns.len());
         Rectangle { bands, first, step: leading - 1, reversed: false, rows, columns, lower, upper }

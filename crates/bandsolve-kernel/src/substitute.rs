@@ -7,7 +7,7 @@ use super::run::{How, MAX_LANES, Run, slack, special};
 use super::sweep::{self, Boundary, CHECK_VECTORS, Check, Eliminator, Found, LanePivots, Least, MAX_RHS, rule};
 use super::tile::copy_streaming;
 use super::work::Work;
-use crate::scalar::Scalar;
+use crate::Scalar;
 
 /// The job.
 pub struct Substitute<T: Scalar> {

@@ -4,11 +4,11 @@
 //! of threads.
 
 use crate::threads::join;
-pub(crate) use crate::tuning::tasks;
+pub use crate::tuning::tasks;
 use core::ops::Range;
 
 /// Arrays that are written row by row and can be cut between two rows.
-pub(crate) trait Split: Send + Sized {
+pub trait Split: Send + Sized {
     /// The first `rows` rows, and the rest.
     fn split(self, rows: usize) -> (Self, Self);
 }
@@ -20,7 +20,7 @@ impl<T: Send> Split for &mut [T] {
 }
 
 /// An array with so many elements a row; the last row may be of any length.
-pub(crate) struct Wide<'a, T>(pub &'a mut [T], pub usize);
+pub struct Wide<'a, T>(pub &'a mut [T], pub usize);
 
 impl<T: Send> Split for Wide<'_, T> {
     fn split(self, rows: usize) -> (Self, Self) {
@@ -44,7 +44,7 @@ impl<A: Split, B: Split, C: Split> Split for (A, B, C) {
 }
 
 /// Calls `work` for `tasks` contiguous pieces of `rows`, each with its part of `out`. One task is done without rayon.
-pub(crate) fn spread<S: Split>(tasks: usize, rows: Range<usize>, out: S, work: &(impl Fn(Range<usize>, S) + Sync)) {
+pub fn spread<S: Split>(tasks: usize, rows: Range<usize>, out: S, work: &(impl Fn(Range<usize>, S) + Sync)) {
     if tasks <= 1 || rows.len() < 2 {
         return work(rows, out);
     }

@@ -10,14 +10,14 @@
 mod stage;
 mod sweep;
 
-pub(crate) use stage::{Band, BlockMatrix};
+pub use stage::{Band, BlockMatrix};
 
 use super::lanes::Lanes;
 use super::run::{Columns, ColumnsMut, Found, Span};
 use super::sweep::Least;
 use super::tile::Scaling;
 use super::{Job, Simd};
-use crate::scalar::Scalar;
+use crate::Scalar;
 use stage::{Tile, ahead};
 
 /// How pivots are chosen.
@@ -32,7 +32,7 @@ pub struct Choice<R> {
 /// A level of the recursion, as the kernels see it.
 #[derive(Clone, Copy)]
 pub struct Level<'a, T: Scalar> {
-    pub(crate) matrix: BlockMatrix<'a, T>,
+    pub matrix: BlockMatrix<'a, T>,
     pub scaling: Scaling,
     pub choice: Choice<T::Real>,
     pub n_rhs: usize,
@@ -79,7 +79,7 @@ pub struct BlockRun<'a, T: Scalar> {
 }
 
 /// Reals of memory that a span of partitions of up to `m` block rows needs.
-pub(crate) fn memory<T: Scalar>(simd: Simd, storage: (usize, usize), m: usize, n_rhs: usize) -> usize {
+pub fn memory<T: Scalar>(simd: Simd, storage: (usize, usize), m: usize, n_rhs: usize) -> usize {
     stage::Layout::new(storage, m, n_rhs).total * T::lanes(simd) * size_of::<T>() / size_of::<T::Real>()
 }
 
