@@ -6,6 +6,9 @@
 
 use crate::wide::{Double, DoubleComplex, NO_EXPONENT, Wide, exponent, power_of_two, shift};
 use bandsolve::{Banded, Complex64, RealScalar, Scalar, Tridiagonal};
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::{Mutex, PoisonError};
 
 /// A square matrix that the oracles read row by row.
 pub trait Rows<T: Scalar> {
@@ -149,9 +152,30 @@ pub fn condition_1<T: Scalar>(a: &impl Rows<T>) -> f64 {
 /// $$ \|x - x_t\|_\infty \le \eta\,\|A^{-1}D\|_\infty\,(\|x\|_\infty + \|x_t\|_\infty) $$
 ///
 /// because x − x_t = −A⁻¹r with |rᵢ| ≤ η·(Dᵢᵢ‖x‖∞ + |dᵢ|) and |dᵢ| ≤ Dᵢᵢ‖x_t‖∞. Infinite if A is singular or the
-/// inverse leaves the range of `f64`. Time n².
+/// inverse leaves the range of `f64`. Time n², once a process: suites ask for the same matrices again and again.
 pub fn condition_rows<T: Scalar>(a: &impl Rows<T>) -> f64 {
-    if T::COMPLEX { conditions::<T, DoubleComplex>(a).1 } else { conditions::<T, Double>(a).1 }
+    static KNOWN: Mutex<Option<HashMap<u64, f64>>> = Mutex::new(None);
+    let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    let matrix = fingerprint(a);
+    if let Some(condition) = known().as_ref().and_then(|known| known.get(&matrix)) {
+        return *condition;
+    }
+    let condition = if T::COMPLEX { conditions::<T, DoubleComplex>(a).1 } else { conditions::<T, Double>(a).1 };
+    known().get_or_insert_default().insert(matrix, condition);
+    condition
+}
+
+/// A number that two matrices have in common only if they are the same; that others do has a chance of 2⁻⁶⁴.
+fn fingerprint<T: Scalar>(a: &impl Rows<T>) -> u64 {
+    let (mut hasher, mut entries) = (DefaultHasher::new(), Vec::new());
+    (T::NAME, a.n()).hash(&mut hasher);
+    for i in 0..a.n() {
+        a.entries(i, &mut entries);
+        for (column, v) in &entries {
+            (i, column, v.re().to_f64().to_bits(), v.im().to_f64().to_bits()).hash(&mut hasher);
+        }
+    }
+    hasher.finish()
 }
 
 /// The forward relative error ‖x − x_t‖₂ / ‖x_t‖₂, safe from overflow; NaN if anything is not finite.
