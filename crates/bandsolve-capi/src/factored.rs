@@ -8,7 +8,7 @@ use crate::report;
 use crate::settings::PivotingArgument;
 use crate::solve::{Kind, Sides, System, bands, fixed_size, open, run};
 use crate::status::{Failure, Outcome};
-use bandsolve::direct::AnyFactor;
+use bandsolve::AnyFactor;
 use bandsolve::{BlockTridiagonal, Plan, Scalar};
 use core::ffi::c_void;
 use std::any::TypeId;

@@ -4,7 +4,7 @@ use crate::device::Element;
 use crate::solver::largest;
 use crate::spread::Given;
 use bandsolve::arithmetic::Standard;
-use bandsolve::direct::contract::{ACCEPTED_AT_ONCE, good};
+use bandsolve::{ACCEPTED_AT_ONCE, good};
 use bandsolve::{BlockTridiagonal, Error, Factor, Method, Plan, RealScalar, Result, Scalar, Shape};
 use core::ops::Range;
 

@@ -353,7 +353,7 @@ pub struct Moduli<V>(V);
 impl<V: Lanes> Moduli<V> {
     /// 0.
     #[inline(always)]
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self(V::splat(<V::Real as Scalar>::ZERO))
     }
 

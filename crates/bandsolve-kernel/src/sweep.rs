@@ -273,7 +273,7 @@ pub struct Least<V> {
 impl<V: Lanes> Least<V> {
     /// No step seen yet.
     #[inline(always)]
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { least: V::splat(V::Real::ONE), squares: V::splat(V::Real::ZERO) }
     }
 

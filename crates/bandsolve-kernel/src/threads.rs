@@ -22,17 +22,27 @@ use std::time::SystemTime;
 /// Both, in parallel. A thread that does not belong to rayon does the first itself, where it would otherwise only wait: it is
 /// awake and has a core, while two threads that sleep are often woken on one and the same, until the system moves one of them.
 pub fn join<A: Send, B: Send>(a: impl FnOnce() -> A + Send, b: impl FnOnce() -> B + Send) -> (A, B) {
-    let b = || standard(b);
+    let (mut a, mut b, mut first, mut second) = (Some(a), Some(b), None, None);
+    join_calls(&mut || first = a.take().map(|a| a()), &mut || second = b.take().map(|b| b()));
+    first.zip(second).expect("both have run")
+}
+
+/// [`join`] of calls without results: what rayon needs for a pair of closures is a lot of code, compiled here and once.
+fn join_calls(a: &mut (dyn FnMut() + Send), b: &mut (dyn FnMut() + Send)) {
     if rayon::current_thread_index().is_some() {
-        return rayon::join(a, b);
+        rayon::join(a, || standard(b));
+        return;
     }
-    let Some(pool) = pool() else { return (a(), b()) };
-    let mut second = None;
-    let first = pool.scope(|scope| {
-        scope.spawn(|_| second = Some(b()));
-        a()
-    });
-    (first, second.expect("what is spawned has run"))
+    match pool() {
+        Some(pool) => pool.scope(|scope| {
+            scope.spawn(|_| standard(b));
+            a();
+        }),
+        None => {
+            a();
+            standard(b);
+        }
+    }
 }
 
 /// Whether there are threads to share work with. Starts them, if there are none yet.

@@ -20,6 +20,8 @@ pub mod dense;
 mod documentation;
 pub mod families;
 pub mod gallery;
+#[cfg(test)]
+mod layers;
 pub mod oracle;
 pub mod random;
 pub mod singular;

@@ -13,13 +13,18 @@
 //! Three verbs serve every kind of system: a [`Plan`] chooses the method, [`Plan::factor`] takes the numbers, a
 //! [`Factor`] solves for right-hand sides; `a.solve(&rhs)` does all three.
 
-pub mod direct;
+mod contract;
+mod decision;
 mod error;
 #[doc(hidden)]
 pub mod host;
 pub mod matrix;
 #[doc(hidden)]
 pub mod memory;
+mod method;
+mod methods;
+mod partition;
+mod pivoted;
 mod plan;
 pub mod prelude;
 pub mod recurrence;
@@ -29,10 +34,20 @@ mod tuning;
 pub use bandsolve_kernel::{Complex32, Complex64, RealScalar, Scalar, Simd};
 #[doc(hidden)]
 pub use bandsolve_kernel::{arithmetic, threads};
-pub use direct::{Determinant, ExpertReport, Factor, Inspect, Norm, Op, Report, Solution};
+pub use contract::condition::Norm;
+pub use contract::determinant::Determinant;
+pub use contract::expert::ExpertReport;
+pub use contract::inspect::Inspect;
+#[doc(hidden)]
+pub use contract::verify::{ACCEPTED_AT_ONCE, MAX_REFINEMENTS, good};
+pub use contract::{Factor, Op, Report, Solution};
+pub use decision::{Options, Pivoting};
 pub use error::{Error, Result};
 pub use matrix::{Banded, BlockTridiagonal, Csc, CscMut, Layout, Shape, Tridiagonal, TridiagonalBatch};
-pub use plan::{Factorize, Method, Options, Pivoting, Plan};
+pub use method::Method;
+pub use plan::any::AnyFactor;
+pub use plan::batch::BatchFactor;
+pub use plan::{Factorize, Plan};
 pub use tuned::Tuning;
 
 pub use dyn_stack;

@@ -1,7 +1,5 @@
 //! What is measured once on a machine and kept in a file.
 
-use crate::direct::banded_inner_row_cost;
-use crate::error::Result;
 use crate::host;
 use core::fmt::Write as _;
 use std::io;
@@ -26,7 +24,7 @@ use std::sync::LazyLock;
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Tuning {
     /// Half-bandwidths in increasing order, and the cost with each.
-    inner_row_cost: Vec<(usize, f64)>,
+    pub(crate) inner_row_cost: Vec<(usize, f64)>,
 }
 
 /// Bytes of the longest file that is read: thousands of lines, where a few are written.
@@ -64,15 +62,6 @@ impl Tuning {
     pub fn current() -> &'static Tuning {
         static CURRENT: LazyLock<Tuning> = LazyLock::new(|| Tuning::load().ok().flatten().unwrap_or_default());
         &CURRENT
-    }
-
-    /// Measures this machine on one thread, which takes about a second.
-    ///
-    /// # Errors
-    /// [`OutOfMemory`](crate::Error::OutOfMemory).
-    pub fn measure() -> Result<Tuning> {
-        let measured = |half: usize| Ok((half, banded_inner_row_cost(half)?));
-        Ok(Tuning { inner_row_cost: [4, 16, 64].into_iter().map(measured).collect::<Result<_>>()? })
     }
 
     /// Writes the file, whole or not at all, and says where.

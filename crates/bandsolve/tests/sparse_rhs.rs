@@ -1,6 +1,6 @@
 //! Sparse right-hand sides: the same x as written out; the largest entries of each column.
 
-use bandsolve::direct::AnyFactor;
+use bandsolve::AnyFactor;
 use bandsolve::prelude::*;
 use bandsolve::{RealScalar, Simd};
 use bandsolve_testkit::Random;

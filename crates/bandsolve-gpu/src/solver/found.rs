@@ -3,7 +3,7 @@
 use crate::device::{Device, DeviceSlice, DeviceVec, Element};
 use crate::launch::Peaks;
 use bandsolve::Result;
-use bandsolve::direct::contract::{ACCEPTED_AT_ONCE, good};
+use bandsolve::{ACCEPTED_AT_ONCE, good};
 
 /// Bytes before all else: how many rows are bad, and whether the largest |x| was changed.
 const COUNTS: usize = 8;

@@ -5,9 +5,9 @@ use super::{Route, Solver, fallback_plan, largest};
 use crate::device::{DeviceSlice, DeviceSliceMut, DeviceVec, Element};
 use crate::launch::{Arguments, Columns, Peaks};
 use crate::matrix::{Matrix, Source};
-use bandsolve::direct::contract::{MAX_REFINEMENTS, good};
 use bandsolve::dyn_stack::{PodBuffer, PodStack};
 use bandsolve::{Banded, BlockTridiagonal, Error, Factor, Factorize, Op, Plan, Report, Result, Shape, Tridiagonal};
+use bandsolve::{MAX_REFINEMENTS, good};
 
 /// A solve that was started. Dropped without being waited for, x is neither verified nor repaired.
 #[derive(Debug)]

@@ -256,7 +256,7 @@ fn multiply_small<T: Scalar>(a: &BlockRows<'_, T>, row: usize, x: MatRef<'_, T>,
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::direct::verify::Equations;
+    use crate::contract::verify::Equations;
 
     /// Entries that name their place: 100·(block row) + 10·r + c, thousands for the array.
     fn matrix(rows: usize, periodic: bool) -> BlockTridiagonal<'static, f64> {

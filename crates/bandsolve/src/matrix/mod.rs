@@ -6,6 +6,7 @@ mod block_tridiagonal;
 mod csc;
 mod tridiagonal;
 
+use crate::error::{Error, Result};
 pub use banded::Banded;
 pub use batch::{Layout, TridiagonalBatch};
 pub use block_tridiagonal::BlockTridiagonal;
@@ -85,7 +86,7 @@ impl Shape {
     ///
     /// # Errors
     /// [`Error::Shape`](crate::Error::Shape), if it is no whole number of columns.
-    pub fn n_rhs(&self, what: &'static str, len: usize) -> crate::Result<usize> {
+    pub fn n_rhs(&self, what: &'static str, len: usize) -> Result<usize> {
         let rows = self.rows();
         if rows == 0 {
             crate::error::check_len(what, 0, len)?;
@@ -94,7 +95,7 @@ impl Shape {
         if len.is_multiple_of(rows) {
             Ok(len / rows)
         } else {
-            Err(crate::Error::Shape { what, expected: len.div_ceil(rows).saturating_mul(rows), got: len })
+            Err(Error::Shape { what, expected: len.div_ceil(rows).saturating_mul(rows), got: len })
         }
     }
 }

@@ -4,7 +4,7 @@ use crate::args::Dtype;
 use crate::bench::{Repair, batch};
 use crate::exit::Failure;
 use crate::report;
-use bandsolve::direct::contract::good;
+use bandsolve::good;
 use bandsolve::{
     Banded, BlockTridiagonal, Complex32, Complex64, Error, Factor, Factorize, Layout, Plan, Shape, Tridiagonal,
     TridiagonalBatch,

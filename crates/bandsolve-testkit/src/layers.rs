@@ -1,0 +1,124 @@
+//! Holds the table of layers in ARCHITECTURE.md: what a file takes stands in its own layer or in one before it.
+
+use std::collections::HashMap;
+use std::fs::{read_dir, read_to_string};
+use std::path::{Path, PathBuf};
+
+/// Crates in their order, and the order of their modules where the table says one.
+struct Layers {
+    crates: HashMap<String, usize>,
+    /// Place of each module of a crate.
+    modules: HashMap<String, HashMap<String, usize>>,
+}
+
+impl Layers {
+    /// Reads the table: a line a crate, `name: module module < module < …`.
+    fn of(architecture: &str) -> Self {
+        let table = architecture.split("```layers\n").nth(1).and_then(|rest| rest.split("```").next());
+        let (mut crates, mut modules) = (HashMap::new(), HashMap::new());
+        for (place, line) in table.expect("ARCHITECTURE.md has a block `layers`").lines().enumerate() {
+            let (name, layers) = line.split_once(':').unwrap_or((line, ""));
+            crates.insert(name.trim().replace('-', "_"), place);
+            let places = layers
+                .split('<')
+                .enumerate()
+                .flat_map(|(k, layer)| layer.split_whitespace().map(move |module| (module.to_owned(), k)));
+            modules.insert(name.trim().replace('-', "_"), places.collect::<HashMap<_, _>>());
+        }
+        Self { crates, modules }
+    }
+
+    /// What `code`, a file of a module of a crate without its tests, takes from where it may not.
+    fn broken(&self, (name, module): (&str, &str), code: &str) -> Vec<String> {
+        let mut found = Vec::new();
+        for (name_of_other, place) in &self.crates {
+            if *place > self.crates[name] && words_before_colons(code).any(|word| word == name_of_other) {
+                found.push(format!("takes {name_of_other}"));
+            }
+        }
+        let places = &self.modules[name];
+        let Some(own) = places.get(module) else { return found };
+        for taken in code.split("crate::").skip(1) {
+            let names = match taken.strip_prefix('{') {
+                Some(list) => list.split('}').next().unwrap_or("").split(',').map(str::trim).collect(),
+                None => vec![taken],
+            };
+            for taken in names {
+                let first: String = taken.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+                match places.get(&first) {
+                    Some(place) if place <= own => {}
+                    Some(_) => found.push(format!("takes `{first}`, which stands after it")),
+                    None => found.push(format!("takes `{first}` from the root of its crate")),
+                }
+            }
+        }
+        found
+    }
+}
+
+/// Names followed by `::`.
+fn words_before_colons(code: &str) -> impl Iterator<Item = &str> {
+    code.split("::").filter_map(|before| before.rsplit(|c: char| !c.is_alphanumeric() && c != '_').next())
+}
+
+/// All files of Rust in a folder and those below it.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in read_dir(folder).expect("a folder of sources") {
+        let path = entry.expect("a file of it").path();
+        if path.is_dir() {
+            found.extend(files(&path));
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            found.push(path);
+        }
+    }
+    found
+}
+
+/// A source without comments and without the tests at its end.
+fn code(source: &str) -> String {
+    let code = source.split("\n#[cfg(test)]\nmod tests").next().unwrap_or("");
+    let code = code.split("\n#[cfg(test)]\npub(crate) mod testing").next().unwrap_or("");
+    code.lines().filter(|line| !line.trim_start().starts_with("//")).flat_map(|line| [line, "\n"]).collect()
+}
+
+#[test]
+fn arrows_point_one_way() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let layers = Layers::of(&read_to_string(root.join("ARCHITECTURE.md")).expect("ARCHITECTURE.md"));
+    let (mut broken, mut seen) = (Vec::new(), 0);
+    for folder in read_dir(root.join("crates")).expect("crates") {
+        let folder = folder.expect("a crate").path();
+        let name = folder.file_name().expect("its name").to_string_lossy().replace('-', "_");
+        assert!(layers.crates.contains_key(&name), "ARCHITECTURE.md has no layer for {name}");
+        for file in files(&folder.join("src")) {
+            let inside = file.strip_prefix(folder.join("src")).expect("a file of it");
+            let module = inside.components().next().expect("its name").as_os_str().to_string_lossy().replace(".rs", "");
+            let named = matches!(&*module, "lib" | "prelude" | "main") || layers.modules[&name].contains_key(&module);
+            assert!(layers.modules[&name].is_empty() || named, "ARCHITECTURE.md has no layer for {name}::{module}");
+            if file.ends_with("testing.rs") {
+                continue;
+            }
+            let source = code(&read_to_string(&file).expect("a source"));
+            let found = layers.broken((&name, &module), &source);
+            broken.extend(found.iter().map(|what| format!("{}: {what}", file.display())));
+            seen += 1;
+        }
+    }
+    assert!(broken.is_empty(), "imports against the arrows:\n{}", broken.join("\n"));
+    assert!(seen > 100, "{seen} files");
+}
+
+#[test]
+fn arrows_that_point_back_are_seen() {
+    let layers = Layers::of("```layers\nbandsolve-kernel\nbandsolve: error < matrix < plan\nbandsolve-cli\n```\n");
+    let broken = |of, code: &str| layers.broken(of, code).len();
+    assert_eq!(broken(("bandsolve", "matrix"), "use crate::error::Error;\nuse bandsolve_kernel::Scalar;\n"), 0);
+    assert_eq!(broken(("bandsolve", "matrix"), "use crate::plan::Plan;\n"), 1);
+    assert_eq!(broken(("bandsolve", "matrix"), "fn f(p: &crate::plan::Plan) {}\n"), 1);
+    assert_eq!(broken(("bandsolve", "matrix"), "use crate::{error::Error, plan::Plan};\n"), 1);
+    assert_eq!(broken(("bandsolve", "matrix"), "use crate::Plan;\n"), 1);
+    assert_eq!(broken(("bandsolve_kernel", "tile"), "use bandsolve::Plan;\n"), 1);
+    assert_eq!(broken(("bandsolve_kernel", "tile"), "use std::fmt;\n"), 0);
+    assert_eq!(broken(("bandsolve_cli", "main"), "use bandsolve::Plan;\n"), 0);
+}

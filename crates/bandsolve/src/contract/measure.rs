@@ -1,0 +1,503 @@
+//! Measuring answers: row-wise and componentwise backward errors, residuals in twice the working precision.
+
+use crate::contract::Op;
+use crate::contract::inspect::Probe;
+use crate::contract::verify::Equations;
+use bandsolve_kernel::rows::Rows;
+use bandsolve_kernel::scalar::peak;
+use bandsolve_kernel::threads::{available, enter, standard};
+use bandsolve_kernel::{RealScalar, Scalar};
+use core::ops::Range;
+use rayon::prelude::*;
+use smallvec::SmallVec;
+
+/// The row-wise backward error η of one right-hand side of a tridiagonal system.
+///
+/// Measured in the working precision, whose rounding perturbs η by at most 2ε. Free of overflow and underflow for all
+/// finite inputs; NaN if x or an entry is not finite; 0/0 counts as 0, and ‖x‖∞ as the smallest normal number at least.
+///
+/// # Cost
+/// One pass over the three diagonals, rhs and x; if `parallel`, on all threads from n = 10⁵. The result is the same.
+pub(crate) fn backward_error<T: Scalar>(rows: Rows<'_, T>, (rhs, x): (&[T], &[T]), parallel: bool) -> f64 {
+    measure(&rows, rhs, x, parallel)
+}
+
+/// Entries from which η is measured in parallel, and those that one task takes.
+const PARALLEL_FROM: usize = 300_000;
+const PARALLEL_TASK: usize = 1 << 14;
+/// Rows that are measured together.
+const CHUNK: usize = 512;
+
+/// η of any system.
+pub(crate) fn measure<T: Scalar, E: Equations<T>>(equations: &E, d: &[T], x: &[T], parallel: bool) -> f64 {
+    let norm = Norm::of(x);
+    if !norm.value.is_finite() {
+        return f64::NAN;
+    }
+    let of_chunk = |c: usize| {
+        let rows = c * CHUNK..((c + 1) * CHUNK).min(x.len());
+        if E::BY_BLOCKS {
+            return block_error(equations, rows, (d, x), &norm);
+        }
+        let mut worst = Largest::default();
+        rows.for_each(|i| worst.add(row_error(equations, i, (d[i], x), &norm)));
+        worst
+    };
+    let chunks = 0..x.len().div_ceil(CHUNK);
+    let entries = equations.entries_in_row();
+    let worst = if parallel && x.len().saturating_mul(entries) >= PARALLEL_FROM && available() {
+        let least = PARALLEL_TASK.div_ceil(entries * CHUNK);
+        enter(|| chunks.into_par_iter().with_min_len(least).map(|c| standard(|| of_chunk(c))).max())
+    } else {
+        chunks.map(of_chunk).max()
+    };
+    worst.unwrap_or_default().value()
+}
+
+/// Right-hand sides that are measured together, and rows.
+pub(crate) const RHS_TOGETHER: usize = 64;
+pub(crate) const ROWS_TOGETHER: usize = 128;
+
+/// η of up to [`RHS_TOGETHER`] right-hand sides of n numbers; 0 for those that there are not.
+pub(crate) fn measure_together<T: Scalar, E: Equations<T>>(
+    equations: &E,
+    n: usize,
+    (d, x): (&[T], &[T]),
+    parallel: bool,
+) -> [f64; RHS_TOGETHER] {
+    let mut etas = [0.0; RHS_TOGETHER];
+    if !E::BY_BLOCKS {
+        for (eta, (d, x)) in etas.iter_mut().zip(d.chunks_exact(n).zip(x.chunks_exact(n))) {
+            *eta = measure(equations, d, x, parallel);
+        }
+        return etas;
+    }
+    let norms: SmallVec<[Norm; RHS_TOGETHER]> = x.chunks_exact(n).map(Norm::of).collect();
+    let of_chunk = |c: usize| {
+        let rows = c * ROWS_TOGETHER..((c + 1) * ROWS_TOGETHER).min(n);
+        // Room for all columns, of which only those that there are is written.
+        let mut r = SmallVec::<[T; RHS_TOGETHER * ROWS_TOGETHER]>::new();
+        d.chunks_exact(n).for_each(|d| r.extend_from_slice(&d[rows.clone()]));
+        let mut sums = [T::ZERO; ROWS_TOGETHER];
+        let sums = &mut sums[..rows.len()];
+        equations.accumulate_columns(rows.start, (x, n), (&mut r, rows.len()), sums);
+        let mut worst = [Largest::default(); RHS_TOGETHER];
+        let columns = r.chunks_exact(rows.len()).zip(d.chunks_exact(n).zip(x.chunks_exact(n)));
+        for ((worst, norm), (r, (d, x))) in worst.iter_mut().zip(&norms).zip(columns) {
+            *worst = row_errors(equations, rows.start, (r, sums), (&d[rows.clone()], x), norm);
+        }
+        worst
+    };
+    let larger = |mut a: [Largest; RHS_TOGETHER], b: [Largest; RHS_TOGETHER]| {
+        a.iter_mut().zip(b).for_each(|(a, b)| *a = (*a).max(b));
+        a
+    };
+    let chunks = 0..n.div_ceil(ROWS_TOGETHER);
+    let none = [Largest::default(); RHS_TOGETHER];
+    let worst = if parallel && x.len().saturating_mul(equations.entries_in_row()) >= PARALLEL_FROM && available() {
+        let least = PARALLEL_TASK.div_ceil(equations.entries_in_row() * ROWS_TOGETHER * norms.len());
+        let of_chunk = |c| standard(|| of_chunk(c));
+        enter(|| chunks.into_par_iter().with_min_len(least).map(of_chunk).reduce(|| none, larger))
+    } else {
+        chunks.map(of_chunk).fold(none, larger)
+    };
+    for (eta, (worst, norm)) in etas.iter_mut().zip(worst.iter().zip(&norms)) {
+        *eta = if norm.value.is_finite() { worst.value() } else { f64::NAN };
+    }
+    etas
+}
+
+/// Largest row error of at most `CHUNK` rows of a real system.
+fn block_error<T: Scalar, E: Equations<T>>(
+    equations: &E,
+    rows: Range<usize>,
+    (d, x): (&[T], &[T]),
+    norm: &Norm,
+) -> Largest {
+    let (mut r, mut sums) = ([T::ZERO; CHUNK], [T::ZERO; CHUNK]);
+    let (r, sums) = (&mut r[..rows.len()], &mut sums[..rows.len()]);
+    let d = &d[rows.clone()];
+    r.copy_from_slice(d);
+    equations.accumulate(rows.start, x, r, sums);
+    row_errors(equations, rows.start, (r, sums), (d, x), norm)
+}
+
+/// Largest row error, from the residual and Σ|a| of the rows from `first_row` on.
+fn row_errors<T: Scalar, E: Equations<T>>(
+    equations: &E,
+    first_row: usize,
+    (r, sums): (&[T], &[T]),
+    (d, x): (&[T], &[T]),
+    norm: &Norm,
+) -> Largest {
+    // Within these limits nothing overflows, and what underflows is far below ε of the smallest `scale`.
+    let (low, high) = (T::Real::MIN_POSITIVE.to_f64() / T::Real::EPSILON.to_f64().powi(2), T::Real::MAX.to_f64());
+    let mut worst = Largest::default();
+    for (k, ((r, sum), d)) in r.iter().zip(sums).zip(d).enumerate() {
+        let scale = sum.abs1().to_f64() * norm.plain + d.abs1().to_f64();
+        if scale > low && scale < high {
+            worst.add(r.abs1().to_f64() / scale);
+        } else {
+            worst.add(ScaledRow::new::<T, E, false>(equations, first_row + k, (*d, x), norm).error());
+        }
+    }
+    worst
+}
+
+/// Writes the residual r = d − A·x, formed in twice the working precision, and returns η measured with it.
+pub(crate) fn residual<T: Scalar, E: Equations<T>>(
+    equations: &E,
+    (d, x): (&[T], &[T]),
+    r: &mut [T],
+    parallel: bool,
+) -> f64 {
+    let norm = Norm::of(x);
+    if !norm.value.is_finite() {
+        return f64::NAN;
+    }
+    let of_chunk = |(chunk, r): (usize, &mut [T])| {
+        if let Some(eta) = equations.precise_residual(chunk * CHUNK, (d, x), (&norm, &mut *r)) {
+            return eta;
+        }
+        let mut eta = Largest::default();
+        for (i, r) in (chunk * CHUNK..).zip(r) {
+            let row = ScaledRow::new::<T, E, true>(equations, i, (d[i], x), &norm);
+            eta.add(row.error());
+            *r = row.unscaled();
+        }
+        eta
+    };
+    let eta = if parallel && x.len().saturating_mul(equations.entries_in_row()) >= PARALLEL_FROM && available() {
+        enter(|| r.par_chunks_mut(CHUNK).enumerate().map(|chunk| standard(|| of_chunk(chunk))).max())
+    } else {
+        r.chunks_mut(CHUNK).enumerate().map(of_chunk).max()
+    };
+    eta.unwrap_or_default().value()
+}
+
+/// Running maximum of moduli, NaN if one of them is: their bits are ordered like the numbers, NaN on top.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Largest(u64);
+
+impl Largest {
+    #[inline(always)]
+    pub fn add(&mut self, v: f64) {
+        self.0 = self.0.max(v.abs().to_bits());
+    }
+
+    fn value(self) -> f64 {
+        f64::from_bits(self.0)
+    }
+}
+
+/// ‖x‖∞, or the smallest normal number where that is larger, as `value · 2^exponent`: what is smaller is known to a part of that
+/// number, and no better.
+pub(crate) struct Norm {
+    pub value: f64,
+    pub exponent: i32,
+    /// The product, not safe from overflow.
+    plain: f64,
+}
+
+impl Norm {
+    fn of<T: Scalar>(x: &[T]) -> Self {
+        let mut largest = Largest::default();
+        for v in x {
+            largest.add(v.re().to_f64());
+            largest.add(v.im().to_f64());
+        }
+        let (largest, least) = (largest.value(), T::Real::MIN_POSITIVE.to_f64());
+        let largest = if largest < least { least } else { largest };
+        let exponent = exponent(largest);
+        let mut value = largest * pow2(-exponent);
+        if T::COMPLEX && largest.is_finite() {
+            value = x.iter().map(|v| modulus(parts(*v, pow2(-exponent)))).fold(value, f64::max);
+        }
+        Self { value, exponent, plain: value * pow2(exponent) }
+    }
+}
+
+/// |d_i − (Ax)_i| / (Σ|a_ij|·‖x‖∞ + |d_i|) of one row of a complex system.
+#[inline(always)]
+fn row_error<T: Scalar, E: Equations<T>>(equations: &E, i: usize, (d, x): (T, &[T]), norm: &Norm) -> f64 {
+    // Complex moduli in double precision would over- or underflow unscaled.
+    if T::Real::EPSILON.to_f64() == f64::EPSILON {
+        return ScaledRow::new::<T, E, false>(equations, i, (d, x), norm).error();
+    }
+    let mut r = parts(d, 1.0);
+    let mut scale = modulus(r);
+    equations.visit_row(i, |j, a| {
+        let (a, x) = (parts(a, 1.0), parts(x[j], 1.0));
+        r[0] -= a[0] * x[0] - a[1] * x[1];
+        r[1] -= a[0] * x[1] + a[1] * x[0];
+        scale += modulus(a) * norm.plain;
+    });
+    if r == [0.0, 0.0] { 0.0 } else { modulus(r) / scale }
+}
+
+/// One row with its entries, x and d multiplied by powers of two so that the largest are near 1.
+pub(crate) struct ScaledRow {
+    /// d − A·x, scaled by 2^−exponent.
+    residual: [f64; 2],
+    /// Σ|a_ij|·‖x‖∞ + |d|, scaled alike.
+    size: f64,
+    exponent: i32,
+}
+
+impl ScaledRow {
+    fn new<T: Scalar, E: Equations<T>, const COMPENSATED: bool>(
+        equations: &E,
+        i: usize,
+        (d, x): (T, &[T]),
+        norm: &Norm,
+    ) -> Self {
+        let mut largest = T::Real::ZERO;
+        equations.visit_row(i, |_, a| largest = largest.max_nan(peak(a)));
+        let row_exponent = exponent(largest.to_f64());
+        let (row_scale, x_scale) = (pow2(-row_exponent), pow2(-norm.exponent));
+
+        let exponent = row_exponent + norm.exponent;
+        let d = parts(d, 1.0).map(|v| ldexp(v, -exponent));
+        let mut sum = [Sum::new(d[0]), Sum::new(d[1])];
+        let mut row_sum = 0.0;
+        equations.visit_row(i, |j, a| {
+            let (a, x) = (parts(a, row_scale), parts(x[j], x_scale));
+            sum[0].add_product::<COMPENSATED>(-a[0], x[0]);
+            if T::COMPLEX {
+                sum[0].add_product::<COMPENSATED>(a[1], x[1]);
+                sum[1].add_product::<COMPENSATED>(-a[0], x[1]);
+                sum[1].add_product::<COMPENSATED>(-a[1], x[0]);
+            }
+            row_sum += modulus(a);
+        });
+        Self { residual: sum.map(|s| s.value()), size: row_sum * norm.value + modulus(d), exponent }
+    }
+
+    /// From the scaled residual, the sum of the scaled row, and d.
+    #[inline(always)]
+    pub fn sum_up<T: Scalar>(residual: [f64; 2], (row_sum, norm): (f64, &Norm), (d, exponent): (T, i32)) -> Self {
+        let d = parts(d, 1.0).map(|v| ldexp(v, -exponent));
+        Self { residual, size: row_sum * norm.value + modulus(d), exponent }
+    }
+
+    /// The residual itself.
+    #[inline(always)]
+    pub fn unscaled<T: Scalar>(&self) -> T {
+        let [re, im] = self.residual.map(|v| T::Real::from_f64(ldexp(v, self.exponent)));
+        T::from_parts(re, im)
+    }
+
+    #[inline(always)]
+    pub fn error(&self) -> f64 {
+        let error = modulus(self.residual);
+        if error == 0.0 {
+            0.0
+        } else if self.size == f64::INFINITY {
+            // d is beyond A·x by more than the range of the type (or infinite, which is not for us to excuse).
+            if self.residual.iter().any(|v| v.is_nan()) { f64::NAN } else { 1.0 }
+        } else {
+            error / self.size
+        }
+    }
+}
+
+/// One row of op(A)·x = d: its residual, formed in twice the working precision, and (|A||x| + |d|), in units of 2^exponent in
+/// which its largest term is near 1. So nothing overflows, and what underflows is nothing beside the largest.
+pub(crate) struct ComponentRow {
+    residual: [f64; 2],
+    pub size: f64,
+    /// What unknowns below the smallest normal number would add to the size if they were that.
+    floor: f64,
+    pub exponent: i32,
+    /// Terms that were added up.
+    pub terms: usize,
+}
+
+impl ComponentRow {
+    pub fn new<T: Scalar>(probe: &dyn Probe<T>, (op, i): (Op, usize), d: T, x: &[T]) -> Self {
+        // Unknowns below the smallest normal number are not known to better than a part of that.
+        let least = T::Real::MIN_POSITIVE;
+        let size_of = |v: T| exponent(peak(v).to_f64());
+        let mut largest = if d == T::ZERO { i32::MIN } else { size_of(d) };
+        probe.visit_row(op, i, &mut |j, a| {
+            if a != T::ZERO {
+                largest = largest.max(size_of(a) + exponent(peak(x[j]).max_nan(least).to_f64()));
+            }
+        });
+        let exponent = if largest == i32::MIN { 0 } else { largest };
+        let scaled = |v: T, e: i32| parts(v, 1.0).map(|v| ldexp(v, e.max(-2000)));
+        let d = scaled(d, -exponent);
+        let mut sum = [Sum::new(d[0]), Sum::new(d[1])];
+        let (mut size, mut floor, mut terms) = (modulus(d), 0.0, 1);
+        probe.visit_row(op, i, &mut |j, a| {
+            terms += 1;
+            if a == T::ZERO {
+                return;
+            }
+            let own = size_of(a);
+            let (a, x) = (scaled(a, -own), scaled(x[j], own - exponent));
+            sum[0].add_product::<true>(-a[0], x[0]);
+            if T::COMPLEX {
+                sum[0].add_product::<true>(a[1], x[1]);
+                sum[1].add_product::<true>(-a[0], x[1]);
+                sum[1].add_product::<true>(-a[1], x[0]);
+            }
+            let (a, x, least) = (modulus(a), modulus(x), ldexp(least.to_f64(), (own - exponent).max(-2000)));
+            size += a * x;
+            floor += a * (least - x).max(0.0);
+        });
+        Self { residual: sum.map(|s| s.value()), size, floor, exponent, terms }
+    }
+
+    /// |r| / (|A||x| + |d|), 0/0 = 0, with all unknowns at least the smallest normal number.
+    pub fn error(&self) -> f64 {
+        let error = self.residual_modulus();
+        if error == 0.0 { 0.0 } else { error / (self.size + self.floor) }
+    }
+
+    pub fn residual_modulus(&self) -> f64 {
+        modulus(self.residual)
+    }
+
+    /// r itself.
+    pub fn residual<T: Scalar>(&self) -> T {
+        let back = |v: f64| T::Real::from_f64(ldexp(v, self.exponent));
+        T::from_parts(back(self.residual[0]), back(self.residual[1]))
+    }
+}
+
+/// A sum kept as an unevaluated pair, after Ogita, Rump & Oishi, *Accurate sum and dot product* (2005).
+#[derive(Clone, Copy)]
+struct Sum {
+    high: f64,
+    low: f64,
+}
+
+impl Sum {
+    fn new(high: f64) -> Self {
+        Self { high, low: 0.0 }
+    }
+
+    /// Adds a·b; compensated: with the rounding errors of the product and the sum. |a|, |b| ≤ 2¹⁰⁰.
+    #[inline(always)]
+    fn add_product<const COMPENSATED: bool>(&mut self, a: f64, b: f64) {
+        let product = a * b;
+        let sum = self.high + product;
+        if COMPENSATED {
+            let lost_in_product = lost(a, b, product);
+            let back = sum - self.high;
+            let lost_in_sum = (self.high - (sum - back)) + (product - back);
+            self.low += lost_in_product + lost_in_sum;
+        }
+        self.high = sum;
+    }
+
+    fn value(self) -> f64 {
+        self.high + self.low
+    }
+}
+
+/// a·b − `product`, which is a·b rounded. After Dekker.
+#[inline(always)]
+pub(crate) fn lost(a: f64, b: f64, product: f64) -> f64 {
+    let ((a1, a2), (b1, b2)) = (split(a), split(b));
+    a2 * b2 - (((product - a1 * b1) - a2 * b1) - a1 * b2)
+}
+
+/// Veltkamp: a = high + low with 26 bits each, so that their products are exact without FMA.
+#[inline(always)]
+fn split(a: f64) -> (f64, f64) {
+    let c = 134_217_729.0 * a; // 2²⁷ + 1
+    let high = c - (c - a);
+    (high, a - high)
+}
+
+/// Real and imaginary part in double precision, times a power of two.
+#[inline(always)]
+pub(crate) fn parts<T: Scalar>(v: T, scale: f64) -> [f64; 2] {
+    [v.re().to_f64() * scale, if T::COMPLEX { v.im().to_f64() * scale } else { 0.0 }]
+}
+
+/// |z| for values that are nowhere near the limits of the type.
+#[inline(always)]
+pub(crate) fn modulus(z: [f64; 2]) -> f64 {
+    if z[1] == 0.0 { z[0].abs() } else { (z[0] * z[0] + z[1] * z[1]).sqrt() }
+}
+
+/// e with |v| in [2^(e−1), 2^e), clamped to ±1000.
+pub(crate) fn exponent(v: f64) -> i32 {
+    let biased = (v.to_bits() >> 52) as i32 & 0x7ff;
+    (biased - 1022).clamp(-1000, 1000)
+}
+
+/// 2^e for |e| ≤ 1022.
+#[inline(always)]
+pub(crate) fn pow2(e: i32) -> f64 {
+    f64::from_bits(((e + 1023) as u64) << 52)
+}
+
+/// v·2^e for |e| ≤ 2000.
+#[inline(always)]
+pub(crate) fn ldexp(v: f64, e: i32) -> f64 {
+    let half = e / 2;
+    v * pow2(half) * pow2(e - half)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contract::verify::Matrix;
+    use crate::{Banded, BlockTridiagonal, Tridiagonal};
+
+    fn wave(n: usize, by: f64) -> Vec<f64> {
+        (0..n).map(|i| (i as f64 * by + 0.3).sin()).collect()
+    }
+
+    /// The same η of every column, but for rounding.
+    fn check(a: &impl Matrix<f64>, columns: usize) {
+        let n = a.shape().n();
+        let (d, x) = (wave(n * columns, 0.71), wave(n * columns, 1.37));
+        for (op, parallel) in [(Op::Plain, false), (Op::Transpose, true)] {
+            let equations = a.equations(op);
+            let etas = measure_together(&equations, n, (&d, &x), parallel);
+            for (k, (d, x)) in d.chunks(n).zip(x.chunks(n)).enumerate() {
+                let eta = measure(&equations, d, x, false);
+                assert!((etas[k] - eta).abs() <= 1e-13, "{:?} {op:?}, column {k}: {} {eta}", a.shape(), etas[k]);
+            }
+            assert!(etas[columns..].iter().all(|eta| *eta == 0.0));
+        }
+    }
+
+    #[test]
+    fn together_and_one_by_one() {
+        for columns in [2, 5, 16] {
+            for (n, lower, upper) in
+                [(1, 0, 0), (3, 1, 5), (31, 2, 2), (33, 40, 1), (200, 0, 0), (300, 7, 30), (700, 60, 45)]
+            {
+                // What is no part of the matrix must not be read.
+                let mut bands = wave(n * (lower + upper + 3), 0.37);
+                for (j, column) in bands.chunks_mut(lower + upper + 3).enumerate() {
+                    let inside = |k: usize| k <= lower + upper && (upper..n + upper).contains(&(j + k));
+                    column.iter_mut().enumerate().filter(|(k, _)| !inside(*k)).for_each(|(_, v)| *v = f64::NAN);
+                }
+                check(&Banded::with_leading(n, lower, upper, lower + upper + 3, &bands).unwrap(), columns);
+            }
+            for (n, periodic) in [(1, false), (2, true), (129, true), (1000, false)] {
+                let arrays = [0.37, 0.53, 0.59].map(|by| wave(n, by));
+                let [sub, diag, sup] = arrays;
+                check(&Tridiagonal::from_vecs(sub, diag, sup, periodic).unwrap(), columns);
+                let blocks = [0.37, 0.53, 0.59].map(|by| wave(9 * n, by));
+                check(&BlockTridiagonal::from_vecs(3, blocks, periodic).unwrap(), columns);
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_not_finite_is_told_of_its_column_alone() {
+        let a = Banded::from_vec(40, 1, 2, wave(160, 0.7)).unwrap();
+        let (d, mut x) = (wave(120, 0.71), wave(120, 1.37));
+        x[57] = f64::INFINITY;
+        let etas = measure_together(&a.equations(Op::Plain), 40, (&d, &x), false);
+        assert!(etas[0].is_finite() && etas[1].is_nan() && etas[2].is_finite(), "{etas:?}");
+    }
+}

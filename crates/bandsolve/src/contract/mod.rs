@@ -1,0 +1,122 @@
+//! What every method promises: solves that are verified, refined and reported, and what else can be asked of factors.
+
+pub(crate) mod block_residual;
+pub(crate) mod condition;
+pub(crate) mod determinant;
+pub(crate) mod expert;
+pub(crate) mod inspect;
+pub(crate) mod measure;
+pub(crate) mod sparse;
+pub(crate) mod verify;
+
+pub use verify::{Report, Solution};
+
+use crate::error::{Result, check_len};
+use crate::matrix::{BlockTridiagonal, Shape, Tridiagonal};
+use crate::memory::zeroed;
+use bandsolve_kernel::Scalar;
+use bandsolve_kernel::rows::{BlockRows, Rows};
+use dyn_stack::{PodStack, StackReq};
+
+/// Which of the three systems that share one factorisation is solved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Op {
+    /// A·x = rhs
+    Plain,
+    /// Aᵀ·x = rhs
+    Transpose,
+    /// Aᴴ·x = rhs
+    ConjTranspose,
+}
+
+impl Op {
+    /// The rows of op(A).
+    pub(crate) fn rows<'a, T: Scalar>(self, a: &'a Tridiagonal<'_, T>) -> Rows<'a, T> {
+        match self {
+            Op::Plain => a.rows(),
+            Op::Transpose => a.rows().transposed(false),
+            Op::ConjTranspose => a.rows().transposed(true),
+        }
+    }
+
+    /// The block rows of op(A).
+    pub(crate) fn block_rows<'a, T: Scalar>(self, a: &'a BlockTridiagonal<'_, T>) -> BlockRows<'a, T> {
+        match self {
+            Op::Plain => a.rows(),
+            Op::Transpose => a.rows().transposed(false),
+            Op::ConjTranspose => a.rows().transposed(true),
+        }
+    }
+}
+
+/// Reusable factors of one matrix: what [`Decision::factor`](crate::Decision::factor) returns.
+///
+/// Right-hand sides are column-major, `rows × n_rhs`; their number follows from the length of the array. `…_with`
+/// functions work in the caller's scratch memory and allocate nothing but what hands work to other threads, unless an answer
+/// has to be repaired as a whole (the report says so: `refinement_steps`, `fallback`). What else factors can tell, condition,
+/// determinant and error bounds, is in [`Inspect`].
+///
+/// # Errors
+/// Of every solve: [`Error::Shape`](crate::Error::Shape), [`Error::NotFinite`](crate::Error::NotFinite), and, with the best
+/// x in the caller's array, [`Error::Singular`](crate::Error::Singular) or [`Error::NotConverged`](crate::Error::NotConverged).
+pub trait Factor<T: Scalar>: Send + Sync {
+    /// Kind and size of the system.
+    fn shape(&self) -> Shape;
+
+    /// Scratch for [`solve_into_with`](Self::solve_into_with) with `n_rhs` right-hand sides.
+    fn solve_scratch(&self, n_rhs: usize) -> StackReq;
+
+    /// Solves op(A)·x = rhs; `rhs` is kept, `x` is written.
+    fn solve_into_with(&self, op: Op, rhs: &[T], x: &mut [T], stack: &mut PodStack) -> Result<Report>;
+
+    /// Scratch for [`solve_in_place_with`](Self::solve_in_place_with): as out of place, and a copy of the right-hand
+    /// sides, which verification and refinement need once x stands in their place.
+    fn solve_in_place_scratch(&self, n_rhs: usize) -> StackReq {
+        StackReq::new::<T>(n_rhs.saturating_mul(self.shape().rows())).and(self.solve_scratch(n_rhs))
+    }
+
+    /// Solves op(A)·x = rhs; x replaces rhs.
+    fn solve_in_place_with(&self, op: Op, rhs: &mut [T], stack: &mut PodStack) -> Result<Report> {
+        let needed = self.solve_in_place_scratch(self.shape().n_rhs("rhs", rhs.len())?);
+        verify::check_scratch(needed, stack)?;
+        let (copy, stack) = stack.make_raw::<T>(rhs.len());
+        copy.copy_from_slice(rhs);
+        self.solve_into_with(op, copy, rhs, stack)
+    }
+
+    /// Solves A·x = rhs; `rhs` is kept, `x` is written.
+    fn solve_into(&self, rhs: &[T], x: &mut [T]) -> Result<Report> {
+        let n_rhs = self.shape().n_rhs("rhs", rhs.len())?;
+        check_len("x", rhs.len(), x.len())?;
+        let mut memory = verify::buffer(self.solve_scratch(n_rhs))?;
+        self.solve_into_with(Op::Plain, rhs, x, PodStack::new(&mut memory))
+    }
+
+    /// Solves A·x = rhs and returns x.
+    fn solve(&self, rhs: &[T]) -> Result<Solution<T>> {
+        let mut values = zeroed(rhs.len())?;
+        let report = self.solve_into(rhs, &mut values)?;
+        Ok(Solution { values, report })
+    }
+
+    /// Solves A·x = rhs; x replaces rhs.
+    fn solve_in_place(&self, rhs: &mut [T]) -> Result<Report> {
+        solve_in_place(self, Op::Plain, rhs)
+    }
+
+    /// Solves Aᵀ·x = rhs; x replaces rhs.
+    fn solve_transpose_in_place(&self, rhs: &mut [T]) -> Result<Report> {
+        solve_in_place(self, Op::Transpose, rhs)
+    }
+
+    /// Solves Aᴴ·x = rhs; x replaces rhs.
+    fn solve_conj_transpose_in_place(&self, rhs: &mut [T]) -> Result<Report> {
+        solve_in_place(self, Op::ConjTranspose, rhs)
+    }
+}
+
+fn solve_in_place<T: Scalar, F: Factor<T> + ?Sized>(factor: &F, op: Op, rhs: &mut [T]) -> Result<Report> {
+    let n_rhs = factor.shape().n_rhs("rhs", rhs.len())?;
+    let mut memory = verify::buffer(factor.solve_in_place_scratch(n_rhs))?;
+    factor.solve_in_place_with(op, rhs, PodStack::new(&mut memory))
+}

@@ -1,9 +1,0 @@
-//! SPIKE with Thomas' algorithm inside partitions: no pivoting, for dominant matrices.
-//!
-//! Source: Chang, thesis, section 3.3.2.
-
-use super::partitioned::{Scheme, Truncation};
-use bandsolve_kernel::sweep::Eliminator;
-
-pub(super) const SCHEME: Scheme =
-    Scheme { eliminator: Some(Eliminator::Exchange), fixed: true, truncation: Truncation::Never };

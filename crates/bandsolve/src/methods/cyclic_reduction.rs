@@ -1,0 +1,322 @@
+//! R-cyclic reduction: every R-th row stays, the R−1 rows between two of them are a block D that is eliminated, level by
+//! level. R = 2 is cyclic reduction, R = 3 tricyclic reduction.
+//!
+//! With a the first `sub` and c the last `sup` of a block, e₁ and e₋₁ its first and last unit vectors,
+//!
+//! $$ D w = a e_1, \quad D v = c e_{-1}, \quad D y = d, \qquad x_D = y - w\,x_k - v\,x_{k+1} $$
+//!
+//! and a row that stays, between the blocks D⁻ and D⁺, becomes row k of the next level:
+//!
+//! $$ a' = -a w^-_{-1}, \quad b' = b - a v^-_{-1} - c w^+_1, \quad c' = -c v^+_1, \quad d' = d - a y^-_{-1} - c y^+_1 $$
+//!
+//! Blocks are not chosen by their numbers: safe where Thomas' algorithm is safe for the matrix and for every block of it, as
+//! for matrices that are diagonally dominant or symmetric positive definite. Both properties are inherited by the levels.
+//!
+//! Source: Chang, thesis, section 2.1.3. a, b, c, d → sub, diag, sup, rhs.
+
+use crate::decision::Options;
+use crate::error::Result;
+use crate::matrix::Tridiagonal;
+use crate::memory::allocate;
+use crate::methods::stored::Elimination;
+use crate::methods::thomas::Thomas;
+use crate::tuning::REDUCED_MAX_N;
+use bandsolve_kernel::rows::Rows;
+use bandsolve_kernel::scalar::{peak, reciprocal};
+use bandsolve_kernel::spread::{Wide, spread, tasks};
+use bandsolve_kernel::{RealScalar, Scalar};
+use dyn_stack::{PodStack, StackReq};
+
+/// Factors of an open system; B = R − 1 rows lie between two that stay. 5 words a row.
+///
+/// # Cost
+/// All levels together, a row. Factor: 8 flops and 1 division (B = 2: 14 and ½). Solve: 9 flops a right-hand side; reads 5
+/// words of factors and x twice, writes x once, and 1/B words in the coarser levels.
+#[derive(Debug)]
+pub(crate) struct CyclicReduction<T: Scalar, const B: usize> {
+    levels: Vec<Level<T, B>>,
+    /// The rows of the last level; `None` if there are no levels.
+    last: Option<Tridiagonal<'static, T>>,
+    last_factors: Thomas<T>,
+    threads: usize,
+    singular: bool,
+}
+
+/// Factors of one level, one entry a row that stays, for the block that follows it.
+#[derive(Debug)]
+struct Level<T, const B: usize> {
+    /// D⁻¹
+    inverse: Vec<[[T; B]; B]>,
+    /// a and c of the block
+    sub: Vec<T>,
+    sup: Vec<T>,
+    /// a times the last row of (D⁻)⁻¹: what d' takes from the block above
+    above: Vec<[T; B]>,
+    /// c times the first row of (D⁺)⁻¹: what d' takes from the block below
+    below: Vec<[T; B]>,
+}
+
+/// D⁻¹ for D = [b₀ c₀; a₁ b₁], zero if D is singular. Rows are scaled by powers of two, so that no product overflows.
+#[inline(always)]
+pub(crate) fn inverse_of_pair<T: Scalar>([b0, c0]: [T; 2], [a1, b1]: [T; 2]) -> [[T; 2]; 2] {
+    let scale = |u: T, v: T| if peak(u) > peak(v) { peak(u) } else { peak(v) }.equilibrate();
+    let (s0, s1) = (scale(b0, c0), scale(a1, b1));
+    let (b0, c0, a1, b1) = (b0.scale(s0), c0.scale(s0), a1.scale(s1), b1.scale(s1));
+    let recip = reciprocal(b0 * b1 - a1 * c0);
+    [[(b1 * recip).scale(s0), -(c0 * recip).scale(s1)], [-(a1 * recip).scale(s0), (b0 * recip).scale(s1)]]
+}
+
+/// The inverse of a block of one or two rows (sub, diag, sup).
+#[inline(always)]
+fn inverse<T: Scalar, const B: usize>(block: &[(T, T, T); B]) -> [[T; B]; B] {
+    let mut inverse = [[T::ZERO; B]; B];
+    if B == 1 {
+        inverse[0][0] = reciprocal(block[0].1);
+    } else {
+        let ((_, b0, c0), (a1, b1, _)) = (block[0], block[B - 1]);
+        let pair = inverse_of_pair([b0, c0], [a1, b1]);
+        (inverse[0][0], inverse[0][B - 1]) = (pair[0][0], pair[0][1]);
+        (inverse[B - 1][0], inverse[B - 1][B - 1]) = (pair[1][0], pair[1][1]);
+    }
+    inverse
+}
+
+/// Σ uⱼ vⱼ
+#[inline(always)]
+fn dot<T: Scalar>(u: &[T], v: &[T]) -> T {
+    u.iter().zip(v).fold(T::ZERO, |sum, (u, v)| sum + *u * *v)
+}
+
+impl<T: Scalar, const B: usize> Level<T, B> {
+    const R: usize = B + 1;
+
+    /// Eliminates the blocks; also returns the rows of the next level.
+    fn new(rows: &Rows<'_, T>, threads: usize) -> Result<(Self, Tridiagonal<'static, T>)> {
+        let m = rows.n().div_ceil(Self::R);
+        let zeros = || allocate(m, T::ZERO);
+        let mut level = Self {
+            inverse: allocate(m, [[T::ZERO; B]; B])?,
+            sub: zeros()?,
+            sup: zeros()?,
+            above: allocate(m, [T::ZERO; B])?,
+            below: allocate(m, [T::ZERO; B])?,
+        };
+        level.invert_blocks(rows, tasks(threads, rows.n()));
+        level.couple(rows, tasks(threads, rows.n()));
+        let coarse = level.coarse_rows(rows, [zeros()?, zeros()?, zeros()?], tasks(threads, rows.n()))?;
+        Ok((level, coarse))
+    }
+
+    /// D⁻¹, a, c of every block; a block that reaches beyond the matrix is filled up with rows of the identity.
+    fn invert_blocks(&mut self, rows: &Rows<'_, T>, tasks: usize) {
+        let row = |i: usize| if i < rows.n() { rows.row(i) } else { (T::ZERO, T::ONE, T::ZERO) };
+        let out = (&mut self.inverse[..], &mut self.sub[..], &mut self.sup[..]);
+        spread(tasks, 0..out.0.len(), out, &|range, (inverses, subs, sups)| {
+            for (((k, to), sub), sup) in range.zip(inverses).zip(subs).zip(sups) {
+                let mut block = [(T::ZERO, T::ZERO, T::ZERO); B];
+                block.iter_mut().enumerate().for_each(|(j, to)| *to = row(k * Self::R + 1 + j));
+                (*to, *sub, *sup) = (inverse(&block), block[0].0, block[B - 1].2);
+            }
+        });
+    }
+
+    /// What the rows that stay take from the blocks on either side.
+    fn couple(&mut self, rows: &Rows<'_, T>, tasks: usize) {
+        let inverse = &self.inverse;
+        let out = (&mut self.above[..], &mut self.below[..]);
+        spread(tasks, 0..inverse.len(), out, &|range, (above, below)| {
+            for ((k, above), below) in range.zip(above).zip(below) {
+                let (a, _, c) = rows.row(k * Self::R);
+                if k > 0 {
+                    *above = inverse[k - 1][B - 1].map(|v| a * v);
+                }
+                *below = inverse[k][0].map(|v| c * v);
+            }
+        });
+    }
+
+    /// The rows of the next level, written into `to`.
+    fn coarse_rows(&self, rows: &Rows<'_, T>, to: [Vec<T>; 3], tasks: usize) -> Result<Tridiagonal<'static, T>> {
+        let [mut sub, mut diag, mut sup] = to;
+        let out = (&mut sub[..], &mut diag[..], &mut sup[..]);
+        spread(tasks, 0..self.inverse.len(), out, &|range, (subs, diags, sups)| {
+            for (((k, sub), diag), sup) in range.zip(subs).zip(diags).zip(sups) {
+                let (above, below) = (&self.above[k], &self.below[k]);
+                let (a, c) = if k > 0 { (self.sub[k - 1], self.sup[k - 1]) } else { (T::ZERO, T::ZERO) };
+                *sub = -(above[0] * a);
+                *diag = rows.row(k * Self::R).1 - (above[B - 1] * c + below[0] * self.sub[k]);
+                *sup = -(below[B - 1] * self.sup[k]);
+            }
+        });
+        Tridiagonal::from_vecs(sub, diag, sup, false)
+    }
+
+    /// Rows of the next level.
+    fn coarse_n(&self) -> usize {
+        self.inverse.len()
+    }
+
+    fn is_singular(&self) -> bool {
+        self.inverse.contains(&[[T::ZERO; B]; B])
+    }
+
+    /// The right-hand side of the next level.
+    fn reduce(&self, d: &[T], coarse: &mut [T], tasks: usize) {
+        let m = coarse.len();
+        spread(tasks, 0..m, coarse, &|range, out| {
+            // Rows with a whole block above and a row that stays below are taken in slices of one length.
+            let (from, to) = (range.start.max(1), range.end.min(m - 1));
+            for k in range.clone().filter(|k| !(from..to).contains(k)) {
+                out[k - range.start] = self.reduce_row(d, k);
+            }
+            if from >= to {
+                return;
+            }
+            let out = &mut out[from - range.start..to - range.start];
+            let before = d[from * Self::R - B..].chunks_exact(Self::R);
+            let after = d[from * Self::R + 1..].chunks_exact(Self::R);
+            let factors = self.above[from..to].iter().zip(&self.below[from..to]);
+            for (((out, before), after), (above, below)) in out.iter_mut().zip(before).zip(after).zip(factors) {
+                *out = before[B] - (dot(above, &before[..B]) + dot(below, &after[..B]));
+            }
+        });
+    }
+
+    /// One row of [`reduce`](Self::reduce), anywhere.
+    fn reduce_row(&self, d: &[T], k: usize) -> T {
+        let at = |i: usize| d.get(i).copied().unwrap_or(T::ZERO);
+        let i = k * Self::R;
+        let (mut before, mut after) = ([T::ZERO; B], [T::ZERO; B]);
+        for j in 0..B {
+            before[j] = at((i + j).wrapping_sub(B));
+            after[j] = at(i + 1 + j);
+        }
+        d[i] - (dot(&self.above[k], &before) + dot(&self.below[k], &after))
+    }
+
+    /// x from d, and from the x of the next level.
+    fn substitute(&self, coarse: &[T], x: &mut [T], tasks: usize) {
+        let m = coarse.len();
+        spread(tasks, 0..m, Wide(x, Self::R), &|range, Wide(x, _)| {
+            let to = range.end.min(m - 1);
+            let full = &mut x[..(to - range.start) * Self::R];
+            for (k, x) in (range.start..to).zip(full.chunks_exact_mut(Self::R)) {
+                self.substitute_block(k, [coarse[k], coarse[k + 1]], x);
+            }
+            if range.end == m {
+                // What follows the last row that stays may be a part of a block.
+                let rest = &mut x[(to - range.start) * Self::R..];
+                let mut padded = [[T::ZERO; B]; 2];
+                let padded = &mut padded.as_flattened_mut()[..Self::R];
+                padded[..rest.len()].copy_from_slice(rest);
+                self.substitute_block(m - 1, [coarse[m - 1], T::ZERO], padded);
+                rest.copy_from_slice(&padded[..rest.len()]);
+            }
+        });
+    }
+
+    /// A row that stays and the block after it; `x` holds their right-hand sides.
+    #[inline(always)]
+    fn substitute_block(&self, k: usize, [here, next]: [T; 2], x: &mut [T]) {
+        let mut d = [T::ZERO; B];
+        d.copy_from_slice(&x[1..]);
+        d[0] -= self.sub[k] * here;
+        d[B - 1] -= self.sup[k] * next;
+        x[0] = here;
+        x[1..].iter_mut().zip(&self.inverse[k]).for_each(|(x, row)| *x = dot(row, &d));
+    }
+}
+
+impl<T: Scalar, const B: usize> CyclicReduction<T, B> {
+    /// Solves a system whose levels are `levels`.
+    fn solve_from(&self, levels: &[Level<T, B>], rows: &Rows<'_, T>, x: &mut [T], stack: &mut PodStack) {
+        let Some((level, coarser)) = levels.split_first() else {
+            let last = self.last.as_ref().map_or(*rows, Tridiagonal::rows);
+            return self.last_factors.solve(&last, x, stack);
+        };
+        let (coarse, stack) = stack.make_raw::<T>(level.coarse_n());
+        let tasks = tasks(self.threads, x.len());
+        level.reduce(x, coarse, tasks);
+        self.solve_from(coarser, rows, coarse, stack);
+        level.substitute(coarse, x, tasks);
+    }
+}
+
+impl<T: Scalar, const B: usize> Elimination<T> for CyclicReduction<T, B> {
+    fn new(rows: &Rows<'_, T>, options: &Options) -> Result<Self> {
+        let (mut levels, mut last) = (Vec::new(), None::<Tridiagonal<'static, T>>);
+        let mut n = rows.n();
+        while n > REDUCED_MAX_N {
+            let rows = last.as_ref().map_or(*rows, Tridiagonal::rows);
+            let (level, coarse) = Level::new(&rows, options.threads)?;
+            n = level.coarse_n();
+            levels.push(level);
+            last = Some(coarse);
+        }
+        let last_factors = Thomas::new(&last.as_ref().map_or(*rows, Tridiagonal::rows), options)?;
+        let singular = last_factors.is_singular() || levels.iter().any(Level::is_singular);
+        Ok(Self { levels, last, last_factors, threads: options.threads, singular })
+    }
+
+    fn is_singular(&self) -> bool {
+        self.singular
+    }
+
+    /// The right-hand sides of the coarser levels, one column at a time.
+    fn scratch(&self, _n_rhs: usize) -> StackReq {
+        self.levels.iter().fold(StackReq::EMPTY, |all, level| all.and(StackReq::new::<T>(level.coarse_n())))
+    }
+
+    fn solve(&self, rows: &Rows<'_, T>, x: &mut [T], stack: &mut PodStack) {
+        for x in x.chunks_exact_mut(rows.n()) {
+            self.solve_from(&self.levels, rows, x, stack);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::methods::stored::testing::{check_dominant, matrix};
+
+    /// The rows of the next level and a solved system with x = (1, 2, 3, 4).
+    fn reduced<const B: usize>(a: &Tridiagonal<'_, f64>) -> Vec<(f64, f64, f64)> {
+        let (level, coarse) = Level::<f64, B>::new(&a.rows(), 1).unwrap();
+        let mut x = a.apply(&[1.0, 2.0, 3.0, 4.0]).unwrap();
+        let mut d = vec![0.0; coarse.n()];
+        level.reduce(&x, &mut d, 1);
+        let kept: Vec<f64> = (0..4).step_by(B + 1).map(|i| i as f64 + 1.0).collect();
+        assert_eq!(d, coarse.apply(&kept).unwrap());
+        level.substitute(&kept, &mut x, 1);
+        assert_eq!(x, [1.0, 2.0, 3.0, 4.0]);
+        (0..coarse.n()).map(|k| coarse.row(k)).collect()
+    }
+
+    #[test]
+    fn every_other_row_by_hand() {
+        let a = matrix(&[[0.0, 4.0, 1.0], [1.0, 2.0, 1.0], [1.0, 4.0, 1.0], [1.0, 2.0, 0.0]]);
+        assert_eq!(reduced::<1>(&a), [(0.0, 3.5, -0.5), (-0.5, 3.0, 0.0)]);
+    }
+
+    #[test]
+    fn two_of_three_rows_by_hand() {
+        // D⁻¹ = [1 −1; −1 2], w = (1, −1), v = (−1, 2)
+        let a = matrix(&[[0.0, 4.0, 1.0], [1.0, 2.0, 1.0], [1.0, 1.0, 1.0], [1.0, 4.0, 0.0]]);
+        assert_eq!(reduced::<2>(&a), [(0.0, 3.0, 1.0), (1.0, 2.0, 0.0)]);
+    }
+
+    #[test]
+    fn pairs_near_the_ends_of_the_range() {
+        let d = inverse_of_pair([2e300, 1e300], [1e-300, 1e-300]);
+        for (got, expected) in d.as_flattened().iter().zip([1e-300, -1e300, -1e-300, 2e300]) {
+            assert!((got / expected - 1.0).abs() < 1e-15, "{d:?}");
+        }
+        assert_eq!(inverse_of_pair([1.0, 2.0], [2.0, 4.0]), [[0.0; 2]; 2]);
+    }
+
+    #[test]
+    fn dominant_systems_of_every_size() {
+        check_dominant::<CyclicReduction<f64, 1>>();
+        check_dominant::<CyclicReduction<f64, 2>>();
+    }
+}

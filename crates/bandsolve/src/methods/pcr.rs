@@ -1,0 +1,236 @@
+//! Parallel cyclic reduction: every row is reduced at every level, by its neighbours at distance s = 1, 2, 4, …, until rows
+//! are decoupled.
+//!
+//! With rows divided by their diagonal entries (b = 1), a level is
+//!
+//! $$ r_i = \frac{1}{1 - a_i c_{i-s} - c_i a_{i+s}}, \qquad a'_i = -r_i a_i a_{i-s}, \quad c'_i = -r_i c_i c_{i+s}, \quad d'_i = r_i (d_i - a_i d_{i-s} - c_i d_{i+s}) $$
+//!
+//! What lies beyond the ends counts as zero. There is no substitution: after ⌈log₂ n⌉ levels, or as soon as all a and c
+//! have become zero, d is x. The multipliers of all levels would take n log n words, so none are kept: `solve` forms the
+//! levels again, once for all its right-hand sides.
+//!
+//! Safe where cyclic reduction is.
+//!
+//! Source: Chang, thesis, section 2.1.3; Hockney, Jesshope, Parallel Computers 2 (1988). a, b, c, d → sub, diag, sup, rhs.
+
+use crate::contract::verify::buffer;
+use crate::decision::Options;
+use crate::error::Result;
+use crate::methods::stored::Elimination;
+use bandsolve_kernel::Scalar;
+use bandsolve_kernel::rows::Rows;
+use bandsolve_kernel::scalar::reciprocal;
+use bandsolve_kernel::spread::{spread, tasks};
+use core::mem::swap;
+use core::ops::Range;
+use dyn_stack::{PodStack, StackReq};
+
+/// What is known of an open system before it is solved: 0 words a row.
+///
+/// # Cost
+/// Factor: 10 flops and 1 division a row and level. Solve: the same, and 5 flops a row, level and right-hand side.
+#[derive(Debug)]
+pub(crate) struct ParallelCyclicReduction {
+    n: usize,
+    /// Levels until rows are decoupled.
+    levels: u32,
+    threads: usize,
+    singular: bool,
+}
+
+/// The matrix of one level, its diagonal being 1, and what its rows were divided by to make it so.
+struct Level<'a, T> {
+    sub: &'a mut [T],
+    sup: &'a mut [T],
+    recip: &'a mut [T],
+}
+
+/// Subtracts coefficient·value, the value from `distance` rows above, from the rows `rows` that `out` holds.
+fn subtract_above<T: Scalar>(out: &mut [T], rows: &Range<usize>, coefficients: &[T], values: &[T], distance: usize) {
+    let from = distance.clamp(rows.start, rows.end);
+    let terms = coefficients[from..rows.end].iter().zip(&values[from.saturating_sub(distance)..]);
+    out[from - rows.start..].iter_mut().zip(terms).for_each(|(out, (a, v))| *out -= *a * *v);
+}
+
+/// As [`subtract_above`], the value from `distance` rows below.
+fn subtract_below<T: Scalar>(out: &mut [T], rows: &Range<usize>, coefficients: &[T], values: &[T], distance: usize) {
+    let below = values.get(rows.start + distance..).unwrap_or(&[]);
+    let terms = coefficients[rows.clone()].iter().zip(below);
+    out.iter_mut().zip(terms).for_each(|(out, (c, v))| *out -= *c * *v);
+}
+
+/// Rows that are reduced together, so that their four passes find them in cache.
+const BLOCK: usize = 512;
+
+/// Calls `work` for blocks of rows.
+fn blocks(rows: Range<usize>, mut work: impl FnMut(Range<usize>, Range<usize>)) {
+    for start in rows.clone().step_by(BLOCK) {
+        let end = (start + BLOCK).min(rows.end);
+        work(start..end, start - rows.start..end - rows.start);
+    }
+}
+
+impl<'a, T: Scalar> Level<'a, T> {
+    /// Memory for one level.
+    fn scratch(n: usize) -> StackReq {
+        StackReq::new::<T>(n).and(StackReq::new::<T>(n)).and(StackReq::new::<T>(n))
+    }
+
+    fn take(stack: &'a mut PodStack, n: usize) -> (Self, &'a mut PodStack) {
+        let (sub, stack) = stack.make_raw::<T>(n);
+        let (sup, stack) = stack.make_raw::<T>(n);
+        let (recip, stack) = stack.make_raw::<T>(n);
+        (Self { sub, sup, recip }, stack)
+    }
+
+    /// The matrix itself, divided by its diagonal.
+    fn set_rows(&mut self, rows: &Rows<'_, T>, tasks: usize) {
+        let out = (&mut *self.sub, &mut *self.sup, &mut *self.recip);
+        spread(tasks, 0..rows.n(), out, &|range, (subs, sups, recips)| {
+            for (((i, sub), sup), recip) in range.zip(subs).zip(sups).zip(recips) {
+                let (a, b, c) = rows.row(i);
+                *recip = reciprocal(b);
+                (*sub, *sup) = (a * *recip, c * *recip);
+            }
+        });
+    }
+
+    /// The level after `fine`.
+    fn set_reduced(&mut self, fine: &Level<'_, T>, distance: usize, tasks: usize) {
+        let (a, c) = (&*fine.sub, &*fine.sup);
+        let out = (&mut *self.sub, &mut *self.sup, &mut *self.recip);
+        spread(tasks, 0..a.len(), out, &|range, (subs, sups, recips)| {
+            blocks(range, |rows, here| {
+                let (sub, sup, recip) = (&mut subs[here.clone()], &mut sups[here.clone()], &mut recips[here]);
+                recip.fill(T::ONE);
+                subtract_above(recip, &rows, a, c, distance);
+                subtract_below(recip, &rows, c, a, distance);
+                recip.iter_mut().for_each(|r| *r = reciprocal(*r));
+                sub.fill(T::ZERO);
+                subtract_above(sub, &rows, a, a, distance);
+                sup.fill(T::ZERO);
+                subtract_below(sup, &rows, c, c, distance);
+                for ((sub, sup), r) in sub.iter_mut().zip(sup).zip(recip) {
+                    (*sub, *sup) = (*r * *sub, *r * *sup);
+                }
+            });
+        });
+    }
+
+    /// Right-hand sides of this level from those, `d`, of the level `fine` before.
+    fn reduce(&self, fine: &Level<'_, T>, distance: usize, d: &[T], out: &mut [T], tasks: usize) {
+        spread(tasks, 0..d.len(), out, &|range, out| {
+            blocks(range, |rows, here| {
+                let out = &mut out[here];
+                out.copy_from_slice(&d[rows.clone()]);
+                subtract_above(out, &rows, fine.sub, d, distance);
+                subtract_below(out, &rows, fine.sup, d, distance);
+                out.iter_mut().zip(&self.recip[rows]).for_each(|(out, r)| *out = *r * *out);
+            });
+        });
+    }
+
+    /// Whether every row stands alone.
+    fn is_diagonal(&self) -> bool {
+        self.sub.iter().chain(&*self.sup).all(|v| *v == T::ZERO)
+    }
+}
+
+impl<T: Scalar> Elimination<T> for ParallelCyclicReduction {
+    fn new(rows: &Rows<'_, T>, options: &Options) -> Result<Self> {
+        let (n, threads) = (rows.n(), options.threads);
+        let scratch = Level::<T>::scratch(n).and(Level::<T>::scratch(n));
+        let mut memory = buffer(scratch)?;
+        let (mut fine, stack) = Level::<T>::take(PodStack::new(&mut memory), n);
+        let (mut coarse, _) = Level::take(stack, n);
+        fine.set_rows(rows, tasks(threads, n));
+        let (mut levels, mut singular) = (0, fine.recip.contains(&T::ZERO));
+        while n > 1 << levels && !fine.is_diagonal() {
+            coarse.set_reduced(&fine, 1 << levels, tasks(threads, n));
+            singular |= coarse.recip.contains(&T::ZERO);
+            swap(&mut fine, &mut coarse);
+            levels += 1;
+        }
+        Ok(Self { n, levels, threads, singular })
+    }
+
+    fn is_singular(&self) -> bool {
+        self.singular
+    }
+
+    /// Two levels of the matrix and one of the right-hand sides.
+    fn scratch(&self, n_rhs: usize) -> StackReq {
+        Level::<T>::scratch(self.n)
+            .and(Level::<T>::scratch(self.n))
+            .and(StackReq::new::<T>(self.n.saturating_mul(n_rhs)))
+    }
+
+    fn solve(&self, rows: &Rows<'_, T>, x: &mut [T], stack: &mut PodStack) {
+        let (n, tasks) = (rows.n(), tasks(self.threads, rows.n()));
+        let (mut fine, stack) = Level::take(stack, n);
+        let (mut coarse, stack) = Level::take(stack, n);
+        let (spare, _) = stack.make_raw::<T>(x.len());
+        fine.set_rows(rows, tasks);
+        for x in x.chunks_exact_mut(n) {
+            spread(tasks, 0..n, &mut *x, &|rows, x| x.iter_mut().zip(&fine.recip[rows]).for_each(|(x, r)| *x *= *r));
+        }
+        let (mut from, mut to) = (&mut *x, spare);
+        for level in 0..self.levels {
+            coarse.set_reduced(&fine, 1 << level, tasks);
+            for (d, out) in from.chunks_exact(n).zip(to.chunks_exact_mut(n)) {
+                coarse.reduce(&fine, 1 << level, d, out, tasks);
+            }
+            swap(&mut fine, &mut coarse);
+            swap(&mut from, &mut to);
+        }
+        if self.levels % 2 == 1 {
+            // After an odd number of levels x stands in the spare memory, and `to` is the caller's.
+            to.copy_from_slice(from);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::methods::stored::testing::{check_dominant, matrix, options};
+    use dyn_stack::PodBuffer;
+
+    #[test]
+    fn one_level_by_hand() {
+        let a = matrix(&[[1.0, 2.0, 1.0]; 4]);
+        let mut memory = PodBuffer::new(Level::<f64>::scratch(4).and(Level::<f64>::scratch(4)));
+        let (mut fine, stack) = Level::take(PodStack::new(&mut memory), 4);
+        let (mut coarse, _) = Level::take(stack, 4);
+        fine.set_rows(&a.rows(), 1);
+        assert_eq!((&*fine.sub, &*fine.sup), (&[0.0, 0.5, 0.5, 0.5][..], &[0.5, 0.5, 0.5, 0.0][..]));
+        coarse.set_reduced(&fine, 1, 1);
+        // r = 1/(1 − ¼), 1/(1 − ¼ − ¼), …
+        assert_eq!(coarse.recip, [4.0 / 3.0, 2.0, 2.0, 4.0 / 3.0]);
+        assert_eq!(
+            (&*coarse.sub, &*coarse.sup),
+            (&[0.0, 0.0, -0.5, -1.0 / 3.0][..], &[-1.0 / 3.0, -0.5, 0.0, 0.0][..])
+        );
+        let mut d = [0.0; 4];
+        coarse.reduce(&fine, 1, &[1.0, 1.0, 1.0, 1.0], &mut d, 1);
+        assert_eq!(d, [2.0 / 3.0, 0.0, 0.0, 2.0 / 3.0]);
+    }
+
+    #[test]
+    fn as_many_levels_as_needed() {
+        let levels = |rows: &[[f64; 3]]| {
+            let a = matrix(rows);
+            ParallelCyclicReduction::new(&a.rows(), &options()).unwrap().levels
+        };
+        assert_eq!([2, 3, 4, 5, 9].map(|n| levels(&vec![[1.0, 4.0, 1.0]; n])), [1, 2, 2, 3, 4]);
+        assert_eq!(levels(&[[0.0, 4.0, 0.0]; 9]), 0);
+        assert_eq!(levels(&[[0.0, 4.0, 1.0], [1.0, 4.0, 0.0], [0.0, 4.0, 1.0], [1.0, 4.0, 0.0]]), 1);
+        // Couplings of 1e-100 have vanished after two levels.
+        assert_eq!(levels(&[[1e-100, 1.0, 1e-100]; 1000]), 2);
+    }
+
+    #[test]
+    fn dominant_systems_of_every_size() {
+        check_dominant::<ParallelCyclicReduction>();
+    }
+}

@@ -1,0 +1,249 @@
+//! SPIKE: partitions are solved for themselves; what couples them is solved between their tips.
+//!
+//! With T_p the rows and columns of partition p, a and c what its first and last row have outside,
+//!
+//! $$ T_p w_p = a\,e_1, \qquad T_p v_p = c\,e_{-1}, \qquad T_p y_p = d_p, \qquad x_p = y_p - w_p\,l_{p-1} - v_p\,f_{p+1} $$
+//!
+//! where f and l are the first and the last unknown of a partition. The spikes w and v are stored whole. Those rows of the last
+//! equation that belong to l_p and f_{p+1}, the *tips* on either side of a boundary, are the coarse system
+//!
+//! $$ l_p + w_{p,-1}\,l_{p-1} + v_{p,-1}\,f_{p+1} = y_{p,-1}, \qquad f_{p+1} + w_{p+1,1}\,l_p + v_{p+1,1}\,f_{p+2} = y_{p+1,1} $$
+//!
+//! In the order l₀, f₁, l₁, f₂, … it has two diagonals below and two above the main one, and is solved by the banded LU with
+//! scaled partial pivoting. Block cyclic reduction, as in the thesis, has 2×2 pivots that can be singular where the
+//! matrix is not; a band of two is so cheap beside the partitions that nothing else pays.
+//!
+//! Breaks down where a partition T_p is (nearly) singular, whatever solves it. Partitions are the tasks of threads; their
+//! size does not depend on the number of threads.
+//!
+//! Source: Chang, thesis, section 3.1 and 3.3.3; Polizzi, Sameh, Parallel Comput. 32 (2006). a, b, c, d → sub, diag, sup,
+//! rhs; h (head), t (tail) → first, last.
+
+use crate::contract::Op;
+use crate::contract::verify::buffer;
+use crate::decision::Options;
+use crate::error::Result;
+use crate::matrix::Banded;
+use crate::memory::{allocate, filled, places};
+use crate::methods::stored::Elimination;
+use crate::pivoted::band_lu::BandLu;
+use crate::tuning::SPIKE_PARTITION_ROWS;
+use bandsolve_kernel::Scalar;
+use bandsolve_kernel::rows::Rows;
+use bandsolve_kernel::spread::{Wide, spread};
+use core::ops::Range;
+use dyn_stack::{PodStack, StackReq};
+
+/// Factors of an open system: those of E and 2 words a row.
+///
+/// # Cost
+/// Beside E, and two right-hand sides of it to factor: 4 flops a row and right-hand side; 3 words read, 1 written.
+#[derive(Debug)]
+pub(crate) struct Spike<T: Scalar, E> {
+    cut: Cut,
+    inner: Vec<E>,
+    /// w and v of each row
+    spikes: Vec<[T; 2]>,
+    /// `None` if there is one partition only.
+    coarse: Option<BandLu<T>>,
+    threads: usize,
+    singular: bool,
+}
+
+/// How rows are cut into partitions: of one size, the last one up to a row less than twice as long.
+#[derive(Debug, Clone, Copy)]
+struct Cut {
+    n: usize,
+    rows: usize,
+}
+
+impl Cut {
+    fn count(&self) -> usize {
+        (self.n / self.rows).max(1)
+    }
+
+    /// Rows of partition `p`.
+    fn rows(&self, p: usize) -> Range<usize> {
+        p * self.rows..if p + 1 == self.count() { self.n } else { (p + 1) * self.rows }
+    }
+
+    /// Rows of partition `p` in an array that begins with partition `first`.
+    fn rows_from(&self, first: usize, p: usize) -> Range<usize> {
+        let Range { start, end } = self.rows(p);
+        start - first * self.rows..end - first * self.rows
+    }
+}
+
+impl<T: Scalar, E: Elimination<T>> Spike<T, E> {
+    /// Factors partitions and finds their spikes.
+    fn factor(rows: &Rows<'_, T>, options: &Options, cut: Cut) -> Result<(Vec<E>, Vec<[T; 2]>)> {
+        let alone = Options { threads: 1, ..*options };
+        let mut inner = places::<E>(cut.count())?;
+        let mut spikes = allocate(cut.n, [T::ZERO; 2])?;
+        let out = (&mut inner[..], Wide(&mut spikes, cut.rows));
+        spread(options.threads.min(cut.count()), 0..cut.count(), out, &|partitions, (inner, Wide(spikes, _))| {
+            for (p, inner) in partitions.clone().zip(inner) {
+                let spikes = &mut spikes[cut.rows_from(partitions.start, p)];
+                *inner = Some(Self::factor_partition(rows, &alone, cut.rows(p), spikes));
+            }
+        });
+        Ok((filled(inner)?, spikes))
+    }
+
+    /// Factors the partition of the rows `part` and finds its spikes.
+    fn factor_partition(rows: &Rows<'_, T>, options: &Options, part: Range<usize>, to: &mut [[T; 2]]) -> Result<E> {
+        let (section, m) = (rows.section(part.clone()), part.len());
+        let inner = E::new(&section, options)?;
+        let mut spikes = allocate(2 * m, T::ZERO)?;
+        if part.start > 0 {
+            spikes[0] = rows.row(part.start).0;
+        }
+        if part.end < rows.n() {
+            spikes[2 * m - 1] = rows.row(part.end - 1).2;
+        }
+        let scratch = inner.scratch(2);
+        let mut memory = buffer(scratch)?;
+        inner.solve(&section, &mut spikes, PodStack::new(&mut memory));
+        let (w, v) = spikes.split_at(m);
+        to.iter_mut().zip(w.iter().zip(v)).for_each(|(to, (w, v))| *to = [*w, *v]);
+        Ok(inner)
+    }
+
+    /// Factors the equations between the tips; also returns whether they have no solution.
+    fn factor_coarse(spikes: &[[T; 2]], cut: Cut) -> Result<(BandLu<T>, bool)> {
+        let n = 2 * (cut.count() - 1);
+        let mut bands = allocate(5 * n, T::ZERO)?;
+        let mut set = |i: usize, j: usize, v: T| bands[2 + i - j + 5 * j] = v;
+        for p in 0..cut.count() - 1 {
+            let (l, f) = (2 * p, 2 * p + 1);
+            let boundary = cut.rows(p).end;
+            let ([w_last, v_last], [w_first, v_first]) = (spikes[boundary - 1], spikes[boundary]);
+            set(l, l, T::ONE);
+            set(l, f, v_last);
+            set(f, f, T::ONE);
+            set(f, l, w_first);
+            if l > 0 {
+                set(l, l - 2, w_last);
+            }
+            if f + 2 < n {
+                set(f, f + 2, v_first);
+            }
+        }
+        BandLu::scaled(&Banded::from_vec(n, 2, 2, bands)?)
+    }
+
+    /// Replaces d by y in every partition.
+    fn solve_partitions(&self, rows: &Rows<'_, T>, x: &mut [T], memory: &mut [u8]) {
+        let (cut, each) = (self.cut, self.partition_bytes());
+        let out = (Wide(x, cut.rows), Wide(memory, each));
+        spread(self.threads, 0..cut.count(), out, &|partitions, (Wide(x, _), Wide(memory, _))| {
+            for p in partitions.clone() {
+                let x = &mut x[cut.rows_from(partitions.start, p)];
+                // The first partition's share serves all of this task, and stays in cache.
+                self.inner[p].solve(&rows.section(cut.rows(p)), x, PodStack::new(&mut memory[..each]));
+            }
+        });
+    }
+
+    /// Bytes of scratch that a partition is solved in.
+    fn partition_bytes(&self) -> usize {
+        self.inner.iter().map(|inner| inner.scratch(1).unaligned_bytes_required()).max().unwrap_or(0)
+    }
+
+    /// Replaces y by x in every partition, from the tips l₀, f₁, l₁, …
+    fn substitute(&self, tips: &[T], x: &mut [T]) {
+        let cut = self.cut;
+        spread(self.threads, 0..cut.count(), Wide(x, cut.rows), &|partitions, Wide(x, _)| {
+            for p in partitions.clone() {
+                let above = if p > 0 { tips[2 * p - 2] } else { T::ZERO };
+                let below = tips.get(2 * p + 1).copied().unwrap_or(T::ZERO);
+                let x = &mut x[cut.rows_from(partitions.start, p)];
+                for (x, [w, v]) in x.iter_mut().zip(&self.spikes[cut.rows(p)]) {
+                    *x -= *w * above + *v * below;
+                }
+            }
+        });
+    }
+}
+
+impl<T: Scalar, E: Elimination<T>> Elimination<T> for Spike<T, E> {
+    fn new(rows: &Rows<'_, T>, options: &Options) -> Result<Self> {
+        let cut = Cut { n: rows.n(), rows: options.partition_rows.unwrap_or(SPIKE_PARTITION_ROWS).max(3) };
+        let (inner, spikes) = Self::factor(rows, options, cut)?;
+        let threads = options.threads.min(cut.count());
+        let mut spike = Self { cut, inner, spikes, coarse: None, threads, singular: false };
+        if cut.count() > 1 {
+            let (coarse, singular) = Self::factor_coarse(&spike.spikes, cut)?;
+            (spike.coarse, spike.singular) = (Some(coarse), singular);
+        }
+        spike.singular |= spike.inner.iter().any(E::is_singular);
+        Ok(spike)
+    }
+
+    fn is_singular(&self) -> bool {
+        self.singular
+    }
+
+    /// The tips, and the scratch of every partition, one column at a time.
+    fn scratch(&self, _n_rhs: usize) -> StackReq {
+        let tips = StackReq::new::<T>(2 * (self.cut.count() - 1));
+        let window = StackReq::new::<T>(self.coarse.as_ref().map_or(0, |coarse| coarse.words(1)));
+        tips.and(window).and(StackReq::new::<u8>(self.cut.count() * self.partition_bytes()))
+    }
+
+    fn solve(&self, rows: &Rows<'_, T>, x: &mut [T], stack: &mut PodStack) {
+        let (tips, stack) = stack.make_raw::<T>(2 * (self.cut.count() - 1));
+        let (window, stack) = stack.make_raw::<T>(self.coarse.as_ref().map_or(0, |coarse| coarse.words(1)));
+        let (memory, _) = stack.make_raw::<u8>(self.cut.count() * self.partition_bytes());
+        for x in x.chunks_exact_mut(self.cut.n) {
+            self.solve_partitions(rows, x, memory);
+            if let Some(coarse) = &self.coarse {
+                for (p, tips) in tips.chunks_exact_mut(2).enumerate() {
+                    let boundary = self.cut.rows(p).end;
+                    tips.copy_from_slice(&x[boundary - 1..=boundary]);
+                }
+                coarse.solve(Op::Plain, tips, window);
+                self.substitute(tips, x);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::methods::cyclic_reduction::CyclicReduction;
+    use crate::methods::stored::testing::{check_dominant, dominant, matrix, options, solve};
+    use crate::methods::thomas::Thomas;
+
+    #[test]
+    fn spikes_by_hand() {
+        // Two partitions of diagonal matrices, coupled by the rows at their boundary.
+        let mut rows = [[0.0, 2.0, 0.0]; 6];
+        (rows[2][2], rows[3][0]) = (1.0, 1.0);
+        let a = matrix(&rows);
+        let options = Options { partition_rows: Some(3), ..options() };
+        let spike = Spike::<f64, Thomas<f64>>::new(&a.rows(), &options).unwrap();
+        assert_eq!(spike.spikes, [[0.0, 0.0], [0.0, 0.0], [0.0, 0.5], [0.5, 0.0], [0.0, 0.0], [0.0, 0.0]]);
+        let x = solve::<Spike<f64, Thomas<f64>>>(&a, &options, &[2.0, 4.0, 10.0, 11.0, 10.0, 12.0]);
+        assert_eq!(x, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+    }
+
+    #[test]
+    fn any_partition_and_any_thread() {
+        let a = dominant(100);
+        let d: Vec<f64> = (0..100).map(|i| f64::from(i % 7)).collect();
+        for rows in [3, 4, 7, 33, 50, 51, 100, 200] {
+            let [one, three] = [1, 3].map(|threads| Options { threads, partition_rows: Some(rows), ..options() });
+            let x = solve::<Spike<f64, CyclicReduction<f64, 2>>>(&a, &one, &d);
+            assert_eq!(x, solve::<Spike<f64, CyclicReduction<f64, 2>>>(&a, &three, &d), "{rows} rows");
+            let eta = crate::contract::verify::backward_error(a.rows(), (&d, &x), false);
+            assert!(eta <= 8.0 * f64::EPSILON, "{rows} rows: {eta:e}");
+        }
+    }
+
+    #[test]
+    fn dominant_systems_of_every_size() {
+        check_dominant::<Spike<f64, CyclicReduction<f64, 1>>>();
+    }
+}

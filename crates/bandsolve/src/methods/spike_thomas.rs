@@ -1,0 +1,9 @@
+//! SPIKE with Thomas' algorithm inside partitions: no pivoting, for dominant matrices.
+//!
+//! Source: Chang, thesis, section 3.3.2.
+
+use crate::partition::partitioned::{Scheme, Truncation};
+use bandsolve_kernel::sweep::Eliminator;
+
+pub(crate) const SCHEME: Scheme =
+    Scheme { eliminator: Some(Eliminator::Exchange), fixed: true, truncation: Truncation::Never };

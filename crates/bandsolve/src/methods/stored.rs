@@ -1,0 +1,263 @@
+//! Methods that keep factors: what they share. Each says how one open system is factored and solved; here stand transposes,
+//! periodic corners, tiny systems and the accuracy contract.
+//!
+//! A periodic system is bordered: without its last unknown it is open. With T the leading n−1 rows and columns, u and w
+//! what is left of the last column and the last row, and δ its diagonal entry,
+//!
+//! $$ T z = u, \qquad T y = d, \qquad x_{n-1} = \frac{d_{n-1} - w^T y}{\delta - w^T z}, \qquad x = y - x_{n-1} z $$
+//!
+//! T may be singular where the whole is not; as with every pivot that is too small, verification finds out.
+
+use crate::contract::determinant::Product;
+use crate::contract::inspect::Probe;
+use crate::contract::verify::{
+    Factored, Facts, KeepsFactors, Lazy, Report, buffer, check_scratch, solve_tiny, solve_verified, verified_scratch,
+};
+use crate::contract::{Factor, Op};
+use crate::decision::Decision;
+use crate::decision::Options;
+use crate::error::{Result, check_len};
+use crate::matrix::{Shape, Tridiagonal};
+use crate::memory::allocate;
+use crate::pivoted::{PivotedTridiagonal, around_transpose, pivoted_fallback};
+use bandsolve_kernel::Scalar;
+use bandsolve_kernel::rows::Rows;
+use bandsolve_kernel::scalar::reciprocal;
+use core::fmt::Debug;
+use dyn_stack::{PodStack, StackReq};
+
+/// One method's factors of one open system of n ≥ 2 unknowns.
+pub(crate) trait Elimination<T: Scalar>: Sized + Send + Sync + Debug {
+    /// Factors the system; never fails on numbers.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    fn new(rows: &Rows<'_, T>, options: &Options) -> Result<Self>;
+
+    /// Whether a pivot was exactly zero: then solutions are not worth looking at.
+    fn is_singular(&self) -> bool;
+
+    /// Scratch of [`solve`](Self::solve).
+    fn scratch(&self, n_rhs: usize) -> StackReq {
+        _ = n_rhs;
+        StackReq::EMPTY
+    }
+
+    /// det A, if the factors tell it as reliably as pivoted ones; asked for only where no pivot was zero.
+    fn product(&self, _rows: &Rows<'_, T>) -> Option<Product> {
+        None
+    }
+
+    /// Replaces right-hand sides, columns of length n, by solutions, unchecked. `rows` are those of [`new`](Self::new).
+    fn solve(&self, rows: &Rows<'_, T>, x: &mut [T], stack: &mut PodStack);
+}
+
+/// Factors of an open or a periodic system.
+#[derive(Debug)]
+struct System<T, E> {
+    inner: E,
+    border: Option<Border<T>>,
+}
+
+/// What a periodic system has beside its leading rows and columns.
+#[derive(Debug)]
+struct Border<T> {
+    /// z
+    column: Vec<T>,
+    /// 1 / (δ − wᵀz)
+    recip: T,
+}
+
+impl<T: Scalar, E: Elimination<T>> System<T, E> {
+    fn new(rows: &Rows<'_, T>, options: &Options) -> Result<Self> {
+        if !rows.periodic {
+            return Ok(Self { inner: E::new(rows, options)?, border: None });
+        }
+        let n = rows.n() - 1;
+        let open = rows.section(0..n);
+        let inner = E::new(&open, options)?;
+        let mut column = allocate(n, T::ZERO)?;
+        column[0] += rows.row(0).0;
+        column[n - 1] += rows.row(n - 1).2;
+        let mut memory = buffer(inner.scratch(1))?;
+        inner.solve(&open, &mut column, PodStack::new(&mut memory));
+        let (a, b, c) = rows.row(n);
+        let pivot = b - (c * column[0] + a * column[n - 1]);
+        Ok(Self { inner, border: Some(Border { column, recip: reciprocal(pivot) }) })
+    }
+
+    fn is_singular(&self) -> bool {
+        self.inner.is_singular() || self.border.as_ref().is_some_and(|border| border.recip == T::ZERO)
+    }
+
+    /// Scratch of [`solve`](Self::solve).
+    fn scratch(&self, n_rhs: usize) -> StackReq {
+        // The columns of a periodic system are not neighbours without their last unknowns.
+        self.inner.scratch(if self.border.is_some() { 1 } else { n_rhs })
+    }
+
+    fn solve(&self, rows: &Rows<'_, T>, x: &mut [T], stack: &mut PodStack) {
+        let Some(border) = &self.border else { return self.inner.solve(rows, x, stack) };
+        let n = rows.n() - 1;
+        let open = rows.section(0..n);
+        let (a, _, c) = rows.row(n);
+        for x in x.chunks_exact_mut(n + 1) {
+            let (x, last) = x.split_at_mut(n);
+            self.inner.solve(&open, x, stack);
+            last[0] = (last[0] - (c * x[0] + a * x[n - 1])) * border.recip;
+            x.iter_mut().zip(&border.column).for_each(|(x, z)| *x -= last[0] * *z);
+        }
+    }
+}
+
+/// Unknowns from which on a method is asked at all.
+const SMALLEST: usize = 3;
+
+/// A tridiagonal matrix factored by `E`.
+#[derive(Debug)]
+pub(crate) struct Stored<'m, T: Scalar, E> {
+    a: Tridiagonal<'m, T>,
+    decision: Decision,
+    facts: Facts,
+    /// `None` below [`SMALLEST`] unknowns.
+    plain: Option<System<T, E>>,
+    /// Factors of Aᵀ.
+    transposed: Lazy<System<T, E>>,
+    fallback: Lazy<PivotedTridiagonal<'m, T>>,
+}
+
+impl<'m, T: Scalar, E: Elimination<T>> Stored<'m, T, E> {
+    /// Factors `a`.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn new(decision: &Decision, a: Tridiagonal<'m, T>) -> Result<Self> {
+        let plain = if a.n() < SMALLEST { None } else { Some(System::new(&a.rows(), &decision.options)?) };
+        let (facts, decision) = (Facts::new(decision), decision.clone());
+        Ok(Self { a, decision, facts, plain, transposed: Lazy::new(), fallback: Lazy::new() })
+    }
+
+    /// The rows that are factored for `op`: those of A or of Aᵀ.
+    fn rows(&self, op: Op) -> Rows<'_, T> {
+        if op == Op::Plain { self.a.rows() } else { Op::Transpose.rows(&self.a) }
+    }
+
+    /// Their factors.
+    fn system(&self, op: Op) -> Result<&System<T, E>> {
+        match op {
+            Op::Plain => Ok(self.plain.as_ref().expect("factored")),
+            _ => self.transposed.get(|| System::new(&self.rows(op), &self.decision.options)),
+        }
+    }
+
+    /// Scratch of a solve with either system: they are of the same size.
+    fn system_scratch(&self, n_rhs: usize) -> StackReq {
+        self.plain.as_ref().map_or(StackReq::EMPTY, |system| system.scratch(n_rhs))
+    }
+}
+
+impl<T: Scalar, E> KeepsFactors for Stored<'_, T, E> {}
+
+impl<'m, T: Scalar, E: Elimination<T>> Factored<T> for Stored<'m, T, E> {
+    type Matrix = Tridiagonal<'m, T>;
+
+    fn matrix(&self) -> &Tridiagonal<'m, T> {
+        &self.a
+    }
+
+    fn facts(&self) -> &Facts {
+        &self.facts
+    }
+
+    fn solve_unchecked(&self, op: Op, x: &mut [T], stack: &mut PodStack) {
+        if let Ok(system) = self.system(op) {
+            around_transpose(op, x, |x| system.solve(&self.rows(op), x, stack));
+        }
+    }
+
+    fn is_singular(&self, op: Op) -> bool {
+        self.system(op).is_ok_and(System::is_singular)
+    }
+
+    fn fallback(&self) -> Option<Result<&dyn Probe<T>>> {
+        Some(pivoted_fallback(&self.fallback, &self.decision, &self.a))
+    }
+
+    /// Of an open system: the leading rows of a periodic one may be singular where the whole is not.
+    fn product(&self) -> Option<Product> {
+        let system = self.plain.as_ref().filter(|system| system.border.is_none() && !system.is_singular())?;
+        system.inner.product(&self.a.rows())
+    }
+}
+
+impl<T: Scalar, E: Elimination<T>> Factor<T> for Stored<'_, T, E> {
+    fn shape(&self) -> Shape {
+        self.a.shape()
+    }
+
+    fn solve_scratch(&self, n_rhs: usize) -> StackReq {
+        self.system_scratch(n_rhs).or(verified_scratch(self).and(self.system_scratch(1)))
+    }
+
+    fn solve_into_with(&self, op: Op, rhs: &[T], x: &mut [T], stack: &mut PodStack) -> Result<Report> {
+        let n_rhs = self.a.shape().n_rhs("rhs", rhs.len())?;
+        check_len("x", rhs.len(), x.len())?;
+        check_scratch(self.solve_scratch(n_rhs), stack)?;
+        if self.a.n() < SMALLEST {
+            let spare = pivoted_fallback(&self.fallback, &self.decision, &self.a)?;
+            return solve_tiny(spare, &self.facts, op, rhs, x);
+        }
+        self.system(op)?;
+        solve_verified(self, op, rhs, x, stack)
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod testing {
+    use super::*;
+    use crate::contract::verify::{backward_error, good};
+    use dyn_stack::PodBuffer;
+
+    /// A matrix of 64-bit numbers from its rows (sub, diag, sup), open.
+    pub fn matrix(rows: &[[f64; 3]]) -> Tridiagonal<'static, f64> {
+        let column = |j: usize| rows.iter().map(|row| row[j]).collect();
+        Tridiagonal::from_vecs(column(0), column(1), column(2), false).unwrap()
+    }
+
+    /// Diagonally dominant by rows, without a pattern.
+    pub fn dominant(n: usize) -> Tridiagonal<'static, f64> {
+        let wave = |i: usize, by: f64| (i as f64 * by).sin();
+        matrix(&(0..n).map(|i| [wave(i, 1.1), 2.5 + wave(i, 0.7) / 3.0, wave(i, 1.7)]).collect::<Vec<_>>())
+    }
+
+    pub fn options() -> Options {
+        Options::new(false)
+    }
+
+    /// Solves columns, unchecked, in scratch of just the size asked for.
+    pub fn solve<E: Elimination<f64>>(a: &Tridiagonal<'_, f64>, options: &Options, d: &[f64]) -> Vec<f64> {
+        let (rows, mut x) = (a.rows(), d.to_vec());
+        let factors = E::new(&rows, options).unwrap();
+        assert!(!factors.is_singular());
+        let mut memory = PodBuffer::new(factors.scratch(d.len() / a.n()));
+        factors.solve(&rows, &mut x, PodStack::new(&mut memory));
+        x
+    }
+
+    /// Dominant systems of many sizes: unchecked answers are good, columns solved together or alone, by one thread or
+    /// three, are the same.
+    pub fn check_dominant<E: Elimination<f64>>() {
+        for n in (2..40).chain([100, 1000, 50_000]) {
+            let a = dominant(n);
+            let d: Vec<f64> = (0..3 * n).map(|i| (i as f64 * 0.3).cos()).collect();
+            let [one, three] = [1, 3].map(|threads| Options { threads, ..options() });
+            let together = solve::<E>(&a, &one, &d);
+            assert_eq!(together, solve::<E>(&a, &three, &d), "n = {n}");
+            for (d, x) in d.chunks(n).zip(together.chunks(n)) {
+                assert_eq!(solve::<E>(&a, &one, d), x, "n = {n}");
+                let eta = backward_error(a.rows(), (d, x), false);
+                assert!(eta <= good::<f64>(), "n = {n}: {eta:e}");
+            }
+        }
+    }
+}

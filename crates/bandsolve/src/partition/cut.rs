@@ -1,0 +1,148 @@
+//! Where a system is cut into partitions, and its columns between threads.
+
+use bandsolve_kernel::Scalar;
+use bandsolve_kernel::run::{Columns, ColumnsMut, Span};
+use bandsolve_kernel::sweep::MAX_RHS;
+use core::ops::Range;
+
+/// How one level is cut: `full` partitions of `m` rows, then one of `tail` rows (0: none).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Cut {
+    pub m: usize,
+    pub full: usize,
+    tail: usize,
+}
+
+impl Cut {
+    /// Cuts `n ≥ 2` rows. No partition has fewer than `least` rows: what is left over joins the last.
+    pub fn new(n: usize, m: usize, least: usize) -> Self {
+        match (n / m, n % m) {
+            (full, 0) => Self { m, full, tail: 0 },
+            (full, tail) if tail < least && full > 0 => Self { m, full: full - 1, tail: m + tail },
+            (full, tail) => Self { m, full, tail },
+        }
+    }
+
+    pub fn partitions(&self) -> usize {
+        self.full + usize::from(self.tail > 0)
+    }
+
+    /// Rows of the coarse system.
+    pub fn coarse(&self) -> usize {
+        2 * self.partitions()
+    }
+
+    /// First row of partition `p`.
+    pub fn start(&self, p: usize) -> usize {
+        p * self.m
+    }
+
+    /// The row after the last of partition `p`.
+    pub fn end(&self, p: usize) -> usize {
+        if p < self.full { self.start(p + 1) } else { self.rows() }
+    }
+
+    pub fn rows(&self) -> usize {
+        self.full * self.m + self.tail
+    }
+
+    /// Rows of the longest partition.
+    pub fn longest(&self) -> usize {
+        self.tail.max(if self.full > 0 { self.m } else { 0 })
+    }
+
+    /// Rows of the longest partition of any level of the recursion that begins with `n` rows.
+    pub fn longest_of_all(n: usize, cut: impl Fn(usize) -> Self) -> usize {
+        let (mut n, mut longest) = (n, 0);
+        loop {
+            let cut = cut(n);
+            longest = longest.max(cut.longest());
+            n = cut.coarse();
+            if n == 2 {
+                return longest;
+            }
+        }
+    }
+
+    /// The longest run of tiles of `lanes` partitions from partition `part` on: full tiles, what is left of full partitions,
+    /// the partition that is shorter or longer than the others.
+    pub fn span(&self, part: usize, end: usize, lanes: usize) -> Span {
+        let full = end.min(self.full).saturating_sub(part);
+        let (first, m) = (self.start(part), self.m);
+        match full / lanes {
+            _ if full == 0 => Span { first, m: self.tail, lanes: 1, tiles: 1 },
+            0 => Span { first, m, lanes: full, tiles: 1 },
+            tiles => Span { first, m, lanes, tiles },
+        }
+    }
+}
+
+pub(crate) fn columns<T>(all: &[T], n_rhs: usize) -> Columns<'_, T> {
+    let n = all.len() / n_rhs;
+    core::array::from_fn(|r| if r < n_rhs { &all[r * n..(r + 1) * n] } else { &[] })
+}
+
+pub(crate) fn columns_mut<T>(all: &mut [T], n_rhs: usize) -> ColumnsMut<'_, T> {
+    let n = all.len() / n_rhs;
+    let mut rest = all.chunks_exact_mut(n.max(1));
+    core::array::from_fn(|_| rest.next().unwrap_or_default())
+}
+
+pub(crate) fn split_columns<'a, T>(columns: ColumnsMut<'a, T>, mid: usize) -> (ColumnsMut<'a, T>, ColumnsMut<'a, T>) {
+    let mut tails: ColumnsMut<'a, T> = Default::default();
+    let mut tail = tails.iter_mut();
+    let heads = columns.map(|column| {
+        let (a, b) = column.split_at_mut(mid.min(column.len()));
+        *tail.next().expect("as many tails as columns") = b;
+        a
+    });
+    (heads, tails)
+}
+
+/// The part of each column that stands in `rows`.
+pub(crate) fn cut_out<'a, T>(columns: &Columns<'a, T>, rows: Range<usize>, n_rhs: usize) -> Columns<'a, T> {
+    let mut cut: Columns<'a, T> = [&[]; MAX_RHS];
+    for r in 0..n_rhs {
+        cut[r] = &columns[r][rows.clone()];
+    }
+    cut
+}
+
+/// The same, to be written. Empty columns stay empty.
+pub(crate) fn cut_out_mut<'a, T>(columns: &'a mut ColumnsMut<'_, T>, rows: Range<usize>) -> ColumnsMut<'a, T> {
+    columns.each_mut().map(|column| if column.is_empty() { &mut [][..] } else { &mut column[rows.clone()] })
+}
+
+/// Where to cut `parts` so that each half gets whole tiles and its share of threads.
+pub(crate) fn middle(parts: &Range<usize>, lanes: usize, threads: usize) -> usize {
+    let tiles = parts.len().div_ceil(lanes);
+    (parts.start + tiles * (threads / 2) / threads * lanes).min(parts.end)
+}
+
+pub(crate) const ALIGN: usize = 64;
+
+/// A cheap lower bound of the largest modulus.
+pub(crate) fn size_below<T: Scalar>(x: &[T]) -> T::Real {
+    let larger = |a: T::Real, b: T::Real| if b > a { b } else { a };
+    x.iter().fold(T::Real::ZERO, |max, x| larger(larger(max, Scalar::abs1(x.re())), Scalar::abs1(x.im())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cuts_cover_every_row_once() {
+        for n in 2..200 {
+            for m in 3..40 {
+                for (least, longest) in [(2, m + 1), (m, 2 * m - 1)] {
+                    let cut = Cut::new(n, m.min(n), least);
+                    assert_eq!(cut.rows(), n);
+                    assert!(cut.tail == 0 || (2..=longest).contains(&cut.tail));
+                    assert!(cut.tail == 0 || n < m || cut.tail >= least);
+                    assert_eq!(cut.coarse(), 2 * cut.partitions());
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! Local repair: where a partition was nearly singular, its rows are corrected inside a small window.
+//!
+//! A nearly singular partition weakens the equations it hands to the coarse system: the rows at its ends are then
+//! satisfied less well than all others. The error is local. So the residual of a bad row is formed, the system restricted
+//! to a window of rows around it is solved for a correction (sequential elimination with scaled partial pivoting; the
+//! unknowns outside stay), and all rows that the window touches are measured again. Only where that fails is the whole
+//! system refined.
+//!
+//! Cost: about 100 rows of sequential elimination for each bad row, nothing for good ones.
+
+use bandsolve_kernel::Machine;
+use bandsolve_kernel::rows::Rows;
+use bandsolve_kernel::{RealScalar, Scalar};
+use core::ops::Range;
+
+/// Rows on either side of a bad one: first try, second try.
+const REACH: [usize; 2] = [24, 100];
+/// Rows of the largest window.
+pub(crate) const LONGEST: usize = 2 * REACH[1] + 1;
+
+/// One right-hand side whose solution is to be mended.
+pub(crate) struct Repair<'a, T: Scalar> {
+    pub rows: Rows<'a, T>,
+    pub rhs: &'a [T],
+    pub x: &'a mut [T],
+    /// Lower bound of ‖x‖∞, close to it.
+    pub x_max: T::Real,
+    /// Backward error to reach.
+    pub goal: f64,
+    /// Whether an x of about the size `x_max` was changed: then the errors have to be measured anew.
+    pub largest_changed: bool,
+}
+
+impl<T: Scalar> Repair<'_, T> {
+    /// Mends the bad rows of `span`; returns the largest error of its rows afterwards, `None` if that is not good.
+    pub fn mend(&mut self, span: Range<usize>) -> Option<f64> {
+        let mut worst: f64 = 0.0;
+        for i in span {
+            let mut error = self.error(i);
+            if !(error <= self.goal) {
+                // The rows of the window are measured by `correct`, those that follow by this loop as well.
+                error = REACH.into_iter().find_map(|reach| self.correct(i, reach))?;
+            }
+            worst = worst.max(error);
+        }
+        Some(worst)
+    }
+
+    /// |d − Ax| / (Σ|a|·‖x‖∞ + |d|) of row `i`; NaN where that leaves the range of the type.
+    fn error(&self, i: usize) -> f64 {
+        let (a, b, c) = self.rows.row(i);
+        let scale = (Scalar::abs(a) + Scalar::abs(b) + Scalar::abs(c)) * self.x_max + Scalar::abs(self.rhs[i]);
+        if !(scale <= T::Real::SAFE && scale * T::Real::SAFE >= T::Real::ONE) {
+            return f64::NAN;
+        }
+        Scalar::abs(self.rhs[i] - self.rows.dot(i, self.x)).to_f64() / scale.to_f64()
+    }
+
+    fn worst(&self, span: Range<usize>) -> f64 {
+        span.fold(0.0, |worst: f64, i| worst.max_nan(self.error(i)))
+    }
+
+    /// Corrects x in the rows within `reach` of row `i`; the largest error of the rows that this touches if that is good.
+    fn correct(&mut self, i: usize, reach: usize) -> Option<f64> {
+        let n = self.rows.n();
+        let window = i.saturating_sub(reach)..(i + reach + 1).min(n);
+        let mut dx = [T::ZERO; LONGEST];
+        let dx = &mut dx[..window.len()];
+        for (dx, i) in dx.iter_mut().zip(window.clone()) {
+            *dx = self.rhs[i] - self.rows.dot(i, self.x);
+        }
+        solve_window(&self.rows, window.clone(), dx);
+        let large = self.x_max * T::Real::from_f64(0.5);
+        for (x, dx) in self.x[window.clone()].iter_mut().zip(&*dx) {
+            // Changes that matter: those in the last digits do not.
+            let change = Scalar::abs1(*dx) > large * T::Real::from_f64(1e-3);
+            self.largest_changed |= change && Scalar::abs1(*x) > large;
+            *x += *dx;
+        }
+        // The rows beside the window see its unknowns too, round the corner if the matrix is periodic.
+        let (before, _) = self.rows.neighbours(window.start);
+        let (_, after) = self.rows.neighbours(window.end - 1);
+        let worst = self.worst(window).max_nan(self.error(before)).max_nan(self.error(after));
+        (worst <= self.goal).then_some(worst)
+    }
+}
+
+/// Solves the equations of a window of rows for its unknowns, all others being zero; the solution replaces `rhs`. Returns
+/// whether a pivot was next to zero: the system may be singular.
+pub(crate) fn solve_window<T: Scalar>(rows: &Rows<'_, T>, window: Range<usize>, rhs: &mut [T]) -> bool {
+    // Pivot rows: 1/pivot, which nothing waits for when it is formed, and the coefficients of the two unknowns after.
+    let mut pivots = [[T::ZERO; 3]; LONGEST];
+    let len = window.len();
+    let scaled = |k: usize| {
+        let (a, b, c) = rows.row(window.start + k);
+        let size = Scalar::abs1(a).max_nan(Scalar::abs1(b)).max_nan(Scalar::abs1(c));
+        let scale = size.equilibrate();
+        let (a, c) = (if k == 0 { T::ZERO } else { a }, if k + 1 == len { T::ZERO } else { c });
+        ([a.scale(scale), b.scale(scale), c.scale(scale)], scale)
+    };
+    let ([_, mut near, mut next], scale) = scaled(0);
+    let (mut carried, mut suspect) = (rhs[0].scale(scale), false);
+    for k in 1..len {
+        let ([a, b, c], scale) = scaled(k);
+        let d = rhs[k].scale(scale);
+        // As in the kernel: without pivot, or without an equation to carry on.
+        suspect |= is_nothing(near) && (is_nothing(a) || is_nothing(next));
+        if Scalar::abs1(near) >= Scalar::abs1(a) {
+            let ratio = if near == T::ZERO { T::ZERO } else { a / near };
+            (pivots[k - 1], rhs[k - 1]) = ([T::ONE / near, next, T::ZERO], carried);
+            (near, next, carried) = (b - ratio * next, c, d - ratio * carried);
+        } else {
+            let ratio = near / a;
+            (pivots[k - 1], rhs[k - 1]) = ([T::ONE / a, b, c], d);
+            (near, next, carried) = (next - ratio * b, -(ratio * c), carried - ratio * d);
+        }
+    }
+    suspect |= is_nothing(near);
+    (pivots[len - 1], rhs[len - 1]) = ([T::ONE / near, T::ZERO, T::ZERO], carried);
+    for k in (0..len).rev() {
+        let after = |j: usize| if k + j < len { rhs[k + j] } else { T::ZERO };
+        let [recip, u1, u2] = pivots[k];
+        rhs[k] = (rhs[k] - u2 * after(2) - u1 * after(1)) * recip;
+    }
+    suspect
+}
+
+/// Whether a coefficient of rows near 1 in size may be a zero that was rounded.
+pub(crate) fn is_nothing<T: Scalar>(coefficient: T) -> bool {
+    !(Scalar::abs1(coefficient) > T::Real::from_f64(T::Real::NO_PIVOT))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Tridiagonal;
+
+    #[test]
+    fn a_spoiled_entry_is_mended_and_nothing_far_away_changes() {
+        let n = 1000;
+        let wave = |i: usize, k: usize| ((i * k) as f64).sin();
+        let (sub, diag, sup): (Vec<_>, Vec<_>, Vec<_>) =
+            ((0..n).map(|i| wave(i, 3)).collect(), (0..n).map(|i| 2.5 + wave(i, 7)).collect(), vec![1.0; n]);
+        let a = Tridiagonal::periodic(&sub, &diag, &sup).unwrap();
+        let x: Vec<f64> = (0..n).map(|i| wave(i, 11)).collect();
+        let rhs = a.apply(&x).unwrap();
+        for i in [0, 1, 500, 998, 999] {
+            let mut y = x.clone();
+            y[i] += 1e-9;
+            let goal = 8.0 * f64::EPSILON;
+            let mut repair = Repair { rows: a.rows(), rhs: &rhs, x: &mut y, x_max: 0.9, goal, largest_changed: false };
+            assert!(repair.worst(0..n) > goal);
+            let worst = repair.mend(i.saturating_sub(1)..(i + 2).min(n)).expect("a dominant window is solved");
+            assert!(worst <= goal);
+            // Corner rows lie outside the mended span if the spoiled entry is their neighbour round the corner.
+            if (1..n - 1).contains(&i) {
+                assert!(repair.worst(0..n) <= goal);
+            }
+            assert!((0..n).filter(|k| k.abs_diff(i) > LONGEST).all(|k| y[k] == x[k]));
+        }
+    }
+
+    #[test]
+    fn a_singular_window_is_given_up() {
+        let n = 50;
+        let (off, diag) = (vec![0.0; n], vec![0.0; n]);
+        let a = Tridiagonal::new(&off, &diag, &off).unwrap();
+        let mut x = vec![1.0; n];
+        let mut repair =
+            Repair { rows: a.rows(), rhs: &vec![1.0; n], x: &mut x, x_max: 1.0, goal: 1e-15, largest_changed: false };
+        assert_eq!(repair.mend(0..n), None);
+    }
+}

@@ -1,0 +1,445 @@
+//! Partitioned solves for right-hand sides most of which is zero.
+//!
+//! The coarse matrices of all levels are computed once and kept. For a right-hand side only tiles (as many partitions as a
+//! vector has lanes) that hold one of its entries are reduced; the coarse system, whose right-hand side is as sparse, is
+//! solved the same way; and only tiles in or beside which something is not zero, entry or coarse unknown, are substituted.
+//! The inverse of a tridiagonal matrix is full, but away from its diagonal it mostly decays: coarse unknowns below ε²·‖x‖∞ count
+//! as zero, which adds as much to the backward error.
+//!
+//! Cost: that of a plain solve for the tiles that are visited; memory for the coarse matrices, 6/m words a row, and, for every
+//! thread, for four right-hand sides.
+
+use crate::contract::Op;
+use crate::contract::sparse::{Entries, SparseSolver, Worker};
+use crate::contract::verify;
+use crate::contract::verify::Report;
+use crate::error::Result;
+use crate::memory::{allocate, push as push_to, refill, reserved, zeroed};
+use crate::partition::cut::{ALIGN, Cut, columns, columns_mut, cut_out_mut, size_below};
+use crate::partition::level;
+use crate::partition::level::{
+    Coarse, Findings, Level, Reduce, Settings, Substitute, both, level_scratch, shared, solve_level,
+};
+use crate::partition::partitioned::{Changed, Partitioned};
+use crate::partition::repair::LONGEST;
+use crate::tuning;
+use bandsolve_kernel::Machine;
+use bandsolve_kernel::rows::Rows;
+use bandsolve_kernel::run::{Columns, ColumnsMut};
+use bandsolve_kernel::sweep::MAX_RHS;
+use bandsolve_kernel::{RealScalar, Scalar};
+use core::ops::Range;
+use dyn_stack::{PodBuffer, PodStack, StackReq};
+
+/// Sorted ranges that do not touch.
+type Runs = Vec<Range<usize>>;
+
+/// Adds a range to sorted runs, behind or inside the last.
+fn push(runs: &mut Runs, range: Range<usize>) -> Result<()> {
+    match runs.last_mut() {
+        Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
+        _ => push_to(runs, range)?,
+    }
+    Ok(())
+}
+
+/// Sorts ranges and joins those that touch.
+fn join(runs: &mut Runs) -> Result<()> {
+    runs.sort_unstable_by_key(|range| range.start);
+    let mut joined = reserved(runs.len())?;
+    runs.drain(..).try_for_each(|range| push(&mut joined, range))?;
+    *runs = joined;
+    Ok(())
+}
+
+/// A level that is swept tile by tile, and the coarse matrix below it.
+struct Stage<T> {
+    cut: Cut,
+    coarse: [Vec<T>; 3],
+    /// Nothing was left of an equation: the matrix may be singular.
+    suspect: bool,
+}
+
+/// A matrix ready to be solved for sparse right-hand sides.
+pub(crate) struct SparseSweep<'a, 'm, T: Scalar> {
+    factors: &'a Partitioned<'m, T>,
+    op: Op,
+    settings: Settings<'a>,
+    stages: Vec<Stage<T>>,
+    /// Rows where one entry in the middle makes x not zero.
+    reach: usize,
+}
+
+impl<'a, 'm, T: Scalar> SparseSweep<'a, 'm, T> {
+    /// Computes the coarse matrices.
+    pub fn new(factors: &'a Partitioned<'m, T>, op: Op, settings: Settings<'a>) -> Result<Self> {
+        let mut sweep = Self { factors, op, settings, stages: Vec::new(), reach: 0 };
+        let n = sweep.rows(0).n();
+        let mut memory = verify::buffer(StackReq::new_aligned::<T::Real>(settings.tile_memory::<T>(n, 1), ALIGN))?;
+        let (memory, _) =
+            PodStack::new(&mut memory).make_aligned_raw::<T::Real>(settings.tile_memory::<T>(n, 1), ALIGN);
+        let zeros = zeroed::<T>(n)?;
+        while sweep.rows(sweep.stages.len()).n() > tuning::SPARSE_LAST_MAX_N {
+            let stage = sweep.reduce(&zeros, memory)?;
+            sweep.stages.push(stage);
+        }
+        sweep.reach = sweep.probe()?;
+        Ok(sweep)
+    }
+
+    /// Rows that are visited for one entry in the middle.
+    fn probe(&self) -> Result<usize> {
+        let n = self.rows(0).n();
+        let mut worker = self.new_worker()?;
+        let (mut x, mut report) = (zeroed(n)?, Report::new(self.factors.decision()));
+        // Whatever is wrong will be said when it matters.
+        _ = worker.solve_together((&[vec![(n / 2, T::ONE)]], 0), &mut x, &mut report);
+        Ok(worker.touched[0].iter().map(Range::len).sum())
+    }
+
+    /// The matrix of level `l`.
+    fn rows(&self, l: usize) -> Rows<'_, T> {
+        let rows = self.factors.rows(self.op);
+        match l.checked_sub(1) {
+            None => rows,
+            Some(above) => {
+                level::coarse_rows(self.stages[above].coarse.each_ref().map(|array| &array[..]), rows.periodic)
+            }
+        }
+    }
+
+    /// The next level.
+    fn reduce(&self, zeros: &[T], memory: &mut [T::Real]) -> Result<Stage<T>> {
+        let rows = self.rows(self.stages.len());
+        let cut = self.settings.cut(rows.n());
+        let zeros_below = || zeroed::<T>(cut.coarse());
+        let mut coarse = [zeros_below()?, zeros_below()?, zeros_below()?];
+        let [sub, diag, sup] = &mut coarse;
+        let mut ignored = zeros_below()?;
+        let out = Coarse { sub, diag, sup, rhs: columns_mut(&mut ignored, 1) };
+        let level = Level { settings: &self.settings, cut, rows, n_rhs: 1 };
+        let rhs = columns(&zeros[..rows.n()], 1);
+        let reduce = Reduce { level, rhs, parts: 0..cut.partitions(), out, memory };
+        let suspect = reduce.parallel(self.settings.threads_for(rows.n()));
+        Ok(Stage { cut, coarse, suspect })
+    }
+
+    /// The partitions of the tile that row `i` of a level belongs to.
+    fn tile(&self, cut: &Cut, i: usize) -> Range<usize> {
+        let (parts, lanes) = (cut.partitions(), self.settings.lanes);
+        let first = (i / cut.m).min(parts - 1) / lanes * lanes;
+        first..(first + lanes).min(parts)
+    }
+
+    /// Solves the systems of level `l`. `runs` says in which partitions right-hand sides are not zero, and afterwards in which
+    /// x may not be.
+    fn descend(
+        &self,
+        l: usize,
+        (rhs, n_rhs): (Option<Columns<'_, T>>, usize),
+        (mut x, mut gaps): (ColumnsMut<'_, T>, ColumnsMut<'_, T::Real>),
+        runs: &mut Runs,
+        room: Below<'_, T>,
+    ) -> Result<Findings> {
+        let Below { levels, dummy, memory, stack } = room;
+        let (own, below) = levels.split_first_mut().expect("a level");
+        let (Stage { cut, .. }, rows) = (&self.stages[l], self.rows(l));
+        let (n, periodic) = (cut.coarse(), rows.periodic);
+        let level = Level { settings: &self.settings, cut: *cut, rows, n_rhs };
+        let mut coarse = columns_mut(&mut own.columns[..n_rhs * (n + 2)], n_rhs);
+
+        let chunk = DUMMY_TILES * self.settings.lanes;
+        for (start, end) in runs.iter().flat_map(|run| run.clone().step_by(chunk).map(|from| (from, run.end))) {
+            let parts = start..end.min(start + chunk);
+            let [sub, diag, sup] = dummy.each_mut().map(|array| &mut array[..2 * parts.len()]);
+            let out = Coarse { sub, diag, sup, rhs: cut_out_mut(&mut coarse, 1 + 2 * parts.start..1 + 2 * parts.end) };
+            let rhs = rhs.unwrap_or(shared(&x));
+            Reduce { level, rhs, parts, out, memory: &mut *memory }.parallel(1);
+        }
+
+        let next = self.rows(l + 1);
+        let unknowns = cut_out_mut(&mut coarse, 1..n + 1);
+        own.rows.clear();
+        let suspect = match self.stages.get(l + 1) {
+            None => {
+                push(&mut own.rows, 0..n)?;
+                let work = (&mut *memory, &mut *stack);
+                level::solve_coarse(&level, next, unknowns, work).suspect
+            }
+            Some(stage) => {
+                own.runs.clear();
+                let mut coarse_rows = runs.iter().flat_map(|run| 2 * run.start..2 * run.end);
+                coarse_rows.try_for_each(|i| push(&mut own.runs, self.tile(&stage.cut, i)))?;
+                let room = Below { levels: below, dummy, memory: &mut *memory, stack };
+                let unknowns = (unknowns, Default::default());
+                let [found, ..] = self.descend(l + 1, (None, n_rhs), unknowns, &mut own.runs, room)?;
+                refill(&mut own.rows, rows_of(&stage.cut, &own.runs))?;
+                found.suspect
+            }
+        };
+
+        let x_max = drop_small(&mut coarse[..n_rhs], &own.rows);
+        level::wrap(&mut coarse[..n_rhs], periodic);
+        // A partition sees its own two coarse unknowns and those of its neighbours beside it.
+        let parts = cut.partitions();
+        for i in own.rows.iter().flat_map(Range::clone) {
+            if coarse[..n_rhs].iter().any(|x| x[i + 1] != T::ZERO) {
+                let beside = if i % 2 == 0 { i / 2 + parts - 1 } else { i / 2 + 1 };
+                let inside = periodic || (i > 0 && i < n - 1);
+                for p in [Some(i / 2), inside.then_some(beside % parts)].into_iter().flatten() {
+                    let tile = self.tile(cut, cut.start(p));
+                    if !runs.last().is_some_and(|last| last.start <= tile.start && tile.end <= last.end) {
+                        push_to(runs, tile)?;
+                    }
+                }
+            }
+        }
+        join(runs)?;
+
+        let mut found = Findings::default();
+        for parts in &*runs {
+            let rows = cut.start(parts.start)..cut.end(parts.end - 1);
+            let threads = self.settings.threads_for(rows.len());
+            let (x, gaps) = (cut_out_mut(&mut x, rows), cut_out_mut(&mut gaps, parts.clone()));
+            let (coarse, parts, memory) = (shared(&coarse), parts.clone(), &mut *memory);
+            let share = Substitute { level, rhs, coarse, x_max, stream: false, gaps, parts, x, memory };
+            found = both(found, share.parallel(threads));
+        }
+        for (found, x_max) in found.iter_mut().zip(x_max) {
+            found.x_max = found.x_max.max_nan(x_max.to_f64());
+            found.suspect |= suspect | self.stages[l].suspect;
+        }
+        for column in &mut coarse[..n_rhs] {
+            own.rows.iter().for_each(|rows| column[rows.start + 1..rows.end + 1].fill(T::ZERO));
+            (column[0], column[n + 1]) = (T::ZERO, T::ZERO);
+        }
+        Ok(found)
+    }
+}
+
+/// The rows of partitions.
+fn rows_of(cut: &Cut, runs: &[Range<usize>]) -> impl Iterator<Item = Range<usize>> {
+    runs.iter().map(|parts| cut.start(parts.start)..cut.end(parts.end - 1))
+}
+
+/// Sets coarse unknowns to zero that are smaller than ε² times the largest; returns that of every column. Only `rows` may be
+/// other than zero.
+fn drop_small<T: Scalar>(coarse: &mut [&mut [T]], rows: &[Range<usize>]) -> [T::Real; MAX_RHS] {
+    let mut x_max = [T::Real::ZERO; MAX_RHS];
+    for (x_max, column) in x_max.iter_mut().zip(coarse) {
+        let largest = rows.iter().map(|rows| size_below(&column[rows.start + 1..rows.end + 1]));
+        *x_max = largest.fold(T::Real::ZERO, T::Real::max_nan);
+        let small = *x_max * T::Real::EPSILON * T::Real::EPSILON;
+        // Unless finite: then nothing is small beside the largest.
+        if small <= *x_max && *x_max <= T::Real::SAFE {
+            for i in rows.iter().flat_map(|rows| rows.start + 1..rows.end + 1) {
+                // Not so a NaN.
+                if Scalar::abs1(column[i]) <= small {
+                    column[i] = T::ZERO;
+                }
+            }
+        }
+    }
+    x_max
+}
+
+/// Tiles that are reduced in one go.
+const DUMMY_TILES: usize = 16;
+
+/// What is not zero at a level below the first; between solves everything is.
+struct LevelRoom<T> {
+    /// Coarse unknowns, with one more at either end.
+    columns: Vec<T>,
+    /// Partitions of the next level where they may not be zero.
+    runs: Runs,
+    /// The same as rows.
+    rows: Runs,
+}
+
+/// The memory of one thread for the levels from one on.
+struct Below<'a, T: Scalar> {
+    levels: &'a mut [LevelRoom<T>],
+    /// Coarse matrices that are known already.
+    dummy: &'a mut [Vec<T>; 3],
+    memory: &'a mut [T::Real],
+    stack: &'a mut PodStack,
+}
+
+/// The memory of one thread.
+struct SweepWorker<'w, 'a, 'm, T: Scalar> {
+    sweep: &'w SparseSweep<'a, 'm, T>,
+    /// Right-hand sides; zero between solves.
+    rhs: Vec<T>,
+    /// Gaps of the partitions of the first level; those of no error between solves.
+    gaps: Vec<T::Real>,
+    /// Partitions of the first level where something is not zero.
+    runs: Runs,
+    levels: Vec<LevelRoom<T>>,
+    dummy: [Vec<T>; 3],
+    scratch: PodBuffer,
+    /// Rows of every column that may not be zero.
+    touched: [Runs; MAX_RHS],
+}
+
+impl<'a, 'm, T: Scalar> SparseSweep<'a, 'm, T> {
+    /// Reals of tile memory.
+    fn tile_memory(&self) -> usize {
+        let (n, settings) = (self.rows(0).n(), &self.settings);
+        settings.tile_memory::<T>(n, MAX_RHS).max(settings.tile_memory::<T>(n, 1))
+    }
+
+    fn no_gap() -> T::Real {
+        T::Real::ZERO.log_gap(T::Real::ONE)
+    }
+
+    fn new_worker(&self) -> Result<SweepWorker<'_, 'a, 'm, T>> {
+        let n = self.rows(0).n();
+        let last = level_scratch::<T>(&self.settings, n, MAX_RHS);
+        let scratch = StackReq::new_aligned::<T::Real>(self.tile_memory(), ALIGN).and(last);
+        let mut levels = Vec::new();
+        for stage in &self.stages {
+            let columns = zeroed(MAX_RHS * (stage.cut.coarse() + 2))?;
+            levels.push(LevelRoom { columns, runs: Runs::new(), rows: Runs::new() });
+        }
+        let partitions = if self.factors.verifies() { self.settings.cut(n).partitions() } else { 0 };
+        let dummy = || zeroed(2 * DUMMY_TILES * self.settings.lanes);
+        Ok(SweepWorker {
+            sweep: self,
+            rhs: zeroed(MAX_RHS * n)?,
+            gaps: allocate(MAX_RHS * partitions, Self::no_gap())?,
+            runs: Runs::new(),
+            levels,
+            dummy: [dummy()?, dummy()?, dummy()?],
+            scratch: verify::buffer(scratch)?,
+            touched: [const { Runs::new() }; MAX_RHS],
+        })
+    }
+}
+
+impl<T: Scalar> SweepWorker<'_, '_, '_, T> {
+    /// The tiles where right-hand sides have entries.
+    fn tiles(&self, columns: &[Entries<T>]) -> Result<Runs> {
+        let cut = self.sweep.settings.cut(self.sweep.rows(0).n());
+        let mut runs = reserved(columns.iter().map(Vec::len).sum())?;
+        runs.extend(columns.iter().flatten().map(|(i, _)| self.sweep.tile(&cut, *i)));
+        join(&mut runs)?;
+        Ok(runs)
+    }
+
+    /// Solves for columns `first ..` of a group, 1 or as many as are swept together; all have entries. `x` is zero before.
+    fn solve_together(
+        &mut self,
+        (columns_of_rhs, first): (&[Entries<T>], usize),
+        x: &mut [T],
+        report: &mut Report,
+    ) -> Result<()> {
+        self.runs = self.tiles(columns_of_rhs)?;
+        let Self { sweep, rhs, gaps, runs, levels, dummy, scratch, touched } = self;
+        let (n, n_rhs) = (sweep.rows(0).n(), columns_of_rhs.len());
+        let cut = sweep.settings.cut(n);
+        let partitions = gaps.len() / MAX_RHS;
+        let (rhs, gaps) = (&mut rhs[..n_rhs * n], &mut gaps[..n_rhs * partitions]);
+        for (rhs, entries) in rhs.chunks_exact_mut(n).zip(columns_of_rhs) {
+            entries.iter().for_each(|(i, value)| rhs[*i] += *value);
+        }
+        let (memory, stack) = PodStack::new(scratch).make_aligned_raw::<T::Real>(sweep.tile_memory(), ALIGN);
+        let (from, out) = (Some(columns(rhs, n_rhs)), (columns_mut(x, n_rhs), columns_mut(gaps, n_rhs)));
+        let found = if sweep.stages.is_empty() {
+            runs.clear();
+            push(runs, 0..cut.partitions())?;
+            solve_level(&sweep.settings, n_rhs, sweep.rows(0), from, out.0, out.1, (&mut *memory, &mut *stack)).0
+        } else {
+            let room = Below { levels, dummy, memory: &mut *memory, stack: &mut *stack };
+            sweep.descend(0, (from, n_rhs), out, runs, room)?
+        };
+        let mut outcome = Ok(());
+        for r in 0..n_rhs {
+            refill(&mut touched[first + r], rows_of(&cut, runs))?;
+            let (rhs, x) = (&rhs[r * n..][..n], &mut x[r * n..][..n]);
+            if partitions == 0 && found[r].suspect {
+                // Without verification, too, a zero pivot is an error.
+                let spare = sweep.factors.fallback();
+                let again = spare.and_then(|spare| verify::solve_again(spare, sweep.op, rhs, x, report));
+                widen(&mut touched[first + r], Changed::Everywhere, n)?;
+                outcome = outcome.and(again);
+            }
+            if partitions > 0 {
+                let found = (found[r], &gaps[r * partitions..][..partitions]);
+                let settled = sweep.factors.settle(sweep.op, (rhs, 0), x, found, report, (&mut *memory, &mut *stack));
+                let changed = settled.as_ref().copied().unwrap_or(Changed::Everywhere);
+                widen(&mut touched[first + r], changed, n)?;
+                outcome = outcome.and(settled.map(|_| ()));
+            }
+        }
+        for (rhs, entries) in rhs.chunks_exact_mut(n).zip(columns_of_rhs) {
+            entries.iter().for_each(|(i, _)| rhs[*i] = T::ZERO);
+        }
+        for gaps in gaps.chunks_exact_mut(partitions.max(1)) {
+            runs.iter().for_each(|parts| gaps[parts.clone()].fill(SparseSweep::<T>::no_gap()));
+        }
+        outcome
+    }
+}
+
+/// Widens rows by those that a repair may have changed.
+fn widen(rows: &mut Runs, changed: Changed, n: usize) -> Result<()> {
+    match changed {
+        Changed::Nowhere => Ok(()),
+        Changed::Windows => {
+            rows.iter_mut().for_each(|rows| *rows = rows.start.saturating_sub(LONGEST)..(rows.end + LONGEST).min(n));
+            join(rows)
+        }
+        Changed::Everywhere => {
+            rows.clear();
+            push(rows, 0..n)
+        }
+    }
+}
+
+impl<T: Scalar> Worker<T> for SweepWorker<'_, '_, '_, T> {
+    fn solve(&mut self, group: &[Entries<T>], x: &mut [T], report: &mut Report) -> Result<()> {
+        let n = self.sweep.rows(0).n();
+        // Four columns together take about as long as two.
+        let reach = |runs: &Runs| {
+            let tiles: usize = runs.iter().map(Range::len).sum::<usize>() / self.sweep.settings.lanes + 1;
+            n.min(tiles * self.sweep.reach)
+        };
+        let mut apart = 0;
+        for column in group {
+            apart += reach(&self.tiles(core::slice::from_ref(column))?);
+        }
+        let swept_together = self.sweep.settings.together::<T>(group.len());
+        let together = group.len() == swept_together
+            && group.iter().all(|column| !column.is_empty())
+            && 2 * reach(&self.tiles(group)?) <= apart;
+        let step = if together { swept_together } else { 1 };
+        let mut outcome = Ok(());
+        for (k, columns) in group.chunks(step).enumerate() {
+            self.touched[k * step].clear();
+            if columns[0].is_empty() {
+                // Nothing to solve; unverified, nothing is said of any column.
+                if !self.gaps.is_empty() {
+                    report.push(0.0);
+                }
+                continue;
+            }
+            let x = &mut x[k * step * n..][..columns.len() * n];
+            outcome = outcome.and(self.solve_together((columns, k * step), x, report));
+        }
+        outcome
+    }
+
+    fn touched(&self, column: usize) -> &[Range<usize>] {
+        &self.touched[column]
+    }
+}
+
+impl<T: Scalar> SparseSolver<T> for SparseSweep<'_, '_, T> {
+    fn together(&self) -> usize {
+        MAX_RHS
+    }
+
+    fn worker(&self) -> Result<Box<dyn Worker<T> + '_>> {
+        Ok(Box::new(self.new_worker()?))
+    }
+}

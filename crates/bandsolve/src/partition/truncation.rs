@@ -1,0 +1,94 @@
+//! Coarse systems of which only pairs are solved: where spikes decay inside partitions, the last unknown of one partition and
+//! the first of the next depend on each other alone.
+//!
+//! Row 2p of a coarse system is solved for the first unknown of partition p, row 2p+1 for its last one. What they say of each
+//! other are the tips of the spikes, which are left out:
+//!
+//! $$ \begin{pmatrix} b_{2p+1} & c_{2p+1} \\ a_{2p+2} & b_{2p+2} \end{pmatrix}
+//!    \begin{pmatrix} x_{2p+1} \\ x_{2p+2} \end{pmatrix} = \begin{pmatrix} d_{2p+1} \\ d_{2p+2} \end{pmatrix} $$
+
+use crate::partition::repair::is_nothing;
+use bandsolve_kernel::rows::Rows;
+use bandsolve_kernel::threads::{available, enter, standard};
+use bandsolve_kernel::{RealScalar, Scalar};
+use rayon::prelude::*;
+
+/// Pairs that one task takes.
+const CHUNK: usize = 1 << 12;
+
+/// Whether nothing is lost within the precision: tips of spikes are at most ε/8 of the diagonal entry beside them, and pairs
+/// are dominated by theirs more than twofold. What is left out then changes x by less than ε/2 of the largest one.
+pub(crate) fn is_safe<T: Scalar>(rows: &Rows<T>) -> bool {
+    let limit = |of: f64| T::Real::from_f64(of);
+    // A fourth below one half, because |re| + |im| is up to √2 times the modulus.
+    let (tip, pair) = (T::Real::EPSILON * limit(0.125), limit(0.35));
+    let small = |off: T, diag: T, limit: T::Real| Scalar::abs1(off) <= Scalar::abs1(diag) * limit;
+    let n = rows.n();
+    // Off-diagonals i belong to row i and row i+1: tips where i is even, pairs where it is odd.
+    let beside =
+        |i: usize, limit| small(rows.sup[i], rows.diag[i], limit) & small(rows.sub[i], rows.diag[i + 1], limit);
+    let corners = small(rows.first, rows.diag[0], pair) && small(rows.last, rows.diag[n - 1], pair);
+    corners
+        && (0..n - 1).step_by(2 * CHUNK).all(|first| {
+            let last = (first + 2 * CHUNK).min(n - 1);
+            (first..last).step_by(2).fold(true, |all, i| all & beside(i, tip) & (i + 1 == last || beside(i + 1, pair)))
+        })
+}
+
+/// Solves all pairs, whose rows are near 1 in size, by Cramer's rule; right-hand sides are replaced. Returns whether a pair is
+/// singular.
+pub(crate) fn solve<T: Scalar>(rows: &Rows<T>, rhs: &mut [T], parallel: bool) -> bool {
+    let n = rhs.len();
+    let mut singular = false;
+    if rows.periodic {
+        let ((above, b1, _), (_, b0, below)) = (rows.row(0), rows.row(n - 1));
+        ([rhs[n - 1], rhs[0]], singular) = pair([[b0, below, rhs[n - 1]], [above, b1, rhs[0]]]);
+    } else {
+        singular |= is_nothing(rows.diag[0]) | is_nothing(rows.diag[n - 1]);
+        rhs[0] = rhs[0] / rows.diag[0];
+        rhs[n - 1] = rhs[n - 1] / rows.diag[n - 1];
+    }
+    let inner = &mut rhs[1..n - 1];
+    let of_chunk = |(k, rhs): (usize, &mut [T])| {
+        let own = 2 * CHUNK * k + 1..2 * CHUNK * k + 1 + rhs.len();
+        let off = rows.sub[own.clone()].iter().step_by(2).zip(rows.sup[own.clone()].iter().step_by(2));
+        let mut singular = false;
+        for ((d, b), (a, c)) in rhs.chunks_exact_mut(2).zip(rows.diag[own].chunks_exact(2)).zip(off) {
+            let determinant = b[0] * b[1] - *a * *c;
+            let by = T::ONE / determinant;
+            (d[0], d[1]) = ((d[0] * b[1] - *c * d[1]) * by, (b[0] * d[1] - *a * d[0]) * by);
+            singular |= is_nothing(determinant);
+        }
+        singular
+    };
+    singular
+        | if parallel && available() {
+            let of_chunk = |chunk: (usize, &mut [T])| standard(|| of_chunk(chunk));
+            enter(|| inner.par_chunks_mut(2 * CHUNK).enumerate().map(of_chunk).reduce(|| false, |a, b| a | b))
+        } else {
+            inner.chunks_mut(2 * CHUNK).enumerate().fold(false, |singular, chunk| singular | of_chunk(chunk))
+        }
+}
+
+/// Two unknowns round the corner of a periodic system, where off-diagonal and corner stand in the same place. Returns whether
+/// the system is singular.
+pub(crate) fn solve_two<T: Scalar>(rows: &Rows<T>, rhs: &mut [T]) -> bool {
+    let ((a0, b0, c0), (a1, b1, c1)) = (rows.row(0), rows.row(1));
+    let singular;
+    ([rhs[0], rhs[1]], singular) = pair([[b0, a0 + c0, rhs[0]], [a1 + c1, b1, rhs[1]]]);
+    singular
+}
+
+/// Two equations in two unknowns, by elimination with scaled pivoting, and whether they are singular: then the values are not
+/// finite.
+fn pair<T: Scalar>(rows: [[T; 3]; 2]) -> ([T; 2], bool) {
+    let [p, q] = rows.map(|row| {
+        let scale = Scalar::abs1(row[0]).max_nan(Scalar::abs1(row[1])).equilibrate();
+        row.map(|v| v.scale(scale))
+    });
+    let [p, q] = if Scalar::abs1(p[0]) >= Scalar::abs1(q[0]) { [p, q] } else { [q, p] };
+    let ratio = q[0] / p[0];
+    let pivot = q[1] - ratio * p[1];
+    let second = (q[2] - ratio * p[2]) / pivot;
+    ([(p[2] - p[1] * second) / p[0], second], is_nothing(p[0]) || is_nothing(pivot))
+}

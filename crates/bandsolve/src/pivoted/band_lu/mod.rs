@@ -1,0 +1,411 @@
+//! LU of a band, or of its leading columns, with partial pivoting.
+//!
+//! Everything that a banded matrix is divided into is one kind of rectangle: `rows` equations in `columns` unknowns, of
+//! which the first `pivots` are eliminated. What is left of the equations stands below them afterwards, ready to become part
+//! of a smaller system.
+
+mod eliminate;
+mod sweep;
+
+pub(crate) use eliminate::Spike;
+pub(crate) use sweep::{Columns, Rows, words_at_most};
+
+use crate::contract::determinant::Product;
+use crate::contract::verify::Facts;
+use crate::decision::Decision;
+use crate::decision::Pivoting;
+use crate::error::{Error, Result};
+use crate::matrix::Banded;
+use crate::pivoted::Rule;
+use crate::tuning;
+use bandsolve_kernel::Simd;
+use bandsolve_kernel::ahead::Ahead;
+use bandsolve_kernel::memory::{Array, Pool};
+use bandsolve_kernel::panel::{Largest, Update};
+use bandsolve_kernel::scalar::peak;
+use bandsolve_kernel::take::{Progress, Rectangle, Take};
+use bandsolve_kernel::window;
+use bandsolve_kernel::{RealScalar, Scalar};
+use bytemuck::Pod;
+
+/// Rows and columns of a banded matrix, from either end.
+#[derive(Debug)]
+pub(crate) struct Source<'a, 'm, T: Scalar> {
+    pub a: &'a Banded<'m, T>,
+    /// First row and first column.
+    pub first: [usize; 2],
+    /// Rows and columns are counted from the last to the first.
+    pub reversed: bool,
+    pub size: Size,
+}
+
+/// A rectangle of a band: element (i, j) is zero unless j − upper ≤ i ≤ j + lower.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Size {
+    pub rows: usize,
+    pub columns: usize,
+    /// Columns that are eliminated.
+    pub pivots: usize,
+    pub lower: usize,
+    pub upper: usize,
+}
+
+impl<'a, 'm, T: Scalar> Source<'a, 'm, T> {
+    /// The whole matrix.
+    pub fn whole(a: &'a Banded<'m, T>) -> Self {
+        let n = a.n();
+        let [lower, upper] = [a.lower(), a.upper()].map(|width| width.min(n.saturating_sub(1)));
+        Self { a, first: [0, 0], reversed: false, size: Size { rows: n, columns: n, pivots: n, lower, upper } }
+    }
+
+    /// As the kernels see it.
+    fn rectangle(&self) -> Rectangle<'_, T> {
+        let (bands, leading) = self.a.storage();
+        let [i, j] = if self.reversed { [self.a.n().saturating_sub(1); 2] } else { self.first };
+        let Size { rows, columns, lower, upper, .. } = self.size;
+        let first = self.a.upper() + i + j * leading - j;
+        Rectangle { bands, first, step: leading - 1, reversed: self.reversed, rows, columns, lower, upper }
+    }
+}
+
+/// L and U in one band.
+///
+/// Element (i, j) stands at `origin + i + j·stride`: a matrix with column stride `stride` of which only the band exists,
+/// so any rectangle of at most `stride` rows inside the band is a strided view. `block − 1` diagonals of zeros above and
+/// below the band make the blocks at its edges such rectangles. Every block's first diagonal element begins a cache line.
+#[derive(Debug)]
+pub(crate) struct BandLu<T: Scalar> {
+    size: Size,
+    /// Superdiagonals of U.
+    fill: usize,
+    /// As many as a window in registers has columns, and no fewer than L and U need, if one can be used.
+    window: Option<usize>,
+    /// Columns that are eliminated together; 1: column by column.
+    block: usize,
+    stride: usize,
+    origin: usize,
+    elements: Array<T>,
+    /// 1/u_jj
+    inverse: Array<T>,
+    /// In step j rows j and j + `exchange[j]` change places.
+    exchange: Array<u32>,
+    /// Powers of two by which rows were multiplied.
+    scale: Array<T::Real>,
+    simd: Simd,
+}
+
+/// What the factorisation found out about the matrix.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Findings {
+    /// First column without a pivot.
+    pub singular: Option<usize>,
+    pub growth: Option<f64>,
+    /// Pivots that were made larger.
+    pub boosted: usize,
+}
+
+/// How a rectangle is factored.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct How<'p, R> {
+    pub rule: Rule<R>,
+    /// Pivots that are too small are made larger, where rows are not exchanged.
+    pub boost: bool,
+    pub parallel: bool,
+    pub simd: Simd,
+    /// Where memory comes from.
+    pub pool: Option<&'p Pool>,
+}
+
+impl<'p, R: RealScalar> How<'p, R> {
+    /// As the plan says.
+    pub fn new(decision: &'p Decision) -> Self {
+        let (options, pool) = (&decision.options, Some(&decision.pool));
+        Self { rule: Rule::new(options), boost: false, parallel: options.threads > 1, simd: options.simd, pool }
+    }
+
+    /// Scaled partial pivoting.
+    pub fn scaled() -> Self {
+        let rule = Rule { scaled: true, exchange: R::ONE, noise: R::ZERO };
+        Self { rule, boost: false, parallel: false, simd: Simd::detect(), pool: None }
+    }
+}
+
+impl<T: Scalar> BandLu<T> {
+    /// Factors as the plan says, and adds what it finds to `facts`.
+    pub fn under_plan(decision: &Decision, a: &Banded<'_, T>, facts: &mut Facts) -> Result<Self> {
+        let (lu, found) = Self::new(&Source::whole(a), How::new(decision))?;
+        (facts.singular, facts.pivot_growth) = (found.singular, found.growth);
+        Ok(lu)
+    }
+
+    /// Factors with scaled partial pivoting; also returns whether a column had no pivot.
+    pub fn scaled(a: &Banded<'_, T>) -> Result<(Self, bool)> {
+        let (lu, found) = Self::new(&Source::whole(a), How::scaled())?;
+        Ok((lu, found.singular.is_some()))
+    }
+
+    /// Eliminates the pivots of a rectangle.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn new(source: &Source<'_, '_, T>, how: How<'_, T::Real>) -> Result<(Self, Findings)> {
+        Self::with_spike(source, how, &mut Spike::none())
+    }
+
+    /// [`new`](Self::new), with columns that stand to the left of the band.
+    pub fn with_spike(
+        source: &Source<'_, '_, T>,
+        how: How<'_, T::Real>,
+        spike: &mut Spike<T>,
+    ) -> Result<(Self, Findings)> {
+        let mut lu = Self::allocate(source.size, how)?;
+        let mut progress = lu.begin(source, how.rule, spike);
+        let (mut found, mut growth) = (Findings::default(), T::Real::ZERO);
+        let pivots = lu.size.pivots;
+        let step = lu.step();
+        for j in (0..pivots).step_by(step) {
+            let width = step.min(pivots - j);
+            let reached = if lu.left_looking() { j + width } else { j + width + lu.fill };
+            lu.copy_until(source, reached.min(lu.size.columns), &mut progress);
+            // The next columns, and where they will be put.
+            let soon = [source.rectangle().memory(progress.scanned..progress.scanned + step), lu.room(&progress), &[]];
+            let ahead = Ahead::new(soon, lu.parts());
+            let panel = if lu.left_looking() {
+                lu.follow(j..j + width, ahead);
+                lu.eliminate(j, width, how, Ahead::nothing())
+            } else {
+                lu.eliminate(j, width, how, ahead)
+            };
+            spike.eliminate(&lu, j, width);
+            found.singular = found.singular.or(panel.singular.map(|k| j + k));
+            found.boosted += panel.boosted;
+            let largest = lu.largest_of_u(j, width);
+            growth = if largest > growth { largest } else { growth };
+        }
+        lu.copy_until(source, lu.size.columns, &mut progress);
+        if lu.left_looking() {
+            for j in (pivots..lu.size.columns).step_by(step) {
+                lu.follow(j..(j + step).min(lu.size.columns), Ahead::nothing());
+            }
+        }
+        let growth = growth.to_f64() / progress.largest.to_f64();
+        found.growth = Some(growth).filter(|growth| pivots > 0 && growth.is_finite());
+        Ok((lu, found))
+    }
+
+    fn allocate(size: Size, how: How<'_, T::Real>) -> Result<Self> {
+        let fill = if how.rule.exchanges() { size.lower + size.upper } else { size.upper };
+        // Some diagonals of zeros more, where elimination then stays in registers.
+        let window = window::width::<T>(how.simd, size.lower, fill).filter(|_| how.rule.exchanges());
+        let fill = window.unwrap_or(fill.min(size.columns.saturating_sub(1)));
+        let block = tuning::band_block(size.lower, fill);
+        let line = 64 / size_of::<T>();
+        let needed = 2 * (block - 1) + fill + size.lower;
+        // An odd number of cache lines: columns do not collide in the caches, and blocks are aligned alike.
+        let stride = if block == 1 { needed.max(1) } else { (needed.div_ceil(line) | 1) * line };
+        let top = if block == 1 { fill } else { (block - 1 + fill).next_multiple_of(line) };
+        let words = (size.columns + 2).checked_mul(stride).map(|words| words + top + size.rows);
+        let elements = array(words.unwrap_or(usize::MAX), how.pool)?;
+        let mut scale = array(size.rows, how.pool)?;
+        scale.fill(if how.rule.scaled { T::Real::ZERO } else { T::Real::ONE });
+        Ok(Self {
+            size,
+            fill,
+            window,
+            block,
+            stride,
+            origin: top,
+            elements,
+            inverse: array(size.pivots, how.pool)?,
+            exchange: array(size.pivots, how.pool)?,
+            scale,
+            simd: how.simd,
+        })
+    }
+
+    /// det A of a matrix that was factored as a whole.
+    pub fn product(&self) -> Product {
+        let exchanges = self.exchange.iter().filter(|q| **q != 0).count();
+        Product::of_factors(self.inverse.iter().copied(), &self.scale, exchanges)
+    }
+
+    /// Whether columns are updated when their turn comes, not when the columns to their left are eliminated.
+    fn left_looking(&self) -> bool {
+        self.block > 1 && self.size.lower * self.fill < tuning::BAND_PARALLEL
+    }
+
+    /// Columns between two looks at the matrix.
+    fn step(&self) -> usize {
+        if self.block == 1 { tuning::BAND_NARROW_STEP } else { self.block }
+    }
+
+    /// Where as many columns go as are eliminated before the next look at the matrix.
+    fn room(&self, progress: &Progress<T::Real>) -> &[T] {
+        &self.elements[progress.end..(progress.end + self.step() * self.stride).min(self.elements.len())]
+    }
+
+    /// In how many parts something may be asked for meanwhile.
+    fn parts(&self) -> usize {
+        if self.left_looking() { Update::<T>::parts(self.fill, self.block) } else { self.step() }
+    }
+
+    /// What was factored.
+    pub fn size(&self) -> Size {
+        self.size
+    }
+
+    /// By what row i was multiplied.
+    pub fn scale(&self) -> &[T::Real] {
+        &self.scale
+    }
+
+    /// What is left of equation `pivots + i` in unknown `pivots + j`.
+    pub fn rest(&self, i: usize, j: usize) -> T {
+        let (i, j) = (self.size.pivots + i, self.size.pivots + j);
+        // Beyond, there are other columns' elements.
+        if i > j + self.size.lower || j > i + self.fill { T::ZERO } else { self.elements[self.index(i, j)] }
+    }
+
+    fn index(&self, i: usize, j: usize) -> usize {
+        self.origin + i + j * self.stride
+    }
+
+    fn begin(&mut self, source: &Source<'_, '_, T>, rule: Rule<T::Real>, spike: &mut Spike<T>) -> Progress<T::Real> {
+        let (mut scaled, mut scanned) = (0, 0);
+        if rule.scaled {
+            spike.visit(|i, v| self.scale[i] = larger(self.scale[i], peak(v)));
+        } else {
+            (scaled, scanned) = (self.size.rows, self.size.columns);
+        }
+        let mut progress = Progress { scanned, scaled, copied: 0, end: 0, largest: T::Real::ZERO };
+        self.take(source, (spike.rows(), 0), &mut progress);
+        spike.scale(&self.scale);
+        progress
+    }
+
+    /// Copies columns up to number `columns`, their rows scaled.
+    fn copy_until(&mut self, source: &Source<'_, '_, T>, columns: usize, progress: &mut Progress<T::Real>) {
+        self.take(source, (columns + self.size.lower, columns), progress);
+    }
+
+    /// Finds the scales of so many rows, and copies so many columns.
+    fn take(&mut self, source: &Source<'_, '_, T>, (rows, columns): (usize, usize), progress: &mut Progress<T::Real>) {
+        let job = Take {
+            from: source.rectangle(),
+            to: &mut self.elements,
+            origin: self.origin,
+            stride: self.stride,
+            scale: &mut self.scale,
+            rows: rows.min(self.size.rows),
+            columns,
+            progress: *progress,
+        };
+        *progress = T::take(self.simd, job);
+    }
+
+    /// The largest element of columns j … j + width − 1 of U.
+    fn largest_of_u(&self, j: usize, width: usize) -> T::Real {
+        let elements = &self.elements[self.index(0, 0) + j * (self.stride + 1) - self.fill..];
+        let (step, height) = (self.stride + 1, self.fill + 1);
+        T::largest(self.simd, Largest { elements, step, height, columns: width })
+    }
+}
+
+/// `len` numbers, whatever they are.
+pub(crate) fn array<U: Pod>(len: usize, pool: Option<&Pool>) -> Result<Array<U>> {
+    Array::new(len, pool).ok_or(Error::OutOfMemory { bytes: len.saturating_mul(size_of::<U>()) })
+}
+
+fn larger<R: RealScalar>(a: R, b: R) -> R {
+    if b > a { b } else { a }
+}
+
+/// How rows are scaled and exchanged under the decision, but never without a choice of rows.
+pub(crate) fn pivoted<R: RealScalar>(decision: &Decision) -> How<'_, R> {
+    match decision.options.pivoting {
+        Pivoting::None => How { simd: decision.options.simd, pool: Some(&decision.pool), ..How::scaled() },
+        _ => How::new(decision),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Simd;
+    use crate::{Banded, Determinant, Factor, Inspect, Method, Norm, Plan};
+
+    /// Entries without a pattern between −1 and 1.
+    fn entry(k: usize) -> f64 {
+        ((k * k) as f64 * 0.618_033_988_749_894_9 + k as f64 * 0.237).fract() * 2.0 - 1.0
+    }
+
+    /// x, and the determinant, of two right-hand sides with A or its transpose; `None` if the condition is above 10⁶.
+    fn solve(
+        a: &Banded<'_, f64>,
+        (method, simd): (Method, Simd),
+        transposed: bool,
+    ) -> Option<(Vec<f64>, Determinant<f64>)> {
+        let factor = Plan::new(a.shape()).method(method).simd(simd).factor(a).unwrap();
+        if !factor.rcond(Norm::One).is_ok_and(|rcond| rcond >= 1e-6) {
+            return None;
+        }
+        let mut x: Vec<f64> = (0..2 * a.n()).map(entry).collect();
+        let solved = if transposed { factor.solve_transpose_in_place(&mut x) } else { factor.solve_in_place(&mut x) };
+        let report = solved.unwrap();
+        assert!(report.backward_error <= 8.0 * f64::EPSILON && report.refinement_steps == 0, "{report:?}");
+        Some((x, factor.determinant().unwrap()))
+    }
+
+    /// In registers and in memory the same operations are done, but some that are fused: answers and determinants agree to
+    /// a hundred roundings times the condition. Sizes around the widths of windows and vectors, matrices that end inside of
+    /// them, and halves eliminated from their ends.
+    #[test]
+    fn bands_are_solved_alike_in_registers_and_in_memory() {
+        let narrow = [(1, 1), (1, 3), (2, 2), (3, 1), (4, 4), (5, 7), (7, 7), (8, 1), (8, 8), (9, 2), (16, 0), (0, 5)];
+        let (mut compared, mut all) = (0, 0);
+        for (lower, upper) in narrow.into_iter().chain([(12, 13), (20, 18), (40, 30), (70, 5)]) {
+            for n in [1, 2, lower + 1, lower + upper + 1, 17, 63, 64, 65, 150, 300] {
+                let bands: Vec<f64> = (0..n * (lower + upper + 1)).map(|k| entry(k + 7 * n)).collect();
+                let a = Banded::new(n, lower, upper, &bands).unwrap();
+                for (method, transposed) in
+                    [Method::Pivoted, Method::Spike].iter().flat_map(|m| [(*m, false), (*m, true)])
+                {
+                    all += 1;
+                    let one = solve(&a, (method, Simd::Avx512.or_best()), transposed);
+                    let Some(((x, one), (other, two))) = one.zip(solve(&a, (method, Simd::Portable), transposed))
+                    else {
+                        continue;
+                    };
+                    let context = format!("{lower} {upper} {n} {method:?} {transposed}");
+                    assert!(
+                        one.phase == two.phase && (one.log_abs - two.log_abs).abs() < 1e-8,
+                        "{context} {one:?} {two:?}"
+                    );
+                    let size = other.iter().fold(0.0_f64, |size, v| size.max(v.abs()));
+                    let wrong = x.iter().zip(&other).position(|(a, b)| !((a - b).abs() <= 1e-8 * size));
+                    assert_eq!(wrong, None, "{context}: {size:e}");
+                    compared += 1;
+                }
+            }
+        }
+        assert!(2 * compared > all, "{compared} of {all}");
+    }
+
+    #[test]
+    fn memory_that_a_plan_has_kept_makes_no_difference() {
+        for (n, lower, upper) in [(8000, 8, 8), (3000, 12, 13), (1500, 40, 30)] {
+            let matrix = |seed: usize| {
+                let bands = (0..n * (lower + upper + 1)).map(|k| entry(k + seed)).collect();
+                Banded::from_vec(n, lower, upper, bands).unwrap()
+            };
+            let (first, second, rhs) = (matrix(1), matrix(2), vec![1.0; n]);
+            for method in [Method::Pivoted, Method::Spike] {
+                let plan = Plan::new(first.shape()).method(method);
+                plan.factor(&first).unwrap();
+                let again = plan.factor(&second).unwrap().solve(&rhs).unwrap().values;
+                let fresh =
+                    Plan::new(first.shape()).method(method).factor(&second).unwrap().solve(&rhs).unwrap().values;
+                assert!(again == fresh, "{n} {lower} {upper} {method:?}");
+            }
+        }
+    }
+}

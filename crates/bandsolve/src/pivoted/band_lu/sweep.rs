@@ -1,0 +1,442 @@
+//! Sweeps with L and U, tile by tile.
+//!
+//! A tile of rows of some right-hand sides is copied into a window that stays in the cache, together with the rows that L
+//! reaches below it, or U above it; it is swept through, stored, and the window moves on.
+
+use super::BandLu;
+use super::eliminate::solve_unit_lower;
+use crate::contract::Op;
+use crate::tuning;
+use bandsolve_kernel::Scalar;
+use bandsolve_kernel::ahead::prefetch;
+use bandsolve_kernel::dense::{Kind, Product, SMALL, Substitute};
+use bandsolve_kernel::panel::{Narrow, Sweep, exchange_rows};
+use bandsolve_kernel::window;
+use core::ops::Range;
+use faer::{MatMut, MatRef};
+
+/// Where a sweep takes its right-hand sides from, and puts its solutions.
+pub(crate) trait Rows<T> {
+    /// Number of columns.
+    fn count(&self) -> usize;
+    /// Rows of one column.
+    fn load(&mut self, column: usize, rows: Range<usize>, to: &mut [T]);
+    /// Rows of one column that are done.
+    fn store(&mut self, column: usize, rows: Range<usize>, from: &[T]);
+}
+
+/// Columns of a matrix, read and written.
+#[derive(Debug)]
+pub(crate) struct Columns<'a, T: Scalar> {
+    pub x: MatMut<'a, T>,
+    /// Rows are counted from the last to the first.
+    pub reversed: bool,
+    /// Where row 0 is read, and where it is written.
+    pub offset: [usize; 2],
+    /// By what rows are multiplied as they are read, and as they are written.
+    pub scale: [Option<&'a [T::Real]>; 2],
+}
+
+impl<T: Scalar> Columns<'_, T> {
+    /// The rows as they stand, with `at` = 0 where they are read and 1 where they are written.
+    pub fn slice(&mut self, column: usize, rows: Range<usize>, at: usize) -> &mut [T] {
+        let height = self.x.nrows();
+        let rows = rows.start + self.offset[at]..rows.end + self.offset[at];
+        let rows = if self.reversed { height - rows.end..height - rows.start } else { rows };
+        let column = self.x.as_mut().col_mut(column).try_as_col_major_mut().expect("contiguous columns");
+        &mut column.as_slice_mut()[rows]
+    }
+
+    fn multiply(&self, at: usize, rows: Range<usize>, values: &mut [T]) {
+        if let Some(scale) = self.scale[at] {
+            values.iter_mut().zip(&scale[rows]).for_each(|(v, s)| *v = v.scale(*s));
+        }
+    }
+}
+
+impl<T: Scalar> Rows<T> for Columns<'_, T> {
+    fn count(&self) -> usize {
+        self.x.ncols()
+    }
+
+    fn load(&mut self, column: usize, rows: Range<usize>, to: &mut [T]) {
+        to.copy_from_slice(self.slice(column, rows.clone(), 0));
+        if self.reversed {
+            to.reverse();
+        }
+        self.multiply(0, rows, to);
+    }
+
+    fn store(&mut self, column: usize, rows: Range<usize>, from: &[T]) {
+        let (reversed, scale) = (self.reversed, self.scale[1]);
+        let to = self.slice(column, rows.clone(), 1);
+        to.copy_from_slice(from);
+        if let Some(scale) = scale {
+            let scale = scale[rows].iter();
+            if reversed {
+                to.iter_mut().rev().zip(from).zip(scale).for_each(|((to, v), s)| *to = v.scale(*s));
+            } else {
+                to.iter_mut().zip(from).zip(scale).for_each(|((to, v), s)| *to = v.scale(*s));
+            }
+        } else if reversed {
+            to.reverse();
+        }
+    }
+}
+
+/// Some rows of all right-hand sides.
+struct Window<'w, T> {
+    elements: &'w mut [T],
+    /// Rows from column to column.
+    height: usize,
+    columns: usize,
+}
+
+impl<T: Scalar> Window<'_, T> {
+    fn column(&mut self, c: usize) -> &mut [T] {
+        &mut self.elements[c * self.height..(c + 1) * self.height]
+    }
+
+    /// Rows of all columns.
+    fn rows(&mut self, rows: Range<usize>) -> MatMut<'_, T> {
+        let (height, columns) = (self.height, self.columns);
+        MatMut::from_column_major_slice_with_stride_mut(self.elements, height, columns, height)
+            .subrows_mut(rows.start, rows.len())
+    }
+
+    fn load(&mut self, x: &mut impl Rows<T>, rows: Range<usize>, at: usize) {
+        for c in 0..self.columns {
+            x.load(c, rows.clone(), &mut self.column(c)[at..at + rows.len()]);
+        }
+    }
+
+    fn store(&mut self, x: &mut impl Rows<T>, rows: Range<usize>, at: usize) {
+        for c in 0..self.columns {
+            x.store(c, rows.clone(), &self.column(c)[at..at + rows.len()]);
+        }
+    }
+
+    fn shift(&mut self, from: Range<usize>, to: usize) {
+        (0..self.columns).for_each(|c| self.column(c).copy_within(from.clone(), to));
+    }
+}
+
+/// Asks for all columns, one after the other, if they are few.
+fn ask_for<T>(a: MatRef<'_, T>) {
+    let lines = (size_of::<T>() * a.nrows()).div_ceil(64);
+    if a.ncols() * lines * 64 > tuning::ASK_MAX_BYTES {
+        return;
+    }
+    for c in 0..a.ncols() {
+        let column = a.as_ptr().wrapping_offset(c as isize * a.col_stride()).cast::<u8>();
+        (0..=lines).for_each(|line| prefetch(column.wrapping_add(64 * line)));
+    }
+}
+
+/// Tiles of `pivots` rows.
+fn tiles(pivots: usize) -> impl DoubleEndedIterator<Item = Range<usize>> {
+    let tile = tuning::BAND_TILE;
+    (0..pivots.div_ceil(tile)).map(move |t| t * tile..((t + 1) * tile).min(pivots))
+}
+
+/// Rows of the window for a sweep through a band with at most `reach` diagonals on a side.
+fn height(reach: usize) -> usize {
+    // Columns of a window do not collide in the caches.
+    reach.saturating_add(tuning::BAND_TILE).checked_next_multiple_of(16).unwrap_or(usize::MAX).saturating_add(8)
+}
+
+/// Words of scratch that are enough for [`BandLu::solve`] with a band of `lower` and `upper` diagonals, rows exchanged or not.
+pub(crate) fn words_at_most(lower: usize, upper: usize, n_rhs: usize) -> usize {
+    height(window::width_at_most(lower.saturating_add(upper))).saturating_mul(n_rhs.min(tuning::BAND_RHS))
+}
+
+impl<T: Scalar> BandLu<T> {
+    /// Words of scratch for [`solve`](Self::solve).
+    pub fn words(&self, n_rhs: usize) -> usize {
+        self.window(n_rhs.min(tuning::BAND_RHS))
+    }
+
+    /// Solves op(A)·x = x for columns x of a square matrix that was eliminated as a whole, the conjugate left to the caller.
+    pub fn solve(&self, op: Op, x: &mut [T], window: &mut [T]) {
+        let n = self.size.rows.max(1);
+        for x in x.chunks_mut(n * tuning::BAND_RHS) {
+            let x = MatMut::from_column_major_slice_mut(x, n, x.len() / n);
+            let (scale, none) = (Some(&self.scale[..]), None);
+            let scale = if op == Op::Plain { [scale, none] } else { [none, scale] };
+            let mut x = Columns { x, reversed: false, offset: [0, 0], scale };
+            self.solve_rows(op, &mut x, window);
+        }
+    }
+
+    /// [`solve`](Self::solve) for at most `BAND_RHS` columns.
+    fn solve_rows(&self, op: Op, x: &mut Columns<'_, T>, window: &mut [T]) {
+        let scale = x.scale;
+        if op == Op::Plain {
+            self.lower(x, window, &mut []);
+            x.scale = [None, None];
+            self.upper(x, window, &[]);
+        } else {
+            x.scale = [None, None];
+            self.upper_transposed(x, window, &mut []);
+            x.scale = scale;
+            self.lower_transposed(x, window, &[]);
+        }
+    }
+
+    /// Words of the window for a sweep of so many right-hand sides.
+    pub fn window(&self, columns: usize) -> usize {
+        self.height() * columns
+    }
+
+    fn height(&self) -> usize {
+        height(self.fill.max(self.size.lower))
+    }
+
+    fn open<'w>(&self, x: &impl Rows<T>, window: &'w mut [T]) -> Window<'w, T> {
+        Window { elements: &mut window[..self.window(x.count())], height: self.height(), columns: x.count() }
+    }
+
+    /// x ← L⁻¹·P·x for the pivots' rows; what is left of the other rows comes as `rest`, column by column.
+    pub fn lower(&self, x: &mut impl Rows<T>, window: &mut [T], rest: &mut [T]) {
+        let mut w = self.open(x, window);
+        let (below, rows) = (self.size.lower, self.size.rows);
+        w.load(x, 0..below.min(rows), 0);
+        for tile in tiles(self.size.pivots) {
+            let (start, end) = ((tile.start + below).min(rows), (tile.end + below).min(rows));
+            w.load(x, start..end, start - tile.start);
+            for j in tile.clone().step_by(self.step()) {
+                let width = self.step().min(tile.end - j);
+                self.ask_for_l(j + width);
+                self.lower_block(j..j + width, &mut w, j - tile.start);
+            }
+            w.store(x, tile.clone(), 0);
+            w.shift(tile.len()..end - tile.start, 0);
+        }
+        let left = rows - self.size.pivots;
+        rest.chunks_exact_mut(left.max(1)).enumerate().for_each(|(c, rest)| rest.copy_from_slice(&w.column(c)[..left]));
+    }
+
+    /// x ← Pᵀ·L⁻ᵀ·x, the inverse of [`lower`](Self::lower)'s transpose.
+    pub fn lower_transposed(&self, x: &mut impl Rows<T>, window: &mut [T], rest: &[T]) {
+        let mut w = self.open(x, window);
+        let (below, rows, pivots) = (self.size.lower, self.size.rows, self.size.pivots);
+        let (left, last) = (rows - pivots, tiles(pivots).next_back().map_or(0, |tile| tile.len()));
+        rest.chunks_exact(left.max(1))
+            .enumerate()
+            .for_each(|(c, rest)| w.column(c)[last..last + left].copy_from_slice(rest));
+        for tile in tiles(pivots).rev() {
+            w.load(x, tile.clone(), 0);
+            for j in tile.clone().step_by(self.step()).rev() {
+                let width = self.step().min(tile.end - j);
+                self.ask_for_l(j.wrapping_sub(self.block));
+                self.lower_transposed_block(j..j + width, &mut w, j - tile.start);
+            }
+            // What earlier pivots may still exchange is kept back.
+            let (start, end) = ((tile.start + below).min(rows), (tile.end + below).min(rows));
+            w.store(x, start..end, start - tile.start);
+            if tile.start == 0 {
+                w.store(x, 0..start, 0);
+            } else {
+                w.shift(0..start - tile.start, tuning::BAND_TILE);
+            }
+        }
+    }
+
+    /// x ← U⁻¹·x for the pivots' unknowns; those behind them are given as `tail`, column by column.
+    pub fn upper(&self, x: &mut impl Rows<T>, window: &mut [T], tail: &[T]) {
+        let mut w = self.open(x, window);
+        let (above, pivots) = (self.fill, self.size.pivots);
+        for tile in tiles(pivots).rev() {
+            let first = tile.start.saturating_sub(above);
+            let known = if tile.end == pivots { tile.end } else { tile.end.saturating_sub(above).max(first) };
+            w.load(x, first..known, first + above - tile.start);
+            if tile.end == pivots {
+                self.apply_tail(&mut w, above + tile.len(), tail);
+            }
+            for j in tile.clone().step_by(self.step()).rev() {
+                let width = self.step().min(tile.end - j);
+                self.ask_for_u(j.wrapping_sub(self.block));
+                self.upper_block(j..j + width, &mut w, above + j - tile.start);
+            }
+            w.store(x, tile.clone(), above);
+            w.shift(0..above, tuning::BAND_TILE);
+        }
+    }
+
+    /// x ← U⁻ᵀ·x for the pivots; from `tail` their part is subtracted.
+    pub fn upper_transposed(&self, x: &mut impl Rows<T>, window: &mut [T], tail: &mut [T]) {
+        let mut w = self.open(x, window);
+        let (above, pivots) = (self.fill, self.size.pivots);
+        for tile in tiles(pivots) {
+            w.load(x, tile.clone(), above);
+            for j in tile.clone().step_by(self.step()) {
+                let width = self.step().min(tile.end - j);
+                self.ask_for_u(j + width);
+                self.upper_transposed_block(j..j + width, &mut w, above + j - tile.start);
+            }
+            w.store(x, tile.clone(), above);
+            if tile.end == pivots {
+                self.subtract_from_tail(&mut w, above + tile.len(), tail);
+            }
+            w.shift(tile.len()..tile.len() + above, 0);
+        }
+    }
+
+    /// Columns j … of L from the diagonal on down, as far as they go.
+    pub(crate) fn columns_of_l(&self, j: usize, width: usize) -> MatRef<'_, T> {
+        let rows = (width + self.size.lower).min(self.size.rows - j);
+        let elements = &self.elements[self.index(j, j)..];
+        MatRef::from_column_major_slice_with_stride(elements, rows, width, self.stride)
+    }
+
+    /// Columns j … of U above row `end`, as far as they go.
+    fn columns_of_u(&self, columns: Range<usize>, end: usize) -> MatRef<'_, T> {
+        let rows = end - columns.start.saturating_sub(self.fill).min(end);
+        let elements = &self.elements[self.index(end - rows, columns.start)..];
+        MatRef::from_column_major_slice_with_stride(elements, rows, columns.len(), self.stride)
+    }
+
+    /// Asks for a block of columns of L, which is next, if there is one.
+    fn ask_for_l(&self, j: usize) {
+        if self.block > 1 && j < self.size.pivots {
+            ask_for(self.columns_of_l(j, self.block.min(self.size.pivots - j)));
+        }
+    }
+
+    /// The same for U.
+    fn ask_for_u(&self, j: usize) {
+        if self.block > 1 && j < self.size.pivots {
+            let end = (j + self.block).min(self.size.pivots);
+            ask_for(self.columns_of_u(j..end, end));
+        }
+    }
+
+    /// A sweep column by column, unknown `pivots.start` standing in row `at` of the window.
+    fn narrow(&self, sweep: Sweep, pivots: Range<usize>, w: &mut Window<'_, T>, at: usize) {
+        let upward = matches!(sweep, Sweep::Upper | Sweep::UpperTransposed);
+        for c in 0..w.columns {
+            let job = Narrow {
+                sweep,
+                elements: &self.elements,
+                diagonal: self.index(pivots.start, pivots.start),
+                step: self.stride + 1,
+                reach: if upward { self.fill } else { self.size.lower },
+                rows: if upward { pivots.start } else { self.size.rows - pivots.start },
+                inverse: &self.inverse[pivots.clone()],
+                exchange: &self.exchange[pivots.clone()],
+                x: w.column(c),
+                first: at,
+            };
+            T::sweep_narrow(self.simd, job);
+        }
+    }
+
+    fn lower_block(&self, pivots: Range<usize>, w: &mut Window<'_, T>, at: usize) {
+        if self.block == 1 {
+            return self.narrow(Sweep::Lower, pivots, w, at);
+        }
+        let l = self.columns_of_l(pivots.start, pivots.len());
+        let exchange = &self.exchange[pivots.clone()];
+        exchange_rows(&mut w.elements[at..], w.height, w.columns, exchange);
+        let (mut top, below) = w.rows(at..at + l.nrows()).split_at_row_mut(pivots.len());
+        solve_unit_lower(self.simd, l, top.as_mut());
+        let a = l.subrows(pivots.len(), l.nrows() - pivots.len());
+        T::dense_product(self.simd, Product { c: below, a, b: top.as_ref(), kind: Kind::Plain });
+    }
+
+    fn lower_transposed_block(&self, pivots: Range<usize>, w: &mut Window<'_, T>, at: usize) {
+        if self.block == 1 {
+            return self.narrow(Sweep::LowerTransposed, pivots, w, at);
+        }
+        let (l, width) = (self.columns_of_l(pivots.start, pivots.len()), pivots.len());
+        for p in (0..width).step_by(SMALL).rev() {
+            let size = SMALL.min(width - p);
+            let (mut top, below) = w.rows(at + p..at + l.nrows()).split_at_row_mut(size);
+            let a = l.submatrix(p + size, p, l.nrows() - p - size, size);
+            T::dense_product(self.simd, Product { c: top.as_mut(), a, b: below.as_ref(), kind: Kind::Transposed });
+            let t = l.submatrix(p, p, size, size).transpose();
+            T::substitute_small(self.simd, Substitute { t, inverse: None, forward: false, x: top });
+        }
+        for c in 0..w.columns {
+            let x = &mut w.column(c)[at..];
+            self.exchange[pivots.clone()].iter().enumerate().rev().for_each(|(k, q)| x.swap(k, k + *q as usize));
+        }
+    }
+
+    fn upper_block(&self, pivots: Range<usize>, w: &mut Window<'_, T>, at: usize) {
+        if self.block == 1 {
+            return self.narrow(Sweep::Upper, pivots, w, at);
+        }
+        for j in pivots.clone().step_by(SMALL).rev() {
+            let (size, row) = (SMALL.min(pivots.end - j), at + j - pivots.start);
+            let t = self.columns_of_u(j..j + size, j + size);
+            let t = t.subrows(t.nrows() - size, size);
+            let inverse = Some(&self.inverse[j..j + size]);
+            T::substitute_small(self.simd, Substitute { t, inverse, forward: false, x: w.rows(row..row + size) });
+            self.apply_columns(j..j + size, pivots.start, w, row);
+        }
+        self.apply_columns(pivots.clone(), 0, w, at);
+    }
+
+    /// Subtracts columns of U times their unknowns, which stand from row `at` of the window on, from those above them, of
+    /// which the first is number `first`.
+    fn apply_columns(&self, columns: Range<usize>, first: usize, w: &mut Window<'_, T>, at: usize) {
+        let a = self.columns_of_u(columns.clone(), columns.start);
+        let skip = first.saturating_sub(columns.start - a.nrows());
+        let a = a.subrows(skip, a.nrows() - skip);
+        let (above, x) = w.rows(at - a.nrows()..at + columns.len()).split_at_row_mut(a.nrows());
+        T::dense_product(self.simd, Product { c: above, a, b: x.as_ref(), kind: Kind::Plain });
+    }
+
+    fn upper_transposed_block(&self, pivots: Range<usize>, w: &mut Window<'_, T>, at: usize) {
+        if self.block == 1 {
+            return self.narrow(Sweep::UpperTransposed, pivots, w, at);
+        }
+        let a = self.columns_of_u(pivots.clone(), pivots.start);
+        let (above, x) = w.rows(at - a.nrows()..at + pivots.len()).split_at_row_mut(a.nrows());
+        T::dense_product(self.simd, Product { c: x, a, b: above.as_ref(), kind: Kind::Transposed });
+        for j in pivots.clone().step_by(SMALL) {
+            let (size, row) = (SMALL.min(pivots.end - j), at + j - pivots.start);
+            let u = self.columns_of_u(j..j + size, j + size);
+            let done = (j - pivots.start).min(u.nrows() - size);
+            let a = u.subrows(u.nrows() - size - done, done);
+            let (above, mut x) = w.rows(row - done..row + size).split_at_row_mut(done);
+            T::dense_product(self.simd, Product { c: x.as_mut(), a, b: above.as_ref(), kind: Kind::Transposed });
+            let t = u.subrows(u.nrows() - size, size).transpose();
+            let inverse = Some(&self.inverse[j..j + size]);
+            T::substitute_small(self.simd, Substitute { t, inverse, forward: true, x });
+        }
+    }
+
+    /// Blocks of the columns behind the pivots that reach up to the pivots' rows.
+    fn tail_blocks(&self) -> impl Iterator<Item = Range<usize>> {
+        let (pivots, block) = (self.size.pivots, self.block);
+        let end = self.size.columns.min(pivots + self.fill);
+        (pivots..end).step_by(block).map(move |c| c..(c + block).min(end))
+    }
+
+    /// Subtracts columns of U times the unknowns behind the pivots; row `pivots` would stand in row `at`.
+    fn apply_tail(&self, w: &mut Window<'_, T>, at: usize, tail: &[T]) {
+        let (pivots, behind) = (self.size.pivots, self.size.columns - self.size.pivots);
+        for columns in self.tail_blocks() {
+            let a = self.columns_of_u(columns.clone(), pivots);
+            let x = MatRef::from_column_major_slice(&tail[..behind * w.columns], behind, w.columns);
+            let b = x.subrows(columns.start - pivots, columns.len());
+            T::dense_product(self.simd, Product { c: w.rows(at - a.nrows()..at), a, b, kind: Kind::Plain });
+        }
+    }
+
+    /// The transpose of [`apply_tail`](Self::apply_tail).
+    fn subtract_from_tail(&self, w: &mut Window<'_, T>, at: usize, tail: &mut [T]) {
+        let (pivots, behind, count) = (self.size.pivots, self.size.columns - self.size.pivots, w.columns);
+        for columns in self.tail_blocks() {
+            let a = self.columns_of_u(columns.clone(), pivots);
+            let x = MatMut::from_column_major_slice_mut(&mut tail[..behind * count], behind, count);
+            let c = x.subrows_mut(columns.start - pivots, columns.len());
+            T::dense_product(
+                self.simd,
+                Product { c, a, b: w.rows(at - a.nrows()..at).as_ref(), kind: Kind::Transposed },
+            );
+        }
+    }
+}

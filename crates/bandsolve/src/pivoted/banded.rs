@@ -1,0 +1,521 @@
+//! Blocked banded LU with partial pivoting.
+
+use super::around_transpose;
+use crate::contract::determinant;
+use crate::contract::inspect::Probe;
+use crate::contract::verify::Report;
+use crate::contract::verify::{
+    BestPivots, Equations, Factored, Facts, KeepsFactors, Matrix, solve_verified, verified_scratch,
+};
+use crate::contract::{Factor, Op};
+use crate::decision::Decision;
+use crate::error::Result;
+use crate::matrix::{Banded, Shape};
+use crate::pivoted::band_lu::BandLu;
+use bandsolve_kernel::Scalar;
+use bandsolve_kernel::Simd;
+use bandsolve_kernel::dense::{Kind, Product};
+use bandsolve_kernel::residual::Residual;
+use bandsolve_kernel::take::Rectangle;
+use core::ops::Range;
+use dyn_stack::{PodStack, StackReq};
+use faer::{MatMut, MatRef};
+
+/// Factors of a [`Banded`] matrix.
+///
+/// $$ P\,S\,A = L\,U $$
+///
+/// with S powers of two that bring the largest entry of each row into \[2, 4) (scaled partial pivoting; 1 otherwise). U
+/// has `lower + upper` superdiagonals. Transposed systems are solved with the same factors. Narrow
+/// bands are eliminated in registers, those of at least 18 diagonals below and above in blocks of columns by dense kernels.
+///
+/// # Shapes
+/// Right-hand sides are n × n_rhs, column-major. `lower` and `upper` may exceed n.
+///
+/// # Cost
+/// With exchanges at every step 2·lower·(lower + upper) flops a row to factor and 4·lower + 2·upper a row and right-hand
+/// side to solve; 2·lower + upper + 1 words a row are kept (wide bands: 2·block − 2 more).
+///
+/// # Errors
+/// Factoring: [`OutOfMemory`](crate::Error::OutOfMemory). A matrix that is singular, or not finite, is reported by the
+/// solves, even unverified the singular one.
+///
+/// # Source
+/// LAPACK `gbtf2`, `gbtrf`, `gbtrs`; here exchanges reach back through the whole block, into padding, so that L is solved
+/// block by block.
+#[derive(Debug)]
+pub struct PivotedBanded<'m, T: Scalar> {
+    a: Banded<'m, T>,
+    lu: BandLu<T>,
+    facts: Facts,
+    fallback: Option<BestPivots<PivotedBanded<'m, T>>>,
+}
+
+impl<T: Scalar> Matrix<T> for Banded<'_, T> {
+    fn shape(&self) -> Shape {
+        self.shape()
+    }
+
+    fn equations(&self, op: Op) -> impl Equations<T> {
+        BandRows { a: self, op }
+    }
+
+    fn check_finite(&self) -> Result<()> {
+        self.check_finite()
+    }
+}
+
+impl<T: Scalar> KeepsFactors for PivotedBanded<'_, T> {}
+
+impl<'m, T: Scalar> Factored<T> for PivotedBanded<'m, T> {
+    type Matrix = Banded<'m, T>;
+
+    fn matrix(&self) -> &Banded<'m, T> {
+        &self.a
+    }
+
+    fn facts(&self) -> &Facts {
+        &self.facts
+    }
+
+    fn solve_unchecked(&self, op: Op, x: &mut [T], stack: &mut PodStack) {
+        let (window, _) = stack.make_raw::<T>(self.lu.words(x.len() / self.a.n().max(1)));
+        around_transpose(op, x, |x| self.lu.solve(op, x, window));
+    }
+
+    fn fallback(&self) -> Option<Result<&dyn Probe<T>>> {
+        let made = self.fallback.as_ref()?.get(|decision| Self::new(decision, self.a.clone()));
+        Some(made.map(|factor| factor as &dyn Probe<T>))
+    }
+
+    fn product(&self) -> Option<determinant::Product> {
+        Some(if self.facts.singular.is_some() { determinant::Product::ZERO } else { self.lu.product() })
+    }
+}
+
+/// The rows of op(A).
+struct BandRows<'a, 'm, T: Scalar> {
+    a: &'a Banded<'m, T>,
+    op: Op,
+}
+
+impl<T: Scalar> Equations<T> for BandRows<'_, '_, T> {
+    fn accumulate(&self, first_row: usize, x: &[T], r: &mut [T], sums: &mut [T]) {
+        let (n, rows) = (x.len(), r.len());
+        let (lower, upper) = (self.a.lower(), self.a.upper());
+        let (transposed, end_row) = (self.op != Op::Plain, first_row + rows);
+        let [left, right] = if transposed { [upper, lower] } else { [lower, upper] };
+        let first_column = first_row.saturating_sub(left);
+        let columns = first_column..(end_row + right).min(n);
+        // Rows and columns of the matrix, of which the first and the last may lie outside of the band.
+        let (i, j) =
+            if transposed { (columns.clone(), first_row..end_row) } else { (first_row..end_row, columns.clone()) };
+        let a = Rectangle::of(self.a.storage(), (self.a.lower(), self.a.upper()), i, j);
+        T::residual(Simd::detect(), Residual { a, transposed, x: &x[columns], r, sums });
+    }
+
+    fn accumulate_columns(&self, first_row: usize, x: (&[T], usize), (r, rows): (&mut [T], usize), sums: &mut [T]) {
+        let columns = r.len() / rows;
+        for tile in (0..rows).step_by(TILE) {
+            let height = TILE.min(rows - tile);
+            let r = MatMut::from_column_major_slice_with_stride_mut(&mut r[tile..], height, columns, rows);
+            self.tile(first_row + tile, x, r, &mut sums[tile..tile + height]);
+        }
+    }
+
+    #[inline(always)]
+    fn visit_row(&self, i: usize, mut visit: impl FnMut(usize, T)) {
+        if self.op == Op::Plain {
+            let (first, row) = self.a.row(i);
+            row.enumerate().for_each(|(k, a)| visit(first + k, *a));
+            return;
+        }
+        let (first, column) = self.a.column(i);
+        let conj = T::COMPLEX && self.op == Op::ConjTranspose;
+        column.iter().enumerate().for_each(|(k, a)| visit(first + k, if conj { Scalar::conj(*a) } else { *a }));
+    }
+}
+
+/// Rows of a tile: the columns of the band that all of them reach are a dense matrix.
+const TILE: usize = 32;
+
+impl<T: Scalar> BandRows<'_, '_, T> {
+    /// Subtracts op(A)·X from R and adds Σ|a_ij| to `sums`, for the rows from `first_row` on; of real numbers.
+    fn tile(&self, first_row: usize, (x, n): (&[T], usize), mut r: MatMut<'_, T>, sums: &mut [T]) {
+        let (height, columns) = (r.nrows(), r.ncols());
+        let plain = self.op == Op::Plain;
+        let (lower, upper) = (self.a.lower(), self.a.upper());
+        let (left, right) = if plain { (lower, upper) } else { (upper, lower) };
+        let end_row = first_row + height;
+        let reached = first_row.saturating_sub(left)..(end_row + right).min(n);
+        // What all rows reach; nothing if the band is narrower than the tile.
+        let first = (end_row - 1).saturating_sub(left).max(reached.start);
+        let core = first..(first_row + right + 1).min(n).max(first);
+        let simd = Simd::detect();
+        let x_rows =
+            |span: &Range<usize>| MatRef::from_column_major_slice_with_stride(&x[span.start..], span.len(), columns, n);
+        // What only some rows reach is copied, with zeros.
+        let mut edge = [T::ZERO; TILE * TILE];
+        for span in [reached.start..core.start, core.end..reached.end] {
+            for start in span.clone().step_by(TILE) {
+                let span = start..(start + TILE).min(span.end);
+                let edge = &mut edge[..height * span.len()];
+                self.copy(first_row..end_row, span.clone(), edge);
+                let a = MatRef::from_column_major_slice(edge, height, span.len());
+                add_moduli(a, sums);
+                T::dense_product(simd, Product { c: r.as_mut(), a, b: x_rows(&span), kind: Kind::Plain });
+            }
+        }
+        if core.is_empty() {
+            return;
+        }
+        let (bands, leading) = self.a.storage();
+        let (i, j) = if plain { (first_row, core.start) } else { (core.start, first_row) };
+        let bands = &bands[upper + i - j + j * leading..];
+        // Of a single column the stride does not matter.
+        let stride = leading - 1;
+        let (a, kind) = if plain {
+            let a = MatRef::from_column_major_slice_with_stride(bands, height, core.len(), stride.max(height));
+            add_moduli(a, sums);
+            (a, Kind::Plain)
+        } else {
+            let a = MatRef::from_column_major_slice_with_stride(bands, core.len(), height, stride.max(core.len()));
+            for (sum, column) in sums.iter_mut().zip(columns_of(a)) {
+                *sum += sum_of_moduli(column);
+            }
+            (a, Kind::Transposed)
+        };
+        T::dense_product(simd, Product { c: r, a, b: x_rows(&core), kind });
+    }
+}
+
+impl<T: Scalar> BandRows<'_, '_, T> {
+    /// Copies a part of op(A), column-major, with zeros.
+    fn copy(&self, rows: Range<usize>, columns: Range<usize>, to: &mut [T]) {
+        let plain = self.op == Op::Plain;
+        let (across, along) = if plain { (&columns, &rows) } else { (&rows, &columns) };
+        to.fill(T::ZERO);
+        for j in across.clone() {
+            let (top, column) = self.a.column(j);
+            let inside = along.start.max(top)..along.end.min(top + column.len());
+            for i in inside {
+                let (i, j, v) = (i - along.start, j - across.start, column[i - top]);
+                to[if plain { i + j * rows.len() } else { j + i * rows.len() }] = v;
+            }
+        }
+    }
+}
+
+/// Adds the moduli of every row.
+fn add_moduli<T: Scalar>(a: MatRef<'_, T>, sums: &mut [T]) {
+    for column in columns_of(a) {
+        sums.iter_mut().zip(column).for_each(|(sum, a)| *sum += T::from_real(a.abs1()));
+    }
+}
+
+/// The columns of a matrix in which each is contiguous.
+fn columns_of<'a, T: Scalar>(a: MatRef<'a, T>) -> impl Iterator<Item = &'a [T]> {
+    a.col_iter().map(|column| column.try_as_col_major().expect("contiguous columns").as_slice())
+}
+
+impl<T: Scalar> Factor<T> for PivotedBanded<'_, T> {
+    fn shape(&self) -> Shape {
+        self.a.shape()
+    }
+
+    fn solve_scratch(&self, n_rhs: usize) -> StackReq {
+        let own = |n_rhs| StackReq::new::<T>(self.lu.words(n_rhs));
+        own(n_rhs).or(verified_scratch(self).and(own(1)))
+    }
+
+    fn solve_into_with(&self, op: Op, rhs: &[T], x: &mut [T], stack: &mut PodStack) -> Result<Report> {
+        solve_verified(self, op, rhs, x, stack)
+    }
+}
+
+impl<'m, T: Scalar> PivotedBanded<'m, T> {
+    /// Factors `a`.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn new(decision: &Decision, a: Banded<'m, T>) -> Result<Self> {
+        let mut facts = Facts::pivoted(decision);
+        let lu = BandLu::under_plan(decision, &a, &mut facts)?;
+        Ok(Self { a, lu, facts, fallback: BestPivots::unless_chosen(decision) })
+    }
+}
+
+/// Σ |a_i| of real numbers, in four partial sums.
+fn sum_of_moduli<T: Scalar>(a: &[T]) -> T {
+    let (a4, rest) = a.as_chunks::<4>();
+    let mut sum = [T::ZERO; 4];
+    for a in a4 {
+        for k in 0..4 {
+            sum[k] += T::from_real(a[k].abs1());
+        }
+    }
+    let rest = rest.iter().fold(T::ZERO, |s, a| s + T::from_real(a.abs1()));
+    (sum[0] + sum[2]) + (sum[1] + sum[3]) + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{OPS, Rng, check, dense, eps, for_all_scalars};
+    use super::*;
+    use crate::Plan;
+    use crate::decision::Pivoting;
+    use crate::error::Error;
+    use bandsolve_kernel::RealScalar;
+    use dyn_stack::PodBuffer;
+
+    fn solve<T: Scalar>(f: &PivotedBanded<'_, T>, op: Op, rhs: &[T]) -> (Vec<T>, Result<Report>) {
+        let mut x = rhs.to_vec();
+        let mut memory = PodBuffer::new(f.solve_scratch(rhs.len() / f.a.n().max(1)));
+        let report = f.solve_into_with(op, rhs, &mut x, PodStack::new(&mut memory));
+        (x, report)
+    }
+
+    fn factor<'m, T: Scalar>(a: &'m Banded<'m, T>, pivoting: Pivoting) -> PivotedBanded<'m, T> {
+        PivotedBanded::new(&Plan::new(a.shape()).pivoting(pivoting).decision, a.view()).unwrap()
+    }
+
+    /// Random entries in the band, NaN in the corners of the array that are no part of it.
+    fn random<T: Scalar>(rng: &mut Rng, n: usize, lower: usize, upper: usize) -> Banded<'static, T> {
+        build(n, lower, upper, |_, _| rng.scalar())
+    }
+
+    fn build<T: Scalar>(
+        n: usize,
+        lower: usize,
+        upper: usize,
+        mut entry: impl FnMut(usize, usize) -> T,
+    ) -> Banded<'static, T> {
+        let leading = lower + upper + 1;
+        let mut bands = vec![T::from_real(T::Real::NAN); n * leading];
+        for j in 0..n {
+            for i in j.saturating_sub(upper)..(j + lower + 1).min(n) {
+                bands[upper + i - j + j * leading] = entry(i, j);
+            }
+        }
+        Banded::from_vec(n, lower, upper, bands).unwrap()
+    }
+
+    #[test]
+    fn four_by_four_by_hand() {
+        // [0 2 1 .]   x = (1, 2, 3, 4)
+        // [2 1 . 3]       two superdiagonals, one subdiagonal
+        // [. 1 1 1]
+        // [. . 4 1]
+        let rows = [[0.0, 2.0, 1.0, 0.0], [2.0, 1.0, 0.0, 3.0], [0.0, 1.0, 1.0, 1.0], [0.0, 0.0, 4.0, 1.0]];
+        let a = build(4, 1, 2, |i, j| rows[i][j]);
+        let (x, report) = solve(&factor(&a, Pivoting::ScaledPartial), Op::Plain, &[7.0, 16.0, 9.0, 16.0]);
+        assert!(report.unwrap().backward_error <= f64::EPSILON);
+        assert!(x.iter().zip([1.0, 2.0, 3.0, 4.0]).all(|(x, y)| (x - y).abs() < 1e-14), "{x:?}");
+        // Aᵀ(1, 2, 3, 4) = (4, 2+2+3, 1+3+16, 6+3+4)
+        let (x, _) = solve(&factor(&a, Pivoting::Partial), Op::Transpose, &[4.0, 7.0, 20.0, 13.0]);
+        assert!(x.iter().zip([1.0, 2.0, 3.0, 4.0]).all(|(x, y)| (x - y).abs() < 1e-14), "{x:?}");
+    }
+
+    mod generic {
+        use super::*;
+
+        pub fn random_systems_agree_with_dense_elimination<T: Scalar>() {
+            let mut rng = Rng(11);
+            let widths =
+                [(0, 0), (0, 2), (2, 0), (1, 1), (2, 3), (4, 1), (7, 7), (17, 3), (16, 16), (20, 31), (70, 64)];
+            for (lower, upper) in widths {
+                for n in [0, 1, 2, 3, 5, 8, 15, 16, 17, 33, 50, 100] {
+                    if n > 33 && n < lower || (n == 100 && lower < 16) {
+                        continue;
+                    }
+                    let a = random::<T>(&mut rng, n, lower, upper);
+                    for pivoting in [Pivoting::Partial, Pivoting::ScaledPartial] {
+                        let f = factor(&a, pivoting);
+                        for (op, n_rhs) in OPS.iter().flat_map(|op| [(*op, 1), (*op, 5)]) {
+                            let rhs = rng.scalars(n * n_rhs);
+                            let (x, report) = solve(&f, op, &rhs);
+                            // Triangular matrices with random diagonals have condition numbers that grow with 2^n.
+                            if lower.min(upper) > 0 || n <= 8 {
+                                check(&dense(n, op, |i, j| a.get(i, j)), &rhs, &x, &report.unwrap());
+                            }
+                        }
+                    }
+                }
+            }
+        }
+
+        pub fn dominant_systems_need_no_pivoting<T: Scalar>() {
+            let mut rng = Rng(12);
+            for (n, lower, upper) in [(9, 0, 0), (20, 2, 1), (40, 17, 20), (70, 16, 0), (150, 64, 65)] {
+                let dominant = T::from_real(T::Real::from_f64(2.0 * (lower + upper + 1) as f64));
+                let a = build(n, lower, upper, |i, j| if i == j { dominant } else { rng.scalar() });
+                let rhs = rng.scalars(n);
+                for op in OPS {
+                    let (x, report) = solve(&factor(&a, Pivoting::None), op, &rhs);
+                    let report = report.unwrap();
+                    // Elimination of a matrix that is dominant by columns at most doubles its entries.
+                    assert!(report.pivot_growth.unwrap() <= 2.0);
+                    check(&dense(n, op, |i, j| a.get(i, j)), &rhs, &x, &report);
+                }
+            }
+        }
+
+        /// Powers of two pass through scaled pivoting unchanged, so x is the same bit for bit.
+        pub fn row_scaling_changes_nothing<T: Scalar>() {
+            let mut rng = Rng(13);
+            let range = if eps::<T>() > 1e-10 { 60 } else { 500 };
+            for (n, lower, upper) in [(50, 2, 3), (120, 20, 17)] {
+                let scales: Vec<T::Real> = (0..n)
+                    .map(|_| T::Real::from_f64(2f64.powi((rng.bits() % (2 * range)) as i32 - range as i32)))
+                    .collect();
+                let a = random::<T>(&mut rng, n, lower, upper);
+                let b = build(n, lower, upper, |i, j| a.get(i, j).scale(scales[i]));
+                let rhs: Vec<T> = rng.scalars(n);
+                let scaled: Vec<T> = rhs.iter().zip(&scales).map(|(v, s)| v.scale(*s)).collect();
+                let (x, _) = solve(&factor(&a, Pivoting::ScaledPartial), Op::Plain, &rhs);
+                let (y, report) = solve(&factor(&b, Pivoting::ScaledPartial), Op::Plain, &scaled);
+                assert_eq!(x, y);
+                assert!(report.unwrap().backward_error <= 8.0 * eps::<T>());
+            }
+        }
+
+        pub fn entries_near_the_limits_of_the_type<T: Scalar>() {
+            let mut rng = Rng(14);
+            let big = if eps::<T>() > 1e-10 { 1e36 } else { 1e300 };
+            for (n, lower, upper) in [(1, 0, 0), (30, 2, 3), (60, 20, 16)] {
+                for size in [big, 1.0 / big] {
+                    let size = T::Real::from_f64(size);
+                    let a = build(n, lower, upper, |_, _| rng.scalar::<T>().scale(size));
+                    let rhs: Vec<T> = (0..n).map(|_| rng.scalar::<T>().scale(size)).collect();
+                    for (op, pivoting) in
+                        OPS.iter().flat_map(|op| [(*op, Pivoting::Partial), (*op, Pivoting::ScaledPartial)])
+                    {
+                        let (_, report) = solve(&factor(&a, pivoting), op, &rhs);
+                        assert!(report.unwrap().backward_error <= 8.0 * eps::<T>());
+                    }
+                }
+            }
+        }
+
+        pub fn a_column_of_zeros_is_singular<T: Scalar>() {
+            let mut rng = Rng(15);
+            for (n, lower, upper) in [(1, 0, 0), (9, 1, 2), (60, 16, 20), (80, 64, 64)] {
+                for zero in [0, n / 3, n - 1] {
+                    let a = build(n, lower, upper, |_, j| if j == zero { T::ZERO } else { rng.scalar() });
+                    for (op, verify) in OPS.iter().flat_map(|op| [(*op, false), (*op, true)]) {
+                        let f = PivotedBanded::new(&Plan::new(a.shape()).verify(verify).decision, a.view()).unwrap();
+                        let (_, report) = solve(&f, op, &rng.scalars(n));
+                        assert_eq!(report, Err(Error::Singular { row: zero }));
+                    }
+                }
+            }
+        }
+    }
+
+    for_all_scalars!(random_systems_agree_with_dense_elimination);
+    for_all_scalars!(dominant_systems_need_no_pivoting);
+    for_all_scalars!(row_scaling_changes_nothing);
+    for_all_scalars!(entries_near_the_limits_of_the_type);
+    for_all_scalars!(a_column_of_zeros_is_singular);
+
+    #[test]
+    fn rows_of_very_different_size() {
+        let mut rng = Rng(16);
+        for (n, lower, upper) in [(200, 2, 2), (500, 18, 18), (300, 70, 30)] {
+            let size: Vec<f64> = (0..n).map(|_| 10f64.powf(60.0 * rng.real())).collect();
+            let a = build(n, lower, upper, |i, _| rng.real() * size[i]);
+            let x: Vec<f64> = rng.scalars(n);
+            let (_, report) = solve(&factor(&a, Pivoting::ScaledPartial), Op::Plain, &a.apply(&x).unwrap());
+            assert!(report.unwrap().backward_error <= 8.0 * f64::EPSILON);
+            // Transposed, the sizes belong to the columns; x is of the size that makes all terms alike.
+            let x: Vec<f64> = x.iter().zip(&size).map(|(x, s)| x / s).collect();
+            let rhs: Vec<f64> =
+                (0..n).map(|j| a.column(j)).map(|(i, c)| c.iter().zip(&x[i..]).map(|(a, x)| a * x).sum()).collect();
+            let (_, report) = solve(&factor(&a, Pivoting::ScaledPartial), Op::Transpose, &rhs);
+            assert!(report.unwrap().backward_error <= 8.0 * f64::EPSILON);
+        }
+    }
+
+    #[test]
+    fn what_is_not_finite_is_found() {
+        for (n, lower, upper) in [(8, 1, 2), (40, 17, 16)] {
+            for at in [0, 3, 7, n + 2] {
+                let bad = |i: usize| if i.is_multiple_of(2) { f64::NAN } else { f64::INFINITY };
+                let a = build(n, lower, upper, |i, j| {
+                    if i == j && i == at { bad(i) } else { 1.0 / (1.0 + i as f64 + 2.0 * j as f64) }
+                });
+                let mut rhs = vec![1.0; n];
+                let expected = if at < n {
+                    Error::NotFinite { array: "bands", index: upper + at * (lower + upper + 1) }
+                } else {
+                    rhs[at - n] = bad(at);
+                    Error::NotFinite { array: "rhs", index: at - n }
+                };
+                assert_eq!(solve(&factor(&a, Pivoting::ScaledPartial), Op::Plain, &rhs).1, Err(expected));
+            }
+        }
+    }
+
+    #[test]
+    fn threads_do_not_change_a_bit() {
+        let mut rng = Rng(17);
+        let a = random::<f64>(&mut rng, 900, 300, 250);
+        let rhs = rng.scalars(900);
+        let x = [1, 2, 3, 7].map(|threads| {
+            let f = PivotedBanded::new(&Plan::new(a.shape()).threads(threads).decision, a.view()).unwrap();
+            solve(&f, Op::Plain, &rhs).0
+        });
+        assert!(x.iter().all(|y| *y == x[0]));
+    }
+
+    /// A Matrix Market file (real or integer coordinates) as a banded matrix.
+    fn read(path: &std::path::Path) -> Option<Banded<'static, f64>> {
+        let text = std::fs::read_to_string(path).ok()?;
+        let symmetric = text.lines().next()?.contains("symmetric");
+        let mut lines = text.lines().filter(|l| !l.starts_with('%') && !l.trim().is_empty());
+        let n: usize = lines.next()?.split_whitespace().next()?.parse().ok()?;
+        let mut entries = Vec::new();
+        for line in lines {
+            let mut words = line.split_whitespace();
+            let mut index = || words.next()?.parse::<usize>().ok();
+            let (i, j) = (index()? - 1, index()? - 1);
+            let v: f64 = words.next()?.parse().ok()?;
+            entries.push((i, j, v));
+            if symmetric && i != j {
+                entries.push((j, i, v));
+            }
+        }
+        let lower = entries.iter().map(|(i, j, _)| i.saturating_sub(*j)).max()?;
+        let upper = entries.iter().map(|(i, j, _)| j.saturating_sub(*i)).max()?;
+        let mut bands = vec![0.0; n * (lower + upper + 1)];
+        entries.iter().for_each(|(i, j, v)| bands[upper + i - j + j * (lower + upper + 1)] = *v);
+        Banded::from_vec(n, lower, upper, bands).ok()
+    }
+
+    #[test]
+    fn real_matrices() {
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/matrices");
+        if !folder.exists() {
+            return bandsolve_testkit::skipped("no ../shared/matrices beside the checkout: real matrices, eliminated");
+        }
+        for name in ["nos2", "olm500", "olm1000", "tub1000", "LF10000", "mhdb416", "mhd4800b", "gr_30_30"] {
+            let a = read(&folder.join(format!("{name}.mtx"))).unwrap_or_else(|| panic!("{name} is there and is read"));
+            let f = factor(&a, Pivoting::ScaledPartial);
+            let mut rng = Rng(18);
+            let x: Vec<f64> = rng.scalars(a.n());
+            for (kind, rhs) in
+                [("A·random", a.apply(&x).unwrap()), ("random", rng.scalars(a.n())), ("ones", vec![1.0; a.n()])]
+            {
+                for op in [Op::Plain, Op::Transpose] {
+                    let report = solve(&f, op, &rhs).1.unwrap();
+                    let (eta, steps) = (report.backward_error / f64::EPSILON, report.refinement_steps);
+                    println!(
+                        "{name:9} {kind:9} {op:10?} eta = {eta:.2} eps, {steps} steps, growth {:?}",
+                        report.pivot_growth
+                    );
+                    assert!(eta <= 8.0, "{name}: eta = {eta} eps");
+                }
+            }
+        }
+    }
+}

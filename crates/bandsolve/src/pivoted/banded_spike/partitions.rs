@@ -1,0 +1,284 @@
+//! How a band is cut, and the factors of its parts.
+
+use crate::contract::determinant::Product;
+use crate::contract::verify::Facts;
+use crate::decision::{Decision, Options};
+use crate::error::Result;
+use crate::matrix::Banded;
+use crate::memory::allocate;
+use crate::method::Method;
+use crate::pivoted::band_lu::{BandLu, Findings, How, Size, Source, Spike, pivoted};
+use crate::tuned::Tuning;
+use crate::tuning::SPIKE_MIN_ROWS;
+use bandsolve_kernel::Scalar;
+use bandsolve_kernel::threads::{available, enter, standard};
+use core::ops::Range;
+use rayon::prelude::*;
+use std::time::Instant;
+
+/// Consecutive rows of a band, and the factors of the unknowns that have entries in no other rows.
+#[derive(Debug)]
+pub(crate) struct Part<T: Scalar> {
+    pub rows: Range<usize>,
+    pub lu: BandLu<T>,
+    /// The last part is eliminated from its end.
+    pub reversed: bool,
+    /// Where, in the rows, the unknowns begin.
+    pub offset: usize,
+    /// Entries in the unknowns between this and the part before, an upper triangle, column by column, rows scaled. The last
+    /// part, being reversed, has none.
+    pub left: Vec<T>,
+}
+
+/// A banded matrix factored by parts; of one part only if it is small.
+///
+/// Between two parts that meet at row ρ the unknowns ρ − lower … ρ + upper − 1 have entries in the rows of both. They are
+/// eliminated last, from what is left of the equations of all parts.
+#[derive(Debug)]
+pub(crate) struct Partitions<T: Scalar> {
+    pub n: usize,
+    pub lower: usize,
+    pub upper: usize,
+    pub parts: Vec<Part<T>>,
+    /// The system of the unknowns between the parts: banded again.
+    pub coarse: Option<Box<Partitions<T>>>,
+    pub parallel: bool,
+    found: Findings,
+}
+
+impl<T: Scalar> Partitions<T> {
+    /// Factors `a`.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn new(decision: &Decision, a: &Banded<'_, T>) -> Result<Self> {
+        let boosted = How { boost: true, ..How::new(decision) };
+        let half = a.lower().max(a.upper());
+        let cost = decision.options.inner_row_cost.unwrap_or_else(|| Tuning::current().inner_row_cost(half));
+        let cuts = cuts(a.n(), width_between(a), (decision.options.partitions.unwrap_or(2), cost));
+        Self::factor(a, &cuts, [boosted, pivoted(decision)])
+    }
+
+    /// Factors `a` in one part, as the plan says.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn whole(decision: &Decision, a: &Banded<'_, T>) -> Result<Self> {
+        Self::factor(a, &[0, a.n()], [How::new(decision); 2])
+    }
+
+    /// Factors the parts at the ends as `how[0]` says, everything else as `how[1]`.
+    fn factor(a: &Banded<'_, T>, cuts: &[usize], how: [How<'_, T::Real>; 2]) -> Result<Self> {
+        let n = a.n();
+        let [lower, upper] = [a.lower(), a.upper()].map(|width| width.min(n.saturating_sub(1)));
+        let make = |p: usize| Part::new(a, cuts[p]..cuts[p + 1], how[usize::from(p > 0 && p + 2 < cuts.len())]);
+        let count = cuts.len() - 1;
+        let made: Vec<_> = if how[0].parallel && count > 1 && available() {
+            enter(|| (0..count).into_par_iter().map(|p| standard(|| make(p))).collect::<Result<_>>())?
+        } else {
+            (0..count).map(make).collect::<Result<_>>()?
+        };
+        let mut found = Findings::default();
+        for (part, _, findings) in &made {
+            let column = |k: usize| if part.reversed { n - 1 - k } else { part.rows.start + part.offset + k };
+            found = worse(found, Findings { singular: findings.singular.map(column), ..*findings });
+        }
+        let coarse = if count > 1 && lower + upper > 0 {
+            let coarse = coarse(&made, (lower, upper))?;
+            let halves = self::cuts(coarse.n(), width_between(&coarse), (2, 1.0));
+            let coarse = Self::factor(&coarse, &halves, [how[1]; 2])?;
+            let column = |k: usize| cuts[1 + k / (lower + upper)] - lower + k % (lower + upper);
+            let findings = Findings { singular: coarse.found.singular.map(column), ..coarse.found };
+            found = worse(found, findings);
+            Some(Box::new(coarse))
+        } else {
+            None
+        };
+        let parts = made.into_iter().map(|(part, _, _)| part).collect();
+        Ok(Self { n, lower, upper, parts, coarse, parallel: how[0].parallel, found })
+    }
+
+    /// `facts` and what the factorisation found out.
+    pub fn facts(&self, mut facts: Facts) -> Facts {
+        (facts.singular, facts.pivot_growth) = (self.found.singular, self.found.growth);
+        if self.found.boosted > 0 {
+            facts.reason = format!("{}; {} pivots made larger", facts.reason, self.found.boosted).into();
+        }
+        facts
+    }
+
+    /// det A, if it was factored in one part.
+    pub fn product(&self) -> Option<Product> {
+        if let [part] = &self.parts[..] { Some(part.lu.product()) } else { None }
+    }
+
+    /// Unknowns between two parts.
+    pub fn between(&self) -> usize {
+        self.lower + self.upper
+    }
+}
+
+/// The first singular column, the largest growth and all boosted pivots.
+fn worse(a: Findings, b: Findings) -> Findings {
+    let growth = a.growth.map_or(b.growth, |a| Some(b.growth.map_or(a, |b| b.max(a))));
+    Findings { singular: a.singular.or(b.singular), growth, boosted: a.boosted + b.boosted }
+}
+
+/// Unknowns between two parts.
+fn width_between<T: Scalar>(a: &Banded<'_, T>) -> usize {
+    [a.lower(), a.upper()].map(|width| width.min(a.n().saturating_sub(1))).iter().sum()
+}
+
+/// Rows where parts begin, and n: as many parts as wanted, or as are large enough. Those at the ends have `cost` times as
+/// many rows as the others.
+pub(crate) fn cuts(n: usize, between: usize, (wanted, cost): (usize, f64)) -> Vec<usize> {
+    let least = between.saturating_mul(SPIKE_MIN_ROWS).max(2);
+    let rows_of_inner = |count: usize| n as f64 / (2.0 * cost + (count - 2) as f64);
+    let mut count = wanted.clamp(1, (n / least).max(1));
+    // All inner parts are of the same size.
+    while count > 2 && rows_of_inner(count) < least as f64 {
+        count -= 1;
+    }
+    let end = if count <= 2 { n.div_ceil(2) } else { (rows_of_inner(count) * cost) as usize };
+    let inner = |p: usize| end + n.saturating_sub(end.saturating_mul(2)) * (p - 1) / (count - 2).max(1);
+    (0..=count)
+        .map(|p| {
+            if p == 0 {
+                0
+            } else if p == count {
+                n
+            } else {
+                inner(p)
+            }
+        })
+        .collect()
+}
+
+impl<T: Scalar> Part<T> {
+    /// Factors these rows; also returns the columns to the left, as they are after elimination.
+    fn new(a: &Banded<'_, T>, rows: Range<usize>, how: How<'_, T::Real>) -> Result<(Self, Spike<T>, Findings)> {
+        let (n, count) = (a.n(), rows.len());
+        let [lower, upper] = [a.lower(), a.upper()].map(|width| width.min(n.saturating_sub(1)));
+        if rows.start > 0 && rows.end < n {
+            return Self::inner(a, rows, how);
+        }
+        let (reversed, [lower, upper]) = if rows.start > 0 { (true, [upper, lower]) } else { (false, [lower, upper]) };
+        let size = if count == n {
+            Size { rows: n, columns: n, pivots: n, lower, upper }
+        } else {
+            Size { rows: count, columns: count + upper, pivots: count - lower, lower, upper }
+        };
+        let (lu, found) = BandLu::new(&Source { a, first: [0, 0], reversed, size }, how)?;
+        Ok((Self { rows, lu, reversed, offset: 0, left: Vec::new() }, Spike::none(), found))
+    }
+
+    /// A part with neighbours on both sides: its band lies below the diagonal.
+    fn inner(a: &Banded<'_, T>, rows: Range<usize>, how: How<'_, T::Real>) -> Result<(Self, Spike<T>, Findings)> {
+        let (lower, upper, count) = (a.lower(), a.upper(), rows.len());
+        let between = lower + upper;
+        let size = Size { rows: count, columns: count, pivots: count - between, lower: between, upper: 0 };
+        let source = Source { a, first: [rows.start, rows.start + upper], reversed: false, size };
+        let mut spike = Spike::new(between, between, |i, c| a.get(rows.start + i, rows.start + c - lower))?;
+        let (lu, found) = BandLu::with_spike(&source, how, &mut spike)?;
+        let mut left = allocate(between * between, T::ZERO)?;
+        for (k, v) in left.iter_mut().enumerate() {
+            let (i, c) = (k % between, k / between);
+            *v = a.get(rows.start + i, rows.start + c - lower).scale(lu.scale()[i]);
+        }
+        Ok((Self { rows, lu, reversed: false, offset: upper, left }, spike, found))
+    }
+
+    /// Equations that are left.
+    pub fn equations(&self) -> usize {
+        self.lu.size().rows - self.lu.size().pivots
+    }
+}
+
+/// The equations that are left, in the unknowns between the parts.
+fn coarse<T: Scalar>(
+    made: &[(Part<T>, Spike<T>, Findings)],
+    (lower, upper): (usize, usize),
+) -> Result<Banded<'static, T>> {
+    let between = lower + upper;
+    let n = (made.len() - 1) * between;
+    let [below, above] =
+        [lower + between, upper + between].map(|width| width.saturating_sub(1).min(n.saturating_sub(1)));
+    let leading = below + above + 1;
+    let mut bands = allocate(n.saturating_mul(leading), T::ZERO)?;
+    let mut set = |i: usize, j: usize, v: T| bands[above + i - j + j * leading] = v;
+    let mut first = 0;
+    for (p, (part, spike, _)) in made.iter().enumerate() {
+        let equations = part.equations();
+        for (i, c) in (0..equations).flat_map(|i| (0..between).map(move |c| (i, c))) {
+            if part.reversed {
+                set(first + equations - 1 - i, p * between - 1 - c, part.lu.rest(i, c));
+                continue;
+            }
+            set(first + i, p * between + c, part.lu.rest(i, c));
+            if p > 0 {
+                set(first + i, (p - 1) * between + c, spike.rest(i, c));
+            }
+        }
+        first += equations;
+    }
+    Banded::from_vec(n, below, above, bands)
+}
+
+/// Measures how many times as long a row of an inner part takes to factor as one of the first part: the median of some turns.
+fn inner_row_cost(half: usize) -> Result<f64> {
+    const TURNS: usize = 7;
+    // Some ten milliseconds a turn.
+    let rows = (1 << 24) / (half * half + 64 * half) + 8 * half;
+    let n = 3 * rows;
+    // Numbers without a pattern, so that rows are exchanged.
+    let random = |k: usize| (k as f64 * 0.618_033_988_749_894_9).fract() - 0.5;
+    let bands = (0..n * (2 * half + 1)).map(|k| random(k * k)).collect();
+    let a = Banded::<f64>::from_vec(n, half, half, bands)?;
+    let options = Options { threads: 1, ..Options::new(false) };
+    let decision = Decision::new(a.shape(), Method::Spike, options);
+    let time = |rows: Range<usize>| {
+        let started = Instant::now();
+        Part::new(&a, rows, pivoted(&decision)).map(|_| started.elapsed().as_secs_f64())
+    };
+    let mut ratios = Vec::with_capacity(TURNS);
+    for _ in 0..TURNS {
+        let end = time(0..rows)?;
+        ratios.push(time(rows..2 * rows)? / end);
+    }
+    ratios.sort_by(f64::total_cmp);
+    Ok(ratios[TURNS / 2].clamp(1.0, 100.0))
+}
+
+impl Tuning {
+    /// Measures this machine on one thread, which takes about a second.
+    ///
+    /// # Errors
+    /// [`OutOfMemory`](crate::Error::OutOfMemory).
+    pub fn measure() -> Result<Tuning> {
+        let measured = |half: usize| Ok((half, inner_row_cost(half)?));
+        Ok(Tuning { inner_row_cost: [4, 16, 64].into_iter().map(measured).collect::<Result<_>>()? })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::cuts;
+
+    #[test]
+    fn parts_cover_all_rows_and_ends_are_larger() {
+        assert_eq!(cuts(100, 4, (2, 4.0)), [0, 50, 100]);
+        assert_eq!(cuts(100, 4, (4, 4.0)), [0, 40, 50, 60, 100]);
+        assert_eq!(cuts(100, 4, (4, 1.5)), [0, 30, 50, 70, 100]);
+        assert_eq!(cuts(7, 4, (2, 4.0)), [0, 7]);
+        for n in [0, 1, 2, 3, 17, 100, 1001] {
+            for (between, wanted) in [(0, 2), (1, 2), (2, 3), (3, 5), (16, 4), (3, 1000)] {
+                for cost in [1.0, 3.5, 4.0, 100.0] {
+                    let cuts = cuts(n, between, (wanted, cost));
+                    assert!(cuts[0] == 0 && cuts[cuts.len() - 1] == n);
+                    let large = |c: &[usize]| c[1] >= c[0] + 2 * between.max(1);
+                    assert!(cuts.len() == 2 || between == 0 || cuts.windows(2).all(large), "{n} {cuts:?}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! Sequential elimination with pivoting: the oracle in the library, and the fallback of every other method.
+
+pub(crate) mod band_lu;
+mod banded;
+pub(crate) mod banded_spike;
+pub(crate) mod block_band;
+mod open;
+mod periodic;
+#[cfg(test)]
+mod testing;
+pub(crate) mod tridiagonal;
+
+pub(crate) use banded::PivotedBanded;
+pub(crate) use tridiagonal::{PivotedTridiagonal, pivoted_fallback};
+
+use crate::contract::Op;
+use crate::decision::{Options, Pivoting};
+use bandsolve_kernel::scalar::peak;
+use bandsolve_kernel::{RealScalar, Scalar};
+use bytemuck::cast;
+
+/// How candidates become pivots.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Rule<R> {
+    /// Rows are multiplied by a power of two that brings their largest entry into [2, 4).
+    pub scaled: bool,
+    /// 1 if rows may be exchanged, else 0: challengers are multiplied by it.
+    pub exchange: R,
+    /// Candidates of at most this modulus count as zero.
+    pub noise: R,
+}
+
+impl<R: RealScalar> Rule<R> {
+    pub fn new(options: &Options) -> Self {
+        Self {
+            scaled: options.pivoting == Pivoting::ScaledPartial,
+            exchange: if options.pivoting == Pivoting::None { R::ZERO } else { R::ONE },
+            noise: R::from_f64(options.noise_threshold),
+        }
+    }
+
+    /// Whether rows may be exchanged.
+    pub fn exchanges(&self) -> bool {
+        self.exchange != R::ZERO
+    }
+
+    /// The power of two for a row whose largest entry is `largest`.
+    #[inline(always)]
+    fn row_scale(&self, largest: R) -> R {
+        if self.scaled { largest.equilibrate() } else { R::ONE }
+    }
+
+    /// The power of two for a row of three entries.
+    #[inline(always)]
+    fn scale_of<T: Scalar<Real = R>>(&self, (a, b, c): (T, T, T)) -> R {
+        let larger = |a: R, b: R| if a > b { a } else { b };
+        self.row_scale(larger(larger(peak(a), peak(b)), peak(c)))
+    }
+
+    /// A candidate with noise removed.
+    #[inline(always)]
+    fn denoise<T: Scalar<Real = R>>(&self, candidate: T) -> T {
+        if self.noise > R::ZERO && candidate.abs1() <= self.noise { T::ZERO } else { candidate }
+    }
+
+    /// Whether `challenger` is the better pivot.
+    #[inline(always)]
+    fn prefers<T: Scalar<Real = R>>(&self, challenger: T, holder: T) -> Mask {
+        Mask::greater(challenger.abs1() * self.exchange, holder.abs1())
+    }
+}
+
+/// All ones for yes, all zeros for no.
+///
+/// Exchanges are done on the bits as integers: x86 has no conditional move between floating-point registers, and a
+/// compiler that sees a comparison makes a branch of it, which random data mispredicts half the time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Mask(u64);
+
+impl Mask {
+    /// Whether a > b, both not negative.
+    #[inline(always)]
+    fn greater<R: RealScalar>(a: R, b: R) -> Self {
+        // The bits of non-negative numbers are ordered like the numbers.
+        Mask((bits(b).wrapping_sub(bits(a)) as i64 >> 63) as u64)
+    }
+
+    #[inline(always)]
+    fn from_bool(yes: bool) -> Self {
+        Mask((yes as u64).wrapping_neg())
+    }
+
+    #[inline(always)]
+    fn is_set(self) -> bool {
+        self.0 != 0
+    }
+
+    /// `(b, a)` if set, else `(a, b)`; without a branch.
+    #[inline(always)]
+    fn exchange<T: Scalar>(self, a: T, b: T) -> (T, T) {
+        let (re_a, re_b) = self.exchange_real(a.re(), b.re());
+        if !T::COMPLEX {
+            return (T::from_real(re_a), T::from_real(re_b));
+        }
+        let (im_a, im_b) = self.exchange_real(a.im(), b.im());
+        (T::from_parts(re_a, im_a), T::from_parts(re_b, im_b))
+    }
+
+    #[inline(always)]
+    fn exchange_real<R: RealScalar>(self, a: R, b: R) -> (R, R) {
+        let (a, b) = (bits(a), bits(b));
+        let difference = (a ^ b) & self.0;
+        (from_bits(a ^ difference), from_bits(b ^ difference))
+    }
+}
+
+/// The bits of a number, those of an `f32` in the low half.
+#[inline(always)]
+fn bits<R: RealScalar>(v: R) -> u64 {
+    if size_of::<R>() == 8 { cast(v) } else { u64::from(cast::<R, u32>(v)) }
+}
+
+#[inline(always)]
+fn from_bits<R: RealScalar>(bits: u64) -> R {
+    if size_of::<R>() == 8 { cast(bits) } else { cast(bits as u32) }
+}
+
+/// Runs a solve with A or Aᵀ for `op`: Aᴴ·x = rhs is Aᵀ·conj(x) = conj(rhs).
+pub(crate) fn around_transpose<T: Scalar>(op: Op, x: &mut [T], solve: impl FnOnce(&mut [T])) {
+    let conj = T::COMPLEX && op == Op::ConjTranspose;
+    if conj {
+        x.iter_mut().for_each(|v| *v = Scalar::conj(*v));
+    }
+    solve(x);
+    if conj {
+        x.iter_mut().for_each(|v| *v = Scalar::conj(*v));
+    }
+}

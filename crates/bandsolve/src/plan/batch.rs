@@ -1,0 +1,347 @@
+//! Many small tridiagonal systems: one system a SIMD lane, groups of them on every thread.
+//!
+//! Elimination with scaled partial pivoting runs down all lanes in lockstep, pivots chosen by selection; substitution runs
+//! up and forms the residuals. A system whose backward error is not good is solved again alone, by the sequential method.
+//!
+//! Per row: reads 4 words, writes 1; 1 reciprocal.
+
+use crate::contract::determinant::Determinant;
+use crate::contract::inspect::whatever_comes;
+use crate::contract::inspect::{Inspect, Probe};
+use crate::contract::verify;
+use crate::contract::verify::{Report, Solution, good};
+use crate::contract::{Factor, Op};
+use crate::decision::Decision;
+use crate::error::{Error, Result, check_len};
+use crate::matrix::{Layout, Shape, TridiagonalBatch};
+use crate::memory::{collected, filled, places, push};
+use crate::method::Method;
+use crate::pivoted::PivotedTridiagonal;
+use crate::plan::any::AnyFactor;
+use crate::plan::{Factorize, Plan};
+use crate::tuning;
+use bandsolve_kernel::arithmetic::Standard;
+use bandsolve_kernel::lockstep::{Shared, Systems};
+use bandsolve_kernel::run::{self, How, Workspace};
+use bandsolve_kernel::spread::spread;
+use bandsolve_kernel::threads::{available, enter, standard};
+use bandsolve_kernel::tile::{Scaling, Strides};
+use bandsolve_kernel::{RealScalar, Scalar};
+use core::ops::Range;
+use dyn_stack::{PodStack, StackReq};
+use rayon::prelude::*;
+use smallvec::SmallVec;
+
+/// A batch ready to be solved. Holds no factors: they are recomputed in cache.
+#[derive(Debug)]
+pub struct BatchFactor<'m, T: Scalar> {
+    a: TridiagonalBatch<'m, T>,
+    decision: Decision,
+}
+
+/// A system that was not solved well: its number.
+type Bad = Vec<usize>;
+
+/// Tile memory of one thread, and room for the gaps of its systems.
+type Memory<'a, T> = (&'a mut [<T as Scalar>::Real], &'a mut [<T as Scalar>::Real]);
+
+impl<T: Scalar> BatchFactor<'_, T> {
+    fn lanes(&self) -> usize {
+        T::lanes(self.decision.options.sweep_simd())
+    }
+
+    /// Reals of tile memory for one thread.
+    fn memory(&self) -> usize {
+        run::memory::<T>(self.decision.options.sweep_simd(), self.a.n(), 1, self.tiles())
+    }
+
+    /// Tiles that are staged together: neighbours, where a row of one tile is far from the next.
+    fn tiles(&self) -> usize {
+        if self.a.layout() == Layout::Interleaved { tuning::TILES_TOGETHER } else { 1 }
+    }
+
+    fn threads(&self) -> usize {
+        let tiles = self.a.count().div_ceil(self.lanes());
+        tuning::tasks(self.decision.options.threads.min(tiles), self.a.count() * self.a.n())
+    }
+
+    /// Entry of array k in row i of system s of op(A); ignored entries are zero.
+    fn entry(&self, op: Op, rhs: &[T], k: usize, s: usize, i: usize) -> T {
+        let (a, n) = (&self.a, self.a.n());
+        let transposed = op != Op::Plain;
+        match (k, transposed) {
+            (0, false) if i > 0 => a.sub[a.index(s, i)],
+            (0, true) if i > 0 => a.sup[a.index(s, i - 1)],
+            (1, _) => a.diag[a.index(s, i)],
+            (2, false) if i + 1 < n => a.sup[a.index(s, i)],
+            (2, true) if i + 1 < n => a.sub[a.index(s, i + 1)],
+            (3, _) => rhs[a.index(s, i)],
+            _ => T::ZERO,
+        }
+    }
+
+    /// Solves the systems of `span`; returns those that were not solved well, or unverified those that may be singular, and the
+    /// largest bound of the others. `gaps`: one for every system of `span`.
+    fn solve_span(
+        &self,
+        op: Op,
+        rhs: &[T],
+        span: Range<usize>,
+        (memory, gaps): Memory<T>,
+        out: &Out<'_, T>,
+    ) -> Result<(Bad, f64)> {
+        let (n, a, options, lanes) = (self.a.n(), &self.a, &self.decision.options, self.lanes());
+        let how = (How { pivots: options.pivots(), scaling: options.scaling() }, op == Op::ConjTranspose);
+        let mut work = Workspace::<T>::new(options.sweep_simd(), 1, self.tiles(), memory);
+        // Systems that fill tiles are taken as they lie, others copied.
+        let whole = if op == Op::Plain { span.len() / lanes } else { 0 };
+        let (own, mut rest) = gaps.split_at_mut(gaps.len().min(whole * lanes));
+        if whole > 0 {
+            let (first, strides) = match a.layout() {
+                Layout::Contiguous => (span.start * n, Strides::contiguous(n)),
+                Layout::Interleaved => (span.start, Strides { lane: 1, row: a.count() }),
+            };
+            let arrays = [&*a.sub, &*a.diag, &*a.sup, rhs].map(|all| &all[first..]);
+            let systems = Systems { arrays, n, strides, tiles: whole };
+            work.solve_systems(&systems, how, (own, options.verify), (out.x, first));
+        }
+        for first in (span.start + whole * lanes..span.end).step_by(lanes) {
+            let count = (span.end - first).min(lanes);
+            let (own, others) = rest.split_at_mut(rest.len().min(count));
+            rest = others;
+            let at = |k: usize, s: usize, i: usize| self.entry(op, rhs, k, first + s, i);
+            work.solve_few((n, count), at, how, (own, options.verify), |s, i, x| out.put(first + s, i, x));
+        }
+        let (mut bad, mut worst) = (Bad::new(), 0.0f64);
+        for (s, gap) in span.zip(gaps) {
+            let bound = run::bound::<T>(*gap);
+            if bound <= good::<T>() {
+                worst = worst.max(bound);
+            } else {
+                push(&mut bad, s)?;
+            }
+        }
+        Ok((bad, worst))
+    }
+
+    /// Measures system `s` exactly and solves it alone if it is not good.
+    fn settle(&self, op: Op, rhs: &[T], s: usize, out: &Out<'_, T>) -> Result<(f64, bool)> {
+        let (a, n) = (&self.a, self.a.n());
+        let system = a.try_system(s)?;
+        let d = collected((0..n).map(|i| rhs[a.index(s, i)]))?;
+        let mut x = collected((0..n).map(|i| out.read(s, i)))?;
+        let error = verify::backward_error(op.rows(&system), (&d, &x), self.decision.options.threads > 1);
+        let factor = PivotedTridiagonal::new(&self.decision.with_best_pivots(), system.view())?;
+        if error <= good::<T>() && !factor.is_singular() {
+            return Ok((error, false));
+        }
+        let mut memory = verify::buffer(factor.solve_scratch(1))?;
+        let report = factor.solve_into_with(op, &d, &mut x, PodStack::new(&mut memory));
+        x.iter().enumerate().for_each(|(i, x)| out.put(s, i, *x));
+        match report {
+            Ok(report) => Ok((report.backward_error, true)),
+            Err(Error::NotFinite { array, index }) => Err(Error::NotFinite { array, index: a.index(s, index) }),
+            Err(Error::Singular { row }) => Err(Error::Singular { row: s * n + row }),
+            Err(other) => Err(other),
+        }
+    }
+}
+
+impl<T: Scalar> BatchFactor<'_, T> {
+    /// The factors of system `s` alone, by the sequential pivoted method.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory).
+    ///
+    /// # Panics
+    /// If there is no system `s`.
+    pub fn system(&self, s: usize) -> Result<AnyFactor<'static, T>> {
+        assert!(s < self.a.count());
+        let _mode = Standard::enter();
+        let (a, wish) = (self.a.try_system(s)?, &self.decision.options);
+        let plan = Plan::new(a.shape()).method(Method::Pivoted).pivoting(wish.pivoting).verify(wish.verify).threads(1);
+        AnyFactor::pivoted(&plan.noise_threshold(wish.noise_threshold).decision, a)
+    }
+
+    /// What `ask` says of every system, in their order; on all threads, unless the plan is for one.
+    ///
+    /// # Cost
+    /// A sequential factorisation a system, and what is asked.
+    ///
+    /// # Errors
+    /// The first that a system meets; those of [`system`](Self::system).
+    ///
+    /// # Example
+    /// ```
+    /// use bandsolve::prelude::*;
+    /// // Two systems of two unknowns: [2 1; 1 2] and [3 1; 1 3].
+    /// let a = TridiagonalBatch::contiguous(2, 2, &[0., 1., 0., 1.], &[2., 2., 3., 3.], &[1., 0., 1., 0.])?;
+    /// let lu = Plan::new(a.shape()).factor(&a)?;
+    /// let conditions: Vec<f64> = lu.of_systems(|system| system.rcond(Norm::One))?;
+    /// assert!((conditions[0] - 1.0 / 3.0).abs() < 1e-15 && (conditions[1] - 0.5).abs() < 1e-15);
+    /// # Ok::<(), bandsolve::Error>(())
+    /// ```
+    pub fn of_systems<R: Send>(&self, ask: impl Fn(&AnyFactor<'static, T>) -> Result<R> + Sync) -> Result<Vec<R>> {
+        let mut said = places(self.a.count())?;
+        let tell = |(s, said): (usize, &mut Option<Result<R>>)| *said = Some(self.system(s).and_then(|of| ask(&of)));
+        if self.decision.options.threads > 1 && said.len() > 1 && available() {
+            enter(|| said.par_iter_mut().enumerate().for_each(|place| standard(|| tell(place))));
+        } else {
+            said.iter_mut().enumerate().for_each(tell);
+        }
+        filled(said)
+    }
+}
+
+impl<T: Scalar> Inspect<T> for BatchFactor<'_, T> {
+    fn probe(&self) -> &dyn Probe<T> {
+        self
+    }
+}
+
+/// The systems as one matrix, with them on its diagonal.
+impl<T: Scalar> Probe<T> for BatchFactor<'_, T> {
+    fn visit_row(&self, op: Op, i: usize, visit: &mut dyn FnMut(usize, T)) {
+        let (a, n) = (&self.a, self.a.n());
+        let (s, i) = match a.layout() {
+            Layout::Contiguous => (i / n, i % n),
+            Layout::Interleaved => (i % a.count(), i / a.count()),
+        };
+        let entry = |k: usize| {
+            let v = self.entry(op, &[], k, s, i);
+            if op == Op::ConjTranspose { Scalar::conj(v) } else { v }
+        };
+        if i > 0 {
+            visit(a.index(s, i - 1), entry(0));
+        }
+        visit(a.index(s, i), entry(1));
+        if i + 1 < n {
+            visit(a.index(s, i + 1), entry(2));
+        }
+    }
+
+    fn check_finite(&self) -> Result<()> {
+        self.a.check_finite()
+    }
+
+    fn solve_roughly(&self, op: Op, x: &mut [T], stack: &mut PodStack) -> Result<()> {
+        whatever_comes(self.solve_in_place_with(op, x, stack))
+    }
+
+    fn known_determinant(&self) -> Result<Determinant<T>> {
+        let all = self.of_systems(|system| system.determinant())?;
+        Ok(all.iter().fold(Determinant::ONE, |product, next| product.times(next)))
+    }
+
+    fn scales_rows(&self) -> bool {
+        self.decision.options.scaling() == Scaling::Rows
+    }
+}
+
+/// x of all systems; every thread writes those of its own.
+struct Out<'a, T> {
+    x: &'a Shared<'a, T>,
+    n: usize,
+    count: usize,
+    layout: Layout,
+}
+
+impl<T: Scalar> Out<'_, T> {
+    fn index(&self, s: usize, i: usize) -> usize {
+        match self.layout {
+            Layout::Contiguous => s * self.n + i,
+            Layout::Interleaved => i * self.count + s,
+        }
+    }
+
+    fn put(&self, s: usize, i: usize, x: T) {
+        self.x.put(self.index(s, i), x);
+    }
+
+    fn read(&self, s: usize, i: usize) -> T {
+        self.x.get(self.index(s, i))
+    }
+}
+
+impl<T: Scalar> Factor<T> for BatchFactor<'_, T> {
+    fn shape(&self) -> Shape {
+        self.a.shape()
+    }
+
+    fn solve_scratch(&self, _n_rhs: usize) -> StackReq {
+        if self.a.count() * self.a.n() == 0 {
+            return StackReq::empty();
+        }
+        let gaps = StackReq::new::<T::Real>(self.a.count());
+        StackReq::new_aligned::<T::Real>(self.memory() * self.threads(), 64).and(gaps)
+    }
+
+    fn solve_into_with(&self, op: Op, rhs: &[T], x: &mut [T], stack: &mut PodStack) -> Result<Report> {
+        let _mode = Standard::enter();
+        let n_rhs = self.shape().n_rhs("rhs", rhs.len())?;
+        check_len("x", rhs.len(), x.len())?;
+        verify::check_scratch(self.solve_scratch(n_rhs), stack)?;
+        let mut outcome = Report::new(&self.decision).with_room(n_rhs)?;
+        let (n, count, layout) = (self.a.n(), self.a.count(), self.a.layout());
+        if rhs.is_empty() {
+            return Ok(outcome);
+        }
+        let (memory, stack) = stack.make_aligned_raw::<T::Real>(self.memory() * self.threads(), 64);
+        let (gaps, _) = stack.make_raw::<T::Real>(count);
+        let share = count.div_ceil(self.lanes()).div_ceil(self.threads()) * self.lanes();
+        let mut failure = None;
+        for (rhs, x) in rhs.chunks_exact(n * count).zip(x.chunks_exact_mut(n * count)) {
+            let shared = Shared::new(x);
+            let out = &Out { x: &shared, n, count, layout };
+            let (mut gaps, spans) = (gaps.chunks_mut(share), (0..count).step_by(share));
+            let parts = memory.chunks_exact_mut(self.memory()).zip(spans).map(|(memory, first)| {
+                let gaps = gaps.next().unwrap_or_default();
+                (first..(first + share).min(count), memory, gaps, Ok((Bad::new(), 0.0)))
+            });
+            let mut parts: SmallVec<[_; 8]> = parts.collect();
+            spread(parts.len(), 0..parts.len(), &mut parts[..], &|_, parts| {
+                for (span, memory, gaps, found) in parts {
+                    *found = self.solve_span(op, rhs, span.clone(), (memory, gaps), out);
+                }
+            });
+            let found = filled(parts.into_iter().map(|part| Some(part.3)))?;
+            let mut worst = found.iter().fold(0.0, |worst: f64, (_, largest)| worst.max(*largest));
+            for s in found.into_iter().flat_map(|(bad, _)| bad) {
+                match self.settle(op, rhs, s, out) {
+                    Ok((error, alone)) => {
+                        worst = worst.max_nan(error);
+                        outcome.fallback |= alone;
+                    }
+                    Err(error) => failure = failure.or(Some(error)),
+                }
+            }
+            if self.decision.options.verify {
+                outcome.push(worst);
+            }
+        }
+        failure.map_or(Ok(outcome), Err)
+    }
+}
+
+impl<T: Scalar> Factorize for TridiagonalBatch<'_, T> {
+    type Scalar = T;
+    type Factor<'m>
+        = BatchFactor<'m, T>
+    where
+        Self: 'm;
+
+    fn factor_with<'m>(&'m self, plan: &Plan) -> Result<Self::Factor<'m>> {
+        plan.check_shape(self.shape())?;
+        Ok(BatchFactor { a: self.view(), decision: plan.decision.clone() })
+    }
+}
+
+impl<T: Scalar> TridiagonalBatch<'_, T> {
+    /// Solves all systems; the right-hand sides and x have the layout of the batch.
+    ///
+    /// # Errors
+    /// As every solve; see [`Factor`]. Rows are counted through the systems: row i of system s is s·n + i.
+    pub fn solve(&self, rhs: &[T]) -> Result<Solution<T>> {
+        Plan::new(self.shape()).factor(self)?.solve(rhs)
+    }
+}

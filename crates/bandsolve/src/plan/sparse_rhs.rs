@@ -1,0 +1,299 @@
+//! Right-hand sides by sparse columns: solutions in full (`csc2dense`), or the largest entries of each (`csc2csc`).
+//!
+//! Columns are taken in groups of a few, which threads fetch one after the other; a group is solved alike whichever thread
+//! takes it. Methods that know how to skip zeros bring a [`SparseSolver`] of their own; for all others the columns are
+//! written out.
+//!
+//! Source: Klein, appendix A.1, `gtsv_csc2dense` and `gtsv_csc2csc`; there the largest entries are found by histograms.
+
+use crate::contract::inspect::{Inspect, Probe};
+use crate::contract::sparse::{Entries, SparseSolver, Worker};
+use crate::contract::verify::Report;
+use crate::contract::{Factor, Op, verify};
+use crate::decision::Decision;
+use crate::error::{Error, Result, check_len};
+use crate::matrix::{Csc, CscMut, Group, Index};
+use crate::memory::{collected, out_of_memory, push, reserved, zeroed};
+use crate::plan::any::AnyFactor;
+use bandsolve_kernel::arithmetic::Standard;
+use bandsolve_kernel::threads::workers;
+use bandsolve_kernel::{RealScalar, Scalar};
+use core::ops::Range;
+use dyn_stack::{PodBuffer, PodStack};
+use smallvec::SmallVec;
+use std::sync::{Mutex, PoisonError};
+
+/// Columns that are written out together.
+const DENSE_TOGETHER: usize = 16;
+
+/// Writes the columns out.
+struct Dense<'a, T: Scalar> {
+    factor: &'a dyn Probe<T>,
+    op: Op,
+}
+
+struct DenseWorker<'a, T: Scalar> {
+    solver: &'a Dense<'a, T>,
+    rhs: Vec<T>,
+    scratch: PodBuffer,
+    all: Range<usize>,
+}
+
+impl<T: Scalar> SparseSolver<T> for Dense<'_, T> {
+    fn together(&self) -> usize {
+        DENSE_TOGETHER
+    }
+
+    fn worker(&self) -> Result<Box<dyn Worker<T> + '_>> {
+        let n = self.factor.shape().n();
+        let scratch = verify::buffer(self.factor.solve_scratch(DENSE_TOGETHER).or(self.factor.solve_scratch(1)))?;
+        let rhs = zeroed(n.saturating_mul(DENSE_TOGETHER))?;
+        Ok(Box::new(DenseWorker { solver: self, rhs, scratch, all: 0..n }))
+    }
+}
+
+impl<T: Scalar> Worker<T> for DenseWorker<'_, T> {
+    fn solve(&mut self, group: &[Entries<T>], x: &mut [T], report: &mut Report) -> Result<()> {
+        let (n, rhs) = (self.all.end, &mut self.rhs[..x.len()]);
+        rhs.fill(T::ZERO);
+        for (rhs, entries) in rhs.chunks_exact_mut(n).zip(group) {
+            entries.iter().for_each(|(i, value)| rhs[*i] += *value);
+        }
+        let Dense { factor, op } = self.solver;
+        // What is needed for fewer columns may be more than for all.
+        let needed = factor.solve_scratch(group.len());
+        if !PodStack::new(&mut self.scratch).can_hold(needed) {
+            self.scratch = verify::buffer(needed)?;
+        }
+        let found = factor.solve_into_with(*op, rhs, x, PodStack::new(&mut self.scratch))?;
+        report.take(&found);
+        Ok(())
+    }
+
+    fn touched(&self, _: usize) -> &[Range<usize>] {
+        core::slice::from_ref(&self.all)
+    }
+}
+
+/// The largest entries of a column.
+struct Largest {
+    /// Modulus and row.
+    candidates: Vec<(f64, usize)>,
+}
+
+impl Largest {
+    /// Keeps the `count` largest entries of `x`, of which all but `touched` are zero, by rows; of equal ones those of smaller
+    /// rows.
+    fn keep<T: Scalar>(&mut self, x: &[T], touched: &[Range<usize>], count: usize) -> Result<&[(f64, usize)]> {
+        let all = &mut self.candidates;
+        all.clear();
+        let most = touched.iter().map(Range::len).sum::<usize>().max(count);
+        all.try_reserve(most).map_err(|_| out_of_memory::<(f64, usize)>(most))?;
+        let rows = touched.iter().flat_map(Range::clone).filter(|i| x[*i] != T::ZERO);
+        all.extend(rows.map(|i| (Scalar::abs(x[i]).to_f64(), i)));
+        if (1..all.len()).contains(&count) {
+            all.select_nth_unstable_by(count - 1, |a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        }
+        all.truncate(count);
+        all.sort_unstable_by_key(|(_, i)| *i);
+        // Too few: the first zeros.
+        let (known, mut next) = (all.len(), 0);
+        for i in 0.. {
+            if all.len() == count {
+                break;
+            }
+            if next < known && all[next].1 == i {
+                next += 1;
+            } else {
+                all.push((0.0, i));
+            }
+        }
+        if known < count {
+            all.sort_unstable_by_key(|(_, i)| *i);
+        }
+        Ok(all)
+    }
+}
+
+impl<T: Scalar> AnyFactor<'_, T> {
+    /// Solves op(A)·X = D for the columns of a sparse D.
+    ///
+    /// Tridiagonal systems (`rpts`, `spike-…`): parts of the system where D is zero and where x has decayed to zero cost
+    /// nothing but the zeros that are written. By other methods the columns are written out.
+    ///
+    /// # Shapes
+    /// `rhs`: n × n_rhs; `x`: n × n_rhs, column-major.
+    ///
+    /// # Cost
+    /// Memory for four right-hand sides a thread (16 where they are written out), and for the coarse matrices: 6/m words a row.
+    ///
+    /// # Errors
+    /// Those of every solve; `NotFinite { array: "values", .. }`. A part of the matrix that no right-hand side reaches is not
+    /// looked at: if it is singular by itself, zero is the right answer there.
+    ///
+    /// # Source
+    /// Klein, Problem Class ScalarCSC2Dense.
+    pub fn solve_sparse_into<I: Index>(&self, op: Op, rhs: &Csc<'_, T, I>, x: &mut [T]) -> Result<Report> {
+        let n = self.shape().rows();
+        check_len("x", n.saturating_mul(rhs.columns()), x.len())?;
+        self.for_sparse(
+            op,
+            rhs,
+            |together| Ok(x.chunks_mut(n.saturating_mul(together).max(1))),
+            |worker, columns, x, report| {
+                x.fill(T::ZERO);
+                worker.solve(columns, x, report)
+            },
+        )
+    }
+
+    /// Solves op(A)·X = D for the columns of a sparse D and keeps of every column of X the entries of largest modulus.
+    ///
+    /// How many, the column pointers of `x` say: column j gets `column_pointers[j + 1] − column_pointers[j]`, in ascending
+    /// rows; of equal ones those of smaller rows. X is never stored as a whole.
+    ///
+    /// # Shapes
+    /// `rhs`, `x`: n × n_rhs.
+    ///
+    /// # Cost
+    /// As [`solve_sparse_into`](Self::solve_sparse_into), without writing the zeros; selection takes a time proportional to the
+    /// entries that are not zero.
+    ///
+    /// # Errors
+    /// As [`solve_sparse_into`](Self::solve_sparse_into).
+    ///
+    /// # Source
+    /// Klein, Problem Class ScalarCSC2CSC.
+    ///
+    /// # Example
+    /// ```
+    /// use bandsolve::prelude::*;
+    /// // The three largest entries of two columns of the inverse.
+    /// let n = 1000;
+    /// let (sub, diag) = (vec![-1.0; n], vec![4.0; n]);
+    /// let a = Tridiagonal::new(&sub, &diag, &sub)?;
+    /// let rhs = Csc::new(n, &[0, 1, 2], &[0, 500], &[1.0, 1.0])?;
+    /// let (mut rows, mut values) = ([0; 6], [0.0; 6]);
+    /// let x = CscMut::new(n, &[0, 3, 6], &mut rows, &mut values)?;
+    /// Plan::new(a.shape()).factor(&a)?.solve_pruned_into(Op::Plain, &rhs, x)?;
+    /// assert_eq!(rows, [0, 1, 2, 499, 500, 501]);
+    /// # Ok::<(), bandsolve::Error>(())
+    /// ```
+    pub fn solve_pruned_into<I: Index>(&self, op: Op, rhs: &Csc<'_, T, I>, x: CscMut<'_, T, I>) -> Result<Report> {
+        check_len("column_pointers", rhs.columns() + 1, x.columns() + 1)?;
+        let n = self.shape().rows();
+        // A buffer for every thread that is at work.
+        let spare = Mutex::new(Vec::new());
+        let groups = |together| Ok(x.into_groups(together)?.into_iter());
+        self.for_sparse(op, rhs, groups, |worker, columns, out, report| {
+            let spares = || spare.lock().unwrap_or_else(PoisonError::into_inner);
+            let (mut buffer, mut largest) =
+                spares().pop().unwrap_or_else(|| (Vec::new(), Largest { candidates: Vec::new() }));
+            let len = columns.len() * n;
+            if buffer.len() < len {
+                buffer = zeroed(len)?;
+            }
+            let x = &mut buffer[..len];
+            let outcome = worker.solve(columns, x, report);
+            let Group { counts, row_indices, values } = out;
+            let mut places = row_indices.iter_mut().zip(values);
+            for (j, (count, x)) in counts.into_iter().zip(x.chunks_exact_mut(n)).enumerate() {
+                let kept = largest.keep(x, worker.touched(j), count)?.iter();
+                kept.zip(&mut places).for_each(|((_, i), (row, value))| (*row, *value) = (I::from_usize(*i), x[*i]));
+                worker.touched(j).iter().for_each(|rows| x[rows.clone()].fill(T::ZERO));
+            }
+            push(&mut spares(), (buffer, largest))?;
+            outcome
+        })
+    }
+
+    /// Calls `solve` for every group of columns with what `groups` has for it, on as many threads as the plan allows.
+    fn for_sparse<'o, I: Index, G: Send, O: Iterator<Item = G> + Send + 'o>(
+        &self,
+        op: Op,
+        rhs: &Csc<'_, T, I>,
+        groups: impl FnOnce(usize) -> Result<O>,
+        solve: impl Fn(&mut dyn Worker<T>, &[Entries<T>], G, &mut Report) -> Result<()> + Sync,
+    ) -> Result<Report> {
+        let _mode = Standard::enter();
+        check_len("a column of the right-hand sides", self.shape().rows(), rhs.rows())?;
+        verify::check_finite("values", rhs.values(), 0)?;
+        let mut report = Report::new(self.decision()).with_room(rhs.columns())?;
+        if rhs.rows() == 0 || rhs.columns() == 0 {
+            return Ok(report);
+        }
+        let own = self.probe().sparse_solver(op)?;
+        let spelled = Dense { factor: self.probe(), op };
+        let solver = own.as_deref().unwrap_or(&spelled);
+        let together = solver.together();
+        let count = rhs.columns().div_ceil(together);
+        let tasks = self.decision().options.threads.min(count).max(1);
+        let groups = Mutex::new(groups(together)?.enumerate());
+        // A place for every group, and for what keeps a thread from working at all.
+        let done = Mutex::new(reserved(count.saturating_add(tasks))?);
+        let work = Work { solver, rhs, together, decision: self.decision(), groups, done, solve };
+        workers(tasks, &|| work.run());
+        let mut done = work.done.into_inner().unwrap_or_else(PoisonError::into_inner);
+        done.sort_unstable_by_key(|(group, _)| *group);
+        for (_, found) in done {
+            report.take(&found?);
+        }
+        Ok(report)
+    }
+}
+
+/// What all threads share.
+struct Work<'a, T: Scalar, I, O, S> {
+    solver: &'a dyn SparseSolver<T>,
+    rhs: &'a Csc<'a, T, I>,
+    together: usize,
+    decision: &'a Decision,
+    groups: Mutex<O>,
+    /// Groups and what was found of them.
+    done: Mutex<Vec<(usize, Result<Report>)>>,
+    solve: S,
+}
+
+impl<T, I, G, O, S> Work<'_, T, I, O, S>
+where
+    T: Scalar,
+    I: Index,
+    O: Iterator<Item = (usize, G)>,
+    S: Fn(&mut dyn Worker<T>, &[Entries<T>], G, &mut Report) -> Result<()>,
+{
+    /// Solves for groups while there are any.
+    fn run(&self) {
+        let mut worker = match self.solver.worker() {
+            Ok(worker) => worker,
+            Err(error) => return self.settle(0, Err(error)),
+        };
+        loop {
+            let next = self.groups.lock().unwrap_or_else(PoisonError::into_inner).next();
+            let Some((g, group)) = next else { return };
+            let found = self.solve_group(&mut *worker, g, group);
+            // Without memory a worker is left as it was in the middle of a solve.
+            let ends = matches!(found, Err(Error::OutOfMemory { .. }));
+            self.settle(g, found);
+            if ends {
+                return;
+            }
+        }
+    }
+
+    /// Solves for group `g`, whose results go to `group`.
+    fn solve_group(&self, worker: &mut dyn Worker<T>, g: usize, group: G) -> Result<Report> {
+        let first = g * self.together;
+        let mut columns: SmallVec<[Entries<T>; DENSE_TOGETHER]> = SmallVec::new();
+        for j in first..self.rhs.columns().min(first + self.together) {
+            columns.push(collected(self.rhs.column(j))?);
+        }
+        let mut report = Report::new(self.decision);
+        (self.solve)(worker, &columns, group, &mut report)?;
+        Ok(report)
+    }
+
+    /// Keeps what was found of group `g`, in memory that is there already.
+    fn settle(&self, g: usize, found: Result<Report>) {
+        self.done.lock().unwrap_or_else(PoisonError::into_inner).push((g, found));
+    }
+}
