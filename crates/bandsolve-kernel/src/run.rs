@@ -325,7 +325,7 @@ pub struct Target<'a, T: Scalar> {
     pub coarse: Columns<'a, T>,
     /// x, and the right-hand sides too if they stand there.
     pub x: ColumnsMut<'a, T>,
-    /// For every partition the largest |residual| / scale, as [`RealScalar::log_gap`](crate::RealScalar::log_gap); empty:
+    /// For every partition the largest |residual| / scale, as [`RealScalar::log_gap`]; empty:
     /// nothing is verified.
     pub gaps: ColumnsMut<'a, T::Real>,
     /// Known lower bounds of ‖x‖∞.

@@ -1,7 +1,7 @@
 //! What the sweeps of RPTS do with the rows of a tile, as functions of vectors: eliminate, choose pivots, check residuals.
 //!
 //! Source: Klein, Algorithms 1 and 2. Paper → here: a, b, c, d → sub, diag, sup, rhs; s_p → [`Chain`]; s_c → [`Row`];
-//! r_p, r_c → `of_chain`, `of_row`; i[j] is not stored: the chosen pivot row itself is.
+//! r_p, r_c → `of_chain`, `of_row`; `i[j]` is not stored: the chosen pivot row itself is.
 
 use super::element::Element;
 use super::lanes::Lanes;

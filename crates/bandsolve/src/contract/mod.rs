@@ -49,12 +49,12 @@ impl Op {
     }
 }
 
-/// Reusable factors of one matrix: what [`Decision::factor`](crate::Decision::factor) returns.
+/// Reusable factors of one matrix: what [`Plan::factor`](crate::Plan::factor) returns.
 ///
 /// Right-hand sides are column-major, `rows × n_rhs`; their number follows from the length of the array. `…_with`
 /// functions work in the caller's scratch memory and allocate nothing but what hands work to other threads, unless an answer
 /// has to be repaired as a whole (the report says so: `refinement_steps`, `fallback`). What else factors can tell, condition,
-/// determinant and error bounds, is in [`Inspect`].
+/// determinant and error bounds, is in [`Inspect`](crate::Inspect).
 ///
 /// # Errors
 /// Of every solve: [`Error::Shape`](crate::Error::Shape), [`Error::NotFinite`](crate::Error::NotFinite), and, with the best

@@ -85,7 +85,7 @@ impl Shape {
     /// Number of right-hand sides in an array, called `what`, of `len` scalars (columns of length [`rows`](Self::rows)).
     ///
     /// # Errors
-    /// [`Error::Shape`](crate::Error::Shape), if it is no whole number of columns.
+    /// [`Error::Shape`], if it is no whole number of columns.
     pub fn n_rhs(&self, what: &'static str, len: usize) -> Result<usize> {
         let rows = self.rows();
         if rows == 0 {
