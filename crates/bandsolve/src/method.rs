@@ -1,151 +1,198 @@
-//! Every method: its name, its page, the shapes it solves.
+//! The table of methods: of each its name, the systems that it solves, its page, and what factors them.
 
 use crate::matrix::Shape;
+use crate::tuning::SMALL_BLOCK_MAX;
 
-/// How a system is solved. Each method has a page in `docs/math`: equations, cost, and the matrices that break it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Method {
-    /// The plan chooses; [`Plan::reason`](crate::Plan::reason) says why.
-    Auto,
-    /// Sequential elimination with pivoting, LAPACK's way; banded systems by blocked LU.
-    Pivoted,
-    /// Sequential elimination without pivoting: for dominant or positive definite matrices.
-    Thomas,
-    /// Sequential elimination with pivots of one or two rows on the diagonal, no rows exchanged.
-    DiagonalPivoting,
-    /// Recursive partitioned Schur complement: SIMD lanes and threads work on partitions of one tridiagonal system.
-    Rpts,
-    /// Partitions on SIMD lanes, diagonal pivoting inside.
-    SpikeDiagonalPivoting,
-    /// Partitions on SIMD lanes, no pivoting inside.
-    SpikeThomas,
-    /// Partitions on threads, cyclic reduction inside.
-    SpikeCr,
-    /// Partitions on SIMD lanes whose couplings decay inside: for strongly dominant matrices.
-    SpikeTruncated,
-    /// Partitions on SIMD lanes, Givens rotations inside.
-    SpikeQr,
-    /// Diagonal pivoting as linear recurrences, solved by a scan over tiles.
-    ParallelDiagonalPivoting,
-    /// LU without pivoting as linear recurrences, solved by a scan over tiles.
-    CfLu,
-    /// Cyclic reduction: every other row is eliminated, level by level.
-    Cr,
-    /// Tricyclic reduction: two of three rows are eliminated, level by level.
-    Tricr,
-    /// Parallel cyclic reduction: all rows are reduced at every level.
-    Pcr,
-    /// Cyclic reduction with diagonal pivots: one or two rows between those that stay, level by level.
-    AdaptiveCr,
-    /// Banded systems: partitions on threads, LU and UL inside, recursive reduced system.
-    Spike,
-    /// Dense blocks: block cyclic reduction on threads.
-    Bcyclic,
-    /// Dense blocks: partitions on threads, spikes of blocks.
-    BlockSpike,
+/// Calls `$then!` with the table. What stands behind `by` factors a matrix: a function of a decision and the matrix; what stands
+/// behind `needing` says from a decision, the sizes of the matrix and the number of right-hand sides how much scratch a solve
+/// takes, or `None` where only the factors can tell. Both are looked up where the table is expanded, which is in `plan/`.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! methods {
+    ($then:ident) => {
+        $then! {
+            /// Sequential elimination with pivoting, LAPACK's way; banded systems by blocked LU.
+            Pivoted "pivoted" {
+                Tridiagonal "pivoted.md" by pivoted, needing refinement::<T>;
+                Band "pivoted.md" by pivoted_band, needing whole_band::<T>;
+                Blocks "pivoted.md" by pivoted_blocks, needing blocks_as_whole_band::<T>;
+            }
+            /// Sequential elimination without pivoting: for dominant or positive definite matrices.
+            Thomas "thomas" {
+                Tridiagonal "thomas.md" by stored::<T, Thomas<T>>, needing refinement::<T>;
+            }
+            /// Sequential elimination with pivots of one or two rows on the diagonal, no rows exchanged.
+            DiagonalPivoting "diagonal-pivoting" {
+                Tridiagonal "diagonal-pivoting.md" by stored::<T, DiagonalPivoting<T>>, needing refinement::<T>;
+            }
+            /// Recursive partitioned Schur complement: SIMD lanes and threads work on partitions of one tridiagonal system.
+            Rpts "rpts" {
+                Tridiagonal "rpts.md" by |d, a| partitioned(rpts::scheme(d), d, a),
+                    needing |d, n, n_rhs| of_scheme::<T>(rpts::scheme(d), d, n, n_rhs);
+                NarrowBand "block-rpts.md" by block_rpts_of_band, needing rpts_of_band::<T>;
+                SmallBlocks "block-rpts.md" by block_rpts_of_blocks, needing rpts_of_blocks::<T>;
+            }
+            /// Partitions on SIMD lanes, diagonal pivoting inside.
+            SpikeDiagonalPivoting "spike-diagonal-pivoting" {
+                Tridiagonal "spike-diagonal-pivoting.md" by |d, a| partitioned(spike_diagonal_pivoting::SCHEME, d, a),
+                    needing |d, n, n_rhs| of_scheme::<T>(spike_diagonal_pivoting::SCHEME, d, n, n_rhs);
+            }
+            /// Partitions on SIMD lanes, no pivoting inside.
+            SpikeThomas "spike-thomas" {
+                Tridiagonal "spike-thomas.md" by |d, a| partitioned(spike_thomas::SCHEME, d, a),
+                    needing |d, n, n_rhs| of_scheme::<T>(spike_thomas::SCHEME, d, n, n_rhs);
+            }
+            /// Partitions on threads, cyclic reduction inside.
+            SpikeCr "spike-cr" {
+                Tridiagonal "spike-cr.md" by stored::<T, Spike<T, CyclicReduction<T, 1>>>, needing factors_tell;
+            }
+            /// Partitions on SIMD lanes whose couplings decay inside: for strongly dominant matrices.
+            SpikeTruncated "spike-truncated" {
+                Tridiagonal "spike-thomas.md" by |d, a| partitioned(spike_truncated::SCHEME, d, a),
+                    needing |d, n, n_rhs| of_scheme::<T>(spike_truncated::SCHEME, d, n, n_rhs);
+            }
+            /// Partitions on SIMD lanes, Givens rotations inside.
+            SpikeQr "spike-qr" {
+                Tridiagonal "spike-qr.md" by |d, a| partitioned(spike_qr::SCHEME, d, a),
+                    needing |d, n, n_rhs| of_scheme::<T>(spike_qr::SCHEME, d, n, n_rhs);
+            }
+            /// Diagonal pivoting as linear recurrences, solved by a scan over tiles.
+            ParallelDiagonalPivoting "parallel-diagonal-pivoting" {
+                Tridiagonal "parallel-diagonal-pivoting.md" by stored::<T, ParallelDiagonalPivoting<T>>,
+                    needing refinement::<T>;
+            }
+            /// LU without pivoting as linear recurrences, solved by a scan over tiles.
+            CfLu "cf-lu" {
+                Tridiagonal "cf-lu.md" by stored::<T, CfLu<T>>, needing refinement::<T>;
+            }
+            /// Cyclic reduction: every other row is eliminated, level by level.
+            Cr "cr" {
+                Tridiagonal "cyclic-reduction.md" by stored::<T, CyclicReduction<T, 1>>, needing factors_tell;
+            }
+            /// Tricyclic reduction: two of three rows are eliminated, level by level.
+            Tricr "tricr" {
+                Tridiagonal "cyclic-reduction.md" by stored::<T, CyclicReduction<T, 2>>, needing factors_tell;
+            }
+            /// Parallel cyclic reduction: all rows are reduced at every level.
+            Pcr "pcr" {
+                Tridiagonal "cyclic-reduction.md" by stored::<T, ParallelCyclicReduction>, needing factors_tell;
+            }
+            /// Cyclic reduction with diagonal pivots: one or two rows between those that stay, level by level.
+            AdaptiveCr "adaptive-cr" {
+                Tridiagonal "adaptive-cr.md" by stored::<T, AdaptiveCr<T>>, needing factors_tell;
+            }
+            /// Banded systems: partitions on threads, LU and UL inside, recursive reduced system.
+            Spike "spike" {
+                Band "spike.md" by band_by_parts, needing partitioned_band::<T>;
+                Blocks "spike.md" by blocks_by_parts, needing blocks_as_partitioned_band::<T>;
+            }
+            /// Dense blocks: block cyclic reduction on threads.
+            Bcyclic "bcyclic" {
+                Blocks "bcyclic.md" by stored_blocks::<T, Bcyclic<T>>, needing of_bcyclic::<T>;
+            }
+            /// Dense blocks: partitions on threads, spikes of blocks.
+            BlockSpike "block-spike" {
+                Blocks "block-spike.md" by stored_blocks::<T, BlockSpike<T>>, needing of_block_spike::<T>;
+            }
+        }
+    };
 }
 
+/// A kind of system that a method of the table solves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Tridiagonal,
+    /// Of any width.
+    Band,
+    /// With at most `SMALL_BLOCK_MAX` diagonals on either side.
+    NarrowBand,
+    /// Block tridiagonal, with blocks of any size.
+    Blocks,
+    /// With at most `SMALL_BLOCK_MAX` rows a block.
+    SmallBlocks,
+}
+
+impl Kind {
+    /// Whether a system is of this kind.
+    fn holds(self, shape: Shape) -> bool {
+        match (self, shape) {
+            (Kind::Tridiagonal, Shape::Tridiagonal { .. }) => true,
+            (Kind::Band, Shape::Banded { .. }) | (Kind::Blocks, Shape::BlockTridiagonal { .. }) => true,
+            (Kind::NarrowBand, Shape::Banded { lower, upper, .. }) => lower.max(upper) <= SMALL_BLOCK_MAX,
+            (Kind::SmallBlocks, Shape::BlockTridiagonal { block, .. }) => block <= SMALL_BLOCK_MAX,
+            _ => false,
+        }
+    }
+}
+
+macro_rules! declare {
+    ($(
+        $(#[$doc:meta])*
+        $variant:ident $name:literal { $($kind:ident $page:literal by $make:expr, needing $scratch:expr;)* }
+    )*) => {
+        /// How a system is solved. Each method has a page in `docs/math`: equations, cost, and the matrices that break it.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum Method {
+            /// The plan chooses; [`Plan::reason`](crate::Plan::reason) says why.
+            Auto,
+            $($(#[$doc])* $variant,)*
+        }
+
+        impl Method {
+            /// Every method that can be asked for; which shapes it solves, [`solves`](Self::solves) tells.
+            pub const ALL: [Method; 1 + [$($name),*].len()] = [Method::Auto, $(Method::$variant),*];
+
+            /// The name used on the command line and in reports.
+            pub fn name(self) -> &'static str {
+                match self {
+                    Method::Auto => "auto",
+                    $(Method::$variant => $name,)*
+                }
+            }
+
+            /// What it solves, with the page of each.
+            fn kinds(self) -> &'static [(Kind, &'static str)] {
+                match self {
+                    Method::Auto => &[],
+                    $(Method::$variant => &[$((Kind::$kind, concat!("docs/math/", $page))),*],)*
+                }
+            }
+        }
+    };
+}
+methods!(declare);
+
 impl Method {
-    /// Every method that can be asked for; which shapes it solves, [`solves`](Self::solves) tells.
-    pub const ALL: [Method; 19] = [
-        Method::Auto,
-        Method::Pivoted,
-        Method::Thomas,
-        Method::DiagonalPivoting,
-        Method::Rpts,
-        Method::SpikeDiagonalPivoting,
-        Method::SpikeThomas,
-        Method::SpikeCr,
-        Method::SpikeTruncated,
-        Method::SpikeQr,
-        Method::ParallelDiagonalPivoting,
-        Method::CfLu,
-        Method::Cr,
-        Method::Tricr,
-        Method::Pcr,
-        Method::AdaptiveCr,
-        Method::Spike,
-        Method::Bcyclic,
-        Method::BlockSpike,
-    ];
+    /// The method of this name.
+    pub fn from_name(name: &str) -> Option<Method> {
+        Self::ALL.into_iter().find(|m| m.name() == name)
+    }
 
     /// What it takes systems of this shape for: bands with at most one diagonal on either side, and blocks of one row, are
     /// tridiagonal to all but the methods that know bands and blocks alone.
     pub(crate) fn takes_for(self, shape: Shape) -> Shape {
-        match self {
-            Method::Spike | Method::Bcyclic | Method::BlockSpike => shape,
-            _ => shape.as_tridiagonal().unwrap_or(shape),
-        }
+        let knows = self == Method::Auto || self.kinds().iter().any(|(kind, _)| *kind == Kind::Tridiagonal);
+        if knows { shape.as_tridiagonal().unwrap_or(shape) } else { shape }
     }
 
     /// Whether systems of this shape can be solved by it.
     ///
     /// Bands with at most one diagonal on either side, and blocks of one row, are tridiagonal.
     pub fn solves(self, shape: Shape) -> bool {
-        let small = |size: usize| size <= crate::tuning::SMALL_BLOCK_MAX;
-        match (self, self.takes_for(shape)) {
-            (Method::Auto | Method::Pivoted, _) => true,
-            (Method::Spike | Method::Bcyclic | Method::BlockSpike, Shape::BlockTridiagonal { .. }) => true,
-            (Method::Rpts, Shape::BlockTridiagonal { block, .. }) => small(block),
-            (Method::Spike, Shape::Banded { .. }) => true,
-            (Method::Rpts, Shape::Banded { lower, upper, .. }) => small(lower.max(upper)),
-            (Method::Spike | Method::Bcyclic | Method::BlockSpike, Shape::Tridiagonal { .. }) => false,
-            (_, Shape::Tridiagonal { .. }) => true,
-            _ => false,
-        }
-    }
-
-    /// The name used on the command line and in reports.
-    pub fn name(self) -> &'static str {
-        match self {
-            Method::Auto => "auto",
-            Method::Pivoted => "pivoted",
-            Method::Thomas => "thomas",
-            Method::DiagonalPivoting => "diagonal-pivoting",
-            Method::Rpts => "rpts",
-            Method::SpikeDiagonalPivoting => "spike-diagonal-pivoting",
-            Method::SpikeThomas => "spike-thomas",
-            Method::SpikeCr => "spike-cr",
-            Method::SpikeTruncated => "spike-truncated",
-            Method::SpikeQr => "spike-qr",
-            Method::ParallelDiagonalPivoting => "parallel-diagonal-pivoting",
-            Method::CfLu => "cf-lu",
-            Method::Cr => "cr",
-            Method::Tricr => "tricr",
-            Method::Pcr => "pcr",
-            Method::AdaptiveCr => "adaptive-cr",
-            Method::Spike => "spike",
-            Method::Bcyclic => "bcyclic",
-            Method::BlockSpike => "block-spike",
-        }
+        let taken_for = self.takes_for(shape);
+        matches!(self, Method::Auto | Method::Pivoted) || self.kinds().iter().any(|(kind, _)| kind.holds(taken_for))
     }
 
     /// Where its equations stand, its cost, and what breaks it; of `rpts` for tridiagonal systems, for blocks and narrow bands
     /// `docs/math/block-rpts.md`.
     pub fn page(self) -> &'static str {
-        match self {
-            Method::Auto => "docs/math/verification.md",
-            Method::Pivoted => "docs/math/pivoted.md",
-            Method::Thomas => "docs/math/thomas.md",
-            Method::DiagonalPivoting => "docs/math/diagonal-pivoting.md",
-            Method::Rpts => "docs/math/rpts.md",
-            Method::SpikeDiagonalPivoting => "docs/math/spike-diagonal-pivoting.md",
-            Method::SpikeThomas | Method::SpikeTruncated => "docs/math/spike-thomas.md",
-            Method::SpikeCr => "docs/math/spike-cr.md",
-            Method::SpikeQr => "docs/math/spike-qr.md",
-            Method::ParallelDiagonalPivoting => "docs/math/parallel-diagonal-pivoting.md",
-            Method::CfLu => "docs/math/cf-lu.md",
-            Method::Cr | Method::Tricr | Method::Pcr => "docs/math/cyclic-reduction.md",
-            Method::AdaptiveCr => "docs/math/adaptive-cr.md",
-            Method::Spike => "docs/math/spike.md",
-            Method::Bcyclic => "docs/math/bcyclic.md",
-            Method::BlockSpike => "docs/math/block-spike.md",
-        }
+        self.kinds().first().map_or("docs/math/verification.md", |(_, page)| page)
     }
 
-    /// The method of this name.
-    pub fn from_name(name: &str) -> Option<Method> {
-        Self::ALL.into_iter().find(|m| m.name() == name)
+    /// The page for systems of this shape.
+    pub(crate) fn page_for(self, shape: Shape) -> &'static str {
+        let taken_for = self.takes_for(shape);
+        self.kinds().iter().find(|(kind, _)| kind.holds(taken_for)).map_or(self.page(), |(_, page)| page)
     }
 }

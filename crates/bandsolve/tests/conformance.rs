@@ -1,107 +1,48 @@
-//! Every method, for every number type, through the one conformance suite.
+//! Every method of the table, for every number type, through the one conformance suite. (Blocks have one in dense_blocks.rs.)
 
 use bandsolve::{Complex32, Complex64, Method};
 use bandsolve_testkit::{conformance, conformance_banded, conformance_batch};
 
-conformance!(rpts_f64, f64, |plan| plan.method(Method::Rpts));
-conformance!(rpts_f32, f32, |plan| plan.method(Method::Rpts));
-conformance!(rpts_c64, Complex64, |plan| plan.method(Method::Rpts));
-conformance!(rpts_c32, Complex32, |plan| plan.method(Method::Rpts));
+/// The suites of one method: a module for the kind of system and the number type.
+macro_rules! suites {
+    (Tridiagonal $method:ident) => {
+        conformance!(tridiagonal_f64, f64, |plan| plan.method(Method::$method));
+        conformance!(tridiagonal_f32, f32, |plan| plan.method(Method::$method));
+        conformance!(tridiagonal_c64, Complex64, |plan| plan.method(Method::$method));
+        conformance!(tridiagonal_c32, Complex32, |plan| plan.method(Method::$method));
+    };
+    (Band $method:ident) => {
+        conformance_banded!(banded_f64, f64, |plan| plan.method(Method::$method));
+        conformance_banded!(banded_f32, f32, |plan| plan.method(Method::$method));
+        conformance_banded!(banded_c64, Complex64, |plan| plan.method(Method::$method));
+        conformance_banded!(banded_c32, Complex32, |plan| plan.method(Method::$method));
+    };
+    (NarrowBand $method:ident) => {
+        suites!(Band $method);
+    };
+    ($blocks:ident $method:ident) => {};
+}
 
-conformance!(pivoted_f64, f64, |plan| plan.method(Method::Pivoted));
-conformance!(pivoted_f32, f32, |plan| plan.method(Method::Pivoted));
-conformance!(pivoted_c64, Complex64, |plan| plan.method(Method::Pivoted));
-conformance!(pivoted_c32, Complex32, |plan| plan.method(Method::Pivoted));
+macro_rules! of_every_method {
+    ($(
+        $(#[$doc:meta])*
+        $variant:ident $name:literal { $($kind:ident $page:literal by $make:expr, needing $scratch:expr;)* }
+    )*) => {$(
+        #[allow(non_snake_case, unused_imports)]
+        mod $variant {
+            use super::*;
+            $(suites!($kind $variant);)*
+        }
+    )*};
+}
+bandsolve::methods!(of_every_method);
 
-conformance!(thomas_f64, f64, |plan| plan.method(Method::Thomas));
-conformance!(thomas_f32, f32, |plan| plan.method(Method::Thomas));
-conformance!(thomas_c64, Complex64, |plan| plan.method(Method::Thomas));
-conformance!(thomas_c32, Complex32, |plan| plan.method(Method::Thomas));
-
-conformance!(diagonal_pivoting_f64, f64, |plan| plan.method(Method::DiagonalPivoting));
-conformance!(diagonal_pivoting_f32, f32, |plan| plan.method(Method::DiagonalPivoting));
-conformance!(diagonal_pivoting_c64, Complex64, |plan| plan.method(Method::DiagonalPivoting));
-conformance!(diagonal_pivoting_c32, Complex32, |plan| plan.method(Method::DiagonalPivoting));
-
-conformance!(spike_diagonal_pivoting_f64, f64, |plan| plan.method(Method::SpikeDiagonalPivoting));
-conformance!(spike_diagonal_pivoting_f32, f32, |plan| plan.method(Method::SpikeDiagonalPivoting));
-conformance!(spike_diagonal_pivoting_c64, Complex64, |plan| plan.method(Method::SpikeDiagonalPivoting));
-conformance!(spike_diagonal_pivoting_c32, Complex32, |plan| plan.method(Method::SpikeDiagonalPivoting));
-
-conformance!(spike_thomas_f64, f64, |plan| plan.method(Method::SpikeThomas));
-conformance!(spike_thomas_f32, f32, |plan| plan.method(Method::SpikeThomas));
-conformance!(spike_thomas_c64, Complex64, |plan| plan.method(Method::SpikeThomas));
-conformance!(spike_thomas_c32, Complex32, |plan| plan.method(Method::SpikeThomas));
-
-conformance!(spike_truncated_f64, f64, |plan| plan.method(Method::SpikeTruncated));
-conformance!(spike_truncated_f32, f32, |plan| plan.method(Method::SpikeTruncated));
-conformance!(spike_truncated_c64, Complex64, |plan| plan.method(Method::SpikeTruncated));
-conformance!(spike_truncated_c32, Complex32, |plan| plan.method(Method::SpikeTruncated));
-
-conformance!(spike_qr_f64, f64, |plan| plan.method(Method::SpikeQr));
-conformance!(spike_qr_f32, f32, |plan| plan.method(Method::SpikeQr));
-conformance!(spike_qr_c64, Complex64, |plan| plan.method(Method::SpikeQr));
-conformance!(spike_qr_c32, Complex32, |plan| plan.method(Method::SpikeQr));
-
-conformance!(spike_cr_f64, f64, |plan| plan.method(Method::SpikeCr));
-conformance!(spike_cr_f32, f32, |plan| plan.method(Method::SpikeCr));
-conformance!(spike_cr_c64, Complex64, |plan| plan.method(Method::SpikeCr));
-conformance!(spike_cr_c32, Complex32, |plan| plan.method(Method::SpikeCr));
-
-conformance!(parallel_diagonal_pivoting_f64, f64, |plan| plan.method(Method::ParallelDiagonalPivoting));
-conformance!(parallel_diagonal_pivoting_f32, f32, |plan| plan.method(Method::ParallelDiagonalPivoting));
-conformance!(parallel_diagonal_pivoting_c64, Complex64, |plan| plan.method(Method::ParallelDiagonalPivoting));
-conformance!(parallel_diagonal_pivoting_c32, Complex32, |plan| plan.method(Method::ParallelDiagonalPivoting));
-
-conformance!(cf_lu_f64, f64, |plan| plan.method(Method::CfLu));
-conformance!(cf_lu_f32, f32, |plan| plan.method(Method::CfLu));
-conformance!(cf_lu_c64, Complex64, |plan| plan.method(Method::CfLu));
-conformance!(cf_lu_c32, Complex32, |plan| plan.method(Method::CfLu));
-
-conformance!(cr_f64, f64, |plan| plan.method(Method::Cr));
-conformance!(cr_f32, f32, |plan| plan.method(Method::Cr));
-conformance!(cr_c64, Complex64, |plan| plan.method(Method::Cr));
-conformance!(cr_c32, Complex32, |plan| plan.method(Method::Cr));
-
-conformance!(tricr_f64, f64, |plan| plan.method(Method::Tricr));
-conformance!(tricr_f32, f32, |plan| plan.method(Method::Tricr));
-conformance!(tricr_c64, Complex64, |plan| plan.method(Method::Tricr));
-conformance!(tricr_c32, Complex32, |plan| plan.method(Method::Tricr));
-
-conformance!(pcr_f64, f64, |plan| plan.method(Method::Pcr));
-conformance!(pcr_f32, f32, |plan| plan.method(Method::Pcr));
-conformance!(pcr_c64, Complex64, |plan| plan.method(Method::Pcr));
-conformance!(pcr_c32, Complex32, |plan| plan.method(Method::Pcr));
-
-conformance!(adaptive_cr_f64, f64, |plan| plan.method(Method::AdaptiveCr));
-conformance!(adaptive_cr_f32, f32, |plan| plan.method(Method::AdaptiveCr));
-conformance!(adaptive_cr_c64, Complex64, |plan| plan.method(Method::AdaptiveCr));
-conformance!(adaptive_cr_c32, Complex32, |plan| plan.method(Method::AdaptiveCr));
-
-conformance!(auto_f64, f64, |plan| plan);
-conformance!(auto_f32, f32, |plan| plan);
-conformance!(auto_c64, Complex64, |plan| plan);
-conformance!(auto_c32, Complex32, |plan| plan);
-
-conformance_banded!(banded_auto_f64, f64, |plan| plan);
-conformance_banded!(banded_auto_f32, f32, |plan| plan);
-conformance_banded!(banded_auto_c64, Complex64, |plan| plan);
-conformance_banded!(banded_auto_c32, Complex32, |plan| plan);
-
-conformance_banded!(banded_pivoted_f64, f64, |plan| plan.method(Method::Pivoted));
-conformance_banded!(banded_pivoted_f32, f32, |plan| plan.method(Method::Pivoted));
-conformance_banded!(banded_pivoted_c64, Complex64, |plan| plan.method(Method::Pivoted));
-conformance_banded!(banded_pivoted_c32, Complex32, |plan| plan.method(Method::Pivoted));
-
-conformance_banded!(banded_rpts_f64, f64, |plan| plan.method(Method::Rpts));
-conformance_banded!(banded_rpts_f32, f32, |plan| plan.method(Method::Rpts));
-conformance_banded!(banded_rpts_c64, Complex64, |plan| plan.method(Method::Rpts));
-conformance_banded!(banded_rpts_c32, Complex32, |plan| plan.method(Method::Rpts));
-
-conformance_banded!(banded_spike_f64, f64, |plan| plan.method(Method::Spike));
-conformance_banded!(banded_spike_f32, f32, |plan| plan.method(Method::Spike));
-conformance_banded!(banded_spike_c64, Complex64, |plan| plan.method(Method::Spike));
-conformance_banded!(banded_spike_c32, Complex32, |plan| plan.method(Method::Spike));
+#[allow(non_snake_case)]
+mod Auto {
+    use super::*;
+    suites!(Tridiagonal Auto);
+    suites!(Band Auto);
+}
 
 conformance_batch!(batch_f64, f64, |plan| plan);
 conformance_batch!(batch_f32, f32, |plan| plan);

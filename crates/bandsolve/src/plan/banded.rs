@@ -1,17 +1,11 @@
-//! Factors of one banded system: whichever method the plan chose.
+//! One banded system: factored under a plan, solved at once.
 
 use crate::contract::Factor;
-use crate::contract::inspect::Probe;
 use crate::contract::verify::Solution;
-use crate::decision::Decision;
 use crate::error::Result;
 use crate::matrix::Banded;
-use crate::method::Method;
-use crate::partition::block_rpts::BlockRpts;
-use crate::pivoted::PivotedBanded;
-use crate::pivoted::banded_spike::BandedSpike;
 use crate::plan::any::AnyFactor;
-use crate::plan::any::{OfBanded, OfTridiagonal};
+use crate::plan::factors::{OfBanded, OfTridiagonal};
 use crate::plan::{Factorize, Plan};
 use bandsolve_kernel::Scalar;
 
@@ -33,19 +27,6 @@ impl<T: Scalar> Factorize for Banded<'_, T> {
     }
 }
 
-/// The factors that the plan asks for.
-pub(crate) fn factor<'m, T: Scalar>(decision: &Decision, a: Banded<'m, T>) -> Result<Box<dyn Probe<T> + 'm>> {
-    match decision.method {
-        Method::Auto | Method::Pivoted => Ok(Box::new(PivotedBanded::new(decision, a)?)),
-        Method::Rpts if decision.method.solves(a.shape()) && a.n() > 2 * a.lower().max(a.upper()) => {
-            Ok(Box::new(BlockRpts::new(decision, a)))
-        }
-        Method::Rpts if decision.method.solves(a.shape()) => Ok(Box::new(PivotedBanded::new(decision, a)?)),
-        Method::Spike => Ok(Box::new(BandedSpike::new(decision, a)?)),
-        _ => Err(decision.unsupported("banded systems")),
-    }
-}
-
 impl<T: Scalar> Banded<'_, T> {
     /// Solves A·x = rhs with the method that [`Method::Auto`](crate::Method::Auto) chooses.
     ///
@@ -64,6 +45,7 @@ mod tests {
     use crate::contract::inspect::Inspect;
     use crate::error::Error;
     use crate::matrix::{BlockTridiagonal, Shape, Tridiagonal};
+    use crate::method::Method;
     use bandsolve_testkit::Random;
     use bandsolve_testkit::conformance::random_vec;
 

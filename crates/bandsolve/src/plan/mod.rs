@@ -4,6 +4,7 @@ pub(crate) mod any;
 mod banded;
 pub(crate) mod batch;
 mod block_tridiagonal;
+mod factors;
 mod scratch;
 mod sparse_rhs;
 mod tridiagonal;
@@ -263,9 +264,5 @@ fn choose(shape: Shape, wish: Method, options: &Options) -> (Method, String) {
         (Shape::Batch { count, .. }, _) => (Method::Pivoted, format!("{count} systems: one system a SIMD lane")),
         _ => (wish, "asked for by name".into()),
     };
-    let page = match (method, shape) {
-        (Method::Rpts, Shape::BlockTridiagonal { .. } | Shape::Banded { .. }) => "docs/math/block-rpts.md",
-        _ => method.page(),
-    };
-    (method, format!("{why} ({page})"))
+    (method, format!("{why} ({})", method.page_for(shape)))
 }
