@@ -1,11 +1,33 @@
 #!/usr/bin/env bash
 # The Python package as a newcomer installs it, by the commands of the README, in an environment of its own; then its tests. Needs
 # cargo and Python 3.10 or later.
+#
+# usage: python/test.sh          all that there is to test
+#        python/test.sh quick    the tests of the package alone, on the development build, in an environment that is kept in target/
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 cd "$root"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+
+# The package with the compiled part of the development build, which knows emulated devices.
+development() { # folder
+    (cd "$root" && cargo build --quiet --workspace --lib --bins --test conformance)
+    mkdir -p "$1"
+    cp -r "$root/python/bandsolve" "$1/"
+    cp "${CARGO_TARGET_DIR:-$root/target}/debug/lib_bandsolve.so" "$1/bandsolve/_bandsolve.abi3.so"
+}
+
+if [ "${1:-}" = quick ]; then
+    venv=${CARGO_TARGET_DIR:-$root/target}/venv
+    [ -x "$venv/bin/python" ] || python3 -m venv "$venv"
+    "$venv/bin/python" -c "import numpy, scipy, hypothesis, pytest" 2>/dev/null || "$venv/bin/pip" install --quiet numpy scipy hypothesis pytest
+    development "$work"
+    cp -r python/tests README.md docs "$work"
+    cd "$work"
+    PYTHONPATH=$work "$venv/bin/python" -m pytest -q -rs -p no:cacheprovider tests --ignore tests/test_device.py
+    exit
+fi
 
 commands=$(awk '/^## From Python/ { here = 1 } here && /^```$/ { exit } inside { print } here && /^```sh$/ { inside = 1 }' README.md)
 count=$(grep -c . <<<"$commands")
@@ -34,10 +56,7 @@ cd "$work"
 venv/bin/python -m pytest -q -rs -p no:cacheprovider python/tests --ignore python/tests/test_device.py
 
 # GPUs, emulated: the same package with another compiled part.
-(cd "$root" && cargo build --quiet --workspace --all-targets)
-mkdir emulated
-cp -r "$root/python/bandsolve" emulated/
-cp "${CARGO_TARGET_DIR:-$root/target}/debug/lib_bandsolve.so" emulated/bandsolve/_bandsolve.abi3.so
+development "$work/emulated"
 PYTHONPATH=emulated BANDSOLVE_EMULATED=1 venv/bin/python -m pytest -q -rs -p no:cacheprovider python/tests/test_device.py
 
 # Defects that were found from outside; some are of the program and of the C libraries.
