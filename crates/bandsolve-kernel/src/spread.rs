@@ -3,7 +3,7 @@
 //! What is done to a row never depends on where the rows are cut, so that results are the same, bit for bit, for any number
 //! of threads.
 
-use crate::threads::join;
+use crate::threads::{available, count, join};
 pub use crate::tuning::tasks;
 use core::ops::Range;
 
@@ -16,6 +16,12 @@ pub trait Split: Send + Sized {
 impl<T: Send> Split for &mut [T] {
     fn split(self, rows: usize) -> (Self, Self) {
         self.split_at_mut(rows)
+    }
+}
+
+impl Split for () {
+    fn split(self, _: usize) -> (Self, Self) {
+        ((), ())
     }
 }
 
@@ -45,18 +51,88 @@ impl<A: Split, B: Split, C: Split> Split for (A, B, C) {
 
 /// Calls `work` for `tasks` contiguous pieces of `rows`, each with its part of `out`. One task is done without rayon.
 pub fn spread<S: Split>(tasks: usize, rows: Range<usize>, out: S, work: &(impl Fn(Range<usize>, S) + Sync)) {
+    gather(tasks, rows, out, work, &|(), ()| ());
+}
+
+/// The same, and joins what `work` returns by `both`, in pairs.
+fn gather<S: Split, R: Send>(
+    tasks: usize,
+    rows: Range<usize>,
+    out: S,
+    work: &(impl Fn(Range<usize>, S) -> R + Sync),
+    both: &(impl Fn(R, R) -> R + Sync),
+) -> R {
     if tasks <= 1 || rows.len() < 2 {
         return work(rows, out);
     }
     let half = (rows.len() * (tasks / 2) / tasks).max(1);
     let (left, right) = out.split(half);
     let (start, middle, end) = (rows.start, rows.start + half, rows.end);
-    join(|| spread(tasks / 2, start..middle, left, work), || spread(tasks - tasks / 2, middle..end, right, work));
+    let (left, right) = join(
+        || gather(tasks / 2, start..middle, left, work, both),
+        || gather(tasks - tasks / 2, middle..end, right, work, both),
+    );
+    both(left, right)
+}
+
+/// Calls `work` for `count` chunks one by one, each with its number and its part of `out`, which is one row of it; on all threads
+/// if there are at least two times `least` chunks. Joins what it returns by `both`, in any order and in pairs; `none` where there
+/// is no chunk.
+///
+/// `least`: 0 for one thread.
+pub fn chunks<S: Split, R: Send + Copy + Sync>(
+    (chunks, least): (usize, usize),
+    out: S,
+    work: &(impl Fn(usize, S) -> R + Sync),
+    (none, both): (R, &(impl Fn(R, R) -> R + Sync)),
+) -> R {
+    let piece = |rows: Range<usize>, out: S| {
+        let (mut rest, mut found) = (Some(out), none);
+        for chunk in rows.clone() {
+            let out = rest.take().expect("a part for every chunk");
+            let out = if chunk + 1 == rows.end {
+                out
+            } else {
+                let (own, others) = out.split(1);
+                rest = Some(others);
+                own
+            };
+            found = both(found, work(chunk, out));
+        }
+        found
+    };
+    let mut tasks = chunks.checked_div(least).unwrap_or(1);
+    if tasks > 1 {
+        // Some for every thread, so that none is without while others are late.
+        tasks = if count() > 1 && available() { tasks.min(4 * count()) } else { 1 };
+    }
+    gather(tasks, 0..chunks, out, &piece, both)
+}
+
+/// [`chunks`] of work without results.
+pub fn each_chunk<S: Split>((chunks, least): (usize, usize), out: S, work: &(impl Fn(usize, S) + Sync)) {
+    self::chunks((chunks, least), out, work, ((), &|(), ()| ()));
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_chunk_once() {
+        for (len, wide, least) in
+            [(0, 3, 1), (1, 3, 1), (3, 3, 0), (4, 3, 1), (3000, 7, 1), (3000, 7, 0), (3000, 7, 1000)]
+        {
+            let mut values = vec![0; len];
+            let add = |chunk: usize, own: Wide<'_, usize>| {
+                assert_eq!(own.0.len(), wide.min(len - chunk * wide));
+                own.0.iter_mut().enumerate().for_each(|(k, v)| *v += chunk * wide + k);
+                own.0.len()
+            };
+            let all = chunks((len.div_ceil(wide), least), Wide(&mut values, wide), &add, (0, &|a, b| a + b));
+            assert!(all == len && values.iter().enumerate().all(|(k, v)| k == *v), "{len} {wide} {least}");
+        }
+    }
 
     #[test]
     fn every_row_once() {

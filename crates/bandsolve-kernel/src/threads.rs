@@ -50,18 +50,9 @@ pub fn available() -> bool {
     rayon::current_thread_index().is_some() || pool().is_some()
 }
 
-/// Work that uses rayon's parallel iterators, where they may be used; only if threads are [`available`]. What it hands to them
-/// has to be [`standard`].
-pub fn enter<R: Send>(work: impl FnOnce() -> R + Send) -> R {
-    match pool() {
-        Some(Pool::Own(pool)) if rayon::current_thread_index().is_none() => pool.install(work),
-        _ => work(),
-    }
-}
-
 /// Work on a thread whose arithmetic may be any.
 #[inline]
-pub fn standard<R>(work: impl FnOnce() -> R) -> R {
+fn standard<R>(work: impl FnOnce() -> R) -> R {
     let _mode = Standard::enter();
     work()
 }
@@ -312,7 +303,6 @@ mod tests {
             count.fetch_add(1, Ordering::Relaxed);
         });
         assert_eq!(count.into_inner(), 5);
-        assert_eq!(enter(|| sum(10)), 45);
     }
 
     #[test]
@@ -346,15 +336,15 @@ mod tests {
     fn a_forked_process_has_threads_of_its_own() {
         let sum = |n: u64| (0..n).sum::<u64>();
         let joined = || join(|| sum(10), || sum(20)) == (45, 190);
-        let inside = || enter(|| rayon::current_thread_index().is_some());
-        assert!(joined() && !inside());
+        let own = || matches!(pool(), Some(Pool::Own(_)));
+        assert!(joined() && !own());
         // SAFETY: the child hands work to a thread and ends without anything that belongs to the other threads of the parent.
         let child = unsafe { libc::fork() };
         if child == 0 {
             // SAFETY: as above.
             unsafe {
                 libc::alarm(20);
-                libc::_exit(if joined() && inside() { 0 } else { 1 });
+                libc::_exit(if joined() && own() { 0 } else { 1 });
             }
         }
         let mut status = -1;

@@ -9,10 +9,9 @@ use super::{Band, LuMut, subtract_multiple};
 use crate::number::Number;
 use crate::settings::{self, Partition};
 use crate::wide::{self, Job};
-use bandsolve::threads;
+use bandsolve_kernel::spread::{Wide, each_chunk};
 use core::ops::Range;
 use faer::{MatMut, MatRef};
-use rayon::prelude::*;
 
 /// Columns of a block that are eliminated without dense kernels.
 const INNER: usize = 8;
@@ -231,7 +230,7 @@ impl Panel<'_> {
         let (l11, l21) = left.split_at_row(width);
         let task = self.layout.task;
         let count = (columns - width).div_ceil(task);
-        let work = |(c, region): (usize, &mut [T])| {
+        let work = |c: usize, Wide(region, _): Wide<'_, T>| {
             let columns = (columns - width - c * task).min(task);
             for column in region.chunks_mut(self.stride).take(columns) {
                 exchange_rows(column, &self.exchange[..width]);
@@ -244,12 +243,8 @@ impl Panel<'_> {
         // The pieces are the same whether or not they run in parallel, and so is the result.
         let piece = task * self.stride;
         let parallel = count > 1 && rows * columns >= self.layout.parallel_from;
-        if parallel && threads::count() > 1 && threads::available() {
-            let work = |piece: (usize, &mut [T])| threads::standard(|| work(piece));
-            threads::enter(|| right.par_chunks_mut(piece).take(count).enumerate().for_each(work));
-        } else {
-            right.chunks_mut(piece).take(count).enumerate().for_each(work);
-        }
+        let end = (count * piece).min(right.len());
+        each_chunk((count, usize::from(parallel)), Wide(&mut right[..end], piece), &work);
     }
 }
 

@@ -8,9 +8,9 @@ use super::Triangle;
 use crate::number::Number;
 use crate::settings::{self, Partition};
 use crate::wide::{self, Job};
-use bandsolve::{RealScalar, Scalar, threads};
+use bandsolve::{RealScalar, Scalar};
+use bandsolve_kernel::spread::{Wide, each_chunk};
 use faer::MatMut;
-use rayon::prelude::*;
 
 /// Sizes of a blocked elimination.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -150,7 +150,7 @@ impl<T: Number> Strip<T> {
         let l21 = l21.as_ref();
         let (block, count) = (self.layout.block, below.div_ceil(self.layout.block));
         // A₂₂ ← A₂₂ − L₂₁·L₂₁ᴴ, from the diagonal of each group of columns down.
-        let work = |(c, region): (usize, &mut [T])| {
+        let work = |c: usize, Wide(region, _): Wide<'_, T>| {
             let (first, columns) = (c * block, block.min(below - c * block));
             let skipped = &mut region[width + first..];
             let a22 = MatMut::from_column_major_slice_with_stride_mut(skipped, below - first, columns, stride);
@@ -158,12 +158,8 @@ impl<T: Number> Strip<T> {
         };
         // The pieces are the same whether or not they run in parallel, and so is the result.
         let parallel = count > 1 && below * below >= self.layout.parallel_from;
-        if parallel && threads::count() > 1 && threads::available() {
-            let work = |piece: (usize, &mut [T])| threads::standard(|| work(piece));
-            threads::enter(|| right.par_chunks_mut(block * stride).take(count).enumerate().for_each(work));
-        } else {
-            right.chunks_mut(block * stride).take(count).enumerate().for_each(work);
-        }
+        let end = (count * block * stride).min(right.len());
+        each_chunk((count, usize::from(parallel)), Wide(&mut right[..end], block * stride), &work);
         None
     }
 }

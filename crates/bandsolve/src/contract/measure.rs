@@ -5,10 +5,9 @@ use crate::contract::inspect::Probe;
 use crate::contract::verify::Equations;
 use bandsolve_kernel::rows::Rows;
 use bandsolve_kernel::scalar::peak;
-use bandsolve_kernel::threads::{available, enter, standard};
+use bandsolve_kernel::spread::{Wide, chunks};
 use bandsolve_kernel::{RealScalar, Scalar};
 use core::ops::Range;
-use rayon::prelude::*;
 use smallvec::SmallVec;
 
 /// The row-wise backward error η of one right-hand side of a tridiagonal system.
@@ -28,6 +27,11 @@ const PARALLEL_TASK: usize = 1 << 14;
 /// Rows that are measured together.
 const CHUNK: usize = 512;
 
+/// Chunks of so many numbers that one task takes, of `len` numbers with so many `entries` of the matrix each; 0: no tasks.
+fn task(len: usize, entries: usize, chunk: usize, parallel: bool) -> usize {
+    if parallel && len.saturating_mul(entries) >= PARALLEL_FROM { PARALLEL_TASK.div_ceil(entries * chunk) } else { 0 }
+}
+
 /// η of any system.
 pub(crate) fn measure<T: Scalar, E: Equations<T>>(equations: &E, d: &[T], x: &[T], parallel: bool) -> f64 {
     let norm = Norm::of(x);
@@ -43,15 +47,9 @@ pub(crate) fn measure<T: Scalar, E: Equations<T>>(equations: &E, d: &[T], x: &[T
         rows.for_each(|i| worst.add(row_error(equations, i, (d[i], x), &norm)));
         worst
     };
-    let chunks = 0..x.len().div_ceil(CHUNK);
-    let entries = equations.entries_in_row();
-    let worst = if parallel && x.len().saturating_mul(entries) >= PARALLEL_FROM && available() {
-        let least = PARALLEL_TASK.div_ceil(entries * CHUNK);
-        enter(|| chunks.into_par_iter().with_min_len(least).map(|c| standard(|| of_chunk(c))).max())
-    } else {
-        chunks.map(of_chunk).max()
-    };
-    worst.unwrap_or_default().value()
+    let least = task(x.len(), equations.entries_in_row(), CHUNK, parallel);
+    let of_chunk = |c: usize, ()| of_chunk(c);
+    chunks((x.len().div_ceil(CHUNK), least), (), &of_chunk, (Largest::default(), &Ord::max)).value()
 }
 
 /// Right-hand sides that are measured together, and rows.
@@ -92,15 +90,10 @@ pub(crate) fn measure_together<T: Scalar, E: Equations<T>>(
         a.iter_mut().zip(b).for_each(|(a, b)| *a = (*a).max(b));
         a
     };
-    let chunks = 0..n.div_ceil(ROWS_TOGETHER);
     let none = [Largest::default(); RHS_TOGETHER];
-    let worst = if parallel && x.len().saturating_mul(equations.entries_in_row()) >= PARALLEL_FROM && available() {
-        let least = PARALLEL_TASK.div_ceil(equations.entries_in_row() * ROWS_TOGETHER * norms.len());
-        let of_chunk = |c| standard(|| of_chunk(c));
-        enter(|| chunks.into_par_iter().with_min_len(least).map(of_chunk).reduce(|| none, larger))
-    } else {
-        chunks.map(of_chunk).fold(none, larger)
-    };
+    let least = task(x.len(), equations.entries_in_row(), ROWS_TOGETHER * norms.len(), parallel);
+    let of_chunk = |c: usize, ()| of_chunk(c);
+    let worst = chunks((n.div_ceil(ROWS_TOGETHER), least), (), &of_chunk, (none, &larger));
     for (eta, (worst, norm)) in etas.iter_mut().zip(worst.iter().zip(&norms)) {
         *eta = if norm.value.is_finite() { worst.value() } else { f64::NAN };
     }
@@ -155,7 +148,7 @@ pub(crate) fn residual<T: Scalar, E: Equations<T>>(
     if !norm.value.is_finite() {
         return f64::NAN;
     }
-    let of_chunk = |(chunk, r): (usize, &mut [T])| {
+    let of_chunk = |chunk: usize, Wide(r, _): Wide<'_, T>| {
         if let Some(eta) = equations.precise_residual(chunk * CHUNK, (d, x), (&norm, &mut *r)) {
             return eta;
         }
@@ -167,12 +160,8 @@ pub(crate) fn residual<T: Scalar, E: Equations<T>>(
         }
         eta
     };
-    let eta = if parallel && x.len().saturating_mul(equations.entries_in_row()) >= PARALLEL_FROM && available() {
-        enter(|| r.par_chunks_mut(CHUNK).enumerate().map(|chunk| standard(|| of_chunk(chunk))).max())
-    } else {
-        r.chunks_mut(CHUNK).enumerate().map(of_chunk).max()
-    };
-    eta.unwrap_or_default().value()
+    let least = task(x.len(), equations.entries_in_row(), CHUNK, parallel);
+    chunks((r.len().div_ceil(CHUNK), least), Wide(r, CHUNK), &of_chunk, (Largest::default(), &Ord::max)).value()
 }
 
 /// Running maximum of moduli, NaN if one of them is: their bits are ordered like the numbers, NaN on top.

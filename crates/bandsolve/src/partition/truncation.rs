@@ -9,9 +9,8 @@
 
 use crate::partition::repair::is_nothing;
 use bandsolve_kernel::rows::Rows;
-use bandsolve_kernel::threads::{available, enter, standard};
+use bandsolve_kernel::spread::{Wide, chunks};
 use bandsolve_kernel::{RealScalar, Scalar};
-use rayon::prelude::*;
 
 /// Pairs that one task takes.
 const CHUNK: usize = 1 << 12;
@@ -49,7 +48,7 @@ pub(crate) fn solve<T: Scalar>(rows: &Rows<T>, rhs: &mut [T], parallel: bool) ->
         rhs[n - 1] = rhs[n - 1] / rows.diag[n - 1];
     }
     let inner = &mut rhs[1..n - 1];
-    let of_chunk = |(k, rhs): (usize, &mut [T])| {
+    let of_chunk = |k: usize, Wide(rhs, _): Wide<'_, T>| {
         let own = 2 * CHUNK * k + 1..2 * CHUNK * k + 1 + rhs.len();
         let off = rows.sub[own.clone()].iter().step_by(2).zip(rows.sup[own.clone()].iter().step_by(2));
         let mut singular = false;
@@ -61,13 +60,8 @@ pub(crate) fn solve<T: Scalar>(rows: &Rows<T>, rhs: &mut [T], parallel: bool) ->
         }
         singular
     };
-    singular
-        | if parallel && available() {
-            let of_chunk = |chunk: (usize, &mut [T])| standard(|| of_chunk(chunk));
-            enter(|| inner.par_chunks_mut(2 * CHUNK).enumerate().map(of_chunk).reduce(|| false, |a, b| a | b))
-        } else {
-            inner.chunks_mut(2 * CHUNK).enumerate().fold(false, |singular, chunk| singular | of_chunk(chunk))
-        }
+    let count = inner.len().div_ceil(2 * CHUNK);
+    chunks((count, usize::from(parallel)), Wide(inner, 2 * CHUNK), &of_chunk, (singular, &|a, b| a | b))
 }
 
 /// Two unknowns round the corner of a periodic system, where off-diagonal and corner stand in the same place. Returns whether

@@ -18,9 +18,8 @@ use crate::pivoted::band_lu::array;
 use crate::pivoted::banded_spike::Partitions;
 use crate::tuning;
 use bandsolve_kernel::Scalar;
-use bandsolve_kernel::threads::{available, enter, standard};
+use bandsolve_kernel::spread::{Wide, each_chunk};
 use dyn_stack::{PodStack, StackReq};
-use rayon::prelude::*;
 
 /// Factors of a block tridiagonal matrix.
 ///
@@ -87,7 +86,7 @@ fn with_band<T: Scalar, R>(
     // Blocks of one block column are those of a block row of the transpose.
     let columns = a.rows().transposed(false);
     let place = |row: usize| b * if periodic { folded(row, count) } else { row };
-    let fill = |(p, to): (usize, &mut [T])| {
+    let fill = |p: usize, Wide(to, _): Wide<'_, T>| {
         to.fill(T::ZERO);
         let [above, on, below] = columns.blocks(if periodic { unfolded(p, count) } else { p });
         // Corners first where they fall on other blocks, as the equations add them.
@@ -98,12 +97,8 @@ fn with_band<T: Scalar, R>(
             }
         }
     };
-    if decision.options.threads > 1 && count > COLUMNS_TASK && available() {
-        let fill = |column: (usize, &mut [T])| standard(|| fill(column));
-        enter(|| bands.par_chunks_mut(b * leading).with_min_len(COLUMNS_TASK).enumerate().for_each(fill));
-    } else {
-        bands.chunks_mut(b * leading).enumerate().for_each(fill);
-    }
+    let least = if decision.options.threads > 1 { COLUMNS_TASK } else { 0 };
+    each_chunk((count, least), Wide(&mut bands, b * leading), &fill);
     factor(&Banded::new(count * b, half, half, &bands)?)
 }
 

@@ -23,13 +23,12 @@ use crate::tuning;
 use bandsolve_kernel::arithmetic::Standard;
 use bandsolve_kernel::lockstep::{Shared, Systems};
 use bandsolve_kernel::run::{self, How, Workspace};
+use bandsolve_kernel::spread::each_chunk;
 use bandsolve_kernel::spread::spread;
-use bandsolve_kernel::threads::{available, enter, standard};
 use bandsolve_kernel::tile::{Scaling, Strides};
 use bandsolve_kernel::{RealScalar, Scalar};
 use core::ops::Range;
 use dyn_stack::{PodStack, StackReq};
-use rayon::prelude::*;
 use smallvec::SmallVec;
 
 /// A batch ready to be solved. Holds no factors: they are recomputed in cache.
@@ -183,12 +182,8 @@ impl<T: Scalar> BatchFactor<'_, T> {
     /// ```
     pub fn of_systems<R: Send>(&self, ask: impl Fn(&AnyFactor<'static, T>) -> Result<R> + Sync) -> Result<Vec<R>> {
         let mut said = places(self.a.count())?;
-        let tell = |(s, said): (usize, &mut Option<Result<R>>)| *said = Some(self.system(s).and_then(|of| ask(&of)));
-        if self.decision.options.threads > 1 && said.len() > 1 && available() {
-            enter(|| said.par_iter_mut().enumerate().for_each(|place| standard(|| tell(place))));
-        } else {
-            said.iter_mut().enumerate().for_each(tell);
-        }
+        let tell = |s: usize, said: &mut [Option<Result<R>>]| said[0] = Some(self.system(s).and_then(|of| ask(&of)));
+        each_chunk((said.len(), usize::from(self.decision.options.threads > 1)), &mut said[..], &tell);
         filled(said)
     }
 }

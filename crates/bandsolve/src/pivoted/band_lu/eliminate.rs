@@ -9,10 +9,9 @@ use bandsolve_kernel::Simd;
 use bandsolve_kernel::ahead::Ahead;
 use bandsolve_kernel::dense::{Kind, Product, SMALL, Substitute};
 use bandsolve_kernel::panel::{Found, Panel, PivotRule, Update, exchange_rows};
-use bandsolve_kernel::threads::{available, enter, standard};
+use bandsolve_kernel::spread::{Wide, each_chunk};
 use core::ops::Range;
 use faer::{MatMut, MatRef};
-use rayon::prelude::*;
 
 /// Columns of L as other columns need them.
 #[derive(Clone, Copy)]
@@ -135,14 +134,11 @@ impl<T: Scalar> BandLu<T> {
         let step = Step { l, exchange: &self.exchange[j..j + width], simd: self.simd };
         let chunk = tuning::BAND_COLUMNS;
         let pieces = count.div_ceil(chunk);
-        let work = |(c, region): (usize, &mut [T])| step.apply(region, stride, (count - c * chunk).min(chunk));
+        let work = |c: usize, Wide(region, _): Wide<'_, T>| step.apply(region, stride, (count - c * chunk).min(chunk));
         // The pieces are the same whether or not they run in parallel, and so is the result.
-        if parallel && rows * count >= tuning::BAND_PARALLEL && pieces > 1 && available() {
-            let work = |piece: (usize, &mut [T])| standard(|| work(piece));
-            enter(|| right.par_chunks_mut(chunk * stride).take(pieces).enumerate().for_each(work));
-        } else {
-            right.chunks_mut(chunk * stride).take(pieces).enumerate().for_each(work);
-        }
+        let least = usize::from(parallel && rows * count >= tuning::BAND_PARALLEL);
+        let end = (pieces * chunk * stride).min(right.len());
+        each_chunk((pieces, least), Wide(&mut right[..end], chunk * stride), &work);
     }
 }
 

@@ -5,15 +5,14 @@ use crate::contract::verify::Facts;
 use crate::decision::{Decision, Options};
 use crate::error::Result;
 use crate::matrix::Banded;
-use crate::memory::allocate;
+use crate::memory::{allocate, filled, places};
 use crate::method::Method;
 use crate::pivoted::band_lu::{BandLu, Findings, How, Size, Source, Spike, pivoted};
 use crate::tuned::Tuning;
 use crate::tuning::SPIKE_MIN_ROWS;
 use bandsolve_kernel::Scalar;
-use bandsolve_kernel::threads::{available, enter, standard};
+use bandsolve_kernel::spread::each_chunk;
 use core::ops::Range;
-use rayon::prelude::*;
 use std::time::Instant;
 
 /// Consecutive rows of a band, and the factors of the unknowns that have entries in no other rows.
@@ -73,11 +72,10 @@ impl<T: Scalar> Partitions<T> {
         let [lower, upper] = [a.lower(), a.upper()].map(|width| width.min(n.saturating_sub(1)));
         let make = |p: usize| Part::new(a, cuts[p]..cuts[p + 1], how[usize::from(p > 0 && p + 2 < cuts.len())]);
         let count = cuts.len() - 1;
-        let made: Vec<_> = if how[0].parallel && count > 1 && available() {
-            enter(|| (0..count).into_par_iter().map(|p| standard(|| make(p))).collect::<Result<_>>())?
-        } else {
-            (0..count).map(make).collect::<Result<_>>()?
-        };
+        let mut made = places(count)?;
+        let put = |p: usize, place: &mut [Option<Result<_>>]| place[0] = Some(make(p));
+        each_chunk((count, usize::from(how[0].parallel)), &mut made[..], &put);
+        let made = filled(made)?;
         let mut found = Findings::default();
         for (part, _, findings) in &made {
             let column = |k: usize| if part.reversed { n - 1 - k } else { part.rows.start + part.offset + k };

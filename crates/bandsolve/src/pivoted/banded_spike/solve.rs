@@ -9,10 +9,10 @@ use crate::pivoted::band_lu;
 use crate::pivoted::band_lu::{Columns, Rows};
 use crate::tuning;
 use bandsolve_kernel::Scalar;
-use bandsolve_kernel::threads::{available, enter, join, standard};
+use bandsolve_kernel::spread::{Wide, each_chunk};
+use bandsolve_kernel::threads::join;
 use core::ops::Range;
 use faer::MatMut;
-use rayon::prelude::*;
 
 /// Scratch of one part, each array column by column.
 struct Scratch<'a, T> {
@@ -184,16 +184,13 @@ impl<T: Scalar> Partitions<T> {
     pub fn solve(&self, op: Op, x: &mut [T], scratch: &mut [T]) {
         let group = tuning::BAND_RHS;
         let each = self.words(group).max(1);
-        let solve = |(x, scratch): (&mut [T], &mut [T])| {
+        let solve = |_: usize, (Wide(x, _), Wide(scratch, _)): (Wide<'_, T>, Wide<'_, T>)| {
             let columns = x.len() / self.n;
             self.solve_group(op, MatMut::from_column_major_slice_mut(x, self.n, columns), scratch);
         };
-        if self.parallel && x.len() > group * self.n && available() {
-            let solve = |group: (&mut [T], &mut [T])| standard(|| solve(group));
-            enter(|| x.par_chunks_mut(group * self.n).zip(scratch.par_chunks_mut(each)).for_each(solve));
-        } else {
-            x.chunks_mut(group * self.n).zip(scratch.chunks_mut(each)).for_each(solve);
-        }
+        let groups = x.len().div_ceil((group * self.n).max(1));
+        let out = (Wide(x, group * self.n), Wide(scratch, each));
+        each_chunk((groups, usize::from(self.parallel)), out, &solve);
     }
 
     fn solve_group(&self, op: Op, mut x: MatMut<'_, T>, scratch: &mut [T]) {
