@@ -21,7 +21,7 @@ fi
 
 library=${1:-}
 if [ -z "$library" ]; then
-    (cd "$root" && cargo build --quiet --workspace --lib --bins --tests)
+    (cd "$root" && cargo build --quiet --workspace --lib --bins --test conformance)
     library=${CARGO_TARGET_DIR:-$root/target}/debug/liblapack_bandsolve.so
 fi
 [ -f "$library" ] || { echo "no such library: $library"; exit 1; }
