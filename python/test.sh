@@ -34,7 +34,7 @@ cd "$work"
 venv/bin/python -m pytest -q -rs -p no:cacheprovider python/tests --ignore python/tests/test_device.py
 
 # GPUs, emulated: the same package with another compiled part.
-(cd "$root" && cargo build --quiet --workspace --all-targets)
+(cd "$root" && cargo build --quiet --workspace --all-targets --features bandsolve-python/emulator)
 mkdir emulated
 cp -r "$root/python/bandsolve" emulated/
 cp "${CARGO_TARGET_DIR:-$root/target}/debug/lib_bandsolve.so" emulated/bandsolve/_bandsolve.abi3.so
