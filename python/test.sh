@@ -12,7 +12,7 @@ trap 'rm -rf "$work"' EXIT
 
 # The package with the compiled part of the development build, which knows emulated devices.
 development() { # folder
-    (cd "$root" && cargo build --quiet --workspace --lib --bins --test conformance)
+    (cd "$root" && cargo build --quiet --workspace --lib --bins --test conformance --features bandsolve-python/emulator)
     mkdir -p "$1"
     cp -r "$root/python/bandsolve" "$1/"
     cp "${CARGO_TARGET_DIR:-$root/target}/debug/lib_bandsolve.so" "$1/bandsolve/_bandsolve.abi3.so"
