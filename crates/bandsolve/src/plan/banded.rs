@@ -10,8 +10,7 @@ use crate::method::Method;
 use crate::partition::block_rpts::BlockRpts;
 use crate::pivoted::PivotedBanded;
 use crate::pivoted::banded_spike::BandedSpike;
-use crate::plan::any::AnyFactor;
-use crate::plan::any::{OfBanded, OfTridiagonal};
+use crate::plan::any::{AnyFactor, OfBanded, OfTridiagonal};
 use crate::plan::{Factorize, Plan};
 use bandsolve_kernel::Scalar;
 

@@ -12,8 +12,7 @@ use crate::methods::block_spike::BlockSpike;
 use crate::methods::block_stored::StoredBlocks;
 use crate::partition::block_rpts::BlockRpts;
 use crate::pivoted::block_band::BlockBand;
-use crate::plan::any::AnyFactor;
-use crate::plan::any::{OfBlockTridiagonal, OfTridiagonal};
+use crate::plan::any::{AnyFactor, OfBlockTridiagonal, OfTridiagonal};
 use crate::plan::{Factorize, Plan};
 use bandsolve_kernel::Scalar;
 

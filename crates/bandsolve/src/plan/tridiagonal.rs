@@ -19,8 +19,7 @@ use crate::methods::thomas::Thomas;
 use crate::methods::{rpts, spike_diagonal_pivoting, spike_qr, spike_thomas, spike_truncated};
 use crate::partition::partitioned::Partitioned;
 use crate::pivoted::PivotedTridiagonal;
-use crate::plan::any::AnyFactor;
-use crate::plan::any::OfTridiagonal;
+use crate::plan::any::{AnyFactor, OfTridiagonal};
 use crate::plan::{Factorize, Plan};
 use bandsolve_kernel::Scalar;
 
