@@ -8,8 +8,7 @@ use crate::contract::measure::{Largest, Norm, ScaledRow, exponent, ldexp, parts,
 use crate::contract::verify::Equations;
 use bandsolve_kernel::rows::{BlockRows, Orientation};
 use bandsolve_kernel::scalar::peak;
-use bandsolve_kernel::{Job, Lanes, Simd, dispatch};
-use bandsolve_kernel::{RealScalar, Scalar};
+use bandsolve_kernel::{Job, Lanes, RealScalar, Scalar, Simd, dispatch};
 use core::ops::Range;
 
 /// Rows that are worked on together.

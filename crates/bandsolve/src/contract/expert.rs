@@ -10,12 +10,11 @@
 //!
 //! Source: Arioli, Demmel, Duff, SIAM J. Matrix Anal. 10 (1989) 165; LAPACK Users' Guide, section 4.4. A, b, x → A, rhs, x.
 
-use crate::contract::Op;
-use crate::contract::condition;
 use crate::contract::condition::{Norm, estimate_norm_1};
 use crate::contract::inspect::Probe;
 use crate::contract::measure::{ComponentRow, exponent, ldexp};
 use crate::contract::verify::{Report, buffer, good};
+use crate::contract::{Op, condition};
 use crate::error::{Error, Result, check_len};
 use crate::memory::{allocate, collected};
 use bandsolve_kernel::{RealScalar, Scalar};

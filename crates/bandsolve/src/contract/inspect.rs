@@ -1,13 +1,11 @@
 //! What can be asked of factors beside solving: condition, determinant, error bounds.
 
-use crate::contract::condition;
 use crate::contract::condition::Norm;
 use crate::contract::determinant::Determinant;
-use crate::contract::expert;
 use crate::contract::expert::ExpertReport;
 use crate::contract::sparse::SparseSolver;
 use crate::contract::verify::{Equations, Factored, KeepsFactors, Matrix, Report};
-use crate::contract::{Factor, Op};
+use crate::contract::{Factor, Op, condition, expert};
 use crate::error::{Error, Result};
 use crate::method::Method;
 use bandsolve_kernel::Scalar;

@@ -2,11 +2,11 @@
 //! stand scaling, the order of the right-hand sides and the accuracy contract.
 
 use crate::contract::inspect::Probe;
-use crate::contract::verify::Report;
-use crate::contract::verify::{Factored, Facts, KeepsFactors, Lazy, check_scratch, solve_verified, verified_scratch};
+use crate::contract::verify::{
+    Factored, Facts, KeepsFactors, Lazy, Report, check_scratch, solve_verified, verified_scratch,
+};
 use crate::contract::{Factor, Op};
-use crate::decision::Decision;
-use crate::decision::Options;
+use crate::decision::{Decision, Options};
 use crate::error::{Result, check_len};
 use crate::matrix::{BlockTridiagonal, Shape};
 use crate::methods::block_dense::scales;

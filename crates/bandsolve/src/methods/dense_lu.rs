@@ -13,10 +13,9 @@
 use crate::error::Result;
 use crate::memory::{allocate, collected};
 use crate::tuning;
-use bandsolve_kernel::Scalar;
 use bandsolve_kernel::scalar::reciprocal;
 use bandsolve_kernel::spread::{Wide, spread};
-use bandsolve_kernel::{Job, Lanes, Simd, dispatch};
+use bandsolve_kernel::{Job, Lanes, Scalar, Simd, dispatch};
 use faer::{MatMut, MatRef};
 
 /// L and U of a square matrix of n rows.

@@ -14,8 +14,7 @@ use crate::contract::verify::{
     Factored, Facts, KeepsFactors, Lazy, Report, buffer, check_scratch, solve_tiny, solve_verified, verified_scratch,
 };
 use crate::contract::{Factor, Op};
-use crate::decision::Decision;
-use crate::decision::Options;
+use crate::decision::{Decision, Options};
 use crate::error::{Result, check_len};
 use crate::matrix::{Shape, Tridiagonal};
 use crate::memory::allocate;

@@ -10,8 +10,7 @@ use crate::contract::verify::Equations;
 use crate::matrix::Banded;
 use crate::memory::{collected, copied, zeroed};
 use crate::pivoted::band_lu::BandLu;
-use bandsolve_kernel::Machine;
-use bandsolve_kernel::{RealScalar, Scalar};
+use bandsolve_kernel::{Machine, RealScalar, Scalar};
 use core::ops::Range;
 
 /// Block rows on either side of a bad partition, try by try: where one window happens to be nearly singular itself, another is not.

@@ -13,13 +13,11 @@
 //! determinants vanish, are nothing special.
 
 use crate::contract::inspect::Probe;
-use crate::contract::verify;
 use crate::contract::verify::{
     Equations, Factored, Facts, KeepsFactors, Lazy, Matrix, Refiner, Report, good, refinement_scratch,
 };
-use crate::contract::{Factor, Op};
-use crate::decision::Decision;
-use crate::decision::{Options, Pivoting};
+use crate::contract::{Factor, Op, verify};
+use crate::decision::{Decision, Options, Pivoting};
 use crate::error::{Failures, Result, check_len};
 use crate::matrix::{Banded, BlockTridiagonal, Shape};
 use crate::partition::block_repair::BlockRepair;
@@ -30,14 +28,13 @@ use crate::partition::repair::is_nothing;
 use crate::pivoted::PivotedBanded;
 use crate::pivoted::block_band::BlockBand;
 use crate::tuning;
-use bandsolve_kernel::Simd;
 use bandsolve_kernel::blocks::{self, Band, BlockMatrix, BlockRun, Choice, Coarse, Level, Target, Task};
 use bandsolve_kernel::rows::{BlockRows, Orientation};
 use bandsolve_kernel::run::{Columns, ColumnsMut};
 use bandsolve_kernel::scalar::{peak, reciprocal};
 use bandsolve_kernel::sweep::{Found, MAX_RHS};
 use bandsolve_kernel::threads::join;
-use bandsolve_kernel::{RealScalar, Scalar};
+use bandsolve_kernel::{RealScalar, Scalar, Simd};
 use core::ops::Range;
 use dyn_stack::{PodStack, StackReq};
 

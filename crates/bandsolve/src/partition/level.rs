@@ -6,13 +6,12 @@ use crate::partition::cut::{ALIGN, Cut, columns_mut, cut_out, cut_out_mut, middl
 use crate::partition::repair::{LONGEST, solve_window};
 use crate::partition::truncation;
 use crate::tuning;
-use bandsolve_kernel::Simd;
 use bandsolve_kernel::rows::Rows;
 use bandsolve_kernel::run::{self, Columns, ColumnsMut, How, Target, Workspace};
 use bandsolve_kernel::sweep::{Eliminator, Found, MAX_RHS, Pivots};
 use bandsolve_kernel::threads::join;
 use bandsolve_kernel::tile::{self, Scaling};
-use bandsolve_kernel::{RealScalar, Scalar};
+use bandsolve_kernel::{RealScalar, Scalar, Simd};
 use core::ops::Range;
 use dyn_stack::{PodStack, StackReq};
 

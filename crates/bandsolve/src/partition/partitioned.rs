@@ -18,14 +18,11 @@
 //! singular, and there is nothing to normalise.
 
 use crate::contract::determinant::Determinant;
-use crate::contract::inspect::Probe;
-use crate::contract::inspect::whatever_comes;
+use crate::contract::inspect::{Probe, whatever_comes};
 use crate::contract::sparse::SparseSolver;
-use crate::contract::verify;
 use crate::contract::verify::{Equations, Facts, Lazy, Report, good};
-use crate::contract::{Factor, Op};
-use crate::decision::Decision;
-use crate::decision::Options;
+use crate::contract::{Factor, Op, verify};
+use crate::decision::{Decision, Options};
 use crate::error::{Failures, Result, check_len};
 use crate::matrix::{Shape, Tridiagonal};
 use crate::memory::collected;
@@ -35,14 +32,12 @@ pub(crate) use crate::partition::level::{Scheme, Truncation};
 use crate::partition::level::{Settings, level_scratch, solve_level};
 use crate::partition::repair::Repair;
 use crate::partition::sparse_sweep::SparseSweep;
-use crate::pivoted::PivotedTridiagonal;
-use crate::pivoted::pivoted_fallback;
+use crate::pivoted::{PivotedTridiagonal, pivoted_fallback};
 use crate::tuning;
 use bandsolve_kernel::rows::Rows;
-use bandsolve_kernel::run;
 use bandsolve_kernel::sweep::Found;
 use bandsolve_kernel::tile::Scaling;
-use bandsolve_kernel::{RealScalar, Scalar};
+use bandsolve_kernel::{RealScalar, Scalar, run};
 use dyn_stack::{PodStack, StackReq};
 use std::sync::Arc;
 

@@ -8,9 +8,8 @@
 //!
 //! Cost: about 100 rows of sequential elimination for each bad row, nothing for good ones.
 
-use bandsolve_kernel::Machine;
 use bandsolve_kernel::rows::Rows;
-use bandsolve_kernel::{RealScalar, Scalar};
+use bandsolve_kernel::{Machine, RealScalar, Scalar};
 use core::ops::Range;
 
 /// Rows on either side of a bad one: first try, second try.

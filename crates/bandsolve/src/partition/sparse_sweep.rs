@@ -9,10 +9,9 @@
 //! Cost: that of a plain solve for the tiles that are visited; memory for the coarse matrices, 6/m words a row, and, for every
 //! thread, for four right-hand sides.
 
-use crate::contract::Op;
 use crate::contract::sparse::{Entries, SparseSolver, Worker};
-use crate::contract::verify;
 use crate::contract::verify::Report;
+use crate::contract::{Op, verify};
 use crate::error::Result;
 use crate::memory::{allocate, push as push_to, refill, reserved, zeroed};
 use crate::partition::cut::{ALIGN, Cut, columns, columns_mut, cut_out_mut, size_below};
@@ -23,11 +22,10 @@ use crate::partition::level::{
 use crate::partition::partitioned::{Changed, Partitioned};
 use crate::partition::repair::LONGEST;
 use crate::tuning;
-use bandsolve_kernel::Machine;
 use bandsolve_kernel::rows::Rows;
 use bandsolve_kernel::run::{Columns, ColumnsMut};
 use bandsolve_kernel::sweep::MAX_RHS;
-use bandsolve_kernel::{RealScalar, Scalar};
+use bandsolve_kernel::{Machine, RealScalar, Scalar};
 use core::ops::Range;
 use dyn_stack::{PodBuffer, PodStack, StackReq};
 

@@ -1,22 +1,19 @@
 //! Blocked banded LU with partial pivoting.
 
 use super::around_transpose;
-use crate::contract::determinant;
 use crate::contract::inspect::Probe;
-use crate::contract::verify::Report;
 use crate::contract::verify::{
-    BestPivots, Equations, Factored, Facts, KeepsFactors, Matrix, solve_verified, verified_scratch,
+    BestPivots, Equations, Factored, Facts, KeepsFactors, Matrix, Report, solve_verified, verified_scratch,
 };
-use crate::contract::{Factor, Op};
+use crate::contract::{Factor, Op, determinant};
 use crate::decision::Decision;
 use crate::error::Result;
 use crate::matrix::{Banded, Shape};
 use crate::pivoted::band_lu::BandLu;
-use bandsolve_kernel::Scalar;
-use bandsolve_kernel::Simd;
 use bandsolve_kernel::dense::{Kind, Product};
 use bandsolve_kernel::residual::Residual;
 use bandsolve_kernel::take::Rectangle;
+use bandsolve_kernel::{Scalar, Simd};
 use core::ops::Range;
 use dyn_stack::{PodStack, StackReq};
 use faer::{MatMut, MatRef};

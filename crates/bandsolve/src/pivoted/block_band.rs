@@ -5,9 +5,8 @@
 
 use crate::contract::determinant::Product;
 use crate::contract::inspect::Probe;
-use crate::contract::verify::Report;
 use crate::contract::verify::{
-    BestPivots, Equations, Factored, Facts, KeepsFactors, Matrix, solve_verified, verified_scratch,
+    BestPivots, Equations, Factored, Facts, KeepsFactors, Matrix, Report, solve_verified, verified_scratch,
 };
 use crate::contract::{Factor, Op};
 use crate::decision::Decision;

@@ -5,8 +5,9 @@ use super::open::Open;
 use super::periodic::Periodic;
 use crate::contract::determinant::Product;
 use crate::contract::inspect::Probe;
-use crate::contract::verify::Report;
-use crate::contract::verify::{BestPivots, Factored, Facts, KeepsFactors, Lazy, solve_verified, verified_scratch};
+use crate::contract::verify::{
+    BestPivots, Factored, Facts, KeepsFactors, Lazy, Report, solve_verified, verified_scratch,
+};
 use crate::contract::{Factor, Op};
 use crate::decision::Decision;
 use crate::error::{Error, Result};

@@ -6,11 +6,9 @@
 //! Per row: reads 4 words, writes 1; 1 reciprocal.
 
 use crate::contract::determinant::Determinant;
-use crate::contract::inspect::whatever_comes;
-use crate::contract::inspect::{Inspect, Probe};
-use crate::contract::verify;
+use crate::contract::inspect::{Inspect, Probe, whatever_comes};
 use crate::contract::verify::{Report, Solution, good};
-use crate::contract::{Factor, Op};
+use crate::contract::{Factor, Op, verify};
 use crate::decision::Decision;
 use crate::error::{Error, Result, check_len};
 use crate::matrix::{Layout, Shape, TridiagonalBatch};

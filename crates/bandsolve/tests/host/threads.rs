@@ -2,6 +2,7 @@
 
 use crate::work::{Scale, tasks};
 use bandsolve::{Plan, Shape, Tridiagonal};
+use std::panic::UnwindSafe;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -112,22 +113,41 @@ fn threads_that_can_hardly_be_started() {
     (0..3).for_each(|_| solve());
 }
 
-/// The same in a forked process: a child has one thread, and needs a pool of its own.
-fn in_a_child_of_a_fork(threads: usize) {
-    // SAFETY: the child solves and ends, without anything that belongs to the other threads of the parent.
+/// Does `work` in a forked process, which has one thread and needs a pool of its own; its status, 0 if nothing panicked.
+fn in_a_fork(work: impl FnOnce() + UnwindSafe) -> i32 {
+    // SAFETY: the child works and ends, without anything that belongs to the other threads of the parent.
     let child = unsafe { libc::fork() };
     if child == 0 {
         // SAFETY: a child that hangs is ended.
         unsafe { libc::alarm(20) };
-        let solved = std::panic::catch_unwind(|| {
-            solve();
-            assert_eq!(count(), 1);
-        });
+        let worked = std::panic::catch_unwind(work);
         // SAFETY: as above.
-        unsafe { libc::_exit(i32::from(solved.is_err())) };
+        unsafe { libc::_exit(i32::from(worked.is_err())) };
     }
     let mut status = -1;
     // SAFETY: a child of this process and a place for its status.
     unsafe { libc::waitpid(child, &mut status, 0) };
+    status
+}
+
+/// The same in a forked process: a child that gets no threads.
+fn in_a_child_of_a_fork(threads: usize) {
+    let status = in_a_fork(|| {
+        solve();
+        assert_eq!(count(), 1);
+    });
     assert_eq!((status, count()), (0, threads));
+}
+
+#[test]
+fn forked_processes_solve_on_threads_of_their_own() {
+    if !is_child() {
+        return alone("forked_processes_solve_on_threads_of_their_own", "2");
+    }
+    solve();
+    let status = in_a_fork(|| {
+        solve();
+        assert!(count() > 1);
+    });
+    assert_eq!(status, 0, "14: still waiting for threads after 20 seconds");
 }

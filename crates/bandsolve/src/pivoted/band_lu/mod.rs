@@ -12,20 +12,17 @@ pub(crate) use sweep::{Columns, Rows, words_at_most};
 
 use crate::contract::determinant::Product;
 use crate::contract::verify::Facts;
-use crate::decision::Decision;
-use crate::decision::Pivoting;
+use crate::decision::{Decision, Pivoting};
 use crate::error::{Error, Result};
 use crate::matrix::Banded;
 use crate::pivoted::Rule;
 use crate::tuning;
-use bandsolve_kernel::Simd;
 use bandsolve_kernel::ahead::Ahead;
 use bandsolve_kernel::memory::{Array, Pool};
 use bandsolve_kernel::panel::{Largest, Update};
 use bandsolve_kernel::scalar::peak;
 use bandsolve_kernel::take::{Progress, Rectangle, Take};
-use bandsolve_kernel::window;
-use bandsolve_kernel::{RealScalar, Scalar};
+use bandsolve_kernel::{RealScalar, Scalar, Simd, window};
 use bytemuck::Pod;
 
 /// Rows and columns of a banded matrix, from either end.

@@ -7,11 +7,10 @@ use super::BandLu;
 use super::eliminate::solve_unit_lower;
 use crate::contract::Op;
 use crate::tuning;
-use bandsolve_kernel::Scalar;
 use bandsolve_kernel::ahead::prefetch;
 use bandsolve_kernel::dense::{Kind, Product, SMALL, Substitute};
 use bandsolve_kernel::panel::{Narrow, Sweep, exchange_rows};
-use bandsolve_kernel::window;
+use bandsolve_kernel::{Scalar, window};
 use core::ops::Range;
 use faer::{MatMut, MatRef};
 
