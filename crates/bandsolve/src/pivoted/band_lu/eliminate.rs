@@ -4,11 +4,11 @@ use super::{BandLu, How};
 use crate::error::Result;
 use crate::memory::allocate;
 use crate::tuning;
-use bandsolve_kernel::{Scalar, Simd};
 use bandsolve_kernel::ahead::Ahead;
 use bandsolve_kernel::dense::{Kind, Product, SMALL, Substitute};
 use bandsolve_kernel::panel::{Found, Panel, PivotRule, Update, exchange_rows};
 use bandsolve_kernel::spread::{Wide, each_chunk};
+use bandsolve_kernel::{Scalar, Simd};
 use core::ops::Range;
 use faer::{MatMut, MatRef};
 
