@@ -1,14 +1,15 @@
 //! What can go wrong, with the place where it did.
 
+use core::fmt;
+
 /// Why a system was not solved.
 ///
 /// Every variant says where (array, row, index) and what (expected, got). After `Singular` and `NotConverged` the
 /// best x found stands in the caller's array.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Error {
     /// An array has the wrong length.
-    #[error("{what} has length {got}, expected {expected}")]
     Shape {
         /// Which array or size.
         what: &'static str,
@@ -18,7 +19,6 @@ pub enum Error {
         got: usize,
     },
     /// An input array holds a NaN or an infinity.
-    #[error("{array}[{index}] is not finite")]
     NotFinite {
         /// Name of the array: `sub`, `diag`, `sup`, `bands`, `rhs` or `values`.
         array: &'static str,
@@ -26,10 +26,6 @@ pub enum Error {
         index: usize,
     },
     /// An index array of a sparse matrix makes no sense.
-    #[error(
-        "{array}[{index}] is no valid index: pointers begin with 0, never decrease and end with the number of entries, \
-             rows lie inside the matrix"
-    )]
     Structure {
         /// Name of the array: `column_pointers` or `row_indices`; `x.column_pointers` those of results on a device.
         array: &'static str,
@@ -37,16 +33,11 @@ pub enum Error {
         index: usize,
     },
     /// No pivot was left in this row: the matrix is singular.
-    #[error("the matrix is singular: no pivot in row {row}")]
     Singular {
         /// First row (counted from 0) in which elimination found only zeros.
         row: usize,
     },
     /// Neither refinement nor the sequential pivoted solve reached the accuracy contract.
-    #[error(
-        "backward error {backward_error:.1e} after {refinement_steps} refinement steps and the pivoted fallback: \
-         the matrix is singular to working precision or its entries leave the range of the type"
-    )]
     NotConverged {
         /// Row-wise backward error of the x that stands in the caller's array (NaN where x is not finite).
         backward_error: f64,
@@ -54,7 +45,6 @@ pub enum Error {
         refinement_steps: usize,
     },
     /// Some of several right-hand sides were not solved; all others were.
-    #[error("{first} (right-hand side {}{})", .columns[0], others(.columns))]
     Columns {
         /// What went wrong with the first of them.
         first: Box<Error>,
@@ -62,7 +52,6 @@ pub enum Error {
         columns: Vec<usize>,
     },
     /// The method cannot be used for this kind of system.
-    #[error("method {method} does not solve {what}")]
     Unsupported {
         /// The method asked for.
         method: &'static str,
@@ -70,7 +59,6 @@ pub enum Error {
         what: &'static str,
     },
     /// The scratch memory handed in is too small.
-    #[error("scratch of {got} bytes is too small, {expected} are needed")]
     Scratch {
         /// Bytes asked for by the `…_scratch` function.
         expected: usize,
@@ -78,13 +66,11 @@ pub enum Error {
         got: usize,
     },
     /// There is no GPU that could be used.
-    #[error("no GPU: {reason}")]
     NoDevice {
         /// Why not.
         reason: String,
     },
     /// A call of a GPU's driver failed.
-    #[error("{call} failed on the GPU: {message}")]
     Device {
         /// What was being done.
         call: &'static str,
@@ -92,12 +78,39 @@ pub enum Error {
         message: String,
     },
     /// Memory for the factors could not be had.
-    #[error("out of memory: {bytes} bytes could not be allocated")]
     OutOfMemory {
         /// Size of the failed allocation.
         bytes: usize,
     },
 }
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Shape { what, expected, got } => write!(f, "{what} has length {got}, expected {expected}"),
+            Self::NotFinite { array, index } => write!(f, "{array}[{index}] is not finite"),
+            Self::Structure { array, index } => write!(
+                f,
+                "{array}[{index}] is no valid index: pointers begin with 0, never decrease and end with the number of entries, \
+                 rows lie inside the matrix"
+            ),
+            Self::Singular { row } => write!(f, "the matrix is singular: no pivot in row {row}"),
+            Self::NotConverged { backward_error, refinement_steps } => write!(
+                f,
+                "backward error {backward_error:.1e} after {refinement_steps} refinement steps and the pivoted fallback: \
+                 the matrix is singular to working precision or its entries leave the range of the type"
+            ),
+            Self::Columns { first, columns } => write!(f, "{first} (right-hand side {}{})", columns[0], others(columns)),
+            Self::Unsupported { method, what } => write!(f, "method {method} does not solve {what}"),
+            Self::Scratch { expected, got } => write!(f, "scratch of {got} bytes is too small, {expected} are needed"),
+            Self::NoDevice { reason } => write!(f, "no GPU: {reason}"),
+            Self::Device { call, message } => write!(f, "{call} failed on the GPU: {message}"),
+            Self::OutOfMemory { bytes } => write!(f, "out of memory: {bytes} bytes could not be allocated"),
+        }
+    }
+}
+
+impl core::error::Error for Error {}
 
 /// The columns after the first, in words.
 fn others(columns: &[usize]) -> String {
