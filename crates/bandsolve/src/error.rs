@@ -100,7 +100,9 @@ impl fmt::Display for Error {
                 "backward error {backward_error:.1e} after {refinement_steps} refinement steps and the pivoted fallback: \
                  the matrix is singular to working precision or its entries leave the range of the type"
             ),
-            Self::Columns { first, columns } => write!(f, "{first} (right-hand side {}{})", columns[0], others(columns)),
+            Self::Columns { first, columns } => {
+                write!(f, "{first} (right-hand side {}{})", columns[0], others(columns))
+            }
             Self::Unsupported { method, what } => write!(f, "method {method} does not solve {what}"),
             Self::Scratch { expected, got } => write!(f, "scratch of {got} bytes is too small, {expected} are needed"),
             Self::NoDevice { reason } => write!(f, "no GPU: {reason}"),

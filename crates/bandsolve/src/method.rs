@@ -13,86 +13,86 @@ macro_rules! methods {
         $then! {
             /// Sequential elimination with pivoting, LAPACK's way; banded systems by blocked LU.
             Pivoted "pivoted" {
-                Tridiagonal "pivoted.md" by pivoted, needing refinement::<T>;
-                Band "pivoted.md" by pivoted_band, needing whole_band::<T>;
-                Blocks "pivoted.md" by pivoted_blocks, needing blocks_as_whole_band::<T>;
+                Tridiagonal "pivoted.md" by pivoted::tridiagonal::factor, needing refinement::<T>;
+                Band "pivoted.md" by pivoted::banded::factor, needing whole_band::<T>;
+                Blocks "pivoted.md" by pivoted::block_band::factor, needing blocks_as_whole_band::<T>;
             }
             /// Sequential elimination without pivoting: for dominant or positive definite matrices.
             Thomas "thomas" {
-                Tridiagonal "thomas.md" by stored::<T, Thomas<T>>, needing refinement::<T>;
+                Tridiagonal "thomas.md" by stored::factor::<T, Thomas<T>>, needing refinement::<T>;
             }
             /// Sequential elimination with pivots of one or two rows on the diagonal, no rows exchanged.
             DiagonalPivoting "diagonal-pivoting" {
-                Tridiagonal "diagonal-pivoting.md" by stored::<T, DiagonalPivoting<T>>, needing refinement::<T>;
+                Tridiagonal "diagonal-pivoting.md" by stored::factor::<T, DiagonalPivoting<T>>, needing refinement::<T>;
             }
             /// Recursive partitioned Schur complement: SIMD lanes and threads work on partitions of one tridiagonal system.
             Rpts "rpts" {
-                Tridiagonal "rpts.md" by |d, a| partitioned(rpts::scheme(d), d, a),
+                Tridiagonal "rpts.md" by |d, a| partitioned::factor(rpts::scheme(d), d, a),
                     needing |d, n, n_rhs| of_scheme::<T>(rpts::scheme(d), d, n, n_rhs);
                 NarrowBand "block-rpts.md" by block_rpts_of_band, needing rpts_of_band::<T>;
                 SmallBlocks "block-rpts.md" by block_rpts_of_blocks, needing rpts_of_blocks::<T>;
             }
             /// Partitions on SIMD lanes, diagonal pivoting inside.
             SpikeDiagonalPivoting "spike-diagonal-pivoting" {
-                Tridiagonal "spike-diagonal-pivoting.md" by |d, a| partitioned(spike_diagonal_pivoting::SCHEME, d, a),
+                Tridiagonal "spike-diagonal-pivoting.md" by |d, a| partitioned::factor(spike_diagonal_pivoting::SCHEME, d, a),
                     needing |d, n, n_rhs| of_scheme::<T>(spike_diagonal_pivoting::SCHEME, d, n, n_rhs);
             }
             /// Partitions on SIMD lanes, no pivoting inside.
             SpikeThomas "spike-thomas" {
-                Tridiagonal "spike-thomas.md" by |d, a| partitioned(spike_thomas::SCHEME, d, a),
+                Tridiagonal "spike-thomas.md" by |d, a| partitioned::factor(spike_thomas::SCHEME, d, a),
                     needing |d, n, n_rhs| of_scheme::<T>(spike_thomas::SCHEME, d, n, n_rhs);
             }
             /// Partitions on threads, cyclic reduction inside.
             SpikeCr "spike-cr" {
-                Tridiagonal "spike-cr.md" by stored::<T, Spike<T, CyclicReduction<T, 1>>>, needing factors_tell;
+                Tridiagonal "spike-cr.md" by stored::factor::<T, Spike<T, CyclicReduction<T, 1>>>, needing factors_tell;
             }
             /// Partitions on SIMD lanes whose couplings decay inside: for strongly dominant matrices.
             SpikeTruncated "spike-truncated" {
-                Tridiagonal "spike-thomas.md" by |d, a| partitioned(spike_truncated::SCHEME, d, a),
+                Tridiagonal "spike-thomas.md" by |d, a| partitioned::factor(spike_truncated::SCHEME, d, a),
                     needing |d, n, n_rhs| of_scheme::<T>(spike_truncated::SCHEME, d, n, n_rhs);
             }
             /// Partitions on SIMD lanes, Givens rotations inside.
             SpikeQr "spike-qr" {
-                Tridiagonal "spike-qr.md" by |d, a| partitioned(spike_qr::SCHEME, d, a),
+                Tridiagonal "spike-qr.md" by |d, a| partitioned::factor(spike_qr::SCHEME, d, a),
                     needing |d, n, n_rhs| of_scheme::<T>(spike_qr::SCHEME, d, n, n_rhs);
             }
             /// Diagonal pivoting as linear recurrences, solved by a scan over tiles.
             ParallelDiagonalPivoting "parallel-diagonal-pivoting" {
-                Tridiagonal "parallel-diagonal-pivoting.md" by stored::<T, ParallelDiagonalPivoting<T>>,
+                Tridiagonal "parallel-diagonal-pivoting.md" by stored::factor::<T, ParallelDiagonalPivoting<T>>,
                     needing refinement::<T>;
             }
             /// LU without pivoting as linear recurrences, solved by a scan over tiles.
             CfLu "cf-lu" {
-                Tridiagonal "cf-lu.md" by stored::<T, CfLu<T>>, needing refinement::<T>;
+                Tridiagonal "cf-lu.md" by stored::factor::<T, CfLu<T>>, needing refinement::<T>;
             }
             /// Cyclic reduction: every other row is eliminated, level by level.
             Cr "cr" {
-                Tridiagonal "cyclic-reduction.md" by stored::<T, CyclicReduction<T, 1>>, needing factors_tell;
+                Tridiagonal "cyclic-reduction.md" by stored::factor::<T, CyclicReduction<T, 1>>, needing factors_tell;
             }
             /// Tricyclic reduction: two of three rows are eliminated, level by level.
             Tricr "tricr" {
-                Tridiagonal "cyclic-reduction.md" by stored::<T, CyclicReduction<T, 2>>, needing factors_tell;
+                Tridiagonal "cyclic-reduction.md" by stored::factor::<T, CyclicReduction<T, 2>>, needing factors_tell;
             }
             /// Parallel cyclic reduction: all rows are reduced at every level.
             Pcr "pcr" {
-                Tridiagonal "cyclic-reduction.md" by stored::<T, ParallelCyclicReduction>, needing factors_tell;
+                Tridiagonal "cyclic-reduction.md" by stored::factor::<T, ParallelCyclicReduction>, needing factors_tell;
             }
             /// Cyclic reduction with diagonal pivots: one or two rows between those that stay, level by level.
             AdaptiveCr "adaptive-cr" {
-                Tridiagonal "adaptive-cr.md" by stored::<T, AdaptiveCr<T>>, needing factors_tell;
+                Tridiagonal "adaptive-cr.md" by stored::factor::<T, AdaptiveCr<T>>, needing factors_tell;
             }
             /// Banded systems: partitions on threads, LU and UL inside, recursive reduced system.
             Spike "spike" {
-                Band "spike.md" by band_by_parts, needing partitioned_band::<T>;
-                Blocks "spike.md" by blocks_by_parts, needing blocks_as_partitioned_band::<T>;
+                Band "spike.md" by banded_spike::factor, needing partitioned_band::<T>;
+                Blocks "spike.md" by block_band::factor_by_parts, needing blocks_as_partitioned_band::<T>;
             }
             /// Dense blocks: block cyclic reduction on threads.
             Bcyclic "bcyclic" {
-                Blocks "bcyclic.md" by stored_blocks::<T, Bcyclic<T>>, needing of_bcyclic::<T>;
+                Blocks "bcyclic.md" by block_stored::factor::<T, Bcyclic<T>>, needing of_bcyclic::<T>;
             }
             /// Dense blocks: partitions on threads, spikes of blocks.
             BlockSpike "block-spike" {
-                Blocks "block-spike.md" by stored_blocks::<T, BlockSpike<T>>, needing of_block_spike::<T>;
+                Blocks "block-spike.md" by block_stored::factor::<T, BlockSpike<T>>, needing of_block_spike::<T>;
             }
         }
     };

@@ -4,8 +4,11 @@
 //! limit of what is accepted. So the precise residual has to be about as fast as the plain one: here whole columns of
 //! blocks are taken, whose entries lie side by side in registers, instead of rows, whose entries lie far apart in memory.
 
+use crate::contract::Op;
+use crate::contract::equations::{Equations, Matrix};
 use crate::contract::measure::{Largest, Norm, ScaledRow, exponent, ldexp, parts, pow2};
-use crate::contract::verify::Equations;
+use crate::error::Result;
+use crate::matrix::{BlockTridiagonal, Shape};
 use bandsolve_kernel::rows::{BlockRows, Orientation};
 use bandsolve_kernel::scalar::peak;
 use bandsolve_kernel::{Job, Lanes, RealScalar, Scalar, Simd, dispatch};
@@ -271,6 +274,20 @@ fn add_product<const FUSED: bool>((high, low): (&mut f64, &mut f64), a: f64, b: 
 /// Rows of a block from which residuals are formed precisely at once.
 const PRECISE_FROM: usize = 32;
 
+impl<T: Scalar> Matrix<T> for BlockTridiagonal<'_, T> {
+    fn shape(&self) -> Shape {
+        self.shape()
+    }
+
+    fn equations(&self, op: Op) -> impl Equations<T> {
+        op.block_rows(self)
+    }
+
+    fn check_finite(&self) -> Result<()> {
+        self.check_finite()
+    }
+}
+
 impl<T: Scalar> Equations<T> for BlockRows<'_, T> {
     fn entries_in_row(&self) -> usize {
         3 * self.block
@@ -345,7 +362,6 @@ fn accumulate_block<T: Scalar>(
 mod tests {
     use super::*;
     use crate::contract::measure::residual;
-    use crate::contract::verify::Equations;
     use crate::{BlockTridiagonal, Complex32, Complex64};
 
     /// Equations that are only read row by row.

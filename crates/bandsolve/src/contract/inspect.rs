@@ -4,10 +4,9 @@ use crate::contract::condition::Norm;
 use crate::contract::determinant::Determinant;
 use crate::contract::expert::ExpertReport;
 use crate::contract::sparse::SparseSolver;
-use crate::contract::verify::{Equations, Factored, KeepsFactors, Matrix, Report};
+use crate::contract::verify::Report;
 use crate::contract::{Factor, Op, condition, expert};
 use crate::error::{Error, Result};
-use crate::method::Method;
 use bandsolve_kernel::Scalar;
 use bandsolve_kernel::arithmetic::Standard;
 use dyn_stack::PodStack;
@@ -148,55 +147,8 @@ pub trait Probe<T: Scalar>: Factor<T> {
     }
 }
 
-impl<T: Scalar, F: Factored<T> + KeepsFactors + Factor<T>> Probe<T> for F {
-    fn visit_row(&self, op: Op, i: usize, visit: &mut dyn FnMut(usize, T)) {
-        self.matrix().equations(op).visit_row(i, visit);
-    }
-
-    fn check_finite(&self) -> Result<()> {
-        self.matrix().check_finite()
-    }
-
-    fn solve_roughly(&self, op: Op, x: &mut [T], stack: &mut PodStack) -> Result<()> {
-        if self.facts().method != Method::Pivoted {
-            return whatever_comes(self.solve_in_place_with(op, x, stack));
-        }
-        if let Some(row) = self.facts().singular {
-            return match self.fallback() {
-                Some(_) => whatever_comes(self.solve_in_place_with(op, x, stack)),
-                None => Err(Error::Singular { row }),
-            };
-        }
-        self.solve_unchecked(op, x, stack);
-        Ok(())
-    }
-
-    fn known_determinant(&self) -> Result<Determinant<T>> {
-        self.matrix().check_finite()?;
-        // Without the best pivots a zero proves nothing.
-        let unproven = self.facts().singular.filter(|_| !self.facts().exchanges);
-        let known = if unproven.is_none() { self.product() } else { None };
-        if let Some(product) = known.filter(|product| product.is_finite()) {
-            return Ok(product.determinant());
-        }
-        match (self.fallback(), unproven) {
-            (Some(spare), _) => spare?.known_determinant(),
-            (None, Some(row)) => Err(Error::Singular { row }),
-            (None, None) => Err(Error::NotConverged { backward_error: f64::NAN, refinement_steps: 0 }),
-        }
-    }
-
-    fn scales_rows(&self) -> bool {
-        self.facts().scaled
-    }
-
-    fn sequential(&self) -> Option<Result<&dyn Probe<T>>> {
-        self.fallback()
-    }
-}
-
 /// An answer that missed the accuracy contract still tells the size of the inverse.
-pub(crate) fn whatever_comes(solved: Result<Report>) -> Result<()> {
+pub(crate) fn solved_roughly(solved: Result<Report>) -> Result<()> {
     match solved {
         Ok(_) | Err(Error::NotConverged { .. }) => Ok(()),
         Err(error) => Err(error),

@@ -1,8 +1,8 @@
 //! Measuring answers: row-wise and componentwise backward errors, residuals in twice the working precision.
 
 use crate::contract::Op;
+use crate::contract::equations::Equations;
 use crate::contract::inspect::Probe;
-use crate::contract::verify::Equations;
 use bandsolve_kernel::rows::Rows;
 use bandsolve_kernel::scalar::peak;
 use bandsolve_kernel::spread::{Wide, chunks};
@@ -435,7 +435,7 @@ pub(crate) fn ldexp(v: f64, e: i32) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::contract::verify::Matrix;
+    use crate::contract::equations::Matrix;
     use crate::{Banded, BlockTridiagonal, Tridiagonal};
 
     fn wave(n: usize, by: f64) -> Vec<f64> {

@@ -1,9 +1,12 @@
 //! What every method promises: solves that are verified, refined and reported, and what else can be asked of factors.
 
+pub(crate) mod band_residual;
 pub(crate) mod block_residual;
 pub(crate) mod condition;
 pub(crate) mod determinant;
+pub(crate) mod equations;
 pub(crate) mod expert;
+pub(crate) mod factors;
 pub(crate) mod inspect;
 pub(crate) mod measure;
 pub(crate) mod sparse;

@@ -130,10 +130,9 @@ impl<'a, T: Scalar> BlockTridiagonal<'a, T> {
     }
 
     /// The same matrix, whose blocks have one row, over the same memory.
-    pub(crate) fn as_tridiagonal(&self) -> Result<Tridiagonal<'_, T>> {
+    pub(crate) fn into_tridiagonal(self) -> Result<Tridiagonal<'a, T>> {
         debug_assert!(self.block == 1);
-        let make = if self.periodic { Tridiagonal::periodic } else { Tridiagonal::new };
-        make(&self.sub, &self.diag, &self.sup)
+        Tridiagonal::build(self.sub, self.diag, self.sup, self.periodic)
     }
 
     /// The same matrix with arrays of its own.
@@ -256,7 +255,7 @@ fn multiply_small<T: Scalar>(a: &BlockRows<'_, T>, row: usize, x: MatRef<'_, T>,
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::contract::verify::Equations;
+    use crate::contract::equations::Equations;
 
     /// Entries that name their place: 100·(block row) + 10·r + c, thousands for the array.
     fn matrix(rows: usize, periodic: bool) -> BlockTridiagonal<'static, f64> {

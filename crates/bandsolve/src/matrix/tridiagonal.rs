@@ -72,7 +72,7 @@ impl<'a, T: Scalar> Tridiagonal<'a, T> {
         Tridiagonal::build(Cow::Owned(sub), Cow::Owned(diag), Cow::Owned(sup), periodic)
     }
 
-    fn build(sub: Cow<'a, [T]>, diag: Cow<'a, [T]>, sup: Cow<'a, [T]>, periodic: bool) -> Result<Self> {
+    pub(super) fn build(sub: Cow<'a, [T]>, diag: Cow<'a, [T]>, sup: Cow<'a, [T]>, periodic: bool) -> Result<Self> {
         let n = diag.len();
         for (what, off) in [("sub", &sub), ("sup", &sup)] {
             if periodic || off.len() + 1 != n {

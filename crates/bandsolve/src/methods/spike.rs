@@ -19,7 +19,6 @@
 //! Source: Chang, thesis, section 3.1 and 3.3.3; Polizzi, Sameh, Parallel Comput. 32 (2006). a, b, c, d → sub, diag, sup,
 //! rhs; h (head), t (tail) → first, last.
 
-use crate::contract::Op;
 use crate::contract::verify::buffer;
 use crate::decision::Options;
 use crate::error::Result;
@@ -202,7 +201,7 @@ impl<T: Scalar, E: Elimination<T>> Elimination<T> for Spike<T, E> {
                     let boundary = self.cut.rows(p).end;
                     tips.copy_from_slice(&x[boundary - 1..=boundary]);
                 }
-                coarse.solve(Op::Plain, tips, window);
+                coarse.solve(false, tips, window);
                 self.substitute(tips, x);
             }
         }

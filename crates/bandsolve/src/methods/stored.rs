@@ -9,21 +9,19 @@
 //! T may be singular where the whole is not; as with every pivot that is too small, verification finds out.
 
 use crate::contract::determinant::Product;
-use crate::contract::inspect::Probe;
-use crate::contract::verify::{
-    Factored, Facts, KeepsFactors, Lazy, Report, buffer, check_scratch, solve_tiny, solve_verified, verified_scratch,
-};
-use crate::contract::{Factor, Op};
+use crate::contract::factors::{Factors, Solver};
+use crate::contract::verify::{Facts, Lazy, buffer};
 use crate::decision::{Decision, Options};
-use crate::error::{Result, check_len};
-use crate::matrix::{Shape, Tridiagonal};
+use crate::error::Result;
+use crate::matrix::Tridiagonal;
 use crate::memory::allocate;
-use crate::pivoted::{PivotedTridiagonal, around_transpose, pivoted_fallback};
+use crate::pivoted::tridiagonal;
 use bandsolve_kernel::Scalar;
 use bandsolve_kernel::rows::Rows;
 use bandsolve_kernel::scalar::reciprocal;
 use core::fmt::Debug;
 use dyn_stack::{PodStack, StackReq};
+use std::sync::Arc;
 
 /// One method's factors of one open system of n ≥ 2 unknowns.
 pub(crate) trait Elimination<T: Scalar>: Sized + Send + Sync + Debug {
@@ -112,102 +110,73 @@ impl<T: Scalar, E: Elimination<T>> System<T, E> {
 /// Unknowns from which on a method is asked at all.
 const SMALLEST: usize = 3;
 
-/// A tridiagonal matrix factored by `E`.
+/// Factors of a tridiagonal matrix by `E`.
 #[derive(Debug)]
-pub(crate) struct Stored<'m, T: Scalar, E> {
-    a: Tridiagonal<'m, T>,
-    decision: Decision,
-    facts: Facts,
+struct Stored<T, E> {
+    options: Options,
     /// `None` below [`SMALLEST`] unknowns.
     plain: Option<System<T, E>>,
     /// Factors of Aᵀ.
     transposed: Lazy<System<T, E>>,
-    fallback: Lazy<PivotedTridiagonal<'m, T>>,
 }
 
-impl<'m, T: Scalar, E: Elimination<T>> Stored<'m, T, E> {
-    /// Factors `a`.
-    ///
-    /// # Errors
-    /// `OutOfMemory`.
-    pub fn new(decision: &Decision, a: Tridiagonal<'m, T>) -> Result<Self> {
-        let plain = if a.n() < SMALLEST { None } else { Some(System::new(&a.rows(), &decision.options)?) };
-        let (facts, decision) = (Facts::new(decision), decision.clone());
-        Ok(Self { a, decision, facts, plain, transposed: Lazy::new(), fallback: Lazy::new() })
+/// Factors `a` by `E`.
+///
+/// # Errors
+/// `OutOfMemory`.
+pub(crate) fn factor<'m, T: Scalar, E: Elimination<T> + 'static>(
+    decision: &Decision,
+    a: Arc<Tridiagonal<'m, T>>,
+) -> Result<Factors<T, Tridiagonal<'m, T>>> {
+    let options = decision.options;
+    let plain = if a.n() < SMALLEST { None } else { Some(System::<T, E>::new(&a.rows(), &options)?) };
+    let stored = Stored { options, plain, transposed: Lazy::new() };
+    Ok(Factors::new(a, Facts::new(decision), stored).or_else(decision, tridiagonal::factor))
+}
+
+/// The rows that are factored: those of A or of Aᵀ.
+fn rows<'a, T: Scalar>(a: &'a Tridiagonal<'_, T>, transposed: bool) -> Rows<'a, T> {
+    if transposed { a.rows().transposed(false) } else { a.rows() }
+}
+
+impl<T: Scalar, E: Elimination<T>> Stored<T, E> {
+    /// The factors of A or of Aᵀ, if there are any.
+    fn system(&self, transposed: bool) -> Option<&System<T, E>> {
+        if transposed { self.transposed.made() } else { self.plain.as_ref() }
+    }
+}
+
+impl<'m, T: Scalar, E: Elimination<T>> Solver<T, Tridiagonal<'m, T>> for Stored<T, E> {
+    fn smallest(&self) -> usize {
+        SMALLEST
     }
 
-    /// The rows that are factored for `op`: those of A or of Aᵀ.
-    fn rows(&self, op: Op) -> Rows<'_, T> {
-        if op == Op::Plain { self.a.rows() } else { Op::Transpose.rows(&self.a) }
-    }
-
-    /// Their factors.
-    fn system(&self, op: Op) -> Result<&System<T, E>> {
-        match op {
-            Op::Plain => Ok(self.plain.as_ref().expect("factored")),
-            _ => self.transposed.get(|| System::new(&self.rows(op), &self.decision.options)),
+    fn prepare(&self, a: &Tridiagonal<'m, T>, transposed: bool) -> Result<()> {
+        if transposed {
+            self.transposed.get(|| System::new(&rows(a, true), &self.options))?;
         }
+        Ok(())
     }
 
-    /// Scratch of a solve with either system: they are of the same size.
-    fn system_scratch(&self, n_rhs: usize) -> StackReq {
+    /// The systems of A and Aᵀ are of the same size.
+    fn scratch(&self, _a: &Tridiagonal<'m, T>, n_rhs: usize) -> StackReq {
         self.plain.as_ref().map_or(StackReq::EMPTY, |system| system.scratch(n_rhs))
     }
-}
 
-impl<T: Scalar, E> KeepsFactors for Stored<'_, T, E> {}
-
-impl<'m, T: Scalar, E: Elimination<T>> Factored<T> for Stored<'m, T, E> {
-    type Matrix = Tridiagonal<'m, T>;
-
-    fn matrix(&self) -> &Tridiagonal<'m, T> {
-        &self.a
-    }
-
-    fn facts(&self) -> &Facts {
-        &self.facts
-    }
-
-    fn solve_unchecked(&self, op: Op, x: &mut [T], stack: &mut PodStack) {
-        if let Ok(system) = self.system(op) {
-            around_transpose(op, x, |x| system.solve(&self.rows(op), x, stack));
+    fn solve(&self, a: &Tridiagonal<'m, T>, transposed: bool, x: &mut [T], stack: &mut PodStack) {
+        if let Some(system) = self.system(transposed) {
+            system.solve(&rows(a, transposed), x, stack);
         }
     }
 
-    fn is_singular(&self, op: Op) -> bool {
-        self.system(op).is_ok_and(System::is_singular)
-    }
-
-    fn fallback(&self) -> Option<Result<&dyn Probe<T>>> {
-        Some(pivoted_fallback(&self.fallback, &self.decision, &self.a))
+    fn is_singular(&self, transposed: bool) -> bool {
+        self.system(transposed).is_some_and(System::is_singular)
     }
 
     /// Of an open system: the leading rows of a periodic one may be singular where the whole is not.
-    fn product(&self) -> Option<Product> {
+    fn product(&self, a: &Tridiagonal<'m, T>) -> Option<Product> {
         let system = self.plain.as_ref().filter(|system| system.border.is_none() && !system.is_singular())?;
-        system.inner.product(&self.a.rows())
-    }
-}
-
-impl<T: Scalar, E: Elimination<T>> Factor<T> for Stored<'_, T, E> {
-    fn shape(&self) -> Shape {
-        self.a.shape()
-    }
-
-    fn solve_scratch(&self, n_rhs: usize) -> StackReq {
-        self.system_scratch(n_rhs).or(verified_scratch(self).and(self.system_scratch(1)))
-    }
-
-    fn solve_into_with(&self, op: Op, rhs: &[T], x: &mut [T], stack: &mut PodStack) -> Result<Report> {
-        let n_rhs = self.a.shape().n_rhs("rhs", rhs.len())?;
-        check_len("x", rhs.len(), x.len())?;
-        check_scratch(self.solve_scratch(n_rhs), stack)?;
-        if self.a.n() < SMALLEST {
-            let spare = pivoted_fallback(&self.fallback, &self.decision, &self.a)?;
-            return solve_tiny(spare, &self.facts, op, rhs, x);
-        }
-        self.system(op)?;
-        solve_verified(self, op, rhs, x, stack)
+        system.inner.product(&a.rows())
     }
 }
 

@@ -5,8 +5,7 @@
 //!
 //! Cost: a banded LU of some dozens of block rows for each bad partition, nothing for good ones.
 
-use crate::contract::Op;
-use crate::contract::verify::Equations;
+use crate::contract::equations::Equations;
 use crate::matrix::Banded;
 use crate::memory::{collected, copied, zeroed};
 use crate::pivoted::band_lu::BandLu;
@@ -71,7 +70,7 @@ impl<T: Scalar, E: Equations<T>> BlockRepair<'_, T, E> {
             return None;
         }
         let mut spare = zeroed::<T>(lu.words(1)).ok()?;
-        lu.solve(Op::Plain, &mut dx, &mut spare);
+        lu.solve(false, &mut dx, &mut spare);
         let before = copied(&self.x[window.clone()]).ok()?;
         self.x[window.clone()].iter_mut().zip(&dx).for_each(|(x, dx)| *x += *dx);
         // The block rows beside the window see its unknowns too.

@@ -12,21 +12,18 @@
 //! has the larger determinant; here each of the 2b rows may be, as in banded LU. So blocks that are singular, or all of whose
 //! determinants vanish, are nothing special.
 
-use crate::contract::inspect::Probe;
-use crate::contract::verify::{
-    Equations, Factored, Facts, KeepsFactors, Lazy, Matrix, Refiner, Report, good, refinement_scratch,
-};
-use crate::contract::{Factor, Op, verify};
+use crate::contract::Op;
+use crate::contract::equations::Matrix;
+use crate::contract::factors::{Columns as System, Factors, Outcome, Solver};
+use crate::contract::verify::{Facts, Report, good, refinement_scratch};
 use crate::decision::{Decision, Options, Pivoting};
-use crate::error::{Failures, Result, check_len};
-use crate::matrix::{Banded, BlockTridiagonal, Shape};
+use crate::error::Result;
+use crate::matrix::{Banded, BlockTridiagonal};
 use crate::partition::block_repair::BlockRepair;
 use crate::partition::cut::{ALIGN, Cut, columns, columns_mut, cut_out_mut, middle, size_below, split_columns};
+use crate::partition::driver::{self, ByPartitions, known_size, mend_bad};
 use crate::partition::level::{Findings, both};
-use crate::partition::partitioned::{is_zero, mend_bad};
 use crate::partition::repair::is_nothing;
-use crate::pivoted::PivotedBanded;
-use crate::pivoted::block_band::BlockBand;
 use crate::tuning;
 use bandsolve_kernel::blocks::{self, Band, BlockMatrix, BlockRun, Choice, Coarse, Level, Target, Task};
 use bandsolve_kernel::rows::{BlockRows, Orientation};
@@ -37,35 +34,21 @@ use bandsolve_kernel::threads::join;
 use bandsolve_kernel::{RealScalar, Scalar, Simd};
 use core::ops::Range;
 use dyn_stack::{PodStack, StackReq};
+use std::sync::Arc;
 
 /// A matrix that can be solved by small blocks.
-pub(crate) trait SmallBlocks<T: Scalar>: Matrix<T> + Send + Sync + Sized {
-    /// The sequential pivoted method.
-    type Sequential: Probe<T>;
-    fn sequential(&self, decision: &Decision) -> Result<Self::Sequential>;
+pub(crate) trait SmallBlocks<T: Scalar>: Matrix<T> {
     /// op(A).
     fn blocks(&self, op: Op) -> BlockMatrix<'_, T>;
 }
 
-impl<'m, T: Scalar> SmallBlocks<T> for BlockTridiagonal<'m, T> {
-    type Sequential = BlockBand<'m, T>;
-
-    fn sequential(&self, decision: &Decision) -> Result<Self::Sequential> {
-        BlockBand::pivoted(decision, self.clone())
-    }
-
+impl<T: Scalar> SmallBlocks<T> for BlockTridiagonal<'_, T> {
     fn blocks(&self, op: Op) -> BlockMatrix<'_, T> {
         BlockMatrix::Blocks(op.block_rows(self))
     }
 }
 
-impl<'m, T: Scalar> SmallBlocks<T> for Banded<'m, T> {
-    type Sequential = PivotedBanded<'m, T>;
-
-    fn sequential(&self, decision: &Decision) -> Result<Self::Sequential> {
-        PivotedBanded::new(decision, self.clone())
-    }
-
+impl<T: Scalar> SmallBlocks<T> for Banded<'_, T> {
     fn blocks(&self, op: Op) -> BlockMatrix<'_, T> {
         let (n, lower, upper) = (self.n(), self.lower(), self.upper());
         let (bands, leading) = self.storage();
@@ -98,17 +81,20 @@ fn together(n_rhs: usize) -> usize {
     n_rhs.min(MAX_RHS)
 }
 
+/// Scratch of one level and all below it.
+fn level_scratch<T: Scalar>(settings: &Settings, size: Size, n_rhs: usize) -> StackReq {
+    let memory = StackReq::new_aligned::<T::Real>(settings.tile_memory::<T>(size, n_rhs), ALIGN);
+    memory.and(settings.scratch::<T>(size.block_rows, size.storage.0, n_rhs))
+}
+
 /// Scratch of solves by small blocks.
 pub(crate) fn scratch<T: Scalar>(options: &Options, size: Size, n_rhs: usize) -> StackReq {
-    let (settings, together) = (Settings::new::<T>(options), together(n_rhs));
-    let level = |n_rhs: usize| {
-        let memory = StackReq::new_aligned::<T::Real>(settings.tile_memory::<T>(size, n_rhs), ALIGN);
-        memory.and(settings.scratch::<T>(size.block_rows, size.storage.0, n_rhs))
-    };
+    let (settings, together) = (&Settings::new::<T>(options), together(n_rhs));
+    let copy = StackReq::new_aligned::<T>(size.n, ALIGN);
     let refinement =
-        refinement_scratch::<T>(options.verify, size.n).and(StackReq::new_aligned::<T>(size.n, ALIGN)).and(level(1));
+        refinement_scratch::<T>(options.verify, size.n).and(copy).and(level_scratch::<T>(settings, size, 1));
     StackReq::new::<T::Real>(settings.cut(size.block_rows).partitions().saturating_mul(together))
-        .and(level(together).or(refinement))
+        .and(level_scratch::<T>(settings, size, together).or(refinement))
 }
 
 /// What is fixed during a solve.
@@ -341,41 +327,37 @@ fn solve_two<T: Scalar>(rows: &BlockRows<'_, T>, rhs: Columns<'_, T>, x: Columns
     suspect
 }
 
-/// A matrix of small blocks ready to be solved. Holds no factors: they are recomputed in cache.
+/// RPTS on a matrix of small blocks. Holds no factors: they are recomputed in cache.
 #[derive(Debug)]
-pub(crate) struct BlockRpts<T: Scalar, M: SmallBlocks<T>> {
-    a: M,
-    decision: Decision,
-    facts: Facts,
-    sequential: Lazy<M::Sequential>,
+struct BlockRpts {
+    options: Options,
 }
 
-impl<T: Scalar, M: SmallBlocks<T>> BlockRpts<T, M> {
-    /// Takes `a`, of at least two block rows; reads no numbers.
-    pub fn new(decision: &Decision, a: M) -> Self {
-        Self { a, decision: decision.clone(), facts: Facts::new(decision), sequential: Lazy::new() }
-    }
+/// Takes `a`, of at least two block rows; reads no numbers. `sequential`: the sequential pivoted method.
+pub(crate) fn factor<T: Scalar, A: SmallBlocks<T>>(
+    decision: &Decision,
+    a: Arc<A>,
+    sequential: fn(&Decision, Arc<A>) -> Result<Factors<T, A>>,
+) -> Result<Factors<T, A>> {
+    let own = BlockRpts { options: decision.options };
+    Ok(Factors::new(a, Facts::new(decision), own).or_else(decision, sequential))
+}
 
-    fn settings(&self) -> Settings<'_> {
-        Settings::new::<T>(&self.decision.options)
+impl BlockRpts {
+    fn settings<T: Scalar>(&self) -> Settings<'_> {
+        Settings::new::<T>(&self.options)
     }
 }
 
-impl<T: Scalar, M: SmallBlocks<T>> KeepsFactors for BlockRpts<T, M> {}
-
-impl<T: Scalar, M: SmallBlocks<T>> Factored<T> for BlockRpts<T, M> {
-    type Matrix = M;
-
-    fn matrix(&self) -> &M {
-        &self.a
+impl<T: Scalar, A: SmallBlocks<T>> Solver<T, A> for BlockRpts {
+    fn scratch(&self, a: &A, n_rhs: usize) -> StackReq {
+        let (size, together) = (Size::of(&a.blocks(Op::Plain)), together(n_rhs));
+        let rhs = StackReq::new_aligned::<T>(size.n.saturating_mul(together), ALIGN);
+        rhs.and(level_scratch::<T>(&self.settings::<T>(), size, together))
     }
 
-    fn facts(&self) -> &Facts {
-        &self.facts
-    }
-
-    fn solve_unchecked(&self, op: Op, x: &mut [T], stack: &mut PodStack) {
-        let (settings, matrix) = (self.settings(), self.a.blocks(op));
+    fn solve(&self, a: &A, transposed: bool, x: &mut [T], stack: &mut PodStack) {
+        let (settings, matrix) = (self.settings::<T>(), a.blocks(if transposed { Op::Transpose } else { Op::Plain }));
         let n = matrix.n();
         let n_rhs = together(x.len() / n);
         let (memory, stack) =
@@ -391,107 +373,56 @@ impl<T: Scalar, M: SmallBlocks<T>> Factored<T> for BlockRpts<T, M> {
         }
     }
 
-    fn fallback(&self) -> Option<Result<&dyn Probe<T>>> {
-        Some(self.spare())
+    fn solve_scratch(&self, factors: &Factors<T, A>, n_rhs: usize) -> StackReq {
+        scratch::<T>(&self.options, Size::of(&factors.matrix().blocks(Op::Plain)), n_rhs)
+    }
+
+    fn solve_all(
+        &self,
+        factors: &Factors<T, A>,
+        op: Op,
+        system: System<'_, T>,
+        outcome: &mut Outcome<'_>,
+    ) -> Result<()> {
+        driver::solve_all(self, factors, op, system, outcome)
     }
 }
 
-impl<T: Scalar, M: SmallBlocks<T>> BlockRpts<T, M> {
-    /// The sequential pivoted method.
-    fn spare(&self) -> Result<&dyn Probe<T>> {
-        let decision = self.decision.with_best_pivots();
-        self.sequential.get(|| self.a.sequential(&decision)).map(|factor| factor as &dyn Probe<T>)
+impl<T: Scalar, A: SmallBlocks<T>> ByPartitions<T, A> for BlockRpts {
+    fn together(&self, n_rhs: usize) -> usize {
+        together(n_rhs)
     }
 
-    /// Solves for a few columns, which begin at `offset` of the caller's array, and repairs those that are not good enough.
-    fn solve_columns(
+    fn partitions(&self, a: &A) -> usize {
+        self.settings::<T>().cut(a.blocks(Op::Plain).block_rows()).partitions()
+    }
+
+    fn solve_and_measure(
         &self,
+        a: &A,
         op: Op,
-        (rhs, offset): (&[T], usize),
-        x: &mut [T],
-        (report, failures): (&mut Report, &mut Failures),
-        stack: &mut PodStack,
-    ) {
-        let (settings, matrix) = (self.settings(), self.a.blocks(op));
-        let (n, cut) = (matrix.n(), settings.cut(matrix.block_rows()));
-        let n_rhs = rhs.len() / n;
-        let partitions = if self.facts.verify { cut.partitions() } else { 0 };
-        let (gaps, stack) = stack.make_raw::<T::Real>(n_rhs * partitions);
-        let found = {
-            let memory = settings.tile_memory::<T>(Size::of(&matrix), n_rhs);
-            let (memory, stack) = stack.make_aligned_raw::<T::Real>(memory, ALIGN);
-            let (x, gaps) = (columns_mut(x, n_rhs), columns_mut(gaps, n_rhs));
-            solve_level(settings, (matrix, n_rhs), columns(rhs, n_rhs), (x, gaps), (memory, stack))
-        };
-        if partitions == 0 {
-            // Without verification, too, a zero pivot is an error.
-            let mut again = || verify::solve_again(self.spare()?, op, rhs, x, report);
-            if found[0].suspect
-                && let Err(error) = again()
-            {
-                failures.note(offset / n, error);
-            }
-            return;
-        }
-        let equations = self.a.equations(op);
-        for (s, found) in found.into_iter().enumerate().take(n_rhs) {
-            let (rhs, x) = (&rhs[s * n..][..n], &mut x[s * n..][..n]);
-            let gaps = &gaps[s * partitions..][..partitions];
-            let unknowns = |p: usize| cut.start(p) * matrix.block()..(cut.end(p) * matrix.block()).min(n);
-            let offset = offset + s * n;
-            let settled = if found.suspect || (found.looks_singular::<T::Real>() && !is_zero(rhs, x)) {
-                self.spare().and_then(|spare| verify::fall_back(spare, op, (rhs, offset), x, report))
-            } else if let Some((eta, steps)) = self.mend(&equations, (rhs, &mut *x), found, (gaps, &unknowns)) {
-                report.refinement_steps = report.refinement_steps.max(steps);
-                Ok(eta)
-            } else {
-                Refiner { factors: self, op, stack: &mut *stack }.settle((rhs, offset), x, report)
-            };
-            match settled {
-                Ok(eta) => report.push(eta),
-                Err(error) => failures.note(offset / n, error),
-            }
-        }
+        (rhs, x): System<'_, T>,
+        gaps: &mut [T::Real],
+        (_, stack): (&mut Report, &mut PodStack),
+    ) -> [Found; MAX_RHS] {
+        let (settings, matrix) = (self.settings::<T>(), a.blocks(op));
+        let n_rhs = rhs.len() / matrix.n();
+        let memory = settings.tile_memory::<T>(Size::of(&matrix), n_rhs);
+        let (memory, stack) = stack.make_aligned_raw::<T::Real>(memory, ALIGN);
+        let (x, gaps) = (columns_mut(x, n_rhs), columns_mut(gaps, n_rhs));
+        solve_level(settings, (matrix, n_rhs), columns(rhs, n_rhs), (x, gaps), (memory, stack))
     }
 
-    /// Accepts x if all is good, else mends the partitions that are not, if they are few. Returns the error and the refinement
-    /// steps (1 if something was mended), `None` if the whole system has to be refined.
-    fn mend(
-        &self,
-        equations: &impl Equations<T>,
-        (rhs, x): (&[T], &mut [T]),
-        found: Found,
-        (gaps, unknowns): (&[T::Real], &dyn Fn(usize) -> Range<usize>),
-    ) -> Option<(f64, usize)> {
-        // A little less, because mending may change the largest x.
-        let (goal, x_max) = (good::<T>(), T::Real::from_f64(found.x_max * 0.999));
-        let block = self.a.blocks(Op::Plain).block();
+    fn mend(&self, a: &A, op: Op, (rhs, x): System<'_, T>, found: Found, gaps: &[T::Real]) -> Option<(f64, usize)> {
+        let matrix = a.blocks(op);
+        let (n, block, cut) = (matrix.n(), matrix.block(), self.settings::<T>().cut(matrix.block_rows()));
+        let equations = &a.equations(op);
+        let (x_max, goal) = (known_size(found), good::<T>());
         let mut repair = BlockRepair { equations, block, rhs, x, x_max, goal, largest_changed: false };
+        let unknowns = |p: usize| cut.start(p) * block..(cut.end(p) * block).min(n);
         let mended = mend_bad::<T>(found, gaps, |p| repair.mend(unknowns(p)))?;
         // Errors were measured against the largest x there was. If that was among the mended, nothing is known yet.
         (!repair.largest_changed).then_some(mended)
-    }
-}
-
-impl<T: Scalar, M: SmallBlocks<T>> Factor<T> for BlockRpts<T, M> {
-    fn shape(&self) -> Shape {
-        self.a.shape()
-    }
-
-    fn solve_scratch(&self, n_rhs: usize) -> StackReq {
-        scratch::<T>(&self.decision.options, Size::of(&self.a.blocks(Op::Plain)), n_rhs)
-    }
-
-    fn solve_into_with(&self, op: Op, rhs: &[T], x: &mut [T], stack: &mut PodStack) -> Result<Report> {
-        let n_rhs = self.shape().n_rhs("rhs", rhs.len())?;
-        check_len("x", rhs.len(), x.len())?;
-        verify::check_scratch(self.solve_scratch(n_rhs), stack)?;
-        let (mut report, mut failures) = (Report::new(&self.decision).with_room(n_rhs)?, Failures::default());
-        let together = together(n_rhs).max(1) * self.shape().n();
-        for (k, (rhs, x)) in rhs.chunks(together).zip(x.chunks_mut(together)).enumerate() {
-            self.solve_columns(op, (rhs, k * together), x, (&mut report, &mut failures), stack);
-        }
-        failures.unless(report, n_rhs)
     }
 }
 
@@ -499,8 +430,9 @@ impl<T: Scalar, M: SmallBlocks<T>> Factor<T> for BlockRpts<T, M> {
 mod tests {
     use super::*;
     use crate::Plan;
-    use crate::contract::verify::measure;
-    use crate::{Complex32, Complex64, Error, Method};
+    use crate::contract::measure::measure;
+    use crate::pivoted::{banded, block_band};
+    use crate::{Complex32, Complex64, Error, Factor, Method, Shape};
 
     /// Numbers from U(−1, 1), both parts.
     fn random<T: Scalar>(n: usize, seed: u64) -> Vec<T> {
@@ -521,9 +453,26 @@ mod tests {
         Plan::new(shape).method(Method::Rpts)
     }
 
+    /// Matrices with their sequential method.
+    trait Solvable<T: Scalar>: SmallBlocks<T> + Clone {
+        const SEQUENTIAL: fn(&Decision, Arc<Self>) -> Result<Factors<T, Self>>;
+
+        fn factor(&self, plan: &Plan) -> Factors<T, Self> {
+            factor(&plan.decision, Arc::new(self.clone()), Self::SEQUENTIAL).unwrap()
+        }
+    }
+
+    impl<T: Scalar> Solvable<T> for Banded<'_, T> {
+        const SEQUENTIAL: fn(&Decision, Arc<Self>) -> Result<Factors<T, Self>> = banded::factor;
+    }
+
+    impl<T: Scalar> Solvable<T> for BlockTridiagonal<'_, T> {
+        const SEQUENTIAL: fn(&Decision, Arc<Self>) -> Result<Factors<T, Self>> = block_band::factor;
+    }
+
     /// Solves and checks what is reported against η measured anew.
-    fn check<T: Scalar, M: SmallBlocks<T> + Clone>(a: &M, plan: &Plan, op: Op, rhs: &[T]) -> Vec<T> {
-        let factor = BlockRpts::new(&plan.decision, a.clone());
+    fn check<T: Scalar, M: Solvable<T>>(a: &M, plan: &Plan, op: Op, rhs: &[T]) -> Vec<T> {
+        let factor = Solvable::factor(a, plan);
         let n_rhs = rhs.len() / a.shape().n();
         let mut x = vec![T::from_real(T::Real::NAN); rhs.len()];
         let mut memory = dyn_stack::PodBuffer::new(factor.solve_scratch(n_rhs));
@@ -615,9 +564,7 @@ mod tests {
         let rhs = random(a.n(), 6);
         let scaled: Vec<f64> = rhs.iter().enumerate().map(|(i, v)| v * power(i)).collect();
         let plan = rpts(a.shape()).verify(false);
-        let solve = |a: &BlockTridiagonal<'_, f64>, rhs: &[f64]| {
-            BlockRpts::new(&plan.decision, a.clone()).solve(rhs).unwrap().values
-        };
+        let solve = |a: &BlockTridiagonal<'_, f64>, rhs: &[f64]| Solvable::factor(a, &plan).solve(rhs).unwrap().values;
         assert_eq!(solve(&a, &rhs), solve(&b, &scaled));
     }
 

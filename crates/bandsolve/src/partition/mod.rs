@@ -3,6 +3,7 @@
 pub(crate) mod block_repair;
 pub(crate) mod block_rpts;
 pub(crate) mod cut;
+pub(crate) mod driver;
 pub(crate) mod level;
 pub(crate) mod partitioned;
 pub(crate) mod repair;

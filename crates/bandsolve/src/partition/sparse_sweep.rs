@@ -9,17 +9,20 @@
 //! Cost: that of a plain solve for the tiles that are visited; memory for the coarse matrices, 6/m words a row, and, for every
 //! thread, for four right-hand sides.
 
+use crate::contract::Op;
+use crate::contract::factors::Factors;
 use crate::contract::sparse::{Entries, SparseSolver, Worker};
-use crate::contract::verify::Report;
-use crate::contract::{Op, verify};
+use crate::contract::verify::{Report, buffer};
 use crate::error::Result;
+use crate::matrix::Tridiagonal;
 use crate::memory::{allocate, push as push_to, refill, reserved, zeroed};
 use crate::partition::cut::{ALIGN, Cut, columns, columns_mut, cut_out_mut, size_below};
+use crate::partition::driver::{Changed, settle};
 use crate::partition::level;
 use crate::partition::level::{
     Coarse, Findings, Level, Reduce, Settings, Substitute, both, level_scratch, shared, solve_level,
 };
-use crate::partition::partitioned::{Changed, Partitioned};
+use crate::partition::partitioned::Partitioned;
 use crate::partition::repair::LONGEST;
 use crate::tuning;
 use bandsolve_kernel::rows::Rows;
@@ -60,7 +63,8 @@ struct Stage<T> {
 
 /// A matrix ready to be solved for sparse right-hand sides.
 pub(crate) struct SparseSweep<'a, 'm, T: Scalar> {
-    factors: &'a Partitioned<'m, T>,
+    factors: &'a Factors<T, Tridiagonal<'m, T>>,
+    method: &'a Partitioned,
     op: Op,
     settings: Settings<'a>,
     stages: Vec<Stage<T>>,
@@ -70,10 +74,14 @@ pub(crate) struct SparseSweep<'a, 'm, T: Scalar> {
 
 impl<'a, 'm, T: Scalar> SparseSweep<'a, 'm, T> {
     /// Computes the coarse matrices.
-    pub fn new(factors: &'a Partitioned<'m, T>, op: Op, settings: Settings<'a>) -> Result<Self> {
-        let mut sweep = Self { factors, op, settings, stages: Vec::new(), reach: 0 };
+    pub fn new(
+        (factors, method): (&'a Factors<T, Tridiagonal<'m, T>>, &'a Partitioned),
+        op: Op,
+        settings: Settings<'a>,
+    ) -> Result<Self> {
+        let mut sweep = Self { factors, method, op, settings, stages: Vec::new(), reach: 0 };
         let n = sweep.rows(0).n();
-        let mut memory = verify::buffer(StackReq::new_aligned::<T::Real>(settings.tile_memory::<T>(n, 1), ALIGN))?;
+        let mut memory = buffer(StackReq::new_aligned::<T::Real>(settings.tile_memory::<T>(n, 1), ALIGN))?;
         let (memory, _) =
             PodStack::new(&mut memory).make_aligned_raw::<T::Real>(settings.tile_memory::<T>(n, 1), ALIGN);
         let zeros = zeroed::<T>(n)?;
@@ -89,7 +97,7 @@ impl<'a, 'm, T: Scalar> SparseSweep<'a, 'm, T> {
     fn probe(&self) -> Result<usize> {
         let n = self.rows(0).n();
         let mut worker = self.new_worker()?;
-        let (mut x, mut report) = (zeroed(n)?, Report::new(self.factors.decision()));
+        let (mut x, mut report) = (zeroed(n)?, Report::of(self.factors.facts()));
         // Whatever is wrong will be said when it matters.
         _ = worker.solve_together((&[vec![(n / 2, T::ONE)]], 0), &mut x, &mut report);
         Ok(worker.touched[0].iter().map(Range::len).sum())
@@ -97,7 +105,7 @@ impl<'a, 'm, T: Scalar> SparseSweep<'a, 'm, T> {
 
     /// The matrix of level `l`.
     fn rows(&self, l: usize) -> Rows<'_, T> {
-        let rows = self.factors.rows(self.op);
+        let rows = self.op.rows(self.factors.matrix());
         match l.checked_sub(1) {
             None => rows,
             Some(above) => {
@@ -299,7 +307,7 @@ impl<'a, 'm, T: Scalar> SparseSweep<'a, 'm, T> {
             let columns = zeroed(MAX_RHS * (stage.cut.coarse() + 2))?;
             levels.push(LevelRoom { columns, runs: Runs::new(), rows: Runs::new() });
         }
-        let partitions = if self.factors.verifies() { self.settings.cut(n).partitions() } else { 0 };
+        let partitions = if self.factors.facts().verify { self.settings.cut(n).partitions() } else { 0 };
         let dummy = || zeroed(2 * DUMMY_TILES * self.settings.lanes);
         Ok(SweepWorker {
             sweep: self,
@@ -308,7 +316,7 @@ impl<'a, 'm, T: Scalar> SparseSweep<'a, 'm, T> {
             runs: Runs::new(),
             levels,
             dummy: [dummy()?, dummy()?, dummy()?],
-            scratch: verify::buffer(scratch)?,
+            scratch: buffer(scratch)?,
             touched: [const { Runs::new() }; MAX_RHS],
         })
     }
@@ -356,17 +364,17 @@ impl<T: Scalar> SweepWorker<'_, '_, '_, T> {
             let (rhs, x) = (&rhs[r * n..][..n], &mut x[r * n..][..n]);
             if partitions == 0 && found[r].suspect {
                 // Without verification, too, a zero pivot is an error.
-                let spare = sweep.factors.fallback();
-                let again = spare.and_then(|spare| verify::solve_again(spare, sweep.op, rhs, x, report));
+                let again = sweep.factors.solve_again(sweep.op, (rhs, &mut *x), report);
                 widen(&mut touched[first + r], Changed::Everywhere, n)?;
                 outcome = outcome.and(again);
             }
             if partitions > 0 {
                 let found = (found[r], &gaps[r * partitions..][..partitions]);
-                let settled = sweep.factors.settle(sweep.op, (rhs, 0), x, found, report, (&mut *memory, &mut *stack));
-                let changed = settled.as_ref().copied().unwrap_or(Changed::Everywhere);
+                let work = (&mut *report, &mut *stack);
+                let settled = settle(sweep.method, sweep.factors, sweep.op, (rhs, 0), x, found, work);
+                let changed = settled.as_ref().map_or(Changed::Everywhere, |(_, changed)| *changed);
                 widen(&mut touched[first + r], changed, n)?;
-                outcome = outcome.and(settled.map(|_| ()));
+                outcome = outcome.and(settled.map(|(eta, _)| report.push(eta)));
             }
         }
         for (rhs, entries) in rhs.chunks_exact_mut(n).zip(columns_of_rhs) {

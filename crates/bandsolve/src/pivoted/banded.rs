@@ -1,24 +1,17 @@
 //! Blocked banded LU with partial pivoting.
 
-use super::around_transpose;
-use crate::contract::inspect::Probe;
-use crate::contract::verify::{
-    BestPivots, Equations, Factored, Facts, KeepsFactors, Matrix, Report, solve_verified, verified_scratch,
-};
-use crate::contract::{Factor, Op, determinant};
-use crate::decision::Decision;
+use crate::contract::determinant::Product;
+use crate::contract::factors::{Factors, Solver};
+use crate::contract::verify::Facts;
+use crate::decision::{Decision, Pivoting};
 use crate::error::Result;
-use crate::matrix::{Banded, Shape};
+use crate::matrix::Banded;
 use crate::pivoted::band_lu::BandLu;
-use bandsolve_kernel::dense::{Kind, Product};
-use bandsolve_kernel::residual::Residual;
-use bandsolve_kernel::take::Rectangle;
-use bandsolve_kernel::{Scalar, Simd};
-use core::ops::Range;
+use bandsolve_kernel::Scalar;
 use dyn_stack::{PodStack, StackReq};
-use faer::{MatMut, MatRef};
+use std::sync::Arc;
 
-/// Factors of a [`Banded`] matrix.
+/// Factors a [`Banded`] matrix by the sequential pivoted method, whatever was decided.
 ///
 /// $$ P\,S\,A = L\,U $$
 ///
@@ -40,240 +33,50 @@ use faer::{MatMut, MatRef};
 /// # Source
 /// LAPACK `gbtf2`, `gbtrf`, `gbtrs`; here exchanges reach back through the whole block, into padding, so that L is solved
 /// block by block.
-#[derive(Debug)]
-pub struct PivotedBanded<'m, T: Scalar> {
-    a: Banded<'m, T>,
-    lu: BandLu<T>,
-    facts: Facts,
-    fallback: Option<BestPivots<PivotedBanded<'m, T>>>,
+pub(crate) fn factor<'m, T: Scalar>(decision: &Decision, a: Arc<Banded<'m, T>>) -> Result<Factors<T, Banded<'m, T>>> {
+    let mut facts = Facts::pivoted(decision);
+    let lu = BandLu::under_plan(decision, &a, &mut facts)?;
+    let factors = Factors::new(a, facts, lu);
+    Ok(if decision.options.pivoting == Pivoting::ScaledPartial { factors } else { factors.or_else(decision, factor) })
 }
 
-impl<T: Scalar> Matrix<T> for Banded<'_, T> {
-    fn shape(&self) -> Shape {
-        self.shape()
+impl<'m, T: Scalar> Solver<T, Banded<'m, T>> for BandLu<T> {
+    fn scratch(&self, _a: &Banded<'m, T>, n_rhs: usize) -> StackReq {
+        StackReq::new::<T>(self.words(n_rhs))
     }
 
-    fn equations(&self, op: Op) -> impl Equations<T> {
-        BandRows { a: self, op }
+    fn solve(&self, a: &Banded<'m, T>, transposed: bool, x: &mut [T], stack: &mut PodStack) {
+        let (window, _) = stack.make_raw::<T>(self.words(x.len() / a.n().max(1)));
+        BandLu::solve(self, transposed, x, window);
     }
 
-    fn check_finite(&self) -> Result<()> {
-        self.check_finite()
+    fn product(&self, _a: &Banded<'m, T>) -> Option<Product> {
+        Some(BandLu::product(self))
     }
-}
-
-impl<T: Scalar> KeepsFactors for PivotedBanded<'_, T> {}
-
-impl<'m, T: Scalar> Factored<T> for PivotedBanded<'m, T> {
-    type Matrix = Banded<'m, T>;
-
-    fn matrix(&self) -> &Banded<'m, T> {
-        &self.a
-    }
-
-    fn facts(&self) -> &Facts {
-        &self.facts
-    }
-
-    fn solve_unchecked(&self, op: Op, x: &mut [T], stack: &mut PodStack) {
-        let (window, _) = stack.make_raw::<T>(self.lu.words(x.len() / self.a.n().max(1)));
-        around_transpose(op, x, |x| self.lu.solve(op, x, window));
-    }
-
-    fn fallback(&self) -> Option<Result<&dyn Probe<T>>> {
-        let made = self.fallback.as_ref()?.get(|decision| Self::new(decision, self.a.clone()));
-        Some(made.map(|factor| factor as &dyn Probe<T>))
-    }
-
-    fn product(&self) -> Option<determinant::Product> {
-        Some(if self.facts.singular.is_some() { determinant::Product::ZERO } else { self.lu.product() })
-    }
-}
-
-/// The rows of op(A).
-struct BandRows<'a, 'm, T: Scalar> {
-    a: &'a Banded<'m, T>,
-    op: Op,
-}
-
-impl<T: Scalar> Equations<T> for BandRows<'_, '_, T> {
-    fn accumulate(&self, first_row: usize, x: &[T], r: &mut [T], sums: &mut [T]) {
-        let (n, rows) = (x.len(), r.len());
-        let (lower, upper) = (self.a.lower(), self.a.upper());
-        let (transposed, end_row) = (self.op != Op::Plain, first_row + rows);
-        let [left, right] = if transposed { [upper, lower] } else { [lower, upper] };
-        let first_column = first_row.saturating_sub(left);
-        let columns = first_column..(end_row + right).min(n);
-        // Rows and columns of the matrix, of which the first and the last may lie outside of the band.
-        let (i, j) =
-            if transposed { (columns.clone(), first_row..end_row) } else { (first_row..end_row, columns.clone()) };
-        let a = Rectangle::of(self.a.storage(), (self.a.lower(), self.a.upper()), i, j);
-        T::residual(Simd::detect(), Residual { a, transposed, x: &x[columns], r, sums });
-    }
-
-    fn accumulate_columns(&self, first_row: usize, x: (&[T], usize), (r, rows): (&mut [T], usize), sums: &mut [T]) {
-        let columns = r.len() / rows;
-        for tile in (0..rows).step_by(TILE) {
-            let height = TILE.min(rows - tile);
-            let r = MatMut::from_column_major_slice_with_stride_mut(&mut r[tile..], height, columns, rows);
-            self.tile(first_row + tile, x, r, &mut sums[tile..tile + height]);
-        }
-    }
-
-    #[inline(always)]
-    fn visit_row(&self, i: usize, mut visit: impl FnMut(usize, T)) {
-        if self.op == Op::Plain {
-            let (first, row) = self.a.row(i);
-            row.enumerate().for_each(|(k, a)| visit(first + k, *a));
-            return;
-        }
-        let (first, column) = self.a.column(i);
-        let conj = T::COMPLEX && self.op == Op::ConjTranspose;
-        column.iter().enumerate().for_each(|(k, a)| visit(first + k, if conj { Scalar::conj(*a) } else { *a }));
-    }
-}
-
-/// Rows of a tile: the columns of the band that all of them reach are a dense matrix.
-const TILE: usize = 32;
-
-impl<T: Scalar> BandRows<'_, '_, T> {
-    /// Subtracts op(A)·X from R and adds Σ|a_ij| to `sums`, for the rows from `first_row` on; of real numbers.
-    fn tile(&self, first_row: usize, (x, n): (&[T], usize), mut r: MatMut<'_, T>, sums: &mut [T]) {
-        let (height, columns) = (r.nrows(), r.ncols());
-        let plain = self.op == Op::Plain;
-        let (lower, upper) = (self.a.lower(), self.a.upper());
-        let (left, right) = if plain { (lower, upper) } else { (upper, lower) };
-        let end_row = first_row + height;
-        let reached = first_row.saturating_sub(left)..(end_row + right).min(n);
-        // What all rows reach; nothing if the band is narrower than the tile.
-        let first = (end_row - 1).saturating_sub(left).max(reached.start);
-        let core = first..(first_row + right + 1).min(n).max(first);
-        let simd = Simd::detect();
-        let x_rows =
-            |span: &Range<usize>| MatRef::from_column_major_slice_with_stride(&x[span.start..], span.len(), columns, n);
-        // What only some rows reach is copied, with zeros.
-        let mut edge = [T::ZERO; TILE * TILE];
-        for span in [reached.start..core.start, core.end..reached.end] {
-            for start in span.clone().step_by(TILE) {
-                let span = start..(start + TILE).min(span.end);
-                let edge = &mut edge[..height * span.len()];
-                self.copy(first_row..end_row, span.clone(), edge);
-                let a = MatRef::from_column_major_slice(edge, height, span.len());
-                add_moduli(a, sums);
-                T::dense_product(simd, Product { c: r.as_mut(), a, b: x_rows(&span), kind: Kind::Plain });
-            }
-        }
-        if core.is_empty() {
-            return;
-        }
-        let (bands, leading) = self.a.storage();
-        let (i, j) = if plain { (first_row, core.start) } else { (core.start, first_row) };
-        let bands = &bands[upper + i - j + j * leading..];
-        // Of a single column the stride does not matter.
-        let stride = leading - 1;
-        let (a, kind) = if plain {
-            let a = MatRef::from_column_major_slice_with_stride(bands, height, core.len(), stride.max(height));
-            add_moduli(a, sums);
-            (a, Kind::Plain)
-        } else {
-            let a = MatRef::from_column_major_slice_with_stride(bands, core.len(), height, stride.max(core.len()));
-            for (sum, column) in sums.iter_mut().zip(columns_of(a)) {
-                *sum += sum_of_moduli(column);
-            }
-            (a, Kind::Transposed)
-        };
-        T::dense_product(simd, Product { c: r, a, b: x_rows(&core), kind });
-    }
-}
-
-impl<T: Scalar> BandRows<'_, '_, T> {
-    /// Copies a part of op(A), column-major, with zeros.
-    fn copy(&self, rows: Range<usize>, columns: Range<usize>, to: &mut [T]) {
-        let plain = self.op == Op::Plain;
-        let (across, along) = if plain { (&columns, &rows) } else { (&rows, &columns) };
-        to.fill(T::ZERO);
-        for j in across.clone() {
-            let (top, column) = self.a.column(j);
-            let inside = along.start.max(top)..along.end.min(top + column.len());
-            for i in inside {
-                let (i, j, v) = (i - along.start, j - across.start, column[i - top]);
-                to[if plain { i + j * rows.len() } else { j + i * rows.len() }] = v;
-            }
-        }
-    }
-}
-
-/// Adds the moduli of every row.
-fn add_moduli<T: Scalar>(a: MatRef<'_, T>, sums: &mut [T]) {
-    for column in columns_of(a) {
-        sums.iter_mut().zip(column).for_each(|(sum, a)| *sum += T::from_real(a.abs1()));
-    }
-}
-
-/// The columns of a matrix in which each is contiguous.
-fn columns_of<'a, T: Scalar>(a: MatRef<'a, T>) -> impl Iterator<Item = &'a [T]> {
-    a.col_iter().map(|column| column.try_as_col_major().expect("contiguous columns").as_slice())
-}
-
-impl<T: Scalar> Factor<T> for PivotedBanded<'_, T> {
-    fn shape(&self) -> Shape {
-        self.a.shape()
-    }
-
-    fn solve_scratch(&self, n_rhs: usize) -> StackReq {
-        let own = |n_rhs| StackReq::new::<T>(self.lu.words(n_rhs));
-        own(n_rhs).or(verified_scratch(self).and(own(1)))
-    }
-
-    fn solve_into_with(&self, op: Op, rhs: &[T], x: &mut [T], stack: &mut PodStack) -> Result<Report> {
-        solve_verified(self, op, rhs, x, stack)
-    }
-}
-
-impl<'m, T: Scalar> PivotedBanded<'m, T> {
-    /// Factors `a`.
-    ///
-    /// # Errors
-    /// `OutOfMemory`.
-    pub fn new(decision: &Decision, a: Banded<'m, T>) -> Result<Self> {
-        let mut facts = Facts::pivoted(decision);
-        let lu = BandLu::under_plan(decision, &a, &mut facts)?;
-        Ok(Self { a, lu, facts, fallback: BestPivots::unless_chosen(decision) })
-    }
-}
-
-/// Σ |a_i| of real numbers, in four partial sums.
-fn sum_of_moduli<T: Scalar>(a: &[T]) -> T {
-    let (a4, rest) = a.as_chunks::<4>();
-    let mut sum = [T::ZERO; 4];
-    for a in a4 {
-        for k in 0..4 {
-            sum[k] += T::from_real(a[k].abs1());
-        }
-    }
-    let rest = rest.iter().fold(T::ZERO, |s, a| s + T::from_real(a.abs1()));
-    (sum[0] + sum[2]) + (sum[1] + sum[3]) + rest
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::testing::{OPS, Rng, check, dense, eps, for_all_scalars};
     use super::*;
-    use crate::Plan;
-    use crate::decision::Pivoting;
     use crate::error::Error;
+    use crate::{Factor, Op, Plan, Report};
     use bandsolve_kernel::RealScalar;
     use dyn_stack::PodBuffer;
 
-    fn solve<T: Scalar>(f: &PivotedBanded<'_, T>, op: Op, rhs: &[T]) -> (Vec<T>, Result<Report>) {
+    fn solve<T: Scalar>(f: &Factors<T, Banded<'_, T>>, op: Op, rhs: &[T]) -> (Vec<T>, Result<Report>) {
         let mut x = rhs.to_vec();
-        let mut memory = PodBuffer::new(f.solve_scratch(rhs.len() / f.a.n().max(1)));
+        let mut memory = PodBuffer::new(f.solve_scratch(rhs.len() / f.matrix().n().max(1)));
         let report = f.solve_into_with(op, rhs, &mut x, PodStack::new(&mut memory));
         (x, report)
     }
 
-    fn factor<'m, T: Scalar>(a: &'m Banded<'m, T>, pivoting: Pivoting) -> PivotedBanded<'m, T> {
-        PivotedBanded::new(&Plan::new(a.shape()).pivoting(pivoting).decision, a.view()).unwrap()
+    fn factored<'m, T: Scalar>(a: &'m Banded<'m, T>, plan: Plan) -> Factors<T, Banded<'m, T>> {
+        super::factor(&plan.decision, Arc::new(a.view())).unwrap()
+    }
+
+    fn factor<'m, T: Scalar>(a: &'m Banded<'m, T>, pivoting: Pivoting) -> Factors<T, Banded<'m, T>> {
+        factored(a, Plan::new(a.shape()).pivoting(pivoting))
     }
 
     /// Random entries in the band, NaN in the corners of the array that are no part of it.
@@ -400,7 +203,7 @@ mod tests {
                 for zero in [0, n / 3, n - 1] {
                     let a = build(n, lower, upper, |_, j| if j == zero { T::ZERO } else { rng.scalar() });
                     for (op, verify) in OPS.iter().flat_map(|op| [(*op, false), (*op, true)]) {
-                        let f = PivotedBanded::new(&Plan::new(a.shape()).verify(verify).decision, a.view()).unwrap();
+                        let f = factored(&a, Plan::new(a.shape()).verify(verify));
                         let (_, report) = solve(&f, op, &rng.scalars(n));
                         assert_eq!(report, Err(Error::Singular { row: zero }));
                     }
@@ -459,7 +262,7 @@ mod tests {
         let a = random::<f64>(&mut rng, 900, 300, 250);
         let rhs = rng.scalars(900);
         let x = [1, 2, 3, 7].map(|threads| {
-            let f = PivotedBanded::new(&Plan::new(a.shape()).threads(threads).decision, a.view()).unwrap();
+            let f = factored(&a, Plan::new(a.shape()).threads(threads));
             solve(&f, Op::Plain, &rhs).0
         });
         assert!(x.iter().all(|y| *y == x[0]));

@@ -4,62 +4,57 @@
 //! are taken in the order 0, N−1, 1, N−2, …, in which neighbours on the ring are at most two places apart, and so has 3b − 1.
 
 use crate::contract::determinant::Product;
-use crate::contract::inspect::Probe;
-use crate::contract::verify::{
-    BestPivots, Equations, Factored, Facts, KeepsFactors, Matrix, Report, solve_verified, verified_scratch,
-};
-use crate::contract::{Factor, Op};
-use crate::decision::Decision;
+use crate::contract::factors::{Factors, Solver};
+use crate::contract::verify::Facts;
+use crate::decision::{Decision, Pivoting};
 use crate::error::Result;
-use crate::matrix::{Banded, BlockTridiagonal, Shape};
-use crate::pivoted::around_transpose;
+use crate::matrix::{Banded, BlockTridiagonal};
 use crate::pivoted::band_lu::array;
 use crate::pivoted::banded_spike::Partitions;
 use crate::tuning;
 use bandsolve_kernel::Scalar;
 use bandsolve_kernel::spread::{Wide, each_chunk};
 use dyn_stack::{PodStack, StackReq};
+use std::sync::Arc;
 
 /// Factors of a block tridiagonal matrix.
 ///
 /// # Cost
 /// Those of the banded matrix, which stands in memory as a whole while it is factored: 4·b − 1 words a row, folded 6·b − 1.
 #[derive(Debug)]
-pub struct BlockBand<'m, T: Scalar> {
-    a: BlockTridiagonal<'m, T>,
-    partitions: Partitions<T>,
-    facts: Facts,
-    /// Of more than one partition, or with other than the best pivots.
-    fallback: Option<BestPivots<BlockBand<'m, T>>>,
+struct BlockBand<T: Scalar>(Partitions<T>);
+
+/// Factors `a` as a whole by the sequential pivoted method, whatever was decided.
+///
+/// # Errors
+/// `OutOfMemory`.
+pub(crate) fn factor<'m, T: Scalar>(
+    decision: &Decision,
+    a: Arc<BlockTridiagonal<'m, T>>,
+) -> Result<Factors<T, BlockTridiagonal<'m, T>>> {
+    let partitions = with_band(decision, &a, |band| Partitions::whole(decision, band))?;
+    let facts = partitions.facts(Facts::pivoted(decision));
+    let factors = Factors::new(a, facts, BlockBand(partitions));
+    Ok(if decision.options.pivoting == Pivoting::ScaledPartial { factors } else { factors.or_else(decision, factor) })
 }
 
-impl<'m, T: Scalar> BlockBand<'m, T> {
-    /// Factors `a` as a whole.
-    ///
-    /// # Errors
-    /// `OutOfMemory`.
-    pub fn pivoted(decision: &Decision, a: BlockTridiagonal<'m, T>) -> Result<Self> {
-        let partitions = with_band(decision, &a, |band| Partitions::whole(decision, band))?;
-        let facts = partitions.facts(Facts::pivoted(decision));
-        Ok(Self { a, partitions, facts, fallback: BestPivots::unless_chosen(decision) })
-    }
+/// Factors `a` by partitions.
+///
+/// # Errors
+/// `OutOfMemory`.
+pub(crate) fn factor_by_parts<'m, T: Scalar>(
+    decision: &Decision,
+    a: Arc<BlockTridiagonal<'m, T>>,
+) -> Result<Factors<T, BlockTridiagonal<'m, T>>> {
+    let partitions = with_band(decision, &a, |band| Partitions::new(decision, band))?;
+    let facts = partitions.facts(Facts::new(decision));
+    Ok(Factors::new(a, facts, BlockBand(partitions)).or_else(decision, factor))
+}
 
-    /// Factors `a` by partitions.
-    ///
-    /// # Errors
-    /// `OutOfMemory`.
-    pub fn by_parts(decision: &Decision, a: BlockTridiagonal<'m, T>) -> Result<Self> {
-        let partitions = with_band(decision, &a, |band| Partitions::new(decision, band))?;
-        let facts = partitions.facts(Facts::new(decision));
-        Ok(Self { a, partitions, facts, fallback: Some(BestPivots::new(decision)) })
-    }
-
-    /// Places of the unknowns of block row `row` in the order of elimination.
-    fn place(&self, row: usize) -> core::ops::Range<usize> {
-        let b = self.a.block();
-        let place = folded(row, self.a.block_rows());
-        place * b..(place + 1) * b
-    }
+/// Places of the unknowns of block row `row` in the order of elimination.
+fn place<T: Scalar>(a: &BlockTridiagonal<'_, T>, row: usize) -> core::ops::Range<usize> {
+    let place = folded(row, a.block_rows());
+    place * a.block()..(place + 1) * a.block()
 }
 
 /// The place of block row `row` of `n` in the order 0, n−1, 1, n−2, …
@@ -104,94 +99,47 @@ fn with_band<T: Scalar, R>(
 /// Block columns that are worth a task.
 const COLUMNS_TASK: usize = 1 << 10;
 
-impl<T: Scalar> Matrix<T> for BlockTridiagonal<'_, T> {
-    fn shape(&self) -> Shape {
-        self.shape()
+impl<'m, T: Scalar> Solver<T, BlockTridiagonal<'m, T>> for BlockBand<T> {
+    fn scratch(&self, a: &BlockTridiagonal<'m, T>, n_rhs: usize) -> StackReq {
+        let folded = if a.is_periodic() { a.n() } else { 0 };
+        let together = n_rhs.min(tuning::BAND_RHS);
+        StackReq::new::<T>(self.0.scratch(together)).and(StackReq::new::<T>(folded * together))
     }
 
-    fn equations(&self, op: Op) -> impl Equations<T> {
-        op.block_rows(self)
-    }
-
-    fn check_finite(&self) -> Result<()> {
-        self.check_finite()
-    }
-}
-
-impl<T: Scalar> KeepsFactors for BlockBand<'_, T> {}
-
-impl<'m, T: Scalar> Factored<T> for BlockBand<'m, T> {
-    type Matrix = BlockTridiagonal<'m, T>;
-
-    fn matrix(&self) -> &BlockTridiagonal<'m, T> {
-        &self.a
-    }
-
-    fn facts(&self) -> &Facts {
-        &self.facts
-    }
-
-    fn solve_unchecked(&self, op: Op, x: &mut [T], stack: &mut PodStack) {
-        let n = self.a.n();
+    fn solve(&self, a: &BlockTridiagonal<'m, T>, transposed: bool, x: &mut [T], stack: &mut PodStack) {
+        let n = a.n();
         if n == 0 {
             return;
         }
         let group = n * tuning::BAND_RHS;
-        let (scratch, stack) = stack.make_raw::<T>(self.partitions.scratch(group.min(x.len()) / n));
-        around_transpose(op, x, |x| {
-            if !self.a.is_periodic() {
-                return x.chunks_mut(group).for_each(|x| self.partitions.solve(op, x, scratch));
+        let (scratch, stack) = stack.make_raw::<T>(self.0.scratch(group.min(x.len()) / n));
+        if !a.is_periodic() {
+            return x.chunks_mut(group).for_each(|x| self.0.solve(transposed, x, scratch));
+        }
+        let (b, (spare, _)) = (a.block(), stack.make_raw::<T>(group.min(x.len())));
+        for x in x.chunks_mut(group) {
+            let spare = &mut spare[..x.len()];
+            for (x, spare) in x.chunks_exact(n).zip(spare.chunks_exact_mut(n)) {
+                x.chunks_exact(b).enumerate().for_each(|(row, x)| spare[place(a, row)].copy_from_slice(x));
             }
-            let (b, (spare, _)) = (self.a.block(), stack.make_raw::<T>(group.min(x.len())));
-            for x in x.chunks_mut(group) {
-                let spare = &mut spare[..x.len()];
-                for (x, spare) in x.chunks_exact(n).zip(spare.chunks_exact_mut(n)) {
-                    x.chunks_exact(b).enumerate().for_each(|(row, x)| spare[self.place(row)].copy_from_slice(x));
-                }
-                self.partitions.solve(op, spare, scratch);
-                for (x, spare) in x.chunks_exact_mut(n).zip(spare.chunks_exact(n)) {
-                    x.chunks_exact_mut(b).enumerate().for_each(|(row, x)| x.copy_from_slice(&spare[self.place(row)]));
-                }
+            self.0.solve(transposed, spare, scratch);
+            for (x, spare) in x.chunks_exact_mut(n).zip(spare.chunks_exact(n)) {
+                x.chunks_exact_mut(b).enumerate().for_each(|(row, x)| x.copy_from_slice(&spare[place(a, row)]));
             }
-        });
+        }
     }
 
-    fn fallback(&self) -> Option<Result<&dyn Probe<T>>> {
-        let made = self.fallback.as_ref()?.get(|decision| Self::pivoted(decision, self.a.clone()));
-        Some(made.map(|factor| factor as &dyn Probe<T>))
-    }
-
-    fn product(&self) -> Option<Product> {
-        // A periodic system is folded by a symmetric permutation, which keeps the determinant.
-        if self.facts.singular.is_some() { Some(Product::ZERO) } else { self.partitions.product() }
-    }
-}
-
-impl<T: Scalar> Factor<T> for BlockBand<'_, T> {
-    fn shape(&self) -> Shape {
-        self.a.shape()
-    }
-
-    fn solve_scratch(&self, n_rhs: usize) -> StackReq {
-        let folded = if self.a.is_periodic() { self.a.n() } else { 0 };
-        let own = |n_rhs: usize| {
-            let together = n_rhs.min(tuning::BAND_RHS);
-            StackReq::new::<T>(self.partitions.scratch(together)).and(StackReq::new::<T>(folded * together))
-        };
-        own(n_rhs).or(verified_scratch(self).and(own(1)))
-    }
-
-    fn solve_into_with(&self, op: Op, rhs: &[T], x: &mut [T], stack: &mut PodStack) -> Result<Report> {
-        solve_verified(self, op, rhs, x, stack)
+    /// A periodic system is folded by a symmetric permutation, which keeps the determinant.
+    fn product(&self, _a: &BlockTridiagonal<'m, T>) -> Option<Product> {
+        self.0.product()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Complex64;
-    use crate::Plan;
     use crate::contract::verify::good;
+    use crate::{Complex64, Factor, Op, Plan};
 
     #[test]
     fn neighbours_on_the_ring_stay_near() {
@@ -213,7 +161,7 @@ mod tests {
                     (0..rows * block * block).map(value).collect::<Vec<_>>()
                 };
                 let a = BlockTridiagonal::from_vecs(block, [wave(1), wave(2), wave(3)], periodic).unwrap();
-                let factor = BlockBand::pivoted(&Plan::new(a.shape()).decision, a.view()).unwrap();
+                let factor = factor(&Plan::new(a.shape()).decision, Arc::new(a.view())).unwrap();
                 let rhs: Vec<_> = (0..2 * a.n()).map(|i| Complex64::new((i as f64).cos(), 0.3)).collect();
                 for op in [Op::Plain, Op::Transpose, Op::ConjTranspose] {
                     let mut x = rhs.clone();

@@ -1,7 +1,7 @@
 //! Sequential elimination with pivoting: the oracle in the library, and the fallback of every other method.
 
 pub(crate) mod band_lu;
-mod banded;
+pub(crate) mod banded;
 pub(crate) mod banded_spike;
 pub(crate) mod block_band;
 mod open;
@@ -10,10 +10,6 @@ mod periodic;
 mod testing;
 pub(crate) mod tridiagonal;
 
-pub(crate) use banded::PivotedBanded;
-pub(crate) use tridiagonal::{PivotedTridiagonal, pivoted_fallback};
-
-use crate::contract::Op;
 use crate::decision::{Options, Pivoting};
 use bandsolve_kernel::scalar::peak;
 use bandsolve_kernel::{RealScalar, Scalar};
@@ -123,16 +119,4 @@ fn bits<R: RealScalar>(v: R) -> u64 {
 #[inline(always)]
 fn from_bits<R: RealScalar>(bits: u64) -> R {
     if size_of::<R>() == 8 { cast(bits) } else { cast(bits as u32) }
-}
-
-/// Runs a solve with A or Aᵀ for `op`: Aᴴ·x = rhs is Aᵀ·conj(x) = conj(rhs).
-pub(crate) fn around_transpose<T: Scalar>(op: Op, x: &mut [T], solve: impl FnOnce(&mut [T])) {
-    let conj = T::COMPLEX && op == Op::ConjTranspose;
-    if conj {
-        x.iter_mut().for_each(|v| *v = Scalar::conj(*v));
-    }
-    solve(x);
-    if conj {
-        x.iter_mut().for_each(|v| *v = Scalar::conj(*v));
-    }
 }

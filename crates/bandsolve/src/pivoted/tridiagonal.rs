@@ -3,17 +3,17 @@
 use super::Rule;
 use super::open::Open;
 use super::periodic::Periodic;
+use crate::contract::Op;
 use crate::contract::determinant::Product;
+use crate::contract::factors::{Factors, Solver};
 use crate::contract::inspect::Probe;
-use crate::contract::verify::{
-    BestPivots, Factored, Facts, KeepsFactors, Lazy, Report, solve_verified, verified_scratch,
-};
-use crate::contract::{Factor, Op};
-use crate::decision::Decision;
-use crate::error::{Error, Result};
-use crate::matrix::{Shape, Tridiagonal};
+use crate::contract::verify::Facts;
+use crate::decision::{Decision, Pivoting};
+use crate::error::Result;
+use crate::matrix::Tridiagonal;
 use bandsolve_kernel::Scalar;
 use dyn_stack::{PodStack, StackReq};
+use std::sync::Arc;
 
 /// Factors of a tridiagonal matrix, row by row.
 ///
@@ -31,139 +31,100 @@ use dyn_stack::{PodStack, StackReq};
 /// Periodic: 23, 14 and 8.
 ///
 /// # Errors
-/// [`OutOfMemory`](crate::Error::OutOfMemory) from [`new`](Self::new); a matrix that is singular, or not finite, is
+/// [`OutOfMemory`](crate::Error::OutOfMemory) from [`factor`]; a matrix that is singular, or not finite, is
 /// reported by the solves, even unverified the singular one.
 ///
 /// # Source
 /// LAPACK `gttrf`, `gttrs`; the periodic form keeps two running rows.
 #[derive(Debug)]
-pub struct PivotedTridiagonal<'m, T: Scalar> {
-    a: Tridiagonal<'m, T>,
-    lu: Lu<T>,
-    facts: Facts,
+struct Lu<T: Scalar> {
+    form: Form<T>,
     decision: Decision,
-    fallback: Option<BestPivots<PivotedTridiagonal<'m, T>>>,
 }
 
 #[derive(Debug)]
-enum Lu<T: Scalar> {
+enum Form<T: Scalar> {
     Open(Open<T>),
     Periodic(Periodic<T>),
 }
 
-impl<'m, T: Scalar> PivotedTridiagonal<'m, T> {
-    /// Factors `a`.
-    ///
-    /// # Errors
-    /// [`OutOfMemory`](crate::Error::OutOfMemory).
-    pub fn new(decision: &Decision, a: Tridiagonal<'m, T>) -> Result<Self> {
-        let rule = Rule::new(&decision.options);
-        let mut facts = Facts::pivoted(decision);
-        let lu;
-        (lu, facts.singular) = if a.is_periodic() {
-            let (lu, singular) = Periodic::new(a.rows(), rule)?;
-            (Lu::Periodic(lu), singular)
-        } else {
-            let (lu, singular) = Open::new(a.rows(), rule)?;
-            (Lu::Open(lu), singular)
-        };
-        Ok(Self { a, lu, facts, decision: decision.clone(), fallback: BestPivots::unless_chosen(decision) })
-    }
-
-    /// Whether elimination met a row without a pivot.
-    pub(crate) fn is_singular(&self) -> bool {
-        self.facts.singular.is_some()
-    }
+/// Factors `a` by the sequential pivoted method, whatever was decided.
+///
+/// # Errors
+/// `OutOfMemory`.
+pub(crate) fn factor<'m, T: Scalar>(
+    decision: &Decision,
+    a: Arc<Tridiagonal<'m, T>>,
+) -> Result<Factors<T, Tridiagonal<'m, T>>> {
+    let rule = Rule::new(&decision.options);
+    let mut facts = Facts::pivoted(decision);
+    let form;
+    (form, facts.singular) = if a.is_periodic() {
+        let (lu, singular) = Periodic::new(a.rows(), rule)?;
+        (Form::Periodic(lu), singular)
+    } else {
+        let (lu, singular) = Open::new(a.rows(), rule)?;
+        (Form::Open(lu), singular)
+    };
+    let factors = Factors::new(a, facts, Lu { form, decision: decision.clone() });
+    Ok(if decision.options.pivoting == Pivoting::ScaledPartial { factors } else { factors.or_else(decision, factor) })
 }
 
-impl<T: Scalar> KeepsFactors for PivotedTridiagonal<'_, T> {}
-
-impl<'m, T: Scalar> Factored<T> for PivotedTridiagonal<'m, T> {
-    type Matrix = Tridiagonal<'m, T>;
-
-    fn matrix(&self) -> &Tridiagonal<'m, T> {
-        &self.a
+impl<'m, T: Scalar> Solver<T, Tridiagonal<'m, T>> for Lu<T> {
+    fn scratch(&self, _a: &Tridiagonal<'m, T>, _n_rhs: usize) -> StackReq {
+        StackReq::EMPTY
     }
 
-    fn facts(&self) -> &Facts {
-        &self.facts
-    }
-
-    fn solve_unchecked(&self, op: Op, x: &mut [T], _stack: &mut PodStack) {
-        for x in x.chunks_exact_mut(self.a.n().max(1)) {
-            super::around_transpose(op, x, |x| match (&self.lu, op) {
-                (Lu::Open(lu), Op::Plain) => lu.solve(x),
-                (Lu::Open(lu), _) => lu.solve_transpose(x),
-                (Lu::Periodic(lu), Op::Plain) => lu.solve(x),
-                (Lu::Periodic(lu), _) => lu.solve_transpose(x),
-            });
+    fn solve(&self, a: &Tridiagonal<'m, T>, transposed: bool, x: &mut [T], _stack: &mut PodStack) {
+        for x in x.chunks_exact_mut(a.n().max(1)) {
+            match (&self.form, transposed) {
+                (Form::Open(lu), false) => lu.solve(x),
+                (Form::Open(lu), true) => lu.solve_transpose(x),
+                (Form::Periodic(lu), false) => lu.solve(x),
+                (Form::Periodic(lu), true) => lu.solve_transpose(x),
+            }
         }
     }
 
-    fn fallback(&self) -> Option<Result<&dyn Probe<T>>> {
-        let made = self.fallback.as_ref()?.get(|decision| Self::new(decision, self.a.clone()));
-        Some(made.map(|factor| factor as &dyn Probe<T>))
-    }
-
-    fn product(&self) -> Option<Product> {
-        Some(match &self.lu {
-            _ if self.is_singular() => Product::ZERO,
-            Lu::Open(lu) => lu.product(),
-            Lu::Periodic(lu) => lu.product(),
+    fn product(&self, _a: &Tridiagonal<'m, T>) -> Option<Product> {
+        Some(match &self.form {
+            Form::Open(lu) => lu.product(),
+            Form::Periodic(lu) => lu.product(),
         })
     }
-}
 
-impl<T: Scalar> Factor<T> for PivotedTridiagonal<'_, T> {
-    fn shape(&self) -> Shape {
-        self.a.shape()
-    }
-
-    fn solve_scratch(&self, _n_rhs: usize) -> StackReq {
-        verified_scratch(self)
-    }
-
-    fn solve_into_with(&self, op: Op, rhs: &[T], x: &mut [T], stack: &mut PodStack) -> Result<Report> {
-        let solved = solve_verified(self, op, rhs, x, stack);
-        if op == Op::Plain || !matches!(solved, Err(Error::NotConverged { .. })) {
-            return solved;
+    /// Pivots were chosen for the rows of A, which can be bad ones for the rows of Aᵀ.
+    fn factor_transposed(&self, factors: &Factors<T, Tridiagonal<'m, T>>, op: Op) -> Option<Result<Box<dyn Probe<T>>>> {
+        if op == Op::Plain {
+            return None;
         }
-        // Pivots were chosen for the rows of A, which can be bad ones for the rows of Aᵀ: factor that.
-        let transposed = self.a.transposed(op == Op::ConjTranspose);
-        let factor = PivotedTridiagonal::new(&self.decision, transposed.view())?;
-        solve_verified(&factor, Op::Plain, rhs, x, stack)
+        let transposed = factors.matrix().transposed(op == Op::ConjTranspose);
+        Some(factor(&self.decision, Arc::new(transposed)).map(|factors| Box::new(factors) as _))
     }
-}
-
-/// The sequential pivoted method for a tridiagonal matrix.
-pub(crate) fn pivoted_fallback<'a, 'm: 'a, T: Scalar>(
-    made: &'a Lazy<PivotedTridiagonal<'m, T>>,
-    decision: &Decision,
-    a: &Tridiagonal<'m, T>,
-) -> Result<&'a dyn Probe<T>> {
-    let make = || PivotedTridiagonal::new(&decision.with_best_pivots(), a.clone());
-    made.get(make).map(|factor| factor as &dyn Probe<T>)
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::testing::{OPS, Rng, check, dense, eps, for_all_scalars};
     use super::*;
-    use crate::Plan;
-    use crate::decision::Pivoting;
+    use crate::{Error, Factor, Plan, Report};
     use bandsolve_kernel::{Complex64, RealScalar};
     use dyn_stack::PodBuffer;
 
-    fn solve<T: Scalar>(f: &PivotedTridiagonal<'_, T>, op: Op, rhs: &[T]) -> (Vec<T>, Result<Report>) {
-        let n = f.a.n().max(1);
+    fn solve<T: Scalar>(f: &Factors<T, Tridiagonal<'_, T>>, op: Op, rhs: &[T]) -> (Vec<T>, Result<Report>) {
+        let n = f.matrix().n().max(1);
         let mut x = rhs.to_vec();
         let mut memory = PodBuffer::new(f.solve_scratch(rhs.len() / n));
         let report = f.solve_into_with(op, rhs, &mut x, PodStack::new(&mut memory));
         (x, report)
     }
 
-    fn factor<'m, T: Scalar>(a: &'m Tridiagonal<'m, T>, pivoting: Pivoting) -> PivotedTridiagonal<'m, T> {
-        PivotedTridiagonal::new(&Plan::new(a.shape()).pivoting(pivoting).decision, a.view()).unwrap()
+    fn factored<'m, T: Scalar>(a: &'m Tridiagonal<'m, T>, plan: Plan) -> Factors<T, Tridiagonal<'m, T>> {
+        super::factor(&plan.decision, Arc::new(a.view())).unwrap()
+    }
+
+    fn factor<'m, T: Scalar>(a: &'m Tridiagonal<'m, T>, pivoting: Pivoting) -> Factors<T, Tridiagonal<'m, T>> {
+        factored(a, Plan::new(a.shape()).pivoting(pivoting))
     }
 
     fn random<T: Scalar>(rng: &mut Rng, n: usize, periodic: bool) -> Tridiagonal<'static, T> {
@@ -398,7 +359,7 @@ mod tests {
     fn unverified_solves_measure_nothing() {
         let a = Tridiagonal::new(&[1.0, 1.0], &[4.0, 4.0], &[1.0, 1.0]).unwrap();
         let plan = Plan::new(a.shape()).verify(false);
-        let f = PivotedTridiagonal::new(&plan.decision, a.view()).unwrap();
+        let f = factored(&a, plan);
         let (x, report) = solve(&f, Op::Plain, &[5.0, 5.0]);
         let report = report.unwrap();
         assert!(report.backward_error.is_nan() && report.backward_errors.is_empty());
@@ -414,7 +375,7 @@ mod tests {
         let mut rng = Rng(8);
         let a = random::<Complex64>(&mut rng, 150_001, true);
         let (rhs, x) = (rng.scalars::<Complex64>(150_001), rng.scalars::<Complex64>(150_001));
-        let measure = |parallel| crate::contract::verify::measure(&a.rows(), &rhs, &x, parallel);
+        let measure = |parallel| crate::contract::measure::measure(&a.rows(), &rhs, &x, parallel);
         assert_eq!(measure(true).to_bits(), measure(false).to_bits());
     }
 }

@@ -6,11 +6,12 @@ use crate::contract::{Factor, Op};
 use crate::decision::Decision;
 use crate::error::Result;
 use crate::matrix::{Shape, Tridiagonal};
-use crate::pivoted::PivotedTridiagonal;
+use crate::pivoted::tridiagonal;
 use bandsolve_kernel::Scalar;
 use bandsolve_kernel::arithmetic::Standard;
 use core::fmt::{self, Debug, Formatter};
 use dyn_stack::{PodStack, StackReq};
+use std::sync::Arc;
 
 /// Factors of one matrix, by whichever method its [`Plan`](crate::Plan) chose.
 pub struct AnyFactor<'m, T: Scalar> {
@@ -29,7 +30,7 @@ impl<'m, T: Scalar> AnyFactor<'m, T> {
 
     /// By the sequential pivoted method, whatever was decided.
     pub(crate) fn pivoted(decision: &Decision, a: Tridiagonal<'m, T>) -> Result<Self> {
-        Ok(Self::new(decision, Box::new(PivotedTridiagonal::new(decision, a)?)))
+        Ok(Self::new(decision, Box::new(tridiagonal::factor(decision, Arc::new(a))?)))
     }
 }
 

@@ -8,20 +8,26 @@ use crate::plan::any::AnyFactor;
 use crate::plan::factors::{OfBanded, OfTridiagonal};
 use crate::plan::{Factorize, Plan};
 use bandsolve_kernel::Scalar;
+use std::sync::Arc;
 
-impl<T: Scalar> Factorize for Banded<'_, T> {
+impl<'a, T: Scalar> Factorize for Banded<'a, T> {
     type Scalar = T;
     type Factor<'m>
         = AnyFactor<'m, T>
     where
         Self: 'm;
+    type OwningFactor = AnyFactor<'a, T>;
 
-    fn factor_with<'m>(&'m self, plan: &Plan) -> Result<Self::Factor<'m>> {
+    fn factor_with<'m>(&'m self, plan: &Plan) -> Result<AnyFactor<'m, T>> {
+        self.view().factor_owned_with(plan)
+    }
+
+    fn factor_owned_with(self, plan: &Plan) -> Result<AnyFactor<'a, T>> {
         plan.check_shape(self.shape())?;
         let factor = if plan.is_tridiagonal() {
-            T::by_type::<OfTridiagonal<'_, 'm>>((&plan.decision, self.to_tridiagonal()?))
+            T::by_type::<OfTridiagonal<'_, 'a>>((&plan.decision, Arc::new(self.into_tridiagonal()?)))
         } else {
-            T::by_type::<OfBanded<'_, 'm>>((&plan.decision, self.view()))
+            T::by_type::<OfBanded<'_, 'a>>((&plan.decision, Arc::new(self)))
         };
         Ok(AnyFactor::new(&plan.decision, factor?))
     }

@@ -6,7 +6,7 @@
 //! Per row: reads 4 words, writes 1; 1 reciprocal.
 
 use crate::contract::determinant::Determinant;
-use crate::contract::inspect::{Inspect, Probe, whatever_comes};
+use crate::contract::inspect::{Inspect, Probe, solved_roughly};
 use crate::contract::verify::{Report, Solution, good};
 use crate::contract::{Factor, Op, verify};
 use crate::decision::Decision;
@@ -14,7 +14,7 @@ use crate::error::{Error, Result, check_len};
 use crate::matrix::{Layout, Shape, TridiagonalBatch};
 use crate::memory::{collected, filled, places, push};
 use crate::method::Method;
-use crate::pivoted::PivotedTridiagonal;
+use crate::pivoted::tridiagonal;
 use crate::plan::any::AnyFactor;
 use crate::plan::{Factorize, Plan};
 use crate::tuning;
@@ -28,6 +28,7 @@ use bandsolve_kernel::{RealScalar, Scalar};
 use core::ops::Range;
 use dyn_stack::{PodStack, StackReq};
 use smallvec::SmallVec;
+use std::sync::Arc;
 
 /// A batch ready to be solved. Holds no factors: they are recomputed in cache.
 #[derive(Debug)]
@@ -128,8 +129,8 @@ impl<T: Scalar> BatchFactor<'_, T> {
         let d = collected((0..n).map(|i| rhs[a.index(s, i)]))?;
         let mut x = collected((0..n).map(|i| out.read(s, i)))?;
         let error = verify::backward_error(op.rows(&system), (&d, &x), self.decision.options.threads > 1);
-        let factor = PivotedTridiagonal::new(&self.decision.with_best_pivots(), system.view())?;
-        if error <= good::<T>() && !factor.is_singular() {
+        let factor = tridiagonal::factor(&self.decision.with_best_pivots(), Arc::new(system.view()))?;
+        if error <= good::<T>() && !factor.is_singular(op) {
             return Ok((error, false));
         }
         let mut memory = verify::buffer(factor.solve_scratch(1))?;
@@ -218,7 +219,7 @@ impl<T: Scalar> Probe<T> for BatchFactor<'_, T> {
     }
 
     fn solve_roughly(&self, op: Op, x: &mut [T], stack: &mut PodStack) -> Result<()> {
-        whatever_comes(self.solve_in_place_with(op, x, stack))
+        solved_roughly(self.solve_in_place_with(op, x, stack))
     }
 
     fn known_determinant(&self) -> Result<Determinant<T>> {
@@ -316,16 +317,21 @@ impl<T: Scalar> Factor<T> for BatchFactor<'_, T> {
     }
 }
 
-impl<T: Scalar> Factorize for TridiagonalBatch<'_, T> {
+impl<'a, T: Scalar> Factorize for TridiagonalBatch<'a, T> {
     type Scalar = T;
     type Factor<'m>
         = BatchFactor<'m, T>
     where
         Self: 'm;
+    type OwningFactor = BatchFactor<'a, T>;
 
-    fn factor_with<'m>(&'m self, plan: &Plan) -> Result<Self::Factor<'m>> {
+    fn factor_with<'m>(&'m self, plan: &Plan) -> Result<BatchFactor<'m, T>> {
+        self.view().factor_owned_with(plan)
+    }
+
+    fn factor_owned_with(self, plan: &Plan) -> Result<BatchFactor<'a, T>> {
         plan.check_shape(self.shape())?;
-        Ok(BatchFactor { a: self.view(), decision: plan.decision.clone() })
+        Ok(BatchFactor { a: self, decision: plan.decision.clone() })
     }
 }
 

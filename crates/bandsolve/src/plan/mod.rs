@@ -184,6 +184,33 @@ impl Plan {
         a.factor_with(self)
     }
 
+    /// Factors a matrix of the planned shape; the factors own it, so that both can be kept in one place.
+    ///
+    /// A matrix that borrows its arrays is borrowed by the factors as [`factor`](Self::factor) would.
+    ///
+    /// # Errors
+    /// Those of [`factor`](Self::factor).
+    ///
+    /// # Example
+    /// ```
+    /// use bandsolve::prelude::*;
+    /// /// u ← (1 − τ ∂²)⁻¹ u, step by step.
+    /// struct Diffusion {
+    ///     step: AnyFactor<'static, f64>,
+    /// }
+    /// let tau = 0.1;
+    /// let a = Tridiagonal::from_vecs(vec![-tau; 50], vec![1.0 + 2.0 * tau; 50], vec![-tau; 50], true)?;
+    /// let diffusion = Diffusion { step: Plan::new(a.shape()).factor_owned(a)? };
+    /// let mut u = vec![3.0; 50];
+    /// diffusion.step.solve_in_place(&mut u)?;
+    /// assert!(u.iter().all(|u| (u - 3.0).abs() < 1e-14)); // what is constant stays so
+    /// # Ok::<(), bandsolve::Error>(())
+    /// ```
+    pub fn factor_owned<M: Factorize>(&self, a: M) -> Result<M::OwningFactor> {
+        let _mode = Standard::enter();
+        a.factor_owned_with(self)
+    }
+
     /// `Err(Shape)` unless `got` is the shape planned for.
     pub(crate) fn check_shape(&self, got: Shape) -> Result<()> {
         if got == self.decision.shape {
@@ -205,15 +232,19 @@ impl Plan {
 }
 
 /// A matrix that a [`Plan`] can factor.
-pub trait Factorize {
+pub trait Factorize: Sized {
     /// The number type.
     type Scalar: bandsolve_kernel::Scalar;
     /// Its factors; they borrow the matrix.
     type Factor<'m>: Inspect<Self::Scalar>
     where
         Self: 'm;
+    /// Its factors; they own the matrix.
+    type OwningFactor: Inspect<Self::Scalar>;
     /// Factors under a plan; called by [`Plan::factor`].
     fn factor_with<'m>(&'m self, plan: &Plan) -> Result<Self::Factor<'m>>;
+    /// Factors under a plan; called by [`Plan::factor_owned`].
+    fn factor_owned_with(self, plan: &Plan) -> Result<Self::OwningFactor>;
 }
 
 fn choose(shape: Shape, wish: Method, options: &Options) -> (Method, String) {

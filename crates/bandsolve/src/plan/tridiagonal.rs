@@ -8,17 +8,24 @@ use crate::plan::any::AnyFactor;
 use crate::plan::factors::OfTridiagonal;
 use crate::plan::{Factorize, Plan};
 use bandsolve_kernel::Scalar;
+use std::sync::Arc;
 
-impl<T: Scalar> Factorize for Tridiagonal<'_, T> {
+impl<'a, T: Scalar> Factorize for Tridiagonal<'a, T> {
     type Scalar = T;
     type Factor<'m>
         = AnyFactor<'m, T>
     where
         Self: 'm;
+    type OwningFactor = AnyFactor<'a, T>;
 
-    fn factor_with<'m>(&'m self, plan: &Plan) -> Result<Self::Factor<'m>> {
+    fn factor_with<'m>(&'m self, plan: &Plan) -> Result<AnyFactor<'m, T>> {
+        self.view().factor_owned_with(plan)
+    }
+
+    fn factor_owned_with(self, plan: &Plan) -> Result<AnyFactor<'a, T>> {
         plan.check_shape(self.shape())?;
-        Ok(AnyFactor::new(&plan.decision, T::by_type::<OfTridiagonal<'_, 'm>>((&plan.decision, self.view()))?))
+        let factor = T::by_type::<OfTridiagonal<'_, 'a>>((&plan.decision, Arc::new(self)));
+        Ok(AnyFactor::new(&plan.decision, factor?))
     }
 }
 

@@ -5,7 +5,6 @@
 
 use super::BandLu;
 use super::eliminate::solve_unit_lower;
-use crate::contract::Op;
 use crate::tuning;
 use bandsolve_kernel::ahead::prefetch;
 use bandsolve_kernel::dense::{Kind, Product, SMALL, Substitute};
@@ -156,21 +155,21 @@ impl<T: Scalar> BandLu<T> {
     }
 
     /// Solves op(A)·x = x for columns x of a square matrix that was eliminated as a whole, the conjugate left to the caller.
-    pub fn solve(&self, op: Op, x: &mut [T], window: &mut [T]) {
+    pub fn solve(&self, transposed: bool, x: &mut [T], window: &mut [T]) {
         let n = self.size.rows.max(1);
         for x in x.chunks_mut(n * tuning::BAND_RHS) {
             let x = MatMut::from_column_major_slice_mut(x, n, x.len() / n);
             let (scale, none) = (Some(&self.scale[..]), None);
-            let scale = if op == Op::Plain { [scale, none] } else { [none, scale] };
+            let scale = if !transposed { [scale, none] } else { [none, scale] };
             let mut x = Columns { x, reversed: false, offset: [0, 0], scale };
-            self.solve_rows(op, &mut x, window);
+            self.solve_rows(transposed, &mut x, window);
         }
     }
 
     /// [`solve`](Self::solve) for at most `BAND_RHS` columns.
-    fn solve_rows(&self, op: Op, x: &mut Columns<'_, T>, window: &mut [T]) {
+    fn solve_rows(&self, transposed: bool, x: &mut Columns<'_, T>, window: &mut [T]) {
         let scale = x.scale;
-        if op == Op::Plain {
+        if !transposed {
             self.lower(x, window, &mut []);
             x.scale = [None, None];
             self.upper(x, window, &[]);

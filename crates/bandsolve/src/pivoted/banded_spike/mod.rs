@@ -4,19 +4,19 @@
 mod partitions;
 mod solve;
 
-use crate::contract::inspect::Probe;
-use crate::contract::verify::{Factored, Facts, KeepsFactors, Lazy, solve_verified, verified_scratch};
-use crate::contract::{Factor, Op, Report};
+use crate::contract::factors::{Factors, Solver};
+use crate::contract::verify::Facts;
 use crate::decision::Decision;
 use crate::error::Result;
-use crate::matrix::{Banded, Shape};
-use crate::pivoted::{PivotedBanded, around_transpose};
+use crate::matrix::Banded;
+use crate::pivoted::banded;
 use bandsolve_kernel::Scalar;
 use dyn_stack::{PodStack, StackReq};
 pub(crate) use partitions::Partitions;
 pub(crate) use solve::words_at_most;
+use std::sync::Arc;
 
-/// Factors of a [`Banded`] matrix by partitions.
+/// Factors a [`Banded`] matrix by partitions.
 ///
 /// $$ P\,S\,A\,Q = L\,U $$
 ///
@@ -40,66 +40,21 @@ pub(crate) use solve::words_at_most;
 /// # Source
 /// B. S. Spring, *Enhanced capabilities of the Spike algorithm and a new Spike-OpenMP solver* (2014), chapters 1–3; here the
 /// interfaces are columns rather than spikes, so that rows can be exchanged.
-#[derive(Debug)]
-pub struct BandedSpike<'m, T: Scalar> {
-    a: Banded<'m, T>,
-    decision: Decision,
-    partitions: Partitions<T>,
-    facts: Facts,
-    fallback: Lazy<PivotedBanded<'m, T>>,
+pub(crate) fn factor<'m, T: Scalar>(decision: &Decision, a: Arc<Banded<'m, T>>) -> Result<Factors<T, Banded<'m, T>>> {
+    let partitions = Partitions::new(decision, &a)?;
+    let facts = partitions.facts(Facts::new(decision));
+    Ok(Factors::new(a, facts, partitions).or_else(decision, banded::factor))
 }
 
-impl<'m, T: Scalar> BandedSpike<'m, T> {
-    /// Factors `a`.
-    ///
-    /// # Errors
-    /// `OutOfMemory`.
-    pub fn new(decision: &Decision, a: Banded<'m, T>) -> Result<Self> {
-        let partitions = Partitions::new(decision, &a)?;
-        let facts = partitions.facts(Facts::new(decision));
-        Ok(Self { a, decision: decision.clone(), partitions, facts, fallback: Lazy::new() })
-    }
-}
-
-impl<T: Scalar> KeepsFactors for BandedSpike<'_, T> {}
-
-impl<'m, T: Scalar> Factored<T> for BandedSpike<'m, T> {
-    type Matrix = Banded<'m, T>;
-
-    fn matrix(&self) -> &Banded<'m, T> {
-        &self.a
+impl<'m, T: Scalar> Solver<T, Banded<'m, T>> for Partitions<T> {
+    fn scratch(&self, _a: &Banded<'m, T>, n_rhs: usize) -> StackReq {
+        StackReq::new::<T>(Partitions::scratch(self, n_rhs))
     }
 
-    fn facts(&self) -> &Facts {
-        &self.facts
-    }
-
-    fn solve_unchecked(&self, op: Op, x: &mut [T], stack: &mut PodStack) {
-        let n = self.a.n();
-        if n == 0 {
-            return;
+    fn solve(&self, a: &Banded<'m, T>, transposed: bool, x: &mut [T], stack: &mut PodStack) {
+        if a.n() > 0 {
+            let (scratch, _) = stack.make_raw::<T>(Partitions::scratch(self, x.len() / a.n()));
+            Partitions::solve(self, transposed, x, scratch);
         }
-        let (scratch, _) = stack.make_raw::<T>(self.partitions.scratch(x.len() / n));
-        around_transpose(op, x, |x| self.partitions.solve(op, x, scratch));
-    }
-
-    fn fallback(&self) -> Option<Result<&dyn Probe<T>>> {
-        let make = || PivotedBanded::new(&self.decision.with_best_pivots(), self.a.clone());
-        Some(self.fallback.get(make).map(|factor| factor as &dyn Probe<T>))
-    }
-}
-
-impl<T: Scalar> Factor<T> for BandedSpike<'_, T> {
-    fn shape(&self) -> Shape {
-        self.a.shape()
-    }
-
-    fn solve_scratch(&self, n_rhs: usize) -> StackReq {
-        let own = |n_rhs| StackReq::new::<T>(self.partitions.scratch(n_rhs));
-        own(n_rhs).or(verified_scratch(self).and(own(1)))
-    }
-
-    fn solve_into_with(&self, op: Op, rhs: &[T], x: &mut [T], stack: &mut PodStack) -> Result<Report> {
-        solve_verified(self, op, rhs, x, stack)
     }
 }

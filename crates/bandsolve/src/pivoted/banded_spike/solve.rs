@@ -4,7 +4,6 @@
 //! through L is repeated for it.
 
 use super::partitions::{Part, Partitions, cuts};
-use crate::contract::Op;
 use crate::pivoted::band_lu;
 use crate::pivoted::band_lu::{Columns, Rows};
 use crate::tuning;
@@ -181,23 +180,23 @@ impl<T: Scalar> Partitions<T> {
     }
 
     /// Solves op(A)·x = x for columns x, the conjugate left to the caller.
-    pub fn solve(&self, op: Op, x: &mut [T], scratch: &mut [T]) {
+    pub fn solve(&self, transposed: bool, x: &mut [T], scratch: &mut [T]) {
         let group = tuning::BAND_RHS;
         let each = self.words(group).max(1);
         let solve = |_: usize, (Wide(x, _), Wide(scratch, _)): (Wide<'_, T>, Wide<'_, T>)| {
             let columns = x.len() / self.n;
-            self.solve_group(op, MatMut::from_column_major_slice_mut(x, self.n, columns), scratch);
+            self.solve_group(transposed, MatMut::from_column_major_slice_mut(x, self.n, columns), scratch);
         };
         let groups = x.len().div_ceil((group * self.n).max(1));
         let out = (Wide(x, group * self.n), Wide(scratch, each));
         each_chunk((groups, usize::from(self.parallel)), out, &solve);
     }
 
-    fn solve_group(&self, op: Op, mut x: MatMut<'_, T>, scratch: &mut [T]) {
+    fn solve_group(&self, transposed: bool, mut x: MatMut<'_, T>, scratch: &mut [T]) {
         let count = x.ncols();
         let Some(coarse) = &self.coarse else {
             return self.each(x, scratch, &|part, mut x, s| {
-                if op == Op::Plain {
+                if !transposed {
                     part.reduce(x.as_mut(), s);
                     part.substitute(x, s);
                 } else {
@@ -209,10 +208,10 @@ impl<T: Scalar> Partitions<T> {
         let parts = self.parts.iter().map(|part| part.words(count)).sum();
         let (scratch, rest) = scratch.split_at_mut(parts);
         let (y, inner) = rest.split_at_mut(coarse.n * count);
-        if op == Op::Plain {
+        if !transposed {
             self.each(x.as_mut(), scratch, &|part, x, s| part.reduce(x, s));
             self.equations(scratch, y, count, |rest, y| y.copy_from_slice(rest));
-            coarse.solve_group(op, MatMut::from_column_major_slice_mut(y, coarse.n, count), inner);
+            coarse.solve_group(transposed, MatMut::from_column_major_slice_mut(y, coarse.n, count), inner);
             self.unknowns(scratch, y, count, |tail, y| tail.copy_from_slice(y));
             self.each(x.as_mut(), scratch, &|part, x, s| part.substitute(x, s));
             self.interfaces(x, y, |x, y| x.copy_from_slice(y));
@@ -220,7 +219,7 @@ impl<T: Scalar> Partitions<T> {
             self.interfaces(x.as_mut(), y, |x, y| y.copy_from_slice(x));
             self.each(x.as_mut(), scratch, &|part, x, s| part.reduce_transposed(x, s));
             self.unknowns(scratch, y, count, |tail, y| y.iter_mut().zip(&*tail).for_each(|(y, v)| *y += *v));
-            coarse.solve_group(op, MatMut::from_column_major_slice_mut(y, coarse.n, count), inner);
+            coarse.solve_group(transposed, MatMut::from_column_major_slice_mut(y, coarse.n, count), inner);
             self.equations(scratch, y, count, |rest, y| rest.copy_from_slice(y));
             self.each(x, scratch, &|part, x, s| part.substitute_transposed(x, s));
         }

@@ -1,0 +1,164 @@
+//! Residuals of banded systems: a few rows at a time, dense where all of them reach.
+
+use crate::contract::Op;
+use crate::contract::equations::{Equations, Matrix};
+use crate::error::Result;
+use crate::matrix::{Banded, Shape};
+use bandsolve_kernel::dense::{Kind, Product};
+use bandsolve_kernel::residual::Residual;
+use bandsolve_kernel::take::Rectangle;
+use bandsolve_kernel::{Scalar, Simd};
+use core::ops::Range;
+use faer::{MatMut, MatRef};
+
+impl<T: Scalar> Matrix<T> for Banded<'_, T> {
+    fn shape(&self) -> Shape {
+        self.shape()
+    }
+
+    fn equations(&self, op: Op) -> impl Equations<T> {
+        BandRows { a: self, op }
+    }
+
+    fn check_finite(&self) -> Result<()> {
+        self.check_finite()
+    }
+}
+
+/// The rows of op(A).
+struct BandRows<'a, 'm, T: Scalar> {
+    a: &'a Banded<'m, T>,
+    op: Op,
+}
+
+impl<T: Scalar> Equations<T> for BandRows<'_, '_, T> {
+    fn accumulate(&self, first_row: usize, x: &[T], r: &mut [T], sums: &mut [T]) {
+        let (n, rows) = (x.len(), r.len());
+        let (lower, upper) = (self.a.lower(), self.a.upper());
+        let (transposed, end_row) = (self.op != Op::Plain, first_row + rows);
+        let [left, right] = if transposed { [upper, lower] } else { [lower, upper] };
+        let first_column = first_row.saturating_sub(left);
+        let columns = first_column..(end_row + right).min(n);
+        // Rows and columns of the matrix, of which the first and the last may lie outside of the band.
+        let (i, j) =
+            if transposed { (columns.clone(), first_row..end_row) } else { (first_row..end_row, columns.clone()) };
+        let a = Rectangle::of(self.a.storage(), (self.a.lower(), self.a.upper()), i, j);
+        T::residual(Simd::detect(), Residual { a, transposed, x: &x[columns], r, sums });
+    }
+
+    fn accumulate_columns(&self, first_row: usize, x: (&[T], usize), (r, rows): (&mut [T], usize), sums: &mut [T]) {
+        let columns = r.len() / rows;
+        for tile in (0..rows).step_by(TILE) {
+            let height = TILE.min(rows - tile);
+            let r = MatMut::from_column_major_slice_with_stride_mut(&mut r[tile..], height, columns, rows);
+            self.tile(first_row + tile, x, r, &mut sums[tile..tile + height]);
+        }
+    }
+
+    #[inline(always)]
+    fn visit_row(&self, i: usize, mut visit: impl FnMut(usize, T)) {
+        if self.op == Op::Plain {
+            let (first, row) = self.a.row(i);
+            row.enumerate().for_each(|(k, a)| visit(first + k, *a));
+            return;
+        }
+        let (first, column) = self.a.column(i);
+        let conj = T::COMPLEX && self.op == Op::ConjTranspose;
+        column.iter().enumerate().for_each(|(k, a)| visit(first + k, if conj { Scalar::conj(*a) } else { *a }));
+    }
+}
+
+/// Rows of a tile: the columns of the band that all of them reach are a dense matrix.
+const TILE: usize = 32;
+
+impl<T: Scalar> BandRows<'_, '_, T> {
+    /// Subtracts op(A)·X from R and adds Σ|a_ij| to `sums`, for the rows from `first_row` on; of real numbers.
+    fn tile(&self, first_row: usize, (x, n): (&[T], usize), mut r: MatMut<'_, T>, sums: &mut [T]) {
+        let (height, columns) = (r.nrows(), r.ncols());
+        let plain = self.op == Op::Plain;
+        let (lower, upper) = (self.a.lower(), self.a.upper());
+        let (left, right) = if plain { (lower, upper) } else { (upper, lower) };
+        let end_row = first_row + height;
+        let reached = first_row.saturating_sub(left)..(end_row + right).min(n);
+        // What all rows reach; nothing if the band is narrower than the tile.
+        let first = (end_row - 1).saturating_sub(left).max(reached.start);
+        let core = first..(first_row + right + 1).min(n).max(first);
+        let simd = Simd::detect();
+        let x_rows =
+            |span: &Range<usize>| MatRef::from_column_major_slice_with_stride(&x[span.start..], span.len(), columns, n);
+        // What only some rows reach is copied, with zeros.
+        let mut edge = [T::ZERO; TILE * TILE];
+        for span in [reached.start..core.start, core.end..reached.end] {
+            for start in span.clone().step_by(TILE) {
+                let span = start..(start + TILE).min(span.end);
+                let edge = &mut edge[..height * span.len()];
+                self.copy(first_row..end_row, span.clone(), edge);
+                let a = MatRef::from_column_major_slice(edge, height, span.len());
+                add_moduli(a, sums);
+                T::dense_product(simd, Product { c: r.as_mut(), a, b: x_rows(&span), kind: Kind::Plain });
+            }
+        }
+        if core.is_empty() {
+            return;
+        }
+        let (bands, leading) = self.a.storage();
+        let (i, j) = if plain { (first_row, core.start) } else { (core.start, first_row) };
+        let bands = &bands[upper + i - j + j * leading..];
+        // Of a single column the stride does not matter.
+        let stride = leading - 1;
+        let (a, kind) = if plain {
+            let a = MatRef::from_column_major_slice_with_stride(bands, height, core.len(), stride.max(height));
+            add_moduli(a, sums);
+            (a, Kind::Plain)
+        } else {
+            let a = MatRef::from_column_major_slice_with_stride(bands, core.len(), height, stride.max(core.len()));
+            for (sum, column) in sums.iter_mut().zip(columns_of(a)) {
+                *sum += sum_of_moduli(column);
+            }
+            (a, Kind::Transposed)
+        };
+        T::dense_product(simd, Product { c: r, a, b: x_rows(&core), kind });
+    }
+}
+
+impl<T: Scalar> BandRows<'_, '_, T> {
+    /// Copies a part of op(A), column-major, with zeros.
+    fn copy(&self, rows: Range<usize>, columns: Range<usize>, to: &mut [T]) {
+        let plain = self.op == Op::Plain;
+        let (across, along) = if plain { (&columns, &rows) } else { (&rows, &columns) };
+        to.fill(T::ZERO);
+        for j in across.clone() {
+            let (top, column) = self.a.column(j);
+            let inside = along.start.max(top)..along.end.min(top + column.len());
+            for i in inside {
+                let (i, j, v) = (i - along.start, j - across.start, column[i - top]);
+                to[if plain { i + j * rows.len() } else { j + i * rows.len() }] = v;
+            }
+        }
+    }
+}
+
+/// Adds the moduli of every row.
+fn add_moduli<T: Scalar>(a: MatRef<'_, T>, sums: &mut [T]) {
+    for column in columns_of(a) {
+        sums.iter_mut().zip(column).for_each(|(sum, a)| *sum += T::from_real(a.abs1()));
+    }
+}
+
+/// The columns of a matrix in which each is contiguous.
+fn columns_of<'a, T: Scalar>(a: MatRef<'a, T>) -> impl Iterator<Item = &'a [T]> {
+    a.col_iter().map(|column| column.try_as_col_major().expect("contiguous columns").as_slice())
+}
+
+/// Σ |a_i| of real numbers, in four partial sums.
+fn sum_of_moduli<T: Scalar>(a: &[T]) -> T {
+    let (a4, rest) = a.as_chunks::<4>();
+    let mut sum = [T::ZERO; 4];
+    for a in a4 {
+        for k in 0..4 {
+            sum[k] += T::from_real(a[k].abs1());
+        }
+    }
+    let rest = rest.iter().fold(T::ZERO, |s, a| s + T::from_real(a.abs1()));
+    (sum[0] + sum[2]) + (sum[1] + sum[3]) + rest
+}

@@ -1,0 +1,116 @@
+//! Matrices as the accuracy contract needs them: their rows, and whether these are finite.
+
+use crate::contract::Op;
+use crate::contract::measure::{Largest, Norm, ROWS_TOGETHER};
+use crate::error::Result;
+use crate::matrix::{Shape, Tridiagonal};
+use bandsolve_kernel::Scalar;
+use bandsolve_kernel::rows::Rows;
+use core::fmt::Debug;
+
+/// The equations of one system, row by row: all that measuring an answer needs.
+pub(crate) trait Equations<T: Scalar>: Sync {
+    /// Calls `visit(j, a_ij)` for the entries of row `i`, each column once.
+    fn visit_row(&self, i: usize, visit: impl FnMut(usize, T));
+    /// About so many entries stand in a row.
+    fn entries_in_row(&self) -> usize {
+        3
+    }
+
+    /// Whether the precise residual is about as cheap as the plain one, and rows so long that the rounding of a good solve
+    /// exceeds the half of what is accepted of the plain one: then it is not looked at.
+    fn prefers_precise(&self) -> bool {
+        false
+    }
+
+    /// The precise residual of the rows from `first_row` on, if there is a faster way to it than row by row; returns their
+    /// largest η.
+    fn precise_residual(&self, _first_row: usize, _system: (&[T], &[T]), _out: (&Norm, &mut [T])) -> Option<Largest> {
+        None
+    }
+
+    /// Whether [`accumulate`](Self::accumulate) may be called: real scalars only.
+    const BY_BLOCKS: bool = !T::COMPLEX;
+    /// For the rows i from `first_row` on: subtracts (A·x)_i from `r`, adds Σ|a_ij| to `sums`, which is zero. What
+    /// [`visit_row`](Self::visit_row) could do, but for many rows at a time.
+    fn accumulate(&self, first_row: usize, x: &[T], r: &mut [T], sums: &mut [T]);
+    /// The same for some columns of X, n numbers each, and those of R, `rows` numbers each.
+    fn accumulate_columns(
+        &self,
+        first_row: usize,
+        (x, n): (&[T], usize),
+        (r, rows): (&mut [T], usize),
+        sums: &mut [T],
+    ) {
+        let mut again = [T::ZERO; ROWS_TOGETHER];
+        for (k, (x, r)) in x.chunks_exact(n).zip(r.chunks_exact_mut(rows)).enumerate() {
+            self.accumulate(first_row, x, r, if k == 0 { &mut *sums } else { &mut again[..rows] });
+        }
+    }
+}
+
+impl<T: Scalar> Equations<T> for Rows<'_, T> {
+    #[inline(always)]
+    fn visit_row(&self, i: usize, mut visit: impl FnMut(usize, T)) {
+        let (a, b, c) = self.row(i);
+        let (left, right) = self.neighbours(i);
+        if left != right {
+            visit(left, a);
+            visit(i, b);
+            visit(right, c);
+        } else if left == i {
+            visit(i, b + (a + c)); // n = 1; the same rounding for the transpose
+        } else {
+            visit(i, b); // n = 2: off-diagonal and corner share a column
+            visit(left, a + c);
+        }
+    }
+
+    fn accumulate(&self, first_row: usize, x: &[T], r: &mut [T], sums: &mut [T]) {
+        let end_row = first_row + r.len();
+        let from = first_row.max(1);
+        let to = end_row.min(self.n() - 1).max(from);
+        for i in (first_row..from.min(end_row)).chain(to..end_row) {
+            self.visit_row(i, |j, a| {
+                r[i - first_row] -= a * x[j];
+                sums[i - first_row] += T::from_real(a.abs1());
+            });
+        }
+        if from == to {
+            return;
+        }
+        // The rows between, each with its three neighbours, in slices of one length.
+        let m = to - from;
+        let (r, sums) = (&mut r[from - first_row..][..m], &mut sums[from - first_row..][..m]);
+        let (a, b, c) = (&self.sub[from - 1..][..m], &self.diag[from..][..m], &self.sup[from..][..m]);
+        let (left, x, right) = (&x[from - 1..][..m], &x[from..][..m], &x[from + 1..][..m]);
+        for k in 0..m {
+            r[k] = r[k] - a[k] * left[k] - b[k] * x[k] - c[k] * right[k];
+            sums[k] = T::from_real(a[k].abs1() + b[k].abs1() + c[k].abs1());
+        }
+    }
+}
+
+/// A matrix as the accuracy contract needs it.
+pub(crate) trait Matrix<T: Scalar>: Debug + Send + Sync {
+    /// Kind and size.
+    fn shape(&self) -> Shape;
+    /// Rows of op(A).
+    fn equations(&self, op: Op) -> impl Equations<T>;
+    /// First entry of the matrix that is not finite, as an error.
+    fn check_finite(&self) -> Result<()>;
+}
+
+impl<T: Scalar> Matrix<T> for Tridiagonal<'_, T> {
+    fn shape(&self) -> Shape {
+        self.shape()
+    }
+
+    fn equations(&self, op: Op) -> impl Equations<T> {
+        op.rows(self)
+    }
+
+    fn check_finite(&self) -> Result<()> {
+        self.check_finite()
+    }
+}

@@ -1,0 +1,166 @@
+//! What all methods that cut a system into partitions do with what they measured: answers are accepted, mended partition by
+//! partition, refined, or left to the sequential pivoted method.
+
+use crate::contract::equations::Matrix;
+use crate::contract::factors::{Columns, Factors, Outcome, Solver};
+use crate::contract::verify::{Report, buffer, good, refinement_scratch};
+use crate::contract::{Factor, Op};
+use crate::error::Result;
+use crate::tuning;
+use bandsolve_kernel::run;
+use bandsolve_kernel::sweep::{Found, MAX_RHS};
+use bandsolve_kernel::{RealScalar, Scalar};
+use dyn_stack::{PodStack, StackReq};
+
+/// A method that cuts a system into partitions and measures x while it writes it.
+pub(crate) trait ByPartitions<T: Scalar, A: Matrix<T>>: Solver<T, A> {
+    /// Right-hand sides that are solved together when there are `n_rhs`.
+    fn together(&self, n_rhs: usize) -> usize;
+
+    /// Partitions that the system is cut into.
+    fn partitions(&self, a: &A) -> usize;
+
+    /// Solves a few columns. Where `gaps` has room for them, writes the gap of every partition, column by column, and returns
+    /// what it found; else that says no more than whether the matrix may be singular.
+    fn solve_and_measure(
+        &self,
+        a: &A,
+        op: Op,
+        columns: Columns<'_, T>,
+        gaps: &mut [T::Real],
+        work: (&mut Report, &mut PodStack),
+    ) -> [Found; MAX_RHS];
+
+    /// Accepts x if all is good, else mends the partitions that are not, if they are few. Returns the error and the refinement
+    /// steps (1 if something was mended), `None` if the whole system has to be refined.
+    fn mend(&self, a: &A, op: Op, columns: Columns<'_, T>, found: Found, gaps: &[T::Real]) -> Option<(f64, usize)>;
+}
+
+/// Where a repair has changed x.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Changed {
+    Nowhere,
+    /// In windows around rows that are not zero.
+    Windows,
+    Everywhere,
+}
+
+/// Solves all columns by a method that cuts them into partitions.
+pub(crate) fn solve_all<T: Scalar, A: Matrix<T>>(
+    method: &impl ByPartitions<T, A>,
+    factors: &Factors<T, A>,
+    op: Op,
+    (rhs, x): Columns<'_, T>,
+    outcome: &mut Outcome<'_>,
+) -> Result<()> {
+    let n = factors.shape().n();
+    let partitions = if factors.facts().verify { method.partitions(factors.matrix()) } else { 0 };
+    let mut done = 0;
+    while done < rhs.len() {
+        let n_rhs = method.together((rhs.len() - done) / n);
+        let span = done..done + n_rhs * n;
+        let (rhs, x) = (&rhs[span.clone()], &mut x[span]);
+        let (gaps, stack) = outcome.stack.make_raw::<T::Real>(n_rhs * partitions);
+        let work = (&mut *outcome.report, &mut *stack);
+        let found = method.solve_and_measure(factors.matrix(), op, (rhs, &mut *x), gaps, work);
+        if partitions == 0 {
+            // Without verification, too, a zero pivot is an error.
+            if found[0].suspect
+                && let Err(error) = factors.solve_again(op, (rhs, x), outcome.report)
+            {
+                outcome.failures.note(done / n, error);
+            }
+        } else {
+            let columns = rhs.chunks_exact(n).zip(x.chunks_exact_mut(n));
+            for (k, ((rhs, x), gaps)) in columns.zip(gaps.chunks_exact(partitions)).enumerate() {
+                let work = (&mut *outcome.report, &mut *stack);
+                let settled = settle(method, factors, op, (rhs, done + k * n), x, (found[k], gaps), work);
+                match settled {
+                    Ok((eta, _)) => outcome.report.push(eta),
+                    Err(error) => outcome.failures.note(done / n + k, error),
+                }
+            }
+        }
+        done += n_rhs * n;
+    }
+    Ok(())
+}
+
+/// Accepts x, which begins at `offset` of the caller's array, or repairs it; returns η, and where x was changed.
+pub(crate) fn settle<T: Scalar, A: Matrix<T>>(
+    method: &impl ByPartitions<T, A>,
+    factors: &Factors<T, A>,
+    op: Op,
+    (rhs, offset): (&[T], usize),
+    x: &mut [T],
+    (found, gaps): (Found, &[T::Real]),
+    (report, stack): (&mut Report, &mut PodStack),
+) -> Result<(f64, Changed)> {
+    if found.suspect || (found.looks_singular::<T::Real>() && !is_zero(rhs, x)) {
+        return factors.fall_back(op, (rhs, offset), x, report).map(|eta| (eta, Changed::Everywhere));
+    }
+    if let Some((eta, steps)) = method.mend(factors.matrix(), op, (rhs, &mut *x), found, gaps) {
+        report.refinement_steps = report.refinement_steps.max(steps);
+        return Ok((eta, if steps == 0 { Changed::Nowhere } else { Changed::Windows }));
+    }
+    let mut own = Report::of(factors.facts());
+    let needed = refinement_scratch::<T>(true, x.len()).and(method.scratch(factors.matrix(), 1));
+    let eta = if stack.can_hold(needed) {
+        factors.settle(op, (rhs, offset), x, (&mut own, stack))
+    } else {
+        refine_elsewhere(factors, op, (rhs, offset), x, &mut own, needed)
+    };
+    report.refinement_steps = report.refinement_steps.max(own.refinement_steps);
+    report.fallback |= own.fallback;
+    let changed = own.fallback || own.refinement_steps > 0;
+    eta.map(|eta| (eta, if changed { Changed::Everywhere } else { Changed::Nowhere }))
+}
+
+/// Improves x in memory of its own: where it is rarely needed, nobody is asked for it beforehand.
+fn refine_elsewhere<T: Scalar, A: Matrix<T>>(
+    factors: &Factors<T, A>,
+    op: Op,
+    rhs: (&[T], usize),
+    x: &mut [T],
+    report: &mut Report,
+    needed: StackReq,
+) -> Result<f64> {
+    match buffer(needed) {
+        Ok(mut memory) => factors.settle(op, rhs, x, (report, PodStack::new(&mut memory))),
+        // The fallback says so if there is none for it either.
+        Err(_) => factors.fall_back(op, rhs, x, report),
+    }
+}
+
+/// A zero right-hand side with the zero solution, which needs no further look (but is no proof of regularity).
+fn is_zero<T: Scalar>(rhs: &[T], x: &[T]) -> bool {
+    rhs.iter().chain(x).all(|v| *v == T::ZERO)
+}
+
+/// Accepts x if all is good, else lets `mend` mend the partitions that are not, if they are few. Returns the error and the
+/// refinement steps (1 if something was mended).
+pub(crate) fn mend_bad<T: Scalar>(
+    found: Found,
+    gaps: &[T::Real],
+    mut mend: impl FnMut(usize) -> Option<f64>,
+) -> Option<(f64, usize)> {
+    let goal = good::<T>();
+    if found.bound <= goal {
+        return Some((found.bound, 0));
+    }
+    let bad = gaps.iter().filter(|gap| run::bound::<T>(**gap) > goal).count();
+    if !found.bound.is_finite() || bad > gaps.len() / tuning::MEND_ONE_OF + 1 {
+        return None;
+    }
+    let mut worst: f64 = 0.0;
+    for (p, gap) in gaps.iter().enumerate() {
+        let own = run::bound::<T>(*gap);
+        worst = worst.max(if own <= goal { own } else { mend(p)? });
+    }
+    Some((worst, 1))
+}
+
+/// Lower bound of ‖x‖∞ for repairs: a little less than what was found, because mending may change the largest x.
+pub(crate) fn known_size<R: RealScalar>(found: Found) -> R {
+    R::from_f64(found.x_max * 0.999)
+}
