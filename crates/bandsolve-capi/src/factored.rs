@@ -11,7 +11,7 @@ use crate::status::{Failure, Outcome};
 use bandsolve::AnyFactor;
 use bandsolve::{BlockTridiagonal, Plan, Scalar};
 use core::ffi::c_void;
-use std::any::TypeId;
+use std::any::Any;
 
 /// What stands in a factorization buffer that holds factors.
 #[repr(C)]
@@ -38,11 +38,9 @@ impl Header {
     }
 }
 
-/// A matrix with its factors.
+/// Factors of a matrix that lies in the caller's memory.
 struct Held<T: Scalar> {
-    /// Borrows `a`.
     factor: AnyFactor<'static, T>,
-    a: *mut BlockTridiagonal<'static, T>,
     plan: Plan,
     call: Call,
 }
@@ -83,24 +81,8 @@ pub(crate) fn other_type() -> Failure {
     Failure::buffer("factorization_buffer holds factors of another number type".into())
 }
 
-/// Factors of any type: what stands on the heap.
-struct AnyHeld {
-    scalar: TypeId,
-    held: *mut c_void,
-    free: unsafe fn(*mut c_void),
-}
-
-/// # Safety
-/// `held` comes from a `Box<Held<T>>` and is not used any more.
-unsafe fn free<T: Scalar>(held: *mut c_void) {
-    // SAFETY: the caller's promise; the factors go before the matrix that they borrow.
-    unsafe {
-        let held = Box::from_raw(held.cast::<Held<T>>());
-        let a = held.a;
-        drop(held);
-        drop(Box::from_raw(a));
-    }
-}
+/// [`Held`] of any type: what stands on the heap.
+type AnyHeld = Box<dyn Any>;
 
 /// The header in the caller's buffer.
 ///
@@ -144,21 +126,12 @@ pub(crate) unsafe fn factor<T: Scalar>(
     }
     // SAFETY: the caller's promise, also that the arrays live as long as the factors.
     let [sub, diag, sup]: [&'static [T]; 3] = unsafe { arrays.each_ref().map(|a| a.read()) };
-    let a = Box::into_raw(Box::new(BlockTridiagonal::new(size("block", block)?, sub, diag, sup)?));
-    // SAFETY: just made; freed after the factors.
-    let factor = match system.plan.factor(unsafe { &*a }) {
-        Ok(factor) => factor,
-        Err(error) => {
-            // SAFETY: nobody borrows it.
-            drop(unsafe { Box::from_raw(a) });
-            return Err(error.into());
-        }
-    };
-    let held =
-        Box::into_raw(Box::new(Held { factor, a, plan: system.plan, call: Call::new(p, (n, block), matrix) })).cast();
-    let any = Box::new(AnyHeld { scalar: TypeId::of::<T>(), held, free: free::<T> });
+    let a = BlockTridiagonal::new(size("block", block)?, sub, diag, sup)?;
+    let factor = system.plan.factor_owned(a)?;
+    let any: AnyHeld = Box::new(Held { factor, plan: system.plan, call: Call::new(p, (n, block), matrix) });
+    let any = Box::into_raw(Box::new(any));
     // SAFETY: checked above; in any alignment.
-    unsafe { buffer.cast::<Header>().write_unaligned(Header::new(Box::into_raw(any).cast())) };
+    unsafe { buffer.cast::<Header>().write_unaligned(Header::new(any.cast())) };
     Ok(())
 }
 
@@ -176,11 +149,7 @@ pub(crate) unsafe fn solve<T: Scalar>(
     report::clear();
     // SAFETY: the caller's promise; a valid header points to what `factor` has made.
     let any = unsafe { &*header(factors)?.factors.cast::<AnyHeld>() };
-    if any.scalar != TypeId::of::<T>() {
-        return Err(other_type());
-    }
-    // SAFETY: of this type, as just checked.
-    let held = unsafe { &*any.held.cast::<Held<T>>() };
+    let held = any.downcast_ref::<Held<T>>().ok_or_else(other_type)?;
     held.call.check(&Call::new(p, (n, block), matrix))?;
     let mut system = System::new::<T>(p, Kind::Factors { n, block }, sides.n_rhs)?;
     system.plan = held.plan.clone();
@@ -203,7 +172,7 @@ pub(crate) unsafe fn destroy(buffer: *mut c_void) -> Outcome {
     unsafe {
         let any = Box::from_raw(header(buffer)?.factors.cast::<AnyHeld>());
         buffer.cast::<Header>().write_unaligned(Header { magic: 0, factors: core::ptr::null_mut(), check: 0 });
-        (any.free)(any.held);
+        drop(any);
     }
     Ok(())
 }

@@ -9,7 +9,7 @@ use bandsolve::{
 };
 use core::fmt::Debug;
 use std::borrow::Cow;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A matrix of the host.
 pub trait HostMatrix<T>: Debug + Send + Sync {
@@ -80,6 +80,24 @@ impl<T: Element> HostMatrix<T> for Banded<'_, T> {
     }
 }
 
+impl<T, M: HostMatrix<T> + ?Sized> HostMatrix<T> for &M {
+    fn shape(&self) -> Shape {
+        M::shape(self)
+    }
+    fn upload(&self, device: &Device) -> Result<(Vec<DeviceVec<T>>, usize)> {
+        M::upload(self, device)
+    }
+    fn full_arrays(&self) -> [Cow<'_, [T]>; 3]
+    where
+        T: Clone,
+    {
+        M::full_arrays(self)
+    }
+    fn check_finite(&self) -> Result<()> {
+        M::check_finite(self)
+    }
+}
+
 /// A matrix of the host that was copied to a device; right-hand sides are copied there, and solutions back, by every solve.
 ///
 /// What it solves keeps the accuracy contract, and is the same, bit for bit, whenever it is solved on the same device.
@@ -102,7 +120,7 @@ impl<T: Element> HostMatrix<T> for Banded<'_, T> {
 pub struct OnDevice<'m, T: Element> {
     device: Device,
     plan: Plan,
-    a: &'m dyn HostMatrix<T>,
+    a: Arc<dyn HostMatrix<T> + 'm>,
     arrays: Vec<DeviceVec<T>>,
     leading: usize,
     /// With memory for as many right-hand sides as were solved for at a time. Who solves takes it out, and puts it back; who finds
@@ -130,6 +148,18 @@ impl Device {
     /// # Errors
     /// [`Error::Shape`] if the plan is for another shape; those of [`Solver::new`].
     pub fn factor<'m, T: Element>(&self, plan: &Plan, a: &'m dyn HostMatrix<T>) -> Result<OnDevice<'m, T>> {
+        self.factor_shared(plan, Arc::new(a))
+    }
+
+    /// The same for a matrix that others use, too.
+    ///
+    /// # Errors
+    /// Those of [`factor`](Self::factor).
+    pub fn factor_shared<'m, T: Element>(
+        &self,
+        plan: &Plan,
+        a: Arc<dyn HostMatrix<T> + 'm>,
+    ) -> Result<OnDevice<'m, T>> {
         if plan.shape() != a.shape() {
             return Err(Error::Shape { what: "matrix", expected: plan.shape().n(), got: a.shape().n() });
         }

@@ -12,61 +12,39 @@ use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyComplex};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
-/// A matrix and its factors.
+/// Factors of a matrix that is kept with them.
 struct Held<T: Number, M> {
-    /// Both borrow the matrix, and go before it. Factors for what a device does not tell are made when they are first asked for.
-    factor: OnceLock<Box<dyn Inspect<T> + 'static>>,
-    on_device: Option<OnDevice<'static, T>>,
     plan: Plan,
-    matrix: *mut M,
+    /// Of a matrix on a device: made when what the device does not tell is first asked for.
+    on_host: OnceLock<Box<dyn Inspect<T>>>,
+    on_device: Option<OnDevice<'static, T>>,
+    /// For factors that are still to be made.
+    matrix: Option<Arc<M>>,
 }
 
-// SAFETY: as if the matrix were held by a Box: it is read alone.
-unsafe impl<T: Number, M: Send + Sync> Send for Held<T, M> {}
-// SAFETY: as above; factors may be used by any thread.
-unsafe impl<T: Number, M: Send + Sync> Sync for Held<T, M> {}
-
-impl<T: Number, M: Factorize<Scalar = T> + HostMatrix<T> + 'static> Held<T, M> {
+impl<T: Number, M> Held<T, M>
+where
+    M: Factorize<Scalar = T, OwningFactor: 'static> + HostMatrix<T> + 'static,
+{
     fn new(matrix: M, plan: &Plan, device: Option<&Device>) -> bandsolve::Result<Self> {
-        let matrix = Box::into_raw(Box::new(matrix));
-        let mut held = Self { factor: OnceLock::new(), on_device: None, plan: plan.clone(), matrix };
-        match device {
-            Some(device) => {
-                // SAFETY: it goes into `on_device`.
-                held.on_device = Some(device.factor(plan, unsafe { held.matrix() })?);
-            }
-            None => drop(held.inspect()?),
-        }
-        Ok(held)
-    }
-
-    /// # Safety
-    /// What borrows it goes into `factor` or `on_device`: it lives, and is not changed, until `self` is dropped, which drops these
-    /// first.
-    unsafe fn matrix(&self) -> &'static M {
-        // SAFETY: from a Box that nobody has freed yet; the rest is the caller's promise.
-        unsafe { &*self.matrix }
+        let (plan, matrix) = (plan.clone(), Arc::new(matrix));
+        let Some(device) = device else {
+            let factor: Box<dyn Inspect<T>> = Box::new(plan.factor_shared(matrix)?);
+            return Ok(Self { plan, on_host: factor.into(), on_device: None, matrix: None });
+        };
+        let on_device = Some(device.factor_shared(&plan, matrix.clone())?);
+        Ok(Self { plan, on_host: OnceLock::new(), on_device, matrix: Some(matrix) })
     }
 
     fn inspect(&self) -> bandsolve::Result<&dyn Inspect<T>> {
-        if self.factor.get().is_none() {
-            // SAFETY: it goes into `factor`, or is dropped here.
-            let factor = Box::new(self.plan.factor(unsafe { self.matrix() })?);
+        if let (None, Some(matrix)) = (self.on_host.get(), &self.matrix) {
+            let factor = self.plan.factor_shared(matrix.clone())?;
             // Another thread may have been faster.
-            let _ = self.factor.set(factor);
+            let _ = self.on_host.set(Box::new(factor));
         }
-        Ok(&**self.factor.get().expect("just made"))
-    }
-}
-
-impl<T: Number, M> Drop for Held<T, M> {
-    fn drop(&mut self) {
-        self.factor.take();
-        self.on_device = None;
-        // SAFETY: from a Box, and nobody borrows it any more.
-        drop(unsafe { Box::from_raw(self.matrix) });
+        Ok(&**self.on_host.get().expect("made"))
     }
 }
 
@@ -81,7 +59,10 @@ trait AnyFactor: Send + Sync {
     fn slogdet<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>>;
 }
 
-impl<T: Number, M: Factorize<Scalar = T> + HostMatrix<T> + 'static> AnyFactor for Held<T, M> {
+impl<T: Number, M> AnyFactor for Held<T, M>
+where
+    M: Factorize<Scalar = T, OwningFactor: 'static> + HostMatrix<T> + 'static,
+{
     fn shape(&self) -> Shape {
         self.plan.shape()
     }
@@ -262,7 +243,7 @@ impl Factor {
 }
 
 impl Factor {
-    fn new<T: Number, M: Factorize<Scalar = T> + HostMatrix<T> + Send + Sync + 'static>(
+    fn new<T: Number, M: Factorize<Scalar = T, OwningFactor: 'static> + HostMatrix<T> + 'static>(
         py: Python<'_>,
         (plan, device): (&Plan, Option<&Device>),
         matrix: impl FnOnce() -> bandsolve::Result<M> + Send,
@@ -363,12 +344,9 @@ fn hold_tridiagonal<T: Number>(
     arrays: [&Bound<'_, PyUntypedArray>; 3],
     on: (&Plan, Option<&Device>),
     periodic: bool,
-) -> PyResult<Factor>
-where
-    Tridiagonal<'static, T>: Factorize<Scalar = T>,
-{
+) -> PyResult<Factor> {
     let py = arrays[0].py();
-    let (sub, diag, sup) = (own(arrays[0])?, own(arrays[1])?, own(arrays[2])?);
+    let (sub, diag, sup) = (own::<T>(arrays[0])?, own::<T>(arrays[1])?, own::<T>(arrays[2])?);
     Factor::new(py, on, || Tridiagonal::from_vecs(sub, diag, sup, periodic))
 }
 
@@ -398,10 +376,7 @@ fn hold_banded<T: Number>(
     [lower, upper]: [usize; 2],
     bands: &Bound<'_, PyUntypedArray>,
     on: (&Plan, Option<&Device>),
-) -> PyResult<Factor>
-where
-    Banded<'static, T>: Factorize<Scalar = T>,
-{
+) -> PyResult<Factor> {
     let py = bands.py();
     let own = own::<T>(bands)?;
     let n = on.0.shape().n();
@@ -436,11 +411,8 @@ fn hold_blocks<T: Number>(
     arrays: [&Bound<'_, PyUntypedArray>; 3],
     on: (&Plan, Option<&Device>),
     (block, periodic): (usize, bool),
-) -> PyResult<Factor>
-where
-    BlockTridiagonal<'static, T>: Factorize<Scalar = T>,
-{
+) -> PyResult<Factor> {
     let py = arrays[0].py();
-    let blocks = [own(arrays[0])?, own(arrays[1])?, own(arrays[2])?];
+    let blocks = [own::<T>(arrays[0])?, own::<T>(arrays[1])?, own::<T>(arrays[2])?];
     Factor::new(py, on, || BlockTridiagonal::from_vecs(block, blocks, periodic))
 }

@@ -98,11 +98,14 @@ pub(crate) struct Outcome<'a> {
     pub stack: &'a mut PodStack,
 }
 
+/// A method as a function: factors of a matrix, as decided.
+pub(crate) type FactorBy<T, A> = fn(&Decision, Arc<A>) -> Result<Factors<T, A>>;
+
 /// The sequential pivoted method for answers that stay above 8ε, factored when it is first asked.
 #[derive(Debug)]
 pub(crate) struct Fallback<T: Scalar, A: Matrix<T>> {
     decision: Decision,
-    factor: fn(&Decision, Arc<A>) -> Result<Factors<T, A>>,
+    factor: FactorBy<T, A>,
     made: Lazy<Box<Factors<T, A>>>,
 }
 
@@ -122,7 +125,7 @@ impl<T: Scalar, A: Matrix<T>> Factors<T, A> {
     }
 
     /// With other factors for answers that are not good: those that `factor` makes with scaled partial pivoting.
-    pub fn or_else(self, decision: &Decision, factor: fn(&Decision, Arc<A>) -> Result<Self>) -> Self {
+    pub fn or_else(self, decision: &Decision, factor: FactorBy<T, A>) -> Self {
         let fallback = Fallback { decision: decision.with_best_pivots(), factor, made: Lazy::new() };
         Self { fallback: Some(fallback), ..self }
     }

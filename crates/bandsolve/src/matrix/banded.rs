@@ -153,7 +153,7 @@ impl<'a, T: Scalar> Banded<'a, T> {
     }
 
     /// The same matrix, which has at most one diagonal on either side, as three arrays. Errors name places in its own array.
-    pub(crate) fn into_tridiagonal(self) -> Result<Tridiagonal<'static, T>> {
+    pub(crate) fn to_tridiagonal(&self) -> Result<Tridiagonal<'static, T>> {
         debug_assert!(self.lower <= 1 && self.upper <= 1);
         let (n, beside) = (self.n, self.n.saturating_sub(1));
         let (mut sub, mut diag, mut sup) = (zeroed(beside)?, zeroed(n)?, zeroed(beside)?);

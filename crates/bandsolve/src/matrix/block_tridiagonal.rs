@@ -2,7 +2,7 @@
 
 use super::{Shape, Tridiagonal};
 use crate::error::{Error, Result, check_len};
-use crate::memory::zeroed;
+use crate::memory::{copied, zeroed};
 use crate::tuning::SMALL_BLOCK_MAX;
 use bandsolve_kernel::Scalar;
 use bandsolve_kernel::arithmetic::Standard;
@@ -11,6 +11,7 @@ use bandsolve_kernel::threads::join;
 use core::ops::Range;
 use faer::{MatMut, MatRef};
 use std::borrow::Cow;
+use std::sync::Arc;
 
 /// A block tridiagonal matrix, open or periodic, over the caller's three arrays.
 ///
@@ -129,10 +130,13 @@ impl<'a, T: Scalar> BlockTridiagonal<'a, T> {
         }
     }
 
-    /// The same matrix, whose blocks have one row, over the same memory.
-    pub(crate) fn into_tridiagonal(self) -> Result<Tridiagonal<'a, T>> {
-        debug_assert!(self.block == 1);
-        Tridiagonal::build(self.sub, self.diag, self.sup, self.periodic)
+    /// The same matrix, whose blocks have one row: over the same memory, unless others share it.
+    pub(crate) fn into_tridiagonal(this: Arc<Self>) -> Result<Tridiagonal<'a, T>> {
+        debug_assert!(this.block == 1);
+        match Arc::try_unwrap(this) {
+            Ok(a) => Tridiagonal::build(a.sub, a.diag, a.sup, a.periodic),
+            Err(a) => Tridiagonal::from_vecs(copied(&a.sub)?, copied(&a.diag)?, copied(&a.sup)?, a.periodic),
+        }
     }
 
     /// The same matrix with arrays of its own.

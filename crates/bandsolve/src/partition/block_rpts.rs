@@ -14,7 +14,7 @@
 
 use crate::contract::Op;
 use crate::contract::equations::Matrix;
-use crate::contract::factors::{Columns as System, Factors, Outcome, Solver};
+use crate::contract::factors::{Columns as System, FactorBy, Factors, Outcome, Solver};
 use crate::contract::verify::{Facts, Report, good, refinement_scratch};
 use crate::decision::{Decision, Options, Pivoting};
 use crate::error::Result;
@@ -337,7 +337,7 @@ struct BlockRpts {
 pub(crate) fn factor<T: Scalar, A: SmallBlocks<T>>(
     decision: &Decision,
     a: Arc<A>,
-    sequential: fn(&Decision, Arc<A>) -> Result<Factors<T, A>>,
+    sequential: FactorBy<T, A>,
 ) -> Result<Factors<T, A>> {
     let own = BlockRpts { options: decision.options };
     Ok(Factors::new(a, Facts::new(decision), own).or_else(decision, sequential))
@@ -455,7 +455,7 @@ mod tests {
 
     /// Matrices with their sequential method.
     trait Solvable<T: Scalar>: SmallBlocks<T> + Clone {
-        const SEQUENTIAL: fn(&Decision, Arc<Self>) -> Result<Factors<T, Self>>;
+        const SEQUENTIAL: FactorBy<T, Self>;
 
         fn factor(&self, plan: &Plan) -> Factors<T, Self> {
             factor(&plan.decision, Arc::new(self.clone()), Self::SEQUENTIAL).unwrap()
@@ -463,11 +463,11 @@ mod tests {
     }
 
     impl<T: Scalar> Solvable<T> for Banded<'_, T> {
-        const SEQUENTIAL: fn(&Decision, Arc<Self>) -> Result<Factors<T, Self>> = banded::factor;
+        const SEQUENTIAL: FactorBy<T, Self> = banded::factor;
     }
 
     impl<T: Scalar> Solvable<T> for BlockTridiagonal<'_, T> {
-        const SEQUENTIAL: fn(&Decision, Arc<Self>) -> Result<Factors<T, Self>> = block_band::factor;
+        const SEQUENTIAL: FactorBy<T, Self> = block_band::factor;
     }
 
     /// Solves and checks what is reported against η measured anew.

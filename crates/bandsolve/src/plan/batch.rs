@@ -33,7 +33,7 @@ use std::sync::Arc;
 /// A batch ready to be solved. Holds no factors: they are recomputed in cache.
 #[derive(Debug)]
 pub struct BatchFactor<'m, T: Scalar> {
-    a: TridiagonalBatch<'m, T>,
+    a: Arc<TridiagonalBatch<'m, T>>,
     decision: Decision,
 }
 
@@ -326,12 +326,12 @@ impl<'a, T: Scalar> Factorize for TridiagonalBatch<'a, T> {
     type OwningFactor = BatchFactor<'a, T>;
 
     fn factor_with<'m>(&'m self, plan: &Plan) -> Result<BatchFactor<'m, T>> {
-        self.view().factor_owned_with(plan)
+        TridiagonalBatch::factor_shared_with(Arc::new(self.view()), plan)
     }
 
-    fn factor_owned_with(self, plan: &Plan) -> Result<BatchFactor<'a, T>> {
-        plan.check_shape(self.shape())?;
-        Ok(BatchFactor { a: self, decision: plan.decision.clone() })
+    fn factor_shared_with(a: Arc<Self>, plan: &Plan) -> Result<BatchFactor<'a, T>> {
+        plan.check_shape(a.shape())?;
+        Ok(BatchFactor { a, decision: plan.decision.clone() })
     }
 }
 

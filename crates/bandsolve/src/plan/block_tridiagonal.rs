@@ -19,15 +19,15 @@ impl<'a, T: Scalar> Factorize for BlockTridiagonal<'a, T> {
     type OwningFactor = AnyFactor<'a, T>;
 
     fn factor_with<'m>(&'m self, plan: &Plan) -> Result<AnyFactor<'m, T>> {
-        self.view().factor_owned_with(plan)
+        BlockTridiagonal::factor_shared_with(Arc::new(self.view()), plan)
     }
 
-    fn factor_owned_with(self, plan: &Plan) -> Result<AnyFactor<'a, T>> {
-        plan.check_shape(self.shape())?;
+    fn factor_shared_with(a: Arc<Self>, plan: &Plan) -> Result<AnyFactor<'a, T>> {
+        plan.check_shape(a.shape())?;
         let factor = if plan.is_tridiagonal() {
-            T::by_type::<OfTridiagonal<'_, 'a>>((&plan.decision, Arc::new(self.into_tridiagonal()?)))
+            T::by_type::<OfTridiagonal<'_, 'a>>((&plan.decision, Arc::new(BlockTridiagonal::into_tridiagonal(a)?)))
         } else {
-            T::by_type::<OfBlockTridiagonal<'_, 'a>>((&plan.decision, Arc::new(self)))
+            T::by_type::<OfBlockTridiagonal<'_, 'a>>((&plan.decision, a))
         };
         Ok(AnyFactor::new(&plan.decision, factor?))
     }

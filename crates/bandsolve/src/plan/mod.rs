@@ -17,6 +17,7 @@ use crate::method::Method;
 use bandsolve_kernel::Simd;
 use bandsolve_kernel::arithmetic::Standard;
 use bandsolve_kernel::memory::Pool;
+use std::sync::Arc;
 
 /// A decision how to solve systems of one shape; reads no numbers.
 ///
@@ -207,8 +208,16 @@ impl Plan {
     /// # Ok::<(), bandsolve::Error>(())
     /// ```
     pub fn factor_owned<M: Factorize>(&self, a: M) -> Result<M::OwningFactor> {
+        self.factor_shared(Arc::new(a))
+    }
+
+    /// Factors a matrix of the planned shape that others use, too.
+    ///
+    /// # Errors
+    /// Those of [`factor`](Self::factor).
+    pub fn factor_shared<M: Factorize>(&self, a: Arc<M>) -> Result<M::OwningFactor> {
         let _mode = Standard::enter();
-        a.factor_owned_with(self)
+        M::factor_shared_with(a, self)
     }
 
     /// `Err(Shape)` unless `got` is the shape planned for.
@@ -243,8 +252,8 @@ pub trait Factorize: Sized {
     type OwningFactor: Inspect<Self::Scalar>;
     /// Factors under a plan; called by [`Plan::factor`].
     fn factor_with<'m>(&'m self, plan: &Plan) -> Result<Self::Factor<'m>>;
-    /// Factors under a plan; called by [`Plan::factor_owned`].
-    fn factor_owned_with(self, plan: &Plan) -> Result<Self::OwningFactor>;
+    /// Factors under a plan; called by [`Plan::factor_owned`] and [`Plan::factor_shared`].
+    fn factor_shared_with(a: Arc<Self>, plan: &Plan) -> Result<Self::OwningFactor>;
 }
 
 fn choose(shape: Shape, wish: Method, options: &Options) -> (Method, String) {

@@ -19,12 +19,12 @@ impl<'a, T: Scalar> Factorize for Tridiagonal<'a, T> {
     type OwningFactor = AnyFactor<'a, T>;
 
     fn factor_with<'m>(&'m self, plan: &Plan) -> Result<AnyFactor<'m, T>> {
-        self.view().factor_owned_with(plan)
+        Tridiagonal::factor_shared_with(Arc::new(self.view()), plan)
     }
 
-    fn factor_owned_with(self, plan: &Plan) -> Result<AnyFactor<'a, T>> {
-        plan.check_shape(self.shape())?;
-        let factor = T::by_type::<OfTridiagonal<'_, 'a>>((&plan.decision, Arc::new(self)));
+    fn factor_shared_with(a: Arc<Self>, plan: &Plan) -> Result<AnyFactor<'a, T>> {
+        plan.check_shape(a.shape())?;
+        let factor = T::by_type::<OfTridiagonal<'_, 'a>>((&plan.decision, a));
         Ok(AnyFactor::new(&plan.decision, factor?))
     }
 }
