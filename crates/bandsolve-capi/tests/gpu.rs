@@ -4,9 +4,8 @@ mod common;
 
 use bandsolve::{Complex32, Complex64, Plan, RealScalar, Scalar, Shape};
 use bandsolve_capi::*;
+use bandsolve_gallery::{Random, random_vec};
 use bandsolve_gpu::{Device, DeviceCsc, DeviceCscMut, DeviceVec, Element, Matrix, Solver};
-use bandsolve_testkit::Random;
-use bandsolve_testkit::conformance::random_vec;
 use common::Family::{Banded, Blocks, Tridiagonal};
 use common::*;
 use core::ffi::{CStr, c_void};

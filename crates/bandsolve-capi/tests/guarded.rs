@@ -6,7 +6,7 @@ mod common;
 
 use bandsolve::Method;
 use bandsolve_capi::*;
-use bandsolve_testkit::Random;
+use bandsolve_gallery::Random;
 use common::Family::{Banded, Blocks, Tridiagonal};
 use common::*;
 use core::ffi::c_void;

@@ -4,8 +4,8 @@ mod common;
 
 use bandsolve::{Method, Shape};
 use bandsolve_capi::*;
+use bandsolve_gallery::oracle::{Rows, backward_error};
 use bandsolve_testkit::conformance::{epsilon, rounding};
-use bandsolve_testkit::oracle::{Rows, backward_error};
 use common::Family::{Banded, Blocks, Tridiagonal};
 use common::*;
 use std::ffi::CString;

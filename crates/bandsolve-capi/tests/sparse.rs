@@ -4,9 +4,9 @@ mod common;
 
 use bandsolve::{Complex32, Complex64, RealScalar, Scalar};
 use bandsolve_capi::*;
-use bandsolve_testkit::Random;
-use bandsolve_testkit::conformance::{epsilon, random_vec, rounding};
-use bandsolve_testkit::oracle::backward_error;
+use bandsolve_gallery::oracle::backward_error;
+use bandsolve_gallery::{Random, random_vec};
+use bandsolve_testkit::conformance::{epsilon, rounding};
 use common::Family::Tridiagonal;
 use common::*;
 use core::ffi::c_void;

@@ -13,7 +13,7 @@ use crate::progress;
 use crate::report;
 use bandsolve::dyn_stack::{PodBuffer, PodStack};
 use bandsolve::{Factor, Op, Plan, Report, Tridiagonal};
-use bandsolve_testkit::Random;
+use bandsolve_gallery::Random;
 use std::time::{Duration, Instant};
 
 /// Unknowns.

@@ -1,3 +1,3 @@
 //! The matrix families that `generate` knows.
 
-pub use bandsolve_testkit::families::{System, families};
+pub use bandsolve_gallery::families::{System, families};

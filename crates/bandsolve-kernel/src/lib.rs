@@ -11,11 +11,14 @@ pub mod ahead;
 pub mod arithmetic;
 pub mod blocks;
 pub mod dense;
+pub mod dense_lu;
 mod element;
+pub mod exact;
 mod lanes;
 pub mod lockstep;
 pub mod memory;
 pub mod panel;
+pub mod precise;
 pub mod products;
 mod reduce;
 pub mod residual;
@@ -196,6 +199,14 @@ pub trait Kernels: Sized {
     fn substitute_small(simd: Simd, job: dense::Substitute<'_, Self>)
     where
         Self: Scalar;
+    /// A step of LU of a dense block.
+    fn dense_lu(simd: Simd, job: dense_lu::Step<'_, Self>)
+    where
+        Self: Scalar;
+    /// Precise residuals of rows of a block row.
+    fn block_row(simd: Simd, job: precise::BlockRow<'_, Self>) -> exact::Largest
+    where
+        Self: Scalar;
     /// Residuals of a banded system.
     fn residual(simd: Simd, job: residual::Residual<'_, Self>)
     where
@@ -283,6 +294,12 @@ macro_rules! kernels {
                     dispatch(simd, job)
                 }
                 fn substitute_small(simd: Simd, job: dense::Substitute<'_, Self>) {
+                    dispatch(simd, job)
+                }
+                fn dense_lu(simd: Simd, job: dense_lu::Step<'_, Self>) {
+                    dispatch(simd, job)
+                }
+                fn block_row(simd: Simd, job: precise::BlockRow<'_, Self>) -> exact::Largest {
                     dispatch(simd, job)
                 }
                 fn residual(simd: Simd, job: residual::Residual<'_, Self>) {

@@ -1,6 +1,6 @@
 //! Test matrices.
 
-use bandsolve_testkit::families as testkit;
+use bandsolve_gallery::families as gallery;
 use numpy::{PyArray1, PyArrayMethods};
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyValueError;
@@ -9,22 +9,22 @@ use pyo3::prelude::*;
 /// Name and description of every family of matrices.
 #[pyfunction]
 pub fn families() -> Vec<(&'static str, &'static str)> {
-    testkit::families().iter().map(|family| (family.name, family.description)).collect()
+    gallery::families().iter().map(|family| (family.name, family.description)).collect()
 }
 
 /// A matrix: `("tridiagonal", sub, diag, sup, periodic)`, or `("banded", lower, upper, bands)`.
 #[pyfunction]
 pub fn generate<'py>(py: Python<'py>, name: &str, n: usize, seed: u64) -> PyResult<Bound<'py, PyAny>> {
-    let family = testkit::family(name).ok_or_else(|| {
-        let names: Vec<_> = testkit::families().iter().map(|family| family.name).collect();
+    let family = gallery::family(name).ok_or_else(|| {
+        let names: Vec<_> = gallery::families().iter().map(|family| family.name).collect();
         PyValueError::new_err(format!("there is no family {name:?}; there are {}", names.join(", ")))
     })?;
     match family.generate(n, seed) {
-        testkit::System::Tridiagonal(a) => {
+        gallery::System::Tridiagonal(a) => {
             let [sub, diag, sup] = a.arrays().map(|array| PyArray1::from_slice(py, array));
             ("tridiagonal", sub, diag, sup, a.is_periodic()).into_bound_py_any(py)
         }
-        testkit::System::Banded(a) => {
+        gallery::System::Banded(a) => {
             let (bands, leading) = a.storage();
             let bands = PyArray1::from_slice(py, bands).reshape([a.n(), leading])?;
             ("banded", a.lower(), a.upper(), bands).into_bound_py_any(py)

@@ -16,21 +16,21 @@
 //!   computes in working precision. A residual of k products and k sums, subtracted from d, is off by at most
 //!   (k + 2)·u·(Σ|a||x| + |d|), u = ε/2; a complex product is off by √5·u instead of u: see [`rounding`].
 //! - *Forward* errors are bounded through the condition number of the row-scaled matrix,
-//!   [`crate::oracle::condition_rows`].
+//!   [`bandsolve_gallery::oracle::condition_rows`].
 
-use crate::Random;
-use crate::families::{dominant, scale_rows};
-use crate::oracle::{
-    Rows, backward_error, condition_rows, forward_error_max, product, round, solve_reference, transpose,
-    transpose_banded,
-};
-use crate::tables::{Case, PUBLISHED_N, Paper, chang, klein};
-use crate::wide::{DoubleComplex, Wide};
 use bandsolve::dyn_stack::PodStack;
 use bandsolve::{
     Banded, Error, Factor, Layout, Method, Op, Pivoting, Plan, RealScalar, Report, Result, Scalar, Simd, Tridiagonal,
     TridiagonalBatch,
 };
+use bandsolve_gallery::families::{dominant, scale_rows};
+use bandsolve_gallery::oracle::{
+    Rows, backward_error, condition_rows, forward_error_max, product, round, solve_reference, transpose,
+    transpose_banded,
+};
+use bandsolve_gallery::tables::{Case, PUBLISHED_N, Paper, chang, klein};
+use bandsolve_gallery::wide::{DoubleComplex, Wide};
+use bandsolve_gallery::{Random, random_vec};
 use std::sync::LazyLock;
 
 /// What a suite does to the default plan before it factors.
@@ -134,11 +134,6 @@ fn tridiagonal<T: Scalar>(sub: Vec<T>, diag: Vec<T>, sup: Vec<T>, periodic: bool
 fn arrays<T: Scalar>(a: &Tridiagonal<'_, T>) -> [Vec<T>; 3] {
     let part = |f: fn((T, T, T)) -> T| (0..a.n()).map(|i| f(a.row(i))).collect();
     [part(|r| r.0), part(|r| r.1), part(|r| r.2)]
-}
-
-/// Numbers from U(−1, 1), complex ones from the square.
-pub fn random_vec<T: Scalar>(n: usize, random: &mut Random) -> Vec<T> {
-    (0..n).map(|_| round(random.uniform(-1.0, 1.0), random.uniform(-1.0, 1.0))).collect()
 }
 
 /// Random matrix, dominant or not. Periodic ones of one or two unknowns are always dominant: there, corner and

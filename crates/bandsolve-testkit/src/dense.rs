@@ -1,8 +1,8 @@
 //! Determinants and componentwise errors, formed in double-double from the dense matrix: for small n.
 
-use crate::oracle::{Rows, largest_exponent, scaled_row, shifted};
-use crate::wide::{Double, DoubleComplex, Wide, power_of_two};
 use bandsolve::{Complex64, Scalar};
+use bandsolve_gallery::oracle::{Rows, largest_exponent, scaled_row, shifted};
+use bandsolve_gallery::wide::{Double, DoubleComplex, Wide, power_of_two};
 
 /// det A / |det A| and ln |det A|, by dense LU with partial pivoting of the row-scaled matrix; (0, −∞) if no pivot is left.
 ///
@@ -112,8 +112,8 @@ fn largest_ratio<T: Scalar, W: Wide>(a: &impl Rows<T>, rhs: &[T], x: &[T]) -> f6
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gallery::{clement, toeplitz};
     use bandsolve::Tridiagonal;
+    use bandsolve_gallery::matrices::{clement, toeplitz};
 
     #[test]
     fn determinants_by_hand() {

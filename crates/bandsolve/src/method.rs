@@ -44,7 +44,7 @@ macro_rules! methods {
             }
             /// Partitions on threads, cyclic reduction inside.
             SpikeCr "spike-cr" {
-                Tridiagonal "spike-cr.md" by stored::factor::<T, Spike<T, CyclicReduction<T, 1>>>, needing factors_tell;
+                Tridiagonal "spike-cr.md" by stored::factor::<T, SpikeCr<T>>, needing factors_tell;
             }
             /// Partitions on SIMD lanes whose couplings decay inside: for strongly dominant matrices.
             SpikeTruncated "spike-truncated" {
@@ -67,11 +67,11 @@ macro_rules! methods {
             }
             /// Cyclic reduction: every other row is eliminated, level by level.
             Cr "cr" {
-                Tridiagonal "cyclic-reduction.md" by stored::factor::<T, CyclicReduction<T, 1>>, needing factors_tell;
+                Tridiagonal "cyclic-reduction.md" by stored::factor::<T, Cr<T>>, needing factors_tell;
             }
             /// Tricyclic reduction: two of three rows are eliminated, level by level.
             Tricr "tricr" {
-                Tridiagonal "cyclic-reduction.md" by stored::factor::<T, CyclicReduction<T, 2>>, needing factors_tell;
+                Tridiagonal "cyclic-reduction.md" by stored::factor::<T, Tricr<T>>, needing factors_tell;
             }
             /// Parallel cyclic reduction: all rows are reduced at every level.
             Pcr "pcr" {
@@ -83,8 +83,8 @@ macro_rules! methods {
             }
             /// Banded systems: partitions on threads, LU and UL inside, recursive reduced system.
             Spike "spike" {
-                Band "spike.md" by banded_spike::factor, needing partitioned_band::<T>;
-                Blocks "spike.md" by block_band::factor_by_parts, needing blocks_as_partitioned_band::<T>;
+                Band "spike.md" by spike::factor, needing partitioned_band::<T>;
+                Blocks "spike.md" by spike::factor_blocks, needing blocks_as_partitioned_band::<T>;
             }
             /// Dense blocks: block cyclic reduction on threads.
             Bcyclic "bcyclic" {

@@ -149,8 +149,8 @@ mod tests {
     use super::*;
     use crate::tuning::SCAN_TILE_ROWS;
     use crate::{Complex32, Complex64, RealScalar};
+    use bandsolve_gallery::Random;
     use bandsolve_kernel::tuning::MIN_ROWS_PER_THREAD;
-    use bandsolve_testkit::Random;
 
     const LENGTHS: [usize; 11] = [
         0,

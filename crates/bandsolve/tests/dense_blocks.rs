@@ -2,8 +2,9 @@
 
 use bandsolve::dyn_stack::{PodBuffer, PodStack};
 use bandsolve::{BlockTridiagonal, Complex32, Complex64, Error, Factor, Method, Op, Plan, RealScalar, Report, Scalar};
-use bandsolve_testkit::conformance::{epsilon, random_vec, rounding};
-use bandsolve_testkit::{Random, oracle};
+use bandsolve_gallery::random_vec;
+use bandsolve_gallery::{Random, oracle};
+use bandsolve_testkit::conformance::{epsilon, rounding};
 
 const METHODS: [Method; 3] = [Method::Bcyclic, Method::BlockSpike, Method::Spike];
 const OPS: [Op; 3] = [Op::Plain, Op::Transpose, Op::ConjTranspose];

@@ -4,10 +4,12 @@ mod drawn;
 
 use bandsolve::prelude::*;
 use bandsolve::{Inspect, RealScalar};
-use bandsolve_testkit::conformance::{epsilon, random_vec};
-use bandsolve_testkit::gallery::{clement, toeplitz};
-use bandsolve_testkit::oracle::{self, Rows, condition_1, condition_rows};
-use bandsolve_testkit::{Random, dense, tables};
+use bandsolve_gallery::matrices::{clement, toeplitz};
+use bandsolve_gallery::oracle::{self, Rows, condition_1, condition_rows};
+use bandsolve_gallery::random_vec;
+use bandsolve_gallery::{Random, tables};
+use bandsolve_testkit::conformance::epsilon;
+use bandsolve_testkit::dense;
 use drawn::{Truth, check_error, count, drawn, run};
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;

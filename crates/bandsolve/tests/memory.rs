@@ -3,8 +3,7 @@
 
 use bandsolve::prelude::*;
 use bandsolve::{Factorize, RealScalar};
-use bandsolve_testkit::Random;
-use bandsolve_testkit::conformance::random_vec;
+use bandsolve_gallery::{Random, random_vec};
 use std::process::Command;
 
 /// Unknowns: enough for what grows with them to be mapped by itself.

@@ -5,7 +5,7 @@ mod drawn;
 
 use bandsolve::Factorize;
 use bandsolve::prelude::*;
-use bandsolve_testkit::oracle::{self, Rows};
+use bandsolve_gallery::oracle::{self, Rows};
 use drawn::{ARRAYS, Tally, Truth, check_error, count, counts, drawn, run, truth};
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;

@@ -1,9 +1,9 @@
 //! Unverified solves: how good they are beside what the papers published, and which matrices break which method.
 
 use bandsolve::{Banded, BlockTridiagonal, Factor, Factorize, Method, Plan, Shape, Tridiagonal};
-use bandsolve_testkit::Random;
-use bandsolve_testkit::oracle::{backward_error, product};
-use bandsolve_testkit::tables::{Case, PUBLISHED_N, Paper, chang, klein, x_true};
+use bandsolve_gallery::Random;
+use bandsolve_gallery::oracle::{backward_error, product};
+use bandsolve_gallery::tables::{Case, PUBLISHED_N, Paper, chang, klein, x_true};
 
 /// Methods and the solvers of Chang's Table 6.2 and Klein's Table 5 that they are.
 const PUBLISHED: [(Method, Paper, &str); 9] = [

@@ -2,8 +2,7 @@
 
 use bandsolve::Factorize;
 use bandsolve::prelude::*;
-use bandsolve_testkit::Random;
-use bandsolve_testkit::conformance::random_vec;
+use bandsolve_gallery::{Random, random_vec};
 
 /// Promised and asked for, for every option that changes sizes.
 fn check<T: Scalar, M: Factorize<Scalar = T>>(a: &M, shape: Shape, slack: f64) -> usize {

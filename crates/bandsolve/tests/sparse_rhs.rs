@@ -3,8 +3,7 @@
 use bandsolve::AnyFactor;
 use bandsolve::prelude::*;
 use bandsolve::{RealScalar, Simd};
-use bandsolve_testkit::Random;
-use bandsolve_testkit::conformance::random_vec;
+use bandsolve_gallery::{Random, random_vec};
 
 /// Column pointers, row indices, values.
 struct Columns<T> {

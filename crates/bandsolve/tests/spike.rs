@@ -2,8 +2,8 @@
 
 use bandsolve::dyn_stack::{PodBuffer, PodStack};
 use bandsolve::{Banded, Complex32, Complex64, Error, Factor, Method, Op, Pivoting, Plan, RealScalar, Report, Scalar};
-use bandsolve_testkit::Random;
-use bandsolve_testkit::oracle::{backward_error, condition_rows, forward_error_max, solve_reference, transpose_banded};
+use bandsolve_gallery::Random;
+use bandsolve_gallery::oracle::{backward_error, condition_rows, forward_error_max, solve_reference, transpose_banded};
 
 const OPS: [Op; 3] = [Op::Plain, Op::Transpose, Op::ConjTranspose];
 

@@ -4,9 +4,8 @@
 
 use bandsolve::{Complex32, Complex64, RealScalar, Scalar};
 use bandsolve_capi::*;
-use bandsolve_testkit::Random;
-use bandsolve_testkit::conformance::random_vec;
-use bandsolve_testkit::oracle::Rows;
+use bandsolve_gallery::oracle::Rows;
+use bandsolve_gallery::{Random, random_vec};
 use core::ffi::{CStr, c_void};
 
 pub type Status = bandsolve_status_t;

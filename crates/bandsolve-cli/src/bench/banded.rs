@@ -14,7 +14,7 @@ use crate::progress;
 use crate::report;
 use bandsolve::dyn_stack::{PodBuffer, PodStack};
 use bandsolve::{Banded, Factor, Method, Op, Pivoting, Plan, Report};
-use bandsolve_testkit::{Random, oracle};
+use bandsolve_gallery::{Random, oracle};
 use serde_json::json;
 use std::time::{Duration, Instant};
 

@@ -13,7 +13,7 @@ use crate::peers::{Arrays, Peer, PeerScalar, Solver};
 use crate::progress;
 use crate::report;
 use bandsolve::{Factor, Layout, Plan, Report, Scalar, TridiagonalBatch};
-use bandsolve_testkit::{Random, oracle};
+use bandsolve_gallery::{Random, oracle};
 use serde_json::json;
 use std::time::{Duration, Instant};
 

@@ -14,7 +14,7 @@ use crate::progress;
 use crate::report;
 use bandsolve::dyn_stack::{PodBuffer, PodStack};
 use bandsolve::{BlockTridiagonal, Factor, Method, Op, Plan, Report};
-use bandsolve_testkit::Random;
+use bandsolve_gallery::Random;
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 

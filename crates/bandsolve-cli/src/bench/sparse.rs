@@ -13,7 +13,7 @@ use crate::memory::affordable;
 use crate::progress;
 use crate::report;
 use bandsolve::{Csc, CscMut, Factor, Op, Plan, Report, Tridiagonal};
-use bandsolve_testkit::Random;
+use bandsolve_gallery::Random;
 use serde_json::{Value, json};
 use std::time::Instant;
 

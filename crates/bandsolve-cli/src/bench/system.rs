@@ -6,7 +6,7 @@ use crate::args::Data;
 use crate::peers::{Arrays, Peer, PeerScalar, Solver};
 use bandsolve::dyn_stack::{PodBuffer, PodStack};
 use bandsolve::{Factor, Method, Op, Plan, Report, Tridiagonal};
-use bandsolve_testkit::{Random, oracle};
+use bandsolve_gallery::{Random, oracle};
 use std::time::{Duration, Instant};
 
 /// Up to this size every answer is measured by the oracle, which takes its time; beyond, by the solver's own report.

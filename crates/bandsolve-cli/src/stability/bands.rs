@@ -11,12 +11,12 @@ use crate::progress;
 use crate::report::{self, largest};
 use crate::structure::{Kind, System};
 use bandsolve::{Banded, BlockTridiagonal, Error, Factor, Method, Plan, Shape};
-use bandsolve_testkit::band_tables::{
+use bandsolve_gallery::band_tables::{
     BANDED_CASES, BLOCK_SOLVERS, PENTADIAGONAL_SOLVERS, block_cases, pentadiagonal_cases, rotated_blocks,
 };
-use bandsolve_testkit::gallery::banded;
-use bandsolve_testkit::oracle;
-use bandsolve_testkit::tables::{PUBLISHED_N, x_true};
+use bandsolve_gallery::matrices::banded;
+use bandsolve_gallery::oracle;
+use bandsolve_gallery::tables::{PUBLISHED_N, x_true};
 use indicatif::ProgressIterator;
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -28,7 +28,7 @@ const BLOCK_N: usize = 1024;
 pub fn pentadiagonal(args: &StabilityBandsArgs) -> Result<(), Failure> {
     let taken = report::check_outputs(&args.outputs.named(), &[])?;
     let n = args.n.map_or(PUBLISHED_N, |n| n as usize);
-    let problem = |case: bandsolve_testkit::band_tables::PentadiagonalCase| {
+    let problem = |case: bandsolve_gallery::band_tables::PentadiagonalCase| {
         let a = case.matrix(n, args.seed);
         Problem {
             name: case.id.to_string(),
@@ -45,7 +45,7 @@ pub fn pentadiagonal(args: &StabilityBandsArgs) -> Result<(), Failure> {
 pub fn block(args: &StabilityBandsArgs) -> Result<(), Failure> {
     let taken = report::check_outputs(&args.outputs.named(), &[])?;
     let n = args.n.map_or(BLOCK_N, |n| n as usize);
-    let problem = |(case, published): (bandsolve_testkit::tables::Case, [f64; 4])| Problem {
+    let problem = |(case, published): (bandsolve_gallery::tables::Case, [f64; 4])| Problem {
         name: case.id.to_string(),
         condition: (n == BLOCK_N).then_some(case.condition),
         a: Matrix::Blocks(rotated_blocks(&case, n, args.seed)),

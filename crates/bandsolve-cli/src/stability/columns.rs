@@ -2,7 +2,7 @@
 
 use super::heat_map::{Panel, Part};
 use super::{Attempt, Judgement, Row};
-use bandsolve_testkit::tables::Paper;
+use bandsolve_gallery::tables::Paper;
 
 /// The part of a judgement that is shown.
 pub type Measure = fn(&Judgement) -> f64;

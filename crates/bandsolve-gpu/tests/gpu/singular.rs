@@ -3,8 +3,8 @@
 use bandsolve::{
     Complex32, Complex64, Error, Factor, Layout, Method, Pivoting, Plan, Report, Result, Shape, Tridiagonal,
 };
+use bandsolve_gallery::Random;
 use bandsolve_gpu::{Device, DeviceCsc, DeviceVec, Element, Emulation, HostMatrix, Matrix, Solver, Spread};
-use bandsolve_testkit::Random;
 use bandsolve_testkit::singular::{self, PLANTED, for_all_planted, matrix};
 
 fn device(multiprocessors: usize) -> Device {

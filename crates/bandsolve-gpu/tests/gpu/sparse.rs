@@ -1,9 +1,8 @@
 //! Sparse right-hand sides: written out they give the same, bit for bit; pruned, the largest entries of that.
 
 use bandsolve::{Complex32, Complex64, Error, Plan, RealScalar, Scalar, Shape};
+use bandsolve_gallery::{Random, random_vec};
 use bandsolve_gpu::{Device, DeviceCsc, DeviceCscMut, DeviceVec, Element, Emulation, Matrix, Order, Solver};
-use bandsolve_testkit::Random;
-use bandsolve_testkit::conformance::random_vec;
 
 const ORDERS: [Order; 3] = [Order::Forward, Order::Reverse, Order::Random];
 

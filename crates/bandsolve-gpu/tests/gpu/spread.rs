@@ -1,10 +1,9 @@
 //! Systems in parts: on several devices, or one part after the other, with the bits of a single device.
 
 use bandsolve::{BlockTridiagonal, Complex32, Complex64, Plan, RealScalar, Tridiagonal};
+use bandsolve_gallery::oracle::backward_error;
+use bandsolve_gallery::{Random, random_vec};
 use bandsolve_gpu::{Device, Element, Emulation, HostMatrix, Matrix, Solver, Spread};
-use bandsolve_testkit::Random;
-use bandsolve_testkit::conformance::random_vec;
-use bandsolve_testkit::oracle::backward_error;
 
 fn device(seed: u64) -> Device {
     Device::emulated(Emulation { seed, ..Emulation::default() })

@@ -16,8 +16,8 @@ impl<T: Scalar> Matrix<T> for Banded<'_, T> {
         self.shape()
     }
 
-    fn equations(&self, op: Op) -> impl Equations<T> {
-        BandRows { a: self, op }
+    fn equations(&self, op: Op, simd: Simd) -> impl Equations<T> {
+        BandRows { a: self, op, simd }
     }
 
     fn check_finite(&self) -> Result<()> {
@@ -29,6 +29,7 @@ impl<T: Scalar> Matrix<T> for Banded<'_, T> {
 struct BandRows<'a, 'm, T: Scalar> {
     a: &'a Banded<'m, T>,
     op: Op,
+    simd: Simd,
 }
 
 impl<T: Scalar> Equations<T> for BandRows<'_, '_, T> {
@@ -43,7 +44,7 @@ impl<T: Scalar> Equations<T> for BandRows<'_, '_, T> {
         let (i, j) =
             if transposed { (columns.clone(), first_row..end_row) } else { (first_row..end_row, columns.clone()) };
         let a = Rectangle::of(self.a.storage(), (self.a.lower(), self.a.upper()), i, j);
-        T::residual(Simd::detect(), Residual { a, transposed, x: &x[columns], r, sums });
+        T::residual(self.simd, Residual { a, transposed, x: &x[columns], r, sums });
     }
 
     fn accumulate_columns(&self, first_row: usize, x: (&[T], usize), (r, rows): (&mut [T], usize), sums: &mut [T]) {
@@ -83,7 +84,7 @@ impl<T: Scalar> BandRows<'_, '_, T> {
         // What all rows reach; nothing if the band is narrower than the tile.
         let first = (end_row - 1).saturating_sub(left).max(reached.start);
         let core = first..(first_row + right + 1).min(n).max(first);
-        let simd = Simd::detect();
+        let simd = self.simd;
         let x_rows =
             |span: &Range<usize>| MatRef::from_column_major_slice_with_stride(&x[span.start..], span.len(), columns, n);
         // What only some rows reach is copied, with zeros.

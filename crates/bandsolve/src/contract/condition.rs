@@ -2,10 +2,10 @@
 
 use crate::contract::Op;
 use crate::contract::inspect::Probe;
-use crate::contract::measure::{exponent, ldexp};
 use crate::contract::verify::buffer;
 use crate::error::{Error, Result};
 use crate::memory::allocate;
+use bandsolve_kernel::exact::{exponent, ldexp};
 use bandsolve_kernel::{RealScalar, Scalar};
 use dyn_stack::PodStack;
 

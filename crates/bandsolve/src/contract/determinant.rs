@@ -1,7 +1,7 @@
 //! Determinants that neither over- nor underflow.
 
-use crate::contract::measure::{exponent, ldexp};
 use bandsolve_kernel::arithmetic::Standard;
+use bandsolve_kernel::exact::{exponent, ldexp};
 use bandsolve_kernel::{RealScalar, Scalar};
 use core::f64::consts::{FRAC_1_SQRT_2, LN_2};
 

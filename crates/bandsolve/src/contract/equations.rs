@@ -1,11 +1,12 @@
 //! Matrices as the accuracy contract needs them: their rows, and whether these are finite.
 
 use crate::contract::Op;
-use crate::contract::measure::{Largest, Norm, ROWS_TOGETHER};
+use crate::contract::measure::ROWS_TOGETHER;
 use crate::error::Result;
 use crate::matrix::{Shape, Tridiagonal};
-use bandsolve_kernel::Scalar;
+use bandsolve_kernel::exact::{Largest, Norm};
 use bandsolve_kernel::rows::Rows;
+use bandsolve_kernel::{Scalar, Simd};
 use core::fmt::Debug;
 
 /// The equations of one system, row by row: all that measuring an answer needs.
@@ -95,8 +96,8 @@ impl<T: Scalar> Equations<T> for Rows<'_, T> {
 pub(crate) trait Matrix<T: Scalar>: Debug + Send + Sync {
     /// Kind and size.
     fn shape(&self) -> Shape;
-    /// Rows of op(A).
-    fn equations(&self, op: Op) -> impl Equations<T>;
+    /// Rows of op(A), measured with these vectors.
+    fn equations(&self, op: Op, simd: Simd) -> impl Equations<T>;
     /// First entry of the matrix that is not finite, as an error.
     fn check_finite(&self) -> Result<()>;
 }
@@ -106,7 +107,7 @@ impl<T: Scalar> Matrix<T> for Tridiagonal<'_, T> {
         self.shape()
     }
 
-    fn equations(&self, op: Op) -> impl Equations<T> {
+    fn equations(&self, op: Op, _simd: Simd) -> impl Equations<T> {
         op.rows(self)
     }
 

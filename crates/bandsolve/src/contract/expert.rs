@@ -12,11 +12,12 @@
 
 use crate::contract::condition::{Norm, estimate_norm_1};
 use crate::contract::inspect::Probe;
-use crate::contract::measure::{ComponentRow, exponent, ldexp};
+use crate::contract::measure::ComponentRow;
 use crate::contract::verify::{Report, buffer, good};
 use crate::contract::{Op, condition};
 use crate::error::{Error, Result, check_len};
 use crate::memory::{allocate, collected};
+use bandsolve_kernel::exact::{exponent, ldexp};
 use bandsolve_kernel::{RealScalar, Scalar};
 use dyn_stack::{PodBuffer, PodStack};
 use smallvec::SmallVec;

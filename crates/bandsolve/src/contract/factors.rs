@@ -168,7 +168,7 @@ impl<T: Scalar, A: Matrix<T>> Factors<T, A> {
         if !self.facts.verify {
             return if self.is_singular(op) { self.solve_again(op, (rhs, x), outcome.report) } else { Ok(()) };
         }
-        let (n, equations) = (self.a.shape().n().max(1), self.a.equations(op));
+        let (n, equations) = (self.a.shape().n().max(1), self.a.equations(op, self.facts.simd));
         let together = !equations.prefers_precise() && !self.is_singular(op);
         let groups = rhs.chunks(RHS_TOGETHER * n).zip(x.chunks_mut(RHS_TOGETHER * n));
         for (g, (rhs, x)) in groups.enumerate() {
@@ -268,7 +268,7 @@ impl<T: Scalar, A: Matrix<T>> Factors<T, A> {
     /// The residual is formed in twice the working precision, so that a step brings η down to a few ε whenever the
     /// factors are good to a digit or two.
     fn refine(&self, op: Op, d: &[T], x: &mut [T], stack: &mut PodStack) -> (f64, usize) {
-        let (good, equations, parallel) = (good::<T>(), self.a.equations(op), self.facts.parallel);
+        let (good, equations, parallel) = (good::<T>(), self.a.equations(op, self.facts.simd), self.facts.parallel);
         let precise = equations.prefers_precise();
         let mut best = if precise { f64::INFINITY } else { measure(&equations, d, x, parallel) };
         if best <= ACCEPTED_AT_ONCE * good {
@@ -355,7 +355,7 @@ impl<T: Scalar, A: Matrix<T>> Factor<T> for Factors<T, A> {
 
 impl<T: Scalar, A: Matrix<T>> Probe<T> for Factors<T, A> {
     fn visit_row(&self, op: Op, i: usize, visit: &mut dyn FnMut(usize, T)) {
-        self.a.equations(op).visit_row(i, visit);
+        self.a.equations(op, self.facts.simd).visit_row(i, visit);
     }
 
     fn check_finite(&self) -> Result<()> {

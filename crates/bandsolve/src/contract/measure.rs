@@ -3,6 +3,7 @@
 use crate::contract::Op;
 use crate::contract::equations::Equations;
 use crate::contract::inspect::Probe;
+use bandsolve_kernel::exact::{Largest, Norm, ScaledRow, Sum, exponent, ldexp, modulus, parts, pow2};
 use bandsolve_kernel::rows::Rows;
 use bandsolve_kernel::scalar::peak;
 use bandsolve_kernel::spread::{Wide, chunks};
@@ -131,7 +132,7 @@ fn row_errors<T: Scalar, E: Equations<T>>(
         if scale > low && scale < high {
             worst.add(r.abs1().to_f64() / scale);
         } else {
-            worst.add(ScaledRow::new::<T, E, false>(equations, first_row + k, (*d, x), norm).error());
+            worst.add(scaled_row::<T, E, false>(equations, first_row + k, (*d, x), norm).error());
         }
     }
     worst
@@ -154,7 +155,7 @@ pub(crate) fn residual<T: Scalar, E: Equations<T>>(
         }
         let mut eta = Largest::default();
         for (i, r) in (chunk * CHUNK..).zip(r) {
-            let row = ScaledRow::new::<T, E, true>(equations, i, (d[i], x), &norm);
+            let row = scaled_row::<T, E, true>(equations, i, (d[i], x), &norm);
             eta.add(row.error());
             *r = row.unscaled();
         }
@@ -164,54 +165,12 @@ pub(crate) fn residual<T: Scalar, E: Equations<T>>(
     chunks((r.len().div_ceil(CHUNK), least), Wide(r, CHUNK), &of_chunk, (Largest::default(), &Ord::max)).value()
 }
 
-/// Running maximum of moduli, NaN if one of them is: their bits are ordered like the numbers, NaN on top.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Largest(u64);
-
-impl Largest {
-    #[inline(always)]
-    pub fn add(&mut self, v: f64) {
-        self.0 = self.0.max(v.abs().to_bits());
-    }
-
-    fn value(self) -> f64 {
-        f64::from_bits(self.0)
-    }
-}
-
-/// ‖x‖∞, or the smallest normal number where that is larger, as `value · 2^exponent`: what is smaller is known to a part of that
-/// number, and no better.
-pub(crate) struct Norm {
-    pub value: f64,
-    pub exponent: i32,
-    /// The product, not safe from overflow.
-    plain: f64,
-}
-
-impl Norm {
-    fn of<T: Scalar>(x: &[T]) -> Self {
-        let mut largest = Largest::default();
-        for v in x {
-            largest.add(v.re().to_f64());
-            largest.add(v.im().to_f64());
-        }
-        let (largest, least) = (largest.value(), T::Real::MIN_POSITIVE.to_f64());
-        let largest = if largest < least { least } else { largest };
-        let exponent = exponent(largest);
-        let mut value = largest * pow2(-exponent);
-        if T::COMPLEX && largest.is_finite() {
-            value = x.iter().map(|v| modulus(parts(*v, pow2(-exponent)))).fold(value, f64::max);
-        }
-        Self { value, exponent, plain: value * pow2(exponent) }
-    }
-}
-
 /// |d_i − (Ax)_i| / (Σ|a_ij|·‖x‖∞ + |d_i|) of one row of a complex system.
 #[inline(always)]
 fn row_error<T: Scalar, E: Equations<T>>(equations: &E, i: usize, (d, x): (T, &[T]), norm: &Norm) -> f64 {
     // Complex moduli in double precision would over- or underflow unscaled.
     if T::Real::EPSILON.to_f64() == f64::EPSILON {
-        return ScaledRow::new::<T, E, false>(equations, i, (d, x), norm).error();
+        return scaled_row::<T, E, false>(equations, i, (d, x), norm).error();
     }
     let mut r = parts(d, 1.0);
     let mut scale = modulus(r);
@@ -224,70 +183,33 @@ fn row_error<T: Scalar, E: Equations<T>>(equations: &E, i: usize, (d, x): (T, &[
     if r == [0.0, 0.0] { 0.0 } else { modulus(r) / scale }
 }
 
-/// One row with its entries, x and d multiplied by powers of two so that the largest are near 1.
-pub(crate) struct ScaledRow {
-    /// d − A·x, scaled by 2^−exponent.
-    residual: [f64; 2],
-    /// Σ|a_ij|·‖x‖∞ + |d|, scaled alike.
-    size: f64,
-    exponent: i32,
-}
+/// One row, its residual formed in twice the working precision if `COMPENSATED`.
+fn scaled_row<T: Scalar, E: Equations<T>, const COMPENSATED: bool>(
+    equations: &E,
+    i: usize,
+    (d, x): (T, &[T]),
+    norm: &Norm,
+) -> ScaledRow {
+    let mut largest = T::Real::ZERO;
+    equations.visit_row(i, |_, a| largest = largest.max_nan(peak(a)));
+    let row_exponent = exponent(largest.to_f64());
+    let (row_scale, x_scale) = (pow2(-row_exponent), pow2(-norm.exponent));
 
-impl ScaledRow {
-    fn new<T: Scalar, E: Equations<T>, const COMPENSATED: bool>(
-        equations: &E,
-        i: usize,
-        (d, x): (T, &[T]),
-        norm: &Norm,
-    ) -> Self {
-        let mut largest = T::Real::ZERO;
-        equations.visit_row(i, |_, a| largest = largest.max_nan(peak(a)));
-        let row_exponent = exponent(largest.to_f64());
-        let (row_scale, x_scale) = (pow2(-row_exponent), pow2(-norm.exponent));
-
-        let exponent = row_exponent + norm.exponent;
-        let d = parts(d, 1.0).map(|v| ldexp(v, -exponent));
-        let mut sum = [Sum::new(d[0]), Sum::new(d[1])];
-        let mut row_sum = 0.0;
-        equations.visit_row(i, |j, a| {
-            let (a, x) = (parts(a, row_scale), parts(x[j], x_scale));
-            sum[0].add_product::<COMPENSATED>(-a[0], x[0]);
-            if T::COMPLEX {
-                sum[0].add_product::<COMPENSATED>(a[1], x[1]);
-                sum[1].add_product::<COMPENSATED>(-a[0], x[1]);
-                sum[1].add_product::<COMPENSATED>(-a[1], x[0]);
-            }
-            row_sum += modulus(a);
-        });
-        Self { residual: sum.map(|s| s.value()), size: row_sum * norm.value + modulus(d), exponent }
-    }
-
-    /// From the scaled residual, the sum of the scaled row, and d.
-    #[inline(always)]
-    pub fn sum_up<T: Scalar>(residual: [f64; 2], (row_sum, norm): (f64, &Norm), (d, exponent): (T, i32)) -> Self {
-        let d = parts(d, 1.0).map(|v| ldexp(v, -exponent));
-        Self { residual, size: row_sum * norm.value + modulus(d), exponent }
-    }
-
-    /// The residual itself.
-    #[inline(always)]
-    pub fn unscaled<T: Scalar>(&self) -> T {
-        let [re, im] = self.residual.map(|v| T::Real::from_f64(ldexp(v, self.exponent)));
-        T::from_parts(re, im)
-    }
-
-    #[inline(always)]
-    pub fn error(&self) -> f64 {
-        let error = modulus(self.residual);
-        if error == 0.0 {
-            0.0
-        } else if self.size == f64::INFINITY {
-            // d is beyond A·x by more than the range of the type (or infinite, which is not for us to excuse).
-            if self.residual.iter().any(|v| v.is_nan()) { f64::NAN } else { 1.0 }
-        } else {
-            error / self.size
+    let exponent = row_exponent + norm.exponent;
+    let d = parts(d, 1.0).map(|v| ldexp(v, -exponent));
+    let mut sum = [Sum::new(d[0]), Sum::new(d[1])];
+    let mut row_sum = 0.0;
+    equations.visit_row(i, |j, a| {
+        let (a, x) = (parts(a, row_scale), parts(x[j], x_scale));
+        sum[0].add_product::<COMPENSATED>(-a[0], x[0]);
+        if T::COMPLEX {
+            sum[0].add_product::<COMPENSATED>(a[1], x[1]);
+            sum[1].add_product::<COMPENSATED>(-a[0], x[1]);
+            sum[1].add_product::<COMPENSATED>(-a[1], x[0]);
         }
-    }
+        row_sum += modulus(a);
+    });
+    ScaledRow { residual: sum.map(|s| s.value()), size: row_sum * norm.value + modulus(d), exponent }
 }
 
 /// One row of op(A)·x = d: its residual, formed in twice the working precision, and (|A||x| + |d|), in units of 2^exponent in
@@ -355,88 +277,11 @@ impl ComponentRow {
     }
 }
 
-/// A sum kept as an unevaluated pair, after Ogita, Rump & Oishi, *Accurate sum and dot product* (2005).
-#[derive(Clone, Copy)]
-struct Sum {
-    high: f64,
-    low: f64,
-}
-
-impl Sum {
-    fn new(high: f64) -> Self {
-        Self { high, low: 0.0 }
-    }
-
-    /// Adds a·b; compensated: with the rounding errors of the product and the sum. |a|, |b| ≤ 2¹⁰⁰.
-    #[inline(always)]
-    fn add_product<const COMPENSATED: bool>(&mut self, a: f64, b: f64) {
-        let product = a * b;
-        let sum = self.high + product;
-        if COMPENSATED {
-            let lost_in_product = lost(a, b, product);
-            let back = sum - self.high;
-            let lost_in_sum = (self.high - (sum - back)) + (product - back);
-            self.low += lost_in_product + lost_in_sum;
-        }
-        self.high = sum;
-    }
-
-    fn value(self) -> f64 {
-        self.high + self.low
-    }
-}
-
-/// a·b − `product`, which is a·b rounded. After Dekker.
-#[inline(always)]
-pub(crate) fn lost(a: f64, b: f64, product: f64) -> f64 {
-    let ((a1, a2), (b1, b2)) = (split(a), split(b));
-    a2 * b2 - (((product - a1 * b1) - a2 * b1) - a1 * b2)
-}
-
-/// Veltkamp: a = high + low with 26 bits each, so that their products are exact without FMA.
-#[inline(always)]
-fn split(a: f64) -> (f64, f64) {
-    let c = 134_217_729.0 * a; // 2²⁷ + 1
-    let high = c - (c - a);
-    (high, a - high)
-}
-
-/// Real and imaginary part in double precision, times a power of two.
-#[inline(always)]
-pub(crate) fn parts<T: Scalar>(v: T, scale: f64) -> [f64; 2] {
-    [v.re().to_f64() * scale, if T::COMPLEX { v.im().to_f64() * scale } else { 0.0 }]
-}
-
-/// |z| for values that are nowhere near the limits of the type.
-#[inline(always)]
-pub(crate) fn modulus(z: [f64; 2]) -> f64 {
-    if z[1] == 0.0 { z[0].abs() } else { (z[0] * z[0] + z[1] * z[1]).sqrt() }
-}
-
-/// e with |v| in [2^(e−1), 2^e), clamped to ±1000.
-pub(crate) fn exponent(v: f64) -> i32 {
-    let biased = (v.to_bits() >> 52) as i32 & 0x7ff;
-    (biased - 1022).clamp(-1000, 1000)
-}
-
-/// 2^e for |e| ≤ 1022.
-#[inline(always)]
-pub(crate) fn pow2(e: i32) -> f64 {
-    f64::from_bits(((e + 1023) as u64) << 52)
-}
-
-/// v·2^e for |e| ≤ 2000.
-#[inline(always)]
-pub(crate) fn ldexp(v: f64, e: i32) -> f64 {
-    let half = e / 2;
-    v * pow2(half) * pow2(e - half)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::contract::equations::Matrix;
-    use crate::{Banded, BlockTridiagonal, Tridiagonal};
+    use crate::{Banded, BlockTridiagonal, Simd, Tridiagonal};
 
     fn wave(n: usize, by: f64) -> Vec<f64> {
         (0..n).map(|i| (i as f64 * by + 0.3).sin()).collect()
@@ -447,7 +292,7 @@ mod tests {
         let n = a.shape().n();
         let (d, x) = (wave(n * columns, 0.71), wave(n * columns, 1.37));
         for (op, parallel) in [(Op::Plain, false), (Op::Transpose, true)] {
-            let equations = a.equations(op);
+            let equations = a.equations(op, Simd::detect());
             let etas = measure_together(&equations, n, (&d, &x), parallel);
             for (k, (d, x)) in d.chunks(n).zip(x.chunks(n)).enumerate() {
                 let eta = measure(&equations, d, x, false);
@@ -486,7 +331,7 @@ mod tests {
         let a = Banded::from_vec(40, 1, 2, wave(160, 0.7)).unwrap();
         let (d, mut x) = (wave(120, 0.71), wave(120, 1.37));
         x[57] = f64::INFINITY;
-        let etas = measure_together(&a.equations(Op::Plain), 40, (&d, &x), false);
+        let etas = measure_together(&a.equations(Op::Plain, Simd::detect()), 40, (&d, &x), false);
         assert!(etas[0].is_finite() && etas[1].is_nan() && etas[2].is_finite(), "{etas:?}");
     }
 }

@@ -5,7 +5,7 @@ use crate::decision::{Decision, Pivoting};
 use crate::error::{Error, Result};
 use crate::memory::out_of_memory;
 use crate::method::Method;
-use bandsolve_kernel::{RealScalar, Scalar};
+use bandsolve_kernel::{RealScalar, Scalar, Simd};
 use dyn_stack::{PodBuffer, PodStack, StackReq};
 use smallvec::SmallVec;
 use std::sync::{Arc, OnceLock};
@@ -137,6 +137,7 @@ pub(crate) struct Facts {
     pub method: Method,
     pub verify: bool,
     pub parallel: bool,
+    pub simd: Simd,
     /// Whether rows are multiplied by powers of two first.
     pub scaled: bool,
     /// Whether rows may be exchanged and are scaled, so that nothing underflows, and no pivot counts as noise: then a zero pivot
@@ -155,6 +156,7 @@ impl Facts {
             method: decision.method,
             verify: decision.options.verify,
             parallel: decision.options.threads > 1,
+            simd: decision.options.simd,
             scaled: decision.options.pivoting == Pivoting::ScaledPartial,
             exchanges: decision.options.pivoting == Pivoting::ScaledPartial && decision.options.noise_threshold == 0.0,
             reason: decision.reason.clone(),

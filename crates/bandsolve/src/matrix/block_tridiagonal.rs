@@ -259,7 +259,8 @@ fn multiply_small<T: Scalar>(a: &BlockRows<'_, T>, row: usize, x: MatRef<'_, T>,
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::contract::equations::Equations;
+    use crate::contract::equations::{Equations, Matrix};
+    use crate::{Op, Simd};
 
     /// Entries that name their place: 100·(block row) + 10·r + c, thousands for the array.
     fn matrix(rows: usize, periodic: bool) -> BlockTridiagonal<'static, f64> {
@@ -286,8 +287,8 @@ mod tests {
             let a = matrix(rows, periodic);
             let n = a.n();
             let x: Vec<f64> = (0..n).map(|i| 1.0 + i as f64).collect();
-            for rows in [a.rows(), a.rows().transposed(false)] {
-                let plain = rows.orientation == Orientation::Plain;
+            for op in [Op::Plain, Op::Transpose] {
+                let (rows, plain) = (a.equations(op, Simd::detect()), op == Op::Plain);
                 for first in 0..n {
                     let (mut r, mut sums) = (vec![0.0; n - first], vec![0.0; n - first]);
                     rows.accumulate(first, &x, &mut r, &mut sums);

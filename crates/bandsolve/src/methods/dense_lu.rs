@@ -13,9 +13,9 @@
 use crate::error::Result;
 use crate::memory::{allocate, collected};
 use crate::tuning;
-use bandsolve_kernel::scalar::reciprocal;
+use bandsolve_kernel::dense_lu::{Eliminate, EliminatedRows, Invert, Step};
 use bandsolve_kernel::spread::{Wide, spread};
-use bandsolve_kernel::{Job, Lanes, Scalar, Simd, dispatch};
+use bandsolve_kernel::{Scalar, Simd};
 use faer::{MatMut, MatRef};
 
 /// L and U of a square matrix of n rows.
@@ -115,7 +115,7 @@ impl<T: Scalar> DenseLu<T> {
             let exchange = &mut exchange[..width];
             let (before, rest) = self.lu.split_at_mut(k * n);
             let (columns, after) = rest.split_at_mut(width * n);
-            dispatch::<T, _>(simd, Eliminate { columns, n, first: k, exchange });
+            T::dense_lu(simd, Step::Eliminate(Eliminate { columns, n, first: k, exchange }));
             for (i, q) in exchange.iter().enumerate() {
                 self.order.swap(k + i, k + i + q);
             }
@@ -123,7 +123,7 @@ impl<T: Scalar> DenseLu<T> {
                 exchange.iter().enumerate().for_each(|(i, q)| column.swap(k + i, k + i + q));
             }
             let (columns, rest) = (&*columns, &mut after[..(end - k - width) * n]);
-            dispatch::<T, _>(simd, Substitute { columns, n, first: k, rest: &mut *rest });
+            T::dense_lu(simd, Step::EliminatedRows(EliminatedRows { columns, n, first: k, rest: &mut *rest }));
             if rest.is_empty() || k + width == n {
                 continue;
             }
@@ -137,7 +137,7 @@ impl<T: Scalar> DenseLu<T> {
         let w = self.width(j);
         let (lower, upper) = self.inverses[2 * self.panel * j..][..2 * w * w].split_at_mut(w * w);
         let lu = &self.lu[j * (self.n + 1)..];
-        dispatch::<T, _>(simd, Invert { lu, n: self.n, w, lower, upper });
+        T::dense_lu(simd, Step::Invert(Invert { lu, n: self.n, w, lower, upper }));
     }
 
     /// Applies the panel at j to the columns right of it.
@@ -226,121 +226,6 @@ fn up<T: Scalar>(inverse: MatRef<'_, T>, above: MatRef<'_, T>, (j, done): (usize
     if j > 0 {
         T::subtract_product(rest, above, done.as_ref());
     }
-}
-
-/// Eliminates a few columns of length n whose pivots are sought from rows `first`, `first` + 1, … on: column k exchanges
-/// rows `first + k` and `first + k + exchange[k]`, in these columns only.
-struct Eliminate<'a, T> {
-    columns: &'a mut [T],
-    n: usize,
-    first: usize,
-    exchange: &'a mut [usize],
-}
-
-impl<T: Scalar> Job<T> for Eliminate<'_, T> {
-    type Output = ();
-    #[inline(always)]
-    fn run<V: Lanes<Real = T::Real>>(self) {
-        let Self { columns, n, first, exchange } = self;
-        let width = exchange.len();
-        for k in 0..width {
-            let row = first + k;
-            let q = pivot(&columns[k * n + row..(k + 1) * n]);
-            exchange[k] = q;
-            for c in 0..width {
-                columns.swap(c * n + row, c * n + row + q);
-            }
-            let (left, right) = columns.split_at_mut((k + 1) * n);
-            let (u, multipliers) = left[k * n + row..].split_at_mut(1);
-            let inverse = reciprocal(u[0]);
-            for i in 0..multipliers.len() {
-                multipliers[i] *= inverse;
-            }
-            for c in 0..width - k - 1 {
-                let column = &mut right[c * n + row..(c + 1) * n];
-                let (u, below) = column.split_at_mut(1);
-                subtract_multiple(below, u[0], multipliers);
-            }
-        }
-    }
-}
-
-/// U = L⁻¹·A for the rows of a few eliminated columns, in the columns `rest`.
-struct Substitute<'a, T> {
-    columns: &'a [T],
-    n: usize,
-    first: usize,
-    rest: &'a mut [T],
-}
-
-impl<T: Scalar> Job<T> for Substitute<'_, T> {
-    type Output = ();
-    #[inline(always)]
-    fn run<V: Lanes<Real = T::Real>>(self) {
-        let Self { columns, n, first, rest } = self;
-        let width = columns.len() / n;
-        for c in 0..rest.len() / n {
-            let top = &mut rest[c * n + first..][..width];
-            for k in 0..width {
-                let (u, below) = top[k..].split_at_mut(1);
-                subtract_multiple(below, u[0], &columns[k * n + first + k + 1..k * n + first + width]);
-            }
-        }
-    }
-}
-
-/// Inverses of the w × w triangles that begin at `lu[0]`.
-struct Invert<'a, T> {
-    lu: &'a [T],
-    n: usize,
-    w: usize,
-    lower: &'a mut [T],
-    upper: &'a mut [T],
-}
-
-impl<T: Scalar> Job<T> for Invert<'_, T> {
-    type Output = ();
-    #[inline(always)]
-    fn run<V: Lanes<Real = T::Real>>(self) {
-        let Self { lu, n, w, lower, upper } = self;
-        for c in 0..w {
-            let x = &mut lower[c * w..(c + 1) * w];
-            x[c] = T::ONE;
-            for k in c..w {
-                let (x, below) = x[k..].split_at_mut(1);
-                subtract_multiple(below, x[0], &lu[k * n + k + 1..k * n + w]);
-            }
-            let x = &mut upper[c * w..(c + 1) * w];
-            x[c] = T::ONE;
-            for k in (0..c + 1).rev() {
-                let (above, x) = x.split_at_mut(k);
-                x[0] *= reciprocal(lu[k * n + k]);
-                subtract_multiple(above, x[0], &lu[k * n..k * n + k]);
-            }
-        }
-    }
-}
-
-/// y ← y − c·v, of one length.
-#[inline(always)]
-fn subtract_multiple<T: Scalar>(y: &mut [T], c: T, v: &[T]) {
-    let y = &mut y[..v.len()];
-    for i in 0..v.len() {
-        y[i] -= c * v[i];
-    }
-}
-
-/// Index of the entry that is largest by |re| + |im|.
-#[inline(always)]
-fn pivot<T: Scalar>(column: &[T]) -> usize {
-    let (mut best, mut at) = (column[0].abs1(), 0);
-    for i in 1..column.len() {
-        let size = column[i].abs1();
-        if size > best {
-            (best, at) = (size, i);
-        }
-    }
-    at
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use crate::contract::equations::Equations;
 use crate::matrix::Banded;
 use crate::memory::{collected, copied, zeroed};
 use crate::pivoted::band_lu::BandLu;
-use bandsolve_kernel::{Machine, RealScalar, Scalar};
+use bandsolve_kernel::{Machine, RealScalar, Scalar, Simd};
 use core::ops::Range;
 
 /// Block rows on either side of a bad partition, try by try: where one window happens to be nearly singular itself, another is not.
@@ -19,6 +19,7 @@ const REACH: [usize; 5] = [4, 8, 16, 32, 64];
 pub(crate) struct BlockRepair<'a, T: Scalar, E> {
     pub equations: &'a E,
     pub block: usize,
+    pub simd: Simd,
     pub rhs: &'a [T],
     pub x: &'a mut [T],
     /// Lower bound of ‖x‖∞, close to it.
@@ -65,7 +66,7 @@ impl<T: Scalar, E: Equations<T>> BlockRepair<'_, T, E> {
     /// Corrects x in the rows of `window`; the largest error of the rows that this touches, if that is good.
     fn correct(&mut self, window: Range<usize>) -> Option<f64> {
         let mut dx = collected(window.clone().map(|i| self.row(i).0)).ok()?;
-        let (lu, singular) = BandLu::scaled(&self.restricted(&window)?).ok()?;
+        let (lu, singular) = BandLu::scaled(&self.restricted(&window)?, self.simd).ok()?;
         if singular {
             return None;
         }
@@ -111,7 +112,8 @@ impl<T: Scalar, E: Equations<T>> BlockRepair<'_, T, E> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::BlockTridiagonal;
+    use crate::contract::equations::Matrix;
+    use crate::{BlockTridiagonal, Op};
 
     #[test]
     fn a_spoiled_entry_is_mended_and_nothing_far_away_changes() {
@@ -128,9 +130,17 @@ mod tests {
             let mut y = x.clone();
             y[i] += 1e-9;
             let goal = 8.0 * f64::EPSILON;
-            let equations = &a.rows();
-            let mut repair =
-                BlockRepair { equations, block, rhs: &rhs, x: &mut y, x_max: 0.9, goal, largest_changed: false };
+            let equations = &a.equations(Op::Plain, Simd::detect());
+            let mut repair = BlockRepair {
+                equations,
+                block,
+                simd: Simd::detect(),
+                rhs: &rhs,
+                x: &mut y,
+                x_max: 0.9,
+                goal,
+                largest_changed: false,
+            };
             assert!(repair.worst(0..600) > goal);
             assert!(repair.mend(i / 3 * 3..i / 3 * 3 + 3).expect("a dominant window is solved") <= goal);
             assert!(repair.worst(0..600) <= goal);
@@ -142,10 +152,18 @@ mod tests {
     fn a_singular_window_is_given_up() {
         let (zeros, ones) = (vec![0.0; 40], vec![1.0; 20]);
         let a = BlockTridiagonal::new(2, &zeros, &zeros, &zeros).unwrap();
-        let (equations, goal) = (&a.rows(), 1e-15);
+        let (equations, goal) = (&a.equations(Op::Plain, Simd::detect()), 1e-15);
         let mut x = ones.clone();
-        let mut repair =
-            BlockRepair { equations, block: 2, rhs: &ones, x: &mut x, x_max: 1.0, goal, largest_changed: false };
+        let mut repair = BlockRepair {
+            equations,
+            block: 2,
+            simd: Simd::detect(),
+            rhs: &ones,
+            x: &mut x,
+            x_max: 1.0,
+            goal,
+            largest_changed: false,
+        };
         assert_eq!(repair.mend(0..20), None);
     }
 }

@@ -416,9 +416,10 @@ impl<T: Scalar, A: SmallBlocks<T>> ByPartitions<T, A> for BlockRpts {
     fn mend(&self, a: &A, op: Op, (rhs, x): System<'_, T>, found: Found, gaps: &[T::Real]) -> Option<(f64, usize)> {
         let matrix = a.blocks(op);
         let (n, block, cut) = (matrix.n(), matrix.block(), self.settings::<T>().cut(matrix.block_rows()));
-        let equations = &a.equations(op);
+        let simd = self.options.simd;
+        let equations = &a.equations(op, simd);
         let (x_max, goal) = (known_size(found), good::<T>());
-        let mut repair = BlockRepair { equations, block, rhs, x, x_max, goal, largest_changed: false };
+        let mut repair = BlockRepair { equations, block, simd, rhs, x, x_max, goal, largest_changed: false };
         let unknowns = |p: usize| cut.start(p) * block..(cut.end(p) * block).min(n);
         let mended = mend_bad::<T>(found, gaps, |p| repair.mend(unknowns(p)))?;
         // Errors were measured against the largest x there was. If that was among the mended, nothing is known yet.
@@ -480,7 +481,7 @@ mod tests {
         assert!(report.backward_error <= good::<T>() && !report.fallback, "{:?} {op:?}: {report:?}", a.shape());
         for (rhs, x) in rhs.chunks(a.shape().n()).zip(x.chunks(a.shape().n())) {
             // What is reported holds, but for the rounding of measuring it again.
-            let eta = measure(&a.equations(op), rhs, x, false);
+            let eta = measure(&a.equations(op, Simd::detect()), rhs, x, false);
             let rounding = 0.5 * good::<T>();
             assert!(eta <= report.backward_error + rounding, "{:?} {op:?}: {eta:e} {report:?}", a.shape());
         }

@@ -8,6 +8,7 @@ use crate::error::Result;
 use crate::matrix::Banded;
 use crate::pivoted::band_lu::BandLu;
 use bandsolve_kernel::Scalar;
+use core::fmt::Debug;
 use dyn_stack::{PodStack, StackReq};
 use std::sync::Arc;
 
@@ -36,22 +37,54 @@ use std::sync::Arc;
 pub(crate) fn factor<'m, T: Scalar>(decision: &Decision, a: Arc<Banded<'m, T>>) -> Result<Factors<T, Banded<'m, T>>> {
     let mut facts = Facts::pivoted(decision);
     let lu = BandLu::under_plan(decision, &a, &mut facts)?;
-    let factors = Factors::new(a, facts, lu);
+    let factors = Factors::new(a, facts, OfBand(lu));
     Ok(if decision.options.pivoting == Pivoting::ScaledPartial { factors } else { factors.or_else(decision, factor) })
 }
 
-impl<'m, T: Scalar> Solver<T, Banded<'m, T>> for BandLu<T> {
+/// Factors of a band, of the whole or by parts.
+pub(crate) trait BandFactors<T: Scalar>: Debug + Send + Sync {
+    /// Words of scratch for so many right-hand sides.
+    fn words(&self, n_rhs: usize) -> usize;
+
+    /// Replaces columns x by solutions with A, or Aᵀ, unchecked.
+    fn solve(&self, transposed: bool, x: &mut [T], scratch: &mut [T]);
+
+    /// det A, if the factors tell it reliably; asked for only where no pivot was zero.
+    fn product(&self) -> Option<Product>;
+}
+
+impl<T: Scalar> BandFactors<T> for BandLu<T> {
+    fn words(&self, n_rhs: usize) -> usize {
+        BandLu::words(self, n_rhs)
+    }
+
+    fn solve(&self, transposed: bool, x: &mut [T], scratch: &mut [T]) {
+        BandLu::solve(self, transposed, x, scratch);
+    }
+
+    fn product(&self) -> Option<Product> {
+        Some(BandLu::product(self))
+    }
+}
+
+/// Factors of a banded matrix: those of its band.
+#[derive(Debug)]
+pub(crate) struct OfBand<B>(pub B);
+
+impl<'m, T: Scalar, B: BandFactors<T>> Solver<T, Banded<'m, T>> for OfBand<B> {
     fn scratch(&self, _a: &Banded<'m, T>, n_rhs: usize) -> StackReq {
-        StackReq::new::<T>(self.words(n_rhs))
+        StackReq::new::<T>(self.0.words(n_rhs))
     }
 
     fn solve(&self, a: &Banded<'m, T>, transposed: bool, x: &mut [T], stack: &mut PodStack) {
-        let (window, _) = stack.make_raw::<T>(self.words(x.len() / a.n().max(1)));
-        BandLu::solve(self, transposed, x, window);
+        if a.n() > 0 {
+            let (scratch, _) = stack.make_raw::<T>(self.0.words(x.len() / a.n()));
+            self.0.solve(transposed, x, scratch);
+        }
     }
 
     fn product(&self, _a: &Banded<'m, T>) -> Option<Product> {
-        Some(BandLu::product(self))
+        self.0.product()
     }
 }
 

@@ -1,4 +1,4 @@
-//! Block tridiagonal systems as banded ones: LU with partial pivoting over whole block rows, of the whole or by partitions.
+//! Block tridiagonal systems as banded ones: LU with partial pivoting over whole block rows.
 //!
 //! An open system of N block rows of b rows has 2b − 1 diagonals on either side. A periodic one is folded: its block rows
 //! are taken in the order 0, N−1, 1, N−2, …, in which neighbours on the ring are at most two places apart, and so has 3b − 1.
@@ -9,20 +9,20 @@ use crate::contract::verify::Facts;
 use crate::decision::{Decision, Pivoting};
 use crate::error::Result;
 use crate::matrix::{Banded, BlockTridiagonal};
-use crate::pivoted::band_lu::array;
-use crate::pivoted::banded_spike::Partitions;
+use crate::pivoted::band_lu::{BandLu, array};
+use crate::pivoted::banded::BandFactors;
 use crate::tuning;
 use bandsolve_kernel::Scalar;
 use bandsolve_kernel::spread::{Wide, each_chunk};
 use dyn_stack::{PodStack, StackReq};
 use std::sync::Arc;
 
-/// Factors of a block tridiagonal matrix.
+/// Factors of a block tridiagonal matrix: those of its band.
 ///
 /// # Cost
 /// Those of the banded matrix, which stands in memory as a whole while it is factored: 4·b − 1 words a row, folded 6·b − 1.
 #[derive(Debug)]
-struct BlockBand<T: Scalar>(Partitions<T>);
+pub(crate) struct BlockBand<B>(pub B);
 
 /// Factors `a` as a whole by the sequential pivoted method, whatever was decided.
 ///
@@ -32,23 +32,10 @@ pub(crate) fn factor<'m, T: Scalar>(
     decision: &Decision,
     a: Arc<BlockTridiagonal<'m, T>>,
 ) -> Result<Factors<T, BlockTridiagonal<'m, T>>> {
-    let partitions = with_band(decision, &a, |band| Partitions::whole(decision, band))?;
-    let facts = partitions.facts(Facts::pivoted(decision));
-    let factors = Factors::new(a, facts, BlockBand(partitions));
+    let mut facts = Facts::pivoted(decision);
+    let lu = with_band(decision, &a, |band| BandLu::under_plan(decision, band, &mut facts))?;
+    let factors = Factors::new(a, facts, BlockBand(lu));
     Ok(if decision.options.pivoting == Pivoting::ScaledPartial { factors } else { factors.or_else(decision, factor) })
-}
-
-/// Factors `a` by partitions.
-///
-/// # Errors
-/// `OutOfMemory`.
-pub(crate) fn factor_by_parts<'m, T: Scalar>(
-    decision: &Decision,
-    a: Arc<BlockTridiagonal<'m, T>>,
-) -> Result<Factors<T, BlockTridiagonal<'m, T>>> {
-    let partitions = with_band(decision, &a, |band| Partitions::new(decision, band))?;
-    let facts = partitions.facts(Facts::new(decision));
-    Ok(Factors::new(a, facts, BlockBand(partitions)).or_else(decision, factor))
 }
 
 /// Places of the unknowns of block row `row` in the order of elimination.
@@ -68,7 +55,7 @@ fn unfolded(place: usize, n: usize) -> usize {
 }
 
 /// Calls `factor` with the matrix in band storage, folded if it is periodic.
-fn with_band<T: Scalar, R>(
+pub(crate) fn with_band<T: Scalar, R>(
     decision: &Decision,
     a: &BlockTridiagonal<'_, T>,
     factor: impl FnOnce(&Banded<'_, T>) -> Result<R>,
@@ -99,11 +86,11 @@ fn with_band<T: Scalar, R>(
 /// Block columns that are worth a task.
 const COLUMNS_TASK: usize = 1 << 10;
 
-impl<'m, T: Scalar> Solver<T, BlockTridiagonal<'m, T>> for BlockBand<T> {
+impl<'m, T: Scalar, B: BandFactors<T>> Solver<T, BlockTridiagonal<'m, T>> for BlockBand<B> {
     fn scratch(&self, a: &BlockTridiagonal<'m, T>, n_rhs: usize) -> StackReq {
         let folded = if a.is_periodic() { a.n() } else { 0 };
         let together = n_rhs.min(tuning::BAND_RHS);
-        StackReq::new::<T>(self.0.scratch(together)).and(StackReq::new::<T>(folded * together))
+        StackReq::new::<T>(self.0.words(together)).and(StackReq::new::<T>(folded * together))
     }
 
     fn solve(&self, a: &BlockTridiagonal<'m, T>, transposed: bool, x: &mut [T], stack: &mut PodStack) {
@@ -112,7 +99,7 @@ impl<'m, T: Scalar> Solver<T, BlockTridiagonal<'m, T>> for BlockBand<T> {
             return;
         }
         let group = n * tuning::BAND_RHS;
-        let (scratch, stack) = stack.make_raw::<T>(self.0.scratch(group.min(x.len()) / n));
+        let (scratch, stack) = stack.make_raw::<T>(self.0.words(group.min(x.len()) / n));
         if !a.is_periodic() {
             return x.chunks_mut(group).for_each(|x| self.0.solve(transposed, x, scratch));
         }

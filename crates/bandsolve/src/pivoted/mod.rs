@@ -2,7 +2,6 @@
 
 pub(crate) mod band_lu;
 pub(crate) mod banded;
-pub(crate) mod banded_spike;
 pub(crate) mod block_band;
 mod open;
 mod periodic;

@@ -52,8 +52,7 @@ mod tests {
     use crate::error::Error;
     use crate::matrix::{BlockTridiagonal, Shape, Tridiagonal};
     use crate::method::Method;
-    use bandsolve_testkit::Random;
-    use bandsolve_testkit::conformance::random_vec;
+    use bandsolve_gallery::{Random, random_vec};
 
     /// A random band with so many diagonals, what belongs to no row being NaN, and its three arrays.
     fn band(n: usize, lower: usize, upper: usize) -> (Vec<f64>, [Vec<f64>; 3]) {

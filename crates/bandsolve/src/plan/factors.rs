@@ -10,16 +10,19 @@ use crate::methods::adaptive_cr::AdaptiveCr;
 use crate::methods::bcyclic::Bcyclic;
 use crate::methods::block_spike::BlockSpike;
 use crate::methods::cf_lu::CfLu;
-use crate::methods::cyclic_reduction::CyclicReduction;
+use crate::methods::cr::Cr;
 use crate::methods::diagonal_pivoting::DiagonalPivoting;
 use crate::methods::parallel_diagonal_pivoting::ParallelDiagonalPivoting;
 use crate::methods::pcr::ParallelCyclicReduction;
-use crate::methods::spike::Spike;
+use crate::methods::spike_cr::SpikeCr;
 use crate::methods::thomas::Thomas;
-use crate::methods::{block_stored, rpts, spike_diagonal_pivoting, spike_qr, spike_thomas, spike_truncated, stored};
+use crate::methods::tricr::Tricr;
+use crate::methods::{
+    block_stored, rpts, spike, spike_diagonal_pivoting, spike_qr, spike_thomas, spike_truncated, stored,
+};
 use crate::partition::{block_rpts, partitioned};
 use crate::pivoted;
-use crate::pivoted::{banded_spike, block_band};
+use crate::pivoted::block_band;
 use bandsolve_kernel::{ByType, Complex32, Complex64, Scalar};
 use core::marker::PhantomData;
 use std::sync::Arc;

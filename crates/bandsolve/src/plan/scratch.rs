@@ -4,11 +4,13 @@ use crate::contract::verify::refinement_scratch;
 use crate::decision::Decision;
 use crate::matrix::Shape;
 use crate::method::Method;
-use crate::methods::{bcyclic, block_spike, rpts, spike_diagonal_pivoting, spike_qr, spike_thomas, spike_truncated};
+use crate::methods::{
+    bcyclic, block_spike, rpts, spike, spike_diagonal_pivoting, spike_qr, spike_thomas, spike_truncated,
+};
 use crate::partition::block_rpts::Size;
 use crate::partition::partitioned::Scheme;
 use crate::partition::{block_rpts, partitioned};
-use crate::pivoted::{band_lu, banded_spike};
+use crate::pivoted::band_lu;
 use crate::plan::Plan;
 use crate::plan::factors::if_asked;
 use crate::tuning;
@@ -113,7 +115,7 @@ fn whole_band<T: Scalar>(decision: &Decision, (n, lower, upper): Band, n_rhs: us
 
 fn partitioned_band<T: Scalar>(decision: &Decision, (n, lower, upper): Band, n_rhs: usize) -> Option<StackReq> {
     let widths = (within(n, lower), within(n, upper));
-    let words = |n_rhs| banded_spike::words_at_most(n, widths, n_rhs);
+    let words = |n_rhs| spike::words_at_most(n, widths, n_rhs);
     decision.options.partitions.is_none().then(|| with_refinement::<T>(decision, n, n_rhs, words))
 }
 
@@ -131,7 +133,7 @@ fn blocks_as_whole_band<T: Scalar>(decision: &Decision, size: Blocks, n_rhs: usi
 }
 
 fn blocks_as_partitioned_band<T: Scalar>(decision: &Decision, size: Blocks, n_rhs: usize) -> Option<StackReq> {
-    let words = |n, reach, n_rhs| banded_spike::words_at_most(n, (reach, reach), n_rhs);
+    let words = |n, reach, n_rhs| spike::words_at_most(n, (reach, reach), n_rhs);
     decision.options.partitions.is_none().then(|| blocks_as_band::<T>(decision, size, n_rhs, words))
 }
 

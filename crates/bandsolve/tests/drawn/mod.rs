@@ -3,8 +3,8 @@
 #![allow(dead_code)]
 
 use bandsolve::prelude::*;
+use bandsolve_gallery::oracle::{self, Rows};
 use bandsolve_testkit::dense;
-use bandsolve_testkit::oracle::{self, Rows};
 use proptest::prelude::*;
 use proptest::test_runner::{TestCaseResult, TestRunner};
 use std::cell::Cell;

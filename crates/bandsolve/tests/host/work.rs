@@ -5,7 +5,7 @@ use bandsolve::recurrence::{first_order, first_order_reversed, second_order};
 use bandsolve::{
     Banded, BlockTridiagonal, Csc, Factor, Factorize, Inspect, Method, Norm, Op, Plan, Tridiagonal, TridiagonalBatch,
 };
-use bandsolve_testkit::Random;
+use bandsolve_gallery::Random;
 
 /// Something to be computed on so many threads: all bits that come out. What goes in is there before.
 pub struct Task {

@@ -9,9 +9,8 @@ use bandsolve::{
     Banded, BlockTridiagonal, Complex32, Complex64, Error, Factor, Factorize, Layout, Plan, Shape, Tridiagonal,
     TridiagonalBatch,
 };
+use bandsolve_gallery::{Random, oracle, random_vec};
 use bandsolve_gpu::{Device, Element, HostMatrix};
-use bandsolve_testkit::conformance::random_vec;
-use bandsolve_testkit::{Random, oracle};
 use serde_json::{Value, json};
 
 /// What is accepted of an answer that was solved again by the sequential method, in units of what else is: 64ε.

@@ -7,8 +7,8 @@ use crate::bench::{Repair, UNVERIFIED, batch};
 use crate::cusparse::{Cusparse, Routine};
 use crate::peers::PeerScalar;
 use bandsolve::{Plan, Report, Result, Shape, Tridiagonal, TridiagonalBatch};
+use bandsolve_gallery::{Random, oracle};
 use bandsolve_gpu::{Device, DeviceSlice, DeviceSliceMut, DeviceVec, Element, Matrix, Solver};
-use bandsolve_testkit::{Random, oracle};
 use std::time::{Duration, Instant};
 
 /// Numbers of a diagonal are drawn up to here; then they are repeated.

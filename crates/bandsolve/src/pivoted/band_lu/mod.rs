@@ -121,9 +121,9 @@ impl<'p, R: RealScalar> How<'p, R> {
     }
 
     /// Scaled partial pivoting.
-    pub fn scaled() -> Self {
+    pub fn scaled(simd: Simd) -> Self {
         let rule = Rule { scaled: true, exchange: R::ONE, noise: R::ZERO };
-        Self { rule, boost: false, parallel: false, simd: Simd::detect(), pool: None }
+        Self { rule, boost: false, parallel: false, simd, pool: None }
     }
 }
 
@@ -136,8 +136,8 @@ impl<T: Scalar> BandLu<T> {
     }
 
     /// Factors with scaled partial pivoting; also returns whether a column had no pivot.
-    pub fn scaled(a: &Banded<'_, T>) -> Result<(Self, bool)> {
-        let (lu, found) = Self::new(&Source::whole(a), How::scaled())?;
+    pub fn scaled(a: &Banded<'_, T>, simd: Simd) -> Result<(Self, bool)> {
+        let (lu, found) = Self::new(&Source::whole(a), How::scaled(simd))?;
         Ok((lu, found.singular.is_some()))
     }
 
@@ -320,7 +320,7 @@ fn larger<R: RealScalar>(a: R, b: R) -> R {
 /// How rows are scaled and exchanged under the decision, but never without a choice of rows.
 pub(crate) fn pivoted<R: RealScalar>(decision: &Decision) -> How<'_, R> {
     match decision.options.pivoting {
-        Pivoting::None => How { simd: decision.options.simd, pool: Some(&decision.pool), ..How::scaled() },
+        Pivoting::None => How { pool: Some(&decision.pool), ..How::scaled(decision.options.simd) },
         _ => How::new(decision),
     }
 }

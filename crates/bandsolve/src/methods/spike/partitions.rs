@@ -58,14 +58,6 @@ impl<T: Scalar> Partitions<T> {
         Self::factor(a, &cuts, [boosted, pivoted(decision)])
     }
 
-    /// Factors `a` in one part, as the plan says.
-    ///
-    /// # Errors
-    /// `OutOfMemory`.
-    pub fn whole(decision: &Decision, a: &Banded<'_, T>) -> Result<Self> {
-        Self::factor(a, &[0, a.n()], [How::new(decision); 2])
-    }
-
     /// Factors the parts at the ends as `how[0]` says, everything else as `how[1]`.
     fn factor(a: &Banded<'_, T>, cuts: &[usize], how: [How<'_, T::Real>; 2]) -> Result<Self> {
         let n = a.n();

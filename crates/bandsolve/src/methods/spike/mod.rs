@@ -4,14 +4,15 @@
 mod partitions;
 mod solve;
 
-use crate::contract::factors::{Factors, Solver};
+use crate::contract::determinant::Product;
+use crate::contract::factors::Factors;
 use crate::contract::verify::Facts;
 use crate::decision::Decision;
 use crate::error::Result;
-use crate::matrix::Banded;
-use crate::pivoted::banded;
+use crate::matrix::{Banded, BlockTridiagonal};
+use crate::pivoted::banded::{self, BandFactors, OfBand};
+use crate::pivoted::block_band::{self, BlockBand};
 use bandsolve_kernel::Scalar;
-use dyn_stack::{PodStack, StackReq};
 pub(crate) use partitions::Partitions;
 pub(crate) use solve::words_at_most;
 use std::sync::Arc;
@@ -43,18 +44,32 @@ use std::sync::Arc;
 pub(crate) fn factor<'m, T: Scalar>(decision: &Decision, a: Arc<Banded<'m, T>>) -> Result<Factors<T, Banded<'m, T>>> {
     let partitions = Partitions::new(decision, &a)?;
     let facts = partitions.facts(Facts::new(decision));
-    Ok(Factors::new(a, facts, partitions).or_else(decision, banded::factor))
+    Ok(Factors::new(a, facts, OfBand(partitions)).or_else(decision, banded::factor))
 }
 
-impl<'m, T: Scalar> Solver<T, Banded<'m, T>> for Partitions<T> {
-    fn scratch(&self, _a: &Banded<'m, T>, n_rhs: usize) -> StackReq {
-        StackReq::new::<T>(Partitions::scratch(self, n_rhs))
+/// Factors a block tridiagonal matrix by partitions of its band.
+///
+/// # Errors
+/// `OutOfMemory`.
+pub(crate) fn factor_blocks<'m, T: Scalar>(
+    decision: &Decision,
+    a: Arc<BlockTridiagonal<'m, T>>,
+) -> Result<Factors<T, BlockTridiagonal<'m, T>>> {
+    let partitions = block_band::with_band(decision, &a, |band| Partitions::new(decision, band))?;
+    let facts = partitions.facts(Facts::new(decision));
+    Ok(Factors::new(a, facts, BlockBand(partitions)).or_else(decision, block_band::factor))
+}
+
+impl<T: Scalar> BandFactors<T> for Partitions<T> {
+    fn words(&self, n_rhs: usize) -> usize {
+        Partitions::scratch(self, n_rhs)
     }
 
-    fn solve(&self, a: &Banded<'m, T>, transposed: bool, x: &mut [T], stack: &mut PodStack) {
-        if a.n() > 0 {
-            let (scratch, _) = stack.make_raw::<T>(Partitions::scratch(self, x.len() / a.n()));
-            Partitions::solve(self, transposed, x, scratch);
-        }
+    fn solve(&self, transposed: bool, x: &mut [T], scratch: &mut [T]) {
+        Partitions::solve(self, transposed, x, scratch);
+    }
+
+    fn product(&self) -> Option<Product> {
+        Partitions::product(self)
     }
 }

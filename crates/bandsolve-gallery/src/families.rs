@@ -1,13 +1,14 @@
 //! Every generator by name.
 //!
 //! ```
-//! use bandsolve_testkit::families::{System, family};
+//! use bandsolve_gallery::families::{System, family};
 //! let System::Tridiagonal(a) = family("klein-16").unwrap().generate(100, 1) else { unreachable!() };
 //! assert_eq!(a.row(1), (1.0, 1e-8, 1.0));
 //! ```
 
+use crate::matrices;
+use crate::random::Random;
 use crate::tables::{Case, chang, klein, uniform};
-use crate::{Random, gallery};
 use bandsolve::{Banded, Shape, Tridiagonal};
 use std::sync::LazyLock;
 
@@ -130,19 +131,19 @@ const FUNCTIONS: [Entry; 26] = [
     ("dominant", "tridiagonal, random, diagonally dominant by a quarter", |n, seed| dominant(n, seed, false).into()),
     ("normal", "tridiagonal, entries normally distributed", |n, seed| normal(n, seed).into()),
     ("spd", "tridiagonal, random, symmetric positive definite", |n, seed| spd(n, seed).into()),
-    ("poisson", "tridiagonal (-1, 2, -1): the second difference", |n, _| gallery::toeplitz(n, -1.0, 2.0, -1.0).into()),
+    ("poisson", "tridiagonal (-1, 2, -1): the second difference", |n, _| matrices::toeplitz(n, -1.0, 2.0, -1.0).into()),
     ("diffusion", "tridiagonal (-1, 2.01, -1): an implicit time step of the heat equation", |n, _| {
-        gallery::toeplitz(n, -1.0, 2.01, -1.0).into()
+        matrices::toeplitz(n, -1.0, 2.01, -1.0).into()
     }),
     ("helmholtz", "tridiagonal (-1, 1, -1): indefinite, exactly singular where n mod 3 is 2", |n, _| {
-        gallery::toeplitz(n, -1.0, 1.0, -1.0).into()
+        matrices::toeplitz(n, -1.0, 1.0, -1.0).into()
     }),
     ("advection", "tridiagonal (-1.9, 2, -0.1): upwinded, far from symmetric", |n, _| {
-        gallery::toeplitz(n, -1.9, 2.0, -0.1).into()
+        matrices::toeplitz(n, -1.9, 2.0, -0.1).into()
     }),
-    ("spline", "tridiagonal (1, 4, 1): cubic splines", |n, _| gallery::toeplitz(n, 1.0, 4.0, 1.0).into()),
+    ("spline", "tridiagonal (1, 4, 1): cubic splines", |n, _| matrices::toeplitz(n, 1.0, 4.0, 1.0).into()),
     ("zero-diagonal", "tridiagonal (1, 0, 1): singular for odd n, every partition of odd size singular", |n, _| {
-        gallery::toeplitz(n, 1.0, 0.0, 1.0).into()
+        matrices::toeplitz(n, 1.0, 0.0, 1.0).into()
     }),
     ("scaled-rows", "random, a tenth of the rows scaled by powers of ten from 1e-60 to 1e60", |n, seed| {
         scale_rows(&uniform(n, seed), seed, 0.1, 60.0).into()
@@ -150,12 +151,12 @@ const FUNCTIONS: [Entry; 26] = [
     ("scaled-dominant", "dominant, every row scaled by a power of ten from 1e-60 to 1e60", |n, seed| {
         scale_rows(&dominant(n, seed, false), seed, 1.0, 60.0).into()
     }),
-    ("lesp", "gallery('lesp', n): real, sensitive eigenvalues", |n, _| gallery::lesp(n).into()),
-    ("kms-inverse", "inv(gallery('kms', n, 0.5)): condition 9", |n, _| gallery::kms_inverse(n, 0.5).into()),
-    ("dorr", "gallery('dorr', n, 1e-4): ill-conditioned, diagonally dominant", |n, _| gallery::dorr(n, 1e-4).into()),
-    ("clement", "gallery('clement', n, 0): zero diagonal, singular for odd n", |n, _| gallery::clement(n).into()),
+    ("lesp", "gallery('lesp', n): real, sensitive eigenvalues", |n, _| matrices::lesp(n).into()),
+    ("kms-inverse", "inv(gallery('kms', n, 0.5)): condition 9", |n, _| matrices::kms_inverse(n, 0.5).into()),
+    ("dorr", "gallery('dorr', n, 1e-4): ill-conditioned, diagonally dominant", |n, _| matrices::dorr(n, 1e-4).into()),
+    ("clement", "gallery('clement', n, 0): zero diagonal, singular for odd n", |n, _| matrices::clement(n).into()),
     ("randsvd", "gallery('randsvd', n, 1e8, 3, 1, 1): condition 1e8; time n^3", |n, seed| {
-        gallery::randsvd_tridiagonal(n, 1e8, 3, seed).into()
+        matrices::randsvd_tridiagonal(n, 1e8, 3, seed).into()
     }),
     ("periodic-random", "periodic tridiagonal, entries from U(-1,1)", |n, seed| periodic_random(n, seed).into()),
     ("periodic-dominant", "periodic tridiagonal, random, diagonally dominant by a quarter", |n, seed| {
@@ -171,14 +172,14 @@ const FUNCTIONS: [Entry; 26] = [
         random_banded(n, 2, 2, seed).into()
     }),
     ("pentadiagonal-biharmonic", "(1, -4, 6, -4, 1): the fourth difference", |n, _| {
-        gallery::banded(n, 2, 2, |i, j| [6.0, -4.0, 1.0][i.abs_diff(j)]).into()
+        matrices::banded(n, 2, 2, |i, j| [6.0, -4.0, 1.0][i.abs_diff(j)]).into()
     }),
     ("banded-random", "eight diagonals on each side, entries from U(-1,1)", |n, seed| {
         random_banded(n, 8, 8, seed).into()
     }),
     ("banded-dominant", "eight diagonals on each side, random, diagonally dominant", |n, seed| {
         let mut random = Random::new(seed);
-        gallery::banded(n, 8, 8, |i, j| random.uniform(-1.0, 1.0) + f64::from(u8::from(i == j)) * 20.0).into()
+        matrices::banded(n, 8, 8, |i, j| random.uniform(-1.0, 1.0) + f64::from(u8::from(i == j)) * 20.0).into()
     }),
     ("banded-skewed", "one diagonal below and six above, entries from U(-1,1)", |n, seed| {
         random_banded(n, 1, 6, seed).into()
@@ -186,7 +187,7 @@ const FUNCTIONS: [Entry; 26] = [
 ];
 
 /// Random off-diagonals, and a diagonal of random sign that is larger than their sum by a quarter.
-pub(crate) fn dominant(n: usize, seed: u64, periodic: bool) -> Tridiagonal<'static, f64> {
+pub fn dominant(n: usize, seed: u64, periodic: bool) -> Tridiagonal<'static, f64> {
     let mut random = Random::new(seed);
     let (sub, sup) = (random.uniform_vec(n, -1.0, 1.0), random.uniform_vec(n, -1.0, 1.0));
     let mut diag = |i: usize| {
@@ -197,7 +198,7 @@ pub(crate) fn dominant(n: usize, seed: u64, periodic: bool) -> Tridiagonal<'stat
     if periodic {
         Tridiagonal::from_vecs(sub, diag, sup, true).expect("three arrays of length n are a tridiagonal matrix")
     } else {
-        gallery::open(sub, diag, sup)
+        matrices::open(sub, diag, sup)
     }
 }
 
@@ -205,14 +206,14 @@ fn normal(n: usize, seed: u64) -> Tridiagonal<'static, f64> {
     let mut random = Random::new(seed);
     let mut draw = || random.normal_vec(n, 0.0, 1.0);
     let (sub, diag, sup) = (draw(), draw(), draw());
-    gallery::open(sub, diag, sup)
+    matrices::open(sub, diag, sup)
 }
 
 /// L·Lᵀ of a random bidiagonal L.
 fn spd(n: usize, seed: u64) -> Tridiagonal<'static, f64> {
     let mut random = Random::new(seed);
     let (l, d) = (random.uniform_vec(n, -1.0, 1.0), random.uniform_vec(n, 0.1, 1.0));
-    gallery::from_rows(n, |i| {
+    matrices::from_rows(n, |i| {
         let sub = if i > 0 { l[i] * d[i - 1] } else { 0.0 };
         let below = if i > 0 { l[i] * l[i] } else { 0.0 };
         let sup = if i + 1 < n { l[i + 1] * d[i] } else { 0.0 };
@@ -221,12 +222,7 @@ fn spd(n: usize, seed: u64) -> Tridiagonal<'static, f64> {
 }
 
 /// Multiplies rows, each with this probability, by 10 to a power uniform in ±`decades`.
-pub(crate) fn scale_rows(
-    a: &Tridiagonal<'_, f64>,
-    seed: u64,
-    probability: f64,
-    decades: f64,
-) -> Tridiagonal<'static, f64> {
+pub fn scale_rows(a: &Tridiagonal<'_, f64>, seed: u64, probability: f64, decades: f64) -> Tridiagonal<'static, f64> {
     let mut random = Random::new(!seed);
     let scales: Vec<f64> = (0..a.n())
         .map(|_| {
@@ -254,7 +250,7 @@ fn periodic_poisson(n: usize) -> Tridiagonal<'static, f64> {
 
 fn random_banded(n: usize, lower: usize, upper: usize, seed: u64) -> Banded<'static, f64> {
     let mut random = Random::new(seed);
-    gallery::banded(n, lower, upper, |_, _| random.uniform(-1.0, 1.0))
+    matrices::banded(n, lower, upper, |_, _| random.uniform(-1.0, 1.0))
 }
 
 #[cfg(test)]

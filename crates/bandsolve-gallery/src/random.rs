@@ -7,11 +7,13 @@
 //! D. Blackman, S. Vigna, Scrambled linear pseudorandom number generators, ACM TOMS 47 (2021): xoshiro256++, seeded by
 //! SplitMix64 as its authors recommend.
 
+use bandsolve::{RealScalar, Scalar};
+
 /// A generator of random numbers: xoshiro256++.
 ///
 /// # Example
 /// ```
-/// use bandsolve_testkit::Random;
+/// use bandsolve_gallery::Random;
 /// let (mut a, mut b) = (Random::new(1), Random::new(1));
 /// assert_eq!(a.uniform(-1.0, 1.0), b.uniform(-1.0, 1.0));
 /// ```
@@ -104,6 +106,12 @@ fn split_mix(state: &mut u64) -> u64 {
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     z ^ (z >> 31)
+}
+
+/// Numbers from U(−1, 1), complex ones from the square; every type has the same, rounded.
+pub fn random_vec<T: Scalar>(n: usize, random: &mut Random) -> Vec<T> {
+    let real = |v: f64| T::Real::from_f64(v);
+    (0..n).map(|_| T::from_parts(real(random.uniform(-1.0, 1.0)), real(random.uniform(-1.0, 1.0)))).collect()
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 //! # Source
 //! N. J. Higham, The test matrix toolbox for MATLAB, and Accuracy and Stability of Numerical Algorithms, chapter 28.
 
-use crate::Random;
+use crate::random::Random;
 use bandsolve::{Banded, Tridiagonal};
 
 /// Open tridiagonal matrix from functions of the row, which counts from 0.

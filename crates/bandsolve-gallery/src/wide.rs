@@ -224,27 +224,27 @@ impl Wide for DoubleComplex {
 }
 
 /// Exponent of a number that is as good as zero beside any other.
-pub(crate) const NO_EXPONENT: i32 = -5000;
+pub const NO_EXPONENT: i32 = -5000;
 
 /// e with 2ᵉ ≤ |x| < 2ᵉ⁺¹; [`NO_EXPONENT`] for zero.
-pub(crate) fn exponent(x: f64) -> i32 {
+pub fn exponent(x: f64) -> i32 {
     if x == 0.0 { NO_EXPONENT } else { libm::ilogb(x) }
 }
 
 /// 2ᵉ, zero or infinite outside the range of `f64`.
-pub(crate) fn power_of_two(e: i32) -> f64 {
+pub fn power_of_two(e: i32) -> f64 {
     libm::scalbn(1.0, e.clamp(-1100, 1100))
 }
 
 /// x · 2ᵉ, rounded once, for any e.
-pub(crate) fn shift(x: f64, e: i32) -> f64 {
+pub fn shift(x: f64, e: i32) -> f64 {
     libm::scalbn(x, e.clamp(-3000, 3000))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Random;
+    use crate::random::Random;
 
     #[test]
     fn splitting_is_exact() {

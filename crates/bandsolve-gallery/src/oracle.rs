@@ -251,17 +251,17 @@ pub fn dense_solve<T: Scalar>(a: &impl Rows<T>, rhs: &[T]) -> Option<Vec<T>> {
 }
 
 /// An `f64` pair rounded to the scalar type.
-pub(crate) fn round<T: Scalar>(re: f64, im: f64) -> T {
+pub fn round<T: Scalar>(re: f64, im: f64) -> T {
     T::from_parts(T::Real::from_f64(re), T::Real::from_f64(im))
 }
 
 /// Real and imaginary part times 2ᵉ.
-pub(crate) fn shifted<T: Scalar>(v: T, e: i32) -> (f64, f64) {
+pub fn shifted<T: Scalar>(v: T, e: i32) -> (f64, f64) {
     (shift(v.re().to_f64(), e), shift(v.im().to_f64(), e))
 }
 
 /// Exponent of the larger of real and imaginary part.
-pub(crate) fn largest_exponent<T: Scalar>(v: T) -> i32 {
+pub fn largest_exponent<T: Scalar>(v: T) -> i32 {
     exponent(v.re().to_f64()).max(exponent(v.im().to_f64()))
 }
 
@@ -274,7 +274,7 @@ fn row_exponent<T: Scalar>(entries: &[(usize, T)]) -> i32 {
 }
 
 /// Row `i` times 2^−e, e its largest exponent, with equal columns added up; returns e.
-pub(crate) fn scaled_row<T: Scalar, W: Wide>(
+pub fn scaled_row<T: Scalar, W: Wide>(
     a: &impl Rows<T>,
     i: usize,
     entries: &mut Vec<(usize, T)>,
@@ -525,7 +525,8 @@ impl<W: Wide> BandLu<W> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Random, gallery};
+    use crate::matrices;
+    use crate::random::Random;
     use bandsolve::Complex32;
 
     fn draw<T: Scalar>(random: &mut Random) -> T {
@@ -692,7 +693,7 @@ mod tests {
     #[test]
     fn reference_survives_extreme_entries() {
         for size in [1e-300, 1e300] {
-            let a = gallery::toeplitz(50, size, 3.0 * size, -size);
+            let a = matrices::toeplitz(50, size, 3.0 * size, -size);
             let x: Vec<f64> = (0..50).map(|i| 1e-9 * (i + 1) as f64).collect();
             let rhs = product(&a, &x);
             let got = solve_reference(&a, &rhs).unwrap();
@@ -708,16 +709,16 @@ mod tests {
     #[test]
     fn condition_of_known_matrices() {
         // tridiag(−1, 2, −1): ‖A‖₁ = 4, ‖A⁻¹‖₁ = (n+1)²/8 for odd n.
-        let a = gallery::toeplitz(99, -1.0, 2.0, -1.0);
+        let a = matrices::toeplitz(99, -1.0, 2.0, -1.0);
         assert!((condition_1(&a) / (4.0 * 1e4 / 8.0) - 1.0).abs() < 1e-13);
         // Row scaling changes one number and not the other.
-        let scaled = gallery::from_rows(99, |i| {
+        let scaled = matrices::from_rows(99, |i| {
             let s = if i % 2 == 0 { 1e100 } else { 1e-100 };
             (-s, 2.0 * s, -s)
         });
         assert!((condition_rows(&scaled) / condition_rows(&a) - 1.0).abs() < 1e-12);
         assert!(condition_1(&scaled) > 1e190);
-        assert_eq!(condition_1(&gallery::clement(5)), f64::INFINITY);
+        assert_eq!(condition_1(&matrices::clement(5)), f64::INFINITY);
         // Nonsingular, but some entries of the inverse are above 1e308.
         let sub = vec![1e195, -0.73, 0.0, 0.1];
         let (diag, sup) = (vec![1e124, -0.44, 0.0, 0.0], vec![0.0, 0.0, 0.81, 1e235]);
@@ -727,10 +728,10 @@ mod tests {
 
     #[test]
     fn singular_matrices_have_no_reference() {
-        let zero_row = gallery::from_rows(9, |i| if i == 4 { (0.0, 0.0, 0.0) } else { (1.0, 4.0, 1.0) });
+        let zero_row = matrices::from_rows(9, |i| if i == 4 { (0.0, 0.0, 0.0) } else { (1.0, 4.0, 1.0) });
         assert_eq!(solve_reference(&zero_row, &[1.0; 9]), None);
         assert_eq!(dense_solve(&zero_row, &[1.0; 9]), None);
-        assert_eq!(solve_reference(&gallery::clement(7), &[1.0; 7]), None);
+        assert_eq!(solve_reference(&matrices::clement(7), &[1.0; 7]), None);
     }
 
     #[test]

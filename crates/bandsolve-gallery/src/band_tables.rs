@@ -8,8 +8,8 @@
 //! Random entries are drawn anew, so condition numbers agree with the published ones in order of magnitude only. The table
 //! counts entries from 1: `dll[N/2+1]` multiplies x_{N/2−1} in row N/2 + 1, both counted from 0.
 
-use crate::Random;
-use crate::gallery::{banded, randsvd};
+use crate::matrices::{banded, randsvd};
+use crate::random::Random;
 use crate::tables::{self, Case};
 use bandsolve::{Banded, BlockTridiagonal};
 

@@ -10,9 +10,9 @@
 //! condition numbers 1e67 and 1e191 of types 14 and 16 bear that out: they are (a/c)^256 for ratios of 1.8 and 5.6,
 //! where off-diagonals drawn entry by entry give about 1e15 to 1e20 (Klein's matrices 14 and 15, which are drawn so).
 
-use crate::Random;
-use crate::gallery::{clement, dorr, from_rows, kms_inverse, lesp, open, randsvd_tridiagonal, toeplitz};
+use crate::matrices::{clement, dorr, from_rows, kms_inverse, lesp, open, randsvd_tridiagonal, toeplitz};
 use crate::oracle::{backward_residual, forward_error, product};
+use crate::random::Random;
 use bandsolve::Tridiagonal;
 
 /// Where a table comes from.

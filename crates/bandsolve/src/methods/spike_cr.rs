@@ -24,21 +24,25 @@ use crate::decision::Options;
 use crate::error::Result;
 use crate::matrix::Banded;
 use crate::memory::{allocate, filled, places};
+use crate::methods::cr::Cr;
 use crate::methods::stored::Elimination;
 use crate::pivoted::band_lu::BandLu;
 use crate::tuning::SPIKE_PARTITION_ROWS;
-use bandsolve_kernel::Scalar;
 use bandsolve_kernel::rows::Rows;
 use bandsolve_kernel::spread::{Wide, spread};
+use bandsolve_kernel::{Scalar, Simd};
 use core::ops::Range;
 use dyn_stack::{PodStack, StackReq};
+
+/// Factors by SPIKE with cyclic reduction inside.
+pub(crate) type SpikeCr<T> = Spikes<T, Cr<T>>;
 
 /// Factors of an open system: those of E and 2 words a row.
 ///
 /// # Cost
 /// Beside E, and two right-hand sides of it to factor: 4 flops a row and right-hand side; 3 words read, 1 written.
 #[derive(Debug)]
-pub(crate) struct Spike<T: Scalar, E> {
+pub(crate) struct Spikes<T: Scalar, E> {
     cut: Cut,
     inner: Vec<E>,
     /// w and v of each row
@@ -73,7 +77,7 @@ impl Cut {
     }
 }
 
-impl<T: Scalar, E: Elimination<T>> Spike<T, E> {
+impl<T: Scalar, E: Elimination<T>> Spikes<T, E> {
     /// Factors partitions and finds their spikes.
     fn factor(rows: &Rows<'_, T>, options: &Options, cut: Cut) -> Result<(Vec<E>, Vec<[T; 2]>)> {
         let alone = Options { threads: 1, ..*options };
@@ -109,7 +113,7 @@ impl<T: Scalar, E: Elimination<T>> Spike<T, E> {
     }
 
     /// Factors the equations between the tips; also returns whether they have no solution.
-    fn factor_coarse(spikes: &[[T; 2]], cut: Cut) -> Result<(BandLu<T>, bool)> {
+    fn factor_coarse(spikes: &[[T; 2]], cut: Cut, simd: Simd) -> Result<(BandLu<T>, bool)> {
         let n = 2 * (cut.count() - 1);
         let mut bands = allocate(5 * n, T::ZERO)?;
         let mut set = |i: usize, j: usize, v: T| bands[2 + i - j + 5 * j] = v;
@@ -128,7 +132,7 @@ impl<T: Scalar, E: Elimination<T>> Spike<T, E> {
                 set(f, f + 2, v_first);
             }
         }
-        BandLu::scaled(&Banded::from_vec(n, 2, 2, bands)?)
+        BandLu::scaled(&Banded::from_vec(n, 2, 2, bands)?, simd)
     }
 
     /// Replaces d by y in every partition.
@@ -165,14 +169,14 @@ impl<T: Scalar, E: Elimination<T>> Spike<T, E> {
     }
 }
 
-impl<T: Scalar, E: Elimination<T>> Elimination<T> for Spike<T, E> {
+impl<T: Scalar, E: Elimination<T>> Elimination<T> for Spikes<T, E> {
     fn new(rows: &Rows<'_, T>, options: &Options) -> Result<Self> {
         let cut = Cut { n: rows.n(), rows: options.partition_rows.unwrap_or(SPIKE_PARTITION_ROWS).max(3) };
         let (inner, spikes) = Self::factor(rows, options, cut)?;
         let threads = options.threads.min(cut.count());
         let mut spike = Self { cut, inner, spikes, coarse: None, threads, singular: false };
         if cut.count() > 1 {
-            let (coarse, singular) = Self::factor_coarse(&spike.spikes, cut)?;
+            let (coarse, singular) = Self::factor_coarse(&spike.spikes, cut, options.simd)?;
             (spike.coarse, spike.singular) = (Some(coarse), singular);
         }
         spike.singular |= spike.inner.iter().any(E::is_singular);
@@ -211,9 +215,9 @@ impl<T: Scalar, E: Elimination<T>> Elimination<T> for Spike<T, E> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::methods::cyclic_reduction::CyclicReduction;
     use crate::methods::stored::testing::{check_dominant, dominant, matrix, options, solve};
     use crate::methods::thomas::Thomas;
+    use crate::methods::tricr::Tricr;
 
     #[test]
     fn spikes_by_hand() {
@@ -222,9 +226,9 @@ mod tests {
         (rows[2][2], rows[3][0]) = (1.0, 1.0);
         let a = matrix(&rows);
         let options = Options { partition_rows: Some(3), ..options() };
-        let spike = Spike::<f64, Thomas<f64>>::new(&a.rows(), &options).unwrap();
+        let spike = Spikes::<f64, Thomas<f64>>::new(&a.rows(), &options).unwrap();
         assert_eq!(spike.spikes, [[0.0, 0.0], [0.0, 0.0], [0.0, 0.5], [0.5, 0.0], [0.0, 0.0], [0.0, 0.0]]);
-        let x = solve::<Spike<f64, Thomas<f64>>>(&a, &options, &[2.0, 4.0, 10.0, 11.0, 10.0, 12.0]);
+        let x = solve::<Spikes<f64, Thomas<f64>>>(&a, &options, &[2.0, 4.0, 10.0, 11.0, 10.0, 12.0]);
         assert_eq!(x, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
     }
 
@@ -234,8 +238,8 @@ mod tests {
         let d: Vec<f64> = (0..100).map(|i| f64::from(i % 7)).collect();
         for rows in [3, 4, 7, 33, 50, 51, 100, 200] {
             let [one, three] = [1, 3].map(|threads| Options { threads, partition_rows: Some(rows), ..options() });
-            let x = solve::<Spike<f64, CyclicReduction<f64, 2>>>(&a, &one, &d);
-            assert_eq!(x, solve::<Spike<f64, CyclicReduction<f64, 2>>>(&a, &three, &d), "{rows} rows");
+            let x = solve::<Spikes<f64, Tricr<f64>>>(&a, &one, &d);
+            assert_eq!(x, solve::<Spikes<f64, Tricr<f64>>>(&a, &three, &d), "{rows} rows");
             let eta = crate::contract::verify::backward_error(a.rows(), (&d, &x), false);
             assert!(eta <= 8.0 * f64::EPSILON, "{rows} rows: {eta:e}");
         }
@@ -243,6 +247,6 @@ mod tests {
 
     #[test]
     fn dominant_systems_of_every_size() {
-        check_dominant::<Spike<f64, CyclicReduction<f64, 1>>>();
+        check_dominant::<Spikes<f64, Cr<f64>>>();
     }
 }
