@@ -100,6 +100,7 @@ pub(crate) fn plans(p: PivotingArgument, shape: Shape, once: bool) -> Outcome<Pl
         Shape::Tridiagonal { .. } | Shape::Batch { .. } => "tridiagonal systems",
         Shape::BlockTridiagonal { .. } => "block tridiagonal systems with blocks of this size",
         Shape::Banded { .. } => "banded systems of this width",
+        _ => "systems of this kind",
     };
     Err(Error::Unsupported { method: settings.method.name(), what }.into())
 }

@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 /// How pivot rows are chosen during elimination.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
 pub enum Pivoting {
     /// Never exchange rows: for matrices known to need it not.
     None,

@@ -50,6 +50,7 @@ impl Decision {
                 (block, n.div_ceil(block), 1)
             }
             Shape::Batch { n, count, .. } => (1, n, count),
+            _ => return unsupported("systems of this kind on a GPU"),
         };
         if block > MOST_ROWS || block == 0 {
             return unsupported("blocks of more than 4 rows, or more than 4 diagonals on either side, on a GPU");

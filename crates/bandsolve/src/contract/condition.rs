@@ -11,6 +11,7 @@ use dyn_stack::PodStack;
 
 /// A norm of vectors and matrices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Norm {
     /// Largest sum of moduli in a column.
     One,

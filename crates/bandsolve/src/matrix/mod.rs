@@ -17,6 +17,7 @@ pub use tridiagonal::Tridiagonal;
 
 /// Kind and size of a system: all that a [`Plan`](crate::Plan) has to know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Shape {
     /// One tridiagonal system of `n` unknowns.
     Tridiagonal {

@@ -14,6 +14,7 @@ use dyn_stack::{PodStack, StackReq};
 use std::sync::Arc;
 
 /// Factors of one matrix, by whichever method its [`Plan`](crate::Plan) chose.
+#[must_use]
 pub struct AnyFactor<'m, T: Scalar> {
     method: Box<dyn Probe<T> + 'm>,
     decision: Decision,

@@ -32,6 +32,7 @@ use std::sync::Arc;
 
 /// A batch ready to be solved. Holds no factors: they are recomputed in cache.
 #[derive(Debug)]
+#[must_use]
 pub struct BatchFactor<'m, T: Scalar> {
     a: Arc<TridiagonalBatch<'m, T>>,
     decision: Decision,

@@ -36,6 +36,7 @@ use std::sync::Arc;
 /// # Ok::<(), bandsolve::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
+#[must_use]
 pub struct Plan {
     pub(crate) decision: Decision,
 }
@@ -150,7 +151,6 @@ impl Plan {
     /// let smaller = plan.with_shape(Shape::Tridiagonal { n: 50, periodic: false });
     /// assert_eq!((smaller.shape().n(), smaller.chosen_method()), (50, Method::Rpts));
     /// ```
-    #[must_use]
     pub fn with_shape(&self, shape: Shape) -> Self {
         Self { decision: Decision { shape, pool: Pool::default(), ..self.decision.clone() } }.decide()
     }

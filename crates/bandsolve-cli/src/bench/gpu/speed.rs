@@ -177,7 +177,7 @@ impl Case {
                 let block = lower.max(upper).max(1);
                 (n.div_ceil(block), block, block * (lower + upper + 1))
             }
-            Shape::Batch { .. } => return None,
+            _ => return None,
         };
         let (_, others) = cutting.rows.split_last().filter(|_| self.n_rhs == 1)?;
         let mut moved = 0;
