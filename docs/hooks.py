@@ -1,5 +1,5 @@
-"""What the site does to pages: links into the project lead to its repository, formulas become MathML, and the figure whose text
-can be selected becomes part of its page."""
+"""What the site does to pages: links into the project lead to its repository (`repo_url` in mkdocs.yml), or are plain text as long as
+there is none; formulas become MathML, and the figure whose text can be selected becomes part of its page."""
 
 import html
 import pathlib
@@ -8,7 +8,7 @@ import re
 import latex2mathml.converter
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-LINK = re.compile(r"\]\(((?:\.\./)+[^)#]+)(#[^)]*)?\)")
+LINK = re.compile(r"\[([^\]]*)\]\(((?:\.\./)+[^)#]+)(#[^)]*)?\)")
 INLINE = re.compile(r'<span class="arithmatex">\\\((.*?)\\\)</span>', re.DOTALL)
 FIGURE = re.compile(r'<img [^>]*src="[^"]*(pictures/which-method\.svg)"[^>]*>')
 LETTERS = re.compile(r'(?:<mi mathvariant="monospace">\w</mi>)+')
@@ -20,13 +20,15 @@ def on_page_markdown(markdown, page, config, **_):
     folder = (ROOT / "docs" / page.file.src_uri).parent
 
     def outside(match):
-        target = (folder / match[1]).resolve()
+        target = (folder / match[2]).resolve()
         if (ROOT / "docs") in target.parents:
             return match[0]
         if not target.exists():
-            raise SystemExit(f"{page.file.src_uri}: {match[1]} is not there")
+            raise SystemExit(f"{page.file.src_uri}: {match[2]} is not there")
+        if not config.repo_url:
+            return match[1]
         kind = "tree" if target.is_dir() else "blob"
-        return f"]({config.repo_url}/{kind}/main/{target.relative_to(ROOT)}{match[2] or ''})"
+        return f"[{match[1]}]({config.repo_url}/{kind}/main/{target.relative_to(ROOT)}{match[3] or ''})"
 
     return LINK.sub(outside, markdown)
 
