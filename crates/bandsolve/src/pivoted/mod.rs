@@ -7,7 +7,7 @@ pub(crate) mod block_band;
 mod open;
 mod periodic;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 pub(crate) mod tridiagonal;
 
 pub(crate) use banded::PivotedBanded;

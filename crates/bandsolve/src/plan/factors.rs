@@ -10,6 +10,7 @@ use crate::methods::bcyclic::Bcyclic;
 use crate::methods::block_spike::BlockSpike;
 use crate::methods::block_stored::{BlockElimination, StoredBlocks};
 use crate::methods::cf_lu::CfLu;
+use crate::methods::cholesky::{Cholesky, check_definite};
 use crate::methods::cyclic_reduction::CyclicReduction;
 use crate::methods::diagonal_pivoting::DiagonalPivoting;
 use crate::methods::parallel_diagonal_pivoting::ParallelDiagonalPivoting;
@@ -117,6 +118,15 @@ fn pivoted_blocks<'m, T: Scalar>(decision: &Decision, a: BlockTridiagonal<'m, T>
 
 fn band_by_parts<'m, T: Scalar>(decision: &Decision, a: Banded<'m, T>) -> Made<'m, T> {
     Ok(Box::new(BandedSpike::new(decision, a)?))
+}
+
+fn cholesky_of_band<'m, T: Scalar>(decision: &Decision, a: Banded<'m, T>) -> Made<'m, T> {
+    Ok(Box::new(Cholesky::new(decision, a)?))
+}
+
+fn cholesky_of_tridiagonal<'m, T: Scalar>(decision: &Decision, a: Tridiagonal<'m, T>) -> Made<'m, T> {
+    check_definite(&a, decision.options.threads > 1)?;
+    partitioned(spike_thomas::SCHEME, decision, a)
 }
 
 fn blocks_by_parts<'m, T: Scalar>(decision: &Decision, a: BlockTridiagonal<'m, T>) -> Made<'m, T> {

@@ -4,7 +4,9 @@ use crate::contract::verify::refinement_scratch;
 use crate::decision::Decision;
 use crate::matrix::Shape;
 use crate::method::Method;
-use crate::methods::{bcyclic, block_spike, rpts, spike_diagonal_pivoting, spike_qr, spike_thomas, spike_truncated};
+use crate::methods::{
+    bcyclic, block_spike, cholesky, rpts, spike_diagonal_pivoting, spike_qr, spike_thomas, spike_truncated,
+};
 use crate::partition::block_rpts::Size;
 use crate::partition::partitioned::Scheme;
 use crate::partition::{block_rpts, partitioned};
@@ -115,6 +117,11 @@ fn partitioned_band<T: Scalar>(decision: &Decision, (n, lower, upper): Band, n_r
     let widths = (within(n, lower), within(n, upper));
     let words = |n_rhs| banded_spike::words_at_most(n, widths, n_rhs);
     decision.options.partitions.is_none().then(|| with_refinement::<T>(decision, n, n_rhs, words))
+}
+
+fn cholesky_of_band<T: Scalar>(decision: &Decision, (n, lower, upper): Band, n_rhs: usize) -> Option<StackReq> {
+    let words = |n_rhs| cholesky::words(n, (lower, upper), n_rhs);
+    Some(with_refinement::<T>(decision, n, n_rhs, words))
 }
 
 fn rpts_of_blocks<T: Scalar>(decision: &Decision, size: Blocks, n_rhs: usize) -> Option<StackReq> {
