@@ -164,22 +164,24 @@ def solveh_banded(ab, b, overwrite_ab=False, overwrite_b=False, lower=False, che
     # Small integers are solved in single precision, other than by `solve_banded`.
     kind = np.result_type(ab.dtype, b.dtype, np.float32)
     ab, b, lower = ab.astype(kind, copy=False), b.astype(kind, copy=False), bool(lower)
-    width, n = ab.shape[-2] - 1, ab.shape[-1]
-    for index in np.ndindex(ab.shape[:-2]) if b.size else ():
-        minor = _bandsolve.indefinite(lower, ab[index])
-        if minor is not None:
-            raise np.linalg.LinAlgError(f"{minor}th leading minor not positive definite")
-    full = np.zeros(ab.shape[:-2] + (2 * width + 1, n), kind)
-    # Of the main diagonal the real parts count.
-    full[..., width, :] = ab[..., 0 if lower else width, :].real
-    for k in range(1, min(width, n - 1) + 1):
-        if lower:
-            below = ab[..., k, : n - k]
-            full[..., width + k, : n - k], full[..., width - k, k:] = below, below.conj()
-        else:
-            above = ab[..., width - k, k:]
-            full[..., width - k, k:], full[..., width + k, : n - k] = above, above.conj()
-    return _solve(width, width, full, b, bool(check_finite))
+    if ab.shape[-2] == 0:
+        raise ValueError("ab has no diagonal")
+    if ab.ndim == 2 and b.ndim <= 2:
+        return _solveh(ab, b, lower, check_finite)
+    core = 2 if b.ndim >= 2 else 1
+    batch = np.broadcast_shapes(ab.shape[:-2], b.shape[:-core])
+    if math.prod(batch) == 0:
+        raise ValueError("`solveh_banded` does not support zero-size batches.")
+    ab, b = np.broadcast_to(ab, batch + ab.shape[-2:]), np.broadcast_to(b, batch + b.shape[b.ndim - core:])
+    x = np.empty(b.shape, kind)
+    for index in np.ndindex(batch):
+        x[index] = _solveh(ab[index], b[index], lower, check_finite)
+    return x
+
+
+def _solveh(ab, b, lower, verify):
+    """Solves one system."""
+    return _bandsolve.solveh_banded(ab, b, lower, bool(verify)) if b.size else np.empty_like(b)
 
 
 def factor_banded(l_and_u, ab, *, method="auto", pivoting="scaled-partial", verify=True, threads=None, device="cpu"):

@@ -104,6 +104,10 @@ def test_methods(method):
         with pytest.raises(ValueError, match="does not solve"):
             bandsolve.solve_tridiagonal(sub, diag, sup, rhs, method=method)
         return
+    if method == "cholesky":
+        with pytest.raises(np.linalg.LinAlgError, match="not Hermitian positive definite: first seen in row 0"):
+            bandsolve.solve_tridiagonal(sub, diag, sup, rhs, method=method)
+        sup = sub
     x, report = bandsolve.solve_tridiagonal(sub, diag, sup, rhs, method=method, full_output=True)
     assert method == "auto" or report.method == method
     assert backward_error(dense(sub, diag, sup), x, rhs) <= 10 * eps(x)

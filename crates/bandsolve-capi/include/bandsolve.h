@@ -76,6 +76,10 @@ typedef enum {
    * A call of the GPU's driver failed: the message says which, and why.
    */
   BANDSOLVE_DEVICE_ERROR = 10,
+  /**
+   * The matrix is not Hermitian positive definite, as the method that was asked for by name needs it.
+   */
+  BANDSOLVE_NOT_DEFINITE = 11,
 } bandsolve_status_t;
 
 /**

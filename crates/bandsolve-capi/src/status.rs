@@ -34,13 +34,15 @@ pub enum bandsolve_status_t {
     BANDSOLVE_NO_DEVICE = 9,
     /// A call of the GPU's driver failed: the message says which, and why.
     BANDSOLVE_DEVICE_ERROR = 10,
+    /// The matrix is not Hermitian positive definite, as the method that was asked for by name needs it.
+    BANDSOLVE_NOT_DEFINITE = 11,
 }
 
 use bandsolve_status_t::*;
 
 impl bandsolve_status_t {
     /// Every status with its name.
-    pub const ALL: [(Self, &CStr); 11] = [
+    pub const ALL: [(Self, &CStr); 12] = [
         (BANDSOLVE_SUCCESS, c"BANDSOLVE_SUCCESS"),
         (BANDSOLVE_INVALID_ARGUMENT, c"BANDSOLVE_INVALID_ARGUMENT"),
         (BANDSOLVE_NOT_FINITE, c"BANDSOLVE_NOT_FINITE"),
@@ -52,6 +54,7 @@ impl bandsolve_status_t {
         (BANDSOLVE_INTERNAL_ERROR, c"BANDSOLVE_INTERNAL_ERROR"),
         (BANDSOLVE_NO_DEVICE, c"BANDSOLVE_NO_DEVICE"),
         (BANDSOLVE_DEVICE_ERROR, c"BANDSOLVE_DEVICE_ERROR"),
+        (BANDSOLVE_NOT_DEFINITE, c"BANDSOLVE_NOT_DEFINITE"),
     ];
 }
 
@@ -102,6 +105,7 @@ impl From<Error> for Failure {
             Error::Shape { .. } | Error::Structure { .. } => BANDSOLVE_INVALID_ARGUMENT,
             Error::NotFinite { .. } => BANDSOLVE_NOT_FINITE,
             Error::Singular { .. } => BANDSOLVE_SINGULAR,
+            Error::NotDefinite { .. } => BANDSOLVE_NOT_DEFINITE,
             Error::NotConverged { .. } => BANDSOLVE_NOT_CONVERGED,
             Error::Unsupported { .. } => BANDSOLVE_UNSUPPORTED,
             Error::OutOfMemory { .. } => BANDSOLVE_OUT_OF_MEMORY,
@@ -184,6 +188,7 @@ mod tests {
             (Error::Structure { array: "row_indices", index: 0 }, BANDSOLVE_INVALID_ARGUMENT),
             (Error::NotFinite { array: "sub", index: 3 }, BANDSOLVE_NOT_FINITE),
             (Error::Singular { row: 3 }, BANDSOLVE_SINGULAR),
+            (Error::NotDefinite { row: 3 }, BANDSOLVE_NOT_DEFINITE),
             (Error::NotConverged { backward_error: 1.0, refinement_steps: 3 }, BANDSOLVE_NOT_CONVERGED),
             (Error::Unsupported { method: "rpts", what: "such" }, BANDSOLVE_UNSUPPORTED),
             (Error::OutOfMemory { bytes: 8 }, BANDSOLVE_OUT_OF_MEMORY),

@@ -85,6 +85,11 @@ fn methods_and_settings<T: Api>() {
                 assert!(message().starts_with(&format!("method {} does not solve", method.name())), "{}", message());
                 continue;
             }
+            if method.needs_definite() {
+                let mut x = vec![T::ZERO; system.rhs.len()];
+                assert_eq!(system.solve(3, &mut x, false, None), Status::BANDSOLVE_NOT_DEFINITE);
+                continue;
+            }
             for threads in [1, 3] {
                 assert_eq!(bandsolveSetThreads(threads), Status::BANDSOLVE_SUCCESS);
                 every_way_gives_the_same(&system, 3);

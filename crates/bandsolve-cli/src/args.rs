@@ -276,9 +276,9 @@ fn methods_for(shapes: &'static [Shape]) -> impl Iterator<Item = Method> {
 const TRIDIAGONAL: Shape = Shape::Tridiagonal { n: 1, periodic: false };
 const BANDED: Shape = Shape::Banded { n: 3, lower: 2, upper: 2 };
 
-/// Every method for tridiagonal systems but `Auto`, which is one of the others.
+/// Every method for any tridiagonal systems but `Auto`, which is one of the others.
 pub fn named_methods() -> impl Iterator<Item = Method> {
-    methods_for(&[TRIDIAGONAL]).filter(|method| *method != Method::Auto)
+    methods_for(&[TRIDIAGONAL]).filter(|method| *method != Method::Auto && !method.needs_definite())
 }
 
 /// The names of methods for systems of one of these shapes.

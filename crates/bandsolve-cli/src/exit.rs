@@ -53,6 +53,10 @@ impl From<bandsolve::Error> for Failure {
             Singular { row } => {
                 Failure::Unsolved(format!("the matrix is singular: elimination found no pivot in row {}", row + 1))
             }
+            NotDefinite { row } => Failure::Unsolved(format!(
+                "the matrix is not Hermitian positive definite: first seen in row {}",
+                row + 1
+            )),
             NotConverged { .. } => Failure::Unsolved(text),
             NotFinite { .. } | Shape { .. } => Failure::Input(text),
             _ => Failure::Other(text),

@@ -214,6 +214,7 @@ impl Job<'_> {
         }
         let advice = match error.cause() {
             Error::Singular { .. } => "check the matrix: no right-hand side has one answer",
+            Error::NotDefinite { .. } => "leave out --method to have one chosen that takes it",
             Error::NotConverged { .. } => "`bandsolve info` estimates how close to singular the matrix is",
             _ => "",
         };
@@ -302,6 +303,7 @@ fn status(solved: &Result<Report, Error>) -> &'static str {
     match solved.as_ref().map_err(Error::cause) {
         Ok(_) => "solved",
         Err(Error::Singular { .. }) => "singular",
+        Err(Error::NotDefinite { .. }) => "not definite",
         Err(Error::NotConverged { .. }) => "not converged",
         Err(_) => "failed",
     }

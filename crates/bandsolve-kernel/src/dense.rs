@@ -269,7 +269,7 @@ unsafe fn load<V: Lanes, const FULL: bool>(p: *const V::Real, count: usize) -> V
 
 /// The sum of all lanes, by halves.
 #[inline(always)]
-fn sum_of_lanes<V: Lanes>(v: V) -> V::Real {
+pub(super) fn sum_of_lanes<V: Lanes>(v: V) -> V::Real {
     let mut lanes = [<V::Real as Scalar>::ZERO; MAX_LANES];
     // SAFETY: room for the widest vector.
     unsafe { v.store(lanes.as_mut_ptr()) };

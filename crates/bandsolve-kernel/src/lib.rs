@@ -10,6 +10,7 @@
 pub mod ahead;
 pub mod arithmetic;
 pub mod blocks;
+pub mod definite;
 pub mod dense;
 pub mod dense_lu;
 mod element;
@@ -223,6 +224,10 @@ pub trait Kernels: Sized {
     fn update(simd: Simd, job: panel::Update<'_, Self>)
     where
         Self: Scalar;
+    /// Eliminates a few columns of a Hermitian positive definite band.
+    fn definite(simd: Simd, job: definite::Definite<'_, Self>) -> Option<usize>
+    where
+        Self: Scalar;
     /// A sweep through columns of a narrow band.
     fn sweep_narrow(simd: Simd, job: panel::Narrow<'_, Self>)
     where
@@ -312,6 +317,9 @@ macro_rules! kernels {
                     dispatch(simd, job)
                 }
                 fn update(simd: Simd, job: panel::Update<'_, Self>) {
+                    dispatch(simd, job)
+                }
+                fn definite(simd: Simd, job: definite::Definite<'_, Self>) -> Option<usize> {
                     dispatch(simd, job)
                 }
                 fn sweep_narrow(simd: Simd, job: panel::Narrow<'_, Self>) {

@@ -3,7 +3,7 @@
 use super::Job;
 use super::ahead::Ahead;
 use super::dense::{Kind, Moduli, Product, SMALL, Substitute};
-use super::dense::{dot, largest_modulus, place_of_largest, subtract_multiple};
+use super::dense::{dot, largest_modulus, place_of_largest, subtract_multiple, sum_of_lanes};
 use super::lanes::Lanes;
 use super::window::{self, Column, Place};
 use crate::scalar::{RealScalar, Scalar, reciprocal};
@@ -341,18 +341,24 @@ impl<T: Scalar> Job<T> for Narrow<'_, T> {
         let registers = const { V::PERMUTES && !T::COMPLEX };
         match self.sweep {
             Sweep::Lower => {
-                let first = if registers { self.lower_in_registers::<V>(false) } else { 0 };
+                let mut first = if registers { self.lower_in_registers::<V>(false) } else { 0 };
+                if first == 0 {
+                    first = self.lower_in_groups::<V>(false);
+                }
                 for k in first..count {
                     self.lower::<V>(k);
                 }
             }
             Sweep::LowerTransposed => {
-                let end = if registers { self.steps_below::<V>() } else { 0 };
+                let steps = if registers { self.steps_below::<V>() } else { 0 };
+                let end = if steps > 0 { steps } else { GROUP * self.groups() };
                 for k in (end..count).rev() {
                     self.lower_transposed::<V>(k);
                 }
-                if registers {
+                if steps > 0 {
                     self.lower_in_registers::<V>(true);
+                } else {
+                    self.lower_in_groups::<V>(true);
                 }
             }
             Sweep::Upper => {
@@ -369,6 +375,101 @@ impl<T: Scalar> Job<T> for Narrow<'_, T> {
                 if registers {
                     self.upper_in_registers::<V>(true);
                 }
+            }
+        }
+    }
+}
+
+/// Columns of L that are taken together where windows in registers are not: rows are loaded and stored once for all.
+const GROUP: usize = 4;
+
+/// Some columns of L, of real numbers.
+struct Group<R> {
+    /// The first diagonal element.
+    diagonal: *const R,
+    /// From one diagonal element to the next.
+    step: usize,
+    /// Elements below the diagonal.
+    reach: usize,
+}
+
+impl<R: RealScalar> Group<R> {
+    /// Element of row i and column p of the group.
+    ///
+    /// # Safety
+    /// The column's elements exist.
+    #[inline(always)]
+    unsafe fn at(&self, i: usize, p: usize) -> R {
+        // SAFETY: the caller's promise.
+        if i - p <= self.reach { unsafe { *self.diagonal.add(p * self.step + i - p) } } else { R::ZERO }
+    }
+
+    /// Rows from number i on of column p, with zeros after its last.
+    ///
+    /// # Safety
+    /// The column's elements exist.
+    #[inline(always)]
+    unsafe fn rows<V: Lanes<Real = R>>(&self, i: usize, p: usize) -> V {
+        let rest = (self.reach + 1 + p).saturating_sub(i);
+        let from = self.diagonal.wrapping_add(p * self.step + i - p);
+        // SAFETY: the caller's promise.
+        unsafe { if rest >= V::W { V::load(from) } else { V::load_first(from, rest) } }
+    }
+
+    /// x ← L⁻¹·x: solves for the unknowns of the group, and subtracts what they contribute to the rows below.
+    ///
+    /// # Safety
+    /// The columns' elements and the rows of x that they reach exist.
+    #[inline(always)]
+    unsafe fn solve<V: Lanes<Real = R>>(&self, x: *mut R) {
+        // SAFETY: the caller's promise; of the last rows as many as there are.
+        unsafe {
+            let mut own = [R::ZERO; GROUP];
+            let mut all = [V::splat(R::ZERO); GROUP];
+            for p in 0..GROUP {
+                own[p] = *x.add(p);
+                for c in 0..p {
+                    own[p] -= self.at(p, c) * own[c];
+                }
+                *x.add(p) = own[p];
+                all[p] = V::splat(own[p]);
+            }
+            for i in (GROUP..GROUP + self.reach).step_by(V::W) {
+                let count = GROUP + self.reach - i;
+                let to = x.add(i);
+                let mut rows = if count >= V::W { V::load(to) } else { V::load_first(to, count) };
+                for p in 0..GROUP {
+                    rows = all[p].neg_mul_add(self.rows::<V>(i, p), rows);
+                }
+                if count >= V::W { rows.store(to) } else { rows.store_first(to, count) }
+            }
+        }
+    }
+
+    /// x ← L⁻ᵀ·x: subtracts what the rows below contribute, and solves for the unknowns of the group.
+    ///
+    /// # Safety
+    /// As [`solve`](Self::solve).
+    #[inline(always)]
+    unsafe fn solve_transposed<V: Lanes<Real = R>>(&self, x: *mut R) {
+        // SAFETY: the caller's promise; of the last rows as many as there are.
+        unsafe {
+            let mut sum = [V::splat(R::ZERO); GROUP];
+            for i in (GROUP..GROUP + self.reach).step_by(V::W) {
+                let count = GROUP + self.reach - i;
+                let from = x.add(i);
+                let rows = if count >= V::W { V::load(from) } else { V::load_first(from, count) };
+                for p in 0..GROUP {
+                    sum[p] = self.rows::<V>(i, p).mul_add(rows, sum[p]);
+                }
+            }
+            let mut own = [R::ZERO; GROUP];
+            for p in (0..GROUP).rev() {
+                own[p] = *x.add(p) - sum_of_lanes(sum[p]);
+                for c in p + 1..GROUP {
+                    own[p] -= self.at(c, p) * own[c];
+                }
+                *x.add(p) = own[p];
             }
         }
     }
@@ -396,6 +497,39 @@ impl<T: Scalar> Narrow<'_, T> {
     fn steps_below<V: Lanes<Real = T::Real>>(&self) -> usize {
         let fits = (1..=V::W).contains(&self.reach);
         if fits { self.exchange.len().min(self.rows.saturating_sub(self.reach)) } else { 0 }
+    }
+
+    /// Groups of columns of L, from the first on, that can be taken together: of real numbers, where no rows are exchanged, and
+    /// there are all rows that they reach.
+    #[inline(always)]
+    fn groups(&self) -> usize {
+        if T::COMPLEX || self.reach == 0 || self.exchange.iter().any(|q| *q != 0) {
+            return 0;
+        }
+        self.exchange.len().min(self.rows.saturating_sub(self.reach)) / GROUP
+    }
+
+    /// The steps with L that [`groups`](Self::groups) can take; returns their number.
+    #[inline(always)]
+    fn lower_in_groups<V: Lanes<Real = T::Real>>(&mut self, transposed: bool) -> usize {
+        let (groups, reach) = (self.groups(), self.reach);
+        let end = groups * GROUP;
+        if groups == 0 {
+            return 0;
+        }
+        let last = self.diagonal + (end - 1) * self.step + reach;
+        assert!(last < self.elements.len() && self.first + end + reach <= self.x.len(), "rows of L and x");
+        let elements = self.elements[self.diagonal..].as_ptr().cast::<V::Real>();
+        let x = self.x[self.first..].as_mut_ptr().cast::<V::Real>();
+        for g in 0..groups {
+            let k = GROUP * if transposed { groups - 1 - g } else { g };
+            // SAFETY: real scalars are their own real type; the last elements of L and x were looked up.
+            unsafe {
+                let group = Group { diagonal: elements.add(k * self.step), step: self.step, reach };
+                if transposed { group.solve_transposed::<V>(x.add(k)) } else { group.solve::<V>(x.add(k)) }
+            }
+        }
+        end
     }
 
     /// The first column of U from which on windows in registers can take all; of `x` they read `more` rows beyond what the

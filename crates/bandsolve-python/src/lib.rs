@@ -3,7 +3,6 @@
 
 mod arrays;
 mod batch;
-mod definite;
 mod errors;
 mod factor;
 mod generate;
@@ -20,8 +19,6 @@ mod _bandsolve {
     #[pymodule_export]
     use super::batch::solve_batch;
     #[pymodule_export]
-    use super::definite::indefinite;
-    #[pymodule_export]
     use super::factor::{Factor, factor_banded, factor_block_tridiagonal, factor_tridiagonal};
     #[pymodule_export]
     use super::generate::{families, generate};
@@ -32,7 +29,7 @@ mod _bandsolve {
     #[pymodule_export]
     use super::report::Report;
     #[pymodule_export]
-    use super::solve::{solve_banded, solve_block_tridiagonal, solve_tridiagonal};
+    use super::solve::{solve_banded, solve_block_tridiagonal, solve_tridiagonal, solveh_banded};
     #[pymodule_export]
     const __VERSION__: &str = env!("CARGO_PKG_VERSION");
 }

@@ -66,10 +66,13 @@ impl Options<'_> {
             plan = plan.pivoting(self.chosen_pivoting()?);
         }
         let threads = match asked_for(self.threads)? {
-            0 => THREADS.load(Ordering::Relaxed),
-            threads => threads,
+            0 => threads_set(),
+            threads => Some(threads),
         };
-        Ok(if threads == 0 { plan } else { plan.threads(threads) })
+        Ok(match threads {
+            None => plan,
+            Some(threads) => plan.threads(threads),
+        })
     }
 
     /// The GPU to solve on; none for the CPU.
@@ -90,6 +93,11 @@ impl Options<'_> {
             PyValueError::new_err(format!("there is no pivoting {:?}; there are {names}", self.pivoting))
         })
     }
+}
+
+/// The number of threads that `set_num_threads` has said, if it has.
+pub fn threads_set() -> Option<usize> {
+    Some(THREADS.load(Ordering::Relaxed)).filter(|threads| *threads > 0)
 }
 
 /// Which matrix is meant: `False` A, `True` its transpose, `"conj"` its conjugate transpose.

@@ -1,11 +1,14 @@
 //! One call that does all.
 
-use crate::arrays::{Kind, Number, array, check_rhs, columns, filled, slice, with_number};
-use crate::errors::exception;
-use crate::options::{Options, op};
+use crate::arrays::{Kind, Number, array, check_rhs, columns, filled, rows, slice, with_number};
+use crate::errors::{exception, lin_alg_error};
+use crate::options::{Options, op, threads_set};
 use crate::report::Report;
+use bandsolve::arithmetic::Standard;
 use bandsolve::dyn_stack::{PodBuffer, PodStack, StackReq};
-use bandsolve::{Banded, BlockTridiagonal, Error, Factor, Factorize, Op, Plan, Shape, Tridiagonal};
+use bandsolve::{
+    Banded, BlockTridiagonal, Diagonals, Error, Factor, Factorize, Op, Plan, RealScalar, Shape, Tridiagonal,
+};
 use bandsolve_gpu::{Device, HostMatrix};
 use numpy::{PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::IntoPyObjectExt;
@@ -279,6 +282,56 @@ pub fn solve_banded<'py>(
     let plan = options.plan(Plan::once(Shape::Banded { n, lower, upper }))?;
     let task = Task { rhs: &rhs, op: transpose.map_or(Ok(Op::Plain), op)?, full_output };
     with_number!(kind, banded([lower, upper], &bands, (&plan, device.as_ref()), &task))
+}
+
+/// `scipy.linalg.solveh_banded` for one matrix: `ab` has the diagonals of one triangle as rows.
+#[pyfunction]
+pub fn solveh_banded<'py>(
+    ab: &Bound<'py, PyAny>,
+    rhs: &Bound<'py, PyAny>,
+    lower: bool,
+    verify: bool,
+) -> PyResult<Bound<'py, PyAny>> {
+    let ([ab, rhs], kind) = arguments([ab, rhs])?;
+    match *ab.shape() {
+        [diagonals, n] if diagonals > 0 => {
+            with_number!(kind, hermitian((&ab, n, diagonals - 1), &rhs, (lower, verify)))
+        }
+        _ => Err(PyValueError::new_err("ab is expected to have two dimensions, and one diagonal at least")),
+    }
+}
+
+fn hermitian<'py, T: Number>(
+    (ab, n, width): (&Bound<'py, PyUntypedArray>, usize, usize),
+    rhs: &Bound<'py, PyUntypedArray>,
+    (lower, verify): (bool, bool),
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = ab.py();
+    let held = rows::<T>(ab)?;
+    let a = Diagonals::new(n, width, lower, slice(&held)).map_err(|error| exception(py, &error))?;
+    check_rhs(rhs, n)?;
+    let given = columns::<T>(rhs)?;
+    let rhs_columns = slice(&given);
+    let once = |x: &mut [T]| {
+        let _mode = Standard::enter();
+        solve_by(&*a.factor((verify, threads_set()))?, Op::Plain, rhs_columns, x)
+    };
+    let solve = |x: &mut [T]| match py.detach(|| once(&mut *x)) {
+        // As SciPy, if numbers that are not finite are not looked for.
+        Err(Error::NotFinite { .. }) if !verify => {
+            x.fill(T::from_parts(T::Real::NAN, T::Real::NAN));
+            Ok(())
+        }
+        solved => solved.map(|_| ()),
+    };
+    let (x, solved) = filled(py, rhs.shape(), true, solve)?;
+    match solved {
+        Ok(()) => Ok(x.into_any()),
+        Err(Error::NotDefinite { row }) => {
+            Err(lin_alg_error(py, format!("{}th leading minor not positive definite", row + 1)))
+        }
+        Err(error) => Err(exception(py, &error)),
+    }
 }
 
 /// Rows of a matrix whose diagonals are the rows of `bands`.

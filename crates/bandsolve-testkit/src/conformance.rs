@@ -40,6 +40,8 @@ pub type Configure = fn(Plan) -> Plan;
 pub trait Suite<T: Scalar> {
     /// Numbers of threads that must give the same bits as one.
     const THREADS: &'static [usize] = &[1, 2, 3, 7];
+    /// Whether only Hermitian positive definite matrices are solved, all others refused.
+    const DEFINITE: bool = false;
     /// Factors a tridiagonal matrix.
     fn tridiagonal<'m>(plan: &Plan, a: &'m Tridiagonal<'_, T>) -> Result<Box<dyn Factor<T> + 'm>>;
     /// Factors a banded matrix.
@@ -60,6 +62,22 @@ impl<T: Scalar> Suite<T> for Library {
     }
     fn batch<'m>(plan: &Plan, a: &'m TridiagonalBatch<'_, T>) -> Result<Box<dyn Factor<T> + 'm>> {
         Ok(Box::new(plan.factor(a)?))
+    }
+}
+
+/// The library by a method that takes Hermitian positive definite matrices only.
+pub enum Definite {}
+
+impl<T: Scalar> Suite<T> for Definite {
+    const DEFINITE: bool = true;
+    fn tridiagonal<'m>(plan: &Plan, a: &'m Tridiagonal<'_, T>) -> Result<Box<dyn Factor<T> + 'm>> {
+        Library::tridiagonal(plan, a)
+    }
+    fn banded<'m>(plan: &Plan, a: &'m Banded<'_, T>) -> Result<Box<dyn Factor<T> + 'm>> {
+        Library::banded(plan, a)
+    }
+    fn batch<'m>(plan: &Plan, a: &'m TridiagonalBatch<'_, T>) -> Result<Box<dyn Factor<T> + 'm>> {
+        Library::batch(plan, a)
     }
 }
 
@@ -147,6 +165,20 @@ fn random_matrix<T: Scalar>(n: usize, periodic: bool, easy: bool) -> Tridiagonal
     let mut draw = || random_vec(n, &mut random);
     let (sub, diag, sup) = (draw(), draw(), draw());
     tridiagonal(sub, diag, sup, periodic)
+}
+
+/// Hermitian, and dominant: by 1 if easy, else barely.
+fn definite_matrix<T: Scalar>(n: usize, periodic: bool, easy: bool) -> Tridiagonal<'static, T> {
+    let sup: Vec<T> = random_vec(n, &mut Random::new(n as u64 + 1));
+    let sub: Vec<T> = (0..n).map(|i| Scalar::conj(sup[(i + n - 1) % n])).collect();
+    let more = T::Real::from_f64(if easy { 1.0 } else { 1.0 / 64.0 });
+    let diag = (0..n).map(|i| T::from_real(Scalar::abs(sub[i]) + Scalar::abs(sup[i]) + more)).collect();
+    tridiagonal(sub, diag, sup, periodic)
+}
+
+/// A random matrix that the suite's method takes.
+fn matrix<T: Scalar, S: Suite<T>>(n: usize, periodic: bool, easy: bool) -> Tridiagonal<'static, T> {
+    if S::DEFINITE { definite_matrix(n, periodic, easy) } else { random_matrix(n, periodic, easy) }
 }
 
 /// Right-hand sides of different kinds: A·x of a known x, random, a unit vector, zero, large.
@@ -275,7 +307,7 @@ fn judge_forward<T: Scalar>(a: &impl Rows<T>, x: &[T], reference: &[T], eta: f64
 pub fn check_sizes<T: Scalar, S: Suite<T>>(configure: Configure) {
     for n in sizes() {
         for (periodic, easy) in [(false, false), (false, true), (true, false), (true, true)] {
-            let a = random_matrix::<T>(n, periodic, easy);
+            let a = matrix::<T, S>(n, periodic, easy);
             let plan = configure(Plan::new(a.shape()));
             let counts: &[usize] = if n < 20 { &[1, 3, 5] } else { &[1, 3] };
             for n_rhs in counts {
@@ -295,7 +327,7 @@ pub fn check_sizes<T: Scalar, S: Suite<T>>(configure: Configure) {
 /// 100 000 unknowns.
 pub fn check_long<T: Scalar, S: Suite<T>>(configure: Configure) {
     for periodic in [false, true] {
-        let a = random_matrix::<T>(100_000, periodic, false);
+        let a = matrix::<T, S>(100_000, periodic, false);
         let rhs = right_hand_sides(&a, 3);
         let plan = configure(Plan::new(a.shape()));
         solve_and_judge::<T, S>(&plan, &a, Op::Plain, &rhs[..100_000], "long");
@@ -307,7 +339,7 @@ pub fn check_long<T: Scalar, S: Suite<T>>(configure: Configure) {
 pub fn check_operations<T: Scalar, S: Suite<T>>(configure: Configure) {
     for n in [1, 2, 3, 8, 17, 33, 64, 100, 257, 1000] {
         for periodic in [false, true] {
-            let a = random_matrix::<T>(n, periodic, false);
+            let a = matrix::<T, S>(n, periodic, false);
             let plan = configure(Plan::new(a.shape()));
             let factor = a.factor::<S>(&plan).unwrap();
             for op in OPS {
@@ -331,7 +363,7 @@ pub fn check_operations<T: Scalar, S: Suite<T>>(configure: Configure) {
 pub fn check_scratch<T: Scalar, S: Suite<T>>(configure: Configure) {
     for n in [1, 2, 3, 33, 100, 1000] {
         for periodic in [false, true] {
-            let a = random_matrix::<T>(n, periodic, false);
+            let a = matrix::<T, S>(n, periodic, false);
             let factor = a.factor::<S>(&configure(Plan::new(a.shape()))).unwrap();
             for op in OPS {
                 let rhs = right_hand_sides(&a, 3);
@@ -355,7 +387,7 @@ pub fn check_scratch<T: Scalar, S: Suite<T>>(configure: Configure) {
 pub fn check_threads<T: Scalar, S: Suite<T>>(configure: Configure) {
     for n in [1, 33, 1000, 4099, 100_003] {
         for periodic in [false, true] {
-            let a = random_matrix::<T>(n, periodic, false);
+            let a = matrix::<T, S>(n, periodic, false);
             let rhs = right_hand_sides(&a, if n > 5000 { 1 } else { 3 });
             for op in [Op::Plain, Op::ConjTranspose] {
                 let run = |threads: usize| {
@@ -378,7 +410,7 @@ pub fn check_threads<T: Scalar, S: Suite<T>>(configure: Configure) {
 pub fn check_storage<T: Scalar, S: Suite<T>>(configure: Configure) {
     let nan = T::from_parts(T::Real::NAN, T::Real::NAN);
     for n in [1, 2, 3, 32, 33, 100, 1000] {
-        let a = random_matrix::<T>(n, false, false);
+        let a = matrix::<T, S>(n, false, false);
         let plan = configure(Plan::new(a.shape()));
         let [mut sub, diag, mut sup] = arrays(&a);
         for op in OPS {
@@ -408,7 +440,7 @@ pub fn check_not_finite<T: Scalar, S: Suite<T>>(configure: Configure) {
     }
     for n in [1, 2, 5, 33, 300] {
         for periodic in [false, true] {
-            let a = random_matrix::<T>(n, periodic, true);
+            let a = matrix::<T, S>(n, periodic, true);
             let rhs = right_hand_sides(&a, 3);
             let plan = configure(Plan::new(a.shape()));
             for (array, len) in [("sub", n), ("diag", n), ("sup", n), ("rhs", 3 * n)] {
@@ -452,7 +484,7 @@ pub fn check_shapes<T: Scalar, S: Suite<T>>(configure: Configure) {
         assert!(matches!(got, Err(Error::Shape { expected, .. }) if expected == diag), "{got:?}");
     }
     assert!(matches!(Tridiagonal::periodic(&ones[..9], &ones[..10], &ones[..10]), Err(Error::Shape { .. })));
-    let a = random_matrix::<T>(10, false, true);
+    let a = matrix::<T, S>(10, false, true);
     let plan = configure(Plan::new(a.shape()));
     let factor = a.factor::<S>(&plan).unwrap();
     for len in [1, 9, 11] {
@@ -464,7 +496,7 @@ pub fn check_shapes<T: Scalar, S: Suite<T>>(configure: Configure) {
         assert!(matches!(factor.solve_into(&ones[..10], &mut x), Err(Error::Shape { got, .. }) if got == len));
     }
     for (n, periodic) in [(9, false), (11, false), (10, true)] {
-        let other = random_matrix::<T>(n, periodic, true);
+        let other = matrix::<T, S>(n, periodic, true);
         assert!(
             matches!(other.factor::<S>(&plan).map(|_| ()), Err(Error::Shape { .. })),
             "n = {n}, periodic {periodic}"
@@ -478,7 +510,7 @@ pub fn check_singular<T: Scalar, S: Suite<T>>(configure: Configure) {
         for periodic in [false, true] {
             for at in [0, n / 2, n - 1] {
                 for zero_row in [true, false] {
-                    let [mut sub, mut diag, mut sup] = arrays(&random_matrix::<T>(n, periodic, false));
+                    let [mut sub, mut diag, mut sup] = arrays(&matrix::<T, S>(n, periodic, false));
                     diag[at] = T::ZERO;
                     if zero_row {
                         (sub[at], sup[at]) = (T::ZERO, T::ZERO);
@@ -490,7 +522,7 @@ pub fn check_singular<T: Scalar, S: Suite<T>>(configure: Configure) {
                     let rhs = random_vec(n, &mut Random::new(3));
                     let got =
                         solve::<T, S>(&configure(Plan::new(a.shape())), &a, Op::Plain, &rhs).map(|(_, report)| report);
-                    assert!(is_singular(&got, n), "{what}: {got:?}");
+                    assert!(is_singular::<T, S>(&got, n), "{what}: {got:?}");
                 }
             }
         }
@@ -508,14 +540,15 @@ pub fn check_singular<T: Scalar, S: Suite<T>>(configure: Configure) {
         let rhs = random_vec(a.n(), &mut Random::new(3));
         match solve::<T, S>(&configure(Plan::new(a.shape())), a, Op::Plain, &rhs) {
             Ok((x, report)) => _ = judge(a, &rhs, &x, &report, "singular"),
-            other => assert!(is_singular(&other.map(|(_, r)| r), a.n())),
+            other => assert!(is_singular::<T, S>(&other.map(|(_, r)| r), a.n())),
         }
     }
 }
 
-fn is_singular(got: &Result<Report>, n: usize) -> bool {
+fn is_singular<T: Scalar, S: Suite<T>>(got: &Result<Report>, n: usize) -> bool {
     match got.as_ref().map_err(Error::cause) {
         Err(Error::Singular { row }) => *row < n,
+        Err(Error::NotDefinite { row }) => S::DEFINITE && *row < n,
         Err(Error::NotConverged { .. }) => true,
         _ => false,
     }
@@ -546,7 +579,10 @@ pub fn check_tables<T: Scalar, S: Suite<T>>(configure: Configure) {
                 Err(e) => {
                     let condition = condition_rows(&b);
                     let overflows = condition >= epsilon::<T>() * T::Real::MAX.to_f64();
-                    assert!(overflows && is_singular(&Err(e.clone()), a.n()), "{what}: {e}, condition {condition:e}");
+                    assert!(
+                        overflows && is_singular::<T, S>(&Err(e.clone()), a.n()),
+                        "{what}: {e}, condition {condition:e}"
+                    );
                 }
             }
         }
@@ -603,7 +639,7 @@ pub fn check_row_scaling<T: Scalar, S: Suite<T>>(configure: Configure) {
 pub fn check_scaling_invariance<T: Scalar, S: Suite<T>>(configure: Configure) {
     for n in [1, 2, 3, 33, 100, 1000] {
         for periodic in [false, true] {
-            let a = random_matrix::<T>(n, periodic, false);
+            let a = matrix::<T, S>(n, periodic, false);
             let rhs = right_hand_sides(&a, 1);
             let mut random = Random::new(6);
             let power: Vec<T::Real> =
@@ -626,7 +662,7 @@ pub fn check_extremes<T: Scalar, S: Suite<T>>(configure: Configure) {
         for periodic in [false, true] {
             for (even, odd) in [(limit, limit), (1.0 / limit, 1.0 / limit), (limit, 1.0 / limit), (1.0, limit)] {
                 for easy in [true, false] {
-                    let [mut sub, mut diag, mut sup] = arrays(&random_matrix::<T>(n, periodic, easy));
+                    let [mut sub, mut diag, mut sup] = arrays(&matrix::<T, S>(n, periodic, easy));
                     for i in 0..n {
                         let by = T::Real::from_f64(if i % 2 == 0 { even } else { odd });
                         (sub[i], diag[i], sup[i]) = (sub[i].scale(by), diag[i].scale(by), sup[i].scale(by));
@@ -640,7 +676,7 @@ pub fn check_extremes<T: Scalar, S: Suite<T>>(configure: Configure) {
             }
             // Answers around the smallest normal number and far below, as of a field that decays.
             for (easy, below) in [true, false].into_iter().flat_map(|easy| [0, 6, 12, 18].map(|below| (easy, below))) {
-                let a = random_matrix::<T>(n, periodic, easy);
+                let a = matrix::<T, S>(n, periodic, easy);
                 let by = T::Real::MIN_POSITIVE * T::Real::from_f64(libm::scalbn(1.0, -below));
                 let rhs: Vec<T> = right_hand_sides(&a, 1).into_iter().map(|v| v.scale(by)).collect();
                 let what =
@@ -658,7 +694,7 @@ pub fn check_extremes<T: Scalar, S: Suite<T>>(configure: Configure) {
 pub fn check_adjoint<T: Scalar, S: Suite<T>>(configure: Configure) {
     for n in [1, 2, 3, 33, 100, 1000] {
         for periodic in [false, true] {
-            let a = random_matrix::<T>(n, periodic, false);
+            let a = matrix::<T, S>(n, periodic, false);
             let plan = configure(Plan::new(a.shape()));
             let mut random = Random::new(12);
             let (b, c) = (random_vec::<T>(n, &mut random), random_vec::<T>(n, &mut random));
@@ -693,7 +729,7 @@ fn residual_product<T: Scalar>(a: &Tridiagonal<'_, T>, x: &[T], b: &[T], y: &[T]
 pub fn check_recovery<T: Scalar, S: Suite<T>>(configure: Configure) {
     for n in [1, 2, 5, 33, 64, 200] {
         for (periodic, easy) in [(false, false), (false, true), (true, false), (true, true)] {
-            let a = random_matrix::<T>(n, periodic, easy);
+            let a = matrix::<T, S>(n, periodic, easy);
             let x_true = random_true::<T>(n);
             let rhs = product(&a, &x_true);
             let what = format!("n = {n}, periodic {periodic}, dominant {easy}");
@@ -709,7 +745,7 @@ pub fn check_recovery<T: Scalar, S: Suite<T>>(configure: Configure) {
 pub fn check_unverified<T: Scalar, S: Suite<T>>(configure: Configure) {
     for n in [0, 1, 2, 3, 33, 100, 1000] {
         for periodic in [false, true] {
-            let a = random_matrix::<T>(n, periodic, true);
+            let a = matrix::<T, S>(n, periodic, true);
             let rhs = right_hand_sides(&a, 1);
             let plan = configure(Plan::new(a.shape())).verify(false);
             let (x, report) = solve::<T, S>(&plan, &a, Op::Plain, &rhs).unwrap();
@@ -731,7 +767,7 @@ pub fn check_options<T: Scalar, S: Suite<T>>(configure: Configure) {
     for n in [3, 33, 100, 1000] {
         for periodic in [false, true] {
             for easy in [true, false] {
-                let a = random_matrix::<T>(n, periodic, easy);
+                let a = matrix::<T, S>(n, periodic, easy);
                 let rhs = right_hand_sides(&a, 3);
                 for simd in Simd::ALL.into_iter().filter(|s| s.is_available()) {
                     let plan = configure(Plan::new(a.shape())).simd(simd);
@@ -756,6 +792,26 @@ fn random_banded<T: Scalar>(n: usize, lower: usize, upper: usize) -> Banded<'sta
     let mut random = Random::new((n * 100 + lower * 10 + upper) as u64);
     Banded::from_vec(n, lower, upper, random_vec(n * (lower + upper + 1), &mut random))
         .expect("n columns of lower + upper + 1 entries are a banded matrix")
+}
+
+/// Hermitian and dominant, as many diagonals below and above as there is room for on both sides.
+fn definite_banded<T: Scalar>(n: usize, lower: usize, upper: usize) -> Banded<'static, T> {
+    let (mut random, leading, width) =
+        (Random::new((n * 100 + lower * 10 + upper) as u64), lower + upper + 1, lower.min(upper));
+    let mut bands = vec![T::ZERO; n * leading];
+    for j in 0..n {
+        bands[upper + j * leading] = T::from_real(T::Real::from_f64(2.9 * width as f64 + 0.5));
+        for (k, v) in random_vec::<T>(width.min(n - 1 - j), &mut random).into_iter().enumerate() {
+            bands[upper + k + 1 + j * leading] = v;
+            bands[upper - (k + 1) + (j + k + 1) * leading] = Scalar::conj(v);
+        }
+    }
+    Banded::from_vec(n, lower, upper, bands).expect("n columns of lower + upper + 1 entries are a banded matrix")
+}
+
+/// A random band that the suite's method takes.
+fn band<T: Scalar, S: Suite<T>>(n: usize, lower: usize, upper: usize) -> Banded<'static, T> {
+    if S::DEFINITE { definite_banded(n, lower, upper) } else { random_banded(n, lower, upper) }
 }
 
 /// The plan of a suite for a banded matrix; `None` if its method does not solve such bands.
@@ -783,6 +839,25 @@ fn solve_and_judge_banded<T: Scalar, S: Suite<T>>(
     x
 }
 
+/// Matrices that are not Hermitian positive definite are refused, and the row is one of the matrix.
+pub fn check_refused<T: Scalar, S: Suite<T>>(configure: Configure) {
+    let refused = |got: Result<Report>, n: usize, what: &str| {
+        assert!(matches!(got, Err(Error::NotDefinite { row }) if row < n), "{what}: {got:?}");
+    };
+    for n in [2, 3, 33, 1000, 5000] {
+        for periodic in [false, true] {
+            let a = random_matrix::<T>(n, periodic, false);
+            let got = solve::<T, S>(&configure(Plan::new(a.shape())), &a, Op::Plain, &right_hand_sides(&a, 1));
+            refused(got.map(|(_, report)| report), n, &format!("n = {n}, periodic {periodic}"));
+        }
+    }
+    for (n, (lower, upper)) in [(5, (1, 2)), (64, (2, 2)), (101, (5, 2)), (3000, (8, 8))] {
+        let a = random_banded::<T>(n, lower, upper);
+        let got = solve::<T, S>(&configure(Plan::new(a.shape())), &a, Op::Plain, &right_hand_sides(&a, 1));
+        refused(got.map(|(_, report)| report), n, &format!("n = {n}, bands {lower} and {upper}"));
+    }
+}
+
 /// Every size and bandwidth, triangular and wider than the matrix too, all three operations.
 pub fn check_banded_sizes<T: Scalar, S: Suite<T>>(configure: Configure) {
     let mut solved = 0;
@@ -792,7 +867,7 @@ pub fn check_banded_sizes<T: Scalar, S: Suite<T>>(configure: Configure) {
             if (lower == 0 || upper == 0) && n > 33 {
                 continue;
             }
-            let a = random_banded::<T>(n, lower, upper);
+            let a = band::<T, S>(n, lower, upper);
             let Some(plan) = plan_banded(configure, &a) else { continue };
             for op in OPS {
                 for n_rhs in [1, 3] {
@@ -811,7 +886,7 @@ pub fn check_banded_sizes<T: Scalar, S: Suite<T>>(configure: Configure) {
 pub fn check_banded_long<T: Scalar, S: Suite<T>>(configure: Configure) {
     let mut solved = 0;
     for (n, (lower, upper)) in [(700, (1, 1)), (4500, (2, 2)), (2003, (8, 8)), (3500, (20, 20))] {
-        let a = random_banded::<T>(n, lower, upper);
+        let a = band::<T, S>(n, lower, upper);
         let Some(plan) = plan_banded(configure, &a) else { continue };
         let rhs = right_hand_sides(&a, 3);
         for op in [Op::Plain, Op::ConjTranspose] {
@@ -829,7 +904,7 @@ pub fn check_banded_long<T: Scalar, S: Suite<T>>(configure: Configure) {
 pub fn check_banded_memory<T: Scalar, S: Suite<T>>(configure: Configure) {
     let nan = T::from_real(T::Real::NAN);
     for (n, (lower, upper)) in [(5, (1, 2)), (64, (2, 2)), (101, (5, 2)), (200, (8, 8))] {
-        let a = random_banded::<T>(n, lower, upper);
+        let a = band::<T, S>(n, lower, upper);
         let rhs = right_hand_sides(&a, 3);
         let plan = plan_banded(configure, &a).expect("these widths are solved by every method for bands");
         let expected = solve_and_judge_banded::<T, S>(&plan, &a, Op::Plain, &rhs, "banded");
@@ -854,7 +929,9 @@ pub fn check_banded_memory<T: Scalar, S: Suite<T>>(configure: Configure) {
         assert_same_bits(&x, &expected, "scratch full of NaN");
         let mut random = Random::new(4);
         let scales = random.uniform_vec(n, -decades::<T>(), decades::<T>());
-        let scaled = |i: usize, j: usize| a.get(i, j).scale(T::Real::from_f64(libm::pow(10.0, scales[i])));
+        // Half as far where columns are scaled, too.
+        let power = |i: usize, j: usize| if S::DEFINITE { (scales[i] + scales[j]) / 2.0 } else { scales[i] };
+        let scaled = |i: usize, j: usize| a.get(i, j).scale(T::Real::from_f64(libm::pow(10.0, power(i, j))));
         for j in 0..n {
             let (first, column) = a.column(j);
             for i in first..first + column.len() {
@@ -872,7 +949,7 @@ pub fn check_banded_errors<T: Scalar, S: Suite<T>>(configure: Configure) {
     let nan = T::from_real(T::Real::NAN);
     for (n, (lower, upper)) in [(4, (1, 2)), (50, (2, 2)), (100, (8, 5))] {
         let leading = lower + upper + 1;
-        let a = random_banded::<T>(n, lower, upper);
+        let a = band::<T, S>(n, lower, upper);
         let plan = plan_banded(configure, &a).expect("these widths are solved by every method for bands");
         let build = |zero: &dyn Fn(usize, usize) -> bool| {
             let mut bands = vec![T::ZERO; n * leading];
@@ -903,7 +980,7 @@ pub fn check_banded_errors<T: Scalar, S: Suite<T>>(configure: Configure) {
             for bands in [build(&|i, _| i == at), build(&|_, j| j == at)] {
                 let b = Banded::new(n, lower, upper, &bands).unwrap();
                 let got = solve::<T, S>(&plan, &b, Op::Plain, &rhs).map(|(_, report)| report);
-                assert!(is_singular(&got, n), "n = {n}, zero row or column {at}: {got:?}");
+                assert!(is_singular::<T, S>(&got, n), "n = {n}, zero row or column {at}: {got:?}");
             }
         }
     }
@@ -1023,6 +1100,30 @@ macro_rules! conformance {
             row_scaling = check_row_scaling,
             scaling_invariance = check_scaling_invariance,
             extremes = check_extremes,
+            adjoint = check_adjoint,
+            recovery = check_recovery,
+            unverified = check_unverified,
+            options = check_options,
+        }
+    };
+}
+
+/// The same for a method that takes Hermitian positive definite matrices only, which are what it is tested with.
+#[macro_export]
+macro_rules! conformance_definite {
+    ($name:ident, $scalar:ty, $configure:expr $(,)?) => {
+        $crate::conformance_tests! {
+            $name, $scalar, $crate::conformance::Definite, $configure,
+            refused = check_refused,
+            sizes = check_sizes,
+            long = check_long,
+            operations = check_operations,
+            scratch = check_scratch,
+            threads = check_threads,
+            storage = check_storage,
+            not_finite = check_not_finite,
+            shapes = check_shapes,
+            singular = check_singular,
             adjoint = check_adjoint,
             recovery = check_recovery,
             unverified = check_unverified,

@@ -37,6 +37,12 @@ pub enum Error {
         /// First row (counted from 0) in which elimination found only zeros.
         row: usize,
     },
+    /// The matrix was to be Hermitian positive definite, and is not.
+    NotDefinite {
+        /// First row (counted from 0) in which the matrix is not Hermitian, or else that of the first leading minor that is not
+        /// positive.
+        row: usize,
+    },
     /// Neither refinement nor the sequential pivoted solve reached the accuracy contract.
     NotConverged {
         /// Row-wise backward error of the x that stands in the caller's array (NaN where x is not finite).
@@ -95,6 +101,9 @@ impl fmt::Display for Error {
                  rows lie inside the matrix"
             ),
             Self::Singular { row } => write!(f, "the matrix is singular: no pivot in row {row}"),
+            Self::NotDefinite { row } => {
+                write!(f, "the matrix is not Hermitian positive definite: first seen in row {row}")
+            }
             Self::NotConverged { backward_error, refinement_steps } => write!(
                 f,
                 "backward error {backward_error:.1e} after {refinement_steps} refinement steps and the pivoted fallback: \

@@ -45,6 +45,8 @@ pub use decision::{Options, Pivoting};
 pub use error::{Error, Result};
 pub use matrix::{Banded, BlockTridiagonal, Csc, CscMut, Layout, Shape, Tridiagonal, TridiagonalBatch};
 pub use method::Method;
+#[doc(hidden)]
+pub use methods::cholesky::Diagonals;
 pub use plan::any::AnyFactor;
 pub use plan::batch::BatchFactor;
 pub use plan::{Factorize, Plan};

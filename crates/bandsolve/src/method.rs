@@ -21,6 +21,12 @@ macro_rules! methods {
             Thomas "thomas" {
                 Tridiagonal "thomas.md" by stored::factor::<T, Thomas<T>>, needing refinement::<T>;
             }
+            /// L·D·Lᴴ from both ends: for Hermitian positive definite matrices, which it tells from others.
+            Cholesky "cholesky" {
+                Tridiagonal "cholesky.md" by cholesky::factor_tridiagonal,
+                    needing |d, n, n_rhs| of_scheme::<T>(spike_thomas::SCHEME, d, n, n_rhs);
+                Band "cholesky.md" by cholesky::factor, needing definite_band::<T>;
+            }
             /// Sequential elimination with pivots of one or two rows on the diagonal, no rows exchanged.
             DiagonalPivoting "diagonal-pivoting" {
                 Tridiagonal "diagonal-pivoting.md" by stored::factor::<T, DiagonalPivoting<T>>, needing refinement::<T>;
@@ -167,6 +173,12 @@ impl Method {
     /// The method of this name.
     pub fn from_name(name: &str) -> Option<Method> {
         Self::ALL.into_iter().find(|m| m.name() == name)
+    }
+
+    /// Whether it solves systems with Hermitian positive definite matrices only, and refuses all others by
+    /// [`NotDefinite`](crate::Error::NotDefinite).
+    pub fn needs_definite(self) -> bool {
+        self == Method::Cholesky
     }
 
     /// What it takes systems of this shape for: bands with at most one diagonal on either side, and blocks of one row, are

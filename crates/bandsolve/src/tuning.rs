@@ -74,6 +74,19 @@ pub(crate) fn narrow_pays(n: usize, lower: usize, upper: usize, once: bool) -> b
 pub(crate) fn band_block(lower: usize, fill: usize) -> usize {
     if lower.min(fill) < 18 { 1 } else { BAND_BLOCK_MAX }
 }
+/// Columns that Cholesky's method eliminates together; 1: one by one.
+pub(crate) fn definite_block(lower: usize) -> usize {
+    if lower < 18 { 1 } else { BAND_BLOCK_MAX }
+}
+/// Columns of a Hermitian band that are updated together, from the diagonal of the first down: at most BAND_BLOCK_MAX.
+pub(crate) const DEFINITE_COLUMNS: usize = 8;
+
+/// Whether Cholesky's method divides a band in two, whatever the number of threads: the halves are long beside what is between
+/// them, and there is enough to do to wake a second thread for.
+pub(crate) fn definite_halves_pay(n: usize, lower: usize) -> bool {
+    n / 32 >= 2 * lower && n.saturating_mul(lower.saturating_add(1)) >= 1 << 16
+}
+
 /// The larger of them.
 pub(crate) const BAND_BLOCK_MAX: usize = 16;
 /// Columns of a narrow band that are eliminated in one go: as many as the first-level cache holds.

@@ -71,7 +71,7 @@ where
     for<'m> M::Factor<'m>: Inspect<T>,
 {
     let mut tries = 0;
-    for method in Method::ALL.into_iter().filter(|method| method.solves(shape)) {
+    for method in Method::ALL.into_iter().filter(|method| method.solves(shape) && !method.needs_definite()) {
         let plan = || Plan::new(shape).method(method).threads(threads);
         let what = format!("{shape:?} by {}", method.name());
         tries += climb(&what, || plan().factor(a)?.solve(rhs));

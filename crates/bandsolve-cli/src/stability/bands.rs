@@ -168,7 +168,8 @@ struct Table {
 impl Table {
     fn new(source: &'static str, solvers: &'static [&'static str], problems: Vec<Problem>, seed: u64) -> Self {
         let solves = |method: &Method| problems.iter().any(|problem| method.solves(problem.a.shape()));
-        let methods = Method::ALL.into_iter().filter(|method| *method != Method::Auto && solves(method));
+        let general = |method: &Method| *method != Method::Auto && !method.needs_definite();
+        let methods = Method::ALL.into_iter().filter(|method| general(method) && solves(method));
         let columns: Vec<_> = methods.flat_map(|method| [(method, false), (method, true)]).collect();
         let peer = Peer::lapack();
         let bar = progress::parts("matrix", problems.len());

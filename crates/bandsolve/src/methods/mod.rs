@@ -6,6 +6,7 @@ pub(crate) mod block_dense;
 pub(crate) mod block_spike;
 pub(crate) mod block_stored;
 pub(crate) mod cf_lu;
+pub(crate) mod cholesky;
 pub(crate) mod cr;
 pub(crate) mod cyclic_reduction;
 pub(crate) mod dense_lu;

@@ -1,6 +1,7 @@
 //! Blocked banded LU with partial pivoting.
 
 use crate::contract::determinant::Product;
+use crate::contract::equations::Matrix;
 use crate::contract::factors::{Factors, Solver};
 use crate::contract::verify::Facts;
 use crate::decision::{Decision, Pivoting};
@@ -67,23 +68,23 @@ impl<T: Scalar> BandFactors<T> for BandLu<T> {
     }
 }
 
-/// Factors of a banded matrix: those of its band.
+/// Factors of a matrix that is a band, however it is stored.
 #[derive(Debug)]
 pub(crate) struct OfBand<B>(pub B);
 
-impl<'m, T: Scalar, B: BandFactors<T>> Solver<T, Banded<'m, T>> for OfBand<B> {
-    fn scratch(&self, _a: &Banded<'m, T>, n_rhs: usize) -> StackReq {
+impl<T: Scalar, A: Matrix<T>, B: BandFactors<T>> Solver<T, A> for OfBand<B> {
+    fn scratch(&self, _a: &A, n_rhs: usize) -> StackReq {
         StackReq::new::<T>(self.0.words(n_rhs))
     }
 
-    fn solve(&self, a: &Banded<'m, T>, transposed: bool, x: &mut [T], stack: &mut PodStack) {
-        if a.n() > 0 {
-            let (scratch, _) = stack.make_raw::<T>(self.0.words(x.len() / a.n()));
+    fn solve(&self, a: &A, transposed: bool, x: &mut [T], stack: &mut PodStack) {
+        let (scratch, _) = stack.make_raw::<T>(self.0.words(x.len() / a.shape().n().max(1)));
+        if !x.is_empty() {
             self.0.solve(transposed, x, scratch);
         }
     }
 
-    fn product(&self, _a: &Banded<'m, T>) -> Option<Product> {
+    fn product(&self, _a: &A) -> Option<Product> {
         self.0.product()
     }
 }

@@ -6,7 +6,7 @@ pub(crate) mod block_band;
 mod open;
 mod periodic;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 pub(crate) mod tridiagonal;
 
 use crate::decision::{Options, Pivoting};

@@ -5,7 +5,7 @@ use crate::contract::verify::Report;
 use bandsolve_kernel::{Complex64, RealScalar, Scalar};
 
 /// splitmix64
-pub(super) struct Rng(pub u64);
+pub(crate) struct Rng(pub u64);
 
 impl Rng {
     pub fn bits(&mut self) -> u64 {
@@ -29,9 +29,9 @@ impl Rng {
     }
 }
 
-pub(super) const OPS: [Op; 3] = [Op::Plain, Op::Transpose, Op::ConjTranspose];
+pub(crate) const OPS: [Op; 3] = [Op::Plain, Op::Transpose, Op::ConjTranspose];
 
-pub(super) fn eps<T: Scalar>() -> f64 {
+pub(crate) fn eps<T: Scalar>() -> f64 {
     T::Real::EPSILON.to_f64()
 }
 
@@ -40,7 +40,7 @@ fn wide<T: Scalar>(v: T) -> Complex64 {
 }
 
 /// op(A) as a dense matrix of rows, from the entries of A.
-pub(super) fn dense<T: Scalar>(n: usize, op: Op, entry: impl Fn(usize, usize) -> T) -> Vec<Vec<Complex64>> {
+pub(crate) fn dense<T: Scalar>(n: usize, op: Op, entry: impl Fn(usize, usize) -> T) -> Vec<Vec<Complex64>> {
     let of = |i, j| match op {
         Op::Plain => wide(entry(i, j)),
         Op::Transpose => wide(entry(j, i)),
@@ -90,7 +90,7 @@ fn eta<T: Scalar>(a: &[Vec<Complex64>], d: &[T], x: &[T]) -> f64 {
 ///
 /// |r_i| ≤ η·(s_i‖x‖ + |d_i|) with s_i = Σ|a_ij| and |d_i| ≤ (1+η)·s_i‖x‖·… ≤ 2 s_i‖x‖ give
 /// ‖x − A⁻¹d‖ ≤ 3η·K·‖x‖, K = ‖|A⁻¹|·s‖∞; the oracle itself errs by at most about n·K·ε of double precision.
-pub(super) fn check<T: Scalar>(a: &[Vec<Complex64>], d: &[T], x: &[T], report: &Report) {
+pub(crate) fn check<T: Scalar>(a: &[Vec<Complex64>], d: &[T], x: &[T], report: &Report) {
     let n = a.len();
     assert_eq!(report.backward_errors.len(), d.len().checked_div(n).unwrap_or(0));
     let Some(inv) = inverse(a.to_vec()) else { panic!("the test matrix is singular") };
@@ -123,4 +123,4 @@ macro_rules! for_all_scalars {
         }
     };
 }
-pub(super) use for_all_scalars;
+pub(crate) use for_all_scalars;

@@ -18,7 +18,7 @@ use crate::methods::spike_cr::SpikeCr;
 use crate::methods::thomas::Thomas;
 use crate::methods::tricr::Tricr;
 use crate::methods::{
-    block_stored, rpts, spike, spike_diagonal_pivoting, spike_qr, spike_thomas, spike_truncated, stored,
+    block_stored, cholesky, rpts, spike, spike_diagonal_pivoting, spike_qr, spike_thomas, spike_truncated, stored,
 };
 use crate::partition::{block_rpts, partitioned};
 use crate::pivoted;

@@ -5,7 +5,7 @@ use crate::decision::Decision;
 use crate::matrix::Shape;
 use crate::method::Method;
 use crate::methods::{
-    bcyclic, block_spike, rpts, spike, spike_diagonal_pivoting, spike_qr, spike_thomas, spike_truncated,
+    bcyclic, block_spike, cholesky, rpts, spike, spike_diagonal_pivoting, spike_qr, spike_thomas, spike_truncated,
 };
 use crate::partition::block_rpts::Size;
 use crate::partition::partitioned::Scheme;
@@ -117,6 +117,11 @@ fn partitioned_band<T: Scalar>(decision: &Decision, (n, lower, upper): Band, n_r
     let widths = (within(n, lower), within(n, upper));
     let words = |n_rhs| spike::words_at_most(n, widths, n_rhs);
     decision.options.partitions.is_none().then(|| with_refinement::<T>(decision, n, n_rhs, words))
+}
+
+fn definite_band<T: Scalar>(decision: &Decision, (n, lower, upper): Band, n_rhs: usize) -> Option<StackReq> {
+    let words = |n_rhs| cholesky::words(n, (lower, upper), n_rhs);
+    Some(with_refinement::<T>(decision, n, n_rhs, words))
 }
 
 fn rpts_of_blocks<T: Scalar>(decision: &Decision, size: Blocks, n_rhs: usize) -> Option<StackReq> {

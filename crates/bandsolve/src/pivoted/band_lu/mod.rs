@@ -4,9 +4,11 @@
 //! which the first `pivots` are eliminated. What is left of the equations stands below them afterwards, ready to become part
 //! of a smaller system.
 
+mod definite;
 mod eliminate;
 mod sweep;
 
+pub(crate) use definite::Triangle;
 pub(crate) use eliminate::Spike;
 pub(crate) use sweep::{Columns, Rows, words_at_most};
 
@@ -195,9 +197,18 @@ impl<T: Scalar> BandLu<T> {
         // Some diagonals of zeros more, where elimination then stays in registers.
         let window = window::width::<T>(how.simd, size.lower, fill).filter(|_| how.rule.exchanges());
         let fill = window.unwrap_or(fill.min(size.columns.saturating_sub(1)));
-        let block = tuning::band_block(size.lower, fill);
+        Self::with_layout(size, how, (fill, window, tuning::band_block(size.lower, fill), 0))
+    }
+
+    /// Room for factors with so many superdiagonals, whose columns are eliminated in registers or in blocks, with so many zeros more
+    /// after each.
+    fn with_layout(
+        size: Size,
+        how: How<'_, T::Real>,
+        (fill, window, block, pad): (usize, Option<usize>, usize, usize),
+    ) -> Result<Self> {
         let line = 64 / size_of::<T>();
-        let needed = 2 * (block - 1) + fill + size.lower;
+        let needed = 2 * (block - 1) + fill + size.lower + pad;
         // An odd number of cache lines: columns do not collide in the caches, and blocks are aligned alike.
         let stride = if block == 1 { needed.max(1) } else { (needed.div_ceil(line) | 1) * line };
         let top = if block == 1 { fill } else { (block - 1 + fill).next_multiple_of(line) };

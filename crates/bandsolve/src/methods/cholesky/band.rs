@@ -1,0 +1,259 @@
+//! L·D·Lᴴ of a band, in two halves that meet in the middle.
+
+use crate::contract::determinant::Product;
+use crate::decision::Decision;
+use crate::error::{Error, Result};
+use crate::matrix::Banded;
+use crate::methods::cholesky::hermitian;
+use crate::pivoted::band_lu::{self, BandLu, Columns, How, Size, Triangle};
+use crate::pivoted::banded::BandFactors;
+use crate::tuning;
+use bandsolve_kernel::Scalar;
+use bandsolve_kernel::threads::join;
+use core::ops::Range;
+use faer::MatMut;
+
+/// Factors of a Hermitian positive definite band of `width` diagonals on either side.
+///
+/// Large matrices are cut in two halves of consecutive rows, the same for any number of threads. The first is eliminated
+/// downwards, the second upwards, each but for the `width` rows next to the cut; these 2·`width` rows are a band of the same width,
+/// eliminated last.
+#[derive(Debug)]
+pub(crate) struct BandCholesky<T: Scalar> {
+    n: usize,
+    width: usize,
+    /// One, or two halves of which the second is reversed.
+    parts: Vec<BandLu<T>>,
+    /// What is left between two halves.
+    middle: Option<BandLu<T>>,
+    parallel: bool,
+}
+
+/// Rows of a Hermitian band from either end, which are eliminated as far as they are pivots.
+struct Part<'a, 'm, T: Scalar> {
+    a: &'a Banded<'m, T>,
+    reversed: bool,
+    size: Size,
+}
+
+impl<T: Scalar> Triangle<T> for Part<'_, '_, T> {
+    fn size(&self) -> Size {
+        self.size
+    }
+
+    fn copy(&self, columns: Range<usize>, to: &mut [T], stride: usize) {
+        let Size { rows, lower, .. } = self.size;
+        for (j, to) in columns.zip(to.chunks_mut(stride + 1)) {
+            let height = (lower + 1).min(rows - j);
+            let to = &mut to[..height];
+            if self.reversed {
+                let (first, column) = self.a.column(self.a.n() - 1 - j);
+                let end = self.a.n() - j - first;
+                to.iter_mut().zip(column[..end].iter().rev()).for_each(|(to, v)| *to = *v);
+            } else {
+                let (first, column) = self.a.column(j);
+                to.copy_from_slice(&column[j - first..][..height]);
+            }
+        }
+    }
+}
+
+/// Rows of the first half, if a band is cut in two.
+fn cut(n: usize, width: usize) -> Option<usize> {
+    (width > 0 && tuning::definite_halves_pay(n, width)).then(|| n.div_ceil(2))
+}
+
+/// So many rows and columns, of which so many are eliminated.
+fn square(rows: usize, pivots: usize, width: usize) -> Size {
+    Size { rows, columns: rows, pivots, lower: width.min(rows.saturating_sub(1)), upper: 0 }
+}
+
+/// Words of scratch for solves with a band of n rows and so many diagonals on either side.
+pub(crate) fn words(n: usize, (lower, upper): (usize, usize), n_rhs: usize) -> usize {
+    let (width, n_rhs) = (lower.min(upper).min(n.saturating_sub(1)), n_rhs.min(tuning::BAND_RHS));
+    let window = band_lu::words_at_most(width, 0, 1);
+    // Two halves: a window for each, the rows between them together and by halves.
+    let each = window.saturating_add(width.saturating_mul(2)).saturating_mul(2);
+    let each = if cut(n, width).is_some() { each } else { window };
+    each.saturating_mul(n_rhs)
+}
+
+impl<T: Scalar> BandCholesky<T> {
+    /// Factors `a`.
+    ///
+    /// # Errors
+    /// `OutOfMemory`; `NotDefinite` with the first row in which `a` is not Hermitian, or else of the first leading minor that is
+    /// not positive; `NotFinite` if that is because an entry is not finite.
+    pub fn new(decision: &Decision, a: &Banded<'_, T>) -> Result<Self> {
+        let width = a.lower().min(a.upper()).min(a.n().saturating_sub(1));
+        if let Some(row) = hermitian::first_difference(a, decision.options.threads > 1) {
+            a.check_finite()?;
+            return Err(Error::NotDefinite { row });
+        }
+        let part = |reversed, size| Part { a, reversed, size };
+        Self::of_parts(decision, (a.n(), width), &part, &|| a.check_finite())
+    }
+
+    /// Factors a matrix of n rows that is known to be Hermitian, by its parts.
+    pub fn of_parts<S: Triangle<T>>(
+        decision: &Decision,
+        (n, width): (usize, usize),
+        part: &(impl Fn(bool, Size) -> S + Sync),
+        check_finite: &dyn Fn() -> Result<()>,
+    ) -> Result<Self> {
+        let how = How::new(decision);
+        let whole = || BandLu::definite(&part(false, square(n, n, width)), how);
+        let refused = |row: usize| check_finite().and(Err(Error::NotDefinite { row }));
+        let Some(half) = cut(n, width) else {
+            let (lu, bad) = whole()?;
+            return bad.map_or_else(|| Ok(Self::whole((n, width), lu)), refused);
+        };
+        let parallel = decision.options.threads > 1;
+        let first = || BandLu::definite(&part(false, square(half, half - width, width)), how);
+        let second = || BandLu::definite(&part(true, square(n - half, n - half - width, width)), how);
+        let (first, second) = if parallel { join(first, second) } else { (first(), second()) };
+        let ((first, bad), (second, worse)) = (first?, second?);
+        if let Some(row) = bad {
+            return refused(row);
+        }
+        let mut found = worse.map(|k| n - 1 - k);
+        let mut middle = None;
+        if found.is_none() {
+            let (lu, bad) = BandLu::definite(
+                &Middle { halves: [&first, &second], whole: part(false, square(n, n, width)), width },
+                how,
+            )?;
+            (middle, found) = (Some(lu), bad.map(|k| half - width + k));
+        }
+        if let Some(row) = found {
+            // Rarely: which leading minor it is, only elimination from the first row on can tell.
+            return refused(whole()?.1.unwrap_or(row));
+        }
+        Ok(Self { n, width, parts: vec![first, second], middle, parallel })
+    }
+
+    fn whole((n, width): (usize, usize), lu: BandLu<T>) -> Self {
+        Self { n, width, parts: vec![lu], middle: None, parallel: false }
+    }
+
+    fn solve_group(&self, mut x: MatMut<'_, T>, scratch: &mut [T]) {
+        let (count, width) = (x.ncols(), self.width);
+        let (Some(middle), [first, second]) = (&self.middle, &self.parts[..]) else {
+            reduce(&self.parts[0], false, x.as_mut(), scratch, &mut []);
+            return substitute(&self.parts[0], false, x, scratch, &mut []);
+        };
+        let (y, scratch) = scratch.split_at_mut(2 * width * count);
+        let (rest, scratch) = scratch.split_at_mut(width * count);
+        let (other, scratch) = scratch.split_at_mut(width * count);
+        let (one, two) = scratch.split_at_mut(first.window(count));
+        let rows = first.size().rows;
+        let (above, below) = x.as_mut().split_at_row_mut(rows);
+        self.both(|| reduce(first, false, above, one, rest), || reduce(second, true, below, two, other));
+        let columns = || rest.chunks_exact(width).zip(other.chunks_exact(width));
+        for (y, (rest, other)) in y.chunks_exact_mut(2 * width).zip(columns()) {
+            y[..width].copy_from_slice(rest);
+            y[width..].iter_mut().zip(other.iter().rev()).for_each(|(y, v)| *y = *v);
+        }
+        let mut matrix = MatMut::from_column_major_slice_mut(y, 2 * width, count);
+        reduce(middle, false, matrix.as_mut(), one, &mut []);
+        substitute(middle, false, matrix, one, &mut []);
+        for (y, (rest, other)) in
+            y.chunks_exact(2 * width).zip(rest.chunks_exact_mut(width).zip(other.chunks_exact_mut(width)))
+        {
+            rest.copy_from_slice(&y[..width]);
+            other.iter_mut().zip(y[width..].iter().rev()).for_each(|(v, y)| *v = *y);
+        }
+        let (above, below) = x.split_at_row_mut(rows);
+        self.both(|| substitute(first, false, above, one, rest), || substitute(second, true, below, two, other));
+    }
+
+    /// Both, on two threads if there are.
+    fn both(&self, a: impl FnOnce() + Send, b: impl FnOnce() + Send) {
+        if self.parallel {
+            join(a, b);
+        } else {
+            a();
+            b();
+        }
+    }
+}
+
+/// x ← L⁻¹·x for the pivots of a part; what is left of the other rows comes as `rest`.
+fn reduce<T: Scalar>(lu: &BandLu<T>, reversed: bool, x: MatMut<'_, T>, window: &mut [T], rest: &mut [T]) {
+    lu.lower(&mut Columns { x, reversed, offset: [0, 0], scale: [None, None] }, window, rest);
+}
+
+/// x ← L⁻ᴴ·D⁻¹·x for the pivots of a part; the other rows are given as `rest`.
+fn substitute<T: Scalar>(lu: &BandLu<T>, reversed: bool, mut x: MatMut<'_, T>, window: &mut [T], rest: &mut [T]) {
+    conjugate(x.as_mut());
+    rest.iter_mut().for_each(|v| *v = Scalar::conj(*v));
+    let scale = [Some(lu.scale()), None];
+    lu.lower_transposed(&mut Columns { x: x.as_mut(), reversed, offset: [0, 0], scale }, window, rest);
+    conjugate(x);
+}
+
+fn conjugate<T: Scalar>(x: MatMut<'_, T>) {
+    if T::COMPLEX {
+        for column in x.col_iter_mut() {
+            let column = column.try_as_col_major_mut().expect("contiguous columns").as_slice_mut();
+            column.iter_mut().for_each(|v| *v = Scalar::conj(*v));
+        }
+    }
+}
+
+/// What two halves leave of the rows next to the cut: a band of the same width.
+struct Middle<'a, T: Scalar, S> {
+    halves: [&'a BandLu<T>; 2],
+    /// The whole matrix.
+    whole: S,
+    width: usize,
+}
+
+impl<T: Scalar, S: Triangle<T>> Triangle<T> for Middle<'_, T, S> {
+    fn size(&self) -> Size {
+        square(2 * self.width, 2 * self.width, self.width)
+    }
+
+    fn copy(&self, columns: Range<usize>, to: &mut [T], stride: usize) {
+        let ([first, second], width) = (self.halves, self.width);
+        let before = first.size().pivots;
+        // Below the first half's rows stand entries of the matrix itself.
+        let inside = columns.start..columns.end.min(width).max(columns.start);
+        self.whole.copy(before + inside.start..before + inside.end, to, stride);
+        for (j, to) in columns.zip(to.chunks_mut(stride + 1)) {
+            if j < width {
+                (j..width).for_each(|i| to[i - j] = first.rest(i, j));
+            } else {
+                let end = 2 * width - 1;
+                (j..=end).for_each(|i| to[i - j] = Scalar::conj(second.rest(end - j, end - i)));
+            }
+        }
+    }
+}
+
+impl<T: Scalar> BandFactors<T> for BandCholesky<T> {
+    fn words(&self, n_rhs: usize) -> usize {
+        words(self.n, (self.width, self.width), n_rhs)
+    }
+
+    /// $$ x \leftarrow L^{-H} D^{-1} L^{-1} x $$
+    fn solve(&self, transposed: bool, x: &mut [T], scratch: &mut [T]) {
+        for x in x.chunks_mut((self.n * tuning::BAND_RHS).max(1)) {
+            let columns = x.len() / self.n;
+            let mut x = MatMut::from_column_major_slice_mut(x, self.n, columns);
+            // Aᵀ is the conjugate of A.
+            if transposed {
+                conjugate(x.as_mut());
+            }
+            self.solve_group(x.as_mut(), scratch);
+            if transposed {
+                conjugate(x);
+            }
+        }
+    }
+
+    fn product(&self) -> Option<Product> {
+        let all = self.parts.iter().chain(&self.middle);
+        Some(Product::of_factors(all.flat_map(BandLu::inverse).copied(), &[], 0))
+    }
+}

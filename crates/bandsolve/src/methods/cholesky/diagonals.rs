@@ -1,0 +1,238 @@
+//! Hermitian bands of which one triangle is given, diagonal by diagonal.
+
+use crate::contract::equations::{Equations, Matrix};
+use crate::contract::factors::Factors;
+use crate::contract::verify::Facts;
+use crate::contract::{Factor, Op};
+use crate::decision::{Decision, Options};
+use crate::error::{Error, Result, check_len};
+use crate::matrix::{Banded, Shape, Tridiagonal};
+use crate::memory::zeroed;
+use crate::method::Method;
+use crate::methods::cholesky::band::BandCholesky;
+use crate::methods::cholesky::tridiagonal::check_minors;
+use crate::methods::spike_thomas;
+use crate::partition::partitioned;
+use crate::pivoted::band_lu::{BandLu, Size, Triangle};
+use crate::pivoted::banded::OfBand;
+use bandsolve_kernel::arithmetic::Standard;
+use bandsolve_kernel::{Scalar, Simd};
+use core::ops::Range;
+use std::sync::Arc;
+
+/// A Hermitian band as `scipy.linalg.solveh_banded` takes it: an array of diagonals, each of n entries one after the other.
+///
+/// $$ A_{j+k,j} = \mathtt{ab}[k\cdot n + j]\ (\mathtt{lower}),\qquad A_{j-k,j} = \mathtt{ab}[(\mathtt{width} - k)\cdot n + j] $$
+///
+/// Of the main diagonal the real parts count. Entries that belong to no row of A are ignored.
+#[derive(Debug, Clone, Copy)]
+pub struct Diagonals<'a, T> {
+    n: usize,
+    /// Diagonals beside the main one that are stored.
+    width: usize,
+    lower: bool,
+    ab: &'a [T],
+}
+
+impl<'a, T: Scalar> Diagonals<'a, T> {
+    /// Borrows `width + 1` diagonals.
+    ///
+    /// # Errors
+    /// `Shape`.
+    pub fn new(n: usize, width: usize, lower: bool, ab: &'a [T]) -> Result<Self> {
+        check_len("ab", n.saturating_mul(width.saturating_add(1)), ab.len())?;
+        Ok(Self { n, width, lower, ab })
+    }
+
+    /// Factors the matrix, on so many threads or all there are, to solve with it once.
+    ///
+    /// # Errors
+    /// `NotDefinite`, `NotFinite`, `OutOfMemory`.
+    pub fn factor(self, (verify, threads): (bool, Option<usize>)) -> Result<Box<dyn Factor<T> + 'a>> {
+        let _mode = Standard::enter();
+        let mut options = Options { verify, ..Options::new(true) };
+        options.threads = threads.unwrap_or(options.threads);
+        let reason = "chosen by the caller".into();
+        let decision = Decision { reason, ..Decision::new(self.shape(), Method::Cholesky, options) };
+        if self.inside() > 1 {
+            return Ok(Box::new(self.factor_band(&decision)?));
+        }
+        let a = self.to_tridiagonal()?;
+        check_minors(&a, options.threads > 1)?;
+        Ok(Box::new(partitioned::factor(spike_thomas::SCHEME, &decision, Arc::new(a))?))
+    }
+
+    fn factor_band(self, decision: &Decision) -> Result<Factors<T, Self>> {
+        let part = |reversed, size| DiagonalPart { a: self, reversed, size };
+        let factors =
+            BandCholesky::of_parts(decision, (self.n, self.inside()), &part, &|| Matrix::check_finite(&self))?;
+        Ok(Factors::new(Arc::new(self), Facts::new(decision), OfBand(factors)).or_else(decision, pivoted))
+    }
+
+    /// Diagonals beside the main one that have entries.
+    fn inside(&self) -> usize {
+        self.width.min(self.n.saturating_sub(1))
+    }
+
+    /// The stored entries (j + k, j), or their conjugates, for j from 0 to n − 1 − k.
+    #[inline(always)]
+    fn diagonal(&self, k: usize) -> &'a [T] {
+        let (row, skipped) = if self.lower { (k, 0) } else { (self.width - k, k) };
+        &self.ab[row * self.n + skipped..][..self.n - k]
+    }
+
+    /// An entry of the lower triangle as it is from what is stored of it, for diagonal k.
+    #[inline(always)]
+    fn below(&self, k: usize, stored: T) -> T {
+        match k {
+            0 => T::from_real(stored.re()),
+            _ if T::COMPLEX && !self.lower => Scalar::conj(stored),
+            _ => stored,
+        }
+    }
+
+    /// Both triangles, column by column.
+    fn to_banded(self) -> Result<Banded<'static, T>> {
+        let (n, width) = (self.n, self.inside());
+        let leading = 2 * width + 1;
+        let mut bands = zeroed(n.saturating_mul(leading))?;
+        for k in 0..=width {
+            for (j, v) in self.diagonal(k).iter().enumerate() {
+                let v = self.below(k, *v);
+                bands[width + k + j * leading] = v;
+                bands[width - k + (j + k) * leading] = Scalar::conj(v);
+            }
+        }
+        Banded::from_vec(n, width, width, bands)
+    }
+
+    /// With arrays of its own only where they differ from those that are stored.
+    fn to_tridiagonal(self) -> Result<Tridiagonal<'a, T>> {
+        if !T::COMPLEX && self.inside() == 1 {
+            let beside = self.diagonal(1);
+            return Tridiagonal::new(beside, self.diagonal(0), beside);
+        }
+        let (mut diag, mut sub) = (zeroed(self.n)?, zeroed(self.n.saturating_sub(1))?);
+        if self.n > 0 {
+            diag.iter_mut().zip(self.diagonal(0)).for_each(|(to, v)| *to = self.below(0, *v));
+        }
+        if self.inside() == 1 {
+            sub.iter_mut().zip(self.diagonal(1)).for_each(|(to, v)| *to = self.below(1, *v));
+        }
+        let mut sup = zeroed(sub.len())?;
+        sup.iter_mut().zip(&sub).for_each(|(to, v)| *to = Scalar::conj(*v));
+        Tridiagonal::from_vecs(sub, diag, sup, false)
+    }
+}
+
+impl<T: Scalar> Matrix<T> for Diagonals<'_, T> {
+    fn shape(&self) -> Shape {
+        Shape::Banded { n: self.n, lower: self.inside(), upper: self.inside() }
+    }
+
+    fn equations(&self, op: Op, _simd: Simd) -> impl Equations<T> {
+        DiagonalRows { a: *self, conj: op == Op::Transpose }
+    }
+
+    fn check_finite(&self) -> Result<()> {
+        for k in 0..=self.inside().min(self.n) {
+            if self.n == 0 {
+                break;
+            }
+            let finite = |v: &T| Scalar::is_finite(self.below(k, *v));
+            if let Some(j) = self.diagonal(k).iter().position(|v| !finite(v)) {
+                let start = if self.lower { k * self.n } else { (self.width - k) * self.n + k };
+                return Err(Error::NotFinite { array: "ab", index: start + j });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The sequential pivoted method.
+fn pivoted<'a, T: Scalar>(decision: &Decision, a: Arc<Diagonals<'a, T>>) -> Result<Factors<T, Diagonals<'a, T>>> {
+    let mut facts = Facts::pivoted(decision);
+    let lu = BandLu::under_plan(decision, &a.to_banded()?, &mut facts)?;
+    Ok(Factors::new(a, facts, OfBand(lu)))
+}
+
+/// The rows of A, or of its conjugate.
+struct DiagonalRows<'a, T> {
+    a: Diagonals<'a, T>,
+    conj: bool,
+}
+
+impl<T: Scalar> Equations<T> for DiagonalRows<'_, T> {
+    fn entries_in_row(&self) -> usize {
+        2 * self.a.inside() + 1
+    }
+
+    fn visit_row(&self, i: usize, mut visit: impl FnMut(usize, T)) {
+        let (a, width) = (&self.a, self.a.inside());
+        let conj = |v: T, yes: bool| if T::COMPLEX && yes { Scalar::conj(v) } else { v };
+        for k in (1..=width.min(i)).rev() {
+            visit(i - k, conj(a.below(k, a.diagonal(k)[i - k]), self.conj));
+        }
+        for k in 0..=width.min(a.n - 1 - i) {
+            visit(i + k, conj(a.below(k, a.diagonal(k)[i]), !self.conj));
+        }
+    }
+
+    fn accumulate(&self, first_row: usize, x: &[T], r: &mut [T], sums: &mut [T]) {
+        let (n, end) = (self.a.n, first_row + r.len());
+        let mut subtract = |k: usize, rows: Range<usize>, entries: usize, unknowns: usize| {
+            let count = rows.len();
+            let (r, sums) = (&mut r[rows.start - first_row..][..count], &mut sums[rows.start - first_row..][..count]);
+            let (a, x) = (&self.a.diagonal(k)[entries..][..count], &x[unknowns..][..count]);
+            for i in 0..count {
+                r[i] -= a[i] * x[i];
+                sums[i] += T::from_real(a[i].abs1());
+            }
+        };
+        for k in 0..=self.a.inside() {
+            let start = first_row.max(k);
+            if k > 0 && start < end {
+                subtract(k, start..end, start - k, start - k);
+            }
+            let stop = end.min(n - k);
+            if first_row < stop {
+                subtract(k, first_row..stop, first_row, first_row + k);
+            }
+        }
+    }
+}
+
+/// Rows from either end, which are eliminated as far as they are pivots.
+struct DiagonalPart<'a, T> {
+    a: Diagonals<'a, T>,
+    reversed: bool,
+    size: Size,
+}
+
+impl<T: Scalar> Triangle<T> for DiagonalPart<'_, T> {
+    fn size(&self) -> Size {
+        self.size
+    }
+
+    fn copy(&self, columns: Range<usize>, to: &mut [T], stride: usize) {
+        let (Size { rows, lower, .. }, n) = (self.size, self.a.n);
+        let step = stride + 1;
+        for k in 0..=lower {
+            let count = columns.len().min((rows - k).saturating_sub(columns.start));
+            if count == 0 {
+                break;
+            }
+            let to = to[k..].iter_mut().step_by(step).take(count);
+            let diagonal = self.a.diagonal(k);
+            if self.reversed {
+                // Element (j + k, j) from the end is the conjugate of (i + k, i) with i + k = n − 1 − j.
+                let last = n - 1 - columns.start - k;
+                let from = diagonal[last + 1 - count..=last].iter().rev();
+                to.zip(from).for_each(|(to, v)| *to = Scalar::conj(self.a.below(k, *v)));
+            } else {
+                let from = &diagonal[columns.start..][..count];
+                to.zip(from).for_each(|(to, v)| *to = self.a.below(k, *v));
+            }
+        }
+    }
+}

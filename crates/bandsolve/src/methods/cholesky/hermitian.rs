@@ -1,0 +1,42 @@
+//! Whether a matrix is Hermitian.
+
+use crate::matrix::Banded;
+use bandsolve_kernel::Scalar;
+use bandsolve_kernel::spread::chunks;
+use core::ops::Range;
+
+/// Columns that are compared together, and those of a task.
+const TILE: usize = 32;
+const TASK: usize = 1 << 12;
+
+/// The first row in which a band is not Hermitian. Diagonals that stand on one side only have to be zero.
+///
+/// # Cost
+/// One pass over the band; if `parallel`, on all threads.
+pub(super) fn first_difference<T: Scalar>(a: &Banded<'_, T>, parallel: bool) -> Option<usize> {
+    let first = |t: usize, ()| {
+        let tile = t * TILE..((t + 1) * TILE).min(a.n());
+        difference_in(a, tile).unwrap_or(usize::MAX)
+    };
+    let least = if parallel { TASK / TILE } else { 0 };
+    let row = chunks((a.n().div_ceil(TILE), least), (), &first, (usize::MAX, &Ord::min));
+    (row < usize::MAX).then_some(row)
+}
+
+/// The first of some rows that differs, from the diagonal on, from the conjugate of the column of the same number.
+fn difference_in<T: Scalar>(a: &Banded<'_, T>, tile: Range<usize>) -> Option<usize> {
+    let ((bands, leading), (n, upper)) = (a.storage(), (a.n(), a.upper()));
+    let mut bad = usize::MAX;
+    for k in 1..=a.lower().max(upper).min(n.saturating_sub(1)) {
+        for j in tile.start..tile.end.min(n - k).min(bad) {
+            let below = if k <= a.lower() { bands[upper + k + j * leading] } else { T::ZERO };
+            let above = if k <= upper { bands[upper - k + (j + k) * leading] } else { T::ZERO };
+            if below != Scalar::conj(above) {
+                bad = j;
+                break;
+            }
+        }
+    }
+    let of_diagonal = tile.filter(|j| *j < bad).find(|j| !(bands[upper + j * leading].im() == T::Real::ZERO));
+    of_diagonal.or((bad < usize::MAX).then_some(bad))
+}

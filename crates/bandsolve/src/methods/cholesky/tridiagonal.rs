@@ -1,0 +1,222 @@
+//! Whether a tridiagonal matrix is Hermitian positive definite.
+//!
+//! By the pivots of L·D·Lᴴ, in one order of the unknowns or another: their signs add up to the same numbers (Sylvester). Large
+//! matrices are cut into segments between separators; all segments are eliminated side by side, then the separators. With e = |a|
+//! beside the diagonal, f the coupling of row i with the separator above the segment, and δ that separator's own entry,
+//!
+//! $$ d_{i+1} = b_{i+1} - e_i^2/d_i,\qquad f_{i+1} = f_i\,e_i/d_i,\qquad \delta \leftarrow \delta - \sum_i f_i^2/d_i $$
+//!
+//! (moduli are enough: a diagonal of phases makes all couplings of an open matrix real). A coupling that takes less than ε³ of what
+//! it has taken before is left out: no pivot of a matrix of condition below 1/ε² changes its sign for it.
+
+use crate::error::{Error, Result};
+use crate::matrix::Tridiagonal;
+use bandsolve_kernel::rows::Rows;
+use bandsolve_kernel::spread::each_chunk;
+use bandsolve_kernel::{RealScalar, Scalar};
+
+/// Segments side by side, and groups of them, one on a thread.
+const LANES: usize = 8;
+const GROUPS: usize = 2;
+const SEGMENTS: usize = LANES * GROUPS;
+/// Rows from which segments are worth their separators, and a second thread.
+const SEGMENTS_FROM: usize = 1 << 10;
+const THREADS_FROM: usize = 1 << 15;
+
+/// Refuses what is not Hermitian positive definite.
+///
+/// # Cost
+/// 5 flops and 1 division a row. Rows that are refused, and periodic matrices, are looked at one by one.
+///
+/// # Errors
+/// `NotDefinite`, `NotFinite`.
+pub(crate) fn check_definite<T: Scalar>(a: &Tridiagonal<'_, T>, parallel: bool) -> Result<()> {
+    match first_difference(&a.rows()) {
+        Some(row) => a.check_finite().and(Err(Error::NotDefinite { row })),
+        None => check_minors(a, parallel),
+    }
+}
+
+/// Refuses a Hermitian matrix that is not positive definite.
+///
+/// # Errors
+/// `NotDefinite`, `NotFinite`.
+pub(super) fn check_minors<T: Scalar>(a: &Tridiagonal<'_, T>, parallel: bool) -> Result<()> {
+    let rows = a.rows();
+    let bad = match rows.n() {
+        0 => None,
+        1 | 2 => of_small(&rows),
+        _ if rows.periodic => of_periodic(&rows),
+        n if n >= SEGMENTS_FROM && by_segments(&rows, parallel) => None,
+        _ => of_open(&rows),
+    };
+    bad.map_or(Ok(()), |row| a.check_finite().and(Err(Error::NotDefinite { row })))
+}
+
+/// Whether a pivot is a positive number.
+#[inline(always)]
+fn positive<R: RealScalar>(pivot: R) -> bool {
+    pivot > R::ZERO && pivot <= R::MAX
+}
+
+/// Rows that are compared without a branch.
+const TOGETHER: usize = 256;
+
+/// The first row that is not the conjugate of its column.
+fn first_difference<T: Scalar>(rows: &Rows<'_, T>) -> Option<usize> {
+    let differs = |i: usize| {
+        let (_, diag, _) = rows.row(i);
+        let beside = i < rows.sub.len() && rows.sub[i] != Scalar::conj(rows.sup[i]);
+        beside | !(diag.im() == T::Real::ZERO)
+    };
+    let n = rows.n();
+    let corners = |i: usize| (i == 0 || i + 1 == n) && rows.first != Scalar::conj(rows.last);
+    // Corners fall on other entries, to which they are added.
+    if rows.periodic && n <= 2 {
+        let sum = |(a, _, c): (T, T, T)| a + c;
+        let other = if n == 1 { (T::ZERO, T::ZERO, T::ZERO) } else { rows.row(1) };
+        let diag = |i: usize| if n == 1 { sum(rows.row(0)) + rows.diag[0] } else { rows.diag[i] };
+        let beside = n == 2 && sum(rows.row(0)) != Scalar::conj(sum(other));
+        return (0..n).find(|i| beside || !(diag(*i).im() == T::Real::ZERO));
+    }
+    let chunks = (0..n).step_by(TOGETHER).map(|i| i..(i + TOGETHER).min(n));
+    let found = chunks.clone().find(|chunk| chunk.clone().fold(false, |any, i| any | differs(i)));
+    let found = found.and_then(|mut chunk| chunk.find(|i| differs(*i)));
+    if rows.periodic && corners(0) { Some(0) } else { found }
+}
+
+/// The first leading minor of at most two rows that is not positive.
+fn of_small<T: Scalar>(rows: &Rows<'_, T>) -> Option<usize> {
+    let (a, b, c) = rows.row(0);
+    if rows.n() == 1 {
+        let pivot = if rows.periodic { a + b + c } else { b };
+        return (!positive(pivot.re())).then_some(0);
+    }
+    let beside = if rows.periodic { a + c } else { c };
+    let first = b.re();
+    if !positive(first) {
+        return Some(0);
+    }
+    let e = Scalar::abs(beside);
+    (!positive(rows.diag[1].re() - e / first * e)).then_some(1)
+}
+
+/// The first leading minor of an open matrix that is not positive.
+fn of_open<T: Scalar>(rows: &Rows<'_, T>) -> Option<usize> {
+    let mut pivot = rows.diag[0].re();
+    for i in 1..rows.n() {
+        if !positive(pivot) {
+            return Some(i - 1);
+        }
+        let e = Scalar::abs(rows.sub[i - 1]);
+        pivot = rows.diag[i].re() - e / pivot * e;
+    }
+    (!positive(pivot)).then_some(rows.n() - 1)
+}
+
+/// The first leading minor of a periodic matrix that is not positive: its last row is eliminated along with the others.
+fn of_periodic<T: Scalar>(rows: &Rows<'_, T>) -> Option<usize> {
+    let last = rows.n() - 1;
+    let (sub, diag, sup) = rows.row(last);
+    let (mut pivot, mut coupling, mut rest) = (rows.diag[0].re(), sup, diag.re());
+    for i in 0..last {
+        if !positive(pivot) {
+            return Some(i);
+        }
+        if i + 1 == last {
+            coupling += sub;
+        }
+        let f = Scalar::abs(coupling);
+        rest -= f / pivot * f;
+        let (_, _, c) = rows.row(i);
+        let e = Scalar::abs(c);
+        // Row i, times coupling / pivot, is taken from the last row.
+        coupling = -(coupling.scale(T::Real::ONE / pivot) * c);
+        if i + 1 < last {
+            pivot = rows.diag[i + 1].re() - e / pivot * e;
+        }
+    }
+    (!positive(rest)).then_some(last)
+}
+
+/// What is left of a segment: what its separator loses, the coupling of this separator with the next, and what the next loses.
+#[derive(Debug, Clone, Copy)]
+struct Left<R> {
+    above: R,
+    between: R,
+    below: R,
+    definite: bool,
+}
+
+/// Whether all pivots of an open matrix are positive, segments first. The first row of every segment is its separator.
+fn by_segments<T: Scalar>(rows: &Rows<'_, T>, parallel: bool) -> bool {
+    let zero = T::Real::ZERO;
+    let nothing = Left { above: zero, between: zero, below: zero, definite: true };
+    let mut left = [nothing; SEGMENTS];
+    let each = rows.n() / SEGMENTS;
+    let group = |g: usize, left: &mut [[Left<T::Real>; LANES]]| left[0] = eliminate(rows, g * LANES * each, each);
+    let least = usize::from(parallel && rows.n() >= THREADS_FROM);
+    each_chunk((GROUPS, least), left.as_chunks_mut::<LANES>().0, &group);
+    // The rows after the last segment belong to no separator below.
+    let (mut pivot, mut coupling, mut definite) = (zero, zero, true);
+    for (k, segment) in left.iter().enumerate() {
+        let own = rows.diag[k * each].re() - segment.above;
+        let before = if k == 0 { zero } else { left[k - 1].below };
+        let taken = if k == 0 { zero } else { coupling / pivot * coupling };
+        pivot = own - before - taken;
+        definite &= segment.definite && positive(pivot);
+        coupling = segment.between;
+    }
+    // The last rows, one by one.
+    let start = SEGMENTS * each;
+    let mut above = pivot;
+    let last = left[SEGMENTS - 1];
+    for i in start..rows.n() {
+        let e = if i == start { coupling } else { Scalar::abs(rows.sub[i - 1]) };
+        let lost = if i == start { last.below } else { zero };
+        above = rows.diag[i].re() - lost - e / above * e;
+        definite &= positive(above);
+    }
+    definite
+}
+
+/// Eliminates the insides of `LANES` segments of so many rows.
+fn eliminate<T: Scalar>(rows: &Rows<'_, T>, first: usize, each: usize) -> [Left<T::Real>; LANES] {
+    let zero = T::Real::ZERO;
+    let beside = |i: usize| rows.sub.get(i).map_or(zero, |e| Scalar::abs(*e));
+    let (mut pivot, mut f, mut above) = ([zero; LANES], [zero; LANES], [zero; LANES]);
+    let (mut least, mut most) = ([T::Real::MAX; LANES], [zero; LANES]);
+    for k in 0..LANES {
+        let start = first + k * each;
+        (f[k], pivot[k]) = (beside(start), rows.diag[start + 1].re());
+    }
+    let negligible = T::Real::EPSILON * T::Real::EPSILON * T::Real::EPSILON;
+    let mut diag: [&[T]; LANES] = [&[]; LANES];
+    let mut sub = diag;
+    for k in 0..LANES {
+        let start = first + k * each;
+        (diag[k], sub[k]) = (&rows.diag[start + 2..start + each], &rows.sub[start + 1..start + each - 1]);
+    }
+    for i in 0..each - 2 {
+        let (mut e, mut b) = ([zero; LANES], [zero; LANES]);
+        for k in 0..LANES {
+            (e[k], b[k]) = (Scalar::abs(sub[k][i]), diag[k][i].re());
+        }
+        for k in 0..LANES {
+            let inverse = T::Real::ONE / pivot[k];
+            let (l, taken) = (e[k] * inverse, f[k] * inverse * f[k]);
+            above[k] += taken;
+            f[k] = if taken > negligible * above[k] { f[k] * l } else { zero };
+            least[k] = if pivot[k] < least[k] { pivot[k] } else { least[k] };
+            most[k] = if pivot[k] > most[k] { pivot[k] } else { most[k] };
+            pivot[k] = b[k] - l * e[k];
+        }
+    }
+    core::array::from_fn(|k| {
+        let e = beside(first + (k + 1) * each - 1);
+        let l = e / pivot[k];
+        let taken = f[k] / pivot[k] * f[k];
+        let definite = positive(least[k]) && positive(pivot[k]) && most[k] <= T::Real::MAX;
+        Left { above: above[k] + taken, between: f[k] * l, below: e * l, definite }
+    })
+}

@@ -1,0 +1,117 @@
+//! L·D·Lᴴ of a Hermitian positive definite band, or of its leading columns: LU without exchanges, of which U = D·Lᴴ is not kept.
+
+use super::{BandLu, How, Size};
+use crate::error::Result;
+use crate::memory::zeroed;
+use crate::pivoted::Rule;
+use crate::tuning;
+use bandsolve_kernel::Scalar;
+use bandsolve_kernel::definite::Definite;
+use bandsolve_kernel::dense::{Kind, Product};
+use core::ops::Range;
+use faer::{MatMut, MatRef};
+
+/// Leading rows and columns of a Hermitian band, of which the lower triangle is copied into its factors.
+pub(crate) trait Triangle<T: Scalar>: Sync {
+    /// As many rows as columns; `upper` is 0.
+    fn size(&self) -> Size;
+
+    /// Copies some columns from the diagonal down. Element (i, j), counted from the diagonal element of the first of them, goes to
+    /// place i + j·`stride`.
+    fn copy(&self, columns: Range<usize>, to: &mut [T], stride: usize);
+}
+
+impl<T: Scalar> BandLu<T> {
+    /// 1/d of all pivots.
+    pub fn inverse(&self) -> &[T] {
+        &self.inverse
+    }
+
+    /// Eliminates the pivots of a Hermitian rectangle as far as they are positive; returns the first that is not.
+    ///
+    /// # Cost
+    /// lower² multiplications and as many additions a column; lower + 1 words a row (wide bands: 2·block − 2 more).
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn definite(source: &impl Triangle<T>, how: How<'_, T::Real>) -> Result<(Self, Option<usize>)> {
+        let size = source.size();
+        // Columns that are eliminated one by one end with zeros.
+        let block = tuning::definite_block(size.lower);
+        let pad = if block == 1 && !T::COMPLEX { T::lanes(how.simd).max(2) - 1 } else { 0 };
+        let how = How { rule: Rule { scaled: false, ..how.rule }, ..how };
+        let mut lu = Self::with_layout(size, how, (0, None, block, pad))?;
+        lu.exchange.fill(0);
+        let mut u = zeroed(lu.block * size.lower)?;
+        let mut done = 0;
+        let step = lu.step();
+        for j in (0..size.pivots).step_by(step) {
+            let width = step.min(size.pivots - j);
+            lu.copy_triangle(source, j + width + size.lower, &mut done);
+            if let Some(k) = lu.eliminate_definite(j, width, &mut u) {
+                return Ok((lu, Some(j + k)));
+            }
+        }
+        lu.copy_triangle(source, size.columns, &mut done);
+        for (scale, inverse) in lu.scale.iter_mut().zip(lu.inverse.iter()) {
+            *scale = inverse.re();
+        }
+        Ok((lu, None))
+    }
+
+    /// Copies the columns from number `done` up to number `columns`, as far as there are any, with zeros around them.
+    fn copy_triangle(&mut self, source: &impl Triangle<T>, columns: usize, done: &mut usize) {
+        let columns = columns.min(self.size.columns);
+        let place = |lu: &Self, j: usize| lu.index(j, j) - (lu.block - 1);
+        let from = if *done == 0 { 0 } else { place(self, *done) };
+        let to = if columns == self.size.columns { self.elements.len() } else { place(self, columns) };
+        self.elements[from..to].fill(T::ZERO);
+        let first = self.index(*done, *done);
+        source.copy(*done..columns, &mut self.elements[first..], self.stride);
+        *done = columns;
+    }
+
+    /// Eliminates columns j … j + width − 1 and updates those to their right; returns the first whose pivot is not positive.
+    fn eliminate_definite(&mut self, j: usize, width: usize, u: &mut [T]) -> Option<usize> {
+        let alone = self.block == 1;
+        let start = self.index(j, j);
+        let job = Definite {
+            region: &mut self.elements[start..],
+            stride: self.stride,
+            rows: self.size.rows - j,
+            columns: if alone { self.size.columns - j } else { width },
+            lower: self.size.lower,
+            padded: true,
+            inverse: &mut self.inverse[j..j + width],
+        };
+        let bad = T::definite(self.simd, job);
+        if bad.is_none() && !alone {
+            self.update_definite(j, width, u);
+        }
+        bad
+    }
+
+    /// A₂₂ ← A₂₂ − L₂₁·U₁₂ with U₁₂ = D·L₂₁ᴴ, from the diagonal of each group of columns down.
+    fn update_definite(&mut self, j: usize, width: usize, u: &mut [T]) {
+        let (start, stride) = (self.index(j, j), self.stride);
+        let count = self.size.lower.min(self.size.rows - j - width);
+        if count == 0 {
+            return;
+        }
+        let (left, right) = self.elements[start..].split_at_mut(width * stride);
+        let l = MatRef::from_column_major_slice_with_stride(left, width + count, width, stride);
+        let u = &mut u[..width * count];
+        for c in 0..width {
+            let (pivot, column) = (left[c * (stride + 1)].re(), &left[c * stride + width..][..count]);
+            u[c..].iter_mut().step_by(width).zip(column).for_each(|(u, l)| *u = Scalar::conj(*l).scale(pivot));
+        }
+        let (l21, u) = (l.subrows(width, count), MatRef::from_column_major_slice(u, width, count));
+        let mut rest = MatMut::from_column_major_slice_with_stride_mut(&mut right[width..], count, count, stride);
+        for first in (0..count).step_by(tuning::DEFINITE_COLUMNS) {
+            let columns = tuning::DEFINITE_COLUMNS.min(count - first);
+            let c = rest.as_mut().submatrix_mut(first, first, count - first, columns);
+            let (a, b) = (l21.subrows(first, count - first), u.subcols(first, columns));
+            T::dense_product(self.simd, Product { c, a, b, kind: Kind::Plain });
+        }
+    }
+}
