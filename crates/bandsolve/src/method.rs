@@ -3,9 +3,12 @@
 use crate::matrix::Shape;
 use crate::tuning::SMALL_BLOCK_MAX;
 
-/// Calls `$then!` with the table. What stands behind `by` factors a matrix: a function of a decision and the matrix; what stands
-/// behind `needing` says from a decision, the sizes of the matrix and the number of right-hand sides how much scratch a solve
-/// takes, or `None` where only the factors can tell. Both are looked up where the table is expanded, which is in `plan/`.
+/// Calls `$then!` with the table. For every kind of system that a method solves: its page, and in brackets how factors are made, which is
+/// looked up where the table is expanded, in `plan/`:
+///
+/// - `stored E`: an `Elimination` of `methods/`; `block_stored E`: a `BlockElimination`;
+/// - `scheme m`: partitions on SIMD lanes by the `scheme` of a file of `methods/`;
+/// - `own m`: the functions `factor` and `scratch` of a module.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! methods {
@@ -13,92 +16,85 @@ macro_rules! methods {
         $then! {
             /// Sequential elimination with pivoting, LAPACK's way; banded systems by blocked LU.
             Pivoted "pivoted" {
-                Tridiagonal "pivoted.md" by pivoted::tridiagonal::factor, needing refinement::<T>;
-                Band "pivoted.md" by pivoted::banded::factor, needing whole_band::<T>;
-                Blocks "pivoted.md" by pivoted::block_band::factor, needing blocks_as_whole_band::<T>;
+                Tridiagonal "pivoted.md" [own pivoted::tridiagonal];
+                Band "pivoted.md" [own pivoted::banded];
+                Blocks "pivoted.md" [own pivoted::block_band];
             }
             /// Sequential elimination without pivoting: for dominant or positive definite matrices.
             Thomas "thomas" {
-                Tridiagonal "thomas.md" by stored::factor::<T, Thomas<T>>, needing refinement::<T>;
+                Tridiagonal "thomas.md" [stored thomas::Thomas<T>];
             }
             /// L·D·Lᴴ from both ends: for Hermitian positive definite matrices, which it tells from others.
             Cholesky "cholesky" {
-                Tridiagonal "cholesky.md" by cholesky::factor_tridiagonal,
-                    needing |d, n, n_rhs| of_scheme::<T>(spike_thomas::SCHEME, d, n, n_rhs);
-                Band "cholesky.md" by cholesky::factor, needing definite_band::<T>;
+                Tridiagonal "cholesky.md" [own methods::cholesky::tridiagonal];
+                Band "cholesky.md" [own methods::cholesky::band];
             }
             /// Sequential elimination with pivots of one or two rows on the diagonal, no rows exchanged.
             DiagonalPivoting "diagonal-pivoting" {
-                Tridiagonal "diagonal-pivoting.md" by stored::factor::<T, DiagonalPivoting<T>>, needing refinement::<T>;
+                Tridiagonal "diagonal-pivoting.md" [stored diagonal_pivoting::DiagonalPivoting<T>];
             }
             /// Recursive partitioned Schur complement: SIMD lanes and threads work on partitions of one tridiagonal system.
             Rpts "rpts" {
-                Tridiagonal "rpts.md" by |d, a| partitioned::factor(rpts::scheme(d), d, a),
-                    needing |d, n, n_rhs| of_scheme::<T>(rpts::scheme(d), d, n, n_rhs);
-                NarrowBand "block-rpts.md" by block_rpts_of_band, needing rpts_of_band::<T>;
-                SmallBlocks "block-rpts.md" by block_rpts_of_blocks, needing rpts_of_blocks::<T>;
+                Tridiagonal "rpts.md" [scheme rpts];
+                NarrowBand "block-rpts.md" [own methods::rpts::of_bands];
+                SmallBlocks "block-rpts.md" [own methods::rpts::of_blocks];
             }
             /// Partitions on SIMD lanes, diagonal pivoting inside.
             SpikeDiagonalPivoting "spike-diagonal-pivoting" {
-                Tridiagonal "spike-diagonal-pivoting.md" by |d, a| partitioned::factor(spike_diagonal_pivoting::SCHEME, d, a),
-                    needing |d, n, n_rhs| of_scheme::<T>(spike_diagonal_pivoting::SCHEME, d, n, n_rhs);
+                Tridiagonal "spike-diagonal-pivoting.md" [scheme spike_diagonal_pivoting];
             }
             /// Partitions on SIMD lanes, no pivoting inside.
             SpikeThomas "spike-thomas" {
-                Tridiagonal "spike-thomas.md" by |d, a| partitioned::factor(spike_thomas::SCHEME, d, a),
-                    needing |d, n, n_rhs| of_scheme::<T>(spike_thomas::SCHEME, d, n, n_rhs);
+                Tridiagonal "spike-thomas.md" [scheme spike_thomas];
             }
             /// Partitions on threads, cyclic reduction inside.
             SpikeCr "spike-cr" {
-                Tridiagonal "spike-cr.md" by stored::factor::<T, SpikeCr<T>>, needing factors_tell;
+                Tridiagonal "spike-cr.md" [stored spike_cr::SpikeCr<T>];
             }
             /// Partitions on SIMD lanes whose couplings decay inside: for strongly dominant matrices.
             SpikeTruncated "spike-truncated" {
-                Tridiagonal "spike-thomas.md" by |d, a| partitioned::factor(spike_truncated::SCHEME, d, a),
-                    needing |d, n, n_rhs| of_scheme::<T>(spike_truncated::SCHEME, d, n, n_rhs);
+                Tridiagonal "spike-thomas.md" [scheme spike_truncated];
             }
             /// Partitions on SIMD lanes, Givens rotations inside.
             SpikeQr "spike-qr" {
-                Tridiagonal "spike-qr.md" by |d, a| partitioned::factor(spike_qr::SCHEME, d, a),
-                    needing |d, n, n_rhs| of_scheme::<T>(spike_qr::SCHEME, d, n, n_rhs);
+                Tridiagonal "spike-qr.md" [scheme spike_qr];
             }
             /// Diagonal pivoting as linear recurrences, solved by a scan over tiles.
             ParallelDiagonalPivoting "parallel-diagonal-pivoting" {
-                Tridiagonal "parallel-diagonal-pivoting.md" by stored::factor::<T, ParallelDiagonalPivoting<T>>,
-                    needing refinement::<T>;
+                Tridiagonal "parallel-diagonal-pivoting.md" [stored parallel_diagonal_pivoting::ParallelDiagonalPivoting<T>];
             }
             /// LU without pivoting as linear recurrences, solved by a scan over tiles.
             CfLu "cf-lu" {
-                Tridiagonal "cf-lu.md" by stored::factor::<T, CfLu<T>>, needing refinement::<T>;
+                Tridiagonal "cf-lu.md" [stored cf_lu::CfLu<T>];
             }
             /// Cyclic reduction: every other row is eliminated, level by level.
             Cr "cr" {
-                Tridiagonal "cyclic-reduction.md" by stored::factor::<T, Cr<T>>, needing factors_tell;
+                Tridiagonal "cyclic-reduction.md" [stored cr::Cr<T>];
             }
             /// Tricyclic reduction: two of three rows are eliminated, level by level.
             Tricr "tricr" {
-                Tridiagonal "cyclic-reduction.md" by stored::factor::<T, Tricr<T>>, needing factors_tell;
+                Tridiagonal "cyclic-reduction.md" [stored tricr::Tricr<T>];
             }
             /// Parallel cyclic reduction: all rows are reduced at every level.
             Pcr "pcr" {
-                Tridiagonal "cyclic-reduction.md" by stored::factor::<T, ParallelCyclicReduction>, needing factors_tell;
+                Tridiagonal "cyclic-reduction.md" [stored pcr::ParallelCyclicReduction];
             }
             /// Cyclic reduction with diagonal pivots: one or two rows between those that stay, level by level.
             AdaptiveCr "adaptive-cr" {
-                Tridiagonal "adaptive-cr.md" by stored::factor::<T, AdaptiveCr<T>>, needing factors_tell;
+                Tridiagonal "adaptive-cr.md" [stored adaptive_cr::AdaptiveCr<T>];
             }
             /// Banded systems: partitions on threads, LU and UL inside, recursive reduced system.
             Spike "spike" {
-                Band "spike.md" by spike::factor, needing partitioned_band::<T>;
-                Blocks "spike.md" by spike::factor_blocks, needing blocks_as_partitioned_band::<T>;
+                Band "spike.md" [own methods::spike];
+                Blocks "spike.md" [own methods::spike::of_blocks];
             }
             /// Dense blocks: block cyclic reduction on threads.
             Bcyclic "bcyclic" {
-                Blocks "bcyclic.md" by block_stored::factor::<T, Bcyclic<T>>, needing of_bcyclic::<T>;
+                Blocks "bcyclic.md" [block_stored bcyclic::Bcyclic<T>];
             }
             /// Dense blocks: partitions on threads, spikes of blocks.
             BlockSpike "block-spike" {
-                Blocks "block-spike.md" by block_stored::factor::<T, BlockSpike<T>>, needing of_block_spike::<T>;
+                Blocks "block-spike.md" [block_stored block_spike::BlockSpike<T>];
             }
         }
     };
@@ -134,7 +130,7 @@ impl Kind {
 macro_rules! declare {
     ($(
         $(#[$doc:meta])*
-        $variant:ident $name:literal { $($kind:ident $page:literal by $make:expr, needing $scratch:expr;)* }
+        $variant:ident $name:literal { $($kind:ident $page:literal [$($how:tt)+];)* }
     )*) => {
         /// How a system is solved. Each method has a page in `docs/math`: equations, cost, and the matrices that break it.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -39,7 +39,7 @@ macro_rules! suites {
 macro_rules! of_every_method {
     ($(
         $(#[$doc:meta])*
-        $variant:ident $name:literal { $($kind:ident $page:literal by $make:expr, needing $scratch:expr;)* }
+        $variant:ident $name:literal { $($kind:ident $page:literal [$($how:tt)+];)* }
     )*) => {$(
         #[allow(non_snake_case, unused_imports)]
         mod $variant {

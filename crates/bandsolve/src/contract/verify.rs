@@ -207,6 +207,17 @@ pub(crate) fn refinement_scratch<T: Scalar>(verify: bool, n: usize) -> StackReq 
     StackReq::new::<T>(n).and(StackReq::new::<T>(n))
 }
 
+/// Scratch of a verified solve whose own is `words` for a number of right-hand sides.
+pub(crate) fn with_refinement<T: Scalar>(
+    decision: &Decision,
+    n: usize,
+    n_rhs: usize,
+    words: impl Fn(usize) -> usize,
+) -> StackReq {
+    let own = |n_rhs| StackReq::new::<T>(words(n_rhs));
+    own(n_rhs).or(refinement_scratch::<T>(decision.options.verify, n).and(own(1)))
+}
+
 /// `Err(NotFinite)` for the first entry of `values` that is NaN or infinite; `values` stands at `offset` of `array`.
 pub(crate) fn check_finite<T: Scalar>(array: &'static str, values: &[T], offset: usize) -> Result<()> {
     match values.iter().position(|v| !Scalar::is_finite(*v)) {

@@ -100,3 +100,8 @@ impl Shape {
         }
     }
 }
+
+/// Unknowns, lower and upper diagonals of a band.
+pub(crate) type BandSize = (usize, usize, usize);
+/// Block rows, rows of a block, whether a block tridiagonal matrix is periodic.
+pub(crate) type BlockSize = (usize, usize, bool);

@@ -277,6 +277,8 @@ fn solve_levels<T: Scalar>(levels: &[Level<T>], x: &mut [T], stack: &mut PodStac
 }
 
 impl<T: Scalar> Elimination<T> for AdaptiveCr<T> {
+    const NEEDS_SCRATCH: bool = true;
+
     fn new(rows: &Rows<'_, T>, _options: &Options) -> Result<Self> {
         let (first, mut coarse) = Level::new(rows)?;
         let mut levels = vec![first];

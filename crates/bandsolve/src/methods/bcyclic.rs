@@ -202,6 +202,10 @@ pub(crate) fn spare_rows(count: usize) -> usize {
 }
 
 impl<T: Scalar> BlockElimination<T> for Bcyclic<T> {
+    fn spare_rows(block_rows: usize, _periodic: bool, _options: &Options) -> usize {
+        spare_rows(block_rows)
+    }
+
     fn new(rows: &BlockRows<'_, T>, scale: &[T::Real], options: &Options) -> Result<Self> {
         let invert = rows.block <= tuning::BCYCLIC_INVERSE_MAX;
         let team = Team { block: rows.block, threads: options.threads, simd: options.simd, invert };

@@ -229,7 +229,7 @@ fn reduced<T: Scalar>(source: &Source<'_, T>, cut: Cut, parts: Vec<Schur<T>>) ->
 }
 
 /// Block rows' worth of spare memory for a solve of `count` block rows.
-pub(crate) fn spare_rows(count: usize, ring: bool, options: &Options) -> usize {
+fn spare_rows(count: usize, ring: bool, options: &Options) -> usize {
     Cut::new(count, ring, options.partition_rows).spare_rows()
 }
 
@@ -297,6 +297,10 @@ impl<T: Scalar> BlockSpike<T> {
 }
 
 impl<T: Scalar> BlockElimination<T> for BlockSpike<T> {
+    fn spare_rows(block_rows: usize, periodic: bool, options: &Options) -> usize {
+        spare_rows(block_rows, periodic, options)
+    }
+
     fn new(rows: &BlockRows<'_, T>, scale: &[T::Real], options: &Options) -> Result<Self> {
         let invert = rows.block <= tuning::BLOCK_SPIKE_INVERSE_MAX;
         let team = Team { block: rows.block, threads: options.threads, simd: options.simd, invert };

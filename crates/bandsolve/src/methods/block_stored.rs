@@ -2,10 +2,10 @@
 //! stand scaling, the order of the right-hand sides and the accuracy contract.
 
 use crate::contract::factors::{Factors, Solver};
-use crate::contract::verify::Facts;
+use crate::contract::verify::{Facts, with_refinement};
 use crate::decision::{Decision, Options};
 use crate::error::Result;
-use crate::matrix::BlockTridiagonal;
+use crate::matrix::{BlockSize, BlockTridiagonal};
 use crate::methods::block_dense::scales;
 use crate::pivoted::block_band;
 use bandsolve_kernel::rows::BlockRows;
@@ -21,6 +21,9 @@ pub(crate) trait BlockElimination<T: Scalar>: Sized + Send + Sync + Debug {
     /// # Errors
     /// `OutOfMemory`.
     fn new(rows: &BlockRows<'_, T>, scale: &[T::Real], options: &Options) -> Result<Self>;
+
+    /// Block rows that [`scratch`](Self::scratch) has room for.
+    fn spare_rows(block_rows: usize, periodic: bool, options: &Options) -> usize;
 
     /// Whether a diagonal block was singular: then there is nothing to solve with.
     fn is_singular(&self) -> bool;
@@ -55,6 +58,17 @@ pub(crate) fn factor<'m, T: Scalar, E: BlockElimination<T> + 'static>(
     let inner = E::new(&a.rows(), &scale, &decision.options)?;
     let stored = StoredBlocks { scale, inner };
     Ok(Factors::new(a, Facts::new(decision), stored).or_else(decision, block_band::factor))
+}
+
+/// Scratch of verified solves, from the plan alone: a copy of the right-hand sides with some block rows more.
+pub(crate) fn scratch<T: Scalar, E: BlockElimination<T>>(
+    decision: &Decision,
+    (block_rows, block, periodic): BlockSize,
+    n_rhs: usize,
+) -> Option<StackReq> {
+    let n = decision.shape.n();
+    let rows = n.saturating_add(E::spare_rows(block_rows, periodic, &decision.options).saturating_mul(block));
+    Some(with_refinement::<T>(decision, n, n_rhs, |n_rhs| rows.saturating_mul(n_rhs)))
 }
 
 impl<T: Scalar, E: BlockElimination<T>> StoredBlocks<T, E> {

@@ -243,6 +243,8 @@ impl<T: Scalar, const B: usize> CyclicReduction<T, B> {
 }
 
 impl<T: Scalar, const B: usize> Elimination<T> for CyclicReduction<T, B> {
+    const NEEDS_SCRATCH: bool = true;
+
     fn new(rows: &Rows<'_, T>, options: &Options) -> Result<Self> {
         let (mut levels, mut last) = (Vec::new(), None::<Tridiagonal<'static, T>>);
         let mut n = rows.n();

@@ -137,6 +137,8 @@ impl<'a, T: Scalar> Level<'a, T> {
 }
 
 impl<T: Scalar> Elimination<T> for ParallelCyclicReduction {
+    const NEEDS_SCRATCH: bool = true;
+
     fn new(rows: &Rows<'_, T>, options: &Options) -> Result<Self> {
         let (n, threads) = (rows.n(), options.threads);
         let scratch = Level::<T>::scratch(n).and(Level::<T>::scratch(n));

@@ -5,11 +5,75 @@
 //!
 //! Source: C. Klein, dissertation, sections 2.5 and 2.6, Algorithms 1 and 2.
 
+use crate::contract::factors::Factors;
 use crate::decision::Decision;
+use crate::error::Result;
+use crate::matrix::{BandSize, Banded, BlockSize, BlockTridiagonal};
+use crate::partition::block_rpts::{self, Size};
 use crate::partition::partitioned::{Scheme, Truncation};
+use crate::pivoted::{banded, block_band};
+use bandsolve_kernel::Scalar;
+use dyn_stack::StackReq;
+use std::sync::Arc;
 
 /// RPTS under a decision.
 pub(crate) fn scheme(decision: &Decision) -> Scheme {
     let truncation = if decision.is_auto() { Truncation::WhereSafe } else { Truncation::Never };
     Scheme { eliminator: None, fixed: false, truncation }
+}
+
+/// Bands of few diagonals, cut into small blocks: `partition/block_rpts.rs`.
+pub(crate) mod of_bands {
+    use super::*;
+
+    /// Takes a narrow band: by partitions, unless there is one block row.
+    pub(crate) fn factor<'m, T: Scalar>(
+        decision: &Decision,
+        a: Arc<Banded<'m, T>>,
+    ) -> Result<Factors<T, Banded<'m, T>>> {
+        if a.n() <= 2 * a.lower().max(a.upper()) {
+            return banded::factor(decision, a);
+        }
+        block_rpts::factor(decision, a, banded::factor)
+    }
+
+    /// Scratch of verified solves, from the plan alone: at least what factors ask for.
+    pub(crate) fn scratch<T: Scalar>(
+        decision: &Decision,
+        (n, lower, upper): BandSize,
+        n_rhs: usize,
+    ) -> Option<StackReq> {
+        let block = lower.max(upper).max(1);
+        if n <= block.saturating_mul(2) {
+            return banded::scratch::<T>(decision, (n, lower, upper), n_rhs);
+        }
+        let size = Size { n, block_rows: n.div_ceil(block), storage: (block, lower + upper + 1) };
+        Some(block_rpts::scratch::<T>(&decision.options, size, n_rhs))
+    }
+}
+
+/// Small blocks.
+pub(crate) mod of_blocks {
+    use super::*;
+
+    /// Takes small blocks: by partitions, unless there is one block row.
+    pub(crate) fn factor<'m, T: Scalar>(
+        decision: &Decision,
+        a: Arc<BlockTridiagonal<'m, T>>,
+    ) -> Result<Factors<T, BlockTridiagonal<'m, T>>> {
+        if a.block_rows() <= 1 {
+            return block_band::factor(decision, a);
+        }
+        block_rpts::factor(decision, a, block_band::factor)
+    }
+
+    /// Scratch of verified solves, from the plan alone: at least what factors ask for.
+    pub(crate) fn scratch<T: Scalar>(decision: &Decision, size: BlockSize, n_rhs: usize) -> Option<StackReq> {
+        let (block_rows, block, _) = size;
+        if block_rows <= 1 {
+            return block_band::scratch::<T>(decision, size, n_rhs);
+        }
+        let size = Size { n: decision.shape.n(), block_rows, storage: (block, 0) };
+        Some(block_rpts::scratch::<T>(&decision.options, size, n_rhs))
+    }
 }

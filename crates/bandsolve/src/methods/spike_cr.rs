@@ -170,6 +170,8 @@ impl<T: Scalar, E: Elimination<T>> Spikes<T, E> {
 }
 
 impl<T: Scalar, E: Elimination<T>> Elimination<T> for Spikes<T, E> {
+    const NEEDS_SCRATCH: bool = true;
+
     fn new(rows: &Rows<'_, T>, options: &Options) -> Result<Self> {
         let cut = Cut { n: rows.n(), rows: options.partition_rows.unwrap_or(SPIKE_PARTITION_ROWS).max(3) };
         let (inner, spikes) = Self::factor(rows, options, cut)?;

@@ -9,8 +9,11 @@
 //!
 //! Source: Chang, thesis, chapter 3; the rule: [`LanePivots::step`](bandsolve_kernel::sweep::LanePivots::step).
 
+use crate::decision::Decision;
 use crate::partition::partitioned::{Scheme, Truncation};
 use bandsolve_kernel::sweep::Eliminator;
 
-pub(crate) const SCHEME: Scheme =
-    Scheme { eliminator: Some(Eliminator::Diagonal), fixed: false, truncation: Truncation::Never };
+/// The scheme, whatever was decided.
+pub(crate) fn scheme(_: &Decision) -> Scheme {
+    Scheme { eliminator: Some(Eliminator::Diagonal), fixed: false, truncation: Truncation::Never }
+}

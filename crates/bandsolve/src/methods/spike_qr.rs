@@ -7,8 +7,11 @@
 //! Source: Venetis et al., Parallel Comput. 49 (2015), g-Spike; rows of the neighbouring partition instead of its rank-one
 //! corrections.
 
+use crate::decision::Decision;
 use crate::partition::partitioned::{Scheme, Truncation};
 use bandsolve_kernel::sweep::Eliminator;
 
-pub(crate) const SCHEME: Scheme =
-    Scheme { eliminator: Some(Eliminator::Rotation), fixed: false, truncation: Truncation::Never };
+/// The scheme, whatever was decided.
+pub(crate) fn scheme(_: &Decision) -> Scheme {
+    Scheme { eliminator: Some(Eliminator::Rotation), fixed: false, truncation: Truncation::Never }
+}

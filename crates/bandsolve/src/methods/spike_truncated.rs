@@ -5,8 +5,11 @@
 //!
 //! Source: Polizzi, Sameh, Parallel Comput. 32 (2006); Chang, thesis, section 2.1.1.
 
+use crate::decision::Decision;
 use crate::partition::partitioned::{Scheme, Truncation};
 use bandsolve_kernel::sweep::Eliminator;
 
-pub(crate) const SCHEME: Scheme =
-    Scheme { eliminator: Some(Eliminator::Exchange), fixed: true, truncation: Truncation::Always };
+/// The scheme, whatever was decided.
+pub(crate) fn scheme(_: &Decision) -> Scheme {
+    Scheme { eliminator: Some(Eliminator::Exchange), fixed: true, truncation: Truncation::Always }
+}

@@ -10,7 +10,7 @@
 
 use crate::contract::determinant::Product;
 use crate::contract::factors::{Factors, Solver};
-use crate::contract::verify::{Facts, Lazy, buffer};
+use crate::contract::verify::{Facts, Lazy, buffer, refinement_scratch};
 use crate::decision::{Decision, Options};
 use crate::error::Result;
 use crate::matrix::Tridiagonal;
@@ -33,6 +33,9 @@ pub(crate) trait Elimination<T: Scalar>: Sized + Send + Sync + Debug {
 
     /// Whether a pivot was exactly zero: then solutions are not worth looking at.
     fn is_singular(&self) -> bool;
+
+    /// Whether [`scratch`](Self::scratch) depends on the factors; else there is none.
+    const NEEDS_SCRATCH: bool = false;
 
     /// Scratch of [`solve`](Self::solve).
     fn scratch(&self, n_rhs: usize) -> StackReq {
@@ -132,6 +135,11 @@ pub(crate) fn factor<'m, T: Scalar, E: Elimination<T> + 'static>(
     let plain = if a.n() < SMALLEST { None } else { Some(System::<T, E>::new(&a.rows(), &options)?) };
     let stored = Stored { options, plain, transposed: Lazy::new() };
     Ok(Factors::new(a, Facts::new(decision), stored).or_else(decision, tridiagonal::factor))
+}
+
+/// Scratch of verified solves, from the plan alone; `None` where only the factors can tell.
+pub(crate) fn scratch<T: Scalar, E: Elimination<T>>(decision: &Decision, n: usize, _n_rhs: usize) -> Option<StackReq> {
+    (!E::NEEDS_SCRATCH).then(|| refinement_scratch::<T>(decision.options.verify, n))
 }
 
 /// The rows that are factored: those of A or of Aᵀ.

@@ -76,6 +76,16 @@ pub(crate) fn factor<'m, T: Scalar>(
     Ok(Factors::new(a, facts, own).or_else(decision, tridiagonal::factor))
 }
 
+/// The same, from the plan alone.
+pub(crate) fn scratch_of_plan<T: Scalar>(
+    scheme: Scheme,
+    decision: &Decision,
+    n: usize,
+    n_rhs: usize,
+) -> Option<StackReq> {
+    Some(scratch::<T>(&decision.options, scheme, n, n_rhs))
+}
+
 impl Partitioned {
     fn settings<T: Scalar>(&self) -> Settings<'_> {
         Settings::new::<T>(&self.options, self.scheme)

@@ -3,11 +3,11 @@
 use crate::contract::determinant::Product;
 use crate::contract::equations::Matrix;
 use crate::contract::factors::{Factors, Solver};
-use crate::contract::verify::Facts;
+use crate::contract::verify::{Facts, with_refinement};
 use crate::decision::{Decision, Pivoting};
 use crate::error::Result;
-use crate::matrix::Banded;
-use crate::pivoted::band_lu::BandLu;
+use crate::matrix::{BandSize, Banded};
+use crate::pivoted::band_lu::{self, BandLu};
 use bandsolve_kernel::Scalar;
 use core::fmt::Debug;
 use dyn_stack::{PodStack, StackReq};
@@ -40,6 +40,17 @@ pub(crate) fn factor<'m, T: Scalar>(decision: &Decision, a: Arc<Banded<'m, T>>) 
     let lu = BandLu::under_plan(decision, &a, &mut facts)?;
     let factors = Factors::new(a, facts, OfBand(lu));
     Ok(if decision.options.pivoting == Pivoting::ScaledPartial { factors } else { factors.or_else(decision, factor) })
+}
+
+/// Scratch of verified solves, from the plan alone: at least what factors ask for.
+pub(crate) fn scratch<T: Scalar>(decision: &Decision, (n, lower, upper): BandSize, n_rhs: usize) -> Option<StackReq> {
+    let [lower, upper] = [lower, upper].map(|width| within(n, width));
+    Some(with_refinement::<T>(decision, n, n_rhs, |n_rhs| band_lu::words_at_most(lower, upper, n_rhs)))
+}
+
+/// Diagonals that are within the matrix.
+pub(crate) fn within(n: usize, width: usize) -> usize {
+    width.min(n.saturating_sub(1))
 }
 
 /// Factors of a band, of the whole or by parts.

@@ -5,12 +5,12 @@
 
 use crate::contract::determinant::Product;
 use crate::contract::factors::{Factors, Solver};
-use crate::contract::verify::Facts;
+use crate::contract::verify::{Facts, with_refinement};
 use crate::decision::{Decision, Pivoting};
 use crate::error::Result;
-use crate::matrix::{Banded, BlockTridiagonal};
-use crate::pivoted::band_lu::{BandLu, array};
-use crate::pivoted::banded::BandFactors;
+use crate::matrix::{Banded, BlockSize, BlockTridiagonal};
+use crate::pivoted::band_lu::{self, BandLu, array};
+use crate::pivoted::banded::{BandFactors, within};
 use crate::tuning;
 use bandsolve_kernel::Scalar;
 use bandsolve_kernel::spread::{Wide, each_chunk};
@@ -36,6 +36,28 @@ pub(crate) fn factor<'m, T: Scalar>(
     let lu = with_band(decision, &a, |band| BandLu::under_plan(decision, band, &mut facts))?;
     let factors = Factors::new(a, facts, BlockBand(lu));
     Ok(if decision.options.pivoting == Pivoting::ScaledPartial { factors } else { factors.or_else(decision, factor) })
+}
+
+/// Scratch of verified solves, from the plan alone: at least what factors ask for.
+pub(crate) fn scratch<T: Scalar>(decision: &Decision, size: BlockSize, n_rhs: usize) -> Option<StackReq> {
+    Some(scratch_by::<T>(decision, size, n_rhs, |_, reach, n_rhs| band_lu::words_at_most(reach, reach, n_rhs)))
+}
+
+/// `words`: what sweeps through a band of so many rows and diagonals on either side need for a number of right-hand sides.
+pub(crate) fn scratch_by<T: Scalar>(
+    decision: &Decision,
+    (_, block, periodic): BlockSize,
+    n_rhs: usize,
+    words: impl Fn(usize, usize, usize) -> usize,
+) -> StackReq {
+    let n = decision.shape.n();
+    // Periodic systems are folded.
+    let (blocks, folded) = if periodic { (3, n) } else { (2, 0) };
+    let reach = within(n, block.saturating_mul(blocks).saturating_sub(1));
+    with_refinement::<T>(decision, n, n_rhs, |n_rhs| {
+        let together = n_rhs.min(tuning::BAND_RHS);
+        folded.saturating_mul(together).saturating_add(words(n, reach, together))
+    })
 }
 
 /// Places of the unknowns of block row `row` in the order of elimination.

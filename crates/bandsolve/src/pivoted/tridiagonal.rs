@@ -7,7 +7,7 @@ use crate::contract::Op;
 use crate::contract::determinant::Product;
 use crate::contract::factors::{Factors, Solver};
 use crate::contract::inspect::Probe;
-use crate::contract::verify::Facts;
+use crate::contract::verify::{Facts, refinement_scratch};
 use crate::decision::{Decision, Pivoting};
 use crate::error::Result;
 use crate::matrix::Tridiagonal;
@@ -68,6 +68,11 @@ pub(crate) fn factor<'m, T: Scalar>(
     };
     let factors = Factors::new(a, facts, Lu { form, decision: decision.clone() });
     Ok(if decision.options.pivoting == Pivoting::ScaledPartial { factors } else { factors.or_else(decision, factor) })
+}
+
+/// Scratch of verified solves, from the plan alone.
+pub(crate) fn scratch<T: Scalar>(decision: &Decision, n: usize, _n_rhs: usize) -> Option<StackReq> {
+    Some(refinement_scratch::<T>(decision.options.verify, n))
 }
 
 impl<'m, T: Scalar> Solver<T, Tridiagonal<'m, T>> for Lu<T> {

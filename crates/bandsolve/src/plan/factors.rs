@@ -6,23 +6,7 @@ use crate::decision::Decision;
 use crate::error::Result;
 use crate::matrix::{Banded, BlockTridiagonal, Tridiagonal};
 use crate::method::Method;
-use crate::methods::adaptive_cr::AdaptiveCr;
-use crate::methods::bcyclic::Bcyclic;
-use crate::methods::block_spike::BlockSpike;
-use crate::methods::cf_lu::CfLu;
-use crate::methods::cr::Cr;
-use crate::methods::diagonal_pivoting::DiagonalPivoting;
-use crate::methods::parallel_diagonal_pivoting::ParallelDiagonalPivoting;
-use crate::methods::pcr::ParallelCyclicReduction;
-use crate::methods::spike_cr::SpikeCr;
-use crate::methods::thomas::Thomas;
-use crate::methods::tricr::Tricr;
-use crate::methods::{
-    block_stored, cholesky, rpts, spike, spike_diagonal_pivoting, spike_qr, spike_thomas, spike_truncated, stored,
-};
-use crate::partition::{block_rpts, partitioned};
-use crate::pivoted;
-use crate::pivoted::block_band;
+use crate::{methods, partition, pivoted};
 use bandsolve_kernel::{ByType, Complex32, Complex64, Scalar};
 use core::marker::PhantomData;
 use std::sync::Arc;
@@ -46,16 +30,23 @@ macro_rules! if_asked {
 }
 pub(super) use if_asked;
 
+/// The function that makes factors, from what the table says in brackets.
+macro_rules! made_by {
+    (own $($module:ident)::+) => { $($module)::+::factor };
+    (scheme $method:ident) => { |d, a| partition::partitioned::factor(methods::$method::scheme(d), d, a) };
+    ($stored:ident $method:ident :: $($factors:tt)+) => { methods::$stored::factor::<T, methods::$method::$($factors)+> };
+}
+
 macro_rules! factor {
     ($(
         $(#[$doc:meta])*
-        $variant:ident $name:literal { $($kind:ident $page:literal by $make:expr, needing $scratch:expr;)* }
+        $variant:ident $name:literal { $($kind:ident $page:literal [$($how:tt)+];)* }
     )*) => {
         fn tridiagonal<'m, T: Scalar>(
             decision: &Decision,
             a: Arc<Tridiagonal<'m, T>>,
         ) -> Made<T, Tridiagonal<'m, T>> {
-            $($(if_asked!(Tridiagonal, $kind $variant decision $make, a);)*)*
+            $($(if_asked!(Tridiagonal, $kind $variant decision (made_by!($($how)+)), a);)*)*
             Err(decision.unsupported("tridiagonal systems"))
         }
 
@@ -64,7 +55,7 @@ macro_rules! factor {
             a: Arc<Banded<'m, T>>,
         ) -> Made<T, Banded<'m, T>> {
             if decision.method.solves(a.shape()) {
-                $($(if_asked!(Band, $kind $variant decision $make, a);)*)*
+                $($(if_asked!(Band, $kind $variant decision (made_by!($($how)+)), a);)*)*
             }
             Err(decision.unsupported("banded systems"))
         }
@@ -74,7 +65,7 @@ macro_rules! factor {
             a: Arc<BlockTridiagonal<'m, T>>,
         ) -> Made<T, BlockTridiagonal<'m, T>> {
             if decision.method.solves(a.shape()) {
-                $($(if_asked!(Blocks, $kind $variant decision $make, a);)*)*
+                $($(if_asked!(Blocks, $kind $variant decision (made_by!($($how)+)), a);)*)*
             }
             Err(decision.unsupported("block tridiagonal systems"))
         }
@@ -111,23 +102,4 @@ instances! {
     OfTridiagonal: Tridiagonal by tridiagonal;
     OfBanded: Banded by banded;
     OfBlockTridiagonal: BlockTridiagonal by block_tridiagonal;
-}
-
-/// By partitions, unless there is one block row.
-fn block_rpts_of_band<'m, T: Scalar>(decision: &Decision, a: Arc<Banded<'m, T>>) -> Made<T, Banded<'m, T>> {
-    if a.n() <= 2 * a.lower().max(a.upper()) {
-        return pivoted::banded::factor(decision, a);
-    }
-    block_rpts::factor(decision, a, pivoted::banded::factor)
-}
-
-/// By partitions, unless there is one block row.
-fn block_rpts_of_blocks<'m, T: Scalar>(
-    decision: &Decision,
-    a: Arc<BlockTridiagonal<'m, T>>,
-) -> Made<T, BlockTridiagonal<'m, T>> {
-    if a.block_rows() <= 1 {
-        return block_band::factor(decision, a);
-    }
-    block_rpts::factor(decision, a, block_band::factor)
 }

@@ -1,17 +1,44 @@
 //! L·D·Lᴴ of a band, in two halves that meet in the middle.
 
 use crate::contract::determinant::Product;
+use crate::contract::factors::Factors;
+use crate::contract::verify::{Facts, with_refinement};
 use crate::decision::Decision;
 use crate::error::{Error, Result};
-use crate::matrix::Banded;
+use crate::matrix::{BandSize, Banded};
 use crate::methods::cholesky::hermitian;
 use crate::pivoted::band_lu::{self, BandLu, Columns, How, Size, Triangle};
-use crate::pivoted::banded::BandFactors;
+use crate::pivoted::banded::{self, BandFactors, OfBand};
 use crate::tuning;
 use bandsolve_kernel::Scalar;
 use bandsolve_kernel::threads::join;
 use core::ops::Range;
+use dyn_stack::StackReq;
 use faer::MatMut;
+use std::sync::Arc;
+
+/// Factors a band that is Hermitian positive definite, of which a [`Banded`] has both triangles.
+///
+/// # Shapes
+/// Right-hand sides are n × n_rhs, column-major. Both triangles are given; diagonals that only one of them has are zero.
+///
+/// # Cost
+/// width² multiplications and as many additions a row to factor, half of LU's without exchanges, and 4·width flops a row and
+/// right-hand side to solve; width + 1 words a row are kept.
+///
+/// # Errors
+/// [`NotDefinite`](crate::Error::NotDefinite), [`NotFinite`](crate::Error::NotFinite),
+/// [`OutOfMemory`](crate::Error::OutOfMemory).
+pub(crate) fn factor<'m, T: Scalar>(decision: &Decision, a: Arc<Banded<'m, T>>) -> Result<Factors<T, Banded<'m, T>>> {
+    let factors = BandCholesky::new(decision, &a)?;
+    Ok(Factors::new(a, Facts::new(decision), OfBand(factors)).or_else(decision, banded::factor))
+}
+
+/// Scratch of verified solves, from the plan alone: at least what factors ask for.
+pub(crate) fn scratch<T: Scalar>(decision: &Decision, (n, lower, upper): BandSize, n_rhs: usize) -> Option<StackReq> {
+    let words = |n_rhs| words(n, (lower, upper), n_rhs);
+    Some(with_refinement::<T>(decision, n, n_rhs, words))
+}
 
 /// Factors of a Hermitian positive definite band of `width` diagonals on either side.
 ///
@@ -69,7 +96,7 @@ fn square(rows: usize, pivots: usize, width: usize) -> Size {
 }
 
 /// Words of scratch for solves with a band of n rows and so many diagonals on either side.
-pub(crate) fn words(n: usize, (lower, upper): (usize, usize), n_rhs: usize) -> usize {
+pub(super) fn words(n: usize, (lower, upper): (usize, usize), n_rhs: usize) -> usize {
     let (width, n_rhs) = (lower.min(upper).min(n.saturating_sub(1)), n_rhs.min(tuning::BAND_RHS));
     let window = band_lu::words_at_most(width, 0, 1);
     // Two halves: a window for each, the rows between them together and by halves.

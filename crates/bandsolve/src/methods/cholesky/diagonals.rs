@@ -59,7 +59,7 @@ impl<'a, T: Scalar> Diagonals<'a, T> {
         }
         let a = self.to_tridiagonal()?;
         check_minors(&a, options.threads > 1)?;
-        Ok(Box::new(partitioned::factor(spike_thomas::SCHEME, &decision, Arc::new(a))?))
+        Ok(Box::new(partitioned::factor(spike_thomas::scheme(&decision), &decision, Arc::new(a))?))
     }
 
     fn factor_band(self, decision: &Decision) -> Result<Factors<T, Self>> {

@@ -1,8 +1,8 @@
 use super::*;
 use crate::pivoted::testing::{OPS, Rng, check, dense, eps, for_all_scalars};
 use crate::tuning;
-use crate::{Error, Factor, Inspect, Method, Op, Plan, Tridiagonal};
-use bandsolve_kernel::RealScalar;
+use crate::{Banded, Error, Factor, Inspect, Method, Op, Plan, Tridiagonal};
+use bandsolve_kernel::{RealScalar, Scalar};
 use dyn_stack::PodStack;
 
 /// The lower triangle of a random Hermitian band, whose diagonal is `dominance` times what makes it dominant.

@@ -9,11 +9,17 @@
 //! (moduli are enough: a diagonal of phases makes all couplings of an open matrix real). A coupling that takes less than ε³ of what
 //! it has taken before is left out: no pivot of a matrix of condition below 1/ε² changes its sign for it.
 
+use crate::contract::factors::Factors;
+use crate::decision::Decision;
 use crate::error::{Error, Result};
 use crate::matrix::Tridiagonal;
+use crate::methods::spike_thomas;
+use crate::partition::partitioned;
 use bandsolve_kernel::rows::Rows;
 use bandsolve_kernel::spread::each_chunk;
 use bandsolve_kernel::{RealScalar, Scalar};
+use dyn_stack::StackReq;
+use std::sync::Arc;
 
 /// Segments side by side, and groups of them, one on a thread.
 const LANES: usize = 8;
@@ -23,6 +29,23 @@ const SEGMENTS: usize = LANES * GROUPS;
 const SEGMENTS_FROM: usize = 1 << 10;
 const THREADS_FROM: usize = 1 << 15;
 
+/// Takes a tridiagonal matrix that is Hermitian positive definite, to be solved by partitions.
+///
+/// # Errors
+/// `NotDefinite`, `NotFinite`.
+pub(crate) fn factor<'m, T: Scalar>(
+    decision: &Decision,
+    a: Arc<Tridiagonal<'m, T>>,
+) -> Result<Factors<T, Tridiagonal<'m, T>>> {
+    check_definite(&a, decision.options.threads > 1)?;
+    partitioned::factor(spike_thomas::scheme(decision), decision, a)
+}
+
+/// Scratch of verified solves, from the plan alone.
+pub(crate) fn scratch<T: Scalar>(decision: &Decision, n: usize, n_rhs: usize) -> Option<StackReq> {
+    partitioned::scratch_of_plan::<T>(spike_thomas::scheme(decision), decision, n, n_rhs)
+}
+
 /// Refuses what is not Hermitian positive definite.
 ///
 /// # Cost
@@ -30,7 +53,7 @@ const THREADS_FROM: usize = 1 << 15;
 ///
 /// # Errors
 /// `NotDefinite`, `NotFinite`.
-pub(crate) fn check_definite<T: Scalar>(a: &Tridiagonal<'_, T>, parallel: bool) -> Result<()> {
+fn check_definite<T: Scalar>(a: &Tridiagonal<'_, T>, parallel: bool) -> Result<()> {
     match first_difference(&a.rows()) {
         Some(row) => a.check_finite().and(Err(Error::NotDefinite { row })),
         None => check_minors(a, parallel),

@@ -1,20 +1,21 @@
 //! Banded systems of any width on threads: partitions, of which the first is eliminated downwards, the last upwards and
 //! those between from the left, and a banded system of their interfaces, solved in the same way.
 
+pub(crate) mod of_blocks;
 mod partitions;
 mod solve;
 
 use crate::contract::determinant::Product;
 use crate::contract::factors::Factors;
-use crate::contract::verify::Facts;
+use crate::contract::verify::{Facts, with_refinement};
 use crate::decision::Decision;
 use crate::error::Result;
-use crate::matrix::{Banded, BlockTridiagonal};
-use crate::pivoted::banded::{self, BandFactors, OfBand};
-use crate::pivoted::block_band::{self, BlockBand};
+use crate::matrix::{BandSize, Banded};
+use crate::pivoted::banded::{self, BandFactors, OfBand, within};
 use bandsolve_kernel::Scalar;
+use dyn_stack::StackReq;
 pub(crate) use partitions::Partitions;
-pub(crate) use solve::words_at_most;
+use solve::words_at_most;
 use std::sync::Arc;
 
 /// Factors a [`Banded`] matrix by partitions.
@@ -47,17 +48,11 @@ pub(crate) fn factor<'m, T: Scalar>(decision: &Decision, a: Arc<Banded<'m, T>>) 
     Ok(Factors::new(a, facts, OfBand(partitions)).or_else(decision, banded::factor))
 }
 
-/// Factors a block tridiagonal matrix by partitions of its band.
-///
-/// # Errors
-/// `OutOfMemory`.
-pub(crate) fn factor_blocks<'m, T: Scalar>(
-    decision: &Decision,
-    a: Arc<BlockTridiagonal<'m, T>>,
-) -> Result<Factors<T, BlockTridiagonal<'m, T>>> {
-    let partitions = block_band::with_band(decision, &a, |band| Partitions::new(decision, band))?;
-    let facts = partitions.facts(Facts::new(decision));
-    Ok(Factors::new(a, facts, BlockBand(partitions)).or_else(decision, block_band::factor))
+/// Scratch of verified solves, from the plan alone: at least what factors ask for.
+pub(crate) fn scratch<T: Scalar>(decision: &Decision, (n, lower, upper): BandSize, n_rhs: usize) -> Option<StackReq> {
+    let widths = (within(n, lower), within(n, upper));
+    let words = |n_rhs| words_at_most(n, widths, n_rhs);
+    decision.options.partitions.is_none().then(|| with_refinement::<T>(decision, n, n_rhs, words))
 }
 
 impl<T: Scalar> BandFactors<T> for Partitions<T> {
