@@ -34,12 +34,11 @@ impl<T: Scalar> Job<T> for Definite<'_, T> {
     /// Returns the first column whose pivot is not a positive number, where elimination ends.
     #[inline(always)]
     fn run<V: Lanes<Real = T::Real>>(mut self) -> Option<usize> {
-        for k in 0..self.inverse.len() {
-            if !self.eliminate::<V>(k) {
-                return Some(k);
-            }
+        let mut k = 0;
+        while k < self.inverse.len() && self.eliminate::<V>(k) {
+            k += 1;
         }
-        None
+        (k < self.inverse.len()).then_some(k)
     }
 }
 

@@ -429,7 +429,7 @@ impl<R: RealScalar> Group<R> {
             for p in 0..GROUP {
                 own[p] = *x.add(p);
                 for c in 0..p {
-                    own[p] = own[p] - self.at(p, c) * own[c];
+                    own[p] -= self.at(p, c) * own[c];
                 }
                 *x.add(p) = own[p];
                 all[p] = V::splat(own[p]);
@@ -467,7 +467,7 @@ impl<R: RealScalar> Group<R> {
             for p in (0..GROUP).rev() {
                 own[p] = *x.add(p) - sum_of_lanes(sum[p]);
                 for c in p + 1..GROUP {
-                    own[p] = own[p] - self.at(c, p) * own[c];
+                    own[p] -= self.at(c, p) * own[c];
                 }
                 *x.add(p) = own[p];
             }
