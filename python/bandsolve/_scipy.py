@@ -160,7 +160,8 @@ def solveh_banded(ab, b, overwrite_ab=False, overwrite_b=False, lower=False, che
     >>> bandsolve.solveh_banded(np.array([[0.0, 1, 1], [4, 4, 4]]), [5.0, 6, 5])
     array([1., 1., 1.])
     """
-    ab, b = _arguments(ab, b, check_finite)
+    # Whether the matrix is finite is seen on the way.
+    ab, b = _arguments(_validated(ab, False), _validated(b, check_finite), False)
     # Small integers are solved in single precision, other than by `solve_banded`.
     kind = np.result_type(ab.dtype, b.dtype, np.float32)
     ab, b, lower = ab.astype(kind, copy=False), b.astype(kind, copy=False), bool(lower)

@@ -35,14 +35,10 @@ impl<T: Scalar> Job<T> for Definite<'_, T> {
     #[inline(always)]
     fn run<V: Lanes<Real = T::Real>>(mut self) -> Option<usize> {
         let mut k = 0;
-        // No closure: it would be compiled without the instruction set.
-        while k < self.inverse.len() {
-            if !self.eliminate::<V>(k) {
-                return Some(k);
-            }
+        while k < self.inverse.len() && self.eliminate::<V>(k) {
             k += 1;
         }
-        None
+        (k < self.inverse.len()).then_some(k)
     }
 }
 

@@ -314,6 +314,9 @@ fn hermitian<'py, T: Number>(
     let rhs_columns = slice(&given);
     let once = |x: &mut [T]| {
         let _mode = Standard::enter();
+        if verify && !a.rest_is_finite() {
+            return Err(Error::NotFinite { array: "ab", index: 0 });
+        }
         solve_by(&*a.factor((verify, threads_set()))?, Op::Plain, rhs_columns, x)
     };
     let solve = |x: &mut [T]| match py.detach(|| once(&mut *x)) {
@@ -329,6 +332,9 @@ fn hermitian<'py, T: Number>(
         Ok(()) => Ok(x.into_any()),
         Err(Error::NotDefinite { row }) => {
             Err(lin_alg_error(py, format!("{}th leading minor not positive definite", row + 1)))
+        }
+        Err(Error::NotFinite { array: "ab" | "sub" | "diag" | "sup", .. }) => {
+            Err(PyValueError::new_err("array must not contain infs or NaNs"))
         }
         Err(error) => Err(exception(py, &error)),
     }

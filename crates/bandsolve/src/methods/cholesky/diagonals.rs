@@ -107,6 +107,14 @@ impl<'a, T: Scalar> Diagonals<'a, T> {
     }
 
     /// With arrays of its own only where they differ from those that are stored.
+    /// Whether all that is stored beside the entries of the matrix is finite, too.
+    pub fn rest_is_finite(&self) -> bool {
+        let finite = |v: &[T]| v.iter().all(|v| Scalar::is_finite(*v));
+        let row = |k: usize| &self.ab[if self.lower { k } else { self.width - k } * self.n..][..self.n];
+        let outside = |k: usize| if self.lower { &row(k)[self.n - k.min(self.n)..] } else { &row(k)[..k.min(self.n)] };
+        (1..=self.width).all(|k| finite(outside(k))) && (!T::COMPLEX || finite(row(0)))
+    }
+
     fn to_tridiagonal(self) -> Result<Tridiagonal<'a, T>> {
         if !T::COMPLEX && self.inside() == 1 {
             let beside = self.diagonal(1);
@@ -215,24 +223,56 @@ impl<T: Scalar> Triangle<T> for DiagonalPart<'_, T> {
     }
 
     fn copy(&self, columns: Range<usize>, to: &mut [T], stride: usize) {
-        let (Size { rows, lower, .. }, n) = (self.size, self.a.n);
-        let step = stride + 1;
-        for k in 0..=lower {
-            let count = columns.len().min((rows - k).saturating_sub(columns.start));
-            if count == 0 {
-                break;
+        if self.reversed {
+            self.copy_in::<true>(columns, to, stride)
+        } else {
+            self.copy_in::<false>(columns, to, stride)
+        }
+    }
+}
+
+/// Diagonals that are copied together.
+const TOGETHER: usize = 8;
+
+impl<'a, T: Scalar> DiagonalPart<'a, T> {
+    #[inline(always)]
+    fn copy_in<const REVERSED: bool>(&self, columns: Range<usize>, to: &mut [T], stride: usize) {
+        let (Size { rows, lower, .. }, step) = (self.size, stride + 1);
+        let count = |k: usize| columns.len().min((rows - k).saturating_sub(columns.start));
+        let entries = |k: usize, count: usize| self.stored(k, columns.start, count, REVERSED);
+        let entry = |k: usize, from: &[T], c: usize| {
+            let v = if REVERSED { Scalar::conj(from[from.len() - 1 - c]) } else { from[c] };
+            self.a.below(k, v)
+        };
+        for first in (0..=lower).step_by(TOGETHER) {
+            // Some diagonals together, so that what is written of a column is in one place.
+            let last = (first + TOGETHER).min(lower + 1);
+            let mut done = 0;
+            if last - first == TOGETHER {
+                done = count(last - 1);
+                let from: [&[T]; TOGETHER] = core::array::from_fn(|q| entries(first + q, done));
+                for c in 0..done {
+                    let to = &mut to[c * step + first..][..TOGETHER];
+                    for q in 0..TOGETHER {
+                        to[q] = entry(first + q, from[q], c);
+                    }
+                }
             }
-            let to = to[k..].iter_mut().step_by(step).take(count);
-            let diagonal = self.a.diagonal(k);
-            if self.reversed {
-                // Element (j + k, j) from the end is the conjugate of (i + k, i) with i + k = n − 1 − j.
-                let last = n - 1 - columns.start - k;
-                let from = diagonal[last + 1 - count..=last].iter().rev();
-                to.zip(from).for_each(|(to, v)| *to = Scalar::conj(self.a.below(k, *v)));
-            } else {
-                let from = &diagonal[columns.start..][..count];
-                to.zip(from).for_each(|(to, v)| *to = self.a.below(k, *v));
+            for k in first..last {
+                let from = entries(k, count(k));
+                (done..from.len()).for_each(|c| to[c * step + k] = entry(k, from, c));
             }
         }
+    }
+
+    /// What is stored of `count` entries of diagonal k below the main one, from column `first` on.
+    #[inline(always)]
+    fn stored(&self, k: usize, first: usize, count: usize, reversed: bool) -> &'a [T] {
+        if count == 0 {
+            return &[];
+        }
+        // Element (j + k, j) from the end is the conjugate of (i + k, i) with i + k = n − 1 − j.
+        let start = if reversed { self.a.n - k - first - count } else { first };
+        &self.a.diagonal(k)[start..start + count]
     }
 }

@@ -245,6 +245,7 @@ mod generic {
             assert_eq!(solve(2.0 - 1.0 / 2048.0, -1.0, n, true), Err(Error::NotDefinite { row: n - 1 }), "{n}");
             assert_eq!(solve(2.0 + 1.0 / 2048.0, -1.0, n, true), Ok(()), "{n}");
         }
+        assert_eq!([false, true].map(|periodic| solve(2.0, -1.0, 0, periodic)), [Ok(()), Ok(())]);
         let (mut sub, diag, sup) = (all(5, -1.0), all(5, 4.0), all(5, -1.0));
         sub[0] = T::ONE;
         let a = Tridiagonal::from_vecs(sub, diag, sup, true).unwrap();

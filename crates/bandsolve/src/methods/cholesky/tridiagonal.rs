@@ -87,25 +87,25 @@ const TOGETHER: usize = 256;
 
 /// The first row that is not the conjugate of its column.
 fn first_difference<T: Scalar>(rows: &Rows<'_, T>) -> Option<usize> {
-    let differs = |i: usize| {
-        let (_, diag, _) = rows.row(i);
-        let beside = i < rows.sub.len() && rows.sub[i] != Scalar::conj(rows.sup[i]);
-        beside | !(diag.im() == T::Real::ZERO)
-    };
     let n = rows.n();
-    let corners = |i: usize| (i == 0 || i + 1 == n) && rows.first != Scalar::conj(rows.last);
+    let real = |v: T| v.im() == T::Real::ZERO;
     // Corners fall on other entries, to which they are added.
-    if rows.periodic && n <= 2 {
-        let sum = |(a, _, c): (T, T, T)| a + c;
-        let other = if n == 1 { (T::ZERO, T::ZERO, T::ZERO) } else { rows.row(1) };
-        let diag = |i: usize| if n == 1 { sum(rows.row(0)) + rows.diag[0] } else { rows.diag[i] };
-        let beside = n == 2 && sum(rows.row(0)) != Scalar::conj(sum(other));
-        return (0..n).find(|i| beside || !(diag(*i).im() == T::Real::ZERO));
+    let sum = |i: usize| rows.row(i).0 + rows.row(i).2;
+    match (rows.periodic, n) {
+        (_, 0) => return None,
+        (true, 1) => return (!real(sum(0) + rows.diag[0])).then_some(0),
+        (true, 2) if sum(0) != Scalar::conj(sum(1)) => return Some(0),
+        (true, 2) => return (0..2).find(|i| !real(rows.diag[*i])),
+        (true, _) if rows.first != Scalar::conj(rows.last) => return Some(0),
+        _ => {}
     }
-    let chunks = (0..n).step_by(TOGETHER).map(|i| i..(i + TOGETHER).min(n));
-    let found = chunks.clone().find(|chunk| chunk.clone().fold(false, |any, i| any | differs(i)));
-    let found = found.and_then(|mut chunk| chunk.find(|i| differs(*i)));
-    if rows.periodic && corners(0) { Some(0) } else { found }
+    let differs = |i: usize| {
+        let beside = i + 1 < n && rows.sub[i] != Scalar::conj(rows.sup[i]);
+        beside | !real(rows.diag[i])
+    };
+    let mut chunks = (0..n).step_by(TOGETHER).map(|i| i..(i + TOGETHER).min(n));
+    let mut chunk = chunks.find(|chunk| chunk.clone().fold(false, |any, i| any | differs(i)))?;
+    chunk.find(|i| differs(*i))
 }
 
 /// The first leading minor of at most two rows that is not positive.

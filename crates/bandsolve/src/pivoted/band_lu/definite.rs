@@ -21,6 +21,11 @@ pub(crate) trait Triangle<T: Scalar>: Sync {
     fn copy(&self, columns: Range<usize>, to: &mut [T], stride: usize);
 }
 
+/// Places above the diagonal that products write to.
+fn above(block: usize) -> usize {
+    if block == 1 { 0 } else { tuning::DEFINITE_COLUMNS - 1 }
+}
+
 impl<T: Scalar> BandLu<T> {
     /// 1/d of all pivots.
     pub fn inverse(&self) -> &[T] {
@@ -30,15 +35,16 @@ impl<T: Scalar> BandLu<T> {
     /// Eliminates the pivots of a Hermitian rectangle as far as they are positive; returns the first that is not.
     ///
     /// # Cost
-    /// lower² multiplications and as many additions a column; lower + 1 words a row (wide bands: 2·block − 2 more).
+    /// lower² multiplications and as many additions a column; lower + 1 words a row, and some zeros.
     ///
     /// # Errors
     /// `OutOfMemory`.
     pub fn definite(source: &impl Triangle<T>, how: How<'_, T::Real>) -> Result<(Self, Option<usize>)> {
         let size = source.size();
-        // Columns that are eliminated one by one end with zeros.
+        // Zeros after a column for vectors and blocks that reach beyond it; before it there is what products leave above the diagonal.
         let block = tuning::definite_block(size.lower);
-        let pad = if block == 1 && !T::COMPLEX { T::lanes(how.simd).max(2) - 1 } else { 0 };
+        let zeros = if T::COMPLEX { 0 } else { T::lanes(how.simd) - 1 };
+        let pad = Some(zeros.max(block - 1) + above(block));
         let how = How { rule: Rule { scaled: false, ..how.rule }, ..how };
         let mut lu = Self::with_layout(size, how, (0, None, block, pad))?;
         lu.exchange.fill(0);
@@ -62,7 +68,7 @@ impl<T: Scalar> BandLu<T> {
     /// Copies the columns from number `done` up to number `columns`, as far as there are any, with zeros around them.
     fn copy_triangle(&mut self, source: &impl Triangle<T>, columns: usize, done: &mut usize) {
         let columns = columns.min(self.size.columns);
-        let place = |lu: &Self, j: usize| lu.index(j, j) - (lu.block - 1);
+        let place = |lu: &Self, j: usize| lu.index(j, j) - above(lu.block);
         let from = if *done == 0 { 0 } else { place(self, *done) };
         let to = if columns == self.size.columns { self.elements.len() } else { place(self, columns) };
         self.elements[from..to].fill(T::ZERO);

@@ -197,20 +197,21 @@ impl<T: Scalar> BandLu<T> {
         // Some diagonals of zeros more, where elimination then stays in registers.
         let window = window::width::<T>(how.simd, size.lower, fill).filter(|_| how.rule.exchanges());
         let fill = window.unwrap_or(fill.min(size.columns.saturating_sub(1)));
-        Self::with_layout(size, how, (fill, window, tuning::band_block(size.lower, fill), 0))
+        Self::with_layout(size, how, (fill, window, tuning::band_block(size.lower, fill), None))
     }
 
-    /// Room for factors with so many superdiagonals, whose columns are eliminated in registers or in blocks, with so many zeros more
-    /// after each.
+    /// Room for factors with so many superdiagonals, whose columns are eliminated in registers or in blocks; `pad`: places between
+    /// columns, if it is said how many.
     fn with_layout(
         size: Size,
         how: How<'_, T::Real>,
-        (fill, window, block, pad): (usize, Option<usize>, usize, usize),
+        (fill, window, block, pad): (usize, Option<usize>, usize, Option<usize>),
     ) -> Result<Self> {
         let line = 64 / size_of::<T>();
-        let needed = 2 * (block - 1) + fill + size.lower + pad;
+        let needed = 2 * (block - 1) + fill + size.lower;
         // An odd number of cache lines: columns do not collide in the caches, and blocks are aligned alike.
-        let stride = if block == 1 { needed.max(1) } else { (needed.div_ceil(line) | 1) * line };
+        let rounded = if block == 1 { needed } else { (needed.div_ceil(line) | 1) * line };
+        let stride = pad.map_or(rounded, |pad| size.lower + pad).max(1);
         let top = if block == 1 { fill } else { (block - 1 + fill).next_multiple_of(line) };
         let words = (size.columns + 2).checked_mul(stride).map(|words| words + top + size.rows);
         let elements = array(words.unwrap_or(usize::MAX), how.pool)?;
