@@ -3,6 +3,9 @@
 //! The methods of the x86 types are inlined into functions compiled for their instruction set (see `dispatch` in
 //! `mod.rs`); nothing else may call them.
 
+#[cfg(target_arch = "x86_64")]
+mod sse2;
+
 use crate::RealScalar;
 use core::ops::{Add, Mul, Neg, Sub};
 
@@ -17,7 +20,7 @@ pub trait Lanes:
     /// Lanes.
     const W: usize;
 
-    /// Plain arrays?
+    /// Not chosen at run time?
     const PORTABLE: bool;
 
     /// The same number in every lane.
@@ -241,43 +244,50 @@ macro_rules! through_memory {
     };
 }
 
-/// Plain arrays: whatever vectors the target is compiled for.
+use through_memory;
+
+/// Plain arrays: whatever vectors the target is compiled for. On x86-64 they are what the tests compare with.
+#[cfg_attr(target_arch = "x86_64", allow(dead_code))]
 #[derive(Clone, Copy)]
 pub struct Portable<R, const N: usize>([R; N]);
 
-impl<R: RealScalar, const N: usize> Portable<R, N> {
-    #[inline(always)]
-    fn zip(self, other: Self, f: impl Fn(R, R) -> R) -> Self {
-        Self(core::array::from_fn(|i| f(self.0[i], other.0[i])))
-    }
+/// An array made lane by lane, without a closure: closures are not inlined where as much stands in one function as in a sweep.
+macro_rules! lanes {
+    ($from:expr, |$i:ident| $lane:expr) => {{
+        let mut lanes = $from;
+        for $i in 0..N {
+            lanes[$i] = $lane;
+        }
+        lanes
+    }};
 }
 
 impl<R: RealScalar, const N: usize> Add for Portable<R, N> {
     type Output = Self;
     #[inline(always)]
     fn add(self, other: Self) -> Self {
-        self.zip(other, |a, b| a + b)
+        Self(lanes!(self.0, |i| self.0[i] + other.0[i]))
     }
 }
 impl<R: RealScalar, const N: usize> Sub for Portable<R, N> {
     type Output = Self;
     #[inline(always)]
     fn sub(self, other: Self) -> Self {
-        self.zip(other, |a, b| a - b)
+        Self(lanes!(self.0, |i| self.0[i] - other.0[i]))
     }
 }
 impl<R: RealScalar, const N: usize> Mul for Portable<R, N> {
     type Output = Self;
     #[inline(always)]
     fn mul(self, other: Self) -> Self {
-        self.zip(other, |a, b| a * b)
+        Self(lanes!(self.0, |i| self.0[i] * other.0[i]))
     }
 }
 impl<R: RealScalar, const N: usize> Neg for Portable<R, N> {
     type Output = Self;
     #[inline(always)]
     fn neg(self) -> Self {
-        Self(self.0.map(|a| -a))
+        Self(lanes!(self.0, |i| -self.0[i]))
     }
 }
 
@@ -302,11 +312,11 @@ impl<R: RealScalar, const N: usize> Lanes for Portable<R, N> {
     }
     #[inline(always)]
     fn recip(self) -> Self {
-        Self(self.0.map(|a| R::ONE / a))
+        Self(lanes!(self.0, |i| R::ONE / self.0[i]))
     }
     #[inline(always)]
     fn mul_add(self, a: Self, b: Self) -> Self {
-        Self(core::array::from_fn(|i| self.0[i].fused_if_fast(a.0[i], b.0[i])))
+        Self(lanes!(self.0, |i| self.0[i].fused_if_fast(a.0[i], b.0[i])))
     }
     #[inline(always)]
     fn neg_mul_add(self, a: Self, b: Self) -> Self {
@@ -314,55 +324,55 @@ impl<R: RealScalar, const N: usize> Lanes for Portable<R, N> {
     }
     #[inline(always)]
     fn sqrt(self) -> Self {
-        Self(self.0.map(RealScalar::sqrt))
+        Self(lanes!(self.0, |i| self.0[i].sqrt()))
     }
     #[inline(always)]
     fn abs(self) -> Self {
-        Self(self.0.map(|a| a.abs1()))
+        Self(lanes!(self.0, |i| self.0[i].abs1()))
     }
     #[inline(always)]
     fn max(self, other: Self) -> Self {
-        self.zip(other, |a, b| if a > b { a } else { b })
+        Self(lanes!(self.0, |i| if self.0[i] > other.0[i] { self.0[i] } else { other.0[i] }))
     }
     #[inline(always)]
     fn min(self, other: Self) -> Self {
-        self.zip(other, |a, b| if a < b { a } else { b })
+        Self(lanes!(self.0, |i| if self.0[i] < other.0[i] { self.0[i] } else { other.0[i] }))
     }
     #[inline(always)]
     fn gt(self, other: Self) -> [bool; N] {
-        core::array::from_fn(|i| self.0[i] > other.0[i])
+        lanes!([false; N], |i| self.0[i] > other.0[i])
     }
     #[inline(always)]
     fn and_bits(self, other: Self) -> Self {
-        self.zip(other, RealScalar::and_bits)
+        Self(lanes!(self.0, |i| self.0[i].and_bits(other.0[i])))
     }
     #[inline(always)]
     fn select(mask: [bool; N], yes: Self, no: Self) -> Self {
-        Self(core::array::from_fn(|i| if mask[i] { yes.0[i] } else { no.0[i] }))
+        Self(lanes!(no.0, |i| if mask[i] { yes.0[i] } else { no.0[i] }))
     }
     #[inline(always)]
     fn equilibrate(self) -> Self {
-        Self(self.0.map(RealScalar::equilibrate))
+        Self(lanes!(self.0, |i| self.0[i].equilibrate()))
     }
     #[inline(always)]
     fn normalizer(self) -> Self {
-        Self(self.0.map(RealScalar::normalizer))
+        Self(lanes!(self.0, |i| self.0[i].normalizer()))
     }
     #[inline(always)]
     fn log_gap(self, other: Self) -> Self {
-        self.zip(other, RealScalar::log_gap)
+        Self(lanes!(self.0, |i| self.0[i].log_gap(other.0[i])))
     }
     #[inline(always)]
     fn max_bits(self, other: Self) -> Self {
-        self.zip(other, RealScalar::max_bits)
+        Self(lanes!(self.0, |i| self.0[i].max_bits(other.0[i])))
     }
     #[inline(always)]
     unsafe fn load_columns(src: *const R, stride: usize) -> [Self; 4] {
         let mut columns = [Self([R::ZERO; N]); 4];
         for lane in 0..N {
-            for (k, column) in columns.iter_mut().enumerate() {
+            for k in 0..4 {
                 // SAFETY: the caller's promise.
-                column.0[lane] = unsafe { *src.add(lane * stride + k) };
+                columns[k].0[lane] = unsafe { *src.add(lane * stride + k) };
             }
         }
         columns
@@ -370,20 +380,23 @@ impl<R: RealScalar, const N: usize> Lanes for Portable<R, N> {
     #[inline(always)]
     unsafe fn store_columns(columns: [Self; 4], dst: *mut R, stride: usize) {
         for lane in 0..N {
-            for (k, column) in columns.iter().enumerate() {
+            for k in 0..4 {
                 // SAFETY: the caller's promise.
-                unsafe { *dst.add(lane * stride + k) = column.0[lane] }
+                unsafe { *dst.add(lane * stride + k) = columns[k].0[lane] }
             }
         }
     }
     #[inline(always)]
     fn interleave(self, other: Self) -> [Self; 2] {
-        let at = |i: usize| if i.is_multiple_of(2) { self.0[i / 2] } else { other.0[i / 2] };
-        [Self(core::array::from_fn(at)), Self(core::array::from_fn(|i| at(i + N)))]
+        let mut halves = [self; 2];
+        for i in 0..2 * N {
+            halves[i / N].0[i % N] = if i % 2 == 0 { self.0[i / 2] } else { other.0[i / 2] };
+        }
+        halves
     }
     #[inline(always)]
     fn swap_pairs(self) -> Self {
-        Self(core::array::from_fn(|i| self.0[i ^ 1]))
+        Self(lanes!(self.0, |i| self.0[i ^ 1]))
     }
     through_memory!();
 }
@@ -1239,5 +1252,7 @@ mod x86 {
     }
 }
 
+#[cfg(target_arch = "x86_64")]
+pub use sse2::{F32x4, F64x2};
 #[cfg(target_arch = "x86_64")]
 pub use x86::{F32x8, F32x16, F64x4, F64x8};

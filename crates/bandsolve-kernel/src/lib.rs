@@ -38,7 +38,7 @@ pub mod window;
 mod work;
 
 pub use element::{ComplexElement, Element, RealElement};
-pub use lanes::{Lanes, Portable};
+pub use lanes::Lanes;
 pub use scalar::{ByType, Complex32, Complex64, RealScalar, Scalar};
 
 use std::sync::LazyLock;
@@ -106,7 +106,7 @@ impl Simd {
 
 /// The vectors of a real type, and the constants that depend on its exponent range.
 pub trait Machine: Sized {
-    /// Plain arrays.
+    /// Vectors of 128 bits, which x86-64 always has; elsewhere plain arrays.
     type Portable: Lanes<Real = Self>;
     /// 256-bit registers.
     #[cfg(target_arch = "x86_64")]
@@ -135,9 +135,12 @@ pub trait Machine: Sized {
 }
 
 macro_rules! machine {
-    ($real:ty, $bits:ty, $portable:literal, $avx2:ident, $avx512:ident, $guard:literal, $faint:literal, $none:literal, $safe:literal) => {
+    ($real:ty, $bits:ty, [$arrays:literal, $sse2:ident], $avx2:ident, $avx512:ident, $guard:literal, $faint:literal, $none:literal, $safe:literal) => {
         impl Machine for $real {
-            type Portable = Portable<$real, $portable>;
+            #[cfg(target_arch = "x86_64")]
+            type Portable = lanes::$sse2;
+            #[cfg(not(target_arch = "x86_64"))]
+            type Portable = lanes::Portable<$real, $arrays>;
             #[cfg(target_arch = "x86_64")]
             type Avx2 = lanes::$avx2;
             #[cfg(target_arch = "x86_64")]
@@ -168,8 +171,8 @@ const fn exp2_f64(exponent: i64) -> f64 {
     f64::from_bits(((1023 + exponent) as u64) << 52)
 }
 // GUARD, FAINT, NO_PIVOT and SAFE: 2^−60, 2^−100, 2^−17, 2^50; 2^−500, 2^−1000, 2^−44, 2^400.
-machine!(f32, u32, 4, F32x8, F32x16, 60, 100, 17, 50);
-machine!(f64, u64, 2, F64x4, F64x8, 500, 1000, 44, 400);
+machine!(f32, u32, [4, F32x4], F32x8, F32x16, 60, 100, 17, 50);
+machine!(f64, u64, [2, F64x2], F64x4, F64x8, 500, 1000, 44, 400);
 
 /// The sweeps of one number type. Implemented for each by itself, not generically, so that they are compiled in this crate
 /// and once.

@@ -1,0 +1,344 @@
+//! Vectors of 128 bits, which every x86-64 processor has: what `portable` means there.
+//!
+//! They compute what plain arrays do, bit for bit. Plain arrays would be found to be vectors only after minutes of optimisation.
+
+use super::{Lanes, lanes_of};
+use core::arch::x86_64::*;
+use core::ops::{Add, Mul, Neg, Sub};
+
+macro_rules! sse2 {
+    ($name:ident, $real:ident, $width:literal, $vector:ident, $int:ident,
+     [$set1:ident, $loadu:ident, $storeu:ident, $add:ident, $sub:ident, $mul:ident, $div:ident, $sqrt:ident],
+     [$max:ident, $min:ident, $gt:ident, $and:ident, $andnot:ident, $or:ident, $xor:ident, $low:ident, $high:ident],
+     [$to_int:ident, $from_int:ident, $set1_int:ident, $sub_int:ident, $greater:ident],
+     [$fused:ident, $load_columns:ident, $store_columns:ident, $swap:ident, $exponent:literal, $normal:literal]) => {
+        /// Numbers in a register.
+        #[derive(Clone, Copy)]
+        pub struct $name(pub(super) $vector);
+
+        sse2!(operator $name, Add, add, $add);
+        sse2!(operator $name, Sub, sub, $sub);
+        sse2!(operator $name, Mul, mul, $mul);
+
+        impl Neg for $name {
+            type Output = Self;
+            #[inline(always)]
+            fn neg(self) -> Self {
+                // SAFETY: every x86-64 processor has SSE2; so below.
+                Self(unsafe { $xor(self.0, $set1(-0.0)) })
+            }
+        }
+
+        impl Lanes for $name {
+            type Real = $real;
+            type Mask = $vector;
+            const W: usize = $width;
+            const PORTABLE: bool = true;
+            #[inline(always)]
+            fn splat(x: $real) -> Self {
+                // SAFETY: SSE2.
+                Self(unsafe { $set1(x) })
+            }
+            #[inline(always)]
+            unsafe fn load(p: *const $real) -> Self {
+                // SAFETY: the caller's promise.
+                Self(unsafe { $loadu(p) })
+            }
+            #[inline(always)]
+            unsafe fn store(self, p: *mut $real) {
+                // SAFETY: the caller's promise.
+                unsafe { $storeu(p, self.0) }
+            }
+            #[inline(always)]
+            fn recip(self) -> Self {
+                // SAFETY: SSE2.
+                Self(unsafe { $div($set1(1.0), self.0) })
+            }
+            #[inline(always)]
+            fn mul_add(self, a: Self, b: Self) -> Self {
+                #[cfg(target_feature = "fma")]
+                // SAFETY: the target has the instruction.
+                return Self(unsafe { $fused(self.0, a.0, b.0) });
+                #[cfg(not(target_feature = "fma"))]
+                return self * a + b;
+            }
+            #[inline(always)]
+            fn neg_mul_add(self, a: Self, b: Self) -> Self {
+                (-self).mul_add(a, b)
+            }
+            #[inline(always)]
+            fn sqrt(self) -> Self {
+                // SAFETY: SSE2.
+                Self(unsafe { $sqrt(self.0) })
+            }
+            #[inline(always)]
+            fn abs(self) -> Self {
+                // SAFETY: SSE2.
+                Self(unsafe { $andnot($set1(-0.0), self.0) })
+            }
+            #[inline(always)]
+            fn max(self, other: Self) -> Self {
+                // SAFETY: SSE2.
+                Self(unsafe { $max(self.0, other.0) })
+            }
+            #[inline(always)]
+            fn min(self, other: Self) -> Self {
+                // SAFETY: SSE2.
+                Self(unsafe { $min(self.0, other.0) })
+            }
+            #[inline(always)]
+            fn gt(self, other: Self) -> $vector {
+                // SAFETY: SSE2.
+                unsafe { $gt(self.0, other.0) }
+            }
+            #[inline(always)]
+            fn and_bits(self, other: Self) -> Self {
+                // SAFETY: SSE2.
+                Self(unsafe { $and(self.0, other.0) })
+            }
+            #[inline(always)]
+            fn select(mask: $vector, yes: Self, no: Self) -> Self {
+                // SAFETY: SSE2.
+                Self(unsafe { $or($and(mask, yes.0), $andnot(mask, no.0)) })
+            }
+            #[inline(always)]
+            fn equilibrate(self) -> Self {
+                // SAFETY: SSE2.
+                unsafe {
+                    let exponent = $set1_int($exponent);
+                    let own = _mm_and_si128($to_int($max(self.0, $set1($real::MIN_POSITIVE))), exponent);
+                    Self($from_int($sub_int(exponent, own)))
+                }
+            }
+            #[inline(always)]
+            fn normalizer(self) -> Self {
+                // SAFETY: SSE2.
+                unsafe {
+                    let own = _mm_and_si128($to_int(self.0), $set1_int($exponent));
+                    Self($from_int($sub_int($set1_int($normal), own)))
+                }
+            }
+            #[inline(always)]
+            fn log_gap(self, other: Self) -> Self {
+                // SAFETY: SSE2.
+                Self(unsafe { $from_int($sub_int($to_int(self.0), $to_int(other.0))) })
+            }
+            #[inline(always)]
+            fn max_bits(self, other: Self) -> Self {
+                // SAFETY: SSE2.
+                let mask = unsafe { $from_int($greater($to_int(self.0), $to_int(other.0))) };
+                Self::select(mask, self, other)
+            }
+            #[inline(always)]
+            unsafe fn load_columns(src: *const $real, stride: usize) -> [Self; 4] {
+                // SAFETY: the caller's promise.
+                unsafe { $load_columns(src, stride) }.map(Self)
+            }
+            #[inline(always)]
+            unsafe fn store_columns(columns: [Self; 4], dst: *mut $real, stride: usize) {
+                let [a, b, c, d] = columns;
+                // SAFETY: the caller's promise.
+                unsafe { $store_columns([a.0, b.0, c.0, d.0], dst, stride) }
+            }
+            #[inline(always)]
+            fn interleave(self, other: Self) -> [Self; 2] {
+                // SAFETY: SSE2.
+                unsafe { [Self($low(self.0, other.0)), Self($high(self.0, other.0))] }
+            }
+            #[inline(always)]
+            fn swap_pairs(self) -> Self {
+                // SAFETY: SSE2.
+                Self(unsafe { $swap(self.0) })
+            }
+            super::through_memory!();
+        }
+    };
+    (operator $name:ident, $trait:ident, $method:ident, $intrinsic:ident) => {
+        impl $trait for $name {
+            type Output = Self;
+            #[inline(always)]
+            fn $method(self, other: Self) -> Self {
+                // SAFETY: SSE2.
+                Self(unsafe { $intrinsic(self.0, other.0) })
+            }
+        }
+    };
+}
+
+sse2!(
+    F64x2,
+    f64,
+    2,
+    __m128d,
+    i64,
+    [_mm_set1_pd, _mm_loadu_pd, _mm_storeu_pd, _mm_add_pd, _mm_sub_pd, _mm_mul_pd, _mm_div_pd, _mm_sqrt_pd],
+    [
+        _mm_max_pd,
+        _mm_min_pd,
+        _mm_cmpgt_pd,
+        _mm_and_pd,
+        _mm_andnot_pd,
+        _mm_or_pd,
+        _mm_xor_pd,
+        _mm_unpacklo_pd,
+        _mm_unpackhi_pd
+    ],
+    [_mm_castpd_si128, _mm_castsi128_pd, _mm_set1_epi64x, _mm_sub_epi64, greater_i64],
+    [_mm_fmadd_pd, load_f64x2, store_f64x2, swap_f64x2, 0x7ff0_0000_0000_0000, 0x7fd0_0000_0000_0000]
+);
+sse2!(
+    F32x4,
+    f32,
+    4,
+    __m128,
+    i32,
+    [_mm_set1_ps, _mm_loadu_ps, _mm_storeu_ps, _mm_add_ps, _mm_sub_ps, _mm_mul_ps, _mm_div_ps, _mm_sqrt_ps],
+    [
+        _mm_max_ps,
+        _mm_min_ps,
+        _mm_cmpgt_ps,
+        _mm_and_ps,
+        _mm_andnot_ps,
+        _mm_or_ps,
+        _mm_xor_ps,
+        _mm_unpacklo_ps,
+        _mm_unpackhi_ps
+    ],
+    [_mm_castps_si128, _mm_castsi128_ps, _mm_set1_epi32, _mm_sub_epi32, _mm_cmpgt_epi32],
+    [_mm_fmadd_ps, load_f32x4, store_f32x4, swap_f32x4, 0x7f80_0000, 0x7e80_0000]
+);
+
+/// a > b of signed integers: by their upper halves, or where these are equal by the borrow of b − a.
+#[inline(always)]
+unsafe fn greater_i64(a: __m128i, b: __m128i) -> __m128i {
+    // SAFETY: SSE2.
+    unsafe {
+        let lower = _mm_and_si128(_mm_cmpeq_epi32(a, b), _mm_sub_epi64(b, a));
+        _mm_shuffle_epi32::<0b11_11_01_01>(_mm_or_si128(lower, _mm_cmpgt_epi32(a, b)))
+    }
+}
+
+#[inline(always)]
+unsafe fn swap_f64x2(a: __m128d) -> __m128d {
+    // SAFETY: SSE2.
+    unsafe { _mm_shuffle_pd::<0b01>(a, a) }
+}
+
+#[inline(always)]
+unsafe fn swap_f32x4(a: __m128) -> __m128 {
+    // SAFETY: SSE2.
+    unsafe { _mm_shuffle_ps::<0b10_11_00_01>(a, a) }
+}
+
+#[inline(always)]
+unsafe fn load_f64x2(src: *const f64, stride: usize) -> [__m128d; 4] {
+    // SAFETY: four numbers of each of two rows are readable.
+    unsafe {
+        let (a, b) = (_mm_loadu_pd(src), _mm_loadu_pd(src.add(stride)));
+        let (c, d) = (_mm_loadu_pd(src.add(2)), _mm_loadu_pd(src.add(stride + 2)));
+        [_mm_unpacklo_pd(a, b), _mm_unpackhi_pd(a, b), _mm_unpacklo_pd(c, d), _mm_unpackhi_pd(c, d)]
+    }
+}
+
+#[inline(always)]
+unsafe fn store_f64x2(columns: [__m128d; 4], dst: *mut f64, stride: usize) {
+    let [a, b, c, d] = columns;
+    // SAFETY: four numbers of each of two rows are writable.
+    unsafe {
+        _mm_storeu_pd(dst, _mm_unpacklo_pd(a, b));
+        _mm_storeu_pd(dst.add(2), _mm_unpacklo_pd(c, d));
+        _mm_storeu_pd(dst.add(stride), _mm_unpackhi_pd(a, b));
+        _mm_storeu_pd(dst.add(stride + 2), _mm_unpackhi_pd(c, d));
+    }
+}
+
+/// Four rows as four columns.
+#[inline(always)]
+unsafe fn transposed(rows: [__m128; 4]) -> [__m128; 4] {
+    let [a, b, c, d] = rows;
+    // SAFETY: SSE2.
+    unsafe {
+        let (ab, cd) = (_mm_unpacklo_ps(a, b), _mm_unpacklo_ps(c, d));
+        let (ab_high, cd_high) = (_mm_unpackhi_ps(a, b), _mm_unpackhi_ps(c, d));
+        [_mm_movelh_ps(ab, cd), _mm_movehl_ps(cd, ab), _mm_movelh_ps(ab_high, cd_high), _mm_movehl_ps(cd_high, ab_high)]
+    }
+}
+
+#[inline(always)]
+unsafe fn load_f32x4(src: *const f32, stride: usize) -> [__m128; 4] {
+    // SAFETY: four numbers of each of four rows are readable.
+    unsafe {
+        transposed([
+            _mm_loadu_ps(src),
+            _mm_loadu_ps(src.add(stride)),
+            _mm_loadu_ps(src.add(2 * stride)),
+            _mm_loadu_ps(src.add(3 * stride)),
+        ])
+    }
+}
+
+#[inline(always)]
+unsafe fn store_f32x4(columns: [__m128; 4], dst: *mut f32, stride: usize) {
+    // SAFETY: four numbers of each of four rows are writable.
+    unsafe {
+        let [a, b, c, d] = transposed(columns);
+        _mm_storeu_ps(dst, a);
+        _mm_storeu_ps(dst.add(stride), b);
+        _mm_storeu_ps(dst.add(2 * stride), c);
+        _mm_storeu_ps(dst.add(3 * stride), d);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Portable;
+    use crate::RealScalar;
+    use super::*;
+
+    /// Every operation gives the bits of plain arrays.
+    fn check<V: Lanes<Real = R>, P: Lanes<Real = R>, R: RealScalar>(bits: fn(R) -> u64) {
+        assert_eq!((V::W, V::PORTABLE), (P::W, true));
+        let specials =
+            [0.0, -0.0, 1.0, -1.5, f64::NAN, f64::INFINITY, -f64::INFINITY, 1e-310, 3e38, -7e-42, 1.0 + 1e-15];
+        let number = |k: usize| match k % 3 {
+            0 => R::from_f64(specials[k / 3 % specials.len()]),
+            _ => R::from_f64((k as f64 * 0.7).sin() * 10f64.powi(k as i32 % 60 - 30)),
+        };
+        for round in 0..400 {
+            let input: Vec<R> = (0..32).map(|k| number(round * 7 + k * k)).collect();
+            fn all<V: Lanes>(input: &[V::Real]) -> Vec<V::Real> {
+                // SAFETY: 32 numbers are there, vectors have at most four.
+                let [a, b, c, d] = [0, 4, 8, 12].map(|k| unsafe { V::load(input.as_ptr().add(k)) });
+                let mask = a.gt(b);
+                let positive = a.abs();
+                let mut vectors = vec![a + b, a - b, a * b, -a, a.recip(), a.mul_add(b, c), a.neg_mul_add(b, c)];
+                vectors.extend([positive.sqrt(), positive, a.max(b), a.min(b), V::select(mask, c, d), a.and_bits(b)]);
+                vectors.extend([positive.equilibrate(), a.normalizer(), positive.log_gap(b.abs()), a.max_bits(b)]);
+                vectors.extend(a.interleave(b));
+                vectors.extend([a.swap_pairs(), V::splat(input[3])]);
+                // SAFETY: W rows of four numbers, four and five apart.
+                vectors.extend(unsafe { V::load_columns(input.as_ptr(), 5) });
+                let mut out = vec![<V::Real as crate::Scalar>::ZERO; vectors.len() * V::W + 4 * V::W];
+                for (k, v) in vectors.iter().enumerate() {
+                    // SAFETY: room for all of them.
+                    unsafe { v.store(out.as_mut_ptr().add(k * V::W)) };
+                }
+                // SAFETY: as above.
+                unsafe { V::store_columns([a, b, c, d], out.as_mut_ptr().add(vectors.len() * V::W), 4) };
+                out
+            }
+            let (own, plain) = (all::<V>(&input), all::<P>(&input));
+            for (k, (own, plain)) in own.iter().zip(&plain).enumerate() {
+                // Which NaN it is depends on the order in which a compiler multiplies.
+                let nan = own.partial_cmp(own).is_none() && plain.partial_cmp(plain).is_none();
+                assert!(nan || bits(*own) == bits(*plain), "round {round}, number {k}: {own:?} {plain:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn registers_compute_what_arrays_do() {
+        check::<F64x2, Portable<f64, 2>, f64>(f64::to_bits);
+        check::<F32x4, Portable<f32, 4>, f32>(|x| u64::from(x.to_bits()));
+    }
+}
