@@ -18,6 +18,7 @@ mod decision;
 mod error;
 #[doc(hidden)]
 pub mod host;
+pub mod interop;
 pub mod matrix;
 #[doc(hidden)]
 pub mod memory;
