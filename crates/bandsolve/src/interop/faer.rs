@@ -21,7 +21,8 @@
 
 use super::{AsColumns, AsColumnsMut, is_gapless};
 use bandsolve_kernel::Scalar;
-use faer::{Col, ColMut, ColRef, Mat, MatMut, MatRef};
+use faer::mat::{AsMatMut, AsMatRef};
+use faer::{Col, Mat, MatMut, MatRef, col, mat};
 
 /// The entries column after column, if they lie so without gaps.
 fn columns<T>(array: MatRef<'_, T>) -> Option<&[T]> {
@@ -38,84 +39,50 @@ fn columns_mut<T>(array: MatMut<'_, T>) -> Option<&mut [T]> {
     gapless.then(|| unsafe { core::slice::from_raw_parts_mut(array.as_ptr_mut(), len) })
 }
 
-macro_rules! matrices {
-    ($($array:ty),*) => {$(
-        impl<T: Scalar> AsColumns<T> for $array {
-            type Owned = Mat<T>;
+/// Implements the traits for a family of arrays, whose owned one is `$owned`, made from `$columns` by `$make`.
+macro_rules! arrays {
+    ($generic:ty, $owned:ty, $array:ident, $columns:ident, $make:expr) => {
+        impl<T: Scalar, S> AsColumns<T> for $generic
+        where
+            Self: AsMatRef<T = T, Rows = usize, Owned = $owned>,
+        {
+            type Owned = $owned;
 
             fn dimensions(&self) -> (usize, usize) {
-                self.shape()
+                self.as_mat_ref().as_dyn_cols().shape()
             }
 
             fn entry(&self, row: usize, column: usize) -> T {
-                self[(row, column)]
+                self.as_mat_ref().as_dyn_cols()[(row, column)]
             }
 
             fn as_columns(&self) -> Option<&[T]> {
-                columns(self.as_dyn_stride())
+                columns(self.as_mat_ref().as_dyn_cols())
             }
 
-            fn with_columns(&self, columns: Vec<T>) -> Mat<T> {
-                let (rows, n_columns) = self.shape();
-                Mat::from_fn(rows, n_columns, |i, j| columns[j * rows + i])
+            fn with_columns(&self, $columns: Vec<T>) -> $owned {
+                let $array = self;
+                $make
             }
         }
-    )*};
-}
 
-macro_rules! matrices_mut {
-    ($($array:ty),*) => {$(
-        impl<T: Scalar> AsColumnsMut<T> for $array {
+        impl<T: Scalar, S> AsColumnsMut<T> for $generic
+        where
+            Self: AsMatMut<T = T, Rows = usize, Owned = $owned>,
+        {
             fn entry_mut(&mut self, row: usize, column: usize) -> &mut T {
-                &mut self[(row, column)]
+                self.as_mat_mut().as_dyn_cols_mut().get_mut(row, column)
             }
 
             fn as_columns_mut(&mut self) -> Option<&mut [T]> {
-                columns_mut(self.as_dyn_stride_mut())
+                columns_mut(self.as_mat_mut().as_dyn_cols_mut())
             }
         }
-    )*};
+    };
 }
 
-macro_rules! vectors {
-    ($($array:ty),*) => {$(
-        impl<T: Scalar> AsColumns<T> for $array {
-            type Owned = Col<T>;
-
-            fn dimensions(&self) -> (usize, usize) {
-                (self.nrows(), 1)
-            }
-
-            fn entry(&self, row: usize, _: usize) -> T {
-                self[row]
-            }
-
-            fn as_columns(&self) -> Option<&[T]> {
-                columns(self.as_dyn_stride().as_mat())
-            }
-
-            fn with_columns(&self, columns: Vec<T>) -> Col<T> {
-                Col::from_fn(columns.len(), |i| columns[i])
-            }
-        }
-    )*};
-}
-
-macro_rules! vectors_mut {
-    ($($array:ty),*) => {$(
-        impl<T: Scalar> AsColumnsMut<T> for $array {
-            fn entry_mut(&mut self, row: usize, _: usize) -> &mut T {
-                &mut self[row]
-            }
-
-            fn as_columns_mut(&mut self) -> Option<&mut [T]> {
-                columns_mut(self.as_dyn_stride_mut().as_mat_mut())
-            }
-        }
-    )*};
-}
-
-matrices!(Mat<T>, MatRef<'_, T>, MatMut<'_, T>);
-matrices_mut!(Mat<T>, MatMut<'_, T>);
-vectors!(Col<T>, ColRef<'_, T>, ColMut<'_, T>);
-vectors_mut!(Col<T>, ColMut<'_, T>);
+arrays!(mat::generic::Mat<S>, Mat<T>, array, columns, {
+    let (rows, n_columns) = array.dimensions();
+    Mat::from_fn(rows, n_columns, |i, j| columns[j * rows + i])
+});
+arrays!(col::generic::Col<S>, Col<T>, _array, columns, Col::from_fn(columns.len(), |i| columns[i]));

@@ -8,7 +8,7 @@ use crate::plan::Plan;
 use ::faer::{Col, ColRef, Mat, MatMut, MatRef};
 use ::nalgebra::{DMatrix, DMatrixView, DVector, Matrix3x2, Vector3};
 use ::ndarray::{Array1, Array2, ArrayView1, ArrayView2, ArrayViewMut2, ShapeBuilder, s};
-use bandsolve_kernel::{Complex64, Scalar};
+use bandsolve_kernel::{Complex64, RealScalar, Scalar};
 
 /// Rows of systems; not what `faer::Mat` has between columns.
 const N: usize = 21;
@@ -16,7 +16,7 @@ const COLUMNS: usize = 3;
 
 /// A number that is no other's, complex where the type is.
 fn number<T: Scalar>(i: usize) -> T {
-    T::from_f64s(1.0 + (i % 13) as f64, (i % 7) as f64)
+    T::from_parts(T::Real::from_f64(1.0 + (i % 13) as f64), T::Real::from_f64((i % 7) as f64))
 }
 
 fn numbers<T: Scalar>(n: usize) -> Vec<T> {
@@ -25,7 +25,7 @@ fn numbers<T: Scalar>(n: usize) -> Vec<T> {
 
 /// Off-diagonals and a diagonal, dominant.
 fn system<T: Scalar>() -> [Vec<T>; 3] {
-    let diag = (0..N).map(|i| number::<T>(i) + T::from_f64s(40.0, 0.0)).collect();
+    let diag = (0..N).map(|i| number::<T>(i) + T::from_real(T::Real::from_f64(40.0))).collect();
     [numbers(N), diag, numbers(N - 1)]
 }
 

@@ -7,9 +7,9 @@ use crate::pivoted::Rule;
 use crate::tuning;
 use bandsolve_kernel::Scalar;
 use bandsolve_kernel::definite::Definite;
-use bandsolve_kernel::dense::{Kind, Product};
+use bandsolve_kernel::dense::Product;
+use bandsolve_kernel::view::{View, ViewMut};
 use core::ops::Range;
-use faer::{MatMut, MatRef};
 
 /// Leading rows and columns of a Hermitian band, of which the lower triangle is copied into its factors.
 pub(crate) trait Triangle<T: Scalar>: Sync {
@@ -105,19 +105,19 @@ impl<T: Scalar> BandLu<T> {
             return;
         }
         let (left, right) = self.elements[start..].split_at_mut(width * stride);
-        let l = MatRef::from_column_major_slice_with_stride(left, width + count, width, stride);
+        let l = View::with_stride(left, width + count, width, stride);
         let u = &mut u[..width * count];
         for c in 0..width {
             let (pivot, column) = (left[c * (stride + 1)].re(), &left[c * stride + width..][..count]);
             u[c..].iter_mut().step_by(width).zip(column).for_each(|(u, l)| *u = Scalar::conj(*l).scale(pivot));
         }
-        let (l21, u) = (l.subrows(width, count), MatRef::from_column_major_slice(u, width, count));
-        let mut rest = MatMut::from_column_major_slice_with_stride_mut(&mut right[width..], count, count, stride);
+        let (l21, u) = (l.rows(width..width + count), View::new(u, width, count));
+        let mut rest = ViewMut::with_stride(&mut right[width..], count, count, stride);
         for first in (0..count).step_by(tuning::DEFINITE_COLUMNS) {
             let columns = tuning::DEFINITE_COLUMNS.min(count - first);
-            let c = rest.as_mut().submatrix_mut(first, first, count - first, columns);
-            let (a, b) = (l21.subrows(first, count - first), u.subcols(first, columns));
-            T::dense_product(self.simd, Product { c, a, b, kind: Kind::Plain });
+            let c = rest.as_mut().part(first..count, first..first + columns);
+            let (a, b) = (l21.rows(first..count), u.part(0..width, first..first + columns));
+            T::dense_product(self.simd, Product::subtract(c, a, b));
         }
     }
 }

@@ -5,18 +5,18 @@ use crate::error::Result;
 use crate::memory::allocate;
 use crate::tuning;
 use bandsolve_kernel::ahead::Ahead;
-use bandsolve_kernel::dense::{Kind, Product, SMALL, Substitute};
+use bandsolve_kernel::dense::{Product, SMALL, Substitute};
 use bandsolve_kernel::panel::{Found, Panel, PivotRule, Update, exchange_rows};
 use bandsolve_kernel::spread::{Wide, each_chunk};
+use bandsolve_kernel::view::{View, ViewMut};
 use bandsolve_kernel::{Scalar, Simd};
 use core::ops::Range;
-use faer::{MatMut, MatRef};
 
 /// Columns of L as other columns need them.
 #[derive(Clone, Copy)]
 struct Step<'a, T> {
     /// From the first pivot row on, with unit diagonal.
-    l: MatRef<'a, T>,
+    l: View<'a, T>,
     /// One for each column.
     exchange: &'a [u32],
     simd: Simd,
@@ -28,23 +28,23 @@ impl<T: Scalar> Step<'_, T> {
     fn apply(&self, region: &mut [T], stride: usize, count: usize) {
         let (rows, width) = (self.l.nrows(), self.l.ncols());
         exchange_rows(region, stride, count, self.exchange);
-        let right = MatMut::from_column_major_slice_with_stride_mut(region, rows, count, stride);
-        let (mut u12, a22) = right.split_at_row_mut(width);
-        solve_unit_lower(self.simd, self.l.subrows(0, width), u12.as_mut());
-        let (a, b) = (self.l.subrows(width, rows - width), u12.as_ref());
-        T::dense_product(self.simd, Product { c: a22, a, b, kind: Kind::Plain });
+        let right = ViewMut::with_stride(region, rows, count, stride);
+        let (mut u12, a22) = right.split_at_row(width);
+        solve_unit_lower(self.simd, self.l.rows(0..width), u12.as_mut());
+        let (a, b) = (self.l.rows(width..rows), u12.as_ref());
+        T::dense_product(self.simd, Product::subtract(a22, a, b));
     }
 }
 
 /// x ← L⁻¹·x with ones on the diagonal of L.
-pub(crate) fn solve_unit_lower<T: Scalar>(simd: Simd, l: MatRef<'_, T>, mut x: MatMut<'_, T>) {
+pub(crate) fn solve_unit_lower<T: Scalar>(simd: Simd, l: View<'_, T>, mut x: ViewMut<'_, T>) {
     for p in (0..l.ncols()).step_by(SMALL) {
         let w = SMALL.min(l.ncols() - p);
-        let (mut top, below) = x.as_mut().subrows_mut(p, l.ncols() - p).split_at_row_mut(w);
-        let t = l.submatrix(p, p, w, w);
+        let (mut top, below) = x.as_mut().rows(p..l.ncols()).split_at_row(w);
+        let t = l.part(p..p + w, p..p + w);
         T::substitute_small(simd, Substitute { t, inverse: None, forward: true, x: top.as_mut() });
-        let a = l.submatrix(p + w, p, l.ncols() - p - w, w);
-        T::dense_product(simd, Product { c: below, a, b: top.as_ref(), kind: Kind::Plain });
+        let a = l.part(p + w..l.ncols(), p..p + w);
+        T::dense_product(simd, Product::subtract(below, a, top.as_ref()));
     }
 }
 
@@ -129,7 +129,7 @@ impl<T: Scalar> BandLu<T> {
         let (start, stride) = (self.index(j, j), self.stride);
         let rows = (width + self.size.lower).min(self.size.rows - j);
         let (left, right) = self.elements[start..].split_at_mut(width * stride);
-        let l = MatRef::from_column_major_slice_with_stride(left, rows, width, stride);
+        let l = View::with_stride(left, rows, width, stride);
         let step = Step { l, exchange: &self.exchange[j..j + width], simd: self.simd };
         let chunk = tuning::BAND_COLUMNS;
         let pieces = count.div_ceil(chunk);
