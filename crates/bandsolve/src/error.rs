@@ -102,7 +102,9 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Shape { what, expected, got } => write!(f, "{what} has length {got}, expected {expected}"),
-            Self::Layout { array, expected } => write!(f, "{array} cannot be borrowed as it lies in memory, expected {expected}"),
+            Self::Layout { array, expected } => {
+                write!(f, "{array} cannot be borrowed as it lies in memory, expected {expected}")
+            }
             Self::NotFinite { array, index } => write!(f, "{array}[{index}] is not finite"),
             Self::Structure { array, index } => write!(
                 f,

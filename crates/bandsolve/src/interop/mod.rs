@@ -129,7 +129,11 @@ impl<'a, T: Scalar> Tridiagonal<'a, T> {
     /// # Errors
     /// [`Error::Layout`] unless each is one column whose entries are next to each other; [`Error::Shape`] as in
     /// [`new`](Self::new).
-    pub fn from_arrays(sub: &'a impl AsColumns<T>, diag: &'a impl AsColumns<T>, sup: &'a impl AsColumns<T>) -> Result<Self> {
+    pub fn from_arrays(
+        sub: &'a impl AsColumns<T>,
+        diag: &'a impl AsColumns<T>,
+        sup: &'a impl AsColumns<T>,
+    ) -> Result<Self> {
         Self::new(vector("sub", sub)?, vector("diag", diag)?, vector("sup", sup)?)
     }
 
@@ -158,10 +162,11 @@ impl<'a, T: Scalar> Banded<'a, T> {
     pub fn from_array(lower: usize, upper: usize, bands: &'a impl AsColumns<T>) -> Result<Self> {
         let (leading, n) = bands.dimensions();
         let entries = bands.as_columns();
-        let entries = entries.ok_or(Error::Layout { array: "bands", expected: "columns one after another without gaps" })?;
+        let entries =
+            entries.ok_or(Error::Layout { array: "bands", expected: "columns one after another without gaps" })?;
         Self::with_leading(n, lower, upper, leading, entries)
     }
 }
 
-#[cfg(all(test, feature = "faer", feature = "nalgebra", feature = "ndarray"))]
+#[cfg(all(test, feature = "faer", feature = "nalgebra", feature = "ndarray", feature = "serde"))]
 mod tests;

@@ -1,9 +1,13 @@
 //! Every kind of array, with gaps and without, in two number types.
 
 use super::{AsColumns, AsColumnsMut, SolveArray};
-use crate::contract::Op;
+use crate::contract::condition::Norm;
+use crate::contract::inspect::Inspect;
+use crate::contract::{Factor, Op};
+use crate::decision::Pivoting;
 use crate::error::Error;
-use crate::matrix::{Banded, Tridiagonal};
+use crate::matrix::{Banded, Layout, Shape, Tridiagonal};
+use crate::method::Method;
 use crate::plan::Plan;
 use ::faer::{Col, ColRef, Mat, MatMut, MatRef};
 use ::nalgebra::{DMatrix, DMatrixView, DVector, Matrix3x2, Vector3};
@@ -107,7 +111,11 @@ fn arrays<T: Scalar>() {
     check_entries(&ColRef::from_slice(&numbers), (N * COLUMNS, 1), true);
     check_entries(&MatRef::from_column_major_slice(&numbers, N, COLUMNS), (N, COLUMNS), true);
     // Backwards.
-    check_entries::<T, _>(&ColRef::from_slice(&numbers.iter().copied().rev().collect::<Vec<_>>()).reverse_rows(), (N * COLUMNS, 1), false);
+    check_entries::<T, _>(
+        &ColRef::from_slice(&numbers.iter().copied().rev().collect::<Vec<_>>()).reverse_rows(),
+        (N * COLUMNS, 1),
+        false,
+    );
 }
 
 #[test]
@@ -191,4 +199,43 @@ fn one_unknown() {
     let a = Tridiagonal::from_arrays(&two, &two, &two).unwrap();
     let lu = Plan::new(a.shape()).factor(&a).unwrap();
     assert_eq!(lu.solve_array(&Array2::from_elem((1, 4), 6.0)).unwrap().0, Array2::from_elem((1, 4), 3.0));
+}
+
+/// What serde writes as JSON.
+fn json(value: impl ::serde::Serialize) -> serde_json::Value {
+    serde_json::to_value(value).unwrap()
+}
+
+#[test]
+fn names_in_json_are_those_of_the_command_line() {
+    Method::ALL.iter().for_each(|method| assert_eq!(json(method), method.name()));
+    Pivoting::ALL.iter().for_each(|pivoting| assert_eq!(json(pivoting), pivoting.name()));
+    assert_eq!(json(Op::ConjTranspose), "conj-transpose");
+    assert_eq!(json(Norm::Infinity), "infinity");
+    let shape = Shape::Batch { n: 3, count: 2, layout: Layout::Interleaved };
+    assert_eq!(json(shape), serde_json::json!({"batch": {"n": 3, "count": 2, "layout": "interleaved"}}));
+    let options = json(Plan::new(shape).threads(2).options());
+    assert_eq!((&options["threads"], &options["pivoting"]), (&json(2), &json("scaled-partial")));
+    assert!(options["simd"].is_string());
+    assert_eq!(json(Error::Singular { row: 4 }), serde_json::json!({"singular": {"row": 4}}));
+}
+
+#[test]
+fn reports_in_json() {
+    let [sub, diag, sup] = system::<f64>();
+    let a = Tridiagonal::new(&sub, &diag, &sup).unwrap();
+    let x = Plan::new(a.shape()).factor(&a).unwrap().solve(&numbers(2 * N)).unwrap();
+    let solution = json(&x);
+    assert_eq!(solution["values"], json(&x.values));
+    assert_eq!(solution["report"]["method"], "pivoted");
+    assert_eq!(solution["report"]["backward_errors"], json(&x.report.backward_errors[..]));
+    assert_eq!(solution["report"]["fallback"], false);
+    let unverified = Plan::new(a.shape()).verify(false).factor(&a).unwrap().solve(&numbers(N)).unwrap();
+    assert!(unverified.report.backward_error.is_nan() && json(unverified.report)["backward_error"].is_null());
+
+    let lu = Plan::new(a.shape()).factor(&a).unwrap();
+    let determinant = lu.determinant().unwrap();
+    assert_eq!(json(determinant), serde_json::json!({"phase": determinant.phase, "log_abs": determinant.log_abs}));
+    let report = lu.solve_expert(Op::Plain, &numbers(N), &mut vec![0.0; N]).unwrap();
+    assert_eq!(json(&report)["rcond"], report.rcond);
 }
