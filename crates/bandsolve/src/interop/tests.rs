@@ -236,6 +236,6 @@ fn reports_in_json() {
     let lu = Plan::new(a.shape()).factor(&a).unwrap();
     let determinant = lu.determinant().unwrap();
     assert_eq!(json(determinant), serde_json::json!({"phase": determinant.phase, "log_abs": determinant.log_abs}));
-    let report = lu.solve_expert(Op::Plain, &numbers(N), &mut vec![0.0; N]).unwrap();
+    let report = lu.solve_expert(Op::Plain, &numbers(N), &mut [0.0; N]).unwrap();
     assert_eq!(json(&report)["rcond"], report.rcond);
 }
