@@ -1,7 +1,7 @@
 //! What a function returns, the message that goes with it, and the guard that every function runs in.
 
 use bandsolve::Error;
-use bandsolve::arithmetic::Standard;
+use bandsolve_kernel::arithmetic::Standard;
 use core::ffi::{CStr, c_char};
 use std::any::Any;
 use std::cell::{Cell, RefCell};

@@ -5,8 +5,9 @@ use crate::bench::{Machine, memory_bandwidth};
 use crate::exit::Failure;
 use crate::peers::Peer;
 use crate::report;
-use bandsolve::{Simd, Tuning, threads};
+use bandsolve::{Simd, Tuning};
 use bandsolve_gpu::{Device, DeviceTuning};
+use bandsolve_kernel::threads;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 

@@ -284,7 +284,7 @@ impl Job<'_> {
             "periodic": self.kind == Kind::Tridiagonal { periodic: true },
             "n_rhs": outcome.n_rhs,
             "dtype": self.dtype.name(),
-            "threads": self.args.threads.map_or_else(bandsolve::threads::count, usize::from),
+            "threads": self.args.threads.map_or_else(bandsolve_kernel::threads::count, usize::from),
             "backward_error": backward_error(&outcome.solved),
             "backward_errors": solved.map(|r| r.backward_errors.to_vec()),
             "refinement_steps": refinement_steps(&outcome.solved),

@@ -2,7 +2,7 @@
 
 use crate::device::{Held, Launch, Limits, Machine};
 use bandsolve::Result;
-use bandsolve::arithmetic::Standard;
+use bandsolve_kernel::arithmetic::Standard;
 use core::ffi::{c_char, c_int, c_void};
 use std::ffi::CString;
 

@@ -3,9 +3,9 @@
 use crate::device::Element;
 use crate::solver::largest;
 use crate::spread::Given;
-use bandsolve::arithmetic::Standard;
 use bandsolve::{ACCEPTED_AT_ONCE, good};
 use bandsolve::{BlockTridiagonal, Error, Factor, Method, Plan, RealScalar, Result, Scalar, Shape};
+use bandsolve_kernel::arithmetic::Standard;
 use core::ops::Range;
 
 /// Block rows of a window on either side of a bad one.

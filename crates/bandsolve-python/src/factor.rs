@@ -2,9 +2,9 @@
 
 use crate::arrays::{Kind, Number, array, columns, slice, with_number};
 use crate::errors::exception;
+use crate::memory::copied;
 use crate::options::{Options, op};
 use crate::solve::{Task, arguments, check_bands, check_blocks, check_vector, solve_by};
-use bandsolve::memory::copied;
 use bandsolve::{Banded, BlockTridiagonal, Factorize, Inspect, Norm, Op, Plan, RealScalar, Shape, Tridiagonal};
 use bandsolve_gpu::{Device, HostMatrix, OnDevice};
 use numpy::{PyArrayDescr, PyUntypedArray, PyUntypedArrayMethods};

@@ -34,7 +34,7 @@ fn asked_for(threads: Option<isize>) -> PyResult<usize> {
 #[pyfunction]
 pub fn get_num_threads() -> usize {
     match THREADS.load(Ordering::Relaxed) {
-        0 => bandsolve::threads::count(),
+        0 => bandsolve_kernel::threads::count(),
         threads => threads,
     }
 }

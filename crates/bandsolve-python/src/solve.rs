@@ -4,12 +4,12 @@ use crate::arrays::{Kind, Number, array, check_rhs, columns, filled, rows, slice
 use crate::errors::{exception, lin_alg_error};
 use crate::options::{Options, op, threads_set};
 use crate::report::Report;
-use bandsolve::arithmetic::Standard;
 use bandsolve::dyn_stack::{PodBuffer, PodStack, StackReq};
 use bandsolve::{
     Banded, BlockTridiagonal, Diagonals, Error, Factor, Factorize, Op, Plan, RealScalar, Shape, Tridiagonal,
 };
 use bandsolve_gpu::{Device, HostMatrix};
+use bandsolve_kernel::arithmetic::Standard;
 use numpy::{PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyValueError;

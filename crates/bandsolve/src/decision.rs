@@ -12,6 +12,7 @@ use std::sync::Arc;
 /// How pivot rows are chosen during elimination.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "kebab-case"))]
 pub enum Pivoting {
     /// Never exchange rows: for matrices known to need it not.
     None,
@@ -44,6 +45,7 @@ impl Pivoting {
 /// What the user has chosen by the methods of [`Plan`](crate::Plan); the defaults are right for nearly everyone.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Options {
     /// How pivots are chosen.
     pub pivoting: Pivoting,
@@ -62,7 +64,14 @@ pub struct Options {
     /// Cost of a row of an inner partition relative to one at an end; `None`: as measured.
     pub inner_row_cost: Option<f64>,
     /// Instruction set.
+    #[cfg_attr(feature = "serde", serde(serialize_with = "simd_name"))]
     pub simd: Simd,
+}
+
+/// An instruction set by its name.
+#[cfg(feature = "serde")]
+fn simd_name<S: serde::Serializer>(simd: &Simd, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(simd.name())
 }
 
 impl Options {

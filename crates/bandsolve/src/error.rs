@@ -8,6 +8,7 @@ use core::fmt;
 /// best x found stands in the caller's array.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "kebab-case"))]
 pub enum Error {
     /// An array has the wrong length.
     Shape {
@@ -17,6 +18,13 @@ pub enum Error {
         expected: usize,
         /// The length that was given.
         got: usize,
+    },
+    /// The entries of an array do not lie in memory as they would have to, to be borrowed.
+    Layout {
+        /// Which array.
+        array: &'static str,
+        /// How they would have to lie.
+        expected: &'static str,
     },
     /// An input array holds a NaN or an infinity.
     NotFinite {
@@ -94,6 +102,9 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Shape { what, expected, got } => write!(f, "{what} has length {got}, expected {expected}"),
+            Self::Layout { array, expected } => {
+                write!(f, "{array} cannot be borrowed as it lies in memory, expected {expected}")
+            }
             Self::NotFinite { array, index } => write!(f, "{array}[{index}] is not finite"),
             Self::Structure { array, index } => write!(
                 f,

@@ -18,9 +18,9 @@ mod decision;
 mod error;
 #[doc(hidden)]
 pub mod host;
+pub mod interop;
 pub mod matrix;
-#[doc(hidden)]
-pub mod memory;
+mod memory;
 mod method;
 mod methods;
 mod partition;
@@ -31,9 +31,9 @@ pub mod recurrence;
 mod tuned;
 mod tuning;
 
-pub use bandsolve_kernel::{Complex32, Complex64, RealScalar, Scalar, Simd};
 #[doc(hidden)]
-pub use bandsolve_kernel::{arithmetic, threads};
+pub use bandsolve_kernel::arithmetic;
+pub use bandsolve_kernel::{Complex32, Complex64, RealScalar, Scalar, Simd};
 pub use contract::condition::Norm;
 pub use contract::determinant::Determinant;
 pub use contract::expert::ExpertReport;

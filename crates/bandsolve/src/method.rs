@@ -135,10 +135,16 @@ macro_rules! declare {
         /// How a system is solved. Each method has a page in `docs/math`: equations, cost, and the matrices that break it.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         #[non_exhaustive]
+        #[cfg_attr(feature = "serde", derive(serde::Serialize))]
         pub enum Method {
             /// The plan chooses; [`Plan::reason`](crate::Plan::reason) says why.
+            #[cfg_attr(feature = "serde", serde(rename = "auto"))]
             Auto,
-            $($(#[$doc])* $variant,)*
+            $(
+                $(#[$doc])*
+                #[cfg_attr(feature = "serde", serde(rename = $name))]
+                $variant,
+            )*
         }
 
         impl Method {

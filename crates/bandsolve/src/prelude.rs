@@ -1,5 +1,6 @@
 //! Everything most programs need: `use bandsolve::prelude::*;`
 
+pub use crate::interop::SolveArray;
 pub use crate::{
     AnyFactor, Banded, BlockTridiagonal, Complex32, Complex64, Csc, CscMut, Error, Factor, Inspect, Layout, Method,
     Norm, Op, Pivoting, Plan, Report, Scalar, Shape, Solution, Tridiagonal, TridiagonalBatch,

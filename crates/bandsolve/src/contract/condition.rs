@@ -12,6 +12,7 @@ use dyn_stack::PodStack;
 /// A norm of vectors and matrices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "kebab-case"))]
 pub enum Norm {
     /// Largest sum of moduli in a column.
     One,

@@ -9,6 +9,7 @@ use core::f64::consts::{FRAC_1_SQRT_2, LN_2};
 ///
 /// $$ \det A = \mathtt{phase} \cdot e^{\mathtt{log\_abs}} $$
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Determinant<T> {
     /// det A / |det A|: ±1, complex a number of modulus 1; 0 for a singular matrix.
     pub phase: T,

@@ -25,6 +25,7 @@ use smallvec::SmallVec;
 /// What an expert solve found out, per right-hand side and about the matrix.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct ExpertReport {
     /// Of the solve before the refinement here.
     pub report: Report,

@@ -23,6 +23,7 @@ use dyn_stack::{PodStack, StackReq};
 
 /// Which of the three systems that share one factorisation is solved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "kebab-case"))]
 pub enum Op {
     /// A·x = rhs
     Plain,
@@ -118,7 +119,8 @@ pub trait Factor<T: Scalar>: Send + Sync {
     }
 }
 
-fn solve_in_place<T: Scalar, F: Factor<T> + ?Sized>(factor: &F, op: Op, rhs: &mut [T]) -> Result<Report> {
+/// Solves op(A)·x = rhs; x replaces rhs.
+pub(crate) fn solve_in_place<T: Scalar, F: Factor<T> + ?Sized>(factor: &F, op: Op, rhs: &mut [T]) -> Result<Report> {
     let n_rhs = factor.shape().n_rhs("rhs", rhs.len())?;
     let mut memory = verify::buffer(factor.solve_in_place_scratch(n_rhs))?;
     factor.solve_in_place_with(op, rhs, PodStack::new(&mut memory))

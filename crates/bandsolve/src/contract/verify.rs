@@ -21,6 +21,7 @@ use std::sync::{Arc, OnceLock};
 /// would exceed 8ε it is measured exactly.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Report {
     /// The method that produced x.
     pub method: Method,
@@ -40,6 +41,7 @@ pub struct Report {
 
 /// A solved system.
 #[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Solution<T> {
     /// x, in the layout of the right-hand side.
     pub values: Vec<T>,

@@ -8,6 +8,7 @@ use std::borrow::Cow;
 
 /// How the systems of a batch lie in memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "kebab-case"))]
 pub enum Layout {
     /// One system after the other: row i of system s at index `s·n + i`.
     Contiguous,

@@ -18,6 +18,7 @@ pub use tridiagonal::Tridiagonal;
 /// Kind and size of a system: all that a [`Plan`](crate::Plan) has to know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "kebab-case"))]
 pub enum Shape {
     /// One tridiagonal system of `n` unknowns.
     Tridiagonal {

@@ -1,0 +1,125 @@
+#!/usr/bin/env python3
+"""The public interface of a crate as text, from the pages that `cargo doc` has written.
+
+usage: public_api.py DOC [--write]      DOC is the folder `doc` of the target directory
+
+The pages are those of all features, as `cargo doc --workspace --no-deps` makes them. Compares docs/public-api/<crate>.txt with what the pages say, or writes it. A line is a declaration: what stands at its beginning is
+where it is found. Methods of traits that a type implements, and what every type has by itself (`Send`, `Into`, …), are left out.
+"""
+
+import difflib
+import re
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+
+CRATES = ["bandsolve"]
+# Ends without a beginning, in HTML.
+VOID = {"br", "hr", "img", "input", "link", "meta", "wbr"}
+# Sections about traits that every type has, and of what a dereferenced type or an implementor brings.
+SKIPPED = {
+    "synthetic-implementations-list",
+    "blanket-implementations-list",
+    "implementors-list",
+    "foreign-impls",
+}
+
+
+class Page(HTMLParser):
+    """Declarations of one page: that of the item, of methods, and of traits that are implemented."""
+
+    def __init__(self):
+        super().__init__()
+        self.found = []
+        self.text = None
+        # Of every open element: its tag, and whether it begins what is skipped, a declaration, or implementations.
+        self.open = []
+
+    def inside(self, what):
+        return any(kind == what for _, kind in self.open)
+
+    def handle_starttag(self, tag, attributes):
+        if tag in ("br", "div") and self.text is not None:
+            self.text.append(" ")
+        if tag in VOID:
+            return
+        attributes = dict(attributes)
+        classes = set((attributes.get("class") or "").split())
+        kind = None
+        if attributes.get("id") in SKIPPED or tag == "summary" and "hideme" in classes or {"src", "variant"} & classes:
+            # Variants stand in the declaration of their enum, as methods in that of their trait.
+            kind = "skipped"
+        elif attributes.get("id") == "trait-implementations-list":
+            kind = "implementations"
+        elif "docblock" in classes or "tooltip" in classes:
+            kind = "skipped"
+        elif tag == "pre" and "item-decl" in classes:
+            kind = "declaration"
+        elif "code-header" in classes and not (self.inside("implementations") and tag == "h4"):
+            kind = "declaration"
+        if kind == "declaration" and not self.inside("skipped"):
+            self.text = []
+        self.open.append((tag, kind))
+
+    def handle_endtag(self, tag):
+        if tag in VOID or not any(tag == open_tag for open_tag, _ in self.open):
+            return
+        while self.open:
+            open_tag, kind = self.open.pop()
+            if open_tag == "div" and self.text is not None:
+                self.text.append(" ")
+            if kind == "declaration" and self.text is not None:
+                self.found.append(" ".join("".join(self.text).split()))
+                self.text = None
+            if open_tag == tag:
+                break
+
+    def handle_data(self, data):
+        if self.text is not None and not self.inside("skipped"):
+            self.text.append(data)
+
+
+def listing(folder):
+    """All declarations of the pages in `folder`, sorted by where they are found."""
+    lines = []
+    for path in sorted(folder.rglob("*.html")):
+        place = path.relative_to(folder.parent)
+        kind, _, name = place.stem.partition(".")
+        if place.name == "all.html" or kind == "macro" and name.endswith("!"):
+            continue
+        where = "::".join([*place.parent.parts, name] if name else place.parent.parts)
+        page = Page()
+        page.feed(path.read_text(encoding="utf-8"))
+        if place.name == "index.html":
+            # Modules show what they hold; only what they take from elsewhere has no page of its own.
+            text = path.read_text(encoding="utf-8")
+            exports = re.findall(r'id="reexport\.[^"]*"[^>]*>(.*?)</(?:dt|div|li)>', text, re.S)
+            lines += [f"{where}: {' '.join(re.sub('<[^>]*>', '', export).split())}" for export in exports]
+        else:
+            found = page.found[:1] if kind == "trait" else page.found
+            lines += [f"{where}: {line}" for line in found if not line.startswith("impl StructuralPartialEq")]
+    # A module's own lines before those of what it holds; else in the order of the pages.
+    return sorted(dict.fromkeys(lines), key=lambda line: line.split(": ")[0])
+
+
+def main():
+    pages = Path(sys.argv[1])
+    write = "--write" in sys.argv[2:]
+    for crate in CRATES:
+        kept = Path(__file__).parent / "public-api" / f"{crate}.txt"
+        found = listing(pages / crate)
+        assert len(found) > 100, f"{pages / crate}: {len(found)} declarations"
+        if write:
+            kept.parent.mkdir(exist_ok=True)
+            kept.write_text("\n".join(found) + "\n", encoding="utf-8")
+            continue
+        before = kept.read_text(encoding="utf-8").splitlines()
+        changes = list(difflib.unified_diff(before, found, kept.name, "now", lineterm="", n=0))
+        if changes:
+            print("\n".join(changes))
+            print(f"FAILED: the public interface of {crate} is not as listed; after a change that is meant: {sys.argv[0]} {pages} --write")
+            sys.exit(1)
+        print(f"1 passed: the public interface of {crate} is as listed, {len(found)} declarations")
+
+
+main()
