@@ -13,6 +13,7 @@
 //! would have few correct digits, the system is therefore left to the elimination from the top.
 
 use crate::gt::Matrix;
+use crate::memory::filled;
 use crate::number::Number;
 use crate::raw::Columns;
 use crate::settings::{Partition, partition};
@@ -39,8 +40,8 @@ pub fn solve<T: Number>(a: Matrix<'_, T>, rhs: &mut Columns<'_, T>) -> Result<()
     let n = rhs.rows();
     let plan = plan(n).filter(|_| rhs.count() > 0).ok_or(0usize)?;
     let matrix = Tridiagonal::new(a.sub, a.diag, a.sup).map_err(|_| 0usize)?;
-    let mut x = zeros::<T>(n * rhs.count().min(GROUP)).ok_or(0usize)?;
-    let mut b = zeros::<T>(if rhs.leading() == n { n } else { x.len() }).ok_or(0usize)?;
+    let mut x = filled(n * rhs.count().min(GROUP), T::ZERO).ok_or(0usize)?;
+    let mut b = filled(if rhs.leading() == n { n } else { x.len() }, T::ZERO).ok_or(0usize)?;
     if !regular(a, &plan, &mut b[..n], &mut x[..n]) {
         return Err(0);
     }
@@ -144,14 +145,6 @@ impl<T: Number> Job for Below<'_, T> {
         // Without a way out in between, so that vectors can be compared.
         self.y.iter().fold(true, |below, y| below & (y.abs1() < self.limit))
     }
-}
-
-/// `n` zeros.
-fn zeros<T: Scalar>(n: usize) -> Option<Vec<T>> {
-    let mut v = Vec::new();
-    v.try_reserve_exact(n).ok()?;
-    v.resize(n, T::ZERO);
-    Some(v)
 }
 
 #[cfg(test)]

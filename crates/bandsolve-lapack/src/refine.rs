@@ -1,8 +1,9 @@
 //! Iterative refinement with error bounds for every right-hand side.
 
-use crate::condition::norm1;
 use crate::number::{larger, rounding};
 use bandsolve::{RealScalar, Scalar};
+use bandsolve_kernel::estimate::norm_1;
+use core::convert::Infallible;
 
 /// A factored system op(A)·x = b, as refinement sees it.
 pub trait System<T: Scalar> {
@@ -18,15 +19,17 @@ pub trait System<T: Scalar> {
     fn amplify(&self, w: &mut [T::Real], first: &mut [T], second: &mut [T]) -> T::Real {
         let weigh = |v: &mut [T]| v.iter_mut().zip(&*w).for_each(|(v, w)| *v = v.scale(*w));
         // The 1-norm of the adjoint.
-        let apply = |v: &mut [T]| {
-            self.solve_adjoint(v);
-            weigh(v);
-        };
-        let apply_adjoint = |v: &mut [T]| {
-            weigh(v);
-            self.solve(v);
-        };
-        norm1(apply, apply_adjoint, first, second)
+        let Ok(norm) = norm_1([first, second], |adjoint, v: &mut [T]| {
+            if adjoint {
+                weigh(v);
+                self.solve(v);
+            } else {
+                self.solve_adjoint(v);
+                weigh(v);
+            }
+            Ok::<_, Infallible>(())
+        });
+        T::Real::from_f64(norm)
     }
 }
 

@@ -174,57 +174,92 @@ impl<T: Number> Lu<'_, T> {
         let (first, column) = self.factors.column(j);
         (first, &column[..j - first], column[j - first])
     }
+}
 
+/// An unknown, or one of several systems side by side.
+trait Unknown<T>: Copy {
+    /// x ← x / d
+    fn divide_by(&mut self, d: T);
+    /// y_i ← y_i − v_i·x
+    fn subtract_multiples(self, v: &[T], y: &mut [Self]);
+    /// x ← x − Σ conj(v_i)·y_i
+    fn subtract_dot(&mut self, v: &[T], y: &[Self], conj: impl Fn(T) -> T);
+}
+
+impl<T: Scalar> Unknown<T> for T {
     #[inline(always)]
-    fn solve_plain(&self, x: &mut [T]) {
-        let n = self.n();
-        if self.factors.band.lower > 0 {
-            for j in 0..n {
-                x.swap(j, self.pivot[j] as usize - 1);
-                let (xj, below) = x[j..].split_first_mut().expect("j < n");
-                subtract_multiple(below, *xj, self.l(j));
-            }
-        }
-        for j in (0..n).rev() {
-            let (first, above, diagonal) = self.u(j);
-            x[j] = divide(x[j], diagonal);
-            let (left, right) = x.split_at_mut(j);
-            subtract_multiple(&mut left[first..], right[0], above);
-        }
+    fn divide_by(&mut self, d: T) {
+        *self = divide(*self, d);
     }
 
     #[inline(always)]
-    fn solve_transpose(&self, x: &mut [T], conj: impl Fn(T) -> T + Copy) {
-        let n = self.n();
-        for j in 0..n {
-            let (first, above, diagonal) = self.u(j);
-            x[j] = divide(x[j] - dot(above, &x[first..j], conj), conj(diagonal));
-        }
-        if self.factors.band.lower == 0 {
-            return;
-        }
-        for j in (0..n).rev() {
-            x[j] -= dot(self.l(j), &x[j + 1..], conj);
-            x.swap(j, self.pivot[j] as usize - 1);
-        }
+    fn subtract_multiples(self, v: &[T], y: &mut [Self]) {
+        subtract_multiple(y, self, v);
+    }
+
+    #[inline(always)]
+    fn subtract_dot(&mut self, v: &[T], y: &[Self], conj: impl Fn(T) -> T) {
+        *self -= dot(v, y, conj);
     }
 }
 
-struct Solve<'a, 'f, T> {
+/// x ← op(A)⁻¹·x
+struct Solve<'a, 'f, T, X> {
     lu: &'a Lu<'f, T>,
     op: Op,
-    x: &'a mut [T],
+    x: &'a mut [X],
 }
 
-impl<T: Number> Job for Solve<'_, '_, T> {
+impl<T: Number, X: Unknown<T>> Job for Solve<'_, '_, T, X> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
         match self.op {
-            Op::Plain => self.lu.solve_plain(self.x),
-            Op::Transpose => self.lu.solve_transpose(self.x, |v| v),
-            Op::ConjTranspose => self.lu.solve_transpose(self.x, Scalar::conj),
+            Op::Plain => self.plain(),
+            Op::Transpose => self.transposed(|v| v),
+            Op::ConjTranspose => self.transposed(Scalar::conj),
+        }
+    }
+}
+
+impl<T: Number, X: Unknown<T>> Solve<'_, '_, T, X> {
+    #[inline(always)]
+    fn plain(self) {
+        let Self { lu, x, .. } = self;
+        let n = lu.n();
+        if lu.factors.band.lower > 0 {
+            for j in 0..n {
+                x.swap(j, lu.pivot[j] as usize - 1);
+                let (xj, below) = x[j..].split_first_mut().expect("j < n");
+                xj.subtract_multiples(lu.l(j), below);
+            }
+        }
+        for j in (0..n).rev() {
+            let (first, above, diagonal) = lu.u(j);
+            let (left, right) = x.split_at_mut(j);
+            right[0].divide_by(diagonal);
+            right[0].subtract_multiples(above, &mut left[first..]);
+        }
+    }
+
+    #[inline(always)]
+    fn transposed(self, conj: impl Fn(T) -> T + Copy) {
+        let Self { lu, x, .. } = self;
+        let n = lu.n();
+        for j in 0..n {
+            let (first, above, diagonal) = lu.u(j);
+            let (left, right) = x.split_at_mut(j);
+            right[0].subtract_dot(above, &left[first..], conj);
+            right[0].divide_by(conj(diagonal));
+        }
+        if lu.factors.band.lower == 0 {
+            return;
+        }
+        for j in (0..n).rev() {
+            let (xj, below) = x[j..].split_first_mut().expect("j < n");
+            xj.subtract_dot(lu.l(j), below, conj);
+            x.swap(j, lu.pivot[j] as usize - 1);
         }
     }
 }

@@ -44,7 +44,7 @@ impl Triangle {
     #[inline(always)]
     pub fn rows_of(&self, j: usize) -> Range<usize> {
         match self.side {
-            Side::Lower => j..(j + self.width + 1).min(self.n),
+            Side::Lower => j..self.end(j),
             Side::Upper => j.saturating_sub(self.width)..j + 1,
         }
     }
@@ -55,6 +55,11 @@ impl Triangle {
         let rows = self.rows_of(j);
         let start = j * self.leading + if self.side == Side::Lower { 0 } else { self.width + rows.start - j };
         start..start + rows.len()
+    }
+
+    /// The row after the last in which column `j` of the lower triangle has entries.
+    fn end(&self, j: usize) -> usize {
+        (j + self.width + 1).min(self.n)
     }
 
     /// Where entry (i, j) of the lower triangle, i ≥ j, stands itself or as its conjugate.

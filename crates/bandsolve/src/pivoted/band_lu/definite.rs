@@ -6,10 +6,9 @@ use crate::memory::zeroed;
 use crate::pivoted::Rule;
 use crate::tuning;
 use bandsolve_kernel::Scalar;
-use bandsolve_kernel::definite::Definite;
-use bandsolve_kernel::dense::{Kind, Product};
+use bandsolve_kernel::columns::Pieces;
+use bandsolve_kernel::definite::{Definite, eliminate_block};
 use core::ops::Range;
-use faer::{MatMut, MatRef};
 
 /// Leading rows and columns of a Hermitian band, of which the lower triangle is copied into its factors.
 pub(crate) trait Triangle<T: Scalar>: Sync {
@@ -90,34 +89,7 @@ impl<T: Scalar> BandLu<T> {
             padded: true,
             inverse: &mut self.inverse[j..j + width],
         };
-        let bad = T::definite(self.simd, job);
-        if bad.is_none() && !alone {
-            self.update_definite(j, width, u);
-        }
-        bad
-    }
-
-    /// A₂₂ ← A₂₂ − L₂₁·U₁₂ with U₁₂ = D·L₂₁ᴴ, from the diagonal of each group of columns down.
-    fn update_definite(&mut self, j: usize, width: usize, u: &mut [T]) {
-        let (start, stride) = (self.index(j, j), self.stride);
-        let count = self.size.lower.min(self.size.rows - j - width);
-        if count == 0 {
-            return;
-        }
-        let (left, right) = self.elements[start..].split_at_mut(width * stride);
-        let l = MatRef::from_column_major_slice_with_stride(left, width + count, width, stride);
-        let u = &mut u[..width * count];
-        for c in 0..width {
-            let (pivot, column) = (left[c * (stride + 1)].re(), &left[c * stride + width..][..count]);
-            u[c..].iter_mut().step_by(width).zip(column).for_each(|(u, l)| *u = Scalar::conj(*l).scale(pivot));
-        }
-        let (l21, u) = (l.subrows(width, count), MatRef::from_column_major_slice(u, width, count));
-        let mut rest = MatMut::from_column_major_slice_with_stride_mut(&mut right[width..], count, count, stride);
-        for first in (0..count).step_by(tuning::DEFINITE_COLUMNS) {
-            let columns = tuning::DEFINITE_COLUMNS.min(count - first);
-            let c = rest.as_mut().submatrix_mut(first, first, count - first, columns);
-            let (a, b) = (l21.subrows(first, count - first), u.subcols(first, columns));
-            T::dense_product(self.simd, Product { c, a, b, kind: Kind::Plain });
-        }
+        let pieces = Pieces { columns: tuning::DEFINITE_COLUMNS, parallel_from: usize::MAX };
+        if alone { T::definite(self.simd, job) } else { eliminate_block(self.simd, job, u, pieces) }
     }
 }
