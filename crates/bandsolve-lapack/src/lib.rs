@@ -11,7 +11,6 @@ pub mod condition;
 mod entry;
 pub mod gb;
 pub mod gt;
-mod memory;
 pub mod norm;
 pub mod number;
 pub mod partitioned;

@@ -13,13 +13,13 @@
 //! would have few correct digits, the system is therefore left to the elimination from the top.
 
 use crate::gt::Matrix;
-use crate::memory::filled;
 use crate::number::Number;
 use crate::raw::Columns;
 use crate::settings::{Partition, partition};
 use crate::wide::{self, Job};
 use bandsolve::dyn_stack::{PodBuffer, PodStack};
 use bandsolve::{Error, Factor, Method, Op, Plan, RealScalar, Scalar, Tridiagonal};
+use bandsolve_kernel::memory::zeros;
 
 /// Unknowns from which on partitions pay. Measured on an Intel Xeon with AVX-512, two cores.
 const CROSSOVER: usize = 1 << 11;
@@ -40,8 +40,8 @@ pub fn solve<T: Number>(a: Matrix<'_, T>, rhs: &mut Columns<'_, T>) -> Result<()
     let n = rhs.rows();
     let plan = plan(n).filter(|_| rhs.count() > 0).ok_or(0usize)?;
     let matrix = Tridiagonal::new(a.sub, a.diag, a.sup).map_err(|_| 0usize)?;
-    let mut x = filled(n * rhs.count().min(GROUP), T::ZERO).ok_or(0usize)?;
-    let mut b = filled(if rhs.leading() == n { n } else { x.len() }, T::ZERO).ok_or(0usize)?;
+    let mut x = zeros::<T>(n * rhs.count().min(GROUP)).ok_or(0usize)?;
+    let mut b = zeros(if rhs.leading() == n { n } else { x.len() }).ok_or(0usize)?;
     if !regular(a, &plan, &mut b[..n], &mut x[..n]) {
         return Err(0);
     }

@@ -3,8 +3,8 @@
 //! Between two columns of LAPACK's arrays there is no room. In the strip there are places above and below the band, so that the
 //! blocks at its edges are rectangles like all others.
 
-use crate::memory::filled;
 use bandsolve::Scalar;
+use bandsolve_kernel::memory::Array;
 use core::ops::Range;
 
 /// Columns of the matrix: element (i, j) at `above + i + j·stride`, counted from the first column and its diagonal.
@@ -12,7 +12,7 @@ pub struct Strip<T> {
     /// From column to column.
     pub stride: usize,
     /// Elements, and as many more as whole vectors may reach beyond the last.
-    pub elements: Vec<T>,
+    pub elements: Array<T>,
     above: usize,
     capacity: usize,
     /// The columns that are here.
@@ -20,10 +20,13 @@ pub struct Strip<T> {
 }
 
 impl<T: Scalar> Strip<T> {
-    /// Room for so many columns with so many places above and below the diagonal; `None` without memory.
+    /// Room for so many columns with at least so many places above and below the diagonal; `None` without memory.
     pub fn new(above: usize, below: usize, capacity: usize) -> Option<Self> {
-        let stride = above + below;
-        let elements = filled(capacity.checked_mul(stride + 1)?.checked_add(stride)?, T::ZERO)?;
+        let line = 64 / size_of::<T>();
+        // Blocks begin with a line of the cache, and columns an odd number of lines apart do not collide there.
+        let (lines, above) = (above > 0, above.next_multiple_of(line));
+        let stride = if lines { ((above + below).div_ceil(line) | 1) * line } else { below };
+        let elements = Array::new(capacity.checked_mul(stride + 1)?.checked_add(stride)?, None)?;
         Some(Self { stride, elements, above, capacity, columns: 0..0 })
     }
 

@@ -18,7 +18,7 @@ const STEP: usize = 64;
 /// eliminated in blocks of columns by dense kernels, for which memory of about 3·upper columns is allocated; without it
 /// they go column by column.
 pub fn factor<T: Number>(mut f: LuMut<'_, T>) -> Option<usize> {
-    if let Some(layout) = Layout::of(&f.band)
+    if let Some(layout) = Layout::of::<T>(&f.band)
         && let Some(singular) = strips::factor(&mut f, layout)
     {
         return singular;

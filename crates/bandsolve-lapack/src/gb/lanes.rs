@@ -1,11 +1,11 @@
 //! Solves for several right-hand sides side by side: every element of the factors is read once for all of them.
 
 use super::{Lu, Solve, Unknown};
-use crate::memory::filled;
 use crate::number::{Number, divide};
 use crate::raw::Columns;
 use crate::wide;
 use bandsolve::{Op, Scalar};
+use bandsolve_kernel::memory::zeros;
 
 /// Right-hand sides in a row.
 const LANES: usize = 8;
@@ -17,7 +17,7 @@ pub(super) fn solve<T: Number>(lu: &Lu<'_, T>, op: Op, rhs: &mut Columns<'_, T>)
     if rhs.count() < FEW {
         return 0;
     }
-    let Some(mut rows) = filled(rhs.rows(), [T::ZERO; LANES]) else { return 0 };
+    let Some(mut rows) = zeros::<[T; LANES]>(rhs.rows()) else { return 0 };
     let mut done = 0;
     while rhs.count() - done >= FEW {
         let here = (rhs.count() - done).min(LANES);

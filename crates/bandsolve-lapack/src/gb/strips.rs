@@ -5,12 +5,13 @@
 
 use super::factor::largest;
 use super::{Band, LuMut};
-use crate::memory::filled;
 use crate::number::Number;
 use crate::settings::{self, Partition};
 use crate::strip::Strip;
+use bandsolve::Scalar;
 use bandsolve_kernel::Simd;
 use bandsolve_kernel::columns::{Block, Pieces};
+use bandsolve_kernel::memory::zeros;
 
 /// Sizes of a blocked elimination.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,7 +26,7 @@ pub(super) struct Layout {
 
 impl Layout {
     /// For a band; `None` where it is too narrow.
-    pub fn of(band: &Band) -> Option<Self> {
+    pub fn of<T: Scalar>(band: &Band) -> Option<Self> {
         let narrow = band.lower.min(band.upper).min(band.rows).min(band.columns);
         let block = match settings::partition() {
             Partition::Rows(rows) if narrow > 0 => {
@@ -34,9 +35,8 @@ impl Layout {
                 // Threads for the largest of small tests only: handing work to them takes longer than doing it.
                 return Some(Self { block, columns, pieces: Pieces { columns: 32, parallel_from: 1 << 12 } });
             }
-            _ if narrow < 16 => return None,
-            _ if narrow < 64 => 16,
-            _ => 32,
+            _ if narrow < if T::COMPLEX { 20 } else { 28 } => return None,
+            _ => 16,
         };
         let columns = (2 * band.upper).next_multiple_of(block).max(256);
         Some(Self { block, columns, pieces: Pieces { columns: 128, parallel_from: 1 << 16 } })
@@ -48,7 +48,7 @@ pub(super) fn factor<T: Number>(f: &mut LuMut<'_, T>, layout: Layout) -> Option<
     let (band, edge) = (f.band, layout.block - 1);
     let (lower, fill) = (band.lower.min(band.rows - 1), band.upper.min(band.columns - 1));
     let mut strip = Strip::new(fill + edge, lower + edge, (layout.columns + fill).min(band.columns))?;
-    let (mut inverse, mut exchange) = (filled(layout.block, T::ZERO)?, filled(layout.columns, 0)?);
+    let (mut inverse, mut exchange) = (zeros(layout.block)?, zeros(layout.columns)?);
     let steps = band.rows.min(band.columns);
     let mut singular = None;
     for start in (0..steps).step_by(layout.columns) {

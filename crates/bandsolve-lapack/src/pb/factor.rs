@@ -36,8 +36,7 @@ impl Layout {
                 return Self { block, columns, parallel_from: 1 << 12 };
             }
             _ if narrow < 24 => 1,
-            _ if narrow < 96 => 16,
-            _ => 32,
+            _ => 16,
         };
         Self { block, columns: (2 * narrow).next_multiple_of(block).max(256), parallel_from: 1 << 16 }
     }
