@@ -1,10 +1,10 @@
 //! Blocks of columns of a band, eliminated with exchanges: panels of a few columns, triangles and products.
 
-use crate::dense::{Kind, Product, SMALL, Substitute};
+use crate::dense::{Product, SMALL, Substitute};
 use crate::panel::{Found, Panel, PivotRule, exchange_rows};
 use crate::spread::{Wide, each_chunk};
+use crate::view::{View, ViewMut};
 use crate::{Scalar, Simd, ahead::Ahead};
-use faer::{MatMut, MatRef};
 
 /// How an update of columns is cut. The pieces are the same whether or not they run in parallel, and so is the result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,7 +35,7 @@ impl Pieces {
 #[derive(Clone, Copy)]
 pub struct Eliminated<'a, T> {
     /// From the first pivot row on, with unit diagonal.
-    pub l: MatRef<'a, T>,
+    pub l: View<'a, T>,
     /// One for each column.
     pub exchange: &'a [u32],
     pub simd: Simd,
@@ -47,23 +47,23 @@ impl<T: Scalar> Eliminated<'_, T> {
     pub fn apply(&self, region: &mut [T], stride: usize, count: usize) {
         let (rows, width) = (self.l.nrows(), self.l.ncols());
         exchange_rows(region, stride, count, self.exchange);
-        let right = MatMut::from_column_major_slice_with_stride_mut(region, rows, count, stride);
-        let (mut u12, a22) = right.split_at_row_mut(width);
-        solve_unit_lower(self.simd, self.l.subrows(0, width), u12.as_mut());
-        let (a, b) = (self.l.subrows(width, rows - width), u12.as_ref());
-        T::dense_product(self.simd, Product { c: a22, a, b, kind: Kind::Plain });
+        let right = ViewMut::with_stride(region, rows, count, stride);
+        let (mut u12, a22) = right.split_at_row(width);
+        solve_unit_lower(self.simd, self.l.rows(0..width), u12.as_mut());
+        let (a, b) = (self.l.rows(width..rows), u12.as_ref());
+        T::dense_product(self.simd, Product::subtract(a22, a, b));
     }
 }
 
 /// x ← L⁻¹·x with ones on the diagonal of L.
-pub fn solve_unit_lower<T: Scalar>(simd: Simd, l: MatRef<'_, T>, mut x: MatMut<'_, T>) {
+pub fn solve_unit_lower<T: Scalar>(simd: Simd, l: View<'_, T>, mut x: ViewMut<'_, T>) {
     for p in (0..l.ncols()).step_by(SMALL) {
         let w = SMALL.min(l.ncols() - p);
-        let (mut top, below) = x.as_mut().subrows_mut(p, l.ncols() - p).split_at_row_mut(w);
-        let t = l.submatrix(p, p, w, w);
+        let (mut top, below) = x.as_mut().rows(p..l.ncols()).split_at_row(w);
+        let t = l.part(p..p + w, p..p + w);
         T::substitute_small(simd, Substitute { t, inverse: None, forward: true, x: top.as_mut() });
-        let a = l.submatrix(p + w, p, l.ncols() - p - w, w);
-        T::dense_product(simd, Product { c: below, a, b: top.as_ref(), kind: Kind::Plain });
+        let a = l.part(p + w..l.ncols(), p..p + w);
+        T::dense_product(simd, Product::subtract(below, a, top.as_ref()));
     }
 }
 
@@ -134,7 +134,7 @@ impl<T: Scalar> Block<'_, T> {
         let (rows, stride) = ((width + self.lower).min(self.rows - p), self.stride);
         let region = &mut self.region[p * (stride + 1)..];
         let (left, right) = region.split_at_mut((width * stride).min(region.len()));
-        let l = MatRef::from_column_major_slice_with_stride(left, rows, width, stride);
+        let l = View::with_stride(left, rows, width, stride);
         let step = Eliminated { l, exchange: &self.exchange[p..p + width], simd: self.simd };
         pieces.each(right, stride, (rows, count), |c, own| {
             step.apply(own, stride, (count - c * pieces.columns).min(pieces.columns));

@@ -2,11 +2,11 @@
 
 use super::Job;
 use super::columns::Pieces;
-use super::dense::{Kind, Product, subtract_multiple};
+use super::dense::{Product, subtract_multiple};
 use super::lanes::Lanes;
 use crate::Simd;
 use crate::scalar::{RealScalar, Scalar};
-use faer::{MatMut, MatRef};
+use crate::view::{View, ViewMut};
 
 /// Columns of the lower triangle under elimination: what is left of A becomes L, with D in place of its ones.
 ///
@@ -124,16 +124,13 @@ pub fn eliminate_block<T: Scalar>(simd: Simd, job: Definite<'_, T>, u: &mut [T],
         let (pivot, column) = (left[c * (stride + 1)].re(), &left[c * stride + width..][..count]);
         u[c..].iter_mut().step_by(width).zip(column).for_each(|(u, l)| *u = Scalar::conj(*l).scale(pivot));
     }
-    let l = MatRef::from_column_major_slice_with_stride(left, width + count, width, stride);
-    let (l21, u) = (l.subrows(width, count), MatRef::from_column_major_slice(u, width, count));
+    let l = View::with_stride(left, width + count, width, stride);
+    let (l21, u) = (l.rows(width..width + count), View::new(u, width, count));
     pieces.each(right, stride, (count, count), |piece, own| {
         let first = piece * pieces.columns;
-        let (rows, columns) = (count - first, pieces.columns.min(count - first));
-        let c = MatMut::from_column_major_slice_with_stride_mut(&mut own[width + first..], rows, columns, stride);
-        T::dense_product(
-            simd,
-            Product { c, a: l21.subrows(first, rows), b: u.subcols(first, columns), kind: Kind::Plain },
-        );
+        let end = count.min(first + pieces.columns);
+        let c = ViewMut::with_stride(&mut own[width + first..], count - first, end - first, stride);
+        T::dense_product(simd, Product::subtract(c, l21.rows(first..count), u.part(0..width, first..end)));
     });
     None
 }

@@ -123,6 +123,8 @@ pub trait Lanes:
 
     /// The lanes of two vectors, alternating.
     fn interleave(self, other: Self) -> [Self; 2];
+    /// Every lane with an even number changes places with the next.
+    fn swap_pairs(self) -> Self;
 
     /// Whether [`permute`](Self::permute) is one instruction.
     const PERMUTES: bool;
@@ -379,6 +381,10 @@ impl<R: RealScalar, const N: usize> Lanes for Portable<R, N> {
         let at = |i: usize| if i.is_multiple_of(2) { self.0[i / 2] } else { other.0[i / 2] };
         [Self(core::array::from_fn(at)), Self(core::array::from_fn(|i| at(i + N)))]
     }
+    #[inline(always)]
+    fn swap_pairs(self) -> Self {
+        Self(core::array::from_fn(|i| self.0[i ^ 1]))
+    }
     through_memory!();
 }
 
@@ -486,7 +492,7 @@ mod x86 {
     macro_rules! avx512 {
         ($name:ident, $reg:ty, $mask:ty, $abs:ident, $range:ident, $mask3_fnma:ident, $cmp:ident, $blend:ident, $cast:ident, $uncast:ident, $and:ident,
          $isub:ident, $imax:ident, $iset1:ident, $exponent:literal, $normal:literal, $recips:ident, $tile:ident, $untile:ident,
-         $interleave:ident, $loadz:ident, $storez:ident, $permute:ident, $index:ident, $peak:ident, $total:ident, $first:ident,
+         $interleave:ident, [$swap:ident, $pairs:literal], $loadz:ident, $storez:ident, $permute:ident, $index:ident, $peak:ident, $total:ident, $first:ident,
          [$($common:tt)*], [$($ops:tt)*]) => {
             /// One 512-bit register.
             #[derive(Clone, Copy)]
@@ -637,6 +643,11 @@ mod x86 {
                     // SAFETY: as in `splat`.
                     unsafe { $interleave(self, other) }
                 }
+                #[inline(always)]
+                fn swap_pairs(self) -> Self {
+                    // SAFETY: as in `splat`.
+                    Self(unsafe { $swap::<$pairs>(self.0) })
+                }
             }
         };
     }
@@ -662,6 +673,7 @@ mod x86 {
         load_f64x8,
         store_f64x8,
         interleave_f64x8,
+        [_mm512_permute_pd, 0x55],
         _mm512_maskz_loadu_pd,
         _mm512_mask_storeu_pd,
         _mm512_permutex2var_pd,
@@ -706,6 +718,7 @@ mod x86 {
         load_f32x16,
         store_f32x16,
         interleave_f32x16,
+        [_mm512_permute_ps, 0xb1],
         _mm512_maskz_loadu_ps,
         _mm512_mask_storeu_ps,
         _mm512_permutex2var_ps,
@@ -733,7 +746,7 @@ mod x86 {
     macro_rules! avx2 {
         ($name:ident, $reg:ty, $andnot:ident, $cmp:ident, $blend:ident, $and:ident, $cast:ident, $uncast:ident,
          $isub:ident, $igt:ident, $iset1:ident, $exponent:literal, $normal:literal, $tile:ident, $untile:ident,
-         $interleave:ident, $loadz:ident, $storez:ident, $int:ty, [$($common:tt)*], [$($ops:tt)*]) => {
+         $interleave:ident, [$swap:ident, $pairs:literal], $loadz:ident, $storez:ident, $int:ty, [$($common:tt)*], [$($ops:tt)*]) => {
             /// One 256-bit register.
             #[derive(Clone, Copy)]
             pub struct $name($reg);
@@ -828,6 +841,11 @@ mod x86 {
                     // SAFETY: as in `splat`.
                     unsafe { $interleave(self, other) }
                 }
+                #[inline(always)]
+                fn swap_pairs(self) -> Self {
+                    // SAFETY: as in `splat`.
+                    Self(unsafe { $swap::<$pairs>(self.0) })
+                }
             }
         };
     }
@@ -849,6 +867,7 @@ mod x86 {
         load_f64x4,
         store_f64x4,
         interleave_f64x4,
+        [_mm256_permute_pd, 0x5],
         _mm256_maskload_pd,
         _mm256_maskstore_pd,
         i64,
@@ -885,6 +904,7 @@ mod x86 {
         load_f32x8,
         store_f32x8,
         interleave_f32x8,
+        [_mm256_permute_ps, 0xb1],
         _mm256_maskload_ps,
         _mm256_maskstore_ps,
         i32,

@@ -2,13 +2,13 @@
 
 use super::Job;
 use super::ahead::Ahead;
-use super::dense::{Kind, Moduli, Product, SMALL, Substitute};
+use super::dense::{Moduli, Product, SMALL, Substitute};
 use super::dense::{dot, largest_modulus, place_of_largest, subtract_multiple, sum_of_lanes};
 use super::lanes::Lanes;
 use super::window::{self, Column, Place};
 use crate::scalar::{RealScalar, Scalar, reciprocal};
+use crate::view::{View, ViewMut};
 use core::ops::Range;
-use faer::{MatMut, MatRef};
 
 /// How pivots are chosen.
 #[derive(Debug, Clone, Copy)]
@@ -221,21 +221,21 @@ impl<T: Scalar> Job<T> for Update<'_, T> {
             let (count, rows) = (columns.end.min(p + block + fill) - columns.start, (width + lower).min(self.rows - p));
             let region = &mut right[at(p, columns.start) - split..];
             exchange_rows(region, stride, count, &self.exchange[p..p + width]);
-            let l = MatRef::from_column_major_slice_with_stride(&left[at(p, p)..], rows, width, stride);
-            let mut region = MatMut::from_column_major_slice_with_stride_mut(region, rows, count, stride);
+            let l = View::with_stride(&left[at(p, p)..], rows, width, stride);
+            let mut region = ViewMut::with_stride(region, rows, count, stride);
             // The rows of eight pivots and what they take from the others' of the block; in the end what all take from those
             // below, in the same place of the program: it is long.
             for k in (0..width + SMALL).step_by(SMALL) {
                 ahead.ask();
                 let whole = k >= width;
                 let (first, end, size) = if whole { (0, rows, width) } else { (k, width, SMALL.min(width - k)) };
-                let (mut top, below) = region.as_mut().subrows_mut(first, end - first).split_at_row_mut(size);
+                let (mut top, below) = region.as_mut().rows(first..end).split_at_row(size);
                 if !whole {
-                    let t = l.submatrix(k, k, size, size);
+                    let t = l.part(k..k + size, k..k + size);
                     Substitute { t, inverse: None, forward: true, x: top.as_mut() }.run::<V>();
                 }
-                let a = l.submatrix(first + size, first, end - first - size, size);
-                Product { c: below, a, b: top.as_ref(), kind: Kind::Plain }.run::<V>();
+                let a = l.part(first + size..end, first..first + size);
+                Product::subtract(below, a, top.as_ref()).run::<V>();
             }
         }
     }

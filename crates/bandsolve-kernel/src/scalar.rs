@@ -36,7 +36,6 @@ pub trait Scalar:
     + AddAssign
     + SubAssign
     + MulAssign
-    + crate::products::Dense
     + Kernels
 {
     /// The type of moduli and errors: `f32` or `f64`.

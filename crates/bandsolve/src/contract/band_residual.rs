@@ -4,12 +4,12 @@ use crate::contract::Op;
 use crate::contract::equations::{Equations, Matrix};
 use crate::error::Result;
 use crate::matrix::{Banded, Shape};
-use bandsolve_kernel::dense::{Kind, Product};
+use bandsolve_kernel::dense::Product;
 use bandsolve_kernel::residual::Residual;
 use bandsolve_kernel::take::Rectangle;
+use bandsolve_kernel::view::{View, ViewMut};
 use bandsolve_kernel::{Scalar, Simd};
 use core::ops::Range;
-use faer::{MatMut, MatRef};
 
 impl<T: Scalar> Matrix<T> for Banded<'_, T> {
     fn shape(&self) -> Shape {
@@ -51,7 +51,7 @@ impl<T: Scalar> Equations<T> for BandRows<'_, '_, T> {
         let columns = r.len() / rows;
         for tile in (0..rows).step_by(TILE) {
             let height = TILE.min(rows - tile);
-            let r = MatMut::from_column_major_slice_with_stride_mut(&mut r[tile..], height, columns, rows);
+            let r = ViewMut::with_stride(&mut r[tile..], height, columns, rows);
             self.tile(first_row + tile, x, r, &mut sums[tile..tile + height]);
         }
     }
@@ -74,7 +74,7 @@ const TILE: usize = 32;
 
 impl<T: Scalar> BandRows<'_, '_, T> {
     /// Subtracts op(A)·X from R and adds Σ|a_ij| to `sums`, for the rows from `first_row` on; of real numbers.
-    fn tile(&self, first_row: usize, (x, n): (&[T], usize), mut r: MatMut<'_, T>, sums: &mut [T]) {
+    fn tile(&self, first_row: usize, (x, n): (&[T], usize), mut r: ViewMut<'_, T>, sums: &mut [T]) {
         let (height, columns) = (r.nrows(), r.ncols());
         let plain = self.op == Op::Plain;
         let (lower, upper) = (self.a.lower(), self.a.upper());
@@ -85,8 +85,7 @@ impl<T: Scalar> BandRows<'_, '_, T> {
         let first = (end_row - 1).saturating_sub(left).max(reached.start);
         let core = first..(first_row + right + 1).min(n).max(first);
         let simd = self.simd;
-        let x_rows =
-            |span: &Range<usize>| MatRef::from_column_major_slice_with_stride(&x[span.start..], span.len(), columns, n);
+        let x_rows = |span: &Range<usize>| View::with_stride(&x[span.start..], span.len(), columns, n);
         // What only some rows reach is copied, with zeros.
         let mut edge = [T::ZERO; TILE * TILE];
         for span in [reached.start..core.start, core.end..reached.end] {
@@ -94,9 +93,9 @@ impl<T: Scalar> BandRows<'_, '_, T> {
                 let span = start..(start + TILE).min(span.end);
                 let edge = &mut edge[..height * span.len()];
                 self.copy(first_row..end_row, span.clone(), edge);
-                let a = MatRef::from_column_major_slice(edge, height, span.len());
+                let a = View::new(edge, height, span.len());
                 add_moduli(a, sums);
-                T::dense_product(simd, Product { c: r.as_mut(), a, b: x_rows(&span), kind: Kind::Plain });
+                T::dense_product(simd, Product::subtract(r.as_mut(), a, x_rows(&span)));
             }
         }
         if core.is_empty() {
@@ -107,18 +106,18 @@ impl<T: Scalar> BandRows<'_, '_, T> {
         let bands = &bands[upper + i - j + j * leading..];
         // Of a single column the stride does not matter.
         let stride = leading - 1;
-        let (a, kind) = if plain {
-            let a = MatRef::from_column_major_slice_with_stride(bands, height, core.len(), stride.max(height));
+        let a = if plain {
+            let a = View::with_stride(bands, height, core.len(), stride.max(height));
             add_moduli(a, sums);
-            (a, Kind::Plain)
+            a
         } else {
-            let a = MatRef::from_column_major_slice_with_stride(bands, core.len(), height, stride.max(core.len()));
+            let a = View::with_stride(bands, core.len(), height, stride.max(core.len()));
             for (sum, column) in sums.iter_mut().zip(columns_of(a)) {
                 *sum += sum_of_moduli(column);
             }
-            (a, Kind::Transposed)
+            a.transpose()
         };
-        T::dense_product(simd, Product { c: r, a, b: x_rows(&core), kind });
+        T::dense_product(simd, Product::subtract(r, a, x_rows(&core)));
     }
 }
 
@@ -140,15 +139,15 @@ impl<T: Scalar> BandRows<'_, '_, T> {
 }
 
 /// Adds the moduli of every row.
-fn add_moduli<T: Scalar>(a: MatRef<'_, T>, sums: &mut [T]) {
+fn add_moduli<T: Scalar>(a: View<'_, T>, sums: &mut [T]) {
     for column in columns_of(a) {
         sums.iter_mut().zip(column).for_each(|(sum, a)| *sum += T::from_real(a.abs1()));
     }
 }
 
 /// The columns of a matrix in which each is contiguous.
-fn columns_of<'a, T: Scalar>(a: MatRef<'a, T>) -> impl Iterator<Item = &'a [T]> {
-    a.col_iter().map(|column| column.try_as_col_major().expect("contiguous columns").as_slice())
+fn columns_of<'a, T: Scalar>(a: View<'a, T>) -> impl Iterator<Item = &'a [T]> {
+    (0..a.ncols()).map(move |c| a.column(c))
 }
 
 /// Σ |a_i| of real numbers, in four partial sums.

@@ -4,12 +4,13 @@ use super::{Shape, Tridiagonal};
 use crate::error::{Error, Result, check_len};
 use crate::memory::{copied, zeroed};
 use crate::tuning::SMALL_BLOCK_MAX;
-use bandsolve_kernel::Scalar;
 use bandsolve_kernel::arithmetic::Standard;
+use bandsolve_kernel::dense::Product;
 use bandsolve_kernel::rows::{BlockRows, Orientation};
 use bandsolve_kernel::threads::join;
+use bandsolve_kernel::view::{View, ViewMut};
+use bandsolve_kernel::{Scalar, Simd};
 use core::ops::Range;
-use faer::{MatMut, MatRef};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -179,8 +180,8 @@ impl<'a, T: Scalar> BlockTridiagonal<'a, T> {
         check_len("y", x.len(), y.len())?;
         let (rows, n) = (self.rows(), self.n());
         if n > 0 && columns > 0 {
-            let x = MatRef::from_column_major_slice(x, n, columns);
-            multiply(&rows, 0..rows.block_rows(), x, MatMut::from_column_major_slice_mut(y, n, columns));
+            let x = View::new(x, n, columns);
+            multiply(&rows, 0..rows.block_rows(), x, ViewMut::new(y, n, columns));
         }
         Ok(())
     }
@@ -218,30 +219,32 @@ impl<'a, T: Scalar> BlockTridiagonal<'a, T> {
 const PRODUCT_TASK: usize = 1 << 16;
 
 /// y = A·x for the block rows `range`, which y holds; halves them among threads. Not of transposed matrices.
-fn multiply<T: Scalar>(a: &BlockRows<'_, T>, range: Range<usize>, x: MatRef<'_, T>, mut y: MatMut<'_, T>) {
+fn multiply<T: Scalar>(a: &BlockRows<'_, T>, range: Range<usize>, x: View<'_, T>, mut y: ViewMut<'_, T>) {
     debug_assert_eq!(a.orientation, Orientation::Plain);
     let b = a.block;
     if range.len() > 1 && range.len() * b * b * x.ncols() > PRODUCT_TASK {
         let middle = range.start + range.len() / 2;
-        let (top, bottom) = y.split_at_row_mut((middle - range.start) * b);
+        let (top, bottom) = y.split_at_row((middle - range.start) * b);
         join(|| multiply(a, range.start..middle, x, top), || multiply(a, middle..range.end, x, bottom));
         return;
     }
     for (k, row) in range.enumerate() {
-        let mut y = y.as_mut().subrows_mut(k * b, b);
+        let mut y = y.as_mut().rows(k * b..(k + 1) * b);
         if b <= SMALL_BLOCK_MAX {
             multiply_small(a, row, x, y);
             continue;
         }
         for (nth, (column, block)) in a.blocks(row).into_iter().flatten().enumerate() {
-            let block = MatRef::from_column_major_slice(block, b, b);
-            T::accumulate_product(nth > 0, y.as_mut(), block, x.subrows(column * b, b));
+            let block = View::new(block, b, b);
+            let (y, x) = (y.as_mut(), x.rows(column * b..(column + 1) * b));
+            let product = if nth > 0 { Product::add(y, block, x) } else { Product::replace(y, block, x) };
+            T::dense_product(Simd::detect(), product);
         }
     }
 }
 
 /// One block row of [`multiply`], without calls for a few numbers each.
-fn multiply_small<T: Scalar>(a: &BlockRows<'_, T>, row: usize, x: MatRef<'_, T>, mut y: MatMut<'_, T>) {
+fn multiply_small<T: Scalar>(a: &BlockRows<'_, T>, row: usize, x: View<'_, T>, mut y: ViewMut<'_, T>) {
     let b = a.block;
     let mut sums = [T::ZERO; SMALL_BLOCK_MAX];
     for s in 0..x.ncols() {

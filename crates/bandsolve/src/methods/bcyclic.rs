@@ -134,7 +134,7 @@ impl<T: Scalar> Bcyclic<T> {
                     // On the other side of the row that is gone stands this one.
                     let hat = &eliminated[e].hats[1 - side];
                     let block = if transposed { hat } else { &kept[k / 2].links[side] };
-                    subtract_from(z, block.as_deref(), transposed, &gone[e * chunk..][..chunk], b);
+                    subtract_from(z, block.as_deref(), transposed, &gone[e * chunk..][..chunk], self.team);
                 }
             }
         });
@@ -155,7 +155,7 @@ impl<T: Scalar> Bcyclic<T> {
                     let k = (e + side) % kept.len();
                     let block = if transposed { &kept[k].links[1 - side] } else { &eliminated[e].hats[side] };
                     let at = self.place[(2 * k) << level] - done;
-                    subtract_from(z, block.as_deref(), transposed, &rest[at * chunk..][..chunk], b);
+                    subtract_from(z, block.as_deref(), transposed, &rest[at * chunk..][..chunk], self.team);
                 }
             }
         });

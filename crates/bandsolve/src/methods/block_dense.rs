@@ -7,6 +7,7 @@
 use crate::error::Result;
 use crate::memory::{allocate, copied};
 use crate::methods::dense_lu::{DenseLu, Team, view, view_mut};
+use bandsolve_kernel::dense::Product;
 use bandsolve_kernel::rows::BlockRows;
 use bandsolve_kernel::scalar::peak;
 use bandsolve_kernel::{RealScalar, Scalar};
@@ -21,7 +22,7 @@ pub(crate) enum Pivot<T> {
     /// Its triangles.
     Lu(DenseLu<T>),
     /// Its inverse.
-    Inverse { block: usize, elements: Vec<T>, singular: bool },
+    Inverse { team: Team, elements: Vec<T>, singular: bool },
 }
 
 impl<T: Scalar> Pivot<T> {
@@ -39,7 +40,7 @@ impl<T: Scalar> Pivot<T> {
         unit.iter_mut().step_by(b + 1).for_each(|v| *v = T::ONE);
         let mut elements = allocate(b * b, T::ZERO)?;
         lu.solve(&mut unit, &mut elements);
-        Ok(Self::Inverse { block: b, elements, singular: lu.is_singular() })
+        Ok(Self::Inverse { team, elements, singular: lu.is_singular() })
     }
 
     /// Whether a pivot was zero or not finite.
@@ -55,10 +56,11 @@ impl<T: Scalar> Pivot<T> {
         match (self, transposed) {
             (Self::Lu(lu), false) => lu.solve(x, spare),
             (Self::Lu(lu), true) => lu.solve_transpose(x, spare),
-            (Self::Inverse { block, elements, .. }, _) => {
-                let inverse = view(elements, *block);
+            (Self::Inverse { team, elements, .. }, _) => {
+                let inverse = view(elements, team.block);
                 let inverse = if transposed { inverse.transpose() } else { inverse };
-                T::product(view_mut(spare, *block), inverse, view(x, *block));
+                let product = Product::replace(view_mut(spare, team.block), inverse, view(x, team.block));
+                T::dense_product(team.simd, product);
             }
         }
         x.copy_from_slice(spare);
@@ -75,7 +77,10 @@ impl<T: Scalar> Pivot<T> {
         team.by_columns(b, &mut to, |first, to| {
             let columns = &block[first * b..][..to.len()];
             match self {
-                Self::Inverse { elements, .. } => T::product(view_mut(to, b), view(elements, b), view(columns, b)),
+                Self::Inverse { elements, .. } => {
+                    let product = Product::replace(view_mut(to, b), view(elements, b), view(columns, b));
+                    T::dense_product(team.simd, product);
+                }
                 Self::Lu(lu) => match copied(columns) {
                     Ok(mut columns) => lu.solve(&mut columns, to),
                     Err(error) => _ = failed.set(error),
@@ -91,7 +96,8 @@ pub(crate) fn subtract_product<T: Scalar>(c: &mut [T], a: Option<&[T]>, b: Optio
     let (Some(left), Some(right)) = (a, b) else { return };
     team.by_columns(team.block, c, |first, c| {
         let columns = &right[first * team.block..][..c.len()];
-        T::subtract_product(view_mut(c, team.block), view(left, team.block), view(columns, team.block));
+        let [a, b] = [left, columns].map(|m| view(m, team.block));
+        T::dense_product(team.simd, Product::subtract(view_mut(c, team.block), a, b));
     });
 }
 
@@ -115,11 +121,11 @@ fn is_negligible<T: Scalar>(block: &[T], rows: usize) -> bool {
 }
 
 /// y ← y − M·x, or Mᵀ·x, for the columns of x; nothing where M is zero.
-pub(crate) fn subtract_from<T: Scalar>(y: &mut [T], block: Option<&[T]>, transposed: bool, x: &[T], rows: usize) {
+pub(crate) fn subtract_from<T: Scalar>(y: &mut [T], block: Option<&[T]>, transposed: bool, x: &[T], team: Team) {
     let Some(block) = block else { return };
-    let block = view(block, rows);
+    let block = view(block, team.block);
     let block = if transposed { block.transpose() } else { block };
-    T::subtract_product(view_mut(y, rows), block, view(x, rows));
+    T::dense_product(team.simd, Product::subtract(view_mut(y, team.block), block, view(x, team.block)));
 }
 
 /// A block tridiagonal matrix whose rows are scaled as they are read.
@@ -217,7 +223,7 @@ mod tests {
             for transposed in [false, true] {
                 let (mut x, mut rest, mut spare) = (right[..block].to_vec(), right[..block].to_vec(), vec![0.0; block]);
                 pivot.solve(transposed, &mut x, &mut spare);
-                subtract_from(&mut rest, Some(&diag), transposed, &x, block);
+                subtract_from(&mut rest, Some(&diag), transposed, &x, team);
                 assert!(rest.iter().all(|r| r.abs() < 1e-11), "{block}");
             }
         }

@@ -240,7 +240,7 @@ impl<T: Scalar> BlockSpike<T> {
 
     /// One direction of elimination in the rows z of partition p, whose neighbours are the next row, `end` and `start`.
     fn down(&self, p: usize, transposed: bool, z: &mut [T], (ends, spare): (&mut [T], &mut [T])) {
-        let (b, chunk) = (self.team.block, spare.len());
+        let chunk = spare.len();
         let (end, start) = ends.split_at_mut(chunk);
         for (k, step) in self.partitions[p].iter().enumerate() {
             let (z, after) = z[k * chunk..].split_at_mut(chunk);
@@ -249,20 +249,20 @@ impl<T: Scalar> BlockSpike<T> {
             }
             let blocks = if transposed { &step.hats } else { &step.links };
             let next = if after.is_empty() { &mut *end } else { &mut after[..chunk] };
-            subtract_from(next, blocks[0].as_deref(), transposed, z, b);
-            subtract_from(start, blocks[1].as_deref(), transposed, z, b);
+            subtract_from(next, blocks[0].as_deref(), transposed, z, self.team);
+            subtract_from(start, blocks[1].as_deref(), transposed, z, self.team);
         }
     }
 
     /// Solves for the rows of partition p, from the separators `end` and `start`.
     fn up(&self, p: usize, transposed: bool, z: &mut [T], ((end, start), spare): ((&[T], &[T]), &mut [T])) {
-        let (b, chunk) = (self.team.block, spare.len());
+        let chunk = spare.len();
         for (k, step) in self.partitions[p].iter().enumerate().rev() {
             let (z, after) = z[k * chunk..].split_at_mut(chunk);
             let blocks = if transposed { &step.links } else { &step.hats };
             let next = if after.is_empty() { end } else { &after[..chunk] };
-            subtract_from(z, blocks[0].as_deref(), transposed, next, b);
-            subtract_from(z, blocks[1].as_deref(), transposed, start, b);
+            subtract_from(z, blocks[0].as_deref(), transposed, next, self.team);
+            subtract_from(z, blocks[1].as_deref(), transposed, start, self.team);
             if transposed {
                 step.pivot.solve(true, z, spare);
             }

@@ -13,10 +13,11 @@
 use crate::error::Result;
 use crate::memory::{allocate, collected};
 use crate::tuning;
+use bandsolve_kernel::dense::Product;
 use bandsolve_kernel::dense_lu::{Eliminate, EliminatedRows, Invert, Step};
 use bandsolve_kernel::spread::{Wide, spread};
+use bandsolve_kernel::view::{View, ViewMut};
 use bandsolve_kernel::{Scalar, Simd};
-use faer::{MatMut, MatRef};
 
 /// L and U of a square matrix of n rows.
 ///
@@ -26,6 +27,7 @@ use faer::{MatMut, MatRef};
 pub(crate) struct DenseLu<T> {
     n: usize,
     panel: usize,
+    simd: Simd,
     /// L below the diagonal, U on and above it; triangles on the diagonal are not read by solves.
     lu: Vec<T>,
     /// Row k of P·A is row `order[k]` of A.
@@ -66,14 +68,14 @@ impl Team {
 }
 
 /// A column-major matrix of `rows` rows without gaps.
-pub(crate) fn view<T>(elements: &[T], rows: usize) -> MatRef<'_, T> {
-    MatRef::from_column_major_slice(elements, rows, elements.len() / rows)
+pub(crate) fn view<T>(elements: &[T], rows: usize) -> View<'_, T> {
+    View::new(elements, rows, elements.len() / rows)
 }
 
 /// The same, to be written.
-pub(crate) fn view_mut<T>(elements: &mut [T], rows: usize) -> MatMut<'_, T> {
+pub(crate) fn view_mut<T>(elements: &mut [T], rows: usize) -> ViewMut<'_, T> {
     let columns = elements.len() / rows;
-    MatMut::from_column_major_slice_mut(elements, rows, columns)
+    ViewMut::new(elements, rows, columns)
 }
 
 impl<T: Scalar> DenseLu<T> {
@@ -86,10 +88,10 @@ impl<T: Scalar> DenseLu<T> {
         let panel = tuning::dense_panel(n);
         let inverses = allocate(2 * panel * n, T::ZERO)?;
         let order = collected(0..n as u32)?;
-        let mut lu = Self { n, panel, lu: a, order, inverses };
+        let mut lu = Self { n, panel, simd: team.simd, lu: a, order, inverses };
         for j in (0..n).step_by(panel) {
-            lu.eliminate(j, team.simd);
-            lu.invert(j, team.simd);
+            lu.eliminate(j);
+            lu.invert(j);
             lu.update(j, team);
         }
         Ok(lu)
@@ -107,8 +109,8 @@ impl<T: Scalar> DenseLu<T> {
     }
 
     /// Eliminates the columns of the panel at j, a few at a time; exchanges whole rows.
-    fn eliminate(&mut self, j: usize, simd: Simd) {
-        let (n, end) = (self.n, j + self.width(j));
+    fn eliminate(&mut self, j: usize) {
+        let (n, simd, end) = (self.n, self.simd, j + self.width(j));
         for k in (j..end).step_by(tuning::DENSE_INNER) {
             let width = tuning::DENSE_INNER.min(end - k);
             let mut exchange = [0; tuning::DENSE_INNER];
@@ -127,17 +129,18 @@ impl<T: Scalar> DenseLu<T> {
             if rest.is_empty() || k + width == n {
                 continue;
             }
-            let (top, below) = view_mut(rest, n).split_at_row_mut(k + width);
-            T::subtract_product(below, view(columns, n).get(k + width.., ..), top.as_ref().get(k.., ..));
+            let (top, below) = view_mut(rest, n).split_at_row(k + width);
+            let a = view(columns, n).rows(k + width..n);
+            T::dense_product(simd, Product::subtract(below, a, top.as_ref().rows(k..k + width)));
         }
     }
 
     /// Inverts the triangles of the panel at j.
-    fn invert(&mut self, j: usize, simd: Simd) {
+    fn invert(&mut self, j: usize) {
         let w = self.width(j);
         let (lower, upper) = self.inverses[2 * self.panel * j..][..2 * w * w].split_at_mut(w * w);
         let lu = &self.lu[j * (self.n + 1)..];
-        T::dense_lu(simd, Step::Invert(Invert { lu, n: self.n, w, lower, upper }));
+        T::dense_lu(self.simd, Step::Invert(Invert { lu, n: self.n, w, lower, upper }));
     }
 
     /// Applies the panel at j to the columns right of it.
@@ -145,21 +148,21 @@ impl<T: Scalar> DenseLu<T> {
         let (n, w) = (self.n, self.width(j));
         let lower = &self.inverses[2 * self.panel * j..][..w * w];
         let (left, right) = self.lu.split_at_mut((j + w) * n);
-        let below = view(&left[j * n..], n).get(j + w.., ..);
+        let below = view(&left[j * n..], n).rows(j + w..n);
         team.by_columns(n, right, |_, columns| {
             let mut old = Vec::with_capacity(w * columns.len() / n);
             columns.chunks_exact(n).for_each(|column| old.extend_from_slice(&column[j..j + w]));
-            let (top, rest) = view_mut(columns, n).split_at_row_mut(j + w);
-            let mut top = top.get_mut(j.., ..);
-            T::product(top.as_mut(), view(lower, w), view(&old, w));
+            let (top, rest) = view_mut(columns, n).split_at_row(j + w);
+            let mut top = top.rows(j..j + w);
+            T::dense_product(team.simd, Product::replace(top.as_mut(), view(lower, w), view(&old, w)));
             if below.nrows() > 0 {
-                T::subtract_product(rest, below, top.as_ref());
+                T::dense_product(team.simd, Product::subtract(rest, below, top.as_ref()));
             }
         });
     }
 
     /// L_jj⁻¹ and U_jj⁻¹.
-    fn triangles(&self, j: usize) -> [MatRef<'_, T>; 2] {
+    fn triangles(&self, j: usize) -> [View<'_, T>; 2] {
         let w = self.width(j);
         let both = &self.inverses[2 * self.panel * j..];
         [view(&both[..w * w], w), view(&both[w * w..2 * w * w], w)]
@@ -171,29 +174,31 @@ impl<T: Scalar> DenseLu<T> {
         for (x, to) in x.chunks_exact(n).zip(to.chunks_exact_mut(n)) {
             to.iter_mut().zip(&self.order).for_each(|(to, row)| *to = x[*row as usize]);
         }
-        let (lu, mut x, mut to) = (view(&self.lu, n), view_mut(x, n), view_mut(to, n));
+        let (lu, simd, mut x, mut to) = (view(&self.lu, n), self.simd, view_mut(x, n), view_mut(to, n));
         for j in (0..n).step_by(self.panel) {
             let ([lower, _], end) = (self.triangles(j), j + self.width(j));
-            down(lower, lu.get(end.., j..end), (j, x.as_mut()), to.as_mut());
+            down(simd, [lower, lu.part(end..n, j..end)], (j, x.as_mut()), to.as_mut());
         }
         for j in (0..n).step_by(self.panel).rev() {
             let ([_, upper], end) = (self.triangles(j), j + self.width(j));
-            up(upper, lu.get(..j, j..end), (j, to.as_mut()), x.as_mut());
+            up(simd, [upper, lu.part(0..j, j..end)], (j, to.as_mut()), x.as_mut());
         }
     }
 
     /// Writes A⁻ᵀ·x to `to`; both are column-major with n rows. What stands in x is lost.
     pub fn solve_transpose(&self, x: &mut [T], to: &mut [T]) {
         let n = self.n;
-        let lu = view(&self.lu, n);
+        let (lu, simd) = (view(&self.lu, n), self.simd);
         let (mut a, mut b) = (view_mut(x, n), view_mut(to, n));
         for j in (0..n).step_by(self.panel) {
             let ([_, upper], end) = (self.triangles(j), j + self.width(j));
-            down(upper.transpose(), lu.get(j..end, end..).transpose(), (j, b.as_mut()), a.as_mut());
+            let below = lu.part(j..end, end..n).transpose();
+            down(simd, [upper.transpose(), below], (j, b.as_mut()), a.as_mut());
         }
         for j in (0..n).step_by(self.panel).rev() {
             let ([lower, _], end) = (self.triangles(j), j + self.width(j));
-            up(lower.transpose(), lu.get(j..end, ..j).transpose(), (j, a.as_mut()), b.as_mut());
+            let above = lu.part(j..end, 0..j).transpose();
+            up(simd, [lower.transpose(), above], (j, a.as_mut()), b.as_mut());
         }
         for (x, to) in x.chunks_exact(n).zip(to.chunks_exact_mut(n)) {
             x.iter().zip(&self.order).for_each(|(x, row)| to[*row as usize] = *x);
@@ -203,28 +208,33 @@ impl<T: Scalar> DenseLu<T> {
 
 /// done_j = T_jj⁻¹ open_j, open_i ← open_i − T_ij done_j for the rows i below; `inverse` is T_jj⁻¹.
 fn down<T: Scalar>(
-    inverse: MatRef<'_, T>,
-    below: MatRef<'_, T>,
-    (j, done): (usize, MatMut<'_, T>),
-    open: MatMut<'_, T>,
+    simd: Simd,
+    [inverse, below]: [View<'_, T>; 2],
+    (j, done): (usize, ViewMut<'_, T>),
+    open: ViewMut<'_, T>,
 ) {
     let end = j + inverse.nrows();
-    let (top, rest) = open.split_at_row_mut(end);
-    let mut done = done.get_mut(j..end, ..);
-    T::product(done.as_mut(), inverse, top.as_ref().get(j.., ..));
+    let (top, rest) = open.split_at_row(end);
+    let mut done = done.rows(j..end);
+    T::dense_product(simd, Product::replace(done.as_mut(), inverse, top.as_ref().rows(j..end)));
     if rest.nrows() > 0 {
-        T::subtract_product(rest, below, done.as_ref());
+        T::dense_product(simd, Product::subtract(rest, below, done.as_ref()));
     }
 }
 
 /// The same with the rows above.
-fn up<T: Scalar>(inverse: MatRef<'_, T>, above: MatRef<'_, T>, (j, done): (usize, MatMut<'_, T>), open: MatMut<'_, T>) {
+fn up<T: Scalar>(
+    simd: Simd,
+    [inverse, above]: [View<'_, T>; 2],
+    (j, done): (usize, ViewMut<'_, T>),
+    open: ViewMut<'_, T>,
+) {
     let end = j + inverse.nrows();
-    let (rest, bottom) = open.split_at_row_mut(j);
-    let mut done = done.get_mut(j..end, ..);
-    T::product(done.as_mut(), inverse, bottom.as_ref().get(..end - j, ..));
+    let (rest, bottom) = open.split_at_row(j);
+    let mut done = done.rows(j..end);
+    T::dense_product(simd, Product::replace(done.as_mut(), inverse, bottom.as_ref().rows(0..end - j)));
     if j > 0 {
-        T::subtract_product(rest, above, done.as_ref());
+        T::dense_product(simd, Product::subtract(rest, above, done.as_ref()));
     }
 }
 

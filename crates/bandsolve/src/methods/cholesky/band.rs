@@ -12,9 +12,9 @@ use crate::pivoted::banded::{self, BandFactors, OfBand};
 use crate::tuning;
 use bandsolve_kernel::Scalar;
 use bandsolve_kernel::threads::join;
+use bandsolve_kernel::view::ViewMut;
 use core::ops::Range;
 use dyn_stack::StackReq;
-use faer::MatMut;
 use std::sync::Arc;
 
 /// Factors a band that is Hermitian positive definite, of which a [`Banded`] has both triangles.
@@ -163,7 +163,7 @@ impl<T: Scalar> BandCholesky<T> {
         Self { n, width, parts: vec![lu], middle: None, parallel: false }
     }
 
-    fn solve_group(&self, mut x: MatMut<'_, T>, scratch: &mut [T]) {
+    fn solve_group(&self, mut x: ViewMut<'_, T>, scratch: &mut [T]) {
         let (count, width) = (x.ncols(), self.width);
         let (Some(middle), [first, second]) = (&self.middle, &self.parts[..]) else {
             reduce(&self.parts[0], false, x.as_mut(), scratch, &mut []);
@@ -174,14 +174,14 @@ impl<T: Scalar> BandCholesky<T> {
         let (other, scratch) = scratch.split_at_mut(width * count);
         let (one, two) = scratch.split_at_mut(first.window(count));
         let rows = first.size().rows;
-        let (above, below) = x.as_mut().split_at_row_mut(rows);
+        let (above, below) = x.as_mut().split_at_row(rows);
         self.both(|| reduce(first, false, above, one, rest), || reduce(second, true, below, two, other));
         let columns = || rest.chunks_exact(width).zip(other.chunks_exact(width));
         for (y, (rest, other)) in y.chunks_exact_mut(2 * width).zip(columns()) {
             y[..width].copy_from_slice(rest);
             y[width..].iter_mut().zip(other.iter().rev()).for_each(|(y, v)| *y = *v);
         }
-        let mut matrix = MatMut::from_column_major_slice_mut(y, 2 * width, count);
+        let mut matrix = ViewMut::new(y, 2 * width, count);
         reduce(middle, false, matrix.as_mut(), one, &mut []);
         substitute(middle, false, matrix, one, &mut []);
         for (y, (rest, other)) in
@@ -190,7 +190,7 @@ impl<T: Scalar> BandCholesky<T> {
             rest.copy_from_slice(&y[..width]);
             other.iter_mut().zip(y[width..].iter().rev()).for_each(|(v, y)| *v = *y);
         }
-        let (above, below) = x.split_at_row_mut(rows);
+        let (above, below) = x.split_at_row(rows);
         self.both(|| substitute(first, false, above, one, rest), || substitute(second, true, below, two, other));
     }
 
@@ -206,12 +206,12 @@ impl<T: Scalar> BandCholesky<T> {
 }
 
 /// x ← L⁻¹·x for the pivots of a part; what is left of the other rows comes as `rest`.
-fn reduce<T: Scalar>(lu: &BandLu<T>, reversed: bool, x: MatMut<'_, T>, window: &mut [T], rest: &mut [T]) {
+fn reduce<T: Scalar>(lu: &BandLu<T>, reversed: bool, x: ViewMut<'_, T>, window: &mut [T], rest: &mut [T]) {
     lu.lower(&mut Columns { x, reversed, offset: [0, 0], scale: [None, None] }, window, rest);
 }
 
 /// x ← L⁻ᴴ·D⁻¹·x for the pivots of a part; the other rows are given as `rest`.
-fn substitute<T: Scalar>(lu: &BandLu<T>, reversed: bool, mut x: MatMut<'_, T>, window: &mut [T], rest: &mut [T]) {
+fn substitute<T: Scalar>(lu: &BandLu<T>, reversed: bool, mut x: ViewMut<'_, T>, window: &mut [T], rest: &mut [T]) {
     conjugate(x.as_mut());
     rest.iter_mut().for_each(|v| *v = Scalar::conj(*v));
     let scale = [Some(lu.scale()), None];
@@ -219,11 +219,10 @@ fn substitute<T: Scalar>(lu: &BandLu<T>, reversed: bool, mut x: MatMut<'_, T>, w
     conjugate(x);
 }
 
-fn conjugate<T: Scalar>(x: MatMut<'_, T>) {
+fn conjugate<T: Scalar>(mut x: ViewMut<'_, T>) {
     if T::COMPLEX {
-        for column in x.col_iter_mut() {
-            let column = column.try_as_col_major_mut().expect("contiguous columns").as_slice_mut();
-            column.iter_mut().for_each(|v| *v = Scalar::conj(*v));
+        for c in 0..x.ncols() {
+            x.as_mut().column(c).iter_mut().for_each(|v| *v = Scalar::conj(*v));
         }
     }
 }
@@ -267,7 +266,7 @@ impl<T: Scalar> BandFactors<T> for BandCholesky<T> {
     fn solve(&self, transposed: bool, x: &mut [T], scratch: &mut [T]) {
         for x in x.chunks_mut((self.n * tuning::BAND_RHS).max(1)) {
             let columns = x.len() / self.n;
-            let mut x = MatMut::from_column_major_slice_mut(x, self.n, columns);
+            let mut x = ViewMut::new(x, self.n, columns);
             // Aᵀ is the conjugate of A.
             if transposed {
                 conjugate(x.as_mut());

@@ -10,8 +10,8 @@ use crate::tuning;
 use bandsolve_kernel::Scalar;
 use bandsolve_kernel::spread::{Wide, each_chunk};
 use bandsolve_kernel::threads::join;
+use bandsolve_kernel::view::ViewMut;
 use core::ops::Range;
-use faer::MatMut;
 
 /// Scratch of one part, each array column by column.
 struct Scratch<'a, T> {
@@ -48,18 +48,18 @@ impl<T: Scalar> Part<T> {
     }
 
     /// Its rows, read from place `from` on and written from place `to` on.
-    fn columns<'a>(&'a self, x: MatMut<'a, T>, offset: [usize; 2], scale: [bool; 2]) -> Columns<'a, T> {
+    fn columns<'a>(&'a self, x: ViewMut<'a, T>, offset: [usize; 2], scale: [bool; 2]) -> Columns<'a, T> {
         let scale = scale.map(|scaled| scaled.then(|| self.lu.scale()));
         Columns { x, reversed: self.reversed, offset, scale }
     }
 
     /// Eliminates its unknowns from right-hand sides.
-    fn reduce(&self, x: MatMut<'_, T>, s: &mut Scratch<'_, T>) {
+    fn reduce(&self, x: ViewMut<'_, T>, s: &mut Scratch<'_, T>) {
         self.lu.lower(&mut self.columns(x, [0, 0], [true, false]), s.window, s.rest);
     }
 
     /// Solves for its unknowns, given those beside it.
-    fn substitute(&self, mut x: MatMut<'_, T>, s: &mut Scratch<'_, T>) {
+    fn substitute(&self, mut x: ViewMut<'_, T>, s: &mut Scratch<'_, T>) {
         if self.tip_rows() > 0 {
             let rows = self.tip_rows();
             for tip in s.tip.chunks_exact_mut(rows) {
@@ -86,7 +86,7 @@ impl<T: Scalar> Part<T> {
     }
 
     /// The first half of a transposed solve: what the unknowns beside it lose.
-    fn reduce_transposed(&self, mut x: MatMut<'_, T>, s: &mut Scratch<'_, T>) {
+    fn reduce_transposed(&self, mut x: ViewMut<'_, T>, s: &mut Scratch<'_, T>) {
         s.tail.fill(T::ZERO);
         self.lu.upper_transposed(&mut self.columns(x.as_mut(), [self.offset, 0], [false, false]), s.window, s.tail);
         if self.tip_rows() > 0 {
@@ -99,7 +99,7 @@ impl<T: Scalar> Part<T> {
     }
 
     /// The other half, given the multipliers of the equations that were left.
-    fn substitute_transposed(&self, x: MatMut<'_, T>, s: &mut Scratch<'_, T>) {
+    fn substitute_transposed(&self, x: ViewMut<'_, T>, s: &mut Scratch<'_, T>) {
         self.lu.lower_transposed(&mut self.columns(x, [0, 0], [false, true]), s.window, s.rest);
     }
 }
@@ -153,7 +153,7 @@ impl<T: Scalar> Rows<T> for Tip<'_, T> {
 }
 
 /// What is done to every part.
-type Work<'w, T> = &'w (dyn Fn(&Part<T>, MatMut<'_, T>, &mut Scratch<'_, T>) + Sync);
+type Work<'w, T> = &'w (dyn Fn(&Part<T>, ViewMut<'_, T>, &mut Scratch<'_, T>) + Sync);
 
 /// Words of scratch that are enough for two parts of n rows of a band of so many diagonals on a side, or for the whole where
 /// two would be too short.
@@ -185,14 +185,14 @@ impl<T: Scalar> Partitions<T> {
         let each = self.words(group).max(1);
         let solve = |_: usize, (Wide(x, _), Wide(scratch, _)): (Wide<'_, T>, Wide<'_, T>)| {
             let columns = x.len() / self.n;
-            self.solve_group(transposed, MatMut::from_column_major_slice_mut(x, self.n, columns), scratch);
+            self.solve_group(transposed, ViewMut::new(x, self.n, columns), scratch);
         };
         let groups = x.len().div_ceil((group * self.n).max(1));
         let out = (Wide(x, group * self.n), Wide(scratch, each));
         each_chunk((groups, usize::from(self.parallel)), out, &solve);
     }
 
-    fn solve_group(&self, transposed: bool, mut x: MatMut<'_, T>, scratch: &mut [T]) {
+    fn solve_group(&self, transposed: bool, mut x: ViewMut<'_, T>, scratch: &mut [T]) {
         let count = x.ncols();
         let Some(coarse) = &self.coarse else {
             return self.each(x, scratch, &|part, mut x, s| {
@@ -211,7 +211,7 @@ impl<T: Scalar> Partitions<T> {
         if !transposed {
             self.each(x.as_mut(), scratch, &|part, x, s| part.reduce(x, s));
             self.equations(scratch, y, count, |rest, y| y.copy_from_slice(rest));
-            coarse.solve_group(transposed, MatMut::from_column_major_slice_mut(y, coarse.n, count), inner);
+            coarse.solve_group(transposed, ViewMut::new(y, coarse.n, count), inner);
             self.unknowns(scratch, y, count, |tail, y| tail.copy_from_slice(y));
             self.each(x.as_mut(), scratch, &|part, x, s| part.substitute(x, s));
             self.interfaces(x, y, |x, y| x.copy_from_slice(y));
@@ -219,14 +219,14 @@ impl<T: Scalar> Partitions<T> {
             self.interfaces(x.as_mut(), y, |x, y| y.copy_from_slice(x));
             self.each(x.as_mut(), scratch, &|part, x, s| part.reduce_transposed(x, s));
             self.unknowns(scratch, y, count, |tail, y| y.iter_mut().zip(&*tail).for_each(|(y, v)| *y += *v));
-            coarse.solve_group(transposed, MatMut::from_column_major_slice_mut(y, coarse.n, count), inner);
+            coarse.solve_group(transposed, ViewMut::new(y, coarse.n, count), inner);
             self.equations(scratch, y, count, |rest, y| rest.copy_from_slice(y));
             self.each(x, scratch, &|part, x, s| part.substitute_transposed(x, s));
         }
     }
 
     /// Does `work` for every part, each with its rows and its scratch.
-    fn each(&self, x: MatMut<'_, T>, scratch: &mut [T], work: Work<'_, T>) {
+    fn each(&self, x: ViewMut<'_, T>, scratch: &mut [T], work: Work<'_, T>) {
         each(&self.parts, x, scratch, self.parallel, work);
     }
 
@@ -262,11 +262,11 @@ impl<T: Scalar> Partitions<T> {
     }
 
     /// Calls `pass(x, y)` for the unknowns between the parts.
-    fn interfaces(&self, mut x: MatMut<'_, T>, y: &mut [T], pass: impl Fn(&mut [T], &mut [T])) {
+    fn interfaces(&self, mut x: ViewMut<'_, T>, y: &mut [T], pass: impl Fn(&mut [T], &mut [T])) {
         let (between, count) = (self.between().max(1), x.ncols());
         let n = y.len() / count;
         for (c, y) in y.chunks_exact_mut(n.max(1)).enumerate() {
-            let x = x.as_mut().col_mut(c).try_as_col_major_mut().expect("contiguous columns").as_slice_mut();
+            let x = x.as_mut().column(c);
             for (part, y) in self.parts[1..].iter().zip(y.chunks_exact_mut(between)) {
                 let first = part.rows.start - self.lower;
                 pass(&mut x[first..first + between], y);
@@ -286,13 +286,13 @@ fn around_reversal<T>(reversed: bool, values: &mut [T], pass: impl FnOnce(&mut [
     }
 }
 
-fn each<T: Scalar>(parts: &[Part<T>], x: MatMut<'_, T>, scratch: &mut [T], parallel: bool, work: Work<'_, T>) {
+fn each<T: Scalar>(parts: &[Part<T>], x: ViewMut<'_, T>, scratch: &mut [T], parallel: bool, work: Work<'_, T>) {
     let count = x.ncols();
     if let [part] = parts {
         return work(part, x, &mut part.divide(scratch, count));
     }
     let (left, right) = parts.split_at(parts.len() / 2);
-    let (top, bottom) = x.split_at_row_mut(right[0].rows.start - left[0].rows.start);
+    let (top, bottom) = x.split_at_row(right[0].rows.start - left[0].rows.start);
     let (one, two) = scratch.split_at_mut(left.iter().map(|part| part.words(count)).sum());
     let halves = [(left, top, one), (right, bottom, two)];
     if parallel {

@@ -7,11 +7,11 @@ use super::BandLu;
 use crate::tuning;
 use bandsolve_kernel::ahead::prefetch;
 use bandsolve_kernel::columns::solve_unit_lower;
-use bandsolve_kernel::dense::{Kind, Product, SMALL, Substitute};
+use bandsolve_kernel::dense::{Product, SMALL, Substitute};
 use bandsolve_kernel::panel::{Narrow, Sweep, exchange_rows};
+use bandsolve_kernel::view::{View, ViewMut};
 use bandsolve_kernel::{Scalar, window};
 use core::ops::Range;
-use faer::{MatMut, MatRef};
 
 /// Where a sweep takes its right-hand sides from, and puts its solutions.
 pub(crate) trait Rows<T> {
@@ -26,7 +26,7 @@ pub(crate) trait Rows<T> {
 /// Columns of a matrix, read and written.
 #[derive(Debug)]
 pub(crate) struct Columns<'a, T: Scalar> {
-    pub x: MatMut<'a, T>,
+    pub x: ViewMut<'a, T>,
     /// Rows are counted from the last to the first.
     pub reversed: bool,
     /// Where row 0 is read, and where it is written.
@@ -41,8 +41,7 @@ impl<T: Scalar> Columns<'_, T> {
         let height = self.x.nrows();
         let rows = rows.start + self.offset[at]..rows.end + self.offset[at];
         let rows = if self.reversed { height - rows.end..height - rows.start } else { rows };
-        let column = self.x.as_mut().col_mut(column).try_as_col_major_mut().expect("contiguous columns");
-        &mut column.as_slice_mut()[rows]
+        &mut self.x.as_mut().column(column)[rows]
     }
 
     fn multiply(&self, at: usize, rows: Range<usize>, values: &mut [T]) {
@@ -96,10 +95,9 @@ impl<T: Scalar> Window<'_, T> {
     }
 
     /// Rows of all columns.
-    fn rows(&mut self, rows: Range<usize>) -> MatMut<'_, T> {
+    fn rows(&mut self, rows: Range<usize>) -> ViewMut<'_, T> {
         let (height, columns) = (self.height, self.columns);
-        MatMut::from_column_major_slice_with_stride_mut(self.elements, height, columns, height)
-            .subrows_mut(rows.start, rows.len())
+        ViewMut::new(self.elements, height, columns).rows(rows)
     }
 
     fn load(&mut self, x: &mut impl Rows<T>, rows: Range<usize>, at: usize) {
@@ -120,13 +118,13 @@ impl<T: Scalar> Window<'_, T> {
 }
 
 /// Asks for all columns, one after the other, if they are few.
-fn ask_for<T>(a: MatRef<'_, T>) {
+fn ask_for<T>(a: View<'_, T>) {
     let lines = (size_of::<T>() * a.nrows()).div_ceil(64);
     if a.ncols() * lines * 64 > tuning::ASK_MAX_BYTES {
         return;
     }
     for c in 0..a.ncols() {
-        let column = a.as_ptr().wrapping_offset(c as isize * a.col_stride()).cast::<u8>();
+        let column = a.as_ptr().wrapping_add(c * a.column_stride()).cast::<u8>();
         (0..=lines).for_each(|line| prefetch(column.wrapping_add(64 * line)));
     }
 }
@@ -158,7 +156,7 @@ impl<T: Scalar> BandLu<T> {
     pub fn solve(&self, transposed: bool, x: &mut [T], window: &mut [T]) {
         let n = self.size.rows.max(1);
         for x in x.chunks_mut(n * tuning::BAND_RHS) {
-            let x = MatMut::from_column_major_slice_mut(x, n, x.len() / n);
+            let x = ViewMut::new(x, n, x.len() / n);
             let (scale, none) = (Some(&self.scale[..]), None);
             let scale = if !transposed { [scale, none] } else { [none, scale] };
             let mut x = Columns { x, reversed: false, offset: [0, 0], scale };
@@ -281,17 +279,17 @@ impl<T: Scalar> BandLu<T> {
     }
 
     /// Columns j … of L from the diagonal on down, as far as they go.
-    pub(crate) fn columns_of_l(&self, j: usize, width: usize) -> MatRef<'_, T> {
+    pub(crate) fn columns_of_l(&self, j: usize, width: usize) -> View<'_, T> {
         let rows = (width + self.size.lower).min(self.size.rows - j);
         let elements = &self.elements[self.index(j, j)..];
-        MatRef::from_column_major_slice_with_stride(elements, rows, width, self.stride)
+        View::with_stride(elements, rows, width, self.stride)
     }
 
     /// Columns j … of U above row `end`, as far as they go.
-    fn columns_of_u(&self, columns: Range<usize>, end: usize) -> MatRef<'_, T> {
+    fn columns_of_u(&self, columns: Range<usize>, end: usize) -> View<'_, T> {
         let rows = end - columns.start.saturating_sub(self.fill).min(end);
         let elements = &self.elements[self.index(end - rows, columns.start)..];
-        MatRef::from_column_major_slice_with_stride(elements, rows, columns.len(), self.stride)
+        View::with_stride(elements, rows, columns.len(), self.stride)
     }
 
     /// Asks for a block of columns of L, which is next, if there is one.
@@ -336,10 +334,10 @@ impl<T: Scalar> BandLu<T> {
         let l = self.columns_of_l(pivots.start, pivots.len());
         let exchange = &self.exchange[pivots.clone()];
         exchange_rows(&mut w.elements[at..], w.height, w.columns, exchange);
-        let (mut top, below) = w.rows(at..at + l.nrows()).split_at_row_mut(pivots.len());
+        let (mut top, below) = w.rows(at..at + l.nrows()).split_at_row(pivots.len());
         solve_unit_lower(self.simd, l, top.as_mut());
-        let a = l.subrows(pivots.len(), l.nrows() - pivots.len());
-        T::dense_product(self.simd, Product { c: below, a, b: top.as_ref(), kind: Kind::Plain });
+        let a = l.rows(pivots.len()..l.nrows());
+        T::dense_product(self.simd, Product::subtract(below, a, top.as_ref()));
     }
 
     fn lower_transposed_block(&self, pivots: Range<usize>, w: &mut Window<'_, T>, at: usize) {
@@ -349,10 +347,10 @@ impl<T: Scalar> BandLu<T> {
         let (l, width) = (self.columns_of_l(pivots.start, pivots.len()), pivots.len());
         for p in (0..width).step_by(SMALL).rev() {
             let size = SMALL.min(width - p);
-            let (mut top, below) = w.rows(at + p..at + l.nrows()).split_at_row_mut(size);
-            let a = l.submatrix(p + size, p, l.nrows() - p - size, size);
-            T::dense_product(self.simd, Product { c: top.as_mut(), a, b: below.as_ref(), kind: Kind::Transposed });
-            let t = l.submatrix(p, p, size, size).transpose();
+            let (mut top, below) = w.rows(at + p..at + l.nrows()).split_at_row(size);
+            let a = l.part(p + size..l.nrows(), p..p + size);
+            T::dense_product(self.simd, Product::subtract(top.as_mut(), a.transpose(), below.as_ref()));
+            let t = l.part(p..p + size, p..p + size).transpose();
             T::substitute_small(self.simd, Substitute { t, inverse: None, forward: false, x: top });
         }
         for c in 0..w.columns {
@@ -368,7 +366,7 @@ impl<T: Scalar> BandLu<T> {
         for j in pivots.clone().step_by(SMALL).rev() {
             let (size, row) = (SMALL.min(pivots.end - j), at + j - pivots.start);
             let t = self.columns_of_u(j..j + size, j + size);
-            let t = t.subrows(t.nrows() - size, size);
+            let t = t.rows(t.nrows() - size..t.nrows());
             let inverse = Some(&self.inverse[j..j + size]);
             T::substitute_small(self.simd, Substitute { t, inverse, forward: false, x: w.rows(row..row + size) });
             self.apply_columns(j..j + size, pivots.start, w, row);
@@ -381,9 +379,9 @@ impl<T: Scalar> BandLu<T> {
     fn apply_columns(&self, columns: Range<usize>, first: usize, w: &mut Window<'_, T>, at: usize) {
         let a = self.columns_of_u(columns.clone(), columns.start);
         let skip = first.saturating_sub(columns.start - a.nrows());
-        let a = a.subrows(skip, a.nrows() - skip);
-        let (above, x) = w.rows(at - a.nrows()..at + columns.len()).split_at_row_mut(a.nrows());
-        T::dense_product(self.simd, Product { c: above, a, b: x.as_ref(), kind: Kind::Plain });
+        let a = a.rows(skip..a.nrows());
+        let (above, x) = w.rows(at - a.nrows()..at + columns.len()).split_at_row(a.nrows());
+        T::dense_product(self.simd, Product::subtract(above, a, x.as_ref()));
     }
 
     fn upper_transposed_block(&self, pivots: Range<usize>, w: &mut Window<'_, T>, at: usize) {
@@ -391,16 +389,16 @@ impl<T: Scalar> BandLu<T> {
             return self.narrow(Sweep::UpperTransposed, pivots, w, at);
         }
         let a = self.columns_of_u(pivots.clone(), pivots.start);
-        let (above, x) = w.rows(at - a.nrows()..at + pivots.len()).split_at_row_mut(a.nrows());
-        T::dense_product(self.simd, Product { c: x, a, b: above.as_ref(), kind: Kind::Transposed });
+        let (above, x) = w.rows(at - a.nrows()..at + pivots.len()).split_at_row(a.nrows());
+        T::dense_product(self.simd, Product::subtract(x, a.transpose(), above.as_ref()));
         for j in pivots.clone().step_by(SMALL) {
             let (size, row) = (SMALL.min(pivots.end - j), at + j - pivots.start);
             let u = self.columns_of_u(j..j + size, j + size);
             let done = (j - pivots.start).min(u.nrows() - size);
-            let a = u.subrows(u.nrows() - size - done, done);
-            let (above, mut x) = w.rows(row - done..row + size).split_at_row_mut(done);
-            T::dense_product(self.simd, Product { c: x.as_mut(), a, b: above.as_ref(), kind: Kind::Transposed });
-            let t = u.subrows(u.nrows() - size, size).transpose();
+            let a = u.rows(u.nrows() - size - done..u.nrows() - size);
+            let (above, mut x) = w.rows(row - done..row + size).split_at_row(done);
+            T::dense_product(self.simd, Product::subtract(x.as_mut(), a.transpose(), above.as_ref()));
+            let t = u.rows(u.nrows() - size..u.nrows()).transpose();
             let inverse = Some(&self.inverse[j..j + size]);
             T::substitute_small(self.simd, Substitute { t, inverse, forward: true, x });
         }
@@ -418,9 +416,9 @@ impl<T: Scalar> BandLu<T> {
         let (pivots, behind) = (self.size.pivots, self.size.columns - self.size.pivots);
         for columns in self.tail_blocks() {
             let a = self.columns_of_u(columns.clone(), pivots);
-            let x = MatRef::from_column_major_slice(&tail[..behind * w.columns], behind, w.columns);
-            let b = x.subrows(columns.start - pivots, columns.len());
-            T::dense_product(self.simd, Product { c: w.rows(at - a.nrows()..at), a, b, kind: Kind::Plain });
+            let x = View::new(&tail[..behind * w.columns], behind, w.columns);
+            let b = x.rows(columns.start - pivots..columns.end - pivots);
+            T::dense_product(self.simd, Product::subtract(w.rows(at - a.nrows()..at), a, b));
         }
     }
 
@@ -429,12 +427,9 @@ impl<T: Scalar> BandLu<T> {
         let (pivots, behind, count) = (self.size.pivots, self.size.columns - self.size.pivots, w.columns);
         for columns in self.tail_blocks() {
             let a = self.columns_of_u(columns.clone(), pivots);
-            let x = MatMut::from_column_major_slice_mut(&mut tail[..behind * count], behind, count);
-            let c = x.subrows_mut(columns.start - pivots, columns.len());
-            T::dense_product(
-                self.simd,
-                Product { c, a, b: w.rows(at - a.nrows()..at).as_ref(), kind: Kind::Transposed },
-            );
+            let x = ViewMut::new(&mut tail[..behind * count], behind, count);
+            let c = x.rows(columns.start - pivots..columns.end - pivots);
+            T::dense_product(self.simd, Product::subtract(c, a.transpose(), w.rows(at - a.nrows()..at).as_ref()));
         }
     }
 }
