@@ -786,7 +786,7 @@ impl<T: Scalar> Triangle<'_, T> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Complex32, Complex64, Kernels, Simd};
+    use super::super::{Complex32, Complex64, Simd};
     use super::*;
 
     fn wave(rows: usize, columns: usize, by: f64) -> Vec<f64> {

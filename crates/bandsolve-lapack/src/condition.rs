@@ -1,30 +1,27 @@
 //! The condition of a factored matrix, estimated with a few solves.
 
-use bandsolve::{RealScalar, Scalar};
+use crate::refine::Factors;
+use bandsolve::{Op, RealScalar, Scalar};
 use bandsolve_kernel::estimate::norm_1;
 use core::convert::Infallible;
 
-/// An upper bound of 1/(‖A‖₁·‖A⁻¹‖₁), in most cases within a factor of three of it; 0 if A⁻¹ cannot be had.
-///
-/// `norm` is ‖A‖₁, `solve` replaces v by A⁻¹·v, `solve_adjoint` by A⁻ᴴ·v. For the norm ‖·‖∞ exchange the two.
+/// An upper bound of 1/(‖A‖₁·‖A⁻¹‖₁), with `infinity` of 1/(‖A‖∞·‖A⁻¹‖∞), in most cases within a factor of three of it; 0 if A⁻¹
+/// cannot be had. `norm` is ‖A‖.
 ///
 /// # Shapes and cost
-/// As [`norm_1`], of the matrix s·A⁻¹·s with s² ≈ ‖A‖: neither A nor A⁻¹ near the ends of the range does harm.
-pub fn reciprocal<T: Scalar>(
-    norm: T::Real,
-    solve: impl Fn(&mut [T]),
-    solve_adjoint: impl Fn(&mut [T]),
-    v: &mut [T],
-    sign: &mut [T],
-) -> T::Real {
+/// `work` has 2n elements. As [`norm_1`], of the matrix s·A⁻¹·s with s² ≈ ‖A‖: neither A nor A⁻¹ near the ends of the range does harm.
+pub fn reciprocal<T: Scalar>(factors: &impl Factors<T>, infinity: bool, norm: T::Real, work: &mut [T]) -> T::Real {
+    if factors.n() == 0 {
+        return T::Real::ONE;
+    }
+    if norm == T::Real::ZERO {
+        return T::Real::ZERO;
+    }
     let s = power_of_two_near(norm.sqrt());
+    let (v, sign) = work.split_at_mut(factors.n());
     let Ok(inverse) = norm_1([v, sign], |adjoint, v: &mut [T]| {
         v.iter_mut().for_each(|v| *v = v.scale(s));
-        if adjoint {
-            solve_adjoint(v)
-        } else {
-            solve(v)
-        }
+        factors.solve(if adjoint == infinity { Op::Plain } else { Op::ConjTranspose }, v);
         v.iter_mut().for_each(|v| *v = v.scale(s));
         Ok::<_, Infallible>(())
     });
@@ -41,16 +38,24 @@ fn power_of_two_near<R: RealScalar>(x: R) -> R {
 mod tests {
     use super::*;
 
+    struct Diagonal([f64; 3]);
+
+    impl Factors<f64> for Diagonal {
+        fn n(&self) -> usize {
+            3
+        }
+        fn solve(&self, _: Op, v: &mut [f64]) {
+            v.iter_mut().zip(self.0).for_each(|(v, d)| *v /= d);
+        }
+    }
+
     #[test]
     fn conditions_at_the_ends_of_the_range() {
         for e in [-305, -150, 0, 150, 305] {
             let s = 10f64.powi(e);
-            let diagonal = [4.0 * s, 1.0 * s, 0.5 * s];
-            let solve = |v: &mut [f64]| v.iter_mut().zip(&diagonal).for_each(|(v, d)| *v /= d);
-            let c = reciprocal(4.0 * s, solve, solve, &mut [0.0; 3], &mut [0.0; 3]);
+            let c = reciprocal(&Diagonal([4.0 * s, 1.0 * s, 0.5 * s]), e > 0, 4.0 * s, &mut [0.0; 6]);
             assert!((c - 0.125).abs() < 1e-15, "{e}: {c}");
         }
-        let singular = |v: &mut [f64]| v.iter_mut().for_each(|v| *v /= 0.0);
-        assert_eq!(reciprocal(1.0, singular, singular, &mut [0.0; 3], &mut [0.0; 3]), 0.0);
+        assert_eq!(reciprocal(&Diagonal([0.0; 3]), false, 1.0, &mut [0.0; 6]), 0.0);
     }
 }
