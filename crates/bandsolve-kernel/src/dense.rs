@@ -416,22 +416,27 @@ pub const MAX_LANES: usize = 16;
 /// y ← y − c·v on their common length.
 #[inline(always)]
 pub fn subtract_multiple<V: Lanes<Real = T::Real>, T: Scalar>(y: &mut [T], c: T, v: &[T]) {
-    if T::COMPLEX {
-        return y.iter_mut().zip(v).for_each(|(y, v)| *y -= c * *v);
-    }
-    let len = y.len().min(v.len());
-    let (y, v, c) = (y.as_mut_ptr().cast::<V::Real>(), v.as_ptr().cast::<V::Real>(), V::splat(c.re()));
+    let len = y.len().min(v.len()) * if T::COMPLEX { 2 } else { 1 };
+    let (y, v) = (y.as_mut_ptr().cast::<V::Real>(), v.as_ptr().cast::<V::Real>());
+    let (re, im) = (V::splat(c.re()), V::splat(-c.im()).interleave(V::splat(c.im()))[0]);
     let whole = len / V::W * V::W;
-    // SAFETY: real scalars are their own real type; both slices have `len` numbers.
+    // SAFETY: scalars are one or two numbers of their real type; both slices have `len` of these.
     unsafe {
         for k in (0..whole).step_by(V::W) {
-            c.neg_mul_add(V::load(v.add(k)), V::load(y.add(k))).store(y.add(k));
+            minus_multiple::<V, T>(re, im, V::load(v.add(k)), V::load(y.add(k))).store(y.add(k));
         }
         if whole < len {
             let (y, v, rest) = (y.add(whole), v.add(whole), len - whole);
-            c.neg_mul_add(V::load_first(v, rest), V::load_first(y, rest)).store_first(y, rest);
+            minus_multiple::<V, T>(re, im, V::load_first(v, rest), V::load_first(y, rest)).store_first(y, rest);
         }
     }
+}
+
+/// y − c·v of parts that alternate if they are complex: `re` is Re c in all lanes, `im` −Im c and Im c in turn.
+#[inline(always)]
+fn minus_multiple<V: Lanes<Real = T::Real>, T: Scalar>(re: V, im: V, v: V, y: V) -> V {
+    let y = re.neg_mul_add(v, y);
+    if T::COMPLEX { im.neg_mul_add(v.swap_pairs(), y) } else { y }
 }
 
 /// Σ a_i·b_i on their common length.
