@@ -1,9 +1,12 @@
 //! A few columns of a Hermitian positive definite band, eliminated one after the other without exchanges.
 
 use super::Job;
-use super::dense::subtract_multiple;
+use super::columns::Pieces;
+use super::dense::{Product, subtract_multiple};
 use super::lanes::Lanes;
+use crate::Simd;
 use crate::scalar::{RealScalar, Scalar};
+use crate::view::{View, ViewMut};
 
 /// Columns of the lower triangle under elimination: what is left of A becomes L, with D in place of its ones.
 ///
@@ -101,10 +104,41 @@ unsafe fn whole_vectors<V: Lanes>(
     }
 }
 
+/// Eliminates a block of columns, and updates those after it that it reaches:
+/// A₂₂ ← A₂₂ − L₂₁·U₁₂ with U₁₂ = D·L₂₁ᴴ, from the diagonal of each piece of columns down. Returns the first column of the block
+/// whose pivot is not a positive number, where elimination ends.
+///
+/// What of a piece stands above the diagonal is written to. `u` is scratch: `lower` numbers for each column of the block.
+pub fn eliminate_block<T: Scalar>(simd: Simd, job: Definite<'_, T>, u: &mut [T], pieces: Pieces) -> Option<usize> {
+    let Definite { region, stride, rows, lower, padded, inverse, .. } = job;
+    let width = inverse.len();
+    let block = Definite { region: &mut *region, stride, rows, columns: width, lower, padded, inverse };
+    let bad = T::definite(simd, block);
+    let count = lower.min(rows - width);
+    if bad.is_some() || count == 0 {
+        return bad;
+    }
+    let (left, right) = region.split_at_mut(width * stride);
+    let u = &mut u[..width * count];
+    for c in 0..width {
+        let (pivot, column) = (left[c * (stride + 1)].re(), &left[c * stride + width..][..count]);
+        u[c..].iter_mut().step_by(width).zip(column).for_each(|(u, l)| *u = Scalar::conj(*l).scale(pivot));
+    }
+    let l = View::with_stride(left, width + count, width, stride);
+    let (l21, u) = (l.rows(width..width + count), View::new(u, width, count));
+    pieces.each(right, stride, (count, count), |piece, own| {
+        let first = piece * pieces.columns;
+        let end = count.min(first + pieces.columns);
+        let c = ViewMut::with_stride(&mut own[width + first..], count - first, end - first, stride);
+        T::dense_product(simd, Product::subtract(c, l21.rows(first..count), u.part(0..width, first..end)));
+    });
+    None
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Complex64, Kernels, Simd};
+    use crate::{Complex64, Kernels};
 
     /// (3 + i, j) of a Hermitian band that is dominant.
     fn entry(i: usize, j: usize) -> Complex64 {

@@ -10,10 +10,12 @@
 pub mod ahead;
 pub mod arithmetic;
 pub mod blocks;
+pub mod columns;
 pub mod definite;
 pub mod dense;
 pub mod dense_lu;
 mod element;
+pub mod estimate;
 pub mod exact;
 mod lanes;
 pub mod lockstep;

@@ -37,6 +37,8 @@ pub struct Panel<'a, T: Scalar> {
     pub lower: usize,
     /// Columns to the right that a row reaches.
     pub fill: usize,
+    /// The same before rows are exchanged.
+    pub upper: usize,
     /// Columns of the window in registers that may eliminate, if one may: what reaches further than so many less `lower` up
     /// is zero at first.
     pub window: Option<usize>,
@@ -76,8 +78,9 @@ impl<T: Scalar> Job<T> for Panel<'_, T> {
                 _ => 0,
             };
         }
+        let mut reach = first + self.fill;
         for k in first..self.inverse.len() {
-            self.eliminate::<V>(k, &mut found);
+            self.eliminate::<V>(k, &mut reach, &mut found);
         }
         found
     }
@@ -103,9 +106,9 @@ impl<T: Scalar> Panel<'_, T> {
         count
     }
 
-    /// Eliminates column k, and updates those to its right.
+    /// Eliminates column k, and updates those to its right up to number `reach`, the last that the rows so far have entries in.
     #[inline(always)]
-    fn eliminate<V: Lanes<Real = T::Real>>(&mut self, k: usize, found: &mut Found) {
+    fn eliminate<V: Lanes<Real = T::Real>>(&mut self, k: usize, reach: &mut usize, found: &mut Found) {
         let (diagonal, height) = (k * (self.stride + 1), (1 + self.lower).min(self.rows - k));
         // Without columns to the right a column may be higher than it is far to the next.
         let next = (diagonal + self.stride.max(height)).min(self.region.len());
@@ -118,13 +121,20 @@ impl<T: Scalar> Panel<'_, T> {
         if column[0] == T::ZERO {
             found.singular = found.singular.or(Some(k));
         }
-        let inverse = reciprocal(column[0]);
-        (self.inverse[k], self.exchange[k]) = (inverse, q as u32);
+        // 1/u of a number that is not normal would overflow.
+        let tiny = column[0].abs1() < T::Real::MIN_POSITIVE;
+        let lift = if tiny { T::Real::ONE / T::Real::EPSILON } else { T::Real::ONE };
+        let inverse = reciprocal(column[0].scale(lift));
+        (self.inverse[k], self.exchange[k]) = (inverse.scale(lift), q as u32);
+        if tiny {
+            column[1..].iter_mut().for_each(|l| *l = l.scale(lift));
+        }
         column[1..].iter_mut().for_each(|l| *l *= inverse);
         if self.reach_back && q > 0 {
             earlier.chunks_mut(self.stride).take(k).for_each(|column| column.swap(k, k + q));
         }
-        let count = self.fill.min(self.columns - k - 1);
+        *reach = (k + q + self.upper).max(*reach);
+        let count = (*reach - k).min(self.fill).min(self.columns - k - 1);
         let multipliers = &column[1..];
         for column in right.chunks_mut(self.stride).take(count) {
             update::<V, T>(&mut column[..height], multipliers, q);

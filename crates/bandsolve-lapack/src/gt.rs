@@ -10,7 +10,7 @@
 use crate::Int;
 use crate::norm::{self, Norm};
 use crate::number::{divide, select};
-use crate::refine::System;
+use crate::refine::{Entries, Factors};
 use bandsolve::{Op, Scalar};
 
 /// The matrix: `sub` and `sup` have n − 1 entries, `diag` has n.
@@ -183,21 +183,21 @@ fn back<T: Scalar>(diag: &[T], sup: &[T], sup2: &[T], x: &mut [T]) {
     }
 }
 
-impl<T: Scalar> Lu<'_, T> {
-    /// Number of unknowns.
-    pub fn n(&self) -> usize {
+impl<T: Scalar> Factors<T> for Lu<'_, T> {
+    fn n(&self) -> usize {
         self.diag.len()
     }
 
-    /// x ← op(A)⁻¹·x
-    pub fn solve(&self, op: Op, x: &mut [T]) {
+    fn solve(&self, op: Op, x: &mut [T]) {
         match op {
             Op::Plain => self.solve_plain(x),
             Op::Transpose => self.solve_transpose(x, |v| v),
             Op::ConjTranspose => self.solve_transpose(x, Scalar::conj),
         }
     }
+}
 
+impl<T: Scalar> Lu<'_, T> {
     fn solve_plain(&self, x: &mut [T]) {
         for i in 0..self.n().saturating_sub(1) {
             forward(&mut x[i..], self.exchanged(i), self.multiplier[i]);
@@ -228,21 +228,13 @@ impl<T: Scalar> Lu<'_, T> {
     }
 }
 
-/// A system op(A)·x = b with the factors of A.
-#[derive(Debug)]
-pub struct Factored<'a, T> {
-    /// A
-    pub a: Matrix<'a, T>,
-    /// Its factors.
-    pub lu: Lu<'a, T>,
-    /// Which system.
-    pub op: Op,
-}
+impl<T: Scalar> Entries<T> for Matrix<'_, T> {
+    fn row_entries(&self) -> usize {
+        3
+    }
 
-impl<T: Scalar> Matrix<'_, T> {
-    /// Calls `visit(i, j, a_ij)` for every entry, row by row.
     #[inline(always)]
-    pub fn visit(&self, mut visit: impl FnMut(usize, usize, T)) {
+    fn visit(&self, mut visit: impl FnMut(usize, usize, T)) {
         let n = self.diag.len();
         for i in 0..n {
             if i > 0 {
@@ -260,53 +252,6 @@ impl<T: Scalar> Matrix<'_, T> {
     /// A norm of A.
     pub fn norm(&self, norm: Norm) -> T::Real {
         norm::tridiagonal(norm, (self.sub, self.diag, self.sup))
-    }
-}
-
-/// Sets r ← b, w ← |b|; returns what takes entry (i, j) of op(A) away from r and adds it to w.
-pub(crate) fn accumulate<'s, T: Scalar>(
-    (x, b): (&'s [T], &[T]),
-    (r, w): (&'s mut [T], &'s mut [T::Real]),
-) -> impl FnMut(usize, usize, T) + 's {
-    r.copy_from_slice(b);
-    w.iter_mut().zip(b).for_each(|(w, b)| *w = b.abs1());
-    move |i, j, a| {
-        r[i] -= a * x[j];
-        w[i] += a.abs1() * x[j].abs1();
-    }
-}
-
-/// Solves with the conjugate of the matrix that `solve` solves with.
-pub(crate) fn conjugated<T: Scalar>(v: &mut [T], solve: impl FnOnce(&mut [T])) {
-    v.iter_mut().for_each(|v| *v = Scalar::conj(*v));
-    solve(v);
-    v.iter_mut().for_each(|v| *v = Scalar::conj(*v));
-}
-
-impl<T: Scalar> System<T> for Factored<'_, T> {
-    fn row_entries(&self) -> usize {
-        3
-    }
-
-    fn residual(&self, x: &[T], b: &[T], r: &mut [T], w: &mut [T::Real]) {
-        let mut take = accumulate((x, b), (r, w));
-        match self.op {
-            Op::Plain => self.a.visit(take),
-            Op::Transpose => self.a.visit(|i, j, a| take(j, i, a)),
-            Op::ConjTranspose => self.a.visit(|i, j, a| take(j, i, Scalar::conj(a))),
-        }
-    }
-
-    fn solve(&self, v: &mut [T]) {
-        self.lu.solve(self.op, v);
-    }
-
-    fn solve_adjoint(&self, v: &mut [T]) {
-        match self.op {
-            Op::Plain => self.lu.solve(Op::ConjTranspose, v),
-            Op::ConjTranspose => self.lu.solve(Op::Plain, v),
-            Op::Transpose => conjugated(v, |v| self.lu.solve(Op::Plain, v)),
-        }
     }
 }
 

@@ -8,7 +8,6 @@
 //! and makes slices of pointers (`raw`); all other modules are safe and know nothing of LAPACK's interface.
 
 pub mod condition;
-mod dense;
 mod entry;
 pub mod gb;
 pub mod gt;
@@ -20,6 +19,7 @@ pub mod pt;
 mod raw;
 pub mod refine;
 mod settings;
+mod strip;
 mod symbols;
 #[cfg(test)]
 mod testing;

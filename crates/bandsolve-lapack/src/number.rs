@@ -4,7 +4,7 @@ use bandsolve::{Complex32, Complex64, RealScalar, Scalar};
 use core::hint::select_unpredictable;
 
 /// A number with the letter that LAPACK's names begin with.
-pub trait Number: Scalar + crate::dense::DenseSolve {
+pub trait Number: Scalar {
     /// `S`, `D`, `C` or `Z`.
     const LETTER: u8;
 }

@@ -19,6 +19,7 @@ use crate::settings::{Partition, partition};
 use crate::wide::{self, Job};
 use bandsolve::dyn_stack::{PodBuffer, PodStack};
 use bandsolve::{Error, Factor, Method, Op, Plan, RealScalar, Scalar, Tridiagonal};
+use bandsolve_kernel::memory::zeros;
 
 /// Unknowns from which on partitions pay. Measured on an Intel Xeon with AVX-512, two cores.
 const CROSSOVER: usize = 1 << 11;
@@ -40,7 +41,7 @@ pub fn solve<T: Number>(a: Matrix<'_, T>, rhs: &mut Columns<'_, T>) -> Result<()
     let plan = plan(n).filter(|_| rhs.count() > 0).ok_or(0usize)?;
     let matrix = Tridiagonal::new(a.sub, a.diag, a.sup).map_err(|_| 0usize)?;
     let mut x = zeros::<T>(n * rhs.count().min(GROUP)).ok_or(0usize)?;
-    let mut b = zeros::<T>(if rhs.leading() == n { n } else { x.len() }).ok_or(0usize)?;
+    let mut b = zeros(if rhs.leading() == n { n } else { x.len() }).ok_or(0usize)?;
     if !regular(a, &plan, &mut b[..n], &mut x[..n]) {
         return Err(0);
     }
@@ -144,14 +145,6 @@ impl<T: Number> Job for Below<'_, T> {
         // Without a way out in between, so that vectors can be compared.
         self.y.iter().fold(true, |below, y| below & (y.abs1() < self.limit))
     }
-}
-
-/// `n` zeros.
-fn zeros<T: Scalar>(n: usize) -> Option<Vec<T>> {
-    let mut v = Vec::new();
-    v.try_reserve_exact(n).ok()?;
-    v.resize(n, T::ZERO);
-    Some(v)
 }
 
 #[cfg(test)]

@@ -6,11 +6,10 @@
 //!
 //! Arrays beside the diagonal are given as the entries below it ([`Side::Lower`]) or as those above it.
 
-use crate::gt::accumulate;
 use crate::norm::{self, Norm};
 use crate::number::larger;
-use crate::refine::System;
-use bandsolve::{RealScalar, Scalar};
+use crate::refine::{Entries, Factors};
+use bandsolve::{Op, RealScalar, Scalar};
 
 /// Which side of the diagonal an array holds; the other is its conjugate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,27 +57,6 @@ pub fn factor<T: Scalar>(diag: &mut [T::Real], off: &mut [T]) -> Option<usize> {
 }
 
 impl<T: Scalar> Symmetric<'_, T> {
-    /// Number of unknowns.
-    pub fn n(&self) -> usize {
-        self.diag.len()
-    }
-
-    /// x ← (L·D·Lᴴ)⁻¹·x
-    pub fn solve(&self, x: &mut [T]) {
-        let n = self.n();
-        for i in 1..n {
-            let before = x[i - 1];
-            x[i] -= self.side.below(self.off[i - 1]) * before;
-        }
-        for i in (0..n).rev() {
-            x[i] = T::from_parts(x[i].re() / self.diag[i], x[i].im() / self.diag[i]);
-            if i + 1 < n {
-                let after = x[i + 1];
-                x[i] -= Scalar::conj(self.side.below(self.off[i])) * after;
-            }
-        }
-    }
-
     /// v ← |(L·D·Lᴴ)⁻¹|·v: the inverse of a bidiagonal matrix has one product in each entry, and those of L⁻ᴴ·D⁻¹·L⁻¹ that
     /// add up have the same sign, so that the moduli can be taken first.
     pub fn solve_moduli(&self, v: &mut [T::Real]) {
@@ -117,44 +95,51 @@ impl<T: Scalar> Symmetric<'_, T> {
     }
 }
 
-/// A system A·x = b with the factors of A.
-#[derive(Debug)]
-pub struct Factored<'a, T: Scalar> {
-    /// A
-    pub a: Symmetric<'a, T>,
-    /// Its factors.
-    pub factors: Symmetric<'a, T>,
-}
-
-impl<T: Scalar> System<T> for Factored<'_, T> {
+impl<T: Scalar> Entries<T> for Symmetric<'_, T> {
     fn row_entries(&self) -> usize {
         3
     }
 
-    fn residual(&self, x: &[T], b: &[T], r: &mut [T], w: &mut [T::Real]) {
-        let mut take = accumulate((x, b), (r, w));
-        let n = self.a.n();
+    #[inline(always)]
+    fn visit(&self, mut visit: impl FnMut(usize, usize, T)) {
+        let n = self.diag.len();
         for i in 0..n {
             if i > 0 {
-                take(i, i - 1, self.a.side.below(self.a.off[i - 1]));
+                visit(i, i - 1, self.side.below(self.off[i - 1]));
             }
-            take(i, i, T::from_real(self.a.diag[i]));
+            visit(i, i, T::from_real(self.diag[i]));
             if i + 1 < n {
-                take(i, i + 1, Scalar::conj(self.a.side.below(self.a.off[i])));
+                visit(i, i + 1, Scalar::conj(self.side.below(self.off[i])));
+            }
+        }
+    }
+}
+
+/// Where these are the factors of A.
+impl<T: Scalar> Factors<T> for Symmetric<'_, T> {
+    fn n(&self) -> usize {
+        self.diag.len()
+    }
+
+    /// x ← (L·D·Lᴴ)⁻¹·x
+    fn solve(&self, op: Op, x: &mut [T]) {
+        debug_assert!(op != Op::Transpose);
+        let n = self.n();
+        for i in 1..n {
+            let before = x[i - 1];
+            x[i] -= self.side.below(self.off[i - 1]) * before;
+        }
+        for i in (0..n).rev() {
+            x[i] = T::from_parts(x[i].re() / self.diag[i], x[i].im() / self.diag[i]);
+            if i + 1 < n {
+                let after = x[i + 1];
+                x[i] -= Scalar::conj(self.side.below(self.off[i])) * after;
             }
         }
     }
 
-    fn solve(&self, v: &mut [T]) {
-        self.factors.solve(v);
-    }
-
-    fn solve_adjoint(&self, v: &mut [T]) {
-        self.factors.solve(v);
-    }
-
-    fn amplify(&self, w: &mut [T::Real], _first: &mut [T], _second: &mut [T]) -> T::Real {
-        self.factors.solve_moduli(w);
+    fn amplify(&self, _: Op, w: &mut [T::Real], _first: &mut [T], _second: &mut [T]) -> T::Real {
+        self.solve_moduli(w);
         w.iter().fold(T::Real::ZERO, |m, w| larger(*w, m))
     }
 }
@@ -162,7 +147,7 @@ impl<T: Scalar> System<T> for Factored<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::refine::{Scratch, refine};
+    use crate::refine::{Scratch, System, refine};
     use crate::testing::{Rng, largest};
     use bandsolve::Complex64;
 
@@ -193,11 +178,11 @@ mod tests {
             };
             let rhs: Vec<Complex64> = (0..n).map(|i| (0..n).map(|j| entry(i, j) * expected[j]).sum()).collect();
             let mut x = rhs.clone();
-            factors.solve(&mut x);
+            factors.solve(Op::Plain, &mut x);
             x[3] += 1e-3; // spoilt, for refinement to mend
             let (mut weights, mut first) = (vec![0.0; n], vec![Complex64::ZERO; n]);
             let scratch = Scratch { weights: &mut weights, first: &mut first, second: &mut [] };
-            let bounds = refine(&Factored { a, factors }, &rhs, &mut x, scratch);
+            let bounds = refine(&System { a, factors, op: Op::Plain }, &rhs, &mut x, scratch);
             let error = largest(x.iter().zip(&expected).map(|(x, e)| (x - e).norm()));
             let size = largest(x.iter().map(|x| x.norm()));
             assert!(bounds.backward <= f64::EPSILON && bounds.forward <= 100.0 * f64::EPSILON, "{bounds:?}");
@@ -207,7 +192,7 @@ mod tests {
             let inverse = (0..n).map(|j| {
                 let mut e = vec![Complex64::ZERO; n];
                 e[j] = Complex64::ONE;
-                factors.solve(&mut e);
+                factors.solve(Op::Plain, &mut e);
                 e.iter().map(|e| e.norm()).sum::<f64>()
             });
             let exact = 1.0 / (largest(inverse) * a.norm(Norm::One));

@@ -1,32 +1,82 @@
 //! Iterative refinement with error bounds for every right-hand side.
 
-use crate::condition::norm1;
 use crate::number::{larger, rounding};
-use bandsolve::{RealScalar, Scalar};
+use bandsolve::{Op, RealScalar, Scalar};
+use bandsolve_kernel::estimate::norm_1;
+use core::convert::Infallible;
 
-/// A factored system op(A)·x = b, as refinement sees it.
-pub trait System<T: Scalar> {
-    /// Most entries that a row of A has.
+/// The entries of a matrix.
+pub trait Entries<T> {
+    /// Most entries that a row has.
     fn row_entries(&self) -> usize;
-    /// r ← b − op(A)·x and w ← |op(A)|·|x| + |b|, where |·| is |Re| + |Im|.
-    fn residual(&self, x: &[T], b: &[T], r: &mut [T], w: &mut [T::Real]);
-    /// v ← op(A)⁻¹·v, by the factors.
-    fn solve(&self, v: &mut [T]);
-    /// v ← op(A)⁻ᴴ·v, by the factors.
-    fn solve_adjoint(&self, v: &mut [T]);
+    /// Calls `visit(i, j, a_ij)` for every entry.
+    fn visit(&self, visit: impl FnMut(usize, usize, T));
+}
+
+/// The factors of a matrix.
+pub trait Factors<T: Scalar> {
+    /// Number of unknowns.
+    fn n(&self) -> usize;
+    /// v ← op(A)⁻¹·v; with factors of Hermitian matrices op is not the transpose.
+    fn solve(&self, op: Op, v: &mut [T]);
+    /// v ← op(A)⁻ᴴ·v
+    fn solve_adjoint(&self, op: Op, v: &mut [T]) {
+        match op {
+            Op::Plain => self.solve(Op::ConjTranspose, v),
+            Op::ConjTranspose => self.solve(Op::Plain, v),
+            Op::Transpose => {
+                v.iter_mut().for_each(|v| *v = Scalar::conj(*v));
+                self.solve(Op::Plain, v);
+                v.iter_mut().for_each(|v| *v = Scalar::conj(*v));
+            }
+        }
+    }
     /// ‖ |op(A)⁻¹|·w ‖∞ = ‖op(A)⁻¹·diag(w)‖∞, or an estimate of it; `w`, `first`, `second` may be overwritten.
-    fn amplify(&self, w: &mut [T::Real], first: &mut [T], second: &mut [T]) -> T::Real {
+    fn amplify(&self, op: Op, w: &mut [T::Real], first: &mut [T], second: &mut [T]) -> T::Real {
         let weigh = |v: &mut [T]| v.iter_mut().zip(&*w).for_each(|(v, w)| *v = v.scale(*w));
         // The 1-norm of the adjoint.
-        let apply = |v: &mut [T]| {
-            self.solve_adjoint(v);
-            weigh(v);
+        let Ok(norm) = norm_1([first, second], |adjoint, v: &mut [T]| {
+            if adjoint {
+                weigh(v);
+                self.solve(op, v);
+            } else {
+                self.solve_adjoint(op, v);
+                weigh(v);
+            }
+            Ok::<_, Infallible>(())
+        });
+        T::Real::from_f64(norm)
+    }
+}
+
+/// A system op(A)·x = b with the factors of A.
+#[derive(Debug)]
+pub struct System<A, F> {
+    /// A
+    pub a: A,
+    /// Its factors.
+    pub factors: F,
+    /// Which system.
+    pub op: Op,
+}
+
+impl<A, F> System<A, F> {
+    /// r ← b − op(A)·x and w ← |op(A)|·|x| + |b|, where |·| is |Re| + |Im|.
+    fn residual<T: Scalar>(&self, (x, b): (&[T], &[T]), (r, w): (&mut [T], &mut [T::Real]))
+    where
+        A: Entries<T>,
+    {
+        r.copy_from_slice(b);
+        w.iter_mut().zip(b).for_each(|(w, b)| *w = b.abs1());
+        let mut take = |i: usize, j: usize, a: T| {
+            r[i] -= a * x[j];
+            w[i] += a.abs1() * x[j].abs1();
         };
-        let apply_adjoint = |v: &mut [T]| {
-            weigh(v);
-            self.solve(v);
-        };
-        norm1(apply, apply_adjoint, first, second)
+        match self.op {
+            Op::Plain => self.a.visit(take),
+            Op::Transpose => self.a.visit(|i, j, a| take(j, i, a)),
+            Op::ConjTranspose => self.a.visit(|i, j, a| take(j, i, Scalar::conj(a))),
+        }
     }
 }
 
@@ -62,33 +112,38 @@ const MAX_STEPS: usize = 5;
 /// with k entries in a row and the rounding error u; (k+1)·u·(…) bounds what rounding did to r.
 ///
 /// # Cost
-/// A residual and a solve for each step, then what [`System::amplify`] takes: 4 or 5 solves.
+/// A residual and a solve for each step, then what [`Factors::amplify`] takes: 4 or 5 solves.
 ///
 /// # Source
 /// M. Arioli, J. Demmel, I. Duff, SIAM J. Matrix Anal. Appl. 10 (1989); N. J. Higham, Accuracy and Stability of Numerical
 /// Algorithms, chapters 7 and 12.
-pub fn refine<T: Scalar>(system: &impl System<T>, b: &[T], x: &mut [T], s: Scratch<'_, T>) -> Bounds<T::Real> {
+pub fn refine<T: Scalar>(
+    system: &System<impl Entries<T>, impl Factors<T>>,
+    b: &[T],
+    x: &mut [T],
+    s: Scratch<'_, T>,
+) -> Bounds<T::Real> {
     let Scratch { weights, first, second } = s;
     let u = rounding::<T::Real>();
-    let entries = T::Real::from_f64((system.row_entries() + 1) as f64);
+    let entries = T::Real::from_f64((system.a.row_entries() + 1) as f64);
     let tiny = entries * T::Real::MIN_POSITIVE;
     let floor = Floor { tiny, small: tiny / u };
     let (mut backward, mut last) = (T::Real::ZERO, T::Real::from_f64(3.0));
     for step in 0..=MAX_STEPS {
-        system.residual(x, b, first, weights);
+        system.residual((x, b), (first, weights));
         backward = floor.backward_error(first, weights);
         if step == MAX_STEPS || !(backward > u && backward + backward <= last) {
             break;
         }
         last = backward;
-        system.solve(first);
+        system.factors.solve(system.op, first);
         x.iter_mut().zip(&*first).for_each(|(x, d)| *x += *d);
     }
     for (w, r) in weights.iter_mut().zip(&*first) {
         let extra = if *w > floor.small { T::Real::ZERO } else { tiny };
         *w = r.abs1() + entries * u * *w + extra;
     }
-    let error = system.amplify(weights, first, second);
+    let error = system.factors.amplify(system.op, weights, first, second);
     let size = x.iter().fold(T::Real::ZERO, |m, x| larger(x.abs1(), m));
     Bounds { forward: if size > T::Real::ZERO { error / size } else { error }, backward }
 }

@@ -5,8 +5,8 @@
 //! character argument here is one letter. No panic crosses the border: INFO is then [`PANICKED`], a value NaN.
 
 use crate::{Int, entry};
-use bandsolve::arithmetic::Standard;
 use bandsolve::{Complex32, Complex64, RealScalar};
+use bandsolve_kernel::arithmetic::Standard;
 use core::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

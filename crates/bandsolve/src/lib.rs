@@ -31,8 +31,6 @@ pub mod recurrence;
 mod tuned;
 mod tuning;
 
-#[doc(hidden)]
-pub use bandsolve_kernel::arithmetic;
 pub use bandsolve_kernel::{Complex32, Complex64, RealScalar, Scalar, Simd};
 pub use contract::condition::Norm;
 pub use contract::determinant::Determinant;

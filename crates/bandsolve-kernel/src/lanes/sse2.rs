@@ -292,8 +292,8 @@ unsafe fn store_f32x4(columns: [__m128; 4], dst: *mut f32, stride: usize) {
 #[cfg(test)]
 mod tests {
     use super::super::Portable;
-    use crate::RealScalar;
     use super::*;
+    use crate::RealScalar;
 
     /// Every operation gives the bits of plain arrays.
     fn check<V: Lanes<Real = R>, P: Lanes<Real = R>, R: RealScalar>(bits: fn(R) -> u64) {

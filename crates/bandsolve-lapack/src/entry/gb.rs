@@ -1,10 +1,11 @@
 //! `gbsv gbtrf gbtrs gbcon gbrfs gbsvx gbequ`
 
 use super::{ColumnsRef, Info, copy, infinity, op, pivot, refine_all, require, scale_rows, short, verdict};
-use crate::gb::{Band, Factored, Lu, LuMut, Matrix, factor, scales};
+use crate::gb::{Band, Lu, LuMut, Matrix, factor, scales};
 use crate::norm::Norm;
 use crate::number::Number;
 use crate::raw::{Columns, read, size, workspace, write};
+use crate::refine::System;
 use crate::{Int, condition};
 use bandsolve::{Op, RealScalar, Scalar};
 use core::ffi::c_void;
@@ -124,25 +125,8 @@ pub unsafe fn gbcon<T: Number>(
     require::<T>("GBCON", &wrong)?;
     // SAFETY: the module's contract.
     let (lu, work) = unsafe { (factors(band(n, n, kl, ku, ldab, true), ab, ipiv), write(work, 2 * size(n))) };
-    *rcond = reciprocal_condition(&lu, infinity(norm) == Some(true), *anorm, work);
+    *rcond = condition::reciprocal(&lu, infinity(norm) == Some(true), *anorm, work);
     Ok(())
-}
-
-/// `work` has 2n elements.
-fn reciprocal_condition<T: Number>(lu: &Lu<'_, T>, infinity: bool, norm: T::Real, work: &mut [T]) -> T::Real {
-    if lu.n() == 0 {
-        return T::Real::ONE;
-    }
-    if norm == T::Real::ZERO {
-        return T::Real::ZERO;
-    }
-    let (v, sign) = work.split_at_mut(lu.n());
-    let (plain, adjoint) = (|v: &mut [T]| lu.solve(Op::Plain, v), |v: &mut [T]| lu.solve(Op::ConjTranspose, v));
-    if infinity {
-        condition::reciprocal(norm, adjoint, plain, v, sign)
-    } else {
-        condition::reciprocal(norm, plain, adjoint, v, sign)
-    }
 }
 
 pub unsafe fn gbrfs<T: Number>(
@@ -183,7 +167,7 @@ pub unsafe fn gbrfs<T: Number>(
     unsafe {
         let a = matrix(band(n, n, kl, ku, ldab, false), ab);
         let lu = factors(band(n, n, kl, ku, ldafb, true), afb, ipiv);
-        let system = Factored { a, lu, op: trans.unwrap_or(Op::Plain) };
+        let system = System { a, factors: lu, op: trans.unwrap_or(Op::Plain) };
         let n = size(n);
         let (b, x) = (ColumnsRef::new(b, n, count, ldb), Columns::new(x, n, count, ldx));
         refine_all(&system, b, x, (write(ferr, count), write(berr, count)), workspace(work, extra, n, 2));
@@ -389,7 +373,7 @@ pub unsafe fn gbsvx<T: Number>(
         let reciprocal_growth = expert.reciprocal_growth(m);
         let (sums, vectors) = workspace(work, extra, m, 2);
         let norm = matrix(a, ab).norm(if plain { Norm::One } else { Norm::Infinity }, sums);
-        *rcond = reciprocal_condition(&factors(factors_band, afb, ipiv), !plain, norm, vectors);
+        *rcond = condition::reciprocal(&factors(factors_band, afb, ipiv), !plain, norm, vectors);
         copy(ColumnsRef::new(b, m, count, ldb), &mut Columns::new(x, m, count, ldx));
         gbtrs(trans, n, kl, ku, nrhs, afb, ldafb, ipiv, x, ldx)?;
         gbrfs(trans, n, kl, ku, nrhs, ab, ldab, afb, ldafb, ipiv, b, ldb, x, ldx, ferr, berr, work, extra)?;

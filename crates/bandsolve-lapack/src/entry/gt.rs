@@ -2,10 +2,11 @@
 
 use super::{ColumnsRef, Info, copy, infinity, op, pivot, refine_all, require, short, verdict};
 use crate::Int;
-use crate::gt::{Factored, Lu, LuMut, Matrix, eliminate, factor};
+use crate::gt::{Lu, LuMut, Matrix, eliminate, factor};
 use crate::norm::Norm;
 use crate::number::Number;
 use crate::raw::{Columns, read, size, workspace, write};
+use crate::refine::{Factors, System};
 use crate::{condition, partitioned};
 use bandsolve::{Op, Scalar};
 use core::ffi::c_void;
@@ -118,19 +119,8 @@ pub unsafe fn gtcon<T: Number>(
 
 /// `work` has 2n elements.
 fn reciprocal_condition<T: Number>(lu: &Lu<'_, T>, infinity: bool, norm: T::Real, work: &mut [T]) -> T::Real {
-    if lu.n() == 0 {
-        return T::Real::ONE;
-    }
-    if norm == T::Real::ZERO || lu.diag.contains(&T::ZERO) {
-        return T::Real::ZERO;
-    }
-    let (v, sign) = work.split_at_mut(lu.n());
-    let (plain, adjoint) = (|v: &mut [T]| lu.solve(Op::Plain, v), |v: &mut [T]| lu.solve(Op::ConjTranspose, v));
-    if infinity {
-        condition::reciprocal(norm, adjoint, plain, v, sign)
-    } else {
-        condition::reciprocal(norm, plain, adjoint, v, sign)
-    }
+    let singular = lu.diag.contains(&T::ZERO);
+    if singular { T::Real::ZERO } else { condition::reciprocal(lu, infinity, norm, work) }
 }
 
 pub unsafe fn gtrfs<T: Number>(
@@ -163,7 +153,7 @@ pub unsafe fn gtrfs<T: Number>(
     unsafe {
         let a = Matrix { sub: read(dl, off), diag: read(d, n), sup: read(du, off) };
         let lu = factors(n, dlf, df, duf, du2, ipiv);
-        let system = Factored { a, lu, op: trans.unwrap_or(Op::Plain) };
+        let system = System { a, factors: lu, op: trans.unwrap_or(Op::Plain) };
         let (b, x) = (ColumnsRef::new(b, n, count, ldb), Columns::new(x, n, count, ldx));
         refine_all(&system, b, x, (write(ferr, count), write(berr, count)), workspace(work, extra, n, 2));
     }

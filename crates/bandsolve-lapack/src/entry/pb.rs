@@ -4,11 +4,12 @@ use super::gb::{thin, worthwhile};
 use super::{ColumnsRef, Info, copy, pivot, refine_all, require, scale_rows, short, side, verdict};
 use crate::norm::Norm;
 use crate::number::Number;
-use crate::pb::{Factored, Hermitian, Triangle, factor, ratio, scale, scales};
+use crate::pb::{Hermitian, Triangle, factor, ratio, scale, scales};
 use crate::pt::Side;
 use crate::raw::{Columns, read, size, workspace, write};
+use crate::refine::{Factors, System};
 use crate::{Int, condition};
-use bandsolve::{RealScalar, Scalar};
+use bandsolve::{Op, RealScalar, Scalar};
 use core::ffi::c_void;
 
 fn shape(side: Option<Side>, n: &Int, kd: &Int, leading: &Int) -> Triangle {
@@ -43,7 +44,7 @@ pub unsafe fn pbtrs<T: Number>(
     // SAFETY: the module's contract.
     unsafe {
         let factor = matrix(shape(side, n, kd, ldab), ab);
-        Columns::new(b, size(n), size(nrhs), ldb).each().for_each(|x| factor.solve(x));
+        Columns::new(b, size(n), size(nrhs), ldb).each().for_each(|x| factor.solve(Op::Plain, x));
     }
     Ok(())
 }
@@ -104,20 +105,8 @@ pub unsafe fn pbcon<T: Number>(
     require::<T>("PBCON", &wrong)?;
     // SAFETY: the module's contract.
     let (factor, work) = unsafe { (matrix(shape(side, n, kd, ldab), ab), write(work, 2 * size(n))) };
-    *rcond = reciprocal_condition(&factor, *anorm, work);
+    *rcond = condition::reciprocal(&factor, false, *anorm, work);
     Ok(())
-}
-
-/// `work` has 2n elements.
-fn reciprocal_condition<T: Number>(factor: &Hermitian<'_, T>, norm: T::Real, work: &mut [T]) -> T::Real {
-    if factor.shape.n == 0 {
-        return T::Real::ONE;
-    }
-    if norm == T::Real::ZERO {
-        return T::Real::ZERO;
-    }
-    let (v, sign) = work.split_at_mut(factor.shape.n);
-    condition::reciprocal(norm, |v| factor.solve(v), |v| factor.solve(v), v, sign)
 }
 
 pub unsafe fn pbrfs<T: Number>(
@@ -156,7 +145,7 @@ pub unsafe fn pbrfs<T: Number>(
         let (a, factor) = (matrix(shape(side, n, kd, ldab), ab), matrix(shape(side, n, kd, ldafb), afb));
         let (b, x) = (ColumnsRef::new(b, m, count, ldb), Columns::new(x, m, count, ldx));
         let bounds = (write(ferr, count), write(berr, count));
-        refine_all(&Factored { a, factor }, b, x, bounds, workspace(work, extra, m, 2));
+        refine_all(&System { a, factors: factor, op: Op::Plain }, b, x, bounds, workspace(work, extra, m, 2));
     }
     Ok(())
 }
@@ -250,7 +239,7 @@ pub unsafe fn pbsvx<T: Number>(
         }
         let (sums, vectors) = workspace(work, extra, m, 2);
         let norm = matrix(of_a, ab).norm(Norm::One, sums);
-        *rcond = reciprocal_condition(&matrix(of_factor, afb), norm, vectors);
+        *rcond = condition::reciprocal(&matrix(of_factor, afb), false, norm, vectors);
         copy(ColumnsRef::new(b, m, count, ldb), &mut Columns::new(x, m, count, ldx));
         pbtrs(uplo, n, kd, nrhs, afb, ldafb, x, ldx)?;
         pbrfs(uplo, n, kd, nrhs, ab, ldab, afb, ldafb, b, ldb, x, ldx, ferr, berr, work, extra)?;

@@ -6,9 +6,10 @@ use super::{ColumnsRef, Info, copy, pivot, refine_all, require, short, side, ver
 use crate::Int;
 use crate::norm::Norm;
 use crate::number::Number;
-use crate::pt::{Factored, Side, Symmetric, factor};
+use crate::pt::{Side, Symmetric, factor};
 use crate::raw::{Columns, read, size, workspace, write};
-use bandsolve::Scalar;
+use crate::refine::{Factors, System};
+use bandsolve::{Op, Scalar};
 use core::ffi::c_void;
 
 unsafe fn symmetric<'a, T: Number>(n: usize, d: *const T::Real, e: *const T, side: Side) -> Symmetric<'a, T> {
@@ -33,7 +34,7 @@ pub unsafe fn ptsv<T: Number>(n: &Int, nrhs: &Int, d: *mut T::Real, e: *mut T, b
     unsafe {
         factor_at(size(n), d, e)?;
         let factors = symmetric(size(n), d, e, Side::Lower);
-        Columns::new(b, size(n), size(nrhs), ldb).each().for_each(|x| factors.solve(x));
+        Columns::new(b, size(n), size(nrhs), ldb).each().for_each(|x| factors.solve(Op::Plain, x));
     }
     Ok(())
 }
@@ -43,7 +44,7 @@ pub unsafe fn pttrs<T: Number>(n: &Int, nrhs: &Int, d: *const T::Real, e: *const
     // SAFETY: the module's contract.
     unsafe {
         let factors = symmetric(size(n), d, e, Side::Lower);
-        Columns::new(b, size(n), size(nrhs), ldb).each().for_each(|x| factors.solve(x));
+        Columns::new(b, size(n), size(nrhs), ldb).each().for_each(|x| factors.solve(Op::Plain, x));
     }
     Ok(())
 }
@@ -63,7 +64,7 @@ pub unsafe fn pttrs_complex<T: Number>(
     // SAFETY: the module's contract.
     unsafe {
         let factors = symmetric(size(n), d, e, side.unwrap_or(Side::Lower));
-        Columns::new(b, size(n), size(nrhs), ldb).each().for_each(|x| factors.solve(x));
+        Columns::new(b, size(n), size(nrhs), ldb).each().for_each(|x| factors.solve(Op::Plain, x));
     }
     Ok(())
 }
@@ -151,7 +152,7 @@ unsafe fn refine_at<T: Number>(
     let (n, count) = (size(n), size(nrhs));
     // SAFETY: the module's contract.
     unsafe {
-        let system = Factored { a: symmetric(n, d, e, side), factors: symmetric(n, df, ef, side) };
+        let system = System { a: symmetric(n, d, e, side), factors: symmetric(n, df, ef, side), op: Op::Plain };
         let (b, x) = (ColumnsRef::new(b, n, count, ldb), Columns::new(x, n, count, ldx));
         refine_all(&system, b, x, (write(ferr, count), write(berr, count)), workspace(work, extra, n, 1));
     }
@@ -197,7 +198,7 @@ pub unsafe fn ptsvx<T: Number>(
         *rcond = factors.reciprocal_condition(a.norm(Norm::One), weights);
         let (b_columns, mut x_columns) = (ColumnsRef::new(b, m, size(nrhs), ldb), Columns::new(x, m, size(nrhs), ldx));
         copy(b_columns, &mut x_columns);
-        x_columns.each().for_each(|x| factors.solve(x));
+        x_columns.each().for_each(|x| factors.solve(Op::Plain, x));
         refine_at(side, n, nrhs, d, e, df, ef, b, ldb, x, ldx, ferr, berr, work, extra);
     }
     verdict::<T>(n, *rcond)

@@ -2,6 +2,7 @@
 
 use super::Matrix;
 use crate::number::larger;
+use crate::refine::Entries;
 use bandsolve::{RealScalar, Scalar};
 
 /// What the scales say of the matrix.

@@ -18,11 +18,10 @@ pub use equilibrate::{Scales, scales};
 pub use factor::factor;
 
 use crate::Int;
-use crate::gt::{accumulate, conjugated};
 use crate::norm::{Norm, largest, root_of_squares};
 use crate::number::{Number, divide};
 use crate::raw::Columns;
-use crate::refine::System;
+use crate::refine::{Entries, Factors};
 use crate::wide::{self, Job};
 use bandsolve::{Op, RealScalar, Scalar};
 use core::ops::Range;
@@ -89,15 +88,6 @@ impl<'a, T: Scalar> Matrix<'a, T> {
         (rows.start, &self.elements[self.band.part(rows, j)])
     }
 
-    /// Calls `visit(i, j, a_ij)` for every entry, column by column.
-    #[inline(always)]
-    pub fn visit(&self, mut visit: impl FnMut(usize, usize, T)) {
-        for j in 0..self.band.columns {
-            let (first, column) = self.column(j);
-            column.iter().enumerate().for_each(|(k, a)| visit(first + k, j, *a));
-        }
-    }
-
     /// A norm; `sums` is scratch of one number a row, needed for ‖·‖∞ only.
     pub fn norm(&self, norm: Norm, sums: &mut [T::Real]) -> T::Real {
         let all = |f: &mut dyn FnMut(T::Real)| self.visit(|_, _, a| f(a.abs()));
@@ -124,6 +114,20 @@ impl<'a, T: Scalar> Matrix<'a, T> {
     }
 }
 
+impl<T: Scalar> Entries<T> for Matrix<'_, T> {
+    fn row_entries(&self) -> usize {
+        (self.band.lower + self.band.upper + 1).min(self.band.columns)
+    }
+
+    #[inline(always)]
+    fn visit(&self, mut visit: impl FnMut(usize, usize, T)) {
+        for j in 0..self.band.columns {
+            let (first, column) = self.column(j);
+            column.iter().enumerate().for_each(|(k, a)| visit(first + k, j, *a));
+        }
+    }
+}
+
 /// Factors of a square matrix.
 #[derive(Debug, Clone, Copy)]
 pub struct Lu<'a, T> {
@@ -145,20 +149,10 @@ pub struct LuMut<'a, T> {
 }
 
 impl<T: Number> Lu<'_, T> {
-    /// Number of unknowns.
-    pub fn n(&self) -> usize {
-        self.factors.band.columns
-    }
-
     /// Solves op(A)·x = rhs for all columns in place.
     pub fn solve_columns(&self, op: Op, rhs: &mut Columns<'_, T>) {
         let done = lanes::solve(self, op, rhs);
         (done..rhs.count()).for_each(|j| self.solve(op, rhs.column(j)));
-    }
-
-    /// x ← op(A)⁻¹·x
-    pub fn solve(&self, op: Op, x: &mut [T]) {
-        wide::run(Solve { lu: self, op, x });
     }
 
     /// Column j of L below the diagonal.
@@ -174,57 +168,102 @@ impl<T: Number> Lu<'_, T> {
         let (first, column) = self.factors.column(j);
         (first, &column[..j - first], column[j - first])
     }
+}
 
-    #[inline(always)]
-    fn solve_plain(&self, x: &mut [T]) {
-        let n = self.n();
-        if self.factors.band.lower > 0 {
-            for j in 0..n {
-                x.swap(j, self.pivot[j] as usize - 1);
-                let (xj, below) = x[j..].split_first_mut().expect("j < n");
-                subtract_multiple(below, *xj, self.l(j));
-            }
-        }
-        for j in (0..n).rev() {
-            let (first, above, diagonal) = self.u(j);
-            x[j] = divide(x[j], diagonal);
-            let (left, right) = x.split_at_mut(j);
-            subtract_multiple(&mut left[first..], right[0], above);
-        }
+impl<T: Number> Factors<T> for Lu<'_, T> {
+    fn n(&self) -> usize {
+        self.factors.band.columns
     }
 
-    #[inline(always)]
-    fn solve_transpose(&self, x: &mut [T], conj: impl Fn(T) -> T + Copy) {
-        let n = self.n();
-        for j in 0..n {
-            let (first, above, diagonal) = self.u(j);
-            x[j] = divide(x[j] - dot(above, &x[first..j], conj), conj(diagonal));
-        }
-        if self.factors.band.lower == 0 {
-            return;
-        }
-        for j in (0..n).rev() {
-            x[j] -= dot(self.l(j), &x[j + 1..], conj);
-            x.swap(j, self.pivot[j] as usize - 1);
-        }
+    fn solve(&self, op: Op, x: &mut [T]) {
+        wide::run(Solve { lu: self, op, x });
     }
 }
 
-struct Solve<'a, 'f, T> {
+/// An unknown, or one of several systems side by side.
+trait Unknown<T>: Copy {
+    /// x ← x / d
+    fn divide_by(&mut self, d: T);
+    /// y_i ← y_i − v_i·x
+    fn subtract_multiples(self, v: &[T], y: &mut [Self]);
+    /// x ← x − Σ conj(v_i)·y_i
+    fn subtract_dot(&mut self, v: &[T], y: &[Self], conj: impl Fn(T) -> T);
+}
+
+impl<T: Scalar> Unknown<T> for T {
+    #[inline(always)]
+    fn divide_by(&mut self, d: T) {
+        *self = divide(*self, d);
+    }
+
+    #[inline(always)]
+    fn subtract_multiples(self, v: &[T], y: &mut [Self]) {
+        subtract_multiple(y, self, v);
+    }
+
+    #[inline(always)]
+    fn subtract_dot(&mut self, v: &[T], y: &[Self], conj: impl Fn(T) -> T) {
+        *self -= dot(v, y, conj);
+    }
+}
+
+/// x ← op(A)⁻¹·x
+struct Solve<'a, 'f, T, X> {
     lu: &'a Lu<'f, T>,
     op: Op,
-    x: &'a mut [T],
+    x: &'a mut [X],
 }
 
-impl<T: Number> Job for Solve<'_, '_, T> {
+impl<T: Number, X: Unknown<T>> Job for Solve<'_, '_, T, X> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
         match self.op {
-            Op::Plain => self.lu.solve_plain(self.x),
-            Op::Transpose => self.lu.solve_transpose(self.x, |v| v),
-            Op::ConjTranspose => self.lu.solve_transpose(self.x, Scalar::conj),
+            Op::Plain => self.plain(),
+            Op::Transpose => self.transposed(|v| v),
+            Op::ConjTranspose => self.transposed(Scalar::conj),
+        }
+    }
+}
+
+impl<T: Number, X: Unknown<T>> Solve<'_, '_, T, X> {
+    #[inline(always)]
+    fn plain(self) {
+        let Self { lu, x, .. } = self;
+        let n = lu.n();
+        if lu.factors.band.lower > 0 {
+            for j in 0..n {
+                x.swap(j, lu.pivot[j] as usize - 1);
+                let (xj, below) = x[j..].split_first_mut().expect("j < n");
+                xj.subtract_multiples(lu.l(j), below);
+            }
+        }
+        for j in (0..n).rev() {
+            let (first, above, diagonal) = lu.u(j);
+            let (left, right) = x.split_at_mut(j);
+            right[0].divide_by(diagonal);
+            right[0].subtract_multiples(above, &mut left[first..]);
+        }
+    }
+
+    #[inline(always)]
+    fn transposed(self, conj: impl Fn(T) -> T + Copy) {
+        let Self { lu, x, .. } = self;
+        let n = lu.n();
+        for j in 0..n {
+            let (first, above, diagonal) = lu.u(j);
+            let (left, right) = x.split_at_mut(j);
+            right[0].subtract_dot(above, &left[first..], conj);
+            right[0].divide_by(conj(diagonal));
+        }
+        if lu.factors.band.lower == 0 {
+            return;
+        }
+        for j in (0..n).rev() {
+            let (xj, below) = x[j..].split_first_mut().expect("j < n");
+            xj.subtract_dot(lu.l(j), below, conj);
+            x.swap(j, lu.pivot[j] as usize - 1);
         }
     }
 }
@@ -265,42 +304,4 @@ fn sums<T: Scalar, const N: usize>(a: &[[T; N]], b: &[[T; N]], conj: &impl Fn(T)
         }
     }
     sum
-}
-
-/// A system op(A)·x = b with the factors of A.
-#[derive(Debug)]
-pub struct Factored<'a, T> {
-    /// A
-    pub a: Matrix<'a, T>,
-    /// Its factors.
-    pub lu: Lu<'a, T>,
-    /// Which system.
-    pub op: Op,
-}
-
-impl<T: Number> System<T> for Factored<'_, T> {
-    fn row_entries(&self) -> usize {
-        (self.a.band.lower + self.a.band.upper + 1).min(self.lu.n())
-    }
-
-    fn residual(&self, x: &[T], b: &[T], r: &mut [T], w: &mut [T::Real]) {
-        let mut take = accumulate((x, b), (r, w));
-        match self.op {
-            Op::Plain => self.a.visit(take),
-            Op::Transpose => self.a.visit(|i, j, a| take(j, i, a)),
-            Op::ConjTranspose => self.a.visit(|i, j, a| take(j, i, Scalar::conj(a))),
-        }
-    }
-
-    fn solve(&self, v: &mut [T]) {
-        self.lu.solve(self.op, v);
-    }
-
-    fn solve_adjoint(&self, v: &mut [T]) {
-        match self.op {
-            Op::Plain => self.lu.solve(Op::ConjTranspose, v),
-            Op::ConjTranspose => self.lu.solve(Op::Plain, v),
-            Op::Transpose => conjugated(v, |v| self.lu.solve(Op::Plain, v)),
-        }
-    }
 }

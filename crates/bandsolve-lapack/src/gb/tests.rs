@@ -5,6 +5,7 @@ use super::strips::{self, Layout};
 use super::*;
 use crate::testing::{Dense, Rng, eps, largest};
 use bandsolve::{Complex32, Complex64};
+use bandsolve_kernel::columns::Pieces;
 
 /// A random matrix: its band with room for factors, NaN where nothing may be read, and itself.
 fn random<T: Number>(
@@ -71,7 +72,7 @@ fn check<T: Number>(factor: impl Fn(LuMut<'_, T>) -> Option<usize>) {
 }
 
 fn layout(block: usize, columns: usize) -> Layout {
-    Layout { block, columns, task: 5, parallel_from: 0 }
+    Layout { block, columns, pieces: Pieces { columns: 5, parallel_from: 0 } }
 }
 
 fn in_strips<T: Number>(mut f: LuMut<'_, T>, layout: Layout) -> Option<usize> {

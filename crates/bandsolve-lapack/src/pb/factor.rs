@@ -1,16 +1,18 @@
-//! Banded Cholesky: strips of columns of L are copied, factored, and copied back.
+//! Banded Cholesky: strips of columns of A are copied, become L·D·Lᴴ, and are copied back as columns of L·√D.
 //!
-//! In the strip every column of L has `block − 1` places above its diagonal, which hold nothing of use, and as many zeros
+//! In the strip every column has `block − 1` places above its diagonal, which hold nothing of use, and as many zeros
 //! below its last entry: blocks at the edge of the band are rectangles. The upper triangle is the lower one, transposed and
 //! conjugated on the way in and out.
 
 use super::Triangle;
 use crate::number::Number;
 use crate::settings::{self, Partition};
-use crate::wide::{self, Job};
+use crate::strip::Strip;
 use bandsolve::{RealScalar, Scalar};
-use bandsolve_kernel::spread::{Wide, each_chunk};
-use faer::MatMut;
+use bandsolve_kernel::Simd;
+use bandsolve_kernel::columns::Pieces;
+use bandsolve_kernel::definite::{Definite, eliminate_block};
+use core::ops::Range;
 
 /// Sizes of a blocked elimination.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,8 +36,7 @@ impl Layout {
                 return Self { block, columns, parallel_from: 1 << 12 };
             }
             _ if narrow < 24 => 1,
-            _ if narrow < 96 => 16,
-            _ => 32,
+            _ => 16,
         };
         Self { block, columns: (2 * narrow).next_multiple_of(block).max(256), parallel_from: 1 << 16 }
     }
@@ -52,154 +53,82 @@ pub fn factor<T: Number>(shape: Triangle, elements: &mut [T]) -> Option<usize> {
     factor_by(Layout::of(&shape), shape, elements)
 }
 
-pub(super) fn factor_by<T: Number>(layout: Layout, shape: Triangle, elements: &mut [T]) -> Option<usize> {
-    let mut strip = Strip::new(shape, layout);
-    for start in (0..shape.n).step_by(strip.layout.columns) {
-        let count = strip.layout.columns.min(shape.n - start);
-        strip.load(start, elements);
-        let bad = strip.eliminate(count);
-        let done = if bad.is_some() { strip.end - start } else { count };
-        (0..done).for_each(|j| strip.store(j, elements));
+pub(super) fn factor_by<T: Number>(mut layout: Layout, shape: Triangle, elements: &mut [T]) -> Option<usize> {
+    let (n, lower) = (shape.n, shape.width.min(shape.n.saturating_sub(1)));
+    // Zeros after a column for vectors and blocks that reach beyond it.
+    let vector = if T::COMPLEX { 1 } else { T::lanes(Simd::detect()) };
+    let edge = layout.block - 1;
+    let strip = |columns: usize| Strip::new(edge, lower + edge.max(vector - 1), (columns + lower).min(n));
+    let mut strip = strip(layout.columns).unwrap_or_else(|| {
+        layout.columns = layout.block;
+        strip(layout.columns).expect("memory for a block")
+    });
+    let (mut inverse, mut u) = (vec![T::ZERO; layout.columns], vec![T::ZERO; lower * edge.min(1) * layout.block]);
+    for start in (0..n).step_by(layout.columns) {
+        let count = layout.columns.min(n - start);
+        load(&mut strip, start, (&shape, elements));
+        let bad = eliminate(&mut strip, &mut inverse[..count], (n, lower), &mut u, layout);
+        (start..start + bad.unwrap_or(count)).for_each(|j| {
+            let root = strip.elements[strip.diagonal(j)].re().sqrt();
+            store(&strip, j, (root, root), (&shape, elements));
+        });
         if let Some(bad) = bad {
+            // What is left of A.
+            for j in start + bad..strip.columns.end {
+                let diagonal = strip.elements[strip.diagonal(j)].re();
+                store(&strip, j, (diagonal, T::Real::ONE), (&shape, elements));
+            }
             return Some(start + bad);
         }
     }
     None
 }
 
-/// Columns of L from the `start`-th to the `end`-th, element (i, j) at `block` − 1 + i + j·stride, counted from the first.
-struct Strip<T> {
-    shape: Triangle,
+/// Moves the strip on to the columns from `start` on.
+fn load<T: Number>(strip: &mut Strip<T>, start: usize, (shape, from): (&Triangle, &[T])) {
+    for j in strip.move_on(start, shape.n) {
+        let to = strip.part(j..shape.end(j), j);
+        for (i, to) in (j..).zip(&mut strip.elements[to]) {
+            *to = shape.side.below(from[shape.below(i, j)]);
+        }
+    }
+}
+
+/// Writes column j back: its diagonal as given, the rest times a number.
+fn store<T: Number>(
+    strip: &Strip<T>,
+    j: usize,
+    (diagonal, by): (T::Real, T::Real),
+    (shape, to): (&Triangle, &mut [T]),
+) {
+    to[shape.below(j, j)] = T::from_real(diagonal);
+    for (i, from) in (j + 1..).zip(&strip.elements[strip.part(j + 1..shape.end(j), j)]) {
+        to[shape.below(i, j)] = shape.side.below(from.scale(by));
+    }
+}
+
+/// Eliminates as many columns from the first on as there are pivots, whose reciprocals are written; returns the first that is not
+/// positive.
+fn eliminate<T: Number>(
+    strip: &mut Strip<T>,
+    inverse: &mut [T],
+    (n, lower): (usize, usize),
+    u: &mut [T],
     layout: Layout,
-    stride: usize,
-    elements: Vec<T>,
-    start: usize,
-    end: usize,
-}
-
-impl<T: Number> Strip<T> {
-    fn new(shape: Triangle, mut layout: Layout) -> Self {
-        let width = shape.width.min(shape.n.saturating_sub(1));
-        let stride = 2 * (layout.block - 1) + width;
-        let mut elements = Vec::new();
-        let size = |columns: usize| (columns + width).min(shape.n).saturating_mul(stride + 1);
-        if elements.try_reserve_exact(size(layout.columns)).is_err() {
-            layout.columns = layout.block;
-        }
-        elements.resize(size(layout.columns), T::ZERO);
-        Self { shape, layout, stride, elements, start: 0, end: 0 }
-    }
-
-    /// Where the diagonal of the strip's column `j` stands; what is below it follows.
-    fn diagonal(&self, j: usize) -> usize {
-        self.layout.block - 1 + j * (self.stride + 1)
-    }
-
-    /// Entries of column `start + j`, from the diagonal down.
-    fn len(&self, j: usize) -> usize {
-        (self.shape.width + 1).min(self.shape.n - self.start - j)
-    }
-
-    /// Moves the strip on to the columns from `start` on: those that are here move up, the others are read.
-    fn load(&mut self, start: usize, from: &[T]) {
-        let height = self.stride + 1;
-        let kept = self.end.saturating_sub(start);
-        let first = (start - self.start) * height;
-        self.elements.copy_within(first..first + kept * height, 0);
-        self.elements[kept * height..].fill(T::ZERO);
-        (self.start, self.end) = (start, (start + self.elements.len() / height).min(self.shape.n));
-        for j in kept..self.end - start {
-            let (to, len) = (self.diagonal(j), self.len(j));
-            for (k, to) in self.elements[to..to + len].iter_mut().enumerate() {
-                *to = self.shape.side.below(from[self.shape.below(start + j + k, start + j)]);
-            }
+) -> Option<usize> {
+    let (stride, simd) = (strip.stride, Simd::detect());
+    let step = if layout.block == 1 { inverse.len() } else { layout.block };
+    let Range { start, end } = strip.columns;
+    for (j, inverse) in inverse.chunks_mut(step).enumerate() {
+        let here = start + j * step;
+        let region = strip.diagonal(here);
+        let region = &mut strip.elements[region..];
+        let job = Definite { region, stride, rows: n - here, columns: end - here, lower, padded: true, inverse };
+        let pieces = Pieces { columns: layout.block, parallel_from: layout.parallel_from };
+        let bad = if layout.block == 1 { T::definite(simd, job) } else { eliminate_block(simd, job, u, pieces) };
+        if let Some(bad) = bad {
+            return Some(j * step + bad);
         }
     }
-
-    fn store(&self, j: usize, to: &mut [T]) {
-        let (from, len, column) = (self.diagonal(j), self.len(j), self.start + j);
-        for (k, from) in self.elements[from..from + len].iter().enumerate() {
-            to[self.shape.below(column + k, column)] = self.shape.side.below(*from);
-        }
-    }
-
-    /// Eliminates the first `count` columns; returns the first whose pivot is not positive.
-    fn eliminate(&mut self, count: usize) -> Option<usize> {
-        let block = self.layout.block;
-        if block > 1 {
-            let by_blocks = |j: usize| self.eliminate_block(j, block.min(count - j)).map(|k| j + k);
-            return (0..count).step_by(block).find_map(by_blocks);
-        }
-        let (most, rows, stride) = (self.len(0), self.shape.n - self.start, self.stride);
-        wide::run(Columns { region: &mut self.elements, stride, count, most, rows })
-    }
-
-    /// Eliminates `width` columns from the `j`-th on; returns the first of them whose pivot is not positive.
-    fn eliminate_block(&mut self, j: usize, width: usize) -> Option<usize> {
-        let below = self.shape.width.min(self.shape.n - self.start - j - width);
-        let (start, stride) = (self.diagonal(j), self.stride);
-        let region = &mut self.elements[start..];
-        let columns = Columns { region: &mut *region, stride, count: width, most: width, rows: width };
-        if let Some(bad) = wide::run(columns) {
-            return Some(bad);
-        }
-        let (left, right) = region.split_at_mut((width * stride).min(region.len()));
-        let left = MatMut::from_column_major_slice_with_stride_mut(left, width + below, width, stride);
-        let (l11, mut l21) = left.split_at_row_mut(width);
-        T::solve_adjoint_from_right(l21.as_mut(), l11.as_ref());
-        let l21 = l21.as_ref();
-        let (block, count) = (self.layout.block, below.div_ceil(self.layout.block));
-        // A₂₂ ← A₂₂ − L₂₁·L₂₁ᴴ, from the diagonal of each group of columns down.
-        let work = |c: usize, Wide(region, _): Wide<'_, T>| {
-            let (first, columns) = (c * block, block.min(below - c * block));
-            let skipped = &mut region[width + first..];
-            let a22 = MatMut::from_column_major_slice_with_stride_mut(skipped, below - first, columns, stride);
-            T::subtract_adjoint_product(a22, l21.subrows(first, below - first), l21.subrows(first, columns));
-        };
-        // The pieces are the same whether or not they run in parallel, and so is the result.
-        let parallel = count > 1 && below * below >= self.layout.parallel_from;
-        let end = (count * block * stride).min(right.len());
-        each_chunk((count, usize::from(parallel)), Wide(&mut right[..end], block * stride), &work);
-        None
-    }
-}
-
-/// `count` columns of which each has so many entries from its diagonal down, at most `most` and none in the rows from
-/// `rows` on, and is taken from as many columns after it.
-///
-/// Column c begins at `c·(stride + 1)` with its diagonal.
-struct Columns<'a, T> {
-    region: &'a mut [T],
-    stride: usize,
-    count: usize,
-    most: usize,
-    rows: usize,
-}
-
-impl<T: Number> Job for Columns<'_, T> {
-    type Output = Option<usize>;
-
-    /// Factors them; returns the first whose pivot is not positive.
-    #[inline(always)]
-    fn run(self) -> Option<usize> {
-        let height = self.stride + 1;
-        for k in 0..self.count {
-            let len = self.most.min(self.rows - k);
-            let mut columns = self.region[k * height..].chunks_mut(height);
-            let column = &mut columns.next().expect("column k")[..len];
-            let pivot = column[0].re();
-            if !(pivot > T::Real::ZERO) {
-                return Some(k);
-            }
-            let root = pivot.sqrt();
-            column[0] = T::from_real(root);
-            let inverse = T::Real::ONE / root;
-            column[1..].iter_mut().for_each(|l| *l = l.scale(inverse));
-            for (c, to) in columns.take(len - 1).enumerate() {
-                let l = &column[1 + c..];
-                crate::gb::subtract_multiple(to, Scalar::conj(l[0]), l);
-            }
-        }
-        None
-    }
+    None
 }

@@ -12,13 +12,12 @@ mod tests;
 pub use factor::factor;
 
 use crate::gb::{dot, spread, subtract_multiple};
-use crate::gt::accumulate;
 use crate::norm::{Norm, largest, root_of_squares};
 use crate::number::{Number, larger};
 use crate::pt::Side;
-use crate::refine::System;
+use crate::refine::{Entries, Factors};
 use crate::wide::{self, Job};
-use bandsolve::{RealScalar, Scalar};
+use bandsolve::{Op, RealScalar, Scalar};
 use core::ops::Range;
 
 /// Where a triangle of a band stands in its array: A_ij at i − j + j·leading (lower), `width` + i − j + j·leading (upper).
@@ -44,7 +43,7 @@ impl Triangle {
     #[inline(always)]
     pub fn rows_of(&self, j: usize) -> Range<usize> {
         match self.side {
-            Side::Lower => j..(j + self.width + 1).min(self.n),
+            Side::Lower => j..self.end(j),
             Side::Upper => j.saturating_sub(self.width)..j + 1,
         }
     }
@@ -55,6 +54,11 @@ impl Triangle {
         let rows = self.rows_of(j);
         let start = j * self.leading + if self.side == Side::Lower { 0 } else { self.width + rows.start - j };
         start..start + rows.len()
+    }
+
+    /// The row after the last in which column `j` of the lower triangle has entries.
+    fn end(&self, j: usize) -> usize {
+        (j + self.width + 1).min(self.n)
     }
 
     /// Where entry (i, j) of the lower triangle, i ≥ j, stands itself or as its conjugate.
@@ -96,20 +100,6 @@ impl<'a, T: Scalar> Hermitian<'a, T> {
         }
     }
 
-    /// Calls `visit(i, j, a_ij)` for every entry of the matrix.
-    #[inline(always)]
-    pub fn visit(&self, mut visit: impl FnMut(usize, usize, T)) {
-        for j in 0..self.shape.n {
-            let (column, diagonal) = self.column(j);
-            visit(j, j, T::from_real(diagonal));
-            for (k, a) in column.iter().enumerate() {
-                let i = self.first(j) + k;
-                visit(i, j, *a);
-                visit(j, i, Scalar::conj(*a));
-            }
-        }
-    }
-
     /// A norm; `sums` is scratch of n numbers, needed for ‖·‖₁ = ‖·‖∞ only.
     pub fn norm(&self, norm: Norm, sums: &mut [T::Real]) -> T::Real {
         let all = |f: &mut dyn FnMut(T::Real)| self.visit(|_, _, a| f(a.abs()));
@@ -125,12 +115,38 @@ impl<'a, T: Scalar> Hermitian<'a, T> {
     }
 }
 
-impl<T: Number> Hermitian<'_, T> {
-    /// x ← A⁻¹·x, where this is the factor of A.
-    pub fn solve(&self, x: &mut [T]) {
-        wide::run(Solve { factor: self, x });
+impl<T: Scalar> Entries<T> for Hermitian<'_, T> {
+    fn row_entries(&self) -> usize {
+        (2 * self.shape.width + 1).min(self.shape.n)
     }
 
+    #[inline(always)]
+    fn visit(&self, mut visit: impl FnMut(usize, usize, T)) {
+        for j in 0..self.shape.n {
+            let (column, diagonal) = self.column(j);
+            visit(j, j, T::from_real(diagonal));
+            for (k, a) in column.iter().enumerate() {
+                let i = self.first(j) + k;
+                visit(i, j, *a);
+                visit(j, i, Scalar::conj(*a));
+            }
+        }
+    }
+}
+
+/// Where this is the factor of A.
+impl<T: Number> Factors<T> for Hermitian<'_, T> {
+    fn n(&self) -> usize {
+        self.shape.n
+    }
+
+    fn solve(&self, op: Op, x: &mut [T]) {
+        debug_assert!(op != Op::Transpose);
+        wide::run(Solve { factor: self, x });
+    }
+}
+
+impl<T: Number> Hermitian<'_, T> {
     #[inline(always)]
     fn sweeps(&self, x: &mut [T]) {
         let n = self.shape.n;
@@ -175,33 +191,6 @@ impl<T: Number> Job for Solve<'_, '_, T> {
     #[inline(always)]
     fn run(self) {
         self.factor.sweeps(self.x);
-    }
-}
-
-/// A system A·x = b with the factor of A.
-#[derive(Debug)]
-pub struct Factored<'a, T> {
-    /// A
-    pub a: Hermitian<'a, T>,
-    /// Its factor.
-    pub factor: Hermitian<'a, T>,
-}
-
-impl<T: Number> System<T> for Factored<'_, T> {
-    fn row_entries(&self) -> usize {
-        (2 * self.a.shape.width + 1).min(self.a.shape.n)
-    }
-
-    fn residual(&self, x: &[T], b: &[T], r: &mut [T], w: &mut [T::Real]) {
-        self.a.visit(accumulate((x, b), (r, w)));
-    }
-
-    fn solve(&self, v: &mut [T]) {
-        self.factor.solve(v);
-    }
-
-    fn solve_adjoint(&self, v: &mut [T]) {
-        self.factor.solve(v);
     }
 }
 

@@ -112,7 +112,7 @@ fn systems_are_solved() {
         }
         let rhs = x.clone();
         assert_eq!(factor(shape, &mut elements), None);
-        Hermitian { shape, elements: &elements }.solve(&mut x);
+        Hermitian { shape, elements: &elements }.solve(Op::Plain, &mut x);
         let mut r = rhs.clone();
         for j in 0..n {
             r.iter_mut().zip(&a.elements[j * n..]).for_each(|(r, a)| *r -= *a * x[j]);

@@ -6,9 +6,8 @@ use crate::memory::zeroed;
 use crate::pivoted::Rule;
 use crate::tuning;
 use bandsolve_kernel::Scalar;
-use bandsolve_kernel::definite::Definite;
-use bandsolve_kernel::dense::Product;
-use bandsolve_kernel::view::{View, ViewMut};
+use bandsolve_kernel::columns::Pieces;
+use bandsolve_kernel::definite::{Definite, eliminate_block};
 use core::ops::Range;
 
 /// Leading rows and columns of a Hermitian band, of which the lower triangle is copied into its factors.
@@ -90,34 +89,7 @@ impl<T: Scalar> BandLu<T> {
             padded: true,
             inverse: &mut self.inverse[j..j + width],
         };
-        let bad = T::definite(self.simd, job);
-        if bad.is_none() && !alone {
-            self.update_definite(j, width, u);
-        }
-        bad
-    }
-
-    /// A₂₂ ← A₂₂ − L₂₁·U₁₂ with U₁₂ = D·L₂₁ᴴ, from the diagonal of each group of columns down.
-    fn update_definite(&mut self, j: usize, width: usize, u: &mut [T]) {
-        let (start, stride) = (self.index(j, j), self.stride);
-        let count = self.size.lower.min(self.size.rows - j - width);
-        if count == 0 {
-            return;
-        }
-        let (left, right) = self.elements[start..].split_at_mut(width * stride);
-        let l = View::with_stride(left, width + count, width, stride);
-        let u = &mut u[..width * count];
-        for c in 0..width {
-            let (pivot, column) = (left[c * (stride + 1)].re(), &left[c * stride + width..][..count]);
-            u[c..].iter_mut().step_by(width).zip(column).for_each(|(u, l)| *u = Scalar::conj(*l).scale(pivot));
-        }
-        let (l21, u) = (l.rows(width..width + count), View::new(u, width, count));
-        let mut rest = ViewMut::with_stride(&mut right[width..], count, count, stride);
-        for first in (0..count).step_by(tuning::DEFINITE_COLUMNS) {
-            let columns = tuning::DEFINITE_COLUMNS.min(count - first);
-            let c = rest.as_mut().part(first..count, first..first + columns);
-            let (a, b) = (l21.rows(first..count), u.part(0..width, first..first + columns));
-            T::dense_product(self.simd, Product::subtract(c, a, b));
-        }
+        let pieces = Pieces { columns: tuning::DEFINITE_COLUMNS, parallel_from: usize::MAX };
+        if alone { T::definite(self.simd, job) } else { eliminate_block(self.simd, job, u, pieces) }
     }
 }

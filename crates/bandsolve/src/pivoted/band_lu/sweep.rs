@@ -4,9 +4,9 @@
 //! reaches below it, or U above it; it is swept through, stored, and the window moves on.
 
 use super::BandLu;
-use super::eliminate::solve_unit_lower;
 use crate::tuning;
 use bandsolve_kernel::ahead::prefetch;
+use bandsolve_kernel::columns::solve_unit_lower;
 use bandsolve_kernel::dense::{Product, SMALL, Substitute};
 use bandsolve_kernel::panel::{Narrow, Sweep, exchange_rows};
 use bandsolve_kernel::view::{View, ViewMut};

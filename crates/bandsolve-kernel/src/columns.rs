@@ -1,0 +1,143 @@
+//! Blocks of columns of a band, eliminated with exchanges: panels of a few columns, triangles and products.
+
+use crate::dense::{Product, SMALL, Substitute};
+use crate::panel::{Found, Panel, PivotRule, exchange_rows};
+use crate::spread::{Wide, each_chunk};
+use crate::view::{View, ViewMut};
+use crate::{Scalar, Simd, ahead::Ahead};
+
+/// How an update of columns is cut. The pieces are the same whether or not they run in parallel, and so is the result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pieces {
+    /// Columns of a piece.
+    pub columns: usize,
+    /// Elements of an update from which pieces run on all threads.
+    pub parallel_from: usize,
+}
+
+impl Pieces {
+    /// Calls `work` with the number of each piece of `count` columns of `rows` rows, `stride` apart, and its columns.
+    pub fn each<T: Send>(
+        self,
+        region: &mut [T],
+        stride: usize,
+        (rows, count): (usize, usize),
+        work: impl Fn(usize, &mut [T]) + Sync,
+    ) {
+        let (pieces, size) = (count.div_ceil(self.columns), self.columns * stride);
+        let least = usize::from(rows * count >= self.parallel_from);
+        let end = (pieces * size).min(region.len());
+        each_chunk((pieces, least), Wide(&mut region[..end], size), &|c, Wide(own, _)| work(c, own));
+    }
+}
+
+/// Columns of L as other columns need them.
+#[derive(Clone, Copy)]
+pub struct Eliminated<'a, T> {
+    /// From the first pivot row on, with unit diagonal.
+    pub l: View<'a, T>,
+    /// One for each column.
+    pub exchange: &'a [u32],
+    pub simd: Simd,
+}
+
+impl<T: Scalar> Eliminated<'_, T> {
+    /// Exchanges rows and eliminates in `count` columns that begin with the first pivot row, `stride` apart:
+    /// U₁₂ = L₁₁⁻¹ P A₁₂, A₂₂ ← A₂₂ − L₂₁ U₁₂.
+    pub fn apply(&self, region: &mut [T], stride: usize, count: usize) {
+        let (rows, width) = (self.l.nrows(), self.l.ncols());
+        exchange_rows(region, stride, count, self.exchange);
+        let right = ViewMut::with_stride(region, rows, count, stride);
+        let (mut u12, a22) = right.split_at_row(width);
+        solve_unit_lower(self.simd, self.l.rows(0..width), u12.as_mut());
+        let (a, b) = (self.l.rows(width..rows), u12.as_ref());
+        T::dense_product(self.simd, Product::subtract(a22, a, b));
+    }
+}
+
+/// x ← L⁻¹·x with ones on the diagonal of L.
+pub fn solve_unit_lower<T: Scalar>(simd: Simd, l: View<'_, T>, mut x: ViewMut<'_, T>) {
+    for p in (0..l.ncols()).step_by(SMALL) {
+        let w = SMALL.min(l.ncols() - p);
+        let (mut top, below) = x.as_mut().rows(p..l.ncols()).split_at_row(w);
+        let t = l.part(p..p + w, p..p + w);
+        T::substitute_small(simd, Substitute { t, inverse: None, forward: true, x: top.as_mut() });
+        let a = l.part(p + w..l.ncols(), p..p + w);
+        T::dense_product(simd, Product::subtract(below, a, top.as_ref()));
+    }
+}
+
+/// A block of columns under elimination, with columns after it.
+///
+/// Element (i, c), counted from the diagonal element of the first column, is `region[i + c·stride]`. Around the band there are
+/// as many diagonals of zeros as the block has columns, less one: blocks at its edges are rectangles.
+pub struct Block<'a, T: Scalar> {
+    /// The columns' elements, from the first diagonal one on.
+    pub region: &'a mut [T],
+    /// From column to column.
+    pub stride: usize,
+    /// Rows of the matrix from the first of the block on.
+    pub rows: usize,
+    /// Elements below the diagonal.
+    pub lower: usize,
+    /// 1/u_kk of the columns of the block.
+    pub inverse: &'a mut [T],
+    /// In step k rows k and k + `exchange[k]` change places.
+    pub exchange: &'a mut [u32],
+    /// How pivots are chosen.
+    pub rule: PivotRule<T::Real>,
+    pub simd: Simd,
+}
+
+impl<T: Scalar> Block<'_, T> {
+    /// Eliminates the columns of the block and updates so many columns after it.
+    pub fn eliminate(&mut self, right: usize, pieces: Pieces) -> Found {
+        let (mut found, width) = (Found::default(), self.inverse.len());
+        let alone = Pieces { parallel_from: usize::MAX, ..pieces };
+        for p in (0..width).step_by(SMALL) {
+            let w = SMALL.min(width - p);
+            let panel = self.panel(p, w);
+            found.singular = found.singular.or(panel.singular.map(|k| p + k));
+            found.boosted += panel.boosted;
+            exchange_rows(&mut self.region[p..], self.stride, p, &self.exchange[p..p + w]);
+            self.apply((p, w), width - p - w, alone);
+        }
+        self.apply((0, width), right, pieces);
+        found
+    }
+
+    /// Eliminates a few columns.
+    fn panel(&mut self, p: usize, width: usize) -> Found {
+        let job = Panel {
+            region: &mut self.region[p * (self.stride + 1)..],
+            stride: self.stride,
+            rows: self.rows - p,
+            columns: width,
+            lower: self.lower,
+            fill: width,
+            upper: width,
+            window: None,
+            reach_back: true,
+            inverse: &mut self.inverse[p..p + width],
+            exchange: &mut self.exchange[p..p + width],
+            rule: self.rule,
+            ahead: Ahead::nothing(),
+        };
+        T::panel(self.simd, job)
+    }
+
+    /// Applies the columns p … p + width − 1, eliminated, to the `count` columns after them.
+    fn apply(&mut self, (p, width): (usize, usize), count: usize, pieces: Pieces) {
+        if count == 0 {
+            return;
+        }
+        let (rows, stride) = ((width + self.lower).min(self.rows - p), self.stride);
+        let region = &mut self.region[p * (stride + 1)..];
+        let (left, right) = region.split_at_mut((width * stride).min(region.len()));
+        let l = View::with_stride(left, rows, width, stride);
+        let step = Eliminated { l, exchange: &self.exchange[p..p + width], simd: self.simd };
+        pieces.each(right, stride, (rows, count), |c, own| {
+            step.apply(own, stride, (count - c * pieces.columns).min(pieces.columns));
+        });
+    }
+}
