@@ -8,6 +8,7 @@ use super::Job;
 use super::lanes::Lanes;
 use crate::view::{View, ViewMut};
 use crate::{RealScalar, Scalar};
+use core::mem::MaybeUninit;
 
 /// What becomes of C.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,16 +50,16 @@ impl<'a, T: Scalar> Product<'a, T> {
     }
 }
 
-/// Terms of a sum that are added up in registers; as many columns of A stay in the second-level cache.
-const DEPTH: usize = 512;
-/// Rows of C that are computed for all columns before the next: with [`DEPTH`] columns of A half of the second-level cache.
-const ROWS: usize = 96;
+/// Reals of a copy of some rows of A: with a few columns of B it fits the first-level cache, as does an A that is smaller.
+const COPIED: usize = 3072;
+/// Columns of C from which on rows of A are copied, since they are read so many times.
+const COPIED_FROM: usize = 16;
 
 impl<T: Scalar> Job<T> for Product<'_, T> {
     type Output = ();
     #[inline(always)]
     fn run<V: Lanes<Real = T::Real>>(self) {
-        let Product { mut c, a, b, mut into } = self;
+        let Product { mut c, a, b, into } = self;
         let (rows, depth, columns) = (c.nrows(), a.ncols(), c.ncols());
         assert!(a.nrows() == rows && b.nrows() == depth && b.ncols() == columns, "factors fit");
         assert!(b.row_stride() == 1, "contiguous columns");
@@ -67,42 +68,32 @@ impl<T: Scalar> Job<T> for Product<'_, T> {
         if rows == 0 || columns == 0 {
             return;
         }
-        if depth == 0 && into == Into::Product {
-            (0..columns).for_each(|j| c.as_mut().column(j).fill(T::ZERO));
+        if depth == 0 {
+            if into == Into::Product {
+                (0..columns).for_each(|j| c.as_mut().column(j).fill(T::ZERO));
+            }
+            return;
         }
         let parts = if T::COMPLEX { 2 } else { 1 };
-        for k in (0..depth).step_by(DEPTH) {
-            let terms = DEPTH.min(depth - k);
-            // One pass where A is small or read once.
-            let height = if columns > 8 && rows * terms > 2 * ROWS * DEPTH { ROWS } else { rows };
-            for i in (0..rows).step_by(height) {
-                let height = height.min(rows - i);
-                let mut c = c.as_mut().rows(i..i + height);
-                let (a, b) = (a.part(i..i + height, k..k + terms), b.rows(k..k + terms));
-                let view = Views::<V::Real> {
-                    c: c.as_mut_ptr().cast(),
-                    a: a.as_ptr().cast(),
-                    b: b.as_ptr().cast(),
-                    strides: [c.column_stride(), a.row_stride().max(a.column_stride()), b.column_stride()]
-                        .map(|stride| stride * parts),
-                    rows: height,
-                    depth: terms,
-                    columns,
-                    into,
-                };
-                // SAFETY: scalars are one or two numbers of their real type; the views are those of three matrices of these
-                // sizes, of which C is borrowed mutably and so apart from the others.
-                unsafe {
-                    // Not a `match` of both: then each type would be compiled for the other's case, too.
-                    if T::COMPLEX {
-                        if by_columns { view.by_columns::<V, true>() } else { view.by_rows::<V, true>() }
-                    } else {
-                        if by_columns { view.by_columns::<V, false>() } else { view.by_rows::<V, false>() }
-                    }
-                }
-            }
-            if into == Into::Product {
-                into = Into::Sum;
+        let strides = [c.column_stride(), a.row_stride().max(a.column_stride()), b.column_stride()];
+        let view = Views::<V::Real> {
+            c: c.as_mut_ptr().cast(),
+            a: a.as_ptr().cast(),
+            b: b.as_ptr().cast(),
+            strides: strides.map(|stride| stride * parts),
+            rows,
+            depth,
+            columns,
+            into,
+        };
+        // SAFETY: scalars are one or two numbers of their real type; the views are those of three matrices of these sizes, of
+        // which C is borrowed mutably and so apart from the others.
+        unsafe {
+            // Not a `match` of both: then each type would be compiled for the other's case, too.
+            if T::COMPLEX {
+                if by_columns { view.by_columns::<V, true>() } else { view.by_rows::<V, true>() }
+            } else {
+                if by_columns { view.by_columns::<V, false>() } else { view.by_rows::<V, false>() }
             }
         }
     }
@@ -128,6 +119,50 @@ impl<R: RealScalar> Views<R> {
     /// The pointers are those of matrices of the given sizes, columns of A being contiguous.
     #[inline(always)]
     unsafe fn by_columns<V: Lanes<Real = R>, const COMPLEX: bool>(self) {
+        let mut copy = [MaybeUninit::<R>::uninit(); COPIED];
+        let (copy, parts) = (copy.as_mut_ptr().cast::<R>(), if COMPLEX { 2 } else { 1 });
+        // Rows of A are copied, so many as a tile has, and taken by all columns before the next; if sums are long, in parts.
+        let copied = self.columns >= COPIED_FROM && self.rows * parts * self.depth > COPIED;
+        let (height, terms) = if copied { (3 * V::W, COPIED / (3 * V::W)) } else { (self.rows * parts, self.depth) };
+        for k in (0..self.depth).step_by(terms) {
+            let depth = terms.min(self.depth - k);
+            for at in (0..self.rows * parts).step_by(height) {
+                let count = height.min(self.rows * parts - at);
+                // SAFETY: these rows and columns exist; the copy has room for `height` parts of `terms` columns.
+                unsafe {
+                    let a = self.a.add(k * self.strides[1] + at);
+                    if copied {
+                        for column in 0..depth {
+                            let (from, to) = (a.add(column * self.strides[1]), copy.add(column * height));
+                            if count == height {
+                                for m in 0..3 {
+                                    V::load(from.add(m * V::W)).store(to.add(m * V::W));
+                                }
+                            } else {
+                                core::ptr::copy_nonoverlapping(from, to, count);
+                            }
+                        }
+                    }
+                    let view = Self {
+                        c: self.c.add(at),
+                        a: if copied { copy } else { a },
+                        b: self.b.add(k * parts),
+                        strides: [self.strides[0], if copied { height } else { self.strides[1] }, self.strides[2]],
+                        rows: count / parts,
+                        depth,
+                        into: if k > 0 && self.into == Into::Product { Into::Sum } else { self.into },
+                        ..self
+                    };
+                    view.all_columns::<V, COMPLEX>();
+                }
+            }
+        }
+    }
+
+    /// # Safety
+    /// As [`by_columns`](Self::by_columns).
+    #[inline(always)]
+    unsafe fn all_columns<V: Lanes<Real = R>, const COMPLEX: bool>(self) {
         let wide = size_of::<V>() == 64;
         let mut column = 0;
         while column < self.columns {
@@ -146,7 +181,7 @@ impl<R: RealScalar> Views<R> {
                         8.. if wide => self.columns_of::<V, 3, 8, COMPLEX>(column),
                         4.. => self.columns_of::<V, 3, 4, COMPLEX>(column),
                         2.. => self.columns_of::<V, 4, 2, COMPLEX>(column),
-                        _ => self.columns_of::<V, 4, 1, COMPLEX>(column),
+                        _ => self.columns_of::<V, 8, 1, COMPLEX>(column),
                     }
                 }
             };
@@ -846,9 +881,11 @@ mod tests {
 
     #[test]
     fn large_products_are_cut() {
-        for size in [(2 * ROWS + 5, 2 * DEPTH + 3, 9), (3, DEPTH + 1, 2)] {
-            check_products::<f64>(size, Simd::detect());
-            check_products::<Complex32>(size, Simd::detect());
+        for size in [(205, COPIED / 6 + 3, COPIED_FROM + 1), (3, 513, 2), (70, COPIED / 6 * 2, COPIED_FROM)] {
+            for simd in Simd::ALL {
+                check_products::<f64>(size, simd);
+                check_products::<Complex32>(size, simd);
+            }
         }
     }
 

@@ -111,6 +111,7 @@ impl<'a, T: Scalar> BlockRows<'a, T> {
     }
 
     /// Blocks left of, on and right of the diagonal, with their block columns; `None` where there is none.
+    #[inline]
     pub fn blocks(&self, row: usize) -> [Option<(usize, &'a [T])>; 3] {
         let (n, square) = (self.block_rows(), self.block * self.block);
         let of = |array: &'a [T], i: usize| &array[i * square..][..square];

@@ -244,18 +244,19 @@ fn multiply<T: Scalar>(a: &BlockRows<'_, T>, range: Range<usize>, x: View<'_, T>
 }
 
 /// One block row of [`multiply`], without calls for a few numbers each.
+#[inline]
 fn multiply_small<T: Scalar>(a: &BlockRows<'_, T>, row: usize, x: View<'_, T>, mut y: ViewMut<'_, T>) {
     let b = a.block;
     let mut sums = [T::ZERO; SMALL_BLOCK_MAX];
     for s in 0..x.ncols() {
         sums.fill(T::ZERO);
+        let x = x.column(s);
         for (column, block) in a.blocks(row).into_iter().flatten() {
-            for (c, entries) in block.chunks_exact(b).enumerate() {
-                let x = x[(column * b + c, s)];
-                sums.iter_mut().zip(entries).for_each(|(sum, a)| *sum += *a * x);
+            for (x, entries) in x[column * b..][..b].iter().zip(block.chunks_exact(b)) {
+                sums.iter_mut().zip(entries).for_each(|(sum, a)| *sum += *a * *x);
             }
         }
-        (0..b).for_each(|r| y[(r, s)] = sums[r]);
+        y.as_mut().column(s).copy_from_slice(&sums[..b]);
     }
 }
 
