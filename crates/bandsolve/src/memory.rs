@@ -1,6 +1,5 @@
 //! Memory that may not be there: whatever grows with a system is asked for here. `Err(OutOfMemory)` is returned where a `Vec` by
-//! itself would end the process. What products of dense blocks take (`faer`, once for each thread, twice the last cache) is not asked
-//! for here: it does not grow with a system.
+//! itself would end the process.
 
 use crate::error::{Error, Result};
 use bandsolve_kernel::Scalar;
