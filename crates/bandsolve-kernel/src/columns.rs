@@ -1,7 +1,7 @@
 //! Blocks of columns of a band, eliminated with exchanges: panels of a few columns, triangles and products.
 
-use crate::dense::{Product, SMALL, Substitute};
-use crate::panel::{Found, Panel, PivotRule, exchange_rows};
+use crate::dense::{Product, SMALL, SmallSubstitution};
+use crate::panel::{Panel, PanelResult, PivotRule, exchange_rows};
 use crate::spread::{Wide, each_chunk};
 use crate::view::{View, ViewMut};
 use crate::{Scalar, Simd, ahead::Ahead};
@@ -61,7 +61,7 @@ pub fn solve_unit_lower<T: Scalar>(simd: Simd, l: View<'_, T>, mut x: ViewMut<'_
         let w = SMALL.min(l.ncols() - p);
         let (mut top, below) = x.as_mut().rows(p..l.ncols()).split_at_row(w);
         let t = l.part(p..p + w, p..p + w);
-        T::substitute_small(simd, Substitute { t, inverse: None, forward: true, x: top.as_mut() });
+        T::substitute_small(simd, SmallSubstitution { t, inverse: None, forward: true, x: top.as_mut() });
         let a = l.part(p + w..l.ncols(), p..p + w);
         T::dense_product(simd, Product::subtract(below, a, top.as_ref()));
     }
@@ -91,8 +91,8 @@ pub struct Block<'a, T: Scalar> {
 
 impl<T: Scalar> Block<'_, T> {
     /// Eliminates the columns of the block and updates so many columns after it.
-    pub fn eliminate(&mut self, right: usize, pieces: Pieces) -> Found {
-        let (mut found, width) = (Found::default(), self.inverse.len());
+    pub fn eliminate(&mut self, right: usize, pieces: Pieces) -> PanelResult {
+        let (mut found, width) = (PanelResult::default(), self.inverse.len());
         let alone = Pieces { parallel_from: usize::MAX, ..pieces };
         for p in (0..width).step_by(SMALL) {
             let w = SMALL.min(width - p);
@@ -107,7 +107,7 @@ impl<T: Scalar> Block<'_, T> {
     }
 
     /// Eliminates a few columns.
-    fn panel(&mut self, p: usize, width: usize) -> Found {
+    fn panel(&mut self, p: usize, width: usize) -> PanelResult {
         let job = Panel {
             region: &mut self.region[p * (self.stride + 1)..],
             stride: self.stride,

@@ -597,7 +597,7 @@ pub fn place_of_largest<V: Lanes<Real = T::Real>, T: Scalar>(column: &[T]) -> (u
 }
 
 /// A triangular system with at most eight unknowns and many right-hand sides.
-pub struct Substitute<'a, T: Scalar> {
+pub struct SmallSubstitution<'a, T: Scalar> {
     /// The matrix, of which only one triangle without the diagonal is read: below it if `forward`.
     pub t: View<'a, T>,
     /// Reciprocals of the diagonal; `None`: ones.
@@ -611,14 +611,14 @@ pub struct Substitute<'a, T: Scalar> {
 /// Unknowns that are solved for in registers.
 pub const SMALL: usize = 8;
 
-impl<T: Scalar> Job<T> for Substitute<'_, T> {
+impl<T: Scalar> Job<T> for SmallSubstitution<'_, T> {
     type Output = ();
     #[inline(always)]
     fn run<V: Lanes<Real = T::Real>>(mut self) {
         let (size, columns) = (self.x.nrows(), self.x.ncols());
         assert!(size <= SMALL && self.t.nrows() == size && self.t.ncols() == size, "a small triangle");
         assert!(self.inverse.is_none_or(|inverse| inverse.len() >= size), "as many reciprocals as rows");
-        let triangle = Triangle {
+        let triangle = SmallTriangle {
             t: self.t.as_ptr(),
             strides: [self.t.row_stride(), self.t.column_stride()],
             inverse: self.inverse,
@@ -671,7 +671,7 @@ fn minus_product<T: Scalar, V: Lanes<Real = T::Real>>(t: T, x: (V, V), y: (V, V)
 }
 
 /// A triangle of at most eight rows.
-struct Triangle<'a, T> {
+struct SmallTriangle<'a, T> {
     t: *const T,
     /// From row to row, and from column to column.
     strides: [usize; 2],
@@ -679,7 +679,7 @@ struct Triangle<'a, T> {
     forward: bool,
 }
 
-impl<T: Scalar> Triangle<'_, T> {
+impl<T: Scalar> SmallTriangle<'_, T> {
     /// # Safety
     /// The element exists.
     #[inline(always)]
@@ -914,7 +914,7 @@ mod tests {
                     rhs[i + j * size] = x[i + j * size] * crate::scalar::reciprocal(inverse[i]) + sum;
                 }
                 let columns_of_x = ViewMut::new(&mut rhs, size, columns);
-                let job = Substitute { t, inverse: Some(&inverse), forward, x: columns_of_x };
+                let job = SmallSubstitution { t, inverse: Some(&inverse), forward, x: columns_of_x };
                 T::substitute_small(simd.or_best(), job);
                 // Parts of entries below 1, real parts of diagonals above 0.4 and below 2.5: errors grow at most by 1 + √2·2.7 at each
                 // of eight steps.

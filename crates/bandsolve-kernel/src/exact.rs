@@ -4,9 +4,9 @@ use crate::{RealScalar, Scalar};
 
 /// Running maximum of moduli, NaN if one of them is: their bits are ordered like the numbers, NaN on top.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Largest(u64);
+pub struct RunningMaximum(u64);
 
-impl Largest {
+impl RunningMaximum {
     #[inline(always)]
     pub fn add(&mut self, v: f64) {
         self.0 = self.0.max(v.abs().to_bits());
@@ -19,16 +19,16 @@ impl Largest {
 
 /// ‖x‖∞, or the smallest normal number where that is larger, as `value · 2^exponent`: what is smaller is known to a part of that
 /// number, and no better.
-pub struct Norm {
+pub struct ScaledNorm {
     pub value: f64,
     pub exponent: i32,
     /// The product, not safe from overflow.
     pub plain: f64,
 }
 
-impl Norm {
+impl ScaledNorm {
     pub fn of<T: Scalar>(x: &[T]) -> Self {
-        let mut largest = Largest::default();
+        let mut largest = RunningMaximum::default();
         for v in x {
             largest.add(v.re().to_f64());
             largest.add(v.im().to_f64());
@@ -45,7 +45,7 @@ impl Norm {
 }
 
 /// One row with its entries, x and d multiplied by powers of two so that the largest are near 1.
-pub struct ScaledRow {
+pub struct NormalizedRow {
     /// d − A·x, scaled by 2^−exponent.
     pub residual: [f64; 2],
     /// Σ|a_ij|·‖x‖∞ + |d|, scaled alike.
@@ -53,10 +53,10 @@ pub struct ScaledRow {
     pub exponent: i32,
 }
 
-impl ScaledRow {
+impl NormalizedRow {
     /// From the scaled residual, the sum of the scaled row, and d.
     #[inline(always)]
-    pub fn sum_up<T: Scalar>(residual: [f64; 2], (row_sum, norm): (f64, &Norm), (d, exponent): (T, i32)) -> Self {
+    pub fn sum_up<T: Scalar>(residual: [f64; 2], (row_sum, norm): (f64, &ScaledNorm), (d, exponent): (T, i32)) -> Self {
         let d = parts(d, 1.0).map(|v| ldexp(v, -exponent));
         Self { residual, size: row_sum * norm.value + modulus(d), exponent }
     }

@@ -186,11 +186,11 @@ pub trait Kernels: Sized {
     where
         Self: Scalar;
     /// Solves for the inside of partitions.
-    fn substitute(simd: Simd, job: run::Substitute<Self>) -> [sweep::Found; sweep::MAX_RHS]
+    fn substitute(simd: Simd, job: run::Substitute<Self>) -> [sweep::CheckResult; sweep::MAX_RHS]
     where
         Self: Scalar;
     /// Reduces or substitutes partitions of block rows.
-    fn blocks(simd: Simd, job: blocks::BlockRun<Self>) -> [sweep::Found; sweep::MAX_RHS]
+    fn blocks(simd: Simd, job: blocks::BlockRun<Self>) -> [sweep::CheckResult; sweep::MAX_RHS]
     where
         Self: Scalar;
     /// Solves whole systems.
@@ -202,7 +202,7 @@ pub trait Kernels: Sized {
     where
         Self: Scalar;
     /// Solves with a small triangle.
-    fn substitute_small(simd: Simd, job: dense::Substitute<'_, Self>)
+    fn substitute_small(simd: Simd, job: dense::SmallSubstitution<'_, Self>)
     where
         Self: Scalar;
     /// A step of LU of a dense block.
@@ -210,7 +210,7 @@ pub trait Kernels: Sized {
     where
         Self: Scalar;
     /// Precise residuals of rows of a block row.
-    fn block_row(simd: Simd, job: precise::BlockRow<'_, Self>) -> exact::Largest
+    fn block_row(simd: Simd, job: precise::BlockRow<'_, Self>) -> exact::RunningMaximum
     where
         Self: Scalar;
     /// Residuals of a banded system.
@@ -222,7 +222,7 @@ pub trait Kernels: Sized {
     where
         Self: Scalar;
     /// Eliminates a few columns of a band.
-    fn panel(simd: Simd, job: panel::Panel<'_, Self>) -> panel::Found
+    fn panel(simd: Simd, job: panel::Panel<'_, Self>) -> panel::PanelResult
     where
         Self: Scalar;
     /// Updates columns of a band by those to their left.
@@ -291,10 +291,10 @@ macro_rules! kernels {
                 fn reduce(simd: Simd, job: run::Reduce<Self>) -> bool {
                     dispatch(simd, job)
                 }
-                fn substitute(simd: Simd, job: run::Substitute<Self>) -> [sweep::Found; sweep::MAX_RHS] {
+                fn substitute(simd: Simd, job: run::Substitute<Self>) -> [sweep::CheckResult; sweep::MAX_RHS] {
                     dispatch(simd, job)
                 }
-                fn blocks(simd: Simd, job: blocks::BlockRun<Self>) -> [sweep::Found; sweep::MAX_RHS] {
+                fn blocks(simd: Simd, job: blocks::BlockRun<Self>) -> [sweep::CheckResult; sweep::MAX_RHS] {
                     dispatch(simd, job)
                 }
                 fn lockstep(simd: Simd, job: lockstep::Lockstep<Self>) {
@@ -303,13 +303,13 @@ macro_rules! kernels {
                 fn dense_product(simd: Simd, job: dense::Product<'_, Self>) {
                     dispatch(simd, job)
                 }
-                fn substitute_small(simd: Simd, job: dense::Substitute<'_, Self>) {
+                fn substitute_small(simd: Simd, job: dense::SmallSubstitution<'_, Self>) {
                     dispatch(simd, job)
                 }
                 fn dense_lu(simd: Simd, job: dense_lu::Step<'_, Self>) {
                     dispatch(simd, job)
                 }
-                fn block_row(simd: Simd, job: precise::BlockRow<'_, Self>) -> exact::Largest {
+                fn block_row(simd: Simd, job: precise::BlockRow<'_, Self>) -> exact::RunningMaximum {
                     dispatch(simd, job)
                 }
                 fn residual(simd: Simd, job: residual::Residual<'_, Self>) {
@@ -318,7 +318,7 @@ macro_rules! kernels {
                 fn take(simd: Simd, job: take::Take<'_, Self>) -> take::Progress<<Self as Scalar>::Real> {
                     dispatch(simd, job)
                 }
-                fn panel(simd: Simd, job: panel::Panel<'_, Self>) -> panel::Found {
+                fn panel(simd: Simd, job: panel::Panel<'_, Self>) -> panel::PanelResult {
                     dispatch(simd, job)
                 }
                 fn update(simd: Simd, job: panel::Update<'_, Self>) {

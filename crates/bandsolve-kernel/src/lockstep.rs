@@ -3,10 +3,10 @@
 use super::Job;
 use super::element::Element;
 use super::lanes::Lanes;
-use super::run::{How, Run, Workspace, special};
+use super::run::{Run, SweepOptions, Workspace, special};
 use super::sweep::{Boundary, Check, LanePivots, Least, rule};
 use super::tile::{ARRAYS, BLOCK, Scaling, Source, Strides};
-use super::work::Work;
+use super::work::TileSweep;
 use crate::Scalar;
 use core::ops::Range;
 
@@ -59,7 +59,7 @@ impl<T: Scalar> Workspace<'_, T> {
     pub fn solve_systems(
         &mut self,
         systems: &Systems<T>,
-        (how, conj): (How<T::Real>, bool),
+        (how, conj): (SweepOptions<T::Real>, bool),
         (gaps, verify): (&mut [T::Real], bool),
         (out, first): (&Shared<'_, T>, usize),
     ) {
@@ -77,7 +77,7 @@ impl<T: Scalar> Workspace<'_, T> {
         &mut self,
         (n, count): (usize, usize),
         at: impl Fn(usize, usize, usize) -> T,
-        (how, conj): (How<T::Real>, bool),
+        (how, conj): (SweepOptions<T::Real>, bool),
         (gaps, verify): (&mut [T::Real], bool),
         put: impl Fn(usize, usize, T),
     ) {
@@ -114,7 +114,7 @@ impl<T: Scalar> Workspace<'_, T> {
         &mut self,
         arrays: [*const T; 4],
         (n, strides, tiles): (usize, Strides, usize),
-        (how, conj): (How<T::Real>, bool),
+        (how, conj): (SweepOptions<T::Real>, bool),
         (gaps, verify): (&mut [T::Real], bool),
         out: *mut T,
     ) {
@@ -138,7 +138,7 @@ pub struct Lockstep<T: Scalar> {
     memory: [*mut T::Real; 2],
     /// Tiles that are staged together.
     together: usize,
-    how: How<T::Real>,
+    how: SweepOptions<T::Real>,
     verify: bool,
     out: *mut T,
     gaps: *mut T::Real,
@@ -179,10 +179,10 @@ impl<T: Scalar> Lockstep<T> {
 
     /// The place of tile `t`.
     #[inline(always)]
-    fn work<V: Lanes<Real = T::Real>, const RULE: usize>(&self, t: usize) -> Work<V, 1, RULE, true> {
+    fn work<V: Lanes<Real = T::Real>, const RULE: usize>(&self, t: usize) -> TileSweep<V, 1, RULE, true> {
         let (m, [tiles, pivot_rows]) = (self.run.m, self.memory);
         let tile = tiles.wrapping_add(t % self.together * m * 4 * T::Element::<V>::REALS * V::W);
-        Work::new::<T::Element<V>>([tile, pivot_rows], m, LanePivots::new(&self.how.pivots))
+        TileSweep::new::<T::Element<V>>([tile, pivot_rows], m, LanePivots::new(&self.how.pivots))
     }
 
     /// Stages neighbouring tiles row by row: what stands together in memory is read together.
@@ -232,7 +232,7 @@ impl<T: Scalar> Lockstep<T> {
     #[inline(always)]
     fn solve<V: Lanes<Real = T::Real>, const VERIFY: bool, const RULE: usize>(
         &self,
-        work: &Work<V, 1, RULE, true>,
+        work: &TileSweep<V, 1, RULE, true>,
         t: usize,
         scaling: Option<Scaling>,
     ) {

@@ -58,16 +58,16 @@ unsafe impl Pod for Line {}
 /// Arrays that are no longer needed, kept for the next of the same size: fresh memory has to be cleared, by the system page by
 /// page if it is large. Clones share what is kept.
 #[derive(Debug, Clone, Default)]
-pub struct Pool(Arc<Mutex<Vec<Vec<Line>>>>);
+pub struct MemoryPool(Arc<Mutex<Vec<Vec<Line>>>>);
 
-impl PartialEq for Pool {
+impl PartialEq for MemoryPool {
     /// What is kept makes no difference.
-    fn eq(&self, _: &Pool) -> bool {
+    fn eq(&self, _: &MemoryPool) -> bool {
         true
     }
 }
 
-impl Pool {
+impl MemoryPool {
     /// Arrays that are kept at most: four for each part of a band and of its coarse system, and those of a fallback.
     const MOST: usize = 64;
     /// Smaller ones the allocator keeps by itself, and clears soon enough.
@@ -92,13 +92,13 @@ impl Pool {
 pub struct Array<T> {
     lines: Vec<Line>,
     len: usize,
-    pool: Option<Pool>,
+    pool: Option<MemoryPool>,
     of: PhantomData<T>,
 }
 
 impl<T: Pod> Array<T> {
     /// `len` numbers, whatever they are; `None` if there is no memory.
-    pub fn new(len: usize, pool: Option<&Pool>) -> Option<Self> {
+    pub fn new(len: usize, pool: Option<&MemoryPool>) -> Option<Self> {
         let lines = len.checked_mul(size_of::<T>())?.div_ceil(size_of::<Line>());
         let kept = pool.and_then(|pool| pool.take(lines));
         Some(Self { lines: kept.or_else(|| zeros(lines))?, len, pool: pool.cloned(), of: PhantomData })
@@ -128,7 +128,7 @@ impl<T> Drop for Array<T> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Array, Pool};
+    use super::{Array, MemoryPool};
 
     #[test]
     fn zeros_are_zero_and_writable() {
@@ -142,7 +142,7 @@ mod tests {
 
     #[test]
     fn large_arrays_are_kept_for_the_next_of_their_size() {
-        let (pool, large) = (Pool::default(), Pool::LEAST / 8);
+        let (pool, large) = (MemoryPool::default(), MemoryPool::LEAST / 8);
         let mut array = Array::<f64>::new(large, Some(&pool)).unwrap();
         assert!(array.len() == large && array.as_ptr().addr().is_multiple_of(64));
         array.fill(3.0);
@@ -153,6 +153,6 @@ mod tests {
         drop(Array::<f64>::new(9, Some(&pool)).unwrap());
         let many: Vec<_> = (0..80).map(|k| Array::<f64>::new(large + 8 * k, Some(&pool)).unwrap()).collect();
         drop(many);
-        assert!(pool.0.lock().unwrap().len() == Pool::MOST);
+        assert!(pool.0.lock().unwrap().len() == MemoryPool::MOST);
     }
 }

@@ -2,10 +2,10 @@
 
 use super::Job;
 use super::ahead::Ahead;
-use super::dense::{Moduli, Product, SMALL, Substitute};
+use super::dense::{Moduli, Product, SMALL, SmallSubstitution};
 use super::dense::{dot, largest_modulus, place_of_largest, subtract_multiple, sum_of_lanes};
 use super::lanes::Lanes;
-use super::window::{self, Column, Place};
+use super::window::{self, BandColumns, Column};
 use crate::scalar::{RealScalar, Scalar, reciprocal};
 use crate::view::{View, ViewMut};
 use core::ops::Range;
@@ -56,7 +56,7 @@ pub struct Panel<'a, T: Scalar> {
 
 /// What was found on the way.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Found {
+pub struct PanelResult {
     /// First column without a pivot.
     pub singular: Option<usize>,
     /// Pivots that were made larger.
@@ -64,10 +64,10 @@ pub struct Found {
 }
 
 impl<T: Scalar> Job<T> for Panel<'_, T> {
-    type Output = Found;
+    type Output = PanelResult;
     #[inline(always)]
-    fn run<V: Lanes<Real = T::Real>>(mut self) -> Found {
-        let mut found = Found::default();
+    fn run<V: Lanes<Real = T::Real>>(mut self) -> PanelResult {
+        let mut found = PanelResult::default();
         let mut first = 0;
         if const { V::PERMUTES && !T::COMPLEX } {
             first = match self.window {
@@ -89,7 +89,7 @@ impl<T: Scalar> Job<T> for Panel<'_, T> {
 impl<T: Scalar> Panel<'_, T> {
     /// Eliminates as many columns as a window of N columns in registers reaches, and returns their number.
     #[inline(always)]
-    fn in_registers<V: Lanes<Real = T::Real>, const N: usize>(&mut self, found: &mut Found) -> usize {
+    fn in_registers<V: Lanes<Real = T::Real>, const N: usize>(&mut self, found: &mut PanelResult) -> usize {
         let rule = self.rule.exchange && !self.reach_back && self.rule.noise == T::Real::ZERO;
         let reached = self.rows.saturating_sub(self.lower).min(self.columns.saturating_sub(N));
         let count = self.inverse.len().min(reached);
@@ -98,7 +98,7 @@ impl<T: Scalar> Panel<'_, T> {
         }
         let last = (count - 1) * (self.stride + 1) + self.lower + N * self.stride;
         assert!(last < self.region.len(), "the band's elements");
-        let place = Place { elements: self.region.as_mut_ptr().cast(), stride: self.stride, lower: self.lower };
+        let place = BandColumns { elements: self.region.as_mut_ptr().cast(), stride: self.stride, lower: self.lower };
         let inverse: &mut [T::Real] = bytemuck::cast_slice_mut(&mut self.inverse[..count]);
         // SAFETY: real scalars are their own real type; the last element of the last new row and column was looked up.
         found.singular =
@@ -108,7 +108,7 @@ impl<T: Scalar> Panel<'_, T> {
 
     /// Eliminates column k, and updates those to its right up to number `reach`, the last that the rows so far have entries in.
     #[inline(always)]
-    fn eliminate<V: Lanes<Real = T::Real>>(&mut self, k: usize, reach: &mut usize, found: &mut Found) {
+    fn eliminate<V: Lanes<Real = T::Real>>(&mut self, k: usize, reach: &mut usize, found: &mut PanelResult) {
         let (diagonal, height) = (k * (self.stride + 1), (1 + self.lower).min(self.rows - k));
         // Without columns to the right a column may be higher than it is far to the next.
         let next = (diagonal + self.stride.max(height)).min(self.region.len());
@@ -232,7 +232,7 @@ impl<T: Scalar> Job<T> for Update<'_, T> {
                 let (mut top, below) = region.as_mut().rows(first..end).split_at_row(size);
                 if !whole {
                     let t = l.part(k..k + size, k..k + size);
-                    Substitute { t, inverse: None, forward: true, x: top.as_mut() }.run::<V>();
+                    SmallSubstitution { t, inverse: None, forward: true, x: top.as_mut() }.run::<V>();
                 }
                 let a = l.part(first + size..end, first..first + size);
                 Product::subtract(below, a, top.as_ref()).run::<V>();
@@ -394,7 +394,7 @@ impl<T: Scalar> Job<T> for Narrow<'_, T> {
 const GROUP: usize = 4;
 
 /// Some columns of L, of real numbers.
-struct Group<R> {
+struct ColumnsOfL<R> {
     /// The first diagonal element.
     diagonal: *const R,
     /// From one diagonal element to the next.
@@ -403,7 +403,7 @@ struct Group<R> {
     reach: usize,
 }
 
-impl<R: RealScalar> Group<R> {
+impl<R: RealScalar> ColumnsOfL<R> {
     /// Element of row i and column p of the group.
     ///
     /// # Safety
@@ -535,7 +535,7 @@ impl<T: Scalar> Narrow<'_, T> {
             let k = GROUP * if transposed { groups - 1 - g } else { g };
             // SAFETY: real scalars are their own real type; the last elements of L and x were looked up.
             unsafe {
-                let group = Group { diagonal: elements.add(k * self.step), step: self.step, reach };
+                let group = ColumnsOfL { diagonal: elements.add(k * self.step), step: self.step, reach };
                 if transposed { group.solve_transposed::<V>(x.add(k)) } else { group.solve::<V>(x.add(k)) }
             }
         }

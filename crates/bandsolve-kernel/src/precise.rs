@@ -6,7 +6,7 @@
 
 use super::lanes::Lanes;
 use super::{Job, Simd};
-use crate::exact::{Largest, Norm, ScaledRow, exponent, ldexp, lost, parts, pow2};
+use crate::exact::{NormalizedRow, RunningMaximum, ScaledNorm, exponent, ldexp, lost, parts, pow2};
 use crate::rows::{BlockRows, Orientation};
 use crate::scalar::peak;
 use crate::{RealScalar, Scalar};
@@ -20,10 +20,10 @@ pub fn residual<T: Scalar>(
     rows: &BlockRows<'_, T>,
     first: usize,
     (d, x): (&[T], &[T]),
-    (norm, r): (&Norm, &mut [T]),
-) -> Largest {
+    (norm, r): (&ScaledNorm, &mut [T]),
+) -> RunningMaximum {
     let (b, end) = (rows.block, first + r.len());
-    let mut worst = Largest::default();
+    let mut worst = RunningMaximum::default();
     let mut i = first;
     while i < end {
         let row = i / b;
@@ -47,14 +47,14 @@ pub struct BlockRow<'a, T> {
     within: (usize, usize),
     orientation: Orientation,
     d: &'a [T],
-    norm: &'a Norm,
+    norm: &'a ScaledNorm,
     r: &'a mut [T],
 }
 
 impl<T: Scalar> Job<T> for BlockRow<'_, T> {
-    type Output = Largest;
+    type Output = RunningMaximum;
     #[inline(always)]
-    fn run<V: Lanes<Real = T::Real>>(self) -> Largest {
+    fn run<V: Lanes<Real = T::Real>>(self) -> RunningMaximum {
         match self.orientation {
             Orientation::Plain => self.by_columns::<V>(),
             Orientation::Transposed { conj } => self.across::<V>(conj),
@@ -65,7 +65,7 @@ impl<T: Scalar> Job<T> for BlockRow<'_, T> {
 impl<T: Scalar> BlockRow<'_, T> {
     /// Whole columns of the blocks, whose entries lie side by side.
     #[inline(always)]
-    fn by_columns<V: Lanes<Real = T::Real>>(self) -> Largest {
+    fn by_columns<V: Lanes<Real = T::Real>>(self) -> RunningMaximum {
         let Self { blocks, within: (first, b), d, norm, r, .. } = self;
         let len = r.len();
         let mut peaks = [T::Real::ZERO; ROWS];
@@ -95,10 +95,10 @@ impl<T: Scalar> BlockRow<'_, T> {
                 }
             }
         }
-        let mut worst = Largest::default();
+        let mut worst = RunningMaximum::default();
         for i in 0..len {
             let residual = [sums.high[0][i] + sums.low[0][i], sums.high[1][i] + sums.low[1][i]];
-            let row = ScaledRow::sum_up(residual, (sums.size[i], norm), (d[i], exponents[i]));
+            let row = NormalizedRow::sum_up(residual, (sums.size[i], norm), (d[i], exponents[i]));
             worst.add(row.error());
             r[i] = row.unscaled();
         }
@@ -107,10 +107,10 @@ impl<T: Scalar> BlockRow<'_, T> {
 
     /// Of a transposed matrix: its rows are the columns of the blocks.
     #[inline(always)]
-    fn across<V: Lanes<Real = T::Real>>(self, conj: bool) -> Largest {
+    fn across<V: Lanes<Real = T::Real>>(self, conj: bool) -> RunningMaximum {
         let Self { blocks, within: (first, b), d, norm, r, .. } = self;
         let x_scale = pow2(-norm.exponent);
-        let mut worst = Largest::default();
+        let mut worst = RunningMaximum::default();
         for i in 0..r.len() {
             let mut peaks = [T::Real::ZERO; LANES];
             for (block, _) in blocks.into_iter().flatten() {
@@ -133,7 +133,7 @@ impl<T: Scalar> BlockRow<'_, T> {
             }
             let exponent = row_exponent + norm.exponent;
             let d_scaled = parts(d[i], 1.0).map(|v| ldexp(v, -exponent));
-            let row = ScaledRow::sum_up(lanes.total(d_scaled), (lanes.size.iter().sum(), norm), (d[i], exponent));
+            let row = NormalizedRow::sum_up(lanes.total(d_scaled), (lanes.size.iter().sum(), norm), (d[i], exponent));
             worst.add(row.error());
             r[i] = row.unscaled();
         }

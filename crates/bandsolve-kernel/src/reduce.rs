@@ -5,7 +5,7 @@
 
 use super::element::Element;
 use super::lanes::Lanes;
-use super::run::{How, Run, special};
+use super::run::{Run, SweepOptions, special};
 use super::sweep::{Chain, LanePivots, Least, MAX_RHS, rule};
 use super::tile::{ARRAYS, BLOCK, TileRows};
 use super::{Job, Machine};
@@ -15,7 +15,7 @@ use crate::Scalar;
 pub struct Reduce<T: Scalar> {
     pub(super) run: Run<T>,
     pub(super) tiles: [*mut T::Real; 2],
-    pub(super) how: How<T::Real>,
+    pub(super) how: SweepOptions<T::Real>,
     pub(super) n_rhs: usize,
     pub(super) out: [*mut T; ARRAYS],
 }

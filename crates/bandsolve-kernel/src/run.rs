@@ -6,7 +6,7 @@ use super::Simd;
 use super::lanes::Lanes;
 pub use super::reduce::Reduce;
 pub use super::substitute::Substitute;
-pub use super::sweep::Found;
+pub use super::sweep::CheckResult;
 use super::sweep::{self, MAX_RHS, Pivots};
 use super::tile::{ARRAYS, Scaling, Source, Strides};
 use crate::rows::Rows;
@@ -41,14 +41,14 @@ impl Span {
 
 /// How a run is done.
 #[derive(Clone, Copy)]
-pub struct How<X> {
+pub struct SweepOptions<X> {
     pub pivots: Pivots<X>,
     pub scaling: Scaling,
 }
 
 /// Where the parts of a thread's memory begin, in reals.
 #[derive(Debug, Clone, Copy)]
-struct Layout {
+struct WorkspaceLayout {
     /// Reals of W scalars.
     element: usize,
     /// Reals of one array of a tile: W·m scalars.
@@ -62,7 +62,7 @@ struct Layout {
     total: usize,
 }
 
-impl Layout {
+impl WorkspaceLayout {
     fn new<T: Scalar>(lanes: usize, m: usize, n_rhs: usize, tiles: usize) -> Self {
         let element = lanes * size_of::<T>() / size_of::<T::Real>();
         let tile = m * (3 + n_rhs) * element;
@@ -75,7 +75,7 @@ impl Layout {
 
 /// Reals of memory that runs of partitions of up to `m` rows need, `tiles` of them staged together.
 pub fn memory<T: Scalar>(simd: Simd, m: usize, n_rhs: usize, tiles: usize) -> usize {
-    Layout::new::<T>(T::lanes(simd), m, n_rhs, tiles).total
+    WorkspaceLayout::new::<T>(T::lanes(simd), m, n_rhs, tiles).total
 }
 
 /// The memory of one thread.
@@ -142,20 +142,20 @@ impl<'a, T: Scalar> Workspace<'a, T> {
         self.copy(&layout, k)
     }
 
-    fn layout(&self, m: usize) -> Layout {
-        let layout = Layout::new::<T>(self.lanes, m, self.n_rhs, self.tiles);
+    fn layout(&self, m: usize) -> WorkspaceLayout {
+        let layout = WorkspaceLayout::new::<T>(self.lanes, m, self.n_rhs, self.tiles);
         assert!(m >= 1 && self.memory.len() >= layout.total);
         layout
     }
 
     /// Room for a copy of array `k` of a tile.
-    fn copy(&mut self, layout: &Layout, k: usize) -> &mut [T] {
+    fn copy(&mut self, layout: &WorkspaceLayout, k: usize) -> &mut [T] {
         let first = layout.copies + k * layout.array;
         bytemuck::cast_slice_mut(&mut self.memory[first..first + layout.array])
     }
 
     /// Room for four coarse unknowns and a gap for every lane.
-    fn around(&mut self, layout: &Layout, r: usize) -> (&mut [T], &mut [T::Real]) {
+    fn around(&mut self, layout: &WorkspaceLayout, r: usize) -> (&mut [T], &mut [T::Real]) {
         let unknowns = 4 * layout.element;
         let first = layout.around + r * (unknowns + self.lanes);
         let (around, gaps) = self.memory[first..first + unknowns + self.lanes].split_at_mut(unknowns);
@@ -163,7 +163,7 @@ impl<'a, T: Scalar> Workspace<'a, T> {
     }
 
     /// Copies what stands in `parts`, one after the other, to copy `k`; idle lanes repeat the first.
-    fn put_copy(&mut self, layout: &Layout, k: usize, m: usize, parts: [&[T]; 3]) -> *const T {
+    fn put_copy(&mut self, layout: &WorkspaceLayout, k: usize, m: usize, parts: [&[T]; 3]) -> *const T {
         let copy = self.copy(layout, k);
         let mut len = 0;
         for part in parts {
@@ -177,7 +177,7 @@ impl<'a, T: Scalar> Workspace<'a, T> {
     }
 
     /// The tiles of a span of a matrix. `rhs`: the span's rows of the right-hand sides.
-    fn run(&mut self, layout: &Layout, rows: &Rows<T>, rhs: Columns<T>, span: Span) -> Run<T> {
+    fn run(&mut self, layout: &WorkspaceLayout, rows: &Rows<T>, rhs: Columns<T>, span: Span) -> Run<T> {
         let (m, n, n_rhs) = (span.m, rows.n(), self.n_rhs);
         let own = span.first..span.first + span.rows();
         assert!(own.end <= n && rhs[..n_rhs].iter().all(|rhs| rhs.len() == own.len()));
@@ -223,7 +223,7 @@ impl<'a, T: Scalar> Workspace<'a, T> {
         rows: &Rows<T>,
         rhs: Columns<T>,
         span: Span,
-        how: How<T::Real>,
+        how: SweepOptions<T::Real>,
         out: [&mut [T]; ARRAYS],
     ) -> bool {
         let layout = self.layout(span.m);
@@ -255,9 +255,9 @@ impl<'a, T: Scalar> Workspace<'a, T> {
         rows: &Rows<T>,
         rhs: Option<Columns<T>>,
         span: Span,
-        how: How<T::Real>,
+        how: SweepOptions<T::Real>,
         to: Target<T>,
-    ) -> [Found; MAX_RHS] {
+    ) -> [CheckResult; MAX_RHS] {
         let layout = self.layout(span.m);
         let Target { coarse, x, gaps, x_max, stream } = to;
         let (n_rhs, partial) = (self.n_rhs, span.lanes < self.lanes);

@@ -3,10 +3,10 @@
 use super::Job;
 use super::element::Element;
 use super::lanes::Lanes;
-use super::run::{How, MAX_LANES, Run, slack, special};
-use super::sweep::{self, Boundary, CHECK_VECTORS, Check, Eliminator, Found, LanePivots, Least, MAX_RHS, rule};
+use super::run::{MAX_LANES, Run, SweepOptions, slack, special};
+use super::sweep::{self, Boundary, CHECK_VECTORS, Check, CheckResult, Eliminator, LanePivots, Least, MAX_RHS, rule};
 use super::tile::copy_streaming;
-use super::work::Work;
+use super::work::TileSweep;
 use crate::Scalar;
 
 /// The job.
@@ -14,7 +14,7 @@ pub struct Substitute<T: Scalar> {
     pub(super) run: Run<T>,
     pub(super) tile: *mut T::Real,
     pub(super) pivot_rows: *mut T::Real,
-    pub(super) how: How<T::Real>,
+    pub(super) how: SweepOptions<T::Real>,
     pub(super) verify: bool,
     pub(super) n_rhs: usize,
     pub(super) x_max: [T::Real; MAX_RHS],
@@ -28,7 +28,7 @@ pub struct Substitute<T: Scalar> {
 }
 
 impl<T: Scalar> Job<T> for Substitute<T> {
-    type Output = [Found; MAX_RHS];
+    type Output = [CheckResult; MAX_RHS];
     #[inline(always)]
     fn run<V: Lanes<Real = T::Real>>(self) -> Self::Output {
         match self.n_rhs {
@@ -40,7 +40,7 @@ impl<T: Scalar> Job<T> for Substitute<T> {
 
 impl<T: Scalar> Substitute<T> {
     #[inline(always)]
-    fn sweep<V: Lanes<Real = T::Real>, const R: usize>(&self) -> [Found; MAX_RHS] {
+    fn sweep<V: Lanes<Real = T::Real>, const R: usize>(&self) -> [CheckResult; MAX_RHS] {
         if const { V::PORTABLE && R == 1 } && self.how.pivots.noise > T::Real::ZERO {
             return self.sweep_with::<V, R, true, { rule::NOISE }>(self.run.m);
         }
@@ -64,9 +64,9 @@ impl<T: Scalar> Substitute<T> {
     fn sweep_with<V: Lanes<Real = T::Real>, const R: usize, const VERIFY: bool, const RULE: usize>(
         &self,
         m: usize,
-    ) -> [Found; MAX_RHS] {
+    ) -> [CheckResult; MAX_RHS] {
         let memory = [self.tile, self.pivot_rows];
-        let work = Work::<V, R, RULE, false>::new::<T::Element<V>>(memory, m, LanePivots::new(&self.how.pivots));
+        let work = TileSweep::<V, R, RULE, false>::new::<T::Element<V>>(memory, m, LanePivots::new(&self.how.pivots));
         let (mut total, mut least) = ([Check::<V>::new(T::Real::ZERO); R], Least::new());
         // SAFETY: `Workspace::substitute` made room for a tile of m ≥ 2 rows and its pivot rows, and checked all arrays.
         unsafe {
@@ -145,8 +145,8 @@ unsafe fn load_around<T: Scalar, V: Lanes<Real = T::Real>>(at: *const T, step: u
 #[inline(always)]
 fn read_checks<T: Scalar, V: Lanes<Real = T::Real>, const R: usize, const VERIFY: bool>(
     checks: &[Check<V>; R],
-) -> [Found; MAX_RHS] {
-    let mut found = [Found::default(); MAX_RHS];
+) -> [CheckResult; MAX_RHS] {
+    let mut found = [CheckResult::default(); MAX_RHS];
     if VERIFY {
         for r in 0..R {
             let mut stored = [T::Real::ZERO; CHECK_VECTORS * MAX_LANES];

@@ -418,7 +418,7 @@ impl<V: Lanes> Check<V> {
     }
 
     /// The gap, infinite where it is not to be trusted ([`read_check`]), the lane's x is implausible
-    /// ([`Found::looks_singular`]) or the system may be singular: in every lane what these say of all.
+    /// ([`CheckResult::looks_singular`]) or the system may be singular: in every lane what these say of all.
     #[inline(always)]
     pub fn judged_gap(&self, least: &Least<V>) -> V {
         let (worst, safe, tiny) = (V::splat(V::Real::MAX_BITS), V::splat(V::Real::SAFE), V::splat(V::Real::TINY));
@@ -458,7 +458,7 @@ pub const CHECK_VECTORS: usize = 4;
 
 /// What stored [`Check`]s say, over all lanes.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Found {
+pub struct CheckResult {
     /// Upper bound of the backward error; NaN where it cannot be trusted.
     pub bound: f64,
     /// Lower bound of ‖x‖∞.
@@ -471,7 +471,7 @@ pub struct Found {
     pub suspect: bool,
 }
 
-impl Found {
+impl CheckResult {
     /// All of two parts.
     pub fn and(self, other: Self) -> Self {
         Self {
@@ -495,7 +495,7 @@ const ROW_SUM: f64 = 16.0;
 
 /// Reads a stored [`Check`]. Residuals can be trusted where scales are neither near the end of the range nor so small that
 /// what underflows matters.
-pub fn read_check<R: RealScalar>(stored: &[R], slack: f64) -> Found {
+pub fn read_check<R: RealScalar>(stored: &[R], slack: f64) -> CheckResult {
     let mut vectors = stored.chunks_exact(stored.len() / CHECK_VECTORS);
     let mut fold = |pick: fn(R, R) -> R| vectors.next().and_then(|v| v.iter().copied().reduce(pick)).unwrap_or(R::ZERO);
     let gap = fold(R::max_bits);
@@ -504,7 +504,13 @@ pub fn read_check<R: RealScalar>(stored: &[R], slack: f64) -> Found {
     let trusted =
         x_max > R::TINY && (x_max + rhs_max) * R::from_f64(ROW_SUM) <= R::SAFE && scale_min * R::SAFE >= R::TINY;
     let bound = if trusted { gap.gap_to_ratio() * slack } else { f64::NAN };
-    Found { bound, x_max: x_max.to_f64(), rhs_max: rhs_max.to_f64(), zero_row: scale_min == R::ZERO, suspect: false }
+    CheckResult {
+        bound,
+        x_max: x_max.to_f64(),
+        rhs_max: rhs_max.to_f64(),
+        zero_row: scale_min == R::ZERO,
+        suspect: false,
+    }
 }
 
 /// x_1 from row 0 instead of its pivot row, where row 0 has the larger coefficient of it.

@@ -156,7 +156,7 @@ fn raise_columns<V: Lanes<Real = T::Real>, T: Scalar>(
     columns: Range<usize>,
 ) -> usize {
     if const { V::PERMUTES && !T::COMPLEX } {
-        let next = walk::<V, T, 1>([&mut *largest], &Largest, from, columns.clone());
+        let next = walk::<V, T, 1>([&mut *largest], &RowMaxima, from, columns.clone());
         if next > columns.start {
             return next;
         }
@@ -167,9 +167,9 @@ fn raise_columns<V: Lanes<Real = T::Real>, T: Scalar>(
 }
 
 /// The largest modulus in every row; entries that are NaN are passed over.
-struct Largest;
+struct RowMaxima;
 
-impl<V: Lanes> Gather<V, 1> for Largest {
+impl<V: Lanes> Gather<V, 1> for RowMaxima {
     #[inline(always)]
     fn gather(&self, _: usize, v: V, [rows]: [V; 1]) -> [V; 1] {
         [v.abs_max(rows)]

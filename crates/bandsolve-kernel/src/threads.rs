@@ -61,8 +61,8 @@ fn standard<R>(work: impl FnOnce() -> R) -> R {
 pub fn count() -> usize {
     match known() {
         _ if rayon::current_thread_index().is_some() => rayon::current_num_threads(),
-        Some(Pool::Rayons) => rayon::current_num_threads(),
-        Some(Pool::Own(pool)) => pool.current_num_threads(),
+        Some(Workers::Rayons) => rayon::current_num_threads(),
+        Some(Workers::Own(pool)) => pool.current_num_threads(),
         None => usual(),
     }
 }
@@ -77,19 +77,19 @@ pub fn workers(threads: usize, work: &(impl Fn() + Sync)) {
 }
 
 /// Where work goes.
-enum Pool {
+enum Workers {
     /// To rayon's global pool, ours or that of the program.
     Rayons,
     /// To that of a forked process.
     Own(&'static ThreadPool),
 }
 
-impl Pool {
+impl Workers {
     /// A scope whose own work stays on this thread.
     fn scope<'s, R>(&self, work: impl FnOnce(&Scope<'s>) -> R) -> R {
         match self {
-            Pool::Rayons => rayon::in_place_scope(work),
-            Pool::Own(pool) => pool.in_place_scope(work),
+            Workers::Rayons => rayon::in_place_scope(work),
+            Workers::Own(pool) => pool.in_place_scope(work),
         }
     }
 }
@@ -107,26 +107,26 @@ static OF_CHILD: AtomicPtr<ThreadPool> = AtomicPtr::new(core::ptr::null_mut());
 static FAILED: AtomicU64 = AtomicU64::new(0);
 
 /// The threads that were started.
-fn known() -> Option<Pool> {
+fn known() -> Option<Workers> {
     watch();
     if STATE.load(Ordering::Acquire) != STARTED {
         return None;
     }
     let of_child = OF_CHILD.load(Ordering::Relaxed);
     if of_child.is_null() {
-        return Some(Pool::Rayons);
+        return Some(Workers::Rayons);
     }
     // SAFETY: made by `into_raw`, never freed.
-    Some(Pool::Own(unsafe { &*of_child }))
+    Some(Workers::Own(unsafe { &*of_child }))
 }
 
 /// The threads, started if they are not yet; `None` if they cannot be, or while another thread is about to start them.
-fn pool() -> Option<Pool> {
+fn pool() -> Option<Workers> {
     known().or_else(start)
 }
 
 #[cold]
-fn start() -> Option<Pool> {
+fn start() -> Option<Workers> {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(1, |time| time.as_secs());
     if FAILED.load(Ordering::Relaxed) == now {
         return None;
@@ -159,12 +159,12 @@ fn make(threads: usize) -> Option<()> {
 }
 
 /// A thread that becomes the worker that it is sent; it ends if there will be none.
-struct Running {
+struct PooledThread {
     thread: JoinHandle<()>,
     work: Sender<ThreadBuilder>,
 }
 
-impl Running {
+impl PooledThread {
     /// `begun` gets a message from it.
     fn start(begun: Sender<()>) -> io::Result<Self> {
         let (work, given) = channel::<ThreadBuilder>();
@@ -180,7 +180,7 @@ impl Running {
 ///
 /// A thread that lacks memory while it begins ends the process. So where addresses are limited there must be room for another,
 /// and it has begun before the next is started.
-fn run(threads: usize) -> Option<Vec<Running>> {
+fn run(threads: usize) -> Option<Vec<PooledThread>> {
     let limited = room::is_limited();
     if limited && !room::is_there(threads.saturating_mul(room::STACK)) {
         return None;
@@ -189,9 +189,9 @@ fn run(threads: usize) -> Option<Vec<Running>> {
     let mut running = Vec::with_capacity(threads);
     while running.len() < threads {
         let there = !limited || room::is_there(room::STACK + room::SPARE);
-        let Some(thread) = there.then(|| Running::start(begun.clone()).ok()).flatten() else {
+        let Some(thread) = there.then(|| PooledThread::start(begun.clone()).ok()).flatten() else {
             // What they took is there again when they have ended.
-            for Running { thread, work } in running {
+            for PooledThread { thread, work } in running {
                 drop(work);
                 _ = thread.join();
             }
@@ -336,7 +336,7 @@ mod tests {
     fn a_forked_process_has_threads_of_its_own() {
         let sum = |n: u64| (0..n).sum::<u64>();
         let joined = || join(|| sum(10), || sum(20)) == (45, 190);
-        let own = || matches!(pool(), Some(Pool::Own(_)));
+        let own = || matches!(pool(), Some(Workers::Own(_)));
         assert!(joined() && !own());
         // SAFETY: the child hands work to a thread and ends without anything that belongs to the other threads of the parent.
         let child = unsafe { libc::fork() };

@@ -8,7 +8,7 @@ use core::slice;
 
 /// Sizes and strides of a matrix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Layout {
+struct ViewLayout {
     rows: usize,
     columns: usize,
     /// From row to row.
@@ -17,7 +17,7 @@ struct Layout {
     column_stride: usize,
 }
 
-impl Layout {
+impl ViewLayout {
     /// Of a column-major matrix in `len` elements.
     ///
     /// # Panics
@@ -60,7 +60,7 @@ impl Layout {
 #[derive(Debug)]
 pub struct View<'a, T> {
     first: *const T,
-    layout: Layout,
+    layout: ViewLayout,
     life: PhantomData<&'a [T]>,
 }
 
@@ -68,7 +68,7 @@ pub struct View<'a, T> {
 #[derive(Debug)]
 pub struct ViewMut<'a, T> {
     first: *mut T,
-    layout: Layout,
+    layout: ViewLayout,
     life: PhantomData<&'a mut [T]>,
 }
 
@@ -135,7 +135,7 @@ impl<'a, T> View<'a, T> {
     /// If there are too few elements.
     #[inline(always)]
     pub fn with_stride(elements: &'a [T], rows: usize, columns: usize, stride: usize) -> Self {
-        let layout = Layout::column_major(elements.len(), rows, columns, stride);
+        let layout = ViewLayout::column_major(elements.len(), rows, columns, stride);
         Self { first: elements.as_ptr(), layout, life: PhantomData }
     }
 
@@ -211,7 +211,7 @@ impl<'a, T> ViewMut<'a, T> {
     /// If there are too few elements.
     #[inline(always)]
     pub fn with_stride(elements: &'a mut [T], rows: usize, columns: usize, stride: usize) -> Self {
-        let layout = Layout::column_major(elements.len(), rows, columns, stride);
+        let layout = ViewLayout::column_major(elements.len(), rows, columns, stride);
         Self { first: elements.as_mut_ptr(), layout, life: PhantomData }
     }
 

@@ -27,7 +27,7 @@ pub fn width_at_most(fill: usize) -> usize {
 
 /// Columns of a band under elimination: element (i, c), counted from the first diagonal one, is `elements[i + c·stride]`.
 #[derive(Clone, Copy)]
-pub struct Place<R> {
+pub struct BandColumns<R> {
     pub elements: *mut R,
     pub stride: usize,
     /// Elements below the diagonal, of which 1 … W.
@@ -77,12 +77,12 @@ impl<V: Lanes> Moves<V> {
 /// Of the matrix row `lower` and column N below and to the right of every pivot exist, and 1 ≤ lower ≤ W.
 #[inline(always)]
 pub unsafe fn eliminate<V: Lanes, const N: usize>(
-    place: Place<V::Real>,
+    place: BandColumns<V::Real>,
     inverse: &mut [V::Real],
     exchange: &mut [u32],
     ahead: &mut Ahead,
 ) -> Option<usize> {
-    let Place { elements, stride, lower } = place;
+    let BandColumns { elements, stride, lower } = place;
     let moves = Moves::<V>::new(lower);
     let (zero, mut singular) = (V::splat(<V::Real as Scalar>::ZERO), None);
     let mut column = [zero; N];

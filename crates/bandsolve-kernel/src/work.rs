@@ -102,14 +102,14 @@ impl<V: Lanes, const R: usize, const RULE: usize> PivotRows<V, R, RULE> {
 
 /// One tile between its staging and its x. `OPEN`: every partition is a system of its own, and there is nothing around it.
 #[derive(Clone, Copy)]
-pub(super) struct Work<V: Lanes, const R: usize, const RULE: usize, const OPEN: bool> {
+pub(super) struct TileSweep<V: Lanes, const R: usize, const RULE: usize, const OPEN: bool> {
     pub(super) tile: TileRows<V::Real, R>,
     pivot_rows: PivotRows<V, R, RULE>,
     m: usize,
     pivots: LanePivots<V, RULE>,
 }
 
-impl<V: Lanes, const R: usize, const RULE: usize, const OPEN: bool> Work<V, R, RULE, OPEN> {
+impl<V: Lanes, const R: usize, const RULE: usize, const OPEN: bool> TileSweep<V, R, RULE, OPEN> {
     /// First of the unknowns that are solved for.
     const FIRST: usize = if OPEN { 0 } else { 1 };
 

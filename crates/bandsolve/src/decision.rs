@@ -3,7 +3,7 @@
 use crate::error::Error;
 use crate::matrix::Shape;
 use crate::method::Method;
-use bandsolve_kernel::memory::Pool;
+use bandsolve_kernel::memory::MemoryPool;
 use bandsolve_kernel::sweep::{Eliminator, Pivots};
 use bandsolve_kernel::tile::Scaling;
 use bandsolve_kernel::{RealScalar, Simd};
@@ -121,13 +121,13 @@ pub(crate) struct Decision {
     /// What the user has chosen.
     pub options: Options,
     /// Memory of factors that were dropped, for the next ones; shared by clones.
-    pub pool: Pool,
+    pub pool: MemoryPool,
 }
 
 impl Decision {
     /// For a method, without a reason.
     pub fn new(shape: Shape, method: Method, options: Options) -> Self {
-        Self { shape, asked: method, method, reason: "".into(), options, pool: Pool::default() }
+        Self { shape, asked: method, method, reason: "".into(), options, pool: MemoryPool::default() }
     }
 
     /// Whether the plan chose the method.

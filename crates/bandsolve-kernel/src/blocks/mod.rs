@@ -13,7 +13,7 @@ mod sweep;
 pub use stage::{Band, BlockMatrix};
 
 use super::lanes::Lanes;
-use super::run::{Columns, ColumnsMut, Found, Span};
+use super::run::{CheckResult, Columns, ColumnsMut, Span};
 use super::sweep::Least;
 use super::tile::Scaling;
 use super::{Job, Simd};
@@ -22,7 +22,7 @@ use stage::{Tile, ahead};
 
 /// How pivots are chosen.
 #[derive(Clone, Copy)]
-pub struct Choice<R> {
+pub struct BlockPivots<R> {
     /// One, or zero if rows may not be exchanged.
     pub exchange: R,
     /// Candidates of at most this modulus count as zero; rarely used, and compiled for plain arrays only.
@@ -31,15 +31,15 @@ pub struct Choice<R> {
 
 /// A level of the recursion, as the kernels see it.
 #[derive(Clone, Copy)]
-pub struct Level<'a, T: Scalar> {
+pub struct BlockSystem<'a, T: Scalar> {
     pub matrix: BlockMatrix<'a, T>,
     pub scaling: Scaling,
-    pub choice: Choice<T::Real>,
+    pub choice: BlockPivots<T::Real>,
     pub n_rhs: usize,
 }
 
 /// Rows of the coarse system, two block rows a partition.
-pub struct Coarse<'a, T> {
+pub struct BlockCoarseRows<'a, T> {
     pub sub: &'a mut [T],
     pub diag: &'a mut [T],
     pub sup: &'a mut [T],
@@ -49,13 +49,13 @@ pub struct Coarse<'a, T> {
 /// What becomes of the partitions of a span.
 pub enum Task<'a, T: Scalar> {
     /// Two equations between ends of partitions.
-    Reduce(Coarse<'a, T>),
+    Reduce(BlockCoarseRows<'a, T>),
     /// Their unknowns.
-    Substitute(Target<'a, T>),
+    Substitute(BlockTarget<'a, T>),
 }
 
 /// What `substitute` starts from and where its results go.
-pub struct Target<'a, T: Scalar> {
+pub struct BlockTarget<'a, T: Scalar> {
     /// Unknowns of the coarse system, all of them.
     pub coarse: Columns<'a, T>,
     /// The first partition of the span.
@@ -71,7 +71,7 @@ pub struct Target<'a, T: Scalar> {
 
 /// A task for one span. The memory is of the size that [`memory`] says.
 pub struct BlockRun<'a, T: Scalar> {
-    pub level: &'a Level<'a, T>,
+    pub level: &'a BlockSystem<'a, T>,
     pub rhs: Columns<'a, T>,
     pub span: Span,
     pub task: Task<'a, T>,
@@ -80,11 +80,11 @@ pub struct BlockRun<'a, T: Scalar> {
 
 /// Reals of memory that a span of partitions of up to `m` block rows needs.
 pub fn memory<T: Scalar>(simd: Simd, storage: (usize, usize), m: usize, n_rhs: usize) -> usize {
-    stage::Layout::new(storage, m, n_rhs).total * T::lanes(simd) * size_of::<T>() / size_of::<T::Real>()
+    stage::TileLayout::new(storage, m, n_rhs).total * T::lanes(simd) * size_of::<T>() / size_of::<T::Real>()
 }
 
 impl<T: Scalar> Job<T> for BlockRun<'_, T> {
-    type Output = [Found; super::sweep::MAX_RHS];
+    type Output = [CheckResult; super::sweep::MAX_RHS];
     #[inline(always)]
     fn run<V: Lanes<Real = T::Real>>(self) -> Self::Output {
         // Sizes that are known make loops that are unrolled: for real numbers, and not for plain arrays.
@@ -99,7 +99,7 @@ impl<T: Scalar> Job<T> for BlockRun<'_, T> {
 impl<T: Scalar> BlockRun<'_, T> {
     /// Runs with blocks of `B` rows (0: any).
     #[inline(always)]
-    fn sweep<V: Lanes<Real = T::Real>, const B: usize>(self) -> [Found; super::sweep::MAX_RHS] {
+    fn sweep<V: Lanes<Real = T::Real>, const B: usize>(self) -> [CheckResult; super::sweep::MAX_RHS] {
         let Self { level, rhs, span, mut task, memory } = self;
         let tile = Tile::<T, V, B>::new(level, span.m, memory);
         let (mut checks, mut least) = (tile.new_checks(&task), Least::new());

@@ -5,7 +5,7 @@ use super::super::element::Element;
 use super::super::lanes::Lanes;
 use super::super::run::{Columns, ColumnsMut, Span};
 use super::super::tile::Scaling;
-use super::{Coarse, Level, Target};
+use super::{BlockCoarseRows, BlockSystem, BlockTarget};
 use crate::Scalar;
 use crate::rows::{BlockRows, Orientation};
 use crate::tuning::ASK_MAX_BLOCK;
@@ -107,7 +107,7 @@ impl<T: Scalar> Band<'_, T> {
 }
 
 /// What tile `t` of a span will be staged from, in `parts`: nothing if that would not pay.
-pub fn ahead<T: Scalar>(level: &Level<'_, T>, (span, t): (Span, usize), parts: usize) -> Ahead {
+pub fn ahead<T: Scalar>(level: &BlockSystem<'_, T>, (span, t): (Span, usize), parts: usize) -> Ahead {
     let rows = span.lanes * span.m;
     let first = span.first + t * rows;
     let arrays = match &level.matrix {
@@ -122,7 +122,7 @@ pub fn ahead<T: Scalar>(level: &Level<'_, T>, (span, t): (Span, usize), parts: u
 
 /// Where the parts of a tile begin, in elements.
 #[derive(Debug, Clone, Copy)]
-pub struct Layout {
+pub struct TileLayout {
     /// The blocks of a block row, left, on and right of the diagonal: three arrays of `m · b²`.
     pub blocks: [usize; 3],
     /// Right-hand sides, `m·b` each.
@@ -141,7 +141,7 @@ pub struct Layout {
     pub total: usize,
 }
 
-impl Layout {
+impl TileLayout {
     /// For `m` rows of blocks of `b` rows; `leading` is that of the band they are cut from, else 0.
     pub fn new((b, leading): (usize, usize), m: usize, n_rhs: usize) -> Self {
         let mut end = 0;
@@ -167,7 +167,7 @@ pub struct Tile<T: Scalar, V: Lanes<Real = T::Real>, const B: usize> {
     b: usize,
     pub m: usize,
     pub n_rhs: usize,
-    pub at: Layout,
+    pub at: TileLayout,
     /// Elements from one row of a block to the next, and from one column to the next.
     pub strides: (usize, usize),
     /// Whether blocks left of the diagonal are upper triangular, and those right of it lower triangular.
@@ -180,8 +180,8 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const B: usize> Tile<T, V, B> {
     const REALS: usize = T::Element::<V>::REALS;
 
     #[inline(always)]
-    pub fn new(level: &Level<'_, T>, m: usize, memory: &mut [T::Real]) -> Self {
-        let (at, b) = (Layout::new(level.matrix.storage(), m, level.n_rhs), level.matrix.block());
+    pub fn new(level: &BlockSystem<'_, T>, m: usize, memory: &mut [T::Real]) -> Self {
+        let (at, b) = (TileLayout::new(level.matrix.storage(), m, level.n_rhs), level.matrix.block());
         assert!(memory.len() >= at.total * Self::REALS * V::W && m >= 2 && (B == 0 || B == b));
         let plain = level.matrix.orientation() == Orientation::Plain || matches!(level.matrix, BlockMatrix::Band(_));
         let strides = if plain { (1, b) } else { (b, 1) };
@@ -243,7 +243,7 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const B: usize> Tile<T, V, B> {
 
     /// Copies the block rows of tile `t` of a span, and scales them.
     #[inline(always)]
-    pub fn stage(&self, level: &Level<'_, T>, rhs: &Columns<'_, T>, (span, t): (Span, usize)) {
+    pub fn stage(&self, level: &BlockSystem<'_, T>, rhs: &Columns<'_, T>, (span, t): (Span, usize)) {
         let (b, first) = (self.b(), span.first + t * span.lanes * span.m);
         let end = first + span.lanes * self.m;
         // One more block row at either end, which all lanes then have.
@@ -391,7 +391,7 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const B: usize> Tile<T, V, B> {
 
     /// Writes the equations that `reduce` has left: for the first and the last unknown of every partition.
     #[inline(never)]
-    pub fn put_coarse(&self, out: &mut Coarse<'_, T>, (span, t): (Span, usize)) {
+    pub fn put_coarse(&self, out: &mut BlockCoarseRows<'_, T>, (span, t): (Span, usize)) {
         let (b, end) = (self.b(), self.ends_len());
         for lane in 0..span.lanes {
             for which in 0..2 {
@@ -423,7 +423,7 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const B: usize> Tile<T, V, B> {
 
     /// Takes the unknowns at the ends of the partitions, and beyond, from the coarse solution.
     #[inline(never)]
-    pub fn take_ends(&self, level: &Level<'_, T>, to: &Target<'_, T>, (span, t): (Span, usize)) {
+    pub fn take_ends(&self, level: &BlockSystem<'_, T>, to: &BlockTarget<'_, T>, (span, t): (Span, usize)) {
         let b = self.b();
         for (s, coarse) in to.coarse.iter().enumerate().take(self.n_rhs) {
             let n = coarse.len() / b;

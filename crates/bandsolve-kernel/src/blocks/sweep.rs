@@ -8,10 +8,10 @@ use super::super::Machine;
 use super::super::ahead::Ahead;
 use super::super::element::Element;
 use super::super::lanes::Lanes;
-use super::super::run::{Found, MAX_LANES, Span};
+use super::super::run::{CheckResult, MAX_LANES, Span};
 use super::super::sweep::{CHECK_VECTORS, COMPLEX_SLACK, Check, Least, MAX_RHS, above_noise, denoise, read_check};
 use super::stage::Tile;
-use super::{Choice, Target, Task};
+use super::{BlockPivots, BlockTarget, Task};
 use crate::tuning::SMALL_BLOCK_MAX;
 use crate::{RealScalar, Scalar};
 use core::mem::MaybeUninit;
@@ -32,7 +32,7 @@ const UP: Walk = Walk { behind: 2, ahead: 0 };
 const DIAGONAL: usize = 1;
 
 /// Numbers of a column of the panel.
-type Column<T, V> = [MaybeUninit<<T as Scalar>::Element<V>>; PANEL_ROWS];
+type PanelColumn<T, V> = [MaybeUninit<<T as Scalar>::Element<V>>; PANEL_ROWS];
 
 /// Groups of columns of the panel behind `near`.
 const NEXT: usize = 0;
@@ -42,14 +42,14 @@ const SPIKE: usize = 3;
 
 /// Where the numbers of a column stand.
 #[derive(Clone, Copy)]
-struct Place {
+struct ColumnPlace {
     /// The first.
     at: usize,
     /// From one to the next.
     step: isize,
 }
 
-impl Place {
+impl ColumnPlace {
     #[inline(always)]
     fn row(self, r: usize) -> usize {
         self.at.wrapping_add_signed(r as isize * self.step)
@@ -57,13 +57,13 @@ impl Place {
 
     /// Column `c` of the block that begins here, columns `stride` apart; rows and columns counted from the last or the first.
     #[inline(always)]
-    fn counted(self, b: usize, from_last: bool, (c, stride): (usize, usize)) -> Place {
+    fn counted(self, b: usize, from_last: bool, (c, stride): (usize, usize)) -> ColumnPlace {
         if from_last {
             // Of right-hand sides there is but one column.
             let column = if stride == 0 { 0 } else { b - 1 - c };
-            Place { at: self.row(b - 1) + column * stride, step: -self.step }
+            ColumnPlace { at: self.row(b - 1) + column * stride, step: -self.step }
         } else {
-            Place { at: self.at + c * stride, step: self.step }
+            ColumnPlace { at: self.at + c * stride, step: self.step }
         }
     }
 }
@@ -85,27 +85,27 @@ struct More {
 impl More {
     /// Column `c` of block `k`.
     #[inline(always)]
-    fn block(&self, b: usize, k: usize, c: usize) -> Place {
-        let place = Place { at: self.blocks[k], step: self.strides.0 as isize };
+    fn block(&self, b: usize, k: usize, c: usize) -> ColumnPlace {
+        let place = ColumnPlace { at: self.blocks[k], step: self.strides.0 as isize };
         place.counted(b, self.from_last, (c, self.strides.1))
     }
 
     /// Right-hand side `s`.
     #[inline(always)]
-    fn rhs(&self, b: usize, s: usize) -> Place {
-        Place { at: self.rhs + s * self.rhs_stride, step: 1 }.counted(b, self.from_last, (0, 0))
+    fn rhs(&self, b: usize, s: usize) -> ColumnPlace {
+        ColumnPlace { at: self.rhs + s * self.rhs_stride, step: 1 }.counted(b, self.from_last, (0, 0))
     }
 }
 
 /// How one unknown is eliminated, of blocks of `N` rows (0: any).
-struct Step<T: Scalar, V: Lanes<Real = T::Real>, const N: usize, const BAND: bool> {
+struct PanelStep<T: Scalar, V: Lanes<Real = T::Real>, const N: usize, const BAND: bool> {
     /// Where row r is the pivot row.
     takes: [MaybeUninit<V::Mask>; PANEL_ROWS],
     /// What of the pivot row is subtracted from row r.
-    factors: Column<T, V>,
+    factors: PanelColumn<T, V>,
 }
 
-impl<T: Scalar, V: Lanes<Real = T::Real>, const N: usize, const BAND: bool> Step<T, V, N, BAND> {
+impl<T: Scalar, V: Lanes<Real = T::Real>, const N: usize, const BAND: bool> PanelStep<T, V, N, BAND> {
     const NONE: Self = Self {
         takes: [const { MaybeUninit::uninit() }; PANEL_ROWS],
         factors: [const { MaybeUninit::uninit() }; PANEL_ROWS],
@@ -119,7 +119,13 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const N: usize, const BAND: bool> Step
 
     /// Chooses the pivot of column `c`, which has gone through the steps before; returns its reciprocal.
     #[inline(always)]
-    fn choose(&mut self, b: usize, c: usize, choice: Choice<T::Real>, column: &mut Column<T, V>) -> T::Element<V> {
+    fn choose(
+        &mut self,
+        b: usize,
+        c: usize,
+        choice: BlockPivots<T::Real>,
+        column: &mut PanelColumn<T, V>,
+    ) -> T::Element<V> {
         let b = if N == 0 { b } else { N };
         if const { V::PORTABLE } && choice.noise > T::Real::ZERO {
             Self::denoise(b, c, choice.noise, column);
@@ -155,7 +161,7 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const N: usize, const BAND: bool> Step
 
     /// Sets candidates for the pivot of column `c` to zero that are but noise.
     #[inline(always)]
-    fn denoise(b: usize, c: usize, noise: T::Real, column: &mut Column<T, V>) {
+    fn denoise(b: usize, c: usize, noise: T::Real, column: &mut PanelColumn<T, V>) {
         let noise = above_noise::<V>(noise);
         for r in c..Self::end(b, c) {
             // SAFETY: all 2b numbers of the column have been filled in.
@@ -166,7 +172,7 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const N: usize, const BAND: bool> Step
 
     /// Does to another column what this step, number `p`, has done.
     #[inline(always)]
-    fn apply(&self, b: usize, p: usize, column: &mut Column<T, V>) {
+    fn apply(&self, b: usize, p: usize, column: &mut PanelColumn<T, V>) {
         let b = if N == 0 { b } else { N };
         // SAFETY: here and below, all 2b numbers of the column have been filled in, and what `choose` writes was written.
         let top = unsafe { column[p].assume_init() };
@@ -252,7 +258,7 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const B: usize> Tile<T, V, B> {
     /// or, unless rows may be exchanged, with those on the diagonal. The equations that are left are carried along, `next`
     /// becoming `near` and `after` becoming `next`; pivot rows are kept as those of unknown block `keep`.
     #[inline(always)]
-    fn step(&self, more: &More, choice: Choice<T::Real>, spike: bool, keep: Option<usize>) {
+    fn step(&self, more: &More, choice: BlockPivots<T::Real>, spike: bool, keep: Option<usize>) {
         // Sizes that are known make loops that are unrolled: for real numbers, and not for plain arrays. Larger ones gain less and
         // take minutes to compile.
         let small = const { B == 0 && !T::COMPLEX && !V::PORTABLE };
@@ -276,12 +282,12 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const B: usize> Tile<T, V, B> {
     fn step_of<const N: usize, const BAND: bool>(
         &self,
         more: &More,
-        choice: Choice<T::Real>,
+        choice: BlockPivots<T::Real>,
         spike: bool,
         keep: Option<usize>,
     ) {
         let b = if N == 0 { self.b() } else { N };
-        let mut steps = [const { Step::<T, V, N, BAND>::NONE }; SMALL_BLOCK_MAX];
+        let mut steps = [const { PanelStep::<T, V, N, BAND>::NONE }; SMALL_BLOCK_MAX];
         for c in 0..b {
             let mut column = self.column::<N>([self.carried(more, c), more.block(b, 0, c)]);
             for p in 0..c {
@@ -316,13 +322,13 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const B: usize> Tile<T, V, B> {
     #[inline(always)]
     fn group<const N: usize, const BAND: bool>(
         &self,
-        steps: &[Step<T, V, N, BAND>; SMALL_BLOCK_MAX],
+        steps: &[PanelStep<T, V, N, BAND>; SMALL_BLOCK_MAX],
         more: &More,
         (group, count): (usize, usize),
         keep: Option<usize>,
     ) {
         let b = if N == 0 { self.b() } else { N };
-        let none = Place { at: self.at.zero, step: 0 };
+        let none = ColumnPlace { at: self.at.zero, step: 0 };
         for c in 0..count {
             let (from, top, bottom, to) = match group {
                 NEXT => (0, self.carried(more, b + c), more.block(b, 1, c), self.carried(more, c)),
@@ -342,10 +348,10 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const B: usize> Tile<T, V, B> {
     #[inline(always)]
     fn pass<const N: usize, const BAND: bool>(
         &self,
-        steps: &[Step<T, V, N, BAND>; SMALL_BLOCK_MAX],
+        steps: &[PanelStep<T, V, N, BAND>; SMALL_BLOCK_MAX],
         from: usize,
-        places: [Place; 2],
-        to: Place,
+        places: [ColumnPlace; 2],
+        to: ColumnPlace,
         keep: (Option<usize>, usize),
     ) {
         let b = if N == 0 { self.b() } else { N };
@@ -369,21 +375,21 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const B: usize> Tile<T, V, B> {
 
     /// Column `c` of unknown block `near` (or, from b on, `next`) of the equations carried along.
     #[inline(always)]
-    fn carried(&self, more: &More, c: usize) -> Place {
+    fn carried(&self, more: &More, c: usize) -> ColumnPlace {
         let b = self.b();
-        Place { at: self.panel(0, c - c % b), step: 1 }.counted(b, more.from_last, (c % b, 2 * b))
+        ColumnPlace { at: self.panel(0, c - c % b), step: 1 }.counted(b, more.from_last, (c % b, 2 * b))
     }
 
     /// Column `s` behind those of the unknowns.
     #[inline(always)]
-    fn carried_rhs(&self, more: &More, s: usize) -> Place {
+    fn carried_rhs(&self, more: &More, s: usize) -> ColumnPlace {
         let b = self.b();
-        Place { at: self.panel(0, 3 * b + s), step: 1 }.counted(b, more.from_last, (0, 0))
+        ColumnPlace { at: self.panel(0, 3 * b + s), step: 1 }.counted(b, more.from_last, (0, 0))
     }
 
     /// A column: b numbers carried along, then b more.
     #[inline(always)]
-    fn column<const N: usize>(&self, [top, bottom]: [Place; 2]) -> Column<T, V> {
+    fn column<const N: usize>(&self, [top, bottom]: [ColumnPlace; 2]) -> PanelColumn<T, V> {
         let b = if N == 0 { self.b() } else { N };
         let mut column = [const { MaybeUninit::uninit() }; PANEL_ROWS];
         for r in 0..b {
@@ -397,7 +403,13 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const B: usize> Tile<T, V, B> {
     /// unknowns (`ends` 1) and one for the first (`ends` 0). Else once, downwards, with known ends, and solves for the inside.
     /// (One loop for all, as what is inlined here takes long to compile.)
     #[inline(always)]
-    pub fn eliminate_inside(&self, choice: Choice<T::Real>, reduce: bool, least: &mut Least<V>, ahead: &mut Ahead) {
+    pub fn eliminate_inside(
+        &self,
+        choice: BlockPivots<T::Real>,
+        reduce: bool,
+        least: &mut Least<V>,
+        ahead: &mut Ahead,
+    ) {
         let (b, m) = (self.b(), self.m);
         for pass in 0..2 {
             // The second pass of `substitute` is one step only.
@@ -604,7 +616,7 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const B: usize> Tile<T, V, B> {
     #[inline(always)]
     pub fn new_checks(&self, task: &Task<'_, T>) -> [Check<V>; MAX_RHS] {
         let mut checks = [Check::new(T::Real::ZERO); MAX_RHS];
-        if let Task::Substitute(Target { x_max, .. }) = task {
+        if let Task::Substitute(BlockTarget { x_max, .. }) = task {
             for s in 0..MAX_RHS {
                 checks[s] = Check::new(x_max[s]);
             }
@@ -614,7 +626,7 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const B: usize> Tile<T, V, B> {
 
     /// Takes the residuals of all rows of tile `t` into the checks, and keeps the gap of every partition.
     #[inline(always)]
-    pub fn check(&self, checks: &mut [Check<V>; MAX_RHS], to: &mut Target<'_, T>, (span, t): (Span, usize)) {
+    pub fn check(&self, checks: &mut [Check<V>; MAX_RHS], to: &mut BlockTarget<'_, T>, (span, t): (Span, usize)) {
         let b = self.b();
         for s in 0..self.n_rhs {
             let mut check = Check::<V>::new(to.x_max[s]);
@@ -644,15 +656,15 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const B: usize> Tile<T, V, B> {
     }
 
     #[inline(always)]
-    pub fn found(&self, checks: &[Check<V>; MAX_RHS], suspect: bool) -> [Found; MAX_RHS] {
-        let mut found = [Found::default(); MAX_RHS];
+    pub fn found(&self, checks: &[Check<V>; MAX_RHS], suspect: bool) -> [CheckResult; MAX_RHS] {
+        let mut found = [CheckResult::default(); MAX_RHS];
         // Lanes of the widest vector.
         let mut stored = [T::Real::ZERO; CHECK_VECTORS * MAX_LANES];
         let slack = if T::COMPLEX { COMPLEX_SLACK } else { 1.0 };
         for s in 0..self.n_rhs {
             // SAFETY: there is room for the vectors of all lanes.
             unsafe { checks[s].store(stored.as_mut_ptr()) }
-            found[s] = Found { suspect, ..read_check(&stored[..CHECK_VECTORS * V::W], slack) };
+            found[s] = CheckResult { suspect, ..read_check(&stored[..CHECK_VECTORS * V::W], slack) };
         }
         found
     }

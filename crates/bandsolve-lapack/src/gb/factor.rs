@@ -14,7 +14,7 @@ const STEP: usize = 64;
 /// Factors in place; returns the first column of U whose diagonal entry is zero.
 ///
 /// # Cost
-/// 2·lower·(lower + upper) flops a column. Wide bands ([`Layout::of`]) are
+/// 2·lower·(lower + upper) flops a column. Wide bands (`Layout::of`) are
 /// eliminated in blocks of columns by dense kernels, for which memory of about 3·upper columns is allocated; without it
 /// they go column by column.
 pub fn factor<T: Number>(mut f: LuMut<'_, T>) -> Option<usize> {

@@ -4,7 +4,7 @@ use crate::contract::Op;
 use crate::contract::equations::{Equations, Matrix};
 use crate::error::Result;
 use crate::matrix::{BlockTridiagonal, Shape};
-use bandsolve_kernel::exact::{Largest, Norm};
+use bandsolve_kernel::exact::{RunningMaximum, ScaledNorm};
 use bandsolve_kernel::precise::residual;
 use bandsolve_kernel::rows::{BlockRows, Orientation};
 use bandsolve_kernel::{Scalar, Simd};
@@ -42,7 +42,12 @@ impl<T: Scalar> Equations<T> for BlockEquations<'_, T> {
         self.rows.block >= PRECISE_FROM && !self.rows.shares_columns()
     }
 
-    fn precise_residual(&self, first_row: usize, system: (&[T], &[T]), out: (&Norm, &mut [T])) -> Option<Largest> {
+    fn precise_residual(
+        &self,
+        first_row: usize,
+        system: (&[T], &[T]),
+        out: (&ScaledNorm, &mut [T]),
+    ) -> Option<RunningMaximum> {
         (!self.rows.shares_columns()).then(|| residual(self.simd, &self.rows, first_row, system, out))
     }
 

@@ -47,12 +47,12 @@ impl<T: Scalar> Determinant<T> {
 
 /// A product of many numbers: (re + i·im)·2^exponent with the larger part in [½, 1), or zero.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Product {
+pub(crate) struct ScaledProduct {
     parts: [f64; 2],
     exponent: i64,
 }
 
-impl Product {
+impl ScaledProduct {
     pub const ONE: Self = Self { parts: [0.5, 0.0], exponent: 1 };
     pub const ZERO: Self = Self { parts: [0.0, 0.0], exponent: 0 };
 
@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     fn products_beyond_the_range() {
-        let mut product = Product::ONE;
+        let mut product = ScaledProduct::ONE;
         for _ in 0..1000 {
             product.multiply(-1e300);
             product.multiply(1e-320); // subnormal
@@ -152,7 +152,7 @@ mod tests {
 
     #[test]
     fn phases_turn() {
-        let mut product = Product::ONE;
+        let mut product = ScaledProduct::ONE;
         for _ in 0..7 {
             product.multiply(Complex64::new(0.0, 3.0));
         }
@@ -169,7 +169,7 @@ mod tests {
     #[test]
     fn near_one_the_logarithm_keeps_its_digits() {
         for x in [1.0 - 1e-10, 1.0f64, 1.0 + 1e-10] {
-            let mut product = Product::ONE;
+            let mut product = ScaledProduct::ONE;
             product.multiply(x);
             assert_eq!(product.determinant::<f64>().log_abs, x.ln());
         }
@@ -177,9 +177,9 @@ mod tests {
 
     #[test]
     fn zero_and_what_is_not_finite() {
-        assert_eq!(Product::ZERO.determinant(), Determinant { phase: 0.0, log_abs: f64::NEG_INFINITY });
-        assert_eq!(Product::ONE.determinant::<f64>(), Determinant::ONE);
-        let mut product = Product::ONE;
+        assert_eq!(ScaledProduct::ZERO.determinant(), Determinant { phase: 0.0, log_abs: f64::NEG_INFINITY });
+        assert_eq!(ScaledProduct::ONE.determinant::<f64>(), Determinant::ONE);
+        let mut product = ScaledProduct::ONE;
         product.multiply(0.0);
         assert!(product.determinant::<f64>().is_zero());
         product.invert();

@@ -4,7 +4,7 @@ use crate::contract::Op;
 use crate::contract::measure::ROWS_TOGETHER;
 use crate::error::Result;
 use crate::matrix::{Shape, Tridiagonal};
-use bandsolve_kernel::exact::{Largest, Norm};
+use bandsolve_kernel::exact::{RunningMaximum, ScaledNorm};
 use bandsolve_kernel::rows::Rows;
 use bandsolve_kernel::{Scalar, Simd};
 use core::fmt::Debug;
@@ -26,7 +26,12 @@ pub(crate) trait Equations<T: Scalar>: Sync {
 
     /// The precise residual of the rows from `first_row` on, if there is a faster way to it than row by row; returns their
     /// largest η.
-    fn precise_residual(&self, _first_row: usize, _system: (&[T], &[T]), _out: (&Norm, &mut [T])) -> Option<Largest> {
+    fn precise_residual(
+        &self,
+        _first_row: usize,
+        _system: (&[T], &[T]),
+        _out: (&ScaledNorm, &mut [T]),
+    ) -> Option<RunningMaximum> {
         None
     }
 

@@ -3,7 +3,7 @@
 //! A method says how op(A)·x = rhs is solved unchecked ([`Solver`]); here answers are measured, refined, solved again by the
 //! sequential pivoted method where that is not enough, and reported.
 
-use crate::contract::determinant::{Determinant, Product};
+use crate::contract::determinant::{Determinant, ScaledProduct};
 use crate::contract::equations::{Equations, Matrix};
 use crate::contract::inspect::{Probe, solved_roughly};
 use crate::contract::measure::{RHS_TOGETHER, measure, measure_together, residual};
@@ -49,7 +49,7 @@ pub(crate) trait Solver<T: Scalar, A: Matrix<T>>: Debug + Send + Sync {
     }
 
     /// det A, if the factors tell it as reliably as pivoted ones.
-    fn product(&self, _a: &A) -> Option<Product> {
+    fn product(&self, _a: &A) -> Option<ScaledProduct> {
         None
     }
 
@@ -72,7 +72,7 @@ pub(crate) trait Solver<T: Scalar, A: Matrix<T>>: Debug + Send + Sync {
         &self,
         factors: &Factors<T, A>,
         op: Op,
-        system: Columns<'_, T>,
+        system: RhsAndSolution<'_, T>,
         outcome: &mut Outcome<'_>,
     ) -> Result<()> {
         factors.solve_columns(op, system, outcome)
@@ -89,7 +89,7 @@ pub(crate) trait Solver<T: Scalar, A: Matrix<T>>: Debug + Send + Sync {
 }
 
 /// Right-hand sides and the place of the solutions.
-pub(crate) type Columns<'a, T> = (&'a [T], &'a mut [T]);
+pub(crate) type RhsAndSolution<'a, T> = (&'a [T], &'a mut [T]);
 
 /// What becomes of a solve, and its memory.
 pub(crate) struct Outcome<'a> {
@@ -162,7 +162,7 @@ impl<T: Scalar, A: Matrix<T>> Factors<T, A> {
     ///
     /// # Cost
     /// Beside the solve one pass over the matrix, rhs and x to measure η; a refinement step is two passes and a solve.
-    fn solve_columns(&self, op: Op, (rhs, x): Columns<'_, T>, outcome: &mut Outcome<'_>) -> Result<()> {
+    fn solve_columns(&self, op: Op, (rhs, x): RhsAndSolution<'_, T>, outcome: &mut Outcome<'_>) -> Result<()> {
         x.copy_from_slice(rhs);
         self.solve_unchecked(op, x, outcome.stack);
         if !self.facts.verify {
@@ -189,7 +189,7 @@ impl<T: Scalar, A: Matrix<T>> Factors<T, A> {
     }
 
     /// Solves columns again without verification, by the fallback, which says whether the matrix is singular.
-    pub fn solve_again(&self, op: Op, (rhs, x): Columns<'_, T>, report: &mut Report) -> Result<()> {
+    pub fn solve_again(&self, op: Op, (rhs, x): RhsAndSolution<'_, T>, report: &mut Report) -> Result<()> {
         match (self.fallback(), self.facts.singular) {
             (Some(spare), _) => {
                 report.fallback = true;
@@ -294,7 +294,7 @@ impl<T: Scalar, A: Matrix<T>> Factors<T, A> {
     }
 
     /// Solves a system that is too small for the method.
-    fn solve_tiny(&self, op: Op, (rhs, x): Columns<'_, T>) -> Result<Report> {
+    fn solve_tiny(&self, op: Op, (rhs, x): RhsAndSolution<'_, T>) -> Result<Report> {
         let found = solve_by(self.fallback().expect("a method beside the pivoted one")?, op, rhs, x)?;
         let fallback = found.backward_error > good::<T>();
         Ok(Report { method: self.facts.method, reason: self.facts.reason.clone(), fallback, ..found })
@@ -380,7 +380,7 @@ impl<T: Scalar, A: Matrix<T>> Probe<T> for Factors<T, A> {
         let unproven = self.facts.singular.filter(|_| !self.facts.exchanges);
         let known = match (self.facts.singular, unproven) {
             (_, Some(_)) => None,
-            (Some(_), None) if self.facts.method == Method::Pivoted => Some(Product::ZERO),
+            (Some(_), None) if self.facts.method == Method::Pivoted => Some(ScaledProduct::ZERO),
             _ => self.own.product(&self.a),
         };
         if let Some(product) = known.filter(|product| product.is_finite()) {

@@ -3,7 +3,7 @@
 use crate::contract::Op;
 use crate::contract::equations::Equations;
 use crate::contract::inspect::Probe;
-use bandsolve_kernel::exact::{Largest, Norm, ScaledRow, Sum, exponent, ldexp, modulus, parts, pow2};
+use bandsolve_kernel::exact::{NormalizedRow, RunningMaximum, ScaledNorm, Sum, exponent, ldexp, modulus, parts, pow2};
 use bandsolve_kernel::rows::Rows;
 use bandsolve_kernel::scalar::peak;
 use bandsolve_kernel::spread::{Wide, chunks};
@@ -35,7 +35,7 @@ fn task(len: usize, entries: usize, chunk: usize, parallel: bool) -> usize {
 
 /// η of any system.
 pub(crate) fn measure<T: Scalar, E: Equations<T>>(equations: &E, d: &[T], x: &[T], parallel: bool) -> f64 {
-    let norm = Norm::of(x);
+    let norm = ScaledNorm::of(x);
     if !norm.value.is_finite() {
         return f64::NAN;
     }
@@ -44,13 +44,13 @@ pub(crate) fn measure<T: Scalar, E: Equations<T>>(equations: &E, d: &[T], x: &[T
         if E::BY_BLOCKS {
             return block_error(equations, rows, (d, x), &norm);
         }
-        let mut worst = Largest::default();
+        let mut worst = RunningMaximum::default();
         rows.for_each(|i| worst.add(row_error(equations, i, (d[i], x), &norm)));
         worst
     };
     let least = task(x.len(), equations.entries_in_row(), CHUNK, parallel);
     let of_chunk = |c: usize, ()| of_chunk(c);
-    chunks((x.len().div_ceil(CHUNK), least), (), &of_chunk, (Largest::default(), &Ord::max)).value()
+    chunks((x.len().div_ceil(CHUNK), least), (), &of_chunk, (RunningMaximum::default(), &Ord::max)).value()
 }
 
 /// Right-hand sides that are measured together, and rows.
@@ -71,7 +71,7 @@ pub(crate) fn measure_together<T: Scalar, E: Equations<T>>(
         }
         return etas;
     }
-    let norms: SmallVec<[Norm; RHS_TOGETHER]> = x.chunks_exact(n).map(Norm::of).collect();
+    let norms: SmallVec<[ScaledNorm; RHS_TOGETHER]> = x.chunks_exact(n).map(ScaledNorm::of).collect();
     let of_chunk = |c: usize| {
         let rows = c * ROWS_TOGETHER..((c + 1) * ROWS_TOGETHER).min(n);
         // Room for all columns, of which only those that there are is written.
@@ -80,18 +80,18 @@ pub(crate) fn measure_together<T: Scalar, E: Equations<T>>(
         let mut sums = [T::ZERO; ROWS_TOGETHER];
         let sums = &mut sums[..rows.len()];
         equations.accumulate_columns(rows.start, (x, n), (&mut r, rows.len()), sums);
-        let mut worst = [Largest::default(); RHS_TOGETHER];
+        let mut worst = [RunningMaximum::default(); RHS_TOGETHER];
         let columns = r.chunks_exact(rows.len()).zip(d.chunks_exact(n).zip(x.chunks_exact(n)));
         for ((worst, norm), (r, (d, x))) in worst.iter_mut().zip(&norms).zip(columns) {
             *worst = row_errors(equations, rows.start, (r, sums), (&d[rows.clone()], x), norm);
         }
         worst
     };
-    let larger = |mut a: [Largest; RHS_TOGETHER], b: [Largest; RHS_TOGETHER]| {
+    let larger = |mut a: [RunningMaximum; RHS_TOGETHER], b: [RunningMaximum; RHS_TOGETHER]| {
         a.iter_mut().zip(b).for_each(|(a, b)| *a = (*a).max(b));
         a
     };
-    let none = [Largest::default(); RHS_TOGETHER];
+    let none = [RunningMaximum::default(); RHS_TOGETHER];
     let least = task(x.len(), equations.entries_in_row(), ROWS_TOGETHER * norms.len(), parallel);
     let of_chunk = |c: usize, ()| of_chunk(c);
     let worst = chunks((n.div_ceil(ROWS_TOGETHER), least), (), &of_chunk, (none, &larger));
@@ -106,8 +106,8 @@ fn block_error<T: Scalar, E: Equations<T>>(
     equations: &E,
     rows: Range<usize>,
     (d, x): (&[T], &[T]),
-    norm: &Norm,
-) -> Largest {
+    norm: &ScaledNorm,
+) -> RunningMaximum {
     let (mut r, mut sums) = ([T::ZERO; CHUNK], [T::ZERO; CHUNK]);
     let (r, sums) = (&mut r[..rows.len()], &mut sums[..rows.len()]);
     let d = &d[rows.clone()];
@@ -122,11 +122,11 @@ fn row_errors<T: Scalar, E: Equations<T>>(
     first_row: usize,
     (r, sums): (&[T], &[T]),
     (d, x): (&[T], &[T]),
-    norm: &Norm,
-) -> Largest {
+    norm: &ScaledNorm,
+) -> RunningMaximum {
     // Within these limits nothing overflows, and what underflows is far below ε of the smallest `scale`.
     let (low, high) = (T::Real::MIN_POSITIVE.to_f64() / T::Real::EPSILON.to_f64().powi(2), T::Real::MAX.to_f64());
-    let mut worst = Largest::default();
+    let mut worst = RunningMaximum::default();
     for (k, ((r, sum), d)) in r.iter().zip(sums).zip(d).enumerate() {
         let scale = sum.abs1().to_f64() * norm.plain + d.abs1().to_f64();
         if scale > low && scale < high {
@@ -145,7 +145,7 @@ pub(crate) fn residual<T: Scalar, E: Equations<T>>(
     r: &mut [T],
     parallel: bool,
 ) -> f64 {
-    let norm = Norm::of(x);
+    let norm = ScaledNorm::of(x);
     if !norm.value.is_finite() {
         return f64::NAN;
     }
@@ -153,7 +153,7 @@ pub(crate) fn residual<T: Scalar, E: Equations<T>>(
         if let Some(eta) = equations.precise_residual(chunk * CHUNK, (d, x), (&norm, &mut *r)) {
             return eta;
         }
-        let mut eta = Largest::default();
+        let mut eta = RunningMaximum::default();
         for (i, r) in (chunk * CHUNK..).zip(r) {
             let row = scaled_row::<T, E, true>(equations, i, (d[i], x), &norm);
             eta.add(row.error());
@@ -162,12 +162,12 @@ pub(crate) fn residual<T: Scalar, E: Equations<T>>(
         eta
     };
     let least = task(x.len(), equations.entries_in_row(), CHUNK, parallel);
-    chunks((r.len().div_ceil(CHUNK), least), Wide(r, CHUNK), &of_chunk, (Largest::default(), &Ord::max)).value()
+    chunks((r.len().div_ceil(CHUNK), least), Wide(r, CHUNK), &of_chunk, (RunningMaximum::default(), &Ord::max)).value()
 }
 
 /// |d_i − (Ax)_i| / (Σ|a_ij|·‖x‖∞ + |d_i|) of one row of a complex system.
 #[inline(always)]
-fn row_error<T: Scalar, E: Equations<T>>(equations: &E, i: usize, (d, x): (T, &[T]), norm: &Norm) -> f64 {
+fn row_error<T: Scalar, E: Equations<T>>(equations: &E, i: usize, (d, x): (T, &[T]), norm: &ScaledNorm) -> f64 {
     // Complex moduli in double precision would over- or underflow unscaled.
     if T::Real::EPSILON.to_f64() == f64::EPSILON {
         return scaled_row::<T, E, false>(equations, i, (d, x), norm).error();
@@ -188,8 +188,8 @@ fn scaled_row<T: Scalar, E: Equations<T>, const COMPENSATED: bool>(
     equations: &E,
     i: usize,
     (d, x): (T, &[T]),
-    norm: &Norm,
-) -> ScaledRow {
+    norm: &ScaledNorm,
+) -> NormalizedRow {
     let mut largest = T::Real::ZERO;
     equations.visit_row(i, |_, a| largest = largest.max_nan(peak(a)));
     let row_exponent = exponent(largest.to_f64());
@@ -209,7 +209,7 @@ fn scaled_row<T: Scalar, E: Equations<T>, const COMPENSATED: bool>(
         }
         row_sum += modulus(a);
     });
-    ScaledRow { residual: sum.map(|s| s.value()), size: row_sum * norm.value + modulus(d), exponent }
+    NormalizedRow { residual: sum.map(|s| s.value()), size: row_sum * norm.value + modulus(d), exponent }
 }
 
 /// One row of op(A)·x = d: its residual, formed in twice the working precision, and (|A||x| + |d|), in units of 2^exponent in

@@ -1,6 +1,6 @@
 //! LAPACK band storage.
 
-use super::{Place, Shape, Tridiagonal};
+use super::{EntryPlaces, Shape, Tridiagonal};
 use crate::error::{Error, Result, check_len};
 use crate::memory::zeroed;
 use bandsolve_kernel::Scalar;
@@ -171,7 +171,7 @@ impl<'a, T: Scalar> Banded<'a, T> {
                 *to = column[0];
             }
         }
-        let place = Place::Bands { leading: self.leading, upper: self.upper };
+        let place = EntryPlaces::Bands { leading: self.leading, upper: self.upper };
         Ok(Tridiagonal::from_vecs(sub, diag, sup, false)?.at(place))
     }
 

@@ -118,7 +118,7 @@ impl<'a, T, I: Index> CscMut<'a, T, I> {
     }
 
     /// The parts of `row_indices` and `values` that belong to `together` columns at a time, and the number of entries of each.
-    pub(crate) fn into_groups(self, together: usize) -> Result<Vec<Group<'a, T, I>>> {
+    pub(crate) fn into_groups(self, together: usize) -> Result<Vec<ColumnGroup<'a, T, I>>> {
         let Self { column_pointers, mut row_indices, mut values } = self;
         let columns = column_pointers.len() - 1;
         let mut groups = reserved(columns.div_ceil(together))?;
@@ -129,14 +129,14 @@ impl<'a, T, I: Index> CscMut<'a, T, I> {
             let (i, v);
             (i, row_indices) = row_indices.split_at_mut(own);
             (v, values) = values.split_at_mut(own);
-            groups.push(Group { counts, row_indices: i, values: v });
+            groups.push(ColumnGroup { counts, row_indices: i, values: v });
         }
         Ok(groups)
     }
 }
 
 /// Some columns of a [`CscMut`].
-pub(crate) struct Group<'a, T, I> {
+pub(crate) struct ColumnGroup<'a, T, I> {
     pub counts: Vec<usize>,
     pub row_indices: &'a mut [I],
     pub values: &'a mut [T],

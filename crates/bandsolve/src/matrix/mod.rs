@@ -10,9 +10,9 @@ use crate::error::{Error, Result};
 pub use banded::Banded;
 pub use batch::{Layout, TridiagonalBatch};
 pub use block_tridiagonal::BlockTridiagonal;
-pub(crate) use csc::Group;
+pub(crate) use csc::ColumnGroup;
 pub use csc::{Csc, CscMut, Index};
-use tridiagonal::Place;
+use tridiagonal::EntryPlaces;
 pub use tridiagonal::Tridiagonal;
 
 /// Kind and size of a system: all that a [`Plan`](crate::Plan) has to know.

@@ -35,12 +35,12 @@ pub struct Tridiagonal<'a, T: Scalar> {
     diag: Cow<'a, [T]>,
     sup: Cow<'a, [T]>,
     periodic: bool,
-    place: Place,
+    place: EntryPlaces,
 }
 
 /// Where the caller has the entries: places in errors are the caller's.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Place {
+pub(super) enum EntryPlaces {
     /// In the three arrays.
     Arrays,
     /// In band storage with this leading dimension, the diagonal in row `upper`.
@@ -79,11 +79,11 @@ impl<'a, T: Scalar> Tridiagonal<'a, T> {
                 check_len(what, n, off.len())?;
             }
         }
-        Ok(Self { sub, diag, sup, periodic, place: Place::Arrays })
+        Ok(Self { sub, diag, sup, periodic, place: EntryPlaces::Arrays })
     }
 
     /// The same matrix, whose caller has the entries elsewhere.
-    pub(super) fn at(self, place: Place) -> Self {
+    pub(super) fn at(self, place: EntryPlaces) -> Self {
         Self { place, ..self }
     }
 
@@ -167,8 +167,8 @@ impl<'a, T: Scalar> Tridiagonal<'a, T> {
         let diag = || bad(&self.diag).map(|i| ("diag", i));
         let sup = || bad(&self.sup[..self.sup.len() - skip_last]).map(|i| ("sup", i));
         let found = match self.place {
-            Place::Arrays => sub.or_else(diag).or_else(sup),
-            Place::Bands { leading, upper } => {
+            EntryPlaces::Arrays => sub.or_else(diag).or_else(sup),
+            EntryPlaces::Bands { leading, upper } => {
                 let at = |array: &'static str, column: usize| match array {
                     "sub" => column * leading + upper + 1,
                     "diag" => column * leading + upper,

@@ -45,7 +45,7 @@ use dyn_stack::{PodStack, StackReq};
 #[derive(Debug)]
 pub(crate) struct AdaptiveCr<T: Scalar> {
     n: usize,
-    levels: Vec<Level<T>>,
+    levels: Vec<AdaptiveLevel<T>>,
     singular: bool,
 }
 
@@ -64,7 +64,7 @@ enum Role {
 
 /// A row that is eliminated, in a block D of one or two rows.
 #[derive(Debug, Clone, Copy)]
-struct Eliminated<T> {
+struct EliminatedRow<T> {
     /// Its row of D⁻¹; of a block of one row the first entry only.
     inverse: [T; 2],
     /// Its coefficients of the rows that stay above and below the block.
@@ -75,12 +75,12 @@ struct Eliminated<T> {
 
 /// Factors of one level. Rows and right-hand sides are scaled first.
 #[derive(Debug)]
-struct Level<T: Scalar> {
+struct AdaptiveLevel<T: Scalar> {
     /// Powers of two by which rows are multiplied.
     scale: Vec<T::Real>,
     roles: Vec<Role>,
     /// Rows that are eliminated, in order.
-    eliminated: Vec<Eliminated<T>>,
+    eliminated: Vec<EliminatedRow<T>>,
 }
 
 /// Price of a row that stays: what a level leaves to the next one. From 1 to 16 errors differ little; from 2 on levels are few.
@@ -136,7 +136,7 @@ fn structure<T: Scalar>(rows: &[[T; 3]]) -> Result<Vec<Role>> {
     Ok(roles)
 }
 
-impl<T: Scalar> Level<T> {
+impl<T: Scalar> AdaptiveLevel<T> {
     /// Chooses blocks and eliminates them; also returns the rows of the next level.
     fn new(rows: &Rows<'_, T>) -> Result<(Self, Tridiagonal<'static, T>)> {
         let n = rows.n();
@@ -147,7 +147,7 @@ impl<T: Scalar> Level<T> {
         }
         let roles = structure(&matrix)?;
         let count = roles.iter().filter(|role| **role != Role::Stays).count();
-        let none = Eliminated { inverse: [T::ZERO; 2], outer: [T::ZERO; 2], taken: [T::ZERO; 2] };
+        let none = EliminatedRow { inverse: [T::ZERO; 2], outer: [T::ZERO; 2], taken: [T::ZERO; 2] };
         let mut level = Self { scale, roles, eliminated: allocate(count, none)? };
         level.eliminate(&matrix);
         let coarse = level.coarse_rows(&matrix)?;
@@ -165,15 +165,15 @@ impl<T: Scalar> Level<T> {
                 Role::Alone => {
                     let recip = reciprocal(b);
                     let taken = [above * recip, below(i) * recip];
-                    rest[0] = Eliminated { inverse: [recip, T::ZERO], outer: [a, c], taken };
+                    rest[0] = EliminatedRow { inverse: [recip, T::ZERO], outer: [a, c], taken };
                     rest = &mut rest[1..];
                 }
                 Role::First => {
                     let [a1, b1, c1] = rows[i + 1];
                     let inverse = inverse_of_pair([b, c], [a1, b1]);
                     let taken = |j: usize| [above * inverse[0][j], below(i + 1) * inverse[1][j]];
-                    rest[0] = Eliminated { inverse: inverse[0], outer: [a, T::ZERO], taken: taken(0) };
-                    rest[1] = Eliminated { inverse: inverse[1], outer: [T::ZERO, c1], taken: taken(1) };
+                    rest[0] = EliminatedRow { inverse: inverse[0], outer: [a, T::ZERO], taken: taken(0) };
+                    rest[1] = EliminatedRow { inverse: inverse[1], outer: [T::ZERO, c1], taken: taken(1) };
                     rest = &mut rest[2..];
                 }
                 Role::Second | Role::Stays => {}
@@ -198,7 +198,7 @@ impl<T: Scalar> Level<T> {
                 (k, from_above) = (k + 1, [T::ZERO; 2]);
                 continue;
             }
-            let Some(Eliminated { outer, taken, .. }) = eliminated.next() else { break };
+            let Some(EliminatedRow { outer, taken, .. }) = eliminated.next() else { break };
             if k > 0 {
                 diag[k - 1] -= taken[0] * outer[0];
                 sup[k - 1] -= taken[0] * outer[1];
@@ -229,7 +229,7 @@ impl<T: Scalar> Level<T> {
                 (k, from_above) = (k + 1, T::ZERO);
                 continue;
             }
-            let Some(Eliminated { taken, .. }) = eliminated.next() else { break };
+            let Some(EliminatedRow { taken, .. }) = eliminated.next() else { break };
             if k > 0 {
                 coarse[k - 1] -= taken[0] * *d;
             }
@@ -243,7 +243,7 @@ impl<T: Scalar> Level<T> {
         for i in 0..x.len() {
             let above = if k > 0 { coarse[k - 1] } else { T::ZERO };
             let below = coarse.get(k).copied().unwrap_or(T::ZERO);
-            let known = |row: &Eliminated<T>, d: T| d - (row.outer[0] * above + row.outer[1] * below);
+            let known = |row: &EliminatedRow<T>, d: T| d - (row.outer[0] * above + row.outer[1] * below);
             match self.roles[i] {
                 Role::Stays => (x[i], k) = (below, k + 1),
                 Role::Alone => {
@@ -268,7 +268,7 @@ fn most_that_stay(n: usize) -> usize {
 }
 
 /// Solves a system whose levels are `levels`.
-fn solve_levels<T: Scalar>(levels: &[Level<T>], x: &mut [T], stack: &mut PodStack) {
+fn solve_levels<T: Scalar>(levels: &[AdaptiveLevel<T>], x: &mut [T], stack: &mut PodStack) {
     let Some((level, coarser)) = levels.split_first() else { return };
     let (coarse, stack) = stack.make_raw::<T>(level.coarse_n());
     level.reduce(x, coarse);
@@ -280,14 +280,14 @@ impl<T: Scalar> Elimination<T> for AdaptiveCr<T> {
     const NEEDS_SCRATCH: bool = true;
 
     fn new(rows: &Rows<'_, T>, _options: &Options) -> Result<Self> {
-        let (first, mut coarse) = Level::new(rows)?;
+        let (first, mut coarse) = AdaptiveLevel::new(rows)?;
         let mut levels = vec![first];
         while coarse.n() > 0 {
-            let (level, next) = Level::new(&coarse.rows())?;
+            let (level, next) = AdaptiveLevel::new(&coarse.rows())?;
             levels.push(level);
             coarse = next;
         }
-        let singular = levels.iter().any(Level::is_singular);
+        let singular = levels.iter().any(AdaptiveLevel::is_singular);
         Ok(Self { n: rows.n(), levels, singular })
     }
 
@@ -331,10 +331,10 @@ mod tests {
     #[test]
     fn one_level_by_hand() {
         // D = [0 1; 1 0] in the middle: x₁ and x₂ change places, and their neighbours meet.
-        let mut level = Level::<f64> {
+        let mut level = AdaptiveLevel::<f64> {
             scale: vec![1.0; 4],
             roles: vec![Stays, First, Second, Stays],
-            eliminated: vec![Eliminated { inverse: [0.0; 2], outer: [0.0; 2], taken: [0.0; 2] }; 2],
+            eliminated: vec![EliminatedRow { inverse: [0.0; 2], outer: [0.0; 2], taken: [0.0; 2] }; 2],
         };
         let rows = [[0.0, 3.0, 1.0], [1.0, 0.0, 1.0], [1.0, 0.0, 1.0], [1.0, 3.0, 0.0]];
         level.eliminate(&rows);

@@ -19,7 +19,9 @@
 use crate::decision::Options;
 use crate::error::Result;
 use crate::memory::{allocate, filled, places, reserved};
-use crate::methods::block_dense::{ChainRow, Coupling, Pivot, Source, fill_in, subtract_from, subtract_product};
+use crate::methods::block_dense::{
+    ChainRow, Coupling, DiagonalBlock, ScaledBlocks, fill_in, subtract_from, subtract_product,
+};
 use crate::methods::block_stored::BlockElimination;
 use crate::methods::dense_lu::Team;
 use crate::tuning;
@@ -38,9 +40,9 @@ pub(crate) struct Bcyclic<T> {
     team: Team,
     /// Block rows.
     count: usize,
-    levels: Vec<Level<T>>,
+    levels: Vec<BlockLevel<T>>,
     /// The row that is left; `None` if there are no rows.
-    last: Option<Pivot<T>>,
+    last: Option<DiagonalBlock<T>>,
     /// The block row at each position of the order of elimination.
     order: Vec<usize>,
     /// Its inverse.
@@ -50,16 +52,16 @@ pub(crate) struct Bcyclic<T> {
 
 /// One step of reduction.
 #[derive(Debug)]
-struct Level<T> {
+struct BlockLevel<T> {
     /// Rows 1, 3, 5, … of the level.
-    eliminated: Vec<Eliminated<T>>,
+    eliminated: Vec<EliminatedBlockRow<T>>,
     /// Rows 0, 2, 4, …
     kept: Vec<Kept<T>>,
 }
 
 #[derive(Debug)]
-struct Eliminated<T> {
-    pivot: Pivot<T>,
+struct EliminatedBlockRow<T> {
+    pivot: DiagonalBlock<T>,
     /// Â and Ĉ.
     hats: [Coupling<T>; 2],
 }
@@ -86,7 +88,7 @@ impl<T: Scalar> Bcyclic<T> {
                 ring = false;
             }
             let level;
-            (level, rows) = Level::reduce(rows, ring, team)?;
+            (level, rows) = BlockLevel::reduce(rows, ring, team)?;
             singular = level.eliminated.iter().any(|row| row.pivot.is_singular());
             levels.push(level);
         }
@@ -94,10 +96,10 @@ impl<T: Scalar> Bcyclic<T> {
             for corner in [row.left, row.right].into_iter().flatten().filter(|_| ring) {
                 row.diag.iter_mut().zip(corner).for_each(|(d, c)| *d += c);
             }
-            Pivot::new(row.diag, team)
+            DiagonalBlock::new(row.diag, team)
         });
         let last = last.transpose()?;
-        singular |= last.as_ref().is_some_and(Pivot::is_singular);
+        singular |= last.as_ref().is_some_and(DiagonalBlock::is_singular);
         let order = order(count)?;
         let mut place = allocate(count, 0)?;
         order.iter().enumerate().for_each(|(p, row)| place[*row] = p);
@@ -118,7 +120,7 @@ impl<T: Scalar> Bcyclic<T> {
     fn down(&self, level: usize, transposed: bool, z: &mut [T], spare: &mut [T]) {
         let (chunk, b) = (z.len() / self.count, self.team.block);
         let (rows, first) = self.extent(level);
-        let Level { eliminated, kept } = &self.levels[level];
+        let BlockLevel { eliminated, kept } = &self.levels[level];
         let (gone, rest) = z[first * chunk..].split_at_mut(eliminated.len() * chunk);
         if !transposed {
             self.divide(level, transposed, gone, spare);
@@ -144,7 +146,7 @@ impl<T: Scalar> Bcyclic<T> {
     fn up(&self, level: usize, transposed: bool, z: &mut [T], spare: &mut [T]) {
         let (chunk, b) = (z.len() / self.count, self.team.block);
         let (_, first) = self.extent(level);
-        let Level { eliminated, kept } = &self.levels[level];
+        let BlockLevel { eliminated, kept } = &self.levels[level];
         let (before, rest) = z.split_at_mut((first + eliminated.len()) * chunk);
         let gone = &mut before[first * chunk..];
         let (tasks, _) = self.team.share(eliminated.len(), 4 * b * chunk);
@@ -209,7 +211,7 @@ impl<T: Scalar> BlockElimination<T> for Bcyclic<T> {
     fn new(rows: &BlockRows<'_, T>, scale: &[T::Real], options: &Options) -> Result<Self> {
         let invert = rows.block <= tuning::BCYCLIC_INVERSE_MAX;
         let team = Team { block: rows.block, threads: options.threads, simd: options.simd, invert };
-        let (source, count) = (Source::new(rows, scale), rows.block_rows());
+        let (source, count) = (ScaledBlocks::new(rows, scale), rows.block_rows());
         let mut chain = places::<ChainRow<T>>(count)?;
         let (tasks, _) = team.share(count, 8 * team.block * team.block);
         spread(tasks, 0..count, &mut chain[..], &|range, chain| {
@@ -265,7 +267,7 @@ fn neighbours(k: usize, rows: usize) -> [Option<usize>; 2] {
     [left, (k + 1 < rows).then_some(k / 2)]
 }
 
-impl<T: Scalar> Level<T> {
+impl<T: Scalar> BlockLevel<T> {
     /// Eliminates every other row; also returns what is left.
     fn reduce(rows: Vec<ChainRow<T>>, ring: bool, team: Team) -> Result<(Self, Vec<ChainRow<T>>)> {
         let (count, flops) = (rows.len(), 6 * team.block.pow(3));
@@ -276,7 +278,7 @@ impl<T: Scalar> Level<T> {
         let (tasks, each) = team.share(odd.len(), flops);
         spread(tasks, 0..odd.len(), &mut odd[..], &|_, odd| {
             for (row, done) in odd {
-                *done = row.take().map(|row| Eliminated::new(row, each));
+                *done = row.take().map(|row| EliminatedBlockRow::new(row, each));
             }
         });
         let eliminated = filled(odd.into_iter().map(|(_, done)| done))?;
@@ -299,9 +301,9 @@ impl<T: Scalar> Level<T> {
     }
 }
 
-impl<T: Scalar> Eliminated<T> {
+impl<T: Scalar> EliminatedBlockRow<T> {
     fn new(row: ChainRow<T>, team: Team) -> Result<Self> {
-        let pivot = Pivot::new(row.diag, team)?;
+        let pivot = DiagonalBlock::new(row.diag, team)?;
         let hats = [pivot.divide(row.left.as_deref(), team)?, pivot.divide(row.right.as_deref(), team)?];
         Ok(Self { pivot, hats })
     }
@@ -309,7 +311,7 @@ impl<T: Scalar> Eliminated<T> {
 
 impl<T: Scalar> Kept<T> {
     /// Eliminates the rows beside from `row`; couplings to rows that stay remain as they are.
-    fn absorb(row: &mut ChainRow<T>, beside: [Option<&Eliminated<T>>; 2], team: Team) -> Result<Self> {
+    fn absorb(row: &mut ChainRow<T>, beside: [Option<&EliminatedBlockRow<T>>; 2], team: Team) -> Result<Self> {
         let mut links = [None, None];
         for (side, coupling) in [&mut row.left, &mut row.right].into_iter().enumerate() {
             let Some(gone) = beside[side] else { continue };

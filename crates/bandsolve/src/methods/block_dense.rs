@@ -18,14 +18,14 @@ pub(crate) type Coupling<T> = Option<Vec<T>>;
 
 /// A diagonal block, ready to be divided by.
 #[derive(Debug)]
-pub(crate) enum Pivot<T> {
+pub(crate) enum DiagonalBlock<T> {
     /// Its triangles.
     Lu(DenseLu<T>),
     /// Its inverse.
     Inverse { team: Team, elements: Vec<T>, singular: bool },
 }
 
-impl<T: Scalar> Pivot<T> {
+impl<T: Scalar> DiagonalBlock<T> {
     /// Factors a diagonal block, and inverts it if it is to be.
     ///
     /// # Errors
@@ -130,7 +130,7 @@ pub(crate) fn subtract_from<T: Scalar>(y: &mut [T], block: Option<&[T]>, transpo
 
 /// A block tridiagonal matrix whose rows are scaled as they are read.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Source<'a, T: Scalar> {
+pub(crate) struct ScaledBlocks<'a, T: Scalar> {
     rows: &'a BlockRows<'a, T>,
     scale: &'a [T::Real],
 }
@@ -143,7 +143,7 @@ pub(crate) struct ChainRow<T> {
     pub right: Coupling<T>,
 }
 
-impl<'a, T: Scalar> Source<'a, T> {
+impl<'a, T: Scalar> ScaledBlocks<'a, T> {
     /// `scale` of each row is what [`scales`] found.
     pub fn new(rows: &'a BlockRows<'a, T>, scale: &'a [T::Real]) -> Self {
         Self { rows, scale }
@@ -214,8 +214,8 @@ mod tests {
             let wave = |i: usize, by: f64| (i as f64 * by).sin() + if i.is_multiple_of(block + 1) { 2.0 } else { 0.0 };
             let diag: Vec<f64> = (0..block * block).map(|i| wave(i, 1.3)).collect();
             let right: Vec<f64> = (0..block * block).map(|i| wave(i, 0.7)).collect();
-            let pivot = Pivot::new(diag.clone(), team).unwrap();
-            assert_eq!(matches!(pivot, Pivot::Inverse { .. }), invert);
+            let pivot = DiagonalBlock::new(diag.clone(), team).unwrap();
+            assert_eq!(matches!(pivot, DiagonalBlock::Inverse { .. }), invert);
             let x = pivot.divide(Some(&right), team).unwrap().unwrap();
             let mut rest = right.clone();
             subtract_product(&mut rest, Some(&diag), Some(&x), team);

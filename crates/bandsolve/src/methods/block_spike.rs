@@ -25,7 +25,9 @@ use crate::error::Result;
 use crate::memory::{allocate, filled, places, reserved};
 use crate::methods::bcyclic;
 use crate::methods::bcyclic::Bcyclic;
-use crate::methods::block_dense::{ChainRow, Coupling, Pivot, Source, fill_in, subtract_from, subtract_product};
+use crate::methods::block_dense::{
+    ChainRow, Coupling, DiagonalBlock, ScaledBlocks, fill_in, subtract_from, subtract_product,
+};
 use crate::methods::block_stored::BlockElimination;
 use crate::methods::dense_lu::Team;
 use crate::tuning;
@@ -43,8 +45,8 @@ use dyn_stack::{PodStack, StackReq};
 #[derive(Debug)]
 pub(crate) struct BlockSpike<T> {
     team: Team,
-    cut: Cut,
-    partitions: Vec<Vec<Step<T>>>,
+    cut: ChainCut,
+    partitions: Vec<Vec<EliminatedBlock<T>>>,
     /// The separators.
     coarse: Bcyclic<T>,
     place: Vec<usize>,
@@ -54,8 +56,8 @@ pub(crate) struct BlockSpike<T> {
 /// An eliminated block row. Of the two neighbours it had then, the first is the next row, the second the separator where the
 /// partition starts.
 #[derive(Debug)]
-struct Step<T> {
-    pivot: Pivot<T>,
+struct EliminatedBlock<T> {
+    pivot: DiagonalBlock<T>,
     /// Ĉ and Ŵ.
     hats: [Coupling<T>; 2],
     /// What the neighbours hold of this row: A of the next one, V.
@@ -64,13 +66,13 @@ struct Step<T> {
 
 /// How a chain or a ring is cut: as many separators as boundaries between partitions.
 #[derive(Debug, Clone, Copy)]
-struct Cut {
+struct ChainCut {
     count: usize,
     partitions: usize,
     ring: bool,
 }
 
-impl Cut {
+impl ChainCut {
     fn new(count: usize, ring: bool, rows: Option<usize>) -> Self {
         // A row in every partition, and one between them.
         let most = if ring { count / 2 } else { count.div_ceil(2) };
@@ -158,8 +160,8 @@ struct Front<T> {
 
 impl<T: Scalar> Front<T> {
     /// Eliminates the row at hand; `next` is the one after it, `back` what that holds of this one.
-    fn step(&mut self, next: (Vec<T>, Coupling<T>), back: Coupling<T>, team: Team) -> Result<Step<T>> {
-        let pivot = Pivot::new(core::mem::take(&mut self.diag), team)?;
+    fn step(&mut self, next: (Vec<T>, Coupling<T>), back: Coupling<T>, team: Team) -> Result<EliminatedBlock<T>> {
+        let pivot = DiagonalBlock::new(core::mem::take(&mut self.diag), team)?;
         let hats = [pivot.divide(self.ahead.as_deref(), team)?, pivot.divide(self.spike.as_deref(), team)?];
         let links = [back, self.held.take()];
         let [ahead, spike] = hats.each_ref().map(Option::as_deref);
@@ -168,7 +170,7 @@ impl<T: Scalar> Front<T> {
         subtract_product(&mut self.start, links[1].as_deref(), spike, team);
         self.spike = fill_in(links[0].as_deref(), spike, team)?;
         self.held = fill_in(links[1].as_deref(), ahead, team)?;
-        Ok(Step { pivot, hats, links })
+        Ok(EliminatedBlock { pivot, hats, links })
     }
 }
 
@@ -178,11 +180,16 @@ fn turned<T>(row: ChainRow<T>, upward: bool) -> (Coupling<T>, Vec<T>, Coupling<T
 }
 
 /// A partition's factors and what it adds to the reduced system.
-type Eliminated<T> = (Vec<Step<T>>, Schur<T>);
+type PartitionFactors<T> = (Vec<EliminatedBlock<T>>, Schur<T>);
 
 /// Eliminates partition `p`. What stands in the blocks of the separators is left to the caller, but for what they hold of the
 /// partition.
-fn eliminate<T: Scalar>(source: &Source<'_, T>, cut: Cut, p: usize, team: Team) -> Result<Eliminated<T>> {
+fn eliminate<T: Scalar>(
+    source: &ScaledBlocks<'_, T>,
+    cut: ChainCut,
+    p: usize,
+    team: Team,
+) -> Result<PartitionFactors<T>> {
     let (square, upward) = (team.block * team.block, cut.is_upward(p));
     let (start, end) = cut.ends(p);
     let mut held = None;
@@ -207,7 +214,7 @@ fn eliminate<T: Scalar>(source: &Source<'_, T>, cut: Cut, p: usize, team: Team) 
 }
 
 /// The reduced system: the separators, with what the partitions add.
-fn reduced<T: Scalar>(source: &Source<'_, T>, cut: Cut, parts: Vec<Schur<T>>) -> Result<Vec<ChainRow<T>>> {
+fn reduced<T: Scalar>(source: &ScaledBlocks<'_, T>, cut: ChainCut, parts: Vec<Schur<T>>) -> Result<Vec<ChainRow<T>>> {
     let rows = (0..cut.separators()).map(|s| source.row(cut.separator(s)));
     let mut rows = filled(rows.map(Some))?;
     if cut.partitions == 0 {
@@ -230,7 +237,7 @@ fn reduced<T: Scalar>(source: &Source<'_, T>, cut: Cut, parts: Vec<Schur<T>>) ->
 
 /// Block rows' worth of spare memory for a solve of `count` block rows.
 fn spare_rows(count: usize, ring: bool, options: &Options) -> usize {
-    Cut::new(count, ring, options.partition_rows).spare_rows()
+    ChainCut::new(count, ring, options.partition_rows).spare_rows()
 }
 
 impl<T: Scalar> BlockSpike<T> {
@@ -304,9 +311,9 @@ impl<T: Scalar> BlockElimination<T> for BlockSpike<T> {
     fn new(rows: &BlockRows<'_, T>, scale: &[T::Real], options: &Options) -> Result<Self> {
         let invert = rows.block <= tuning::BLOCK_SPIKE_INVERSE_MAX;
         let team = Team { block: rows.block, threads: options.threads, simd: options.simd, invert };
-        let cut = Cut::new(rows.block_rows(), rows.periodic(), options.partition_rows);
-        let source = Source::new(rows, scale);
-        let mut made = places::<Eliminated<T>>(cut.partitions)?;
+        let cut = ChainCut::new(rows.block_rows(), rows.periodic(), options.partition_rows);
+        let source = ScaledBlocks::new(rows, scale);
+        let mut made = places::<PartitionFactors<T>>(cut.partitions)?;
         let flops = (cut.count / cut.partitions.max(1)).saturating_mul(4 * team.block.pow(3));
         let (tasks, each) = team.share(cut.partitions, flops);
         spread(tasks, 0..cut.partitions, &mut made[..], &|range, made| {
@@ -317,7 +324,7 @@ impl<T: Scalar> BlockElimination<T> for BlockSpike<T> {
             partitions.push(steps);
             parts.push(part);
         }
-        let singular = partitions.iter().flatten().any(|step: &Step<T>| step.pivot.is_singular());
+        let singular = partitions.iter().flatten().any(|step: &EliminatedBlock<T>| step.pivot.is_singular());
         let coarse = if singular { Vec::new() } else { reduced(&source, cut, parts)? };
         let coarse = Bcyclic::factor(coarse, cut.ring, team)?;
         let mut place = allocate(cut.count, 0)?;

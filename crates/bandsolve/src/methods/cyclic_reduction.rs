@@ -34,7 +34,7 @@ use dyn_stack::{PodStack, StackReq};
 /// words of factors and x twice, writes x once, and 1/B words in the coarser levels.
 #[derive(Debug)]
 pub(crate) struct CyclicReduction<T: Scalar, const B: usize> {
-    levels: Vec<Level<T, B>>,
+    levels: Vec<CyclicLevel<T, B>>,
     /// The rows of the last level; `None` if there are no levels.
     last: Option<Tridiagonal<'static, T>>,
     last_factors: Thomas<T>,
@@ -44,7 +44,7 @@ pub(crate) struct CyclicReduction<T: Scalar, const B: usize> {
 
 /// Factors of one level, one entry a row that stays, for the block that follows it.
 #[derive(Debug)]
-struct Level<T, const B: usize> {
+struct CyclicLevel<T, const B: usize> {
     /// D⁻¹
     inverse: Vec<[[T; B]; B]>,
     /// a and c of the block
@@ -87,7 +87,7 @@ fn dot<T: Scalar>(u: &[T], v: &[T]) -> T {
     u.iter().zip(v).fold(T::ZERO, |sum, (u, v)| sum + *u * *v)
 }
 
-impl<T: Scalar, const B: usize> Level<T, B> {
+impl<T: Scalar, const B: usize> CyclicLevel<T, B> {
     const R: usize = B + 1;
 
     /// Eliminates the blocks; also returns the rows of the next level.
@@ -229,7 +229,7 @@ impl<T: Scalar, const B: usize> Level<T, B> {
 
 impl<T: Scalar, const B: usize> CyclicReduction<T, B> {
     /// Solves a system whose levels are `levels`.
-    fn solve_from(&self, levels: &[Level<T, B>], rows: &Rows<'_, T>, x: &mut [T], stack: &mut PodStack) {
+    fn solve_from(&self, levels: &[CyclicLevel<T, B>], rows: &Rows<'_, T>, x: &mut [T], stack: &mut PodStack) {
         let Some((level, coarser)) = levels.split_first() else {
             let last = self.last.as_ref().map_or(*rows, Tridiagonal::rows);
             return self.last_factors.solve(&last, x, stack);
@@ -250,13 +250,13 @@ impl<T: Scalar, const B: usize> Elimination<T> for CyclicReduction<T, B> {
         let mut n = rows.n();
         while n > REDUCED_MAX_N {
             let rows = last.as_ref().map_or(*rows, Tridiagonal::rows);
-            let (level, coarse) = Level::new(&rows, options.threads)?;
+            let (level, coarse) = CyclicLevel::new(&rows, options.threads)?;
             n = level.coarse_n();
             levels.push(level);
             last = Some(coarse);
         }
         let last_factors = Thomas::new(&last.as_ref().map_or(*rows, Tridiagonal::rows), options)?;
-        let singular = last_factors.is_singular() || levels.iter().any(Level::is_singular);
+        let singular = last_factors.is_singular() || levels.iter().any(CyclicLevel::is_singular);
         Ok(Self { levels, last, last_factors, threads: options.threads, singular })
     }
 
@@ -283,7 +283,7 @@ mod tests {
 
     /// The rows of the next level and a solved system with x = (1, 2, 3, 4).
     fn reduced<const B: usize>(a: &Tridiagonal<'_, f64>) -> Vec<(f64, f64, f64)> {
-        let (level, coarse) = Level::<f64, B>::new(&a.rows(), 1).unwrap();
+        let (level, coarse) = CyclicLevel::<f64, B>::new(&a.rows(), 1).unwrap();
         let mut x = a.apply(&[1.0, 2.0, 3.0, 4.0]).unwrap();
         let mut d = vec![0.0; coarse.n()];
         level.reduce(&x, &mut d, 1);

@@ -19,7 +19,7 @@
 //!
 //! Source: Erway, Marcia, Tyson, IAENG J. Appl. Math. 40 (2010); Chang, thesis, section 2.2. a, b, c, d → sub, diag, sup, rhs.
 
-use crate::contract::determinant::Product;
+use crate::contract::determinant::ScaledProduct;
 use crate::decision::Options;
 use crate::error::Result;
 use crate::memory::allocate;
@@ -34,7 +34,7 @@ use dyn_stack::PodStack;
 /// What becomes of a row. Downwards v = plus·d − by·(v above) goes from row to row: y where a pivot is complete, d̂ after the
 /// first of two rows; y = own·v − other·(d of the next row) everywhere.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Pivot<T> {
+pub(crate) struct RowPivot<T> {
     plus: T,
     by: T,
     own: T,
@@ -95,7 +95,7 @@ impl<T: Scalar> Minors<T> {
     }
 }
 
-impl<T: Scalar> Pivot<T> {
+impl<T: Scalar> RowPivot<T> {
     pub const NONE: Self = Self { plus: T::ZERO, by: T::ZERO, own: T::ZERO, other: T::ZERO, next: T::ZERO };
 
     /// That of row `here`, which `next` follows, and whether there was nothing to divide by. It is the first of two rows if
@@ -125,26 +125,26 @@ impl<T: Scalar> Pivot<T> {
 
 /// Factors of an open system: 5 words a row and how many rows each pivot has.
 #[derive(Debug)]
-pub(crate) struct Factors<T> {
-    pub pivots: Vec<Pivot<T>>,
+pub(crate) struct PivotFactors<T> {
+    pub pivots: Vec<RowPivot<T>>,
     /// Whether a pivot of two rows begins here.
     pub pair: Vec<bool>,
     pub singular: bool,
 }
 
-impl<T: Scalar> Factors<T> {
+impl<T: Scalar> PivotFactors<T> {
     /// Of n rows, to be written.
     ///
     /// # Errors
     /// `OutOfMemory`.
     pub fn new(n: usize) -> Result<Self> {
-        Ok(Self { pivots: allocate(n, Pivot::NONE)?, pair: allocate(n, false)?, singular: false })
+        Ok(Self { pivots: allocate(n, RowPivot::NONE)?, pair: allocate(n, false)?, singular: false })
     }
 
     /// det A of the matrix with these `rows`: 1/`plus` is a pivot of one row, and sub/(`by`·`plus`), with `sub` and `by` of
     /// its second row and `plus` of its first, is Δ of a pivot of two. Scales of rows have cancelled out.
-    pub fn product(&self, rows: &Rows<'_, T>) -> Product {
-        let mut product = Product::ONE;
+    pub fn product(&self, rows: &Rows<'_, T>) -> ScaledProduct {
+        let mut product = ScaledProduct::ONE;
         for (i, pivot) in self.pivots.iter().enumerate() {
             if i > 0 && self.pair[i - 1] {
                 product.multiply(pivot.by);
@@ -180,7 +180,7 @@ impl<T: Scalar> Factors<T> {
 
 /// L and B: from d to y.
 struct Forward<'f, T> {
-    factors: &'f Factors<T>,
+    factors: &'f PivotFactors<T>,
 }
 
 impl<T: Scalar> Affine<T, 1> for Forward<'_, T> {
@@ -188,20 +188,20 @@ impl<T: Scalar> Affine<T, 1> for Forward<'_, T> {
 
     #[inline(always)]
     fn row(&self, i: usize, d: T) -> ([T; 1], T) {
-        let Pivot { plus, by, .. } = self.factors.pivots[i];
+        let RowPivot { plus, by, .. } = self.factors.pivots[i];
         ([-by], plus * d)
     }
 
     #[inline(always)]
     fn output(&self, i: usize, [_, next]: [T; 2], _before: T, v: T) -> T {
-        let Pivot { own, other, .. } = self.factors.pivots[i];
+        let RowPivot { own, other, .. } = self.factors.pivots[i];
         own * v - other * next
     }
 }
 
 /// Mᵀ: from y to x. What goes from row to row is the x of the row where the pivot below begins.
 struct Backward<'f, T> {
-    factors: &'f Factors<T>,
+    factors: &'f PivotFactors<T>,
 }
 
 impl<T: Scalar> Backward<'_, T> {
@@ -233,12 +233,12 @@ impl<T: Scalar> Affine<T, 1> for Backward<'_, T> {
 /// # Cost
 /// Factor: 20 flops and 1 division a row. Solve: 8 flops a row and right-hand side.
 #[derive(Debug)]
-pub(crate) struct DiagonalPivoting<T>(Factors<T>);
+pub(crate) struct DiagonalPivoting<T>(PivotFactors<T>);
 
 impl<T: Scalar> Elimination<T> for DiagonalPivoting<T> {
     fn new(rows: &Rows<'_, T>, _options: &Options) -> Result<Self> {
         let n = rows.n();
-        let mut f = Factors::new(n)?;
+        let mut f = PivotFactors::new(n)?;
         let (mut here, mut next) = (scaled(rows, 0), scaled(rows, 1));
         // u of the row above.
         let (mut above, mut i) = (T::ZERO, 0);
@@ -247,12 +247,12 @@ impl<T: Scalar> Elimination<T> for DiagonalPivoting<T> {
             let minors = Minors { last: here.entries[1] - here.entries[0] * above, before: T::ONE, older: T::ZERO };
             f.pair[i] = i + 1 < n && minors.begin_pair(&here, &next, &after);
             let singular;
-            (f.pivots[i], singular) = Pivot::new(minors, &here, &next, f.pair[i], false);
+            (f.pivots[i], singular) = RowPivot::new(minors, &here, &next, f.pair[i], false);
             f.singular |= singular;
             if f.pair[i] {
                 // Of the second row, both minors are those of the pivot: Δ and b̂.
                 let minors = minors.follow(here.entries[2], &next);
-                (f.pivots[i + 1], _) = Pivot::new(minors, &next, &after, false, true);
+                (f.pivots[i + 1], _) = RowPivot::new(minors, &next, &after, false, true);
                 (here, next, i) = (after, scaled(rows, i + 3), i + 2);
             } else {
                 (here, next, i) = (next, after, i + 1);
@@ -266,7 +266,7 @@ impl<T: Scalar> Elimination<T> for DiagonalPivoting<T> {
         self.0.singular
     }
 
-    fn product(&self, rows: &Rows<'_, T>) -> Option<Product> {
+    fn product(&self, rows: &Rows<'_, T>) -> Option<ScaledProduct> {
         Some(self.0.product(rows))
     }
 

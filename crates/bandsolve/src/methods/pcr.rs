@@ -39,7 +39,7 @@ pub(crate) struct ParallelCyclicReduction {
 }
 
 /// The matrix of one level, its diagonal being 1, and what its rows were divided by to make it so.
-struct Level<'a, T> {
+struct PcrLevel<'a, T> {
     sub: &'a mut [T],
     sup: &'a mut [T],
     recip: &'a mut [T],
@@ -70,7 +70,7 @@ fn blocks(rows: Range<usize>, mut work: impl FnMut(Range<usize>, Range<usize>)) 
     }
 }
 
-impl<'a, T: Scalar> Level<'a, T> {
+impl<'a, T: Scalar> PcrLevel<'a, T> {
     /// Memory for one level.
     fn scratch(n: usize) -> StackReq {
         StackReq::new::<T>(n).and(StackReq::new::<T>(n)).and(StackReq::new::<T>(n))
@@ -96,7 +96,7 @@ impl<'a, T: Scalar> Level<'a, T> {
     }
 
     /// The level after `fine`.
-    fn set_reduced(&mut self, fine: &Level<'_, T>, distance: usize, tasks: usize) {
+    fn set_reduced(&mut self, fine: &PcrLevel<'_, T>, distance: usize, tasks: usize) {
         let (a, c) = (&*fine.sub, &*fine.sup);
         let out = (&mut *self.sub, &mut *self.sup, &mut *self.recip);
         spread(tasks, 0..a.len(), out, &|range, (subs, sups, recips)| {
@@ -118,7 +118,7 @@ impl<'a, T: Scalar> Level<'a, T> {
     }
 
     /// Right-hand sides of this level from those, `d`, of the level `fine` before.
-    fn reduce(&self, fine: &Level<'_, T>, distance: usize, d: &[T], out: &mut [T], tasks: usize) {
+    fn reduce(&self, fine: &PcrLevel<'_, T>, distance: usize, d: &[T], out: &mut [T], tasks: usize) {
         spread(tasks, 0..d.len(), out, &|range, out| {
             blocks(range, |rows, here| {
                 let out = &mut out[here];
@@ -141,10 +141,10 @@ impl<T: Scalar> Elimination<T> for ParallelCyclicReduction {
 
     fn new(rows: &Rows<'_, T>, options: &Options) -> Result<Self> {
         let (n, threads) = (rows.n(), options.threads);
-        let scratch = Level::<T>::scratch(n).and(Level::<T>::scratch(n));
+        let scratch = PcrLevel::<T>::scratch(n).and(PcrLevel::<T>::scratch(n));
         let mut memory = buffer(scratch)?;
-        let (mut fine, stack) = Level::<T>::take(PodStack::new(&mut memory), n);
-        let (mut coarse, _) = Level::take(stack, n);
+        let (mut fine, stack) = PcrLevel::<T>::take(PodStack::new(&mut memory), n);
+        let (mut coarse, _) = PcrLevel::take(stack, n);
         fine.set_rows(rows, tasks(threads, n));
         let (mut levels, mut singular) = (0, fine.recip.contains(&T::ZERO));
         while n > 1 << levels && !fine.is_diagonal() {
@@ -162,15 +162,15 @@ impl<T: Scalar> Elimination<T> for ParallelCyclicReduction {
 
     /// Two levels of the matrix and one of the right-hand sides.
     fn scratch(&self, n_rhs: usize) -> StackReq {
-        Level::<T>::scratch(self.n)
-            .and(Level::<T>::scratch(self.n))
+        PcrLevel::<T>::scratch(self.n)
+            .and(PcrLevel::<T>::scratch(self.n))
             .and(StackReq::new::<T>(self.n.saturating_mul(n_rhs)))
     }
 
     fn solve(&self, rows: &Rows<'_, T>, x: &mut [T], stack: &mut PodStack) {
         let (n, tasks) = (rows.n(), tasks(self.threads, rows.n()));
-        let (mut fine, stack) = Level::take(stack, n);
-        let (mut coarse, stack) = Level::take(stack, n);
+        let (mut fine, stack) = PcrLevel::take(stack, n);
+        let (mut coarse, stack) = PcrLevel::take(stack, n);
         let (spare, _) = stack.make_raw::<T>(x.len());
         fine.set_rows(rows, tasks);
         for x in x.chunks_exact_mut(n) {
@@ -201,9 +201,9 @@ mod tests {
     #[test]
     fn one_level_by_hand() {
         let a = matrix(&[[1.0, 2.0, 1.0]; 4]);
-        let mut memory = PodBuffer::new(Level::<f64>::scratch(4).and(Level::<f64>::scratch(4)));
-        let (mut fine, stack) = Level::take(PodStack::new(&mut memory), 4);
-        let (mut coarse, _) = Level::take(stack, 4);
+        let mut memory = PodBuffer::new(PcrLevel::<f64>::scratch(4).and(PcrLevel::<f64>::scratch(4)));
+        let (mut fine, stack) = PcrLevel::take(PodStack::new(&mut memory), 4);
+        let (mut coarse, _) = PcrLevel::take(stack, 4);
         fine.set_rows(&a.rows(), 1);
         assert_eq!((&*fine.sub, &*fine.sup), (&[0.0, 0.5, 0.5, 0.5][..], &[0.5, 0.5, 0.5, 0.0][..]));
         coarse.set_reduced(&fine, 1, 1);

@@ -9,7 +9,7 @@ use crate::contract::factors::Factors;
 use crate::decision::Decision;
 use crate::error::Result;
 use crate::matrix::{BandSize, Banded, BlockSize, BlockTridiagonal};
-use crate::partition::block_rpts::{self, Size};
+use crate::partition::block_rpts::{self, SystemSize};
 use crate::partition::partitioned::{Scheme, Truncation};
 use crate::pivoted::{banded, block_band};
 use bandsolve_kernel::Scalar;
@@ -47,7 +47,7 @@ pub(crate) mod of_bands {
         if n <= block.saturating_mul(2) {
             return banded::scratch::<T>(decision, (n, lower, upper), n_rhs);
         }
-        let size = Size { n, block_rows: n.div_ceil(block), storage: (block, lower + upper + 1) };
+        let size = SystemSize { n, block_rows: n.div_ceil(block), storage: (block, lower + upper + 1) };
         Some(block_rpts::scratch::<T>(&decision.options, size, n_rhs))
     }
 }
@@ -73,7 +73,7 @@ pub(crate) mod of_blocks {
         if block_rows <= 1 {
             return block_band::scratch::<T>(decision, size, n_rhs);
         }
-        let size = Size { n: decision.shape.n(), block_rows, storage: (block, 0) };
+        let size = SystemSize { n: decision.shape.n(), block_rows, storage: (block, 0) };
         Some(block_rpts::scratch::<T>(&decision.options, size, n_rhs))
     }
 }

@@ -43,7 +43,7 @@ pub(crate) type SpikeCr<T> = Spikes<T, Cr<T>>;
 /// Beside E, and two right-hand sides of it to factor: 4 flops a row and right-hand side; 3 words read, 1 written.
 #[derive(Debug)]
 pub(crate) struct Spikes<T: Scalar, E> {
-    cut: Cut,
+    cut: RowCut,
     inner: Vec<E>,
     /// w and v of each row
     spikes: Vec<[T; 2]>,
@@ -55,12 +55,12 @@ pub(crate) struct Spikes<T: Scalar, E> {
 
 /// How rows are cut into partitions: of one size, the last one up to a row less than twice as long.
 #[derive(Debug, Clone, Copy)]
-struct Cut {
+struct RowCut {
     n: usize,
     rows: usize,
 }
 
-impl Cut {
+impl RowCut {
     fn count(&self) -> usize {
         (self.n / self.rows).max(1)
     }
@@ -79,7 +79,7 @@ impl Cut {
 
 impl<T: Scalar, E: Elimination<T>> Spikes<T, E> {
     /// Factors partitions and finds their spikes.
-    fn factor(rows: &Rows<'_, T>, options: &Options, cut: Cut) -> Result<(Vec<E>, Vec<[T; 2]>)> {
+    fn factor(rows: &Rows<'_, T>, options: &Options, cut: RowCut) -> Result<(Vec<E>, Vec<[T; 2]>)> {
         let alone = Options { threads: 1, ..*options };
         let mut inner = places::<E>(cut.count())?;
         let mut spikes = allocate(cut.n, [T::ZERO; 2])?;
@@ -113,7 +113,7 @@ impl<T: Scalar, E: Elimination<T>> Spikes<T, E> {
     }
 
     /// Factors the equations between the tips; also returns whether they have no solution.
-    fn factor_coarse(spikes: &[[T; 2]], cut: Cut, simd: Simd) -> Result<(BandLu<T>, bool)> {
+    fn factor_coarse(spikes: &[[T; 2]], cut: RowCut, simd: Simd) -> Result<(BandLu<T>, bool)> {
         let n = 2 * (cut.count() - 1);
         let mut bands = allocate(5 * n, T::ZERO)?;
         let mut set = |i: usize, j: usize, v: T| bands[2 + i - j + 5 * j] = v;
@@ -173,7 +173,7 @@ impl<T: Scalar, E: Elimination<T>> Elimination<T> for Spikes<T, E> {
     const NEEDS_SCRATCH: bool = true;
 
     fn new(rows: &Rows<'_, T>, options: &Options) -> Result<Self> {
-        let cut = Cut { n: rows.n(), rows: options.partition_rows.unwrap_or(SPIKE_PARTITION_ROWS).max(3) };
+        let cut = RowCut { n: rows.n(), rows: options.partition_rows.unwrap_or(SPIKE_PARTITION_ROWS).max(3) };
         let (inner, spikes) = Self::factor(rows, options, cut)?;
         let threads = options.threads.min(cut.count());
         let mut spike = Self { cut, inner, spikes, coarse: None, threads, singular: false };

@@ -8,7 +8,7 @@
 //!
 //! T may be singular where the whole is not; as with every pivot that is too small, verification finds out.
 
-use crate::contract::determinant::Product;
+use crate::contract::determinant::ScaledProduct;
 use crate::contract::factors::{Factors, Solver};
 use crate::contract::verify::{Facts, Lazy, buffer, refinement_scratch};
 use crate::decision::{Decision, Options};
@@ -44,7 +44,7 @@ pub(crate) trait Elimination<T: Scalar>: Sized + Send + Sync + Debug {
     }
 
     /// det A, if the factors tell it as reliably as pivoted ones; asked for only where no pivot was zero.
-    fn product(&self, _rows: &Rows<'_, T>) -> Option<Product> {
+    fn product(&self, _rows: &Rows<'_, T>) -> Option<ScaledProduct> {
         None
     }
 
@@ -182,7 +182,7 @@ impl<'m, T: Scalar, E: Elimination<T>> Solver<T, Tridiagonal<'m, T>> for Stored<
     }
 
     /// Of an open system: the leading rows of a periodic one may be singular where the whole is not.
-    fn product(&self, a: &Tridiagonal<'m, T>) -> Option<Product> {
+    fn product(&self, a: &Tridiagonal<'m, T>) -> Option<ScaledProduct> {
         let system = self.plain.as_ref().filter(|system| system.border.is_none() && !system.is_singular())?;
         system.inner.product(&a.rows())
     }

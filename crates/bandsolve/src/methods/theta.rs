@@ -21,12 +21,12 @@
 //!
 //! Source: Chang, thesis, chapter 4. a, b, c, d → sub, diag, sup, rhs.
 
-use crate::contract::determinant::Product;
+use crate::contract::determinant::ScaledProduct;
 use crate::decision::Options;
 use crate::error::Result;
-use crate::methods::diagonal_pivoting::{Factors, Minors, Pivot, ScaledRow, scaled};
+use crate::methods::diagonal_pivoting::{Minors, PivotFactors, RowPivot, ScaledRow, scaled};
 use crate::methods::stored::Elimination;
-use crate::recurrence::{Carry, GROUPS, Scan, Tile, run};
+use crate::recurrence::{Carry, GROUPS, Scan, ScanTile, run};
 use crate::tuning::SCAN_TILE_ROWS;
 use bandsolve_kernel::rows::Rows;
 use bandsolve_kernel::scalar::peak;
@@ -40,15 +40,15 @@ use dyn_stack::PodStack;
 /// Factor: 40 flops and 3 divisions a row (36 without pairs). Solve: 17 flops a row and right-hand side.
 #[derive(Debug)]
 pub(crate) struct Theta<T, const PAIRS: bool> {
-    factors: Factors<T>,
+    factors: PivotFactors<T>,
     threads: usize,
 }
 
 impl<T: Scalar, const PAIRS: bool> Elimination<T> for Theta<T, PAIRS> {
     fn new(rows: &Rows<'_, T>, options: &Options) -> Result<Self> {
-        let mut factors = Factors::new(rows.n())?;
+        let mut factors = PivotFactors::new(rows.n())?;
         let start = Minors { last: T::ONE, before: T::ZERO, older: T::ZERO };
-        let structure = Carry::new(Border { second: false, minors: start });
+        let structure = Carry::new(GroupBorder { second: false, minors: start });
         let sweeps = Sweeps::<T, PAIRS> { rows, structure, singular: AtomicBool::new(false) };
         run(&sweeps, (&mut factors.pivots[..], &mut factors.pair[..]), start, options.threads);
         factors.singular = sweeps.singular.into_inner();
@@ -60,7 +60,7 @@ impl<T: Scalar, const PAIRS: bool> Elimination<T> for Theta<T, PAIRS> {
     }
 
     /// Only where pivots may be of two rows: without, they lose digits unseen.
-    fn product(&self, rows: &Rows<'_, T>) -> Option<Product> {
+    fn product(&self, rows: &Rows<'_, T>) -> Option<ScaledProduct> {
         PAIRS.then(|| self.factors.product(rows))
     }
 
@@ -71,7 +71,7 @@ impl<T: Scalar, const PAIRS: bool> Elimination<T> for Theta<T, PAIRS> {
 
 /// What crosses from one group to the next when the structure is decided.
 #[derive(Debug, Clone, Copy)]
-struct Border<T> {
+struct GroupBorder<T> {
     /// Whether the next row is the second of two.
     second: bool,
     /// Of the row before.
@@ -81,12 +81,12 @@ struct Border<T> {
 /// The sweeps over a tile.
 struct Sweeps<'m, T, const PAIRS: bool> {
     rows: &'m Rows<'m, T>,
-    structure: Carry<Border<T>>,
+    structure: Carry<GroupBorder<T>>,
     singular: AtomicBool,
 }
 
 /// A row and its place: `step` rows into group `g`.
-struct Place {
+struct RowPlace {
     g: usize,
     step: usize,
     row: usize,
@@ -111,7 +111,7 @@ impl<T: Scalar, const PAIRS: bool> Sweeps<'_, T, PAIRS> {
         &self,
         (first, len): (usize, usize),
         minors: &mut [Minors<T>; G],
-        mut each: impl FnMut(Place, Minors<T>, &[ScaledRow<T>; 3]),
+        mut each: impl FnMut(RowPlace, Minors<T>, &[ScaledRow<T>; 3]),
     ) {
         let mut sup: [T; G] = core::array::from_fn(|g| self.sup_before(first + g * len));
         let mut window: [[ScaledRow<T>; 2]; G] =
@@ -123,7 +123,7 @@ impl<T: Scalar, const PAIRS: bool> Sweeps<'_, T, PAIRS> {
                 let after = scaled(self.rows, row + 2);
                 let raw = minors[g].follow(sup[g], &here);
                 minors[g] = raw.normalized();
-                each(Place { g, step, row }, minors[g], &[here, next, after]);
+                each(RowPlace { g, step, row }, minors[g], &[here, next, after]);
                 sup[g] = here.entries[2];
                 window[g] = [next, after];
             }
@@ -134,7 +134,7 @@ impl<T: Scalar, const PAIRS: bool> Sweeps<'_, T, PAIRS> {
 /// Where pivots of two rows would begin: a byte for each step, a bit for each group.
 type Begins = [u8; SCAN_TILE_ROWS / GROUPS];
 
-impl<'x, T: Scalar, const PAIRS: bool> Scan<(&'x mut [Pivot<T>], &'x mut [bool])> for Sweeps<'_, T, PAIRS> {
+impl<'x, T: Scalar, const PAIRS: bool> Scan<(&'x mut [RowPivot<T>], &'x mut [bool])> for Sweeps<'_, T, PAIRS> {
     type State = Minors<T>;
     /// What (1, 0) and (0, 1) become.
     type Transfer = [[T; 2]; 2];
@@ -172,12 +172,12 @@ impl<'x, T: Scalar, const PAIRS: bool> Scan<(&'x mut [Pivot<T>], &'x mut [bool])
     fn finish<const G: usize>(&self, tile: &mut Output<'x, T>, mut leaving: [Minors<T>; G]) -> bool {
         let groups = (tile.offset, tile.group_rows::<G>());
         let (mut begins, mut second): (Begins, _) = ([0; SCAN_TILE_ROWS / GROUPS], [[false, true]; G]);
-        self.sweep(groups, &mut leaving, |Place { g, step, row }, minors, [here, next, after]| {
+        self.sweep(groups, &mut leaving, |RowPlace { g, step, row }, minors, [here, next, after]| {
             let begin = PAIRS && row + 1 < self.rows.n() && minors.begin_pair(here, next, after);
             begins[step] |= u8::from(begin) << g;
             second[g] = second[g].map(|second| begin && !second);
         });
-        let entering = self.structure.pass::<G>(tile.index, |g, border| Border {
+        let entering = self.structure.pass::<G>(tile.index, |g, border| GroupBorder {
             second: second[g][usize::from(border.second)],
             minors: leaving[g],
         });
@@ -189,20 +189,20 @@ impl<'x, T: Scalar, const PAIRS: bool> Scan<(&'x mut [Pivot<T>], &'x mut [bool])
     }
 }
 
-type Output<'x, T> = Tile<(&'x mut [Pivot<T>], &'x mut [bool])>;
+type Output<'x, T> = ScanTile<(&'x mut [RowPivot<T>], &'x mut [bool])>;
 
 impl<T: Scalar, const PAIRS: bool> Sweeps<'_, T, PAIRS> {
     /// The third sweep.
-    fn write<const G: usize>(&self, tile: &mut Output<'_, T>, begins: &Begins, entering: [Border<T>; G]) {
+    fn write<const G: usize>(&self, tile: &mut Output<'_, T>, begins: &Begins, entering: [GroupBorder<T>; G]) {
         let groups = (tile.offset, tile.group_rows::<G>());
         let (mut minors, mut second) = (entering.map(|border| border.minors), entering.map(|border| border.second));
         let (pivots, pair) = &mut tile.output;
         let mut singular = false;
-        self.sweep(groups, &mut minors, |Place { g, step, row }, minors, [here, next, _]| {
+        self.sweep(groups, &mut minors, |RowPlace { g, step, row }, minors, [here, next, _]| {
             let (at, begin) = (row - groups.0, begins[step] >> g & 1 == 1 && !second[g]);
             pair[at] = begin;
             let zero;
-            (pivots[at], zero) = Pivot::new(minors, here, next, begin, second[g]);
+            (pivots[at], zero) = RowPivot::new(minors, here, next, begin, second[g]);
             singular |= zero;
             second[g] = begin;
         });

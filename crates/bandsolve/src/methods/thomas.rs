@@ -7,7 +7,7 @@
 //!
 //! Paper → here: a, b, c, d → sub, diag, sup, rhs.
 
-use crate::contract::determinant::Product;
+use crate::contract::determinant::ScaledProduct;
 use crate::decision::Options;
 use crate::error::Result;
 use crate::memory::allocate;
@@ -52,8 +52,8 @@ impl<T: Scalar> Elimination<T> for Thomas<T> {
 
     /// Only if no pivot is small beside what it is the difference of: then it is the exact one for a diagonal entry changed
     /// by a few ε.
-    fn product(&self, rows: &Rows<'_, T>) -> Option<Product> {
-        let mut product = Product::ONE;
+    fn product(&self, rows: &Rows<'_, T>) -> Option<ScaledProduct> {
+        let mut product = ScaledProduct::ONE;
         let mut above = T::ZERO;
         for (i, [recip, next]) in self.factors.iter().enumerate() {
             let (sub, diag, _) = rows.row(i);

@@ -14,7 +14,7 @@
 
 use crate::contract::Op;
 use crate::contract::equations::Matrix;
-use crate::contract::factors::{Columns as System, FactorBy, Factors, Outcome, Solver};
+use crate::contract::factors::{FactorBy, Factors, Outcome, RhsAndSolution, Solver};
 use crate::contract::verify::{Facts, Report, good, refinement_scratch};
 use crate::decision::{Decision, Options, Pivoting};
 use crate::error::Result;
@@ -22,14 +22,16 @@ use crate::matrix::{Banded, BlockTridiagonal};
 use crate::partition::block_repair::BlockRepair;
 use crate::partition::cut::{ALIGN, Cut, columns, columns_mut, cut_out_mut, middle, size_below, split_columns};
 use crate::partition::driver::{self, ByPartitions, known_size, mend_bad};
-use crate::partition::level::{Findings, both};
+use crate::partition::level::{CheckResults, both};
 use crate::partition::repair::is_nothing;
 use crate::tuning;
-use bandsolve_kernel::blocks::{self, Band, BlockMatrix, BlockRun, Choice, Coarse, Level, Target, Task};
+use bandsolve_kernel::blocks::{
+    self, Band, BlockCoarseRows, BlockMatrix, BlockPivots, BlockRun, BlockSystem, BlockTarget, Task,
+};
 use bandsolve_kernel::rows::{BlockRows, Orientation};
 use bandsolve_kernel::run::{Columns, ColumnsMut};
 use bandsolve_kernel::scalar::{peak, reciprocal};
-use bandsolve_kernel::sweep::{Found, MAX_RHS};
+use bandsolve_kernel::sweep::{CheckResult, MAX_RHS};
 use bandsolve_kernel::threads::join;
 use bandsolve_kernel::{RealScalar, Scalar, Simd};
 use core::ops::Range;
@@ -63,14 +65,14 @@ impl<T: Scalar> SmallBlocks<T> for Banded<'_, T> {
 
 /// What of a matrix decides how much memory its solves take.
 #[derive(Clone, Copy)]
-pub(crate) struct Size {
+pub(crate) struct SystemSize {
     pub n: usize,
     pub block_rows: usize,
     /// [`BlockMatrix::storage`]
     pub storage: (usize, usize),
 }
 
-impl Size {
+impl SystemSize {
     fn of<T: Scalar>(matrix: &BlockMatrix<'_, T>) -> Self {
         Self { n: matrix.n(), block_rows: matrix.block_rows(), storage: matrix.storage() }
     }
@@ -82,14 +84,14 @@ fn together(n_rhs: usize) -> usize {
 }
 
 /// Scratch of one level and all below it.
-fn level_scratch<T: Scalar>(settings: &Settings, size: Size, n_rhs: usize) -> StackReq {
+fn level_scratch<T: Scalar>(settings: &BlockSettings, size: SystemSize, n_rhs: usize) -> StackReq {
     let memory = StackReq::new_aligned::<T::Real>(settings.tile_memory::<T>(size, n_rhs), ALIGN);
     memory.and(settings.scratch::<T>(size.block_rows, size.storage.0, n_rhs))
 }
 
 /// Scratch of solves by small blocks.
-pub(crate) fn scratch<T: Scalar>(options: &Options, size: Size, n_rhs: usize) -> StackReq {
-    let (settings, together) = (&Settings::new::<T>(options), together(n_rhs));
+pub(crate) fn scratch<T: Scalar>(options: &Options, size: SystemSize, n_rhs: usize) -> StackReq {
+    let (settings, together) = (&BlockSettings::new::<T>(options), together(n_rhs));
     let copy = StackReq::new_aligned::<T>(size.n, ALIGN);
     let refinement =
         refinement_scratch::<T>(options.verify, size.n).and(copy).and(level_scratch::<T>(settings, size, 1));
@@ -99,13 +101,13 @@ pub(crate) fn scratch<T: Scalar>(options: &Options, size: Size, n_rhs: usize) ->
 
 /// What is fixed during a solve.
 #[derive(Clone, Copy)]
-struct Settings<'a> {
+struct BlockSettings<'a> {
     options: &'a Options,
     /// Of a vector.
     lanes: usize,
 }
 
-impl<'a> Settings<'a> {
+impl<'a> BlockSettings<'a> {
     fn new<T: Scalar>(options: &'a Options) -> Self {
         Self { options, lanes: T::lanes(options.sweep_simd()) }
     }
@@ -132,7 +134,7 @@ impl<'a> Settings<'a> {
     }
 
     /// Reals of tile memory for all threads.
-    fn tile_memory<T: Scalar>(&self, size: Size, n_rhs: usize) -> usize {
+    fn tile_memory<T: Scalar>(&self, size: SystemSize, n_rhs: usize) -> usize {
         let (n, block) = (size.block_rows, size.storage.0);
         // Coarse matrices take less than a band.
         blocks::memory::<T>(self.simd(), size.storage, self.longest(n), n_rhs)
@@ -152,18 +154,18 @@ impl<'a> Settings<'a> {
 
 /// One thread's share of a level: partitions `parts`.
 struct Share<'a, T: Scalar> {
-    settings: Settings<'a>,
-    level: &'a Level<'a, T>,
+    settings: BlockSettings<'a>,
+    level: &'a BlockSystem<'a, T>,
     cut: Cut,
     rhs: Columns<'a, T>,
     parts: Range<usize>,
-    work: Work<'a, T>,
+    work: LevelJob<'a, T>,
     memory: &'a mut [T::Real],
 }
 
-enum Work<'a, T: Scalar> {
+enum LevelJob<'a, T: Scalar> {
     /// Equations of the partitions.
-    Reduce(Coarse<'a, T>),
+    Reduce(BlockCoarseRows<'a, T>),
     /// x at their rows, from the solution of the coarse system and lower bounds of ‖x‖∞.
     Substitute {
         x: ColumnsMut<'a, T>,
@@ -173,28 +175,31 @@ enum Work<'a, T: Scalar> {
     },
 }
 
-impl<T: Scalar> Work<'_, T> {
+impl<T: Scalar> LevelJob<'_, T> {
     /// The first `parts` partitions of `rows` rows each, and the rest; a coarse equation has `block` rows.
     fn split_at(self, parts: usize, rows: usize, block: usize) -> (Self, Self) {
         match self {
-            Work::Reduce(Coarse { sub, diag, sup, rhs }) => {
+            LevelJob::Reduce(BlockCoarseRows { sub, diag, sup, rhs }) => {
                 let equations = 2 * parts * block;
                 let [sub, diag, sup] = [sub, diag, sup].map(|array| array.split_at_mut(equations * block));
                 let rhs = split_columns(rhs, equations);
-                let first = Coarse { sub: sub.0, diag: diag.0, sup: sup.0, rhs: rhs.0 };
-                (Work::Reduce(first), Work::Reduce(Coarse { sub: sub.1, diag: diag.1, sup: sup.1, rhs: rhs.1 }))
+                let first = BlockCoarseRows { sub: sub.0, diag: diag.0, sup: sup.0, rhs: rhs.0 };
+                (
+                    LevelJob::Reduce(first),
+                    LevelJob::Reduce(BlockCoarseRows { sub: sub.1, diag: diag.1, sup: sup.1, rhs: rhs.1 }),
+                )
             }
-            Work::Substitute { x, gaps, coarse, x_max } => {
+            LevelJob::Substitute { x, gaps, coarse, x_max } => {
                 let (x, gaps) = (split_columns(x, parts * rows), split_columns(gaps, parts));
-                let first = Work::Substitute { x: x.0, gaps: gaps.0, coarse, x_max };
-                (first, Work::Substitute { x: x.1, gaps: gaps.1, coarse, x_max })
+                let first = LevelJob::Substitute { x: x.0, gaps: gaps.0, coarse, x_max };
+                (first, LevelJob::Substitute { x: x.1, gaps: gaps.1, coarse, x_max })
             }
         }
     }
 }
 
 impl<T: Scalar> Share<'_, T> {
-    fn parallel(mut self, threads: usize) -> Findings {
+    fn parallel(mut self, threads: usize) -> CheckResults {
         let (lanes, block) = (self.settings.lanes, self.level.matrix.block());
         if threads <= 1 || self.parts.len() <= lanes {
             return self.run();
@@ -208,29 +213,29 @@ impl<T: Scalar> Share<'_, T> {
         both(a, b)
     }
 
-    fn run(&mut self) -> Findings {
-        let (mut found, mut part) = (Findings::default(), self.parts.start);
+    fn run(&mut self) -> CheckResults {
+        let (mut found, mut part) = (CheckResults::default(), self.parts.start);
         let (block, base) = (self.level.matrix.block(), self.cut.start(part) * self.level.matrix.block());
         while part < self.parts.end {
             let span = self.cut.span(part, self.parts.end, self.settings.lanes);
             let task = match &mut self.work {
-                Work::Reduce(out) => {
+                LevelJob::Reduce(out) => {
                     let equations = part - self.parts.start..part - self.parts.start + span.partitions();
                     let rows = 2 * equations.start * block..2 * equations.end * block;
                     let square = rows.start * block..rows.end * block;
-                    Task::Reduce(Coarse {
+                    Task::Reduce(BlockCoarseRows {
                         sub: &mut out.sub[square.clone()],
                         diag: &mut out.diag[square.clone()],
                         sup: &mut out.sup[square],
                         rhs: cut_out_mut(&mut out.rhs, rows),
                     })
                 }
-                Work::Substitute { x, gaps, coarse, x_max } => {
+                LevelJob::Substitute { x, gaps, coarse, x_max } => {
                     let own = part - self.parts.start..part - self.parts.start + span.partitions();
                     let first = span.first * block - base;
                     let rows = first..(first + span.rows() * block).min(x[0].len());
                     let (x, gaps) = (cut_out_mut(x, rows), cut_out_mut(gaps, own));
-                    Task::Substitute(Target { coarse: *coarse, partition: part, x, gaps, x_max: *x_max })
+                    Task::Substitute(BlockTarget { coarse: *coarse, partition: part, x, gaps, x_max: *x_max })
                 }
             };
             let (rhs, memory) = (self.rhs, &mut *self.memory);
@@ -245,12 +250,12 @@ impl<T: Scalar> Share<'_, T> {
 /// Solves the system of one level. Where `gaps` has room for them, verifies: returns what it found, and writes the gap of
 /// every partition. Without, what it found is no more than whether the matrix may be singular.
 fn solve_level<T: Scalar>(
-    settings: Settings,
+    settings: BlockSettings,
     (matrix, n_rhs): (BlockMatrix<'_, T>, usize),
     rhs: Columns<'_, T>,
     (x, gaps): (ColumnsMut<'_, T>, ColumnsMut<'_, T::Real>),
     (memory, stack): (&mut [T::Real], &mut PodStack),
-) -> Findings {
+) -> CheckResults {
     let (cut, b) = (settings.cut(matrix.block_rows()), matrix.block());
     let n = cut.coarse();
     let threads = settings.threads_for(matrix.block_rows(), b);
@@ -261,11 +266,11 @@ fn solve_level<T: Scalar>(
     let (coarse, stack) = stack.make_aligned_raw::<T>(n_rhs * n * b, ALIGN);
 
     let exchange = T::Real::from_f64(f64::from(settings.options.pivoting != Pivoting::None));
-    let choice = Choice { exchange, noise: T::Real::from_f64(settings.options.noise_threshold) };
-    let level = &Level { matrix, scaling: settings.options.scaling(), choice, n_rhs };
+    let choice = BlockPivots { exchange, noise: T::Real::from_f64(settings.options.noise_threshold) };
+    let level = &BlockSystem { matrix, scaling: settings.options.scaling(), choice, n_rhs };
     let parts = 0..cut.partitions();
-    let out = Coarse { sub: &mut *sub, diag: &mut *diag, sup: &mut *sup, rhs: columns_mut(coarse_rhs, n_rhs) };
-    let work = Work::Reduce(out);
+    let out = BlockCoarseRows { sub: &mut *sub, diag: &mut *diag, sup: &mut *sup, rhs: columns_mut(coarse_rhs, n_rhs) };
+    let work = LevelJob::Reduce(out);
     let [reduced, ..] =
         Share { settings, level, cut, rhs, parts: parts.clone(), work, memory: &mut *memory }.parallel(threads);
 
@@ -283,7 +288,7 @@ fn solve_level<T: Scalar>(
 
     let coarse = columns(coarse, n_rhs);
     let x_max = coarse.map(size_below);
-    let work = Work::Substitute { x, gaps, coarse, x_max };
+    let work = LevelJob::Substitute { x, gaps, coarse, x_max };
     let mut found = Share { settings, level, cut, rhs, parts, work, memory }.parallel(threads);
     for (found, x_max) in found.iter_mut().zip(x_max) {
         found.x_max = found.x_max.max_nan(x_max.to_f64());
@@ -344,14 +349,14 @@ pub(crate) fn factor<T: Scalar, A: SmallBlocks<T>>(
 }
 
 impl BlockRpts {
-    fn settings<T: Scalar>(&self) -> Settings<'_> {
-        Settings::new::<T>(&self.options)
+    fn settings<T: Scalar>(&self) -> BlockSettings<'_> {
+        BlockSettings::new::<T>(&self.options)
     }
 }
 
 impl<T: Scalar, A: SmallBlocks<T>> Solver<T, A> for BlockRpts {
     fn scratch(&self, a: &A, n_rhs: usize) -> StackReq {
-        let (size, together) = (Size::of(&a.blocks(Op::Plain)), together(n_rhs));
+        let (size, together) = (SystemSize::of(&a.blocks(Op::Plain)), together(n_rhs));
         let rhs = StackReq::new_aligned::<T>(size.n.saturating_mul(together), ALIGN);
         rhs.and(level_scratch::<T>(&self.settings::<T>(), size, together))
     }
@@ -361,7 +366,7 @@ impl<T: Scalar, A: SmallBlocks<T>> Solver<T, A> for BlockRpts {
         let n = matrix.n();
         let n_rhs = together(x.len() / n);
         let (memory, stack) =
-            stack.make_aligned_raw::<T::Real>(settings.tile_memory::<T>(Size::of(&matrix), n_rhs), ALIGN);
+            stack.make_aligned_raw::<T::Real>(settings.tile_memory::<T>(SystemSize::of(&matrix), n_rhs), ALIGN);
         let (rhs, stack) = stack.make_aligned_raw::<T>(n_rhs * n, ALIGN);
         for x in x.chunks_mut(n_rhs * n) {
             let n_rhs = x.len() / n;
@@ -374,14 +379,14 @@ impl<T: Scalar, A: SmallBlocks<T>> Solver<T, A> for BlockRpts {
     }
 
     fn solve_scratch(&self, factors: &Factors<T, A>, n_rhs: usize) -> StackReq {
-        scratch::<T>(&self.options, Size::of(&factors.matrix().blocks(Op::Plain)), n_rhs)
+        scratch::<T>(&self.options, SystemSize::of(&factors.matrix().blocks(Op::Plain)), n_rhs)
     }
 
     fn solve_all(
         &self,
         factors: &Factors<T, A>,
         op: Op,
-        system: System<'_, T>,
+        system: RhsAndSolution<'_, T>,
         outcome: &mut Outcome<'_>,
     ) -> Result<()> {
         driver::solve_all(self, factors, op, system, outcome)
@@ -401,19 +406,26 @@ impl<T: Scalar, A: SmallBlocks<T>> ByPartitions<T, A> for BlockRpts {
         &self,
         a: &A,
         op: Op,
-        (rhs, x): System<'_, T>,
+        (rhs, x): RhsAndSolution<'_, T>,
         gaps: &mut [T::Real],
         (_, stack): (&mut Report, &mut PodStack),
-    ) -> [Found; MAX_RHS] {
+    ) -> [CheckResult; MAX_RHS] {
         let (settings, matrix) = (self.settings::<T>(), a.blocks(op));
         let n_rhs = rhs.len() / matrix.n();
-        let memory = settings.tile_memory::<T>(Size::of(&matrix), n_rhs);
+        let memory = settings.tile_memory::<T>(SystemSize::of(&matrix), n_rhs);
         let (memory, stack) = stack.make_aligned_raw::<T::Real>(memory, ALIGN);
         let (x, gaps) = (columns_mut(x, n_rhs), columns_mut(gaps, n_rhs));
         solve_level(settings, (matrix, n_rhs), columns(rhs, n_rhs), (x, gaps), (memory, stack))
     }
 
-    fn mend(&self, a: &A, op: Op, (rhs, x): System<'_, T>, found: Found, gaps: &[T::Real]) -> Option<(f64, usize)> {
+    fn mend(
+        &self,
+        a: &A,
+        op: Op,
+        (rhs, x): RhsAndSolution<'_, T>,
+        found: CheckResult,
+        gaps: &[T::Real],
+    ) -> Option<(f64, usize)> {
         let matrix = a.blocks(op);
         let (n, block, cut) = (matrix.n(), matrix.block(), self.settings::<T>().cut(matrix.block_rows()));
         let simd = self.options.simd;

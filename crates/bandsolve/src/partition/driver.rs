@@ -2,13 +2,13 @@
 //! partition, refined, or left to the sequential pivoted method.
 
 use crate::contract::equations::Matrix;
-use crate::contract::factors::{Columns, Factors, Outcome, Solver};
+use crate::contract::factors::{Factors, Outcome, RhsAndSolution, Solver};
 use crate::contract::verify::{Report, buffer, good, refinement_scratch};
 use crate::contract::{Factor, Op};
 use crate::error::Result;
 use crate::tuning;
 use bandsolve_kernel::run;
-use bandsolve_kernel::sweep::{Found, MAX_RHS};
+use bandsolve_kernel::sweep::{CheckResult, MAX_RHS};
 use bandsolve_kernel::{RealScalar, Scalar};
 use dyn_stack::{PodStack, StackReq};
 
@@ -26,14 +26,21 @@ pub(crate) trait ByPartitions<T: Scalar, A: Matrix<T>>: Solver<T, A> {
         &self,
         a: &A,
         op: Op,
-        columns: Columns<'_, T>,
+        columns: RhsAndSolution<'_, T>,
         gaps: &mut [T::Real],
         work: (&mut Report, &mut PodStack),
-    ) -> [Found; MAX_RHS];
+    ) -> [CheckResult; MAX_RHS];
 
     /// Accepts x if all is good, else mends the partitions that are not, if they are few. Returns the error and the refinement
     /// steps (1 if something was mended), `None` if the whole system has to be refined.
-    fn mend(&self, a: &A, op: Op, columns: Columns<'_, T>, found: Found, gaps: &[T::Real]) -> Option<(f64, usize)>;
+    fn mend(
+        &self,
+        a: &A,
+        op: Op,
+        columns: RhsAndSolution<'_, T>,
+        found: CheckResult,
+        gaps: &[T::Real],
+    ) -> Option<(f64, usize)>;
 }
 
 /// Where a repair has changed x.
@@ -50,7 +57,7 @@ pub(crate) fn solve_all<T: Scalar, A: Matrix<T>>(
     method: &impl ByPartitions<T, A>,
     factors: &Factors<T, A>,
     op: Op,
-    (rhs, x): Columns<'_, T>,
+    (rhs, x): RhsAndSolution<'_, T>,
     outcome: &mut Outcome<'_>,
 ) -> Result<()> {
     let n = factors.shape().n();
@@ -93,7 +100,7 @@ pub(crate) fn settle<T: Scalar, A: Matrix<T>>(
     op: Op,
     (rhs, offset): (&[T], usize),
     x: &mut [T],
-    (found, gaps): (Found, &[T::Real]),
+    (found, gaps): (CheckResult, &[T::Real]),
     (report, stack): (&mut Report, &mut PodStack),
 ) -> Result<(f64, Changed)> {
     if found.suspect || (found.looks_singular::<T::Real>() && !is_zero(rhs, x)) {
@@ -140,7 +147,7 @@ fn is_zero<T: Scalar>(rhs: &[T], x: &[T]) -> bool {
 /// Accepts x if all is good, else lets `mend` mend the partitions that are not, if they are few. Returns the error and the
 /// refinement steps (1 if something was mended).
 pub(crate) fn mend_bad<T: Scalar>(
-    found: Found,
+    found: CheckResult,
     gaps: &[T::Real],
     mut mend: impl FnMut(usize) -> Option<f64>,
 ) -> Option<(f64, usize)> {
@@ -161,6 +168,6 @@ pub(crate) fn mend_bad<T: Scalar>(
 }
 
 /// Lower bound of ‖x‖∞ for repairs: a little less than what was found, because mending may change the largest x.
-pub(crate) fn known_size<R: RealScalar>(found: Found) -> R {
+pub(crate) fn known_size<R: RealScalar>(found: CheckResult) -> R {
     R::from_f64(found.x_max * 0.999)
 }

@@ -7,8 +7,8 @@ use crate::partition::repair::{LONGEST, solve_window};
 use crate::partition::truncation;
 use crate::tuning;
 use bandsolve_kernel::rows::Rows;
-use bandsolve_kernel::run::{self, Columns, ColumnsMut, How, Target, Workspace};
-use bandsolve_kernel::sweep::{Eliminator, Found, MAX_RHS, Pivots};
+use bandsolve_kernel::run::{self, Columns, ColumnsMut, SweepOptions, Target, Workspace};
+use bandsolve_kernel::sweep::{CheckResult, Eliminator, MAX_RHS, Pivots};
 use bandsolve_kernel::threads::join;
 use bandsolve_kernel::tile::{self, Scaling};
 use bandsolve_kernel::{RealScalar, Scalar, Simd};
@@ -91,13 +91,14 @@ impl<'a> Settings<'a> {
         if n_rhs >= MAX_RHS && compiled { MAX_RHS } else { 1 }
     }
 
-    pub fn how<X: RealScalar>(&self) -> How<X> {
+    pub fn how<X: RealScalar>(&self) -> SweepOptions<X> {
         let pivots = self.options.pivots();
         match self.scheme.eliminator {
-            None => How { pivots, scaling: self.options.scaling() },
-            Some(eliminator) => {
-                How { pivots: Pivots { eliminator, fixed: self.scheme.fixed, ..pivots }, scaling: Scaling::Rows }
-            }
+            None => SweepOptions { pivots, scaling: self.options.scaling() },
+            Some(eliminator) => SweepOptions {
+                pivots: Pivots { eliminator, fixed: self.scheme.fixed, ..pivots },
+                scaling: Scaling::Rows,
+            },
         }
     }
 }
@@ -117,23 +118,23 @@ pub(crate) fn shared<'a, T>(columns: &'a ColumnsMut<'_, T>) -> Columns<'a, T> {
 }
 
 /// One thread's share of `reduce`: the equations of partitions `parts`.
-pub(crate) struct Reduce<'a, T: Scalar> {
+pub(crate) struct ReduceShare<'a, T: Scalar> {
     pub level: Level<'a, T>,
     pub rhs: Columns<'a, T>,
     pub parts: Range<usize>,
-    pub out: Coarse<'a, T>,
+    pub out: CoarseRows<'a, T>,
     pub memory: &'a mut [T::Real],
 }
 
 /// Rows of the coarse system, two a partition.
-pub(crate) struct Coarse<'a, T> {
+pub(crate) struct CoarseRows<'a, T> {
     pub sub: &'a mut [T],
     pub diag: &'a mut [T],
     pub sup: &'a mut [T],
     pub rhs: ColumnsMut<'a, T>,
 }
 
-impl<T> Coarse<'_, T> {
+impl<T> CoarseRows<'_, T> {
     fn split_at(self, mid: usize) -> (Self, Self) {
         let (sub, sub2) = self.sub.split_at_mut(mid);
         let (diag, diag2) = self.diag.split_at_mut(mid);
@@ -143,7 +144,7 @@ impl<T> Coarse<'_, T> {
     }
 }
 
-impl<T: Scalar> Reduce<'_, T> {
+impl<T: Scalar> ReduceShare<'_, T> {
     /// Returns whether nothing was left of an equation: then the matrix may be singular.
     pub fn parallel(mut self, threads: usize) -> bool {
         let lanes = self.level.settings.lanes;
@@ -153,8 +154,8 @@ impl<T: Scalar> Reduce<'_, T> {
         let mid = middle(&self.parts, lanes, threads);
         let memory = self.memory.split_at_mut(self.memory.len() / threads * (threads / 2));
         let out = self.out.split_at(2 * (mid - self.parts.start));
-        let left = Reduce { parts: self.parts.start..mid, out: out.0, memory: memory.0, ..self };
-        let right = Reduce { parts: mid..self.parts.end, out: out.1, memory: memory.1, ..self };
+        let left = ReduceShare { parts: self.parts.start..mid, out: out.0, memory: memory.0, ..self };
+        let right = ReduceShare { parts: mid..self.parts.end, out: out.1, memory: memory.1, ..self };
         let (a, b) = join(|| left.parallel(threads / 2), || right.parallel(threads - threads / 2));
         a | b
     }
@@ -180,10 +181,10 @@ impl<T: Scalar> Reduce<'_, T> {
 }
 
 /// What verification found of each column.
-pub(crate) type Findings = [Found; MAX_RHS];
+pub(crate) type CheckResults = [CheckResult; MAX_RHS];
 
 /// Of two parts.
-pub(crate) fn both(mut a: Findings, b: Findings) -> Findings {
+pub(crate) fn both(mut a: CheckResults, b: CheckResults) -> CheckResults {
     for r in 0..MAX_RHS {
         a[r] = a[r].and(b[r]);
     }
@@ -191,7 +192,7 @@ pub(crate) fn both(mut a: Findings, b: Findings) -> Findings {
 }
 
 /// One thread's share of `substitute`: the unknowns of partitions `parts`.
-pub(crate) struct Substitute<'a, T: Scalar> {
+pub(crate) struct SubstituteShare<'a, T: Scalar> {
     pub level: Level<'a, T>,
     /// Right-hand sides of the whole level; `None`: they stand in `x`.
     pub rhs: Option<Columns<'a, T>>,
@@ -207,8 +208,8 @@ pub(crate) struct Substitute<'a, T: Scalar> {
     pub memory: &'a mut [T::Real],
 }
 
-impl<T: Scalar> Substitute<'_, T> {
-    pub fn parallel(mut self, threads: usize) -> Findings {
+impl<T: Scalar> SubstituteShare<'_, T> {
+    pub fn parallel(mut self, threads: usize) -> CheckResults {
         let lanes = self.level.settings.lanes;
         if threads <= 1 || self.parts.len() <= lanes {
             return self.run();
@@ -217,16 +218,16 @@ impl<T: Scalar> Substitute<'_, T> {
         let memory = self.memory.split_at_mut(self.memory.len() / threads * (threads / 2));
         let x = split_columns(self.x, (mid - self.parts.start) * self.level.cut.m);
         let gaps = split_columns(self.gaps, mid - self.parts.start);
-        let left = Substitute { parts: self.parts.start..mid, x: x.0, gaps: gaps.0, memory: memory.0, ..self };
-        let right = Substitute { parts: mid..self.parts.end, x: x.1, gaps: gaps.1, memory: memory.1, ..self };
+        let left = SubstituteShare { parts: self.parts.start..mid, x: x.0, gaps: gaps.0, memory: memory.0, ..self };
+        let right = SubstituteShare { parts: mid..self.parts.end, x: x.1, gaps: gaps.1, memory: memory.1, ..self };
         let (a, b) = join(|| left.parallel(threads / 2), || right.parallel(threads - threads / 2));
         both(a, b)
     }
 
-    fn run(&mut self) -> Findings {
+    fn run(&mut self) -> CheckResults {
         let level = self.level;
         let (n_rhs, how) = (level.n_rhs, level.settings.how());
-        let (mut found, mut part) = (Findings::default(), self.parts.start);
+        let (mut found, mut part) = (CheckResults::default(), self.parts.start);
         let base = level.cut.start(part);
         while part < self.parts.end {
             let span = level.cut.span(part, self.parts.end, level.settings.lanes);
@@ -258,7 +259,7 @@ pub(crate) fn solve_level<T: Scalar>(
     x: ColumnsMut<'_, T>,
     gaps: ColumnsMut<'_, T::Real>,
     (memory, stack): (&mut [T::Real], &mut PodStack),
-) -> (Findings, bool) {
+) -> (CheckResults, bool) {
     let cut = settings.cut(rows.n());
     let n = cut.coarse();
     let threads = settings.threads_for(rows.n());
@@ -272,9 +273,10 @@ pub(crate) fn solve_level<T: Scalar>(
     let parts = 0..cut.partitions();
 
     let own = cut_out_mut(&mut coarse, 1..n + 1);
-    let out = Coarse { sub: &mut *sub, diag: &mut *diag, sup: &mut *sup, rhs: own };
+    let out = CoarseRows { sub: &mut *sub, diag: &mut *diag, sup: &mut *sup, rhs: own };
     let from = rhs.unwrap_or(shared(&x));
-    let nothing_left = Reduce { level, rhs: from, parts: parts.clone(), out, memory: &mut *memory }.parallel(threads);
+    let nothing_left =
+        ReduceShare { level, rhs: from, parts: parts.clone(), out, memory: &mut *memory }.parallel(threads);
 
     let coarse_rows = coarse_rows([sub, diag, sup], rows.periodic);
     let own = cut_out_mut(&mut coarse, 1..n + 1);
@@ -285,7 +287,7 @@ pub(crate) fn solve_level<T: Scalar>(
     let x_max = core::array::from_fn(|r| if verify { size_below(coarse[r]) } else { T::Real::ZERO });
     let stream = 5 * size_of::<T>() * rows.n() > tuning::STREAM_MIN_BYTES;
     let coarse = shared(&coarse);
-    let mut found = Substitute { level, rhs, coarse, x_max, stream, gaps, parts, x, memory }.parallel(threads);
+    let mut found = SubstituteShare { level, rhs, coarse, x_max, stream, gaps, parts, x, memory }.parallel(threads);
     for (found, x_max) in found.iter_mut().zip(x_max) {
         found.x_max = found.x_max.max_nan(x_max.to_f64());
         found.suspect |= nothing_left | below.suspect;

@@ -18,7 +18,7 @@
 //! singular, and there is nothing to normalise.
 
 use crate::contract::Op;
-use crate::contract::factors::{Columns, Factors, Outcome, Solver};
+use crate::contract::factors::{Factors, Outcome, RhsAndSolution, Solver};
 use crate::contract::sparse::SparseSolver;
 use crate::contract::verify::{Facts, Report, good};
 use crate::decision::{Decision, Options};
@@ -33,7 +33,7 @@ use crate::partition::repair::Repair;
 use crate::partition::sparse_sweep::SparseSweep;
 use crate::pivoted::tridiagonal;
 use bandsolve_kernel::Scalar;
-use bandsolve_kernel::sweep::{Found, MAX_RHS};
+use bandsolve_kernel::sweep::{CheckResult, MAX_RHS};
 use bandsolve_kernel::tile::Scaling;
 use dyn_stack::{PodStack, StackReq};
 use std::sync::Arc;
@@ -121,7 +121,7 @@ impl<'m, T: Scalar> Solver<T, Tridiagonal<'m, T>> for Partitioned {
         &self,
         factors: &Factors<T, Tridiagonal<'m, T>>,
         op: Op,
-        columns: Columns<'_, T>,
+        columns: RhsAndSolution<'_, T>,
         outcome: &mut Outcome<'_>,
     ) -> Result<()> {
         driver::solve_all(self, factors, op, columns, outcome)
@@ -154,10 +154,10 @@ impl<'m, T: Scalar> ByPartitions<T, Tridiagonal<'m, T>> for Partitioned {
         &self,
         a: &Tridiagonal<'m, T>,
         op: Op,
-        (rhs, x): Columns<'_, T>,
+        (rhs, x): RhsAndSolution<'_, T>,
         gaps: &mut [T::Real],
         (report, stack): (&mut Report, &mut PodStack),
-    ) -> [Found; MAX_RHS] {
+    ) -> [CheckResult; MAX_RHS] {
         let (settings, rows, n_rhs) = (self.settings::<T>(), op.rows(a), rhs.len() / a.n());
         let (memory, stack) = stack.make_aligned_raw::<T::Real>(settings.tile_memory::<T>(a.n(), n_rhs), ALIGN);
         let (rhs, x, gaps) = (columns(rhs, n_rhs), columns_mut(x, n_rhs), columns_mut(gaps, n_rhs));
@@ -173,8 +173,8 @@ impl<'m, T: Scalar> ByPartitions<T, Tridiagonal<'m, T>> for Partitioned {
         &self,
         a: &Tridiagonal<'m, T>,
         op: Op,
-        (rhs, x): Columns<'_, T>,
-        found: Found,
+        (rhs, x): RhsAndSolution<'_, T>,
+        found: CheckResult,
         gaps: &[T::Real],
     ) -> Option<(f64, usize)> {
         let (cut, rows) = (self.settings::<T>().cut(a.n()), op.rows(a));

@@ -20,7 +20,7 @@ use crate::partition::cut::{ALIGN, Cut, columns, columns_mut, cut_out_mut, size_
 use crate::partition::driver::{Changed, settle};
 use crate::partition::level;
 use crate::partition::level::{
-    Coarse, Findings, Level, Reduce, Settings, Substitute, both, level_scratch, shared, solve_level,
+    CheckResults, CoarseRows, Level, ReduceShare, Settings, SubstituteShare, both, level_scratch, shared, solve_level,
 };
 use crate::partition::partitioned::Partitioned;
 use crate::partition::repair::LONGEST;
@@ -122,10 +122,10 @@ impl<'a, 'm, T: Scalar> SparseSweep<'a, 'm, T> {
         let mut coarse = [zeros_below()?, zeros_below()?, zeros_below()?];
         let [sub, diag, sup] = &mut coarse;
         let mut ignored = zeros_below()?;
-        let out = Coarse { sub, diag, sup, rhs: columns_mut(&mut ignored, 1) };
+        let out = CoarseRows { sub, diag, sup, rhs: columns_mut(&mut ignored, 1) };
         let level = Level { settings: &self.settings, cut, rows, n_rhs: 1 };
         let rhs = columns(&zeros[..rows.n()], 1);
-        let reduce = Reduce { level, rhs, parts: 0..cut.partitions(), out, memory };
+        let reduce = ReduceShare { level, rhs, parts: 0..cut.partitions(), out, memory };
         let suspect = reduce.parallel(self.settings.threads_for(rows.n()));
         Ok(Stage { cut, coarse, suspect })
     }
@@ -146,7 +146,7 @@ impl<'a, 'm, T: Scalar> SparseSweep<'a, 'm, T> {
         (mut x, mut gaps): (ColumnsMut<'_, T>, ColumnsMut<'_, T::Real>),
         runs: &mut Runs,
         room: Below<'_, T>,
-    ) -> Result<Findings> {
+    ) -> Result<CheckResults> {
         let Below { levels, dummy, memory, stack } = room;
         let (own, below) = levels.split_first_mut().expect("a level");
         let (Stage { cut, .. }, rows) = (&self.stages[l], self.rows(l));
@@ -158,9 +158,10 @@ impl<'a, 'm, T: Scalar> SparseSweep<'a, 'm, T> {
         for (start, end) in runs.iter().flat_map(|run| run.clone().step_by(chunk).map(|from| (from, run.end))) {
             let parts = start..end.min(start + chunk);
             let [sub, diag, sup] = dummy.each_mut().map(|array| &mut array[..2 * parts.len()]);
-            let out = Coarse { sub, diag, sup, rhs: cut_out_mut(&mut coarse, 1 + 2 * parts.start..1 + 2 * parts.end) };
+            let out =
+                CoarseRows { sub, diag, sup, rhs: cut_out_mut(&mut coarse, 1 + 2 * parts.start..1 + 2 * parts.end) };
             let rhs = rhs.unwrap_or(shared(&x));
-            Reduce { level, rhs, parts, out, memory: &mut *memory }.parallel(1);
+            ReduceShare { level, rhs, parts, out, memory: &mut *memory }.parallel(1);
         }
 
         let next = self.rows(l + 1);
@@ -202,13 +203,13 @@ impl<'a, 'm, T: Scalar> SparseSweep<'a, 'm, T> {
         }
         join(runs)?;
 
-        let mut found = Findings::default();
+        let mut found = CheckResults::default();
         for parts in &*runs {
             let rows = cut.start(parts.start)..cut.end(parts.end - 1);
             let threads = self.settings.threads_for(rows.len());
             let (x, gaps) = (cut_out_mut(&mut x, rows), cut_out_mut(&mut gaps, parts.clone()));
             let (coarse, parts, memory) = (shared(&coarse), parts.clone(), &mut *memory);
-            let share = Substitute { level, rhs, coarse, x_max, stream: false, gaps, parts, x, memory };
+            let share = SubstituteShare { level, rhs, coarse, x_max, stream: false, gaps, parts, x, memory };
             found = both(found, share.parallel(threads));
         }
         for (found, x_max) in found.iter_mut().zip(x_max) {

@@ -1,6 +1,6 @@
 //! Blocked banded LU with partial pivoting.
 
-use crate::contract::determinant::Product;
+use crate::contract::determinant::ScaledProduct;
 use crate::contract::equations::Matrix;
 use crate::contract::factors::{Factors, Solver};
 use crate::contract::verify::{Facts, with_refinement};
@@ -62,7 +62,7 @@ pub(crate) trait BandFactors<T: Scalar>: Debug + Send + Sync {
     fn solve(&self, transposed: bool, x: &mut [T], scratch: &mut [T]);
 
     /// det A, if the factors tell it reliably; asked for only where no pivot was zero.
-    fn product(&self) -> Option<Product>;
+    fn product(&self) -> Option<ScaledProduct>;
 }
 
 impl<T: Scalar> BandFactors<T> for BandLu<T> {
@@ -74,7 +74,7 @@ impl<T: Scalar> BandFactors<T> for BandLu<T> {
         BandLu::solve(self, transposed, x, scratch);
     }
 
-    fn product(&self) -> Option<Product> {
+    fn product(&self) -> Option<ScaledProduct> {
         Some(BandLu::product(self))
     }
 }
@@ -95,7 +95,7 @@ impl<T: Scalar, A: Matrix<T>, B: BandFactors<T>> Solver<T, A> for OfBand<B> {
         }
     }
 
-    fn product(&self, _a: &A) -> Option<Product> {
+    fn product(&self, _a: &A) -> Option<ScaledProduct> {
         self.0.product()
     }
 }

@@ -3,7 +3,7 @@
 //! An open system of N block rows of b rows has 2b − 1 diagonals on either side. A periodic one is folded: its block rows
 //! are taken in the order 0, N−1, 1, N−2, …, in which neighbours on the ring are at most two places apart, and so has 3b − 1.
 
-use crate::contract::determinant::Product;
+use crate::contract::determinant::ScaledProduct;
 use crate::contract::factors::{Factors, Solver};
 use crate::contract::verify::{Facts, with_refinement};
 use crate::decision::{Decision, Pivoting};
@@ -139,7 +139,7 @@ impl<'m, T: Scalar, B: BandFactors<T>> Solver<T, BlockTridiagonal<'m, T>> for Bl
     }
 
     /// A periodic system is folded by a symmetric permutation, which keeps the determinant.
-    fn product(&self, _a: &BlockTridiagonal<'m, T>) -> Option<Product> {
+    fn product(&self, _a: &BlockTridiagonal<'m, T>) -> Option<ScaledProduct> {
         self.0.product()
     }
 }

@@ -60,8 +60,8 @@ impl<R: RealScalar> Rule<R> {
 
     /// Whether `challenger` is the better pivot.
     #[inline(always)]
-    fn prefers<T: Scalar<Real = R>>(&self, challenger: T, holder: T) -> Mask {
-        Mask::greater(challenger.abs1() * self.exchange, holder.abs1())
+    fn prefers<T: Scalar<Real = R>>(&self, challenger: T, holder: T) -> BitMask {
+        BitMask::greater(challenger.abs1() * self.exchange, holder.abs1())
     }
 }
 
@@ -70,19 +70,19 @@ impl<R: RealScalar> Rule<R> {
 /// Exchanges are done on the bits as integers: x86 has no conditional move between floating-point registers, and a
 /// compiler that sees a comparison makes a branch of it, which random data mispredicts half the time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Mask(u64);
+struct BitMask(u64);
 
-impl Mask {
+impl BitMask {
     /// Whether a > b, both not negative.
     #[inline(always)]
     fn greater<R: RealScalar>(a: R, b: R) -> Self {
         // The bits of non-negative numbers are ordered like the numbers.
-        Mask((bits(b).wrapping_sub(bits(a)) as i64 >> 63) as u64)
+        BitMask((bits(b).wrapping_sub(bits(a)) as i64 >> 63) as u64)
     }
 
     #[inline(always)]
     fn from_bool(yes: bool) -> Self {
-        Mask((yes as u64).wrapping_neg())
+        BitMask((yes as u64).wrapping_neg())
     }
 
     #[inline(always)]

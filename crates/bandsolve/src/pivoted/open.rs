@@ -1,7 +1,7 @@
 //! LU of an open tridiagonal matrix.
 
-use super::{Mask, Rule};
-use crate::contract::determinant::Product;
+use super::{BitMask, Rule};
+use crate::contract::determinant::ScaledProduct;
 use crate::error::Result;
 use crate::memory::allocate;
 use bandsolve_kernel::Scalar;
@@ -82,9 +82,9 @@ impl<T: Scalar> Open<T> {
     }
 
     /// det A.
-    pub fn product(&self) -> Product {
+    pub fn product(&self) -> ScaledProduct {
         let exchanges = self.exchange.iter().filter(|exchange| **exchange).count();
-        Product::of_factors(self.upper.iter().map(|row| row[0]), &self.scale, exchanges)
+        ScaledProduct::of_factors(self.upper.iter().map(|row| row[0]), &self.scale, exchanges)
     }
 
     /// Solves A·x = x in place.
@@ -100,7 +100,7 @@ impl<T: Scalar> Open<T> {
         let mut run = x[0].scale(self.scale[0]);
         let factors = self.multiplier.iter().zip(&self.exchange).zip(&self.scale[1..]);
         for (i, ((&multiplier, &exchange), &scale)) in factors.enumerate() {
-            let exchange = Mask::from_bool(exchange);
+            let exchange = BitMask::from_bool(exchange);
             let next = x[i + 1].scale(scale);
             // other − multiplier·pivot, with the exchange in the coefficients, off the critical path
             let (of_run, of_next) = exchange.exchange(-multiplier, T::ONE);
@@ -136,7 +136,7 @@ impl<T: Scalar> Open<T> {
         // Lᵀ, exchanges and scales, from the bottom.
         let mut below = x[n - 1];
         for i in (0..n - 1).rev() {
-            let exchange = Mask::from_bool(self.exchange[i]);
+            let exchange = BitMask::from_bool(self.exchange[i]);
             let multiplier = self.multiplier[i];
             let (_, lower) = exchange.exchange(x[i] - multiplier * below, below);
             x[i + 1] = lower.scale(self.scale[i + 1]);

@@ -1,7 +1,7 @@
 //! LU of a periodic tridiagonal matrix.
 
-use super::{Mask, Rule};
-use crate::contract::determinant::Product;
+use super::{BitMask, Rule};
+use crate::contract::determinant::ScaledProduct;
 use crate::error::Result;
 use crate::memory::allocate;
 use bandsolve_kernel::Scalar;
@@ -11,11 +11,11 @@ use bandsolve_kernel::scalar::reciprocal;
 /// A row of the reduced matrix: entries in columns j, j+1 and in the last two, n−2 and n−1.
 ///
 /// (Entries of columns j+1 and n−2 add up where these are one column.)
-type Running<T> = [T; 4];
+type ReducedRow<T> = [T; 4];
 
 /// What step j leaves behind.
 #[derive(Debug, Clone, Copy)]
-struct Step<T> {
+struct PeriodicStep<T> {
     /// Row of U: 1/u_jj, u_j,j+1, u_j,j+2, u_j,n−2, u_j,n−1.
     upper: [T; 5],
     /// Multipliers of the two rows that stay.
@@ -37,7 +37,7 @@ struct Step<T> {
 #[derive(Debug)]
 pub(crate) struct Periodic<T: Scalar> {
     scale: Vec<T::Real>,
-    steps: Vec<Step<T>>,
+    steps: Vec<PeriodicStep<T>>,
     tail: Tail<T>,
 }
 
@@ -55,7 +55,7 @@ impl<T: Scalar> Periodic<T> {
             (sub.scale(scale[i]), diag.scale(scale[i]), sup.scale(scale[i]))
         };
         let zero = T::ZERO;
-        let mut steps = allocate(n.saturating_sub(3), Step::default())?;
+        let mut steps = allocate(n.saturating_sub(3), PeriodicStep::default())?;
         let mut singular = None;
         let (mut rows, size) = ([[zero; 3]; 3], n.min(3));
         match n {
@@ -78,7 +78,7 @@ impl<T: Scalar> Periodic<T> {
                         singular = singular.or(Some(j));
                     }
                 }
-                let fold = |[r0, r1, a, b]: Running<T>| [r0, r1 + a, b];
+                let fold = |[r0, r1, a, b]: ReducedRow<T>| [r0, r1 + a, b];
                 let (sub, diag, sup) = load(n - 2);
                 rows = [fold(running.0), fold(running.1), [sub, diag, sup]];
             }
@@ -89,14 +89,14 @@ impl<T: Scalar> Periodic<T> {
     }
 
     /// det A.
-    pub fn product(&self) -> Product {
+    pub fn product(&self) -> ScaledProduct {
         let in_steps: usize = self.steps.iter().map(|step| step.exchange.map(usize::from).iter().sum::<usize>()).sum();
         let in_tail = (0..self.tail.size).filter(|k| self.tail.pivot[*k] != *k).count();
         // Rows n−2 and n−1 come to the tail the other way round.
         let at_start = usize::from(self.tail.size == 3);
         let pivots = self.steps.iter().map(|step| step.upper[0]);
         let last = (0..self.tail.size).map(|k| self.tail.rows[k][k]);
-        Product::of_factors(pivots.chain(last), &self.scale, in_steps + in_tail + at_start)
+        ScaledProduct::of_factors(pivots.chain(last), &self.scale, in_steps + in_tail + at_start)
     }
 
     /// Solves A·x = x in place.
@@ -173,21 +173,21 @@ impl<T: Scalar> Periodic<T> {
     }
 }
 
-impl<T: Scalar> Default for Step<T> {
+impl<T: Scalar> Default for PeriodicStep<T> {
     fn default() -> Self {
         Self { upper: [T::ZERO; 5], multiplier: [T::ZERO; 2], exchange: [false; 2] }
     }
 }
 
-impl<T: Scalar> Step<T> {
+impl<T: Scalar> PeriodicStep<T> {
     /// Eliminates column j from the running rows and the new row `c` = (column j, j+1, j+2); returns the new running rows.
     #[inline(always)]
     fn eliminate(
         &mut self,
-        (mut p, mut w): (Running<T>, Running<T>),
+        (mut p, mut w): (ReducedRow<T>, ReducedRow<T>),
         c: (T, T, T),
         rule: Rule<T::Real>,
-    ) -> (Running<T>, Running<T>) {
+    ) -> (ReducedRow<T>, ReducedRow<T>) {
         (p[0], w[0]) = (rule.denoise(p[0]), rule.denoise(w[0]));
         let c = (rule.denoise(c.0), c.1, c.2);
         let first = rule.prefers(w[0], p[0]);
@@ -213,8 +213,8 @@ impl<T: Scalar> Step<T> {
     /// The same for right-hand sides: (P, W, C) → (pivot, P, W).
     #[inline(always)]
     fn forward(&self, (p, w, c): (T, T, T)) -> (T, T, T) {
-        let (p, w) = Mask::from_bool(self.exchange[0]).exchange(p, w);
-        let (pivot, c) = Mask::from_bool(self.exchange[1]).exchange(p, c);
+        let (p, w) = BitMask::from_bool(self.exchange[0]).exchange(p, w);
+        let (pivot, c) = BitMask::from_bool(self.exchange[1]).exchange(p, c);
         (pivot, c - self.multiplier[0] * pivot, w - self.multiplier[1] * pivot)
     }
 
@@ -222,8 +222,8 @@ impl<T: Scalar> Step<T> {
     #[inline(always)]
     fn backward(&self, (pivot, c, w): (T, T, T)) -> (T, T, T) {
         let pivot = pivot - self.multiplier[0] * c - self.multiplier[1] * w;
-        let (p, c) = Mask::from_bool(self.exchange[1]).exchange(pivot, c);
-        let (p, w) = Mask::from_bool(self.exchange[0]).exchange(p, w);
+        let (p, c) = BitMask::from_bool(self.exchange[1]).exchange(pivot, c);
+        let (p, w) = BitMask::from_bool(self.exchange[0]).exchange(p, w);
         (p, w, c)
     }
 }

@@ -4,7 +4,7 @@ use super::Rule;
 use super::open::Open;
 use super::periodic::Periodic;
 use crate::contract::Op;
-use crate::contract::determinant::Product;
+use crate::contract::determinant::ScaledProduct;
 use crate::contract::factors::{Factors, Solver};
 use crate::contract::inspect::Probe;
 use crate::contract::verify::{Facts, refinement_scratch};
@@ -91,7 +91,7 @@ impl<'m, T: Scalar> Solver<T, Tridiagonal<'m, T>> for Lu<T> {
         }
     }
 
-    fn product(&self, _a: &Tridiagonal<'m, T>) -> Option<Product> {
+    fn product(&self, _a: &Tridiagonal<'m, T>) -> Option<ScaledProduct> {
         Some(match &self.form {
             Form::Open(lu) => lu.product(),
             Form::Periodic(lu) => lu.product(),

@@ -20,7 +20,7 @@ use crate::plan::{Factorize, Plan};
 use crate::tuning;
 use bandsolve_kernel::arithmetic::Standard;
 use bandsolve_kernel::lockstep::{Shared, Systems};
-use bandsolve_kernel::run::{self, How, Workspace};
+use bandsolve_kernel::run::{self, SweepOptions, Workspace};
 use bandsolve_kernel::spread::each_chunk;
 use bandsolve_kernel::spread::spread;
 use bandsolve_kernel::tile::{Scaling, Strides};
@@ -90,7 +90,7 @@ impl<T: Scalar> BatchFactor<'_, T> {
         out: &Out<'_, T>,
     ) -> Result<(Bad, f64)> {
         let (n, a, options, lanes) = (self.a.n(), &self.a, &self.decision.options, self.lanes());
-        let how = (How { pivots: options.pivots(), scaling: options.scaling() }, op == Op::ConjTranspose);
+        let how = (SweepOptions { pivots: options.pivots(), scaling: options.scaling() }, op == Op::ConjTranspose);
         let mut work = Workspace::<T>::new(options.sweep_simd(), 1, self.tiles(), memory);
         // Systems that fill tiles are taken as they lie, others copied.
         let whole = if op == Op::Plain { span.len() / lanes } else { 0 };

@@ -16,7 +16,7 @@ use crate::matrix::Shape;
 use crate::method::Method;
 use bandsolve_kernel::Simd;
 use bandsolve_kernel::arithmetic::Standard;
-use bandsolve_kernel::memory::Pool;
+use bandsolve_kernel::memory::MemoryPool;
 use std::sync::Arc;
 
 /// A decision how to solve systems of one shape; reads no numbers.
@@ -152,7 +152,7 @@ impl Plan {
     /// assert_eq!((smaller.shape().n(), smaller.chosen_method()), (50, Method::Rpts));
     /// ```
     pub fn with_shape(&self, shape: Shape) -> Self {
-        Self { decision: Decision { shape, pool: Pool::default(), ..self.decision.clone() } }.decide()
+        Self { decision: Decision { shape, pool: MemoryPool::default(), ..self.decision.clone() } }.decide()
     }
 
     /// The method that was asked for.

@@ -12,7 +12,7 @@ use crate::contract::verify::Report;
 use crate::contract::{Factor, Op, verify};
 use crate::decision::Decision;
 use crate::error::{Error, Result, check_len};
-use crate::matrix::{Csc, CscMut, Group, Index};
+use crate::matrix::{ColumnGroup, Csc, CscMut, Index};
 use crate::memory::{collected, out_of_memory, push, reserved, zeroed};
 use crate::plan::any::AnyFactor;
 use bandsolve_kernel::arithmetic::Standard;
@@ -76,12 +76,12 @@ impl<T: Scalar> Worker<T> for DenseWorker<'_, T> {
 }
 
 /// The largest entries of a column.
-struct Largest {
+struct LargestEntries {
     /// Modulus and row.
     candidates: Vec<(f64, usize)>,
 }
 
-impl Largest {
+impl LargestEntries {
     /// Keeps the `count` largest entries of `x`, of which all but `touched` are zero, by rows; of equal ones those of smaller
     /// rows.
     fn keep<T: Scalar>(&mut self, x: &[T], touched: &[Range<usize>], count: usize) -> Result<&[(f64, usize)]> {
@@ -188,14 +188,14 @@ impl<T: Scalar> AnyFactor<'_, T> {
         self.for_sparse(op, rhs, groups, |worker, columns, out, report| {
             let spares = || spare.lock().unwrap_or_else(PoisonError::into_inner);
             let (mut buffer, mut largest) =
-                spares().pop().unwrap_or_else(|| (Vec::new(), Largest { candidates: Vec::new() }));
+                spares().pop().unwrap_or_else(|| (Vec::new(), LargestEntries { candidates: Vec::new() }));
             let len = columns.len() * n;
             if buffer.len() < len {
                 buffer = zeroed(len)?;
             }
             let x = &mut buffer[..len];
             let outcome = worker.solve(columns, x, report);
-            let Group { counts, row_indices, values } = out;
+            let ColumnGroup { counts, row_indices, values } = out;
             let mut places = row_indices.iter_mut().zip(values);
             for (j, (count, x)) in counts.into_iter().zip(x.chunks_exact_mut(n)).enumerate() {
                 let kept = largest.keep(x, worker.touched(j), count)?.iter();
@@ -231,7 +231,7 @@ impl<T: Scalar> AnyFactor<'_, T> {
         let groups = Mutex::new(groups(together)?.enumerate());
         // A place for every group, and for what keeps a thread from working at all.
         let done = Mutex::new(reserved(count.saturating_add(tasks))?);
-        let work = Work { solver, rhs, together, decision: self.decision(), groups, done, solve };
+        let work = SharedSolve { solver, rhs, together, decision: self.decision(), groups, done, solve };
         workers(tasks, &|| work.run());
         let mut done = work.done.into_inner().unwrap_or_else(PoisonError::into_inner);
         done.sort_unstable_by_key(|(group, _)| *group);
@@ -243,7 +243,7 @@ impl<T: Scalar> AnyFactor<'_, T> {
 }
 
 /// What all threads share.
-struct Work<'a, T: Scalar, I, O, S> {
+struct SharedSolve<'a, T: Scalar, I, O, S> {
     solver: &'a dyn SparseSolver<T>,
     rhs: &'a Csc<'a, T, I>,
     together: usize,
@@ -254,7 +254,7 @@ struct Work<'a, T: Scalar, I, O, S> {
     solve: S,
 }
 
-impl<T, I, G, O, S> Work<'_, T, I, O, S>
+impl<T, I, G, O, S> SharedSolve<'_, T, I, O, S>
 where
     T: Scalar,
     I: Index,

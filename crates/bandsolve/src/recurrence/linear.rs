@@ -1,6 +1,6 @@
 //! Recurrences of order K as scans: rows, transfers, and what is done where a transfer overflows.
 
-use super::scan::{Carry, Scan, Tile, run};
+use super::scan::{Carry, Scan, ScanTile, run};
 use bandsolve_kernel::Scalar;
 use core::array::from_fn;
 
@@ -130,7 +130,7 @@ struct Linear<'r, T, A, const K: usize> {
 impl<T: Scalar, A: Affine<T, K>, const K: usize> Linear<'_, T, A, K> {
     /// (by, plus) of a row of the tile.
     #[inline(always)]
-    fn row<const G: usize>(&self, tile: &Tile<&mut [T]>, g: usize, step: usize) -> ([T; K], T) {
+    fn row<const G: usize>(&self, tile: &ScanTile<&mut [T]>, g: usize, step: usize) -> ([T; K], T) {
         let at = tile.at::<G>(A::REVERSED, g, step);
         self.recurrence.row(tile.offset + at, tile.output[at])
     }
@@ -141,7 +141,7 @@ impl<'x, T: Scalar, A: Affine<T, K>, const K: usize> Scan<&'x mut [T]> for Linea
     type Transfer = Transfer<T, K>;
     const REVERSED: bool = A::REVERSED;
 
-    fn transfers<const G: usize>(&self, tile: &Tile<&'x mut [T]>) -> [Transfer<T, K>; G] {
+    fn transfers<const G: usize>(&self, tile: &ScanTile<&'x mut [T]>) -> [Transfer<T, K>; G] {
         let mut transfers = [Transfer::identity(); G];
         for step in 0..tile.group_rows::<G>() {
             for (g, transfer) in transfers.iter_mut().enumerate() {
@@ -157,7 +157,7 @@ impl<'x, T: Scalar, A: Affine<T, K>, const K: usize> Scan<&'x mut [T]> for Linea
 
     fn apply<const G: usize>(
         &self,
-        tile: &Tile<&'x mut [T]>,
+        tile: &ScanTile<&'x mut [T]>,
         g: usize,
         transfer: &Transfer<T, K>,
         mut state: [T; K],
@@ -175,7 +175,7 @@ impl<'x, T: Scalar, A: Affine<T, K>, const K: usize> Scan<&'x mut [T]> for Linea
         state
     }
 
-    fn finish<const G: usize>(&self, tile: &mut Tile<&'x mut [T]>, entering: [[T; K]; G]) -> bool {
+    fn finish<const G: usize>(&self, tile: &mut ScanTile<&'x mut [T]>, entering: [[T; K]; G]) -> bool {
         let rows = tile.group_rows::<G>();
         let mut leaving = entering;
         for step in 0..rows {

@@ -20,19 +20,19 @@ pub(crate) trait Scan<O: Output>: Sync {
     const REVERSED: bool;
 
     /// The transfers of the groups of a tile.
-    fn transfers<const G: usize>(&self, tile: &Tile<O>) -> [Self::Transfer; G];
+    fn transfers<const G: usize>(&self, tile: &ScanTile<O>) -> [Self::Transfer; G];
 
     /// The state that leaves group `g`, when `state` enters it.
     fn apply<const G: usize>(
         &self,
-        tile: &Tile<O>,
+        tile: &ScanTile<O>,
         g: usize,
         transfer: &Self::Transfer,
         state: Self::State,
     ) -> Self::State;
 
     /// Writes the tile, given the state that enters each group; returns whether all tiles before it were done.
-    fn finish<const G: usize>(&self, tile: &mut Tile<O>, entering: [Self::State; G]) -> bool;
+    fn finish<const G: usize>(&self, tile: &mut ScanTile<O>, entering: [Self::State; G]) -> bool;
 
     /// Lets tiles that wait for a state of the scan's own know that a tile before them will not be done.
     fn give_up(&self);
@@ -74,7 +74,7 @@ impl<A: Copy + Send, B: Copy + Send> Output for (&mut [A], &mut [B]) {
 }
 
 /// Consecutive rows, in groups of equal length.
-pub(crate) struct Tile<O: Output> {
+pub(crate) struct ScanTile<O: Output> {
     /// Number of the tile, in the order in which they are taken.
     pub index: usize,
     /// Index of its first row in the whole.
@@ -85,7 +85,7 @@ pub(crate) struct Tile<O: Output> {
     pub after: Option<O::Head>,
 }
 
-impl<O: Output> Tile<O> {
+impl<O: Output> ScanTile<O> {
     /// Rows of each of G groups.
     pub fn group_rows<const G: usize>(&self) -> usize {
         self.output.rows() / G
@@ -117,7 +117,7 @@ struct Queue<O> {
 }
 
 impl<O: Output> Queue<O> {
-    fn next(&mut self, reversed: bool) -> Option<Tile<O>> {
+    fn next(&mut self, reversed: bool) -> Option<ScanTile<O>> {
         let rest = self.rest.take()?;
         let (rows, index) = (tile_rows(rest.rows()), self.index);
         if rows == 0 {
@@ -128,13 +128,13 @@ impl<O: Output> Queue<O> {
             let offset = rest.rows() - rows;
             let (rest, output) = rest.split(offset);
             self.rest = Some(rest);
-            return Some(Tile { index, offset, output, after: None });
+            return Some(ScanTile { index, offset, output, after: None });
         }
         let (output, rest) = rest.split(rows);
         let (offset, after) = (self.offset, rest.head());
         self.offset += rows;
         self.rest = Some(rest);
-        Some(Tile { index, offset, output, after })
+        Some(ScanTile { index, offset, output, after })
     }
 }
 
@@ -204,7 +204,7 @@ pub(crate) fn run<O: Output, S: Scan<O>>(scan: &S, output: O, start: S::State, t
     let carry = Carry::new(start);
     let queue = Mutex::new(Queue { rest: Some(output), index: 0, offset: 0 });
     let take = || queue.lock().unwrap_or_else(PoisonError::into_inner).next(S::REVERSED);
-    let one = |tile: &mut Tile<O>| match tile.output.rows() {
+    let one = |tile: &mut ScanTile<O>| match tile.output.rows() {
         GROUPS.. => one::<O, S, GROUPS>(scan, &carry, tile),
         _ => one::<O, S, 1>(scan, &carry, tile),
     };
@@ -219,7 +219,7 @@ pub(crate) fn run<O: Output, S: Scan<O>>(scan: &S, output: O, start: S::State, t
 }
 
 /// One tile: transfers, the state through them, and the rest. Returns whether all tiles before it were done.
-fn one<O: Output, S: Scan<O>, const G: usize>(scan: &S, carry: &Carry<S::State>, tile: &mut Tile<O>) -> bool {
+fn one<O: Output, S: Scan<O>, const G: usize>(scan: &S, carry: &Carry<S::State>, tile: &mut ScanTile<O>) -> bool {
     let transfers = scan.transfers::<G>(tile);
     let entering = carry.pass::<G>(tile.index, |g, state| scan.apply::<G>(tile, g, &transfers[g], state));
     entering.is_some_and(|entering| scan.finish(tile, entering))

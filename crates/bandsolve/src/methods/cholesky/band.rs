@@ -1,13 +1,13 @@
 //! L·D·Lᴴ of a band, in two halves that meet in the middle.
 
-use crate::contract::determinant::Product;
+use crate::contract::determinant::ScaledProduct;
 use crate::contract::factors::Factors;
 use crate::contract::verify::{Facts, with_refinement};
 use crate::decision::Decision;
 use crate::error::{Error, Result};
 use crate::matrix::{BandSize, Banded};
 use crate::methods::cholesky::hermitian;
-use crate::pivoted::band_lu::{self, BandLu, Columns, How, Size, Triangle};
+use crate::pivoted::band_lu::{self, BandLu, FactorOptions, HermitianTriangle, RectangleSize, RhsColumns};
 use crate::pivoted::banded::{self, BandFactors, OfBand};
 use crate::tuning;
 use bandsolve_kernel::Scalar;
@@ -57,19 +57,19 @@ pub(crate) struct BandCholesky<T: Scalar> {
 }
 
 /// Rows of a Hermitian band from either end, which are eliminated as far as they are pivots.
-struct Part<'a, 'm, T: Scalar> {
+struct HermitianPart<'a, 'm, T: Scalar> {
     a: &'a Banded<'m, T>,
     reversed: bool,
-    size: Size,
+    size: RectangleSize,
 }
 
-impl<T: Scalar> Triangle<T> for Part<'_, '_, T> {
-    fn size(&self) -> Size {
+impl<T: Scalar> HermitianTriangle<T> for HermitianPart<'_, '_, T> {
+    fn size(&self) -> RectangleSize {
         self.size
     }
 
     fn copy(&self, columns: Range<usize>, to: &mut [T], stride: usize) {
-        let Size { rows, lower, .. } = self.size;
+        let RectangleSize { rows, lower, .. } = self.size;
         for (j, to) in columns.zip(to.chunks_mut(stride + 1)) {
             let height = (lower + 1).min(rows - j);
             let to = &mut to[..height];
@@ -91,8 +91,8 @@ fn cut(n: usize, width: usize) -> Option<usize> {
 }
 
 /// So many rows and columns, of which so many are eliminated.
-fn square(rows: usize, pivots: usize, width: usize) -> Size {
-    Size { rows, columns: rows, pivots, lower: width.min(rows.saturating_sub(1)), upper: 0 }
+fn square(rows: usize, pivots: usize, width: usize) -> RectangleSize {
+    RectangleSize { rows, columns: rows, pivots, lower: width.min(rows.saturating_sub(1)), upper: 0 }
 }
 
 /// Words of scratch for solves with a band of n rows and so many diagonals on either side.
@@ -117,18 +117,18 @@ impl<T: Scalar> BandCholesky<T> {
             a.check_finite()?;
             return Err(Error::NotDefinite { row });
         }
-        let part = |reversed, size| Part { a, reversed, size };
+        let part = |reversed, size| HermitianPart { a, reversed, size };
         Self::of_parts(decision, (a.n(), width), &part, &|| a.check_finite())
     }
 
     /// Factors a matrix of n rows that is known to be Hermitian, by its parts.
-    pub fn of_parts<S: Triangle<T>>(
+    pub fn of_parts<S: HermitianTriangle<T>>(
         decision: &Decision,
         (n, width): (usize, usize),
-        part: &(impl Fn(bool, Size) -> S + Sync),
+        part: &(impl Fn(bool, RectangleSize) -> S + Sync),
         check_finite: &dyn Fn() -> Result<()>,
     ) -> Result<Self> {
-        let how = How::new(decision);
+        let how = FactorOptions::new(decision);
         let whole = || BandLu::definite(&part(false, square(n, n, width)), how);
         let refused = |row: usize| check_finite().and(Err(Error::NotDefinite { row }));
         let Some(half) = cut(n, width) else {
@@ -207,7 +207,7 @@ impl<T: Scalar> BandCholesky<T> {
 
 /// x ← L⁻¹·x for the pivots of a part; what is left of the other rows comes as `rest`.
 fn reduce<T: Scalar>(lu: &BandLu<T>, reversed: bool, x: ViewMut<'_, T>, window: &mut [T], rest: &mut [T]) {
-    lu.lower(&mut Columns { x, reversed, offset: [0, 0], scale: [None, None] }, window, rest);
+    lu.lower(&mut RhsColumns { x, reversed, offset: [0, 0], scale: [None, None] }, window, rest);
 }
 
 /// x ← L⁻ᴴ·D⁻¹·x for the pivots of a part; the other rows are given as `rest`.
@@ -215,7 +215,7 @@ fn substitute<T: Scalar>(lu: &BandLu<T>, reversed: bool, mut x: ViewMut<'_, T>, 
     conjugate(x.as_mut());
     rest.iter_mut().for_each(|v| *v = Scalar::conj(*v));
     let scale = [Some(lu.scale()), None];
-    lu.lower_transposed(&mut Columns { x: x.as_mut(), reversed, offset: [0, 0], scale }, window, rest);
+    lu.lower_transposed(&mut RhsColumns { x: x.as_mut(), reversed, offset: [0, 0], scale }, window, rest);
     conjugate(x);
 }
 
@@ -235,8 +235,8 @@ struct Middle<'a, T: Scalar, S> {
     width: usize,
 }
 
-impl<T: Scalar, S: Triangle<T>> Triangle<T> for Middle<'_, T, S> {
-    fn size(&self) -> Size {
+impl<T: Scalar, S: HermitianTriangle<T>> HermitianTriangle<T> for Middle<'_, T, S> {
+    fn size(&self) -> RectangleSize {
         square(2 * self.width, 2 * self.width, self.width)
     }
 
@@ -278,8 +278,8 @@ impl<T: Scalar> BandFactors<T> for BandCholesky<T> {
         }
     }
 
-    fn product(&self) -> Option<Product> {
+    fn product(&self) -> Option<ScaledProduct> {
         let all = self.parts.iter().chain(&self.middle);
-        Some(Product::of_factors(all.flat_map(BandLu::inverse).copied(), &[], 0))
+        Some(ScaledProduct::of_factors(all.flat_map(BandLu::inverse).copied(), &[], 0))
     }
 }

@@ -13,7 +13,7 @@ use crate::methods::cholesky::band::BandCholesky;
 use crate::methods::cholesky::tridiagonal::check_minors;
 use crate::methods::spike_thomas;
 use crate::partition::partitioned;
-use crate::pivoted::band_lu::{BandLu, Size, Triangle};
+use crate::pivoted::band_lu::{BandLu, HermitianTriangle, RectangleSize};
 use crate::pivoted::banded::OfBand;
 use bandsolve_kernel::arithmetic::Standard;
 use bandsolve_kernel::{Scalar, Simd};
@@ -214,11 +214,11 @@ impl<T: Scalar> Equations<T> for DiagonalRows<'_, T> {
 struct DiagonalPart<'a, T> {
     a: Diagonals<'a, T>,
     reversed: bool,
-    size: Size,
+    size: RectangleSize,
 }
 
-impl<T: Scalar> Triangle<T> for DiagonalPart<'_, T> {
-    fn size(&self) -> Size {
+impl<T: Scalar> HermitianTriangle<T> for DiagonalPart<'_, T> {
+    fn size(&self) -> RectangleSize {
         self.size
     }
 
@@ -237,7 +237,7 @@ const TOGETHER: usize = 8;
 impl<'a, T: Scalar> DiagonalPart<'a, T> {
     #[inline(always)]
     fn copy_in<const REVERSED: bool>(&self, columns: Range<usize>, to: &mut [T], stride: usize) {
-        let (Size { rows, lower, .. }, step) = (self.size, stride + 1);
+        let (RectangleSize { rows, lower, .. }, step) = (self.size, stride + 1);
         let count = |k: usize| columns.len().min((rows - k).saturating_sub(columns.start));
         let entries = |k: usize, count: usize| self.stored(k, columns.start, count, REVERSED);
         let entry = |k: usize, from: &[T], c: usize| {

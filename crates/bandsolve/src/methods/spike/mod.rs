@@ -5,7 +5,7 @@ pub(crate) mod of_blocks;
 mod partitions;
 mod solve;
 
-use crate::contract::determinant::Product;
+use crate::contract::determinant::ScaledProduct;
 use crate::contract::factors::Factors;
 use crate::contract::verify::{Facts, with_refinement};
 use crate::decision::Decision;
@@ -64,7 +64,7 @@ impl<T: Scalar> BandFactors<T> for Partitions<T> {
         Partitions::solve(self, transposed, x, scratch);
     }
 
-    fn product(&self) -> Option<Product> {
+    fn product(&self) -> Option<ScaledProduct> {
         Partitions::product(self)
     }
 }

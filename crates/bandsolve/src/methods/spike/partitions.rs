@@ -1,13 +1,13 @@
 //! How a band is cut, and the factors of its parts.
 
-use crate::contract::determinant::Product;
+use crate::contract::determinant::ScaledProduct;
 use crate::contract::verify::Facts;
 use crate::decision::{Decision, Options};
 use crate::error::Result;
 use crate::matrix::Banded;
 use crate::memory::{allocate, filled, places};
 use crate::method::Method;
-use crate::pivoted::band_lu::{BandLu, Findings, How, Size, Source, Spike, pivoted};
+use crate::pivoted::band_lu::{BandLu, BandSource, FactorFacts, FactorOptions, RectangleSize, Spike, pivoted};
 use crate::tuned::Tuning;
 use crate::tuning::SPIKE_MIN_ROWS;
 use bandsolve_kernel::Scalar;
@@ -42,7 +42,7 @@ pub(crate) struct Partitions<T: Scalar> {
     /// The system of the unknowns between the parts: banded again.
     pub coarse: Option<Box<Partitions<T>>>,
     pub parallel: bool,
-    found: Findings,
+    found: FactorFacts,
 }
 
 impl<T: Scalar> Partitions<T> {
@@ -51,7 +51,7 @@ impl<T: Scalar> Partitions<T> {
     /// # Errors
     /// `OutOfMemory`.
     pub fn new(decision: &Decision, a: &Banded<'_, T>) -> Result<Self> {
-        let boosted = How { boost: true, ..How::new(decision) };
+        let boosted = FactorOptions { boost: true, ..FactorOptions::new(decision) };
         let half = a.lower().max(a.upper());
         let cost = decision.options.inner_row_cost.unwrap_or_else(|| Tuning::current().inner_row_cost(half));
         let cuts = cuts(a.n(), width_between(a), (decision.options.partitions.unwrap_or(2), cost));
@@ -59,7 +59,7 @@ impl<T: Scalar> Partitions<T> {
     }
 
     /// Factors the parts at the ends as `how[0]` says, everything else as `how[1]`.
-    fn factor(a: &Banded<'_, T>, cuts: &[usize], how: [How<'_, T::Real>; 2]) -> Result<Self> {
+    fn factor(a: &Banded<'_, T>, cuts: &[usize], how: [FactorOptions<'_, T::Real>; 2]) -> Result<Self> {
         let n = a.n();
         let [lower, upper] = [a.lower(), a.upper()].map(|width| width.min(n.saturating_sub(1)));
         let make = |p: usize| Part::new(a, cuts[p]..cuts[p + 1], how[usize::from(p > 0 && p + 2 < cuts.len())]);
@@ -68,17 +68,17 @@ impl<T: Scalar> Partitions<T> {
         let put = |p: usize, place: &mut [Option<Result<_>>]| place[0] = Some(make(p));
         each_chunk((count, usize::from(how[0].parallel)), &mut made[..], &put);
         let made = filled(made)?;
-        let mut found = Findings::default();
+        let mut found = FactorFacts::default();
         for (part, _, findings) in &made {
             let column = |k: usize| if part.reversed { n - 1 - k } else { part.rows.start + part.offset + k };
-            found = worse(found, Findings { singular: findings.singular.map(column), ..*findings });
+            found = worse(found, FactorFacts { singular: findings.singular.map(column), ..*findings });
         }
         let coarse = if count > 1 && lower + upper > 0 {
             let coarse = coarse(&made, (lower, upper))?;
             let halves = self::cuts(coarse.n(), width_between(&coarse), (2, 1.0));
             let coarse = Self::factor(&coarse, &halves, [how[1]; 2])?;
             let column = |k: usize| cuts[1 + k / (lower + upper)] - lower + k % (lower + upper);
-            let findings = Findings { singular: coarse.found.singular.map(column), ..coarse.found };
+            let findings = FactorFacts { singular: coarse.found.singular.map(column), ..coarse.found };
             found = worse(found, findings);
             Some(Box::new(coarse))
         } else {
@@ -98,7 +98,7 @@ impl<T: Scalar> Partitions<T> {
     }
 
     /// det A, if it was factored in one part.
-    pub fn product(&self) -> Option<Product> {
+    pub fn product(&self) -> Option<ScaledProduct> {
         if let [part] = &self.parts[..] { Some(part.lu.product()) } else { None }
     }
 
@@ -109,9 +109,9 @@ impl<T: Scalar> Partitions<T> {
 }
 
 /// The first singular column, the largest growth and all boosted pivots.
-fn worse(a: Findings, b: Findings) -> Findings {
+fn worse(a: FactorFacts, b: FactorFacts) -> FactorFacts {
     let growth = a.growth.map_or(b.growth, |a| Some(b.growth.map_or(a, |b| b.max(a))));
-    Findings { singular: a.singular.or(b.singular), growth, boosted: a.boosted + b.boosted }
+    FactorFacts { singular: a.singular.or(b.singular), growth, boosted: a.boosted + b.boosted }
 }
 
 /// Unknowns between two parts.
@@ -146,7 +146,11 @@ pub(crate) fn cuts(n: usize, between: usize, (wanted, cost): (usize, f64)) -> Ve
 
 impl<T: Scalar> Part<T> {
     /// Factors these rows; also returns the columns to the left, as they are after elimination.
-    fn new(a: &Banded<'_, T>, rows: Range<usize>, how: How<'_, T::Real>) -> Result<(Self, Spike<T>, Findings)> {
+    fn new(
+        a: &Banded<'_, T>,
+        rows: Range<usize>,
+        how: FactorOptions<'_, T::Real>,
+    ) -> Result<(Self, Spike<T>, FactorFacts)> {
         let (n, count) = (a.n(), rows.len());
         let [lower, upper] = [a.lower(), a.upper()].map(|width| width.min(n.saturating_sub(1)));
         if rows.start > 0 && rows.end < n {
@@ -154,20 +158,24 @@ impl<T: Scalar> Part<T> {
         }
         let (reversed, [lower, upper]) = if rows.start > 0 { (true, [upper, lower]) } else { (false, [lower, upper]) };
         let size = if count == n {
-            Size { rows: n, columns: n, pivots: n, lower, upper }
+            RectangleSize { rows: n, columns: n, pivots: n, lower, upper }
         } else {
-            Size { rows: count, columns: count + upper, pivots: count - lower, lower, upper }
+            RectangleSize { rows: count, columns: count + upper, pivots: count - lower, lower, upper }
         };
-        let (lu, found) = BandLu::new(&Source { a, first: [0, 0], reversed, size }, how)?;
+        let (lu, found) = BandLu::new(&BandSource { a, first: [0, 0], reversed, size }, how)?;
         Ok((Self { rows, lu, reversed, offset: 0, left: Vec::new() }, Spike::none(), found))
     }
 
     /// A part with neighbours on both sides: its band lies below the diagonal.
-    fn inner(a: &Banded<'_, T>, rows: Range<usize>, how: How<'_, T::Real>) -> Result<(Self, Spike<T>, Findings)> {
+    fn inner(
+        a: &Banded<'_, T>,
+        rows: Range<usize>,
+        how: FactorOptions<'_, T::Real>,
+    ) -> Result<(Self, Spike<T>, FactorFacts)> {
         let (lower, upper, count) = (a.lower(), a.upper(), rows.len());
         let between = lower + upper;
-        let size = Size { rows: count, columns: count, pivots: count - between, lower: between, upper: 0 };
-        let source = Source { a, first: [rows.start, rows.start + upper], reversed: false, size };
+        let size = RectangleSize { rows: count, columns: count, pivots: count - between, lower: between, upper: 0 };
+        let source = BandSource { a, first: [rows.start, rows.start + upper], reversed: false, size };
         let mut spike = Spike::new(between, between, |i, c| a.get(rows.start + i, rows.start + c - lower))?;
         let (lu, found) = BandLu::with_spike(&source, how, &mut spike)?;
         let mut left = allocate(between * between, T::ZERO)?;
@@ -186,7 +194,7 @@ impl<T: Scalar> Part<T> {
 
 /// The equations that are left, in the unknowns between the parts.
 fn coarse<T: Scalar>(
-    made: &[(Part<T>, Spike<T>, Findings)],
+    made: &[(Part<T>, Spike<T>, FactorFacts)],
     (lower, upper): (usize, usize),
 ) -> Result<Banded<'static, T>> {
     let between = lower + upper;

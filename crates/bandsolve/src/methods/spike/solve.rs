@@ -5,7 +5,7 @@
 
 use super::partitions::{Part, Partitions, cuts};
 use crate::pivoted::band_lu;
-use crate::pivoted::band_lu::{Columns, Rows};
+use crate::pivoted::band_lu::{RhsColumns, RhsRows};
 use crate::tuning;
 use bandsolve_kernel::Scalar;
 use bandsolve_kernel::spread::{Wide, each_chunk};
@@ -48,9 +48,9 @@ impl<T: Scalar> Part<T> {
     }
 
     /// Its rows, read from place `from` on and written from place `to` on.
-    fn columns<'a>(&'a self, x: ViewMut<'a, T>, offset: [usize; 2], scale: [bool; 2]) -> Columns<'a, T> {
+    fn columns<'a>(&'a self, x: ViewMut<'a, T>, offset: [usize; 2], scale: [bool; 2]) -> RhsColumns<'a, T> {
         let scale = scale.map(|scaled| scaled.then(|| self.lu.scale()));
-        Columns { x, reversed: self.reversed, offset, scale }
+        RhsColumns { x, reversed: self.reversed, offset, scale }
     }
 
     /// Eliminates its unknowns from right-hand sides.
@@ -108,10 +108,10 @@ impl<T: Scalar> Part<T> {
 struct Correction<'a, T: Scalar> {
     tip: &'a [T],
     rows: usize,
-    x: Columns<'a, T>,
+    x: RhsColumns<'a, T>,
 }
 
-impl<T: Scalar> Rows<T> for Correction<'_, T> {
+impl<T: Scalar> RhsRows<T> for Correction<'_, T> {
     fn count(&self) -> usize {
         self.x.count()
     }
@@ -132,10 +132,10 @@ impl<T: Scalar> Rows<T> for Correction<'_, T> {
 struct Tip<'a, T: Scalar> {
     tip: &'a mut [T],
     rows: usize,
-    x: Columns<'a, T>,
+    x: RhsColumns<'a, T>,
 }
 
-impl<T: Scalar> Rows<T> for Tip<'_, T> {
+impl<T: Scalar> RhsRows<T> for Tip<'_, T> {
     fn count(&self) -> usize {
         self.x.count()
     }
@@ -153,7 +153,7 @@ impl<T: Scalar> Rows<T> for Tip<'_, T> {
 }
 
 /// What is done to every part.
-type Work<'w, T> = &'w (dyn Fn(&Part<T>, ViewMut<'_, T>, &mut Scratch<'_, T>) + Sync);
+type PartWork<'w, T> = &'w (dyn Fn(&Part<T>, ViewMut<'_, T>, &mut Scratch<'_, T>) + Sync);
 
 /// Words of scratch that are enough for two parts of n rows of a band of so many diagonals on a side, or for the whole where
 /// two would be too short.
@@ -226,7 +226,7 @@ impl<T: Scalar> Partitions<T> {
     }
 
     /// Does `work` for every part, each with its rows and its scratch.
-    fn each(&self, x: ViewMut<'_, T>, scratch: &mut [T], work: Work<'_, T>) {
+    fn each(&self, x: ViewMut<'_, T>, scratch: &mut [T], work: PartWork<'_, T>) {
         each(&self.parts, x, scratch, self.parallel, work);
     }
 
@@ -286,7 +286,7 @@ fn around_reversal<T>(reversed: bool, values: &mut [T], pass: impl FnOnce(&mut [
     }
 }
 
-fn each<T: Scalar>(parts: &[Part<T>], x: ViewMut<'_, T>, scratch: &mut [T], parallel: bool, work: Work<'_, T>) {
+fn each<T: Scalar>(parts: &[Part<T>], x: ViewMut<'_, T>, scratch: &mut [T], parallel: bool, work: PartWork<'_, T>) {
     let count = x.ncols();
     if let [part] = parts {
         return work(part, x, &mut part.divide(scratch, count));

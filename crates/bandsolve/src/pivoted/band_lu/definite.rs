@@ -1,6 +1,6 @@
 //! L·D·Lᴴ of a Hermitian positive definite band, or of its leading columns: LU without exchanges, of which U = D·Lᴴ is not kept.
 
-use super::{BandLu, How, Size};
+use super::{BandLu, FactorOptions, RectangleSize};
 use crate::error::Result;
 use crate::memory::zeroed;
 use crate::pivoted::Rule;
@@ -11,9 +11,9 @@ use bandsolve_kernel::definite::{Definite, eliminate_block};
 use core::ops::Range;
 
 /// Leading rows and columns of a Hermitian band, of which the lower triangle is copied into its factors.
-pub(crate) trait Triangle<T: Scalar>: Sync {
+pub(crate) trait HermitianTriangle<T: Scalar>: Sync {
     /// As many rows as columns; `upper` is 0.
-    fn size(&self) -> Size;
+    fn size(&self) -> RectangleSize;
 
     /// Copies some columns from the diagonal down. Element (i, j), counted from the diagonal element of the first of them, goes to
     /// place i + j·`stride`.
@@ -38,13 +38,16 @@ impl<T: Scalar> BandLu<T> {
     ///
     /// # Errors
     /// `OutOfMemory`.
-    pub fn definite(source: &impl Triangle<T>, how: How<'_, T::Real>) -> Result<(Self, Option<usize>)> {
+    pub fn definite(
+        source: &impl HermitianTriangle<T>,
+        how: FactorOptions<'_, T::Real>,
+    ) -> Result<(Self, Option<usize>)> {
         let size = source.size();
         // Zeros after a column for vectors and blocks that reach beyond it; before it there is what products leave above the diagonal.
         let block = tuning::definite_block(size.lower);
         let zeros = if T::COMPLEX { 0 } else { T::lanes(how.simd) - 1 };
         let pad = Some(zeros.max(block - 1) + above(block));
-        let how = How { rule: Rule { scaled: false, ..how.rule }, ..how };
+        let how = FactorOptions { rule: Rule { scaled: false, ..how.rule }, ..how };
         let mut lu = Self::with_layout(size, how, (0, None, block, pad))?;
         lu.exchange.fill(0);
         let mut u = zeroed(lu.block * size.lower)?;
@@ -65,7 +68,7 @@ impl<T: Scalar> BandLu<T> {
     }
 
     /// Copies the columns from number `done` up to number `columns`, as far as there are any, with zeros around them.
-    fn copy_triangle(&mut self, source: &impl Triangle<T>, columns: usize, done: &mut usize) {
+    fn copy_triangle(&mut self, source: &impl HermitianTriangle<T>, columns: usize, done: &mut usize) {
         let columns = columns.min(self.size.columns);
         let place = |lu: &Self, j: usize| lu.index(j, j) - above(lu.block);
         let from = if *done == 0 { 0 } else { place(self, *done) };

@@ -1,18 +1,24 @@
 //! Elimination of a block of columns.
 
-use super::{BandLu, How};
+use super::{BandLu, FactorOptions};
 use crate::error::Result;
 use crate::memory::allocate;
 use crate::tuning;
 use bandsolve_kernel::Scalar;
 use bandsolve_kernel::ahead::Ahead;
 use bandsolve_kernel::columns::{Block, Eliminated, Pieces};
-use bandsolve_kernel::panel::{Found, Panel, PivotRule, Update};
+use bandsolve_kernel::panel::{Panel, PanelResult, PivotRule, Update};
 use core::ops::Range;
 
 impl<T: Scalar> BandLu<T> {
     /// Eliminates columns j … j + width − 1; asks for what lies `ahead` if they are eliminated one by one.
-    pub(crate) fn eliminate(&mut self, j: usize, width: usize, how: How<'_, T::Real>, ahead: Ahead) -> Found {
+    pub(crate) fn eliminate(
+        &mut self,
+        j: usize,
+        width: usize,
+        how: FactorOptions<'_, T::Real>,
+        ahead: Ahead,
+    ) -> PanelResult {
         let exchange = how.rule.exchanges();
         let rule = PivotRule { exchange, boost: how.boost && !exchange, noise: how.rule.noise };
         let (start, left_looking) = (self.index(j, j), self.left_looking());

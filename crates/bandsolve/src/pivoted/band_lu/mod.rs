@@ -8,11 +8,11 @@ mod definite;
 mod eliminate;
 mod sweep;
 
-pub(crate) use definite::Triangle;
+pub(crate) use definite::HermitianTriangle;
 pub(crate) use eliminate::Spike;
-pub(crate) use sweep::{Columns, Rows, words_at_most};
+pub(crate) use sweep::{RhsColumns, RhsRows, words_at_most};
 
-use crate::contract::determinant::Product;
+use crate::contract::determinant::ScaledProduct;
 use crate::contract::verify::Facts;
 use crate::decision::{Decision, Pivoting};
 use crate::error::{Error, Result};
@@ -20,7 +20,7 @@ use crate::matrix::Banded;
 use crate::pivoted::Rule;
 use crate::tuning;
 use bandsolve_kernel::ahead::Ahead;
-use bandsolve_kernel::memory::{Array, Pool};
+use bandsolve_kernel::memory::{Array, MemoryPool};
 use bandsolve_kernel::panel::{Largest, Update};
 use bandsolve_kernel::scalar::peak;
 use bandsolve_kernel::take::{Progress, Rectangle, Take};
@@ -29,18 +29,18 @@ use bytemuck::Pod;
 
 /// Rows and columns of a banded matrix, from either end.
 #[derive(Debug)]
-pub(crate) struct Source<'a, 'm, T: Scalar> {
+pub(crate) struct BandSource<'a, 'm, T: Scalar> {
     pub a: &'a Banded<'m, T>,
     /// First row and first column.
     pub first: [usize; 2],
     /// Rows and columns are counted from the last to the first.
     pub reversed: bool,
-    pub size: Size,
+    pub size: RectangleSize,
 }
 
 /// A rectangle of a band: element (i, j) is zero unless j − upper ≤ i ≤ j + lower.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Size {
+pub(crate) struct RectangleSize {
     pub rows: usize,
     pub columns: usize,
     /// Columns that are eliminated.
@@ -49,19 +49,19 @@ pub(crate) struct Size {
     pub upper: usize,
 }
 
-impl<'a, 'm, T: Scalar> Source<'a, 'm, T> {
+impl<'a, 'm, T: Scalar> BandSource<'a, 'm, T> {
     /// The whole matrix.
     pub fn whole(a: &'a Banded<'m, T>) -> Self {
         let n = a.n();
         let [lower, upper] = [a.lower(), a.upper()].map(|width| width.min(n.saturating_sub(1)));
-        Self { a, first: [0, 0], reversed: false, size: Size { rows: n, columns: n, pivots: n, lower, upper } }
+        Self { a, first: [0, 0], reversed: false, size: RectangleSize { rows: n, columns: n, pivots: n, lower, upper } }
     }
 
     /// As the kernels see it.
     fn rectangle(&self) -> Rectangle<'_, T> {
         let (bands, leading) = self.a.storage();
         let [i, j] = if self.reversed { [self.a.n().saturating_sub(1); 2] } else { self.first };
-        let Size { rows, columns, lower, upper, .. } = self.size;
+        let RectangleSize { rows, columns, lower, upper, .. } = self.size;
         let first = self.a.upper() + i + j * leading - j;
         Rectangle { bands, first, step: leading - 1, reversed: self.reversed, rows, columns, lower, upper }
     }
@@ -74,7 +74,7 @@ impl<'a, 'm, T: Scalar> Source<'a, 'm, T> {
 /// below the band make the blocks at its edges such rectangles. Every block's first diagonal element begins a cache line.
 #[derive(Debug)]
 pub(crate) struct BandLu<T: Scalar> {
-    size: Size,
+    size: RectangleSize,
     /// Superdiagonals of U.
     fill: usize,
     /// As many as a window in registers has columns, and no fewer than L and U need, if one can be used.
@@ -95,7 +95,7 @@ pub(crate) struct BandLu<T: Scalar> {
 
 /// What the factorisation found out about the matrix.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Findings {
+pub(crate) struct FactorFacts {
     /// First column without a pivot.
     pub singular: Option<usize>,
     pub growth: Option<f64>,
@@ -105,17 +105,17 @@ pub(crate) struct Findings {
 
 /// How a rectangle is factored.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct How<'p, R> {
+pub(crate) struct FactorOptions<'p, R> {
     pub rule: Rule<R>,
     /// Pivots that are too small are made larger, where rows are not exchanged.
     pub boost: bool,
     pub parallel: bool,
     pub simd: Simd,
     /// Where memory comes from.
-    pub pool: Option<&'p Pool>,
+    pub pool: Option<&'p MemoryPool>,
 }
 
-impl<'p, R: RealScalar> How<'p, R> {
+impl<'p, R: RealScalar> FactorOptions<'p, R> {
     /// As the plan says.
     pub fn new(decision: &'p Decision) -> Self {
         let (options, pool) = (&decision.options, Some(&decision.pool));
@@ -132,14 +132,14 @@ impl<'p, R: RealScalar> How<'p, R> {
 impl<T: Scalar> BandLu<T> {
     /// Factors as the plan says, and adds what it finds to `facts`.
     pub fn under_plan(decision: &Decision, a: &Banded<'_, T>, facts: &mut Facts) -> Result<Self> {
-        let (lu, found) = Self::new(&Source::whole(a), How::new(decision))?;
+        let (lu, found) = Self::new(&BandSource::whole(a), FactorOptions::new(decision))?;
         (facts.singular, facts.pivot_growth) = (found.singular, found.growth);
         Ok(lu)
     }
 
     /// Factors with scaled partial pivoting; also returns whether a column had no pivot.
     pub fn scaled(a: &Banded<'_, T>, simd: Simd) -> Result<(Self, bool)> {
-        let (lu, found) = Self::new(&Source::whole(a), How::scaled(simd))?;
+        let (lu, found) = Self::new(&BandSource::whole(a), FactorOptions::scaled(simd))?;
         Ok((lu, found.singular.is_some()))
     }
 
@@ -147,19 +147,19 @@ impl<T: Scalar> BandLu<T> {
     ///
     /// # Errors
     /// `OutOfMemory`.
-    pub fn new(source: &Source<'_, '_, T>, how: How<'_, T::Real>) -> Result<(Self, Findings)> {
+    pub fn new(source: &BandSource<'_, '_, T>, how: FactorOptions<'_, T::Real>) -> Result<(Self, FactorFacts)> {
         Self::with_spike(source, how, &mut Spike::none())
     }
 
     /// [`new`](Self::new), with columns that stand to the left of the band.
     pub fn with_spike(
-        source: &Source<'_, '_, T>,
-        how: How<'_, T::Real>,
+        source: &BandSource<'_, '_, T>,
+        how: FactorOptions<'_, T::Real>,
         spike: &mut Spike<T>,
-    ) -> Result<(Self, Findings)> {
+    ) -> Result<(Self, FactorFacts)> {
         let mut lu = Self::allocate(source.size, how)?;
         let mut progress = lu.begin(source, how.rule, spike);
-        let (mut found, mut growth) = (Findings::default(), T::Real::ZERO);
+        let (mut found, mut growth) = (FactorFacts::default(), T::Real::ZERO);
         let pivots = lu.size.pivots;
         let step = lu.step();
         for j in (0..pivots).step_by(step) {
@@ -192,7 +192,7 @@ impl<T: Scalar> BandLu<T> {
         Ok((lu, found))
     }
 
-    fn allocate(size: Size, how: How<'_, T::Real>) -> Result<Self> {
+    fn allocate(size: RectangleSize, how: FactorOptions<'_, T::Real>) -> Result<Self> {
         let fill = if how.rule.exchanges() { size.lower + size.upper } else { size.upper };
         // Some diagonals of zeros more, where elimination then stays in registers.
         let window = window::width::<T>(how.simd, size.lower, fill).filter(|_| how.rule.exchanges());
@@ -203,8 +203,8 @@ impl<T: Scalar> BandLu<T> {
     /// Room for factors with so many superdiagonals, whose columns are eliminated in registers or in blocks; `pad`: places between
     /// columns, if it is said how many.
     fn with_layout(
-        size: Size,
-        how: How<'_, T::Real>,
+        size: RectangleSize,
+        how: FactorOptions<'_, T::Real>,
         (fill, window, block, pad): (usize, Option<usize>, usize, Option<usize>),
     ) -> Result<Self> {
         let line = 64 / size_of::<T>();
@@ -233,9 +233,9 @@ impl<T: Scalar> BandLu<T> {
     }
 
     /// det A of a matrix that was factored as a whole.
-    pub fn product(&self) -> Product {
+    pub fn product(&self) -> ScaledProduct {
         let exchanges = self.exchange.iter().filter(|q| **q != 0).count();
-        Product::of_factors(self.inverse.iter().copied(), &self.scale, exchanges)
+        ScaledProduct::of_factors(self.inverse.iter().copied(), &self.scale, exchanges)
     }
 
     /// Whether columns are updated when their turn comes, not when the columns to their left are eliminated.
@@ -259,7 +259,7 @@ impl<T: Scalar> BandLu<T> {
     }
 
     /// What was factored.
-    pub fn size(&self) -> Size {
+    pub fn size(&self) -> RectangleSize {
         self.size
     }
 
@@ -279,7 +279,12 @@ impl<T: Scalar> BandLu<T> {
         self.origin + i + j * self.stride
     }
 
-    fn begin(&mut self, source: &Source<'_, '_, T>, rule: Rule<T::Real>, spike: &mut Spike<T>) -> Progress<T::Real> {
+    fn begin(
+        &mut self,
+        source: &BandSource<'_, '_, T>,
+        rule: Rule<T::Real>,
+        spike: &mut Spike<T>,
+    ) -> Progress<T::Real> {
         let (mut scaled, mut scanned) = (0, 0);
         if rule.scaled {
             spike.visit(|i, v| self.scale[i] = larger(self.scale[i], peak(v)));
@@ -293,12 +298,17 @@ impl<T: Scalar> BandLu<T> {
     }
 
     /// Copies columns up to number `columns`, their rows scaled.
-    fn copy_until(&mut self, source: &Source<'_, '_, T>, columns: usize, progress: &mut Progress<T::Real>) {
+    fn copy_until(&mut self, source: &BandSource<'_, '_, T>, columns: usize, progress: &mut Progress<T::Real>) {
         self.take(source, (columns + self.size.lower, columns), progress);
     }
 
     /// Finds the scales of so many rows, and copies so many columns.
-    fn take(&mut self, source: &Source<'_, '_, T>, (rows, columns): (usize, usize), progress: &mut Progress<T::Real>) {
+    fn take(
+        &mut self,
+        source: &BandSource<'_, '_, T>,
+        (rows, columns): (usize, usize),
+        progress: &mut Progress<T::Real>,
+    ) {
         let job = Take {
             from: source.rectangle(),
             to: &mut self.elements,
@@ -321,7 +331,7 @@ impl<T: Scalar> BandLu<T> {
 }
 
 /// `len` numbers, whatever they are.
-pub(crate) fn array<U: Pod>(len: usize, pool: Option<&Pool>) -> Result<Array<U>> {
+pub(crate) fn array<U: Pod>(len: usize, pool: Option<&MemoryPool>) -> Result<Array<U>> {
     Array::new(len, pool).ok_or(Error::OutOfMemory { bytes: len.saturating_mul(size_of::<U>()) })
 }
 
@@ -330,10 +340,10 @@ fn larger<R: RealScalar>(a: R, b: R) -> R {
 }
 
 /// How rows are scaled and exchanged under the decision, but never without a choice of rows.
-pub(crate) fn pivoted<R: RealScalar>(decision: &Decision) -> How<'_, R> {
+pub(crate) fn pivoted<R: RealScalar>(decision: &Decision) -> FactorOptions<'_, R> {
     match decision.options.pivoting {
-        Pivoting::None => How { pool: Some(&decision.pool), ..How::scaled(decision.options.simd) },
-        _ => How::new(decision),
+        Pivoting::None => FactorOptions { pool: Some(&decision.pool), ..FactorOptions::scaled(decision.options.simd) },
+        _ => FactorOptions::new(decision),
     }
 }
 

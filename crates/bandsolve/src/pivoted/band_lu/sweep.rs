@@ -7,14 +7,14 @@ use super::BandLu;
 use crate::tuning;
 use bandsolve_kernel::ahead::prefetch;
 use bandsolve_kernel::columns::solve_unit_lower;
-use bandsolve_kernel::dense::{Product, SMALL, Substitute};
+use bandsolve_kernel::dense::{Product, SMALL, SmallSubstitution};
 use bandsolve_kernel::panel::{Narrow, Sweep, exchange_rows};
 use bandsolve_kernel::view::{View, ViewMut};
 use bandsolve_kernel::{Scalar, window};
 use core::ops::Range;
 
 /// Where a sweep takes its right-hand sides from, and puts its solutions.
-pub(crate) trait Rows<T> {
+pub(crate) trait RhsRows<T> {
     /// Number of columns.
     fn count(&self) -> usize;
     /// Rows of one column.
@@ -25,7 +25,7 @@ pub(crate) trait Rows<T> {
 
 /// Columns of a matrix, read and written.
 #[derive(Debug)]
-pub(crate) struct Columns<'a, T: Scalar> {
+pub(crate) struct RhsColumns<'a, T: Scalar> {
     pub x: ViewMut<'a, T>,
     /// Rows are counted from the last to the first.
     pub reversed: bool,
@@ -35,7 +35,7 @@ pub(crate) struct Columns<'a, T: Scalar> {
     pub scale: [Option<&'a [T::Real]>; 2],
 }
 
-impl<T: Scalar> Columns<'_, T> {
+impl<T: Scalar> RhsColumns<'_, T> {
     /// The rows as they stand, with `at` = 0 where they are read and 1 where they are written.
     pub fn slice(&mut self, column: usize, rows: Range<usize>, at: usize) -> &mut [T] {
         let height = self.x.nrows();
@@ -51,7 +51,7 @@ impl<T: Scalar> Columns<'_, T> {
     }
 }
 
-impl<T: Scalar> Rows<T> for Columns<'_, T> {
+impl<T: Scalar> RhsRows<T> for RhsColumns<'_, T> {
     fn count(&self) -> usize {
         self.x.ncols()
     }
@@ -100,13 +100,13 @@ impl<T: Scalar> Window<'_, T> {
         ViewMut::new(self.elements, height, columns).rows(rows)
     }
 
-    fn load(&mut self, x: &mut impl Rows<T>, rows: Range<usize>, at: usize) {
+    fn load(&mut self, x: &mut impl RhsRows<T>, rows: Range<usize>, at: usize) {
         for c in 0..self.columns {
             x.load(c, rows.clone(), &mut self.column(c)[at..at + rows.len()]);
         }
     }
 
-    fn store(&mut self, x: &mut impl Rows<T>, rows: Range<usize>, at: usize) {
+    fn store(&mut self, x: &mut impl RhsRows<T>, rows: Range<usize>, at: usize) {
         for c in 0..self.columns {
             x.store(c, rows.clone(), &self.column(c)[at..at + rows.len()]);
         }
@@ -159,13 +159,13 @@ impl<T: Scalar> BandLu<T> {
             let x = ViewMut::new(x, n, x.len() / n);
             let (scale, none) = (Some(&self.scale[..]), None);
             let scale = if !transposed { [scale, none] } else { [none, scale] };
-            let mut x = Columns { x, reversed: false, offset: [0, 0], scale };
+            let mut x = RhsColumns { x, reversed: false, offset: [0, 0], scale };
             self.solve_rows(transposed, &mut x, window);
         }
     }
 
     /// [`solve`](Self::solve) for at most `BAND_RHS` columns.
-    fn solve_rows(&self, transposed: bool, x: &mut Columns<'_, T>, window: &mut [T]) {
+    fn solve_rows(&self, transposed: bool, x: &mut RhsColumns<'_, T>, window: &mut [T]) {
         let scale = x.scale;
         if !transposed {
             self.lower(x, window, &mut []);
@@ -188,12 +188,12 @@ impl<T: Scalar> BandLu<T> {
         height(self.fill.max(self.size.lower))
     }
 
-    fn open<'w>(&self, x: &impl Rows<T>, window: &'w mut [T]) -> Window<'w, T> {
+    fn open<'w>(&self, x: &impl RhsRows<T>, window: &'w mut [T]) -> Window<'w, T> {
         Window { elements: &mut window[..self.window(x.count())], height: self.height(), columns: x.count() }
     }
 
     /// x ← L⁻¹·P·x for the pivots' rows; what is left of the other rows comes as `rest`, column by column.
-    pub fn lower(&self, x: &mut impl Rows<T>, window: &mut [T], rest: &mut [T]) {
+    pub fn lower(&self, x: &mut impl RhsRows<T>, window: &mut [T], rest: &mut [T]) {
         let mut w = self.open(x, window);
         let (below, rows) = (self.size.lower, self.size.rows);
         w.load(x, 0..below.min(rows), 0);
@@ -213,7 +213,7 @@ impl<T: Scalar> BandLu<T> {
     }
 
     /// x ← Pᵀ·L⁻ᵀ·x, the inverse of [`lower`](Self::lower)'s transpose.
-    pub fn lower_transposed(&self, x: &mut impl Rows<T>, window: &mut [T], rest: &[T]) {
+    pub fn lower_transposed(&self, x: &mut impl RhsRows<T>, window: &mut [T], rest: &[T]) {
         let mut w = self.open(x, window);
         let (below, rows, pivots) = (self.size.lower, self.size.rows, self.size.pivots);
         let (left, last) = (rows - pivots, tiles(pivots).next_back().map_or(0, |tile| tile.len()));
@@ -239,7 +239,7 @@ impl<T: Scalar> BandLu<T> {
     }
 
     /// x ← U⁻¹·x for the pivots' unknowns; those behind them are given as `tail`, column by column.
-    pub fn upper(&self, x: &mut impl Rows<T>, window: &mut [T], tail: &[T]) {
+    pub fn upper(&self, x: &mut impl RhsRows<T>, window: &mut [T], tail: &[T]) {
         let mut w = self.open(x, window);
         let (above, pivots) = (self.fill, self.size.pivots);
         for tile in tiles(pivots).rev() {
@@ -260,7 +260,7 @@ impl<T: Scalar> BandLu<T> {
     }
 
     /// x ← U⁻ᵀ·x for the pivots; from `tail` their part is subtracted.
-    pub fn upper_transposed(&self, x: &mut impl Rows<T>, window: &mut [T], tail: &mut [T]) {
+    pub fn upper_transposed(&self, x: &mut impl RhsRows<T>, window: &mut [T], tail: &mut [T]) {
         let mut w = self.open(x, window);
         let (above, pivots) = (self.fill, self.size.pivots);
         for tile in tiles(pivots) {
@@ -351,7 +351,7 @@ impl<T: Scalar> BandLu<T> {
             let a = l.part(p + size..l.nrows(), p..p + size);
             T::dense_product(self.simd, Product::subtract(top.as_mut(), a.transpose(), below.as_ref()));
             let t = l.part(p..p + size, p..p + size).transpose();
-            T::substitute_small(self.simd, Substitute { t, inverse: None, forward: false, x: top });
+            T::substitute_small(self.simd, SmallSubstitution { t, inverse: None, forward: false, x: top });
         }
         for c in 0..w.columns {
             let x = &mut w.column(c)[at..];
@@ -368,7 +368,10 @@ impl<T: Scalar> BandLu<T> {
             let t = self.columns_of_u(j..j + size, j + size);
             let t = t.rows(t.nrows() - size..t.nrows());
             let inverse = Some(&self.inverse[j..j + size]);
-            T::substitute_small(self.simd, Substitute { t, inverse, forward: false, x: w.rows(row..row + size) });
+            T::substitute_small(
+                self.simd,
+                SmallSubstitution { t, inverse, forward: false, x: w.rows(row..row + size) },
+            );
             self.apply_columns(j..j + size, pivots.start, w, row);
         }
         self.apply_columns(pivots.clone(), 0, w, at);
@@ -400,7 +403,7 @@ impl<T: Scalar> BandLu<T> {
             T::dense_product(self.simd, Product::subtract(x.as_mut(), a.transpose(), above.as_ref()));
             let t = u.rows(u.nrows() - size..u.nrows()).transpose();
             let inverse = Some(&self.inverse[j..j + size]);
-            T::substitute_small(self.simd, Substitute { t, inverse, forward: true, x });
+            T::substitute_small(self.simd, SmallSubstitution { t, inverse, forward: true, x });
         }
     }
 
