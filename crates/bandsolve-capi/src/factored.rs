@@ -6,7 +6,7 @@
 use crate::memory::{Array, size};
 use crate::report;
 use crate::settings::PivotingArgument;
-use crate::solve::{Kind, Sides, System, bands, fixed_size, open, run};
+use crate::solve::{CheckedSystem, Sides, SystemKind, bands, fixed_size, open, run};
 use crate::status::{Failure, Outcome};
 use bandsolve::AnyFactor;
 use bandsolve::{BlockTridiagonal, Plan, Scalar};
@@ -39,7 +39,7 @@ impl Header {
 }
 
 /// Factors of a matrix that lies in the caller's memory.
-struct Held<T: Scalar> {
+struct OwnedFactors<T: Scalar> {
     factor: AnyFactor<'static, T>,
     plan: Plan,
     call: Call,
@@ -81,7 +81,7 @@ pub(crate) fn other_type() -> Failure {
     Failure::buffer("factorization_buffer holds factors of another number type".into())
 }
 
-/// [`Held`] of any type: what stands on the heap.
+/// [`OwnedFactors`] of any type: what stands on the heap.
 type AnyHeld = Box<dyn Any>;
 
 /// The header in the caller's buffer.
@@ -104,7 +104,7 @@ unsafe fn header(buffer: *const c_void) -> Outcome<Header> {
 /// `out` is null or may be written.
 pub(crate) unsafe fn storage_size<T: Scalar>(p: PivotingArgument, n: i64, block: i64, out: *mut usize) -> Outcome {
     // SAFETY: the caller's promise.
-    unsafe { fixed_size::<T>(p, Kind::Factors { n, block }, 1, BYTES, out) }
+    unsafe { fixed_size::<T>(p, SystemKind::Factors { n, block }, 1, BYTES, out) }
 }
 
 /// `bgtf`: factors a block tridiagonal matrix.
@@ -118,7 +118,7 @@ pub(crate) unsafe fn factor<T: Scalar>(
     buffer: *mut c_void,
 ) -> Outcome {
     report::clear();
-    let system = System::new::<T>(p, Kind::Factors { n, block }, 1)?;
+    let system = CheckedSystem::new::<T>(p, SystemKind::Factors { n, block }, 1)?;
     let (arrays, places) = bands(matrix, system.matrix_len)?;
     let bytes = Array::<u8>::new("factorization_buffer", buffer.cast(), BYTES)?;
     if let Some(other) = bytes.place().overlapped(&places) {
@@ -128,7 +128,7 @@ pub(crate) unsafe fn factor<T: Scalar>(
     let [sub, diag, sup]: [&'static [T]; 3] = unsafe { arrays.each_ref().map(|a| a.read()) };
     let a = BlockTridiagonal::new(size("block", block)?, sub, diag, sup)?;
     let factor = system.plan.factor_owned(a)?;
-    let any: AnyHeld = Box::new(Held { factor, plan: system.plan, call: Call::new(p, (n, block), matrix) });
+    let any: AnyHeld = Box::new(OwnedFactors { factor, plan: system.plan, call: Call::new(p, (n, block), matrix) });
     let any = Box::into_raw(Box::new(any));
     // SAFETY: checked above; in any alignment.
     unsafe { buffer.cast::<Header>().write_unaligned(Header::new(any.cast())) };
@@ -149,9 +149,9 @@ pub(crate) unsafe fn solve<T: Scalar>(
     report::clear();
     // SAFETY: the caller's promise; a valid header points to what `factor` has made.
     let any = unsafe { &*header(factors)?.factors.cast::<AnyHeld>() };
-    let held = any.downcast_ref::<Held<T>>().ok_or_else(other_type)?;
+    let held = any.downcast_ref::<OwnedFactors<T>>().ok_or_else(other_type)?;
     held.call.check(&Call::new(p, (n, block), matrix))?;
-    let mut system = System::new::<T>(p, Kind::Factors { n, block }, sides.n_rhs)?;
+    let mut system = CheckedSystem::new::<T>(p, SystemKind::Factors { n, block }, sides.n_rhs)?;
     system.plan = held.plan.clone();
     let [sub, diag, sup] = bands(matrix, system.matrix_len)?.1;
     let places = [sub, diag, sup, Array::<u8>::new("factorization_buffer", factors.cast(), BYTES)?.place()];

@@ -13,7 +13,7 @@ use core::slice;
 
 /// The system that a function is asked to solve, as C says it.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Kind {
+pub(crate) enum SystemKind {
     /// Three arrays of `n`.
     Tridiagonal { n: i64, periodic: bool },
     /// Three arrays of `n` blocks.
@@ -35,7 +35,7 @@ pub(crate) struct Sides<T> {
 
 /// A system whose sizes are checked.
 #[derive(Debug)]
-pub(crate) struct System {
+pub(crate) struct CheckedSystem {
     pub plan: Plan,
     /// Elements of each array of the matrix.
     pub matrix_len: usize,
@@ -50,23 +50,23 @@ pub(crate) struct System {
     buffer: StackReq,
 }
 
-impl Kind {
+impl SystemKind {
     /// Its shape, and the sizes whose product is the length of each array of the matrix.
     fn shape<T: Scalar>(self) -> Outcome<(Shape, [usize; 3])> {
         match self {
-            Kind::Tridiagonal { n, periodic } => {
+            SystemKind::Tridiagonal { n, periodic } => {
                 let n = size("n", n)?;
                 Ok((Shape::Tridiagonal { n, periodic }, [n, 1, 1]))
             }
-            Kind::Factors { n, block } => Kind::Blocks { n, block, periodic: false }.shape::<T>(),
-            Kind::Blocks { n, block, periodic } => {
+            SystemKind::Factors { n, block } => SystemKind::Blocks { n, block, periodic: false }.shape::<T>(),
+            SystemKind::Blocks { n, block, periodic } => {
                 let (block_rows, block) = (size("n", n)?, size("block", block)?);
                 if elements::<T>("a block", &[block, block])? == 0 {
                     return Err(Failure::argument("block is 0, expected at least 1".into()));
                 }
                 Ok((Shape::BlockTridiagonal { block_rows, block, periodic }, [block_rows, block, block]))
             }
-            Kind::Banded { n, lower, upper } => {
+            SystemKind::Banded { n, lower, upper } => {
                 let (n, lower, upper) = (size("n", n)?, size("lower", lower)?, size("upper", upper)?);
                 // On machines of 64 bits it always fits, the sizes being of 63.
                 let bands = lower.checked_add(upper).and_then(|sum| sum.checked_add(1));
@@ -77,17 +77,17 @@ impl Kind {
     }
 }
 
-impl System {
-    pub fn new<T: Scalar>(p: PivotingArgument, kind: Kind, n_rhs: i64) -> Outcome<Self> {
+impl CheckedSystem {
+    pub fn new<T: Scalar>(p: PivotingArgument, kind: SystemKind, n_rhs: i64) -> Outcome<Self> {
         let (shape, factors) = kind.shape::<T>()?;
         let n_rhs = size("n_rhs", n_rhs)?;
-        let is_band = matches!(kind, Kind::Banded { .. });
+        let is_band = matches!(kind, SystemKind::Banded { .. });
         let matrix_len = elements::<T>(if is_band { "bands" } else { "diag" }, &factors)?;
         // With nothing to solve the number of right-hand sides, which nothing bounds, does not count.
         let (rows, n_rhs) = if matrix_len == 0 { (0, 0) } else { (shape.rows(), n_rhs) };
         let rhs_len = elements::<T>("rhs", &[rows, n_rhs])?;
         let storage = if is_band { StackReq::new::<T>(matrix_len) } else { StackReq::EMPTY };
-        let Plans { buffer, solve } = plans(p, shape, !matches!(kind, Kind::Factors { .. }))?;
+        let Plans { buffer, solve } = plans(p, shape, !matches!(kind, SystemKind::Factors { .. }))?;
         let buffer = storage.and(buffer.solve_in_place_scratch::<T>(n_rhs).unwrap_or(StackReq::EMPTY));
         Ok(Self { plan: solve, matrix_len, rhs_len, n_rhs, storage, buffer })
     }
@@ -128,9 +128,14 @@ impl System {
 ///
 /// # Safety
 /// `out` is null or may be written.
-pub(crate) unsafe fn buffer_size<T: Scalar>(p: PivotingArgument, kind: Kind, n_rhs: i64, out: *mut usize) -> Outcome {
+pub(crate) unsafe fn buffer_size<T: Scalar>(
+    p: PivotingArgument,
+    kind: SystemKind,
+    n_rhs: i64,
+    out: *mut usize,
+) -> Outcome {
     let out = Array::new("size", out, 1)?;
-    let bytes = System::new::<T>(p, kind, n_rhs)?.buffer_bytes()?;
+    let bytes = CheckedSystem::new::<T>(p, kind, n_rhs)?.buffer_bytes()?;
     // SAFETY: not null and aligned; the caller lends it.
     unsafe { out.write()[0] = bytes };
     Ok(())
@@ -142,27 +147,27 @@ pub(crate) unsafe fn buffer_size<T: Scalar>(p: PivotingArgument, kind: Kind, n_r
 /// `out` is null or may be written.
 pub(crate) unsafe fn fixed_size<T: Scalar>(
     p: PivotingArgument,
-    kind: Kind,
+    kind: SystemKind,
     n_rhs: i64,
     bytes: usize,
     out: *mut usize,
 ) -> Outcome {
     let out = Array::new("size", out, 1)?;
-    System::new::<T>(p, kind, n_rhs)?;
+    CheckedSystem::new::<T>(p, kind, n_rhs)?;
     // SAFETY: not null and aligned; the caller lends it.
     unsafe { out.write()[0] = bytes };
     Ok(())
 }
 
 /// Right-hand sides and solutions as slices.
-enum Columns<'a, T> {
+enum RhsSlices<'a, T> {
     Apart { rhs: &'a [T], x: &'a mut [T] },
     InPlace(&'a mut [T]),
 }
 
 /// What a solve works on beside the matrix.
-pub(crate) struct Work<'a, T> {
-    columns: Columns<'a, T>,
+pub(crate) struct SolveBuffers<'a, T> {
+    columns: RhsSlices<'a, T>,
     /// The caller's buffer; `None`: to be taken from the heap.
     stack: Option<&'a mut PodStack>,
 }
@@ -173,7 +178,7 @@ fn overlap(a: &Place, b: &Place) -> String {
 }
 
 /// The arrays of right-hand sides and of solutions, which are one or apart, and apart from `matrix`.
-pub(crate) fn columns<T: Scalar>(system: &System, matrix: &[Place], sides: &Sides<T>) -> Outcome<[Array<T>; 2]> {
+pub(crate) fn columns<T: Scalar>(system: &CheckedSystem, matrix: &[Place], sides: &Sides<T>) -> Outcome<[Array<T>; 2]> {
     let rhs = Array::new("rhs", sides.rhs, system.rhs_len)?;
     let x = Array::new("x", sides.x, system.rhs_len)?;
     if let Some(other) = x.place().overlapped(matrix) {
@@ -190,7 +195,11 @@ pub(crate) fn columns<T: Scalar>(system: &System, matrix: &[Place], sides: &Side
 /// # Safety
 /// Pointers that are not null point to what the sizes say; `matrix` is where the arrays of the matrix lie; nobody else uses
 /// the memory for `'a`.
-pub(crate) unsafe fn open<'a, T: Scalar>(system: &System, matrix: &[Place], sides: Sides<T>) -> Outcome<Work<'a, T>> {
+pub(crate) unsafe fn open<'a, T: Scalar>(
+    system: &CheckedSystem,
+    matrix: &[Place],
+    sides: Sides<T>,
+) -> Outcome<SolveBuffers<'a, T>> {
     let [rhs, x] = columns(system, matrix, &sides)?;
     let mut stack = None;
     if !sides.buffer.is_null() {
@@ -204,18 +213,22 @@ pub(crate) unsafe fn open<'a, T: Scalar>(system: &System, matrix: &[Place], side
     }
     // SAFETY: checked above; `x` is written and shares no byte with what is read.
     let columns = unsafe {
-        if x.begins_with(&rhs) { Columns::InPlace(x.write()) } else { Columns::Apart { rhs: rhs.read(), x: x.write() } }
+        if x.begins_with(&rhs) {
+            RhsSlices::InPlace(x.write())
+        } else {
+            RhsSlices::Apart { rhs: rhs.read(), x: x.write() }
+        }
     };
-    Ok(Work { columns, stack })
+    Ok(SolveBuffers { columns, stack })
 }
 
 /// Solves with the factors and keeps the report: in the caller's memory, or in our own where there is none, or where a method that
 /// was asked for by name needs more.
-pub(crate) fn run<T: Scalar>(factor: &impl Factor<T>, system: &System, work: Work<'_, T>) -> Outcome {
+pub(crate) fn run<T: Scalar>(factor: &impl Factor<T>, system: &CheckedSystem, work: SolveBuffers<'_, T>) -> Outcome {
     let n_rhs = system.n_rhs;
     let needed = match work.columns {
-        Columns::Apart { .. } => factor.solve_scratch(n_rhs),
-        Columns::InPlace(_) => factor.solve_in_place_scratch(n_rhs),
+        RhsSlices::Apart { .. } => factor.solve_scratch(n_rhs),
+        RhsSlices::InPlace(_) => factor.solve_in_place_scratch(n_rhs),
     };
     let mut own;
     let stack = match work.stack {
@@ -226,8 +239,8 @@ pub(crate) fn run<T: Scalar>(factor: &impl Factor<T>, system: &System, work: Wor
         }
     };
     let solved = match work.columns {
-        Columns::Apart { rhs, x } => factor.solve_into_with(Op::Plain, rhs, x, stack),
-        Columns::InPlace(x) => factor.solve_in_place_with(Op::Plain, x, stack),
+        RhsSlices::Apart { rhs, x } => factor.solve_into_with(Op::Plain, rhs, x, stack),
+        RhsSlices::InPlace(x) => factor.solve_in_place_with(Op::Plain, x, stack),
     };
     system.settle(solved)
 }
@@ -251,7 +264,7 @@ pub(crate) unsafe fn tridiagonal<T: Scalar>(
     sides: Sides<T>,
 ) -> Outcome {
     report::clear();
-    let system = System::new::<T>(p, Kind::Tridiagonal { n, periodic }, sides.n_rhs)?;
+    let system = CheckedSystem::new::<T>(p, SystemKind::Tridiagonal { n, periodic }, sides.n_rhs)?;
     let (arrays, places) = bands(matrix, system.matrix_len)?;
     // SAFETY: the caller's promise.
     let (work, [sub, diag, sup]) = unsafe { (open(&system, &places, sides)?, arrays.each_ref().map(|a| a.read())) };
@@ -270,7 +283,7 @@ pub(crate) unsafe fn blocks<T: Scalar>(
     sides: Sides<T>,
 ) -> Outcome {
     report::clear();
-    let system = System::new::<T>(p, Kind::Blocks { n, block, periodic }, sides.n_rhs)?;
+    let system = CheckedSystem::new::<T>(p, SystemKind::Blocks { n, block, periodic }, sides.n_rhs)?;
     let (arrays, places) = bands(matrix, system.matrix_len)?;
     // SAFETY: the caller's promise.
     let (work, [sub, diag, sup]) = unsafe { (open(&system, &places, sides)?, arrays.each_ref().map(|a| a.read())) };
@@ -290,7 +303,7 @@ pub(crate) unsafe fn banded<T: Scalar>(
     sides: Sides<T>,
 ) -> Outcome {
     report::clear();
-    let system = System::new::<T>(p, Kind::Banded { n, lower, upper }, sides.n_rhs)?;
+    let system = CheckedSystem::new::<T>(p, SystemKind::Banded { n, lower, upper }, sides.n_rhs)?;
     let array = Array::new("bands", bands, system.matrix_len)?;
     // SAFETY: the caller's promise.
     let (mut work, rows) = unsafe { (open(&system, slice::from_ref(&array.place()), sides)?, array.read()) };

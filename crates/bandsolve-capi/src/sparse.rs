@@ -3,13 +3,13 @@
 use crate::memory::{Array, Place, elements, size};
 use crate::report;
 use crate::settings::PivotingArgument;
-use crate::solve::{Kind, System, bands};
+use crate::solve::{CheckedSystem, SystemKind, bands};
 use crate::status::{Failure, Outcome};
 use bandsolve::{Csc, CscMut, Error, Op, Report, Result, Scalar, Tridiagonal};
 
 /// Sparse columns as C hands them in, zero-based.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Columns<T> {
+pub(crate) struct SparseColumns<T> {
     pub values: *const T,
     pub row_indices: *const i32,
     pub pointers: *const i32,
@@ -32,7 +32,7 @@ pub(crate) struct Arrays<T> {
     pub pointers: Array<i32>,
 }
 
-impl<T: Scalar> Columns<T> {
+impl<T: Scalar> SparseColumns<T> {
     /// Checks pointers; `names` are those of values, row indices, column pointers and the number of entries.
     fn arrays(&self, columns: usize, names: [&'static str; 4]) -> Outcome<Arrays<T>> {
         let nnz = elements::<T>(names[0], &[size(names[3], self.nnz)?])?;
@@ -102,7 +102,7 @@ fn apart(written: &Place, others: &[&[Place]]) -> Outcome {
 }
 
 /// Keeps the report of a solve.
-pub(crate) fn kept(solved: Result<Report>, system: &System) -> Outcome {
+pub(crate) fn kept(solved: Result<Report>, system: &CheckedSystem) -> Outcome {
     report::keep(&solved, system.plan.chosen_method());
     solved.map(|_| ()).map_err(|error| named(error, RHS))
 }
@@ -112,10 +112,10 @@ type Parts<T, X> = ([Array<T>; 3], Arrays<T>, X);
 
 /// The arrays of `gtsv_csc2dense`: matrix, right-hand sides, and x, which is apart from them.
 pub(crate) fn dense_arrays<T: Scalar>(
-    system: &System,
+    system: &CheckedSystem,
     n_rhs: i64,
     matrix: [*const T; 3],
-    rhs: Columns<T>,
+    rhs: SparseColumns<T>,
     x: *mut T,
 ) -> Outcome<Parts<T, Array<T>>> {
     let (matrix, places) = bands(matrix, system.matrix_len)?;
@@ -127,10 +127,10 @@ pub(crate) fn dense_arrays<T: Scalar>(
 
 /// The arrays of `gtsv_csc2csc`: matrix, right-hand sides, and results, which are apart from all others.
 pub(crate) fn pruned_arrays<T: Scalar>(
-    system: &System,
+    system: &CheckedSystem,
     n_rhs: i64,
     matrix: [*const T; 3],
-    rhs: Columns<T>,
+    rhs: SparseColumns<T>,
     result: ColumnsMut<T>,
 ) -> Outcome<Parts<T, Arrays<T>>> {
     let n = system.matrix_len;
@@ -141,7 +141,7 @@ pub(crate) fn pruned_arrays<T: Scalar>(
     let columns = size("n_rhs", n_rhs)?;
     let rhs = rhs.arrays(columns, RHS)?;
     let ColumnsMut { values, row_indices, pointers, nnz } = result;
-    let result = Columns { values: values.cast_const(), row_indices: row_indices.cast_const(), pointers, nnz };
+    let result = SparseColumns { values: values.cast_const(), row_indices: row_indices.cast_const(), pointers, nnz };
     let result = result.arrays(columns, RESULT)?;
     let [values, rows, pointers] = result.places();
     apart(&values, &[&places, &rhs.places(), &[rows.clone(), pointers.clone()]])?;
@@ -157,11 +157,11 @@ pub(crate) unsafe fn to_dense<T: Scalar>(
     p: PivotingArgument,
     (n, n_rhs): (i64, i64),
     matrix: [*const T; 3],
-    rhs: Columns<T>,
+    rhs: SparseColumns<T>,
     x: *mut T,
 ) -> Outcome {
     report::clear();
-    let system = System::new::<T>(p, Kind::Tridiagonal { n, periodic: false }, n_rhs)?;
+    let system = CheckedSystem::new::<T>(p, SystemKind::Tridiagonal { n, periodic: false }, n_rhs)?;
     let (matrix, rhs, x) = dense_arrays(&system, n_rhs, matrix, rhs, x)?;
     // SAFETY: the caller's promise; x shares no byte with what is read.
     let (rhs, x, [sub, diag, sup]) =
@@ -178,12 +178,12 @@ pub(crate) unsafe fn to_sparse<T: Scalar>(
     p: PivotingArgument,
     (n, n_rhs): (i64, i64),
     matrix: [*const T; 3],
-    rhs: Columns<T>,
+    rhs: SparseColumns<T>,
     result: ColumnsMut<T>,
 ) -> Outcome {
     report::clear();
     // X is never there as a whole, so its size does not count.
-    let system = System::new::<T>(p, Kind::Tridiagonal { n, periodic: false }, 0)?;
+    let system = CheckedSystem::new::<T>(p, SystemKind::Tridiagonal { n, periodic: false }, 0)?;
     let (matrix, rhs, result) = pruned_arrays(&system, n_rhs, matrix, rhs, result)?;
     // SAFETY: the caller's promise; what is written shares no byte with anything else.
     let (rhs, [sub, diag, sup]) = unsafe { (rhs.rhs(system.matrix_len)?, matrix.each_ref().map(|a| a.read())) };

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 /// [`Failure::Other`] if the report cannot be written.
 pub fn run(args: &DoctorArgs) -> Result<(), Failure> {
     let taken = report::check_outputs(&[("--json", &args.json)], &[])?;
-    let found = Found::here();
+    let found = Diagnosis::here();
     let warnings = found.warnings();
     if let Some(path) = &args.json {
         let facts: serde_json::Map<_, _> =
@@ -29,7 +29,7 @@ pub fn run(args: &DoctorArgs) -> Result<(), Failure> {
 
 /// What was found.
 #[derive(Debug)]
-struct Found {
+struct Diagnosis {
     machine: Machine,
     simd: &'static str,
     threads: usize,
@@ -46,7 +46,7 @@ struct Found {
     debug: bool,
 }
 
-impl Found {
+impl Diagnosis {
     fn here() -> Self {
         let threads = if threads::available() { threads::count() } else { 1 };
         let gpu = Device::cuda(0).map(|device| format!("{}, {} GiB", device.name(), device.limits().memory >> 30));

@@ -27,7 +27,7 @@ pub fn run(args: &SolveArgs) -> Result<(), Failure> {
     let dtype = choose_dtype(args.dtype, &matrix, rhs.as_ref())?;
     let structure = Structure::of(&matrix);
     let kind = structure.kind(args.periodic)?;
-    let job = Job { args, device, dtype, structure, kind, read_seconds };
+    let job = SolveTask { args, device, dtype, structure, kind, read_seconds };
     job.check_not_empty(rhs.as_ref())?;
     match dtype {
         Dtype::F32 => job.run::<f32>(matrix, rhs),
@@ -82,7 +82,7 @@ fn choose_dtype(wish: Option<Dtype>, matrix: &Triplets, rhs: Option<&Dense>) -> 
 }
 
 /// All about the task but its numbers.
-struct Job<'a> {
+struct SolveTask<'a> {
     args: &'a SolveArgs,
     device: Option<Device>,
     dtype: Dtype,
@@ -121,7 +121,7 @@ impl Outcome {
     }
 }
 
-impl Job<'_> {
+impl SolveTask<'_> {
     fn run<T: Element>(&self, matrix: Triplets, rhs: Option<Dense>) -> Result<(), Failure> {
         let system = System::<T>::assemble(&matrix, self.kind)?;
         drop(matrix);

@@ -38,7 +38,7 @@ pub fn run(args: &StabilityArgs) -> Result<(), Failure> {
 fn tridiagonal(args: &StabilityTridiagonalArgs) -> Result<(), Failure> {
     let [json, plot] = args.outputs.named();
     let taken = report::check_outputs(&[json, ("--csv", &args.csv), plot], &[])?;
-    let table = Table::new(args.n as usize, args.seed);
+    let table = ErrorTable::new(args.n as usize, args.seed);
     if let Some(path) = &args.outputs.json {
         report::write_json(path, &table.json())?;
     }
@@ -52,25 +52,25 @@ fn tridiagonal(args: &StabilityTridiagonalArgs) -> Result<(), Failure> {
 }
 
 /// Every matrix with every solver.
-struct Table {
+struct ErrorTable {
     n: usize,
     seed: u64,
     /// The file that LAPACK's numbers come from.
     lapack: Option<PathBuf>,
-    rows: Vec<Row>,
+    rows: Vec<ProblemRow>,
 }
 
-impl Table {
+impl ErrorTable {
     fn new(n: usize, seed: u64) -> Self {
         let lapack = Peer::lapack();
         let published = chang().into_iter().chain(klein()).map(|case| Problem::of_case(case, n, seed));
         let scaled = SCALED.iter().map(|(share, decades)| Problem::scaled(n, seed, *share, *decades));
-        let solvers = Solver::all();
+        let solvers = OwnSolver::all();
         let problems: Vec<_> = published.chain(scaled).collect();
         let bar = progress::parts("matrix", problems.len());
         let problems = problems.into_iter().progress_with(bar);
-        let rows = problems.map(|problem| Row::new(problem, &solvers, lapack.as_ref())).collect();
-        Table { n, seed, lapack: lapack.map(|peer| peer.path), rows }
+        let rows = problems.map(|problem| ProblemRow::new(problem, &solvers, lapack.as_ref())).collect();
+        ErrorTable { n, seed, lapack: lapack.map(|peer| peer.path), rows }
     }
 
     /// The largest backward error that was handed out as an answer.
@@ -92,7 +92,7 @@ impl Table {
             "seed": self.seed,
             "lapack": self.lapack,
             "largest_verified_backward_error": self.largest_verified(),
-            "rows": self.rows.iter().map(Row::json).collect::<Vec<_>>(),
+            "rows": self.rows.iter().map(ProblemRow::json).collect::<Vec<_>>(),
         })
     }
 }
@@ -102,18 +102,18 @@ const SCALED: [(f64, i32); 6] = [(0.1, 20), (0.1, 40), (0.1, 60), (1.0, 20), (1.
 
 /// One of our solvers.
 #[derive(Debug, Clone)]
-struct Solver {
+struct OwnSolver {
     name: &'static str,
     method: Method,
     pivoting: Pivoting,
 }
 
-impl Solver {
+impl OwnSolver {
     /// Every method, and RPTS also with pivoting that is blind to row sizes.
-    fn all() -> Vec<Solver> {
-        let solver = |method: Method| Solver { name: method.name(), method, pivoting: Pivoting::default() };
+    fn all() -> Vec<OwnSolver> {
+        let solver = |method: Method| OwnSolver { name: method.name(), method, pivoting: Pivoting::default() };
         let named = named_methods().map(solver);
-        let partial = Solver { name: "rpts-partial", method: Method::Rpts, pivoting: Pivoting::Partial };
+        let partial = OwnSolver { name: "rpts-partial", method: Method::Rpts, pivoting: Pivoting::Partial };
         named.chain([partial]).collect()
     }
 }
@@ -204,7 +204,7 @@ struct Attempt {
 }
 
 impl Attempt {
-    fn new(problem: &Problem, solver: &Solver) -> Self {
+    fn new(problem: &Problem, solver: &OwnSolver) -> Self {
         let plan = Plan::new(problem.a.shape()).method(solver.method).pivoting(solver.pivoting);
         let solve = |verify: bool| {
             let mut x = vec![f64::NAN; problem.a.n()];
@@ -228,17 +228,17 @@ impl Attempt {
 }
 
 /// All solvers on one problem.
-struct Row {
+struct ProblemRow {
     problem: Problem,
     attempts: Vec<Attempt>,
     lapack: Option<Judgement>,
 }
 
-impl Row {
-    fn new(problem: Problem, solvers: &[Solver], lapack: Option<&Peer>) -> Self {
+impl ProblemRow {
+    fn new(problem: Problem, solvers: &[OwnSolver], lapack: Option<&Peer>) -> Self {
         let attempts = solvers.iter().map(|solver| Attempt::new(&problem, solver)).collect();
         let lapack = lapack.and_then(|peer| gtsv(&problem.a, &problem.rhs, peer)).map(|x| problem.judge(&x));
-        Row { problem, attempts, lapack }
+        ProblemRow { problem, attempts, lapack }
     }
 
     fn json(&self) -> Value {

@@ -66,13 +66,13 @@ fn partitions(n: usize, m: usize) -> usize {
 
 /// A kind of kernels: rows of a block, right-hand sides on chip, and bytes of a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Kind {
+pub struct KernelKind {
     pub block: usize,
     pub on_chip: usize,
     pub bytes: usize,
 }
 
-impl Kind {
+impl KernelKind {
     /// Bytes of shared memory to reduce a level (`Tile` in `system.cuh`).
     pub fn reduce_bytes(&self, cut: &Cut) -> usize {
         self.bytes * self.plane(cut) * self.row_numbers()
@@ -131,7 +131,7 @@ impl Kind {
 
 /// A system before it is cut: block rows, rows, …
 #[derive(Debug, Clone, Copy)]
-pub struct System {
+pub struct UncutSystem {
     pub n: usize,
     pub rows: usize,
     pub periodic: bool,
@@ -139,7 +139,7 @@ pub struct System {
     pub systems: usize,
 }
 
-impl System {
+impl UncutSystem {
     /// Whether kernels can count it.
     fn check(&self) -> Result<()> {
         match [self.rows * self.systems, self.columns * self.systems].into_iter().all(|count| count < 1 << 31) {
@@ -153,7 +153,7 @@ impl System {
 pub const ALONE_AT_MOST: usize = LONGEST - 3;
 
 /// A batch of systems that are solved by a thread each.
-pub fn batch(system: System, kind: Kind, limits: &Limits, interleaved: bool) -> Result<Cut> {
+pub fn batch(system: UncutSystem, kind: KernelKind, limits: &Limits, interleaved: bool) -> Result<Cut> {
     system.check()?;
     let (n, systems) = (system.n as u32, system.systems as u32);
     let (system_step, row_step) = if interleaved { (1, systems) } else { (n, 1) };
@@ -178,7 +178,7 @@ pub fn batch(system: System, kind: Kind, limits: &Limits, interleaved: bool) -> 
 /// Rows of a partition of SPIKE with cyclic reduction inside, where shared memory allows: eight rows a thread.
 const SPIKE_ROWS: usize = 8 * THREADS as usize;
 
-impl Kind {
+impl KernelKind {
     /// Bytes of shared memory for so many rows and right-hand sides of cyclic reduction (`Lines` in `cr.cuh`).
     pub fn lines_bytes(&self, rows: usize, n_rhs: usize) -> usize {
         self.bytes * rows * (3 + n_rhs)
@@ -191,7 +191,7 @@ impl Kind {
 }
 
 /// A window of block rows of a system that one thread solves: as many as a partition has at most, or as there is shared memory for.
-pub fn window(cut: &Cut, kind: Kind, limits: &Limits) -> Cut {
+pub fn window(cut: &Cut, kind: KernelKind, limits: &Limits) -> Cut {
     let make = |most: usize| {
         let n = cut.n.min(most as u32);
         let rows = n * kind.block as u32;
@@ -215,7 +215,7 @@ pub fn window(cut: &Cut, kind: Kind, limits: &Limits) -> Cut {
 }
 
 /// Cuts a system for SPIKE with cyclic reduction inside: a partition a block of threads; what is left is cut as ever.
-pub fn spike_levels(system: System, kind: Kind, limits: &Limits, rows: Rows) -> Result<Vec<Level>> {
+pub fn spike_levels(system: UncutSystem, kind: KernelKind, limits: &Limits, rows: PartitionRows) -> Result<Vec<Level>> {
     system.check()?;
     let asked = rows.asked.map_or(SPIKE_ROWS, |m| m.clamp(3, SPIKE_ROWS));
     let m = asked.min(room(limits) / kind.lines_bytes(1, 3));
@@ -235,17 +235,17 @@ pub fn spike_levels(system: System, kind: Kind, limits: &Limits, rows: Rows) -> 
         system_step: n,
         row_step: 1,
     };
-    let below = System { n: 2 * count, rows: 2 * count, ..system };
-    let one = Kind { on_chip: 1, ..kind };
+    let below = UncutSystem { n: 2 * count, rows: 2 * count, ..system };
+    let one = KernelKind { on_chip: 1, ..kind };
     Ok([(first, one)].into_iter().chain(levels(below, kind, limits, rows)?).collect())
 }
 
 /// A level, and the kernels for it.
-pub type Level = (Cut, Kind);
+pub type Level = (Cut, KernelKind);
 
 /// Rows of partitions: those asked for, and else those of large systems.
 #[derive(Debug, Clone, Copy)]
-pub struct Rows {
+pub struct PartitionRows {
     pub asked: Option<usize>,
     pub large: usize,
 }
@@ -253,8 +253,8 @@ pub struct Rows {
 /// Cuts a system; the last level is solved on chip.
 ///
 /// What is cut does not depend on the number of right-hand sides, nor does therefore any bit of x.
-pub fn levels(system: System, kind: Kind, limits: &Limits, rows: Rows) -> Result<Vec<Level>> {
-    let one = Kind { on_chip: 1, ..kind };
+pub fn levels(system: UncutSystem, kind: KernelKind, limits: &Limits, rows: PartitionRows) -> Result<Vec<Level>> {
+    let one = KernelKind { on_chip: 1, ..kind };
     let cuts = cuts(system, one, limits, rows)?;
     let last = cuts.len() - 1;
     let level = |(k, cut): (usize, Cut)| {
@@ -280,7 +280,7 @@ fn room(limits: &Limits) -> usize {
     limits.shared_per_block.min(limits.shared_per_multiprocessor / 2)
 }
 
-fn cuts(system: System, kind: Kind, limits: &Limits, rows: Rows) -> Result<Vec<Cut>> {
+fn cuts(system: UncutSystem, kind: KernelKind, limits: &Limits, rows: PartitionRows) -> Result<Vec<Cut>> {
     system.check()?;
     let make = |n: usize, m: usize, lanes: usize| {
         let all_rows = if n == system.n { system.rows } else { n * kind.block };
@@ -312,7 +312,7 @@ fn cuts(system: System, kind: Kind, limits: &Limits, rows: Rows) -> Result<Vec<C
                 return Ok(cuts);
             }
         }
-        let cut = choose(|m, lanes| make(n, m, lanes), kind, limits, Rows { asked, ..rows })?;
+        let cut = choose(|m, lanes| make(n, m, lanes), kind, limits, PartitionRows { asked, ..rows })?;
         n = 2 * cut.partitions as usize;
         cuts.push(cut);
     }
@@ -325,7 +325,7 @@ fn on_chip(n: usize, rows: Option<usize>) -> Option<usize> {
 }
 
 /// The longest partitions that fill the device; shorter ones, and fewer in a block of threads, where shared memory is too small.
-fn choose(make: impl Fn(usize, usize) -> Cut, kind: Kind, limits: &Limits, rows: Rows) -> Result<Cut> {
+fn choose(make: impl Fn(usize, usize) -> Cut, kind: KernelKind, limits: &Limits, rows: PartitionRows) -> Result<Cut> {
     let fits = |cut: &Cut| kind.substitute_bytes(cut) <= room(limits);
     let longest = |most: usize| {
         let sizes = [LANES, LANES / 2, LANES / 4, 1].into_iter().flat_map(|lanes| {
@@ -363,11 +363,11 @@ mod tests {
         memory: 141 << 30,
     };
 
-    const USUAL: Rows = Rows { asked: None, large: 31 };
+    const USUAL: PartitionRows = PartitionRows { asked: None, large: 31 };
 
     fn scalar(n: usize, bytes: usize) -> Vec<Cut> {
-        let system = System { n, rows: n, periodic: false, columns: 1, systems: 1 };
-        cuts(system, Kind { block: 1, on_chip: 1, bytes }, &LIMITS, USUAL).unwrap()
+        let system = UncutSystem { n, rows: n, periodic: false, columns: 1, systems: 1 };
+        cuts(system, KernelKind { block: 1, on_chip: 1, bytes }, &LIMITS, USUAL).unwrap()
     }
 
     #[test]
@@ -391,10 +391,10 @@ mod tests {
         for block in 1..=4 {
             for on_chip in [1, 4] {
                 for bytes in [4, 8, 16] {
-                    let kind = Kind { block, on_chip, bytes };
+                    let kind = KernelKind { block, on_chip, bytes };
                     let limits = Limits { shared_per_block: 96 << 10, shared_per_multiprocessor: 96 << 10, ..LIMITS };
                     for n in (1..200).chain([1000, 4096, 100_000, 1 << 22]) {
-                        let system = System { n, rows: n * block, periodic: true, columns: 5, systems: 1 };
+                        let system = UncutSystem { n, rows: n * block, periodic: true, columns: 5, systems: 1 };
                         let cuts = levels(system, kind, &limits, USUAL).unwrap();
                         for ((cut, kind), (next, _)) in cuts.iter().zip(&cuts[1..]) {
                             assert_eq!(next.n, 2 * cut.partitions);

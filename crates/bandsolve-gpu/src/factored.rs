@@ -1,6 +1,6 @@
 //! Factors that are kept on the device.
 
-use crate::cut::{Cut, Kind};
+use crate::cut::{Cut, KernelKind};
 use crate::device::{Device, DeviceSlice, DeviceSliceMut, DeviceVec, Element};
 use crate::matrix::Matrix;
 use crate::solver::{Pending, Solver};
@@ -28,7 +28,7 @@ pub(crate) struct LevelFactors<T: Element> {
 }
 
 impl<T: Element> LevelFactors<T> {
-    pub fn new(device: &Device, (cut, kind): &(Cut, Kind)) -> Result<Self> {
+    pub fn new(device: &Device, (cut, kind): &(Cut, KernelKind)) -> Result<Self> {
         let b = kind.block;
         let partitions = cut.systems as usize * cut.spans as usize * cut.lanes as usize;
         // A slot for each block row, and one more, as the last partition of a system may have.

@@ -1,12 +1,12 @@
 //! Systems that are larger than the memory of a device, or shared by several.
 
-use crate::cut::{self, Cut, Kind, System, levels};
+use crate::cut::{self, Cut, KernelKind, UncutSystem, levels};
 use crate::device::{Device, DeviceVec, Element, check_len};
 use crate::host::HostMatrix;
 use crate::host_mend::mend;
 use crate::launch::{Arguments, Coarse, Columns, Peaks};
 use crate::matrix::{Blocks, Source};
-use crate::solver::found::{self, Found, Verdict};
+use crate::solver::found::{self, SingularSystems, Verdict};
 use crate::solver::{Rows, Solver, fallback_plan, largest, rule};
 use crate::sparse::Rhs;
 use bandsolve::{Error, Factor, Factorize, Method, Op, Plan, Report, Result, Shape};
@@ -18,7 +18,7 @@ struct Slot<T: Element> {
     device: Device,
     system: Rows<T>,
     x: DeviceVec<T>,
-    found: Found,
+    found: SingularSystems,
     /// Which of the coarse systems is on this device.
     coarse: usize,
 }
@@ -42,7 +42,7 @@ struct OnOne<T: Element> {
 pub struct Spread<T: Element> {
     plan: Plan,
     cut: Cut,
-    kind: Kind,
+    kind: KernelKind,
     /// Blocks of threads of each part.
     parts: Vec<Range<u32>>,
     slots: Vec<Slot<T>>,
@@ -75,18 +75,19 @@ impl<T: Element> Spread<T> {
     }
 
     /// The first level.
-    fn cut(device: &Device, plan: &Plan) -> Result<(Cut, Kind)> {
+    fn cut(device: &Device, plan: &Plan) -> Result<(Cut, KernelKind)> {
         let (block, n, periodic) = match plan.shape() {
             Shape::Tridiagonal { n, periodic } => (1, n, periodic),
             Shape::BlockTridiagonal { block_rows, block: block @ 1..=4, periodic } => (block, block_rows, periodic),
             _ => return Err(Error::Unsupported { method: "rpts in parts", what: "systems of this kind" }),
         };
-        let system = System { n, rows: n * block, periodic, columns: 1, systems: 1 };
-        let kind = Kind { block, on_chip: 1, bytes: size_of::<T>() };
+        let system = UncutSystem { n, rows: n * block, periodic, columns: 1, systems: 1 };
+        let kind = KernelKind { block, on_chip: 1, bytes: size_of::<T>() };
         if n == 0 {
             return Err(Error::Unsupported { method: "rpts in parts", what: "systems without rows" });
         }
-        let rows = cut::Rows { asked: plan.options().partition_rows, large: device.sizes(T::NAME).partition_rows };
+        let rows =
+            cut::PartitionRows { asked: plan.options().partition_rows, large: device.sizes(T::NAME).partition_rows };
         if !matches!(
             plan.asked_method(),
             Method::Auto | Method::Rpts | Method::SpikeThomas | Method::SpikeDiagonalPivoting
@@ -106,7 +107,7 @@ impl<T: Element> Spread<T> {
         devices: Vec<Device>,
         coarse_of: Vec<usize>,
         plan: &Plan,
-        (cut, kind): (Cut, Kind),
+        (cut, kind): (Cut, KernelKind),
         each: u32,
     ) -> Result<Self> {
         let parts: Vec<Range<u32>> =
@@ -116,7 +117,7 @@ impl<T: Element> Spread<T> {
         let longest = parts.iter().map(|part| rows_of(&cut, part).len()).max().unwrap_or(0);
         let slot = |(device, coarse): (&Device, &usize)| {
             let (system, x) = (Rows::new(device, longest, b, 1)?, device.zeros(longest * b)?);
-            let found = Found::new::<T>(device, 1, (1, 1), cut.rows as usize)?;
+            let found = SingularSystems::new::<T>(device, 1, (1, 1), cut.rows as usize)?;
             Ok(Slot { device: device.clone(), system, x, found, coarse: *coarse })
         };
         let slots = devices.iter().zip(&coarse_of).map(slot).collect::<Result<_>>()?;

@@ -16,7 +16,7 @@ use crate::gt::Matrix;
 use crate::number::Number;
 use crate::raw::Columns;
 use crate::settings::{Partition, partition};
-use crate::wide::{self, Job};
+use crate::wide::{self, WideJob};
 use bandsolve::dyn_stack::{PodBuffer, PodStack};
 use bandsolve::{Error, Factor, Method, Op, Plan, RealScalar, Scalar, Tridiagonal};
 use bandsolve_kernel::memory::zeros;
@@ -96,7 +96,7 @@ struct Probe<'a, T> {
     p: &'a mut [T],
 }
 
-impl<T: Number> Job for Probe<'_, T> {
+impl<T: Number> WideJob for Probe<'_, T> {
     type Output = bool;
 
     #[inline(always)]
@@ -137,7 +137,7 @@ struct Below<'a, T: Scalar> {
     limit: T::Real,
 }
 
-impl<T: Number> Job for Below<'_, T> {
+impl<T: Number> WideJob for Below<'_, T> {
     type Output = bool;
 
     #[inline(always)]

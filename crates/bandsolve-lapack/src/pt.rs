@@ -147,7 +147,7 @@ impl<T: Scalar> Factors<T> for Symmetric<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::refine::{Scratch, System, refine};
+    use crate::refine::{Scratch, FactoredSystem, refine};
     use crate::testing::{Rng, largest};
     use bandsolve::Complex64;
 
@@ -182,7 +182,7 @@ mod tests {
             x[3] += 1e-3; // spoilt, for refinement to mend
             let (mut weights, mut first) = (vec![0.0; n], vec![Complex64::ZERO; n]);
             let scratch = Scratch { weights: &mut weights, first: &mut first, second: &mut [] };
-            let bounds = refine(&System { a, factors, op: Op::Plain }, &rhs, &mut x, scratch);
+            let bounds = refine(&FactoredSystem { a, factors, op: Op::Plain }, &rhs, &mut x, scratch);
             let error = largest(x.iter().zip(&expected).map(|(x, e)| (x - e).norm()));
             let size = largest(x.iter().map(|x| x.norm()));
             assert!(bounds.backward <= f64::EPSILON && bounds.forward <= 100.0 * f64::EPSILON, "{bounds:?}");

@@ -51,7 +51,7 @@ pub trait Factors<T: Scalar> {
 
 /// A system op(A)·x = b with the factors of A.
 #[derive(Debug)]
-pub struct System<A, F> {
+pub struct FactoredSystem<A, F> {
     /// A
     pub a: A,
     /// Its factors.
@@ -60,7 +60,7 @@ pub struct System<A, F> {
     pub op: Op,
 }
 
-impl<A, F> System<A, F> {
+impl<A, F> FactoredSystem<A, F> {
     /// r ← b − op(A)·x and w ← |op(A)|·|x| + |b|, where |·| is |Re| + |Im|.
     fn residual<T: Scalar>(&self, (x, b): (&[T], &[T]), (r, w): (&mut [T], &mut [T::Real]))
     where
@@ -118,7 +118,7 @@ const MAX_STEPS: usize = 5;
 /// M. Arioli, J. Demmel, I. Duff, SIAM J. Matrix Anal. Appl. 10 (1989); N. J. Higham, Accuracy and Stability of Numerical
 /// Algorithms, chapters 7 and 12.
 pub fn refine<T: Scalar>(
-    system: &System<impl Entries<T>, impl Factors<T>>,
+    system: &FactoredSystem<impl Entries<T>, impl Factors<T>>,
     b: &[T],
     x: &mut [T],
     s: Scratch<'_, T>,

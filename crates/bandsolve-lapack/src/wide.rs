@@ -4,7 +4,7 @@
 
 /// Work whose loops gain from wide vectors. `run` and all that it calls in its loops must be `#[inline(always)]`: what is not
 /// inlined is compiled for the narrow ones.
-pub trait Job {
+pub trait WideJob {
     /// What comes out.
     type Output;
     /// Does the work.
@@ -13,7 +13,7 @@ pub trait Job {
 
 /// Runs a job on the widest vectors of this machine.
 #[inline]
-pub fn run<J: Job>(job: J) -> J::Output {
+pub fn run<J: WideJob>(job: J) -> J::Output {
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx2") {
         // SAFETY: the machine has these instructions.
@@ -24,6 +24,6 @@ pub fn run<J: Job>(job: J) -> J::Output {
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-fn run_avx2<J: Job>(job: J) -> J::Output {
+fn run_avx2<J: WideJob>(job: J) -> J::Output {
     job.run()
 }

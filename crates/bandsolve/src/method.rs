@@ -102,7 +102,7 @@ macro_rules! methods {
 
 /// A kind of system that a method of the table solves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum SolvedShape {
     Tridiagonal,
     /// Of any width.
     Band,
@@ -114,14 +114,14 @@ enum Kind {
     SmallBlocks,
 }
 
-impl Kind {
+impl SolvedShape {
     /// Whether a system is of this kind.
     fn holds(self, shape: Shape) -> bool {
         match (self, shape) {
-            (Kind::Tridiagonal, Shape::Tridiagonal { .. }) => true,
-            (Kind::Band, Shape::Banded { .. }) | (Kind::Blocks, Shape::BlockTridiagonal { .. }) => true,
-            (Kind::NarrowBand, Shape::Banded { lower, upper, .. }) => lower.max(upper) <= SMALL_BLOCK_MAX,
-            (Kind::SmallBlocks, Shape::BlockTridiagonal { block, .. }) => block <= SMALL_BLOCK_MAX,
+            (SolvedShape::Tridiagonal, Shape::Tridiagonal { .. }) => true,
+            (SolvedShape::Band, Shape::Banded { .. }) | (SolvedShape::Blocks, Shape::BlockTridiagonal { .. }) => true,
+            (SolvedShape::NarrowBand, Shape::Banded { lower, upper, .. }) => lower.max(upper) <= SMALL_BLOCK_MAX,
+            (SolvedShape::SmallBlocks, Shape::BlockTridiagonal { block, .. }) => block <= SMALL_BLOCK_MAX,
             _ => false,
         }
     }
@@ -160,10 +160,10 @@ macro_rules! declare {
             }
 
             /// What it solves, with the page of each.
-            fn kinds(self) -> &'static [(Kind, &'static str)] {
+            fn kinds(self) -> &'static [(SolvedShape, &'static str)] {
                 match self {
                     Method::Auto => &[],
-                    $(Method::$variant => &[$((Kind::$kind, concat!("docs/math/", $page))),*],)*
+                    $(Method::$variant => &[$((SolvedShape::$kind, concat!("docs/math/", $page))),*],)*
                 }
             }
         }
@@ -186,7 +186,7 @@ impl Method {
     /// What it takes systems of this shape for: bands with at most one diagonal on either side, and blocks of one row, are
     /// tridiagonal to all but the methods that know bands and blocks alone.
     pub(crate) fn takes_for(self, shape: Shape) -> Shape {
-        let knows = self == Method::Auto || self.kinds().iter().any(|(kind, _)| *kind == Kind::Tridiagonal);
+        let knows = self == Method::Auto || self.kinds().iter().any(|(kind, _)| *kind == SolvedShape::Tridiagonal);
         if knows { shape.as_tridiagonal().unwrap_or(shape) } else { shape }
     }
 

@@ -10,7 +10,7 @@ pub unsafe extern "C" fn bandsolveDgtsv_bufferSizeExt(
     n_rhs: i64,
     size: *mut usize,
 ) -> bandsolve_status_t {
-    guard(|| unsafe { buffer_size::<f64>(p, Kind::Tridiagonal { n, periodic: false }, n_rhs, size) })
+    guard(|| unsafe { buffer_size::<f64>(p, SystemKind::Tridiagonal { n, periodic: false }, n_rhs, size) })
 }
 
 /// Solves A x = rhs with a tridiagonal matrix:
@@ -43,7 +43,7 @@ pub unsafe extern "C" fn bandsolveDcgtsv_bufferSizeExt(
     n_rhs: i64,
     size: *mut usize,
 ) -> bandsolve_status_t {
-    guard(|| unsafe { buffer_size::<f64>(p, Kind::Tridiagonal { n, periodic: true }, n_rhs, size) })
+    guard(|| unsafe { buffer_size::<f64>(p, SystemKind::Tridiagonal { n, periodic: true }, n_rhs, size) })
 }
 
 /// Solves A x = rhs with a cyclic (periodic) tridiagonal matrix: as `bandsolveDgtsv`, but `sub[0]` multiplies `x[n-1]` in the
@@ -72,7 +72,7 @@ pub unsafe extern "C" fn bandsolveDbgtsv_bufferSizeExt(
     block: i64,
     size: *mut usize,
 ) -> bandsolve_status_t {
-    guard(|| unsafe { buffer_size::<f64>(p, Kind::Blocks { n, block, periodic: false }, n_rhs, size) })
+    guard(|| unsafe { buffer_size::<f64>(p, SystemKind::Blocks { n, block, periodic: false }, n_rhs, size) })
 }
 
 /// Solves A x = rhs with a block tridiagonal matrix of n block rows:
@@ -107,7 +107,7 @@ pub unsafe extern "C" fn bandsolveDcbgtsv_bufferSizeExt(
     block: i64,
     size: *mut usize,
 ) -> bandsolve_status_t {
-    guard(|| unsafe { buffer_size::<f64>(p, Kind::Blocks { n, block, periodic: true }, n_rhs, size) })
+    guard(|| unsafe { buffer_size::<f64>(p, SystemKind::Blocks { n, block, periodic: true }, n_rhs, size) })
 }
 
 /// Solves A x = rhs with a cyclic (periodic) block tridiagonal matrix: as `bandsolveDbgtsv`, but the first block of `sub`
@@ -172,7 +172,7 @@ pub unsafe extern "C" fn bandsolveDbgtrfs_bufferSizeExt(
     block: i64,
     size: *mut usize,
 ) -> bandsolve_status_t {
-    guard(|| unsafe { buffer_size::<f64>(p, Kind::Factors { n, block }, n_rhs, size) })
+    guard(|| unsafe { buffer_size::<f64>(p, SystemKind::Factors { n, block }, n_rhs, size) })
 }
 
 /// Solves as `bandsolveDbgtsv` with the factors of `bandsolveDbgtf`, which was called with the same p, n, block, sub, diag and
@@ -205,7 +205,7 @@ pub unsafe extern "C" fn bandsolveDgbsv_bufferSizeExt(
     upper: i64,
     size: *mut usize,
 ) -> bandsolve_status_t {
-    guard(|| unsafe { buffer_size::<f64>(p, Kind::Banded { n, lower, upper }, n_rhs, size) })
+    guard(|| unsafe { buffer_size::<f64>(p, SystemKind::Banded { n, lower, upper }, n_rhs, size) })
 }
 
 /// Solves A x = rhs with a banded matrix of `lower` diagonals below and `upper` above the main one, each of length n, the
@@ -238,7 +238,7 @@ pub unsafe extern "C" fn bandsolveDgtsv_csc2dense_bufferSizeExt(
     n_rhs: i64,
     size: *mut usize,
 ) -> bandsolve_status_t {
-    guard(|| unsafe { fixed_size::<f64>(p, Kind::Tridiagonal { n, periodic: false }, n_rhs, 0, size) })
+    guard(|| unsafe { fixed_size::<f64>(p, SystemKind::Tridiagonal { n, periodic: false }, n_rhs, 0, size) })
 }
 
 /// Solves A X = D with a tridiagonal matrix, as `bandsolveDgtsv`, and sparse right-hand sides: column j of D has the entries
@@ -261,7 +261,7 @@ pub unsafe extern "C" fn bandsolveDgtsv_csc2dense(
     buffer: *mut c_void,
 ) -> bandsolve_status_t {
     _ = buffer;
-    let rhs = Columns { values: rhs_values, row_indices: rhs_row_indices, pointers: rhs_col_ptrs, nnz: rhs_nnz };
+    let rhs = SparseColumns { values: rhs_values, row_indices: rhs_row_indices, pointers: rhs_col_ptrs, nnz: rhs_nnz };
     guard(|| unsafe { to_dense(p, (n, n_rhs), [sub, diag, sup], rhs, x) })
 }
 
@@ -285,7 +285,7 @@ pub unsafe extern "C" fn bandsolveDgtsv_csc2csc(
     result_col_ptrs: *const i32,
     result_nnz: i64,
 ) -> bandsolve_status_t {
-    let rhs = Columns { values: rhs_values, row_indices: rhs_row_indices, pointers: rhs_col_ptrs, nnz: rhs_nnz };
+    let rhs = SparseColumns { values: rhs_values, row_indices: rhs_row_indices, pointers: rhs_col_ptrs, nnz: rhs_nnz };
     let result = ColumnsMut {
         values: result_values,
         row_indices: result_row_indices,

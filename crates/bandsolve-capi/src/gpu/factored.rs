@@ -2,11 +2,11 @@
 //! bytes are never looked at, says which are meant.
 
 use super::handle::{bandsolve_gpu_device_t, handle};
-use super::{At, Job, apart};
+use super::{At, DeviceCall, apart};
 use crate::factored::{Call, no_factors, other_type};
 use crate::memory::Array;
 use crate::settings::PivotingArgument;
-use crate::solve::{Kind, Sides, bands, columns, fixed_size};
+use crate::solve::{Sides, SystemKind, bands, columns, fixed_size};
 use crate::status::Outcome;
 use bandsolve::Plan;
 use bandsolve_gpu::{Device, DeviceVec, Element, Factored, Matrix, Solver};
@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 const BYTES: usize = 1;
 
 /// Factors, and what they were made for.
-struct Held<T: Element> {
+struct DeviceFactors<T: Element> {
     /// Borrows `device`, and so is dropped before it.
     factored: Factored<'static, T>,
     #[expect(dead_code, reason = "lent to the factors")]
@@ -31,12 +31,12 @@ struct Held<T: Element> {
     call: Call,
 }
 
-impl<T: Element> Held<T> {
+impl<T: Element> DeviceFactors<T> {
     /// Factors the matrix of a job.
     ///
     /// # Safety
     /// The arrays are as long as the sizes say, on the device, and are not changed before the factors are dropped.
-    unsafe fn new(job: &Job, arrays: &[Array<T>; 3], n_rhs: usize, call: Call) -> Outcome<Self> {
+    unsafe fn new(job: &DeviceCall, arrays: &[Array<T>; 3], n_rhs: usize, call: Call) -> Outcome<Self> {
         let (device, plan) = (Arc::new(job.device.clone()), job.system.plan.clone());
         // SAFETY: it stays where it is until what borrows it is dropped.
         let on: &'static Device = unsafe { &*Arc::as_ptr(&device) };
@@ -54,8 +54,8 @@ fn address(buffer: *const c_void) -> Outcome<usize> {
     Ok(buffer.addr())
 }
 
-fn open_blocks((n, block): (i64, i64)) -> Kind {
-    Kind::Factors { n, block }
+fn open_blocks((n, block): (i64, i64)) -> SystemKind {
+    SystemKind::Factors { n, block }
 }
 
 /// Writes the size of the factorization buffer to `out`.
@@ -78,7 +78,7 @@ pub(crate) unsafe fn storage_size<T: Element>(
 /// `bgtf`: factors a block tridiagonal matrix.
 ///
 /// # Safety
-/// `at` as for [`Job::new`]; pointers that are not null point to what the sizes say, on the device; the matrix is not changed
+/// `at` as for [`DeviceCall::new`]; pointers that are not null point to what the sizes say, on the device; the matrix is not changed
 /// before the factors are destroyed.
 pub(crate) unsafe fn factor<T: Element>(
     at: At,
@@ -89,9 +89,9 @@ pub(crate) unsafe fn factor<T: Element>(
 ) -> Outcome {
     // SAFETY: the caller's promise.
     let held = unsafe {
-        let job = Job::new::<T>(at, p, open_blocks(sizes), 1)?;
+        let job = DeviceCall::new::<T>(at, p, open_blocks(sizes), 1)?;
         let (arrays, _) = bands(matrix, job.system.matrix_len)?;
-        (job.handle, address(buffer)?, Held::new(&job, &arrays, 1, Call::new(p, sizes, matrix))?)
+        (job.handle, address(buffer)?, DeviceFactors::new(&job, &arrays, 1, Call::new(p, sizes, matrix))?)
     };
     let (handle, buffer, held) = held;
     handle.set_factors(buffer, Some(Arc::new(Mutex::new(held))));
@@ -111,9 +111,9 @@ pub(crate) unsafe fn solve_factored<T: Element>(
     buffer: *const c_void,
 ) -> Outcome {
     // SAFETY: the caller's promise.
-    let mut job = unsafe { Job::new::<T>(at, p, open_blocks(sizes), sides.n_rhs)? };
+    let mut job = unsafe { DeviceCall::new::<T>(at, p, open_blocks(sizes), sides.n_rhs)? };
     let factors = job.handle.factors(address(buffer)?).ok_or_else(no_factors)?;
-    let held = factors.downcast_ref::<Mutex<Held<T>>>().ok_or_else(other_type)?;
+    let held = factors.downcast_ref::<Mutex<DeviceFactors<T>>>().ok_or_else(other_type)?;
     let mut held = held.lock().unwrap_or_else(PoisonError::into_inner);
     let call = Call::new(p, sizes, matrix);
     held.call.check(&call)?;
@@ -125,9 +125,9 @@ pub(crate) unsafe fn solve_factored<T: Element>(
     }
     if held.stream != job.stream || held.n_rhs < job.system.n_rhs {
         // SAFETY: the caller's promise.
-        *held = unsafe { Held::new(&job, &arrays, job.system.n_rhs.max(held.n_rhs), call)? };
+        *held = unsafe { DeviceFactors::new(&job, &arrays, job.system.n_rhs.max(held.n_rhs), call)? };
     }
-    let Held { factored, copy, .. } = &mut *held;
+    let DeviceFactors { factored, copy, .. } = &mut *held;
     // SAFETY: the caller's promise.
     let solved = unsafe { apart(&job.device, &sides, copy, |rhs, x| factored.solve(rhs, x)) };
     job.system.settle(solved)

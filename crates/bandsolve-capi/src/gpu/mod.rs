@@ -13,7 +13,7 @@ pub(crate) use sparse::{to_dense, to_sparse};
 use crate::memory::{Array, Place};
 use crate::report;
 use crate::settings::PivotingArgument;
-use crate::solve::{Kind, Sides, System, bands, columns, fixed_size};
+use crate::solve::{CheckedSystem, Sides, SystemKind, bands, columns, fixed_size};
 use crate::status::Outcome;
 use bandsolve::{Report, Result};
 use bandsolve_gpu::{Device, DeviceSlice, DeviceSliceMut, DeviceVec, Element, Matrix, Solver};
@@ -30,19 +30,19 @@ pub(crate) struct At {
 }
 
 /// A call whose sizes are checked, on its device and stream.
-struct Job<'a> {
+struct DeviceCall<'a> {
     handle: &'a bandsolve_gpu_device,
     device: Device,
     stream: u64,
-    system: System,
+    system: CheckedSystem,
 }
 
-impl Job<'_> {
+impl DeviceCall<'_> {
     /// Begins a call.
     ///
     /// # Safety
     /// `at` is null or an open device, and a stream of it, which nobody closes meanwhile.
-    unsafe fn new<T: Element>(at: At, p: PivotingArgument, kind: Kind, n_rhs: i64) -> Outcome<Self> {
+    unsafe fn new<T: Element>(at: At, p: PivotingArgument, kind: SystemKind, n_rhs: i64) -> Outcome<Self> {
         report::clear();
         // SAFETY: the caller's promise.
         let handle = unsafe { handle(at.device)? };
@@ -50,7 +50,7 @@ impl Job<'_> {
         // SAFETY: a stream of this device. What outlives the call only frees memory, for which no stream is needed, unless it
         // is asked for with this stream again.
         let device = unsafe { handle.device.with_stream(stream) };
-        let mut system = System::new::<T>(p, kind, n_rhs)?;
+        let mut system = CheckedSystem::new::<T>(p, kind, n_rhs)?;
         system.plan = device.plan(&system.plan)?;
         Ok(Self { handle, device, stream, system })
     }
@@ -87,7 +87,7 @@ impl Job<'_> {
 /// verification needs them.
 ///
 /// # Safety
-/// As [`Job::solve`].
+/// As [`DeviceCall::solve`].
 unsafe fn apart<T: Element>(
     device: &Device,
     [rhs, x]: &[Array<T>; 2],
@@ -114,7 +114,7 @@ unsafe fn apart<T: Element>(
 pub(crate) unsafe fn no_buffer<T: Element>(
     device: bandsolve_gpu_device_t,
     p: PivotingArgument,
-    kind: Kind,
+    kind: SystemKind,
     n_rhs: i64,
     out: *mut usize,
 ) -> Outcome {
@@ -128,18 +128,18 @@ pub(crate) unsafe fn no_buffer<T: Element>(
 /// `gtsv`, `cgtsv`, `bgtsv`, `cbgtsv`: solves a tridiagonal or block tridiagonal system.
 ///
 /// # Safety
-/// `at` as for [`Job::new`]; pointers that are not null point to what the sizes say, on the device, for this call alone where it
+/// `at` as for [`DeviceCall::new`]; pointers that are not null point to what the sizes say, on the device, for this call alone where it
 /// writes.
 pub(crate) unsafe fn three<T: Element>(
     at: At,
     p: PivotingArgument,
-    kind: Kind,
+    kind: SystemKind,
     matrix: [*const T; 3],
     sides: Sides<T>,
 ) -> Outcome {
     // SAFETY: the caller's promise.
     unsafe {
-        let job = Job::new::<T>(at, p, kind, sides.n_rhs)?;
+        let job = DeviceCall::new::<T>(at, p, kind, sides.n_rhs)?;
         let (arrays, places) = bands(matrix, job.system.matrix_len)?;
         let [sub, diag, sup] = arrays.each_ref().map(|array| array.read_on(&job.device));
         job.solve(Matrix::tridiagonal(sub, diag, sup), &places, sides)
@@ -153,13 +153,13 @@ pub(crate) unsafe fn three<T: Element>(
 pub(crate) unsafe fn banded<T: Element>(
     at: At,
     p: PivotingArgument,
-    kind: Kind,
+    kind: SystemKind,
     bands: *const T,
     sides: Sides<T>,
 ) -> Outcome {
     // SAFETY: the caller's promise.
     unsafe {
-        let job = Job::new::<T>(at, p, kind, sides.n_rhs)?;
+        let job = DeviceCall::new::<T>(at, p, kind, sides.n_rhs)?;
         let array = Array::new("bands", bands, job.system.matrix_len)?;
         job.solve(Matrix::diagonals(array.read_on(&job.device)), slice::from_ref(&array.place()), sides)
     }

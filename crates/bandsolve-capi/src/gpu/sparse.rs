@@ -1,10 +1,10 @@
 //! `gtsv_csc2dense` and `gtsv_csc2csc` on a device.
 
-use super::{At, Job};
+use super::{At, DeviceCall};
 use crate::memory::size;
 use crate::settings::PivotingArgument;
-use crate::solve::Kind;
-use crate::sparse::{Arrays, Columns, ColumnsMut, dense_arrays, kept, pruned_arrays};
+use crate::solve::SystemKind;
+use crate::sparse::{Arrays, ColumnsMut, SparseColumns, dense_arrays, kept, pruned_arrays};
 use crate::status::Outcome;
 use bandsolve::Result;
 use bandsolve_gpu::{Device, DeviceCsc, DeviceCscMut, Element, Matrix, Solver};
@@ -43,12 +43,12 @@ pub(crate) unsafe fn to_dense<T: Element>(
     p: PivotingArgument,
     (n, n_rhs): (i64, i64),
     matrix: [*const T; 3],
-    rhs: Columns<T>,
+    rhs: SparseColumns<T>,
     x: *mut T,
 ) -> Outcome {
     // SAFETY: the caller's promise.
     unsafe {
-        let job = Job::new::<T>(at, p, Kind::Tridiagonal { n, periodic: false }, n_rhs)?;
+        let job = DeviceCall::new::<T>(at, p, SystemKind::Tridiagonal { n, periodic: false }, n_rhs)?;
         let (matrix, rhs, x) = dense_arrays(&job.system, n_rhs, matrix, rhs, x)?;
         if job.system.rhs_len == 0 {
             return Ok(());
@@ -71,13 +71,13 @@ pub(crate) unsafe fn to_sparse<T: Element>(
     p: PivotingArgument,
     (n, n_rhs): (i64, i64),
     matrix: [*const T; 3],
-    rhs: Columns<T>,
+    rhs: SparseColumns<T>,
     result: ColumnsMut<T>,
 ) -> Outcome {
     // SAFETY: the caller's promise.
     unsafe {
         // X is never there as a whole, so its size does not count.
-        let job = Job::new::<T>(at, p, Kind::Tridiagonal { n, periodic: false }, 0)?;
+        let job = DeviceCall::new::<T>(at, p, SystemKind::Tridiagonal { n, periodic: false }, 0)?;
         let (matrix, rhs, result) = pruned_arrays(&job.system, n_rhs, matrix, rhs, result)?;
         let (rows, columns) = (job.system.matrix_len, size("n_rhs", n_rhs)?);
         if rows == 0 || columns == 0 {

@@ -5,7 +5,7 @@ use super::dots::{Chart, Panel};
 use super::found::{self, Found};
 use super::machine::Machine;
 use super::sheet::{self, Sheet};
-use super::{Repair, Row, compare, show};
+use super::{Repair, BenchRow, compare, show};
 use crate::args::{BenchBandedArgs, RealDtype};
 use crate::exit::Failure;
 use crate::memory::affordable;
@@ -36,7 +36,7 @@ pub fn run(args: &BenchBandedArgs) -> Result<(), Failure> {
     for (&half, &n_rhs, &dtype) in args.half_bandwidths.iter().flat_map(|half| {
         args.rhs.iter().flat_map(move |n_rhs| args.dtype.iter().map(move |dtype| (half, n_rhs, dtype)))
     }) {
-        let case = Case { n: size(args, half, n_rhs)?, half, n_rhs, dominant: args.dominant };
+        let case = BandCase { n: size(args, half, n_rhs)?, half, n_rhs, dominant: args.dominant };
         let budget = super::budget(measure);
         let (name, found, epsilon) = match dtype {
             RealDtype::F32 => ("f32", case.measure::<f32>(&threads, &peers, budget), f64::from(f32::EPSILON)),
@@ -69,7 +69,7 @@ fn size(args: &BenchBandedArgs, half: usize, n_rhs: usize) -> Result<usize, Fail
 }
 
 /// One system.
-struct Case {
+struct BandCase {
     n: usize,
     half: usize,
     n_rhs: usize,
@@ -102,7 +102,7 @@ impl Own {
 }
 
 /// Memory that all solvers share.
-struct Work<T> {
+struct BandMemory<T> {
     x: Vec<T>,
     /// What the peers overwrite.
     bands: Vec<T>,
@@ -111,17 +111,17 @@ struct Work<T> {
     report: Option<Report>,
 }
 
-impl Case {
+impl BandCase {
     fn data(&self) -> &'static str {
         if self.dominant { "dominant" } else { "random" }
     }
 
     fn title(&self, dtype: &str) -> String {
-        let Case { n, half, n_rhs, .. } = self;
+        let BandCase { n, half, n_rhs, .. } = self;
         format!("n = {n}, half-bandwidth {half}, {n_rhs} rhs, {dtype}, {} data", self.data())
     }
 
-    fn measure<T: PeerScalar>(&self, threads: &[usize], peers: &[Peer], budget: contest::Budget) -> Vec<Row> {
+    fn measure<T: PeerScalar>(&self, threads: &[usize], peers: &[Peer], budget: contest::Budget) -> Vec<BenchRow> {
         let (n, leading) = (self.n, 2 * self.half + 1);
         let mut random = Random::new(n as u64);
         let mut draw =
@@ -133,7 +133,7 @@ impl Case {
         let a = Banded::new(n, self.half, self.half, &bands).expect("columns of a band");
         let copy = if peers.is_empty() { 0 } else { n * (3 * self.half + 1) };
         let mut work =
-            Work { x: rhs.clone(), bands: vec![T::ZERO; copy], pivots: vec![0; n], op: Op::Plain, report: None };
+            BandMemory { x: rhs.clone(), bands: vec![T::ZERO; copy], pivots: vec![0; n], op: Op::Plain, report: None };
         let mut contestants: Vec<_> = Own::ALL
             .iter()
             .filter(|own| own.method.solves(a.shape()))
@@ -141,7 +141,7 @@ impl Case {
             .map(|(own, threads)| ours(own, threads, &a, &rhs))
             .collect();
         contestants.extend(peers.iter().filter_map(|peer| self.theirs(peer, &a, &rhs)));
-        let check = |work: &Work<T>| (backward_error(&a, &rhs, work), work.report.as_ref().map(Repair::of));
+        let check = |work: &BandMemory<T>| (backward_error(&a, &rhs, work), work.report.as_ref().map(Repair::of));
         let mut rows = contest::run(&mut contestants, n, budget, &mut work, check);
         compare(&mut rows);
         rows
@@ -152,9 +152,9 @@ impl Case {
         peer: &'a Peer,
         a: &'a Banded<'a, T>,
         rhs: &'a [T],
-    ) -> Option<Contestant<'a, Work<T>>> {
+    ) -> Option<Contestant<'a, BandMemory<T>>> {
         let (routine, n, half) = (peer.gbsv::<T>()?, self.n, self.half);
-        let solve: Solve<'a, Work<T>> = Box::new(move |work| {
+        let solve: Solve<'a, BandMemory<T>> = Box::new(move |work| {
             work.x.copy_from_slice(rhs);
             (work.op, work.report) = (Op::Plain, None);
             for (j, column) in work.bands.chunks_exact_mut(3 * half + 1).enumerate() {
@@ -162,7 +162,7 @@ impl Case {
                 let start = 2 * half + first - j;
                 column[start..start + entries.len()].copy_from_slice(entries);
             }
-            let Work { x, bands, pivots, .. } = work;
+            let BandMemory { x, bands, pivots, .. } = work;
             let started = Instant::now();
             let solved = routine.solve(BandArrays { n, widths: [half, half], bands, pivots, rhs: x });
             let time = started.elapsed();
@@ -172,10 +172,15 @@ impl Case {
     }
 }
 
-fn ours<'a, T: PeerScalar>(own: Own, threads: usize, a: &'a Banded<'a, T>, rhs: &'a [T]) -> Contestant<'a, Work<T>> {
+fn ours<'a, T: PeerScalar>(
+    own: Own,
+    threads: usize,
+    a: &'a Banded<'a, T>,
+    rhs: &'a [T],
+) -> Contestant<'a, BandMemory<T>> {
     let plan = Plan::once(a.shape()).method(own.method).pivoting(own.pivoting).threads(threads).verify(own.verify);
     let (mut memory, n_rhs) = (None, rhs.len() / a.n());
-    let solve: Solve<'a, Work<T>> = Box::new(move |work| {
+    let solve: Solve<'a, BandMemory<T>> = Box::new(move |work| {
         let started = Instant::now();
         let factor = plan.factor(a).map_err(|e| e.to_string())?;
         // Only the first time, which is not measured.
@@ -190,7 +195,7 @@ fn ours<'a, T: PeerScalar>(own: Own, threads: usize, a: &'a Banded<'a, T>, rhs: 
 }
 
 /// Of the first right-hand side, by the oracle; of a large system only what the solver found.
-fn backward_error<T: PeerScalar>(a: &Banded<'_, T>, rhs: &[T], work: &Work<T>) -> Option<f64> {
+fn backward_error<T: PeerScalar>(a: &Banded<'_, T>, rhs: &[T], work: &BandMemory<T>) -> Option<f64> {
     const ORACLE_MAX_WORDS: usize = 1 << 24;
     let n = a.n();
     if n * (a.lower() + a.upper() + 1) > ORACLE_MAX_WORDS {

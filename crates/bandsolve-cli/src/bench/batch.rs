@@ -5,7 +5,7 @@ use super::dots::{Chart, Panel};
 use super::found::{self, Found};
 use super::machine::Machine;
 use super::sheet::{self, Sheet};
-use super::{Repair, Row, compare, show};
+use super::{Repair, BenchRow, compare, show};
 use crate::args::{BenchBatchArgs, RealDtype};
 use crate::exit::Failure;
 use crate::memory::affordable;
@@ -63,14 +63,14 @@ fn measure<T: PeerScalar>(
     threads: &[usize],
     budget: Budget,
     peers: &[Peer],
-) -> Vec<Row> {
+) -> Vec<BenchRow> {
     let mut random = Random::new(n as u64);
     let numbers: [Vec<T>; 4] =
         [(); 4].map(|()| (0..count * n).map(|_| T::from_f64(random.uniform(-1.0, 1.0))).collect());
     let numbers = &numbers;
     let [sub, diag, sup, rhs] = numbers;
     let a = TridiagonalBatch::new(count, n, layout, sub, diag, sup).expect("three arrays of length count·n");
-    let mut work = Work { x: rhs.clone(), copies: numbers.clone(), foreign: false, report: None };
+    let mut work = BatchMemory { x: rhs.clone(), copies: numbers.clone(), foreign: false, report: None };
     let own = threads.iter().map(|&threads| {
         let solve = ours(&a, rhs, threads);
         Contestant { name: "bandsolve".into(), threads, solve }
@@ -83,7 +83,7 @@ fn measure<T: PeerScalar>(
             contestants.push(Contestant { name: format!("{} gtsv", peer.name), threads: 1, solve });
         }
     }
-    let check = |work: &Work<T>| {
+    let check = |work: &BatchMemory<T>| {
         let x = if work.foreign { &work.copies[3] } else { &work.x };
         (Some(backward_error(&a, rhs, x)), work.report.as_ref().map(Repair::of))
     };
@@ -93,7 +93,7 @@ fn measure<T: PeerScalar>(
 }
 
 /// Memory that all solvers share.
-struct Work<T> {
+struct BatchMemory<T> {
     x: Vec<T>,
     /// What the peers overwrite: sub, diag, sup, rhs.
     copies: [Vec<T>; 4],
@@ -112,7 +112,7 @@ pub fn backward_error<T: Scalar>(a: &TridiagonalBatch<'_, T>, rhs: &[T], x: &[T]
 }
 
 /// Factors and solves the batch.
-fn ours<'a, T: PeerScalar>(a: &'a TridiagonalBatch<'a, T>, rhs: &'a [T], threads: usize) -> Solve<'a, Work<T>> {
+fn ours<'a, T: PeerScalar>(a: &'a TridiagonalBatch<'a, T>, rhs: &'a [T], threads: usize) -> Solve<'a, BatchMemory<T>> {
     let plan = Plan::new(a.shape()).threads(threads);
     Box::new(move |work| {
         let started = Instant::now();
@@ -129,7 +129,7 @@ fn foreign<T: PeerScalar>(
     numbers: &[Vec<T>; 4],
     n: usize,
     routine: Solver<'_, T>,
-    work: &mut Work<T>,
+    work: &mut BatchMemory<T>,
 ) -> Result<Duration, String> {
     for (copy, original) in work.copies.iter_mut().zip(numbers) {
         copy.copy_from_slice(original);

@@ -5,7 +5,7 @@ use super::dots::{Chart, Panel};
 use super::found::{self, Found};
 use super::machine::Machine;
 use super::sheet::{BACKWARD, Column, Line, SOLVER, Sheet, THREADS, column};
-use super::{Repair, Row, ratio, show};
+use super::{Repair, BenchRow, ratio, show};
 use crate::args::BenchBlockArgs;
 use crate::exit::Failure;
 use crate::memory::affordable;
@@ -39,7 +39,7 @@ pub fn run(args: &BenchBlockArgs) -> Result<(), Failure> {
         let n = args.n.unwrap_or(if quick { 1 << 10 } else { (1 << 15).min((1 << 22) / block) });
         let rows = n.div_ceil(block).max(2);
         affordable(&[rows, block, block, 20], 8).map_err(|why| Failure::Usage(format!("--blocks, --n: {why}")))?;
-        let system = System::new(rows, block, args.shift);
+        let system = RandomBlocks::new(rows, block, args.shift);
         let budget = super::budget(&args.measure);
         for part in [Part::Both, Part::Solve] {
             let rows = system.contest(part, &threads, budget, &peers);
@@ -47,7 +47,7 @@ pub fn run(args: &BenchBlockArgs) -> Result<(), Failure> {
             show(&sheet.text(), taken, &bar)?;
             lines.extend(system.json(part, &rows));
             // A product is no solver.
-            let solvers: Vec<Row> = rows.into_iter().filter(|row| row.solver != PRODUCT).collect();
+            let solvers: Vec<BenchRow> = rows.into_iter().filter(|row| row.solver != PRODUCT).collect();
             panels.push(Panel::of(format!("blocks of {block}, {}", part.words()), &solvers, f64::EPSILON));
             sheets.push(sheet);
         }
@@ -76,7 +76,7 @@ impl Part {
 const PRODUCT: &str = "A·x";
 
 /// A matrix with entries from U(−1, 1) and one right-hand side.
-struct System {
+struct RandomBlocks {
     a: BlockTridiagonal<'static, f64>,
     /// sub, diag and sup of the matrix.
     blocks: [Vec<f64>; 3],
@@ -84,12 +84,12 @@ struct System {
 }
 
 /// Memory that all solvers share.
-struct Work {
+struct BlockMemory {
     x: Vec<f64>,
     report: Option<Report>,
 }
 
-impl System {
+impl RandomBlocks {
     fn new(rows: usize, block: usize, shift: f64) -> Self {
         let mut random = Random::new(block as u64);
         let mut draw = || random.uniform_vec(rows * block * block, -1.0, 1.0);
@@ -103,7 +103,7 @@ impl System {
         Self { a, blocks, rhs }
     }
 
-    fn contest(&self, part: Part, threads: &[usize], budget: Budget, peers: &[Peer]) -> Vec<Row> {
+    fn contest(&self, part: Part, threads: &[usize], budget: Budget, peers: &[Peer]) -> Vec<BenchRow> {
         let mut contestants = Vec::new();
         for method in METHODS.into_iter().filter(|method| method.solves(self.a.shape())) {
             for &threads in threads {
@@ -122,8 +122,8 @@ impl System {
             let threads = threads.iter().copied().max().unwrap_or(1);
             contestants.push(Contestant { name: PRODUCT.into(), threads, solve: self.product() });
         }
-        let mut work = Work { x: self.rhs.clone(), report: None };
-        let check = |work: &Work| (Some(self.backward_error(&work.x)), work.report.as_ref().map(Repair::of));
+        let mut work = BlockMemory { x: self.rhs.clone(), report: None };
+        let check = |work: &BlockMemory| (Some(self.backward_error(&work.x)), work.report.as_ref().map(Repair::of));
         let mut rows = contest::run(&mut contestants, self.a.n(), budget, &mut work, check);
         // It is no answer.
         rows.iter_mut().filter(|row| row.solver == PRODUCT).for_each(|row| row.backward_error = None);
@@ -131,7 +131,7 @@ impl System {
     }
 
     /// Factors and solves, or solves with factors made beforehand.
-    fn ours(&self, method: Method, threads: usize, part: Part) -> Solve<'_, Work> {
+    fn ours(&self, method: Method, threads: usize, part: Part) -> Solve<'_, BlockMemory> {
         let once = part == Part::Both;
         let plan = if once { Plan::once(self.a.shape()) } else { Plan::new(self.a.shape()) };
         let plan = plan.method(method).threads(threads);
@@ -161,7 +161,7 @@ impl System {
     }
 
     /// A peer's banded LU of the same matrix; `None` if it lacks the routine.
-    fn foreign<'a>(&'a self, routine: BandLu<'a>, part: Part) -> Option<Solve<'a, Work>> {
+    fn foreign<'a>(&'a self, routine: BandLu<'a>, part: Part) -> Option<Solve<'a, BlockMemory>> {
         let (mut band, mut factored) = (Vec::new(), false);
         if part == Part::Solve && !routine.can_solve_alone() {
             return None;
@@ -207,7 +207,7 @@ impl System {
     }
 
     /// The product A·x, which reads all blocks once: what the memory bus can do.
-    fn product(&self) -> Solve<'_, Work> {
+    fn product(&self) -> Solve<'_, BlockMemory> {
         let mut y = self.rhs.clone();
         Box::new(move |work| {
             let started = Instant::now();
@@ -241,7 +241,7 @@ impl System {
         Some(blocks * b * n)
     }
 
-    fn sheet(&self, part: Part, rows: &[Row]) -> Sheet {
+    fn sheet(&self, part: Part, rows: &[BenchRow]) -> Sheet {
         let (b, count) = (self.a.block(), self.a.block_rows());
         let columns = vec![
             Column { width: 16, ..SOLVER },
@@ -263,7 +263,7 @@ impl System {
         }
     }
 
-    fn line(&self, part: Part, rows: &[Row], row: &Row) -> Line {
+    fn line(&self, part: Part, rows: &[BenchRow], row: &BenchRow) -> Line {
         let ms = |ns_per_row: f64| format!("{:.3}", ns_per_row * self.a.n() as f64 * 1e-6);
         let rate = self.words(&row.solver).filter(|_| part == Part::Solve);
         let rate = rate.map(|words| 8.0 * words / row.ns_per_row / self.a.n() as f64);
@@ -281,10 +281,10 @@ impl System {
         }
     }
 
-    fn json(&self, part: Part, rows: &[Row]) -> Vec<Value> {
+    fn json(&self, part: Part, rows: &[BenchRow]) -> Vec<Value> {
         let part = if part == Part::Both { "factor and solve" } else { "solve" };
         let facts = json!({ "part": part, "n": self.a.n(), "block": self.a.block() });
-        let row = |row: &Row| {
+        let row = |row: &BenchRow| {
             let mut json = row.json(&facts);
             let fields = json.as_object_mut().expect("an object");
             fields.remove("speedup_over_gtsv");
@@ -297,8 +297,8 @@ impl System {
 }
 
 /// How many times faster than the fastest banded LU: of a peer, or ours where there is none.
-fn over_band(rows: &[Row], row: &Row) -> Option<f64> {
-    let fastest = |band: fn(&&Row) -> bool| {
+fn over_band(rows: &[BenchRow], row: &BenchRow) -> Option<f64> {
+    let fastest = |band: fn(&&BenchRow) -> bool| {
         let solved = rows.iter().filter(|row| row.error.is_none());
         solved.filter(band).map(|row| row.ns_per_row).min_by(f64::total_cmp)
     };
@@ -312,7 +312,7 @@ mod tests {
 
     #[test]
     fn the_band_is_the_matrix() {
-        let system = System::new(4, 3, 2.0);
+        let system = RandomBlocks::new(4, 3, 2.0);
         let (n, half, band) = (12, 5, system.band());
         for j in 0..n {
             for i in 0..n {
@@ -325,7 +325,7 @@ mod tests {
 
     #[test]
     fn peers_and_we_solve_the_same_system() {
-        let system = System::new(5, 4, 2.0);
+        let system = RandomBlocks::new(5, 4, 2.0);
         for part in [Part::Both, Part::Solve] {
             let rows = system.contest(part, &[1, 2], Budget { seconds: 0.0, min_rounds: 1 }, &Peer::all());
             for row in rows.iter().filter(|row| row.solver != PRODUCT) {

@@ -1,6 +1,6 @@
 //! Solvers that take turns within a budget of time.
 
-use super::{Repair, Row};
+use super::{Repair, BenchRow};
 use std::time::{Duration, Instant};
 
 /// A solver that is measured.
@@ -36,7 +36,7 @@ pub fn run<W>(
     budget: Budget,
     work: &mut W,
     check: impl Fn(&W) -> Verdict,
-) -> Vec<Row> {
+) -> Vec<BenchRow> {
     let mut records: Vec<Record> = contestants
         .iter_mut()
         .map(|c| match (c.solve)(work) {
@@ -80,10 +80,10 @@ fn turn<W>(contestant: &mut Contestant<'_, W>, record: &mut Record, work: &mut W
 }
 
 impl Record {
-    fn row<W>(mut self, contestant: &Contestant<'_, W>, rows: usize) -> Row {
+    fn row<W>(mut self, contestant: &Contestant<'_, W>, rows: usize) -> BenchRow {
         self.times.sort();
         let per_row = |time: Option<&Duration>| time.map_or(f64::NAN, |t| t.as_secs_f64() * 1e9 / rows as f64);
-        Row {
+        BenchRow {
             solver: contestant.name.clone(),
             threads: contestant.threads,
             ns_per_row: per_row(self.times.get(self.times.len() / 2)),

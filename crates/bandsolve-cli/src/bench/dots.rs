@@ -1,6 +1,6 @@
 //! Times of many solvers as a picture: a line for each solver, a panel for each system, a dot for each kind of data.
 
-use super::{Row, distinct};
+use super::{BenchRow, distinct};
 use crate::plot::{self, Axis, Picture, Point, Svg, short};
 
 const MARGIN: f64 = 24.0;
@@ -49,7 +49,7 @@ pub struct Dot {
 
 impl Dot {
     /// What became of a row, whose answers are accepted in units of this epsilon.
-    pub fn of(row: &Row, kind: usize, epsilon: f64) -> Dot {
+    pub fn of(row: &BenchRow, kind: usize, epsilon: f64) -> Dot {
         let result = row.error.clone().unwrap_or_else(|| format!("{:.2} ns per row", row.ns_per_row));
         Dot {
             solver: row.method().to_string(),
@@ -69,7 +69,7 @@ impl Dot {
 
 impl Panel {
     /// Of a contest with one kind of data.
-    pub fn of(title: String, rows: &[Row], epsilon: f64) -> Panel {
+    pub fn of(title: String, rows: &[BenchRow], epsilon: f64) -> Panel {
         Panel { title, dots: rows.iter().map(|row| Dot::of(row, 0, epsilon)).collect() }
     }
 }
@@ -179,7 +179,7 @@ enum Look {
 }
 
 impl Look {
-    fn of(row: &Row, epsilon: f64) -> Look {
+    fn of(row: &BenchRow, epsilon: f64) -> Look {
         match row.verified() {
             _ if row.error.is_some() => Look::Failed,
             _ if row.backward_error.is_some_and(|eta| !(eta <= ACCEPTED * epsilon)) => Look::Wrong,

@@ -119,7 +119,7 @@ impl Repair {
 
 /// One solver on one system.
 #[derive(Debug, Clone)]
-struct Row {
+struct BenchRow {
     solver: String,
     threads: usize,
     ns_per_row: f64,
@@ -136,7 +136,7 @@ struct Row {
     times_yardstick: Option<f64>,
 }
 
-impl Row {
+impl BenchRow {
     /// Whether this is LAPACK's routine, in whatever library, or what takes its place on a GPU.
     fn is_gtsv(&self) -> bool {
         ["gtsv", "gbsv", "gtsv2", "InterleavedBatch"].iter().any(|routine| self.solver.ends_with(routine))
@@ -188,7 +188,7 @@ fn ratio(r: Option<f64>) -> String {
 }
 
 /// Fills in the ratios: to the fastest `gtsv`, and to the yardstick at the same number of threads.
-fn compare(rows: &mut [Row]) {
+fn compare(rows: &mut [BenchRow]) {
     let solved = rows.iter().filter(|r| r.error.is_none());
     let gtsv = solved.filter(|r| r.is_gtsv()).map(|r| r.ns_per_row).min_by(f64::total_cmp);
     let bus: Vec<(usize, f64)> = rows.iter().filter(|r| r.is_yardstick()).map(|r| (r.threads, r.ns_per_row)).collect();
@@ -203,8 +203,8 @@ fn compare(rows: &mut [Row]) {
 mod tests {
     use super::*;
 
-    fn row(solver: &str, threads: usize, ns_per_row: f64) -> Row {
-        Row {
+    fn row(solver: &str, threads: usize, ns_per_row: f64) -> BenchRow {
+        BenchRow {
             solver: solver.into(),
             threads,
             ns_per_row,

@@ -1,6 +1,6 @@
 //! Tables of a measurement, for terminals and for pages.
 
-use super::{Row, ratio};
+use super::{BenchRow, ratio};
 
 /// One table.
 #[derive(Debug, Clone)]
@@ -48,7 +48,7 @@ pub const BACKWARD: Column =
 
 impl Sheet {
     /// Of a contest in which `peer` is what others' solvers are called.
-    pub(super) fn of(title: String, rows: &[Row], peer: Routine) -> Sheet {
+    pub(super) fn of(title: String, rows: &[BenchRow], peer: Routine) -> Sheet {
         let columns = vec![
             Column { width: 22, ..SOLVER },
             THREADS,
@@ -63,7 +63,7 @@ impl Sheet {
             ),
             BACKWARD,
         ];
-        Sheet { title, columns, lines: rows.iter().map(Row::line).collect() }
+        Sheet { title, columns, lines: rows.iter().map(BenchRow::line).collect() }
     }
 
     /// For a terminal.
@@ -109,7 +109,7 @@ impl Routine {
     }
 }
 
-impl Row {
+impl BenchRow {
     fn line(&self) -> Line {
         let number = |value: f64| format!("{value:.2}");
         Line {

@@ -5,7 +5,7 @@ use super::dots::{Chart, Panel};
 use super::found::{self, Found};
 use super::machine::Machine;
 use super::sheet::{BACKWARD, Line, SOLVER, Sheet, THREADS, column};
-use super::{Repair, Row, ratio, show};
+use super::{Repair, BenchRow, ratio, show};
 use crate::args::BenchSparseArgs;
 use crate::exit::Failure;
 use crate::io;
@@ -31,9 +31,9 @@ pub fn run(args: &BenchSparseArgs) -> Result<(), Failure> {
     let n = args.n.unwrap_or(if args.measure.quick { 5000 } else { 1_000_000 }).max(1);
     affordable(&[n, 20], 8).map_err(|why| Failure::Usage(format!("--n {n}: {why}")))?;
     let cases = match &args.matrix {
-        Some(path) => vec![Columns::read(path, n)?],
+        Some(path) => vec![SparseRhs::read(path, n)?],
         None => {
-            let random = |entries: &usize| Columns::random(n, args.columns, *entries);
+            let random = |entries: &usize| SparseRhs::random(n, args.columns, *entries);
             args.entries.iter().map(random).collect::<Result<_, _>>()?
         }
     };
@@ -42,7 +42,7 @@ pub fn run(args: &BenchSparseArgs) -> Result<(), Failure> {
     let (mut found, mut sheets, mut panels) = (Vec::new(), Vec::new(), Vec::new());
     let bar = progress::parts("case", cases.len());
     for columns in cases {
-        let system = System::new(n, args.dominant, columns);
+        let system = SparseSystem::new(n, args.dominant, columns);
         let rows = system.contest(&threads, super::budget(&args.measure));
         let sheet = system.sheet(&rows);
         show(&(sheet.text() + &memory()), taken, &bar)?;
@@ -57,14 +57,14 @@ pub fn run(args: &BenchSparseArgs) -> Result<(), Failure> {
 }
 
 /// Sparse right-hand sides.
-struct Columns {
+struct SparseRhs {
     name: String,
     pointers: Vec<usize>,
     rows: Vec<usize>,
     values: Vec<f64>,
 }
 
-impl Columns {
+impl SparseRhs {
     fn random(n: usize, columns: usize, entries: usize) -> Result<Self, Failure> {
         if entries > n {
             return Err(Failure::Usage(format!("--entries {entries}: columns of {n} rows have at most as many")));
@@ -109,10 +109,10 @@ impl Columns {
 }
 
 /// A matrix and its right-hand sides.
-struct System {
+struct SparseSystem {
     a: Tridiagonal<'static, f64>,
     dominant: bool,
-    columns: Columns,
+    columns: SparseRhs,
     /// The right-hand sides written out; empty where that takes too much memory.
     dense: Vec<f64>,
 }
@@ -121,15 +121,15 @@ struct System {
 const DENSE_MAX_WORDS: usize = 1 << 27;
 
 /// Memory that all solvers share.
-struct Work {
+struct SparseMemory {
     x: Vec<f64>,
     rows: Vec<usize>,
     values: Vec<f64>,
     report: Option<Report>,
 }
 
-impl System {
-    fn new(n: usize, dominant: bool, columns: Columns) -> Self {
+impl SparseSystem {
+    fn new(n: usize, dominant: bool, columns: SparseRhs) -> Self {
         let mut random = Random::new(n as u64);
         let mut draw = || random.uniform_vec(n, -1.0, 1.0);
         let [sub, mut diag, sup] = [draw(), draw(), draw()];
@@ -149,12 +149,12 @@ impl System {
     }
 
     fn rhs(&self) -> Csc<'_, f64> {
-        let Columns { pointers, rows, values, .. } = &self.columns;
+        let SparseRhs { pointers, rows, values, .. } = &self.columns;
         Csc::new(self.a.n(), pointers, rows, values).expect("columns of the matrix")
     }
 
-    fn contest(&self, threads: &[usize], budget: contest::Budget) -> Vec<Row> {
-        let mut contestants: Vec<Contestant<'_, Work>> = Vec::new();
+    fn contest(&self, threads: &[usize], budget: contest::Budget) -> Vec<BenchRow> {
+        let mut contestants: Vec<Contestant<'_, SparseMemory>> = Vec::new();
         for (name, way) in [(WRITTEN_OUT, Way::WrittenOut), ("csc2dense", Way::Full), ("csc2csc", Way::Pruned)] {
             if way == Way::Pruned || !self.dense.is_empty() {
                 contestants.extend(threads.iter().map(|&threads| {
@@ -164,16 +164,20 @@ impl System {
             }
         }
         let entries = self.columns.values.len();
-        let mut work =
-            Work { x: vec![0.0; self.dense.len()], rows: vec![0; entries], values: vec![0.0; entries], report: None };
-        let check = |work: &Work| {
+        let mut work = SparseMemory {
+            x: vec![0.0; self.dense.len()],
+            rows: vec![0; entries],
+            values: vec![0.0; entries],
+            report: None,
+        };
+        let check = |work: &SparseMemory| {
             let report = work.report.as_ref().expect("solved");
             (Some(report.backward_error), Some(Repair::of(report)))
         };
         contest::run(&mut contestants, self.a.n() * self.columns.count(), budget, &mut work, check)
     }
 
-    fn ours(&self, way: Way, threads: usize) -> Solve<'_, Work> {
+    fn ours(&self, way: Way, threads: usize) -> Solve<'_, SparseMemory> {
         let plan = Plan::new(self.a.shape()).threads(threads);
         Box::new(move |work| {
             let started = Instant::now();
@@ -196,7 +200,7 @@ impl System {
         json!({ "n": self.a.n(), "columns": self.columns.name, "dominant": self.dominant })
     }
 
-    fn sheet(&self, rows: &[Row]) -> Sheet {
+    fn sheet(&self, rows: &[BenchRow]) -> Sheet {
         let data = if self.dominant { "dominant" } else { "random" };
         let columns = vec![
             SOLVER,
@@ -213,7 +217,7 @@ impl System {
         }
     }
 
-    fn line(&self, rows: &[Row], row: &Row) -> Line {
+    fn line(&self, rows: &[BenchRow], row: &BenchRow) -> Line {
         let ns = row.ns_per_row * self.a.n() as f64;
         let dense = rows.iter().find(|other| other.solver == WRITTEN_OUT && other.threads == row.threads);
         Line {
@@ -261,7 +265,7 @@ mod tests {
     #[test]
     fn all_ways_solve_the_same_systems() {
         for dominant in [false, true] {
-            let system = System::new(3000, dominant, Columns::random(3000, 7, 4).unwrap());
+            let system = SparseSystem::new(3000, dominant, SparseRhs::random(3000, 7, 4).unwrap());
             let rows = system.contest(&[1, 2], contest::Budget { seconds: 0.0, min_rounds: 1 });
             assert_eq!(rows.len(), 6);
             for row in &rows {

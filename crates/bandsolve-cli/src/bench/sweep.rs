@@ -4,9 +4,9 @@ use super::contest::{self, Budget, Contestant};
 use super::found::Found;
 use super::machine::Machine;
 use super::sheet::{self, Sheet};
-use super::system::{Numbers, Own, System, Work, theirs};
+use super::system::{BenchMemory, BenchSystem, Numbers, Own, theirs};
 use super::yardstick::{self, Store, Word};
-use super::{Row, compare, show};
+use super::{BenchRow, compare, show};
 use crate::args::{Data, RealDtype};
 use crate::exit::Failure;
 use crate::memory::affordable;
@@ -50,7 +50,7 @@ pub struct Table {
     /// Whether the system is larger than the caches.
     far: bool,
     /// The solvers in the order of the contest.
-    pub rows: Vec<Row>,
+    pub rows: Vec<BenchRow>,
 }
 
 impl Sweep {
@@ -94,8 +94,8 @@ impl Sweep {
 
     fn measure<T: PeerScalar + Word>(&self, n: usize, data: Data) -> Table {
         let numbers = Numbers::<T>::new(n, data);
-        let system = System::new(&numbers);
-        let mut work = Work::new(n, !self.peers.is_empty());
+        let system = BenchSystem::new(&numbers);
+        let mut work = BenchMemory::new(n, !self.peers.is_empty());
         // Within the caches, the bus says nothing.
         let far = 5 * n * size_of::<T>() > self.machine.cache;
         let mut contestants: Vec<_> = self.own.iter().map(|own| own.on(&system)).collect();
@@ -103,19 +103,22 @@ impl Sweep {
         if far {
             contestants.extend(self.yardsticks(&system));
         }
-        let check = |work: &Work<T>| (system.backward_error(work), work.repair());
+        let check = |work: &BenchMemory<T>| (system.backward_error(work), work.repair());
         let mut rows = contest::run(&mut contestants, n, self.budget, &mut work, check);
         keep_best_yardstick(&mut rows);
         compare(&mut rows);
         Table { n, dtype: T::NAME, bytes: size_of::<T>(), epsilon: T::EPSILON.to_f64(), data, far, rows }
     }
 
-    fn yardsticks<'a, T: PeerScalar + Word>(&self, system: &'a System<'a, T>) -> Vec<Contestant<'a, Work<T>>> {
+    fn yardsticks<'a, T: PeerScalar + Word>(
+        &self,
+        system: &'a BenchSystem<'a, T>,
+    ) -> Vec<Contestant<'a, BenchMemory<T>>> {
         let both = self.yardsticks.iter().flat_map(|threads| Store::ALL.iter().map(|store| (*threads, *store)));
         both.map(|(threads, store)| Contestant {
             name: yardstick::NAME.into(),
             threads,
-            solve: Box::new(move |work: &mut Work<T>| {
+            solve: Box::new(move |work: &mut BenchMemory<T>| {
                 Ok(yardstick::move_once(system.arrays(), work.overwritten(), store, threads))
             }),
         })
@@ -137,9 +140,9 @@ impl Table {
 }
 
 /// Of the ways to write x only the faster remains, for each number of threads.
-fn keep_best_yardstick(rows: &mut Vec<Row>) {
+fn keep_best_yardstick(rows: &mut Vec<BenchRow>) {
     let all = rows.clone();
     let beaten =
-        |r: &Row| all.iter().any(|o| o.is_yardstick() && o.threads == r.threads && o.ns_per_row < r.ns_per_row);
+        |r: &BenchRow| all.iter().any(|o| o.is_yardstick() && o.threads == r.threads && o.ns_per_row < r.ns_per_row);
     rows.retain(|r| !r.is_yardstick() || !beaten(r));
 }

@@ -50,12 +50,12 @@ impl<T: PeerScalar> Numbers<T> {
 }
 
 /// A system to be solved.
-pub struct System<'a, T: PeerScalar> {
+pub struct BenchSystem<'a, T: PeerScalar> {
     numbers: &'a Numbers<T>,
     a: Tridiagonal<'a, T>,
 }
 
-impl<'a, T: PeerScalar> System<'a, T> {
+impl<'a, T: PeerScalar> BenchSystem<'a, T> {
     pub fn new(numbers: &'a Numbers<T>) -> Self {
         let a = Tridiagonal::new(&numbers.sub, &numbers.diag, &numbers.sup).expect("three arrays of length n");
         Self { numbers, a }
@@ -67,40 +67,40 @@ impl<'a, T: PeerScalar> System<'a, T> {
     }
 
     /// The backward error of the answer: by the oracle, or for large systems what the solver itself found.
-    pub fn backward_error(&self, work: &Work<T>) -> Option<f64> {
+    pub fn backward_error(&self, work: &BenchMemory<T>) -> Option<f64> {
         let large = self.a.n() > ORACLE_MAX_N;
         match work.answer {
-            Answer::X if large => work.report.as_ref().map(|r| r.backward_error).filter(|eta| !eta.is_nan()),
-            Answer::X => Some(oracle::backward_error(&self.a, &self.numbers.rhs, &work.x)),
-            Answer::Copy if !large => Some(oracle::backward_error(&self.a, &self.numbers.rhs, &work.copies[3])),
+            LastAnswer::X if large => work.report.as_ref().map(|r| r.backward_error).filter(|eta| !eta.is_nan()),
+            LastAnswer::X => Some(oracle::backward_error(&self.a, &self.numbers.rhs, &work.x)),
+            LastAnswer::Copy if !large => Some(oracle::backward_error(&self.a, &self.numbers.rhs, &work.copies[3])),
             _ => None,
         }
     }
 }
 
 /// Memory that all solvers share.
-pub struct Work<T> {
+pub struct BenchMemory<T> {
     x: Vec<T>,
     /// What the peers overwrite: sub, diag, sup, rhs.
     copies: [Vec<T>; 4],
-    answer: Answer,
+    answer: LastAnswer,
     /// What a solver of ours says about it.
     report: Option<Report>,
 }
 
 /// Where the last answer stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Answer {
+enum LastAnswer {
     None,
     X,
     Copy,
 }
 
-impl<T: PeerScalar> Work<T> {
+impl<T: PeerScalar> BenchMemory<T> {
     pub fn new(n: usize, copies: bool) -> Self {
         let length = if copies { n } else { 0 };
         let copies = [(); 4].map(|()| vec![T::ZERO; length]);
-        Self { x: vec![T::ZERO; n], copies, answer: Answer::None, report: None }
+        Self { x: vec![T::ZERO; n], copies, answer: LastAnswer::None, report: None }
     }
 
     /// What a solver of ours did to reach the last answer.
@@ -110,14 +110,14 @@ impl<T: PeerScalar> Work<T> {
 
     /// x, to be overwritten by what is no answer.
     pub fn overwritten(&mut self) -> &mut [T] {
-        (self.answer, self.report) = (Answer::None, None);
+        (self.answer, self.report) = (LastAnswer::None, None);
         &mut self.x
     }
 
     /// Takes note of what a solver of ours did in the given time.
     fn solved(&mut self, solved: bandsolve::Result<Report>, time: Duration) -> Result<Duration, String> {
         self.report = Some(solved.map_err(|e| e.to_string())?);
-        self.answer = Answer::X;
+        self.answer = LastAnswer::X;
         Ok(time)
     }
 }
@@ -135,11 +135,11 @@ pub struct Own {
 
 impl Own {
     /// Factors and solves, in scratch memory that is there before the clock starts.
-    pub fn on<'a, T: PeerScalar>(self, system: &'a System<'a, T>) -> Contestant<'a, Work<T>> {
+    pub fn on<'a, T: PeerScalar>(self, system: &'a BenchSystem<'a, T>) -> Contestant<'a, BenchMemory<T>> {
         let Own { method, threads, verify } = self;
         let plan = Plan::new(system.a.shape()).method(method).threads(threads).verify(verify);
         let mut memory = None;
-        let solve: Solve<'a, Work<T>> = Box::new(move |work| {
+        let solve: Solve<'a, BenchMemory<T>> = Box::new(move |work| {
             let started = Instant::now();
             let factor = plan.factor(&system.a).map_err(|e| e.to_string())?;
             // Only the first time, which is not measured.
@@ -157,9 +157,9 @@ impl Own {
 /// What one library offers for the system.
 pub fn theirs<'a, T: PeerScalar>(
     peer: &'a Peer,
-    system: &'a System<'a, T>,
+    system: &'a BenchSystem<'a, T>,
     data: Data,
-) -> Vec<Contestant<'a, Work<T>>> {
+) -> Vec<Contestant<'a, BenchMemory<T>>> {
     let without_pivoting = (data == Data::Dominant).then(|| peer.dtsvb::<T>()).flatten();
     let routines = [("gtsv", peer.gtsv::<T>()), ("dtsvb", without_pivoting)];
     let found = routines.into_iter().filter_map(|(name, routine)| Some((name, routine?)));
@@ -174,9 +174,9 @@ pub fn theirs<'a, T: PeerScalar>(
 
 /// Restores the copies, then solves in them.
 fn foreign<T: PeerScalar>(
-    system: &System<'_, T>,
+    system: &BenchSystem<'_, T>,
     routine: Solver<'_, T>,
-    work: &mut Work<T>,
+    work: &mut BenchMemory<T>,
 ) -> Result<Duration, String> {
     for (copy, original) in work.copies.iter_mut().zip(system.numbers.arrays()) {
         copy.copy_from_slice(original);
@@ -187,6 +187,6 @@ fn foreign<T: PeerScalar>(
     let started = Instant::now();
     let solved = routine.solve(arrays);
     let time = started.elapsed();
-    (work.answer, work.report) = (Answer::Copy, None);
+    (work.answer, work.report) = (LastAnswer::Copy, None);
     solved.map(|()| time).map_err(|info| format!("info {info}"))
 }

@@ -81,7 +81,7 @@ fn shorten_list(names: &[&str]) -> String {
 /// What the header of an array says.
 #[derive(Debug, Clone, PartialEq)]
 struct Header {
-    kind: Kind,
+    kind: NumberKind,
     big_endian: bool,
     fortran_order: bool,
     n_rows: usize,
@@ -90,23 +90,23 @@ struct Header {
 
 /// Number types by NumPy's letters and byte counts.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Kind {
+enum NumberKind {
     Float(usize),
     Complex(usize),
     Signed(usize),
     Unsigned(usize),
 }
 
-impl Kind {
+impl NumberKind {
     fn bytes(self) -> usize {
-        let (Kind::Float(b) | Kind::Complex(b) | Kind::Signed(b) | Kind::Unsigned(b)) = self;
+        let (NumberKind::Float(b) | NumberKind::Complex(b) | NumberKind::Signed(b) | NumberKind::Unsigned(b)) = self;
         b
     }
 }
 
 fn try_read(source: &mut impl Read, size: Option<u64>) -> Result<Dense, String> {
     let header = read_header(source)?;
-    let complex = matches!(header.kind, Kind::Complex(_));
+    let complex = matches!(header.kind, NumberKind::Complex(_));
     let bytes = header.kind.bytes();
     let count = (header.n_rows as u64).checked_mul(header.n_cols as u64).ok_or("the shape is too large")?;
     let as_is = header.fortran_order || header.n_cols <= 1 || count == 0;
@@ -201,21 +201,21 @@ fn parse_shape(text: &str) -> Option<Vec<usize>> {
     inside.split(',').map(|part| part.trim().trim_end_matches('L').parse().ok()).collect()
 }
 
-fn parse_descr(descr: &str) -> Result<(bool, Kind), String> {
+fn parse_descr(descr: &str) -> Result<(bool, NumberKind), String> {
     let big_endian = descr.starts_with('>');
     let kind = match descr.trim_start_matches(['<', '>', '|', '=']) {
-        "f4" => Kind::Float(4),
-        "f8" => Kind::Float(8),
-        "c8" => Kind::Complex(8),
-        "c16" => Kind::Complex(16),
-        "i1" => Kind::Signed(1),
-        "i2" => Kind::Signed(2),
-        "i4" => Kind::Signed(4),
-        "i8" => Kind::Signed(8),
-        "u1" | "b1" => Kind::Unsigned(1),
-        "u2" => Kind::Unsigned(2),
-        "u4" => Kind::Unsigned(4),
-        "u8" => Kind::Unsigned(8),
+        "f4" => NumberKind::Float(4),
+        "f8" => NumberKind::Float(8),
+        "c8" => NumberKind::Complex(8),
+        "c16" => NumberKind::Complex(16),
+        "i1" => NumberKind::Signed(1),
+        "i2" => NumberKind::Signed(2),
+        "i4" => NumberKind::Signed(4),
+        "i8" => NumberKind::Signed(8),
+        "u1" | "b1" => NumberKind::Unsigned(1),
+        "u2" => NumberKind::Unsigned(2),
+        "u4" => NumberKind::Unsigned(4),
+        "u8" => NumberKind::Unsigned(8),
         _ => {
             let shown = shorten(descr.as_bytes());
             return Err(format!("has numbers of type `{shown}`; f4, f8, c8, c16 and integers can be read"));
@@ -228,10 +228,10 @@ fn decode(bytes: &[u8], header: &Header, values: &mut Numbers) -> Result<(), Str
     let big = header.big_endian;
     for number in bytes.chunks_exact(header.kind.bytes()) {
         let (re, im) = match header.kind {
-            Kind::Float(_) => (float(number, big), 0.0),
-            Kind::Complex(size) => (float(&number[..size / 2], big), float(&number[size / 2..], big)),
-            Kind::Unsigned(_) => (unsigned(number, big) as f64, 0.0),
-            Kind::Signed(size) => {
+            NumberKind::Float(_) => (float(number, big), 0.0),
+            NumberKind::Complex(size) => (float(&number[..size / 2], big), float(&number[size / 2..], big)),
+            NumberKind::Unsigned(_) => (unsigned(number, big) as f64, 0.0),
+            NumberKind::Signed(size) => {
                 let unused = 64 - 8 * size as u32;
                 ((((unsigned(number, big) << unused) as i64) >> unused) as f64, 0.0)
             }

@@ -33,12 +33,13 @@ pub fn pentadiagonal(args: &StabilityBandsArgs) -> Result<(), Failure> {
         Problem {
             name: case.id.to_string(),
             condition: (n == PUBLISHED_N).then_some(case.condition),
-            a: Matrix::Band(a),
+            a: TableMatrix::Band(a),
             published: case.published.to_vec(),
         }
     };
     let problems = pentadiagonal_cases().into_iter().map(problem).collect();
-    Table::new("Klein 2022, Tables 6 and 7", &PENTADIAGONAL_SOLVERS, problems, args.seed).write(&args.outputs, taken)
+    BandTable::new("Klein 2022, Tables 6 and 7", &PENTADIAGONAL_SOLVERS, problems, args.seed)
+        .write(&args.outputs, taken)
 }
 
 /// Klein's Table 8.
@@ -48,11 +49,11 @@ pub fn block(args: &StabilityBandsArgs) -> Result<(), Failure> {
     let problem = |(case, published): (bandsolve_gallery::tables::Case, [f64; 4])| Problem {
         name: case.id.to_string(),
         condition: (n == BLOCK_N).then_some(case.condition),
-        a: Matrix::Blocks(rotated_blocks(&case, n, args.seed)),
+        a: TableMatrix::Blocks(rotated_blocks(&case, n, args.seed)),
         published: published.to_vec(),
     };
     let problems = block_cases().into_iter().map(problem).collect();
-    Table::new("Klein 2022, Table 8", &BLOCK_SOLVERS, problems, args.seed).write(&args.outputs, taken)
+    BandTable::new("Klein 2022, Table 8", &BLOCK_SOLVERS, problems, args.seed).write(&args.outputs, taken)
 }
 
 /// Klein's Table 9, of the matrices in the given files.
@@ -75,31 +76,31 @@ pub fn real(args: &StabilityBandedArgs) -> Result<(), Failure> {
         let stem = path.file_stem().unwrap_or_default().to_string_lossy().to_string();
         let known = BANDED_CASES.iter().find(|(name, _)| *name == stem.to_lowercase());
         let published = known.map_or(vec![f64::NAN; 4], |(_, published)| published.to_vec());
-        Ok(Problem { name: stem, condition: None, a: Matrix::Band(a), published })
+        Ok(Problem { name: stem, condition: None, a: TableMatrix::Band(a), published })
     };
     let problems = args.files.iter().map(problem).collect::<Result<_, Failure>>()?;
-    Table::new("Klein 2022, Table 9", &BLOCK_SOLVERS, problems, args.seed).write(&args.outputs, taken)
+    BandTable::new("Klein 2022, Table 9", &BLOCK_SOLVERS, problems, args.seed).write(&args.outputs, taken)
 }
 
 /// A matrix of one of the tables.
-enum Matrix {
+enum TableMatrix {
     Band(Banded<'static, f64>),
     Blocks(BlockTridiagonal<'static, f64>),
 }
 
-impl Matrix {
+impl TableMatrix {
     fn shape(&self) -> Shape {
         match self {
-            Matrix::Band(a) => a.shape(),
-            Matrix::Blocks(a) => a.shape(),
+            TableMatrix::Band(a) => a.shape(),
+            TableMatrix::Blocks(a) => a.shape(),
         }
     }
 
     /// The same as a band.
     fn band(&self) -> Banded<'static, f64> {
         match self {
-            Matrix::Band(a) => a.clone(),
-            Matrix::Blocks(a) => {
+            TableMatrix::Band(a) => a.clone(),
+            TableMatrix::Blocks(a) => {
                 let half = 2 * a.block() - 1;
                 banded(a.n(), half, half, |i, j| a.get(i, j))
             }
@@ -108,8 +109,8 @@ impl Matrix {
 
     fn solve(&self, plan: &Plan, rhs: &[f64], x: &mut [f64]) -> Result<bandsolve::Report, Error> {
         match self {
-            Matrix::Band(a) => plan.factor(a)?.solve_into(rhs, x),
-            Matrix::Blocks(a) => plan.factor(a)?.solve_into(rhs, x),
+            TableMatrix::Band(a) => plan.factor(a)?.solve_into(rhs, x),
+            TableMatrix::Blocks(a) => plan.factor(a)?.solve_into(rhs, x),
         }
     }
 }
@@ -118,20 +119,20 @@ struct Problem {
     name: String,
     /// As published.
     condition: Option<f64>,
-    a: Matrix,
+    a: TableMatrix,
     published: Vec<f64>,
 }
 
 /// One answer.
-struct Answer {
+struct BandAnswer {
     forward_error: f64,
     backward_error: f64,
     /// Refined (+), solved again (*), refused (!).
     mark: char,
 }
 
-impl Answer {
-    fn cell(answer: Option<&Answer>) -> Cell {
+impl BandAnswer {
+    fn cell(answer: Option<&BandAnswer>) -> Cell {
         let Some(answer) = answer else { return Cell { error: None, mark: Mark::Absent } };
         let mark = match answer.mark {
             '!' => Mark::Failed,
@@ -142,7 +143,7 @@ impl Answer {
         Cell { error: Some(answer.forward_error), mark }
     }
 
-    fn text(answer: Option<&Answer>) -> String {
+    fn text(answer: Option<&BandAnswer>) -> String {
         answer.map_or("- ".into(), |answer| format!("{:.1e}{}", answer.forward_error, answer.mark))
     }
 
@@ -151,21 +152,21 @@ impl Answer {
     }
 }
 
-struct Row {
+struct BandRow {
     problem: Problem,
     /// One a column; `None` where the method does not solve such systems.
-    answers: Vec<Option<Answer>>,
-    lapack: Option<Answer>,
+    answers: Vec<Option<BandAnswer>>,
+    lapack: Option<BandAnswer>,
 }
 
-struct Table {
+struct BandTable {
     source: &'static str,
     columns: Vec<(Method, bool)>,
     solvers: &'static [&'static str],
-    rows: Vec<Row>,
+    rows: Vec<BandRow>,
 }
 
-impl Table {
+impl BandTable {
     fn new(source: &'static str, solvers: &'static [&'static str], problems: Vec<Problem>, seed: u64) -> Self {
         let solves = |method: &Method| problems.iter().any(|problem| method.solves(problem.a.shape()));
         let general = |method: &Method| *method != Method::Auto && !method.needs_definite();
@@ -174,7 +175,7 @@ impl Table {
         let peer = Peer::lapack();
         let bar = progress::parts("matrix", problems.len());
         let problems = problems.into_iter().progress_with(bar);
-        let rows = problems.map(|problem| Row::new(problem, &columns, peer.as_ref(), seed)).collect();
+        let rows = problems.map(|problem| BandRow::new(problem, &columns, peer.as_ref(), seed)).collect();
         Self { source, columns, solvers, rows }
     }
 
@@ -194,11 +195,11 @@ impl Table {
             let columns = self.columns.iter().enumerate().filter(move |(_, column)| column.1 == verified);
             columns.map(|(k, column)| Column {
                 head: column.0.name().into(),
-                cells: self.rows.iter().map(|row| Answer::cell(row.answers[k].as_ref())).collect(),
+                cells: self.rows.iter().map(|row| BandAnswer::cell(row.answers[k].as_ref())).collect(),
             })
         };
         let none = Cell { error: None, mark: Mark::Failed };
-        let lapack = |row: &Row| row.lapack.as_ref().map_or(none, |answer| Answer::cell(Some(answer)));
+        let lapack = |row: &BandRow| row.lapack.as_ref().map_or(none, |answer| BandAnswer::cell(Some(answer)));
         let lapack = Column { head: "LAPACK gbsv".into(), cells: self.rows.iter().map(lapack).collect() };
         let found = self.rows.iter().any(|row| row.lapack.is_some());
         let published = self.solvers.iter().enumerate().map(|(k, head)| Column {
@@ -235,7 +236,7 @@ impl Table {
             let condition = row.problem.condition.map_or("-".into(), |c| format!("{c:.1e}"));
             text += &format!("{:10}{condition:>9}", row.problem.name);
             for (head, answer) in heads.iter().zip(row.answers.iter().chain([&row.lapack])) {
-                text += &format!("{:>1$}", Answer::text(answer.as_ref()), width(head));
+                text += &format!("{:>1$}", BandAnswer::text(answer.as_ref()), width(head));
             }
             text += " |";
             for (head, error) in self.solvers.iter().zip(&row.problem.published) {
@@ -263,8 +264,8 @@ impl Table {
     }
 
     fn json(&self) -> Value {
-        let answer = |a: &Answer| json!({ "forward_error": a.forward_error, "backward_error": a.backward_error });
-        let row = |row: &Row| {
+        let answer = |a: &BandAnswer| json!({ "forward_error": a.forward_error, "backward_error": a.backward_error });
+        let row = |row: &BandRow| {
             let ours = self.columns.iter().zip(&row.answers);
             let ours = ours.filter_map(|(column, a)| Some((Self::head(column), answer(a.as_ref()?))));
             let published = self.solvers.iter().zip(&row.problem.published).map(|(s, e)| (s.to_string(), json!(e)));
@@ -282,12 +283,12 @@ impl Table {
     }
 }
 
-impl Row {
+impl BandRow {
     fn new(problem: Problem, columns: &[(Method, bool)], peer: Option<&Peer>, seed: u64) -> Self {
         let band = problem.a.band();
         let x = x_true(band.n(), seed);
         let rhs = oracle::product(&band, &x);
-        let judge = |y: &[f64], mark| Answer {
+        let judge = |y: &[f64], mark| BandAnswer {
             forward_error: oracle::forward_error(y, &x),
             backward_error: oracle::backward_error(&band, &rhs, y),
             mark,
@@ -308,7 +309,7 @@ impl Row {
         };
         let answers = columns.iter().map(answer).collect();
         let lapack = peer.and_then(|peer| gbsv(&band, &rhs, peer)).map(|y| judge(&y, ' '));
-        Row { problem, answers, lapack }
+        BandRow { problem, answers, lapack }
     }
 
     /// Whether an answer is at most ten times as wrong as LAPACK's, here or as published, whichever is worse; ε is as good as

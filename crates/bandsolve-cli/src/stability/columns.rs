@@ -1,7 +1,7 @@
 //! Columns of a table or of a picture: one solver on many matrices.
 
 use super::heat_map::{Panel, Part};
-use super::{Attempt, Judgement, Row};
+use super::{Attempt, Judgement, ProblemRow};
 use bandsolve_gallery::tables::Paper;
 
 /// The part of a judgement that is shown.
@@ -61,12 +61,12 @@ impl Mark {
 pub struct Section<'a> {
     /// `None`: our own randomly scaled rows.
     pub paper: Option<Paper>,
-    pub rows: Vec<&'a Row>,
+    pub rows: Vec<&'a ProblemRow>,
 }
 
 impl<'a> Section<'a> {
     /// The papers, then our own matrices.
-    pub fn all(rows: &'a [Row]) -> Vec<Section<'a>> {
+    pub fn all(rows: &'a [ProblemRow]) -> Vec<Section<'a>> {
         let of = |paper: Option<Paper>| Section {
             paper,
             rows: rows.iter().filter(|r| r.problem.case.map(|c| c.paper) == paper).collect(),
@@ -88,7 +88,7 @@ impl<'a> Section<'a> {
     pub fn part(&self, lapack: bool) -> Part {
         let measure: Measure = if self.paper.is_some() { |j| j.error } else { |j| j.backward_error };
         let name = self.paper.map_or("row-wise backward error", Paper::measure);
-        let label = |row: &&Row| (row.problem.name.clone(), row.problem.condition());
+        let label = |row: &&ProblemRow| (row.problem.name.clone(), row.problem.condition());
         Part {
             title: format!("{}: {name}", self.source()),
             rows: self.rows.iter().map(label).collect(),
@@ -127,7 +127,7 @@ impl<'a> Section<'a> {
     /// The paper's columns.
     pub fn published(&self) -> Vec<Column> {
         let solvers = self.paper.map_or(&[][..], Paper::solvers).iter().enumerate();
-        let error = |row: &Row, k: usize| row.problem.case.and_then(|c| c.published.get(k).copied());
+        let error = |row: &ProblemRow, k: usize| row.problem.case.and_then(|c| c.published.get(k).copied());
         let cells = |k| self.rows.iter().map(|r| Cell { error: error(r, k), mark: Mark::Plain }).collect();
         solvers.map(|(k, head)| Column { head: head.to_string(), cells: cells(k) }).collect()
     }

@@ -1,6 +1,6 @@
 //! The stability tables as comma-separated values: one line for each matrix and solver.
 
-use super::{Attempt, Judgement, Row, Table};
+use super::{Attempt, Judgement, ProblemRow, ErrorTable};
 use bandsolve::Error;
 
 const HEAD: &str = "matrix,condition,source,solver,raw_backward_error,raw_forward_error,raw_error,\
@@ -8,12 +8,12 @@ verified_backward_error,verified_forward_error,verified_error,refinement_steps,f
 
 /// All lines: ours, LAPACK's where it was there, then the published ones. `error` is in the measure of the paper, which
 /// is all that the published lines hold; they stand under `raw`.
-pub fn lines(table: &Table) -> String {
+pub fn lines(table: &ErrorTable) -> String {
     let matrices = table.rows.iter().map(|row| of_matrix(row, table.lapack.is_some()));
     HEAD.to_string() + &matrices.collect::<String>()
 }
 
-fn of_matrix(row: &Row, lapack: bool) -> String {
+fn of_matrix(row: &ProblemRow, lapack: bool) -> String {
     let case = row.problem.case;
     let mut text = String::new();
     let mut line = |source: &str, solver: &str, [raw, verified, outcome]: [[String; 3]; 3]| {

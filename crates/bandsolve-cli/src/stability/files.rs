@@ -29,8 +29,8 @@ pub fn run(args: &StabilityFilesArgs) -> Result<(), Failure> {
     let paths = matrices(&args.folder)?;
     let lapack = Peer::lapack();
     let bar = progress::parts("file", paths.len());
-    let rows = paths.iter().progress_with(bar).map(|path| Row::new(args, path, lapack.as_ref())).collect();
-    let table = Table { rows, lapack: lapack.map(|peer| peer.path) };
+    let rows = paths.iter().progress_with(bar).map(|path| FileRow::new(args, path, lapack.as_ref())).collect();
+    let table = FileTable { rows, lapack: lapack.map(|peer| peer.path) };
     if let Some(path) = &args.outputs.json {
         report::write_json(path, &table.json())?;
     }
@@ -64,14 +64,14 @@ fn matrices(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     }
 }
 
-struct Table {
-    rows: Vec<Row>,
+struct FileTable {
+    rows: Vec<FileRow>,
     /// The file that LAPACK's numbers come from.
     lapack: Option<PathBuf>,
 }
 
 /// One file.
-struct Row {
+struct FileRow {
     name: String,
     /// Or why it was left out.
     measured: Result<Measured, String>,
@@ -82,19 +82,19 @@ struct Measured {
     n: usize,
     bands: (usize, usize),
     kind: &'static str,
-    ours: Answer,
+    ours: FileAnswer,
     /// `None` where there is no LAPACK, or no routine for such a matrix.
-    lapack: Option<Answer>,
+    lapack: Option<FileAnswer>,
 }
 
 /// An answer, or none.
-struct Answer {
+struct FileAnswer {
     /// `None`: the matrix was said to be singular.
     backward_error: Option<f64>,
     mark: Mark,
 }
 
-impl Answer {
+impl FileAnswer {
     fn is_above_limit(&self) -> bool {
         self.error().is_some_and(|error| error.is_nan() || error > LIMIT)
     }
@@ -104,11 +104,11 @@ impl Answer {
         self.backward_error.filter(|_| self.mark != Mark::Failed)
     }
 
-    fn cell(answer: Option<&Answer>) -> Cell {
+    fn cell(answer: Option<&FileAnswer>) -> Cell {
         answer.map_or(Cell { error: None, mark: Mark::Absent }, |a| Cell { error: a.backward_error, mark: a.mark })
     }
 
-    fn text(answer: Option<&Answer>) -> String {
+    fn text(answer: Option<&FileAnswer>) -> String {
         let Some(answer) = answer else { return "-  ".into() };
         let mark = match answer.mark {
             Mark::Refined => '+',
@@ -122,19 +122,19 @@ impl Answer {
     }
 }
 
-impl Row {
-    fn new(args: &StabilityFilesArgs, path: &Path, lapack: Option<&Peer>) -> Row {
+impl FileRow {
+    fn new(args: &StabilityFilesArgs, path: &Path, lapack: Option<&Peer>) -> FileRow {
         let name = path.strip_prefix(&args.folder).unwrap_or(path);
         let measured = measure(args, path, lapack);
         // The name stands there already.
         let start = format!("{}: ", path.display());
         let reason = |text: String| text.strip_prefix(&start).unwrap_or(&text).to_string();
-        Row { name: io::short_name(name), measured: measured.map_err(reason) }
+        FileRow { name: io::short_name(name), measured: measured.map_err(reason) }
     }
 
     fn json(&self) -> Value {
         let measured = self.measured.as_ref();
-        let answer = |answer: &Answer| answer.error();
+        let answer = |answer: &FileAnswer| answer.error();
         json!({
             "file": self.name,
             "left_out": measured.err(),
@@ -211,7 +211,7 @@ fn backward_error(system: &System<f64>, rhs: &[f64], x: &[f64]) -> f64 {
     }
 }
 
-fn ours(system: &System<f64>, kind: Kind, rhs: &[f64]) -> Answer {
+fn ours(system: &System<f64>, kind: Kind, rhs: &[f64]) -> FileAnswer {
     let mut x = vec![f64::NAN; rhs.len()];
     let factor = system.factor(&Plan::once(kind.shape(rhs.len())));
     let (singular, mark) = match factor.and_then(|factor| factor.solve_into(rhs, &mut x)) {
@@ -220,29 +220,29 @@ fn ours(system: &System<f64>, kind: Kind, rhs: &[f64]) -> Answer {
         Ok(_) => (false, Mark::Plain),
         Err(error) => (matches!(error, Error::Singular { .. }), Mark::Failed),
     };
-    Answer { backward_error: (!singular).then(|| backward_error(system, rhs, &x)), mark }
+    FileAnswer { backward_error: (!singular).then(|| backward_error(system, rhs, &x)), mark }
 }
 
 /// LAPACK's answer; `None` if it has no routine for such a matrix.
-fn theirs(system: &System<f64>, rhs: &[f64], peer: &Peer) -> Option<Answer> {
+fn theirs(system: &System<f64>, rhs: &[f64], peer: &Peer) -> Option<FileAnswer> {
     let x = match system {
         System::Tridiagonal(a) if a.is_periodic() => return None,
         System::Tridiagonal(a) => gtsv(a, rhs, peer),
         System::Banded(a) => gbsv(a, rhs, peer),
     };
     let mark = if x.is_some() { Mark::Plain } else { Mark::Failed };
-    Some(Answer { backward_error: x.map(|x| backward_error(system, rhs, &x)), mark })
+    Some(FileAnswer { backward_error: x.map(|x| backward_error(system, rhs, &x)), mark })
 }
 
-impl Table {
-    fn measured(&self) -> impl Iterator<Item = (&Row, &Measured)> {
+impl FileTable {
+    fn measured(&self) -> impl Iterator<Item = (&FileRow, &Measured)> {
         self.rows.iter().filter_map(|row| Some((row, row.measured.as_ref().ok()?)))
     }
 
     fn part(&self) -> Part {
-        let column = |head: &str, answer: fn(&Measured) -> Option<&Answer>| Column {
+        let column = |head: &str, answer: fn(&Measured) -> Option<&FileAnswer>| Column {
             head: head.into(),
-            cells: self.measured().map(|(_, m)| Answer::cell(answer(m))).collect(),
+            cells: self.measured().map(|(_, m)| FileAnswer::cell(answer(m))).collect(),
         };
         let lapack = self.lapack.is_some().then(|| column("LAPACK", |m| m.lapack.as_ref()));
         Part {
@@ -266,7 +266,7 @@ impl Table {
         for row in &self.rows {
             text += &match &row.measured {
                 Ok(m) => {
-                    let (ours, lapack) = (Answer::text(Some(&m.ours)), Answer::text(m.lapack.as_ref()));
+                    let (ours, lapack) = (FileAnswer::text(Some(&m.ours)), FileAnswer::text(m.lapack.as_ref()));
                     let (lower, upper) = m.bands;
                     let line = format!("{:width$}{:>10}{lower:>8}{upper:>8}{ours:>13}{lapack:>13}", row.name, m.n);
                     line.trim_end().to_string() + "\n"
@@ -282,7 +282,7 @@ impl Table {
     fn summary(&self) -> String {
         let count = self.measured().count();
         let left_out = self.rows.len() - count;
-        let of = |answers: Vec<&Answer>| {
+        let of = |answers: Vec<&FileAnswer>| {
             let above = answers.iter().filter(|a| a.is_above_limit()).count();
             let errors: Vec<f64> = answers.iter().filter_map(|a| a.error()).collect();
             let none = answers.len() - errors.len();
@@ -313,7 +313,7 @@ impl Table {
     }
 
     fn json(&self) -> Value {
-        let above = |answer: fn(&Measured) -> Option<&Answer>| {
+        let above = |answer: fn(&Measured) -> Option<&FileAnswer>| {
             self.measured().filter_map(|(_, m)| answer(m)).filter(|a| a.is_above_limit()).count()
         };
         json!({
@@ -323,7 +323,7 @@ impl Table {
             "matrices": self.measured().count(),
             "above_limit": above(|m| Some(&m.ours)),
             "lapack_above_limit": self.lapack.as_ref().map(|_| above(|m| m.lapack.as_ref())),
-            "rows": self.rows.iter().map(Row::json).collect::<Vec<_>>(),
+            "rows": self.rows.iter().map(FileRow::json).collect::<Vec<_>>(),
         })
     }
 }

@@ -1,7 +1,7 @@
 //! The stability tables for people, at most 160 columns wide.
 
 use super::columns::{Cell, Column, Mark, Section};
-use super::{Judgement, Table};
+use super::{Judgement, ErrorTable};
 use crate::report::largest;
 
 /// Characters of a line.
@@ -12,7 +12,7 @@ const COLUMN: usize = 10;
 const LABEL: usize = 20;
 
 /// All tables: for each paper our backward errors, then its own measure beside the published numbers.
-pub fn tables(table: &Table) -> String {
+pub fn tables(table: &ErrorTable) -> String {
     let lapack = table.lapack.is_some();
     let mut text = String::new();
     for section in Section::all(&table.rows) {
@@ -88,7 +88,7 @@ fn number(v: f64) -> String {
 }
 
 /// A line for each solver over all matrices.
-fn summary(table: &Table) -> String {
+fn summary(table: &ErrorTable) -> String {
     let count = table.rows.len();
     let mut text = format!("\nAll {count} matrices, row-wise backward error\n");
     text += format!("{:27}{:^20}{:^50}", "", "unverified", "verified").trim_end();

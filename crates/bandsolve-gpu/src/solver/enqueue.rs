@@ -1,7 +1,7 @@
 //! What is handed to a stream: kernels and their arguments.
 
 use super::{Route, Solver};
-use crate::cut::{Cut, Kind, THREADS};
+use crate::cut::{Cut, KernelKind, THREADS};
 use crate::device::{Device, DeviceSlice, DeviceVec, Element};
 use crate::launch::{Arguments, Coarse, Columns, Peaks};
 use crate::matrix::{Blocks, Source};
@@ -120,15 +120,15 @@ impl<T: Element> Solver<T> {
                 self.launch_spike("spikereduce", source, rhs, 3, |head| head.with(coarse).with(self.rule()))?;
             } else if let Some(factors) = self.factors.get(k) {
                 let tail = |head: Arguments| head.with(coarse.d).with(factors.addresses());
-                self.launch("reducefactored", k, (None, rhs), Kind::vector_bytes, tail)?;
+                self.launch("reducefactored", k, (None, rhs), KernelKind::vector_bytes, tail)?;
             } else {
                 let tail = |head: Arguments| head.with(coarse).with(self.rule());
-                self.launch("reduce", k, (Some(source), rhs), Kind::reduce_bytes, tail)?;
+                self.launch("reduce", k, (Some(source), rhs), KernelKind::reduce_bytes, tail)?;
             }
         }
         let (end, rhs, out) = system(last);
         let tail = |head: Arguments| head.with(out).with(self.peaks(last)).with(self.rule());
-        self.launch("finish", last, (Some(end), rhs), Kind::finish_bytes, tail)?;
+        self.launch("finish", last, (Some(end), rhs), KernelKind::finish_bytes, tail)?;
         for k in (0..last).rev() {
             let ((source, rhs, out), y) = (system(k), self.coarse(k + 1).d);
             let ends = |head: Arguments| head.with(self.peaks(k + 1)).with(self.peaks(k)).with(self.rule());
@@ -136,10 +136,10 @@ impl<T: Element> Solver<T> {
                 self.launch_spike("spikesubstitute", source, rhs, 1, |head| ends(head.with(y).with(out)))?;
             } else if let Some(factors) = self.factors.get(k) {
                 let tail = |head: Arguments| ends(head.with(y).with(out).with(factors.addresses()));
-                self.launch("substitutefactored", k, (Some(source), rhs), Kind::vector_bytes, tail)?;
+                self.launch("substitutefactored", k, (Some(source), rhs), KernelKind::vector_bytes, tail)?;
             } else {
                 let tail = |head: Arguments| ends(head.with(y).with(out));
-                self.launch("substitute", k, (Some(source), rhs), Kind::substitute_bytes, tail)?;
+                self.launch("substitute", k, (Some(source), rhs), KernelKind::substitute_bytes, tail)?;
             }
         }
         Ok(())
@@ -168,13 +168,13 @@ impl<T: Element> Solver<T> {
         kernel: &str,
         level: usize,
         (source, rhs): (Option<Source>, Rhs),
-        shared: fn(&Kind, &Cut) -> usize,
+        shared: fn(&KernelKind, &Cut) -> usize,
         tail: impl FnOnce(Arguments) -> Arguments,
     ) -> Result<()> {
         let (cut, kind) = &self.cuts[level];
         // Kernels with factors exist for one right-hand side on chip.
-        let kind = if kernel.ends_with("factored") { Kind { on_chip: 1, ..*kind } } else { *kind };
-        let Kind { block, on_chip, .. } = kind;
+        let kind = if kernel.ends_with("factored") { KernelKind { on_chip: 1, ..*kind } } else { *kind };
+        let KernelKind { block, on_chip, .. } = kind;
         let blocks = cut.spans as usize * cut.systems as usize * (cut.columns as usize).div_ceil(on_chip);
         let head = Arguments::new(cut);
         let (arguments, ending) = match source {
@@ -198,10 +198,10 @@ impl<T: Element> Solver<T> {
 /// its blocks meet at; `None` if not all of them can run at the same time.
 pub(super) fn fits_card<T: Element>(
     device: &Device,
-    levels: &[(Cut, Kind)],
+    levels: &[(Cut, KernelKind)],
 ) -> Result<Option<(usize, DeviceVec<u32>)>> {
     let Some((top, below)) = levels.split_first().filter(|(_, below)| !below.is_empty()) else { return Ok(None) };
-    let bytes = |(k, (cut, kind)): (usize, &(Cut, Kind))| match k + 1 == below.len() {
+    let bytes = |(k, (cut, kind)): (usize, &(Cut, KernelKind))| match k + 1 == below.len() {
         true => kind.finish_bytes(cut),
         false => kind.substitute_bytes(cut),
     };

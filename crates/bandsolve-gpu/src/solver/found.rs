@@ -12,7 +12,7 @@ const ENTRY: usize = 8;
 
 /// Memory for the systems that may be singular, for the peaks of every level, and for the bad rows of the first.
 #[derive(Debug)]
-pub(crate) struct Found {
+pub(crate) struct SingularSystems {
     memory: DeviceVec<u8>,
     /// Bytes before the peaks: counts, and a bit for each system that may be singular.
     head: usize,
@@ -48,7 +48,7 @@ impl Verdict {
     }
 }
 
-impl Found {
+impl SingularSystems {
     /// Memory for so many levels, and columns of so many rows of so many systems.
     pub fn new<T: Element>(
         device: &Device,

@@ -3,7 +3,7 @@
 
 use super::found::Verdict;
 use super::{Pending, Route};
-use crate::cut::{Cut, Kind, window};
+use crate::cut::{Cut, KernelKind, window};
 use crate::device::Element;
 use crate::launch::{Arguments, Columns, Rule};
 use bandsolve::Result;
@@ -19,7 +19,7 @@ impl<T: Element> Pending<'_, T> {
         let Some(mut rows) = self.solver.found.bad_rows(found.bad)? else { return Ok(found) };
         let columns = self.solver.columns();
         let (cut, kind) = self.solver.cuts[0];
-        let window = window(&cut, Kind { on_chip: 1, ..kind }, &self.solver.device.limits());
+        let window = window(&cut, KernelKind { on_chip: 1, ..kind }, &self.solver.device.limits());
         for _ in 0..ROUNDS {
             let (windows, later) = choose(&rows, &cut, &window);
             self.solver.found.clear_bad()?;
@@ -52,7 +52,7 @@ impl<T: Element> Pending<'_, T> {
             .with(solver.peaks(0))
             .with(Rule { exchange: 1, scale_rows: 1, noise: 0.0, suspects: 0 });
         let name = format!("mend_{}_{}{ending}", T::NAME, solver.block);
-        let shared = Kind { on_chip: 1, ..*kind }.finish_bytes(window);
+        let shared = KernelKind { on_chip: 1, ..*kind }.finish_bytes(window);
         // SAFETY: what the kernel takes; windows are inside of the system, and far enough from one another.
         unsafe { arguments.launch(&solver.device, &name, windows.len(), shared) }?;
         // The windows are read until then.
@@ -94,7 +94,7 @@ pub(super) fn mends(route: Route) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cut::{Rows, System, levels};
+    use crate::cut::{PartitionRows, UncutSystem, levels};
     use crate::device::Limits;
 
     const LIMITS: Limits =
@@ -102,9 +102,9 @@ mod tests {
 
     /// How a system is cut, and its windows.
     fn cuts(n: usize, block: usize, periodic: bool) -> (Cut, Cut) {
-        let system = System { n, rows: n * block, periodic, columns: 3, systems: 1 };
-        let kind = Kind { block, on_chip: 1, bytes: 8 };
-        let cut = levels(system, kind, &LIMITS, Rows { asked: None, large: 31 }).unwrap()[0].0;
+        let system = UncutSystem { n, rows: n * block, periodic, columns: 3, systems: 1 };
+        let kind = KernelKind { block, on_chip: 1, bytes: 8 };
+        let cut = levels(system, kind, &LIMITS, PartitionRows { asked: None, large: 31 }).unwrap()[0].0;
         (cut, window(&cut, kind, &LIMITS))
     }
 

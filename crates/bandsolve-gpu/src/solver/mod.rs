@@ -9,7 +9,7 @@ mod route;
 pub use pending::Pending;
 pub use route::Decision;
 
-use crate::cut::{Cut, Kind};
+use crate::cut::{Cut, KernelKind};
 use crate::device::{Device, DeviceSlice, DeviceSliceMut, DeviceVec, Element, check_len};
 use crate::factored::{Factored, LevelFactors};
 use crate::launch::{Arguments, Coarse, Columns, Peaks, Rule};
@@ -18,7 +18,7 @@ use crate::scan::Scan;
 use crate::sparse::Rhs;
 use crate::tuned::Sizes;
 use bandsolve::{Error, Method, Op, Pivoting, Plan, Report, Result, Shape};
-use found::{Found, Verdict};
+use found::{SingularSystems, Verdict};
 use route::Route;
 
 /// Some block rows on a device: of a coarse system, whose solution takes the place of the right-hand sides, or of a part of one.
@@ -65,13 +65,13 @@ pub struct Solver<T: Element> {
     block: usize,
     most_columns: usize,
     /// Level by level, with the kernels for it.
-    cuts: Vec<(Cut, Kind)>,
+    cuts: Vec<(Cut, KernelKind)>,
     levels: Vec<Rows<T>>,
     /// Factors of all levels but the last, if they are kept.
     factors: Vec<LevelFactors<T>>,
     /// What solving an interleaved batch keeps on the way.
     kept: DeviceVec<T>,
-    found: Found,
+    found: SingularSystems,
     /// Bytes of shared memory to solve in one launch, if that is possible, and what its blocks of threads meet at.
     card: Option<(usize, DeviceVec<u32>)>,
     scan: Option<Scan<T>>,
@@ -97,7 +97,7 @@ impl<T: Element> Solver<T> {
         let decision = Decision::of(plan)?;
         let Decision { method, route, block, n, systems, .. } = decision;
         let cuts = decision.cuts::<T>(device, plan, n_rhs, sizes)?;
-        let level = |(cut, _): &(Cut, Kind)| Rows::new(device, cut.n as usize * systems, block, n_rhs);
+        let level = |(cut, _): &(Cut, KernelKind)| Rows::new(device, cut.n as usize * systems, block, n_rhs);
         let coarse = cuts.iter().skip(1).map(level).collect::<Result<_>>()?;
         let interleaved = cuts.first().filter(|_| route == Route::Interleaved);
         let kept = device.zeros(interleaved.map_or(0, |(cut, kind)| kind.interleaved_kept(cut)))?;
@@ -105,7 +105,7 @@ impl<T: Element> Solver<T> {
             Route::Scan if !cuts.is_empty() => Some(Scan::new(device, n, method != Method::CfLu)?),
             _ => None,
         };
-        let found = Found::new::<T>(device, cuts.len(), (n_rhs, systems), n * block)?;
+        let found = SingularSystems::new::<T>(device, cuts.len(), (n_rhs, systems), n * block)?;
         let card = match (route, n_rhs, systems, block) {
             (Route::Levels, 1, 1, 1..=2) if !decision.banded() && method != Method::SpikeCr => {
                 enqueue::fits_card::<T>(device, &cuts)?
@@ -262,7 +262,7 @@ impl<T: Element> Solver<T> {
         for k in 0..self.levels.len() {
             let (cut, kind) = &self.cuts[k];
             let kept = LevelFactors::new(&self.device, &self.cuts[k])?;
-            let (cut, one) = (Cut { columns: 1, ..*cut }, Kind { on_chip: 1, ..*kind });
+            let (cut, one) = (Cut { columns: 1, ..*cut }, KernelKind { on_chip: 1, ..*kind });
             let coarse = self.coarse(k + 1);
             let arguments = Arguments::new(&cut).with(source).with(coarse).with(kept.addresses()).with(self.rule());
             let (blocks, name) =
@@ -335,7 +335,7 @@ pub(crate) fn fallback_plan(plan: &Plan, shape: Shape) -> Plan {
 }
 
 /// How pivots are chosen, and where it is noted that there was none.
-pub(crate) fn rule(plan: &Plan, found: &Found) -> Rule {
+pub(crate) fn rule(plan: &Plan, found: &SingularSystems) -> Rule {
     let options = plan.options();
     let scaled = options.pivoting == Pivoting::ScaledPartial;
     // As `Exchange` in `panel.cuh` has it.

@@ -1,6 +1,6 @@
 //! Which kernels solve which systems.
 
-use crate::cut::{ALONE_AT_MOST, Cut, Kind, Rows, System, batch, levels, spike_levels};
+use crate::cut::{ALONE_AT_MOST, Cut, KernelKind, PartitionRows, UncutSystem, batch, levels, spike_levels};
 use crate::device::{Device, Element};
 use crate::tuned::Sizes;
 use bandsolve::{Error, Layout, Method, Plan, Result, Shape};
@@ -85,12 +85,12 @@ impl Decision {
         plan: &Plan,
         n_rhs: usize,
         sizes: Sizes,
-    ) -> Result<Vec<(Cut, Kind)>> {
+    ) -> Result<Vec<(Cut, KernelKind)>> {
         let Self { method, route, block, n, systems, shape } = *self;
         let together = n_rhs > 2 && block == 1 && !self.banded() && route == Route::Levels;
         // Eight complex ones would not fit the registers.
         let on_chip = if together { sizes.rhs_on_chip.min(if T::COMPLEX { 4 } else { 8 }) } else { 1 };
-        let kind = Kind { block, on_chip, bytes: size_of::<T>() };
+        let kind = KernelKind { block, on_chip, bytes: size_of::<T>() };
         let limits = device.limits();
         if route == Route::Cyclic && kind.cyclic_bytes(n) > limits.shared_per_block {
             let what = "systems that are too large for a block of threads of a GPU";
@@ -101,8 +101,8 @@ impl Decision {
         }
         let periodic =
             matches!(shape, Shape::Tridiagonal { periodic: true, .. } | Shape::BlockTridiagonal { periodic: true, .. });
-        let system = System { n, rows: shape.n(), periodic, columns: n_rhs, systems };
-        let rows = Rows { asked: plan.options().partition_rows, large: sizes.partition_rows };
+        let system = UncutSystem { n, rows: shape.n(), periodic, columns: n_rhs, systems };
+        let rows = PartitionRows { asked: plan.options().partition_rows, large: sizes.partition_rows };
         match (route, method) {
             (Route::Levels, Method::SpikeCr) => spike_levels(system, kind, &limits, rows),
             (Route::Levels, _) => levels(system, kind, &limits, rows),

@@ -5,7 +5,7 @@ use crate::gb::{Band, Lu, LuMut, Matrix, factor, scales};
 use crate::norm::Norm;
 use crate::number::Number;
 use crate::raw::{Columns, read, size, workspace, write};
-use crate::refine::System;
+use crate::refine::FactoredSystem;
 use crate::{Int, condition};
 use bandsolve::{Op, RealScalar, Scalar};
 use core::ffi::c_void;
@@ -167,7 +167,7 @@ pub unsafe fn gbrfs<T: Number>(
     unsafe {
         let a = matrix(band(n, n, kl, ku, ldab, false), ab);
         let lu = factors(band(n, n, kl, ku, ldafb, true), afb, ipiv);
-        let system = System { a, factors: lu, op: trans.unwrap_or(Op::Plain) };
+        let system = FactoredSystem { a, factors: lu, op: trans.unwrap_or(Op::Plain) };
         let n = size(n);
         let (b, x) = (ColumnsRef::new(b, n, count, ldb), Columns::new(x, n, count, ldx));
         refine_all(&system, b, x, (write(ferr, count), write(berr, count)), workspace(work, extra, n, 2));

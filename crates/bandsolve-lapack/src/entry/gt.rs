@@ -6,7 +6,7 @@ use crate::gt::{Lu, LuMut, Matrix, eliminate, factor};
 use crate::norm::Norm;
 use crate::number::Number;
 use crate::raw::{Columns, read, size, workspace, write};
-use crate::refine::{Factors, System};
+use crate::refine::{FactoredSystem, Factors};
 use crate::{condition, partitioned};
 use bandsolve::{Op, Scalar};
 use core::ffi::c_void;
@@ -153,7 +153,7 @@ pub unsafe fn gtrfs<T: Number>(
     unsafe {
         let a = Matrix { sub: read(dl, off), diag: read(d, n), sup: read(du, off) };
         let lu = factors(n, dlf, df, duf, du2, ipiv);
-        let system = System { a, factors: lu, op: trans.unwrap_or(Op::Plain) };
+        let system = FactoredSystem { a, factors: lu, op: trans.unwrap_or(Op::Plain) };
         let (b, x) = (ColumnsRef::new(b, n, count, ldb), Columns::new(x, n, count, ldx));
         refine_all(&system, b, x, (write(ferr, count), write(berr, count)), workspace(work, extra, n, 2));
     }

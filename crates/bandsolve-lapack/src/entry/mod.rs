@@ -17,7 +17,7 @@ use crate::Int;
 use crate::number::{Number, rounding};
 use crate::pt::Side;
 use crate::raw::{Columns, extent, read, size};
-use crate::refine::{Entries, Factors, Scratch, System, refine};
+use crate::refine::{Entries, FactoredSystem, Factors, Scratch, refine};
 use crate::xerbla::xerbla;
 use bandsolve::{Op, Scalar};
 
@@ -99,7 +99,7 @@ fn copy<T: Number>(from: ColumnsRef<'_, T>, to: &mut Columns<'_, T>) {
 
 /// Refines every column of `x` and writes its bounds (FERR, BERR).
 fn refine_all<T: Number>(
-    system: &System<impl Entries<T>, impl Factors<T>>,
+    system: &FactoredSystem<impl Entries<T>, impl Factors<T>>,
     b: ColumnsRef<'_, T>,
     mut x: Columns<'_, T>,
     (ferr, berr): (&mut [T::Real], &mut [T::Real]),

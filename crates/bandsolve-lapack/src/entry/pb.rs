@@ -7,7 +7,7 @@ use crate::number::Number;
 use crate::pb::{Hermitian, Triangle, factor, ratio, scale, scales};
 use crate::pt::Side;
 use crate::raw::{Columns, read, size, workspace, write};
-use crate::refine::{Factors, System};
+use crate::refine::{FactoredSystem, Factors};
 use crate::{Int, condition};
 use bandsolve::{Op, RealScalar, Scalar};
 use core::ffi::c_void;
@@ -145,7 +145,7 @@ pub unsafe fn pbrfs<T: Number>(
         let (a, factor) = (matrix(shape(side, n, kd, ldab), ab), matrix(shape(side, n, kd, ldafb), afb));
         let (b, x) = (ColumnsRef::new(b, m, count, ldb), Columns::new(x, m, count, ldx));
         let bounds = (write(ferr, count), write(berr, count));
-        refine_all(&System { a, factors: factor, op: Op::Plain }, b, x, bounds, workspace(work, extra, m, 2));
+        refine_all(&FactoredSystem { a, factors: factor, op: Op::Plain }, b, x, bounds, workspace(work, extra, m, 2));
     }
     Ok(())
 }

@@ -8,7 +8,7 @@ use crate::norm::Norm;
 use crate::number::Number;
 use crate::pt::{Side, Symmetric, factor};
 use crate::raw::{Columns, read, size, workspace, write};
-use crate::refine::{Factors, System};
+use crate::refine::{FactoredSystem, Factors};
 use bandsolve::{Op, Scalar};
 use core::ffi::c_void;
 
@@ -152,7 +152,7 @@ unsafe fn refine_at<T: Number>(
     let (n, count) = (size(n), size(nrhs));
     // SAFETY: the module's contract.
     unsafe {
-        let system = System { a: symmetric(n, d, e, side), factors: symmetric(n, df, ef, side), op: Op::Plain };
+        let system = FactoredSystem { a: symmetric(n, d, e, side), factors: symmetric(n, df, ef, side), op: Op::Plain };
         let (b, x) = (ColumnsRef::new(b, n, count, ldb), Columns::new(x, n, count, ldx));
         refine_all(&system, b, x, (write(ferr, count), write(berr, count)), workspace(work, extra, n, 1));
     }

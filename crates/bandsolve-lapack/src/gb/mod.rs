@@ -22,7 +22,7 @@ use crate::norm::{Norm, largest, root_of_squares};
 use crate::number::{Number, divide};
 use crate::raw::Columns;
 use crate::refine::{Entries, Factors};
-use crate::wide::{self, Job};
+use crate::wide::{self, WideJob};
 use bandsolve::{Op, RealScalar, Scalar};
 use core::ops::Range;
 
@@ -214,7 +214,7 @@ struct Solve<'a, 'f, T, X> {
     x: &'a mut [X],
 }
 
-impl<T: Number, X: Unknown<T>> Job for Solve<'_, '_, T, X> {
+impl<T: Number, X: Unknown<T>> WideJob for Solve<'_, '_, T, X> {
     type Output = ();
 
     #[inline(always)]

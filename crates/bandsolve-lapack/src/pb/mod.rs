@@ -16,7 +16,7 @@ use crate::norm::{Norm, largest, root_of_squares};
 use crate::number::{Number, larger};
 use crate::pt::Side;
 use crate::refine::{Entries, Factors};
-use crate::wide::{self, Job};
+use crate::wide::{self, WideJob};
 use bandsolve::{Op, RealScalar, Scalar};
 use core::ops::Range;
 
@@ -185,7 +185,7 @@ struct Solve<'a, 'f, T> {
     x: &'a mut [T],
 }
 
-impl<T: Number> Job for Solve<'_, '_, T> {
+impl<T: Number> WideJob for Solve<'_, '_, T> {
     type Output = ();
 
     #[inline(always)]

@@ -54,7 +54,7 @@ pub(crate) trait Elimination<T: Scalar>: Sized + Send + Sync + Debug {
 
 /// Factors of an open or a periodic system.
 #[derive(Debug)]
-struct System<T, E> {
+struct OpenOrPeriodic<T, E> {
     inner: E,
     border: Option<Border<T>>,
 }
@@ -68,7 +68,7 @@ struct Border<T> {
     recip: T,
 }
 
-impl<T: Scalar, E: Elimination<T>> System<T, E> {
+impl<T: Scalar, E: Elimination<T>> OpenOrPeriodic<T, E> {
     fn new(rows: &Rows<'_, T>, options: &Options) -> Result<Self> {
         if !rows.periodic {
             return Ok(Self { inner: E::new(rows, options)?, border: None });
@@ -118,9 +118,9 @@ const SMALLEST: usize = 3;
 struct Stored<T, E> {
     options: Options,
     /// `None` below [`SMALLEST`] unknowns.
-    plain: Option<System<T, E>>,
+    plain: Option<OpenOrPeriodic<T, E>>,
     /// Factors of Aᵀ.
-    transposed: Lazy<System<T, E>>,
+    transposed: Lazy<OpenOrPeriodic<T, E>>,
 }
 
 /// Factors `a` by `E`.
@@ -132,7 +132,7 @@ pub(crate) fn factor<'m, T: Scalar, E: Elimination<T> + 'static>(
     a: Arc<Tridiagonal<'m, T>>,
 ) -> Result<Factors<T, Tridiagonal<'m, T>>> {
     let options = decision.options;
-    let plain = if a.n() < SMALLEST { None } else { Some(System::<T, E>::new(&a.rows(), &options)?) };
+    let plain = if a.n() < SMALLEST { None } else { Some(OpenOrPeriodic::<T, E>::new(&a.rows(), &options)?) };
     let stored = Stored { options, plain, transposed: Lazy::new() };
     Ok(Factors::new(a, Facts::new(decision), stored).or_else(decision, tridiagonal::factor))
 }
@@ -149,7 +149,7 @@ fn rows<'a, T: Scalar>(a: &'a Tridiagonal<'_, T>, transposed: bool) -> Rows<'a, 
 
 impl<T: Scalar, E: Elimination<T>> Stored<T, E> {
     /// The factors of A or of Aᵀ, if there are any.
-    fn system(&self, transposed: bool) -> Option<&System<T, E>> {
+    fn system(&self, transposed: bool) -> Option<&OpenOrPeriodic<T, E>> {
         if transposed { self.transposed.made() } else { self.plain.as_ref() }
     }
 }
@@ -161,7 +161,7 @@ impl<'m, T: Scalar, E: Elimination<T>> Solver<T, Tridiagonal<'m, T>> for Stored<
 
     fn prepare(&self, a: &Tridiagonal<'m, T>, transposed: bool) -> Result<()> {
         if transposed {
-            self.transposed.get(|| System::new(&rows(a, true), &self.options))?;
+            self.transposed.get(|| OpenOrPeriodic::new(&rows(a, true), &self.options))?;
         }
         Ok(())
     }
@@ -178,7 +178,7 @@ impl<'m, T: Scalar, E: Elimination<T>> Solver<T, Tridiagonal<'m, T>> for Stored<
     }
 
     fn is_singular(&self, transposed: bool) -> bool {
-        self.system(transposed).is_some_and(System::is_singular)
+        self.system(transposed).is_some_and(OpenOrPeriodic::is_singular)
     }
 
     /// Of an open system: the leading rows of a periodic one may be singular where the whole is not.

@@ -39,7 +39,7 @@ pub struct BatchFactor<'m, T: Scalar> {
 }
 
 /// A system that was not solved well: its number.
-type Bad = Vec<usize>;
+type NotAccepted = Vec<usize>;
 
 /// Tile memory of one thread, and room for the gaps of its systems.
 type Memory<'a, T> = (&'a mut [<T as Scalar>::Real], &'a mut [<T as Scalar>::Real]);
@@ -88,7 +88,7 @@ impl<T: Scalar> BatchFactor<'_, T> {
         span: Range<usize>,
         (memory, gaps): Memory<T>,
         out: &Out<'_, T>,
-    ) -> Result<(Bad, f64)> {
+    ) -> Result<(NotAccepted, f64)> {
         let (n, a, options, lanes) = (self.a.n(), &self.a, &self.decision.options, self.lanes());
         let how = (SweepOptions { pivots: options.pivots(), scaling: options.scaling() }, op == Op::ConjTranspose);
         let mut work = Workspace::<T>::new(options.sweep_simd(), 1, self.tiles(), memory);
@@ -111,7 +111,7 @@ impl<T: Scalar> BatchFactor<'_, T> {
             let at = |k: usize, s: usize, i: usize| self.entry(op, rhs, k, first + s, i);
             work.solve_few((n, count), at, how, (own, options.verify), |s, i, x| out.put(first + s, i, x));
         }
-        let (mut bad, mut worst) = (Bad::new(), 0.0f64);
+        let (mut bad, mut worst) = (NotAccepted::new(), 0.0f64);
         for (s, gap) in span.zip(gaps) {
             let bound = run::bound::<T>(*gap);
             if bound <= good::<T>() {
@@ -291,7 +291,7 @@ impl<T: Scalar> Factor<T> for BatchFactor<'_, T> {
             let (mut gaps, spans) = (gaps.chunks_mut(share), (0..count).step_by(share));
             let parts = memory.chunks_exact_mut(self.memory()).zip(spans).map(|(memory, first)| {
                 let gaps = gaps.next().unwrap_or_default();
-                (first..(first + share).min(count), memory, gaps, Ok((Bad::new(), 0.0)))
+                (first..(first + share).min(count), memory, gaps, Ok((NotAccepted::new(), 0.0)))
             });
             let mut parts: SmallVec<[_; 8]> = parts.collect();
             spread(parts.len(), 0..parts.len(), &mut parts[..], &|_, parts| {

@@ -11,7 +11,7 @@ pub unsafe extern "C" fn bandsolveGpuZgtsv_bufferSizeExt(
     n_rhs: i64,
     size: *mut usize,
 ) -> bandsolve_status_t {
-    guard(|| unsafe { gpu::no_buffer::<Complex64>(device, p, Kind::Tridiagonal { n, periodic: false }, n_rhs, size) })
+    guard(|| unsafe { gpu::no_buffer::<Complex64>(device, p, SystemKind::Tridiagonal { n, periodic: false }, n_rhs, size) })
 }
 
 /// Solves as `bandsolveZgtsv`, with arrays in the memory of `device`, in the order of `stream`, a `cudaStream_t`. What was
@@ -32,7 +32,7 @@ pub unsafe extern "C" fn bandsolveGpuZgtsv(
     buffer: *mut c_void,
 ) -> bandsolve_status_t {
     let (at, sides) = (At { device, stream }, Sides { n_rhs, x, rhs, buffer });
-    guard(|| unsafe { gpu::three(at, p, Kind::Tridiagonal { n, periodic: false }, [sub, diag, sup], sides) })
+    guard(|| unsafe { gpu::three(at, p, SystemKind::Tridiagonal { n, periodic: false }, [sub, diag, sup], sides) })
 }
 
 /// Bytes of buffer for `bandsolveGpuZcgtsv`: 0, the device keeps what is needed.
@@ -44,7 +44,7 @@ pub unsafe extern "C" fn bandsolveGpuZcgtsv_bufferSizeExt(
     n_rhs: i64,
     size: *mut usize,
 ) -> bandsolve_status_t {
-    guard(|| unsafe { gpu::no_buffer::<Complex64>(device, p, Kind::Tridiagonal { n, periodic: true }, n_rhs, size) })
+    guard(|| unsafe { gpu::no_buffer::<Complex64>(device, p, SystemKind::Tridiagonal { n, periodic: true }, n_rhs, size) })
 }
 
 /// Solves as `bandsolveZcgtsv`, otherwise as `bandsolveGpuZgtsv`.
@@ -63,7 +63,7 @@ pub unsafe extern "C" fn bandsolveGpuZcgtsv(
     buffer: *mut c_void,
 ) -> bandsolve_status_t {
     let (at, sides) = (At { device, stream }, Sides { n_rhs, x, rhs, buffer });
-    guard(|| unsafe { gpu::three(at, p, Kind::Tridiagonal { n, periodic: true }, [sub, diag, sup], sides) })
+    guard(|| unsafe { gpu::three(at, p, SystemKind::Tridiagonal { n, periodic: true }, [sub, diag, sup], sides) })
 }
 
 /// Bytes of buffer for `bandsolveGpuZbgtsv`: 0, the device keeps what is needed.
@@ -76,7 +76,7 @@ pub unsafe extern "C" fn bandsolveGpuZbgtsv_bufferSizeExt(
     block: i64,
     size: *mut usize,
 ) -> bandsolve_status_t {
-    guard(|| unsafe { gpu::no_buffer::<Complex64>(device, p, Kind::Blocks { n, block, periodic: false }, n_rhs, size) })
+    guard(|| unsafe { gpu::no_buffer::<Complex64>(device, p, SystemKind::Blocks { n, block, periodic: false }, n_rhs, size) })
 }
 
 /// Solves as `bandsolveZbgtsv`, with blocks of up to 4 rows, otherwise as `bandsolveGpuZgtsv`.
@@ -96,7 +96,7 @@ pub unsafe extern "C" fn bandsolveGpuZbgtsv(
     buffer: *mut c_void,
 ) -> bandsolve_status_t {
     let (at, sides) = (At { device, stream }, Sides { n_rhs, x, rhs, buffer });
-    guard(|| unsafe { gpu::three(at, p, Kind::Blocks { n, block, periodic: false }, [sub, diag, sup], sides) })
+    guard(|| unsafe { gpu::three(at, p, SystemKind::Blocks { n, block, periodic: false }, [sub, diag, sup], sides) })
 }
 
 /// Bytes of buffer for `bandsolveGpuZcbgtsv`: 0, the device keeps what is needed.
@@ -109,7 +109,7 @@ pub unsafe extern "C" fn bandsolveGpuZcbgtsv_bufferSizeExt(
     block: i64,
     size: *mut usize,
 ) -> bandsolve_status_t {
-    guard(|| unsafe { gpu::no_buffer::<Complex64>(device, p, Kind::Blocks { n, block, periodic: true }, n_rhs, size) })
+    guard(|| unsafe { gpu::no_buffer::<Complex64>(device, p, SystemKind::Blocks { n, block, periodic: true }, n_rhs, size) })
 }
 
 /// Solves as `bandsolveZcbgtsv`, with blocks of up to 4 rows, otherwise as `bandsolveGpuZgtsv`.
@@ -129,7 +129,7 @@ pub unsafe extern "C" fn bandsolveGpuZcbgtsv(
     buffer: *mut c_void,
 ) -> bandsolve_status_t {
     let (at, sides) = (At { device, stream }, Sides { n_rhs, x, rhs, buffer });
-    guard(|| unsafe { gpu::three(at, p, Kind::Blocks { n, block, periodic: true }, [sub, diag, sup], sides) })
+    guard(|| unsafe { gpu::three(at, p, SystemKind::Blocks { n, block, periodic: true }, [sub, diag, sup], sides) })
 }
 
 /// Bytes of factorization buffer for `bandsolveGpuZbgtf`: enough to have an address.
@@ -182,7 +182,7 @@ pub unsafe extern "C" fn bandsolveGpuZbgtrfs_bufferSizeExt(
     block: i64,
     size: *mut usize,
 ) -> bandsolve_status_t {
-    guard(|| unsafe { gpu::no_buffer::<Complex64>(device, p, Kind::Blocks { n, block, periodic: false }, n_rhs, size) })
+    guard(|| unsafe { gpu::no_buffer::<Complex64>(device, p, SystemKind::Blocks { n, block, periodic: false }, n_rhs, size) })
 }
 
 /// Solves as `bandsolveGpuZbgtsv` with the factors of `bandsolveGpuZbgtf`, which was called with the same p, n, block, sub,
@@ -219,7 +219,7 @@ pub unsafe extern "C" fn bandsolveGpuZgbsv_bufferSizeExt(
     upper: i64,
     size: *mut usize,
 ) -> bandsolve_status_t {
-    guard(|| unsafe { gpu::no_buffer::<Complex64>(device, p, Kind::Banded { n, lower, upper }, n_rhs, size) })
+    guard(|| unsafe { gpu::no_buffer::<Complex64>(device, p, SystemKind::Banded { n, lower, upper }, n_rhs, size) })
 }
 
 /// Solves as `bandsolveZgbsv`, with up to 4 diagonals on either side, otherwise as `bandsolveGpuZgtsv`. The matrix is read where
@@ -239,7 +239,7 @@ pub unsafe extern "C" fn bandsolveGpuZgbsv(
     buffer: *mut c_void,
 ) -> bandsolve_status_t {
     let (at, sides) = (At { device, stream }, Sides { n_rhs, x, rhs, buffer });
-    guard(|| unsafe { gpu::banded(at, p, Kind::Banded { n, lower, upper }, bands, sides) })
+    guard(|| unsafe { gpu::banded(at, p, SystemKind::Banded { n, lower, upper }, bands, sides) })
 }
 
 /// Bytes of buffer for `bandsolveGpuZgtsv_csc2dense`: 0, the device keeps what is needed.
@@ -251,7 +251,7 @@ pub unsafe extern "C" fn bandsolveGpuZgtsv_csc2dense_bufferSizeExt(
     n_rhs: i64,
     size: *mut usize,
 ) -> bandsolve_status_t {
-    guard(|| unsafe { gpu::no_buffer::<Complex64>(device, p, Kind::Tridiagonal { n, periodic: false }, n_rhs, size) })
+    guard(|| unsafe { gpu::no_buffer::<Complex64>(device, p, SystemKind::Tridiagonal { n, periodic: false }, n_rhs, size) })
 }
 
 /// Solves as `bandsolveZgtsv_csc2dense`, otherwise as `bandsolveGpuZgtsv`. Rows of a column ascend, and no row comes twice.
@@ -273,7 +273,7 @@ pub unsafe extern "C" fn bandsolveGpuZgtsv_csc2dense(
     buffer: *mut c_void,
 ) -> bandsolve_status_t {
     _ = buffer;
-    let rhs = Columns { values: rhs_values, row_indices: rhs_row_indices, pointers: rhs_col_ptrs, nnz: rhs_nnz };
+    let rhs = SparseColumns { values: rhs_values, row_indices: rhs_row_indices, pointers: rhs_col_ptrs, nnz: rhs_nnz };
     guard(|| unsafe { gpu::to_dense(At { device, stream }, p, (n, n_rhs), [sub, diag, sup], rhs, x) })
 }
 
@@ -297,7 +297,7 @@ pub unsafe extern "C" fn bandsolveGpuZgtsv_csc2csc(
     result_col_ptrs: *const i32,
     result_nnz: i64,
 ) -> bandsolve_status_t {
-    let rhs = Columns { values: rhs_values, row_indices: rhs_row_indices, pointers: rhs_col_ptrs, nnz: rhs_nnz };
+    let rhs = SparseColumns { values: rhs_values, row_indices: rhs_row_indices, pointers: rhs_col_ptrs, nnz: rhs_nnz };
     let result = ColumnsMut {
         values: result_values,
         row_indices: result_row_indices,

@@ -1,9 +1,9 @@
 //! Times by the device's clock: ours, cuSPARSE's, and a copy's.
 
-use super::system::{COPY, Cutting, Number, OURS, System, Timed};
+use super::system::{DeviceSystem, COPY, Cutting, Number, OURS, Timed};
 use crate::args::{Data, Dtype};
 use crate::bench::contest::{self, Budget, Contestant};
-use crate::bench::{Row, compare, ratio};
+use crate::bench::{BenchRow, compare, ratio};
 use crate::cusparse::{Cusparse, Routine};
 use crate::exit::Failure;
 use crate::report;
@@ -71,7 +71,7 @@ impl Speed<'_> {
     /// Bytes that a copy of so many numbers reads and writes in a nanosecond.
     fn copied(&self, n: usize) -> Result<f64> {
         let shape = Shape::Tridiagonal { n, periodic: false };
-        let system = System::<f64>::new(self.device, (shape, 1), Data::Random, 1)?;
+        let system = DeviceSystem::<f64>::new(self.device, (shape, 1), Data::Random, 1)?;
         let mut work = system.work(false)?;
         let rows = contest::run(&mut [system.copy()], n, self.budget, &mut work, |_| (None, None));
         Ok(2.0 * size_of::<f64>() as f64 / rows[0].ns_per_row)
@@ -109,8 +109,8 @@ impl Speed<'_> {
     }
 
     /// Lets all solvers take turns; returns also how we cut the system.
-    fn measure<T: Number>(&self, case: &Case) -> Result<(Vec<Row>, Cutting)> {
-        let system = System::<T>::new(self.device, (case.shape, case.n_rhs), case.data, case.systems)?;
+    fn measure<T: Number>(&self, case: &Case) -> Result<(Vec<BenchRow>, Cutting)> {
+        let system = DeviceSystem::<T>::new(self.device, (case.shape, case.n_rhs), case.data, case.systems)?;
         let cusparse = self.cusparse.filter(|_| !case.routines.is_empty());
         let mut work = system.work(cusparse.is_some())?;
         let (ours, cutting) = system.ours(Timed::Kernels)?;
@@ -195,7 +195,7 @@ impl Case {
 
 impl Yardstick {
     /// Remembers times of single right-hand sides, and says how many help.
-    fn note(&mut self, case: &Case, row: &Row) -> String {
+    fn note(&mut self, case: &Case, row: &BenchRow) -> String {
         let n = case.shape.rows();
         if row.solver != OURS {
             return String::new();
@@ -217,7 +217,7 @@ fn heading(copied: f64) -> String {
     )
 }
 
-fn columns(row: &Row, total: f64, share: Option<f64>) -> String {
+fn columns(row: &BenchRow, total: f64, share: Option<f64>) -> String {
     let share = share.map_or("-".into(), |share| format!("{:.0}%", 100.0 * share));
     let speedup = if row.solver == COPY { "-".into() } else { ratio(row.speedup_over_gtsv) };
     let number = |value: f64, digits| if value.is_nan() { "-".into() } else { format!("{value:.digits$}") };

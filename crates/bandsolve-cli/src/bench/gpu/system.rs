@@ -40,7 +40,7 @@ pub struct Cutting {
 impl<T: Element + PeerScalar> Number for T {}
 
 /// Matrix and right-hand sides.
-pub struct System<T> {
+pub struct DeviceSystem<T> {
     device: Device,
     shape: Shape,
     n_rhs: usize,
@@ -50,7 +50,7 @@ pub struct System<T> {
 }
 
 /// Memory that all solvers share.
-pub struct Work<T> {
+pub struct DeviceMemory<T> {
     x: DeviceVec<T>,
     /// What the peers overwrite: diagonals and right-hand sides; none without peers.
     copies: Vec<DeviceVec<T>>,
@@ -59,7 +59,7 @@ pub struct Work<T> {
     report: Option<Report>,
 }
 
-impl<T: Number> System<T> {
+impl<T: Number> DeviceSystem<T> {
     /// Draws a system; `interleaved`: as how many systems a peer will see it, row by row.
     pub fn new(device: &Device, (shape, n_rhs): (Shape, usize), data: Data, interleaved: usize) -> Result<Self> {
         let (arrays, parts, len) = match shape {
@@ -87,11 +87,11 @@ impl<T: Number> System<T> {
     }
 
     /// Memory for solvers; `foreign`: for peers, too.
-    pub fn work(&self, foreign: bool) -> Result<Work<T>> {
+    pub fn work(&self, foreign: bool) -> Result<DeviceMemory<T>> {
         let x = self.device.zeros(self.rhs.len())?;
         let copied = self.diagonals().into_iter().chain([self.rhs.slice(..)]).filter(|_| foreign);
         let copies = copied.map(|array| self.device.zeros(array.len())).collect::<Result<_>>()?;
-        Ok(Work { x, copies, foreign: false, report: None })
+        Ok(DeviceMemory { x, copies, foreign: false, report: None })
     }
 
     fn matrix(&self) -> Matrix<'_, T> {
@@ -112,12 +112,12 @@ impl<T: Number> System<T> {
     }
 
     /// Ours, and how it cuts the system.
-    pub fn ours(&self, timed: Timed) -> Result<(Contestant<'_, Work<T>>, Cutting)> {
+    pub fn ours(&self, timed: Timed) -> Result<(Contestant<'_, DeviceMemory<T>>, Cutting)> {
         let plan = Plan::new(self.shape).verify(timed != Timed::Unverified);
         let mut solver = Solver::<T>::new(&self.device, &plan, self.n_rhs)?;
         let cutting = Cutting { rows: solver.partition_rows(), one_launch: solver.in_one_launch() };
         let mut report = None;
-        let solve: Solve<'_, Work<T>> = Box::new(move |work| {
+        let solve: Solve<'_, DeviceMemory<T>> = Box::new(move |work| {
             let begin = Instant::now();
             if timed == Timed::Answered || report.is_none() {
                 let solved = solver.solve(self.matrix(), &self.rhs, &mut work.x);
@@ -140,8 +140,8 @@ impl<T: Number> System<T> {
     }
 
     /// A copy of the right-hand sides, by the device.
-    pub fn copy(&self) -> Contestant<'_, Work<T>> {
-        let solve: Solve<'_, Work<T>> = Box::new(|work| {
+    pub fn copy(&self) -> Contestant<'_, DeviceMemory<T>> {
+        let solve: Solve<'_, DeviceMemory<T>> = Box::new(|work| {
             (work.foreign, work.report) = (false, None);
             let seconds = self.device.time(|| work.x.slice_mut(..).copy_from(self.rhs.slice(..)));
             seconds.map(Duration::from_secs_f64).map_err(|e| e.to_string())
@@ -155,11 +155,11 @@ impl<T: Number> System<T> {
         cusparse: &'a Cusparse,
         routine: Routine,
         systems: usize,
-        work: &Work<T>,
-    ) -> Result<Option<Contestant<'a, Work<T>>>> {
+        work: &DeviceMemory<T>,
+    ) -> Result<Option<Contestant<'a, DeviceMemory<T>>>> {
         let size = [self.shape.rows() / systems, systems * self.n_rhs];
         let Some(solver) = cusparse.solver::<T>(routine, &self.device, size, &work.copies)? else { return Ok(None) };
-        let solve: Solve<'_, Work<T>> = Box::new(move |work| {
+        let solve: Solve<'_, DeviceMemory<T>> = Box::new(move |work| {
             let solved = self.restore(work).and_then(|()| self.device.time(|| solver.solve(&mut work.copies)));
             (work.foreign, work.report) = (true, None);
             solved.map(Duration::from_secs_f64).map_err(|e| e.to_string())
@@ -168,13 +168,13 @@ impl<T: Number> System<T> {
     }
 
     /// What peers overwrote becomes again what it was.
-    fn restore(&self, work: &mut Work<T>) -> Result<()> {
+    fn restore(&self, work: &mut DeviceMemory<T>) -> Result<()> {
         let originals = self.diagonals().into_iter().chain([self.rhs.slice(..)]);
         work.copies.iter_mut().zip(originals).try_for_each(|(copy, original)| copy.slice_mut(..).copy_from(original))
     }
 
     /// What is known of an answer: of ours what was reported, of others what the oracle says, if it is not too large.
-    pub fn verdict(&self, work: &Work<T>) -> Verdict {
+    pub fn verdict(&self, work: &DeviceMemory<T>) -> Verdict {
         if let Some(report) = &work.report {
             return (Some(report.backward_error).filter(|error| !error.is_nan()), Some(Repair::of(report)));
         }
