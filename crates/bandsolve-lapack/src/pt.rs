@@ -147,7 +147,7 @@ impl<T: Scalar> Factors<T> for Symmetric<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::refine::{Scratch, FactoredSystem, refine};
+    use crate::refine::{FactoredSystem, Scratch, refine};
     use crate::testing::{Rng, largest};
     use bandsolve::Complex64;
 

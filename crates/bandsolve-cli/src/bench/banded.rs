@@ -5,7 +5,7 @@ use super::dots::{Chart, Panel};
 use super::found::{self, Found};
 use super::machine::Machine;
 use super::sheet::{self, Sheet};
-use super::{Repair, BenchRow, compare, show};
+use super::{BenchRow, Repair, compare, show};
 use crate::args::{BenchBandedArgs, RealDtype};
 use crate::exit::Failure;
 use crate::memory::affordable;

@@ -1,6 +1,6 @@
 //! Solvers that take turns within a budget of time.
 
-use super::{Repair, BenchRow};
+use super::{BenchRow, Repair};
 use std::time::{Duration, Instant};
 
 /// A solver that is measured.

@@ -5,7 +5,7 @@ use super::dots::{Chart, Panel};
 use super::found::{self, Found};
 use super::machine::Machine;
 use super::sheet::{BACKWARD, Line, SOLVER, Sheet, THREADS, column};
-use super::{Repair, BenchRow, ratio, show};
+use super::{BenchRow, Repair, ratio, show};
 use crate::args::BenchSparseArgs;
 use crate::exit::Failure;
 use crate::io;

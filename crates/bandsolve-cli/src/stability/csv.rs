@@ -1,6 +1,6 @@
 //! The stability tables as comma-separated values: one line for each matrix and solver.
 
-use super::{Attempt, Judgement, ProblemRow, ErrorTable};
+use super::{Attempt, ErrorTable, Judgement, ProblemRow};
 use bandsolve::Error;
 
 const HEAD: &str = "matrix,condition,source,solver,raw_backward_error,raw_forward_error,raw_error,\

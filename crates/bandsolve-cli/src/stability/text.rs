@@ -1,7 +1,7 @@
 //! The stability tables for people, at most 160 columns wide.
 
 use super::columns::{Cell, Column, Mark, Section};
-use super::{Judgement, ErrorTable};
+use super::{ErrorTable, Judgement};
 use crate::report::largest;
 
 /// Characters of a line.

@@ -11,7 +11,9 @@ pub unsafe extern "C" fn bandsolveGpuCgtsv_bufferSizeExt(
     n_rhs: i64,
     size: *mut usize,
 ) -> bandsolve_status_t {
-    guard(|| unsafe { gpu::no_buffer::<Complex32>(device, p, SystemKind::Tridiagonal { n, periodic: false }, n_rhs, size) })
+    guard(|| unsafe {
+        gpu::no_buffer::<Complex32>(device, p, SystemKind::Tridiagonal { n, periodic: false }, n_rhs, size)
+    })
 }
 
 /// Solves as `bandsolveCgtsv`, with arrays in the memory of `device`, in the order of `stream`, a `cudaStream_t`. What was
@@ -44,7 +46,9 @@ pub unsafe extern "C" fn bandsolveGpuCcgtsv_bufferSizeExt(
     n_rhs: i64,
     size: *mut usize,
 ) -> bandsolve_status_t {
-    guard(|| unsafe { gpu::no_buffer::<Complex32>(device, p, SystemKind::Tridiagonal { n, periodic: true }, n_rhs, size) })
+    guard(|| unsafe {
+        gpu::no_buffer::<Complex32>(device, p, SystemKind::Tridiagonal { n, periodic: true }, n_rhs, size)
+    })
 }
 
 /// Solves as `bandsolveCcgtsv`, otherwise as `bandsolveGpuCgtsv`.
@@ -76,7 +80,9 @@ pub unsafe extern "C" fn bandsolveGpuCbgtsv_bufferSizeExt(
     block: i64,
     size: *mut usize,
 ) -> bandsolve_status_t {
-    guard(|| unsafe { gpu::no_buffer::<Complex32>(device, p, SystemKind::Blocks { n, block, periodic: false }, n_rhs, size) })
+    guard(|| unsafe {
+        gpu::no_buffer::<Complex32>(device, p, SystemKind::Blocks { n, block, periodic: false }, n_rhs, size)
+    })
 }
 
 /// Solves as `bandsolveCbgtsv`, with blocks of up to 4 rows, otherwise as `bandsolveGpuCgtsv`.
@@ -109,7 +115,9 @@ pub unsafe extern "C" fn bandsolveGpuCcbgtsv_bufferSizeExt(
     block: i64,
     size: *mut usize,
 ) -> bandsolve_status_t {
-    guard(|| unsafe { gpu::no_buffer::<Complex32>(device, p, SystemKind::Blocks { n, block, periodic: true }, n_rhs, size) })
+    guard(|| unsafe {
+        gpu::no_buffer::<Complex32>(device, p, SystemKind::Blocks { n, block, periodic: true }, n_rhs, size)
+    })
 }
 
 /// Solves as `bandsolveCcbgtsv`, with blocks of up to 4 rows, otherwise as `bandsolveGpuCgtsv`.
@@ -182,7 +190,9 @@ pub unsafe extern "C" fn bandsolveGpuCbgtrfs_bufferSizeExt(
     block: i64,
     size: *mut usize,
 ) -> bandsolve_status_t {
-    guard(|| unsafe { gpu::no_buffer::<Complex32>(device, p, SystemKind::Blocks { n, block, periodic: false }, n_rhs, size) })
+    guard(|| unsafe {
+        gpu::no_buffer::<Complex32>(device, p, SystemKind::Blocks { n, block, periodic: false }, n_rhs, size)
+    })
 }
 
 /// Solves as `bandsolveGpuCbgtsv` with the factors of `bandsolveGpuCbgtf`, which was called with the same p, n, block, sub,
@@ -251,7 +261,9 @@ pub unsafe extern "C" fn bandsolveGpuCgtsv_csc2dense_bufferSizeExt(
     n_rhs: i64,
     size: *mut usize,
 ) -> bandsolve_status_t {
-    guard(|| unsafe { gpu::no_buffer::<Complex32>(device, p, SystemKind::Tridiagonal { n, periodic: false }, n_rhs, size) })
+    guard(|| unsafe {
+        gpu::no_buffer::<Complex32>(device, p, SystemKind::Tridiagonal { n, periodic: false }, n_rhs, size)
+    })
 }
 
 /// Solves as `bandsolveCgtsv_csc2dense`, otherwise as `bandsolveGpuCgtsv`. Rows of a column ascend, and no row comes twice.

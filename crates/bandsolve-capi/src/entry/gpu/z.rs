@@ -11,7 +11,9 @@ pub unsafe extern "C" fn bandsolveGpuZgtsv_bufferSizeExt(
     n_rhs: i64,
     size: *mut usize,
 ) -> bandsolve_status_t {
-    guard(|| unsafe { gpu::no_buffer::<Complex64>(device, p, SystemKind::Tridiagonal { n, periodic: false }, n_rhs, size) })
+    guard(|| unsafe {
+        gpu::no_buffer::<Complex64>(device, p, SystemKind::Tridiagonal { n, periodic: false }, n_rhs, size)
+    })
 }
 
 /// Solves as `bandsolveZgtsv`, with arrays in the memory of `device`, in the order of `stream`, a `cudaStream_t`. What was
@@ -44,7 +46,9 @@ pub unsafe extern "C" fn bandsolveGpuZcgtsv_bufferSizeExt(
     n_rhs: i64,
     size: *mut usize,
 ) -> bandsolve_status_t {
-    guard(|| unsafe { gpu::no_buffer::<Complex64>(device, p, SystemKind::Tridiagonal { n, periodic: true }, n_rhs, size) })
+    guard(|| unsafe {
+        gpu::no_buffer::<Complex64>(device, p, SystemKind::Tridiagonal { n, periodic: true }, n_rhs, size)
+    })
 }
 
 /// Solves as `bandsolveZcgtsv`, otherwise as `bandsolveGpuZgtsv`.
@@ -76,7 +80,9 @@ pub unsafe extern "C" fn bandsolveGpuZbgtsv_bufferSizeExt(
     block: i64,
     size: *mut usize,
 ) -> bandsolve_status_t {
-    guard(|| unsafe { gpu::no_buffer::<Complex64>(device, p, SystemKind::Blocks { n, block, periodic: false }, n_rhs, size) })
+    guard(|| unsafe {
+        gpu::no_buffer::<Complex64>(device, p, SystemKind::Blocks { n, block, periodic: false }, n_rhs, size)
+    })
 }
 
 /// Solves as `bandsolveZbgtsv`, with blocks of up to 4 rows, otherwise as `bandsolveGpuZgtsv`.
@@ -109,7 +115,9 @@ pub unsafe extern "C" fn bandsolveGpuZcbgtsv_bufferSizeExt(
     block: i64,
     size: *mut usize,
 ) -> bandsolve_status_t {
-    guard(|| unsafe { gpu::no_buffer::<Complex64>(device, p, SystemKind::Blocks { n, block, periodic: true }, n_rhs, size) })
+    guard(|| unsafe {
+        gpu::no_buffer::<Complex64>(device, p, SystemKind::Blocks { n, block, periodic: true }, n_rhs, size)
+    })
 }
 
 /// Solves as `bandsolveZcbgtsv`, with blocks of up to 4 rows, otherwise as `bandsolveGpuZgtsv`.
@@ -182,7 +190,9 @@ pub unsafe extern "C" fn bandsolveGpuZbgtrfs_bufferSizeExt(
     block: i64,
     size: *mut usize,
 ) -> bandsolve_status_t {
-    guard(|| unsafe { gpu::no_buffer::<Complex64>(device, p, SystemKind::Blocks { n, block, periodic: false }, n_rhs, size) })
+    guard(|| unsafe {
+        gpu::no_buffer::<Complex64>(device, p, SystemKind::Blocks { n, block, periodic: false }, n_rhs, size)
+    })
 }
 
 /// Solves as `bandsolveGpuZbgtsv` with the factors of `bandsolveGpuZbgtf`, which was called with the same p, n, block, sub,
@@ -251,7 +261,9 @@ pub unsafe extern "C" fn bandsolveGpuZgtsv_csc2dense_bufferSizeExt(
     n_rhs: i64,
     size: *mut usize,
 ) -> bandsolve_status_t {
-    guard(|| unsafe { gpu::no_buffer::<Complex64>(device, p, SystemKind::Tridiagonal { n, periodic: false }, n_rhs, size) })
+    guard(|| unsafe {
+        gpu::no_buffer::<Complex64>(device, p, SystemKind::Tridiagonal { n, periodic: false }, n_rhs, size)
+    })
 }
 
 /// Solves as `bandsolveZgtsv_csc2dense`, otherwise as `bandsolveGpuZgtsv`. Rows of a column ascend, and no row comes twice.

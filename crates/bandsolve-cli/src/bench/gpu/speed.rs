@@ -1,6 +1,6 @@
 //! Times by the device's clock: ours, cuSPARSE's, and a copy's.
 
-use super::system::{DeviceSystem, COPY, Cutting, Number, OURS, Timed};
+use super::system::{COPY, Cutting, DeviceSystem, Number, OURS, Timed};
 use crate::args::{Data, Dtype};
 use crate::bench::contest::{self, Budget, Contestant};
 use crate::bench::{BenchRow, compare, ratio};
