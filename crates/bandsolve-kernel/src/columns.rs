@@ -1,8 +1,9 @@
 //! Blocks of columns of a band, eliminated with exchanges: panels of a few columns, triangles and products.
 
-use crate::dense::{Product, SMALL, SmallSubstitution};
+use crate::dense::Product;
 use crate::panel::{Panel, PanelResult, PivotRule, exchange_rows};
 use crate::spread::{Wide, each_chunk};
+use crate::triangle::{SMALL, SmallSubstitution};
 use crate::view::{View, ViewMut};
 use crate::{Scalar, Simd, ahead::Ahead};
 

@@ -2,8 +2,9 @@
 
 use super::Job;
 use super::columns::Pieces;
-use super::dense::{Product, subtract_multiple};
+use super::dense::Product;
 use super::lanes::Lanes;
+use super::vectors::subtract_multiple;
 use crate::Simd;
 use crate::scalar::{RealScalar, Scalar};
 use crate::view::{View, ViewMut};

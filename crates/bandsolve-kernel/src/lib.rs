@@ -33,7 +33,9 @@ pub mod sweep;
 pub mod take;
 pub mod threads;
 pub mod tile;
+pub mod triangle;
 pub mod tuning;
+pub mod vectors;
 pub mod view;
 mod walk;
 pub mod window;
@@ -202,7 +204,7 @@ pub trait Kernels: Sized {
     where
         Self: Scalar;
     /// Solves with a small triangle.
-    fn substitute_small(simd: Simd, job: dense::SmallSubstitution<'_, Self>)
+    fn substitute_small(simd: Simd, job: triangle::SmallSubstitution<'_, Self>)
     where
         Self: Scalar;
     /// A step of LU of a dense block.
@@ -303,7 +305,7 @@ macro_rules! kernels {
                 fn dense_product(simd: Simd, job: dense::Product<'_, Self>) {
                     dispatch(simd, job)
                 }
-                fn substitute_small(simd: Simd, job: dense::SmallSubstitution<'_, Self>) {
+                fn substitute_small(simd: Simd, job: triangle::SmallSubstitution<'_, Self>) {
                     dispatch(simd, job)
                 }
                 fn dense_lu(simd: Simd, job: dense_lu::Step<'_, Self>) {

@@ -91,7 +91,7 @@ impl<T: Scalar> Workspace<'_, T> {
             }
             *copied = copy.as_mut_ptr();
         }
-        let mut all = [T::Real::ZERO; super::run::MAX_LANES];
+        let mut all = [T::Real::ZERO; super::lanes::MAX_LANES];
         // x replaces the right-hand sides, which are staged before it is written.
         self.solve_at(
             copies.map(|copy| copy.cast_const()),

@@ -2,9 +2,10 @@
 
 use super::Job;
 use super::ahead::Ahead;
-use super::dense::{Moduli, Product, SMALL, SmallSubstitution};
-use super::dense::{dot, largest_modulus, place_of_largest, subtract_multiple, sum_of_lanes};
+use super::dense::Product;
 use super::lanes::Lanes;
+use super::triangle::{SMALL, SmallSubstitution};
+use super::vectors::{Moduli, dot, largest_modulus, place_of_largest, subtract_multiple, sum_of_lanes};
 use super::window::{self, BandColumns, Column};
 use crate::scalar::{RealScalar, Scalar, reciprocal};
 use crate::view::{View, ViewMut};

@@ -1,9 +1,9 @@
 //! Residuals of banded systems, in the working precision, and the sums of moduli that they are measured by.
 
 use super::Job;
-use super::dense::{dot, subtract_multiple, sum_of_moduli};
 use super::lanes::Lanes;
 use super::take::Rectangle;
+use super::vectors::{dot, subtract_multiple, sum_of_moduli};
 use super::walk::{Gather, walk};
 use crate::Scalar;
 

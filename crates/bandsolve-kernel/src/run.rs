@@ -340,8 +340,6 @@ pub(super) const fn special<T: Scalar, V: Lanes, const R: usize>() -> bool {
     R == 1 && !T::COMPLEX && !V::PORTABLE
 }
 
-pub(super) const MAX_LANES: usize = 16;
-
 /// By how much more than the measured one the backward error may be: moduli of complex residuals are measured roughly.
 pub(super) fn slack<T: Scalar>() -> f64 {
     if T::COMPLEX { sweep::COMPLEX_SLACK } else { 1.0 }

@@ -2,8 +2,8 @@
 
 use super::Job;
 use super::element::Element;
-use super::lanes::Lanes;
-use super::run::{MAX_LANES, Run, SweepOptions, slack, special};
+use super::lanes::{Lanes, MAX_LANES};
+use super::run::{Run, SweepOptions, slack, special};
 use super::sweep::{self, Boundary, CHECK_VECTORS, Check, CheckResult, Eliminator, LanePivots, Least, MAX_RHS, rule};
 use super::tile::copy_streaming;
 use super::work::TileSweep;

@@ -4,8 +4,7 @@
 //! r_p, r_c → `of_chain`, `of_row`; `i[j]` is not stored: the chosen pivot row itself is.
 
 use super::element::Element;
-use super::lanes::Lanes;
-use super::run::MAX_LANES;
+use super::lanes::{Lanes, MAX_LANES};
 use crate::Machine;
 use crate::{RealScalar, Scalar};
 

@@ -89,8 +89,49 @@ impl<T> Clone for View<'_, T> {
 }
 impl<T> Copy for View<'_, T> {}
 
-macro_rules! sizes {
-    () => {
+/// What views to be read and to be written have in common.
+macro_rules! common {
+    ($elements:ty, $first:ident) => {
+        /// Columns without gaps.
+        ///
+        /// # Panics
+        /// If there are too few elements.
+        #[inline(always)]
+        pub fn new(elements: $elements, rows: usize, columns: usize) -> Self {
+            Self::with_stride(elements, rows, columns, rows)
+        }
+
+        /// Columns that are `stride` apart.
+        ///
+        /// # Panics
+        /// If there are too few elements.
+        #[inline(always)]
+        pub fn with_stride(elements: $elements, rows: usize, columns: usize, stride: usize) -> Self {
+            let layout = ViewLayout::column_major(elements.len(), rows, columns, stride);
+            Self { first: elements.$first(), layout, life: PhantomData }
+        }
+
+        /// Some rows of some columns.
+        ///
+        /// # Panics
+        /// If they are not there.
+        #[inline(always)]
+        pub fn part(self, rows: Range<usize>, columns: Range<usize>) -> Self {
+            let (offset, layout) = self.layout.part(rows, columns);
+            // SAFETY: inside of the matrix, or nowhere.
+            Self { first: unsafe { self.first.add(offset) }, layout, life: PhantomData }
+        }
+
+        /// Some rows of all columns.
+        ///
+        /// # Panics
+        /// If they are not there.
+        #[inline(always)]
+        pub fn rows(self, rows: Range<usize>) -> Self {
+            let columns = 0..self.ncols();
+            self.part(rows, columns)
+        }
+
         /// Rows.
         #[inline(always)]
         pub fn nrows(&self) -> usize {
@@ -118,26 +159,7 @@ macro_rules! sizes {
 }
 
 impl<'a, T> View<'a, T> {
-    sizes!();
-
-    /// Columns without gaps.
-    ///
-    /// # Panics
-    /// If there are too few elements.
-    #[inline(always)]
-    pub fn new(elements: &'a [T], rows: usize, columns: usize) -> Self {
-        Self::with_stride(elements, rows, columns, rows)
-    }
-
-    /// Columns that are `stride` apart.
-    ///
-    /// # Panics
-    /// If there are too few elements.
-    #[inline(always)]
-    pub fn with_stride(elements: &'a [T], rows: usize, columns: usize, stride: usize) -> Self {
-        let layout = ViewLayout::column_major(elements.len(), rows, columns, stride);
-        Self { first: elements.as_ptr(), layout, life: PhantomData }
-    }
+    common!(&'a [T], as_ptr);
 
     /// From row to row: 1 unless transposed.
     #[inline(always)]
@@ -149,26 +171,6 @@ impl<'a, T> View<'a, T> {
     #[inline(always)]
     pub fn transpose(self) -> Self {
         Self { layout: self.layout.transposed(), ..self }
-    }
-
-    /// Some rows of some columns.
-    ///
-    /// # Panics
-    /// If they are not there.
-    #[inline(always)]
-    pub fn part(self, rows: Range<usize>, columns: Range<usize>) -> Self {
-        let (offset, layout) = self.layout.part(rows, columns);
-        // SAFETY: inside of the matrix, or nowhere.
-        Self { first: unsafe { self.first.add(offset) }, layout, life: PhantomData }
-    }
-
-    /// Some rows of all columns.
-    ///
-    /// # Panics
-    /// If they are not there.
-    #[inline(always)]
-    pub fn rows(self, rows: Range<usize>) -> Self {
-        self.part(rows, 0..self.ncols())
     }
 
     /// One column of a matrix that is not transposed.
@@ -194,26 +196,7 @@ impl<T> Index<(usize, usize)> for View<'_, T> {
 }
 
 impl<'a, T> ViewMut<'a, T> {
-    sizes!();
-
-    /// Columns without gaps.
-    ///
-    /// # Panics
-    /// If there are too few elements.
-    #[inline(always)]
-    pub fn new(elements: &'a mut [T], rows: usize, columns: usize) -> Self {
-        Self::with_stride(elements, rows, columns, rows)
-    }
-
-    /// Columns that are `stride` apart.
-    ///
-    /// # Panics
-    /// If there are too few elements.
-    #[inline(always)]
-    pub fn with_stride(elements: &'a mut [T], rows: usize, columns: usize, stride: usize) -> Self {
-        let layout = ViewLayout::column_major(elements.len(), rows, columns, stride);
-        Self { first: elements.as_mut_ptr(), layout, life: PhantomData }
-    }
+    common!(&'a mut [T], as_mut_ptr);
 
     /// The first element; dangling if there is none.
     #[inline(always)]
@@ -231,27 +214,6 @@ impl<'a, T> ViewMut<'a, T> {
     #[inline(always)]
     pub fn as_mut(&mut self) -> ViewMut<'_, T> {
         ViewMut { first: self.first, layout: self.layout, life: PhantomData }
-    }
-
-    /// Some rows of some columns.
-    ///
-    /// # Panics
-    /// If they are not there.
-    #[inline(always)]
-    pub fn part(self, rows: Range<usize>, columns: Range<usize>) -> Self {
-        let (offset, layout) = self.layout.part(rows, columns);
-        // SAFETY: inside of the matrix, or nowhere.
-        Self { first: unsafe { self.first.add(offset) }, layout, life: PhantomData }
-    }
-
-    /// Some rows of all columns.
-    ///
-    /// # Panics
-    /// If they are not there.
-    #[inline(always)]
-    pub fn rows(self, rows: Range<usize>) -> Self {
-        let columns = 0..self.ncols();
-        self.part(rows, columns)
     }
 
     /// The first `row` rows, and the others.

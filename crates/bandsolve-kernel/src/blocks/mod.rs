@@ -39,7 +39,7 @@ pub struct BlockSystem<'a, T: Scalar> {
 }
 
 /// Rows of the coarse system, two block rows a partition.
-pub struct BlockCoarseRows<'a, T> {
+pub struct CoarseRows<'a, T> {
     pub sub: &'a mut [T],
     pub diag: &'a mut [T],
     pub sup: &'a mut [T],
@@ -49,7 +49,7 @@ pub struct BlockCoarseRows<'a, T> {
 /// What becomes of the partitions of a span.
 pub enum Task<'a, T: Scalar> {
     /// Two equations between ends of partitions.
-    Reduce(BlockCoarseRows<'a, T>),
+    Reduce(CoarseRows<'a, T>),
     /// Their unknowns.
     Substitute(BlockTarget<'a, T>),
 }

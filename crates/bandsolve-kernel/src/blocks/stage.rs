@@ -5,7 +5,7 @@ use super::super::element::Element;
 use super::super::lanes::Lanes;
 use super::super::run::{Columns, ColumnsMut, Span};
 use super::super::tile::Scaling;
-use super::{BlockCoarseRows, BlockSystem, BlockTarget};
+use super::{BlockSystem, BlockTarget, CoarseRows};
 use crate::Scalar;
 use crate::rows::{BlockRows, Orientation};
 use crate::tuning::ASK_MAX_BLOCK;
@@ -391,7 +391,7 @@ impl<T: Scalar, V: Lanes<Real = T::Real>, const B: usize> Tile<T, V, B> {
 
     /// Writes the equations that `reduce` has left: for the first and the last unknown of every partition.
     #[inline(never)]
-    pub fn put_coarse(&self, out: &mut BlockCoarseRows<'_, T>, (span, t): (Span, usize)) {
+    pub fn put_coarse(&self, out: &mut CoarseRows<'_, T>, (span, t): (Span, usize)) {
         let (b, end) = (self.b(), self.ends_len());
         for lane in 0..span.lanes {
             for which in 0..2 {

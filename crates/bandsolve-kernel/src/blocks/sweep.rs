@@ -7,8 +7,8 @@
 use super::super::Machine;
 use super::super::ahead::Ahead;
 use super::super::element::Element;
-use super::super::lanes::Lanes;
-use super::super::run::{CheckResult, MAX_LANES, Span};
+use super::super::lanes::{Lanes, MAX_LANES};
+use super::super::run::{CheckResult, Span};
 use super::super::sweep::{CHECK_VECTORS, COMPLEX_SLACK, Check, Least, MAX_RHS, above_noise, denoise, read_check};
 use super::stage::Tile;
 use super::{BlockPivots, BlockTarget, Task};

@@ -9,8 +9,9 @@ use crate::contract::factors::Factors;
 use crate::decision::Decision;
 use crate::error::Result;
 use crate::matrix::{BandSize, Banded, BlockSize, BlockTridiagonal};
-use crate::partition::block_rpts::{self, SystemSize};
-use crate::partition::partitioned::{Scheme, Truncation};
+use crate::partition::blocks::block_of;
+use crate::partition::partitioned::{self, Scheme, Truncation};
+use crate::partition::settings::LevelSize;
 use crate::pivoted::{banded, block_band};
 use bandsolve_kernel::Scalar;
 use dyn_stack::StackReq;
@@ -22,7 +23,7 @@ pub(crate) fn scheme(decision: &Decision) -> Scheme {
     Scheme { eliminator: None, fixed: false, truncation }
 }
 
-/// Bands of few diagonals, cut into small blocks: `partition/block_rpts.rs`.
+/// Bands of few diagonals, cut into small blocks: `partition/blocks.rs`.
 pub(crate) mod of_bands {
     use super::*;
 
@@ -34,7 +35,7 @@ pub(crate) mod of_bands {
         if a.n() <= 2 * a.lower().max(a.upper()) {
             return banded::factor(decision, a);
         }
-        block_rpts::factor(decision, a, banded::factor)
+        partitioned::factor(Scheme::BLOCKS, decision, a)
     }
 
     /// Scratch of verified solves, from the plan alone: at least what factors ask for.
@@ -43,12 +44,12 @@ pub(crate) mod of_bands {
         (n, lower, upper): BandSize,
         n_rhs: usize,
     ) -> Option<StackReq> {
-        let block = lower.max(upper).max(1);
+        let block = block_of(lower, upper);
         if n <= block.saturating_mul(2) {
             return banded::scratch::<T>(decision, (n, lower, upper), n_rhs);
         }
-        let size = SystemSize { n, block_rows: n.div_ceil(block), storage: (block, lower + upper + 1) };
-        Some(block_rpts::scratch::<T>(&decision.options, size, n_rhs))
+        let size = LevelSize { n, rows: n.div_ceil(block), blocks: Some((block, lower + upper + 1)) };
+        Some(partitioned::scratch::<T>(&decision.options, Scheme::BLOCKS, size, n_rhs))
     }
 }
 
@@ -64,7 +65,7 @@ pub(crate) mod of_blocks {
         if a.block_rows() <= 1 {
             return block_band::factor(decision, a);
         }
-        block_rpts::factor(decision, a, block_band::factor)
+        partitioned::factor(Scheme::BLOCKS, decision, a)
     }
 
     /// Scratch of verified solves, from the plan alone: at least what factors ask for.
@@ -73,7 +74,7 @@ pub(crate) mod of_blocks {
         if block_rows <= 1 {
             return block_band::scratch::<T>(decision, size, n_rhs);
         }
-        let size = SystemSize { n: decision.shape.n(), block_rows, storage: (block, 0) };
-        Some(block_rpts::scratch::<T>(&decision.options, size, n_rhs))
+        let size = LevelSize { n: decision.shape.n(), rows: block_rows, blocks: Some((block, 0)) };
+        Some(partitioned::scratch::<T>(&decision.options, Scheme::BLOCKS, size, n_rhs))
     }
 }

@@ -8,46 +8,40 @@
 use crate::contract::equations::Equations;
 use crate::matrix::Banded;
 use crate::memory::{collected, copied, zeroed};
+use crate::partition::repair::{Repair, Windows, error};
 use crate::pivoted::band_lu::BandLu;
-use bandsolve_kernel::{Machine, RealScalar, Scalar, Simd};
+use bandsolve_kernel::{RealScalar, Scalar, Simd};
 use core::ops::Range;
 
 /// Block rows on either side of a bad partition, try by try: where one window happens to be nearly singular itself, another is not.
 const REACH: [usize; 5] = [4, 8, 16, 32, 64];
 
-/// One right-hand side whose solution is to be mended.
-pub(crate) struct BlockRepair<'a, T: Scalar, E> {
-    pub equations: &'a E,
+/// The rows of a matrix of small blocks.
+pub(crate) struct BlockWindows<E> {
+    pub equations: E,
     pub block: usize,
     pub simd: Simd,
-    pub rhs: &'a [T],
-    pub x: &'a mut [T],
-    /// Lower bound of ‖x‖∞, close to it.
-    pub x_max: T::Real,
-    /// Backward error to reach.
-    pub goal: f64,
-    /// Whether an x of about the size `x_max` was changed: then the errors have to be measured anew.
-    pub largest_changed: bool,
 }
 
-impl<T: Scalar, E: Equations<T>> BlockRepair<'_, T, E> {
-    /// Mends the rows `span`; returns their largest error afterwards, `None` if that is not good.
-    pub fn mend(&mut self, span: Range<usize>) -> Option<f64> {
+impl<T: Scalar, E: Equations<T>> Windows<T> for BlockWindows<E> {
+    fn mend(repair: &mut Repair<'_, T, Self>, rows: Range<usize>) -> Option<f64> {
         // The largest x is known better by now than when the rows were judged.
-        let worst = self.worst(span.clone());
-        if worst <= self.goal {
+        let worst = repair.worst(rows.clone());
+        if worst <= repair.goal {
             return Some(worst);
         }
         REACH.into_iter().find_map(|reach| {
-            let reach = reach * self.block;
-            self.correct(span.start.saturating_sub(reach)..(span.end + reach).min(self.x.len()))
+            let reach = reach * repair.windows.block;
+            repair.correct(rows.start.saturating_sub(reach)..(rows.end + reach).min(repair.x.len()))
         })
     }
+}
 
+impl<T: Scalar, E: Equations<T>> Repair<'_, T, BlockWindows<E>> {
     /// d − A·x and Σ|a|·‖x‖∞ + |d| of row `i`.
     fn row(&self, i: usize) -> (T, T::Real) {
         let (mut residual, mut sum) = (self.rhs[i], T::Real::ZERO);
-        self.equations.visit_row(i, |j, a| {
+        self.windows.equations.visit_row(i, |j, a| {
             residual -= a * self.x[j];
             sum += Scalar::abs(a);
         });
@@ -58,15 +52,14 @@ impl<T: Scalar, E: Equations<T>> BlockRepair<'_, T, E> {
     fn worst(&self, rows: Range<usize>) -> f64 {
         rows.fold(0.0, |worst: f64, i| {
             let (residual, scale) = self.row(i);
-            let safe = scale <= T::Real::SAFE && scale * T::Real::SAFE >= T::Real::ONE;
-            worst.max_nan(if safe { Scalar::abs(residual).to_f64() / scale.to_f64() } else { f64::NAN })
+            worst.max_nan(error(residual, scale))
         })
     }
 
     /// Corrects x in the rows of `window`; the largest error of the rows that this touches, if that is good.
     fn correct(&mut self, window: Range<usize>) -> Option<f64> {
         let mut dx = collected(window.clone().map(|i| self.row(i).0)).ok()?;
-        let (lu, singular) = BandLu::scaled(&self.restricted(&window)?, self.simd).ok()?;
+        let (lu, singular) = BandLu::scaled(&self.restricted(&window)?, self.windows.simd).ok()?;
         if singular {
             return None;
         }
@@ -75,28 +68,24 @@ impl<T: Scalar, E: Equations<T>> BlockRepair<'_, T, E> {
         let before = copied(&self.x[window.clone()]).ok()?;
         self.x[window.clone()].iter_mut().zip(&dx).for_each(|(x, dx)| *x += *dx);
         // The block rows beside the window see its unknowns too.
-        let touched = window.start.saturating_sub(self.block)..(window.end + self.block).min(self.x.len());
+        let touched =
+            window.start.saturating_sub(self.windows.block)..(window.end + self.windows.block).min(self.x.len());
         let worst = self.worst(touched);
         if !(worst <= self.goal) {
             self.x[window].copy_from_slice(&before);
             return None;
         }
-        let large = self.x_max * T::Real::from_f64(0.5);
-        for (x, dx) in before.iter().zip(&dx) {
-            // Changes that matter: those in the last digits do not.
-            let change = Scalar::abs1(*dx) > large * T::Real::from_f64(1e-3);
-            self.largest_changed |= change && Scalar::abs1(*x) > large;
-        }
+        before.iter().zip(&dx).for_each(|(x, dx)| self.note(*x, *dx));
         Some(worst)
     }
 
     /// The rows and columns of `window`; `None` if some of them are neighbours round the corner of a periodic matrix.
     fn restricted(&self, window: &Range<usize>) -> Option<Banded<'static, T>> {
-        let (n, half) = (window.len(), 2 * self.block - 1);
+        let (n, half) = (window.len(), 2 * self.windows.block - 1);
         let leading = 2 * half + 1;
         let (mut bands, mut inside) = (zeroed::<T>(n * leading).ok()?, true);
         for i in window.clone() {
-            self.equations.visit_row(i, |j, a| {
+            self.windows.equations.visit_row(i, |j, a| {
                 // A corner of the matrix couples its ends.
                 let near = i.abs_diff(j) <= half;
                 inside &= near;
@@ -130,19 +119,11 @@ mod tests {
             let mut y = x.clone();
             y[i] += 1e-9;
             let goal = 8.0 * f64::EPSILON;
-            let equations = &a.equations(Op::Plain, Simd::detect());
-            let mut repair = BlockRepair {
-                equations,
-                block,
-                simd: Simd::detect(),
-                rhs: &rhs,
-                x: &mut y,
-                x_max: 0.9,
-                goal,
-                largest_changed: false,
-            };
+            let simd = Simd::detect();
+            let windows = BlockWindows { equations: a.equations(Op::Plain, simd), block, simd };
+            let mut repair = Repair { windows, rhs: &rhs, x: &mut y, x_max: 0.9, goal, largest_changed: false };
             assert!(repair.worst(0..600) > goal);
-            assert!(repair.mend(i / 3 * 3..i / 3 * 3 + 3).expect("a dominant window is solved") <= goal);
+            assert!(Windows::mend(&mut repair, i / 3 * 3..i / 3 * 3 + 3).expect("a dominant window is solved") <= goal);
             assert!(repair.worst(0..600) <= goal);
             assert!((0..600usize).filter(|k| k.abs_diff(i) > 40 * block).all(|k| y[k] == x[k]));
         }
@@ -152,18 +133,9 @@ mod tests {
     fn a_singular_window_is_given_up() {
         let (zeros, ones) = (vec![0.0; 40], vec![1.0; 20]);
         let a = BlockTridiagonal::new(2, &zeros, &zeros, &zeros).unwrap();
-        let (equations, goal) = (&a.equations(Op::Plain, Simd::detect()), 1e-15);
-        let mut x = ones.clone();
-        let mut repair = BlockRepair {
-            equations,
-            block: 2,
-            simd: Simd::detect(),
-            rhs: &ones,
-            x: &mut x,
-            x_max: 1.0,
-            goal,
-            largest_changed: false,
-        };
-        assert_eq!(repair.mend(0..20), None);
+        let (simd, goal, mut x) = (Simd::detect(), 1e-15, ones.clone());
+        let windows = BlockWindows { equations: a.equations(Op::Plain, simd), block: 2, simd };
+        let mut repair = Repair { windows, rhs: &ones, x: &mut x, x_max: 1.0, goal, largest_changed: false };
+        assert_eq!(Windows::mend(&mut repair, 0..20), None);
     }
 }

@@ -15,7 +15,7 @@ use dyn_stack::{PodStack, StackReq};
 /// A method that cuts a system into partitions and measures x while it writes it.
 pub(crate) trait ByPartitions<T: Scalar, A: Matrix<T>>: Solver<T, A> {
     /// Right-hand sides that are solved together when there are `n_rhs`.
-    fn together(&self, n_rhs: usize) -> usize;
+    fn together(&self, a: &A, n_rhs: usize) -> usize;
 
     /// Partitions that the system is cut into.
     fn partitions(&self, a: &A) -> usize;
@@ -64,7 +64,7 @@ pub(crate) fn solve_all<T: Scalar, A: Matrix<T>>(
     let partitions = if factors.facts().verify { method.partitions(factors.matrix()) } else { 0 };
     let mut done = 0;
     while done < rhs.len() {
-        let n_rhs = method.together((rhs.len() - done) / n);
+        let n_rhs = method.together(factors.matrix(), (rhs.len() - done) / n);
         let span = done..done + n_rhs * n;
         let (rhs, x) = (&rhs[span.clone()], &mut x[span]);
         let (gaps, stack) = outcome.stack.make_raw::<T::Real>(n_rhs * partitions);

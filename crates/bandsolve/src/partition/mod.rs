@@ -1,11 +1,12 @@
 //! Systems cut into partitions: reduced to equations between their ends, which are solved first, then solved inside.
 
 pub(crate) mod block_repair;
-pub(crate) mod block_rpts;
+pub(crate) mod blocks;
 pub(crate) mod cut;
 pub(crate) mod driver;
 pub(crate) mod level;
 pub(crate) mod partitioned;
 pub(crate) mod repair;
+pub(crate) mod settings;
 pub(crate) mod sparse_sweep;
 pub(crate) mod truncation;

@@ -1,4 +1,4 @@
-//! One large tridiagonal system by partitions, on SIMD lanes and threads: what RPTS and the SPIKE methods share.
+//! One large system by partitions, on SIMD lanes and threads: what RPTS and the SPIKE methods share, for scalars and small blocks.
 //!
 //! The rows are cut into partitions of m rows. `reduce` eliminates the inside of each from both ends until two equations
 //! between first and last unknowns of neighbouring partitions are left; these are again a tridiagonal system, 2/m as large,
@@ -8,7 +8,7 @@
 //!
 //! The methods differ in a [`Scheme`]: what eliminates inside a partition in `substitute`, and how the coarse system is
 //! solved. `reduce` is the same for all: it divides nothing and chooses no pivots, because any choice gives the same
-//! equation up to a factor.
+//! equation up to a factor. What is different for blocks: `blocks.rs`.
 //!
 //! Per row and right-hand side: reads 4 + 4 words, writes 1; 1 reciprocal.
 //!
@@ -18,25 +18,73 @@
 //! singular, and there is nothing to normalise.
 
 use crate::contract::Op;
-use crate::contract::factors::{Factors, Outcome, RhsAndSolution, Solver};
+use crate::contract::equations::Matrix;
+use crate::contract::factors::{FactorBy, Factors, Outcome, RhsAndSolution, Solver};
 use crate::contract::sparse::SparseSolver;
-use crate::contract::verify::{Facts, Report, good};
+use crate::contract::verify::{Facts, Report, good, refinement_scratch};
 use crate::decision::{Decision, Options};
 use crate::error::Result;
 use crate::matrix::Tridiagonal;
 use crate::method::Method;
 use crate::partition::cut::{ALIGN, columns, columns_mut};
 use crate::partition::driver::{self, ByPartitions, known_size, mend_bad};
-pub(crate) use crate::partition::level::{Scheme, Truncation};
-use crate::partition::level::{Settings, level_scratch, solve_level};
-use crate::partition::repair::Repair;
+use crate::partition::level::{LevelMatrix, solve_level};
+use crate::partition::repair::{Repair, Windows};
+use crate::partition::settings::{LevelSize, Settings};
+pub(crate) use crate::partition::settings::{Scheme, Truncation};
 use crate::partition::sparse_sweep::SparseSweep;
 use crate::pivoted::tridiagonal;
-use bandsolve_kernel::Scalar;
 use bandsolve_kernel::sweep::{CheckResult, MAX_RHS};
 use bandsolve_kernel::tile::Scaling;
+use bandsolve_kernel::{Scalar, Simd};
 use dyn_stack::{PodStack, StackReq};
 use std::sync::Arc;
+
+/// A matrix that can be cut into partitions.
+pub(crate) trait Partitionable<T: Scalar>: Matrix<T> + Sized {
+    /// The sequential pivoted method.
+    const SEQUENTIAL: FactorBy<T, Self>;
+
+    /// op(A).
+    fn level_matrix(&self, op: Op) -> LevelMatrix<'_, T>;
+
+    /// Its rows, to be solved in small windows where a partition was nearly singular.
+    fn windows(&self, op: Op, simd: Simd) -> impl Windows<T>;
+
+    /// A solver that skips zeros of sparse right-hand sides, if there is one.
+    fn sparse_solver<'a>(
+        _factors: &'a Factors<T, Self>,
+        _method: &'a Partitioned,
+        _op: Op,
+    ) -> Result<Option<Box<dyn SparseSolver<T> + 'a>>> {
+        Ok(None)
+    }
+}
+
+impl<'m, T: Scalar> Partitionable<T> for Tridiagonal<'m, T> {
+    const SEQUENTIAL: FactorBy<T, Self> = tridiagonal::factor;
+
+    fn level_matrix(&self, op: Op) -> LevelMatrix<'_, T> {
+        LevelMatrix::Scalars(op.rows(self))
+    }
+
+    fn windows(&self, op: Op, _simd: Simd) -> impl Windows<T> {
+        op.rows(self)
+    }
+
+    fn sparse_solver<'a>(
+        factors: &'a Factors<T, Self>,
+        method: &'a Partitioned,
+        op: Op,
+    ) -> Result<Option<Box<dyn SparseSolver<T> + 'a>>> {
+        if factors.matrix().n() < 2 || method.scheme.truncation == Truncation::Always {
+            return Ok(None);
+        }
+        let scheme = Scheme { truncation: Truncation::Never, ..method.scheme };
+        let settings = Settings::new::<T>(&method.options, scheme, None);
+        Ok(Some(Box::new(SparseSweep::new((factors, method), op, settings)?)))
+    }
+}
 
 /// One of the methods. Holds no factors: they are recomputed in cache.
 #[derive(Debug)]
@@ -47,79 +95,104 @@ pub(crate) struct Partitioned {
     truncated: Option<Arc<str>>,
 }
 
-/// Scratch of solves of `n` rows.
-pub(crate) fn scratch<T: Scalar>(options: &Options, scheme: Scheme, n: usize, n_rhs: usize) -> StackReq {
-    let settings = Settings::new::<T>(options, scheme);
-    if n < 2 {
+/// Scratch of solves of a system of some size.
+pub(crate) fn scratch<T: Scalar>(options: &Options, scheme: Scheme, size: LevelSize, n_rhs: usize) -> StackReq {
+    let (settings, rows) = (Settings::new::<T>(options, scheme, size.blocks), size.rows);
+    if rows < 2 {
         return StackReq::empty();
     }
     let together = settings.together::<T>(n_rhs);
-    // The columns that are left over are solved one by one, with tiles of another size.
-    let memory = settings.tile_memory::<T>(n, together).max(settings.tile_memory::<T>(n, 1));
-    StackReq::new_aligned::<T::Real>(memory, ALIGN)
-        .and(StackReq::new::<T::Real>(settings.cut(n).partitions().saturating_mul(together)))
-        .and(level_scratch::<T>(&settings, n, together))
+    let gaps = StackReq::new::<T::Real>(settings.cut(rows).partitions().saturating_mul(together));
+    if size.blocks.is_none() {
+        // The columns that are left over are solved one by one, with tiles of another size.
+        let memory = settings.tile_memory::<T>(rows, together).max(settings.tile_memory::<T>(rows, 1));
+        return StackReq::new_aligned::<T::Real>(memory, ALIGN)
+            .and(gaps)
+            .and(settings.level_scratch::<T>(rows, together));
+    }
+    let refinement = refinement_scratch::<T>(options.verify, size.n)
+        .and(StackReq::new_aligned::<T>(size.n, ALIGN))
+        .and(settings.scratch::<T>(rows, 1));
+    gaps.and(settings.scratch::<T>(rows, together).or(refinement))
 }
 
 /// Takes `a`, to be solved by a scheme; reads no numbers.
-pub(crate) fn factor<'m, T: Scalar>(
+pub(crate) fn factor<T: Scalar, A: Partitionable<T>>(
     scheme: Scheme,
     decision: &Decision,
-    a: Arc<Tridiagonal<'m, T>>,
-) -> Result<Factors<T, Tridiagonal<'m, T>>> {
+    a: Arc<A>,
+) -> Result<Factors<T, A>> {
     let page = Method::SpikeTruncated.page();
     let truncated =
         decision.is_auto().then(|| format!("spikes decay below rounding inside partitions ({page})").into());
     let own = Partitioned { options: decision.options, scheme, truncated };
-    let scaled = own.settings::<T>().how::<T::Real>().scaling == Scaling::Rows;
+    let (settings, size) = own.settings::<T, A>(&a);
+    let scaled = size.blocks.is_none() && settings.how::<T::Real>().scaling == Scaling::Rows;
     let facts = Facts { scaled, ..Facts::new(decision) };
-    Ok(Factors::new(a, facts, own).or_else(decision, tridiagonal::factor))
+    Ok(Factors::new(a, facts, own).or_else(decision, A::SEQUENTIAL))
 }
 
-/// The same, from the plan alone.
+/// The same of scalars, from the plan alone.
 pub(crate) fn scratch_of_plan<T: Scalar>(
     scheme: Scheme,
     decision: &Decision,
     n: usize,
     n_rhs: usize,
 ) -> Option<StackReq> {
-    Some(scratch::<T>(&decision.options, scheme, n, n_rhs))
+    Some(scratch::<T>(&decision.options, scheme, LevelSize::scalars(n), n_rhs))
 }
 
 impl Partitioned {
-    fn settings<T: Scalar>(&self) -> Settings<'_> {
-        Settings::new::<T>(&self.options, self.scheme)
+    fn settings<T: Scalar, A: Partitionable<T>>(&self, a: &A) -> (Settings<'_>, LevelSize) {
+        let size = a.level_matrix(Op::Plain).size();
+        (Settings::new::<T>(&self.options, self.scheme, size.blocks), size)
     }
 }
 
-impl<'m, T: Scalar> Solver<T, Tridiagonal<'m, T>> for Partitioned {
+impl<T: Scalar, A: Partitionable<T>> Solver<T, A> for Partitioned {
     fn smallest(&self) -> usize {
         2
     }
 
-    fn scratch(&self, a: &Tridiagonal<'m, T>, _n_rhs: usize) -> StackReq {
-        let (settings, n) = (self.settings::<T>(), a.n());
-        StackReq::new_aligned::<T::Real>(settings.tile_memory::<T>(n, 1), ALIGN)
-            .and(level_scratch::<T>(&settings, n, 1))
+    fn scratch(&self, a: &A, n_rhs: usize) -> StackReq {
+        let (settings, LevelSize { n, rows, blocks }) = self.settings(a);
+        if blocks.is_none() {
+            return settings.scratch::<T>(rows, 1);
+        }
+        let together = settings.together::<T>(n_rhs);
+        StackReq::new_aligned::<T>(n.saturating_mul(together), ALIGN).and(settings.scratch::<T>(rows, together))
     }
 
-    fn solve(&self, a: &Tridiagonal<'m, T>, transposed: bool, x: &mut [T], stack: &mut PodStack) {
-        let (settings, rows) = (self.settings::<T>(), a.rows());
-        let rows = if transposed { rows.transposed(false) } else { rows };
-        let (memory, stack) = stack.make_aligned_raw::<T::Real>(settings.tile_memory::<T>(a.n(), 1), ALIGN);
-        for x in x.chunks_exact_mut(a.n()) {
-            let work = (&mut *memory, &mut *stack);
-            solve_level(&settings, 1, rows, None, columns_mut(x, 1), Default::default(), work);
+    fn solve(&self, a: &A, transposed: bool, x: &mut [T], stack: &mut PodStack) {
+        let (settings, LevelSize { n, rows, blocks }) = self.settings(a);
+        let matrix = a.level_matrix(if transposed { Op::Transpose } else { Op::Plain });
+        // Scalars are solved for in place, column by column.
+        let together = if blocks.is_some() { settings.together::<T>(x.len() / n) } else { 1 };
+        let (memory, stack) = stack.make_aligned_raw::<T::Real>(settings.tile_memory::<T>(rows, together), ALIGN);
+        if blocks.is_none() {
+            for x in x.chunks_exact_mut(n) {
+                let x = (columns_mut(x, 1), Default::default());
+                solve_level(&settings, (matrix, 1), None, x, (&mut *memory, &mut *stack));
+            }
+            return;
+        }
+        let (rhs, stack) = stack.make_aligned_raw::<T>(together * n, ALIGN);
+        for x in x.chunks_mut(together * n) {
+            let n_rhs = x.len() / n;
+            let rhs = &mut rhs[..x.len()];
+            rhs.copy_from_slice(x);
+            let x = (columns_mut(x, n_rhs), Default::default());
+            solve_level(&settings, (matrix, n_rhs), Some(columns(rhs, n_rhs)), x, (&mut *memory, &mut *stack));
         }
     }
 
-    fn solve_scratch(&self, factors: &Factors<T, Tridiagonal<'m, T>>, n_rhs: usize) -> StackReq {
-        scratch::<T>(&self.options, self.scheme, factors.matrix().n(), n_rhs)
+    fn solve_scratch(&self, factors: &Factors<T, A>, n_rhs: usize) -> StackReq {
+        scratch::<T>(&self.options, self.scheme, factors.matrix().level_matrix(Op::Plain).size(), n_rhs)
     }
 
     fn solve_all(
         &self,
-        factors: &Factors<T, Tridiagonal<'m, T>>,
+        factors: &Factors<T, A>,
         op: Op,
         columns: RhsAndSolution<'_, T>,
         outcome: &mut Outcome<'_>,
@@ -129,39 +202,37 @@ impl<'m, T: Scalar> Solver<T, Tridiagonal<'m, T>> for Partitioned {
 
     fn sparse_solver<'a>(
         &'a self,
-        factors: &'a Factors<T, Tridiagonal<'m, T>>,
+        factors: &'a Factors<T, A>,
         op: Op,
     ) -> Result<Option<Box<dyn SparseSolver<T> + 'a>>> {
-        if factors.matrix().n() < 2 || self.scheme.truncation == Truncation::Always {
-            return Ok(None);
-        }
-        let scheme = Scheme { truncation: Truncation::Never, ..self.scheme };
-        let settings = Settings::new::<T>(&self.options, scheme);
-        Ok(Some(Box::new(SparseSweep::new((factors, self), op, settings)?)))
+        A::sparse_solver(factors, self, op)
     }
 }
 
-impl<'m, T: Scalar> ByPartitions<T, Tridiagonal<'m, T>> for Partitioned {
-    fn together(&self, n_rhs: usize) -> usize {
-        self.settings::<T>().together::<T>(n_rhs)
+impl<T: Scalar, A: Partitionable<T>> ByPartitions<T, A> for Partitioned {
+    fn together(&self, a: &A, n_rhs: usize) -> usize {
+        self.settings(a).0.together::<T>(n_rhs)
     }
 
-    fn partitions(&self, a: &Tridiagonal<'m, T>) -> usize {
-        self.settings::<T>().cut(a.n()).partitions()
+    fn partitions(&self, a: &A) -> usize {
+        let (settings, size) = self.settings(a);
+        settings.cut(size.rows).partitions()
     }
 
     fn solve_and_measure(
         &self,
-        a: &Tridiagonal<'m, T>,
+        a: &A,
         op: Op,
         (rhs, x): RhsAndSolution<'_, T>,
         gaps: &mut [T::Real],
         (report, stack): (&mut Report, &mut PodStack),
     ) -> [CheckResult; MAX_RHS] {
-        let (settings, rows, n_rhs) = (self.settings::<T>(), op.rows(a), rhs.len() / a.n());
-        let (memory, stack) = stack.make_aligned_raw::<T::Real>(settings.tile_memory::<T>(a.n(), n_rhs), ALIGN);
-        let (rhs, x, gaps) = (columns(rhs, n_rhs), columns_mut(x, n_rhs), columns_mut(gaps, n_rhs));
-        let (found, truncated) = solve_level(&settings, n_rhs, rows, Some(rhs), x, gaps, (memory, stack));
+        let (settings, LevelSize { n, rows, .. }) = self.settings(a);
+        let n_rhs = rhs.len() / n;
+        let (memory, stack) = stack.make_aligned_raw::<T::Real>(settings.tile_memory::<T>(rows, n_rhs), ALIGN);
+        let (system, rhs) = ((a.level_matrix(op), n_rhs), columns(rhs, n_rhs));
+        let out = (columns_mut(x, n_rhs), columns_mut(gaps, n_rhs));
+        let (found, truncated) = solve_level(&settings, system, Some(rhs), out, (memory, stack));
         if let Some(reason) = self.truncated.as_ref().filter(|_| truncated) {
             report.method = Method::SpikeTruncated;
             report.reason = reason.clone();
@@ -171,15 +242,18 @@ impl<'m, T: Scalar> ByPartitions<T, Tridiagonal<'m, T>> for Partitioned {
 
     fn mend(
         &self,
-        a: &Tridiagonal<'m, T>,
+        a: &A,
         op: Op,
         (rhs, x): RhsAndSolution<'_, T>,
         found: CheckResult,
         gaps: &[T::Real],
     ) -> Option<(f64, usize)> {
-        let (cut, rows) = (self.settings::<T>().cut(a.n()), op.rows(a));
-        let mut repair = Repair { rows, rhs, x, x_max: known_size(found), goal: good::<T>(), largest_changed: false };
-        let mended = mend_bad::<T>(found, gaps, |p| repair.mend(cut.start(p)..cut.end(p)))?;
+        let (settings, size) = self.settings(a);
+        let (cut, block) = (settings.cut(size.rows), size.block());
+        let (windows, x_max, goal) = (a.windows(op, self.options.simd), known_size(found), good::<T>());
+        let mut repair = Repair { windows, rhs, x, x_max, goal, largest_changed: false };
+        let rows = |p: usize| cut.start(p) * block..(cut.end(p) * block).min(size.n);
+        let mended = mend_bad::<T>(found, gaps, |p| Windows::mend(&mut repair, rows(p)))?;
         // Errors were measured against the largest x there was. If that was among the mended, nothing is known yet.
         (!repair.largest_changed).then_some(mended)
     }

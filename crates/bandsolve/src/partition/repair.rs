@@ -18,8 +18,8 @@ const REACH: [usize; 2] = [24, 100];
 pub(crate) const LONGEST: usize = 2 * REACH[1] + 1;
 
 /// One right-hand side whose solution is to be mended.
-pub(crate) struct Repair<'a, T: Scalar> {
-    pub rows: Rows<'a, T>,
+pub(crate) struct Repair<'a, T: Scalar, W> {
+    pub windows: W,
     pub rhs: &'a [T],
     pub x: &'a mut [T],
     /// Lower bound of ‖x‖∞, close to it.
@@ -30,29 +30,50 @@ pub(crate) struct Repair<'a, T: Scalar> {
     pub largest_changed: bool,
 }
 
-impl<T: Scalar> Repair<'_, T> {
-    /// Mends the bad rows of `span`; returns the largest error of its rows afterwards, `None` if that is not good.
-    pub fn mend(&mut self, span: Range<usize>) -> Option<f64> {
+/// The rows of a matrix, of which a few can be solved for alone.
+pub(crate) trait Windows<T: Scalar>: Sized {
+    /// Mends the bad rows among some; returns the largest error of these afterwards, `None` if that is not good.
+    fn mend(repair: &mut Repair<'_, T, Self>, rows: Range<usize>) -> Option<f64>;
+}
+
+impl<T: Scalar, W> Repair<'_, T, W> {
+    /// Notes that an unknown is changed: changes in the last digits do not matter.
+    pub fn note(&mut self, x: T, dx: T) {
+        let large = self.x_max * T::Real::from_f64(0.5);
+        let change = Scalar::abs1(dx) > large * T::Real::from_f64(1e-3);
+        self.largest_changed |= change && Scalar::abs1(x) > large;
+    }
+}
+
+/// |r| / scale; NaN where that leaves the range of the type.
+pub(crate) fn error<T: Scalar>(residual: T, scale: T::Real) -> f64 {
+    if !(scale <= T::Real::SAFE && scale * T::Real::SAFE >= T::Real::ONE) {
+        return f64::NAN;
+    }
+    Scalar::abs(residual).to_f64() / scale.to_f64()
+}
+
+impl<T: Scalar> Windows<T> for Rows<'_, T> {
+    fn mend(repair: &mut Repair<'_, T, Self>, rows: Range<usize>) -> Option<f64> {
         let mut worst: f64 = 0.0;
-        for i in span {
-            let mut error = self.error(i);
-            if !(error <= self.goal) {
+        for i in rows {
+            let mut error = repair.error(i);
+            if !(error <= repair.goal) {
                 // The rows of the window are measured by `correct`, those that follow by this loop as well.
-                error = REACH.into_iter().find_map(|reach| self.correct(i, reach))?;
+                error = REACH.into_iter().find_map(|reach| repair.correct(i, reach))?;
             }
             worst = worst.max(error);
         }
         Some(worst)
     }
+}
 
+impl<T: Scalar> Repair<'_, T, Rows<'_, T>> {
     /// |d − Ax| / (Σ|a|·‖x‖∞ + |d|) of row `i`; NaN where that leaves the range of the type.
     fn error(&self, i: usize) -> f64 {
-        let (a, b, c) = self.rows.row(i);
+        let (a, b, c) = self.windows.row(i);
         let scale = (Scalar::abs(a) + Scalar::abs(b) + Scalar::abs(c)) * self.x_max + Scalar::abs(self.rhs[i]);
-        if !(scale <= T::Real::SAFE && scale * T::Real::SAFE >= T::Real::ONE) {
-            return f64::NAN;
-        }
-        Scalar::abs(self.rhs[i] - self.rows.dot(i, self.x)).to_f64() / scale.to_f64()
+        error(self.rhs[i] - self.windows.dot(i, self.x), scale)
     }
 
     fn worst(&self, span: Range<usize>) -> f64 {
@@ -61,24 +82,21 @@ impl<T: Scalar> Repair<'_, T> {
 
     /// Corrects x in the rows within `reach` of row `i`; the largest error of the rows that this touches if that is good.
     fn correct(&mut self, i: usize, reach: usize) -> Option<f64> {
-        let n = self.rows.n();
+        let n = self.windows.n();
         let window = i.saturating_sub(reach)..(i + reach + 1).min(n);
         let mut dx = [T::ZERO; LONGEST];
         let dx = &mut dx[..window.len()];
         for (dx, i) in dx.iter_mut().zip(window.clone()) {
-            *dx = self.rhs[i] - self.rows.dot(i, self.x);
+            *dx = self.rhs[i] - self.windows.dot(i, self.x);
         }
-        solve_window(&self.rows, window.clone(), dx);
-        let large = self.x_max * T::Real::from_f64(0.5);
-        for (x, dx) in self.x[window.clone()].iter_mut().zip(&*dx) {
-            // Changes that matter: those in the last digits do not.
-            let change = Scalar::abs1(*dx) > large * T::Real::from_f64(1e-3);
-            self.largest_changed |= change && Scalar::abs1(*x) > large;
-            *x += *dx;
+        solve_window(&self.windows, window.clone(), dx);
+        for (i, dx) in window.clone().zip(&*dx) {
+            self.note(self.x[i], *dx);
+            self.x[i] += *dx;
         }
         // The rows beside the window see its unknowns too, round the corner if the matrix is periodic.
-        let (before, _) = self.rows.neighbours(window.start);
-        let (_, after) = self.rows.neighbours(window.end - 1);
+        let (before, _) = self.windows.neighbours(window.start);
+        let (_, after) = self.windows.neighbours(window.end - 1);
         let worst = self.worst(window).max_nan(self.error(before)).max_nan(self.error(after));
         (worst <= self.goal).then_some(worst)
     }
@@ -147,9 +165,11 @@ mod tests {
             let mut y = x.clone();
             y[i] += 1e-9;
             let goal = 8.0 * f64::EPSILON;
-            let mut repair = Repair { rows: a.rows(), rhs: &rhs, x: &mut y, x_max: 0.9, goal, largest_changed: false };
+            let mut repair =
+                Repair { windows: a.rows(), rhs: &rhs, x: &mut y, x_max: 0.9, goal, largest_changed: false };
             assert!(repair.worst(0..n) > goal);
-            let worst = repair.mend(i.saturating_sub(1)..(i + 2).min(n)).expect("a dominant window is solved");
+            let worst =
+                Windows::mend(&mut repair, i.saturating_sub(1)..(i + 2).min(n)).expect("a dominant window is solved");
             assert!(worst <= goal);
             // Corner rows lie outside the mended span if the spoiled entry is their neighbour round the corner.
             if (1..n - 1).contains(&i) {
@@ -165,8 +185,14 @@ mod tests {
         let (off, diag) = (vec![0.0; n], vec![0.0; n]);
         let a = Tridiagonal::new(&off, &diag, &off).unwrap();
         let mut x = vec![1.0; n];
-        let mut repair =
-            Repair { rows: a.rows(), rhs: &vec![1.0; n], x: &mut x, x_max: 1.0, goal: 1e-15, largest_changed: false };
-        assert_eq!(repair.mend(0..n), None);
+        let mut repair = Repair {
+            windows: a.rows(),
+            rhs: &vec![1.0; n],
+            x: &mut x,
+            x_max: 1.0,
+            goal: 1e-15,
+            largest_changed: false,
+        };
+        assert_eq!(Windows::mend(&mut repair, 0..n), None);
     }
 }

@@ -19,12 +19,12 @@ use crate::memory::{allocate, push as push_to, refill, reserved, zeroed};
 use crate::partition::cut::{ALIGN, Cut, columns, columns_mut, cut_out_mut, size_below};
 use crate::partition::driver::{Changed, settle};
 use crate::partition::level;
-use crate::partition::level::{
-    CheckResults, CoarseRows, Level, ReduceShare, Settings, SubstituteShare, both, level_scratch, shared, solve_level,
-};
+use crate::partition::level::{CheckResults, Level, LevelJob, LevelMatrix, Share, Unknowns, both, shared, solve_level};
 use crate::partition::partitioned::Partitioned;
 use crate::partition::repair::LONGEST;
+use crate::partition::settings::Settings;
 use crate::tuning;
+use bandsolve_kernel::blocks::CoarseRows;
 use bandsolve_kernel::rows::Rows;
 use bandsolve_kernel::run::{Columns, ColumnsMut};
 use bandsolve_kernel::sweep::MAX_RHS;
@@ -123,11 +123,11 @@ impl<'a, 'm, T: Scalar> SparseSweep<'a, 'm, T> {
         let [sub, diag, sup] = &mut coarse;
         let mut ignored = zeros_below()?;
         let out = CoarseRows { sub, diag, sup, rhs: columns_mut(&mut ignored, 1) };
-        let level = Level { settings: &self.settings, cut, rows, n_rhs: 1 };
-        let rhs = columns(&zeros[..rows.n()], 1);
-        let reduce = ReduceShare { level, rhs, parts: 0..cut.partitions(), out, memory };
-        let suspect = reduce.parallel(self.settings.threads_for(rows.n()));
-        Ok(Stage { cut, coarse, suspect })
+        let level = Level { settings: &self.settings, cut, matrix: LevelMatrix::Scalars(rows), n_rhs: 1 };
+        let rhs = Some(columns(&zeros[..rows.n()], 1));
+        let reduce = Share { level, rhs, parts: 0..cut.partitions(), job: LevelJob::Reduce(out), memory };
+        let [found, ..] = reduce.parallel(self.settings.threads_for(rows.n()));
+        Ok(Stage { cut, coarse, suspect: found.suspect })
     }
 
     /// The partitions of the tile that row `i` of a level belongs to.
@@ -151,7 +151,7 @@ impl<'a, 'm, T: Scalar> SparseSweep<'a, 'm, T> {
         let (own, below) = levels.split_first_mut().expect("a level");
         let (Stage { cut, .. }, rows) = (&self.stages[l], self.rows(l));
         let (n, periodic) = (cut.coarse(), rows.periodic);
-        let level = Level { settings: &self.settings, cut: *cut, rows, n_rhs };
+        let level = Level { settings: &self.settings, cut: *cut, matrix: LevelMatrix::Scalars(rows), n_rhs };
         let mut coarse = columns_mut(&mut own.columns[..n_rhs * (n + 2)], n_rhs);
 
         let chunk = DUMMY_TILES * self.settings.lanes;
@@ -160,8 +160,8 @@ impl<'a, 'm, T: Scalar> SparseSweep<'a, 'm, T> {
             let [sub, diag, sup] = dummy.each_mut().map(|array| &mut array[..2 * parts.len()]);
             let out =
                 CoarseRows { sub, diag, sup, rhs: cut_out_mut(&mut coarse, 1 + 2 * parts.start..1 + 2 * parts.end) };
-            let rhs = rhs.unwrap_or(shared(&x));
-            ReduceShare { level, rhs, parts, out, memory: &mut *memory }.parallel(1);
+            let rhs = Some(rhs.unwrap_or(shared(&x)));
+            Share { level, rhs, parts, job: LevelJob::Reduce(out), memory: &mut *memory }.parallel(1);
         }
 
         let next = self.rows(l + 1);
@@ -209,8 +209,8 @@ impl<'a, 'm, T: Scalar> SparseSweep<'a, 'm, T> {
             let threads = self.settings.threads_for(rows.len());
             let (x, gaps) = (cut_out_mut(&mut x, rows), cut_out_mut(&mut gaps, parts.clone()));
             let (coarse, parts, memory) = (shared(&coarse), parts.clone(), &mut *memory);
-            let share = SubstituteShare { level, rhs, coarse, x_max, stream: false, gaps, parts, x, memory };
-            found = both(found, share.parallel(threads));
+            let job = LevelJob::Substitute(Unknowns { coarse, x_max, stream: false, gaps, x });
+            found = both(found, Share { level, rhs, parts, job, memory }.parallel(threads));
         }
         for (found, x_max) in found.iter_mut().zip(x_max) {
             found.x_max = found.x_max.max_nan(x_max.to_f64());
@@ -301,7 +301,7 @@ impl<'a, 'm, T: Scalar> SparseSweep<'a, 'm, T> {
 
     fn new_worker(&self) -> Result<SweepWorker<'_, 'a, 'm, T>> {
         let n = self.rows(0).n();
-        let last = level_scratch::<T>(&self.settings, n, MAX_RHS);
+        let last = self.settings.level_scratch::<T>(n, MAX_RHS);
         let scratch = StackReq::new_aligned::<T::Real>(self.tile_memory(), ALIGN).and(last);
         let mut levels = Vec::new();
         for stage in &self.stages {
@@ -354,7 +354,14 @@ impl<T: Scalar> SweepWorker<'_, '_, '_, T> {
         let found = if sweep.stages.is_empty() {
             runs.clear();
             push(runs, 0..cut.partitions())?;
-            solve_level(&sweep.settings, n_rhs, sweep.rows(0), from, out.0, out.1, (&mut *memory, &mut *stack)).0
+            solve_level(
+                &sweep.settings,
+                (LevelMatrix::Scalars(sweep.rows(0)), n_rhs),
+                from,
+                out,
+                (&mut *memory, &mut *stack),
+            )
+            .0
         } else {
             let room = Below { levels, dummy, memory: &mut *memory, stack: &mut *stack };
             sweep.descend(0, (from, n_rhs), out, runs, room)?

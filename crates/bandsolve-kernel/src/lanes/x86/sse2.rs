@@ -2,58 +2,25 @@
 //!
 //! They compute what plain arrays do, bit for bit. Plain arrays would be found to be vectors only after minutes of optimisation.
 
-use super::{Lanes, lanes_of};
+use super::{Lanes, RealScalar, lanes_of, through_memory};
 use core::arch::x86_64::*;
 use core::ops::{Add, Mul, Neg, Sub};
 
 macro_rules! sse2 {
-    ($name:ident, $real:ident, $width:literal, $vector:ident, $int:ident,
-     [$set1:ident, $loadu:ident, $storeu:ident, $add:ident, $sub:ident, $mul:ident, $div:ident, $sqrt:ident],
-     [$max:ident, $min:ident, $gt:ident, $and:ident, $andnot:ident, $or:ident, $xor:ident, $low:ident, $high:ident],
+    ($name:ident, $vector:ident,
+     [$gt:ident, $and:ident, $andnot:ident, $or:ident, $low:ident, $high:ident],
      [$to_int:ident, $from_int:ident, $set1_int:ident, $sub_int:ident, $greater:ident],
-     [$fused:ident, $load_columns:ident, $store_columns:ident, $swap:ident, $exponent:literal, $normal:literal]) => {
+     [$fused:ident, $load_columns:ident, $store_columns:ident, $swap:ident, $exponent:literal, $normal:literal],
+     [$($common:tt)*], [$($ops:tt)*]) => {
         /// Numbers in a register.
         #[derive(Clone, Copy)]
         pub struct $name(pub(super) $vector);
 
-        sse2!(operator $name, Add, add, $add);
-        sse2!(operator $name, Sub, sub, $sub);
-        sse2!(operator $name, Mul, mul, $mul);
-
-        impl Neg for $name {
-            type Output = Self;
-            #[inline(always)]
-            fn neg(self) -> Self {
-                // SAFETY: every x86-64 processor has SSE2; so below.
-                Self(unsafe { $xor(self.0, $set1(-0.0)) })
-            }
-        }
-
+        operators!($name, $($ops)*);
         impl Lanes for $name {
-            type Real = $real;
-            type Mask = $vector;
-            const W: usize = $width;
+            common!($($common)*);
             const PORTABLE: bool = true;
-            #[inline(always)]
-            fn splat(x: $real) -> Self {
-                // SAFETY: SSE2.
-                Self(unsafe { $set1(x) })
-            }
-            #[inline(always)]
-            unsafe fn load(p: *const $real) -> Self {
-                // SAFETY: the caller's promise.
-                Self(unsafe { $loadu(p) })
-            }
-            #[inline(always)]
-            unsafe fn store(self, p: *mut $real) {
-                // SAFETY: the caller's promise.
-                unsafe { $storeu(p, self.0) }
-            }
-            #[inline(always)]
-            fn recip(self) -> Self {
-                // SAFETY: SSE2.
-                Self(unsafe { $div($set1(1.0), self.0) })
-            }
+            type Mask = $vector;
             #[inline(always)]
             fn mul_add(self, a: Self, b: Self) -> Self {
                 #[cfg(target_feature = "fma")]
@@ -67,24 +34,9 @@ macro_rules! sse2 {
                 (-self).mul_add(a, b)
             }
             #[inline(always)]
-            fn sqrt(self) -> Self {
-                // SAFETY: SSE2.
-                Self(unsafe { $sqrt(self.0) })
-            }
-            #[inline(always)]
             fn abs(self) -> Self {
-                // SAFETY: SSE2.
-                Self(unsafe { $andnot($set1(-0.0), self.0) })
-            }
-            #[inline(always)]
-            fn max(self, other: Self) -> Self {
-                // SAFETY: SSE2.
-                Self(unsafe { $max(self.0, other.0) })
-            }
-            #[inline(always)]
-            fn min(self, other: Self) -> Self {
-                // SAFETY: SSE2.
-                Self(unsafe { $min(self.0, other.0) })
+                // SAFETY: every x86-64 processor has SSE2; so below.
+                Self(unsafe { $andnot(Self::splat(-0.0).0, self.0) })
             }
             #[inline(always)]
             fn gt(self, other: Self) -> $vector {
@@ -103,10 +55,11 @@ macro_rules! sse2 {
             }
             #[inline(always)]
             fn equilibrate(self) -> Self {
+                let e = self.max(Self::splat(<Self::Real as RealScalar>::MIN_POSITIVE));
                 // SAFETY: SSE2.
                 unsafe {
                     let exponent = $set1_int($exponent);
-                    let own = _mm_and_si128($to_int($max(self.0, $set1($real::MIN_POSITIVE))), exponent);
+                    let own = _mm_and_si128($to_int(e.0), exponent);
                     Self($from_int($sub_int(exponent, own)))
                 }
             }
@@ -130,12 +83,12 @@ macro_rules! sse2 {
                 Self::select(mask, self, other)
             }
             #[inline(always)]
-            unsafe fn load_columns(src: *const $real, stride: usize) -> [Self; 4] {
+            unsafe fn load_columns(src: *const Self::Real, stride: usize) -> [Self; 4] {
                 // SAFETY: the caller's promise.
                 unsafe { $load_columns(src, stride) }.map(Self)
             }
             #[inline(always)]
-            unsafe fn store_columns(columns: [Self; 4], dst: *mut $real, stride: usize) {
+            unsafe fn store_columns(columns: [Self; 4], dst: *mut Self::Real, stride: usize) {
                 let [a, b, c, d] = columns;
                 // SAFETY: the caller's promise.
                 unsafe { $store_columns([a.0, b.0, c.0, d.0], dst, stride) }
@@ -150,62 +103,28 @@ macro_rules! sse2 {
                 // SAFETY: SSE2.
                 Self(unsafe { $swap(self.0) })
             }
-            super::through_memory!();
-        }
-    };
-    (operator $name:ident, $trait:ident, $method:ident, $intrinsic:ident) => {
-        impl $trait for $name {
-            type Output = Self;
-            #[inline(always)]
-            fn $method(self, other: Self) -> Self {
-                // SAFETY: SSE2.
-                Self(unsafe { $intrinsic(self.0, other.0) })
-            }
+            through_memory!();
         }
     };
 }
 
 sse2!(
     F64x2,
-    f64,
-    2,
     __m128d,
-    i64,
-    [_mm_set1_pd, _mm_loadu_pd, _mm_storeu_pd, _mm_add_pd, _mm_sub_pd, _mm_mul_pd, _mm_div_pd, _mm_sqrt_pd],
-    [
-        _mm_max_pd,
-        _mm_min_pd,
-        _mm_cmpgt_pd,
-        _mm_and_pd,
-        _mm_andnot_pd,
-        _mm_or_pd,
-        _mm_xor_pd,
-        _mm_unpacklo_pd,
-        _mm_unpackhi_pd
-    ],
+    [_mm_cmpgt_pd, _mm_and_pd, _mm_andnot_pd, _mm_or_pd, _mm_unpacklo_pd, _mm_unpackhi_pd],
     [_mm_castpd_si128, _mm_castsi128_pd, _mm_set1_epi64x, _mm_sub_epi64, greater_i64],
-    [_mm_fmadd_pd, load_f64x2, store_f64x2, swap_f64x2, 0x7ff0_0000_0000_0000, 0x7fd0_0000_0000_0000]
+    [_mm_fmadd_pd, load_f64x2, store_f64x2, swap_f64x2, 0x7ff0_0000_0000_0000, 0x7fd0_0000_0000_0000],
+    [f64, 2, _mm_set1_pd, _mm_loadu_pd, _mm_storeu_pd, _mm_div_pd, _mm_sqrt_pd, _mm_max_pd, _mm_min_pd],
+    [_mm_add_pd, _mm_sub_pd, _mm_mul_pd]
 );
 sse2!(
     F32x4,
-    f32,
-    4,
     __m128,
-    i32,
-    [_mm_set1_ps, _mm_loadu_ps, _mm_storeu_ps, _mm_add_ps, _mm_sub_ps, _mm_mul_ps, _mm_div_ps, _mm_sqrt_ps],
-    [
-        _mm_max_ps,
-        _mm_min_ps,
-        _mm_cmpgt_ps,
-        _mm_and_ps,
-        _mm_andnot_ps,
-        _mm_or_ps,
-        _mm_xor_ps,
-        _mm_unpacklo_ps,
-        _mm_unpackhi_ps
-    ],
+    [_mm_cmpgt_ps, _mm_and_ps, _mm_andnot_ps, _mm_or_ps, _mm_unpacklo_ps, _mm_unpackhi_ps],
     [_mm_castps_si128, _mm_castsi128_ps, _mm_set1_epi32, _mm_sub_epi32, _mm_cmpgt_epi32],
-    [_mm_fmadd_ps, load_f32x4, store_f32x4, swap_f32x4, 0x7f80_0000, 0x7e80_0000]
+    [_mm_fmadd_ps, load_f32x4, store_f32x4, swap_f32x4, 0x7f80_0000, 0x7e80_0000],
+    [f32, 4, _mm_set1_ps, _mm_loadu_ps, _mm_storeu_ps, _mm_div_ps, _mm_sqrt_ps, _mm_max_ps, _mm_min_ps],
+    [_mm_add_ps, _mm_sub_ps, _mm_mul_ps]
 );
 
 /// a > b of signed integers: by their upper halves, or where these are equal by the borrow of b − a.
@@ -291,9 +210,8 @@ unsafe fn store_f32x4(columns: [__m128; 4], dst: *mut f32, stride: usize) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Portable;
     use super::*;
-    use crate::RealScalar;
+    use crate::lanes::Portable;
 
     /// Every operation gives the bits of plain arrays.
     fn check<V: Lanes<Real = R>, P: Lanes<Real = R>, R: RealScalar>(bits: fn(R) -> u64) {

@@ -1,0 +1,455 @@
+//! Vectors of 512 bits.
+
+use super::{Lanes, RealScalar};
+use crate::lanes::MAX_LANES;
+use core::arch::x86_64::*;
+use core::ops::{Add, Mul, Neg, Sub};
+
+macro_rules! avx512 {
+    ($name:ident, $reg:ty, $mask:ty, $abs:ident, $range:ident, $mask3_fnma:ident, $cmp:ident, $blend:ident, $cast:ident, $uncast:ident, $and:ident,
+     $isub:ident, $imax:ident, $iset1:ident, $exponent:literal, $normal:literal, $recips:ident, $tile:ident, $untile:ident,
+     $interleave:ident, [$swap:ident, $pairs:literal], $loadz:ident, $storez:ident, $permute:ident, $index:ident, $peak:ident, $total:ident, $first:ident,
+     [$($common:tt)*],
+     [$($chosen:tt)*], [$($ops:tt)*]) => {
+        /// One 512-bit register.
+        #[derive(Clone, Copy)]
+        pub struct $name($reg);
+        operators!($name, $($ops)*);
+        impl Lanes for $name {
+            common!($($common)*);
+            chosen_at_run_time!($($chosen)*);
+            type Mask = $mask;
+            #[inline(always)]
+            unsafe fn load_first(p: *const Self::Real, count: usize) -> Self {
+                // SAFETY: the caller's promise; lanes that are masked out are not read.
+                Self(unsafe { $loadz((1_u32.wrapping_shl(count as u32)).wrapping_sub(1) as $mask, p) })
+            }
+            #[inline(always)]
+            unsafe fn store_first(self, p: *mut Self::Real, count: usize) {
+                // SAFETY: the caller's promise; lanes that are masked out are not written.
+                unsafe { $storez(p, (1_u32.wrapping_shl(count as u32)).wrapping_sub(1) as $mask, self.0) }
+            }
+            #[inline(always)]
+            unsafe fn load_last(end: *const Self::Real, count: usize) -> Self {
+                let mask = (!0_u32).wrapping_shl((Self::W - count) as u32) as $mask;
+                // SAFETY: the caller's promise; lanes that are masked out are not read.
+                Self(unsafe { $loadz(mask, end.wrapping_sub(Self::W)) })
+            }
+            #[inline(always)]
+            unsafe fn store_last(self, end: *mut Self::Real, count: usize) {
+                let mask = (!0_u32).wrapping_shl((Self::W - count) as u32) as $mask;
+                // SAFETY: the caller's promise; lanes that are masked out are not written.
+                unsafe { $storez(end.wrapping_sub(Self::W), mask, self.0) }
+            }
+            const PERMUTES: bool = true;
+            type Index = __m512i;
+            #[inline(always)]
+            fn index(lanes: &[u32; MAX_LANES]) -> __m512i {
+                // SAFETY: as in `splat`; sixteen numbers are readable.
+                unsafe { $index(lanes) }
+            }
+            #[inline(always)]
+            fn permute(self, other: Self, index: __m512i) -> Self {
+                // SAFETY: as in `splat`.
+                Self(unsafe { $permute(self.0, index, other.0) })
+            }
+            #[inline(always)]
+            fn peak(self) -> Self {
+                // SAFETY: as in `splat`.
+                Self(unsafe { $peak(self.0) })
+            }
+            #[inline(always)]
+            fn total(self) -> Self {
+                // SAFETY: as in `splat`.
+                Self(unsafe { $total(self.0) })
+            }
+            #[inline(always)]
+            fn first(self) -> Self::Real {
+                // SAFETY: as in `splat`.
+                unsafe { $first(self.0) }
+            }
+            #[inline(always)]
+            fn equal_bits(self, other: Self) -> u32 {
+                // SAFETY: as in `splat`.
+                u32::from(unsafe { $cmp::<_CMP_EQ_OQ>(self.0, other.0) })
+            }
+            #[inline(always)]
+            fn abs(self) -> Self {
+                // SAFETY: as in `splat`.
+                Self(unsafe { $abs(self.0) })
+            }
+            #[inline(always)]
+            fn abs_max(self, other: Self) -> Self {
+                // Range: maximum of moduli (0b11), sign cleared (0b10).
+                // SAFETY: as in `splat`.
+                Self(unsafe { $range::<0b1011>(self.0, other.0) })
+            }
+            #[inline(always)]
+            fn abs_min(self, other: Self) -> Self {
+                // Range: minimum of moduli (0b10), sign cleared (0b10).
+                // SAFETY: as in `splat`.
+                Self(unsafe { $range::<0b1010>(self.0, other.0) })
+            }
+            #[inline(always)]
+            fn pivot(self, other: Self) -> ($mask, Self) {
+                // Range: maximum of moduli (0b11) with its own sign (0b01). On a tie either may be taken: the mask says
+                // which it was.
+                // SAFETY: as in `splat`.
+                unsafe {
+                    let pivot = $range::<0b0111>(self.0, other.0);
+                    ($cmp::<_CMP_NEQ_UQ>(pivot, self.0), Self(pivot))
+                }
+            }
+            #[inline(always)]
+            fn gt(self, other: Self) -> $mask {
+                // SAFETY: as in `splat`.
+                unsafe { $cmp::<_CMP_GT_OQ>(self.0, other.0) }
+            }
+            #[inline(always)]
+            fn and_bits(self, other: Self) -> Self {
+                // SAFETY: as in `splat`.
+                Self(unsafe { $uncast($and($cast(self.0), $cast(other.0))) })
+            }
+            #[inline(always)]
+            fn neg_mul_add_where(self, mask: $mask, a: Self, b: Self) -> Self {
+                // SAFETY: as in `splat`.
+                Self(unsafe { $mask3_fnma(self.0, a.0, b.0, mask) })
+            }
+            #[inline(always)]
+            fn select(mask: $mask, yes: Self, no: Self) -> Self {
+                // SAFETY: as in `splat`.
+                Self(unsafe { $blend(mask, no.0, yes.0) })
+            }
+            #[inline(always)]
+            fn equilibrate(self) -> Self {
+                let e = self.max(Self::splat(<Self::Real as RealScalar>::MIN_POSITIVE));
+                // SAFETY: as in `splat`.
+                Self(unsafe { $uncast($isub($iset1($exponent), $and($cast(e.0), $iset1($exponent)))) })
+            }
+            #[inline(always)]
+            fn normalizer(self) -> Self {
+                // SAFETY: as in `splat`.
+                Self(unsafe { $uncast($isub($iset1($normal), $and($cast(self.0), $iset1($exponent)))) })
+            }
+            #[inline(always)]
+            fn log_gap(self, other: Self) -> Self {
+                // SAFETY: as in `splat`.
+                Self(unsafe { $uncast($isub($cast(self.0), $cast(other.0))) })
+            }
+            #[inline(always)]
+            fn max_bits(self, other: Self) -> Self {
+                // SAFETY: as in `splat`.
+                Self(unsafe { $uncast($imax($cast(self.0), $cast(other.0))) })
+            }
+            #[inline(always)]
+            fn recips(self) -> [Self; 2] {
+                // SAFETY: as in `splat`.
+                unsafe { $recips(self) }
+            }
+            #[inline(always)]
+            unsafe fn load_columns(src: *const Self::Real, stride: usize) -> [Self; 4] {
+                // SAFETY: the caller's promise.
+                unsafe { $tile(src, stride) }
+            }
+            #[inline(always)]
+            unsafe fn store_columns(columns: [Self; 4], dst: *mut Self::Real, stride: usize) {
+                // SAFETY: the caller's promise.
+                unsafe { $untile(columns, dst, stride) }
+            }
+            #[inline(always)]
+            fn interleave(self, other: Self) -> [Self; 2] {
+                // SAFETY: as in `splat`.
+                unsafe { $interleave(self, other) }
+            }
+            #[inline(always)]
+            fn swap_pairs(self) -> Self {
+                // SAFETY: as in `splat`.
+                Self(unsafe { $swap::<$pairs>(self.0) })
+            }
+        }
+    };
+}
+
+avx512!(
+    F64x8,
+    __m512d,
+    __mmask8,
+    _mm512_abs_pd,
+    _mm512_range_pd,
+    _mm512_mask3_fnmadd_pd,
+    _mm512_cmp_pd_mask,
+    _mm512_mask_blend_pd,
+    _mm512_castpd_si512,
+    _mm512_castsi512_pd,
+    _mm512_and_si512,
+    _mm512_sub_epi64,
+    _mm512_max_epi64,
+    _mm512_set1_epi64,
+    0x7ff0_0000_0000_0000,
+    0x7fd0_0000_0000_0000,
+    recips_f64x8,
+    load_f64x8,
+    store_f64x8,
+    interleave_f64x8,
+    [_mm512_permute_pd, 0x55],
+    _mm512_maskz_loadu_pd,
+    _mm512_mask_storeu_pd,
+    _mm512_permutex2var_pd,
+    index_f64x8,
+    peak_f64x8,
+    total_f64x8,
+    _mm512_cvtsd_f64,
+    [
+        f64,
+        8,
+        _mm512_set1_pd,
+        _mm512_loadu_pd,
+        _mm512_storeu_pd,
+        _mm512_div_pd,
+        _mm512_sqrt_pd,
+        _mm512_max_pd,
+        _mm512_min_pd
+    ],
+    [_mm512_stream_pd, _mm512_fmadd_pd, _mm512_fnmadd_pd],
+    [_mm512_add_pd, _mm512_sub_pd, _mm512_mul_pd]
+);
+avx512!(
+    F32x16,
+    __m512,
+    __mmask16,
+    _mm512_abs_ps,
+    _mm512_range_ps,
+    _mm512_mask3_fnmadd_ps,
+    _mm512_cmp_ps_mask,
+    _mm512_mask_blend_ps,
+    _mm512_castps_si512,
+    _mm512_castsi512_ps,
+    _mm512_and_si512,
+    _mm512_sub_epi32,
+    _mm512_max_epi32,
+    _mm512_set1_epi32,
+    0x7f80_0000,
+    0x7e80_0000,
+    recips_f32x16,
+    load_f32x16,
+    store_f32x16,
+    interleave_f32x16,
+    [_mm512_permute_ps, 0xb1],
+    _mm512_maskz_loadu_ps,
+    _mm512_mask_storeu_ps,
+    _mm512_permutex2var_ps,
+    index_f32x16,
+    peak_f32x16,
+    total_f32x16,
+    _mm512_cvtss_f32,
+    [
+        f32,
+        16,
+        _mm512_set1_ps,
+        _mm512_loadu_ps,
+        _mm512_storeu_ps,
+        _mm512_div_ps,
+        _mm512_sqrt_ps,
+        _mm512_max_ps,
+        _mm512_min_ps
+    ],
+    [_mm512_stream_ps, _mm512_fmadd_ps, _mm512_fnmadd_ps],
+    [_mm512_add_ps, _mm512_sub_ps, _mm512_mul_ps]
+);
+
+#[inline(always)]
+unsafe fn index_f64x8(lanes: &[u32; MAX_LANES]) -> __m512i {
+    // SAFETY: compiled into a function that has the instructions (so below); eight numbers are readable.
+    unsafe { _mm512_cvtepu32_epi64(_mm256_loadu_si256(lanes.as_ptr().cast())) }
+}
+
+#[inline(always)]
+unsafe fn index_f32x16(lanes: &[u32; MAX_LANES]) -> __m512i {
+    // SAFETY: as above, sixteen numbers.
+    unsafe { _mm512_loadu_si512(lanes.as_ptr().cast()) }
+}
+
+#[inline(always)]
+unsafe fn peak_f64x8(v: __m512d) -> __m512d {
+    // SAFETY: as above.
+    unsafe {
+        let v = _mm512_max_pd(v, _mm512_shuffle_f64x2::<0b01_00_11_10>(v, v));
+        let v = _mm512_max_pd(v, _mm512_shuffle_f64x2::<0b10_11_00_01>(v, v));
+        _mm512_max_pd(v, _mm512_permute_pd::<0b0101_0101>(v))
+    }
+}
+
+#[inline(always)]
+unsafe fn peak_f32x16(v: __m512) -> __m512 {
+    // SAFETY: as above.
+    unsafe {
+        let v = _mm512_max_ps(v, _mm512_shuffle_f32x4::<0b01_00_11_10>(v, v));
+        let v = _mm512_max_ps(v, _mm512_shuffle_f32x4::<0b10_11_00_01>(v, v));
+        let v = _mm512_max_ps(v, _mm512_permute_ps::<0b01_00_11_10>(v));
+        _mm512_max_ps(v, _mm512_permute_ps::<0b10_11_00_01>(v))
+    }
+}
+
+#[inline(always)]
+unsafe fn total_f64x8(v: __m512d) -> __m512d {
+    // SAFETY: as above.
+    unsafe {
+        let v = _mm512_add_pd(v, _mm512_shuffle_f64x2::<0b01_00_11_10>(v, v));
+        let v = _mm512_add_pd(v, _mm512_shuffle_f64x2::<0b10_11_00_01>(v, v));
+        _mm512_add_pd(v, _mm512_permute_pd::<0b0101_0101>(v))
+    }
+}
+
+#[inline(always)]
+unsafe fn total_f32x16(v: __m512) -> __m512 {
+    // SAFETY: as above.
+    unsafe {
+        let v = _mm512_add_ps(v, _mm512_shuffle_f32x4::<0b01_00_11_10>(v, v));
+        let v = _mm512_add_ps(v, _mm512_shuffle_f32x4::<0b10_11_00_01>(v, v));
+        let v = _mm512_add_ps(v, _mm512_permute_ps::<0b01_00_11_10>(v));
+        _mm512_add_ps(v, _mm512_permute_ps::<0b10_11_00_01>(v))
+    }
+}
+
+// Reciprocals: an estimate of 14 bits, then Newton's method, which doubles them each time.
+
+#[inline(always)]
+unsafe fn recips_f64x8(x: F64x8) -> [F64x8; 2] {
+    // SAFETY: compiled into a function that has the instruction (so below).
+    let rough = F64x8(unsafe { _mm512_rcp14_pd(x.0) });
+    [rough, newton(x, newton(x, rough))]
+}
+
+#[inline(always)]
+unsafe fn recips_f32x16(x: F32x16) -> [F32x16; 2] {
+    // SAFETY: as above.
+    let rough = F32x16(unsafe { _mm512_rcp14_ps(x.0) });
+    [rough, newton(x, rough)]
+}
+
+/// A better reciprocal of `x`: r + r·(1 − x·r).
+#[inline(always)]
+fn newton<V: Lanes>(x: V, r: V) -> V {
+    let error = x.neg_mul_add(r, V::splat(<V::Real as crate::Scalar>::ONE));
+    r.mul_add(error, r)
+}
+
+// what remains is a transposition inside the blocks.
+
+#[inline(always)]
+unsafe fn load_f64x8(src: *const f64, stride: usize) -> [F64x8; 4] {
+    // SAFETY: four numbers of rows 0..8 are readable: the caller's promise.
+    unsafe {
+        // Rows i and i + 2: [i0 i1 | i2 i3 | (i+2)0 … ]
+        macro_rules! rows {
+            ($i:literal) => {{
+                let low = _mm512_castpd256_pd512(_mm256_loadu_pd(src.add($i * stride)));
+                _mm512_insertf64x4::<1>(low, _mm256_loadu_pd(src.add(($i + 2) * stride)))
+            }};
+        }
+        let (r02, r13, r46, r57) = (rows!(0), rows!(1), rows!(4), rows!(5));
+        let (a, b) = (_mm512_unpacklo_pd(r02, r13), _mm512_unpackhi_pd(r02, r13));
+        let (c, d) = (_mm512_unpacklo_pd(r46, r57), _mm512_unpackhi_pd(r46, r57));
+        [
+            F64x8(_mm512_shuffle_f64x2::<0b10_00_10_00>(a, c)),
+            F64x8(_mm512_shuffle_f64x2::<0b10_00_10_00>(b, d)),
+            F64x8(_mm512_shuffle_f64x2::<0b11_01_11_01>(a, c)),
+            F64x8(_mm512_shuffle_f64x2::<0b11_01_11_01>(b, d)),
+        ]
+    }
+}
+
+#[inline(always)]
+unsafe fn store_f64x8([v0, v1, v2, v3]: [F64x8; 4], dst: *mut f64, stride: usize) {
+    // SAFETY: four numbers of rows 0..8 are writable: the caller's promise.
+    unsafe {
+        let (a, b) = (_mm512_unpacklo_pd(v0.0, v1.0), _mm512_unpackhi_pd(v0.0, v1.0)); // columns 0, 1 of rows 0246, 1357
+        let (c, d) = (_mm512_unpacklo_pd(v2.0, v3.0), _mm512_unpackhi_pd(v2.0, v3.0)); // columns 2, 3
+        // Rows i, i + 2, i + 4, i + 6, whose columns 0, 1 are the blocks of x and columns 2, 3 those of y.
+        let (first, second) =
+            (_mm512_set_epi64(11, 10, 3, 2, 9, 8, 1, 0), _mm512_set_epi64(15, 14, 7, 6, 13, 12, 5, 4));
+        macro_rules! put {
+            ($i:literal, $x:ident, $y:ident) => {{
+                let low = _mm512_permutex2var_pd($x, first, $y);
+                let high = _mm512_permutex2var_pd($x, second, $y);
+                _mm256_storeu_pd(dst.add($i * stride), _mm512_castpd512_pd256(low));
+                _mm256_storeu_pd(dst.add(($i + 2) * stride), _mm512_extractf64x4_pd::<1>(low));
+                _mm256_storeu_pd(dst.add(($i + 4) * stride), _mm512_castpd512_pd256(high));
+                _mm256_storeu_pd(dst.add(($i + 6) * stride), _mm512_extractf64x4_pd::<1>(high));
+            }};
+        }
+        put!(0, a, c);
+        put!(1, b, d);
+    }
+}
+
+#[inline(always)]
+unsafe fn interleave_f64x8(a: F64x8, b: F64x8) -> [F64x8; 2] {
+    // SAFETY: compiled into a function that has the instruction (so below).
+    unsafe {
+        let (low, high) = (_mm512_set_epi64(11, 3, 10, 2, 9, 1, 8, 0), _mm512_set_epi64(15, 7, 14, 6, 13, 5, 12, 4));
+        [F64x8(_mm512_permutex2var_pd(a.0, low, b.0)), F64x8(_mm512_permutex2var_pd(a.0, high, b.0))]
+    }
+}
+
+#[inline(always)]
+unsafe fn interleave_f32x16(a: F32x16, b: F32x16) -> [F32x16; 2] {
+    // SAFETY: as above.
+    unsafe {
+        let low = _mm512_set_epi32(23, 7, 22, 6, 21, 5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0);
+        let high = _mm512_set_epi32(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24, 8);
+        [F32x16(_mm512_permutex2var_ps(a.0, low, b.0)), F32x16(_mm512_permutex2var_ps(a.0, high, b.0))]
+    }
+}
+
+/// 4×4 transposition inside each 128-bit block.
+macro_rules! transpose_blocks_512 {
+    ($v:expr) => {
+        transpose_blocks!(
+            $v,
+            _mm512_unpacklo_ps,
+            _mm512_unpackhi_ps,
+            _mm512_unpacklo_pd,
+            _mm512_unpackhi_pd,
+            _mm512_castps_pd,
+            _mm512_castpd_ps
+        )
+    };
+}
+#[inline(always)]
+unsafe fn load_f32x16(src: *const f32, stride: usize) -> [F32x16; 4] {
+    // SAFETY: as in `load_f64x8`, sixteen rows.
+    unsafe {
+        macro_rules! blocks {
+            ($p:expr) => {{
+                let v = _mm512_castps128_ps512(_mm_loadu_ps($p));
+                let v = _mm512_insertf32x4::<1>(v, _mm_loadu_ps($p.add(4 * stride)));
+                let v = _mm512_insertf32x4::<2>(v, _mm_loadu_ps($p.add(8 * stride)));
+                _mm512_insertf32x4::<3>(v, _mm_loadu_ps($p.add(12 * stride)))
+            }};
+        }
+        let v = [blocks!(src), blocks!(src.add(stride)), blocks!(src.add(2 * stride)), blocks!(src.add(3 * stride))];
+        let [a, b, c, d] = transpose_blocks_512!(v);
+        [F32x16(a), F32x16(b), F32x16(c), F32x16(d)]
+    }
+}
+
+#[inline(always)]
+unsafe fn store_f32x16([v0, v1, v2, v3]: [F32x16; 4], dst: *mut f32, stride: usize) {
+    // SAFETY: as in `store_f64x8`, sixteen rows.
+    unsafe {
+        macro_rules! blocks {
+            ($v:expr, $p:expr) => {{
+                _mm_storeu_ps($p, _mm512_castps512_ps128($v));
+                _mm_storeu_ps($p.add(4 * stride), _mm512_extractf32x4_ps::<1>($v));
+                _mm_storeu_ps($p.add(8 * stride), _mm512_extractf32x4_ps::<2>($v));
+                _mm_storeu_ps($p.add(12 * stride), _mm512_extractf32x4_ps::<3>($v));
+            }};
+        }
+        let [a, b, c, d] = transpose_blocks_512!([v0.0, v1.0, v2.0, v3.0]);
+        blocks!(a, dst);
+        blocks!(b, dst.add(stride));
+        blocks!(c, dst.add(2 * stride));
+        blocks!(d, dst.add(3 * stride));
+    }
+}

@@ -1,0 +1,213 @@
+//! Sums, largest elements and multiples of contiguous vectors.
+
+use super::lanes::{Lanes, MAX_LANES};
+use crate::Scalar;
+
+/// Adds the products of M columns of A with N columns of B, a vector of each; shortened to `count` numbers unless `FULL`. Of complex
+/// numbers those of parts that are alike go to `sum`, the others to `crossed`.
+///
+/// # Safety
+/// So many numbers are readable in all columns.
+#[inline(always)]
+pub(super) unsafe fn multiply<V: Lanes, const M: usize, const N: usize, const FULL: bool, const COMPLEX: bool>(
+    (a, a_stride): (*const V::Real, usize),
+    (b, b_stride): (*const V::Real, usize),
+    count: usize,
+    sum: &mut [[V; M]; N],
+    crossed: &mut [[V; M]; N],
+) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let mut column = [V::splat(<V::Real as Scalar>::ZERO); M];
+        for m in 0..M {
+            column[m] = load::<V, FULL>(a.add(m * a_stride), count);
+        }
+        for n in 0..N {
+            let b = load::<V, FULL>(b.add(n * b_stride), count);
+            for m in 0..M {
+                sum[n][m] = column[m].mul_add(b, sum[n][m]);
+            }
+            if COMPLEX {
+                let b = b.swap_pairs();
+                for m in 0..M {
+                    crossed[n][m] = column[m].mul_add(b, crossed[n][m]);
+                }
+            }
+        }
+    }
+}
+
+/// W numbers, or the first `count` unless `FULL`. No closure in these kernels handles vectors: it would be compiled without
+/// the instruction set.
+///
+/// # Safety
+/// So many numbers are readable.
+#[inline(always)]
+pub(super) unsafe fn load<V: Lanes, const FULL: bool>(p: *const V::Real, count: usize) -> V {
+    // SAFETY: the caller's promise.
+    unsafe { if FULL { V::load(p) } else { V::load_first(p, count) } }
+}
+
+/// The sum of all lanes, by halves.
+#[inline(always)]
+pub(super) fn sum_of_lanes<V: Lanes>(v: V) -> V::Real {
+    let mut lanes = [<V::Real as Scalar>::ZERO; MAX_LANES];
+    // SAFETY: room for the widest vector.
+    unsafe { v.store(lanes.as_mut_ptr()) };
+    let mut half = V::W / 2;
+    while half > 0 {
+        for k in 0..half {
+            lanes[k] += lanes[k + half];
+        }
+        half /= 2;
+    }
+    lanes[0]
+}
+
+/// y ← y − c·v on their common length.
+#[inline(always)]
+pub fn subtract_multiple<V: Lanes<Real = T::Real>, T: Scalar>(y: &mut [T], c: T, v: &[T]) {
+    let len = y.len().min(v.len()) * if T::COMPLEX { 2 } else { 1 };
+    let (y, v) = (y.as_mut_ptr().cast::<V::Real>(), v.as_ptr().cast::<V::Real>());
+    let (re, im) = (V::splat(c.re()), V::splat(-c.im()).interleave(V::splat(c.im()))[0]);
+    let whole = len / V::W * V::W;
+    // SAFETY: scalars are one or two numbers of their real type; both slices have `len` of these.
+    unsafe {
+        for k in (0..whole).step_by(V::W) {
+            minus_multiple::<V, T>(re, im, V::load(v.add(k)), V::load(y.add(k))).store(y.add(k));
+        }
+        if whole < len {
+            let (y, v, rest) = (y.add(whole), v.add(whole), len - whole);
+            minus_multiple::<V, T>(re, im, V::load_first(v, rest), V::load_first(y, rest)).store_first(y, rest);
+        }
+    }
+}
+
+/// y − c·v of parts that alternate if they are complex: `re` is Re c in all lanes, `im` −Im c and Im c in turn.
+#[inline(always)]
+fn minus_multiple<V: Lanes<Real = T::Real>, T: Scalar>(re: V, im: V, v: V, y: V) -> V {
+    let y = re.neg_mul_add(v, y);
+    if T::COMPLEX { im.neg_mul_add(v.swap_pairs(), y) } else { y }
+}
+
+/// Σ a_i·b_i on their common length.
+#[inline(always)]
+pub fn dot<V: Lanes<Real = T::Real>, T: Scalar>(a: &[T], b: &[T]) -> T {
+    if T::COMPLEX {
+        return a.iter().zip(b).fold(T::ZERO, |sum, (a, b)| sum + *a * *b);
+    }
+    let len = a.len().min(b.len());
+    let (a, b) = (a.as_ptr().cast::<V::Real>(), b.as_ptr().cast::<V::Real>());
+    let ([mut sum, mut none], whole) = ([[[V::splat(T::Real::ZERO)]]; 2], len / V::W * V::W);
+    // SAFETY: real scalars are their own real type; both slices have `len` numbers.
+    unsafe {
+        for k in (0..whole).step_by(V::W) {
+            multiply::<V, 1, 1, true, false>((a.add(k), 0), (b.add(k), 0), V::W, &mut sum, &mut none);
+        }
+        if whole < len {
+            multiply::<V, 1, 1, false, false>((a.add(whole), 0), (b.add(whole), 0), len - whole, &mut sum, &mut none);
+        }
+    }
+    T::from_real(sum_of_lanes(sum[0][0]))
+}
+
+/// Σ|a_i|, each |re| + |im|.
+#[inline(always)]
+pub fn sum_of_moduli<V: Lanes<Real = T::Real>, T: Scalar>(a: &[T]) -> T {
+    if T::COMPLEX {
+        return a.iter().fold(T::ZERO, |sum, a| sum + T::from_real(a.abs1()));
+    }
+    let (p, whole) = (a.as_ptr().cast::<V::Real>(), a.len() / V::W * V::W);
+    let mut sum = V::splat(T::Real::ZERO);
+    // SAFETY: real scalars are their own real type; the slice has so many numbers.
+    unsafe {
+        for k in (0..whole).step_by(V::W) {
+            sum = V::load(p.add(k)).abs() + sum;
+        }
+        sum = V::load_first(p.add(whole), a.len() - whole).abs() + sum;
+    }
+    T::from_real(sum_of_lanes(sum))
+}
+
+/// The largest modulus (|re| + |im|) so far, lane by lane; numbers that are not finite may or may not be noticed.
+#[derive(Clone, Copy)]
+pub struct Moduli<V>(V);
+
+impl<V: Lanes> Moduli<V> {
+    /// 0.
+    #[inline(always)]
+    pub(crate) fn new() -> Self {
+        Self(V::splat(<V::Real as Scalar>::ZERO))
+    }
+
+    /// Takes the moduli of these numbers, too.
+    #[inline(always)]
+    pub fn add<T: Scalar<Real = V::Real>>(&mut self, numbers: &[T]) {
+        if T::COMPLEX {
+            let largest = self.value();
+            let largest = numbers.iter().fold(largest, |best, v| if v.abs1() > best { v.abs1() } else { best });
+            self.0 = V::splat(largest);
+            return;
+        }
+        let (p, whole) = (numbers.as_ptr().cast::<V::Real>(), numbers.len() / V::W * V::W);
+        // SAFETY: real scalars are their own real type; the slice has so many numbers.
+        unsafe {
+            for k in (0..whole).step_by(V::W) {
+                self.0 = V::load(p.add(k)).abs_max(self.0);
+            }
+            if whole < numbers.len() {
+                self.0 = V::load_first(p.add(whole), numbers.len() - whole).abs_max(self.0);
+            }
+        }
+    }
+
+    /// Their largest.
+    #[inline(always)]
+    pub fn value(self) -> V::Real {
+        self.0.peak().first()
+    }
+}
+
+/// The largest modulus of a column.
+#[inline(always)]
+pub fn largest_modulus<V: Lanes<Real = T::Real>, T: Scalar>(column: &[T]) -> T::Real {
+    let mut largest = Moduli::<V>::new();
+    largest.add(column);
+    largest.value()
+}
+
+/// The place of the first of the largest moduli, and that modulus.
+#[inline(always)]
+pub fn place_of_largest<V: Lanes<Real = T::Real>, T: Scalar>(column: &[T]) -> (usize, T::Real) {
+    let largest = largest_modulus::<V, T>(column);
+    if const { V::PERMUTES && !T::COMPLEX } {
+        let (p, v) = (column.as_ptr().cast::<V::Real>(), V::splat(largest));
+        for k in (0..column.len()).step_by(V::W) {
+            let count = V::W.min(column.len() - k);
+            // SAFETY: real scalars are their own real type; so many numbers are there.
+            let bits = unsafe { V::load_first(p.add(k), count) }.abs().equal_bits(v) & ((1 << count) - 1);
+            if bits != 0 {
+                return (k + bits.trailing_zeros() as usize, largest);
+            }
+        }
+        return (0, largest);
+    }
+    // Eight at a time without a branch, then one by one.
+    let mut first = 0;
+    for chunk in column.chunks(8) {
+        let mut found = false;
+        for v in chunk {
+            found |= v.abs1() == largest;
+        }
+        if found {
+            break;
+        }
+        first += chunk.len();
+    }
+    for (k, v) in column.iter().enumerate().skip(first) {
+        if v.abs1() == largest {
+            return (k, largest);
+        }
+    }
+    (0, largest)
+}
