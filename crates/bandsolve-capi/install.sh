@@ -6,6 +6,7 @@
 #        LIBDIR=lib64                          instead of lib
 #        PROFILE=dev                           installs the development build
 #        FEATURES=gpu                          with the functions for GPUs and their header
+#        BUILT=target/debug                    builds nothing, installs what stands in this folder
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
@@ -14,9 +15,13 @@ libdir=${LIBDIR:-lib}
 profile=${PROFILE:-release}
 to=${DESTDIR:-}$prefix
 
-(cd "$root" && cargo build --quiet --profile "$profile" -p bandsolve-capi ${FEATURES:+--features "$FEATURES"})
 target=${CARGO_TARGET_DIR:-$root/target}
 [ "$profile" = dev ] && built=$target/debug || built=$target/$profile
+if [ -n "${BUILT:-}" ]; then
+    built=$BUILT
+else
+    (cd "$root" && cargo build --quiet --profile "$profile" -p bandsolve-capi ${FEATURES:+--features "$FEATURES"})
+fi
 version=$(sed -n '/^\[workspace.package\]/,/^\[/s/^version = "\(.*\)"/\1/p' "$root/Cargo.toml")
 major=${version%%.*}
 

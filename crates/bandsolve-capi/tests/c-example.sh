@@ -5,7 +5,8 @@
 # usage: c-example.sh [PROFILE]     default: dev
 set -euo pipefail
 here=$(cd "$(dirname "$0")/.." && pwd)
-profile=${1:-dev}
+root=$(cd "$here/../.." && pwd)
+profile=${1:-release}
 
 missing() { for tool in gcc g++ cmake make pkg-config; do command -v "$tool" >/dev/null || echo "$tool"; done; }
 if [ -n "$(missing)" ] && command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]; then
@@ -83,7 +84,8 @@ for program in systems systems_static waves; do
 done
 
 # The program that docs/c-api.md shows for GPUs.
-FEATURES=gpu,bandsolve-gpu/emulator PREFIX=$work/gpu PROFILE=$profile "$here/install.sh"
+(cd "$root" && cargo build --quiet --workspace --lib --bins --test conformance)
+FEATURES=gpu BUILT=${CARGO_TARGET_DIR:-$root/target}/debug PREFIX=$work/gpu "$here/install.sh"
 same_functions "$work/gpu"
 sed -n '/^## On a GPU/,/^## Coming/p' "$here/../../docs/c-api.md" | sed -n '/^```c$/,/^```$/p' | sed '/^```/d' >"$work/gpu.c"
 sed -i 's/"cuda"/"emulated"/; s/1 << 20/1 << 14/' "$work/gpu.c"

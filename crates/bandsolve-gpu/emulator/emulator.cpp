@@ -4,6 +4,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <map>
 #include <memory>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -88,10 +89,10 @@ struct Block {
   void* arguments;
 };
 
-thread_local Block* block;
-thread_local Thread* current;
-static thread_local void* scheduler;
-static thread_local const char* kernel = "";
+__thread Block* block;
+__thread Thread* current;
+static __thread void* scheduler;
+static __thread const char* kernel = "";
 
 Dim block_index() { return block->index; }
 Dim block_size() { return block->size; }
@@ -105,11 +106,6 @@ void wait(Wait what, int line) {
   current->line = line;
   yield();
 }
-
-static int number(const Thread& t) { return (int)(&t - block->threads.data()); }
-int own_lane() { return number(*current) % WARP; }
-int lanes() { return std::min<int>(WARP, (int)block->threads.size() - number(*current) / WARP * WARP); }
-Thread& lane(int l) { return block->threads[number(*current) / WARP * WARP + l]; }
 
 void fail(const char* message) {
   fprintf(stderr, "kernel %s: %s", kernel, message);
@@ -164,6 +160,28 @@ struct Pages {
   ~Pages() { munmap(all, length); }
 };
 
+// Shared memory that ends or begins where nothing may be touched, in turns.
+struct Shared {
+  Pages ending, beginning;
+  explicit Shared(size_t bytes) : ending(bytes, true, false), beginning(bytes, false, false) {}
+};
+
+// The memory of a resident block. Every thread of the host keeps it from launch to launch.
+struct Room {
+  size_t threads = 0;
+  std::unique_ptr<Pages> stacks;
+  std::map<size_t, Shared> shared;
+
+  unsigned char* stacks_of(size_t count) {
+    if (threads < count) {
+      stacks = std::make_unique<Pages>(STACK * count, false, false);
+      threads = count;
+    }
+    return stacks->first;
+  }
+};
+static thread_local std::vector<Room> rooms;
+
 // Memory out of bounds; or, where undefined behaviour is looked for (-fsanitize=undefined), an instruction that stands for it.
 static void stopped(int signal, siginfo_t* info, void*) {
   char text[256];
@@ -181,11 +199,12 @@ struct Order {
 
   Order(int kind, u64 seed) : kind(kind), seed(seed) {}
   const std::vector<int>& of(int n) {
+    if (kind != 2 && numbers.size() == (size_t)n) return numbers;
     numbers.resize((size_t)n);
     for (int i = 0; i < n; ++i) numbers[(size_t)i] = kind == 1 ? n - 1 - i : i;
     for (int i = n - 1; kind == 2 && i > 0; --i) {
       seed = seed * 6364136223846793005ull + 1442695040888963407ull;
-      std::swap(numbers[(size_t)i], numbers[(seed >> 33) % (u64)(i + 1)]);
+      std::swap(numbers[(size_t)i], numbers[(seed >> 33) * (u64)(i + 1) >> 31]);
     }
     return numbers;
   }
@@ -271,22 +290,23 @@ static void launch(const char* name, Dim grid, Dim size, size_t shared, void (*e
   const u32 total = grid.x * grid.y * grid.z, threads = size.x * size.y * size.z;
   const u32 resident = std::max(1u, std::min(o.resident, total));
   std::vector<std::unique_ptr<Block>> blocks;
-  // Of every resident block the stacks, and shared memory that ends or begins where nothing may be touched, in turns.
-  struct Slot {
-    Pages stacks, ending, beginning;
-  };
-  std::vector<std::unique_ptr<Slot>> memory;
+  if (rooms.size() < resident) rooms.resize(resident);
   Order thread_order(o.order, o.seed), block_order(o.order, o.seed + 2);
   u32 next = 0;
   const std::vector<int> sequence = Order(o.order, o.seed + 1).of((int)total);
   auto start = [&](Block& b, size_t place) {
     const u32 k = (u32)sequence[next++];
     b.index = {k % grid.x, k / grid.x % grid.y, k / grid.x / grid.y};
-    b.shared = (k % 2 == 0 ? memory[place]->ending : memory[place]->beginning).first;
+    Shared& own = rooms[place].shared.try_emplace(shared, shared).first->second;
+    b.shared = (k % 2 == 0 ? own.ending : own.beginning).first;
     memset(b.shared, 0xff, shared);
     for (u32 i = 0; i < threads; ++i) {
       b.threads[i].index = {i % size.x, i / size.x % size.y, i / size.x / size.y};
-      prepare(b.threads[i]);
+      Thread& t = b.threads[i];
+      t.warp = &b.threads[i / WARP * WARP];
+      t.lane = (int)(i % WARP);
+      t.lanes = std::min(WARP, (int)(threads - i / WARP * WARP));
+      prepare(t);
     }
   };
   for (u32 r = 0; r < resident; ++r) {
@@ -296,8 +316,7 @@ static void launch(const char* name, Dim grid, Dim size, size_t shared, void (*e
     b->entry = entry;
     b->arguments = arguments;
     b->threads.resize(threads);
-    memory.emplace_back(new Slot{{STACK * threads, false, false}, {shared, true}, {shared, false}});
-    for (u32 i = 0; i < threads; ++i) b->threads[i].stack = memory.back()->stacks.first + STACK * i;
+    for (u32 i = 0; i < threads; ++i) b->threads[i].stack = rooms[r].stacks_of(threads) + STACK * i;
     start(*b, r);
     blocks.push_back(std::move(b));
   }

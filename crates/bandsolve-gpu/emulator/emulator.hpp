@@ -30,6 +30,9 @@ struct Thread {
   void* stack_pointer;
   unsigned char* stack;
   Dim index;
+  /// The first thread of its warp, how many these are, and its own number among them.
+  Thread* warp;
+  int lanes, lane;
   bool returned;
   Wait wait;
   /// Where in the source it waits.
@@ -40,9 +43,9 @@ struct Thread {
 
 struct Block;
 
-/// The thread that runs.
-extern thread_local Block* block;
-extern thread_local Thread* current;
+/// The thread that runs. (Not `thread_local`: that would be a call for every use.)
+extern __thread Block* block;
+extern __thread Thread* current;
 
 Dim block_index();
 Dim block_size();
@@ -52,19 +55,14 @@ unsigned char* shared_memory();
 void yield();
 void wait(Wait what, int line);
 [[noreturn]] void fail(const char* message);
-/// The thread in this lane of the current warp.
-Thread& lane(int number);
-/// The lane of the current thread, and the lanes of its warp.
-int own_lane();
-int lanes();
 
 template <class T> T exchange(T value, int source, int line) {
   static_assert(sizeof(T) <= sizeof(Slot) && std::is_trivially_copyable<T>::value, "a value that fits a slot");
   memcpy(current->slot.bytes, &value, sizeof value);
   wait(Wait::Warp, line);
-  if (source < 0 || source >= lanes()) fail("shuffle from a lane that is not there");
+  if (source < 0 || source >= current->lanes) fail("shuffle from a lane that is not there");
   T result;
-  memcpy(&result, lane(source).slot.bytes, sizeof result);
+  memcpy(&result, current->warp[source].slot.bytes, sizeof result);
   wait(Wait::Warp, -line);
   return result;
 }
@@ -73,7 +71,7 @@ inline u32 ballot(bool predicate, int line) {
   current->predicate = predicate;
   wait(Wait::Warp, line);
   u32 votes = 0;
-  for (int l = 0; l < lanes(); ++l) votes |= (u32)lane(l).predicate << l;
+  for (int l = 0; l < current->lanes; ++l) votes |= (u32)current->warp[l].predicate << l;
   wait(Wait::Warp, -line);
   return votes;
 }
@@ -93,7 +91,7 @@ inline u32 ballot(bool predicate, int line) {
 #define __syncthreads() emulator::wait(emulator::Wait::Block, __LINE__)
 #define __syncwarp(...) emulator::wait(emulator::Wait::Warp, __LINE__)
 #define __shfl_sync(mask, value, from) emulator::exchange((value), (int)(from), __LINE__)
-#define __shfl_xor_sync(mask, value, by) emulator::exchange((value), emulator::own_lane() ^ (int)(by), __LINE__)
+#define __shfl_xor_sync(mask, value, by) emulator::exchange((value), emulator::current->lane ^ (int)(by), __LINE__)
 #define __ballot_sync(mask, predicate) emulator::ballot((predicate), __LINE__)
 
 template <class To, class From> inline To same_bits(From from) {

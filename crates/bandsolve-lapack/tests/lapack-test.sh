@@ -70,38 +70,51 @@ wanted() {
     done
 }
 
-total=0
-for letter in ${2:-s d c z}; do
-    upper=${letter^^}
-    input "$upper" >"$work/in"
-    for rows in usual 4; do
-        environment=(LD_PRELOAD="$library")
-        [ "$rows" = usual ] || environment+=(BANDSOLVE_FORCE_PARTITION="$rows")
-        rm -f "$work"/bindings.*
-        env LD_DEBUG=bindings LD_DEBUG_OUTPUT="$work/bindings" "${environment[@]}" "$at/xlintst$letter" \
-            <"$work/in" >"$work/out" 2>&1 || fail "$letter, partitions $rows: the program ended with code $?"
-        cat "$work"/bindings.* 2>/dev/null | grep -aF "$at/xlintst$letter [0] to $library" |
-            grep -aoE "\`[a-z0-9]+_'" | tr -d "\`'" | sort -u >"$work/bound" || true
-        missing=$(comm -23 <(wanted "$letter" | sort) "$work/bound" | tr '\n' ' ')
-        [ -z "$missing" ] || fail "$letter, partitions $rows: not bound to this library: $missing"
-        if grep -aE "fail|did not|panicked|exceed|\*\*\*|End of file|rror:" "$work/out" | head -20; then
-            fail "$letter, partitions $rows: the lines above"
-        fi
-        for path in "${paths[@]}"; do
-            for line in "All tests for $upper$path routines passed the threshold" \
-                "All tests for $upper$path drivers  passed the threshold" \
-                "$upper$path routines passed the tests of the error exits" \
-                "$upper$path drivers passed the tests of the error exits"; do
-                grep -aqF "$line" "$work/out" || fail "$letter, partitions $rows: no line '$line'"
-            done
+# One precision and one size of partitions, in a folder of its own.
+check() { # letter, rows
+    local letter=$1 rows=$2 upper=${1^^} own=$work/$1.$2
+    mkdir "$own"
+    input "$upper" >"$own/in"
+    environment=(LD_PRELOAD="$library")
+    [ "$rows" = usual ] || environment+=(BANDSOLVE_FORCE_PARTITION="$rows")
+    env LD_DEBUG=bindings LD_DEBUG_OUTPUT="$own/bindings" "${environment[@]}" "$at/xlintst$letter" \
+        <"$own/in" >"$own/out" 2>&1 || fail "$letter, partitions $rows: the program ended with code $?"
+    cat "$own"/bindings.* 2>/dev/null | grep -aF "$at/xlintst$letter [0] to $library" |
+        grep -aoE "\`[a-z0-9]+_'" | tr -d "\`'" | sort -u >"$own/bound" || true
+    missing=$(comm -23 <(wanted "$letter" | sort) "$own/bound" | tr '\n' ' ')
+    [ -z "$missing" ] || fail "$letter, partitions $rows: not bound to this library: $missing"
+    if grep -aE "fail|did not|panicked|exceed|\*\*\*|End of file|rror:" "$own/out" | head -20; then
+        fail "$letter, partitions $rows: the lines above"
+    fi
+    for path in "${paths[@]}"; do
+        for line in "All tests for $upper$path routines passed the threshold" \
+            "All tests for $upper$path drivers  passed the threshold" \
+            "$upper$path routines passed the tests of the error exits" \
+            "$upper$path drivers passed the tests of the error exits"; do
+            grep -aqF "$line" "$own/out" || fail "$letter, partitions $rows: no line '$line'"
         done
-        grep -aqF "All tests for ${upper}EQ routines passed the threshold" "$work/out" ||
-            fail "$letter, partitions $rows: no line for ${upper}EQ"
-        count=$(grep -aoE "\( *[0-9]+ tests run\)" "$work/out" | grep -oE "[0-9]+" | awk '{ n += $1 } END { print n + 0 }')
-        total=$((total + count))
-        echo "xlintst$letter, partitions $rows: $count tests, $(wc -l <"$work/bound") symbols bound here"
+    done
+    grep -aqF "All tests for ${upper}EQ routines passed the threshold" "$own/out" ||
+        fail "$letter, partitions $rows: no line for ${upper}EQ"
+    count=$(grep -aoE "\( *[0-9]+ tests run\)" "$own/out" | grep -oE "[0-9]+" | awk '{ n += $1 } END { print n + 0 }')
+    echo "xlintst$letter, partitions $rows: $count tests, $(wc -l <"$own/bound") symbols bound here"
+    exit "$failures"
+}
+
+# As many at a time as there are processors.
+processes=()
+for letter in ${2:-s d c z}; do
+    for rows in usual 4; do
+        while [ "$(jobs -r | wc -l)" -ge "$(nproc)" ]; do wait -n || true; done
+        (check "$letter" "$rows") >"$work/said.$letter.$rows" 2>&1 &
+        processes+=("$letter.$rows:$!")
     done
 done
+for process in "${processes[@]}"; do
+    wait "${process#*:}" || failures=$((failures + 1))
+    cat "$work/said.${process%:*}"
+done
+total=$(cat "$work"/said.* | grep -oE "[0-9]+ tests," | awk '{ n += $1 } END { print n + 0 }')
 [ "$total" -gt 0 ] || fail "no test ran"
 if [ "$failures" -gt 0 ]; then
     echo "$failures failures"
