@@ -1,50 +1,5 @@
-//! The program `bandsolve`: solve, inspect, generate and measure narrow-band systems.
-//!
-//! One file per command; [`args`] holds what the user may type, [`exit`] what the process returns.
+//! The program `bandsolve`.
 
-mod args;
-mod bench;
-mod cusparse;
-mod demo;
-mod doctor;
-mod exit;
-mod families;
-mod generate;
-mod info;
-mod io;
-mod known;
-mod manual;
-mod memory;
-mod page;
-mod peers;
-mod plot;
-mod progress;
-mod report;
-mod solve;
-mod spy;
-mod stability;
-mod structure;
-mod tune;
-
-use clap::Parser;
-use std::process::ExitCode;
-
-fn main() -> ExitCode {
-    exit::finish(run(args::Args::parse()))
-}
-
-fn run(args: args::Args) -> Result<(), exit::Failure> {
-    match args.command {
-        None => demo::run(),
-        Some(args::Command::Solve(a)) => solve::run(&a),
-        Some(args::Command::Info(a)) => info::run(&a),
-        Some(args::Command::Spy(a)) => spy::run(&a),
-        Some(args::Command::Generate(a)) => generate::run(&a),
-        Some(args::Command::Stability(a)) => stability::run(&a),
-        Some(args::Command::Bench(a)) => bench::run(&a),
-        Some(args::Command::Tune(a)) => tune::run(&a),
-        Some(args::Command::Doctor(a)) => doctor::run(&a),
-        Some(args::Command::Completions(a)) => manual::completions(&a),
-        Some(args::Command::Man(a)) => manual::man(&a),
-    }
+fn main() -> std::process::ExitCode {
+    bandsolve_cli::main()
 }

@@ -25,11 +25,20 @@ pub struct Definite<'a, T: Scalar> {
     pub columns: usize,
     /// Elements below the diagonal.
     pub lower: usize,
-    /// Zeros after the last element of every column, so many that a vector that begins in the column ends there, and the same
-    /// beyond the last row: then all is done by whole vectors. Of real numbers.
+    /// Zeros after the last element of every column, as many as [`padding`] says, and the same beyond the last row: then all is
+    /// done by whole vectors. Of real numbers.
     pub padded: bool,
     /// 1/d of the columns that are eliminated.
     pub inverse: &'a mut [T],
+}
+
+/// Columns that are eliminated together, each updated with all before it at once.
+const PANEL: usize = 8;
+
+/// Zeros after the last element of a column, of which vectors, blocks of so many columns and their panels reach some.
+pub fn padding<T: Scalar>(simd: Simd, block: usize) -> usize {
+    let panel = if block > 1 { PANEL - 1 } else { 0 };
+    if T::COMPLEX { block - 1 } else { (T::lanes(simd) - 1 + panel).max(block - 1) }
 }
 
 impl<T: Scalar> Job<T> for Definite<'_, T> {
@@ -38,6 +47,9 @@ impl<T: Scalar> Job<T> for Definite<'_, T> {
     /// Returns the first column whose pivot is not a positive number, where elimination ends.
     #[inline(always)]
     fn run<V: Lanes<Real = T::Real>>(mut self) -> Option<usize> {
+        if self.padded && !T::COMPLEX && self.columns == self.inverse.len() && self.columns <= PANEL {
+            return self.panel::<V>();
+        }
         let mut k = 0;
         while k < self.inverse.len() && self.eliminate::<V>(k) {
             k += 1;
@@ -47,18 +59,41 @@ impl<T: Scalar> Job<T> for Definite<'_, T> {
 }
 
 impl<T: Scalar> Definite<'_, T> {
+    /// Eliminates a panel that has no columns after it.
+    #[inline(always)]
+    fn panel<V: Lanes<Real = T::Real>>(&mut self) -> Option<usize> {
+        let (step, width, lower) = (self.stride + 1, self.inverse.len(), self.lower);
+        assert!(V::W + lower <= step && width * step <= self.region.len(), "whole vectors");
+        let first = self.region.as_mut_ptr().cast::<V::Real>();
+        let mut pivots = [T::Real::ZERO; PANEL];
+        for c in 0..width {
+            // SAFETY: real scalars are their own real type; the last vector of the last column was looked up.
+            let inverse = unsafe {
+                match c {
+                    0 => column::<V, 0>(first, (step, lower), &mut pivots),
+                    1 => column::<V, 1>(first, (step, lower), &mut pivots),
+                    2 => column::<V, 2>(first, (step, lower), &mut pivots),
+                    3 => column::<V, 3>(first, (step, lower), &mut pivots),
+                    4 => column::<V, 4>(first, (step, lower), &mut pivots),
+                    5 => column::<V, 5>(first, (step, lower), &mut pivots),
+                    6 => column::<V, 6>(first, (step, lower), &mut pivots),
+                    _ => column::<V, 7>(first, (step, lower), &mut pivots),
+                }
+            };
+            match inverse {
+                Some(inverse) => self.inverse[c] = T::from_real(inverse),
+                None => return Some(c),
+            }
+        }
+        None
+    }
+
     /// Eliminates column k; false if its pivot is not a positive number.
     #[inline(always)]
     fn eliminate<V: Lanes<Real = T::Real>>(&mut self, k: usize) -> bool {
         let (step, height) = (self.stride + 1, (1 + self.lower).min(self.rows - k));
         let column = &mut self.region[k * step..];
-        let pivot = column[0].re();
-        if !(pivot > T::Real::ZERO && pivot <= T::Real::MAX) {
-            return false;
-        }
-        // 1/d of a number that is not normal would overflow.
-        let lift = if pivot < T::Real::MIN_POSITIVE { T::Real::ONE / T::Real::EPSILON } else { T::Real::ONE };
-        let inverse = T::Real::ONE / (pivot * lift);
+        let Some([lift, inverse]) = reciprocal(column[0].re()) else { return false };
         self.inverse[k] = T::from_real(inverse * lift);
         if self.padded && !T::COMPLEX {
             let count = self.lower.min(self.columns - k - 1);
@@ -75,6 +110,49 @@ impl<T: Scalar> Definite<'_, T> {
         }
         below.iter_mut().for_each(|l| *l = l.scale(lift).scale(inverse));
         true
+    }
+}
+
+/// A factor and its product with it inverted, of a positive number: 1/d of one that is not normal would overflow.
+#[inline(always)]
+fn reciprocal<R: RealScalar>(pivot: R) -> Option<[R; 2]> {
+    let lift = if pivot < R::MIN_POSITIVE { R::ONE / R::EPSILON } else { R::ONE };
+    (pivot > R::ZERO && pivot <= R::MAX).then(|| [lift, R::ONE / (pivot * lift)])
+}
+
+/// Updates column C of a panel with those before it, whose `pivots` are known, and divides it by its own; returns 1/d, or `None` if
+/// that is not positive.
+///
+/// # Safety
+/// `step` numbers of every column are readable and writable, and a vector that begins with one of the first `lower` + 1 of column C
+/// ends there.
+#[inline(always)]
+unsafe fn column<V: Lanes, const C: usize>(
+    first: *mut V::Real,
+    (step, lower): (usize, usize),
+    pivots: &mut [V::Real; PANEL],
+) -> Option<V::Real> {
+    // SAFETY: the caller's promise; row r of column k stands r − k after its diagonal element.
+    unsafe {
+        let own = first.add(C * step);
+        let (mut pivot, mut factors, mut columns) = (*own, [V::splat(V::Real::ZERO); C], [first.cast_const(); C]);
+        for k in 0..C {
+            columns[k] = first.add(k * step + C - k);
+            let factor = *columns[k] * pivots[k];
+            pivot -= factor * *columns[k];
+            factors[k] = V::splat(factor);
+        }
+        let [lift, inverse] = reciprocal(pivot)?;
+        (*own, pivots[C]) = (pivot, pivot);
+        let by = [V::splat(lift), V::splat(inverse)];
+        for m in (1..=lower).step_by(V::W) {
+            let mut v = V::load(own.add(m));
+            for k in 0..C {
+                v = factors[k].neg_mul_add(V::load(columns[k].add(m)), v);
+            }
+            (v * by[0] * by[1]).store(own.add(m));
+        }
+        Some(inverse * lift)
     }
 }
 
@@ -105,19 +183,42 @@ unsafe fn whole_vectors<V: Lanes>(
     }
 }
 
-/// Eliminates a block of columns, and updates those after it that it reaches:
-/// A₂₂ ← A₂₂ − L₂₁·U₁₂ with U₁₂ = D·L₂₁ᴴ, from the diagonal of each piece of columns down. Returns the first column of the block
+/// Eliminates a block of columns, panel by panel, and updates those after it that it reaches. Returns the first column of the block
 /// whose pivot is not a positive number, where elimination ends.
 ///
 /// What of a piece stands above the diagonal is written to. `u` is scratch: `lower` numbers for each column of the block.
 pub fn eliminate_block<T: Scalar>(simd: Simd, job: Definite<'_, T>, u: &mut [T], pieces: Pieces) -> Option<usize> {
     let Definite { region, stride, rows, lower, padded, inverse, .. } = job;
     let width = inverse.len();
-    let block = Definite { region: &mut *region, stride, rows, columns: width, lower, padded, inverse };
-    let bad = T::definite(simd, block);
-    let count = lower.min(rows - width);
-    if bad.is_some() || count == 0 {
-        return bad;
+    for p in (0..width).step_by(PANEL) {
+        let columns = PANEL.min(width - p);
+        let (region, rows) = (&mut region[p * (stride + 1)..], rows - p);
+        let inverse = &mut inverse[p..p + columns];
+        let panel = Definite { region: &mut *region, stride, rows, columns, lower, padded, inverse };
+        if let Some(k) = T::definite(simd, panel) {
+            return Some(p + k);
+        }
+        let alone = Pieces { parallel_from: usize::MAX, ..pieces };
+        update(simd, region, (stride, lower.min(rows - columns)), (columns, width - p - columns), u, alone);
+    }
+    let below = lower.min(rows - width);
+    update(simd, region, (stride, below), (width, below), u, pieces);
+    None
+}
+
+/// A₂₂ ← A₂₂ − L₂₁·U₁₂ with U₁₂ = D·L₂₁ᴴ for `count` columns after `width` eliminated ones, which reach `below` rows below their
+/// own: from the diagonal of each piece of columns down.
+fn update<T: Scalar>(
+    simd: Simd,
+    region: &mut [T],
+    (stride, below): (usize, usize),
+    (width, count): (usize, usize),
+    u: &mut [T],
+    pieces: Pieces,
+) {
+    let count = count.min(below);
+    if count == 0 {
+        return;
     }
     let (left, right) = region.split_at_mut(width * stride);
     let u = &mut u[..width * count];
@@ -125,15 +226,14 @@ pub fn eliminate_block<T: Scalar>(simd: Simd, job: Definite<'_, T>, u: &mut [T],
         let (pivot, column) = (left[c * (stride + 1)].re(), &left[c * stride + width..][..count]);
         u[c..].iter_mut().step_by(width).zip(column).for_each(|(u, l)| *u = Scalar::conj(*l).scale(pivot));
     }
-    let l = View::with_stride(left, width + count, width, stride);
-    let (l21, u) = (l.rows(width..width + count), View::new(u, width, count));
-    pieces.each(right, stride, (count, count), |piece, own| {
+    let l = View::with_stride(left, width + below, width, stride);
+    let (l21, u) = (l.rows(width..width + below), View::new(u, width, count));
+    pieces.each(right, stride, (below, count), |piece, own| {
         let first = piece * pieces.columns;
         let end = count.min(first + pieces.columns);
-        let c = ViewMut::with_stride(&mut own[width + first..], count - first, end - first, stride);
-        T::dense_product(simd, Product::subtract(c, l21.rows(first..count), u.part(0..width, first..end)));
+        let c = ViewMut::with_stride(&mut own[width + first..], below - first, end - first, stride);
+        T::dense_product(simd, Product::subtract(c, l21.rows(first..below), u.part(0..width, first..end)));
     });
-    None
 }
 
 #[cfg(test)]
@@ -177,6 +277,47 @@ mod tests {
                     // At most 18 terms below 22, rounded some times each.
                     assert!((sum - entry(i, j)).norm() <= 18.0 * 22.0 * 4.0 * f64::EPSILON, "{n} {lower} {i} {j}");
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn blocks_do_what_columns_do() {
+        for (n, lower, block) in [(40, 8, 2), (40, 17, 16), (61, 30, 16), (33, 32, 20), (70, 9, 16)] {
+            for simd in Simd::ALL.map(Simd::or_best) {
+                let column = |j: usize| (j..(j + lower + 1).min(n)).map(move |i| (i, j));
+                let [columns, blocks] = [1, block].map(|block| {
+                    // What products leave above the diagonal stands before it.
+                    let (above, stride) = (block, lower + padding::<f64>(simd, block) + block);
+                    let index = |i: usize, j: usize| above + i + j * stride;
+                    let mut region = vec![0.0; above + (n + 2) * stride + n];
+                    for (i, j) in (0..n).flat_map(column) {
+                        region[index(i, j)] = entry(i, j).re;
+                    }
+                    let (mut inverse, mut u) = (vec![0.0; n], vec![0.0; block * lower]);
+                    for j in (0..n).step_by(block) {
+                        let width = block.min(n - j);
+                        let job = Definite {
+                            region: &mut region[index(j, j)..],
+                            stride,
+                            rows: n - j,
+                            columns: n - j,
+                            lower,
+                            padded: true,
+                            inverse: &mut inverse[j..j + width],
+                        };
+                        let pieces = Pieces { columns: block.min(8), parallel_from: usize::MAX };
+                        let bad = if block == 1 {
+                            f64::definite(simd, job)
+                        } else {
+                            eliminate_block(simd, job, &mut u, pieces)
+                        };
+                        assert_eq!(bad, None);
+                    }
+                    (0..n).flat_map(column).map(|(i, j)| region[index(i, j)]).chain(inverse).collect::<Vec<_>>()
+                });
+                // At most 32 terms of at most 22, rounded in another order; pivots are above 10.
+                assert!(columns.iter().zip(&blocks).all(|(a, b)| (a - b).abs() <= 1e-12), "{n} {lower} {block}");
             }
         }
     }

@@ -205,6 +205,11 @@ impl<R: RealScalar> Views<R> {
                 self.tile::<V, M, N, true, COMPLEX>(at, V::W, column);
                 at += M * V::W;
             }
+            // One vector is too little to keep the processor busy.
+            if const { M > 2 && N > 1 } && at + 2 * V::W <= height {
+                self.tile::<V, 2, N, true, COMPLEX>(at, V::W, column);
+                at += 2 * V::W;
+            }
             while at + V::W <= height {
                 self.tile::<V, 1, N, true, COMPLEX>(at, V::W, column);
                 at += V::W;

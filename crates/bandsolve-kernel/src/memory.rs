@@ -1,6 +1,6 @@
 //! Large arrays.
 
-use bytemuck::{Pod, Zeroable};
+use bytemuck::Pod;
 use core::marker::PhantomData;
 use core::ops::{Deref, DerefMut};
 use std::alloc::{Layout, alloc_zeroed};
@@ -45,20 +45,13 @@ fn ask_for_huge_pages(memory: *mut u8, bytes: usize) {
 #[cfg(not(all(target_os = "linux", target_pointer_width = "64")))]
 fn ask_for_huge_pages(_memory: *mut u8, _bytes: usize) {}
 
-/// A line of the cache.
-#[derive(Debug, Clone, Copy)]
-#[repr(C, align(64))]
-struct Line([u64; 8]);
-
-// SAFETY: an array of integers as large as its alignment.
-unsafe impl Zeroable for Line {}
-// SAFETY: as above.
-unsafe impl Pod for Line {}
+/// Words of a line of the cache.
+const LINE: usize = 8;
 
 /// Arrays that are no longer needed, kept for the next of the same size: fresh memory has to be cleared, by the system page by
 /// page if it is large. Clones share what is kept.
 #[derive(Debug, Clone, Default)]
-pub struct MemoryPool(Arc<Mutex<Vec<Vec<Line>>>>);
+pub struct MemoryPool(Arc<Mutex<Vec<Vec<u64>>>>);
 
 impl PartialEq for MemoryPool {
     /// What is kept makes no difference.
@@ -73,13 +66,13 @@ impl MemoryPool {
     /// Smaller ones the allocator keeps by itself, and clears soon enough.
     const LEAST: usize = 1 << 12;
 
-    fn take(&self, lines: usize) -> Option<Vec<Line>> {
+    fn take(&self, words: usize) -> Option<Vec<u64>> {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let place = kept.iter().position(|array| array.len() == lines)?;
+        let place = kept.iter().position(|array| array.len() == words)?;
         Some(kept.swap_remove(place))
     }
 
-    fn keep(&self, array: Vec<Line>) {
+    fn keep(&self, array: Vec<u64>) {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if size_of_val(&array[..]) >= Self::LEAST && kept.len() < Self::MOST {
             kept.push(array);
@@ -90,7 +83,10 @@ impl MemoryPool {
 /// An array that begins with a line of the cache, and goes back to a pool.
 #[derive(Debug)]
 pub struct Array<T> {
-    lines: Vec<Line>,
+    /// Up to a line longer than needed: asked for a line's alignment, the allocator would clear even what is zero already.
+    words: Vec<u64>,
+    /// Words before the first line.
+    skipped: usize,
     len: usize,
     pool: Option<MemoryPool>,
     of: PhantomData<T>,
@@ -99,29 +95,33 @@ pub struct Array<T> {
 impl<T: Pod> Array<T> {
     /// `len` numbers, whatever they are; `None` if there is no memory.
     pub fn new(len: usize, pool: Option<&MemoryPool>) -> Option<Self> {
-        let lines = len.checked_mul(size_of::<T>())?.div_ceil(size_of::<Line>());
-        let kept = pool.and_then(|pool| pool.take(lines));
-        Some(Self { lines: kept.or_else(|| zeros(lines))?, len, pool: pool.cloned(), of: PhantomData })
+        let bytes = len.checked_mul(size_of::<T>())?;
+        let words = bytes.div_ceil(LINE * size_of::<u64>()) * LINE + LINE - 1;
+        let kept = pool.and_then(|pool| pool.take(words));
+        let words = kept.or_else(|| zeros(words))?;
+        let skipped = words.as_ptr().align_offset(LINE * size_of::<u64>());
+        Some(Self { words, skipped, len, pool: pool.cloned(), of: PhantomData })
     }
 }
 
 impl<T: Pod> Deref for Array<T> {
     type Target = [T];
     fn deref(&self) -> &[T] {
-        &bytemuck::cast_slice(&self.lines)[..self.len]
+        &bytemuck::cast_slice(&self.words[self.skipped..][..self.words.len() - LINE + 1])[..self.len]
     }
 }
 
 impl<T: Pod> DerefMut for Array<T> {
     fn deref_mut(&mut self) -> &mut [T] {
-        &mut bytemuck::cast_slice_mut(&mut self.lines)[..self.len]
+        let words = self.words.len() - LINE + 1;
+        &mut bytemuck::cast_slice_mut(&mut self.words[self.skipped..][..words])[..self.len]
     }
 }
 
 impl<T> Drop for Array<T> {
     fn drop(&mut self) {
         if let Some(pool) = self.pool.take() {
-            pool.keep(std::mem::take(&mut self.lines));
+            pool.keep(std::mem::take(&mut self.words));
         }
     }
 }

@@ -68,6 +68,7 @@ pub trait Scalar:
     /// Neither NaN nor infinite.
     fn is_finite(self) -> bool;
     /// The scalar with this real value.
+    #[inline(always)]
     fn from_real(re: Self::Real) -> Self {
         Self::from_parts(re, <Self::Real as Scalar>::ZERO)
     }
@@ -75,6 +76,7 @@ pub trait Scalar:
     #[doc(hidden)]
     fn by_type<B: ByType>(argument: B::Argument<Self>) -> B::Output<Self>;
     /// Multiplies by a real number.
+    #[inline(always)]
     fn scale(self, by: Self::Real) -> Self {
         Self::from_parts(self.re() * by, self.im() * by)
     }
@@ -115,6 +117,7 @@ pub trait RealScalar: Scalar<Real = Self> + PartialOrd + Machine {
     /// Exact.
     fn to_f64(self) -> f64;
     /// The larger of two; NaN if either is NaN.
+    #[inline(always)]
     fn max_nan(self, other: Self) -> Self {
         if self > other || self.is_nan() { self } else { other }
     }

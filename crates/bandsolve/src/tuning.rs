@@ -80,6 +80,8 @@ pub(crate) fn definite_block(lower: usize) -> usize {
 }
 /// Columns of a Hermitian band that are updated together, from the diagonal of the first down: at most BAND_BLOCK_MAX.
 pub(crate) const DEFINITE_COLUMNS: usize = 8;
+/// Columns of a Hermitian band that are copied in one go before they are needed: diagonals are read in pieces of a kilobyte.
+pub(crate) const DEFINITE_COPIED: usize = 128;
 
 /// Whether Cholesky's method divides a band in two, whatever the number of threads: the halves are long beside what is between
 /// them, and there is enough to do to wake a second thread for.

@@ -11,7 +11,7 @@ use crate::strip::Strip;
 use bandsolve::{RealScalar, Scalar};
 use bandsolve_kernel::Simd;
 use bandsolve_kernel::columns::Pieces;
-use bandsolve_kernel::definite::{Definite, eliminate_block};
+use bandsolve_kernel::definite::{Definite, eliminate_block, padding};
 use core::ops::Range;
 
 /// Sizes of a blocked elimination.
@@ -56,9 +56,8 @@ pub fn factor<T: Number>(shape: Triangle, elements: &mut [T]) -> Option<usize> {
 pub(super) fn factor_by<T: Number>(mut layout: Layout, shape: Triangle, elements: &mut [T]) -> Option<usize> {
     let (n, lower) = (shape.n, shape.width.min(shape.n.saturating_sub(1)));
     // Zeros after a column for vectors and blocks that reach beyond it.
-    let vector = if T::COMPLEX { 1 } else { T::lanes(Simd::detect()) };
-    let edge = layout.block - 1;
-    let strip = |columns: usize| Strip::new(edge, lower + edge.max(vector - 1), (columns + lower).min(n));
+    let (edge, zeros) = (layout.block - 1, padding::<T>(Simd::detect(), layout.block));
+    let strip = |columns: usize| Strip::new(edge, lower + zeros, (columns + lower).min(n));
     let mut strip = strip(layout.columns).unwrap_or_else(|| {
         layout.columns = layout.block;
         strip(layout.columns).expect("memory for a block")

@@ -16,7 +16,7 @@ use crate::partition::partitioned;
 use crate::pivoted::band_lu::{BandLu, HermitianTriangle, RectangleSize};
 use crate::pivoted::banded::OfBand;
 use bandsolve_kernel::arithmetic::Standard;
-use bandsolve_kernel::{Scalar, Simd};
+use bandsolve_kernel::{Scalar, Simd, ahead};
 use core::ops::Range;
 use std::sync::Arc;
 
@@ -106,7 +106,6 @@ impl<'a, T: Scalar> Diagonals<'a, T> {
         Banded::from_vec(n, width, width, bands)
     }
 
-    /// With arrays of its own only where they differ from those that are stored.
     /// Whether all that is stored beside the entries of the matrix is finite, too.
     pub fn rest_is_finite(&self) -> bool {
         let finite = |v: &[T]| v.iter().all(|v| Scalar::is_finite(*v));
@@ -115,6 +114,7 @@ impl<'a, T: Scalar> Diagonals<'a, T> {
         (1..=self.width).all(|k| finite(outside(k))) && (!T::COMPLEX || finite(row(0)))
     }
 
+    /// With arrays of its own only where they differ from those that are stored.
     fn to_tridiagonal(self) -> Result<Tridiagonal<'a, T>> {
         if !T::COMPLEX && self.inside() == 1 {
             let beside = self.diagonal(1);
@@ -191,13 +191,12 @@ impl<T: Scalar> Equations<T> for DiagonalRows<'_, T> {
         let mut subtract = |k: usize, rows: Range<usize>, entries: usize, unknowns: usize| {
             let count = rows.len();
             let (r, sums) = (&mut r[rows.start - first_row..][..count], &mut sums[rows.start - first_row..][..count]);
-            let (a, x) = (&self.a.diagonal(k)[entries..][..count], &x[unknowns..][..count]);
-            for i in 0..count {
-                r[i] -= a[i] * x[i];
-                sums[i] += T::from_real(a[i].abs1());
-            }
+            subtract_products(r, sums, &self.a.diagonal(k)[entries..][..count], &x[unknowns..][..count]);
         };
         for k in 0..=self.a.inside() {
+            // Each diagonal stands in another page: what the next rows need of it is asked for now.
+            let next = &self.a.diagonal(k)[end.min(n - k)..(end + (end - first_row)).min(n - k)];
+            next.iter().step_by(64 / size_of::<T>()).for_each(|v| ahead::prefetch(v));
             let start = first_row.max(k);
             if k > 0 && start < end {
                 subtract(k, start..end, start - k, start - k);
@@ -207,6 +206,16 @@ impl<T: Scalar> Equations<T> for DiagonalRows<'_, T> {
                 subtract(k, first_row..stop, first_row, first_row + k);
             }
         }
+    }
+}
+
+/// Subtracts products from `r` and adds moduli to `sums`. (Not a closure: of arguments a compiler knows that they do not overlap.)
+#[inline(never)]
+fn subtract_products<T: Scalar>(r: &mut [T], sums: &mut [T], a: &[T], x: &[T]) {
+    let (r, sums, x) = (&mut r[..a.len()], &mut sums[..a.len()], &x[..a.len()]);
+    for i in 0..a.len() {
+        r[i] -= a[i] * x[i];
+        sums[i] += T::from_real(a[i].abs1());
     }
 }
 

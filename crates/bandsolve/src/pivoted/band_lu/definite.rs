@@ -7,7 +7,7 @@ use crate::pivoted::Rule;
 use crate::tuning;
 use bandsolve_kernel::Scalar;
 use bandsolve_kernel::columns::Pieces;
-use bandsolve_kernel::definite::{Definite, eliminate_block};
+use bandsolve_kernel::definite::{Definite, eliminate_block, padding};
 use core::ops::Range;
 
 /// Leading rows and columns of a Hermitian band, of which the lower triangle is copied into its factors.
@@ -45,8 +45,7 @@ impl<T: Scalar> BandLu<T> {
         let size = source.size();
         // Zeros after a column for vectors and blocks that reach beyond it; before it there is what products leave above the diagonal.
         let block = tuning::definite_block(size.lower);
-        let zeros = if T::COMPLEX { 0 } else { T::lanes(how.simd) - 1 };
-        let pad = Some(zeros.max(block - 1) + above(block));
+        let pad = Some(padding::<T>(how.simd, block) + above(block));
         let how = FactorOptions { rule: Rule { scaled: false, ..how.rule }, ..how };
         let mut lu = Self::with_layout(size, how, (0, None, block, pad))?;
         lu.exchange.fill(0);
@@ -55,7 +54,9 @@ impl<T: Scalar> BandLu<T> {
         let step = lu.step();
         for j in (0..size.pivots).step_by(step) {
             let width = step.min(size.pivots - j);
-            lu.copy_triangle(source, j + width + size.lower, &mut done);
+            if done < size.columns.min(j + width + size.lower) {
+                lu.copy_triangle(source, j + width + size.lower + tuning::DEFINITE_COPIED, &mut done);
+            }
             if let Some(k) = lu.eliminate_definite(j, width, &mut u) {
                 return Ok((lu, Some(j + k)));
             }
