@@ -25,9 +25,9 @@ pub struct Definite<'a, T: Scalar> {
     pub columns: usize,
     /// Elements below the diagonal.
     pub lower: usize,
-    /// Zeros after the last element of every column, as many as [`padding`] says, and the same beyond the last row: then all is
-    /// done by whole vectors. Of real numbers.
-    pub padded: bool,
+    /// Zeros after the last element of every column, and the same beyond the last row: with as many as [`padding`] says, all is done
+    /// by whole vectors, if numbers are real.
+    pub zeros: usize,
     /// 1/d of the columns that are eliminated.
     pub inverse: &'a mut [T],
 }
@@ -47,7 +47,8 @@ impl<T: Scalar> Job<T> for Definite<'_, T> {
     /// Returns the first column whose pivot is not a positive number, where elimination ends.
     #[inline(always)]
     fn run<V: Lanes<Real = T::Real>>(mut self) -> Option<usize> {
-        if self.padded && !T::COMPLEX && self.columns == self.inverse.len() && self.columns <= PANEL {
+        let panel = self.columns == self.inverse.len() && self.columns <= PANEL;
+        if !T::COMPLEX && panel && self.zeros >= V::W - 1 + PANEL - 1 {
             return self.panel::<V>();
         }
         let mut k = 0;
@@ -95,7 +96,7 @@ impl<T: Scalar> Definite<'_, T> {
         let column = &mut self.region[k * step..];
         let Some([lift, inverse]) = reciprocal(column[0].re()) else { return false };
         self.inverse[k] = T::from_real(inverse * lift);
-        if self.padded && !T::COMPLEX {
+        if !T::COMPLEX && self.zeros >= V::W - 1 {
             let count = self.lower.min(self.columns - k - 1);
             assert!(V::W <= step - self.lower && (count + 1) * step <= column.len(), "whole vectors");
             // SAFETY: real scalars are their own real type; the last vector of the last column was looked up.
@@ -188,13 +189,13 @@ unsafe fn whole_vectors<V: Lanes>(
 ///
 /// What of a piece stands above the diagonal is written to. `u` is scratch: `lower` numbers for each column of the block.
 pub fn eliminate_block<T: Scalar>(simd: Simd, job: Definite<'_, T>, u: &mut [T], pieces: Pieces) -> Option<usize> {
-    let Definite { region, stride, rows, lower, padded, inverse, .. } = job;
+    let Definite { region, stride, rows, lower, zeros, inverse, .. } = job;
     let width = inverse.len();
     for p in (0..width).step_by(PANEL) {
         let columns = PANEL.min(width - p);
         let (region, rows) = (&mut region[p * (stride + 1)..], rows - p);
         let inverse = &mut inverse[p..p + columns];
-        let panel = Definite { region: &mut *region, stride, rows, columns, lower, padded, inverse };
+        let panel = Definite { region: &mut *region, stride, rows, columns, lower, zeros, inverse };
         if let Some(k) = T::definite(simd, panel) {
             return Some(p + k);
         }
@@ -263,7 +264,7 @@ mod tests {
                     rows: n,
                     columns: n,
                     lower,
-                    padded: false,
+                    zeros: 0,
                     inverse: &mut inverse,
                 };
                 assert_eq!(Complex64::definite(simd, job), None);
@@ -303,7 +304,7 @@ mod tests {
                             rows: n - j,
                             columns: n - j,
                             lower,
-                            padded: true,
+                            zeros: padding::<f64>(simd, block),
                             inverse: &mut inverse[j..j + width],
                         };
                         let pieces = Pieces { columns: block.min(8), parallel_from: usize::MAX };
@@ -334,7 +335,7 @@ mod tests {
                 rows: 8,
                 columns: 8,
                 lower: 2,
-                padded: false,
+                zeros: 0,
                 inverse: &mut inverse,
             };
             assert_eq!(f64::definite(Simd::Portable, job), Some(bad));
@@ -345,7 +346,8 @@ mod tests {
     fn whole_vectors_do_what_single_numbers_do() {
         for (n, lower) in [(5, 2), (40, 8), (33, 17)] {
             for simd in Simd::ALL.map(Simd::or_best) {
-                let [compact, padded] = [(lower, false), (lower + 20, true)].map(|(stride, padded)| {
+                let [compact, padded] = [0, 20].map(|zeros| {
+                    let stride = lower + zeros;
                     let index = |i: usize, j: usize| i + j * stride;
                     let mut region = vec![0.0; (n + lower + 2) * (stride + 1)];
                     for (i, j) in (0..n).flat_map(|j| (j..(j + lower + 1).min(n)).map(move |i| (i, j))) {
@@ -358,7 +360,7 @@ mod tests {
                         rows: n,
                         columns: n,
                         lower,
-                        padded,
+                        zeros,
                         inverse: &mut inverse,
                     };
                     assert_eq!(f64::definite(simd, job), None);

@@ -122,7 +122,8 @@ fn eliminate<T: Number>(
         let here = start + j * step;
         let region = strip.diagonal(here);
         let region = &mut strip.elements[region..];
-        let job = Definite { region, stride, rows: n - here, columns: end - here, lower, padded: true, inverse };
+        let zeros = padding::<T>(simd, layout.block);
+        let job = Definite { region, stride, rows: n - here, columns: end - here, lower, zeros, inverse };
         let pieces = Pieces { columns: layout.block, parallel_from: layout.parallel_from };
         let bad = if layout.block == 1 { T::definite(simd, job) } else { eliminate_block(simd, job, u, pieces) };
         if let Some(bad) = bad {

@@ -90,7 +90,7 @@ impl<T: Scalar> BandLu<T> {
             rows: self.size.rows - j,
             columns: if alone { self.size.columns - j } else { width },
             lower: self.size.lower,
-            padded: true,
+            zeros: padding::<T>(self.simd, self.block),
             inverse: &mut self.inverse[j..j + width],
         };
         let pieces = Pieces { columns: tuning::DEFINITE_COLUMNS, parallel_from: usize::MAX };
