@@ -1,6 +1,7 @@
 //! The C functions in `float _Complex` for the memory of devices.
 
 use super::*;
+use SystemKind::{Banded, Blocks, Tridiagonal};
 
 /// Bytes of buffer for `bandsolveGpuCgtsv`: 0, the device keeps what is needed.
 #[unsafe(no_mangle)]
@@ -11,9 +12,7 @@ pub unsafe extern "C" fn bandsolveGpuCgtsv_bufferSizeExt(
     n_rhs: i64,
     size: *mut usize,
 ) -> bandsolve_status_t {
-    guard(|| unsafe {
-        gpu::no_buffer::<Complex32>(device, p, SystemKind::Tridiagonal { n, periodic: false }, n_rhs, size)
-    })
+    guard(|| unsafe { gpu::no_buffer::<Complex32>(device, p, Tridiagonal { n, periodic: false }, n_rhs, size) })
 }
 
 /// Solves as `bandsolveCgtsv`, with arrays in the memory of `device`, in the order of `stream`, a `cudaStream_t`. What was
@@ -34,7 +33,7 @@ pub unsafe extern "C" fn bandsolveGpuCgtsv(
     buffer: *mut c_void,
 ) -> bandsolve_status_t {
     let (at, sides) = (At { device, stream }, Sides { n_rhs, x, rhs, buffer });
-    guard(|| unsafe { gpu::three(at, p, SystemKind::Tridiagonal { n, periodic: false }, [sub, diag, sup], sides) })
+    guard(|| unsafe { gpu::three(at, p, Tridiagonal { n, periodic: false }, [sub, diag, sup], sides) })
 }
 
 /// Bytes of buffer for `bandsolveGpuCcgtsv`: 0, the device keeps what is needed.
@@ -46,9 +45,7 @@ pub unsafe extern "C" fn bandsolveGpuCcgtsv_bufferSizeExt(
     n_rhs: i64,
     size: *mut usize,
 ) -> bandsolve_status_t {
-    guard(|| unsafe {
-        gpu::no_buffer::<Complex32>(device, p, SystemKind::Tridiagonal { n, periodic: true }, n_rhs, size)
-    })
+    guard(|| unsafe { gpu::no_buffer::<Complex32>(device, p, Tridiagonal { n, periodic: true }, n_rhs, size) })
 }
 
 /// Solves as `bandsolveCcgtsv`, otherwise as `bandsolveGpuCgtsv`.
@@ -67,7 +64,7 @@ pub unsafe extern "C" fn bandsolveGpuCcgtsv(
     buffer: *mut c_void,
 ) -> bandsolve_status_t {
     let (at, sides) = (At { device, stream }, Sides { n_rhs, x, rhs, buffer });
-    guard(|| unsafe { gpu::three(at, p, SystemKind::Tridiagonal { n, periodic: true }, [sub, diag, sup], sides) })
+    guard(|| unsafe { gpu::three(at, p, Tridiagonal { n, periodic: true }, [sub, diag, sup], sides) })
 }
 
 /// Bytes of buffer for `bandsolveGpuCbgtsv`: 0, the device keeps what is needed.
@@ -80,9 +77,7 @@ pub unsafe extern "C" fn bandsolveGpuCbgtsv_bufferSizeExt(
     block: i64,
     size: *mut usize,
 ) -> bandsolve_status_t {
-    guard(|| unsafe {
-        gpu::no_buffer::<Complex32>(device, p, SystemKind::Blocks { n, block, periodic: false }, n_rhs, size)
-    })
+    guard(|| unsafe { gpu::no_buffer::<Complex32>(device, p, Blocks { n, block, periodic: false }, n_rhs, size) })
 }
 
 /// Solves as `bandsolveCbgtsv`, with blocks of up to 4 rows, otherwise as `bandsolveGpuCgtsv`.
@@ -102,7 +97,7 @@ pub unsafe extern "C" fn bandsolveGpuCbgtsv(
     buffer: *mut c_void,
 ) -> bandsolve_status_t {
     let (at, sides) = (At { device, stream }, Sides { n_rhs, x, rhs, buffer });
-    guard(|| unsafe { gpu::three(at, p, SystemKind::Blocks { n, block, periodic: false }, [sub, diag, sup], sides) })
+    guard(|| unsafe { gpu::three(at, p, Blocks { n, block, periodic: false }, [sub, diag, sup], sides) })
 }
 
 /// Bytes of buffer for `bandsolveGpuCcbgtsv`: 0, the device keeps what is needed.
@@ -115,9 +110,7 @@ pub unsafe extern "C" fn bandsolveGpuCcbgtsv_bufferSizeExt(
     block: i64,
     size: *mut usize,
 ) -> bandsolve_status_t {
-    guard(|| unsafe {
-        gpu::no_buffer::<Complex32>(device, p, SystemKind::Blocks { n, block, periodic: true }, n_rhs, size)
-    })
+    guard(|| unsafe { gpu::no_buffer::<Complex32>(device, p, Blocks { n, block, periodic: true }, n_rhs, size) })
 }
 
 /// Solves as `bandsolveCcbgtsv`, with blocks of up to 4 rows, otherwise as `bandsolveGpuCgtsv`.
@@ -137,7 +130,7 @@ pub unsafe extern "C" fn bandsolveGpuCcbgtsv(
     buffer: *mut c_void,
 ) -> bandsolve_status_t {
     let (at, sides) = (At { device, stream }, Sides { n_rhs, x, rhs, buffer });
-    guard(|| unsafe { gpu::three(at, p, SystemKind::Blocks { n, block, periodic: true }, [sub, diag, sup], sides) })
+    guard(|| unsafe { gpu::three(at, p, Blocks { n, block, periodic: true }, [sub, diag, sup], sides) })
 }
 
 /// Bytes of factorization buffer for `bandsolveGpuCbgtf`: enough to have an address.
@@ -190,9 +183,7 @@ pub unsafe extern "C" fn bandsolveGpuCbgtrfs_bufferSizeExt(
     block: i64,
     size: *mut usize,
 ) -> bandsolve_status_t {
-    guard(|| unsafe {
-        gpu::no_buffer::<Complex32>(device, p, SystemKind::Blocks { n, block, periodic: false }, n_rhs, size)
-    })
+    guard(|| unsafe { gpu::no_buffer::<Complex32>(device, p, Blocks { n, block, periodic: false }, n_rhs, size) })
 }
 
 /// Solves as `bandsolveGpuCbgtsv` with the factors of `bandsolveGpuCbgtf`, which was called with the same p, n, block, sub,
@@ -229,7 +220,7 @@ pub unsafe extern "C" fn bandsolveGpuCgbsv_bufferSizeExt(
     upper: i64,
     size: *mut usize,
 ) -> bandsolve_status_t {
-    guard(|| unsafe { gpu::no_buffer::<Complex32>(device, p, SystemKind::Banded { n, lower, upper }, n_rhs, size) })
+    guard(|| unsafe { gpu::no_buffer::<Complex32>(device, p, Banded { n, lower, upper }, n_rhs, size) })
 }
 
 /// Solves as `bandsolveCgbsv`, with up to 4 diagonals on either side, otherwise as `bandsolveGpuCgtsv`. The matrix is read where
@@ -249,7 +240,7 @@ pub unsafe extern "C" fn bandsolveGpuCgbsv(
     buffer: *mut c_void,
 ) -> bandsolve_status_t {
     let (at, sides) = (At { device, stream }, Sides { n_rhs, x, rhs, buffer });
-    guard(|| unsafe { gpu::banded(at, p, SystemKind::Banded { n, lower, upper }, bands, sides) })
+    guard(|| unsafe { gpu::banded(at, p, Banded { n, lower, upper }, bands, sides) })
 }
 
 /// Bytes of buffer for `bandsolveGpuCgtsv_csc2dense`: 0, the device keeps what is needed.
@@ -261,9 +252,7 @@ pub unsafe extern "C" fn bandsolveGpuCgtsv_csc2dense_bufferSizeExt(
     n_rhs: i64,
     size: *mut usize,
 ) -> bandsolve_status_t {
-    guard(|| unsafe {
-        gpu::no_buffer::<Complex32>(device, p, SystemKind::Tridiagonal { n, periodic: false }, n_rhs, size)
-    })
+    guard(|| unsafe { gpu::no_buffer::<Complex32>(device, p, Tridiagonal { n, periodic: false }, n_rhs, size) })
 }
 
 /// Solves as `bandsolveCgtsv_csc2dense`, otherwise as `bandsolveGpuCgtsv`. Rows of a column ascend, and no row comes twice.

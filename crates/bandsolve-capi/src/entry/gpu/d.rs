@@ -1,6 +1,7 @@
 //! The C functions in `double` for the memory of devices.
 
 use super::*;
+use SystemKind::{Banded, Blocks, Tridiagonal};
 
 /// Bytes of buffer for `bandsolveGpuDgtsv`: 0, the device keeps what is needed.
 #[unsafe(no_mangle)]
@@ -11,7 +12,7 @@ pub unsafe extern "C" fn bandsolveGpuDgtsv_bufferSizeExt(
     n_rhs: i64,
     size: *mut usize,
 ) -> bandsolve_status_t {
-    guard(|| unsafe { gpu::no_buffer::<f64>(device, p, SystemKind::Tridiagonal { n, periodic: false }, n_rhs, size) })
+    guard(|| unsafe { gpu::no_buffer::<f64>(device, p, Tridiagonal { n, periodic: false }, n_rhs, size) })
 }
 
 /// Solves as `bandsolveDgtsv`, with arrays in the memory of `device`, in the order of `stream`, a `cudaStream_t`. What was
@@ -32,7 +33,7 @@ pub unsafe extern "C" fn bandsolveGpuDgtsv(
     buffer: *mut c_void,
 ) -> bandsolve_status_t {
     let (at, sides) = (At { device, stream }, Sides { n_rhs, x, rhs, buffer });
-    guard(|| unsafe { gpu::three(at, p, SystemKind::Tridiagonal { n, periodic: false }, [sub, diag, sup], sides) })
+    guard(|| unsafe { gpu::three(at, p, Tridiagonal { n, periodic: false }, [sub, diag, sup], sides) })
 }
 
 /// Bytes of buffer for `bandsolveGpuDcgtsv`: 0, the device keeps what is needed.
@@ -44,7 +45,7 @@ pub unsafe extern "C" fn bandsolveGpuDcgtsv_bufferSizeExt(
     n_rhs: i64,
     size: *mut usize,
 ) -> bandsolve_status_t {
-    guard(|| unsafe { gpu::no_buffer::<f64>(device, p, SystemKind::Tridiagonal { n, periodic: true }, n_rhs, size) })
+    guard(|| unsafe { gpu::no_buffer::<f64>(device, p, Tridiagonal { n, periodic: true }, n_rhs, size) })
 }
 
 /// Solves as `bandsolveDcgtsv`, otherwise as `bandsolveGpuDgtsv`.
@@ -63,7 +64,7 @@ pub unsafe extern "C" fn bandsolveGpuDcgtsv(
     buffer: *mut c_void,
 ) -> bandsolve_status_t {
     let (at, sides) = (At { device, stream }, Sides { n_rhs, x, rhs, buffer });
-    guard(|| unsafe { gpu::three(at, p, SystemKind::Tridiagonal { n, periodic: true }, [sub, diag, sup], sides) })
+    guard(|| unsafe { gpu::three(at, p, Tridiagonal { n, periodic: true }, [sub, diag, sup], sides) })
 }
 
 /// Bytes of buffer for `bandsolveGpuDbgtsv`: 0, the device keeps what is needed.
@@ -76,7 +77,7 @@ pub unsafe extern "C" fn bandsolveGpuDbgtsv_bufferSizeExt(
     block: i64,
     size: *mut usize,
 ) -> bandsolve_status_t {
-    guard(|| unsafe { gpu::no_buffer::<f64>(device, p, SystemKind::Blocks { n, block, periodic: false }, n_rhs, size) })
+    guard(|| unsafe { gpu::no_buffer::<f64>(device, p, Blocks { n, block, periodic: false }, n_rhs, size) })
 }
 
 /// Solves as `bandsolveDbgtsv`, with blocks of up to 4 rows, otherwise as `bandsolveGpuDgtsv`.
@@ -96,7 +97,7 @@ pub unsafe extern "C" fn bandsolveGpuDbgtsv(
     buffer: *mut c_void,
 ) -> bandsolve_status_t {
     let (at, sides) = (At { device, stream }, Sides { n_rhs, x, rhs, buffer });
-    guard(|| unsafe { gpu::three(at, p, SystemKind::Blocks { n, block, periodic: false }, [sub, diag, sup], sides) })
+    guard(|| unsafe { gpu::three(at, p, Blocks { n, block, periodic: false }, [sub, diag, sup], sides) })
 }
 
 /// Bytes of buffer for `bandsolveGpuDcbgtsv`: 0, the device keeps what is needed.
@@ -109,7 +110,7 @@ pub unsafe extern "C" fn bandsolveGpuDcbgtsv_bufferSizeExt(
     block: i64,
     size: *mut usize,
 ) -> bandsolve_status_t {
-    guard(|| unsafe { gpu::no_buffer::<f64>(device, p, SystemKind::Blocks { n, block, periodic: true }, n_rhs, size) })
+    guard(|| unsafe { gpu::no_buffer::<f64>(device, p, Blocks { n, block, periodic: true }, n_rhs, size) })
 }
 
 /// Solves as `bandsolveDcbgtsv`, with blocks of up to 4 rows, otherwise as `bandsolveGpuDgtsv`.
@@ -129,7 +130,7 @@ pub unsafe extern "C" fn bandsolveGpuDcbgtsv(
     buffer: *mut c_void,
 ) -> bandsolve_status_t {
     let (at, sides) = (At { device, stream }, Sides { n_rhs, x, rhs, buffer });
-    guard(|| unsafe { gpu::three(at, p, SystemKind::Blocks { n, block, periodic: true }, [sub, diag, sup], sides) })
+    guard(|| unsafe { gpu::three(at, p, Blocks { n, block, periodic: true }, [sub, diag, sup], sides) })
 }
 
 /// Bytes of factorization buffer for `bandsolveGpuDbgtf`: enough to have an address.
@@ -182,7 +183,7 @@ pub unsafe extern "C" fn bandsolveGpuDbgtrfs_bufferSizeExt(
     block: i64,
     size: *mut usize,
 ) -> bandsolve_status_t {
-    guard(|| unsafe { gpu::no_buffer::<f64>(device, p, SystemKind::Blocks { n, block, periodic: false }, n_rhs, size) })
+    guard(|| unsafe { gpu::no_buffer::<f64>(device, p, Blocks { n, block, periodic: false }, n_rhs, size) })
 }
 
 /// Solves as `bandsolveGpuDbgtsv` with the factors of `bandsolveGpuDbgtf`, which was called with the same p, n, block, sub,
@@ -219,7 +220,7 @@ pub unsafe extern "C" fn bandsolveGpuDgbsv_bufferSizeExt(
     upper: i64,
     size: *mut usize,
 ) -> bandsolve_status_t {
-    guard(|| unsafe { gpu::no_buffer::<f64>(device, p, SystemKind::Banded { n, lower, upper }, n_rhs, size) })
+    guard(|| unsafe { gpu::no_buffer::<f64>(device, p, Banded { n, lower, upper }, n_rhs, size) })
 }
 
 /// Solves as `bandsolveDgbsv`, with up to 4 diagonals on either side, otherwise as `bandsolveGpuDgtsv`. The matrix is read where
@@ -239,7 +240,7 @@ pub unsafe extern "C" fn bandsolveGpuDgbsv(
     buffer: *mut c_void,
 ) -> bandsolve_status_t {
     let (at, sides) = (At { device, stream }, Sides { n_rhs, x, rhs, buffer });
-    guard(|| unsafe { gpu::banded(at, p, SystemKind::Banded { n, lower, upper }, bands, sides) })
+    guard(|| unsafe { gpu::banded(at, p, Banded { n, lower, upper }, bands, sides) })
 }
 
 /// Bytes of buffer for `bandsolveGpuDgtsv_csc2dense`: 0, the device keeps what is needed.
@@ -251,7 +252,7 @@ pub unsafe extern "C" fn bandsolveGpuDgtsv_csc2dense_bufferSizeExt(
     n_rhs: i64,
     size: *mut usize,
 ) -> bandsolve_status_t {
-    guard(|| unsafe { gpu::no_buffer::<f64>(device, p, SystemKind::Tridiagonal { n, periodic: false }, n_rhs, size) })
+    guard(|| unsafe { gpu::no_buffer::<f64>(device, p, Tridiagonal { n, periodic: false }, n_rhs, size) })
 }
 
 /// Solves as `bandsolveDgtsv_csc2dense`, otherwise as `bandsolveGpuDgtsv`. Rows of a column ascend, and no row comes twice.

@@ -1,6 +1,7 @@
 //! The C functions in `float` for the memory of devices.
 
 use super::*;
+use SystemKind::{Banded, Blocks, Tridiagonal};
 
 /// Bytes of buffer for `bandsolveGpuSgtsv`: 0, the device keeps what is needed.
 #[unsafe(no_mangle)]
@@ -11,7 +12,7 @@ pub unsafe extern "C" fn bandsolveGpuSgtsv_bufferSizeExt(
     n_rhs: i64,
     size: *mut usize,
 ) -> bandsolve_status_t {
-    guard(|| unsafe { gpu::no_buffer::<f32>(device, p, SystemKind::Tridiagonal { n, periodic: false }, n_rhs, size) })
+    guard(|| unsafe { gpu::no_buffer::<f32>(device, p, Tridiagonal { n, periodic: false }, n_rhs, size) })
 }
 
 /// Solves as `bandsolveSgtsv`, with arrays in the memory of `device`, in the order of `stream`, a `cudaStream_t`. What was
@@ -32,7 +33,7 @@ pub unsafe extern "C" fn bandsolveGpuSgtsv(
     buffer: *mut c_void,
 ) -> bandsolve_status_t {
     let (at, sides) = (At { device, stream }, Sides { n_rhs, x, rhs, buffer });
-    guard(|| unsafe { gpu::three(at, p, SystemKind::Tridiagonal { n, periodic: false }, [sub, diag, sup], sides) })
+    guard(|| unsafe { gpu::three(at, p, Tridiagonal { n, periodic: false }, [sub, diag, sup], sides) })
 }
 
 /// Bytes of buffer for `bandsolveGpuScgtsv`: 0, the device keeps what is needed.
@@ -44,7 +45,7 @@ pub unsafe extern "C" fn bandsolveGpuScgtsv_bufferSizeExt(
     n_rhs: i64,
     size: *mut usize,
 ) -> bandsolve_status_t {
-    guard(|| unsafe { gpu::no_buffer::<f32>(device, p, SystemKind::Tridiagonal { n, periodic: true }, n_rhs, size) })
+    guard(|| unsafe { gpu::no_buffer::<f32>(device, p, Tridiagonal { n, periodic: true }, n_rhs, size) })
 }
 
 /// Solves as `bandsolveScgtsv`, otherwise as `bandsolveGpuSgtsv`.
@@ -63,7 +64,7 @@ pub unsafe extern "C" fn bandsolveGpuScgtsv(
     buffer: *mut c_void,
 ) -> bandsolve_status_t {
     let (at, sides) = (At { device, stream }, Sides { n_rhs, x, rhs, buffer });
-    guard(|| unsafe { gpu::three(at, p, SystemKind::Tridiagonal { n, periodic: true }, [sub, diag, sup], sides) })
+    guard(|| unsafe { gpu::three(at, p, Tridiagonal { n, periodic: true }, [sub, diag, sup], sides) })
 }
 
 /// Bytes of buffer for `bandsolveGpuSbgtsv`: 0, the device keeps what is needed.
@@ -76,7 +77,7 @@ pub unsafe extern "C" fn bandsolveGpuSbgtsv_bufferSizeExt(
     block: i64,
     size: *mut usize,
 ) -> bandsolve_status_t {
-    guard(|| unsafe { gpu::no_buffer::<f32>(device, p, SystemKind::Blocks { n, block, periodic: false }, n_rhs, size) })
+    guard(|| unsafe { gpu::no_buffer::<f32>(device, p, Blocks { n, block, periodic: false }, n_rhs, size) })
 }
 
 /// Solves as `bandsolveSbgtsv`, with blocks of up to 4 rows, otherwise as `bandsolveGpuSgtsv`.
@@ -96,7 +97,7 @@ pub unsafe extern "C" fn bandsolveGpuSbgtsv(
     buffer: *mut c_void,
 ) -> bandsolve_status_t {
     let (at, sides) = (At { device, stream }, Sides { n_rhs, x, rhs, buffer });
-    guard(|| unsafe { gpu::three(at, p, SystemKind::Blocks { n, block, periodic: false }, [sub, diag, sup], sides) })
+    guard(|| unsafe { gpu::three(at, p, Blocks { n, block, periodic: false }, [sub, diag, sup], sides) })
 }
 
 /// Bytes of buffer for `bandsolveGpuScbgtsv`: 0, the device keeps what is needed.
@@ -109,7 +110,7 @@ pub unsafe extern "C" fn bandsolveGpuScbgtsv_bufferSizeExt(
     block: i64,
     size: *mut usize,
 ) -> bandsolve_status_t {
-    guard(|| unsafe { gpu::no_buffer::<f32>(device, p, SystemKind::Blocks { n, block, periodic: true }, n_rhs, size) })
+    guard(|| unsafe { gpu::no_buffer::<f32>(device, p, Blocks { n, block, periodic: true }, n_rhs, size) })
 }
 
 /// Solves as `bandsolveScbgtsv`, with blocks of up to 4 rows, otherwise as `bandsolveGpuSgtsv`.
@@ -129,7 +130,7 @@ pub unsafe extern "C" fn bandsolveGpuScbgtsv(
     buffer: *mut c_void,
 ) -> bandsolve_status_t {
     let (at, sides) = (At { device, stream }, Sides { n_rhs, x, rhs, buffer });
-    guard(|| unsafe { gpu::three(at, p, SystemKind::Blocks { n, block, periodic: true }, [sub, diag, sup], sides) })
+    guard(|| unsafe { gpu::three(at, p, Blocks { n, block, periodic: true }, [sub, diag, sup], sides) })
 }
 
 /// Bytes of factorization buffer for `bandsolveGpuSbgtf`: enough to have an address.
@@ -182,7 +183,7 @@ pub unsafe extern "C" fn bandsolveGpuSbgtrfs_bufferSizeExt(
     block: i64,
     size: *mut usize,
 ) -> bandsolve_status_t {
-    guard(|| unsafe { gpu::no_buffer::<f32>(device, p, SystemKind::Blocks { n, block, periodic: false }, n_rhs, size) })
+    guard(|| unsafe { gpu::no_buffer::<f32>(device, p, Blocks { n, block, periodic: false }, n_rhs, size) })
 }
 
 /// Solves as `bandsolveGpuSbgtsv` with the factors of `bandsolveGpuSbgtf`, which was called with the same p, n, block, sub,
@@ -219,7 +220,7 @@ pub unsafe extern "C" fn bandsolveGpuSgbsv_bufferSizeExt(
     upper: i64,
     size: *mut usize,
 ) -> bandsolve_status_t {
-    guard(|| unsafe { gpu::no_buffer::<f32>(device, p, SystemKind::Banded { n, lower, upper }, n_rhs, size) })
+    guard(|| unsafe { gpu::no_buffer::<f32>(device, p, Banded { n, lower, upper }, n_rhs, size) })
 }
 
 /// Solves as `bandsolveSgbsv`, with up to 4 diagonals on either side, otherwise as `bandsolveGpuSgtsv`. The matrix is read where
@@ -239,7 +240,7 @@ pub unsafe extern "C" fn bandsolveGpuSgbsv(
     buffer: *mut c_void,
 ) -> bandsolve_status_t {
     let (at, sides) = (At { device, stream }, Sides { n_rhs, x, rhs, buffer });
-    guard(|| unsafe { gpu::banded(at, p, SystemKind::Banded { n, lower, upper }, bands, sides) })
+    guard(|| unsafe { gpu::banded(at, p, Banded { n, lower, upper }, bands, sides) })
 }
 
 /// Bytes of buffer for `bandsolveGpuSgtsv_csc2dense`: 0, the device keeps what is needed.
@@ -251,7 +252,7 @@ pub unsafe extern "C" fn bandsolveGpuSgtsv_csc2dense_bufferSizeExt(
     n_rhs: i64,
     size: *mut usize,
 ) -> bandsolve_status_t {
-    guard(|| unsafe { gpu::no_buffer::<f32>(device, p, SystemKind::Tridiagonal { n, periodic: false }, n_rhs, size) })
+    guard(|| unsafe { gpu::no_buffer::<f32>(device, p, Tridiagonal { n, periodic: false }, n_rhs, size) })
 }
 
 /// Solves as `bandsolveSgtsv_csc2dense`, otherwise as `bandsolveGpuSgtsv`. Rows of a column ascend, and no row comes twice.

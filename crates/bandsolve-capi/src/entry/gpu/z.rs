@@ -1,6 +1,7 @@
 //! The C functions in `double _Complex` for the memory of devices.
 
 use super::*;
+use SystemKind::{Banded, Blocks, Tridiagonal};
 
 /// Bytes of buffer for `bandsolveGpuZgtsv`: 0, the device keeps what is needed.
 #[unsafe(no_mangle)]
@@ -11,9 +12,7 @@ pub unsafe extern "C" fn bandsolveGpuZgtsv_bufferSizeExt(
     n_rhs: i64,
     size: *mut usize,
 ) -> bandsolve_status_t {
-    guard(|| unsafe {
-        gpu::no_buffer::<Complex64>(device, p, SystemKind::Tridiagonal { n, periodic: false }, n_rhs, size)
-    })
+    guard(|| unsafe { gpu::no_buffer::<Complex64>(device, p, Tridiagonal { n, periodic: false }, n_rhs, size) })
 }
 
 /// Solves as `bandsolveZgtsv`, with arrays in the memory of `device`, in the order of `stream`, a `cudaStream_t`. What was
@@ -34,7 +33,7 @@ pub unsafe extern "C" fn bandsolveGpuZgtsv(
     buffer: *mut c_void,
 ) -> bandsolve_status_t {
     let (at, sides) = (At { device, stream }, Sides { n_rhs, x, rhs, buffer });
-    guard(|| unsafe { gpu::three(at, p, SystemKind::Tridiagonal { n, periodic: false }, [sub, diag, sup], sides) })
+    guard(|| unsafe { gpu::three(at, p, Tridiagonal { n, periodic: false }, [sub, diag, sup], sides) })
 }
 
 /// Bytes of buffer for `bandsolveGpuZcgtsv`: 0, the device keeps what is needed.
@@ -46,9 +45,7 @@ pub unsafe extern "C" fn bandsolveGpuZcgtsv_bufferSizeExt(
     n_rhs: i64,
     size: *mut usize,
 ) -> bandsolve_status_t {
-    guard(|| unsafe {
-        gpu::no_buffer::<Complex64>(device, p, SystemKind::Tridiagonal { n, periodic: true }, n_rhs, size)
-    })
+    guard(|| unsafe { gpu::no_buffer::<Complex64>(device, p, Tridiagonal { n, periodic: true }, n_rhs, size) })
 }
 
 /// Solves as `bandsolveZcgtsv`, otherwise as `bandsolveGpuZgtsv`.
@@ -67,7 +64,7 @@ pub unsafe extern "C" fn bandsolveGpuZcgtsv(
     buffer: *mut c_void,
 ) -> bandsolve_status_t {
     let (at, sides) = (At { device, stream }, Sides { n_rhs, x, rhs, buffer });
-    guard(|| unsafe { gpu::three(at, p, SystemKind::Tridiagonal { n, periodic: true }, [sub, diag, sup], sides) })
+    guard(|| unsafe { gpu::three(at, p, Tridiagonal { n, periodic: true }, [sub, diag, sup], sides) })
 }
 
 /// Bytes of buffer for `bandsolveGpuZbgtsv`: 0, the device keeps what is needed.
@@ -80,9 +77,7 @@ pub unsafe extern "C" fn bandsolveGpuZbgtsv_bufferSizeExt(
     block: i64,
     size: *mut usize,
 ) -> bandsolve_status_t {
-    guard(|| unsafe {
-        gpu::no_buffer::<Complex64>(device, p, SystemKind::Blocks { n, block, periodic: false }, n_rhs, size)
-    })
+    guard(|| unsafe { gpu::no_buffer::<Complex64>(device, p, Blocks { n, block, periodic: false }, n_rhs, size) })
 }
 
 /// Solves as `bandsolveZbgtsv`, with blocks of up to 4 rows, otherwise as `bandsolveGpuZgtsv`.
@@ -102,7 +97,7 @@ pub unsafe extern "C" fn bandsolveGpuZbgtsv(
     buffer: *mut c_void,
 ) -> bandsolve_status_t {
     let (at, sides) = (At { device, stream }, Sides { n_rhs, x, rhs, buffer });
-    guard(|| unsafe { gpu::three(at, p, SystemKind::Blocks { n, block, periodic: false }, [sub, diag, sup], sides) })
+    guard(|| unsafe { gpu::three(at, p, Blocks { n, block, periodic: false }, [sub, diag, sup], sides) })
 }
 
 /// Bytes of buffer for `bandsolveGpuZcbgtsv`: 0, the device keeps what is needed.
@@ -115,9 +110,7 @@ pub unsafe extern "C" fn bandsolveGpuZcbgtsv_bufferSizeExt(
     block: i64,
     size: *mut usize,
 ) -> bandsolve_status_t {
-    guard(|| unsafe {
-        gpu::no_buffer::<Complex64>(device, p, SystemKind::Blocks { n, block, periodic: true }, n_rhs, size)
-    })
+    guard(|| unsafe { gpu::no_buffer::<Complex64>(device, p, Blocks { n, block, periodic: true }, n_rhs, size) })
 }
 
 /// Solves as `bandsolveZcbgtsv`, with blocks of up to 4 rows, otherwise as `bandsolveGpuZgtsv`.
@@ -137,7 +130,7 @@ pub unsafe extern "C" fn bandsolveGpuZcbgtsv(
     buffer: *mut c_void,
 ) -> bandsolve_status_t {
     let (at, sides) = (At { device, stream }, Sides { n_rhs, x, rhs, buffer });
-    guard(|| unsafe { gpu::three(at, p, SystemKind::Blocks { n, block, periodic: true }, [sub, diag, sup], sides) })
+    guard(|| unsafe { gpu::three(at, p, Blocks { n, block, periodic: true }, [sub, diag, sup], sides) })
 }
 
 /// Bytes of factorization buffer for `bandsolveGpuZbgtf`: enough to have an address.
@@ -190,9 +183,7 @@ pub unsafe extern "C" fn bandsolveGpuZbgtrfs_bufferSizeExt(
     block: i64,
     size: *mut usize,
 ) -> bandsolve_status_t {
-    guard(|| unsafe {
-        gpu::no_buffer::<Complex64>(device, p, SystemKind::Blocks { n, block, periodic: false }, n_rhs, size)
-    })
+    guard(|| unsafe { gpu::no_buffer::<Complex64>(device, p, Blocks { n, block, periodic: false }, n_rhs, size) })
 }
 
 /// Solves as `bandsolveGpuZbgtsv` with the factors of `bandsolveGpuZbgtf`, which was called with the same p, n, block, sub,
@@ -229,7 +220,7 @@ pub unsafe extern "C" fn bandsolveGpuZgbsv_bufferSizeExt(
     upper: i64,
     size: *mut usize,
 ) -> bandsolve_status_t {
-    guard(|| unsafe { gpu::no_buffer::<Complex64>(device, p, SystemKind::Banded { n, lower, upper }, n_rhs, size) })
+    guard(|| unsafe { gpu::no_buffer::<Complex64>(device, p, Banded { n, lower, upper }, n_rhs, size) })
 }
 
 /// Solves as `bandsolveZgbsv`, with up to 4 diagonals on either side, otherwise as `bandsolveGpuZgtsv`. The matrix is read where
@@ -249,7 +240,7 @@ pub unsafe extern "C" fn bandsolveGpuZgbsv(
     buffer: *mut c_void,
 ) -> bandsolve_status_t {
     let (at, sides) = (At { device, stream }, Sides { n_rhs, x, rhs, buffer });
-    guard(|| unsafe { gpu::banded(at, p, SystemKind::Banded { n, lower, upper }, bands, sides) })
+    guard(|| unsafe { gpu::banded(at, p, Banded { n, lower, upper }, bands, sides) })
 }
 
 /// Bytes of buffer for `bandsolveGpuZgtsv_csc2dense`: 0, the device keeps what is needed.
@@ -261,9 +252,7 @@ pub unsafe extern "C" fn bandsolveGpuZgtsv_csc2dense_bufferSizeExt(
     n_rhs: i64,
     size: *mut usize,
 ) -> bandsolve_status_t {
-    guard(|| unsafe {
-        gpu::no_buffer::<Complex64>(device, p, SystemKind::Tridiagonal { n, periodic: false }, n_rhs, size)
-    })
+    guard(|| unsafe { gpu::no_buffer::<Complex64>(device, p, Tridiagonal { n, periodic: false }, n_rhs, size) })
 }
 
 /// Solves as `bandsolveZgtsv_csc2dense`, otherwise as `bandsolveGpuZgtsv`. Rows of a column ascend, and no row comes twice.
