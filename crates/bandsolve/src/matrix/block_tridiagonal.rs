@@ -228,10 +228,22 @@ fn multiply<T: Scalar>(a: &BlockRows<'_, T>, range: Range<usize>, x: View<'_, T>
         join(|| multiply(a, range.start..middle, x, top), || multiply(a, middle..range.end, x, bottom));
         return;
     }
+    const { assert!(SMALL_BLOCK_MAX == 8) };
+    let small = match b {
+        1 => Some(multiply_small::<T, 1> as fn(&BlockRows<'_, T>, usize, View<'_, T>, ViewMut<'_, T>)),
+        2 => Some(multiply_small::<T, 2> as _),
+        3 => Some(multiply_small::<T, 3> as _),
+        4 => Some(multiply_small::<T, 4> as _),
+        5 => Some(multiply_small::<T, 5> as _),
+        6 => Some(multiply_small::<T, 6> as _),
+        7 => Some(multiply_small::<T, 7> as _),
+        8 => Some(multiply_small::<T, 8> as _),
+        _ => None,
+    };
     for (k, row) in range.enumerate() {
         let mut y = y.as_mut().rows(k * b..(k + 1) * b);
-        if b <= SMALL_BLOCK_MAX {
-            multiply_small(a, row, x, y);
+        if let Some(small) = small {
+            small(a, row, x, y);
             continue;
         }
         for (nth, (column, block)) in a.blocks(row).into_iter().flatten().enumerate() {
@@ -243,20 +255,20 @@ fn multiply<T: Scalar>(a: &BlockRows<'_, T>, range: Range<usize>, x: View<'_, T>
     }
 }
 
-/// One block row of [`multiply`], without calls for a few numbers each.
-#[inline]
-fn multiply_small<T: Scalar>(a: &BlockRows<'_, T>, row: usize, x: View<'_, T>, mut y: ViewMut<'_, T>) {
-    let b = a.block;
-    let mut sums = [T::ZERO; SMALL_BLOCK_MAX];
+/// One block row of [`multiply`], without calls for a few numbers each. Loops of a known length are unrolled.
+fn multiply_small<T: Scalar, const B: usize>(a: &BlockRows<'_, T>, row: usize, x: View<'_, T>, mut y: ViewMut<'_, T>) {
+    let blocks = a.blocks(row);
     for s in 0..x.ncols() {
-        sums.fill(T::ZERO);
-        let x = x.column(s);
-        for (column, block) in a.blocks(row).into_iter().flatten() {
-            for (x, entries) in x[column * b..][..b].iter().zip(block.chunks_exact(b)) {
-                sums.iter_mut().zip(entries).for_each(|(sum, a)| *sum += *a * *x);
+        let (mut sums, x) = ([T::ZERO; B], x.column(s));
+        for (column, block) in blocks.iter().flatten() {
+            let (x, block) = (&x[column * B..][..B], &block[..B * B]);
+            for c in 0..B {
+                for r in 0..B {
+                    sums[r] += block[c * B + r] * x[c];
+                }
             }
         }
-        y.as_mut().column(s).copy_from_slice(&sums[..b]);
+        y.as_mut().column(s).copy_from_slice(&sums);
     }
 }
 
