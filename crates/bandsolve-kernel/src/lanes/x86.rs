@@ -106,6 +106,54 @@ macro_rules! chosen_at_run_time {
     };
 }
 
+/// What is read from exponents, as integers.
+macro_rules! bits {
+    ($cast:ident, $uncast:ident, $and:ident, $sub:ident, $set1:ident, $exponent:literal, $normal:literal) => {
+        #[inline(always)]
+        fn equilibrate(self) -> Self {
+            let e = self.max(Self::splat(<Self::Real as RealScalar>::MIN_POSITIVE));
+            // SAFETY: as in `splat`.
+            Self(unsafe { $uncast($sub($set1($exponent), $and($cast(e.0), $set1($exponent)))) })
+        }
+        #[inline(always)]
+        fn normalizer(self) -> Self {
+            // SAFETY: as in `splat`.
+            Self(unsafe { $uncast($sub($set1($normal), $and($cast(self.0), $set1($exponent)))) })
+        }
+        #[inline(always)]
+        fn log_gap(self, other: Self) -> Self {
+            // SAFETY: as in `splat`.
+            Self(unsafe { $uncast($sub($cast(self.0), $cast(other.0))) })
+        }
+    };
+}
+
+/// Transposition and the order of lanes, of registers that are wider than 128 bits.
+macro_rules! moves {
+    ($tile:ident, $untile:ident, $interleave:ident, [$swap:ident, $pairs:literal]) => {
+        #[inline(always)]
+        unsafe fn load_columns(src: *const Self::Real, stride: usize) -> [Self; 4] {
+            // SAFETY: the caller's promise.
+            unsafe { $tile(src, stride) }
+        }
+        #[inline(always)]
+        unsafe fn store_columns(columns: [Self; 4], dst: *mut Self::Real, stride: usize) {
+            // SAFETY: the caller's promise.
+            unsafe { $untile(columns, dst, stride) }
+        }
+        #[inline(always)]
+        fn interleave(self, other: Self) -> [Self; 2] {
+            // SAFETY: as in `splat`.
+            unsafe { $interleave(self, other) }
+        }
+        #[inline(always)]
+        fn swap_pairs(self) -> Self {
+            // SAFETY: as in `splat`.
+            Self(unsafe { $swap::<$pairs>(self.0) })
+        }
+    };
+}
+
 /// 4×4 transposition inside each 128-bit block. A vector takes its blocks from different rows as it is loaded, which needs no
 /// shuffle.
 macro_rules! transpose_blocks {

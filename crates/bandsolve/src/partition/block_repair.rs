@@ -8,9 +8,9 @@
 use crate::contract::equations::Equations;
 use crate::matrix::Banded;
 use crate::memory::{collected, copied, zeroed};
-use crate::partition::repair::{Repair, Windows, error};
+use crate::partition::repair::{Repair, Windows};
 use crate::pivoted::band_lu::BandLu;
-use bandsolve_kernel::{RealScalar, Scalar, Simd};
+use bandsolve_kernel::{Scalar, Simd};
 use core::ops::Range;
 
 /// Block rows on either side of a bad partition, try by try: where one window happens to be nearly singular itself, another is not.
@@ -24,6 +24,15 @@ pub(crate) struct BlockWindows<E> {
 }
 
 impl<T: Scalar, E: Equations<T>> Windows<T> for BlockWindows<E> {
+    fn row(repair: &Repair<'_, T, Self>, i: usize) -> (T, T::Real) {
+        let (mut residual, mut sum) = (repair.rhs[i], T::Real::ZERO);
+        repair.windows.equations.visit_row(i, |j, a| {
+            residual -= a * repair.x[j];
+            sum += Scalar::abs(a);
+        });
+        (residual, sum * repair.x_max + Scalar::abs(repair.rhs[i]))
+    }
+
     fn mend(repair: &mut Repair<'_, T, Self>, rows: Range<usize>) -> Option<f64> {
         // The largest x is known better by now than when the rows were judged.
         let worst = repair.worst(rows.clone());
@@ -38,27 +47,9 @@ impl<T: Scalar, E: Equations<T>> Windows<T> for BlockWindows<E> {
 }
 
 impl<T: Scalar, E: Equations<T>> Repair<'_, T, BlockWindows<E>> {
-    /// d − A·x and Σ|a|·‖x‖∞ + |d| of row `i`.
-    fn row(&self, i: usize) -> (T, T::Real) {
-        let (mut residual, mut sum) = (self.rhs[i], T::Real::ZERO);
-        self.windows.equations.visit_row(i, |j, a| {
-            residual -= a * self.x[j];
-            sum += Scalar::abs(a);
-        });
-        (residual, sum * self.x_max + Scalar::abs(self.rhs[i]))
-    }
-
-    /// The largest error of some rows; NaN if a number leaves the range of the type.
-    fn worst(&self, rows: Range<usize>) -> f64 {
-        rows.fold(0.0, |worst: f64, i| {
-            let (residual, scale) = self.row(i);
-            worst.max_nan(error(residual, scale))
-        })
-    }
-
     /// Corrects x in the rows of `window`; the largest error of the rows that this touches, if that is good.
     fn correct(&mut self, window: Range<usize>) -> Option<f64> {
-        let mut dx = collected(window.clone().map(|i| self.row(i).0)).ok()?;
+        let mut dx = collected(window.clone().map(|i| Windows::row(self, i).0)).ok()?;
         let (lu, singular) = BandLu::scaled(&self.restricted(&window)?, self.windows.simd).ok()?;
         if singular {
             return None;

@@ -227,10 +227,10 @@ pub(crate) fn solve_level<T: Scalar>(
     let (sub, stack) = stack.make_aligned_raw::<T>(n * b * b, ALIGN);
     let (diag, stack) = stack.make_aligned_raw::<T>(n * b * b, ALIGN);
     let (sup, stack) = stack.make_aligned_raw::<T>(n * b * b, ALIGN);
-    // Scalars are solved for in place, and have an unknown before the first partition and one after the last.
-    let (beyond, apart) = if blocks.is_some() { (0, n_rhs * n * b) } else { (1, 0) };
-    let (coarse, stack) = stack.make_aligned_raw::<T>(n_rhs * (n + 2 * beyond) * b, ALIGN);
-    let (solution, stack) = stack.make_aligned_raw::<T>(apart, ALIGN);
+    let [own, apart] = settings.coarse_columns(n);
+    let beyond = (own - n) / 2;
+    let (coarse, stack) = stack.make_aligned_raw::<T>(n_rhs * own * b, ALIGN);
+    let (solution, stack) = stack.make_aligned_raw::<T>(n_rhs * apart * b, ALIGN);
     let mut coarse = columns_mut(coarse, n_rhs);
     let level = Level { settings, cut, matrix, n_rhs };
     let parts = 0..cut.partitions();

@@ -122,9 +122,8 @@ pub(crate) fn factor<T: Scalar, A: Partitionable<T>>(
     decision: &Decision,
     a: Arc<A>,
 ) -> Result<Factors<T, A>> {
-    let page = Method::SpikeTruncated.page();
-    let truncated =
-        decision.is_auto().then(|| format!("spikes decay below rounding inside partitions ({page})").into());
+    let (page, free) = (Method::SpikeTruncated.page(), decision.is_auto() && scheme.truncation != Truncation::Never);
+    let truncated = free.then(|| format!("spikes decay below rounding inside partitions ({page})").into());
     let own = Partitioned { options: decision.options, scheme, truncated };
     let (settings, size) = own.settings::<T, A>(&a);
     let scaled = size.blocks.is_none() && settings.how::<T::Real>().scaling == Scaling::Rows;

@@ -32,11 +32,28 @@ pub(crate) struct Repair<'a, T: Scalar, W> {
 
 /// The rows of a matrix, of which a few can be solved for alone.
 pub(crate) trait Windows<T: Scalar>: Sized {
+    /// d − A·x and Σ|a|·‖x‖∞ + |d| of row `i`.
+    fn row(repair: &Repair<'_, T, Self>, i: usize) -> (T, T::Real);
+
     /// Mends the bad rows among some; returns the largest error of these afterwards, `None` if that is not good.
     fn mend(repair: &mut Repair<'_, T, Self>, rows: Range<usize>) -> Option<f64>;
 }
 
-impl<T: Scalar, W> Repair<'_, T, W> {
+impl<T: Scalar, W: Windows<T>> Repair<'_, T, W> {
+    /// |d − A·x| / (Σ|a|·‖x‖∞ + |d|) of row `i`; NaN where that leaves the range of the type.
+    pub fn error(&self, i: usize) -> f64 {
+        let (residual, scale) = W::row(self, i);
+        if !(scale <= T::Real::SAFE && scale * T::Real::SAFE >= T::Real::ONE) {
+            return f64::NAN;
+        }
+        Scalar::abs(residual).to_f64() / scale.to_f64()
+    }
+
+    /// The largest of some rows; NaN if one is.
+    pub fn worst(&self, rows: Range<usize>) -> f64 {
+        rows.fold(0.0, |worst: f64, i| worst.max_nan(self.error(i)))
+    }
+
     /// Notes that an unknown is changed: changes in the last digits do not matter.
     pub fn note(&mut self, x: T, dx: T) {
         let large = self.x_max * T::Real::from_f64(0.5);
@@ -45,15 +62,13 @@ impl<T: Scalar, W> Repair<'_, T, W> {
     }
 }
 
-/// |r| / scale; NaN where that leaves the range of the type.
-pub(crate) fn error<T: Scalar>(residual: T, scale: T::Real) -> f64 {
-    if !(scale <= T::Real::SAFE && scale * T::Real::SAFE >= T::Real::ONE) {
-        return f64::NAN;
-    }
-    Scalar::abs(residual).to_f64() / scale.to_f64()
-}
-
 impl<T: Scalar> Windows<T> for Rows<'_, T> {
+    fn row(repair: &Repair<'_, T, Self>, i: usize) -> (T, T::Real) {
+        let ((a, b, c), d) = (repair.windows.row(i), repair.rhs[i]);
+        let scale = (Scalar::abs(a) + Scalar::abs(b) + Scalar::abs(c)) * repair.x_max + Scalar::abs(d);
+        (d - repair.windows.dot(i, repair.x), scale)
+    }
+
     fn mend(repair: &mut Repair<'_, T, Self>, rows: Range<usize>) -> Option<f64> {
         let mut worst: f64 = 0.0;
         for i in rows {
@@ -69,17 +84,6 @@ impl<T: Scalar> Windows<T> for Rows<'_, T> {
 }
 
 impl<T: Scalar> Repair<'_, T, Rows<'_, T>> {
-    /// |d − Ax| / (Σ|a|·‖x‖∞ + |d|) of row `i`; NaN where that leaves the range of the type.
-    fn error(&self, i: usize) -> f64 {
-        let (a, b, c) = self.windows.row(i);
-        let scale = (Scalar::abs(a) + Scalar::abs(b) + Scalar::abs(c)) * self.x_max + Scalar::abs(self.rhs[i]);
-        error(self.rhs[i] - self.windows.dot(i, self.x), scale)
-    }
-
-    fn worst(&self, span: Range<usize>) -> f64 {
-        span.fold(0.0, |worst: f64, i| worst.max_nan(self.error(i)))
-    }
-
     /// Corrects x in the rows within `reach` of row `i`; the largest error of the rows that this touches if that is good.
     fn correct(&mut self, i: usize, reach: usize) -> Option<f64> {
         let n = self.windows.n();

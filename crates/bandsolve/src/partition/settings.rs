@@ -140,17 +140,20 @@ impl<'a> Settings<'a> {
         BlockPivots { exchange, noise: X::from_f64(self.options.noise_threshold) }
     }
 
+    /// Rows or block rows of a coarse right-hand side, and of its solution where it stands apart: scalars are solved for in place, and
+    /// have an unknown before the first partition and one after the last.
+    pub fn coarse_columns(&self, coarse: usize) -> [usize; 2] {
+        if self.blocks.is_some() { [coarse, coarse] } else { [coarse + 2, 0] }
+    }
+
     /// Scratch of [`solve_level`](crate::partition::level::solve_level) for `n` rows or block rows, without tile memory.
     pub fn level_scratch<T: Scalar>(&self, n: usize, n_rhs: usize) -> StackReq {
         let (coarse, block) = (self.cut(n).coarse(), self.block());
         let array = StackReq::new_aligned::<T>(coarse.saturating_mul(block * block), ALIGN);
         let column = |rows: usize| StackReq::new_aligned::<T>(rows.saturating_mul(block * n_rhs), ALIGN);
-        let columns = match self.blocks {
-            None => column(coarse + 2),
-            Some(_) => column(coarse).and(column(coarse)),
-        };
+        let [own, apart] = self.coarse_columns(coarse).map(column);
         let below = if coarse == 2 { StackReq::empty() } else { self.level_scratch::<T>(coarse, n_rhs) };
-        StackReq::all_of(&[array, array, array, columns, below])
+        StackReq::all_of(&[array, array, array, own, apart, below])
     }
 
     /// Scratch of [`solve_level`](crate::partition::level::solve_level).

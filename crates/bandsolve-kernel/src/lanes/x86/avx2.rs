@@ -27,6 +27,8 @@ macro_rules! avx2 {
         impl Lanes for $name {
             common!($($common)*);
             chosen_at_run_time!($($chosen)*);
+            bits!($cast, $uncast, _mm256_and_si256, $isub, $iset1, $exponent, $normal);
+            moves!($tile, $untile, $interleave, [$swap, $pairs]);
             type Mask = $reg;
             #[inline(always)]
             unsafe fn load_first(p: *const Self::Real, count: usize) -> Self {
@@ -60,54 +62,12 @@ macro_rules! avx2 {
                 Self(unsafe { $blend(no.0, yes.0, mask) })
             }
             #[inline(always)]
-            fn equilibrate(self) -> Self {
-                let e = self.max(Self::splat(<Self::Real as RealScalar>::MIN_POSITIVE));
-                // SAFETY: as in `splat`.
-                unsafe {
-                    let all = $iset1($exponent);
-                    Self($uncast($isub(all, _mm256_and_si256($cast(e.0), all))))
-                }
-            }
-            #[inline(always)]
-            fn normalizer(self) -> Self {
-                // SAFETY: as in `splat`.
-                unsafe {
-                    let exponent = _mm256_and_si256($cast(self.0), $iset1($exponent));
-                    Self($uncast($isub($iset1($normal), exponent)))
-                }
-            }
-            #[inline(always)]
-            fn log_gap(self, other: Self) -> Self {
-                // SAFETY: as in `splat`.
-                Self(unsafe { $uncast($isub($cast(self.0), $cast(other.0))) })
-            }
-            #[inline(always)]
             fn max_bits(self, other: Self) -> Self {
                 // SAFETY: as in `splat`.
                 unsafe {
                     let larger = $igt($cast(self.0), $cast(other.0));
                     Self($blend(other.0, self.0, $uncast(larger)))
                 }
-            }
-            #[inline(always)]
-            unsafe fn load_columns(src: *const Self::Real, stride: usize) -> [Self; 4] {
-                // SAFETY: the caller's promise.
-                unsafe { $tile(src, stride) }
-            }
-            #[inline(always)]
-            unsafe fn store_columns(columns: [Self; 4], dst: *mut Self::Real, stride: usize) {
-                // SAFETY: the caller's promise.
-                unsafe { $untile(columns, dst, stride) }
-            }
-            #[inline(always)]
-            fn interleave(self, other: Self) -> [Self; 2] {
-                // SAFETY: as in `splat`.
-                unsafe { $interleave(self, other) }
-            }
-            #[inline(always)]
-            fn swap_pairs(self) -> Self {
-                // SAFETY: as in `splat`.
-                Self(unsafe { $swap::<$pairs>(self.0) })
             }
         }
     };

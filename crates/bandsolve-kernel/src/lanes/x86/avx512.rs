@@ -18,6 +18,8 @@ macro_rules! avx512 {
         impl Lanes for $name {
             common!($($common)*);
             chosen_at_run_time!($($chosen)*);
+            bits!($cast, $uncast, $and, $isub, $iset1, $exponent, $normal);
+            moves!($tile, $untile, $interleave, [$swap, $pairs]);
             type Mask = $mask;
             #[inline(always)]
             unsafe fn load_first(p: *const Self::Real, count: usize) -> Self {
@@ -121,22 +123,6 @@ macro_rules! avx512 {
                 Self(unsafe { $blend(mask, no.0, yes.0) })
             }
             #[inline(always)]
-            fn equilibrate(self) -> Self {
-                let e = self.max(Self::splat(<Self::Real as RealScalar>::MIN_POSITIVE));
-                // SAFETY: as in `splat`.
-                Self(unsafe { $uncast($isub($iset1($exponent), $and($cast(e.0), $iset1($exponent)))) })
-            }
-            #[inline(always)]
-            fn normalizer(self) -> Self {
-                // SAFETY: as in `splat`.
-                Self(unsafe { $uncast($isub($iset1($normal), $and($cast(self.0), $iset1($exponent)))) })
-            }
-            #[inline(always)]
-            fn log_gap(self, other: Self) -> Self {
-                // SAFETY: as in `splat`.
-                Self(unsafe { $uncast($isub($cast(self.0), $cast(other.0))) })
-            }
-            #[inline(always)]
             fn max_bits(self, other: Self) -> Self {
                 // SAFETY: as in `splat`.
                 Self(unsafe { $uncast($imax($cast(self.0), $cast(other.0))) })
@@ -145,26 +131,6 @@ macro_rules! avx512 {
             fn recips(self) -> [Self; 2] {
                 // SAFETY: as in `splat`.
                 unsafe { $recips(self) }
-            }
-            #[inline(always)]
-            unsafe fn load_columns(src: *const Self::Real, stride: usize) -> [Self; 4] {
-                // SAFETY: the caller's promise.
-                unsafe { $tile(src, stride) }
-            }
-            #[inline(always)]
-            unsafe fn store_columns(columns: [Self; 4], dst: *mut Self::Real, stride: usize) {
-                // SAFETY: the caller's promise.
-                unsafe { $untile(columns, dst, stride) }
-            }
-            #[inline(always)]
-            fn interleave(self, other: Self) -> [Self; 2] {
-                // SAFETY: as in `splat`.
-                unsafe { $interleave(self, other) }
-            }
-            #[inline(always)]
-            fn swap_pairs(self) -> Self {
-                // SAFETY: as in `splat`.
-                Self(unsafe { $swap::<$pairs>(self.0) })
             }
         }
     };

@@ -19,6 +19,7 @@ macro_rules! sse2 {
         operators!($name, $($ops)*);
         impl Lanes for $name {
             common!($($common)*);
+            bits!($to_int, $from_int, _mm_and_si128, $sub_int, $set1_int, $exponent, $normal);
             const PORTABLE: bool = true;
             type Mask = $vector;
             #[inline(always)]
@@ -52,29 +53,6 @@ macro_rules! sse2 {
             fn select(mask: $vector, yes: Self, no: Self) -> Self {
                 // SAFETY: SSE2.
                 Self(unsafe { $or($and(mask, yes.0), $andnot(mask, no.0)) })
-            }
-            #[inline(always)]
-            fn equilibrate(self) -> Self {
-                let e = self.max(Self::splat(<Self::Real as RealScalar>::MIN_POSITIVE));
-                // SAFETY: SSE2.
-                unsafe {
-                    let exponent = $set1_int($exponent);
-                    let own = _mm_and_si128($to_int(e.0), exponent);
-                    Self($from_int($sub_int(exponent, own)))
-                }
-            }
-            #[inline(always)]
-            fn normalizer(self) -> Self {
-                // SAFETY: SSE2.
-                unsafe {
-                    let own = _mm_and_si128($to_int(self.0), $set1_int($exponent));
-                    Self($from_int($sub_int($set1_int($normal), own)))
-                }
-            }
-            #[inline(always)]
-            fn log_gap(self, other: Self) -> Self {
-                // SAFETY: SSE2.
-                Self(unsafe { $from_int($sub_int($to_int(self.0), $to_int(other.0))) })
             }
             #[inline(always)]
             fn max_bits(self, other: Self) -> Self {
