@@ -11,7 +11,8 @@
 #include <utility>
 #include <vector>
 
-// Saves the registers that a function must keep on the stack, stores the stack pointer at `save`, and goes on at `to`.
+// Saves the registers that a function must keep on the stack, stores the stack pointer at `save`, and goes on at `to`. (By a jump:
+// processors expect that a function returns to where it was called.)
 #if defined(__x86_64__)
 asm(R"(
 .text
@@ -32,7 +33,8 @@ emulator_switch:
   popq %r12
   popq %rbx
   popq %rbp
-  ret
+  popq %rcx
+  jmpq *%rcx
 )");
 static const size_t KEPT = 6;
 static const size_t RETURN = 6;
@@ -67,19 +69,18 @@ emulator_switch:
   ldp d12, d13, [sp, #128]
   ldp d14, d15, [sp, #144]
   add sp, sp, #160
-  ret
+  br x30
 )");
 static const size_t KEPT = 20;
 static const size_t RETURN = 11;
 #else
 #error "no context switch for this processor"
 #endif
-extern "C" void emulator_switch(void** save, void* to);
-
 namespace emulator {
 
 static const int WARP = 32;
-static const size_t STACK = 64 << 10;
+// Not a power of two: the ends of the stacks, which are what is used, would fall on the same few lines of the caches.
+static const size_t STACK = (64 << 10) + 17 * 64;
 
 struct Block {
   Dim index, size, grid;
@@ -89,23 +90,15 @@ struct Block {
   void* arguments;
 };
 
-__thread Block* block;
-__thread Thread* current;
-static __thread void* scheduler;
-static __thread const char* kernel = "";
+OWN Block* block;
+OWN Thread* current;
+OWN void* scheduler;
+static OWN const char* kernel = "";
 
 Dim block_index() { return block->index; }
 Dim block_size() { return block->size; }
 Dim grid_size() { return block->grid; }
 unsigned char* shared_memory() { return block->shared; }
-
-void yield() { emulator_switch(&current->stack_pointer, scheduler); }
-
-void wait(Wait what, int line) {
-  current->wait = what;
-  current->line = line;
-  yield();
-}
 
 void fail(const char* message) {
   fprintf(stderr, "kernel %s: %s", kernel, message);
@@ -134,6 +127,7 @@ static void prepare(Thread& t) {
 #endif
   t.stack_pointer = top;
   t.returned = false;
+  t.turn = false;
   t.wait = Wait::Nothing;
   t.line = 0;
 }
@@ -210,11 +204,11 @@ struct Order {
   }
 };
 
-// Lets every thread of a block run until it waits; returns whether any did.
-static bool run_threads(Block& b, Order& order) {
+// Lets some threads of a block run until each waits; returns whether any did.
+static bool run(Block& b, const int* numbers, int count) {
   bool ran = false;
-  for (int i : order.of((int)b.threads.size())) {
-    Thread& t = b.threads[(size_t)i];
+  for (int k = 0; k < count; ++k) {
+    Thread& t = b.threads[(size_t)numbers[k]];
     if (t.returned || t.wait != Wait::Nothing) continue;
     current = &t;
     emulator_switch(&scheduler, t.stack_pointer);
@@ -223,58 +217,75 @@ static bool run_threads(Block& b, Order& order) {
   return ran;
 }
 
-// Lets those go on that have met; `false` if none have.
-static bool release(Block& b) {
-  bool released = false;
-  int returned = 0, at_barrier = 0;
-  const int n = (int)b.threads.size();
-  for (int first = 0; first < n; first += WARP) {
-    const int end = std::min(first + WARP, n);
-    int gone = 0, waiting = 0, line = 0;
-    bool same = true;
-    for (int i = first; i < end; ++i) {
-      const Thread& t = b.threads[(size_t)i];
-      gone += t.returned;
-      at_barrier += !t.returned && t.wait == Wait::Block;
-      if (!t.returned && t.wait == Wait::Warp) {
-        same = same && (!waiting || t.line == line);
-        line = t.line;
-        ++waiting;
-      }
-    }
-    returned += gone;
-    if (waiting && waiting + gone == end - first) {
-      current = &b.threads[(size_t)first];
-      if (gone) fail("an operation of the warp after some of its lanes returned");
-      if (!same) fail("lanes of a warp are at different operations");
-      for (int i = first; i < end; ++i) b.threads[(size_t)i].wait = Wait::Nothing;
-      released = true;
+// Lets a warp go on whose lanes have met; `false` if they have not.
+static bool release_warp(Thread* warp) {
+  const int lanes = warp->lanes;
+  int gone = 0, waiting = 0, line = 0;
+  bool same = true;
+  for (int i = 0; i < lanes; ++i) {
+    const Thread& t = warp[i];
+    gone += t.returned;
+    if (!t.returned && t.wait == Wait::Warp) {
+      same = same && (!waiting || t.line == line);
+      line = t.line;
+      ++waiting;
     }
   }
+  if (!waiting || waiting + gone < lanes) return false;
+  current = warp;
+  if (gone) fail("an operation of the warp after some of its lanes returned");
+  if (!same) fail("lanes of a warp are at different operations");
+  for (int i = 0; i < lanes; ++i) warp[i].wait = Wait::Nothing;
+  return true;
+}
+
+// What became of a block.
+struct Round {
+  bool ran, moved, done;
+};
+
+// Lets the threads of a block run until all wait for more than their warp, or spin: warp after warp, or, where their order is random,
+// all mixed. Then lets them go on if all are at a barrier.
+static Round round(Block& b, Order& order) {
+  Round result = {};
+  const int n = (int)b.threads.size();
+  const int group = order.kind == 2 ? n : WARP;
+  for (int first = 0; first < n; first += group) {
+    const int count = std::min(group, n - first);
+    for (bool released = true; released;) {
+      const std::vector<int>& numbers = order.of(n);
+      result.ran = run(b, &numbers[(size_t)first], count) || result.ran;
+      released = false;
+      for (int k = 0; k < count; ++k) {
+        Thread& t = b.threads[(size_t)numbers[(size_t)(first + k)]];
+        if (t.lane == 0) released = release_warp(&t) || released;
+      }
+      result.moved = result.moved || released;
+    }
+  }
+  int returned = 0, at_barrier = 0, waiting = 0;
+  for (const Thread& t : b.threads) {
+    returned += t.returned;
+    waiting += !t.returned && t.wait != Wait::Nothing;
+    at_barrier += !t.returned && t.wait == Wait::Block;
+  }
+  current = &b.threads[0];
   if (at_barrier && at_barrier + returned == n) {
-    current = &b.threads[0];
     if (returned) fail("__syncthreads() after some threads of the block returned");
     for (Thread& t : b.threads) {
       current = &t;
       if (t.line != b.threads[0].line) fail("threads of a block are at different __syncthreads()");
+      t.wait = Wait::Nothing;
     }
-    for (Thread& t : b.threads) t.wait = Wait::Nothing;
-    released = true;
+    result.moved = true;
+  } else if (waiting && waiting + returned == n) {
+    fail("threads wait for one another at different barriers");
   }
-  return released;
+  result.done = returned == n;
+  return result;
 }
 
-struct Options {
-  // 0 forward, 1 reverse, 2 random.
-  int order;
-  u64 seed;
-  // Blocks that run at a time.
-  u32 resident;
-  // Rounds in which only waiting threads run, before they are taken for stuck.
-  u64 patience;
-};
-
-static void launch(const char* name, Dim grid, Dim size, size_t shared, void (*entry)(void*), void* arguments, Options o) {
+void launch(const char* name, Dim grid, Dim size, size_t shared, void (*entry)(void*), void* arguments, Options o) {
   struct sigaction act = {}, before, before_ill;
   act.sa_sigaction = stopped;
   act.sa_flags = SA_SIGINFO | SA_ONSTACK;
@@ -327,18 +338,10 @@ static void launch(const char* name, Dim grid, Dim size, size_t shared, void (*e
       Block& b = *blocks[(size_t)r];
       if (b.threads.empty()) continue;
       block = &b;
-      ran = run_threads(b, thread_order) || ran;
-      moved = release(b) || moved;
-      const bool done = std::all_of(b.threads.begin(), b.threads.end(), [](const Thread& t) { return t.returned; });
-      if (!done) {
-        const bool stuck = std::all_of(b.threads.begin(), b.threads.end(),
-                                       [](const Thread& t) { return t.returned || t.wait != Wait::Nothing; });
-        if (stuck) {
-          current = &b.threads[0];
-          fail("threads wait for one another at different barriers");
-        }
-        continue;
-      }
+      const Round round = emulator::round(b, thread_order);
+      ran = round.ran || ran;
+      moved = round.moved || moved;
+      if (!round.done) continue;
       moved = true;
       if (next < total) {
         start(b, (size_t)r);
@@ -357,70 +360,17 @@ static void launch(const char* name, Dim grid, Dim size, size_t shared, void (*e
   sigaltstack(&old_stack, nullptr);
 }
 
-// Arguments as cuLaunchKernel takes them: the i-th pointer points to the i-th argument.
-template <class... A> struct Call {
-  void (*kernel)(A...);
-  void** arguments;
-};
-
-template <class... A, size_t... I> static void invoke(const Call<A...>& c, std::index_sequence<I...>) {
-  c.kernel(*static_cast<std::remove_reference_t<A>*>(c.arguments[I])...);
-}
-
-template <class... A>
-static void start(const char* name, void (*kernel)(A...), const u32* grid, const u32* size, size_t shared, void** arguments,
-                  Options options) {
-  Call<A...> call{kernel, arguments};
-  auto entry = [](void* p) { invoke(*static_cast<Call<A...>*>(p), std::index_sequence_for<A...>{}); };
-  launch(name, {grid[0], grid[1], grid[2]}, {size[0], size[1], size[2]}, shared, entry, &call, options);
-}
-
 }  // namespace emulator
-
-#define INSTANCES "instances.h"
-#include "../kernels/kernels.cu"
-#include "broken.cu"
-
-using emulator::Options;
 
 // Runs a kernel; 1 if there is none of this name.
 extern "C" int emulator_launch(const char* name, const u32* grid, const u32* size, size_t shared, void** arguments, int order,
                                u64 seed, u32 resident) {
-  const Options options{order, seed, resident, 1 << 14};
-#define KERNEL(kernel)                                                             \
-  if (!strcmp(name, #kernel)) {                                                    \
-    emulator::start(name, kernel, grid, size, shared, arguments, options);         \
-    return 0;                                                                      \
+  const emulator::Options options{order, seed, resident, 1 << 14};
+  int (*const families[])(const char*, const u32*, const u32*, size_t, void**, emulator::Options) = {
+      emulator_f32, emulator_f64, emulator_c32, emulator_c64, emulator_broken};
+  for (auto family : families) {
+    if (!family(name, grid, size, shared, arguments, options)) return 0;
   }
-#undef RPTS
-#undef RESIDUAL
-#undef CORRECT
-#undef BATCH
-#undef FACTORED
-#undef SPARSE
-#undef CARD
-#undef SCAN
-#undef CYCLIC
-#define RPTS(suffix, ...) KERNEL(reduce_##suffix) KERNEL(substitute_##suffix) KERNEL(finish_##suffix)
-#define RESIDUAL(suffix, ...) KERNEL(residual_##suffix) KERNEL(mend_##suffix)
-#define CORRECT(suffix, ...) KERNEL(correct_##suffix)
-#define FACTORED(suffix, ...) \
-  KERNEL(factor_##suffix) KERNEL(reducefactored_##suffix) KERNEL(substitutefactored_##suffix)
-#define SPARSE(suffix, ...) KERNEL(check_##suffix) KERNEL(scatter_##suffix) KERNEL(prune_##suffix)
-#define CARD(suffix, ...) KERNEL(card_##suffix)
-#define SCAN(suffix, ...) KERNEL(ludown_##suffix) KERNEL(pairsdown_##suffix) KERNEL(up_##suffix)
-#define CYCLIC(suffix, ...) KERNEL(cyclic_##suffix) KERNEL(spikereduce_##suffix) KERNEL(spikesubstitute_##suffix)
-#define BATCH(suffix, ...) KERNEL(interleaved_##suffix) KERNEL(alone_##suffix)
-#include "../kernels/instances.h"
-  KERNEL(no_barrier)
-  KERNEL(divergent_barrier)
-  KERNEL(two_barriers)
-  KERNEL(beyond_the_end)
-  KERNEL(beyond_shared_memory)
-  KERNEL(absent_lane)
-  KERNEL(torn_warp)
-  KERNEL(waits_for_nobody)
-#undef KERNEL
   return 1;
 }
 

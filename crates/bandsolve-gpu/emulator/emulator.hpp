@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
+#include <utility>
 
 typedef unsigned int u32;
 typedef unsigned long long u64;
@@ -19,64 +20,126 @@ struct Dim {
 };
 
 /// What a fiber waits for.
-enum class Wait { Nothing, Warp, Block };
+enum class Wait : unsigned char { Nothing, Warp, Block };
 
 /// A value on its way from lane to lane.
 struct Slot {
   unsigned char bytes[32];
 };
 
-struct Thread {
+struct alignas(64) Thread {
   void* stack_pointer;
-  unsigned char* stack;
-  Dim index;
   /// The first thread of its warp, how many these are, and its own number among them.
   Thread* warp;
   int lanes, lane;
-  bool returned;
-  Wait wait;
   /// Where in the source it waits.
   int line;
-  Slot slot;
-  bool predicate;
+  Wait wait;
+  bool returned;
+  /// The slot for the next value.
+  bool turn;
+  Dim index;
+  unsigned char* stack;
+  /// Two, in turns: a lane writes the next value while others still read the last one.
+  Slot slots[2];
 };
 
 struct Block;
 
-/// The thread that runs. (Not `thread_local`: that would be a call for every use.)
-extern __thread Block* block;
-extern __thread Thread* current;
+/// Of this thread of the host, at an address that is known when the program is loaded.
+#define OWN __thread __attribute__((tls_model("initial-exec")))
+/// The block and the thread that run, and the stack of what lets them run.
+extern OWN Block* block;
+extern OWN Thread* current;
+extern OWN void* scheduler;
 
 Dim block_index();
 Dim block_size();
 Dim grid_size();
 unsigned char* shared_memory();
-/// Lets other threads run.
-void yield();
-void wait(Wait what, int line);
 [[noreturn]] void fail(const char* message);
+extern "C" void emulator_switch(void** save, void* to);
 
-template <class T> T exchange(T value, int source, int line) {
+/// Lets other threads run.
+inline void yield() { emulator_switch(&current->stack_pointer, scheduler); }
+
+inline void wait(Wait what, int line) {
+  current->wait = what;
+  current->line = line;
+  yield();
+}
+
+template <class T> inline T exchange(T value, int source, int line) {
   static_assert(sizeof(T) <= sizeof(Slot) && std::is_trivially_copyable<T>::value, "a value that fits a slot");
-  memcpy(current->slot.bytes, &value, sizeof value);
+  Thread* const own = current;
+  const bool turn = own->turn;
+  own->turn = !turn;
+  memcpy(own->slots[turn].bytes, &value, sizeof value);
   wait(Wait::Warp, line);
-  if (source < 0 || source >= current->lanes) fail("shuffle from a lane that is not there");
+  if (source < 0 || source >= own->lanes) fail("shuffle from a lane that is not there");
   T result;
-  memcpy(&result, current->warp[source].slot.bytes, sizeof result);
-  wait(Wait::Warp, -line);
+  memcpy(&result, own->warp[source].slots[turn].bytes, sizeof result);
   return result;
 }
 
 inline u32 ballot(bool predicate, int line) {
-  current->predicate = predicate;
+  Thread* const own = current;
+  const bool turn = own->turn;
+  own->turn = !turn;
+  own->slots[turn].bytes[0] = predicate;
   wait(Wait::Warp, line);
   u32 votes = 0;
-  for (int l = 0; l < current->lanes; ++l) votes |= (u32)current->warp[l].predicate << l;
-  wait(Wait::Warp, -line);
+  for (int l = 0; l < own->lanes; ++l) votes |= (u32)own->warp[l].slots[turn].bytes[0] << l;
   return votes;
 }
 
+struct Options {
+  // 0 forward, 1 reverse, 2 random.
+  int order;
+  u64 seed;
+  // Blocks that run at a time.
+  u32 resident;
+  // Rounds in which only waiting threads run, before they are taken for stuck.
+  u64 patience;
+};
+
+void launch(const char* name, Dim grid, Dim size, size_t shared, void (*entry)(void*), void* arguments, Options o);
+
+// Arguments as cuLaunchKernel takes them: the i-th pointer points to the i-th argument.
+template <class... A> struct Call {
+  void (*kernel)(A...);
+  void** arguments;
+};
+
+template <class... A, size_t... I> static void invoke(const Call<A...>& c, std::index_sequence<I...>) {
+  c.kernel(*static_cast<std::remove_reference_t<A>*>(c.arguments[I])...);
+}
+
+template <class... A>
+static void start(const char* name, void (*kernel)(A...), const u32* grid, const u32* size, size_t shared, void** arguments,
+                  Options options) {
+  Call<A...> call{kernel, arguments};
+  auto entry = [](void* p) { invoke(*static_cast<Call<A...>*>(p), std::index_sequence_for<A...>{}); };
+  launch(name, {grid[0], grid[1], grid[2]}, {size[0], size[1], size[2]}, shared, entry, &call, options);
+}
+
 }  // namespace emulator
+
+// Runs a kernel of one number type, or one that is broken; 1 if there is none of this name.
+#define EMULATOR_LAUNCH(family) EMULATOR_FAMILY(family)
+#define EMULATOR_FAMILY(family)                                                                                         \
+  extern "C" int emulator_##family(const char* name, const u32* grid, const u32* size, size_t shared, void** arguments, \
+                                   emulator::Options options)
+EMULATOR_LAUNCH(f32);
+EMULATOR_LAUNCH(f64);
+EMULATOR_LAUNCH(c32);
+EMULATOR_LAUNCH(c64);
+EMULATOR_LAUNCH(broken);
+#define KERNEL(kernel)                                                     \
+  if (!strcmp(name, #kernel)) {                                            \
+    emulator::start(name, kernel, grid, size, shared, arguments, options); \
+    return 0;                                                              \
+  }
 
 #define __global__
 #define __device__

@@ -1,4 +1,6 @@
 // Kernels with a bug each, which the emulator has to find.
+#include "emulator.hpp"
+
 #include "../kernels/port.cuh"
 
 // Every thread hands a number to its neighbour, without waiting for it.
@@ -51,4 +53,16 @@ extern "C" __global__ void torn_warp(u32* out) {
 // Waits for what no thread ever does.
 extern "C" __global__ void waits_for_nobody(u32* out) {
   while (load_acquire(out) == 0) spin_pause();
+}
+
+EMULATOR_LAUNCH(broken) {
+  KERNEL(no_barrier)
+  KERNEL(divergent_barrier)
+  KERNEL(two_barriers)
+  KERNEL(beyond_the_end)
+  KERNEL(beyond_shared_memory)
+  KERNEL(absent_lane)
+  KERNEL(torn_warp)
+  KERNEL(waits_for_nobody)
+  return 1;
 }

@@ -1,0 +1,29 @@
+// The kernels of one number type as functions of the host. Compiled for each type, with INSTANCES: the lines of instances.h that are
+// for it, and TYPE: its name.
+#include "emulator.hpp"
+
+#include "../kernels/kernels.cu"
+
+#undef RPTS
+#undef RESIDUAL
+#undef CORRECT
+#undef BATCH
+#undef FACTORED
+#undef SPARSE
+#undef CARD
+#undef SCAN
+#undef CYCLIC
+#define RPTS(suffix, ...) KERNEL(reduce_##suffix) KERNEL(substitute_##suffix) KERNEL(finish_##suffix)
+#define RESIDUAL(suffix, ...) KERNEL(residual_##suffix) KERNEL(mend_##suffix)
+#define CORRECT(suffix, ...) KERNEL(correct_##suffix)
+#define FACTORED(suffix, ...) \
+  KERNEL(factor_##suffix) KERNEL(reducefactored_##suffix) KERNEL(substitutefactored_##suffix)
+#define SPARSE(suffix, ...) KERNEL(check_##suffix) KERNEL(scatter_##suffix) KERNEL(prune_##suffix)
+#define CARD(suffix, ...) KERNEL(card_##suffix)
+#define SCAN(suffix, ...) KERNEL(ludown_##suffix) KERNEL(pairsdown_##suffix) KERNEL(up_##suffix)
+#define CYCLIC(suffix, ...) KERNEL(cyclic_##suffix) KERNEL(spikereduce_##suffix) KERNEL(spikesubstitute_##suffix)
+#define BATCH(suffix, ...) KERNEL(interleaved_##suffix) KERNEL(alone_##suffix)
+EMULATOR_LAUNCH(TYPE) {
+#include INSTANCES
+  return 1;
+}
