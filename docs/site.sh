@@ -9,8 +9,7 @@ trap 'rm -rf "$work"' EXIT
 python3 docs/which_method.py "$work/which-method.svg"
 cmp "$work/which-method.svg" docs/pictures/which-method.svg || { echo "FAILED: python3 docs/which_method.py draws another figure"; exit 1; }
 
-python3 -m venv "$work/venv"
-"$work/venv/bin/pip" install --quiet "mkdocs>=1.6,<2" pymdown-extensions latex2mathml
+tests/packages.sh "$work/venv" "mkdocs>=1.6,<2" pymdown-extensions latex2mathml
 "$work/venv/bin/mkdocs" build --clean --quiet
 pages=$(find target/site -name index.html | wc -l)
 formulas=$(cat $(find target/site -name index.html) | grep -o "<math" | wc -l)

@@ -20,8 +20,7 @@ development() { # folder
 
 if [ "${1:-}" = quick ]; then
     venv=${CARGO_TARGET_DIR:-$root/target}/venv
-    [ -x "$venv/bin/python" ] || python3 -m venv "$venv"
-    "$venv/bin/python" -c "import numpy, scipy, hypothesis, pytest" 2>/dev/null || "$venv/bin/pip" install --quiet numpy scipy hypothesis pytest
+    "$venv/bin/python" -c "import numpy, scipy, hypothesis, pytest" 2>/dev/null || tests/packages.sh "$venv" numpy scipy hypothesis pytest
     development "$work"
     cp -r python/tests README.md docs "$work"
     cd "$work"
@@ -44,9 +43,9 @@ if [ "$said" != "[1. 1. 1.]" ]; then
 fi
 echo "1 passed: installed and asked by the $count commands of the README"
 
-"$work/venv/bin/pip" install --quiet ".[test]" "jax>=0.4" mypy
+tests/packages.sh "$work/venv" "bandsolve[test]" "jax>=0.4" mypy matplotlib
 # Not there for every Python.
-"$work/venv/bin/pip" install --quiet tensorflow-cpu || echo "no TensorFlow for this Python: it is not compared with"
+tests/packages.sh "$work/venv" tensorflow-cpu || echo "no TensorFlow for this Python: it is not compared with"
 # Not from here: what is tested is what is installed.
 mkdir "$work/python"
 cp -r python/tests "$work/python/tests"
@@ -64,7 +63,6 @@ BANDSOLVE_TARGET="${CARGO_TARGET_DIR:-$root/target}/debug" venv/bin/python "$roo
 
 venv/bin/python -m mypy --no-error-summary -c "import bandsolve"
 
-venv/bin/pip install --quiet matplotlib
 for example in "$root"/python/examples/*.py; do
     name=$(basename "$example" .py)
     [ "$name" = pictures ] && continue
