@@ -3,8 +3,8 @@
 # kernel for scalars may spill registers, and one family of each kind by NVRTC, as on a user's machine. Needs cargo and what
 # cuda.sh needs.
 #
-# usage: nvcc.sh            all kernels, if they differ from those that were recorded; else those for scalars, one
-#                    real and one complex type, for one card
+# usage: nvcc.sh            all kernels, if they differ from those that were recorded; else those for scalars of one real
+#                           and one complex type, for one card
 #        nvcc.sh record     all kernels; then writes down which text of them was compiled, in nvcc.sha256
 set -euo pipefail
 here=$(cd "$(dirname "$0")/.." && pwd)
