@@ -2,8 +2,8 @@
 
 use super::contest::{self, Contestant, Solve};
 use super::dots::{Chart, Panel};
-use super::found::{self, Found};
 use super::machine::Machine;
+use super::results::{self, Results};
 use super::sheet::{self, Sheet};
 use super::{BenchRow, Repair, compare, show};
 use crate::args::{BenchBandedArgs, RealDtype};
@@ -27,7 +27,7 @@ const USUAL_WORDS: usize = 1 << 29;
 /// [`Failure::Usage`] for sizes beyond memory, [`Failure::Other`] if the report cannot be written.
 pub fn run(args: &BenchBandedArgs) -> Result<(), Failure> {
     let measure = &args.measure;
-    let taken = found::taken(measure)?;
+    let taken = results::taken(measure)?;
     let threads = super::threads(&args.threads)?;
     let (machine, peers) = (Machine::here(), Peer::all());
     report::print_beside(&machine.text(Some(&peers)), taken)?;
@@ -56,7 +56,7 @@ pub fn run(args: &BenchBandedArgs) -> Result<(), Failure> {
     let data = if args.dominant { "dominant" } else { "random" };
     let title = format!("Time of one banded system, {data} data, factoring and solving: ns per row");
     let chart = Chart { title, machine: machine.summary(), across: 3, kinds: vec![data], panels };
-    Found::here("banded", &machine, Some(&peers), rows, sheets).write(measure, || Some(chart.draw()))
+    Results::here("banded", &machine, Some(&peers), rows, sheets).write(measure, || Some(chart.draw()))
 }
 
 /// Unknowns of a system of this width.

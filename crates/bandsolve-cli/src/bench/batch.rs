@@ -2,8 +2,8 @@
 
 use super::contest::{self, Budget, Contestant, Solve};
 use super::dots::{Chart, Panel};
-use super::found::{self, Found};
 use super::machine::Machine;
+use super::results::{self, Results};
 use super::sheet::{self, Sheet};
 use super::{BenchRow, Repair, compare, show};
 use crate::args::{BenchBatchArgs, RealDtype};
@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 /// # Errors
 /// [`Failure::Usage`] for sizes beyond memory, [`Failure::Other`] if the report cannot be written.
 pub fn run(args: &BenchBatchArgs) -> Result<(), Failure> {
-    let taken = found::taken(&args.measure)?;
+    let taken = results::taken(&args.measure)?;
     let threads = super::threads(&args.threads)?;
     affordable(&[args.count, args.n, 15], 8).map_err(|why| Failure::Usage(format!("--count, --n: {why}")))?;
     let (machine, peers) = (Machine::here(), Peer::all());
@@ -54,7 +54,7 @@ pub fn run(args: &BenchBatchArgs) -> Result<(), Failure> {
         kinds: vec!["random"],
         panels,
     };
-    Found::here("batch", &machine, Some(&peers), lines, sheets).write(&args.measure, || Some(chart.draw()))
+    Results::here("batch", &machine, Some(&peers), lines, sheets).write(&args.measure, || Some(chart.draw()))
 }
 
 /// Measures every solver on one batch.

@@ -2,8 +2,8 @@
 
 use super::contest::{self, Budget, Contestant, Solve};
 use super::dots::{Chart, Panel};
-use super::found::{self, Found};
 use super::machine::Machine;
+use super::results::{self, Results};
 use super::sheet::{BACKWARD, Column, Line, SOLVER, Sheet, THREADS, column};
 use super::{BenchRow, Repair, ratio, show};
 use crate::args::BenchBlockArgs;
@@ -26,7 +26,7 @@ const METHODS: [Method; 5] = [Method::Rpts, Method::Spike, Method::Bcyclic, Meth
 /// # Errors
 /// [`Failure::Usage`] for sizes beyond memory, [`Failure::Other`] if the report cannot be written.
 pub fn run(args: &BenchBlockArgs) -> Result<(), Failure> {
-    let taken = found::taken(&args.measure)?;
+    let taken = results::taken(&args.measure)?;
     let threads = super::threads(&args.threads)?;
     let quick = args.measure.quick;
     let blocks = args.blocks.clone().unwrap_or_else(|| if quick { vec![16, 32] } else { vec![16, 32, 64, 128, 256] });
@@ -54,7 +54,7 @@ pub fn run(args: &BenchBlockArgs) -> Result<(), Failure> {
     }
     let title = "Time of one block tridiagonal system, one right-hand side, f64: ns per row".into();
     let chart = Chart { title, machine: machine.summary(), across: 2, kinds: vec!["random"], panels };
-    Found::here("block", &machine, Some(&peers), lines, sheets).write(&args.measure, || Some(chart.draw()))
+    Results::here("block", &machine, Some(&peers), lines, sheets).write(&args.measure, || Some(chart.draw()))
 }
 
 /// What is timed.

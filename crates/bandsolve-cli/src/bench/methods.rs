@@ -5,7 +5,7 @@ use super::dots::{Chart, Dot, Panel};
 use super::machine::Machine;
 use super::sweep::{Sweep, Table};
 use super::system::Own;
-use super::{found, sizes, threads};
+use super::{results, sizes, threads};
 use crate::args::{BenchMethodsArgs, named_methods};
 use crate::exit::Failure;
 use crate::peers::Peer;
@@ -17,7 +17,7 @@ use crate::plot::Picture;
 /// [`Failure::Usage`] for sizes beyond memory, [`Failure::Other`] if a report cannot be written.
 pub fn run(args: &BenchMethodsArgs) -> Result<(), Failure> {
     let measure = &args.measure;
-    let taken = found::taken(measure)?;
+    let taken = results::taken(measure)?;
     let threads = threads(&args.threads)?;
     let usual: &[u32] = if measure.quick { &[10, 12] } else { &[16, 20] };
     let sweep = Sweep {
@@ -31,7 +31,7 @@ pub fn run(args: &BenchMethodsArgs) -> Result<(), Failure> {
         peers: Peer::all(),
     };
     let tables = sweep.run(taken)?;
-    sweep.found("methods", &tables).write(measure, || Some(picture(&sweep.machine, &tables)))
+    sweep.results("methods", &tables).write(measure, || Some(picture(&sweep.machine, &tables)))
 }
 
 /// A panel for each size and number type, kinds of data by colour.

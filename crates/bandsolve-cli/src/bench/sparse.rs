@@ -2,8 +2,8 @@
 
 use super::contest::{self, Contestant, Solve};
 use super::dots::{Chart, Panel};
-use super::found::{self, Found};
 use super::machine::Machine;
+use super::results::{self, Results};
 use super::sheet::{BACKWARD, Line, SOLVER, Sheet, THREADS, column};
 use super::{BenchRow, Repair, ratio, show};
 use crate::args::BenchSparseArgs;
@@ -26,7 +26,7 @@ const WRITTEN_OUT: &str = "written out";
 /// [`Failure::Usage`] for sizes beyond memory, [`Failure::Input`] for files, [`Failure::Other`] if the report cannot be
 /// written.
 pub fn run(args: &BenchSparseArgs) -> Result<(), Failure> {
-    let taken = found::taken(&args.measure)?;
+    let taken = results::taken(&args.measure)?;
     let threads = super::threads(&args.threads)?;
     let n = args.n.unwrap_or(if args.measure.quick { 5000 } else { 1_000_000 }).max(1);
     affordable(&[n, 20], 8).map_err(|why| Failure::Usage(format!("--n {n}: {why}")))?;
@@ -53,7 +53,7 @@ pub fn run(args: &BenchSparseArgs) -> Result<(), Failure> {
     let data = if args.dominant { "dominant" } else { "random" };
     let title = format!("Time of sparse right-hand sides, n = {n}, {data} matrix: ns per row and column");
     let chart = Chart { title, machine: machine.summary(), across: 3, kinds: vec![data], panels };
-    Found::here("sparse", &machine, None, found, sheets).write(&args.measure, || Some(chart.draw()))
+    Results::here("sparse", &machine, None, found, sheets).write(&args.measure, || Some(chart.draw()))
 }
 
 /// Sparse right-hand sides.

@@ -1,8 +1,8 @@
 //! Sizes, number types and kinds of data, one after the other; all solvers on each.
 
 use super::contest::{self, Budget, Contestant};
-use super::found::Found;
 use super::machine::Machine;
+use super::results::Results;
 use super::sheet::{self, Sheet};
 use super::system::{BenchMemory, BenchSystem, Numbers, Own, theirs};
 use super::yardstick::{self, Store, Word};
@@ -79,9 +79,9 @@ impl Sweep {
     }
 
     /// What [`run`](Self::run) returned, to be written.
-    pub fn found(&self, bench: &'static str, tables: &[Table]) -> Found {
+    pub fn results(&self, bench: &'static str, tables: &[Table]) -> Results {
         let rows: Vec<Value> = tables.iter().flat_map(Table::json).collect();
-        Found::here(bench, &self.machine, Some(&self.peers), rows, tables.iter().map(Table::sheet).collect())
+        Results::here(bench, &self.machine, Some(&self.peers), rows, tables.iter().map(Table::sheet).collect())
     }
 
     fn check_sizes(&self) -> Result<(), Failure> {

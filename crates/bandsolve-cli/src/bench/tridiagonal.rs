@@ -1,9 +1,9 @@
 //! `bandsolve bench tridiagonal`: one tridiagonal system.
 
 use super::distinct;
-use super::found;
 use super::lines::{Chart, Pair, Series};
 use super::machine::Machine;
+use super::results;
 use super::sweep::{Sweep, Table};
 use super::system::Own;
 use super::yardstick;
@@ -19,7 +19,7 @@ use bandsolve::Method;
 /// [`Failure::Usage`] for sizes beyond memory, [`Failure::Other`] if the report cannot be written.
 pub fn run(args: &BenchTridiagonalArgs) -> Result<(), Failure> {
     let measure = &args.measure;
-    let taken = found::taken(measure)?;
+    let taken = results::taken(measure)?;
     let threads = super::threads(&args.threads)?;
     let rpts = |&threads: &usize| [true, false].map(|verify| Own { method: Method::Rpts, threads, verify });
     let pivoted = Own { method: Method::Pivoted, threads: 1, verify: true };
@@ -35,7 +35,7 @@ pub fn run(args: &BenchTridiagonalArgs) -> Result<(), Failure> {
         peers: Peer::all(),
     };
     let tables = sweep.run(taken)?;
-    sweep.found("tridiagonal", &tables).write(measure, || Some(picture(&sweep, &tables)))
+    sweep.results("tridiagonal", &tables).write(measure, || Some(picture(&sweep, &tables)))
 }
 
 /// Speed against n, and against the memory bus: two panels for each number type and kind of data.

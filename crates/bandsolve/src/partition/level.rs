@@ -61,8 +61,8 @@ pub(crate) fn shared<'a, T>(columns: &'a ColumnsMut<'_, T>) -> Columns<'a, T> {
 /// What verification found of each column.
 pub(crate) type CheckResults = [CheckResult; MAX_RHS];
 
-/// What was found in both of two parts.
-pub(crate) fn both(mut a: CheckResults, b: CheckResults) -> CheckResults {
+/// The results of checking two parts, as one.
+pub(crate) fn merged(mut a: CheckResults, b: CheckResults) -> CheckResults {
     for r in 0..MAX_RHS {
         a[r] = a[r].and(b[r]);
     }
@@ -135,7 +135,7 @@ impl<T: Scalar> Share<'_, T> {
         let left = Share { parts: self.parts.start..mid, job: job.0, memory: memory.0, ..self };
         let right = Share { parts: mid..self.parts.end, job: job.1, memory: memory.1, ..self };
         let (a, b) = join(|| left.parallel(threads / 2), || right.parallel(threads - threads / 2));
-        both(a, b)
+        merged(a, b)
     }
 
     fn run(&mut self) -> CheckResults {
@@ -147,7 +147,7 @@ impl<T: Scalar> Share<'_, T> {
                 LevelMatrix::Scalars(rows) => self.sweep_scalars(&rows, span, part),
                 LevelMatrix::Blocks(matrix) => self.sweep_blocks(matrix, span, part),
             };
-            found = both(found, of_span);
+            found = merged(found, of_span);
             part += span.partitions();
         }
         if matches!(&self.job, LevelJob::Substitute(Unknowns { stream: true, .. })) {

@@ -19,7 +19,9 @@ use crate::memory::{allocate, push as push_to, refill, reserved, zeroed};
 use crate::partition::cut::{ALIGN, Cut, columns, columns_mut, cut_out_mut, size_below};
 use crate::partition::driver::{Changed, settle};
 use crate::partition::level;
-use crate::partition::level::{CheckResults, Level, LevelJob, LevelMatrix, Share, Unknowns, both, shared, solve_level};
+use crate::partition::level::{
+    CheckResults, Level, LevelJob, LevelMatrix, Share, Unknowns, merged, shared, solve_level,
+};
 use crate::partition::partitioned::Partitioned;
 use crate::partition::repair::LONGEST;
 use crate::partition::settings::Settings;
@@ -210,7 +212,7 @@ impl<'a, 'm, T: Scalar> SparseSweep<'a, 'm, T> {
             let (x, gaps) = (cut_out_mut(&mut x, rows), cut_out_mut(&mut gaps, parts.clone()));
             let (coarse, parts, memory) = (shared(&coarse), parts.clone(), &mut *memory);
             let job = LevelJob::Substitute(Unknowns { coarse, x_max, stream: false, gaps, x });
-            found = both(found, Share { level, rhs, parts, job, memory }.parallel(threads));
+            found = merged(found, Share { level, rhs, parts, job, memory }.parallel(threads));
         }
         for (found, x_max) in found.iter_mut().zip(x_max) {
             found.x_max = found.x_max.max_nan(x_max.to_f64());

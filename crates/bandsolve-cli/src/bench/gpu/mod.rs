@@ -6,7 +6,7 @@ mod speed;
 mod system;
 
 use crate::args::{BenchGpuArgs, GpuPart};
-use crate::bench::{self, found::Found};
+use crate::bench::{self, results::Results};
 use crate::cusparse::Cusparse;
 use crate::exit::Failure;
 use crate::report;
@@ -36,7 +36,7 @@ const EMULATED: Scale = Scale { rows: 203, sizes: &[8], copy: 1 << 10 };
 /// contract.
 pub fn run(args: &BenchGpuArgs) -> Result<(), Failure> {
     let outputs = &args.measure;
-    let taken = bench::found::taken(outputs)?;
+    let taken = bench::results::taken(outputs)?;
     let timed = args.only != Some(GpuPart::Accuracy) && args.dtype.iter().any(|dtype| !dtype.is_complex());
     if !timed && (outputs.plot.is_some() || args.only == Some(GpuPart::Speed)) {
         return Err(Failure::Usage("times are measured of f32 and f64, without --only accuracy".into()));
@@ -68,8 +68,8 @@ pub fn run(args: &BenchGpuArgs) -> Result<(), Failure> {
     sheets.extend((!accuracy.is_empty()).then(|| shown::accuracy(&accuracy)));
     sheets.extend(shown::speed(&speed));
     let json = json!({ "bench": "gpu", "device": device.name(), "accuracy": accuracy, "rows": speed });
-    let found = Found { bench: "gpu", about, json, sheets };
-    found.write(&args.measure, || (!speed.is_empty()).then(|| shown::picture(&device.name(), &speed)))?;
+    let results = Results { bench: "gpu", about, json, sheets };
+    results.write(&args.measure, || (!speed.is_empty()).then(|| shown::picture(&device.name(), &speed)))?;
     match missed + failed(&speed) {
         0 => Ok(()),
         wrong => {

@@ -175,7 +175,7 @@ impl<T: Scalar> BandCholesky<T> {
         let (one, two) = scratch.split_at_mut(first.window(count));
         let rows = first.size().rows;
         let (above, below) = x.as_mut().split_at_row(rows);
-        self.both(|| reduce(first, false, above, one, rest), || reduce(second, true, below, two, other));
+        self.run_halves(|| reduce(first, false, above, one, rest), || reduce(second, true, below, two, other));
         let columns = || rest.chunks_exact(width).zip(other.chunks_exact(width));
         for (y, (rest, other)) in y.chunks_exact_mut(2 * width).zip(columns()) {
             y[..width].copy_from_slice(rest);
@@ -191,11 +191,11 @@ impl<T: Scalar> BandCholesky<T> {
             other.iter_mut().zip(y[width..].iter().rev()).for_each(|(v, y)| *v = *y);
         }
         let (above, below) = x.split_at_row(rows);
-        self.both(|| substitute(first, false, above, one, rest), || substitute(second, true, below, two, other));
+        self.run_halves(|| substitute(first, false, above, one, rest), || substitute(second, true, below, two, other));
     }
 
-    /// Both, on two threads if there are.
-    fn both(&self, a: impl FnOnce() + Send, b: impl FnOnce() + Send) {
+    /// Runs what is to be done for either half, on two threads if the plan has them.
+    fn run_halves(&self, a: impl FnOnce() + Send, b: impl FnOnce() + Send) {
         if self.parallel {
             join(a, b);
         } else {

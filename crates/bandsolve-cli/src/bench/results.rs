@@ -1,4 +1,4 @@
-//! What a measurement leaves behind: for programs, as a picture, as a page.
+//! Results of a benchmark, written as JSON, as a picture, as a page.
 
 use super::machine::Machine;
 use super::sheet::Sheet;
@@ -10,9 +10,9 @@ use crate::plot::Picture;
 use crate::report;
 use serde_json::{Value, json};
 
-/// All of it.
-pub struct Found {
-    /// The name of the measurement on the command line.
+/// The results of one benchmark.
+pub struct Results {
+    /// The name of the benchmark on the command line.
     pub bench: &'static str,
     /// Where it was made: names and facts.
     pub about: Vec<(&'static str, String)>,
@@ -22,17 +22,17 @@ pub struct Found {
     pub sheets: Vec<Sheet>,
 }
 
-impl Found {
-    /// On the CPU.
+impl Results {
+    /// Results of a benchmark that ran on the CPU of this machine.
     pub fn here(
         bench: &'static str,
         machine: &Machine,
         peers: Option<&[Peer]>,
         rows: Vec<Value>,
         sheets: Vec<Sheet>,
-    ) -> Found {
+    ) -> Results {
         let json = json!({ "bench": bench, "machine": machine.json(peers), "rows": rows });
-        Found { bench, about: machine.lines(peers), json, sheets }
+        Results { bench, about: machine.lines(peers), json, sheets }
     }
 
     /// Writes what was asked for; draws only if there is something to draw for.
