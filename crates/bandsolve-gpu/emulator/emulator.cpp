@@ -76,6 +76,7 @@ static const size_t RETURN = 11;
 #else
 #error "no context switch for this processor"
 #endif
+
 namespace emulator {
 
 static const int WARP = 32;

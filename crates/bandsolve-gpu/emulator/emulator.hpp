@@ -69,27 +69,33 @@ inline void wait(Wait what, int line) {
   yield();
 }
 
-template <class T> inline T exchange(T value, int source, int line) {
+/// Hands a value to the other lanes of the warp; returns which slot it stands in.
+template <class T> inline bool hand_out(T value, int line) {
   static_assert(sizeof(T) <= sizeof(Slot) && std::is_trivially_copyable<T>::value, "a value that fits a slot");
-  Thread* const own = current;
-  const bool turn = own->turn;
-  own->turn = !turn;
-  memcpy(own->slots[turn].bytes, &value, sizeof value);
+  const bool turn = current->turn;
+  current->turn = !turn;
+  memcpy(current->slots[turn].bytes, &value, sizeof value);
   wait(Wait::Warp, line);
-  if (source < 0 || source >= own->lanes) fail("shuffle from a lane that is not there");
-  T result;
-  memcpy(&result, own->warp[source].slots[turn].bytes, sizeof result);
-  return result;
+  return turn;
+}
+
+/// What a lane handed out.
+template <class T> inline T handed(int lane, bool turn) {
+  T value;
+  memcpy(&value, current->warp[lane].slots[turn].bytes, sizeof value);
+  return value;
+}
+
+template <class T> inline T exchange(T value, int source, int line) {
+  const bool turn = hand_out(value, line);
+  if (source < 0 || source >= current->lanes) fail("shuffle from a lane that is not there");
+  return handed<T>(source, turn);
 }
 
 inline u32 ballot(bool predicate, int line) {
-  Thread* const own = current;
-  const bool turn = own->turn;
-  own->turn = !turn;
-  own->slots[turn].bytes[0] = predicate;
-  wait(Wait::Warp, line);
+  const bool turn = hand_out(predicate, line);
   u32 votes = 0;
-  for (int l = 0; l < own->lanes; ++l) votes |= (u32)own->warp[l].slots[turn].bytes[0] << l;
+  for (int l = 0; l < current->lanes; ++l) votes |= (u32)handed<bool>(l, turn) << l;
   return votes;
 }
 
