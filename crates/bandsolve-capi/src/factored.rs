@@ -3,11 +3,11 @@
 //! The caller's factorization buffer holds a header that points to the factors, which lie on the heap: its size depends on
 //! nothing, and it may begin anywhere. The factors borrow the caller's arrays, which verification and refinement need.
 
-use crate::memory::{Array, size};
+use crate::memory::{RawArray, size};
 use crate::report;
 use crate::settings::PivotingArgument;
 use crate::solve::{CheckedSystem, Sides, SystemKind, bands, fixed_size, open, run};
-use crate::status::{Failure, Outcome};
+use crate::status::{CallFailure, CallResult};
 use bandsolve::AnyFactor;
 use bandsolve::{BlockTridiagonal, Plan, Scalar};
 use core::ffi::c_void;
@@ -16,7 +16,7 @@ use std::any::Any;
 /// What stands in a factorization buffer that holds factors.
 #[repr(C)]
 #[derive(Clone, Copy)]
-struct Header {
+struct FactorsHeader {
     magic: u64,
     factors: *mut c_void,
     /// With `magic` and `factors` tells a header from other bytes.
@@ -24,11 +24,11 @@ struct Header {
 }
 
 /// Bytes of a factorization buffer.
-pub(crate) const BYTES: usize = size_of::<Header>();
+pub(crate) const BYTES: usize = size_of::<FactorsHeader>();
 
 const MAGIC: u64 = 0x6261_6e64_7366_6163;
 
-impl Header {
+impl FactorsHeader {
     fn new(factors: *mut c_void) -> Self {
         Self { magic: MAGIC, factors, check: MAGIC.rotate_left(32) ^ factors.addr() as u64 }
     }
@@ -63,22 +63,22 @@ impl Call {
     }
 
     /// `Err` unless `bgtrfs` is called with the same.
-    pub fn check(&self, solve: &Self) -> Outcome {
+    pub fn check(&self, solve: &Self) -> CallResult {
         if self == solve {
             return Ok(());
         }
-        Err(Failure::argument("p, n, block, sub, diag, sup are not those that bgtf was called with".into()))
+        Err(CallFailure::argument("p, n, block, sub, diag, sup are not those that bgtf was called with".into()))
     }
 }
 
 /// That a factorization buffer holds nothing to solve with.
-pub(crate) fn no_factors() -> Failure {
-    Failure::buffer("factorization_buffer holds no factors, expected one that bgtf has filled".into())
+pub(crate) fn no_factors() -> CallFailure {
+    CallFailure::buffer("factorization_buffer holds no factors, expected one that bgtf has filled".into())
 }
 
 /// That a factorization buffer was filled by the function of another type.
-pub(crate) fn other_type() -> Failure {
-    Failure::buffer("factorization_buffer holds factors of another number type".into())
+pub(crate) fn other_type() -> CallFailure {
+    CallFailure::buffer("factorization_buffer holds factors of another number type".into())
 }
 
 /// [`OwnedFactors`] of any type: what stands on the heap.
@@ -88,10 +88,10 @@ type AnyHeld = Box<dyn Any>;
 ///
 /// # Safety
 /// `buffer` is null or points to [`BYTES`] bytes.
-unsafe fn header(buffer: *const c_void) -> Outcome<Header> {
-    Array::<u8>::new("factorization_buffer", buffer.cast(), BYTES)?;
+unsafe fn header(buffer: *const c_void) -> CallResult<FactorsHeader> {
+    RawArray::<u8>::new("factorization_buffer", buffer.cast(), BYTES)?;
     // SAFETY: not null, of this size; any bytes are a header, which is looked at before it is used.
-    let header = unsafe { buffer.cast::<Header>().read_unaligned() };
+    let header = unsafe { buffer.cast::<FactorsHeader>().read_unaligned() };
     if header.is_valid() {
         return Ok(header);
     }
@@ -102,7 +102,7 @@ unsafe fn header(buffer: *const c_void) -> Outcome<Header> {
 ///
 /// # Safety
 /// `out` is null or may be written.
-pub(crate) unsafe fn storage_size<T: Scalar>(p: PivotingArgument, n: i64, block: i64, out: *mut usize) -> Outcome {
+pub(crate) unsafe fn storage_size<T: Scalar>(p: PivotingArgument, n: i64, block: i64, out: *mut usize) -> CallResult {
     // SAFETY: the caller's promise.
     unsafe { fixed_size::<T>(p, SystemKind::Factors { n, block }, 1, BYTES, out) }
 }
@@ -116,13 +116,13 @@ pub(crate) unsafe fn factor<T: Scalar>(
     (n, block): (i64, i64),
     matrix: [*const T; 3],
     buffer: *mut c_void,
-) -> Outcome {
+) -> CallResult {
     report::clear();
     let system = CheckedSystem::new::<T>(p, SystemKind::Factors { n, block }, 1)?;
     let (arrays, places) = bands(matrix, system.matrix_len)?;
-    let bytes = Array::<u8>::new("factorization_buffer", buffer.cast(), BYTES)?;
+    let bytes = RawArray::<u8>::new("factorization_buffer", buffer.cast(), BYTES)?;
     if let Some(other) = bytes.place().overlapped(&places) {
-        return Err(Failure::buffer(format!("factorization_buffer overlaps {}", other.name)));
+        return Err(CallFailure::buffer(format!("factorization_buffer overlaps {}", other.name)));
     }
     // SAFETY: the caller's promise, also that the arrays live as long as the factors.
     let [sub, diag, sup]: [&'static [T]; 3] = unsafe { arrays.each_ref().map(|a| a.read()) };
@@ -131,7 +131,7 @@ pub(crate) unsafe fn factor<T: Scalar>(
     let any: AnyHeld = Box::new(OwnedFactors { factor, plan: system.plan, call: Call::new(p, (n, block), matrix) });
     let any = Box::into_raw(Box::new(any));
     // SAFETY: checked above; in any alignment.
-    unsafe { buffer.cast::<Header>().write_unaligned(Header::new(any.cast())) };
+    unsafe { buffer.cast::<FactorsHeader>().write_unaligned(FactorsHeader::new(any.cast())) };
     Ok(())
 }
 
@@ -145,7 +145,7 @@ pub(crate) unsafe fn solve<T: Scalar>(
     matrix: [*const T; 3],
     sides: Sides<T>,
     factors: *const c_void,
-) -> Outcome {
+) -> CallResult {
     report::clear();
     // SAFETY: the caller's promise; a valid header points to what `factor` has made.
     let any = unsafe { &*header(factors)?.factors.cast::<AnyHeld>() };
@@ -154,7 +154,7 @@ pub(crate) unsafe fn solve<T: Scalar>(
     let mut system = CheckedSystem::new::<T>(p, SystemKind::Factors { n, block }, sides.n_rhs)?;
     system.plan = held.plan.clone();
     let [sub, diag, sup] = bands(matrix, system.matrix_len)?.1;
-    let places = [sub, diag, sup, Array::<u8>::new("factorization_buffer", factors.cast(), BYTES)?.place()];
+    let places = [sub, diag, sup, RawArray::<u8>::new("factorization_buffer", factors.cast(), BYTES)?.place()];
     // SAFETY: the caller's promise.
     let work = unsafe { open(&system, &places, sides)? };
     run(&held.factor, &system, work)
@@ -164,14 +164,18 @@ pub(crate) unsafe fn solve<T: Scalar>(
 ///
 /// # Safety
 /// `buffer` is null or a factorization buffer, whose factors nobody uses.
-pub(crate) unsafe fn destroy(buffer: *mut c_void) -> Outcome {
+pub(crate) unsafe fn destroy(buffer: *mut c_void) -> CallResult {
     if buffer.is_null() {
         return Ok(());
     }
     // SAFETY: the caller's promise; a valid header points to what `factor` has made, and is valid no more afterwards.
     unsafe {
         let any = Box::from_raw(header(buffer)?.factors.cast::<AnyHeld>());
-        buffer.cast::<Header>().write_unaligned(Header { magic: 0, factors: core::ptr::null_mut(), check: 0 });
+        buffer.cast::<FactorsHeader>().write_unaligned(FactorsHeader {
+            magic: 0,
+            factors: core::ptr::null_mut(),
+            check: 0,
+        });
         drop(any);
     }
     Ok(())

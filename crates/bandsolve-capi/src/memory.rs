@@ -1,6 +1,6 @@
 //! Pointers and sizes from C, checked, as slices.
 
-use crate::status::{Failure, Outcome};
+use crate::status::{CallFailure, CallResult};
 use bandsolve::dyn_stack::{PodBuffer, StackReq};
 #[cfg(feature = "gpu")]
 use bandsolve_gpu::{Device, DeviceSlice, DeviceSliceMut};
@@ -18,13 +18,13 @@ pub(crate) unsafe fn text<'a>(start: *const c_char) -> Option<&'a CStr> {
 }
 
 /// A size that is not negative.
-pub(crate) fn size(name: &str, value: i64) -> Outcome<usize> {
+pub(crate) fn size(name: &str, value: i64) -> CallResult<usize> {
     let wrong = if value < 0 { "expected a size that is not negative" } else { "more than can be addressed" };
-    usize::try_from(value).map_err(|_| Failure::argument(format!("{name} is {value}, {wrong}")))
+    usize::try_from(value).map_err(|_| CallFailure::argument(format!("{name} is {value}, {wrong}")))
 }
 
 /// The product of sizes as a number of elements of type `T` that fits the address space.
-pub(crate) fn elements<T>(what: &str, factors: &[usize]) -> Outcome<usize> {
+pub(crate) fn elements<T>(what: &str, factors: &[usize]) -> CallResult<usize> {
     if factors.contains(&0) {
         return Ok(0);
     }
@@ -35,42 +35,42 @@ pub(crate) fn elements<T>(what: &str, factors: &[usize]) -> Outcome<usize> {
         _ => {
             let factors: Vec<_> = factors.iter().filter(|f| **f != 1).map(usize::to_string).collect();
             let factors = factors.join(" x ");
-            Err(Failure::argument(format!("{what} would have {factors} elements, more than can be addressed")))
+            Err(CallFailure::argument(format!("{what} would have {factors} elements, more than can be addressed")))
         }
     }
 }
 
 /// An array of the caller: not null unless it is empty, aligned, all of it in the address space.
 #[derive(Debug)]
-pub(crate) struct Array<T> {
+pub(crate) struct RawArray<T> {
     name: &'static str,
     start: *mut T,
     len: usize,
 }
 
-impl<T> Array<T> {
+impl<T> RawArray<T> {
     /// Checks the pointer; `len` comes from [`elements`].
-    pub fn new(name: &'static str, start: *const T, len: usize) -> Outcome<Self> {
+    pub fn new(name: &'static str, start: *const T, len: usize) -> CallResult<Self> {
         let array = Self { name, start: start.cast_mut(), len };
         if len == 0 {
             return Ok(array);
         }
         if start.is_null() {
-            return Err(Failure::argument(format!("{name} is null, expected {len} elements")));
+            return Err(CallFailure::argument(format!("{name} is null, expected {len} elements")));
         }
         if !start.is_aligned() {
-            return Err(Failure::argument(format!("{name} is not aligned to {} bytes", align_of::<T>())));
+            return Err(CallFailure::argument(format!("{name} is not aligned to {} bytes", align_of::<T>())));
         }
         if start.addr().checked_add(len * size_of::<T>()).is_none() {
-            return Err(Failure::argument(format!("{name} with {len} elements would leave the address space")));
+            return Err(CallFailure::argument(format!("{name} with {len} elements would leave the address space")));
         }
         Ok(array)
     }
 
     /// Its addresses.
-    pub fn place(&self) -> Place {
+    pub fn place(&self) -> ArgumentPlace {
         let start = self.start.addr();
-        Place { name: self.name, bytes: start..start + self.len * size_of::<T>() }
+        ArgumentPlace { name: self.name, bytes: start..start + self.len * size_of::<T>() }
     }
 
     /// Whether both begin at the same element.
@@ -105,7 +105,7 @@ impl<T> Array<T> {
 
 /// The same of arrays in the memory of a device, whose addresses are looked at and nothing else.
 #[cfg(feature = "gpu")]
-impl<T: bytemuck::Pod> Array<T> {
+impl<T: bytemuck::Pod> RawArray<T> {
     /// To be read on the device.
     ///
     /// # Safety
@@ -127,15 +127,15 @@ impl<T: bytemuck::Pod> Array<T> {
 
 /// Where an array lies.
 #[derive(Debug, Clone)]
-pub(crate) struct Place {
+pub(crate) struct ArgumentPlace {
     pub name: &'static str,
     bytes: Range<usize>,
 }
 
-impl Place {
+impl ArgumentPlace {
     /// The first of `others` that shares a byte with it.
-    pub fn overlapped<'p>(&self, others: &'p [Place]) -> Option<&'p Place> {
-        let share = |other: &&Place| {
+    pub fn overlapped<'p>(&self, others: &'p [ArgumentPlace]) -> Option<&'p ArgumentPlace> {
+        let share = |other: &&ArgumentPlace| {
             let start = self.bytes.start.max(other.bytes.start);
             start < self.bytes.end.min(other.bytes.end)
         };
@@ -144,8 +144,8 @@ impl Place {
 }
 
 /// Memory of our own for `needed`.
-pub(crate) fn heap(needed: StackReq) -> Outcome<PodBuffer> {
-    PodBuffer::try_new(needed).map_err(|_| Failure::out_of_memory(needed.unaligned_bytes_required()))
+pub(crate) fn heap(needed: StackReq) -> CallResult<PodBuffer> {
+    PodBuffer::try_new(needed).map_err(|_| CallFailure::out_of_memory(needed.unaligned_bytes_required()))
 }
 
 #[cfg(test)]
@@ -166,7 +166,7 @@ mod tests {
     #[test]
     fn overlaps() {
         let numbers = [0.0f64; 10];
-        let place = |first: usize, len| Array::new("x", &numbers[first], len).unwrap().place();
+        let place = |first: usize, len| RawArray::new("x", &numbers[first], len).unwrap().place();
         assert!(place(0, 5).overlapped(&[place(5, 5)]).is_none());
         assert!(place(0, 5).overlapped(&[place(5, 5), place(4, 1)]).is_some());
         assert!(place(2, 0).overlapped(&[place(0, 10)]).is_none());
@@ -177,7 +177,7 @@ mod tests {
     fn pointers() {
         let numbers = [0.0f64; 2];
         let odd = (&raw const numbers).cast::<u8>().wrapping_add(4).cast::<f64>();
-        let message = |pointer, len| Array::new("sub", pointer, len).map(|_| ()).map_err(|f| f.message);
+        let message = |pointer, len| RawArray::new("sub", pointer, len).map(|_| ()).map_err(|f| f.message);
         assert_eq!(message(core::ptr::null(), 0), Ok(()));
         assert_eq!(message(core::ptr::null(), 3), Err("sub is null, expected 3 elements".into()));
         assert_eq!(message(odd, 1), Err("sub is not aligned to 8 bytes".into()));

@@ -1,6 +1,6 @@
 //! What a thread has set, and the plans that follow from it.
 
-use crate::status::{Failure, Outcome};
+use crate::status::{CallFailure, CallResult};
 use bandsolve::{Error, Method, Pivoting, Plan, Shape};
 use core::ffi::c_char;
 use std::cell::Cell;
@@ -29,7 +29,7 @@ pub type BoolArgument = u8;
 /// A pivoting as C hands it in: any number, so not the Rust enum.
 pub type PivotingArgument = i32;
 
-fn pivoting(p: PivotingArgument) -> Outcome<Pivoting> {
+fn pivoting(p: PivotingArgument) -> CallResult<Pivoting> {
     const DEFAULT: i32 = BANDSOLVE_DEFAULT_PIVOTING as i32;
     const SCALED: i32 = BANDSOLVE_SCALED_PARTIAL_PIVOTING as i32;
     const PARTIAL: i32 = BANDSOLVE_PARTIAL_PIVOTING as i32;
@@ -39,26 +39,26 @@ fn pivoting(p: PivotingArgument) -> Outcome<Pivoting> {
         SCALED => Ok(Pivoting::ScaledPartial),
         PARTIAL => Ok(Pivoting::Partial),
         NONE => Ok(Pivoting::None),
-        _ => Err(Failure::argument(format!("p is {p}, expected a bandsolve_pivoting_t, 0 to 3"))),
+        _ => Err(CallFailure::argument(format!("p is {p}, expected a bandsolve_pivoting_t, 0 to 3"))),
     }
 }
 
 /// What a thread has set.
 #[derive(Debug, Clone, Copy)]
-struct Settings {
+struct LibrarySettings {
     method: Method,
     /// `None`: all there are.
     threads: Option<usize>,
     verify: bool,
 }
 
-const USUAL: Settings = Settings { method: Method::Auto, threads: None, verify: true };
+const USUAL: LibrarySettings = LibrarySettings { method: Method::Auto, threads: None, verify: true };
 
 thread_local! {
-    static SETTINGS: Cell<Settings> = const { Cell::new(USUAL) };
+    static SETTINGS: Cell<LibrarySettings> = const { Cell::new(USUAL) };
 }
 
-fn change(by: impl FnOnce(&mut Settings)) {
+fn change(by: impl FnOnce(&mut LibrarySettings)) {
     let mut settings = SETTINGS.get();
     by(&mut settings);
     SETTINGS.set(settings);
@@ -81,7 +81,7 @@ pub(crate) struct Plans {
 }
 
 /// The plans for systems of this shape, which are solved `once` or whose factors are kept.
-pub(crate) fn plans(p: PivotingArgument, shape: Shape, once: bool) -> Outcome<Plans> {
+pub(crate) fn plans(p: PivotingArgument, shape: Shape, once: bool) -> CallResult<Plans> {
     let settings = SETTINGS.try_with(Cell::get).unwrap_or(USUAL);
     let plan = if once { Plan::once(shape) } else { Plan::new(shape) }.pivoting(pivoting(p)?);
     let pool = plan.options().threads;
@@ -105,25 +105,28 @@ pub(crate) fn plans(p: PivotingArgument, shape: Shape, once: bool) -> Outcome<Pl
     Err(Error::Unsupported { method: settings.method.name(), what }.into())
 }
 
-pub(crate) fn set_threads(threads: i64) -> Outcome {
+pub(crate) fn set_threads(threads: i64) -> CallResult {
     let threads = crate::memory::size("threads", threads)?;
     change(|settings| settings.threads = Some(threads).filter(|threads| *threads > 0));
     Ok(())
 }
 
-pub(crate) fn set_verify(verify: bool) -> Outcome {
+pub(crate) fn set_verify(verify: bool) -> CallResult {
     change(|settings| settings.verify = verify);
     Ok(())
 }
 
 /// # Safety
 /// `name` is null or a string that ends with a zero.
-pub(crate) unsafe fn set_method(name: *const c_char) -> Outcome {
+pub(crate) unsafe fn set_method(name: *const c_char) -> CallResult {
     // SAFETY: the caller's promise.
     let name = unsafe { crate::memory::text(name) }.unwrap_or(c"auto");
     let Some(method) = name.to_str().ok().and_then(Method::from_name) else {
         let names: Vec<_> = Method::ALL.into_iter().map(Method::name).collect();
-        return Err(Failure::argument(format!("no method is called {name:?}, expected one of {}", names.join(", "))));
+        return Err(CallFailure::argument(format!(
+            "no method is called {name:?}, expected one of {}",
+            names.join(", ")
+        )));
     };
     change(|settings| settings.method = method);
     Ok(())

@@ -2,10 +2,10 @@
 //!
 //! Everything is checked before a slice is made, and slices are made before anything is written.
 
-use crate::memory::{Array, Place, elements, heap, size};
+use crate::memory::{ArgumentPlace, RawArray, elements, heap, size};
 use crate::report;
 use crate::settings::{PivotingArgument, Plans, plans};
-use crate::status::{Failure, Outcome};
+use crate::status::{CallFailure, CallResult};
 use bandsolve::dyn_stack::{PodStack, StackReq};
 use bandsolve::{Banded, BlockTridiagonal, Error, Factor, Op, Plan, Report, Result, Scalar, Shape, Tridiagonal};
 use core::ffi::c_void;
@@ -52,7 +52,7 @@ pub(crate) struct CheckedSystem {
 
 impl SystemKind {
     /// Its shape, and the sizes whose product is the length of each array of the matrix.
-    fn shape<T: Scalar>(self) -> Outcome<(Shape, [usize; 3])> {
+    fn shape<T: Scalar>(self) -> CallResult<(Shape, [usize; 3])> {
         match self {
             SystemKind::Tridiagonal { n, periodic } => {
                 let n = size("n", n)?;
@@ -62,7 +62,7 @@ impl SystemKind {
             SystemKind::Blocks { n, block, periodic } => {
                 let (block_rows, block) = (size("n", n)?, size("block", block)?);
                 if elements::<T>("a block", &[block, block])? == 0 {
-                    return Err(Failure::argument("block is 0, expected at least 1".into()));
+                    return Err(CallFailure::argument("block is 0, expected at least 1".into()));
                 }
                 Ok((Shape::BlockTridiagonal { block_rows, block, periodic }, [block_rows, block, block]))
             }
@@ -70,7 +70,7 @@ impl SystemKind {
                 let (n, lower, upper) = (size("n", n)?, size("lower", lower)?, size("upper", upper)?);
                 // On machines of 64 bits it always fits, the sizes being of 63.
                 let bands = lower.checked_add(upper).and_then(|sum| sum.checked_add(1));
-                let bands = bands.ok_or_else(|| Failure::argument("lower + upper is too large".into()))?;
+                let bands = bands.ok_or_else(|| CallFailure::argument("lower + upper is too large".into()))?;
                 Ok((Shape::Banded { n, lower, upper }, [n, bands, 1]))
             }
         }
@@ -78,7 +78,7 @@ impl SystemKind {
 }
 
 impl CheckedSystem {
-    pub fn new<T: Scalar>(p: PivotingArgument, kind: SystemKind, n_rhs: i64) -> Outcome<Self> {
+    pub fn new<T: Scalar>(p: PivotingArgument, kind: SystemKind, n_rhs: i64) -> CallResult<Self> {
         let (shape, factors) = kind.shape::<T>()?;
         let n_rhs = size("n_rhs", n_rhs)?;
         let is_band = matches!(kind, SystemKind::Banded { .. });
@@ -93,7 +93,7 @@ impl CheckedSystem {
     }
 
     /// The failure that an error of the library is, with places as C has them.
-    fn failure(&self, error: Error) -> Failure {
+    fn failure(&self, error: Error) -> CallFailure {
         match (self.plan.shape(), error) {
             (Shape::Banded { n, lower, upper }, Error::NotFinite { array, index }) if array != "rhs" => {
                 let index = match array {
@@ -110,15 +110,15 @@ impl CheckedSystem {
     }
 
     /// Keeps the report of a solve.
-    pub fn settle(&self, solved: Result<Report>) -> Outcome {
+    pub fn settle(&self, solved: Result<Report>) -> CallResult {
         report::keep(&solved, self.plan.chosen_method());
         solved.map(|_| ()).map_err(|error| self.failure(error))
     }
 
     /// Bytes that a buffer must have, wherever it begins.
-    fn buffer_bytes(&self) -> Outcome<usize> {
+    fn buffer_bytes(&self) -> CallResult<usize> {
         match self.buffer.unaligned_bytes_required() {
-            usize::MAX => Err(Failure::argument("the buffer would be larger than what can be addressed".into())),
+            usize::MAX => Err(CallFailure::argument("the buffer would be larger than what can be addressed".into())),
             bytes => Ok(bytes),
         }
     }
@@ -133,8 +133,8 @@ pub(crate) unsafe fn buffer_size<T: Scalar>(
     kind: SystemKind,
     n_rhs: i64,
     out: *mut usize,
-) -> Outcome {
-    let out = Array::new("size", out, 1)?;
+) -> CallResult {
+    let out = RawArray::new("size", out, 1)?;
     let bytes = CheckedSystem::new::<T>(p, kind, n_rhs)?.buffer_bytes()?;
     // SAFETY: not null and aligned; the caller lends it.
     unsafe { out.write()[0] = bytes };
@@ -151,8 +151,8 @@ pub(crate) unsafe fn fixed_size<T: Scalar>(
     n_rhs: i64,
     bytes: usize,
     out: *mut usize,
-) -> Outcome {
-    let out = Array::new("size", out, 1)?;
+) -> CallResult {
+    let out = RawArray::new("size", out, 1)?;
     CheckedSystem::new::<T>(p, kind, n_rhs)?;
     // SAFETY: not null and aligned; the caller lends it.
     unsafe { out.write()[0] = bytes };
@@ -173,19 +173,23 @@ pub(crate) struct SolveBuffers<'a, T> {
 }
 
 /// The message that two arrays overlap.
-fn overlap(a: &Place, b: &Place) -> String {
+fn overlap(a: &ArgumentPlace, b: &ArgumentPlace) -> String {
     format!("{} overlaps {}", a.name, b.name)
 }
 
 /// The arrays of right-hand sides and of solutions, which are one or apart, and apart from `matrix`.
-pub(crate) fn columns<T: Scalar>(system: &CheckedSystem, matrix: &[Place], sides: &Sides<T>) -> Outcome<[Array<T>; 2]> {
-    let rhs = Array::new("rhs", sides.rhs, system.rhs_len)?;
-    let x = Array::new("x", sides.x, system.rhs_len)?;
+pub(crate) fn columns<T: Scalar>(
+    system: &CheckedSystem,
+    matrix: &[ArgumentPlace],
+    sides: &Sides<T>,
+) -> CallResult<[RawArray<T>; 2]> {
+    let rhs = RawArray::new("rhs", sides.rhs, system.rhs_len)?;
+    let x = RawArray::new("x", sides.x, system.rhs_len)?;
     if let Some(other) = x.place().overlapped(matrix) {
-        return Err(Failure::argument(overlap(&x.place(), other)));
+        return Err(CallFailure::argument(overlap(&x.place(), other)));
     }
     if !x.begins_with(&rhs) && x.place().overlapped(&[rhs.place()]).is_some() {
-        return Err(Failure::argument("x overlaps rhs, expected the same pointer or arrays apart".into()));
+        return Err(CallFailure::argument("x overlaps rhs, expected the same pointer or arrays apart".into()));
     }
     Ok([rhs, x])
 }
@@ -197,15 +201,15 @@ pub(crate) fn columns<T: Scalar>(system: &CheckedSystem, matrix: &[Place], sides
 /// the memory for `'a`.
 pub(crate) unsafe fn open<'a, T: Scalar>(
     system: &CheckedSystem,
-    matrix: &[Place],
+    matrix: &[ArgumentPlace],
     sides: Sides<T>,
-) -> Outcome<SolveBuffers<'a, T>> {
+) -> CallResult<SolveBuffers<'a, T>> {
     let [rhs, x] = columns(system, matrix, &sides)?;
     let mut stack = None;
     if !sides.buffer.is_null() {
-        let buffer = Array::<u8>::new("buffer", sides.buffer.cast(), system.buffer_bytes()?)?;
+        let buffer = RawArray::<u8>::new("buffer", sides.buffer.cast(), system.buffer_bytes()?)?;
         if let Some(other) = buffer.place().overlapped(&[matrix, &[x.place(), rhs.place()]].concat()) {
-            return Err(Failure::buffer(overlap(&buffer.place(), other)));
+            return Err(CallFailure::buffer(overlap(&buffer.place(), other)));
         }
         // SAFETY: not null, of the size that was asked for, apart from all other arrays, as just checked. Its bytes come from
         // outside of Rust: whatever they are, they are bytes, and solves write before they read.
@@ -224,7 +228,7 @@ pub(crate) unsafe fn open<'a, T: Scalar>(
 
 /// Solves with the factors and keeps the report: in the caller's memory, or in our own where there is none, or where a method that
 /// was asked for by name needs more.
-pub(crate) fn run<T: Scalar>(factor: &impl Factor<T>, system: &CheckedSystem, work: SolveBuffers<'_, T>) -> Outcome {
+pub(crate) fn run<T: Scalar>(factor: &impl Factor<T>, system: &CheckedSystem, work: SolveBuffers<'_, T>) -> CallResult {
     let n_rhs = system.n_rhs;
     let needed = match work.columns {
         RhsSlices::Apart { .. } => factor.solve_scratch(n_rhs),
@@ -246,10 +250,10 @@ pub(crate) fn run<T: Scalar>(factor: &impl Factor<T>, system: &CheckedSystem, wo
 }
 
 /// The three arrays of a matrix and where they lie.
-pub(crate) fn bands<T>(pointers: [*const T; 3], len: usize) -> Outcome<([Array<T>; 3], [Place; 3])> {
+pub(crate) fn bands<T>(pointers: [*const T; 3], len: usize) -> CallResult<([RawArray<T>; 3], [ArgumentPlace; 3])> {
     let [sub, diag, sup] = pointers;
-    let arrays = [Array::new("sub", sub, len)?, Array::new("diag", diag, len)?, Array::new("sup", sup, len)?];
-    let places = arrays.each_ref().map(Array::place);
+    let arrays = [RawArray::new("sub", sub, len)?, RawArray::new("diag", diag, len)?, RawArray::new("sup", sup, len)?];
+    let places = arrays.each_ref().map(RawArray::place);
     Ok((arrays, places))
 }
 
@@ -262,7 +266,7 @@ pub(crate) unsafe fn tridiagonal<T: Scalar>(
     (n, periodic): (i64, bool),
     matrix: [*const T; 3],
     sides: Sides<T>,
-) -> Outcome {
+) -> CallResult {
     report::clear();
     let system = CheckedSystem::new::<T>(p, SystemKind::Tridiagonal { n, periodic }, sides.n_rhs)?;
     let (arrays, places) = bands(matrix, system.matrix_len)?;
@@ -281,7 +285,7 @@ pub(crate) unsafe fn blocks<T: Scalar>(
     (n, block, periodic): (i64, i64, bool),
     matrix: [*const T; 3],
     sides: Sides<T>,
-) -> Outcome {
+) -> CallResult {
     report::clear();
     let system = CheckedSystem::new::<T>(p, SystemKind::Blocks { n, block, periodic }, sides.n_rhs)?;
     let (arrays, places) = bands(matrix, system.matrix_len)?;
@@ -301,10 +305,10 @@ pub(crate) unsafe fn banded<T: Scalar>(
     (n, lower, upper): (i64, i64, i64),
     bands: *const T,
     sides: Sides<T>,
-) -> Outcome {
+) -> CallResult {
     report::clear();
     let system = CheckedSystem::new::<T>(p, SystemKind::Banded { n, lower, upper }, sides.n_rhs)?;
-    let array = Array::new("bands", bands, system.matrix_len)?;
+    let array = RawArray::new("bands", bands, system.matrix_len)?;
     // SAFETY: the caller's promise.
     let (mut work, rows) = unsafe { (open(&system, slice::from_ref(&array.place()), sides)?, array.read()) };
     let (n, lower, upper) = (size("n", n)?, size("lower", lower)?, size("upper", upper)?);

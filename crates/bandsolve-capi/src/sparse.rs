@@ -1,10 +1,10 @@
 //! Tridiagonal systems with sparse right-hand sides: `gtsv_csc2dense` and `gtsv_csc2csc`.
 
-use crate::memory::{Array, Place, elements, size};
+use crate::memory::{ArgumentPlace, RawArray, elements, size};
 use crate::report;
 use crate::settings::PivotingArgument;
 use crate::solve::{CheckedSystem, SystemKind, bands};
-use crate::status::{Failure, Outcome};
+use crate::status::{CallFailure, CallResult};
 use bandsolve::{Csc, CscMut, Error, Op, Report, Result, Scalar, Tridiagonal};
 
 /// Sparse columns as C hands them in, zero-based.
@@ -18,7 +18,7 @@ pub(crate) struct SparseColumns<T> {
 
 /// The same, to be filled.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct ColumnsMut<T> {
+pub(crate) struct SparseColumnsMut<T> {
     pub values: *mut T,
     pub row_indices: *mut i32,
     pub pointers: *const i32,
@@ -26,22 +26,22 @@ pub(crate) struct ColumnsMut<T> {
 }
 
 /// Sparse columns whose pointers are checked.
-pub(crate) struct Arrays<T> {
-    pub values: Array<T>,
-    pub row_indices: Array<i32>,
-    pub pointers: Array<i32>,
+pub(crate) struct CheckedColumns<T> {
+    pub values: RawArray<T>,
+    pub row_indices: RawArray<i32>,
+    pub pointers: RawArray<i32>,
 }
 
 impl<T: Scalar> SparseColumns<T> {
     /// Checks pointers; `names` are those of values, row indices, column pointers and the number of entries.
-    fn arrays(&self, columns: usize, names: [&'static str; 4]) -> Outcome<Arrays<T>> {
+    fn arrays(&self, columns: usize, names: [&'static str; 4]) -> CallResult<CheckedColumns<T>> {
         let nnz = elements::<T>(names[0], &[size(names[3], self.nnz)?])?;
         // Without columns nobody has to say where they begin.
         let count = if columns == 0 { 0 } else { elements::<i32>(names[2], &[columns.saturating_add(1)])? };
-        Ok(Arrays {
-            values: Array::new(names[0], self.values, nnz)?,
-            row_indices: Array::new(names[1], self.row_indices, nnz)?,
-            pointers: Array::new(names[2], self.pointers, count)?,
+        Ok(CheckedColumns {
+            values: RawArray::new(names[0], self.values, nnz)?,
+            row_indices: RawArray::new(names[1], self.row_indices, nnz)?,
+            pointers: RawArray::new(names[2], self.pointers, count)?,
         })
     }
 }
@@ -49,15 +49,15 @@ impl<T: Scalar> SparseColumns<T> {
 pub(crate) const RHS: [&str; 4] = ["rhs_values", "rhs_row_indices", "rhs_col_ptrs", "rhs_nnz"];
 pub(crate) const RESULT: [&str; 4] = ["result_values", "result_row_indices", "result_col_ptrs", "result_nnz"];
 
-impl<T: Scalar> Arrays<T> {
-    fn places(&self) -> [Place; 3] {
+impl<T: Scalar> CheckedColumns<T> {
+    fn places(&self) -> [ArgumentPlace; 3] {
         [self.values.place(), self.row_indices.place(), self.pointers.place()]
     }
 
     /// The column pointers.
     ///
     /// # Safety
-    /// As [`Array::read`].
+    /// As [`RawArray::read`].
     unsafe fn read_pointers<'a>(&self) -> &'a [i32] {
         // SAFETY: the caller's promise.
         let pointers = unsafe { self.pointers.read() };
@@ -67,8 +67,8 @@ impl<T: Scalar> Arrays<T> {
     /// As right-hand sides of `n` rows.
     ///
     /// # Safety
-    /// As [`Array::read`], for each array.
-    unsafe fn rhs<'a>(&self, n: usize) -> Outcome<Csc<'a, T, i32>> {
+    /// As [`RawArray::read`], for each array.
+    unsafe fn rhs<'a>(&self, n: usize) -> CallResult<Csc<'a, T, i32>> {
         // SAFETY: the caller's promise.
         let (pointers, rows, values) = unsafe { (self.read_pointers(), self.row_indices.read(), self.values.read()) };
         Csc::new(n, pointers, rows, values).map_err(|error| named(error, RHS))
@@ -76,7 +76,7 @@ impl<T: Scalar> Arrays<T> {
 }
 
 /// The failure that an error of the library is, its arrays named as in C.
-pub(crate) fn named(error: Error, names: [&'static str; 4]) -> Failure {
+pub(crate) fn named(error: Error, names: [&'static str; 4]) -> CallFailure {
     let name = |array| match array {
         "values" => names[0],
         "row_indices" => names[1],
@@ -94,21 +94,21 @@ pub(crate) fn named(error: Error, names: [&'static str; 4]) -> Failure {
 }
 
 /// `Err` if one of `written` shares a byte with one of `others`.
-fn apart(written: &Place, others: &[&[Place]]) -> Outcome {
+fn apart(written: &ArgumentPlace, others: &[&[ArgumentPlace]]) -> CallResult {
     match others.iter().find_map(|others| written.overlapped(others)) {
-        Some(other) => Err(Failure::argument(format!("{} overlaps {}", written.name, other.name))),
+        Some(other) => Err(CallFailure::argument(format!("{} overlaps {}", written.name, other.name))),
         None => Ok(()),
     }
 }
 
 /// Keeps the report of a solve.
-pub(crate) fn kept(solved: Result<Report>, system: &CheckedSystem) -> Outcome {
+pub(crate) fn kept(solved: Result<Report>, system: &CheckedSystem) -> CallResult {
     report::keep(&solved, system.plan.chosen_method());
     solved.map(|_| ()).map_err(|error| named(error, RHS))
 }
 
 /// Matrix, right-hand sides, and what is written.
-type Parts<T, X> = ([Array<T>; 3], Arrays<T>, X);
+type Parts<T, X> = ([RawArray<T>; 3], CheckedColumns<T>, X);
 
 /// The arrays of `gtsv_csc2dense`: matrix, right-hand sides, and x, which is apart from them.
 pub(crate) fn dense_arrays<T: Scalar>(
@@ -117,10 +117,10 @@ pub(crate) fn dense_arrays<T: Scalar>(
     matrix: [*const T; 3],
     rhs: SparseColumns<T>,
     x: *mut T,
-) -> Outcome<Parts<T, Array<T>>> {
+) -> CallResult<Parts<T, RawArray<T>>> {
     let (matrix, places) = bands(matrix, system.matrix_len)?;
     let rhs = rhs.arrays(size("n_rhs", n_rhs)?, RHS)?;
-    let x = Array::new("x", x, system.rhs_len)?;
+    let x = RawArray::new("x", x, system.rhs_len)?;
     apart(&x.place(), &[&places, &rhs.places()])?;
     Ok((matrix, rhs, x))
 }
@@ -131,16 +131,16 @@ pub(crate) fn pruned_arrays<T: Scalar>(
     n_rhs: i64,
     matrix: [*const T; 3],
     rhs: SparseColumns<T>,
-    result: ColumnsMut<T>,
-) -> Outcome<Parts<T, Arrays<T>>> {
+    result: SparseColumnsMut<T>,
+) -> CallResult<Parts<T, CheckedColumns<T>>> {
     let n = system.matrix_len;
     if i32::try_from(n).is_err() {
-        return Err(Failure::argument(format!("n is {n}, more rows than result_row_indices can tell apart")));
+        return Err(CallFailure::argument(format!("n is {n}, more rows than result_row_indices can tell apart")));
     }
     let (matrix, places) = bands(matrix, n)?;
     let columns = size("n_rhs", n_rhs)?;
     let rhs = rhs.arrays(columns, RHS)?;
-    let ColumnsMut { values, row_indices, pointers, nnz } = result;
+    let SparseColumnsMut { values, row_indices, pointers, nnz } = result;
     let result = SparseColumns { values: values.cast_const(), row_indices: row_indices.cast_const(), pointers, nnz };
     let result = result.arrays(columns, RESULT)?;
     let [values, rows, pointers] = result.places();
@@ -159,7 +159,7 @@ pub(crate) unsafe fn to_dense<T: Scalar>(
     matrix: [*const T; 3],
     rhs: SparseColumns<T>,
     x: *mut T,
-) -> Outcome {
+) -> CallResult {
     report::clear();
     let system = CheckedSystem::new::<T>(p, SystemKind::Tridiagonal { n, periodic: false }, n_rhs)?;
     let (matrix, rhs, x) = dense_arrays(&system, n_rhs, matrix, rhs, x)?;
@@ -179,8 +179,8 @@ pub(crate) unsafe fn to_sparse<T: Scalar>(
     (n, n_rhs): (i64, i64),
     matrix: [*const T; 3],
     rhs: SparseColumns<T>,
-    result: ColumnsMut<T>,
-) -> Outcome {
+    result: SparseColumnsMut<T>,
+) -> CallResult {
     report::clear();
     // X is never there as a whole, so its size does not count.
     let system = CheckedSystem::new::<T>(p, SystemKind::Tridiagonal { n, periodic: false }, 0)?;

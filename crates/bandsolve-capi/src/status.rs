@@ -69,15 +69,15 @@ pub(crate) fn name(status: StatusArgument) -> &'static CStr {
 
 /// Why a function failed.
 #[derive(Debug)]
-pub(crate) struct Failure {
+pub(crate) struct CallFailure {
     pub status: bandsolve_status_t,
     pub message: String,
 }
 
 /// What the functions behind the guard return.
-pub(crate) type Outcome<T = ()> = Result<T, Failure>;
+pub(crate) type CallResult<T = ()> = Result<T, CallFailure>;
 
-impl Failure {
+impl CallFailure {
     pub fn argument(message: String) -> Self {
         Self { status: BANDSOLVE_INVALID_ARGUMENT, message }
     }
@@ -99,7 +99,7 @@ impl Failure {
     }
 }
 
-impl From<Error> for Failure {
+impl From<Error> for CallFailure {
     fn from(error: Error) -> Self {
         let status = match error.cause() {
             Error::Shape { .. } | Error::Structure { .. } => BANDSOLVE_INVALID_ARGUMENT,
@@ -124,7 +124,7 @@ thread_local! {
 }
 
 /// Runs the body of a C function in standard arithmetic: no panic passes, and the message is kept for [`last_error`].
-pub(crate) fn guard(body: impl FnOnce() -> Outcome) -> bandsolve_status_t {
+pub(crate) fn guard(body: impl FnOnce() -> CallResult) -> bandsolve_status_t {
     let outcome = caught(body);
     if outcome.is_ok() {
         keep(String::new());
@@ -133,19 +133,19 @@ pub(crate) fn guard(body: impl FnOnce() -> Outcome) -> bandsolve_status_t {
 }
 
 /// The same for functions that only ask: if they succeed, the message of the call before stays.
-pub(crate) fn guard_query(body: impl FnOnce() -> Outcome) -> bandsolve_status_t {
+pub(crate) fn guard_query(body: impl FnOnce() -> CallResult) -> bandsolve_status_t {
     settle(caught(body))
 }
 
-fn caught(body: impl FnOnce() -> Outcome) -> Outcome {
+fn caught(body: impl FnOnce() -> CallResult) -> CallResult {
     let body = || {
         let _mode = Standard::enter();
         if planted() { panic!("planted by a test") } else { body() }
     };
-    catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|payload| Err(Failure::panic(payload)))
+    catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|payload| Err(CallFailure::panic(payload)))
 }
 
-fn settle(outcome: Outcome) -> bandsolve_status_t {
+fn settle(outcome: CallResult) -> bandsolve_status_t {
     outcome.map_or_else(
         |failure| {
             keep(failure.message);
@@ -196,7 +196,7 @@ mod tests {
             (Error::NoDevice { reason: "such".into() }, BANDSOLVE_NO_DEVICE),
             (Error::Device { call: "cuMemAlloc", message: "such".into() }, BANDSOLVE_DEVICE_ERROR),
         ] {
-            let failure = Failure::from(error.clone());
+            let failure = CallFailure::from(error.clone());
             assert_eq!((failure.status, failure.message), (status, error.to_string()));
         }
     }

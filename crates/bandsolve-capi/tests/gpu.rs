@@ -5,7 +5,7 @@ mod common;
 use bandsolve::{Complex32, Complex64, Plan, RealScalar, Scalar, Shape};
 use bandsolve_capi::*;
 use bandsolve_gallery::{Random, random_vec};
-use bandsolve_gpu::{Device, DeviceCsc, DeviceCscMut, DeviceVec, Element, Matrix, Solver};
+use bandsolve_gpu::{Device, DeviceCsc, DeviceCscMut, DeviceMatrix, DeviceScalar, DeviceSolver, DeviceVec};
 use common::Family::{Banded, Blocks, Tridiagonal};
 use common::*;
 use core::ffi::{CStr, c_void};
@@ -110,7 +110,7 @@ struct Functions<T> {
     to_sparse: ToSparse<T>,
 }
 
-trait OnGpu: Api + Element {
+trait OnGpu: Api + DeviceScalar {
     const ON_GPU: Functions<Self>;
 }
 
@@ -240,16 +240,16 @@ impl<'a, T: OnGpu> There<'a, T> {
         }
     }
 
-    fn as_rust(&self) -> Matrix<'_, T> {
+    fn as_rust(&self) -> DeviceMatrix<'_, T> {
         let [sub, diag, sup] = &self.matrix;
         match self.family {
-            Banded { .. } => Matrix::diagonals(sub),
-            _ => Matrix::tridiagonal(sub, diag, sup),
+            Banded { .. } => DeviceMatrix::diagonals(sub),
+            _ => DeviceMatrix::tridiagonal(sub, diag, sup),
         }
     }
 
-    fn solver(&self, n_rhs: usize) -> Solver<T> {
-        Solver::new(&self.on.device, &Plan::new(self.shape()), n_rhs).unwrap()
+    fn solver(&self, n_rhs: usize) -> DeviceSolver<T> {
+        DeviceSolver::new(&self.on.device, &Plan::new(self.shape()), n_rhs).unwrap()
     }
 
     /// Calls the function.

@@ -4,7 +4,7 @@ mod common;
 
 use bandsolve::{Method, Shape};
 use bandsolve_capi::*;
-use bandsolve_gallery::oracle::{Rows, backward_error};
+use bandsolve_gallery::oracle::{MatrixRows, backward_error};
 use bandsolve_testkit::conformance::{epsilon, rounding};
 use common::Family::{Banded, Blocks, Tridiagonal};
 use common::*;

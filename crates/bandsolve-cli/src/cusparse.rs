@@ -53,7 +53,7 @@ impl<Last> Function<Last> {
 
 /// A routine of cuSPARSE.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Routine {
+pub struct CusparseRoutine {
     /// Its name for tables.
     pub name: &'static str,
     /// What its symbol ends with.
@@ -63,7 +63,7 @@ pub struct Routine {
     algorithm: Option<c_int>,
 }
 
-impl Routine {
+impl CusparseRoutine {
     pub const GTSV2: Self = Self::one("cusparse gtsv2", "gtsv2");
     pub const GTSV2_NOPIVOT: Self = Self::one("cusparse gtsv2_nopivot", "gtsv2_nopivot");
     pub const GTSV_BATCH: Self = Self::batch("cusparse gtsvInterleavedBatch", "gtsvInterleavedBatch", 3, 1);
@@ -120,11 +120,11 @@ impl Cusparse {
     /// If the arrays do not fit.
     pub fn solver<T: PeerScalar>(
         &self,
-        routine: Routine,
+        routine: CusparseRoutine,
         device: &Device,
         [n, count]: [usize; 2],
         arrays: &[DeviceVec<T>],
-    ) -> Result<Option<Solver<'_, T>>> {
+    ) -> Result<Option<CusparseSolver<'_, T>>> {
         let symbol = format!("{}{}", T::CUSPARSE, routine.symbol);
         let size = self.function::<*mut usize>(&format!("{symbol}_bufferSizeExt"), routine);
         let Some((size, function)) = size.zip(self.function::<u64>(&symbol, routine)) else { return Ok(None) };
@@ -137,10 +137,10 @@ impl Cusparse {
         let status = unsafe { size.call(self.handle, integers, &addresses(arrays), &mut bytes) };
         check(routine, status)?;
         let buffer = device.zeros(bytes)?;
-        Ok(Some(Solver { cusparse: self, routine, function, integers, lengths, buffer, of: PhantomData }))
+        Ok(Some(CusparseSolver { cusparse: self, routine, function, integers, lengths, buffer, of: PhantomData }))
     }
 
-    fn function<Last>(&self, symbol: &str, routine: Routine) -> Option<Function<Last>> {
+    fn function<Last>(&self, symbol: &str, routine: CusparseRoutine) -> Option<Function<Last>> {
         // SAFETY: the symbol, where it exists, is the function of this name, whose signature is the documented one.
         unsafe {
             if routine.diagonals == 3 {
@@ -164,9 +164,9 @@ impl Drop for Cusparse {
 
 /// A routine for systems of one size.
 #[derive(Debug)]
-pub struct Solver<'c, T> {
+pub struct CusparseSolver<'c, T> {
     cusparse: &'c Cusparse,
-    routine: Routine,
+    routine: CusparseRoutine,
     function: Function<u64>,
     integers: [c_int; 3],
     /// Of the arrays.
@@ -175,7 +175,7 @@ pub struct Solver<'c, T> {
     of: PhantomData<T>,
 }
 
-impl<T: PeerScalar> Solver<'_, T> {
+impl<T: PeerScalar> CusparseSolver<'_, T> {
     /// Hands the systems in `arrays` to the default stream: the diagonals from the lowest, then the right-hand sides, in whose
     /// place x is written; routines for batches overwrite the diagonals, too.
     ///
@@ -201,7 +201,7 @@ fn addresses<T: PeerScalar>(arrays: &[DeviceVec<T>]) -> Vec<u64> {
     arrays.iter().map(|array| array.slice(..).address()).collect()
 }
 
-fn check(routine: Routine, status: c_int) -> Result<()> {
+fn check(routine: CusparseRoutine, status: c_int) -> Result<()> {
     match status {
         0 => Ok(()),
         _ => Err(Error::Device { call: routine.name, message: format!("status {status}") }),
@@ -223,8 +223,8 @@ mod tests {
 
     #[test]
     fn integers_stand_in_the_order_of_each_routine() {
-        assert_eq!(Routine::GTSV2.integers(100, 3), [100, 3, 100]);
-        assert_eq!(Routine::GTSV_BATCH.integers(100, 3), [1, 100, 3]);
-        assert_eq!(Routine::GPSV_BATCH.integers(7, 2), [0, 7, 2]);
+        assert_eq!(CusparseRoutine::GTSV2.integers(100, 3), [100, 3, 100]);
+        assert_eq!(CusparseRoutine::GTSV_BATCH.integers(100, 3), [1, 100, 3]);
+        assert_eq!(CusparseRoutine::GPSV_BATCH.integers(7, 2), [0, 7, 2]);
     }
 }

@@ -1,7 +1,7 @@
 //! `bandsolve doctor`: what solves will use on this machine, and what makes them slow.
 
 use crate::args::DoctorArgs;
-use crate::bench::{Machine, memory_bandwidth};
+use crate::bench::{MachineFacts, memory_bandwidth};
 use crate::exit::Failure;
 use crate::peers::Peer;
 use crate::report;
@@ -30,7 +30,7 @@ pub fn run(args: &DoctorArgs) -> Result<(), Failure> {
 /// What was found.
 #[derive(Debug)]
 struct Diagnosis {
-    machine: Machine,
+    machine: MachineFacts,
     simd: &'static str,
     threads: usize,
     cores: usize,
@@ -53,7 +53,7 @@ impl Diagnosis {
         let load = std::fs::read_to_string("/proc/loadavg").ok();
         let there = |path: Option<PathBuf>| path.filter(|path| path.exists());
         Self {
-            machine: Machine::here(),
+            machine: MachineFacts::here(),
             simd: Simd::detect().name(),
             threads,
             cores: std::thread::available_parallelism().map_or(1, Into::into),

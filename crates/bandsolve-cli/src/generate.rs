@@ -2,11 +2,10 @@
 
 use crate::args::GenerateArgs;
 use crate::exit::Failure;
-use crate::families::{self, families};
 use crate::io::output;
 use crate::progress;
 use crate::report;
-use crate::structure::System;
+use bandsolve_gallery::families::{System, families};
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -27,10 +26,7 @@ pub fn run(args: &GenerateArgs) -> Result<(), Failure> {
     if path.extension().is_some_and(|ending| ["gz", "npy", "npz"].iter().any(|other| ending == *other)) {
         return Err(Failure::Usage(format!("--out {}: matrices are written as plain .mtx", path.display())));
     }
-    let system = match family.generate(n as usize, args.seed) {
-        families::System::Tridiagonal(a) => System::Tridiagonal(a),
-        families::System::Banded(a) => System::Banded(a),
-    };
+    let system = family.generate(n as usize, args.seed);
     let description = family.description.replace('\n', " ");
     let comment = format!("{description}: bandsolve generate {} {n} --seed {}", family.name, args.seed);
     output::write(path, |out| write(out, (path, n), &comment, &system))

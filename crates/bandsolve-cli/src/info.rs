@@ -5,8 +5,8 @@ use crate::exit::Failure;
 use crate::io::{self, Symmetry, Triplets};
 use crate::memory::{affordable, grow};
 use crate::report;
-use crate::structure::{Kind, Structure, System};
-use bandsolve::{Complex64, Norm, Plan, Scalar};
+use crate::structure::{self, SolvableKind, Structure};
+use bandsolve::{Complex64, Inspect, Norm, Plan, Scalar};
 use serde_json::{Value, json};
 
 /// Describes one matrix.
@@ -18,7 +18,7 @@ pub fn run(args: &InfoArgs) -> Result<(), Failure> {
     let matrix = io::read_matrix(&args.matrix)?;
     let structure = Structure::of(&matrix);
     let kind = structure.kind(false)?;
-    let facts = Facts::of(&Entries::of(&matrix, false)?, &Entries::of(&matrix, true)?);
+    let facts = MatrixFacts::of(&SortedEntries::of(&matrix, false)?, &SortedEntries::of(&matrix, true)?);
     let singular = structure.check_not_empty().err().map(|e| e.to_string());
     let rcond = match &singular {
         Some(_) => Ok(0.0),
@@ -26,7 +26,7 @@ pub fn run(args: &InfoArgs) -> Result<(), Failure> {
         None => rcond::<f64>(&matrix, kind),
     };
     let plan = Plan::once(kind.shape(structure.n));
-    let view = View { args, matrix: &matrix, structure, kind, facts, rcond, singular, plan };
+    let view = InfoView { args, matrix: &matrix, structure, kind, facts, rcond, singular, plan };
     if let Some(path) = &args.json {
         report::write_json(path, &view.json())?;
     }
@@ -34,9 +34,9 @@ pub fn run(args: &InfoArgs) -> Result<(), Failure> {
 }
 
 /// The reciprocal condition, or why it could not be had.
-fn rcond<T: Scalar>(matrix: &Triplets, kind: Kind) -> Result<f64, String> {
-    let system = System::<T>::assemble(matrix, kind).map_err(|e| e.to_string())?;
-    match system.factor(&Plan::new(kind.shape(matrix.n_rows))) {
+fn rcond<T: Scalar>(matrix: &Triplets, kind: SolvableKind) -> Result<f64, String> {
+    let system = structure::assemble::<T>(matrix, kind).map_err(|e| e.to_string())?;
+    match structure::factor(&system, &Plan::new(kind.shape(matrix.n_rows))) {
         Ok(factor) => factor.rcond(Norm::One).map_err(|e| e.to_string()),
         Err(bandsolve::Error::Singular { .. }) => Ok(0.0),
         Err(error) => Err(error.to_string()),
@@ -45,17 +45,17 @@ fn rcond<T: Scalar>(matrix: &Triplets, kind: Kind) -> Result<f64, String> {
 
 /// Entries in order of rows (or columns), those at the same place added up, zeros left out.
 #[derive(Debug)]
-pub struct Entries {
+pub struct SortedEntries {
     n: usize,
     sorted: Vec<(u64, Complex64)>,
 }
 
-impl Entries {
+impl SortedEntries {
     /// In order of rows, or of the rows of the transpose.
     ///
     /// # Errors
     /// [`Failure::Input`] if there is no memory for them.
-    pub fn of(a: &Triplets, transposed: bool) -> Result<Entries, Failure> {
+    pub fn of(a: &Triplets, transposed: bool) -> Result<SortedEntries, Failure> {
         let count = a.rows.len() * if a.symmetry == Symmetry::General { 1 } else { 2 };
         let too_many = |why| Failure::Input(format!("{count} entries are too many: {why}"));
         let mut sorted = Vec::new();
@@ -75,7 +75,7 @@ impl Entries {
             same
         });
         sorted.retain(|e| e.1 != Complex64::ZERO);
-        Ok(Entries { n: a.n_rows, sorted })
+        Ok(SortedEntries { n: a.n_rows, sorted })
     }
 
     /// How many there are.
@@ -119,7 +119,7 @@ impl Entries {
 
 /// Numbers about a matrix.
 #[derive(Debug)]
-struct Facts {
+struct MatrixFacts {
     nnz: usize,
     dominance_rows: f64,
     dominance_cols: f64,
@@ -128,12 +128,12 @@ struct Facts {
     norm_1: f64,
 }
 
-impl Facts {
-    fn of(rows: &Entries, cols: &Entries) -> Facts {
+impl MatrixFacts {
+    fn of(rows: &SortedEntries, cols: &SortedEntries) -> MatrixFacts {
         let on_diagonal = rows.sorted.iter().filter(|(place, _)| place >> 32 == place & 0xffff_ffff).count();
         let mut norm_1 = 0.0_f64;
         cols.for_each_row(|diagonal, rest| norm_1 = norm_1.max(diagonal + rest));
-        Facts {
+        MatrixFacts {
             nnz: rows.sorted.len(),
             dominance_rows: rows.dominance(),
             dominance_cols: cols.dominance(),
@@ -145,7 +145,7 @@ impl Facts {
 }
 
 /// Compares A with its transpose, entry by entry and exactly.
-fn symmetry(a: &Entries, transposed: &Entries) -> &'static str {
+fn symmetry(a: &SortedEntries, transposed: &SortedEntries) -> &'static str {
     let holds = |mirror: fn(Complex64) -> Complex64| {
         let mut pairs = a.sorted.iter().zip(&transposed.sorted);
         pairs.all(|(x, y)| x.0 == y.0 && x.1 == mirror(y.1))
@@ -160,21 +160,22 @@ fn symmetry(a: &Entries, transposed: &Entries) -> &'static str {
 }
 
 /// All that is shown.
-struct View<'a> {
+struct InfoView<'a> {
     args: &'a InfoArgs,
     matrix: &'a Triplets,
     structure: Structure,
-    kind: Kind,
-    facts: Facts,
+    kind: SolvableKind,
+    facts: MatrixFacts,
     rcond: Result<f64, String>,
     singular: Option<String>,
     plan: Plan,
 }
 
-impl View<'_> {
+impl InfoView<'_> {
     fn text(&self) -> String {
         let (lower, upper) = self.structure.bands(self.kind);
-        let corners = if self.kind == (Kind::Tridiagonal { periodic: true }) { ", and the corners" } else { "" };
+        let corners =
+            if self.kind == (SolvableKind::Tridiagonal { periodic: true }) { ", and the corners" } else { "" };
         let numbers = if self.matrix.values.is_complex() { "complex" } else { "real" };
         let ratio = |r: f64| if r.is_finite() { format!("{r:.3}") } else { "∞ (diagonal)".into() };
         let facts = &self.facts;
@@ -213,7 +214,7 @@ impl View<'_> {
             "kind": self.kind.name(),
             "lower": lower,
             "upper": upper,
-            "periodic": self.kind == Kind::Tridiagonal { periodic: true },
+            "periodic": self.kind == SolvableKind::Tridiagonal { periodic: true },
             "symmetry": facts.symmetry,
             "zero_diagonals": facts.zero_diagonals,
             "dominance_rows": facts.dominance_rows,

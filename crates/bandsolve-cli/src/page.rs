@@ -1,6 +1,6 @@
 //! Pages: a measurement as one HTML file that needs nothing else.
 
-use crate::bench::{Column, Line, Sheet};
+use crate::bench::{Line, Sheet, SheetColumn};
 use crate::plot::{Picture, escape, stylesheet};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -53,7 +53,7 @@ impl Page<'_> {
 
     /// What the columns mean, each once.
     fn reading(&self) -> String {
-        let mut columns: Vec<&Column> = Vec::new();
+        let mut columns: Vec<&SheetColumn> = Vec::new();
         for column in self.sheets.iter().flat_map(|sheet| telling(sheet).into_iter().map(|k| &sheet.columns[k])) {
             if !column.meaning.is_empty() && columns.iter().all(|other| other.name != column.name) {
                 columns.push(column);
@@ -148,7 +148,7 @@ mod tests {
     fn nothing_on_a_page_is_taken_for_markup() {
         let about = [("file", "<b>&".to_string())];
         let line = Line { cells: vec!["a<b".into()], note: "\"x\" > y".into() };
-        let columns = vec![Column { name: "n", width: 3, meaning: "1 < 2" }];
+        let columns = vec![SheetColumn { name: "n", width: 3, meaning: "1 < 2" }];
         let sheets = [Sheet { title: "<i>".into(), columns, lines: vec![line] }];
         let html = Page { title: "t & u", about: &about, sheets: &sheets, picture: None }.html();
         for words in

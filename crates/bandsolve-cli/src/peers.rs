@@ -16,7 +16,8 @@ use std::process::Command;
 ///
 /// Integers are passed as `i64` that are small and not negative: on little-endian machines a library that reads 32 bits
 /// finds the same number, so that one declaration serves libraries with either size of integer.
-type Routine<T> = unsafe extern "C" fn(*const i64, *const i64, *mut T, *mut T, *mut T, *mut T, *const i64, *mut i64);
+type PeerRoutine<T> =
+    unsafe extern "C" fn(*const i64, *const i64, *mut T, *mut T, *mut T, *mut T, *const i64, *mut i64);
 
 /// Fortran's interface of `gbsv`: (n, kl, ku, nrhs, ab, ldab, ipiv, b, ldb, info), all by reference. The pivots are integers of
 /// 32 or 64 bits, for which there is room in either case.
@@ -71,7 +72,7 @@ pub struct Peer {
 
 /// The four arrays of a system, which the routines overwrite: x stands in `rhs` afterwards.
 #[derive(Debug)]
-pub struct Arrays<'a, T> {
+pub struct PeerArrays<'a, T> {
     /// n − 1 entries below the diagonal.
     pub sub: &'a mut [T],
     /// n entries.
@@ -84,13 +85,13 @@ pub struct Arrays<'a, T> {
 
 /// A routine of an opened library.
 #[derive(Debug, Clone, Copy)]
-pub struct Solver<'p, T> {
-    routine: Routine<T>,
+pub struct PeerSolver<'p, T> {
+    routine: PeerRoutine<T>,
     // The code lives as long as the library is open.
     _library: &'p Library,
 }
 
-impl<T> Solver<'_, T> {
+impl<T> PeerSolver<'_, T> {
     /// Solves one system in place.
     ///
     /// # Errors
@@ -98,7 +99,7 @@ impl<T> Solver<'_, T> {
     ///
     /// # Panics
     /// If the arrays do not fit each other.
-    pub fn solve(&self, a: Arrays<'_, T>) -> Result<(), i64> {
+    pub fn solve(&self, a: PeerArrays<'_, T>) -> Result<(), i64> {
         let n = a.diag.len();
         assert!(n > 0 && a.sub.len() == n - 1 && a.sup.len() == n - 1 && a.rhs.len() == n, "one system");
         let (size, one, mut info) = (i64::try_from(n).expect("a small number"), 1, 0);
@@ -128,12 +129,12 @@ type Gbtrs = unsafe extern "C" fn(
 
 /// Banded LU with partial pivoting of an opened library, for one right-hand side and as many diagonals below as above.
 #[derive(Debug, Clone, Copy)]
-pub struct BandLu<'p> {
+pub struct PeerBandLu<'p> {
     gbsv: BandSolver<'p, f64>,
     gbtrs: Option<Gbtrs>,
 }
 
-impl BandLu<'_> {
+impl PeerBandLu<'_> {
     /// Whether [`solve`](Self::solve) is there.
     pub fn can_solve_alone(&self) -> bool {
         self.gbtrs.is_some()
@@ -227,10 +228,10 @@ impl<T> BandSolver<'_, T> {
 
 impl Peer {
     /// Banded LU with partial pivoting, for one right-hand side; factoring and solving apart.
-    pub fn band_lu(&self) -> Option<BandLu<'_>> {
+    pub fn band_lu(&self) -> Option<PeerBandLu<'_>> {
         // SAFETY: the symbol, where it exists, is the Fortran routine of this name, whose signature is `Gbtrs`.
         let gbtrs = unsafe { self.library.get::<Gbtrs>(b"dgbtrs_") };
-        Some(BandLu { gbsv: self.gbsv()?, gbtrs: gbtrs.ok().map(|routine| *routine) })
+        Some(PeerBandLu { gbsv: self.gbsv()?, gbtrs: gbtrs.ok().map(|routine| *routine) })
     }
 
     /// Opens every peer that this machine has.
@@ -287,12 +288,12 @@ impl Peer {
     }
 
     /// Elimination with partial pivoting.
-    pub fn gtsv<T: PeerScalar>(&self) -> Option<Solver<'_, T>> {
+    pub fn gtsv<T: PeerScalar>(&self) -> Option<PeerSolver<'_, T>> {
         self.routine(T::GTSV)
     }
 
     /// Elimination without pivoting, for dominant matrices; MKL only.
-    pub fn dtsvb<T: PeerScalar>(&self) -> Option<Solver<'_, T>> {
+    pub fn dtsvb<T: PeerScalar>(&self) -> Option<PeerSolver<'_, T>> {
         self.routine(T::DTSVB)
     }
 
@@ -303,10 +304,10 @@ impl Peer {
         Some(BandSolver { routine: *routine, _library: &self.library })
     }
 
-    fn routine<T: PeerScalar>(&self, symbol: &str) -> Option<Solver<'_, T>> {
-        // SAFETY: the symbol, where it exists, is the Fortran routine of this name, whose signature is `Routine`.
-        let routine = unsafe { self.library.get::<Routine<T>>(symbol.as_bytes()) }.ok()?;
-        Some(Solver { routine: *routine, _library: &self.library })
+    fn routine<T: PeerScalar>(&self, symbol: &str) -> Option<PeerSolver<'_, T>> {
+        // SAFETY: the symbol, where it exists, is the Fortran routine of this name, whose signature is `PeerRoutine`.
+        let routine = unsafe { self.library.get::<PeerRoutine<T>>(symbol.as_bytes()) }.ok()?;
+        Some(PeerSolver { routine: *routine, _library: &self.library })
     }
 }
 
@@ -342,11 +343,11 @@ mod tests {
         for peer in peers {
             // [2 1 0; 1 2 1; 0 1 2]·(1, 1, 1)
             let (mut sub, mut diag, mut sup, mut rhs) = ([1.0; 2], [2.0; 3], [1.0; 2], [3.0, 4.0, 3.0]);
-            let a = Arrays { sub: &mut sub, diag: &mut diag, sup: &mut sup, rhs: &mut rhs };
+            let a = PeerArrays { sub: &mut sub, diag: &mut diag, sup: &mut sup, rhs: &mut rhs };
             peer.gtsv::<f64>().expect("checked when opened").solve(a).unwrap();
             assert!(rhs.iter().all(|x| (x - 1.0).abs() < 1e-15), "{}: {rhs:?}", peer.name);
             let (mut sub, mut diag, mut sup, mut rhs) = ([0.0_f32], [0.0; 2], [0.0], [1.0; 2]);
-            let a = Arrays { sub: &mut sub, diag: &mut diag, sup: &mut sup, rhs: &mut rhs };
+            let a = PeerArrays { sub: &mut sub, diag: &mut diag, sup: &mut sup, rhs: &mut rhs };
             assert!(peer.gtsv::<f32>().unwrap().solve(a).is_err(), "{} takes a zero matrix", peer.name);
             // The first matrix again, in band storage with a row for fill-in.
             let mut bands = [0.0, 0.0, 2.0, 1.0, 0.0, 1.0, 2.0, 1.0, 0.0, 1.0, 2.0, 0.0];

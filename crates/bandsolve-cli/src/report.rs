@@ -2,7 +2,7 @@
 
 use crate::exit::Failure;
 use crate::io::output;
-use crate::plot::Format;
+use crate::plot::PictureFormat;
 use serde_json::Value;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -54,7 +54,7 @@ pub fn check_outputs(options: &[(&str, &Option<PathBuf>)], inputs: &[&Path]) -> 
         output::check(path)?;
     }
     if let Some((_, path)) = named.iter().find(|(name, _)| **name == "--plot") {
-        Format::of(path)?;
+        PictureFormat::of(path)?;
     }
     Ok(named.iter().any(|(_, path)| is_stdout(Some(path))))
 }

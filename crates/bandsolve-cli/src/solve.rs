@@ -3,12 +3,15 @@
 use crate::args::{Dtype, Place, SolveArgs};
 use crate::exit::Failure;
 use crate::io::output::{self, Format};
-use crate::io::{self, Dense, Triplets};
+use crate::io::{self, DenseArray, Triplets};
 use crate::memory::{affordable, filled};
-use crate::structure::{Kind, Structure, System, convert, out_of_range};
-use crate::{known, progress, report};
+use crate::structure::{self, SolvableKind, Structure, convert, out_of_range};
+use crate::{progress, report};
 use bandsolve::{Complex32, Complex64, Error, Method, Plan, RealScalar, Report, Scalar};
-use bandsolve_gpu::{Device, Element};
+use bandsolve_gallery::Random;
+use bandsolve_gallery::families::System;
+use bandsolve_gallery::oracle::{forward_error, round};
+use bandsolve_gpu::{Device, DeviceScalar};
 use serde_json::{Value, json};
 use std::time::Instant;
 
@@ -65,7 +68,7 @@ fn open_device(args: &SolveArgs) -> Result<Option<Device>, Failure> {
     }
 }
 
-fn choose_dtype(wish: Option<Dtype>, matrix: &Triplets, rhs: Option<&Dense>) -> Result<Dtype, Failure> {
+fn choose_dtype(wish: Option<Dtype>, matrix: &Triplets, rhs: Option<&DenseArray>) -> Result<Dtype, Failure> {
     let complex_file = match (matrix.values.is_complex(), rhs.is_some_and(|b| b.values.is_complex())) {
         (true, _) => Some("matrix"),
         (_, true) => Some("right-hand side"),
@@ -87,12 +90,12 @@ struct SolveTask<'a> {
     device: Option<Device>,
     dtype: Dtype,
     structure: Structure,
-    kind: Kind,
+    kind: SolvableKind,
     read_seconds: f64,
 }
 
 /// What came of it.
-struct Outcome {
+struct SolveOutcome {
     solved: Result<Report, Error>,
     n_rhs: usize,
     seconds: f64,
@@ -101,7 +104,7 @@ struct Outcome {
     condition: f64,
 }
 
-impl Outcome {
+impl SolveOutcome {
     /// What no backward error shows.
     fn attention(&self, dtype: Dtype) -> Option<String> {
         let digits = match dtype {
@@ -122,15 +125,15 @@ impl Outcome {
 }
 
 impl SolveTask<'_> {
-    fn run<T: Element>(&self, matrix: Triplets, rhs: Option<Dense>) -> Result<(), Failure> {
-        let system = System::<T>::assemble(&matrix, self.kind)?;
+    fn run<T: DeviceScalar>(&self, matrix: Triplets, rhs: Option<DenseArray>) -> Result<(), Failure> {
+        let system = structure::assemble::<T>(&matrix, self.kind)?;
         drop(matrix);
         let plan = self.plan()?;
         let numbers = rhs.as_ref().map_or(self.structure.n, |rhs| rhs.values.len());
         let too_many = |why: String| Failure::Input(format!("{numbers} numbers of x are too many: {why}"));
         // Right-hand sides, solutions and what is known of them or copied.
         affordable(&[numbers, 3], size_of::<T>()).map_err(too_many)?;
-        let known = rhs.is_none().then(|| known::solution::<T>(self.structure.n, self.args.seed));
+        let known = rhs.is_none().then(|| known_solution::<T>(self.structure.n, self.args.seed));
         let rhs = match (&rhs, &known) {
             (Some(file), _) => convert_rhs(file)?,
             (None, Some(x)) => self.made_up(&system, x)?,
@@ -139,19 +142,19 @@ impl SolveTask<'_> {
         let mut x = filled(T::ZERO, rhs.len()).map_err(too_many)?;
         let waiting = progress::solving(x.len());
         let started = Instant::now();
-        let factor = system.factor_on(self.device.as_ref(), &plan);
+        let factor = structure::factor_on(&system, self.device.as_ref(), &plan);
         let solved = factor.and_then(|factor| factor.solve_into(&rhs, &mut x));
         let seconds = started.elapsed().as_secs_f64();
         waiting.finish_and_clear();
-        let forward_error = known.map(|known| known::forward_error(&x, &known));
+        let forward_error = known.map(|known| forward_error(&x, &known));
         let n_rhs = rhs.len().checked_div(self.structure.n).unwrap_or(1);
         let condition = if solved.is_ok() { condition_at_least(&system, self.structure.n, (&rhs, &x)) } else { 0.0 };
-        self.finish(&plan, &Outcome { solved, n_rhs, seconds, forward_error, condition }, &x)
+        self.finish(&plan, &SolveOutcome { solved, n_rhs, seconds, forward_error, condition }, &x)
     }
 
     /// The right-hand side of a known solution.
     fn made_up<T: Scalar>(&self, system: &System<T>, x: &[T]) -> Result<Vec<T>, Failure> {
-        let rhs = known::right_hand_side(system, x);
+        let rhs = system.product(x);
         match rhs.iter().all(|v| Scalar::is_finite(*v)) {
             true => Ok(rhs),
             false => Err(Failure::in_file(
@@ -162,15 +165,17 @@ impl SolveTask<'_> {
     }
 
     /// A row or column of zeros is reported like any other singular matrix.
-    fn check_not_empty(&self, rhs: Option<&Dense>) -> Result<(), Failure> {
+    fn check_not_empty(&self, rhs: Option<&DenseArray>) -> Result<(), Failure> {
         let Err(reason) = self.structure.check_not_empty() else { return Ok(()) };
         let failure = Failure::Unsolved(format!("{}: {reason}", io::name(&self.args.matrix)));
         if let Some(path) = &self.args.json {
             let row = self.structure.empty_row.or(self.structure.empty_col).unwrap_or(0);
             let n_rhs = rhs.map_or(1, |b| b.n_cols);
             let solved = Err(Error::Singular { row });
-            let mut json =
-                self.json(&self.plan()?, &Outcome { solved, n_rhs, seconds: 0.0, forward_error: None, condition: 0.0 });
+            let mut json = self.json(
+                &self.plan()?,
+                &SolveOutcome { solved, n_rhs, seconds: 0.0, forward_error: None, condition: 0.0 },
+            );
             json["error"] = reason.to_string().into();
             json["rows_per_second"] = Value::Null;
             report::write_json(path, &json)?;
@@ -195,7 +200,7 @@ impl SolveTask<'_> {
     }
 
     /// Writes what was asked for: x only if it is an answer, the reports in any case.
-    fn finish<T: Scalar>(&self, plan: &Plan, outcome: &Outcome, x: &[T]) -> Result<(), Failure> {
+    fn finish<T: Scalar>(&self, plan: &Plan, outcome: &SolveOutcome, x: &[T]) -> Result<(), Failure> {
         let args = self.args;
         if let (Some(path), Ok(_)) = (&args.out, &outcome.solved) {
             output::write_solution(path, Format::of(path)?, self.structure.n, x)?;
@@ -226,7 +231,7 @@ impl SolveTask<'_> {
         }
     }
 
-    fn text(&self, solved: &Report, outcome: &Outcome) -> String {
+    fn text(&self, solved: &Report, outcome: &SolveOutcome) -> String {
         let (lower, upper) = self.structure.bands(self.kind);
         let system = format!(
             "{} of {}, {}, {lower} below and {upper} above the diagonal{}",
@@ -256,17 +261,19 @@ impl SolveTask<'_> {
 
     fn corner_note(&self) -> &'static str {
         match self.kind {
-            Kind::Tridiagonal { periodic: true } if !self.args.periodic => ", periodic because of its corner entries",
-            Kind::Tridiagonal { periodic: true } => ", periodic",
+            SolvableKind::Tridiagonal { periodic: true } if !self.args.periodic => {
+                ", periodic because of its corner entries"
+            }
+            SolvableKind::Tridiagonal { periodic: true } => ", periodic",
             _ => "",
         }
     }
 
-    fn rows_per_second(&self, outcome: &Outcome) -> f64 {
+    fn rows_per_second(&self, outcome: &SolveOutcome) -> f64 {
         (self.structure.n * outcome.n_rhs) as f64 / outcome.seconds
     }
 
-    fn json(&self, plan: &Plan, outcome: &Outcome) -> Value {
+    fn json(&self, plan: &Plan, outcome: &SolveOutcome) -> Value {
         let (lower, upper) = self.structure.bands(self.kind);
         let solved = outcome.solved.as_ref().ok();
         json!({
@@ -281,7 +288,7 @@ impl SolveTask<'_> {
             "n": self.structure.n,
             "lower": lower,
             "upper": upper,
-            "periodic": self.kind == Kind::Tridiagonal { periodic: true },
+            "periodic": self.kind == SolvableKind::Tridiagonal { periodic: true },
             "n_rhs": outcome.n_rhs,
             "dtype": self.dtype.name(),
             "threads": self.args.threads.map_or_else(bandsolve_kernel::threads::count, usize::from),
@@ -317,6 +324,13 @@ fn backward_error(solved: &Result<Report, Error>) -> Option<f64> {
     }
 }
 
+/// Normal numbers, mean 3 and deviation 1 in each part.
+fn known_solution<T: Scalar>(n: usize, seed: u64) -> Vec<T> {
+    let mut random = Random::new(seed);
+    let mut part = || random.normal(3.0, 1.0);
+    (0..n).map(|_| if T::COMPLEX { round(part(), part()) } else { round(part(), 0.0) }).collect()
+}
+
 fn refinement_steps(solved: &Result<Report, Error>) -> Option<usize> {
     match solved.as_ref().map_err(Error::cause) {
         Ok(report) => Some(report.refinement_steps),
@@ -339,7 +353,7 @@ fn condition_at_least<T: Scalar>(system: &System<T>, n: usize, (rhs, x): (&[T], 
     columns.map(of_column).filter(|condition| condition.is_finite()).fold(0.0, f64::max)
 }
 
-fn convert_rhs<T: Scalar>(file: &Dense) -> Result<Vec<T>, Failure> {
+fn convert_rhs<T: Scalar>(file: &DenseArray) -> Result<Vec<T>, Failure> {
     let rhs: Vec<T> = (0..file.values.len()).map(|k| convert(file.values.get(k))).collect();
     match rhs.iter().position(|v| !Scalar::is_finite(*v)) {
         Some(k) => Err(out_of_range::<T>("the right-hand side", k % file.n_rows, k / file.n_rows)),
@@ -367,7 +381,7 @@ mod tests {
 
     #[test]
     fn the_number_type_follows_the_files_unless_told() {
-        let rhs = Dense { n_rows: 0, n_cols: 1, values: Numbers::new(true) };
+        let rhs = DenseArray { n_rows: 0, n_cols: 1, values: Numbers::new(true) };
         assert_eq!(choose_dtype(None, &matrix(false), None).unwrap(), Dtype::F64);
         assert_eq!(choose_dtype(None, &matrix(true), None).unwrap(), Dtype::C128);
         assert_eq!(choose_dtype(None, &matrix(false), Some(&rhs)).unwrap(), Dtype::C128);

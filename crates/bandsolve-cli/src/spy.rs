@@ -6,10 +6,10 @@ mod text;
 
 use crate::args::SpyArgs;
 use crate::exit::Failure;
-use crate::info::Entries;
+use crate::info::SortedEntries;
 use crate::io;
 use crate::report;
-use crate::structure::{Kind, Structure};
+use crate::structure::{SolvableKind, Structure};
 use std::path::Path;
 
 /// Draws one matrix, into a file or into the terminal.
@@ -18,33 +18,33 @@ use std::path::Path;
 /// [`Failure::Input`] if it cannot be read, [`Failure::Other`] if the picture cannot be written.
 pub fn run(args: &SpyArgs) -> Result<(), Failure> {
     let taken = report::check_outputs(&[("--plot", &args.plot)], &[&args.matrix])?;
-    let view = View::read(&args.matrix)?;
+    let view = SpyView::read(&args.matrix)?;
     let Some(path) = &args.plot else { return report::print(&text::draw(&view, text::width())) };
     picture::draw(&view).write(path)?;
     report::print_beside(&format!("{}\n", view.facts()), taken)
 }
 
 /// A matrix and what is said of it.
-struct View {
+struct SpyView {
     name: String,
     n: usize,
-    kind: Kind,
+    kind: SolvableKind,
     /// Diagonals below and above the main one, corners of periodic matrices aside.
     bands: (usize, usize),
-    entries: Entries,
+    entries: SortedEntries,
 }
 
-impl View {
-    fn read(path: &Path) -> Result<View, Failure> {
+impl SpyView {
+    fn read(path: &Path) -> Result<SpyView, Failure> {
         let matrix = io::read_positions(path)?;
         let structure = Structure::of(&matrix);
         let kind = structure.kind(false)?;
         let (n, bands) = (structure.n, structure.bands(kind));
-        Ok(View { name: io::short_name(path), n, kind, bands, entries: Entries::of(&matrix, false)? })
+        Ok(SpyView { name: io::short_name(path), n, kind, bands, entries: SortedEntries::of(&matrix, false)? })
     }
 
     fn is_periodic(&self) -> bool {
-        self.kind == Kind::Tridiagonal { periodic: true }
+        self.kind == SolvableKind::Tridiagonal { periodic: true }
     }
 
     /// In one line.

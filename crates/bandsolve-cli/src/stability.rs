@@ -9,7 +9,7 @@ mod text;
 
 use crate::args::{StabilityArgs, StabilityTable, StabilityTridiagonalArgs, named_methods};
 use crate::exit::Failure;
-use crate::peers::{Arrays, Peer};
+use crate::peers::{Peer, PeerArrays};
 use crate::plot::Picture;
 use crate::progress;
 use crate::report;
@@ -265,7 +265,7 @@ fn gtsv(a: &Tridiagonal<'_, f64>, rhs: &[f64], peer: &Peer) -> Option<Vec<f64>> 
     let column = |f: fn((f64, f64, f64)) -> f64| -> Vec<f64> { (0..n).map(|i| f(a.row(i))).collect() };
     let (mut sub, mut diag, mut sup) = (column(|r| r.0), column(|r| r.1), column(|r| r.2));
     let mut x = rhs.to_vec();
-    let arrays = Arrays { sub: &mut sub[1..], diag: &mut diag, sup: &mut sup[..n - 1], rhs: &mut x };
+    let arrays = PeerArrays { sub: &mut sub[1..], diag: &mut diag, sup: &mut sup[..n - 1], rhs: &mut x };
     peer.gtsv::<f64>()?.solve(arrays).ok()?;
     Some(x)
 }

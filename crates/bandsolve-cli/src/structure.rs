@@ -3,8 +3,9 @@
 use crate::exit::Failure;
 use crate::io::Triplets;
 use crate::memory::{affordable, filled};
-use bandsolve::{Banded, Complex64, Factor, Factorize, Inspect, Plan, RealScalar, Scalar, Shape, Tridiagonal};
-use bandsolve_gpu::{Device, Element, HostMatrix};
+use bandsolve::{AnyFactor, Banded, Complex64, Factor, Plan, RealScalar, Scalar, Shape, Tridiagonal};
+use bandsolve_gallery::families::System;
+use bandsolve_gpu::{Device, DeviceScalar, HostMatrix};
 
 /// Where the entries of a square matrix lie. Entries that are zero do not count.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,7 +28,7 @@ pub struct Structure {
 
 /// The kinds of system that a matrix can be solved as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum SolvableKind {
     /// At most one diagonal on each side; with corners if periodic.
     Tridiagonal {
         /// Whether the corners count.
@@ -71,17 +72,17 @@ impl Structure {
     ///
     /// # Errors
     /// [`Failure::Usage`] if the matrix is not what `periodic` insists on.
-    pub fn kind(&self, periodic: bool) -> Result<Kind, Failure> {
+    pub fn kind(&self, periodic: bool) -> Result<SolvableKind, Failure> {
         let fits = |(lower, upper)| lower <= 1 && upper <= 1;
         let &Structure { lower, upper, without_corners, .. } = self;
         match (fits((lower, upper)), fits(without_corners)) {
-            (true, _) => Ok(Kind::Tridiagonal { periodic }),
-            (false, true) => Ok(Kind::Tridiagonal { periodic: true }),
+            (true, _) => Ok(SolvableKind::Tridiagonal { periodic }),
+            (false, true) => Ok(SolvableKind::Tridiagonal { periodic: true }),
             (false, false) if periodic => Err(Failure::Usage(format!(
                 "--periodic: the matrix is not tridiagonal with corners, it has {lower} diagonals below and {upper} \
                  above the main one; leave out --periodic to solve it as a banded matrix"
             ))),
-            (false, false) => Ok(Kind::Banded { lower, upper }),
+            (false, false) => Ok(SolvableKind::Banded { lower, upper }),
         }
     }
 
@@ -95,29 +96,29 @@ impl Structure {
     }
 
     /// Diagonals below and above the main one of the system of this kind; corners aside.
-    pub fn bands(&self, kind: Kind) -> (usize, usize) {
+    pub fn bands(&self, kind: SolvableKind) -> (usize, usize) {
         match kind {
-            Kind::Tridiagonal { periodic: true } => self.without_corners,
+            SolvableKind::Tridiagonal { periodic: true } => self.without_corners,
             _ => (self.lower, self.upper),
         }
     }
 }
 
-impl Kind {
+impl SolvableKind {
     /// In words.
     pub fn name(self) -> &'static str {
         match self {
-            Kind::Tridiagonal { periodic: false } => "tridiagonal",
-            Kind::Tridiagonal { periodic: true } => "periodic tridiagonal",
-            Kind::Banded { .. } => "banded",
+            SolvableKind::Tridiagonal { periodic: false } => "tridiagonal",
+            SolvableKind::Tridiagonal { periodic: true } => "periodic tridiagonal",
+            SolvableKind::Banded { .. } => "banded",
         }
     }
 
     /// What a plan is made for.
     pub fn shape(self, n: usize) -> Shape {
         match self {
-            Kind::Tridiagonal { periodic } => Shape::Tridiagonal { n, periodic },
-            Kind::Banded { lower, upper } => Shape::Banded { n, lower, upper },
+            SolvableKind::Tridiagonal { periodic } => Shape::Tridiagonal { n, periodic },
+            SolvableKind::Banded { lower, upper } => Shape::Banded { n, lower, upper },
         }
     }
 }
@@ -154,77 +155,43 @@ impl Seen {
     }
 }
 
-/// A matrix ready to be solved.
-#[derive(Debug)]
-pub enum System<T: Scalar> {
-    /// Open or periodic.
-    Tridiagonal(Tridiagonal<'static, T>),
-    /// Any bandwidth.
-    Banded(Banded<'static, T>),
+/// Puts the entries in their places; those at the same place add up.
+///
+/// # Errors
+/// [`Failure::Input`] if the band does not fit memory or a number not the type.
+pub fn assemble<T: Scalar>(a: &Triplets, kind: SolvableKind) -> Result<System<T>, Failure> {
+    match kind {
+        SolvableKind::Tridiagonal { periodic } => assemble_tridiagonal(a, periodic).map(System::Tridiagonal),
+        SolvableKind::Banded { lower, upper } => assemble_banded(a, lower, upper).map(System::Banded),
+    }
 }
 
-impl<T: Scalar> System<T> {
-    /// Puts the entries in their places; those at the same place add up.
-    ///
-    /// # Errors
-    /// [`Failure::Input`] if the band does not fit memory or a number not the type.
-    pub fn assemble(a: &Triplets, kind: Kind) -> Result<System<T>, Failure> {
-        match kind {
-            Kind::Tridiagonal { periodic } => assemble_tridiagonal(a, periodic).map(System::Tridiagonal),
-            Kind::Banded { lower, upper } => assemble_banded(a, lower, upper).map(System::Banded),
-        }
+/// Factors under a plan.
+///
+/// # Errors
+/// Those of [`Plan::factor`].
+pub fn factor<'m, T: Scalar>(a: &'m System<T>, plan: &Plan) -> bandsolve::Result<AnyFactor<'m, T>> {
+    match a {
+        System::Tridiagonal(a) => plan.factor(a),
+        System::Banded(a) => plan.factor(a),
     }
+}
 
-    /// Calls `f(row, column, value)` for every entry of the band.
-    pub fn for_each(&self, mut f: impl FnMut(usize, usize, T)) {
-        match self {
-            System::Tridiagonal(a) => {
-                let n = a.n();
-                for i in 0..n {
-                    let (sub, diag, sup) = a.row(i);
-                    f(i, if i == 0 { n - 1 } else { i - 1 }, sub);
-                    f(i, i, diag);
-                    f(i, if i + 1 == n { 0 } else { i + 1 }, sup);
-                }
-            }
-            System::Banded(a) => {
-                for j in 0..a.n() {
-                    let (first, column) = a.column(j);
-                    column.iter().enumerate().for_each(|(k, value)| f(first + k, j, *value));
-                }
-            }
-        }
-    }
-
-    /// Factors under a plan.
-    ///
-    /// # Errors
-    /// Those of [`Plan::factor`].
-    pub fn factor<'m>(&'m self, plan: &Plan) -> bandsolve::Result<Box<dyn Inspect<T> + 'm>> {
-        fn boxed<'m, M: Factorize>(plan: &Plan, a: &'m M) -> bandsolve::Result<Box<dyn Inspect<M::Scalar> + 'm>> {
-            Ok(Box::new(plan.factor(a)?))
-        }
-        match self {
-            System::Tridiagonal(a) => boxed(plan, a),
-            System::Banded(a) => boxed(plan, a),
-        }
-    }
-
-    /// Factors under a plan, or copies the matrix to a device that solves under it.
-    ///
-    /// # Errors
-    /// Those of [`Plan::factor`] and [`Device::factor`].
-    pub fn factor_on<'m>(&'m self, device: Option<&Device>, plan: &Plan) -> bandsolve::Result<Box<dyn Factor<T> + 'm>>
-    where
-        T: Element,
-    {
-        let Some(device) = device else { return Ok(self.factor(plan)?) };
-        let matrix: &dyn HostMatrix<T> = match self {
-            System::Tridiagonal(a) => a,
-            System::Banded(a) => a,
-        };
-        Ok(Box::new(device.factor(plan, matrix)?))
-    }
+/// Factors under a plan, or copies the matrix to a device that solves under it.
+///
+/// # Errors
+/// Those of [`Plan::factor`] and [`Device::factor`].
+pub fn factor_on<'m, T: DeviceScalar>(
+    a: &'m System<T>,
+    device: Option<&Device>,
+    plan: &Plan,
+) -> bandsolve::Result<Box<dyn Factor<T> + 'm>> {
+    let Some(device) = device else { return Ok(Box::new(factor(a, plan)?)) };
+    let matrix: &dyn HostMatrix<T> = match a {
+        System::Tridiagonal(a) => a,
+        System::Banded(a) => a,
+    };
+    Ok(Box::new(device.factor(plan, matrix)?))
 }
 
 fn assemble_tridiagonal<T: Scalar>(a: &Triplets, periodic: bool) -> Result<Tridiagonal<'static, T>, Failure> {
@@ -314,22 +281,22 @@ mod tests {
     fn bands_and_corners_are_found() {
         let mut entries = diagonal(5);
         let kind = |entries: &[_]| Structure::of(&triplets(5, entries)).kind(false).unwrap();
-        assert_eq!(kind(&entries), Kind::Tridiagonal { periodic: false });
+        assert_eq!(kind(&entries), SolvableKind::Tridiagonal { periodic: false });
         entries.push((0, 4, 1.0));
-        assert_eq!(kind(&entries), Kind::Tridiagonal { periodic: true });
+        assert_eq!(kind(&entries), SolvableKind::Tridiagonal { periodic: true });
         entries.push((0, 2, 0.0));
-        assert_eq!(kind(&entries), Kind::Tridiagonal { periodic: true }, "a stored zero is no entry");
+        assert_eq!(kind(&entries), SolvableKind::Tridiagonal { periodic: true }, "a stored zero is no entry");
         entries.push((3, 1, 1.0));
-        assert_eq!(kind(&entries), Kind::Banded { lower: 2, upper: 4 });
+        assert_eq!(kind(&entries), SolvableKind::Banded { lower: 2, upper: 4 });
         assert!(Structure::of(&triplets(5, &entries)).kind(true).is_err());
     }
 
     #[test]
     fn two_unknowns_have_no_corners() {
         let a = triplets(2, &[(0, 0, 1.0), (0, 1, 2.0), (1, 0, 3.0), (1, 1, 4.0)]);
-        assert_eq!(Structure::of(&a).kind(false).unwrap(), Kind::Tridiagonal { periodic: false });
+        assert_eq!(Structure::of(&a).kind(false).unwrap(), SolvableKind::Tridiagonal { periodic: false });
         for periodic in [false, true] {
-            let System::Tridiagonal(t) = System::<f64>::assemble(&a, Kind::Tridiagonal { periodic }).unwrap() else {
+            let System::Tridiagonal(t) = assemble::<f64>(&a, SolvableKind::Tridiagonal { periodic }).unwrap() else {
                 panic!("tridiagonal was asked for");
             };
             assert_eq!(t.apply(&[1.0, 10.0]).unwrap(), [21.0, 43.0]);
@@ -349,7 +316,7 @@ mod tests {
         entries.extend([(999_999, 0, 1.0), (999_999, 1, 1.0)]);
         let a = triplets(1_000_000, &entries);
         let kind = Structure::of(&a).kind(false).unwrap();
-        let failure = System::<f64>::assemble(&a, kind).unwrap_err();
+        let failure = assemble::<f64>(&a, kind).unwrap_err();
         assert!(failure.to_string().contains("GiB"), "{failure}");
     }
 
@@ -360,19 +327,19 @@ mod tests {
         let a = triplets(4, &entries);
         let dense = |kind| {
             let mut dense = [0.0; 16];
-            System::<f64>::assemble(&a, kind).unwrap().for_each(|i, j, v| dense[4 * i + j] += v);
+            assemble::<f64>(&a, kind).unwrap().for_each(|i, j, v| dense[4 * i + j] += v);
             dense
         };
         let expected = [2.0, 3.0, 0.0, 5.0, 0.0, 2.5, 0.0, 0.0, 0.0, -1.0, 2.0, 0.0, 7.0, 0.0, 0.0, 2.0];
-        assert_eq!(dense(Kind::Tridiagonal { periodic: true }), expected);
-        assert_eq!(dense(Kind::Banded { lower: 3, upper: 3 }), expected);
+        assert_eq!(dense(SolvableKind::Tridiagonal { periodic: true }), expected);
+        assert_eq!(dense(SolvableKind::Banded { lower: 3, upper: 3 }), expected);
     }
 
     #[test]
     fn numbers_beyond_single_precision_are_refused() {
         let a = triplets(1, &[(0, 0, 1e300)]);
-        let kind = Kind::Tridiagonal { periodic: false };
-        assert!(System::<f32>::assemble(&a, kind).unwrap_err().to_string().contains("32-bit"));
-        assert!(System::<f64>::assemble(&a, kind).is_ok());
+        let kind = SolvableKind::Tridiagonal { periodic: false };
+        assert!(assemble::<f32>(&a, kind).unwrap_err().to_string().contains("32-bit"));
+        assert!(assemble::<f64>(&a, kind).is_ok());
     }
 }

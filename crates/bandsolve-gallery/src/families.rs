@@ -9,19 +9,19 @@
 use crate::matrices;
 use crate::random::Random;
 use crate::tables::{Case, chang, klein, uniform};
-use bandsolve::{Banded, Shape, Tridiagonal};
+use bandsolve::{Banded, Scalar, Shape, Tridiagonal};
 use std::sync::LazyLock;
 
-/// A generated system.
+/// A matrix of either shape.
 #[derive(Debug, Clone)]
-pub enum System {
+pub enum System<T: Scalar = f64> {
     /// Open or periodic tridiagonal.
-    Tridiagonal(Tridiagonal<'static, f64>),
+    Tridiagonal(Tridiagonal<'static, T>),
     /// Banded.
-    Banded(Banded<'static, f64>),
+    Banded(Banded<'static, T>),
 }
 
-impl System {
+impl<T: Scalar> System<T> {
     /// Kind and size.
     pub fn shape(&self) -> Shape {
         match self {
@@ -35,11 +35,36 @@ impl System {
         self.shape().n()
     }
 
+    /// Calls `f(row, column, value)` for every entry of the band, column by column where it is banded.
+    pub fn for_each(&self, mut f: impl FnMut(usize, usize, T)) {
+        match self {
+            System::Tridiagonal(a) => {
+                let (n, periodic) = (a.n(), a.is_periodic());
+                for i in 0..n {
+                    let (sub, diag, sup) = a.row(i);
+                    if i > 0 || periodic {
+                        f(i, (i + n - 1) % n, sub);
+                    }
+                    f(i, i, diag);
+                    if i + 1 < n || periodic {
+                        f(i, (i + 1) % n, sup);
+                    }
+                }
+            }
+            System::Banded(a) => {
+                for j in 0..a.n() {
+                    let (first, column) = a.column(j);
+                    column.iter().enumerate().for_each(|(k, value)| f(first + k, j, *value));
+                }
+            }
+        }
+    }
+
     /// The product A·x, each entry rounded once.
     ///
     /// # Panics
     /// If `x` has not length n.
-    pub fn product(&self, x: &[f64]) -> Vec<f64> {
+    pub fn product(&self, x: &[T]) -> Vec<T> {
         match self {
             System::Tridiagonal(a) => crate::oracle::product(a, x),
             System::Banded(a) => crate::oracle::product(a, x),
@@ -50,7 +75,7 @@ impl System {
     ///
     /// # Panics
     /// If `rhs` or `x` has not length n.
-    pub fn backward_error(&self, rhs: &[f64], x: &[f64]) -> f64 {
+    pub fn backward_error(&self, rhs: &[T], x: &[T]) -> f64 {
         match self {
             System::Tridiagonal(a) => crate::oracle::backward_error(a, rhs, x),
             System::Banded(a) => crate::oracle::backward_error(a, rhs, x),
@@ -77,11 +102,11 @@ pub struct Family {
     pub name: &'static str,
     /// What it is, in one line.
     pub description: &'static str,
-    source: Source,
+    source: FamilySource,
 }
 
 #[derive(Debug, Clone)]
-enum Source {
+enum FamilySource {
     Case(Case),
     Function(fn(usize, u64) -> System),
 }
@@ -90,16 +115,16 @@ impl Family {
     /// The matrix of size n; deterministic families ignore the seed.
     pub fn generate(&self, n: usize, seed: u64) -> System {
         match &self.source {
-            Source::Case(case) => case.matrix(n, seed).into(),
-            Source::Function(generate) => generate(n, seed),
+            FamilySource::Case(case) => case.matrix(n, seed).into(),
+            FamilySource::Function(generate) => generate(n, seed),
         }
     }
 
     /// The row of a paper's table that it stands for.
     pub fn case(&self) -> Option<&Case> {
         match &self.source {
-            Source::Case(case) => Some(case),
-            Source::Function(_) => None,
+            FamilySource::Case(case) => Some(case),
+            FamilySource::Function(_) => None,
         }
     }
 }
@@ -108,11 +133,11 @@ impl Family {
 pub fn families() -> &'static [Family] {
     static ALL: LazyLock<Vec<Family>> = LazyLock::new(|| {
         let cases = chang().into_iter().chain(klein());
-        let tables = cases.map(|c| Family { name: c.name, description: c.description, source: Source::Case(c) });
+        let tables = cases.map(|c| Family { name: c.name, description: c.description, source: FamilySource::Case(c) });
         let others = FUNCTIONS.iter().map(|&(name, description, generate)| Family {
             name,
             description,
-            source: Source::Function(generate),
+            source: FamilySource::Function(generate),
         });
         tables.chain(others).collect()
     });
@@ -124,9 +149,9 @@ pub fn family(name: &str) -> Option<&'static Family> {
     families().iter().find(|f| f.name == name)
 }
 
-type Entry = (&'static str, &'static str, fn(usize, u64) -> System);
+type FamilyEntry = (&'static str, &'static str, fn(usize, u64) -> System);
 
-const FUNCTIONS: [Entry; 26] = [
+const FUNCTIONS: [FamilyEntry; 26] = [
     ("random", "tridiagonal, entries from U(-1,1)", |n, seed| uniform(n, seed).into()),
     ("dominant", "tridiagonal, random, diagonally dominant by a quarter", |n, seed| dominant(n, seed, false).into()),
     ("normal", "tridiagonal, entries normally distributed", |n, seed| normal(n, seed).into()),

@@ -11,7 +11,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Mutex, PoisonError};
 
 /// A square matrix that the oracles read row by row.
-pub trait Rows<T: Scalar> {
+pub trait MatrixRows<T: Scalar> {
     /// Number of unknowns.
     fn n(&self) -> usize;
     /// Diagonals below and above the main one.
@@ -25,7 +25,7 @@ pub trait Rows<T: Scalar> {
     fn entries(&self, i: usize, entries: &mut Vec<(usize, T)>);
 }
 
-impl<T: Scalar> Rows<T> for Tridiagonal<'_, T> {
+impl<T: Scalar> MatrixRows<T> for Tridiagonal<'_, T> {
     fn n(&self) -> usize {
         Tridiagonal::n(self)
     }
@@ -52,7 +52,7 @@ impl<T: Scalar> Rows<T> for Tridiagonal<'_, T> {
     }
 }
 
-impl<T: Scalar> Rows<T> for Banded<'_, T> {
+impl<T: Scalar> MatrixRows<T> for Banded<'_, T> {
     fn n(&self) -> usize {
         Banded::n(self)
     }
@@ -102,7 +102,7 @@ pub fn transpose_banded<T: Scalar>(a: &Banded<'_, T>, conj: bool) -> Banded<'sta
 ///
 /// # Panics
 /// If `rhs` or `x` has not length n.
-pub fn backward_error<T: Scalar>(a: &impl Rows<T>, rhs: &[T], x: &[T]) -> f64 {
+pub fn backward_error<T: Scalar>(a: &impl MatrixRows<T>, rhs: &[T], x: &[T]) -> f64 {
     assert_eq!((a.n(), a.n()), (rhs.len(), x.len()), "one right-hand side");
     if T::COMPLEX { row_wise_error::<T, DoubleComplex>(a, rhs, x) } else { row_wise_error::<T, Double>(a, rhs, x) }
 }
@@ -112,7 +112,7 @@ pub fn backward_error<T: Scalar>(a: &impl Rows<T>, rhs: &[T], x: &[T]) -> f64 {
 ///
 /// # Panics
 /// If `rhs` or `x` has not length n.
-pub fn backward_residual<T: Scalar>(a: &impl Rows<T>, rhs: &[T], x: &[T]) -> f64 {
+pub fn backward_residual<T: Scalar>(a: &impl MatrixRows<T>, rhs: &[T], x: &[T]) -> f64 {
     assert_eq!((a.n(), a.n()), (rhs.len(), x.len()), "one right-hand side");
     if T::COMPLEX { residual_norm::<T, DoubleComplex>(a, rhs, x) } else { residual_norm::<T, Double>(a, rhs, x) }
 }
@@ -121,7 +121,7 @@ pub fn backward_residual<T: Scalar>(a: &impl Rows<T>, rhs: &[T], x: &[T]) -> f64
 ///
 /// # Panics
 /// If `x` has not length n.
-pub fn product<T: Scalar>(a: &impl Rows<T>, x: &[T]) -> Vec<T> {
+pub fn product<T: Scalar>(a: &impl MatrixRows<T>, x: &[T]) -> Vec<T> {
     assert_eq!(a.n(), x.len());
     if T::COMPLEX { multiply::<T, DoubleComplex>(a, x) } else { multiply::<T, Double>(a, x) }
 }
@@ -135,14 +135,14 @@ pub fn product<T: Scalar>(a: &impl Rows<T>, x: &[T]) -> Vec<T> {
 ///
 /// # Panics
 /// If `rhs` has not length n.
-pub fn solve_reference<T: Scalar>(a: &impl Rows<T>, rhs: &[T]) -> Option<Vec<T>> {
+pub fn solve_reference<T: Scalar>(a: &impl MatrixRows<T>, rhs: &[T]) -> Option<Vec<T>> {
     assert_eq!(a.n(), rhs.len(), "one right-hand side");
     if T::COMPLEX { solve_wide::<T, DoubleComplex>(a, rhs) } else { solve_wide::<T, Double>(a, rhs) }
 }
 
 /// The condition number ‖A‖₁·‖A⁻¹‖₁ from all n columns of the inverse: time n², fine up to n = 2000. Infinite if A is
 /// singular or the inverse leaves the range of `f64`. A number above about 1e30 only says that there is no telling.
-pub fn condition_1<T: Scalar>(a: &impl Rows<T>) -> f64 {
+pub fn condition_1<T: Scalar>(a: &impl MatrixRows<T>) -> f64 {
     if T::COMPLEX { conditions::<T, DoubleComplex>(a).0 } else { conditions::<T, Double>(a).0 }
 }
 
@@ -153,7 +153,7 @@ pub fn condition_1<T: Scalar>(a: &impl Rows<T>) -> f64 {
 ///
 /// because x − x_t = −A⁻¹r with |rᵢ| ≤ η·(Dᵢᵢ‖x‖∞ + |dᵢ|) and |dᵢ| ≤ Dᵢᵢ‖x_t‖∞. Infinite if A is singular or the
 /// inverse leaves the range of `f64`. Time n², once a process: suites ask for the same matrices again and again.
-pub fn condition_rows<T: Scalar>(a: &impl Rows<T>) -> f64 {
+pub fn condition_rows<T: Scalar>(a: &impl MatrixRows<T>) -> f64 {
     static KNOWN: Mutex<Option<HashMap<u64, f64>>> = Mutex::new(None);
     let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     let matrix = fingerprint(a);
@@ -166,7 +166,7 @@ pub fn condition_rows<T: Scalar>(a: &impl Rows<T>) -> f64 {
 }
 
 /// A number that two matrices have in common only if they are the same; that others do has a chance of 2⁻⁶⁴.
-fn fingerprint<T: Scalar>(a: &impl Rows<T>) -> u64 {
+fn fingerprint<T: Scalar>(a: &impl MatrixRows<T>) -> u64 {
     let (mut hasher, mut entries) = (DefaultHasher::new(), Vec::new());
     (T::NAME, a.n()).hash(&mut hasher);
     for i in 0..a.n() {
@@ -216,7 +216,7 @@ fn difference<T: Scalar>(x: &[T], x_true: &[T], norm: fn(&[f64]) -> f64) -> f64 
 
 /// Solves A·x = rhs as a dense system by LU with partial pivoting in plain complex `f64`, after scaling rows by powers
 /// of two: the simplest of the oracles, for small n. `None` if no pivot is left.
-pub fn dense_solve<T: Scalar>(a: &impl Rows<T>, rhs: &[T]) -> Option<Vec<T>> {
+pub fn dense_solve<T: Scalar>(a: &impl MatrixRows<T>, rhs: &[T]) -> Option<Vec<T>> {
     let n = a.n();
     let mut lu = vec![vec![Complex64::default(); n + 1]; n];
     let mut entries = Vec::new();
@@ -275,7 +275,7 @@ fn row_exponent<T: Scalar>(entries: &[(usize, T)]) -> i32 {
 
 /// Row `i` times 2^−e, e its largest exponent, with equal columns added up; returns e.
 pub fn scaled_row<T: Scalar, W: Wide>(
-    a: &impl Rows<T>,
+    a: &impl MatrixRows<T>,
     i: usize,
     entries: &mut Vec<(usize, T)>,
     row: &mut Vec<(usize, W)>,
@@ -286,7 +286,9 @@ pub fn scaled_row<T: Scalar, W: Wide>(
     for (j, v) in entries.iter() {
         let (re, im) = shifted(*v, -e);
         let v = W::from_parts(re, im);
-        match row.iter_mut().find(|(k, _)| k == j) {
+        // Columns in ascending order come once.
+        let ascending = row.last().is_none_or(|(last, _)| last < j);
+        match row.iter_mut().find(|(k, _)| !ascending && k == j) {
             Some((_, sum)) => *sum = *sum + v,
             None => row.push((*j, v)),
         }
@@ -301,7 +303,7 @@ fn scaled_vector<T: Scalar, W: Wide>(x: &[T]) -> (Vec<W>, i32) {
     (scaled, e)
 }
 
-fn row_wise_error<T: Scalar, W: Wide>(a: &impl Rows<T>, rhs: &[T], x: &[T]) -> f64 {
+fn row_wise_error<T: Scalar, W: Wide>(a: &impl MatrixRows<T>, rhs: &[T], x: &[T]) -> f64 {
     if x.iter().chain(rhs).any(|v| !Scalar::is_finite(*v)) {
         return f64::NAN;
     }
@@ -330,7 +332,7 @@ fn row_wise_error<T: Scalar, W: Wide>(a: &impl Rows<T>, rhs: &[T], x: &[T]) -> f
     eta
 }
 
-fn residual_norm<T: Scalar, W: Wide>(a: &impl Rows<T>, rhs: &[T], x: &[T]) -> f64 {
+fn residual_norm<T: Scalar, W: Wide>(a: &impl MatrixRows<T>, rhs: &[T], x: &[T]) -> f64 {
     if x.iter().chain(rhs).any(|v| !Scalar::is_finite(*v)) {
         return f64::NAN;
     }
@@ -361,7 +363,7 @@ fn norm_2(values: &[(f64, i32)]) -> (f64, i32) {
     (values.iter().map(square).sum::<f64>().sqrt(), unit)
 }
 
-fn multiply<T: Scalar, W: Wide>(a: &impl Rows<T>, x: &[T]) -> Vec<T> {
+fn multiply<T: Scalar, W: Wide>(a: &impl MatrixRows<T>, x: &[T]) -> Vec<T> {
     let (x, e_x) = scaled_vector::<T, W>(x);
     let (mut entries, mut row) = (Vec::new(), Vec::new());
     let entry = |i| {
@@ -372,8 +374,8 @@ fn multiply<T: Scalar, W: Wide>(a: &impl Rows<T>, x: &[T]) -> Vec<T> {
     (0..x.len()).map(entry).collect()
 }
 
-fn solve_wide<T: Scalar, W: Wide>(a: &impl Rows<T>, rhs: &[T]) -> Option<Vec<T>> {
-    let lu = BandLu::<W>::new(a)?;
+fn solve_wide<T: Scalar, W: Wide>(a: &impl MatrixRows<T>, rhs: &[T]) -> Option<Vec<T>> {
+    let lu = WideBandLu::<W>::new(a)?;
     // Row i of the scaled system has the right-hand side d_i·2^(−e_i); all of them in units of the largest.
     let unit = rhs.iter().zip(&lu.exponents).map(|(d, e)| largest_exponent(*d) - e).max().unwrap_or(0);
     let scaled = rhs.iter().zip(&lu.exponents).map(|(d, e)| shifted(*d, -e - unit)).collect::<Vec<_>>();
@@ -384,9 +386,9 @@ fn solve_wide<T: Scalar, W: Wide>(a: &impl Rows<T>, rhs: &[T]) -> Option<Vec<T>>
 }
 
 /// ‖A‖₁·‖A⁻¹‖₁ and ‖A⁻¹·D‖∞.
-fn conditions<T: Scalar, W: Wide>(a: &impl Rows<T>) -> (f64, f64) {
+fn conditions<T: Scalar, W: Wide>(a: &impl MatrixRows<T>) -> (f64, f64) {
     let n = a.n();
-    let Some(lu) = BandLu::<W>::new(a) else { return (f64::INFINITY, f64::INFINITY) };
+    let Some(lu) = WideBandLu::<W>::new(a) else { return (f64::INFINITY, f64::INFINITY) };
     let unit = lu.exponents.iter().copied().max().unwrap_or(0);
     let (mut entries, mut row) = (Vec::new(), Vec::<(usize, W)>::new());
     let (mut columns, mut row_sums) = (vec![0.0; n], vec![0.0; n]);
@@ -415,7 +417,7 @@ fn conditions<T: Scalar, W: Wide>(a: &impl Rows<T>) -> (f64, f64) {
 
 /// LU of a row-scaled band matrix with partial pivoting: rows are stored from their first active column on, as
 /// `bandec` of Press et al., Numerical Recipes, section 2.4, does.
-struct BandLu<W> {
+struct WideBandLu<W> {
     n: usize,
     lower: usize,
     width: usize,
@@ -430,8 +432,8 @@ struct BandLu<W> {
     place: Vec<usize>,
 }
 
-impl<W: Wide> BandLu<W> {
-    fn new<T: Scalar>(a: &impl Rows<T>) -> Option<Self> {
+impl<W: Wide> WideBandLu<W> {
+    fn new<T: Scalar>(a: &impl MatrixRows<T>) -> Option<Self> {
         let n = a.n();
         let (lower, upper) = if a.is_periodic() { (2, 2) } else { a.bandwidths() };
         let width = lower + upper + 1;
@@ -453,7 +455,7 @@ impl<W: Wide> BandLu<W> {
     }
 
     /// Fills in the rows; returns 1/‖row‖∞ of each.
-    fn load<T: Scalar>(&mut self, a: &impl Rows<T>) -> Option<Vec<f64>> {
+    fn load<T: Scalar>(&mut self, a: &impl MatrixRows<T>) -> Option<Vec<f64>> {
         let (mut entries, mut row) = (Vec::new(), Vec::<(usize, W)>::new());
         let mut weights = vec![0.0; self.n];
         for i in 0..self.n {
@@ -547,7 +549,7 @@ mod tests {
     }
 
     /// Dense solve, reference solve, product, backward error and condition number agree with one another.
-    fn agree<T: Scalar>(a: &impl Rows<T>, random: &mut Random) {
+    fn agree<T: Scalar>(a: &impl MatrixRows<T>, random: &mut Random) {
         let epsilon = T::Real::EPSILON.to_f64();
         let rhs: Vec<T> = draws(a.n(), random);
         let (Some(x), Some(dense)) = (solve_reference(a, &rhs), dense_solve(a, &rhs)) else {
@@ -605,7 +607,7 @@ mod tests {
         agree_everywhere::<Complex32>();
     }
 
-    fn dense<T: Scalar>(a: &impl Rows<T>) -> Vec<Vec<T>> {
+    fn dense<T: Scalar>(a: &impl MatrixRows<T>) -> Vec<Vec<T>> {
         let mut entries = Vec::new();
         let mut rows = vec![vec![T::ZERO; a.n()]; a.n()];
         for (i, row) in rows.iter_mut().enumerate() {

@@ -1,6 +1,6 @@
 //! NVIDIA GPUs, through the driver's library, which is looked for at run time.
 
-use crate::device::{Held, Launch, Limits, Machine};
+use crate::device::{Backend, HeldResource, Launch, Limits};
 use crate::program;
 use bandsolve::{Error, Result};
 use core::ffi::c_void;
@@ -144,7 +144,7 @@ fn stream(handle: u64) -> sys::CUstream {
     core::ptr::with_exposed_provenance_mut(handle as usize)
 }
 
-impl Machine for Cuda {
+impl Backend for Cuda {
     fn name(&self) -> String {
         self.name.clone()
     }
@@ -153,7 +153,7 @@ impl Machine for Cuda {
         self.limits
     }
 
-    fn allocate(&self, bytes: usize) -> Result<Held> {
+    fn allocate(&self, bytes: usize) -> Result<HeldResource> {
         self.bind()?;
         // SAFETY: memory of this size.
         let handle = unsafe { result::malloc_sync(bytes.max(1)) }.map_err(failed("cuMemAlloc"))?;
@@ -161,10 +161,10 @@ impl Machine for Cuda {
             // SAFETY: allocated above. What goes wrong concerns nobody.
             _ = unsafe { result::free_sync(address) };
         };
-        Ok(Held { handle, owner: Box::new(Owned { context: self.context.clone(), handle, free }) })
+        Ok(HeldResource { handle, owner: Box::new(Owned { context: self.context.clone(), handle, free }) })
     }
 
-    fn new_stream(&self) -> Result<Held> {
+    fn new_stream(&self) -> Result<HeldResource> {
         self.bind()?;
         let made = result::stream::create(result::stream::StreamKind::NonBlocking).map_err(failed("cuStreamCreate"))?;
         let handle = made.expose_provenance() as u64;
@@ -172,7 +172,7 @@ impl Machine for Cuda {
             // SAFETY: made above. What goes wrong concerns nobody.
             _ = unsafe { result::stream::destroy(stream(handle)) };
         };
-        Ok(Held { handle, owner: Box::new(Owned { context: self.context.clone(), handle, free }) })
+        Ok(HeldResource { handle, owner: Box::new(Owned { context: self.context.clone(), handle, free }) })
     }
 
     fn synchronize(&self, handle: u64) -> Result<()> {

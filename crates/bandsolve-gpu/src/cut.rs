@@ -23,7 +23,7 @@ const RESIDENT: usize = 2048 / THREADS as usize;
 /// A level of the recursion, as the kernels see it (`system.cuh`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(C)]
-pub struct Cut {
+pub struct DeviceCut {
     /// Block rows.
     pub n: u32,
     /// Rows.
@@ -45,7 +45,7 @@ pub struct Cut {
     pub row_step: u32,
 }
 
-impl Cut {
+impl DeviceCut {
     /// Two levels on chip end in one partition.
     fn deeper(self) -> Self {
         let n = 2 * self.partitions as usize;
@@ -74,25 +74,25 @@ pub struct KernelKind {
 
 impl KernelKind {
     /// Bytes of shared memory to reduce a level (`Tile` in `system.cuh`).
-    pub fn reduce_bytes(&self, cut: &Cut) -> usize {
+    pub fn reduce_bytes(&self, cut: &DeviceCut) -> usize {
         self.bytes * self.plane(cut) * self.row_numbers()
     }
 
     /// Bytes of shared memory to substitute in a level.
-    pub fn substitute_bytes(&self, cut: &Cut) -> usize {
+    pub fn substitute_bytes(&self, cut: &DeviceCut) -> usize {
         let kept = if self.block == 1 { 2 + self.on_chip } else { 0 };
         let lanes = cut.lanes.min(cut.partitions) as usize;
         self.bytes * (self.plane(cut) * (self.row_numbers() + kept) + 2 * self.block * self.on_chip * lanes)
     }
 
     /// Bytes of shared memory for right-hand sides alone, where factors are kept.
-    pub fn vector_bytes(&self, cut: &Cut) -> usize {
+    pub fn vector_bytes(&self, cut: &DeviceCut) -> usize {
         let lanes = cut.lanes.min(cut.partitions) as usize;
         self.bytes * self.block * self.on_chip * (self.plane(cut) + 2 * lanes)
     }
 
     /// Bytes of shared memory to solve a system on chip.
-    pub fn finish_bytes(&self, cut: &Cut) -> usize {
+    pub fn finish_bytes(&self, cut: &DeviceCut) -> usize {
         let (mut cut, mut bytes) = (*cut, self.substitute_bytes(cut));
         while cut.partitions > 1 {
             cut = cut.deeper();
@@ -102,8 +102,8 @@ impl KernelKind {
     }
 
     /// Bytes of shared memory to solve systems of a batch, each by a thread, between two rows of zeros.
-    pub fn alone_bytes(&self, cut: &Cut) -> usize {
-        self.substitute_bytes(&Cut { m: cut.m + 2, ..*cut })
+    pub fn alone_bytes(&self, cut: &DeviceCut) -> usize {
+        self.substitute_bytes(&DeviceCut { m: cut.m + 2, ..*cut })
     }
 
     /// Threads of a block, and its bytes of shared memory, for interleaved batches: seven numbers a row of a chunk of 16.
@@ -115,12 +115,12 @@ impl KernelKind {
     }
 
     /// Numbers that solving an interleaved batch keeps (`batch.cuh`).
-    pub fn interleaved_kept(&self, cut: &Cut) -> usize {
+    pub fn interleaved_kept(&self, cut: &DeviceCut) -> usize {
         3 * (cut.n as usize - 1).div_ceil(16) * cut.all_columns()
     }
 
     /// Numbers of a plane of a tile: an odd number of places for every partition, with room for one row more.
-    fn plane(&self, cut: &Cut) -> usize {
+    fn plane(&self, cut: &DeviceCut) -> usize {
         ((cut.m as usize + 1) | 1) * cut.lanes.min(cut.partitions) as usize
     }
 
@@ -153,11 +153,11 @@ impl UncutSystem {
 pub const ALONE_AT_MOST: usize = LONGEST - 3;
 
 /// A batch of systems that are solved by a thread each.
-pub fn batch(system: UncutSystem, kind: KernelKind, limits: &Limits, interleaved: bool) -> Result<Cut> {
+pub fn batch(system: UncutSystem, kind: KernelKind, limits: &Limits, interleaved: bool) -> Result<DeviceCut> {
     system.check()?;
     let (n, systems) = (system.n as u32, system.systems as u32);
     let (system_step, row_step) = if interleaved { (1, systems) } else { (n, 1) };
-    let cut = |lanes: usize| Cut {
+    let cut = |lanes: usize| DeviceCut {
         n,
         rows: n,
         m: n,
@@ -171,7 +171,7 @@ pub fn batch(system: UncutSystem, kind: KernelKind, limits: &Limits, interleaved
         system_step,
         row_step,
     };
-    let fits = |cut: &Cut| kind.alone_bytes(cut) <= limits.shared_per_block;
+    let fits = |cut: &DeviceCut| kind.alone_bytes(cut) <= limits.shared_per_block;
     Ok([LANES, LANES / 2, LANES / 4].map(cut).into_iter().find(fits).unwrap_or_else(|| cut(1)))
 }
 
@@ -191,11 +191,11 @@ impl KernelKind {
 }
 
 /// A window of block rows of a system that one thread solves: as many as a partition has at most, or as there is shared memory for.
-pub fn window(cut: &Cut, kind: KernelKind, limits: &Limits) -> Cut {
+pub fn window(cut: &DeviceCut, kind: KernelKind, limits: &Limits) -> DeviceCut {
     let make = |most: usize| {
         let n = cut.n.min(most as u32);
         let rows = n * kind.block as u32;
-        Cut {
+        DeviceCut {
             n,
             rows,
             m: n,
@@ -210,18 +210,23 @@ pub fn window(cut: &Cut, kind: KernelKind, limits: &Limits) -> Cut {
             row_step: 1,
         }
     };
-    let fits = |cut: &Cut| kind.finish_bytes(cut) <= limits.shared_per_block;
+    let fits = |cut: &DeviceCut| kind.finish_bytes(cut) <= limits.shared_per_block;
     [LONGEST, LONGEST / 2].map(make).into_iter().find(fits).unwrap_or_else(|| make(LONGEST / 4))
 }
 
 /// Cuts a system for SPIKE with cyclic reduction inside: a partition a block of threads; what is left is cut as ever.
-pub fn spike_levels(system: UncutSystem, kind: KernelKind, limits: &Limits, rows: PartitionRows) -> Result<Vec<Level>> {
+pub fn spike_levels(
+    system: UncutSystem,
+    kind: KernelKind,
+    limits: &Limits,
+    rows: PartitionRows,
+) -> Result<Vec<CutLevel>> {
     system.check()?;
     let asked = rows.asked.map_or(SPIKE_ROWS, |m| m.clamp(3, SPIKE_ROWS));
     let m = asked.min(room(limits) / kind.lines_bytes(1, 3));
     let count = partitions(system.n, m);
     let (n, m) = (system.n as u32, if count == 1 { system.n } else { m } as u32);
-    let first = Cut {
+    let first = DeviceCut {
         n,
         rows: n,
         m,
@@ -241,7 +246,7 @@ pub fn spike_levels(system: UncutSystem, kind: KernelKind, limits: &Limits, rows
 }
 
 /// A level, and the kernels for it.
-pub type Level = (Cut, KernelKind);
+pub type CutLevel = (DeviceCut, KernelKind);
 
 /// Rows of partitions: those asked for, and else those of large systems.
 #[derive(Debug, Clone, Copy)]
@@ -253,18 +258,18 @@ pub struct PartitionRows {
 /// Cuts a system; the last level is solved on chip.
 ///
 /// What is cut does not depend on the number of right-hand sides, nor does therefore any bit of x.
-pub fn levels(system: UncutSystem, kind: KernelKind, limits: &Limits, rows: PartitionRows) -> Result<Vec<Level>> {
+pub fn levels(system: UncutSystem, kind: KernelKind, limits: &Limits, rows: PartitionRows) -> Result<Vec<CutLevel>> {
     let one = KernelKind { on_chip: 1, ..kind };
     let cuts = cuts(system, one, limits, rows)?;
     let last = cuts.len() - 1;
-    let level = |(k, cut): (usize, Cut)| {
+    let level = |(k, cut): (usize, DeviceCut)| {
         // Several right-hand sides together, where there is room for them.
-        let fits = |cut: &Cut| match k == last {
+        let fits = |cut: &DeviceCut| match k == last {
             true => kind.finish_bytes(cut) <= limits.shared_per_block,
             false => kind.substitute_bytes(cut) <= room(limits),
         };
         let lanes = if k == last { &[LANES][..] } else { &[LANES, LANES / 2] };
-        let narrowed = lanes.iter().filter(|lanes| **lanes <= cut.lanes as usize).map(|lanes| Cut {
+        let narrowed = lanes.iter().filter(|lanes| **lanes <= cut.lanes as usize).map(|lanes| DeviceCut {
             lanes: *lanes as u32,
             spans: cut.partitions.div_ceil(*lanes as u32),
             ..cut
@@ -280,13 +285,13 @@ fn room(limits: &Limits) -> usize {
     limits.shared_per_block.min(limits.shared_per_multiprocessor / 2)
 }
 
-fn cuts(system: UncutSystem, kind: KernelKind, limits: &Limits, rows: PartitionRows) -> Result<Vec<Cut>> {
+fn cuts(system: UncutSystem, kind: KernelKind, limits: &Limits, rows: PartitionRows) -> Result<Vec<DeviceCut>> {
     system.check()?;
     let make = |n: usize, m: usize, lanes: usize| {
         let all_rows = if n == system.n { system.rows } else { n * kind.block };
         let count = partitions(n, m);
         let m = if count == 1 { n } else { m };
-        Cut {
+        DeviceCut {
             n: n as u32,
             rows: all_rows as u32,
             m: m as u32,
@@ -325,8 +330,13 @@ fn on_chip(n: usize, rows: Option<usize>) -> Option<usize> {
 }
 
 /// The longest partitions that fill the device; shorter ones, and fewer in a block of threads, where shared memory is too small.
-fn choose(make: impl Fn(usize, usize) -> Cut, kind: KernelKind, limits: &Limits, rows: PartitionRows) -> Result<Cut> {
-    let fits = |cut: &Cut| kind.substitute_bytes(cut) <= room(limits);
+fn choose(
+    make: impl Fn(usize, usize) -> DeviceCut,
+    kind: KernelKind,
+    limits: &Limits,
+    rows: PartitionRows,
+) -> Result<DeviceCut> {
+    let fits = |cut: &DeviceCut| kind.substitute_bytes(cut) <= room(limits);
     let longest = |most: usize| {
         let sizes = [LANES, LANES / 2, LANES / 4, 1].into_iter().flat_map(|lanes| {
             let shortest = if lanes == 1 { 3 } else { 7.min(most) };
@@ -365,7 +375,7 @@ mod tests {
 
     const USUAL: PartitionRows = PartitionRows { asked: None, large: 31 };
 
-    fn scalar(n: usize, bytes: usize) -> Vec<Cut> {
+    fn scalar(n: usize, bytes: usize) -> Vec<DeviceCut> {
         let system = UncutSystem { n, rows: n, periodic: false, columns: 1, systems: 1 };
         cuts(system, KernelKind { block: 1, on_chip: 1, bytes }, &LIMITS, USUAL).unwrap()
     }

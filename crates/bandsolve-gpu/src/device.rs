@@ -3,7 +3,7 @@
 use crate::cuda::Cuda;
 #[cfg(feature = "emulator")]
 use crate::emulated::{Emulation, Emulator};
-use crate::solver::Decision;
+use crate::solver::DevicePlan;
 use crate::tuned::{DeviceTuning, Sizes};
 use bandsolve::{Complex32, Complex64, Error, Plan, Result, Scalar};
 use bytemuck::Pod;
@@ -15,7 +15,7 @@ use core::ops::{Bound, RangeBounds};
 use std::sync::Arc;
 
 /// A number type that the kernels know.
-pub trait Element: Scalar {
+pub trait DeviceScalar: Scalar {
     /// The real number that has these bits.
     fn real_of_bits(bits: u64) -> f64;
     /// Bytes of a real number.
@@ -26,7 +26,7 @@ pub trait Element: Scalar {
 
 macro_rules! element {
     ($($t:ty: $real:ty, $word:ty;)*) => {$(
-        impl Element for $t {
+        impl DeviceScalar for $t {
             fn real_of_bits(bits: u64) -> f64 {
                 <$real>::from_bits(bits as $word).into()
             }
@@ -55,7 +55,7 @@ pub struct Limits {
 }
 
 /// Something of a device that is given back when it is dropped, and its address or handle.
-pub(crate) struct Held {
+pub(crate) struct HeldResource {
     pub handle: u64,
     #[expect(dead_code, reason = "gives back what the handle stands for when it is dropped")]
     pub owner: Box<dyn Any + Send + Sync>,
@@ -74,11 +74,11 @@ pub(crate) struct Launch<'a> {
 }
 
 /// What runs kernels. Memory is addresses; all but `allocate` happens in the order of a stream.
-pub(crate) trait Machine: Send + Sync {
+pub(crate) trait Backend: Send + Sync {
     fn name(&self) -> String;
     fn limits(&self) -> Limits;
-    fn allocate(&self, bytes: usize) -> Result<Held>;
-    fn new_stream(&self) -> Result<Held>;
+    fn allocate(&self, bytes: usize) -> Result<HeldResource>;
+    fn new_stream(&self) -> Result<HeldResource>;
     fn synchronize(&self, stream: u64) -> Result<()>;
     /// Seconds that what `work` puts on the stream takes.
     fn time(&self, stream: u64, work: &mut dyn FnMut() -> Result<()>) -> Result<f64>;
@@ -114,8 +114,8 @@ pub(crate) trait Machine: Send + Sync {
 /// A GPU, or the emulation of one, and the stream on which its work is done in order. Clones are the same device and stream.
 #[derive(Clone)]
 pub struct Device {
-    machine: Arc<dyn Machine>,
-    stream: Arc<Held>,
+    machine: Arc<dyn Backend>,
+    stream: Arc<HeldResource>,
     /// Measured on this machine.
     tuning: Arc<DeviceTuning>,
 }
@@ -127,8 +127,8 @@ impl Debug for Device {
 }
 
 impl Device {
-    fn new(machine: Arc<dyn Machine>, stream: u64, tuning: Arc<DeviceTuning>) -> Self {
-        Self { machine, stream: Arc::new(Held { handle: stream, owner: Box::new(()) }), tuning }
+    fn new(machine: Arc<dyn Backend>, stream: u64, tuning: Arc<DeviceTuning>) -> Self {
+        Self { machine, stream: Arc::new(HeldResource { handle: stream, owner: Box::new(()) }), tuning }
     }
 
     /// An NVIDIA GPU, the first being number 0, and its default stream.
@@ -146,7 +146,7 @@ impl Device {
     /// # Errors
     /// [`Error::Unsupported`] for what no device solves; sizes that are too large for this one show when they are solved.
     pub fn plan(&self, plan: &Plan) -> Result<Plan> {
-        Ok(plan.clone().method(Decision::of(plan)?.method))
+        Ok(plan.clone().method(DevicePlan::of(plan)?.method))
     }
 
     /// A device by its name: `cuda` or `cuda:0`, `cuda:1`, …; `emulated`, if the emulator was compiled in.
@@ -225,7 +225,7 @@ impl Device {
         self.tuning.sizes(&self.name(), number_type).unwrap_or_default()
     }
 
-    pub(crate) fn machine(&self) -> &dyn Machine {
+    pub(crate) fn machine(&self) -> &dyn Backend {
         &*self.machine
     }
 
@@ -259,7 +259,7 @@ impl Device {
 /// An array on a device.
 pub struct DeviceVec<T> {
     device: Device,
-    memory: Held,
+    memory: HeldResource,
     len: usize,
     of: PhantomData<T>,
 }

@@ -1,6 +1,6 @@
 //! The kernels on the CPU.
 
-use crate::device::{Held, Launch, Limits, Machine};
+use crate::device::{Backend, HeldResource, Launch, Limits};
 use bandsolve::Result;
 use bandsolve_kernel::arithmetic::Standard;
 use core::ffi::{c_char, c_int, c_void};
@@ -67,7 +67,7 @@ unsafe extern "C" {
 /// Pages of the emulator.
 struct Pages(*mut c_void);
 
-// SAFETY: plain memory, which only `Machine`'s methods touch.
+// SAFETY: plain memory, which only `Backend`'s methods touch.
 unsafe impl Send for Pages {}
 // SAFETY: as above.
 unsafe impl Sync for Pages {}
@@ -83,7 +83,7 @@ fn at(address: u64) -> *mut u8 {
     core::ptr::with_exposed_provenance_mut(address as usize)
 }
 
-impl Machine for Emulator {
+impl Backend for Emulator {
     fn name(&self) -> String {
         "emulated".into()
     }
@@ -100,16 +100,16 @@ impl Machine for Emulator {
         }
     }
 
-    fn allocate(&self, bytes: usize) -> Result<Held> {
+    fn allocate(&self, bytes: usize) -> Result<HeldResource> {
         let mut first = core::ptr::null_mut();
         // What is read or written beyond its end, or every other time before its beginning, is found out.
         // SAFETY: `first` may be written.
         let pages = Pages(unsafe { emulator_allocate(bytes, c_int::from(bytes % 32 < 16), &mut first) });
-        Ok(Held { handle: first.expose_provenance() as u64, owner: Box::new(pages) })
+        Ok(HeldResource { handle: first.expose_provenance() as u64, owner: Box::new(pages) })
     }
 
-    fn new_stream(&self) -> Result<Held> {
-        Ok(Held { handle: 0, owner: Box::new(()) })
+    fn new_stream(&self) -> Result<HeldResource> {
+        Ok(HeldResource { handle: 0, owner: Box::new(()) })
     }
 
     fn synchronize(&self, _stream: u64) -> Result<()> {

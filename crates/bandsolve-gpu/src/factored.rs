@@ -1,15 +1,15 @@
 //! Factors that are kept on the device.
 
-use crate::cut::{Cut, KernelKind};
-use crate::device::{Device, DeviceSlice, DeviceSliceMut, DeviceVec, Element};
-use crate::matrix::Matrix;
-use crate::solver::{Pending, Solver};
+use crate::cut::{DeviceCut, KernelKind};
+use crate::device::{Device, DeviceScalar, DeviceSlice, DeviceSliceMut, DeviceVec};
+use crate::matrix::DeviceMatrix;
+use crate::solver::{DeviceSolver, Pending};
 use bandsolve::{Report, Result};
 
 /// Factors of a level as the kernels see them (`factored.cuh`).
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
-pub(crate) struct Factors {
+pub(crate) struct FactorAddresses {
     steps: u64,
     swaps: u64,
     pivots: u64,
@@ -19,7 +19,7 @@ pub(crate) struct Factors {
 
 /// Factors of a level, and their memory.
 #[derive(Debug)]
-pub(crate) struct LevelFactors<T: Element> {
+pub(crate) struct LevelFactors<T: DeviceScalar> {
     steps: DeviceVec<T>,
     swaps: DeviceVec<u32>,
     pivots: DeviceVec<T>,
@@ -27,8 +27,8 @@ pub(crate) struct LevelFactors<T: Element> {
     scales: DeviceVec<T::Real>,
 }
 
-impl<T: Element> LevelFactors<T> {
-    pub fn new(device: &Device, (cut, kind): &(Cut, KernelKind)) -> Result<Self> {
+impl<T: DeviceScalar> LevelFactors<T> {
+    pub fn new(device: &Device, (cut, kind): &(DeviceCut, KernelKind)) -> Result<Self> {
         let b = kind.block;
         let partitions = cut.systems as usize * cut.spans as usize * cut.lanes as usize;
         // A slot for each block row, and one more, as the last partition of a system may have.
@@ -42,8 +42,8 @@ impl<T: Element> LevelFactors<T> {
         })
     }
 
-    pub fn addresses(&self) -> Factors {
-        Factors {
+    pub fn addresses(&self) -> FactorAddresses {
+        FactorAddresses {
             steps: self.steps.slice(..).address(),
             swaps: self.swaps.slice(..).address(),
             pivots: self.pivots.slice(..).address(),
@@ -59,7 +59,7 @@ impl<T: Element> LevelFactors<T> {
 }
 
 /// Factors of a matrix on a device. Each solve reads 7b² numbers of factors and 3b² of the matrix a block row of b rows, where
-/// [`Solver::solve`] reads 6b², but neither chooses pivots nor divides; x is the same, bit for bit.
+/// [`DeviceSolver::solve`] reads 6b², but neither chooses pivots nor divides; x is the same, bit for bit.
 ///
 /// # Cost
 /// Memory for about 7b² numbers a block row, twice that of the matrix.
@@ -67,20 +67,20 @@ impl<T: Element> LevelFactors<T> {
 /// # Source
 /// Klein, dissertation, 2.6.10. There blocks are pivots as a whole; here rows, whence exchanges and factors of b(3b − 1) numbers.
 #[derive(Debug)]
-pub struct Factored<'a, T: Element> {
-    solver: Solver<T>,
-    a: Matrix<'a, T>,
+pub struct Factored<'a, T: DeviceScalar> {
+    solver: DeviceSolver<T>,
+    a: DeviceMatrix<'a, T>,
 }
 
-impl<'a, T: Element> Factored<'a, T> {
-    pub(crate) fn new(solver: Solver<T>, a: Matrix<'a, T>) -> Self {
+impl<'a, T: DeviceScalar> Factored<'a, T> {
+    pub(crate) fn new(solver: DeviceSolver<T>, a: DeviceMatrix<'a, T>) -> Self {
         Self { solver, a }
     }
 
-    /// Solves with these factors: as [`Solver::solve`], which see.
+    /// Solves with these factors: as [`DeviceSolver::solve`], which see.
     ///
     /// # Errors
-    /// Those of [`Solver::solve`].
+    /// Those of [`DeviceSolver::solve`].
     pub fn solve<'s>(
         &'s mut self,
         rhs: impl Into<DeviceSlice<'s, T>>,
@@ -89,10 +89,10 @@ impl<'a, T: Element> Factored<'a, T> {
         self.start(rhs, x)?.wait()
     }
 
-    /// Starts a solve: as [`Solver::start`], which see.
+    /// Starts a solve: as [`DeviceSolver::start`], which see.
     ///
     /// # Errors
-    /// Those of [`Solver::start`].
+    /// Those of [`DeviceSolver::start`].
     pub fn start<'s>(
         &'s mut self,
         rhs: impl Into<DeviceSlice<'s, T>>,

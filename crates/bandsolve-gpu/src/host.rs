@@ -1,8 +1,8 @@
 //! Matrices and right-hand sides of the host, behind the interface of the library's factors.
 
-use crate::device::{Device, DeviceVec, Element};
-use crate::matrix::Matrix;
-use crate::solver::Solver;
+use crate::device::{Device, DeviceScalar, DeviceVec};
+use crate::matrix::DeviceMatrix;
+use crate::solver::DeviceSolver;
 use bandsolve::dyn_stack::{PodStack, StackReq};
 use bandsolve::{
     Banded, BlockTridiagonal, Error, Factor, Op, Plan, Report, Result, Scalar, Shape, Tridiagonal, TridiagonalBatch,
@@ -32,7 +32,7 @@ pub trait HostMatrix<T>: Debug + Send + Sync {
 }
 
 /// Off-diagonals with a block of zeros where they have no entry.
-fn full<T: Element>([sub, diag, sup]: [&[T]; 3]) -> [Cow<'_, [T]>; 3] {
+fn full<T: DeviceScalar>([sub, diag, sup]: [&[T]; 3]) -> [Cow<'_, [T]>; 3] {
     let filled = |before: usize, array: &[T], after: usize| {
         [&vec![T::ZERO; before][..], array, &vec![T::ZERO; after]].concat().into()
     };
@@ -46,7 +46,7 @@ fn full<T: Element>([sub, diag, sup]: [&[T]; 3]) -> [Cow<'_, [T]>; 3] {
 
 macro_rules! host_matrix {
     ($($matrix:ident)*) => {$(
-        impl<T: Element> HostMatrix<T> for $matrix<'_, T> {
+        impl<T: DeviceScalar> HostMatrix<T> for $matrix<'_, T> {
             fn shape(&self) -> Shape {
                 self.shape()
             }
@@ -64,7 +64,7 @@ macro_rules! host_matrix {
 }
 host_matrix!(Tridiagonal BlockTridiagonal TridiagonalBatch);
 
-impl<T: Element> HostMatrix<T> for Banded<'_, T> {
+impl<T: DeviceScalar> HostMatrix<T> for Banded<'_, T> {
     fn shape(&self) -> Shape {
         self.shape()
     }
@@ -117,7 +117,7 @@ impl<T, M: HostMatrix<T> + ?Sized> HostMatrix<T> for &M {
 /// # Ok::<(), bandsolve::Error>(())
 /// ```
 #[derive(Debug)]
-pub struct OnDevice<'m, T: Element> {
+pub struct OnDevice<'m, T: DeviceScalar> {
     device: Device,
     plan: Plan,
     a: Arc<dyn HostMatrix<T> + 'm>,
@@ -126,28 +126,28 @@ pub struct OnDevice<'m, T: Element> {
     /// With memory for as many right-hand sides as were solved for at a time. Who solves takes it out, and puts it back; who finds
     /// none makes another. Were it locked meanwhile, a thread that waits for others in the host's method, and is given a second
     /// solve with the same factors, would wait for itself.
-    solver: Mutex<Option<Solver<T>>>,
+    solver: Mutex<Option<DeviceSolver<T>>>,
 }
 
-impl<T: Element> OnDevice<'_, T> {
-    fn kept(&self) -> MutexGuard<'_, Option<Solver<T>>> {
+impl<T: DeviceScalar> OnDevice<'_, T> {
+    fn kept(&self) -> MutexGuard<'_, Option<DeviceSolver<T>>> {
         self.solver.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A solver for so many right-hand sides that nobody else has.
-    fn take_solver(&self, n_rhs: usize) -> Result<Solver<T>> {
+    fn take_solver(&self, n_rhs: usize) -> Result<DeviceSolver<T>> {
         let kept = self.kept().take().filter(|kept| kept.n_rhs() >= n_rhs);
-        kept.map_or_else(|| Solver::new(&self.device, &self.plan, n_rhs.max(1)), Ok)
+        kept.map_or_else(|| DeviceSolver::new(&self.device, &self.plan, n_rhs.max(1)), Ok)
     }
 }
 
 impl Device {
     /// Copies a matrix of the host to this device, to solve with it. Of the plan's options the device follows those that
-    /// [`Solver`] follows.
+    /// [`DeviceSolver`] follows.
     ///
     /// # Errors
-    /// [`Error::Shape`] if the plan is for another shape; those of [`Solver::new`].
-    pub fn factor<'m, T: Element>(&self, plan: &Plan, a: &'m dyn HostMatrix<T>) -> Result<OnDevice<'m, T>> {
+    /// [`Error::Shape`] if the plan is for another shape; those of [`DeviceSolver::new`].
+    pub fn factor<'m, T: DeviceScalar>(&self, plan: &Plan, a: &'m dyn HostMatrix<T>) -> Result<OnDevice<'m, T>> {
         self.factor_shared(plan, Arc::new(a))
     }
 
@@ -155,7 +155,7 @@ impl Device {
     ///
     /// # Errors
     /// Those of [`factor`](Self::factor).
-    pub fn factor_shared<'m, T: Element>(
+    pub fn factor_shared<'m, T: DeviceScalar>(
         &self,
         plan: &Plan,
         a: Arc<dyn HostMatrix<T> + 'm>,
@@ -164,12 +164,12 @@ impl Device {
             return Err(Error::Shape { what: "matrix", expected: plan.shape().n(), got: a.shape().n() });
         }
         let (arrays, leading) = a.upload(self)?;
-        let solver = Mutex::new(Some(Solver::new(self, plan, 1)?));
+        let solver = Mutex::new(Some(DeviceSolver::new(self, plan, 1)?));
         Ok(OnDevice { device: self.clone(), plan: plan.clone(), a, arrays, leading, solver })
     }
 }
 
-impl<T: Element> Factor<T> for OnDevice<'_, T> {
+impl<T: DeviceScalar> Factor<T> for OnDevice<'_, T> {
     fn shape(&self) -> Shape {
         self.plan.shape()
     }
@@ -183,8 +183,8 @@ impl<T: Element> Factor<T> for OnDevice<'_, T> {
         crate::device::check_len("x", rhs.len(), x.len())?;
         let mut solver = self.take_solver(n_rhs)?;
         let matrix = match &*self.arrays {
-            [sub, diag, sup] => Matrix::tridiagonal(sub, diag, sup),
-            bands => Matrix::banded(&bands[0], self.leading),
+            [sub, diag, sup] => DeviceMatrix::tridiagonal(sub, diag, sup),
+            bands => DeviceMatrix::banded(&bands[0], self.leading),
         };
         let (given, mut found) = (self.device.upload(rhs)?, self.device.zeros::<T>(x.len())?);
         let solved = solver.solve(matrix.op(op), &given, &mut found);

@@ -1,6 +1,6 @@
 //! Local repair on the host, of systems whose rows are there.
 
-use crate::device::Element;
+use crate::device::DeviceScalar;
 use crate::solver::largest;
 use crate::spread::Given;
 use bandsolve::{ACCEPTED_AT_ONCE, good};
@@ -16,7 +16,7 @@ const BESIDE: usize = 1;
 /// Solves windows around bad rows again, one after the other, for what their equations lack, the unknowns outside staying what
 /// they are. Returns the largest backward error of the rows that were touched, or `None` if they could not be made good. `block`:
 /// rows of a block, and whether the system is periodic; `x_max`: the largest |x|, or a lower bound of it.
-pub(crate) fn mend<T: Element>(
+pub(crate) fn mend<T: DeviceScalar>(
     system: &Given<T>,
     block: (usize, bool),
     bad: &[usize],
@@ -49,7 +49,7 @@ pub(crate) fn mend<T: Element>(
 }
 
 /// What is left of d without A·x, in row r of block row i, and the sum of |a| there.
-fn rest<T: Element>(system: &Given<T>, (b, periodic): (usize, bool), i: usize, r: usize, x: &[T]) -> (T, f64) {
+fn rest<T: DeviceScalar>(system: &Given<T>, (b, periodic): (usize, bool), i: usize, r: usize, x: &[T]) -> (T, f64) {
     let n = system.rhs.len() / b;
     let (mut sum, mut entries) = (system.rhs[i * b + r], 0.0);
     let columns = [(i + n - 1) % n, i, (i + 1) % n];
@@ -65,7 +65,7 @@ fn rest<T: Element>(system: &Given<T>, (b, periodic): (usize, bool), i: usize, r
 }
 
 /// The largest |d − Ax| / (Σ|a|·‖x‖∞ + |d|) of a block row.
-fn error<T: Element>(system: &Given<T>, block: (usize, bool), i: usize, x: &[T], x_max: f64) -> f64 {
+fn error<T: DeviceScalar>(system: &Given<T>, block: (usize, bool), i: usize, x: &[T], x_max: f64) -> f64 {
     let row = |r: usize| {
         let (rest, entries) = rest(system, block, i, r, x);
         let size = entries * x_max + Scalar::abs(system.rhs[i * block.0 + r]).to_f64();
@@ -75,7 +75,7 @@ fn error<T: Element>(system: &Given<T>, block: (usize, bool), i: usize, x: &[T],
 }
 
 /// Solves a window for what its equations lack, and adds that to x; returns the largest change.
-fn correct<T: Element>(system: &Given<T>, block: (usize, bool), window: Range<usize>, x: &mut [T]) -> Result<f64> {
+fn correct<T: DeviceScalar>(system: &Given<T>, block: (usize, bool), window: Range<usize>, x: &mut [T]) -> Result<f64> {
     let b = block.0;
     let rhs: Vec<T> =
         window.clone().flat_map(|i| (0..b).map(move |r| (i, r))).map(|(i, r)| rest(system, block, i, r, x).0).collect();

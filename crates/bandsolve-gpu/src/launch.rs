@@ -1,6 +1,6 @@
 //! Kernels and their arguments.
 
-use crate::cut::{Cut, THREADS};
+use crate::cut::{DeviceCut, THREADS};
 use crate::device::{Device, Launch};
 use bandsolve::Result;
 use core::ffi::c_void;
@@ -8,7 +8,7 @@ use core::ffi::c_void;
 /// Right-hand sides or solutions as the kernels see them (`system.cuh`): columns `step` numbers apart.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
-pub struct Columns {
+pub struct DeviceColumns {
     pub first: u64,
     pub step: u64,
 }
@@ -18,7 +18,7 @@ pub struct Columns {
 #[repr(C)]
 pub struct Coarse {
     pub arrays: [u64; 3],
-    pub d: Columns,
+    pub d: DeviceColumns,
 }
 
 /// What is found out about solutions (`rpts.cuh`): three words a column, and bad rows.
@@ -55,7 +55,7 @@ impl Peaks {
 /// How pivots are chosen (`panel.cuh`).
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
-pub struct Rule {
+pub struct PivotOptions {
     pub exchange: i32,
     pub scale_rows: i32,
     pub noise: f64,
@@ -68,7 +68,7 @@ pub struct Rule {
 pub struct Arguments(Vec<Box<[u64]>>);
 
 impl Arguments {
-    pub fn new(cut: &Cut) -> Self {
+    pub fn new(cut: &DeviceCut) -> Self {
         Self::default().with(*cut)
     }
 

@@ -38,13 +38,13 @@ mod sparse;
 mod spread;
 mod tuned;
 
-pub use device::{Device, DeviceSlice, DeviceSliceMut, DeviceVec, Element, Limits};
+pub use device::{Device, DeviceScalar, DeviceSlice, DeviceSliceMut, DeviceVec, Limits};
 #[cfg(feature = "emulator")]
 pub use emulated::{Emulation, Order};
 pub use factored::Factored;
 pub use host::{HostMatrix, OnDevice};
-pub use matrix::Matrix;
-pub use solver::{Pending, Solver};
+pub use matrix::DeviceMatrix;
+pub use solver::{DeviceSolver, Pending};
 pub use sparse::{DeviceCsc, DeviceCscMut};
 pub use spread::Spread;
 pub use tuned::{DeviceTuning, Sizes};

@@ -1,12 +1,12 @@
 //! Matrices on a device.
 
-use crate::device::{DeviceSlice, Element, check_len};
+use crate::device::{DeviceScalar, DeviceSlice, check_len};
 use crate::launch::Arguments;
 use bandsolve::{Error, Layout, Op, Result, Shape};
 
 /// A matrix in the memory of a device; its [`Shape`] says how large it is.
 #[derive(Debug, Clone, Copy)]
-pub struct Matrix<'a, T> {
+pub struct DeviceMatrix<'a, T> {
     storage: Storage<'a, T>,
     op: Op,
 }
@@ -16,7 +16,7 @@ enum Storage<'a, T> {
     /// sub, diag, sup
     Three([DeviceSlice<'a, T>; 3]),
     /// LAPACK's: entry (i, j) at upper + i − j + j·leading.
-    Columns(DeviceSlice<'a, T>, usize),
+    DeviceColumns(DeviceSlice<'a, T>, usize),
     /// Diagonals one after the other, from the lowest, n numbers each: entry (i, i + k) at (lower + k)·n + i.
     Diagonals(DeviceSlice<'a, T>),
 }
@@ -32,7 +32,7 @@ pub(crate) struct Blocks {
 /// A band as the kernels see it.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
-pub(crate) struct Band {
+pub(crate) struct BandLayout {
     entries: u64,
     row_step: i64,
     diagonal_step: i64,
@@ -44,11 +44,11 @@ pub(crate) struct Band {
 
 /// Either.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Source {
+pub(crate) enum MatrixSource {
     Blocks(Blocks),
     /// A batch, interleaved.
     Interleaved(Blocks),
-    Band(Band),
+    BandLayout(BandLayout),
 }
 
 impl Blocks {
@@ -62,18 +62,18 @@ impl Blocks {
     }
 }
 
-impl Source {
+impl MatrixSource {
     /// The arguments of a kernel after this one, and what the kernel's name ends with.
     pub fn with(self, arguments: Arguments) -> (Arguments, &'static str) {
         match self {
             Self::Blocks(blocks) => (arguments.with(blocks), ""),
             Self::Interleaved(blocks) => (arguments.with(blocks), "_interleaved"),
-            Self::Band(band) => (arguments.with(band), "_band"),
+            Self::BandLayout(band) => (arguments.with(band), "_band"),
         }
     }
 }
 
-impl<'a, T: Element> Matrix<'a, T> {
+impl<'a, T: DeviceScalar> DeviceMatrix<'a, T> {
     fn new(storage: Storage<'a, T>) -> Self {
         Self { storage, op: Op::Plain }
     }
@@ -99,7 +99,7 @@ impl<'a, T: Element> Matrix<'a, T> {
 
     /// A banded matrix as LAPACK stores it: entry (i, j) at `upper + i − j + j·leading`.
     pub fn banded(bands: impl Into<DeviceSlice<'a, T>>, leading: usize) -> Self {
-        Self::new(Storage::Columns(bands.into(), leading))
+        Self::new(Storage::DeviceColumns(bands.into(), leading))
     }
 
     /// A banded matrix by diagonals, from the lowest to the highest, n numbers each: entry (i, i + k) at `(lower + k)·n + i`.
@@ -119,7 +119,7 @@ impl<'a, T: Element> Matrix<'a, T> {
     }
 
     /// What the kernels are told, if the arrays fit the shape.
-    pub(crate) fn source(&self, shape: Shape) -> Result<Source> {
+    pub(crate) fn source(&self, shape: Shape) -> Result<MatrixSource> {
         match (self.storage, shape) {
             (
                 Storage::Three(arrays),
@@ -134,9 +134,9 @@ impl<'a, T: Element> Matrix<'a, T> {
                 }
                 let blocks = Blocks::new(arrays.map(|array| array.address()), self.op);
                 let interleaved = matches!(shape, Shape::Batch { layout: Layout::Interleaved, .. });
-                Ok(if interleaved { Source::Interleaved(blocks) } else { Source::Blocks(blocks) })
+                Ok(if interleaved { MatrixSource::Interleaved(blocks) } else { MatrixSource::Blocks(blocks) })
             }
-            (Storage::Columns(bands, leading), Shape::Banded { n, lower, upper }) => {
+            (Storage::DeviceColumns(bands, leading), Shape::Banded { n, lower, upper }) => {
                 if leading < lower + upper + 1 {
                     return Err(Error::Shape { what: "leading", expected: lower + upper + 1, got: leading });
                 }
@@ -152,16 +152,18 @@ impl<'a, T: Element> Matrix<'a, T> {
     }
 
     /// Entry (i, i + k) of A at i·row + k·diagonal + origin.
-    fn band(&self, entries: DeviceSlice<'_, T>, steps: [usize; 3], [lower, upper]: [usize; 2]) -> Source {
+    fn band(&self, entries: DeviceSlice<'_, T>, steps: [usize; 3], [lower, upper]: [usize; 2]) -> MatrixSource {
         let [row, diagonal, origin] = steps.map(|step| step as i64);
         let (lower, upper) = (lower as i32, upper as i32);
         let (entries, conjugated) = (entries.address(), (self.op == Op::ConjTranspose).into());
-        Source::Band(match self.op {
-            Op::Plain => Band { entries, row_step: row, diagonal_step: diagonal, origin, lower, upper, conjugated },
+        MatrixSource::BandLayout(match self.op {
+            Op::Plain => {
+                BandLayout { entries, row_step: row, diagonal_step: diagonal, origin, lower, upper, conjugated }
+            }
             // Entry (i, i + k) of Aᵀ is entry (i + k, i) of A.
             _ => {
                 let diagonal_step = row - diagonal;
-                Band { entries, row_step: row, diagonal_step, origin, lower: upper, upper: lower, conjugated }
+                BandLayout { entries, row_step: row, diagonal_step, origin, lower: upper, upper: lower, conjugated }
             }
         })
     }
@@ -170,7 +172,7 @@ impl<'a, T: Element> Matrix<'a, T> {
     pub(crate) fn download(&self, shape: Shape) -> Result<(Vec<Vec<T>>, usize)> {
         match (self.storage, shape) {
             (Storage::Three(arrays), _) => Ok((arrays.iter().map(DeviceSlice::download).collect::<Result<_>>()?, 0)),
-            (Storage::Columns(bands, leading), _) => Ok((vec![bands.download()?], leading)),
+            (Storage::DeviceColumns(bands, leading), _) => Ok((vec![bands.download()?], leading)),
             (Storage::Diagonals(diagonals), Shape::Banded { n, lower, upper }) => {
                 let (given, leading) = (diagonals.download()?, lower + upper + 1);
                 let mut bands = vec![T::ZERO; n * leading];

@@ -1,7 +1,7 @@
 //! Recurrences over all rows of a system, in one pass: pivots and the way down, then the way up.
 
-use crate::cut::{Cut, THREADS};
-use crate::device::{Device, DeviceVec, Element};
+use crate::cut::{DeviceCut, THREADS};
+use crate::device::{Device, DeviceScalar, DeviceVec};
 use crate::launch::{Arguments, Peaks};
 use crate::matrix::Blocks;
 use bandsolve::Result;
@@ -46,7 +46,7 @@ struct Up {
 
 /// Memory for the recurrences of a system: what the way up needs beside y, and messages of tiles.
 #[derive(Debug)]
-pub(crate) struct Scan<T: Element> {
+pub(crate) struct DeviceScan<T: DeviceScalar> {
     tiles: usize,
     /// Pivots of one or two rows; else of one.
     pairs: bool,
@@ -60,7 +60,7 @@ pub(crate) struct Scan<T: Element> {
     bits: DeviceVec<u32>,
 }
 
-impl<T: Element> Scan<T> {
+impl<T: DeviceScalar> DeviceScan<T> {
     /// Rows of a thread, and of a tile (`scan.cuh`).
     const ROWS: usize = if size_of::<T>() > 8 { 64 / size_of::<T>() } else { 8 };
     const TILE: usize = Self::ROWS * THREADS as usize;
@@ -100,7 +100,7 @@ impl<T: Element> Scan<T> {
     pub fn solve(
         &mut self,
         device: &Device,
-        (cut, source): (&Cut, Blocks),
+        (cut, source): (&DeviceCut, Blocks),
         [rhs, x]: [u64; 2],
         (peaks, column, suspects): (Peaks, u32, u64),
     ) -> Result<()> {

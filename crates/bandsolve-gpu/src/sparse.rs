@@ -1,10 +1,10 @@
 //! Sparse right-hand sides on a device.
 
 use crate::cut::THREADS;
-use crate::device::{Device, DeviceSlice, DeviceSliceMut, Element, check_len};
-use crate::launch::{Arguments, Columns};
-use crate::matrix::{Matrix, Source};
-use crate::solver::{Pending, Solver};
+use crate::device::{Device, DeviceScalar, DeviceSlice, DeviceSliceMut, check_len};
+use crate::launch::{Arguments, DeviceColumns};
+use crate::matrix::{DeviceMatrix, MatrixSource};
+use crate::solver::{DeviceSolver, Pending};
 use bandsolve::{Error, Report, Result, Shape};
 
 /// Columns of a sparse matrix in the memory of a device (CSC): entries `column_pointers[j]` to `column_pointers[j + 1]` − 1 are
@@ -36,7 +36,7 @@ pub(crate) struct Sparse {
 /// Right-hand sides as the kernels see them.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Rhs {
-    Dense(Columns),
+    Dense(DeviceColumns),
     Sparse(Sparse),
 }
 
@@ -53,7 +53,7 @@ impl Rhs {
 /// Bytes that solutions of some columns may take while the largest entries are looked for.
 const ROOM: usize = 256 << 20;
 
-impl<'a, T: Element> DeviceCsc<'a, T> {
+impl<'a, T: DeviceScalar> DeviceCsc<'a, T> {
     /// Borrows the arrays. What they hold is looked at when they are used.
     ///
     /// # Errors
@@ -105,7 +105,7 @@ impl<'a, T: Element> DeviceCsc<'a, T> {
     }
 }
 
-impl<'a, T: Element> DeviceCscMut<'a, T> {
+impl<'a, T: DeviceScalar> DeviceCscMut<'a, T> {
     /// Borrows the arrays; of the pointers it only reads.
     ///
     /// # Errors
@@ -137,7 +137,7 @@ impl<'a, T: Element> DeviceCscMut<'a, T> {
     }
 }
 
-impl<T: Element> Solver<T> {
+impl<T: DeviceScalar> DeviceSolver<T> {
     /// Solves op(A)·X = D with a tridiagonal A, open or periodic, for the columns of a sparse D: they are written out in shared
     /// memory only.
     ///
@@ -151,7 +151,7 @@ impl<T: Element> Solver<T> {
     /// Klein, Problem Class ScalarCSC2Dense.
     pub fn solve_sparse<'a>(
         &'a mut self,
-        a: Matrix<'a, T>,
+        a: DeviceMatrix<'a, T>,
         rhs: DeviceCsc<'a, T>,
         x: impl Into<DeviceSliceMut<'a, T>>,
     ) -> Result<Report> {
@@ -175,7 +175,12 @@ impl<T: Element> Solver<T> {
     ///
     /// # Source
     /// Klein 2.6.12, Problem Class ScalarCSC2CSC.
-    pub fn solve_pruned(&mut self, a: Matrix<'_, T>, rhs: DeviceCsc<'_, T>, x: DeviceCscMut<'_, T>) -> Result<Report> {
+    pub fn solve_pruned(
+        &mut self,
+        a: DeviceMatrix<'_, T>,
+        rhs: DeviceCsc<'_, T>,
+        x: DeviceCscMut<'_, T>,
+    ) -> Result<Report> {
         let n = self.shape().n();
         let device = self.device().clone();
         rhs.check(&device, n)?;
@@ -190,7 +195,7 @@ impl<T: Element> Solver<T> {
             let report = self.solve_columns(a, rhs, first, dense.slice_mut(..n * columns))?;
             let arguments = Arguments::default()
                 .with(n as u32)
-                .with(Columns { first: dense.slice(..).address(), step: n as u64 })
+                .with(DeviceColumns { first: dense.slice(..).address(), step: n as u64 })
                 .with(x.column_pointers.address() + (first * size_of::<i32>()) as u64)
                 .with(x.values.as_slice().address())
                 .with(x.row_indices.as_slice().address());
@@ -208,7 +213,7 @@ impl<T: Element> Solver<T> {
     /// Solves for as many columns as x has, from the `first` on.
     fn solve_columns<'a>(
         &'a mut self,
-        a: Matrix<'a, T>,
+        a: DeviceMatrix<'a, T>,
         rhs: DeviceCsc<'a, T>,
         first: usize,
         x: DeviceSliceMut<'a, T>,
@@ -218,7 +223,9 @@ impl<T: Element> Solver<T> {
             return Err(Error::Unsupported { method, what: "systems that are not tridiagonal, or this method" });
         }
         let columns = self.prepare(x.as_slice().len(), "x")?;
-        let Source::Blocks(_) = a.source(self.shape())? else { unreachable!("a tridiagonal matrix is one of blocks") };
+        let MatrixSource::Blocks(_) = a.source(self.shape())? else {
+            unreachable!("a tridiagonal matrix is one of blocks")
+        };
         let given = Rhs::Sparse(rhs.from(first));
         let errors = self.solve_unrepaired(a.source(self.shape())?, given, x.as_slice())?;
         if let Some(report) = errors {
@@ -227,7 +234,7 @@ impl<T: Element> Solver<T> {
         // What has to be repaired needs them written out.
         let device = self.device().clone();
         let dense = device.zeros::<T>(x.as_slice().len())?;
-        let out = Columns { first: dense.slice(..).address(), step: self.shape().n() as u64 };
+        let out = DeviceColumns { first: dense.slice(..).address(), step: self.shape().n() as u64 };
         let arguments = Arguments::default().with(rhs.from(first)).with(out);
         // SAFETY: what the kernel takes; rows and pointers were looked at.
         unsafe { arguments.launch(&device, &format!("scatter_{}", T::NAME), columns, 0) }?;

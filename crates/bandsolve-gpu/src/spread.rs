@@ -1,22 +1,22 @@
 //! Systems that are larger than the memory of a device, or shared by several.
 
-use crate::cut::{self, Cut, KernelKind, UncutSystem, levels};
-use crate::device::{Device, DeviceVec, Element, check_len};
+use crate::cut::{self, DeviceCut, KernelKind, UncutSystem, levels};
+use crate::device::{Device, DeviceScalar, DeviceVec, check_len};
 use crate::host::HostMatrix;
 use crate::host_mend::mend;
-use crate::launch::{Arguments, Coarse, Columns, Peaks};
-use crate::matrix::{Blocks, Source};
+use crate::launch::{Arguments, Coarse, DeviceColumns, Peaks};
+use crate::matrix::{Blocks, MatrixSource};
 use crate::solver::found::{self, SingularSystems, Verdict};
-use crate::solver::{Rows, Solver, fallback_plan, largest, rule};
+use crate::solver::{DeviceRows, DeviceSolver, fallback_plan, largest, rule};
 use crate::sparse::Rhs;
 use bandsolve::{Error, Factor, Factorize, Method, Op, Plan, Report, Result, Shape};
 use core::ops::Range;
 
 /// Memory of a device for some rows of a system, and the stream on which they are worked on.
 #[derive(Debug)]
-struct Slot<T: Element> {
+struct Slot<T: DeviceScalar> {
     device: Device,
-    system: Rows<T>,
+    system: DeviceRows<T>,
     x: DeviceVec<T>,
     found: SingularSystems,
     /// Which of the coarse systems is on this device.
@@ -25,8 +25,8 @@ struct Slot<T: Element> {
 
 /// The coarse system on a device, and its solution.
 #[derive(Debug)]
-struct OnOne<T: Element> {
-    system: Rows<T>,
+struct OnOne<T: DeviceScalar> {
+    system: DeviceRows<T>,
     peaks: DeviceVec<u8>,
 }
 
@@ -34,25 +34,25 @@ struct OnOne<T: Element> {
 /// for: what is left of the partitions, 2/31 of the system, is solved on the first device, all else in parts.
 ///
 /// Rows are copied to a device twice, to reduce and to substitute, unless every part has a device of its own. Of one device two
-/// streams are used: while one copies, the other computes. x is the same, bit for bit, as that of a [`Solver`].
+/// streams are used: while one copies, the other computes. x is the same, bit for bit, as that of a [`DeviceSolver`].
 ///
 /// # Cost
 /// Copies 8 numbers a row to the device (4, if parts have devices of their own), and one back.
 #[derive(Debug)]
-pub struct Spread<T: Element> {
+pub struct Spread<T: DeviceScalar> {
     plan: Plan,
-    cut: Cut,
+    cut: DeviceCut,
     kind: KernelKind,
     /// Blocks of threads of each part.
     parts: Vec<Range<u32>>,
     slots: Vec<Slot<T>>,
     coarse: Vec<OnOne<T>>,
     /// Solves the coarse system, on the first device.
-    solver: Solver<T>,
+    solver: DeviceSolver<T>,
 }
 
-impl<T: Element> Spread<T> {
-    /// Shares a system among devices, a part each. Of the plan it follows what a [`Solver`] follows.
+impl<T: DeviceScalar> Spread<T> {
+    /// Shares a system among devices, a part each. Of the plan it follows what a [`DeviceSolver`] follows.
     ///
     /// # Errors
     /// [`Error::Unsupported`] for other systems, and for those that are so small that they are one partition;
@@ -75,7 +75,7 @@ impl<T: Element> Spread<T> {
     }
 
     /// The first level.
-    fn cut(device: &Device, plan: &Plan) -> Result<(Cut, KernelKind)> {
+    fn cut(device: &Device, plan: &Plan) -> Result<(DeviceCut, KernelKind)> {
         let (block, n, periodic) = match plan.shape() {
             Shape::Tridiagonal { n, periodic } => (1, n, periodic),
             Shape::BlockTridiagonal { block_rows, block: block @ 1..=4, periodic } => (block, block_rows, periodic),
@@ -107,7 +107,7 @@ impl<T: Element> Spread<T> {
         devices: Vec<Device>,
         coarse_of: Vec<usize>,
         plan: &Plan,
-        (cut, kind): (Cut, KernelKind),
+        (cut, kind): (DeviceCut, KernelKind),
         each: u32,
     ) -> Result<Self> {
         let parts: Vec<Range<u32>> =
@@ -116,20 +116,21 @@ impl<T: Element> Spread<T> {
         let peaks = Peaks::KINDS * T::REAL_BYTES;
         let longest = parts.iter().map(|part| rows_of(&cut, part).len()).max().unwrap_or(0);
         let slot = |(device, coarse): (&Device, &usize)| {
-            let (system, x) = (Rows::new(device, longest, b, 1)?, device.zeros(longest * b)?);
+            let (system, x) = (DeviceRows::new(device, longest, b, 1)?, device.zeros(longest * b)?);
             let found = SingularSystems::new::<T>(device, 1, (1, 1), cut.rows as usize)?;
             Ok(Slot { device: device.clone(), system, x, found, coarse: *coarse })
         };
         let slots = devices.iter().zip(&coarse_of).map(slot).collect::<Result<_>>()?;
         let own = coarse_of.iter().max().map_or(0, |last| last + 1);
-        let coarse = |device: &Device| Ok(OnOne { system: Rows::new(device, n, b, 1)?, peaks: device.zeros(peaks)? });
+        let coarse =
+            |device: &Device| Ok(OnOne { system: DeviceRows::new(device, n, b, 1)?, peaks: device.zeros(peaks)? });
         let coarse = devices[..own].iter().map(coarse).collect::<Result<_>>()?;
         let periodic = cut.periodic != 0;
         let shape = match b {
             1 => Shape::Tridiagonal { n, periodic },
             block => Shape::BlockTridiagonal { block_rows: n, block, periodic },
         };
-        let solver = Solver::new(&devices[0], &plan.with_shape(shape), 1)?;
+        let solver = DeviceSolver::new(&devices[0], &plan.with_shape(shape), 1)?;
         Ok(Self { plan: plan.clone(), cut, kind, parts, slots, coarse, solver })
     }
 
@@ -232,7 +233,7 @@ impl<T: Element> Spread<T> {
         }
         let main = &self.coarse[0].system;
         let Coarse { arrays, d } = main.addresses(self.rows_below());
-        let source = Source::Blocks(Blocks::new(arrays, Op::Plain));
+        let source = MatrixSource::Blocks(Blocks::new(arrays, Op::Plain));
         self.solver.prepare(main.rhs.len(), "rhs")?;
         // The solution takes the place of the right-hand side.
         self.solver.enqueue(source, Rhs::Dense(d), main.rhs.slice(..))?;
@@ -276,7 +277,8 @@ impl<T: Element> Spread<T> {
         let coarse = &self.coarse[slot.coarse];
         let y = coarse.system.addresses(self.rows_below()).d;
         let first = (self.rows(k).start * self.kind.block * size_of::<T>()) as u64;
-        let out = Columns { first: slot.x.slice(..).address().wrapping_sub(first), step: u64::from(self.cut.rows) };
+        let out =
+            DeviceColumns { first: slot.x.slice(..).address().wrapping_sub(first), step: u64::from(self.cut.rows) };
         let peaks = match self.plan.options().verify {
             true => [Peaks::at(coarse.peaks.slice(..).address(), 1, T::REAL_BYTES), slot.found.peaks::<T>(0, 1, true)],
             false => [Peaks::NONE; 2],
@@ -297,8 +299,8 @@ impl<T: Element> Spread<T> {
     }
 
     /// The cut, for the blocks of threads of a part.
-    fn part(&self, k: usize) -> Cut {
-        Cut { first: self.parts[k].start, spans: self.parts[k].len() as u32, ..self.cut }
+    fn part(&self, k: usize) -> DeviceCut {
+        DeviceCut { first: self.parts[k].start, spans: self.parts[k].len() as u32, ..self.cut }
     }
 
     /// Copies the rows of a part to a slot.
@@ -312,12 +314,14 @@ impl<T: Element> Spread<T> {
     }
 
     /// Matrix and right-hand sides of a slot, as if they began with the first row of the system.
-    fn shifted(&self, part: usize, slot: usize) -> (Blocks, Columns) {
+    fn shifted(&self, part: usize, slot: usize) -> (Blocks, DeviceColumns) {
         let (first, b, slot) = (self.rows(part).start, self.kind.block, &self.slots[slot].system);
         let before = |numbers: usize| (first * numbers * size_of::<T>()) as u64;
         let bands = slot.bands.each_ref().map(|band| band.slice(..).address().wrapping_sub(before(b * b)));
-        let rhs =
-            Columns { first: slot.rhs.slice(..).address().wrapping_sub(before(b)), step: u64::from(self.cut.rows) };
+        let rhs = DeviceColumns {
+            first: slot.rhs.slice(..).address().wrapping_sub(before(b)),
+            step: u64::from(self.cut.rows),
+        };
         (Blocks::new(bands, Op::Plain), rhs)
     }
 
@@ -329,13 +333,13 @@ impl<T: Element> Spread<T> {
 }
 
 /// A system of the host.
-pub(crate) struct Given<'a, T: Element> {
+pub(crate) struct Given<'a, T: DeviceScalar> {
     pub bands: [std::borrow::Cow<'a, [T]>; 3],
     pub rhs: &'a [T],
 }
 
 /// Block rows of some blocks of threads.
-fn rows_of(cut: &Cut, spans: &Range<u32>) -> Range<usize> {
+fn rows_of(cut: &DeviceCut, spans: &Range<u32>) -> Range<usize> {
     let row = |span: u32| if span >= cut.spans { cut.n as usize } else { (span * cut.lanes) as usize * cut.m as usize };
     row(spans.start)..row(spans.end)
 }

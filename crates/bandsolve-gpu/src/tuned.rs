@@ -1,8 +1,8 @@
 //! What is measured once on a device and kept in a file.
 
-use crate::device::{Device, DeviceVec, Element};
-use crate::matrix::Matrix;
-use crate::solver::Solver;
+use crate::device::{Device, DeviceScalar, DeviceVec};
+use crate::matrix::DeviceMatrix;
+use crate::solver::DeviceSolver;
 use bandsolve::{Complex32, Complex64, Plan, RealScalar, Result, Shape, Tuning, host};
 use core::fmt::{self, Display, Formatter};
 use core::str::FromStr;
@@ -86,7 +86,7 @@ impl DeviceTuning {
     /// Measures all number types on a device, with systems of so many rows, and takes what is fastest.
     ///
     /// # Errors
-    /// Those of [`Solver`].
+    /// Those of [`DeviceSolver`].
     pub fn measure(&mut self, device: &Device, rows: usize) -> Result<()> {
         self.measure_type::<f32>(device, rows)?;
         self.measure_type::<f64>(device, rows)?;
@@ -94,14 +94,14 @@ impl DeviceTuning {
         self.measure_type::<Complex64>(device, rows)
     }
 
-    fn measure_type<T: Element>(&mut self, device: &Device, rows: usize) -> Result<()> {
+    fn measure_type<T: DeviceScalar>(&mut self, device: &Device, rows: usize) -> Result<()> {
         self.set(&device.name(), T::NAME, fastest::<T>(device, rows)?);
         Ok(())
     }
 }
 
 /// The fastest sizes: rows of a partition first, then threads, then right-hand sides.
-fn fastest<T: Element>(device: &Device, rows: usize) -> Result<Sizes> {
+fn fastest<T: DeviceScalar>(device: &Device, rows: usize) -> Result<Sizes> {
     let mut best = Sizes::default();
     let one = Bench::<T>::new(device, rows, 1)?;
     best = one.pick(ROWS.map(|partition_rows| Sizes { partition_rows, ..best }))?;
@@ -112,7 +112,7 @@ fn fastest<T: Element>(device: &Device, rows: usize) -> Result<Sizes> {
 }
 
 /// A dominant system to measure with.
-struct Bench<T: Element> {
+struct Bench<T: DeviceScalar> {
     device: Device,
     n_rhs: usize,
     off: DeviceVec<T>,
@@ -120,7 +120,7 @@ struct Bench<T: Element> {
     rhs: DeviceVec<T>,
 }
 
-impl<T: Element> Bench<T> {
+impl<T: DeviceScalar> Bench<T> {
     fn new(device: &Device, rows: usize, n_rhs: usize) -> Result<Self> {
         let rows = rows.max(1);
         let number = |value: f64| T::from_real(T::Real::from_f64(value));
@@ -136,9 +136,9 @@ impl<T: Element> Bench<T> {
         let mut best = (f64::INFINITY, all[0]);
         let mut x = self.device.zeros::<T>(self.rhs.len())?;
         for sizes in all {
-            let mut solver = Solver::with_sizes(&self.device, &plan, self.n_rhs, sizes)?;
+            let mut solver = DeviceSolver::with_sizes(&self.device, &plan, self.n_rhs, sizes)?;
             let mut solve = || {
-                let a = Matrix::tridiagonal(&self.off, &self.diag, &self.off);
+                let a = DeviceMatrix::tridiagonal(&self.off, &self.diag, &self.off);
                 self.device.time(|| solver.start(a, &self.rhs, &mut x).map(drop))
             };
             // The first time kernels are compiled.

@@ -2,7 +2,7 @@
 
 use crate::dense::Product;
 use crate::panel::{Panel, PanelResult, PivotRule, exchange_rows};
-use crate::spread::{Wide, each_chunk};
+use crate::spread::{RowsOf, each_chunk};
 use crate::triangle::{SMALL, SmallSubstitution};
 use crate::view::{View, ViewMut};
 use crate::{Scalar, Simd, ahead::Ahead};
@@ -28,7 +28,7 @@ impl Pieces {
         let (pieces, size) = (count.div_ceil(self.columns), self.columns * stride);
         let least = usize::from(rows * count >= self.parallel_from);
         let end = (pieces * size).min(region.len());
-        each_chunk((pieces, least), Wide(&mut region[..end], size), &|c, Wide(own, _)| work(c, own));
+        each_chunk((pieces, least), RowsOf(&mut region[..end], size), &|c, RowsOf(own, _)| work(c, own));
     }
 }
 

@@ -26,12 +26,12 @@ impl Split for () {
 }
 
 /// An array with so many elements a row; the last row may be of any length.
-pub struct Wide<'a, T>(pub &'a mut [T], pub usize);
+pub struct RowsOf<'a, T>(pub &'a mut [T], pub usize);
 
-impl<T: Send> Split for Wide<'_, T> {
+impl<T: Send> Split for RowsOf<'_, T> {
     fn split(self, rows: usize) -> (Self, Self) {
         let (left, right) = self.0.split_at_mut(rows * self.1);
-        (Wide(left, self.1), Wide(right, self.1))
+        (RowsOf(left, self.1), RowsOf(right, self.1))
     }
 }
 
@@ -124,12 +124,12 @@ mod tests {
             [(0, 3, 1), (1, 3, 1), (3, 3, 0), (4, 3, 1), (3000, 7, 1), (3000, 7, 0), (3000, 7, 1000)]
         {
             let mut values = vec![0; len];
-            let add = |chunk: usize, own: Wide<'_, usize>| {
+            let add = |chunk: usize, own: RowsOf<'_, usize>| {
                 assert_eq!(own.0.len(), wide.min(len - chunk * wide));
                 own.0.iter_mut().enumerate().for_each(|(k, v)| *v += chunk * wide + k);
                 own.0.len()
             };
-            let all = chunks((len.div_ceil(wide), least), Wide(&mut values, wide), &add, (0, &|a, b| a + b));
+            let all = chunks((len.div_ceil(wide), least), RowsOf(&mut values, wide), &add, (0, &|a, b| a + b));
             assert!(all == len && values.iter().enumerate().all(|(k, v)| k == *v), "{len} {wide} {least}");
         }
     }
@@ -138,7 +138,7 @@ mod tests {
     fn every_row_once() {
         for (n, tasks) in [(0, 1), (1, 3), (2, 7), (10, 1), (10, 3), (100, 7)] {
             let (mut one, mut two) = (vec![0; n], vec![0; 2 * n + 1]);
-            spread(tasks, 0..n, (&mut one[..], Wide(&mut two, 2)), &|rows, (one, two)| {
+            spread(tasks, 0..n, (&mut one[..], RowsOf(&mut two, 2)), &|rows, (one, two)| {
                 one.iter_mut().zip(rows.clone()).for_each(|(v, i)| *v += i + 1);
                 assert!(two.0.len() == 2 * rows.len() || rows.end == n && two.0.len() == 2 * rows.len() + 1);
                 two.0.iter_mut().for_each(|v| *v += 1);

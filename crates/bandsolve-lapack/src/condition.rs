@@ -1,6 +1,6 @@
 //! The condition of a factored matrix, estimated with a few solves.
 
-use crate::refine::Factors;
+use crate::refine::FactoredMatrix;
 use bandsolve::{Op, RealScalar, Scalar};
 use bandsolve_kernel::estimate::norm_1;
 use core::convert::Infallible;
@@ -10,7 +10,12 @@ use core::convert::Infallible;
 ///
 /// # Shapes and cost
 /// `work` has 2n elements. As [`norm_1`], of the matrix s·A⁻¹·s with s² ≈ ‖A‖: neither A nor A⁻¹ near the ends of the range does harm.
-pub fn reciprocal<T: Scalar>(factors: &impl Factors<T>, infinity: bool, norm: T::Real, work: &mut [T]) -> T::Real {
+pub fn reciprocal<T: Scalar>(
+    factors: &impl FactoredMatrix<T>,
+    infinity: bool,
+    norm: T::Real,
+    work: &mut [T],
+) -> T::Real {
     if factors.n() == 0 {
         return T::Real::ONE;
     }
@@ -40,7 +45,7 @@ mod tests {
 
     struct Diagonal([f64; 3]);
 
-    impl Factors<f64> for Diagonal {
+    impl FactoredMatrix<f64> for Diagonal {
         fn n(&self) -> usize {
             3
         }

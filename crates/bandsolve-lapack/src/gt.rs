@@ -8,14 +8,14 @@
 //! where L_i has one entry beside its unit diagonal, in row i+1, and U two superdiagonals.
 
 use crate::Int;
-use crate::norm::{self, Norm};
+use crate::norm::{self, MatrixNorm};
 use crate::number::{divide, select};
-use crate::refine::{Entries, Factors};
+use crate::refine::{FactoredMatrix, MatrixEntries};
 use bandsolve::{Op, Scalar};
 
 /// The matrix: `sub` and `sup` have n − 1 entries, `diag` has n.
 #[derive(Debug, Clone, Copy)]
-pub struct Matrix<'a, T> {
+pub struct GtMatrix<'a, T> {
     /// A_{i+1,i}
     pub sub: &'a [T],
     /// A_{i,i}
@@ -26,7 +26,7 @@ pub struct Matrix<'a, T> {
 
 /// Its factors.
 #[derive(Debug, Clone, Copy)]
-pub struct Lu<'a, T> {
+pub struct GtLu<'a, T> {
     /// The n − 1 entries of the L_i.
     pub multiplier: &'a [T],
     /// U's diagonal, n.
@@ -39,9 +39,9 @@ pub struct Lu<'a, T> {
     pub pivot: &'a [Int],
 }
 
-/// The memory in which [`factor`] finds A and leaves its factors, as in [`Lu`].
+/// The memory in which [`factor`] finds A and leaves its factors, as in [`GtLu`].
 #[derive(Debug)]
-pub struct LuMut<'a, T> {
+pub struct GtLuMut<'a, T> {
     /// In: A's subdiagonal.
     pub multiplier: &'a mut [T],
     /// In: A's diagonal.
@@ -55,7 +55,7 @@ pub struct LuMut<'a, T> {
 }
 
 /// One step of elimination between the running row (`p0`, `p1`, 0) and the next (`c0`, `c1`, `c2`).
-struct Step<T> {
+struct GtStep<T> {
     exchange: bool,
     multiplier: T,
     /// The row of U.
@@ -64,7 +64,7 @@ struct Step<T> {
     rest: [T; 2],
 }
 
-impl<T: Scalar> Step<T> {
+impl<T: Scalar> GtStep<T> {
     #[inline(always)]
     fn new([p0, p1]: [T; 2], [c0, c1, c2]: [T; 3]) -> Self {
         let exchange = c0.abs1() > p0.abs1();
@@ -81,13 +81,13 @@ impl<T: Scalar> Step<T> {
 ///
 /// # Cost
 /// Per row a division and 6 other operations; 3 words read, 4 and a pivot written.
-pub fn factor<T: Scalar>(f: LuMut<'_, T>) -> Option<usize> {
-    let LuMut { multiplier, diag, sup, sup2, pivot } = f;
+pub fn factor<T: Scalar>(f: GtLuMut<'_, T>) -> Option<usize> {
+    let GtLuMut { multiplier, diag, sup, sup2, pivot } = f;
     let n = diag.len();
     let mut singular = None;
     let mut run = [first(diag), first(sup)];
     for i in 0..n.saturating_sub(1) {
-        let step = Step::new(run, [multiplier[i], diag[i + 1], at(sup, i + 1)]);
+        let step = GtStep::new(run, [multiplier[i], diag[i + 1], at(sup, i + 1)]);
         diag[i] = step.u[0];
         sup[i] = step.u[1];
         if let Some(sup2) = sup2.get_mut(i) {
@@ -130,12 +130,12 @@ fn at<T: Scalar>(a: &[T], i: usize) -> T {
 /// As [`factor`], and per row and column 8 operations and a division.
 pub fn eliminate<T: Scalar>(
     (sub, diag, sup): (&mut [T], &mut [T], &mut [T]),
-    rhs: &mut crate::raw::Columns<'_, T>,
+    rhs: &mut crate::raw::RawColumns<'_, T>,
 ) -> Result<(), usize> {
     let (n, count) = (diag.len(), rhs.count());
     let mut run = [first(diag), first(sup)];
     for i in 0..n.saturating_sub(1) {
-        let step = Step::new(run, [sub[i], diag[i + 1], at(sup, i + 1)]);
+        let step = GtStep::new(run, [sub[i], diag[i + 1], at(sup, i + 1)]);
         if step.u[0] == T::ZERO {
             return Err(i);
         }
@@ -183,7 +183,7 @@ fn back<T: Scalar>(diag: &[T], sup: &[T], sup2: &[T], x: &mut [T]) {
     }
 }
 
-impl<T: Scalar> Factors<T> for Lu<'_, T> {
+impl<T: Scalar> FactoredMatrix<T> for GtLu<'_, T> {
     fn n(&self) -> usize {
         self.diag.len()
     }
@@ -197,7 +197,7 @@ impl<T: Scalar> Factors<T> for Lu<'_, T> {
     }
 }
 
-impl<T: Scalar> Lu<'_, T> {
+impl<T: Scalar> GtLu<'_, T> {
     fn solve_plain(&self, x: &mut [T]) {
         for i in 0..self.n().saturating_sub(1) {
             forward(&mut x[i..], self.exchanged(i), self.multiplier[i]);
@@ -228,7 +228,7 @@ impl<T: Scalar> Lu<'_, T> {
     }
 }
 
-impl<T: Scalar> Entries<T> for Matrix<'_, T> {
+impl<T: Scalar> MatrixEntries<T> for GtMatrix<'_, T> {
     fn row_entries(&self) -> usize {
         3
     }
@@ -248,9 +248,9 @@ impl<T: Scalar> Entries<T> for Matrix<'_, T> {
     }
 }
 
-impl<T: Scalar> Matrix<'_, T> {
+impl<T: Scalar> GtMatrix<'_, T> {
     /// A norm of A.
-    pub fn norm(&self, norm: Norm) -> T::Real {
+    pub fn norm(&self, norm: MatrixNorm) -> T::Real {
         norm::tridiagonal(norm, (self.sub, self.diag, self.sup))
     }
 }
@@ -258,12 +258,12 @@ impl<T: Scalar> Matrix<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::raw::Columns;
-    use crate::testing::{Rng, eps, largest};
+    use crate::raw::RawColumns;
+    use crate::testing::{TestRng, eps, largest};
     use bandsolve::{Complex32, Complex64, RealScalar};
 
     /// Largest |b − op(A)·x| over the row sums times the largest x.
-    fn backward<T: Scalar>(a: Matrix<'_, T>, op: Op, x: &[T], b: &[T]) -> f64 {
+    fn backward<T: Scalar>(a: GtMatrix<'_, T>, op: Op, x: &[T], b: &[T]) -> f64 {
         let (mut r, mut sums) = (b.to_vec(), vec![T::Real::ZERO; b.len()]);
         a.visit(|i, j, a| {
             let (i, j, a) = match op {
@@ -279,15 +279,15 @@ mod tests {
     }
 
     fn solves<T: Scalar>() {
-        let mut rng = Rng(1);
+        let mut rng = TestRng(1);
         for n in [1, 2, 3, 17, 200] {
             let (sub, diag, sup) = (rng.vector::<T>(n - 1), rng.vector::<T>(n), rng.vector::<T>(n - 1));
-            let a = Matrix { sub: &sub, diag: &diag, sup: &sup };
+            let a = GtMatrix { sub: &sub, diag: &diag, sup: &sup };
             let (mut l, mut d, mut u) = (sub.clone(), diag.clone(), sup.clone());
             let (mut u2, mut pivot) = (vec![T::ZERO; n.saturating_sub(2)], vec![0; n]);
-            let f = LuMut { multiplier: &mut l, diag: &mut d, sup: &mut u, sup2: &mut u2, pivot: &mut pivot };
+            let f = GtLuMut { multiplier: &mut l, diag: &mut d, sup: &mut u, sup2: &mut u2, pivot: &mut pivot };
             assert_eq!(factor(f), None);
-            let lu = Lu { multiplier: &l, diag: &d, sup: &u, sup2: &u2, pivot: &pivot };
+            let lu = GtLu { multiplier: &l, diag: &d, sup: &u, sup2: &u2, pivot: &pivot };
             let b = rng.vector::<T>(n);
             for op in [Op::Plain, Op::Transpose, Op::ConjTranspose] {
                 let mut x = b.clone();
@@ -299,7 +299,7 @@ mod tests {
             }
             let mut x = b.clone();
             let (mut l, mut d, mut u) = (sub.clone(), diag.clone(), sup.clone());
-            assert_eq!(eliminate((&mut l, &mut d, &mut u), &mut Columns::over(&mut x, n, 1, n)), Ok(()));
+            assert_eq!(eliminate((&mut l, &mut d, &mut u), &mut RawColumns::over(&mut x, n, 1, n)), Ok(()));
             assert!(backward(a, Op::Plain, &x, &b) <= 16.0 * eps::<T>());
         }
     }
@@ -320,11 +320,11 @@ mod tests {
         (diag[0], diag[n - 1]) = (1.0, 1.0);
         let (mut l, mut d, mut u) = (vec![-1.0; n - 1], diag.clone(), vec![-1.0; n - 1]);
         let mut x = vec![0.0; n];
-        let rhs = &mut Columns::over(&mut x, n, 1, n);
+        let rhs = &mut RawColumns::over(&mut x, n, 1, n);
         assert_eq!(eliminate((&mut l, &mut d, &mut u), rhs), Err(n - 1));
         let (mut l, mut u, mut u2, mut pivot) = (vec![-1.0; n - 1], vec![-1.0; n - 1], vec![0.0; n - 2], vec![0; n]);
         (l[3], diag[3], u[3], l[2]) = (0.0, 0.0, 5.0, 0.0);
-        let f = LuMut { multiplier: &mut l, diag: &mut diag, sup: &mut u, sup2: &mut u2, pivot: &mut pivot };
+        let f = GtLuMut { multiplier: &mut l, diag: &mut diag, sup: &mut u, sup2: &mut u2, pivot: &mut pivot };
         assert_eq!(factor(f), Some(3));
     }
 }

@@ -4,7 +4,7 @@ use bandsolve::{RealScalar, Scalar};
 
 /// Which norm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Norm {
+pub enum MatrixNorm {
     /// max |a_ij|, which is no norm of operators.
     Max,
     /// max_j Σ_i |a_ij|
@@ -15,14 +15,14 @@ pub enum Norm {
     Frobenius,
 }
 
-impl Norm {
+impl MatrixNorm {
     /// By LAPACK's letter.
     pub fn from_letter(letter: u8) -> Option<Self> {
         Some(match letter.to_ascii_uppercase() {
-            b'M' => Norm::Max,
-            b'O' | b'1' => Norm::One,
-            b'I' => Norm::Infinity,
-            b'F' | b'E' => Norm::Frobenius,
+            b'M' => MatrixNorm::Max,
+            b'O' | b'1' => MatrixNorm::One,
+            b'I' => MatrixNorm::Infinity,
+            b'F' | b'E' => MatrixNorm::Frobenius,
             _ => return None,
         })
     }
@@ -52,7 +52,10 @@ pub fn root_of_squares<R: RealScalar>(visit: impl Fn(&mut dyn FnMut(R))) -> R {
 }
 
 /// A norm of the tridiagonal matrix (sub, diag, sup), whose diagonal may be of another type; NaN if an entry is.
-pub fn tridiagonal<T: Scalar, D: Scalar<Real = T::Real>>(norm: Norm, (sub, diag, sup): (&[T], &[D], &[T])) -> T::Real {
+pub fn tridiagonal<T: Scalar, D: Scalar<Real = T::Real>>(
+    norm: MatrixNorm,
+    (sub, diag, sup): (&[T], &[D], &[T]),
+) -> T::Real {
     let all = |f: &mut dyn FnMut(T::Real)| {
         diag.iter().for_each(|a| f(a.abs()));
         sub.iter().chain(sup).for_each(|a| f(a.abs()));
@@ -65,9 +68,9 @@ pub fn tridiagonal<T: Scalar, D: Scalar<Real = T::Real>>(norm: Norm, (sub, diag,
             .fold(T::Real::ZERO, |m, (i, d)| m.max_nan(d.abs() + size(before, i.wrapping_sub(1)) + size(after, i)))
     };
     match norm {
-        Norm::Max => largest(all),
-        Norm::Frobenius => root_of_squares(all),
-        Norm::One => widest(sup, sub),
-        Norm::Infinity => widest(sub, sup),
+        MatrixNorm::Max => largest(all),
+        MatrixNorm::Frobenius => root_of_squares(all),
+        MatrixNorm::One => widest(sup, sub),
+        MatrixNorm::Infinity => widest(sub, sup),
     }
 }

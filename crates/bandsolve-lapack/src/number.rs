@@ -4,21 +4,21 @@ use bandsolve::{Complex32, Complex64, RealScalar, Scalar};
 use core::hint::select_unpredictable;
 
 /// A number with the letter that LAPACK's names begin with.
-pub trait Number: Scalar {
+pub trait LapackScalar: Scalar {
     /// `S`, `D`, `C` or `Z`.
     const LETTER: u8;
 }
 
-impl Number for f32 {
+impl LapackScalar for f32 {
     const LETTER: u8 = b'S';
 }
-impl Number for f64 {
+impl LapackScalar for f64 {
     const LETTER: u8 = b'D';
 }
-impl Number for Complex32 {
+impl LapackScalar for Complex32 {
     const LETTER: u8 = b'C';
 }
-impl Number for Complex64 {
+impl LapackScalar for Complex64 {
     const LETTER: u8 = b'Z';
 }
 

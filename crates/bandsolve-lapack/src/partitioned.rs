@@ -12,9 +12,9 @@
 //! and its product with random numbers is about 1/√(3n) of that at least. From ‖y‖∞ = 1/(64·ε·√n) on, where LAPACK's answer
 //! would have few correct digits, the system is therefore left to the elimination from the top.
 
-use crate::gt::Matrix;
-use crate::number::Number;
-use crate::raw::Columns;
+use crate::gt::GtMatrix;
+use crate::number::LapackScalar;
+use crate::raw::RawColumns;
 use crate::settings::{Partition, partition};
 use crate::wide::{self, WideJob};
 use bandsolve::dyn_stack::{PodBuffer, PodStack};
@@ -36,7 +36,7 @@ const GROUP: usize = 7;
 /// What is better left to elimination from the top: small systems, those singular to working precision, and all that the
 /// contract of [`bandsolve`] would not accept. The number says how many columns, from the first on, are solved already; the
 /// others are as they were.
-pub fn solve<T: Number>(a: Matrix<'_, T>, rhs: &mut Columns<'_, T>) -> Result<(), usize> {
+pub fn solve<T: LapackScalar>(a: GtMatrix<'_, T>, rhs: &mut RawColumns<'_, T>) -> Result<(), usize> {
     let n = rhs.rows();
     let plan = plan(n).filter(|_| rhs.count() > 0).ok_or(0usize)?;
     let matrix = Tridiagonal::new(a.sub, a.diag, a.sup).map_err(|_| 0usize)?;
@@ -75,10 +75,10 @@ fn plan(n: usize) -> Option<Plan> {
 }
 
 /// Whether the solution y for the right-hand side p, both scratch, says that A is far from singular.
-fn regular<T: Number>(a: Matrix<'_, T>, plan: &Plan, p: &mut [T], y: &mut [T]) -> bool {
+fn regular<T: LapackScalar>(a: GtMatrix<'_, T>, plan: &Plan, p: &mut [T], y: &mut [T]) -> bool {
     let limit = 1.0 / (64.0 * T::Real::EPSILON.to_f64() * (p.len() as f64).sqrt());
     let Ok(matrix) = Tridiagonal::new(a.sub, a.diag, a.sup) else { return false };
-    if !wide::run(Probe { a, p: &mut *p }) {
+    if !wide::run(ProbeRows { a, p: &mut *p }) {
         return false;
     }
     let unverified = plan.clone().verify(false);
@@ -87,16 +87,16 @@ fn regular<T: Number>(a: Matrix<'_, T>, plan: &Plan, p: &mut [T], y: &mut [T]) -
         let mut memory = memory.map_err(|_| Error::OutOfMemory { bytes: size_of_val(&*y) })?;
         factors.solve_into_with(Op::Plain, p, y, PodStack::new(&mut memory))
     });
-    solved.is_ok() && wide::run(Below { y, limit: T::Real::from_f64(limit) })
+    solved.is_ok() && wide::run(AllBelow { y, limit: T::Real::from_f64(limit) })
 }
 
 /// p ← random numbers times the row sums of |A|; returns whether no row is zero.
-struct Probe<'a, T> {
-    a: Matrix<'a, T>,
+struct ProbeRows<'a, T> {
+    a: GtMatrix<'a, T>,
     p: &'a mut [T],
 }
 
-impl<T: Number> WideJob for Probe<'_, T> {
+impl<T: LapackScalar> WideJob for ProbeRows<'_, T> {
     type Output = bool;
 
     #[inline(always)]
@@ -107,7 +107,7 @@ impl<T: Number> WideJob for Probe<'_, T> {
             regular &= sum > T::Real::ZERO;
             *p = T::from_real(sum * T::Real::from_f64(random(i as u32)));
         };
-        let Matrix { sub, diag, sup } = self.a;
+        let GtMatrix { sub, diag, sup } = self.a;
         if n == 1 {
             set(0, &mut self.p[0], diag[0].abs1());
             return regular;
@@ -132,12 +132,12 @@ fn random(i: u32) -> f64 {
 }
 
 /// Whether all of y are below the limit, none of them NaN.
-struct Below<'a, T: Scalar> {
+struct AllBelow<'a, T: Scalar> {
     y: &'a [T],
     limit: T::Real,
 }
 
-impl<T: Number> WideJob for Below<'_, T> {
+impl<T: LapackScalar> WideJob for AllBelow<'_, T> {
     type Output = bool;
 
     #[inline(always)]
@@ -150,17 +150,17 @@ impl<T: Number> WideJob for Below<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::Rng;
+    use crate::testing::TestRng;
 
     fn run(sub: &[f64], diag: &[f64], sup: &[f64], x: &mut [f64], count: usize) -> Result<(), usize> {
         let n = diag.len();
-        solve(Matrix { sub, diag, sup }, &mut Columns::over(x, n, count, n))
+        solve(GtMatrix { sub, diag, sup }, &mut RawColumns::over(x, n, count, n))
     }
 
     #[test]
     fn large_systems_are_solved() {
         let (n, count) = (5000, 2 * GROUP + 1);
-        let mut rng = Rng(4);
+        let mut rng = TestRng(4);
         let (sub, diag, sup) = (rng.vector::<f64>(n - 1), rng.vector::<f64>(n), rng.vector::<f64>(n - 1));
         let expected = rng.vector::<f64>(n * count);
         let a = Tridiagonal::new(&sub, &diag, &sup).unwrap();
@@ -196,7 +196,7 @@ mod tests {
             diag[n - 1] = 2.0;
         }
         // A row of zeros that asks for nothing.
-        let mut rng = Rng(8);
+        let mut rng = TestRng(8);
         let (mut sub, mut diag, mut sup) = (rng.vector::<f64>(n - 1), rng.vector::<f64>(n), rng.vector::<f64>(n - 1));
         (sub[99], diag[100], sup[100]) = (0.0, 0.0, 0.0);
         let mut x = vec![0.0; n];

@@ -6,9 +6,9 @@
 //!
 //! Arrays beside the diagonal are given as the entries below it ([`Side::Lower`]) or as those above it.
 
-use crate::norm::{self, Norm};
+use crate::norm::{self, MatrixNorm};
 use crate::number::larger;
-use crate::refine::{Entries, Factors};
+use crate::refine::{FactoredMatrix, MatrixEntries};
 use bandsolve::{Op, RealScalar, Scalar};
 
 /// Which side of the diagonal an array holds; the other is its conjugate.
@@ -90,12 +90,12 @@ impl<T: Scalar> Symmetric<'_, T> {
     }
 
     /// A norm of the matrix.
-    pub fn norm(&self, norm: Norm) -> T::Real {
+    pub fn norm(&self, norm: MatrixNorm) -> T::Real {
         norm::tridiagonal(norm, (self.off, self.diag, self.off))
     }
 }
 
-impl<T: Scalar> Entries<T> for Symmetric<'_, T> {
+impl<T: Scalar> MatrixEntries<T> for Symmetric<'_, T> {
     fn row_entries(&self) -> usize {
         3
     }
@@ -116,7 +116,7 @@ impl<T: Scalar> Entries<T> for Symmetric<'_, T> {
 }
 
 /// Where these are the factors of A.
-impl<T: Scalar> Factors<T> for Symmetric<'_, T> {
+impl<T: Scalar> FactoredMatrix<T> for Symmetric<'_, T> {
     fn n(&self) -> usize {
         self.diag.len()
     }
@@ -147,13 +147,13 @@ impl<T: Scalar> Factors<T> for Symmetric<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::refine::{FactoredSystem, Scratch, refine};
-    use crate::testing::{Rng, largest};
+    use crate::refine::{FactoredSystem, RefineScratch, refine};
+    use crate::testing::{TestRng, largest};
     use bandsolve::Complex64;
 
     /// A diagonally dominant matrix and its factors, for both ways to give what stands beside the diagonal.
     fn system(n: usize, side: Side) -> [(Vec<f64>, Vec<Complex64>); 2] {
-        let mut rng = Rng(3);
+        let mut rng = TestRng(3);
         let diag: Vec<f64> = (0..n).map(|_| 3.0 + rng.real()).collect();
         let below = rng.vector::<Complex64>(n - 1).iter().map(|e| e * 0.7).collect::<Vec<_>>();
         let (mut d, mut l) = (diag.clone(), below.clone());
@@ -169,7 +169,7 @@ mod tests {
             let [(diag, off), (d, l)] = system(n, side);
             let a = Symmetric { diag: &diag, off: &off, side };
             let factors = Symmetric { diag: &d, off: &l, side };
-            let expected = Rng(5).vector::<Complex64>(n);
+            let expected = TestRng(5).vector::<Complex64>(n);
             let entry = |i: usize, j: usize| match () {
                 () if i == j => Complex64::from(diag[i]),
                 () if i == j + 1 => side.below(off[j]),
@@ -181,7 +181,7 @@ mod tests {
             factors.solve(Op::Plain, &mut x);
             x[3] += 1e-3; // spoilt, for refinement to mend
             let (mut weights, mut first) = (vec![0.0; n], vec![Complex64::ZERO; n]);
-            let scratch = Scratch { weights: &mut weights, first: &mut first, second: &mut [] };
+            let scratch = RefineScratch { weights: &mut weights, first: &mut first, second: &mut [] };
             let bounds = refine(&FactoredSystem { a, factors, op: Op::Plain }, &rhs, &mut x, scratch);
             let error = largest(x.iter().zip(&expected).map(|(x, e)| (x - e).norm()));
             let size = largest(x.iter().map(|x| x.norm()));
@@ -195,8 +195,8 @@ mod tests {
                 factors.solve(Op::Plain, &mut e);
                 e.iter().map(|e| e.norm()).sum::<f64>()
             });
-            let exact = 1.0 / (largest(inverse) * a.norm(Norm::One));
-            let ours = factors.reciprocal_condition(a.norm(Norm::One), &mut weights);
+            let exact = 1.0 / (largest(inverse) * a.norm(MatrixNorm::One));
+            let ours = factors.reciprocal_condition(a.norm(MatrixNorm::One), &mut weights);
             assert!((ours / exact - 1.0).abs() < 1e-13, "{ours} {exact}");
         }
     }

@@ -6,7 +6,7 @@
 //! language does; no value read from them reaches a result.
 
 use crate::Int;
-use crate::number::Number;
+use crate::number::LapackScalar;
 use core::ffi::c_void;
 
 /// `len` elements to read.
@@ -45,14 +45,14 @@ pub fn extent(rows: usize, columns: usize, leading: usize) -> usize {
 
 /// Columns of a matrix in memory, `leading` elements from one to the next.
 #[derive(Debug)]
-pub struct Columns<'a, T> {
+pub struct RawColumns<'a, T> {
     elements: &'a mut [T],
     rows: usize,
     count: usize,
     leading: usize,
 }
 
-impl<'a, T> Columns<'a, T> {
+impl<'a, T> RawColumns<'a, T> {
     /// `count` columns of `rows` elements.
     ///
     /// # Safety
@@ -115,7 +115,7 @@ impl<'a, T> Columns<'a, T> {
 ///
 /// # Safety
 /// See the module.
-pub unsafe fn workspace<'a, T: Number>(
+pub unsafe fn workspace<'a, T: LapackScalar>(
     work: *mut T,
     extra: *mut c_void,
     n: usize,

@@ -6,7 +6,7 @@ use bandsolve_kernel::estimate::norm_1;
 use core::convert::Infallible;
 
 /// The entries of a matrix.
-pub trait Entries<T> {
+pub trait MatrixEntries<T> {
     /// Most entries that a row has.
     fn row_entries(&self) -> usize;
     /// Calls `visit(i, j, a_ij)` for every entry.
@@ -14,7 +14,7 @@ pub trait Entries<T> {
 }
 
 /// The factors of a matrix.
-pub trait Factors<T: Scalar> {
+pub trait FactoredMatrix<T: Scalar> {
     /// Number of unknowns.
     fn n(&self) -> usize;
     /// v ← op(A)⁻¹·v; with factors of Hermitian matrices op is not the transpose.
@@ -64,7 +64,7 @@ impl<A, F> FactoredSystem<A, F> {
     /// r ← b − op(A)·x and w ← |op(A)|·|x| + |b|, where |·| is |Re| + |Im|.
     fn residual<T: Scalar>(&self, (x, b): (&[T], &[T]), (r, w): (&mut [T], &mut [T::Real]))
     where
-        A: Entries<T>,
+        A: MatrixEntries<T>,
     {
         r.copy_from_slice(b);
         w.iter_mut().zip(b).for_each(|(w, b)| *w = b.abs1());
@@ -91,7 +91,7 @@ pub struct Bounds<R> {
 
 /// Scratch for one right-hand side.
 #[derive(Debug)]
-pub struct Scratch<'a, T: Scalar> {
+pub struct RefineScratch<'a, T: Scalar> {
     /// n real numbers.
     pub weights: &'a mut [T::Real],
     /// n numbers.
@@ -112,18 +112,18 @@ const MAX_STEPS: usize = 5;
 /// with k entries in a row and the rounding error u; (k+1)·u·(…) bounds what rounding did to r.
 ///
 /// # Cost
-/// A residual and a solve for each step, then what [`Factors::amplify`] takes: 4 or 5 solves.
+/// A residual and a solve for each step, then what [`FactoredMatrix::amplify`] takes: 4 or 5 solves.
 ///
 /// # Source
 /// M. Arioli, J. Demmel, I. Duff, SIAM J. Matrix Anal. Appl. 10 (1989); N. J. Higham, Accuracy and Stability of Numerical
 /// Algorithms, chapters 7 and 12.
 pub fn refine<T: Scalar>(
-    system: &FactoredSystem<impl Entries<T>, impl Factors<T>>,
+    system: &FactoredSystem<impl MatrixEntries<T>, impl FactoredMatrix<T>>,
     b: &[T],
     x: &mut [T],
-    s: Scratch<'_, T>,
+    s: RefineScratch<'_, T>,
 ) -> Bounds<T::Real> {
-    let Scratch { weights, first, second } = s;
+    let RefineScratch { weights, first, second } = s;
     let u = rounding::<T::Real>();
     let entries = T::Real::from_f64((system.a.row_entries() + 1) as f64);
     let tiny = entries * T::Real::MIN_POSITIVE;

@@ -3,9 +3,9 @@
 use bandsolve::{RealScalar, Scalar};
 
 /// Xorshift.
-pub struct Rng(pub u64);
+pub struct TestRng(pub u64);
 
-impl Rng {
+impl TestRng {
     /// In [−1, 1).
     pub fn real(&mut self) -> f64 {
         self.0 ^= self.0 << 13;
@@ -37,12 +37,12 @@ pub fn largest(values: impl Iterator<Item = f64>) -> f64 {
 }
 
 /// A dense column-major matrix.
-pub struct Dense<T> {
+pub struct DenseMatrix<T> {
     pub rows: usize,
     pub elements: Vec<T>,
 }
 
-impl<T: Scalar> Dense<T> {
+impl<T: Scalar> DenseMatrix<T> {
     pub fn zero(rows: usize, columns: usize) -> Self {
         Self { rows, elements: vec![T::ZERO; rows * columns] }
     }

@@ -11,7 +11,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::IntoPyDict;
 
 /// A type of numbers that systems are solved in.
-pub trait Number: Scalar + Element + bandsolve_gpu::Element {}
+pub trait Number: Scalar + Element + bandsolve_gpu::DeviceScalar {}
 impl Number for f32 {}
 impl Number for f64 {}
 impl Number for Complex32 {}
@@ -19,12 +19,12 @@ impl Number for Complex64 {}
 
 /// Which of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Kind {
+pub struct DtypeKind {
     pub complex: bool,
     pub double: bool,
 }
 
-impl Kind {
+impl DtypeKind {
     /// That of a NumPy array, whose numbers may have to be converted: integers to double precision, as SciPy does.
     fn of(array: &Bound<'_, PyUntypedArray>) -> PyResult<Self> {
         // Numbers of types, as in `NPY_TYPES`: half and single precision, single complex, and all larger ones.
@@ -47,14 +47,14 @@ impl Kind {
     }
 }
 
-/// Calls something generic with the type that a [`Kind`] stands for.
+/// Calls something generic with the type that a [`DtypeKind`] stands for.
 macro_rules! with_number {
     ($kind:expr, $call:ident($($argument:expr),* $(,)?)) => {
         match $kind {
-            $crate::arrays::Kind { complex: false, double: false } => $call::<f32>($($argument),*),
-            $crate::arrays::Kind { complex: false, double: true } => $call::<f64>($($argument),*),
-            $crate::arrays::Kind { complex: true, double: false } => $call::<bandsolve::Complex32>($($argument),*),
-            $crate::arrays::Kind { complex: true, double: true } => $call::<bandsolve::Complex64>($($argument),*),
+            $crate::arrays::DtypeKind { complex: false, double: false } => $call::<f32>($($argument),*),
+            $crate::arrays::DtypeKind { complex: false, double: true } => $call::<f64>($($argument),*),
+            $crate::arrays::DtypeKind { complex: true, double: false } => $call::<bandsolve::Complex32>($($argument),*),
+            $crate::arrays::DtypeKind { complex: true, double: true } => $call::<bandsolve::Complex64>($($argument),*),
         }
     };
 }
@@ -68,12 +68,12 @@ fn asarray<'py>(value: &Bound<'py, PyAny>, options: &[(&str, Bound<'py, PyAny>)]
 }
 
 /// An argument as an array of whatever it holds, and what that is.
-pub fn array<'py>(value: &Bound<'py, PyAny>) -> PyResult<(Bound<'py, PyUntypedArray>, Kind)> {
+pub fn array<'py>(value: &Bound<'py, PyAny>) -> PyResult<(Bound<'py, PyUntypedArray>, DtypeKind)> {
     let array = match value.cast::<PyUntypedArray>() {
         Ok(array) => array.clone(),
         Err(_) => asarray(value, &[])?.cast_into::<PyUntypedArray>()?,
     };
-    let kind = Kind::of(&array)?;
+    let kind = DtypeKind::of(&array)?;
     Ok((array, kind))
 }
 

@@ -2,7 +2,7 @@
 
 use crate::arrays::{Number, check_rhs, filled, rows, slice, with_number};
 use crate::errors::{exception, lin_alg_error};
-use crate::options::Options;
+use crate::options::CallOptions;
 use crate::solve::{answer, arguments, once};
 use bandsolve::{Error, Factorize, Layout, Op, Plan, Shape, TridiagonalBatch};
 use bandsolve_gpu::Device;
@@ -28,7 +28,7 @@ pub fn solve_batch<'py>(
     device: &str,
     full_output: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let options = Options { method, pivoting, verify, threads, device };
+    let options = CallOptions { method, pivoting, verify, threads, device };
     let device = options.gpu(rhs.py())?;
     let (arrays, kind) = arguments([sub, diag, sup, rhs])?;
     let [first, second] = *arrays[1].shape() else {

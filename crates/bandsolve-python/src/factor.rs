@@ -1,10 +1,10 @@
 //! Factors that are kept.
 
-use crate::arrays::{Kind, Number, array, columns, slice, with_number};
+use crate::arrays::{DtypeKind, Number, array, columns, slice, with_number};
 use crate::errors::exception;
 use crate::memory::copied;
-use crate::options::{Options, op};
-use crate::solve::{Task, arguments, check_bands, check_blocks, check_vector, solve_by};
+use crate::options::{CallOptions, op};
+use crate::solve::{SolveCall, arguments, check_bands, check_blocks, check_vector, solve_by};
 use bandsolve::{Banded, BlockTridiagonal, Factorize, Inspect, Norm, Op, Plan, RealScalar, Shape, Tridiagonal};
 use bandsolve_gpu::{Device, HostMatrix, OnDevice};
 use numpy::{PyArrayDescr, PyUntypedArray, PyUntypedArrayMethods};
@@ -15,7 +15,7 @@ use pyo3::types::{PyBool, PyComplex};
 use std::sync::{Arc, OnceLock};
 
 /// Factors of a matrix that is kept with them.
-struct Held<T: Number, M> {
+struct HeldFactors<T: Number, M> {
     plan: Plan,
     /// Of a matrix on a device: made when what the device does not tell is first asked for.
     on_host: OnceLock<Box<dyn Inspect<T>>>,
@@ -24,7 +24,7 @@ struct Held<T: Number, M> {
     matrix: Option<Arc<M>>,
 }
 
-impl<T: Number, M> Held<T, M>
+impl<T: Number, M> HeldFactors<T, M>
 where
     M: Factorize<Scalar = T, OwningFactor: 'static> + HostMatrix<T> + 'static,
 {
@@ -49,30 +49,30 @@ where
 }
 
 /// Factors of any type.
-trait AnyFactor: Send + Sync {
+trait DynFactor: Send + Sync {
     fn shape(&self) -> Shape;
-    fn kind(&self) -> Kind;
+    fn kind(&self) -> DtypeKind;
     fn dtype<'py>(&self, py: Python<'py>) -> Bound<'py, PyArrayDescr>;
-    fn solve<'py>(&self, task: &Task<'_, 'py>) -> PyResult<Bound<'py, PyAny>>;
+    fn solve<'py>(&self, task: &SolveCall<'_, 'py>) -> PyResult<Bound<'py, PyAny>>;
     fn rcond(&self, norm: Norm) -> bandsolve::Result<f64>;
     fn norm(&self, norm: Norm) -> bandsolve::Result<f64>;
     fn slogdet<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>>;
 }
 
-impl<T: Number, M> AnyFactor for Held<T, M>
+impl<T: Number, M> DynFactor for HeldFactors<T, M>
 where
     M: Factorize<Scalar = T, OwningFactor: 'static> + HostMatrix<T> + 'static,
 {
     fn shape(&self) -> Shape {
         self.plan.shape()
     }
-    fn kind(&self) -> Kind {
-        Kind { complex: T::COMPLEX, double: size_of::<T::Real>() == 8 }
+    fn kind(&self) -> DtypeKind {
+        DtypeKind { complex: T::COMPLEX, double: size_of::<T::Real>() == 8 }
     }
     fn dtype<'py>(&self, py: Python<'py>) -> Bound<'py, PyArrayDescr> {
         numpy::dtype::<T>(py)
     }
-    fn solve<'py>(&self, task: &Task<'_, 'py>) -> PyResult<Bound<'py, PyAny>> {
+    fn solve<'py>(&self, task: &SolveCall<'_, 'py>) -> PyResult<Bound<'py, PyAny>> {
         let op = task.op;
         task.solve_by::<T>(self.plan.shape().n(), |rhs, x| match &self.on_device {
             Some(factor) => solve_by(factor, op, rhs, x),
@@ -118,9 +118,9 @@ where
 /// >>> sign, log_abs = lu.slogdet()
 /// >>> print(round(sign * np.exp(log_abs), 9))
 /// 209.0
-#[pyclass(frozen, module = "bandsolve", subclass)]
-pub struct Factor {
-    factor: Box<dyn AnyFactor>,
+#[pyclass(frozen, module = "bandsolve", name = "Factor", subclass)]
+pub struct PyFactor {
+    factor: Box<dyn DynFactor>,
     method: &'static str,
     reason: String,
 }
@@ -139,7 +139,7 @@ fn norm_of(norm: &Bound<'_, PyAny>) -> PyResult<Norm> {
 }
 
 #[pymethods]
-impl Factor {
+impl PyFactor {
     /// Solve for right-hand sides.
     ///
     /// Parameters
@@ -176,7 +176,7 @@ impl Factor {
         if kind.complex && !self.factor.kind().complex {
             return self.solve_complex(&rhs, op, full_output);
         }
-        self.factor.solve(&Task { rhs: &rhs, op, full_output })
+        self.factor.solve(&SolveCall { rhs: &rhs, op, full_output })
     }
 
     /// Solve for right-hand sides with the transpose: ``solve(rhs, transpose=True)``.
@@ -242,7 +242,7 @@ impl Factor {
     }
 }
 
-impl Factor {
+impl PyFactor {
     fn new<T: Number, M: Factorize<Scalar = T, OwningFactor: 'static> + HostMatrix<T> + 'static>(
         py: Python<'_>,
         (plan, device): (&Plan, Option<&Device>),
@@ -250,7 +250,7 @@ impl Factor {
     ) -> PyResult<Self> {
         let held = || {
             let plan = device.map_or_else(|| Ok(plan.clone()), |device| device.plan(plan))?;
-            Held::new(matrix()?, &plan, device)
+            HeldFactors::new(matrix()?, &plan, device)
         };
         let held = py.detach(held).map_err(|error| exception(py, &error))?;
         // As the reports of its solves say.
@@ -272,7 +272,7 @@ impl Factor {
         let solve = |part: &str| {
             let (part, _) = array(&rhs.getattr(part)?)?;
             self.factor
-                .solve(&Task { rhs: &part, op, full_output: true })?
+                .solve(&SolveCall { rhs: &part, op, full_output: true })?
                 .extract::<(Bound<'py, PyAny>, Bound<'py, PyAny>)>()
         };
         let ((re, report), (im, other)) = (solve("real")?, solve("imag")?);
@@ -324,8 +324,8 @@ pub fn factor_tridiagonal<'py>(
     verify: bool,
     threads: Option<isize>,
     device: &str,
-) -> PyResult<Factor> {
-    let options = Options { method, pivoting, verify, threads, device };
+) -> PyResult<PyFactor> {
+    let options = CallOptions { method, pivoting, verify, threads, device };
     let device = options.gpu(sub.py())?;
     let (arrays, kind) = arguments([sub, diag, sup])?;
     for (array, name) in arrays.iter().zip(["sub", "diag", "sup"]) {
@@ -344,10 +344,10 @@ fn hold_tridiagonal<T: Number>(
     arrays: [&Bound<'_, PyUntypedArray>; 3],
     on: (&Plan, Option<&Device>),
     periodic: bool,
-) -> PyResult<Factor> {
+) -> PyResult<PyFactor> {
     let py = arrays[0].py();
     let (sub, diag, sup) = (own::<T>(arrays[0])?, own::<T>(arrays[1])?, own::<T>(arrays[2])?);
-    Factor::new(py, on, || Tridiagonal::from_vecs(sub, diag, sup, periodic))
+    PyFactor::new(py, on, || Tridiagonal::from_vecs(sub, diag, sup, periodic))
 }
 
 #[pyfunction]
@@ -363,8 +363,8 @@ pub fn factor_banded<'py>(
     verify: bool,
     threads: Option<isize>,
     device: &str,
-) -> PyResult<Factor> {
-    let options = Options { method, pivoting, verify, threads, device };
+) -> PyResult<PyFactor> {
+    let options = CallOptions { method, pivoting, verify, threads, device };
     let device = options.gpu(bands.py())?;
     let (bands, kind) = array(bands)?;
     let n = check_bands(&bands, lower, upper)?;
@@ -376,11 +376,11 @@ fn hold_banded<T: Number>(
     [lower, upper]: [usize; 2],
     bands: &Bound<'_, PyUntypedArray>,
     on: (&Plan, Option<&Device>),
-) -> PyResult<Factor> {
+) -> PyResult<PyFactor> {
     let py = bands.py();
     let own = own::<T>(bands)?;
     let n = on.0.shape().n();
-    Factor::new(py, on, || Banded::from_vec(n, lower, upper, own))
+    PyFactor::new(py, on, || Banded::from_vec(n, lower, upper, own))
 }
 
 #[pyfunction]
@@ -397,8 +397,8 @@ pub fn factor_block_tridiagonal<'py>(
     verify: bool,
     threads: Option<isize>,
     device: &str,
-) -> PyResult<Factor> {
-    let options = Options { method, pivoting, verify, threads, device };
+) -> PyResult<PyFactor> {
+    let options = CallOptions { method, pivoting, verify, threads, device };
     let device = options.gpu(sub.py())?;
     let (arrays, kind) = arguments([sub, diag, sup])?;
     let (block_rows, block) = check_blocks(&arrays[1])?;
@@ -411,8 +411,8 @@ fn hold_blocks<T: Number>(
     arrays: [&Bound<'_, PyUntypedArray>; 3],
     on: (&Plan, Option<&Device>),
     (block, periodic): (usize, bool),
-) -> PyResult<Factor> {
+) -> PyResult<PyFactor> {
     let py = arrays[0].py();
     let blocks = [own::<T>(arrays[0])?, own::<T>(arrays[1])?, own::<T>(arrays[2])?];
-    Factor::new(py, on, || BlockTridiagonal::from_vecs(block, blocks, periodic))
+    PyFactor::new(py, on, || BlockTridiagonal::from_vecs(block, blocks, periodic))
 }

@@ -19,7 +19,7 @@ mod _bandsolve {
     #[pymodule_export]
     use super::batch::solve_batch;
     #[pymodule_export]
-    use super::factor::{Factor, factor_banded, factor_block_tridiagonal, factor_tridiagonal};
+    use super::factor::{PyFactor, factor_banded, factor_block_tridiagonal, factor_tridiagonal};
     #[pymodule_export]
     use super::generate::{families, generate};
     #[pymodule_export]
@@ -27,7 +27,7 @@ mod _bandsolve {
     #[pymodule_export]
     use super::options::{get_num_threads, methods, set_num_threads};
     #[pymodule_export]
-    use super::report::Report;
+    use super::report::PyReport;
     #[pymodule_export]
     use super::solve::{solve_banded, solve_block_tridiagonal, solve_tridiagonal, solveh_banded};
     #[pymodule_export]

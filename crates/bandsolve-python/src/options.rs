@@ -47,7 +47,7 @@ pub fn methods() -> Vec<&'static str> {
 
 /// What a call says about how to solve.
 #[derive(Debug, Clone, Copy)]
-pub struct Options<'a> {
+pub struct CallOptions<'a> {
     pub method: &'a str,
     pub pivoting: &'a str,
     pub verify: bool,
@@ -55,7 +55,7 @@ pub struct Options<'a> {
     pub device: &'a str,
 }
 
-impl Options<'_> {
+impl CallOptions<'_> {
     /// The same plan as the call wants it.
     pub fn plan(&self, plan: Plan) -> PyResult<Plan> {
         let mut plan = plan.verify(self.verify);

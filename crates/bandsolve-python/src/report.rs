@@ -3,18 +3,18 @@
 use pyo3::prelude::*;
 
 /// How a system was solved, and how good the answer is.
-#[pyclass(frozen, module = "bandsolve")]
+#[pyclass(frozen, module = "bandsolve", name = "Report")]
 #[derive(Debug)]
-pub struct Report(bandsolve::Report);
+pub struct PyReport(bandsolve::Report);
 
-impl Report {
+impl PyReport {
     pub fn new(report: bandsolve::Report) -> Self {
         Self(report)
     }
 }
 
 #[pymethods]
-impl Report {
+impl PyReport {
     /// Name of the method that found the answer.
     #[getter]
     fn method(&self) -> &'static str {

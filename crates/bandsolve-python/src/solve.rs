@@ -1,9 +1,9 @@
 //! One call that does all.
 
-use crate::arrays::{Kind, Number, array, check_rhs, columns, filled, rows, slice, with_number};
+use crate::arrays::{DtypeKind, Number, array, check_rhs, columns, filled, rows, slice, with_number};
 use crate::errors::{exception, lin_alg_error};
-use crate::options::{Options, op, threads_set};
-use crate::report::Report;
+use crate::options::{CallOptions, op, threads_set};
+use crate::report::PyReport;
 use bandsolve::dyn_stack::{PodBuffer, PodStack, StackReq};
 use bandsolve::{
     Banded, BlockTridiagonal, Diagonals, Error, Factor, Factorize, Op, Plan, RealScalar, Shape, Tridiagonal,
@@ -22,14 +22,14 @@ pub fn answer<'py>(x: Bound<'py, PyAny>, report: bandsolve::Report, full_output:
         return Ok(x);
     }
     let py = x.py();
-    (x, Report::new(report)).into_bound_py_any(py)
+    (x, PyReport::new(report)).into_bound_py_any(py)
 }
 
 /// Arrays of a call and the type in which they are worked on.
 pub fn arguments<'py, const N: usize>(
     values: [&Bound<'py, PyAny>; N],
-) -> PyResult<([Bound<'py, PyUntypedArray>; N], Kind)> {
-    let mut kind = Kind { complex: false, double: false };
+) -> PyResult<([Bound<'py, PyUntypedArray>; N], DtypeKind)> {
+    let mut kind = DtypeKind { complex: false, double: false };
     let mut found = Vec::with_capacity(N);
     for value in values {
         let (array, own) = array(value)?;
@@ -40,13 +40,13 @@ pub fn arguments<'py, const N: usize>(
 }
 
 /// Right-hand sides and how they are solved for.
-pub struct Task<'a, 'py> {
+pub struct SolveCall<'a, 'py> {
     pub rhs: &'a Bound<'py, PyUntypedArray>,
     pub op: Op,
     pub full_output: bool,
 }
 
-impl<'py> Task<'_, 'py> {
+impl<'py> SolveCall<'_, 'py> {
     /// Factors a matrix and solves.
     pub fn solve<T, M>(&self, a: &M, (plan, device): (&Plan, Option<&Device>)) -> PyResult<Bound<'py, PyAny>>
     where
@@ -230,14 +230,14 @@ pub fn solve_tridiagonal<'py>(
     device: &str,
     full_output: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let options = Options { method, pivoting, verify, threads, device };
+    let options = CallOptions { method, pivoting, verify, threads, device };
     let device = options.gpu(sub.py())?;
     let ([sub, diag, sup, rhs], kind) = arguments([sub, diag, sup, rhs])?;
     for (array, name) in [(&sub, "sub"), (&diag, "diag"), (&sup, "sup")] {
         check_vector(array, name)?;
     }
     let plan = options.plan(Plan::once(Shape::Tridiagonal { n: diag.len(), periodic }))?;
-    let task = Task { rhs: &rhs, op: transpose.map_or(Ok(Op::Plain), op)?, full_output };
+    let task = SolveCall { rhs: &rhs, op: transpose.map_or(Ok(Op::Plain), op)?, full_output };
     with_number!(kind, tridiagonal([&sub, &diag, &sup], (&plan, device.as_ref()), periodic, &task))
 }
 
@@ -245,7 +245,7 @@ fn tridiagonal<'py, T: Number>(
     arrays: [&Bound<'py, PyUntypedArray>; 3],
     on: (&Plan, Option<&Device>),
     periodic: bool,
-    task: &Task<'_, 'py>,
+    task: &SolveCall<'_, 'py>,
 ) -> PyResult<Bound<'py, PyAny>>
 where
     for<'a> Tridiagonal<'a, T>: Factorize<Scalar = T>,
@@ -275,12 +275,12 @@ pub fn solve_banded<'py>(
     device: &str,
     full_output: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let options = Options { method, pivoting, verify, threads, device };
+    let options = CallOptions { method, pivoting, verify, threads, device };
     let device = options.gpu(rhs.py())?;
     let ([bands, rhs], kind) = arguments([bands, rhs])?;
     let n = check_bands(&bands, lower, upper)?;
     let plan = options.plan(Plan::once(Shape::Banded { n, lower, upper }))?;
-    let task = Task { rhs: &rhs, op: transpose.map_or(Ok(Op::Plain), op)?, full_output };
+    let task = SolveCall { rhs: &rhs, op: transpose.map_or(Ok(Op::Plain), op)?, full_output };
     with_number!(kind, banded([lower, upper], &bands, (&plan, device.as_ref()), &task))
 }
 
@@ -359,7 +359,7 @@ fn banded<'py, T: Number>(
     [lower, upper]: [usize; 2],
     bands: &Bound<'py, PyUntypedArray>,
     on: (&Plan, Option<&Device>),
-    task: &Task<'_, 'py>,
+    task: &SolveCall<'_, 'py>,
 ) -> PyResult<Bound<'py, PyAny>>
 where
     for<'a> Banded<'a, T>: Factorize<Scalar = T>,
@@ -390,12 +390,12 @@ pub fn solve_block_tridiagonal<'py>(
     device: &str,
     full_output: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let options = Options { method, pivoting, verify, threads, device };
+    let options = CallOptions { method, pivoting, verify, threads, device };
     let device = options.gpu(rhs.py())?;
     let ([sub, diag, sup, rhs], kind) = arguments([sub, diag, sup, rhs])?;
     let (block_rows, block) = check_blocks(&diag)?;
     let plan = options.plan(Plan::once(Shape::BlockTridiagonal { block_rows, block, periodic }))?;
-    let task = Task { rhs: &rhs, op: transpose.map_or(Ok(Op::Plain), op)?, full_output };
+    let task = SolveCall { rhs: &rhs, op: transpose.map_or(Ok(Op::Plain), op)?, full_output };
     with_number!(kind, block_tridiagonal([&sub, &diag, &sup], (&plan, device.as_ref()), (block, periodic), &task))
 }
 
@@ -413,7 +413,7 @@ fn block_tridiagonal<'py, T: Number>(
     arrays: [&Bound<'py, PyUntypedArray>; 3],
     on: (&Plan, Option<&Device>),
     (block, periodic): (usize, bool),
-    task: &Task<'_, 'py>,
+    task: &SolveCall<'_, 'py>,
 ) -> PyResult<Bound<'py, PyAny>>
 where
     for<'a> BlockTridiagonal<'a, T>: Factorize<Scalar = T>,

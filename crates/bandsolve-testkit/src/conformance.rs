@@ -25,7 +25,7 @@ use bandsolve::{
 };
 use bandsolve_gallery::families::{dominant, scale_rows};
 use bandsolve_gallery::oracle::{
-    Rows, backward_error, condition_rows, forward_error_max, product, round, solve_reference, transpose,
+    MatrixRows, backward_error, condition_rows, forward_error_max, product, round, solve_reference, transpose,
     transpose_banded,
 };
 use bandsolve_gallery::tables::{Case, PUBLISHED_N, Paper, chang, klein};
@@ -66,9 +66,9 @@ impl<T: Scalar> Suite<T> for Library {
 }
 
 /// The library by a method that takes Hermitian positive definite matrices only.
-pub enum Definite {}
+pub enum DefiniteMatrices {}
 
-impl<T: Scalar> Suite<T> for Definite {
+impl<T: Scalar> Suite<T> for DefiniteMatrices {
     const DEFINITE: bool = true;
     fn tridiagonal<'m>(plan: &Plan, a: &'m Tridiagonal<'_, T>) -> Result<Box<dyn Factor<T> + 'm>> {
         Library::tridiagonal(plan, a)
@@ -182,7 +182,7 @@ fn matrix<T: Scalar, S: Suite<T>>(n: usize, periodic: bool, easy: bool) -> Tridi
 }
 
 /// Right-hand sides of different kinds: A·x of a known x, random, a unit vector, zero, large.
-fn right_hand_sides<T: Scalar>(a: &impl Rows<T>, n_rhs: usize) -> Vec<T> {
+fn right_hand_sides<T: Scalar>(a: &impl MatrixRows<T>, n_rhs: usize) -> Vec<T> {
     let n = a.n();
     let mut random = Random::new(77);
     let mut rhs = Vec::with_capacity(n * n_rhs);
@@ -251,7 +251,7 @@ fn solve<T: Scalar, S: Suite<T>>(plan: &Plan, a: &impl Subject<T>, op: Op, rhs: 
 
 /// Holds an answer to the accuracy contract; returns the largest true η.
 #[track_caller]
-fn judge<T: Scalar>(a: &impl Rows<T>, rhs: &[T], x: &[T], report: &Report, what: &str) -> f64 {
+fn judge<T: Scalar>(a: &impl MatrixRows<T>, rhs: &[T], x: &[T], report: &Report, what: &str) -> f64 {
     let n = a.n();
     let n_rhs = rhs.len().checked_div(n).unwrap_or(0);
     assert_eq!(report.backward_errors.len(), n_rhs, "{what}: one backward error a right-hand side");
@@ -288,7 +288,7 @@ fn solve_and_judge<T: Scalar, S: Suite<T>>(
 
 /// ‖x − x_ref‖∞ ≤ η·κ·(‖x‖∞ + ‖x_ref‖∞), the bound of [`condition_rows`], where it says anything: ηκ < 1/4.
 #[track_caller]
-fn judge_forward<T: Scalar>(a: &impl Rows<T>, x: &[T], reference: &[T], eta: f64, what: &str) {
+fn judge_forward<T: Scalar>(a: &impl MatrixRows<T>, x: &[T], reference: &[T], eta: f64, what: &str) {
     let spread = eta * condition_rows(a);
     if spread.is_nan() || spread >= 0.25 {
         return;
@@ -1113,7 +1113,7 @@ macro_rules! conformance {
 macro_rules! conformance_definite {
     ($name:ident, $scalar:ty, $configure:expr $(,)?) => {
         $crate::conformance_tests! {
-            $name, $scalar, $crate::conformance::Definite, $configure,
+            $name, $scalar, $crate::conformance::DefiniteMatrices, $configure,
             refused = check_refused,
             sizes = check_sizes,
             long = check_long,

@@ -1,13 +1,13 @@
 //! Determinants and componentwise errors, formed in double-double from the dense matrix: for small n.
 
 use bandsolve::{Complex64, Scalar};
-use bandsolve_gallery::oracle::{Rows, largest_exponent, scaled_row, shifted};
+use bandsolve_gallery::oracle::{MatrixRows, largest_exponent, scaled_row, shifted};
 use bandsolve_gallery::wide::{Double, DoubleComplex, Wide, power_of_two};
 
 /// det A / |det A| and ln |det A|, by dense LU with partial pivoting of the row-scaled matrix; (0, −∞) if no pivot is left.
 ///
 /// The relative error of det A is about 1e-30 times n times the condition number of the row-scaled matrix.
-pub fn determinant<T: Scalar>(a: &impl Rows<T>) -> (Complex64, f64) {
+pub fn determinant<T: Scalar>(a: &impl MatrixRows<T>) -> (Complex64, f64) {
     let (pivots, exponents) = eliminate_any(a);
     let (mut phase, mut log) = (Complex64::new(1.0, 0.0), 0.0);
     for pivot in pivots {
@@ -25,17 +25,17 @@ pub fn determinant<T: Scalar>(a: &impl Rows<T>) -> (Complex64, f64) {
 ///
 /// Rows are scaled to largest entries in \[1, 2). If columns 0 … k depend on each other, one of the first k + 1 pivots is
 /// what rounding leaves of zero, about 1e-30.
-pub fn pivots<T: Scalar>(a: &impl Rows<T>) -> Vec<f64> {
+pub fn pivots<T: Scalar>(a: &impl MatrixRows<T>) -> Vec<f64> {
     eliminate_any(a).0.iter().map(|pivot| libm::hypot(pivot.re, pivot.im)).collect()
 }
 
-fn eliminate_any<T: Scalar>(a: &impl Rows<T>) -> (Vec<Complex64>, i64) {
+fn eliminate_any<T: Scalar>(a: &impl MatrixRows<T>) -> (Vec<Complex64>, i64) {
     if T::COMPLEX { eliminate::<T, DoubleComplex>(a) } else { eliminate::<T, Double>(a) }
 }
 
 /// Pivots, negative where rows were exchanged, up to one that is zero; and the power of two by which all rows together
 /// were divided.
-fn eliminate<T: Scalar, W: Wide>(a: &impl Rows<T>) -> (Vec<Complex64>, i64) {
+fn eliminate<T: Scalar, W: Wide>(a: &impl MatrixRows<T>) -> (Vec<Complex64>, i64) {
     let n = a.n();
     let mut lu = vec![vec![W::ZERO; n]; n];
     let (mut entries, mut row) = (Vec::new(), Vec::<(usize, W)>::new());
@@ -68,12 +68,12 @@ fn eliminate<T: Scalar, W: Wide>(a: &impl Rows<T>) -> (Vec<Complex64>, i64) {
 ///
 /// # Panics
 /// If `rhs` or `x` has not length n.
-pub fn componentwise_error<T: Scalar>(a: &impl Rows<T>, rhs: &[T], x: &[T]) -> f64 {
+pub fn componentwise_error<T: Scalar>(a: &impl MatrixRows<T>, rhs: &[T], x: &[T]) -> f64 {
     assert_eq!((a.n(), a.n()), (rhs.len(), x.len()), "one right-hand side");
     if T::COMPLEX { largest_ratio::<T, DoubleComplex>(a, rhs, x) } else { largest_ratio::<T, Double>(a, rhs, x) }
 }
 
-fn largest_ratio<T: Scalar, W: Wide>(a: &impl Rows<T>, rhs: &[T], x: &[T]) -> f64 {
+fn largest_ratio<T: Scalar, W: Wide>(a: &impl MatrixRows<T>, rhs: &[T], x: &[T]) -> f64 {
     if x.iter().chain(rhs).any(|v| !Scalar::is_finite(*v)) {
         return f64::NAN;
     }

@@ -122,3 +122,43 @@ fn arrows_that_point_back_are_seen() {
     assert_eq!(broken(("bandsolve_kernel", "tile"), "use std::fmt;\n"), 0);
     assert_eq!(broken(("bandsolve_cli", "main"), "use bandsolve::Plan;\n"), 0);
 }
+
+/// The type, trait or alias that a line at the root of a module defines.
+fn defined(line: &str) -> Option<&str> {
+    let line = line.strip_prefix("pub").map_or(line, |rest| match rest.strip_prefix('(') {
+        Some(scope) => scope.split_once(')').map_or("", |(_, rest)| rest),
+        None => rest,
+    });
+    let line = line.trim_start_matches(' ');
+    let (_, name) =
+        line.split_once(' ').filter(|(word, _)| ["struct", "enum", "trait", "type", "union"].contains(word))?;
+    name.split(|c: char| !c.is_alphanumeric() && c != '_').next()
+}
+
+#[test]
+fn a_name_means_one_type() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../crates");
+    let (mut places, mut twice) = (HashMap::<String, PathBuf>::new(), Vec::new());
+    for file in files(&root).into_iter().filter(|file| file.components().any(|folder| folder.as_os_str() == "src")) {
+        let source = read_to_string(&file).expect("a source");
+        for name in source.lines().filter(|line| !line.starts_with(' ')).filter_map(defined) {
+            // The same file may define it for different platforms.
+            let first = places.entry(name.to_owned()).or_insert_with(|| file.clone());
+            if *first != file {
+                twice.push(format!("{name}: {} and {}", first.display(), file.display()));
+            }
+        }
+    }
+    assert!(twice.is_empty(), "types with the same name:\n{}", twice.join("\n"));
+    assert!(places.len() > 500, "{} types", places.len());
+}
+
+#[test]
+fn definitions_are_seen() {
+    assert_eq!(defined("pub(crate) struct Level<'a, T: Scalar> {"), Some("Level"));
+    assert_eq!(defined("pub trait Lanes: Copy {"), Some("Lanes"));
+    assert_eq!(defined("type Output = f64;"), Some("Output"));
+    assert_eq!(defined("struct Found;"), Some("Found"));
+    assert_eq!(defined("pub use level::Level;"), None);
+    assert_eq!(defined("impl Level {"), None);
+}

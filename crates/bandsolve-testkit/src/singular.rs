@@ -3,11 +3,11 @@
 use bandsolve::{Banded, BlockTridiagonal, RealScalar, Scalar, Tridiagonal};
 
 /// Rows (sub, diag, sup) of a small singular matrix.
-pub type Rows = &'static [[f64; 3]];
+pub type SingularRows = &'static [[f64; 3]];
 
 /// What is planted: a pair of equal rows; one that the rows below, or above, depend on; a row and a column of zeros; three rows of
 /// which one is the sum of the others.
-pub const PLANTED: [Rows; 7] = [
+pub const PLANTED: [SingularRows; 7] = [
     &[[0.0, 1.0, 1.0], [1.0, 1.0, 0.0]],
     &[[0.0, 1.0, 1.0], [1.0, 1.0, 0.0], [1.0, 4.0, 0.0]],
     &[[0.0, 4.0, 1.0], [0.0, 1.0, 1.0], [1.0, 1.0, 0.0]],
@@ -18,7 +18,7 @@ pub const PLANTED: [Rows; 7] = [
 ];
 
 /// Tridiagonal, with `planted` from row `first` on, beside which nothing couples; elsewhere dominant.
-pub fn matrix<T: Scalar>(n: usize, first: usize, planted: Rows, coupling: f64) -> Tridiagonal<'static, T> {
+pub fn matrix<T: Scalar>(n: usize, first: usize, planted: SingularRows, coupling: f64) -> Tridiagonal<'static, T> {
     let row = |i: usize| match i.checked_sub(first).and_then(|k| planted.get(k)) {
         Some(row) => *row,
         None => {

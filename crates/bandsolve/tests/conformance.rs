@@ -1,7 +1,7 @@
 //! Every method of the table, for every number type, through the one conformance suite. (Blocks have one in dense_blocks.rs.)
 
 use bandsolve::{Complex32, Complex64, Method};
-use bandsolve_testkit::conformance::Definite;
+use bandsolve_testkit::conformance::DefiniteMatrices;
 use bandsolve_testkit::{conformance, conformance_banded, conformance_batch, conformance_definite};
 
 /// The suites of one method: a module for the kind of system and the number type.
@@ -13,10 +13,10 @@ macro_rules! suites {
         conformance_definite!(tridiagonal_c32, Complex32, |plan| plan.method(Method::Cholesky));
     };
     (Band Cholesky) => {
-        conformance_banded!(banded_f64, f64, Definite, |plan| plan.method(Method::Cholesky));
-        conformance_banded!(banded_f32, f32, Definite, |plan| plan.method(Method::Cholesky));
-        conformance_banded!(banded_c64, Complex64, Definite, |plan| plan.method(Method::Cholesky));
-        conformance_banded!(banded_c32, Complex32, Definite, |plan| plan.method(Method::Cholesky));
+        conformance_banded!(banded_f64, f64, DefiniteMatrices, |plan| plan.method(Method::Cholesky));
+        conformance_banded!(banded_f32, f32, DefiniteMatrices, |plan| plan.method(Method::Cholesky));
+        conformance_banded!(banded_c64, Complex64, DefiniteMatrices, |plan| plan.method(Method::Cholesky));
+        conformance_banded!(banded_c32, Complex32, DefiniteMatrices, |plan| plan.method(Method::Cholesky));
     };
     (Tridiagonal $method:ident) => {
         conformance!(tridiagonal_f64, f64, |plan| plan.method(Method::$method));

@@ -32,7 +32,7 @@ impl<T: Scalar> Rows<T> {
     }
 }
 
-impl<T: Scalar> oracle::Rows<T> for Rows<T> {
+impl<T: Scalar> oracle::MatrixRows<T> for Rows<T> {
     fn n(&self) -> usize {
         self.0.len()
     }

@@ -5,7 +5,7 @@ mod drawn;
 use bandsolve::prelude::*;
 use bandsolve::{Inspect, RealScalar};
 use bandsolve_gallery::matrices::{clement, toeplitz};
-use bandsolve_gallery::oracle::{self, Rows, condition_1, condition_rows};
+use bandsolve_gallery::oracle::{self, MatrixRows, condition_1, condition_rows};
 use bandsolve_gallery::random_vec;
 use bandsolve_gallery::{Random, tables};
 use bandsolve_testkit::conformance::epsilon;
@@ -162,7 +162,7 @@ fn what_is_not_finite() {
 
 /// |det/det′ − 1| ≤ Σ_ij |A⁻¹|_ij |E|_ji for a small change E of A; with |E| ≤ 8ε times the row sums (growth 2, four
 /// roundings a pivot) that is at most n·8ε·condition_rows. Returns whether that says anything.
-fn check_determinant<T: Scalar>(a: &impl Rows<T>, lu: &dyn Inspect<T>, what: &str) -> bool {
+fn check_determinant<T: Scalar>(a: &impl MatrixRows<T>, lu: &dyn Inspect<T>, what: &str) -> bool {
     let (phase, log) = dense::determinant(a);
     let bound = 8.0 * (a.n() + 1) as f64 * epsilon::<T>() * condition_rows(a).max(1.0);
     if bound > 0.1 {
@@ -250,7 +250,7 @@ fn determinants_beyond_the_range_and_scaled_rows() {
 }
 
 /// berr as the oracle measures it, ferr at least the true forward error.
-fn check_expert<T: Scalar>(a: &impl Rows<T>, lu: &dyn Inspect<T>, rhs: &[T], what: &str) -> Option<f64> {
+fn check_expert<T: Scalar>(a: &impl MatrixRows<T>, lu: &dyn Inspect<T>, rhs: &[T], what: &str) -> Option<f64> {
     let mut x = vec![T::ZERO; rhs.len()];
     let condition = condition_rows(a);
     let converges = condition * epsilon::<T>() < 0.1;

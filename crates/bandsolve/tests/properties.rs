@@ -5,7 +5,7 @@ mod drawn;
 
 use bandsolve::Factorize;
 use bandsolve::prelude::*;
-use bandsolve_gallery::oracle::{self, Rows};
+use bandsolve_gallery::oracle::{self, MatrixRows};
 use drawn::{ARRAYS, Tally, Truth, check_error, count, counts, drawn, run, truth};
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
@@ -13,7 +13,7 @@ use proptest::test_runner::TestCaseResult;
 const EPSILON: f64 = f64::EPSILON;
 
 /// An answer is good, or an error is what the oracle expects.
-fn check<A: Rows<f64> + Factorize<Scalar = f64>>(
+fn check<A: MatrixRows<f64> + Factorize<Scalar = f64>>(
     (tally, truth): (&Tally, &Truth),
     plan: &Plan,
     a: &A,

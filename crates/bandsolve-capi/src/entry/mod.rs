@@ -29,7 +29,7 @@ pub use z::*;
 use crate::factored;
 use crate::settings::PivotingArgument;
 use crate::solve::{Sides, SystemKind, banded, blocks, buffer_size, fixed_size, tridiagonal};
-use crate::sparse::{ColumnsMut, SparseColumns, to_dense, to_sparse};
+use crate::sparse::{SparseColumns, SparseColumnsMut, to_dense, to_sparse};
 use crate::status::{bandsolve_status_t, guard};
 use bandsolve::{Complex32, Complex64};
 use core::ffi::c_void;

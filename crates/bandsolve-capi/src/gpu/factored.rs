@@ -4,12 +4,12 @@
 use super::handle::{bandsolve_gpu_device_t, handle};
 use super::{At, DeviceCall, apart};
 use crate::factored::{Call, no_factors, other_type};
-use crate::memory::Array;
+use crate::memory::RawArray;
 use crate::settings::PivotingArgument;
 use crate::solve::{Sides, SystemKind, bands, columns, fixed_size};
-use crate::status::Outcome;
+use crate::status::CallResult;
 use bandsolve::Plan;
-use bandsolve_gpu::{Device, DeviceVec, Element, Factored, Matrix, Solver};
+use bandsolve_gpu::{Device, DeviceMatrix, DeviceScalar, DeviceSolver, DeviceVec, Factored};
 use core::ffi::c_void;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 const BYTES: usize = 1;
 
 /// Factors, and what they were made for.
-struct DeviceFactors<T: Element> {
+struct DeviceFactors<T: DeviceScalar> {
     /// Borrows `device`, and so is dropped before it.
     factored: Factored<'static, T>,
     #[expect(dead_code, reason = "lent to the factors")]
@@ -31,26 +31,26 @@ struct DeviceFactors<T: Element> {
     call: Call,
 }
 
-impl<T: Element> DeviceFactors<T> {
+impl<T: DeviceScalar> DeviceFactors<T> {
     /// Factors the matrix of a job.
     ///
     /// # Safety
     /// The arrays are as long as the sizes say, on the device, and are not changed before the factors are dropped.
-    unsafe fn new(job: &DeviceCall, arrays: &[Array<T>; 3], n_rhs: usize, call: Call) -> Outcome<Self> {
+    unsafe fn new(job: &DeviceCall, arrays: &[RawArray<T>; 3], n_rhs: usize, call: Call) -> CallResult<Self> {
         let (device, plan) = (Arc::new(job.device.clone()), job.system.plan.clone());
         // SAFETY: it stays where it is until what borrows it is dropped.
         let on: &'static Device = unsafe { &*Arc::as_ptr(&device) };
         // SAFETY: the caller's promise.
         let [sub, diag, sup] = arrays.each_ref().map(|array| unsafe { array.read_on(on) });
-        let factored = Solver::new(on, &plan, n_rhs)?.factor(Matrix::block_tridiagonal(sub, diag, sup))?;
+        let factored = DeviceSolver::new(on, &plan, n_rhs)?.factor(DeviceMatrix::block_tridiagonal(sub, diag, sup))?;
         let copy = device.zeros(0)?;
         Ok(Self { factored, device, copy, stream: job.stream, n_rhs, plan, call })
     }
 }
 
 /// The address of a factorization buffer.
-fn address(buffer: *const c_void) -> Outcome<usize> {
-    Array::<u8>::new("factorization_buffer", buffer.cast(), BYTES)?;
+fn address(buffer: *const c_void) -> CallResult<usize> {
+    RawArray::<u8>::new("factorization_buffer", buffer.cast(), BYTES)?;
     Ok(buffer.addr())
 }
 
@@ -62,12 +62,12 @@ fn open_blocks((n, block): (i64, i64)) -> SystemKind {
 ///
 /// # Safety
 /// `device` is null or open, `out` is null or may be written.
-pub(crate) unsafe fn storage_size<T: Element>(
+pub(crate) unsafe fn storage_size<T: DeviceScalar>(
     device: bandsolve_gpu_device_t,
     p: PivotingArgument,
     sizes: (i64, i64),
     out: *mut usize,
-) -> Outcome {
+) -> CallResult {
     // SAFETY: the caller's promise.
     unsafe {
         handle(device)?;
@@ -80,13 +80,13 @@ pub(crate) unsafe fn storage_size<T: Element>(
 /// # Safety
 /// `at` as for [`DeviceCall::new`]; pointers that are not null point to what the sizes say, on the device; the matrix is not changed
 /// before the factors are destroyed.
-pub(crate) unsafe fn factor<T: Element>(
+pub(crate) unsafe fn factor<T: DeviceScalar>(
     at: At,
     p: PivotingArgument,
     sizes: (i64, i64),
     matrix: [*const T; 3],
     buffer: *mut c_void,
-) -> Outcome {
+) -> CallResult {
     // SAFETY: the caller's promise.
     let held = unsafe {
         let job = DeviceCall::new::<T>(at, p, open_blocks(sizes), 1)?;
@@ -102,14 +102,14 @@ pub(crate) unsafe fn factor<T: Element>(
 ///
 /// # Safety
 /// As [`factor`].
-pub(crate) unsafe fn solve_factored<T: Element>(
+pub(crate) unsafe fn solve_factored<T: DeviceScalar>(
     at: At,
     p: PivotingArgument,
     sizes: (i64, i64),
     matrix: [*const T; 3],
     sides: Sides<T>,
     buffer: *const c_void,
-) -> Outcome {
+) -> CallResult {
     // SAFETY: the caller's promise.
     let mut job = unsafe { DeviceCall::new::<T>(at, p, open_blocks(sizes), sides.n_rhs)? };
     let factors = job.handle.factors(address(buffer)?).ok_or_else(no_factors)?;
@@ -137,7 +137,7 @@ pub(crate) unsafe fn solve_factored<T: Element>(
 ///
 /// # Safety
 /// `device` is null or open.
-pub(crate) unsafe fn destroy(device: bandsolve_gpu_device_t, buffer: *mut c_void) -> Outcome {
+pub(crate) unsafe fn destroy(device: bandsolve_gpu_device_t, buffer: *mut c_void) -> CallResult {
     // SAFETY: the caller's promise.
     let handle = unsafe { handle(device)? };
     if buffer.is_null() {

@@ -1,9 +1,9 @@
 //! Devices as C holds them, with what functions keep there from call to call.
 
-use crate::memory::{Array, text};
-use crate::status::{Failure, Outcome};
+use crate::memory::{RawArray, text};
+use crate::status::{CallFailure, CallResult};
 use bandsolve::Plan;
-use bandsolve_gpu::{Device, DeviceVec, Element, Solver};
+use bandsolve_gpu::{Device, DeviceScalar, DeviceSolver, DeviceVec};
 use core::any::Any;
 use core::ffi::c_char;
 use std::collections::HashMap;
@@ -12,26 +12,26 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// A GPU, the solvers that are kept on it, and the factors that `bgtf` has made.
 pub struct bandsolve_gpu_device {
     pub(super) device: Device,
-    /// `Kept` of any type, those that were used last at the end. Who solves takes one out, and puts it back.
+    /// `KeptSolver` of any type, those that were used last at the end. Who solves takes one out, and puts it back.
     solvers: Mutex<Vec<Box<dyn Any + Send>>>,
     /// By the address of the factorization buffer.
-    factors: Mutex<HashMap<usize, Factors>>,
+    factors: Mutex<HashMap<usize, SharedFactors>>,
 }
 
 /// A device that `bandsolveGpuOpen` has opened.
 pub type bandsolve_gpu_device_t = *mut bandsolve_gpu_device;
 
 /// Factors of any type.
-pub(super) type Factors = Arc<dyn Any + Send + Sync>;
+pub(super) type SharedFactors = Arc<dyn Any + Send + Sync>;
 
 /// Solvers that a device keeps: calls that alternate between more kinds of systems take their memory anew.
 const MOST_SOLVERS: usize = 8;
 
 /// A solver, and what it was made for.
-pub(super) struct Kept<T: Element> {
+pub(super) struct KeptSolver<T: DeviceScalar> {
     pub stream: u64,
     pub plan: Plan,
-    pub solver: Solver<T>,
+    pub solver: DeviceSolver<T>,
     /// Right-hand sides that are solved in place.
     pub copy: DeviceVec<T>,
 }
@@ -42,15 +42,15 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl bandsolve_gpu_device {
     /// Takes out the solver that was made for this.
-    pub(super) fn take<T: Element>(&self, stream: u64, plan: &Plan, n_rhs: usize) -> Option<Box<Kept<T>>> {
+    pub(super) fn take<T: DeviceScalar>(&self, stream: u64, plan: &Plan, n_rhs: usize) -> Option<Box<KeptSolver<T>>> {
         let mut solvers = lock(&self.solvers);
-        let fits = |kept: &Kept<T>| kept.stream == stream && kept.plan == *plan && kept.solver.n_rhs() == n_rhs;
+        let fits = |kept: &KeptSolver<T>| kept.stream == stream && kept.plan == *plan && kept.solver.n_rhs() == n_rhs;
         let found = solvers.iter().rposition(|any| any.downcast_ref().is_some_and(fits))?;
         solvers.remove(found).downcast().ok()
     }
 
     /// Keeps a solver; the one that was used least recently goes, if there are too many.
-    pub(super) fn keep<T: Element>(&self, solver: Box<Kept<T>>) {
+    pub(super) fn keep<T: DeviceScalar>(&self, solver: Box<KeptSolver<T>>) {
         let mut solvers = lock(&self.solvers);
         solvers.push(solver);
         let oldest = (solvers.len() > MOST_SOLVERS).then(|| solvers.remove(0));
@@ -60,12 +60,12 @@ impl bandsolve_gpu_device {
     }
 
     /// The factors that a buffer stands for.
-    pub(super) fn factors(&self, buffer: usize) -> Option<Factors> {
+    pub(super) fn factors(&self, buffer: usize) -> Option<SharedFactors> {
         lock(&self.factors).get(&buffer).cloned()
     }
 
     /// Lets a buffer stand for these factors, or for none.
-    pub(super) fn set_factors(&self, buffer: usize, factors: Option<Factors>) {
+    pub(super) fn set_factors(&self, buffer: usize, factors: Option<SharedFactors>) {
         let mut all = lock(&self.factors);
         let before = match factors {
             Some(factors) => all.insert(buffer, factors),
@@ -80,20 +80,20 @@ impl bandsolve_gpu_device {
 ///
 /// # Safety
 /// It is null, or open for `'a`.
-pub(super) unsafe fn handle<'a>(device: bandsolve_gpu_device_t) -> Outcome<&'a bandsolve_gpu_device> {
+pub(super) unsafe fn handle<'a>(device: bandsolve_gpu_device_t) -> CallResult<&'a bandsolve_gpu_device> {
     // SAFETY: the caller's promise.
     let handle = unsafe { device.as_ref() };
-    handle.ok_or_else(|| Failure::argument("device is null, expected one that bandsolveGpuOpen has opened".into()))
+    handle.ok_or_else(|| CallFailure::argument("device is null, expected one that bandsolveGpuOpen has opened".into()))
 }
 
 /// Opens the device of this name.
 ///
 /// # Safety
 /// `name` is null or a string that ends with a zero; `out` is null or may be written.
-pub(crate) unsafe fn open(name: *const c_char, out: *mut bandsolve_gpu_device_t) -> Outcome {
-    let out = Array::new("device", out, 1)?;
+pub(crate) unsafe fn open(name: *const c_char, out: *mut bandsolve_gpu_device_t) -> CallResult {
+    let out = RawArray::new("device", out, 1)?;
     // SAFETY: the caller's promise.
-    let name = unsafe { text(name) }.ok_or_else(|| Failure::argument("name is null".into()))?;
+    let name = unsafe { text(name) }.ok_or_else(|| CallFailure::argument("name is null".into()))?;
     let device = Device::open(&name.to_string_lossy())?;
     let opened = bandsolve_gpu_device { device, solvers: Mutex::default(), factors: Mutex::default() };
     // SAFETY: not null and aligned; the caller lends it.
@@ -105,7 +105,7 @@ pub(crate) unsafe fn open(name: *const c_char, out: *mut bandsolve_gpu_device_t)
 ///
 /// # Safety
 /// `device` is null or open, and used by nobody any more.
-pub(crate) unsafe fn close(device: bandsolve_gpu_device_t) -> Outcome {
+pub(crate) unsafe fn close(device: bandsolve_gpu_device_t) -> CallResult {
     if !device.is_null() {
         // SAFETY: it comes from `open`.
         drop(unsafe { Box::from_raw(device) });
@@ -125,8 +125,8 @@ mod tests {
             bandsolve_gpu_device { device: device.clone(), solvers: Mutex::default(), factors: Mutex::default() };
         let plan = |n| Plan::new(Shape::Tridiagonal { n, periodic: false });
         let solver = |n| {
-            let (solver, copy) = (Solver::<f64>::new(&device, &plan(n), 1).unwrap(), device.zeros(0).unwrap());
-            Box::new(Kept { stream: 7, plan: plan(n), solver, copy })
+            let (solver, copy) = (DeviceSolver::<f64>::new(&device, &plan(n), 1).unwrap(), device.zeros(0).unwrap());
+            Box::new(KeptSolver { stream: 7, plan: plan(n), solver, copy })
         };
         (1..=MOST_SOLVERS + 1).for_each(|n| handle.keep(solver(n)));
         assert!(handle.take::<f64>(7, &plan(1), 1).is_none(), "the first had to go");

@@ -10,16 +10,16 @@ pub use handle::{bandsolve_gpu_device, bandsolve_gpu_device_t};
 pub(crate) use handle::{close, open};
 pub(crate) use sparse::{to_dense, to_sparse};
 
-use crate::memory::{Array, Place};
+use crate::memory::{ArgumentPlace, RawArray};
 use crate::report;
 use crate::settings::PivotingArgument;
 use crate::solve::{CheckedSystem, Sides, SystemKind, bands, columns, fixed_size};
-use crate::status::Outcome;
+use crate::status::CallResult;
 use bandsolve::{Report, Result};
-use bandsolve_gpu::{Device, DeviceSlice, DeviceSliceMut, DeviceVec, Element, Matrix, Solver};
+use bandsolve_gpu::{Device, DeviceMatrix, DeviceScalar, DeviceSlice, DeviceSliceMut, DeviceSolver, DeviceVec};
 use core::ffi::c_void;
 use core::slice;
-use handle::{Kept, handle};
+use handle::{KeptSolver, handle};
 
 /// Where a function works, as C says it.
 #[derive(Debug, Clone, Copy)]
@@ -42,7 +42,7 @@ impl DeviceCall<'_> {
     ///
     /// # Safety
     /// `at` is null or an open device, and a stream of it, which nobody closes meanwhile.
-    unsafe fn new<T: Element>(at: At, p: PivotingArgument, kind: SystemKind, n_rhs: i64) -> Outcome<Self> {
+    unsafe fn new<T: DeviceScalar>(at: At, p: PivotingArgument, kind: SystemKind, n_rhs: i64) -> CallResult<Self> {
         report::clear();
         // SAFETY: the caller's promise.
         let handle = unsafe { handle(at.device)? };
@@ -56,26 +56,31 @@ impl DeviceCall<'_> {
     }
 
     /// A solver for as many right-hand sides, one that is kept if there is one.
-    fn solver<T: Element>(&self, n_rhs: usize) -> Outcome<Box<Kept<T>>> {
+    fn solver<T: DeviceScalar>(&self, n_rhs: usize) -> CallResult<Box<KeptSolver<T>>> {
         if let Some(kept) = self.handle.take(self.stream, &self.system.plan, n_rhs) {
             return Ok(kept);
         }
-        let solver = Solver::new(&self.device, &self.system.plan, n_rhs)?;
+        let solver = DeviceSolver::new(&self.device, &self.system.plan, n_rhs)?;
         let (plan, copy) = (self.system.plan.clone(), self.device.zeros(0)?);
-        Ok(Box::new(Kept { stream: self.stream, plan, solver, copy }))
+        Ok(Box::new(KeptSolver { stream: self.stream, plan, solver, copy }))
     }
 
     /// Solves for dense right-hand sides with a matrix that lies at `places`.
     ///
     /// # Safety
     /// Pointers that are not null point to what the sizes say, on the device, for this call alone where it writes.
-    unsafe fn solve<T: Element>(&self, a: Matrix<'_, T>, places: &[Place], sides: Sides<T>) -> Outcome {
+    unsafe fn solve<T: DeviceScalar>(
+        &self,
+        a: DeviceMatrix<'_, T>,
+        places: &[ArgumentPlace],
+        sides: Sides<T>,
+    ) -> CallResult {
         let sides = columns(&self.system, places, &sides)?;
         if self.system.rhs_len == 0 {
             return Ok(());
         }
         let mut kept = self.solver::<T>(self.system.n_rhs)?;
-        let Kept { solver, copy, .. } = &mut *kept;
+        let KeptSolver { solver, copy, .. } = &mut *kept;
         // SAFETY: the caller's promise.
         let solved = unsafe { apart(&self.device, &sides, copy, |rhs, x| solver.solve(a, rhs, x)) };
         self.handle.keep(kept);
@@ -88,9 +93,9 @@ impl DeviceCall<'_> {
 ///
 /// # Safety
 /// As [`DeviceCall::solve`].
-unsafe fn apart<T: Element>(
+unsafe fn apart<T: DeviceScalar>(
     device: &Device,
-    [rhs, x]: &[Array<T>; 2],
+    [rhs, x]: &[RawArray<T>; 2],
     copy: &mut DeviceVec<T>,
     solve: impl FnOnce(DeviceSlice<'_, T>, DeviceSliceMut<'_, T>) -> Result<Report>,
 ) -> Result<Report> {
@@ -111,13 +116,13 @@ unsafe fn apart<T: Element>(
 ///
 /// # Safety
 /// `device` is null or open, `out` is null or may be written.
-pub(crate) unsafe fn no_buffer<T: Element>(
+pub(crate) unsafe fn no_buffer<T: DeviceScalar>(
     device: bandsolve_gpu_device_t,
     p: PivotingArgument,
     kind: SystemKind,
     n_rhs: i64,
     out: *mut usize,
-) -> Outcome {
+) -> CallResult {
     // SAFETY: the caller's promise.
     unsafe {
         handle(device)?;
@@ -130,19 +135,19 @@ pub(crate) unsafe fn no_buffer<T: Element>(
 /// # Safety
 /// `at` as for [`DeviceCall::new`]; pointers that are not null point to what the sizes say, on the device, for this call alone where it
 /// writes.
-pub(crate) unsafe fn three<T: Element>(
+pub(crate) unsafe fn three<T: DeviceScalar>(
     at: At,
     p: PivotingArgument,
     kind: SystemKind,
     matrix: [*const T; 3],
     sides: Sides<T>,
-) -> Outcome {
+) -> CallResult {
     // SAFETY: the caller's promise.
     unsafe {
         let job = DeviceCall::new::<T>(at, p, kind, sides.n_rhs)?;
         let (arrays, places) = bands(matrix, job.system.matrix_len)?;
         let [sub, diag, sup] = arrays.each_ref().map(|array| array.read_on(&job.device));
-        job.solve(Matrix::tridiagonal(sub, diag, sup), &places, sides)
+        job.solve(DeviceMatrix::tridiagonal(sub, diag, sup), &places, sides)
     }
 }
 
@@ -150,17 +155,17 @@ pub(crate) unsafe fn three<T: Element>(
 ///
 /// # Safety
 /// As [`three`].
-pub(crate) unsafe fn banded<T: Element>(
+pub(crate) unsafe fn banded<T: DeviceScalar>(
     at: At,
     p: PivotingArgument,
     kind: SystemKind,
     bands: *const T,
     sides: Sides<T>,
-) -> Outcome {
+) -> CallResult {
     // SAFETY: the caller's promise.
     unsafe {
         let job = DeviceCall::new::<T>(at, p, kind, sides.n_rhs)?;
-        let array = Array::new("bands", bands, job.system.matrix_len)?;
-        job.solve(Matrix::diagonals(array.read_on(&job.device)), slice::from_ref(&array.place()), sides)
+        let array = RawArray::new("bands", bands, job.system.matrix_len)?;
+        job.solve(DeviceMatrix::diagonals(array.read_on(&job.device)), slice::from_ref(&array.place()), sides)
     }
 }

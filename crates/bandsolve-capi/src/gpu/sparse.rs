@@ -4,12 +4,12 @@ use super::{At, DeviceCall};
 use crate::memory::size;
 use crate::settings::PivotingArgument;
 use crate::solve::SystemKind;
-use crate::sparse::{Arrays, ColumnsMut, SparseColumns, dense_arrays, kept, pruned_arrays};
-use crate::status::Outcome;
+use crate::sparse::{CheckedColumns, SparseColumns, SparseColumnsMut, dense_arrays, kept, pruned_arrays};
+use crate::status::CallResult;
 use bandsolve::Result;
-use bandsolve_gpu::{Device, DeviceCsc, DeviceCscMut, Element, Matrix, Solver};
+use bandsolve_gpu::{Device, DeviceCsc, DeviceCscMut, DeviceMatrix, DeviceScalar, DeviceSolver};
 
-impl<T: Element> Arrays<T> {
+impl<T: DeviceScalar> CheckedColumns<T> {
     /// As right-hand sides on the device.
     ///
     /// # Safety
@@ -38,14 +38,14 @@ impl<T: Element> Arrays<T> {
 ///
 /// # Safety
 /// As [`three`](super::three).
-pub(crate) unsafe fn to_dense<T: Element>(
+pub(crate) unsafe fn to_dense<T: DeviceScalar>(
     at: At,
     p: PivotingArgument,
     (n, n_rhs): (i64, i64),
     matrix: [*const T; 3],
     rhs: SparseColumns<T>,
     x: *mut T,
-) -> Outcome {
+) -> CallResult {
     // SAFETY: the caller's promise.
     unsafe {
         let job = DeviceCall::new::<T>(at, p, SystemKind::Tridiagonal { n, periodic: false }, n_rhs)?;
@@ -56,7 +56,7 @@ pub(crate) unsafe fn to_dense<T: Element>(
         let [sub, diag, sup] = matrix.each_ref().map(|array| array.read_on(&job.device));
         let (rhs, x) = (rhs.rhs_on(&job.device)?, x.write_on(&job.device));
         let mut solver = job.solver::<T>(job.system.n_rhs)?;
-        let solved = solver.solver.solve_sparse(Matrix::tridiagonal(sub, diag, sup), rhs, x);
+        let solved = solver.solver.solve_sparse(DeviceMatrix::tridiagonal(sub, diag, sup), rhs, x);
         job.handle.keep(solver);
         kept(solved, &job.system)
     }
@@ -66,14 +66,14 @@ pub(crate) unsafe fn to_dense<T: Element>(
 ///
 /// # Safety
 /// As [`three`](super::three).
-pub(crate) unsafe fn to_sparse<T: Element>(
+pub(crate) unsafe fn to_sparse<T: DeviceScalar>(
     at: At,
     p: PivotingArgument,
     (n, n_rhs): (i64, i64),
     matrix: [*const T; 3],
     rhs: SparseColumns<T>,
-    result: ColumnsMut<T>,
-) -> Outcome {
+    result: SparseColumnsMut<T>,
+) -> CallResult {
     // SAFETY: the caller's promise.
     unsafe {
         // X is never there as a whole, so its size does not count.
@@ -85,8 +85,8 @@ pub(crate) unsafe fn to_sparse<T: Element>(
         }
         let [sub, diag, sup] = matrix.each_ref().map(|array| array.read_on(&job.device));
         let (rhs, result) = (rhs.rhs_on(&job.device)?, result.result_on(&job.device)?);
-        let mut solver = job.solver::<T>(columns.min(Solver::<T>::pruned_together(rows)))?;
-        let solved = solver.solver.solve_pruned(Matrix::tridiagonal(sub, diag, sup), rhs, result);
+        let mut solver = job.solver::<T>(columns.min(DeviceSolver::<T>::pruned_together(rows)))?;
+        let solved = solver.solver.solve_pruned(DeviceMatrix::tridiagonal(sub, diag, sup), rhs, result);
         job.handle.keep(solver);
         kept(solved, &job.system)
     }

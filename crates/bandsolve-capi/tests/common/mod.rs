@@ -4,7 +4,7 @@
 
 use bandsolve::{Complex32, Complex64, RealScalar, Scalar};
 use bandsolve_capi::*;
-use bandsolve_gallery::oracle::Rows;
+use bandsolve_gallery::oracle::MatrixRows;
 use bandsolve_gallery::{Random, random_vec};
 use core::ffi::{CStr, c_void};
 
@@ -259,7 +259,7 @@ impl<T: Api> System<T> {
     }
 }
 
-impl<T: Api> Rows<T> for System<T> {
+impl<T: Api> MatrixRows<T> for System<T> {
     fn n(&self) -> usize {
         self.family.rows(self.n)
     }

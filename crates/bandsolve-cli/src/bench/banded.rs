@@ -1,11 +1,11 @@
 //! `bandsolve bench banded`: one banded system, by partitions on threads, beside `gbsv`.
 
-use super::contest::{self, Contestant, Solve};
-use super::dots::{Chart, Panel};
-use super::machine::Machine;
+use super::contest::{self, Contestant, TimedSolve};
+use super::dots::{DotChart, DotPanel};
+use super::machine::MachineFacts;
 use super::results::{self, Results};
 use super::sheet::{self, Sheet};
-use super::{BenchRow, Repair, compare, show};
+use super::{BenchRow, RepairCounts, compare, show};
 use crate::args::{BenchBandedArgs, RealDtype};
 use crate::exit::Failure;
 use crate::memory::affordable;
@@ -29,7 +29,7 @@ pub fn run(args: &BenchBandedArgs) -> Result<(), Failure> {
     let measure = &args.measure;
     let taken = results::taken(measure)?;
     let threads = super::threads(&args.threads)?;
-    let (machine, peers) = (Machine::here(), Peer::all());
+    let (machine, peers) = (MachineFacts::here(), Peer::all());
     report::print_beside(&machine.text(Some(&peers)), taken)?;
     let (mut rows, mut sheets, mut panels) = (Vec::new(), Vec::new(), Vec::new());
     let bar = progress::parts("system", args.half_bandwidths.len() * args.rhs.len() * args.dtype.len());
@@ -46,7 +46,7 @@ pub fn run(args: &BenchBandedArgs) -> Result<(), Failure> {
         show(&sheet.text(), taken, &bar)?;
         let facts = json!({ "n": case.n, "half_bandwidth": half, "n_rhs": n_rhs, "dtype": name, "data": case.data() });
         rows.extend(found.iter().map(|row| row.json(&facts)));
-        panels.push(Panel::of(
+        panels.push(DotPanel::of(
             format!("{half} diagonals a side, n = {}, {n_rhs} rhs, {name}", case.n),
             &found,
             epsilon,
@@ -55,7 +55,7 @@ pub fn run(args: &BenchBandedArgs) -> Result<(), Failure> {
     }
     let data = if args.dominant { "dominant" } else { "random" };
     let title = format!("Time of one banded system, {data} data, factoring and solving: ns per row");
-    let chart = Chart { title, machine: machine.summary(), across: 3, kinds: vec![data], panels };
+    let chart = DotChart { title, machine: machine.summary(), across: 3, kinds: vec![data], panels };
     Results::here("banded", &machine, Some(&peers), rows, sheets).write(measure, || Some(chart.draw()))
 }
 
@@ -78,7 +78,7 @@ struct BandCase {
 
 /// One way of ours to solve it.
 #[derive(Debug, Clone, Copy)]
-struct Own {
+struct OwnBand {
     name: &'static str,
     method: Method,
     op: Op,
@@ -86,18 +86,23 @@ struct Own {
     verify: bool,
 }
 
-impl Own {
-    const SPIKE: Own =
-        Own { name: "spike", method: Method::Spike, op: Op::Plain, pivoting: Pivoting::ScaledPartial, verify: true };
-    const ALL: [Own; 8] = [
-        Own { name: "rpts", method: Method::Rpts, ..Own::SPIKE },
-        Own { name: "rpts unverified", method: Method::Rpts, verify: false, ..Own::SPIKE },
-        Own::SPIKE,
-        Own { name: "spike unverified", verify: false, ..Own::SPIKE },
-        Own { name: "spike transposed", op: Op::Transpose, ..Own::SPIKE },
-        Own { name: "spike without pivoting", pivoting: Pivoting::None, ..Own::SPIKE },
-        Own { name: "pivoted", method: Method::Pivoted, ..Own::SPIKE },
-        Own { name: "auto", method: Method::Auto, ..Own::SPIKE },
+impl OwnBand {
+    const SPIKE: OwnBand = OwnBand {
+        name: "spike",
+        method: Method::Spike,
+        op: Op::Plain,
+        pivoting: Pivoting::ScaledPartial,
+        verify: true,
+    };
+    const ALL: [OwnBand; 8] = [
+        OwnBand { name: "rpts", method: Method::Rpts, ..OwnBand::SPIKE },
+        OwnBand { name: "rpts unverified", method: Method::Rpts, verify: false, ..OwnBand::SPIKE },
+        OwnBand::SPIKE,
+        OwnBand { name: "spike unverified", verify: false, ..OwnBand::SPIKE },
+        OwnBand { name: "spike transposed", op: Op::Transpose, ..OwnBand::SPIKE },
+        OwnBand { name: "spike without pivoting", pivoting: Pivoting::None, ..OwnBand::SPIKE },
+        OwnBand { name: "pivoted", method: Method::Pivoted, ..OwnBand::SPIKE },
+        OwnBand { name: "auto", method: Method::Auto, ..OwnBand::SPIKE },
     ];
 }
 
@@ -134,14 +139,14 @@ impl BandCase {
         let copy = if peers.is_empty() { 0 } else { n * (3 * self.half + 1) };
         let mut work =
             BandMemory { x: rhs.clone(), bands: vec![T::ZERO; copy], pivots: vec![0; n], op: Op::Plain, report: None };
-        let mut contestants: Vec<_> = Own::ALL
+        let mut contestants: Vec<_> = OwnBand::ALL
             .iter()
             .filter(|own| own.method.solves(a.shape()))
             .flat_map(|own| threads.iter().map(move |threads| (*own, *threads)))
             .map(|(own, threads)| ours(own, threads, &a, &rhs))
             .collect();
         contestants.extend(peers.iter().filter_map(|peer| self.theirs(peer, &a, &rhs)));
-        let check = |work: &BandMemory<T>| (backward_error(&a, &rhs, work), work.report.as_ref().map(Repair::of));
+        let check = |work: &BandMemory<T>| (backward_error(&a, &rhs, work), work.report.as_ref().map(RepairCounts::of));
         let mut rows = contest::run(&mut contestants, n, budget, &mut work, check);
         compare(&mut rows);
         rows
@@ -154,7 +159,7 @@ impl BandCase {
         rhs: &'a [T],
     ) -> Option<Contestant<'a, BandMemory<T>>> {
         let (routine, n, half) = (peer.gbsv::<T>()?, self.n, self.half);
-        let solve: Solve<'a, BandMemory<T>> = Box::new(move |work| {
+        let solve: TimedSolve<'a, BandMemory<T>> = Box::new(move |work| {
             work.x.copy_from_slice(rhs);
             (work.op, work.report) = (Op::Plain, None);
             for (j, column) in work.bands.chunks_exact_mut(3 * half + 1).enumerate() {
@@ -173,14 +178,14 @@ impl BandCase {
 }
 
 fn ours<'a, T: PeerScalar>(
-    own: Own,
+    own: OwnBand,
     threads: usize,
     a: &'a Banded<'a, T>,
     rhs: &'a [T],
 ) -> Contestant<'a, BandMemory<T>> {
     let plan = Plan::once(a.shape()).method(own.method).pivoting(own.pivoting).threads(threads).verify(own.verify);
     let (mut memory, n_rhs) = (None, rhs.len() / a.n());
-    let solve: Solve<'a, BandMemory<T>> = Box::new(move |work| {
+    let solve: TimedSolve<'a, BandMemory<T>> = Box::new(move |work| {
         let started = Instant::now();
         let factor = plan.factor(a).map_err(|e| e.to_string())?;
         // Only the first time, which is not measured.

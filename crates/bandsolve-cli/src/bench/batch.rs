@@ -1,15 +1,15 @@
 //! `bandsolve bench batch`: many small systems, in both layouts.
 
-use super::contest::{self, Budget, Contestant, Solve};
-use super::dots::{Chart, Panel};
-use super::machine::Machine;
+use super::contest::{self, Budget, Contestant, TimedSolve};
+use super::dots::{DotChart, DotPanel};
+use super::machine::MachineFacts;
 use super::results::{self, Results};
 use super::sheet::{self, Sheet};
-use super::{BenchRow, Repair, compare, show};
+use super::{BenchRow, RepairCounts, compare, show};
 use crate::args::{BenchBatchArgs, RealDtype};
 use crate::exit::Failure;
 use crate::memory::affordable;
-use crate::peers::{Arrays, Peer, PeerScalar, Solver};
+use crate::peers::{Peer, PeerArrays, PeerScalar, PeerSolver};
 use crate::progress;
 use crate::report;
 use bandsolve::{Factor, Layout, Plan, Report, Scalar, TridiagonalBatch};
@@ -25,7 +25,7 @@ pub fn run(args: &BenchBatchArgs) -> Result<(), Failure> {
     let taken = results::taken(&args.measure)?;
     let threads = super::threads(&args.threads)?;
     affordable(&[args.count, args.n, 15], 8).map_err(|why| Failure::Usage(format!("--count, --n: {why}")))?;
-    let (machine, peers) = (Machine::here(), Peer::all());
+    let (machine, peers) = (MachineFacts::here(), Peer::all());
     let budget = super::budget(&args.measure);
     report::print_beside(&machine.text(Some(&peers)), taken)?;
     let (mut lines, mut sheets, mut panels) = (Vec::new(), Vec::new(), Vec::new());
@@ -43,11 +43,11 @@ pub fn run(args: &BenchBatchArgs) -> Result<(), Failure> {
             show(&sheet.text(), taken, &bar)?;
             let facts = json!({ "count": args.count, "n": args.n, "dtype": dtype.to_string(), "layout": name });
             lines.extend(rows.iter().map(|row| row.json(&facts)));
-            panels.push(Panel::of(sheet.title.clone(), &rows, epsilon));
+            panels.push(DotPanel::of(sheet.title.clone(), &rows, epsilon));
             sheets.push(sheet);
         }
     }
-    let chart = Chart {
+    let chart = DotChart {
         title: "Time of a batch, factoring and solving: ns per row".into(),
         machine: machine.summary(),
         across: 2,
@@ -79,13 +79,13 @@ fn measure<T: PeerScalar>(
     // LAPACK has no interleaved systems.
     for peer in peers.iter().filter(|_| layout == Layout::Contiguous) {
         if let Some(routine) = peer.gtsv::<T>() {
-            let solve: Solve<_> = Box::new(move |work| foreign(numbers, n, routine, work));
+            let solve: TimedSolve<_> = Box::new(move |work| foreign(numbers, n, routine, work));
             contestants.push(Contestant { name: format!("{} gtsv", peer.name), threads: 1, solve });
         }
     }
     let check = |work: &BatchMemory<T>| {
         let x = if work.foreign { &work.copies[3] } else { &work.x };
-        (Some(backward_error(&a, rhs, x)), work.report.as_ref().map(Repair::of))
+        (Some(backward_error(&a, rhs, x)), work.report.as_ref().map(RepairCounts::of))
     };
     let mut rows = contest::run(&mut contestants, count * n, budget, &mut work, check);
     compare(&mut rows);
@@ -112,7 +112,11 @@ pub fn backward_error<T: Scalar>(a: &TridiagonalBatch<'_, T>, rhs: &[T], x: &[T]
 }
 
 /// Factors and solves the batch.
-fn ours<'a, T: PeerScalar>(a: &'a TridiagonalBatch<'a, T>, rhs: &'a [T], threads: usize) -> Solve<'a, BatchMemory<T>> {
+fn ours<'a, T: PeerScalar>(
+    a: &'a TridiagonalBatch<'a, T>,
+    rhs: &'a [T],
+    threads: usize,
+) -> TimedSolve<'a, BatchMemory<T>> {
     let plan = Plan::new(a.shape()).threads(threads);
     Box::new(move |work| {
         let started = Instant::now();
@@ -128,7 +132,7 @@ fn ours<'a, T: PeerScalar>(a: &'a TridiagonalBatch<'a, T>, rhs: &'a [T], threads
 fn foreign<T: PeerScalar>(
     numbers: &[Vec<T>; 4],
     n: usize,
-    routine: Solver<'_, T>,
+    routine: PeerSolver<'_, T>,
     work: &mut BatchMemory<T>,
 ) -> Result<Duration, String> {
     for (copy, original) in work.copies.iter_mut().zip(numbers) {
@@ -138,7 +142,7 @@ fn foreign<T: PeerScalar>(
     let systems = sub.chunks_mut(n).zip(diag.chunks_mut(n)).zip(sup.chunks_mut(n).zip(rhs.chunks_mut(n)));
     let started = Instant::now();
     for ((sub, diag), (sup, rhs)) in systems {
-        let arrays = Arrays { sub: &mut sub[1..], diag, sup: &mut sup[..n - 1], rhs };
+        let arrays = PeerArrays { sub: &mut sub[1..], diag, sup: &mut sup[..n - 1], rhs };
         routine.solve(arrays).map_err(|info| format!("info {info}"))?;
     }
     let time = started.elapsed();

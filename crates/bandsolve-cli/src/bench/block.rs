@@ -1,15 +1,15 @@
 //! `bandsolve bench block`: dense-block systems by BCYCLIC and block SPIKE beside banded LU, ours and other people's.
 
-use super::contest::{self, Budget, Contestant, Solve};
-use super::dots::{Chart, Panel};
-use super::machine::Machine;
+use super::contest::{self, Budget, Contestant, TimedSolve};
+use super::dots::{DotChart, DotPanel};
+use super::machine::MachineFacts;
 use super::results::{self, Results};
-use super::sheet::{BACKWARD, Column, Line, SOLVER, Sheet, THREADS, column};
-use super::{BenchRow, Repair, ratio, show};
+use super::sheet::{BACKWARD, Line, SOLVER, Sheet, SheetColumn, THREADS, column};
+use super::{BenchRow, RepairCounts, ratio, show};
 use crate::args::BenchBlockArgs;
 use crate::exit::Failure;
 use crate::memory::affordable;
-use crate::peers::{BandLu, Peer};
+use crate::peers::{Peer, PeerBandLu};
 use crate::progress;
 use crate::report;
 use bandsolve::dyn_stack::{PodBuffer, PodStack};
@@ -30,7 +30,7 @@ pub fn run(args: &BenchBlockArgs) -> Result<(), Failure> {
     let threads = super::threads(&args.threads)?;
     let quick = args.measure.quick;
     let blocks = args.blocks.clone().unwrap_or_else(|| if quick { vec![16, 32] } else { vec![16, 32, 64, 128, 256] });
-    let (machine, peers) = (Machine::here(), Peer::all());
+    let (machine, peers) = (MachineFacts::here(), Peer::all());
     report::print_beside(&machine.text(Some(&peers)), taken)?;
     let (mut lines, mut sheets, mut panels) = (Vec::new(), Vec::new(), Vec::new());
     let bar = progress::parts("contest", 2 * blocks.len());
@@ -41,34 +41,34 @@ pub fn run(args: &BenchBlockArgs) -> Result<(), Failure> {
         affordable(&[rows, block, block, 20], 8).map_err(|why| Failure::Usage(format!("--blocks, --n: {why}")))?;
         let system = RandomBlocks::new(rows, block, args.shift);
         let budget = super::budget(&args.measure);
-        for part in [Part::Both, Part::Solve] {
+        for part in [BlockPart::Both, BlockPart::TimedSolve] {
             let rows = system.contest(part, &threads, budget, &peers);
             let sheet = system.sheet(part, &rows);
             show(&sheet.text(), taken, &bar)?;
             lines.extend(system.json(part, &rows));
             // A product is no solver.
             let solvers: Vec<BenchRow> = rows.into_iter().filter(|row| row.solver != PRODUCT).collect();
-            panels.push(Panel::of(format!("blocks of {block}, {}", part.words()), &solvers, f64::EPSILON));
+            panels.push(DotPanel::of(format!("blocks of {block}, {}", part.words()), &solvers, f64::EPSILON));
             sheets.push(sheet);
         }
     }
     let title = "Time of one block tridiagonal system, one right-hand side, f64: ns per row".into();
-    let chart = Chart { title, machine: machine.summary(), across: 2, kinds: vec!["random"], panels };
+    let chart = DotChart { title, machine: machine.summary(), across: 2, kinds: vec!["random"], panels };
     Results::here("block", &machine, Some(&peers), lines, sheets).write(&args.measure, || Some(chart.draw()))
 }
 
 /// What is timed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Part {
+enum BlockPart {
     /// Factor and solve.
     Both,
     /// Solve, with stored factors.
-    Solve,
+    TimedSolve,
 }
 
-impl Part {
+impl BlockPart {
     fn words(self) -> &'static str {
-        if self == Part::Both { "factor and solve" } else { "solve, factors stored" }
+        if self == BlockPart::Both { "factor and solve" } else { "solve, factors stored" }
     }
 }
 
@@ -103,7 +103,7 @@ impl RandomBlocks {
         Self { a, blocks, rhs }
     }
 
-    fn contest(&self, part: Part, threads: &[usize], budget: Budget, peers: &[Peer]) -> Vec<BenchRow> {
+    fn contest(&self, part: BlockPart, threads: &[usize], budget: Budget, peers: &[Peer]) -> Vec<BenchRow> {
         let mut contestants = Vec::new();
         for method in METHODS.into_iter().filter(|method| method.solves(self.a.shape())) {
             for &threads in threads {
@@ -113,17 +113,18 @@ impl RandomBlocks {
         }
         for peer in peers {
             let Some(routine) = peer.band_lu() else { continue };
-            let name = format!("{} gb{}", peer.name, if part == Part::Both { "sv" } else { "trs" });
+            let name = format!("{} gb{}", peer.name, if part == BlockPart::Both { "sv" } else { "trs" });
             if let Some(solve) = self.foreign(routine, part) {
                 contestants.push(Contestant { name, threads: 1, solve });
             }
         }
-        if part == Part::Solve {
+        if part == BlockPart::TimedSolve {
             let threads = threads.iter().copied().max().unwrap_or(1);
             contestants.push(Contestant { name: PRODUCT.into(), threads, solve: self.product() });
         }
         let mut work = BlockMemory { x: self.rhs.clone(), report: None };
-        let check = |work: &BlockMemory| (Some(self.backward_error(&work.x)), work.report.as_ref().map(Repair::of));
+        let check =
+            |work: &BlockMemory| (Some(self.backward_error(&work.x)), work.report.as_ref().map(RepairCounts::of));
         let mut rows = contest::run(&mut contestants, self.a.n(), budget, &mut work, check);
         // It is no answer.
         rows.iter_mut().filter(|row| row.solver == PRODUCT).for_each(|row| row.backward_error = None);
@@ -131,8 +132,8 @@ impl RandomBlocks {
     }
 
     /// Factors and solves, or solves with factors made beforehand.
-    fn ours(&self, method: Method, threads: usize, part: Part) -> Solve<'_, BlockMemory> {
-        let once = part == Part::Both;
+    fn ours(&self, method: Method, threads: usize, part: BlockPart) -> TimedSolve<'_, BlockMemory> {
+        let once = part == BlockPart::Both;
         let plan = if once { Plan::once(self.a.shape()) } else { Plan::new(self.a.shape()) };
         let plan = plan.method(method).threads(threads);
         if once {
@@ -161,9 +162,9 @@ impl RandomBlocks {
     }
 
     /// A peer's banded LU of the same matrix; `None` if it lacks the routine.
-    fn foreign<'a>(&'a self, routine: BandLu<'a>, part: Part) -> Option<Solve<'a, BlockMemory>> {
+    fn foreign<'a>(&'a self, routine: PeerBandLu<'a>, part: BlockPart) -> Option<TimedSolve<'a, BlockMemory>> {
         let (mut band, mut factored) = (Vec::new(), false);
-        if part == Part::Solve && !routine.can_solve_alone() {
+        if part == BlockPart::TimedSolve && !routine.can_solve_alone() {
             return None;
         }
         let (n, half) = (self.a.n(), 2 * self.a.block() - 1);
@@ -171,11 +172,11 @@ impl RandomBlocks {
         Some(Box::new(move |work| {
             work.x.copy_from_slice(&self.rhs);
             work.report = None;
-            if part == Part::Both || !factored {
+            if part == BlockPart::Both || !factored {
                 band = self.band();
             }
             let started = Instant::now();
-            let done = if part == Part::Solve && factored {
+            let done = if part == BlockPart::TimedSolve && factored {
                 routine.solve(half, &band, &exchanges, &mut work.x)
             } else {
                 routine.factor_and_solve(half, &mut band, &mut exchanges, &mut work.x)
@@ -207,7 +208,7 @@ impl RandomBlocks {
     }
 
     /// The product A·x, which reads all blocks once: what the memory bus can do.
-    fn product(&self) -> Solve<'_, BlockMemory> {
+    fn product(&self) -> TimedSolve<'_, BlockMemory> {
         let mut y = self.rhs.clone();
         Box::new(move |work| {
             let started = Instant::now();
@@ -241,10 +242,10 @@ impl RandomBlocks {
         Some(blocks * b * n)
     }
 
-    fn sheet(&self, part: Part, rows: &[BenchRow]) -> Sheet {
+    fn sheet(&self, part: BlockPart, rows: &[BenchRow]) -> Sheet {
         let (b, count) = (self.a.block(), self.a.block_rows());
         let columns = vec![
-            Column { width: 16, ..SOLVER },
+            SheetColumn { width: 16, ..SOLVER },
             THREADS,
             column("ms", 10, "median time of the whole system, in milliseconds"),
             column("min", 10, "the same of the fastest repetition"),
@@ -263,9 +264,9 @@ impl RandomBlocks {
         }
     }
 
-    fn line(&self, part: Part, rows: &[BenchRow], row: &BenchRow) -> Line {
+    fn line(&self, part: BlockPart, rows: &[BenchRow], row: &BenchRow) -> Line {
         let ms = |ns_per_row: f64| format!("{:.3}", ns_per_row * self.a.n() as f64 * 1e-6);
-        let rate = self.words(&row.solver).filter(|_| part == Part::Solve);
+        let rate = self.words(&row.solver).filter(|_| part == BlockPart::TimedSolve);
         let rate = rate.map(|words| 8.0 * words / row.ns_per_row / self.a.n() as f64);
         Line {
             cells: vec![
@@ -281,8 +282,8 @@ impl RandomBlocks {
         }
     }
 
-    fn json(&self, part: Part, rows: &[BenchRow]) -> Vec<Value> {
-        let part = if part == Part::Both { "factor and solve" } else { "solve" };
+    fn json(&self, part: BlockPart, rows: &[BenchRow]) -> Vec<Value> {
+        let part = if part == BlockPart::Both { "factor and solve" } else { "solve" };
         let facts = json!({ "part": part, "n": self.a.n(), "block": self.a.block() });
         let row = |row: &BenchRow| {
             let mut json = row.json(&facts);
@@ -326,7 +327,7 @@ mod tests {
     #[test]
     fn peers_and_we_solve_the_same_system() {
         let system = RandomBlocks::new(5, 4, 2.0);
-        for part in [Part::Both, Part::Solve] {
+        for part in [BlockPart::Both, BlockPart::TimedSolve] {
             let rows = system.contest(part, &[1, 2], Budget { seconds: 0.0, min_rounds: 1 }, &Peer::all());
             for row in rows.iter().filter(|row| row.solver != PRODUCT) {
                 assert!(row.error.is_none() && row.backward_error.unwrap() < 1e-14, "{row:?}");

@@ -1,6 +1,6 @@
 //! Solvers that take turns within a budget of time.
 
-use super::{BenchRow, Repair};
+use super::{BenchRow, RepairCounts};
 use std::time::{Duration, Instant};
 
 /// A solver that is measured.
@@ -10,11 +10,11 @@ pub struct Contestant<'a, W> {
     /// Threads it uses.
     pub threads: usize,
     /// Restores what it overwrites, then solves once; returns the time of the second part only.
-    pub solve: Solve<'a, W>,
+    pub solve: TimedSolve<'a, W>,
 }
 
 /// One repetition in the memory `W` that all solvers share.
-pub type Solve<'a, W> = Box<dyn FnMut(&mut W) -> Result<Duration, String> + 'a>;
+pub type TimedSolve<'a, W> = Box<dyn FnMut(&mut W) -> Result<Duration, String> + 'a>;
 
 /// How long a contest lasts.
 #[derive(Debug, Clone, Copy)]
@@ -35,7 +35,7 @@ pub fn run<W>(
     rows: usize,
     budget: Budget,
     work: &mut W,
-    check: impl Fn(&W) -> Verdict,
+    check: impl Fn(&W) -> MeasuredAnswer,
 ) -> Vec<BenchRow> {
     let mut records: Vec<Record> = contestants
         .iter_mut()
@@ -56,12 +56,12 @@ pub fn run<W>(
 }
 
 /// How good an answer is, and what it took; nothing where that is not known.
-pub type Verdict = (Option<f64>, Option<Repair>);
+pub type MeasuredAnswer = (Option<f64>, Option<RepairCounts>);
 
 #[derive(Debug, Default)]
 struct Record {
     times: Vec<Duration>,
-    verdict: Verdict,
+    verdict: MeasuredAnswer,
     error: Option<String>,
 }
 

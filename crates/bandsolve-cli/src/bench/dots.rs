@@ -17,7 +17,7 @@ const HEAD: f64 = 84.0;
 const ACCEPTED: f64 = 64.0;
 
 /// What is drawn.
-pub struct Chart {
+pub struct DotChart {
     pub title: String,
     /// What is said below the title.
     pub machine: String,
@@ -25,11 +25,11 @@ pub struct Chart {
     pub kinds: Vec<&'static str>,
     /// How many panels stand side by side.
     pub across: usize,
-    pub panels: Vec<Panel>,
+    pub panels: Vec<DotPanel>,
 }
 
 /// One system, or systems that differ in the kind of their data.
-pub struct Panel {
+pub struct DotPanel {
     pub title: String,
     pub dots: Vec<Dot>,
 }
@@ -67,14 +67,14 @@ impl Dot {
     }
 }
 
-impl Panel {
+impl DotPanel {
     /// Of a contest with one kind of data.
-    pub fn of(title: String, rows: &[BenchRow], epsilon: f64) -> Panel {
-        Panel { title, dots: rows.iter().map(|row| Dot::of(row, 0, epsilon)).collect() }
+    pub fn of(title: String, rows: &[BenchRow], epsilon: f64) -> DotPanel {
+        DotPanel { title, dots: rows.iter().map(|row| Dot::of(row, 0, epsilon)).collect() }
     }
 }
 
-impl Chart {
+impl DotChart {
     /// Draws the panels.
     pub fn draw(&self) -> Picture {
         let dots = || self.panels.iter().flat_map(|panel| &panel.dots);

@@ -21,7 +21,7 @@ const READING: [&str; 2] = [
 ];
 
 /// What is drawn.
-pub struct Chart {
+pub struct LineChart {
     pub title: String,
     /// What is said below the title.
     pub machine: String,
@@ -58,7 +58,7 @@ struct Axes {
     bytes: Axis,
 }
 
-impl Chart {
+impl LineChart {
     /// Draws the pairs, one below the other.
     pub fn draw(&self) -> Picture {
         let mut svg = Svg::default();

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 /// The machine in a few words.
 #[derive(Debug, Clone)]
-pub struct Machine {
+pub struct MachineFacts {
     cpu: String,
     cores: usize,
     simd: &'static str,
@@ -17,12 +17,12 @@ pub struct Machine {
 /// Assumed where the system does not tell: 32 MiB.
 const DEFAULT_CACHE: usize = 32 << 20;
 
-impl Machine {
+impl MachineFacts {
     /// As the operating system describes it.
-    pub fn here() -> Machine {
+    pub fn here() -> MachineFacts {
         let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
         let model = info.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':'));
-        Machine {
+        MachineFacts {
             cpu: model.map_or(std::env::consts::ARCH.to_string(), |(_, name)| name.trim().to_string()),
             cores: std::thread::available_parallelism().map_or(1, Into::into),
             simd: Simd::detect().name(),

@@ -1,9 +1,9 @@
 //! `bandsolve bench methods`: every method beside LAPACK, on matrices that pivoting makes easy or hard.
 
 use super::distinct;
-use super::dots::{Chart, Dot, Panel};
-use super::machine::Machine;
-use super::sweep::{Sweep, Table};
+use super::dots::{Dot, DotChart, DotPanel};
+use super::machine::MachineFacts;
+use super::sweep::{SizeSweep, Table};
 use super::system::Own;
 use super::{results, sizes, threads};
 use crate::args::{BenchMethodsArgs, named_methods};
@@ -20,14 +20,14 @@ pub fn run(args: &BenchMethodsArgs) -> Result<(), Failure> {
     let taken = results::taken(measure)?;
     let threads = threads(&args.threads)?;
     let usual: &[u32] = if measure.quick { &[10, 12] } else { &[16, 20] };
-    let sweep = Sweep {
+    let sweep = SizeSweep {
         sizes: sizes(args.n.as_deref(), usual),
         dtypes: args.dtype.clone(),
         data: args.data.clone(),
         own: own(args, &threads),
         yardsticks: threads,
         budget: super::budget(measure),
-        machine: Machine::here(),
+        machine: MachineFacts::here(),
         peers: Peer::all(),
     };
     let tables = sweep.run(taken)?;
@@ -35,16 +35,16 @@ pub fn run(args: &BenchMethodsArgs) -> Result<(), Failure> {
 }
 
 /// A panel for each size and number type, kinds of data by colour.
-fn picture(machine: &Machine, tables: &[Table]) -> Picture {
+fn picture(machine: &MachineFacts, tables: &[Table]) -> Picture {
     let kinds = distinct(tables.iter().map(|table| table.data));
     let kind = |table: &Table| kinds.iter().position(|data| *data == table.data).unwrap_or(0);
     let panel = |(n, dtype): &(usize, &'static str)| {
         let of = tables.iter().filter(|table| (table.n, table.dtype) == (*n, *dtype));
         let dots = of.flat_map(|table| table.rows.iter().map(|row| Dot::of(row, kind(table), table.epsilon)));
-        Panel { title: format!("n = {n}, {dtype}"), dots: dots.collect() }
+        DotPanel { title: format!("n = {n}, {dtype}"), dots: dots.collect() }
     };
     let panels = distinct(tables.iter().map(|table| (table.n, table.dtype))).iter().map(panel).collect();
-    Chart {
+    DotChart {
         title: "Time of every method, factoring and solving: ns per row".into(),
         machine: machine.summary(),
         across: 3,

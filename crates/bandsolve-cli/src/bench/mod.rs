@@ -22,8 +22,8 @@ mod yardstick;
 
 use crate::args::{BenchArgs, BenchTable, MeasureArgs, ThreadsArgs};
 use crate::exit::Failure;
-pub use machine::Machine;
-pub use sheet::{Column, Line, Sheet};
+pub use machine::MachineFacts;
+pub use sheet::{Line, Sheet, SheetColumn};
 pub use yardstick::bandwidth as memory_bandwidth;
 
 use crate::report;
@@ -97,21 +97,21 @@ const UNVERIFIED: &str = " unverified";
 
 /// Work beyond a plain solve.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Repair {
+struct RepairCounts {
     refinement_steps: usize,
     fallback: bool,
 }
 
-impl Repair {
-    fn of(report: &bandsolve::Report) -> Repair {
-        Repair { refinement_steps: report.refinement_steps, fallback: report.fallback }
+impl RepairCounts {
+    fn of(report: &bandsolve::Report) -> RepairCounts {
+        RepairCounts { refinement_steps: report.refinement_steps, fallback: report.fallback }
     }
 
     /// What stands behind a line of a table.
     fn note(self) -> &'static str {
         match self {
-            Repair { fallback: true, .. } => "solved again by the pivoted method",
-            Repair { refinement_steps: 1.., .. } => "refined",
+            RepairCounts { fallback: true, .. } => "solved again by the pivoted method",
+            RepairCounts { refinement_steps: 1.., .. } => "refined",
             _ => "",
         }
     }
@@ -127,7 +127,7 @@ struct BenchRow {
     repetitions: usize,
     backward_error: Option<f64>,
     /// What a solver of ours did to reach it.
-    repair: Option<Repair>,
+    repair: Option<RepairCounts>,
     /// Why there is no answer.
     error: Option<String>,
     /// How many times faster than the fastest `gtsv`.

@@ -1,6 +1,6 @@
 //! Results of a benchmark, written as JSON, as a picture, as a page.
 
-use super::machine::Machine;
+use super::machine::MachineFacts;
 use super::sheet::Sheet;
 use crate::args::MeasureArgs;
 use crate::exit::Failure;
@@ -26,7 +26,7 @@ impl Results {
     /// Results of a benchmark that ran on the CPU of this machine.
     pub fn here(
         bench: &'static str,
-        machine: &Machine,
+        machine: &MachineFacts,
         peers: Option<&[Peer]>,
         rows: Vec<Value>,
         sheets: Vec<Sheet>,

@@ -8,14 +8,14 @@ pub struct Sheet {
     /// What was measured.
     pub title: String,
     /// Names begin on the left of the first column; numbers stand on the right of theirs.
-    pub columns: Vec<Column>,
+    pub columns: Vec<SheetColumn>,
     /// A cell for each column.
     pub lines: Vec<Line>,
 }
 
 /// One column.
 #[derive(Debug, Clone)]
-pub struct Column {
+pub struct SheetColumn {
     /// Its heading.
     pub name: &'static str,
     /// Characters that it takes in a terminal.
@@ -34,23 +34,23 @@ pub struct Line {
 }
 
 /// A column.
-pub const fn column(name: &'static str, width: usize, meaning: &'static str) -> Column {
-    Column { name, width, meaning }
+pub const fn column(name: &'static str, width: usize, meaning: &'static str) -> SheetColumn {
+    SheetColumn { name, width, meaning }
 }
 
 /// Columns that many tables have.
-pub const SOLVER: Column = column("solver", 12, "");
+pub const SOLVER: SheetColumn = column("solver", 12, "");
 /// Of our solvers.
-pub const THREADS: Column = column("threads", 7, "how many threads the solver has");
+pub const THREADS: SheetColumn = column("threads", 7, "how many threads the solver has");
 /// How good an answer is.
-pub const BACKWARD: Column =
+pub const BACKWARD: SheetColumn =
     column("backward", 9, "backward error of the answer: how much the system had to change for it to be exact");
 
 impl Sheet {
     /// Of a contest in which `peer` is what others' solvers are called.
     pub(super) fn of(title: String, rows: &[BenchRow], peer: Routine) -> Sheet {
         let columns = vec![
-            Column { width: 22, ..SOLVER },
+            SheetColumn { width: 22, ..SOLVER },
             THREADS,
             column("ns/row", 9, "median time over the number of rows, in nanoseconds"),
             column("min", 9, "the same of the fastest repetition"),
@@ -101,7 +101,7 @@ pub enum Routine {
 }
 
 impl Routine {
-    fn column(self) -> Column {
+    fn column(self) -> SheetColumn {
         match self {
             Routine::Gtsv => column("x gtsv", 8, "how many times faster than the fastest gtsv of another library"),
             Routine::Gbsv => column("x gbsv", 8, "how many times faster than the fastest gbsv of another library"),

@@ -1,11 +1,11 @@
 //! `bandsolve bench sparse`: tridiagonal systems with sparse right-hand sides, skipped where they are zero or written out.
 
-use super::contest::{self, Contestant, Solve};
-use super::dots::{Chart, Panel};
-use super::machine::Machine;
+use super::contest::{self, Contestant, TimedSolve};
+use super::dots::{DotChart, DotPanel};
+use super::machine::MachineFacts;
 use super::results::{self, Results};
 use super::sheet::{BACKWARD, Line, SOLVER, Sheet, THREADS, column};
-use super::{BenchRow, Repair, ratio, show};
+use super::{BenchRow, RepairCounts, ratio, show};
 use crate::args::BenchSparseArgs;
 use crate::exit::Failure;
 use crate::io;
@@ -37,7 +37,7 @@ pub fn run(args: &BenchSparseArgs) -> Result<(), Failure> {
             args.entries.iter().map(random).collect::<Result<_, _>>()?
         }
     };
-    let machine = Machine::here();
+    let machine = MachineFacts::here();
     report::print_beside(&machine.text(None), taken)?;
     let (mut found, mut sheets, mut panels) = (Vec::new(), Vec::new(), Vec::new());
     let bar = progress::parts("case", cases.len());
@@ -47,12 +47,12 @@ pub fn run(args: &BenchSparseArgs) -> Result<(), Failure> {
         let sheet = system.sheet(&rows);
         show(&(sheet.text() + &memory()), taken, &bar)?;
         found.extend(rows.iter().map(|row| row.json(&system.facts())));
-        panels.push(Panel::of(system.columns.name.clone(), &rows, f64::EPSILON));
+        panels.push(DotPanel::of(system.columns.name.clone(), &rows, f64::EPSILON));
         sheets.push(sheet);
     }
     let data = if args.dominant { "dominant" } else { "random" };
     let title = format!("Time of sparse right-hand sides, n = {n}, {data} matrix: ns per row and column");
-    let chart = Chart { title, machine: machine.summary(), across: 3, kinds: vec![data], panels };
+    let chart = DotChart { title, machine: machine.summary(), across: 3, kinds: vec![data], panels };
     Results::here("sparse", &machine, None, found, sheets).write(&args.measure, || Some(chart.draw()))
 }
 
@@ -172,12 +172,12 @@ impl SparseSystem {
         };
         let check = |work: &SparseMemory| {
             let report = work.report.as_ref().expect("solved");
-            (Some(report.backward_error), Some(Repair::of(report)))
+            (Some(report.backward_error), Some(RepairCounts::of(report)))
         };
         contest::run(&mut contestants, self.a.n() * self.columns.count(), budget, &mut work, check)
     }
 
-    fn ours(&self, way: Way, threads: usize) -> Solve<'_, SparseMemory> {
+    fn ours(&self, way: Way, threads: usize) -> TimedSolve<'_, SparseMemory> {
         let plan = Plan::new(self.a.shape()).threads(threads);
         Box::new(move |work| {
             let started = Instant::now();

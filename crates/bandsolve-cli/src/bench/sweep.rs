@@ -1,10 +1,10 @@
 //! Sizes, number types and kinds of data, one after the other; all solvers on each.
 
 use super::contest::{self, Budget, Contestant};
-use super::machine::Machine;
+use super::machine::MachineFacts;
 use super::results::Results;
 use super::sheet::{self, Sheet};
-use super::system::{BenchMemory, BenchSystem, Numbers, Own, theirs};
+use super::system::{BenchMemory, BenchSystem, Own, PeerNumbers, theirs};
 use super::yardstick::{self, Store, Word};
 use super::{BenchRow, compare, show};
 use crate::args::{Data, RealDtype};
@@ -16,7 +16,7 @@ use crate::report;
 use serde_json::{Value, json};
 
 /// All but the numbers.
-pub struct Sweep {
+pub struct SizeSweep {
     /// Numbers of unknowns.
     pub sizes: Vec<usize>,
     /// Number types.
@@ -30,7 +30,7 @@ pub struct Sweep {
     /// For each system.
     pub budget: Budget,
     /// Where.
-    pub machine: Machine,
+    pub machine: MachineFacts,
     /// Other people's solvers.
     pub peers: Vec<Peer>,
 }
@@ -53,7 +53,7 @@ pub struct Table {
     pub rows: Vec<BenchRow>,
 }
 
-impl Sweep {
+impl SizeSweep {
     /// Measures everything; tables are printed as soon as they are there, beside the standard output if that is `taken`.
     ///
     /// # Errors
@@ -93,7 +93,7 @@ impl Sweep {
     }
 
     fn measure<T: PeerScalar + Word>(&self, n: usize, data: Data) -> Table {
-        let numbers = Numbers::<T>::new(n, data);
+        let numbers = PeerNumbers::<T>::new(n, data);
         let system = BenchSystem::new(&numbers);
         let mut work = BenchMemory::new(n, !self.peers.is_empty());
         // Within the caches, the bus says nothing.

@@ -1,9 +1,9 @@
 //! One tridiagonal system, and what solves it: our methods and the peers.
 
-use super::contest::{Contestant, Solve};
-use super::{Repair, UNVERIFIED};
+use super::contest::{Contestant, TimedSolve};
+use super::{RepairCounts, UNVERIFIED};
 use crate::args::Data;
-use crate::peers::{Arrays, Peer, PeerScalar, Solver};
+use crate::peers::{Peer, PeerArrays, PeerScalar, PeerSolver};
 use bandsolve::dyn_stack::{PodBuffer, PodStack};
 use bandsolve::{Factor, Method, Op, Plan, Report, Tridiagonal};
 use bandsolve_gallery::{Random, oracle};
@@ -13,14 +13,14 @@ use std::time::{Duration, Instant};
 pub const ORACLE_MAX_N: usize = 1 << 20;
 
 /// The entries of a system; all arrays have length n.
-pub struct Numbers<T> {
+pub struct PeerNumbers<T> {
     sub: Vec<T>,
     diag: Vec<T>,
     sup: Vec<T>,
     rhs: Vec<T>,
 }
 
-impl<T: PeerScalar> Numbers<T> {
+impl<T: PeerScalar> PeerNumbers<T> {
     pub fn new(n: usize, data: Data) -> Self {
         let mut random = Random::new(n as u64);
         let mut draw = || -> Vec<T> { (0..n).map(|_| T::from_f64(random.uniform(-1.0, 1.0))).collect() };
@@ -51,12 +51,12 @@ impl<T: PeerScalar> Numbers<T> {
 
 /// A system to be solved.
 pub struct BenchSystem<'a, T: PeerScalar> {
-    numbers: &'a Numbers<T>,
+    numbers: &'a PeerNumbers<T>,
     a: Tridiagonal<'a, T>,
 }
 
 impl<'a, T: PeerScalar> BenchSystem<'a, T> {
-    pub fn new(numbers: &'a Numbers<T>) -> Self {
+    pub fn new(numbers: &'a PeerNumbers<T>) -> Self {
         let a = Tridiagonal::new(&numbers.sub, &numbers.diag, &numbers.sup).expect("three arrays of length n");
         Self { numbers, a }
     }
@@ -104,8 +104,8 @@ impl<T: PeerScalar> BenchMemory<T> {
     }
 
     /// What a solver of ours did to reach the last answer.
-    pub fn repair(&self) -> Option<Repair> {
-        self.report.as_ref().map(Repair::of)
+    pub fn repair(&self) -> Option<RepairCounts> {
+        self.report.as_ref().map(RepairCounts::of)
     }
 
     /// x, to be overwritten by what is no answer.
@@ -139,7 +139,7 @@ impl Own {
         let Own { method, threads, verify } = self;
         let plan = Plan::new(system.a.shape()).method(method).threads(threads).verify(verify);
         let mut memory = None;
-        let solve: Solve<'a, BenchMemory<T>> = Box::new(move |work| {
+        let solve: TimedSolve<'a, BenchMemory<T>> = Box::new(move |work| {
             let started = Instant::now();
             let factor = plan.factor(&system.a).map_err(|e| e.to_string())?;
             // Only the first time, which is not measured.
@@ -175,7 +175,7 @@ pub fn theirs<'a, T: PeerScalar>(
 /// Restores the copies, then solves in them.
 fn foreign<T: PeerScalar>(
     system: &BenchSystem<'_, T>,
-    routine: Solver<'_, T>,
+    routine: PeerSolver<'_, T>,
     work: &mut BenchMemory<T>,
 ) -> Result<Duration, String> {
     for (copy, original) in work.copies.iter_mut().zip(system.numbers.arrays()) {
@@ -183,7 +183,7 @@ fn foreign<T: PeerScalar>(
     }
     let n = system.a.n();
     let [sub, diag, sup, rhs] = &mut work.copies;
-    let arrays = Arrays { sub: &mut sub[1..], diag, sup: &mut sup[..n - 1], rhs };
+    let arrays = PeerArrays { sub: &mut sub[1..], diag, sup: &mut sup[..n - 1], rhs };
     let started = Instant::now();
     let solved = routine.solve(arrays);
     let time = started.elapsed();

@@ -1,10 +1,10 @@
 //! `bandsolve bench tridiagonal`: one tridiagonal system.
 
 use super::distinct;
-use super::lines::{Chart, Pair, Series};
-use super::machine::Machine;
+use super::lines::{LineChart, Pair, Series};
+use super::machine::MachineFacts;
 use super::results;
-use super::sweep::{Sweep, Table};
+use super::sweep::{SizeSweep, Table};
 use super::system::Own;
 use super::yardstick;
 use crate::args::BenchTridiagonalArgs;
@@ -24,14 +24,14 @@ pub fn run(args: &BenchTridiagonalArgs) -> Result<(), Failure> {
     let rpts = |&threads: &usize| [true, false].map(|verify| Own { method: Method::Rpts, threads, verify });
     let pivoted = Own { method: Method::Pivoted, threads: 1, verify: true };
     let usual: &[u32] = if measure.quick { &[10, 16] } else { &[10, 13, 16, 20, 25] };
-    let sweep = Sweep {
+    let sweep = SizeSweep {
         sizes: super::sizes(args.n.as_deref(), usual),
         dtypes: args.dtype.clone(),
         data: args.data.clone(),
         own: threads.iter().flat_map(rpts).chain([pivoted]).collect(),
         yardsticks: threads.clone(),
         budget: super::budget(measure),
-        machine: Machine::here(),
+        machine: MachineFacts::here(),
         peers: Peer::all(),
     };
     let tables = sweep.run(taken)?;
@@ -39,7 +39,7 @@ pub fn run(args: &BenchTridiagonalArgs) -> Result<(), Failure> {
 }
 
 /// Speed against n, and against the memory bus: two panels for each number type and kind of data.
-fn picture(sweep: &Sweep, tables: &[Table]) -> Picture {
+fn picture(sweep: &SizeSweep, tables: &[Table]) -> Picture {
     let kinds = distinct(tables.iter().map(|table| (table.dtype, table.data)));
     let roofs = roofs(sweep, tables);
     let pair = |(dtype, data): &(&'static str, _)| {
@@ -52,7 +52,7 @@ fn picture(sweep: &Sweep, tables: &[Table]) -> Picture {
             cache: Some(sweep.machine.cache as f64 / (5 * own[0].bytes) as f64),
         }
     };
-    Chart {
+    LineChart {
         title: "One tridiagonal system: rows per second, and the memory bus".into(),
         machine: sweep.machine.summary(),
         pairs: kinds.iter().map(pair).collect(),
@@ -79,7 +79,7 @@ fn series(tables: &[&Table]) -> Vec<Series> {
 }
 
 /// What the memory bus carries: the best that was measured beside a system, or now if all are within the caches.
-fn roofs(sweep: &Sweep, tables: &[Table]) -> Vec<(String, f64)> {
+fn roofs(sweep: &SizeSweep, tables: &[Table]) -> Vec<(String, f64)> {
     let rate = |threads: usize| {
         let measured = tables.iter().flat_map(|table| {
             let own = table.rows.iter().filter(move |row| row.is_yardstick() && row.threads == threads);

@@ -13,7 +13,7 @@
 //! hold the upper triangle instead of the lower.
 
 use super::npy::shorten;
-use super::{Array, Dense, Numbers, Symmetry, Triplets, bytes_of_entry, bytes_of_number};
+use super::{DenseArray, FileArray, Numbers, Symmetry, Triplets, bytes_of_entry, bytes_of_number};
 use crate::exit::Failure;
 use crate::memory::affordable;
 use std::fmt::Display;
@@ -37,14 +37,14 @@ const SHORTEST_NUMBER: u64 = 2;
 /// # Errors
 /// [`Failure::Input`] as `file:line: reason`; also where the header promises more than the memory that is free, before there is
 /// any of it.
-pub fn read(name: &str, source: impl Read, size: Option<u64>) -> Result<Array, Failure> {
+pub fn read(name: &str, source: impl Read, size: Option<u64>) -> Result<FileArray, Failure> {
     let mut lines = Lines::new(name, source);
     let banner = read_banner(&mut lines)?;
     let header = read_sizes(&mut lines, banner)?;
     if banner.coordinate {
-        read_coordinate(&mut lines, header, size).map(Array::Sparse)
+        read_coordinate(&mut lines, header, size).map(FileArray::Sparse)
     } else {
-        read_array(&mut lines, header, size).map(Array::Dense)
+        read_array(&mut lines, header, size).map(FileArray::DenseArray)
     }
 }
 
@@ -157,7 +157,7 @@ struct Banner {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Header {
+struct MarketHeader {
     banner: Banner,
     n_rows: usize,
     n_cols: usize,
@@ -211,14 +211,14 @@ fn parse_banner(mut line: &[u8]) -> Result<Banner, String> {
     }
 }
 
-fn read_sizes<R: Read>(lines: &mut Lines<'_, R>, banner: Banner) -> Result<Header, Failure> {
+fn read_sizes<R: Read>(lines: &mut Lines<'_, R>, banner: Banner) -> Result<MarketHeader, Failure> {
     let Some((start, end)) = lines.next_content()? else {
         return Err(lines.fail("ends before the line with the sizes"));
     };
     parse_sizes(&lines.buffer[start..end], banner).map_err(|reason| lines.fail(reason))
 }
 
-fn parse_sizes(mut line: &[u8], banner: Banner) -> Result<Header, String> {
+fn parse_sizes(mut line: &[u8], banner: Banner) -> Result<MarketHeader, String> {
     let names: &[&str] = if banner.coordinate { &["rows", "columns", "entries"] } else { &["rows", "columns"] };
     let mut sizes = [0; 3];
     for (size, name) in sizes.iter_mut().zip(names) {
@@ -243,7 +243,7 @@ fn parse_sizes(mut line: &[u8], banner: Banner) -> Result<Header, String> {
         (false, Symmetry::Skew) => n_rows * n_rows.saturating_sub(1) / 2,
         (false, _) => n_rows * (n_rows + 1) / 2,
     };
-    Ok(Header { banner, n_rows: n_rows as usize, n_cols: n_cols as usize, entries })
+    Ok(MarketHeader { banner, n_rows: n_rows as usize, n_cols: n_cols as usize, entries })
 }
 
 fn parse_size(token: &[u8], name: &str) -> Result<u64, String> {
@@ -286,19 +286,23 @@ fn digits(token: &[u8]) -> Digits {
 }
 
 /// Entries to come: what the header claims, but no more than the file can hold at `bytes` each.
-fn expected(header: Header, size: Option<u64>, bytes: u64) -> usize {
+fn expected(header: MarketHeader, size: Option<u64>, bytes: u64) -> usize {
     let most = size.map_or(u64::MAX, |size| size / bytes + 1);
     usize::try_from(header.entries.min(most)).unwrap_or(usize::MAX)
 }
 
-fn read_coordinate<R: Read>(lines: &mut Lines<'_, R>, header: Header, size: Option<u64>) -> Result<Triplets, Failure> {
-    let Header { banner, n_rows, n_cols, entries } = header;
+fn read_coordinate<R: Read>(
+    lines: &mut Lines<'_, R>,
+    header: MarketHeader,
+    size: Option<u64>,
+) -> Result<Triplets, Failure> {
+    let MarketHeader { banner, n_rows, n_cols, entries } = header;
     let complex = banner.field == Field::Complex;
     let total = expected(header, size, SHORTEST_ENTRY);
     affordable(&[total], bytes_of_entry(complex))
         .map_err(|why| lines.fail(format!("{entries} entries are too many: {why}")))?;
     let mut a = Triplets::new(n_rows, n_cols, complex);
-    let mut triangle = Triangle::default();
+    let mut triangle = StoredTriangle::default();
     let mut room = 0;
     while let Some((start, end)) = lines.next_content()? {
         if a.rows.len() as u64 == entries {
@@ -337,13 +341,13 @@ struct Entry {
 }
 
 #[inline]
-fn parse_entry(line: &[u8], header: Header) -> Result<Entry, String> {
+fn parse_entry(line: &[u8], header: MarketHeader) -> Result<Entry, String> {
     quick_entry(line, header).map_or_else(|| careful_entry(line, header), Ok)
 }
 
 /// An ordinary line of a real matrix, in one pass over its bytes; whatever is unusual goes to [`careful_entry`].
 #[inline]
-fn quick_entry(mut line: &[u8], header: Header) -> Option<Entry> {
+fn quick_entry(mut line: &[u8], header: MarketHeader) -> Option<Entry> {
     let row = quick_index(&mut line, header.n_rows)?;
     let col = quick_index(&mut line, header.n_cols)?;
     let (re, length) = fast_float2::parse_partial::<f64, _>(line).ok()?;
@@ -367,12 +371,12 @@ fn quick_index(line: &mut &[u8], n: usize) -> Option<u32> {
 }
 
 #[inline(never)]
-fn careful_entry(line: &[u8], header: Header) -> Result<Entry, String> {
+fn careful_entry(line: &[u8], header: MarketHeader) -> Result<Entry, String> {
     // The number of fields is counted only when something is wrong.
     try_parse_entry(line, header).map_err(|reason| field_count(line, header).unwrap_or(reason))
 }
 
-fn try_parse_entry(mut line: &[u8], header: Header) -> Result<Entry, String> {
+fn try_parse_entry(mut line: &[u8], header: MarketHeader) -> Result<Entry, String> {
     let row = parse_index(token(&mut line), header.n_rows, "row")?;
     let col = parse_index(token(&mut line), header.n_cols, "column")?;
     let (re, im) = parse_number(&mut line, header.banner.field)?;
@@ -381,7 +385,7 @@ fn try_parse_entry(mut line: &[u8], header: Header) -> Result<Entry, String> {
 
 /// The complaint about a wrong number of fields, if it is wrong.
 #[cold]
-fn field_count(mut line: &[u8], header: Header) -> Option<String> {
+fn field_count(mut line: &[u8], header: MarketHeader) -> Option<String> {
     let (wanted, names) = match header.banner.field {
         Field::Complex => (4, "row, column, real part, imaginary part"),
         Field::Real | Field::Integer => (3, "row, column, value"),
@@ -453,12 +457,12 @@ fn parse_integer(token: &[u8]) -> Result<f64, String> {
 
 /// Which triangle a symmetric file uses: only one may be stored, or entries would count twice.
 #[derive(Debug, Default)]
-struct Triangle {
+struct StoredTriangle {
     lower_line: Option<u64>,
     upper_line: Option<u64>,
 }
 
-impl Triangle {
+impl StoredTriangle {
     #[inline]
     fn check(&mut self, symmetry: Symmetry, entry: Entry, line: u64) -> Result<(), String> {
         if symmetry == Symmetry::General { Ok(()) } else { self.check_symmetric(symmetry, entry, line) }
@@ -492,8 +496,12 @@ fn check_diagonal(symmetry: Symmetry, re: f64, im: f64) -> Result<(), String> {
     }
 }
 
-fn read_array<R: Read>(lines: &mut Lines<'_, R>, header: Header, size: Option<u64>) -> Result<Dense, Failure> {
-    let Header { banner, n_rows, n_cols, entries } = header;
+fn read_array<R: Read>(
+    lines: &mut Lines<'_, R>,
+    header: MarketHeader,
+    size: Option<u64>,
+) -> Result<DenseArray, Failure> {
+    let MarketHeader { banner, n_rows, n_cols, entries } = header;
     let complex = banner.field == Field::Complex;
     let total = expected(header, size, SHORTEST_NUMBER);
     // A triangle, and the whole of about twice as many numbers.
@@ -518,7 +526,7 @@ fn read_array<R: Read>(lines: &mut Lines<'_, R>, header: Header, size: Option<u6
     }
     check_complete(lines, values.len() as u64, entries)?;
     let values = unfold(values, n_rows, banner.symmetry).map_err(|reason| lines.fail(reason))?;
-    Ok(Dense { n_rows, n_cols, values })
+    Ok(DenseArray { n_rows, n_cols, values })
 }
 
 /// All n × n entries from the columns of the lower triangle.
@@ -548,24 +556,24 @@ fn unfold(triangle: Numbers, n: usize, symmetry: Symmetry) -> Result<Numbers, St
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::known::Random;
+    use bandsolve_gallery::Random;
 
     const REAL: &str = "%%MatrixMarket matrix coordinate real general\n";
 
-    fn parse(bytes: &[u8]) -> Result<Array, String> {
+    fn parse(bytes: &[u8]) -> Result<FileArray, String> {
         read("A.mtx", bytes, Some(bytes.len() as u64)).map_err(|e| e.to_string())
     }
 
     fn sparse(text: &str) -> Triplets {
         match parse(text.as_bytes()) {
-            Ok(Array::Sparse(a)) => a,
+            Ok(FileArray::Sparse(a)) => a,
             other => panic!("{text}\n{other:?}"),
         }
     }
 
-    fn dense(text: &str) -> Dense {
+    fn dense(text: &str) -> DenseArray {
         match parse(text.as_bytes()) {
-            Ok(Array::Dense(a)) => a,
+            Ok(FileArray::DenseArray(a)) => a,
             other => panic!("{text}\n{other:?}"),
         }
     }
@@ -741,7 +749,7 @@ mod tests {
     #[test]
     fn lines_may_arrive_in_pieces() {
         let text = format!("{REAL}2 2 2\r\n1 1 1.5\n\n2 2 2.5");
-        assert_eq!(read("A.mtx", Drip(text.as_bytes()), None).unwrap(), Array::Sparse(sparse(&text)));
+        assert_eq!(read("A.mtx", Drip(text.as_bytes()), None).unwrap(), FileArray::Sparse(sparse(&text)));
     }
 
     #[test]

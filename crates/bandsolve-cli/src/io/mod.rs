@@ -136,11 +136,11 @@ pub struct Triplets {
     pub pattern: bool,
 }
 
-impl Array {
+impl FileArray {
     fn into_triplets(self, path: &Path) -> Result<Triplets, Failure> {
         match self {
-            Array::Sparse(a) => Ok(a),
-            Array::Dense(a) => a.into_triplets().map_err(|reason| Failure::in_file(&name(path), reason)),
+            FileArray::Sparse(a) => Ok(a),
+            FileArray::DenseArray(a) => a.into_triplets().map_err(|reason| Failure::in_file(&name(path), reason)),
         }
     }
 }
@@ -209,7 +209,7 @@ impl Triplets {
 
 /// A dense column-major array.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Dense {
+pub struct DenseArray {
     /// Rows.
     pub n_rows: usize,
     /// Columns.
@@ -218,7 +218,7 @@ pub struct Dense {
     pub values: Numbers,
 }
 
-impl Dense {
+impl DenseArray {
     /// The entries that are not zero.
     fn into_triplets(self) -> Result<Triplets, String> {
         let complex = self.values.is_complex();
@@ -238,11 +238,11 @@ impl Dense {
 
 /// What a file held.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Array {
+pub enum FileArray {
     /// A list of entries.
     Sparse(Triplets),
     /// All entries.
-    Dense(Dense),
+    DenseArray(DenseArray),
 }
 
 /// What to call an input in messages and reports.
@@ -299,12 +299,12 @@ pub fn read_columns(path: &Path) -> Result<Triplets, Failure> {
 ///
 /// # Errors
 /// [`Failure::Input`] with file, line and reason.
-pub fn read_rhs(path: &Path, n: usize) -> Result<Dense, Failure> {
+pub fn read_rhs(path: &Path, n: usize) -> Result<DenseArray, Failure> {
     let name = name(path);
     let array = read(path)?;
     let (n_rows, n_cols) = match &array {
-        Array::Sparse(a) => (a.n_rows, a.n_cols),
-        Array::Dense(a) => (a.n_rows, a.n_cols),
+        FileArray::Sparse(a) => (a.n_rows, a.n_cols),
+        FileArray::DenseArray(a) => (a.n_rows, a.n_cols),
     };
     if n_rows != n {
         let reason = format!("the right-hand side has {n_rows} rows, the matrix has {n}");
@@ -314,8 +314,8 @@ pub fn read_rhs(path: &Path, n: usize) -> Result<Dense, Failure> {
         return Err(Failure::in_file(&name, "the right-hand side has no columns"));
     }
     match array {
-        Array::Dense(a) => Ok(a),
-        Array::Sparse(a) => {
+        FileArray::DenseArray(a) => Ok(a),
+        FileArray::Sparse(a) => {
             a.check_numbers(path)?;
             densify(&a).map_err(|reason| Failure::in_file(&name, reason))
         }
@@ -323,7 +323,7 @@ pub fn read_rhs(path: &Path, n: usize) -> Result<Dense, Failure> {
 }
 
 /// All entries of a sparse right-hand side, whose row number is known to be sound.
-fn densify(a: &Triplets) -> Result<Dense, String> {
+fn densify(a: &Triplets) -> Result<DenseArray, String> {
     let count = affordable(&[a.n_rows, a.n_cols], size_of::<Complex64>())
         .map_err(|why| format!("{} rows and {} columns are too large: {why}", a.n_rows, a.n_cols))?;
     let mut values = Numbers::zeros(count, a.values.is_complex())?;
@@ -336,14 +336,14 @@ fn densify(a: &Triplets) -> Result<Dense, String> {
         }
         values.set(at, sum);
     });
-    overflow.map_or(Ok(Dense { n_rows: a.n_rows, n_cols: a.n_cols, values }), Err)
+    overflow.map_or(Ok(DenseArray { n_rows: a.n_rows, n_cols: a.n_cols, values }), Err)
 }
 
 /// Reads any supported file; the content decides which.
 ///
 /// # Errors
 /// [`Failure::Input`] with file, line and reason.
-pub fn read(path: &Path) -> Result<Array, Failure> {
+pub fn read(path: &Path) -> Result<FileArray, Failure> {
     let name = name(path);
     if path.as_os_str() == "-" {
         return read_stream(&name, std::io::stdin().lock(), None);
@@ -382,7 +382,7 @@ const DEFLATE: u64 = 1032;
 /// Reads Matrix Market or .npy, plain or gzipped.
 ///
 /// `size` is the number of bytes to come, where known; a header that promises more is not believed.
-pub fn read_stream(name: &str, source: impl Read, size: Option<u64>) -> Result<Array, Failure> {
+pub fn read_stream(name: &str, source: impl Read, size: Option<u64>) -> Result<FileArray, Failure> {
     let (magic, rest) = peek(name, source)?;
     let source = Cursor::new(magic.clone()).chain(rest);
     if !magic.starts_with(&[0x1f, 0x8b]) {
@@ -393,10 +393,10 @@ pub fn read_stream(name: &str, source: impl Read, size: Option<u64>) -> Result<A
     read_plain(name, &magic.clone(), Cursor::new(magic).chain(rest), size.map(|size| size.saturating_mul(DEFLATE)))
 }
 
-fn read_plain(name: &str, magic: &[u8], source: impl Read, size: Option<u64>) -> Result<Array, Failure> {
+fn read_plain(name: &str, magic: &[u8], source: impl Read, size: Option<u64>) -> Result<FileArray, Failure> {
     match magic {
         [] => Err(Failure::in_file(name, "is empty")),
-        [0x93, b'N', ..] => Ok(Array::Dense(npy::read(name, source, size)?)),
+        [0x93, b'N', ..] => Ok(FileArray::DenseArray(npy::read(name, source, size)?)),
         [b'P', b'K', 3, 4, ..] => Err(Failure::in_file(name, "an .npz archive must be a plain file")),
         [0x1f, 0x8b, ..] => Err(Failure::in_file(name, "is gzipped twice: unpack it once")),
         _ => matrix_market::read(name, source, size),

@@ -4,7 +4,7 @@
 //! NumPy Enhancement Proposal 1, format versions 1 to 3: magic, version, header length, a Python dict with `descr`,
 //! `fortran_order` and `shape`, then the raw numbers.
 
-use super::{Dense, Numbers, bytes_of_number};
+use super::{DenseArray, Numbers, bytes_of_number};
 use crate::exit::Failure;
 use crate::memory::{affordable, grow};
 use std::fs::File;
@@ -33,7 +33,7 @@ pub fn shorten(token: &[u8]) -> String {
 /// # Errors
 /// [`Failure::Input`] with file and reason; also where the header promises more than the memory that is free, before there is
 /// any of it.
-pub fn read(name: &str, mut source: impl Read, size: Option<u64>) -> Result<Dense, Failure> {
+pub fn read(name: &str, mut source: impl Read, size: Option<u64>) -> Result<DenseArray, Failure> {
     try_read(&mut source, size).map_err(|reason| Failure::in_file(name, reason))
 }
 
@@ -41,7 +41,7 @@ pub fn read(name: &str, mut source: impl Read, size: Option<u64>) -> Result<Dens
 ///
 /// # Errors
 /// [`Failure::Input`] with file and reason.
-pub fn read_zip(file: File, name: &str, member: Option<&str>) -> Result<super::Array, Failure> {
+pub fn read_zip(file: File, name: &str, member: Option<&str>) -> Result<super::FileArray, Failure> {
     let mut archive = zip::ZipArchive::new(std::io::BufReader::new(file)).map_err(|e| Failure::in_file(name, e))?;
     let names = archive.file_names().map(|n| n.map(String::from)).collect::<Result<Vec<_>, _>>();
     let names = names.map_err(|e| Failure::in_file(name, e))?;
@@ -49,7 +49,7 @@ pub fn read_zip(file: File, name: &str, member: Option<&str>) -> Result<super::A
     let chosen = chosen.map_err(|reason| Failure::in_file(name, reason))?;
     let mut entry = archive.by_name(&chosen).map_err(|e| Failure::in_file(name, e))?;
     let array = try_read(&mut entry, None).map_err(|reason| Failure::in_file(name, format!("{chosen}: {reason}")))?;
-    Ok(super::Array::Dense(array))
+    Ok(super::FileArray::DenseArray(array))
 }
 
 fn choose_member(files: &[&str], wanted: Option<&str>) -> Result<String, String> {
@@ -80,7 +80,7 @@ fn shorten_list(names: &[&str]) -> String {
 
 /// What the header of an array says.
 #[derive(Debug, Clone, PartialEq)]
-struct Header {
+struct NpyHeader {
     kind: NumberKind,
     big_endian: bool,
     fortran_order: bool,
@@ -104,7 +104,7 @@ impl NumberKind {
     }
 }
 
-fn try_read(source: &mut impl Read, size: Option<u64>) -> Result<Dense, String> {
+fn try_read(source: &mut impl Read, size: Option<u64>) -> Result<DenseArray, String> {
     let header = read_header(source)?;
     let complex = matches!(header.kind, NumberKind::Complex(_));
     let bytes = header.kind.bytes();
@@ -128,7 +128,7 @@ fn try_read(source: &mut impl Read, size: Option<u64>) -> Result<Dense, String> 
         return Err(format!("there is more after the {count} numbers that the header promises"));
     }
     let values = if as_is { values } else { transpose(&values, &header)? };
-    Ok(Dense { n_rows: header.n_rows, n_cols: header.n_cols, values })
+    Ok(DenseArray { n_rows: header.n_rows, n_cols: header.n_cols, values })
 }
 
 fn read_exactly(source: &mut impl Read, into: &mut [u8]) -> Result<(), String> {
@@ -138,7 +138,7 @@ fn read_exactly(source: &mut impl Read, into: &mut [u8]) -> Result<(), String> {
     })
 }
 
-fn read_header(source: &mut impl Read) -> Result<Header, String> {
+fn read_header(source: &mut impl Read) -> Result<NpyHeader, String> {
     let mut start = [0; 8];
     read_exactly(source, &mut start)?;
     if !start.starts_with(b"\x93NUMPY") {
@@ -160,7 +160,7 @@ fn read_header(source: &mut impl Read) -> Result<Header, String> {
     parse_header(&text)
 }
 
-fn parse_header(text: &str) -> Result<Header, String> {
+fn parse_header(text: &str) -> Result<NpyHeader, String> {
     let lacks = |what| format!("the header lacks a valid `{what}`: {}", shorten(text.as_bytes()));
     let descr = value_of(text, "descr").ok_or_else(|| lacks("descr"))?;
     if descr.starts_with('[') {
@@ -183,7 +183,7 @@ fn parse_header(text: &str) -> Result<Header, String> {
     if n_rows > u32::MAX as usize || n_cols > u32::MAX as usize {
         return Err(format!("{n_rows} × {n_cols} is larger than this program can read"));
     }
-    Ok(Header { kind, big_endian, fortran_order, n_rows, n_cols })
+    Ok(NpyHeader { kind, big_endian, fortran_order, n_rows, n_cols })
 }
 
 /// What follows `'key':` in the dict.
@@ -224,7 +224,7 @@ fn parse_descr(descr: &str) -> Result<(bool, NumberKind), String> {
     Ok((big_endian, kind))
 }
 
-fn decode(bytes: &[u8], header: &Header, values: &mut Numbers) -> Result<(), String> {
+fn decode(bytes: &[u8], header: &NpyHeader, values: &mut Numbers) -> Result<(), String> {
     let big = header.big_endian;
     for number in bytes.chunks_exact(header.kind.bytes()) {
         let (re, im) = match header.kind {
@@ -256,7 +256,7 @@ fn float(bytes: &[u8], big_endian: bool) -> f64 {
 }
 
 /// Column-major from row-major.
-fn transpose(values: &Numbers, header: &Header) -> Result<Numbers, String> {
+fn transpose(values: &Numbers, header: &NpyHeader) -> Result<Numbers, String> {
     let (n_rows, n_cols) = (header.n_rows, header.n_cols);
     let turn = |part: &Vec<f64>| {
         let mut turned = Vec::new();
@@ -296,7 +296,7 @@ mod tests {
         bytes
     }
 
-    fn parse(bytes: &[u8]) -> Result<Dense, String> {
+    fn parse(bytes: &[u8]) -> Result<DenseArray, String> {
         try_read(&mut &*bytes, Some(bytes.len() as u64))
     }
 

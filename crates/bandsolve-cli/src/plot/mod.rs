@@ -120,9 +120,9 @@ impl Picture {
     /// # Errors
     /// [`Failure::Usage`] for an unknown ending, [`Failure::Other`] if it cannot be written.
     pub fn write(&self, path: &Path) -> Result<(), Failure> {
-        let bytes = match Format::of(path)? {
-            Format::Png => png::render(&self.element(&framed(&style::light()), Words::outline))?,
-            Format::Svg => self.element(&framed(&stylesheet()), Words::text).into_bytes(),
+        let bytes = match PictureFormat::of(path)? {
+            PictureFormat::Png => png::render(&self.element(&framed(&style::light()), Words::outline))?,
+            PictureFormat::Svg => self.element(&framed(&stylesheet()), Words::text).into_bytes(),
         };
         output::write(path, |out| out.write_all(&bytes))
     }
@@ -153,24 +153,24 @@ fn framed(style: &str) -> String {
 
 /// Formats of pictures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Format {
+pub enum PictureFormat {
     /// For browsers; follows the page.
     Svg,
     /// Pixels, for light pages.
     Png,
 }
 
-impl Format {
+impl PictureFormat {
     /// The format that a file name asks for.
     ///
     /// # Errors
     /// [`Failure::Usage`] for an unknown ending.
-    pub fn of(path: &Path) -> Result<Format, Failure> {
+    pub fn of(path: &Path) -> Result<PictureFormat, Failure> {
         let ending = path.extension().and_then(|e| e.to_str()).map(str::to_ascii_lowercase);
         match ending.as_deref() {
-            _ if path.as_os_str() == "-" => Ok(Format::Svg),
-            Some("svg") => Ok(Format::Svg),
-            Some("png") => Ok(Format::Png),
+            _ if path.as_os_str() == "-" => Ok(PictureFormat::Svg),
+            Some("svg") => Ok(PictureFormat::Svg),
+            Some("png") => Ok(PictureFormat::Png),
             _ => Err(Failure::Usage(format!("--plot {}: the name must end in .svg or .png", path.display()))),
         }
     }
@@ -206,8 +206,11 @@ mod tests {
 
     #[test]
     fn the_ending_is_the_format() {
-        let format = |name: &str| Format::of(Path::new(name)).ok();
-        assert_eq!(["a.svg", "-", "a.b.PNG"].map(format), [Format::Svg, Format::Svg, Format::Png].map(Some));
+        let format = |name: &str| PictureFormat::of(Path::new(name)).ok();
+        assert_eq!(
+            ["a.svg", "-", "a.b.PNG"].map(format),
+            [PictureFormat::Svg, PictureFormat::Svg, PictureFormat::Png].map(Some)
+        );
         assert_eq!(["a.gif", "svg", "png", ".png"].map(format), [None; 4]);
     }
 }

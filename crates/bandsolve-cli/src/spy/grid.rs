@@ -1,6 +1,6 @@
 //! Entries gathered into cells.
 
-use super::View;
+use super::SpyView;
 
 /// A number for each cell of a picture; 0 where nothing is.
 pub struct Grid {
@@ -17,7 +17,7 @@ impl Grid {
     }
 
     /// How many entries every cell has, in at most `most` cells each way.
-    pub fn entries(view: &View, most: usize) -> Grid {
+    pub fn entries(view: &SpyView, most: usize) -> Grid {
         let side = view.n.min(most);
         let mut grid = Grid::new(side, side);
         view.entries.for_each(|i, j, _| {
@@ -28,7 +28,7 @@ impl Grid {
     }
 
     /// The largest |a| of every cell: rows from left to right, diagonals from the uppermost down.
-    pub fn sizes(view: &View, (rows, diagonals): (usize, usize)) -> Grid {
+    pub fn sizes(view: &SpyView, (rows, diagonals): (usize, usize)) -> Grid {
         let (lower, upper) = view.diagonals();
         let all = lower + upper + 1;
         let mut grid = Grid::new(view.n.min(rows), all.min(diagonals));

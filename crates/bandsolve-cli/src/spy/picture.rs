@@ -1,6 +1,6 @@
 //! A matrix as a picture: its entries, and its band stretched to the width of the page.
 
-use super::View;
+use super::SpyView;
 use super::grid::{Grid, level};
 use crate::plot::{self, Picture, Point, RAMP, Svg};
 use std::fmt::Write;
@@ -24,7 +24,7 @@ const ALIKE: usize = 6;
 const FIRST: usize = 3;
 
 /// Draws both panels.
-pub fn draw(view: &View) -> Picture {
+pub fn draw(view: &SpyView) -> Picture {
     let mut svg = Svg::default();
     svg.text((MARGIN, MARGIN + 12.0), "title", &view.name);
     svg.text((MARGIN, MARGIN + 32.0), "soft", &view.measures());
@@ -43,11 +43,11 @@ fn pixels(cells: usize, panel: usize, most: f64) -> f64 {
 }
 
 /// Where entries are; returns the size of the panel.
-fn entries(svg: &mut Svg, (x, y): Point, view: &View) -> Point {
+fn entries(svg: &mut Svg, (x, y): Point, view: &SpyView) -> Point {
     let grid = Grid::entries(view, SIDE);
     let cell = pixels(grid.width, SIDE, 40.0);
     let side = cell * grid.width as f64;
-    svg.text((x, y - 22.0), "section", "Entries");
+    svg.text((x, y - 22.0), "section", "SortedEntries");
     svg.rect((x, y), (side, side), r#"class="empty""#);
     let range = grid.range();
     cells(svg, (x, y), (cell, cell), &grid, |count| match range.1 {
@@ -71,7 +71,7 @@ fn rounded(n: usize, cells: usize) -> String {
 }
 
 /// Both ends of the band as lines along the diagonal where they can be told from it, and rings around corners.
-fn bounds(svg: &mut Svg, (x, y): Point, side: f64, view: &View) {
+fn bounds(svg: &mut Svg, (x, y): Point, side: f64, view: &SpyView) {
     let row = side / view.n.max(1) as f64;
     let [lower, upper] = [view.bands.0, view.bands.1].map(|width| (width + 1) as f64 * row);
     let seen = |width: &f64| (VISIBLE..side).contains(width);
@@ -90,7 +90,7 @@ fn bounds(svg: &mut Svg, (x, y): Point, side: f64, view: &View) {
 }
 
 /// How large entries are, diagonal by diagonal; returns the size of the panel.
-fn sizes(svg: &mut Svg, (x, y): Point, view: &View) -> Point {
+fn sizes(svg: &mut Svg, (x, y): Point, view: &SpyView) -> Point {
     let grid = Grid::sizes(view, (SIDE, DIAGONALS));
     let cell = (pixels(grid.width, SIDE, 40.0), pixels(grid.height, DIAGONALS, 24.0));
     let size = (cell.0 * grid.width as f64, cell.1 * grid.height as f64);

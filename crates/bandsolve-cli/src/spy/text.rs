@@ -1,6 +1,6 @@
 //! A matrix in a terminal: its entries as dots, its band as shades.
 
-use super::View;
+use super::SpyView;
 use super::grid::{Grid, level};
 
 /// Lines that the entries may take.
@@ -21,7 +21,7 @@ pub fn width() -> usize {
 }
 
 /// Facts, entries, band.
-pub fn draw(view: &View, width: usize) -> String {
+pub fn draw(view: &SpyView, width: usize) -> String {
     let entries = if view.n <= SMALL && 2 * view.n + 4 <= width { blocks(view) } else { dots(view, width - 4) };
     format!("{}\n{}\n\n{}\n{}", view.name, wrapped(&view.measures(), width), framed(&entries), band(view, width))
 }
@@ -43,14 +43,14 @@ fn wrapped(words: &str, width: usize) -> String {
 }
 
 /// Two characters an entry.
-fn blocks(view: &View) -> Vec<String> {
+fn blocks(view: &SpyView) -> Vec<String> {
     let grid = Grid::entries(view, SMALL);
     let line = |y| grid.row(y).iter().map(|count| if *count > 0.0 { "██" } else { "· " }).collect();
     (0..grid.height).map(line).collect()
 }
 
 /// Two dots by four in a character of Braille.
-fn dots(view: &View, width: usize) -> Vec<String> {
+fn dots(view: &SpyView, width: usize) -> Vec<String> {
     /// Bits of the dots of a character, line by line.
     const BITS: [[u32; 2]; 4] = [[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]];
     let grid = Grid::entries(view, (2 * width).min(4 * LINES));
@@ -74,7 +74,7 @@ fn framed(lines: &[String]) -> String {
 }
 
 /// A line for each diagonal, or for some together; rows from left to right.
-fn band(view: &View, width: usize) -> String {
+fn band(view: &SpyView, width: usize) -> String {
     let (lower, upper) = view.diagonals();
     let all = lower + upper + 1;
     // The first diagonal of a line.

@@ -1,7 +1,7 @@
 //! `bandsolve stability pentadiagonal | block | banded`: forward errors beside LAPACK's and the published ones.
 
-use super::columns::{Cell, Column, Mark};
-use super::heat_map::{self, Panel, Part};
+use super::columns::{Cell, ErrorColumn, Mark};
+use super::heat_map::{self, HeatPanel, HeatPart};
 
 use crate::args::{StabilityBandedArgs, StabilityBandsArgs, TableOutputs};
 use crate::exit::Failure;
@@ -9,11 +9,12 @@ use crate::io;
 use crate::peers::{BandArrays, Peer};
 use crate::progress;
 use crate::report::{self, largest};
-use crate::structure::{Kind, System};
+use crate::structure::{self, SolvableKind};
 use bandsolve::{Banded, BlockTridiagonal, Error, Factor, Method, Plan, Shape};
 use bandsolve_gallery::band_tables::{
     BANDED_CASES, BLOCK_SOLVERS, PENTADIAGONAL_SOLVERS, block_cases, pentadiagonal_cases, rotated_blocks,
 };
+use bandsolve_gallery::families::System;
 use bandsolve_gallery::matrices::banded;
 use bandsolve_gallery::oracle;
 use bandsolve_gallery::tables::{PUBLISHED_N, x_true};
@@ -30,7 +31,7 @@ pub fn pentadiagonal(args: &StabilityBandsArgs) -> Result<(), Failure> {
     let n = args.n.map_or(PUBLISHED_N, |n| n as usize);
     let problem = |case: bandsolve_gallery::band_tables::PentadiagonalCase| {
         let a = case.matrix(n, args.seed);
-        Problem {
+        BandProblem {
             name: case.id.to_string(),
             condition: (n == PUBLISHED_N).then_some(case.condition),
             a: TableMatrix::Band(a),
@@ -46,7 +47,7 @@ pub fn pentadiagonal(args: &StabilityBandsArgs) -> Result<(), Failure> {
 pub fn block(args: &StabilityBandsArgs) -> Result<(), Failure> {
     let taken = report::check_outputs(&args.outputs.named(), &[])?;
     let n = args.n.map_or(BLOCK_N, |n| n as usize);
-    let problem = |(case, published): (bandsolve_gallery::tables::Case, [f64; 4])| Problem {
+    let problem = |(case, published): (bandsolve_gallery::tables::Case, [f64; 4])| BandProblem {
         name: case.id.to_string(),
         condition: (n == BLOCK_N).then_some(case.condition),
         a: TableMatrix::Blocks(rotated_blocks(&case, n, args.seed)),
@@ -70,13 +71,13 @@ pub fn real(args: &StabilityBandedArgs) -> Result<(), Failure> {
             reach
         };
         let (lower, upper) = (reach(true), reach(false));
-        let System::Banded(a) = System::<f64>::assemble(&triplets, Kind::Banded { lower, upper })? else {
+        let System::Banded(a) = structure::assemble::<f64>(&triplets, SolvableKind::Banded { lower, upper })? else {
             unreachable!("asked for a band");
         };
         let stem = path.file_stem().unwrap_or_default().to_string_lossy().to_string();
         let known = BANDED_CASES.iter().find(|(name, _)| *name == stem.to_lowercase());
         let published = known.map_or(vec![f64::NAN; 4], |(_, published)| published.to_vec());
-        Ok(Problem { name: stem, condition: None, a: TableMatrix::Band(a), published })
+        Ok(BandProblem { name: stem, condition: None, a: TableMatrix::Band(a), published })
     };
     let problems = args.files.iter().map(problem).collect::<Result<_, Failure>>()?;
     BandTable::new("Klein 2022, Table 9", &BLOCK_SOLVERS, problems, args.seed).write(&args.outputs, taken)
@@ -115,7 +116,7 @@ impl TableMatrix {
     }
 }
 
-struct Problem {
+struct BandProblem {
     name: String,
     /// As published.
     condition: Option<f64>,
@@ -153,7 +154,7 @@ impl BandAnswer {
 }
 
 struct BandRow {
-    problem: Problem,
+    problem: BandProblem,
     /// One a column; `None` where the method does not solve such systems.
     answers: Vec<Option<BandAnswer>>,
     lapack: Option<BandAnswer>,
@@ -167,7 +168,7 @@ struct BandTable {
 }
 
 impl BandTable {
-    fn new(source: &'static str, solvers: &'static [&'static str], problems: Vec<Problem>, seed: u64) -> Self {
+    fn new(source: &'static str, solvers: &'static [&'static str], problems: Vec<BandProblem>, seed: u64) -> Self {
         let solves = |method: &Method| problems.iter().any(|problem| method.solves(problem.a.shape()));
         let general = |method: &Method| *method != Method::Auto && !method.needs_definite();
         let methods = Method::ALL.into_iter().filter(|method| general(method) && solves(method));
@@ -190,29 +191,29 @@ impl BandTable {
     }
 
     /// As a part of a picture.
-    fn part(&self) -> Part {
+    fn part(&self) -> HeatPart {
         let ours = |verified: bool| {
             let columns = self.columns.iter().enumerate().filter(move |(_, column)| column.1 == verified);
-            columns.map(|(k, column)| Column {
+            columns.map(|(k, column)| ErrorColumn {
                 head: column.0.name().into(),
                 cells: self.rows.iter().map(|row| BandAnswer::cell(row.answers[k].as_ref())).collect(),
             })
         };
         let none = Cell { error: None, mark: Mark::Failed };
         let lapack = |row: &BandRow| row.lapack.as_ref().map_or(none, |answer| BandAnswer::cell(Some(answer)));
-        let lapack = Column { head: "LAPACK gbsv".into(), cells: self.rows.iter().map(lapack).collect() };
+        let lapack = ErrorColumn { head: "LAPACK gbsv".into(), cells: self.rows.iter().map(lapack).collect() };
         let found = self.rows.iter().any(|row| row.lapack.is_some());
-        let published = self.solvers.iter().enumerate().map(|(k, head)| Column {
+        let published = self.solvers.iter().enumerate().map(|(k, head)| ErrorColumn {
             head: head.to_string(),
             cells: self.rows.iter().map(|row| Cell::published(row.problem.published[k])).collect(),
         });
-        Part {
+        HeatPart {
             title: format!("{}: forward error |x − x_true|₂ / |x_true|₂", self.source),
             rows: self.rows.iter().map(|row| (row.problem.name.clone(), row.problem.condition)).collect(),
             panels: vec![
-                Panel { title: "unverified", columns: ours(false).chain(found.then_some(lapack)).collect() },
-                Panel { title: "verified", columns: ours(true).collect() },
-                Panel { title: "published", columns: published.collect() },
+                HeatPanel { title: "unverified", columns: ours(false).chain(found.then_some(lapack)).collect() },
+                HeatPanel { title: "verified", columns: ours(true).collect() },
+                HeatPanel { title: "published", columns: published.collect() },
             ],
         }
     }
@@ -284,7 +285,7 @@ impl BandTable {
 }
 
 impl BandRow {
-    fn new(problem: Problem, columns: &[(Method, bool)], peer: Option<&Peer>, seed: u64) -> Self {
+    fn new(problem: BandProblem, columns: &[(Method, bool)], peer: Option<&Peer>, seed: u64) -> Self {
         let band = problem.a.band();
         let x = x_true(band.n(), seed);
         let rhs = oracle::product(&band, &x);

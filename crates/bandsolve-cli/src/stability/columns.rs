@@ -1,6 +1,6 @@
 //! Columns of a table or of a picture: one solver on many matrices.
 
-use super::heat_map::{Panel, Part};
+use super::heat_map::{HeatPanel, HeatPart};
 use super::{Attempt, Judgement, ProblemRow};
 use bandsolve_gallery::tables::Paper;
 
@@ -9,7 +9,7 @@ pub type Measure = fn(&Judgement) -> f64;
 
 /// One solver on the matrices of one section.
 #[derive(Debug, Clone)]
-pub struct Column {
+pub struct ErrorColumn {
     pub head: String,
     pub cells: Vec<Cell>,
 }
@@ -85,39 +85,39 @@ impl<'a> Section<'a> {
 
     /// As a part of a picture: in the measure of the paper; our own matrices have no paper and show the row-wise backward
     /// error.
-    pub fn part(&self, lapack: bool) -> Part {
+    pub fn part(&self, lapack: bool) -> HeatPart {
         let measure: Measure = if self.paper.is_some() { |j| j.error } else { |j| j.backward_error };
         let name = self.paper.map_or("row-wise backward error", Paper::measure);
         let label = |row: &&ProblemRow| (row.problem.name.clone(), row.problem.condition());
-        Part {
+        HeatPart {
             title: format!("{}: {name}", self.source()),
             rows: self.rows.iter().map(label).collect(),
             panels: vec![
-                Panel { title: "unverified", columns: self.raw(measure, lapack) },
-                Panel { title: "verified", columns: self.verified(measure) },
-                Panel { title: "published", columns: self.published() },
+                HeatPanel { title: "unverified", columns: self.raw(measure, lapack) },
+                HeatPanel { title: "verified", columns: self.verified(measure) },
+                HeatPanel { title: "published", columns: self.published() },
             ],
         }
     }
 
     /// Ours without verification, and LAPACK's where it was there.
-    pub fn raw(&self, measure: Measure, lapack: bool) -> Vec<Column> {
+    pub fn raw(&self, measure: Measure, lapack: bool) -> Vec<ErrorColumn> {
         let plain = |error| Cell { error: Some(error), mark: Mark::Plain };
         let mut columns = self.ours(|attempt| plain(measure(&attempt.raw)));
         let none = Cell { error: None, mark: Mark::Failed };
         let cells = self.rows.iter().map(|r| r.lapack.as_ref().map_or(none, |j| plain(measure(j)))).collect();
-        columns.extend(lapack.then(|| Column { head: "LAPACK gtsv".into(), cells }));
+        columns.extend(lapack.then(|| ErrorColumn { head: "LAPACK gtsv".into(), cells }));
         columns
     }
 
     /// Ours with verification.
-    pub fn verified(&self, measure: Measure) -> Vec<Column> {
+    pub fn verified(&self, measure: Measure) -> Vec<ErrorColumn> {
         self.ours(|attempt| Cell { error: Some(measure(&attempt.verified)), mark: Mark::of(attempt) })
     }
 
-    fn ours(&self, cell: impl Fn(&Attempt) -> Cell) -> Vec<Column> {
+    fn ours(&self, cell: impl Fn(&Attempt) -> Cell) -> Vec<ErrorColumn> {
         let solvers = self.rows.first().map_or(0, |r| r.attempts.len());
-        let column = |k: usize| Column {
+        let column = |k: usize| ErrorColumn {
             head: self.rows[0].attempts[k].solver.into(),
             cells: self.rows.iter().map(|r| cell(&r.attempts[k])).collect(),
         };
@@ -125,10 +125,10 @@ impl<'a> Section<'a> {
     }
 
     /// The paper's columns.
-    pub fn published(&self) -> Vec<Column> {
+    pub fn published(&self) -> Vec<ErrorColumn> {
         let solvers = self.paper.map_or(&[][..], Paper::solvers).iter().enumerate();
         let error = |row: &ProblemRow, k: usize| row.problem.case.and_then(|c| c.published.get(k).copied());
         let cells = |k| self.rows.iter().map(|r| Cell { error: error(r, k), mark: Mark::Plain }).collect();
-        solvers.map(|(k, head)| Column { head: head.to_string(), cells: cells(k) }).collect()
+        solvers.map(|(k, head)| ErrorColumn { head: head.to_string(), cells: cells(k) }).collect()
     }
 }

@@ -1,18 +1,18 @@
 //! `bandsolve stability files`: every matrix of a folder, solved by us and by LAPACK, side by side.
 
 use super::bands::gbsv;
-use super::columns::{Cell, Column, Mark};
+use super::columns::{Cell, ErrorColumn, Mark};
 use super::gtsv;
-use super::heat_map::{self, Panel, Part};
+use super::heat_map::{self, HeatPanel, HeatPart};
 use crate::args::StabilityFilesArgs;
 use crate::exit::Failure;
 use crate::io::{self, Triplets};
 use crate::peers::Peer;
 use crate::progress;
 use crate::report::{self, counted, largest};
-use crate::structure::{Kind, Structure, System};
-use bandsolve::{Error, Plan};
-use bandsolve_gallery::oracle;
+use crate::structure::{self, SolvableKind, Structure};
+use bandsolve::{Error, Factor, Plan};
+use bandsolve_gallery::families::System;
 use bandsolve_gallery::tables::x_true;
 use indicatif::ProgressIterator;
 use serde_json::{Value, json};
@@ -156,8 +156,8 @@ fn measure(args: &StabilityFilesArgs, path: &Path, lapack: Option<&Peer>) -> Res
     if !fits(args, n, bands) {
         return Err(format!("too wide: {} below, {} above the diagonal", bands.0, bands.1));
     }
-    let system = System::<f64>::assemble(&triplets, kind).map_err(words)?;
-    let rhs = product(&system, &x_true(n, args.seed));
+    let system = structure::assemble::<f64>(&triplets, kind).map_err(words)?;
+    let rhs = system.product(&x_true(n, args.seed));
     if rhs.iter().any(|d| !d.is_finite()) {
         return Err("a right-hand side of numbers about 3 overflows".into());
     }
@@ -165,9 +165,9 @@ fn measure(args: &StabilityFilesArgs, path: &Path, lapack: Option<&Peer>) -> Res
     // LAPACK has nothing for periodic matrices but the band that reaches from corner to corner.
     let whole = (structure.lower, structure.upper);
     let lapack = match (lapack, kind) {
-        (Some(peer), Kind::Tridiagonal { periodic: true }) if fits(args, n, whole) => {
-            let band = Kind::Banded { lower: whole.0, upper: whole.1 };
-            theirs(&System::assemble(&triplets, band).map_err(words)?, &rhs, peer)
+        (Some(peer), SolvableKind::Tridiagonal { periodic: true }) if fits(args, n, whole) => {
+            let band = SolvableKind::Banded { lower: whole.0, upper: whole.1 };
+            theirs(&structure::assemble(&triplets, band).map_err(words)?, &rhs, peer)
         }
         (Some(peer), _) => theirs(&system, &rhs, peer),
         (None, _) => None,
@@ -197,30 +197,16 @@ fn fits(args: &StabilityFilesArgs, n: usize, (lower, upper): (usize, usize)) -> 
     bytes.is_some_and(|bytes| bytes as u64 <= u64::from(args.band) << 20)
 }
 
-fn product(system: &System<f64>, x: &[f64]) -> Vec<f64> {
-    match system {
-        System::Tridiagonal(a) => oracle::product(a, x),
-        System::Banded(a) => oracle::product(a, x),
-    }
-}
-
-fn backward_error(system: &System<f64>, rhs: &[f64], x: &[f64]) -> f64 {
-    match system {
-        System::Tridiagonal(a) => oracle::backward_error(a, rhs, x),
-        System::Banded(a) => oracle::backward_error(a, rhs, x),
-    }
-}
-
-fn ours(system: &System<f64>, kind: Kind, rhs: &[f64]) -> FileAnswer {
+fn ours(system: &System<f64>, kind: SolvableKind, rhs: &[f64]) -> FileAnswer {
     let mut x = vec![f64::NAN; rhs.len()];
-    let factor = system.factor(&Plan::once(kind.shape(rhs.len())));
+    let factor = structure::factor(system, &Plan::once(kind.shape(rhs.len())));
     let (singular, mark) = match factor.and_then(|factor| factor.solve_into(rhs, &mut x)) {
         Ok(report) if report.fallback => (false, Mark::Fallback),
         Ok(report) if report.refinement_steps > 0 => (false, Mark::Refined),
         Ok(_) => (false, Mark::Plain),
         Err(error) => (matches!(error, Error::Singular { .. }), Mark::Failed),
     };
-    FileAnswer { backward_error: (!singular).then(|| backward_error(system, rhs, &x)), mark }
+    FileAnswer { backward_error: (!singular).then(|| system.backward_error(rhs, &x)), mark }
 }
 
 /// LAPACK's answer; `None` if it has no routine for such a matrix.
@@ -231,7 +217,7 @@ fn theirs(system: &System<f64>, rhs: &[f64], peer: &Peer) -> Option<FileAnswer> 
         System::Banded(a) => gbsv(a, rhs, peer),
     };
     let mark = if x.is_some() { Mark::Plain } else { Mark::Failed };
-    Some(FileAnswer { backward_error: x.map(|x| backward_error(system, rhs, &x)), mark })
+    Some(FileAnswer { backward_error: x.map(|x| system.backward_error(rhs, &x)), mark })
 }
 
 impl FileTable {
@@ -239,16 +225,16 @@ impl FileTable {
         self.rows.iter().filter_map(|row| Some((row, row.measured.as_ref().ok()?)))
     }
 
-    fn part(&self) -> Part {
-        let column = |head: &str, answer: fn(&Measured) -> Option<&FileAnswer>| Column {
+    fn part(&self) -> HeatPart {
+        let column = |head: &str, answer: fn(&Measured) -> Option<&FileAnswer>| ErrorColumn {
             head: head.into(),
             cells: self.measured().map(|(_, m)| FileAnswer::cell(answer(m))).collect(),
         };
         let lapack = self.lapack.is_some().then(|| column("LAPACK", |m| m.lapack.as_ref()));
-        Part {
+        HeatPart {
             title: "Row-wise backward error".into(),
             rows: self.measured().map(|(row, _)| (row.name.clone(), None)).collect(),
-            panels: vec![Panel {
+            panels: vec![HeatPanel {
                 title: "",
                 columns: [column("bandsolve", |m| Some(&m.ours))].into_iter().chain(lapack).collect(),
             }],

@@ -1,6 +1,6 @@
 //! Tables of errors as a picture: a cell for each matrix and solver, coloured by the logarithm of its error.
 
-use super::columns::{Cell, Column, Mark};
+use super::columns::{Cell, ErrorColumn, Mark};
 use crate::plot::{self, Picture, Point, Svg, slanted_size};
 
 const CELL: Point = (28.0, 18.0);
@@ -22,22 +22,22 @@ const DECADES: (f64, f64) = (-16.0, 0.0);
 const LOST: &str = "#4d4d4d";
 
 /// Matrices that are shown together.
-pub struct Part {
+pub struct HeatPart {
     /// Where they come from, and what is measured.
     pub title: String,
     /// Their names and conditions, as far as these are known.
     pub rows: Vec<(String, Option<f64>)>,
-    pub panels: Vec<Panel>,
+    pub panels: Vec<HeatPanel>,
 }
 
 /// Columns side by side under one title.
-pub struct Panel {
+pub struct HeatPanel {
     pub title: &'static str,
-    pub columns: Vec<Column>,
+    pub columns: Vec<ErrorColumn>,
 }
 
 /// Draws all parts, one below the other.
-pub fn draw(title: &str, parts: &[Part]) -> Picture {
+pub fn draw(title: &str, parts: &[HeatPart]) -> Picture {
     let mut svg = Svg::default();
     svg.text((MARGIN, MARGIN + 12.0), "title", title);
     legend(&mut svg, (MARGIN, MARGIN + 34.0));
@@ -50,7 +50,7 @@ pub fn draw(title: &str, parts: &[Part]) -> Picture {
     svg.on_page((width + MARGIN, y - GAP))
 }
 
-impl Part {
+impl HeatPart {
     /// Draws it from `top` down; returns its right and lower ends.
     fn draw(&self, svg: &mut Svg, top: f64) -> Point {
         let panels = || self.panels.iter().filter(|panel| !panel.columns.is_empty());
@@ -81,7 +81,7 @@ impl Part {
         (x - GAP + slant.0, first + CELL.1 * self.rows.len() as f64)
     }
 
-    fn column(&self, svg: &mut Svg, (x, y): Point, column: &Column) {
+    fn column(&self, svg: &mut Svg, (x, y): Point, column: &ErrorColumn) {
         svg.slanted((x + 0.5 * CELL.0 + 3.0, y - 6.0), &column.head);
         for (k, ((name, _), cell)) in self.rows.iter().zip(&column.cells).enumerate() {
             let error = cell.error.map_or("no answer".to_string(), |error| format!("{error:.2e}"));

@@ -1,6 +1,6 @@
 //! The stability tables for people, at most 160 columns wide.
 
-use super::columns::{Cell, Column, Mark, Section};
+use super::columns::{Cell, ErrorColumn, Mark, Section};
 use super::{ErrorTable, Judgement};
 use crate::report::largest;
 
@@ -32,16 +32,17 @@ pub fn tables(table: &ErrorTable) -> String {
 }
 
 /// Our columns in as many blocks as their number needs, the published ones on the right of each.
-fn blocks(section: &Section<'_>, ours: &[Column], published: &[Column]) -> String {
+fn blocks(section: &Section<'_>, ours: &[ErrorColumn], published: &[ErrorColumn]) -> String {
     let fit = (WIDTH - LABEL - " |".len()) / COLUMN - published.len();
     let even = ours.len().div_ceil(ours.len().div_ceil(fit));
     ours.chunks(even).map(|ours| block(section, ours, published)).collect::<Vec<_>>().join("\n")
 }
 
-fn block(section: &Section<'_>, ours: &[Column], published: &[Column]) -> String {
+fn block(section: &Section<'_>, ours: &[ErrorColumn], published: &[ErrorColumn]) -> String {
     let height = ours.iter().chain(published).map(|c| wrapped(&c.head).len()).max().unwrap_or(1);
-    let line = |label: String, cell: &dyn Fn(&Column) -> String| {
-        let cells = |columns: &[Column]| columns.iter().map(|c| format!("{:>COLUMN$}", cell(c))).collect::<String>();
+    let line = |label: String, cell: &dyn Fn(&ErrorColumn) -> String| {
+        let cells =
+            |columns: &[ErrorColumn]| columns.iter().map(|c| format!("{:>COLUMN$}", cell(c))).collect::<String>();
         let bar = if published.is_empty() { "" } else { " |" };
         let line = format!("{label:LABEL$}{}{bar}{}", cells(ours), cells(published));
         line.trim_end().to_string() + "\n"

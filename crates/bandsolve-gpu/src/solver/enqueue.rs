@@ -1,10 +1,10 @@
 //! What is handed to a stream: kernels and their arguments.
 
-use super::{Route, Solver};
-use crate::cut::{Cut, KernelKind, THREADS};
-use crate::device::{Device, DeviceSlice, DeviceVec, Element};
-use crate::launch::{Arguments, Coarse, Columns, Peaks};
-use crate::matrix::{Blocks, Source};
+use super::{DeviceSolver, Route};
+use crate::cut::{DeviceCut, KernelKind, THREADS};
+use crate::device::{Device, DeviceScalar, DeviceSlice, DeviceVec};
+use crate::launch::{Arguments, Coarse, DeviceColumns, Peaks};
+use crate::matrix::{Blocks, MatrixSource};
 use crate::sparse::Rhs;
 use bandsolve::{Method, Op, Result};
 
@@ -18,27 +18,29 @@ struct Card {
     levels: u32,
     before: u32,
     arrived: u64,
-    cuts: [Cut; MOST_LEVELS],
+    cuts: [DeviceCut; MOST_LEVELS],
     below: [Coarse; MOST_LEVELS],
     peaks: [Peaks; MOST_LEVELS],
 }
 
-impl<T: Element> Solver<T> {
+impl<T: DeviceScalar> DeviceSolver<T> {
     /// Hands the kernels to the stream: x is solved for, and what is found out about it is in `found`, errors in the peaks of level 0.
-    pub(crate) fn enqueue(&mut self, source: Source, rhs: Rhs, x: DeviceSlice<'_, T>) -> Result<()> {
+    pub(crate) fn enqueue(&mut self, source: MatrixSource, rhs: Rhs, x: DeviceSlice<'_, T>) -> Result<()> {
         self.found.clear(self.plan.options().verify)?;
         match (self.route, source, rhs) {
-            (Route::Levels, Source::Blocks(_), Rhs::Dense(_)) if self.card.is_some() && self.factors.is_empty() => {
+            (Route::Levels, MatrixSource::Blocks(_), Rhs::Dense(_))
+                if self.card.is_some() && self.factors.is_empty() =>
+            {
                 self.enqueue_card(source, rhs, x)
             }
             (Route::Levels, ..) => self.enqueue_levels(source, rhs, x),
-            (Route::Scan, Source::Blocks(source), Rhs::Dense(rhs)) => self.enqueue_scan(source, rhs, x),
+            (Route::DeviceScan, MatrixSource::Blocks(source), Rhs::Dense(rhs)) => self.enqueue_scan(source, rhs, x),
             _ => self.enqueue_batch(source, rhs, x),
         }
     }
 
     /// One right-hand side after the other: pivots and the way down, then the way up.
-    fn enqueue_scan(&mut self, source: Blocks, rhs: Columns, x: DeviceSlice<'_, T>) -> Result<()> {
+    fn enqueue_scan(&mut self, source: Blocks, rhs: DeviceColumns, x: DeviceSlice<'_, T>) -> Result<()> {
         let (cut, peaks, suspects) = (self.cuts[0].0, self.peaks(0), self.found.suspects_at());
         let (device, step) = (self.device.clone(), self.step());
         let Some(scan) = &mut self.scan else { return Ok(()) };
@@ -50,17 +52,17 @@ impl<T: Element> Solver<T> {
         if peaks.gap == 0 {
             return Ok(());
         }
-        let x = Columns { first: x.address(), step: self.step() };
-        let nowhere = Columns { first: 0, step: 0 };
+        let x = DeviceColumns { first: x.address(), step: self.step() };
+        let nowhere = DeviceColumns { first: 0, step: 0 };
         let arguments = Arguments::new(&cut).with(source).with(rhs).with(x).with(nowhere).with(peaks);
         // SAFETY: what the kernel takes; the arrays were looked at by `source` and `start`.
         unsafe { arguments.launch(&self.device, &format!("residual_{}_1", T::NAME), self.blocks_by_rows(), 0) }
     }
 
     /// A thread, or a block of them, each system.
-    fn enqueue_batch(&self, source: Source, rhs: Rhs, x: DeviceSlice<'_, T>) -> Result<()> {
+    fn enqueue_batch(&self, source: MatrixSource, rhs: Rhs, x: DeviceSlice<'_, T>) -> Result<()> {
         let (cut, kind) = &self.cuts[0];
-        let x = Columns { first: x.address(), step: self.step() };
+        let x = DeviceColumns { first: x.address(), step: self.step() };
         let arguments = rhs.with(source.with(Arguments::new(cut)).0).0.with(x);
         // SAFETY: what the kernels take; the arrays are as long as the cut says, and were looked at by `source` and `start`.
         unsafe {
@@ -82,7 +84,7 @@ impl<T: Element> Solver<T> {
     }
 
     /// In one launch: the rows stay on chip while the coarse system is solved.
-    fn enqueue_card(&mut self, source: Source, rhs: Rhs, x: DeviceSlice<'_, T>) -> Result<()> {
+    fn enqueue_card(&mut self, source: MatrixSource, rhs: Rhs, x: DeviceSlice<'_, T>) -> Result<()> {
         let shape = self.step();
         let last = self.levels.len();
         let (cut, kind) = self.cuts[0];
@@ -96,23 +98,23 @@ impl<T: Element> Solver<T> {
         let arrived = arrived.slice(..).address();
         let all = Card { levels: last as u32 + 1, before, arrived, cuts, below, peaks };
         let arguments = rhs.with(source.with(Arguments::default().with(all)).0).0;
-        let arguments = arguments.with(Columns { first: x.address(), step: shape }).with(rule);
+        let arguments = arguments.with(DeviceColumns { first: x.address(), step: shape }).with(rule);
         let name = format!("card_{}_{}", T::NAME, self.block);
         // SAFETY: what the kernel takes; the arrays are as long as the cuts say, or were looked at by `source` and `start`.
         unsafe { arguments.launch_together(&self.device, &name, cut.spans as usize, *shared) }
     }
 
     /// Level by level.
-    fn enqueue_levels(&self, source: Source, rhs: Rhs, x: DeviceSlice<'_, T>) -> Result<()> {
+    fn enqueue_levels(&self, source: MatrixSource, rhs: Rhs, x: DeviceSlice<'_, T>) -> Result<()> {
         let last = self.levels.len();
-        let x = Columns { first: x.address(), step: self.step() };
+        let x = DeviceColumns { first: x.address(), step: self.step() };
         // What is solved on level k: matrix, right-hand sides, and where the solution goes.
         let system = |k: usize| {
             if k == 0 {
                 return (source, rhs, x);
             }
             let Coarse { arrays, d } = self.coarse(k);
-            (Source::Blocks(Blocks::new(arrays, Op::Plain)), Rhs::Dense(d), d)
+            (MatrixSource::Blocks(Blocks::new(arrays, Op::Plain)), Rhs::Dense(d), d)
         };
         for k in 0..last {
             let ((source, rhs, _), coarse) = (system(k), self.coarse(k + 1));
@@ -149,7 +151,7 @@ impl<T: Element> Solver<T> {
     fn launch_spike(
         &self,
         kernel: &str,
-        source: Source,
+        source: MatrixSource,
         rhs: Rhs,
         on_chip: usize,
         tail: impl FnOnce(Arguments) -> Arguments,
@@ -167,8 +169,8 @@ impl<T: Element> Solver<T> {
         &self,
         kernel: &str,
         level: usize,
-        (source, rhs): (Option<Source>, Rhs),
-        shared: fn(&KernelKind, &Cut) -> usize,
+        (source, rhs): (Option<MatrixSource>, Rhs),
+        shared: fn(&KernelKind, &DeviceCut) -> usize,
         tail: impl FnOnce(Arguments) -> Arguments,
     ) -> Result<()> {
         let (cut, kind) = &self.cuts[level];
@@ -196,12 +198,12 @@ impl<T: Element> Solver<T> {
 
 /// Bytes of shared memory that a block of threads takes for a system that the device solves in one launch, and memory for what
 /// its blocks meet at; `None` if not all of them can run at the same time.
-pub(super) fn fits_card<T: Element>(
+pub(super) fn fits_card<T: DeviceScalar>(
     device: &Device,
-    levels: &[(Cut, KernelKind)],
+    levels: &[(DeviceCut, KernelKind)],
 ) -> Result<Option<(usize, DeviceVec<u32>)>> {
     let Some((top, below)) = levels.split_first().filter(|(_, below)| !below.is_empty()) else { return Ok(None) };
-    let bytes = |(k, (cut, kind)): (usize, &(Cut, KernelKind))| match k + 1 == below.len() {
+    let bytes = |(k, (cut, kind)): (usize, &(DeviceCut, KernelKind))| match k + 1 == below.len() {
         true => kind.finish_bytes(cut),
         false => kind.substitute_bytes(cut),
     };

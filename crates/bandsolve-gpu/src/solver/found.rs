@@ -1,6 +1,6 @@
 //! What is found out about solutions, in the memory of a device.
 
-use crate::device::{Device, DeviceSlice, DeviceVec, Element};
+use crate::device::{Device, DeviceScalar, DeviceSlice, DeviceVec};
 use crate::launch::Peaks;
 use bandsolve::Result;
 use bandsolve::{ACCEPTED_AT_ONCE, good};
@@ -38,19 +38,19 @@ pub(crate) struct Verdict {
 }
 
 impl Verdict {
-    pub fn is_good<T: Element>(&self) -> bool {
+    pub fn is_good<T: DeviceScalar>(&self) -> bool {
         self.suspects.is_empty() && self.bad == 0 && !self.changed && self.errors_are_good::<T>()
     }
 
     /// Whether all is good but for what is to be mended yet.
-    pub fn errors_are_good<T: Element>(&self) -> bool {
+    pub fn errors_are_good<T: DeviceScalar>(&self) -> bool {
         self.errors.iter().all(|error| *error <= ACCEPTED_AT_ONCE * good::<T>())
     }
 }
 
 impl SingularSystems {
     /// Memory for so many levels, and columns of so many rows of so many systems.
-    pub fn new<T: Element>(
+    pub fn new<T: DeviceScalar>(
         device: &Device,
         levels: usize,
         (columns, systems): (usize, usize),
@@ -100,7 +100,7 @@ impl SingularSystems {
     }
 
     /// The peaks of a level; of the first also the bad rows, if they are wanted.
-    pub fn peaks<T: Element>(&self, level: usize, columns: usize, list: bool) -> Peaks {
+    pub fn peaks<T: DeviceScalar>(&self, level: usize, columns: usize, list: bool) -> Peaks {
         let before = self.head + level * Peaks::KINDS * columns * T::REAL_BYTES;
         let peaks = Peaks::at(self.memory.slice(before..).address(), columns, T::REAL_BYTES);
         if level > 0 || !list {
@@ -112,12 +112,12 @@ impl SingularSystems {
     }
 
     /// The peaks of the first level, as bytes.
-    pub fn first<T: Element>(&self, columns: usize) -> DeviceSlice<'_, u8> {
+    pub fn first<T: DeviceScalar>(&self, columns: usize) -> DeviceSlice<'_, u8> {
         self.memory.slice(self.head..self.head + Peaks::KINDS * columns * T::REAL_BYTES)
     }
 
     /// What was found out about the first level.
-    pub fn verdict<T: Element>(&self, columns: usize) -> Result<Verdict> {
+    pub fn verdict<T: DeviceScalar>(&self, columns: usize) -> Result<Verdict> {
         let bytes = self.memory.slice(..self.head + Peaks::KINDS * columns * T::REAL_BYTES).download()?;
         let ([bad, changed], suspects) = (pair(&bytes), ones(&bytes[COUNTS..self.head]));
         Ok(Verdict { errors: errors::<T>(&bytes[self.head..]), suspects, bad: bad as usize, changed: changed != 0 })
@@ -149,7 +149,7 @@ fn ones(bytes: &[u8]) -> Vec<usize> {
 
 /// Backward errors of every column, from their peaks; infinite where x is so much larger than the right-hand side that a pivot that
 /// was zero is the likely cause.
-pub(crate) fn errors<T: Element>(peaks: &[u8]) -> Vec<f64> {
+pub(crate) fn errors<T: DeviceScalar>(peaks: &[u8]) -> Vec<f64> {
     let [mut errors, sizes, rhs] = [0, 1, 2].map(|kind| read::<T>(peaks, kind));
     for ((error, size), rhs) in errors.iter_mut().zip(sizes).zip(rhs) {
         if !(size <= rhs * T::IMPLAUSIBLE) {
@@ -160,7 +160,7 @@ pub(crate) fn errors<T: Element>(peaks: &[u8]) -> Vec<f64> {
 }
 
 /// The peaks of one kind.
-pub(crate) fn read<T: Element>(peaks: &[u8], kind: usize) -> Vec<f64> {
+pub(crate) fn read<T: DeviceScalar>(peaks: &[u8], kind: usize) -> Vec<f64> {
     let bytes = peaks.len() / Peaks::KINDS;
     let real = |bytes: &[u8]| {
         let mut word = [0_u8; 8];

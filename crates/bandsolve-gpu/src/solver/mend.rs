@@ -3,9 +3,9 @@
 
 use super::found::Verdict;
 use super::{Pending, Route};
-use crate::cut::{Cut, KernelKind, window};
-use crate::device::Element;
-use crate::launch::{Arguments, Columns, Rule};
+use crate::cut::{DeviceCut, KernelKind, window};
+use crate::device::DeviceScalar;
+use crate::launch::{Arguments, DeviceColumns, PivotOptions};
 use bandsolve::Result;
 
 /// How often windows are mended: those that overlap one after the other, and what has become bad beside one.
@@ -13,7 +13,7 @@ const ROUNDS: usize = 4;
 /// Rows that lie between two windows at least, which are mended at the same time: they are measured by both.
 const BETWEEN: u32 = 2;
 
-impl<T: Element> Pending<'_, T> {
+impl<T: DeviceScalar> Pending<'_, T> {
     /// Mends the bad rows; returns what is found out then. Rows that could not be mended still count as bad.
     pub(super) fn mend(&mut self, mut found: Verdict) -> Result<Verdict> {
         let Some(mut rows) = self.solver.found.bad_rows(found.bad)? else { return Ok(found) };
@@ -38,11 +38,11 @@ impl<T: Element> Pending<'_, T> {
     }
 
     /// Solves windows, columns and first block rows, for what their equations lack.
-    fn mend_windows(&self, windows: &[[u32; 2]], window: &Cut) -> Result<()> {
+    fn mend_windows(&self, windows: &[[u32; 2]], window: &DeviceCut) -> Result<()> {
         let solver = &*self.solver;
         let (cut, kind) = &solver.cuts[0];
         let places = solver.device.upload(windows.as_flattened())?;
-        let column = |first| Columns { first, step: solver.step() };
+        let column = |first| DeviceColumns { first, step: solver.step() };
         let (arguments, ending) = self.source.with(Arguments::new(cut));
         let arguments = arguments
             .with(column(self.rhs.address()))
@@ -50,7 +50,7 @@ impl<T: Element> Pending<'_, T> {
             .with(places.slice(..).address())
             .with(*window)
             .with(solver.peaks(0))
-            .with(Rule { exchange: 1, scale_rows: 1, noise: 0.0, suspects: 0 });
+            .with(PivotOptions { exchange: 1, scale_rows: 1, noise: 0.0, suspects: 0 });
         let name = format!("mend_{}_{}{ending}", T::NAME, solver.block);
         let shared = KernelKind { on_chip: 1, ..*kind }.finish_bytes(window);
         // SAFETY: what the kernel takes; windows are inside of the system, and far enough from one another.
@@ -61,7 +61,7 @@ impl<T: Element> Pending<'_, T> {
 }
 
 /// Windows around bad rows, which are in order, that can be mended at the same time, and the rows that are left for later.
-fn choose(rows: &[[u32; 2]], cut: &Cut, window: &Cut) -> (Vec<[u32; 2]>, Vec<[u32; 2]>) {
+fn choose(rows: &[[u32; 2]], cut: &DeviceCut, window: &DeviceCut) -> (Vec<[u32; 2]>, Vec<[u32; 2]>) {
     let block = window.rows / window.n;
     let (mut windows, mut later) = (Vec::<[u32; 2]>::new(), Vec::new());
     let mut rest = rows;
@@ -88,7 +88,7 @@ fn choose(rows: &[[u32; 2]], cut: &Cut, window: &Cut) -> (Vec<[u32; 2]>, Vec<[u3
 
 /// Whether bad rows are listed, and mended.
 pub(super) fn mends(route: Route) -> bool {
-    matches!(route, Route::Levels | Route::Scan)
+    matches!(route, Route::Levels | Route::DeviceScan)
 }
 
 #[cfg(test)]
@@ -101,7 +101,7 @@ mod tests {
         Limits { shared_per_block: 48 << 10, shared_per_multiprocessor: 48 << 10, multiprocessors: 4, memory: 1 << 30 };
 
     /// How a system is cut, and its windows.
-    fn cuts(n: usize, block: usize, periodic: bool) -> (Cut, Cut) {
+    fn cuts(n: usize, block: usize, periodic: bool) -> (DeviceCut, DeviceCut) {
         let system = UncutSystem { n, rows: n * block, periodic, columns: 3, systems: 1 };
         let kind = KernelKind { block, on_chip: 1, bytes: 8 };
         let cut = levels(system, kind, &LIMITS, PartitionRows { asked: None, large: 31 }).unwrap()[0].0;

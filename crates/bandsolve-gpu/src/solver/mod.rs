@@ -7,14 +7,14 @@ mod pending;
 mod route;
 
 pub use pending::Pending;
-pub use route::Decision;
+pub use route::DevicePlan;
 
-use crate::cut::{Cut, KernelKind};
-use crate::device::{Device, DeviceSlice, DeviceSliceMut, DeviceVec, Element, check_len};
+use crate::cut::{DeviceCut, KernelKind};
+use crate::device::{Device, DeviceScalar, DeviceSlice, DeviceSliceMut, DeviceVec, check_len};
 use crate::factored::{Factored, LevelFactors};
-use crate::launch::{Arguments, Coarse, Columns, Peaks, Rule};
-use crate::matrix::{Blocks, Matrix, Source};
-use crate::scan::Scan;
+use crate::launch::{Arguments, Coarse, DeviceColumns, Peaks, PivotOptions};
+use crate::matrix::{Blocks, DeviceMatrix, MatrixSource};
+use crate::scan::DeviceScan;
 use crate::sparse::Rhs;
 use crate::tuned::Sizes;
 use bandsolve::{Error, Method, Op, Pivoting, Plan, Report, Result, Shape};
@@ -23,12 +23,12 @@ use route::Route;
 
 /// Some block rows on a device: of a coarse system, whose solution takes the place of the right-hand sides, or of a part of one.
 #[derive(Debug)]
-pub(crate) struct Rows<T> {
+pub(crate) struct DeviceRows<T> {
     pub bands: [DeviceVec<T>; 3],
     pub rhs: DeviceVec<T>,
 }
 
-impl<T: Element> Rows<T> {
+impl<T: DeviceScalar> DeviceRows<T> {
     /// Memory for so many rows of blocks, and right-hand sides.
     pub fn new(device: &Device, rows: usize, block: usize, n_rhs: usize) -> Result<Self> {
         let band = || device.zeros(rows * block * block);
@@ -37,7 +37,7 @@ impl<T: Element> Rows<T> {
 
     /// Where they are; right-hand sides `step` numbers apart.
     pub fn addresses(&self, step: u64) -> Coarse {
-        let d = Columns { first: self.rhs.slice(..).address(), step };
+        let d = DeviceColumns { first: self.rhs.slice(..).address(), step };
         Coarse { arrays: self.bands.each_ref().map(|band| band.slice(..).address()), d }
     }
 }
@@ -55,7 +55,7 @@ impl<T: Element> Rows<T> {
 /// # Source
 /// Klein, dissertation, 2.5 and 2.6.
 #[derive(Debug)]
-pub struct Solver<T: Element> {
+pub struct DeviceSolver<T: DeviceScalar> {
     device: Device,
     plan: Plan,
     route: Route,
@@ -65,8 +65,8 @@ pub struct Solver<T: Element> {
     block: usize,
     most_columns: usize,
     /// Level by level, with the kernels for it.
-    cuts: Vec<(Cut, KernelKind)>,
-    levels: Vec<Rows<T>>,
+    cuts: Vec<(DeviceCut, KernelKind)>,
+    levels: Vec<DeviceRows<T>>,
     /// Factors of all levels but the last, if they are kept.
     factors: Vec<LevelFactors<T>>,
     /// What solving an interleaved batch keeps on the way.
@@ -74,10 +74,10 @@ pub struct Solver<T: Element> {
     found: SingularSystems,
     /// Bytes of shared memory to solve in one launch, if that is possible, and what its blocks of threads meet at.
     card: Option<(usize, DeviceVec<u32>)>,
-    scan: Option<Scan<T>>,
+    scan: Option<DeviceScan<T>>,
 }
 
-impl<T: Element> Solver<T> {
+impl<T: DeviceScalar> DeviceSolver<T> {
     /// Takes the memory to solve systems of the plan's shape with up to `n_rhs` right-hand sides. Of the plan it follows the method
     /// (`Auto` is `Rpts`; scalar systems also by `SpikeThomas` and `SpikeDiagonalPivoting`, tridiagonal ones by `SpikeCr`, open
     /// ones by `CfLu` and `ParallelDiagonalPivoting`, contiguous batches by `Cr` or `Pcr`, which are one hybrid), pivoting, noise
@@ -94,15 +94,16 @@ impl<T: Element> Solver<T> {
     /// # Errors
     /// As [`new`](Self::new).
     pub fn with_sizes(device: &Device, plan: &Plan, n_rhs: usize, sizes: Sizes) -> Result<Self> {
-        let decision = Decision::of(plan)?;
-        let Decision { method, route, block, n, systems, .. } = decision;
+        let decision = DevicePlan::of(plan)?;
+        let DevicePlan { method, route, block, n, systems, .. } = decision;
         let cuts = decision.cuts::<T>(device, plan, n_rhs, sizes)?;
-        let level = |(cut, _): &(Cut, KernelKind)| Rows::new(device, cut.n as usize * systems, block, n_rhs);
+        let level =
+            |(cut, _): &(DeviceCut, KernelKind)| DeviceRows::new(device, cut.n as usize * systems, block, n_rhs);
         let coarse = cuts.iter().skip(1).map(level).collect::<Result<_>>()?;
         let interleaved = cuts.first().filter(|_| route == Route::Interleaved);
         let kept = device.zeros(interleaved.map_or(0, |(cut, kind)| kind.interleaved_kept(cut)))?;
         let scan = match route {
-            Route::Scan if !cuts.is_empty() => Some(Scan::new(device, n, method != Method::CfLu)?),
+            Route::DeviceScan if !cuts.is_empty() => Some(DeviceScan::new(device, n, method != Method::CfLu)?),
             _ => None,
         };
         let found = SingularSystems::new::<T>(device, cuts.len(), (n_rhs, systems), n * block)?;
@@ -150,8 +151,8 @@ impl<T: Element> Solver<T> {
     /// Bytes of memory that it owns on the device.
     pub fn bytes(&self) -> usize {
         let factors = self.factors.iter().map(LevelFactors::bytes).sum::<usize>();
-        let factors = factors + self.scan.as_ref().map_or(0, Scan::bytes);
-        let level = |level: &Rows<T>| level.bands.iter().chain([&level.rhs]).map(DeviceVec::len).sum::<usize>();
+        let factors = factors + self.scan.as_ref().map_or(0, DeviceScan::bytes);
+        let level = |level: &DeviceRows<T>| level.bands.iter().chain([&level.rhs]).map(DeviceVec::len).sum::<usize>();
         (self.levels.iter().map(level).sum::<usize>() + self.kept.len()) * size_of::<T>() + self.found.bytes() + factors
     }
 
@@ -166,7 +167,7 @@ impl<T: Element> Solver<T> {
     /// [`Error::Shape`], [`Error::Device`]; those of the host's method, if it was tried.
     pub fn solve<'a>(
         &'a mut self,
-        a: Matrix<'a, T>,
+        a: DeviceMatrix<'a, T>,
         rhs: impl Into<DeviceSlice<'a, T>>,
         x: impl Into<DeviceSliceMut<'a, T>>,
     ) -> Result<Report> {
@@ -180,7 +181,7 @@ impl<T: Element> Solver<T> {
     /// [`Error::Shape`], [`Error::Device`].
     pub fn start<'a>(
         &'a mut self,
-        a: Matrix<'a, T>,
+        a: DeviceMatrix<'a, T>,
         rhs: impl Into<DeviceSlice<'a, T>>,
         x: impl Into<DeviceSliceMut<'a, T>>,
     ) -> Result<Pending<'a, T>> {
@@ -216,7 +217,7 @@ impl<T: Element> Solver<T> {
     /// Solves, and returns the report if nothing has to be repaired.
     pub(crate) fn solve_unrepaired(
         &mut self,
-        source: Source,
+        source: MatrixSource,
         rhs: Rhs,
         x: DeviceSlice<'_, T>,
     ) -> Result<Option<Report>> {
@@ -243,7 +244,7 @@ impl<T: Element> Solver<T> {
     }
 
     fn dense(&self, slice: DeviceSlice<'_, T>) -> Rhs {
-        Rhs::Dense(Columns { first: slice.address(), step: self.step() })
+        Rhs::Dense(DeviceColumns { first: slice.address(), step: self.step() })
     }
 
     /// Factors a tridiagonal or block tridiagonal matrix, open or periodic, or a contiguous batch, to solve with it again and
@@ -251,9 +252,9 @@ impl<T: Element> Solver<T> {
     ///
     /// # Errors
     /// [`Error::Unsupported`] for other matrices, [`Error::Shape`], [`Error::Device`].
-    pub fn factor<'a>(mut self, a: Matrix<'a, T>) -> Result<Factored<'a, T>> {
+    pub fn factor<'a>(mut self, a: DeviceMatrix<'a, T>) -> Result<Factored<'a, T>> {
         let lanes = self.partitions_are_lanes() || self.route == Route::Alone;
-        let (Source::Blocks(top), true) = (a.source(self.plan.shape())?, lanes) else {
+        let (MatrixSource::Blocks(top), true) = (a.source(self.plan.shape())?, lanes) else {
             let what = "banded matrices, interleaved batches, or by this method";
             return Err(Error::Unsupported { method: "factors on a GPU", what });
         };
@@ -262,7 +263,7 @@ impl<T: Element> Solver<T> {
         for k in 0..self.levels.len() {
             let (cut, kind) = &self.cuts[k];
             let kept = LevelFactors::new(&self.device, &self.cuts[k])?;
-            let (cut, one) = (Cut { columns: 1, ..*cut }, KernelKind { on_chip: 1, ..*kind });
+            let (cut, one) = (DeviceCut { columns: 1, ..*cut }, KernelKind { on_chip: 1, ..*kind });
             let coarse = self.coarse(k + 1);
             let arguments = Arguments::new(&cut).with(source).with(coarse).with(kept.addresses()).with(self.rule());
             let (blocks, name) =
@@ -319,7 +320,7 @@ impl<T: Element> Solver<T> {
         self.found.suspects()
     }
 
-    fn rule(&self) -> Rule {
+    fn rule(&self) -> PivotOptions {
         rule(&self.plan, &self.found)
     }
 }
@@ -335,7 +336,7 @@ pub(crate) fn fallback_plan(plan: &Plan, shape: Shape) -> Plan {
 }
 
 /// How pivots are chosen, and where it is noted that there was none.
-pub(crate) fn rule(plan: &Plan, found: &SingularSystems) -> Rule {
+pub(crate) fn rule(plan: &Plan, found: &SingularSystems) -> PivotOptions {
     let options = plan.options();
     let scaled = options.pivoting == Pivoting::ScaledPartial;
     // As `Exchange` in `panel.cuh` has it.
@@ -346,5 +347,5 @@ pub(crate) fn rule(plan: &Plan, found: &SingularSystems) -> Rule {
     };
     // The threshold is meant for rows with a largest entry in [2, 4); here it is in [1, 2).
     let noise = options.noise_threshold * if scaled { 0.5 } else { 1.0 };
-    Rule { exchange, scale_rows: scaled.into(), noise, suspects: found.suspects_at() }
+    PivotOptions { exchange, scale_rows: scaled.into(), noise, suspects: found.suspects_at() }
 }

@@ -1,10 +1,10 @@
 //! Solves that were started: waited for, verified, refined, and at last solved again by the host.
 
 use super::found::{self, Verdict};
-use super::{Route, Solver, fallback_plan, largest};
-use crate::device::{DeviceSlice, DeviceSliceMut, DeviceVec, Element};
-use crate::launch::{Arguments, Columns, Peaks};
-use crate::matrix::{Matrix, Source};
+use super::{DeviceSolver, Route, fallback_plan, largest};
+use crate::device::{DeviceScalar, DeviceSlice, DeviceSliceMut, DeviceVec};
+use crate::launch::{Arguments, DeviceColumns, Peaks};
+use crate::matrix::{DeviceMatrix, MatrixSource};
 use bandsolve::dyn_stack::{PodBuffer, PodStack};
 use bandsolve::{Banded, BlockTridiagonal, Error, Factor, Factorize, Op, Plan, Report, Result, Shape, Tridiagonal};
 use bandsolve::{MAX_REFINEMENTS, good};
@@ -12,19 +12,19 @@ use bandsolve::{MAX_REFINEMENTS, good};
 /// A solve that was started. Dropped without being waited for, x is neither verified nor repaired.
 #[derive(Debug)]
 #[must_use = "the answer is verified when it is waited for"]
-pub struct Pending<'a, T: Element> {
-    pub(super) solver: &'a mut Solver<T>,
-    a: Matrix<'a, T>,
-    pub(super) source: Source,
+pub struct Pending<'a, T: DeviceScalar> {
+    pub(super) solver: &'a mut DeviceSolver<T>,
+    a: DeviceMatrix<'a, T>,
+    pub(super) source: MatrixSource,
     pub(super) rhs: DeviceSlice<'a, T>,
     pub(super) x: DeviceSliceMut<'a, T>,
 }
 
-impl<'a, T: Element> Pending<'a, T> {
+impl<'a, T: DeviceScalar> Pending<'a, T> {
     /// A solve that may have been started.
     pub(crate) fn new(
-        solver: &'a mut Solver<T>,
-        a: Matrix<'a, T>,
+        solver: &'a mut DeviceSolver<T>,
+        a: DeviceMatrix<'a, T>,
         rhs: DeviceSlice<'a, T>,
         x: DeviceSliceMut<'a, T>,
     ) -> Result<Self> {
@@ -165,7 +165,7 @@ impl<'a, T: Element> Pending<'a, T> {
         let word = found.len() / Peaks::KINDS;
         found.slice_mut(..word).clear()?;
         let peaks = Peaks::at(found.slice(..).address(), solver.columns(), T::REAL_BYTES);
-        let column = |address| Columns { first: address, step: solver.step() };
+        let column = |address| DeviceColumns { first: address, step: solver.step() };
         let (arguments, ending) = self.source.with(Arguments::new(&solver.cuts[0].0));
         let name = format!("residual_{}_{}{ending}", T::NAME, solver.block);
         let arguments = arguments
@@ -182,7 +182,7 @@ impl<'a, T: Element> Pending<'a, T> {
     fn correct(&mut self, dx: &DeviceVec<T>, found: &DeviceVec<u8>) -> Result<()> {
         let solver = &*self.solver;
         let peaks = Peaks::at(found.slice(..).address(), solver.columns(), T::REAL_BYTES);
-        let column = |address| Columns { first: address, step: solver.step() };
+        let column = |address| DeviceColumns { first: address, step: solver.step() };
         let arguments = Arguments::new(&solver.cuts[0].0)
             .with(column(dx.slice(..).address()))
             .with(column(self.x.as_slice().address()))
@@ -262,7 +262,7 @@ impl<'a, T: Element> Pending<'a, T> {
 }
 
 /// Solves a system on the host.
-fn solve_one<T: Element, M: Factorize<Scalar = T>>(
+fn solve_one<T: DeviceScalar, M: Factorize<Scalar = T>>(
     plan: &Plan,
     a: &M,
     op: Op,

@@ -1,7 +1,7 @@
 //! Which kernels solve which systems.
 
-use crate::cut::{ALONE_AT_MOST, Cut, KernelKind, PartitionRows, UncutSystem, batch, levels, spike_levels};
-use crate::device::{Device, Element};
+use crate::cut::{ALONE_AT_MOST, DeviceCut, KernelKind, PartitionRows, UncutSystem, batch, levels, spike_levels};
+use crate::device::{Device, DeviceScalar};
 use crate::tuned::Sizes;
 use bandsolve::{Error, Layout, Method, Plan, Result, Shape};
 
@@ -18,14 +18,14 @@ pub enum Route {
     /// A thread each system of an interleaved batch.
     Interleaved,
     /// Recurrences over all rows, in one pass each.
-    Scan,
+    DeviceScan,
     /// A block of threads each system of a contiguous batch, by cyclic reduction.
     Cyclic,
 }
 
 /// What a plan means on a device.
 #[derive(Debug, Clone, Copy)]
-pub struct Decision {
+pub struct DevicePlan {
     pub method: Method,
     pub route: Route,
     /// Rows of a block.
@@ -36,7 +36,7 @@ pub struct Decision {
     shape: Shape,
 }
 
-impl Decision {
+impl DevicePlan {
     /// # Errors
     /// [`Error::Unsupported`].
     pub fn of(plan: &Plan) -> Result<Self> {
@@ -63,7 +63,7 @@ impl Decision {
             scalar @ (Method::SpikeThomas | Method::SpikeDiagonalPivoting) if block == 1 => (scalar, None),
             Method::SpikeCr if tridiagonal => (Method::SpikeCr, None),
             cyclic @ (Method::Cr | Method::Pcr) if contiguous => (cyclic, Some(Route::Cyclic)),
-            scan @ (Method::CfLu | Method::ParallelDiagonalPivoting) if open => (scan, Some(Route::Scan)),
+            scan @ (Method::CfLu | Method::ParallelDiagonalPivoting) if open => (scan, Some(Route::DeviceScan)),
             _ => return unsupported("systems of this kind on a GPU"),
         };
         let route = route.unwrap_or(match shape {
@@ -79,13 +79,13 @@ impl Decision {
     }
 
     /// How such systems are cut, level by level, and the kernels for each level.
-    pub fn cuts<T: Element>(
+    pub fn cuts<T: DeviceScalar>(
         &self,
         device: &Device,
         plan: &Plan,
         n_rhs: usize,
         sizes: Sizes,
-    ) -> Result<Vec<(Cut, KernelKind)>> {
+    ) -> Result<Vec<(DeviceCut, KernelKind)>> {
         let Self { method, route, block, n, systems, shape } = *self;
         let together = n_rhs > 2 && block == 1 && !self.banded() && route == Route::Levels;
         // Eight complex ones would not fit the registers.

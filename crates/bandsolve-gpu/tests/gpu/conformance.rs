@@ -1,7 +1,7 @@
 //! The suite that the methods of the CPU go through, on an emulated device.
 
 use bandsolve::{Banded, Complex32, Complex64, Factor, Method, Plan, Result, Tridiagonal, TridiagonalBatch};
-use bandsolve_gpu::{Device, Element, Emulation, Order};
+use bandsolve_gpu::{Device, DeviceScalar, Emulation, Order};
 use bandsolve_testkit::conformance::Suite;
 use bandsolve_testkit::{conformance, conformance_banded, conformance_batch};
 
@@ -11,7 +11,7 @@ fn device() -> Device {
     Device::emulated(Emulation { order: Order::Random, resident: 2, ..Emulation::default() })
 }
 
-impl<T: Element> Suite<T> for Emulated {
+impl<T: DeviceScalar> Suite<T> for Emulated {
     // What a device solves takes no threads of the host; its own run in another order each time.
     const THREADS: &'static [usize] = &[7];
 

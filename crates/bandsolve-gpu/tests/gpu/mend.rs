@@ -1,9 +1,9 @@
 //! Local repair: a few rows are solved again where the elimination was not stable enough, and nothing else.
 
 use crate::oracle::ORDERS;
-use crate::reference::{Number, Random, RealNumber, Row, Rule, solve};
+use crate::reference::{Number, PivotOptions, Random, RealNumber, Row, solve};
 use bandsolve::{Complex32, Complex64, Layout, Op, Plan, RealScalar, Report, Scalar, Shape};
-use bandsolve_gpu::{Device, Emulation, Matrix, Solver};
+use bandsolve_gpu::{Device, DeviceMatrix, DeviceSolver, Emulation};
 
 /// A sum and what rounding has taken from it, of reals.
 fn subtract<R: RealNumber + RealScalar>([sum, rest]: [R; 2], a: R, x: R) -> [R; 2] {
@@ -33,7 +33,7 @@ fn rest<T: Number<Real: RealNumber>>(d: T, entries: &[T], x: &[T]) -> T {
 /// What a window of block rows that begins with `first` becomes.
 fn mended<T: Number<Real: RealNumber>>(rows: &[Row<T>], x: &[T], first: usize, count: usize) -> Vec<T> {
     let (n, b) = (rows.len(), rows[0].d.len());
-    let rule = Rule { exchange: true, diagonal: false, scale: true, noise: 0.0 };
+    let rule = PivotOptions { exchange: true, diagonal: false, scale: true, noise: 0.0 };
     let left = |i: usize| {
         let mut row = rows[i].scaled(rule);
         let around = [(i + n - 1) % n, i, (i + 1) % n].map(|i| &x[i * b..(i + 1) * b]).concat();
@@ -56,14 +56,14 @@ fn solved<T: Number<Real: RealNumber>>(given: &Random<T>, plan: &Plan, op: Op, o
     let a = match plan.shape() {
         Shape::Banded { n, lower, upper } => {
             let leading = lower + upper + 1;
-            Matrix::banded(diag.slice(..n * leading), leading)
+            DeviceMatrix::banded(diag.slice(..n * leading), leading)
         }
-        _ => Matrix::block_tridiagonal(&sub, &diag, &sup),
+        _ => DeviceMatrix::block_tridiagonal(&sub, &diag, &sup),
     };
     let rhs = device.upload(&given.rhs).unwrap();
     let mut x = device.zeros(rhs.len()).unwrap();
     let n_rhs = given.rhs.len() / plan.shape().rows();
-    let mut solver = Solver::<T>::new(&device, plan, n_rhs).unwrap();
+    let mut solver = DeviceSolver::<T>::new(&device, plan, n_rhs).unwrap();
     let report = solver.solve(a.op(op), &rhs, &mut x).unwrap();
     (report, x.download().unwrap())
 }

@@ -1,11 +1,11 @@
 //! The kernels against the same algorithms in Rust, bit for bit, in three orders of threads.
 
 use crate::reference::{
-    Line, Number, Panel, Random, RealNumber, Row, Rule, random, solve, solve_alone, solve_by_minors, solve_lines,
-    solve_spike_cr, suspect, thread_rows,
+    Line, Number, Panel, PivotOptions, Random, RealNumber, Row, random, solve, solve_alone, solve_by_minors,
+    solve_lines, solve_spike_cr, suspect, thread_rows,
 };
 use bandsolve::{Complex32, Complex64, Layout, Method, Op, Pivoting, Plan, RealScalar, Report, Result, Scalar, Shape};
-use bandsolve_gpu::{Device, DeviceTuning, DeviceVec, Emulation, Matrix, Order, Pending, Solver};
+use bandsolve_gpu::{Device, DeviceMatrix, DeviceSolver, DeviceTuning, DeviceVec, Emulation, Order, Pending};
 use std::collections::HashMap;
 
 /// What a check is about.
@@ -39,11 +39,11 @@ const SIMPLE: Case = Case {
 
 pub const ORDERS: [Order; 3] = [Order::Forward, Order::Reverse, Order::Random];
 
-fn rule(case: Case) -> Rule {
+fn rule(case: Case) -> PivotOptions {
     let scale = case.pivoting == Pivoting::ScaledPartial;
     let noise = case.noise * if scale { 0.5 } else { 1.0 };
     let exchange = case.pivoting != Pivoting::None && case.method != Method::SpikeThomas;
-    Rule { exchange, diagonal: exchange && case.method == Method::SpikeDiagonalPivoting, scale, noise }
+    PivotOptions { exchange, diagonal: exchange && case.method == Method::SpikeDiagonalPivoting, scale, noise }
 }
 
 fn plan(shape: Shape, case: Case) -> Plan {
@@ -67,7 +67,7 @@ fn compare<T: Number>(
     shape: Shape,
     case: Case,
     rhs: &[T],
-    solve: impl Fn(&Device, Solver<T>, (&DeviceVec<T>, &mut DeviceVec<T>), bool) -> Option<Result<Report>>,
+    solve: impl Fn(&Device, DeviceSolver<T>, (&DeviceVec<T>, &mut DeviceVec<T>), bool) -> Option<Result<Report>>,
     expected: impl Fn(&[usize]) -> Vec<T>,
 ) {
     // What was found, by how the system was cut.
@@ -79,7 +79,7 @@ fn compare<T: Number>(
         let plan = plan(shape, case);
         let rhs = device.upload(rhs).unwrap();
         let solve_by = |plan: &Plan, raw: bool| {
-            let solver = Solver::<T>::new(&device, plan, case.n_rhs).unwrap();
+            let solver = DeviceSolver::<T>::new(&device, plan, case.n_rhs).unwrap();
             let rows = solver.partition_rows();
             let mut x = device.zeros(rhs.len()).unwrap();
             let report = solve(&device, solver, (&rhs, &mut x), raw);
@@ -143,9 +143,9 @@ fn check_scan<T: Number<Real: RealNumber>>(method: Method, n: usize, n_rhs: usiz
     let case = Case { n, n_rhs, op, shift, method, ..SIMPLE };
     let pairs = method != Method::CfLu;
     let given = Random::<T>::new(n, 1, n_rhs, shift);
-    let solve_it = |device: &Device, mut solver: Solver<T>, (rhs, x): (&DeviceVec<T>, &mut DeviceVec<T>), raw| {
+    let solve_it = |device: &Device, mut solver: DeviceSolver<T>, (rhs, x): (&DeviceVec<T>, &mut DeviceVec<T>), raw| {
         let [sub, diag, sup] = given.arrays.each_ref().map(|v| device.upload(v).unwrap());
-        answer(solver.start(Matrix::tridiagonal(&sub, &diag, &sup).op(op), rhs, x).unwrap(), raw)
+        answer(solver.start(DeviceMatrix::tridiagonal(&sub, &diag, &sup).op(op), rhs, x).unwrap(), raw)
     };
     let expected =
         |_: &[usize]| (0..n_rhs).flat_map(|column| solve_by_minors(&given.rows(column, op), pairs)).collect();
@@ -179,9 +179,9 @@ fn check<T: Number<Real: RealNumber>>(case: Case) {
         1 => Shape::Tridiagonal { n, periodic },
         _ => Shape::BlockTridiagonal { block_rows: n, block, periodic },
     };
-    let solve_it = |device: &Device, mut solver: Solver<T>, (rhs, x): (&DeviceVec<T>, &mut DeviceVec<T>), raw| {
+    let solve_it = |device: &Device, mut solver: DeviceSolver<T>, (rhs, x): (&DeviceVec<T>, &mut DeviceVec<T>), raw| {
         let [sub, diag, sup] = given.arrays.each_ref().map(|v| device.upload(v).unwrap());
-        answer(solver.start(Matrix::block_tridiagonal(&sub, &diag, &sup).op(op), rhs, x).unwrap(), raw)
+        answer(solver.start(DeviceMatrix::block_tridiagonal(&sub, &diag, &sup).op(op), rhs, x).unwrap(), raw)
     };
     let by_method = if case.method == Method::SpikeCr { solve_spike_cr } else { solve };
     let expected = |m: &[usize]| {
@@ -191,9 +191,9 @@ fn check<T: Number<Real: RealNumber>>(case: Case) {
     if case.method == Method::SpikeCr {
         return;
     }
-    let with_factors = |device: &Device, solver: Solver<T>, (rhs, x): (&DeviceVec<T>, &mut DeviceVec<T>), raw| {
+    let with_factors = |device: &Device, solver: DeviceSolver<T>, (rhs, x): (&DeviceVec<T>, &mut DeviceVec<T>), raw| {
         let [sub, diag, sup] = given.arrays.each_ref().map(|v| device.upload(v).unwrap());
-        let mut factors = solver.factor(Matrix::block_tridiagonal(&sub, &diag, &sup).op(op)).unwrap();
+        let mut factors = solver.factor(DeviceMatrix::block_tridiagonal(&sub, &diag, &sup).op(op)).unwrap();
         // The second time as the first.
         _ = factors.solve(rhs, &mut *x);
         answer(factors.start(rhs, x).unwrap(), raw)
@@ -245,9 +245,9 @@ fn check_band<T: Number<Real: RealNumber>>(case: Case, lower: usize, upper: usiz
             .map(|i| Row { a: block_at(i, 0), b: block_at(i, 1), c: block_at(i, 2), d: d(i).collect() })
             .collect()
     };
-    let solve_it = |device: &Device, mut solver: Solver<T>, (rhs, x): (&DeviceVec<T>, &mut DeviceVec<T>), raw| {
+    let solve_it = |device: &Device, mut solver: DeviceSolver<T>, (rhs, x): (&DeviceVec<T>, &mut DeviceVec<T>), raw| {
         let stored = device.upload(&stored).unwrap();
-        let a = if by_diagonals { Matrix::diagonals(&stored) } else { Matrix::banded(&stored, leading) };
+        let a = if by_diagonals { DeviceMatrix::diagonals(&stored) } else { DeviceMatrix::banded(&stored, leading) };
         answer(solver.start(a.op(op), rhs, x).unwrap(), raw)
     };
     let expected = |m: &[usize]| -> Vec<T> {
@@ -341,9 +341,9 @@ fn check_batch<T: Number<Real: RealNumber>>(case: Case, systems: usize, layout: 
         Random { block: 1, arrays: all.arrays.each_ref().map(|array| own(array)), rhs }
     };
     let alone = layout == Layout::Interleaved || n <= 61;
-    let solve_it = |device: &Device, mut solver: Solver<T>, (rhs, x): (&DeviceVec<T>, &mut DeviceVec<T>), raw| {
+    let solve_it = |device: &Device, mut solver: DeviceSolver<T>, (rhs, x): (&DeviceVec<T>, &mut DeviceVec<T>), raw| {
         let [sub, diag, sup] = all.arrays.each_ref().map(|v| device.upload(v).unwrap());
-        answer(solver.start(Matrix::tridiagonal(&sub, &diag, &sup).op(op), rhs, x).unwrap(), raw)
+        answer(solver.start(DeviceMatrix::tridiagonal(&sub, &diag, &sup).op(op), rhs, x).unwrap(), raw)
     };
     let expected = |m: &[usize]| {
         let mut x = vec![T::ZERO; all.rhs.len()];
@@ -410,7 +410,7 @@ fn systems_that_fit_the_device_are_solved_in_one_launch() {
     let one_launch = |n, multiprocessors| {
         let device = Device::emulated(Emulation { multiprocessors, ..Emulation::default() });
         let plan = Plan::new(Shape::Tridiagonal { n, periodic: false });
-        Solver::<f64>::new(&device, &plan, 1).unwrap().in_one_launch()
+        DeviceSolver::<f64>::new(&device, &plan, 1).unwrap().in_one_launch()
     };
     assert!(one_launch(4000, 64) && !one_launch(4000, 1) && !one_launch(400, 64) && !one_launch(1 << 20, 64));
 }
@@ -433,10 +433,10 @@ fn any_number_of_right_hand_sides_on_chip_gives_the_same_bits() {
             let sizes = format!("f64 on any = 31, 128, {rhs_on_chip}").parse::<DeviceTuning>().unwrap();
             let sizes = sizes.sizes("any", "f64").unwrap();
             let plan = Plan::new(Shape::Tridiagonal { n: 3000, periodic: false });
-            let mut solver = Solver::with_sizes(&device, &plan, n_rhs, sizes).unwrap();
+            let mut solver = DeviceSolver::with_sizes(&device, &plan, n_rhs, sizes).unwrap();
             let [sub, diag, sup] = given.arrays.each_ref().map(|v| device.upload(v).unwrap());
             let (rhs, mut x) = (device.upload(&given.rhs).unwrap(), device.zeros(given.rhs.len()).unwrap());
-            solver.solve(Matrix::tridiagonal(&sub, &diag, &sup), &rhs, &mut x).unwrap();
+            solver.solve(DeviceMatrix::tridiagonal(&sub, &diag, &sup), &rhs, &mut x).unwrap();
             let x = x.download().unwrap();
             assert!(*first.get_or_insert(x.clone()) == x, "{rhs_on_chip}");
         }
@@ -451,7 +451,8 @@ fn batches_of_any_size_have_factors() {
         let [sub, diag, sup] = given.arrays.each_ref().map(|v| device.upload(v).unwrap());
         let rhs = device.upload(&given.rhs).unwrap();
         let plan = Plan::new(Shape::Batch { n, count, layout: Layout::Contiguous });
-        let (a, solver) = (Matrix::tridiagonal(&sub, &diag, &sup), || Solver::new(&device, &plan, 1).unwrap());
+        let (a, solver) =
+            (DeviceMatrix::tridiagonal(&sub, &diag, &sup), || DeviceSolver::new(&device, &plan, 1).unwrap());
         let [mut x, mut y] = [(); 2].map(|()| device.zeros(n * count).unwrap());
         solver().solve(a, &rhs, &mut x).unwrap();
         solver().factor(a).unwrap().solve(&rhs, &mut y).unwrap();

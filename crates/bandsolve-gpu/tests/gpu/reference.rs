@@ -1,11 +1,11 @@
 //! The algorithms of the kernels in Rust, as plain as can be: vectors of rows, and the same operations in the same order.
 
 use bandsolve::{Complex32, Complex64, Op, RealScalar, Scalar};
-use bandsolve_gpu::Element;
+use bandsolve_gpu::DeviceScalar;
 use std::cell::Cell;
 
 /// A number with the operations of `element.cuh`.
-pub trait Number: Element {
+pub trait Number: DeviceScalar {
     fn fma(self, b: Self, c: Self) -> Self;
     fn times(self, b: Self) -> Self;
     fn reciprocal(self) -> Self;
@@ -104,7 +104,7 @@ real!(f64, Complex64, u64, 52, 2047, 1023, 500, 45);
 
 /// How pivots are chosen.
 #[derive(Clone, Copy)]
-pub struct Rule {
+pub struct PivotOptions {
     pub exchange: bool,
     /// Pivots of two rows, of scalars.
     pub diagonal: bool,
@@ -133,7 +133,7 @@ impl<T: Number<Real: RealNumber>> Row<T> {
         Self { a: self.c.clone(), c: self.a.clone(), ..self.clone() }
     }
 
-    pub fn scaled(&self, rule: Rule) -> Self {
+    pub fn scaled(&self, rule: PivotOptions) -> Self {
         let mut row = self.clone();
         for r in 0..self.d.len() {
             let all = [&self.a[r][..], &self.b[r], &self.c[r]].concat();
@@ -157,13 +157,13 @@ pub fn suspect() -> bool {
 }
 
 /// The rank up to which numbers are next to nothing: of rows that are not scaled by their largest entry.
-fn nothing<'a, T: Number<Real: RealNumber>>(entries: impl IntoIterator<Item = &'a T>, rule: Rule) -> u32 {
+fn nothing<'a, T: Number<Real: RealNumber>>(entries: impl IntoIterator<Item = &'a T>, rule: PivotOptions) -> u32 {
     let largest = entries.into_iter().map(|v| v.rank()).max().unwrap_or(0);
     let most = if rule.scale { T::from_real(T::Real::from_f64(1.0)).rank() } else { largest };
     most.saturating_sub(T::Real::NO_PIVOT * T::Real::DOUBLING)
 }
 
-fn nothing_in<T: Number<Real: RealNumber>>(rows: &[Row<T>], rule: Rule) -> u32 {
+fn nothing_in<T: Number<Real: RealNumber>>(rows: &[Row<T>], rule: PivotOptions) -> u32 {
     nothing(rows.iter().flat_map(|row| [&row.a, &row.b, &row.c]).flatten().flatten(), rule)
 }
 
@@ -185,7 +185,7 @@ fn see_pivots<T: Number>(v: &Panel<T>, k: usize, nothing: u32) {
 }
 
 /// Eliminates the first k columns; row i becomes the pivot row of column i.
-fn eliminate_columns<T: Number>(v: &mut Panel<T>, k: usize, b: usize, rule: Rule) {
+fn eliminate_columns<T: Number>(v: &mut Panel<T>, k: usize, b: usize, rule: PivotOptions) {
     for k in 0..k {
         for row in v[k..].iter_mut().filter(|_| rule.noise > 0.0) {
             if row[k].size() <= T::Real::from_f64(rule.noise) {
@@ -235,7 +235,7 @@ struct Carried<T> {
 }
 
 /// Eliminates x_{j−1}; returns its pivot rows: x_{j−1}, x_j, x_{j+1}, x₀, rhs.
-fn eliminate<T: Number>(carried: &mut Carried<T>, row: &Row<T>, rule: Rule) -> Panel<T> {
+fn eliminate<T: Number>(carried: &mut Carried<T>, row: &Row<T>, rule: PivotOptions) -> Panel<T> {
     let b = row.d.len();
     let mut chosen = rule;
     if rule.diagonal && b == 1 {
@@ -269,20 +269,20 @@ fn eliminate<T: Number>(carried: &mut Carried<T>, row: &Row<T>, rule: Rule) -> P
     v
 }
 
-fn sweep<T: Number>(mut rows: impl Iterator<Item = Row<T>>, rule: Rule) -> Carried<T> {
+fn sweep<T: Number>(mut rows: impl Iterator<Item = Row<T>>, rule: PivotOptions) -> Carried<T> {
     let Row { a, b, c, d } = rows.next().unwrap();
     let mut carried = Carried { taken: false, spike: a, near: b, next: c, rhs: d };
     let mut rows = rows.peekable();
     while let Some(row) = rows.next() {
         // Where two sides meet, the larger candidate is the pivot.
         let diagonal = rule.diagonal && rows.peek().is_some();
-        eliminate(&mut carried, &row, Rule { diagonal, ..rule });
+        eliminate(&mut carried, &row, PivotOptions { diagonal, ..rule });
     }
     carried
 }
 
 /// What is left of a partition for its first and its last unknowns.
-fn reduce<T: Number<Real: RealNumber>>(rows: &[Row<T>], rule: Rule) -> [Row<T>; 2] {
+fn reduce<T: Number<Real: RealNumber>>(rows: &[Row<T>], rule: PivotOptions) -> [Row<T>; 2] {
     let skip = usize::from(rows.len() > 1);
     let down = sweep(rows[skip..].iter().cloned(), rule);
     let up = sweep(rows[..rows.len() - skip].iter().rev().map(Row::mirrored), rule);
@@ -298,10 +298,10 @@ fn reduce<T: Number<Real: RealNumber>>(rows: &[Row<T>], rule: Rule) -> [Row<T>; 
 fn solve_inside<T: Number<Real: RealNumber>>(
     rows: &[Row<T>],
     [before, first, last, after]: [&[T]; 4],
-    rule: Rule,
+    rule: PivotOptions,
 ) -> Vec<T> {
     // Where two sides meet, the larger candidate is the pivot.
-    let larger = Rule { diagonal: false, ..rule };
+    let larger = PivotOptions { diagonal: false, ..rule };
     let (n, b) = (rows.len(), rows[0].d.len());
     let mut x = vec![first.to_vec(); n];
     x[n - 1] = last.to_vec();
@@ -345,7 +345,7 @@ fn solve_inside<T: Number<Real: RealNumber>>(
 }
 
 /// The two block rows that are left in the end.
-fn solve_pair<T: Number<Real: RealNumber>>(rows: &[Row<T>], single: bool, rule: Rule) -> Vec<T> {
+fn solve_pair<T: Number<Real: RealNumber>>(rows: &[Row<T>], single: bool, rule: PivotOptions) -> Vec<T> {
     let b = rows[0].d.len();
     let mut v = vec![vec![T::ZERO; 2 * b + 1]; 2 * b];
     for (k, row) in rows.iter().enumerate() {
@@ -358,13 +358,13 @@ fn solve_pair<T: Number<Real: RealNumber>>(rows: &[Row<T>], single: bool, rule: 
             v[k * b + r][2 * b] = row.d[r];
         }
     }
-    eliminate_columns(&mut v, 2 * b, b, Rule { diagonal: false, ..rule });
+    eliminate_columns(&mut v, 2 * b, b, PivotOptions { diagonal: false, ..rule });
     see_pivots(&v, 2 * b, nothing_in(rows, rule));
     back_substitute(&v, 2 * b)
 }
 
 /// Solves with partitions of `m[0]` rows, then `m[1]`, …, then as on chip.
-pub fn solve<T: Number<Real: RealNumber>>(rows: &[Row<T>], m: &[usize], periodic: bool, rule: Rule) -> Vec<T> {
+pub fn solve<T: Number<Real: RealNumber>>(rows: &[Row<T>], m: &[usize], periodic: bool, rule: PivotOptions) -> Vec<T> {
     let (n, b) = (rows.len(), rows[0].d.len());
     let mut rows: Vec<_> = rows.to_vec();
     if !periodic {
@@ -476,12 +476,12 @@ impl<T: Number> Line<T> {
 }
 
 /// Takes in what pivots are. Of rows that are not scaled nothing but zeros is next to nothing.
-fn see_lines<'a, T: Number<Real: RealNumber>>(lines: impl Iterator<Item = &'a Line<T>>, rule: Rule) {
+fn see_lines<'a, T: Number<Real: RealNumber>>(lines: impl Iterator<Item = &'a Line<T>>, rule: PivotOptions) {
     lines.for_each(|line| see([&line.b], nothing::<T>(&[], rule)));
 }
 
 /// Cyclic reduction until 128 rows are left, then parallel cyclic reduction; the solutions for each right-hand side.
-pub fn solve_lines<T: Number<Real: RealNumber>>(mut lines: Vec<Line<T>>, rule: Rule) -> Vec<Vec<T>> {
+pub fn solve_lines<T: Number<Real: RealNumber>>(mut lines: Vec<Line<T>>, rule: PivotOptions) -> Vec<Vec<T>> {
     let n = lines.len();
     see_lines(lines.iter(), rule);
     let mut stride = 1;
@@ -528,7 +528,12 @@ pub fn solve_lines<T: Number<Real: RealNumber>>(mut lines: Vec<Line<T>>, rule: R
 }
 
 /// SPIKE with cyclic reduction inside: partitions of `m[0]` rows, then as ever.
-pub fn solve_spike_cr<T: Number<Real: RealNumber>>(rows: &[Row<T>], m: &[usize], periodic: bool, rule: Rule) -> Vec<T> {
+pub fn solve_spike_cr<T: Number<Real: RealNumber>>(
+    rows: &[Row<T>],
+    m: &[usize],
+    periodic: bool,
+    rule: PivotOptions,
+) -> Vec<T> {
     let (n, m, deeper) = (rows.len(), m[0], &m[1..]);
     let mut rows = rows.to_vec();
     if !periodic {
@@ -749,7 +754,7 @@ pub fn solve_by_minors<T: Number<Real: RealNumber>>(rows: &[Row<T>], pairs: bool
         let r = determinant(i).reciprocal();
         [older(i).times(r), newest(i).times(r)]
     };
-    let scaled_rows = Rule { exchange: false, diagonal: false, scale: true, noise: 0.0 };
+    let scaled_rows = PivotOptions { exchange: false, diagonal: false, scale: true, noise: 0.0 };
     for i in (0..n).filter(|i| !second(*i)) {
         see([&if first[i] { determinant(i) } else { newest(i) }], nothing::<T>(&[], scaled_rows));
     }
@@ -793,7 +798,7 @@ pub fn solve_by_minors<T: Number<Real: RealNumber>>(rows: &[Row<T>], pairs: bool
 }
 
 /// A system as a partition between two unknowns that are zero.
-pub fn solve_alone<T: Number<Real: RealNumber>>(rows: &[Row<T>], rule: Rule) -> Vec<T> {
+pub fn solve_alone<T: Number<Real: RealNumber>>(rows: &[Row<T>], rule: PivotOptions) -> Vec<T> {
     let nothing = vec![vec![T::ZERO; 1]];
     let zero = Row { a: nothing.clone(), b: nothing.clone(), c: nothing.clone(), d: vec![T::ZERO] };
     let mut all: Vec<_> = rows.to_vec();

@@ -4,7 +4,9 @@ use bandsolve::{
     Complex32, Complex64, Error, Factor, Layout, Method, Pivoting, Plan, Report, Result, Shape, Tridiagonal,
 };
 use bandsolve_gallery::Random;
-use bandsolve_gpu::{Device, DeviceCsc, DeviceVec, Element, Emulation, HostMatrix, Matrix, Solver, Spread};
+use bandsolve_gpu::{
+    Device, DeviceCsc, DeviceMatrix, DeviceScalar, DeviceSolver, DeviceVec, Emulation, HostMatrix, Spread,
+};
 use bandsolve_testkit::singular::{self, PLANTED, for_all_planted, matrix};
 
 fn device(multiprocessors: usize) -> Device {
@@ -47,7 +49,7 @@ fn plan(shape: Shape, (method, m, _): (Method, Option<usize>, usize), verify: bo
 }
 
 /// Solves on a device, with factors that are kept or without, for right-hand sides that all are `rhs` but the last one, which is zero.
-fn solve<T: Element>(
+fn solve<T: DeviceScalar>(
     device: &Device,
     plan: &Plan,
     a: &dyn HostMatrix<T>,
@@ -59,11 +61,11 @@ fn solve<T: Element>(
     }
     let (arrays, leading) = a.upload(device)?;
     let matrix = match &*arrays {
-        [sub, diag, sup] => Matrix::block_tridiagonal(sub, diag, sup),
-        bands => Matrix::banded(&bands[0], leading),
+        [sub, diag, sup] => DeviceMatrix::block_tridiagonal(sub, diag, sup),
+        bands => DeviceMatrix::banded(&bands[0], leading),
     };
     let (rhs, mut x) = (device.upload(&all)?, device.zeros::<T>(all.len())?);
-    let mut solver = Solver::new(device, plan, n_rhs)?;
+    let mut solver = DeviceSolver::new(device, plan, n_rhs)?;
     if !kept {
         return solver.solve(matrix, &rhs, &mut x);
     }
@@ -73,7 +75,7 @@ fn solve<T: Element>(
     factors.solve(&rhs, &mut x)
 }
 
-fn tridiagonal<T: Element>(small: f64) {
+fn tridiagonal<T: DeviceScalar>(small: f64) {
     let mut failures = Failures::default();
     let mut random = Random::new(1);
     for_all_planted::<T>(small, |what, a, rhs| {
@@ -92,7 +94,7 @@ fn tridiagonal<T: Element>(small: f64) {
 }
 
 /// The same matrices as bands with diagonals of zeros, and cut into blocks.
-fn banded_and_blocks<T: Element>(small: f64) {
+fn banded_and_blocks<T: DeviceScalar>(small: f64) {
     let mut failures = Failures::default();
     let mut random = Random::new(2);
     for_all_planted::<T>(small, |what, a, rhs| {
@@ -119,7 +121,7 @@ struct Batch<T> {
     rhs: Vec<T>,
 }
 
-impl<T: Element> Batch<T> {
+impl<T: DeviceScalar> Batch<T> {
     /// Systems of n rows; right-hand sides are large but where something is planted.
     fn new(systems: &[(Tridiagonal<'_, T>, Vec<T>)], interleaved: bool) -> Self {
         let (n, count) = (systems[0].1.len(), systems.len());
@@ -136,15 +138,15 @@ impl<T: Element> Batch<T> {
         let rhs = device.upload(&self.rhs.repeat(n_rhs)).unwrap();
         let mut x: DeviceVec<T> = device.zeros(rhs.len()).unwrap();
         let plan = Plan::new(self.shape).method(method).verify(verify);
-        let mut solver = Solver::new(&device, &plan, n_rhs).unwrap();
-        let a = Matrix::tridiagonal(&sub, &diag, &sup);
+        let mut solver = DeviceSolver::new(&device, &plan, n_rhs).unwrap();
+        let a = DeviceMatrix::tridiagonal(&sub, &diag, &sup);
         let solved = if kept { solver.factor(a).unwrap().solve(&rhs, &mut x) } else { solver.solve(a, &rhs, &mut x) };
         (solved, x.download().unwrap())
     }
 }
 
 /// One singular system among regular ones, which are solved as if it was not there.
-fn batches<T: Element>(small: f64) {
+fn batches<T: DeviceScalar>(small: f64) {
     let mut failures = Failures::default();
     let count = 20;
     let mut random = Random::new(3);
@@ -220,8 +222,9 @@ fn sparse_right_hand_sides_and_parts() {
             let (rows, values) = (rows.unwrap(), device.upload(&[100.0, 1e-250]).unwrap());
             let csc = DeviceCsc::new(&pointers, &rows, &values).unwrap();
             let mut x = device.zeros(n).unwrap();
-            let mut solver = Solver::new(&device, &plan, 1).unwrap();
-            let solved = solver.solve_sparse(Matrix::tridiagonal(&arrays[0], &arrays[1], &arrays[2]), csc, &mut x);
+            let mut solver = DeviceSolver::new(&device, &plan, 1).unwrap();
+            let solved =
+                solver.solve_sparse(DeviceMatrix::tridiagonal(&arrays[0], &arrays[1], &arrays[2]), csc, &mut x);
             failures.see(format_args!("sparse, {what}"), solved);
             let rhs = singular::rhs(n, first, 1e-250);
             let in_parts =
@@ -238,7 +241,7 @@ fn sparse_right_hand_sides_and_parts() {
 /// Rows of which one is twice the other: what is left of a pivot is what rounding has left.
 #[test]
 fn pivots_that_were_rounded() {
-    fn check<T: Element>(small: f64) {
+    fn check<T: DeviceScalar>(small: f64) {
         let mut failures = Failures::default();
         for (first, way) in [0, 14, 15, 16, 31, 150, 298].into_iter().flat_map(|first| WAYS.map(|way| (first, way))) {
             let a = matrix::<T>(300, first, &[[0.0, 0.3, 0.7], [0.6, 1.4, 0.0]], 1.0);
@@ -277,7 +280,7 @@ fn what_is_not_singular_is_solved() {
         let solved = factors.unwrap().solve(&vec![1.0; n]).unwrap();
         assert!(!solved.report.fallback && (solved.values[101] - 1e300).abs() < 1e286, "{:?}", solved.report);
     }
-    let planted: singular::Rows = &[[0.0, 1.0, 1.0], [1.0, 1.000_000_000_000_000_2, 0.0]];
+    let planted: singular::SingularRows = &[[0.0, 1.0, 1.0], [1.0, 1.000_000_000_000_000_2, 0.0]];
     for verify in [true, false] {
         let a = matrix::<f64>(n, 101, planted, 1.0);
         let factors = device(1).factor(&Plan::new(a.shape()).verify(verify), &a);

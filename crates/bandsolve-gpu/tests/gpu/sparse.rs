@@ -2,7 +2,9 @@
 
 use bandsolve::{Complex32, Complex64, Error, Plan, RealScalar, Scalar, Shape};
 use bandsolve_gallery::{Random, random_vec};
-use bandsolve_gpu::{Device, DeviceCsc, DeviceCscMut, DeviceVec, Element, Emulation, Matrix, Order, Solver};
+use bandsolve_gpu::{
+    Device, DeviceCsc, DeviceCscMut, DeviceMatrix, DeviceScalar, DeviceSolver, DeviceVec, Emulation, Order,
+};
 
 const ORDERS: [Order; 3] = [Order::Forward, Order::Reverse, Order::Random];
 
@@ -17,7 +19,7 @@ struct Given<T> {
     values: Vec<T>,
 }
 
-impl<T: Element> Given<T> {
+impl<T: DeviceScalar> Given<T> {
     fn new(n: usize, columns: usize, order: Order) -> Self {
         let device = Device::emulated(Emulation { order, ..Emulation::default() });
         let mut random = Random::new(n as u64);
@@ -47,16 +49,16 @@ impl<T: Element> Given<T> {
         dense
     }
 
-    fn solver(&self, n_rhs: usize) -> Solver<T> {
-        Solver::new(&self.device, &Plan::new(Shape::Tridiagonal { n: self.n, periodic: true }), n_rhs).unwrap()
+    fn solver(&self, n_rhs: usize) -> DeviceSolver<T> {
+        DeviceSolver::new(&self.device, &Plan::new(Shape::Tridiagonal { n: self.n, periodic: true }), n_rhs).unwrap()
     }
 
-    fn matrix(&self) -> Matrix<'_, T> {
-        Matrix::tridiagonal(&self.arrays[0], &self.arrays[1], &self.arrays[2])
+    fn matrix(&self) -> DeviceMatrix<'_, T> {
+        DeviceMatrix::tridiagonal(&self.arrays[0], &self.arrays[1], &self.arrays[2])
     }
 }
 
-fn check<T: Element>() {
+fn check<T: DeviceScalar>() {
     for (n, columns) in [(1, 1), (5, 3), (100, 7), (3000, 2), (5000, 9)] {
         for order in ORDERS {
             let given = Given::<T>::new(n, columns, order);
@@ -78,7 +80,7 @@ fn check<T: Element>() {
 }
 
 /// The k largest entries, with memory for two columns at a time.
-fn prune<T: Element>(given: &Given<T>, csc: DeviceCsc<'_, T>, x: &[T]) {
+fn prune<T: DeviceScalar>(given: &Given<T>, csc: DeviceCsc<'_, T>, x: &[T]) {
     let n = given.n;
     let wanted = |j: usize| [n.min(4), 0, n / 3 + 1, n][j % 4];
     let pointers: Vec<i32> =
@@ -139,8 +141,8 @@ fn equal_entries_are_taken_from_the_top() {
     let wanted = device.upload(&[0, 7]).unwrap();
     let (mut rows, mut values) = (device.zeros::<i32>(7).unwrap(), device.zeros::<f32>(7).unwrap());
     let out = DeviceCscMut::new(&wanted, &mut rows, &mut values).unwrap();
-    let mut solver = Solver::new(&device, &Plan::new(Shape::Tridiagonal { n, periodic: false }), 1).unwrap();
-    solver.solve_pruned(Matrix::tridiagonal(&zeros, &ones, &zeros), csc, out).unwrap();
+    let mut solver = DeviceSolver::new(&device, &Plan::new(Shape::Tridiagonal { n, periodic: false }), 1).unwrap();
+    solver.solve_pruned(DeviceMatrix::tridiagonal(&zeros, &ones, &zeros), csc, out).unwrap();
     assert_eq!(rows.download().unwrap(), [0, 1, 2, 3, 4, 5, 6]);
     assert_eq!(values.download().unwrap(), [1.0; 7]);
 }

@@ -3,23 +3,24 @@
 use bandsolve::{BlockTridiagonal, Complex32, Complex64, Plan, RealScalar, Tridiagonal};
 use bandsolve_gallery::oracle::backward_error;
 use bandsolve_gallery::{Random, random_vec};
-use bandsolve_gpu::{Device, Element, Emulation, HostMatrix, Matrix, Solver, Spread};
+use bandsolve_gpu::{Device, DeviceMatrix, DeviceScalar, DeviceSolver, Emulation, HostMatrix, Spread};
 
 fn device(seed: u64) -> Device {
     Device::emulated(Emulation { seed, ..Emulation::default() })
 }
 
 /// On one device, as a whole.
-fn whole<T: Element>(plan: &Plan, a: &dyn HostMatrix<T>, rhs: &[T]) -> (Vec<T>, f64) {
+fn whole<T: DeviceScalar>(plan: &Plan, a: &dyn HostMatrix<T>, rhs: &[T]) -> (Vec<T>, f64) {
     let device = device(1);
     let (arrays, _) = a.upload(&device).unwrap();
     let (rhs, mut x) = (device.upload(rhs).unwrap(), device.zeros(rhs.len()).unwrap());
-    let mut solver = Solver::new(&device, plan, 1).unwrap();
-    let report = solver.solve(Matrix::block_tridiagonal(&arrays[0], &arrays[1], &arrays[2]), &rhs, &mut x).unwrap();
+    let mut solver = DeviceSolver::new(&device, plan, 1).unwrap();
+    let report =
+        solver.solve(DeviceMatrix::block_tridiagonal(&arrays[0], &arrays[1], &arrays[2]), &rhs, &mut x).unwrap();
     (x.download().unwrap(), report.backward_error)
 }
 
-fn check<T: Element>() {
+fn check<T: DeviceScalar>() {
     for (n, block, periodic) in [(2100, 1, false), (5000, 1, true), (20_000, 1, false), (900, 2, true), (700, 4, false)]
     {
         let mut random = Random::new(n as u64);

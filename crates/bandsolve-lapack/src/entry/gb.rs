@@ -1,10 +1,10 @@
 //! `gbsv gbtrf gbtrs gbcon gbrfs gbsvx gbequ`
 
 use super::{ColumnsRef, Info, copy, infinity, op, pivot, refine_all, require, scale_rows, short, verdict};
-use crate::gb::{Band, Lu, LuMut, Matrix, factor, scales};
-use crate::norm::Norm;
-use crate::number::Number;
-use crate::raw::{Columns, read, size, workspace, write};
+use crate::gb::{GbLayout, GbLu, GbLuMut, GbMatrix, factor, scales};
+use crate::norm::MatrixNorm;
+use crate::number::LapackScalar;
+use crate::raw::{RawColumns, read, size, workspace, write};
 use crate::refine::FactoredSystem;
 use crate::{Int, condition};
 use bandsolve::{Op, RealScalar, Scalar};
@@ -17,39 +17,47 @@ pub(super) fn thin(leading: &Int, lower: &Int, upper: &Int, fill: bool) -> bool 
 }
 
 /// The band of a matrix as it is, or with room for its factors.
-fn band(m: &Int, n: &Int, kl: &Int, ku: &Int, leading: &Int, fill: bool) -> Band {
+fn band(m: &Int, n: &Int, kl: &Int, ku: &Int, leading: &Int, fill: bool) -> GbLayout {
     let (lower, upper) = (size(kl), size(ku));
     let upper = if fill { lower + upper } else { upper };
-    Band { rows: size(m), columns: size(n), lower, upper, leading: size(leading) }
+    GbLayout { rows: size(m), columns: size(n), lower, upper, leading: size(leading) }
 }
 
-unsafe fn matrix<'a, T>(band: Band, ab: *const T) -> Matrix<'a, T> {
+unsafe fn matrix<'a, T>(band: GbLayout, ab: *const T) -> GbMatrix<'a, T> {
     // SAFETY: the module's contract.
-    Matrix { band, elements: unsafe { read(ab, band.extent()) } }
+    GbMatrix { band, elements: unsafe { read(ab, band.extent()) } }
 }
 
-unsafe fn factors<'a, T>(band: Band, ab: *const T, ipiv: *const Int) -> Lu<'a, T> {
+unsafe fn factors<'a, T>(band: GbLayout, ab: *const T, ipiv: *const Int) -> GbLu<'a, T> {
     // SAFETY: the module's contract.
-    unsafe { Lu { factors: matrix(band, ab), pivot: read(ipiv, band.columns) } }
+    unsafe { GbLu { factors: matrix(band, ab), pivot: read(ipiv, band.columns) } }
 }
 
-unsafe fn factor_at<T: Number>(band: Band, ab: *mut T, ipiv: *mut Int) -> Info {
+unsafe fn factor_at<T: LapackScalar>(band: GbLayout, ab: *mut T, ipiv: *mut Int) -> Info {
     if band.rows == 0 || band.columns == 0 {
         return Ok(());
     }
     let steps = band.rows.min(band.columns);
     // SAFETY: the module's contract.
-    pivot(factor(unsafe { LuMut { band, elements: write(ab, band.extent()), pivot: write(ipiv, steps) } }))
+    pivot(factor(unsafe { GbLuMut { band, elements: write(ab, band.extent()), pivot: write(ipiv, steps) } }))
 }
 
-pub unsafe fn gbtrf<T: Number>(m: &Int, n: &Int, kl: &Int, ku: &Int, ab: *mut T, ldab: &Int, ipiv: *mut Int) -> Info {
+pub unsafe fn gbtrf<T: LapackScalar>(
+    m: &Int,
+    n: &Int,
+    kl: &Int,
+    ku: &Int,
+    ab: *mut T,
+    ldab: &Int,
+    ipiv: *mut Int,
+) -> Info {
     let wrong = [(1, *m < 0), (2, *n < 0), (3, *kl < 0), (4, *ku < 0), (6, thin(ldab, kl, ku, true))];
     require::<T>("GBTRF", &wrong)?;
     // SAFETY: the module's contract.
     unsafe { factor_at(band(m, n, kl, ku, ldab, true), ab, ipiv) }
 }
 
-pub unsafe fn gbtrs<T: Number>(
+pub unsafe fn gbtrs<T: LapackScalar>(
     trans: &u8,
     n: &Int,
     kl: &Int,
@@ -74,12 +82,12 @@ pub unsafe fn gbtrs<T: Number>(
     // SAFETY: the module's contract.
     unsafe {
         let lu = factors(band(n, n, kl, ku, ldab, true), ab, ipiv);
-        lu.solve_columns(op(trans).unwrap_or(Op::Plain), &mut Columns::new(b, size(n), size(nrhs), ldb));
+        lu.solve_columns(op(trans).unwrap_or(Op::Plain), &mut RawColumns::new(b, size(n), size(nrhs), ldb));
     }
     Ok(())
 }
 
-pub unsafe fn gbsv<T: Number>(
+pub unsafe fn gbsv<T: LapackScalar>(
     n: &Int,
     kl: &Int,
     ku: &Int,
@@ -97,12 +105,12 @@ pub unsafe fn gbsv<T: Number>(
     // SAFETY: the module's contract; the factors are written before they are read.
     unsafe {
         factor_at(band, ab, ipiv)?;
-        factors(band, ab, ipiv).solve_columns(Op::Plain, &mut Columns::new(b, size(n), size(nrhs), ldb));
+        factors(band, ab, ipiv).solve_columns(Op::Plain, &mut RawColumns::new(b, size(n), size(nrhs), ldb));
     }
     Ok(())
 }
 
-pub unsafe fn gbcon<T: Number>(
+pub unsafe fn gbcon<T: LapackScalar>(
     norm: &u8,
     n: &Int,
     kl: &Int,
@@ -129,7 +137,7 @@ pub unsafe fn gbcon<T: Number>(
     Ok(())
 }
 
-pub unsafe fn gbrfs<T: Number>(
+pub unsafe fn gbrfs<T: LapackScalar>(
     trans: &u8,
     n: &Int,
     kl: &Int,
@@ -169,13 +177,13 @@ pub unsafe fn gbrfs<T: Number>(
         let lu = factors(band(n, n, kl, ku, ldafb, true), afb, ipiv);
         let system = FactoredSystem { a, factors: lu, op: trans.unwrap_or(Op::Plain) };
         let n = size(n);
-        let (b, x) = (ColumnsRef::new(b, n, count, ldb), Columns::new(x, n, count, ldx));
+        let (b, x) = (ColumnsRef::new(b, n, count, ldb), RawColumns::new(x, n, count, ldx));
         refine_all(&system, b, x, (write(ferr, count), write(berr, count)), workspace(work, extra, n, 2));
     }
     Ok(())
 }
 
-pub unsafe fn gbequ<T: Number>(
+pub unsafe fn gbequ<T: LapackScalar>(
     m: &Int,
     n: &Int,
     kl: &Int,
@@ -238,9 +246,9 @@ unsafe fn positive<R: RealScalar>(used: bool, scales: *const R, n: usize) -> boo
 }
 
 /// The arguments of [`gbsvx`] that its steps share.
-struct Expert<T: Number> {
-    a: Band,
-    factors: Band,
+struct Expert<T: LapackScalar> {
+    a: GbLayout,
+    factors: GbLayout,
     ab: *mut T,
     afb: *mut T,
     ipiv: *mut Int,
@@ -248,7 +256,7 @@ struct Expert<T: Number> {
     c: *mut T::Real,
 }
 
-impl<T: Number> Expert<T> {
+impl<T: LapackScalar> Expert<T> {
     fn n(&self) -> usize {
         self.a.columns
     }
@@ -259,7 +267,7 @@ impl<T: Number> Expert<T> {
         // SAFETY: the module's contract.
         let (r, c, elements) =
             unsafe { (write(self.r, self.n()), write(self.c, self.n()), write(self.ab, self.a.extent())) };
-        let (found, zero) = scales(&Matrix { band: self.a, elements: &*elements }, r, c);
+        let (found, zero) = scales(&GbMatrix { band: self.a, elements: &*elements }, r, c);
         if zero.is_some() || self.n() == 0 {
             return none;
         }
@@ -301,7 +309,7 @@ impl<T: Number> Expert<T> {
     }
 }
 
-pub unsafe fn gbsvx<T: Number>(
+pub unsafe fn gbsvx<T: LapackScalar>(
     fact: &u8,
     trans: &u8,
     n: &Int,
@@ -361,7 +369,7 @@ pub unsafe fn gbsvx<T: Number>(
         let (before, after) =
             if plain { ((scaled.rows, r), (scaled.columns, c)) } else { ((scaled.columns, c), (scaled.rows, r)) };
         if before.0 {
-            scale_rows(&mut Columns::new(b, m, count, ldb), read(before.1, m));
+            scale_rows(&mut RawColumns::new(b, m, count, ldb), read(before.1, m));
         }
         let growth: *mut T::Real = if T::COMPLEX { extra.cast() } else { work.cast() };
         if fact != b'F'
@@ -372,14 +380,14 @@ pub unsafe fn gbsvx<T: Number>(
         }
         let reciprocal_growth = expert.reciprocal_growth(m);
         let (sums, vectors) = workspace(work, extra, m, 2);
-        let norm = matrix(a, ab).norm(if plain { Norm::One } else { Norm::Infinity }, sums);
+        let norm = matrix(a, ab).norm(if plain { MatrixNorm::One } else { MatrixNorm::Infinity }, sums);
         *rcond = condition::reciprocal(&factors(factors_band, afb, ipiv), !plain, norm, vectors);
-        copy(ColumnsRef::new(b, m, count, ldb), &mut Columns::new(x, m, count, ldx));
+        copy(ColumnsRef::new(b, m, count, ldb), &mut RawColumns::new(x, m, count, ldx));
         gbtrs(trans, n, kl, ku, nrhs, afb, ldafb, ipiv, x, ldx)?;
         gbrfs(trans, n, kl, ku, nrhs, ab, ldab, afb, ldafb, ipiv, b, ldb, x, ldx, ferr, berr, work, extra)?;
         if after.0 {
             let scales = read(after.1, m);
-            scale_rows(&mut Columns::new(x, m, count, ldx), scales);
+            scale_rows(&mut RawColumns::new(x, m, count, ldx), scales);
             let ratio = crate::gb::spread(scales);
             write(ferr, count).iter_mut().for_each(|e| *e = *e / ratio);
         }

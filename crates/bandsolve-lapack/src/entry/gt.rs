@@ -2,42 +2,50 @@
 
 use super::{ColumnsRef, Info, copy, infinity, op, pivot, refine_all, require, short, verdict};
 use crate::Int;
-use crate::gt::{Lu, LuMut, Matrix, eliminate, factor};
-use crate::norm::Norm;
-use crate::number::Number;
-use crate::raw::{Columns, read, size, workspace, write};
-use crate::refine::{FactoredSystem, Factors};
+use crate::gt::{GtLu, GtLuMut, GtMatrix, eliminate, factor};
+use crate::norm::MatrixNorm;
+use crate::number::LapackScalar;
+use crate::raw::{RawColumns, read, size, workspace, write};
+use crate::refine::{FactoredMatrix, FactoredSystem};
 use crate::{condition, partitioned};
 use bandsolve::{Op, Scalar};
 use core::ffi::c_void;
 
-pub unsafe fn gtsv<T: Number>(n: &Int, nrhs: &Int, dl: *mut T, d: *mut T, du: *mut T, b: *mut T, ldb: &Int) -> Info {
+pub unsafe fn gtsv<T: LapackScalar>(
+    n: &Int,
+    nrhs: &Int,
+    dl: *mut T,
+    d: *mut T,
+    du: *mut T,
+    b: *mut T,
+    ldb: &Int,
+) -> Info {
     require::<T>("GTSV", &[(1, *n < 0), (2, *nrhs < 0), (7, short(ldb, n))])?;
     let m = size(n);
     // SAFETY: the module's contract.
     let (a, mut b) = unsafe {
         let off = m.saturating_sub(1);
-        ((write(dl, off), write(d, m), write(du, off)), Columns::new(b, m, size(nrhs), ldb))
+        ((write(dl, off), write(d, m), write(du, off)), RawColumns::new(b, m, size(nrhs), ldb))
     };
-    match partitioned::solve(Matrix { sub: a.0, diag: a.1, sup: a.2 }, &mut b) {
+    match partitioned::solve(GtMatrix { sub: a.0, diag: a.1, sup: a.2 }, &mut b) {
         Ok(()) => Ok(()),
         Err(done) => eliminate(a, &mut b.tail(done)).or_else(|row| pivot(Some(row))),
     }
 }
 
 /// The factors of an `n`×`n` matrix, to read.
-unsafe fn factors<'a, T: Number>(
+unsafe fn factors<'a, T: LapackScalar>(
     n: usize,
     dl: *const T,
     d: *const T,
     du: *const T,
     du2: *const T,
     ipiv: *const Int,
-) -> Lu<'a, T> {
+) -> GtLu<'a, T> {
     let off = n.saturating_sub(1);
     // SAFETY: the module's contract.
     unsafe {
-        Lu {
+        GtLu {
             multiplier: read(dl, off),
             diag: read(d, n),
             sup: read(du, off),
@@ -48,18 +56,18 @@ unsafe fn factors<'a, T: Number>(
 }
 
 /// Where factors go.
-unsafe fn factors_mut<'a, T: Number>(
+unsafe fn factors_mut<'a, T: LapackScalar>(
     n: usize,
     dl: *mut T,
     d: *mut T,
     du: *mut T,
     du2: *mut T,
     ipiv: *mut Int,
-) -> LuMut<'a, T> {
+) -> GtLuMut<'a, T> {
     let off = n.saturating_sub(1);
     // SAFETY: the module's contract.
     unsafe {
-        LuMut {
+        GtLuMut {
             multiplier: write(dl, off),
             diag: write(d, n),
             sup: write(du, off),
@@ -69,13 +77,13 @@ unsafe fn factors_mut<'a, T: Number>(
     }
 }
 
-pub unsafe fn gttrf<T: Number>(n: &Int, dl: *mut T, d: *mut T, du: *mut T, du2: *mut T, ipiv: *mut Int) -> Info {
+pub unsafe fn gttrf<T: LapackScalar>(n: &Int, dl: *mut T, d: *mut T, du: *mut T, du2: *mut T, ipiv: *mut Int) -> Info {
     require::<T>("GTTRF", &[(1, *n < 0)])?;
     // SAFETY: the module's contract.
     pivot(factor(unsafe { factors_mut(size(n), dl, d, du, du2, ipiv) }))
 }
 
-pub unsafe fn gttrs<T: Number>(
+pub unsafe fn gttrs<T: LapackScalar>(
     trans: &u8,
     n: &Int,
     nrhs: &Int,
@@ -90,13 +98,13 @@ pub unsafe fn gttrs<T: Number>(
     let wrong = [(1, op(trans).is_none()), (2, *n < 0), (3, *nrhs < 0), (10, short(ldb, n))];
     require::<T>("GTTRS", &wrong)?;
     // SAFETY: the module's contract.
-    let (lu, mut b) = unsafe { (factors(size(n), dl, d, du, du2, ipiv), Columns::new(b, size(n), size(nrhs), ldb)) };
+    let (lu, mut b) = unsafe { (factors(size(n), dl, d, du, du2, ipiv), RawColumns::new(b, size(n), size(nrhs), ldb)) };
     let op = op(trans).unwrap_or(Op::Plain);
     b.each().for_each(|x| lu.solve(op, x));
     Ok(())
 }
 
-pub unsafe fn gtcon<T: Number>(
+pub unsafe fn gtcon<T: LapackScalar>(
     norm: &u8,
     n: &Int,
     dl: *const T,
@@ -118,12 +126,12 @@ pub unsafe fn gtcon<T: Number>(
 }
 
 /// `work` has 2n elements.
-fn reciprocal_condition<T: Number>(lu: &Lu<'_, T>, infinity: bool, norm: T::Real, work: &mut [T]) -> T::Real {
+fn reciprocal_condition<T: LapackScalar>(lu: &GtLu<'_, T>, infinity: bool, norm: T::Real, work: &mut [T]) -> T::Real {
     let singular = lu.diag.contains(&T::ZERO);
     if singular { T::Real::ZERO } else { condition::reciprocal(lu, infinity, norm, work) }
 }
 
-pub unsafe fn gtrfs<T: Number>(
+pub unsafe fn gtrfs<T: LapackScalar>(
     trans: &u8,
     n: &Int,
     nrhs: &Int,
@@ -151,16 +159,16 @@ pub unsafe fn gtrfs<T: Number>(
     let off = n.saturating_sub(1);
     // SAFETY: the module's contract.
     unsafe {
-        let a = Matrix { sub: read(dl, off), diag: read(d, n), sup: read(du, off) };
+        let a = GtMatrix { sub: read(dl, off), diag: read(d, n), sup: read(du, off) };
         let lu = factors(n, dlf, df, duf, du2, ipiv);
         let system = FactoredSystem { a, factors: lu, op: trans.unwrap_or(Op::Plain) };
-        let (b, x) = (ColumnsRef::new(b, n, count, ldb), Columns::new(x, n, count, ldx));
+        let (b, x) = (ColumnsRef::new(b, n, count, ldb), RawColumns::new(x, n, count, ldx));
         refine_all(&system, b, x, (write(ferr, count), write(berr, count)), workspace(work, extra, n, 2));
     }
     Ok(())
 }
 
-pub unsafe fn gtsvx<T: Number>(
+pub unsafe fn gtsvx<T: LapackScalar>(
     fact: &u8,
     trans: &u8,
     n: &Int,
@@ -206,13 +214,13 @@ pub unsafe fn gtsvx<T: Number>(
             }
         }
         let plain = op(trans) == Some(Op::Plain);
-        let anorm = Matrix { sub: read(dl, off), diag: read(d, m), sup: read(du, off) }.norm(if plain {
-            Norm::One
+        let anorm = GtMatrix { sub: read(dl, off), diag: read(d, m), sup: read(du, off) }.norm(if plain {
+            MatrixNorm::One
         } else {
-            Norm::Infinity
+            MatrixNorm::Infinity
         });
         *rcond = reciprocal_condition(&factors(m, dlf, df, duf, du2, ipiv), !plain, anorm, write(work, 2 * m));
-        copy(ColumnsRef::new(b, m, size(nrhs), ldb), &mut Columns::new(x, m, size(nrhs), ldx));
+        copy(ColumnsRef::new(b, m, size(nrhs), ldb), &mut RawColumns::new(x, m, size(nrhs), ldx));
         gttrs(trans, n, nrhs, dlf, df, duf, du2, ipiv, x, ldx)?;
         gtrfs(trans, n, nrhs, dl, d, du, dlf, df, duf, du2, ipiv, b, ldb, x, ldx, ferr, berr, work, extra)?;
     }

@@ -14,10 +14,10 @@ pub mod pb;
 pub mod pt;
 
 use crate::Int;
-use crate::number::{Number, rounding};
+use crate::number::{LapackScalar, rounding};
 use crate::pt::Side;
-use crate::raw::{Columns, extent, read, size};
-use crate::refine::{Entries, FactoredSystem, Factors, Scratch, refine};
+use crate::raw::{RawColumns, extent, read, size};
+use crate::refine::{FactoredMatrix, FactoredSystem, MatrixEntries, RefineScratch, refine};
 use crate::xerbla::xerbla;
 use bandsolve::{Op, Scalar};
 
@@ -25,7 +25,7 @@ use bandsolve::{Op, Scalar};
 pub type Info = Result<(), Int>;
 
 /// The first argument that is wrong goes to `xerbla_`; INFO is then minus its index.
-fn require<T: Number>(routine: &str, wrong: &[(Int, bool)]) -> Info {
+fn require<T: LapackScalar>(routine: &str, wrong: &[(Int, bool)]) -> Info {
     let Some((index, _)) = wrong.iter().find(|(_, wrong)| *wrong) else { return Ok(()) };
     let mut name = [b' '; 6];
     name[0] = T::LETTER;
@@ -93,15 +93,15 @@ impl<'a, T> ColumnsRef<'a, T> {
     }
 }
 
-fn copy<T: Number>(from: ColumnsRef<'_, T>, to: &mut Columns<'_, T>) {
+fn copy<T: LapackScalar>(from: ColumnsRef<'_, T>, to: &mut RawColumns<'_, T>) {
     to.each().zip(from.each()).for_each(|(to, from)| to.copy_from_slice(from));
 }
 
 /// Refines every column of `x` and writes its bounds (FERR, BERR).
-fn refine_all<T: Number>(
-    system: &FactoredSystem<impl Entries<T>, impl Factors<T>>,
+fn refine_all<T: LapackScalar>(
+    system: &FactoredSystem<impl MatrixEntries<T>, impl FactoredMatrix<T>>,
     b: ColumnsRef<'_, T>,
-    mut x: Columns<'_, T>,
+    mut x: RawColumns<'_, T>,
     (ferr, berr): (&mut [T::Real], &mut [T::Real]),
     (weights, vectors): (&mut [T::Real], &mut [T]),
 ) {
@@ -113,19 +113,19 @@ fn refine_all<T: Number>(
     // Routines for positive definite tridiagonal matrices have one vector.
     let (first, second) = vectors.split_at_mut(weights.len());
     for ((x, b), (ferr, berr)) in x.each().zip(b.each()).zip(ferr.iter_mut().zip(berr)) {
-        let bounds = refine(system, b, x, Scratch { weights, first, second });
+        let bounds = refine(system, b, x, RefineScratch { weights, first, second });
         (*ferr, *berr) = (bounds.forward, bounds.backward);
     }
 }
 
 /// Multiplies row i of all columns by `scales[i]`.
-fn scale_rows<T: Number>(columns: &mut Columns<'_, T>, scales: &[T::Real]) {
+fn scale_rows<T: LapackScalar>(columns: &mut RawColumns<'_, T>, scales: &[T::Real]) {
     for column in columns.each() {
         column.iter_mut().zip(scales).for_each(|(x, s)| *x = x.scale(*s));
     }
 }
 
 /// INFO of the expert drivers: N + 1 if the matrix is singular to working precision.
-fn verdict<T: Number>(n: &Int, rcond: T::Real) -> Info {
+fn verdict<T: LapackScalar>(n: &Int, rcond: T::Real) -> Info {
     if rcond < rounding::<T::Real>() { Err(n + 1) } else { Ok(()) }
 }

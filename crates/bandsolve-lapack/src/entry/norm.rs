@@ -1,29 +1,29 @@
 //! `langt lanst lanht langb lansb lanhb`: norms of matrices. A letter that names no norm gives 0.
 
 use crate::Int;
-use crate::gb::{Band, Matrix};
-use crate::norm::{Norm, tridiagonal};
-use crate::number::Number;
+use crate::gb::{GbLayout, GbMatrix};
+use crate::norm::{MatrixNorm, tridiagonal};
+use crate::number::LapackScalar;
 use crate::pb::{Hermitian, Triangle};
 use crate::pt::Side;
 use crate::raw::{read, size, write};
 use bandsolve::Scalar;
 
-pub unsafe fn langt<T: Number>(norm: &u8, n: &Int, dl: *const T, d: *const T, du: *const T) -> T::Real {
+pub unsafe fn langt<T: LapackScalar>(norm: &u8, n: &Int, dl: *const T, d: *const T, du: *const T) -> T::Real {
     let (n, off) = (size(n), size(n).saturating_sub(1));
     // SAFETY: the module's contract.
     let a = unsafe { (read(dl, off), read(d, n), read(du, off)) };
-    Norm::from_letter(*norm).map_or(T::Real::ZERO, |norm| tridiagonal(norm, a))
+    MatrixNorm::from_letter(*norm).map_or(T::Real::ZERO, |norm| tridiagonal(norm, a))
 }
 
-pub unsafe fn lanst<T: Number>(norm: &u8, n: &Int, d: *const T::Real, e: *const T) -> T::Real {
+pub unsafe fn lanst<T: LapackScalar>(norm: &u8, n: &Int, d: *const T::Real, e: *const T) -> T::Real {
     let (n, off) = (size(n), size(n).saturating_sub(1));
     // SAFETY: the module's contract.
     let (d, e) = unsafe { (read(d, n), read(e, off)) };
-    Norm::from_letter(*norm).map_or(T::Real::ZERO, |norm| tridiagonal(norm, (e, d, e)))
+    MatrixNorm::from_letter(*norm).map_or(T::Real::ZERO, |norm| tridiagonal(norm, (e, d, e)))
 }
 
-pub unsafe fn langb<T: Number>(
+pub unsafe fn langb<T: LapackScalar>(
     norm: &u8,
     n: &Int,
     kl: &Int,
@@ -32,16 +32,16 @@ pub unsafe fn langb<T: Number>(
     ldab: &Int,
     work: *mut T::Real,
 ) -> T::Real {
-    let Some(norm) = Norm::from_letter(*norm) else { return T::Real::ZERO };
+    let Some(norm) = MatrixNorm::from_letter(*norm) else { return T::Real::ZERO };
     let n = size(n);
-    let band = Band { rows: n, columns: n, lower: size(kl), upper: size(ku), leading: size(ldab) };
+    let band = GbLayout { rows: n, columns: n, lower: size(kl), upper: size(ku), leading: size(ldab) };
     // SAFETY: the module's contract: WORK is there for the norm that needs it.
     let (elements, sums) =
-        unsafe { (read(ab, band.extent()), write(work, if norm == Norm::Infinity { n } else { 0 })) };
-    Matrix { band, elements }.norm(norm, sums)
+        unsafe { (read(ab, band.extent()), write(work, if norm == MatrixNorm::Infinity { n } else { 0 })) };
+    GbMatrix { band, elements }.norm(norm, sums)
 }
 
-pub unsafe fn lansb<T: Number>(
+pub unsafe fn lansb<T: LapackScalar>(
     norm: &u8,
     uplo: &u8,
     n: &Int,
@@ -50,10 +50,10 @@ pub unsafe fn lansb<T: Number>(
     ldab: &Int,
     work: *mut T::Real,
 ) -> T::Real {
-    let Some(norm) = Norm::from_letter(*norm) else { return T::Real::ZERO };
+    let Some(norm) = MatrixNorm::from_letter(*norm) else { return T::Real::ZERO };
     let side = if uplo.eq_ignore_ascii_case(&b'U') { Side::Upper } else { Side::Lower };
     let shape = Triangle { n: size(n), width: size(k), leading: size(ldab), side };
-    let sums = if matches!(norm, Norm::One | Norm::Infinity) { shape.n } else { 0 };
+    let sums = if matches!(norm, MatrixNorm::One | MatrixNorm::Infinity) { shape.n } else { 0 };
     // SAFETY: the module's contract: WORK is there for the norms that need it.
     let (elements, sums) = unsafe { (read(ab, shape.extent()), write(work, sums)) };
     Hermitian { shape, elements }.norm(norm, sums)

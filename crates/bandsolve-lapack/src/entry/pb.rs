@@ -2,12 +2,12 @@
 
 use super::gb::{thin, worthwhile};
 use super::{ColumnsRef, Info, copy, pivot, refine_all, require, scale_rows, short, side, verdict};
-use crate::norm::Norm;
-use crate::number::Number;
+use crate::norm::MatrixNorm;
+use crate::number::LapackScalar;
 use crate::pb::{Hermitian, Triangle, factor, ratio, scale, scales};
 use crate::pt::Side;
-use crate::raw::{Columns, read, size, workspace, write};
-use crate::refine::{FactoredSystem, Factors};
+use crate::raw::{RawColumns, read, size, workspace, write};
+use crate::refine::{FactoredMatrix, FactoredSystem};
 use crate::{Int, condition};
 use bandsolve::{Op, RealScalar, Scalar};
 use core::ffi::c_void;
@@ -21,7 +21,7 @@ unsafe fn matrix<'a, T>(shape: Triangle, ab: *const T) -> Hermitian<'a, T> {
     Hermitian { shape, elements: unsafe { read(ab, shape.extent()) } }
 }
 
-pub unsafe fn pbtrf<T: Number>(uplo: &u8, n: &Int, kd: &Int, ab: *mut T, ldab: &Int) -> Info {
+pub unsafe fn pbtrf<T: LapackScalar>(uplo: &u8, n: &Int, kd: &Int, ab: *mut T, ldab: &Int) -> Info {
     let side = side(uplo);
     let wrong = [(1, side.is_none()), (2, *n < 0), (3, *kd < 0), (5, thin(ldab, &0, kd, false))];
     require::<T>("PBTRF", &wrong)?;
@@ -30,7 +30,7 @@ pub unsafe fn pbtrf<T: Number>(uplo: &u8, n: &Int, kd: &Int, ab: *mut T, ldab: &
     pivot(factor(shape, unsafe { write(ab, shape.extent()) }))
 }
 
-pub unsafe fn pbtrs<T: Number>(
+pub unsafe fn pbtrs<T: LapackScalar>(
     uplo: &u8,
     n: &Int,
     kd: &Int,
@@ -44,13 +44,13 @@ pub unsafe fn pbtrs<T: Number>(
     // SAFETY: the module's contract.
     unsafe {
         let factor = matrix(shape(side, n, kd, ldab), ab);
-        Columns::new(b, size(n), size(nrhs), ldb).each().for_each(|x| factor.solve(Op::Plain, x));
+        RawColumns::new(b, size(n), size(nrhs), ldb).each().for_each(|x| factor.solve(Op::Plain, x));
     }
     Ok(())
 }
 
 /// The arguments that `pbsv` and `pbtrs` have in the same places.
-fn check_solve<T: Number>(
+fn check_solve<T: LapackScalar>(
     name: &str,
     uplo: &u8,
     n: &Int,
@@ -71,7 +71,7 @@ fn check_solve<T: Number>(
     require::<T>(name, &wrong).map(|()| side)
 }
 
-pub unsafe fn pbsv<T: Number>(
+pub unsafe fn pbsv<T: LapackScalar>(
     uplo: &u8,
     n: &Int,
     kd: &Int,
@@ -89,7 +89,7 @@ pub unsafe fn pbsv<T: Number>(
     }
 }
 
-pub unsafe fn pbcon<T: Number>(
+pub unsafe fn pbcon<T: LapackScalar>(
     uplo: &u8,
     n: &Int,
     kd: &Int,
@@ -109,7 +109,7 @@ pub unsafe fn pbcon<T: Number>(
     Ok(())
 }
 
-pub unsafe fn pbrfs<T: Number>(
+pub unsafe fn pbrfs<T: LapackScalar>(
     uplo: &u8,
     n: &Int,
     kd: &Int,
@@ -143,14 +143,14 @@ pub unsafe fn pbrfs<T: Number>(
     // SAFETY: the module's contract.
     unsafe {
         let (a, factor) = (matrix(shape(side, n, kd, ldab), ab), matrix(shape(side, n, kd, ldafb), afb));
-        let (b, x) = (ColumnsRef::new(b, m, count, ldb), Columns::new(x, m, count, ldx));
+        let (b, x) = (ColumnsRef::new(b, m, count, ldb), RawColumns::new(x, m, count, ldx));
         let bounds = (write(ferr, count), write(berr, count));
         refine_all(&FactoredSystem { a, factors: factor, op: Op::Plain }, b, x, bounds, workspace(work, extra, m, 2));
     }
     Ok(())
 }
 
-pub unsafe fn pbequ<T: Number>(
+pub unsafe fn pbequ<T: LapackScalar>(
     uplo: &u8,
     n: &Int,
     kd: &Int,
@@ -170,7 +170,7 @@ pub unsafe fn pbequ<T: Number>(
 }
 
 /// Scales the matrix where that is worth it; whether it was.
-fn equilibrate<T: Number>(shape: Triangle, elements: &mut [T], s: &mut [T::Real]) -> bool {
+fn equilibrate<T: LapackScalar>(shape: Triangle, elements: &mut [T], s: &mut [T::Real]) -> bool {
     let (found, bad) = scales(&Hermitian { shape, elements: &*elements }, s);
     let small = T::Real::MIN_POSITIVE / T::Real::EPSILON;
     let fits = found.largest >= small && found.largest <= T::Real::ONE / small;
@@ -181,7 +181,7 @@ fn equilibrate<T: Number>(shape: Triangle, elements: &mut [T], s: &mut [T::Real]
     scaled
 }
 
-pub unsafe fn pbsvx<T: Number>(
+pub unsafe fn pbsvx<T: LapackScalar>(
     fact: &u8,
     uplo: &u8,
     n: &Int,
@@ -230,7 +230,7 @@ pub unsafe fn pbsvx<T: Number>(
         }
         *equed = if scaled { b'Y' } else { b'N' };
         if scaled {
-            scale_rows(&mut Columns::new(b, m, count, ldb), read(s, m));
+            scale_rows(&mut RawColumns::new(b, m, count, ldb), read(s, m));
         }
         if fact != b'F' {
             let (from, to) = (read(ab, of_a.extent()), write(afb, of_factor.extent()));
@@ -238,14 +238,14 @@ pub unsafe fn pbsvx<T: Number>(
             pivot(factor(of_factor, to)).inspect_err(|_| *rcond = T::Real::ZERO)?;
         }
         let (sums, vectors) = workspace(work, extra, m, 2);
-        let norm = matrix(of_a, ab).norm(Norm::One, sums);
+        let norm = matrix(of_a, ab).norm(MatrixNorm::One, sums);
         *rcond = condition::reciprocal(&matrix(of_factor, afb), false, norm, vectors);
-        copy(ColumnsRef::new(b, m, count, ldb), &mut Columns::new(x, m, count, ldx));
+        copy(ColumnsRef::new(b, m, count, ldb), &mut RawColumns::new(x, m, count, ldx));
         pbtrs(uplo, n, kd, nrhs, afb, ldafb, x, ldx)?;
         pbrfs(uplo, n, kd, nrhs, ab, ldab, afb, ldafb, b, ldb, x, ldx, ferr, berr, work, extra)?;
         if scaled {
             let s = read(s, m);
-            scale_rows(&mut Columns::new(x, m, count, ldx), s);
+            scale_rows(&mut RawColumns::new(x, m, count, ldx), s);
             write(ferr, count).iter_mut().for_each(|e| *e = *e / ratio(s));
         }
     }

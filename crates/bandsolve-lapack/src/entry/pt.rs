@@ -4,52 +4,59 @@
 
 use super::{ColumnsRef, Info, copy, pivot, refine_all, require, short, side, verdict};
 use crate::Int;
-use crate::norm::Norm;
-use crate::number::Number;
+use crate::norm::MatrixNorm;
+use crate::number::LapackScalar;
 use crate::pt::{Side, Symmetric, factor};
-use crate::raw::{Columns, read, size, workspace, write};
-use crate::refine::{FactoredSystem, Factors};
+use crate::raw::{RawColumns, read, size, workspace, write};
+use crate::refine::{FactoredMatrix, FactoredSystem};
 use bandsolve::{Op, Scalar};
 use core::ffi::c_void;
 
-unsafe fn symmetric<'a, T: Number>(n: usize, d: *const T::Real, e: *const T, side: Side) -> Symmetric<'a, T> {
+unsafe fn symmetric<'a, T: LapackScalar>(n: usize, d: *const T::Real, e: *const T, side: Side) -> Symmetric<'a, T> {
     // SAFETY: the module's contract.
     unsafe { Symmetric { diag: read(d, n), off: read(e, n.saturating_sub(1)), side } }
 }
 
-unsafe fn factor_at<T: Number>(n: usize, d: *mut T::Real, e: *mut T) -> Info {
+unsafe fn factor_at<T: LapackScalar>(n: usize, d: *mut T::Real, e: *mut T) -> Info {
     // SAFETY: the module's contract.
     pivot(unsafe { factor(write(d, n), write(e, n.saturating_sub(1))) })
 }
 
-pub unsafe fn pttrf<T: Number>(n: &Int, d: *mut T::Real, e: *mut T) -> Info {
+pub unsafe fn pttrf<T: LapackScalar>(n: &Int, d: *mut T::Real, e: *mut T) -> Info {
     require::<T>("PTTRF", &[(1, *n < 0)])?;
     // SAFETY: the module's contract.
     unsafe { factor_at(size(n), d, e) }
 }
 
-pub unsafe fn ptsv<T: Number>(n: &Int, nrhs: &Int, d: *mut T::Real, e: *mut T, b: *mut T, ldb: &Int) -> Info {
+pub unsafe fn ptsv<T: LapackScalar>(n: &Int, nrhs: &Int, d: *mut T::Real, e: *mut T, b: *mut T, ldb: &Int) -> Info {
     require::<T>("PTSV", &[(1, *n < 0), (2, *nrhs < 0), (6, short(ldb, n))])?;
     // SAFETY: the module's contract; the factors are written before they are read.
     unsafe {
         factor_at(size(n), d, e)?;
         let factors = symmetric(size(n), d, e, Side::Lower);
-        Columns::new(b, size(n), size(nrhs), ldb).each().for_each(|x| factors.solve(Op::Plain, x));
+        RawColumns::new(b, size(n), size(nrhs), ldb).each().for_each(|x| factors.solve(Op::Plain, x));
     }
     Ok(())
 }
 
-pub unsafe fn pttrs<T: Number>(n: &Int, nrhs: &Int, d: *const T::Real, e: *const T, b: *mut T, ldb: &Int) -> Info {
+pub unsafe fn pttrs<T: LapackScalar>(
+    n: &Int,
+    nrhs: &Int,
+    d: *const T::Real,
+    e: *const T,
+    b: *mut T,
+    ldb: &Int,
+) -> Info {
     require::<T>("PTTRS", &[(1, *n < 0), (2, *nrhs < 0), (6, short(ldb, n))])?;
     // SAFETY: the module's contract.
     unsafe {
         let factors = symmetric(size(n), d, e, Side::Lower);
-        Columns::new(b, size(n), size(nrhs), ldb).each().for_each(|x| factors.solve(Op::Plain, x));
+        RawColumns::new(b, size(n), size(nrhs), ldb).each().for_each(|x| factors.solve(Op::Plain, x));
     }
     Ok(())
 }
 
-pub unsafe fn pttrs_complex<T: Number>(
+pub unsafe fn pttrs_complex<T: LapackScalar>(
     uplo: &u8,
     n: &Int,
     nrhs: &Int,
@@ -64,12 +71,12 @@ pub unsafe fn pttrs_complex<T: Number>(
     // SAFETY: the module's contract.
     unsafe {
         let factors = symmetric(size(n), d, e, side.unwrap_or(Side::Lower));
-        Columns::new(b, size(n), size(nrhs), ldb).each().for_each(|x| factors.solve(Op::Plain, x));
+        RawColumns::new(b, size(n), size(nrhs), ldb).each().for_each(|x| factors.solve(Op::Plain, x));
     }
     Ok(())
 }
 
-pub unsafe fn ptcon<T: Number>(
+pub unsafe fn ptcon<T: LapackScalar>(
     n: &Int,
     d: *const T::Real,
     e: *const T,
@@ -83,7 +90,7 @@ pub unsafe fn ptcon<T: Number>(
     Ok(())
 }
 
-pub unsafe fn ptrfs<T: Number>(
+pub unsafe fn ptrfs<T: LapackScalar>(
     n: &Int,
     nrhs: &Int,
     d: *const T::Real,
@@ -106,7 +113,7 @@ pub unsafe fn ptrfs<T: Number>(
     Ok(())
 }
 
-pub unsafe fn ptrfs_complex<T: Number>(
+pub unsafe fn ptrfs_complex<T: LapackScalar>(
     uplo: &u8,
     n: &Int,
     nrhs: &Int,
@@ -132,7 +139,7 @@ pub unsafe fn ptrfs_complex<T: Number>(
     Ok(())
 }
 
-unsafe fn refine_at<T: Number>(
+unsafe fn refine_at<T: LapackScalar>(
     side: Side,
     n: &Int,
     nrhs: &Int,
@@ -153,12 +160,12 @@ unsafe fn refine_at<T: Number>(
     // SAFETY: the module's contract.
     unsafe {
         let system = FactoredSystem { a: symmetric(n, d, e, side), factors: symmetric(n, df, ef, side), op: Op::Plain };
-        let (b, x) = (ColumnsRef::new(b, n, count, ldb), Columns::new(x, n, count, ldx));
+        let (b, x) = (ColumnsRef::new(b, n, count, ldb), RawColumns::new(x, n, count, ldx));
         refine_all(&system, b, x, (write(ferr, count), write(berr, count)), workspace(work, extra, n, 1));
     }
 }
 
-pub unsafe fn ptsvx<T: Number>(
+pub unsafe fn ptsvx<T: LapackScalar>(
     fact: &u8,
     n: &Int,
     nrhs: &Int,
@@ -195,8 +202,9 @@ pub unsafe fn ptsvx<T: Number>(
         }
         let (a, factors) = (symmetric(m, d, e, side), symmetric(m, df, ef, side));
         let (weights, _) = workspace(work, extra, m, 1);
-        *rcond = factors.reciprocal_condition(a.norm(Norm::One), weights);
-        let (b_columns, mut x_columns) = (ColumnsRef::new(b, m, size(nrhs), ldb), Columns::new(x, m, size(nrhs), ldx));
+        *rcond = factors.reciprocal_condition(a.norm(MatrixNorm::One), weights);
+        let (b_columns, mut x_columns) =
+            (ColumnsRef::new(b, m, size(nrhs), ldb), RawColumns::new(x, m, size(nrhs), ldx));
         copy(b_columns, &mut x_columns);
         x_columns.each().for_each(|x| factors.solve(Op::Plain, x));
         refine_at(side, n, nrhs, d, e, df, ef, b, ldb, x, ldx, ferr, berr, work, extra);
@@ -205,7 +213,7 @@ pub unsafe fn ptsvx<T: Number>(
 }
 
 /// [`ptsvx`] without RWORK.
-pub unsafe fn ptsvx_real<T: Number>(
+pub unsafe fn ptsvx_real<T: LapackScalar>(
     fact: &u8,
     n: &Int,
     nrhs: &Int,

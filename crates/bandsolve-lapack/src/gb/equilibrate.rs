@@ -1,13 +1,13 @@
 //! Row and column scales that bring the largest entry of every row and column to 1.
 
-use super::Matrix;
+use super::GbMatrix;
 use crate::number::larger;
-use crate::refine::Entries;
+use crate::refine::MatrixEntries;
 use bandsolve::{RealScalar, Scalar};
 
 /// What the scales say of the matrix.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Scales<R> {
+pub struct GbScales<R> {
     /// Smallest row scale over largest.
     pub rows: R,
     /// Smallest column scale over largest.
@@ -21,8 +21,12 @@ pub struct Scales<R> {
 /// # Errors
 /// The first row that is zero; the number of rows plus the first column that is zero once rows are scaled. What `scales`
 /// would say is returned as far as it is known, the rest 0.
-pub fn scales<T: Scalar>(a: &Matrix<'_, T>, r: &mut [T::Real], c: &mut [T::Real]) -> (Scales<T::Real>, Option<usize>) {
-    let mut known = Scales { rows: T::Real::ONE, columns: T::Real::ONE, largest: T::Real::ZERO };
+pub fn scales<T: Scalar>(
+    a: &GbMatrix<'_, T>,
+    r: &mut [T::Real],
+    c: &mut [T::Real],
+) -> (GbScales<T::Real>, Option<usize>) {
+    let mut known = GbScales { rows: T::Real::ONE, columns: T::Real::ONE, largest: T::Real::ZERO };
     if r.is_empty() || c.is_empty() {
         return (known, None);
     }

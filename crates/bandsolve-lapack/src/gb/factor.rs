@@ -1,8 +1,8 @@
 //! Banded LU: narrow bands in place, some columns at a time; wide ones go to [`strips`](super::strips).
 
-use super::strips::{self, Layout};
-use super::{Band, LuMut};
-use crate::number::Number;
+use super::strips::{self, GbSizes};
+use super::{GbLayout, GbLuMut};
+use crate::number::LapackScalar;
 use bandsolve::{RealScalar, Scalar};
 use bandsolve_kernel::Simd;
 use bandsolve_kernel::ahead::Ahead;
@@ -14,11 +14,11 @@ const STEP: usize = 64;
 /// Factors in place; returns the first column of U whose diagonal entry is zero.
 ///
 /// # Cost
-/// 2·lower·(lower + upper) flops a column. Wide bands (`Layout::of`) are
+/// 2·lower·(lower + upper) flops a column. Wide bands (`GbSizes::of`) are
 /// eliminated in blocks of columns by dense kernels, for which memory of about 3·upper columns is allocated; without it
 /// they go column by column.
-pub fn factor<T: Number>(mut f: LuMut<'_, T>) -> Option<usize> {
-    if let Some(layout) = Layout::of::<T>(&f.band)
+pub fn factor<T: LapackScalar>(mut f: GbLuMut<'_, T>) -> Option<usize> {
+    if let Some(layout) = GbSizes::of::<T>(&f.band)
         && let Some(singular) = strips::factor(&mut f, layout)
     {
         return singular;
@@ -32,8 +32,8 @@ pub(super) fn largest<R: RealScalar>() -> PivotRule<R> {
 }
 
 /// Factors column by column.
-pub(super) fn columns<T: Number>(f: LuMut<'_, T>) -> Option<usize> {
-    let LuMut { band, elements, pivot } = f;
+pub(super) fn columns<T: LapackScalar>(f: GbLuMut<'_, T>) -> Option<usize> {
+    let GbLuMut { band, elements, pivot } = f;
     if band.lower == 0 {
         pivot.iter_mut().enumerate().for_each(|(j, pivot)| *pivot = (j + 1) as crate::Int);
         return (0..pivot.len()).find(|j| elements[band.at(*j, *j)] == T::ZERO);
@@ -69,7 +69,7 @@ pub(super) fn columns<T: Number>(f: LuMut<'_, T>) -> Option<usize> {
 }
 
 /// Sets to zero what of column `j` is no entry of A but may become one of U.
-fn clear_fill<T: Scalar>(band: &Band, elements: &mut [T], j: usize) {
+fn clear_fill<T: Scalar>(band: &GbLayout, elements: &mut [T], j: usize) {
     let rows = band.rows_of(j);
     let end = (j + band.lower).saturating_sub(band.upper).min(rows.end).max(rows.start);
     elements[band.part(rows.start..end, j)].fill(T::ZERO);

@@ -1,8 +1,8 @@
 //! Solves for several right-hand sides side by side: every element of the factors is read once for all of them.
 
-use super::{Lu, Solve, Unknown};
-use crate::number::{Number, divide};
-use crate::raw::Columns;
+use super::{GbLu, GbSolve, Unknown};
+use crate::number::{LapackScalar, divide};
+use crate::raw::RawColumns;
 use crate::wide;
 use bandsolve::{Op, Scalar};
 use bandsolve_kernel::memory::zeros;
@@ -13,7 +13,7 @@ const LANES: usize = 8;
 const FEW: usize = 3;
 
 /// Solves op(A)·x = rhs for all columns, in groups, as long as a group is worth it; returns how many are solved.
-pub(super) fn solve<T: Number>(lu: &Lu<'_, T>, op: Op, rhs: &mut Columns<'_, T>) -> usize {
+pub(super) fn solve<T: LapackScalar>(lu: &GbLu<'_, T>, op: Op, rhs: &mut RawColumns<'_, T>) -> usize {
     if rhs.count() < FEW {
         return 0;
     }
@@ -24,7 +24,7 @@ pub(super) fn solve<T: Number>(lu: &Lu<'_, T>, op: Op, rhs: &mut Columns<'_, T>)
         for c in 0..here {
             rows.iter_mut().zip(rhs.column(done + c)).for_each(|(row, x)| row[c] = *x);
         }
-        wide::run(Solve { lu, op, x: &mut rows });
+        wide::run(GbSolve { lu, op, x: &mut rows });
         for c in 0..here {
             rows.iter().zip(rhs.column(done + c)).for_each(|(row, x)| *x = row[c]);
         }

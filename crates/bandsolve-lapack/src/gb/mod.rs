@@ -14,21 +14,21 @@ mod strips;
 mod tests;
 
 pub(crate) use equilibrate::spread;
-pub use equilibrate::{Scales, scales};
+pub use equilibrate::{GbScales, scales};
 pub use factor::factor;
 
 use crate::Int;
-use crate::norm::{Norm, largest, root_of_squares};
-use crate::number::{Number, divide};
-use crate::raw::Columns;
-use crate::refine::{Entries, Factors};
+use crate::norm::{MatrixNorm, largest, root_of_squares};
+use crate::number::{LapackScalar, divide};
+use crate::raw::RawColumns;
+use crate::refine::{FactoredMatrix, MatrixEntries};
 use crate::wide::{self, WideJob};
 use bandsolve::{Op, RealScalar, Scalar};
 use core::ops::Range;
 
 /// Where a band stands in its array: A_ij at `upper + i − j + j·leading`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Band {
+pub struct GbLayout {
     /// Rows of the matrix.
     pub rows: usize,
     /// Columns of the matrix.
@@ -41,7 +41,7 @@ pub struct Band {
     pub leading: usize,
 }
 
-impl Band {
+impl GbLayout {
     /// Length of the array.
     pub fn extent(&self) -> usize {
         crate::raw::extent(self.lower + self.upper + 1, self.columns, self.leading)
@@ -73,14 +73,14 @@ impl Band {
 
 /// A matrix.
 #[derive(Debug, Clone, Copy)]
-pub struct Matrix<'a, T> {
+pub struct GbMatrix<'a, T> {
     /// Where it stands.
-    pub band: Band,
+    pub band: GbLayout,
     /// Its array.
     pub elements: &'a [T],
 }
 
-impl<'a, T: Scalar> Matrix<'a, T> {
+impl<'a, T: Scalar> GbMatrix<'a, T> {
     /// First row and entries of column `j`.
     #[inline(always)]
     pub fn column(&self, j: usize) -> (usize, &'a [T]) {
@@ -89,14 +89,14 @@ impl<'a, T: Scalar> Matrix<'a, T> {
     }
 
     /// A norm; `sums` is scratch of one number a row, needed for ‖·‖∞ only.
-    pub fn norm(&self, norm: Norm, sums: &mut [T::Real]) -> T::Real {
+    pub fn norm(&self, norm: MatrixNorm, sums: &mut [T::Real]) -> T::Real {
         let all = |f: &mut dyn FnMut(T::Real)| self.visit(|_, _, a| f(a.abs()));
         match norm {
-            Norm::Max => largest(all),
-            Norm::Frobenius => root_of_squares(all),
-            Norm::One => (0..self.band.columns)
+            MatrixNorm::Max => largest(all),
+            MatrixNorm::Frobenius => root_of_squares(all),
+            MatrixNorm::One => (0..self.band.columns)
                 .fold(T::Real::ZERO, |m, j| m.max_nan(self.column(j).1.iter().fold(T::Real::ZERO, |s, a| s + a.abs()))),
-            Norm::Infinity => {
+            MatrixNorm::Infinity => {
                 sums.fill(T::Real::ZERO);
                 self.visit(|i, _, a| sums[i] += a.abs());
                 sums.iter().fold(T::Real::ZERO, |m, s| m.max_nan(*s))
@@ -114,7 +114,7 @@ impl<'a, T: Scalar> Matrix<'a, T> {
     }
 }
 
-impl<T: Scalar> Entries<T> for Matrix<'_, T> {
+impl<T: Scalar> MatrixEntries<T> for GbMatrix<'_, T> {
     fn row_entries(&self) -> usize {
         (self.band.lower + self.band.upper + 1).min(self.band.columns)
     }
@@ -130,27 +130,27 @@ impl<T: Scalar> Entries<T> for Matrix<'_, T> {
 
 /// Factors of a square matrix.
 #[derive(Debug, Clone, Copy)]
-pub struct Lu<'a, T> {
+pub struct GbLu<'a, T> {
     /// U on and above the diagonal, the L_j below it; `upper` counts U's superdiagonals.
-    pub factors: Matrix<'a, T>,
+    pub factors: GbMatrix<'a, T>,
     /// n; counted from 1: in step j row j changed places with row `pivot[j]`.
     pub pivot: &'a [Int],
 }
 
-/// The memory in which [`factor`] finds A and leaves its factors, as in [`Lu`].
+/// The memory in which [`factor`] finds A and leaves its factors, as in [`GbLu`].
 #[derive(Debug)]
-pub struct LuMut<'a, T> {
+pub struct GbLuMut<'a, T> {
     /// With `upper` as U has it; A's has `lower` less.
-    pub band: Band,
+    pub band: GbLayout,
     /// In: A in the rows from `lower` on. What stands before these need not be set.
     pub elements: &'a mut [T],
     /// Out only; as many as there are steps.
     pub pivot: &'a mut [Int],
 }
 
-impl<T: Number> Lu<'_, T> {
+impl<T: LapackScalar> GbLu<'_, T> {
     /// Solves op(A)·x = rhs for all columns in place.
-    pub fn solve_columns(&self, op: Op, rhs: &mut Columns<'_, T>) {
+    pub fn solve_columns(&self, op: Op, rhs: &mut RawColumns<'_, T>) {
         let done = lanes::solve(self, op, rhs);
         (done..rhs.count()).for_each(|j| self.solve(op, rhs.column(j)));
     }
@@ -170,13 +170,13 @@ impl<T: Number> Lu<'_, T> {
     }
 }
 
-impl<T: Number> Factors<T> for Lu<'_, T> {
+impl<T: LapackScalar> FactoredMatrix<T> for GbLu<'_, T> {
     fn n(&self) -> usize {
         self.factors.band.columns
     }
 
     fn solve(&self, op: Op, x: &mut [T]) {
-        wide::run(Solve { lu: self, op, x });
+        wide::run(GbSolve { lu: self, op, x });
     }
 }
 
@@ -208,13 +208,13 @@ impl<T: Scalar> Unknown<T> for T {
 }
 
 /// x ← op(A)⁻¹·x
-struct Solve<'a, 'f, T, X> {
-    lu: &'a Lu<'f, T>,
+struct GbSolve<'a, 'f, T, X> {
+    lu: &'a GbLu<'f, T>,
     op: Op,
     x: &'a mut [X],
 }
 
-impl<T: Number, X: Unknown<T>> WideJob for Solve<'_, '_, T, X> {
+impl<T: LapackScalar, X: Unknown<T>> WideJob for GbSolve<'_, '_, T, X> {
     type Output = ();
 
     #[inline(always)]
@@ -227,7 +227,7 @@ impl<T: Number, X: Unknown<T>> WideJob for Solve<'_, '_, T, X> {
     }
 }
 
-impl<T: Number, X: Unknown<T>> Solve<'_, '_, T, X> {
+impl<T: LapackScalar, X: Unknown<T>> GbSolve<'_, '_, T, X> {
     #[inline(always)]
     fn plain(self) {
         let Self { lu, x, .. } = self;

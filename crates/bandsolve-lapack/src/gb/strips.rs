@@ -4,8 +4,8 @@
 //! LAPACK's L_j are as they were in step j: the exchanges of later steps in the block are taken back on the way out.
 
 use super::factor::largest;
-use super::{Band, LuMut};
-use crate::number::Number;
+use super::{GbLayout, GbLuMut};
+use crate::number::LapackScalar;
 use crate::settings::{self, Partition};
 use crate::strip::Strip;
 use bandsolve::Scalar;
@@ -15,7 +15,7 @@ use bandsolve_kernel::memory::zeros;
 
 /// Sizes of a blocked elimination.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Layout {
+pub(super) struct GbSizes {
     /// Columns that are eliminated together.
     pub block: usize,
     /// Columns of a strip that are eliminated, a multiple of `block`; `lower + upper` more stand to the right of them.
@@ -24,9 +24,9 @@ pub(super) struct Layout {
     pub pieces: Pieces,
 }
 
-impl Layout {
+impl GbSizes {
     /// For a band; `None` where it is too narrow.
-    pub fn of<T: Scalar>(band: &Band) -> Option<Self> {
+    pub fn of<T: Scalar>(band: &GbLayout) -> Option<Self> {
         let narrow = band.lower.min(band.upper).min(band.rows).min(band.columns);
         let block = match settings::partition() {
             Partition::Rows(rows) if narrow > 0 => {
@@ -44,7 +44,7 @@ impl Layout {
 }
 
 /// Factors in place as [`factor`](super::factor()) does, or returns `None`, with nothing changed, if there is no memory.
-pub(super) fn factor<T: Number>(f: &mut LuMut<'_, T>, layout: Layout) -> Option<Option<usize>> {
+pub(super) fn factor<T: LapackScalar>(f: &mut GbLuMut<'_, T>, layout: GbSizes) -> Option<Option<usize>> {
     let (band, edge) = (f.band, layout.block - 1);
     let (lower, fill) = (band.lower.min(band.rows - 1), band.upper.min(band.columns - 1));
     let mut strip = Strip::new(fill + edge, lower + edge, (layout.columns + fill).min(band.columns))?;
@@ -79,7 +79,7 @@ pub(super) fn factor<T: Number>(f: &mut LuMut<'_, T>, layout: Layout) -> Option<
 }
 
 /// Moves the strip on to the columns from `start` on.
-fn load<T: Number>(strip: &mut Strip<T>, start: usize, from: &LuMut<'_, T>) {
+fn load<T: LapackScalar>(strip: &mut Strip<T>, start: usize, from: &GbLuMut<'_, T>) {
     let band = &from.band;
     for j in strip.move_on(start, band.columns) {
         let rows = band.rows_of(j);
@@ -90,7 +90,7 @@ fn load<T: Number>(strip: &mut Strip<T>, start: usize, from: &LuMut<'_, T>) {
 }
 
 /// Writes the block that begins with column `start` back, its L as LAPACK has it, and its pivots.
-fn store_block<T: Number>(strip: &mut Strip<T>, start: usize, exchange: &[u32], to: &mut LuMut<'_, T>) {
+fn store_block<T: LapackScalar>(strip: &mut Strip<T>, start: usize, exchange: &[u32], to: &mut GbLuMut<'_, T>) {
     for (j, q) in exchange.iter().enumerate() {
         to.pivot[start + j] = (start + j + *q as usize + 1) as crate::Int;
         let diagonal = strip.diagonal(start + j);
@@ -101,7 +101,7 @@ fn store_block<T: Number>(strip: &mut Strip<T>, start: usize, exchange: &[u32], 
     }
 }
 
-fn store<T: Number>(strip: &Strip<T>, j: usize, to: &mut LuMut<'_, T>) {
+fn store<T: LapackScalar>(strip: &Strip<T>, j: usize, to: &mut GbLuMut<'_, T>) {
     let rows = to.band.rows_of(j);
     to.elements[to.band.part(rows.clone(), j)].copy_from_slice(&strip.elements[strip.part(rows, j)]);
 }

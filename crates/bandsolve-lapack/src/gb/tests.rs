@@ -1,21 +1,21 @@
 //! Factors in LAPACK's storage, multiplied out again and compared with the matrix.
 
 use super::factor::columns;
-use super::strips::{self, Layout};
+use super::strips::{self, GbSizes};
 use super::*;
-use crate::testing::{Dense, Rng, eps, largest};
+use crate::testing::{DenseMatrix, TestRng, eps, largest};
 use bandsolve::{Complex32, Complex64};
 use bandsolve_kernel::columns::Pieces;
 
 /// A random matrix: its band with room for factors, NaN where nothing may be read, and itself.
-fn random<T: Number>(
-    rng: &mut Rng,
+fn random<T: LapackScalar>(
+    rng: &mut TestRng,
     (rows, columns): (usize, usize),
     (lower, upper): (usize, usize),
-) -> (Band, Vec<T>, Dense<T>) {
-    let band = Band { rows, columns, lower, upper: lower + upper, leading: 2 * lower + upper + 1 + 3 };
+) -> (GbLayout, Vec<T>, DenseMatrix<T>) {
+    let band = GbLayout { rows, columns, lower, upper: lower + upper, leading: 2 * lower + upper + 1 + 3 };
     let mut elements = vec![T::from_real(T::Real::NAN); band.leading * columns];
-    let mut dense = Dense::zero(rows, columns);
+    let mut dense = DenseMatrix::zero(rows, columns);
     for j in 0..columns {
         for i in j.saturating_sub(upper)..(j + lower + 1).min(rows) {
             let a = rng.scalar();
@@ -27,8 +27,8 @@ fn random<T: Number>(
 }
 
 /// P₀ L₀ P₁ L₁ ⋯ U as a dense matrix.
-fn product<T: Number>(band: &Band, elements: &[T], pivot: &[Int]) -> Dense<T> {
-    let mut a = Dense::zero(band.rows, band.columns);
+fn product<T: LapackScalar>(band: &GbLayout, elements: &[T], pivot: &[Int]) -> DenseMatrix<T> {
+    let mut a = DenseMatrix::zero(band.rows, band.columns);
     for j in 0..band.columns {
         for i in band.rows_of(j).start..(j + 1).min(band.rows) {
             a.column(j)[i] = elements[band.at(i, j)];
@@ -60,22 +60,22 @@ const SHAPES: [((usize, usize), (usize, usize)); 9] = [
 
 /// Elimination with partial pivoting is backward stable up to the growth of pivots, which for these matrices is below 2⁶;
 /// every entry is a sum of at most `lower` + 1 products.
-fn check<T: Number>(factor: impl Fn(LuMut<'_, T>) -> Option<usize>) {
-    let mut rng = Rng(7);
+fn check<T: LapackScalar>(factor: impl Fn(GbLuMut<'_, T>) -> Option<usize>) {
+    let mut rng = TestRng(7);
     for (size, width) in SHAPES {
         let (band, mut elements, a) = random::<T>(&mut rng, size, width);
         let mut pivot = vec![0; size.0.min(size.1)];
-        assert_eq!(factor(LuMut { band, elements: &mut elements, pivot: &mut pivot }), None);
+        assert_eq!(factor(GbLuMut { band, elements: &mut elements, pivot: &mut pivot }), None);
         let distance = product(&band, &elements, &pivot).distance(&a);
         assert!(distance <= 64.0 * (width.0 + 1) as f64 * eps::<T>(), "{size:?} {width:?}: {distance:.1e}");
     }
 }
 
-fn layout(block: usize, columns: usize) -> Layout {
-    Layout { block, columns, pieces: Pieces { columns: 5, parallel_from: 0 } }
+fn layout(block: usize, columns: usize) -> GbSizes {
+    GbSizes { block, columns, pieces: Pieces { columns: 5, parallel_from: 0 } }
 }
 
-fn in_strips<T: Number>(mut f: LuMut<'_, T>, layout: Layout) -> Option<usize> {
+fn in_strips<T: LapackScalar>(mut f: GbLuMut<'_, T>, layout: GbSizes) -> Option<usize> {
     strips::factor(&mut f, layout).expect("memory")
 }
 
@@ -99,11 +99,11 @@ fn strips_make_up_the_matrix() {
 
 #[test]
 fn threads_do_not_change_a_bit() {
-    let (band, elements, _) = random::<f64>(&mut Rng(3), (400, 400), (60, 50));
+    let (band, elements, _) = random::<f64>(&mut TestRng(3), (400, 400), (60, 50));
     let factors = [1, 2, 3, 7].map(|threads| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         let (mut elements, mut pivot) = (elements.clone(), vec![0; 400]);
-        let f = LuMut { band, elements: &mut elements, pivot: &mut pivot };
+        let f = GbLuMut { band, elements: &mut elements, pivot: &mut pivot };
         pool.install(|| in_strips(f, layout(16, 64)));
         let bits: Vec<u64> = elements.iter().map(|v| v.to_bits()).collect();
         (bits, pivot)
@@ -114,26 +114,26 @@ fn threads_do_not_change_a_bit() {
 #[test]
 fn a_zero_column_is_the_first_zero_pivot() {
     for zero in [0, 7, 59] {
-        let (band, mut elements, _) = random::<f64>(&mut Rng(5), (60, 60), (5, 4));
+        let (band, mut elements, _) = random::<f64>(&mut TestRng(5), (60, 60), (5, 4));
         let rows = zero.max(4) - 4..(zero + 6).min(60);
         elements[band.part(rows, zero)].fill(0.0);
         let (mut other, mut pivot) = (elements.clone(), vec![0; 60]);
-        assert_eq!(columns(LuMut { band, elements: &mut elements, pivot: &mut pivot }), Some(zero));
-        assert_eq!(in_strips(LuMut { band, elements: &mut other, pivot: &mut pivot }, layout(4, 8)), Some(zero));
+        assert_eq!(columns(GbLuMut { band, elements: &mut elements, pivot: &mut pivot }), Some(zero));
+        assert_eq!(in_strips(GbLuMut { band, elements: &mut other, pivot: &mut pivot }, layout(4, 8)), Some(zero));
     }
 }
 
-fn solves<T: Number>() {
-    let mut rng = Rng(11);
+fn solves<T: LapackScalar>() {
+    let mut rng = TestRng(11);
     let n = 90;
     let (band, mut elements, mut a) = random::<T>(&mut rng, (n, n), (6, 9));
     let mut pivot = vec![0; n];
-    assert_eq!(columns(LuMut { band, elements: &mut elements, pivot: &mut pivot }), None);
-    let lu = Lu { factors: Matrix { band, elements: &elements }, pivot: &pivot };
+    assert_eq!(columns(GbLuMut { band, elements: &mut elements, pivot: &mut pivot }), None);
+    let lu = GbLu { factors: GbMatrix { band, elements: &elements }, pivot: &pivot };
     for (op, n_rhs) in [(Op::Plain, 1), (Op::Transpose, 2), (Op::ConjTranspose, 5), (Op::Plain, 11)] {
         let rhs = rng.vector::<T>(n * n_rhs);
         let mut x = rhs.clone();
-        lu.solve_columns(op, &mut Columns::over(&mut x, n, n_rhs, n));
+        lu.solve_columns(op, &mut RawColumns::over(&mut x, n, n_rhs, n));
         for (x, b) in x.chunks(n).zip(rhs.chunks(n)) {
             let mut r = b.to_vec();
             for j in 0..n {
@@ -163,17 +163,17 @@ fn systems_are_solved() {
 
 #[test]
 fn scales_bring_rows_and_columns_to_one() {
-    let mut rng = Rng(2);
+    let mut rng = TestRng(2);
     let (n, width) = (20, (2, 3));
-    let band = Band { rows: n, columns: n, lower: width.0, upper: width.1, leading: 6 };
+    let band = GbLayout { rows: n, columns: n, lower: width.0, upper: width.1, leading: 6 };
     let mut elements: Vec<f64> = (0..6 * n).map(|k| rng.real() * 10f64.powi(k as i32 % 40 - 20)).collect();
     let (mut r, mut c) = (vec![0.0; n], vec![0.0; n]);
-    let (found, zero) = scales(&Matrix { band, elements: &elements }, &mut r, &mut c);
+    let (found, zero) = scales(&GbMatrix { band, elements: &elements }, &mut r, &mut c);
     assert_eq!(zero, None);
     assert!(found.rows < 0.1);
     let mut largest = vec![0.0f64; n];
-    Matrix { band, elements: &elements }.visit(|i, j, a| largest[j] = largest[j].max((r[i] * a * c[j]).abs()));
+    GbMatrix { band, elements: &elements }.visit(|i, j, a| largest[j] = largest[j].max((r[i] * a * c[j]).abs()));
     assert!(largest.iter().all(|l| (l - 1.0).abs() < 1e-15));
     (3..9).for_each(|j| elements[band.at(5, j.clamp(3, 8))] = 0.0);
-    assert_eq!(scales(&Matrix { band, elements: &elements }, &mut r, &mut c).1, Some(5));
+    assert_eq!(scales(&GbMatrix { band, elements: &elements }, &mut r, &mut c).1, Some(5));
 }

@@ -5,7 +5,7 @@
 //! conjugated on the way in and out.
 
 use super::Triangle;
-use crate::number::Number;
+use crate::number::LapackScalar;
 use crate::settings::{self, Partition};
 use crate::strip::Strip;
 use bandsolve::{RealScalar, Scalar};
@@ -16,7 +16,7 @@ use core::ops::Range;
 
 /// Sizes of a blocked elimination.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Layout {
+pub(super) struct PbSizes {
     /// Columns that are eliminated together; 1: column by column, without dense kernels.
     pub block: usize,
     /// Columns of a strip that are eliminated, a multiple of `block`.
@@ -25,7 +25,7 @@ pub(super) struct Layout {
     pub parallel_from: usize,
 }
 
-impl Layout {
+impl PbSizes {
     fn of(shape: &Triangle) -> Self {
         let narrow = shape.width.min(shape.n);
         let block = match settings::partition() {
@@ -49,11 +49,11 @@ impl Layout {
 ///
 /// # Panics
 /// If there is no memory for one block of columns.
-pub fn factor<T: Number>(shape: Triangle, elements: &mut [T]) -> Option<usize> {
-    factor_by(Layout::of(&shape), shape, elements)
+pub fn factor<T: LapackScalar>(shape: Triangle, elements: &mut [T]) -> Option<usize> {
+    factor_by(PbSizes::of(&shape), shape, elements)
 }
 
-pub(super) fn factor_by<T: Number>(mut layout: Layout, shape: Triangle, elements: &mut [T]) -> Option<usize> {
+pub(super) fn factor_by<T: LapackScalar>(mut layout: PbSizes, shape: Triangle, elements: &mut [T]) -> Option<usize> {
     let (n, lower) = (shape.n, shape.width.min(shape.n.saturating_sub(1)));
     // Zeros after a column for vectors and blocks that reach beyond it.
     let (edge, zeros) = (layout.block - 1, padding::<T>(Simd::detect(), layout.block));
@@ -84,7 +84,7 @@ pub(super) fn factor_by<T: Number>(mut layout: Layout, shape: Triangle, elements
 }
 
 /// Moves the strip on to the columns from `start` on.
-fn load<T: Number>(strip: &mut Strip<T>, start: usize, (shape, from): (&Triangle, &[T])) {
+fn load<T: LapackScalar>(strip: &mut Strip<T>, start: usize, (shape, from): (&Triangle, &[T])) {
     for j in strip.move_on(start, shape.n) {
         let to = strip.part(j..shape.end(j), j);
         for (i, to) in (j..).zip(&mut strip.elements[to]) {
@@ -94,7 +94,7 @@ fn load<T: Number>(strip: &mut Strip<T>, start: usize, (shape, from): (&Triangle
 }
 
 /// Writes column j back: its diagonal as given, the rest times a number.
-fn store<T: Number>(
+fn store<T: LapackScalar>(
     strip: &Strip<T>,
     j: usize,
     (diagonal, by): (T::Real, T::Real),
@@ -108,12 +108,12 @@ fn store<T: Number>(
 
 /// Eliminates as many columns from the first on as there are pivots, whose reciprocals are written; returns the first that is not
 /// positive.
-fn eliminate<T: Number>(
+fn eliminate<T: LapackScalar>(
     strip: &mut Strip<T>,
     inverse: &mut [T],
     (n, lower): (usize, usize),
     u: &mut [T],
-    layout: Layout,
+    layout: PbSizes,
 ) -> Option<usize> {
     let (stride, simd) = (strip.stride, Simd::detect());
     let step = if layout.block == 1 { inverse.len() } else { layout.block };

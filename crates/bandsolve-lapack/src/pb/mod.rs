@@ -12,10 +12,10 @@ mod tests;
 pub use factor::factor;
 
 use crate::gb::{dot, spread, subtract_multiple};
-use crate::norm::{Norm, largest, root_of_squares};
-use crate::number::{Number, larger};
+use crate::norm::{MatrixNorm, largest, root_of_squares};
+use crate::number::{LapackScalar, larger};
 use crate::pt::Side;
-use crate::refine::{Entries, Factors};
+use crate::refine::{FactoredMatrix, MatrixEntries};
 use crate::wide::{self, WideJob};
 use bandsolve::{Op, RealScalar, Scalar};
 use core::ops::Range;
@@ -101,12 +101,12 @@ impl<'a, T: Scalar> Hermitian<'a, T> {
     }
 
     /// A norm; `sums` is scratch of n numbers, needed for ‖·‖₁ = ‖·‖∞ only.
-    pub fn norm(&self, norm: Norm, sums: &mut [T::Real]) -> T::Real {
+    pub fn norm(&self, norm: MatrixNorm, sums: &mut [T::Real]) -> T::Real {
         let all = |f: &mut dyn FnMut(T::Real)| self.visit(|_, _, a| f(a.abs()));
         match norm {
-            Norm::Max => largest(all),
-            Norm::Frobenius => root_of_squares(all),
-            Norm::One | Norm::Infinity => {
+            MatrixNorm::Max => largest(all),
+            MatrixNorm::Frobenius => root_of_squares(all),
+            MatrixNorm::One | MatrixNorm::Infinity => {
                 sums.fill(T::Real::ZERO);
                 self.visit(|i, _, a| sums[i] += a.abs());
                 sums.iter().fold(T::Real::ZERO, |m, s| m.max_nan(*s))
@@ -115,7 +115,7 @@ impl<'a, T: Scalar> Hermitian<'a, T> {
     }
 }
 
-impl<T: Scalar> Entries<T> for Hermitian<'_, T> {
+impl<T: Scalar> MatrixEntries<T> for Hermitian<'_, T> {
     fn row_entries(&self) -> usize {
         (2 * self.shape.width + 1).min(self.shape.n)
     }
@@ -135,18 +135,18 @@ impl<T: Scalar> Entries<T> for Hermitian<'_, T> {
 }
 
 /// Where this is the factor of A.
-impl<T: Number> Factors<T> for Hermitian<'_, T> {
+impl<T: LapackScalar> FactoredMatrix<T> for Hermitian<'_, T> {
     fn n(&self) -> usize {
         self.shape.n
     }
 
     fn solve(&self, op: Op, x: &mut [T]) {
         debug_assert!(op != Op::Transpose);
-        wide::run(Solve { factor: self, x });
+        wide::run(PbSolve { factor: self, x });
     }
 }
 
-impl<T: Number> Hermitian<'_, T> {
+impl<T: LapackScalar> Hermitian<'_, T> {
     #[inline(always)]
     fn sweeps(&self, x: &mut [T]) {
         let n = self.shape.n;
@@ -180,12 +180,12 @@ impl<T: Number> Hermitian<'_, T> {
     }
 }
 
-struct Solve<'a, 'f, T> {
+struct PbSolve<'a, 'f, T> {
     factor: &'a Hermitian<'f, T>,
     x: &'a mut [T],
 }
 
-impl<T: Number> WideJob for Solve<'_, '_, T> {
+impl<T: LapackScalar> WideJob for PbSolve<'_, '_, T> {
     type Output = ();
 
     #[inline(always)]
@@ -196,7 +196,7 @@ impl<T: Number> WideJob for Solve<'_, '_, T> {
 
 /// What scales say of the matrix.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Scales<R> {
+pub struct PbScales<R> {
     /// Smallest scale over largest.
     pub ratio: R,
     /// Largest entry of the diagonal.
@@ -207,8 +207,8 @@ pub struct Scales<R> {
 ///
 /// # Errors
 /// Beside what is known of the scales, the first entry of the diagonal that is not positive.
-pub fn scales<T: Scalar>(a: &Hermitian<'_, T>, s: &mut [T::Real]) -> (Scales<T::Real>, Option<usize>) {
-    let mut known = Scales { ratio: T::Real::ONE, largest: T::Real::ZERO };
+pub fn scales<T: Scalar>(a: &Hermitian<'_, T>, s: &mut [T::Real]) -> (PbScales<T::Real>, Option<usize>) {
+    let mut known = PbScales { ratio: T::Real::ONE, largest: T::Real::ZERO };
     if s.is_empty() {
         return (known, None);
     }

@@ -1,14 +1,19 @@
 //! Factors in LAPACK's storage, multiplied out again and compared with the matrix.
 
-use super::factor::{Layout, factor_by};
+use super::factor::{PbSizes, factor_by};
 use super::*;
-use crate::testing::{Dense, Rng, eps};
+use crate::testing::{DenseMatrix, TestRng, eps};
 use bandsolve::{Complex32, Complex64};
 
 /// A random positive definite matrix B·Bᴴ with B lower triangular; NaN where nothing may be read.
-fn random<T: Number>(rng: &mut Rng, n: usize, width: usize, side: Side) -> (Triangle, Vec<T>, Dense<T>) {
+fn random<T: LapackScalar>(
+    rng: &mut TestRng,
+    n: usize,
+    width: usize,
+    side: Side,
+) -> (Triangle, Vec<T>, DenseMatrix<T>) {
     let shape = Triangle { n, width, leading: width + 3, side };
-    let mut b = Dense::<T>::zero(n, n);
+    let mut b = DenseMatrix::<T>::zero(n, n);
     for j in 0..n {
         for i in j..(j + width + 1).min(n) {
             // Small enough for B, and so A, to be well conditioned.
@@ -26,8 +31,8 @@ fn random<T: Number>(rng: &mut Rng, n: usize, width: usize, side: Side) -> (Tria
 }
 
 /// B·Bᴴ
-fn squared<T: Number>(b: &Dense<T>, n: usize) -> Dense<T> {
-    let mut a = Dense::zero(n, n);
+fn squared<T: LapackScalar>(b: &DenseMatrix<T>, n: usize) -> DenseMatrix<T> {
+    let mut a = DenseMatrix::zero(n, n);
     for k in 0..n {
         let column = &b.elements[k * n..][..n];
         for j in (k..n).filter(|j| column[*j] != T::ZERO) {
@@ -39,8 +44,8 @@ fn squared<T: Number>(b: &Dense<T>, n: usize) -> Dense<T> {
 }
 
 /// L, whichever triangle is stored.
-fn lower<T: Number>(shape: Triangle, elements: &[T]) -> Dense<T> {
-    let mut l = Dense::zero(shape.n, shape.n);
+fn lower<T: LapackScalar>(shape: Triangle, elements: &[T]) -> DenseMatrix<T> {
+    let mut l = DenseMatrix::zero(shape.n, shape.n);
     for j in 0..shape.n {
         for (i, v) in shape.rows_of(j).zip(&elements[shape.part(j)]) {
             match shape.side {
@@ -52,8 +57,8 @@ fn lower<T: Number>(shape: Triangle, elements: &[T]) -> Dense<T> {
     l
 }
 
-fn check<T: Number>(layout: Layout) {
-    let mut rng = Rng(7);
+fn check<T: LapackScalar>(layout: PbSizes) {
+    let mut rng = TestRng(7);
     for (n, width) in [(1, 0), (2, 5), (40, 0), (40, 1), (60, 7), (150, 30), (70, 69), (200, 99)] {
         for side in [Side::Lower, Side::Upper] {
             let (shape, mut elements, a) = random::<T>(&mut rng, n, width, side);
@@ -70,7 +75,7 @@ fn check<T: Number>(layout: Layout) {
 #[test]
 fn factors_make_up_the_matrix() {
     for (block, columns) in [(1, 1), (1, 7), (2, 4), (5, 15), (16, 64), (32, 256)] {
-        let layout = Layout { block, columns, parallel_from: 0 };
+        let layout = PbSizes { block, columns, parallel_from: 0 };
         check::<f32>(layout);
         check::<f64>(layout);
         check::<Complex32>(layout);
@@ -80,11 +85,11 @@ fn factors_make_up_the_matrix() {
 
 #[test]
 fn threads_do_not_change_a_bit() {
-    let (shape, elements, _) = random::<f64>(&mut Rng(3), 300, 60, Side::Upper);
+    let (shape, elements, _) = random::<f64>(&mut TestRng(3), 300, 60, Side::Upper);
     let factors = [1, 2, 3, 7].map(|threads| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         let mut elements = elements.clone();
-        pool.install(|| factor_by(Layout { block: 16, columns: 64, parallel_from: 0 }, shape, &mut elements));
+        pool.install(|| factor_by(PbSizes { block: 16, columns: 64, parallel_from: 0 }, shape, &mut elements));
         elements.iter().map(|v| v.to_bits()).collect::<Vec<_>>()
     });
     assert!(factors.iter().all(|f| *f == factors[0]));
@@ -93,9 +98,9 @@ fn threads_do_not_change_a_bit() {
 #[test]
 fn the_first_minor_that_is_not_positive_is_reported() {
     for (bad, block) in [(0, 1), (17, 1), (17, 4), (39, 16)] {
-        let (shape, mut elements, _) = random::<f64>(&mut Rng(9), 40, 6, Side::Lower);
+        let (shape, mut elements, _) = random::<f64>(&mut TestRng(9), 40, 6, Side::Lower);
         elements[shape.below(bad, bad)] = -1.0;
-        let layout = Layout { block, columns: 16, parallel_from: usize::MAX };
+        let layout = PbSizes { block, columns: 16, parallel_from: usize::MAX };
         assert_eq!(factor_by(layout, shape, &mut elements), Some(bad));
     }
 }
@@ -103,7 +108,7 @@ fn the_first_minor_that_is_not_positive_is_reported() {
 #[test]
 fn systems_are_solved() {
     for side in [Side::Lower, Side::Upper] {
-        let (n, mut rng) = (80, Rng(6));
+        let (n, mut rng) = (80, TestRng(6));
         let (shape, mut elements, a) = random::<Complex64>(&mut rng, n, 9, side);
         let expected = rng.vector::<Complex64>(n);
         let mut x = vec![Complex64::ZERO; n];

@@ -6,7 +6,7 @@ use crate::contract::inspect::Probe;
 use bandsolve_kernel::exact::{NormalizedRow, RunningMaximum, ScaledNorm, Sum, exponent, ldexp, modulus, parts, pow2};
 use bandsolve_kernel::rows::Rows;
 use bandsolve_kernel::scalar::peak;
-use bandsolve_kernel::spread::{Wide, chunks};
+use bandsolve_kernel::spread::{RowsOf, chunks};
 use bandsolve_kernel::{RealScalar, Scalar};
 use core::ops::Range;
 use smallvec::SmallVec;
@@ -149,7 +149,7 @@ pub(crate) fn residual<T: Scalar, E: Equations<T>>(
     if !norm.value.is_finite() {
         return f64::NAN;
     }
-    let of_chunk = |chunk: usize, Wide(r, _): Wide<'_, T>| {
+    let of_chunk = |chunk: usize, RowsOf(r, _): RowsOf<'_, T>| {
         if let Some(eta) = equations.precise_residual(chunk * CHUNK, (d, x), (&norm, &mut *r)) {
             return eta;
         }
@@ -162,7 +162,8 @@ pub(crate) fn residual<T: Scalar, E: Equations<T>>(
         eta
     };
     let least = task(x.len(), equations.entries_in_row(), CHUNK, parallel);
-    chunks((r.len().div_ceil(CHUNK), least), Wide(r, CHUNK), &of_chunk, (RunningMaximum::default(), &Ord::max)).value()
+    chunks((r.len().div_ceil(CHUNK), least), RowsOf(r, CHUNK), &of_chunk, (RunningMaximum::default(), &Ord::max))
+        .value()
 }
 
 /// |d_i − (Ax)_i| / (Σ|a_ij|·‖x‖∞ + |d_i|) of one row of a complex system.

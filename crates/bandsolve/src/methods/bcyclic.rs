@@ -27,7 +27,7 @@ use crate::methods::dense_lu::Team;
 use crate::tuning;
 use bandsolve_kernel::Scalar;
 use bandsolve_kernel::rows::BlockRows;
-use bandsolve_kernel::spread::{Wide, spread};
+use bandsolve_kernel::spread::{RowsOf, spread};
 use dyn_stack::{PodStack, StackReq};
 
 /// Factors of a chain or a ring of block rows.
@@ -128,7 +128,7 @@ impl<T: Scalar> Bcyclic<T> {
         let stays = first + eliminated.len()..self.count;
         let (tasks, _) = self.team.share(stays.len(), 4 * b * chunk);
         let gone = &*gone;
-        spread(tasks, stays, Wide(rest, chunk), &|positions, Wide(rest, _)| {
+        spread(tasks, stays, RowsOf(rest, chunk), &|positions, RowsOf(rest, _)| {
             for (p, z) in positions.zip(rest.chunks_exact_mut(chunk)) {
                 let k = self.order[p] >> level;
                 for (side, e) in neighbours(k, rows).into_iter().enumerate() {
@@ -151,7 +151,7 @@ impl<T: Scalar> Bcyclic<T> {
         let gone = &mut before[first * chunk..];
         let (tasks, _) = self.team.share(eliminated.len(), 4 * b * chunk);
         let (rest, done) = (&*rest, first + eliminated.len());
-        spread(tasks, 0..eliminated.len(), Wide(&mut *gone, chunk), &|positions, Wide(gone, _)| {
+        spread(tasks, 0..eliminated.len(), RowsOf(&mut *gone, chunk), &|positions, RowsOf(gone, _)| {
             for (e, z) in positions.zip(gone.chunks_exact_mut(chunk)) {
                 for side in [0, 1] {
                     let k = (e + side) % kept.len();
@@ -171,8 +171,8 @@ impl<T: Scalar> Bcyclic<T> {
         let eliminated = &self.levels[level].eliminated;
         let chunk = gone.len() / eliminated.len();
         let (tasks, _) = self.team.share(eliminated.len(), 2 * self.team.block * chunk);
-        let out = (Wide(gone, chunk), Wide(spare, chunk));
-        spread(tasks, 0..eliminated.len(), out, &|positions, (Wide(gone, _), Wide(spare, _))| {
+        let out = (RowsOf(gone, chunk), RowsOf(spare, chunk));
+        spread(tasks, 0..eliminated.len(), out, &|positions, (RowsOf(gone, _), RowsOf(spare, _))| {
             for (row, z) in eliminated[positions].iter().zip(gone.chunks_exact_mut(chunk)) {
                 row.pivot.solve(transposed, z, &mut spare[..chunk]);
             }

@@ -33,7 +33,7 @@ use crate::methods::dense_lu::Team;
 use crate::tuning;
 use bandsolve_kernel::Scalar;
 use bandsolve_kernel::rows::BlockRows;
-use bandsolve_kernel::spread::{Wide, spread};
+use bandsolve_kernel::spread::{RowsOf, spread};
 use bandsolve_kernel::threads::join;
 use dyn_stack::{PodStack, StackReq};
 
@@ -290,10 +290,15 @@ impl<T: Scalar> BlockSpike<T> {
                 return;
             }
             let rows = cut.len(range.start) * chunk;
-            spread(tasks, range, (Wide(z, rows), Wide(spare, 3 * chunk)), &|range, (Wide(z, _), Wide(spare, _))| {
-                let memory = z.chunks_exact_mut(rows).zip(spare.chunks_exact_mut(3 * chunk));
-                range.zip(memory).for_each(|(p, (z, spare))| work(p, z, spare));
-            });
+            spread(
+                tasks,
+                range,
+                (RowsOf(z, rows), RowsOf(spare, 3 * chunk)),
+                &|range, (RowsOf(z, _), RowsOf(spare, _))| {
+                    let memory = z.chunks_exact_mut(rows).zip(spare.chunks_exact_mut(3 * chunk));
+                    range.zip(memory).for_each(|(p, (z, spare))| work(p, z, spare));
+                },
+            );
         };
         if tasks == 1 || long == 0 || long == cut.partitions {
             run(0..long, first, spare_first, tasks);

@@ -23,7 +23,7 @@ use crate::methods::thomas::Thomas;
 use crate::tuning::REDUCED_MAX_N;
 use bandsolve_kernel::rows::Rows;
 use bandsolve_kernel::scalar::{peak, reciprocal};
-use bandsolve_kernel::spread::{Wide, spread, tasks};
+use bandsolve_kernel::spread::{RowsOf, spread, tasks};
 use bandsolve_kernel::{RealScalar, Scalar};
 use dyn_stack::{PodStack, StackReq};
 
@@ -197,7 +197,7 @@ impl<T: Scalar, const B: usize> CyclicLevel<T, B> {
     /// x from d, and from the x of the next level.
     fn substitute(&self, coarse: &[T], x: &mut [T], tasks: usize) {
         let m = coarse.len();
-        spread(tasks, 0..m, Wide(x, Self::R), &|range, Wide(x, _)| {
+        spread(tasks, 0..m, RowsOf(x, Self::R), &|range, RowsOf(x, _)| {
             let to = range.end.min(m - 1);
             let full = &mut x[..(to - range.start) * Self::R];
             for (k, x) in (range.start..to).zip(full.chunks_exact_mut(Self::R)) {

@@ -15,7 +15,7 @@ use crate::memory::{allocate, collected};
 use crate::tuning;
 use bandsolve_kernel::dense::Product;
 use bandsolve_kernel::dense_lu::{Eliminate, EliminatedRows, Invert, Step};
-use bandsolve_kernel::spread::{Wide, spread};
+use bandsolve_kernel::spread::{RowsOf, spread};
 use bandsolve_kernel::view::{View, ViewMut};
 use bandsolve_kernel::{Scalar, Simd};
 
@@ -61,7 +61,7 @@ impl Team {
         let width = tuning::BLOCK_COLUMNS;
         let count = to.len().div_ceil((rows * width).max(1));
         let (tasks, _) = self.share(count, 2 * rows * rows * width);
-        spread(tasks, 0..count, Wide(to, rows * width), &|pieces, Wide(to, each)| {
+        spread(tasks, 0..count, RowsOf(to, rows * width), &|pieces, RowsOf(to, each)| {
             pieces.zip(to.chunks_mut(each.max(1))).for_each(|(piece, to)| work(piece * width, to));
         });
     }

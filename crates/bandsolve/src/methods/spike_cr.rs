@@ -29,7 +29,7 @@ use crate::methods::stored::Elimination;
 use crate::pivoted::band_lu::BandLu;
 use crate::tuning::SPIKE_PARTITION_ROWS;
 use bandsolve_kernel::rows::Rows;
-use bandsolve_kernel::spread::{Wide, spread};
+use bandsolve_kernel::spread::{RowsOf, spread};
 use bandsolve_kernel::{Scalar, Simd};
 use core::ops::Range;
 use dyn_stack::{PodStack, StackReq};
@@ -83,8 +83,8 @@ impl<T: Scalar, E: Elimination<T>> Spikes<T, E> {
         let alone = Options { threads: 1, ..*options };
         let mut inner = places::<E>(cut.count())?;
         let mut spikes = allocate(cut.n, [T::ZERO; 2])?;
-        let out = (&mut inner[..], Wide(&mut spikes, cut.rows));
-        spread(options.threads.min(cut.count()), 0..cut.count(), out, &|partitions, (inner, Wide(spikes, _))| {
+        let out = (&mut inner[..], RowsOf(&mut spikes, cut.rows));
+        spread(options.threads.min(cut.count()), 0..cut.count(), out, &|partitions, (inner, RowsOf(spikes, _))| {
             for (p, inner) in partitions.clone().zip(inner) {
                 let spikes = &mut spikes[cut.rows_from(partitions.start, p)];
                 *inner = Some(Self::factor_partition(rows, &alone, cut.rows(p), spikes));
@@ -138,8 +138,8 @@ impl<T: Scalar, E: Elimination<T>> Spikes<T, E> {
     /// Replaces d by y in every partition.
     fn solve_partitions(&self, rows: &Rows<'_, T>, x: &mut [T], memory: &mut [u8]) {
         let (cut, each) = (self.cut, self.partition_bytes());
-        let out = (Wide(x, cut.rows), Wide(memory, each));
-        spread(self.threads, 0..cut.count(), out, &|partitions, (Wide(x, _), Wide(memory, _))| {
+        let out = (RowsOf(x, cut.rows), RowsOf(memory, each));
+        spread(self.threads, 0..cut.count(), out, &|partitions, (RowsOf(x, _), RowsOf(memory, _))| {
             for p in partitions.clone() {
                 let x = &mut x[cut.rows_from(partitions.start, p)];
                 // The first partition's share serves all of this task, and stays in cache.
@@ -156,7 +156,7 @@ impl<T: Scalar, E: Elimination<T>> Spikes<T, E> {
     /// Replaces y by x in every partition, from the tips l₀, f₁, l₁, …
     fn substitute(&self, tips: &[T], x: &mut [T]) {
         let cut = self.cut;
-        spread(self.threads, 0..cut.count(), Wide(x, cut.rows), &|partitions, Wide(x, _)| {
+        spread(self.threads, 0..cut.count(), RowsOf(x, cut.rows), &|partitions, RowsOf(x, _)| {
             for p in partitions.clone() {
                 let above = if p > 0 { tips[2 * p - 2] } else { T::ZERO };
                 let below = tips.get(2 * p + 1).copied().unwrap_or(T::ZERO);

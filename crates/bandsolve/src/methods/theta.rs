@@ -140,7 +140,7 @@ impl<'x, T: Scalar, const PAIRS: bool> Scan<(&'x mut [RowPivot<T>], &'x mut [boo
     type Transfer = [[T; 2]; 2];
     const REVERSED: bool = false;
 
-    fn transfers<const G: usize>(&self, tile: &Output<'x, T>) -> [[[T; 2]; 2]; G] {
+    fn transfers<const G: usize>(&self, tile: &PivotOutput<'x, T>) -> [[[T; 2]; 2]; G] {
         let (first, len) = (tile.offset, tile.group_rows::<G>());
         let mut sup: [T; G] = core::array::from_fn(|g| self.sup_before(first + g * len));
         let mut transfers = [[[T::ONE, T::ZERO], [T::ZERO, T::ONE]]; G];
@@ -159,7 +159,7 @@ impl<'x, T: Scalar, const PAIRS: bool> Scan<(&'x mut [RowPivot<T>], &'x mut [boo
 
     fn apply<const G: usize>(
         &self,
-        _tile: &Output<'x, T>,
+        _tile: &PivotOutput<'x, T>,
         _g: usize,
         [p, q]: &[[T; 2]; 2],
         Minors { last, before, .. }: Minors<T>,
@@ -169,7 +169,7 @@ impl<'x, T: Scalar, const PAIRS: bool> Scan<(&'x mut [RowPivot<T>], &'x mut [boo
         minors.scale(larger(result[0], result[1]).normalizer())
     }
 
-    fn finish<const G: usize>(&self, tile: &mut Output<'x, T>, mut leaving: [Minors<T>; G]) -> bool {
+    fn finish<const G: usize>(&self, tile: &mut PivotOutput<'x, T>, mut leaving: [Minors<T>; G]) -> bool {
         let groups = (tile.offset, tile.group_rows::<G>());
         let (mut begins, mut second): (Begins, _) = ([0; SCAN_TILE_ROWS / GROUPS], [[false, true]; G]);
         self.sweep(groups, &mut leaving, |RowPlace { g, step, row }, minors, [here, next, after]| {
@@ -189,11 +189,11 @@ impl<'x, T: Scalar, const PAIRS: bool> Scan<(&'x mut [RowPivot<T>], &'x mut [boo
     }
 }
 
-type Output<'x, T> = ScanTile<(&'x mut [RowPivot<T>], &'x mut [bool])>;
+type PivotOutput<'x, T> = ScanTile<(&'x mut [RowPivot<T>], &'x mut [bool])>;
 
 impl<T: Scalar, const PAIRS: bool> Sweeps<'_, T, PAIRS> {
     /// The third sweep.
-    fn write<const G: usize>(&self, tile: &mut Output<'_, T>, begins: &Begins, entering: [GroupBorder<T>; G]) {
+    fn write<const G: usize>(&self, tile: &mut PivotOutput<'_, T>, begins: &Begins, entering: [GroupBorder<T>; G]) {
         let groups = (tile.offset, tile.group_rows::<G>());
         let (mut minors, mut second) = (entering.map(|border| border.minors), entering.map(|border| border.second));
         let (pivots, pair) = &mut tile.output;

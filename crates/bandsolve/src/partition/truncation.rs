@@ -9,7 +9,7 @@
 
 use crate::partition::repair::is_nothing;
 use bandsolve_kernel::rows::Rows;
-use bandsolve_kernel::spread::{Wide, chunks};
+use bandsolve_kernel::spread::{RowsOf, chunks};
 use bandsolve_kernel::{RealScalar, Scalar};
 
 /// Pairs that one task takes.
@@ -48,7 +48,7 @@ pub(crate) fn solve<T: Scalar>(rows: &Rows<T>, rhs: &mut [T], parallel: bool) ->
         rhs[n - 1] = rhs[n - 1] / rows.diag[n - 1];
     }
     let inner = &mut rhs[1..n - 1];
-    let of_chunk = |k: usize, Wide(rhs, _): Wide<'_, T>| {
+    let of_chunk = |k: usize, RowsOf(rhs, _): RowsOf<'_, T>| {
         let own = 2 * CHUNK * k + 1..2 * CHUNK * k + 1 + rhs.len();
         let off = rows.sub[own.clone()].iter().step_by(2).zip(rows.sup[own.clone()].iter().step_by(2));
         let mut singular = false;
@@ -61,7 +61,7 @@ pub(crate) fn solve<T: Scalar>(rows: &Rows<T>, rhs: &mut [T], parallel: bool) ->
         singular
     };
     let count = inner.len().div_ceil(2 * CHUNK);
-    chunks((count, usize::from(parallel)), Wide(inner, 2 * CHUNK), &of_chunk, (singular, &|a, b| a | b))
+    chunks((count, usize::from(parallel)), RowsOf(inner, 2 * CHUNK), &of_chunk, (singular, &|a, b| a | b))
 }
 
 /// Two unknowns round the corner of a periodic system, where off-diagonal and corner stand in the same place. Returns whether

@@ -13,7 +13,7 @@ use crate::pivoted::band_lu::{self, BandLu, array};
 use crate::pivoted::banded::{BandFactors, within};
 use crate::tuning;
 use bandsolve_kernel::Scalar;
-use bandsolve_kernel::spread::{Wide, each_chunk};
+use bandsolve_kernel::spread::{RowsOf, each_chunk};
 use dyn_stack::{PodStack, StackReq};
 use std::sync::Arc;
 
@@ -89,7 +89,7 @@ pub(crate) fn with_band<T: Scalar, R>(
     // Blocks of one block column are those of a block row of the transpose.
     let columns = a.rows().transposed(false);
     let place = |row: usize| b * if periodic { folded(row, count) } else { row };
-    let fill = |p: usize, Wide(to, _): Wide<'_, T>| {
+    let fill = |p: usize, RowsOf(to, _): RowsOf<'_, T>| {
         to.fill(T::ZERO);
         let [above, on, below] = columns.blocks(if periodic { unfolded(p, count) } else { p });
         // Corners first where they fall on other blocks, as the equations add them.
@@ -101,7 +101,7 @@ pub(crate) fn with_band<T: Scalar, R>(
         }
     };
     let least = if decision.options.threads > 1 { COLUMNS_TASK } else { 0 };
-    each_chunk((count, least), Wide(&mut bands, b * leading), &fill);
+    each_chunk((count, least), RowsOf(&mut bands, b * leading), &fill);
     factor(&Banded::new(count * b, half, half, &bands)?)
 }
 

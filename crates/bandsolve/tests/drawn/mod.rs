@@ -3,7 +3,7 @@
 #![allow(dead_code)]
 
 use bandsolve::prelude::*;
-use bandsolve_gallery::oracle::{self, Rows};
+use bandsolve_gallery::oracle::{self, MatrixRows};
 use bandsolve_testkit::dense;
 use proptest::prelude::*;
 use proptest::test_runner::{TestCaseResult, TestRunner};
@@ -119,7 +119,7 @@ pub enum Truth {
     Close,
 }
 
-pub fn truth(a: &impl Rows<f64>, rhs: &[f64], bad: Vec<(&'static str, usize)>) -> Truth {
+pub fn truth(a: &impl MatrixRows<f64>, rhs: &[f64], bad: Vec<(&'static str, usize)>) -> Truth {
     if !bad.is_empty() {
         return Truth::NotFinite(bad);
     }
@@ -160,7 +160,7 @@ pub fn count(cell: &Cell<u32>) {
 }
 
 /// Whether `error` may come of a system, in whose matrix `a` the error's row counts.
-pub fn check_error(error: &Error, truth: &Truth, a: &impl Rows<f64>) -> TestCaseResult {
+pub fn check_error(error: &Error, truth: &Truth, a: &impl MatrixRows<f64>) -> TestCaseResult {
     let refused = !matches!(truth, Truth::Regular | Truth::NotFinite(_));
     match error {
         Error::NotFinite { array, index } => {

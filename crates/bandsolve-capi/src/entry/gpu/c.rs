@@ -299,7 +299,7 @@ pub unsafe extern "C" fn bandsolveGpuCgtsv_csc2csc(
     result_nnz: i64,
 ) -> bandsolve_status_t {
     let rhs = SparseColumns { values: rhs_values, row_indices: rhs_row_indices, pointers: rhs_col_ptrs, nnz: rhs_nnz };
-    let result = ColumnsMut {
+    let result = SparseColumnsMut {
         values: result_values,
         row_indices: result_row_indices,
         pointers: result_col_ptrs,

@@ -20,7 +20,7 @@ pub use z::*;
 use crate::gpu::{self, At, bandsolve_gpu_device_t};
 use crate::settings::PivotingArgument;
 use crate::solve::{Sides, SystemKind};
-use crate::sparse::{ColumnsMut, SparseColumns};
+use crate::sparse::{SparseColumns, SparseColumnsMut};
 use crate::status::{bandsolve_status_t, guard};
 use bandsolve::{Complex32, Complex64};
 use core::ffi::c_void;

@@ -1,7 +1,7 @@
 //! Every function of a device beside the same of the CPU: the oracle measures both.
 
 use crate::args::Dtype;
-use crate::bench::{Repair, batch};
+use crate::bench::{RepairCounts, batch};
 use crate::exit::Failure;
 use crate::report;
 use bandsolve::good;
@@ -10,7 +10,7 @@ use bandsolve::{
     TridiagonalBatch,
 };
 use bandsolve_gallery::{Random, oracle, random_vec};
-use bandsolve_gpu::{Device, Element, HostMatrix};
+use bandsolve_gpu::{Device, DeviceScalar, HostMatrix};
 use serde_json::{Value, json};
 
 /// What is accepted of an answer that was solved again by the sequential method, in units of what else is: 64ε.
@@ -23,7 +23,7 @@ const AGAIN: f64 = 8.0;
 /// [`Failure::Other`] if nothing can be printed.
 pub fn run(device: &Device, rows: usize, dtypes: &[Dtype], taken: bool) -> Result<(Vec<Value>, usize), Failure> {
     report::print_beside(&heading(), taken)?;
-    let mut bench = Bench { device, rows, dtype: "", taken, json: Vec::new(), failed: 0 };
+    let mut bench = AccuracyBench { device, rows, dtype: "", taken, json: Vec::new(), failed: 0 };
     for &dtype in dtypes {
         bench.dtype = dtype.name();
         match dtype {
@@ -36,7 +36,7 @@ pub fn run(device: &Device, rows: usize, dtypes: &[Dtype], taken: bool) -> Resul
     Ok((bench.json, bench.failed))
 }
 
-struct Bench<'a> {
+struct AccuracyBench<'a> {
     device: &'a Device,
     rows: usize,
     dtype: &'static str,
@@ -46,10 +46,10 @@ struct Bench<'a> {
 }
 
 /// A backward error, and what it took.
-type Answer = Result<(f64, Repair), Error>;
+type Answer = Result<(f64, RepairCounts), Error>;
 
-impl Bench<'_> {
-    fn all<T: Element>(&mut self) -> Result<(), Failure> {
+impl AccuracyBench<'_> {
+    fn all<T: DeviceScalar>(&mut self) -> Result<(), Failure> {
         let mut random = Random::new(self.rows as u64);
         let mut draw = |numbers: usize| random_vec::<T>(numbers, &mut random);
         for periodic in [false, true] {
@@ -83,7 +83,7 @@ impl Bench<'_> {
     }
 
     /// Solves on the device and on the CPU; prints and keeps both backward errors.
-    fn compare<T: Element, M: HostMatrix<T> + Factorize<Scalar = T>>(
+    fn compare<T: DeviceScalar, M: HostMatrix<T> + Factorize<Scalar = T>>(
         &mut self,
         name: &str,
         a: &M,
@@ -96,11 +96,11 @@ impl Bench<'_> {
             let mut x = vec![T::ZERO; rhs.len()];
             let report = factor.solve_into(&rhs, &mut x)?;
             let columns = rhs.chunks(shape.rows()).zip(x.chunks(shape.rows()));
-            Ok((report::largest(columns.map(|(rhs, x)| error(rhs, x))), Repair::of(&report)))
+            Ok((report::largest(columns.map(|(rhs, x)| error(rhs, x))), RepairCounts::of(&report)))
         };
         let ours = self.device.factor(&plan, a).and_then(|factor| answer(&factor));
         let host = plan.factor(a).and_then(|factor| answer(&factor));
-        let limit = |repair: &Repair| good::<T>() * if repair.fallback { AGAIN } else { 1.0 };
+        let limit = |repair: &RepairCounts| good::<T>() * if repair.fallback { AGAIN } else { 1.0 };
         let within = ours.as_ref().is_ok_and(|(error, repair)| *error <= limit(repair));
         self.failed += usize::from(!within);
         let note = note(&ours, within);
@@ -140,7 +140,7 @@ fn line((name, shape, n_rhs, dtype): (&str, Shape, usize, &str), [ours, host]: [
 }
 
 /// The same matrix, as the oracle reads it.
-fn as_band<T: Element>(a: &BlockTridiagonal<'_, T>) -> bandsolve::Result<Banded<'static, T>> {
+fn as_band<T: DeviceScalar>(a: &BlockTridiagonal<'_, T>) -> bandsolve::Result<Banded<'static, T>> {
     let (n, half) = (a.n(), 2 * a.block() - 1);
     let leading = 2 * half + 1;
     let mut bands = vec![T::ZERO; n * leading];

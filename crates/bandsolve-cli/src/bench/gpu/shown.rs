@@ -1,16 +1,16 @@
 //! What was measured of a device, as tables and as a picture.
 
 use super::system::COPY;
-use crate::bench::lines::{Chart, Pair, Series};
-use crate::bench::sheet::{BACKWARD, Column, Line, SOLVER, Sheet, column};
+use crate::bench::lines::{LineChart, Pair, Series};
+use crate::bench::sheet::{BACKWARD, Line, SOLVER, Sheet, SheetColumn, column};
 use crate::bench::{UNVERIFIED, distinct, ratio, yardstick};
 use crate::plot::Picture;
 use crate::report;
 use serde_json::Value;
 
-const SYSTEM: Column = column("system", 28, "");
-const ROWS: Column = column("rows", 9, "");
-const TYPE: Column = column("type", 5, "");
+const SYSTEM: SheetColumn = column("system", 28, "");
+const ROWS: SheetColumn = column("rows", 9, "");
+const TYPE: SheetColumn = column("type", 5, "");
 
 /// Answers beside the CPU's.
 pub fn accuracy(lines: &[Value]) -> Sheet {
@@ -55,7 +55,7 @@ pub fn speed(rows: &[Value]) -> Vec<Sheet> {
     let sheet = |own: (String, Option<u64>, String)| Sheet {
         title: format!("{}, n = {}, {}", own.0, own.1.unwrap_or(0), own.2),
         columns: vec![
-            Column { width: 30, ..SOLVER },
+            SheetColumn { width: 30, ..SOLVER },
             column(
                 "ns/row",
                 8,
@@ -96,7 +96,7 @@ pub fn picture(device: &str, rows: &[Value]) -> Picture {
             cache: None,
         }
     };
-    Chart {
+    LineChart {
         title: "One tridiagonal system in the memory of a GPU: rows per second, and a copy".into(),
         machine: device.into(),
         pairs: distinct(own.iter().map(|row| word(&row["dtype"]))).into_iter().map(pair).collect(),

@@ -1,10 +1,10 @@
 //! Times by the device's clock: ours, cuSPARSE's, and a copy's.
 
-use super::system::{COPY, Cutting, DeviceSystem, Number, OURS, Timed};
+use super::system::{COPY, Cutting, DeviceSystem, OURS, PeerNumber, Timed};
 use crate::args::{Data, Dtype};
 use crate::bench::contest::{self, Budget, Contestant};
 use crate::bench::{BenchRow, compare, ratio};
-use crate::cusparse::{Cusparse, Routine};
+use crate::cusparse::{Cusparse, CusparseRoutine};
 use crate::exit::Failure;
 use crate::report;
 use bandsolve::{Error, Layout, Result, Shape};
@@ -27,12 +27,12 @@ pub struct Speed<'a> {
 }
 
 /// A kind of system and what it is compared with.
-struct Case {
+struct SpeedCase {
     name: &'static str,
     shape: Shape,
     n_rhs: usize,
     data: Data,
-    routines: &'static [Routine],
+    routines: &'static [CusparseRoutine],
     /// As how many systems a routine sees it.
     systems: usize,
 }
@@ -78,7 +78,7 @@ impl Speed<'_> {
     }
 
     /// Lines of the table for a system, or that it is too large; the rows for programs.
-    fn lines<T: Number>(&self, case: &Case, yardstick: &mut Yardstick) -> Result<(String, Vec<Value>)> {
+    fn lines<T: PeerNumber>(&self, case: &SpeedCase, yardstick: &mut Yardstick) -> Result<(String, Vec<Value>)> {
         let (mut rows, cutting) = match self.measure::<T>(case) {
             Err(error @ (Error::Device { call: "cuMemAlloc", .. } | Error::Unsupported { .. })) => {
                 return Ok((format!("{}  left out: {error}\n", case.facts::<T>()), Vec::new()));
@@ -109,7 +109,7 @@ impl Speed<'_> {
     }
 
     /// Lets all solvers take turns; returns also how we cut the system.
-    fn measure<T: Number>(&self, case: &Case) -> Result<(Vec<BenchRow>, Cutting)> {
+    fn measure<T: PeerNumber>(&self, case: &SpeedCase) -> Result<(Vec<BenchRow>, Cutting)> {
         let system = DeviceSystem::<T>::new(self.device, (case.shape, case.n_rhs), case.data, case.systems)?;
         let cusparse = self.cusparse.filter(|_| !case.routines.is_empty());
         let mut work = system.work(cusparse.is_some())?;
@@ -131,29 +131,29 @@ impl Speed<'_> {
 }
 
 /// A routine that cannot take part.
-fn absent<W>(routine: Routine, why: String) -> Contestant<'static, W> {
+fn absent<W>(routine: CusparseRoutine, why: String) -> Contestant<'static, W> {
     Contestant { name: routine.name.into(), threads: 1, solve: Box::new(move |_| Err(why.clone())) }
 }
 
 /// One tridiagonal system of every size, then other kinds.
-fn cases(sizes: &[usize]) -> Vec<Case> {
-    const ONE: &[Routine] = &[Routine::GTSV2, Routine::GTSV2_NOPIVOT];
-    let case = |name, shape| Case { name, shape, n_rhs: 1, data: Data::Random, routines: &[], systems: 1 };
-    let tridiagonal = |n| Case { routines: ONE, ..case("tridiagonal", Shape::Tridiagonal { n, periodic: false }) };
+fn cases(sizes: &[usize]) -> Vec<SpeedCase> {
+    const ONE: &[CusparseRoutine] = &[CusparseRoutine::GTSV2, CusparseRoutine::GTSV2_NOPIVOT];
+    let case = |name, shape| SpeedCase { name, shape, n_rhs: 1, data: Data::Random, routines: &[], systems: 1 };
+    let tridiagonal = |n| SpeedCase { routines: ONE, ..case("tridiagonal", Shape::Tridiagonal { n, periodic: false }) };
     let n = sizes.iter().copied().filter(|n| *n <= OTHERS_AT_MOST).max().or(sizes.iter().copied().min());
     let n = n.unwrap_or(BATCH_N).next_multiple_of(BATCH_N);
     let batch = |layout| Shape::Batch { count: 4 * n / BATCH_N, n: BATCH_N, layout };
     let others = [
-        Case { name: "dominant", data: Data::Dominant, ..tridiagonal(n) },
-        Case { name: "32 right-hand sides", n_rhs: MANY, ..tridiagonal(n) },
+        SpeedCase { name: "dominant", data: Data::Dominant, ..tridiagonal(n) },
+        SpeedCase { name: "32 right-hand sides", n_rhs: MANY, ..tridiagonal(n) },
         case("blocks of 4", Shape::BlockTridiagonal { block_rows: n / 4, block: 4, periodic: false }),
-        Case {
-            routines: &[Routine::GPSV_BATCH],
+        SpeedCase {
+            routines: &[CusparseRoutine::GPSV_BATCH],
             systems: n / BATCH_N,
             ..case("pentadiagonal", Shape::Banded { n, lower: 2, upper: 2 })
         },
-        Case {
-            routines: &[Routine::GTSV_BATCH, Routine::GTSV_BATCH_THOMAS],
+        SpeedCase {
+            routines: &[CusparseRoutine::GTSV_BATCH, CusparseRoutine::GTSV_BATCH_THOMAS],
             systems: 4 * n / BATCH_N,
             ..case("interleaved batch", batch(Layout::Interleaved))
         },
@@ -162,8 +162,8 @@ fn cases(sizes: &[usize]) -> Vec<Case> {
     sizes.iter().copied().map(tridiagonal).chain(others).collect()
 }
 
-impl Case {
-    fn facts<T: Number>(&self) -> String {
+impl SpeedCase {
+    fn facts<T: PeerNumber>(&self) -> String {
         format!("  {:20} {:>10} {:>4}", self.name, self.shape.rows(), T::NAME)
     }
 
@@ -195,7 +195,7 @@ impl Case {
 
 impl Yardstick {
     /// Remembers times of single right-hand sides, and says how many help.
-    fn note(&mut self, case: &Case, row: &BenchRow) -> String {
+    fn note(&mut self, case: &SpeedCase, row: &BenchRow) -> String {
         let n = case.shape.rows();
         if row.solver != OURS {
             return String::new();

@@ -1,14 +1,14 @@
 //! A system in the memory of a device, what solves it there, and what of it solvers overwrite.
 
 use crate::args::Data;
-use crate::bench::contest::{Contestant, Solve, Verdict};
+use crate::bench::contest::{Contestant, MeasuredAnswer, TimedSolve};
 use crate::bench::system::ORACLE_MAX_N;
-use crate::bench::{Repair, UNVERIFIED, batch};
-use crate::cusparse::{Cusparse, Routine};
+use crate::bench::{RepairCounts, UNVERIFIED, batch};
+use crate::cusparse::{Cusparse, CusparseRoutine};
 use crate::peers::PeerScalar;
 use bandsolve::{Plan, Report, Result, Shape, Tridiagonal, TridiagonalBatch};
 use bandsolve_gallery::{Random, oracle};
-use bandsolve_gpu::{Device, DeviceSlice, DeviceSliceMut, DeviceVec, Element, Matrix, Solver};
+use bandsolve_gpu::{Device, DeviceMatrix, DeviceScalar, DeviceSlice, DeviceSliceMut, DeviceSolver, DeviceVec};
 use std::time::{Duration, Instant};
 
 /// Numbers of a diagonal are drawn up to here; then they are repeated.
@@ -19,7 +19,7 @@ pub const OURS: &str = "bandsolve";
 pub const COPY: &str = "copy";
 
 /// A type whose systems are measured.
-pub trait Number: Element + PeerScalar {}
+pub trait PeerNumber: DeviceScalar + PeerScalar {}
 /// What is timed of a solver of ours: kernels by the device's clock, without or with those that verify; or until the answer is known
 /// to be good, by the host's clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,7 +37,7 @@ pub struct Cutting {
     pub one_launch: bool,
 }
 
-impl<T: Element + PeerScalar> Number for T {}
+impl<T: DeviceScalar + PeerScalar> PeerNumber for T {}
 
 /// Matrix and right-hand sides.
 pub struct DeviceSystem<T> {
@@ -59,7 +59,7 @@ pub struct DeviceMemory<T> {
     report: Option<Report>,
 }
 
-impl<T: Number> DeviceSystem<T> {
+impl<T: PeerNumber> DeviceSystem<T> {
     /// Draws a system; `interleaved`: as how many systems a peer will see it, row by row.
     pub fn new(device: &Device, (shape, n_rhs): (Shape, usize), data: Data, interleaved: usize) -> Result<Self> {
         let (arrays, parts, len) = match shape {
@@ -94,10 +94,10 @@ impl<T: Number> DeviceSystem<T> {
         Ok(DeviceMemory { x, copies, foreign: false, report: None })
     }
 
-    fn matrix(&self) -> Matrix<'_, T> {
+    fn matrix(&self) -> DeviceMatrix<'_, T> {
         match &*self.matrix {
-            [sub, diag, sup] => Matrix::tridiagonal(sub, diag, sup),
-            diagonals => Matrix::diagonals(&diagonals[0]),
+            [sub, diag, sup] => DeviceMatrix::tridiagonal(sub, diag, sup),
+            diagonals => DeviceMatrix::diagonals(&diagonals[0]),
         }
     }
 
@@ -114,10 +114,10 @@ impl<T: Number> DeviceSystem<T> {
     /// Ours, and how it cuts the system.
     pub fn ours(&self, timed: Timed) -> Result<(Contestant<'_, DeviceMemory<T>>, Cutting)> {
         let plan = Plan::new(self.shape).verify(timed != Timed::Unverified);
-        let mut solver = Solver::<T>::new(&self.device, &plan, self.n_rhs)?;
+        let mut solver = DeviceSolver::<T>::new(&self.device, &plan, self.n_rhs)?;
         let cutting = Cutting { rows: solver.partition_rows(), one_launch: solver.in_one_launch() };
         let mut report = None;
-        let solve: Solve<'_, DeviceMemory<T>> = Box::new(move |work| {
+        let solve: TimedSolve<'_, DeviceMemory<T>> = Box::new(move |work| {
             let begin = Instant::now();
             if timed == Timed::Answered || report.is_none() {
                 let solved = solver.solve(self.matrix(), &self.rhs, &mut work.x);
@@ -141,7 +141,7 @@ impl<T: Number> DeviceSystem<T> {
 
     /// A copy of the right-hand sides, by the device.
     pub fn copy(&self) -> Contestant<'_, DeviceMemory<T>> {
-        let solve: Solve<'_, DeviceMemory<T>> = Box::new(|work| {
+        let solve: TimedSolve<'_, DeviceMemory<T>> = Box::new(|work| {
             (work.foreign, work.report) = (false, None);
             let seconds = self.device.time(|| work.x.slice_mut(..).copy_from(self.rhs.slice(..)));
             seconds.map(Duration::from_secs_f64).map_err(|e| e.to_string())
@@ -153,13 +153,13 @@ impl<T: Number> DeviceSystem<T> {
     pub fn theirs<'a>(
         &'a self,
         cusparse: &'a Cusparse,
-        routine: Routine,
+        routine: CusparseRoutine,
         systems: usize,
         work: &DeviceMemory<T>,
     ) -> Result<Option<Contestant<'a, DeviceMemory<T>>>> {
         let size = [self.shape.rows() / systems, systems * self.n_rhs];
         let Some(solver) = cusparse.solver::<T>(routine, &self.device, size, &work.copies)? else { return Ok(None) };
-        let solve: Solve<'_, DeviceMemory<T>> = Box::new(move |work| {
+        let solve: TimedSolve<'_, DeviceMemory<T>> = Box::new(move |work| {
             let solved = self.restore(work).and_then(|()| self.device.time(|| solver.solve(&mut work.copies)));
             (work.foreign, work.report) = (true, None);
             solved.map(Duration::from_secs_f64).map_err(|e| e.to_string())
@@ -174,9 +174,9 @@ impl<T: Number> DeviceSystem<T> {
     }
 
     /// What is known of an answer: of ours what was reported, of others what the oracle says, if it is not too large.
-    pub fn verdict(&self, work: &DeviceMemory<T>) -> Verdict {
+    pub fn verdict(&self, work: &DeviceMemory<T>) -> MeasuredAnswer {
         if let Some(report) = &work.report {
-            return (Some(report.backward_error).filter(|error| !error.is_nan()), Some(Repair::of(report)));
+            return (Some(report.backward_error).filter(|error| !error.is_nan()), Some(RepairCounts::of(report)));
         }
         let judged = work.foreign && self.n_rhs == 1 && self.shape.rows() <= ORACLE_MAX_N;
         let x = work.copies.last().filter(|_| judged);
@@ -202,7 +202,7 @@ impl<T: Number> DeviceSystem<T> {
 }
 
 /// Numbers from U(−1, 1), plus `shift`.
-fn draw<T: Number>(
+fn draw<T: PeerNumber>(
     device: &Device,
     numbers: &mut DeviceSliceMut<'_, T>,
     random: &mut Random,

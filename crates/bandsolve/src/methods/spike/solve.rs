@@ -8,7 +8,7 @@ use crate::pivoted::band_lu;
 use crate::pivoted::band_lu::{RhsColumns, RhsRows};
 use crate::tuning;
 use bandsolve_kernel::Scalar;
-use bandsolve_kernel::spread::{Wide, each_chunk};
+use bandsolve_kernel::spread::{RowsOf, each_chunk};
 use bandsolve_kernel::threads::join;
 use bandsolve_kernel::view::ViewMut;
 use core::ops::Range;
@@ -183,12 +183,12 @@ impl<T: Scalar> Partitions<T> {
     pub fn solve(&self, transposed: bool, x: &mut [T], scratch: &mut [T]) {
         let group = tuning::BAND_RHS;
         let each = self.words(group).max(1);
-        let solve = |_: usize, (Wide(x, _), Wide(scratch, _)): (Wide<'_, T>, Wide<'_, T>)| {
+        let solve = |_: usize, (RowsOf(x, _), RowsOf(scratch, _)): (RowsOf<'_, T>, RowsOf<'_, T>)| {
             let columns = x.len() / self.n;
             self.solve_group(transposed, ViewMut::new(x, self.n, columns), scratch);
         };
         let groups = x.len().div_ceil((group * self.n).max(1));
-        let out = (Wide(x, group * self.n), Wide(scratch, each));
+        let out = (RowsOf(x, group * self.n), RowsOf(scratch, each));
         each_chunk((groups, usize::from(self.parallel)), out, &solve);
     }
 
