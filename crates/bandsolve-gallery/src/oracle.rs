@@ -282,13 +282,13 @@ pub fn scaled_row<T: Scalar, W: Wide>(
 ) -> i32 {
     a.entries(i, entries);
     let e = row_exponent(entries);
+    // Columns that ascend come once each.
+    let once = entries.is_sorted_by(|(a, _), (b, _)| a < b);
     row.clear();
     for (j, v) in entries.iter() {
         let (re, im) = shifted(*v, -e);
         let v = W::from_parts(re, im);
-        // Columns in ascending order come once.
-        let ascending = row.last().is_none_or(|(last, _)| last < j);
-        match row.iter_mut().find(|(k, _)| !ascending && k == j) {
+        match row.iter_mut().find(|(k, _)| !once && k == j) {
             Some((_, sum)) => *sum = *sum + v,
             None => row.push((*j, v)),
         }
