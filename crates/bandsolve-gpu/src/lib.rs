@@ -7,13 +7,13 @@
 //! ```
 //! # #[cfg(feature = "emulator")] {
 //! use bandsolve::{Plan, Shape};
-//! use bandsolve_gpu::{Device, Emulation, Matrix, Solver};
+//! use bandsolve_gpu::{Device, Emulation, DeviceMatrix, DeviceSolver};
 //! let device = Device::cuda(0).unwrap_or_else(|_| Device::emulated(Emulation::default()));
 //! let n = 1000;
 //! let [sub, diag, sup, rhs] = [-1.0, 2.0, -1.0, 1.0].map(|v| device.upload(&vec![v; n]));
 //! let (sub, diag, sup, rhs, mut x) = (sub?, diag?, sup?, rhs?, device.zeros(n)?);
-//! let mut solver = Solver::<f64>::new(&device, &Plan::new(Shape::Tridiagonal { n, periodic: false }), 1)?;
-//! let report = solver.solve(Matrix::tridiagonal(&sub, &diag, &sup), &rhs, &mut x)?;
+//! let mut solver = DeviceSolver::<f64>::new(&device, &Plan::new(Shape::Tridiagonal { n, periodic: false }), 1)?;
+//! let report = solver.solve(DeviceMatrix::tridiagonal(&sub, &diag, &sup), &rhs, &mut x)?;
 //! assert!(report.backward_error <= 8.0 * f64::EPSILON);
 //! // The middle of a parabola.
 //! assert!((x.download()?[500] - 501.0 * 500.0 / 2.0).abs() < 1e-6);

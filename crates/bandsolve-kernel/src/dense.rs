@@ -6,6 +6,7 @@
 
 use super::Job;
 use super::lanes::Lanes;
+use crate::ahead::prefetch;
 use crate::vectors::{load, multiply, sum_of_lanes};
 use crate::view::{View, ViewMut};
 use crate::{RealScalar, Scalar};
@@ -55,6 +56,13 @@ impl<'a, T: Scalar> Product<'a, T> {
 const COPIED: usize = 3072;
 /// Columns of C from which on rows of A are copied, since they are read so many times.
 const COPIED_FROM: usize = 16;
+
+/// Terms of sums from which on C is asked for before them.
+const ASKED_FROM: usize = 16;
+
+/// Begins with a line of the cache.
+#[repr(align(64))]
+struct Aligned<T>(T);
 
 impl<T: Scalar> Job<T> for Product<'_, T> {
     type Output = ();
@@ -120,11 +128,13 @@ impl<R: RealScalar> Views<R> {
     /// The pointers are those of matrices of the given sizes, columns of A being contiguous.
     #[inline(always)]
     unsafe fn by_columns<V: Lanes<Real = R>, const COMPLEX: bool>(self) {
-        let mut copy = [MaybeUninit::<R>::uninit(); COPIED];
-        let (copy, parts) = (copy.as_mut_ptr().cast::<R>(), if COMPLEX { 2 } else { 1 });
-        // Rows of A are copied, so many as a tile has, and taken by all columns before the next; if sums are long, in parts.
+        let mut copy = Aligned([MaybeUninit::<R>::uninit(); COPIED]);
+        let (copy, parts) = (copy.0.as_mut_ptr().cast::<R>(), if COMPLEX { 2 } else { 1 });
+        // Rows of A are copied, so many as one or two tiles have, and taken by all columns before the next; if sums are long, in parts.
         let copied = self.columns >= COPIED_FROM && self.rows * parts * self.depth > COPIED;
-        let (height, terms) = if copied { (3 * V::W, COPIED / (3 * V::W)) } else { (self.rows * parts, self.depth) };
+        let vectors = if wide::<V>() { 3 } else { 4 };
+        let (height, terms) =
+            if copied { (vectors * V::W, COPIED / (vectors * V::W)) } else { (self.rows * parts, self.depth) };
         for k in (0..self.depth).step_by(terms) {
             let depth = terms.min(self.depth - k);
             for at in (0..self.rows * parts).step_by(height) {
@@ -136,7 +146,7 @@ impl<R: RealScalar> Views<R> {
                         for column in 0..depth {
                             let (from, to) = (a.add(column * self.strides[1]), copy.add(column * height));
                             if count == height {
-                                for m in 0..3 {
+                                for m in 0..vectors {
                                     V::load(from.add(m * V::W)).store(to.add(m * V::W));
                                 }
                             } else {
@@ -164,7 +174,6 @@ impl<R: RealScalar> Views<R> {
     /// As [`by_columns`](Self::by_columns).
     #[inline(always)]
     unsafe fn all_columns<V: Lanes<Real = R>, const COMPLEX: bool>(self) {
-        let wide = size_of::<V>() == 64;
         let mut column = 0;
         while column < self.columns {
             let left = self.columns - column;
@@ -173,14 +182,16 @@ impl<R: RealScalar> Views<R> {
                 if COMPLEX {
                     // Sums take two vectors each.
                     match left {
-                        4.. if wide => self.columns_of::<V, 3, 4, COMPLEX>(column),
-                        2.. => self.columns_of::<V, 3, 2, COMPLEX>(column),
-                        _ => self.columns_of::<V, 3, 1, COMPLEX>(column),
+                        4.. if wide::<V>() => self.columns_of::<V, 3, 4, COMPLEX>(column),
+                        2.. => self.columns_of::<V, 2, 2, COMPLEX>(column),
+                        _ => self.columns_of::<V, 4, 1, COMPLEX>(column),
                     }
                 } else {
                     match left {
-                        8.. if wide => self.columns_of::<V, 3, 8, COMPLEX>(column),
-                        4.. => self.columns_of::<V, 3, 4, COMPLEX>(column),
+                        8.. if wide::<V>() => self.columns_of::<V, 3, 8, COMPLEX>(column),
+                        4.. if wide::<V>() => self.columns_of::<V, 3, 4, COMPLEX>(column),
+                        6.. => self.columns_of::<V, 2, 6, COMPLEX>(column),
+                        4.. => self.columns_of::<V, 2, 4, COMPLEX>(column),
                         2.. => self.columns_of::<V, 4, 2, COMPLEX>(column),
                         _ => self.columns_of::<V, 8, 1, COMPLEX>(column),
                     }
@@ -237,6 +248,13 @@ impl<R: RealScalar> Views<R> {
         // SAFETY: the caller's promise; a vector that is not full is loaded and stored with as many numbers as there are.
         unsafe {
             let (a, b) = (self.a.add(at), self.b.add(column * b_stride));
+            if self.depth >= ASKED_FROM {
+                for n in 0..N {
+                    let place = self.c.add(at + (column + n) * c_stride);
+                    prefetch(place);
+                    prefetch(place.add(M * V::W - 1));
+                }
+            }
             let mut sum = [[V::splat(R::ZERO); M]; N];
             // Products with imaginary parts of B.
             let mut turned = [[V::splat(R::ZERO); M]; N];
@@ -287,12 +305,14 @@ impl<R: RealScalar> Views<R> {
             column += unsafe {
                 if COMPLEX {
                     match self.columns - column {
-                        2.. => self.dots_of::<V, 4, 2, COMPLEX>(column),
+                        2.. if wide::<V>() => self.dots_of::<V, 4, 2, COMPLEX>(column),
+                        2.. => self.dots_of::<V, 2, 2, COMPLEX>(column),
                         _ => self.dots_of::<V, 4, 1, COMPLEX>(column),
                     }
                 } else {
                     match self.columns - column {
-                        4.. => self.dots_of::<V, 4, 4, COMPLEX>(column),
+                        4.. if wide::<V>() => self.dots_of::<V, 4, 4, COMPLEX>(column),
+                        4.. => self.dots_of::<V, 2, 4, COMPLEX>(column),
                         _ => self.dots_of::<V, 8, 1, COMPLEX>(column),
                     }
                 }
@@ -381,6 +401,12 @@ impl<R: RealScalar> Views<R> {
             }
         }
     }
+}
+
+/// Whether there are 32 registers for vectors, as vectors of 64 bytes have. Tiles leave one of 16 free: with none, compilers move sums about.
+#[inline(always)]
+const fn wide<V>() -> bool {
+    size_of::<V>() == 64
 }
 
 /// −1, 1, −1, 1, …
