@@ -3,25 +3,25 @@
 # cargo and Python 3.10 or later.
 #
 # usage: python/test.sh          all that there is to test
-#        python/test.sh quick    the tests of the package alone, on the development build, in an environment that is kept in target/
+#        python/test.sh quick    the tests of the package alone, on the checked build, in an environment that is kept in target/
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 cd "$root"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# The package with the compiled part of the development build, which knows emulated devices.
-development() { # folder
-    (cd "$root" && cargo build --quiet --workspace --lib --bins --test conformance --features bandsolve-python/emulator)
+# The package with the compiled part of the checked build, which knows emulated devices.
+checked() { # folder
+    "$root/tests/cargo.sh" build --quiet --lib --bins --test conformance
     mkdir -p "$1"
     cp -r "$root/python/bandsolve" "$1/"
-    cp "${CARGO_TARGET_DIR:-$root/target}/debug/lib_bandsolve.so" "$1/bandsolve/_bandsolve.abi3.so"
+    cp "${CARGO_TARGET_DIR:-$root/target}/release/lib_bandsolve.so" "$1/bandsolve/_bandsolve.abi3.so"
 }
 
 if [ "${1:-}" = quick ]; then
     venv=${CARGO_TARGET_DIR:-$root/target}/venv
     "$venv/bin/python" -c "import numpy, scipy, hypothesis, pytest" 2>/dev/null || tests/packages.sh "$venv" numpy scipy hypothesis pytest
-    development "$work"
+    checked "$work"
     cp -r python/tests README.md docs "$work"
     cd "$work"
     PYTHONPATH=$work "$venv/bin/python" -m pytest -q -rs -p no:cacheprovider tests --ignore tests/test_device.py
@@ -55,11 +55,11 @@ cd "$work"
 venv/bin/python -m pytest -q -rs -p no:cacheprovider python/tests --ignore python/tests/test_device.py
 
 # GPUs, emulated: the same package with another compiled part.
-development "$work/emulated"
+checked "$work/emulated"
 PYTHONPATH=emulated BANDSOLVE_EMULATED=1 venv/bin/python -m pytest -q -rs -p no:cacheprovider python/tests/test_device.py
 
 # Defects that were found from outside; some are of the program and of the C libraries.
-BANDSOLVE_TARGET="${CARGO_TARGET_DIR:-$root/target}/debug" venv/bin/python "$root/tests/regressions.py"
+BANDSOLVE_TARGET="${CARGO_TARGET_DIR:-$root/target}/release" venv/bin/python "$root/tests/regressions.py"
 
 venv/bin/python -m mypy --no-error-summary -c "import bandsolve"
 
@@ -72,7 +72,7 @@ for example in "$root"/python/examples/*.py; do
 done
 
 # SciPy's tests of LAPACK's tridiagonal routines, on ours: its own copy of LAPACK is called by names that we export, too.
-ours="${CARGO_TARGET_DIR:-$root/target}/debug/liblapack_bandsolve.so"
+ours="${CARGO_TARGET_DIR:-$root/target}/release/liblapack_bandsolve.so"
 bound=$(LD_DEBUG=bindings LD_PRELOAD=$ours venv/bin/python -c "import scipy.linalg.lapack" 2>&1 | grep -c "liblapack_bandsolve.so .*scipy_dgttrf_'") || true
 if [ "$bound" = 0 ]; then
     echo "FAILED: SciPy does not call our LAPACK"

@@ -6,7 +6,7 @@ end a process that has the defect. Usage, with the Python package installed:
 
     python tests/regressions.py [NAME ...]      # all, or those whose names hold one of these words
 
-BANDSOLVE_TARGET names the folder of the compiled program and libraries (default: target/debug beside this folder).
+BANDSOLVE_TARGET names the folder of the compiled program and libraries (default: target/release beside this folder).
 """
 
 import os
@@ -18,7 +18,7 @@ import time
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parent.parent
-TARGET = Path(os.environ.get("BANDSOLVE_TARGET", REPOSITORY / "target" / "debug"))
+TARGET = Path(os.environ.get("BANDSOLVE_TARGET", REPOSITORY / "target" / "release"))
 SECONDS = 120
 
 DEFECTS = []

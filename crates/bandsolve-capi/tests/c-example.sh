@@ -84,8 +84,8 @@ for program in systems systems_static waves; do
 done
 
 # The program that docs/c-api.md shows for GPUs.
-(cd "$root" && cargo build --quiet --workspace --lib --bins --test conformance)
-FEATURES=gpu BUILT=${CARGO_TARGET_DIR:-$root/target}/debug PREFIX=$work/gpu "$here/install.sh"
+"$root/tests/cargo.sh" build --quiet --lib --bins --test conformance
+FEATURES=gpu BUILT=${CARGO_TARGET_DIR:-$root/target}/release PREFIX=$work/gpu "$here/install.sh"
 same_functions "$work/gpu"
 sed -n '/^## On a GPU/,/^## Coming/p' "$here/../../docs/c-api.md" | sed -n '/^```c$/,/^```$/p' | sed '/^```/d' >"$work/gpu.c"
 sed -i 's/"cuda"/"emulated"/; s/1 << 20/1 << 14/' "$work/gpu.c"

@@ -44,7 +44,7 @@ export work here cuda wanted
 for card in "${cards[@]}"; do printf "$card %s\n" "${types[@]}"; done | xargs -P 2 -L 1 bash -c 'compile "$0" "$1"'
 echo "$(cat "$work"/*.count | awk '{ total += $1 } END { print total }') passed: kernels compiled for ${cards[*]}, no register of a scalar kernel spilled"
 
-env -u BANDSOLVE_SKIPPED XDG_CACHE_HOME="$work" LD_LIBRARY_PATH="$cuda/lib" cargo test --quiet --manifest-path "$here/../../Cargo.toml" --workspace --lib -- nvrtc --nocapture |
+env -u BANDSOLVE_SKIPPED XDG_CACHE_HOME="$work" LD_LIBRARY_PATH="$cuda/lib" "$here/../../tests/cargo.sh" test --quiet --lib -- nvrtc --nocapture |
     tee "$work/nvrtc"
 if grep -q skipped "$work/nvrtc"; then
     echo "FAILED: NVRTC was not found"

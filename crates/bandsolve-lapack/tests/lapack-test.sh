@@ -21,8 +21,8 @@ fi
 
 library=${1:-}
 if [ -z "$library" ]; then
-    (cd "$root" && cargo build --quiet --workspace --lib --bins --test conformance)
-    library=${CARGO_TARGET_DIR:-$root/target}/debug/liblapack_bandsolve.so
+    "$root/tests/cargo.sh" build --quiet --lib --bins --test conformance
+    library=${CARGO_TARGET_DIR:-$root/target}/release/liblapack_bandsolve.so
 fi
 [ -f "$library" ] || { echo "no such library: $library"; exit 1; }
 
