@@ -43,7 +43,7 @@ if [ "$said" != "[1. 1. 1.]" ]; then
 fi
 echo "1 passed: installed and asked by the $count commands of the README"
 
-tests/packages.sh "$work/venv" "bandsolve[test]" "jax>=0.4" mypy matplotlib
+tests/packages.sh "$work/venv" "bandsolve[test]" pytest-xdist "jax>=0.4" mypy matplotlib
 # Not there for every Python.
 tests/packages.sh "$work/venv" tensorflow-cpu || echo "no TensorFlow for this Python: it is not compared with"
 # Not from here: what is tested is what is installed.
@@ -52,11 +52,11 @@ cp -r python/tests "$work/python/tests"
 cp -r README.md docs "$work"
 cd "$work"
 # (GPUs: below.)
-venv/bin/python -m pytest -q -rs -p no:cacheprovider python/tests --ignore python/tests/test_device.py
+venv/bin/python -m pytest -q -rs -n 2 -p no:cacheprovider python/tests --ignore python/tests/test_device.py
 
 # GPUs, emulated: the same package with another compiled part.
 checked "$work/emulated"
-PYTHONPATH=emulated BANDSOLVE_EMULATED=1 venv/bin/python -m pytest -q -rs -p no:cacheprovider python/tests/test_device.py
+PYTHONPATH=emulated BANDSOLVE_EMULATED=1 venv/bin/python -m pytest -q -rs -n 2 -p no:cacheprovider python/tests/test_device.py
 
 # Defects that were found from outside; some are of the program and of the C libraries.
 BANDSOLVE_TARGET="${CARGO_TARGET_DIR:-$root/target}/release" venv/bin/python "$root/tests/regressions.py"
