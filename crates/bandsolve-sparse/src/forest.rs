@@ -1,0 +1,180 @@
+//! Linear forests: [0, 2]-factors whose cycles are broken, as paths, one after the other.
+//!
+//! # Source
+//! C. J. Klein, dissertation, Heidelberg 2022, section 4.3.3. Paths are walked from their ends, which takes fewer steps on a CPU
+//! than a scan with doubled strides.
+
+use crate::csr::Csr;
+use crate::factor::{GraphFactor, GraphFactorOptions, NONE};
+use crate::graph::Graph;
+use crate::rows::each_row;
+use bandsolve::matrix::Index;
+use bandsolve::{Error, Result, Scalar, Tridiagonal};
+
+/// Disjoint paths through all vertices of a graph; a vertex without partner is a path of its own.
+///
+/// A path is named by the smaller number of its two ends, from which its vertices are counted. Paths stand in ascending order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Forest {
+    /// Vertices path by path.
+    order: Vec<u32>,
+    /// The path of each vertex, named by its end.
+    paths: Vec<u32>,
+    /// The place of each vertex in `order`.
+    places: Vec<u32>,
+    cycles: usize,
+}
+
+impl Forest {
+    /// The paths of a [0, 2]-factor found with these options.
+    ///
+    /// # Errors
+    /// Those of [`GraphFactor::of`], and [`Error::Shape`] if `degree` is above 2.
+    pub fn of(graph: &Graph, options: &GraphFactorOptions) -> Result<Self> {
+        Self::from_factor(graph, &GraphFactor::of(graph, options)?)
+    }
+
+    /// The paths of a [0, 2]-factor. Of each cycle the edge of the smallest weight is left out; of equal ones that with the smaller
+    /// number at its smaller end, then at its larger. Time goes with the vertices.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] if vertices have more than two partners, or the factor is not one of this graph's size.
+    pub fn from_factor(graph: &Graph, factor: &GraphFactor) -> Result<Self> {
+        let n = graph.vertices();
+        if factor.degree() > 2 {
+            return Err(Error::Shape { what: "edges of a vertex of a path", expected: 2, got: factor.degree() });
+        }
+        if factor.vertices() != n {
+            return Err(Error::Shape { what: "vertices of the factor", expected: n, got: factor.vertices() });
+        }
+        let mut partners = vec![[NONE; 2]; n];
+        each_row(&mut partners, &|v, own| {
+            own.iter_mut().zip(factor.partners(v)).for_each(|(own, u)| *own = u as u32);
+            0
+        });
+        let (mut paths, mut positions, mut cycles) = (vec![NONE; n], vec![0; n], 0);
+        for v in 0..n {
+            if paths[v] == NONE && partners[v].contains(&NONE) {
+                name_path(&partners, v, &mut paths, &mut positions);
+            }
+        }
+        // What no path has reached is on cycles.
+        for v in 0..n {
+            if paths[v] == NONE {
+                let (a, b) = weakest_edge(graph, &partners, v);
+                for (end, other) in [(a, b), (b, a)] {
+                    let slot = partners[end].iter().position(|u| *u as usize == other).expect("partners of each other");
+                    partners[end][slot] = NONE;
+                }
+                name_path(&partners, a, &mut paths, &mut positions);
+                cycles += 1;
+            }
+        }
+        let mut starts = vec![0; n + 1];
+        paths.iter().for_each(|path| starts[*path as usize + 1] += 1);
+        (0..n).for_each(|v| starts[v + 1] += starts[v]);
+        let mut places = positions;
+        each_row(&mut places, &|v, place| {
+            *place += starts[paths[v] as usize];
+            0
+        });
+        let mut order = vec![0; n];
+        places.iter().enumerate().for_each(|(v, place)| order[*place as usize] = v as u32);
+        Ok(Self { order, paths, places, cycles })
+    }
+
+    /// Number of vertices.
+    pub fn vertices(&self) -> usize {
+        self.order.len()
+    }
+
+    /// The vertices path by path: the permutation that makes the forest tridiagonal.
+    pub fn order(&self) -> impl ExactSizeIterator<Item = usize> + Clone + '_ {
+        self.order.iter().map(|v| *v as usize)
+    }
+
+    /// The smaller end of the path of a vertex, which names it.
+    pub fn path(&self, v: usize) -> usize {
+        self.paths[v] as usize
+    }
+
+    /// The place of a vertex in [`order`](Self::order).
+    pub fn place(&self, v: usize) -> usize {
+        self.places[v] as usize
+    }
+
+    /// Cycles of the factor, which were broken.
+    pub fn cycles(&self) -> usize {
+        self.cycles
+    }
+
+    /// The length of each path, in order.
+    pub fn lengths(&self) -> impl Iterator<Item = usize> + '_ {
+        self.order.chunk_by(|a, b| self.paths[*a as usize] == self.paths[*b as usize]).map(<[u32]>::len)
+    }
+
+    /// Whether two vertices follow each other on a path.
+    pub fn are_linked(&self, v: usize, u: usize) -> bool {
+        self.paths[v] == self.paths[u] && self.places[v].abs_diff(self.places[u]) == 1
+    }
+
+    /// The share of the graph's weight that the paths have.
+    pub fn coverage(&self, graph: &Graph) -> f64 {
+        graph.share(|v, u| self.are_linked(v, u))
+    }
+
+    /// The tridiagonal system of the paths: diagonal and coupled entries of a matrix, in the order of the forest.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] if the matrix is not of the forest's size.
+    pub fn tridiagonal<T: Scalar, I: Index>(&self, a: &Csr<'_, T, I>) -> Result<Tridiagonal<'static, T>> {
+        let n = self.vertices();
+        if (a.rows(), a.columns()) != (n, n) {
+            let got = if a.rows() == n { a.columns() } else { a.rows() };
+            return Err(Error::Shape { what: "rows and columns of the matrix", expected: n, got });
+        }
+        let mut rows = vec![[T::ZERO; 3]; n];
+        each_row(&mut rows, &|place, row| {
+            let v = self.order[place] as usize;
+            for (u, value) in a.row(v) {
+                if u == v || self.are_linked(v, u) {
+                    row[self.place(u) + 1 - place] += value;
+                }
+            }
+            0
+        });
+        let band = |k: usize| rows.iter().map(|row| row[k]).collect::<Vec<T>>();
+        Tridiagonal::from_vecs(band(0), band(1), band(2), false)
+    }
+}
+
+/// Names the vertices of the path that ends at `end`, the smaller of its ends, and counts them from there.
+fn name_path(partners: &[[u32; 2]], end: usize, paths: &mut [u32], positions: &mut [u32]) {
+    let (mut before, mut v) = (NONE, end);
+    for position in 0.. {
+        (paths[v], positions[v]) = (end as u32, position);
+        let [left, right] = partners[v];
+        let after = if left != before && left != NONE { left } else { right };
+        if after == NONE || after == before {
+            return;
+        }
+        (before, v) = (v as u32, after as usize);
+    }
+}
+
+/// The edge of the smallest weight on the cycle of v.
+fn weakest_edge(graph: &Graph, partners: &[[u32; 2]], v: usize) -> (usize, usize) {
+    let (mut before, mut at, mut weakest) = (NONE, v, (f64::INFINITY, usize::MAX, usize::MAX));
+    loop {
+        let [left, right] = partners[at];
+        let after = (if left != before { left } else { right }) as usize;
+        let edge = (graph.weight(at, after), at.min(after), at.max(after));
+        if edge.0 < weakest.0 || (edge.0 == weakest.0 && (edge.1, edge.2) < (weakest.1, weakest.2)) {
+            weakest = edge;
+        }
+        (before, at) = (at as u32, after);
+        if at == v {
+            return (weakest.1, weakest.2);
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! The graph of a matrix: unknowns that are coupled, and how strongly.
+
+use crate::csr::Csr;
+use crate::rows::RowAccess;
+use bandsolve::matrix::Index;
+use bandsolve::{Error, RealScalar, Result, Scalar};
+
+/// An undirected graph with positive weights: w(i, j) = |aᵢⱼ| + |aⱼᵢ| for i ≠ j. What is zero or NaN is no edge.
+///
+/// # Example
+/// ```
+/// use bandsolve_sparse::{Csr, Graph};
+/// let a = Csr::new(2, &[0, 2, 3][..], &[0, 1, 1][..], &[4.0, -1.0, 4.0][..])?;
+/// let graph = Graph::of(&a)?;
+/// assert_eq!(graph.edges(0).collect::<Vec<_>>(), [(1, 1.0)]);
+/// assert_eq!(graph.edges(1).collect::<Vec<_>>(), [(0, 1.0)]);
+/// # Ok::<(), bandsolve::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Graph {
+    /// Where the edges of every vertex begin, and where the last end.
+    pointers: Vec<usize>,
+    /// In ascending order, each once.
+    neighbors: Vec<u32>,
+    weights: Vec<f64>,
+}
+
+impl Graph {
+    /// The graph of a square matrix. Time and memory go with its entries.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] if the matrix is not square, or has 2³² − 1 rows or more.
+    pub fn of<T: Scalar, I: Index>(a: &Csr<'_, T, I>) -> Result<Self> {
+        let n = a.rows();
+        if a.columns() != n {
+            return Err(Error::Shape { what: "columns of a square matrix", expected: n, got: a.columns() });
+        }
+        if n >= u32::MAX as usize {
+            return Err(Error::Shape { what: "rows of a graph", expected: u32::MAX as usize - 1, got: n });
+        }
+        let row = |i: usize| a.row(i).filter(move |(j, _)| *j != i).map(|(j, v)| (j, Scalar::abs(v).to_f64()));
+        // Transposed twice: rows in ascending order, whatever the order of the caller's.
+        let transposed = Compressed::transposed(n, row);
+        let sorted = Compressed::transposed(n, |i| transposed.row(i));
+        let mut graph = Self { pointers: vec![0], neighbors: Vec::new(), weights: Vec::new() };
+        for i in 0..n {
+            graph.push_row(merged(sorted.row(i), transposed.row(i)));
+        }
+        Ok(graph)
+    }
+
+    /// Appends the edges of the next vertex: neighbors in ascending order, those of the same neighbor added up.
+    fn push_row(&mut self, edges: impl Iterator<Item = (usize, f64)>) {
+        let first = self.neighbors.len();
+        for (j, weight) in edges {
+            if self.neighbors.len() > first && self.neighbors.last() == Some(&(j as u32)) {
+                *self.weights.last_mut().expect("as many as neighbors") += weight;
+            } else {
+                self.neighbors.push(j as u32);
+                self.weights.push(weight);
+            }
+        }
+        let mut kept = first;
+        for k in first..self.neighbors.len() {
+            if self.weights[k] > 0.0 {
+                (self.neighbors[kept], self.weights[kept]) = (self.neighbors[k], self.weights[k]);
+                kept += 1;
+            }
+        }
+        self.neighbors.truncate(kept);
+        self.weights.truncate(kept);
+        self.pointers.push(kept);
+    }
+
+    /// Number of vertices.
+    pub fn vertices(&self) -> usize {
+        self.pointers.len() - 1
+    }
+
+    /// The edges (neighbor, weight) of a vertex, neighbors in ascending order.
+    pub fn edges(&self, v: usize) -> impl Iterator<Item = (usize, f64)> + Clone + '_ {
+        let own = self.pointers[v]..self.pointers[v + 1];
+        self.neighbors[own.clone()].iter().map(|u| *u as usize).zip(self.weights[own].iter().copied())
+    }
+
+    /// The weight of an edge; 0 where there is none.
+    pub fn weight(&self, v: usize, u: usize) -> f64 {
+        let own = self.pointers[v]..self.pointers[v + 1];
+        self.neighbors[own.clone()].binary_search(&(u as u32)).map_or(0.0, |k| self.weights[own.start + k])
+    }
+
+    /// The share of all weight that the edges have for which `taken(v, u)` holds; 0 of a graph without edges.
+    pub(crate) fn share(&self, taken: impl Fn(usize, usize) -> bool) -> f64 {
+        let (mut all, mut own) = (0.0, 0.0);
+        for v in 0..self.vertices() {
+            for (u, weight) in self.edges(v) {
+                all += weight;
+                if taken(v, u) {
+                    own += weight;
+                }
+            }
+        }
+        if all > 0.0 { own / all } else { 0.0 }
+    }
+
+    /// c_id: the share of all weight that neighboring unknowns have, in the given order.
+    pub fn coverage_in_order(&self) -> f64 {
+        self.share(|v, u| v.abs_diff(u) == 1)
+    }
+}
+
+impl RowAccess for Graph {
+    type Value = f64;
+
+    fn rows(&self) -> usize {
+        self.vertices()
+    }
+
+    fn row(&self, i: usize) -> impl Iterator<Item = (usize, f64)> {
+        self.edges(i)
+    }
+}
+
+/// Rows one after the other.
+struct Compressed {
+    pointers: Vec<usize>,
+    columns: Vec<u32>,
+    values: Vec<f64>,
+}
+
+impl Compressed {
+    /// The transpose of n rows.
+    fn transposed<R: Iterator<Item = (usize, f64)>>(n: usize, row: impl Fn(usize) -> R) -> Self {
+        let mut pointers = vec![0; n + 1];
+        (0..n).flat_map(&row).for_each(|(j, _)| pointers[j + 1] += 1);
+        (0..n).for_each(|j| pointers[j + 1] += pointers[j]);
+        let mut next = pointers.clone();
+        let (mut columns, mut values) = (vec![0; pointers[n]], vec![0.0; pointers[n]]);
+        for i in 0..n {
+            for (j, value) in row(i) {
+                (columns[next[j]], values[next[j]]) = (i as u32, value);
+                next[j] += 1;
+            }
+        }
+        Self { pointers, columns, values }
+    }
+
+    fn row(&self, i: usize) -> impl Iterator<Item = (usize, f64)> + Clone + '_ {
+        let own = self.pointers[i]..self.pointers[i + 1];
+        self.columns[own.clone()].iter().map(|j| *j as usize).zip(self.values[own].iter().copied())
+    }
+}
+
+/// Two lists in ascending order as one.
+fn merged(
+    left: impl Iterator<Item = (usize, f64)>,
+    right: impl Iterator<Item = (usize, f64)>,
+) -> impl Iterator<Item = (usize, f64)> {
+    let (mut left, mut right) = (left.peekable(), right.peekable());
+    std::iter::from_fn(move || match (left.peek(), right.peek()) {
+        (Some((i, _)), Some((j, _))) if j < i => right.next(),
+        (Some(_), _) => left.next(),
+        (None, _) => right.next(),
+    })
+}

@@ -1,0 +1,177 @@
+//! Random graphs, beside an implementation by the letter of the algorithms.
+
+use bandsolve_gallery::Random;
+use bandsolve_sparse::{Csr, Forest, Graph, GraphFactor, GraphFactorOptions};
+use std::collections::BTreeSet;
+
+/// A matrix with empty rows, entries that come twice, self-loops, equal weights, and weights that are 0, infinite and NaN.
+fn matrix(n: usize, random: &mut Random) -> Csr<'static, f64, i32> {
+    let weights = [1.0, 1.0, -1.0, 2.0, 0.5, 0.0, f64::INFINITY, f64::NAN];
+    let kinds = 1 + random.below(weights.len());
+    let triplets: Vec<_> = (0..random.below(4 * n + 1))
+        .map(|_| {
+            let weight = if random.bernoulli(0.5) { random.uniform(-1.0, 1.0) } else { weights[random.below(kinds)] };
+            (random.below(n), random.below(n), weight)
+        })
+        .collect();
+    Csr::from_triplets(n, n, &triplets).expect("indices below n")
+}
+
+/// Algorithm 8 with sets.
+fn by_the_letter(graph: &Graph, options: &GraphFactorOptions) -> (Vec<BTreeSet<usize>>, usize) {
+    let n = graph.vertices();
+    let mut factor = vec![BTreeSet::new(); n];
+    for k in 0..options.rounds {
+        let charged = k % options.period != options.uncharged;
+        let charge = |v: usize| {
+            let z = (v as u64 + ((k as u64) << 32) + options.seed).wrapping_add(0x9e37_79b9_7f4a_7c15);
+            let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+            (z ^ (z >> 31)) & 1
+        };
+        let before = factor.clone();
+        for v in 0..n {
+            while factor[v].len() < options.degree {
+                let open = |u: usize| before[u].len() < options.degree && !(charged && charge(u) == charge(v));
+                let candidates = graph.edges(v).filter(|(u, _)| open(*u) && !factor[v].contains(u));
+                let best = candidates.fold(None, |best: Option<(usize, f64)>, edge| match best {
+                    Some(best) if edge.1 <= best.1 => Some(best),
+                    _ => Some(edge),
+                });
+                let Some((u, _)) = best else { break };
+                factor[v].insert(u);
+            }
+        }
+        let size = |factor: &[BTreeSet<usize>]| factor.iter().map(BTreeSet::len).sum::<usize>();
+        let nothing_new = size(&factor) == size(&before) && !charged;
+        let proposed = factor.clone();
+        for v in 0..n {
+            factor[v].retain(|u| proposed[*u].contains(&v));
+        }
+        if nothing_new {
+            return (factor, k + 1);
+        }
+    }
+    (factor, options.rounds)
+}
+
+fn options(random: &mut Random) -> GraphFactorOptions {
+    let mut options = GraphFactorOptions::default();
+    options.degree = 1 + random.below(4);
+    options.rounds = random.below(12);
+    options.period = 1 + random.below(5);
+    options.uncharged = random.below(options.period);
+    options.seed = random.bits() >> 1;
+    options
+}
+
+#[test]
+fn factors_are_those_of_the_letter() {
+    let mut random = Random::new(1);
+    for _ in 0..2000 {
+        let n = 1 + random.below(40);
+        let graph = Graph::of(&matrix(n, &mut random)).unwrap();
+        let options = options(&mut random);
+        let factor = GraphFactor::of(&graph, &options).unwrap();
+        let (expected, rounds) = by_the_letter(&graph, &options);
+        assert_eq!(factor.rounds(), rounds, "{options:?}");
+        for (v, expected) in expected.iter().enumerate() {
+            assert_eq!(factor.partners(v).collect::<BTreeSet<_>>(), *expected, "{options:?}");
+        }
+    }
+}
+
+#[test]
+fn forests_are_the_paths_of_their_factor() {
+    let mut random = Random::new(2);
+    let mut cycles = 0;
+    for _ in 0..2000 {
+        let n = 1 + random.below(40);
+        let graph = Graph::of(&matrix(n, &mut random)).unwrap();
+        let mut options = options(&mut random);
+        options.degree = options.degree.min(2);
+        let factor = GraphFactor::of(&graph, &options).unwrap();
+        let forest = Forest::from_factor(&graph, &factor).unwrap();
+        let order: Vec<usize> = forest.order().collect();
+        assert_eq!(order.iter().collect::<BTreeSet<_>>().len(), n);
+        assert!((0..n).all(|v| order[forest.place(v)] == v));
+        // Links are edges of the factor; each cycle has lost one.
+        let links = order.windows(2).filter(|pair| forest.are_linked(pair[0], pair[1])).count();
+        let edges = (0..n).map(|v| factor.partners(v).count()).sum::<usize>() / 2;
+        assert_eq!(links + forest.cycles(), edges);
+        let linked = |pair: &[usize]| forest.path(pair[0]) == forest.path(pair[1]);
+        assert!(
+            order.windows(2).filter(|pair| linked(pair)).all(|pair| factor.partners(pair[0]).any(|u| u == pair[1]))
+        );
+        // A path begins with its name, its smaller end; paths ascend.
+        let mut first = 0;
+        for length in forest.lengths() {
+            let path = &order[first..first + length];
+            assert!(path.iter().all(|v| forest.path(*v) == path[0]) && path[0] <= path[length - 1]);
+            assert!(first == 0 || forest.path(order[first - 1]) < path[0]);
+            first += length;
+        }
+        assert_eq!(first, n);
+        cycles += forest.cycles();
+    }
+    assert!(cycles > 100, "{cycles}");
+}
+
+#[test]
+fn the_weakest_edge_of_a_cycle_is_left_out() {
+    let cycle = [(0, 1, 3.0), (1, 2, 2.0), (2, 3, 2.0), (3, 4, 5.0), (4, 0, 3.0)];
+    let graph = Graph::of(&Csr::<f64>::from_triplets(5, 5, &cycle).unwrap()).unwrap();
+    let mut options = GraphFactorOptions::default();
+    options.rounds = 100;
+    let forest = Forest::of(&graph, &options).unwrap();
+    assert_eq!(forest.cycles(), 1);
+    assert_eq!(forest.order().collect::<Vec<_>>(), [1, 0, 4, 3, 2]);
+    assert!((forest.coverage(&graph) - 13.0 / 15.0).abs() < 1e-15);
+}
+
+#[test]
+fn a_forest_takes_the_entries_of_its_paths_from_the_matrix() {
+    let entries =
+        [(0, 2, 5.0), (2, 0, 6.0), (2, 1, 7.0), (0, 0, 1.0), (1, 1, 2.0), (2, 2, 3.0), (0, 2, 0.5), (0, 1, 0.25)];
+    let a = Csr::<f64>::from_triplets(3, 3, &entries).unwrap();
+    let forest = Forest::of(&Graph::of(&a).unwrap(), &GraphFactorOptions::default()).unwrap();
+    assert_eq!(forest.order().collect::<Vec<_>>(), [0, 2, 1]);
+    let t = forest.tridiagonal(&a).unwrap();
+    assert_eq!([t.row(0), t.row(1), t.row(2)], [(0.0, 1.0, 5.5), (6.0, 3.0, 7.0), (0.0, 2.0, 0.0)]);
+}
+
+#[test]
+fn results_do_not_depend_on_the_number_of_threads() {
+    let n = 100_000;
+    let mut random = Random::new(3);
+    let triplets: Vec<_> = (0..3 * n).map(|_| (random.below(n), random.below(n), random.uniform(-1.0, 1.0))).collect();
+    let a = Csr::<f64>::from_triplets(n, n, &triplets).unwrap();
+    let of = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| {
+            let graph = Graph::of(&a).unwrap();
+            let factor = GraphFactor::of(&graph, &GraphFactorOptions::default()).unwrap();
+            (Forest::from_factor(&graph, &factor).unwrap(), factor)
+        })
+    };
+    let one = of(1);
+    assert!([2, 3, 7].iter().all(|threads| of(*threads) == one));
+}
+
+#[test]
+fn graphs_without_vertices_and_wrong_sizes() {
+    let none = Csr::<f64>::from_triplets(0, 0, &[]).unwrap();
+    let graph = Graph::of(&none).unwrap();
+    let forest = Forest::of(&graph, &GraphFactorOptions::default()).unwrap();
+    assert_eq!((forest.vertices(), forest.lengths().count(), forest.coverage(&graph)), (0, 0, 0.0));
+    assert!(Graph::of(&Csr::<f64>::from_triplets(2, 3, &[]).unwrap()).is_err());
+    assert!(Csr::<f64>::from_triplets(2, 2, &[(0, 2, 1.0)]).is_err());
+    assert!(forest.tridiagonal(&Csr::<f64>::from_triplets(1, 1, &[]).unwrap()).is_err());
+    let mut options = GraphFactorOptions::default();
+    options.degree = 5;
+    assert!(GraphFactor::of(&graph, &options).is_err());
+    (options.degree, options.uncharged) = (3, 5);
+    assert!(GraphFactor::of(&graph, &options).is_err());
+    options.uncharged = 0;
+    assert!(Forest::of(&graph, &options).is_err());
+}
