@@ -131,8 +131,9 @@ impl SolveTask<'_> {
         let plan = self.plan()?;
         let numbers = rhs.as_ref().map_or(self.structure.n, |rhs| rhs.values.len());
         let too_many = |why: String| Failure::Input(format!("{numbers} numbers of x are too many: {why}"));
-        // Right-hand sides, solutions and what is known of them or copied.
-        affordable(&[numbers, 3], size_of::<T>()).map_err(too_many)?;
+        // Right-hand sides, solutions and what is copied; of a known solution also itself, in twice double precision.
+        let known_bytes = if rhs.is_some() { 0 } else { size_of::<f64>() * if T::COMPLEX { 4 } else { 2 } };
+        affordable(&[numbers], 3 * size_of::<T>() + known_bytes).map_err(too_many)?;
         let known = rhs.is_none().then(|| known_solution::<T>(self.structure.n, self.args.seed));
         let rhs = match (&rhs, &known) {
             (Some(file), _) => convert_rhs(file)?,

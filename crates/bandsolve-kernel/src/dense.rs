@@ -403,7 +403,8 @@ impl<R: RealScalar> Views<R> {
     }
 }
 
-/// Whether there are 32 registers for vectors, as vectors of 64 bytes have. Tiles leave one of 16 free: with none, compilers move sums about.
+/// Whether there are 32 registers for vectors, as there are with vectors of 64 bytes. Tiles leave one of 16 free: with none, compilers
+/// move sums about.
 #[inline(always)]
 const fn wide<V>() -> bool {
     size_of::<V>() == 64

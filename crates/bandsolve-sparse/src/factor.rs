@@ -163,11 +163,14 @@ impl<const N: usize> RowReduction<f64> for Proposal<'_, N> {
 
     #[inline]
     fn add(&self, sum: &mut Heaviest<N>, row: usize, column: usize, weight: f64) {
+        if sum.free == 0 {
+            return;
+        }
         // Strictly heavier: of equal weights the first stays before the others.
-        let last = if sum.count < sum.free { 0.0 } else { sum.edges[(sum.free.max(1)) - 1].0 };
+        let last = if sum.count < sum.free { 0.0 } else { sum.edges[sum.free - 1].0 };
         let taken = || self.confirmed[column][N - 1] != NONE || self.confirmed[row].contains(&(column as u32));
         let alike = || self.charges.is_some_and(|charges| charges[column] == charges[row]);
-        if sum.free == 0 || weight <= last || alike() || taken() {
+        if weight <= last || alike() || taken() {
             return;
         }
         let place = sum.edges[..sum.count].iter().position(|(heavier, _)| weight > *heavier).unwrap_or(sum.count);

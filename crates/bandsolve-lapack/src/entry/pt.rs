@@ -33,10 +33,8 @@ pub unsafe fn ptsv<T: LapackScalar>(n: &Int, nrhs: &Int, d: *mut T::Real, e: *mu
     // SAFETY: the module's contract; the factors are written before they are read.
     unsafe {
         factor_at(size(n), d, e)?;
-        let factors = symmetric(size(n), d, e, Side::Lower);
-        RawColumns::new(b, size(n), size(nrhs), ldb).each().for_each(|x| factors.solve(Op::Plain, x));
+        pttrs(n, nrhs, d, e, b, ldb)
     }
-    Ok(())
 }
 
 pub unsafe fn pttrs<T: LapackScalar>(
