@@ -1,9 +1,11 @@
 //! What the user may type.
 
 mod bench;
+mod sparse;
 mod stability;
 
 pub use bench::*;
+pub use sparse::*;
 pub use stability::*;
 
 use bandsolve::{Method, Pivoting, Shape};
@@ -46,6 +48,10 @@ pub enum Command {
     /// solution x (normal numbers, mean 3, deviation 1) is made up, rhs = A·x is computed in doubled precision, and the
     /// forward error |x - x_known| / |x_known| is reported too.
     Solve(SolveArgs),
+    /// Solve A·x = rhs for any sparse matrix, by a preconditioned Krylov method
+    Iterate(IterateArgs),
+    /// Find the tridiagonal system that carries most of a matrix's weight: a linear forest in its graph
+    Forest(ForestArgs),
     /// Describe a matrix: bands, dominance, symmetry, condition, the method that would be taken
     Info(InfoArgs),
     /// Draw a matrix: where its entries are, and how large they are along its band
@@ -241,8 +247,8 @@ pub struct GenerateArgs {
     /// Name of the family; --list shows them
     #[arg(required_unless_present = "list", value_name = "FAMILY")]
     pub family: Option<String>,
-    /// Number of unknowns
-    #[arg(required_unless_present = "list")]
+    /// Number of unknowns; of the families of grids, unknowns along each side
+    #[arg(required_unless_present = "list", value_name = "N")]
     pub n: Option<u32>,
     /// Seed of the random families
     #[arg(long, default_value_t = 1)]

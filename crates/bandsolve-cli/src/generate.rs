@@ -5,7 +5,8 @@ use crate::exit::Failure;
 use crate::io::output;
 use crate::progress;
 use crate::report;
-use bandsolve_gallery::families::{System, families};
+use bandsolve_gallery::families::families;
+use bandsolve_sparse::MODEL_PROBLEMS;
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -14,32 +15,51 @@ use std::path::Path;
 /// # Errors
 /// [`Failure::Usage`] for an unknown family, [`Failure::Other`] if the file cannot be written.
 pub fn run(args: &GenerateArgs) -> Result<(), Failure> {
+    let narrow = families().iter().map(|f| (f.name, f.description));
+    let grids = MODEL_PROBLEMS.iter().map(|f| (f.name, f.description));
     let (Some(name), Some(n)) = (&args.family, args.n) else {
-        let lines: Vec<_> = families().iter().map(|f| (f.name, f.description.to_string())).collect();
+        let lines: Vec<_> = narrow.chain(grids).map(|(name, description)| (name, description.to_string())).collect();
         return report::print(&report::columns(&lines));
     };
-    let Some(family) = families().iter().find(|f| f.name == *name) else {
-        let known: Vec<_> = families().iter().map(|f| f.name).collect();
+    let Some((_, description)) = narrow.chain(grids).find(|(own, _)| own == name) else {
+        let known: Vec<_> = families().iter().map(|f| f.name).chain(MODEL_PROBLEMS.iter().map(|f| f.name)).collect();
         return Err(Failure::Usage(format!("no family `{name}`; there are: {}", known.join(", "))));
     };
     let path = args.out.as_deref().unwrap_or(Path::new("-"));
     if path.extension().is_some_and(|ending| ["gz", "npy", "npz"].iter().any(|other| ending == *other)) {
         return Err(Failure::Usage(format!("--out {}: matrices are written as plain .mtx", path.display())));
     }
+    let description = description.replace('\n', " ");
+    if let Some(problem) = MODEL_PROBLEMS.iter().find(|problem| problem.name == name) {
+        let unknowns = u128::from(n).pow(if name.ends_with("3d") { 3 } else { 2 });
+        if unknowns > u128::from(u32::MAX / 27) {
+            return Err(Failure::Usage(format!("{name} {n}: {unknowns} unknowns are too many")));
+        }
+        let a = (problem.make)(n as usize);
+        let comment = format!("{description}: bandsolve generate {name} {n}");
+        let each = |f: &mut dyn FnMut(usize, usize, f64)| {
+            (0..a.rows()).for_each(|i| a.row(i).for_each(|(j, value)| f(i, j, value)));
+        };
+        return output::write(path, |out| write(out, (path, a.rows()), &comment, &each));
+    }
+    let family = families().iter().find(|f| f.name == name).expect("found before");
     let system = family.generate(n as usize, args.seed);
-    let description = family.description.replace('\n', " ");
-    let comment = format!("{description}: bandsolve generate {} {n} --seed {}", family.name, args.seed);
-    output::write(path, |out| write(out, (path, n), &comment, &system))
+    let comment = format!("{description}: bandsolve generate {name} {n} --seed {}", args.seed);
+    let each = |f: &mut dyn FnMut(usize, usize, f64)| system.for_each(f);
+    output::write(path, |out| write(out, (path, n as usize), &comment, &each))
 }
 
+/// Hands every entry to a function.
+type EachEntry<'a> = &'a dyn Fn(&mut dyn FnMut(usize, usize, f64));
+
 /// Every entry that is not zero, with the shortest digits that read back as the same number.
-fn write(out: &mut dyn Write, (path, n): (&Path, u32), comment: &str, system: &System<f64>) -> io::Result<()> {
+fn write(out: &mut dyn Write, (path, n): (&Path, usize), comment: &str, each: EachEntry<'_>) -> io::Result<()> {
     let mut entries = 0_usize;
-    system.for_each(|_, _, value| entries += usize::from(value != 0.0));
+    each(&mut |_, _, value| entries += usize::from(value != 0.0));
     writeln!(out, "%%MatrixMarket matrix coordinate real general\n% {comment}\n{n} {n} {entries}")?;
     let mut result = Ok(());
     let (bar, mut written) = (progress::writing(path, entries as u64), 0_u64);
-    system.for_each(|i, j, value| {
+    each(&mut |i, j, value| {
         if value != 0.0 && result.is_ok() {
             written += 1;
             if written.is_multiple_of(1 << 12) {

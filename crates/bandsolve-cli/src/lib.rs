@@ -9,9 +9,11 @@ mod cusparse;
 mod demo;
 mod doctor;
 mod exit;
+mod forest;
 mod generate;
 mod info;
 mod io;
+mod iterate;
 mod manual;
 mod memory;
 mod page;
@@ -37,6 +39,8 @@ fn run(args: args::Args) -> Result<(), exit::Failure> {
     match args.command {
         None => demo::run(),
         Some(args::Command::Solve(a)) => solve::run(&a),
+        Some(args::Command::Iterate(a)) => iterate::run(&a),
+        Some(args::Command::Forest(a)) => forest::run(&a),
         Some(args::Command::Info(a)) => info::run(&a),
         Some(args::Command::Spy(a)) => spy::run(&a),
         Some(args::Command::Generate(a)) => generate::run(&a),
@@ -47,4 +51,12 @@ fn run(args: args::Args) -> Result<(), exit::Failure> {
         Some(args::Command::Completions(a)) => manual::completions(&a),
         Some(args::Command::Man(a)) => manual::man(&a),
     }
+}
+
+/// Makes rayon's threads as many as asked for.
+fn set_threads(threads: Option<u16>) -> Result<(), exit::Failure> {
+    // One is this one.
+    let Some(threads @ 2..) = threads else { return Ok(()) };
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(usize::from(threads)).build_global();
+    pool.map_err(|e| exit::Failure::Other(format!("--threads {threads}: {e}")))
 }

@@ -21,7 +21,7 @@ use std::time::Instant;
 /// With the exit codes of [`Failure`].
 pub fn run(args: &SolveArgs) -> Result<(), Failure> {
     check_outputs(args)?;
-    set_threads(args)?;
+    crate::set_threads(args.threads)?;
     let device = open_device(args)?;
     let started = Instant::now();
     let matrix = io::read_matrix(&args.matrix)?;
@@ -51,13 +51,6 @@ fn check_outputs(args: &SolveArgs) -> Result<(), Failure> {
         return Err(Failure::Usage("only one of matrix and right-hand side can be read from standard input".into()));
     }
     Ok(())
-}
-
-fn set_threads(args: &SolveArgs) -> Result<(), Failure> {
-    // One is this one.
-    let Some(threads @ 2..) = args.threads else { return Ok(()) };
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(usize::from(threads)).build_global();
-    pool.map_err(|e| Failure::Other(format!("--threads {threads}: {e}")))
 }
 
 /// The GPU to solve on; none is the CPU.

@@ -2,7 +2,7 @@
 
 use crate::rows::RowAccess;
 use bandsolve::matrix::Index;
-use bandsolve::{Csc, Error, Result};
+use bandsolve::{Csc, Error, Result, Scalar};
 use core::ops::Range;
 use std::borrow::Cow;
 
@@ -100,6 +100,58 @@ impl<'a, T: Copy, I: Index> Csr<'a, T, I> {
         let own = self.range(i);
         let columns = self.column_indices[own.clone()].iter().map(|j| j.to_usize().expect("checked by `new`"));
         columns.zip(self.values[own].iter().copied())
+    }
+}
+
+impl<T: Scalar, I: Index> Csr<'_, T, I> {
+    /// A copy whose rows are sorted by columns, each column once.
+    pub(crate) fn sorted(&self) -> Csr<'static, T, u32> {
+        let (mut pointers, mut columns, mut values) = (vec![0], Vec::new(), Vec::<T>::new());
+        let mut own: Vec<(usize, T)> = Vec::new();
+        for i in 0..self.rows() {
+            own.clear();
+            own.extend(self.row(i));
+            // Stable: what adds up does so in the order of the caller.
+            own.sort_by_key(|(j, _)| *j);
+            for (j, value) in &own {
+                if columns.len() > pointers[i] as usize && columns.last() == Some(&(*j as u32)) {
+                    *values.last_mut().expect("as many as columns") += *value;
+                } else {
+                    columns.push(*j as u32);
+                    values.push(*value);
+                }
+            }
+            pointers.push(columns.len() as u32);
+        }
+        Csr::from_rows(self.columns, pointers, columns, values)
+    }
+
+    /// Multiplies every row by a number.
+    pub(crate) fn scale_rows(&mut self, by: &[T]) {
+        for (i, by) in by.iter().enumerate() {
+            let own = self.range(i);
+            self.values.to_mut()[own].iter_mut().for_each(|value| *value = *by * *value);
+        }
+    }
+}
+
+impl<T: Scalar, I: Index> Csr<'static, T, I> {
+    /// Arrays that are known to fit.
+    pub(crate) fn from_rows(columns: usize, row_pointers: Vec<I>, column_indices: Vec<I>, values: Vec<T>) -> Self {
+        debug_assert!(Csr::new(columns, &row_pointers[..], &column_indices[..], &values[..]).is_ok());
+        Self {
+            columns,
+            row_pointers: row_pointers.into(),
+            column_indices: column_indices.into(),
+            values: values.into(),
+        }
+    }
+}
+
+impl<'a, T: Clone, I: Clone> Csr<'a, T, I> {
+    /// Row pointers, column indices and values.
+    pub(crate) fn parts(&self) -> (&[I], &[I], &[T]) {
+        (&self.row_pointers, &self.column_indices, &self.values)
     }
 }
 

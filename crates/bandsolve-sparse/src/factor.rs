@@ -4,6 +4,7 @@
 //! C. J. Klein, dissertation, Heidelberg 2022, chapter 4: Algorithms 6 (greedy) and 8 (parallel, with charges).
 
 use crate::graph::Graph;
+use crate::random::mixed;
 use crate::rows::{RowReduction, each_row, reduce_rows};
 use bandsolve::{Error, Result};
 
@@ -99,14 +100,6 @@ impl GraphFactor {
     pub fn coverage(&self, graph: &Graph) -> f64 {
         graph.share(|v, u| self.partners(v).any(|partner| partner == u))
     }
-}
-
-/// SplitMix64 of a number.
-fn mixed(z: u64) -> u64 {
-    let z = z.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }
 
 fn propose_and_confirm<const N: usize>(graph: &Graph, options: &GraphFactorOptions) -> GraphFactor {

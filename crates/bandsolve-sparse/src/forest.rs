@@ -70,6 +70,26 @@ impl Forest {
                 cycles += 1;
             }
         }
+        Ok(Self::placed(paths, positions, cycles))
+    }
+
+    /// One path through all vertices, in their order.
+    pub fn in_order(n: usize) -> Self {
+        let count = || (0..n as u32).collect::<Vec<_>>();
+        Self { order: count(), paths: vec![0; n], places: count(), cycles: 0 }
+    }
+
+    /// The lines of a grid of `columns` · `rows` vertices, numbered row by row: its rows, or its columns.
+    pub fn grid_lines(columns: usize, rows: usize, along_rows: bool) -> Self {
+        let vertices = (0..columns * rows).map(|v| (v % columns, v / columns));
+        let of = |(x, y): (usize, usize)| if along_rows { (y * columns, x) } else { (x, y) };
+        let (paths, positions) = vertices.map(of).map(|(path, position)| (path as u32, position as u32)).unzip();
+        Self::placed(paths, positions, 0)
+    }
+
+    /// Paths, one after the other, from the path of every vertex and its position on it.
+    fn placed(paths: Vec<u32>, positions: Vec<u32>, cycles: usize) -> Self {
+        let n = paths.len();
         let mut starts = vec![0; n + 1];
         paths.iter().for_each(|path| starts[*path as usize + 1] += 1);
         (0..n).for_each(|v| starts[v + 1] += starts[v]);
@@ -80,7 +100,7 @@ impl Forest {
         });
         let mut order = vec![0; n];
         places.iter().enumerate().for_each(|(v, place)| order[*place as usize] = v as u32);
-        Ok(Self { order, paths, places, cycles })
+        Self { order, paths, places, cycles }
     }
 
     /// Number of vertices.
@@ -91,6 +111,16 @@ impl Forest {
     /// The vertices path by path: the permutation that makes the forest tridiagonal.
     pub fn order(&self) -> impl ExactSizeIterator<Item = usize> + Clone + '_ {
         self.order.iter().map(|v| *v as usize)
+    }
+
+    /// The same as numbers.
+    pub(crate) fn order_of_vertices(&self) -> &[u32] {
+        &self.order
+    }
+
+    /// The place of every vertex in [`order`](Self::order).
+    pub(crate) fn places(&self) -> &[u32] {
+        &self.places
     }
 
     /// The smaller end of the path of a vertex, which names it.
@@ -128,6 +158,15 @@ impl Forest {
     /// # Errors
     /// [`Error::Shape`] if the matrix is not of the forest's size.
     pub fn tridiagonal<T: Scalar, I: Index>(&self, a: &Csr<'_, T, I>) -> Result<Tridiagonal<'static, T>> {
+        self.tridiagonal_of(a, &|_, _, value| value)
+    }
+
+    /// The same with `entry(row, column, value)` in the place of each entry that is taken.
+    pub(crate) fn tridiagonal_of<T: Scalar, I: Index>(
+        &self,
+        a: &Csr<'_, T, I>,
+        entry: &(impl Fn(usize, usize, T) -> T + Sync),
+    ) -> Result<Tridiagonal<'static, T>> {
         let n = self.vertices();
         if (a.rows(), a.columns()) != (n, n) {
             let got = if a.rows() == n { a.columns() } else { a.rows() };
@@ -138,7 +177,7 @@ impl Forest {
             let v = self.order[place] as usize;
             for (u, value) in a.row(v) {
                 if u == v || self.are_linked(v, u) {
-                    row[self.place(u) + 1 - place] += value;
+                    row[self.place(u) + 1 - place] += entry(v, u, value);
                 }
             }
             0

@@ -1,6 +1,7 @@
 //! The graph of a matrix: unknowns that are coupled, and how strongly.
 
 use crate::csr::Csr;
+use crate::forest::Forest;
 use crate::rows::RowAccess;
 use bandsolve::matrix::Index;
 use bandsolve::{Error, RealScalar, Result, Scalar};
@@ -31,6 +32,15 @@ impl Graph {
     /// # Errors
     /// [`Error::Shape`] if the matrix is not square, or has 2³² − 1 rows or more.
     pub fn of<T: Scalar, I: Index>(a: &Csr<'_, T, I>) -> Result<Self> {
+        Self::weighted(a, &|_| 1.0)
+    }
+
+    /// The graph of a matrix whose rows are multiplied by numbers, given by their moduli: what two rows say of an edge can be
+    /// compared if each is divided by its [`Diagonal`](crate::DiagonalRule).
+    ///
+    /// # Errors
+    /// As [`of`](Self::of).
+    pub fn weighted<T: Scalar, I: Index>(a: &Csr<'_, T, I>, modulus: &dyn Fn(usize) -> f64) -> Result<Self> {
         let n = a.rows();
         if a.columns() != n {
             return Err(Error::Shape { what: "columns of a square matrix", expected: n, got: a.columns() });
@@ -38,7 +48,10 @@ impl Graph {
         if n >= u32::MAX as usize {
             return Err(Error::Shape { what: "rows of a graph", expected: u32::MAX as usize - 1, got: n });
         }
-        let row = |i: usize| a.row(i).filter(move |(j, _)| *j != i).map(|(j, v)| (j, Scalar::abs(v).to_f64()));
+        let row = |i: usize| {
+            let by = modulus(i);
+            a.row(i).filter(move |(j, _)| *j != i).map(move |(j, v)| (j, Scalar::abs(v).to_f64() * by))
+        };
         // Transposed twice: rows in ascending order, whatever the order of the caller's.
         let transposed = Compressed::transposed(n, row);
         let sorted = Compressed::transposed(n, |i| transposed.row(i));
@@ -87,6 +100,17 @@ impl Graph {
     pub fn weight(&self, v: usize, u: usize) -> f64 {
         let own = self.pointers[v]..self.pointers[v + 1];
         self.neighbors[own.clone()].binary_search(&(u as u32)).map_or(0.0, |k| self.weights[own.start + k])
+    }
+
+    /// Multiplies the weights of the edges on the paths of a forest by ω; by 0, they are no edges any more.
+    pub(crate) fn weaken(&mut self, forest: &Forest, omega: f64) {
+        for v in 0..self.vertices() {
+            for k in self.pointers[v]..self.pointers[v + 1] {
+                if forest.are_linked(v, self.neighbors[k] as usize) {
+                    self.weights[k] -= (1.0 - omega) * self.weights[k];
+                }
+            }
+        }
     }
 
     /// The share of all weight that the edges have for which `taken(v, u)` holds; 0 of a graph without edges.

@@ -21,10 +21,23 @@ mod csr;
 mod factor;
 mod forest;
 mod graph;
+mod krylov;
+mod multiply;
+mod precond;
+mod product;
+mod random;
 mod rows;
+mod stencils;
 
 pub use csr::Csr;
 pub use factor::{GraphFactor, GraphFactorOptions, greedy};
 pub use forest::Forest;
 pub use graph::Graph;
+pub use krylov::{Ending, IterationProgress, IterationReport, KrylovMethod, KrylovSolver, Side};
+pub use precond::{
+    AlternatingInner, AlternatingOuter, DiagonalInverse, DiagonalRule, ForestProduct, ForestSolver, IncompleteInverse,
+    IncompleteLu, LineMultigrid, MultigridOptions, PRECONDITIONERS, Preconditioner, PreconditionerKind,
+    PreconditionerOptions, comparable_graph,
+};
 pub use rows::{RowAccess, RowReduction, reduce_rows};
+pub use stencils::{MODEL_PROBLEMS, ModelProblem, nine_point, seven_point, twenty_seven_point};

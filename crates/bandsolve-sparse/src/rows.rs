@@ -1,6 +1,9 @@
 //! Generalised products of sparse matrices and vectors: every row is reduced to one result.
 
-use bandsolve_kernel::spread::{RowsOf, chunks};
+use crate::csr::Csr;
+use bandsolve::Scalar;
+use bandsolve_kernel::spread::{RowsOf, chunks, each_chunk};
+use core::ops::Range;
 
 /// A matrix that is read row by row.
 pub trait RowAccess: Sync {
@@ -77,4 +80,34 @@ pub(crate) fn each_row<T: Send>(output: &mut [T], work: &(impl Fn(usize, &mut T)
         output.iter_mut().enumerate().map(|(k, output)| work(task * TASK + k, output)).sum()
     };
     chunks((tasks, 2), RowsOf(output, TASK), &task, (0, &|a, b| a + b))
+}
+
+/// Some rows of a matrix that is made row by row.
+#[derive(Debug, Clone)]
+pub(crate) struct RowsMade<T> {
+    pub lengths: Vec<u32>,
+    pub columns: Vec<u32>,
+    pub values: Vec<T>,
+}
+
+/// A matrix that is made row by row, on all threads: `work` gets a range of rows and appends them to what it is given.
+pub(crate) fn make_rows<T: Scalar>(
+    (rows, columns): (usize, usize),
+    work: &(impl Fn(Range<usize>, &mut RowsMade<T>) + Sync),
+) -> Csr<'static, T, u32> {
+    let none = RowsMade { lengths: vec![], columns: vec![], values: vec![] };
+    let mut tasks = vec![none; rows.div_ceil(TASK)];
+    each_chunk((tasks.len(), 2), RowsOf(&mut tasks, 1), &|task, made| {
+        work(task * TASK..((task + 1) * TASK).min(rows), &mut made.0[0]);
+    });
+    let mut pointers = Vec::with_capacity(rows + 1);
+    pointers.push(0);
+    tasks.iter().flat_map(|made| &made.lengths).for_each(|length| pointers.push(pointers[pointers.len() - 1] + length));
+    let entries = pointers[rows] as usize;
+    let (mut indices, mut values) = (Vec::with_capacity(entries), Vec::with_capacity(entries));
+    for made in tasks {
+        indices.extend_from_slice(&made.columns);
+        values.extend_from_slice(&made.values);
+    }
+    Csr::from_rows(columns, pointers, indices, values)
 }

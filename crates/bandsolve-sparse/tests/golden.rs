@@ -1,6 +1,6 @@
 //! Factors and forests beside numbers of slow reference implementations.
 
-use bandsolve_sparse::{Csr, Forest, Graph, GraphFactor, GraphFactorOptions, greedy};
+use bandsolve_sparse::{Csr, Forest, Graph, GraphFactor, GraphFactorOptions, greedy, nine_point};
 use serde_json::Value;
 
 /// A file of golden numbers; `None`, with a word, where they are not beside the checkout.
@@ -11,22 +11,6 @@ fn golden(file: &str) -> Option<Value> {
         return None;
     };
     Some(serde_json::from_str(&text).expect("JSON"))
-}
-
-/// A nine-point stencil on a grid of nx × ny points; couplings that leave the grid are dropped.
-fn stencil(stencil: [[f64; 3]; 3], (nx, ny): (usize, usize)) -> Csr<'static, f64> {
-    let (mut pointers, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
-    for (y, x) in (0..ny).flat_map(|y| (0..nx).map(move |x| (y, x))) {
-        for (dy, dx) in (0..3).flat_map(|dy| (0..3).map(move |dx| (dy, dx))) {
-            let (row, column) = ((y + dy).wrapping_sub(1), (x + dx).wrapping_sub(1));
-            if row < ny && column < nx && stencil[dy][dx] != 0.0 {
-                columns.push(row * nx + column);
-                values.push(stencil[dy][dx]);
-            }
-        }
-        pointers.push(columns.len());
-    }
-    Csr::new(nx * ny, pointers, columns, values).expect("a matrix")
 }
 
 const ANISO1: [[f64; 3]; 3] = [[-0.2, -0.1, -0.2], [-1.0, 3.0, -1.0], [-0.2, -0.1, -0.2]];
@@ -65,7 +49,7 @@ fn small_factors_are_the_golden_ones() {
             "LAP5" => FIVE_POINT,
             other => panic!("{other}"),
         };
-        let graph = Graph::of(&stencil(entries, (number(case, "nx"), number(case, "ny")))).unwrap();
+        let graph = Graph::of(&nine_point(entries, (number(case, "nx"), number(case, "ny")))).unwrap();
         let mut options = GraphFactorOptions::default();
         (options.degree, options.rounds) = (number(case, "n"), number(case, "M"));
         (options.period, options.uncharged) = (number(case, "m"), number(case, "km"));
@@ -86,7 +70,7 @@ fn coverages_are_the_golden_ones() {
     let Some(file) = golden("forest_coverage.json") else { return };
     for (name, entries) in [("ANISO1", ANISO1), ("ANISO2", MIRRORED)] {
         let expected = &file[name];
-        let graph = Graph::of(&stencil(entries, (600, 600))).unwrap();
+        let graph = Graph::of(&nine_point(entries, (600, 600))).unwrap();
         assert!(close(graph.coverage_in_order(), &expected["c_id"]), "{name}");
         for degree in 1..=4 {
             let mut options = GraphFactorOptions::default();

@@ -23,6 +23,7 @@ pub mod matrix;
 mod memory;
 mod method;
 mod methods;
+mod operator;
 mod partition;
 mod pivoted;
 mod plan;
@@ -30,6 +31,7 @@ pub mod prelude;
 pub mod recurrence;
 mod tuned;
 mod tuning;
+pub mod vectors;
 
 pub use bandsolve_kernel::{Complex32, Complex64, RealScalar, Scalar, Simd};
 pub use contract::condition::Norm;
@@ -45,6 +47,7 @@ pub use matrix::{Banded, BlockTridiagonal, Csc, CscMut, Layout, Shape, Tridiagon
 pub use method::Method;
 #[doc(hidden)]
 pub use methods::cholesky::Diagonals;
+pub use operator::{Alone, Communicator, Inverse, LinearOperator};
 pub use plan::any::AnyFactor;
 pub use plan::batch::BatchFactor;
 pub use plan::{Factorize, Plan};

@@ -1,0 +1,106 @@
+//! Arguments of `iterate` and `forest`.
+
+use bandsolve_sparse::{KrylovMethod, PreconditionerKind};
+use clap::{Args as ClapArgs, ValueEnum};
+use std::path::PathBuf;
+
+const ITERATE_EXAMPLES: &str = "\
+Examples:
+  bandsolve iterate A.mtx
+  bandsolve iterate A.mtx --solver gmres:20 --precond alt-i:2 --tol 1e-8
+  bandsolve iterate A.mtx --rhs b.mtx --out x.mtx --solver cg --precond jacobi --plot history.svg
+  bandsolve generate aniso1 500 | bandsolve iterate - --solver gmres:20 --precond mos-a:4 --json -";
+
+const SOLVERS: &str = "gmres:M, restarted after M iterations; bicgstab; cg, for Hermitian positive definite matrices; idr:S, with S \
+                       shadow vectors; richardson:OMEGA";
+
+/// Solve A·x = rhs for any sparse matrix, by a preconditioned Krylov method
+///
+/// Without --rhs, x = sin(16 pi i / n) is the known solution, and the forward error against it is reported too.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = ITERATE_EXAMPLES, after_long_help = format!("{ITERATE_EXAMPLES}\n\n{}", super::EXIT_CODES))]
+pub struct IterateArgs {
+    /// The matrix A
+    #[arg(value_name = "A.mtx")]
+    pub matrix: PathBuf,
+    /// One right-hand side [default: made from a known solution]
+    #[arg(long, value_name = "b.mtx")]
+    pub rhs: Option<PathBuf>,
+    /// Write x here: .mtx (or `-`) or .npy
+    #[arg(long, value_name = "x.mtx")]
+    pub out: Option<PathBuf>,
+    /// The method
+    #[arg(long, default_value = "gmres:30", value_name = "NAME", long_help = SOLVERS)]
+    pub solver: KrylovMethod,
+    /// The preconditioner
+    #[arg(long, default_value = "alt-i:2", value_name = "NAME", long_help = format!("One of: {}", bandsolve_sparse::PRECONDITIONERS))]
+    pub precond: PreconditionerKind,
+    /// Which side of A the preconditioner stands on
+    #[arg(long, default_value = "right")]
+    pub side: SideName,
+    /// Stop when |b - A x| is this part of |b|, in the 2-norm
+    #[arg(long, default_value_t = 1e-6, value_name = "RTOL", value_parser = positive)]
+    pub tol: f64,
+    /// Most iterations [default: 10 n, at most 10000]
+    #[arg(long, value_name = "N")]
+    pub max_iterations: Option<usize>,
+    /// What the weight of couplings is multiplied by that a forest has taken, before the next is looked for (alt-i, alt-o)
+    #[arg(long, default_value_t = 0.01, value_parser = positive)]
+    pub omega: f64,
+    /// Seed of the forests
+    #[arg(long, default_value_t = 0)]
+    pub seed: u64,
+    /// Number of threads; the result is the same for any number [default: one per core]
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub threads: Option<u16>,
+    /// Draw the residual after each iteration: .svg or .png
+    #[arg(long, value_name = "FILE")]
+    pub plot: Option<PathBuf>,
+    /// Write a machine-readable report here (`-`: standard output)
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+}
+
+/// Sides of a preconditioner.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum SideName {
+    /// A M^-1: the residual is that of A x = b
+    Right,
+    /// M^-1 A
+    Left,
+}
+
+/// Find the tridiagonal system that carries most of a matrix's weight: a linear forest in its graph
+///
+/// Vertices are unknowns, edges are couplings, with the weight |a_ij| + |a_ji|. With --n other than 2 a factor of the graph is
+/// found, in which every vertex has at most n edges.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "Examples:\n  bandsolve forest A.mtx\n  bandsolve forest A.mtx --plot forest.svg\n  \
+    bandsolve generate aniso1 2500 | bandsolve forest - --n 4 --json -")]
+pub struct ForestArgs {
+    /// The matrix
+    #[arg(value_name = "A.mtx")]
+    pub matrix: PathBuf,
+    /// Most edges of a vertex
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=4))]
+    pub n: u8,
+    /// Most rounds of proposals
+    #[arg(long, default_value_t = 5)]
+    pub rounds: usize,
+    /// Seed of the charges
+    #[arg(long, default_value_t = 0)]
+    pub seed: u64,
+    /// Draw the forest on the matrix, as .svg or .png; of a square grid also on the grid
+    #[arg(long, value_name = "FILE")]
+    pub plot: Option<PathBuf>,
+    /// Write a machine-readable report here (`-`: standard output)
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+}
+
+fn positive(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(value) if (0.0..f64::INFINITY).contains(&value) => Ok(value),
+        _ => Err("not a number from 0 on".into()),
+    }
+}

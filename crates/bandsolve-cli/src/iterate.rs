@@ -1,0 +1,283 @@
+//! `bandsolve iterate`: a sparse system by a preconditioned Krylov method.
+
+use crate::args::{IterateArgs, SideName};
+use crate::exit::Failure;
+use crate::io::output::{self, Format};
+use crate::io::{self, Triplets};
+use crate::plot::{self, Axis, Picture, Svg};
+use crate::structure::{convert, out_of_range};
+use crate::{progress, report};
+use bandsolve::dyn_stack::{PodBuffer, PodStack};
+use bandsolve::{Complex64, LinearOperator, Scalar};
+use bandsolve_gallery::oracle::forward_error;
+use bandsolve_sparse::{
+    Csr, Ending, IterationProgress, IterationReport, KrylovSolver, Preconditioner, PreconditionerKind,
+    PreconditionerOptions, Side,
+};
+use core::ops::ControlFlow;
+use serde_json::{Value, json};
+use std::time::Instant;
+
+/// Solves one sparse system as the command line asks.
+///
+/// # Errors
+/// With the exit codes of [`Failure`].
+pub fn run(args: &IterateArgs) -> Result<(), Failure> {
+    if let Some(out) = &args.out {
+        Format::of(out)?;
+    }
+    let outputs = [("--out", &args.out), ("--plot", &args.plot), ("--json", &args.json)];
+    report::check_outputs(&outputs, &[&args.matrix])?;
+    crate::set_threads(args.threads)?;
+    let matrix = io::read_matrix(&args.matrix)?;
+    match matrix.values.is_complex() {
+        true => IterateTask { args }.run::<Complex64>(&matrix),
+        false => IterateTask { args }.run::<f64>(&matrix),
+    }
+}
+
+/// A sparse matrix by rows; entries at the same place add up.
+///
+/// # Errors
+/// [`Failure::Input`] if a number is beyond the type's range, or the matrix is not square.
+pub fn csr<T: Scalar>(a: &Triplets) -> Result<Csr<'static, T, u32>, Failure> {
+    let mut entries = Vec::new();
+    let mut bad = None;
+    a.for_each(|i, j, value| {
+        let value: T = convert(value);
+        if !Scalar::is_finite(value) {
+            bad = Some((i, j));
+        }
+        entries.push((i, j, value));
+    });
+    match bad {
+        Some((i, j)) => Err(out_of_range::<T>("the matrix", i, j)),
+        None => Ok(Csr::from_triplets(a.n_rows, a.n_cols, &entries)?),
+    }
+}
+
+struct IterateTask<'a> {
+    args: &'a IterateArgs,
+}
+
+/// What came of it.
+struct IterateOutcome {
+    report: IterationReport,
+    entries: usize,
+    reason: String,
+    forward_error: Option<f64>,
+    seconds: [f64; 2],
+}
+
+impl IterateTask<'_> {
+    fn run<T: Scalar>(&self, matrix: &Triplets) -> Result<(), Failure> {
+        let args = self.args;
+        let a = csr::<T>(matrix)?;
+        let n = a.rows();
+        let known = args.rhs.is_none().then(|| wave::<T>(n));
+        let rhs = match (&args.rhs, &known) {
+            (Some(path), _) => {
+                let file = io::read_rhs(path, n)?;
+                if file.n_cols != 1 {
+                    return Err(Failure::in_file(
+                        &io::name(path),
+                        "one right-hand side is solved for, and there are more",
+                    ));
+                }
+                if file.values.is_complex() && !T::COMPLEX {
+                    return Err(Failure::in_file(&io::name(path), "is complex, and the matrix is real"));
+                }
+                (0..n).map(|k| convert(file.values.get(k))).collect()
+            }
+            (None, Some(x)) => product(&a, x)?,
+            (None, None) => Vec::new(),
+        };
+        let mut x = vec![T::ZERO; n];
+        let started = Instant::now();
+        let mut options = PreconditionerOptions::default();
+        (options.omega, options.factors.seed) = (args.omega, args.seed);
+        let m = Preconditioner::new(&a, args.precond, &options).map_err(|error| self.explain(&error))?;
+        let setup = started.elapsed().as_secs_f64();
+        let side = if args.side == SideName::Left { Side::Left } else { Side::Right };
+        let mut solver = KrylovSolver::new(args.solver).rtol(args.tol).side(side);
+        if let Some(limit) = args.max_iterations {
+            solver = solver.max_iterations(limit);
+        }
+        let preconditioner = (args.precond != PreconditionerKind::Identity).then_some(&m as &dyn LinearOperator<T>);
+        let bar = progress::spinner();
+        let watch = &mut |at: IterationProgress| {
+            if at.iteration.is_multiple_of(16) {
+                bar.set_message(format!(
+                    "iteration {}, residual {:.1e} of {:.1e}",
+                    at.iteration, at.residual_norm, at.tolerance
+                ));
+            }
+            ControlFlow::Continue(())
+        };
+        let started = Instant::now();
+        let needed = solver.scratch(&a, preconditioner);
+        let mut memory = PodBuffer::try_new(needed).map_err(|_| {
+            Failure::Other(format!("no memory for {} bytes of vectors; take a solver with fewer", needed.size_bytes()))
+        })?;
+        let solved = solver.solve_with(&a, preconditioner, &rhs, &mut x, watch, PodStack::new(&mut memory));
+        let solve = started.elapsed().as_secs_f64();
+        bar.finish_and_clear();
+        let report = solved.map_err(|error| self.explain(&error))?;
+        let forward_error = known.map(|known| forward_error(&x, &known));
+        let reason = "asked for".to_string();
+        let outcome = IterateOutcome { report, entries: a.entries(), reason, forward_error, seconds: [setup, solve] };
+        self.finish(&outcome, &x)
+    }
+
+    fn explain(&self, error: &bandsolve::Error) -> Failure {
+        match error {
+            bandsolve::Error::Singular { row } => Failure::Unsolved(format!(
+                "{}: --precond {} cannot be made: what it inverts has no pivot in row {}; try alt-i:2, or none",
+                io::name(&self.args.matrix),
+                self.args.precond,
+                row + 1
+            )),
+            bandsolve::Error::Unsupported { .. } | bandsolve::Error::Shape { .. } => Failure::Usage(error.to_string()),
+            other => Failure::from(other.clone()),
+        }
+    }
+
+    /// Writes what was asked for, x too where it did not converge: it is the best there is.
+    fn finish<T: Scalar>(&self, outcome: &IterateOutcome, x: &[T]) -> Result<(), Failure> {
+        let args = self.args;
+        if let Some(path) = &args.out {
+            output::write_solution(path, Format::of(path)?, x.len(), x)?;
+        }
+        if let Some(path) = &args.json {
+            report::write_json(path, &self.json(outcome, x.len()))?;
+        }
+        if let Some(path) = &args.plot {
+            self.draw(outcome).write(path)?;
+        }
+        let stdout = [&args.out, &args.json, &args.plot].iter().any(|path| report::is_stdout(path.as_deref()));
+        let report = &outcome.report;
+        report::print_beside(&self.text(outcome, x.len()), stdout)?;
+        match report.ending {
+            Ending::Converged => Ok(()),
+            ending => Err(Failure::Unsolved(format!(
+                "{}: not converged ({ending}): residual {:.1e} of |b| after {}; try another --precond, or --solver",
+                io::name(&args.matrix),
+                report.relative_residual(),
+                report::counted(report.iterations, "iteration"),
+            ))),
+        }
+    }
+
+    fn text(&self, outcome: &IterateOutcome, n: usize) -> String {
+        let report = &outcome.report;
+        let [setup, solve] = outcome.seconds.map(report::seconds);
+        let side = report.side.map_or("", |side| if side == Side::Left { ", on the left" } else { "" });
+        let mut lines = vec![
+            (
+                "system",
+                format!(
+                    "{}, {}",
+                    report::counted(n, "unknown"),
+                    report::counted(outcome.entries, "entry").replace("entrys", "entries")
+                ),
+            ),
+            ("solver", report.method.to_string()),
+            ("preconditioner", format!("{}: {}{side}", self.args.precond, outcome.reason)),
+            ("iterations", format!("{}, {}", report.iterations, report::counted(report.restarts, "restart"))),
+            ("residual", format!("{:.1e} of |b| in the 2-norm, computed from x", report.relative_residual())),
+        ];
+        if let Some(error) = outcome.forward_error {
+            lines.push(("forward error", format!("{error:.1e} against the known solution")));
+        }
+        lines.push(("time", format!("{setup} to set up, {solve} to solve")));
+        format!("{} {}\n{}", report.ending, io::name(&self.args.matrix), report::columns(&lines))
+    }
+
+    fn json(&self, outcome: &IterateOutcome, n: usize) -> Value {
+        let report = &outcome.report;
+        let norm = if report.rhs_norm > 0.0 { report.rhs_norm } else { 1.0 };
+        let side = match report.side {
+            None => Value::Null,
+            Some(Side::Left) => "left".into(),
+            Some(Side::Right) => "right".into(),
+        };
+        json!({
+            "file": io::name(&self.args.matrix),
+            "n": n,
+            "entries": outcome.entries,
+            "solver": report.method.to_string(),
+            "preconditioner": self.args.precond.to_string(),
+            "side": side,
+            "reason": outcome.reason,
+            "converged": report.converged(),
+            "ending": report.ending.to_string(),
+            "iterations": report.iterations,
+            "restarts": report.restarts,
+            "residual": report.relative_residual(),
+            "residual_norm": report.residual_norm,
+            "rhs_norm": report.rhs_norm,
+            "tolerance": report.tolerance,
+            "forward_error": outcome.forward_error,
+            "seconds_setup": outcome.seconds[0],
+            "seconds_solve": outcome.seconds[1],
+            "threads": self.args.threads.map_or_else(bandsolve_kernel::threads::count, usize::from),
+            "history": report.history.iter().map(|residual| residual / norm).collect::<Vec<_>>(),
+        })
+    }
+
+    fn draw(&self, outcome: &IterateOutcome) -> Picture {
+        let report = &outcome.report;
+        let name = io::short_name(&self.args.matrix);
+        let title = format!("{name}: {} with {}", report.method, self.args.precond);
+        let scale = if report.rhs_norm > 0.0 { report.rhs_norm } else { 1.0 };
+        let history: Vec<f64> = report.history.iter().map(|residual| residual / scale).collect();
+        draw_history(&title, &history, report.tolerance / scale)
+    }
+}
+
+/// Pixels of the panel.
+const SIZE: (f64, f64) = (520.0, 280.0);
+const LEFT: f64 = 78.0;
+const TOP: f64 = 64.0;
+
+/// The residual after each iteration, and what it is to be below.
+fn draw_history(title: &str, history: &[f64], tolerance: f64) -> Picture {
+    let mut svg = Svg::default();
+    svg.text((24.0, 32.0), "title", title);
+    svg.text((24.0, 50.0), "soft", "|b - A x| / |b| after each iteration; dashed: the tolerance");
+    let axis = Axis::over(history.iter().copied().chain([tolerance]), SIZE.1);
+    let height = |value: f64| TOP + SIZE.1 - axis.place(value);
+    for tick in axis.ticks(34.0) {
+        svg.line((LEFT, height(tick)), (LEFT + SIZE.0, height(tick)), r#"class="grid""#);
+        svg.text((LEFT - 8.0, height(tick) + 4.0), "end", &format!("{tick:.0e}"));
+    }
+    let last = history.len().saturating_sub(1).max(1);
+    let across = |iteration: usize| LEFT + SIZE.0 * iteration as f64 / last as f64;
+    let step = [1, 2, 5].into_iter().cycle().zip([0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 4]);
+    let step = step.map(|(m, power)| m * 10_usize.pow(power)).find(|step| last / step <= 8).unwrap_or(last);
+    for iteration in (0..=last).step_by(step) {
+        svg.text((across(iteration), TOP + SIZE.1 + 18.0), "mid", &iteration.to_string());
+    }
+    svg.text((LEFT + SIZE.0 / 2.0, TOP + SIZE.1 + 38.0), "mid", "iteration");
+    if tolerance > 0.0 {
+        let ends = [(LEFT, height(tolerance)), (LEFT + SIZE.0, height(tolerance))];
+        svg.line(ends[0], ends[1], r#"class="frame" stroke-dasharray="5 4""#);
+    }
+    let points = history.iter().enumerate().filter(|(_, v)| v.is_finite() && **v > 0.0);
+    let points: Vec<_> = points.map(|(k, v)| (across(k), height(*v))).collect();
+    svg.polyline(&points, r#"class="k0" stroke-width="1.6""#);
+    let width = (LEFT + SIZE.0 + 24.0).max(plot::title_length(title) + 48.0);
+    svg.on_page((width, TOP + SIZE.1 + 56.0))
+}
+
+/// sin(16π·i/n): a solution that is smooth, as those of differential equations are.
+fn wave<T: Scalar>(n: usize) -> Vec<T> {
+    let value = |i: usize| (std::f64::consts::TAU * 8.0 * i as f64 / n as f64).sin();
+    (0..n).map(|i| convert(Complex64::from(value(i)))).collect()
+}
+
+fn product<T: Scalar>(a: &Csr<'_, T, u32>, x: &[T]) -> Result<Vec<T>, Failure> {
+    let mut y = vec![T::ZERO; a.rows()];
+    a.apply(x, &mut y, PodStack::new(&mut []))?;
+    Ok(y)
+}

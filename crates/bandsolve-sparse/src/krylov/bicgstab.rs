@@ -1,0 +1,87 @@
+//! BiCGStab.
+//!
+//! # Source
+//! H. A. van der Vorst, Bi-CGSTAB, SIAM J. Sci. Stat. Comput. 13 (1992).
+
+use super::monitor::Monitor;
+use super::{Ending, Run};
+use bandsolve::dyn_stack::PodStack;
+use bandsolve::vectors::{PIECE, dot, each_piece, narrow, norm_squared};
+use bandsolve::{Complex64, Result, Scalar};
+use bandsolve_kernel::spread::RowsOf;
+
+/// Iterations from x with the residual r.
+pub(super) fn cycle<T: Scalar>(
+    run: &mut Run<'_, T>,
+    monitor: &mut Monitor<'_, T>,
+    (x, r, vectors, spare): (&mut [T], &mut [T], &mut [T], &mut [T]),
+    stack: &mut PodStack,
+) -> Result<Ending> {
+    let n = run.n;
+    let (shadow, rest) = vectors.split_at_mut(n);
+    let (p, rest) = rest.split_at_mut(n);
+    let (v, rest) = rest.split_at_mut(n);
+    let (ph, rest) = rest.split_at_mut(n);
+    let (sh, rest) = rest.split_at_mut(n);
+    let (t, _) = rest.split_at_mut(n);
+    shadow.copy_from_slice(r);
+    p.copy_from_slice(r);
+    let mut rho = run.reducer.dot(shadow, r);
+    loop {
+        run.precondition(p, ph, stack)?;
+        run.apply(ph, v, spare, stack)?;
+        let alpha = rho / run.reducer.dot(shadow, v);
+        if !alpha.is_finite() || alpha.norm() == 0.0 {
+            return Ok(Ending::Breakdown);
+        }
+        // s, in the place of r.
+        let by: T = narrow(alpha);
+        let own = &*v;
+        each_piece(n, RowsOf(&mut *r, PIECE), &|rows, r| {
+            r.0.iter_mut().zip(&own[rows]).for_each(|(r, v)| *r = *r - by * *v);
+        });
+        run.precondition(r, sh, stack)?;
+        run.apply(sh, t, spare, stack)?;
+        let mut sums = [Complex64::default(); 2];
+        let (t_kept, s_kept) = (&*t, &*r);
+        run.reducer.sums((), &mut sums, &|rows, (), sums| {
+            sums[0] += dot(&t_kept[rows.clone()], &s_kept[rows.clone()]);
+            sums[1].re += norm_squared(&t_kept[rows]);
+        });
+        // t = 0: s = 0 if the matrix is regular, and x needs no more than its first half.
+        let omega = if sums[1].re > 0.0 { sums[0] / sums[1].re } else { Complex64::default() };
+        let mut next = [Complex64::default(); 2];
+        {
+            let (a, w): (T, T) = (narrow(alpha), narrow(omega));
+            let (ph, sh, t, shadow) = (&*ph, &*sh, &*t, &*shadow);
+            let out = (RowsOf(&mut *x, PIECE), RowsOf(&mut *r, PIECE));
+            run.reducer.sums(out, &mut next, &|rows, (x, r), sums| {
+                let (ph, sh, t) = (&ph[rows.clone()], &sh[rows.clone()], &t[rows.clone()]);
+                for k in 0..rows.len() {
+                    x.0[k] += a * ph[k] + w * sh[k];
+                    r.0[k] = r.0[k] - w * t[k];
+                }
+                sums[0] += dot(&shadow[rows], r.0);
+                sums[1].re += norm_squared(r.0);
+            });
+        }
+        let norm = run.reducer.root(next[1].re, r);
+        if let Some(ending) = monitor.step(norm) {
+            return Ok(ending);
+        }
+        monitor.keep(norm, x);
+        let beta = next[0] / rho * (alpha / omega);
+        if !beta.is_finite() || beta.norm() == 0.0 {
+            return Ok(Ending::Breakdown);
+        }
+        rho = next[0];
+        let (b, w): (T, T) = (narrow(beta), narrow(omega));
+        let (r, v) = (&*r, &*v);
+        each_piece(n, RowsOf(&mut *p, PIECE), &|rows, p| {
+            let (r, v) = (&r[rows.clone()], &v[rows]);
+            for (k, p) in p.0.iter_mut().enumerate() {
+                *p = r[k] + b * (*p - w * v[k]);
+            }
+        });
+    }
+}

@@ -1,0 +1,72 @@
+//! Conjugate gradients; flexible (Polak–Ribière) where the preconditioner changes.
+//!
+//! # Source
+//! Y. Saad, Iterative methods for sparse linear systems, 2nd edition, algorithm 9.1; G. H. Golub and Q. Ye, SIAM J. Sci. Comput. 21
+//! (1999), for preconditioners that change.
+
+use super::monitor::Monitor;
+use super::{Ending, Run};
+use bandsolve::dyn_stack::PodStack;
+use bandsolve::vectors::{PIECE, dot, each_piece, narrow, norm_squared};
+use bandsolve::{Complex64, Result, Scalar};
+use bandsolve_kernel::spread::RowsOf;
+
+/// Iterations from x with the residual r.
+pub(super) fn cycle<T: Scalar>(
+    run: &mut Run<'_, T>,
+    monitor: &mut Monitor<'_, T>,
+    (x, r, vectors, spare): (&mut [T], &mut [T], &mut [T], &mut [T]),
+    stack: &mut PodStack,
+) -> Result<Ending> {
+    let (n, flexible) = (run.n, run.is_flexible());
+    let (p, rest) = vectors.split_at_mut(n);
+    let (q, rest) = rest.split_at_mut(n);
+    let z = &mut rest[..n];
+    run.precondition(r, z, stack)?;
+    p.copy_from_slice(z);
+    let mut rho = run.reducer.dot(r, z);
+    loop {
+        run.apply(p, q, spare, stack)?;
+        let curvature = run.reducer.dot(p, q).re;
+        // Positive, both of them, if matrix and preconditioner are definite.
+        if !(curvature > 0.0 && rho.re > 0.0) {
+            return Ok(Ending::Breakdown);
+        }
+        let alpha = rho.re / curvature;
+        let mut squared = [Complex64::default()];
+        {
+            let a: T = narrow(Complex64::from(alpha));
+            let (p, q) = (&*p, &*q);
+            run.reducer.sums((RowsOf(&mut *x, PIECE), RowsOf(&mut *r, PIECE)), &mut squared, &|rows, (x, r), sums| {
+                let (p, q) = (&p[rows.clone()], &q[rows]);
+                for k in 0..p.len() {
+                    x.0[k] += a * p[k];
+                    r.0[k] = r.0[k] - a * q[k];
+                }
+                sums[0].re += norm_squared(r.0);
+            });
+        }
+        let norm = run.reducer.root(squared[0].re, r);
+        if let Some(ending) = monitor.step(norm) {
+            return Ok(ending);
+        }
+        monitor.keep(norm, x);
+        run.precondition(r, z, stack)?;
+        let mut sums = [Complex64::default(); 2];
+        let (r, z, q) = (&*r, &*z, &*q);
+        run.reducer.sums((), &mut sums, &|rows, (), sums| {
+            sums[0] += dot(&r[rows.clone()], &z[rows.clone()]);
+            if flexible {
+                sums[1] += dot(&q[rows.clone()], &z[rows]);
+            }
+        });
+        // rᴴz beside what it was; of a changing preconditioner (r − r_before)ᴴz, where r − r_before = −α·q.
+        let next = sums[0];
+        let beta = if flexible { -alpha * sums[1].re / rho.re } else { next.re / rho.re };
+        rho = next;
+        let b: T = narrow(Complex64::from(beta));
+        each_piece(n, RowsOf(&mut *p, PIECE), &|rows, p| {
+            p.0.iter_mut().zip(&z[rows]).for_each(|(p, z)| *p = *z + b * *p);
+        });
+    }
+}

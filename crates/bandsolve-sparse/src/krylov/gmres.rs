@@ -1,0 +1,147 @@
+//! GMRES(m), and FGMRES where the preconditioner changes.
+//!
+//! # Source
+//! Y. Saad, Iterative methods for sparse linear systems, 2nd edition, algorithms 6.9 and 9.6; Gram–Schmidt classical, twice.
+
+use super::monitor::Monitor;
+use super::{Ending, Run};
+use bandsolve::dyn_stack::{PodStack, StackReq};
+use bandsolve::vectors::{PIECE, each_piece, narrow};
+use bandsolve::{Complex64, RealScalar, Result, Scalar};
+use bandsolve_kernel::spread::RowsOf;
+
+const ZERO: Complex64 = Complex64::new(0.0, 0.0);
+
+/// Scratch for the small least squares problem.
+pub(super) fn small_scratch(restart: usize) -> StackReq {
+    let width = restart.saturating_add(1);
+    StackReq::new::<Complex64>(width.saturating_mul(restart.saturating_add(4)))
+}
+
+/// min ‖g − H·y‖ of an upper Hessenberg matrix that grows by columns, brought to triangular form by rotations.
+struct LeastSquares<'s> {
+    width: usize,
+    /// Columns, of `width` entries each.
+    h: &'s mut [Complex64],
+    rotations: &'s mut [Complex64],
+    g: &'s mut [Complex64],
+}
+
+impl LeastSquares<'_> {
+    fn column(&mut self, j: usize) -> &mut [Complex64] {
+        &mut self.h[j * self.width..][..self.width]
+    }
+
+    /// Takes column j, whose entries are set; returns the norm of what is left of g.
+    fn rotate(&mut self, j: usize) -> f64 {
+        let (rotations, width) = (&mut self.rotations[..2 * self.width], self.width);
+        let h = &mut self.h[j * width..][..width];
+        for i in 0..j {
+            let [c, s] = [rotations[2 * i], rotations[2 * i + 1]];
+            [h[i], h[i + 1]] = [c * h[i] + s * h[i + 1], -s.conj() * h[i] + c * h[i + 1]];
+        }
+        let (a, b) = (h[j].norm(), h[j + 1].norm());
+        let r = a.hypot(b);
+        let direction = if a > 0.0 { h[j] / a } else { Complex64::new(1.0, 0.0) };
+        let [c, s] = if r > 0.0 {
+            [Complex64::from(a / r), direction * h[j + 1].conj() / r]
+        } else {
+            [Complex64::from(1.0), ZERO]
+        };
+        (h[j], h[j + 1]) = (direction * r, ZERO);
+        (rotations[2 * j], rotations[2 * j + 1]) = (c, s);
+        (self.g[j], self.g[j + 1]) = (c * self.g[j], -s.conj() * self.g[j]);
+        self.g[j + 1].norm()
+    }
+
+    /// Solves for the first `columns` unknowns, in the place of g; a column without pivot gets 0. Whether there was none such.
+    fn solve(&mut self, columns: usize) -> bool {
+        let largest = (0..columns).map(|j| self.h[j * self.width + j].norm()).fold(0.0, f64::max);
+        let mut regular = true;
+        for j in (0..columns).rev() {
+            let pivot = self.h[j * self.width + j];
+            if pivot.norm() <= f64::MIN_POSITIVE.max(1e-30 * largest) {
+                self.g[j] = ZERO;
+                regular = false;
+                continue;
+            }
+            let y = self.g[j] / pivot;
+            self.g[j] = y;
+            for i in 0..j {
+                self.g[i] -= self.h[j * self.width + i] * y;
+            }
+        }
+        regular
+    }
+}
+
+/// One cycle from x with the residual r.
+pub(super) fn cycle<T: Scalar>(
+    run: &mut Run<'_, T>,
+    monitor: &mut Monitor<'_, T>,
+    restart: usize,
+    (x, r, vectors, spare): (&mut [T], &mut [T], &mut [T], &mut [T]),
+    stack: &mut PodStack,
+) -> Result<Ending> {
+    let n = run.n;
+    let (restart, flexible) = (restart.min(n), run.is_flexible());
+    let width = restart + 1;
+    let (h, stack) = stack.make_with(width * restart, |_| ZERO);
+    let (rotations, stack) = stack.make_with(2 * width, |_| ZERO);
+    let (g, stack) = stack.make_with(width, |_| ZERO);
+    let (again, stack) = stack.make_with(width, |_| ZERO);
+    let mut small = LeastSquares { width, h, rotations, g };
+    let (basis, changed) = vectors.split_at_mut(width * n);
+    let (spare, z) = spare.split_at_mut(n);
+
+    let norm = run.reducer.norm(r);
+    small.g[0] = Complex64::from(norm);
+    basis[..n].copy_from_slice(r);
+    scale(&mut basis[..n], 1.0 / norm);
+    let (mut columns, mut ending) = (0, None);
+    while columns < restart && ending.is_none() {
+        let (j, (known, next)) = (columns, basis.split_at_mut((columns + 1) * n));
+        let (v, w) = (&known[j * n..], &mut next[..n]);
+        let z = if flexible { &mut changed[j * n..][..n] } else { &mut *z };
+        run.precondition(v, z, stack)?;
+        run.apply(z, w, spare, stack)?;
+        let column = small.column(j);
+        let norm = run.reducer.orthogonalize(known, w, &mut column[..=j], &mut again[..=j]);
+        column[j + 1] = Complex64::from(norm);
+        let whole = column[..=j + 1].iter().map(Complex64::norm_sqr).sum::<f64>().sqrt();
+        // Nothing new: the space holds the solution, or the matrix is singular.
+        let complete = norm <= 4.0 * T::Real::EPSILON.to_f64() * whole;
+        let residual = small.rotate(j);
+        columns += 1;
+        ending = monitor.step(if norm.is_finite() { residual } else { f64::NAN });
+        if complete && ending.is_none() {
+            ending = Some(Ending::Breakdown);
+        }
+        scale(w, 1.0 / norm);
+    }
+    if ending == Some(Ending::NotFinite) {
+        columns -= 1;
+    }
+    let regular = small.solve(columns);
+    let y = &small.g[..columns];
+    if flexible {
+        run.reducer.combine(x, changed, y);
+    } else {
+        r.fill(T::ZERO);
+        run.reducer.combine(r, basis, y);
+        run.precondition(r, z, stack)?;
+        let z = &*z;
+        each_piece(n, RowsOf(x, PIECE), &|rows, x| x.0.iter_mut().zip(&z[rows]).for_each(|(x, z)| *x += *z));
+    }
+    Ok(match ending {
+        Some(ending) => ending,
+        None if regular => Ending::Converged,
+        None => Ending::Breakdown,
+    })
+}
+
+/// w ← c·w.
+fn scale<T: Scalar>(w: &mut [T], c: f64) {
+    let c: T = narrow(Complex64::from(c));
+    each_piece(w.len(), RowsOf(w, PIECE), &|_, w| w.0.iter_mut().for_each(|w| *w = *w * c));
+}

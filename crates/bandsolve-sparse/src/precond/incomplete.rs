@@ -1,0 +1,175 @@
+//! B·M⁻¹ with a tridiagonal M, as sparse as B: what MOS-a goes on with.
+
+use crate::csr::Csr;
+use crate::forest::Forest;
+use crate::rows::make_rows;
+use bandsolve::{Error, RealScalar, Result, Scalar, Tridiagonal};
+
+/// What is so small beside the largest element of a row cannot change one of them.
+const NOTHING: f64 = 1e-18;
+
+/// M = L·U in the order of the paths, without exchanges.
+struct PathFactors<T> {
+    /// Pivots of U.
+    d: Vec<T>,
+    /// U's entry to the right of the pivot.
+    u: Vec<T>,
+    /// L's entry in the row below.
+    l: Vec<T>,
+    /// The place at which the path begins, and that behind its end.
+    paths: Vec<[u32; 2]>,
+    /// By how much elements may grow at most, from here to the end of the path in U⁻¹, and to its beginning in L⁻¹.
+    growth: Vec<[f64; 2]>,
+}
+
+impl<T: Scalar> PathFactors<T> {
+    fn new(forest: &Forest, tridiagonal: &Tridiagonal<'_, T>) -> Result<Self> {
+        let [sub, diag, sup] = tridiagonal.arrays();
+        let n = diag.len();
+        let (mut d, mut l) = (diag.to_vec(), vec![T::ZERO; n]);
+        for k in 0..n {
+            if d[k] == T::ZERO || !Scalar::is_finite(d[k]) {
+                return Err(Error::Singular { row: forest.order_of_vertices()[k] as usize });
+            }
+            if k + 1 < n {
+                l[k] = sub[k + 1] / d[k];
+                d[k + 1] = d[k + 1] - l[k] * sup[k];
+            }
+        }
+        let mut paths = Vec::with_capacity(n);
+        for length in forest.lengths() {
+            let start = paths.len() as u32;
+            paths.resize(paths.len() + length, [start, start + length as u32]);
+        }
+        let modulus = |v: T| Scalar::abs(v).to_f64();
+        let mut growth = vec![[1.0; 2]; n];
+        for k in (0..n.saturating_sub(1)).rev() {
+            growth[k][0] = f64::max(1.0, modulus(sup[k]) / modulus(d[k + 1]) * growth[k + 1][0]);
+        }
+        for k in 1..n {
+            growth[k][1] = f64::max(1.0, modulus(l[k - 1]) * growth[k - 1][1]);
+        }
+        Ok(Self { d, u: sup.to_vec(), l, paths, growth })
+    }
+}
+
+/// The largest elements of a row; of equal ones those of the lower columns.
+struct Largest<T> {
+    own: Vec<(f64, u32, T)>,
+    most: usize,
+}
+
+impl<T: Scalar> Largest<T> {
+    /// What is smaller is not among them.
+    fn least(&self) -> f64 {
+        if self.own.len() < self.most { 0.0 } else { self.own.last().map_or(f64::INFINITY, |last| last.0) }
+    }
+
+    fn add(&mut self, column: u32, value: T) {
+        let modulus = Scalar::abs(value).to_f64();
+        if modulus == 0.0 || modulus < self.least() || self.most == 0 {
+            return;
+        }
+        let before = |other: &(f64, u32, T)| other.0 > modulus || (other.0 == modulus && other.1 < column);
+        let place = self.own.iter().rposition(before).map_or(0, |last| last + 1);
+        if place == self.most {
+            return;
+        }
+        self.own.truncate(self.most - 1);
+        self.own.insert(place, (modulus, column, value));
+    }
+}
+
+/// The rows of B·M⁻¹, of which the diagonal and the `kept[i]` largest others stay. M is the tridiagonal matrix of a forest.
+///
+/// A row of B is followed along the paths that it touches as far as its elements can still be among the largest.
+///
+/// # Errors
+/// [`Error::Singular`] if a pivot of M is 0.
+pub(super) fn incomplete_product<T: Scalar>(
+    b: &Csr<'_, T, u32>,
+    forest: &Forest,
+    tridiagonal: &Tridiagonal<'_, T>,
+    kept: &[u32],
+) -> Result<Csr<'static, T, u32>> {
+    let factors = PathFactors::new(forest, tridiagonal)?;
+    let (order, places) = (forest.order_of_vertices(), forest.places());
+    Ok(make_rows((b.rows(), b.columns()), &|rows, made| {
+        let (mut sources, mut y): (Vec<(u32, T)>, Vec<T>) = (Vec::new(), Vec::new());
+        for i in rows {
+            let mut largest = Largest { own: Vec::new(), most: kept[i] as usize };
+            let mut diagonal = T::ZERO;
+            sources.clear();
+            sources.extend(b.row(i).map(|(j, value)| (places[j], value)));
+            sources.sort_unstable_by_key(|(place, _)| *place);
+            for sources in sources.chunk_by(|a, b| factors.paths[a.0 as usize] == factors.paths[b.0 as usize]) {
+                along_path(&factors, sources, &mut y, &mut |place, value| {
+                    let column = order[place];
+                    if column as usize == i {
+                        diagonal = value;
+                    } else {
+                        largest.add(column, value);
+                    }
+                    largest.least()
+                });
+            }
+            let first = made.columns.len();
+            let mut row: Vec<(u32, T)> = largest.own.iter().map(|(_, column, value)| (*column, *value)).collect();
+            row.push((i as u32, diagonal));
+            row.sort_unstable_by_key(|(column, _)| *column);
+            made.columns.extend(row.iter().map(|(column, _)| *column));
+            made.values.extend(row.iter().map(|(_, value)| *value));
+            made.lengths.push((made.columns.len() - first) as u32);
+        }
+    }))
+}
+
+/// The elements of yᵀ·M⁻¹ on one path, where y has these elements at these places: `take(place, value)` is called with each that may
+/// count, and says below what modulus those count no more that are still to come.
+fn along_path<T: Scalar>(
+    factors: &PathFactors<T>,
+    sources: &[(u32, T)],
+    y: &mut Vec<T>,
+    take: &mut impl FnMut(usize, T) -> f64,
+) {
+    let PathFactors { d, u, l, paths, growth } = factors;
+    let (first, last) = (sources[0].0 as usize, sources[sources.len() - 1].0 as usize);
+    let [start, end] = paths[first].map(|place| place as usize);
+    let modulus = |v: T| Scalar::abs(v).to_f64();
+    // yᵀ·U⁻¹, to the right.
+    y.clear();
+    let (mut largest, mut sources) = (0.0, sources.iter().peekable());
+    for k in first..end {
+        let mut value = T::ZERO;
+        while let Some((_, own)) = sources.next_if(|(place, _)| *place as usize == k) {
+            value += *own;
+        }
+        if let Some(before) = y.last() {
+            value = value - *before * u[k - 1];
+        }
+        value = value / d[k];
+        y.push(value);
+        largest = f64::max(largest, modulus(value));
+        if k > last && modulus(value) * growth[k][0] <= NOTHING * largest {
+            break;
+        }
+    }
+    // The same times L⁻¹, to the left.
+    let mut least = 0.0;
+    let mut right = T::ZERO;
+    for k in (first..first + y.len()).rev() {
+        if k + 1 < first + y.len() {
+            y[k - first] = y[k - first] - right * l[k];
+        }
+        right = y[k - first];
+        least = take(k, right);
+    }
+    for k in (start..first).rev() {
+        right = -(right * l[k]);
+        // A NaN is followed to the end.
+        if modulus(right) * growth[k][1] < f64::max(least, NOTHING * largest) {
+            break;
+        }
+        least = take(k, right);
+    }
+}

@@ -1,0 +1,290 @@
+//! Preconditioners: operators M⁻¹ that are near A⁻¹ and cheap.
+
+mod alternating;
+mod amg;
+mod diagonal;
+mod ilu;
+mod incomplete;
+mod lines;
+mod products;
+mod splitting;
+
+pub use alternating::{AlternatingInner, AlternatingOuter};
+pub use amg::{LineMultigrid, MultigridOptions};
+pub use diagonal::{DiagonalInverse, DiagonalRule};
+pub use ilu::{IncompleteInverse, IncompleteLu};
+pub use lines::ForestSolver;
+pub use products::ForestProduct;
+pub use splitting::comparable_graph;
+
+use crate::csr::Csr;
+use crate::factor::GraphFactorOptions;
+use crate::forest::Forest;
+use bandsolve::dyn_stack::{PodStack, StackReq};
+use bandsolve::matrix::Index;
+use bandsolve::{Error, LinearOperator, Op, Result, Scalar};
+use bandsolve_kernel::arithmetic::Standard;
+use core::fmt::{self, Debug, Display, Formatter};
+use core::str::FromStr;
+
+/// A preconditioner by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PreconditionerKind {
+    /// None.
+    Identity,
+    /// The inverse of a diagonal.
+    Diagonal(DiagonalRule),
+    /// The tridiagonal part of the matrix, in its own order.
+    Tridiagonal,
+    /// The tridiagonal system of one forest (AlgTriScal).
+    Forest,
+    /// The systems of m forests, one after the other, with residuals between (ALT-i).
+    AltInner(usize),
+    /// The system of another of m forests in every step (ALT-o).
+    AltOuter(usize),
+    /// A product of the systems of m forests that share no couplings (MOS-d).
+    ProductDiagonal(usize),
+    /// The same, each of what the one before has left (MOS-a).
+    ProductAdaptive {
+        /// m.
+        forests: usize,
+        /// In the form that a scaling of rows leaves alone.
+        scaled: bool,
+    },
+    /// Incomplete LU on the places of A.
+    Ilu0,
+    /// ILU(0) whose triangles are solved by incomplete inverses, with so many sweeps.
+    IluIsai(usize),
+    /// The lines of a grid, along its rows and then along its columns (ADI).
+    Grid {
+        /// Unknowns of a row.
+        columns: usize,
+        /// Rows of the grid.
+        rows: usize,
+    },
+    /// Multigrid by aggregates, with the systems of so many forests as smoother of each level.
+    AmgLines(usize),
+}
+
+/// Names of kinds that take no number, with their kinds.
+const PLAIN: [(&str, PreconditionerKind); 8] = [
+    ("none", PreconditionerKind::Identity),
+    ("jacobi", PreconditionerKind::Diagonal(DiagonalRule::Jacobi)),
+    ("diagp1", PreconditionerKind::Diagonal(DiagonalRule::P1)),
+    ("diagp2", PreconditionerKind::Diagonal(DiagonalRule::P2)),
+    ("l1", PreconditionerKind::Diagonal(DiagonalRule::L1)),
+    ("tridiagonal", PreconditionerKind::Tridiagonal),
+    ("forest", PreconditionerKind::Forest),
+    ("ilu0", PreconditionerKind::Ilu0),
+];
+
+/// What may be typed.
+pub const PRECONDITIONERS: &str = "none, jacobi, diagp1, diagp2, l1, tridiagonal, forest, alt-i:M, alt-o:M, mos-d:M, mos-a:M, \
+                                   mos-a:M:scaled, ilu0, ilu-isai:S, adi:NXxNY, amg-lines:M";
+
+impl Display for PreconditionerKind {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::AltInner(m) => write!(f, "alt-i:{m}"),
+            Self::AltOuter(m) => write!(f, "alt-o:{m}"),
+            Self::ProductDiagonal(m) => write!(f, "mos-d:{m}"),
+            Self::ProductAdaptive { forests, scaled } => {
+                write!(f, "mos-a:{forests}{}", if *scaled { ":scaled" } else { "" })
+            }
+            Self::IluIsai(sweeps) => write!(f, "ilu-isai:{sweeps}"),
+            Self::Grid { columns, rows } => write!(f, "adi:{columns}x{rows}"),
+            Self::AmgLines(m) => write!(f, "amg-lines:{m}"),
+            plain => f.write_str(PLAIN.iter().find(|(_, kind)| kind == plain).map_or("", |(name, _)| name)),
+        }
+    }
+}
+
+impl FromStr for PreconditionerKind {
+    type Err = String;
+
+    /// One of [`PRECONDITIONERS`].
+    fn from_str(text: &str) -> Result<Self, String> {
+        if let Some((_, kind)) = PLAIN.iter().find(|(name, _)| *name == text) {
+            return Ok(*kind);
+        }
+        let (name, number) = text.split_once(':').unwrap_or((text, ""));
+        let count = |number: &str, least: usize| match number.parse() {
+            Ok(count) if (least..=64).contains(&count) => Ok(count),
+            _ => Err(format!("`{text}`: a whole number from {least} to 64 stands behind the colon")),
+        };
+        match name {
+            "alt-i" => count(number, 1).map(Self::AltInner),
+            "alt-o" => count(number, 1).map(Self::AltOuter),
+            "mos-d" => count(number, 1).map(Self::ProductDiagonal),
+            "mos-a" => {
+                let (number, scaled) = number.strip_suffix(":scaled").map_or((number, false), |number| (number, true));
+                Ok(Self::ProductAdaptive { forests: count(number, 1)?, scaled })
+            }
+            "amg-lines" if number.is_empty() => Ok(Self::AmgLines(2)),
+            "amg-lines" => count(number, 1).map(Self::AmgLines),
+            "ilu-isai" => count(number, 0).map(Self::IluIsai),
+            "adi" => match number.split_once('x').map(|(columns, rows)| (columns.parse(), rows.parse())) {
+                Some((Ok(columns), Ok(rows))) => Ok(Self::Grid { columns, rows }),
+                _ => Err(format!(
+                    "`{text}`: unknowns of a row and number of rows stand behind the colon, as in adi:100x50"
+                )),
+            },
+            _ => Err(format!("no preconditioner `{text}`; there are: {PRECONDITIONERS}")),
+        }
+    }
+}
+
+/// How preconditioners with forests are made.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct PreconditionerOptions {
+    /// ω: by how much the weights of a forest are multiplied before the next is looked for, where forests may share couplings (ALT-i
+    /// and ALT-o). Default: 0.01.
+    pub omega: f64,
+    /// How factors of graphs are found; forest l has the seed + l.
+    pub factors: GraphFactorOptions,
+}
+
+impl Default for PreconditionerOptions {
+    fn default() -> Self {
+        Self { omega: 0.01, factors: GraphFactorOptions::default() }
+    }
+}
+
+/// A preconditioner of a matrix.
+///
+/// # Example
+/// ```
+/// use bandsolve_sparse::{Csr, KrylovMethod, KrylovSolver, Preconditioner, PreconditionerOptions};
+/// let n = 100;
+/// let row = |i: usize| [(i, i, 2.1), (i, (i + 1) % n, -1.0), (i, (i + n - 1) % n, -1.0)];
+/// let a = Csr::<f64>::from_triplets(n, n, &(0..n).flat_map(row).collect::<Vec<_>>())?;
+/// let m = Preconditioner::new(&a, "alt-i:2".parse().expect("a name"), &PreconditionerOptions::default())?;
+/// let mut x = vec![0.0; n];
+/// let report = KrylovSolver::new(KrylovMethod::Gmres { restart: 20 }).solve(&a, Some(&m), &vec![1.0; n], &mut x)?;
+/// assert!(report.converged() && report.iterations < 5);
+/// # Ok::<(), bandsolve::Error>(())
+/// ```
+pub struct Preconditioner<'a, T: Scalar> {
+    kind: PreconditionerKind,
+    operator: Box<dyn LinearOperator<T> + Send + 'a>,
+}
+
+impl<T: Scalar> Debug for Preconditioner<'_, T> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Preconditioner").field("kind", &self.kind).finish_non_exhaustive()
+    }
+}
+
+impl<'a, T: Scalar> Preconditioner<'a, T> {
+    /// Makes a preconditioner of a square matrix.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] if the matrix is not square, or a grid is not of its size; [`Error::Singular`] if what is to be inverted is
+    /// singular, with the first row of it, [`Error::NotFinite`] if it holds NaN or an infinity.
+    pub fn new<I: Index>(
+        a: &'a Csr<'a, T, I>,
+        kind: PreconditionerKind,
+        options: &PreconditionerOptions,
+    ) -> Result<Self> {
+        let _mode = Standard::enter();
+        let n = a.rows();
+        if a.columns() != n {
+            return Err(Error::Shape { what: "columns of a square matrix", expected: n, got: a.columns() });
+        }
+        let forests =
+            |count: usize, omega: f64| splitting::forests(comparable_graph(a)?, count, omega, &options.factors);
+        let solvers = |forests: Vec<Forest>| {
+            forests.into_iter().map(|forest| ForestSolver::new(a, forest)).collect::<Result<Vec<_>>>()
+        };
+        let operator: Box<dyn LinearOperator<T> + Send + 'a> = match kind {
+            PreconditionerKind::Identity => Box::new(Identity(n)),
+            PreconditionerKind::Diagonal(rule) => Box::new(DiagonalInverse::new(a, rule)?),
+            PreconditionerKind::Tridiagonal => Box::new(ForestSolver::new(a, Forest::in_order(n))?),
+            PreconditionerKind::Forest => {
+                let forest = forests(1, 0.0)?.swap_remove(0);
+                Box::new(ForestSolver::new(a, forest)?)
+            }
+            PreconditionerKind::AltInner(m) => Box::new(AlternatingInner::new(a, solvers(forests(m, options.omega)?)?)),
+            PreconditionerKind::AltOuter(m) => Box::new(AlternatingOuter::new(solvers(forests(m, options.omega)?)?)),
+            PreconditionerKind::ProductDiagonal(m) => Box::new(ForestProduct::diagonal(a, forests(m, 0.0)?)?),
+            PreconditionerKind::ProductAdaptive { forests, scaled } => {
+                Box::new(ForestProduct::adaptive(a, forests, scaled, &options.factors)?)
+            }
+            PreconditionerKind::Ilu0 => Box::new(IncompleteLu::new(a)?),
+            PreconditionerKind::IluIsai(sweeps) => Box::new(IncompleteInverse::new(a, sweeps)?),
+            PreconditionerKind::AmgLines(forests) => {
+                let multigrid = MultigridOptions {
+                    forests,
+                    omega: options.omega,
+                    factors: options.factors,
+                    ..MultigridOptions::default()
+                };
+                Box::new(LineMultigrid::new(a, &multigrid)?)
+            }
+            PreconditionerKind::Grid { columns, rows } => {
+                if columns.checked_mul(rows) != Some(n) {
+                    let got = columns.saturating_mul(rows);
+                    return Err(Error::Shape { what: "unknowns of the grid", expected: n, got });
+                }
+                let lines = [true, false].map(|along_rows| Forest::grid_lines(columns, rows, along_rows));
+                Box::new(AlternatingInner::new(a, solvers(lines.into())?))
+            }
+        };
+        Ok(Self { kind, operator })
+    }
+
+    /// What it is.
+    pub fn kind(&self) -> PreconditionerKind {
+        self.kind
+    }
+}
+
+impl<T: Scalar> LinearOperator<T> for Preconditioner<'_, T> {
+    fn rows(&self) -> usize {
+        self.operator.rows()
+    }
+
+    fn columns(&self) -> usize {
+        self.operator.columns()
+    }
+
+    fn apply_scratch(&self) -> StackReq {
+        self.operator.apply_scratch()
+    }
+
+    fn apply(&self, x: &[T], y: &mut [T], stack: &mut PodStack) -> Result<()> {
+        self.operator.apply(x, y, stack)
+    }
+
+    fn apply_op(&self, op: Op, x: &[T], y: &mut [T], stack: &mut PodStack) -> Result<()> {
+        self.operator.apply_op(op, x, y, stack)
+    }
+
+    fn changes(&self) -> bool {
+        self.operator.changes()
+    }
+
+    fn apply_step(&self, step: usize, x: &[T], y: &mut [T], stack: &mut PodStack) -> Result<()> {
+        self.operator.apply_step(step, x, y, stack)
+    }
+}
+
+/// z = r.
+struct Identity(usize);
+
+impl<T: Scalar> LinearOperator<T> for Identity {
+    fn rows(&self) -> usize {
+        self.0
+    }
+
+    fn columns(&self) -> usize {
+        self.0
+    }
+
+    fn apply(&self, x: &[T], y: &mut [T], _: &mut PodStack) -> Result<()> {
+        y.copy_from_slice(x);
+        Ok(())
+    }
+}

@@ -1,0 +1,165 @@
+//! Preconditioners and Krylov methods beside numbers of slow reference implementations.
+
+use bandsolve::dyn_stack::{PodBuffer, PodStack};
+use bandsolve::{Error, LinearOperator};
+use bandsolve_sparse::{
+    Csr, ForestProduct, GraphFactorOptions, KrylovMethod, KrylovSolver, MODEL_PROBLEMS, Preconditioner,
+    PreconditionerOptions,
+};
+use serde_json::Value;
+
+type Matrix = Csr<'static, f64, u32>;
+
+fn golden(file: &str) -> Option<Value> {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/golden").join(file);
+    let Ok(text) = std::fs::read_to_string(&path) else {
+        bandsolve_testkit::skipped("no ../shared/golden beside the checkout: preconditioners and iterations");
+        return None;
+    };
+    Some(serde_json::from_str(&text).expect("JSON"))
+}
+
+fn model(name: &str, n: usize) -> Matrix {
+    let problem = MODEL_PROBLEMS.iter().find(|problem| problem.name == name.to_lowercase());
+    (problem.expect("a model problem").make)(n)
+}
+
+fn numbers(value: &Value) -> Vec<f64> {
+    serde_json::from_value(value.clone()).unwrap_or_else(|_| panic!("numbers: {value}"))
+}
+
+fn preconditioner<'a>(a: &'a Matrix, name: &str) -> Preconditioner<'a, f64> {
+    Preconditioner::new(a, name.parse().unwrap(), &PreconditionerOptions::default()).unwrap()
+}
+
+fn apply(m: &dyn LinearOperator<f64>, r: &[f64]) -> Vec<f64> {
+    // What is in the scratch must not matter.
+    let mut memory = PodBuffer::new(m.apply_scratch());
+    memory.fill(0xff);
+    let mut z = vec![f64::NAN; r.len()];
+    m.apply(r, &mut z, PodStack::new(&mut memory)).unwrap();
+    z
+}
+
+/// The numbers of a linear congruential generator from 1 on, as the file has them.
+fn lcg(n: usize) -> Vec<f64> {
+    let next = |x: &mut u64| {
+        *x = (1_103_515_245 * *x + 12_345) % (1 << 31);
+        Some(2.0 * *x as f64 / (1_u64 << 31) as f64 - 1.0)
+    };
+    let mut state = 1;
+    std::iter::from_fn(|| next(&mut state)).take(n).collect()
+}
+
+#[test]
+fn applied_they_give_the_golden_vectors() {
+    let Some(cases) = golden("preconditioner_small.json") else { return };
+    for case in cases.as_array().expect("a list") {
+        let name = case["matrix"].as_str().expect("a name");
+        let n = case["n"].as_u64().expect("a size") as usize;
+        // Not the stencil of the file: numbers that are read from it may be off by a rounding, and ties are decided by less.
+        let a = model(name, n);
+        let r = lcg(n * n);
+        let mut seen = 0;
+        for (key, expected) in case.as_object().expect("a case") {
+            let scaled = if key.ends_with('*') { ":scaled" } else { "" };
+            let plain = key.trim_end_matches('*');
+            let (of, m) = plain.split_at(plain.len().saturating_sub(1));
+            let kind = match of {
+                "ALTi" => format!("alt-i:{m}"),
+                "MOSd" => format!("mos-d:{m}"),
+                "MOSa" => format!("mos-a:{m}{scaled}"),
+                "ISAI" => format!("ilu-isai:{m}"),
+                "ILU" => "ilu0".into(),
+                _ => continue,
+            };
+            let z = apply(&preconditioner(&a, &kind), &r);
+            let expected = numbers(expected);
+            let largest = expected.iter().fold(0.0, |largest, v| f64::max(largest, v.abs()));
+            for (i, (got, expected)) in z.iter().zip(&expected).enumerate() {
+                assert!((got - expected).abs() <= 1e-12 * largest, "{name} {kind} row {i}: {got} {expected}");
+            }
+            seen += 1;
+        }
+        for m in 1..=4 {
+            let Some(expected) = case.get(format!("MOSa{m}_T")) else { continue };
+            let product = ForestProduct::adaptive(&a, m, false, &GraphFactorOptions::default()).unwrap();
+            for (got, expected) in product.inverse_diagonal().iter().zip(numbers(expected)) {
+                assert!((1.0 / got - expected).abs() <= 1e-12, "{name} T {m}: {got} {expected}");
+            }
+        }
+        for (kind, key) in [("diagp1", "diagp1"), ("diagp2", "diagp2")] {
+            let z = apply(&preconditioner(&a, kind), &r);
+            for ((got, d), r) in z.iter().zip(numbers(&case[key])).zip(&r) {
+                assert!((got * d - r).abs() <= 1e-15, "{name} {kind}");
+            }
+        }
+        assert!(seen >= 10, "{name}: {seen} vectors");
+    }
+}
+
+/// sin(2π·8·i/N), and A times it.
+fn wave(a: &Matrix) -> (Vec<f64>, Vec<f64>) {
+    let n = a.rows();
+    let x: Vec<f64> = (0..n).map(|i| (std::f64::consts::TAU * 8.0 * i as f64 / n as f64).sin()).collect();
+    let rhs = apply(a, &x);
+    (x, rhs)
+}
+
+#[test]
+fn iterations_are_the_golden_ones() {
+    let Some(file) = golden("gmres20_200.json") else { return };
+    for (name, cases) in file.as_object().expect("problems") {
+        let a = model(name, 200);
+        let (_, rhs) = wave(&a);
+        for (key, expected) in cases.as_object().expect("cases") {
+            let kind = match key.as_str() {
+                "diagp0=Jacobi" => "jacobi".into(),
+                "tri(orig)" => "tridiagonal".into(),
+                "geomADI m=2" => "adi:200x200".into(),
+                "ILU(0)" => "ilu0".into(),
+                "bnorm" | "coverage_MOSd" => continue,
+                other => {
+                    let kind =
+                        other.to_lowercase().replace(" m=", ":").replace("ilu-isai(", "ilu-isai:").replace(')', "");
+                    if kind.contains('*') { format!("{}:scaled", kind.replace('*', "")) } else { kind }
+                }
+            };
+            // One preconditioner of each kind, and those that matter.
+            if ["diagp1", "diagp2", "alt-i:1", "alt-i:3", "alt-o:3", "mos-d:1", "mos-d:3", "mos-a:1"]
+                .contains(&kind.as_str())
+            {
+                continue;
+            }
+            let m = preconditioner(&a, &kind);
+            let mut methods = vec![(KrylovMethod::Gmres { restart: 20 }, &expected["it"])];
+            if let Some(iterations) = expected.get("bicgstab") {
+                methods.push((KrylovMethod::Bicgstab, iterations));
+            }
+            for (method, iterations) in methods {
+                let iterations = iterations.as_u64().expect("iterations") as f64;
+                let mut x = vec![0.0; rhs.len()];
+                let report = KrylovSolver::new(method).solve(&a, Some(&m), &rhs, &mut x).unwrap();
+                let ratio = report.iterations as f64 / iterations;
+                println!("{name} {kind} {method}: {} iterations, {iterations} expected", report.iterations);
+                assert!(report.converged() && report.relative_residual() <= 1e-6, "{name} {kind} {method}: {report:?}");
+                // Rounding moves the iterations of BiCGStab, and those of GMRES hardly.
+                let allowed = if method == KrylovMethod::Bicgstab { 0.2 } else { 0.02 };
+                assert!((ratio - 1.0).abs() <= allowed, "{name} {kind} {method}: {} {iterations}", report.iterations);
+            }
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_made_is_an_error() {
+    let a = Csr::<f64, u32>::from_triplets(3, 3, &[(0, 0, 1.0), (1, 0, 1.0), (1, 2, 1.0), (2, 2, 1.0)]).unwrap();
+    for kind in ["jacobi", "ilu0"] {
+        let made = Preconditioner::new(&a, kind.parse().unwrap(), &PreconditionerOptions::default());
+        assert!(matches!(made, Err(Error::Singular { .. })), "{kind}");
+    }
+    for (kind, what) in [("adi:2x2", "unknowns of the grid")] {
+        let made = Preconditioner::new(&a, kind.parse().unwrap(), &PreconditionerOptions::default());
+        assert!(matches!(made, Err(Error::Shape { what: found, .. }) if found == what), "{kind}");
+    }
+}

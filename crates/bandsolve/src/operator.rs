@@ -1,0 +1,140 @@
+//! What can be applied to a vector: matrices, inverses by factors, functions. What iterative solvers need of a system, and no more.
+
+use crate::contract::{Factor, Op};
+use crate::error::{Error, Result, check_len};
+use bandsolve_kernel::Scalar;
+use dyn_stack::{PodStack, StackReq};
+
+/// A linear operator y = A·x that is known by its products.
+///
+/// [`apply`](Self::apply) must not depend on what was applied before. An operator that [`changes`](Self::changes) has a number of
+/// steps, and says by [`apply_step`](Self::apply_step) what each of them applies.
+///
+/// # Example
+/// The second difference, with nothing stored:
+/// ```
+/// use bandsolve::{Error, LinearOperator, dyn_stack::PodStack};
+/// struct SecondDifference(usize);
+/// impl LinearOperator<f64> for SecondDifference {
+///     fn rows(&self) -> usize {
+///         self.0
+///     }
+///     fn columns(&self) -> usize {
+///         self.0
+///     }
+///     fn apply(&self, x: &[f64], y: &mut [f64], _: &mut PodStack) -> Result<(), Error> {
+///         let at = |i: usize| x.get(i).copied().unwrap_or(0.0);
+///         (0..x.len()).for_each(|i| y[i] = 2.0 * x[i] - at(i.wrapping_sub(1)) - at(i + 1));
+///         Ok(())
+///     }
+/// }
+/// let mut y = [0.0; 3];
+/// SecondDifference(3).apply(&[1.0, 2.0, 4.0], &mut y, PodStack::new(&mut []))?;
+/// assert_eq!(y, [0.0, -1.0, 6.0]);
+/// # Ok::<(), Error>(())
+/// ```
+pub trait LinearOperator<T: Scalar>: Sync {
+    /// Number of rows: the length of y.
+    fn rows(&self) -> usize;
+
+    /// Number of columns: the length of x.
+    fn columns(&self) -> usize;
+
+    /// Scratch that the other functions need.
+    fn apply_scratch(&self) -> StackReq {
+        StackReq::EMPTY
+    }
+
+    /// y = A·x, for one vector.
+    ///
+    /// # Errors
+    /// Whatever keeps A·x from being formed. Lengths are the caller's promise; implementations may panic where they are wrong.
+    fn apply(&self, x: &[T], y: &mut [T], stack: &mut PodStack) -> Result<()>;
+
+    /// y = Aᵀ·x or Aᴴ·x; y = A·x for [`Op::Plain`].
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] where only A·x is known.
+    fn apply_op(&self, op: Op, x: &[T], y: &mut [T], stack: &mut PodStack) -> Result<()> {
+        match op {
+            Op::Plain => self.apply(x, y, stack),
+            _ => Err(Error::Unsupported { method: "apply", what: "transposes of this operator" }),
+        }
+    }
+
+    /// r = rhs − A·x.
+    ///
+    /// # Errors
+    /// As [`apply`](Self::apply).
+    fn residual(&self, x: &[T], rhs: &[T], r: &mut [T], stack: &mut PodStack) -> Result<()> {
+        self.apply(x, r, stack)?;
+        r.iter_mut().zip(rhs).for_each(|(r, rhs)| *r = *rhs - *r);
+        Ok(())
+    }
+
+    /// Whether [`apply_step`](Self::apply_step) depends on the step.
+    fn changes(&self) -> bool {
+        false
+    }
+
+    /// y = A·x with the operator of this step, counted from 0.
+    ///
+    /// # Errors
+    /// As [`apply`](Self::apply).
+    fn apply_step(&self, _step: usize, x: &[T], y: &mut [T], stack: &mut PodStack) -> Result<()> {
+        self.apply(x, y, stack)
+    }
+}
+
+/// A⁻¹ by factors of A: an operator that solves.
+///
+/// # Example
+/// ```
+/// use bandsolve::prelude::*;
+/// use bandsolve::{LinearOperator, Inverse, dyn_stack::{PodBuffer, PodStack}};
+/// let a = Tridiagonal::new(&[0.0, -1.0], &[2.0, 2.0], &[-1.0, 0.0])?;
+/// let inverse = Inverse(Plan::new(a.shape()).factor(&a)?);
+/// let (mut y, mut memory) = ([0.0; 2], PodBuffer::new(LinearOperator::<f64>::apply_scratch(&inverse)));
+/// inverse.apply(&[1.0, 1.0], &mut y, PodStack::new(&mut memory))?;
+/// assert_eq!(y, [1.0, 1.0]);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct Inverse<F>(pub F);
+
+impl<T: Scalar, F: Factor<T>> LinearOperator<T> for Inverse<F> {
+    fn rows(&self) -> usize {
+        self.0.shape().rows()
+    }
+
+    fn columns(&self) -> usize {
+        self.0.shape().rows()
+    }
+
+    fn apply_scratch(&self) -> StackReq {
+        self.0.solve_scratch(1)
+    }
+
+    fn apply(&self, x: &[T], y: &mut [T], stack: &mut PodStack) -> Result<()> {
+        self.apply_op(Op::Plain, x, y, stack)
+    }
+
+    fn apply_op(&self, op: Op, x: &[T], y: &mut [T], stack: &mut PodStack) -> Result<()> {
+        check_len("x", self.0.shape().rows(), x.len())?;
+        self.0.solve_into_with(op, x, y, stack).map(|_| ())
+    }
+}
+
+/// Processes of which each holds a part of every vector. Sums over a whole vector are sums over all of them.
+pub trait Communicator: Sync {
+    /// Adds up what all processes hold; all get the same bits.
+    fn sum(&self, values: &mut [f64]);
+}
+
+/// One process, which holds all of every vector.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Alone;
+
+impl Communicator for Alone {
+    fn sum(&self, _: &mut [f64]) {}
+}

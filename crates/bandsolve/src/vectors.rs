@@ -1,0 +1,254 @@
+//! Long vectors: sums over them in a fixed order, and orthonormal bases of them. What Krylov methods are written with.
+//!
+//! Vectors are cut into pieces of a fixed length, which threads share. Every piece gives partial sums in double precision, and those
+//! are added up in the order of the pieces: the same bits for any number of threads.
+
+use crate::operator::Communicator;
+use bandsolve_kernel::spread::{RowsOf, Split, each_chunk};
+use bandsolve_kernel::{Complex64, RealScalar, Scalar};
+use core::ops::Range;
+use dyn_stack::{PodStack, StackReq};
+
+/// Elements of a piece: of a basis of twenty vectors, a piece stays in the second-level cache.
+pub const PIECE: usize = 1 << 10;
+
+/// Pieces that are worth a thread.
+const LEAST: usize = 8;
+
+const ZERO: Complex64 = Complex64::new(0.0, 0.0);
+
+/// What sums are formed with.
+pub struct Reducer<'s> {
+    communicator: &'s dyn Communicator,
+    n: usize,
+    partial: &'s mut [Complex64],
+}
+
+impl<'s> Reducer<'s> {
+    /// Scratch for vectors of length n, and at most so many sums at a time.
+    pub fn scratch(n: usize, sums: usize) -> StackReq {
+        StackReq::new::<Complex64>(n.div_ceil(PIECE).saturating_mul(sums))
+    }
+
+    /// For vectors of length n on this process, and at most so many sums at a time; and the rest of the stack.
+    pub fn new(
+        communicator: &'s dyn Communicator,
+        n: usize,
+        sums: usize,
+        stack: &'s mut PodStack,
+    ) -> (Self, &'s mut PodStack) {
+        let (partial, stack) = stack.make_raw::<Complex64>(n.div_ceil(PIECE) * sums);
+        (Self { communicator, n, partial }, stack)
+    }
+
+    /// Calls `work` for every piece, with its rows, its part of `out` (with [`PIECE`] elements a row), and sums to be added to, which
+    /// are 0. Writes what they add up to over all pieces and processes.
+    pub fn sums<S: Split>(
+        &mut self,
+        out: S,
+        sums: &mut [Complex64],
+        work: &(impl Fn(Range<usize>, S, &mut [Complex64]) + Sync),
+    ) {
+        let (n, wide, pieces) = (self.n, sums.len(), self.n.div_ceil(PIECE));
+        let partial = &mut self.partial[..pieces * wide];
+        each_chunk((pieces, LEAST), (RowsOf(partial, wide), out), &|piece, (RowsOf(partial, _), out)| {
+            partial.fill(ZERO);
+            work(rows_of(piece, n), out, partial);
+        });
+        sums.fill(ZERO);
+        if wide > 0 {
+            for partial in self.partial[..pieces * wide].chunks_exact(wide) {
+                sums.iter_mut().zip(partial).for_each(|(sum, partial)| *sum += *partial);
+            }
+        }
+        self.communicator.sum(bytemuck::cast_slice_mut(sums));
+    }
+
+    /// aᴴ·b.
+    pub fn dot<T: Scalar>(&mut self, a: &[T], b: &[T]) -> Complex64 {
+        let mut sum = [ZERO];
+        self.sums((), &mut sum, &|rows, (), sum| sum[0] += dot(&a[rows.clone()], &b[rows]));
+        sum[0]
+    }
+
+    /// ‖a‖₂, free of overflow where the result is; NaN where an element is not finite.
+    pub fn norm<T: Scalar>(&mut self, a: &[T]) -> f64 {
+        let mut sum = [ZERO];
+        self.sums((), &mut sum, &|rows, (), sum| sum[0].re += norm_squared(&a[rows]));
+        self.root(sum[0].re, a)
+    }
+
+    /// ‖a‖₂, given the sum of squares, which is not used where it may have overflown or vanished.
+    pub fn root<T: Scalar>(&mut self, squared: f64, a: &[T]) -> f64 {
+        if (1e-200..1e200).contains(&squared) { squared.sqrt() } else { self.norm_of_extremes(a) }
+    }
+
+    /// ‖a‖₂ of elements whose squares may overflow or vanish. All processes get here, or none.
+    #[cold]
+    fn norm_of_extremes<T: Scalar>(&mut self, a: &[T]) -> f64 {
+        // The sum of moduli is within a factor n of the largest, and a sum is what can be formed over processes.
+        let mut sum = [ZERO];
+        self.sums((), &mut sum, &|rows, (), sum| {
+            sum[0].re += a[rows].iter().map(|a| Scalar::abs(*a).to_f64() * 1e-10).sum::<f64>();
+        });
+        let scale = sum[0].re;
+        if !scale.is_finite() {
+            return f64::NAN;
+        }
+        if scale == 0.0 {
+            return 0.0;
+        }
+        self.sums((), &mut sum, &|rows, (), sum| {
+            sum[0].re += a[rows].iter().map(|a| (Scalar::abs(*a).to_f64() / scale).powi(2)).sum::<f64>();
+        });
+        scale * sum[0].re.sqrt()
+    }
+
+    /// Makes w orthogonal to the first `h.len()` vectors of an orthonormal basis, by classical Gram–Schmidt, twice: h = Vᴴ·w,
+    /// w ← w − V·h. Returns ‖w‖₂. `again`: as long as h. Reads the basis three times.
+    pub fn orthogonalize<T: Scalar>(
+        &mut self,
+        basis: &[T],
+        w: &mut [T],
+        h: &mut [Complex64],
+        again: &mut [Complex64],
+    ) -> f64 {
+        let n = self.n;
+        let vector = |k: usize, rows: &Range<usize>| &basis[k * n..][rows.clone()];
+        let part = &*w;
+        self.sums((), h, &|rows, (), sums| {
+            sums.iter_mut().enumerate().for_each(|(k, sum)| *sum = dot(vector(k, &rows), &part[rows.clone()]));
+        });
+        let first = &*h;
+        self.sums(RowsOf(&mut *w, PIECE), again, &|rows, w, sums| {
+            first.iter().enumerate().for_each(|(k, h)| subtract(w.0, *h, vector(k, &rows)));
+            sums.iter_mut().enumerate().for_each(|(k, sum)| *sum = dot(vector(k, &rows), w.0));
+        });
+        let second = &*again;
+        let mut squared = [ZERO];
+        self.sums(RowsOf(&mut *w, PIECE), &mut squared, &|rows, w, sums| {
+            second.iter().enumerate().for_each(|(k, h)| subtract(w.0, *h, vector(k, &rows)));
+            sums[0].re += norm_squared(w.0);
+        });
+        h.iter_mut().zip(&*again).for_each(|(h, again)| *h += *again);
+        self.root(squared[0].re, w)
+    }
+
+    /// y ← y + V·c with the first `c.len()` vectors of a basis.
+    pub fn combine<T: Scalar>(&mut self, y: &mut [T], basis: &[T], c: &[Complex64]) {
+        let n = self.n;
+        each_piece(n, RowsOf(y, PIECE), &|rows, y| {
+            c.iter().enumerate().for_each(|(k, c)| subtract(y.0, -*c, &basis[k * n..][rows.clone()]));
+        });
+    }
+}
+
+/// The rows of a piece of n.
+fn rows_of(piece: usize, n: usize) -> Range<usize> {
+    piece * PIECE..((piece + 1) * PIECE).min(n)
+}
+
+/// Calls `work` for every piece of n rows, with its part of `out` (with [`PIECE`] elements a row), on all threads.
+pub fn each_piece<S: Split>(n: usize, out: S, work: &(impl Fn(Range<usize>, S) + Sync)) {
+    each_chunk((n.div_ceil(PIECE), LEAST), out, &|piece, out| work(rows_of(piece, n), out));
+}
+
+/// As a number of the type; the imaginary part of a real one is dropped.
+#[inline(always)]
+pub fn narrow<T: Scalar>(c: Complex64) -> T {
+    T::from_parts(T::Real::from_f64(c.re), T::Real::from_f64(c.im))
+}
+
+/// In double precision.
+#[inline(always)]
+pub fn widen<T: Scalar>(v: T) -> Complex64 {
+    Complex64::new(v.re().to_f64(), v.im().to_f64())
+}
+
+/// Sums that are formed side by side, so that a sum does not wait for the one before.
+const SIDE: usize = 8;
+
+/// aᴴ·b of a piece.
+pub fn dot<T: Scalar>(a: &[T], b: &[T]) -> Complex64 {
+    let (mut re, mut im) = ([0.0; SIDE], [0.0; SIDE]);
+    let mut add = |a: &[T], b: &[T]| {
+        for k in 0..a.len().min(b.len()) {
+            re[k] += a[k].re().to_f64() * b[k].re().to_f64();
+            if T::COMPLEX {
+                re[k] += a[k].im().to_f64() * b[k].im().to_f64();
+                im[k] += a[k].re().to_f64() * b[k].im().to_f64() - a[k].im().to_f64() * b[k].re().to_f64();
+            }
+        }
+    };
+    let (a_whole, b_whole) = (a.chunks_exact(SIDE), b.chunks_exact(SIDE));
+    let (a_rest, b_rest) = (a_whole.remainder(), b_whole.remainder());
+    for (a, b) in a_whole.zip(b_whole) {
+        let (a, b): (&[T; SIDE], &[T; SIDE]) = (a.try_into().expect("as long"), b.try_into().expect("as long"));
+        add(a, b);
+    }
+    add(a_rest, b_rest);
+    Complex64::new(re.iter().sum(), im.iter().sum())
+}
+
+/// ‖a‖₂² of a piece.
+pub fn norm_squared<T: Scalar>(a: &[T]) -> f64 {
+    dot(a, a).re
+}
+
+/// y ← y − c·v of a piece.
+pub fn subtract<T: Scalar>(y: &mut [T], c: Complex64, v: &[T]) {
+    let c: T = narrow(c);
+    y.iter_mut().zip(v).for_each(|(y, v)| *y = *y - c * *v);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::operator::Alone;
+    use dyn_stack::PodBuffer;
+
+    fn with_reducer<R>(n: usize, sums: usize, work: impl FnOnce(&mut Reducer<'_>) -> R) -> R {
+        let mut memory = PodBuffer::new(Reducer::scratch(n, sums));
+        work(&mut Reducer::new(&Alone, n, sums, PodStack::new(&mut memory)).0)
+    }
+
+    #[test]
+    fn norms_of_extremes() {
+        for (n, value) in [(0, 0.0), (1, 1e300), (3, -1e-300), (5000, 1e155), (2, 5e-324), (7, 1e308)] {
+            let norm = with_reducer(n, 1, |reducer| reducer.norm(&vec![value; n]));
+            let expected = value.abs() * (n as f64).sqrt();
+            assert!((norm - expected).abs() <= 1e-12 * expected, "{n} {value}: {norm}");
+        }
+        for bad in [f64::NAN, f64::INFINITY] {
+            assert!(with_reducer(3, 1, |reducer| reducer.norm(&[1.0, bad, 0.0])).is_nan());
+        }
+        assert!((with_reducer(2, 1, |reducer| reducer.norm(&[3e38_f32, 3e38])) - 3e38 * 2_f64.sqrt()).abs() < 1e32);
+    }
+
+    #[test]
+    fn orthogonal_to_the_basis() {
+        let n = 3 * PIECE + 5;
+        let value =
+            |i: usize, k: usize| Complex64::new((i * (k + 3)) as f64 % 7.0 - 3.0, (i * (k + 2)) as f64 % 5.0 - 2.0);
+        let mut basis: Vec<Complex64> = vec![];
+        let (mut h, mut again) = ([ZERO; 4], [ZERO; 4]);
+        with_reducer(n, 4, |reducer| {
+            for k in 0..4 {
+                let mut w: Vec<_> = (0..n).map(|i| value(i, k)).collect();
+                let kept = w.clone();
+                let norm = reducer.orthogonalize(&basis, &mut w, &mut h[..k], &mut again[..k]);
+                // w + V·h is what it was.
+                reducer.combine(&mut w, &basis, &h[..k]);
+                assert!(w.iter().zip(&kept).all(|(w, kept)| (w - kept).norm() < 1e-11));
+                reducer.orthogonalize(&basis, &mut w, &mut h[..k], &mut again[..k]);
+                basis.extend(w.iter().map(|w| w / norm));
+            }
+            for (a, va) in basis.chunks(n).enumerate() {
+                for (b, vb) in basis.chunks(n).enumerate() {
+                    let expected = if a == b { 1.0 } else { 0.0 };
+                    assert!((reducer.dot(va, vb) - expected).norm() < 1e-14, "{a} {b}");
+                }
+            }
+        });
+    }
+}
