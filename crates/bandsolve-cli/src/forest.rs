@@ -3,7 +3,7 @@
 use crate::args::ForestArgs;
 use crate::exit::Failure;
 use crate::iterate::csr;
-use crate::plot::{self, Picture, SERIES, Svg};
+use crate::plot::{self, Picture, RAMP, SERIES, Svg};
 use crate::{io, report};
 use bandsolve::{Complex64, Scalar};
 use bandsolve_sparse::{Forest, Graph, GraphFactor, GraphFactorOptions};
@@ -144,10 +144,11 @@ impl<'a> ForestView<'a> {
         svg.rect((MARGIN, TOP), (SIZE, SIZE), r#"class="frame""#);
         for (k, [other, own]) in weights.iter().enumerate().filter(|(_, [other, own])| other + own > 0.0) {
             let at = (MARGIN + (k % cells) as f64 * size, TOP + (k / cells) as f64 * size);
-            let colour = if own >= other { r#"class="s0""# } else { r#"class="empty""# };
+            let step = (own / (own + other) * (RAMP - 1) as f64).round();
+            let colour = &format!(r#"class="r{step}""#);
             svg.rect(at, (size.max(1.0), size.max(1.0)), colour);
         }
-        let words = "the matrix: couplings on paths, and others (grey)";
+        let words = "the matrix: the darker, the more of the weight is on paths";
         svg.text((MARGIN, TOP + SIZE + 20.0), "soft", words);
     }
 

@@ -26,15 +26,17 @@ pub struct MultigridOptions {
     pub omega: f64,
     /// How the forests are found.
     pub factors: GraphFactorOptions,
-    /// Couplings below this part of the strongest of their row do not join aggregates. Default: 0.02.
+    /// Couplings below this part of the strongest of their row do not join aggregates. Default: 0.003.
     pub threshold: f64,
+    /// Visits of each level but the first and the last in a cycle: 1 is a V-cycle, 2 a W-cycle. Default: 2.
+    pub visits: usize,
     /// Unknowns from which on a level is solved directly. Default: 300.
     pub coarsest: usize,
 }
 
 impl Default for MultigridOptions {
     fn default() -> Self {
-        Self { forests: 2, omega: 0.01, factors: GraphFactorOptions::default(), threshold: 0.02, coarsest: 300 }
+        Self { forests: 2, omega: 0.01, factors: GraphFactorOptions::default(), threshold: 0.003, visits: 2, coarsest: 300 }
     }
 }
 
@@ -45,6 +47,7 @@ impl Default for MultigridOptions {
 /// method; the matrix of the next level is Pᴴ·A·P.
 #[derive(Debug)]
 pub struct LineMultigrid<T: Scalar> {
+    visits: usize,
     levels: Vec<MultigridLevel<T>>,
     coarsest: CoarsestLevel<T>,
 }
@@ -80,7 +83,7 @@ impl<T: Scalar> LineMultigrid<T> {
         let mut levels = Vec::new();
         loop {
             if a.rows() <= options.coarsest {
-                return Ok(Self { levels, coarsest: CoarsestLevel::Direct(direct(&a)?) });
+                return Ok(Self { visits: options.visits, levels, coarsest: CoarsestLevel::Direct(direct(&a)?) });
             }
             let forests = forests(comparable_graph(&a)?, options.forests.max(1), options.omega, &options.factors)?;
             let solvers =
@@ -95,7 +98,7 @@ impl<T: Scalar> LineMultigrid<T> {
                 } else {
                     CoarsestLevel::Smoothed { a, solvers }
                 };
-                return Ok(Self { levels, coarsest });
+                return Ok(Self { visits: options.visits, levels, coarsest });
             }
             let (prolongation, coarse_candidate) = prolong(&a, &aggregates, count, &candidate)?;
             let restriction = adjoint(&prolongation);
@@ -122,7 +125,7 @@ impl<T: Scalar> LineMultigrid<T> {
         match (self.levels.get(level), &self.coarsest) {
             (Some(own), _) => {
                 let (n, coarse) = (own.a.rows(), own.prolongation.columns());
-                let below = StackReq::new::<T>(2 * coarse).and(self.scratch_from(level + 1));
+                let below = StackReq::new::<T>(4 * coarse).and(self.scratch_from(level + 1));
                 StackReq::new::<T>(n).and(of_solvers(&own.solvers)).or(below.or(StackReq::new::<T>(n + 2 * coarse)))
             }
             (None, CoarsestLevel::Direct(factor)) => factor.solve_scratch(1),
@@ -143,6 +146,16 @@ impl<T: Scalar> LineMultigrid<T> {
                 own.restriction.apply(r, coarse_rhs, stack)?;
             }
             self.cycle(level + 1, coarse_rhs, coarse, stack)?;
+            if let Some(next) = self.levels.get(level + 1).filter(|_| self.visits > 1) {
+                // Once more for what is left.
+                let (left, stack) = stack.make_raw::<T>(coarse.len());
+                let (step, stack) = stack.make_raw::<T>(coarse.len());
+                for _ in 1..self.visits {
+                    next.a.residual(coarse, coarse_rhs, left, stack)?;
+                    self.cycle(level + 1, left, step, stack)?;
+                    coarse.iter_mut().zip(&*step).for_each(|(x, step)| *x += *step);
+                }
+            }
             let coarse = &*coarse;
             each_row(x, &|i, x| {
                 *x += own.prolongation.row_times(i, coarse);
