@@ -7,7 +7,7 @@ use crate::io::{self, Triplets};
 use crate::plot::{self, Axis, Picture, Svg};
 use crate::structure::{convert, out_of_range};
 use crate::{progress, report};
-use bandsolve::dyn_stack::{PodBuffer, PodStack};
+use bandsolve::dyn_stack::PodStack;
 use bandsolve::{Complex64, LinearOperator, Scalar};
 use bandsolve_gallery::oracle::forward_error;
 use bandsolve_sparse::{
@@ -115,11 +115,7 @@ impl IterateTask<'_> {
             ControlFlow::Continue(())
         };
         let started = Instant::now();
-        let needed = solver.scratch(&a, preconditioner);
-        let mut memory = PodBuffer::try_new(needed).map_err(|_| {
-            Failure::Other(format!("no memory for {} bytes of vectors; take a solver with fewer", needed.size_bytes()))
-        })?;
-        let solved = solver.solve_with(&a, preconditioner, &rhs, &mut x, watch, PodStack::new(&mut memory));
+        let solved = solver.solve_watched(&a, preconditioner, &rhs, &mut x, watch);
         let solve = started.elapsed().as_secs_f64();
         bar.finish_and_clear();
         let report = solved.map_err(|error| self.explain(&error))?;

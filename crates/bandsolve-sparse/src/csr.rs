@@ -1,7 +1,7 @@
 //! Sparse matrices by compressed rows.
 
 use crate::rows::RowAccess;
-use bandsolve::matrix::Index;
+use bandsolve::matrix::{Index, IndexWords};
 use bandsolve::{Csc, Error, Result, Scalar};
 use core::ops::Range;
 use std::borrow::Cow;
@@ -104,6 +104,28 @@ impl<'a, T: Copy, I: Index> Csr<'a, T, I> {
 }
 
 impl<T: Scalar, I: Index> Csr<'_, T, I> {
+    /// The same matrix with indices of 32 bits: the caller's, where they are, else copies.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] if they do not fit.
+    pub(crate) fn narrow(&self) -> Result<Csr<'_, T, u32>> {
+        let narrow = |what: &'static str, indices| match indices {
+            IndexWords::Narrow(indices) => Ok(Cow::Borrowed(indices)),
+            IndexWords::Wide(indices) => {
+                if self.entries().max(self.columns) >= u32::MAX as usize {
+                    return Err(Error::Shape { what, expected: u32::MAX as usize - 1, got: self.entries() });
+                }
+                Ok(Cow::Owned(indices.iter().map(|index| *index as u32).collect()))
+            }
+        };
+        Ok(Csr {
+            columns: self.columns,
+            row_pointers: narrow("entries that a graph can have", I::words(&self.row_pointers))?,
+            column_indices: narrow("columns that a graph can have", I::words(&self.column_indices))?,
+            values: Cow::Borrowed(&self.values),
+        })
+    }
+
     /// A copy whose rows are sorted by columns, each column once.
     pub(crate) fn sorted(&self) -> Csr<'static, T, u32> {
         let (mut pointers, mut columns, mut values) = (vec![0], Vec::new(), Vec::<T>::new());

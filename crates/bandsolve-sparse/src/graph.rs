@@ -2,6 +2,7 @@
 
 use crate::csr::Csr;
 use crate::forest::Forest;
+use crate::instances::MakeGraph;
 use crate::rows::RowAccess;
 use bandsolve::matrix::Index;
 use bandsolve::{Error, RealScalar, Result, Scalar};
@@ -32,34 +33,19 @@ impl Graph {
     /// # Errors
     /// [`Error::Shape`] if the matrix is not square, or has 2³² − 1 rows or more.
     pub fn of<T: Scalar, I: Index>(a: &Csr<'_, T, I>) -> Result<Self> {
-        Self::weighted(a, &|_| 1.0)
+        T::by_type::<MakeGraph<'_>>((a.narrow()?, None))
     }
 
     /// The graph of a matrix whose rows are multiplied by numbers, given by their moduli: what two rows say of an edge can be
-    /// compared if each is divided by its [`Diagonal`](crate::DiagonalRule).
+    /// compared if each is divided by its [diagonal](crate::DiagonalRule).
     ///
     /// # Errors
-    /// As [`of`](Self::of).
-    pub fn weighted<T: Scalar, I: Index>(a: &Csr<'_, T, I>, modulus: &dyn Fn(usize) -> f64) -> Result<Self> {
-        let n = a.rows();
-        if a.columns() != n {
-            return Err(Error::Shape { what: "columns of a square matrix", expected: n, got: a.columns() });
+    /// As [`of`](Self::of), and [`Error::Shape`] unless there is a number for each row.
+    pub fn weighted<T: Scalar, I: Index>(a: &Csr<'_, T, I>, moduli: &[f64]) -> Result<Self> {
+        if moduli.len() != a.rows() {
+            return Err(Error::Shape { what: "moduli of rows", expected: a.rows(), got: moduli.len() });
         }
-        if n >= u32::MAX as usize {
-            return Err(Error::Shape { what: "rows of a graph", expected: u32::MAX as usize - 1, got: n });
-        }
-        let row = |i: usize| {
-            let by = modulus(i);
-            a.row(i).filter(move |(j, _)| *j != i).map(move |(j, v)| (j, Scalar::abs(v).to_f64() * by))
-        };
-        // Transposed twice: rows in ascending order, whatever the order of the caller's.
-        let transposed = Compressed::transposed(n, row);
-        let sorted = Compressed::transposed(n, |i| transposed.row(i));
-        let mut graph = Self { pointers: vec![0], neighbors: Vec::new(), weights: Vec::new() };
-        for i in 0..n {
-            graph.push_row(merged(sorted.row(i), transposed.row(i)));
-        }
-        Ok(graph)
+        T::by_type::<MakeGraph<'_>>((a.narrow()?, Some(moduli)))
     }
 
     /// Appends the edges of the next vertex: neighbors in ascending order, those of the same neighbor added up.
@@ -131,6 +117,28 @@ impl Graph {
     pub fn coverage_in_order(&self) -> f64 {
         self.share(|v, u| v.abs_diff(u) == 1)
     }
+}
+
+pub(crate) fn graph<T: Scalar>((a, moduli): (Csr<'_, T, u32>, Option<&[f64]>)) -> Result<Graph> {
+    let n = a.rows();
+    if a.columns() != n {
+        return Err(Error::Shape { what: "columns of a square matrix", expected: n, got: a.columns() });
+    }
+    if n >= u32::MAX as usize {
+        return Err(Error::Shape { what: "rows of a graph", expected: u32::MAX as usize - 1, got: n });
+    }
+    let row = |i: usize| {
+        let by = moduli.map_or(1.0, |moduli| moduli[i]);
+        a.row(i).filter(move |(j, _)| *j != i).map(move |(j, v)| (j, Scalar::abs(v).to_f64() * by))
+    };
+    // Transposed twice: rows in ascending order, whatever the order of the caller's.
+    let transposed = Compressed::transposed(n, row);
+    let sorted = Compressed::transposed(n, |i| transposed.row(i));
+    let mut graph = Graph { pointers: vec![0], neighbors: Vec::new(), weights: Vec::new() };
+    for i in 0..n {
+        graph.push_row(merged(sorted.row(i), transposed.row(i)));
+    }
+    Ok(graph)
 }
 
 impl RowAccess for Graph {

@@ -21,6 +21,7 @@ mod csr;
 mod factor;
 mod forest;
 mod graph;
+mod instances;
 mod krylov;
 mod multiply;
 mod precond;

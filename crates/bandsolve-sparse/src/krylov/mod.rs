@@ -7,10 +7,12 @@ mod idr;
 mod monitor;
 mod richardson;
 
-use bandsolve::dyn_stack::{PodBuffer, PodStack, StackReq};
+use crate::instances::SolveSystem;
+use bandsolve::dyn_stack::{PodStack, StackReq};
 use bandsolve::vectors::Reducer;
 use bandsolve::{Alone, Communicator, Error, LinearOperator, Result, Scalar};
 use bandsolve_kernel::arithmetic::Standard;
+use bandsolve_kernel::memory::zeros;
 use core::fmt::{self, Display, Formatter};
 use core::ops::ControlFlow;
 use core::str::FromStr;
@@ -265,8 +267,23 @@ impl<'c> KrylovSolver<'c> {
         rhs: &[T],
         x: &mut [T],
     ) -> Result<IterationReport> {
+        self.solve_watched(a, preconditioner, rhs, x, &mut |_| ControlFlow::Continue(()))
+    }
+
+    /// The same, and tells `watch` of every iteration, which may end it.
+    ///
+    /// # Errors
+    /// As [`solve`](Self::solve).
+    pub fn solve_watched<T: Scalar>(
+        &self,
+        a: &dyn LinearOperator<T>,
+        preconditioner: Option<&dyn LinearOperator<T>>,
+        rhs: &[T],
+        x: &mut [T],
+        watch: &mut dyn FnMut(IterationProgress) -> ControlFlow<()>,
+    ) -> Result<IterationReport> {
         let mut memory = buffer(self.scratch(a, preconditioner))?;
-        self.solve_with(a, preconditioner, rhs, x, &mut |_| ControlFlow::Continue(()), PodStack::new(&mut memory))
+        self.solve_with(a, preconditioner, rhs, x, watch, stack(&mut memory))
     }
 
     /// Several right-hand sides, column by column; a report for each.
@@ -286,10 +303,10 @@ impl<'c> KrylovSolver<'c> {
         let mut memory = buffer(self.scratch(a, preconditioner))?;
         let columns = rhs.chunks(n).zip(x.chunks_mut(n));
         let watch = &mut |_: IterationProgress| ControlFlow::Continue(());
-        columns.map(|(rhs, x)| self.solve_with(a, preconditioner, rhs, x, watch, PodStack::new(&mut memory))).collect()
+        columns.map(|(rhs, x)| self.solve_with(a, preconditioner, rhs, x, watch, stack(&mut memory))).collect()
     }
 
-    /// [`solve`](Self::solve) in the caller's scratch memory; `watch` is told of every iteration, and may end it.
+    /// [`solve_watched`](Self::solve_watched) in the caller's scratch memory.
     ///
     /// # Errors
     /// As [`solve`](Self::solve), and [`Error::Scratch`] if there is too little of it.
@@ -302,53 +319,7 @@ impl<'c> KrylovSolver<'c> {
         watch: &mut dyn FnMut(IterationProgress) -> ControlFlow<()>,
         stack: &mut PodStack,
     ) -> Result<IterationReport> {
-        let _mode = Standard::enter();
-        let n = a.rows();
-        check("columns of a square operator", n, a.columns())?;
-        check("rhs", n, rhs.len())?;
-        check("x", n, x.len())?;
-        if let Some(m) = preconditioner {
-            check("rows of the preconditioner", n, m.rows())?;
-            check("columns of the preconditioner", n, m.columns())?;
-            if m.changes() && self.side == Side::Left {
-                return Err(Error::Unsupported { method: "left preconditioning", what: "an operator that changes" });
-            }
-        }
-        let needed = self.scratch(a, preconditioner);
-        if !stack.can_hold(needed) {
-            return Err(Error::Scratch { expected: needed.size_bytes(), got: stack.len_bytes() });
-        }
-        for (array, values) in [("rhs", rhs), ("x", &*x)] {
-            if let Some(index) = values.iter().position(|v| !Scalar::is_finite(*v)) {
-                return Err(Error::NotFinite { array, index });
-            }
-        }
-        let (vectors, sums) = self.method.needs(n, preconditioner.is_some_and(|m| m.changes()));
-        let (reducer, stack) = Reducer::new(self.communicator, n, sums, stack);
-        let mut run = Run { a, m: preconditioner, side: self.side, rhs, n, reducer, steps: 0 };
-        let (r, stack) = stack.make_raw::<T>(n);
-        let (best, stack) = stack.make_raw::<T>(n);
-        let (spare, stack) = stack.make_raw::<T>(2 * n);
-        let (vectors, stack) = stack.make_raw::<T>(n * vectors);
-        let rhs_norm = run.reducer.norm(rhs);
-        let tolerance = (self.rtol * rhs_norm).max(self.atol);
-        let limit = self.max_iterations.unwrap_or_else(|| n.saturating_mul(10).min(10_000));
-        let mut monitor = Monitor::new(limit, tolerance, best, watch);
-        let ending = self.iterate(&mut run, &mut monitor, (x, r, spare, vectors), stack)?;
-        let residual_norm = run.finish(&mut monitor, x, r, stack)?;
-        // What was kept may be within the tolerance where the last x is not.
-        let ending = if residual_norm <= tolerance { Ending::Converged } else { ending };
-        Ok(IterationReport {
-            method: self.method,
-            side: preconditioner.map(|_| self.side),
-            ending,
-            iterations: monitor.iterations,
-            restarts: monitor.restarts,
-            residual_norm,
-            rhs_norm,
-            tolerance,
-            history: monitor.history,
-        })
+        T::by_type::<SolveSystem<'_>>(SolveCall { solver: *self, a, preconditioner, rhs, x, watch, stack })
     }
 
     /// Cycles of the method, each from the residual of x, until that is small enough or nothing helps.
@@ -386,6 +357,70 @@ impl<'c> KrylovSolver<'c> {
             before = norm;
             last = self.method.cycle(run, monitor, (x, r, vectors, spare), stack)?;
         }
+    }
+}
+
+/// What [`KrylovSolver::solve_with`] was called with.
+pub(crate) struct SolveCall<'a, T: Scalar> {
+    solver: KrylovSolver<'a>,
+    a: &'a dyn LinearOperator<T>,
+    preconditioner: Option<&'a dyn LinearOperator<T>>,
+    rhs: &'a [T],
+    x: &'a mut [T],
+    watch: &'a mut dyn FnMut(IterationProgress) -> ControlFlow<()>,
+    stack: &'a mut PodStack,
+}
+
+impl<T: Scalar> SolveCall<'_, T> {
+    pub(crate) fn run(self) -> Result<IterationReport> {
+        let Self { solver, a, preconditioner, rhs, x, watch, stack } = self;
+        let _mode = Standard::enter();
+        let n = a.rows();
+        check("columns of a square operator", n, a.columns())?;
+        check("rhs", n, rhs.len())?;
+        check("x", n, x.len())?;
+        if let Some(m) = preconditioner {
+            check("rows of the preconditioner", n, m.rows())?;
+            check("columns of the preconditioner", n, m.columns())?;
+            if m.changes() && solver.side == Side::Left {
+                return Err(Error::Unsupported { method: "left preconditioning", what: "an operator that changes" });
+            }
+        }
+        let needed = solver.scratch(a, preconditioner);
+        if !stack.can_hold(needed) {
+            return Err(Error::Scratch { expected: needed.size_bytes(), got: stack.len_bytes() });
+        }
+        for (array, values) in [("rhs", rhs), ("x", &*x)] {
+            if let Some(index) = values.iter().position(|v| !Scalar::is_finite(*v)) {
+                return Err(Error::NotFinite { array, index });
+            }
+        }
+        let (vectors, sums) = solver.method.needs(n, preconditioner.is_some_and(|m| m.changes()));
+        let (reducer, stack) = Reducer::new(solver.communicator, n, sums, stack);
+        let mut run = Run { a, m: preconditioner, side: solver.side, rhs, n, reducer, steps: 0 };
+        let (r, stack) = stack.make_raw::<T>(n);
+        let (best, stack) = stack.make_raw::<T>(n);
+        let (spare, stack) = stack.make_raw::<T>(2 * n);
+        let (vectors, stack) = stack.make_raw::<T>(n * vectors);
+        let rhs_norm = run.reducer.norm(rhs);
+        let tolerance = (solver.rtol * rhs_norm).max(solver.atol);
+        let limit = solver.max_iterations.unwrap_or_else(|| n.saturating_mul(10).min(10_000));
+        let mut monitor = Monitor::new(limit, tolerance, best, watch);
+        let ending = solver.iterate(&mut run, &mut monitor, (x, r, spare, vectors), stack)?;
+        let residual_norm = run.finish(&mut monitor, x, r, stack)?;
+        // What was kept may be within the tolerance where the last x is not.
+        let ending = if residual_norm <= tolerance { Ending::Converged } else { ending };
+        Ok(IterationReport {
+            method: solver.method,
+            side: preconditioner.map(|_| solver.side),
+            ending,
+            iterations: monitor.iterations,
+            restarts: monitor.restarts,
+            residual_norm,
+            rhs_norm,
+            tolerance,
+            history: monitor.history,
+        })
     }
 }
 
@@ -514,7 +549,16 @@ fn check(what: &'static str, expected: usize, got: usize) -> Result<()> {
     if expected == got { Ok(()) } else { Err(Error::Shape { what, expected, got }) }
 }
 
-/// Scratch memory.
-pub(crate) fn buffer(needed: StackReq) -> Result<PodBuffer> {
-    PodBuffer::try_new(needed).map_err(|_| Error::OutOfMemory { bytes: needed.size_bytes() })
+/// Scratch memory, on large pages: what is read at random from small ones takes several times as long.
+///
+/// # Errors
+/// [`Error::OutOfMemory`].
+pub(crate) fn buffer(needed: StackReq) -> Result<Vec<f64>> {
+    let bytes = needed.unaligned_bytes_required();
+    zeros(bytes.div_ceil(size_of::<f64>())).ok_or(Error::OutOfMemory { bytes })
+}
+
+/// A stack in it.
+pub(crate) fn stack(memory: &mut [f64]) -> &mut PodStack {
+    PodStack::new(bytemuck::cast_slice_mut(memory))
 }

@@ -7,7 +7,6 @@ use super::lines::ForestSolver;
 use crate::csr::Csr;
 use crate::rows::each_row;
 use bandsolve::dyn_stack::{PodStack, StackReq};
-use bandsolve::matrix::Index;
 use bandsolve::{LinearOperator, Op, Result, Scalar};
 
 /// ALT-i: z₁ = M₁⁻¹·r, zₗ = zₗ₋₁ + Mₗ⁻¹·(r − A·zₗ₋₁); z is the last of them.
@@ -15,21 +14,21 @@ use bandsolve::{LinearOperator, Op, Result, Scalar};
 /// An application costs m tridiagonal solves and m − 1 products with A. Residuals are formed in the order of the forest that needs
 /// them, so that no pass over memory is for a permutation alone.
 #[derive(Debug)]
-pub struct AlternatingInner<'a, T: Scalar, I: Index> {
-    a: &'a Csr<'a, T, I>,
+pub struct AlternatingInner<'a, T: Scalar> {
+    a: Csr<'a, T, u32>,
     solvers: Vec<ForestSolver<T>>,
 }
 
-impl<'a, T: Scalar, I: Index> AlternatingInner<'a, T, I> {
+impl<'a, T: Scalar> AlternatingInner<'a, T> {
     /// With solvers of a matrix's splittings.
-    pub fn new(a: &'a Csr<'a, T, I>, solvers: Vec<ForestSolver<T>>) -> Self {
+    pub fn new(a: Csr<'a, T, u32>, solvers: Vec<ForestSolver<T>>) -> Self {
         Self { a, solvers }
     }
 }
 
 /// z ← z + M⁻¹·(r − A·z).
-pub(super) fn sweep<T: Scalar, I: Index>(
-    a: &Csr<'_, T, I>,
+pub(super) fn sweep<T: Scalar>(
+    a: &Csr<'_, T, u32>,
     solver: &ForestSolver<T>,
     r: &[T],
     z: &mut [T],
@@ -46,7 +45,7 @@ pub(super) fn sweep<T: Scalar, I: Index>(
     Ok(())
 }
 
-impl<T: Scalar, I: Index> LinearOperator<T> for AlternatingInner<'_, T, I> {
+impl<T: Scalar> LinearOperator<T> for AlternatingInner<'_, T> {
     fn rows(&self) -> usize {
         self.a.rows()
     }
@@ -63,7 +62,7 @@ impl<T: Scalar, I: Index> LinearOperator<T> for AlternatingInner<'_, T, I> {
     fn apply(&self, x: &[T], y: &mut [T], stack: &mut PodStack) -> Result<()> {
         let (first, others) = self.solvers.split_first().expect("a splitting at least");
         first.apply(x, y, stack)?;
-        others.iter().try_for_each(|solver| sweep(self.a, solver, x, y, stack))
+        others.iter().try_for_each(|solver| sweep(&self.a, solver, x, y, stack))
     }
 }
 

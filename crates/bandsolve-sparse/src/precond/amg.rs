@@ -238,7 +238,7 @@ fn improve<T: Scalar>(a: &Csr<'_, T, u32>, solvers: &[ForestSolver<T>], v: &mut 
     let needed = solvers.iter().fold(StackReq::EMPTY, |all, solver| all.or(solver.apply_scratch()));
     let mut memory = crate::krylov::buffer(StackReq::new::<T>(v.len()).and(needed))?;
     let zeros = vec![T::ZERO; v.len()];
-    solvers.iter().try_for_each(|solver| sweep(a, solver, &zeros, v, PodStack::new(&mut memory)))
+    solvers.iter().try_for_each(|solver| sweep(a, solver, &zeros, v, crate::krylov::stack(&mut memory)))
 }
 
 /// No aggregate yet.

@@ -20,6 +20,7 @@ pub use splitting::comparable_graph;
 use crate::csr::Csr;
 use crate::factor::GraphFactorOptions;
 use crate::forest::Forest;
+use crate::instances::MakePreconditioner;
 use bandsolve::dyn_stack::{PodStack, StackReq};
 use bandsolve::matrix::Index;
 use bandsolve::{Error, LinearOperator, Op, Result, Scalar};
@@ -189,56 +190,63 @@ impl<'a, T: Scalar> Preconditioner<'a, T> {
         options: &PreconditionerOptions,
     ) -> Result<Self> {
         let _mode = Standard::enter();
-        let n = a.rows();
-        if a.columns() != n {
-            return Err(Error::Shape { what: "columns of a square matrix", expected: n, got: a.columns() });
-        }
-        let forests =
-            |count: usize, omega: f64| splitting::forests(comparable_graph(a)?, count, omega, &options.factors);
-        let solvers = |forests: Vec<Forest>| {
-            forests.into_iter().map(|forest| ForestSolver::new(a, forest)).collect::<Result<Vec<_>>>()
-        };
-        let operator: Box<dyn LinearOperator<T> + Send + 'a> = match kind {
-            PreconditionerKind::Identity => Box::new(Identity(n)),
-            PreconditionerKind::Diagonal(rule) => Box::new(DiagonalInverse::new(a, rule)?),
-            PreconditionerKind::Tridiagonal => Box::new(ForestSolver::new(a, Forest::in_order(n))?),
-            PreconditionerKind::Forest => {
-                let forest = forests(1, 0.0)?.swap_remove(0);
-                Box::new(ForestSolver::new(a, forest)?)
-            }
-            PreconditionerKind::AltInner(m) => Box::new(AlternatingInner::new(a, solvers(forests(m, options.omega)?)?)),
-            PreconditionerKind::AltOuter(m) => Box::new(AlternatingOuter::new(solvers(forests(m, options.omega)?)?)),
-            PreconditionerKind::ProductDiagonal(m) => Box::new(ForestProduct::diagonal(a, forests(m, 0.0)?)?),
-            PreconditionerKind::ProductAdaptive { forests, scaled } => {
-                Box::new(ForestProduct::adaptive(a, forests, scaled, &options.factors)?)
-            }
-            PreconditionerKind::Ilu0 => Box::new(IncompleteLu::new(a)?),
-            PreconditionerKind::IluIsai(sweeps) => Box::new(IncompleteInverse::new(a, sweeps)?),
-            PreconditionerKind::AmgLines(forests) => {
-                let multigrid = MultigridOptions {
-                    forests,
-                    omega: options.omega,
-                    factors: options.factors,
-                    ..MultigridOptions::default()
-                };
-                Box::new(LineMultigrid::new(a, &multigrid)?)
-            }
-            PreconditionerKind::Grid { columns, rows } => {
-                if columns.checked_mul(rows) != Some(n) {
-                    let got = columns.saturating_mul(rows);
-                    return Err(Error::Shape { what: "unknowns of the grid", expected: n, got });
-                }
-                let lines = [true, false].map(|along_rows| Forest::grid_lines(columns, rows, along_rows));
-                Box::new(AlternatingInner::new(a, solvers(lines.into())?))
-            }
-        };
-        Ok(Self { kind, operator })
+        T::by_type::<MakePreconditioner<'_>>((a.narrow()?, kind, *options))
     }
 
     /// What it is.
     pub fn kind(&self) -> PreconditionerKind {
         self.kind
     }
+}
+
+pub(crate) fn make<'a, T: Scalar>(
+    (a, kind, options): (Csr<'a, T, u32>, PreconditionerKind, PreconditionerOptions),
+) -> Result<Preconditioner<'a, T>> {
+    let n = a.rows();
+    if a.columns() != n {
+        return Err(Error::Shape { what: "columns of a square matrix", expected: n, got: a.columns() });
+    }
+    let forests =
+        |count: usize, omega: f64| splitting::forests(comparable_graph(&a)?, count, omega, &options.factors);
+    let solvers = |forests: Vec<Forest>| {
+        forests.into_iter().map(|forest| ForestSolver::new(&a, forest)).collect::<Result<Vec<_>>>()
+    };
+    let operator: Box<dyn LinearOperator<T> + Send + 'a> = match kind {
+        PreconditionerKind::Identity => Box::new(Identity(n)),
+        PreconditionerKind::Diagonal(rule) => Box::new(DiagonalInverse::new(&a, rule)?),
+        PreconditionerKind::Tridiagonal => Box::new(ForestSolver::new(&a, Forest::in_order(n))?),
+        PreconditionerKind::Forest => {
+            let forest = forests(1, 0.0)?.swap_remove(0);
+            Box::new(ForestSolver::new(&a, forest)?)
+        }
+        PreconditionerKind::AltInner(m) => { let solvers = solvers(forests(m, options.omega)?)?; Box::new(AlternatingInner::new(a, solvers)) },
+        PreconditionerKind::AltOuter(m) => Box::new(AlternatingOuter::new(solvers(forests(m, options.omega)?)?)),
+        PreconditionerKind::ProductDiagonal(m) => Box::new(ForestProduct::diagonal(&a, forests(m, 0.0)?)?),
+        PreconditionerKind::ProductAdaptive { forests, scaled } => {
+            Box::new(ForestProduct::adaptive(&a, forests, scaled, &options.factors)?)
+        }
+        PreconditionerKind::Ilu0 => Box::new(IncompleteLu::new(&a)?),
+        PreconditionerKind::IluIsai(sweeps) => Box::new(IncompleteInverse::new(&a, sweeps)?),
+        PreconditionerKind::AmgLines(forests) => {
+            let multigrid = MultigridOptions {
+                forests,
+                omega: options.omega,
+                factors: options.factors,
+                ..MultigridOptions::default()
+            };
+            Box::new(LineMultigrid::new(&a, &multigrid)?)
+        }
+        PreconditionerKind::Grid { columns, rows } => {
+            if columns.checked_mul(rows) != Some(n) {
+                let got = columns.saturating_mul(rows);
+                return Err(Error::Shape { what: "unknowns of the grid", expected: n, got });
+            }
+            let lines = [true, false].map(|along_rows| Forest::grid_lines(columns, rows, along_rows));
+            let solvers = solvers(lines.into())?;
+            Box::new(AlternatingInner::new(a, solvers))
+        }
+    };
+    Ok(Preconditioner { kind, operator })
 }
 
 impl<T: Scalar> LinearOperator<T> for Preconditioner<'_, T> {

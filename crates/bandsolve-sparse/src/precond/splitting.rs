@@ -18,7 +18,8 @@ use bandsolve::{RealScalar, Result, Scalar};
 /// Those of [`DiagonalRule::of`] and [`Graph::of`].
 pub fn comparable_graph<T: Scalar, I: Index>(a: &Csr<'_, T, I>) -> Result<Graph> {
     let d = DiagonalRule::P1.of(a)?;
-    Graph::weighted(a, &|i| 1.0 / Scalar::abs(d[i]).to_f64())
+    let moduli: Vec<f64> = d.iter().map(|d| 1.0 / Scalar::abs(*d).to_f64()).collect();
+    Graph::weighted(a, &moduli)
 }
 
 /// Forests one after the other; before each, the weights of those before are multiplied by ω.

@@ -10,6 +10,19 @@ pub trait Index: Copy + Send + Sync + 'static {
     fn to_usize(self) -> Option<usize>;
     /// An index that is known to fit; wraps where it does not.
     fn from_usize(index: usize) -> Self;
+    /// The same bits as unsigned integers, so that there are two kinds of loops over indices, not five.
+    #[doc(hidden)]
+    fn words(indices: &[Self]) -> IndexWords<'_>;
+}
+
+/// Indices that are known not to be negative.
+#[doc(hidden)]
+#[derive(Debug, Clone, Copy)]
+pub enum IndexWords<'a> {
+    /// Of 32 bits.
+    Narrow(&'a [u32]),
+    /// Of 64 bits.
+    Wide(&'a [u64]),
 }
 
 macro_rules! index {
@@ -21,6 +34,12 @@ macro_rules! index {
         #[inline]
         fn from_usize(index: usize) -> Self {
             index as $t
+        }
+        fn words(indices: &[Self]) -> IndexWords<'_> {
+            match size_of::<$t>() {
+                4 => IndexWords::Narrow(bytemuck::cast_slice(indices)),
+                _ => IndexWords::Wide(bytemuck::cast_slice(indices)),
+            }
         }
     })*};
 }

@@ -11,7 +11,7 @@ pub use banded::Banded;
 pub use batch::{Layout, TridiagonalBatch};
 pub use block_tridiagonal::BlockTridiagonal;
 pub(crate) use csc::ColumnGroup;
-pub use csc::{Csc, CscMut, Index};
+pub use csc::{Csc, CscMut, Index, IndexWords};
 use tridiagonal::EntryPlaces;
 pub use tridiagonal::Tridiagonal;
 

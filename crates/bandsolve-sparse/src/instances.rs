@@ -1,0 +1,42 @@
+//! What is hot, compiled here for each number type, and not in every crate that calls it for a `T`.
+
+use crate::csr::Csr;
+use crate::graph::{Graph, graph};
+use crate::krylov::{IterationReport, SolveCall};
+use crate::precond::{Preconditioner, PreconditionerKind, PreconditionerOptions, make};
+use crate::product::{ProductCall, product};
+use bandsolve::{Complex32, Complex64, Result, Scalar};
+use bandsolve_kernel::ByType;
+use core::marker::PhantomData;
+
+/// A function with one argument for every number type.
+macro_rules! instances {
+    ($($name:ident $argument:ty => $output:ty, $function:path;)*) => {$(
+        #[doc = concat!("[`", stringify!($function), "`]")]
+        pub(crate) struct $name<'a>(PhantomData<&'a ()>);
+
+        impl<'a> ByType for $name<'a> {
+            type Argument<T: Scalar> = $argument;
+            type Output<T: Scalar> = $output;
+
+            fn of_f32(argument: Self::Argument<f32>) -> Self::Output<f32> {
+                $function(argument)
+            }
+            fn of_f64(argument: Self::Argument<f64>) -> Self::Output<f64> {
+                $function(argument)
+            }
+            fn of_c32(argument: Self::Argument<Complex32>) -> Self::Output<Complex32> {
+                $function(argument)
+            }
+            fn of_c64(argument: Self::Argument<Complex64>) -> Self::Output<Complex64> {
+                $function(argument)
+            }
+        }
+    )*};
+}
+instances! {
+    MultiplyRows ProductCall<'a, T> => (), product;
+    SolveSystem SolveCall<'a, T> => Result<IterationReport>, SolveCall::run;
+    MakePreconditioner (Csr<'a, T, u32>, PreconditionerKind, PreconditionerOptions) => Result<Preconditioner<'a, T>>, make;
+    MakeGraph (Csr<'a, T, u32>, Option<&'a [f64]>) => Result<Graph>, graph;
+}
