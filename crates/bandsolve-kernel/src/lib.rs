@@ -21,6 +21,7 @@ mod lanes;
 pub mod lockstep;
 pub mod memory;
 pub mod panel;
+pub mod permutation;
 pub mod precise;
 mod reduce;
 pub mod residual;

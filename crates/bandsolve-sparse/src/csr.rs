@@ -148,6 +148,17 @@ impl<T: Scalar, I: Index> Csr<'_, T, I> {
         Csr::from_rows(self.columns, pointers, columns, values)
     }
 
+    /// Replaces every entry by `entry(row, column, value)`.
+    pub(crate) fn update(&mut self, entry: &impl Fn(usize, usize, T) -> T) {
+        for i in 0..self.rows() {
+            let own = self.range(i);
+            let columns = &self.column_indices[own.clone()];
+            for (j, value) in columns.iter().zip(&mut self.values.to_mut()[own]) {
+                *value = entry(i, j.to_usize().expect("checked by `new`"), *value);
+            }
+        }
+    }
+
     /// Multiplies every row by a number.
     pub(crate) fn scale_rows(&mut self, by: &[T]) {
         for (i, by) in by.iter().enumerate() {

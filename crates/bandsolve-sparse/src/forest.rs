@@ -10,6 +10,7 @@ use crate::graph::Graph;
 use crate::rows::each_row;
 use bandsolve::matrix::Index;
 use bandsolve::{Error, Result, Scalar, Tridiagonal};
+use bandsolve_kernel::permutation::Permutation;
 
 /// Disjoint paths through all vertices of a graph; a vertex without partner is a path of its own.
 ///
@@ -17,11 +18,9 @@ use bandsolve::{Error, Result, Scalar, Tridiagonal};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Forest {
     /// Vertices path by path.
-    order: Vec<u32>,
+    permutation: Permutation,
     /// The path of each vertex, named by its end.
     paths: Vec<u32>,
-    /// The place of each vertex in `order`.
-    places: Vec<u32>,
     cycles: usize,
 }
 
@@ -75,8 +74,7 @@ impl Forest {
 
     /// One path through all vertices, in their order.
     pub fn in_order(n: usize) -> Self {
-        let count = || (0..n as u32).collect::<Vec<_>>();
-        Self { order: count(), paths: vec![0; n], places: count(), cycles: 0 }
+        Self::placed(vec![0; n], (0..n as u32).collect(), 0)
     }
 
     /// The lines of a grid of `columns` · `rows` vertices, numbered row by row: its rows, or its columns.
@@ -98,29 +96,23 @@ impl Forest {
             *place += starts[paths[v] as usize];
             0
         });
-        let mut order = vec![0; n];
-        places.iter().enumerate().for_each(|(v, place)| order[*place as usize] = v as u32);
-        Self { order, paths, places, cycles }
+        let permutation = Permutation::from_places(places).expect("each position on a path once");
+        Self { permutation, paths, cycles }
     }
 
     /// Number of vertices.
     pub fn vertices(&self) -> usize {
-        self.order.len()
+        self.permutation.len()
     }
 
     /// The vertices path by path: the permutation that makes the forest tridiagonal.
     pub fn order(&self) -> impl ExactSizeIterator<Item = usize> + Clone + '_ {
-        self.order.iter().map(|v| *v as usize)
+        self.permutation.order().iter().map(|v| *v as usize)
     }
 
-    /// The same as numbers.
-    pub(crate) fn order_of_vertices(&self) -> &[u32] {
-        &self.order
-    }
-
-    /// The place of every vertex in [`order`](Self::order).
-    pub(crate) fn places(&self) -> &[u32] {
-        &self.places
+    /// The same with its inverse.
+    pub(crate) fn permutation(&self) -> &Permutation {
+        &self.permutation
     }
 
     /// The smaller end of the path of a vertex, which names it.
@@ -130,7 +122,7 @@ impl Forest {
 
     /// The place of a vertex in [`order`](Self::order).
     pub fn place(&self, v: usize) -> usize {
-        self.places[v] as usize
+        self.permutation.places()[v] as usize
     }
 
     /// Cycles of the factor, which were broken.
@@ -140,12 +132,12 @@ impl Forest {
 
     /// The length of each path, in order.
     pub fn lengths(&self) -> impl Iterator<Item = usize> + '_ {
-        self.order.chunk_by(|a, b| self.paths[*a as usize] == self.paths[*b as usize]).map(<[u32]>::len)
+        self.permutation.order().chunk_by(|a, b| self.paths[*a as usize] == self.paths[*b as usize]).map(<[u32]>::len)
     }
 
     /// Whether two vertices follow each other on a path.
     pub fn are_linked(&self, v: usize, u: usize) -> bool {
-        self.paths[v] == self.paths[u] && self.places[v].abs_diff(self.places[u]) == 1
+        self.paths[v] == self.paths[u] && self.permutation.places()[v].abs_diff(self.permutation.places()[u]) == 1
     }
 
     /// The share of the graph's weight that the paths have.
@@ -174,7 +166,7 @@ impl Forest {
         }
         let mut rows = vec![[T::ZERO; 3]; n];
         each_row(&mut rows, &|place, row| {
-            let v = self.order[place] as usize;
+            let v = self.permutation.order()[place] as usize;
             for (u, value) in a.row(v) {
                 if u == v || self.are_linked(v, u) {
                     row[self.place(u) + 1 - place] += entry(v, u, value);

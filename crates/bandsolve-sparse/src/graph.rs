@@ -3,9 +3,10 @@
 use crate::csr::Csr;
 use crate::forest::Forest;
 use crate::instances::MakeGraph;
-use crate::rows::RowAccess;
+use crate::rows::{RowAccess, RowsMade, make_rows};
 use bandsolve::matrix::Index;
 use bandsolve::{Error, RealScalar, Result, Scalar};
+use core::sync::atomic::{AtomicBool, Ordering};
 
 /// An undirected graph with positive weights: w(i, j) = |aᵢⱼ| + |aⱼᵢ| for i ≠ j. What is zero or NaN is no edge.
 ///
@@ -20,11 +21,8 @@ use bandsolve::{Error, RealScalar, Result, Scalar};
 /// ```
 #[derive(Debug, Clone)]
 pub struct Graph {
-    /// Where the edges of every vertex begin, and where the last end.
-    pointers: Vec<usize>,
-    /// In ascending order, each once.
-    neighbors: Vec<u32>,
-    weights: Vec<f64>,
+    /// Symmetric, neighbors in ascending order, each once.
+    rows: Csr<'static, f64, u32>,
 }
 
 impl Graph {
@@ -48,55 +46,27 @@ impl Graph {
         T::by_type::<MakeGraph<'_>>((a.narrow()?, Some(moduli)))
     }
 
-    /// Appends the edges of the next vertex: neighbors in ascending order, those of the same neighbor added up.
-    fn push_row(&mut self, edges: impl Iterator<Item = (usize, f64)>) {
-        let first = self.neighbors.len();
-        for (j, weight) in edges {
-            if self.neighbors.len() > first && self.neighbors.last() == Some(&(j as u32)) {
-                *self.weights.last_mut().expect("as many as neighbors") += weight;
-            } else {
-                self.neighbors.push(j as u32);
-                self.weights.push(weight);
-            }
-        }
-        let mut kept = first;
-        for k in first..self.neighbors.len() {
-            if self.weights[k] > 0.0 {
-                (self.neighbors[kept], self.weights[kept]) = (self.neighbors[k], self.weights[k]);
-                kept += 1;
-            }
-        }
-        self.neighbors.truncate(kept);
-        self.weights.truncate(kept);
-        self.pointers.push(kept);
-    }
-
     /// Number of vertices.
     pub fn vertices(&self) -> usize {
-        self.pointers.len() - 1
+        self.rows.rows()
     }
 
     /// The edges (neighbor, weight) of a vertex, neighbors in ascending order.
     pub fn edges(&self, v: usize) -> impl Iterator<Item = (usize, f64)> + Clone + '_ {
-        let own = self.pointers[v]..self.pointers[v + 1];
-        self.neighbors[own.clone()].iter().map(|u| *u as usize).zip(self.weights[own].iter().copied())
+        self.rows.row(v)
     }
 
     /// The weight of an edge; 0 where there is none.
     pub fn weight(&self, v: usize, u: usize) -> f64 {
-        let own = self.pointers[v]..self.pointers[v + 1];
-        self.neighbors[own.clone()].binary_search(&(u as u32)).map_or(0.0, |k| self.weights[own.start + k])
+        let ((_, neighbors, weights), own) = (self.rows.parts(), self.rows.range(v));
+        neighbors[own.clone()].binary_search(&(u as u32)).map_or(0.0, |k| weights[own.start + k])
     }
 
     /// Multiplies the weights of the edges on the paths of a forest by ω; by 0, they are no edges any more.
     pub(crate) fn weaken(&mut self, forest: &Forest, omega: f64) {
-        for v in 0..self.vertices() {
-            for k in self.pointers[v]..self.pointers[v + 1] {
-                if forest.are_linked(v, self.neighbors[k] as usize) {
-                    self.weights[k] -= (1.0 - omega) * self.weights[k];
-                }
-            }
-        }
+        self.rows.update(&|v, u, weight| {
+            if forest.are_linked(v, u) { weight - (1.0 - omega) * weight } else { weight }
+        });
     }
 
     /// The share of all weight that the edges have for which `taken(v, u)` holds; 0 of a graph without edges.
@@ -131,14 +101,69 @@ pub(crate) fn graph<T: Scalar>((a, moduli): (Csr<'_, T, u32>, Option<&[f64]>)) -
         let by = moduli.map_or(1.0, |moduli| moduli[i]);
         a.row(i).filter(move |(j, _)| *j != i).map(move |(j, v)| (j, Scalar::abs(v).to_f64() * by))
     };
+    if (0..n).all(|i| a.range(i).len() <= SHORT) {
+        // The entry at the mirrored place is looked for in its row; if there is one for each, the rows know all edges.
+        let lonely = AtomicBool::new(false);
+        let rows = make_rows((n, n), &|rows, made| {
+            let mut own: Vec<(usize, f64)> = Vec::new();
+            for i in rows {
+                own.clear();
+                own.extend(row(i));
+                if !own.is_sorted_by_key(|(j, _)| *j) {
+                    own.sort_by_key(|(j, _)| *j);
+                }
+                let edge = |own: &[(usize, f64)]| {
+                    let (j, weight) = (own[0].0, own.iter().fold(0.0, |sum, (_, weight)| sum + weight));
+                    let by = moduli.map_or(1.0, |moduli| moduli[j]);
+                    let mirrored = a.row(j).filter(|(k, _)| *k == i).map(|(_, v)| Scalar::abs(v).to_f64() * by);
+                    let mut found = false;
+                    let other = mirrored.inspect(|_| found = true).fold(0.0, |sum, weight| sum + weight);
+                    if !found {
+                        lonely.store(true, Ordering::Relaxed);
+                    }
+                    (j, weight + other)
+                };
+                push_row(made, own.chunk_by(|a, b| a.0 == b.0).map(edge));
+            }
+        });
+        if !lonely.into_inner() {
+            return Ok(Graph { rows });
+        }
+    }
     // Transposed twice: rows in ascending order, whatever the order of the caller's.
     let transposed = Compressed::transposed(n, row);
     let sorted = Compressed::transposed(n, |i| transposed.row(i));
-    let mut graph = Graph { pointers: vec![0], neighbors: Vec::new(), weights: Vec::new() };
-    for i in 0..n {
-        graph.push_row(merged(sorted.row(i), transposed.row(i)));
+    let rows = make_rows((n, n), &|rows, made| {
+        for i in rows {
+            push_row(made, merged(summed(sorted.row(i)), summed(transposed.row(i))));
+        }
+    });
+    Ok(Graph { rows })
+}
+
+/// Entries of a row that may be looked through for each entry of its column.
+const SHORT: usize = 48;
+
+/// Appends the edges of a vertex, neighbors in ascending order; what is zero or NaN is none.
+fn push_row(made: &mut RowsMade<f64>, edges: impl Iterator<Item = (usize, f64)>) {
+    let first = made.columns.len();
+    for (j, weight) in edges.filter(|(_, weight)| *weight > 0.0) {
+        made.columns.push(j as u32);
+        made.values.push(weight);
     }
-    Ok(graph)
+    made.lengths.push((made.columns.len() - first) as u32);
+}
+
+/// A list in ascending order, what belongs to the same number added up.
+fn summed(list: impl Iterator<Item = (usize, f64)>) -> impl Iterator<Item = (usize, f64)> {
+    let mut list = list.peekable();
+    std::iter::from_fn(move || {
+        let (j, mut sum) = list.next()?;
+        while let Some((_, weight)) = list.next_if(|(k, _)| *k == j) {
+            sum += weight;
+        }
+        Some((j, sum))
+    })
 }
 
 impl RowAccess for Graph {
@@ -183,7 +208,7 @@ impl Compressed {
     }
 }
 
-/// Two lists in ascending order as one.
+/// Two lists in ascending order, each number once, as one; what both have is added up.
 fn merged(
     left: impl Iterator<Item = (usize, f64)>,
     right: impl Iterator<Item = (usize, f64)>,
@@ -191,6 +216,7 @@ fn merged(
     let (mut left, mut right) = (left.peekable(), right.peekable());
     std::iter::from_fn(move || match (left.peek(), right.peek()) {
         (Some((i, _)), Some((j, _))) if j < i => right.next(),
+        (Some((i, _)), Some((j, _))) if j == i => left.next().zip(right.next()).map(|((j, a), (_, b))| (j, a + b)),
         (Some(_), _) => left.next(),
         (None, _) => right.next(),
     })

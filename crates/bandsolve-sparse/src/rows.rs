@@ -2,7 +2,8 @@
 
 use crate::csr::Csr;
 use bandsolve::Scalar;
-use bandsolve_kernel::spread::{RowsOf, chunks, each_chunk};
+use bandsolve_kernel::memory::zeros;
+use bandsolve_kernel::spread::{RowsOf, Split, chunks, each_chunk};
 use core::ops::Range;
 
 /// A matrix that is read row by row.
@@ -103,11 +104,26 @@ pub(crate) fn make_rows<T: Scalar>(
     let mut pointers = Vec::with_capacity(rows + 1);
     pointers.push(0);
     tasks.iter().flat_map(|made| &made.lengths).for_each(|length| pointers.push(pointers[pointers.len() - 1] + length));
+    let starts: Vec<usize> = (0..=tasks.len()).map(|task| pointers[(task * TASK).min(rows)] as usize).collect();
     let entries = pointers[rows] as usize;
-    let (mut indices, mut values) = (Vec::with_capacity(entries), Vec::with_capacity(entries));
-    for made in tasks {
-        indices.extend_from_slice(&made.columns);
-        values.extend_from_slice(&made.values);
-    }
+    let (mut indices, mut values) = (zeros::<u32>(entries).expect("memory"), zeros::<T>(entries).expect("memory"));
+    let out = (Ragged { values: &mut indices, starts: &starts }, Ragged { values: &mut values, starts: &starts });
+    each_chunk((tasks.len(), 2), out, &|task, (indices, values)| {
+        indices.values.copy_from_slice(&tasks[task].columns);
+        values.values.copy_from_slice(&tasks[task].values);
+    });
     Csr::from_rows(columns, pointers, indices, values)
+}
+
+/// An array of rows of any lengths: where each begins, and where the last ends.
+struct Ragged<'a, T> {
+    values: &'a mut [T],
+    starts: &'a [usize],
+}
+
+impl<T: Send> Split for Ragged<'_, T> {
+    fn split(self, rows: usize) -> (Self, Self) {
+        let (left, right) = self.values.split_at_mut(self.starts[rows] - self.starts[0]);
+        (Self { values: left, starts: &self.starts[..=rows] }, Self { values: right, starts: &self.starts[rows..] })
+    }
 }

@@ -5,13 +5,12 @@
 
 use super::lines::ForestSolver;
 use crate::csr::Csr;
-use crate::rows::each_row;
 use bandsolve::dyn_stack::{PodStack, StackReq};
 use bandsolve::{LinearOperator, Op, Result, Scalar};
 
 /// ALT-i: z₁ = M₁⁻¹·r, zₗ = zₗ₋₁ + Mₗ⁻¹·(r − A·zₗ₋₁); z is the last of them.
 ///
-/// An application costs m tridiagonal solves and m − 1 products with A. Residuals are formed in the order of the forest that needs
+/// An application costs m tridiagonal solves and m − 1 products with A. Residuals are written where the forest that needs them has
 /// them, so that no pass over memory is for a permutation alone.
 #[derive(Debug)]
 pub struct AlternatingInner<'a, T: Scalar> {
@@ -37,11 +36,8 @@ pub(super) fn sweep<T: Scalar>(
     let (step, stack) = stack.make_raw::<T>(r.len());
     let before = &*z;
     solver.solve_from(Op::Plain, &|v| r[v] - a.row_times(v, before), step, stack)?;
-    let (step, places) = (&*step, solver.forest().places());
-    each_row(z, &|v, z| {
-        *z += step[places[v] as usize];
-        0
-    });
+    let step = &*step;
+    solver.forest().permutation().gather(z, &|_, z, place| z + step[place]);
     Ok(())
 }
 

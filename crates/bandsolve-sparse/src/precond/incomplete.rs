@@ -29,7 +29,7 @@ impl<T: Scalar> PathFactors<T> {
         let (mut d, mut l) = (diag.to_vec(), vec![T::ZERO; n]);
         for k in 0..n {
             if d[k] == T::ZERO || !Scalar::is_finite(d[k]) {
-                return Err(Error::Singular { row: forest.order_of_vertices()[k] as usize });
+                return Err(Error::Singular { row: forest.permutation().order()[k] as usize });
             }
             if k + 1 < n {
                 l[k] = sub[k + 1] / d[k];
@@ -93,7 +93,7 @@ pub(super) fn incomplete_product<T: Scalar>(
     kept: &[u32],
 ) -> Result<Csr<'static, T, u32>> {
     let factors = PathFactors::new(forest, tridiagonal)?;
-    let (order, places) = (forest.order_of_vertices(), forest.places());
+    let (order, places) = (forest.permutation().order(), forest.permutation().places());
     Ok(make_rows((b.rows(), b.columns()), &|rows, made| {
         let (mut sources, mut y): (Vec<(u32, T)>, Vec<T>) = (Vec::new(), Vec::new());
         for i in rows {

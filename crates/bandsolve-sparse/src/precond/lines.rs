@@ -2,7 +2,6 @@
 
 use crate::csr::Csr;
 use crate::forest::Forest;
-use crate::rows::each_row;
 use bandsolve::dyn_stack::{PodStack, StackReq};
 use bandsolve::matrix::Index;
 use bandsolve::{AnyFactor, Factor, LinearOperator, Op, Plan, Result, Scalar, Tridiagonal};
@@ -54,11 +53,7 @@ impl<T: Scalar> ForestSolver<T> {
         stack: &mut PodStack,
     ) -> Result<()> {
         let (ordered, stack) = stack.make_raw::<T>(x.len());
-        let order = self.forest.order_of_vertices();
-        each_row(ordered, &|place, value| {
-            *value = rhs(order[place] as usize);
-            0
-        });
+        self.forest.permutation().scatter(ordered, rhs);
         self.factor.solve_into_with(op, ordered, x, stack).map(|_| ())
     }
 }
@@ -83,11 +78,8 @@ impl<T: Scalar> LinearOperator<T> for ForestSolver<T> {
     fn apply_op(&self, op: Op, x: &[T], y: &mut [T], stack: &mut PodStack) -> Result<()> {
         let (solved, stack) = stack.make_raw::<T>(x.len());
         self.solve_from(op, &|v| x[v], solved, stack)?;
-        let (solved, places) = (&*solved, self.forest.places());
-        each_row(y, &|v, y| {
-            *y = solved[places[v] as usize];
-            0
-        });
+        let solved = &*solved;
+        self.forest.permutation().gather(y, &|_, _, place| solved[place]);
         Ok(())
     }
 }

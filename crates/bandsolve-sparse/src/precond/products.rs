@@ -122,13 +122,13 @@ impl<T: Scalar> LinearOperator<T> for ForestProduct<T> {
         let (from, stack) = stack.make_raw::<T>(x.len());
         let (mut to, mut from) = (to, from);
         last.solve_from(Op::Plain, &|v| self.inverse[v] * x[v], to, stack)?;
-        let mut places = last.forest().places();
+        let mut places = last.forest().permutation().places();
         for solver in others.iter().rev() {
             // From the order of the one before into its own.
             (from, to) = (to, from);
             let solved = &*from;
             solver.solve_from(Op::Plain, &|v| solved[places[v] as usize], to, stack)?;
-            places = solver.forest().places();
+            places = solver.forest().permutation().places();
         }
         each_row(y, &|v, y| {
             *y = to[places[v] as usize];

@@ -1,0 +1,124 @@
+//! Permutations, and what is moved by them, on all threads.
+
+use crate::spread::{RowsOf, each_chunk};
+
+/// Elements of a piece.
+const PIECE: usize = 1 << 12;
+
+/// A permutation of 0 … n − 1, checked once.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Permutation {
+    order: Vec<u32>,
+    places: Vec<u32>,
+}
+
+impl Permutation {
+    /// From the place of each element; `None` if two have the same, or one is not below n.
+    pub fn from_places(places: Vec<u32>) -> Option<Self> {
+        const NONE: u32 = u32::MAX;
+        let mut order = vec![NONE; places.len()];
+        for (element, place) in places.iter().enumerate() {
+            match order.get_mut(*place as usize) {
+                Some(at) if *at == NONE => *at = element as u32,
+                _ => return None,
+            }
+        }
+        Some(Self { order, places })
+    }
+
+    /// Number of elements.
+    pub fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    /// Whether there is no element.
+    pub fn is_empty(&self) -> bool {
+        self.places.is_empty()
+    }
+
+    /// The element at each place.
+    pub fn order(&self) -> &[u32] {
+        &self.order
+    }
+
+    /// The place of each element.
+    pub fn places(&self) -> &[u32] {
+        &self.places
+    }
+
+    /// `out[place of i] = value(i)` for every i. Values are asked for in the order of elements, so that what they are computed from
+    /// is read in one go.
+    ///
+    /// # Panics
+    /// If `out` has another length.
+    pub fn scatter<T: Copy + Send + Sync>(&self, out: &mut [T], value: &(impl Fn(usize) -> T + Sync)) {
+        assert_eq!(out.len(), self.len(), "an element for each place");
+        let out = Shared(out.as_mut_ptr());
+        let piece = |piece: usize, ()| {
+            let first = piece * PIECE;
+            for (k, place) in self.places[first..(first + PIECE).min(self.len())].iter().enumerate() {
+                // SAFETY: places are below the length, and each is that of one element alone: no two writes, on whatever
+                // threads, go to the same. `out` is borrowed mutably for as long.
+                unsafe { out.at(*place as usize).write(value(first + k)) };
+            }
+        };
+        each_chunk((self.len().div_ceil(PIECE), 2), (), &piece);
+    }
+
+    /// `out[i] = value(i, place of i)` for every i: `value` is told what was there, too.
+    ///
+    /// # Panics
+    /// If `out` has another length.
+    pub fn gather<T: Copy + Send>(&self, out: &mut [T], value: &(impl Fn(usize, T, usize) -> T + Sync)) {
+        assert_eq!(out.len(), self.len(), "an element for each place");
+        let pieces = self.len().div_ceil(PIECE);
+        each_chunk((pieces, 2), RowsOf(out, PIECE), &|piece, RowsOf(out, _)| {
+            let first = piece * PIECE;
+            for (k, (out, place)) in out.iter_mut().zip(&self.places[first..]).enumerate() {
+                *out = value(first + k, *out, *place as usize);
+            }
+        });
+    }
+}
+
+/// An array that several threads write to, each elsewhere.
+struct Shared<T>(*mut T);
+
+impl<T> Shared<T> {
+    /// The element at k.
+    ///
+    /// # Safety
+    /// There is one.
+    unsafe fn at(&self, k: usize) -> *mut T {
+        // SAFETY: the caller's promise.
+        unsafe { self.0.add(k) }
+    }
+}
+
+// SAFETY: it is a place; who writes there promises to do so alone.
+unsafe impl<T: Send> Sync for Shared<T> {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_and_back() {
+        for n in [0, 1, 7, PIECE, 5 * PIECE + 3] {
+            let places: Vec<u32> = (0..n).map(|i| ((i * 7 + 3) % n.max(1)) as u32).collect();
+            let Some(permutation) = Permutation::from_places(places.clone()) else {
+                assert!(n % 7 == 0, "{n}");
+                continue;
+            };
+            let mut there = vec![0; n];
+            permutation.scatter(&mut there, &|i| i);
+            assert!(there.iter().zip(permutation.order()).all(|(i, own)| *i == *own as usize));
+            let mut back = vec![1; n];
+            permutation.gather(&mut back, &|_, before, place| before + there[place]);
+            assert!(back.iter().enumerate().all(|(i, v)| *v == i + 1));
+        }
+        for wrong in [vec![0, 0], vec![2, 0], vec![u32::MAX]] {
+            assert_eq!(Permutation::from_places(wrong), None);
+        }
+    }
+}
