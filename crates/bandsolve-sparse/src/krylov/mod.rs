@@ -434,7 +434,7 @@ impl KrylovMethod {
             }
             Self::Bicgstab => (7, 2),
             Self::Cg => (3, 2),
-            Self::Idr { space } => (3 * space + 3, *space),
+            Self::Idr { space } => (3 * (*space).min(n) + 3, *space),
             Self::Richardson { .. } => (1, 1),
         }
     }
@@ -460,7 +460,7 @@ impl KrylovMethod {
             Self::Gmres { restart } => gmres::cycle(run, monitor, *restart, (x, r, vectors, spare), stack),
             Self::Bicgstab => bicgstab::cycle(run, monitor, (x, r, vectors, spare), stack),
             Self::Cg => cg::cycle(run, monitor, (x, r, vectors, spare), stack),
-            Self::Idr { space } => idr::cycle(run, monitor, *space, (x, r, vectors, spare), stack),
+            Self::Idr { space } => idr::cycle(run, monitor, (*space).min(run.n), (x, r, vectors, spare), stack),
             Self::Richardson { damping } => richardson::cycle(run, monitor, *damping, (x, r, vectors, spare), stack),
         }
     }
