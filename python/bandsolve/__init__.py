@@ -13,6 +13,7 @@ many systems                    `solve_batch`, along any axis of arrays of any d
 one matrix, many solves         `factor`, `factor_tridiagonal`, `factor_banded`,
                                 `factor_block_tridiagonal`: objects of the class `Factor`
 built on them                   `bandsolve.interpolate.CubicSpline`, `bandsolve.smooth`
+any sparse matrix               `bandsolve.sparse`: `gmres` and others, `Preconditioner`, `forest`
 conventions of others           `bandsolve.compat.tridiagonal_solve` (JAX, TensorFlow)
 matrices                        `bandsolve.io.read`, `bandsolve.gallery`
 ==============================  =======================================================================
@@ -20,7 +21,7 @@ matrices                        `bandsolve.io.read`, `bandsolve.gallery`
 A matrix that cannot be solved raises `numpy.linalg.LinAlgError`, arrays that do not fit `ValueError`.
 """
 
-from bandsolve import compat, gallery, interpolate, io, smooth
+from bandsolve import compat, gallery, interpolate, io, smooth, sparse
 from bandsolve._bandsolve import (
     __VERSION__ as __version__,
     Factor,
@@ -57,4 +58,5 @@ __all__ = [
     "solve_block_tridiagonal",
     "solve_tridiagonal",
     "solveh_banded",
+    "sparse",
 ]

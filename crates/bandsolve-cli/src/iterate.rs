@@ -63,6 +63,7 @@ struct IterateTask<'a> {
 /// What came of it.
 struct IterateOutcome {
     report: IterationReport,
+    kind: PreconditionerKind,
     entries: usize,
     reason: String,
     forward_error: Option<f64>,
@@ -103,7 +104,7 @@ impl IterateTask<'_> {
         if let Some(limit) = args.max_iterations {
             solver = solver.max_iterations(limit);
         }
-        let preconditioner = (args.precond != PreconditionerKind::Identity).then_some(&m as &dyn LinearOperator<T>);
+        let preconditioner = (m.kind() != PreconditionerKind::Identity).then_some(&m as &dyn LinearOperator<T>);
         let bar = progress::spinner();
         let watch = &mut |at: IterationProgress| {
             if at.iteration.is_multiple_of(16) {
@@ -120,8 +121,9 @@ impl IterateTask<'_> {
         bar.finish_and_clear();
         let report = solved.map_err(|error| self.explain(&error))?;
         let forward_error = known.map(|known| forward_error(&x, &known));
-        let reason = "asked for".to_string();
-        let outcome = IterateOutcome { report, entries: a.entries(), reason, forward_error, seconds: [setup, solve] };
+        let reason = if m.reason().is_empty() { "asked for".into() } else { m.reason().to_string() };
+        let (kind, entries) = (m.kind(), a.entries());
+        let outcome = IterateOutcome { report, kind, entries, reason, forward_error, seconds: [setup, solve] };
         self.finish(&outcome, &x)
     }
 
@@ -178,7 +180,7 @@ impl IterateTask<'_> {
                 ),
             ),
             ("solver", report.method.to_string()),
-            ("preconditioner", format!("{}: {}{side}", self.args.precond, outcome.reason)),
+            ("preconditioner", format!("{}: {}{side}", outcome.kind, outcome.reason)),
             ("iterations", format!("{}, {}", report.iterations, report::counted(report.restarts, "restart"))),
             ("residual", format!("{:.1e} of |b| in the 2-norm, computed from x", report.relative_residual())),
         ];
@@ -202,7 +204,7 @@ impl IterateTask<'_> {
             "n": n,
             "entries": outcome.entries,
             "solver": report.method.to_string(),
-            "preconditioner": self.args.precond.to_string(),
+            "preconditioner": outcome.kind.to_string(),
             "side": side,
             "reason": outcome.reason,
             "converged": report.converged(),
@@ -224,7 +226,7 @@ impl IterateTask<'_> {
     fn draw(&self, outcome: &IterateOutcome) -> Picture {
         let report = &outcome.report;
         let name = io::short_name(&self.args.matrix);
-        let title = format!("{name}: {} with {}", report.method, self.args.precond);
+        let title = format!("{name}: {} with {}", report.method, outcome.kind);
         let scale = if report.rhs_norm > 0.0 { report.rhs_norm } else { 1.0 };
         let history: Vec<f64> = report.history.iter().map(|residual| residual / scale).collect();
         draw_history(&title, &history, report.tolerance / scale)

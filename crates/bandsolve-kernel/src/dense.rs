@@ -132,9 +132,7 @@ impl<R: RealScalar> Views<R> {
         let (copy, parts) = (copy.0.as_mut_ptr().cast::<R>(), if COMPLEX { 2 } else { 1 });
         // Rows of A are copied, so many as one or two tiles have, and taken by all columns before the next; if sums are long, in parts.
         // Not for the widest vectors, whose tiles are so large that A is read seldom.
-        let copied = !wide::<V>()
-            && self.columns >= COPIED_FROM
-            && self.rows * parts * self.depth > COPIED;
+        let copied = !wide::<V>() && self.columns >= COPIED_FROM && self.rows * parts * self.depth > COPIED;
         let vectors = 4;
         let (height, terms) =
             if copied { (vectors * V::W, COPIED / (vectors * V::W)) } else { (self.rows * parts, self.depth) };

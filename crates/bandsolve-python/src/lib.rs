@@ -10,6 +10,7 @@ mod memory;
 mod options;
 mod report;
 mod solve;
+mod sparse;
 
 use pyo3::prelude::*;
 
@@ -30,6 +31,8 @@ mod _bandsolve {
     use super::report::PyReport;
     #[pymodule_export]
     use super::solve::{solve_banded, solve_block_tridiagonal, solve_tridiagonal, solveh_banded};
+    #[pymodule_export]
+    use super::sparse::{PyPreconditioner, graph_factor, krylov};
     #[pymodule_export]
     const __VERSION__: &str = env!("CARGO_PKG_VERSION");
 }

@@ -1,8 +1,8 @@
 //! Multigrid with lines: iterations that hardly grow, whatever the direction of the strong couplings.
 
-use bandsolve::dyn_stack::PodStack;
 use bandsolve::LinearOperator;
-use bandsolve_sparse::{Csr, KrylovMethod, KrylovSolver, LineMultigrid, MultigridOptions, MODEL_PROBLEMS, nine_point};
+use bandsolve::dyn_stack::PodStack;
+use bandsolve_sparse::{Csr, KrylovMethod, KrylovSolver, LineMultigrid, MODEL_PROBLEMS, MultigridOptions, nine_point};
 
 type Matrix = Csr<'static, f64, u32>;
 

@@ -196,7 +196,10 @@ fn endings_have_names() {
     let report = gmres.solve_watched(&shift, None, &rhs, &mut vec![0.0; n], watch).unwrap();
     assert_eq!((report.ending, report.iterations, seen), (Ending::Cancelled, 5, 5));
     let bad = [f64::NAN; 50];
-    assert!(matches!(gmres.solve(&shift, None, &bad, &mut vec![0.0; n]), Err(Error::NotFinite { array: "rhs", index: 0 })));
+    assert!(matches!(
+        gmres.solve(&shift, None, &bad, &mut vec![0.0; n]),
+        Err(Error::NotFinite { array: "rhs", index: 0 })
+    ));
 }
 
 /// Attainable accuracy: what is asked for beyond it ends as stagnation, with the best x.

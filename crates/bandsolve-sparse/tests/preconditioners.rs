@@ -142,7 +142,11 @@ fn iterations_are_the_golden_ones() {
                 let report = KrylovSolver::new(method).solve(&a, Some(&m), &rhs, &mut x).unwrap();
                 let ratio = report.iterations as f64 / iterations;
                 println!("{name} {kind} {method}: {} iterations, {iterations} expected", report.iterations);
-                assert!(report.converged() && report.relative_residual() <= 1e-6, "{name} {kind} {method}: {}", report.ending);
+                assert!(
+                    report.converged() && report.relative_residual() <= 1e-6,
+                    "{name} {kind} {method}: {}",
+                    report.ending
+                );
                 // Rounding moves the iterations of BiCGStab, and those of GMRES hardly.
                 let allowed = if method == KrylovMethod::Bicgstab { 0.2 } else { 0.02 };
                 assert!((ratio - 1.0).abs() <= allowed, "{name} {kind} {method}: {} {iterations}", report.iterations);

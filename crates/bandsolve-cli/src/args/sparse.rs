@@ -33,7 +33,7 @@ pub struct IterateArgs {
     #[arg(long, default_value = "gmres:30", value_name = "NAME", long_help = SOLVERS)]
     pub solver: KrylovMethod,
     /// The preconditioner
-    #[arg(long, default_value = "alt-i:2", value_name = "NAME", long_help = format!("One of: {}", bandsolve_sparse::PRECONDITIONERS))]
+    #[arg(long, default_value = "auto", value_name = "NAME", long_help = format!("One of: {}", bandsolve_sparse::PRECONDITIONERS))]
     pub precond: PreconditionerKind,
     /// Which side of A the preconditioner stands on
     #[arg(long, default_value = "right")]

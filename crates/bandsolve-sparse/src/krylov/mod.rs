@@ -139,7 +139,7 @@ pub struct IterationReport {
     pub ending: Ending,
     /// Iterations.
     pub iterations: usize,
-    /// Times that it began, from the residual of the x that it had.
+    /// Times that it began again, from the residual of the x that it had.
     pub restarts: usize,
     /// ‖rhs − A·x‖₂, computed from x.
     pub residual_norm: f64,
@@ -355,6 +355,7 @@ impl<'c> KrylovSolver<'c> {
                 return Ok(if norm == 0.0 { Ending::Breakdown } else { Ending::IterationLimit });
             }
             before = norm;
+            monitor.cycles += 1;
             last = self.method.cycle(run, monitor, (x, r, vectors, spare), stack)?;
         }
     }
@@ -415,7 +416,7 @@ impl<T: Scalar> SolveCall<'_, T> {
             side: preconditioner.map(|_| solver.side),
             ending,
             iterations: monitor.iterations,
-            restarts: monitor.restarts,
+            restarts: monitor.cycles.saturating_sub(1),
             residual_norm,
             rhs_norm,
             tolerance,

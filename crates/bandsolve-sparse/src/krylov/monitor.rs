@@ -8,7 +8,8 @@ use core::ops::ControlFlow;
 pub(super) struct Monitor<'a, T: Scalar> {
     pub history: Vec<f64>,
     pub iterations: usize,
-    pub restarts: usize,
+    /// Times that the method began.
+    pub cycles: usize,
     pub limit: usize,
     pub tolerance: f64,
     /// ‖rhs − A·x‖ beside the norm that the method knows, at the last restart.
@@ -29,15 +30,13 @@ impl<'a, T: Scalar> Monitor<'a, T> {
         // Room for what is usual, at least; a longer one grows, at less and less iterations.
         _ = history.try_reserve(limit.saturating_add(1).min(1 << 20));
         let kept_norm = f64::INFINITY;
-        Self { history, iterations: 0, restarts: 0, limit, tolerance, scale: 1.0, kept, kept_norm, watch }
+        Self { history, iterations: 0, cycles: 0, limit, tolerance, scale: 1.0, kept, kept_norm, watch }
     }
 
     /// The method begins again from an x with this residual, whose norm it sees as `norm`.
     pub fn restart(&mut self, residual: f64, norm: f64, x: &[T]) {
         if self.history.is_empty() {
             self.history.push(residual);
-        } else {
-            self.restarts += 1;
         }
         self.scale = if norm > 0.0 { residual / norm } else { 1.0 };
         if residual < self.kept_norm {

@@ -36,7 +36,14 @@ pub struct MultigridOptions {
 
 impl Default for MultigridOptions {
     fn default() -> Self {
-        Self { forests: 2, omega: 0.01, factors: GraphFactorOptions::default(), threshold: 0.003, visits: 2, coarsest: 300 }
+        Self {
+            forests: 2,
+            omega: 0.01,
+            factors: GraphFactorOptions::default(),
+            threshold: 0.003,
+            visits: 2,
+            coarsest: 300,
+        }
     }
 }
 

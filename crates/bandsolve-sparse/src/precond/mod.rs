@@ -2,6 +2,7 @@
 
 mod alternating;
 mod amg;
+mod auto;
 mod diagonal;
 mod ilu;
 mod incomplete;
@@ -40,11 +41,11 @@ pub enum PreconditionerKind {
     Tridiagonal,
     /// The tridiagonal system of one forest (AlgTriScal).
     Forest,
-    /// The systems of m forests, one after the other, with residuals between (ALT-i).
+    /// The systems of m forests, one after the other, with residuals between (ALT-i); m = 0: as many as are worth it.
     AltInner(usize),
-    /// The system of another of m forests in every step (ALT-o).
+    /// The system of another of m forests in every step (ALT-o); m = 0: as many as are worth it.
     AltOuter(usize),
-    /// A product of the systems of m forests that share no couplings (MOS-d).
+    /// A product of the systems of m forests that share no couplings (MOS-d); m = 0: as many as are worth it.
     ProductDiagonal(usize),
     /// The same, each of what the one before has left (MOS-a).
     ProductAdaptive {
@@ -66,10 +67,13 @@ pub enum PreconditionerKind {
     },
     /// Multigrid by aggregates, with the systems of so many forests as smoother of each level.
     AmgLines(usize),
+    /// One of the others, by dominance and by the weight that forests have.
+    Auto,
 }
 
 /// Names of kinds that take no number, with their kinds.
-const PLAIN: [(&str, PreconditionerKind); 8] = [
+const PLAIN: [(&str, PreconditionerKind); 9] = [
+    ("auto", PreconditionerKind::Auto),
     ("none", PreconditionerKind::Identity),
     ("jacobi", PreconditionerKind::Diagonal(DiagonalRule::Jacobi)),
     ("diagp1", PreconditionerKind::Diagonal(DiagonalRule::P1)),
@@ -81,12 +85,15 @@ const PLAIN: [(&str, PreconditionerKind); 8] = [
 ];
 
 /// What may be typed.
-pub const PRECONDITIONERS: &str = "none, jacobi, diagp1, diagp2, l1, tridiagonal, forest, alt-i:M, alt-o:M, mos-d:M, mos-a:M, \
+pub const PRECONDITIONERS: &str = "auto, none, jacobi, diagp1, diagp2, l1, tridiagonal, forest, alt-i:M, alt-o:M, mos-d:M, mos-a:M, \
                                    mos-a:M:scaled, ilu0, ilu-isai:S, adi:NXxNY, amg-lines:M";
 
 impl Display for PreconditionerKind {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
+            Self::AltInner(0) => f.write_str("alt-i"),
+            Self::AltOuter(0) => f.write_str("alt-o"),
+            Self::ProductDiagonal(0) => f.write_str("mos-d"),
             Self::AltInner(m) => write!(f, "alt-i:{m}"),
             Self::AltOuter(m) => write!(f, "alt-o:{m}"),
             Self::ProductDiagonal(m) => write!(f, "mos-d:{m}"),
@@ -115,6 +122,9 @@ impl FromStr for PreconditionerKind {
             _ => Err(format!("`{text}`: a whole number from {least} to 64 stands behind the colon")),
         };
         match name {
+            "alt-i" if number.is_empty() => Ok(Self::AltInner(0)),
+            "alt-o" if number.is_empty() => Ok(Self::AltOuter(0)),
+            "mos-d" if number.is_empty() => Ok(Self::ProductDiagonal(0)),
             "alt-i" => count(number, 1).map(Self::AltInner),
             "alt-o" => count(number, 1).map(Self::AltOuter),
             "mos-d" => count(number, 1).map(Self::ProductDiagonal),
@@ -169,6 +179,7 @@ impl Default for PreconditionerOptions {
 /// ```
 pub struct Preconditioner<'a, T: Scalar> {
     kind: PreconditionerKind,
+    reason: String,
     operator: Box<dyn LinearOperator<T> + Send + 'a>,
 }
 
@@ -189,11 +200,24 @@ impl<'a, T: Scalar> Preconditioner<'a, T> {
         kind: PreconditionerKind,
         options: &PreconditionerOptions,
     ) -> Result<Self> {
-        let _mode = Standard::enter();
-        T::by_type::<MakePreconditioner<'_>>((a.narrow()?, kind, *options))
+        Self::from_csr(a.narrow()?, kind, options)
     }
 
-    /// What it is.
+    /// The same of a matrix that is given away: of one that owns its arrays, a preconditioner that lasts.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn from_csr(a: Csr<'a, T, u32>, kind: PreconditionerKind, options: &PreconditionerOptions) -> Result<Self> {
+        let _mode = Standard::enter();
+        T::by_type::<MakePreconditioner<'_>>((a, kind, *options))
+    }
+
+    /// Why it is of this kind; empty where it was asked for as it is.
+    pub fn reason(&self) -> &str {
+        &self.reason
+    }
+
+    /// What it is: of `Auto` what was chosen, and with the number of forests.
     pub fn kind(&self) -> PreconditionerKind {
         self.kind
     }
@@ -206,20 +230,35 @@ pub(crate) fn make<'a, T: Scalar>(
     if a.columns() != n {
         return Err(Error::Shape { what: "columns of a square matrix", expected: n, got: a.columns() });
     }
-    let forests =
-        |count: usize, omega: f64| splitting::forests(comparable_graph(&a)?, count, omega, &options.factors);
+    let (kind, reason) = match kind {
+        PreconditionerKind::Auto => auto::choose(&a, &options.factors)?,
+        PreconditionerKind::AltInner(0) | PreconditionerKind::AltOuter(0) | PreconditionerKind::ProductDiagonal(0) => {
+            let (m, reason) = auto::count_of_forests(comparable_graph(&a)?, &options.factors)?;
+            match kind {
+                PreconditionerKind::AltInner(_) => (PreconditionerKind::AltInner(m), reason),
+                PreconditionerKind::AltOuter(_) => (PreconditionerKind::AltOuter(m), reason),
+                _ => (PreconditionerKind::ProductDiagonal(m), reason),
+            }
+        }
+        other => (other, String::new()),
+    };
+    let forests = |count: usize, omega: f64| splitting::forests(comparable_graph(&a)?, count, omega, &options.factors);
     let solvers = |forests: Vec<Forest>| {
         forests.into_iter().map(|forest| ForestSolver::new(&a, forest)).collect::<Result<Vec<_>>>()
     };
     let operator: Box<dyn LinearOperator<T> + Send + 'a> = match kind {
-        PreconditionerKind::Identity => Box::new(Identity(n)),
+        // What `auto` stands for is chosen above.
+        PreconditionerKind::Identity | PreconditionerKind::Auto => Box::new(Identity(n)),
         PreconditionerKind::Diagonal(rule) => Box::new(DiagonalInverse::new(&a, rule)?),
         PreconditionerKind::Tridiagonal => Box::new(ForestSolver::new(&a, Forest::in_order(n))?),
         PreconditionerKind::Forest => {
             let forest = forests(1, 0.0)?.swap_remove(0);
             Box::new(ForestSolver::new(&a, forest)?)
         }
-        PreconditionerKind::AltInner(m) => { let solvers = solvers(forests(m, options.omega)?)?; Box::new(AlternatingInner::new(a, solvers)) },
+        PreconditionerKind::AltInner(m) => {
+            let solvers = solvers(forests(m, options.omega)?)?;
+            Box::new(AlternatingInner::new(a, solvers))
+        }
         PreconditionerKind::AltOuter(m) => Box::new(AlternatingOuter::new(solvers(forests(m, options.omega)?)?)),
         PreconditionerKind::ProductDiagonal(m) => Box::new(ForestProduct::diagonal(&a, forests(m, 0.0)?)?),
         PreconditionerKind::ProductAdaptive { forests, scaled } => {
@@ -246,7 +285,7 @@ pub(crate) fn make<'a, T: Scalar>(
             Box::new(AlternatingInner::new(a, solvers))
         }
     };
-    Ok(Preconditioner { kind, operator })
+    Ok(Preconditioner { kind, reason, operator })
 }
 
 impl<T: Scalar> LinearOperator<T> for Preconditioner<'_, T> {

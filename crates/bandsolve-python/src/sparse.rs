@@ -1,0 +1,343 @@
+//! Sparse matrices: preconditioners, Krylov methods, forests.
+
+use crate::arrays::{Number, array, columns, filled, slice, with_number};
+use crate::errors::exception;
+use bandsolve::dyn_stack::{PodBuffer, PodStack};
+use bandsolve::{Error, LinearOperator, Op};
+use bandsolve_sparse::{
+    Csr, Forest, Graph, GraphFactor, GraphFactorOptions, IterationProgress, KrylovMethod, KrylovSolver, Preconditioner,
+    PreconditionerKind, PreconditionerOptions, Side,
+};
+use core::ops::ControlFlow;
+use numpy::{PyArray1, PyArrayMethods, PyUntypedArrayMethods};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::sync::Mutex;
+
+/// The arrays of a matrix by rows, as SciPy has them: indptr, indices, data.
+type Arrays<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>, Bound<'py, PyAny>);
+
+/// The matrix over copies of SciPy's arrays, with indices of 32 bits.
+fn owned<T: Number>(n: usize, (pointers, indices, data): &Arrays<'_>) -> PyResult<Csr<'static, T, u32>> {
+    let py = data.py();
+    let narrow = |indices: &Bound<'_, PyAny>| -> PyResult<Vec<u32>> {
+        if let Ok(indices) = indices.cast::<PyArray1<i32>>() {
+            return Ok(indices.readonly().as_slice()?.iter().map(|i| *i as u32).collect());
+        }
+        let indices =
+            indices.cast::<PyArray1<i64>>().map_err(|_| PyTypeError::new_err("indices are int32 or int64"))?;
+        let fits = |i: &i64| u32::try_from(*i).map_err(|_| PyValueError::new_err("indices are beyond 32 bits"));
+        indices.readonly().as_slice()?.iter().map(fits).collect()
+    };
+    let values = columns::<T>(&array(data)?.0)?;
+    let made = Csr::new(n, narrow(pointers)?, narrow(indices)?, slice(&values).to_vec());
+    made.map_err(|error| exception(py, &error))
+}
+
+/// Calls `work` with the matrix over SciPy's own arrays.
+fn borrowed<T: Number, R>(
+    n: usize,
+    (pointers, indices, data): &Arrays<'_>,
+    work: impl FnOnce(&dyn LinearOperator<T>) -> PyResult<R>,
+) -> PyResult<R> {
+    let py = data.py();
+    let values = columns::<T>(&array(data)?.0)?;
+    let failed = |error: Error| exception(py, &error);
+    if let (Ok(pointers), Ok(indices)) = (pointers.cast::<PyArray1<i32>>(), indices.cast::<PyArray1<i32>>()) {
+        let (pointers, indices) = (pointers.readonly(), indices.readonly());
+        return work(&Csr::new(n, pointers.as_slice()?, indices.as_slice()?, slice(&values)).map_err(failed)?);
+    }
+    let wide = || PyTypeError::new_err("indptr and indices are both int32, or both int64");
+    let (pointers, indices) = (pointers.cast::<PyArray1<i64>>(), indices.cast::<PyArray1<i64>>());
+    let (pointers, indices) = (pointers.map_err(|_| wide())?.readonly(), indices.map_err(|_| wide())?.readonly());
+    work(&Csr::new(n, pointers.as_slice()?, indices.as_slice()?, slice(&values)).map_err(failed)?)
+}
+
+/// A preconditioner of any type of numbers.
+trait DynPreconditioner: Send + Sync {
+    fn apply<'py>(&self, rhs: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>>;
+    fn rows(&self) -> usize;
+    fn dtype<'py>(&self, py: Python<'py>) -> Bound<'py, PyAny>;
+    fn as_any(&self) -> &dyn std::any::Any;
+}
+
+impl<T: Number> DynPreconditioner for Preconditioner<'static, T>
+where
+    Self: Send + Sync,
+{
+    fn apply<'py>(&self, rhs: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let py = rhs.py();
+        let rhs = columns::<T>(&array(rhs)?.0)?;
+        let n = LinearOperator::rows(self);
+        if rhs.shape() != [n] {
+            return Err(PyValueError::new_err(format!("the vector has the shape {:?}, expected ({n},)", rhs.shape())));
+        }
+        let rhs = slice(&rhs);
+        let (z, applied) = filled(py, &[n], true, |z| {
+            py.detach(|| {
+                let mut memory = PodBuffer::new(self.apply_scratch());
+                self.apply_op(Op::Plain, rhs, z, PodStack::new(&mut memory))
+            })
+        })?;
+        applied.map_err(|error| exception(py, &error))?;
+        Ok(z.into_any())
+    }
+
+    fn rows(&self) -> usize {
+        LinearOperator::rows(self)
+    }
+
+    fn dtype<'py>(&self, py: Python<'py>) -> Bound<'py, PyAny> {
+        numpy::dtype::<T>(py).into_any()
+    }
+
+    fn as_any(&self) -> &dyn std::any::Any {
+        self
+    }
+}
+
+/// See `bandsolve.sparse.Preconditioner`.
+#[pyclass(frozen, module = "bandsolve._bandsolve", name = "SparsePreconditioner")]
+pub struct PyPreconditioner {
+    operator: Box<dyn DynPreconditioner>,
+    kind: String,
+    reason: String,
+}
+
+#[pymethods]
+impl PyPreconditioner {
+    #[new]
+    fn new(n: usize, arrays: Arrays<'_>, kind: &str, omega: f64, seed: u64) -> PyResult<Self> {
+        let dtype = array(&arrays.2)?.1;
+        with_number!(dtype, make_preconditioner(n, &arrays, kind, omega, seed))
+    }
+
+    /// z = M⁻¹·r.
+    fn apply<'py>(&self, rhs: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        self.operator.apply(rhs)
+    }
+
+    #[getter]
+    fn shape(&self) -> (usize, usize) {
+        (self.operator.rows(), self.operator.rows())
+    }
+
+    #[getter]
+    fn dtype<'py>(&self, py: Python<'py>) -> Bound<'py, PyAny> {
+        self.operator.dtype(py)
+    }
+
+    #[getter]
+    fn kind(&self) -> &str {
+        &self.kind
+    }
+
+    #[getter]
+    fn reason(&self) -> &str {
+        &self.reason
+    }
+}
+
+fn make_preconditioner<T: Number>(
+    n: usize,
+    arrays: &Arrays<'_>,
+    kind: &str,
+    omega: f64,
+    seed: u64,
+) -> PyResult<PyPreconditioner> {
+    let py = arrays.2.py();
+    let kind: PreconditionerKind = kind.parse().map_err(PyValueError::new_err)?;
+    let mut options = PreconditionerOptions::default();
+    (options.omega, options.factors.seed) = (omega, seed);
+    let a = owned::<T>(n, arrays)?;
+    let made = py.detach(|| Preconditioner::from_csr(a, kind, &options));
+    let made = made.map_err(|error| exception(py, &error))?;
+    let (kind, reason) = (made.kind().to_string(), made.reason().to_string());
+    Ok(PyPreconditioner { operator: Box::new(made), kind, reason })
+}
+
+/// A function of Python as an operator. It is called with the interpreter's lock; what it raises is kept.
+struct PyOperator {
+    n: usize,
+    function: Py<PyAny>,
+    raised: Mutex<Option<PyErr>>,
+}
+
+impl PyOperator {
+    fn new(n: usize, function: &Bound<'_, PyAny>) -> Self {
+        Self { n, function: function.clone().unbind(), raised: Mutex::new(None) }
+    }
+
+    fn take(&self) -> Option<PyErr> {
+        self.raised.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take()
+    }
+}
+
+impl<T: Number> LinearOperator<T> for PyOperator {
+    fn rows(&self) -> usize {
+        self.n
+    }
+
+    fn columns(&self) -> usize {
+        self.n
+    }
+
+    fn apply(&self, x: &[T], y: &mut [T], _: &mut PodStack) -> bandsolve::Result<()> {
+        let call = |py: Python<'_>| -> PyResult<()> {
+            let result = self.function.bind(py).call1((PyArray1::from_slice(py, x),))?;
+            let result = columns::<T>(&array(&result)?.0)?;
+            let values = slice(&result);
+            if values.len() != y.len() {
+                let (got, expected) = (values.len(), y.len());
+                return Err(PyValueError::new_err(format!("the operator returned {got} numbers, expected {expected}")));
+            }
+            y.copy_from_slice(values);
+            Ok(())
+        };
+        Python::attach(call).map_err(|error| {
+            *self.raised.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(error);
+            Error::Unsupported { method: "the operator", what: "this vector: it raised an exception" }
+        })
+    }
+}
+
+/// What an iteration is asked for.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+struct KrylovOptions<'py> {
+    method: String,
+    rtol: f64,
+    atol: f64,
+    max_iterations: Option<usize>,
+    left: bool,
+    callback: Option<Bound<'py, PyAny>>,
+}
+
+/// Solves by a Krylov method: x, and a report as a dictionary. `a` and `m` are arrays of a matrix, functions, or a preconditioner.
+#[pyfunction]
+pub fn krylov<'py>(
+    a: &Bound<'py, PyAny>,
+    m: Option<&Bound<'py, PyAny>>,
+    rhs: &Bound<'py, PyAny>,
+    x: &Bound<'py, PyAny>,
+    options: &Bound<'py, PyDict>,
+) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyDict>)> {
+    let dtype = array(rhs)?.1;
+    let options: KrylovOptions<'py> = options.extract()?;
+    with_number!(dtype, krylov_of(a, m, rhs, x, &options))
+}
+
+fn krylov_of<'py, T: Number>(
+    a: &Bound<'py, PyAny>,
+    m: Option<&Bound<'py, PyAny>>,
+    rhs: &Bound<'py, PyAny>,
+    x: &Bound<'py, PyAny>,
+    options: &KrylovOptions<'py>,
+) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyDict>)> {
+    let py = rhs.py();
+    let (rhs, start) = (columns::<T>(&array(rhs)?.0)?, columns::<T>(&array(x)?.0)?);
+    let n = rhs.len();
+    let preconditioner = m.and_then(|m| m.cast::<PyPreconditioner>().ok()).map(Bound::get);
+    let fast = preconditioner.and_then(|m| m.operator.as_any().downcast_ref::<Preconditioner<'static, T>>());
+    if preconditioner.is_some() && fast.is_none() {
+        return Err(PyTypeError::new_err(
+            "the preconditioner has another dtype than the right-hand side and the matrix",
+        ));
+    }
+    let function = m.filter(|_| fast.is_none()).map(|m| PyOperator::new(n, m));
+    let m = fast.map(|m| m as &dyn LinearOperator<T>);
+    let m = m.or(function.as_ref().map(|m| m as &dyn LinearOperator<T>));
+    let method: KrylovMethod = options.method.parse().map_err(PyValueError::new_err)?;
+    let side = if options.left { Side::Left } else { Side::Right };
+    let mut solver = KrylovSolver::new(method).rtol(options.rtol).atol(options.atol).side(side);
+    if let Some(limit) = options.max_iterations {
+        solver = solver.max_iterations(limit);
+    }
+    let raised = Mutex::new(None);
+    let callback = options.callback.as_ref().map(|callback| callback.clone().unbind());
+    let mut watch = |at: IterationProgress| {
+        let Some(callback) = &callback else { return ControlFlow::Continue(()) };
+        match Python::attach(|py| callback.bind(py).call1((at.residual_norm,)).map(|_| ())) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => {
+                *raised.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(error);
+                ControlFlow::Break(())
+            }
+        }
+    };
+    let (given, begun) = (slice(&rhs), slice(&start));
+    let mut solve = |a: &dyn LinearOperator<T>| {
+        filled(py, &[n], true, |x| {
+            x.copy_from_slice(begun);
+            py.detach(|| solver.solve_watched(a, m, given, x, &mut watch))
+        })
+    };
+    let matrix = PyOperator::new(n, a);
+    let (x, solved) = match a.extract::<Arrays<'py>>() {
+        Ok(arrays) => borrowed::<T, _>(n, &arrays, solve)?,
+        Err(_) => solve(&matrix)?,
+    };
+    let exceptions = [matrix.take(), function.and_then(|m| m.take()), raised.into_inner().ok().flatten()];
+    if let Some(error) = exceptions.into_iter().flatten().next() {
+        return Err(error);
+    }
+    let report = solved.map_err(|error| exception(py, &error))?;
+    let dictionary = PyDict::new(py);
+    dictionary.set_item("converged", report.converged())?;
+    dictionary.set_item("ending", report.ending.to_string())?;
+    dictionary.set_item("iterations", report.iterations)?;
+    dictionary.set_item("restarts", report.restarts)?;
+    dictionary.set_item("residual_norm", report.residual_norm)?;
+    dictionary.set_item("rhs_norm", report.rhs_norm)?;
+    dictionary.set_item("tolerance", report.tolerance)?;
+    dictionary.set_item("history", report.history)?;
+    Ok((x.into_any(), dictionary))
+}
+
+/// The linear forest, or the factor of the graph, of a matrix: see `bandsolve.sparse.forest` and `factor_graph`.
+#[pyfunction]
+pub fn graph_factor<'py>(
+    n: usize,
+    arrays: Arrays<'py>,
+    degree: usize,
+    rounds: usize,
+    seed: u64,
+    paths: bool,
+) -> PyResult<Bound<'py, PyDict>> {
+    let dtype = array(&arrays.2)?.1;
+    with_number!(dtype, graph_factor_of(n, &arrays, (degree, rounds, seed), paths))
+}
+
+fn graph_factor_of<'py, T: Number>(
+    n: usize,
+    arrays: &Arrays<'py>,
+    (degree, rounds, seed): (usize, usize, u64),
+    paths: bool,
+) -> PyResult<Bound<'py, PyDict>> {
+    let py = arrays.2.py();
+    let a = owned::<T>(n, arrays)?;
+    let mut options = GraphFactorOptions::default();
+    (options.degree, options.rounds, options.seed) = (degree, rounds, seed);
+    let found = py.detach(|| {
+        let graph = Graph::of(&a)?;
+        let factor = GraphFactor::of(&graph, &options)?;
+        let forest = if paths { Some(Forest::from_factor(&graph, &factor)?) } else { None };
+        let coverage = forest.as_ref().map_or_else(|| factor.coverage(&graph), |forest| forest.coverage(&graph));
+        Ok((factor, forest, coverage))
+    });
+    let (factor, forest, coverage) = found.map_err(|error| exception(py, &error))?;
+    let dictionary = PyDict::new(py);
+    dictionary.set_item("coverage", coverage)?;
+    dictionary.set_item("maximal", factor.is_maximal())?;
+    if let Some(forest) = forest {
+        dictionary.set_item("order", PyArray1::from_iter(py, forest.order().map(|v| v as i64)))?;
+        dictionary.set_item("lengths", PyArray1::from_iter(py, forest.lengths().map(|length| length as i64)))?;
+        dictionary.set_item("cycles", forest.cycles())?;
+    } else {
+        let partner = |v: usize, k: usize| factor.partners(v).nth(k).map_or(-1, |u| u as i64);
+        let all = (0..n).flat_map(|v| (0..degree).map(move |k| (v, k)));
+        dictionary.set_item("partners", PyArray1::from_iter(py, all.map(|(v, k)| partner(v, k))))?;
+    }
+    Ok(dictionary)
+}

@@ -1,0 +1,109 @@
+"""`bandsolve.sparse`: Krylov methods, preconditioners and forests."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.sparse import linalg
+
+from bandsolve import sparse
+
+SOLVERS = [sparse.gmres, sparse.bicgstab, sparse.cg, sparse.idrs]
+KINDS = ["auto", "none", "jacobi", "diagp1", "diagp2", "l1", "tridiagonal", "forest", "alt-i", "alt-i:2", "alt-o:2", "mos-d:2",
+         "mos-a:2", "mos-a:2:scaled", "ilu0", "ilu-isai:1", "adi:30x30", "amg-lines:2"]
+
+
+def laplacian(n=30, weak=0.1):
+    line = sp.diags_array([-1.0, 2.0, -1.0], offsets=[-1, 0, 1], shape=(n, n))
+    return sp.csr_array(sp.kronsum(line, weak * line))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_preconditioner_serves_ours_and_scipy(kind):
+    a = laplacian()
+    b = np.sin(np.arange(a.shape[0]))
+    m = sparse.Preconditioner(a, kind)
+    x, report = sparse.gmres(a, b, M=m, rtol=1e-10, full_output=True)
+    assert report["converged"] and report["ending"] == "converged"
+    assert np.linalg.norm(b - a @ x) <= 1.01e-10 * np.linalg.norm(b)
+    assert len(report["history"]) == report["iterations"] + 1
+    if kind != "alt-o:2":
+        x, info = linalg.bicgstab(a, b, M=m.aslinearoperator(), rtol=1e-8)
+        assert info == 0 and np.linalg.norm(b - a @ x) <= 1e-7 * np.linalg.norm(b)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "c8", "c16"])
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_types(solver, dtype):
+    a = laplacian().astype(dtype)
+    b = np.sin(np.arange(a.shape[0])).astype(dtype)
+    rtol = 1e-4 if dtype in ("f4", "c8") else 1e-10
+    x, info = solver(a, b, M=sparse.Preconditioner(a, "jacobi"), rtol=rtol)
+    assert info == 0 and x.dtype == dtype
+    assert np.linalg.norm(b - a @ x) <= 1.1 * rtol * np.linalg.norm(b)
+
+
+def test_all_kinds_of_matrices():
+    a = laplacian(12)
+    b = np.ones((144, 1))
+    expected = linalg.spsolve(a.tocsc(), b[:, 0])
+    wide = sp.csr_array((a.data, a.indices.astype(np.int64), a.indptr.astype(np.int64)), shape=a.shape)
+    matrices = [a, a.tocsc(), a.tocoo(), a.todia(), wide, a.toarray(), linalg.aslinearoperator(a)]
+    for matrix in matrices:
+        x, info = sparse.gmres(matrix, b, rtol=1e-12, maxiter=100)
+        assert info == 0 and x.shape == b.shape and np.allclose(x[:, 0], expected, rtol=1e-9)
+    # A preconditioner by a matrix, and one of another type.
+    for m in [linalg.inv(a.tocsc()), sparse.Preconditioner(a.astype("f4"), "ilu0")]:
+        x, info = sparse.gmres(a, b[:, 0], M=m, rtol=1e-12)
+        assert info == 0 and np.allclose(x, expected, rtol=1e-9)
+    # Integers.
+    x, info = sparse.cg(sp.csr_array([[2, 1], [1, 3]]), [3, 4], rtol=1e-12)
+    assert info == 0 and np.allclose(x, 1)
+
+
+def test_sides_starts_and_callbacks():
+    a = laplacian(20)
+    b = np.ones(400)
+    m = sparse.Preconditioner(a, "alt-i:2")
+    left, info = sparse.gmres(a, b, M=m, rtol=1e-10, side="left")
+    assert info == 0 and np.linalg.norm(b - a @ left) <= 1.01e-10 * np.linalg.norm(b)
+    seen = []
+    x, report = sparse.gmres(a, b, x0=left, M=m, rtol=1e-12, callback=seen.append, full_output=True)
+    assert report["converged"] and seen == report["history"][1:] and len(seen) < 10
+    x, info = sparse.richardson(a, b, M=m, rtol=1e-8, maxiter=2)
+    assert info == 2
+
+
+def test_what_is_wrong_is_said():
+    a = laplacian(5)
+    with pytest.raises(ValueError, match="no preconditioner `ilu7`"):
+        sparse.Preconditioner(a, "ilu7")
+    with pytest.raises(ValueError, match="square"):
+        sparse.Preconditioner(np.ones((2, 3)))
+    with pytest.raises(np.linalg.LinAlgError, match="row 1"):
+        sparse.Preconditioner(sp.csr_array([[1.0, 0.0], [1.0, 0.0]]), "jacobi")
+    with pytest.raises(ValueError, match="26"):
+        sparse.gmres(a, np.ones(26))
+    with pytest.raises(ValueError, match="not finite"):
+        sparse.cg(a, np.full(25, np.nan))
+
+    def broken(_):
+        raise RuntimeError("from inside")
+
+    operator = linalg.LinearOperator(a.shape, matvec=broken, dtype=float)
+    for call in [lambda: sparse.gmres(operator, np.ones(25)), lambda: sparse.cg(a, np.ones(25), callback=broken),
+                 lambda: sparse.bicgstab(a, np.ones(25), M=operator)]:
+        with pytest.raises(RuntimeError, match="from inside"):
+            call()
+
+
+def test_forests():
+    a = laplacian(30, weak=0.01)
+    found = sparse.forest(a)
+    order, lengths = found["order"], found["lengths"]
+    assert sorted(order) == list(range(900)) and lengths.sum() == 900
+    assert found["coverage"] > 0.95
+    factor = sparse.factor_graph(a, 3)
+    partners = factor["partners"]
+    assert partners.shape == (900, 3) and factor["coverage"] >= found["coverage"]
+    for v, others in enumerate(partners):
+        assert all(v in partners[u] for u in others if u >= 0)
