@@ -3,7 +3,8 @@
 use crate::args::{IterateArgs, SideName};
 use crate::exit::Failure;
 use crate::io::output::{self, Format};
-use crate::io::{self, Triplets};
+use crate::io::{self, Symmetry, Triplets};
+use crate::memory::affordable;
 use crate::plot::{self, Axis, Picture, Svg};
 use crate::structure::{convert, out_of_range};
 use crate::{progress, report};
@@ -39,9 +40,12 @@ pub fn run(args: &IterateArgs) -> Result<(), Failure> {
 /// A sparse matrix by rows; entries at the same place add up.
 ///
 /// # Errors
-/// [`Failure::Input`] if a number is beyond the type's range, or the matrix is not square.
+/// [`Failure::Input`] if a number is beyond the type's range, or there is no memory for the matrix.
 pub fn csr<T: Scalar>(a: &Triplets) -> Result<Csr<'static, T, u32>, Failure> {
-    let mut entries = Vec::new();
+    let count = a.rows.len() * if a.symmetry == Symmetry::General { 1 } else { 2 };
+    let too_many = |why: String| Failure::Input(format!("{} rows with {count} entries are too many: {why}", a.n_rows));
+    affordable(&[a.n_rows.saturating_add(count)], 3 * size_of::<(usize, T)>()).map_err(too_many)?;
+    let mut entries = Vec::with_capacity(count);
     let mut bad = None;
     a.for_each(|i, j, value| {
         let value: T = convert(value);

@@ -162,8 +162,6 @@ fn what_cannot_be_made_is_an_error() {
         let made = Preconditioner::new(&a, kind.parse().unwrap(), &PreconditionerOptions::default());
         assert!(matches!(made, Err(Error::Singular { .. })), "{kind}");
     }
-    for (kind, what) in [("adi:2x2", "unknowns of the grid")] {
-        let made = Preconditioner::new(&a, kind.parse().unwrap(), &PreconditionerOptions::default());
-        assert!(matches!(made, Err(Error::Shape { what: found, .. }) if found == what), "{kind}");
-    }
+    let made = Preconditioner::new(&a, "adi:2x2".parse().unwrap(), &PreconditionerOptions::default());
+    assert!(matches!(made, Err(Error::Shape { what: "unknowns of the grid", expected: 3, got: 4 })));
 }

@@ -198,7 +198,7 @@ pub fn norm_squared<T: Scalar>(a: &[T]) -> f64 {
 /// y ← y − c·v of a piece.
 pub fn subtract<T: Scalar>(y: &mut [T], c: Complex64, v: &[T]) {
     let c: T = narrow(c);
-    y.iter_mut().zip(v).for_each(|(y, v)| *y = *y - c * *v);
+    y.iter_mut().zip(v).for_each(|(y, v)| *y -= c * *v);
 }
 
 #[cfg(test)]
@@ -214,8 +214,8 @@ mod tests {
 
     #[test]
     fn norms_of_extremes() {
-        for (n, value) in [(0, 0.0), (1, 1e300), (3, -1e-300), (5000, 1e155), (2, 5e-324), (7, 1e308)] {
-            let norm = with_reducer(n, 1, |reducer| reducer.norm(&vec![value; n]));
+        for (n, value) in [(0, 0.0_f64), (1, 1e300), (3, -1e-300), (5000, 1e155), (2, 5e-324), (7, 1e308)] {
+            let norm: f64 = with_reducer(n, 1, |reducer| reducer.norm(&vec![value; n]));
             let expected = value.abs() * (n as f64).sqrt();
             assert!((norm - expected).abs() <= 1e-12 * expected, "{n} {value}: {norm}");
         }

@@ -11,6 +11,7 @@ mod manual;
 mod page;
 mod pictures;
 mod solve;
+mod sparse;
 mod spy;
 mod stability;
 mod terminal;

@@ -38,7 +38,7 @@ pub(super) fn cycle<T: Scalar>(
         let by: T = narrow(alpha);
         let own = &*v;
         each_piece(n, RowsOf(&mut *r, PIECE), &|rows, r| {
-            r.0.iter_mut().zip(&own[rows]).for_each(|(r, v)| *r = *r - by * *v);
+            r.0.iter_mut().zip(&own[rows]).for_each(|(r, v)| *r -= by * *v);
         });
         run.precondition(r, sh, stack)?;
         run.apply(sh, t, spare, stack)?;
@@ -59,7 +59,7 @@ pub(super) fn cycle<T: Scalar>(
                 let (ph, sh, t) = (&ph[rows.clone()], &sh[rows.clone()], &t[rows.clone()]);
                 for k in 0..rows.len() {
                     x.0[k] += a * ph[k] + w * sh[k];
-                    r.0[k] = r.0[k] - w * t[k];
+                    r.0[k] -= w * t[k];
                 }
                 sums[0] += dot(&shadow[rows], r.0);
                 sums[1].re += norm_squared(r.0);

@@ -41,7 +41,7 @@ pub(super) fn cycle<T: Scalar>(
                 let (p, q) = (&p[rows.clone()], &q[rows]);
                 for k in 0..p.len() {
                     x.0[k] += a * p[k];
-                    r.0[k] = r.0[k] - a * q[k];
+                    r.0[k] -= a * q[k];
                 }
                 sums[0].re += norm_squared(r.0);
             });

@@ -143,5 +143,5 @@ pub(super) fn cycle<T: Scalar>(
 /// w ← c·w.
 fn scale<T: Scalar>(w: &mut [T], c: f64) {
     let c: T = narrow(Complex64::from(c));
-    each_piece(w.len(), RowsOf(w, PIECE), &|_, w| w.0.iter_mut().for_each(|w| *w = *w * c));
+    each_piece(w.len(), RowsOf(w, PIECE), &|_, w| w.0.iter_mut().for_each(|w| *w *= c));
 }

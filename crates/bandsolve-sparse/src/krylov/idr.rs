@@ -154,6 +154,6 @@ fn random_basis<T: Scalar>(run: &mut Run<'_, T>, basis: &mut [T], h: &mut [Compl
         }
         let norm = run.reducer.orthogonalize(before, own, &mut h[..k], &mut again[..k]);
         let by: T = narrow(Complex64::from(1.0 / norm));
-        own.iter_mut().for_each(|v| *v = *v * by);
+        own.iter_mut().for_each(|v| *v *= by);
     }
 }

@@ -251,7 +251,7 @@ impl<'c> KrylovSolver<'c> {
         let operators = preconditioner.map_or(StackReq::EMPTY, |m| m.apply_scratch()).or(a.apply_scratch());
         let (vectors, sums) = self.method.needs(n, preconditioner.is_some_and(|m| m.changes()));
         let own = StackReq::new::<T>(n.saturating_mul(vectors + 4)).and(Reducer::scratch(n, sums));
-        own.and(self.method.small_scratch::<T>()).and(operators)
+        own.and(self.method.small_scratch()).and(operators)
     }
 
     /// Solves A·x = rhs from the x that it is given, with M⁻¹ as preconditioner. Several right-hand sides go one after the other with
@@ -441,7 +441,7 @@ impl KrylovMethod {
     }
 
     /// Scratch for small matrices.
-    fn small_scratch<T: Scalar>(&self) -> StackReq {
+    fn small_scratch(&self) -> StackReq {
         match self {
             Self::Gmres { restart } => gmres::small_scratch(*restart),
             Self::Idr { space } => idr::small_scratch(*space),

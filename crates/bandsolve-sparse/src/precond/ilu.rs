@@ -148,13 +148,10 @@ fn on_its_places<T: Scalar>(triangle: &Csr<'_, T, u32>, lower: bool) -> Csr<'sta
             // Σ_a x_a·T[p_a][p_c] = δ: column p_c knows of those a alone that stand on the far side of it.
             let mut solve = |c: usize| {
                 let mut sum = if places[c] == i { T::ONE } else { T::ZERO };
-                let known = if lower { c + 1..count } else { 0..c };
-                let mut pivot = T::ZERO;
-                for a in known {
-                    sum = sum - row[a] * entry(triangle, places[a], places[c]);
+                for a in if lower { c + 1..count } else { 0..c } {
+                    sum -= row[a] * entry(triangle, places[a], places[c]);
                 }
-                pivot += entry(triangle, places[c], places[c]);
-                row[c] = sum / pivot;
+                row[c] = sum / entry(triangle, places[c], places[c]);
             };
             if lower {
                 (0..count).rev().for_each(&mut solve);

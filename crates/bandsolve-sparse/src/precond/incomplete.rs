@@ -33,7 +33,7 @@ impl<T: Scalar> PathFactors<T> {
             }
             if k + 1 < n {
                 l[k] = sub[k + 1] / d[k];
-                d[k + 1] = d[k + 1] - l[k] * sup[k];
+                d[k + 1] -= l[k] * sup[k];
             }
         }
         let mut paths = Vec::with_capacity(n);
@@ -145,7 +145,7 @@ fn along_path<T: Scalar>(
             value += *own;
         }
         if let Some(before) = y.last() {
-            value = value - *before * u[k - 1];
+            value -= *before * u[k - 1];
         }
         value = value / d[k];
         y.push(value);
@@ -159,7 +159,7 @@ fn along_path<T: Scalar>(
     let mut right = T::ZERO;
     for k in (first..first + y.len()).rev() {
         if k + 1 < first + y.len() {
-            y[k - first] = y[k - first] - right * l[k];
+            y[k - first] -= right * l[k];
         }
         right = y[k - first];
         least = take(k, right);

@@ -1,0 +1,93 @@
+//! `bandsolve iterate`, `bandsolve forest` and the model problems of `bandsolve generate`.
+
+use crate::*;
+
+fn generated(folder: &Folder, family: &str, n: &str) -> String {
+    let a = folder.path(&format!("{family}.mtx"));
+    bandsolve(&["generate", family, n, "--out", &a]).exits(0);
+    a
+}
+
+#[test]
+fn a_model_problem_is_solved_and_reported() {
+    let folder = Folder::new();
+    let a = generated(&folder, "aniso1", "40");
+    let (x, plot) = (folder.path("x.mtx"), folder.path("history.svg"));
+    let options = ["--solver", "gmres:20", "--precond", "alt-i:2", "--tol", "1e-8", "--out", &x, "--plot", &plot];
+    let json = bandsolve(&[&["iterate", &a, "--json", "-"], &options[..]].concat()).exits(0).json();
+    assert_eq!((&json["solver"], &json["preconditioner"]), (&"gmres:20".into(), &"alt-i:2".into()));
+    assert_eq!((&json["converged"], &json["ending"], &json["n"]), (&true.into(), &"converged".into(), &1600.into()));
+    assert!(json["residual"].as_f64().unwrap() <= 1e-8 && json["forward_error"].as_f64().unwrap() < 1e-5, "{json}");
+    let iterations = json["iterations"].as_u64().unwrap() as usize;
+    assert!(json["history"].as_array().unwrap().len() == iterations + 1 && iterations < 60, "{json}");
+    assert!(json["seconds_setup"].as_f64().unwrap() > 0.0 && json["seconds_solve"].as_f64().unwrap() > 0.0);
+    assert!(std::fs::read_to_string(&plot).unwrap().contains("after each iteration"));
+    // The solution is one: its product is the right-hand side, of which it is found again.
+    assert!(std::fs::read_to_string(&x).unwrap().starts_with("%%MatrixMarket matrix array real general"));
+    let text = bandsolve(&["iterate", &a]).exits(0).stdout;
+    assert!(text.contains("auto") || text.contains("amg-lines:2") || text.contains("alt-i"), "{text}");
+}
+
+#[test]
+fn right_hand_sides_are_read_and_what_does_not_converge_says_so() {
+    let folder = Folder::new();
+    let a = generated(&folder, "laplace3d", "6");
+    let rhs = folder.file("b.mtx", format!("%%MatrixMarket matrix array real general\n216 1\n{}", "1\n".repeat(216)));
+    let json = bandsolve(&["iterate", &a, "--rhs", &rhs, "--solver", "cg", "--precond", "none", "--json", "-"])
+        .exits(0)
+        .json();
+    assert!(json["forward_error"].is_null() && json["side"].is_null(), "{json}");
+    let run = bandsolve(&["iterate", &a, "--rhs", &rhs, "--precond", "jacobi", "--max-iterations", "2"]).exits(4);
+    assert!(run.stderr.contains("iteration limit") && run.stdout.contains("2, 0 restarts"), "{run:#?}");
+    let complex = "%%MatrixMarket matrix coordinate complex hermitian\n2 2 3\n1 1 4 0\n2 2 4 0\n2 1 1 1\n";
+    let a = folder.file("complex.mtx", complex);
+    for solver in ["gmres", "cg", "bicgstab", "idr:2", "richardson"] {
+        let json =
+            bandsolve(&["iterate", &a, "--solver", solver, "--precond", "jacobi", "--json", "-"]).exits(0).json();
+        assert_eq!(json["converged"], true, "{solver}");
+    }
+}
+
+#[test]
+fn wrong_names_and_matrices_are_refused() {
+    let folder = Folder::new();
+    let a = generated(&folder, "model8", "4");
+    bandsolve(&["iterate", &a, "--solver", "gmres:0"]).fails(2, "whole one above 0");
+    bandsolve(&["iterate", &a, "--precond", "mos-x:2"]).fails(2, "no preconditioner `mos-x:2`");
+    bandsolve(&["iterate", &a, "--precond", "adi:3x3"]).fails(2, "unknowns of the grid");
+    bandsolve(&["iterate", &a, "--tol", "-1"]).fails(2, "not a number from 0 on");
+    let without = folder.file("a.mtx", matrix_market(2, &[(1, 1, 1.0), (2, 1, 1.0)]));
+    bandsolve(&["iterate", &without, "--precond", "ilu0"]).fails(4, "no pivot in row 2");
+    let huge = folder.file("h.mtx", "%%MatrixMarket matrix coordinate real general\n4000000000 4000000000 1\n1 1 1\n");
+    bandsolve(&["iterate", &huge]).fails(3, "too many");
+    bandsolve(&["forest", &huge]).fails(3, "too many");
+    bandsolve(&["forest", &a, "--n", "5"]).fails(2, "--n");
+    bandsolve(&["forest", &a, "--n", "3", "--plot", &folder.path("f.svg")]).fails(2, "there are paths");
+}
+
+#[test]
+fn forests_are_found_and_drawn() {
+    let folder = Folder::new();
+    let a = generated(&folder, "aniso2", "30");
+    let plot = folder.path("forest.svg");
+    let json = bandsolve(&["forest", &a, "--json", "-", "--plot", &plot]).exits(0).json();
+    assert_eq!((&json["n"], &json["degree"]), (&900.into(), &2.into()));
+    assert!(json["coverage"].as_f64().unwrap() > 0.6 && json["paths"].as_u64().unwrap() > 0, "{json}");
+    let picture = std::fs::read_to_string(&plot).unwrap();
+    assert!(picture.contains("the paths on the 30 x 30 grid"), "{picture}");
+    let json = bandsolve(&["forest", &a, "--n", "4", "--json", "-"]).exits(0).json();
+    assert!(json["paths"].is_null() && json["coverage"].as_f64().unwrap() > 0.6, "{json}");
+    let text = bandsolve(&["forest", &a]).exits(0).stdout;
+    assert!(text.contains("coverage") && text.contains("longest"), "{text}");
+}
+
+#[test]
+fn model_problems_are_generated() {
+    let folder = Folder::new();
+    for (family, n, rows) in [("aniso3", "5", 25), ("fem7", "4", 16), ("laplace2d", "3", 9), ("laplace3d", "3", 27)] {
+        let a = generated(&folder, family, n);
+        assert_eq!(bandsolve(&["info", &a, "--json", "-"]).exits(0).json()["n"], rows, "{family}");
+    }
+    assert!(bandsolve(&["generate", "--list"]).exits(0).stdout.contains("laplace3d"));
+    bandsolve(&["generate", "laplace3d", "100000"]).fails(2, "too many");
+}
