@@ -13,7 +13,7 @@ use bandsolve::{Complex64, LinearOperator, Scalar};
 use bandsolve_gallery::oracle::forward_error;
 use bandsolve_sparse::{
     Csr, Ending, IterationProgress, IterationReport, KrylovSolver, Preconditioner, PreconditionerKind,
-    PreconditionerOptions, Side,
+    PreconditionerOptions, PreconditionerSide,
 };
 use core::ops::ControlFlow;
 use serde_json::{Value, json};
@@ -103,7 +103,7 @@ impl IterateTask<'_> {
         (options.omega, options.factors.seed) = (args.omega, args.seed);
         let m = Preconditioner::new(&a, args.precond, &options).map_err(|error| self.explain(&error))?;
         let setup = started.elapsed().as_secs_f64();
-        let side = if args.side == SideName::Left { Side::Left } else { Side::Right };
+        let side = if args.side == SideName::Left { PreconditionerSide::Left } else { PreconditionerSide::Right };
         let mut solver = KrylovSolver::new(args.solver).rtol(args.tol).side(side);
         if let Some(limit) = args.max_iterations {
             solver = solver.max_iterations(limit);
@@ -173,7 +173,7 @@ impl IterateTask<'_> {
     fn text(&self, outcome: &IterateOutcome, n: usize) -> String {
         let report = &outcome.report;
         let [setup, solve] = outcome.seconds.map(report::seconds);
-        let side = report.side.map_or("", |side| if side == Side::Left { ", on the left" } else { "" });
+        let side = report.side.map_or("", |side| if side == PreconditionerSide::Left { ", on the left" } else { "" });
         let mut lines = vec![
             (
                 "system",
@@ -200,8 +200,8 @@ impl IterateTask<'_> {
         let norm = if report.rhs_norm > 0.0 { report.rhs_norm } else { 1.0 };
         let side = match report.side {
             None => Value::Null,
-            Some(Side::Left) => "left".into(),
-            Some(Side::Right) => "right".into(),
+            Some(PreconditionerSide::Left) => "left".into(),
+            Some(PreconditionerSide::Right) => "right".into(),
         };
         json!({
             "file": io::name(&self.args.matrix),

@@ -53,7 +53,7 @@ impl Permutation {
     /// If `out` has another length.
     pub fn scatter<T: Copy + Send + Sync>(&self, out: &mut [T], value: &(impl Fn(usize) -> T + Sync)) {
         assert_eq!(out.len(), self.len(), "an element for each place");
-        let out = Shared(out.as_mut_ptr());
+        let out = ScatteredOutput(out.as_mut_ptr());
         let piece = |piece: usize, ()| {
             let first = piece * PIECE;
             for (k, place) in self.places[first..(first + PIECE).min(self.len())].iter().enumerate() {
@@ -82,9 +82,9 @@ impl Permutation {
 }
 
 /// An array that several threads write to, each elsewhere.
-struct Shared<T>(*mut T);
+struct ScatteredOutput<T>(*mut T);
 
-impl<T> Shared<T> {
+impl<T> ScatteredOutput<T> {
     /// The element at k.
     ///
     /// # Safety
@@ -96,7 +96,7 @@ impl<T> Shared<T> {
 }
 
 // SAFETY: it is a place; who writes there promises to do so alone.
-unsafe impl<T: Send> Sync for Shared<T> {}
+unsafe impl<T: Send> Sync for ScatteredOutput<T> {}
 
 #[cfg(test)]
 mod tests {

@@ -6,7 +6,7 @@ use bandsolve::dyn_stack::{PodBuffer, PodStack};
 use bandsolve::{Error, LinearOperator, Op};
 use bandsolve_sparse::{
     Csr, Forest, Graph, GraphFactor, GraphFactorOptions, IterationProgress, KrylovMethod, KrylovSolver, Preconditioner,
-    PreconditionerKind, PreconditionerOptions, Side,
+    PreconditionerKind, PreconditionerOptions, PreconditionerSide,
 };
 use core::ops::ControlFlow;
 use numpy::{PyArray1, PyArrayMethods, PyUntypedArrayMethods};
@@ -249,7 +249,7 @@ fn krylov_of<'py, T: Number>(
     let m = fast.map(|m| m as &dyn LinearOperator<T>);
     let m = m.or(function.as_ref().map(|m| m as &dyn LinearOperator<T>));
     let method: KrylovMethod = options.method.parse().map_err(PyValueError::new_err)?;
-    let side = if options.left { Side::Left } else { Side::Right };
+    let side = if options.left { PreconditionerSide::Left } else { PreconditionerSide::Right };
     let mut solver = KrylovSolver::new(method).rtol(options.rtol).atol(options.atol).side(side);
     if let Some(limit) = options.max_iterations {
         solver = solver.max_iterations(limit);

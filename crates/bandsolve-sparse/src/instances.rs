@@ -2,7 +2,7 @@
 
 use crate::csr::Csr;
 use crate::graph::{Graph, graph};
-use crate::krylov::{IterationReport, SolveCall};
+use crate::krylov::{IterationReport, KrylovCall};
 use crate::precond::{Preconditioner, PreconditionerKind, PreconditionerOptions, make};
 use crate::product::{ProductCall, product};
 use bandsolve::{Complex32, Complex64, Result, Scalar};
@@ -36,7 +36,7 @@ macro_rules! instances {
 }
 instances! {
     MultiplyRows ProductCall<'a, T> => (), product;
-    SolveSystem SolveCall<'a, T> => Result<IterationReport>, SolveCall::run;
+    SolveSystem KrylovCall<'a, T> => Result<IterationReport>, KrylovCall::run;
     MakePreconditioner (Csr<'a, T, u32>, PreconditionerKind, PreconditionerOptions) => Result<Preconditioner<'a, T>>, make;
     MakeGraph (Csr<'a, T, u32>, Option<&'a [f64]>) => Result<Graph>, graph;
 }

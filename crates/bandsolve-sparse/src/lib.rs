@@ -34,7 +34,7 @@ pub use csr::Csr;
 pub use factor::{GraphFactor, GraphFactorOptions, greedy};
 pub use forest::Forest;
 pub use graph::Graph;
-pub use krylov::{Ending, IterationProgress, IterationReport, KrylovMethod, KrylovSolver, Side};
+pub use krylov::{Ending, IterationProgress, IterationReport, KrylovMethod, KrylovSolver, PreconditionerSide};
 pub use precond::{
     AlternatingInner, AlternatingOuter, DiagonalInverse, DiagonalRule, ForestProduct, ForestSolver, IncompleteInverse,
     IncompleteLu, LineMultigrid, MultigridOptions, PRECONDITIONERS, Preconditioner, PreconditionerKind,

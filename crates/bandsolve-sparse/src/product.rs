@@ -17,24 +17,24 @@ impl<T: Scalar> Csr<'_, T, u32> {
 }
 
 #[inline]
-fn sum<T: Scalar, W: Word>(own: core::ops::Range<usize>, columns: &[W], values: &[T], x: &[T]) -> T {
+fn sum<T: Scalar, W: IndexWord>(own: core::ops::Range<usize>, columns: &[W], values: &[T], x: &[T]) -> T {
     let entries = columns[own.clone()].iter().zip(&values[own]);
     entries.fold(T::ZERO, |sum, (j, value)| sum + *value * x[j.at()])
 }
 
 /// An index.
-trait Word: Copy + Sync {
+trait IndexWord: Copy + Sync {
     fn at(self) -> usize;
 }
 
-impl Word for u32 {
+impl IndexWord for u32 {
     #[inline]
     fn at(self) -> usize {
         self as usize
     }
 }
 
-impl Word for u64 {
+impl IndexWord for u64 {
     #[inline]
     fn at(self) -> usize {
         self as usize
@@ -60,7 +60,7 @@ pub(crate) fn product<T: Scalar>(call: ProductCall<'_, T>) {
     }
 }
 
-fn rows<T: Scalar, W: Word>(pointers: &[W], columns: &[W], values: &[T], rhs: Option<&[T]>, x: &[T], y: &mut [T]) {
+fn rows<T: Scalar, W: IndexWord>(pointers: &[W], columns: &[W], values: &[T], rhs: Option<&[T]>, x: &[T], y: &mut [T]) {
     let of_row = |i: usize| sum(pointers[i].at()..pointers[i + 1].at(), columns, values, x);
     match rhs {
         None => each_row(y, &|i, y| {

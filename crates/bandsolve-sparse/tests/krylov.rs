@@ -4,7 +4,7 @@ use bandsolve::dyn_stack::{PodBuffer, PodStack};
 use bandsolve::{Complex32, Complex64, Error, LinearOperator, RealScalar, Result, Scalar};
 use bandsolve_gallery::Random;
 use bandsolve_sparse::{
-    Csr, Ending, KrylovMethod, KrylovSolver, Preconditioner, PreconditionerOptions, Side, nine_point,
+    Csr, Ending, KrylovMethod, KrylovSolver, Preconditioner, PreconditionerOptions, PreconditionerSide, nine_point,
 };
 use std::ops::ControlFlow;
 
@@ -53,9 +53,9 @@ fn every_method_solves<T: Scalar>(rtol: f64) {
         let rhs = vector::<T>(n, &mut random);
         let m = preconditioner(&a, "alt-i:1");
         for method in METHODS {
-            for side in [Side::Right, Side::Left] {
+            for side in [PreconditionerSide::Right, PreconditionerSide::Left] {
                 // CG wants a Hermitian product.
-                if (method, side) == (KrylovMethod::Cg, Side::Left) {
+                if (method, side) == (KrylovMethod::Cg, PreconditionerSide::Left) {
                     continue;
                 }
                 for m in [None, Some(&m as &dyn LinearOperator<T>)] {

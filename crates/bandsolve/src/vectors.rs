@@ -12,6 +12,9 @@ use dyn_stack::{PodStack, StackReq};
 /// Elements of a piece: of a basis of twenty vectors, a piece stays in the second-level cache.
 pub const PIECE: usize = 1 << 10;
 
+/// Sums that norms are formed with.
+const OWN: usize = 2;
+
 /// Pieces that are worth a thread.
 const LEAST: usize = 8;
 
@@ -27,7 +30,7 @@ pub struct Reducer<'s> {
 impl<'s> Reducer<'s> {
     /// Scratch for vectors of length n, and at most so many sums at a time.
     pub fn scratch(n: usize, sums: usize) -> StackReq {
-        StackReq::new::<Complex64>(n.div_ceil(PIECE).saturating_mul(sums))
+        StackReq::new::<Complex64>(n.div_ceil(PIECE).saturating_mul(sums.max(OWN)))
     }
 
     /// For vectors of length n on this process, and at most so many sums at a time; and the rest of the stack.
@@ -37,7 +40,7 @@ impl<'s> Reducer<'s> {
         sums: usize,
         stack: &'s mut PodStack,
     ) -> (Self, &'s mut PodStack) {
-        let (partial, stack) = stack.make_raw::<Complex64>(n.div_ceil(PIECE) * sums);
+        let (partial, stack) = stack.make_raw::<Complex64>(n.div_ceil(PIECE) * sums.max(OWN));
         (Self { communicator, n, partial }, stack)
     }
 
@@ -86,18 +89,22 @@ impl<'s> Reducer<'s> {
     /// ‖a‖₂ of elements whose squares may overflow or vanish. All processes get here, or none.
     #[cold]
     fn norm_of_extremes<T: Scalar>(&mut self, a: &[T]) -> f64 {
-        // The sum of moduli is within a factor n of the largest, and a sum is what can be formed over processes.
-        let mut sum = [ZERO];
-        self.sums((), &mut sum, &|rows, (), sum| {
-            sum[0].re += a[rows].iter().map(|a| Scalar::abs(*a).to_f64() * 1e-10).sum::<f64>();
+        // The sum of moduli is within a factor n of the largest, and a sum is what can be formed over processes. It may overflow where
+        // the norm does not: then it is formed of smaller numbers.
+        let mut sums = [ZERO; 2];
+        self.sums((), &mut sums, &|rows, (), sums| {
+            let moduli = || a[rows.clone()].iter().map(|a| Scalar::abs(*a).to_f64());
+            sums[0].re += moduli().sum::<f64>();
+            sums[1].re += moduli().map(|modulus| modulus * 1e-10).sum::<f64>();
         });
-        let scale = sum[0].re;
+        let scale = if sums[0].re.is_finite() { sums[0].re } else { sums[1].re };
         if !scale.is_finite() {
             return f64::NAN;
         }
         if scale == 0.0 {
             return 0.0;
         }
+        let mut sum = [ZERO];
         self.sums((), &mut sum, &|rows, (), sum| {
             sum[0].re += a[rows].iter().map(|a| (Scalar::abs(*a).to_f64() / scale).powi(2)).sum::<f64>();
         });

@@ -55,7 +55,7 @@ fn wrong_names_and_matrices_are_refused() {
     bandsolve(&["iterate", &a, "--solver", "gmres:0"]).fails(2, "whole one above 0");
     bandsolve(&["iterate", &a, "--precond", "mos-x:2"]).fails(2, "no preconditioner `mos-x:2`");
     bandsolve(&["iterate", &a, "--precond", "adi:3x3"]).fails(2, "unknowns of the grid");
-    bandsolve(&["iterate", &a, "--tol", "-1"]).fails(2, "not a number from 0 on");
+    bandsolve(&["iterate", &a, "--tol=-1"]).fails(2, "not a number from 0 on");
     let without = folder.file("a.mtx", matrix_market(2, &[(1, 1, 1.0), (2, 1, 1.0)]));
     bandsolve(&["iterate", &without, "--precond", "ilu0"]).fails(4, "no pivot in row 2");
     let huge = folder.file("h.mtx", "%%MatrixMarket matrix coordinate real general\n4000000000 4000000000 1\n1 1 1\n");

@@ -4,7 +4,7 @@
 //! H. A. van der Vorst, Bi-CGSTAB, SIAM J. Sci. Stat. Comput. 13 (1992).
 
 use super::monitor::Monitor;
-use super::{Ending, Run};
+use super::{Ending, KrylovRun};
 use bandsolve::dyn_stack::PodStack;
 use bandsolve::vectors::{PIECE, dot, each_piece, narrow, norm_squared};
 use bandsolve::{Complex64, Result, Scalar};
@@ -12,7 +12,7 @@ use bandsolve_kernel::spread::RowsOf;
 
 /// Iterations from x with the residual r.
 pub(super) fn cycle<T: Scalar>(
-    run: &mut Run<'_, T>,
+    run: &mut KrylovRun<'_, T>,
     monitor: &mut Monitor<'_, T>,
     (x, r, vectors, spare): (&mut [T], &mut [T], &mut [T], &mut [T]),
     stack: &mut PodStack,

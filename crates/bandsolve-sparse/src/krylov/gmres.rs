@@ -4,7 +4,7 @@
 //! Y. Saad, Iterative methods for sparse linear systems, 2nd edition, algorithms 6.9 and 9.6; Gram–Schmidt classical, twice.
 
 use super::monitor::Monitor;
-use super::{Ending, Run};
+use super::{Ending, KrylovRun};
 use bandsolve::dyn_stack::{PodStack, StackReq};
 use bandsolve::vectors::{PIECE, each_piece, narrow};
 use bandsolve::{Complex64, RealScalar, Result, Scalar};
@@ -77,7 +77,7 @@ impl LeastSquares<'_> {
 
 /// One cycle from x with the residual r.
 pub(super) fn cycle<T: Scalar>(
-    run: &mut Run<'_, T>,
+    run: &mut KrylovRun<'_, T>,
     monitor: &mut Monitor<'_, T>,
     restart: usize,
     (x, r, vectors, spare): (&mut [T], &mut [T], &mut [T], &mut [T]),

@@ -4,7 +4,7 @@
 //! M. B. van Gijzen and P. Sonneveld, ACM Trans. Math. Softw. 38 (2011), algorithm 1 in the bi-orthogonal form of section 4.
 
 use super::monitor::Monitor;
-use super::{Ending, Run};
+use super::{Ending, KrylovRun};
 use bandsolve::dyn_stack::{PodStack, StackReq};
 use bandsolve::vectors::{PIECE, dot, each_piece, narrow, norm_squared, subtract};
 use bandsolve::{Complex64, RealScalar, Result, Scalar};
@@ -21,7 +21,7 @@ pub(super) fn small_scratch(space: usize) -> StackReq {
 
 /// Iterations from x with the residual r.
 pub(super) fn cycle<T: Scalar>(
-    run: &mut Run<'_, T>,
+    run: &mut KrylovRun<'_, T>,
     monitor: &mut Monitor<'_, T>,
     s: usize,
     (x, r, vectors, spare): (&mut [T], &mut [T], &mut [T], &mut [T]),
@@ -123,7 +123,12 @@ pub(super) fn cycle<T: Scalar>(
 }
 
 /// x ← x + c·u, r ← r − c·g; returns ‖r‖₂.
-fn advance<T: Scalar>(run: &mut Run<'_, T>, (x, u): (&mut [T], &[T]), (r, g): (&mut [T], &[T]), c: Complex64) -> f64 {
+fn advance<T: Scalar>(
+    run: &mut KrylovRun<'_, T>,
+    (x, u): (&mut [T], &[T]),
+    (r, g): (&mut [T], &[T]),
+    c: Complex64,
+) -> f64 {
     let mut squared = [ZERO];
     run.reducer.sums((RowsOf(x, PIECE), RowsOf(&mut *r, PIECE)), &mut squared, &|rows, (x, r), sums| {
         subtract(x.0, -c, &u[rows.clone()]);
@@ -134,7 +139,7 @@ fn advance<T: Scalar>(run: &mut Run<'_, T>, (x, u): (&mut [T], &[T]), (r, g): (&
 }
 
 /// Products of the first vectors of a basis with v.
-fn products<T: Scalar>(run: &mut Run<'_, T>, basis: &[T], v: &[T], out: &mut [Complex64]) {
+fn products<T: Scalar>(run: &mut KrylovRun<'_, T>, basis: &[T], v: &[T], out: &mut [Complex64]) {
     let n = run.n;
     run.reducer.sums((), out, &|rows, (), sums| {
         sums.iter_mut().enumerate().for_each(|(k, sum)| *sum = dot(&basis[k * n..][rows.clone()], &v[rows.clone()]));
@@ -142,7 +147,7 @@ fn products<T: Scalar>(run: &mut Run<'_, T>, basis: &[T], v: &[T], out: &mut [Co
 }
 
 /// An orthonormal basis of random vectors; the same in every run.
-fn random_basis<T: Scalar>(run: &mut Run<'_, T>, basis: &mut [T], h: &mut [Complex64], again: &mut [Complex64]) {
+fn random_basis<T: Scalar>(run: &mut KrylovRun<'_, T>, basis: &mut [T], h: &mut [Complex64], again: &mut [Complex64]) {
     let n = run.n;
     for k in 0..basis.len() / n.max(1) {
         let (before, rest) = basis.split_at_mut(k * n);

@@ -87,7 +87,7 @@ impl FromStr for KrylovMethod {
 
 /// On which side of A the preconditioner M⁻¹ stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Side {
+pub enum PreconditionerSide {
     /// A·M⁻¹·(M·x) = rhs: the residual that is minimised is that of the system itself.
     #[default]
     Right,
@@ -134,7 +134,7 @@ pub struct IterationReport {
     /// The method.
     pub method: KrylovMethod,
     /// Where the preconditioner stood; `None` without one.
-    pub side: Option<Side>,
+    pub side: Option<PreconditionerSide>,
     /// Why it ended.
     pub ending: Ending,
     /// Iterations.
@@ -199,14 +199,21 @@ pub struct KrylovSolver<'c> {
     rtol: f64,
     atol: f64,
     max_iterations: Option<usize>,
-    side: Side,
+    side: PreconditionerSide,
     communicator: &'c dyn Communicator,
 }
 
 impl KrylovSolver<'static> {
     /// With the defaults of the other functions.
     pub fn new(method: KrylovMethod) -> Self {
-        Self { method, rtol: 1e-6, atol: 0.0, max_iterations: None, side: Side::Right, communicator: &Alone }
+        Self {
+            method,
+            rtol: 1e-6,
+            atol: 0.0,
+            max_iterations: None,
+            side: PreconditionerSide::Right,
+            communicator: &Alone,
+        }
     }
 }
 
@@ -231,7 +238,7 @@ impl<'c> KrylovSolver<'c> {
 
     /// Where the preconditioner stands. Default: on the right.
     #[must_use]
-    pub fn side(self, side: Side) -> Self {
+    pub fn side(self, side: PreconditionerSide) -> Self {
         Self { side, ..self }
     }
 
@@ -319,13 +326,13 @@ impl<'c> KrylovSolver<'c> {
         watch: &mut dyn FnMut(IterationProgress) -> ControlFlow<()>,
         stack: &mut PodStack,
     ) -> Result<IterationReport> {
-        T::by_type::<SolveSystem<'_>>(SolveCall { solver: *self, a, preconditioner, rhs, x, watch, stack })
+        T::by_type::<SolveSystem<'_>>(KrylovCall { solver: *self, a, preconditioner, rhs, x, watch, stack })
     }
 
     /// Cycles of the method, each from the residual of x, until that is small enough or nothing helps.
     fn iterate<T: Scalar>(
         &self,
-        run: &mut Run<'_, T>,
+        run: &mut KrylovRun<'_, T>,
         monitor: &mut Monitor<'_, T>,
         (x, r, spare, vectors): (&mut [T], &mut [T], &mut [T], &mut [T]),
         stack: &mut PodStack,
@@ -362,7 +369,7 @@ impl<'c> KrylovSolver<'c> {
 }
 
 /// What [`KrylovSolver::solve_with`] was called with.
-pub(crate) struct SolveCall<'a, T: Scalar> {
+pub(crate) struct KrylovCall<'a, T: Scalar> {
     solver: KrylovSolver<'a>,
     a: &'a dyn LinearOperator<T>,
     preconditioner: Option<&'a dyn LinearOperator<T>>,
@@ -372,7 +379,7 @@ pub(crate) struct SolveCall<'a, T: Scalar> {
     stack: &'a mut PodStack,
 }
 
-impl<T: Scalar> SolveCall<'_, T> {
+impl<T: Scalar> KrylovCall<'_, T> {
     pub(crate) fn run(self) -> Result<IterationReport> {
         let Self { solver, a, preconditioner, rhs, x, watch, stack } = self;
         let _mode = Standard::enter();
@@ -383,7 +390,7 @@ impl<T: Scalar> SolveCall<'_, T> {
         if let Some(m) = preconditioner {
             check("rows of the preconditioner", n, m.rows())?;
             check("columns of the preconditioner", n, m.columns())?;
-            if m.changes() && solver.side == Side::Left {
+            if m.changes() && solver.side == PreconditionerSide::Left {
                 return Err(Error::Unsupported { method: "left preconditioning", what: "an operator that changes" });
             }
         }
@@ -398,7 +405,7 @@ impl<T: Scalar> SolveCall<'_, T> {
         }
         let (vectors, sums) = solver.method.needs(n, preconditioner.is_some_and(|m| m.changes()));
         let (reducer, stack) = Reducer::new(solver.communicator, n, sums, stack);
-        let mut run = Run { a, m: preconditioner, side: solver.side, rhs, n, reducer, steps: 0 };
+        let mut run = KrylovRun { a, m: preconditioner, side: solver.side, rhs, n, reducer, steps: 0 };
         let (r, stack) = stack.make_raw::<T>(n);
         let (best, stack) = stack.make_raw::<T>(n);
         let (spare, stack) = stack.make_raw::<T>(2 * n);
@@ -452,7 +459,7 @@ impl KrylovMethod {
     /// Iterations from x with the residual r, until the recurrence says that it is small, or something ends them.
     fn cycle<T: Scalar>(
         &self,
-        run: &mut Run<'_, T>,
+        run: &mut KrylovRun<'_, T>,
         monitor: &mut Monitor<'_, T>,
         (x, r, vectors, spare): (&mut [T], &mut [T], &mut [T], &mut [T]),
         stack: &mut PodStack,
@@ -468,10 +475,10 @@ impl KrylovMethod {
 }
 
 /// One system, as the methods see it.
-struct Run<'a, T: Scalar> {
+struct KrylovRun<'a, T: Scalar> {
     a: &'a dyn LinearOperator<T>,
     m: Option<&'a dyn LinearOperator<T>>,
-    side: Side,
+    side: PreconditionerSide,
     rhs: &'a [T],
     n: usize,
     reducer: Reducer<'a>,
@@ -479,7 +486,7 @@ struct Run<'a, T: Scalar> {
     steps: usize,
 }
 
-impl<T: Scalar> Run<'_, T> {
+impl<T: Scalar> KrylovRun<'_, T> {
     /// Whether applications of the preconditioner are to be kept.
     fn is_flexible(&self) -> bool {
         self.m.is_some_and(|m| m.changes())
@@ -488,7 +495,7 @@ impl<T: Scalar> Run<'_, T> {
     /// y = A·v; M⁻¹·A·v with the preconditioner on the left.
     fn apply(&mut self, v: &[T], y: &mut [T], spare: &mut [T], stack: &mut PodStack) -> Result<()> {
         match (self.side, self.m) {
-            (Side::Left, Some(m)) => {
+            (PreconditionerSide::Left, Some(m)) => {
                 let w = &mut spare[..self.n];
                 self.a.apply(v, w, stack)?;
                 m.apply(w, y, stack)
@@ -500,7 +507,7 @@ impl<T: Scalar> Run<'_, T> {
     /// z = M⁻¹·v; v itself without a preconditioner, or with one on the left.
     fn precondition(&mut self, v: &[T], z: &mut [T], stack: &mut PodStack) -> Result<()> {
         match (self.side, self.m) {
-            (Side::Right, Some(m)) => {
+            (PreconditionerSide::Right, Some(m)) => {
                 self.steps += 1;
                 m.apply_step(self.steps - 1, v, z, stack)
             }
@@ -514,7 +521,7 @@ impl<T: Scalar> Run<'_, T> {
     /// r = rhs − A·x, or M⁻¹ times it with the preconditioner on the left; and the norms of both.
     fn start(&mut self, x: &[T], r: &mut [T], spare: &mut [T], stack: &mut PodStack) -> Result<[f64; 2]> {
         match (self.side, self.m) {
-            (Side::Left, Some(m)) => {
+            (PreconditionerSide::Left, Some(m)) => {
                 let w = &mut spare[..self.n];
                 self.a.residual(x, self.rhs, w, stack)?;
                 m.apply(w, r, stack)?;

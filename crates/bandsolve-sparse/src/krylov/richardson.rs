@@ -1,7 +1,7 @@
 //! Richardson's iteration: x ← x + ω·M⁻¹·(rhs − A·x).
 
 use super::monitor::Monitor;
-use super::{Ending, Run};
+use super::{Ending, KrylovRun};
 use bandsolve::dyn_stack::PodStack;
 use bandsolve::vectors::{PIECE, each_piece, narrow};
 use bandsolve::{Complex64, Result, Scalar};
@@ -9,7 +9,7 @@ use bandsolve_kernel::spread::RowsOf;
 
 /// Iterations from x with the residual r.
 pub(super) fn cycle<T: Scalar>(
-    run: &mut Run<'_, T>,
+    run: &mut KrylovRun<'_, T>,
     monitor: &mut Monitor<'_, T>,
     damping: f64,
     (x, r, vectors, spare): (&mut [T], &mut [T], &mut [T], &mut [T]),
