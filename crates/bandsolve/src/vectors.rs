@@ -221,7 +221,7 @@ mod tests {
 
     #[test]
     fn norms_of_extremes() {
-        for (n, value) in [(0, 0.0_f64), (1, 1e300), (3, -1e-300), (5000, 1e155), (2, 5e-324), (7, 1e308)] {
+        for (n, value) in [(0, 0.0_f64), (1, 1e300), (3, -1e-300), (5000, 1e155), (2, 5e-324), (3, 1e308)] {
             let norm: f64 = with_reducer(n, 1, |reducer| reducer.norm(&vec![value; n]));
             let expected = value.abs() * (n as f64).sqrt();
             assert!((norm - expected).abs() <= 1e-12 * expected, "{n} {value}: {norm}");

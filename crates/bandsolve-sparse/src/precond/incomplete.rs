@@ -54,12 +54,12 @@ impl<T: Scalar> PathFactors<T> {
 }
 
 /// The largest elements of a row; of equal ones those of the lower columns.
-struct LargestEntries<T> {
+struct LargestOfRow<T> {
     own: Vec<(f64, u32, T)>,
     most: usize,
 }
 
-impl<T: Scalar> LargestEntries<T> {
+impl<T: Scalar> LargestOfRow<T> {
     /// What is smaller is not among them.
     fn least(&self) -> f64 {
         if self.own.len() < self.most { 0.0 } else { self.own.last().map_or(f64::INFINITY, |last| last.0) }
@@ -97,7 +97,7 @@ pub(super) fn incomplete_product<T: Scalar>(
     Ok(make_rows((b.rows(), b.columns()), &|rows, made| {
         let (mut sources, mut y): (Vec<(u32, T)>, Vec<T>) = (Vec::new(), Vec::new());
         for i in rows {
-            let mut largest = LargestEntries { own: Vec::new(), most: kept[i] as usize };
+            let mut largest = LargestOfRow { own: Vec::new(), most: kept[i] as usize };
             let mut diagonal = T::ZERO;
             sources.clear();
             sources.extend(b.row(i).map(|(j, value)| (places[j], value)));
