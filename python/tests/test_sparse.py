@@ -8,7 +8,7 @@ from scipy.sparse import linalg
 from bandsolve import sparse
 
 SOLVERS = [sparse.gmres, sparse.bicgstab, sparse.cg, sparse.idrs]
-KINDS = ["auto", "none", "jacobi", "diagp1", "diagp2", "l1", "tridiagonal", "forest", "alt-i", "alt-i:2", "alt-o:2", "mos-d:2",
+KINDS = ["auto", "none", "jacobi", "diagp1", "diagp2", "l1", "tridiagonal", "forest", "forest-block", "alt-i", "alt-i:2", "alt-o:2", "mos-d:2",
          "mos-a:2", "mos-a:2:scaled", "ilu0", "ilu-isai:1", "adi:30x30", "amg-lines:2"]
 
 

@@ -55,8 +55,7 @@ fn run(args: args::Args) -> Result<(), exit::Failure> {
 
 /// Makes rayon's threads as many as asked for.
 fn set_threads(threads: Option<u16>) -> Result<(), exit::Failure> {
-    // One is this one.
-    let Some(threads @ 2..) = threads else { return Ok(()) };
+    let Some(threads) = threads else { return Ok(()) };
     let pool = rayon::ThreadPoolBuilder::new().num_threads(usize::from(threads)).build_global();
     pool.map_err(|e| exit::Failure::Other(format!("--threads {threads}: {e}")))
 }

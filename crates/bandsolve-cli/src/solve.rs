@@ -21,7 +21,8 @@ use std::time::Instant;
 /// With the exit codes of [`Failure`].
 pub fn run(args: &SolveArgs) -> Result<(), Failure> {
     check_outputs(args)?;
-    crate::set_threads(args.threads)?;
+    // One is this one.
+    crate::set_threads(args.threads.filter(|threads| *threads > 1))?;
     let device = open_device(args)?;
     let started = Instant::now();
     let matrix = io::read_matrix(&args.matrix)?;

@@ -1,8 +1,9 @@
 //! Sparse matrices by compressed rows.
 
-use crate::rows::RowAccess;
+use crate::rows::{Ragged, RowAccess, TASK, each_row};
 use bandsolve::matrix::{Index, IndexWords};
 use bandsolve::{Csc, Error, Result, Scalar};
+use bandsolve_kernel::spread::each_chunk;
 use core::ops::Range;
 use std::borrow::Cow;
 
@@ -72,6 +73,16 @@ impl<'a, T: Copy, I: Index> Csr<'a, T, I> {
         let column_indices = order.iter().map(|k| I::from_usize(triplets[*k].1)).collect::<Vec<_>>();
         let values = order.iter().map(|k| triplets[*k].2).collect::<Vec<_>>();
         Self::new(columns, row_pointers, column_indices, values)
+    }
+
+    /// The same matrix over the same memory.
+    pub fn view(&self) -> Csr<'_, T, I> {
+        Csr {
+            columns: self.columns,
+            row_pointers: Cow::Borrowed(&self.row_pointers),
+            column_indices: Cow::Borrowed(&self.column_indices),
+            values: Cow::Borrowed(&self.values),
+        }
     }
 
     /// Number of rows.
@@ -148,23 +159,34 @@ impl<T: Scalar, I: Index> Csr<'_, T, I> {
         Csr::from_rows(self.columns, pointers, columns, values)
     }
 
-    /// Replaces every entry by `entry(row, column, value)`.
-    pub(crate) fn update(&mut self, entry: &impl Fn(usize, usize, T) -> T) {
-        for i in 0..self.rows() {
-            let own = self.range(i);
-            let columns = &self.column_indices[own.clone()];
-            for (j, value) in columns.iter().zip(&mut self.values.to_mut()[own]) {
-                *value = entry(i, j.to_usize().expect("checked by `new`"), *value);
+    /// Replaces every entry by `entry(row, column, value)`, on all threads.
+    pub(crate) fn update(&mut self, entry: &(impl Fn(usize, usize, T) -> T + Sync)) {
+        let (rows, tasks) = (self.rows(), self.rows().div_ceil(TASK));
+        let at = |i: usize| self.row_pointers[i].to_usize().expect("checked by `new`");
+        let starts: Vec<usize> = (0..=tasks).map(|task| at((task * TASK).min(rows))).collect();
+        let (pointers, columns) = (&self.row_pointers, &self.column_indices);
+        let out = Ragged { values: self.values.to_mut(), starts: &starts };
+        each_chunk((tasks, 2), out, &|task, own| {
+            let index = |index: I| index.to_usize().expect("checked by `new`");
+            for i in task * TASK..((task + 1) * TASK).min(rows) {
+                for e in index(pointers[i])..index(pointers[i + 1]) {
+                    let value = &mut own.values[e - own.starts[0]];
+                    *value = entry(i, index(columns[e]), *value);
+                }
             }
-        }
+        });
+    }
+
+    /// Whether columns rise in every row.
+    pub(crate) fn is_sorted(&self) -> bool {
+        let mut unsorted = vec![false; self.rows()];
+        let count = each_row(&mut unsorted, &|i, _| usize::from(!self.row(i).is_sorted_by(|a, b| a.0 < b.0)));
+        count == 0
     }
 
     /// Multiplies every row by a number.
     pub(crate) fn scale_rows(&mut self, by: &[T]) {
-        for (i, by) in by.iter().enumerate() {
-            let own = self.range(i);
-            self.values.to_mut()[own].iter_mut().for_each(|value| *value = *by * *value);
-        }
+        self.update(&|i, _, value| by[i] * value);
     }
 }
 

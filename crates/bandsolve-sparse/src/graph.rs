@@ -3,6 +3,7 @@
 use crate::csr::Csr;
 use crate::forest::Forest;
 use crate::instances::MakeGraph;
+use crate::multiply::RowSum;
 use crate::rows::{RowAccess, RowsMade, make_rows};
 use bandsolve::matrix::Index;
 use bandsolve::{Error, RealScalar, Result, Scalar};
@@ -67,6 +68,27 @@ impl Graph {
         self.rows.update(&|v, u, weight| {
             if forest.are_linked(v, u) { weight - (1.0 - omega) * weight } else { weight }
         });
+    }
+
+    /// The graph in which the vertices of each group are one, and the weights of their edges to another group add up.
+    pub(crate) fn contracted(&self, groups: usize, group: &(impl Fn(usize) -> u32 + Sync)) -> Graph {
+        let mut members: Vec<(u32, u32)> = (0..self.vertices()).map(|v| (group(v), v as u32)).collect();
+        members.sort_unstable();
+        let rows = make_rows((groups, groups), &|rows, made| {
+            let mut sum = RowSum::new();
+            for own in rows {
+                let first = members.partition_point(|(other, _)| (*other as usize) < own);
+                let members = members[first..].iter().take_while(|(other, _)| *other as usize == own);
+                sum.reserve(members.clone().map(|(_, v)| self.rows.range(*v as usize).len()).sum());
+                for (u, weight) in members.flat_map(|(_, v)| self.edges(*v as usize)) {
+                    if group(u) as usize != own {
+                        sum.add(group(u), weight);
+                    }
+                }
+                sum.finish(made);
+            }
+        });
+        Graph { rows }
     }
 
     /// The share of all weight that the edges have for which `taken(v, u)` holds; 0 of a graph without edges.

@@ -37,8 +37,8 @@ pub use graph::Graph;
 pub use krylov::{Ending, IterationProgress, IterationReport, KrylovMethod, KrylovSolver, PreconditionerSide};
 pub use precond::{
     AlternatingInner, AlternatingOuter, DiagonalInverse, DiagonalRule, ForestProduct, ForestSolver, IncompleteInverse,
-    IncompleteLu, LineMultigrid, MultigridOptions, PRECONDITIONERS, Preconditioner, PreconditionerKind,
-    PreconditionerOptions, comparable_graph,
+    IncompleteLu, LineMultigrid, MultigridOptions, PRECONDITIONERS, PairForestSolver, Preconditioner,
+    PreconditionerKind, PreconditionerOptions, comparable_graph,
 };
 pub use rows::{RowAccess, RowReduction, reduce_rows};
 pub use stencils::{MODEL_PROBLEMS, ModelProblem, nine_point, seven_point, twenty_seven_point};

@@ -31,7 +31,7 @@ pub trait RowReduction<T>: Sync {
 }
 
 /// Rows of one task.
-const TASK: usize = 1 << 12;
+pub(crate) const TASK: usize = 1 << 12;
 
 /// Reduces every row, on all threads; returns the sum of what `finish` returned. No result depends on the number of threads.
 ///
@@ -116,9 +116,9 @@ pub(crate) fn make_rows<T: Scalar>(
 }
 
 /// An array of rows of any lengths: where each begins, and where the last ends.
-struct Ragged<'a, T> {
-    values: &'a mut [T],
-    starts: &'a [usize],
+pub(crate) struct Ragged<'a, T> {
+    pub values: &'a mut [T],
+    pub starts: &'a [usize],
 }
 
 impl<T: Send> Split for Ragged<'_, T> {

@@ -21,7 +21,7 @@ fn iterations(a: &Matrix, options: &MultigridOptions) -> usize {
     let x: Vec<f64> = (0..n).map(|i| (std::f64::consts::TAU * 8.0 * i as f64 / n as f64).sin()).collect();
     let mut rhs = vec![0.0; n];
     a.apply(&x, &mut rhs, PodStack::new(&mut [])).unwrap();
-    let m = LineMultigrid::new(a, options).unwrap();
+    let m = LineMultigrid::new(a.view(), options).unwrap();
     let mut got = vec![0.0; n];
     let report = KrylovSolver::new(KrylovMethod::Cg).max_iterations(200).solve(a, Some(&m), &rhs, &mut got).unwrap();
     assert!(report.converged(), "{}", report.ending);
@@ -61,7 +61,7 @@ fn singular_problems_are_solved_where_they_can_be() {
         entries.extend(own.iter().map(|(_, j)| (i, *j, -1.0)));
     }
     let a = Matrix::from_triplets(n, n, &entries).unwrap();
-    let m = LineMultigrid::new(&a, &MultigridOptions::default()).unwrap();
+    let m = LineMultigrid::new(a.view(), &MultigridOptions::default()).unwrap();
     let mut rhs: Vec<f64> = (0..n).map(|i| (i as f64 * 0.37).sin()).collect();
     let mean = rhs.iter().sum::<f64>() / n as f64;
     rhs.iter_mut().for_each(|v| *v -= mean);
@@ -74,7 +74,7 @@ fn singular_problems_are_solved_where_they_can_be() {
 #[test]
 fn unsymmetric_matrices() {
     let a = nine_point([[0.0, -1.0, 0.0], [-3.0, 7.5, -1.0], [0.0, -2.5, 0.0]], (150, 150));
-    let m = LineMultigrid::new(&a, &MultigridOptions::default()).unwrap();
+    let m = LineMultigrid::new(a.view(), &MultigridOptions::default()).unwrap();
     let rhs: Vec<f64> = (0..a.rows()).map(|i| (i as f64 * 0.37).sin()).collect();
     for method in [KrylovMethod::Gmres { restart: 20 }, KrylovMethod::Bicgstab, KrylovMethod::Idr { space: 4 }] {
         let mut x = vec![0.0; rhs.len()];

@@ -165,3 +165,26 @@ fn what_cannot_be_made_is_an_error() {
     let made = Preconditioner::new(&a, "adi:2x2".parse().unwrap(), &PreconditionerOptions::default());
     assert!(matches!(made, Err(Error::Shape { what: "unknowns of the grid", expected: 3, got: 4 })));
 }
+
+/// Pairs of strongly coupled unknowns in a row, and one unknown alone at its end, numbered at random: the block tridiagonal system is
+/// the matrix itself.
+#[test]
+fn pairs_in_a_row_are_solved_at_once() {
+    let pairs = 40;
+    let n = 2 * pairs + 1;
+    let name = |i: usize| (i * 37 + 11) % n;
+    let mut entries = Vec::new();
+    for i in 0..n {
+        entries.push((name(i), name(i), 9.0 + i as f64 / 10.0));
+        // Within a pair, then to both of the next.
+        let next = if i % 2 == 0 { 1 } else { 0 };
+        let couplings = [(next, -4.0), (next + 1, -0.7), (next + 2, -0.6)];
+        for (far, value) in couplings.into_iter().filter(|(far, _)| *far > 0 && i + far < n) {
+            entries.extend([(name(i), name(i + far), value), (name(i + far), name(i), 1.1 * value)]);
+        }
+    }
+    let a = Matrix::from_triplets(n, n, &entries).unwrap();
+    let x: Vec<f64> = (0..n).map(|i| (i as f64).sin()).collect();
+    let z = apply(&preconditioner(&a, "forest-block"), &apply(&a, &x));
+    assert!(z.iter().zip(&x).all(|(z, x)| (z - x).abs() < 1e-13), "{z:?}");
+}

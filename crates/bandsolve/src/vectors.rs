@@ -1,11 +1,13 @@
 //! Long vectors: sums over them in a fixed order, and orthonormal bases of them. What Krylov methods are written with.
 //!
 //! Vectors are cut into pieces of a fixed length, which threads share. Every piece gives partial sums in double precision, and those
-//! are added up in the order of the pieces: the same bits for any number of threads.
+//! are added up in the order of the pieces: the same bits for any number of threads. (They may differ between instruction sets.)
 
 use crate::operator::Communicator;
+use bandsolve_kernel::dense::Product;
 use bandsolve_kernel::spread::{RowsOf, Split, each_chunk};
-use bandsolve_kernel::{Complex64, RealScalar, Scalar};
+use bandsolve_kernel::view::{View, ViewMut};
+use bandsolve_kernel::{Complex64, RealScalar, Scalar, Simd};
 use core::ops::Range;
 use dyn_stack::{PodStack, StackReq};
 
@@ -121,32 +123,67 @@ impl<'s> Reducer<'s> {
         again: &mut [Complex64],
     ) -> f64 {
         let n = self.n;
-        let vector = |k: usize, rows: &Range<usize>| &basis[k * n..][rows.clone()];
         let part = &*w;
-        self.sums((), h, &|rows, (), sums| {
-            sums.iter_mut().enumerate().for_each(|(k, sum)| *sum = dot(vector(k, &rows), &part[rows.clone()]));
-        });
+        self.sums((), h, &|rows, (), sums| products((basis, n), &rows, &part[rows.clone()], sums));
         let first = &*h;
         self.sums(RowsOf(&mut *w, PIECE), again, &|rows, w, sums| {
-            first.iter().enumerate().for_each(|(k, h)| subtract(w.0, *h, vector(k, &rows)));
-            sums.iter_mut().enumerate().for_each(|(k, sum)| *sum = dot(vector(k, &rows), w.0));
+            subtract_combination(w.0, (basis, n), &rows, first);
+            products((basis, n), &rows, w.0, sums);
         });
         let second = &*again;
         let mut squared = [ZERO];
         self.sums(RowsOf(&mut *w, PIECE), &mut squared, &|rows, w, sums| {
-            second.iter().enumerate().for_each(|(k, h)| subtract(w.0, *h, vector(k, &rows)));
+            subtract_combination(w.0, (basis, n), &rows, second);
             sums[0].re += norm_squared(w.0);
         });
         h.iter_mut().zip(&*again).for_each(|(h, again)| *h += *again);
         self.root(squared[0].re, w)
     }
 
-    /// y ← y + V·c with the first `c.len()` vectors of a basis.
-    pub fn combine<T: Scalar>(&mut self, y: &mut [T], basis: &[T], c: &[Complex64]) {
+    /// y ← y − V·c with the first `c.len()` vectors of a basis.
+    pub fn subtract_combination<T: Scalar>(&mut self, y: &mut [T], basis: &[T], c: &[Complex64]) {
         let n = self.n;
-        each_piece(n, RowsOf(y, PIECE), &|rows, y| {
-            c.iter().enumerate().for_each(|(k, c)| subtract(y.0, -*c, &basis[k * n..][rows.clone()]));
-        });
+        each_piece(n, RowsOf(y, PIECE), &|rows, y| subtract_combination(y.0, (basis, n), &rows, c));
+    }
+}
+
+/// Vectors of a basis that are taken at a time.
+const BLOCK: usize = 32;
+
+/// Whether products of small matrices serve: sums of others would be less precise, or are not conjugated.
+const fn by_products<T: Scalar>() -> bool {
+    !T::COMPLEX && size_of::<T>() == size_of::<f64>()
+}
+
+/// vₖᴴ·w of some rows, for as many vectors of length n as there are sums.
+fn products<T: Scalar>((basis, n): (&[T], usize), rows: &Range<usize>, w: &[T], sums: &mut [Complex64]) {
+    for (block, sums) in sums.chunks_mut(BLOCK).enumerate() {
+        let basis = &basis[block * BLOCK * n + rows.start..];
+        if by_products::<T>() {
+            let (mut c, count) = ([T::ZERO; BLOCK], sums.len());
+            let (v, w) = (View::with_stride(basis, rows.len(), count, n), View::new(w, rows.len(), 1));
+            let into = ViewMut::new(&mut c[..count], count, 1);
+            T::dense_product(Simd::detect(), Product::replace(into, v.transpose(), w));
+            sums.iter_mut().zip(c).for_each(|(sum, c)| *sum = widen(c));
+        } else {
+            sums.iter_mut().enumerate().for_each(|(k, sum)| *sum = dot(&basis[k * n..][..rows.len()], w));
+        }
+    }
+}
+
+/// y ← y − V·c of some rows.
+fn subtract_combination<T: Scalar>(y: &mut [T], (basis, n): (&[T], usize), rows: &Range<usize>, c: &[Complex64]) {
+    for (block, c) in c.chunks(BLOCK).enumerate() {
+        let basis = &basis[block * BLOCK * n + rows.start..];
+        if by_products::<T>() {
+            let (mut narrowed, count) = ([T::ZERO; BLOCK], c.len());
+            narrowed.iter_mut().zip(c).for_each(|(to, c)| *to = narrow(*c));
+            let (v, c) = (View::with_stride(basis, rows.len(), count, n), View::new(&narrowed[..count], count, 1));
+            let into = ViewMut::new(&mut *y, rows.len(), 1);
+            T::dense_product(Simd::detect(), Product::subtract(into, v, c));
+        } else {
+            c.iter().enumerate().for_each(|(k, c)| subtract(y, *c, &basis[k * n..][..rows.len()]));
+        }
     }
 }
 
@@ -177,6 +214,11 @@ const SIDE: usize = 8;
 
 /// aᴴ·b of a piece.
 pub fn dot<T: Scalar>(a: &[T], b: &[T]) -> Complex64 {
+    if by_products::<T>() && a.len() == b.len() {
+        let mut sum = [ZERO];
+        products((a, a.len()), &(0..a.len()), b, &mut sum);
+        return sum[0];
+    }
     let (mut re, mut im) = ([0.0; SIDE], [0.0; SIDE]);
     let mut add = |a: &[T], b: &[T]| {
         for k in 0..a.len().min(b.len()) {
@@ -245,7 +287,8 @@ mod tests {
                 let kept = w.clone();
                 let norm = reducer.orthogonalize(&basis, &mut w, &mut h[..k], &mut again[..k]);
                 // w + V·h is what it was.
-                reducer.combine(&mut w, &basis, &h[..k]);
+                let back: Vec<Complex64> = h[..k].iter().map(|h| -h).collect();
+                reducer.subtract_combination(&mut w, &basis, &back);
                 assert!(w.iter().zip(&kept).all(|(w, kept)| (w - kept).norm() < 1e-11));
                 reducer.orthogonalize(&basis, &mut w, &mut h[..k], &mut again[..k]);
                 basis.extend(w.iter().map(|w| w / norm));

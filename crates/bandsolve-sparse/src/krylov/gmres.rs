@@ -123,12 +123,14 @@ pub(super) fn cycle<T: Scalar>(
         columns -= 1;
     }
     let regular = small.solve(columns);
-    let y = &small.g[..columns];
+    // x grows by what is subtracted from zero, or from x.
+    let y = &mut small.g[..columns];
+    y.iter_mut().for_each(|y| *y = -*y);
     if flexible {
-        run.reducer.combine(x, changed, y);
+        run.reducer.subtract_combination(x, changed, y);
     } else {
         r.fill(T::ZERO);
-        run.reducer.combine(r, basis, y);
+        run.reducer.subtract_combination(r, basis, y);
         run.precondition(r, z, stack)?;
         let z = &*z;
         each_piece(n, RowsOf(x, PIECE), &|rows, x| x.0.iter_mut().zip(&z[rows]).for_each(|(x, z)| *x += *z));

@@ -12,7 +12,6 @@ use crate::multiply::{RowSum, adjoint, multiply};
 use crate::random::mixed;
 use crate::rows::{each_row, make_rows};
 use bandsolve::dyn_stack::{PodStack, StackReq};
-use bandsolve::matrix::Index;
 use bandsolve::vectors::widen;
 use bandsolve::{AnyFactor, Banded, Error, Factor, LinearOperator, Op, Plan, RealScalar, Result, Scalar};
 
@@ -53,15 +52,15 @@ impl Default for MultigridOptions {
 /// residual; back, prolongation and a sweep with the forests in reverse. Prolongation is by aggregates, smoothed once by Jacobi's
 /// method; the matrix of the next level is Pᴴ·A·P.
 #[derive(Debug)]
-pub struct LineMultigrid<T: Scalar> {
+pub struct LineMultigrid<'a, T: Scalar> {
     visits: usize,
-    levels: Vec<MultigridLevel<T>>,
-    coarsest: CoarsestLevel<T>,
+    levels: Vec<MultigridLevel<'a, T>>,
+    coarsest: CoarsestLevel<'a, T>,
 }
 
 #[derive(Debug)]
-struct MultigridLevel<T: Scalar> {
-    a: Csr<'static, T, u32>,
+struct MultigridLevel<'a, T: Scalar> {
+    a: Csr<'a, T, u32>,
     solvers: Vec<ForestSolver<T>>,
     /// From the next level to this one.
     prolongation: Csr<'static, T, u32>,
@@ -70,22 +69,22 @@ struct MultigridLevel<T: Scalar> {
 }
 
 #[derive(Debug)]
-enum CoarsestLevel<T: Scalar> {
+enum CoarsestLevel<'a, T: Scalar> {
     Direct(AnyFactor<'static, T>),
     /// What does not get smaller: sweeps must do.
     Smoothed {
-        a: Csr<'static, T, u32>,
+        a: Csr<'a, T, u32>,
         solvers: Vec<ForestSolver<T>>,
     },
 }
 
-impl<T: Scalar> LineMultigrid<T> {
-    /// Makes the hierarchy of a square matrix.
+impl<'a, T: Scalar> LineMultigrid<'a, T> {
+    /// Makes the hierarchy of a square matrix, which is kept as it is given where its rows are sorted.
     ///
     /// # Errors
     /// [`Error::Singular`] if a row has no diagonal entry, or the tridiagonal system of a forest is singular.
-    pub fn new<I: Index>(a: &Csr<'_, T, I>, options: &MultigridOptions) -> Result<Self> {
-        let mut a = a.sorted();
+    pub fn new(a: Csr<'a, T, u32>, options: &MultigridOptions) -> Result<Self> {
+        let mut a = if a.is_sorted() { a } else { a.sorted() };
         let mut candidate = vec![T::ONE; a.rows()];
         let mut levels = Vec::new();
         loop {
@@ -185,7 +184,7 @@ fn smooth<T: Scalar>(
     solvers[1..].iter().try_for_each(|solver| sweep(a, solver, rhs, x, stack))
 }
 
-impl<T: Scalar> CoarsestLevel<T> {
+impl<T: Scalar> CoarsestLevel<'_, T> {
     fn solve(&self, rhs: &[T], x: &mut [T], stack: &mut PodStack) -> Result<()> {
         match self {
             Self::Direct(factor) => factor.solve_into_with(Op::Plain, rhs, x, stack).map(|_| ()),
@@ -197,7 +196,7 @@ impl<T: Scalar> CoarsestLevel<T> {
     }
 }
 
-impl<T: Scalar> LinearOperator<T> for LineMultigrid<T> {
+impl<T: Scalar> LinearOperator<T> for LineMultigrid<'_, T> {
     fn rows(&self) -> usize {
         self.sizes()[0].0
     }
@@ -257,10 +256,15 @@ fn aggregate<T: Scalar>(a: &Csr<'_, T, u32>, threshold: f64) -> (Vec<u32>, usize
     let n = a.rows();
     let (mut own, mut count) = (vec![NONE; n], 0);
     let modulus = |value: T| Scalar::abs(value).to_f64();
+    let mut least = vec![0.0; n];
+    each_row(&mut least, &|i, least| {
+        let off = a.row(i).filter(|(j, _)| *j != i);
+        *least = threshold * off.map(|(_, value)| modulus(value)).fold(0.0, f64::max);
+        0
+    });
     let strong = |i: usize| {
-        let off = move || a.row(i).filter(move |(j, _)| *j != i);
-        let least = threshold * off().map(|(_, value)| modulus(value)).fold(0.0, f64::max);
-        off().filter(move |(_, value)| modulus(*value) >= least && modulus(*value) > 0.0)
+        let least = least[i];
+        a.row(i).filter(move |(j, value)| *j != i && modulus(*value) >= least && modulus(*value) > 0.0)
     };
     for i in 0..n {
         if own[i] == NONE && strong(i).next().is_some() && strong(i).all(|(j, _)| own[j] == NONE) {

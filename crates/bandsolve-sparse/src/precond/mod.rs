@@ -3,6 +3,7 @@
 mod alternating;
 mod amg;
 mod auto;
+mod block_lines;
 mod diagonal;
 mod ilu;
 mod incomplete;
@@ -12,6 +13,7 @@ mod splitting;
 
 pub use alternating::{AlternatingInner, AlternatingOuter};
 pub use amg::{LineMultigrid, MultigridOptions};
+pub use block_lines::PairForestSolver;
 pub use diagonal::{DiagonalInverse, DiagonalRule};
 pub use ilu::{IncompleteInverse, IncompleteLu};
 pub use lines::ForestSolver;
@@ -41,6 +43,8 @@ pub enum PreconditionerKind {
     Tridiagonal,
     /// The tridiagonal system of one forest (AlgTriScal).
     Forest,
+    /// The block tridiagonal system of a forest of pairs (AlgTriBlock).
+    ForestBlock,
     /// The systems of m forests, one after the other, with residuals between (ALT-i); m = 0: as many as are worth it.
     AltInner(usize),
     /// The system of another of m forests in every step (ALT-o); m = 0: as many as are worth it.
@@ -72,7 +76,7 @@ pub enum PreconditionerKind {
 }
 
 /// Names of kinds that take no number, with their kinds.
-const PLAIN: [(&str, PreconditionerKind); 9] = [
+const PLAIN: [(&str, PreconditionerKind); 10] = [
     ("auto", PreconditionerKind::Auto),
     ("none", PreconditionerKind::Identity),
     ("jacobi", PreconditionerKind::Diagonal(DiagonalRule::Jacobi)),
@@ -81,11 +85,12 @@ const PLAIN: [(&str, PreconditionerKind); 9] = [
     ("l1", PreconditionerKind::Diagonal(DiagonalRule::L1)),
     ("tridiagonal", PreconditionerKind::Tridiagonal),
     ("forest", PreconditionerKind::Forest),
+    ("forest-block", PreconditionerKind::ForestBlock),
     ("ilu0", PreconditionerKind::Ilu0),
 ];
 
 /// What may be typed.
-pub const PRECONDITIONERS: &str = "auto, none, jacobi, diagp1, diagp2, l1, tridiagonal, forest, alt-i:M, alt-o:M, mos-d:M, mos-a:M, \
+pub const PRECONDITIONERS: &str = "auto, none, jacobi, diagp1, diagp2, l1, tridiagonal, forest, forest-block, alt-i:M, alt-o:M, mos-d:M, mos-a:M, \
                                    mos-a:M:scaled, ilu0, ilu-isai:S, adi:NXxNY, amg-lines:M";
 
 impl Display for PreconditionerKind {
@@ -255,6 +260,7 @@ pub(crate) fn make<'a, T: Scalar>(
             let forest = forests(1, 0.0)?.swap_remove(0);
             Box::new(ForestSolver::new(&a, forest)?)
         }
+        PreconditionerKind::ForestBlock => Box::new(PairForestSolver::new(&a, &options.factors)?),
         PreconditionerKind::AltInner(m) => {
             let solvers = solvers(forests(m, options.omega)?)?;
             Box::new(AlternatingInner::new(a, solvers))
@@ -273,7 +279,7 @@ pub(crate) fn make<'a, T: Scalar>(
                 factors: options.factors,
                 ..MultigridOptions::default()
             };
-            Box::new(LineMultigrid::new(&a, &multigrid)?)
+            Box::new(LineMultigrid::new(a, &multigrid)?)
         }
         PreconditionerKind::Grid { columns, rows } => {
             if columns.checked_mul(rows) != Some(n) {

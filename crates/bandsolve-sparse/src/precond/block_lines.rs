@@ -1,0 +1,105 @@
+//! A block tridiagonal system in a matrix: pairs of unknowns, and a forest of them.
+//!
+//! # Source
+//! C. J. Klein, dissertation, Heidelberg 2022, section 4.6: AlgTriBlock.
+
+use super::splitting::comparable_graph;
+use crate::csr::Csr;
+use crate::factor::{GraphFactor, GraphFactorOptions};
+use crate::forest::Forest;
+use crate::rows::each_row;
+use bandsolve::dyn_stack::{PodStack, StackReq};
+use bandsolve::matrix::BlockTridiagonal;
+use bandsolve::{AnyFactor, Factor, LinearOperator, Op, Plan, Result, Scalar};
+use bandsolve_kernel::permutation::Permutation;
+
+/// M⁻¹ with M = Pᵀ·B·P, where P brings pairs of strongly coupled unknowns, and the paths of a forest of these pairs, one after the
+/// other, and B is block tridiagonal with blocks of two rows. An unknown without partner stands beside a row of the unit matrix.
+#[derive(Debug)]
+pub struct PairForestSolver<T: Scalar> {
+    unknowns: usize,
+    /// The places of the unknowns, and then of the rows of the unit matrix.
+    permutation: Permutation,
+    factor: AnyFactor<'static, T>,
+}
+
+/// Rows of a block.
+const PAIR: usize = 2;
+
+impl<T: Scalar> PairForestSolver<T> {
+    /// Pairs by a matching, then a forest of the graph in which each pair is one vertex.
+    ///
+    /// # Errors
+    /// Those of [`comparable_graph`], and [`bandsolve::Error::Singular`] if the block tridiagonal system is singular.
+    pub fn new(a: &Csr<'_, T, u32>, options: &GraphFactorOptions) -> Result<Self> {
+        let graph = comparable_graph(a)?;
+        let n = graph.vertices();
+        let matching = GraphFactor::of(&graph, &GraphFactorOptions { degree: 1, ..*options })?;
+        // The pair of each unknown, and which of the two it is.
+        let (mut pairs, mut count) = (vec![(u32::MAX, 0); n], 0);
+        for v in 0..n {
+            if pairs[v].0 == u32::MAX {
+                pairs[v] = (count, 0);
+                matching.partners(v).for_each(|u| pairs[u] = (count, 1));
+                count += 1;
+            }
+        }
+        let contracted = graph.contracted(count as usize, &|v| pairs[v].0);
+        let options = GraphFactorOptions { seed: options.seed.wrapping_add(1), degree: 2, ..*options };
+        let forest = Forest::of(&contracted, &options)?;
+        let place = |v: usize| PAIR * forest.place(pairs[v].0 as usize) + pairs[v].1;
+        let blocks = PAIR * PAIR * count as usize;
+        let mut bands = [vec![T::ZERO; blocks], vec![T::ZERO; blocks], vec![T::ZERO; blocks]];
+        let mut taken = vec![false; PAIR * count as usize];
+        for v in 0..n {
+            let (row, own) = (place(v), pairs[v].0 as usize);
+            taken[row] = true;
+            for (u, value) in a.row(v) {
+                let other = pairs[u].0 as usize;
+                if other == own || forest.are_linked(own, other) {
+                    let column = place(u);
+                    let band = column / PAIR + 1 - row / PAIR;
+                    bands[band][row / PAIR * PAIR * PAIR + column % PAIR * PAIR + row % PAIR] += value;
+                }
+            }
+        }
+        let empty: Vec<usize> = (0..taken.len()).filter(|row| !taken[*row]).collect();
+        empty.iter().for_each(|row| bands[1][row / PAIR * PAIR * PAIR + row % PAIR * (PAIR + 1)] = T::ONE);
+        let places = (0..n).map(place).chain(empty).map(|place| place as u32).collect();
+        let permutation = Permutation::from_places(places).expect("each place once");
+        let matrix = BlockTridiagonal::from_vecs(PAIR, bands, false)?;
+        let factor = Plan::new(matrix.shape()).verify(false).factor_owned(matrix)?;
+        Ok(Self { unknowns: n, permutation, factor })
+    }
+}
+
+impl<T: Scalar> LinearOperator<T> for PairForestSolver<T> {
+    fn rows(&self) -> usize {
+        self.unknowns
+    }
+
+    fn columns(&self) -> usize {
+        self.unknowns
+    }
+
+    fn apply_scratch(&self) -> StackReq {
+        StackReq::new::<T>(2 * self.permutation.len()).and(self.factor.solve_scratch(1))
+    }
+
+    fn apply(&self, x: &[T], y: &mut [T], stack: &mut PodStack) -> Result<()> {
+        self.apply_op(Op::Plain, x, y, stack)
+    }
+
+    fn apply_op(&self, op: Op, x: &[T], y: &mut [T], stack: &mut PodStack) -> Result<()> {
+        let (rhs, stack) = stack.make_raw::<T>(self.permutation.len());
+        let (solved, stack) = stack.make_raw::<T>(self.permutation.len());
+        self.permutation.scatter(rhs, &|i| if i < x.len() { x[i] } else { T::ZERO });
+        self.factor.solve_into_with(op, rhs, solved, stack)?;
+        let (solved, places) = (&*solved, self.permutation.places());
+        each_row(y, &|i, y| {
+            *y = solved[places[i] as usize];
+            0
+        });
+        Ok(())
+    }
+}
