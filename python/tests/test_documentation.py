@@ -56,7 +56,10 @@ def test_stubs_are_as_the_compiled_part():
             if isinstance(function, ast.FunctionDef) and not function.decorator_list:
                 for argument in (*function.args.args, *function.args.kwonlyargs):
                     argument.annotation = None
-                signature = str(inspect.signature(getattr(of, function.name))).replace("self, /", "self")
+                # The signature of a constructor is that of its class, which does not name `self`.
+                constructor = function.name == "__init__"
+                signature = str(inspect.signature(of if constructor else getattr(of, function.name)))
+                signature = signature.replace("(", "(self, ") if constructor else signature.replace("self, /", "self")
                 assert signature == f"({ast.unparse(function.args)})", function.name
 
 
