@@ -1,6 +1,6 @@
 //! Sparse matrices by compressed rows.
 
-use crate::rows::{Ragged, RowAccess, TASK, each_row};
+use crate::rows::{Ragged, TASK, each_row};
 use bandsolve::matrix::{Index, IndexWords};
 use bandsolve::{Csc, Error, Result, Scalar};
 use bandsolve_kernel::spread::each_chunk;
@@ -190,6 +190,38 @@ impl<T: Scalar, I: Index> Csr<'_, T, I> {
     }
 }
 
+/// A matrix with unsigned indices.
+pub(crate) enum CsrWords<'a, T: Clone> {
+    /// Of 32 bits.
+    Narrow(Csr<'a, T, u32>),
+    /// Of 64 bits.
+    Wide(Csr<'a, T, u64>),
+}
+
+impl<T: Scalar, I: Index> Csr<'_, T, I> {
+    /// The same matrix over the same memory: of two types, not of five.
+    pub(crate) fn words(&self) -> CsrWords<'_, T> {
+        let (columns, values) = (self.columns, Cow::Borrowed(&self.values[..]));
+        match (I::words(&self.row_pointers), I::words(&self.column_indices)) {
+            (IndexWords::Narrow(pointers), IndexWords::Narrow(indices)) => {
+                let (row_pointers, column_indices) = (Cow::Borrowed(pointers), Cow::Borrowed(indices));
+                CsrWords::Narrow(Csr { columns, row_pointers, column_indices, values })
+            }
+            (IndexWords::Wide(pointers), IndexWords::Wide(indices)) => {
+                let (row_pointers, column_indices) = (Cow::Borrowed(pointers), Cow::Borrowed(indices));
+                CsrWords::Wide(Csr { columns, row_pointers, column_indices, values })
+            }
+            _ => unreachable!("indices of one type"),
+        }
+    }
+
+    /// The first row that begins with this entry or after it.
+    pub(crate) fn row_at(&self, entry: usize) -> usize {
+        let before = |start: &I| start.to_usize().expect("checked by `new`") < entry;
+        self.row_pointers.partition_point(before).min(self.rows())
+    }
+}
+
 impl<T: Scalar, I: Index> Csr<'static, T, I> {
     /// Arrays that are known to fit.
     pub(crate) fn from_rows(columns: usize, row_pointers: Vec<I>, column_indices: Vec<I>, values: Vec<T>) -> Self {
@@ -207,17 +239,5 @@ impl<'a, T: Clone, I: Clone> Csr<'a, T, I> {
     /// Row pointers, column indices and values.
     pub(crate) fn parts(&self) -> (&[I], &[I], &[T]) {
         (&self.row_pointers, &self.column_indices, &self.values)
-    }
-}
-
-impl<T: Copy + Sync, I: Index> RowAccess for Csr<'_, T, I> {
-    type Value = T;
-
-    fn rows(&self) -> usize {
-        Csr::rows(self)
-    }
-
-    fn row(&self, i: usize) -> impl Iterator<Item = (usize, T)> {
-        Csr::row(self, i)
     }
 }

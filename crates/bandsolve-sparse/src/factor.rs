@@ -5,8 +5,10 @@
 
 use crate::graph::Graph;
 use crate::random::mixed;
-use crate::rows::{RowReduction, each_row, reduce_rows};
+use crate::reduce::{RowReduction, reduce_rows};
+use crate::rows::each_row;
 use bandsolve::{Error, Result};
+use bandsolve_kernel::ahead::prefetch;
 
 /// No partner.
 pub(crate) const NONE: u32 = u32::MAX;
@@ -118,7 +120,7 @@ fn propose_and_confirm<const N: usize>(graph: &Graph, options: &GraphFactorOptio
             });
         }
         let proposal = Proposal { confirmed: &confirmed, charges: charged.then_some(&charges[..]) };
-        let found = reduce_rows(graph, &proposal, &mut proposed);
+        let found = reduce_rows(graph.matrix(), &proposal, &mut proposed);
         rounds += 1;
         maximal = found == 0 && !charged;
         each_row(&mut confirmed, &|v, own| {
@@ -145,6 +147,19 @@ struct Heaviest<const N: usize> {
     free: usize,
 }
 
+impl<const N: usize> Heaviest<N> {
+    /// Takes an edge if it is one of the heaviest; of equal weights the first stays before the others.
+    #[inline]
+    fn insert(&mut self, edge: (f64, u32)) {
+        let place = self.edges[..self.count].iter().position(|(other, _)| edge.0 > *other).unwrap_or(self.count);
+        if place < self.free {
+            self.count = (self.count + 1).min(self.free);
+            self.edges[place..self.count].rotate_right(1);
+            self.edges[place] = edge;
+        }
+    }
+}
+
 impl<const N: usize> RowReduction<f64> for Proposal<'_, N> {
     type Sum = Heaviest<N>;
     type Output = [u32; N];
@@ -166,10 +181,15 @@ impl<const N: usize> RowReduction<f64> for Proposal<'_, N> {
         if weight <= last || alike() || taken() {
             return;
         }
-        let place = sum.edges[..sum.count].iter().position(|(heavier, _)| weight > *heavier).unwrap_or(sum.count);
-        sum.count = (sum.count + 1).min(sum.free);
-        sum.edges[place..sum.count].rotate_right(1);
-        sum.edges[place] = (weight, column as u32);
+        sum.insert((weight, column as u32));
+    }
+
+    fn join(&self, sum: &mut Heaviest<N>, _: usize, later: Heaviest<N>) {
+        later.edges[..later.count].iter().for_each(|edge| sum.insert(*edge));
+    }
+
+    fn prefetch(&self, column: usize) {
+        prefetch(self.confirmed.as_ptr().wrapping_add(column));
     }
 
     fn finish(&self, row: usize, sum: Heaviest<N>, output: &mut [u32; N]) -> usize {

@@ -4,7 +4,7 @@ use crate::csr::Csr;
 use crate::forest::Forest;
 use crate::instances::MakeGraph;
 use crate::multiply::RowSum;
-use crate::rows::{RowAccess, RowsMade, make_rows};
+use crate::rows::{RowsMade, make_rows};
 use bandsolve::matrix::Index;
 use bandsolve::{Error, RealScalar, Result, Scalar};
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -61,6 +61,11 @@ impl Graph {
     pub fn weight(&self, v: usize, u: usize) -> f64 {
         let ((_, neighbors, weights), own) = (self.rows.parts(), self.rows.range(v));
         neighbors[own.clone()].binary_search(&(u as u32)).map_or(0.0, |k| weights[own.start + k])
+    }
+
+    /// The weights as a matrix.
+    pub(crate) fn matrix(&self) -> &Csr<'static, f64, u32> {
+        &self.rows
     }
 
     /// Multiplies the weights of the edges on the paths of a forest by ω; by 0, they are no edges any more.
@@ -186,18 +191,6 @@ fn summed(list: impl Iterator<Item = (usize, f64)>) -> impl Iterator<Item = (usi
         }
         Some((j, sum))
     })
-}
-
-impl RowAccess for Graph {
-    type Value = f64;
-
-    fn rows(&self) -> usize {
-        self.vertices()
-    }
-
-    fn row(&self, i: usize) -> impl Iterator<Item = (usize, f64)> {
-        self.edges(i)
-    }
 }
 
 /// Rows one after the other.

@@ -27,6 +27,8 @@ mod multiply;
 mod precond;
 mod product;
 mod random;
+mod reduce;
+mod row_maxima;
 mod rows;
 mod stencils;
 
@@ -40,5 +42,6 @@ pub use precond::{
     IncompleteLu, LineMultigrid, MultigridOptions, PRECONDITIONERS, PairForestSolver, Preconditioner,
     PreconditionerKind, PreconditionerOptions, comparable_graph,
 };
-pub use rows::{RowAccess, RowReduction, reduce_rows};
+pub use reduce::{ProductPlan, ProductSchedule, RowReduction, reduce_rows};
+pub use row_maxima::{RowArgMax, RowArgMax2, RowMax, RowMaxWithColumn};
 pub use stencils::{MODEL_PROBLEMS, ModelProblem, nine_point, seven_point, twenty_seven_point};

@@ -1,84 +1,279 @@
-//! A·x.
+//! y = α·A·x + β·y and what else is a sum over rows.
 
-use crate::csr::Csr;
+use crate::csr::{Csr, CsrWords};
 use crate::instances::MultiplyRows;
-use crate::rows::each_row;
+use crate::krylov::check;
+use crate::reduce::{OutputRows, ProductPlan, RowReduction};
+use crate::rows::{TASK, each_row};
 use bandsolve::dyn_stack::PodStack;
-use bandsolve::matrix::{Index, IndexWords};
-use bandsolve::{LinearOperator, Result, Scalar};
+use bandsolve::matrix::Index;
+use bandsolve::{LinearOperator, Op, Result, Scalar};
+use bandsolve_kernel::ahead::prefetch;
+use bandsolve_kernel::spread::{RowsOf, Split, each_chunk};
+use core::ops::Range;
 
 impl<T: Scalar> Csr<'_, T, u32> {
     /// Σⱼ aᵢⱼ·xⱼ of row i, in the order of its entries.
     #[inline]
     pub(crate) fn row_times(&self, i: usize, x: &[T]) -> T {
         let (_, columns, values) = self.parts();
-        sum(self.range(i), columns, values, x)
+        let own = self.range(i);
+        let entries = columns[own.clone()].iter().zip(&values[own]);
+        entries.fold(T::ZERO, |sum, (j, value)| sum + *value * x[*j as usize])
+    }
+
+    /// Lets `then(i, Σⱼ aᵢⱼ·xⱼ, yᵢ)` change every element of y.
+    pub(crate) fn each_sum(&self, x: &[T], y: &mut [T], then: impl Fn(usize, T, &mut T) + Sync) {
+        ProductPlan::new(self).reduce(self, &Sums { x, then }, y);
     }
 }
 
+/// Sums over rows, and what becomes of them.
+struct Sums<'a, T, F> {
+    x: &'a [T],
+    then: F,
+}
+
+impl<T: Scalar, F: Fn(usize, T, &mut T) + Sync> RowReduction<T> for Sums<'_, T, F> {
+    type Sum = T;
+    type Output = T;
+
+    #[inline]
+    fn start(&self, _: usize) -> T {
+        T::ZERO
+    }
+
+    #[inline]
+    fn add(&self, sum: &mut T, _: usize, column: usize, value: T) {
+        *sum += value * self.x[column];
+    }
+
+    #[inline]
+    fn join(&self, sum: &mut T, _: usize, later: T) {
+        *sum += later;
+    }
+
+    #[inline]
+    fn finish(&self, row: usize, sum: T, output: &mut T) -> usize {
+        (self.then)(row, sum, output);
+        0
+    }
+
+    #[inline]
+    fn prefetch(&self, column: usize) {
+        prefetch(self.x.as_ptr().wrapping_add(column));
+    }
+}
+
+/// y = α·s + β·y; where β is 0, y is not read.
 #[inline]
-fn sum<T: Scalar, W: IndexWord>(own: core::ops::Range<usize>, columns: &[W], values: &[T], x: &[T]) -> T {
-    let entries = columns[own.clone()].iter().zip(&values[own]);
-    entries.fold(T::ZERO, |sum, (j, value)| sum + *value * x[j.at()])
+fn weighted<T: Scalar>(alpha: T, sum: T, beta: T, y: &mut T) {
+    *y = if beta == T::ZERO { alpha * sum } else { alpha * sum + beta * *y };
 }
 
-/// An index.
-trait IndexWord: Copy + Sync {
-    fn at(self) -> usize;
+/// Sums over rows for K vectors at once.
+struct SumsOf<'a, T, const K: usize> {
+    x: [&'a [T]; K],
+    alpha: T,
+    beta: T,
 }
 
-impl IndexWord for u32 {
+impl<T: Scalar, const K: usize> RowReduction<T> for SumsOf<'_, T, K> {
+    type Sum = [T; K];
+    type Output = [T; K];
+
     #[inline]
-    fn at(self) -> usize {
-        self as usize
+    fn start(&self, _: usize) -> [T; K] {
+        [T::ZERO; K]
+    }
+
+    #[inline]
+    fn add(&self, sum: &mut [T; K], _: usize, column: usize, value: T) {
+        sum.iter_mut().zip(&self.x).for_each(|(sum, x)| *sum += value * x[column]);
+    }
+
+    #[inline]
+    fn join(&self, sum: &mut [T; K], _: usize, later: [T; K]) {
+        sum.iter_mut().zip(later).for_each(|(sum, later)| *sum += later);
+    }
+
+    #[inline]
+    fn finish(&self, _: usize, sum: [T; K], output: &mut [T; K]) -> usize {
+        output.iter_mut().zip(sum).for_each(|(y, sum)| weighted(self.alpha, sum, self.beta, y));
+        0
+    }
+
+    #[inline]
+    fn prefetch(&self, column: usize) {
+        self.x.iter().for_each(|x| prefetch(x.as_ptr().wrapping_add(column)));
     }
 }
 
-impl IndexWord for u64 {
-    #[inline]
-    fn at(self) -> usize {
-        self as usize
+/// K vectors of the same length.
+struct VectorsMut<'a, T, const K: usize>([&'a mut [T]; K]);
+
+impl<T: Send, const K: usize> Split for VectorsMut<'_, T, K> {
+    fn split(self, rows: usize) -> (Self, Self) {
+        let mut rest = self.0.map(|vector| Some(vector.split_at_mut(rows)));
+        let mut right = Vec::with_capacity(K);
+        let left = core::array::from_fn(|k| {
+            let (left, other) = rest[k].take().expect("taken once");
+            right.push(other);
+            left
+        });
+        (Self(left), Self(right.try_into().unwrap_or_else(|_| unreachable!("as many"))))
     }
 }
 
-/// y = A·x, or y = rhs − A·x.
-pub(crate) struct ProductCall<'a, T> {
-    pointers: IndexWords<'a>,
-    columns: IndexWords<'a>,
-    values: &'a [T],
+impl<T: Scalar, const K: usize> OutputRows<[T; K]> for VectorsMut<'_, T, K> {
+    #[inline]
+    fn update(&mut self, row: usize, write: impl FnOnce(&mut [T; K]) -> usize) -> usize {
+        let mut own = core::array::from_fn(|k| self.0[k][row]);
+        let count = write(&mut own);
+        self.0.iter_mut().zip(own).for_each(|(vector, own)| vector[row] = own);
+        count
+    }
+}
+
+/// y = α·op(A)·x + β·y for the vectors of x and y, or y = rhs − A·x for one.
+pub(crate) struct ProductCall<'a, T: Scalar> {
+    a: CsrWords<'a, T>,
+    op: Op,
+    alpha: T,
+    beta: T,
     rhs: Option<&'a [T]>,
     x: &'a [T],
     y: &'a mut [T],
 }
 
-pub(crate) fn product<T: Scalar>(call: ProductCall<'_, T>) {
-    let ProductCall { pointers, columns, values, rhs, x, y } = call;
-    match (pointers, columns) {
-        (IndexWords::Narrow(pointers), IndexWords::Narrow(columns)) => rows(pointers, columns, values, rhs, x, y),
-        (IndexWords::Wide(pointers), IndexWords::Wide(columns)) => rows(pointers, columns, values, rhs, x, y),
-        _ => unreachable!("indices of one type"),
+pub(crate) fn product<T: Scalar>(mut call: ProductCall<'_, T>) {
+    let nothing = CsrWords::Narrow(Csr::from_rows(0, vec![0], vec![], vec![]));
+    match core::mem::replace(&mut call.a, nothing) {
+        CsrWords::Narrow(a) => of_words(&a, call),
+        CsrWords::Wide(a) => of_words(&a, call),
     }
 }
 
-fn rows<T: Scalar, W: IndexWord>(pointers: &[W], columns: &[W], values: &[T], rhs: Option<&[T]>, x: &[T], y: &mut [T]) {
-    let of_row = |i: usize| sum(pointers[i].at()..pointers[i + 1].at(), columns, values, x);
-    match rhs {
-        None => each_row(y, &|i, y| {
-            *y = of_row(i);
-            0
-        }),
-        Some(rhs) => each_row(y, &|i, y| {
-            *y = rhs[i] - of_row(i);
-            0
-        }),
-    };
+fn of_words<T: Scalar, I: Index>(a: &Csr<'_, T, I>, call: ProductCall<'_, T>) {
+    let ProductCall { op, alpha, beta, rhs, x, y, .. } = call;
+    if y.is_empty() {
+        return;
+    }
+    let plan = ProductPlan::new(a);
+    match (op, rhs) {
+        (Op::Plain, Some(rhs)) => {
+            plan.reduce(a, &Sums { x, then: |i: usize, sum, y: &mut T| *y = rhs[i] - sum }, y);
+        }
+        (Op::Plain, None) if y.len() == a.rows() && alpha == T::ONE && beta == T::ZERO => {
+            plan.reduce(a, &Sums { x, then: |_, sum, y: &mut T| *y = sum }, y);
+        }
+        (Op::Plain, None) => columns(a, &plan, (alpha, x), (beta, y)),
+        _ => {
+            for (k, y) in y.chunks_exact_mut(a.columns()).enumerate() {
+                let x = &x[k * a.rows()..(k + 1) * a.rows()];
+                transposed(a, op == Op::ConjTranspose, (alpha, x), (beta, y));
+            }
+        }
+    }
+}
+
+/// Several vectors, four at a time.
+fn columns<T: Scalar, I: Index>(
+    a: &Csr<'_, T, I>,
+    plan: &ProductPlan,
+    (alpha, x): (T, &[T]),
+    (beta, y): (T, &mut [T]),
+) {
+    let mut vectors = y.chunks_exact_mut(a.rows());
+    let x: Vec<&[T]> = (0..vectors.len()).map(|k| &x[k * a.columns()..(k + 1) * a.columns()]).collect();
+    for x in x.chunks(4) {
+        let mut next = || vectors.next().expect("as many as of x");
+        if let [p, q, r, s] = *x {
+            let y = VectorsMut([next(), next(), next(), next()]);
+            plan.reduce_to(a, &SumsOf { x: [p, q, r, s], alpha, beta }, y);
+        } else {
+            for x in x {
+                plan.reduce(a, &Sums { x, then: |_, sum, y: &mut T| weighted(alpha, sum, beta, y) }, next());
+            }
+        }
+    }
+}
+
+/// Parts of the rows, each of which is transposed into a vector of its own.
+const PARTS: usize = 8;
+
+/// Each part adds up what it has for the columns that it knows; what they have is added in the order of the parts.
+fn transposed<T: Scalar, I: Index>(
+    a: &Csr<'_, T, I>,
+    conjugate: bool,
+    (alpha, x): (T, &[T]),
+    (beta, y): (T, &mut [T]),
+) {
+    let parts = if a.entries() < TASK { 1 } else { PARTS };
+    let mut sums: Vec<(usize, Vec<T>)> = vec![(0, vec![]); parts];
+    let rows = |part: usize| a.row_at(a.entries() * part / parts)..a.row_at(a.entries() * (part + 1) / parts);
+    each_chunk((parts, 1), RowsOf(&mut sums, 1), &|part, own| {
+        own.0[0] = transposed_rows(a, conjugate, rows(part), x);
+    });
+    each_row(y, &|j, y| {
+        let own = sums.iter().filter_map(|(least, sum)| sum.get(j.wrapping_sub(*least)));
+        weighted(alpha, own.fold(T::ZERO, |all, sum| all + *sum), beta, y);
+        0
+    });
+}
+
+/// Aᵀ·x of some rows, from the first column that they know to the last: its number, and the sums.
+fn transposed_rows<T: Scalar, I: Index>(
+    a: &Csr<'_, T, I>,
+    conjugate: bool,
+    rows: Range<usize>,
+    x: &[T],
+) -> (usize, Vec<T>) {
+    let known = rows.clone().flat_map(|i| a.row(i));
+    let (least, end) = known.fold((usize::MAX, 0), |(least, end), (j, _)| (least.min(j), end.max(j + 1)));
+    let mut sum = vec![T::ZERO; end.saturating_sub(least)];
+    for i in rows {
+        for (j, value) in a.row(i) {
+            sum[j - least] += x[i] * if conjugate { value.conj() } else { value };
+        }
+    }
+    (least, sum)
 }
 
 impl<T: Scalar, I: Index> Csr<'_, T, I> {
-    fn multiply<'a>(&'a self, rhs: Option<&'a [T]>, x: &'a [T], y: &'a mut [T]) {
-        let (pointers, columns, values) = self.parts();
-        let [pointers, columns] = [pointers, columns].map(I::words);
-        T::by_type::<MultiplyRows<'_>>(ProductCall { pointers, columns, values, rhs, x, y });
+    /// y = α·op(A)·x + β·y, for one vector or several, which stand one after the other in x and in y. Where β is 0, y is not read.
+    ///
+    /// # Cost
+    /// Two flops an entry and vector. The matrix is read once for four vectors. Aᵀ and Aᴴ take vectors of the length of y, up to eight.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] if the lengths of x and y are not those of as many vectors.
+    ///
+    /// # Example
+    /// ```
+    /// use bandsolve::Op;
+    /// use bandsolve_sparse::Csr;
+    /// let a = Csr::<f64>::from_triplets(2, 3, &[(0, 0, 1.0), (0, 2, 2.0), (1, 1, 3.0)])?;
+    /// let mut y = [10.0, 20.0];
+    /// a.product(Op::Plain, 2.0, &[1.0, 1.0, 1.0], 1.0, &mut y)?;
+    /// assert_eq!(y, [16.0, 26.0]);
+    /// let mut z = [0.0; 3];
+    /// a.product(Op::Transpose, 1.0, &y, 0.0, &mut z)?;
+    /// assert_eq!(z, [16.0, 78.0, 32.0]);
+    /// # Ok::<(), bandsolve::Error>(())
+    /// ```
+    pub fn product(&self, op: Op, alpha: T, x: &[T], beta: T, y: &mut [T]) -> Result<()> {
+        let plain = [self.columns(), self.rows()];
+        let [from, to] = if op == Op::Plain { plain } else { [plain[1], plain[0]] };
+        let vectors = y.len().checked_div(to).or(x.len().checked_div(from)).unwrap_or(0);
+        check("x", from * vectors, x.len())?;
+        check("y", to * vectors, y.len())?;
+        self.call(op, (alpha, x), (beta, y), None);
+        Ok(())
+    }
+
+    fn call(&self, op: Op, (alpha, x): (T, &[T]), (beta, y): (T, &mut [T]), rhs: Option<&[T]>) {
+        T::by_type::<MultiplyRows<'_>>(ProductCall { a: self.words(), op, alpha, beta, rhs, x, y });
     }
 }
 
@@ -91,13 +286,17 @@ impl<T: Scalar, I: Index> LinearOperator<T> for Csr<'_, T, I> {
         Csr::columns(self)
     }
 
-    fn apply(&self, x: &[T], y: &mut [T], _: &mut PodStack) -> Result<()> {
-        self.multiply(None, x, y);
+    fn apply(&self, x: &[T], y: &mut [T], stack: &mut PodStack) -> Result<()> {
+        self.apply_op(Op::Plain, x, y, stack)
+    }
+
+    fn apply_op(&self, op: Op, x: &[T], y: &mut [T], _: &mut PodStack) -> Result<()> {
+        self.call(op, (T::ONE, x), (T::ZERO, y), None);
         Ok(())
     }
 
     fn residual(&self, x: &[T], rhs: &[T], r: &mut [T], _: &mut PodStack) -> Result<()> {
-        self.multiply(Some(rhs), x, r);
+        self.call(Op::Plain, (T::ONE, x), (T::ZERO, r), Some(rhs));
         Ok(())
     }
 }

@@ -1,4 +1,4 @@
-//! Generalised products of sparse matrices and vectors: every row is reduced to one result.
+//! Rows of matrices and elements of vectors, one by one on all threads.
 
 use crate::csr::Csr;
 use bandsolve::Scalar;
@@ -6,73 +6,8 @@ use bandsolve_kernel::memory::zeros;
 use bandsolve_kernel::spread::{RowsOf, Split, chunks, each_chunk};
 use core::ops::Range;
 
-/// A matrix that is read row by row.
-pub trait RowAccess: Sync {
-    /// What an entry is.
-    type Value: Copy;
-    /// Number of rows.
-    fn rows(&self) -> usize;
-    /// The entries (column, value) of row i.
-    fn row(&self, i: usize) -> impl Iterator<Item = (usize, Self::Value)>;
-}
-
-/// The operators of a generalised product yᵢ = ⊕ⱼ aᵢⱼ ⊗ xⱼ. They may see row and column, and hold the vectors themselves.
-pub trait RowReduction<T>: Sync {
-    /// What is carried from entry to entry.
-    type Sum;
-    /// The result of a row.
-    type Output: Send;
-    /// What a row begins with.
-    fn start(&self, row: usize) -> Self::Sum;
-    /// Takes an entry: ⊗, then ⊕.
-    fn add(&self, sum: &mut Self::Sum, row: usize, column: usize, value: T);
-    /// Writes the result of a row; what is returned is added up over all rows.
-    fn finish(&self, row: usize, sum: Self::Sum, output: &mut Self::Output) -> usize;
-}
-
 /// Rows of one task.
 pub(crate) const TASK: usize = 1 << 12;
-
-/// Reduces every row, on all threads; returns the sum of what `finish` returned. No result depends on the number of threads.
-///
-/// # Example
-/// The largest entry of every row, and how many rows have none:
-/// ```
-/// use bandsolve_sparse::{Csr, RowReduction, reduce_rows};
-/// struct Largest;
-/// impl RowReduction<f64> for Largest {
-///     type Sum = f64;
-///     type Output = f64;
-///     fn start(&self, _: usize) -> f64 {
-///         0.0
-///     }
-///     fn add(&self, sum: &mut f64, _: usize, _: usize, value: f64) {
-///         *sum = sum.max(value.abs());
-///     }
-///     fn finish(&self, _: usize, sum: f64, output: &mut f64) -> usize {
-///         *output = sum;
-///         usize::from(sum == 0.0)
-///     }
-/// }
-/// let a = Csr::<f64>::from_triplets(3, 3, &[(0, 1, -4.0), (0, 2, 3.0), (2, 0, 1.0)])?;
-/// let mut largest = [0.0; 3];
-/// assert_eq!(reduce_rows(&a, &Largest, &mut largest), 1);
-/// assert_eq!(largest, [4.0, 0.0, 1.0]);
-/// # Ok::<(), bandsolve::Error>(())
-/// ```
-///
-/// # Panics
-/// If `output` has not one element a row.
-pub fn reduce_rows<A: RowAccess, R: RowReduction<A::Value>>(a: &A, reduction: &R, output: &mut [R::Output]) -> usize {
-    assert_eq!(output.len(), a.rows(), "one result a row");
-    each_row(output, &|row, output| {
-        let mut sum = reduction.start(row);
-        for (column, value) in a.row(row) {
-            reduction.add(&mut sum, row, column, value);
-        }
-        reduction.finish(row, sum, output)
-    })
-}
 
 /// Calls `work` for every element, on all threads, and adds up what it returns.
 pub(crate) fn each_row<T: Send>(output: &mut [T], work: &(impl Fn(usize, &mut T) -> usize + Sync)) -> usize {

@@ -553,7 +553,7 @@ impl<T: Scalar> KrylovRun<'_, T> {
     }
 }
 
-fn check(what: &'static str, expected: usize, got: usize) -> Result<()> {
+pub(crate) fn check(what: &'static str, expected: usize, got: usize) -> Result<()> {
     if expected == got { Ok(()) } else { Err(Error::Shape { what, expected, got }) }
 }
 

@@ -163,10 +163,7 @@ impl<'a, T: Scalar> LineMultigrid<'a, T> {
                 }
             }
             let coarse = &*coarse;
-            each_row(x, &|i, x| {
-                *x += own.prolongation.row_times(i, coarse);
-                0
-            });
+            own.prolongation.each_sum(coarse, x, |_, sum, x| *x += sum);
         }
         own.solvers.iter().rev().try_for_each(|solver| sweep(&own.a, solver, rhs, x, stack))
     }
@@ -359,10 +356,7 @@ fn spectral_radius<T: Scalar>(a: &Csr<'_, T, u32>, inverse: &[T]) -> f64 {
         }
         let by = T::from_real(T::Real::from_f64(1.0 / before));
         let old = &v;
-        each_row(&mut w, &|i, w| {
-            *w = inverse[i] * a.row_times(i, old) * by;
-            0
-        });
+        a.each_sum(old, &mut w, |i, sum, w| *w = inverse[i] * sum * by);
         radius = norm(&w);
         std::mem::swap(&mut v, &mut w);
     }

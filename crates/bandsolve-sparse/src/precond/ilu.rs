@@ -5,7 +5,7 @@
 //! inverses for parallel preconditioning, Parallel Computing 71 (2018).
 
 use crate::csr::Csr;
-use crate::rows::{each_row, make_rows};
+use crate::rows::make_rows;
 use bandsolve::dyn_stack::{PodStack, StackReq};
 use bandsolve::matrix::Index;
 use bandsolve::{Error, LinearOperator, Result, Scalar};
@@ -193,10 +193,7 @@ impl<T: Scalar> LinearOperator<T> for IncompleteInverse<T> {
             for _ in 0..self.sweeps {
                 triangle.residual(x, rhs, r, stack)?;
                 let r = &*r;
-                each_row(x, &|i, x| {
-                    *x += inverse.row_times(i, r);
-                    0
-                });
+                inverse.each_sum(r, x, |_, sum, x| *x += sum);
             }
             Ok(())
         };

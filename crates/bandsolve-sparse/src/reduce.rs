@@ -1,0 +1,382 @@
+//! Generalised products of sparse matrices and vectors: every row is reduced to one result.
+//!
+//! # Source
+//! C. J. Klein, dissertation, Heidelberg 2022, chapter 3 (SRCSR-adaptive and SRCSR-balanced).
+
+use crate::csr::Csr;
+use bandsolve::matrix::{Index, IndexWords};
+use bandsolve_kernel::ahead::prefetch;
+use bandsolve_kernel::spread::Split;
+use bandsolve_kernel::threads::{available, count, join};
+use core::ops::Range;
+
+/// The operators of a generalised product yᵢ = ⊕ⱼ aᵢⱼ ⊗ xⱼ. They may see row and column, and hold the vectors themselves: matrix, vectors,
+/// what is carried and the results may all be of different types.
+pub trait RowReduction<T>: Sync {
+    /// What is carried from entry to entry.
+    type Sum: Send;
+    /// The result of a row.
+    type Output: Send;
+    /// What a row begins with: the neutral element of ⊕.
+    fn start(&self, row: usize) -> Self::Sum;
+    /// Takes an entry: ⊗, then ⊕.
+    fn add(&self, sum: &mut Self::Sum, row: usize, column: usize, value: T);
+    /// ⊕ of two parts of a row: `later` has the entries after those of `sum`.
+    fn join(&self, sum: &mut Self::Sum, row: usize, later: Self::Sum);
+    /// Writes the result of a row over what stands there; what is returned is added up over all rows.
+    fn finish(&self, row: usize, sum: Self::Sum, output: &mut Self::Output) -> usize;
+    /// Asks memory for what [`add`](Self::add) will read for this column, a while before it does. A hint.
+    fn prefetch(&self, _column: usize) {}
+}
+
+/// How the work of a product is cut into pieces. Pieces depend on the matrix alone, never on the number of threads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ProductSchedule {
+    /// Whole rows, in pieces of as much work as rows allow: every row is reduced from left to right. A row that is longer than all
+    /// others together keeps one thread busy while the others have nothing to do.
+    Adaptive,
+    /// Pieces of the same work, which may begin and end within a row. The parts of such a row are joined in a fixed order.
+    Balanced,
+}
+
+/// Which rows are reduced, and how.
+///
+/// # Example
+/// Rows 1 and 2 of a product:
+/// ```
+/// use bandsolve_sparse::{Csr, ProductPlan, RowMax};
+/// let a = Csr::<f64>::from_triplets(3, 3, &[(0, 1, -4.0), (1, 2, 3.0), (1, 0, 5.0)])?;
+/// let mut largest = [None; 2];
+/// ProductPlan::new(&a).with_rows(1..3).reduce(&a, &RowMax, &mut largest);
+/// assert_eq!(largest, [Some(5.0), None]);
+/// # Ok::<(), bandsolve::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProductPlan {
+    rows: Range<usize>,
+    schedule: ProductSchedule,
+    scattered: bool,
+}
+
+/// Work of a piece: rows and entries.
+const PIECE: usize = 1 << 15;
+/// Entries ahead at which the matrix is asked for. Hardware stops at the end of a page, which is 512 entries.
+const STREAM_AHEAD: usize = 256;
+/// Entries ahead at which the vector is asked for.
+const GATHER_AHEAD: usize = 64;
+/// Entries of a line of the cache, of 8 bytes each.
+const LINE: usize = 8;
+
+impl ProductPlan {
+    /// All rows, with the schedule that fits the lengths of the rows, of which some hundred are looked at.
+    pub fn new<T: Clone, I: Index>(a: &Csr<'_, T, I>) -> Self {
+        let (pointers, columns, _) = a.parts();
+        let (rows, index) = (pointers.len() - 1, |index: &I| index.to_usize().expect("checked by `new`"));
+        // A row that is as long as a piece makes the sample that it is in long.
+        let sample = |k: usize| index(&pointers[rows * k / SAMPLES]);
+        let longest = (0..SAMPLES).map(|k| sample(k + 1) - sample(k)).max().unwrap_or(0);
+        let usual = columns.len() / SAMPLES;
+        let schedule = if longest > 4 * usual + PIECE { ProductSchedule::Balanced } else { ProductSchedule::Adaptive };
+        // Columns are near if the entry before them, or that of the row before, was in the same kilobyte or so.
+        let is_far = |e: usize| {
+            let near = |other: usize| index(&columns[e]).abs_diff(index(&columns[other])) < NEAR;
+            !near(e - 1) && !(e - SAMPLE..e - 1).any(near)
+        };
+        let places = (0..SAMPLES).map(|k| SAMPLE + (columns.len() - SAMPLE) * k / SAMPLES);
+        let scattered = columns.len() > PIECE && 4 * places.filter(|e| is_far(*e)).count() > SAMPLES;
+        Self { rows: 0..rows, schedule, scattered }
+    }
+
+    /// These rows only.
+    pub fn with_rows(mut self, rows: Range<usize>) -> Self {
+        self.rows = rows;
+        self
+    }
+
+    /// This schedule.
+    pub fn with_schedule(mut self, schedule: ProductSchedule) -> Self {
+        self.schedule = schedule;
+        self
+    }
+
+    /// The schedule.
+    pub fn schedule(&self) -> ProductSchedule {
+        self.schedule
+    }
+
+    /// Whether neighboring entries are far from each other, so that [`RowReduction::prefetch`] is called.
+    pub fn is_scattered(&self) -> bool {
+        self.scattered
+    }
+
+    /// Reduces the rows, on all threads; returns the sum of what `finish` returned. No result depends on the number of threads.
+    ///
+    /// # Panics
+    /// If the rows are not those of `a`, or `output` has not one element for each.
+    pub fn reduce<T, I, R>(&self, a: &Csr<'_, T, I>, reduction: &R, output: &mut [R::Output]) -> usize
+    where
+        T: Copy + Sync,
+        I: Index,
+        R: RowReduction<T>,
+    {
+        assert_eq!(output.len(), self.rows.len(), "one result a row");
+        self.reduce_to(a, reduction, output)
+    }
+
+    pub(crate) fn reduce_to<T, I, R, O>(&self, a: &Csr<'_, T, I>, reduction: &R, output: O) -> usize
+    where
+        T: Copy + Sync,
+        I: Index,
+        R: RowReduction<T>,
+        O: OutputRows<R::Output>,
+    {
+        let (pointers, columns, values) = a.parts();
+        match (I::words(pointers), I::words(columns)) {
+            (IndexWords::Narrow(pointers), IndexWords::Narrow(columns)) => {
+                Pieces { plan: self, pointers, columns, values, reduction }.run(output)
+            }
+            (IndexWords::Wide(pointers), IndexWords::Wide(columns)) => {
+                Pieces { plan: self, pointers, columns, values, reduction }.run(output)
+            }
+            _ => unreachable!("indices of one type"),
+        }
+    }
+}
+
+/// Samples of the rows, and entries of each.
+const SAMPLES: usize = 256;
+const SAMPLE: usize = 32;
+/// Columns that are near to each other.
+const NEAR: usize = 128;
+
+/// Reduces every row, on all threads, as [`ProductPlan::new`] has it; returns the sum of what `finish` returned. No result depends on
+/// the number of threads.
+///
+/// # Example
+/// The largest modulus of every row, and how many rows have no entry:
+/// ```
+/// use bandsolve_sparse::{Csr, RowReduction, reduce_rows};
+/// struct Largest;
+/// impl RowReduction<f64> for Largest {
+///     type Sum = f64;
+///     type Output = f64;
+///     fn start(&self, _: usize) -> f64 {
+///         0.0
+///     }
+///     fn add(&self, sum: &mut f64, _: usize, _: usize, value: f64) {
+///         *sum = sum.max(value.abs());
+///     }
+///     fn join(&self, sum: &mut f64, _: usize, later: f64) {
+///         *sum = sum.max(later);
+///     }
+///     fn finish(&self, _: usize, sum: f64, output: &mut f64) -> usize {
+///         *output = sum;
+///         usize::from(sum == 0.0)
+///     }
+/// }
+/// let a = Csr::<f64>::from_triplets(3, 3, &[(0, 1, -4.0), (0, 2, 3.0), (2, 0, 1.0)])?;
+/// let mut largest = [0.0; 3];
+/// assert_eq!(reduce_rows(&a, &Largest, &mut largest), 1);
+/// assert_eq!(largest, [4.0, 0.0, 1.0]);
+/// # Ok::<(), bandsolve::Error>(())
+/// ```
+///
+/// # Panics
+/// If `output` has not one element a row.
+pub fn reduce_rows<T, I, R>(a: &Csr<'_, T, I>, reduction: &R, output: &mut [R::Output]) -> usize
+where
+    T: Copy + Sync,
+    I: Index,
+    R: RowReduction<T>,
+{
+    ProductPlan::new(a).reduce(a, reduction, output)
+}
+
+/// Where the results of rows are written.
+pub(crate) trait OutputRows<V>: Split {
+    /// Lets `write` change the result of a row.
+    fn update(&mut self, row: usize, write: impl FnOnce(&mut V) -> usize) -> usize;
+}
+
+impl<V: Send> OutputRows<V> for &mut [V] {
+    #[inline]
+    fn update(&mut self, row: usize, write: impl FnOnce(&mut V) -> usize) -> usize {
+        write(&mut self[row])
+    }
+}
+
+/// A place in a matrix: so many rows are over, and so many entries.
+#[derive(Clone, Copy, PartialEq)]
+struct Cut {
+    row: usize,
+    entry: usize,
+}
+
+/// What a piece leaves to be joined.
+struct Left<S> {
+    /// What `finish` returned.
+    count: usize,
+    /// The part of the row that began before the piece.
+    head: Option<S>,
+    /// The part of the row that goes on after the piece and began in it.
+    tail: Option<S>,
+    /// Whether a row ended.
+    ended: bool,
+}
+
+/// An index of 32 or 64 bits.
+trait IndexWord: Copy + Sync {
+    fn at(self) -> usize;
+}
+
+impl IndexWord for u32 {
+    #[inline]
+    fn at(self) -> usize {
+        self as usize
+    }
+}
+
+impl IndexWord for u64 {
+    #[inline]
+    fn at(self) -> usize {
+        self as usize
+    }
+}
+
+/// A product that is cut into pieces.
+struct Pieces<'a, T, W, R> {
+    plan: &'a ProductPlan,
+    pointers: &'a [W],
+    columns: &'a [W],
+    values: &'a [T],
+    reduction: &'a R,
+}
+
+impl<T: Copy + Sync, W: IndexWord, R: RowReduction<T>> Pieces<'_, T, W, R> {
+    fn run<O: OutputRows<R::Output>>(&self, output: O) -> usize {
+        let rows = &self.plan.rows;
+        let cut = |row: usize| Cut { row, entry: self.pointers[row].at() };
+        self.piece(cut(rows.start), cut(rows.end), output, count() > 1 && available()).count
+    }
+
+    /// Whether a row began before the cut and is not over.
+    fn is_within(&self, cut: Cut) -> bool {
+        self.pointers[cut.row].at() < cut.entry
+    }
+
+    /// A cut that halves the work between two others; one of these if that cannot be.
+    fn middle(&self, from: Cut, to: Cut) -> Cut {
+        let half = (from.row + from.entry).midpoint(to.row + to.entry);
+        let over = |row: usize| self.pointers[row].at() + row <= half;
+        let (mut row, mut end) = (from.row, to.row);
+        // The row in which the cut is: the last of which the beginning is over.
+        while row < end {
+            let middle = end - (end - row) / 2;
+            if over(middle) { row = middle } else { end = middle - 1 }
+        }
+        match self.plan.schedule {
+            ProductSchedule::Balanced => Cut { row, entry: half - row },
+            ProductSchedule::Adaptive => {
+                let row = if row == from.row { to.row.min(row + 1) } else { row };
+                Cut { row, entry: self.pointers[row].at() }
+            }
+        }
+    }
+
+    /// What lies between two cuts. `output`: the rows that end there, but for one that began before.
+    fn piece<O: OutputRows<R::Output>>(&self, from: Cut, to: Cut, output: O, parallel: bool) -> Left<R::Sum> {
+        let work = to.row - from.row + to.entry - from.entry;
+        let middle = self.middle(from, to);
+        if work <= PIECE || middle == from || middle == to {
+            return self.reduce(from, to, output);
+        }
+        let first = from.row + usize::from(self.is_within(from));
+        let (left, right) = output.split(middle.row.saturating_sub(first));
+        // The row that is cut, if it ends here and is not left to others.
+        let (cut, right) =
+            right.split(usize::from(self.is_within(middle) && first <= middle.row && middle.row < to.row));
+        let (left, right) = if parallel {
+            join(|| self.piece(from, middle, left, true), || self.piece(middle, to, right, true))
+        } else {
+            (self.piece(from, middle, left, false), self.piece(middle, to, right, false))
+        };
+        self.joined(middle.row, left, right, cut)
+    }
+
+    /// Two pieces as one. `cut`: the result of the row between them.
+    fn joined<O: OutputRows<R::Output>>(
+        &self,
+        row: usize,
+        left: Left<R::Sum>,
+        right: Left<R::Sum>,
+        mut cut: O,
+    ) -> Left<R::Sum> {
+        let mut both =
+            Left { count: left.count + right.count, head: left.head, tail: None, ended: left.ended || right.ended };
+        let Some(later) = right.head else {
+            both.tail = right.tail;
+            return both;
+        };
+        // The row between them began in the left piece, or before.
+        let in_left = left.tail.is_some() || left.ended;
+        let open = if in_left { left.tail } else { both.head.take() };
+        let sum = open.map_or_else(|| self.reduction.start(row), |sum| sum);
+        let sum = self.both(row, sum, later);
+        match (in_left, right.ended) {
+            (true, true) => both.count += cut.update(0, |output| self.reduction.finish(row, sum, output)),
+            (true, false) => both.tail = Some(sum),
+            (false, _) => both.head = Some(sum),
+        }
+        if right.ended {
+            both.tail = right.tail;
+        }
+        both
+    }
+
+    fn both(&self, row: usize, mut sum: R::Sum, later: R::Sum) -> R::Sum {
+        self.reduction.join(&mut sum, row, later);
+        sum
+    }
+
+    /// A piece, from left to right.
+    fn reduce<O: OutputRows<R::Output>>(&self, from: Cut, to: Cut, mut output: O) -> Left<R::Sum> {
+        let mut left = Left { count: 0, head: None, tail: None, ended: from.row < to.row };
+        let (mut row, mut entry) = (from.row, from.entry);
+        if self.is_within(from) {
+            let end = if left.ended { self.pointers[row + 1].at() } else { to.entry };
+            left.head = Some(self.part(row, entry..end));
+            (row, entry) = (row + usize::from(left.ended), end);
+        }
+        let first = row;
+        for (at, end) in self.pointers[row + 1..to.row.max(row) + 1].iter().enumerate() {
+            let sum = self.part(first + at, entry..end.at());
+            left.count += output.update(at, |output| self.reduction.finish(first + at, sum, output));
+            (row, entry) = (first + at + 1, end.at());
+        }
+        if entry < to.entry {
+            left.tail = Some(self.part(row, entry..to.entry));
+        }
+        left
+    }
+
+    /// Some entries of a row.
+    #[inline(always)]
+    fn part(&self, row: usize, entries: Range<usize>) -> R::Sum {
+        let mut sum = self.reduction.start(row);
+        let (columns, values) = (&self.columns[entries.clone()], &self.values[entries.clone()]);
+        let lines = columns.chunks(LINE).zip(values.chunks(LINE));
+        for (e, (columns, values)) in (entries.start..).step_by(LINE).zip(lines) {
+            prefetch(self.columns.as_ptr().wrapping_add(e + STREAM_AHEAD));
+            prefetch(self.values.as_ptr().wrapping_add(e + STREAM_AHEAD));
+            if self.plan.scattered {
+                let ahead = self.columns.get(e + GATHER_AHEAD..).unwrap_or(&[]);
+                ahead.iter().take(columns.len()).for_each(|j| self.reduction.prefetch(j.at()));
+            }
+            for (j, value) in columns.iter().zip(values) {
+                self.reduction.add(&mut sum, row, j.at(), *value);
+            }
+        }
+        sum
+    }
+}
