@@ -4,7 +4,7 @@
 //! | --- | --- | --- |
 //! | reference LAPACK | `liblapack.so.3` | `?gtsv`, `?gbsv` |
 //! | OpenBLAS | `libopenblas.so.0` | `?gtsv`, `?gbsv` |
-//! | Intel MKL | `libmkl_rt.so` | `?gtsv`, `?gbsv`, `?dtsvb` |
+//! | Intel MKL | `libmkl_rt.so` | `?gtsv`, `?gbsv`, `?dtsvb`, `mkl_sparse_d_mv` |
 
 use bandsolve::RealScalar;
 use libloading::Library;
@@ -309,6 +309,17 @@ impl Peer {
         let routine = unsafe { self.library.get::<PeerRoutine<T>>(symbol.as_bytes()) }.ok()?;
         Some(PeerSolver { routine: *routine, _library: &self.library })
     }
+}
+
+/// MKL, with all of its threads.
+pub fn mkl_library() -> Option<Library> {
+    if cfg!(target_endian = "big") {
+        return None;
+    }
+    mkl_candidates().into_iter().find_map(|path| {
+        // SAFETY: the library runs nothing when opened but the set-up of its own threads and tables.
+        unsafe { Library::new(path) }.ok()
+    })
 }
 
 /// Where MKL may be: the loader's own path, MKLROOT, virtual and conda environments, Python's prefix (`pip install mkl`).

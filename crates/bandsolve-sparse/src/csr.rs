@@ -237,7 +237,7 @@ impl<T: Scalar, I: Index> Csr<'static, T, I> {
 
 impl<'a, T: Clone, I: Clone> Csr<'a, T, I> {
     /// Row pointers, column indices and values.
-    pub(crate) fn parts(&self) -> (&[I], &[I], &[T]) {
+    pub fn parts(&self) -> (&[I], &[I], &[T]) {
         (&self.row_pointers, &self.column_indices, &self.values)
     }
 }

@@ -138,6 +138,8 @@ impl<T: Scalar, const K: usize> OutputRows<[T; K]> for VectorsMut<'_, T, K> {
 /// y = α·op(A)·x + β·y for the vectors of x and y, or y = rhs − A·x for one.
 pub(crate) struct ProductCall<'a, T: Scalar> {
     a: CsrWords<'a, T>,
+    /// Else the one that fits.
+    plan: Option<&'a ProductPlan>,
     op: Op,
     alpha: T,
     beta: T,
@@ -155,17 +157,20 @@ pub(crate) fn product<T: Scalar>(mut call: ProductCall<'_, T>) {
 }
 
 fn of_words<T: Scalar, I: Index>(a: &Csr<'_, T, I>, call: ProductCall<'_, T>) {
-    let ProductCall { op, alpha, beta, rhs, x, y, .. } = call;
+    let ProductCall { plan, op, alpha, beta, rhs, x, y, .. } = call;
     if y.is_empty() {
         return;
     }
-    let plan = ProductPlan::new(a);
+    let plan = plan.cloned().unwrap_or_else(|| ProductPlan::new(a));
     match (op, rhs) {
         (Op::Plain, Some(rhs)) => {
             plan.reduce(a, &Sums { x, then: |i: usize, sum, y: &mut T| *y = rhs[i] - sum }, y);
         }
-        (Op::Plain, None) if y.len() == a.rows() && alpha == T::ONE && beta == T::ZERO => {
+        (Op::Plain, None) if y.len() == plan.rows() && alpha == T::ONE && beta == T::ZERO => {
             plan.reduce(a, &Sums { x, then: |_, sum, y: &mut T| *y = sum }, y);
+        }
+        (Op::Plain, None) if y.len() == plan.rows() => {
+            plan.reduce(a, &Sums { x, then: |_, sum, y: &mut T| weighted(alpha, sum, beta, y) }, y);
         }
         (Op::Plain, None) => columns(a, &plan, (alpha, x), (beta, y)),
         _ => {
@@ -240,6 +245,26 @@ fn transposed_rows<T: Scalar, I: Index>(
     (least, sum)
 }
 
+impl ProductPlan {
+    /// y = α·A·x + β·y for the rows of the plan, in the way that it says. Where β is 0, y is not read.
+    ///
+    /// # Panics
+    /// If the lengths do not fit.
+    pub fn product<T: Scalar, I: Index>(&self, a: &Csr<'_, T, I>, alpha: T, x: &[T], beta: T, y: &mut [T]) {
+        assert_eq!(x.len(), a.columns(), "one element of x a column");
+        T::by_type::<MultiplyRows<'_>>(ProductCall {
+            a: a.words(),
+            plan: Some(self),
+            op: Op::Plain,
+            alpha,
+            beta,
+            rhs: None,
+            x,
+            y,
+        });
+    }
+}
+
 impl<T: Scalar, I: Index> Csr<'_, T, I> {
     /// y = α·op(A)·x + β·y, for one vector or several, which stand one after the other in x and in y. Where β is 0, y is not read.
     ///
@@ -273,7 +298,7 @@ impl<T: Scalar, I: Index> Csr<'_, T, I> {
     }
 
     fn call(&self, op: Op, (alpha, x): (T, &[T]), (beta, y): (T, &mut [T]), rhs: Option<&[T]>) {
-        T::by_type::<MultiplyRows<'_>>(ProductCall { a: self.words(), op, alpha, beta, rhs, x, y });
+        T::by_type::<MultiplyRows<'_>>(ProductCall { a: self.words(), plan: None, op, alpha, beta, rhs, x, y });
     }
 }
 

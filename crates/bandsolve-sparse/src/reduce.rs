@@ -59,14 +59,17 @@ pub struct ProductPlan {
     scattered: bool,
 }
 
-/// Work of a piece: rows and entries.
-const PIECE: usize = 1 << 15;
+/// Work of a piece, rows and entries: at least so much, and else this part of all.
+const PIECE: usize = 1 << 14;
+const PIECES: usize = 128;
 /// Entries ahead at which the matrix is asked for. Hardware stops at the end of a page, which is 512 entries.
 const STREAM_AHEAD: usize = 256;
 /// Entries ahead at which the vector is asked for.
 const GATHER_AHEAD: usize = 64;
 /// Entries of a line of the cache, of 8 bytes each.
 const LINE: usize = 8;
+/// Entries of a row between which memory is asked for what comes next.
+const BLOCK: usize = 64;
 
 impl ProductPlan {
     /// All rows, with the schedule that fits the lengths of the rows, of which some hundred are looked at.
@@ -98,6 +101,11 @@ impl ProductPlan {
     pub fn with_schedule(mut self, schedule: ProductSchedule) -> Self {
         self.schedule = schedule;
         self
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.rows.len()
     }
 
     /// The schedule.
@@ -200,7 +208,7 @@ pub(crate) trait OutputRows<V>: Split {
 }
 
 impl<V: Send> OutputRows<V> for &mut [V] {
-    #[inline]
+    #[inline(always)]
     fn update(&mut self, row: usize, write: impl FnOnce(&mut V) -> usize) -> usize {
         write(&mut self[row])
     }
@@ -211,6 +219,11 @@ impl<V: Send> OutputRows<V> for &mut [V] {
 struct Cut {
     row: usize,
     entry: usize,
+}
+
+/// Rows and entries between two cuts.
+fn work(from: Cut, to: Cut) -> usize {
+    to.row - from.row + to.entry - from.entry
 }
 
 /// What a piece leaves to be joined.
@@ -231,14 +244,14 @@ trait IndexWord: Copy + Sync {
 }
 
 impl IndexWord for u32 {
-    #[inline]
+    #[inline(always)]
     fn at(self) -> usize {
         self as usize
     }
 }
 
 impl IndexWord for u64 {
-    #[inline]
+    #[inline(always)]
     fn at(self) -> usize {
         self as usize
     }
@@ -257,7 +270,12 @@ impl<T: Copy + Sync, W: IndexWord, R: RowReduction<T>> Pieces<'_, T, W, R> {
     fn run<O: OutputRows<R::Output>>(&self, output: O) -> usize {
         let rows = &self.plan.rows;
         let cut = |row: usize| Cut { row, entry: self.pointers[row].at() };
-        self.piece(cut(rows.start), cut(rows.end), output, count() > 1 && available()).count
+        let (from, to) = (cut(rows.start), cut(rows.end));
+        let parallel = count() > 1 && available();
+        // Whole rows are reduced in the same way wherever they are cut.
+        let alone = !parallel && self.plan.schedule == ProductSchedule::Adaptive;
+        let least = if alone { usize::MAX } else { PIECE.max(work(from, to) / PIECES) };
+        self.piece((from, to), least, output, parallel).count
     }
 
     /// Whether a row began before the cut and is not over.
@@ -285,10 +303,18 @@ impl<T: Copy + Sync, W: IndexWord, R: RowReduction<T>> Pieces<'_, T, W, R> {
     }
 
     /// What lies between two cuts. `output`: the rows that end there, but for one that began before.
-    fn piece<O: OutputRows<R::Output>>(&self, from: Cut, to: Cut, output: O, parallel: bool) -> Left<R::Sum> {
-        let work = to.row - from.row + to.entry - from.entry;
+    fn piece<O: OutputRows<R::Output>>(
+        &self,
+        (from, to): (Cut, Cut),
+        least: usize,
+        output: O,
+        parallel: bool,
+    ) -> Left<R::Sum> {
+        if work(from, to) <= least {
+            return self.reduce(from, to, output);
+        }
         let middle = self.middle(from, to);
-        if work <= PIECE || middle == from || middle == to {
+        if middle == from || middle == to {
             return self.reduce(from, to, output);
         }
         let first = from.row + usize::from(self.is_within(from));
@@ -296,11 +322,9 @@ impl<T: Copy + Sync, W: IndexWord, R: RowReduction<T>> Pieces<'_, T, W, R> {
         // The row that is cut, if it ends here and is not left to others.
         let (cut, right) =
             right.split(usize::from(self.is_within(middle) && first <= middle.row && middle.row < to.row));
-        let (left, right) = if parallel {
-            join(|| self.piece(from, middle, left, true), || self.piece(middle, to, right, true))
-        } else {
-            (self.piece(from, middle, left, false), self.piece(middle, to, right, false))
-        };
+        let left = || self.piece((from, middle), least, left, parallel);
+        let right = || self.piece((middle, to), least, right, parallel);
+        let (left, right) = if parallel { join(left, right) } else { (left(), right()) };
         self.joined(middle.row, left, right, cut)
     }
 
@@ -348,11 +372,13 @@ impl<T: Copy + Sync, W: IndexWord, R: RowReduction<T>> Pieces<'_, T, W, R> {
             left.head = Some(self.part(row, entry..end));
             (row, entry) = (row + usize::from(left.ended), end);
         }
-        let first = row;
-        for (at, end) in self.pointers[row + 1..to.row.max(row) + 1].iter().enumerate() {
-            let sum = self.part(first + at, entry..end.at());
-            left.count += output.update(at, |output| self.reduction.finish(first + at, sum, output));
-            (row, entry) = (first + at + 1, end.at());
+        if left.ended {
+            left.count = if self.plan.scattered {
+                self.rows::<O, true>(row..to.row, &mut output)
+            } else {
+                self.rows::<O, false>(row..to.row, &mut output)
+            };
+            (row, entry) = (to.row, self.pointers[to.row].at());
         }
         if entry < to.entry {
             left.tail = Some(self.part(row, entry..to.entry));
@@ -360,23 +386,72 @@ impl<T: Copy + Sync, W: IndexWord, R: RowReduction<T>> Pieces<'_, T, W, R> {
         left
     }
 
-    /// Some entries of a row.
-    #[inline(always)]
+    /// Whole rows.
+    fn rows<O: OutputRows<R::Output>, const SCATTERED: bool>(&self, rows: Range<usize>, output: &mut O) -> usize {
+        let Self { pointers, columns, values, reduction, .. } = *self;
+        let (mut count, mut from) = (0, pointers[rows.start].at());
+        let mut asked = from;
+        for (at, end) in pointers[rows.start + 1..rows.end + 1].iter().enumerate() {
+            let (row, end) = (rows.start + at, end.at());
+            let sum = if end.wrapping_sub(from) > BLOCK {
+                asked = end;
+                self.part(row, from..end)
+            } else {
+                while asked < end + STREAM_AHEAD {
+                    prefetch(columns.as_ptr().wrapping_add(asked));
+                    prefetch(values.as_ptr().wrapping_add(asked));
+                    asked += LINE;
+                }
+                if SCATTERED {
+                    ask_for(reduction, columns, from..end);
+                }
+                reduce_entries(reduction, reduction.start(row), row, (&columns[from..end], &values[from..end]))
+            };
+            count += output.update(at, |output| reduction.finish(row, sum, output));
+            from = end;
+        }
+        count
+    }
+
+    /// Some entries of a row, in blocks.
+    #[inline(never)]
     fn part(&self, row: usize, entries: Range<usize>) -> R::Sum {
-        let mut sum = self.reduction.start(row);
-        let (columns, values) = (&self.columns[entries.clone()], &self.values[entries.clone()]);
-        let lines = columns.chunks(LINE).zip(values.chunks(LINE));
-        for (e, (columns, values)) in (entries.start..).step_by(LINE).zip(lines) {
-            prefetch(self.columns.as_ptr().wrapping_add(e + STREAM_AHEAD));
-            prefetch(self.values.as_ptr().wrapping_add(e + STREAM_AHEAD));
+        let Self { columns, values, reduction, .. } = *self;
+        let mut sum = reduction.start(row);
+        for from in entries.clone().step_by(BLOCK) {
+            let end = entries.end.min(from + BLOCK);
+            for line in (from + STREAM_AHEAD..end + STREAM_AHEAD).step_by(LINE) {
+                prefetch(columns.as_ptr().wrapping_add(line));
+                prefetch(values.as_ptr().wrapping_add(line));
+            }
             if self.plan.scattered {
-                let ahead = self.columns.get(e + GATHER_AHEAD..).unwrap_or(&[]);
-                ahead.iter().take(columns.len()).for_each(|j| self.reduction.prefetch(j.at()));
+                ask_for(reduction, columns, from..end);
             }
-            for (j, value) in columns.iter().zip(values) {
-                self.reduction.add(&mut sum, row, j.at(), *value);
-            }
+            sum = reduce_entries(reduction, sum, row, (&columns[from..end], &values[from..end]));
         }
         sum
     }
+}
+
+/// Asks for what will be read a while after these entries.
+#[inline(always)]
+fn ask_for<T, W: IndexWord, R: RowReduction<T>>(reduction: &R, columns: &[W], entries: Range<usize>) {
+    let end = columns.len().min(entries.end + GATHER_AHEAD);
+    for e in entries.start + GATHER_AHEAD..end {
+        reduction.prefetch(columns[e].at());
+    }
+}
+
+/// Takes entries into a sum.
+#[inline(always)]
+fn reduce_entries<T: Copy, W: IndexWord, R: RowReduction<T>>(
+    reduction: &R,
+    mut sum: R::Sum,
+    row: usize,
+    (columns, values): (&[W], &[T]),
+) -> R::Sum {
+    for k in 0..columns.len() {
+        reduction.add(&mut sum, row, columns[k].at(), values[k]);
+    }
+    sum
 }

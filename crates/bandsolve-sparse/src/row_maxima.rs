@@ -4,6 +4,7 @@
 //! C. J. Klein, dissertation, Heidelberg 2022, section 3.6: max1, max1-with-col, arg-max1, arg-max2.
 
 use crate::reduce::RowReduction;
+use bandsolve::RealScalar;
 
 /// maxⱼ aᵢⱼ of every row; `None` of a row without numbers. NaN is no number.
 ///
@@ -61,128 +62,123 @@ pub struct RowArgMax;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RowArgMax2;
 
-/// The largest value so far and its column.
-type Best<T> = Option<(T, u32)>;
+/// The largest value so far and its column; NaN where there is none yet.
+type Best<T> = (T, u32);
 
-#[inline]
-fn is_number<T: PartialOrd>(value: T) -> bool {
-    value.partial_cmp(&value).is_some()
+/// Whether a value takes the place of the largest so far.
+#[inline(always)]
+fn is_larger<T: RealScalar>(value: T, best: T) -> bool {
+    value > best || best.is_nan()
 }
 
-/// Whether a value is larger than what there is. NaN never is.
-#[inline]
-fn is_larger<T: PartialOrd + Copy>(value: T, best: &Best<T>) -> bool {
-    best.map_or(is_number(value), |(other, _)| value > other)
+#[inline(always)]
+fn no_number<T: RealScalar>() -> T {
+    T::from_f64(f64::NAN)
 }
 
-impl<T: PartialOrd + Copy + Send> RowReduction<T> for RowMax {
-    type Sum = Option<T>;
+impl<T: RealScalar> RowReduction<T> for RowMax {
+    type Sum = T;
     type Output = Option<T>;
 
-    fn start(&self, _: usize) -> Option<T> {
-        None
+    #[inline(always)]
+    fn start(&self, _: usize) -> T {
+        no_number()
+    }
+
+    #[inline(always)]
+    fn add(&self, sum: &mut T, _: usize, _: usize, value: T) {
+        *sum = if is_larger(value, *sum) { value } else { *sum };
     }
 
     #[inline]
-    fn add(&self, sum: &mut Option<T>, _: usize, _: usize, value: T) {
-        if sum.map_or(is_number(value), |sum| value > sum) {
-            *sum = Some(value);
-        }
+    fn join(&self, sum: &mut T, row: usize, later: T) {
+        self.add(sum, row, 0, later);
     }
 
-    fn join(&self, sum: &mut Option<T>, row: usize, later: Option<T>) {
-        if let Some(value) = later {
-            self.add(sum, row, 0, value);
-        }
-    }
-
-    #[inline]
-    fn finish(&self, _: usize, sum: Option<T>, output: &mut Option<T>) -> usize {
-        *output = sum;
+    #[inline(always)]
+    fn finish(&self, _: usize, sum: T, output: &mut Option<T>) -> usize {
+        *output = (!sum.is_nan()).then_some(sum);
         0
     }
 }
 
-macro_rules! max_with_column {
-    ($($t:ty),*) => {$(impl RowReduction<$t> for RowMaxWithColumn {
-        type Sum = Option<$t>;
-        type Output = Option<$t>;
+impl<T: RealScalar> RowReduction<T> for RowMaxWithColumn {
+    type Sum = T;
+    type Output = Option<T>;
 
-        fn start(&self, _: usize) -> Option<$t> {
-            None
-        }
+    #[inline(always)]
+    fn start(&self, _: usize) -> T {
+        no_number()
+    }
 
-        #[inline]
-        fn add(&self, sum: &mut Option<$t>, row: usize, column: usize, value: $t) {
-            RowMax.add(sum, row, column, column as $t * value);
-        }
+    #[inline(always)]
+    fn add(&self, sum: &mut T, row: usize, column: usize, value: T) {
+        RowMax.add(sum, row, column, T::from_f64(column as f64) * value);
+    }
 
-        fn join(&self, sum: &mut Option<$t>, row: usize, later: Option<$t>) {
-            RowMax.join(sum, row, later);
-        }
+    #[inline]
+    fn join(&self, sum: &mut T, row: usize, later: T) {
+        RowMax.join(sum, row, later);
+    }
 
-        #[inline]
-        fn finish(&self, row: usize, sum: Option<$t>, output: &mut Option<$t>) -> usize {
-            RowMax.finish(row, sum, output)
-        }
-    })*};
+    #[inline(always)]
+    fn finish(&self, row: usize, sum: T, output: &mut Option<T>) -> usize {
+        RowMax.finish(row, sum, output)
+    }
 }
-max_with_column!(f32, f64);
 
-impl<T: PartialOrd + Copy + Send> RowReduction<T> for RowArgMax {
+impl<T: RealScalar> RowReduction<T> for RowArgMax {
     type Sum = Best<T>;
     type Output = Option<u32>;
 
+    #[inline(always)]
     fn start(&self, _: usize) -> Best<T> {
-        None
+        (no_number(), 0)
     }
 
-    #[inline]
+    #[inline(always)]
     fn add(&self, sum: &mut Best<T>, _: usize, column: usize, value: T) {
-        if is_larger(value, sum) {
-            *sum = Some((value, column as u32));
-        }
-    }
-
-    fn join(&self, sum: &mut Best<T>, row: usize, later: Best<T>) {
-        if let Some((value, column)) = later {
-            self.add(sum, row, column as usize, value);
-        }
+        *sum = if is_larger(value, sum.0) { (value, column as u32) } else { *sum };
     }
 
     #[inline]
-    fn finish(&self, _: usize, sum: Best<T>, output: &mut Option<u32>) -> usize {
-        *output = sum.map(|(_, column)| column);
+    fn join(&self, sum: &mut Best<T>, row: usize, (value, column): Best<T>) {
+        self.add(sum, row, column as usize, value);
+    }
+
+    #[inline(always)]
+    fn finish(&self, _: usize, (value, column): Best<T>, output: &mut Option<u32>) -> usize {
+        *output = (!value.is_nan()).then_some(column);
         0
     }
 }
 
-impl<T: PartialOrd + Copy + Send> RowReduction<T> for RowArgMax2 {
+impl<T: RealScalar> RowReduction<T> for RowArgMax2 {
     type Sum = [Best<T>; 2];
     type Output = [Option<u32>; 2];
 
-    fn start(&self, _: usize) -> [Best<T>; 2] {
-        [None; 2]
+    #[inline(always)]
+    fn start(&self, row: usize) -> [Best<T>; 2] {
+        [RowArgMax.start(row); 2]
+    }
+
+    #[inline(always)]
+    fn add(&self, [first, second]: &mut [Best<T>; 2], row: usize, column: usize, value: T) {
+        // What does not become, or does not stay, the first.
+        let other = if is_larger(value, first.0) { *first } else { (value, column as u32) };
+        let displaced = is_larger(value, first.0);
+        RowArgMax.add(first, row, column, value);
+        *second = if displaced || is_larger(other.0, second.0) { other } else { *second };
     }
 
     #[inline]
-    fn add(&self, [first, second]: &mut [Best<T>; 2], _: usize, column: usize, value: T) {
-        if is_larger(value, first) {
-            (*second, *first) = (*first, Some((value, column as u32)));
-        } else if is_larger(value, second) {
-            *second = Some((value, column as u32));
-        }
-    }
-
     fn join(&self, sum: &mut [Best<T>; 2], row: usize, later: [Best<T>; 2]) {
-        for (value, column) in later.into_iter().flatten() {
-            self.add(sum, row, column as usize, value);
-        }
+        later.into_iter().for_each(|(value, column)| self.add(sum, row, column as usize, value));
     }
 
-    #[inline]
-    fn finish(&self, _: usize, sum: [Best<T>; 2], output: &mut [Option<u32>; 2]) -> usize {
-        *output = sum.map(|best| best.map(|(_, column)| column));
-        0
+    #[inline(always)]
+    fn finish(&self, row: usize, sum: [Best<T>; 2], output: &mut [Option<u32>; 2]) -> usize {
+        let [first, second] = output;
+        RowArgMax.finish(row, sum[0], first) + RowArgMax.finish(row, sum[1], second)
     }
 }

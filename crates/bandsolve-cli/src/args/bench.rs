@@ -44,6 +44,11 @@ pub enum BenchTable {
     /// Solutions in full (csc2dense) and as many of their largest entries as the right-hand side has (csc2csc), beside the same
     /// right-hand sides written out. Where these take more than 1 GiB only csc2csc is measured.
     Sparse(BenchSparseArgs),
+    /// Products of sparse matrices and vectors, beside MKL
+    ///
+    /// y = A x for one vector, with each way to share out the work, and what takes the largest entry of every row in the place of
+    /// the sum. The speed is that of the entries of the matrix, 12 bytes each; `read` adds up as many numbers as it has entries.
+    Spmv(BenchSpmvArgs),
     /// Systems in the memory of a GPU, beside cuSPARSE and a copy
     ///
     /// First every function in four number types, beside the same on the CPU, both measured in doubled precision. Then medians
@@ -79,6 +84,39 @@ pub struct BenchSparseArgs {
     /// How long, and the report.
     #[command(flatten)]
     pub measure: MeasureArgs,
+}
+
+/// Arguments of `bench spmv`.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "Examples:\n  bandsolve bench spmv --quick\n  \
+    bandsolve bench spmv --kind power-law --n 1500000 --threads 2\n  bandsolve bench spmv --matrix A.mtx --plot spmv.svg")]
+pub struct BenchSpmvArgs {
+    /// Rows [default: 10^6; with --quick 10^4]
+    #[arg(long, value_name = "N", value_parser = size_parser)]
+    pub n: Option<usize>,
+    /// Kinds of matrices
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_values = ["nine-point", "power-law", "dense-row"])]
+    pub kind: Vec<SpmvKind>,
+    /// This matrix instead
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["n", "kind"])]
+    pub matrix: Option<PathBuf>,
+    /// With how many threads.
+    #[command(flatten)]
+    pub threads: ThreadsArgs,
+    /// How long, and the report.
+    #[command(flatten)]
+    pub measure: MeasureArgs,
+}
+
+/// Kinds of sparse matrices.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum SpmvKind {
+    /// Nine entries a row: the neighbors in a square grid
+    NinePoint,
+    /// Rows of 1 to 5000 entries, of which the shorter are the more frequent; columns at random
+    PowerLaw,
+    /// The diagonal, and one row with an entry in every column
+    DenseRow,
 }
 
 /// Arguments of `bench banded`.

@@ -15,6 +15,7 @@ mod methods;
 mod results;
 mod sheet;
 mod sparse;
+mod spmv;
 mod sweep;
 mod system;
 mod tridiagonal;
@@ -44,6 +45,7 @@ pub fn run(args: &BenchArgs) -> Result<(), Failure> {
         BenchTable::Block(args) => block::run(args),
         BenchTable::Banded(args) => banded::run(args),
         BenchTable::Sparse(args) => sparse::run(args),
+        BenchTable::Spmv(args) => spmv::run(args),
         BenchTable::Gpu(args) => gpu::run(args),
     }
 }

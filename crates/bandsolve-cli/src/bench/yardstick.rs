@@ -76,7 +76,7 @@ pub fn bandwidth(threads: usize) -> f64 {
 }
 
 /// The sum of all entries: reads everything once.
-fn read<T: Word>(arrays: [&[T]; 4], threads: usize) -> T {
+pub fn read<T: Word>(arrays: [&[T]; 4], threads: usize) -> T {
     if threads <= 1 {
         return sum(arrays);
     }
