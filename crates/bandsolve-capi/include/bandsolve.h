@@ -3,6 +3,7 @@
  *
  * Solvers are called bandsolve<t><operation>, with t = S (float), D (double), C (complex float), Z (complex double). They
  * return a status. All arrays lie in the memory of the CPU and belong to the caller. docs/c-api.md explains the rest.
+ * Functions for sparse matrices by rows, with forests, preconditioners and iterative solves, stand at the end.
  *
  * Made by cbindgen from crates/bandsolve-capi: do not edit.
  */
@@ -80,7 +81,59 @@ typedef enum {
    * The matrix is not Hermitian positive definite, as the method that was asked for by name needs it.
    */
   BANDSOLVE_NOT_DEFINITE = 11,
+  /**
+   * An iteration ended before the residual was within the tolerance. The best x found stands in `x`.
+   */
+  BANDSOLVE_TOLERANCE_NOT_REACHED = 12,
 } bandsolve_status_t;
+
+/**
+ * Why an iteration ended. Numbers are permanent: new ones may come, none changes its meaning.
+ */
+typedef enum {
+  /**
+   * The residual, computed from x, is within the tolerance.
+   */
+  BANDSOLVE_CONVERGED = 0,
+  /**
+   * As many iterations as allowed.
+   */
+  BANDSOLVE_ITERATION_LIMIT = 1,
+  /**
+   * Restarts brought nothing: the residual does not get smaller.
+   */
+  BANDSOLVE_STAGNATED = 2,
+  /**
+   * A division by zero, or a product that shows that the matrix is not definite, and a restart did not help.
+   */
+  BANDSOLVE_BREAKDOWN = 3,
+  /**
+   * A NaN or an infinity came up.
+   */
+  BANDSOLVE_ITERATION_NOT_FINITE = 4,
+  /**
+   * `watch` said so.
+   */
+  BANDSOLVE_CANCELLED = 5,
+} bandsolve_ending_t;
+
+/**
+ * What is done with a matrix.
+ */
+typedef enum {
+  /**
+   * A itself.
+   */
+  BANDSOLVE_PLAIN = 0,
+  /**
+   * Its transpose.
+   */
+  BANDSOLVE_TRANSPOSE = 1,
+  /**
+   * Its conjugate transpose.
+   */
+  BANDSOLVE_CONJ_TRANSPOSE = 2,
+} bandsolve_operation_t;
 
 /**
  * How pivot rows are chosen.
@@ -103,6 +156,35 @@ typedef enum {
    */
   BANDSOLVE_DEFAULT_PIVOTING = 3,
 } bandsolve_pivoting_t;
+
+/**
+ * On which side of the matrix a preconditioner stands.
+ */
+typedef enum {
+  /**
+   * On the right: the residual that is made small is that of the system itself.
+   */
+  BANDSOLVE_RIGHT = 0,
+  /**
+   * On the left.
+   */
+  BANDSOLVE_LEFT = 1,
+} bandsolve_side_t;
+
+/**
+ * A sparse matrix by rows, of any number type.
+ */
+typedef struct bandsolve_csr bandsolve_csr;
+
+/**
+ * A linear forest.
+ */
+typedef struct bandsolve_forest bandsolve_forest;
+
+/**
+ * A preconditioner of any number type.
+ */
+typedef struct bandsolve_precond bandsolve_precond;
 
 /**
  * How a solve went.
@@ -131,6 +213,170 @@ typedef struct {
    */
   char method[32];
 } bandsolve_report_t;
+
+/**
+ * A matrix that `bandsolve<t>csr_create` has made.
+ */
+typedef bandsolve_csr *bandsolve_csr_t;
+
+/**
+ * How factors of graphs, and preconditioners that need them, are made.
+ */
+typedef struct {
+  /**
+   * To be set to `sizeof(bandsolve_forest_options_t)`, also before `bandsolveForestDefaults`.
+   */
+  size_t size;
+  /**
+   * Most edges of a vertex: 1 to 4, of a forest 1 or 2. At first 2.
+   */
+  int64_t degree;
+  /**
+   * Most rounds of proposals. At first 5.
+   */
+  int64_t rounds;
+  /**
+   * Vertices propose to those of the other charge alone, but in every so many-th round. At first 5.
+   */
+  int64_t period;
+  /**
+   * The first round without charges, below `period`. At first 0.
+   */
+  int64_t uncharged;
+  /**
+   * Changes the charges. At first 0.
+   */
+  uint64_t seed;
+  /**
+   * Of preconditioners with forests that may share edges: by how much the weights of a forest are multiplied before the next
+   * is looked for. At first 0.01.
+   */
+  double omega;
+} bandsolve_forest_options_t;
+
+/**
+ * A forest that `bandsolve<t>csr_forest` has made.
+ */
+typedef bandsolve_forest *bandsolve_forest_t;
+
+/**
+ * What was found.
+ */
+typedef struct {
+  /**
+   * To be set to `sizeof(bandsolve_forest_info_t)` before the call. Later versions add fields at the end, and write no more than
+   * this.
+   */
+  size_t size;
+  /**
+   * Vertices: rows of the matrix.
+   */
+  int64_t n;
+  /**
+   * Paths, those of a single vertex included; 0 of a factor.
+   */
+  int64_t paths;
+  /**
+   * Cycles that were broken; 0 of a factor.
+   */
+  int64_t cycles;
+  /**
+   * Rounds of proposals.
+   */
+  int64_t rounds;
+  /**
+   * The share of the graph's weight that the edges have.
+   */
+  double coverage;
+  /**
+   * 1 if no edge can be added, as a last round has shown, else 0.
+   */
+  int32_t maximal;
+} bandsolve_forest_info_t;
+
+/**
+ * A preconditioner that `bandsolve<t>csr_precond` has made.
+ */
+typedef bandsolve_precond *bandsolve_precond_t;
+
+/**
+ * Is told of every iteration: its number from 1 on, the norm of the residual as the method knows it, what it is to be below, and the
+ * caller's `watch_data`. All but 0 ends the iteration. It must return: no exception, no `longjmp`.
+ */
+typedef int32_t (*bandsolve_watch_t)(int64_t, double, double, void*);
+
+/**
+ * When an iteration ends.
+ */
+typedef struct {
+  /**
+   * To be set to `sizeof(bandsolve_iteration_options_t)`, also before `bandsolveIterationDefaults`.
+   */
+  size_t size;
+  /**
+   * The part of the right-hand side's norm that the residual may have. At first 1e-6.
+   */
+  double rtol;
+  /**
+   * A residual that is small enough whatever the right-hand side is. At first 0.
+   */
+  double atol;
+  /**
+   * Most iterations. At first 0: ten for each unknown, at most 10,000.
+   */
+  int64_t max_iterations;
+  /**
+   * Where the preconditioner stands. At first on the right.
+   */
+  bandsolve_side_t side;
+  /**
+   * Is called after every iteration, on the caller's thread. At first NULL.
+   */
+  bandsolve_watch_t watch;
+  /**
+   * Is handed to `watch`.
+   */
+  void *watch_data;
+} bandsolve_iteration_options_t;
+
+/**
+ * How an iteration went. Norms are 2-norms.
+ */
+typedef struct {
+  /**
+   * To be set to `sizeof(bandsolve_iteration_report_t)` before the call. Later versions add fields at the end, and write no
+   * more than this.
+   */
+  size_t size;
+  /**
+   * Iterations.
+   */
+  int64_t iterations;
+  /**
+   * Times that the method began again, from the residual of the x that it had.
+   */
+  int64_t restarts;
+  /**
+   * 1 if the residual is within the tolerance, else 0.
+   */
+  int32_t converged;
+  /**
+   * Why the iteration ended.
+   */
+  bandsolve_ending_t ending;
+  /**
+   * The norm of rhs - A x, computed from x.
+   */
+  double residual_norm;
+  /**
+   * The norm of rhs.
+   */
+  double rhs_norm;
+  /**
+   * The larger of `rtol` times `rhs_norm` and `atol`: what `residual_norm` was to be below.
+   */
+  double tolerance;
+} bandsolve_iteration_report_t;
 
 #ifdef __cplusplus
 extern "C" {
@@ -174,6 +420,64 @@ bandsolve_status_t bandsolveSetVerify(bool verify);
  * chooses, as at the beginning. Buffer sizes do not change with it: a method that needs more allocates it inside.
  */
 bandsolve_status_t bandsolveSetMethod(const char *name);
+
+/**
+ * Frees a matrix; nothing if NULL. Its arrays stay the caller's; what was made of the matrix goes on to need them.
+ */
+bandsolve_status_t bandsolveCsrDestroy(bandsolve_csr_t matrix);
+
+/**
+ * Writes the options that are taken where there are none. Set `options->size` to `sizeof(bandsolve_forest_options_t)` first.
+ */
+bandsolve_status_t bandsolveForestDefaults(bandsolve_forest_options_t *options);
+
+/**
+ * Writes sizes and coverage of a forest. Set `info->size` to `sizeof(bandsolve_forest_info_t)` first.
+ */
+bandsolve_status_t bandsolveForestInfo(bandsolve_forest_t forest, bandsolve_forest_info_t *info);
+
+/**
+ * Writes the paths of a forest. A path is named by the smaller of its two ends, from which its vertices are counted:
+ *
+ *     paths[v]      the name of the path of vertex v
+ *     positions[v]  its place on the path, from 0 on
+ *     order[k]      the vertices path by path, in ascending order of names: the permutation
+ *     lengths[k]    the vertices of each path, in the same order
+ *
+ * `lengths` has as many numbers as there are paths, the others have n. Those that are NULL are not written.
+ */
+bandsolve_status_t bandsolveForestArrays(bandsolve_forest_t forest,
+                                         int64_t *paths,
+                                         int64_t *positions,
+                                         int64_t *order,
+                                         int64_t *lengths);
+
+/**
+ * Frees a forest; nothing if NULL.
+ */
+bandsolve_status_t bandsolveForestDestroy(bandsolve_forest_t forest);
+
+/**
+ * What a preconditioner is: its name, of "auto" what was chosen, and with the number of forests. Empty for NULL. Valid until the
+ * preconditioner is destroyed.
+ */
+const char *bandsolvePrecondKind(bandsolve_precond_t precond);
+
+/**
+ * Why a preconditioner is what it is, in words; empty where it was asked for as it is, and for NULL. Valid until the preconditioner
+ * is destroyed.
+ */
+const char *bandsolvePrecondReason(bandsolve_precond_t precond);
+
+/**
+ * Frees a preconditioner; nothing if NULL.
+ */
+bandsolve_status_t bandsolvePrecondDestroy(bandsolve_precond_t precond);
+
+/**
+ * Writes the options that are taken where there are none. Set `options->size` to `sizeof(bandsolve_iteration_options_t)` first.
+ */
+bandsolve_status_t bandsolveIterationDefaults(bandsolve_iteration_options_t *options);
 
 /**
  * Bytes of buffer for `bandsolveSgtsv`.
@@ -1074,6 +1378,462 @@ bandsolve_status_t bandsolveZgtsv_csc2csc(bandsolve_pivoting_t p,
                                           int32_t *result_row_indices,
                                           const int32_t *result_col_ptrs,
                                           int64_t result_nnz);
+
+/**
+ * Makes a sparse matrix over the caller's arrays: row i has the entries `row_ptrs[i]` to `row_ptrs[i+1] - 1` of `values`, in the
+ * columns that `col_indices` says, counted from 0, in any order; entries of one column add up. `row_ptrs` has length rows + 1, the
+ * other two have length nnz. The arrays are not copied: they must be neither changed nor freed before the matrix, and all that is
+ * made of it, is destroyed. The matrix is written to `matrix`, and freed by `bandsolveCsrDestroy`.
+ */
+bandsolve_status_t bandsolveScsr_create(int64_t rows,
+                                        int64_t columns,
+                                        const float *values,
+                                        const int32_t *col_indices,
+                                        const int32_t *row_ptrs,
+                                        int64_t nnz,
+                                        bandsolve_csr_t *matrix);
+
+/**
+ * The same with indices of 64 bits.
+ */
+bandsolve_status_t bandsolveScsr_create_64(int64_t rows,
+                                           int64_t columns,
+                                           const float *values,
+                                           const int64_t *col_indices,
+                                           const int64_t *row_ptrs,
+                                           int64_t nnz,
+                                           bandsolve_csr_t *matrix);
+
+/**
+ * Computes y = alpha op(A) x + beta y. `x` has a number for each column of op(A), `y` one for each row; they do not overlap. If
+ * `*beta` is 0, y need not be initialised.
+ */
+bandsolve_status_t bandsolveScsrmv(bandsolve_operation_t op,
+                                   const float *alpha,
+                                   bandsolve_csr_t matrix,
+                                   const float *x,
+                                   const float *beta,
+                                   float *y);
+
+/**
+ * Finds edges of the graph of a square matrix, whose weights are |a_ij| + |a_ji|, that have much weight together, at most
+ * `options->degree` at each vertex. Those of vertex v are written to `partners[v*degree]` and following, -1 behind the last.
+ * `options` and `info` may be NULL.
+ */
+bandsolve_status_t bandsolveScsr_factor(bandsolve_csr_t matrix,
+                                        const bandsolve_forest_options_t *options,
+                                        int64_t *partners,
+                                        bandsolve_forest_info_t *info);
+
+/**
+ * Finds the linear forest of a square matrix: paths through all vertices of its graph that have much weight. `options` may be NULL.
+ * The forest is written to `forest`, and freed by `bandsolveForestDestroy`; it needs the matrix no more.
+ */
+bandsolve_status_t bandsolveScsr_forest(bandsolve_csr_t matrix,
+                                        const bandsolve_forest_options_t *options,
+                                        bandsolve_forest_t *forest);
+
+/**
+ * Writes the tridiagonal system of a forest, in its order: the entries of the matrix on the diagonal, and between vertices that
+ * follow each other on a path. `sub`, `diag`, `sup` have length n, as `bandsolveSgtsv` takes them.
+ */
+bandsolve_status_t bandsolveScsr_tridiagonal(bandsolve_csr_t matrix,
+                                             bandsolve_forest_t forest,
+                                             float *sub,
+                                             float *diag,
+                                             float *sup);
+
+/**
+ * Makes a preconditioner of a square matrix, by name: "auto", "none", "jacobi", "diagp1", "diagp2", "l1", "tridiagonal", "forest",
+ * "forest-block", "alt-i:M", "alt-o:M", "mos-d:M", "mos-a:M", "mos-a:M:scaled", "ilu0", "ilu-isai:S", "adi:NXxNY", "amg-lines:M".
+ * `options` may be NULL. It is written to `precond`, and freed by `bandsolvePrecondDestroy`.
+ */
+bandsolve_status_t bandsolveScsr_precond(const char *name,
+                                         bandsolve_csr_t matrix,
+                                         const bandsolve_forest_options_t *options,
+                                         bandsolve_precond_t *precond);
+
+/**
+ * Bytes of buffer for `bandsolveSprecond_apply`.
+ */
+bandsolve_status_t bandsolveSprecond_apply_bufferSizeExt(bandsolve_precond_t precond, size_t *size);
+
+/**
+ * Computes z = op(M^-1) r with a preconditioner, of two vectors of length n that do not overlap. Any number of threads may do so at
+ * once, each with a buffer of its own. `buffer` has the size that `bandsolveSprecond_apply_bufferSizeExt` says, in any alignment, or
+ * is NULL: then memory is allocated inside. Not every preconditioner can be transposed.
+ */
+bandsolve_status_t bandsolveSprecond_apply(bandsolve_operation_t op,
+                                           bandsolve_precond_t precond,
+                                           const float *r,
+                                           float *z,
+                                           void *buffer);
+
+/**
+ * Bytes of buffer for `bandsolveScsr_krylov` with the same method, matrix and preconditioner.
+ */
+bandsolve_status_t bandsolveScsr_krylov_bufferSizeExt(const char *method,
+                                                      bandsolve_csr_t matrix,
+                                                      bandsolve_precond_t precond,
+                                                      size_t *size);
+
+/**
+ * Solves A x = rhs iteratively, from the x that it is given, by "gmres:N", "bicgstab", "cg", "idr:S" or "richardson:OMEGA". Success
+ * means that the 2-norm of rhs - A x, computed from x, is within the tolerance; otherwise the status is
+ * `BANDSOLVE_TOLERANCE_NOT_REACHED`, and x is the best that was found. `x` and `rhs` have length n and overlap nothing. `precond`,
+ * `options` and `report` may be NULL. `buffer` has the size that `bandsolveScsr_krylov_bufferSizeExt` says, in any alignment, or is
+ * NULL: then memory is allocated inside.
+ */
+bandsolve_status_t bandsolveScsr_krylov(const char *method,
+                                        bandsolve_csr_t matrix,
+                                        bandsolve_precond_t precond,
+                                        const bandsolve_iteration_options_t *options,
+                                        float *x,
+                                        const float *rhs,
+                                        bandsolve_iteration_report_t *report,
+                                        void *buffer);
+
+/**
+ * Makes a sparse matrix over the caller's arrays: row i has the entries `row_ptrs[i]` to `row_ptrs[i+1] - 1` of `values`, in the
+ * columns that `col_indices` says, counted from 0, in any order; entries of one column add up. `row_ptrs` has length rows + 1, the
+ * other two have length nnz. The arrays are not copied: they must be neither changed nor freed before the matrix, and all that is
+ * made of it, is destroyed. The matrix is written to `matrix`, and freed by `bandsolveCsrDestroy`.
+ */
+bandsolve_status_t bandsolveDcsr_create(int64_t rows,
+                                        int64_t columns,
+                                        const double *values,
+                                        const int32_t *col_indices,
+                                        const int32_t *row_ptrs,
+                                        int64_t nnz,
+                                        bandsolve_csr_t *matrix);
+
+/**
+ * The same with indices of 64 bits.
+ */
+bandsolve_status_t bandsolveDcsr_create_64(int64_t rows,
+                                           int64_t columns,
+                                           const double *values,
+                                           const int64_t *col_indices,
+                                           const int64_t *row_ptrs,
+                                           int64_t nnz,
+                                           bandsolve_csr_t *matrix);
+
+/**
+ * Computes y = alpha op(A) x + beta y. `x` has a number for each column of op(A), `y` one for each row; they do not overlap. If
+ * `*beta` is 0, y need not be initialised.
+ */
+bandsolve_status_t bandsolveDcsrmv(bandsolve_operation_t op,
+                                   const double *alpha,
+                                   bandsolve_csr_t matrix,
+                                   const double *x,
+                                   const double *beta,
+                                   double *y);
+
+/**
+ * Finds edges of the graph of a square matrix, whose weights are |a_ij| + |a_ji|, that have much weight together, at most
+ * `options->degree` at each vertex. Those of vertex v are written to `partners[v*degree]` and following, -1 behind the last.
+ * `options` and `info` may be NULL.
+ */
+bandsolve_status_t bandsolveDcsr_factor(bandsolve_csr_t matrix,
+                                        const bandsolve_forest_options_t *options,
+                                        int64_t *partners,
+                                        bandsolve_forest_info_t *info);
+
+/**
+ * Finds the linear forest of a square matrix: paths through all vertices of its graph that have much weight. `options` may be NULL.
+ * The forest is written to `forest`, and freed by `bandsolveForestDestroy`; it needs the matrix no more.
+ */
+bandsolve_status_t bandsolveDcsr_forest(bandsolve_csr_t matrix,
+                                        const bandsolve_forest_options_t *options,
+                                        bandsolve_forest_t *forest);
+
+/**
+ * Writes the tridiagonal system of a forest, in its order: the entries of the matrix on the diagonal, and between vertices that
+ * follow each other on a path. `sub`, `diag`, `sup` have length n, as `bandsolveDgtsv` takes them.
+ */
+bandsolve_status_t bandsolveDcsr_tridiagonal(bandsolve_csr_t matrix,
+                                             bandsolve_forest_t forest,
+                                             double *sub,
+                                             double *diag,
+                                             double *sup);
+
+/**
+ * Makes a preconditioner of a square matrix, by name: "auto", "none", "jacobi", "diagp1", "diagp2", "l1", "tridiagonal", "forest",
+ * "forest-block", "alt-i:M", "alt-o:M", "mos-d:M", "mos-a:M", "mos-a:M:scaled", "ilu0", "ilu-isai:S", "adi:NXxNY", "amg-lines:M".
+ * `options` may be NULL. It is written to `precond`, and freed by `bandsolvePrecondDestroy`.
+ */
+bandsolve_status_t bandsolveDcsr_precond(const char *name,
+                                         bandsolve_csr_t matrix,
+                                         const bandsolve_forest_options_t *options,
+                                         bandsolve_precond_t *precond);
+
+/**
+ * Bytes of buffer for `bandsolveDprecond_apply`.
+ */
+bandsolve_status_t bandsolveDprecond_apply_bufferSizeExt(bandsolve_precond_t precond, size_t *size);
+
+/**
+ * Computes z = op(M^-1) r with a preconditioner, of two vectors of length n that do not overlap. Any number of threads may do so at
+ * once, each with a buffer of its own. `buffer` has the size that `bandsolveDprecond_apply_bufferSizeExt` says, in any alignment, or
+ * is NULL: then memory is allocated inside. Not every preconditioner can be transposed.
+ */
+bandsolve_status_t bandsolveDprecond_apply(bandsolve_operation_t op,
+                                           bandsolve_precond_t precond,
+                                           const double *r,
+                                           double *z,
+                                           void *buffer);
+
+/**
+ * Bytes of buffer for `bandsolveDcsr_krylov` with the same method, matrix and preconditioner.
+ */
+bandsolve_status_t bandsolveDcsr_krylov_bufferSizeExt(const char *method,
+                                                      bandsolve_csr_t matrix,
+                                                      bandsolve_precond_t precond,
+                                                      size_t *size);
+
+/**
+ * Solves A x = rhs iteratively, from the x that it is given, by "gmres:N", "bicgstab", "cg", "idr:S" or "richardson:OMEGA". Success
+ * means that the 2-norm of rhs - A x, computed from x, is within the tolerance; otherwise the status is
+ * `BANDSOLVE_TOLERANCE_NOT_REACHED`, and x is the best that was found. `x` and `rhs` have length n and overlap nothing. `precond`,
+ * `options` and `report` may be NULL. `buffer` has the size that `bandsolveDcsr_krylov_bufferSizeExt` says, in any alignment, or is
+ * NULL: then memory is allocated inside.
+ */
+bandsolve_status_t bandsolveDcsr_krylov(const char *method,
+                                        bandsolve_csr_t matrix,
+                                        bandsolve_precond_t precond,
+                                        const bandsolve_iteration_options_t *options,
+                                        double *x,
+                                        const double *rhs,
+                                        bandsolve_iteration_report_t *report,
+                                        void *buffer);
+
+/**
+ * Makes a sparse matrix over the caller's arrays: row i has the entries `row_ptrs[i]` to `row_ptrs[i+1] - 1` of `values`, in the
+ * columns that `col_indices` says, counted from 0, in any order; entries of one column add up. `row_ptrs` has length rows + 1, the
+ * other two have length nnz. The arrays are not copied: they must be neither changed nor freed before the matrix, and all that is
+ * made of it, is destroyed. The matrix is written to `matrix`, and freed by `bandsolveCsrDestroy`.
+ */
+bandsolve_status_t bandsolveCcsr_create(int64_t rows,
+                                        int64_t columns,
+                                        const bandsolve_c32_t *values,
+                                        const int32_t *col_indices,
+                                        const int32_t *row_ptrs,
+                                        int64_t nnz,
+                                        bandsolve_csr_t *matrix);
+
+/**
+ * The same with indices of 64 bits.
+ */
+bandsolve_status_t bandsolveCcsr_create_64(int64_t rows,
+                                           int64_t columns,
+                                           const bandsolve_c32_t *values,
+                                           const int64_t *col_indices,
+                                           const int64_t *row_ptrs,
+                                           int64_t nnz,
+                                           bandsolve_csr_t *matrix);
+
+/**
+ * Computes y = alpha op(A) x + beta y. `x` has a number for each column of op(A), `y` one for each row; they do not overlap. If
+ * `*beta` is 0, y need not be initialised.
+ */
+bandsolve_status_t bandsolveCcsrmv(bandsolve_operation_t op,
+                                   const bandsolve_c32_t *alpha,
+                                   bandsolve_csr_t matrix,
+                                   const bandsolve_c32_t *x,
+                                   const bandsolve_c32_t *beta,
+                                   bandsolve_c32_t *y);
+
+/**
+ * Finds edges of the graph of a square matrix, whose weights are |a_ij| + |a_ji|, that have much weight together, at most
+ * `options->degree` at each vertex. Those of vertex v are written to `partners[v*degree]` and following, -1 behind the last.
+ * `options` and `info` may be NULL.
+ */
+bandsolve_status_t bandsolveCcsr_factor(bandsolve_csr_t matrix,
+                                        const bandsolve_forest_options_t *options,
+                                        int64_t *partners,
+                                        bandsolve_forest_info_t *info);
+
+/**
+ * Finds the linear forest of a square matrix: paths through all vertices of its graph that have much weight. `options` may be NULL.
+ * The forest is written to `forest`, and freed by `bandsolveForestDestroy`; it needs the matrix no more.
+ */
+bandsolve_status_t bandsolveCcsr_forest(bandsolve_csr_t matrix,
+                                        const bandsolve_forest_options_t *options,
+                                        bandsolve_forest_t *forest);
+
+/**
+ * Writes the tridiagonal system of a forest, in its order: the entries of the matrix on the diagonal, and between vertices that
+ * follow each other on a path. `sub`, `diag`, `sup` have length n, as `bandsolveCgtsv` takes them.
+ */
+bandsolve_status_t bandsolveCcsr_tridiagonal(bandsolve_csr_t matrix,
+                                             bandsolve_forest_t forest,
+                                             bandsolve_c32_t *sub,
+                                             bandsolve_c32_t *diag,
+                                             bandsolve_c32_t *sup);
+
+/**
+ * Makes a preconditioner of a square matrix, by name: "auto", "none", "jacobi", "diagp1", "diagp2", "l1", "tridiagonal", "forest",
+ * "forest-block", "alt-i:M", "alt-o:M", "mos-d:M", "mos-a:M", "mos-a:M:scaled", "ilu0", "ilu-isai:S", "adi:NXxNY", "amg-lines:M".
+ * `options` may be NULL. It is written to `precond`, and freed by `bandsolvePrecondDestroy`.
+ */
+bandsolve_status_t bandsolveCcsr_precond(const char *name,
+                                         bandsolve_csr_t matrix,
+                                         const bandsolve_forest_options_t *options,
+                                         bandsolve_precond_t *precond);
+
+/**
+ * Bytes of buffer for `bandsolveCprecond_apply`.
+ */
+bandsolve_status_t bandsolveCprecond_apply_bufferSizeExt(bandsolve_precond_t precond, size_t *size);
+
+/**
+ * Computes z = op(M^-1) r with a preconditioner, of two vectors of length n that do not overlap. Any number of threads may do so at
+ * once, each with a buffer of its own. `buffer` has the size that `bandsolveCprecond_apply_bufferSizeExt` says, in any alignment, or
+ * is NULL: then memory is allocated inside. Not every preconditioner can be transposed.
+ */
+bandsolve_status_t bandsolveCprecond_apply(bandsolve_operation_t op,
+                                           bandsolve_precond_t precond,
+                                           const bandsolve_c32_t *r,
+                                           bandsolve_c32_t *z,
+                                           void *buffer);
+
+/**
+ * Bytes of buffer for `bandsolveCcsr_krylov` with the same method, matrix and preconditioner.
+ */
+bandsolve_status_t bandsolveCcsr_krylov_bufferSizeExt(const char *method,
+                                                      bandsolve_csr_t matrix,
+                                                      bandsolve_precond_t precond,
+                                                      size_t *size);
+
+/**
+ * Solves A x = rhs iteratively, from the x that it is given, by "gmres:N", "bicgstab", "cg", "idr:S" or "richardson:OMEGA". Success
+ * means that the 2-norm of rhs - A x, computed from x, is within the tolerance; otherwise the status is
+ * `BANDSOLVE_TOLERANCE_NOT_REACHED`, and x is the best that was found. `x` and `rhs` have length n and overlap nothing. `precond`,
+ * `options` and `report` may be NULL. `buffer` has the size that `bandsolveCcsr_krylov_bufferSizeExt` says, in any alignment, or is
+ * NULL: then memory is allocated inside.
+ */
+bandsolve_status_t bandsolveCcsr_krylov(const char *method,
+                                        bandsolve_csr_t matrix,
+                                        bandsolve_precond_t precond,
+                                        const bandsolve_iteration_options_t *options,
+                                        bandsolve_c32_t *x,
+                                        const bandsolve_c32_t *rhs,
+                                        bandsolve_iteration_report_t *report,
+                                        void *buffer);
+
+/**
+ * Makes a sparse matrix over the caller's arrays: row i has the entries `row_ptrs[i]` to `row_ptrs[i+1] - 1` of `values`, in the
+ * columns that `col_indices` says, counted from 0, in any order; entries of one column add up. `row_ptrs` has length rows + 1, the
+ * other two have length nnz. The arrays are not copied: they must be neither changed nor freed before the matrix, and all that is
+ * made of it, is destroyed. The matrix is written to `matrix`, and freed by `bandsolveCsrDestroy`.
+ */
+bandsolve_status_t bandsolveZcsr_create(int64_t rows,
+                                        int64_t columns,
+                                        const bandsolve_c64_t *values,
+                                        const int32_t *col_indices,
+                                        const int32_t *row_ptrs,
+                                        int64_t nnz,
+                                        bandsolve_csr_t *matrix);
+
+/**
+ * The same with indices of 64 bits.
+ */
+bandsolve_status_t bandsolveZcsr_create_64(int64_t rows,
+                                           int64_t columns,
+                                           const bandsolve_c64_t *values,
+                                           const int64_t *col_indices,
+                                           const int64_t *row_ptrs,
+                                           int64_t nnz,
+                                           bandsolve_csr_t *matrix);
+
+/**
+ * Computes y = alpha op(A) x + beta y. `x` has a number for each column of op(A), `y` one for each row; they do not overlap. If
+ * `*beta` is 0, y need not be initialised.
+ */
+bandsolve_status_t bandsolveZcsrmv(bandsolve_operation_t op,
+                                   const bandsolve_c64_t *alpha,
+                                   bandsolve_csr_t matrix,
+                                   const bandsolve_c64_t *x,
+                                   const bandsolve_c64_t *beta,
+                                   bandsolve_c64_t *y);
+
+/**
+ * Finds edges of the graph of a square matrix, whose weights are |a_ij| + |a_ji|, that have much weight together, at most
+ * `options->degree` at each vertex. Those of vertex v are written to `partners[v*degree]` and following, -1 behind the last.
+ * `options` and `info` may be NULL.
+ */
+bandsolve_status_t bandsolveZcsr_factor(bandsolve_csr_t matrix,
+                                        const bandsolve_forest_options_t *options,
+                                        int64_t *partners,
+                                        bandsolve_forest_info_t *info);
+
+/**
+ * Finds the linear forest of a square matrix: paths through all vertices of its graph that have much weight. `options` may be NULL.
+ * The forest is written to `forest`, and freed by `bandsolveForestDestroy`; it needs the matrix no more.
+ */
+bandsolve_status_t bandsolveZcsr_forest(bandsolve_csr_t matrix,
+                                        const bandsolve_forest_options_t *options,
+                                        bandsolve_forest_t *forest);
+
+/**
+ * Writes the tridiagonal system of a forest, in its order: the entries of the matrix on the diagonal, and between vertices that
+ * follow each other on a path. `sub`, `diag`, `sup` have length n, as `bandsolveZgtsv` takes them.
+ */
+bandsolve_status_t bandsolveZcsr_tridiagonal(bandsolve_csr_t matrix,
+                                             bandsolve_forest_t forest,
+                                             bandsolve_c64_t *sub,
+                                             bandsolve_c64_t *diag,
+                                             bandsolve_c64_t *sup);
+
+/**
+ * Makes a preconditioner of a square matrix, by name: "auto", "none", "jacobi", "diagp1", "diagp2", "l1", "tridiagonal", "forest",
+ * "forest-block", "alt-i:M", "alt-o:M", "mos-d:M", "mos-a:M", "mos-a:M:scaled", "ilu0", "ilu-isai:S", "adi:NXxNY", "amg-lines:M".
+ * `options` may be NULL. It is written to `precond`, and freed by `bandsolvePrecondDestroy`.
+ */
+bandsolve_status_t bandsolveZcsr_precond(const char *name,
+                                         bandsolve_csr_t matrix,
+                                         const bandsolve_forest_options_t *options,
+                                         bandsolve_precond_t *precond);
+
+/**
+ * Bytes of buffer for `bandsolveZprecond_apply`.
+ */
+bandsolve_status_t bandsolveZprecond_apply_bufferSizeExt(bandsolve_precond_t precond, size_t *size);
+
+/**
+ * Computes z = op(M^-1) r with a preconditioner, of two vectors of length n that do not overlap. Any number of threads may do so at
+ * once, each with a buffer of its own. `buffer` has the size that `bandsolveZprecond_apply_bufferSizeExt` says, in any alignment, or
+ * is NULL: then memory is allocated inside. Not every preconditioner can be transposed.
+ */
+bandsolve_status_t bandsolveZprecond_apply(bandsolve_operation_t op,
+                                           bandsolve_precond_t precond,
+                                           const bandsolve_c64_t *r,
+                                           bandsolve_c64_t *z,
+                                           void *buffer);
+
+/**
+ * Bytes of buffer for `bandsolveZcsr_krylov` with the same method, matrix and preconditioner.
+ */
+bandsolve_status_t bandsolveZcsr_krylov_bufferSizeExt(const char *method,
+                                                      bandsolve_csr_t matrix,
+                                                      bandsolve_precond_t precond,
+                                                      size_t *size);
+
+/**
+ * Solves A x = rhs iteratively, from the x that it is given, by "gmres:N", "bicgstab", "cg", "idr:S" or "richardson:OMEGA". Success
+ * means that the 2-norm of rhs - A x, computed from x, is within the tolerance; otherwise the status is
+ * `BANDSOLVE_TOLERANCE_NOT_REACHED`, and x is the best that was found. `x` and `rhs` have length n and overlap nothing. `precond`,
+ * `options` and `report` may be NULL. `buffer` has the size that `bandsolveZcsr_krylov_bufferSizeExt` says, in any alignment, or is
+ * NULL: then memory is allocated inside.
+ */
+bandsolve_status_t bandsolveZcsr_krylov(const char *method,
+                                        bandsolve_csr_t matrix,
+                                        bandsolve_precond_t precond,
+                                        const bandsolve_iteration_options_t *options,
+                                        bandsolve_c64_t *x,
+                                        const bandsolve_c64_t *rhs,
+                                        bandsolve_iteration_report_t *report,
+                                        void *buffer);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -1,12 +1,13 @@
 //! The C API of bandsolve, for CPU memory: `include/bandsolve.h`, explained in `docs/c-api.md`; with the feature `gpu` also for
 //! the memory of GPUs: `include/bandsolve_gpu.h`.
 //!
-//! Layers, from the outside: [`entry`] declares the C functions, each a line that calls `solve`, `sparse` or `gpu` through one
+//! Layers, from the outside: [`entry`] declares the C functions, each a line that calls `solve`, `sparse`, `csr` or `gpu` through one
 //! guard, which catches panics and keeps messages ([`status`]); `memory` turns pointers and sizes into slices, once they are
 //! checked.
 
 #![allow(non_camel_case_types, non_snake_case)]
 
+mod csr;
 pub mod entry;
 mod factored;
 #[cfg(feature = "gpu")]
@@ -18,6 +19,11 @@ mod solve;
 mod sparse;
 pub mod status;
 
+pub use csr::{
+    bandsolve_csr, bandsolve_csr_t, bandsolve_ending_t, bandsolve_forest, bandsolve_forest_info_t,
+    bandsolve_forest_options_t, bandsolve_forest_t, bandsolve_iteration_options_t, bandsolve_iteration_report_t,
+    bandsolve_operation_t, bandsolve_precond, bandsolve_precond_t, bandsolve_side_t, bandsolve_watch_t,
+};
 pub use entry::*;
 #[cfg(feature = "gpu")]
 pub use gpu::{bandsolve_gpu_device, bandsolve_gpu_device_t};

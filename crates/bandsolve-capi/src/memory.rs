@@ -125,6 +125,25 @@ impl<T: bytemuck::Pod> RawArray<T> {
     }
 }
 
+/// The size that a structure of the caller says of itself in its first field: at least that which this library knows.
+///
+/// # Safety
+/// `start` is null or points to a size, and to as many bytes as that says.
+pub(crate) unsafe fn room<S>(name: &str, start: *const S) -> CallResult<usize> {
+    if start.is_null() || !start.is_aligned() {
+        return Err(CallFailure::argument(format!("{name} is null or not aligned")));
+    }
+    // SAFETY: not null and aligned; the caller has set the first field.
+    let size = unsafe { start.cast::<usize>().read() };
+    let (expected, path) = (size_of::<S>(), core::any::type_name::<S>());
+    if size < expected {
+        let kind = path.rsplit("::").next().unwrap_or(path);
+        let message = format!("{name}->size is {size}, expected sizeof({kind}), which is {expected}");
+        return Err(CallFailure::argument(message));
+    }
+    Ok(size)
+}
+
 /// Where an array lies.
 #[derive(Debug, Clone)]
 pub(crate) struct ArgumentPlace {

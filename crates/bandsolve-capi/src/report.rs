@@ -1,6 +1,7 @@
 //! How the last solve went.
 
-use crate::status::{CallFailure, CallResult};
+use crate::memory::room;
+use crate::status::CallResult;
 use bandsolve::{Error, Method, Report, Result};
 use core::ffi::c_char;
 use std::cell::Cell;
@@ -69,16 +70,8 @@ pub(crate) fn keep(solved: &Result<Report>, method: Method) {
 /// # Safety
 /// `report` is null or points to a number of bytes, and to as many as that says.
 pub(crate) unsafe fn last(report: *mut bandsolve_report_t) -> CallResult {
-    if report.is_null() || !report.is_aligned() {
-        return Err(CallFailure::argument("report is null or not aligned".into()));
-    }
-    // SAFETY: not null and aligned; the caller has set the first field.
-    let size = unsafe { (*report).size };
-    let expected = size_of::<bandsolve_report_t>();
-    if size < expected {
-        let message = format!("report->size is {size}, expected sizeof(bandsolve_report_t), which is {expected}");
-        return Err(CallFailure::argument(message));
-    }
+    // SAFETY: the caller's promise.
+    let size = unsafe { room("report", report)? };
     let last = LAST.try_with(Cell::get).unwrap_or(NOTHING);
     // SAFETY: the caller says that there is room for `size` bytes.
     unsafe { report.write(bandsolve_report_t { size, ..last }) };

@@ -36,13 +36,15 @@ pub enum bandsolve_status_t {
     BANDSOLVE_DEVICE_ERROR = 10,
     /// The matrix is not Hermitian positive definite, as the method that was asked for by name needs it.
     BANDSOLVE_NOT_DEFINITE = 11,
+    /// An iteration ended before the residual was within the tolerance. The best x found stands in `x`.
+    BANDSOLVE_TOLERANCE_NOT_REACHED = 12,
 }
 
 use bandsolve_status_t::*;
 
 impl bandsolve_status_t {
     /// Every status with its name.
-    pub const ALL: [(Self, &CStr); 12] = [
+    pub const ALL: [(Self, &CStr); 13] = [
         (BANDSOLVE_SUCCESS, c"BANDSOLVE_SUCCESS"),
         (BANDSOLVE_INVALID_ARGUMENT, c"BANDSOLVE_INVALID_ARGUMENT"),
         (BANDSOLVE_NOT_FINITE, c"BANDSOLVE_NOT_FINITE"),
@@ -55,6 +57,7 @@ impl bandsolve_status_t {
         (BANDSOLVE_NO_DEVICE, c"BANDSOLVE_NO_DEVICE"),
         (BANDSOLVE_DEVICE_ERROR, c"BANDSOLVE_DEVICE_ERROR"),
         (BANDSOLVE_NOT_DEFINITE, c"BANDSOLVE_NOT_DEFINITE"),
+        (BANDSOLVE_TOLERANCE_NOT_REACHED, c"BANDSOLVE_TOLERANCE_NOT_REACHED"),
     ];
 }
 
@@ -84,6 +87,10 @@ impl CallFailure {
 
     pub fn buffer(message: String) -> Self {
         Self { status: BANDSOLVE_INVALID_BUFFER, message }
+    }
+
+    pub fn tolerance(message: String) -> Self {
+        Self { status: BANDSOLVE_TOLERANCE_NOT_REACHED, message }
     }
 
     pub fn out_of_memory(bytes: usize) -> Self {

@@ -20,10 +20,9 @@ fn check(path: &Path, made: &str) {
     );
 }
 
-/// Entries of one folder, and the header that is made of them.
-fn check_entries(folder: &str, header: &str, arguments: &[&str]) {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let entry = root.join("src").join(folder);
+/// The entries of one folder.
+fn check_entries(folder: &str) {
+    let entry = Path::new(env!("CARGO_MANIFEST_DIR")).join("src").join(folder);
     let double = std::fs::read_to_string(entry.join("d.rs")).unwrap().replace("\r\n", "\n");
     for (letter, rust, c) in
         [('s', "f32", "float"), ('c', "Complex32", "float _Complex"), ('z', "Complex64", "double _Complex")]
@@ -34,6 +33,11 @@ fn check_entries(folder: &str, header: &str, arguments: &[&str]) {
         let own = own.replace("f64", rust).replace("`double`", &format!("`{c}`"));
         check(&entry.join(format!("{letter}.rs")), &own);
     }
+}
+
+/// The header that is made of entries.
+fn check_header(header: &str, arguments: &[&str]) {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let made = Command::new(env!("CARGO"))
         .args(["run", "--quiet", "--locked", "--manifest-path"])
         .arg(root.join("header/Cargo.toml"))
@@ -47,6 +51,7 @@ fn check_entries(folder: &str, header: &str, arguments: &[&str]) {
 
 #[test]
 fn header() {
-    check_entries("entry", "bandsolve.h", &[]);
-    check_entries("entry/gpu", "bandsolve_gpu.h", &["gpu"]);
+    ["entry", "entry/csr", "entry/gpu"].into_iter().for_each(check_entries);
+    check_header("bandsolve.h", &[]);
+    check_header("bandsolve_gpu.h", &["gpu"]);
 }

@@ -30,12 +30,15 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let config = Config::from_file(root.join("cbindgen.toml"))?;
     let gpu = std::env::args().nth(1).as_deref() == Some("gpu");
+    // Files, and folders of entries in four types.
     let (config, first, entries) = if gpu {
-        (for_gpus(config), &["gpu/handle", "entry/gpu/general"][..], "entry/gpu")
+        (for_gpus(config), &["gpu/handle", "entry/gpu/general"][..], &["entry/gpu"][..])
     } else {
-        (config, &["status", "settings", "report", "entry/general"][..], "entry")
+        let types = ["status", "settings", "report", "csr/mod", "csr/forest", "csr/precond", "csr/krylov"];
+        (config, &[&types[..], &["entry/general", "entry/csr/general"]].concat()[..], &["entry", "entry/csr"][..])
     };
-    let files = first.iter().map(|file| file.to_string()).chain(TYPES.map(|name| format!("{entries}/{name}")));
+    let typed = entries.iter().flat_map(|folder| TYPES.map(|name| format!("{folder}/{name}")));
+    let files = first.iter().map(|file| file.to_string()).chain(typed);
     let builder = files.fold(Builder::new().with_config(config), |builder, file| {
         builder.with_src(root.join("src").join(file).with_extension("rs"))
     });

@@ -11,6 +11,7 @@
 #![allow(clippy::missing_safety_doc, clippy::undocumented_unsafe_blocks, clippy::too_many_arguments)]
 
 mod c;
+mod csr;
 mod d;
 mod general;
 #[cfg(feature = "gpu")]
@@ -19,6 +20,7 @@ mod s;
 mod z;
 
 pub use c::*;
+pub use csr::*;
 pub use d::*;
 pub use general::*;
 #[cfg(feature = "gpu")]

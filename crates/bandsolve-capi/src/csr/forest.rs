@@ -1,0 +1,271 @@
+//! Factors of the graph of a matrix, linear forests, and their tridiagonal systems.
+
+use super::{bandsolve_csr_t, destroy, held, named, opened, with_rows};
+use crate::memory::{ArgumentPlace, RawArray, elements, room, size};
+use crate::status::{CallFailure, CallResult};
+use bandsolve::Scalar;
+use bandsolve_sparse::{Forest, Graph, GraphFactor, GraphFactorOptions, PreconditionerOptions};
+
+/// How factors of graphs, and preconditioners that need them, are made.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct bandsolve_forest_options_t {
+    /// To be set to `sizeof(bandsolve_forest_options_t)`, also before `bandsolveForestDefaults`.
+    pub size: usize,
+    /// Most edges of a vertex: 1 to 4, of a forest 1 or 2. At first 2.
+    pub degree: i64,
+    /// Most rounds of proposals. At first 5.
+    pub rounds: i64,
+    /// Vertices propose to those of the other charge alone, but in every so many-th round. At first 5.
+    pub period: i64,
+    /// The first round without charges, below `period`. At first 0.
+    pub uncharged: i64,
+    /// Changes the charges. At first 0.
+    pub seed: u64,
+    /// Of preconditioners with forests that may share edges: by how much the weights of a forest are multiplied before the next
+    /// is looked for. At first 0.01.
+    pub omega: f64,
+}
+
+/// What was found.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct bandsolve_forest_info_t {
+    /// To be set to `sizeof(bandsolve_forest_info_t)` before the call. Later versions add fields at the end, and write no more than
+    /// this.
+    pub size: usize,
+    /// Vertices: rows of the matrix.
+    pub n: i64,
+    /// Paths, those of a single vertex included; 0 of a factor.
+    pub paths: i64,
+    /// Cycles that were broken; 0 of a factor.
+    pub cycles: i64,
+    /// Rounds of proposals.
+    pub rounds: i64,
+    /// The share of the graph's weight that the edges have.
+    pub coverage: f64,
+    /// 1 if no edge can be added, as a last round has shown, else 0.
+    pub maximal: i32,
+}
+
+/// A linear forest.
+pub struct bandsolve_forest {
+    forest: Forest,
+    info: bandsolve_forest_info_t,
+}
+
+/// A forest that `bandsolve<t>csr_forest` has made.
+pub type bandsolve_forest_t = *mut bandsolve_forest;
+
+/// Writes the options that are taken where there are none.
+///
+/// # Safety
+/// `out` is null or points to a size, and to as many bytes as that says.
+pub(crate) unsafe fn forest_defaults(out: *mut bandsolve_forest_options_t) -> CallResult {
+    // SAFETY: the caller's promise.
+    let size = unsafe { room("options", out)? };
+    let PreconditionerOptions { omega, factors, .. } = PreconditionerOptions::default();
+    let GraphFactorOptions { degree, rounds, period, uncharged, seed, .. } = factors;
+    let [degree, rounds, period, uncharged] = [degree, rounds, period, uncharged].map(|value| value as i64);
+    // SAFETY: there is room, as was just checked.
+    unsafe { out.write(bandsolve_forest_options_t { size, degree, rounds, period, uncharged, seed, omega }) };
+    Ok(())
+}
+
+/// The options of the caller; the usual ones if there are none.
+///
+/// # Safety
+/// `options` is null or points to a size, and to as many bytes as that says.
+pub(super) unsafe fn options(options: *const bandsolve_forest_options_t) -> CallResult<PreconditionerOptions> {
+    let mut own = PreconditionerOptions::default();
+    if options.is_null() {
+        return Ok(own);
+    }
+    // SAFETY: the caller's promise; any bytes are numbers.
+    let given = unsafe {
+        room("options", options)?;
+        *options
+    };
+    own.omega = given.omega;
+    own.factors.degree = size("options->degree", given.degree)?;
+    own.factors.rounds = size("options->rounds", given.rounds)?;
+    own.factors.period = size("options->period", given.period)?;
+    own.factors.uncharged = size("options->uncharged", given.uncharged)?;
+    own.factors.seed = given.seed;
+    if !(0.0..=1.0).contains(&own.omega) {
+        return Err(CallFailure::argument(format!("options->omega is {}, expected 0 to 1", own.omega)));
+    }
+    Ok(own)
+}
+
+/// What is known of a factor with so much of the weight.
+fn found(factor: &GraphFactor, coverage: f64) -> bandsolve_forest_info_t {
+    bandsolve_forest_info_t {
+        size: size_of::<bandsolve_forest_info_t>(),
+        n: factor.vertices() as i64,
+        paths: 0,
+        cycles: 0,
+        rounds: factor.rounds() as i64,
+        coverage,
+        maximal: i32::from(factor.is_maximal()),
+    }
+}
+
+/// Writes what was found, unless nobody wants to know.
+///
+/// # Safety
+/// `out` is null or points to a size, and to as many bytes as that says.
+unsafe fn tell(info: bandsolve_forest_info_t, out: *mut bandsolve_forest_info_t) -> CallResult {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let size = room("info", out)?;
+        out.write(bandsolve_forest_info_t { size, ..info });
+    }
+    Ok(())
+}
+
+/// `csr_factor`: a [0, n]-factor of the graph of a matrix; `partners` has `degree` numbers for each vertex, −1 behind the last.
+///
+/// # Safety
+/// `matrix` is null or not destroyed meanwhile; pointers that are not null point to what the sizes say, for this call alone where it
+/// writes.
+pub(crate) unsafe fn factor<T: Scalar>(
+    matrix: bandsolve_csr_t,
+    asked: *const bandsolve_forest_options_t,
+    partners: *mut i64,
+    info: *mut bandsolve_forest_info_t,
+) -> CallResult {
+    // SAFETY: the caller's promise.
+    let (held, options) = unsafe { (held::<T>(matrix)?, options(asked)?.factors) };
+    let len = elements::<i64>("partners", &[held.sizes().0, options.degree])?;
+    let partners = RawArray::new("partners", partners, len)?;
+    held.apart(&[partners.place()], &[])?;
+    if !info.is_null() {
+        // SAFETY: the caller's promise.
+        unsafe { room("info", info)? };
+    }
+    let graph = with_rows!(held, a => Graph::of(a)).map_err(named)?;
+    let factor = GraphFactor::of(&graph, &options)?;
+    // SAFETY: the caller's promise; shares no byte with what is read.
+    let out = unsafe { partners.write() };
+    for (v, own) in out.chunks_exact_mut(options.degree).enumerate() {
+        own.fill(-1);
+        own.iter_mut().zip(factor.partners(v)).for_each(|(own, u)| *own = u as i64);
+    }
+    if info.is_null() {
+        return Ok(());
+    }
+    // SAFETY: as above.
+    unsafe { tell(found(&factor, factor.coverage(&graph)), info) }
+}
+
+/// `csr_forest`: the linear forest of a matrix.
+///
+/// # Safety
+/// As [`factor`].
+pub(crate) unsafe fn forest<T: Scalar>(
+    matrix: bandsolve_csr_t,
+    asked: *const bandsolve_forest_options_t,
+    out: *mut bandsolve_forest_t,
+) -> CallResult {
+    let out = RawArray::new("forest", out, 1)?;
+    // SAFETY: the caller's promise.
+    let (held, options) = unsafe { (held::<T>(matrix)?, options(asked)?.factors) };
+    let graph = with_rows!(held, a => Graph::of(a)).map_err(named)?;
+    let factor = GraphFactor::of(&graph, &options)?;
+    let forest = Forest::from_factor(&graph, &factor)?;
+    let (paths, cycles) = (forest.lengths().count() as i64, forest.cycles() as i64);
+    let info = bandsolve_forest_info_t { paths, cycles, ..found(&factor, forest.coverage(&graph)) };
+    // SAFETY: not null and aligned; the caller lends it.
+    unsafe { out.write()[0] = Box::into_raw(Box::new(bandsolve_forest { forest, info })) };
+    Ok(())
+}
+
+/// What a handle points to.
+///
+/// # Safety
+/// As [`opened`].
+unsafe fn handle<'a>(forest: bandsolve_forest_t) -> CallResult<&'a bandsolve_forest> {
+    // SAFETY: the caller's promise.
+    unsafe { opened(forest, "forest", "csr_forest") }
+}
+
+/// `bandsolveForestInfo`: sizes and coverage.
+///
+/// # Safety
+/// `forest` is null or not destroyed meanwhile; `out` is null or points to a size, and to as many bytes as that says.
+pub(crate) unsafe fn info(forest: bandsolve_forest_t, out: *mut bandsolve_forest_info_t) -> CallResult {
+    // SAFETY: the caller's promise.
+    unsafe { tell(handle(forest)?.info, out) }
+}
+
+/// An array that is written if there is one.
+fn optional<T>(name: &'static str, start: *mut T, len: usize) -> CallResult<RawArray<T>> {
+    RawArray::new(name, start, if start.is_null() { 0 } else { len })
+}
+
+/// `bandsolveForestArrays`: the path of every vertex and its position there, vertices path by path, and lengths of paths.
+///
+/// # Safety
+/// As [`info`]; pointers that are not null point to what the sizes say, for this call alone.
+pub(crate) unsafe fn arrays(forest: bandsolve_forest_t, arrays: [*mut i64; 4]) -> CallResult {
+    // SAFETY: the caller's promise.
+    let bandsolve_forest { forest, info } = unsafe { handle(forest)? };
+    let [paths, positions, order, lengths] = arrays;
+    let n = forest.vertices();
+    let arrays = [
+        optional("paths", paths, n)?,
+        optional("positions", positions, n)?,
+        optional("order", order, n)?,
+        optional("lengths", lengths, info.paths as usize)?,
+    ];
+    apart(&arrays.each_ref().map(RawArray::place))?;
+    // SAFETY: the caller's promise; they share no byte.
+    let [paths, positions, order, lengths] = unsafe { arrays.each_ref().map(|array| array.write()) };
+    let position = |v: usize| forest.place(v) - forest.place(forest.path(v));
+    paths.iter_mut().enumerate().for_each(|(v, path)| *path = forest.path(v) as i64);
+    positions.iter_mut().enumerate().for_each(|(v, own)| *own = position(v) as i64);
+    order.iter_mut().zip(forest.order()).for_each(|(own, v)| *own = v as i64);
+    lengths.iter_mut().zip(forest.lengths()).for_each(|(own, length)| *own = length as i64);
+    Ok(())
+}
+
+/// `Err` if two arrays share a byte.
+fn apart(places: &[ArgumentPlace]) -> CallResult {
+    let found = places.iter().enumerate().find_map(|(k, own)| Some((own, own.overlapped(&places[k + 1..])?)));
+    let failure = |(own, other): (&ArgumentPlace, &ArgumentPlace)| {
+        CallFailure::argument(format!("{} overlaps {}", own.name, other.name))
+    };
+    found.map_or(Ok(()), |found| Err(failure(found)))
+}
+
+/// `csr_tridiagonal`: the tridiagonal system of the paths, in the order of the forest.
+///
+/// # Safety
+/// As [`factor`]; `forest` is null or not destroyed meanwhile.
+pub(crate) unsafe fn tridiagonal<T: Scalar>(
+    matrix: bandsolve_csr_t,
+    forest: bandsolve_forest_t,
+    [sub, diag, sup]: [*mut T; 3],
+) -> CallResult {
+    // SAFETY: the caller's promise.
+    let (held, forest) = unsafe { (held::<T>(matrix)?, &handle(forest)?.forest) };
+    let n = elements::<T>("diag", &[forest.vertices()])?;
+    let out = [RawArray::new("sub", sub, n)?, RawArray::new("diag", diag, n)?, RawArray::new("sup", sup, n)?];
+    held.apart(&out.each_ref().map(RawArray::place), &[])?;
+    let found = with_rows!(held, a => forest.tridiagonal(a))?;
+    for (out, found) in out.iter().zip(found.arrays()) {
+        // SAFETY: the caller's promise; shares no byte with anything else.
+        unsafe { out.write() }.copy_from_slice(found);
+    }
+    Ok(())
+}
+
+/// `bandsolveForestDestroy`: frees a forest.
+///
+/// # Safety
+/// As [`destroy`].
+pub(crate) unsafe fn destroy_forest(forest: bandsolve_forest_t) -> CallResult {
+    // SAFETY: the caller's promise.
+    unsafe { destroy(forest) }
+}

@@ -1,0 +1,304 @@
+//! Iterative solves.
+
+use super::precond::{HeldPreconditioner, bandsolve_precond_t, buffer, in_scratch, parsed, preconditioner, tell_size};
+use super::{HeldCsr, bandsolve_csr_t, held};
+use crate::memory::{RawArray, elements, room, size};
+use crate::report;
+use crate::status::{CallFailure, CallResult};
+use bandsolve::Scalar;
+use bandsolve::dyn_stack::StackReq;
+use bandsolve_sparse::{Ending, IterationProgress, IterationReport, KrylovMethod, KrylovSolver, PreconditionerSide};
+use core::ffi::{c_char, c_void};
+use core::ops::ControlFlow;
+use std::sync::Arc;
+
+/// On which side of the matrix a preconditioner stands.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum bandsolve_side_t {
+    /// On the right: the residual that is made small is that of the system itself.
+    BANDSOLVE_RIGHT = 0,
+    /// On the left.
+    BANDSOLVE_LEFT = 1,
+}
+
+/// A side as C hands it in: any number, so not the Rust enum.
+pub type SideArgument = i32;
+
+/// Why an iteration ended. Numbers are permanent: new ones may come, none changes its meaning.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum bandsolve_ending_t {
+    /// The residual, computed from x, is within the tolerance.
+    BANDSOLVE_CONVERGED = 0,
+    /// As many iterations as allowed.
+    BANDSOLVE_ITERATION_LIMIT = 1,
+    /// Restarts brought nothing: the residual does not get smaller.
+    BANDSOLVE_STAGNATED = 2,
+    /// A division by zero, or a product that shows that the matrix is not definite, and a restart did not help.
+    BANDSOLVE_BREAKDOWN = 3,
+    /// A NaN or an infinity came up.
+    BANDSOLVE_ITERATION_NOT_FINITE = 4,
+    /// `watch` said so.
+    BANDSOLVE_CANCELLED = 5,
+}
+
+use bandsolve_ending_t::*;
+
+impl From<Ending> for bandsolve_ending_t {
+    fn from(ending: Ending) -> Self {
+        match ending {
+            Ending::Converged => BANDSOLVE_CONVERGED,
+            Ending::IterationLimit => BANDSOLVE_ITERATION_LIMIT,
+            Ending::Stagnated => BANDSOLVE_STAGNATED,
+            Ending::NotFinite => BANDSOLVE_ITERATION_NOT_FINITE,
+            Ending::Cancelled => BANDSOLVE_CANCELLED,
+            _ => BANDSOLVE_BREAKDOWN,
+        }
+    }
+}
+
+/// Is told of every iteration: its number from 1 on, the norm of the residual as the method knows it, what it is to be below, and the
+/// caller's `watch_data`. All but 0 ends the iteration. It must return: no exception, no `longjmp`.
+pub type bandsolve_watch_t = Option<unsafe extern "C" fn(i64, f64, f64, *mut c_void) -> i32>;
+
+/// When an iteration ends.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct bandsolve_iteration_options_t {
+    /// To be set to `sizeof(bandsolve_iteration_options_t)`, also before `bandsolveIterationDefaults`.
+    pub size: usize,
+    /// The part of the right-hand side's norm that the residual may have. At first 1e-6.
+    pub rtol: f64,
+    /// A residual that is small enough whatever the right-hand side is. At first 0.
+    pub atol: f64,
+    /// Most iterations. At first 0: ten for each unknown, at most 10,000.
+    pub max_iterations: i64,
+    /// Where the preconditioner stands. At first on the right.
+    pub side: SideArgument,
+    /// Is called after every iteration, on the caller's thread. At first NULL.
+    pub watch: bandsolve_watch_t,
+    /// Is handed to `watch`.
+    pub watch_data: *mut c_void,
+}
+
+/// How an iteration went. Norms are 2-norms.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct bandsolve_iteration_report_t {
+    /// To be set to `sizeof(bandsolve_iteration_report_t)` before the call. Later versions add fields at the end, and write no
+    /// more than this.
+    pub size: usize,
+    /// Iterations.
+    pub iterations: i64,
+    /// Times that the method began again, from the residual of the x that it had.
+    pub restarts: i64,
+    /// 1 if the residual is within the tolerance, else 0.
+    pub converged: i32,
+    /// Why the iteration ended.
+    pub ending: bandsolve_ending_t,
+    /// The norm of rhs - A x, computed from x.
+    pub residual_norm: f64,
+    /// The norm of rhs.
+    pub rhs_norm: f64,
+    /// The larger of `rtol` times `rhs_norm` and `atol`: what `residual_norm` was to be below.
+    pub tolerance: f64,
+}
+
+/// Writes the options that are taken where there are none.
+///
+/// # Safety
+/// `out` is null or points to a size, and to as many bytes as that says.
+pub(crate) unsafe fn iteration_defaults(out: *mut bandsolve_iteration_options_t) -> CallResult {
+    // SAFETY: the caller's promise.
+    let size = unsafe { room("options", out)? };
+    // SAFETY: there is room, as was just checked.
+    unsafe { out.write(bandsolve_iteration_options_t { size, ..USUAL }) };
+    Ok(())
+}
+
+const USUAL: bandsolve_iteration_options_t = bandsolve_iteration_options_t {
+    size: size_of::<bandsolve_iteration_options_t>(),
+    rtol: 1e-6,
+    atol: 0.0,
+    max_iterations: 0,
+    side: bandsolve_side_t::BANDSOLVE_RIGHT as SideArgument,
+    watch: None,
+    watch_data: core::ptr::null_mut(),
+};
+
+impl bandsolve_iteration_options_t {
+    /// Those of the caller; the usual ones if there are none.
+    ///
+    /// # Safety
+    /// `options` is null or points to a size, and to as many bytes as that says.
+    unsafe fn read(options: *const Self) -> CallResult<Self> {
+        if options.is_null() {
+            return Ok(USUAL);
+        }
+        // SAFETY: the caller's promise, also that `watch` is null or a function.
+        unsafe {
+            room("options", options)?;
+            Ok(*options)
+        }
+    }
+
+    /// A solver with these options, once they are checked.
+    fn solver(&self, method: KrylovMethod) -> CallResult<KrylovSolver<'static>> {
+        for (name, tolerance) in [("rtol", self.rtol), ("atol", self.atol)] {
+            if !(tolerance >= 0.0) {
+                let message = format!("options->{name} is {tolerance}, expected a number that is not negative");
+                return Err(CallFailure::argument(message));
+            }
+        }
+        let limit = size("options->max_iterations", self.max_iterations)?;
+        const RIGHT: i32 = bandsolve_side_t::BANDSOLVE_RIGHT as i32;
+        const LEFT: i32 = bandsolve_side_t::BANDSOLVE_LEFT as i32;
+        let side = match self.side {
+            RIGHT => PreconditionerSide::Right,
+            LEFT => PreconditionerSide::Left,
+            side => {
+                let message = format!("options->side is {side}, expected a bandsolve_side_t, 0 or 1");
+                return Err(CallFailure::argument(message));
+            }
+        };
+        let solver = KrylovSolver::new(method).rtol(self.rtol).atol(self.atol).side(side);
+        Ok(if limit > 0 { solver.max_iterations(limit) } else { solver })
+    }
+
+    /// Tells the caller of an iteration.
+    fn tell(&self, at: IterationProgress) -> ControlFlow<()> {
+        let Some(watch) = self.watch else { return ControlFlow::Continue(()) };
+        // SAFETY: a function of the caller.
+        match unsafe { watch(at.iteration as i64, at.residual_norm, at.tolerance, self.watch_data) } {
+            0 => ControlFlow::Continue(()),
+            _ => ControlFlow::Break(()),
+        }
+    }
+}
+
+/// Method, matrix and preconditioner of an iteration, as C hands them in.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct IterationCall {
+    pub method: *const c_char,
+    pub matrix: bandsolve_csr_t,
+    /// May be null.
+    pub precond: bandsolve_precond_t,
+}
+
+/// The same, checked.
+struct Iteration<T: Scalar> {
+    method: KrylovMethod,
+    matrix: Arc<HeldCsr<T>>,
+    preconditioner: Option<Arc<HeldPreconditioner<T>>>,
+}
+
+impl<T: Scalar> Iteration<T> {
+    fn scratch(&self, solver: &KrylovSolver<'_>) -> StackReq {
+        let m = self.preconditioner.as_ref().map(|m| m.operator());
+        solver.scratch(self.matrix.operator(), m)
+    }
+}
+
+impl IterationCall {
+    /// Checks what is handed in.
+    ///
+    /// # Safety
+    /// `method` is null or a string that ends with a zero; handles are null or not destroyed during the call.
+    unsafe fn check<T: Scalar>(self) -> CallResult<Iteration<T>> {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let (method, matrix) = (parsed("method", self.method)?, held::<T>(self.matrix)?);
+            let (rows, columns) = matrix.sizes();
+            if rows != columns {
+                let message = format!("matrix has {rows} rows and {columns} columns, expected a square one");
+                return Err(CallFailure::argument(message));
+            }
+            let preconditioner = if self.precond.is_null() { None } else { Some(preconditioner::<T>(self.precond)?) };
+            Ok(Iteration { method, matrix, preconditioner })
+        }
+    }
+
+    /// `csr_krylov_bufferSizeExt`.
+    ///
+    /// # Safety
+    /// As [`check`](Self::check); `out` is null or may be written.
+    pub unsafe fn buffer_size<T: Scalar>(self, out: *mut usize) -> CallResult {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let iteration = self.check::<T>()?;
+            tell_size(iteration.scratch(&KrylovSolver::new(iteration.method)), out)
+        }
+    }
+
+    /// `csr_krylov`: solves A·x = rhs from the x that it is given.
+    ///
+    /// # Safety
+    /// As [`check`](Self::check); pointers that are not null point to what the sizes say, for this call alone where it writes.
+    pub unsafe fn solve<T: Scalar>(
+        self,
+        options: *const bandsolve_iteration_options_t,
+        (x, rhs): (*mut T, *const T),
+        out: *mut bandsolve_iteration_report_t,
+        scratch: *mut c_void,
+    ) -> CallResult {
+        report::clear();
+        // SAFETY: the caller's promise.
+        let (iteration, options) = unsafe { (self.check::<T>()?, bandsolve_iteration_options_t::read(options)?) };
+        let solver = options.solver(iteration.method)?;
+        if !out.is_null() {
+            // SAFETY: the caller's promise.
+            unsafe { room("report", out)? };
+        }
+        let Iteration { matrix, preconditioner, .. } = &iteration;
+        let n = elements::<T>("x", &[matrix.sizes().0])?;
+        let (x, rhs) = (RawArray::new("x", x, n)?, RawArray::new("rhs", rhs, n)?);
+        matrix.apart(&[x.place()], &[rhs.place()])?;
+        let needed = iteration.scratch(&solver);
+        let buffer = buffer(scratch, needed, matrix, &[x.place(), rhs.place()])?;
+        let m = preconditioner.as_ref().map(|m| m.operator());
+        let watch = &mut |at: IterationProgress| options.tell(at);
+        // SAFETY: the caller's promise; what is written shares no byte with anything else.
+        let report = unsafe {
+            let (x, rhs) = (x.write(), rhs.read());
+            in_scratch(buffer, needed, |stack| solver.solve_with(matrix.operator(), m, rhs, x, watch, stack))??
+        };
+        // SAFETY: there is room, as was checked above.
+        unsafe { tell(&report, out) };
+        judge(&report)
+    }
+}
+
+/// Writes a report, unless nobody wants it.
+///
+/// # Safety
+/// `out` is null or has room for a report, as it says itself.
+unsafe fn tell(report: &IterationReport, out: *mut bandsolve_iteration_report_t) {
+    if out.is_null() {
+        return;
+    }
+    // SAFETY: the caller's promise.
+    unsafe {
+        out.write(bandsolve_iteration_report_t {
+            size: (*out).size,
+            iterations: report.iterations as i64,
+            restarts: report.restarts as i64,
+            converged: i32::from(report.converged()),
+            ending: report.ending.into(),
+            residual_norm: report.residual_norm,
+            rhs_norm: report.rhs_norm,
+            tolerance: report.tolerance,
+        });
+    }
+}
+
+/// A failure unless the residual is within the tolerance.
+fn judge(report: &IterationReport) -> CallResult {
+    if report.converged() {
+        return Ok(());
+    }
+    let IterationReport { method, iterations, ending, residual_norm, tolerance, .. } = report;
+    Err(CallFailure::tolerance(format!(
+        "{method} ended after {iterations} iterations ({ending}): the residual is {residual_norm:.3e}, the tolerance {tolerance:.3e}"
+    )))
+}

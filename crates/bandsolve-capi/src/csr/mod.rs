@@ -1,0 +1,253 @@
+//! Sparse matrices by rows as C holds them, and their products; what is made of them stands in `forest`, `precond` and `krylov`.
+//!
+//! A handle borrows the caller's arrays, whose structure is checked once. What is made of a matrix shares it, so that handles may be
+//! destroyed in any order.
+
+mod forest;
+mod krylov;
+mod precond;
+
+pub(crate) use forest::{arrays, destroy_forest, factor, forest, forest_defaults, info, tridiagonal};
+pub use forest::{bandsolve_forest, bandsolve_forest_info_t, bandsolve_forest_options_t, bandsolve_forest_t};
+pub(crate) use krylov::{IterationCall, iteration_defaults};
+pub use krylov::{
+    bandsolve_ending_t, bandsolve_iteration_options_t, bandsolve_iteration_report_t, bandsolve_side_t,
+    bandsolve_watch_t,
+};
+pub(crate) use precond::{apply, apply_size, destroy_precond, kind, precond, reason};
+pub use precond::{bandsolve_precond, bandsolve_precond_t};
+
+use crate::memory::{ArgumentPlace, RawArray, elements, size};
+use crate::status::{CallFailure, CallResult};
+use bandsolve::matrix::Index;
+use bandsolve::{Error, LinearOperator, Op, Scalar};
+use bandsolve_sparse::Csr;
+use std::any::Any;
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// What is done with a matrix.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum bandsolve_operation_t {
+    /// A itself.
+    BANDSOLVE_PLAIN = 0,
+    /// Its transpose.
+    BANDSOLVE_TRANSPOSE = 1,
+    /// Its conjugate transpose.
+    BANDSOLVE_CONJ_TRANSPOSE = 2,
+}
+
+use bandsolve_operation_t::*;
+
+/// An operation as C hands it in: any number, so not the Rust enum.
+pub type OperationArgument = i32;
+
+fn operation(op: OperationArgument) -> CallResult<Op> {
+    const PLAIN: i32 = BANDSOLVE_PLAIN as i32;
+    const TRANSPOSE: i32 = BANDSOLVE_TRANSPOSE as i32;
+    const CONJ_TRANSPOSE: i32 = BANDSOLVE_CONJ_TRANSPOSE as i32;
+    match op {
+        PLAIN => Ok(Op::Plain),
+        TRANSPOSE => Ok(Op::Transpose),
+        CONJ_TRANSPOSE => Ok(Op::ConjTranspose),
+        _ => Err(CallFailure::argument(format!("op is {op}, expected a bandsolve_operation_t, 0 to 2"))),
+    }
+}
+
+/// A sparse matrix by rows, of any number type.
+pub struct bandsolve_csr {
+    /// A `HeldCsr`.
+    matrix: Arc<dyn Any + Send + Sync>,
+}
+
+/// A matrix that `bandsolve<t>csr_create` has made.
+pub type bandsolve_csr_t = *mut bandsolve_csr;
+
+/// Sparse rows as C hands them in, zero-based.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SparseRows<T, I> {
+    pub values: *const T,
+    pub col_indices: *const I,
+    pub row_ptrs: *const I,
+    pub nnz: i64,
+}
+
+/// A matrix over the caller's arrays.
+struct HeldCsr<T: Scalar> {
+    rows: IndexedRows<T>,
+    places: [ArgumentPlace; 3],
+}
+
+/// It with the indices that the caller has.
+pub(crate) enum IndexedRows<T: Scalar> {
+    Narrow(Csr<'static, T, i32>),
+    Wide(Csr<'static, T, i64>),
+}
+
+/// Index types of C.
+pub(crate) trait CsrIndex: Index {
+    fn rows<T: Scalar>(a: Csr<'static, T, Self>) -> IndexedRows<T>;
+}
+
+impl CsrIndex for i32 {
+    fn rows<T: Scalar>(a: Csr<'static, T, i32>) -> IndexedRows<T> {
+        IndexedRows::Narrow(a)
+    }
+}
+
+impl CsrIndex for i64 {
+    fn rows<T: Scalar>(a: Csr<'static, T, i64>) -> IndexedRows<T> {
+        IndexedRows::Wide(a)
+    }
+}
+
+/// `$body` with the matrix, whatever its indices are.
+macro_rules! with_rows {
+    ($held:expr, $a:ident => $body:expr) => {
+        match &$held.rows {
+            $crate::csr::IndexedRows::Narrow($a) => $body,
+            $crate::csr::IndexedRows::Wide($a) => $body,
+        }
+    };
+}
+use with_rows;
+
+impl<T: Scalar> HeldCsr<T> {
+    fn operator(&self) -> &dyn LinearOperator<T> {
+        with_rows!(self, a => a)
+    }
+
+    /// Rows and columns.
+    fn sizes(&self) -> (usize, usize) {
+        with_rows!(self, a => (a.rows(), a.columns()))
+    }
+
+    /// `Err` if one of `written` shares a byte with the matrix, with `read` or with another that is written.
+    fn apart(&self, written: &[ArgumentPlace], read: &[ArgumentPlace]) -> CallResult {
+        for (k, own) in written.iter().enumerate() {
+            let others = [&self.places[..], read, &written[k + 1..]];
+            if let Some(other) = others.iter().find_map(|others| own.overlapped(others)) {
+                return Err(CallFailure::argument(format!("{} overlaps {}", own.name, other.name)));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The failure that an error about a matrix is, its arrays named as in C.
+fn named(error: Error) -> CallFailure {
+    match error {
+        Error::Structure { array: "row_pointers", index } => Error::Structure { array: "row_ptrs", index },
+        Error::Structure { array: "column_indices", index } => Error::Structure { array: "col_indices", index },
+        other => other,
+    }
+    .into()
+}
+
+/// What a handle points to.
+///
+/// # Safety
+/// It is null, or not destroyed for `'a`.
+unsafe fn opened<'a, H>(handle: *mut H, name: &str, made_by: &str) -> CallResult<&'a H> {
+    // SAFETY: the caller's promise.
+    let handle = unsafe { handle.as_ref() };
+    handle.ok_or_else(|| CallFailure::argument(format!("{name} is null, expected one that {made_by} has made")))
+}
+
+/// The matrix of a handle.
+///
+/// # Safety
+/// It is null, or not destroyed during the call.
+unsafe fn held<T: Scalar>(matrix: bandsolve_csr_t) -> CallResult<Arc<HeldCsr<T>>> {
+    // SAFETY: the caller's promise.
+    let handle = unsafe { opened(matrix, "matrix", "csr_create")? };
+    Arc::downcast(handle.matrix.clone())
+        .map_err(|_| CallFailure::argument("matrix has another number type than the function".into()))
+}
+
+/// Frees what a handle points to; nothing if it is null.
+///
+/// # Safety
+/// It is null or comes from [`Box::into_raw`], and nobody uses it any more.
+unsafe fn destroy<H>(handle: *mut H) -> CallResult {
+    if !handle.is_null() {
+        // SAFETY: the caller's promise.
+        drop(unsafe { Box::from_raw(handle) });
+    }
+    Ok(())
+}
+
+/// `csr_create`: a matrix over the caller's arrays.
+///
+/// # Safety
+/// Pointers that are not null point to what the sizes say; the arrays are neither changed nor freed as long as the matrix, or what is
+/// made of it, is there.
+pub(crate) unsafe fn create<T: Scalar, I: CsrIndex>(
+    (rows, columns): (i64, i64),
+    arrays: SparseRows<T, I>,
+    out: *mut bandsolve_csr_t,
+) -> CallResult {
+    let out = RawArray::new("matrix", out, 1)?;
+    let (rows, columns) = (size("rows", rows)?, size("columns", columns)?);
+    let nnz = elements::<T>("values", &[size("nnz", arrays.nnz)?])?;
+    // Without rows nobody has to say where they begin.
+    let count = if rows == 0 { 0 } else { elements::<I>("row_ptrs", &[rows.saturating_add(1)])? };
+    let values = RawArray::new("values", arrays.values, nnz)?;
+    let col_indices = RawArray::new("col_indices", arrays.col_indices, nnz)?;
+    let row_ptrs = RawArray::new("row_ptrs", arrays.row_ptrs, count)?;
+    let places = [values.place(), col_indices.place(), row_ptrs.place()];
+    // SAFETY: the caller's promise, also that the arrays live as long as the matrix.
+    let (values, col_indices, row_ptrs): (&'static [T], &'static [I], &'static [I]) =
+        unsafe { (values.read(), col_indices.read(), row_ptrs.read()) };
+    let row_ptrs = if rows == 0 { Cow::Owned(vec![I::from_usize(0)]) } else { Cow::Borrowed(row_ptrs) };
+    let a = Csr::new(columns, row_ptrs, col_indices, values).map_err(named)?;
+    let matrix = Arc::new(HeldCsr { rows: I::rows(a), places });
+    // SAFETY: not null and aligned; the caller lends it.
+    unsafe { out.write()[0] = Box::into_raw(Box::new(bandsolve_csr { matrix })) };
+    Ok(())
+}
+
+/// `bandsolveCsrDestroy`: frees a matrix, not its arrays.
+///
+/// # Safety
+/// As [`destroy`].
+pub(crate) unsafe fn destroy_csr(matrix: bandsolve_csr_t) -> CallResult {
+    // SAFETY: the caller's promise.
+    unsafe { destroy(matrix) }
+}
+
+/// A number of the caller.
+///
+/// # Safety
+/// `at` is null or points to a number.
+unsafe fn number<T: Copy>(name: &'static str, at: *const T) -> CallResult<T> {
+    // SAFETY: the caller's promise.
+    Ok(unsafe { RawArray::new(name, at, 1)?.read()[0] })
+}
+
+/// `csrmv`: y ← alpha·op(A)·x + beta·y.
+///
+/// # Safety
+/// `matrix` is null or not destroyed meanwhile; pointers that are not null point to what the sizes say, for this call alone where it
+/// writes.
+pub(crate) unsafe fn product<T: Scalar>(
+    op: OperationArgument,
+    matrix: bandsolve_csr_t,
+    (alpha, beta): (*const T, *const T),
+    x: *const T,
+    y: *mut T,
+) -> CallResult {
+    let op = operation(op)?;
+    // SAFETY: the caller's promise.
+    let (held, alpha, beta) = unsafe { (held::<T>(matrix)?, number("alpha", alpha)?, number("beta", beta)?) };
+    let (rows, columns) = held.sizes();
+    let (rows, columns) = if op == Op::Plain { (rows, columns) } else { (columns, rows) };
+    let x = RawArray::new("x", x, elements::<T>("x", &[columns])?)?;
+    let y = RawArray::new("y", y, elements::<T>("y", &[rows])?)?;
+    held.apart(&[y.place()], &[x.place()])?;
+    // SAFETY: the caller's promise; y shares no byte with what is read.
+    let (x, y) = unsafe { (x.read(), y.write()) };
+    with_rows!(held, a => a.product(op, alpha, x, beta, y))?;
+    Ok(())
+}

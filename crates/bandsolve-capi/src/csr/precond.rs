@@ -1,0 +1,211 @@
+//! Preconditioners by name.
+
+use super::forest::{bandsolve_forest_options_t, options};
+use super::{HeldCsr, OperationArgument, bandsolve_csr_t, destroy, held, named, opened, operation, with_rows};
+use crate::memory::{ArgumentPlace, RawArray, elements, text};
+use crate::status::{CallFailure, CallResult};
+use bandsolve::dyn_stack::{PodStack, StackReq};
+use bandsolve::{LinearOperator, Scalar};
+use bandsolve_kernel::memory::zeros;
+use bandsolve_sparse::{Preconditioner, PreconditionerKind};
+use core::ffi::{CStr, c_char, c_void};
+use std::any::Any;
+use std::ffi::CString;
+use std::sync::Arc;
+
+/// A preconditioner of any number type.
+pub struct bandsolve_precond {
+    /// A `HeldPreconditioner`.
+    operator: Arc<dyn Any + Send + Sync>,
+    kind: CString,
+    reason: CString,
+}
+
+/// A preconditioner that `bandsolve<t>csr_precond` has made.
+pub type bandsolve_precond_t = *mut bandsolve_precond;
+
+/// A preconditioner and the matrix that it was made of.
+pub(super) struct HeldPreconditioner<T: Scalar> {
+    /// Borrows `matrix`, and so is dropped before it.
+    operator: Preconditioner<'static, T>,
+    matrix: Arc<HeldCsr<T>>,
+}
+
+impl<T: Scalar> HeldPreconditioner<T> {
+    pub fn operator(&self) -> &dyn LinearOperator<T> {
+        &self.operator
+    }
+}
+
+/// The preconditioner of a handle.
+///
+/// # Safety
+/// It is null, or not destroyed during the call.
+pub(super) unsafe fn preconditioner<T: Scalar>(precond: bandsolve_precond_t) -> CallResult<Arc<HeldPreconditioner<T>>> {
+    // SAFETY: the caller's promise.
+    let handle = unsafe { opened(precond, "precond", "csr_precond")? };
+    Arc::downcast(handle.operator.clone())
+        .map_err(|_| CallFailure::argument("precond has another number type than the function".into()))
+}
+
+/// What a name that the caller gives stands for.
+///
+/// # Safety
+/// `name` is null or a string that ends with a zero.
+pub(super) unsafe fn parsed<K: core::str::FromStr<Err = String>>(argument: &str, name: *const c_char) -> CallResult<K> {
+    // SAFETY: the caller's promise.
+    let name = unsafe { text(name) }.ok_or_else(|| CallFailure::argument(format!("{argument} is null")))?;
+    name.to_string_lossy().parse().map_err(|error| CallFailure::argument(format!("{argument}: {error}")))
+}
+
+/// `csr_precond`: a preconditioner of a matrix.
+///
+/// # Safety
+/// `matrix` is null or not destroyed meanwhile, `name` null or a string that ends with a zero, `asked` null or points to a size, and to
+/// as many bytes as that says, `out` null or may be written.
+pub(crate) unsafe fn precond<T: Scalar>(
+    name: *const c_char,
+    matrix: bandsolve_csr_t,
+    asked: *const bandsolve_forest_options_t,
+    out: *mut bandsolve_precond_t,
+) -> CallResult {
+    let out = RawArray::new("precond", out, 1)?;
+    // SAFETY: the caller's promise.
+    let (kind, matrix, options) =
+        unsafe { (parsed::<PreconditionerKind>("name", name)?, held::<T>(matrix)?, options(asked)?) };
+    // SAFETY: it stays where it is until what borrows it is dropped.
+    let lent: &'static HeldCsr<T> = unsafe { &*Arc::as_ptr(&matrix) };
+    let operator = with_rows!(lent, a => Preconditioner::new(a, kind, &options)).map_err(named)?;
+    let words = |text: String| CString::new(text).unwrap_or_default();
+    let (kind, reason) = (words(operator.kind().to_string()), words(operator.reason().to_string()));
+    let made = bandsolve_precond { operator: Arc::new(HeldPreconditioner { operator, matrix }), kind, reason };
+    // SAFETY: not null and aligned; the caller lends it.
+    unsafe { out.write()[0] = Box::into_raw(Box::new(made)) };
+    Ok(())
+}
+
+/// Bytes that a buffer must have, wherever it begins.
+fn bytes(needed: StackReq) -> CallResult<usize> {
+    let bytes = needed.unaligned_bytes_required();
+    if isize::try_from(bytes).is_ok() {
+        return Ok(bytes);
+    }
+    Err(CallFailure::argument("the buffer would be larger than what can be addressed".into()))
+}
+
+/// Writes the size of a buffer to `out`.
+///
+/// # Safety
+/// `out` is null or may be written.
+pub(super) unsafe fn tell_size(needed: StackReq, out: *mut usize) -> CallResult {
+    let out = RawArray::new("size", out, 1)?;
+    let bytes = bytes(needed)?;
+    // SAFETY: not null and aligned; the caller lends it.
+    unsafe { out.write()[0] = bytes };
+    Ok(())
+}
+
+/// The caller's buffer, apart from `others`; none if it is null.
+pub(super) fn buffer(
+    start: *mut c_void,
+    needed: StackReq,
+    matrix: &HeldCsr<impl Scalar>,
+    others: &[ArgumentPlace],
+) -> CallResult<Option<RawArray<u8>>> {
+    if start.is_null() {
+        return Ok(None);
+    }
+    let buffer = RawArray::<u8>::new("buffer", start.cast(), bytes(needed)?)?;
+    matrix.apart(&[buffer.place()], others).map_err(|failure| CallFailure::buffer(failure.message))?;
+    Ok(Some(buffer))
+}
+
+/// Works in the caller's buffer, or in memory of our own.
+///
+/// # Safety
+/// Nobody else uses the buffer.
+pub(super) unsafe fn in_scratch<R>(
+    buffer: Option<RawArray<u8>>,
+    needed: StackReq,
+    work: impl FnOnce(&mut PodStack) -> R,
+) -> CallResult<R> {
+    if let Some(buffer) = buffer {
+        // SAFETY: the caller's promise. Whatever its bytes are, they are bytes, and solves write before they read.
+        return Ok(work(PodStack::new(unsafe { buffer.write() })));
+    }
+    let bytes = bytes(needed)?;
+    // On large pages: what is read at random from small ones takes several times as long.
+    let mut own = zeros::<u8>(bytes).ok_or_else(|| CallFailure::out_of_memory(bytes))?;
+    Ok(work(PodStack::new(&mut own)))
+}
+
+/// `precond_apply_bufferSizeExt`.
+///
+/// # Safety
+/// `precond` is null or not destroyed meanwhile; `out` is null or may be written.
+pub(crate) unsafe fn apply_size<T: Scalar>(precond: bandsolve_precond_t, out: *mut usize) -> CallResult {
+    // SAFETY: the caller's promise.
+    unsafe { tell_size(preconditioner::<T>(precond)?.operator.apply_scratch(), out) }
+}
+
+/// `precond_apply`: z = op(M⁻¹)·r.
+///
+/// # Safety
+/// As [`apply_size`]; pointers that are not null point to what the sizes say, for this call alone where it writes.
+pub(crate) unsafe fn apply<T: Scalar>(
+    op: OperationArgument,
+    precond: bandsolve_precond_t,
+    (r, z): (*const T, *mut T),
+    scratch: *mut c_void,
+) -> CallResult {
+    let op = operation(op)?;
+    // SAFETY: the caller's promise.
+    let held = unsafe { preconditioner::<T>(precond)? };
+    let n = elements::<T>("r", &[LinearOperator::rows(&held.operator)])?;
+    let (r, z) = (RawArray::new("r", r, n)?, RawArray::new("z", z, n)?);
+    held.matrix.apart(&[z.place()], &[r.place()])?;
+    let needed = held.operator.apply_scratch();
+    let buffer = buffer(scratch, needed, &held.matrix, &[r.place(), z.place()])?;
+    // SAFETY: the caller's promise; what is written shares no byte with anything else.
+    unsafe {
+        let (r, z) = (r.read(), z.write());
+        in_scratch(buffer, needed, |stack| held.operator.apply_op(op, r, z, stack))??;
+    }
+    Ok(())
+}
+
+/// What a handle says of itself; nothing if it is null.
+///
+/// # Safety
+/// It is null, or not destroyed for as long as the text is read.
+unsafe fn said(precond: bandsolve_precond_t, text: impl FnOnce(&bandsolve_precond) -> &CStr) -> *const c_char {
+    // SAFETY: the caller's promise.
+    unsafe { precond.as_ref() }.map_or(c"", text).as_ptr()
+}
+
+/// `bandsolvePrecondKind`: its name, what `auto` has chosen in the place of it.
+///
+/// # Safety
+/// As [`said`].
+pub(crate) unsafe fn kind(precond: bandsolve_precond_t) -> *const c_char {
+    // SAFETY: the caller's promise.
+    unsafe { said(precond, |precond| &precond.kind) }
+}
+
+/// `bandsolvePrecondReason`: why it is of this kind.
+///
+/// # Safety
+/// As [`said`].
+pub(crate) unsafe fn reason(precond: bandsolve_precond_t) -> *const c_char {
+    // SAFETY: the caller's promise.
+    unsafe { said(precond, |precond| &precond.reason) }
+}
+
+/// `bandsolvePrecondDestroy`: frees a preconditioner.
+///
+/// # Safety
+/// As [`destroy`].
+pub(crate) unsafe fn destroy_precond(precond: bandsolve_precond_t) -> CallResult {
+    // SAFETY: the caller's promise.
+    unsafe { destroy(precond) }
+}

@@ -1,0 +1,151 @@
+//! The C functions for sparse matrices in `float _Complex`.
+
+use super::*;
+
+/// Makes a sparse matrix over the caller's arrays: row i has the entries `row_ptrs[i]` to `row_ptrs[i+1] - 1` of `values`, in the
+/// columns that `col_indices` says, counted from 0, in any order; entries of one column add up. `row_ptrs` has length rows + 1, the
+/// other two have length nnz. The arrays are not copied: they must be neither changed nor freed before the matrix, and all that is
+/// made of it, is destroyed. The matrix is written to `matrix`, and freed by `bandsolveCsrDestroy`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bandsolveCcsr_create(
+    rows: i64,
+    columns: i64,
+    values: *const Complex32,
+    col_indices: *const i32,
+    row_ptrs: *const i32,
+    nnz: i64,
+    matrix: *mut bandsolve_csr_t,
+) -> bandsolve_status_t {
+    guard(|| unsafe { csr::create((rows, columns), SparseRows { values, col_indices, row_ptrs, nnz }, matrix) })
+}
+
+/// The same with indices of 64 bits.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bandsolveCcsr_create_64(
+    rows: i64,
+    columns: i64,
+    values: *const Complex32,
+    col_indices: *const i64,
+    row_ptrs: *const i64,
+    nnz: i64,
+    matrix: *mut bandsolve_csr_t,
+) -> bandsolve_status_t {
+    guard(|| unsafe { csr::create((rows, columns), SparseRows { values, col_indices, row_ptrs, nnz }, matrix) })
+}
+
+/// Computes y = alpha op(A) x + beta y. `x` has a number for each column of op(A), `y` one for each row; they do not overlap. If
+/// `*beta` is 0, y need not be initialised.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bandsolveCcsrmv(
+    op: OperationArgument,
+    alpha: *const Complex32,
+    matrix: bandsolve_csr_t,
+    x: *const Complex32,
+    beta: *const Complex32,
+    y: *mut Complex32,
+) -> bandsolve_status_t {
+    guard(|| unsafe { csr::product(op, matrix, (alpha, beta), x, y) })
+}
+
+/// Finds edges of the graph of a square matrix, whose weights are |a_ij| + |a_ji|, that have much weight together, at most
+/// `options->degree` at each vertex. Those of vertex v are written to `partners[v*degree]` and following, -1 behind the last.
+/// `options` and `info` may be NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bandsolveCcsr_factor(
+    matrix: bandsolve_csr_t,
+    options: *const bandsolve_forest_options_t,
+    partners: *mut i64,
+    info: *mut bandsolve_forest_info_t,
+) -> bandsolve_status_t {
+    guard(|| unsafe { csr::factor::<Complex32>(matrix, options, partners, info) })
+}
+
+/// Finds the linear forest of a square matrix: paths through all vertices of its graph that have much weight. `options` may be NULL.
+/// The forest is written to `forest`, and freed by `bandsolveForestDestroy`; it needs the matrix no more.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bandsolveCcsr_forest(
+    matrix: bandsolve_csr_t,
+    options: *const bandsolve_forest_options_t,
+    forest: *mut bandsolve_forest_t,
+) -> bandsolve_status_t {
+    guard(|| unsafe { csr::forest::<Complex32>(matrix, options, forest) })
+}
+
+/// Writes the tridiagonal system of a forest, in its order: the entries of the matrix on the diagonal, and between vertices that
+/// follow each other on a path. `sub`, `diag`, `sup` have length n, as `bandsolveCgtsv` takes them.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bandsolveCcsr_tridiagonal(
+    matrix: bandsolve_csr_t,
+    forest: bandsolve_forest_t,
+    sub: *mut Complex32,
+    diag: *mut Complex32,
+    sup: *mut Complex32,
+) -> bandsolve_status_t {
+    guard(|| unsafe { csr::tridiagonal(matrix, forest, [sub, diag, sup]) })
+}
+
+/// Makes a preconditioner of a square matrix, by name: "auto", "none", "jacobi", "diagp1", "diagp2", "l1", "tridiagonal", "forest",
+/// "forest-block", "alt-i:M", "alt-o:M", "mos-d:M", "mos-a:M", "mos-a:M:scaled", "ilu0", "ilu-isai:S", "adi:NXxNY", "amg-lines:M".
+/// `options` may be NULL. It is written to `precond`, and freed by `bandsolvePrecondDestroy`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bandsolveCcsr_precond(
+    name: *const c_char,
+    matrix: bandsolve_csr_t,
+    options: *const bandsolve_forest_options_t,
+    precond: *mut bandsolve_precond_t,
+) -> bandsolve_status_t {
+    guard(|| unsafe { csr::precond::<Complex32>(name, matrix, options, precond) })
+}
+
+/// Bytes of buffer for `bandsolveCprecond_apply`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bandsolveCprecond_apply_bufferSizeExt(
+    precond: bandsolve_precond_t,
+    size: *mut usize,
+) -> bandsolve_status_t {
+    guard(|| unsafe { csr::apply_size::<Complex32>(precond, size) })
+}
+
+/// Computes z = op(M^-1) r with a preconditioner, of two vectors of length n that do not overlap. Any number of threads may do so at
+/// once, each with a buffer of its own. `buffer` has the size that `bandsolveCprecond_apply_bufferSizeExt` says, in any alignment, or
+/// is NULL: then memory is allocated inside. Not every preconditioner can be transposed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bandsolveCprecond_apply(
+    op: OperationArgument,
+    precond: bandsolve_precond_t,
+    r: *const Complex32,
+    z: *mut Complex32,
+    buffer: *mut c_void,
+) -> bandsolve_status_t {
+    guard(|| unsafe { csr::apply(op, precond, (r, z), buffer) })
+}
+
+/// Bytes of buffer for `bandsolveCcsr_krylov` with the same method, matrix and preconditioner.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bandsolveCcsr_krylov_bufferSizeExt(
+    method: *const c_char,
+    matrix: bandsolve_csr_t,
+    precond: bandsolve_precond_t,
+    size: *mut usize,
+) -> bandsolve_status_t {
+    guard(|| unsafe { IterationCall { method, matrix, precond }.buffer_size::<Complex32>(size) })
+}
+
+/// Solves A x = rhs iteratively, from the x that it is given, by "gmres:N", "bicgstab", "cg", "idr:S" or "richardson:OMEGA". Success
+/// means that the 2-norm of rhs - A x, computed from x, is within the tolerance; otherwise the status is
+/// `BANDSOLVE_TOLERANCE_NOT_REACHED`, and x is the best that was found. `x` and `rhs` have length n and overlap nothing. `precond`,
+/// `options` and `report` may be NULL. `buffer` has the size that `bandsolveCcsr_krylov_bufferSizeExt` says, in any alignment, or is
+/// NULL: then memory is allocated inside.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bandsolveCcsr_krylov(
+    method: *const c_char,
+    matrix: bandsolve_csr_t,
+    precond: bandsolve_precond_t,
+    options: *const bandsolve_iteration_options_t,
+    x: *mut Complex32,
+    rhs: *const Complex32,
+    report: *mut bandsolve_iteration_report_t,
+    buffer: *mut c_void,
+) -> bandsolve_status_t {
+    guard(|| unsafe { IterationCall { method, matrix, precond }.solve(options, (x, rhs), report, buffer) })
+}
