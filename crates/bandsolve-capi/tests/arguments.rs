@@ -286,6 +286,7 @@ fn numbers_are_permanent() {
         "BANDSOLVE_NO_DEVICE",
         "BANDSOLVE_DEVICE_ERROR",
         "BANDSOLVE_NOT_DEFINITE",
+        "BANDSOLVE_TOLERANCE_NOT_REACHED",
     ];
     let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/c-api.md")).unwrap();
     for (number, name) in known.into_iter().enumerate() {

@@ -46,12 +46,13 @@ grep -qx "1 2 3 4 5" "$work/out" || { cat "$work/out"; echo "FAILED: the README'
     printf 'enum { n = 5, n_rhs = 1 };\nconst double sub[n] = {0}, diag[n] = {2, 2, 2, 2, 2}, sup[n] = {0}, rhs[n] = {2, 4, 6, 8, 10};\n'
     printf 'double x[n];\n'
     sed '/^## On a GPU/q' "$here/../../docs/c-api.md" | sed -n '/^```c$/,/^```$/p' | sed '/^```/d'
-    printf 'free(buffer);\nreturn status || x[4] != 5 || report.backward_error > 1.8e-15;\n}\n'
+    printf 'free(buffer);\nreturn status || x[4] != 5 || y[0] < 0.9999 || y[1] > 1.0001 || report.backward_error > 1.8e-15;\n}\n'
 } >"$work/lines.c"
 gcc -std=c99 "${strict[@]}" "$work/lines.c" "${flags[@]}" -o "$work/lines"
 run "$work/lines"
 
 gcc -std=c99 "${strict[@]}" "$here/examples/systems.c" "${flags[@]}" -lm -o "$work/shared"
+gcc -std=c99 "${strict[@]}" "$here/examples/iterate.c" "${flags[@]}" -lm -o "$work/iterate"
 g++ -std=c++11 "${strict[@]}" "$here/examples/waves.cpp" "${flags[@]}" -o "$work/waves"
 # The headers alone, in both languages; that for GPUs is not installed.
 printf '#include <bandsolve.h>\n#include <bandsolve_gpu.h>\n' >"$work/alone"
@@ -65,6 +66,7 @@ static=("$work/prefix/lib/libbandsolve.a" "${private[@]:1}")
 gcc -std=c99 "${strict[@]}" "$here/examples/systems.c" "${flags[@]}" "${static[@]}" -o "$work/static"
 run "$work/shared"
 run "$work/static"
+run "$work/iterate"
 run "$work/waves"
 LD_LIBRARY_PATH='' run "$work/static"
 if LD_LIBRARY_PATH='' "$work/shared" >/dev/null 2>&1; then echo "FAILED: not linked to the shared library"; exit 1; fi
@@ -79,7 +81,7 @@ same_functions "$work/prefix"
 
 cmake -S "$here/examples" -B "$work/cmake" -DCMAKE_PREFIX_PATH="$work/prefix" >"$work/log" 2>&1 &&
     cmake --build "$work/cmake" >>"$work/log" 2>&1 || { cat "$work/log"; echo "FAILED: CMake"; exit 1; }
-for program in systems systems_static waves; do
+for program in systems systems_static iterate waves; do
     LD_LIBRARY_PATH='' run "$work/cmake/$program"
 done
 
@@ -97,7 +99,7 @@ grep -q '^x\[0\] = 1, ' "$work/out" || { cat "$work/out"; echo "FAILED: the prog
 if command -v valgrind >/dev/null; then
     # valgrind knows no AVX-512. What threads keep until the end of the program is no leak.
     export BANDSOLVE_SIMD=avx2
-    for program in shared static waves; do
+    for program in shared static iterate waves; do
         run valgrind --quiet --error-exitcode=9 --leak-check=full --show-leak-kinds=definite \
             --errors-for-leak-kinds=definite "$work/$program"
     done

@@ -717,6 +717,33 @@ fn wrong_iterations<T: CsrApi>() {
     [matrix, oblong, other, small_matrix].into_iter().for_each(destroy);
 }
 
+/// Numbers are those that docs/c-api.md says.
+#[test]
+fn numbers_of_operations_sides_and_endings() {
+    use {bandsolve_ending_t::*, bandsolve_operation_t::*, bandsolve_side_t::*};
+    macro_rules! all {
+        ($($name:ident),*) => { [$(($name as i32, stringify!($name))),*] };
+    }
+    let operations = all![BANDSOLVE_PLAIN, BANDSOLVE_TRANSPOSE, BANDSOLVE_CONJ_TRANSPOSE];
+    let sides = all![BANDSOLVE_RIGHT, BANDSOLVE_LEFT];
+    let endings = all![
+        BANDSOLVE_CONVERGED,
+        BANDSOLVE_ITERATION_LIMIT,
+        BANDSOLVE_STAGNATED,
+        BANDSOLVE_BREAKDOWN,
+        BANDSOLVE_ITERATION_NOT_FINITE,
+        BANDSOLVE_CANCELLED
+    ];
+    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/c-api.md")).unwrap();
+    let page = page.split_whitespace().collect::<Vec<_>>().join(" ");
+    for all in [&operations[..], &sides, &endings] {
+        for (number, (value, name)) in all.iter().enumerate() {
+            assert_eq!(number as i32, *value);
+            assert!(page.contains(&format!("`{name}` {number}")), "docs/c-api.md does not say the number of {name}");
+        }
+    }
+}
+
 for_all_types!(
     products,
     factors_of_graphs,
