@@ -75,6 +75,40 @@ impl<'a, T: Copy, I: Index> Csr<'a, T, I> {
         Self::new(columns, row_pointers, column_indices, values)
     }
 
+    /// The same matrix by rows, columns rising in each; a copy.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] if there are more columns than `I` can count.
+    ///
+    /// # Example
+    /// ```
+    /// use bandsolve::Csc;
+    /// use bandsolve_sparse::Csr;
+    /// // Columns (4, −1) and (0, 4).
+    /// let a = Csr::from_columns(&Csc::new(2, &[0, 2, 3], &[0, 1, 1], &[4.0, -1.0, 4.0])?)?;
+    /// assert_eq!(a.row(1).collect::<Vec<_>>(), [(0, -1.0), (1, 4.0)]);
+    /// # Ok::<(), bandsolve::Error>(())
+    /// ```
+    pub fn from_columns(a: &Csc<'_, T, I>) -> Result<Self> {
+        if I::from_usize(a.columns()).to_usize() != Some(a.columns()) {
+            let most = usize::MAX >> (usize::BITS as usize - 8 * size_of::<I>());
+            return Err(Error::Shape { what: "columns that indices can count", expected: most, got: a.columns() });
+        }
+        let mut next = vec![0; a.rows() + 1];
+        (0..a.columns()).flat_map(|j| a.column(j)).for_each(|(i, _)| next[i + 1] += 1);
+        (0..a.rows()).for_each(|i| next[i + 1] += next[i]);
+        let row_pointers = next.iter().map(|at| I::from_usize(*at)).collect();
+        // Copied for their length: every one is written over.
+        let (mut column_indices, mut values) = (vec![I::from_usize(0); a.values().len()], a.values().to_vec());
+        for j in 0..a.columns() {
+            for (i, value) in a.column(j) {
+                (column_indices[next[i]], values[next[i]]) = (I::from_usize(j), value);
+                next[i] += 1;
+            }
+        }
+        Ok(Self { columns: a.columns(), row_pointers, column_indices: column_indices.into(), values: values.into() })
+    }
+
     /// The same matrix over the same memory.
     pub fn view(&self) -> Csr<'_, T, I> {
         Csr {

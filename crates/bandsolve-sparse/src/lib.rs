@@ -22,6 +22,7 @@ mod factor;
 mod forest;
 mod graph;
 mod instances;
+pub mod interop;
 mod krylov;
 mod multiply;
 mod precond;

@@ -1,0 +1,260 @@
+//! Sparse matrices of `faer`, and our operators in its iterative methods.
+//!
+//! Rows are borrowed: [`Csr::from_faer`], [`Csr::as_faer`]. Of columns, `Csr::from_faer(a.transpose())` borrows the transpose of a, which
+//! is a itself where a is symmetric; [`Csr::from_faer_columns`] copies.
+//!
+//! ```
+//! use bandsolve::Error;
+//! use bandsolve_sparse::{Csr, KrylovMethod, KrylovSolver, Preconditioner, PreconditionerKind};
+//! use faer::sparse::{SparseColMat, Triplet};
+//! // −1 4 −1 along the diagonal, by columns.
+//! let entry = |k: u32| Triplet::new(k / 3, k / 3 + k % 3 - 1, if k % 3 == 1 { 4.0 } else { -1.0 });
+//! let entries: Vec<_> = (1..299).map(entry).collect();
+//! let columns = SparseColMat::<u32, f64>::try_new_from_triplets(100, 100, &entries).unwrap();
+//!
+//! // Symmetric: its columns are its rows.
+//! let a = Csr::from_faer(columns.transpose())?;
+//! let m = Preconditioner::new(&a, PreconditionerKind::Auto, &Default::default())?;
+//! let mut x = [0.0; 100];
+//! KrylovSolver::new(KrylovMethod::Cg).solve(&a, Some(&m), &[1.0; 100], &mut x)?;
+//! assert!((x[50] - 0.5).abs() < 1e-6);
+//!
+//! // Back, as rows; `transpose` makes columns of them.
+//! assert_eq!(a.as_faer()?.transpose().val(), columns.val());
+//! # Ok::<(), Error>(())
+//! ```
+
+use super::check_rising;
+use crate::csr::Csr;
+use bandsolve::dyn_stack::{DynArray, PodStack, StackReq};
+use bandsolve::matrix::Index;
+use bandsolve::{Csc, Error, LinearOperator, RealScalar, Result, Scalar};
+use core::fmt::{self, Debug, Formatter};
+use faer::dyn_stack::MemStack;
+use faer::matrix_free::{LinOp, Precond};
+use faer::prelude::{Reborrow, ReborrowMut};
+use faer::sparse::{SparseColMatRef, SparseRowMatRef, SymbolicSparseRowMatRef};
+use faer::traits::ComplexField;
+use faer::{ColMut, ColRef, MatMut, MatRef, Par};
+use std::sync::OnceLock;
+
+impl<'a, T: Copy, I: Index + faer::Index> Csr<'a, T, I> {
+    /// A matrix of faer by rows; borrows its arrays, unless there are gaps between rows.
+    ///
+    /// # Cost
+    /// One look at all indices. With gaps (faer's matrices that know a number of entries for each row), a copy of the three arrays.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    ///
+    /// # Example
+    /// ```
+    /// use bandsolve_sparse::Csr;
+    /// use faer::sparse::{SparseRowMat, Triplet};
+    /// let entries = [(0, 0, 4.0), (0, 1, -1.0), (1, 1, 4.0)].map(|(i, j, value)| Triplet::new(i, j, value));
+    /// let a = SparseRowMat::<u32, f64>::try_new_from_triplets(2, 2, &entries).unwrap();
+    /// let ours = Csr::from_faer(a.as_ref())?;
+    /// assert_eq!(ours.row(0).collect::<Vec<_>>(), [(0, 4.0), (1, -1.0)]);
+    /// # Ok::<(), bandsolve::Error>(())
+    /// ```
+    pub fn from_faer(a: SparseRowMatRef<'a, I, T>) -> Result<Self> {
+        let (symbolic, values) = a.parts();
+        let (pointers, columns) = (symbolic.row_ptr(), symbolic.col_idx());
+        let (rows, ranges) = (symbolic.nrows(), |i| symbolic.row_range(i));
+        let at = |i: usize| Index::to_usize(pointers[i]).unwrap_or(usize::MAX);
+        if at(0) == 0 && (0..rows).all(|i| ranges(i).end == at(i + 1)) {
+            // What stands behind the last row is no entry.
+            let used = ..at(rows);
+            return Self::new(symbolic.ncols(), pointers, &columns[used], &values[used]);
+        }
+        let mut ends = vec![<I as Index>::from_usize(0)];
+        ends.extend((0..rows).scan(0, |end, i| {
+            *end += ranges(i).len();
+            Some(<I as Index>::from_usize(*end))
+        }));
+        let columns: Vec<I> = (0..rows).flat_map(|i| &columns[ranges(i)]).copied().collect();
+        let values: Vec<T> = (0..rows).flat_map(|i| &values[ranges(i)]).copied().collect();
+        Self::new(symbolic.ncols(), ends, columns, values)
+    }
+
+    /// The same matrix for faer, by rows; borrows the arrays.
+    ///
+    /// # Cost
+    /// Two looks at all indices.
+    ///
+    /// # Errors
+    /// [`Error::Layout`] unless columns rise in every row, each once; [`Error::Shape`] if there are more rows or columns than faer can
+    /// count with `I`: half of what `I` holds.
+    ///
+    /// # Example
+    /// ```
+    /// use bandsolve_sparse::Csr;
+    /// let a = Csr::<f64>::from_triplets(2, 3, &[(0, 0, 4.0), (1, 2, 5.0)])?;
+    /// assert_eq!(a.as_faer()?.to_dense()[(1, 2)], 5.0);
+    /// # Ok::<(), bandsolve::Error>(())
+    /// ```
+    pub fn as_faer(&self) -> Result<SparseRowMatRef<'_, I, T>> {
+        let (most, limit) = (self.rows().max(self.columns()), usize::MAX >> (usize::BITS + 1 - I::BITS));
+        if most > limit {
+            return Err(Error::Shape { what: "rows or columns of a matrix of faer", expected: limit, got: most });
+        }
+        check_rising(self)?;
+        let (pointers, columns, values) = self.parts();
+        let symbolic = SymbolicSparseRowMatRef::new_checked(self.rows(), self.columns(), pointers, None, columns);
+        Ok(SparseRowMatRef::new(symbolic, values))
+    }
+}
+
+impl<T: Copy, I: Index + faer::Index> Csr<'static, T, I> {
+    /// A matrix of faer by columns; copies it into rows.
+    ///
+    /// # Errors
+    /// As [`from_columns`](Self::from_columns).
+    ///
+    /// # Example
+    /// ```
+    /// use bandsolve_sparse::Csr;
+    /// use faer::sparse::{SparseColMat, Triplet};
+    /// let entries = [(0, 0, 4.0), (1, 0, -1.0), (1, 1, 4.0)].map(|(i, j, value)| Triplet::new(i, j, value));
+    /// let a = SparseColMat::<usize, f64>::try_new_from_triplets(2, 2, &entries).unwrap();
+    /// let ours = Csr::from_faer_columns(a.as_ref())?;
+    /// assert_eq!(ours.row(1).collect::<Vec<_>>(), [(0, -1.0), (1, 4.0)]);
+    /// # Ok::<(), bandsolve::Error>(())
+    /// ```
+    pub fn from_faer_columns(a: SparseColMatRef<'_, I, T>) -> Result<Self> {
+        let transposed = Csr::from_faer(a.transpose())?;
+        let (pointers, rows, values) = transposed.parts();
+        Self::from_columns(&Csc::new(a.nrows(), pointers, rows, values)?)
+    }
+}
+
+/// What we can apply, as an operator or preconditioner of faer's iterative methods: a [`Csr`], a [`Preconditioner`](crate::Preconditioner),
+/// [`Inverse`](bandsolve::Inverse) of factors, any [`LinearOperator`].
+///
+/// A preconditioner of conjugate gradients must be Hermitian and positive definite, which [`AlternatingInner`](crate::AlternatingInner) is
+/// not in general. An operator that changes from step to step is applied as in its first step.
+///
+/// # Cost
+/// That of the operator, for one column after the other. Its scratch is cleared each time; columns whose entries do not lie next to each
+/// other are copied. faer's own methods have none of those. The operator chooses its threads; `Par` is not looked at.
+///
+/// # Errors
+/// faer's traits cannot return any: the result is NaN, and the first error is kept in [`error`](Self::error). Let the methods have an
+/// end (`max_iters`): with NaN they go on as long as they may.
+///
+/// # Example
+/// ```
+/// use bandsolve_sparse::interop::faer::FaerOperator;
+/// use bandsolve_sparse::{Preconditioner, PreconditionerKind, nine_point};
+/// use faer::dyn_stack::{MemBuffer, MemStack};
+/// use faer::matrix_free::bicgstab::{BicgParams, bicgstab, bicgstab_scratch};
+/// use faer::matrix_free::IdentityPrecond;
+/// use faer::{Mat, Par};
+/// let a = nine_point([[0.0, -0.1, 0.0], [-1.0, 2.4, -1.0], [0.0, -0.1, 0.0]], (20, 20));
+/// let m = Preconditioner::new(&a, PreconditionerKind::AltInner(2), &Default::default())?;
+/// let (ours, inverse, none) = (FaerOperator::new(&a), FaerOperator::new(&m), IdentityPrecond { dim: 400 });
+///
+/// let (rhs, mut x) = (Mat::<f64>::full(400, 1, 1.0), Mat::<f64>::zeros(400, 1));
+/// let params = BicgParams { rel_tolerance: 1e-10, max_iters: 100, ..Default::default() };
+/// let mut memory = MemBuffer::new(bicgstab_scratch::<f64>(none, &inverse, &ours, 1, Par::Seq));
+/// let stack = MemStack::new(&mut memory);
+/// let end = bicgstab(x.as_mut(), none, &inverse, &ours, rhs.as_ref(), params, |_| {}, Par::Seq, stack);
+/// assert!(end.is_ok_and(|info| info.iter_count < 20) && inverse.error().is_none());
+/// # Ok::<(), bandsolve::Error>(())
+/// ```
+pub struct FaerOperator<'a, T: Scalar> {
+    operator: &'a dyn LinearOperator<T>,
+    error: OnceLock<Error>,
+}
+
+impl<'a, T: Scalar> FaerOperator<'a, T> {
+    /// The same operator, for faer.
+    pub fn new(operator: &'a dyn LinearOperator<T>) -> Self {
+        Self { operator, error: OnceLock::new() }
+    }
+
+    /// The first error of an application; since then there may be NaN in what was computed.
+    pub fn error(&self) -> Option<&Error> {
+        self.error.get()
+    }
+
+    /// As other operators of faer do, panics where the matrices do not fit.
+    fn check_shapes(&self, out: MatRef<'_, T>, rhs: MatRef<'_, T>) {
+        assert_eq!(rhs.nrows(), self.operator.columns(), "rows of rhs");
+        assert_eq!(out.shape(), (self.operator.rows(), rhs.ncols()), "shape of out");
+    }
+
+    /// Room for a column of x and one of y.
+    fn copies(&self) -> StackReq {
+        StackReq::new::<T>(self.operator.columns()).and(StackReq::new::<T>(self.operator.rows()))
+    }
+
+    /// y = A·x, or NaN and the error is kept.
+    fn apply_slices(&self, x: &[T], y: &mut [T], stack: &mut PodStack) {
+        if let Err(error) = self.operator.apply(x, y, stack) {
+            // Only the first is kept.
+            let _ = self.error.set(error);
+            y.fill(T::from_real(T::Real::from_f64(f64::NAN)));
+        }
+    }
+}
+
+impl<T: Scalar + ComplexField> FaerOperator<'_, T> {
+    /// y = map(A·map(x)) through copies of x and y.
+    fn apply_copied(&self, y: ColMut<'_, T>, x: ColRef<'_, T>, map: fn(T) -> T, stack: &mut MemStack) {
+        let mut memory = cleared(self.copies().and(self.operator.apply_scratch()), stack);
+        let (from, stack) = PodStack::new(&mut memory).make_raw::<T>(x.nrows());
+        let (to, stack) = stack.make_raw::<T>(y.nrows());
+        from.iter_mut().zip(x.iter()).for_each(|(to, v)| *to = map(*v));
+        self.apply_slices(from, to, stack);
+        y.iter_mut().zip(to).for_each(|(to, v)| *to = map(*v));
+    }
+}
+
+/// Memory of faer's as ours, which is never uninitialised.
+fn cleared(need: StackReq, stack: &mut MemStack) -> DynArray<'_, u8> {
+    stack.make_aligned_with(need.size_bytes(), need.align_bytes(), |_| 0).0
+}
+
+impl<T: Scalar + ComplexField> LinOp<T> for FaerOperator<'_, T> {
+    fn apply_scratch(&self, _columns: usize, _par: Par) -> StackReq {
+        self.copies().and(self.operator.apply_scratch())
+    }
+
+    fn nrows(&self) -> usize {
+        self.operator.rows()
+    }
+
+    fn ncols(&self) -> usize {
+        self.operator.columns()
+    }
+
+    fn apply(&self, mut out: MatMut<'_, T>, rhs: MatRef<'_, T>, _par: Par, stack: &mut MemStack) {
+        self.check_shapes(out.rb(), rhs);
+        for j in 0..rhs.ncols() {
+            let (x, mut y) = (rhs.col(j), out.rb_mut().col_mut(j));
+            match (x.try_as_col_major(), y.rb_mut().try_as_col_major_mut()) {
+                (Some(x), Some(y)) => {
+                    let mut memory = cleared(self.operator.apply_scratch(), stack);
+                    self.apply_slices(x.as_slice(), y.as_slice_mut(), PodStack::new(&mut memory));
+                }
+                _ => self.apply_copied(y, x, |v| v, stack),
+            }
+        }
+    }
+
+    fn conj_apply(&self, mut out: MatMut<'_, T>, rhs: MatRef<'_, T>, _par: Par, stack: &mut MemStack) {
+        self.check_shapes(out.rb(), rhs);
+        for j in 0..rhs.ncols() {
+            self.apply_copied(out.rb_mut().col_mut(j), rhs.col(j), Scalar::conj, stack);
+        }
+    }
+}
+
+impl<T: Scalar + ComplexField> Precond<T> for FaerOperator<'_, T> {}
+
+impl<T: Scalar> Debug for FaerOperator<'_, T> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "FaerOperator({} × {})", self.operator.rows(), self.operator.columns())
+    }
+}
