@@ -128,6 +128,7 @@ Examples:
   bandsolve solve A.mtx                              a known solution is made up and compared with
   bandsolve solve A.mtx --rhs b.mtx --out x.mtx
   bandsolve solve A.mtx.gz --dtype f32 --method pivoted --json report.json
+  bandsolve solve A.mtx --reorder rcm                a band that is wide only as the unknowns are numbered
   bandsolve solve A.mtx --device cuda                tridiagonal, or at most 4 diagonals on either side
   bandsolve generate random 1000000 | bandsolve solve -";
 
@@ -159,6 +160,9 @@ pub struct SolveArgs {
     /// Insist on a periodic tridiagonal matrix: entries beside the diagonal and in the two corners
     #[arg(long)]
     pub periodic: bool,
+    /// Renumber the unknowns where that makes the band narrower; x comes back in the given order
+    #[arg(long, value_name = "ORDER", conflicts_with = "periodic")]
+    pub reorder: Option<OrderName>,
     /// Number type to solve in [default: f64, or c128 if a file is complex]
     #[arg(long)]
     pub dtype: Option<Dtype>,
@@ -177,6 +181,13 @@ pub enum Place {
     Cpu,
     /// On the device of this name.
     Gpu(String),
+}
+
+/// Orders of the unknowns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum OrderName {
+    /// Reverse Cuthill-McKee, in the graph of A + Aᵀ
+    Rcm,
 }
 
 /// Number types under NumPy's names: the number counts all bits.

@@ -4,6 +4,7 @@ use crate::args::InfoArgs;
 use crate::exit::Failure;
 use crate::io::{self, Symmetry, Triplets};
 use crate::memory::{affordable, grow};
+use crate::renumber::Reordering;
 use crate::report;
 use crate::structure::{self, SolvableKind, Structure};
 use bandsolve::{Complex64, Inspect, Norm, Plan, Scalar};
@@ -26,7 +27,12 @@ pub fn run(args: &InfoArgs) -> Result<(), Failure> {
         None => rcond::<f64>(&matrix, kind),
     };
     let plan = Plan::once(kind.shape(structure.n));
-    let view = InfoView { args, matrix: &matrix, structure, kind, facts, rcond, singular, plan };
+    // Nothing is narrower than a tridiagonal matrix; what is singular has no band to be solved.
+    let reordering = match kind {
+        SolvableKind::Banded { .. } if singular.is_none() => Some(Reordering::rcm(&matrix, &structure)?),
+        _ => None,
+    };
+    let view = InfoView { args, matrix: &matrix, structure, kind, reordering, facts, rcond, singular, plan };
     if let Some(path) = &args.json {
         report::write_json(path, &view.json())?;
     }
@@ -165,6 +171,7 @@ struct InfoView<'a> {
     matrix: &'a Triplets,
     structure: Structure,
     kind: SolvableKind,
+    reordering: Option<Reordering>,
     facts: MatrixFacts,
     rcond: Result<f64, String>,
     singular: Option<String>,
@@ -189,7 +196,7 @@ impl InfoView<'_> {
             ("size", format!("{0} × {0}, {numbers}", self.structure.n)),
             ("non-zeros", facts.nnz.to_string()),
             ("kind", self.kind.name().to_string()),
-            ("bands", format!("{lower} below, {upper} above the diagonal{corners}")),
+            ("bands", format!("{lower} below, {upper} above the diagonal{corners}{}", self.renumbered())),
             ("symmetry", facts.symmetry.to_string()),
             ("zero diagonals", facts.zero_diagonals.to_string()),
             (
@@ -201,6 +208,14 @@ impl InfoView<'_> {
         ];
         lines.extend(self.singular.iter().map(|reason| ("attention", reason.clone())));
         format!("{}\n{}", io::name(&self.args.matrix), report::columns(&lines))
+    }
+
+    /// What reverse Cuthill–McKee would make of the bands, in words.
+    fn renumbered(&self) -> String {
+        let Some(reordering) = &self.reordering else { return String::new() };
+        let (lower, upper) = reordering.reordered_bands();
+        let advice = if reordering.taken().is_some() { "with" } else { "no better with" };
+        format!("; {lower} below, {upper} above {advice} `solve --reorder rcm`")
     }
 
     fn json(&self) -> Value {
@@ -215,6 +230,7 @@ impl InfoView<'_> {
             "lower": lower,
             "upper": upper,
             "periodic": self.kind == SolvableKind::Tridiagonal { periodic: true },
+            "reordering": self.reordering.as_ref().map(Reordering::json),
             "symmetry": facts.symmetry,
             "zero_diagonals": facts.zero_diagonals,
             "dominance_rows": facts.dominance_rows,

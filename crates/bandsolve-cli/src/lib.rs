@@ -21,6 +21,7 @@ mod page;
 mod peers;
 mod plot;
 mod progress;
+mod renumber;
 mod report;
 mod solve;
 mod spy;

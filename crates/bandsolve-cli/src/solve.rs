@@ -1,10 +1,11 @@
 //! `bandsolve solve`: read, solve, report.
 
-use crate::args::{Dtype, Place, SolveArgs};
+use crate::args::{Dtype, OrderName, Place, SolveArgs};
 use crate::exit::Failure;
 use crate::io::output::{self, Format};
 use crate::io::{self, DenseArray, Triplets};
 use crate::memory::{affordable, filled};
+use crate::renumber::{Renumbering, Reordering};
 use crate::structure::{self, SolvableKind, Structure, convert, out_of_range};
 use crate::{progress, report};
 use bandsolve::{Complex32, Complex64, Error, Method, Plan, RealScalar, Report, Scalar};
@@ -29,9 +30,15 @@ pub fn run(args: &SolveArgs) -> Result<(), Failure> {
     let rhs = args.rhs.as_deref().map(|path| io::read_rhs(path, matrix.n_rows)).transpose()?;
     let read_seconds = started.elapsed().as_secs_f64();
     let dtype = choose_dtype(args.dtype, &matrix, rhs.as_ref())?;
-    let structure = Structure::of(&matrix);
+    let given = Structure::of(&matrix);
+    // A row or column of zeros is reported before anything is made of the matrix.
+    let reordering = match args.reorder {
+        Some(OrderName::Rcm) if given.check_not_empty().is_ok() => Some(Reordering::rcm(&matrix, &given)?),
+        _ => None,
+    };
+    let structure = reordering.as_ref().map_or(given, |reordering| reordering.structure().clone());
     let kind = structure.kind(args.periodic)?;
-    let job = SolveTask { args, device, dtype, structure, kind, read_seconds };
+    let job = SolveTask { args, device, dtype, structure, kind, reordering, read_seconds };
     job.check_not_empty(rhs.as_ref())?;
     match dtype {
         Dtype::F32 => job.run::<f32>(matrix, rhs),
@@ -85,6 +92,7 @@ struct SolveTask<'a> {
     dtype: Dtype,
     structure: Structure,
     kind: SolvableKind,
+    reordering: Option<Reordering>,
     read_seconds: f64,
 }
 
@@ -120,17 +128,18 @@ impl SolveOutcome {
 
 impl SolveTask<'_> {
     fn run<T: DeviceScalar>(&self, matrix: Triplets, rhs: Option<DenseArray>) -> Result<(), Failure> {
-        let system = structure::assemble::<T>(&matrix, self.kind)?;
+        let places = self.renumbering().map(Renumbering::places);
+        let system = structure::assemble_renumbered::<T>(&matrix, self.kind, places)?;
         drop(matrix);
         let plan = self.plan()?;
         let numbers = rhs.as_ref().map_or(self.structure.n, |rhs| rhs.values.len());
         let too_many = |why: String| Failure::Input(format!("{numbers} numbers of x are too many: {why}"));
-        // Right-hand sides, solutions and what is copied; of a known solution also itself, in twice double precision.
+        // Right-hand sides, solutions, and of each a copy; of a known solution also itself, in twice double precision.
         let known_bytes = if rhs.is_some() { 0 } else { size_of::<f64>() * if T::COMPLEX { 4 } else { 2 } };
-        affordable(&[numbers], 3 * size_of::<T>() + known_bytes).map_err(too_many)?;
-        let known = rhs.is_none().then(|| known_solution::<T>(self.structure.n, self.args.seed));
+        affordable(&[numbers], 4 * size_of::<T>() + known_bytes).map_err(too_many)?;
+        let known = rhs.is_none().then(|| self.reordered(known_solution::<T>(self.structure.n, self.args.seed)));
         let rhs = match (&rhs, &known) {
-            (Some(file), _) => convert_rhs(file)?,
+            (Some(file), _) => self.reordered(convert_rhs(file)?),
             (None, Some(x)) => self.made_up(&system, x)?,
             (None, None) => Vec::new(),
         };
@@ -138,13 +147,37 @@ impl SolveTask<'_> {
         let waiting = progress::solving(x.len());
         let started = Instant::now();
         let factor = structure::factor_on(&system, self.device.as_ref(), &plan);
-        let solved = factor.and_then(|factor| factor.solve_into(&rhs, &mut x));
+        let solved = factor.and_then(|factor| factor.solve_into(&rhs, &mut x)).map_err(|error| self.given(error));
         let seconds = started.elapsed().as_secs_f64();
         waiting.finish_and_clear();
         let forward_error = known.map(|known| forward_error(&x, &known));
         let n_rhs = rhs.len().checked_div(self.structure.n).unwrap_or(1);
         let condition = if solved.is_ok() { condition_at_least(&system, self.structure.n, (&rhs, &x)) } else { 0.0 };
+        if let Some(taken) = self.renumbering() {
+            x = taken.restored(&x);
+        }
         self.finish(&plan, &SolveOutcome { solved, n_rhs, seconds, forward_error, condition }, &x)
+    }
+
+    /// The order in which the system is solved, if it is not the given one.
+    fn renumbering(&self) -> Option<&Renumbering> {
+        self.reordering.as_ref().and_then(Reordering::taken)
+    }
+
+    /// An error of the solver, with the rows as they were given.
+    fn given(&self, error: Error) -> Error {
+        match self.renumbering() {
+            Some(taken) => taken.given(error),
+            None => error,
+        }
+    }
+
+    /// Columns in the order in which the system is solved.
+    fn reordered<T: Scalar>(&self, columns: Vec<T>) -> Vec<T> {
+        match self.renumbering() {
+            Some(taken) => taken.reordered(&columns),
+            None => columns,
+        }
     }
 
     /// The right-hand side of a known solution.
@@ -235,14 +268,16 @@ impl SolveTask<'_> {
             self.dtype.name(),
             self.corner_note()
         );
+        let order = self.reordering.as_ref().map(|reordering| ("order", reordering.text()));
         let steps = report::counted(solved.refinement_steps, "refinement step");
         let fallback = if solved.fallback { ", solved again by the sequential pivoted method" } else { "" };
         let rate = self.rows_per_second(outcome);
-        let mut lines = vec![
-            ("system", system),
+        let mut lines = vec![("system", system)];
+        lines.extend(order);
+        lines.extend([
             ("method", format!("{}: {}", solved.method.name(), solved.reason)),
             ("backward error", format!("{:.1e} after {steps}{fallback}", solved.backward_error)),
-        ];
+        ]);
         if let Some(error) = outcome.forward_error {
             lines.push(("forward error", format!("{error:.1e} against the known solution")));
         }
@@ -284,6 +319,7 @@ impl SolveTask<'_> {
             "lower": lower,
             "upper": upper,
             "periodic": self.kind == SolvableKind::Tridiagonal { periodic: true },
+            "reordering": self.reordering.as_ref().map(Reordering::json),
             "n_rhs": outcome.n_rhs,
             "dtype": self.dtype.name(),
             "threads": self.args.threads.map_or_else(bandsolve_kernel::threads::count, usize::from),

@@ -49,7 +49,12 @@ impl Structure {
     /// # Cost
     /// One pass; memory in proportion to the entries, whatever n the header claims.
     pub fn of(a: &Triplets) -> Structure {
-        let n = a.n_rows;
+        Self::of_renumbered(a, None)
+    }
+
+    /// The same where the unknowns stand in other places.
+    pub fn of_renumbered(a: &Triplets, places: Option<&[u32]>) -> Structure {
+        let (n, at) = (a.n_rows, place_in(places));
         let (mut entries, mut bands, mut inner) = (0, (0, 0), (0, 0));
         let mut seen = (Seen::new(n, a.rows.len()), Seen::new(n, a.rows.len()));
         a.for_each(|i, j, value| {
@@ -57,6 +62,7 @@ impl Structure {
                 return;
             }
             entries += 1;
+            let (i, j) = (at(i), at(j));
             seen.0.mark(i);
             seen.1.mark(j);
             widen(&mut bands, i, j);
@@ -123,7 +129,13 @@ impl SolvableKind {
     }
 }
 
-fn is_zero(value: Complex64) -> bool {
+/// Where an unknown stands; where it was, if there are no other places.
+fn place_in(places: Option<&[u32]>) -> impl Fn(usize) -> usize {
+    move |unknown| places.map_or(unknown, |places| places[unknown] as usize)
+}
+
+/// Whether an entry counts as none.
+pub fn is_zero(value: Complex64) -> bool {
     value.re == 0.0 && value.im == 0.0
 }
 
@@ -160,9 +172,21 @@ impl Seen {
 /// # Errors
 /// [`Failure::Input`] if the band does not fit memory or a number not the type.
 pub fn assemble<T: Scalar>(a: &Triplets, kind: SolvableKind) -> Result<System<T>, Failure> {
+    assemble_renumbered(a, kind, None)
+}
+
+/// The same where the unknowns stand in other places.
+///
+/// # Errors
+/// As [`assemble`].
+pub fn assemble_renumbered<T: Scalar>(
+    a: &Triplets,
+    kind: SolvableKind,
+    places: Option<&[u32]>,
+) -> Result<System<T>, Failure> {
     match kind {
-        SolvableKind::Tridiagonal { periodic } => assemble_tridiagonal(a, periodic).map(System::Tridiagonal),
-        SolvableKind::Banded { lower, upper } => assemble_banded(a, lower, upper).map(System::Banded),
+        SolvableKind::Tridiagonal { periodic } => assemble_tridiagonal(a, periodic, places).map(System::Tridiagonal),
+        SolvableKind::Banded { lower, upper } => assemble_banded(a, (lower, upper), places).map(System::Banded),
     }
 }
 
@@ -194,13 +218,17 @@ pub fn factor_on<'m, T: DeviceScalar>(
     Ok(Box::new(device.factor(plan, matrix)?))
 }
 
-fn assemble_tridiagonal<T: Scalar>(a: &Triplets, periodic: bool) -> Result<Tridiagonal<'static, T>, Failure> {
+fn assemble_tridiagonal<T: Scalar>(
+    a: &Triplets,
+    periodic: bool,
+    places: Option<&[u32]>,
+) -> Result<Tridiagonal<'static, T>, Failure> {
     let n = a.n_rows;
     let too_long = |why: String| Failure::Input(format!("{n} unknowns are too many: {why}"));
     affordable(&[n, 3], size_of::<T>()).map_err(too_long)?;
     let zeros = || filled(T::ZERO, n).map_err(too_long);
     let (mut sub, mut diag, mut sup) = (zeros()?, zeros()?, zeros()?);
-    add_entries(a, |i, j, value| {
+    add_entries(a, places, |i, j, value| {
         let at = match (i, j) {
             _ if i == j => &mut diag[i],
             _ if j + 1 == i => &mut sub[i],
@@ -214,19 +242,23 @@ fn assemble_tridiagonal<T: Scalar>(a: &Triplets, periodic: bool) -> Result<Tridi
     Ok(Tridiagonal::from_vecs(sub, diag, sup, periodic)?)
 }
 
-fn assemble_banded<T: Scalar>(a: &Triplets, lower: usize, upper: usize) -> Result<Banded<'static, T>, Failure> {
+fn assemble_banded<T: Scalar>(
+    a: &Triplets,
+    (lower, upper): (usize, usize),
+    places: Option<&[u32]>,
+) -> Result<Banded<'static, T>, Failure> {
     let n = a.n_rows;
     let rows = lower.saturating_add(upper).saturating_add(1);
     let too_wide = |why: String| {
         Failure::Input(format!(
-            "the band is too wide ({lower} diagonals below, {upper} above): {why}; renumber the unknowns first, for \
-             example by reverse Cuthill-McKee, or use a sparse solver"
+            "the band is too wide ({lower} diagonals below, {upper} above): {why}; `bandsolve info` says how wide \
+             `bandsolve solve --reorder rcm` would make it, and `bandsolve iterate` needs no band"
         ))
     };
     // The matrix and its factors, which pivoting fills with `lower` more diagonals.
     affordable(&[n, rows.saturating_mul(2).saturating_add(lower)], size_of::<T>()).map_err(too_wide)?;
     let mut bands = filled(T::ZERO, n * rows).map_err(too_wide)?;
-    add_entries(a, |i, j, value| {
+    add_entries(a, places, |i, j, value| {
         let at = &mut bands[upper + i - j + j * rows];
         *at += value;
         *at
@@ -235,14 +267,18 @@ fn assemble_banded<T: Scalar>(a: &Triplets, lower: usize, upper: usize) -> Resul
 }
 
 /// Hands every entry to `add`, which returns the sum at that place.
-fn add_entries<T: Scalar>(a: &Triplets, mut add: impl FnMut(usize, usize, T) -> T) -> Result<(), Failure> {
-    let mut bad = None;
+fn add_entries<T: Scalar>(
+    a: &Triplets,
+    places: Option<&[u32]>,
+    mut add: impl FnMut(usize, usize, T) -> T,
+) -> Result<(), Failure> {
+    let (mut bad, at) = (None, place_in(places));
     a.for_each(|i, j, value| {
         if is_zero(value) {
             return;
         }
         let rounded: T = convert(value);
-        if rounded == T::ZERO || !Scalar::is_finite(add(i, j, rounded)) {
+        if rounded == T::ZERO || !Scalar::is_finite(add(at(i), at(j), rounded)) {
             bad = Some((i, j));
         }
     });

@@ -52,6 +52,11 @@ impl Graph {
         self.rows.rows()
     }
 
+    /// Number of edges of a vertex.
+    pub fn degree(&self, v: usize) -> usize {
+        self.rows.range(v).len()
+    }
+
     /// The edges (neighbor, weight) of a vertex, neighbors in ascending order.
     pub fn edges(&self, v: usize) -> impl Iterator<Item = (usize, f64)> + Clone + '_ {
         self.rows.row(v)

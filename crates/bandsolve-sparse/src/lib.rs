@@ -25,6 +25,7 @@ mod instances;
 pub mod interop;
 mod krylov;
 mod multiply;
+mod ordering;
 mod precond;
 mod product;
 mod random;

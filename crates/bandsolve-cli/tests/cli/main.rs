@@ -10,6 +10,7 @@ mod malformed;
 mod manual;
 mod page;
 mod pictures;
+mod reorder;
 mod solve;
 mod sparse;
 mod spy;

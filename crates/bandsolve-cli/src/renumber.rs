@@ -1,0 +1,156 @@
+//! Unknowns in another order, in which the band of a matrix is narrower.
+
+use crate::exit::Failure;
+use crate::io::{Symmetry, Triplets};
+use crate::memory::affordable;
+use crate::structure::{SolvableKind, Structure, is_zero};
+use bandsolve::Error;
+use bandsolve_sparse::{Csr, Graph};
+use serde_json::{Value, json};
+
+/// What a matrix is in another order, and whether that is taken.
+#[derive(Debug)]
+pub struct Reordering {
+    renumbering: Renumbering,
+    given: Structure,
+    reordered: Structure,
+    used: bool,
+}
+
+impl Reordering {
+    /// By reverse Cuthill–McKee; taken if the band is narrower in it.
+    ///
+    /// # Errors
+    /// As [`Renumbering::rcm`].
+    pub fn rcm(a: &Triplets, given: &Structure) -> Result<Reordering, Failure> {
+        let (renumbering, given) = (Renumbering::rcm(a)?, given.clone());
+        let reordered = Structure::of_renumbered(a, Some(renumbering.places()));
+        let is_narrow = matches!(given.kind(false)?, SolvableKind::Tridiagonal { .. });
+        let used = !is_narrow && reordered.lower + reordered.upper < given.lower + given.upper;
+        Ok(Reordering { renumbering, given, reordered, used })
+    }
+
+    /// The new order, if it is taken.
+    pub fn taken(&self) -> Option<&Renumbering> {
+        self.used.then_some(&self.renumbering)
+    }
+
+    /// What is to be solved.
+    pub fn structure(&self) -> &Structure {
+        if self.used { &self.reordered } else { &self.given }
+    }
+
+    /// Diagonals below and above the main one in the new order.
+    pub fn reordered_bands(&self) -> (usize, usize) {
+        (self.reordered.lower, self.reordered.upper)
+    }
+
+    /// In words.
+    pub fn text(&self) -> String {
+        let bands = |s: &Structure| format!("{} below and {} above the diagonal", s.lower, s.upper);
+        let (given, reordered) = (bands(&self.given), bands(&self.reordered));
+        match self.used {
+            true => format!("reverse Cuthill-McKee; as given {given}"),
+            false => format!("as given; reverse Cuthill-McKee makes nothing narrower: {reordered}"),
+        }
+    }
+
+    /// For programs.
+    pub fn json(&self) -> Value {
+        let bands = |s: &Structure| json!({ "lower": s.lower, "upper": s.upper });
+        json!({
+            "name": "rcm",
+            "narrower": self.used,
+            "given": bands(&self.given),
+            "reordered": bands(&self.reordered),
+        })
+    }
+}
+
+/// An order of the unknowns, and the places that they have in it.
+#[derive(Debug)]
+pub struct Renumbering {
+    order: Vec<u32>,
+    places: Vec<u32>,
+}
+
+impl Renumbering {
+    /// The order of reverse Cuthill–McKee in the graph of A + Aᵀ.
+    ///
+    /// # Errors
+    /// [`Failure::Input`] if there is no memory for the graph.
+    pub fn rcm(a: &Triplets) -> Result<Renumbering, Failure> {
+        let count = a.rows.len() * if a.symmetry == Symmetry::General { 1 } else { 2 };
+        let too_many = |why: String| Failure::Input(format!("a graph of {count} entries is too large: {why}"));
+        // The entries, their order and three copies by rows.
+        affordable(&[a.n_rows.saturating_add(count), 6], size_of::<(u32, f64)>()).map_err(too_many)?;
+        let mut entries = Vec::with_capacity(count);
+        a.for_each(|i, j, value| {
+            if !is_zero(value) {
+                entries.push((i, j, 1.0));
+            }
+        });
+        let pattern = Csr::<f64, u32>::from_triplets(a.n_rows, a.n_rows, &entries)?;
+        drop(entries);
+        Ok(Self::of(Graph::of(&pattern)?.reverse_cuthill_mckee()))
+    }
+
+    fn of(order: Vec<u32>) -> Renumbering {
+        let mut places = vec![0; order.len()];
+        order.iter().enumerate().for_each(|(place, unknown)| places[*unknown as usize] = place as u32);
+        Renumbering { order, places }
+    }
+
+    /// Where each unknown stands in the new order.
+    pub fn places(&self) -> &[u32] {
+        &self.places
+    }
+
+    /// Columns of numbers in the new order.
+    pub fn reordered<T: Copy>(&self, columns: &[T]) -> Vec<T> {
+        gathered(columns, &self.order)
+    }
+
+    /// Columns of numbers in the given order again.
+    pub fn restored<T: Copy>(&self, columns: &[T]) -> Vec<T> {
+        gathered(columns, &self.places)
+    }
+
+    /// The error of a solve in the new order, with the rows as they were given.
+    pub fn given(&self, error: Error) -> Error {
+        let given = |row: usize| self.order.get(row).map_or(row, |unknown| *unknown as usize);
+        match error {
+            Error::Singular { row } => Error::Singular { row: given(row) },
+            Error::NotDefinite { row } => Error::NotDefinite { row: given(row) },
+            Error::Columns { first, columns } => Error::Columns { first: Box::new(self.given(*first)), columns },
+            other => other,
+        }
+    }
+}
+
+/// Columns whose k-th number is that at `from[k]`.
+fn gathered<T: Copy>(columns: &[T], from: &[u32]) -> Vec<T> {
+    let columns = columns.chunks_exact(from.len().max(1));
+    columns.flat_map(|column| from.iter().map(|k| column[*k as usize])).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn orders_are_undone_and_errors_name_the_given_rows() {
+        let renumbering = Renumbering::of(vec![2, 0, 1]);
+        assert_eq!(renumbering.places(), [1, 2, 0]);
+        let moved = renumbering.reordered(&[10, 11, 12, 20, 21, 22]);
+        assert_eq!(moved, [12, 10, 11, 22, 20, 21]);
+        assert_eq!(renumbering.restored(&moved), [10, 11, 12, 20, 21, 22]);
+        let singular = |row| Error::Singular { row };
+        assert_eq!(renumbering.given(singular(0)), singular(2));
+        let columns = |row| Error::Columns { first: Box::new(singular(row)), columns: vec![3] };
+        assert_eq!(renumbering.given(columns(2)), columns(1));
+        let shape = Error::Shape { what: "rhs", expected: 3, got: 0 };
+        assert_eq!(renumbering.given(shape.clone()), shape);
+        assert!(Renumbering::of(vec![]).reordered::<f64>(&[]).is_empty());
+    }
+}

@@ -1,0 +1,173 @@
+//! Orders of the unknowns in which a matrix has a narrow band.
+
+use crate::graph::Graph;
+
+impl Graph {
+    /// The order of reverse Cuthill–McKee: what comes k-th, for every k. In it, a matrix with this graph has a narrow band, if it has one in
+    /// any order.
+    ///
+    /// Vertices are taken level by level, neighbors of the earlier first, those with fewer edges before others, beginning as far from the
+    /// rest as possible; and all is reversed, which leaves less between band and diagonal. Parts that no edge connects stand one after
+    /// another. Of equals the smaller number is first, so that the order depends on nothing but the graph.
+    ///
+    /// # Cost
+    /// A few walks over all edges, sequentially; time does not grow with the number of parts. Five bytes a vertex.
+    ///
+    /// # Source
+    /// E. Cuthill, J. McKee, Reducing the bandwidth of sparse symmetric matrices, 1969; A. George, J. W. H. Liu, An implementation of a
+    /// pseudoperipheral node finder, ACM Transactions on Mathematical Software 5, 1979.
+    ///
+    /// # Example
+    /// ```
+    /// use bandsolve_sparse::{Csr, Graph};
+    /// // The path 0–2–4–3–1.
+    /// let a = Csr::<f64>::from_triplets(5, 5, &[(0, 2, 1.0), (2, 4, 1.0), (4, 3, 1.0), (3, 1, 1.0)])?;
+    /// assert_eq!(Graph::of(&a)?.reverse_cuthill_mckee(), [0, 2, 4, 3, 1]);
+    /// # Ok::<(), bandsolve::Error>(())
+    /// ```
+    pub fn reverse_cuthill_mckee(&self) -> Vec<u32> {
+        let mut walk = LevelWalk { graph: self, seen: vec![false; self.vertices()] };
+        let mut order = Vec::with_capacity(self.vertices());
+        for v in 0..self.vertices() {
+            if !walk.seen[v] {
+                let start = walk.far_end(v as u32, &mut order);
+                walk.levels(start, true, &mut order);
+            }
+        }
+        order.reverse();
+        order
+    }
+}
+
+/// Walks over the part of a graph that a vertex belongs to.
+struct LevelWalk<'a> {
+    graph: &'a Graph,
+    seen: Vec<bool>,
+}
+
+impl LevelWalk<'_> {
+    /// Appends what can be reached from `start`, level by level; returns the number of levels and where the last begins. With `by_degree`,
+    /// neighbors with fewer edges go before others.
+    fn levels(&mut self, start: u32, by_degree: bool, order: &mut Vec<u32>) -> (usize, usize) {
+        let (mut count, mut first) = (0, order.len());
+        self.seen[start as usize] = true;
+        order.push(start);
+        loop {
+            let end = order.len();
+            for k in first..end {
+                self.neighbors(order[k], by_degree, order);
+            }
+            count += 1;
+            if order.len() == end {
+                return (count, first);
+            }
+            first = end;
+        }
+    }
+
+    /// Appends the neighbors that were not seen before.
+    fn neighbors(&mut self, v: u32, by_degree: bool, order: &mut Vec<u32>) {
+        let known = order.len();
+        for (u, _) in self.graph.edges(v as usize) {
+            if !self.seen[u] {
+                self.seen[u] = true;
+                order.push(u as u32);
+            }
+        }
+        if by_degree {
+            order[known..].sort_by_key(|u| self.graph.degree(*u as usize));
+        }
+    }
+
+    /// A vertex that is about as far from the others as any: walks begin in the last level of the one before, at its vertex of fewest
+    /// edges, for as long as there are more levels. `order` and what was seen are left as they are.
+    fn far_end(&mut self, start: u32, order: &mut Vec<u32>) -> u32 {
+        let (mut best, mut most, mut candidate, known) = (start, 0, start, order.len());
+        loop {
+            let (count, last) = self.levels(candidate, false, order);
+            let next = order[last..].iter().copied().min_by_key(|u| (self.graph.degree(*u as usize), *u));
+            order.drain(known..).for_each(|v| self.seen[v as usize] = false);
+            if count <= most {
+                return best;
+            }
+            (best, most) = (candidate, count);
+            candidate = next.expect("a level has a vertex");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::csr::Csr;
+    use crate::graph::Graph;
+    use crate::stencils::nine_point;
+    use bandsolve_gallery::Random;
+
+    /// The largest distance of two neighbors in this order, in which every vertex must come once.
+    fn bandwidth(graph: &Graph, order: &[u32]) -> usize {
+        let mut places = vec![usize::MAX; graph.vertices()];
+        order.iter().enumerate().for_each(|(k, v)| places[*v as usize] = k);
+        assert!(order.len() == places.len() && places.iter().all(|k| *k < places.len()));
+        let ends = (0..places.len()).flat_map(|v| graph.edges(v).map(move |(u, _)| (v, u)));
+        ends.map(|(v, u)| places[v].abs_diff(places[u])).max().unwrap_or(0)
+    }
+
+    /// A graph by its edges, its vertices numbered at random.
+    fn shuffled(n: usize, edges: impl Iterator<Item = (usize, usize)>) -> Graph {
+        let mut random = Random::new(n as u64);
+        let mut names: Vec<(u64, usize)> = (0..n).map(|v| (random.normal(0.0, 1.0).to_bits(), v)).collect();
+        names.sort_unstable();
+        let entries: Vec<_> = edges.map(|(v, u)| (names[v].1, names[u].1, 1.0)).collect();
+        Graph::of(&Csr::<f64, u32>::from_triplets(n, n, &entries).unwrap()).unwrap()
+    }
+
+    /// As the crate `sprs` orders.
+    #[cfg(feature = "sprs")]
+    fn peer(graph: &Graph) -> Vec<u32> {
+        let entries: Vec<_> = (0..graph.vertices()).flat_map(|v| graph.edges(v).map(move |(u, w)| (v, u, w))).collect();
+        let a = Csr::<f64, u32>::from_triplets(graph.vertices(), graph.vertices(), &entries).unwrap();
+        sprs::linalg::reverse_cuthill_mckee(a.as_sprs().unwrap()).perm.vec()
+    }
+
+    #[test]
+    fn chains_cycles_and_bands_are_found_again() {
+        let n = 500;
+        let chain = shuffled(n, (1..n).map(|v| (v - 1, v)));
+        assert_eq!(bandwidth(&chain, &chain.reverse_cuthill_mckee()), 1);
+        let cycle = shuffled(n, (0..n).map(|v| (v, (v + 1) % n)));
+        assert_eq!(bandwidth(&cycle, &cycle.reverse_cuthill_mckee()), 2);
+        // Every level of a full band of half-bandwidth 4 has four vertices.
+        let band = shuffled(n, (0..n).flat_map(|v| (v + 1..n.min(v + 5)).map(move |u| (v, u))));
+        assert!(bandwidth(&band, &band.reverse_cuthill_mckee()) <= 7);
+    }
+
+    #[test]
+    fn parts_stand_one_after_another_and_many_take_no_longer() {
+        // A quarter of a million pairs, and as many vertices alone: a walk over all for each part would take minutes.
+        let n = 750_000;
+        let pairs = shuffled(n, (0..250_000).map(|k| (3 * k, 3 * k + 1)));
+        assert_eq!(bandwidth(&pairs, &pairs.reverse_cuthill_mckee()), 1);
+        for n in [0, 1, 2] {
+            let alone = shuffled(n, std::iter::empty());
+            assert_eq!(bandwidth(&alone, &alone.reverse_cuthill_mckee()), 0);
+        }
+    }
+
+    #[cfg(feature = "sprs")]
+    #[test]
+    fn grids_and_random_graphs_are_ordered_as_well_as_by_a_peer() {
+        let grid = Graph::of(&nine_point([[0.0, -1.0, 0.0], [-1.0, 4.0, -1.0], [0.0, -1.0, 0.0]], (30, 17))).unwrap();
+        // No order can do with less than 17.
+        assert!(bandwidth(&grid, &grid.reverse_cuthill_mckee()) <= 18);
+        let edges = (0..510).flat_map(|v| grid.edges(v).map(move |(u, _)| (v, u)));
+        let grid = shuffled(510, edges);
+        let mut random = Random::new(7);
+        let mut any = || random.normal(0.0, 1.0).to_bits() as usize;
+        let some = shuffled(300, (0..400).map(|_| (any() % 300, any() % 300)).collect::<Vec<_>>().into_iter());
+        for graph in [grid, some] {
+            let [ours, theirs] = [graph.reverse_cuthill_mckee(), peer(&graph)].map(|order| bandwidth(&graph, &order));
+            // Ties are decided otherwise.
+            assert!(ours as f64 <= 1.2 * theirs as f64, "{ours} {theirs}");
+        }
+    }
+}
