@@ -251,8 +251,8 @@ fn assemble_banded<T: Scalar>(
     let rows = lower.saturating_add(upper).saturating_add(1);
     let too_wide = |why: String| {
         Failure::Input(format!(
-            "the band is too wide ({lower} diagonals below, {upper} above): {why}; `bandsolve info` says how wide \
-             `bandsolve solve --reorder rcm` would make it, and `bandsolve iterate` needs no band"
+            "the band is too wide ({lower} diagonals below, {upper} above): {why}; `bandsolve solve --reorder rcm` may \
+             find a narrower one (`bandsolve info` shows both), and `bandsolve iterate` needs none"
         ))
     };
     // The matrix and its factors, which pivoting fills with `lower` more diagonals.

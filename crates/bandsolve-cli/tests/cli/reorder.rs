@@ -151,7 +151,7 @@ fn a_band_that_no_order_makes_narrow_is_refused_with_advice() {
     let star: Entries = (1..=n).map(|i| (i, i, 9.0)).chain((2..=n).map(|i| (i, 1, 1e-6))).collect();
     let a = folder.file("A.mtx", matrix_market(n, &star));
     for options in [&[][..], &["--reorder", "rcm"]] {
-        bandsolve(&[&["solve", &a], options].concat()).fails(3, "`bandsolve iterate` needs no band");
+        bandsolve(&[&["solve", &a], options].concat()).fails(3, "`bandsolve iterate` needs none");
     }
 }
 
