@@ -3,8 +3,8 @@
 use crate::graph::Graph;
 
 impl Graph {
-    /// The order of reverse Cuthill–McKee: what comes k-th, for every k. In it, a matrix with this graph has a narrow band, if it has one in
-    /// any order.
+    /// The order of reverse Cuthill–McKee: what comes k-th, for every k. In it, the band of a matrix with this graph is mostly not much wider
+    /// than in the best order, which nobody knows; a given order may be better.
     ///
     /// Vertices are taken level by level, neighbors of the earlier first, those with fewer edges before others, beginning as far from the
     /// rest as possible; and all is reversed, which leaves less between band and diagonal. Parts that no edge connects stand one after
@@ -22,7 +22,7 @@ impl Graph {
     /// use bandsolve_sparse::{Csr, Graph};
     /// // The path 0–2–4–3–1.
     /// let a = Csr::<f64>::from_triplets(5, 5, &[(0, 2, 1.0), (2, 4, 1.0), (4, 3, 1.0), (3, 1, 1.0)])?;
-    /// assert_eq!(Graph::of(&a)?.reverse_cuthill_mckee(), [0, 2, 4, 3, 1]);
+    /// assert_eq!(Graph::of(&a)?.reverse_cuthill_mckee(), [1, 3, 4, 2, 0]);
     /// # Ok::<(), bandsolve::Error>(())
     /// ```
     pub fn reverse_cuthill_mckee(&self) -> Vec<u32> {
