@@ -345,7 +345,7 @@ impl<T: Copy + Sync, W: IndexWord, R: RowReduction<T>> Pieces<'_, T, W, R> {
         // The row between them began in the left piece, or before.
         let in_left = left.tail.is_some() || left.ended;
         let open = if in_left { left.tail } else { both.head.take() };
-        let sum = open.map_or_else(|| self.reduction.start(row), |sum| sum);
+        let sum = open.unwrap_or_else(|| self.reduction.start(row));
         let sum = self.both(row, sum, later);
         match (in_left, right.ended) {
             (true, true) => both.count += cut.update(0, |output| self.reduction.finish(row, sum, output)),
