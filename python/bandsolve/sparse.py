@@ -11,6 +11,8 @@
 (0, True)
 """
 
+import warnings
+
 import numpy as np
 
 from bandsolve import _bandsolve
@@ -22,12 +24,21 @@ def _rows(a):
     """Number of rows, and the arrays of a matrix by rows, those of SciPy where it has them so."""
     import scipy.sparse as sp
 
-    a = a if sp.issparse(a) else sp.csr_array(np.asarray(a))
+    if not sp.issparse(a):
+        a = np.asarray(a)
+        a = sp.csr_array(a.astype(_number(a.dtype), copy=False))
     if len(a.shape) != 2 or a.shape[0] != a.shape[1]:
         raise ValueError(f"the matrix has the shape {a.shape}, expected a square one")
     a = a.tocsr()
-    data = a.data if a.data.dtype.kind in "fc" else a.data.astype(float)
-    return a.shape[0], (a.indptr, a.indices, data)
+    return a.shape[0], (a.indptr, a.indices, a.data.astype(_number(a.data.dtype), copy=False))
+
+
+def _number(dtype):
+    """The type in which numbers of a type are computed with: double precision, but for single precision."""
+    dtype = np.dtype(dtype)
+    if dtype.char in "fdFD":
+        return dtype
+    return np.dtype(complex if dtype.kind == "c" else float)
 
 
 class Preconditioner:
@@ -51,7 +62,8 @@ class Preconditioner:
 
     Notes
     -----
-    The matrix is copied. `aslinearoperator` makes it an operator that SciPy's own solvers take as ``M``.
+    The matrix is copied. SciPy's own solvers take it as ``M``, too; products with the adjoint, for those that ask for them (`bicg`,
+    `qmr`), there are of ``none, jacobi, diagp1, diagp2, l1, tridiagonal, forest, forest-block``.
 
     Examples
     --------
@@ -61,7 +73,7 @@ class Preconditioner:
     >>> line = sp.diags_array([-1.0, 2.0, -1.0], offsets=[-1, 0, 1], shape=(50, 50))
     >>> a = sp.kronsum(line, line, format="csr")
     >>> m = Preconditioner(a, "amg-lines:2")
-    >>> x, info = bicgstab(a, np.ones(2500), M=m.aslinearoperator(), rtol=1e-10)
+    >>> x, info = bicgstab(a, np.ones(2500), M=m, rtol=1e-10)
     >>> info
     0
     """
@@ -90,70 +102,123 @@ class Preconditioner:
         """The product of the approximate inverse and a vector."""
         return self._made.apply(rhs)
 
+    def matvec(self, rhs):
+        """The same of an array of shape (n,) or (n, 1), as SciPy's operators have it."""
+        return self._made.apply(np.reshape(rhs, -1))
+
+    def rmatvec(self, rhs):
+        """The product of the adjoint of the approximate inverse and a vector."""
+        return self._made.apply_adjoint(np.reshape(rhs, -1))
+
     def aslinearoperator(self):
         """As `scipy.sparse.linalg.LinearOperator`."""
         from scipy.sparse.linalg import LinearOperator
 
-        return LinearOperator(self.shape, matvec=lambda rhs: self.apply(rhs.reshape(-1)), dtype=self.dtype)
+        return LinearOperator(self.shape, matvec=self.matvec, rmatvec=self.rmatvec, dtype=self.dtype)
 
     def __repr__(self):
         return f"Preconditioner({self.kind}, n={self.shape[0]})"
 
 
-def _krylov(method, a, b, x0, rtol, atol, limit, m, callback, side="right"):
+def _vector(name, values, n):
+    """An array of shape (n,) or (n, 1), as one of shape (n,)."""
+    values = np.asarray(values)
+    if values.shape not in ((n,), (n, 1)):
+        raise ValueError(f"{name} has the shape {values.shape}, expected ({n},) or ({n}, 1)")
+    return values.reshape(-1)
+
+
+def _matrix(a, b):
+    """Rows of the matrix, its arrays or its product with a vector, and in which type of numbers it computes."""
     import scipy.sparse as sp
     from scipy.sparse.linalg import aslinearoperator
 
-    b = np.asarray(b)
-    shape, b = b.shape, b.reshape(-1)
-    n = len(b)
-    if shape not in ((n,), (n, 1)):
-        raise ValueError(f"the right-hand side has the shape {shape}, expected ({n},) or ({n}, 1)")
-    if side not in ("right", "left"):
-        raise ValueError(f"side is {side!r}, expected 'right' or 'left'")
     if sp.issparse(a) or isinstance(a, (np.ndarray, list)):
         rows, matrix = _rows(a)
-        own = matrix[2].dtype
-    else:
-        operator = aslinearoperator(a)
-        rows, matrix, own = operator.shape[0], operator.matvec, operator.dtype
-        if operator.shape[0] != operator.shape[1]:
-            raise ValueError(f"the operator has the shape {operator.shape}, expected a square one")
-    if rows != n:
-        raise ValueError(f"the matrix has {rows} rows, the right-hand side {n}")
-    x0 = np.zeros(n) if x0 is None else np.asarray(x0).reshape(-1)
-    if len(x0) != n:
-        raise ValueError(f"x0 has {len(x0)} elements, expected {n}")
+        return rows, matrix, matrix[2].dtype
+    operator = aslinearoperator(a)
+    if operator.shape[0] != operator.shape[1]:
+        raise ValueError(f"the operator has the shape {operator.shape}, expected a square one")
+    dtype = operator.matvec(np.asarray(b)).dtype if operator.dtype is None else operator.dtype
+    return operator.shape[0], operator.matvec, _number(dtype)
+
+
+def _inverse(m, a, n):
+    """The preconditioner as the compiled part takes it, and in which type of numbers it computes."""
+    from scipy.sparse.linalg import aslinearoperator
+
+    if m is None:
+        # SciPy's way to give one with the matrix.
+        return getattr(a, "psolve", None), None
     if isinstance(m, Preconditioner):
-        m, other = m._made, m.dtype
-    elif m is not None:
-        m = aslinearoperator(m)
-        m, other = m.matvec, m.dtype
+        shape, applied, dtype = m.shape, m._made, m.dtype
     else:
-        other = None
-    # Integers, and operators that do not say of what type they are, count as double precision.
-    types = [kind for kind in (own, b.dtype, x0.dtype if x0.dtype.kind == "c" else None, other) if kind is not None]
-    dtype = np.result_type(*types, np.float32)
+        m = aslinearoperator(m)
+        shape, applied, dtype = m.shape, m.matvec, m.dtype
+    if shape != (n, n):
+        raise ValueError(f"the preconditioner has the shape {shape}, expected {(n, n)}")
+    return applied, dtype
+
+
+def _tolerance(name, value):
+    """As a number, where it is one from 0 on."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = -1.0
+    if not number >= 0:
+        raise ValueError(f"{name} is {value!r}, expected a number that is not negative")
+    return number
+
+
+def _start(x0, b, m, n):
+    """The vector that x0 means; 0 where the right-hand side is 0, as of SciPy's."""
+    if x0 is None or not b.any():
+        return np.zeros(n, b.dtype)
+    if isinstance(x0, str):
+        if x0 != "Mb":
+            raise ValueError(f"x0 is {x0!r}, expected an array or 'Mb'")
+        return b if m is None else np.asarray(m(b) if callable(m) else m.apply(b))
+    return _vector("x0", x0, n)
+
+
+def _krylov(method, a, b, x0, rtol, atol, limit, m, callback, side="right", tells_x=True):
+    if side not in ("right", "left"):
+        raise ValueError(f"side is {side!r}, expected 'right' or 'left'")
+    n, matrix, own = _matrix(a, b)
+    b = _vector("the right-hand side", b, n)
+    m, other = _inverse(m, a, n)
+    # The precision is that of matrix and right-hand side; what else there is can make it complex.
+    dtype = np.result_type(own, _number(b.dtype))
+    if any(kind is not None and kind.kind == "c" for kind in (other, getattr(x0, "dtype", None))):
+        dtype = np.result_type(dtype, np.complex64)
+    b = b.astype(dtype, copy=False)
     if isinstance(matrix, tuple):
         matrix = (*matrix[:2], matrix[2].astype(dtype, copy=False))
     if isinstance(m, _bandsolve.SparsePreconditioner) and m.dtype != dtype:
         m = m.apply
+    x0 = _start(x0, b, m, n)
     options = {
         "method": method,
-        "rtol": float(rtol),
-        "atol": float(atol),
+        "rtol": _tolerance("rtol", rtol),
+        "atol": _tolerance("atol", atol),
         "max_iterations": limit,
         "left": side == "left",
         "callback": callback,
+        "tells_x": tells_x,
     }
-    x, report = _bandsolve.krylov(matrix, m, b.astype(dtype, copy=False), x0.astype(dtype, copy=False), options)
-    return x.reshape(shape), report
+    return _bandsolve.krylov(matrix, m, b, x0.astype(dtype, copy=False), options)
 
 
 def _answer(x, report, full_output):
     if full_output:
         return x, report
     return x, 0 if report["converged"] else max(report["iterations"], 1)
+
+
+def _iterations(maxiter, b):
+    """Most iterations of methods that SciPy has, too."""
+    return 10 * np.size(b) if maxiter is None else maxiter
 
 
 _PARAMETERS = """
@@ -171,52 +236,81 @@ _PARAMETERS = """
     M : Preconditioner, LinearOperator or matrix, optional
         An approximate inverse of A.
     callback : callable, optional
-        Called with the norm of the residual after each iteration.
+        {callback}
     full_output : bool
         Return a dictionary in the place of `info`: converged, ending (why it ended), iterations, restarts, residual_norm, rhs_norm,
         tolerance, history.{more}
 
     Returns
     -------
-    x : ndarray
+    x : ndarray of shape (n,)
         The solution, or the best there is.
     info : int
-        0 if converged, else the number of iterations.
+        0 if converged, else {info}.
     """
-_LIMIT = "Most iterations. Default: 10 n, at most 10,000."
+_LIMIT = "Most iterations. Default: 10 n."
+_CAPPED = "Most iterations. Default: 10 n, at most 10,000."
+_CALLBACK = "Called with x after each iteration."
+_ITERATIONS = "the number of iterations"
 
 
-def _documented(maxiter=_LIMIT, more=""):
+def _documented(maxiter=_LIMIT, more="", callback=_CALLBACK, info=_ITERATIONS):
     def fill(function):
-        function.__doc__ = function.__doc__.replace("@PARAMETERS", _PARAMETERS.format(maxiter=maxiter, more=more).strip())
+        parameters = _PARAMETERS.format(maxiter=maxiter, more=more, callback=callback, info=info)
+        function.__doc__ = function.__doc__.replace("@PARAMETERS", parameters.strip())
         return function
 
     return fill
 
 
 @_documented(
-    "Most restarts. Default: as many as 10 n iterations need, at most 10,000 iterations.",
-    "\n    restart : int, optional\n        Iterations between restarts. Default: 20."
-    "\n    side : 'right' or 'left'\n        Where the preconditioner stands.",
+    "Most restarts. Default: 10 n.",
+    "\n    restart : int, optional\n        Iterations between restarts. Default: 20, or n if that is less."
+    "\n    callback_type : 'x', 'pr_norm' or 'legacy'\n        'x': called with x after each restart; 'pr_norm': with the norm of the "
+    "residual after each iteration,\n        over that of b; preconditioned, where side='left'; 'legacy': the same, and `maxiter` is of "
+    "iterations.\n        Without it a callback is called as with 'legacy', and warned of."
+    "\n    side : 'right' or 'left'\n        Where the preconditioner stands. (SciPy's stands on the left.)",
+    "Called as `callback_type` says.",
+    "the number of restarts, or with callback_type='legacy' of iterations",
 )
-def gmres(A, b, x0=None, *, rtol=1e-5, atol=0.0, restart=None, maxiter=None, M=None, callback=None, side="right",
-          full_output=False):
+def gmres(A, b, x0=None, *, rtol=1e-5, atol=0.0, restart=None, maxiter=None, M=None, callback=None, callback_type=None,
+          side="right", full_output=False):
     """Generalised minimal residuals, preconditioned on the right, orthogonalised twice.
 
     @PARAMETERS
     """
-    restart = 20 if restart is None else int(restart)
-    limit = None if maxiter is None else maxiter * restart
-    return _answer(*_krylov(f"gmres:{restart}", A, b, x0, rtol, atol, limit, M, callback, side), full_output)
+    if callback_type not in (None, "x", "pr_norm", "legacy"):
+        raise ValueError(f"callback_type is {callback_type!r}, expected 'x', 'pr_norm' or 'legacy'")
+    if callback is not None and callback_type is None:
+        message = "bandsolve.sparse.gmres called without specifying `callback_type`: 'legacy' is taken, by which maxiter is of iterations"
+        warnings.warn(message, DeprecationWarning, stacklevel=2)
+        callback_type = "legacy"
+    legacy = callback is not None and callback_type == "legacy"
+    restart = max(min(20 if restart is None else int(restart), np.size(b)), 1)
+    limit = _iterations(maxiter, b) * (1 if legacy else restart)
+    told = callback
+    if callback is not None and callback_type != "x":
+        size = np.linalg.norm(np.asarray(b))
+
+        def told(norm):
+            callback(np.float64(norm / size))
+
+    x, report = _krylov(f"gmres:{restart}", A, b, x0, rtol, atol, limit, M, told, side, callback_type == "x")
+    if full_output or report["converged"] or legacy:
+        return _answer(x, report, full_output)
+    return x, report["restarts"] + 1
 
 
-@_documented()
+@_documented(info="the number of iterations, or -10 after a breakdown")
 def bicgstab(A, b, x0=None, *, rtol=1e-5, atol=0.0, maxiter=None, M=None, callback=None, full_output=False):
     """Stabilised bi-conjugate gradients: any matrix.
 
     @PARAMETERS
     """
-    return _answer(*_krylov("bicgstab", A, b, x0, rtol, atol, maxiter, M, callback), full_output)
+    x, report = _krylov("bicgstab", A, b, x0, rtol, atol, _iterations(maxiter, b), M, callback)
+    if report["ending"] == "breakdown" and not full_output:
+        return x, -10
+    return _answer(x, report, full_output)
 
 
 @_documented()
@@ -225,10 +319,10 @@ def cg(A, b, x0=None, *, rtol=1e-5, atol=0.0, maxiter=None, M=None, callback=Non
 
     @PARAMETERS
     """
-    return _answer(*_krylov("cg", A, b, x0, rtol, atol, maxiter, M, callback), full_output)
+    return _answer(*_krylov("cg", A, b, x0, rtol, atol, _iterations(maxiter, b), M, callback), full_output)
 
 
-@_documented(more="\n    space : int\n        Shadow vectors.")
+@_documented(_CAPPED, "\n    space : int\n        Shadow vectors.")
 def idrs(A, b, x0=None, *, rtol=1e-5, atol=0.0, space=4, maxiter=None, M=None, callback=None, full_output=False):
     """Induced dimension reduction, IDR(s): any matrix.
 
@@ -237,7 +331,7 @@ def idrs(A, b, x0=None, *, rtol=1e-5, atol=0.0, space=4, maxiter=None, M=None, c
     return _answer(*_krylov(f"idr:{int(space)}", A, b, x0, rtol, atol, maxiter, M, callback), full_output)
 
 
-@_documented(more="\n    omega : float\n        What each step is multiplied by.")
+@_documented(_CAPPED, "\n    omega : float\n        What each step is multiplied by.")
 def richardson(A, b, x0=None, *, rtol=1e-5, atol=0.0, omega=1.0, maxiter=None, M=None, callback=None, full_output=False):
     """Richardson's iteration, x += omega * M @ (b - A @ x): the preconditioner alone.
 

@@ -13,6 +13,10 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
 DTYPES = [np.float32, np.float64, np.complex64, np.complex128]
 
 
+def pytest_configure(config):
+    config.addinivalue_line("markers", "fail_slow: of SciPy's own tests, which are run with ours in their place")
+
+
 @pytest.fixture(params=DTYPES, ids=lambda dtype: dtype.__name__)
 def dtype(request):
     return np.dtype(request.param)

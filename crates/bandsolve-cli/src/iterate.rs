@@ -110,7 +110,7 @@ impl IterateTask<'_> {
         }
         let preconditioner = (m.kind() != PreconditionerKind::Identity).then_some(&m as &dyn LinearOperator<T>);
         let bar = progress::spinner();
-        let watch = &mut |at: IterationProgress| {
+        let watch = &mut |at: IterationProgress<'_, T>| {
             if at.iteration.is_multiple_of(16) {
                 bar.set_message(format!(
                     "iteration {}, residual {:.1e} of {:.1e}",

@@ -5,8 +5,8 @@ use crate::errors::exception;
 use bandsolve::dyn_stack::{PodBuffer, PodStack};
 use bandsolve::{Error, LinearOperator, Op};
 use bandsolve_sparse::{
-    Csr, Forest, Graph, GraphFactor, GraphFactorOptions, IterationProgress, KrylovMethod, KrylovSolver, Preconditioner,
-    PreconditionerKind, PreconditionerOptions, PreconditionerSide,
+    Csr, Forest, Graph, GraphFactor, GraphFactorOptions, IterationProgress, IterationReport, KrylovMethod,
+    KrylovSolver, Preconditioner, PreconditionerKind, PreconditionerOptions, PreconditionerSide,
 };
 use core::ops::ControlFlow;
 use numpy::{PyArray1, PyArrayMethods, PyUntypedArrayMethods};
@@ -14,6 +14,7 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::sync::Mutex;
+use std::time::{Duration, Instant};
 
 /// The arrays of a matrix by rows, as SciPy has them: indptr, indices, data.
 type Arrays<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>, Bound<'py, PyAny>);
@@ -56,7 +57,7 @@ fn borrowed<T: Number, R>(
 
 /// A preconditioner of any type of numbers.
 trait DynPreconditioner: Send + Sync {
-    fn apply<'py>(&self, rhs: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>>;
+    fn apply<'py>(&self, op: Op, rhs: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>>;
     fn rows(&self) -> usize;
     fn dtype<'py>(&self, py: Python<'py>) -> Bound<'py, PyAny>;
     fn as_any(&self) -> &dyn std::any::Any;
@@ -66,7 +67,7 @@ impl<T: Number> DynPreconditioner for Preconditioner<'static, T>
 where
     Self: Send + Sync,
 {
-    fn apply<'py>(&self, rhs: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    fn apply<'py>(&self, op: Op, rhs: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let py = rhs.py();
         let rhs = columns::<T>(&array(rhs)?.0)?;
         let n = LinearOperator::rows(self);
@@ -77,7 +78,7 @@ where
         let (z, applied) = filled(py, &[n], true, |z| {
             py.detach(|| {
                 let mut memory = PodBuffer::new(self.apply_scratch());
-                self.apply_op(Op::Plain, rhs, z, PodStack::new(&mut memory))
+                self.apply_op(op, rhs, z, PodStack::new(&mut memory))
             })
         })?;
         applied.map_err(|error| exception(py, &error))?;
@@ -115,7 +116,12 @@ impl PyPreconditioner {
 
     /// z = M⁻¹·r.
     fn apply<'py>(&self, rhs: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        self.operator.apply(rhs)
+        self.operator.apply(Op::Plain, rhs)
+    }
+
+    /// z = M⁻ᴴ·r.
+    fn apply_adjoint<'py>(&self, rhs: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        self.operator.apply(Op::ConjTranspose, rhs)
     }
 
     #[getter]
@@ -212,6 +218,45 @@ struct KrylovOptions<'py> {
     max_iterations: Option<usize>,
     left: bool,
     callback: Option<Bound<'py, PyAny>>,
+    /// Whether the callback is told of x, where the method has it, or of the norm of the residual.
+    tells_x: bool,
+}
+
+/// Calls the function that is told of iterations, and looks whether the user wants to interrupt them. What is raised is kept.
+struct PyWatch {
+    callback: Option<Py<PyAny>>,
+    tells_x: bool,
+    looked: Instant,
+    raised: Option<PyErr>,
+}
+
+/// Between two looks for an interruption.
+const LOOK: Duration = Duration::from_millis(100);
+
+impl PyWatch {
+    fn new(options: &KrylovOptions<'_>) -> Self {
+        let callback = options.callback.as_ref().map(|callback| callback.clone().unbind());
+        Self { callback, tells_x: options.tells_x, looked: Instant::now(), raised: None }
+    }
+
+    fn tell<T: Number>(&mut self, at: &IterationProgress<'_, T>) -> ControlFlow<()> {
+        if self.looked.elapsed() >= LOOK {
+            self.looked = Instant::now();
+            self.raised = Python::attach(|py| py.check_signals()).err();
+        }
+        if let (None, Some(callback)) = (&self.raised, &self.callback) {
+            self.raised = Python::attach(|py| self.call(callback.bind(py), at)).err();
+        }
+        if self.raised.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+
+    fn call<T: Number>(&self, callback: &Bound<'_, PyAny>, at: &IterationProgress<'_, T>) -> PyResult<()> {
+        match at.x {
+            Some(x) if self.tells_x => callback.call1((PyArray1::from_slice(callback.py(), x),)).map(|_| ()),
+            None if !self.tells_x => callback.call1((at.preconditioned_norm,)).map(|_| ()),
+            _ => Ok(()),
+        }
+    }
 }
 
 /// Solves by a Krylov method: x, and a report as a dictionary. `a` and `m` are arrays of a matrix, functions, or a preconditioner.
@@ -254,23 +299,12 @@ fn krylov_of<'py, T: Number>(
     if let Some(limit) = options.max_iterations {
         solver = solver.max_iterations(limit);
     }
-    let raised = Mutex::new(None);
-    let callback = options.callback.as_ref().map(|callback| callback.clone().unbind());
-    let mut watch = |at: IterationProgress| {
-        let Some(callback) = &callback else { return ControlFlow::Continue(()) };
-        match Python::attach(|py| callback.bind(py).call1((at.residual_norm,)).map(|_| ())) {
-            Ok(()) => ControlFlow::Continue(()),
-            Err(error) => {
-                *raised.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(error);
-                ControlFlow::Break(())
-            }
-        }
-    };
+    let mut watch = PyWatch::new(options);
     let (given, begun) = (slice(&rhs), slice(&start));
     let mut solve = |a: &dyn LinearOperator<T>| {
         filled(py, &[n], true, |x| {
             x.copy_from_slice(begun);
-            py.detach(|| solver.solve_watched(a, m, given, x, &mut watch))
+            py.detach(|| solver.solve_watched(a, m, given, x, &mut |at| watch.tell(&at)))
         })
     };
     let matrix = PyOperator::new(n, a);
@@ -278,11 +312,15 @@ fn krylov_of<'py, T: Number>(
         Ok(arrays) => borrowed::<T, _>(n, &arrays, solve)?,
         Err(_) => solve(&matrix)?,
     };
-    let exceptions = [matrix.take(), function.and_then(|m| m.take()), raised.into_inner().ok().flatten()];
+    let exceptions = [matrix.take(), function.and_then(|m| m.take()), watch.raised];
     if let Some(error) = exceptions.into_iter().flatten().next() {
         return Err(error);
     }
     let report = solved.map_err(|error| exception(py, &error))?;
+    Ok((x.into_any(), dictionary_of(py, report)?))
+}
+
+fn dictionary_of(py: Python<'_>, report: IterationReport) -> PyResult<Bound<'_, PyDict>> {
     let dictionary = PyDict::new(py);
     dictionary.set_item("converged", report.converged())?;
     dictionary.set_item("ending", report.ending.to_string())?;
@@ -292,7 +330,7 @@ fn krylov_of<'py, T: Number>(
     dictionary.set_item("rhs_norm", report.rhs_norm)?;
     dictionary.set_item("tolerance", report.tolerance)?;
     dictionary.set_item("history", report.history)?;
-    Ok((x.into_any(), dictionary))
+    Ok(dictionary)
 }
 
 /// The linear forest, or the factor of the graph, of a matrix: see `bandsolve.sparse.forest` and `factor_graph`.

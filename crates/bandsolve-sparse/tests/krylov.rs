@@ -189,7 +189,7 @@ fn endings_have_names() {
     assert!(!report.converged() && report.residual_norm <= 1.0 && x.iter().all(|x| *x == 0.0), "{}", report.ending);
     // The caller has had enough.
     let mut seen = 0;
-    let watch = &mut |at: bandsolve_sparse::IterationProgress| {
+    let watch = &mut |at: bandsolve_sparse::IterationProgress<'_, f64>| {
         seen = at.iteration;
         if at.iteration == 5 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };

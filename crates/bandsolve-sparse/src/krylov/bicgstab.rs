@@ -66,10 +66,9 @@ pub(super) fn cycle<T: Scalar>(
             });
         }
         let norm = run.reducer.root(next[1].re, r);
-        if let Some(ending) = monitor.step(norm) {
+        if let Some(ending) = monitor.step_to(norm, x) {
             return Ok(ending);
         }
-        monitor.keep(norm, x);
         let beta = next[0] / rho * (alpha / omega);
         if !beta.is_finite() || beta.norm() == 0.0 {
             return Ok(Ending::Breakdown);

@@ -47,10 +47,9 @@ pub(super) fn cycle<T: Scalar>(
             });
         }
         let norm = run.reducer.root(squared[0].re, r);
-        if let Some(ending) = monitor.step(norm) {
+        if let Some(ending) = monitor.step_to(norm, x) {
             return Ok(ending);
         }
-        monitor.keep(norm, x);
         run.precondition(r, z, stack)?;
         let mut sums = [Complex64::default(); 2];
         let (r, z, q) = (&*r, &*z, &*q);

@@ -92,10 +92,9 @@ pub(super) fn cycle<T: Scalar>(
                 return Ok(Ending::Breakdown);
             }
             let norm = advance(run, (x, u_own), (r, g_own), beta);
-            if let Some(ending) = monitor.step(norm) {
+            if let Some(ending) = monitor.step_to(norm, x) {
                 return Ok(ending);
             }
-            monitor.keep(norm, x);
             (k + 1..s).for_each(|i| f[i] -= beta * small[i * s + k]);
         }
         run.precondition(r, z, stack)?;
@@ -115,10 +114,9 @@ pub(super) fn cycle<T: Scalar>(
             return Ok(Ending::Breakdown);
         }
         let norm = advance(run, (x, z), (r, t), omega);
-        if let Some(ending) = monitor.step(norm) {
+        if let Some(ending) = monitor.step_to(norm, x) {
             return Ok(ending);
         }
-        monitor.keep(norm, x);
     }
 }
 

@@ -167,13 +167,17 @@ impl IterationReport {
 /// What the callback is told after each iteration.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
-pub struct IterationProgress {
+pub struct IterationProgress<'x, T> {
     /// Iterations so far.
     pub iteration: usize,
     /// The norm of the residual, as the method itself knows it.
     pub residual_norm: f64,
-    /// What it is to be below.
+    /// The same of a left preconditioner's system, ‖M⁻¹·(rhs − A·x)‖₂; without one it is `residual_norm`.
+    pub preconditioned_norm: f64,
+    /// What `residual_norm` is to be below.
     pub tolerance: f64,
+    /// x as it is by now. GMRES has none within a cycle: at the end of each it tells once more of its last iteration, with x.
+    pub x: Option<&'x [T]>,
 }
 
 /// A method and when it ends.
@@ -287,7 +291,7 @@ impl<'c> KrylovSolver<'c> {
         preconditioner: Option<&dyn LinearOperator<T>>,
         rhs: &[T],
         x: &mut [T],
-        watch: &mut dyn FnMut(IterationProgress) -> ControlFlow<()>,
+        watch: &mut dyn FnMut(IterationProgress<'_, T>) -> ControlFlow<()>,
     ) -> Result<IterationReport> {
         let mut memory = buffer(self.scratch(a, preconditioner))?;
         self.solve_with(a, preconditioner, rhs, x, watch, stack(&mut memory))
@@ -309,7 +313,7 @@ impl<'c> KrylovSolver<'c> {
         check("rhs", rhs.len().next_multiple_of(n), rhs.len())?;
         let mut memory = buffer(self.scratch(a, preconditioner))?;
         let columns = rhs.chunks(n).zip(x.chunks_mut(n));
-        let watch = &mut |_: IterationProgress| ControlFlow::Continue(());
+        let watch = &mut |_: IterationProgress<'_, T>| ControlFlow::Continue(());
         columns.map(|(rhs, x)| self.solve_with(a, preconditioner, rhs, x, watch, stack(&mut memory))).collect()
     }
 
@@ -323,47 +327,52 @@ impl<'c> KrylovSolver<'c> {
         preconditioner: Option<&dyn LinearOperator<T>>,
         rhs: &[T],
         x: &mut [T],
-        watch: &mut dyn FnMut(IterationProgress) -> ControlFlow<()>,
+        watch: &mut dyn FnMut(IterationProgress<'_, T>) -> ControlFlow<()>,
         stack: &mut PodStack,
     ) -> Result<IterationReport> {
         T::by_type::<SolveSystem<'_>>(KrylovCall { solver: *self, a, preconditioner, rhs, x, watch, stack })
     }
 
-    /// Cycles of the method, each from the residual of x, until that is small enough or nothing helps.
+    /// Cycles of the method, each from the residual of x, until that is small enough or nothing helps; with the norm of the residual.
     fn iterate<T: Scalar>(
         &self,
         run: &mut KrylovRun<'_, T>,
         monitor: &mut Monitor<'_, T>,
         (x, r, spare, vectors): (&mut [T], &mut [T], &mut [T], &mut [T]),
         stack: &mut PodStack,
-    ) -> Result<Ending> {
+    ) -> Result<(Ending, f64)> {
         let (mut before, mut fruitless) = (f64::INFINITY, 0);
         let mut last = Ending::Converged;
+        let mut from_zero = run.reducer.norm(x) == 0.0;
         loop {
-            let [residual, norm] = run.start(x, r, spare, stack)?;
+            let [residual, norm] = run.start(x, from_zero, r, spare, stack)?;
+            from_zero = false;
             if !residual.is_finite() || !norm.is_finite() {
-                return Ok(Ending::NotFinite);
+                return Ok((Ending::NotFinite, residual));
             }
             monitor.restart(residual, norm, x);
             if residual <= monitor.tolerance {
-                return Ok(Ending::Converged);
+                return Ok((Ending::Converged, residual));
             }
             match last {
                 Ending::Converged => {}
                 Ending::Breakdown if norm <= 0.9 * before => {}
-                ended => return Ok(ended),
+                ended => return Ok((ended, residual)),
             }
             // A restart that gains nothing will never gain.
             fruitless = if norm < before * (1.0 - 1e-5) { 0 } else { fruitless + 1 };
             if fruitless > 2 {
-                return Ok(Ending::Stagnated);
+                return Ok((Ending::Stagnated, residual));
             }
             if norm == 0.0 || monitor.iterations >= monitor.limit {
-                return Ok(if norm == 0.0 { Ending::Breakdown } else { Ending::IterationLimit });
+                return Ok((if norm == 0.0 { Ending::Breakdown } else { Ending::IterationLimit }, residual));
             }
             before = norm;
             monitor.cycles += 1;
             last = self.method.cycle(run, monitor, (x, r, vectors, spare), stack)?;
+            if matches!(self.method, KrylovMethod::Gmres { .. }) && last != Ending::Cancelled {
+                last = monitor.cycle(x).unwrap_or(last);
+            }
         }
     }
 }
@@ -375,7 +384,7 @@ pub(crate) struct KrylovCall<'a, T: Scalar> {
     preconditioner: Option<&'a dyn LinearOperator<T>>,
     rhs: &'a [T],
     x: &'a mut [T],
-    watch: &'a mut dyn FnMut(IterationProgress) -> ControlFlow<()>,
+    watch: &'a mut dyn FnMut(IterationProgress<'_, T>) -> ControlFlow<()>,
     stack: &'a mut PodStack,
 }
 
@@ -414,8 +423,8 @@ impl<T: Scalar> KrylovCall<'_, T> {
         let tolerance = (solver.rtol * rhs_norm).max(solver.atol);
         let limit = solver.max_iterations.unwrap_or_else(|| n.saturating_mul(10).min(10_000));
         let mut monitor = Monitor::new(limit, tolerance, best, watch);
-        let ending = solver.iterate(&mut run, &mut monitor, (x, r, spare, vectors), stack)?;
-        let residual_norm = run.finish(&mut monitor, x, r, stack)?;
+        let (ending, norm) = solver.iterate(&mut run, &mut monitor, (x, r, spare, vectors), stack)?;
+        let residual_norm = run.finish(&mut monitor, norm, x, r, stack)?;
         // What was kept may be within the tolerance where the last x is not.
         let ending = if residual_norm <= tolerance { Ending::Converged } else { ending };
         Ok(IterationReport {
@@ -518,33 +527,42 @@ impl<T: Scalar> KrylovRun<'_, T> {
         }
     }
 
-    /// r = rhs − A·x, or M⁻¹ times it with the preconditioner on the left; and the norms of both.
-    fn start(&mut self, x: &[T], r: &mut [T], spare: &mut [T], stack: &mut PodStack) -> Result<[f64; 2]> {
-        match (self.side, self.m) {
-            (PreconditionerSide::Left, Some(m)) => {
-                let w = &mut spare[..self.n];
-                self.a.residual(x, self.rhs, w, stack)?;
-                m.apply(w, r, stack)?;
-                Ok([self.reducer.norm(w), self.reducer.norm(r)])
-            }
-            _ => {
-                self.a.residual(x, self.rhs, r, stack)?;
-                Ok([self.reducer.norm(r); 2])
-            }
+    /// r = rhs − A·x, or M⁻¹ times it with the preconditioner on the left; and the norms of both. No product where x is known as 0.
+    fn start(
+        &mut self,
+        x: &[T],
+        is_zero: bool,
+        r: &mut [T],
+        spare: &mut [T],
+        stack: &mut PodStack,
+    ) -> Result<[f64; 2]> {
+        let left = self.m.filter(|_| self.side == PreconditionerSide::Left);
+        let w = if left.is_some() { &mut spare[..self.n] } else { &mut *r };
+        if is_zero {
+            w.copy_from_slice(self.rhs);
+        } else {
+            self.a.residual(x, self.rhs, w, stack)?;
         }
+        let norm = self.reducer.norm(w);
+        let Some(m) = left else { return Ok([norm; 2]) };
+        m.apply(&spare[..self.n], r, stack)?;
+        Ok([norm, self.reducer.norm(r)])
     }
 
-    /// Leaves the better of x and what was kept in x; returns the norm of its residual.
-    fn finish(&mut self, monitor: &mut Monitor<'_, T>, x: &mut [T], r: &mut [T], stack: &mut PodStack) -> Result<f64> {
-        let mut norm_of = |run: &mut Self, x: &[T]| {
-            run.a.residual(x, run.rhs, r, stack)?;
-            Ok(run.reducer.norm(r))
-        };
-        let norm: f64 = norm_of(self, x)?;
+    /// Leaves the better of x, whose residual has this norm, and what was kept in x; returns the norm of its residual.
+    fn finish(
+        &mut self,
+        monitor: &mut Monitor<'_, T>,
+        norm: f64,
+        x: &mut [T],
+        r: &mut [T],
+        stack: &mut PodStack,
+    ) -> Result<f64> {
         if norm <= monitor.tolerance || norm <= monitor.kept_norm() {
             return Ok(norm);
         }
-        let kept: f64 = norm_of(self, monitor.kept())?;
+        self.a.residual(monitor.kept(), self.rhs, r, stack)?;
+        let kept = self.reducer.norm(r);
         if kept < norm || norm.is_nan() {
             x.copy_from_slice(monitor.kept());
             return Ok(kept);

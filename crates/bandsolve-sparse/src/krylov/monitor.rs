@@ -14,9 +14,11 @@ pub(super) struct Monitor<'a, T: Scalar> {
     pub tolerance: f64,
     /// ‖rhs − A·x‖ beside the norm that the method knows, at the last restart.
     scale: f64,
+    /// What the method knew after the last iteration.
+    preconditioned_norm: f64,
     kept: &'a mut [T],
     kept_norm: f64,
-    watch: &'a mut dyn FnMut(IterationProgress) -> ControlFlow<()>,
+    watch: &'a mut dyn FnMut(IterationProgress<'_, T>) -> ControlFlow<()>,
 }
 
 impl<'a, T: Scalar> Monitor<'a, T> {
@@ -24,13 +26,24 @@ impl<'a, T: Scalar> Monitor<'a, T> {
         limit: usize,
         tolerance: f64,
         kept: &'a mut [T],
-        watch: &'a mut dyn FnMut(IterationProgress) -> ControlFlow<()>,
+        watch: &'a mut dyn FnMut(IterationProgress<'_, T>) -> ControlFlow<()>,
     ) -> Self {
         let mut history = Vec::new();
         // Room for what is usual, at least; a longer one grows, at less and less iterations.
         _ = history.try_reserve(limit.saturating_add(1).min(1 << 20));
         let kept_norm = f64::INFINITY;
-        Self { history, iterations: 0, cycles: 0, limit, tolerance, scale: 1.0, kept, kept_norm, watch }
+        Self {
+            history,
+            iterations: 0,
+            cycles: 0,
+            limit,
+            tolerance,
+            scale: 1.0,
+            preconditioned_norm: f64::INFINITY,
+            kept,
+            kept_norm,
+            watch,
+        }
     }
 
     /// The method begins again from an x with this residual, whose norm it sees as `norm`.
@@ -48,15 +61,34 @@ impl<'a, T: Scalar> Monitor<'a, T> {
     /// Takes note of an iteration, after which the residual has this norm for the method. Says whether the method has to stop:
     /// `Converged` is only that x is worth looking at.
     pub fn step(&mut self, norm: f64) -> Option<Ending> {
+        self.advance(norm, None)
+    }
+
+    /// The same of a method that has x after each iteration, and keeps x if the method goes on.
+    pub fn step_to(&mut self, norm: f64, x: &[T]) -> Option<Ending> {
+        let ending = self.advance(norm, Some(x));
+        if ending.is_none() {
+            self.keep(norm, x);
+        }
+        ending
+    }
+
+    /// Tells of x, which a method has at the end of its cycle only; `Cancelled` if that is to be all.
+    pub fn cycle(&mut self, x: &[T]) -> Option<Ending> {
+        self.tell(self.preconditioned_norm, Some(x))
+    }
+
+    fn advance(&mut self, norm: f64, x: Option<&[T]>) -> Option<Ending> {
         let residual_norm = norm * self.scale;
         self.iterations += 1;
+        self.preconditioned_norm = norm;
         self.history.push(residual_norm);
-        let progress = IterationProgress { iteration: self.iterations, residual_norm, tolerance: self.tolerance };
         if !norm.is_finite() {
             return Some(Ending::NotFinite);
         }
-        if (self.watch)(progress).is_break() {
-            return Some(Ending::Cancelled);
+        let cancelled = self.tell(norm, x);
+        if cancelled.is_some() {
+            return cancelled;
         }
         if residual_norm <= self.tolerance {
             return Some(Ending::Converged);
@@ -64,8 +96,19 @@ impl<'a, T: Scalar> Monitor<'a, T> {
         (self.iterations >= self.limit).then_some(Ending::IterationLimit)
     }
 
+    fn tell(&mut self, norm: f64, x: Option<&[T]>) -> Option<Ending> {
+        let progress = IterationProgress {
+            iteration: self.iterations,
+            residual_norm: norm * self.scale,
+            preconditioned_norm: norm,
+            tolerance: self.tolerance,
+            x,
+        };
+        (self.watch)(progress).is_break().then_some(Ending::Cancelled)
+    }
+
     /// Keeps x if it is better by a factor of 2 than what was kept.
-    pub fn keep(&mut self, norm: f64, x: &[T]) {
+    fn keep(&mut self, norm: f64, x: &[T]) {
         if norm * self.scale < 0.5 * self.kept_norm {
             self.kept_norm = norm * self.scale;
             self.kept.copy_from_slice(x);

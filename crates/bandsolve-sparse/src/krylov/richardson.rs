@@ -23,10 +23,9 @@ pub(super) fn cycle<T: Scalar>(
         each_piece(run.n, RowsOf(&mut *x, PIECE), &|rows, x| {
             x.0.iter_mut().zip(&step[rows]).for_each(|(x, z)| *x += by * *z);
         });
-        let [_, norm] = run.start(x, r, spare, stack)?;
-        if let Some(ending) = monitor.step(norm) {
+        let [_, norm] = run.start(x, false, r, spare, stack)?;
+        if let Some(ending) = monitor.step_to(norm, x) {
             return Ok(ending);
         }
-        monitor.keep(norm, x);
     }
 }

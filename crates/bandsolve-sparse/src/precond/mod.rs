@@ -336,7 +336,11 @@ impl<T: Scalar> LinearOperator<T> for Identity {
         self.0
     }
 
-    fn apply(&self, x: &[T], y: &mut [T], _: &mut PodStack) -> Result<()> {
+    fn apply(&self, x: &[T], y: &mut [T], stack: &mut PodStack) -> Result<()> {
+        self.apply_op(Op::Plain, x, y, stack)
+    }
+
+    fn apply_op(&self, _: Op, x: &[T], y: &mut [T], _: &mut PodStack) -> Result<()> {
         y.copy_from_slice(x);
         Ok(())
     }
