@@ -273,12 +273,16 @@ fn draw_history(title: &str, history: &[f64], tolerance: f64) -> Picture {
 }
 
 /// sin(16π·i/n): a solution that is smooth, as those of differential equations are.
-fn wave<T: Scalar>(n: usize) -> Vec<T> {
+pub fn wave<T: Scalar>(n: usize) -> Vec<T> {
     let value = |i: usize| (std::f64::consts::TAU * 8.0 * i as f64 / n as f64).sin();
     (0..n).map(|i| convert(Complex64::from(value(i)))).collect()
 }
 
-fn product<T: Scalar>(a: &Csr<'_, T, u32>, x: &[T]) -> Result<Vec<T>, Failure> {
+/// A·x.
+///
+/// # Errors
+/// None, of a matrix that is square.
+pub fn product<T: Scalar>(a: &Csr<'_, T, u32>, x: &[T]) -> Result<Vec<T>, Failure> {
     let mut y = vec![T::ZERO; a.rows()];
     a.apply(x, &mut y, PodStack::new(&mut []))?;
     Ok(y)

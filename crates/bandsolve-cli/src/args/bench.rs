@@ -2,6 +2,7 @@
 
 use super::{Dtype, TRIDIAGONAL, gpu_parser, method_parser};
 use bandsolve::Method;
+use bandsolve_sparse::{KrylovMethod, PreconditionerKind};
 use clap::{Args as ClapArgs, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -49,6 +50,11 @@ pub enum BenchTable {
     /// y = A x for one vector, with each way to share out the work, and what takes the largest entry of every row in the place of
     /// the sum. The speed is that of the entries of the matrix, 12 bytes each; `read` adds up as many numbers as it has entries.
     Spmv(BenchSpmvArgs),
+    /// Every preconditioner of one sparse matrix, with one or several Krylov methods
+    ///
+    /// Of each preconditioner the time to make it, the time to iterate, iterations, products, and the residual that is left. The
+    /// right-hand side is made from a known solution, as `iterate` does. What does not converge says how it ended.
+    Iterate(BenchIterateArgs),
     /// Systems in the memory of a GPU, beside cuSPARSE and a copy
     ///
     /// First every function in four number types, beside the same on the CPU, both measured in doubled precision. Then medians
@@ -103,6 +109,51 @@ pub struct BenchSpmvArgs {
     /// With how many threads.
     #[command(flatten)]
     pub threads: ThreadsArgs,
+    /// How long, and the report.
+    #[command(flatten)]
+    pub measure: MeasureArgs,
+}
+
+/// Arguments of `bench iterate`.
+#[derive(Debug, ClapArgs)]
+#[command(
+    after_help = "Examples:\n  bandsolve bench iterate --quick\n  bandsolve bench iterate A.mtx --solver gmres:20,cg --plot precond.svg\n  \
+    bandsolve bench iterate --model aniso1 --n 500 --precond jacobi,alt-i:2,amg-lines:2 --report precond.html"
+)]
+pub struct BenchIterateArgs {
+    /// The matrix [default: that of --model]
+    #[arg(value_name = "A.mtx")]
+    pub matrix: Option<PathBuf>,
+    /// A model problem of `generate`
+    #[arg(long, value_name = "NAME", default_value = "aniso1", conflicts_with = "matrix")]
+    pub model: String,
+    /// Unknowns along each side of the model's grid [default: 300, in three dimensions 40; with --quick 30 and 8]
+    #[arg(long, value_name = "N", value_parser = size_parser, conflicts_with = "matrix")]
+    pub n: Option<usize>,
+    /// Krylov methods, by their names in `iterate --solver`
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "gmres:30")]
+    pub solver: Vec<KrylovMethod>,
+    /// Preconditioners, by their names in `iterate --precond` [default: all; with 2 and with 4 where they take a number]
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub precond: Option<Vec<PreconditionerKind>>,
+    /// Unknowns of a row of the grid, and its rows, where the unknowns are those of one: for adi
+    #[arg(long, value_name = "NXxNY", value_parser = grid_parser)]
+    pub grid: Option<(usize, usize)>,
+    /// Stop when |b - A x| is this part of |b|, in the 2-norm
+    #[arg(long, default_value_t = 1e-6, value_name = "RTOL", value_parser = super::sparse::positive)]
+    pub tol: f64,
+    /// Most iterations [default: 10 n, at most 10000]
+    #[arg(long, value_name = "N")]
+    pub max_iterations: Option<usize>,
+    /// As of `iterate` (alt-i, alt-o)
+    #[arg(long, default_value_t = 0.01, value_parser = super::sparse::positive)]
+    pub omega: f64,
+    /// Seed of the forests
+    #[arg(long, default_value_t = 0)]
+    pub seed: u64,
+    /// Number of threads [default: one per core]
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub threads: Option<u16>,
     /// How long, and the report.
     #[command(flatten)]
     pub measure: MeasureArgs,
@@ -369,6 +420,15 @@ fn size_parser(text: &str) -> Result<usize, String> {
         }
     };
     n.filter(|n| *n >= 2).ok_or("not a number of at least 2, such as 1000 or 2^20".into())
+}
+
+/// Unknowns of a row and number of rows: `100x50`.
+fn grid_parser(text: &str) -> Result<(usize, usize), String> {
+    let sides = text.split_once('x').map(|(columns, rows)| (columns.parse(), rows.parse()));
+    match sides {
+        Some((Ok(columns), Ok(rows))) => Ok((columns, rows)),
+        _ => Err("not unknowns of a row and number of rows, such as 100x50".into()),
+    }
 }
 
 /// A number of things, at least 1.

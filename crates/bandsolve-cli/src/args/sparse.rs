@@ -98,7 +98,8 @@ pub struct ForestArgs {
     pub json: Option<PathBuf>,
 }
 
-fn positive(text: &str) -> Result<f64, String> {
+/// A number from 0 on.
+pub fn positive(text: &str) -> Result<f64, String> {
     match text.parse() {
         Ok(value) if (0.0..f64::INFINITY).contains(&value) => Ok(value),
         _ => Err("not a number from 0 on".into()),

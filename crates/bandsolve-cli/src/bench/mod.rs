@@ -9,11 +9,13 @@ mod block;
 mod contest;
 mod dots;
 mod gpu;
+mod iterate;
 mod lines;
 mod machine;
 mod methods;
 mod results;
 mod sheet;
+mod spans;
 mod sparse;
 mod spmv;
 mod sweep;
@@ -46,6 +48,7 @@ pub fn run(args: &BenchArgs) -> Result<(), Failure> {
         BenchTable::Banded(args) => banded::run(args),
         BenchTable::Sparse(args) => sparse::run(args),
         BenchTable::Spmv(args) => spmv::run(args),
+        BenchTable::Iterate(args) => iterate::run(args),
         BenchTable::Gpu(args) => gpu::run(args),
     }
 }

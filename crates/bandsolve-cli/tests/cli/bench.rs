@@ -142,3 +142,51 @@ fn what_is_not_compared_with_peers_says_nothing_of_them() {
     let run = bandsolve(&["bench", "sparse", "--quick", "--n", "1000", "--columns", "2", "--threads", "1"]).exits(0);
     assert!(run.stdout.contains("machine") && !run.stdout.contains("peers"), "{}", run.stdout);
 }
+
+#[test]
+fn every_preconditioner_is_measured_and_says_how_it_ended() {
+    let args = ["bench", "iterate", "--quick", "--n", "20", "--solver", "gmres:20,cg", "--json", "-"];
+    let run = bandsolve(&args).exits(0);
+    assert!(run.stderr.contains("set-up ms") && run.stderr.contains("amg-lines:4"), "{}", run.stderr);
+    let report = run.json();
+    let rows = report["rows"].as_array().expect("rows");
+    for (name, solver) in ["none", "jacobi", "alt-i:2", "mos-a:4:scaled", "ilu-isai:2", "adi:20x20", "amg-lines:2"]
+        .iter()
+        .flat_map(|name| ["gmres:20", "cg"].map(|solver| (name, solver)))
+    {
+        let row = rows.iter().find(|row| row["preconditioner"] == *name && row["solver"] == solver).expect(name);
+        let count = |key: &str| row[key].as_u64().unwrap_or_else(|| panic!("{key} in {row}"));
+        assert!(row["error"].is_null() && count("repetitions") >= 1 && row["n"] == 400, "{row}");
+        assert!(count("products") > count("iterations") && row["seconds_setup"].is_f64(), "{row}");
+        assert!((count("applications") >= count("iterations")) == (*name != "none"), "{row}");
+        let within = row["residual"].as_f64().unwrap() <= 1e-6;
+        assert!(within == (row["ending"] == "converged") && row["converged"] == within, "{row}");
+    }
+}
+
+#[test]
+fn what_does_not_converge_or_cannot_be_made_is_a_row_that_says_so() {
+    let folder = Folder::new();
+    // A negative permutation has no diagonal and is not definite.
+    let n = 50;
+    let cycle: Vec<_> = (1..=n).map(|i| (i, i % n + 1, -1.0)).collect();
+    let a = folder.file("A.mtx", matrix_market(n, &cycle));
+    let args = ["bench", "iterate", &a, "--quick", "--solver", "cg", "--precond", "none,jacobi", "--json", "-"];
+    let run = bandsolve(&args).exits(0);
+    assert!(run.stderr.contains("breakdown") && run.stderr.contains("no pivot in row 1"), "{}", run.stderr);
+    let report = run.json();
+    assert!(report["rows"][0]["ending"] == "breakdown" && report["rows"][0]["converged"] == false, "{report}");
+    assert!(report["rows"][1]["ending"].is_null() && report["rows"][1]["error"].is_string(), "{report}");
+    // More than rounding allows, and more than there is time for.
+    for (limit, ending) in [(&["--tol", "1e-18"], "stagnated"), (&["--max-iterations", "3"], "iteration limit")] {
+        let args = ["bench", "iterate", "--quick", "--n", "10", "--precond", "ilu0", "--json", "-"];
+        let rows = bandsolve(&[&args[..], limit].concat()).exits(0).json()["rows"].clone();
+        assert!(
+            rows.as_array().unwrap().iter().all(|row| row["ending"] == ending && row["converged"] == false),
+            "{rows}"
+        );
+    }
+    bandsolve(&["bench", "iterate", "--model", "nothing"]).fails(2, "no model problem");
+    bandsolve(&["bench", "iterate", &a, "--n", "3"]).fails(2, "cannot be used with");
+    bandsolve(&["bench", "iterate", &a, "--grid", "3"]).fails(2, "100x50");
+}

@@ -38,6 +38,7 @@ fn commands(folder: &Folder) -> Vec<Vec<String>> {
         "bench block --quick --blocks 9,20 --n 100 --threads 1,2".into(),
         "bench banded --quick --n 300 --half-bandwidths 2,9 --threads 1".into(),
         "bench sparse --quick --n 700 --columns 3 --threads 1".into(),
+        "bench iterate --quick --n 12 --precond none,alt-i:2".into(),
         "bench gpu --quick --device emulated --only speed --dtype f64".into(),
     ];
     lines.iter().map(|line| line.split(' ').map(String::from).collect()).collect()
