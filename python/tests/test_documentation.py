@@ -7,7 +7,10 @@ import inspect
 import pathlib
 import pkgutil
 import re
+import subprocess
+import sys
 
+import numpy as np
 import pytest
 
 import bandsolve
@@ -81,3 +84,15 @@ def test_examples_of_pages(name):
         # Lines are those of the page. Each block is whole.
         lines = text[: block.start(1)].count("\n")
         exec(compile("\n" * lines + block[1], name, "exec"), {"__name__": "example"})
+
+
+def test_the_table_of_preconditioners_is_made(tmp_path):
+    io = pytest.importorskip("scipy.io")
+    sparse = pytest.importorskip("scipy.sparse")
+    io.mmwrite(tmp_path / "line.mtx", sparse.diags_array([-1.0, 4.0, -1.0], offsets=[-1, 0, 1], shape=(30, 30)))
+    io.mmwrite(tmp_path / "swap.mtx", sparse.coo_array(np.eye(4)[::-1]))
+    said = subprocess.run([sys.executable, ROOT / "docs" / "sparse_table.py", tmp_path], capture_output=True, text=True, check=True).stdout
+    table = [row.split(" | ") for row in said.splitlines()]
+    assert table[0][1:] == ["line, n = 30", "swap, n = 4 |"] and len(table) > 20 and {len(row) for row in table} == {3}
+    rows = {row[0]: row[1:] for row in table}
+    assert rows["| `ilu0`"][0].startswith("1: ") and "no pivot in row 0" in rows["| `jacobi`"][1]
