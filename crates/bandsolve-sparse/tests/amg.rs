@@ -82,3 +82,21 @@ fn unsymmetric_matrices() {
         assert!(report.converged() && report.iterations <= 12, "{}", report.ending);
     }
 }
+
+/// Unknowns that are coupled to no other, and small parts that the lines solve, need no level below.
+#[test]
+fn unknowns_that_are_coupled_to_no_other() {
+    let width = 40;
+    let n = width * width;
+    let mut entries = Vec::new();
+    for i in 0..n {
+        entries.push((i, i, 4.0));
+        let alone = |i: usize| i % 7 == 3;
+        let neighbors = [i.checked_sub(1), i.checked_sub(width), Some(i + 1), Some(i + width)];
+        for j in neighbors.into_iter().flatten().filter(|j| *j < n && !alone(i) && !alone(*j)) {
+            entries.push((i, j, -1.0));
+        }
+    }
+    let a = Matrix::from_triplets(n, n, &entries).unwrap();
+    assert!(iterations(&a, &MultigridOptions::default()) <= 10);
+}

@@ -167,7 +167,7 @@ impl bandsolve_iteration_options_t {
     }
 
     /// Tells the caller of an iteration.
-    fn tell(&self, at: IterationProgress) -> ControlFlow<()> {
+    fn tell<T>(&self, at: IterationProgress<T>) -> ControlFlow<()> {
         let Some(watch) = self.watch else { return ControlFlow::Continue(()) };
         // SAFETY: a function of the caller.
         match unsafe { watch(at.iteration as i64, at.residual_norm, at.tolerance, self.watch_data) } {
@@ -257,7 +257,7 @@ impl IterationCall {
         let needed = iteration.scratch(&solver);
         let buffer = buffer(scratch, needed, matrix, &[x.place(), rhs.place()])?;
         let m = preconditioner.as_ref().map(|m| m.operator());
-        let watch = &mut |at: IterationProgress| options.tell(at);
+        let watch = &mut |at: IterationProgress<T>| options.tell(at);
         // SAFETY: the caller's promise; what is written shares no byte with anything else.
         let report = unsafe {
             let (x, rhs) = (x.write(), rhs.read());

@@ -97,7 +97,7 @@ impl<'a, T: Scalar> LineMultigrid<'a, T> {
             if levels.is_empty() {
                 improve(&a, &solvers, &mut candidate)?;
             }
-            let (aggregates, count) = aggregate(&a, options.threshold);
+            let (aggregates, count) = occupied(aggregate(&a, options.threshold), &candidate);
             if count == 0 || count * 10 > a.rows() * 9 {
                 let coarsest = if a.rows() <= 10 * options.coarsest {
                     CoarsestLevel::Direct(direct(&a)?)
@@ -298,6 +298,24 @@ fn aggregate<T: Scalar>(a: &Csr<'_, T, u32>, threshold: f64) -> (Vec<u32>, usize
     (own, count as usize)
 }
 
+/// Without the aggregates on which the candidate is 0: the smoother solves for their unknowns, such as those that are coupled to no other,
+/// and a column of zeros would make the next matrix singular.
+fn occupied<T: Scalar>((mut own, count): (Vec<u32>, usize), candidate: &[T]) -> (Vec<u32>, usize) {
+    let (mut number, mut kept) = (vec![NONE; count], 0);
+    let modulus = |value: T| Scalar::abs(value).to_f64();
+    // What rounding leaves counts as 0.
+    let least = candidate.iter().map(|value| modulus(*value)).fold(0.0, f64::max) * 64.0 * T::Real::EPSILON.to_f64();
+    for (k, value) in own.iter().zip(candidate) {
+        if number[*k as usize] == NONE && modulus(*value) > least {
+            number[*k as usize] = kept;
+            kept += 1;
+        }
+    }
+    // Of an aggregate that is no more: nothing is added to any column for its zeros.
+    own.iter_mut().for_each(|k| *k = number[*k as usize]);
+    (own, kept as usize)
+}
+
 /// P = (I − ω·D⁻¹·A)·T, where column k of T is the candidate on aggregate k, normed; and the candidate of the next level.
 /// ω = 4/3 of the reciprocal of the spectral radius of D⁻¹·A.
 fn prolong<T: Scalar>(
@@ -308,7 +326,7 @@ fn prolong<T: Scalar>(
 ) -> Result<(Csr<'static, T, u32>, Vec<T>)> {
     let n = a.rows();
     let mut squares = vec![0.0; count];
-    for (i, k) in aggregates.iter().enumerate() {
+    for (i, k) in aggregates.iter().enumerate().filter(|(_, k)| **k != NONE) {
         squares[*k as usize] += widen(candidate[i]).norm_sqr();
     }
     let norms: Vec<f64> = squares.iter().map(|square| if *square > 0.0 { square.sqrt() } else { 1.0 }).collect();
@@ -322,17 +340,19 @@ fn prolong<T: Scalar>(
     let omega = T::from_real(T::Real::from_f64(4.0 / 3.0 / radius));
     let tentative = |i: usize| {
         let k = aggregates[i];
-        (k, candidate[i].scale(T::Real::from_f64(1.0 / norms[k as usize])))
+        (k != NONE).then(|| (k, candidate[i].scale(T::Real::from_f64(1.0 / norms[k as usize]))))
     };
     let prolongation = make_rows((n, count), &|rows, made| {
         let mut sum = RowSum::new();
         for i in rows {
             sum.reserve(a.range(i).len() + 1);
-            let (k, value) = tentative(i);
-            sum.add(k, value);
+            if let Some((k, value)) = tentative(i) {
+                sum.add(k, value);
+            }
             for (j, entry) in a.row(i) {
-                let (k, value) = tentative(j);
-                sum.add(k, -(omega * inverse[i] * entry * value));
+                if let Some((k, value)) = tentative(j) {
+                    sum.add(k, -(omega * inverse[i] * entry * value));
+                }
             }
             sum.finish(made);
         }
