@@ -86,7 +86,7 @@ fn unsymmetric_matrices() {
 /// Unknowns that are coupled to no other, and small parts that the lines solve, need no level below.
 #[test]
 fn unknowns_that_are_coupled_to_no_other() {
-    let width = 40;
+    let width: usize = 40;
     let n = width * width;
     let mut entries = Vec::new();
     for i in 0..n {
