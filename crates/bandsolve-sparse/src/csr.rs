@@ -193,8 +193,8 @@ impl<T: Scalar, I: Index> Csr<'_, T, I> {
         Csr::from_rows(self.columns, pointers, columns, values)
     }
 
-    /// Replaces every entry by `entry(row, column, value)`, on all threads.
-    pub(crate) fn update(&mut self, entry: &(impl Fn(usize, usize, T) -> T + Sync)) {
+    /// Replaces every entry by `row(i)(column, value)`, on all threads.
+    pub(crate) fn update<E: Fn(usize, T) -> T>(&mut self, row: &(impl Fn(usize) -> E + Sync)) {
         let (rows, tasks) = (self.rows(), self.rows().div_ceil(TASK));
         let at = |i: usize| self.row_pointers[i].to_usize().expect("checked by `new`");
         let starts: Vec<usize> = (0..=tasks).map(|task| at((task * TASK).min(rows))).collect();
@@ -203,9 +203,10 @@ impl<T: Scalar, I: Index> Csr<'_, T, I> {
         each_chunk((tasks, 2), out, &|task, own| {
             let index = |index: I| index.to_usize().expect("checked by `new`");
             for i in task * TASK..((task + 1) * TASK).min(rows) {
-                for e in index(pointers[i])..index(pointers[i + 1]) {
-                    let value = &mut own.values[e - own.starts[0]];
-                    *value = entry(i, index(columns[e]), *value);
+                let (entry, entries) = (row(i), index(pointers[i])..index(pointers[i + 1]));
+                let values = &mut own.values[entries.start - own.starts[0]..entries.end - own.starts[0]];
+                for (value, column) in values.iter_mut().zip(&columns[entries]) {
+                    *value = entry(index(*column), *value);
                 }
             }
         });
@@ -220,7 +221,10 @@ impl<T: Scalar, I: Index> Csr<'_, T, I> {
 
     /// Multiplies every row by a number.
     pub(crate) fn scale_rows(&mut self, by: &[T]) {
-        self.update(&|i, _, value| by[i] * value);
+        self.update(&|i| {
+            let by = by[i];
+            move |_, value| by * value
+        });
     }
 }
 

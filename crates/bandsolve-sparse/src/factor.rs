@@ -100,7 +100,7 @@ impl GraphFactor {
 
     /// c_π: the share of the graph's weight that the edges of the factor have.
     pub fn coverage(&self, graph: &Graph) -> f64 {
-        graph.share(|v, u| self.partners(v).any(|partner| partner == u))
+        graph.share(|v| move |u| self.partners(v).any(|partner| partner == u))
     }
 }
 
@@ -171,9 +171,6 @@ impl<const N: usize> RowReduction<f64> for Proposal<'_, N> {
 
     #[inline]
     fn add(&self, sum: &mut Heaviest<N>, row: usize, column: usize, weight: f64) {
-        if sum.free == 0 {
-            return;
-        }
         // Strictly heavier: of equal weights the first stays before the others.
         let last = if sum.count < sum.free { 0.0 } else { sum.edges[sum.free - 1].0 };
         let taken = || self.confirmed[column][N - 1] != NONE || self.confirmed[row].contains(&(column as u32));
@@ -186,6 +183,12 @@ impl<const N: usize> RowReduction<f64> for Proposal<'_, N> {
 
     fn join(&self, sum: &mut Heaviest<N>, _: usize, later: Heaviest<N>) {
         later.edges[..later.count].iter().for_each(|edge| sum.insert(*edge));
+    }
+
+    /// Those that have all of their edges.
+    #[inline]
+    fn skips(&self, row: usize) -> bool {
+        self.confirmed[row][N - 1] != NONE
     }
 
     fn prefetch(&self, column: usize) {

@@ -7,10 +7,13 @@
 use crate::csr::Csr;
 use crate::factor::{GraphFactor, GraphFactorOptions, NONE};
 use crate::graph::Graph;
-use crate::rows::each_row;
+use crate::rows::{TASK, each_row};
 use bandsolve::matrix::Index;
 use bandsolve::{Error, Result, Scalar, Tridiagonal};
+use bandsolve_kernel::memory::zeros;
 use bandsolve_kernel::permutation::Permutation;
+use bandsolve_kernel::spread::{RowsOf, each_chunk};
+use bytemuck::Pod;
 
 /// Disjoint paths through all vertices of a graph; a vertex without partner is a path of its own.
 ///
@@ -140,9 +143,23 @@ impl Forest {
         self.paths[v] == self.paths[u] && self.permutation.places()[v].abs_diff(self.permutation.places()[u]) == 1
     }
 
+    /// The vertices before and after another on its path; [`NONE`] where it ends.
+    #[inline]
+    pub(crate) fn linked(&self, v: usize) -> [u32; 2] {
+        let (place, path) = (self.permutation.places()[v] as usize, self.paths[v]);
+        let other = |place: usize| {
+            let other = self.permutation.order().get(place).copied();
+            other.filter(|u| self.paths[*u as usize] == path).unwrap_or(NONE)
+        };
+        [other(place.wrapping_sub(1)), other(place + 1)]
+    }
+
     /// The share of the graph's weight that the paths have.
     pub fn coverage(&self, graph: &Graph) -> f64 {
-        graph.share(|v, u| self.are_linked(v, u))
+        graph.share(|v| {
+            let linked = self.linked(v);
+            move |u| linked.contains(&(u as u32))
+        })
     }
 
     /// The tridiagonal system of the paths: diagonal and coupled entries of a matrix, in the order of the forest.
@@ -164,19 +181,32 @@ impl Forest {
             let got = if a.rows() == n { a.columns() } else { a.rows() };
             return Err(Error::Shape { what: "rows and columns of the matrix", expected: n, got });
         }
-        let mut rows = vec![[T::ZERO; 3]; n];
-        each_row(&mut rows, &|place, row| {
-            let v = self.permutation.order()[place] as usize;
+        let mut rows: Vec<[T; 3]> = zeroed(n)?;
+        self.permutation.scatter(&mut rows, &|v| {
+            let (mut row, linked) = ([T::ZERO; 3], self.linked(v));
             for (u, value) in a.row(v) {
-                if u == v || self.are_linked(v, u) {
-                    row[self.place(u) + 1 - place] += entry(v, u, value);
+                let other = u as u32;
+                if u == v || linked.contains(&other) {
+                    let k = if u == v { 1 } else { 2 * usize::from(other == linked[1]) };
+                    row[k] += entry(v, u, value);
                 }
             }
-            0
+            row
         });
-        let band = |k: usize| rows.iter().map(|row| row[k]).collect::<Vec<T>>();
-        Tridiagonal::from_vecs(band(0), band(1), band(2), false)
+        let mut bands: [Vec<T>; 3] = [zeroed(n)?, zeroed(n)?, zeroed(n)?];
+        let [sub, diag, sup] = bands.each_mut().map(|band| RowsOf(band, TASK));
+        each_chunk((n.div_ceil(TASK), 2), (sub, diag, sup), &|task, (sub, diag, sup)| {
+            let rows = rows[task * TASK..].iter().zip(sub.0.iter_mut().zip(diag.0).zip(sup.0));
+            rows.for_each(|(row, ((sub, diag), sup))| (*sub, *diag, *sup) = (row[0], row[1], row[2]));
+        });
+        let [sub, diag, sup] = bands;
+        Tridiagonal::from_vecs(sub, diag, sup, false)
     }
+}
+
+/// Zeros, on large pages where there are many.
+fn zeroed<T: Pod>(n: usize) -> Result<Vec<T>> {
+    zeros(n).ok_or(Error::OutOfMemory { bytes: n.saturating_mul(size_of::<T>()) })
 }
 
 /// Names the vertices of the path that ends at `end`, the smaller of its ends, and counts them from there.

@@ -3,7 +3,7 @@
 use crate::csr::Csr;
 use crate::forest::Forest;
 use crate::instances::MakeGraph;
-use crate::multiply::RowSum;
+use crate::multiply::{RowSum, extent};
 use crate::rows::{RowsMade, make_rows};
 use bandsolve::matrix::Index;
 use bandsolve::{Error, RealScalar, Result, Scalar};
@@ -75,8 +75,9 @@ impl Graph {
 
     /// Multiplies the weights of the edges on the paths of a forest by ω; by 0, they are no edges any more.
     pub(crate) fn weaken(&mut self, forest: &Forest, omega: f64) {
-        self.rows.update(&|v, u, weight| {
-            if forest.are_linked(v, u) { weight - (1.0 - omega) * weight } else { weight }
+        self.rows.update(&|v| {
+            let linked = forest.linked(v);
+            move |u, weight| if linked.contains(&(u as u32)) { weight - (1.0 - omega) * weight } else { weight }
         });
     }
 
@@ -84,12 +85,14 @@ impl Graph {
     pub(crate) fn contracted(&self, groups: usize, group: &(impl Fn(usize) -> u32 + Sync)) -> Graph {
         let mut members: Vec<(u32, u32)> = (0..self.vertices()).map(|v| (group(v), v as u32)).collect();
         members.sort_unstable();
-        let rows = make_rows((groups, groups), &|rows, made| {
+        let rows = make_rows((groups, groups), self.rows.entries(), &|rows, made| {
             let mut sum = RowSum::new();
             for own in rows {
                 let first = members.partition_point(|(other, _)| (*other as usize) < own);
                 let members = members[first..].iter().take_while(|(other, _)| *other as usize == own);
-                sum.reserve(members.clone().map(|(_, v)| self.rows.range(*v as usize).len()).sum());
+                let neighbors = members.clone().flat_map(|(_, v)| self.edges(*v as usize));
+                let others = neighbors.map(|(u, _)| group(u)).filter(|other| *other as usize != own);
+                sum.reserve(others.clone().count(), extent(others));
                 for (u, weight) in members.flat_map(|(_, v)| self.edges(*v as usize)) {
                     if group(u) as usize != own {
                         sum.add(group(u), weight);
@@ -101,13 +104,14 @@ impl Graph {
         Graph { rows }
     }
 
-    /// The share of all weight that the edges have for which `taken(v, u)` holds; 0 of a graph without edges.
-    pub(crate) fn share(&self, taken: impl Fn(usize, usize) -> bool) -> f64 {
+    /// The share of all weight that the edges have for which `taken(v)(u)` holds; 0 of a graph without edges.
+    pub(crate) fn share<E: Fn(usize) -> bool>(&self, taken: impl Fn(usize) -> E) -> f64 {
         let (mut all, mut own) = (0.0, 0.0);
         for v in 0..self.vertices() {
+            let taken = taken(v);
             for (u, weight) in self.edges(v) {
                 all += weight;
-                if taken(v, u) {
+                if taken(u) {
                     own += weight;
                 }
             }
@@ -117,7 +121,7 @@ impl Graph {
 
     /// c_id: the share of all weight that neighboring unknowns have, in the given order.
     pub fn coverage_in_order(&self) -> f64 {
-        self.share(|v, u| v.abs_diff(u) == 1)
+        self.share(|v| move |u: usize| v.abs_diff(u) == 1)
     }
 }
 
@@ -129,6 +133,11 @@ pub(crate) fn graph<T: Scalar>((a, moduli): (Csr<'_, T, u32>, Option<&[f64]>)) -
     if n >= u32::MAX as usize {
         return Err(Error::Shape { what: "rows of a graph", expected: u32::MAX as usize - 1, got: n });
     }
+    if a.is_sorted() {
+        if let Some(rows) = sorted_rows(&a, moduli) {
+            return Ok(Graph { rows });
+        }
+    }
     let row = |i: usize| {
         let by = moduli.map_or(1.0, |moduli| moduli[i]);
         a.row(i).filter(move |(j, _)| *j != i).map(move |(j, v)| (j, Scalar::abs(v).to_f64() * by))
@@ -136,7 +145,7 @@ pub(crate) fn graph<T: Scalar>((a, moduli): (Csr<'_, T, u32>, Option<&[f64]>)) -
     if (0..n).all(|i| a.range(i).len() <= SHORT) {
         // The entry at the mirrored place is looked for in its row; if there is one for each, the rows know all edges.
         let lonely = AtomicBool::new(false);
-        let rows = make_rows((n, n), &|rows, made| {
+        let rows = make_rows((n, n), a.entries(), &|rows, made| {
             let mut own: Vec<(usize, f64)> = Vec::new();
             for i in rows {
                 own.clear();
@@ -165,12 +174,43 @@ pub(crate) fn graph<T: Scalar>((a, moduli): (Csr<'_, T, u32>, Option<&[f64]>)) -
     // Transposed twice: rows in ascending order, whatever the order of the caller's.
     let transposed = Compressed::transposed(n, row);
     let sorted = Compressed::transposed(n, |i| transposed.row(i));
-    let rows = make_rows((n, n), &|rows, made| {
+    let rows = make_rows((n, n), 2 * a.entries(), &|rows, made| {
         for i in rows {
             push_row(made, merged(summed(sorted.row(i)), summed(transposed.row(i))));
         }
     });
     Ok(Graph { rows })
+}
+
+/// The edges of a matrix with sorted rows, if it has an entry at each mirrored place. That of entry k is looked for as far from the end
+/// of its row as k is from the beginning of its own, where it is in a stencil.
+fn sorted_rows<T: Scalar>(a: &Csr<'_, T, u32>, moduli: Option<&[f64]>) -> Option<Csr<'static, f64, u32>> {
+    let (_, columns, values) = a.parts();
+    let lonely = AtomicBool::new(false);
+    let weight = |row: usize, e: usize| Scalar::abs(values[e]).to_f64() * moduli.map_or(1.0, |moduli| moduli[row]);
+    let mirrored = |i: usize, j: usize, k: usize| {
+        let other = a.range(j);
+        match other.end.checked_sub(k + 1).filter(|e| other.contains(e) && columns[*e] as usize == i) {
+            None => columns[other.clone()].binary_search(&(i as u32)).ok().map(|found| other.start + found),
+            found => found,
+        }
+    };
+    let rows = make_rows((a.rows(), a.rows()), a.entries(), &|rows, made| {
+        for i in rows {
+            let (own, first) = (a.range(i), made.columns.len());
+            for e in own.clone().filter(|e| columns[*e] as usize != i) {
+                let j = columns[e] as usize;
+                let Some(other) = mirrored(i, j, e - own.start) else { return lonely.store(true, Ordering::Relaxed) };
+                let weight = weight(i, e) + weight(j, other);
+                if weight > 0.0 {
+                    made.columns.push(j as u32);
+                    made.values.push(weight);
+                }
+            }
+            made.lengths.push((made.columns.len() - first) as u32);
+        }
+    });
+    (!lonely.into_inner()).then_some(rows)
 }
 
 /// Entries of a row that may be looked through for each entry of its column.

@@ -25,7 +25,13 @@ pub trait RowReduction<T>: Sync {
     fn join(&self, sum: &mut Self::Sum, row: usize, later: Self::Sum);
     /// Writes the result of a row over what stands there; what is returned is added up over all rows.
     fn finish(&self, row: usize, sum: Self::Sum, output: &mut Self::Output) -> usize;
+    /// Whether the entries of a row need not be looked at: its result is that of a row without any.
+    #[inline]
+    fn skips(&self, _row: usize) -> bool {
+        false
+    }
     /// Asks memory for what [`add`](Self::add) will read for this column, a while before it does. A hint.
+    #[inline]
     fn prefetch(&self, _column: usize) {}
 }
 
@@ -393,7 +399,10 @@ impl<T: Copy + Sync, W: IndexWord, R: RowReduction<T>> Pieces<'_, T, W, R> {
         let mut asked = from;
         for (at, end) in pointers[rows.start + 1..rows.end + 1].iter().enumerate() {
             let (row, end) = (rows.start + at, end.at());
-            let sum = if end.wrapping_sub(from) > BLOCK {
+            let sum = if reduction.skips(row) {
+                asked = end;
+                reduction.start(row)
+            } else if end.wrapping_sub(from) > BLOCK {
                 asked = end;
                 self.part(row, from..end)
             } else {
@@ -418,6 +427,7 @@ impl<T: Copy + Sync, W: IndexWord, R: RowReduction<T>> Pieces<'_, T, W, R> {
     fn part(&self, row: usize, entries: Range<usize>) -> R::Sum {
         let Self { columns, values, reduction, .. } = *self;
         let mut sum = reduction.start(row);
+        let entries = if reduction.skips(row) { 0..0 } else { entries };
         for from in entries.clone().step_by(BLOCK) {
             let end = entries.end.min(from + BLOCK);
             for line in (from + STREAM_AHEAD..end + STREAM_AHEAD).step_by(LINE) {

@@ -4,6 +4,7 @@ use crate::csr::Csr;
 use bandsolve::Scalar;
 use bandsolve_kernel::memory::zeros;
 use bandsolve_kernel::spread::{RowsOf, Split, chunks, each_chunk};
+use bytemuck::Pod;
 use core::ops::Range;
 
 /// Rows of one task.
@@ -26,28 +27,59 @@ pub(crate) struct RowsMade<T> {
     pub values: Vec<T>,
 }
 
-/// A matrix that is made row by row, on all threads: `work` gets a range of rows and appends them to what it is given.
+/// Tasks whose rows wait at a time to be put behind each other: as much as caches hold.
+const WAVE: usize = 16;
+
+/// A matrix that is made row by row, on all threads: `work` gets a range of rows and appends them to what it is given. `entries`: about as
+/// many as there will be.
 pub(crate) fn make_rows<T: Scalar>(
     (rows, columns): (usize, usize),
+    entries: usize,
     work: &(impl Fn(Range<usize>, &mut RowsMade<T>) + Sync),
 ) -> Csr<'static, T, u32> {
-    let none = RowsMade { lengths: vec![], columns: vec![], values: vec![] };
-    let mut tasks = vec![none; rows.div_ceil(TASK)];
-    each_chunk((tasks.len(), 2), RowsOf(&mut tasks, 1), &|task, made| {
-        work(task * TASK..((task + 1) * TASK).min(rows), &mut made.0[0]);
-    });
     let mut pointers = Vec::with_capacity(rows + 1);
     pointers.push(0);
-    tasks.iter().flat_map(|made| &made.lengths).for_each(|length| pointers.push(pointers[pointers.len() - 1] + length));
-    let starts: Vec<usize> = (0..=tasks.len()).map(|task| pointers[(task * TASK).min(rows)] as usize).collect();
-    let entries = pointers[rows] as usize;
-    let (mut indices, mut values) = (zeros::<u32>(entries).expect("memory"), zeros::<T>(entries).expect("memory"));
-    let out = (Ragged { values: &mut indices, starts: &starts }, Ragged { values: &mut values, starts: &starts });
-    each_chunk((tasks.len(), 2), out, &|task, (indices, values)| {
-        indices.values.copy_from_slice(&tasks[task].columns);
-        values.values.copy_from_slice(&tasks[task].values);
-    });
+    let (mut indices, mut values, mut filled) = (room(entries, &[]), room(entries, &[]), 0);
+    let none = RowsMade { lengths: vec![], columns: vec![], values: vec![] };
+    let mut wave = vec![none; WAVE.min(rows.div_ceil(TASK))];
+    for first in (0..rows).step_by(WAVE * TASK) {
+        let tasks = (rows - first).div_ceil(TASK).min(WAVE);
+        each_chunk((tasks, 2), RowsOf(&mut wave[..tasks], 1), &|task, made| {
+            let made = &mut made.0[0];
+            made.lengths.clear();
+            made.columns.clear();
+            made.values.clear();
+            let from = first + task * TASK;
+            work(from..(from + TASK).min(rows), made);
+        });
+        let mut starts = vec![filled];
+        wave[..tasks].iter().for_each(|made| starts.push(starts[starts.len() - 1] + made.values.len()));
+        let lengths = wave[..tasks].iter().flat_map(|made| &made.lengths);
+        lengths.for_each(|length| pointers.push(pointers[pointers.len() - 1] + length));
+        let end = starts[tasks];
+        if end > values.len() {
+            (indices, values) = (room(2 * end, &indices[..filled]), room(2 * end, &values[..filled]));
+        }
+        let out = (
+            Ragged { values: &mut indices[filled..end], starts: &starts },
+            Ragged { values: &mut values[filled..end], starts: &starts },
+        );
+        each_chunk((tasks, 2), out, &|task, (indices, values)| {
+            indices.values.copy_from_slice(&wave[task].columns);
+            values.values.copy_from_slice(&wave[task].values);
+        });
+        filled = end;
+    }
+    indices.truncate(filled);
+    values.truncate(filled);
     Csr::from_rows(columns, pointers, indices, values)
+}
+
+/// Room for so many elements, on large pages where they are many, with some in the beginning. What is never written is no memory.
+fn room<T: Pod>(count: usize, first: &[T]) -> Vec<T> {
+    let mut room = zeros(count).expect("memory");
+    room[..first.len()].copy_from_slice(first);
+    room
 }
 
 /// An array of rows of any lengths: where each begins, and where the last ends.

@@ -30,7 +30,7 @@ pub fn twenty_seven_point(stencil: [[[f64; 3]; 3]; 3], (nx, ny, nz): (usize, usi
     assert!(n < u32::MAX as usize / 27, "{n} unknowns are too many");
     let places = (0..27).map(|k| [k / 9, k / 3 % 3, k % 3]);
     let entries: Vec<_> = places.map(|[z, y, x]| ([z, y, x], stencil[z][y][x])).filter(|(_, v)| *v != 0.0).collect();
-    make_rows((n, n), &|rows, made| {
+    make_rows((n, n), n * entries.len(), &|rows, made| {
         for i in rows {
             let at = [i / (nx * ny), i / nx % ny, i % nx];
             let mut length = 0;
@@ -131,7 +131,7 @@ fn along_diagonals(n: usize) -> Csr<'static, f64, u32> {
     order.sort_by_key(|v| (v % n + v / n, v % n));
     let mut places = vec![0; n * n];
     order.iter().enumerate().for_each(|(place, v)| places[*v] = place as u32);
-    make_rows((n * n, n * n), &|rows, made| {
+    make_rows((n * n, n * n), a.entries(), &|rows, made| {
         for place in rows {
             let mut row: Vec<(u32, f64)> = a.row(order[place]).map(|(j, value)| (places[j], value)).collect();
             row.sort_unstable_by_key(|(j, _)| *j);

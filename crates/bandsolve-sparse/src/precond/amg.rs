@@ -8,12 +8,13 @@ use super::lines::ForestSolver;
 use super::splitting::{comparable_graph, forests};
 use crate::csr::Csr;
 use crate::factor::GraphFactorOptions;
-use crate::multiply::{RowSum, adjoint, multiply};
+use crate::krylov::{buffer, stack};
+use crate::multiply::{RowSum, adjoint, extent, multiply};
 use crate::random::mixed;
 use crate::rows::{each_row, make_rows};
 use bandsolve::dyn_stack::{PodStack, StackReq};
-use bandsolve::vectors::widen;
-use bandsolve::{AnyFactor, Banded, Error, Factor, LinearOperator, Op, Plan, RealScalar, Result, Scalar};
+use bandsolve::vectors::{Reducer, widen};
+use bandsolve::{Alone, AnyFactor, Banded, Error, Factor, LinearOperator, Op, Plan, RealScalar, Result, Scalar};
 
 /// How a hierarchy is made.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -239,9 +240,9 @@ fn direct<T: Scalar>(a: &Csr<'_, T, u32>) -> Result<AnyFactor<'static, T>> {
 /// Sweeps of the smoother for A·v = 0, so that v is what the smoother leaves.
 fn improve<T: Scalar>(a: &Csr<'_, T, u32>, solvers: &[ForestSolver<T>], v: &mut [T]) -> Result<()> {
     let needed = solvers.iter().fold(StackReq::EMPTY, |all, solver| all.or(solver.apply_scratch()));
-    let mut memory = crate::krylov::buffer(StackReq::new::<T>(v.len()).and(needed))?;
+    let mut memory = buffer(StackReq::new::<T>(v.len()).and(needed))?;
     let zeros = vec![T::ZERO; v.len()];
-    solvers.iter().try_for_each(|solver| sweep(a, solver, &zeros, v, crate::krylov::stack(&mut memory)))
+    solvers.iter().try_for_each(|solver| sweep(a, solver, &zeros, v, stack(&mut memory)))
 }
 
 /// No aggregate yet.
@@ -336,22 +337,24 @@ fn prolong<T: Scalar>(
         *inverse = if d == T::ZERO { T::ZERO } else { T::ONE / d };
         0
     });
-    let radius = spectral_radius(a, &inverse);
+    let radius = spectral_radius(a, &inverse)?;
     let omega = T::from_real(T::Real::from_f64(4.0 / 3.0 / radius));
     let tentative = |i: usize| {
         let k = aggregates[i];
         (k != NONE).then(|| (k, candidate[i].scale(T::Real::from_f64(1.0 / norms[k as usize]))))
     };
-    let prolongation = make_rows((n, count), &|rows, made| {
+    let prolongation = make_rows((n, count), a.entries(), &|rows, made| {
         let mut sum = RowSum::new();
         for i in rows {
-            sum.reserve(a.range(i).len() + 1);
+            let own = || a.row(i).map(|(j, _)| j).chain([i]).map(|j| aggregates[j]).filter(|k| *k != NONE);
+            sum.reserve(own().count(), extent(own()));
             if let Some((k, value)) = tentative(i) {
                 sum.add(k, value);
             }
+            let by = omega * inverse[i];
             for (j, entry) in a.row(i) {
                 if let Some((k, value)) = tentative(j) {
-                    sum.add(k, -(omega * inverse[i] * entry * value));
+                    sum.add(k, -(by * entry * value));
                 }
             }
             sum.finish(made);
@@ -361,24 +364,31 @@ fn prolong<T: Scalar>(
     Ok((prolongation, coarse))
 }
 
-/// About the largest modulus of an eigenvalue of D⁻¹·A, by fifteen steps of the power method: some percent too small.
-fn spectral_radius<T: Scalar>(a: &Csr<'_, T, u32>, inverse: &[T]) -> f64 {
+/// Steps of the power method.
+const STEPS: usize = 8;
+
+/// About the largest modulus of an eigenvalue of D⁻¹·A, by some steps of the power method: some percent too small.
+fn spectral_radius<T: Scalar>(a: &Csr<'_, T, u32>, inverse: &[T]) -> Result<f64> {
     let n = a.rows();
+    let mut memory = buffer(StackReq::new::<T>(2 * n).and(Reducer::scratch(n, 1)))?;
+    let (mut v, stack) = stack(&mut memory).make_raw::<T>(n);
+    let (mut w, stack) = stack.make_raw::<T>(n);
+    let (mut reducer, _) = Reducer::new(&Alone, n, 1, stack);
     let random = |i: usize| (mixed(i as u64) >> 11) as f64 / (1_u64 << 53) as f64 - 0.5;
-    let mut v: Vec<T> = (0..n).map(|i| T::from_real(T::Real::from_f64(random(i)))).collect();
-    let mut w = vec![T::ZERO; n];
-    let norm = |v: &[T]| v.iter().map(|v| widen(*v).norm_sqr()).sum::<f64>().sqrt();
-    let mut radius = 0.0;
-    for _ in 0..15 {
-        let before = norm(&v);
+    each_row(v, &|i, v| {
+        *v = T::from_real(T::Real::from_f64(random(i)));
+        0
+    });
+    let (mut before, mut radius) = (reducer.norm(v), 0.0);
+    for _ in 0..STEPS {
         if before == 0.0 {
             break;
         }
         let by = T::from_real(T::Real::from_f64(1.0 / before));
-        let old = &v;
-        a.each_sum(old, &mut w, |i, sum, w| *w = inverse[i] * sum * by);
-        radius = norm(&w);
+        a.each_sum(v, w, |i, sum, w| *w = inverse[i] * sum * by);
+        radius = reducer.norm(w);
+        before = radius;
         std::mem::swap(&mut v, &mut w);
     }
-    if radius > 0.0 { radius } else { 1.0 }
+    Ok(if radius > 0.0 { radius } else { 1.0 })
 }

@@ -65,7 +65,7 @@ impl<T: Scalar> IncompleteLu<T> {
     /// One of the triangles, with its diagonal.
     fn triangle(&self, lower: bool) -> Csr<'static, T, u32> {
         let n = self.factors.rows();
-        make_rows((n, n), &|rows, made| {
+        make_rows((n, n), self.factors.entries(), &|rows, made| {
             for i in rows {
                 let first = made.columns.len();
                 for (j, value) in self.factors.row(i).filter(|(j, _)| if lower { *j <= i } else { *j >= i }) {
@@ -138,7 +138,7 @@ impl<T: Scalar> IncompleteInverse<T> {
 
 /// N with the places of a triangle T whose rows are sorted, and (N·T)ᵢⱼ = δᵢⱼ on them: each row solves a small triangular system.
 fn on_its_places<T: Scalar>(triangle: &Csr<'_, T, u32>, lower: bool) -> Csr<'static, T, u32> {
-    make_rows((triangle.rows(), triangle.columns()), &|rows, made| {
+    make_rows((triangle.rows(), triangle.columns()), triangle.entries(), &|rows, made| {
         let mut row: Vec<T> = Vec::new();
         for i in rows {
             let places: Vec<usize> = triangle.row(i).map(|(j, _)| j).collect();

@@ -94,7 +94,7 @@ pub(super) fn incomplete_product<T: Scalar>(
 ) -> Result<Csr<'static, T, u32>> {
     let factors = PathFactors::new(forest, tridiagonal)?;
     let (order, places) = (forest.permutation().order(), forest.permutation().places());
-    Ok(make_rows((b.rows(), b.columns()), &|rows, made| {
+    Ok(make_rows((b.rows(), b.columns()), b.entries(), &|rows, made| {
         let (mut sources, mut y): (Vec<(u32, T)>, Vec<T>) = (Vec::new(), Vec::new());
         for i in rows {
             let mut largest = LargestOfRow { own: Vec::new(), most: kept[i] as usize };
