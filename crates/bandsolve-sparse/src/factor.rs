@@ -108,18 +108,17 @@ fn propose_and_confirm<const N: usize>(graph: &Graph, options: &GraphFactorOptio
     let n = graph.vertices();
     let mut confirmed = vec![[NONE; N]; n];
     let mut proposed = vec![[NONE; N]; n];
-    let mut charges = vec![false; n];
+    let mut states = vec![0; n];
     let (mut rounds, mut maximal) = (0, false);
     while rounds < options.rounds && !maximal {
         let charged = rounds % options.period != options.uncharged;
-        if charged {
-            let round = ((rounds as u64) << 32).wrapping_add(options.seed);
-            each_row(&mut charges, &|v, charge| {
-                *charge = mixed((v as u64).wrapping_add(round)) & 1 == 1;
-                0
-            });
-        }
-        let proposal = Proposal { confirmed: &confirmed, charges: charged.then_some(&charges[..]) };
+        let round = ((rounds as u64) << 32).wrapping_add(options.seed);
+        each_row(&mut states, &|v, state| {
+            let charge = || if charged { (mixed((v as u64).wrapping_add(round)) & 1) as u8 } else { 0 };
+            *state = if confirmed[v][N - 1] == NONE { charge() } else { SATURATED };
+            0
+        });
+        let proposal = Proposal { confirmed: &confirmed, states: &states, charged };
         let found = reduce_rows(graph.matrix(), &proposal, &mut proposed);
         rounds += 1;
         maximal = found == 0 && !charged;
@@ -133,29 +132,38 @@ fn propose_and_confirm<const N: usize>(graph: &Graph, options: &GraphFactorOptio
     GraphFactor { degree: N, partners: confirmed.into_flattened(), rounds, maximal }
 }
 
+/// What has all of its edges. Other vertices have their charge, or 0 in rounds without charges.
+const SATURATED: u8 = 2;
+
 /// The heaviest edges of a vertex that are still to be had, beside those that it has: a generalised product.
 struct Proposal<'a, const N: usize> {
     confirmed: &'a [[u32; N]],
-    charges: Option<&'a [bool]>,
+    states: &'a [u8],
+    charged: bool,
 }
 
 /// The heaviest of some edges, in descending order.
 struct Heaviest<const N: usize> {
-    edges: [(f64, u32); N],
-    count: usize,
-    /// Edges that are looked for.
-    free: usize,
+    /// Weights as bits, which are ordered as positive numbers are; 0 where there is no edge.
+    weights: [u64; N],
+    ends: [u32; N],
+    /// Those that the vertex has.
+    known: [u32; N],
+    /// The state of vertices that they may go to.
+    wanted: u8,
 }
 
 impl<const N: usize> Heaviest<N> {
-    /// Takes an edge if it is one of the heaviest; of equal weights the first stays before the others.
-    #[inline]
-    fn insert(&mut self, edge: (f64, u32)) {
-        let place = self.edges[..self.count].iter().position(|(other, _)| edge.0 > *other).unwrap_or(self.count);
-        if place < self.free {
-            self.count = (self.count + 1).min(self.free);
-            self.edges[place..self.count].rotate_right(1);
-            self.edges[place] = edge;
+    /// Takes an edge if it is one of the heaviest; of equal weights the first stays before the others. Values are selected, not branched
+    /// on: which edge is heavier cannot be foreseen.
+    #[inline(always)]
+    fn insert(&mut self, mut weight: u64, mut end: u32) {
+        let mut heavier = false;
+        for (own, own_end) in self.weights.iter_mut().zip(&mut self.ends) {
+            // What is displaced goes before its equals.
+            heavier |= weight > *own;
+            (*own, weight) = if heavier { (weight, *own) } else { (*own, weight) };
+            (*own_end, end) = if heavier { (end, *own_end) } else { (*own_end, end) };
         }
     }
 }
@@ -164,43 +172,45 @@ impl<const N: usize> RowReduction<f64> for Proposal<'_, N> {
     type Sum = Heaviest<N>;
     type Output = [u32; N];
 
+    #[inline]
     fn start(&self, row: usize) -> Heaviest<N> {
-        let free = self.confirmed[row].iter().filter(|u| **u == NONE).count();
-        Heaviest { edges: [(0.0, NONE); N], count: 0, free }
+        let wanted = if self.charged { 1 ^ self.states[row] } else { 0 };
+        Heaviest { weights: [0; N], ends: [NONE; N], known: self.confirmed[row], wanted }
     }
 
-    #[inline]
-    fn add(&self, sum: &mut Heaviest<N>, row: usize, column: usize, weight: f64) {
-        // Strictly heavier: of equal weights the first stays before the others.
-        let last = if sum.count < sum.free { 0.0 } else { sum.edges[sum.free - 1].0 };
-        let taken = || self.confirmed[column][N - 1] != NONE || self.confirmed[row].contains(&(column as u32));
-        let alike = || self.charges.is_some_and(|charges| charges[column] == charges[row]);
-        if weight <= last || alike() || taken() {
-            return;
-        }
-        sum.insert((weight, column as u32));
+    #[inline(always)]
+    fn add(&self, sum: &mut Heaviest<N>, _: usize, column: usize, weight: f64) {
+        let end = column as u32;
+        let known = sum.known.iter().fold(false, |known, own| known | (*own == end));
+        let possible = (self.states[column] == sum.wanted) & !known;
+        sum.insert(if possible { weight.to_bits() } else { 0 }, end);
     }
 
     fn join(&self, sum: &mut Heaviest<N>, _: usize, later: Heaviest<N>) {
-        later.edges[..later.count].iter().for_each(|edge| sum.insert(*edge));
+        later.weights.into_iter().zip(later.ends).for_each(|(weight, end)| sum.insert(weight, end));
     }
 
     /// Those that have all of their edges.
     #[inline]
     fn skips(&self, row: usize) -> bool {
-        self.confirmed[row][N - 1] != NONE
+        self.states[row] == SATURATED
     }
 
+    #[inline]
     fn prefetch(&self, column: usize) {
-        prefetch(self.confirmed.as_ptr().wrapping_add(column));
+        prefetch(self.states.as_ptr().wrapping_add(column));
     }
 
-    fn finish(&self, row: usize, sum: Heaviest<N>, output: &mut [u32; N]) -> usize {
-        *output = self.confirmed[row];
-        for (own, (_, u)) in output[N - sum.free..].iter_mut().zip(&sum.edges[..sum.count]) {
-            *own = *u;
+    #[inline]
+    fn finish(&self, _: usize, sum: Heaviest<N>, output: &mut [u32; N]) -> usize {
+        *output = sum.known;
+        let known = output.iter().take_while(|u| **u != NONE).count();
+        let mut count = 0;
+        for (own, end) in output[known..].iter_mut().zip(sum.ends) {
+            *own = end;
+            count += usize::from(end != NONE);
         }
-        sum.count
+        count
     }
 }
 
