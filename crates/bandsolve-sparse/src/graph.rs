@@ -198,9 +198,13 @@ fn sorted_rows<T: Scalar>(a: &Csr<'_, T, u32>, moduli: Option<&[f64]>) -> Option
     let rows = make_rows((a.rows(), a.rows()), a.entries(), &|rows, made| {
         for i in rows {
             let (own, first) = (a.range(i), made.columns.len());
-            for e in own.clone().filter(|e| columns[*e] as usize != i) {
+            // Once an entry has none, the rows are of no use.
+            for e in own.clone().filter(|e| columns[*e] as usize != i && !lonely.load(Ordering::Relaxed)) {
                 let j = columns[e] as usize;
-                let Some(other) = mirrored(i, j, e - own.start) else { return lonely.store(true, Ordering::Relaxed) };
+                let Some(other) = mirrored(i, j, e - own.start) else {
+                    lonely.store(true, Ordering::Relaxed);
+                    break;
+                };
                 let weight = weight(i, e) + weight(j, other);
                 if weight > 0.0 {
                     made.columns.push(j as u32);
