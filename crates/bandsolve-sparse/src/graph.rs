@@ -133,10 +133,8 @@ pub(crate) fn graph<T: Scalar>((a, moduli): (Csr<'_, T, u32>, Option<&[f64]>)) -
     if n >= u32::MAX as usize {
         return Err(Error::Shape { what: "rows of a graph", expected: u32::MAX as usize - 1, got: n });
     }
-    if a.is_sorted() {
-        if let Some(rows) = sorted_rows(&a, moduli) {
-            return Ok(Graph { rows });
-        }
+    if let Some(rows) = a.is_sorted().then(|| sorted_rows(&a, moduli)).flatten() {
+        return Ok(Graph { rows });
     }
     let row = |i: usize| {
         let by = moduli.map_or(1.0, |moduli| moduli[i]);

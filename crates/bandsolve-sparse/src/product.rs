@@ -272,7 +272,7 @@ impl<T: Scalar, I: Index> Csr<'_, T, I> {
     /// Two flops an entry and vector. The matrix is read once for four vectors. Aᵀ and Aᴴ take vectors of the length of y, up to eight.
     ///
     /// # Errors
-    /// [`Error::Shape`] if the lengths of x and y are not those of as many vectors.
+    /// [`bandsolve::Error::Shape`] if the lengths of x and y are not those of as many vectors.
     ///
     /// # Example
     /// ```

@@ -35,14 +35,14 @@ pub trait RowReduction<T>: Sync {
     fn prefetch(&self, _column: usize) {}
 }
 
-/// How the work of a product is cut into pieces. Pieces depend on the matrix alone, never on the number of threads.
+/// How the work of a product is cut into pieces. WorkPieces depend on the matrix alone, never on the number of threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ProductSchedule {
     /// Whole rows, in pieces of as much work as rows allow: every row is reduced from left to right. A row that is longer than all
     /// others together keeps one thread busy while the others have nothing to do.
     Adaptive,
-    /// Pieces of the same work, which may begin and end within a row. The parts of such a row are joined in a fixed order.
+    /// WorkPieces of the same work, which may begin and end within a row. The parts of such a row are joined in a fixed order.
     Balanced,
 }
 
@@ -148,10 +148,10 @@ impl ProductPlan {
         let (pointers, columns, values) = a.parts();
         match (I::words(pointers), I::words(columns)) {
             (IndexWords::Narrow(pointers), IndexWords::Narrow(columns)) => {
-                Pieces { plan: self, pointers, columns, values, reduction }.run(output)
+                WorkPieces { plan: self, pointers, columns, values, reduction }.run(output)
             }
             (IndexWords::Wide(pointers), IndexWords::Wide(columns)) => {
-                Pieces { plan: self, pointers, columns, values, reduction }.run(output)
+                WorkPieces { plan: self, pointers, columns, values, reduction }.run(output)
             }
             _ => unreachable!("indices of one type"),
         }
@@ -222,18 +222,18 @@ impl<V: Send> OutputRows<V> for &mut [V] {
 
 /// A place in a matrix: so many rows are over, and so many entries.
 #[derive(Clone, Copy, PartialEq)]
-struct Cut {
+struct WorkCut {
     row: usize,
     entry: usize,
 }
 
 /// Rows and entries between two cuts.
-fn work(from: Cut, to: Cut) -> usize {
+fn work(from: WorkCut, to: WorkCut) -> usize {
     to.row - from.row + to.entry - from.entry
 }
 
 /// What a piece leaves to be joined.
-struct Left<S> {
+struct OpenEnds<S> {
     /// What `finish` returned.
     count: usize,
     /// The part of the row that began before the piece.
@@ -264,7 +264,7 @@ impl IndexWord for u64 {
 }
 
 /// A product that is cut into pieces.
-struct Pieces<'a, T, W, R> {
+struct WorkPieces<'a, T, W, R> {
     plan: &'a ProductPlan,
     pointers: &'a [W],
     columns: &'a [W],
@@ -272,10 +272,10 @@ struct Pieces<'a, T, W, R> {
     reduction: &'a R,
 }
 
-impl<T: Copy + Sync, W: IndexWord, R: RowReduction<T>> Pieces<'_, T, W, R> {
+impl<T: Copy + Sync, W: IndexWord, R: RowReduction<T>> WorkPieces<'_, T, W, R> {
     fn run<O: OutputRows<R::Output>>(&self, output: O) -> usize {
         let rows = &self.plan.rows;
-        let cut = |row: usize| Cut { row, entry: self.pointers[row].at() };
+        let cut = |row: usize| WorkCut { row, entry: self.pointers[row].at() };
         let (from, to) = (cut(rows.start), cut(rows.end));
         let parallel = count() > 1 && available();
         // Whole rows are reduced in the same way wherever they are cut.
@@ -285,12 +285,12 @@ impl<T: Copy + Sync, W: IndexWord, R: RowReduction<T>> Pieces<'_, T, W, R> {
     }
 
     /// Whether a row began before the cut and is not over.
-    fn is_within(&self, cut: Cut) -> bool {
+    fn is_within(&self, cut: WorkCut) -> bool {
         self.pointers[cut.row].at() < cut.entry
     }
 
     /// A cut that halves the work between two others; one of these if that cannot be.
-    fn middle(&self, from: Cut, to: Cut) -> Cut {
+    fn middle(&self, from: WorkCut, to: WorkCut) -> WorkCut {
         let half = (from.row + from.entry).midpoint(to.row + to.entry);
         let over = |row: usize| self.pointers[row].at() + row <= half;
         let (mut row, mut end) = (from.row, to.row);
@@ -300,10 +300,10 @@ impl<T: Copy + Sync, W: IndexWord, R: RowReduction<T>> Pieces<'_, T, W, R> {
             if over(middle) { row = middle } else { end = middle - 1 }
         }
         match self.plan.schedule {
-            ProductSchedule::Balanced => Cut { row, entry: half - row },
+            ProductSchedule::Balanced => WorkCut { row, entry: half - row },
             ProductSchedule::Adaptive => {
                 let row = if row == from.row { to.row.min(row + 1) } else { row };
-                Cut { row, entry: self.pointers[row].at() }
+                WorkCut { row, entry: self.pointers[row].at() }
             }
         }
     }
@@ -311,11 +311,11 @@ impl<T: Copy + Sync, W: IndexWord, R: RowReduction<T>> Pieces<'_, T, W, R> {
     /// What lies between two cuts. `output`: the rows that end there, but for one that began before.
     fn piece<O: OutputRows<R::Output>>(
         &self,
-        (from, to): (Cut, Cut),
+        (from, to): (WorkCut, WorkCut),
         least: usize,
         output: O,
         parallel: bool,
-    ) -> Left<R::Sum> {
+    ) -> OpenEnds<R::Sum> {
         if work(from, to) <= least {
             return self.reduce(from, to, output);
         }
@@ -338,12 +338,12 @@ impl<T: Copy + Sync, W: IndexWord, R: RowReduction<T>> Pieces<'_, T, W, R> {
     fn joined<O: OutputRows<R::Output>>(
         &self,
         row: usize,
-        left: Left<R::Sum>,
-        right: Left<R::Sum>,
+        left: OpenEnds<R::Sum>,
+        right: OpenEnds<R::Sum>,
         mut cut: O,
-    ) -> Left<R::Sum> {
+    ) -> OpenEnds<R::Sum> {
         let mut both =
-            Left { count: left.count + right.count, head: left.head, tail: None, ended: left.ended || right.ended };
+            OpenEnds { count: left.count + right.count, head: left.head, tail: None, ended: left.ended || right.ended };
         let Some(later) = right.head else {
             both.tail = right.tail;
             return both;
@@ -370,8 +370,8 @@ impl<T: Copy + Sync, W: IndexWord, R: RowReduction<T>> Pieces<'_, T, W, R> {
     }
 
     /// A piece, from left to right.
-    fn reduce<O: OutputRows<R::Output>>(&self, from: Cut, to: Cut, mut output: O) -> Left<R::Sum> {
-        let mut left = Left { count: 0, head: None, tail: None, ended: from.row < to.row };
+    fn reduce<O: OutputRows<R::Output>>(&self, from: WorkCut, to: WorkCut, mut output: O) -> OpenEnds<R::Sum> {
+        let mut left = OpenEnds { count: 0, head: None, tail: None, ended: from.row < to.row };
         let (mut row, mut entry) = (from.row, from.entry);
         if self.is_within(from) {
             let end = if left.ended { self.pointers[row + 1].at() } else { to.entry };
