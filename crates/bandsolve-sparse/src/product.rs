@@ -24,17 +24,17 @@ impl<T: Scalar> Csr<'_, T, u32> {
 
     /// Lets `then(i, Σⱼ aᵢⱼ·xⱼ, yᵢ)` change every element of y.
     pub(crate) fn each_sum(&self, x: &[T], y: &mut [T], then: impl Fn(usize, T, &mut T) + Sync) {
-        ProductPlan::new(self).reduce(self, &Sums { x, then }, y);
+        ProductPlan::new(self).reduce(self, &RowProducts { x, then }, y);
     }
 }
 
-/// Sums over rows, and what becomes of them.
-struct Sums<'a, T, F> {
+/// RowProducts over rows, and what becomes of them.
+struct RowProducts<'a, T, F> {
     x: &'a [T],
     then: F,
 }
 
-impl<T: Scalar, F: Fn(usize, T, &mut T) + Sync> RowReduction<T> for Sums<'_, T, F> {
+impl<T: Scalar, F: Fn(usize, T, &mut T) + Sync> RowReduction<T> for RowProducts<'_, T, F> {
     type Sum = T;
     type Output = T;
 
@@ -71,14 +71,14 @@ fn weighted<T: Scalar>(alpha: T, sum: T, beta: T, y: &mut T) {
     *y = if beta == T::ZERO { alpha * sum } else { alpha * sum + beta * *y };
 }
 
-/// Sums over rows for K vectors at once.
-struct SumsOf<'a, T, const K: usize> {
+/// RowProducts over rows for K vectors at once.
+struct RowProductsOf<'a, T, const K: usize> {
     x: [&'a [T]; K],
     alpha: T,
     beta: T,
 }
 
-impl<T: Scalar, const K: usize> RowReduction<T> for SumsOf<'_, T, K> {
+impl<T: Scalar, const K: usize> RowReduction<T> for RowProductsOf<'_, T, K> {
     type Sum = [T; K];
     type Output = [T; K];
 
@@ -164,13 +164,13 @@ fn of_words<T: Scalar, I: Index>(a: &Csr<'_, T, I>, call: ProductCall<'_, T>) {
     let plan = plan.cloned().unwrap_or_else(|| ProductPlan::new(a));
     match (op, rhs) {
         (Op::Plain, Some(rhs)) => {
-            plan.reduce(a, &Sums { x, then: |i: usize, sum, y: &mut T| *y = rhs[i] - sum }, y);
+            plan.reduce(a, &RowProducts { x, then: |i: usize, sum, y: &mut T| *y = rhs[i] - sum }, y);
         }
         (Op::Plain, None) if y.len() == plan.rows() && alpha == T::ONE && beta == T::ZERO => {
-            plan.reduce(a, &Sums { x, then: |_, sum, y: &mut T| *y = sum }, y);
+            plan.reduce(a, &RowProducts { x, then: |_, sum, y: &mut T| *y = sum }, y);
         }
         (Op::Plain, None) if y.len() == plan.rows() => {
-            plan.reduce(a, &Sums { x, then: |_, sum, y: &mut T| weighted(alpha, sum, beta, y) }, y);
+            plan.reduce(a, &RowProducts { x, then: |_, sum, y: &mut T| weighted(alpha, sum, beta, y) }, y);
         }
         (Op::Plain, None) => columns(a, &plan, (alpha, x), (beta, y)),
         _ => {
@@ -195,10 +195,10 @@ fn columns<T: Scalar, I: Index>(
         let mut next = || vectors.next().expect("as many as of x");
         if let [p, q, r, s] = *x {
             let y = VectorsMut([next(), next(), next(), next()]);
-            plan.reduce_to(a, &SumsOf { x: [p, q, r, s], alpha, beta }, y);
+            plan.reduce_to(a, &RowProductsOf { x: [p, q, r, s], alpha, beta }, y);
         } else {
             for x in x {
-                plan.reduce(a, &Sums { x, then: |_, sum, y: &mut T| weighted(alpha, sum, beta, y) }, next());
+                plan.reduce(a, &RowProducts { x, then: |_, sum, y: &mut T| weighted(alpha, sum, beta, y) }, next());
             }
         }
     }
