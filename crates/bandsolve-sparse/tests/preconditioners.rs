@@ -188,3 +188,31 @@ fn pairs_in_a_row_are_solved_at_once() {
     let z = apply(&preconditioner(&a, "forest-block"), &apply(&a, &x));
     assert!(z.iter().zip(&x).all(|(z, x)| (z - x).abs() < 1e-13), "{z:?}");
 }
+
+/// Three strong lines beside each other, weakly coupled, of an odd length: pairs do not join two lines, so that the blocks have all of
+/// them, and converge as fast as the lines.
+#[test]
+fn pairs_do_not_join_lines() {
+    let (long, lines) = (41, 3);
+    let n = long * lines;
+    let mut entries = Vec::new();
+    for i in 0..n {
+        entries.push((i, i, 2.01));
+        let along = (i % long + 1 < long).then_some((i + 1, -1.0));
+        let across = (i + long < n).then_some((i + long, -0.004));
+        for (j, value) in along.into_iter().chain(across) {
+            entries.extend([(i, j, value), (j, i, value)]);
+        }
+    }
+    let a = Matrix::from_triplets(n, n, &entries).unwrap();
+    let rhs: Vec<f64> = (0..n).map(|i| (i as f64).sin()).collect();
+    let iterations = |kind: &str| {
+        let mut x = vec![0.0; n];
+        let solver = KrylovSolver::new(KrylovMethod::Gmres { restart: 30 });
+        let report = solver.solve(&a, Some(&preconditioner(&a, kind)), &rhs, &mut x).unwrap();
+        assert!(report.converged(), "{kind}");
+        report.iterations
+    };
+    let (pairs, lines) = (iterations("forest-block"), iterations("forest"));
+    assert!(pairs <= lines, "{pairs} {lines}");
+}

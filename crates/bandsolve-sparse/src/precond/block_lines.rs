@@ -7,6 +7,7 @@ use super::splitting::comparable_graph;
 use crate::csr::Csr;
 use crate::factor::{GraphFactor, GraphFactorOptions};
 use crate::forest::Forest;
+use crate::graph::Graph;
 use crate::rows::each_row;
 use bandsolve::dyn_stack::{PodStack, StackReq};
 use bandsolve::matrix::BlockTridiagonal;
@@ -25,16 +26,31 @@ pub struct PairForestSolver<T: Scalar> {
 
 /// Rows of a block.
 const PAIR: usize = 2;
+/// Part of the strongest coupling of either unknown that the coupling of a pair has at least: what counts as strong in algebraic multigrid.
+const STRONG: f64 = 0.25;
+
+/// The couplings along which unknowns may be paired. One that is weak beside another would join two paths in one pair, and a forest of
+/// pairs could take only one of them.
+fn strong_part(graph: &Graph) -> Result<Graph> {
+    let mut strongest = vec![0.0; graph.vertices()];
+    each_row(&mut strongest, &|v, strongest| {
+        *strongest = graph.edges(v).fold(0.0, |strongest, (_, weight)| f64::max(strongest, weight));
+        0
+    });
+    let mut strong = graph.matrix().clone();
+    strong.update(&|v, u, weight| if weight < STRONG * strongest[v].max(strongest[u]) { 0.0 } else { weight });
+    Graph::of(&strong)
+}
 
 impl<T: Scalar> PairForestSolver<T> {
-    /// Pairs by a matching, then a forest of the graph in which each pair is one vertex.
+    /// Pairs by a matching of strong couplings, then a forest of the graph in which each pair is one vertex.
     ///
     /// # Errors
     /// Those of [`comparable_graph`], and [`bandsolve::Error::Singular`] if the block tridiagonal system is singular.
     pub fn new(a: &Csr<'_, T, u32>, options: &GraphFactorOptions) -> Result<Self> {
         let graph = comparable_graph(a)?;
         let n = graph.vertices();
-        let matching = GraphFactor::of(&graph, &GraphFactorOptions { degree: 1, ..*options })?;
+        let matching = GraphFactor::of(&strong_part(&graph)?, &GraphFactorOptions { degree: 1, ..*options })?;
         // The pair of each unknown, and which of the two it is.
         let (mut pairs, mut count) = (vec![(u32::MAX, 0); n], 0);
         for v in 0..n {

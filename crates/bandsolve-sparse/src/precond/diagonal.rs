@@ -20,7 +20,7 @@ pub enum DiagonalRule {
     P1,
     /// u(dᵢ)·(|dᵢ| + sᵢ).
     P2,
-    /// dᵢ + sᵢ: the ℓ₁ smoother, for positive dᵢ.
+    /// dᵢ + u(dᵢ)·sᵢ: the ℓ₁ smoother.
     L1,
 }
 
@@ -43,7 +43,9 @@ impl DiagonalRule {
                 Self::P1 if modulus >= s => d,
                 Self::P1 => unit.scale(real(s)),
                 Self::P2 => unit.scale(real(modulus + s)),
-                Self::L1 => d + T::from_real(real(s)),
+                // Without a rounding of u(d), where d is positive.
+                Self::L1 if d == T::from_real(real(modulus)) => d + T::from_real(real(s)),
+                Self::L1 => d + unit.scale(real(s)),
             };
             0
         });
@@ -108,5 +110,22 @@ impl<T: Scalar> LinearOperator<T> for DiagonalInverse<T> {
             }
         });
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bandsolve::Complex64;
+
+    /// A diagonal of any sign, or direction, grows by what stands beside it.
+    #[test]
+    fn l1_keeps_the_direction_of_the_diagonal() {
+        let a = Csr::<f64>::from_triplets(3, 3, &[(0, 0, -2.0), (0, 1, 2.0), (1, 1, 3.0), (1, 2, -1.0), (2, 0, 4.0)]);
+        assert_eq!(DiagonalRule::L1.of(&a.unwrap()).unwrap(), [-4.0, 4.0, 4.0]);
+        let (d, coupling) = (Complex64::new(3.0, -4.0), Complex64::new(0.0, 5.0));
+        let a = Csr::<Complex64>::from_triplets(2, 2, &[(0, 0, d), (0, 1, coupling), (1, 1, -d)]).unwrap();
+        let got = DiagonalRule::L1.of(&a).unwrap();
+        assert!((got[0] - 2.0 * d).norm() < 1e-15 && got[1] == -d, "{got:?}");
     }
 }
