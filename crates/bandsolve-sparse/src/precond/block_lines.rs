@@ -38,7 +38,10 @@ fn strong_part(graph: &Graph) -> Result<Graph> {
         0
     });
     let mut strong = graph.matrix().clone();
-    strong.update(&|v, u, weight| if weight < STRONG * strongest[v].max(strongest[u]) { 0.0 } else { weight });
+    strong.update(&|v| {
+        let strongest = &strongest;
+        move |u, weight| if weight < STRONG * strongest[v].max(strongest[u]) { 0.0 } else { weight }
+    });
     Graph::of(&strong)
 }
 
