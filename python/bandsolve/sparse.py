@@ -49,7 +49,8 @@ class Preconditioner:
     a : (n, n) matrix or array of `scipy.sparse`, or array_like
     kind : str
         One of ``auto, none, jacobi, diagp1, diagp2, l1, tridiagonal, forest, forest-block, alt-i:M, alt-o:M, mos-d:M, mos-a:M, mos-a:M:scaled, ilu0,
-        ilu-isai:S, adi:NXxNY, amg-lines:M``. `auto` chooses by dominance and by the weight that forests have.
+        ilu-isai:S, adi:NXxNY, amg-lines:M``. `auto` looks at the rows and tries some; without ``:M`` as many forests
+        are taken as are worth it.
     omega : float
         What the weight of couplings is multiplied by that a forest has taken, before the next is looked for (alt-i, alt-o).
     seed : int

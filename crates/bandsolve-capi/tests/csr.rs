@@ -534,7 +534,7 @@ fn wrong_products<T: CsrApi>() {
 fn wrong_forests<T: CsrApi>() {
     let (arrays, flat) = (Arrays::<T>::grid(), Arrays::<T>::random(20, 10));
     let (matrix, oblong, other) = (arrays.matrix(), flat.matrix(), of_other_type::<T>());
-    let mut out = vec![-1_i64; 4 * arrays.rows];
+    let mut out = vec![-1_i64; 5 * arrays.rows];
     let (partners, mut forest, mut info) = (out.as_mut_ptr(), null_mut(), no_info());
     let changed = |change: &dyn Fn(&mut bandsolve_forest_options_t)| {
         let mut options = forest_options();

@@ -216,3 +216,63 @@ fn pairs_do_not_join_lines() {
     let (pairs, lines) = (iterations("forest-block"), iterations("forest"));
     assert!(pairs <= lines, "{pairs} {lines}");
 }
+
+/// What `auto` takes, and a word of its reason.
+fn taken(a: &Matrix) -> (String, String) {
+    let m = preconditioner(a, "auto");
+    (m.kind().to_string(), m.reason().to_string())
+}
+
+#[test]
+fn auto_takes_what_suits() {
+    let tridiagonal = |n: usize, own: f64, beside: f64| {
+        let entries = (0..n).flat_map(|i| [(i, i, own), (i, (i + 1) % n, beside), ((i + 1) % n, i, beside)]);
+        Csr::from_triplets(n, n, &entries.collect::<Vec<_>>()).unwrap()
+    };
+    for (a, kind, word) in [
+        (tridiagonal(50, 4.0, 1.0), "jacobi", "twice the others"),
+        (tridiagonal(500, 2.0, -1.0), "tridiagonal", "of the weight lies beside the diagonal"),
+        (model("aniso1", 30), "ilu0", "of a random system's residual ilu0 leaves"),
+        // Smooth errors: many unknowns.
+        (model("laplace2d", 130), "amg-lines:2", "of a random right-hand side ilu0 leaves"),
+    ] {
+        let (taken, reason) = taken(&a);
+        assert!(taken == kind && reason.contains(word), "{kind}: {taken}, {reason}");
+    }
+    // Half of the rows without diagonal entry: couplings of pairs.
+    let n = 60;
+    let pairs = (0..n).map(|i| (i, i ^ 1, 3.0)).chain((0..n).map(|i| (i, (i + 2) % n, 0.5)));
+    let a =
+        Csr::from_triplets(n, n, &pairs.chain((0..n / 2).map(|i| (2 * i, 2 * i, 1.0))).collect::<Vec<_>>()).unwrap();
+    let (kind, reason) = taken(&a);
+    assert!(reason.starts_with("30 of 60 rows have no diagonal entry") && reason.contains(&kind), "{kind}: {reason}");
+    // No entry at all, and nothing that is a number.
+    assert_eq!(taken(&Csr::from_triplets(0, 0, &[]).unwrap()).0, "jacobi");
+    let (kind, reason) = taken(&Csr::from_triplets(2, 2, &[(0, 1, f64::NAN), (1, 0, 1.0)]).unwrap());
+    assert!(reason.contains("2 of 2 rows"), "{kind}: {reason}");
+}
+
+#[test]
+fn as_many_forests_as_are_worth_it() {
+    let share = |kind: &str, a: &Matrix| {
+        let m = preconditioner(a, kind);
+        assert!(m.reason().contains("of the weight"), "{kind}: {}", m.reason());
+        m.kind().to_string()
+    };
+    // All of the weight is in one line, then in two directions alike.
+    let line = model("laplace2d", 1);
+    assert_eq!(share("alt-i", &line), "alt-i:1");
+    let grid = model("laplace2d", 40);
+    for kind in ["alt-i", "alt-o", "mos-d", "mos-a", "mos-a:scaled"] {
+        let (made, asked) = (share(kind, &grid), kind.split(':').next().unwrap());
+        assert!(
+            made.starts_with(asked) && (kind == "mos-a" || !made.starts_with(&format!("{asked}:1"))),
+            "{kind}: {made}"
+        );
+        // The same, asked for by number.
+        let (few, many) = (preconditioner(&grid, kind), preconditioner(&grid, &made));
+        let r = lcg(grid.rows());
+        assert_eq!(apply(&few, &r), apply(&many, &r), "{made}");
+        assert!(many.reason().is_empty(), "{made}");
+    }
+}

@@ -91,3 +91,20 @@ fn model_problems_are_generated() {
     assert!(bandsolve(&["generate", "--list"]).exits(0).stdout.contains("laplace3d"));
     bandsolve(&["generate", "laplace3d", "100000"]).fails(2, "too many");
 }
+
+#[test]
+fn real_matrices_are_solved_by_what_auto_takes() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/matrices");
+    let Ok(entries) = std::fs::read_dir(folder) else {
+        bandsolve_testkit::skipped("no ../shared/matrices beside the checkout: what auto takes for them");
+        return;
+    };
+    let files = entries.map(|entry| entry.unwrap().path().to_str().unwrap().to_owned());
+    let files: Vec<_> = files.filter(|file| file.ends_with(".mtx")).collect();
+    assert!(!files.is_empty());
+    for file in files {
+        let json = bandsolve(&["iterate", &file, "--max-iterations", "150", "--json", "-"]).exits(0).json();
+        assert_eq!(json["converged"], true, "{file}: {json}");
+        assert!(!json["reason"].as_str().unwrap().is_empty(), "{file}: {json}");
+    }
+}

@@ -53,7 +53,7 @@ pub enum PreconditionerKind {
     ProductDiagonal(usize),
     /// The same, each of what the one before has left (MOS-a).
     ProductAdaptive {
-        /// m.
+        /// m; 0: as many as are worth it.
         forests: usize,
         /// In the form that a scaling of rows leaves alone.
         scaled: bool,
@@ -71,7 +71,7 @@ pub enum PreconditionerKind {
     },
     /// Multigrid by aggregates, with the systems of so many forests as smoother of each level.
     AmgLines(usize),
-    /// One of the others, by dominance and by the weight that forests have.
+    /// One of the others, by dominance and by a few steps of GMRES with them.
     Auto,
 }
 
@@ -103,7 +103,8 @@ impl Display for PreconditionerKind {
             Self::AltOuter(m) => write!(f, "alt-o:{m}"),
             Self::ProductDiagonal(m) => write!(f, "mos-d:{m}"),
             Self::ProductAdaptive { forests, scaled } => {
-                write!(f, "mos-a:{forests}{}", if *scaled { ":scaled" } else { "" })
+                let number = if *forests == 0 { String::new() } else { format!(":{forests}") };
+                write!(f, "mos-a{number}{}", if *scaled { ":scaled" } else { "" })
             }
             Self::IluIsai(sweeps) => write!(f, "ilu-isai:{sweeps}"),
             Self::Grid { columns, rows } => write!(f, "adi:{columns}x{rows}"),
@@ -133,6 +134,9 @@ impl FromStr for PreconditionerKind {
             "alt-i" => count(number, 1).map(Self::AltInner),
             "alt-o" => count(number, 1).map(Self::AltOuter),
             "mos-d" => count(number, 1).map(Self::ProductDiagonal),
+            "mos-a" if ["", "scaled"].contains(&number) => {
+                Ok(Self::ProductAdaptive { forests: 0, scaled: number == "scaled" })
+            }
             "mos-a" => {
                 let (number, scaled) = number.strip_suffix(":scaled").map_or((number, false), |number| (number, true));
                 Ok(Self::ProductAdaptive { forests: count(number, 1)?, scaled })
@@ -222,6 +226,11 @@ impl<'a, T: Scalar> Preconditioner<'a, T> {
         &self.reason
     }
 
+    /// With a reason.
+    fn because(self, reason: String) -> Self {
+        Self { reason, ..self }
+    }
+
     /// What it is: of `Auto` what was chosen, and with the number of forests.
     pub fn kind(&self) -> PreconditionerKind {
         self.kind
@@ -235,22 +244,21 @@ pub(crate) fn make<'a, T: Scalar>(
     if a.columns() != n {
         return Err(Error::Shape { what: "columns of a square matrix", expected: n, got: a.columns() });
     }
-    let (kind, reason) = match kind {
-        PreconditionerKind::Auto => auto::choose(&a, &options.factors)?,
-        PreconditionerKind::AltInner(0) | PreconditionerKind::AltOuter(0) | PreconditionerKind::ProductDiagonal(0) => {
-            let (m, reason) = auto::count_of_forests(comparable_graph(&a)?, &options.factors)?;
-            match kind {
-                PreconditionerKind::AltInner(_) => (PreconditionerKind::AltInner(m), reason),
-                PreconditionerKind::AltOuter(_) => (PreconditionerKind::AltOuter(m), reason),
-                _ => (PreconditionerKind::ProductDiagonal(m), reason),
-            }
-        }
-        other => (other, String::new()),
+    if kind == PreconditionerKind::Auto {
+        return auto::choose(&a, &options);
+    }
+    let mut reason = String::new();
+    let mut forests = |count: usize, omega: f64| match count {
+        0 => splitting::worthy_forests(comparable_graph(&a)?, omega, &options.factors).map(|(forests, why)| {
+            reason = why;
+            forests
+        }),
+        count => splitting::forests(comparable_graph(&a)?, count, omega, &options.factors),
     };
-    let forests = |count: usize, omega: f64| splitting::forests(comparable_graph(&a)?, count, omega, &options.factors);
     let solvers = |forests: Vec<Forest>| {
         forests.into_iter().map(|forest| ForestSolver::new(&a, forest)).collect::<Result<Vec<_>>>()
     };
+    let mut made = kind;
     let operator: Box<dyn LinearOperator<T> + Send + 'a> = match kind {
         // What `auto` stands for is chosen above.
         PreconditionerKind::Identity | PreconditionerKind::Auto => Box::new(Identity(n)),
@@ -263,12 +271,24 @@ pub(crate) fn make<'a, T: Scalar>(
         PreconditionerKind::ForestBlock => Box::new(PairForestSolver::new(&a, &options.factors)?),
         PreconditionerKind::AltInner(m) => {
             let solvers = solvers(forests(m, options.omega)?)?;
+            made = PreconditionerKind::AltInner(solvers.len());
             Box::new(AlternatingInner::new(a, solvers))
         }
-        PreconditionerKind::AltOuter(m) => Box::new(AlternatingOuter::new(solvers(forests(m, options.omega)?)?)),
-        PreconditionerKind::ProductDiagonal(m) => Box::new(ForestProduct::diagonal(&a, forests(m, 0.0)?)?),
+        PreconditionerKind::AltOuter(m) => {
+            let solvers = solvers(forests(m, options.omega)?)?;
+            made = PreconditionerKind::AltOuter(solvers.len());
+            Box::new(AlternatingOuter::new(solvers))
+        }
+        PreconditionerKind::ProductDiagonal(m) => {
+            let product = ForestProduct::diagonal(&a, forests(m, 0.0)?)?;
+            made = PreconditionerKind::ProductDiagonal(product.forests());
+            Box::new(product)
+        }
         PreconditionerKind::ProductAdaptive { forests, scaled } => {
-            Box::new(ForestProduct::adaptive(&a, forests, scaled, &options.factors)?)
+            let (product, why) = ForestProduct::adaptive_said(&a, (forests, scaled), &options.factors)?;
+            reason = why;
+            made = PreconditionerKind::ProductAdaptive { forests: product.forests(), scaled };
+            Box::new(product)
         }
         PreconditionerKind::Ilu0 => Box::new(IncompleteLu::new(&a)?),
         PreconditionerKind::IluIsai(sweeps) => Box::new(IncompleteInverse::new(&a, sweeps)?),
@@ -291,7 +311,7 @@ pub(crate) fn make<'a, T: Scalar>(
             Box::new(AlternatingInner::new(a, solvers))
         }
     };
-    Ok(Preconditioner { kind, reason, operator })
+    Ok(Preconditioner { kind: made, reason, operator })
 }
 
 impl<T: Scalar> LinearOperator<T> for Preconditioner<'_, T> {

@@ -7,7 +7,7 @@
 use super::diagonal::DiagonalRule;
 use super::incomplete::incomplete_product;
 use super::lines::ForestSolver;
-use super::splitting::comparable_graph;
+use super::splitting::{ForestsEnough, comparable_graph, of_forest};
 use crate::csr::Csr;
 use crate::factor::GraphFactorOptions;
 use crate::forest::Forest;
@@ -60,7 +60,8 @@ impl<T: Scalar> ForestProduct<T> {
 
     /// MOS-a. B₀ = A; the forest of Bₗ's heaviest couplings, with its diagonal, is Mₗ₊₁; Bₗ₊₁ is Bₗ·Mₗ₊₁⁻¹, of whose rows the diagonal
     /// and as many of the largest others are kept as A has; T = diag_p1(Bₘ). `scaled`: B₀ = D⁻¹·A with D = diag_p1(A), and T = D·diag_p1(Bₘ),
-    /// which does for F·A what it does for A, whatever the diagonal F.
+    /// which does for F·A what it does for A, whatever the diagonal F. `count` = 0: as many as are worth it, at most four. There are
+    /// enough when the diagonal of Bₗ has 90% of its weight, or the last forest has added less than 5% to that.
     ///
     /// # Errors
     /// As [`diagonal`](Self::diagonal).
@@ -70,6 +71,18 @@ impl<T: Scalar> ForestProduct<T> {
         scaled: bool,
         options: &GraphFactorOptions,
     ) -> Result<Self> {
+        Self::adaptive_said(a, (count, scaled), options).map(|(product, _)| product)
+    }
+
+    /// [`adaptive`](Self::adaptive), and why there are so many forests, where their number was not given.
+    ///
+    /// # Errors
+    /// As [`diagonal`](Self::diagonal).
+    pub(super) fn adaptive_said<I: Index>(
+        a: &Csr<'_, T, I>,
+        (count, scaled): (usize, bool),
+        options: &GraphFactorOptions,
+    ) -> Result<(Self, String)> {
         let mut b: Csr<'static, T, u32> = a.sorted();
         let kept: Vec<u32> = (0..b.rows()).map(|i| b.row(i).filter(|(j, _)| *j != i).count() as u32).collect();
         let mut scale = vec![T::ONE; b.rows()];
@@ -78,23 +91,46 @@ impl<T: Scalar> ForestProduct<T> {
             let inverse: Vec<T> = scale.iter().map(|d| T::ONE / *d).collect();
             b.scale_rows(&inverse);
         }
-        let mut solvers = Vec::with_capacity(count);
-        for l in 0..count {
-            let options = GraphFactorOptions { seed: options.seed.wrapping_add(l as u64), ..*options };
-            let forest = Forest::of(&comparable_graph(&b)?, &options)?;
+        let (mut solvers, mut enough) = (Vec::with_capacity(count), ForestsEnough::new(0.0));
+        while if count == 0 { enough.wants_more() } else { solvers.len() < count } {
+            let forest = Forest::of(&comparable_graph(&b)?, &of_forest(options, solvers.len()))?;
             let tridiagonal = forest.tridiagonal(&b)?;
-            b = incomplete_product(&b, &forest, &tridiagonal, &kept)?;
+            let next = incomplete_product(&b, &forest, &tridiagonal, &kept)?;
+            if count == 0 && !enough.takes(diagonal_share(&next)) {
+                break;
+            }
+            b = next;
             solvers.push(ForestSolver::with(forest, tridiagonal)?);
         }
         let t = DiagonalRule::P1.of(&b)?;
         let inverse = t.iter().zip(&scale).map(|(t, d)| T::ONE / (*d * *t)).collect();
-        Ok(Self { inverse, solvers })
+        let said =
+            if count == 0 { enough.said("of the weight of what they leave is its diagonal's") } else { String::new() };
+        Ok((Self { inverse, solvers }, said))
+    }
+
+    /// m.
+    pub fn forests(&self) -> usize {
+        self.solvers.len()
     }
 
     /// T⁻¹.
     pub fn inverse_diagonal(&self) -> &[T] {
         &self.inverse
     }
+}
+
+/// c_diag: the share of a matrix's weight that its diagonal has.
+fn diagonal_share<T: Scalar>(a: &Csr<'_, T, u32>) -> f64 {
+    let (mut own, mut all) = (0.0, 0.0);
+    for i in 0..a.rows() {
+        for (j, value) in a.row(i) {
+            let modulus = Scalar::abs(value).to_f64();
+            all += modulus;
+            own += if j == i { modulus } else { 0.0 };
+        }
+    }
+    own / all
 }
 
 /// x to a small power.
