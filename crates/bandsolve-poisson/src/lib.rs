@@ -1,0 +1,1 @@
+//! Fast direct solvers for Poisson and Helmholtz problems on boxes.
