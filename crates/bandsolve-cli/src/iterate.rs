@@ -1,6 +1,6 @@
 //! `bandsolve iterate`: a sparse system by a preconditioned Krylov method.
 
-use crate::args::{IterateArgs, SideName};
+use crate::args::{IterateArgs, SideName, SolverName};
 use crate::exit::Failure;
 use crate::io::output::{self, Format};
 use crate::io::{self, Symmetry, Triplets};
@@ -12,8 +12,8 @@ use bandsolve::dyn_stack::PodStack;
 use bandsolve::{Complex64, LinearOperator, Scalar};
 use bandsolve_gallery::oracle::forward_error;
 use bandsolve_sparse::{
-    Csr, Ending, IterationProgress, IterationReport, KrylovSolver, Preconditioner, PreconditionerKind,
-    PreconditionerOptions, PreconditionerSide,
+    Csr, DoubleScalar, Ending, IterationProgress, IterationReport, KrylovMethod, KrylovSolver, Preconditioner,
+    PreconditionerKind, PreconditionerOptions, PreconditionerSide, SingleInverse,
 };
 use core::ops::ControlFlow;
 use serde_json::{Value, json};
@@ -71,11 +71,40 @@ struct IterateOutcome {
     entries: usize,
     reason: String,
     forward_error: Option<f64>,
+    /// Iterations in single precision, of refinement.
+    inner_iterations: Option<usize>,
     seconds: [f64; 2],
 }
 
+/// An approximate inverse, or none.
+enum Inner<'a, T: DoubleScalar> {
+    Double(Preconditioner<'a, T>),
+    Single(SingleInverse<T>),
+}
+
+impl<T: DoubleScalar> Inner<'_, T> {
+    /// What it is, and why.
+    fn facts(&self) -> (PreconditionerKind, &str) {
+        match self {
+            Self::Double(m) => (m.kind(), m.reason()),
+            Self::Single(m) => (m.preconditioner().kind(), m.preconditioner().reason()),
+        }
+    }
+
+    fn operator(&self) -> Option<&dyn LinearOperator<T>> {
+        match self {
+            Self::Double(m) if m.kind() == PreconditionerKind::Identity => None,
+            Self::Double(m) => Some(m),
+            Self::Single(m) => Some(m),
+        }
+    }
+}
+
+/// What a refinement step leaves of the residual: enough digits of single precision are beyond it.
+const REFINED: f64 = 1e-4;
+
 impl IterateTask<'_> {
-    fn run<T: Scalar>(&self, matrix: &Triplets) -> Result<(), Failure> {
+    fn run<T: DoubleScalar>(&self, matrix: &Triplets) -> Result<(), Failure> {
         let args = self.args;
         let a = csr::<T>(matrix)?;
         let n = a.rows();
@@ -101,14 +130,17 @@ impl IterateTask<'_> {
         let started = Instant::now();
         let mut options = PreconditionerOptions::default();
         (options.omega, options.factors.seed) = (args.omega, args.seed);
-        let m = Preconditioner::new(&a, args.precond, &options).map_err(|error| self.explain(&error))?;
+        let m = self.inner(&a, &options).map_err(|error| self.explain(&error))?;
         let setup = started.elapsed().as_secs_f64();
         let side = if args.side == SideName::Left { PreconditionerSide::Left } else { PreconditionerSide::Right };
-        let mut solver = KrylovSolver::new(args.solver).rtol(args.tol).side(side);
+        let method = match args.solver {
+            SolverName::Krylov(method) => method,
+            SolverName::Refine(_) => KrylovMethod::Richardson { damping: 1.0 },
+        };
+        let mut solver = KrylovSolver::new(method).rtol(args.tol).side(side);
         if let Some(limit) = args.max_iterations {
             solver = solver.max_iterations(limit);
         }
-        let preconditioner = (m.kind() != PreconditionerKind::Identity).then_some(&m as &dyn LinearOperator<T>);
         let bar = progress::spinner();
         let watch = &mut |at: IterationProgress<'_, T>| {
             if at.iteration.is_multiple_of(16) {
@@ -120,15 +152,37 @@ impl IterateTask<'_> {
             ControlFlow::Continue(())
         };
         let started = Instant::now();
-        let solved = solver.solve_watched(&a, preconditioner, &rhs, &mut x, watch);
+        let solved = solver.solve_watched(&a, m.operator(), &rhs, &mut x, watch);
         let solve = started.elapsed().as_secs_f64();
         bar.finish_and_clear();
         let report = solved.map_err(|error| self.explain(&error))?;
         let forward_error = known.map(|known| forward_error(&x, &known));
-        let reason = if m.reason().is_empty() { "asked for".into() } else { m.reason().to_string() };
-        let (kind, entries) = (m.kind(), a.entries());
-        let outcome = IterateOutcome { report, kind, entries, reason, forward_error, seconds: [setup, solve] };
+        let (kind, reason) = m.facts();
+        let reason = if reason.is_empty() { "asked for".into() } else { reason.to_string() };
+        let inner_iterations = match (&m, args.solver) {
+            (Inner::Single(m), SolverName::Refine(_)) => Some(m.iterations()),
+            _ => None,
+        };
+        let (entries, seconds) = (a.entries(), [setup, solve]);
+        let outcome = IterateOutcome { report, kind, entries, reason, forward_error, inner_iterations, seconds };
         self.finish(&outcome, &x)
+    }
+
+    /// The preconditioner in the precision that was asked for, with the inner iteration of refinement.
+    fn inner<'a, T: DoubleScalar>(
+        &self,
+        a: &'a Csr<'a, T, u32>,
+        options: &PreconditionerOptions,
+    ) -> bandsolve::Result<Inner<'a, T>> {
+        let args = self.args;
+        match args.solver {
+            SolverName::Refine(method) => {
+                let solver = KrylovSolver::new(method).rtol(REFINED);
+                SingleInverse::new(a, args.precond, options).map(|m| Inner::Single(m.with_solver(solver)))
+            }
+            SolverName::Krylov(_) if args.single => SingleInverse::new(a, args.precond, options).map(Inner::Single),
+            SolverName::Krylov(_) => Preconditioner::new(a, args.precond, options).map(Inner::Double),
+        }
     }
 
     fn explain(&self, error: &bandsolve::Error) -> Failure {
@@ -174,6 +228,10 @@ impl IterateTask<'_> {
         let report = &outcome.report;
         let [setup, solve] = outcome.seconds.map(report::seconds);
         let side = report.side.map_or("", |side| if side == PreconditionerSide::Left { ", on the left" } else { "" });
+        let iterations = match outcome.inner_iterations {
+            Some(inner) => format!("{}, {inner} in single precision", report.iterations),
+            None => format!("{}, {}", report.iterations, report::counted(report.restarts, "restart")),
+        };
         let mut lines = vec![
             (
                 "system",
@@ -183,9 +241,9 @@ impl IterateTask<'_> {
                     report::counted(outcome.entries, "entry").replace("entrys", "entries")
                 ),
             ),
-            ("solver", report.method.to_string()),
-            ("preconditioner", format!("{}: {}{side}", outcome.kind, outcome.reason)),
-            ("iterations", format!("{}, {}", report.iterations, report::counted(report.restarts, "restart"))),
+            ("solver", self.args.solver.to_string()),
+            ("preconditioner", format!("{}{}: {}{side}", outcome.kind, self.precision_said(), outcome.reason)),
+            ("iterations", iterations),
             ("residual", format!("{:.1e} of |b| in the 2-norm, computed from x", report.relative_residual())),
         ];
         if let Some(error) = outcome.forward_error {
@@ -193,6 +251,14 @@ impl IterateTask<'_> {
         }
         lines.push(("time", format!("{setup} to set up, {solve} to solve")));
         format!("{} {}\n{}", report.ending, io::name(&self.args.matrix), report::columns(&lines))
+    }
+
+    fn is_single(&self) -> bool {
+        self.args.single || matches!(self.args.solver, SolverName::Refine(_))
+    }
+
+    fn precision_said(&self) -> &'static str {
+        if self.is_single() { " in single precision" } else { "" }
     }
 
     fn json(&self, outcome: &IterateOutcome, n: usize) -> Value {
@@ -207,13 +273,15 @@ impl IterateTask<'_> {
             "file": io::name(&self.args.matrix),
             "n": n,
             "entries": outcome.entries,
-            "solver": report.method.to_string(),
+            "solver": self.args.solver.to_string(),
             "preconditioner": outcome.kind.to_string(),
+            "precision": if self.is_single() { "single" } else { "double" },
             "side": side,
             "reason": outcome.reason,
             "converged": report.converged(),
             "ending": report.ending.to_string(),
             "iterations": report.iterations,
+            "inner_iterations": outcome.inner_iterations,
             "restarts": report.restarts,
             "residual": report.relative_residual(),
             "residual_norm": report.residual_norm,
@@ -230,7 +298,7 @@ impl IterateTask<'_> {
     fn draw(&self, outcome: &IterateOutcome) -> Picture {
         let report = &outcome.report;
         let name = io::short_name(&self.args.matrix);
-        let title = format!("{name}: {} with {}", report.method, outcome.kind);
+        let title = format!("{name}: {} with {}", self.args.solver, outcome.kind);
         let scale = if report.rhs_norm > 0.0 { report.rhs_norm } else { 1.0 };
         let history: Vec<f64> = report.history.iter().map(|residual| residual / scale).collect();
         draw_history(&title, &history, report.tolerance / scale)

@@ -32,6 +32,7 @@ mod random;
 mod reduce;
 mod row_maxima;
 mod rows;
+mod single;
 mod stencils;
 
 pub use csr::Csr;
@@ -46,4 +47,5 @@ pub use precond::{
 };
 pub use reduce::{ProductPlan, ProductSchedule, RowReduction, reduce_rows};
 pub use row_maxima::{RowArgMax, RowArgMax2, RowMax, RowMaxWithColumn};
+pub use single::{DoubleScalar, SingleInverse};
 pub use stencils::{MODEL_PROBLEMS, ModelProblem, nine_point, seven_point, twenty_seven_point};

@@ -65,6 +65,30 @@ pub struct RowArgMax2;
 /// The largest value so far and its column; NaN where there is none yet.
 type Best<T> = (T, u32);
 
+/// The largest of some numbers, −∞ if there is none: one instruction each, NaN is passed over.
+#[inline(always)]
+fn largest<T: RealScalar>(values: impl Iterator<Item = T>) -> T {
+    values.fold(-T::INFINITY, |largest, value| if value > largest { value } else { largest })
+}
+
+/// Takes the largest of some numbers.
+#[inline(always)]
+fn add_largest<T: RealScalar>(by: &RowMax, sum: &mut T, row: usize, values: impl Iterator<Item = T> + Clone) {
+    let largest = largest(values.clone());
+    if largest > -T::INFINITY {
+        by.add(sum, row, 0, largest);
+    } else {
+        // −∞ is a number, no number is none.
+        values.for_each(|value| by.add(sum, row, 0, value));
+    }
+}
+
+/// Where the first of some numbers stands that equals `value`; their number if none does. Looks at all, and so needs no branch.
+#[inline(always)]
+fn first_equal<T: RealScalar>(values: &[T], value: T) -> usize {
+    (0..values.len()).rev().fold(values.len(), |first, k| if values[k] == value { k } else { first })
+}
+
 /// Whether a value takes the place of the largest so far.
 #[inline(always)]
 fn is_larger<T: RealScalar>(value: T, best: T) -> bool {
@@ -88,6 +112,11 @@ impl<T: RealScalar> RowReduction<T> for RowMax {
     #[inline(always)]
     fn add(&self, sum: &mut T, _: usize, _: usize, value: T) {
         *sum = if is_larger(value, *sum) { value } else { *sum };
+    }
+
+    #[inline(always)]
+    fn add_entries(&self, sum: &mut T, row: usize, _: impl Fn(usize) -> usize, values: &[T]) {
+        add_largest(self, sum, row, values.iter().copied());
     }
 
     #[inline]
@@ -116,6 +145,12 @@ impl<T: RealScalar> RowReduction<T> for RowMaxWithColumn {
         RowMax.add(sum, row, column, T::from_f64(column as f64) * value);
     }
 
+    #[inline(always)]
+    fn add_entries(&self, sum: &mut T, row: usize, column: impl Fn(usize) -> usize, values: &[T]) {
+        let scaled = (0..values.len()).map(|k| T::from_f64(column(k) as f64) * values[k]);
+        add_largest(&RowMax, sum, row, scaled);
+    }
+
     #[inline]
     fn join(&self, sum: &mut T, row: usize, later: T) {
         RowMax.join(sum, row, later);
@@ -139,6 +174,15 @@ impl<T: RealScalar> RowReduction<T> for RowArgMax {
     #[inline(always)]
     fn add(&self, sum: &mut Best<T>, _: usize, column: usize, value: T) {
         *sum = if is_larger(value, sum.0) { (value, column as u32) } else { *sum };
+    }
+
+    #[inline(always)]
+    fn add_entries(&self, sum: &mut Best<T>, row: usize, column: impl Fn(usize) -> usize, values: &[T]) {
+        let largest = largest(values.iter().copied());
+        let k = first_equal(values, largest);
+        if k < values.len() {
+            self.add(sum, row, column(k), largest);
+        }
     }
 
     #[inline]
@@ -169,6 +213,32 @@ impl<T: RealScalar> RowReduction<T> for RowArgMax2 {
         let displaced = is_larger(value, first.0);
         RowArgMax.add(first, row, column, value);
         *second = if displaced || is_larger(other.0, second.0) { other } else { *second };
+    }
+
+    #[inline(always)]
+    fn add_entries(&self, sum: &mut [Best<T>; 2], row: usize, column: impl Fn(usize) -> usize, values: &[T]) {
+        // The two largest numbers, then the places where they stand first.
+        let none = -T::INFINITY;
+        let (mut first, mut second) = (none, none);
+        for value in values {
+            let value = if *value > none { *value } else { none };
+            let smaller = if value < first { value } else { first };
+            second = if smaller > second { smaller } else { second };
+            first = if value > first { value } else { first };
+        }
+        let [mut place, mut other] = [values.len(); 2];
+        for k in (0..values.len()).rev() {
+            let displaced = if first == second { place } else { other };
+            other = match (values[k] == first, values[k] == second) {
+                (_, true) if first != second => k,
+                (true, _) => displaced,
+                _ => other,
+            };
+            place = if values[k] == first { k } else { place };
+        }
+        for k in [place, other].into_iter().filter(|k| *k < values.len()) {
+            self.add(sum, row, column(k), values[k]);
+        }
     }
 
     #[inline]

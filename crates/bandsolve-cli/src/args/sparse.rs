@@ -2,6 +2,8 @@
 
 use bandsolve_sparse::{KrylovMethod, PreconditionerKind};
 use clap::{Args as ClapArgs, ValueEnum};
+use core::fmt::{self, Display, Formatter};
+use core::str::FromStr;
 use std::path::PathBuf;
 
 const ITERATE_EXAMPLES: &str = "\
@@ -9,10 +11,12 @@ Examples:
   bandsolve iterate A.mtx
   bandsolve iterate A.mtx --solver gmres:20 --precond alt-i:2 --tol 1e-8
   bandsolve iterate A.mtx --rhs b.mtx --out x.mtx --solver cg --precond jacobi --plot history.svg
+  bandsolve iterate A.mtx --solver refine:gmres:20 --tol 1e-14
   bandsolve generate aniso1 500 | bandsolve iterate - --solver gmres:20 --precond mos-a:4 --json -";
 
 const SOLVERS: &str = "gmres:M, restarted after M iterations; bicgstab; cg, for Hermitian positive definite matrices; idr:S, with S \
-                       shadow vectors; richardson:OMEGA";
+                       shadow vectors; richardson:OMEGA; refine:METHOD, iterative refinement: METHOD in single \
+                       precision to 1e-4, residuals in double precision";
 
 /// Solve A·x = rhs for any sparse matrix, by a preconditioned Krylov method
 ///
@@ -31,10 +35,13 @@ pub struct IterateArgs {
     pub out: Option<PathBuf>,
     /// The method
     #[arg(long, default_value = "gmres:30", value_name = "NAME", long_help = SOLVERS)]
-    pub solver: KrylovMethod,
+    pub solver: SolverName,
     /// The preconditioner
     #[arg(long, default_value = "auto", value_name = "NAME", long_help = format!("One of: {}", bandsolve_sparse::PRECONDITIONERS))]
     pub precond: PreconditionerKind,
+    /// Make and apply the preconditioner in single precision: half the memory
+    #[arg(long)]
+    pub single: bool,
     /// Which side of A the preconditioner stands on
     #[arg(long, default_value = "right")]
     pub side: SideName,
@@ -59,6 +66,35 @@ pub struct IterateArgs {
     /// Write a machine-readable report here (`-`: standard output)
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
+}
+
+/// What iterates.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum SolverName {
+    /// A Krylov method.
+    Krylov(KrylovMethod),
+    /// Iterative refinement around one in single precision.
+    Refine(KrylovMethod),
+}
+
+impl FromStr for SolverName {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.strip_prefix("refine:") {
+            Some(inner) => inner.parse().map(Self::Refine),
+            None => text.parse().map(Self::Krylov),
+        }
+    }
+}
+
+impl Display for SolverName {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Krylov(method) => method.fmt(f),
+            Self::Refine(method) => write!(f, "refine:{method}"),
+        }
+    }
 }
 
 /// Sides of a preconditioner.

@@ -49,6 +49,25 @@ fn right_hand_sides_are_read_and_what_does_not_converge_says_so() {
 }
 
 #[test]
+fn single_precision_is_refined() {
+    let folder = Folder::new();
+    let a = generated(&folder, "aniso1", "30");
+    let json = bandsolve(&["iterate", &a, "--solver", "refine:gmres:20", "--tol", "1e-14", "--json", "-"]);
+    let json = json.exits(0).json();
+    assert_eq!((&json["solver"], &json["precision"]), (&"refine:gmres:20".into(), &"single".into()));
+    assert!(json["residual"].as_f64().unwrap() <= 1e-14, "{json}");
+    assert!(json["inner_iterations"].as_u64().unwrap() > json["iterations"].as_u64().unwrap(), "{json}");
+    let iterations = |options: &[&str]| {
+        let arguments = ["iterate", &a, "--tol", "1e-8", "--precond", "ilu0", "--json", "-"];
+        let json = bandsolve(&[&arguments, options].concat()).exits(0).json();
+        assert!(json["inner_iterations"].is_null(), "{json}");
+        json["iterations"].as_u64().unwrap()
+    };
+    assert!(iterations(&["--single"]).abs_diff(iterations(&[])) <= 1);
+    bandsolve(&["iterate", &a, "--solver", "refine:jacobi"]).fails(2, "no solver `jacobi`");
+}
+
+#[test]
 fn wrong_names_and_matrices_are_refused() {
     let folder = Folder::new();
     let a = generated(&folder, "model8", "4");

@@ -1,0 +1,222 @@
+//! Approximate inverses in single precision, for methods that go on in double precision.
+//!
+//! # Source
+//! E. Carson, N. J. Higham, SIAM J. Sci. Comput. 40 (2018): iterative refinement in several precisions.
+
+use crate::csr::Csr;
+use crate::krylov::{KrylovSolver, check};
+use crate::precond::{Preconditioner, PreconditionerKind, PreconditionerOptions};
+use crate::rows::each_row;
+use bandsolve::dyn_stack::{PodStack, StackReq};
+use bandsolve::matrix::Index;
+use bandsolve::{Complex32, Complex64, LinearOperator, RealScalar, Result, Scalar};
+use core::fmt::{self, Debug, Formatter};
+use core::ops::ControlFlow;
+use core::sync::atomic::{AtomicUsize, Ordering};
+
+/// A number type of double precision.
+pub trait DoubleScalar: Scalar<Real = f64> {
+    /// The type of single precision.
+    type Single: Scalar<Real = f32>;
+}
+
+impl DoubleScalar for f64 {
+    type Single = f32;
+}
+
+impl DoubleScalar for Complex64 {
+    type Single = Complex32;
+}
+
+/// z ≈ A⁻¹·r, computed in single precision: by a preconditioner alone, or by a Krylov method with it.
+///
+/// Preconditioners of half the memory take half the time where memory is what they wait for. With a Krylov method inside and
+/// [`Richardson`](crate::KrylovMethod::Richardson) outside it is iterative refinement: x ← x + z, where the residual is formed in double
+/// precision. With [`Gmres`](crate::KrylovMethod::Gmres) outside it is FGMRES.
+///
+/// Rows and vectors are scaled by powers of two, so that they fit the range of single precision. All rows are scaled alike where
+/// that will do: then the inverse of a Hermitian matrix is Hermitian.
+///
+/// # Cost
+/// A copy of A in single precision; for preconditioners that keep A, two.
+///
+/// # Example
+/// ```
+/// use bandsolve_sparse::{Csr, KrylovMethod, KrylovSolver, SingleInverse};
+/// let n = 100;
+/// let row = |i: usize| [(i, i, 2.1), (i, (i + 1) % n, -1.0), (i, (i + n - 1) % n, -1.0)];
+/// let a = Csr::<f64>::from_triplets(n, n, &(0..n).flat_map(row).collect::<Vec<_>>())?;
+/// let inner = KrylovSolver::new(KrylovMethod::Bicgstab).rtol(1e-4);
+/// let inverse = SingleInverse::new(&a, "ilu0".parse().expect("a name"), &Default::default())?.with_solver(inner);
+/// let mut x = vec![0.0; n];
+/// let refine = KrylovSolver::new(KrylovMethod::Richardson { damping: 1.0 }).rtol(1e-14);
+/// let report = refine.solve(&a, Some(&inverse), &vec![1.0; n], &mut x)?;
+/// assert!(report.converged() && report.iterations <= 5);
+/// # Ok::<(), bandsolve::Error>(())
+/// ```
+pub struct SingleInverse<T: DoubleScalar> {
+    scale: RowScale,
+    /// The scaled matrix.
+    a: Csr<'static, T::Single, u32>,
+    preconditioner: Preconditioner<'static, T::Single>,
+    solver: Option<KrylovSolver<'static>>,
+    iterations: AtomicUsize,
+}
+
+/// Powers of two by which rows are multiplied.
+#[derive(Debug)]
+enum RowScale {
+    All(f64),
+    Each(Vec<f64>),
+}
+
+impl RowScale {
+    fn at(&self, row: usize) -> f64 {
+        match self {
+            Self::All(scale) => *scale,
+            Self::Each(scales) => scales[row],
+        }
+    }
+
+    /// One for all rows, if each of them then has an entry that is far above the smallest normal number of single precision.
+    fn of<T: DoubleScalar>(a: &Csr<'_, T, u32>) -> Self {
+        let mut largest = vec![0.0; a.rows()];
+        each_row(&mut largest, &|i, largest| {
+            *largest = a.row(i).map(|(_, value)| peak(value)).fold(0.0, f64::max);
+            0
+        });
+        let rows = || largest.iter().copied().filter(|largest| *largest > 0.0);
+        let all = rows().fold(0.0, f64::max).equilibrate();
+        if rows().all(|largest| largest * all >= 2.0_f64.powi(-100)) {
+            return Self::All(all);
+        }
+        largest.iter_mut().for_each(|largest| *largest = largest.equilibrate());
+        Self::Each(largest)
+    }
+}
+
+/// The larger of |Re v| and |Im v|.
+fn peak<T: DoubleScalar>(v: T) -> f64 {
+    v.re().abs().max_nan(v.im().abs())
+}
+
+fn rounded<T: DoubleScalar>(v: T) -> T::Single {
+    T::Single::from_parts(v.re() as f32, v.im() as f32)
+}
+
+fn widened<T: DoubleScalar>(v: T::Single) -> T {
+    T::from_parts(f64::from(v.re()), f64::from(v.im()))
+}
+
+impl<T: DoubleScalar> Debug for SingleInverse<T> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SingleInverse").field("preconditioner", &self.preconditioner).finish_non_exhaustive()
+    }
+}
+
+impl<T: DoubleScalar> SingleInverse<T> {
+    /// A preconditioner of a square matrix, in single precision.
+    ///
+    /// # Errors
+    /// As [`Preconditioner::new`].
+    pub fn new<I: Index>(a: &Csr<'_, T, I>, kind: PreconditionerKind, options: &PreconditionerOptions) -> Result<Self> {
+        check("columns of a square matrix", a.rows(), a.columns())?;
+        let a = a.narrow()?;
+        let scale = RowScale::of(&a);
+        let (pointers, columns, _) = a.parts();
+        let values = (0..a.rows()).flat_map(|i| {
+            let scale = scale.at(i);
+            a.row(i).map(move |(_, value)| rounded(value.scale(scale)))
+        });
+        let single = Csr::from_rows(a.columns(), pointers.to_vec(), columns.to_vec(), values.collect());
+        let preconditioner = Preconditioner::from_csr(single.clone(), kind, options)?;
+        Ok(Self { scale, a: single, preconditioner, solver: None, iterations: AtomicUsize::new(0) })
+    }
+
+    /// With a Krylov method, whose tolerance and limit say how far each application goes. Not below 10⁻⁶: single precision ends there.
+    #[must_use]
+    pub fn with_solver(self, solver: KrylovSolver<'static>) -> Self {
+        Self { solver: Some(solver), ..self }
+    }
+
+    /// The preconditioner.
+    pub fn preconditioner(&self) -> &Preconditioner<'static, T::Single> {
+        &self.preconditioner
+    }
+
+    /// Iterations of the Krylov method so far, of all applications.
+    pub fn iterations(&self) -> usize {
+        self.iterations.load(Ordering::Relaxed)
+    }
+
+    fn inner(&self) -> Option<&dyn LinearOperator<T::Single>> {
+        (self.preconditioner.kind() != PreconditionerKind::Identity).then_some(&self.preconditioner)
+    }
+
+    /// Two powers of two which together bring the scaled vector into the range of single precision.
+    fn factors(&self, r: &[T]) -> [f64; 2] {
+        let largest = |by: f64| {
+            r.iter().enumerate().map(|(i, r)| peak(r.scale(by).scale(self.scale.at(i)))).fold(0.0, f64::max_nan)
+        };
+        // Where rows are far smaller or larger than the vector, the product leaves even the range of double precision.
+        let far = 2.0_f64.powi(600);
+        let first = match largest(1.0) {
+            size if size > f64::MAX => 1.0 / far,
+            size if size < 1.0 / far => far,
+            size => return [1.0, size.equilibrate()],
+        };
+        [first, largest(first).equilibrate()]
+    }
+}
+
+impl<T: DoubleScalar> LinearOperator<T> for SingleInverse<T> {
+    fn rows(&self) -> usize {
+        self.a.rows()
+    }
+
+    fn columns(&self) -> usize {
+        self.a.rows()
+    }
+
+    fn apply_scratch(&self) -> StackReq {
+        let solve = match &self.solver {
+            Some(solver) => solver.scratch(&self.a, self.inner()),
+            None => self.preconditioner.apply_scratch(),
+        };
+        StackReq::new::<T::Single>(2 * self.a.rows()).and(solve)
+    }
+
+    fn apply(&self, x: &[T], y: &mut [T], stack: &mut PodStack) -> Result<()> {
+        self.apply_step(0, x, y, stack)
+    }
+
+    /// It does: rounding is no linear operator, and tells at residuals below 10⁻⁷ of those at the start.
+    fn changes(&self) -> bool {
+        true
+    }
+
+    fn apply_step(&self, step: usize, x: &[T], y: &mut [T], stack: &mut PodStack) -> Result<()> {
+        let [first, second] = self.factors(x);
+        let (rhs, stack) = stack.make_raw::<T::Single>(x.len());
+        let (z, stack) = stack.make_raw::<T::Single>(x.len());
+        each_row(rhs, &|i, rhs| {
+            *rhs = rounded(x[i].scale(first).scale(self.scale.at(i)).scale(second));
+            0
+        });
+        match &self.solver {
+            Some(solver) => {
+                z.fill(T::Single::ZERO);
+                let watch = &mut |_: crate::IterationProgress<'_, T::Single>| ControlFlow::Continue(());
+                let report = solver.solve_with(&self.a, self.inner(), rhs, z, watch, stack)?;
+                self.iterations.fetch_add(report.iterations, Ordering::Relaxed);
+            }
+            None => self.preconditioner.apply_step(step, rhs, z, stack)?,
+        }
+        let z = &*z;
+        each_row(y, &|i, y| {
+            *y = widened::<T>(z[i]).scale(1.0 / first).scale(1.0 / second);
+            0
+        });
+        Ok(())
+    }
+}
