@@ -65,28 +65,10 @@ pub struct RowArgMax2;
 /// The largest value so far and its column; NaN where there is none yet.
 type Best<T> = (T, u32);
 
-/// The largest of some numbers, −∞ if there is none: one instruction each, NaN is passed over.
+/// The larger of two numbers, one instruction; the second if the first is NaN.
 #[inline(always)]
-fn largest<T: RealScalar>(values: impl Iterator<Item = T>) -> T {
-    values.fold(-T::INFINITY, |largest, value| if value > largest { value } else { largest })
-}
-
-/// Takes the largest of some numbers.
-#[inline(always)]
-fn add_largest<T: RealScalar>(by: &RowMax, sum: &mut T, row: usize, values: impl Iterator<Item = T> + Clone) {
-    let largest = largest(values.clone());
-    if largest > -T::INFINITY {
-        by.add(sum, row, 0, largest);
-    } else {
-        // −∞ is a number, no number is none.
-        values.for_each(|value| by.add(sum, row, 0, value));
-    }
-}
-
-/// Where the first of some numbers stands that equals `value`; their number if none does. Looks at all, and so needs no branch.
-#[inline(always)]
-fn first_equal<T: RealScalar>(values: &[T], value: T) -> usize {
-    (0..values.len()).rev().fold(values.len(), |first, k| if values[k] == value { k } else { first })
+fn larger<T: RealScalar>(value: T, of: T) -> T {
+    if value > of { value } else { of }
 }
 
 /// Whether a value takes the place of the largest so far.
@@ -116,7 +98,17 @@ impl<T: RealScalar> RowReduction<T> for RowMax {
 
     #[inline(always)]
     fn add_entries(&self, sum: &mut T, row: usize, _: impl Fn(usize) -> usize, values: &[T]) {
-        add_largest(self, sum, row, values.iter().copied());
+        let mut largest = -T::INFINITY;
+        for value in values {
+            largest = larger(*value, largest);
+        }
+        if largest > -T::INFINITY {
+            return self.add(sum, row, 0, largest);
+        }
+        // −∞ is a number, NaN is none.
+        for value in values {
+            self.add(sum, row, 0, *value);
+        }
     }
 
     #[inline]
@@ -147,8 +139,16 @@ impl<T: RealScalar> RowReduction<T> for RowMaxWithColumn {
 
     #[inline(always)]
     fn add_entries(&self, sum: &mut T, row: usize, column: impl Fn(usize) -> usize, values: &[T]) {
-        let scaled = (0..values.len()).map(|k| T::from_f64(column(k) as f64) * values[k]);
-        add_largest(&RowMax, sum, row, scaled);
+        let mut largest = -T::INFINITY;
+        for k in 0..values.len() {
+            largest = larger(T::from_f64(column(k) as u32 as f64) * values[k], largest);
+        }
+        if largest > -T::INFINITY {
+            return RowMax.add(sum, row, 0, largest);
+        }
+        for k in 0..values.len() {
+            self.add(sum, row, column(k), values[k]);
+        }
     }
 
     #[inline]
@@ -178,10 +178,16 @@ impl<T: RealScalar> RowReduction<T> for RowArgMax {
 
     #[inline(always)]
     fn add_entries(&self, sum: &mut Best<T>, row: usize, column: impl Fn(usize) -> usize, values: &[T]) {
-        let largest = largest(values.iter().copied());
-        let k = first_equal(values, largest);
-        if k < values.len() {
-            self.add(sum, row, column(k), largest);
+        let mut largest = -T::INFINITY;
+        for value in values {
+            largest = larger(*value, largest);
+        }
+        let mut first = values.len();
+        for k in (0..values.len()).rev() {
+            first = if values[k] >= largest { k } else { first };
+        }
+        if first < values.len() {
+            self.add(sum, row, column(first), largest);
         }
     }
 
@@ -221,20 +227,17 @@ impl<T: RealScalar> RowReduction<T> for RowArgMax2 {
         let none = -T::INFINITY;
         let (mut first, mut second) = (none, none);
         for value in values {
-            let value = if *value > none { *value } else { none };
+            let value = larger(*value, none);
             let smaller = if value < first { value } else { first };
-            second = if smaller > second { smaller } else { second };
-            first = if value > first { value } else { first };
+            second = larger(smaller, second);
+            first = larger(value, first);
         }
         let [mut place, mut other] = [values.len(); 2];
         for k in (0..values.len()).rev() {
             let displaced = if first == second { place } else { other };
-            other = match (values[k] == first, values[k] == second) {
-                (_, true) if first != second => k,
-                (true, _) => displaced,
-                _ => other,
-            };
-            place = if values[k] == first { k } else { place };
+            other = if values[k] >= second { k } else { other };
+            other = if values[k] >= first { displaced } else { other };
+            place = if values[k] >= first { k } else { place };
         }
         for k in [place, other].into_iter().filter(|k| *k < values.len()) {
             self.add(sum, row, column(k), values[k]);
