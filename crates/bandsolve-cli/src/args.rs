@@ -1,10 +1,12 @@
 //! What the user may type.
 
 mod bench;
+mod poisson;
 mod sparse;
 mod stability;
 
 pub use bench::*;
+pub use poisson::*;
 pub use sparse::*;
 pub use stability::*;
 
@@ -52,6 +54,8 @@ pub enum Command {
     Iterate(IterateArgs),
     /// Find the tridiagonal system that carries most of a matrix's weight: a linear forest in its graph
     Forest(ForestArgs),
+    /// Solve a Poisson or Helmholtz problem on a box, directly
+    Poisson(PoissonArgs),
     /// Describe a matrix: bands, dominance, symmetry, condition, the method that would be taken
     Info(InfoArgs),
     /// Draw a matrix: where its entries are, and how large they are along its band

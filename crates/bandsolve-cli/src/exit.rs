@@ -57,7 +57,7 @@ impl From<bandsolve::Error> for Failure {
                 "the matrix is not Hermitian positive definite: first seen in row {}",
                 row + 1
             )),
-            NotConverged { .. } => Failure::Unsolved(text),
+            NotConverged { .. } | Incompatible { .. } => Failure::Unsolved(text),
             NotFinite { .. } | Shape { .. } => Failure::Input(text),
             _ => Failure::Other(text),
         }

@@ -20,6 +20,7 @@ mod mkl_sparse;
 mod page;
 mod peers;
 mod plot;
+mod poisson;
 mod progress;
 mod renumber;
 mod report;
@@ -43,6 +44,7 @@ fn run(args: args::Args) -> Result<(), exit::Failure> {
         Some(args::Command::Solve(a)) => solve::run(&a),
         Some(args::Command::Iterate(a)) => iterate::run(&a),
         Some(args::Command::Forest(a)) => forest::run(&a),
+        Some(args::Command::Poisson(a)) => poisson::run(&a),
         Some(args::Command::Info(a)) => info::run(&a),
         Some(args::Command::Spy(a)) => spy::run(&a),
         Some(args::Command::Generate(a)) => generate::run(&a),

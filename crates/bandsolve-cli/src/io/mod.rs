@@ -219,6 +219,12 @@ pub struct DenseArray {
 }
 
 impl DenseArray {
+    /// Its shape, and its numbers by rows.
+    fn into_rows(self) -> Result<(Vec<usize>, Numbers), String> {
+        let values = self.values.transposed(self.n_cols, self.n_rows)?;
+        Ok((vec![self.n_rows, self.n_cols], values))
+    }
+
     /// The entries that are not zero.
     fn into_triplets(self) -> Result<Triplets, String> {
         let complex = self.values.is_complex();
@@ -320,6 +326,48 @@ pub fn read_rhs(path: &Path, n: usize) -> Result<DenseArray, Failure> {
             densify(&a).map_err(|reason| Failure::in_file(&name, reason))
         }
     }
+}
+
+/// Reads real numbers on a box of this shape, by rows: an .npy array of the shape, or of all numbers in one row; a Matrix Market array for one
+/// or two dimensions.
+///
+/// # Errors
+/// [`Failure::Input`] with file and reason.
+pub fn read_field(path: &Path, shape: &[usize]) -> Result<Vec<f64>, Failure> {
+    let name = name(path);
+    let (own, values) = match npy_field(path, &name)? {
+        Some(field) => field,
+        None => match read(path)? {
+            FileArray::DenseArray(array) => array.into_rows().map_err(|why| Failure::in_file(&name, why))?,
+            FileArray::Sparse(_) => return Err(Failure::in_file(&name, "holds a sparse matrix, not an array")),
+        },
+    };
+    let total: usize = shape.iter().product();
+    let shown = |shape: &[usize]| shape.iter().map(usize::to_string).collect::<Vec<_>>().join(" × ");
+    // Sides of one unknown may be left out.
+    let sides = |shape: &[usize]| shape.iter().copied().filter(|n| *n != 1).collect::<Vec<_>>();
+    if sides(&own) != sides(shape) && own != [total] {
+        let reason = format!("the array is {}, the problem {}", shown(&own), shown(shape));
+        return Err(Failure::in_file(&name, reason));
+    }
+    match values.is_complex() {
+        true => Err(Failure::in_file(&name, "is complex; the problem is real")),
+        false => Ok(values.re),
+    }
+}
+
+/// The shape and the numbers of a file or of standard input, if it is .npy.
+fn npy_field(path: &Path, name: &str) -> Result<Option<(Vec<usize>, Numbers)>, Failure> {
+    if path.as_os_str() == "-" {
+        return npy::read_field(name, std::io::stdin().lock(), None).map(Some);
+    }
+    let Ok(file) = File::open(path) else { return Ok(None) };
+    let size = file.metadata().ok().filter(std::fs::Metadata::is_file).map(|info| info.len());
+    let (magic, rest) = peek(name, progress::reading(path, size).wrap_read(file))?;
+    if !magic.starts_with(&[0x93, b'N']) {
+        return Ok(None);
+    }
+    npy::read_field(name, Cursor::new(magic).chain(rest), size).map(Some)
 }
 
 /// All entries of a sparse right-hand side, whose row number is known to be sound.

@@ -84,8 +84,22 @@ struct NpyHeader {
     kind: NumberKind,
     big_endian: bool,
     fortran_order: bool,
-    n_rows: usize,
-    n_cols: usize,
+    shape: Vec<usize>,
+}
+
+impl NpyHeader {
+    /// Rows and columns; a vector is a column.
+    fn rows_and_columns(&self) -> Result<(usize, usize), String> {
+        let (n_rows, n_cols) = match self.shape[..] {
+            [n] => (n, 1),
+            [rows, cols] => (rows, cols),
+            _ => return Err(format!("has {} dimensions; one or two are needed", self.shape.len())),
+        };
+        if n_rows > u32::MAX as usize || n_cols > u32::MAX as usize {
+            return Err(format!("{n_rows} × {n_cols} is larger than this program can read"));
+        }
+        Ok((n_rows, n_cols))
+    }
 }
 
 /// Number types by NumPy's letters and byte counts.
@@ -106,14 +120,51 @@ impl NumberKind {
 
 fn try_read(source: &mut impl Read, size: Option<u64>) -> Result<DenseArray, String> {
     let header = read_header(source)?;
+    let (n_rows, n_cols) = header.rows_and_columns()?;
+    let as_is = header.fortran_order || n_cols <= 1 || n_rows == 0;
+    let values = read_numbers(source, size, &header, if as_is { 1 } else { 2 })?;
+    let values = if as_is { values } else { values.transposed(n_rows, n_cols)? };
+    Ok(DenseArray { n_rows, n_cols, values })
+}
+
+/// Reads an array of any number of dimensions; returns its shape and its numbers by rows.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_field(name: &str, mut source: impl Read, size: Option<u64>) -> Result<(Vec<usize>, Numbers), Failure> {
+    let mut read = || {
+        let header = read_header(&mut source)?;
+        let turned = header.fortran_order && header.shape.iter().filter(|n| **n > 1).count() > 1;
+        let mut values = read_numbers(&mut source, size, &header, if turned { 2 } else { 1 })?;
+        if turned && values.len() > 0 {
+            // By columns the last axis comes first: it goes behind those before it, then the one before it follows, and so on.
+            for axis in (1..header.shape.len()).rev() {
+                let before = header.shape[..axis].iter().product();
+                let after = header.shape[axis + 1..].iter().product();
+                values = values.transposed_blocks((header.shape[axis], before, after))?;
+            }
+        }
+        Ok((header.shape, values))
+    };
+    read().map_err(|reason: String| Failure::in_file(name, reason))
+}
+
+/// The numbers after a header, as they stand; `copies` of them will be needed.
+fn read_numbers(
+    source: &mut impl Read,
+    size: Option<u64>,
+    header: &NpyHeader,
+    copies: usize,
+) -> Result<Numbers, String> {
     let complex = matches!(header.kind, NumberKind::Complex(_));
     let bytes = header.kind.bytes();
-    let count = (header.n_rows as u64).checked_mul(header.n_cols as u64).ok_or("the shape is too large")?;
-    let as_is = header.fortran_order || header.n_cols <= 1 || count == 0;
+    let shape: Vec<String> = header.shape.iter().map(usize::to_string).collect();
+    let shape = shape.join(" × ");
+    let count = header.shape.iter().try_fold(1_u64, |count, n| count.checked_mul(*n as u64));
+    let count = count.ok_or_else(|| format!("{shape} is too large"))?;
     let most = size.map_or(u64::MAX, |size| size / bytes as u64 + 1);
     let total = usize::try_from(count.min(most)).unwrap_or(usize::MAX);
-    affordable(&[total, if as_is { 1 } else { 2 }], bytes_of_number(complex))
-        .map_err(|why| format!("{} × {} is too large: {why}", header.n_rows, header.n_cols))?;
+    affordable(&[total, copies], bytes_of_number(complex)).map_err(|why| format!("{shape} is too large: {why}"))?;
     let mut values = Numbers::new(complex);
     let mut chunk = vec![0; CHUNK * bytes];
     while (values.len() as u64) < count {
@@ -122,13 +173,12 @@ fn try_read(source: &mut impl Read, size: Option<u64>) -> Result<DenseArray, Str
         read_exactly(source, &mut chunk[..wanted])
             .map_err(|why| format!("{why}: the header promises {count} numbers, fewer are there"))?;
         values.grow(numbers, total)?;
-        decode(&chunk[..wanted], &header, &mut values)?;
+        decode(&chunk[..wanted], header, &mut values)?;
     }
     if source.read(&mut [0]).map_err(|e| e.to_string())? != 0 {
         return Err(format!("there is more after the {count} numbers that the header promises"));
     }
-    let values = if as_is { values } else { transpose(&values, &header)? };
-    Ok(DenseArray { n_rows: header.n_rows, n_cols: header.n_cols, values })
+    Ok(values)
 }
 
 fn read_exactly(source: &mut impl Read, into: &mut [u8]) -> Result<(), String> {
@@ -175,15 +225,7 @@ fn parse_header(text: &str) -> Result<NpyHeader, String> {
         _ => return Err(lacks("fortran_order")),
     };
     let shape = value_of(text, "shape").and_then(parse_shape).ok_or_else(|| lacks("shape"))?;
-    let (n_rows, n_cols) = match shape[..] {
-        [n] => (n, 1),
-        [rows, cols] => (rows, cols),
-        _ => return Err(format!("has {} dimensions; one or two are needed", shape.len())),
-    };
-    if n_rows > u32::MAX as usize || n_cols > u32::MAX as usize {
-        return Err(format!("{n_rows} × {n_cols} is larger than this program can read"));
-    }
-    Ok(NpyHeader { kind, big_endian, fortran_order, n_rows, n_cols })
+    Ok(NpyHeader { kind, big_endian, fortran_order, shape })
 }
 
 /// What follows `'key':` in the dict.
@@ -255,25 +297,44 @@ fn float(bytes: &[u8], big_endian: bool) -> f64 {
     if bytes.len() == 4 { f64::from(f32::from_bits(bits as u32)) } else { f64::from_bits(bits) }
 }
 
-/// Column-major from row-major.
-fn transpose(values: &Numbers, header: &NpyHeader) -> Result<Numbers, String> {
-    let (n_rows, n_cols) = (header.n_rows, header.n_cols);
-    let turn = |part: &Vec<f64>| {
-        let mut turned = Vec::new();
-        grow(&mut turned, part.len(), part.len())?;
-        (0..n_cols).for_each(|j| turned.extend((0..n_rows).map(|i| part[i * n_cols + j])));
-        Ok::<_, String>(turned)
-    };
-    Ok(Numbers { re: turn(&values.re)?, im: values.im.as_ref().map(turn).transpose()? })
+impl Numbers {
+    /// Column-major from row-major.
+    pub(super) fn transposed(&self, n_rows: usize, n_cols: usize) -> Result<Self, String> {
+        self.transposed_blocks((n_rows, n_cols, 1))
+    }
+
+    /// An array of shape (a, b, c) by rows as one of shape (b, a, c).
+    fn transposed_blocks(&self, (a, b, c): (usize, usize, usize)) -> Result<Self, String> {
+        let turn = |part: &Vec<f64>| {
+            let mut turned = Vec::new();
+            grow(&mut turned, part.len(), part.len())?;
+            for j in 0..b {
+                (0..a).for_each(|i| turned.extend_from_slice(&part[(i * b + j) * c..][..c]));
+            }
+            Ok::<_, String>(turned)
+        };
+        Ok(Numbers { re: turn(&self.re)?, im: self.im.as_ref().map(turn).transpose()? })
+    }
 }
 
-/// Writes the header of a column-major array; the numbers follow, little-endian.
+/// Order of the numbers of an array.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NpyOrder {
+    /// The last index is the fastest.
+    Rows,
+    /// The first index is the fastest.
+    Columns,
+}
+
+/// Writes the header of an array; the numbers follow, little-endian.
 ///
 /// # Errors
 /// Those of the writer.
-pub fn write_header(out: &mut impl Write, descr: &str, n_rows: usize, n_cols: usize) -> std::io::Result<()> {
-    let shape = if n_cols == 1 { format!("({n_rows},)") } else { format!("({n_rows}, {n_cols})") };
-    let mut text = format!("{{'descr': '{descr}', 'fortran_order': True, 'shape': {shape}, }}");
+pub fn write_header(out: &mut impl Write, descr: &str, order: NpyOrder, shape: &[usize]) -> std::io::Result<()> {
+    let fortran = if order == NpyOrder::Columns { "True" } else { "False" };
+    let sizes: Vec<String> = shape.iter().map(usize::to_string).collect();
+    let shape = if sizes.len() == 1 { format!("({},)", sizes[0]) } else { format!("({})", sizes.join(", ")) };
+    let mut text = format!("{{'descr': '{descr}', 'fortran_order': {fortran}, 'shape': {shape}, }}");
     // Magic, version and length take 10 bytes; the numbers begin at a multiple of 64.
     let padding = 63 - (10 + text.len()) % 64;
     text.extend(std::iter::repeat_n(' ', padding));
@@ -325,6 +386,23 @@ mod tests {
     }
 
     #[test]
+    fn fields_are_read_by_rows() {
+        let bytes: Vec<u8> = (0..24).collect();
+        let field = |order: &str| {
+            let file = file("|u1", order, "(2, 3, 4)", &bytes);
+            let (shape, values) = read_field("f", &*file, None).unwrap();
+            assert_eq!(shape, [2, 3, 4]);
+            values.re
+        };
+        assert_eq!(field("False"), (0..24).map(f64::from).collect::<Vec<_>>());
+        let expected =
+            (0..2).flat_map(|i| (0..3).flat_map(move |j| (0..4).map(move |k| f64::from(i + 2 * (j + 3 * k)))));
+        assert_eq!(field("True"), expected.collect::<Vec<_>>());
+        let (shape, values) = read_field("f", &*file("<f8", "True", "(2, 0, 3)", &[]), None).unwrap();
+        assert_eq!((shape, values.len()), (vec![2, 0, 3], 0));
+    }
+
+    #[test]
     fn malformed_arrays_are_refused() {
         let good = file("|u1", "False", "(3,)", &[1, 2, 3]);
         for length in 0..good.len() {
@@ -345,10 +423,10 @@ mod tests {
     fn a_written_header_is_read_back() {
         for (n, columns) in [(0, 1), (5, 1), (5, 3), (123_456, 1)] {
             let mut bytes = Vec::new();
-            write_header(&mut bytes, "<f8", n, columns).unwrap();
+            write_header(&mut bytes, "<f8", NpyOrder::Columns, &[n, columns]).unwrap();
             assert_eq!(bytes.len() % 64, 0);
             let header = read_header(&mut &*bytes).unwrap();
-            assert_eq!((header.n_rows, header.n_cols, header.fortran_order), (n, columns, true));
+            assert_eq!((header.rows_and_columns().unwrap(), header.fortran_order), ((n, columns), true));
         }
     }
 

@@ -1,6 +1,6 @@
 //! Files that are complete or not there at all.
 
-use super::npy;
+use super::npy::{self, NpyOrder};
 use super::temporary::{self, Temporary};
 use crate::exit::Failure;
 use crate::progress;
@@ -133,9 +133,24 @@ pub fn write_solution<T: Scalar>(path: &Path, format: Format, n: usize, x: &[T])
         Format::Npy => {
             let bytes = size_of::<T::Real>();
             let descr = if T::COMPLEX { format!("<c{}", 2 * bytes) } else { format!("<f{bytes}") };
-            npy::write_header(&mut &mut *out, &descr, n, columns)?;
+            let shape = [n, columns];
+            let shape = if columns == 1 { &shape[..1] } else { &shape };
+            npy::write_header(&mut &mut *out, &descr, NpyOrder::Columns, shape)?;
             parts.flatten().try_for_each(|v| write_raw(out, *v))
         }
+    })
+}
+
+/// Writes an array of real numbers of this shape, by rows, as .npy.
+///
+/// # Errors
+/// [`Failure::Other`].
+pub fn write_field<T: Scalar>(path: &Path, shape: &[usize], x: &[T]) -> Result<(), Failure> {
+    let bar = progress::writing(path, x.len() as u64);
+    let parts = x.chunks(1 << 12).inspect(|part| bar.inc(part.len() as u64));
+    write(path, |out| {
+        npy::write_header(&mut &mut *out, &format!("<f{}", size_of::<T>()), NpyOrder::Rows, shape)?;
+        parts.flatten().try_for_each(|v| write_raw(out, *v))
     })
 }
 

@@ -10,6 +10,7 @@ pub use style::{RAMP, SERIES, mix, stylesheet};
 
 use crate::exit::Failure;
 use crate::io::output;
+use std::fmt::Write as _;
 use std::path::Path;
 use words::Words;
 
@@ -20,6 +21,19 @@ pub type Point = (f64, f64);
 #[derive(Debug, Default)]
 pub struct Svg {
     pieces: Vec<Piece>,
+}
+
+/// Neighboring cells of one level in a line of cells.
+#[derive(Debug, Clone, Copy)]
+pub struct CellRun {
+    /// The line, from the top.
+    pub line: usize,
+    /// The first cell, from the left.
+    pub first: usize,
+    /// How many.
+    pub count: usize,
+    /// Step of the ramp.
+    pub level: usize,
 }
 
 /// A part of a picture.
@@ -94,6 +108,29 @@ impl Svg {
     /// Ends what [`group`](Self::group) began.
     pub fn end_group(&mut self) {
         self.add("</g>".into());
+    }
+
+    /// Cells of a size, coloured by the ramp: one path for each level.
+    pub fn cells(&mut self, (x, y): Point, (width, height): Point, runs: &[CellRun]) {
+        let mut paths = vec![String::new(); RAMP];
+        for run in runs {
+            let (left, top) = (x + width * run.first as f64, y + height * run.line as f64);
+            let _ = write!(paths[run.level], "M{left} {top}h{0}v{height}h-{0}z", width * run.count as f64);
+        }
+        for (k, path) in paths.iter().enumerate().filter(|(_, path)| !path.is_empty()) {
+            self.path(path, &format!(r#"class="cells crisp r{k}""#));
+        }
+    }
+
+    /// The ramp from a level on, between the words for its ends.
+    pub fn ramp(&mut self, (x, y): Point, first: usize, [least, most]: &[String; 2]) {
+        self.text((x, y), "soft", least);
+        let mut at = x + length(least) + 8.0;
+        for k in first..RAMP {
+            self.rect((at, y - 9.0), (14.0, 11.0), &format!(r#"class="crisp r{k}""#));
+            at += 14.0;
+        }
+        self.text((at + 8.0, y), "soft", most);
     }
 
     /// The picture on a page of the given size.

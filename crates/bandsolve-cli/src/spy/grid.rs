@@ -1,6 +1,7 @@
 //! Entries gathered into cells.
 
 use super::SpyView;
+use crate::plot::CellRun;
 
 /// A number for each cell of a picture; 0 where nothing is.
 pub struct Grid {
@@ -53,14 +54,14 @@ impl Grid {
         if most > 0.0 { (least, most) } else { (1.0, 1.0) }
     }
 
-    /// Runs of cells of the same level: line, first cell, number of cells, level.
-    pub fn runs(&self, level: impl Fn(f64) -> usize) -> Vec<(usize, usize, usize, usize)> {
+    /// Runs of cells of the same level.
+    pub fn runs(&self, level: impl Fn(f64) -> usize) -> Vec<CellRun> {
         let mut runs = Vec::new();
         for y in 0..self.height {
             let mut x = 0;
             for run in self.row(y).chunk_by(|a, b| (*a > 0.0) == (*b > 0.0) && level(*a) == level(*b)) {
                 if run[0] > 0.0 {
-                    runs.push((y, x, run.len(), level(run[0])));
+                    runs.push(CellRun { line: y, first: x, count: run.len(), level: level(run[0]) });
                 }
                 x += run.len();
             }

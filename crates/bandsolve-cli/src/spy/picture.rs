@@ -3,7 +3,6 @@
 use super::SpyView;
 use super::grid::{Grid, level};
 use crate::plot::{self, Picture, Point, RAMP, Svg};
-use std::fmt::Write;
 
 const MARGIN: f64 = 24.0;
 /// Left of a panel, for its numbers.
@@ -47,19 +46,20 @@ fn entries(svg: &mut Svg, (x, y): Point, view: &SpyView) -> Point {
     let grid = Grid::entries(view, SIDE);
     let cell = pixels(grid.width, SIDE, 40.0);
     let side = cell * grid.width as f64;
-    svg.text((x, y - 22.0), "section", "SortedEntries");
+    svg.text((x, y - 22.0), "section", "Entries");
     svg.rect((x, y), (side, side), r#"class="empty""#);
     let range = grid.range();
-    cells(svg, (x, y), (cell, cell), &grid, |count| match range.1 {
+    let runs = grid.runs(|count| match range.1 {
         1.0 => ALIKE,
         most => FIRST + level(count, (1.0, most), RAMP - FIRST),
     });
+    svg.cells((x, y), (cell, cell), &runs);
     bounds(svg, (x, y), side, view);
     svg.rect((x, y), (side, side), r#"class="frame""#);
     ends(svg, (x, y), (side, side), view.n, ["1".into(), view.n.to_string()]);
     if range.1 > 1.0 {
         let words = [format!("1 entry a cell of {0} × {0}", rounded(view.n, grid.width)), format!("{}", range.1)];
-        legend(svg, (x, y + side + 34.0), FIRST, &words);
+        svg.ramp((x, y + side + 34.0), FIRST, &words);
     }
     (side, side)
 }
@@ -97,7 +97,8 @@ fn sizes(svg: &mut Svg, (x, y): Point, view: &SpyView) -> Point {
     svg.text((x, y - 22.0), "section", "Band, row by row: the largest |a| of a cell");
     svg.rect((x, y), size, r#"class="empty""#);
     let range = grid.range();
-    cells(svg, (x, y), cell, &grid, |value| if range.0 < range.1 { level(value, range, RAMP) } else { ALIKE });
+    let runs = grid.runs(|value| if range.0 < range.1 { level(value, range, RAMP) } else { ALIKE });
+    svg.cells((x, y), cell, &runs);
     svg.rect((x, y), size, r#"class="frame""#);
     let signed = |offset: i64| format!("{offset:+}").replace('-', "−");
     let (lower, upper) = view.diagonals();
@@ -109,23 +110,11 @@ fn sizes(svg: &mut Svg, (x, y): Point, view: &SpyView) -> Point {
     }
     let words = [range.0, range.1].map(|end| format!("{end:.1e}").replace('-', "−"));
     if range.0 < range.1 {
-        legend(svg, (x, y + size.1 + 34.0), 0, &words);
+        svg.ramp((x, y + size.1 + 34.0), 0, &words);
     } else {
         svg.text((x, y + size.1 + 24.0), "soft", &format!("all {}", words[0]));
     }
     size
-}
-
-/// One path for each level.
-fn cells(svg: &mut Svg, (x, y): Point, (width, height): Point, grid: &Grid, level: impl Fn(f64) -> usize) {
-    let mut paths = vec![String::new(); RAMP];
-    for (line, first, count, level) in grid.runs(level) {
-        let (left, top) = (x + width * first as f64, y + height * line as f64);
-        let _ = write!(paths[level], "M{left} {top}h{0}v{height}h-{0}z", width * count as f64);
-    }
-    for (k, path) in paths.iter().enumerate().filter(|(_, path)| !path.is_empty()) {
-        svg.path(path, &format!(r#"class="cells crisp r{k}""#));
-    }
 }
 
 /// First and last row below a panel, and what stands at its upper and lower end.
@@ -136,15 +125,4 @@ fn ends(svg: &mut Svg, (x, y): Point, (width, height): Point, n: usize, [first, 
     if height > 24.0 {
         svg.text((x - 10.0, y + height), "end soft", &last);
     }
-}
-
-/// The ramp from a level on, between the words for its ends.
-fn legend(svg: &mut Svg, (x, y): Point, first: usize, [least, most]: &[String; 2]) {
-    svg.text((x, y), "soft", least);
-    let mut at = x + plot::length(least) + 8.0;
-    for k in first..RAMP {
-        svg.rect((at, y - 9.0), (14.0, 11.0), &format!(r#"class="crisp r{k}""#));
-        at += 14.0;
-    }
-    svg.text((at + 8.0, y), "soft", most);
 }

@@ -1,0 +1,214 @@
+//! `bandsolve poisson`: a Poisson or Helmholtz problem on a box.
+
+mod picture;
+
+use crate::args::PoissonArgs;
+use crate::exit::Failure;
+use crate::io::output::{self, Format};
+use crate::memory::{affordable, filled};
+use crate::{io, report};
+use bandsolve::RealScalar;
+use bandsolve_poisson::{Boundary, Poisson, PoissonReport, PoissonScalar};
+use serde_json::{Value, json};
+use std::time::Instant;
+
+/// Solves one problem as the command line asks.
+///
+/// # Errors
+/// With the exit codes of [`Failure`].
+pub fn run(args: &PoissonArgs) -> Result<(), Failure> {
+    if let Some(out) = args.out.as_deref().filter(|out| !matches!(Format::of(out), Ok(Format::Npy))) {
+        return Err(Failure::Usage(format!("--out {}: the name must end in .npy", out.display())));
+    }
+    let outputs = [("--out", &args.out), ("--plot", &args.plot), ("--json", &args.json)];
+    let inputs: Vec<_> = args.rhs.as_deref().into_iter().collect();
+    let taken = report::check_outputs(&outputs, &inputs)?;
+    crate::set_threads(args.threads)?;
+    match args.single {
+        true => solve::<f32>(args, taken),
+        false => solve::<f64>(args, taken),
+    }
+}
+
+fn solve<T: PoissonScalar>(args: &PoissonArgs, taken: bool) -> Result<(), Failure> {
+    let shape = &args.shape;
+    let shown: Vec<String> = shape.iter().map(usize::to_string).collect();
+    // f, u, and what refinement takes.
+    let count = affordable(&[&shape[..], &[4]].concat(), size_of::<f64>());
+    let count = count.map_err(|why| Failure::Usage(format!("{}: {why}", shown.join(" × "))))? / 4;
+    let problem = problem(args)?;
+    let f: Vec<T> = match &args.rhs {
+        Some(path) => io::read_field(path, shape)?.into_iter().map(from_f64).collect(),
+        None => congruential(count).map_err(Failure::Other)?,
+    };
+    let started = Instant::now();
+    let plan = problem.plan::<T>()?;
+    let setup = started.elapsed().as_secs_f64();
+    let mut u = filled(from_f64::<T>(0.0), count).map_err(Failure::Other)?;
+    let started = Instant::now();
+    let solved = plan.solve_into(&f, &mut u)?;
+    let seconds = started.elapsed().as_secs_f64();
+    if let Some(path) = &args.out {
+        output::write_field(path, shape, &u)?;
+    }
+    let outcome = PoissonOutcome { args, report: solved, seconds: [setup, seconds], extent: FieldExtent::of(&u) };
+    if let Some(path) = &args.json {
+        report::write_json(path, &outcome.json())?;
+    }
+    if let Some(path) = &args.plot {
+        picture::draw(&outcome.title(), shape, &u).write(path)?;
+    }
+    report::print_beside(&outcome.text(), taken)
+}
+
+/// The type rounded to.
+fn from_f64<T: PoissonScalar>(x: f64) -> T {
+    <T as RealScalar>::from_f64(x)
+}
+
+/// The problem that is asked for.
+///
+/// # Errors
+/// [`Failure::Usage`] where options are for another number of axes.
+pub fn problem(args: &PoissonArgs) -> Result<Poisson, Failure> {
+    let axes = args.shape.len();
+    let wrong = |option: &str, why: String| Failure::Usage(format!("{option}: {why}"));
+    let boundaries = args.boundary.spread(axes).map_err(|why| wrong("--boundary", why))?;
+    let grids = args.grid.spread(axes).map_err(|why| wrong("--grid", why))?;
+    let spacings = args.spacing.spread(axes).map_err(|why| wrong("--spacing", why))?;
+    let mut problem = Poisson::new(&args.shape).shift(args.shift).method(args.method);
+    problem = problem.mean(args.mean).removable(args.removable);
+    if let Some(threads) = args.threads {
+        problem = problem.threads(usize::from(threads));
+    }
+    for axis in 0..axes {
+        let [low, high] = boundaries[axis].0;
+        problem = problem.axis_boundary(axis, low, high).axis_grid(axis, grids[axis].into());
+        problem = problem.axis_spacing(axis, spacings[axis]);
+    }
+    Ok(problem)
+}
+
+/// Pseudo-random numbers from −1 to 1: 2x/2³¹ − 1 with x ← (1103515245·x + 12345) mod 2³¹, from x = 0.
+///
+/// # Errors
+/// If there is no memory for them, in words.
+fn congruential<T: PoissonScalar>(count: usize) -> Result<Vec<T>, String> {
+    let mut values = filled(from_f64::<T>(0.0), count)?;
+    let mut x: u32 = 0;
+    for value in &mut values {
+        x = x.wrapping_mul(1_103_515_245).wrapping_add(12_345) & 0x7fff_ffff;
+        *value = from_f64(f64::from(x) / 2.0_f64.powi(30) - 1.0);
+    }
+    Ok(values)
+}
+
+/// What u is like.
+struct FieldExtent {
+    least: f64,
+    most: f64,
+    sum: f64,
+}
+
+impl FieldExtent {
+    fn of<T: PoissonScalar>(u: &[T]) -> Self {
+        let values = || u.iter().map(|value| value.to_f64());
+        let (least, most) = values().fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), v| (a.min(v), b.max(v)));
+        Self { least, most, sum: values().sum() }
+    }
+}
+
+/// What came of it.
+struct PoissonOutcome<'a> {
+    args: &'a PoissonArgs,
+    report: PoissonReport,
+    seconds: [f64; 2],
+    extent: FieldExtent,
+}
+
+impl PoissonOutcome<'_> {
+    fn shape(&self) -> String {
+        let sizes: Vec<String> = self.args.shape.iter().map(usize::to_string).collect();
+        sizes.join(" × ")
+    }
+
+    fn unknowns(&self) -> usize {
+        self.args.shape.iter().product()
+    }
+
+    fn title(&self) -> String {
+        format!("u of (−Δ + {}) u = f, {}", self.args.shift, self.shape())
+    }
+
+    /// Names of the sides by axis.
+    fn boundaries(&self) -> Vec<[Boundary; 2]> {
+        self.args
+            .boundary
+            .spread(self.args.shape.len())
+            .map_or_else(|_| vec![], |all| all.iter().map(|pair| pair.0).collect())
+    }
+
+    fn text(&self) -> String {
+        let (report, n) = (&self.report, self.unknowns());
+        let [setup, solve] = self.seconds;
+        let per_point = if n > 0 { format!(", {:.1} ns a point", solve * 1e9 / n as f64) } else { String::new() };
+        let mut lines = vec![
+            ("problem", format!("{} points, shift {}", self.shape(), self.args.shift)),
+            ("sides", self.boundaries().iter().map(|sides| sides.map(side).join("/")).collect::<Vec<_>>().join(", ")),
+            ("method", format!("{}: {}", report.method.name(), report.reason)),
+            ("subproblems", format!("{} tridiagonal systems", report.subproblems)),
+            ("backward error", format!("{:.1e}{}", report.backward_error, refined(report.refinement_steps))),
+        ];
+        if n > 0 {
+            lines.push(("u", format!("from {:.6e} to {:.6e}", self.extent.least, self.extent.most)));
+        }
+        if let Some(mean) = report.mean {
+            lines.push(("singular", format!("{:.3e} was subtracted from f, the mean of u is {mean}", report.removed)));
+        }
+        lines.push((
+            "time",
+            format!("{} to plan, {} to solve{per_point}", report::seconds(setup), report::seconds(solve)),
+        ));
+        format!("solved\n{}", report::columns(&lines))
+    }
+
+    fn json(&self) -> Value {
+        let (report, n) = (&self.report, self.unknowns());
+        let axes = self.args.shape.len();
+        let spread = |values: Result<Vec<f64>, String>| values.unwrap_or_default();
+        let grids = self.args.grid.spread(axes).unwrap_or_default();
+        json!({
+            "shape": self.args.shape,
+            "boundary": self.boundaries().iter().map(|sides| sides.map(|s| s.kind.name())).collect::<Vec<_>>(),
+            "boundary_values": self.boundaries().iter().map(|sides| sides.map(|s| s.value)).collect::<Vec<_>>(),
+            "grid": grids.iter().map(|grid| bandsolve_poisson::Grid::from(*grid).name()).collect::<Vec<_>>(),
+            "spacing": spread(self.args.spacing.spread(axes)),
+            "shift": self.args.shift,
+            "dtype": if self.args.single { "f32" } else { "f64" },
+            "method": report.method.name(),
+            "reason": &*report.reason,
+            "backward_error": report.backward_error,
+            "refinement_steps": report.refinement_steps,
+            "subproblems": report.subproblems,
+            "removed": report.removed,
+            "mean": report.mean,
+            "u_min": self.extent.least,
+            "u_max": self.extent.most,
+            "u_sum": self.extent.sum,
+            "seconds_setup": self.seconds[0],
+            "seconds": self.seconds[1],
+            "points_per_second": n as f64 / self.seconds[1],
+            "threads": self.args.threads.map_or_else(bandsolve_kernel::threads::count, usize::from),
+        })
+    }
+}
+
+/// A side in words.
+fn side(boundary: Boundary) -> String {
+    let name = boundary.kind.name();
+    if boundary.value == 0.0 { name.into() } else { format!("{name}={}", boundary.value) }
+}
+
+fn refined(steps: usize) -> String {
+    if steps == 0 { String::new() } else { format!(", after {}", report::counted(steps, "refinement step")) }
+}
