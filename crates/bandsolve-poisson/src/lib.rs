@@ -1,1 +1,3 @@
 //! Fast direct solvers for Poisson and Helmholtz problems on boxes.
+
+mod methods;

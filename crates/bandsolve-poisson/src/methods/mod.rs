@@ -1,0 +1,11 @@
+//! Fast direct methods, one a file.
+
+pub(crate) mod block_cyclic;
+pub(crate) mod partial_fractions;
+pub(crate) mod pscr;
+pub(crate) mod shifted;
+pub(crate) mod spectrum;
+pub(crate) mod toeplitz;
+
+#[cfg(test)]
+mod tests;
