@@ -1,3 +1,6 @@
 //! Fast direct solvers for Poisson and Helmholtz problems on boxes.
 
 mod methods;
+mod radix;
+
+pub use radix::{RadixComparison, compare_radices};

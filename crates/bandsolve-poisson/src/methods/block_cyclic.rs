@@ -24,6 +24,9 @@ pub(crate) fn plan<R: RealScalar>(
 
 /// Reductions, then substitutions.
 fn stages(radix: usize, rows: usize, scale: f64) -> Vec<Vec<NodeGroup>> {
+    if rows == 0 {
+        return Vec::new();
+    }
     let (end, mut steps) = (rows + 1, vec![1]);
     while steps[steps.len() - 1] * radix < end {
         steps.push(steps[steps.len() - 1] * radix);
@@ -126,10 +129,7 @@ fn sine(a: usize, b: usize) -> f64 {
     let (half, sign) = if turn > b { (turn - b, -1.0) } else { (turn, 1.0) };
     let quarter = half.min(b - half);
     let angle = core::f64::consts::PI / b as f64;
-    let value = if 4 * quarter <= b {
-        (angle * quarter as f64).sin()
-    } else {
-        (0.5 * angle * (b - 2 * quarter) as f64).cos()
-    };
+    let value =
+        if 4 * quarter <= b { (angle * quarter as f64).sin() } else { (0.5 * angle * (b - 2 * quarter) as f64).cos() };
     sign * value
 }

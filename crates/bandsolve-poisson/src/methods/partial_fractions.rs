@@ -61,7 +61,7 @@ impl<R: RealScalar> Below<R> {
     pub fn len(&self) -> usize {
         match self {
             Below::Line(line) => line.n(),
-            Below::Block(block) => block.rows * block.len,
+            Below::Block(block) => block.unknowns(),
         }
     }
 }
@@ -197,7 +197,8 @@ fn alike<R: RealScalar>(rows: usize, of: &dyn Fn(usize) -> Vec<f64>) -> (Vec<Vec
 }
 
 impl<R: RealScalar> Group<R> {
-    fn new(given: &NodeGroup, chunking: Chunking) -> Self {
+    /// `alike`: nodes of its stage that may be solved beside its own.
+    fn new(given: &NodeGroup, chunking: Chunking, alike: usize) -> Self {
         let (mut terms, mut parts) = (Vec::new(), vec![Vec::new(); given.targets.len()]);
         let mut lengths = Vec::new();
         for piece in &given.pieces {
@@ -220,10 +221,9 @@ impl<R: RealScalar> Group<R> {
             }
         }
         let side_by_side = lengths.iter().map(|len| len.div_ceil(chunking.narrow) * chunking.narrow).sum::<usize>();
-        let side_by_side = side_by_side * given.count.next_multiple_of(chunking.nodes) / given.count;
+        let side_by_side = side_by_side * alike.next_multiple_of(chunking.nodes) / alike;
         let alone: usize = lengths.iter().map(|len| len.div_ceil(chunking.wide) * chunking.wide).sum();
-        // A node by itself may find others like it in its stage.
-        let narrow = chunking.lanes && (side_by_side <= alone || given.count == 1 && alone <= chunking.wide);
+        let narrow = chunking.lanes && side_by_side <= alone;
         Self::arranged(given, terms, &parts, (narrow, if narrow { chunking.narrow } else { chunking.wide }))
     }
 
@@ -242,7 +242,10 @@ impl<R: RealScalar> Group<R> {
         let direct = narrow
             && terms.len() == 1
             && (given.keep || terms[0].stride == chunk)
-            && parts.iter().enumerate().all(|(target, parts)| matches!(parts[..], [(0, out, sign)] if out == target && sign == R::ONE));
+            && parts
+                .iter()
+                .enumerate()
+                .all(|(target, parts)| matches!(parts[..], [(0, out, sign)] if out == target && sign == R::ONE));
         let target = |(row, parts): (&isize, &Vec<(usize, usize, R)>)| {
             let waiting = parts.iter().flat_map(|(term, out, sign)| {
                 let term = &terms[*term];
@@ -277,7 +280,8 @@ impl<R: RealScalar> Term<R> {
             let members = (0..rows).map(|row| vec![(row, R::ONE)]).collect();
             (members, (0..rows).map(of).collect::<Vec<_>>())
         };
-        let (of_ins, coefficients) = if merge { alike(ins.len(), &coefficients) } else { apart(ins.len(), &coefficients) };
+        let (of_ins, coefficients) =
+            if merge { alike(ins.len(), &coefficients) } else { apart(ins.len(), &coefficients) };
         let (outs, weights) = if merge { alike(targets, &weights) } else { apart(targets, &weights) };
         let rounded = |rows: Vec<Vec<f64>>| rows.concat().into_iter().map(R::from_f64).collect::<Vec<R>>();
         let of_rows = |members: Vec<(usize, R)>| members.into_iter().map(|(row, sign)| (ins[row], sign)).collect();
@@ -304,7 +308,9 @@ impl<R: RealScalar> Term<R> {
         let last = self.roots[self.count - 1];
         self.roots.resize(self.stride, last);
         for all in [&mut self.coefficients, &mut self.weights] {
-            let padded = |row: &[R]| row.iter().copied().chain(core::iter::repeat_n(R::ZERO, self.stride - self.count)).collect();
+            let padded = |row: &[R]| {
+                row.iter().copied().chain(core::iter::repeat_n(R::ZERO, self.stride - self.count)).collect()
+            };
             *all = all.chunks(self.count).map(padded).collect::<Vec<Vec<R>>>().concat();
         }
     }
@@ -324,7 +330,9 @@ impl<R: RealScalar> Term<R> {
 
 impl<R: RealScalar> Stage<R> {
     fn new(groups: &[NodeGroup], chunking: Chunking) -> Self {
-        let groups: Vec<Group<R>> = groups.iter().map(|group| Group::new(group, chunking)).collect();
+        let single = groups.iter().filter(|group| group.count == 1).count();
+        let alike = |group: &NodeGroup| if group.count == 1 { single } else { group.count };
+        let groups: Vec<Group<R>> = groups.iter().map(|group| Group::new(group, chunking, alike(group))).collect();
         let groups: Vec<Group<R>> = groups.into_iter().filter(|group| !group.terms.is_empty()).collect();
         let nodes = |narrow: bool| {
             let of = groups.iter().enumerate().filter(move |(_, group)| group.narrow == narrow);
@@ -385,6 +393,11 @@ impl<R: RealScalar> PartialFractions<R> {
         let pieces = vec![FractionPiece { ins: vec![1], roots: vec![root] }];
         let group = NodeGroup { base: 0, stride: 1, count: 1, pieces, targets: vec![1], keep: false };
         Self::new(1, &[vec![group]], Below::Line(line), simd)
+    }
+
+    /// Unknowns.
+    pub fn unknowns(&self) -> usize {
+        self.rows * self.len
     }
 
     /// Numbers of scratch for so many threads.
@@ -494,7 +507,8 @@ impl<R: RealScalar> PartialFractions<R> {
                 let node = nodes[p.min(nodes.len() - 1)];
                 let (group, room) = (&stage.groups[node.0], p.min(nodes.len() - 1) * term.ins.len() * self.len);
                 *pack = group.terms[t].pack(0);
-                pack.ins = self.ins(&group.terms[t], group.base(node.1), board, staged.get_mut(room..).unwrap_or_default());
+                pack.ins =
+                    self.ins(&group.terms[t], group.base(node.1), board, staged.get_mut(room..).unwrap_or_default());
                 for out in 0..term.outs {
                     pack.outs[out] = if p >= nodes.len() {
                         nowhere.as_mut_ptr()

@@ -234,7 +234,8 @@ impl<R: RealScalar> ShiftedSweep<'_, R> {
                         if !TOGETHER && p > 0 {
                             value = V::splat(*ins[s][p].add(k));
                         }
-                        now[p] = if s == 0 { value * coefficients[s][p] } else { value.mul_add(coefficients[s][p], now[p]) };
+                        now[p] =
+                            if s == 0 { value * coefficients[s][p] } else { value.mul_add(coefficients[s][p], now[p]) };
                     }
                 }
                 for p in 0..P {
@@ -255,7 +256,13 @@ impl<R: RealScalar> ShiftedSweep<'_, R> {
     /// # Safety
     /// As [`forward`](Self::forward), which has written `g`; packs have O outputs.
     #[inline(always)]
-    unsafe fn backward<V: Lanes<Real = R>, const P: usize, const O: usize, const UNIFORM: bool, const TOGETHER: bool>(
+    unsafe fn backward<
+        V: Lanes<Real = R>,
+        const P: usize,
+        const O: usize,
+        const UNIFORM: bool,
+        const TOGETHER: bool,
+    >(
         &mut self,
         pivots: *const R,
         g: *const R,
@@ -264,9 +271,11 @@ impl<R: RealScalar> ShiftedSweep<'_, R> {
         let (n, zero) = (self.rows.gap.len(), V::splat(R::ZERO));
         let unit = V::splat(if UNIFORM { R::ONE / self.rows.sub[0] } else { R::ONE });
         let (mut weights, mut v, mut r) = ([[zero; P]; O], [zero; P], [zero; P]);
-        // W rows of products, for each output and pack.
-        let mut block = [[[R::ZERO; WIDEST * WIDEST]; P]; O];
-        // SAFETY: the caller's promise; `block` has room for W vectors.
+        // W vectors of products, for each output and pack.
+        let mut block = [[core::mem::MaybeUninit::<[R; WIDEST * WIDEST]>::uninit(); P]; O];
+        let block = block.as_mut_ptr().cast::<R>();
+        // SAFETY: the caller's promise; `block` has room for O·P·W vectors, and what is read of them beyond what was written is not
+        // used.
         unsafe {
             for p in 0..P {
                 for o in 0..O {
@@ -291,16 +300,17 @@ impl<R: RealScalar> ShiftedSweep<'_, R> {
                         if TOGETHER {
                             sum = weights[o][p].mul_add(v[p], sum);
                         } else {
-                            (weights[o][p] * v[p]).store(block[o][p].as_mut_ptr().add(row * V::W));
+                            (weights[o][p] * v[p]).store(block.add(((o * P + p) * V::W + row) * V::W));
                         }
                     }
-                    sum.store(block[o][0].as_mut_ptr().add(row * V::W));
+                    sum.store(block.add((o * P * V::W + row) * V::W));
                 }
                 if row == 0 {
                     let count = V::W.min(n - k);
                     for p in 0..if TOGETHER { 1 } else { P } {
                         for o in 0..O {
-                            add_lanes::<V>(block[o][p].as_ptr(), self.packs[p].outs[o].add(k), (count, self.add));
+                            let own = block.add((o * P + p) * V::W * V::W);
+                            add_lanes::<V>(own, self.packs[p].outs[o].add(k), (count, self.add));
                         }
                     }
                 }

@@ -40,7 +40,8 @@ impl PartialSpectrum {
         // A negative gap is lifted, and the lift taken off the eigenvalues again: then they are good to ε of the largest.
         let lowest = rows.gap.iter().fold(0.0, |least: f64, gap| least.min(*gap));
         let lift = -2.0 * lowest;
-        let mut factor = Bidiagonal { diag: vec![], sup: vec![], vectors: vec![0.0; n * asked.len()], columns: asked.len() };
+        let mut factor =
+            Bidiagonal { diag: vec![], sup: vec![], vectors: vec![0.0; n * asked.len()], columns: asked.len() };
         let mut share = 1.0;
         for k in 0..n {
             let t = rows.gap[k] + lift + rows.sub[k] * share;
@@ -315,7 +316,8 @@ mod tests {
                 let half = (std::f64::consts::FRAC_PI_2 * (j + 1) as f64 / (n + 1) as f64).sin();
                 let (expected, first) = (4.0 * half * half, found.components[0][j].abs());
                 assert!((got - expected).abs() < 40.0 * f64::EPSILON * expected, "{n} {j}: {got} {expected}");
-                let vector = (2.0 / (n + 1) as f64).sqrt() * (std::f64::consts::PI * (j + 1) as f64 / (n + 1) as f64).sin();
+                let vector =
+                    (2.0 / (n + 1) as f64).sqrt() * (std::f64::consts::PI * (j + 1) as f64 / (n + 1) as f64).sin();
                 // An eigenvector turns towards its neighbours by the error over what it is apart from them.
                 let apart = |k: usize| found.eigenvalues.get(k).map_or(1.0, |other| (other / got - 1.0).abs());
                 let bound = 40.0 * f64::EPSILON / apart(j.wrapping_sub(1)).min(apart(j + 1));
