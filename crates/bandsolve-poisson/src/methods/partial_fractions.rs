@@ -10,7 +10,7 @@
 //!
 //! Source: M. Myllykoski, T. Rossi, J. Toivanen, *Fast Poisson solvers for graphics processing units*, PARA 2012, (11) to (14).
 
-use super::shifted::{MAX_INS, MAX_OUTS, RowSum, ShiftedPack, ShiftedSweep, packs};
+use super::shifted::{MAX_INS, MAX_OUTS, MAX_SUM, RowSum, ShiftedPack, ShiftedSweep, packs};
 use super::toeplitz::Line;
 use bandsolve_kernel::spread::{RowsOf, spread};
 use bandsolve_kernel::{RealScalar, Simd, dispatch, tuning};
@@ -223,7 +223,7 @@ impl<R: RealScalar> Group<R> {
         let side_by_side = lengths.iter().map(|len| len.div_ceil(chunking.narrow) * chunking.narrow).sum::<usize>();
         let side_by_side = side_by_side * alike.next_multiple_of(chunking.nodes) / alike;
         let alone: usize = lengths.iter().map(|len| len.div_ceil(chunking.wide) * chunking.wide).sum();
-        let narrow = chunking.lanes && side_by_side <= alone;
+        let narrow = chunking.lanes && side_by_side < alone;
         Self::arranged(given, terms, &parts, (narrow, if narrow { chunking.narrow } else { chunking.wide }))
     }
 
@@ -476,8 +476,7 @@ impl<R: RealScalar> PartialFractions<R> {
                 continue;
             }
             let out = memory[s * self.len..(s + 1) * self.len].as_mut_ptr();
-            let job = RowSum { out, keep: false, from: board.f, valid: self.rows, rows, first: base - 1, n: self.len };
-            dispatch(self.simd, job);
+            self.add_up((out, false), rows, &|row| self.row(board, base + row));
             ins[s] = out;
         }
         ins
@@ -487,8 +486,20 @@ impl<R: RealScalar> PartialFractions<R> {
     fn sum(&self, group: &Group<R>, node: usize, from: *const R, board: Board<R>) {
         for target in &group.targets {
             let out = self.row(board, group.base(node) + target.row).cast_mut();
-            let (rows, valid, n) = (&target.parts[..], group.slots, self.len);
-            dispatch(self.simd, RowSum { out, keep: group.keep, from, valid, rows, first: 0, n });
+            self.add_up((out, group.keep), &target.parts, &|slot| from.wrapping_add(slot as usize * self.len));
+        }
+    }
+
+    /// out = (keep: out +) Σ c·row, the rows being where `place` says.
+    fn add_up(&self, (out, keep): (*mut R, bool), rows: &[(isize, R)], place: &dyn Fn(isize) -> *const R) {
+        let mut keep = keep;
+        for some in rows.chunks(MAX_SUM) {
+            let mut placed = [(core::ptr::null(), R::ZERO); MAX_SUM];
+            for (placed, (row, by)) in placed.iter_mut().zip(some) {
+                *placed = (place(*row), *by);
+            }
+            dispatch(self.simd, RowSum { out, keep, rows: &placed[..some.len()], n: self.len });
+            keep = true;
         }
     }
 
@@ -582,19 +593,17 @@ impl<R: RealScalar> PartialFractions<R> {
         let (plane, own) = own.split_at_mut(self.len);
         let roots = chunk * PLANES..((chunk + 1) * PLANES).min(term.count);
         for j in roots.clone() {
+            let mut rows = [(core::ptr::null(), R::ZERO); MAX_INS];
             for s in 0..term.ins.len() {
-                let rows = [(0, term.coefficients[s * term.stride + j])];
-                let out = plane.as_mut_ptr();
-                let job = RowSum { out, keep: s > 0, from: ins[s], valid: 1, rows: &rows, first: 0, n: self.len };
-                dispatch(self.simd, job);
+                rows[s] = (ins[s], term.coefficients[s * term.stride + j]);
             }
+            let (out, rows) = (plane.as_mut_ptr(), &rows[..term.ins.len()]);
+            dispatch(self.simd, RowSum { out, keep: false, rows, n: self.len });
             block.solve(plane, shift + term.roots[j], 1, own);
             for out in 0..term.outs {
-                let rows = [(0, term.weights[out * term.stride + j])];
-                let keep = j > roots.start;
-                let job =
-                    RowSum { out: outs[out], keep, from: plane.as_ptr(), valid: 1, rows: &rows, first: 0, n: self.len };
-                dispatch(self.simd, job);
+                let rows = [(plane.as_ptr(), term.weights[out * term.stride + j])];
+                let (out, keep) = (outs[out], j > roots.start);
+                dispatch(self.simd, RowSum { out, keep, rows: &rows, n: self.len });
             }
         }
     }

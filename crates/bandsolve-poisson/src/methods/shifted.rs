@@ -114,29 +114,41 @@ impl<R: RealScalar> ShiftedSweep<'_, R> {
         let (pivots, g) = (pivots.as_mut_ptr(), g.as_mut_ptr());
         // SAFETY: `work` has room for n rows of P vectors, twice; packs hold what their fields promise, which `ins` and `outs` count.
         unsafe {
+            let kept = match (self.rows.uniform, self.same_roots::<P>()) {
+                (true, true) => self.uniform_pivots::<V, P, 1>(pivots),
+                (true, false) => self.uniform_pivots::<V, P, P>(pivots),
+                (false, true) => self.pivots::<V, P, 1>(pivots),
+                (false, false) => self.pivots::<V, P, P>(pivots),
+            };
             match (self.rows.uniform, self.together) {
                 (true, true) => {
-                    let kept = self.uniform_pivots::<V, P>(pivots);
                     constant!(self.ins, self.forward::<V, P, _, true, true>(pivots, g, kept): 1 2 3 4 5 6);
                     constant!(self.outs, self.backward::<V, P, _, true, true>(pivots, g, kept): 1 2 3);
                 }
                 (true, false) => {
-                    let kept = self.uniform_pivots::<V, P>(pivots);
                     constant!(self.ins, self.forward::<V, P, _, true, false>(pivots, g, kept): 1 2 3 4 5 6);
                     constant!(self.outs, self.backward::<V, P, _, true, false>(pivots, g, kept): 1 2 3);
                 }
                 (false, true) => {
-                    self.pivots::<V, P>(pivots);
-                    constant!(self.ins, self.forward::<V, P, _, false, true>(pivots, g, n): 1 2 3 4 5 6);
-                    constant!(self.outs, self.backward::<V, P, _, false, true>(pivots, g, n): 1 2 3);
+                    constant!(self.ins, self.forward::<V, P, _, false, true>(pivots, g, kept): 1 2 3 4 5 6);
+                    constant!(self.outs, self.backward::<V, P, _, false, true>(pivots, g, kept): 1 2 3);
                 }
                 (false, false) => {
-                    self.pivots::<V, P>(pivots);
-                    constant!(self.ins, self.forward::<V, P, _, false, false>(pivots, g, n): 1 2 3 4 5 6);
-                    constant!(self.outs, self.backward::<V, P, _, false, false>(pivots, g, n): 1 2 3);
+                    constant!(self.ins, self.forward::<V, P, _, false, false>(pivots, g, kept): 1 2 3 4 5 6);
+                    constant!(self.outs, self.backward::<V, P, _, false, false>(pivots, g, kept): 1 2 3);
                 }
             }
         }
+    }
+
+    /// Whether all packs have the same roots.
+    #[inline(always)]
+    fn same_roots<const P: usize>(&self) -> bool {
+        let mut same = true;
+        for p in 1..P {
+            same &= self.packs[p].roots == self.packs[0].roots;
+        }
+        same
     }
 
     /// r_k of all rows, in units of the coupling, up to the first from which on they stay the same; how many.
@@ -144,25 +156,26 @@ impl<R: RealScalar> ShiftedSweep<'_, R> {
     /// # Safety
     /// Room for n rows of P vectors.
     #[inline(always)]
-    unsafe fn uniform_pivots<V: Lanes<Real = R>, const P: usize>(&mut self, pivots: *mut R) -> usize {
+    unsafe fn uniform_pivots<V: Lanes<Real = R>, const P: usize, const D: usize>(&mut self, pivots: *mut R) -> usize {
         let (n, one, by) = (self.rows.gap.len(), V::splat(R::ONE), R::ONE / self.rows.sub[0]);
         // SAFETY: the caller's promise.
         unsafe {
-            let (mut lambda, mut t) = ([one; P], [one; P]);
-            for p in 0..P {
+            let (mut lambda, mut t) = ([one; D], [one; D]);
+            for p in 0..D {
                 let roots = V::load(self.packs[p].roots) + V::splat(self.rows.gap[0] + self.shift);
                 lambda[p] = roots * V::splat(by);
                 t[p] = lambda[p] + one;
             }
             for k in 0..n {
                 let mut still = true;
-                for p in 0..P {
+                for p in 0..D {
                     let r = (t[p] + one).recip();
                     r.store(pivots.add((k * P + p) * V::W));
                     let next = t[p].mul_add(r, lambda[p]);
                     still &= next.equal_bits(t[p]) == (1 << V::W) - 1;
                     t[p] = next;
                 }
+                repeat::<V>(pivots.add(k * P * V::W), D..P);
                 if still {
                     return k + 1;
                 }
@@ -171,31 +184,33 @@ impl<R: RealScalar> ShiftedSweep<'_, R> {
         n
     }
 
-    /// r_k of all rows; 0 for a pivot that is 0, which only the last one of a singular matrix is.
+    /// r_k of all rows; 0 for a pivot that is 0, which only the last one of a singular matrix is. How many there are.
     ///
     /// # Safety
     /// Room for n rows of P vectors.
     #[inline(always)]
-    unsafe fn pivots<V: Lanes<Real = R>, const P: usize>(&mut self, pivots: *mut R) {
+    unsafe fn pivots<V: Lanes<Real = R>, const P: usize, const D: usize>(&mut self, pivots: *mut R) -> usize {
         let LineRows { sub, sup, gap, .. } = self.rows;
         let (one, zero) = (V::splat(R::ONE), V::splat(R::ZERO));
         // SAFETY: the caller's promise; all three arrays have n entries.
         unsafe {
-            let (mut lambda, mut share) = ([zero; P], [one; P]);
-            for p in 0..P {
+            let (mut lambda, mut share) = ([zero; D], [one; D]);
+            for p in 0..D {
                 lambda[p] = V::load(self.packs[p].roots) + V::splat(self.shift);
             }
             for k in 0..gap.len() {
                 let (sub, sup, gap) = (V::splat(sub[k]), V::splat(sup[k]), V::splat(gap[k]));
-                for p in 0..P {
+                for p in 0..D {
                     let t = sub.mul_add(share[p], gap + lambda[p]);
                     let pivot = t + sup;
                     let r = V::select(pivot.abs().gt(zero), pivot.recip(), zero);
                     r.store(pivots.add((k * P + p) * V::W));
                     share[p] = t * r;
                 }
+                repeat::<V>(pivots.add(k * P * V::W), D..P);
             }
         }
+        gap.len()
     }
 
     /// Right-hand sides, eliminated downwards.
@@ -319,6 +334,21 @@ impl<R: RealScalar> ShiftedSweep<'_, R> {
     }
 }
 
+/// Copies the first vector to those of `places`.
+///
+/// # Safety
+/// All are writable.
+#[inline(always)]
+unsafe fn repeat<V: Lanes>(vectors: *mut V::Real, places: core::ops::Range<usize>) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let first = V::load(vectors);
+        for p in places {
+            first.store(vectors.add(p * V::W));
+        }
+    }
+}
+
 /// The sums of the lanes of W vectors; of the first `count` of them to `out`, added or not.
 ///
 /// # Safety
@@ -353,17 +383,15 @@ unsafe fn add_lanes<V: Lanes>(vectors: *const V::Real, out: *mut V::Real, (count
     }
 }
 
-/// out = (`keep`: out +) Σ c·row, eight rows at a time summed in pairs.
+/// Rows of a sum at most.
+pub const MAX_SUM: usize = 8;
+
+/// out = (`keep`: out +) Σ c·row, summed in pairs.
 pub struct RowSum<'a, R> {
     pub out: *mut R,
     pub keep: bool,
-    /// Rows of n numbers, one after the other.
-    pub from: *const R,
-    /// How many there are; others are left out.
-    pub valid: usize,
-    /// Numbers of rows, counted from row `first` on, each with its c.
-    pub rows: &'a [(isize, R)],
-    pub first: isize,
+    /// Rows of n numbers, at most [`MAX_SUM`]; they may be `out` itself.
+    pub rows: &'a [(*const R, R)],
     pub n: usize,
 }
 
@@ -371,34 +399,74 @@ impl<R: RealScalar> Job<R> for RowSum<'_, R> {
     type Output = ();
     #[inline(always)]
     fn run<V: Lanes<Real = R>>(self) {
-        let zero = V::splat(R::ZERO);
-        // SAFETY: `out` and all rows have n numbers; a vector is read before it is written.
+        // SAFETY: `out` and all rows have n numbers.
         unsafe {
-            for k in (0..self.n).step_by(V::W) {
-                let count = V::W.min(self.n - k);
-                let mut sum = if self.keep { load_some::<V>(self.out.add(k), count) } else { zero };
-                for begin in (0..self.rows.len()).step_by(8) {
-                    let mut terms = [zero; 8];
-                    for i in 0..8.min(self.rows.len() - begin) {
-                        let (row, by) = self.rows[begin + i];
-                        let row = (self.first + row) as usize;
-                        if row < self.valid {
-                            terms[i] = load_some::<V>(self.from.add(row * self.n + k), count) * V::splat(by);
-                        }
-                    }
-                    let [a, b, c, d, e, f, g, h] = terms;
-                    sum = sum + (((a + b) + (c + d)) + ((e + f) + (g + h)));
-                }
-                if count == V::W { sum.store(self.out.add(k)) } else { sum.store_first(self.out.add(k), count) }
+            match (self.rows.len(), self.keep) {
+                (0, true) => (),
+                (0, false) => self.sum::<V, 0, false>(),
+                (1, false) => self.sum::<V, 1, false>(),
+                (1, true) => self.sum::<V, 1, true>(),
+                (2, false) => self.sum::<V, 2, false>(),
+                (2, true) => self.sum::<V, 2, true>(),
+                (3 | 4, false) => self.sum::<V, 4, false>(),
+                (3 | 4, true) => self.sum::<V, 4, true>(),
+                (_, false) => self.sum::<V, MAX_SUM, false>(),
+                (_, true) => self.sum::<V, MAX_SUM, true>(),
             }
         }
     }
 }
 
-/// # Safety
-/// `count` ≤ W numbers are readable.
+impl<R: RealScalar> RowSum<'_, R> {
+    /// N rows; those that are not given are the first, times 0.
+    ///
+    /// # Safety
+    /// `out` and all rows have n numbers.
+    #[inline(always)]
+    unsafe fn sum<V: Lanes<Real = R>, const N: usize, const KEEP: bool>(&self) {
+        let (n, zero) = (self.n, V::splat(R::ZERO));
+        let (mut rows, mut by) = ([core::ptr::null::<R>(); N], [zero; N]);
+        for i in 0..N {
+            let given = i < self.rows.len();
+            rows[i] = self.rows[if given { i } else { 0 }].0;
+            by[i] = if given { V::splat(self.rows[i].1) } else { zero };
+        }
+        // SAFETY: the caller's promise; a vector is read before it is written.
+        unsafe {
+            let whole = n / V::W * V::W;
+            for k in (0..whole).step_by(V::W) {
+                let mut terms = [zero; N];
+                for i in 0..N {
+                    terms[i] = V::load(rows[i].add(k)) * by[i];
+                }
+                let sum = in_pairs(terms);
+                (if KEEP { V::load(self.out.add(k)) + sum } else { sum }).store(self.out.add(k));
+            }
+            let rest = n - whole;
+            if rest > 0 {
+                let mut terms = [zero; N];
+                for i in 0..N {
+                    terms[i] = V::load_first(rows[i].add(whole), rest) * by[i];
+                }
+                let (sum, out) = (in_pairs(terms), self.out.add(whole));
+                (if KEEP { V::load_first(out, rest) + sum } else { sum }).store_first(out, rest);
+            }
+        }
+    }
+}
+
+/// The sum of all, in pairs.
 #[inline(always)]
-unsafe fn load_some<V: Lanes>(p: *const V::Real, count: usize) -> V {
-    // SAFETY: the caller's promise.
-    unsafe { if count == V::W { V::load(p) } else { V::load_first(p, count) } }
+fn in_pairs<V: Lanes, const N: usize>(mut terms: [V; N]) -> V {
+    if N == 0 {
+        return V::splat(<V::Real as Scalar>::ZERO);
+    }
+    let mut half = N / 2;
+    while half > 0 {
+        for i in 0..half {
+            terms[i] = terms[i] + terms[i + half];
+        }
+        half /= 2;
+    }
+    terms[0]
 }
