@@ -24,4 +24,10 @@ fn main() {
             row.expected()
         );
     }
+    println!("\n{:>16} {:>20} {:>14}", "line", "reduction, ns/row", "elimination");
+    for n in sizes(63, plane) {
+        let [reduction, elimination] =
+            bandsolve_poisson::compare_line_solvers(n, 50 * runs).map(|s| s * 1e9 / (16 * n) as f64);
+        println!("{n:>16} {reduction:>20.2} {elimination:>14.2}");
+    }
 }

@@ -3,4 +3,4 @@
 mod methods;
 mod radix;
 
-pub use radix::{RadixComparison, compare_radices};
+pub use radix::{RadixComparison, compare_line_solvers, compare_radices};

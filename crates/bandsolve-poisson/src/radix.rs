@@ -2,8 +2,8 @@
 
 use crate::methods::block_cyclic;
 use crate::methods::partial_fractions::{Below, PartialFractions};
-use crate::methods::toeplitz::Line;
-use bandsolve_kernel::{RealScalar, Simd};
+use crate::methods::toeplitz::{LANES, LaneSystems, Line};
+use bandsolve_kernel::{RealScalar, Simd, dispatch};
 use std::time::Instant;
 
 /// Times of both radices on one box.
@@ -68,6 +68,32 @@ fn compare(shape: &[usize], runs: usize, threads: usize) -> RadixComparison {
         seconds: [0, 1].map(|i: usize| times[i][0]),
         medians: [0, 1].map(|i: usize| times[i][runs / 2]),
     }
+}
+
+/// Seconds for sixteen systems tridiag(−1, 2 + gap, −1) of n unknowns, by cyclic reduction and by elimination: the least of all runs.
+///
+/// # Source
+/// Myllykoski, Rossi, Toivanen, (22), (23).
+///
+/// # Example
+/// ```
+/// let [reduction, elimination] = bandsolve_poisson::compare_line_solvers(255, 3);
+/// assert!(reduction > 0.0 && elimination > 0.0);
+/// ```
+pub fn compare_line_solvers(n: usize, runs: usize) -> [f64; 2] {
+    let (mut x, mut pivots) = (vec![1.0; n * LANES], vec![0.0; n * LANES]);
+    let mut gaps = [0.0; LANES];
+    gaps.iter_mut().enumerate().for_each(|(s, gap)| *gap = 4.0 * (s as f64 + 0.5) / LANES as f64);
+    let mut least = [f64::INFINITY; 2];
+    for _ in 0..runs.max(1) {
+        for (least, reduction) in least.iter_mut().zip([true, false]) {
+            x.fill(1.0);
+            let start = Instant::now();
+            dispatch(Simd::detect(), LaneSystems { gaps, x: &mut x, pivots: &mut pivots, reduction });
+            *least = least.min(start.elapsed().as_secs_f64());
+        }
+    }
+    least
 }
 
 /// −Δ on a box of spacing 1, u = 0 outside.

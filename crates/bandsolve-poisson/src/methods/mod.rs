@@ -3,7 +3,6 @@
 pub(crate) mod block_cyclic;
 pub(crate) mod partial_fractions;
 pub(crate) mod pscr;
-pub(crate) mod shifted;
 pub(crate) mod spectrum;
 pub(crate) mod toeplitz;
 

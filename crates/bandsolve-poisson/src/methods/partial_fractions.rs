@@ -10,8 +10,8 @@
 //!
 //! Source: M. Myllykoski, T. Rossi, J. Toivanen, *Fast Poisson solvers for graphics processing units*, PARA 2012, (11) to (14).
 
-use super::shifted::{MAX_INS, MAX_OUTS, MAX_SUM, RowSum, ShiftedPack, ShiftedSweep, packs};
 use super::toeplitz::Line;
+use bandsolve_kernel::shifted::{MAX_INS, MAX_OUTS, MAX_SUM, RowSum, ShiftedPack, ShiftedSweep, packs};
 use bandsolve_kernel::spread::{RowsOf, spread};
 use bandsolve_kernel::{RealScalar, Simd, dispatch, tuning};
 use core::sync::atomic::{AtomicUsize, Ordering};

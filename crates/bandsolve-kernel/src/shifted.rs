@@ -8,7 +8,7 @@
 //! A *pack* is a vector of shifts with its right-hand sides; [`ShiftedSweep`] goes through a few of them side by side, since every
 //! step waits for the one before.
 
-use bandsolve_kernel::{Job, Lanes, RealScalar, Scalar, Simd};
+use crate::{Job, Lanes, RealScalar, Scalar, Simd};
 
 /// Input rows of a pack at most.
 pub const MAX_INS: usize = 6;
