@@ -58,6 +58,13 @@ pub enum Error {
         /// Refinement steps taken in all.
         refinement_steps: usize,
     },
+    /// The problem is singular, and the right-hand side is too far from those that have a solution.
+    Incompatible {
+        /// What would have to be subtracted from every entry of the right-hand side.
+        removed: f64,
+        /// What may be, in size.
+        allowed: f64,
+    },
     /// Some of several right-hand sides were not solved; all others were.
     Columns {
         /// What went wrong with the first of them.
@@ -119,6 +126,11 @@ impl fmt::Display for Error {
                 f,
                 "backward error {backward_error:.1e} after {refinement_steps} refinement steps and the pivoted fallback: \
                  the matrix is singular to working precision or its entries leave the range of the type"
+            ),
+            Self::Incompatible { removed, allowed } => write!(
+                f,
+                "the problem is singular and has no solution unless {removed:.3e} is subtracted from the right-hand side, \
+                 more than {allowed:.3e}: boundary values and right-hand side do not balance"
             ),
             Self::Columns { first, columns } => {
                 write!(f, "{first} (right-hand side {}{})", columns[0], others(columns))

@@ -1,0 +1,192 @@
+//! −d²/dx² along one axis: two couplings and a gap for every unknown.
+
+use crate::boundary::{Boundary, BoundaryKind, Grid};
+use crate::transform::Sides;
+use bandsolve::{Error, Result};
+
+/// What the caller says of an axis.
+#[derive(Debug, Clone)]
+pub(crate) struct AxisSpec {
+    pub grid: Grid,
+    pub sides: [Boundary; 2],
+    pub spacing: f64,
+    /// Points of the grid with those of the boundary, or the faces of the cells; empty for one spacing.
+    pub coordinates: Vec<f64>,
+}
+
+impl Default for AxisSpec {
+    fn default() -> Self {
+        let sides = [Boundary::dirichlet(0.0); 2];
+        Self { grid: Grid::Node, sides, spacing: 1.0, coordinates: Vec::new() }
+    }
+}
+
+/// Row i is lower_i (u_i − u_{i−1}) + upper_i (u_i − u_{i+1}) + gap_i u_i. The first `lower` and the last `upper` are zero unless the axis is
+/// periodic, where they go around. No row is written as a difference of large numbers, so that its sum is known to the last digit.
+#[derive(Debug, Clone)]
+pub(crate) struct AxisOperator {
+    pub lower: Vec<f64>,
+    pub upper: Vec<f64>,
+    pub gap: Vec<f64>,
+    /// Length of the axis that belongs to each unknown.
+    pub volume: Vec<f64>,
+    pub periodic: bool,
+    /// 1 / spacing² and the transform that diagonalises the axis, where there is one.
+    pub uniform: Option<(f64, Sides)>,
+    /// What a boundary value is multiplied by and added to the right-hand side of the first and the last unknown.
+    pub inflow: [f64; 2],
+}
+
+impl AxisOperator {
+    pub fn len(&self) -> usize {
+        self.volume.len()
+    }
+
+    /// Whether a constant is mapped to zero.
+    pub fn keeps_constants(&self) -> bool {
+        self.gap.iter().all(|gap| *gap == 0.0)
+    }
+
+    /// Of an axis that is not there: one unknown, nothing to do.
+    pub fn trivial() -> Self {
+        let none = vec![0.0];
+        let uniform = Some((1.0, Sides::CellNeumann));
+        let (lower, upper, gap) = (none.clone(), none.clone(), none);
+        Self { lower, upper, gap, volume: vec![1.0], periodic: false, uniform, inflow: [0.0; 2] }
+    }
+
+    /// Of n unknowns.
+    pub fn new(n: usize, spec: &AxisSpec) -> Result<Self> {
+        let kinds = spec.sides.map(|side| side.kind);
+        let periodic = kinds[0] == BoundaryKind::Periodic;
+        if periodic != (kinds[1] == BoundaryKind::Periodic) {
+            return Err(Error::Unsupported { method: "poisson", what: "axes with one periodic side" });
+        }
+        for side in &spec.sides {
+            if !side.value.is_finite() {
+                return Err(Error::NotFinite { array: "boundary", index: 0 });
+            }
+        }
+        let steps = steps(n, spec)?;
+        let mut axis = match spec.grid {
+            Grid::Node => of_nodes(n, kinds, &steps),
+            Grid::Cell => of_cells(n, kinds, &steps),
+        };
+        if periodic && n == 1 {
+            // Its neighbour is itself.
+            (axis.lower[0], axis.upper[0]) = (0.0, 0.0);
+        }
+        axis.uniform =
+            spec.coordinates.is_empty().then(|| (1.0 / (spec.spacing * spec.spacing), sides(spec.grid, kinds)));
+        Ok(axis)
+    }
+}
+
+/// The transform of an axis with one spacing.
+fn sides(grid: Grid, kinds: [BoundaryKind; 2]) -> Sides {
+    let dirichlet = kinds.map(|kind| kind == BoundaryKind::Dirichlet);
+    match (grid, dirichlet) {
+        _ if kinds[0] == BoundaryKind::Periodic => Sides::Periodic,
+        (Grid::Node, [true, true]) => Sides::NodeDirichlet,
+        (Grid::Node, [false, false]) => Sides::NodeNeumann,
+        (Grid::Node, [lower, _]) => Sides::NodeMixed(lower),
+        (Grid::Cell, [true, true]) => Sides::CellDirichlet,
+        (Grid::Cell, [false, false]) => Sides::CellNeumann,
+        (Grid::Cell, [lower, _]) => Sides::CellMixed(lower),
+    }
+}
+
+/// Distances of neighbouring points (node) or widths of the cells.
+fn steps(n: usize, spec: &AxisSpec) -> Result<Vec<f64>> {
+    let beyond = spec.sides.iter().filter(|side| side.kind == BoundaryKind::Dirichlet).count();
+    let points = match spec.grid {
+        Grid::Cell => n + 1,
+        Grid::Node if spec.sides[0].kind == BoundaryKind::Periodic => n + 1,
+        Grid::Node => n + beyond,
+    };
+    if spec.coordinates.is_empty() {
+        let spacing = spec.spacing;
+        if !(spacing > 0.0 && spacing.is_finite() && (1.0 / (spacing * spacing)).is_normal()) {
+            return Err(Error::Unsupported {
+                method: "poisson",
+                what: "spacings that are not positive numbers of a usual size",
+            });
+        }
+        return Ok(vec![spacing; points.saturating_sub(1)]);
+    }
+    if spec.coordinates.len() != points {
+        return Err(Error::Shape { what: "coordinates", expected: points, got: spec.coordinates.len() });
+    }
+    if let Some(index) = spec.coordinates.iter().position(|x| !x.is_finite()) {
+        return Err(Error::NotFinite { array: "coordinates", index });
+    }
+    let steps: Vec<f64> = spec.coordinates.windows(2).map(|x| x[1] - x[0]).collect();
+    if steps.iter().all(|step| *step > 0.0) {
+        return Ok(steps);
+    }
+    Err(Error::Unsupported { method: "poisson", what: "coordinates that do not increase" })
+}
+
+/// Zeros to be filled.
+fn empty(n: usize, volume: Vec<f64>, periodic: bool) -> AxisOperator {
+    let none = vec![0.0; n];
+    let (lower, upper, gap) = (none.clone(), none.clone(), none);
+    AxisOperator { lower, upper, gap, volume, periodic, uniform: None, inflow: [0.0; 2] }
+}
+
+fn of_nodes(n: usize, kinds: [BoundaryKind; 2], steps: &[f64]) -> AxisOperator {
+    let periodic = kinds[0] == BoundaryKind::Periodic;
+    let dirichlet = kinds.map(|kind| kind == BoundaryKind::Dirichlet);
+    // The distances to the left and to the right of unknown i.
+    let skip = usize::from(dirichlet[0]);
+    let left = |i: usize| match i + skip {
+        0 if periodic => Some(steps[n - 1]),
+        0 => None,
+        i => Some(steps[i - 1]),
+    };
+    let right = |i: usize| steps.get(i + skip).copied();
+    let volume = |i: usize| match 0.5 * (left(i).unwrap_or(0.0) + right(i).unwrap_or(0.0)) {
+        // One unknown that is both sides.
+        0.0 => 1.0,
+        volume => volume,
+    };
+    let mut axis = empty(n, (0..n).map(volume).collect(), periodic);
+    for i in 0..n {
+        let couple = |step: Option<f64>| step.map_or(0.0, |step| 1.0 / (step * axis.volume[i]));
+        let (below, above) = (couple(left(i)), couple(right(i)));
+        let inside = [periodic || i > 0, periodic || i + 1 < n];
+        axis.lower[i] = if inside[0] { below } else { 0.0 };
+        axis.upper[i] = if inside[1] { above } else { 0.0 };
+        axis.gap[i] = if inside[0] { 0.0 } else { below } + if inside[1] { 0.0 } else { above };
+        for (side, coupling) in [below, above].into_iter().enumerate() {
+            if !inside[side] {
+                axis.inflow[side] = if dirichlet[side] { coupling } else { 1.0 / axis.volume[i] };
+            }
+        }
+    }
+    axis
+}
+
+fn of_cells(n: usize, kinds: [BoundaryKind; 2], steps: &[f64]) -> AxisOperator {
+    let periodic = kinds[0] == BoundaryKind::Periodic;
+    let mut axis = empty(n, steps.to_vec(), periodic);
+    for i in 0..n {
+        let width = steps[i];
+        for side in 0..2 {
+            let inside = if side == 0 { i > 0 } else { i + 1 < n };
+            let other = if side == 0 { (i + n - 1) % n } else { (i + 1) % n };
+            let coupling = 2.0 / ((width + steps[other]) * width);
+            if inside || periodic {
+                *(if side == 0 { &mut axis.lower[i] } else { &mut axis.upper[i] }) = coupling;
+            } else if kinds[side] == BoundaryKind::Dirichlet {
+                // Half a width to the boundary.
+                let coupling = 2.0 / (width * width);
+                axis.gap[i] += coupling;
+                axis.inflow[side] = coupling;
+            } else {
+                axis.inflow[side] = 1.0 / width;
+            }
+        }
+    }
+    axis
+}

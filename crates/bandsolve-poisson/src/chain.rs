@@ -1,0 +1,318 @@
+//! The tridiagonal systems along the first axis: one for every coefficient of the other axes, in lockstep.
+//!
+//! Row i of the system of eigenvalue λ is lower_i (u_i − u_{i−1}) + upper_i (u_i − u_{i+1}) + (gap_i + λ) u_i = f_i. Elimination starts
+//! at both ends. Away from an end, with b the coupling to the row before and a that to the row ahead,
+//!
+//! Q_i = gap_i + λ + b_i Q_{i−1}/(Q_{i−1} + a_{i−1}),  ρ_i = a_i/(Q_i + a_i),
+//! G_i = ρ_i (f_i + (b_i/a_{i−1}) G_{i−1}),  u_i = G_i/a_i + ρ_i u_{i+1}.
+//!
+//! Q, the gap by which the pivot exceeds its coupling, is a sum of positive numbers, so that no digit is lost where it is small.
+//! An axis with one spacing that is periodic is folded first: (f_i + f_{n−i})/2 and (f_i − f_{n−i})/2 are two systems that end by
+//! themselves. Where Q no longer changes from row to row, ρ is stored once.
+
+use crate::axis::AxisOperator;
+use crate::scalar::{PoissonScalar, real};
+use bandsolve_kernel::view::ViewMut;
+
+/// Systems whose ρ are stored together.
+pub(crate) const GROUP: usize = 16;
+/// Systems that are solved together at most: their numbers of a row are a kilobyte, and all rows stay in the second-level cache.
+pub(crate) const BLOCK: usize = 128;
+
+/// Couplings of the row of a step, in the direction of elimination.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Step {
+    behind: f64,
+    ahead: f64,
+    gap: f64,
+}
+
+/// Elimination from one end.
+#[derive(Clone)]
+struct Lane<T> {
+    /// b_i/a_{i−1} and 1/a_i of every step.
+    factors: Vec<[T; 2]>,
+    /// Where the ρ of every step and group stand.
+    places: Vec<u32>,
+    pool: Vec<T>,
+    /// 1/pivot of the last row of the lane, if it ends by itself.
+    end: Vec<T>,
+}
+
+/// How the two lanes come together.
+#[derive(Clone)]
+enum Meeting<T> {
+    /// Each ends by itself.
+    Apart,
+    /// Their last rows couple: u = (e₀₀G₀ + e₀₁G₁, e₁₁G₁ + e₁₀G₀).
+    Pair([Vec<T>; 4]),
+    /// There is a row between: u = (f + b₀G₀ + b₁G₁)/pivot.
+    Middle([T; 2], Vec<T>),
+}
+
+/// Factors of the systems of one axis.
+#[derive(Clone)]
+pub(crate) struct Chain<T> {
+    n: usize,
+    modes: usize,
+    lanes: [Lane<T>; 2],
+    meeting: Meeting<T>,
+}
+
+/// The rows of the two lanes of a folded or an open axis of n unknowns.
+fn lengths(n: usize, folded: bool) -> [usize; 2] {
+    if folded { [n / 2 + 1, (n - 1) / 2] } else { [n / 2, n / 2] }
+}
+
+impl<T: PoissonScalar> Chain<T> {
+    /// Of the eigenvalues `lambda` (with the shift), none of them negative.
+    pub fn new(axis: &AxisOperator, lambda: &[f64]) -> Self {
+        let n = axis.len();
+        let folded = axis.periodic;
+        let [first, second] = lengths(n, folded).map(|rows| 0..rows);
+        let steps: [Vec<Step>; 2] = if folded {
+            [first.map(|i| even_step(axis, i)).collect(), second.map(|i| odd_step(axis, i + 1)).collect()]
+        } else {
+            let up = |i: usize| Step { behind: axis.lower[i], ahead: axis.upper[i], gap: axis.gap[i] };
+            let down = |i: usize| Step { behind: axis.upper[i], ahead: axis.lower[i], gap: axis.gap[i] };
+            [first.map(up).collect(), second.map(|i| down(n - 1 - i)).collect()]
+        };
+        let [(one, q), (two, r)] = steps.each_ref().map(|steps| Lane::new(steps, lambda, folded));
+        let last = steps.each_ref().map(|steps| steps.last().map_or(0.0, |step| step.ahead));
+        let meeting = match n % 2 {
+            _ if folded => Meeting::Apart,
+            0 => pair(&q, &r, last),
+            _ => middle(axis, lambda, [&q, &r], last),
+        };
+        Self { n, modes: lambda.len(), lanes: [one, two], meeting }
+    }
+
+    /// Solves for the modes from `first` on, one a row of the view; its column i has those of row i of the axis.
+    #[inline(always)]
+    pub fn solve(&self, first: usize, mut x: ViewMut<'_, T>) {
+        debug_assert!(first % GROUP == 0 && x.nrows() <= BLOCK && x.ncols() == self.n);
+        let mut carried = [[T::ZERO; BLOCK]; 2];
+        let width = x.nrows();
+        let row = |lane: usize, i: usize| if lane == 0 { i } else { self.n - 1 - i };
+        for lane in 0..2 {
+            let carry = &mut carried[lane][..width];
+            for i in 0..self.lanes[lane].regular() {
+                self.lanes[lane].reduce(i, (first, self.modes), carry, x.as_mut().column(row(lane, i)));
+            }
+        }
+        self.meet(first, &mut carried, x.as_mut());
+        for lane in 0..2 {
+            let carry = &mut carried[lane][..width];
+            for i in (0..self.lanes[lane].regular() - self.given()).rev() {
+                self.lanes[lane].substitute(i, (first, self.modes), carry, x.as_mut().column(row(lane, i)));
+            }
+        }
+    }
+
+    /// Rows at the end of a lane that [`meet`](Self::meet) has solved for.
+    fn given(&self) -> usize {
+        usize::from(matches!(self.meeting, Meeting::Pair(_)))
+    }
+
+    /// Solves for where the lanes end: `carried` is the last G of both and becomes the last u.
+    #[inline(always)]
+    fn meet(&self, first: usize, carried: &mut [[T; BLOCK]; 2], mut x: ViewMut<'_, T>) {
+        let (n, width) = (self.n, x.nrows());
+        let [one, two] = carried;
+        let (one, two) = (&mut one[..width], &mut two[..width]);
+        match &self.meeting {
+            Meeting::Apart => {
+                for (lane, carry) in [one, two].into_iter().enumerate() {
+                    let count = self.lanes[lane].factors.len();
+                    if count > 0 {
+                        let row = if lane == 0 { count - 1 } else { n - count };
+                        self.lanes[lane].finish(first, carry, x.as_mut().column(row));
+                    }
+                }
+            }
+            Meeting::Pair(e) => {
+                let [a, b, c, d] = e.each_ref().map(|e| &e[first..first + width]);
+                for k in 0..width {
+                    let (g, h) = (one[k], two[k]);
+                    one[k] = a[k] * g + b[k] * h;
+                    two[k] = c[k] * h + d[k] * g;
+                }
+                x.as_mut().column(n / 2 - 1).copy_from_slice(one);
+                x.as_mut().column(n / 2).copy_from_slice(two);
+            }
+            Meeting::Middle([b, c], end) => {
+                let (end, row) = (&end[first..first + width], x.as_mut().column(n / 2));
+                for k in 0..width {
+                    row[k] = (row[k] + *b * one[k] + *c * two[k]) * end[k];
+                }
+                one.copy_from_slice(row);
+                two.copy_from_slice(row);
+            }
+        }
+    }
+}
+
+impl<T: PoissonScalar> Lane<T> {
+    /// Of these steps; with the Q of its last row, less the coupling ahead. A lane that ends by itself (`apart`) ends with its last row.
+    fn new(steps: &[Step], lambda: &[f64], apart: bool) -> (Self, Vec<f64>) {
+        let (modes, regular) = (lambda.len(), steps.len() - usize::from(apart && !steps.is_empty()));
+        let ratio = |i: usize| if i > 0 { steps[i].behind / steps[i - 1].ahead } else { 0.0 };
+        let factors = (0..steps.len()).map(|i| [real(ratio(i)), real(1.0 / steps[i].ahead)]).collect();
+        let groups = modes.div_ceil(GROUP);
+        let mut lane = Self { factors, places: vec![0; regular * groups], pool: Vec::new(), end: Vec::new() };
+        let mut excess = vec![0.0; modes];
+        for (group, (lambda, excess)) in lambda.chunks(GROUP).zip(excess.chunks_mut(GROUP)).enumerate() {
+            lane.eliminate(steps, (lambda, excess), (group, groups));
+        }
+        if apart {
+            // A pivot of zero is that of the constant, which is left at zero.
+            let inverse = |q: &f64| if *q == 0.0 { T::ZERO } else { real(1.0 / q) };
+            lane.end = if steps.is_empty() { Vec::new() } else { excess.iter().map(inverse).collect() };
+        }
+        (lane, excess)
+    }
+
+    /// ρ of a group of modes; leaves the Q of the last row.
+    fn eliminate(&mut self, steps: &[Step], (lambda, excess): (&[f64], &mut [f64]), (group, groups): (usize, usize)) {
+        let regular = self.places.len() / groups.max(1);
+        let mut fixed = false;
+        for i in 0..steps.len() {
+            // Where nothing changes from row to row, the next row is as this one.
+            fixed = fixed && i > 1 && steps[i] == steps[i - 1];
+            let mut changed = false;
+            for (q, lambda) in excess.iter_mut().zip(lambda).filter(|_| !fixed) {
+                // Q/(Q + a) as 1/(1 + a/Q), which rises with Q also where it is rounded: so Q settles.
+                let kept = if i > 0 { steps[i].behind / (1.0 + steps[i - 1].ahead / *q) } else { 0.0 };
+                let next = steps[i].gap + lambda + kept;
+                changed |= next != *q;
+                *q = next;
+            }
+            fixed = fixed || !changed && i > 1 && steps[i] == steps[i - 1];
+            if i >= regular {
+                continue;
+            }
+            if fixed {
+                self.places[i * groups + group] = self.places[(i - 1) * groups + group];
+                continue;
+            }
+            self.places[i * groups + group] = u32::try_from(self.pool.len() / GROUP).expect("fewer than 2³² groups");
+            let ahead = steps[i].ahead;
+            self.pool.extend(excess.iter().map(|q| real::<T>(ahead / (q + ahead))));
+            self.pool.extend(core::iter::repeat_n(T::ZERO, GROUP - excess.len()));
+        }
+    }
+
+    /// Rows that are eliminated and substituted into, without the end.
+    fn regular(&self) -> usize {
+        self.factors.len() - usize::from(!self.end.is_empty())
+    }
+
+    /// The ρ of a step and of a group.
+    #[inline(always)]
+    fn rho(&self, i: usize, group: usize, modes: usize) -> &[T] {
+        let place = self.places[i * modes.div_ceil(GROUP) + group] as usize;
+        &self.pool[place * GROUP..(place + 1) * GROUP]
+    }
+
+    /// G of row i from f and the G before, `carry`.
+    #[inline(always)]
+    fn reduce(&self, i: usize, (first, modes): (usize, usize), carry: &mut [T], row: &mut [T]) {
+        let ratio = self.factors[i][0];
+        for (k, (carry, row)) in carry.chunks_mut(GROUP).zip(row.chunks_mut(GROUP)).enumerate() {
+            let rho = self.rho(i, first / GROUP + k, modes);
+            for ((c, x), rho) in carry.iter_mut().zip(row).zip(rho) {
+                *c = *rho * (*x + ratio * *c);
+                *x = *c;
+            }
+        }
+    }
+
+    /// u of row i from G and the u ahead, `carry`.
+    #[inline(always)]
+    fn substitute(&self, i: usize, (first, modes): (usize, usize), carry: &mut [T], row: &mut [T]) {
+        let inverse = self.factors[i][1];
+        for (k, (carry, row)) in carry.chunks_mut(GROUP).zip(row.chunks_mut(GROUP)).enumerate() {
+            let rho = self.rho(i, first / GROUP + k, modes);
+            for ((c, x), rho) in carry.iter_mut().zip(row).zip(rho) {
+                *c = *x * inverse + *rho * *c;
+                *x = *c;
+            }
+        }
+    }
+
+    /// u of the row with which the lane ends.
+    #[inline(always)]
+    fn finish(&self, first: usize, carry: &mut [T], row: &mut [T]) {
+        let ratio = self.factors[self.factors.len() - 1][0];
+        for ((c, x), end) in carry.iter_mut().zip(row).zip(&self.end[first..]) {
+            *c = *end * (*x + ratio * *c);
+            *x = *c;
+        }
+    }
+}
+
+/// Row i of the even part of a periodic axis of n unknowns with one spacing.
+fn even_step(axis: &AxisOperator, i: usize) -> Step {
+    let (n, coupling) = (axis.len(), axis.upper[0]);
+    let last = i == n / 2;
+    // Row 0 couples twice to row 1, row n/2 twice to the one before; if n is odd, the last row's other neighbour is its own image.
+    let ahead = if i == 0 && !last {
+        2.0 * coupling
+    } else if last {
+        0.0
+    } else {
+        coupling
+    };
+    let behind = match i {
+        0 => 0.0,
+        _ if last && n % 2 == 0 => 2.0 * coupling,
+        _ => coupling,
+    };
+    Step { behind, ahead, gap: 0.0 }
+}
+
+/// Row i ≥ 1 of the odd part, which is zero in rows 0 and n/2.
+fn odd_step(axis: &AxisOperator, i: usize) -> Step {
+    let (n, coupling) = (axis.len(), axis.upper[0]);
+    let (first, last) = (i == 1, i == (n - 1) / 2);
+    let beyond = if n % 2 == 0 { coupling } else { 2.0 * coupling };
+    let gap = if first { coupling } else { 0.0 } + if last { beyond } else { 0.0 };
+    Step { behind: if first { 0.0 } else { coupling }, ahead: if last { 0.0 } else { coupling }, gap }
+}
+
+/// Two last rows with couplings `a` to each other and Q of `q` and `r`.
+fn pair<T: PoissonScalar>(q: &[f64], r: &[f64], a: [f64; 2]) -> Meeting<T> {
+    let entry = |which: usize| {
+        let of = |(q, r): (&f64, &f64)| {
+            let (p, s) = (q + a[0], r + a[1]);
+            let determinant = q * r + q * a[1] + a[0] * r;
+            // Of the constant: u₁ is left at zero. G is a·f/pivot.
+            let singular = determinant == 0.0;
+            match which {
+                0 if singular => 1.0 / a[0],
+                _ if singular => 0.0,
+                0 => p * s / (a[0] * determinant),
+                1 => a[0] * s / (a[1] * determinant),
+                2 => p * s / (a[1] * determinant),
+                _ => a[1] * p / (a[0] * determinant),
+            }
+        };
+        q.iter().zip(r).map(of).map(real).collect()
+    };
+    Meeting::Pair([entry(0), entry(1), entry(2), entry(3)])
+}
+
+/// A row between two lanes whose last rows have Q of `q` and couple to it by `a`.
+fn middle<T: PoissonScalar>(axis: &AxisOperator, lambda: &[f64], q: [&[f64]; 2], a: [f64; 2]) -> Meeting<T> {
+    let m = axis.len() / 2;
+    let couplings = [axis.lower[m], axis.upper[m]];
+    let lanes = m > 0;
+    let inverse = |(k, lambda): (usize, &f64)| {
+        let kept = |lane: usize| if lanes { couplings[lane] / (1.0 + a[lane] / q[lane][k]) } else { 0.0 };
+        let pivot = axis.gap[m] + lambda + kept(0) + kept(1);
+        if pivot == 0.0 { T::ZERO } else { real(1.0 / pivot) }
+    };
+    let end = lambda.iter().enumerate().map(inverse).collect();
+    let ratio = |lane: usize| if lanes { couplings[lane] / a[lane] } else { 0.0 };
+    Meeting::Middle([real(ratio(0)), real(ratio(1))], end)
+}

@@ -1,0 +1,215 @@
+//! Eigenvectors of an axis whose spacing varies, and the products that take lines to coefficients and back.
+//!
+//! # Source
+//! Implicit QL with Wilkinson's shifts (H. Bowdler, R. S. Martin, C. Reinsch, J. H. Wilkinson, 1968); cyclic Jacobi rotations for
+//! periodic axes.
+
+use crate::axis::AxisOperator;
+use crate::scalar::{PoissonScalar, real};
+use crate::transform::{Line, Transform};
+use bandsolve::{Error, Result, Simd};
+use bandsolve_kernel::dense::Product;
+use bandsolve_kernel::view::{View, ViewMut};
+use num_complex::Complex;
+
+/// Coefficients of an axis are QᵀW^{1/2}u: Q has the eigenvectors of W^{1/2} L W^{−1/2}, W the volumes.
+#[derive(Clone)]
+pub(crate) struct DenseTransform<T> {
+    n: usize,
+    pub eigenvalues: Vec<f64>,
+    /// Where the constant stands, and what ones become there.
+    pub constant: Option<(usize, f64)>,
+    /// W^{1/2}Q and W^{−1/2}Q by columns, the latter transposed.
+    to: Vec<T>,
+    back: Vec<T>,
+}
+
+impl<T: PoissonScalar> DenseTransform<T> {
+    pub fn new(axis: &AxisOperator) -> Result<Self> {
+        let n = axis.len();
+        if let Some((scale, sides)) = axis.uniform {
+            return Ok(Self::of_transform(&Transform::new(n, sides), n, scale));
+        }
+        let (mut values, mut vectors) = if axis.periodic { periodic(axis) } else { open(axis)? };
+        refine(axis, &mut values, &vectors);
+        let roots: Vec<f64> = axis.volume.iter().map(|w| w.sqrt()).collect();
+        let mut constant = None;
+        if axis.keeps_constants() && n > 0 {
+            // Known exactly: the eigenvalue is 0 and the vector W^{1/2}·1.
+            let least = (0..n).min_by(|a, b| values[*a].total_cmp(&values[*b])).unwrap_or(0);
+            let length = axis.volume.iter().sum::<f64>().sqrt();
+            values[least] = 0.0;
+            vectors[least * n..][..n].iter_mut().zip(&roots).for_each(|(q, root)| *q = root / length);
+            constant = Some((least, length));
+        }
+        let entry = |e: usize, root: f64| real::<T>(vectors[e] * root);
+        let to = (0..n * n).map(|e| entry(e, roots[e % n])).collect();
+        let back = (0..n * n).map(|e| entry((e % n) * n + e / n, 1.0 / roots[e / n])).collect();
+        Ok(Self { n, eigenvalues: values, constant, to, back })
+    }
+
+    /// The matrix of a transform, whose eigenvalues are known to the last digit.
+    fn of_transform(transform: &Transform<f64>, n: usize, scale: f64) -> Self {
+        let mut scratch = vec![Complex::new(0.0, 0.0); transform.scratch()];
+        let mut image = |j: usize, inverse: bool| -> Vec<f64> {
+            let (mut z, mut out) = (vec![Complex::new(0.0, 0.0); n], vec![Complex::new(0.0, 0.0); n]);
+            z[j].re = 1.0;
+            let line = Line { z: &mut z, out: &mut out, scratch: &mut scratch };
+            if inverse {
+                transform.inverse(line)
+            } else {
+                transform.forward(line)
+            }
+            out.iter().map(|z| z.re).collect()
+        };
+        let images = [false, true].map(|inverse| (0..n).map(|j| image(j, inverse)).collect::<Vec<_>>());
+        // Columns of `to` are rows of the matrix.
+        let [to, back] = images.map(|of| (0..n * n).map(|e| real::<T>(of[e % n][e / n])).collect());
+        let eigenvalues = transform.eigenvalues().iter().map(|v| v * scale).collect();
+        Self { n, eigenvalues, constant: transform.constant().map(|place| (place, transform.of_ones())), to, back }
+    }
+
+    /// out = coefficients of `width` columns of z, both by rows of `width` numbers; or z from coefficients.
+    pub fn multiply(&self, z: &[T], out: &mut [T], width: usize, inverse: bool) {
+        let matrix = if inverse { &self.back } else { &self.to };
+        let (a, b) = (View::new(z, width, self.n), View::new(matrix, self.n, self.n));
+        let c = ViewMut::new(out, width, self.n);
+        T::dense_product(Simd::detect(), Product::replace(c, a, b));
+    }
+}
+
+/// W^{1/2} L W^{−1/2}: its diagonal, and the entries to the right of it (around the end last).
+fn symmetric(axis: &AxisOperator) -> (Vec<f64>, Vec<f64>) {
+    let n = axis.len();
+    let diagonal = (0..n).map(|i| axis.lower[i] + axis.upper[i] + axis.gap[i]).collect();
+    let right = (0..n).map(|i| -axis.upper[i] * (axis.volume[i] / axis.volume[(i + 1) % n]).sqrt()).collect();
+    (diagonal, right)
+}
+
+/// Eigenvalues again, as Σ coupling (v_i − v_{i+1})² + gap v_i² with v = W^{−1/2}q: small ones to more digits than QL knows them.
+fn refine(axis: &AxisOperator, values: &mut [f64], vectors: &[f64]) {
+    let n = axis.len();
+    for (value, q) in values.iter_mut().zip(vectors.chunks_exact(n)) {
+        let v: Vec<f64> = q.iter().zip(&axis.volume).map(|(q, w)| q / w.sqrt()).collect();
+        let row = |i: usize| {
+            let difference = v[i] - v[(i + 1) % n];
+            axis.volume[i] * (axis.upper[i] * difference * difference + axis.gap[i] * v[i] * v[i])
+        };
+        *value = (0..n).map(row).sum::<f64>() / q.iter().map(|q| q * q).sum::<f64>();
+    }
+}
+
+/// Eigenvalues and eigenvectors, one after the other.
+type Pairs = (Vec<f64>, Vec<f64>);
+
+fn open(axis: &AxisOperator) -> Result<Pairs> {
+    const MOST: usize = 60;
+    let (mut d, mut e) = symmetric(axis);
+    let n = d.len();
+    let mut q: Vec<f64> = (0..n * n).map(|k| f64::from(u8::from(k / n == k % n))).collect();
+    if n > 0 {
+        e[n - 1] = 0.0;
+    }
+    for l in 0..n {
+        let mut turns = 0;
+        loop {
+            let small = |m: &usize| e[*m].abs() <= f64::EPSILON * 0.5 * (d[*m].abs() + d[*m + 1].abs());
+            let m = (l..n - 1).find(small).unwrap_or(n - 1);
+            if m == l {
+                break;
+            }
+            turns += 1;
+            if turns > MOST {
+                return Err(Error::NotConverged { backward_error: f64::NAN, refinement_steps: turns });
+            }
+            ql_step(&mut d, &mut e, &mut q, (l, m));
+        }
+    }
+    Ok((d, q))
+}
+
+/// One step of QL with an implicit shift on rows l … m; rotates the vectors, too.
+fn ql_step(d: &mut [f64], e: &mut [f64], q: &mut [f64], (l, m): (usize, usize)) {
+    let n = d.len();
+    let g = (d[l + 1] - d[l]) / (2.0 * e[l]);
+    let r = g.hypot(1.0);
+    let mut g = d[m] - d[l] + e[l] / (g + r.copysign(g));
+    let (mut s, mut c, mut p) = (1.0, 1.0, 0.0);
+    for i in (l..m).rev() {
+        let (f, b) = (s * e[i], c * e[i]);
+        let r = f.hypot(g);
+        e[i + 1] = r;
+        if r == 0.0 {
+            d[i + 1] -= p;
+            e[m] = 0.0;
+            return;
+        }
+        (s, c) = (f / r, g / r);
+        g = d[i + 1] - p;
+        let r = (d[i] - g) * s + 2.0 * c * b;
+        p = s * r;
+        d[i + 1] = g + p;
+        g = c * r - b;
+        let (left, right) = q.split_at_mut((i + 1) * n);
+        for (x, y) in left[i * n..].iter_mut().zip(&mut right[..n]) {
+            (*y, *x) = (s * *x + c * *y, c * *x - s * *y);
+        }
+    }
+    d[l] -= p;
+    e[l] = g;
+    e[m] = 0.0;
+}
+
+/// By Jacobi's rotations until nothing is left beside the diagonal.
+fn periodic(axis: &AxisOperator) -> Pairs {
+    const SWEEPS: usize = 40;
+    let (diagonal, right) = symmetric(axis);
+    let n = diagonal.len();
+    let mut a = vec![0.0; n * n];
+    for i in 0..n {
+        a[i * n + i] += diagonal[i];
+        let j = (i + 1) % n;
+        if j != i {
+            a[i * n + j] += right[i];
+            a[j * n + i] += right[i];
+        }
+    }
+    let mut q: Vec<f64> = (0..n * n).map(|k| f64::from(u8::from(k / n == k % n))).collect();
+    for _ in 0..SWEEPS {
+        let mut rotated = false;
+        for i in 0..n {
+            for j in i + 1..n {
+                let small = f64::EPSILON * 1e-2 * (a[i * n + i] * a[j * n + j]).abs().sqrt();
+                if a[i * n + j].abs() > small.max(f64::MIN_POSITIVE) {
+                    rotate(&mut a, &mut q, n, (i, j));
+                    rotated = true;
+                }
+            }
+        }
+        if !rotated {
+            break;
+        }
+    }
+    ((0..n).map(|i| a[i * n + i]).collect(), q)
+}
+
+/// Makes entry (i, j) zero.
+fn rotate(a: &mut [f64], q: &mut [f64], n: usize, (i, j): (usize, usize)) {
+    let theta = (a[j * n + j] - a[i * n + i]) / (2.0 * a[i * n + j]);
+    let t = 1f64.copysign(theta) / (theta.abs() + theta.hypot(1.0));
+    let c = 1.0 / t.hypot(1.0);
+    let s = t * c;
+    for k in 0..n {
+        let (x, y) = (a[k * n + i], a[k * n + j]);
+        (a[k * n + i], a[k * n + j]) = (c * x - s * y, s * x + c * y);
+    }
+    for k in 0..n {
+        let (x, y) = (a[i * n + k], a[j * n + k]);
+        (a[i * n + k], a[j * n + k]) = (c * x - s * y, s * x + c * y);
+    }
+    (a[i * n + j], a[j * n + i]) = (0.0, 0.0);
+    for k in 0..n {
+        let (x, y) = (q[i * n + k], q[j * n + k]);
+        (q[i * n + k], q[j * n + k]) = (c * x - s * y, s * x + c * y);
+    }
+}

@@ -1,0 +1,82 @@
+//! The order of the axes in which a problem is solved, and arrays brought into it.
+
+use bandsolve_kernel::Scalar;
+use bandsolve_kernel::spread::{RowsOf, each_chunk};
+
+/// Three axes of the caller's array, in the order in which they are solved; those that are not there have one unknown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct AxisOrder {
+    /// Which of the caller's axes each is; `None`: one that is not there.
+    pub axes: [Option<usize>; 3],
+    shape: [usize; 3],
+    /// From one to the next in the caller's array.
+    strides: [usize; 3],
+}
+
+/// Rows that are copied together.
+const TILE: usize = 8;
+
+impl AxisOrder {
+    pub fn new(axes: [Option<usize>; 3], shape: &[usize]) -> Self {
+        let stride = |axis: usize| shape[axis + 1..].iter().product();
+        let strides = axes.map(|axis| axis.map_or(0, stride));
+        Self { axes, shape: axes.map(|axis| axis.map_or(1, |axis| shape[axis])), strides }
+    }
+
+    /// Whether arrays lie as they are solved.
+    pub fn is_given(&self) -> bool {
+        self.axes.iter().flatten().is_sorted()
+    }
+
+    /// The caller's index of an entry in solving order.
+    pub fn place(&self, entry: usize) -> usize {
+        let [_, lines, n] = self.shape;
+        let at = [entry / (lines * n), entry / n % lines, entry % n];
+        (0..3).map(|k| at[k] * self.strides[k]).sum()
+    }
+
+    /// `to` in solving order from the caller's array.
+    pub fn take<T: Scalar>(&self, from: &[T], to: &mut [T], threads: usize) {
+        let own = [self.shape[1] * self.shape[2], self.shape[2], 1];
+        permute((from, self.strides), (to, own), self.shape, threads);
+    }
+
+    /// The caller's array from one in solving order.
+    pub fn give<T: Scalar>(&self, from: &[T], to: &mut [T], threads: usize) {
+        // The axes in the order of the caller's strides.
+        let mut order = [0, 1, 2];
+        order.sort_by_key(|k| core::cmp::Reverse((self.strides[*k], self.shape[*k])));
+        let own = [self.shape[1] * self.shape[2], self.shape[2], 1];
+        permute(
+            (from, order.map(|k| own[k])),
+            (to, order.map(|k| self.strides[k])),
+            order.map(|k| self.shape[k]),
+            threads,
+        );
+    }
+}
+
+/// to[i·t₀ + j·t₁ + k·t₂] = from[i·s₀ + j·s₁ + k·s₂] where i is the outermost axis of `to`.
+fn permute<T: Scalar>(
+    (from, s): (&[T], [usize; 3]),
+    (to, t): (&mut [T], [usize; 3]),
+    shape: [usize; 3],
+    threads: usize,
+) {
+    let row = shape[1] * shape[2];
+    let chunks = shape[0].div_ceil(TILE);
+    let least = if threads > 1 { chunks.div_ceil(4 * threads).max(1) } else { 0 };
+    each_chunk((chunks, least), RowsOf(to, row * TILE), &|chunk, out| {
+        let first = chunk * TILE;
+        let rows = TILE.min(shape[0] - first);
+        for j in 0..shape[1] {
+            for k in (0..shape[2]).step_by(TILE) {
+                for i in 0..rows {
+                    for k in k..shape[2].min(k + TILE) {
+                        out.0[i * row + j * t[1] + k * t[2]] = from[(first + i) * s[0] + j * s[1] + k * s[2]];
+                    }
+                }
+            }
+        }
+    });
+}

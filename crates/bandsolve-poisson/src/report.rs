@@ -1,0 +1,45 @@
+//! What a solve reports.
+
+use crate::method::PoissonMethod;
+use smallvec::SmallVec;
+use std::sync::Arc;
+
+/// What a solve did and how good its answer is.
+///
+/// The backward error of a right-hand side is
+///
+/// $$ \eta = \max_i \frac{|f_i - (Au)_i|}{(\sum_j |a_{ij}|)\,\|u\|_\infty + |f_i|} $$
+///
+/// with boundary values, and what had to be removed, taken into f. The number reported is η, or an upper bound of it that is at most
+/// twice as large where that is below 8ε.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct PoissonReport {
+    /// The method that produced u.
+    pub method: PoissonMethod,
+    /// Why this method.
+    pub reason: Arc<str>,
+    /// Unknowns along each axis.
+    pub shape: SmallVec<[usize; 3]>,
+    /// Largest of [`backward_errors`](Self::backward_errors).
+    pub backward_error: f64,
+    /// Backward error of each right-hand side.
+    pub backward_errors: SmallVec<[f64; 4]>,
+    /// Most refinement steps that a right-hand side took.
+    pub refinement_steps: usize,
+    /// Tridiagonal systems that were solved for each right-hand side.
+    pub subproblems: usize,
+    /// What was subtracted from f in every place, so that a singular problem has a solution; of several right-hand sides the largest.
+    pub removed: f64,
+    /// The mean of u, weighted by volumes, where it was free to choose: of singular problems.
+    pub mean: Option<f64>,
+}
+
+/// A solved problem.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PoissonSolution<T> {
+    /// u, in the shape of the right-hand side.
+    pub values: Vec<T>,
+    /// How it was found and how good it is.
+    pub report: PoissonReport,
+}

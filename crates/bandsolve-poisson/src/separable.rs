@@ -1,0 +1,309 @@
+//! A discretised problem, its right-hand side line by line, and its residual.
+
+use crate::axis::AxisOperator;
+use crate::scalar::{PoissonScalar, real};
+use bandsolve::{RealScalar, Scalar};
+
+/// (L₁ ⊗ 1 ⊗ 1 + 1 ⊗ L₂ ⊗ 1 + 1 ⊗ 1 ⊗ L₃ + c) u = f with three tridiagonal (or periodic) L; axes that are not there have one unknown. Lines
+/// are those of the last axis, contiguous in memory.
+#[derive(Clone)]
+pub(crate) struct SeparableProblem {
+    pub axes: [AxisOperator; 3],
+    pub shift: f64,
+}
+
+/// What boundary values add to the right-hand side at the sides of an axis.
+#[derive(Debug, Clone)]
+pub(crate) enum SideTerm<T> {
+    None,
+    Constant(T),
+    /// For every point of the side, in the order of memory.
+    Array(Vec<T>),
+}
+
+impl<T: PoissonScalar> SideTerm<T> {
+    fn at(&self, k: usize) -> T {
+        match self {
+            SideTerm::None => T::ZERO,
+            SideTerm::Constant(value) => *value,
+            SideTerm::Array(values) => values[k],
+        }
+    }
+
+    fn add_to(&self, line: &mut [T], start: usize, scale: T) {
+        match self {
+            SideTerm::None => {}
+            SideTerm::Constant(value) => line.iter_mut().for_each(|x| *x += *value * scale),
+            SideTerm::Array(values) => {
+                line.iter_mut().zip(&values[start..]).for_each(|(x, value)| *x += *value * scale)
+            }
+        }
+    }
+}
+
+/// The boundary terms of all sides.
+#[derive(Debug, Clone)]
+pub(crate) struct SideTerms<T>(pub [[SideTerm<T>; 2]; 3]);
+
+impl<T: PoissonScalar> SideTerms<T> {
+    pub fn are_none(&self) -> bool {
+        self.0.iter().flatten().all(|term| matches!(term, SideTerm::None))
+    }
+
+    /// Adds them to line (i, j) of a box of `shape`, all times `scale`.
+    fn add_to(&self, line: &mut [T], (i, j): (usize, usize), shape: [usize; 3], scale: T) {
+        let [rows, lines, n] = shape;
+        for (side, end) in [(0, 0), (1, rows - 1)] {
+            if i == end {
+                self.0[0][side].add_to(line, j * n, scale);
+            }
+        }
+        for (side, end) in [(0, 0), (1, lines - 1)] {
+            if j == end {
+                self.0[1][side].add_to(line, i * n, scale);
+            }
+        }
+        line[0] += self.0[2][0].at(i * lines + j) * scale;
+        line[n - 1] += self.0[2][1].at(i * lines + j) * scale;
+    }
+}
+
+/// scale · (f + boundary terms) − removed.
+#[derive(Clone, Copy)]
+pub(crate) struct RightHandSide<'a, T> {
+    pub f: &'a [T],
+    pub sides: &'a SideTerms<T>,
+    pub shape: [usize; 3],
+    pub scale: T,
+    pub removed: T,
+}
+
+impl<'a, T: PoissonScalar> RightHandSide<'a, T> {
+    /// Line (i, j), in `spare` unless f has it as it is.
+    #[inline(always)]
+    pub fn line<'b>(&self, (i, j): (usize, usize), spare: &'b mut [T]) -> &'b [T]
+    where
+        'a: 'b,
+    {
+        let n = self.shape[2];
+        if self.is_plain() {
+            return &self.f[(i * self.shape[1] + j) * n..][..n];
+        }
+        self.copy_line((i, j), spare);
+        spare
+    }
+
+    /// Whether f has all lines as they are.
+    fn is_plain(&self) -> bool {
+        self.sides.are_none() && self.scale == T::ONE && self.removed == T::ZERO
+    }
+
+    /// Line (i, j).
+    #[inline(always)]
+    pub fn copy_line(&self, (i, j): (usize, usize), out: &mut [T]) {
+        let n = self.shape[2];
+        let f = &self.f[(i * self.shape[1] + j) * n..][..n];
+        if self.is_plain() {
+            return out.copy_from_slice(f);
+        }
+        out.iter_mut().zip(f).for_each(|(x, f)| *x = *f * self.scale);
+        self.sides.add_to(out, (i, j), self.shape, self.scale);
+        if self.removed != T::ZERO {
+            out.iter_mut().for_each(|x| *x = *x - self.removed);
+        }
+    }
+}
+
+impl SeparableProblem {
+    pub fn shape(&self) -> [usize; 3] {
+        [self.axes[0].len(), self.axes[1].len(), self.axes[2].len()]
+    }
+
+    /// Whether a constant solves it with f = 0.
+    pub fn is_singular(&self) -> bool {
+        self.shift == 0.0 && self.axes.iter().all(AxisOperator::keeps_constants)
+    }
+}
+
+/// What a residual shows: the largest |r_i| / Σ_j |a_ij| and the largest |u_i|, or infinities where something is not finite.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Measured {
+    pub ratio: f64,
+    pub largest: f64,
+}
+
+impl Measured {
+    pub fn join(self, other: Self) -> Self {
+        let max = |a: f64, b: f64| if a.is_nan() || a > b { a } else { b };
+        Self { ratio: max(self.ratio, other.ratio), largest: max(self.largest, other.largest) }
+    }
+}
+
+/// The coefficients of an axis as the residual takes them.
+#[derive(Clone)]
+pub(crate) struct ResidualAxis<T> {
+    pub lower: Vec<T>,
+    pub upper: Vec<T>,
+    /// gap + shift of this axis
+    pub gap: Vec<T>,
+    /// 2(lower + upper): what differences add to Σ|a|, with the diagonal.
+    pub couplings: Vec<f64>,
+    pub periodic: bool,
+}
+
+impl<T: PoissonScalar> ResidualAxis<T> {
+    fn new(axis: &AxisOperator) -> Self {
+        let convert = |x: &[f64]| x.iter().map(|x| real(*x)).collect();
+        let couplings = axis.lower.iter().zip(&axis.upper).map(|(a, b)| a + b).collect();
+        let (lower, upper, gap) = (convert(&axis.lower), convert(&axis.upper), convert(&axis.gap));
+        Self { lower, upper, gap, couplings, periodic: axis.periodic }
+    }
+
+    /// The neighbours of i and the couplings to them; i itself where there is none.
+    fn around(&self, i: usize) -> [(usize, T); 2] {
+        let n = self.gap.len();
+        let below = if i > 0 {
+            i - 1
+        } else if self.periodic {
+            n - 1
+        } else {
+            i
+        };
+        let above = if i + 1 < n {
+            i + 1
+        } else if self.periodic {
+            0
+        } else {
+            i
+        };
+        [(below, self.lower[i]), (above, self.upper[i])]
+    }
+}
+
+/// Residuals of a problem.
+#[derive(Clone)]
+pub(crate) struct ResidualOperator<T> {
+    pub axes: [ResidualAxis<T>; 3],
+    pub shape: [usize; 3],
+    shift: f64,
+    /// Σ_j |a_ij| of the couplings along the last axis, and its gap, at every place.
+    along: Vec<[f64; 2]>,
+    /// Whether the last axis is the same at all places but the first and the last.
+    even: bool,
+}
+
+impl<T: PoissonScalar> ResidualOperator<T> {
+    pub fn new(problem: &SeparableProblem) -> Self {
+        let axes = problem.axes.each_ref().map(ResidualAxis::new);
+        let last = &problem.axes[2];
+        let along: Vec<_> = (0..last.len()).map(|k| [last.lower[k] + last.upper[k], last.gap[k]]).collect();
+        let even = (2..last.len().saturating_sub(1))
+            .all(|k| (last.lower[k], last.upper[k], last.gap[k]) == (last.lower[1], last.upper[1], last.gap[1]));
+        Self { axes, shape: problem.shape(), shift: problem.shift, along, even }
+    }
+
+    /// Σ_j |a_ij| at place k of line (i, j).
+    pub fn scale(&self, (i, j): (usize, usize), k: usize) -> f64 {
+        let sum = |axis: usize, at: usize| [self.axes[axis].couplings[at], self.axes[axis].gap[at].to_f64()];
+        let [a, b, c] = [sum(0, i), sum(1, j), self.along[k]];
+        let couplings = a[0] + b[0] + c[0];
+        couplings + (couplings + a[1] + b[1] + c[1] + self.shift).abs()
+    }
+
+    /// The residual of line (i, j), in place of its right-hand side.
+    #[inline(always)]
+    pub fn line(&self, (i, j): (usize, usize), u: &[T], out: &mut [T]) {
+        let [_, lines, n] = self.shape;
+        let at = |i: usize, j: usize| &u[(i * lines + j) * n..][..n];
+        let own = at(i, j);
+        let [(i0, a), (i1, b)] = self.axes[0].around(i);
+        let [(j0, c), (j1, d)] = self.axes[1].around(j);
+        let gap = self.axes[0].gap[i] + self.axes[1].gap[j] + real(self.shift);
+        let (below, above) = (at(i0, j), at(i1, j));
+        for k in 0..n {
+            let x = own[k];
+            out[k] = out[k] - (a * (x - below[k]) + b * (x - above[k]) + gap * x);
+        }
+        if lines > 1 {
+            let (below, above) = (at(i, j0), at(i, j1));
+            for k in 0..n {
+                out[k] = out[k] - (c * (own[k] - below[k]) + d * (own[k] - above[k]));
+            }
+        }
+        self.along_line(own, out);
+    }
+
+    /// Subtracts L of the last axis.
+    #[inline(always)]
+    fn along_line(&self, u: &[T], out: &mut [T]) {
+        let (axis, n) = (&self.axes[2], u.len());
+        let mut one = |k: usize| {
+            let [(l, a), (r, b)] = axis.around(k);
+            out[k] = out[k] - (a * (u[k] - u[l]) + b * (u[k] - u[r]) + axis.gap[k] * u[k]);
+        };
+        one(0);
+        if n > 1 {
+            one(n - 1);
+        }
+        if n < 3 {
+            return;
+        }
+        let inner = &mut out[1..n - 1];
+        if self.even {
+            let (a, b, gap) = (axis.lower[1], axis.upper[1], axis.gap[1]);
+            for (k, out) in inner.iter_mut().enumerate() {
+                let x = u[k + 1];
+                *out = *out - (a * (x - u[k]) + b * (x - u[k + 2]) + gap * x);
+            }
+            return;
+        }
+        for (k, out) in inner.iter_mut().enumerate() {
+            let x = u[k + 1];
+            let (a, b, gap) = (axis.lower[k + 1], axis.upper[k + 1], axis.gap[k + 1]);
+            *out = *out - (a * (x - u[k]) + b * (x - u[k + 2]) + gap * x);
+        }
+    }
+
+    /// max |r_i| / (Σ_j |a_ij| `largest` + |f_i|) of a line.
+    #[inline(always)]
+    pub fn exact(&self, at: (usize, usize), (r, f): (&[T], &[T]), largest: f64) -> f64 {
+        let mut most = 0.0f64;
+        for (k, (r, f)) in r.iter().zip(f).enumerate() {
+            let r = Scalar::abs(*r).to_f64();
+            let error = if r == 0.0 { 0.0 } else { r / (self.scale(at, k) * largest + Scalar::abs(*f).to_f64()) };
+            most = most.max_nan(error);
+        }
+        most
+    }
+
+    /// What the residual `r` of a line shows.
+    #[inline(always)]
+    pub fn measure(&self, (i, j): (usize, usize), u: &[T], r: &[T]) -> Measured {
+        let n = r.len();
+        let ratio = |k: usize| r[k].abs1().to_f64() / self.scale((i, j), k);
+        let ends = [ratio(0), ratio(n - 1)];
+        let ends = Measured { ratio: ends[0], largest: 0.0 }.join(Measured { ratio: ends[1], largest: 0.0 });
+        let largest = peak(u).to_f64();
+        let inner = match n {
+            0..=2 => 0.0,
+            _ if self.even => peak(&r[1..n - 1]).to_f64() / self.scale((i, j), 1),
+            _ => (1..n - 1).map(ratio).fold(0.0, |a, b| if a.is_nan() || a > b { a } else { b }),
+        };
+        ends.join(Measured { ratio: inner, largest })
+    }
+}
+
+/// The largest modulus; a NaN counts as the largest.
+#[inline(always)]
+pub(crate) fn peak<T: PoissonScalar>(x: &[T]) -> T {
+    const WIDE: usize = 16;
+    let mut most = [T::ZERO; WIDE];
+    let mut chunks = x.chunks_exact(WIDE);
+    for chunk in &mut chunks {
+        for k in 0..WIDE {
+            most[k] = most[k].max_bits(Scalar::abs(chunk[k]));
+        }
+    }
+    let rest = chunks.remainder().iter().fold(T::ZERO, |most, x| most.max_bits(Scalar::abs(*x)));
+    most.iter().fold(rest, |most, x| most.max_bits(*x))
+}

@@ -1,0 +1,121 @@
+//! Residuals of a whole problem, on threads.
+
+use crate::scalar::PoissonScalar;
+use crate::separable::{Measured, ResidualOperator, RightHandSide, peak};
+use bandsolve::Simd;
+use bandsolve_kernel::spread::{RowsOf, chunks, spread};
+use bandsolve_kernel::{Job, Lanes, dispatch};
+use core::ops::Range;
+
+/// Rows of a piece: the ones at its ends are read by two.
+const ROWS: usize = 32;
+
+/// What is asked of the residuals.
+#[derive(Clone, Copy)]
+pub(crate) enum Question {
+    /// The largest |r_i| / Σ_j |a_ij|, and the largest |u_i|.
+    Bound,
+    /// The backward error, |u_i| being at most this.
+    Exact(f64),
+}
+
+/// A problem with its right-hand side and what is to be verified.
+pub(crate) struct Verification<'a, T> {
+    pub operator: &'a ResidualOperator<T>,
+    pub rhs: RightHandSide<'a, T>,
+    pub u: &'a [T],
+    pub threads: usize,
+}
+
+impl<T: PoissonScalar> Verification<'_, T> {
+    /// Numbers of scratch.
+    pub fn words(shape: [usize; 3]) -> usize {
+        2 * shape[2] * shape[0].div_ceil(ROWS)
+    }
+
+    /// Measures all lines.
+    pub fn measure(&self, question: Question, scratch: &mut [T]) -> Measured {
+        let [rows, _, n] = self.operator.shape;
+        let pieces = rows.div_ceil(ROWS);
+        let least = if self.threads > 1 { pieces.div_ceil(4 * self.threads).max(1) } else { 0 };
+        let work = |piece: usize, lines: RowsOf<'_, T>| {
+            let rows = piece * ROWS..rows.min((piece + 1) * ROWS);
+            dispatch(Simd::detect(), MeasureJob { verification: self, rows, lines: lines.0, question })
+        };
+        chunks((pieces, least), RowsOf(scratch, 2 * n), &work, (Measured::default(), &Measured::join))
+    }
+
+    /// All residuals, to `out`.
+    pub fn residual(&self, out: &mut [T]) {
+        let [rows, lines, n] = self.operator.shape;
+        spread(self.threads.min(rows), 0..rows, RowsOf(out, lines * n), &|rows, out| {
+            dispatch(Simd::detect(), ResidualJob { verification: self, rows, out: out.0 });
+        });
+    }
+
+    /// The largest modulus of the right-hand side.
+    pub fn largest(&self, scratch: &mut [T]) -> T {
+        let [rows, lines, n] = self.operator.shape;
+        let line = &mut scratch[..n];
+        let mut most = T::ZERO;
+        for i in 0..rows {
+            for j in 0..lines {
+                self.rhs.copy_line((i, j), line);
+                most = most.max_bits(peak(line));
+            }
+        }
+        most
+    }
+}
+
+struct MeasureJob<'a, 'b, T> {
+    verification: &'a Verification<'a, T>,
+    rows: Range<usize>,
+    lines: &'b mut [T],
+    question: Question,
+}
+
+impl<T: PoissonScalar> Job<T> for MeasureJob<'_, '_, T> {
+    type Output = Measured;
+    #[inline(always)]
+    fn run<V: Lanes<Real = T::Real>>(self) -> Measured {
+        let Verification { operator, rhs, u, .. } = self.verification;
+        let [_, lines, n] = operator.shape;
+        let (r, f) = self.lines.split_at_mut(n);
+        let mut all = Measured::default();
+        for i in self.rows {
+            for j in 0..lines {
+                rhs.copy_line((i, j), r);
+                if let Question::Exact(largest) = self.question {
+                    f.copy_from_slice(r);
+                    operator.line((i, j), u, r);
+                    all = all.join(Measured { ratio: operator.exact((i, j), (r, f), largest), largest });
+                } else {
+                    operator.line((i, j), u, r);
+                    all = all.join(operator.measure((i, j), &u[(i * lines + j) * n..][..n], r));
+                }
+            }
+        }
+        all
+    }
+}
+
+struct ResidualJob<'a, 'b, T> {
+    verification: &'a Verification<'a, T>,
+    rows: Range<usize>,
+    out: &'b mut [T],
+}
+
+impl<T: PoissonScalar> Job<T> for ResidualJob<'_, '_, T> {
+    type Output = ();
+    #[inline(always)]
+    fn run<V: Lanes<Real = T::Real>>(self) {
+        let Verification { operator, rhs, u, .. } = self.verification;
+        let [_, lines, n] = operator.shape;
+        for (line, out) in (self.rows.start * lines..).zip(self.out.chunks_exact_mut(n)) {
+            let at = (line / lines, line % lines);
+            rhs.copy_line(at, out);
+            operator.line(at, u, out);
+        }
+    }
+}

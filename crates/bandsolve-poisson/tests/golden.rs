@@ -1,0 +1,65 @@
+//! Golden numbers of poisson.json: sums and samples of u.
+
+use bandsolve_poisson::{Poisson, PoissonMethod};
+use serde_json::Value;
+
+/// Methods that solve every problem of the file.
+const METHODS: [PoissonMethod; 5] =
+    [PoissonMethod::Fft, PoissonMethod::Gemm, PoissonMethod::Bcr2, PoissonMethod::Bcr4, PoissonMethod::Pscr];
+
+/// The file; `None`, with a word, where it is not beside the checkout.
+fn golden() -> Option<Value> {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/golden/poisson.json");
+    let Ok(text) = std::fs::read_to_string(&path) else {
+        bandsolve_testkit::skipped("no ../shared/golden beside the checkout: Poisson problems");
+        return None;
+    };
+    Some(serde_json::from_str(&text).expect("JSON"))
+}
+
+fn right_hand_side(n: usize) -> Vec<f64> {
+    // This file was made from x = 1, not from 0 as the others.
+    let mut x = 1u64;
+    let mut next = || {
+        x = (1_103_515_245 * x + 12345) % (1 << 31);
+        x as f64 / f64::from(1 << 30) - 1.0
+    };
+    (0..n).map(|_| next()).collect()
+}
+
+#[test]
+fn sums_and_samples_are_the_golden_ones() {
+    let Some(cases) = golden() else { return };
+    for case in cases.as_array().expect("a list") {
+        let shape: Vec<usize> = serde_json::from_value(case["shape"].clone()).expect("a shape");
+        let f = right_hand_side(shape.iter().product());
+        for method in METHODS {
+            if method == PoissonMethod::Gemm && shape.iter().any(|n| *n > 300) {
+                continue;
+            }
+            let solution = Poisson::new(&shape).method(method).plan::<f64>().unwrap().solve(&f).unwrap();
+            let (u, report) = (&solution.values, &solution.report);
+            let number = |key: &str| case[key].as_f64().expect("a number");
+            let largest = u.iter().fold(0.0f64, |a, b| a.max(b.abs()));
+            // The file's own numbers are those of a solver with errors of this size (its `err_dst_solver`).
+            let own = number("err_dst_solver");
+            let bound = (1e-14f64).max(2.0 * own) * largest;
+            let what = format!("{shape:?} {}", method.name());
+            assert!(report.backward_error <= 2e-15, "{what}: {:e}", report.backward_error);
+            assert!((largest - number("max_u")).abs() <= bound, "{what}: max {largest} {}", number("max_u"));
+            assert!((u[0] - number("u_first")).abs() <= bound, "{what}: first");
+            let middle = shape.iter().fold(0, |at, n| at * n + n / 2);
+            assert!((u[middle] - number("u_mid")).abs() <= bound, "{what}: middle {} {}", u[middle], number("u_mid"));
+            let sum: f64 = u.iter().sum();
+            let error = (sum - number("sum_u")).abs();
+            println!(
+                "{what}: {:e} errors {:e} {:e} {:e}",
+                report.backward_error,
+                (largest - number("max_u")).abs() / largest,
+                (u[middle] - number("u_mid")).abs() / largest,
+                error / u.len() as f64 / largest
+            );
+            assert!(error <= bound * u.len() as f64, "{what}: sum {sum} {}", number("sum_u"));
+        }
+    }
+}
