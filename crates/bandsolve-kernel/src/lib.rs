@@ -28,6 +28,7 @@ pub mod residual;
 pub mod rows;
 pub mod run;
 pub mod scalar;
+pub mod shifted;
 pub mod spread;
 mod substitute;
 pub mod sweep;

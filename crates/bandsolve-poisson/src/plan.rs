@@ -1,5 +1,6 @@
 //! A problem with the factors of one method: solved, measured, refined.
 
+use crate::cyclic::CyclicSolver;
 use crate::fft::TransformSolver;
 use crate::method::{PoissonMethod, SeparableSolver, SolveRequest};
 use crate::order::AxisOrder;
@@ -77,7 +78,9 @@ fn factor<T: PoissonScalar>(
     match method {
         PoissonMethod::Auto | PoissonMethod::Fft => Ok(Box::new(TransformSolver::new(problem, false, threads)?)),
         PoissonMethod::Gemm => Ok(Box::new(TransformSolver::new(problem, true, threads)?)),
-        other => Err(Error::Unsupported { method: other.name(), what: "this problem: the method is not there yet" }),
+        PoissonMethod::Bcr2 | PoissonMethod::Bcr4 | PoissonMethod::Pscr => {
+            Ok(Box::new(CyclicSolver::new(problem, method, threads)?))
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::axis::{AxisOperator, AxisSpec};
 use crate::boundary::{Boundary, BoundaryKind, Grid, Side};
+use crate::cyclic::toeplitz_scale;
 use crate::method::PoissonMethod;
 use crate::order::AxisOrder;
 use crate::plan::PoissonPlan;
@@ -176,7 +177,7 @@ impl Poisson {
         }
         let axes: Vec<AxisOperator> =
             self.shape.iter().zip(&self.axes).map(|(n, spec)| AxisOperator::new(*n, spec)).collect::<Result<_>>()?;
-        let order = AxisOrder::new(solving_order(&axes)?, &self.shape);
+        let order = AxisOrder::new(solving_order(&axes, self.method)?, &self.shape);
         let sides = self.sides(&axes, &order)?;
         let pick = |axis: Option<usize>| axis.map_or_else(AxisOperator::trivial, |axis| axes[axis].clone());
         let problem = SeparableProblem { axes: order.axes.map(pick), shift: self.shift };
@@ -260,7 +261,17 @@ impl Poisson {
 }
 
 /// The axis along which systems are solved first: one whose spacing varies, if there is one.
-fn solving_order(axes: &[AxisOperator]) -> Result<[Option<usize>; 3]> {
+///
+/// Block cyclic reduction wants the axes first that it reduces.
+fn solving_order(axes: &[AxisOperator], method: PoissonMethod) -> Result<[Option<usize>; 3]> {
+    if matches!(method, PoissonMethod::Bcr2 | PoissonMethod::Bcr4) {
+        let mut order: Vec<usize> = (0..axes.len()).collect();
+        order.sort_by_key(|axis| axes[*axis].len() > 1 && toeplitz_scale(&axes[*axis]).is_none());
+        return Ok(match order[..] {
+            [first, last] => [Some(first), None, Some(last)],
+            _ => [0, 1, 2].map(|k| order.get(k).copied()),
+        });
+    }
     let varies = |axis: &&AxisOperator| axis.uniform.is_none();
     let first = axes.iter().position(|axis| varies(&axis) && !axis.periodic);
     let first = first.or_else(|| axes.iter().position(|axis| axis.uniform.is_some()));

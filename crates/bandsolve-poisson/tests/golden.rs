@@ -4,7 +4,8 @@ use bandsolve_poisson::{Poisson, PoissonMethod};
 use serde_json::Value;
 
 /// Methods that solve every problem of the file.
-const METHODS: [PoissonMethod; 2] = [PoissonMethod::Fft, PoissonMethod::Gemm];
+const METHODS: [PoissonMethod; 5] =
+    [PoissonMethod::Fft, PoissonMethod::Gemm, PoissonMethod::Bcr2, PoissonMethod::Bcr4, PoissonMethod::Pscr];
 
 /// The file; `None`, with a word, where it is not beside the checkout.
 fn golden() -> Option<Value> {

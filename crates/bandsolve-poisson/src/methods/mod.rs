@@ -1,0 +1,10 @@
+//! Fast direct methods, one a file.
+
+pub(crate) mod block_cyclic;
+pub(crate) mod partial_fractions;
+pub(crate) mod pscr;
+pub(crate) mod spectrum;
+pub(crate) mod toeplitz;
+
+#[cfg(test)]
+mod tests;

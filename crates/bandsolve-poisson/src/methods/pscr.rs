@@ -1,0 +1,161 @@
+//! `pscr`: partial-solution variant of cyclic reduction, for any tridiagonal B with positive couplings and any number of block rows.
+//!
+//! The matrix is B ⊗ I + I ⊗ R; row i of B = M⁻¹A is −sub_i, sub_i + sup_i + gap_i, −sup_i with a symmetric A and a diagonal M > 0.
+//! Block rows 0 and n + 1 are the boundary, where u is 0. Marks of level r are ⌊k (n + 1) / 4^(levels − r)⌋: all rows on level 0, and
+//! those of a level are among those of the level below. Between two marks a and b lies a node, rows a + 1 … b − 1 of B. With its
+//! eigenpairs, X = M^−½ Q and Y = M^½ Q, of which only the rows at the ends and at the marks in between are needed, v = (B_node ⊗ I +
+//! I ⊗ R)⁻¹ g is
+//!
+//! v_i = Σ_j X_ij (R + λ_j)⁻¹ Σ_s Y_sj g_s.
+//!
+//! Reduce: f_a += sup_a v_(a+1), f_b += sub_b v_(b−1), g being f at the marks in between. Substitute: u_s = v_s, g with sub_(a+1) u_a
+//! and sup_(b−1) u_b added to its ends.
+//!
+//! Source: T. Rossi, J. Toivanen, *A parallel fast direct solver for block tridiagonal systems with separable matrices of arbitrary
+//! dimension*, SIAM J. Sci. Comput. 20 (1999); derived anew, with nodes of any size.
+
+use super::partial_fractions::{Below, FractionPiece, FractionRoot, NodeGroup, PartialFractions};
+use super::spectrum::{PartialSpectrum, PencilRows};
+use bandsolve_kernel::{RealScalar, Simd};
+
+/// Nodes are cut in so many.
+const RADIX: usize = 4;
+
+/// A plan for the rows of B; `None` where eigenvalues could not be found, as of numbers that are not finite.
+pub(crate) fn plan<R: RealScalar>(rows: PencilRows, below: Below<R>, simd: Simd) -> Option<PartialFractions<R>> {
+    let n = rows.gap.len();
+    Some(PartialFractions::new(n, &stages(rows)?, below, simd))
+}
+
+/// Reductions, then substitutions.
+fn stages(rows: PencilRows) -> Option<Vec<Vec<NodeGroup>>> {
+    if rows.gap.is_empty() {
+        return Some(Vec::new());
+    }
+    let end = rows.gap.len() + 1;
+    let mut levels = 1;
+    while RADIX.pow(levels) < end {
+        levels += 1;
+    }
+    let (mut reduce, mut substitute) = (Vec::new(), Vec::new());
+    let mut inner = marks(end, levels, 0);
+    for level in 1..=levels {
+        let outer = marks(end, levels, level);
+        let nodes = outer.windows(2).filter(|node| node[1] > node[0] + 1);
+        let nodes = nodes.map(|node| Node::new(rows, (node[0], node[1]), &inner)).collect::<Option<Vec<Node>>>()?;
+        // Two nodes that are neighbours add to the same row.
+        for odd in 0..2 {
+            let own = nodes.iter().skip(odd).step_by(2).filter_map(|node| node.reduce(rows));
+            reduce.push(own.collect::<Vec<NodeGroup>>());
+        }
+        substitute.push(nodes.iter().map(|node| node.substitute(rows)).collect());
+        inner = outer;
+    }
+    let stages = reduce.into_iter().chain(substitute.into_iter().rev());
+    Some(stages.filter(|stage: &Vec<NodeGroup>| !stage.is_empty()).collect())
+}
+
+/// Marks of a level, ascending.
+fn marks(end: usize, levels: u32, level: u32) -> Vec<usize> {
+    let pieces = RADIX.pow(levels - level);
+    let mut marks: Vec<usize> = (0..=pieces).map(|k| k * end / pieces).collect();
+    marks.dedup();
+    marks
+}
+
+/// Rows a + 1 … b − 1, those that are marks, and the eigenpairs.
+struct Node {
+    ends: (usize, usize),
+    marks: Vec<usize>,
+    eigenvalues: Vec<f64>,
+    /// X and Y of the first row, of the last, and of the marks; by row, then by j.
+    x: Vec<Vec<f64>>,
+    y: Vec<Vec<f64>>,
+}
+
+impl Node {
+    fn new(rows: PencilRows, (a, b): (usize, usize), inner: &[usize]) -> Option<Self> {
+        let marks: Vec<usize> = inner.iter().copied().filter(|mark| (a + 1..b).contains(mark)).collect();
+        // Row i of B, counted from 1, has index i − 1.
+        let own = PencilRows { sub: &rows.sub[a..b - 1], sup: &rows.sup[a..b - 1], gap: &rows.gap[a..b - 1] };
+        let asked: Vec<usize> = [0, b - a - 2].into_iter().chain(marks.iter().map(|mark| mark - a - 1)).collect();
+        let spectrum = PartialSpectrum::of(own, &asked)?;
+        let roots = root_masses(own);
+        let scaled = |by: &dyn Fn(usize) -> f64| {
+            let of = spectrum.components.iter().zip(&asked);
+            of.map(|(row, at)| row.iter().map(|q| q * by(*at)).collect()).collect::<Vec<Vec<f64>>>()
+        };
+        let (x, y) = (scaled(&|at| 1.0 / roots[at]), scaled(&|at| roots[at]));
+        Some(Self { ends: (a, b), marks, eigenvalues: spectrum.eigenvalues, x, y })
+    }
+
+    fn group(
+        &self,
+        ins: Vec<isize>,
+        targets: Vec<isize>,
+        keep: bool,
+        of: &dyn Fn(usize) -> [Vec<f64>; 2],
+    ) -> NodeGroup {
+        let roots = self.eigenvalues.iter().enumerate().map(|(j, root)| {
+            let [coefficients, weights] = of(j);
+            FractionRoot { class: 0, root: *root, coefficients, weights }
+        });
+        let pieces = vec![FractionPiece { ins, roots: roots.collect() }];
+        NodeGroup { base: self.ends.0, stride: 1, count: 1, pieces, targets, keep }
+    }
+
+    fn points(&self) -> Vec<isize> {
+        self.marks.iter().map(|mark| (mark - self.ends.0) as isize).collect()
+    }
+
+    /// What the node adds to the rows beside it.
+    fn reduce(&self, rows: PencilRows) -> Option<NodeGroup> {
+        let ((a, b), n) = (self.ends, rows.gap.len());
+        // The row, what couples it to the node, and the end of the node.
+        let left = (a > 0).then(|| (0, rows.sup[a - 1], 0));
+        let right = (b <= n).then(|| ((b - a) as isize, rows.sub[b - 1], 1));
+        let beside: Vec<(isize, f64, usize)> = left.into_iter().chain(right).collect();
+        if beside.is_empty() {
+            return None;
+        }
+        let of = |j: usize| {
+            let coefficients = self.y[2..].iter().map(|row| row[j]).collect();
+            [coefficients, beside.iter().map(|(_, by, at)| by * self.x[*at][j]).collect()]
+        };
+        Some(self.group(self.points(), beside.iter().map(|row| row.0).collect(), true, &of))
+    }
+
+    /// The marks of the node from the rows beside it.
+    fn substitute(&self, rows: PencilRows) -> NodeGroup {
+        let ((a, b), n) = (self.ends, rows.gap.len());
+        let left = (a > 0).then(|| (0, rows.sub[a], 0));
+        let right = (b <= n).then(|| ((b - a) as isize, rows.sup[b - 2], 1));
+        let beside: Vec<(isize, f64, usize)> = left.into_iter().chain(right).collect();
+        let ins = self.points().into_iter().chain(beside.iter().map(|row| row.0)).collect();
+        let of = |j: usize| {
+            let marks = self.y[2..].iter().map(|row| row[j]);
+            let coefficients = marks.chain(beside.iter().map(|(_, by, at)| by * self.y[*at][j])).collect();
+            [coefficients, self.x[2..].iter().map(|row| row[j]).collect()]
+        };
+        self.group(ins, self.points(), false, &of)
+    }
+}
+
+/// The square roots of the masses of rows, up to a common factor: sub_(k+1) m_(k+1) = sup_k m_k. Scaled to a geometric mean of 1, so
+/// that none is near the end of the range sooner than it must be.
+fn root_masses(rows: PencilRows) -> Vec<f64> {
+    let mut logarithms = vec![0.0f64];
+    for k in 1..rows.gap.len() {
+        logarithms.push(logarithms[k - 1] + 0.5 * (rows.sup[k - 1] / rows.sub[k]).ln());
+    }
+    let mean = logarithms.iter().sum::<f64>() / logarithms.len() as f64;
+    if logarithms.iter().all(|v| *v == 0.0) {
+        return vec![1.0; logarithms.len()];
+    }
+    // Products, not exponentials of sums: each step adds a rounding error of its own and no more.
+    let mut masses = vec![(-mean).exp()];
+    for k in 1..rows.gap.len() {
+        masses.push(masses[k - 1] * (rows.sup[k - 1] / rows.sub[k]).sqrt());
+    }
+    masses
+}

@@ -1,0 +1,109 @@
+//! Radix 4 beside radix 2: figures 3 and 4 of Myllykoski, Rossi and Toivanen.
+
+use crate::methods::block_cyclic;
+use crate::methods::partial_fractions::{Below, PartialFractions};
+use crate::methods::toeplitz::{LANES, LaneSystems, Line};
+use bandsolve_kernel::{RealScalar, Simd, dispatch};
+use std::time::Instant;
+
+/// Times of both radices on one box.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RadixComparison {
+    /// Unknowns along each axis.
+    pub shape: Vec<usize>,
+    /// Systems along the last axis that radix 2 and radix 4 solve.
+    pub subproblems: [usize; 2],
+    /// Seconds of a solve with radix 2 and radix 4: the least of all runs.
+    pub seconds: [f64; 2],
+    /// Medians of the same.
+    pub medians: [f64; 2],
+}
+
+impl RadixComparison {
+    /// Operations of radix 2 over those of radix 4, by their numbers of systems.
+    pub fn expected(&self) -> f64 {
+        self.subproblems[0] as f64 / self.subproblems[1] as f64
+    }
+
+    /// Time of radix 2 over that of radix 4, by the least times.
+    pub fn measured(&self) -> f64 {
+        self.seconds[0] / self.seconds[1]
+    }
+}
+
+/// Solves −Δu = f on boxes with spacing 1 and u = 0 outside, with radix 2 and radix 4 in turn, `runs` times each.
+///
+/// # Cost
+/// For each box: 2·`runs` solves of N₂(n₁)·…·n systems, N₂(n) = (n + 1)(log₂(n + 1) − 1) + 1 for n = 2ᵏ − 1.
+///
+/// # Source
+/// Myllykoski, Rossi, Toivanen, *Fast Poisson solvers for graphics processing units*, PARA 2012, (17), (18), figures 3 and 4.
+///
+/// # Example
+/// ```
+/// let rows = bandsolve_poisson::compare_radices(&[vec![63, 63]], 1, 1);
+/// assert_eq!(rows[0].subproblems, [321, 225]);
+/// ```
+pub fn compare_radices(shapes: &[Vec<usize>], runs: usize, threads: usize) -> Vec<RadixComparison> {
+    shapes.iter().filter(|shape| !shape.is_empty()).map(|shape| compare(shape, runs.max(1), threads)).collect()
+}
+
+fn compare(shape: &[usize], runs: usize, threads: usize) -> RadixComparison {
+    let plans = [2, 4].map(|radix| laplace::<f64>(radix, shape));
+    let room = plans.iter().map(|plan| plan.scratch(threads)).max().unwrap_or(0);
+    let (mut scratch, mut u) = (vec![0.0; room], vec![0.0; shape.iter().product()]);
+    let mut times = [vec![], vec![]];
+    for _ in 0..runs {
+        for (plan, times) in plans.iter().zip(&mut times) {
+            u.iter_mut().enumerate().for_each(|(i, u)| *u = (i % 17) as f64 - 8.0);
+            let start = Instant::now();
+            plan.solve(&mut u, 0.0, threads, &mut scratch);
+            times.push(start.elapsed().as_secs_f64());
+        }
+    }
+    times.iter_mut().for_each(|times| times.sort_by(f64::total_cmp));
+    RadixComparison {
+        shape: shape.to_vec(),
+        subproblems: [0, 1].map(|i| plans[i].counts().last().copied().unwrap_or(0)),
+        seconds: [0, 1].map(|i: usize| times[i][0]),
+        medians: [0, 1].map(|i: usize| times[i][runs / 2]),
+    }
+}
+
+/// Seconds for sixteen systems tridiag(−1, 2 + gap, −1) of n unknowns, by cyclic reduction and by elimination: the least of all runs.
+///
+/// # Source
+/// Myllykoski, Rossi, Toivanen, (22), (23).
+///
+/// # Example
+/// ```
+/// let [reduction, elimination] = bandsolve_poisson::compare_line_solvers(255, 3);
+/// assert!(reduction > 0.0 && elimination > 0.0);
+/// ```
+pub fn compare_line_solvers(n: usize, runs: usize) -> [f64; 2] {
+    let (mut x, mut pivots) = (vec![1.0; n * LANES], vec![0.0; n * LANES]);
+    let mut gaps = [0.0; LANES];
+    gaps.iter_mut().enumerate().for_each(|(s, gap)| *gap = 4.0 * (s as f64 + 0.5) / LANES as f64);
+    let mut least = [f64::INFINITY; 2];
+    for _ in 0..runs.max(1) {
+        for (least, reduction) in least.iter_mut().zip([true, false]) {
+            x.fill(1.0);
+            let start = Instant::now();
+            dispatch(Simd::detect(), LaneSystems { gaps, x: &mut x, pivots: &mut pivots, reduction });
+            *least = least.min(start.elapsed().as_secs_f64());
+        }
+    }
+    least
+}
+
+/// −Δ on a box of spacing 1, u = 0 outside.
+pub(crate) fn laplace<R: RealScalar>(radix: usize, shape: &[usize]) -> PartialFractions<R> {
+    let (n, simd) = (shape[shape.len() - 1], Simd::detect());
+    let line = Line::new(&vec![1.0; n], &vec![1.0; n], &vec![0.0; n]);
+    let mut all = None;
+    for rows in shape[..shape.len() - 1].iter().rev() {
+        let below = all.map_or_else(|| Below::Line(line.clone()), |block| Below::Block(Box::new(block)));
+        all = Some(block_cyclic::plan(radix, (*rows, 1.0), below, simd));
+    }
+    all.unwrap_or_else(|| PartialFractions::line(line.clone(), simd))
+}
