@@ -16,6 +16,7 @@ mod io;
 mod iterate;
 mod manual;
 mod memory;
+mod mkl_poisson;
 mod mkl_sparse;
 mod page;
 mod peers;

@@ -1,6 +1,6 @@
 //! Sparse products of Intel's MKL, opened at run time.
 
-use crate::peers::mkl_library;
+use crate::peers::{mkl_library, set_mkl_threads};
 use bandsolve_sparse::Csr;
 use libloading::Library;
 use std::ffi::{c_int, c_void};
@@ -53,11 +53,7 @@ impl MklSparse {
 
     /// How many threads it uses from now on.
     pub fn use_threads(&self, threads: usize) {
-        // SAFETY: the signature is the documented one, void(int).
-        if let Ok(set) = unsafe { self.library.get::<unsafe extern "C" fn(c_int)>(b"MKL_Set_Num_Threads") } {
-            // SAFETY: no routine of the library is running.
-            unsafe { set(threads as c_int) };
-        }
+        set_mkl_threads(&self.library, threads);
     }
 
     /// A matrix, prepared for many products if it is to be `optimized`. `None` where MKL cannot.

@@ -4,7 +4,7 @@
 //! | --- | --- | --- |
 //! | reference LAPACK | `liblapack.so.3` | `?gtsv`, `?gbsv` |
 //! | OpenBLAS | `libopenblas.so.0` | `?gtsv`, `?gbsv` |
-//! | Intel MKL | `libmkl_rt.so` | `?gtsv`, `?gbsv`, `?dtsvb`, `mkl_sparse_d_mv` |
+//! | Intel MKL | `libmkl_rt.so` | `?gtsv`, `?gbsv`, `?dtsvb`, `mkl_sparse_d_mv`, `d_helmholtz_2d`, `d_helmholtz_3d` |
 
 use bandsolve::RealScalar;
 use libloading::Library;
@@ -320,6 +320,15 @@ pub fn mkl_library() -> Option<Library> {
         // SAFETY: the library runs nothing when opened but the set-up of its own threads and tables.
         unsafe { Library::new(path) }.ok()
     })
+}
+
+/// How many threads MKL uses from now on.
+pub fn set_mkl_threads(library: &Library, threads: usize) {
+    // SAFETY: the signature is the documented one, void(int).
+    if let Ok(set) = unsafe { library.get::<unsafe extern "C" fn(c_int)>(b"MKL_Set_Num_Threads") } {
+        // SAFETY: no routine of the library is running.
+        unsafe { set(threads as c_int) };
+    }
 }
 
 /// Where MKL may be: the loader's own path, MKLROOT, virtual and conda environments, Python's prefix (`pip install mkl`).

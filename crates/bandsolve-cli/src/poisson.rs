@@ -42,11 +42,11 @@ fn solve<T: PoissonScalar>(args: &PoissonArgs, taken: bool) -> Result<(), Failur
         None => congruential(count).map_err(Failure::Other)?,
     };
     let started = Instant::now();
-    let plan = problem.plan::<T>()?;
+    let plan = problem.plan::<T>().map_err(explain)?;
     let setup = started.elapsed().as_secs_f64();
     let mut u = filled(from_f64::<T>(0.0), count).map_err(Failure::Other)?;
     let started = Instant::now();
-    let solved = plan.solve_into(&f, &mut u)?;
+    let solved = plan.solve_into(&f, &mut u).map_err(explain)?;
     let seconds = started.elapsed().as_secs_f64();
     if let Some(path) = &args.out {
         output::write_field(path, shape, &u)?;
@@ -59,6 +59,15 @@ fn solve<T: PoissonScalar>(args: &PoissonArgs, taken: bool) -> Result<(), Failur
         picture::draw(&outcome.title(), shape, &u).write(path)?;
     }
     report::print_beside(&outcome.text(), taken)
+}
+
+/// Errors in the words of the options.
+fn explain(error: bandsolve::Error) -> Failure {
+    match error {
+        bandsolve::Error::Unsupported { .. } => Failure::Usage(error.to_string()),
+        bandsolve::Error::Incompatible { .. } => Failure::Unsolved(format!("{error} (--removable allows more)")),
+        other => other.into(),
+    }
 }
 
 /// The type rounded to.
@@ -89,13 +98,13 @@ pub fn problem(args: &PoissonArgs) -> Result<Poisson, Failure> {
     Ok(problem)
 }
 
-/// Pseudo-random numbers from −1 to 1: 2x/2³¹ − 1 with x ← (1103515245·x + 12345) mod 2³¹, from x = 0.
+/// Pseudo-random numbers from −1 to 1: 2x/2³¹ − 1 with x ← (1103515245·x + 12345) mod 2³¹, from x = 1.
 ///
 /// # Errors
 /// If there is no memory for them, in words.
 fn congruential<T: PoissonScalar>(count: usize) -> Result<Vec<T>, String> {
     let mut values = filled(from_f64::<T>(0.0), count)?;
-    let mut x: u32 = 0;
+    let mut x: u32 = 1;
     for value in &mut values {
         x = x.wrapping_mul(1_103_515_245).wrapping_add(12_345) & 0x7fff_ffff;
         *value = from_f64(f64::from(x) / 2.0_f64.powi(30) - 1.0);
@@ -156,7 +165,7 @@ impl PoissonOutcome<'_> {
             ("problem", format!("{} points, shift {}", self.shape(), self.args.shift)),
             ("sides", self.boundaries().iter().map(|sides| sides.map(side).join("/")).collect::<Vec<_>>().join(", ")),
             ("method", format!("{}: {}", report.method.name(), report.reason)),
-            ("subproblems", format!("{} tridiagonal systems", report.subproblems)),
+            ("subproblems", report::counted(report.subproblems, "tridiagonal system")),
             ("backward error", format!("{:.1e}{}", report.backward_error, refined(report.refinement_steps))),
         ];
         if n > 0 {

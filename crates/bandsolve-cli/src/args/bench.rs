@@ -50,6 +50,10 @@ pub enum BenchTable {
     /// y = A x for one vector, with each way to share out the work, and what takes the largest entry of every row in the place of
     /// the sum. The speed is that of the entries of the matrix, 12 bytes each; `read` adds up as many numbers as it has entries.
     Spmv(BenchSpmvArgs),
+    /// Poisson problems on boxes, by every method, beside MKL's fast solver
+    ///
+    /// -u'' = f with spacing 1 and u = 0 at the sides. Times are of solves with what was planned before; those of MKL, too.
+    Poisson(BenchPoissonArgs),
     /// Every preconditioner of one sparse matrix, with one or several Krylov methods
     ///
     /// Of each preconditioner the time to make it, the time to iterate, iterations, products, and the residual that is left. The
@@ -112,6 +116,41 @@ pub struct BenchSpmvArgs {
     /// How long, and the report.
     #[command(flatten)]
     pub measure: MeasureArgs,
+}
+
+/// Arguments of `bench poisson`.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "Examples:\n  bandsolve bench poisson --quick\n  \
+    bandsolve bench poisson --shape 1023x1023,1009x1009 --threads 1,2 --plot poisson.svg\n  \
+    bandsolve bench poisson --radices                  radix 4 beside radix 2, as figures 3 and 4 of the source")]
+pub struct BenchPoissonArgs {
+    /// Boxes, as in 1023x1023 or 63x63x63 [default: 255² to 2047², 1000², 1009², 63³ and 127³; with --quick 63² and 15³]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = box_parser)]
+    pub shape: Option<Vec<BoxShape>>,
+    /// Methods
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_values = ["fft", "bcr2", "bcr4", "pscr"])]
+    pub method: Vec<String>,
+    /// Time and number of subproblems of block cyclic reduction with radix 2 and radix 4 instead
+    #[arg(long, conflicts_with = "method")]
+    pub radices: bool,
+    /// With how many threads.
+    #[command(flatten)]
+    pub threads: ThreadsArgs,
+    /// How long, and the report.
+    #[command(flatten)]
+    pub measure: MeasureArgs,
+}
+
+/// Unknowns along each axis of a box.
+pub type BoxShape = Vec<usize>;
+
+/// `63x63x63`.
+fn box_parser(text: &str) -> Result<BoxShape, String> {
+    let sides: Result<Vec<usize>, _> = text.split('x').map(str::parse).collect();
+    match sides {
+        Ok(sides) if (1..=3).contains(&sides.len()) && !sides.contains(&0) => Ok(sides),
+        _ => Err("one to three sizes with x between them, as in 63x63x63".into()),
+    }
 }
 
 /// Arguments of `bench iterate`.

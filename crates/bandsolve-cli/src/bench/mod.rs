@@ -13,6 +13,7 @@ mod iterate;
 mod lines;
 mod machine;
 mod methods;
+mod poisson;
 mod results;
 mod sheet;
 mod spans;
@@ -49,6 +50,7 @@ pub fn run(args: &BenchArgs) -> Result<(), Failure> {
         BenchTable::Sparse(args) => sparse::run(args),
         BenchTable::Spmv(args) => spmv::run(args),
         BenchTable::Iterate(args) => iterate::run(args),
+        BenchTable::Poisson(args) => poisson::run(args),
         BenchTable::Gpu(args) => gpu::run(args),
     }
 }

@@ -10,6 +10,7 @@ mod malformed;
 mod manual;
 mod page;
 mod pictures;
+mod poisson;
 mod reorder;
 mod solve;
 mod sparse;

@@ -1,0 +1,246 @@
+//! `bandsolve bench poisson`: Poisson problems on boxes by every method, beside MKL's fast solver.
+
+use super::contest::{self, Contestant, MeasuredAnswer};
+use super::dots::{DotChart, DotPanel};
+use super::machine::MachineFacts;
+use super::results::{self, Results};
+use super::sheet::{BACKWARD, Line, SOLVER, Sheet, SheetColumn, THREADS, column};
+use super::{BenchRow, ratio, show};
+use crate::args::BenchPoissonArgs;
+use crate::exit::Failure;
+use crate::memory::affordable;
+use crate::mkl_poisson::MklPoisson;
+use crate::progress;
+use crate::report;
+use bandsolve::dyn_stack::{PodBuffer, PodStack};
+use bandsolve_gallery::Random;
+use bandsolve_poisson::{Poisson, PoissonMethod, RadixComparison, compare_radices};
+use serde_json::json;
+use std::time::Instant;
+
+/// The name of MKL's row.
+const MKL: &str = "mkl";
+
+/// Measures every box.
+///
+/// # Errors
+/// [`Failure::Usage`] for methods that are not known and boxes beyond memory, [`Failure::Other`] if the report cannot be written.
+pub fn run(args: &BenchPoissonArgs) -> Result<(), Failure> {
+    let taken = results::taken(&args.measure)?;
+    let threads = super::threads(&args.threads)?;
+    let machine = MachineFacts::here();
+    report::print_beside(&machine.text(None), taken)?;
+    if args.radices {
+        return radices(args, &threads, &machine, taken);
+    }
+    let methods = args.method.iter().map(|name| {
+        PoissonMethod::from_name(name).ok_or_else(|| {
+            let known: Vec<_> = PoissonMethod::ALL.iter().map(|method| method.name()).collect();
+            Failure::Usage(format!("no method `{name}`; there are: {}", known.join(", ")))
+        })
+    });
+    let methods: Vec<PoissonMethod> = methods.collect::<Result<_, _>>()?;
+    let usual: &[&[usize]] = if args.measure.quick {
+        &[&[63, 63], &[15, 15, 15]]
+    } else {
+        &[&[255; 2], &[1023; 2], &[2047; 2], &[1000; 2], &[1009; 2], &[63; 3], &[127; 3]]
+    };
+    let shapes = args.shape.clone().unwrap_or_else(|| usual.iter().map(|shape| shape.to_vec()).collect());
+    let mkl = MklPoisson::open();
+    let (mut found, mut sheets, mut panels) = (Vec::new(), Vec::new(), Vec::new());
+    let bar = progress::parts("box", shapes.len());
+    for shape in &shapes {
+        affordable(&[&shape[..], &[8]].concat(), size_of::<f64>())
+            .map_err(|why| Failure::Usage(format!("{}: {why}", name(shape))))?;
+        let rows = PoissonContest { shape, methods: &methods, threads: &threads }
+            .run(mkl.as_ref(), super::budget(&args.measure));
+        let sheet = sheet(shape, &rows);
+        show(&sheet.text(), taken, &bar)?;
+        found.extend(rows.iter().map(|row| row.json(&json!({ "shape": shape }))));
+        panels.push(DotPanel::of(name(shape), &rows, f64::EPSILON));
+        sheets.push(sheet);
+    }
+    let title = "Time of Poisson problems: ns per point".to_string();
+    let chart = DotChart { title, machine: machine.summary(), across: 3, kinds: vec!["random"], panels };
+    Results::here("poisson", &machine, None, found, sheets).write(&args.measure, || Some(chart.draw()))
+}
+
+fn name(shape: &[usize]) -> String {
+    let sizes: Vec<String> = shape.iter().map(usize::to_string).collect();
+    sizes.join(" × ")
+}
+
+/// Memory that all share.
+struct PoissonMemory {
+    f: Vec<f64>,
+    u: Vec<f64>,
+}
+
+/// max |f − A·u| / (Σ|a|·max|u| + |f|) with 2, 4 or 6 on the diagonal and −1 beside it.
+fn backward_error(shape: &[usize], f: &[f64], u: &[f64]) -> f64 {
+    let largest = u.iter().fold(0.0_f64, |largest, u| largest.max(u.abs()));
+    let weight = 4.0 * shape.len() as f64;
+    let mut strides = vec![1; shape.len()];
+    (0..shape.len() - 1).rev().for_each(|axis| strides[axis] = strides[axis + 1] * shape[axis + 1]);
+    let of = |k: usize| {
+        let mut r = f[k] - 2.0 * shape.len() as f64 * u[k];
+        for (n, stride) in shape.iter().zip(&strides) {
+            let place = k / stride % n;
+            r += if place > 0 { u[k - stride] } else { 0.0 };
+            r += if place + 1 < *n { u[k + stride] } else { 0.0 };
+        }
+        r.abs() / (weight * largest + f[k].abs())
+    };
+    report::largest((0..u.len()).map(of))
+}
+
+struct PoissonContest<'a> {
+    shape: &'a [usize],
+    methods: &'a [PoissonMethod],
+    threads: &'a [usize],
+}
+
+impl PoissonContest<'_> {
+    fn run(&self, mkl: Option<&MklPoisson>, budget: contest::Budget) -> Vec<BenchRow> {
+        let points = self.shape.iter().product();
+        let mut contestants: Vec<Contestant<'_, PoissonMemory>> = Vec::new();
+        for threads in self.threads {
+            for method in self.methods {
+                contestants.push(self.ours(*method, *threads));
+            }
+            if let Some(theirs) = mkl.and_then(|mkl| Self::mkl(mkl, self.shape, *threads)) {
+                contestants.push(theirs);
+            }
+        }
+        let f = Random::new(1).uniform_vec(points, -1.0, 1.0);
+        let mut work = PoissonMemory { f, u: vec![0.0; points] };
+        let check =
+            |work: &PoissonMemory| -> MeasuredAnswer { (Some(backward_error(self.shape, &work.f, &work.u)), None) };
+        contest::run(&mut contestants, points, budget, &mut work, check)
+    }
+
+    /// A solve by a plan that is there, verified.
+    fn ours<'a>(&self, method: PoissonMethod, threads: usize) -> Contestant<'a, PoissonMemory> {
+        let planned = Poisson::new(self.shape).method(method).threads(threads).plan::<f64>();
+        let mut made =
+            planned.map(|plan| (PodBuffer::new(plan.solve_scratch()), plan)).map_err(|error| error.to_string());
+        Contestant {
+            name: method.name().into(),
+            threads,
+            solve: Box::new(move |work| {
+                let (memory, plan) = made.as_mut().map_err(|why| why.clone())?;
+                let started = Instant::now();
+                let solved = plan.solve_into_with(&work.f, &mut work.u, PodStack::new(memory));
+                solved.map(|_| started.elapsed()).map_err(|error| error.to_string())
+            }),
+        }
+    }
+
+    fn mkl<'a>(mkl: &'a MklPoisson, shape: &[usize], threads: usize) -> Option<Contestant<'a, PoissonMemory>> {
+        mkl.use_threads(threads);
+        let mut planned = mkl.make(shape)?;
+        let solve = move |work: &mut PoissonMemory| {
+            mkl.use_threads(threads);
+            planned.load(&work.f);
+            let started = Instant::now();
+            let solved = planned.solve().map_err(|status| format!("status {status}"));
+            let time = started.elapsed();
+            planned.store(&mut work.u);
+            solved.map(|()| time)
+        };
+        Some(Contestant { name: MKL.into(), threads, solve: Box::new(solve) })
+    }
+}
+
+fn sheet(shape: &[usize], rows: &[BenchRow]) -> Sheet {
+    let columns = vec![
+        SOLVER,
+        THREADS,
+        column("ns/point", 9, "median time over the number of points, in nanoseconds"),
+        column("min", 9, "the same of the fastest repetition"),
+        column("x mkl", 7, "how many times faster than d_helmholtz_2d or d_helmholtz_3d of MKL with as many threads"),
+        BACKWARD,
+    ];
+    let beside = |row: &BenchRow| rows.iter().find(|other| other.solver == MKL && other.threads == row.threads);
+    let line = |row: &BenchRow| Line {
+        cells: vec![
+            row.solver.clone(),
+            row.threads.to_string(),
+            format!("{:.2}", row.ns_per_row),
+            format!("{:.2}", row.ns_per_row_min),
+            ratio(beside(row).map(|mkl| mkl.ns_per_row / row.ns_per_row)),
+            row.error_text(),
+        ],
+        note: row.note().into(),
+    };
+    Sheet {
+        title: format!("{}, f64, u = 0 at the sides", name(shape)),
+        columns,
+        lines: rows.iter().map(line).collect(),
+    }
+}
+
+/// Radix 4 beside radix 2.
+fn radices(args: &BenchPoissonArgs, threads: &[usize], machine: &MachineFacts, taken: bool) -> Result<(), Failure> {
+    let sizes = |from: u32, to: u32| (from..=to).map(|k| (1 << k) - 1);
+    let ends = if args.measure.quick { [(3, 5), (2, 3)] } else { [(7, 10), (5, 6)] };
+    let usual = || {
+        let plane = sizes(ends[0].0, ends[0].1).map(|n| vec![n; 2]);
+        plane.chain(sizes(ends[1].0, ends[1].1).map(|n| vec![n; 3])).collect()
+    };
+    let shapes: Vec<Vec<usize>> = args.shape.clone().unwrap_or_else(usual);
+    let (mut found, mut sheets) = (Vec::new(), Vec::new());
+    let bar = progress::parts("threads", threads.len());
+    for threads in threads {
+        let rows = compare_radices(&shapes, if args.measure.quick { 1 } else { 5 }, *threads);
+        let sheet = Sheet {
+            title: format!("block cyclic reduction, radix 2 beside radix 4, {}", report::counted(*threads, "thread")),
+            columns: vec![
+                SheetColumn { width: 16, ..column("box", 16, "") },
+                column("systems 2", 10, "tridiagonal systems that radix 2 solves"),
+                column("systems 4", 10, "the same of radix 4"),
+                column("ms 2", 10, "least time of radix 2, in milliseconds"),
+                column("ms 4", 10, "the same of radix 4"),
+                column("ratio", 7, "time of radix 2 over that of radix 4"),
+                column("expected", 9, "the same of the numbers of systems"),
+            ],
+            lines: rows.iter().map(radix_line).collect(),
+        };
+        show(&sheet.text(), taken, &bar)?;
+        found.extend(rows.iter().map(|row| {
+            json!({
+                "shape": row.shape, "threads": threads, "subproblems": row.subproblems, "seconds": row.seconds,
+                "ratio": row.measured(), "expected": row.expected(),
+            })
+        }));
+        sheets.push(sheet);
+    }
+    Results::here("poisson radices", machine, None, found, sheets).write(&args.measure, || None)
+}
+
+fn radix_line(row: &RadixComparison) -> Line {
+    let milliseconds = row.seconds.map(|s| format!("{:.3}", s * 1e3));
+    let [two, four] = milliseconds;
+    let [systems, fewer] = row.subproblems.map(|count| count.to_string());
+    let (measured, expected) = (format!("{:.3}", row.measured()), format!("{:.3}", row.expected()));
+    Line { cells: vec![name(&row.shape), systems, fewer, two, four, measured, expected], note: String::new() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_answers_are_right() {
+        for shape in [&[31, 31][..], &[20, 11], &[7, 9, 5]] {
+            let methods = [PoissonMethod::Fft, PoissonMethod::Bcr2, PoissonMethod::Bcr4, PoissonMethod::Pscr];
+            let contest = PoissonContest { shape, methods: &methods, threads: &[1, 2] };
+            let mkl = MklPoisson::open();
+            let rows = contest.run(mkl.as_ref(), contest::Budget { seconds: 0.0, min_rounds: 1 });
+            assert!(rows.len() >= 8 && rows.iter().all(|row| row.error.is_none()), "{rows:?}");
+            // MKL's transforms lose some digits.
+            assert!(rows.iter().all(|row| row.backward_error.unwrap() < 1e-13), "{rows:?}");
+            assert!(sheet(shape, &rows).text().contains("ns/point"));
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! `bandsolve poisson`.
+
+use super::{Folder, bandsolve};
+
+/// An .npy file of real numbers, by rows or by columns.
+fn npy(folder: &Folder, name: &str, (order, shape): (&str, &str), values: &[f64]) -> String {
+    let header = format!("{{'descr': '<f8', 'fortran_order': {order}, 'shape': {shape}, }}\n");
+    let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+    bytes.extend((header.len() as u16).to_le_bytes());
+    bytes.extend(header.as_bytes());
+    bytes.extend(values.iter().flat_map(|value| value.to_le_bytes()));
+    let path = folder.path(name);
+    std::fs::write(&path, bytes).unwrap();
+    path
+}
+
+/// The numbers at the end of an .npy file, and its header.
+fn read(path: &str, count: usize) -> (String, Vec<f64>) {
+    let bytes = std::fs::read(path).unwrap();
+    let (header, numbers) = bytes.split_at(bytes.len() - 8 * count);
+    let number = |bytes: &[u8]| f64::from_le_bytes(bytes.try_into().unwrap());
+    (String::from_utf8_lossy(header).into(), numbers.chunks_exact(8).map(number).collect())
+}
+
+#[test]
+fn the_main_job() {
+    let folder = Folder::new();
+    let plot = folder.path("u.png");
+    for (method, subproblems) in [("auto", 1023), ("bcr2", 9217), ("bcr4", 6657)] {
+        let run = bandsolve(&["poisson", "1023", "1023", "--method", method, "--json", "-", "--plot", &plot]);
+        let json = run.exits(0).json();
+        assert_eq!((&json["subproblems"], &json["shape"][1]), (&subproblems.into(), &1023.into()), "{json}");
+        assert!(json["backward_error"].as_f64().unwrap() <= 2e-15, "{json}");
+        // By a slow implementation of the formulas.
+        let sum = json["u_sum"].as_f64().unwrap();
+        assert!((sum / 16_220_504.439903142 - 1.0).abs() < 1e-12, "{json}");
+        assert!(json["points_per_second"].as_f64().unwrap() > 0.0, "{json}");
+        assert!(std::fs::read(&plot).unwrap().starts_with(b"\x89PNG"));
+    }
+}
+
+#[test]
+fn files_are_read_and_written_in_both_orders() {
+    let folder = Folder::new();
+    let out = folder.path("u.npy");
+    // u = i + 10·j on 2 × 3 nodes with u = 0 outside.
+    let u = |i: i32, j: i32| if (0..2).contains(&i) && (0..3).contains(&j) { f64::from(i + 10 * j + 1) } else { 0.0 };
+    let f = |i: i32, j: i32| 4.0 * u(i, j) - u(i - 1, j) - u(i + 1, j) - u(i, j - 1) - u(i, j + 1);
+    let rows: Vec<f64> = (0..2).flat_map(|i| (0..3).map(move |j| (i, j))).map(|(i, j)| f(i, j)).collect();
+    let columns: Vec<f64> = (0..3).flat_map(|j| (0..2).map(move |i| (i, j))).map(|(i, j)| f(i, j)).collect();
+    let expected: Vec<f64> = (0..2).flat_map(|i| (0..3).map(move |j| (i, j))).map(|(i, j)| u(i, j)).collect();
+    for (order, values) in [("False", &rows), ("True", &columns)] {
+        let rhs = npy(&folder, "f.npy", (order, "(2, 3)"), values);
+        bandsolve(&["poisson", "2", "3", "--rhs", &rhs, "--out", &out]).exits(0);
+        let (header, found) = read(&out, 6);
+        assert!(header.contains("'fortran_order': False, 'shape': (2, 3)"), "{header}");
+        let error = found.iter().zip(&expected).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+        assert!(error < 1e-12, "{order}: {found:?}");
+    }
+    let rhs = npy(&folder, "f.npy", ("False", "(3, 2)"), &rows);
+    bandsolve(&["poisson", "2", "3", "--rhs", &rhs]).fails(3, "the array is 3 × 2, the problem 2 × 3");
+    bandsolve(&["poisson", "2", "3", "--rhs", &rhs, "--out", &rhs]).fails(2, "is read, not written");
+    bandsolve(&["poisson", "2", "3", "--out", "u.mtx"]).fails(2, "must end in .npy");
+}
+
+#[test]
+fn boundaries_grids_and_spacings_are_by_axis() {
+    let json = |options: &[&str]| bandsolve(&[&["poisson"], options, &["--json", "-"]].concat()).exits(0).json();
+    // u = 1 solves −Δu = 0 with u = 1, with no flow, and with periods.
+    let folder = Folder::new();
+    let zeros = npy(&folder, "f.npy", ("False", "(60,)"), &[0.0; 60]);
+    let sides = "dirichlet=1/neumann,periodic,neumann/dirichlet=1";
+    let found = json(&[
+        "3",
+        "4",
+        "5",
+        "--rhs",
+        &zeros,
+        "--boundary",
+        sides,
+        "--grid",
+        "cell,node,node",
+        "--spacing",
+        "0.5,2,3",
+    ]);
+    for (key, value) in [("u_min", 1.0), ("u_max", 1.0), ("u_sum", 60.0)] {
+        assert!((found[key].as_f64().unwrap() - value).abs() < 1e-13 * value, "{found}");
+    }
+    assert_eq!(found["boundary"][0], serde_json::json!(["dirichlet", "neumann"]));
+    // A shift alone: u = f/c.
+    let found = json(&[
+        "7",
+        "--boundary",
+        "periodic",
+        "--rhs",
+        &npy(&folder, "g.npy", ("False", "(7,)"), &[3.0; 7]),
+        "--shift",
+        "1.5",
+    ]);
+    assert!((found["u_max"].as_f64().unwrap() - 2.0).abs() < 1e-14 && found["mean"].is_null(), "{found}");
+    // Singular: the mean is given, what does not balance is removed or refused.
+    let found = json(&["64", "64", "--boundary", "neumann", "--mean", "2", "--single"]);
+    assert!((found["u_sum"].as_f64().unwrap() / 4096.0 - 2.0).abs() < 1e-4 && found["mean"] == 2.0, "{found}");
+    let ones = npy(&folder, "f.npy", ("False", "(12,)"), &[1.0; 12]);
+    bandsolve(&["poisson", "3", "4", "--boundary", "neumann", "--rhs", &ones]).fails(4, "--removable");
+    bandsolve(&["poisson", "3", "4", "--boundary", "periodic/neumann"]).fails(2, "periodic");
+    bandsolve(&["poisson", "3", "4", "--boundary", "dirichlet,dirichlet,dirichlet"]).fails(2, "3 are given for 2 axes");
+    bandsolve(&["poisson", "3", "4", "--boundary", "robin"]).fails(2, "no boundary `robin`");
+    bandsolve(&["poisson", "3", "--spacing", "0"]).fails(2, "spacings that are not positive");
+    bandsolve(&["poisson", "1000000", "1000000"]).fails(2, "are free");
+    assert_eq!(json(&["0", "3"])["subproblems"], 0);
+}
+
+#[test]
+fn pictures_of_one_and_three_dimensions() {
+    let folder = Folder::new();
+    let plot = folder.path("u.svg");
+    for (shape, said) in [(&["50"][..], "u along the axis"), (&["5", "6", "7"], "plane 3 of 5"), (&["1", "1"], "rows")]
+    {
+        bandsolve(&[&["poisson"], shape, &["--plot", &plot]].concat()).exits(0);
+        assert!(std::fs::read_to_string(&plot).unwrap().contains(said));
+    }
+}
