@@ -26,8 +26,16 @@ pub(super) struct LinkedForest {
     pub partners: Vec<[u32; 2]>,
 }
 
-fn key(weight: f32, end: u32) -> u64 {
-    if weight > 0.0 && weight.is_finite() { u64::from(weight.to_bits()) << 32 | u64::from(!end) } else { 0 }
+/// The last bits are those of the number before rounding: edges that differ by rounding alone, as on coarse levels, are in an order that
+/// depends on no numbering and is the same at both ends.
+fn key(weight: f64, end: u32) -> u64 {
+    const LAST: u32 = 15;
+    of_parts(f32::from_bits((weight as f32).to_bits() & !LAST | weight.to_bits() as u32 & LAST), end)
+}
+
+fn of_parts(weight: f32, end: u32) -> u64 {
+    let is_edge = weight >= f32::MIN_POSITIVE && weight.is_finite();
+    if is_edge { u64::from(weight.to_bits()) << 32 | u64::from(!end) } else { 0 }
 }
 
 fn end_of(key: u64) -> u32 {
@@ -64,7 +72,7 @@ impl StrongEdges {
         // Couplings in one direction, or errors.
         let graph = comparable_graph(a)?;
         each_row(&mut keys, &|v, keys| {
-            *keys = strongest(graph.edges(v).map(|(u, weight)| key(weight as f32, u as u32)));
+            *keys = strongest(graph.edges(v).map(|(u, weight)| key(weight, u as u32)));
             0
         });
         Ok(Self { keys })
@@ -94,7 +102,7 @@ impl StrongEdges {
             let linked = forest.partners[v];
             let weakened = |own: u64| {
                 let end = end_of(own);
-                if own != 0 && linked.contains(&end) { key(omega * weight_of(own), end) } else { own }
+                if own != 0 && linked.contains(&end) { of_parts(omega * weight_of(own), end) } else { own }
             };
             *keys = sorted(keys.map(weakened));
             0
@@ -186,7 +194,7 @@ fn mutual_edges<T: Scalar>(a: &Csr<'_, T, u32>, inverse: &[f64], keys: &mut [[u6
                 return 0;
             };
             let modulus = |e: usize| Scalar::abs(values[e]).to_f64();
-            key((modulus(e) * inverse[i] + modulus(other) * inverse[j]) as f32, j as u32)
+            key(modulus(e) * inverse[i] + modulus(other) * inverse[j], j as u32)
         };
         if !lonely.load(Ordering::Relaxed) {
             *keys = strongest(own.clone().map(edge));
