@@ -123,6 +123,9 @@ const MOST: f64 = 1e30;
 /// Most that the condition number of the coarsest matrix may be for a hierarchy of half the digits.
 const CONDITION: f64 = 1e5;
 
+/// Vertices of a path at most for half of the digits: the condition number of a chain goes with their square.
+const LONGEST: usize = 1 << 12;
+
 fn rounded_cycle<'a, T: Scalar, S: Scalar>(
     a: Csr<'a, T, u32>,
     options: &MultigridOptions,
@@ -227,6 +230,10 @@ impl<S: Scalar> CoarseLevels<S> {
                 break CoarsestLevel::Direct(direct(&a, condition)?);
             }
             let forests = StrongEdges::of(&a)?.forests(options.forests.max(1), options.omega, &options.factors);
+            let longest = forests.iter().flat_map(|linked| linked.forest.lengths()).max().unwrap_or(0);
+            if condition.is_finite() && longest > LONGEST {
+                return Err(Error::Unsupported { method: "a hierarchy in half precision", what: "a long path" });
+            }
             let lines = forests.into_iter().map(|forest| PathSolver::new(&a, forest)).collect::<Result<Vec<_>>>()?;
             if own.levels.is_empty() {
                 improve(&a, &lines, &mut candidate)?;
