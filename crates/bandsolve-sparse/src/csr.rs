@@ -2,7 +2,9 @@
 
 use crate::rows::{Ragged, TASK, each_row};
 use bandsolve::matrix::{Index, IndexWords};
+use bandsolve::vectors::{narrow, widen};
 use bandsolve::{Csc, Error, Result, Scalar};
+use bandsolve_kernel::memory::zeros;
 use bandsolve_kernel::spread::each_chunk;
 use core::ops::Range;
 use std::borrow::Cow;
@@ -120,27 +122,32 @@ impl<'a, T: Copy, I: Index> Csr<'a, T, I> {
     }
 
     /// Number of rows.
+    #[inline]
     pub fn rows(&self) -> usize {
         self.row_pointers.len() - 1
     }
 
     /// Number of columns.
+    #[inline]
     pub fn columns(&self) -> usize {
         self.columns
     }
 
     /// Number of entries, those that are zero included.
+    #[inline]
     pub fn entries(&self) -> usize {
         self.values.len()
     }
 
     /// The places of the entries of row i.
+    #[inline]
     pub fn range(&self, i: usize) -> Range<usize> {
         let at = |i: usize| self.row_pointers[i].to_usize().expect("checked by `new`");
         at(i)..at(i + 1)
     }
 
     /// The entries (column, value) of row i.
+    #[inline]
     pub fn row(&self, i: usize) -> impl Iterator<Item = (usize, T)> + Clone + '_ {
         let own = self.range(i);
         let columns = self.column_indices[own.clone()].iter().map(|j| j.to_usize().expect("checked by `new`"));
@@ -148,7 +155,7 @@ impl<'a, T: Copy, I: Index> Csr<'a, T, I> {
     }
 }
 
-impl<T: Scalar, I: Index> Csr<'_, T, I> {
+impl<'a, T: Scalar, I: Index> Csr<'a, T, I> {
     /// The same matrix with indices of 32 bits: the caller's, where they are, else copies.
     ///
     /// # Errors
@@ -169,6 +176,18 @@ impl<T: Scalar, I: Index> Csr<'_, T, I> {
             column_indices: narrow("columns that a graph can have", I::words(&self.column_indices))?,
             values: Cow::Borrowed(&self.values),
         })
+    }
+
+    /// The same places, entries in another type.
+    pub(crate) fn rounded<S: Scalar>(self) -> Csr<'a, S, I> {
+        let mut values = zeros::<S>(self.entries()).expect("memory");
+        let from = &self.values;
+        each_row(&mut values, &|e, value| {
+            *value = narrow(widen(from[e]));
+            0
+        });
+        let Self { columns, row_pointers, column_indices, .. } = self;
+        Csr { columns, row_pointers, column_indices, values: values.into() }
     }
 
     /// A copy whose rows are sorted by columns, each column once.
@@ -275,6 +294,7 @@ impl<T: Scalar, I: Index> Csr<'static, T, I> {
 
 impl<'a, T: Clone, I: Clone> Csr<'a, T, I> {
     /// Row pointers, column indices and values.
+    #[inline]
     pub fn parts(&self) -> (&[I], &[I], &[T]) {
         (&self.row_pointers, &self.column_indices, &self.values)
     }

@@ -9,6 +9,7 @@ use crate::reduce::{RowReduction, reduce_rows};
 use crate::rows::each_row;
 use bandsolve::{Error, Result};
 use bandsolve_kernel::ahead::prefetch;
+use std::borrow::Cow;
 
 /// No partner.
 pub(crate) const NONE: u32 = u32::MAX;
@@ -96,6 +97,20 @@ impl GraphFactor {
     /// Number of vertices.
     pub fn vertices(&self) -> usize {
         self.partners.len() / self.degree
+    }
+
+    /// The two partners of each vertex, or [`NONE`].
+    pub(crate) fn pairs(&self) -> Cow<'_, [[u32; 2]]> {
+        match self.degree {
+            2 => Cow::Borrowed(bytemuck::cast_slice(&self.partners)),
+            _ => (0..self.vertices()).map(|v| self.pair(v)).collect(),
+        }
+    }
+
+    fn pair(&self, v: usize) -> [u32; 2] {
+        let mut own = [NONE; 2];
+        own.iter_mut().zip(self.partners(v)).for_each(|(own, u)| *own = u as u32);
+        own
     }
 
     /// c_π: the share of the graph's weight that the edges of the factor have.

@@ -14,6 +14,8 @@ use bandsolve_kernel::memory::zeros;
 use bandsolve_kernel::permutation::Permutation;
 use bandsolve_kernel::spread::{RowsOf, each_chunk};
 use bytemuck::Pod;
+use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::borrow::Cow;
 
 /// Disjoint paths through all vertices of a graph; a vertex without partner is a path of its own.
 ///
@@ -49,30 +51,31 @@ impl Forest {
         if factor.vertices() != n {
             return Err(Error::Shape { what: "vertices of the factor", expected: n, got: factor.vertices() });
         }
-        let mut partners = vec![[NONE; 2]; n];
-        each_row(&mut partners, &|v, own| {
-            own.iter_mut().zip(factor.partners(v)).for_each(|(own, u)| *own = u as u32);
-            0
-        });
-        let (mut paths, mut positions, mut cycles) = (vec![NONE; n], vec![0; n], 0);
-        for v in 0..n {
-            if paths[v] == NONE && partners[v].contains(&NONE) {
-                name_path(&partners, v, &mut paths, &mut positions);
-            }
-        }
+        Ok(Self::from_pairs(factor.pairs(), &|v, u| graph.weight(v, u)).0)
+    }
+
+    /// The paths of a [0, 2]-factor by the partners of each vertex; with the partners that are left.
+    pub(crate) fn from_pairs<'a>(
+        mut partners: Cow<'a, [[u32; 2]]>,
+        weight: &impl Fn(usize, usize) -> f64,
+    ) -> (Self, Cow<'a, [[u32; 2]]>) {
+        let seen: Vec<AtomicBool> = partners.iter().map(|_| AtomicBool::new(false)).collect();
+        let mut paths = FoundPaths::between_ends(&partners, &seen);
+        let mut cycles = 0;
         // What no path has reached is on cycles.
-        for v in 0..n {
-            if paths[v] == NONE {
-                let (a, b) = weakest_edge(graph, &partners, v);
+        for v in 0..partners.len() {
+            if !seen[v].load(Ordering::Relaxed) {
+                let (a, b) = weakest_edge(weight, &partners, v);
                 for (end, other) in [(a, b), (b, a)] {
                     let slot = partners[end].iter().position(|u| *u as usize == other).expect("partners of each other");
-                    partners[end][slot] = NONE;
+                    partners.to_mut()[end][slot] = NONE;
                 }
-                name_path(&partners, a, &mut paths, &mut positions);
+                let path = walk(&partners, a, |v| seen[v].store(true, Ordering::Relaxed));
+                paths.insert(path);
                 cycles += 1;
             }
         }
-        Ok(Self::placed(paths, positions, cycles))
+        (paths.forest(&partners, cycles), partners)
     }
 
     /// One path through all vertices, in their order.
@@ -111,6 +114,17 @@ impl Forest {
     /// The vertices path by path: the permutation that makes the forest tridiagonal.
     pub fn order(&self) -> impl ExactSizeIterator<Item = usize> + Clone + '_ {
         self.permutation.order().iter().map(|v| *v as usize)
+    }
+
+    /// Whether a path begins at this place.
+    pub(crate) fn begins(&self, place: usize) -> bool {
+        let v = self.permutation.order()[place];
+        self.paths[v as usize] == v
+    }
+
+    /// The permutation alone.
+    pub(crate) fn into_permutation(self) -> Permutation {
+        self.permutation
     }
 
     /// The same with its inverse.
@@ -170,18 +184,12 @@ impl Forest {
         self.tridiagonal_of(a, &|_, _, value| value)
     }
 
-    /// The same with `entry(row, column, value)` in the place of each entry that is taken.
-    pub(crate) fn tridiagonal_of<T: Scalar, I: Index>(
+    fn tridiagonal_rows_of<T: Scalar, I: Index>(
         &self,
         a: &Csr<'_, T, I>,
         entry: &(impl Fn(usize, usize, T) -> T + Sync),
-    ) -> Result<Tridiagonal<'static, T>> {
-        let n = self.vertices();
-        if (a.rows(), a.columns()) != (n, n) {
-            let got = if a.rows() == n { a.columns() } else { a.rows() };
-            return Err(Error::Shape { what: "rows and columns of the matrix", expected: n, got });
-        }
-        let mut rows: Vec<[T; 3]> = zeroed(n)?;
+    ) -> Result<Vec<[T; 3]>> {
+        let mut rows: Vec<[T; 3]> = zeroed(self.vertices())?;
         self.permutation.scatter(&mut rows, &|v| {
             let (mut row, linked) = ([T::ZERO; 3], self.linked(v));
             for (u, value) in a.row(v) {
@@ -193,6 +201,21 @@ impl Forest {
             }
             row
         });
+        Ok(rows)
+    }
+
+    /// The same with `entry(row, column, value)` in the place of each entry that is taken.
+    pub(crate) fn tridiagonal_of<T: Scalar, I: Index>(
+        &self,
+        a: &Csr<'_, T, I>,
+        entry: &(impl Fn(usize, usize, T) -> T + Sync),
+    ) -> Result<Tridiagonal<'static, T>> {
+        let n = self.vertices();
+        if (a.rows(), a.columns()) != (n, n) {
+            let got = if a.rows() == n { a.columns() } else { a.rows() };
+            return Err(Error::Shape { what: "rows and columns of the matrix", expected: n, got });
+        }
+        let rows = self.tridiagonal_rows_of(a, entry)?;
         let mut bands: [Vec<T>; 3] = [zeroed(n)?, zeroed(n)?, zeroed(n)?];
         let [sub, diag, sup] = bands.each_mut().map(|band| RowsOf(band, TASK));
         each_chunk((n.div_ceil(TASK), 2), (sub, diag, sup), &|task, (sub, diag, sup)| {
@@ -209,27 +232,91 @@ fn zeroed<T: Pod>(n: usize) -> Result<Vec<T>> {
     zeros(n).ok_or(Error::OutOfMemory { bytes: n.saturating_mul(size_of::<T>()) })
 }
 
-/// Names the vertices of the path that ends at `end`, the smaller of its ends, and counts them from there.
-fn name_path(partners: &[[u32; 2]], end: usize, paths: &mut [u32], positions: &mut [u32]) {
-    let (mut before, mut v) = (NONE, end);
-    for position in 0.. {
-        (paths[v], positions[v]) = (end as u32, position);
+/// Paths by their smaller ends, in ascending order: the end and the number of vertices, by pieces of the vertices.
+struct FoundPaths(Vec<Vec<FoundPath>>);
+
+/// A path: its smaller end, its other end, and its number of vertices.
+#[derive(Debug, Clone, Copy)]
+struct FoundPath {
+    end: u32,
+    other: u32,
+    length: u32,
+}
+
+impl FoundPaths {
+    /// The paths that have ends, on all threads; what they reach is marked.
+    fn between_ends(partners: &[[u32; 2]], seen: &[AtomicBool]) -> Self {
+        let n = partners.len();
+        let mut found = vec![Vec::new(); n.div_ceil(TASK)];
+        each_chunk((found.len(), 2), RowsOf(&mut found, 1), &|task, found| {
+            for v in task * TASK..((task + 1) * TASK).min(n) {
+                if partners[v].contains(&NONE) {
+                    let path = walk(partners, v, |u| seen[u].store(true, Ordering::Relaxed));
+                    if path.end <= path.other {
+                        found.0[0].push(path);
+                    }
+                }
+            }
+        });
+        Self(found)
+    }
+
+    /// One more, whose end none of the others has.
+    fn insert(&mut self, path: FoundPath) {
+        let own = &mut self.0[path.end as usize / TASK];
+        own.insert(own.partition_point(|other| other.end < path.end), path);
+    }
+
+    /// The forest of these paths.
+    fn forest(&self, partners: &[[u32; 2]], cycles: usize) -> Forest {
+        let n = partners.len();
+        let (mut starts, mut filled) = (vec![0], 0);
+        for own in &self.0 {
+            filled += own.iter().map(|path| path.length as usize).sum::<usize>();
+            starts.push(filled);
+        }
+        let numbers = || (0..n).map(|_| AtomicU32::new(0)).collect::<Vec<_>>();
+        let (places, paths) = (numbers(), numbers());
+        each_chunk((self.0.len(), 2), (), &|task, ()| {
+            let mut place = starts[task] as u32;
+            for path in &self.0[task] {
+                walk(partners, path.end as usize, |v| {
+                    // Each vertex is on one path.
+                    places[v].store(place, Ordering::Relaxed);
+                    paths[v].store(path.end, Ordering::Relaxed);
+                    place += 1;
+                });
+            }
+        });
+        let plain = |numbers: Vec<AtomicU32>| numbers.into_iter().map(AtomicU32::into_inner).collect();
+        let permutation = Permutation::from_places(plain(places)).expect("each vertex on one path");
+        Forest { permutation, paths: plain(paths), cycles }
+    }
+}
+
+/// Visits the vertices of a path from one of its ends to the other.
+#[inline]
+fn walk(partners: &[[u32; 2]], end: usize, mut visit: impl FnMut(usize)) -> FoundPath {
+    let (mut before, mut v, mut length) = (NONE, end, 0);
+    loop {
+        visit(v);
+        length += 1;
         let [left, right] = partners[v];
         let after = if left != before && left != NONE { left } else { right };
         if after == NONE || after == before {
-            return;
+            return FoundPath { end: end as u32, other: v as u32, length };
         }
         (before, v) = (v as u32, after as usize);
     }
 }
 
 /// The edge of the smallest weight on the cycle of v.
-fn weakest_edge(graph: &Graph, partners: &[[u32; 2]], v: usize) -> (usize, usize) {
+fn weakest_edge(weight: &impl Fn(usize, usize) -> f64, partners: &[[u32; 2]], v: usize) -> (usize, usize) {
     let (mut before, mut at, mut weakest) = (NONE, v, (f64::INFINITY, usize::MAX, usize::MAX));
     loop {
         let [left, right] = partners[at];
         let after = (if left != before { left } else { right }) as usize;
-        let edge = (graph.weight(at, after), at.min(after), at.max(after));
+        let edge = (weight(at, after), at.min(after), at.max(after));
         if edge.0 < weakest.0 || (edge.0 == weakest.0 && (edge.1, edge.2) < (weakest.1, weakest.2)) {
             weakest = edge;
         }

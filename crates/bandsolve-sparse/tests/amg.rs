@@ -2,7 +2,9 @@
 
 use bandsolve::LinearOperator;
 use bandsolve::dyn_stack::PodStack;
-use bandsolve_sparse::{Csr, KrylovMethod, KrylovSolver, LineMultigrid, MODEL_PROBLEMS, MultigridOptions, nine_point};
+use bandsolve_sparse::{
+    Csr, KrylovMethod, KrylovSolver, LineMultigrid, MODEL_PROBLEMS, MultigridOptions, nine_point, twenty_seven_point,
+};
 
 type Matrix = Csr<'static, f64, u32>;
 
@@ -46,6 +48,50 @@ fn iterations_hardly_grow_whatever_the_direction() {
             assert!(got <= most, "turned by {degrees}, {n}: {got} iterations, not {most}");
         }
     }
+}
+
+/// Where the strong direction is one of the grid, 10⁻³ as strong in the other: iterations do not grow.
+#[test]
+fn aligned_strong_couplings() {
+    let options = MultigridOptions::default();
+    for n in [100, 300, 500] {
+        let got = iterations(&rotated(n, 0.0), &options);
+        assert!(got <= 3, "{n}: {got} iterations");
+    }
+    // Planes of strong couplings.
+    let mut stencil = [[[0.0; 3]; 3]; 3];
+    stencil[1] = [[0.0, -1.0, 0.0], [-1.0, 4.0 + 2e-3, -1.0], [0.0, -1.0, 0.0]];
+    (stencil[0][1][1], stencil[2][1][1]) = (-1e-3, -1e-3);
+    for n in [20, 40] {
+        let got = iterations(&twenty_seven_point(stencil, (n, n, n)), &options);
+        assert!(got <= 6, "{n}: {got} iterations");
+    }
+}
+
+/// Numbers that single precision cannot hold, in the matrix or in the right-hand side, cost no iterations.
+#[test]
+fn numbers_of_any_size() {
+    let a = nine_point([[0.0, -1.0, 0.0], [-1.0, 4.0, -1.0], [0.0, -1.0, 0.0]], (90, 90));
+    let (pointers, columns, values) = a.parts();
+    let wave: Vec<f64> = (0..a.rows()).map(|i| (i as f64 * 0.37).sin()).collect();
+    for (of_matrix, of_rhs) in [(1.0, 1.0), (1e-60, 1.0), (1e60, 1.0), (1e-200, 1e-200), (1.0, 1e-100), (1.0, 1e100)] {
+        let values: Vec<f64> = values.iter().map(|value| value * of_matrix).collect();
+        let a = Matrix::new(a.columns(), pointers.to_vec(), columns.to_vec(), values).unwrap();
+        let rhs: Vec<f64> = wave.iter().map(|value| value * of_rhs).collect();
+        let m = LineMultigrid::new(a.view(), &MultigridOptions::default()).unwrap();
+        let mut x = vec![0.0; rhs.len()];
+        let report = KrylovSolver::new(KrylovMethod::Cg).rtol(1e-12).solve(&a, Some(&m), &rhs, &mut x).unwrap();
+        assert!(report.converged() && report.iterations <= 11, "{of_matrix} {of_rhs}: {}", report.iterations);
+    }
+}
+
+/// Chains whose condition numbers are far above the reciprocal of single precision's rounding.
+#[test]
+fn long_chains() {
+    let n = 200_000;
+    let row = |i: usize| [(i, i, 2.0), (i, (i + 1).min(n - 1), -1.0), (i, i.saturating_sub(1), -1.0)];
+    let entries: Vec<_> = (0..n).flat_map(row).filter(|(i, j, value)| i != j || *value > 0.0).collect();
+    assert!(iterations(&Matrix::from_triplets(n, n, &entries).unwrap(), &MultigridOptions::default()) <= 5);
 }
 
 /// Without boundary values the matrix is singular, and a right-hand side without mean has solutions.

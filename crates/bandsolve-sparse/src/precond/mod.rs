@@ -1,5 +1,6 @@
 //! Preconditioners: operators M⁻¹ that are near A⁻¹ and cheap.
 
+mod aggregates;
 mod alternating;
 mod amg;
 mod auto;
@@ -8,8 +9,10 @@ mod diagonal;
 mod ilu;
 mod incomplete;
 mod lines;
+mod path_solver;
 mod products;
 mod splitting;
+mod strong_edges;
 
 pub use alternating::{AlternatingInner, AlternatingOuter};
 pub use amg::{LineMultigrid, MultigridOptions};

@@ -1,0 +1,143 @@
+#!/usr/bin/env python3
+"""The tables of amg-lines: iterations by size and direction, and times beside pyamg's smoothed aggregation and ILU(0).
+
+usage: amg_table.py [--sides 100,200,400,800] [--problems aniso1,aniso2,...] [--times]
+
+Without --times: iterations of `amg-lines:2` and of pyamg (default Gauss–Seidel) with cg to 10⁻⁶. With it: seconds for set-up + iteration
+(iterations), the least of three, solvers taking turns. Right-hand sides are A·x of x = sin(16πi/n). Prints Markdown. Needs bandsolve and SciPy;
+pyamg where it is installed. RAYON_NUM_THREADS sets the threads.
+"""
+
+import argparse
+import sys
+import time
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse import linalg
+
+from bandsolve import sparse
+
+TOLERANCE, REPEATS, LIMIT = 1e-6, 3, 2000
+
+
+def nine_point(stencil, side):
+    """A stencil on a square grid, numbered row by row; what leaves the grid is dropped."""
+    shift = {d: sp.eye_array(side, k=d) for d in (-1, 0, 1)}
+    places = [(dy, dx) for dy in (-1, 0, 1) for dx in (-1, 0, 1) if stencil[dy + 1][dx + 1] != 0]
+    a = sum(stencil[dy + 1][dx + 1] * sp.kron(shift[dy], shift[dx]) for dy, dx in places)
+    return sp.csr_array(a)
+
+
+def turned(degrees, epsilon=1e-3):
+    """−(u_ξξ + ε·u_ηη), turned by an angle, by central differences on nine points."""
+    s, c = np.sin(np.deg2rad(degrees)), np.cos(np.deg2rad(degrees))
+    a, b, m = c * c + epsilon * s * s, s * s + epsilon * c * c, (1 - epsilon) * c * s
+    stencil = [[-m / 2, -b, m / 2], [-a, 2 * a + 2 * b, -a], [m / 2, -b, -m / 2]]
+    return [[v if abs(v) > 1e-15 else 0.0 for v in row] for row in stencil]
+
+
+def seven_point(weights):
+    """Seven points on a cube, with these weights along its directions."""
+
+    def make(side):
+        line = sp.diags_array([-np.ones(side - 1), 2 * np.ones(side), -np.ones(side - 1)], offsets=[-1, 0, 1])
+        one = sp.eye_array(side)
+        along = [sp.kron(one, sp.kron(one, line)), sp.kron(one, sp.kron(line, one)), sp.kron(line, sp.kron(one, one))]
+        return sp.csr_array(sum(w * part for w, part in zip(weights, along)))
+
+    return make
+
+
+def plane(stencil):
+    return lambda side: nine_point(stencil, side)
+
+
+PROBLEMS = {
+    "aniso1": plane([[-0.2, -0.1, -0.2], [-1.0, 3.0, -1.0], [-0.2, -0.1, -0.2]]),
+    "aniso2": plane([[-0.1, -0.2, -1.0], [-0.2, 3.0, -0.2], [-1.0, -0.2, -0.1]]),
+    "five-point": plane([[0.0, -1.0, 0.0], [-1.0, 4.0, -1.0], [0.0, -1.0, 0.0]]),
+    "45": plane(turned(45)),
+    "30": plane(turned(30)),
+    "0": plane(turned(0)),
+    "1:1:0.001": seven_point([1.0, 1.0, 1e-3]),
+    "1:30:1000": seven_point([1.0, 30.0, 1000.0]),
+}
+IN_PLANE = "aniso1,aniso2,five-point,45,30,0"
+
+
+def seconds(work):
+    """What a function returns, and the time that it took."""
+    started = time.perf_counter()
+    made = work()
+    return made, time.perf_counter() - started
+
+
+def ours(kind, solver):
+    def run(a, b):
+        m, setup = seconds(lambda: sparse.Preconditioner(a, kind))
+        options = dict(rtol=TOLERANCE, maxiter=LIMIT, full_output=True)
+        if solver is sparse.gmres:
+            options.update(restart=20, maxiter=LIMIT // 20)
+        (x, report), solve = seconds(lambda: solver(a, b, M=m, **options))
+        return x, report["iterations"], setup, solve
+
+    return run
+
+
+def smoothed_aggregation(a, b):
+    import pyamg
+
+    a = sp.csr_matrix(a)
+    levels, setup = seconds(lambda: pyamg.smoothed_aggregation_solver(a))
+    calls = []
+    call = lambda: levels.solve(b, tol=TOLERANCE, accel="cg", maxiter=LIMIT, callback=lambda _: calls.append(1))
+    x, solve = seconds(call)
+    return x, len(calls), setup, solve
+
+
+def solvers(times):
+    known = {"`amg-lines:2`, cg": ours("amg-lines:2", sparse.cg)}
+    if times:
+        known["`ilu0`, gmres:20"] = ours("ilu0", sparse.gmres)
+    try:
+        import pyamg  # noqa: F401
+
+        known["pyamg, cg"] = smoothed_aggregation
+    except ImportError:
+        print("pyamg is not installed", file=sys.stderr)
+    return known
+
+
+def row(a, runs, times):
+    """A cell for each solver; they take turns."""
+    n = a.shape[0]
+    b = a @ np.sin(16 * np.pi * np.arange(n) / n)
+    tries = [[run(a, b) for run in runs] for _ in range(REPEATS if times else 1)]
+    cells = []
+    for results in zip(*tries):
+        x, count, _, _ = results[0]
+        solved = np.linalg.norm(b - a @ x) <= 1.01 * TOLERANCE * np.linalg.norm(b)
+        setup, solve = (min(result[k] for result in results) for k in (2, 3))
+        text = f"{setup:.2f} + {solve:.2f} ({count})" if times else str(count)
+        cells.append(text if solved else f"✗ {text}")
+    return cells
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sides", default="100,200,400,800")
+    parser.add_argument("--problems", default=IN_PLANE, help=", ".join(PROBLEMS))
+    parser.add_argument("--times", action="store_true")
+    args = parser.parse_args()
+    known = solvers(args.times)
+    print("| problem |", " | ".join(known), "|")
+    print("| --- |", " | ".join("---" for _ in known), "|")
+    for name in args.problems.split(","):
+        for side in map(int, args.sides.split(",")):
+            a = PROBLEMS[name](side)
+            print(f"| {name}, {side} |", " | ".join(row(a, known.values(), args.times)), "|", flush=True)
+
+
+if __name__ == "__main__":
+    main()
