@@ -26,7 +26,10 @@ fn main() {
             }
             times.sort_by(f64::total_cmp);
             let (median, least) = (times[times.len() / 2], times[0]);
-            println!("{text} threads {threads}: {median:.2} least {least:.2} ns/point, plan {:.2}, backward error {error:.1e}", planned * 1e9 / points as f64);
+            println!(
+                "{text} threads {threads}: {median:.2} least {least:.2} ns/point, plan {:.2}, backward error {error:.1e}",
+                planned * 1e9 / points as f64
+            );
         }
     }
 }

@@ -70,7 +70,7 @@ fn choose(problem: &SeparableProblem, asked: PoissonMethod) -> (PoissonMethod, S
 }
 
 /// Factors of `problem` by a method other than `Auto`.
-fn factor<T: PoissonScalar>(
+pub(crate) fn factor<T: PoissonScalar>(
     problem: &SeparableProblem,
     method: PoissonMethod,
     threads: usize,
@@ -94,7 +94,7 @@ impl<T: PoissonScalar> PoissonPlan<T> {
     ) -> Result<Self> {
         let _mode = Standard::enter();
         let (method, reason) = choose(&problem, asked);
-        let solver = factor(&problem, method, threads)?;
+        let solver = T::factor(&problem, method, threads)?;
         let operator = ResidualOperator::new(&problem);
         let core = Some(PlanCore { order, sides, operator, singular: problem.is_singular(), solver, threads });
         Ok(Self { shape, method, reason: reason.into(), core, mean: 0.0, removable: 0.1 })

@@ -97,7 +97,9 @@ fn stretched_axes() {
 fn what_is_not_solved_is_named() {
     let periodic = Poisson::new(&[8, 8]).axis_boundary(1, BoundaryKind::Periodic, BoundaryKind::Periodic);
     let neumann = Poisson::new(&[8, 8]).boundary(BoundaryKind::Neumann).shift(1.0);
-    for (problem, method) in [(&periodic, PoissonMethod::Pscr), (&periodic, PoissonMethod::Bcr4), (&neumann, PoissonMethod::Bcr2)] {
+    for (problem, method) in
+        [(&periodic, PoissonMethod::Pscr), (&periodic, PoissonMethod::Bcr4), (&neumann, PoissonMethod::Bcr2)]
+    {
         let error = problem.clone().method(method).plan::<f64>().unwrap_err();
         assert!(error.to_string().contains(method.name()), "{error}");
     }
