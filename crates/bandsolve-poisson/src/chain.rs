@@ -16,8 +16,15 @@ use bandsolve_kernel::view::ViewMut;
 
 /// Systems whose ρ are stored together.
 pub(crate) const GROUP: usize = 16;
-/// Systems that are solved together at most: their numbers of a row are a kilobyte, and all rows stay in the second-level cache.
+/// Systems that are solved together at most.
 pub(crate) const BLOCK: usize = 128;
+
+/// Systems of so many rows that are solved together: their numbers stay in the second-level cache between the two sweeps, and those of a
+/// row are a few lines of it.
+pub(crate) fn block_of<T>(rows: usize) -> usize {
+    const CACHE: usize = 1 << 18;
+    (CACHE / (rows.max(1) * size_of::<T>()) / GROUP * GROUP).clamp(2 * GROUP, BLOCK)
+}
 
 /// Couplings of the row of a step, in the direction of elimination.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -218,12 +225,19 @@ impl<T: PoissonScalar> Lane<T> {
     #[inline(always)]
     fn reduce(&self, i: usize, (first, modes): (usize, usize), carry: &mut [T], row: &mut [T]) {
         let ratio = self.factors[i][0];
-        for (k, (carry, row)) in carry.chunks_mut(GROUP).zip(row.chunks_mut(GROUP)).enumerate() {
-            let rho = self.rho(i, first / GROUP + k, modes);
-            for ((c, x), rho) in carry.iter_mut().zip(row).zip(rho) {
-                *c = *rho * (*x + ratio * *c);
-                *x = *c;
+        let groups = row.len() / GROUP;
+        for group in 0..groups {
+            let rho = self.rho(i, first / GROUP + group, modes);
+            let (c, x) = (&mut carry[group * GROUP..][..GROUP], &mut row[group * GROUP..][..GROUP]);
+            for k in 0..GROUP {
+                let g = rho[k] * (x[k] + ratio * c[k]);
+                (c[k], x[k]) = (g, g);
             }
+        }
+        for k in groups * GROUP..row.len() {
+            let rho = self.rho(i, first / GROUP + groups, modes)[k - groups * GROUP];
+            let g = rho * (row[k] + ratio * carry[k]);
+            (carry[k], row[k]) = (g, g);
         }
     }
 
@@ -231,12 +245,19 @@ impl<T: PoissonScalar> Lane<T> {
     #[inline(always)]
     fn substitute(&self, i: usize, (first, modes): (usize, usize), carry: &mut [T], row: &mut [T]) {
         let inverse = self.factors[i][1];
-        for (k, (carry, row)) in carry.chunks_mut(GROUP).zip(row.chunks_mut(GROUP)).enumerate() {
-            let rho = self.rho(i, first / GROUP + k, modes);
-            for ((c, x), rho) in carry.iter_mut().zip(row).zip(rho) {
-                *c = *x * inverse + *rho * *c;
-                *x = *c;
+        let groups = row.len() / GROUP;
+        for group in 0..groups {
+            let rho = self.rho(i, first / GROUP + group, modes);
+            let (c, x) = (&mut carry[group * GROUP..][..GROUP], &mut row[group * GROUP..][..GROUP]);
+            for k in 0..GROUP {
+                let u = x[k] * inverse + rho[k] * c[k];
+                (c[k], x[k]) = (u, u);
             }
+        }
+        for k in groups * GROUP..row.len() {
+            let rho = self.rho(i, first / GROUP + groups, modes)[k - groups * GROUP];
+            let u = row[k] * inverse + rho * carry[k];
+            (carry[k], row[k]) = (u, u);
         }
     }
 

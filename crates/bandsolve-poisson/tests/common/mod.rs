@@ -188,7 +188,7 @@ impl WrittenOut {
                 for (j, a) in &self.rows[i] {
                     if *j == i { diagonal += a } else { sum += a.abs() }
                 }
-                let scale = (sum + f64::abs(diagonal)) * largest + right.abs();
+                let scale = (sum + f64::abs(diagonal)) * largest + (f[i] + self.boundary[i]).abs();
                 if right == au[i] { 0.0 } else { (right - au[i]).abs() / scale }
             })
             .fold(0.0, f64::max)
