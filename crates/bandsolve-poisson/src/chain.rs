@@ -16,8 +16,15 @@ use bandsolve_kernel::view::ViewMut;
 
 /// Systems whose ρ are stored together.
 pub(crate) const GROUP: usize = 16;
-/// Systems that are solved together at most: their numbers of a row are a kilobyte, and all rows stay in the second-level cache.
+/// Systems that are solved together at most.
 pub(crate) const BLOCK: usize = 128;
+
+/// Systems of so many rows that are solved together: their numbers stay in the second-level cache between the two sweeps, and those of a
+/// row are a few lines of it.
+pub(crate) fn block_of<T>(rows: usize) -> usize {
+    const CACHE: usize = 1 << 18;
+    (CACHE / (rows.max(1) * size_of::<T>()) / GROUP * GROUP).clamp(2 * GROUP, BLOCK)
+}
 
 /// Couplings of the row of a step, in the direction of elimination.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -218,12 +225,19 @@ impl<T: PoissonScalar> Lane<T> {
     #[inline(always)]
     fn reduce(&self, i: usize, (first, modes): (usize, usize), carry: &mut [T], row: &mut [T]) {
         let ratio = self.factors[i][0];
-        for (k, (carry, row)) in carry.chunks_mut(GROUP).zip(row.chunks_mut(GROUP)).enumerate() {
-            let rho = self.rho(i, first / GROUP + k, modes);
-            for ((c, x), rho) in carry.iter_mut().zip(row).zip(rho) {
-                *c = *rho * (*x + ratio * *c);
-                *x = *c;
+        let groups = row.len() / GROUP;
+        for group in 0..groups {
+            let rho = self.rho(i, first / GROUP + group, modes);
+            let (c, x) = (&mut carry[group * GROUP..][..GROUP], &mut row[group * GROUP..][..GROUP]);
+            for k in 0..GROUP {
+                let g = rho[k] * (x[k] + ratio * c[k]);
+                (c[k], x[k]) = (g, g);
             }
+        }
+        for k in groups * GROUP..row.len() {
+            let rho = self.rho(i, first / GROUP + groups, modes)[k - groups * GROUP];
+            let g = rho * (row[k] + ratio * carry[k]);
+            (carry[k], row[k]) = (g, g);
         }
     }
 
@@ -231,12 +245,19 @@ impl<T: PoissonScalar> Lane<T> {
     #[inline(always)]
     fn substitute(&self, i: usize, (first, modes): (usize, usize), carry: &mut [T], row: &mut [T]) {
         let inverse = self.factors[i][1];
-        for (k, (carry, row)) in carry.chunks_mut(GROUP).zip(row.chunks_mut(GROUP)).enumerate() {
-            let rho = self.rho(i, first / GROUP + k, modes);
-            for ((c, x), rho) in carry.iter_mut().zip(row).zip(rho) {
-                *c = *x * inverse + *rho * *c;
-                *x = *c;
+        let groups = row.len() / GROUP;
+        for group in 0..groups {
+            let rho = self.rho(i, first / GROUP + group, modes);
+            let (c, x) = (&mut carry[group * GROUP..][..GROUP], &mut row[group * GROUP..][..GROUP]);
+            for k in 0..GROUP {
+                let u = x[k] * inverse + rho[k] * c[k];
+                (c[k], x[k]) = (u, u);
             }
+        }
+        for k in groups * GROUP..row.len() {
+            let rho = self.rho(i, first / GROUP + groups, modes)[k - groups * GROUP];
+            let u = row[k] * inverse + rho * carry[k];
+            (carry[k], row[k]) = (u, u);
         }
     }
 
@@ -284,17 +305,19 @@ fn odd_step(axis: &AxisOperator, i: usize) -> Step {
 fn pair<T: PoissonScalar>(q: &[f64], r: &[f64], a: [f64; 2]) -> Meeting<T> {
     let entry = |which: usize| {
         let of = |(q, r): (&f64, &f64)| {
+            // Parts of the pivots, so that nothing overflows; kept[0]·kept[1] is less than 1 by the determinant.
             let (p, s) = (q + a[0], r + a[1]);
-            let determinant = q * r + q * a[1] + a[0] * r;
+            let (gaps, kept) = ([q / p, r / s], [a[0] / p, a[1] / s]);
+            let determinant = gaps[0] * gaps[1] + gaps[0] * kept[1] + kept[0] * gaps[1];
             // Of the constant: u₁ is left at zero. G is a·f/pivot.
             let singular = determinant == 0.0;
             match which {
                 0 if singular => 1.0 / a[0],
                 _ if singular => 0.0,
-                0 => p * s / (a[0] * determinant),
-                1 => a[0] * s / (a[1] * determinant),
-                2 => p * s / (a[1] * determinant),
-                _ => a[1] * p / (a[0] * determinant),
+                0 => 1.0 / (a[0] * determinant),
+                1 => kept[0] / (a[1] * determinant),
+                2 => 1.0 / (a[1] * determinant),
+                _ => kept[1] / (a[0] * determinant),
             }
         };
         q.iter().zip(r).map(of).map(real).collect()

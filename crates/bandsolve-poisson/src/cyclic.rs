@@ -52,7 +52,7 @@ impl<T: PoissonScalar> CyclicSolver<T> {
             fractions = match (method, toeplitz_scale(axis)) {
                 (PoissonMethod::Bcr2, Some(scale)) => block_cyclic::plan(2, (axis.len(), scale), below, simd),
                 (PoissonMethod::Bcr4, Some(scale)) => block_cyclic::plan(4, (axis.len(), scale), below, simd),
-                _ => pscr::plan(rows(axis), below, simd).ok_or(Error::Unsupported {
+                (_, scale) => of_pencil(axis, scale, below).ok_or(Error::Unsupported {
                     method: method.name(),
                     what: "couplings that no eigenvalues could be found of",
                 })?,
@@ -83,8 +83,20 @@ impl<T: PoissonScalar> CyclicSolver<T> {
     }
 }
 
-fn rows(axis: &AxisOperator) -> PencilRows<'_> {
-    PencilRows { sub: &axis.lower, sup: &axis.upper, gap: &axis.gap }
+/// By partial solutions; an axis whose rows are the same is given as such.
+fn of_pencil<T: PoissonScalar>(
+    axis: &AxisOperator,
+    scale: Option<f64>,
+    below: Below<T>,
+) -> Option<PartialFractions<T>> {
+    let (n, simd) = (axis.len(), Simd::detect());
+    match scale {
+        Some(scale) => {
+            let (same, none) = (vec![scale; n], vec![0.0; n]);
+            pscr::plan(PencilRows { sub: &same, sup: &same, gap: &none }, below, simd)
+        }
+        None => pscr::plan(PencilRows { sub: &axis.lower, sup: &axis.upper, gap: &axis.gap }, below, simd),
+    }
 }
 
 fn line<T: PoissonScalar>(axis: &AxisOperator) -> Line<T> {

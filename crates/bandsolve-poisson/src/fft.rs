@@ -7,7 +7,7 @@
 //! R. W. Hockney, J. ACM 12 (1965), 95–113.
 
 use crate::axis::AxisOperator;
-use crate::chain::{BLOCK, Chain, GROUP};
+use crate::chain::{Chain, GROUP, block_of};
 use crate::dense::DenseTransform;
 use crate::method::{SeparableSolver, SolveRequest};
 use crate::pieces::{Columns, Mirrored};
@@ -179,11 +179,12 @@ impl<T: PoissonScalar> TransformSolver<T> {
     fn sweep(&self, x: &mut [T]) {
         let [rows, lines, n] = self.shape;
         let modes = lines * n;
-        let chunks = modes.div_ceil(BLOCK);
-        let all = Columns::new(ViewMut::new(x, modes, rows), BLOCK);
+        let block = block_of::<T>(rows);
+        let chunks = modes.div_ceil(block);
+        let all = Columns::new(ViewMut::new(x, modes, rows), block);
         let least = if self.pieces() > 1 { chunks.div_ceil(4 * self.threads).max(1) } else { 0 };
         each_chunk((chunks, least), all, &|chunk, columns| {
-            dispatch(Simd::detect(), SweepJob { chain: &self.chain, first: chunk * BLOCK, x: columns.view });
+            dispatch(Simd::detect(), SweepJob { chain: &self.chain, first: chunk * block, x: columns.view });
         });
     }
 
@@ -445,8 +446,17 @@ fn pack<T: PoissonScalar>((a, b): (&[T], Option<&[T]>), z: &mut [Complex<T>], fo
         }
         return;
     }
-    for ((z, a), b) in z.iter_mut().zip(a).zip(b) {
-        *z = Complex::new(*a, *b);
+    // Eight numbers at a time, so that it becomes shuffles of registers.
+    const EIGHT: usize = 8;
+    let whole = z.len() / EIGHT * EIGHT;
+    for k in (0..whole).step_by(EIGHT) {
+        let (z, a, b) = (&mut z[k..][..EIGHT], &a[k..][..EIGHT], &b[k..][..EIGHT]);
+        for l in 0..EIGHT {
+            z[l] = Complex::new(a[l], b[l]);
+        }
+    }
+    for k in whole..z.len() {
+        z[k] = Complex::new(a[k], b[k]);
     }
 }
 

@@ -70,7 +70,7 @@ fn choose(problem: &SeparableProblem, asked: PoissonMethod) -> (PoissonMethod, S
 }
 
 /// Factors of `problem` by a method other than `Auto`.
-fn factor<T: PoissonScalar>(
+pub(crate) fn factor<T: PoissonScalar>(
     problem: &SeparableProblem,
     method: PoissonMethod,
     threads: usize,
@@ -94,7 +94,7 @@ impl<T: PoissonScalar> PoissonPlan<T> {
     ) -> Result<Self> {
         let _mode = Standard::enter();
         let (method, reason) = choose(&problem, asked);
-        let solver = factor(&problem, method, threads)?;
+        let solver = T::factor(&problem, method, threads)?;
         let operator = ResidualOperator::new(&problem);
         let core = Some(PlanCore { order, sides, operator, singular: problem.is_singular(), solver, threads });
         Ok(Self { shape, method, reason: reason.into(), core, mean: 0.0, removable: 0.1 })
@@ -347,7 +347,7 @@ impl<T: PoissonScalar> PlanCore<T> {
         let (lines, _) = stack.make_raw::<T>(Verification::<T>::words(self.operator.shape));
         let verification = self.verification(rhs, u);
         let Measured { ratio, largest } = verification.measure(Question::Bound, lines);
-        if !(ratio.is_finite() && largest.is_finite()) {
+        if ratio.is_nan() || !largest.is_finite() {
             return f64::NAN;
         }
         let largest = largest.max(T::MIN_POSITIVE.to_f64());

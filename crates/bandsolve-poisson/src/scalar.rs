@@ -3,10 +3,37 @@
 use bandsolve::RealScalar;
 use rustfft::FftNum;
 
-mod sealed {
-    pub trait Sealed {}
-    impl Sealed for f32 {}
-    impl Sealed for f64 {}
+pub(crate) mod sealed {
+    use crate::method::{PoissonMethod, SeparableSolver};
+    use crate::plan::factor;
+    use crate::separable::SeparableProblem;
+    use bandsolve::Result;
+
+    /// What is compiled here for each number type, and not in every crate that calls it.
+    pub trait Sealed: Sized {
+        /// Factors by a method other than `Auto`.
+        #[doc(hidden)]
+        #[allow(private_interfaces)]
+        fn factor(
+            problem: &SeparableProblem,
+            method: PoissonMethod,
+            threads: usize,
+        ) -> Result<Box<dyn SeparableSolver<Self>>>
+        where
+            Self: super::PoissonScalar;
+    }
+
+    macro_rules! sealed {
+        ($($t:ty)*) => {$(
+            impl Sealed for $t {
+                #[allow(private_interfaces)]
+                fn factor(problem: &SeparableProblem, method: PoissonMethod, threads: usize) -> Result<Box<dyn SeparableSolver<Self>>> {
+                    factor(problem, method, threads)
+                }
+            }
+        )*};
+    }
+    sealed!(f32 f64);
 }
 
 /// `f32` or `f64`.

@@ -10,6 +10,7 @@
 //! Source: Myllykoski, Rossi, Toivanen, (3) to (7), (11) to (16), both sums of (11) merged.
 
 use super::partial_fractions::{Below, FractionPiece, FractionRoot, NodeGroup, PartialFractions};
+use super::spectrum::sine;
 use bandsolve_kernel::{RealScalar, Simd};
 
 /// A plan of radix 2 or 4 for `rows` block rows, all coupled by −`scale`.
@@ -121,15 +122,4 @@ impl Node {
         let half = sine(j, 2 * self.length);
         FractionRoot { class: j % 2, root: self.scale * (4.0 * half * half), coefficients, weights }
     }
-}
-
-/// sin(π a / b): exactly 0 where it is, exactly the same, or the opposite, for angles that mirror each other.
-fn sine(a: usize, b: usize) -> f64 {
-    let turn = a % (2 * b);
-    let (half, sign) = if turn > b { (turn - b, -1.0) } else { (turn, 1.0) };
-    let quarter = half.min(b - half);
-    let angle = core::f64::consts::PI / b as f64;
-    let value =
-        if 4 * quarter <= b { (angle * quarter as f64).sin() } else { (0.5 * angle * (b - 2 * quarter) as f64).cos() };
-    sign * value
 }

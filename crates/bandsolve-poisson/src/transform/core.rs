@@ -1,14 +1,15 @@
 //! The cosine core and its transpose, by a complex transform of the same size.
 
+use crate::scalar::{PoissonScalar, real};
 use num_complex::Complex;
-use rustfft::{Fft, FftNum, FftPlanner};
+use rustfft::{Fft, FftPlanner};
 use std::f64::consts::PI;
 use std::sync::Arc;
 
 /// e^{iπ·part/of}
-pub(super) fn root<T: FftNum>(part: usize, of: usize) -> Complex<T> {
+pub(super) fn root<T: PoissonScalar>(part: usize, of: usize) -> Complex<T> {
     let (sin, cos) = half_turns(part, of);
-    Complex::new(T::from_f64(cos).expect("a number"), T::from_f64(sin).expect("a number"))
+    Complex::new(real(cos), real(sin))
 }
 
 /// Sine and cosine of π·part/of, from angles of at most π/4.
@@ -30,11 +31,16 @@ pub(crate) fn half_turns(part: usize, of: usize) -> (f64, f64) {
     (PI * part as f64 / of as f64).sin_cos()
 }
 
+/// [re, re] and [−im, im] of every number.
+fn parts<T: PoissonScalar>(w: &[Complex<T>]) -> [Vec<T>; 2] {
+    [w.iter().flat_map(|w| [w.re, w.re]).collect(), w.iter().flat_map(|w| [-w.im, w.im]).collect()]
+}
+
 /// F of one size.
 #[derive(Clone)]
-pub(crate) struct Fourier<T: FftNum>(Arc<dyn Fft<T>>);
+pub(crate) struct Fourier<T: PoissonScalar>(Arc<dyn Fft<T>>);
 
-impl<T: FftNum> Fourier<T> {
+impl<T: PoissonScalar> Fourier<T> {
     pub fn new(n: usize) -> Self {
         Self(FftPlanner::new().plan_fft_inverse(n))
     }
@@ -51,22 +57,26 @@ impl<T: FftNum> Fourier<T> {
 
 /// The cosine core of M numbers.
 #[derive(Clone)]
-pub(super) struct Core<T: FftNum> {
+pub(super) struct Core<T: PoissonScalar> {
     pub fourier: Fourier<T>,
     /// ½ω^j for j ≤ M/2, and times `scale`.
     pub before: Vec<Complex<T>>,
     pub after: Vec<Complex<T>>,
+    /// The same as [re, re] and [−im, im] of every number.
+    pub before_parts: [Vec<T>; 2],
+    pub after_parts: [Vec<T>; 2],
     /// What the transpose is multiplied by.
     pub scale: T,
 }
 
-impl<T: FftNum> Core<T> {
+impl<T: PoissonScalar> Core<T> {
     pub fn new(m: usize, scale: f64) -> Self {
-        let half = T::from_f64(0.5).expect("a number");
-        let scale = T::from_f64(scale).expect("a number");
+        let half = real::<T>(0.5);
+        let scale = real::<T>(scale);
         let before: Vec<_> = (0..=m / 2).map(|j| root::<T>(j, 2 * m) * half).collect();
-        let after = before.iter().map(|w| w * scale).collect();
-        Self { fourier: Fourier::new(m), before, after, scale }
+        let after: Vec<_> = before.iter().map(|w| w * scale).collect();
+        let (before_parts, after_parts) = (parts(&before), parts(&after));
+        Self { fourier: Fourier::new(m), before, after, before_parts, after_parts, scale }
     }
 
     /// The m-th coefficient stands for cos(πj(2m+1)/2M) with the m that this returns for place l.

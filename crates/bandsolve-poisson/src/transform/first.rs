@@ -1,9 +1,14 @@
 //! sin(πjk/N) for 0 < j, k < N, and cos(πjk/N) for 0 ≤ j, k ≤ N: halved while N is even.
 
 use super::core::{Core, Fourier};
+use super::few::{WIDE, backwards, both, forwards, one, put_backwards, put_forwards, put_one, twist, untwist};
+use super::odd::{self, OddStep};
 use super::small::Table;
+use crate::scalar::{PoissonScalar, real};
+use bandsolve::Simd;
+use bandsolve_kernel::{Job, Lanes, dispatch};
+use bytemuck::{cast_slice, cast_slice_mut};
 use num_complex::Complex;
-use rustfft::FftNum;
 
 /// N up to which the matrix is used.
 const SMALL: usize = 8;
@@ -12,7 +17,7 @@ const SMALL: usize = 8;
 ///
 /// Coefficients stand in blocks: those of odd k, N/2 numbers, then of k = 2·odd, N/4 numbers, and so on, and those of the last N.
 #[derive(Clone)]
-pub(crate) struct First<T: FftNum> {
+pub(crate) struct First<T: PoissonScalar> {
     /// N
     parts: usize,
     cosine: bool,
@@ -24,13 +29,13 @@ pub(crate) struct First<T: FftNum> {
 
 /// The last N: small, or odd.
 #[derive(Clone)]
-enum Rest<T: FftNum> {
+enum Rest<T: PoissonScalar> {
     Small(Table<T>),
     /// Even k by F of N numbers, odd k as N − k with every other number negated.
     Odd(Fourier<T>),
 }
 
-impl<T: FftNum> First<T> {
+impl<T: PoissonScalar> First<T> {
     pub fn new(parts: usize, cosine: bool) -> Self {
         // The matrix times itself is N/2.
         let scale = 2.0 / parts as f64;
@@ -44,7 +49,7 @@ impl<T: FftNum> First<T> {
             true => Rest::Small(Table::sine(left)),
             false => Rest::Odd(Fourier::new(left)),
         };
-        Self { parts, cosine, levels, rest, scale: T::from_f64(scale).expect("a number") }
+        Self { parts, cosine, levels, rest, scale: real::<T>(scale) }
     }
 
     /// Numbers of a line.
@@ -104,7 +109,7 @@ impl<T: FftNum> First<T> {
         }
         _ = spare;
         let n = Self::len(self.last(), self.cosine);
-        self.rest(&mut from[..n], out, scratch, T::one());
+        self.rest(&mut from[..n], out, scratch, T::ONE);
     }
 
     /// out = matrix · z · 2/N from coefficients, which are overwritten.
@@ -143,9 +148,16 @@ impl<T: FftNum> First<T> {
                 let (line, scratch) = scratch.split_at_mut(self.last());
                 let (even, odd) = out.split_at_mut(z.len() / 2);
                 for (negate, out) in [(false, even), (true, odd)] {
-                    self.spread_odd(z, line, negate);
+                    if self.cosine {
+                        self.spread_odd(z, line, negate);
+                        fourier.run(line, scratch);
+                        self.gather_odd(line, out, scale);
+                        continue;
+                    }
+                    let step = if negate { OddStep::SpreadSigned } else { OddStep::Spread };
+                    odd::run(step, cast_slice(z), cast_slice_mut(line), T::ONE);
                     fourier.run(line, scratch);
-                    self.gather_odd(line, out, scale);
+                    odd::run(OddStep::Gather, cast_slice(line), cast_slice_mut(out), scale);
                 }
             }
         }
@@ -156,7 +168,7 @@ impl<T: FftNum> First<T> {
 
     /// The coefficients of k = 0 and k = N count half.
     fn halve_ends(&self, out: &mut [Complex<T>]) {
-        let half = T::from_f64(0.5).expect("a number");
+        let half = real::<T>(0.5);
         let last = match &self.rest {
             Rest::Small(_) => out.len() - 1,
             Rest::Odd(_) => out.len() / 2,
@@ -168,7 +180,7 @@ impl<T: FftNum> First<T> {
     /// z as N numbers, every other one negated if asked for.
     fn spread_odd(&self, z: &[Complex<T>], line: &mut [Complex<T>], negate: bool) {
         let first = usize::from(!self.cosine);
-        line[0] = Complex::new(T::zero(), T::zero());
+        line[0] = Complex::new(T::ZERO, T::ZERO);
         for (j, z) in (first..).zip(z) {
             // sin(πj(N − k)/N) = (−1)^{j+1} sin(πjk/N) for even k, cos: (−1)^j
             let sign = negate && (j + first) % 2 == 1;
@@ -179,7 +191,7 @@ impl<T: FftNum> First<T> {
 
     /// Sums with sines or cosines of 2πjm/N from F.
     fn gather_odd(&self, line: &[Complex<T>], out: &mut [Complex<T>], scale: T) {
-        let half = T::from_f64(0.5).expect("a number") * scale;
+        let half = real::<T>(0.5) * scale;
         let (n, first) = (self.last(), usize::from(!self.cosine));
         for (m, out) in (first..).zip(out) {
             let (v, mirrored) = (line[m], line[(n - m) % n]);
@@ -197,9 +209,16 @@ impl<T: FftNum> First<T> {
         let (line, scratch) = scratch.split_at_mut(self.last());
         let (n, first) = (self.last(), usize::from(!self.cosine));
         let (even, odd) = z.split_at(z.len() / 2);
-        let half = T::from_f64(0.5).expect("a number");
+        let half = real::<T>(0.5);
         for (negate, coefficients) in [(false, even), (true, odd)] {
-            line.fill(Complex::new(T::zero(), T::zero()));
+            if !self.cosine {
+                odd::run(OddStep::Mirror, cast_slice(coefficients), cast_slice_mut(line), T::ONE);
+                fourier.run(line, scratch);
+                let step = if negate { OddStep::AddSigned } else { OddStep::Put };
+                odd::run(step, cast_slice(line), cast_slice_mut(out), scale);
+                continue;
+            }
+            line.fill(Complex::new(T::ZERO, T::ZERO));
             for (m, c) in (first..).zip(coefficients) {
                 // As sums with e^{2πijm/N}: half of it at m and, for sines negated, at N − m.
                 let c = c * half;
@@ -218,45 +237,106 @@ impl<T: FftNum> First<T> {
 }
 
 /// One halving: `block` = C of z_j + z_{N−j}, N = 2M; `rest` = z_j − z_{N−j}, 0 < j < M. z begins with z_1.
-fn fold_sine<T: FftNum>(core: &Core<T>, z: &[Complex<T>], block: &mut [Complex<T>], rest: &mut [Complex<T>]) {
-    let m = block.len();
-    let n = 2 * m;
-    // a_j = e_{M−j}, e_j = z_j + z_{N−j}, e_M = z_M
-    block[0] = z[m - 1];
-    for j in 1..m.div_ceil(2) {
-        let [low, high] = [[z[j - 1], z[n - j - 1]], [z[m - j - 1], z[m + j - 1]]];
-        let (e, mirrored) = (low[0] + low[1], high[0] + high[1]);
-        (block[j], block[m - j]) = Core::twist(core.before[j], mirrored, e);
-        rest[j - 1] = low[0] - low[1];
-        rest[m - j - 1] = high[0] - high[1];
-    }
-    if m % 2 == 0 {
-        let j = m / 2;
-        let (a, b) = (z[j - 1], z[n - j - 1]);
-        block[j] = Core::twist(core.before[j], a + b, a + b).0;
-        rest[j - 1] = a - b;
-    }
+fn fold_sine<T: PoissonScalar>(core: &Core<T>, z: &[Complex<T>], block: &mut [Complex<T>], rest: &mut [Complex<T>]) {
+    let job = Fold { core, z: cast_slice(z), block: cast_slice_mut(block), rest: cast_slice_mut(rest) };
+    dispatch(Simd::detect(), job);
 }
 
 /// Its transpose.
-fn unfold_sine<T: FftNum>(core: &Core<T>, block: &[Complex<T>], rest: &[Complex<T>], z: &mut [Complex<T>]) {
-    let m = block.len();
-    let n = 2 * m;
-    z[m - 1] = block[0] * core.scale;
-    for j in 1..m.div_ceil(2) {
-        let (mirrored, e) = Core::untwist(core.after[j], block[j], block[m - j]);
-        (z[j - 1], z[n - j - 1]) = (e + rest[j - 1], e - rest[j - 1]);
-        (z[m - j - 1], z[m + j - 1]) = (mirrored + rest[m - j - 1], mirrored - rest[m - j - 1]);
+fn unfold_sine<T: PoissonScalar>(core: &Core<T>, block: &[Complex<T>], rest: &[Complex<T>], z: &mut [Complex<T>]) {
+    let job = Unfold { core, block: cast_slice(block), rest: cast_slice(rest), z: cast_slice_mut(z) };
+    dispatch(Simd::detect(), job);
+}
+
+/// Of a halving of sines, all numbers as real and imaginary parts in turn.
+struct Fold<'a, T: PoissonScalar> {
+    core: &'a Core<T>,
+    z: &'a [T],
+    block: &'a mut [T],
+    rest: &'a mut [T],
+}
+
+impl<T: PoissonScalar> Job<T> for Fold<'_, T> {
+    type Output = ();
+    #[inline(always)]
+    fn run<V: Lanes<Real = T::Real>>(self) {
+        let Fold { core, z, block, rest } = self;
+        let m = block.len() / 2;
+        let n = 2 * m;
+        // a_j = e_{M−j}, e_j = z_j + z_{N−j}, e_M = z_M
+        (block[0], block[1]) = (z[2 * m - 2], z[2 * m - 1]);
+        let mut j = 1;
+        // j … j + 3 and their mirrors M − j …, while the two do not meet.
+        while 2 * (j + WIDE) <= m + 1 {
+            let (e, d) = both(forwards(z, j - 1), backwards(z, n - j - 1));
+            let (a, b) = both(backwards(z, m - j - 1), forwards(z, m + j - 1));
+            let (c, mirrored) = twist(&core.before_parts, j, a, e);
+            put_forwards(block, j, c);
+            put_backwards(block, m - j, mirrored);
+            put_forwards(rest, j - 1, d);
+            put_backwards(rest, m - j - 1, b);
+            j += WIDE;
+        }
+        while 2 * j <= m {
+            let (e, d) = both(one(z, j - 1), one(z, n - j - 1));
+            let (a, b) = both(one(z, m - j - 1), one(z, m + j - 1));
+            let w = core.before[j];
+            let (c, mirrored) = Core::twist(w, Complex::new(a[0], a[1]), Complex::new(e[0], e[1]));
+            put_one(rest, j - 1, d);
+            put_one(rest, m - j - 1, b);
+            put_one(block, m - j, [mirrored.re, mirrored.im]);
+            put_one(block, j, [c.re, c.im]);
+            j += 1;
+        }
     }
-    if m % 2 == 0 {
-        let j = m / 2;
-        let e = Core::untwist(core.after[j], block[j], block[j]).0;
-        (z[j - 1], z[n - j - 1]) = (e + rest[j - 1], e - rest[j - 1]);
+}
+
+/// Of the transpose.
+struct Unfold<'a, T: PoissonScalar> {
+    core: &'a Core<T>,
+    block: &'a [T],
+    rest: &'a [T],
+    z: &'a mut [T],
+}
+
+impl<T: PoissonScalar> Job<T> for Unfold<'_, T> {
+    type Output = ();
+    #[inline(always)]
+    fn run<V: Lanes<Real = T::Real>>(self) {
+        let Unfold { core, block, rest, z } = self;
+        let m = block.len() / 2;
+        let n = 2 * m;
+        put_one(z, m - 1, [block[0] * core.scale, block[1] * core.scale]);
+        let mut j = 1;
+        while 2 * (j + WIDE) <= m + 1 {
+            let (a, e) = untwist(&core.after_parts, j, forwards(block, j), backwards(block, m - j));
+            let (below, above) = both(e, forwards(rest, j - 1));
+            put_forwards(z, j - 1, below);
+            put_backwards(z, n - j - 1, above);
+            let (below, above) = both(a, backwards(rest, m - j - 1));
+            put_backwards(z, m - j - 1, below);
+            put_forwards(z, m + j - 1, above);
+            j += WIDE;
+        }
+        while 2 * j <= m {
+            let (v, mirrored) = (one(block, j), one(block, m - j));
+            let (v, mirrored) = (Complex::new(v[0], v[1]), Complex::new(mirrored[0], mirrored[1]));
+            let (a, e) = Core::untwist(core.after[j], v, mirrored);
+            let (a, e) = ([a.re, a.im], [e.re, e.im]);
+            let ((c, d), (f, g)) = (both(a, one(rest, m - j - 1)), both(e, one(rest, j - 1)));
+            put_one(z, m - j - 1, c);
+            put_one(z, m + j - 1, d);
+            if 2 * j < m {
+                put_one(z, j - 1, f);
+                put_one(z, n - j - 1, g);
+            }
+            j += 1;
+        }
     }
 }
 
 /// One halving: `block` = C of z_j − z_{N−j}; `rest` = z_j + z_{N−j}, j < M, and z_M.
-fn fold_cosine<T: FftNum>(core: &Core<T>, z: &[Complex<T>], block: &mut [Complex<T>], rest: &mut [Complex<T>]) {
+fn fold_cosine<T: PoissonScalar>(core: &Core<T>, z: &[Complex<T>], block: &mut [Complex<T>], rest: &mut [Complex<T>]) {
     let m = block.len();
     let n = 2 * m;
     core.twist_all(m, |j| z[j] - z[n - j], block);
@@ -267,7 +347,7 @@ fn fold_cosine<T: FftNum>(core: &Core<T>, z: &[Complex<T>], block: &mut [Complex
 }
 
 /// Its transpose.
-fn unfold_cosine<T: FftNum>(core: &Core<T>, block: &[Complex<T>], rest: &[Complex<T>], z: &mut [Complex<T>]) {
+fn unfold_cosine<T: PoissonScalar>(core: &Core<T>, block: &[Complex<T>], rest: &[Complex<T>], z: &mut [Complex<T>]) {
     let m = block.len();
     let n = 2 * m;
     core.untwist_all(block, |j, a| (z[j], z[n - j]) = (rest[j] + a, rest[j] - a));

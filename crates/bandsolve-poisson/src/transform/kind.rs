@@ -2,8 +2,8 @@
 
 use super::core::{Core, Fourier, half_turns, root};
 use super::first::First;
+use crate::scalar::{PoissonScalar, real};
 use num_complex::Complex;
-use rustfft::FftNum;
 
 /// Boundaries of an axis with one spacing, as the transforms tell them apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,14 +22,14 @@ pub(crate) enum Sides {
 
 /// The real transform of one axis of n unknowns.
 #[derive(Clone)]
-pub(crate) struct Transform<T: FftNum> {
+pub(crate) struct Transform<T: PoissonScalar> {
     n: usize,
     sides: Sides,
     how: How<T>,
 }
 
 #[derive(Clone)]
-enum How<T: FftNum> {
+enum How<T: PoissonScalar> {
     /// One number.
     Nothing,
     First(First<T>),
@@ -41,13 +41,13 @@ enum How<T: FftNum> {
 }
 
 /// Two lines, where their transform goes, and scratch.
-pub(crate) struct Line<'a, T: FftNum> {
+pub(crate) struct Line<'a, T: PoissonScalar> {
     pub z: &'a mut [Complex<T>],
     pub out: &'a mut [Complex<T>],
     pub scratch: &'a mut [Complex<T>],
 }
 
-impl<T: FftNum> Transform<T> {
+impl<T: PoissonScalar> Transform<T> {
     pub fn new(n: usize, sides: Sides) -> Self {
         let how = match sides {
             Sides::NodeNeumann | Sides::CellNeumann | Sides::Periodic if n <= 1 => How::Nothing,
@@ -64,7 +64,7 @@ impl<T: FftNum> Transform<T> {
     }
 
     fn fourth(n: usize) -> How<T> {
-        let half = T::from_f64(0.5).expect("a number");
+        let half = real::<T>(0.5);
         let before = (0..n).map(|j| root::<T>(2 * j + 1, 4 * n) * half).collect();
         let after = (0..n).map(|l| root::<T>(l, n)).collect();
         How::Fourth(Fourier::new(n), before, after)
@@ -124,7 +124,7 @@ impl<T: FftNum> Transform<T> {
     /// Coefficients of two lines; these are overwritten.
     pub fn forward(&self, line: Line<'_, T>) {
         let Line { z, out, scratch } = line;
-        let (n, half) = (self.n, T::from_f64(0.5).expect("a number"));
+        let (n, half) = (self.n, real::<T>(0.5));
         match (&self.how, self.sides) {
             (How::Nothing, _) => out.copy_from_slice(z),
             (How::First(first), Sides::NodeNeumann) => {
@@ -186,7 +186,7 @@ impl<T: FftNum> Transform<T> {
                 scatter_even_odd(z, out, sides == Sides::CellDirichlet);
             }
             (How::Fourth(fourier, before, after), sides) => {
-                let (scale, lower) = (T::from_f64(2.0 / n as f64).expect("a number"), sides == Sides::CellMixed(true));
+                let (scale, lower) = (real::<T>(2.0 / n as f64), sides == Sides::CellMixed(true));
                 z.iter_mut().zip(after).for_each(|(v, w)| *v = *v * w);
                 fourier.run(z, scratch);
                 for j in 0..n {
@@ -196,7 +196,7 @@ impl<T: FftNum> Transform<T> {
                 }
             }
             (How::Periodic(fourier), _) => {
-                let scale = T::from_f64(1.0 / n as f64).expect("a number");
+                let scale = real::<T>(1.0 / n as f64);
                 out[0] = z[0] * scale;
                 for k in 1..n.div_ceil(2) {
                     let (cos, sin) = (z[k] * scale, z[n - k] * scale);
@@ -213,7 +213,7 @@ impl<T: FftNum> Transform<T> {
 }
 
 /// z_0, z_2, … forwards, z_1, z_3, … backwards and, if asked for, negated.
-fn gather_even_odd<T: FftNum>(z: &[Complex<T>], out: &mut [Complex<T>], negate: bool) {
+fn gather_even_odd<T: PoissonScalar>(z: &[Complex<T>], out: &mut [Complex<T>], negate: bool) {
     let n = z.len();
     for (l, pair) in z.chunks(2).enumerate() {
         out[l] = pair[0];
@@ -224,7 +224,7 @@ fn gather_even_odd<T: FftNum>(z: &[Complex<T>], out: &mut [Complex<T>], negate: 
 }
 
 /// The inverse of it.
-fn scatter_even_odd<T: FftNum>(z: &[Complex<T>], out: &mut [Complex<T>], negate: bool) {
+fn scatter_even_odd<T: PoissonScalar>(z: &[Complex<T>], out: &mut [Complex<T>], negate: bool) {
     let n = z.len();
     for (l, pair) in out.chunks_mut(2).enumerate() {
         pair[0] = z[l];
@@ -235,9 +235,9 @@ fn scatter_even_odd<T: FftNum>(z: &[Complex<T>], out: &mut [Complex<T>], negate:
 }
 
 /// The transpose of the twist without the scale of the inverse; the constant counts half.
-fn untwist_half<T: FftNum>(core: &Core<T>, v: &[Complex<T>], out: &mut [Complex<T>]) {
+fn untwist_half<T: PoissonScalar>(core: &Core<T>, v: &[Complex<T>], out: &mut [Complex<T>]) {
     let n = v.len();
-    let half = T::from_f64(0.5).expect("a number");
+    let half = real::<T>(0.5);
     out[0] = v[0] * half;
     for j in 1..n.div_ceil(2) {
         (out[j], out[n - j]) = Core::untwist(core.before[j], v[j], v[n - j]);

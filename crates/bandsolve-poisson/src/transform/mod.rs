@@ -19,8 +19,10 @@
 //! forwards and y_1, y_3, … backwards. No sum runs along a line and nothing is divided by a sine, so that errors are those of F.
 
 mod core;
+mod few;
 mod first;
 mod kind;
+mod odd;
 mod small;
 
 pub(crate) use kind::{Line, Sides, Transform};

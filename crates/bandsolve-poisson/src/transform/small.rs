@@ -1,8 +1,8 @@
 //! Transforms of a few numbers, by the matrix.
 
 use super::core::half_turns;
+use crate::scalar::{PoissonScalar, real};
 use num_complex::Complex;
-use rustfft::FftNum;
 
 /// A small real matrix by rows.
 #[derive(Clone)]
@@ -11,10 +11,10 @@ pub(super) struct Table<T> {
     entries: Vec<T>,
 }
 
-impl<T: FftNum> Table<T> {
+impl<T: PoissonScalar> Table<T> {
     /// Entry (k, j) is `entry(k, j)`, the sine and the cosine of so many parts of a half turn being at hand.
     pub fn new(n: usize, entry: impl Fn(usize, usize) -> f64) -> Self {
-        let entries = (0..n * n).map(|e| T::from_f64(entry(e / n, e % n)).expect("a number")).collect();
+        let entries = (0..n * n).map(|e| real::<T>(entry(e / n, e % n))).collect();
         Self { n, entries }
     }
 
@@ -31,7 +31,7 @@ impl<T: FftNum> Table<T> {
     /// out = scale · matrix · z; the matrix is symmetric.
     pub fn multiply(&self, z: &[Complex<T>], out: &mut [Complex<T>], scale: T) {
         for (row, out) in self.entries.chunks_exact(self.n.max(1)).zip(out) {
-            let sum = row.iter().zip(z).fold(Complex::new(T::zero(), T::zero()), |sum, (m, z)| sum + z * *m);
+            let sum = row.iter().zip(z).fold(Complex::new(T::ZERO, T::ZERO), |sum, (m, z)| sum + z * *m);
             *out = sum * scale;
         }
     }
