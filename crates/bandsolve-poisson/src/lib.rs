@@ -16,6 +16,7 @@ mod boundary;
 mod chain;
 mod dense;
 mod fft;
+mod indefinite;
 mod method;
 mod order;
 mod pieces;
