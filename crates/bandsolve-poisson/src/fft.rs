@@ -9,6 +9,7 @@
 use crate::axis::AxisOperator;
 use crate::chain::{Chain, GROUP, block_of};
 use crate::dense::DenseTransform;
+use crate::indefinite::IndefiniteModes;
 use crate::method::{SeparableSolver, SolveRequest};
 use crate::pieces::{Columns, Mirrored};
 use crate::scalar::{PoissonScalar, real};
@@ -78,13 +79,13 @@ struct Constant {
 }
 
 /// Factors for transforms and tridiagonal systems.
-#[derive(Clone)]
 pub(crate) struct TransformSolver<T: PoissonScalar> {
     shape: [usize; 3],
     folded: bool,
     middle: AxisTransform<T>,
     last: AxisTransform<T>,
     chain: Chain<T>,
+    indefinite: IndefiniteModes<T>,
     constant: Option<Constant>,
     threads: usize,
 }
@@ -101,13 +102,8 @@ impl<T: PoissonScalar> TransformSolver<T> {
             AxisTransform::new(last, dense && last.len() > 1)?,
         );
         let (a, b) = (of_middle.eigenvalues(middle), of_last.eigenvalues(last));
-        let lambda: Vec<f64> = a.iter().flat_map(|a| b.iter().map(move |b| (a + b) + problem.shift)).collect();
-        if lambda.iter().any(|lambda| *lambda < 0.0) {
-            return Err(Error::Unsupported {
-                method: "fft",
-                what: "shifts so far below zero that the matrix is not definite",
-            });
-        }
+        let mut lambda: Vec<f64> = a.iter().flat_map(|a| b.iter().map(move |b| (a + b) + problem.shift)).collect();
+        let indefinite = IndefiniteModes::new(first, &mut lambda)?;
         let constant = if problem.is_singular() {
             let at = of_middle.constant().zip(of_last.constant());
             at.map(|((j, a), (k, b))| Constant { mode: j * last.len() + k, of_ones: a * b, weights: weights(first) })
@@ -116,7 +112,7 @@ impl<T: PoissonScalar> TransformSolver<T> {
         };
         let chain = Chain::new(first, &lambda);
         let (shape, folded) = (problem.shape(), first.periodic);
-        Ok(Self { shape, folded, middle: of_middle, last: of_last, chain, constant, threads })
+        Ok(Self { shape, folded, middle: of_middle, last: of_last, chain, indefinite, constant, threads })
     }
 
     /// Pieces that the rows are cut into: as many as threads.
@@ -220,18 +216,22 @@ fn weights(axis: &AxisOperator) -> Vec<f64> {
 
 impl<T: PoissonScalar> SeparableSolver<T> for TransformSolver<T> {
     fn scratch(&self) -> StackReq {
-        StackReq::new::<Complex<T>>(self.pieces() * self.words().iter().sum::<usize>())
+        let transforms = StackReq::new::<Complex<T>>(self.pieces() * self.words().iter().sum::<usize>());
+        transforms.and(StackReq::new::<T>(self.indefinite.words())).and(self.indefinite.scratch())
     }
 
     fn solve(&self, request: &SolveRequest<'_, T>, x: &mut [T], stack: &mut PodStack) -> f64 {
-        let (scratch, _) = stack.make_raw::<Complex<T>>(self.pieces() * self.words().iter().sum::<usize>());
+        let (scratch, stack) = stack.make_raw::<Complex<T>>(self.pieces() * self.words().iter().sum::<usize>());
         self.forward(request, x, scratch);
         let mut removed = 0.0;
         if let Some(constant) = &self.constant {
             removed = self.level(constant, x);
             self.shift_level(constant, x, -removed);
         }
+        let (kept, stack) = stack.make_raw::<T>(self.indefinite.words());
+        self.indefinite.take(x, kept, stack);
         self.sweep(x);
+        self.indefinite.put(x, kept);
         if let Some(constant) = &self.constant {
             let level = request.mean - self.level(constant, x);
             self.shift_level(constant, x, level);

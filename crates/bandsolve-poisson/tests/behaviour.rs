@@ -238,6 +238,23 @@ fn shifts_of_all_sizes() {
 }
 
 #[test]
+fn shifts_below_zero() {
+    // Between eigenvalues, so that some systems are indefinite.
+    for a in 0..9 {
+        for (b, n) in [(a, 9), ((a + 4) % 9, 16), (8, 2), (8, 1)] {
+            for shift in [-0.003, -0.83, -3.31, -9.7] {
+                let axes = [kinds(n, 1.0)[b].clone(), kinds(14, 1.1)[a].clone()];
+                let written = write_out(&axes, shift);
+                let f = right_hand_side(written.n, 1);
+                let solution = problem(&axes, shift).plan::<f64>().unwrap().solve(&f).unwrap();
+                let error = written.backward_error(&f, &solution.values, 0.0);
+                assert!(error <= 4e-15 && solution.report.backward_error <= 2e-15, "{a} {b} {n} {shift}: {error:e}");
+            }
+        }
+    }
+}
+
+#[test]
 fn the_instruction_set_is_one_of_ours() {
     assert!(Simd::ALL.contains(&Simd::detect()));
     assert!(PoissonMethod::ALL.iter().all(|method| PoissonMethod::from_name(method.name()) == Some(*method)));
