@@ -284,17 +284,19 @@ fn odd_step(axis: &AxisOperator, i: usize) -> Step {
 fn pair<T: PoissonScalar>(q: &[f64], r: &[f64], a: [f64; 2]) -> Meeting<T> {
     let entry = |which: usize| {
         let of = |(q, r): (&f64, &f64)| {
+            // Parts of the pivots, so that nothing overflows; kept[0]·kept[1] is less than 1 by the determinant.
             let (p, s) = (q + a[0], r + a[1]);
-            let determinant = q * r + q * a[1] + a[0] * r;
+            let (gaps, kept) = ([q / p, r / s], [a[0] / p, a[1] / s]);
+            let determinant = gaps[0] * gaps[1] + gaps[0] * kept[1] + kept[0] * gaps[1];
             // Of the constant: u₁ is left at zero. G is a·f/pivot.
             let singular = determinant == 0.0;
             match which {
                 0 if singular => 1.0 / a[0],
                 _ if singular => 0.0,
-                0 => p * s / (a[0] * determinant),
-                1 => a[0] * s / (a[1] * determinant),
-                2 => p * s / (a[1] * determinant),
-                _ => a[1] * p / (a[0] * determinant),
+                0 => 1.0 / (a[0] * determinant),
+                1 => kept[0] / (a[1] * determinant),
+                2 => 1.0 / (a[1] * determinant),
+                _ => kept[1] / (a[0] * determinant),
             }
         };
         q.iter().zip(r).map(of).map(real).collect()

@@ -344,7 +344,7 @@ impl<T: PoissonScalar> PlanCore<T> {
         let (lines, _) = stack.make_raw::<T>(Verification::<T>::words(self.operator.shape));
         let verification = self.verification(rhs, u);
         let Measured { ratio, largest } = verification.measure(Question::Bound, lines);
-        if !(ratio.is_finite() && largest.is_finite()) {
+        if ratio.is_nan() || !largest.is_finite() {
             return f64::NAN;
         }
         let largest = largest.max(T::MIN_POSITIVE.to_f64());

@@ -280,13 +280,14 @@ impl<T: PoissonScalar> ResidualOperator<T> {
     #[inline(always)]
     pub fn measure(&self, (i, j): (usize, usize), u: &[T], r: &[T]) -> Measured {
         let n = r.len();
-        let ratio = |k: usize| r[k].abs1().to_f64() / self.scale((i, j), k);
+        let over = |r: f64, k: usize| if r == 0.0 { 0.0 } else { r / self.scale((i, j), k) };
+        let ratio = |k: usize| over(r[k].abs1().to_f64(), k);
         let ends = [ratio(0), ratio(n - 1)];
         let ends = Measured { ratio: ends[0], largest: 0.0 }.join(Measured { ratio: ends[1], largest: 0.0 });
         let largest = peak(u).to_f64();
         let inner = match n {
             0..=2 => 0.0,
-            _ if self.even => peak(&r[1..n - 1]).to_f64() / self.scale((i, j), 1),
+            _ if self.even => over(peak(&r[1..n - 1]).to_f64(), 1),
             _ => (1..n - 1).map(ratio).fold(0.0, |a, b| if a.is_nan() || a > b { a } else { b }),
         };
         ends.join(Measured { ratio: inner, largest })

@@ -1,0 +1,244 @@
+//! What is promised beside the numbers: the same bits on any number of threads, errors that say where, unusual numbers.
+
+mod common;
+
+use bandsolve::dyn_stack::{PodBuffer, PodStack};
+use bandsolve::{Error, Simd};
+use bandsolve_poisson::{Boundary, BoundaryKind, Grid, Poisson, PoissonMethod, Side};
+use common::{distance, kinds, problem, right_hand_side, write_out};
+
+#[test]
+fn the_same_bits_on_any_number_of_threads() {
+    let shapes: [&[usize]; 4] = [&[301, 257], &[128, 200], &[31, 33, 40], &[64, 9, 50]];
+    for shape in shapes {
+        let f = right_hand_side(shape.iter().product(), 1);
+        for kind in BoundaryKind::ALL {
+            let solve = |threads: usize| {
+                let problem = Poisson::new(shape).boundary(kind).threads(threads).shift(0.01);
+                problem.plan::<f64>().unwrap().solve(&f).unwrap()
+            };
+            let one = solve(1);
+            for threads in [2, 3, 7] {
+                let other = solve(threads);
+                assert!(
+                    one.values.iter().zip(&other.values).all(|(a, b)| a.to_bits() == b.to_bits()),
+                    "{shape:?} {kind:?}"
+                );
+                assert_eq!(one.report, other.report);
+            }
+        }
+    }
+}
+
+#[test]
+fn doors_agree_and_scratch_may_hold_anything() {
+    let problems = [
+        Poisson::new(&[20, 31]).boundary(Boundary::dirichlet(0.5)),
+        Poisson::new(&[6, 7, 8]).grid(Grid::Cell).axis_boundary(1, Boundary::neumann(1.0), Boundary::dirichlet(2.0)),
+        Poisson::new(&[9, 4]).coordinates(1, &[0.0, 1.0, 1.5, 3.0, 5.0, 5.5]),
+    ];
+    for problem in problems {
+        let plan = problem.plan::<f64>().unwrap();
+        let n = plan.len();
+        let f = right_hand_side(3 * n, 1);
+        let expected = plan.solve(&f).unwrap();
+        assert_eq!(expected.report.backward_errors.len(), 3);
+        for c in 0..3 {
+            assert_eq!(plan.solve(&f[c * n..][..n]).unwrap().values, expected.values[c * n..][..n]);
+        }
+        let mut x = f.clone();
+        let needed = plan.solve_in_place_scratch().or(plan.solve_scratch());
+        let mut memory = PodBuffer::new(needed);
+        memory.fill(0xff);
+        let report = plan.solve_in_place_with(&mut x, PodStack::new(&mut memory)).unwrap();
+        assert!(x == expected.values && report == expected.report);
+        memory.fill(0xff);
+        let report = plan.solve_into_with(&f, &mut x, PodStack::new(&mut memory)).unwrap();
+        assert!(x == expected.values && report == expected.report);
+        let small = PodStack::new(&mut memory[..16]);
+        assert!(matches!(plan.solve_into_with(&f, &mut x, small), Err(Error::Scratch { .. })));
+    }
+}
+
+#[test]
+fn single_precision() {
+    for axis in kinds(40, 1.0) {
+        let axes = [axis, kinds(33, 1.0)[2].clone()];
+        let f: Vec<f32> = right_hand_side(40 * 33, 1).iter().map(|f| *f as f32).collect();
+        let solution = problem(&axes, 0.0).plan::<f32>().unwrap().solve(&f).unwrap();
+        assert!(solution.report.backward_error <= 8.0 * f64::from(f32::EPSILON));
+        let exact = write_out(&axes, 0.0).solve(&f.iter().map(|f| f64::from(*f)).collect::<Vec<_>>());
+        let u: Vec<f64> = solution.values.iter().map(|u| f64::from(*u)).collect();
+        assert!(distance(&u, &exact) <= 2e-5, "{:e}", distance(&u, &exact));
+    }
+}
+
+#[test]
+fn singular_problems_say_what_they_removed() {
+    for kind in [BoundaryKind::Neumann, BoundaryKind::Periodic] {
+        for grid in [Grid::Node, Grid::Cell] {
+            for shape in [&[24usize, 17][..], &[8, 9, 10], &[50], &[17, 24]] {
+                let n: usize = shape.iter().product();
+                let problem = Poisson::new(shape).boundary(kind).grid(grid).mean(2.5);
+                let mut f = right_hand_side(n, 1);
+                // Weights: half a volume at nodes of Neumann sides.
+                let weight = |mut e: usize| {
+                    let mut w = 1.0;
+                    for n in shape.iter().rev() {
+                        let end = e % n == 0 || e % n == n - 1;
+                        w *= if end && grid == Grid::Node && kind == BoundaryKind::Neumann { 0.5 } else { 1.0 };
+                        e /= n;
+                    }
+                    w
+                };
+                let total: f64 = (0..n).map(weight).sum();
+                let mean = |x: &[f64]| x.iter().enumerate().map(|(e, x)| x * weight(e)).sum::<f64>() / total;
+                let add = 1e-3 - mean(&f);
+                f.iter_mut().for_each(|f| *f += add);
+                let solution = problem.plan::<f64>().unwrap().solve(&f).unwrap();
+                assert!((solution.report.removed - 1e-3).abs() < 1e-14, "{:e}", solution.report.removed);
+                assert!((mean(&solution.values) - 2.5).abs() < 1e-13 && solution.report.mean == Some(2.5));
+                f.iter_mut().for_each(|f| *f += 1.0);
+                let refused = problem.plan::<f64>().unwrap().solve(&f);
+                assert!(matches!(refused, Err(Error::Incompatible { removed, .. }) if (removed - 1.001).abs() < 1e-12));
+                let asked = problem.removable(f64::INFINITY).plan::<f64>().unwrap().solve(&f).unwrap();
+                assert!((asked.report.removed - 1.001).abs() < 1e-12);
+                assert!(distance(&asked.values, &solution.values) < 1e-12);
+            }
+        }
+    }
+}
+
+#[test]
+fn flow_through_the_sides_has_to_balance() {
+    // −u″ = 0 with 1 flowing in below and out above.
+    let problem = Poisson::new(&[10, 5]).grid(Grid::Cell).boundary(Boundary::neumann(0.0)).spacing(0.5);
+    let balanced = problem.clone().axis_boundary(0, Boundary::neumann(-1.0), Boundary::neumann(1.0));
+    let u = balanced.plan::<f64>().unwrap().solve(&[0.0; 50]).unwrap();
+    assert!(u.report.removed.abs() < 1e-15);
+    let slope = u.values.chunks_exact(5).zip(u.values.chunks_exact(5).skip(1)).flat_map(|(a, b)| a.iter().zip(b));
+    assert!(slope.into_iter().all(|(a, b)| (b - a - 0.5).abs() < 1e-14));
+    let refused = problem.axis_boundary(0, Boundary::neumann(1.0), Boundary::neumann(1.0)).plan::<f64>().unwrap();
+    assert!(matches!(refused.solve(&[0.0; 50]), Err(Error::Incompatible { .. })));
+}
+
+#[test]
+fn values_along_sides() {
+    for grid in [Grid::Node, Grid::Cell] {
+        // A harmonic polynomial, x² − y², is met exactly by differences between nodes.
+        let (n, m, h) = (9, 14, 0.25);
+        let place = |i: usize| if grid == Grid::Node { (i + 1) as f64 * h } else { (i as f64 + 0.5) * h };
+        let end = |n: usize| if grid == Grid::Node { (n + 1) as f64 * h } else { n as f64 * h };
+        let exact = |x: f64, y: f64| x * x - y * y;
+        let column = |x: f64| (0..m).map(|j| exact(x, place(j))).collect::<Vec<_>>();
+        let row = |y: f64| (0..n).map(|i| exact(place(i), y)).collect::<Vec<_>>();
+        let problem = Poisson::new(&[n, m])
+            .spacing(h)
+            .grid(grid)
+            .boundary_values(0, Side::Low, &column(0.0))
+            .boundary_values(0, Side::High, &column(end(n)))
+            .boundary_values(1, Side::Low, &row(0.0))
+            .boundary_values(1, Side::High, &row(end(m)));
+        let u = problem.plan::<f64>().unwrap().solve(&vec![0.0; n * m]).unwrap().values;
+        let expected: Vec<f64> = (0..n * m).map(|e| exact(place(e / m), place(e % m))).collect();
+        // Half cells at the sides have an error of their own: h²/4 · u″ at the boundary at most.
+        let bound = if grid == Grid::Node { 1e-14 } else { 0.25 * h * h * 2.0 / 10.0 };
+        assert!(distance(&u, &expected) < bound, "{grid:?} {:e}", distance(&u, &expected));
+    }
+    // The same values given as an array and as a number, with the axes in another order.
+    let points = [0.0, 1.0, 1.5, 3.0, 5.0, 5.5];
+    let one = Poisson::new(&[3, 4, 5]).coordinates(1, &points).axis_boundary(
+        0,
+        Boundary::dirichlet(2.0),
+        Boundary::dirichlet(0.0),
+    );
+    let two = Poisson::new(&[3, 4, 5]).coordinates(1, &points).boundary_values(0, Side::Low, &[2.0; 20]);
+    let solve = |problem: Poisson| problem.plan::<f64>().unwrap().solve(&[1.0; 60]).unwrap().values;
+    assert_eq!(solve(one), solve(two));
+    let ramp: Vec<f64> = (0..15).map(|k| (k / 5) as f64 + 0.1 * (k % 5) as f64).collect();
+    let side = Poisson::new(&[3, 4, 5]).coordinates(1, &points).boundary_values(1, Side::High, &ramp);
+    let turned = Poisson::new(&[4, 3, 5]).coordinates(0, &points).boundary_values(0, Side::High, &ramp);
+    let (a, b) = (solve(side), solve(turned));
+    assert!((0..60).all(|e| a[e] == b[(e / 5 % 4) * 15 + (e / 20) * 5 + e % 5]));
+}
+
+#[test]
+fn unusual_numbers() {
+    let plan = Poisson::new(&[19, 23]).boundary(BoundaryKind::Dirichlet).plan::<f64>().unwrap();
+    let f = right_hand_side(19 * 23, 1);
+    let u = plan.solve(&f).unwrap().values;
+    for exponent in [-1000, -900, 900, 1015] {
+        let scale = 2f64.powi(exponent);
+        let scaled: Vec<f64> = f.iter().map(|f| f * scale).collect();
+        let solution = plan.solve(&scaled).unwrap();
+        assert!(solution.values.iter().zip(&u).all(|(a, b)| (a / scale - b).abs() <= 1e-13), "{exponent}");
+    }
+    for (place, bad) in [(0, f64::NAN), (100, f64::INFINITY), (436, f64::NEG_INFINITY)] {
+        let mut f = f.clone();
+        f[place] = bad;
+        f[436] = bad;
+        assert_eq!(plan.solve(&f), Err(Error::NotFinite { array: "f", index: place }));
+        assert_eq!(plan.solve_in_place(&mut f), Err(Error::NotFinite { array: "f", index: place }));
+    }
+    // Places in the caller's order.
+    let turned = Poisson::new(&[3, 4]).coordinates(1, &[0.0, 1.0, 1.5, 3.0, 5.0, 5.5]).plan::<f64>().unwrap();
+    let mut f = vec![1.0; 24];
+    f[14] = f64::NAN;
+    assert_eq!(turned.solve(&f), Err(Error::NotFinite { array: "f", index: 14 }));
+    assert_eq!(plan.solve(&vec![0.0; 19 * 23]).unwrap().values, vec![0.0; 19 * 23]);
+}
+
+#[test]
+fn wrong_data_is_named() {
+    let plan = |problem: Poisson| problem.plan::<f64>().map(|_| ());
+    let shape = Poisson::new(&[4, 5]);
+    assert!(matches!(plan(shape.clone()).map(|()| 0), Ok(0)));
+    assert!(matches!(plan(Poisson::new(&[])), Err(Error::Unsupported { .. })));
+    assert!(matches!(plan(Poisson::new(&[2, 2, 2, 2])), Err(Error::Unsupported { .. })));
+    assert!(matches!(plan(shape.clone().spacing(0.0)), Err(Error::Unsupported { .. })));
+    assert!(matches!(plan(shape.clone().spacing(f64::NAN)), Err(Error::Unsupported { .. })));
+    assert!(matches!(plan(shape.clone().shift(f64::NAN)), Err(Error::NotFinite { array: "shift", .. })));
+    assert!(matches!(plan(shape.clone().axis_spacing(2, 1.0)), Err(Error::Shape { what: "shape", .. })));
+    let one_sided = shape.clone().axis_boundary(0, BoundaryKind::Periodic, BoundaryKind::Neumann);
+    assert!(matches!(plan(one_sided), Err(Error::Unsupported { .. })));
+    let short = plan(shape.clone().coordinates(0, &[0.0, 1.0]));
+    assert_eq!(short, Err(Error::Shape { what: "coordinates", expected: 6, got: 2 }));
+    let falling = plan(shape.clone().coordinates(0, &[0.0, 1.0, 2.0, 1.5, 3.0, 4.0]));
+    assert!(matches!(falling, Err(Error::Unsupported { .. })));
+    let values = plan(shape.clone().boundary_values(0, Side::Low, &[1.0; 4]));
+    assert_eq!(values, Err(Error::Shape { what: "boundary values", expected: 5, got: 4 }));
+    let solver = shape.plan::<f64>().unwrap();
+    assert_eq!(solver.solve(&[0.0; 19]).map(|_| ()), Err(Error::Shape { what: "f", expected: 20, got: 19 }));
+    let wrong = solver.solve_into(&[0.0; 20], &mut [0.0; 40]).map(|_| ());
+    assert_eq!(wrong, Err(Error::Shape { what: "u", expected: 20, got: 40 }));
+}
+
+#[test]
+fn nothing_and_one() {
+    for shape in [&[0usize][..], &[0, 3], &[3, 0], &[2, 0, 2]] {
+        let solution = Poisson::new(shape).plan::<f64>().unwrap().solve(&[]).unwrap();
+        assert!(solution.values.is_empty() && solution.report.backward_error == 0.0);
+    }
+    for dimensions in 1..=3 {
+        let plan = Poisson::new(&vec![1; dimensions]).plan::<f64>().unwrap();
+        let u = plan.solve(&[3.0]).unwrap().values[0];
+        assert!((u - 3.0 / (2 * dimensions) as f64).abs() <= 2.0 * f64::EPSILON * u);
+    }
+}
+
+#[test]
+fn shifts_of_all_sizes() {
+    for kind in BoundaryKind::ALL {
+        for shift in [1e-12, 1e-3, 1.0, 1e6, 1e300] {
+            let plan = Poisson::new(&[20, 13]).boundary(kind).shift(shift).plan::<f64>().unwrap();
+            let solution = plan.solve(&right_hand_side(260, 1)).unwrap();
+            assert!(solution.report.backward_error <= 2e-15, "{kind:?} {shift}: {:e}", solution.report.backward_error);
+        }
+    }
+}
+
+#[test]
+fn the_instruction_set_is_one_of_ours() {
+    assert!(Simd::ALL.contains(&Simd::detect()));
+    assert!(PoissonMethod::ALL.iter().all(|method| PoissonMethod::from_name(method.name()) == Some(*method)));
+}

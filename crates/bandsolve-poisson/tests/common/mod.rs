@@ -1,0 +1,228 @@
+//! Problems written out as matrices, row by row from their ghost values, and solved by banded LU: nothing of the solver is used.
+#![allow(dead_code)]
+
+use bandsolve::Banded;
+use bandsolve_poisson::{Boundary, BoundaryKind, Grid, Poisson};
+
+/// One axis: unknowns, grid, sides, and the points (with those of the boundary) or faces.
+#[derive(Debug, Clone)]
+pub struct Axis {
+    pub n: usize,
+    pub grid: Grid,
+    pub sides: [Boundary; 2],
+    pub h: f64,
+    pub points: Option<Vec<f64>>,
+}
+
+/// The nine kinds of an axis, with values at its sides.
+pub fn kinds(n: usize, h: f64) -> Vec<Axis> {
+    let (d, q, p) = (BoundaryKind::Dirichlet, BoundaryKind::Neumann, BoundaryKind::Periodic);
+    let mut all = Vec::new();
+    for grid in [Grid::Node, Grid::Cell] {
+        for [low, high] in [[d, d], [q, q], [d, q], [q, d]] {
+            let sides = [Boundary { kind: low, value: 0.3 }, Boundary { kind: high, value: -0.7 }];
+            all.push(Axis { n, grid, sides, h, points: None });
+        }
+    }
+    all.push(Axis { n, grid: Grid::Node, sides: [Boundary::from(p); 2], h, points: None });
+    all
+}
+
+/// The matrix of an axis, and what the boundaries add to the first and the last unknown.
+pub fn axis_matrix(axis: &Axis) -> (Vec<Vec<f64>>, [f64; 2]) {
+    if axis.points.is_some() {
+        return volumes(axis);
+    }
+    let (n, h) = (axis.n, axis.h);
+    let mut a = vec![vec![0.0; n]; n];
+    let mut inflow = [0.0; 2];
+    for i in 0..n {
+        a[i][i] += 2.0 / (h * h);
+        for side in 0..2 {
+            let inside = if side == 0 { i > 0 } else { i + 1 < n };
+            let neighbour = if side == 0 { i.wrapping_sub(1) } else { i + 1 };
+            let Boundary { kind, value } = axis.sides[side];
+            // The neighbour's value as (unknown, factor) and a constant.
+            let (unknown, factor, constant) = match (inside, kind, axis.grid) {
+                (true, ..) => (neighbour, 1.0, 0.0),
+                (_, BoundaryKind::Periodic, _) => (if side == 0 { n - 1 } else { 0 }, 1.0, 0.0),
+                (_, BoundaryKind::Dirichlet, Grid::Node) => (i, 0.0, value),
+                // (ghost + u)/2 = value, (ghost − u)/h = value
+                (_, BoundaryKind::Dirichlet, Grid::Cell) => (i, -1.0, 2.0 * value),
+                (_, _, Grid::Cell) => (i, 1.0, h * value),
+                // (ghost − mirror)/2h = value
+                (_, _, Grid::Node) => {
+                    let mirror = if side == 0 { i + 1 } else { i.wrapping_sub(1) };
+                    if mirror < n {
+                        (mirror, 1.0, 2.0 * h * value)
+                    } else if axis.sides[1 - side].kind == BoundaryKind::Dirichlet {
+                        // The mirror is the other boundary.
+                        inflow[1 - side] += axis.sides[1 - side].value / (h * h);
+                        (i, 0.0, 2.0 * h * value)
+                    } else {
+                        // One unknown that is both sides: a volume of length 1.
+                        (i, 1.0, h * h * value)
+                    }
+                }
+            };
+            a[i][unknown] -= factor / (h * h);
+            inflow[side] += constant / (h * h);
+        }
+    }
+    (a, inflow)
+}
+
+/// The same by flows out of volumes, for any points.
+fn volumes(axis: &Axis) -> (Vec<Vec<f64>>, [f64; 2]) {
+    let (n, p) = (axis.n, axis.points.as_ref().expect("points"));
+    let periodic = axis.sides[0].kind == BoundaryKind::Periodic;
+    let dirichlet = axis.sides.map(|side| side.kind == BoundaryKind::Dirichlet);
+    let period = p[p.len() - 1] - p[0];
+    // Places of the unknowns and of the ends of their volumes.
+    let (place, ends): (Vec<f64>, Vec<f64>) = match axis.grid {
+        Grid::Cell => ((0..n).map(|i| 0.5 * (p[i] + p[i + 1])).collect(), p.clone()),
+        Grid::Node => {
+            let at: Vec<f64> = (0..n).map(|i| p[i + usize::from(dirichlet[0])]).collect();
+            let mut ends = vec![if periodic {
+                0.5 * (at[0] + at[n - 1] - period)
+            } else if dirichlet[0] {
+                0.5 * (p[0] + p[1])
+            } else {
+                p[0]
+            }];
+            ends.extend((1..n).map(|i| 0.5 * (at[i - 1] + at[i])));
+            let last = p.len() - 1;
+            ends.push(if periodic {
+                ends[0] + period
+            } else if dirichlet[1] {
+                0.5 * (p[last] + p[last - 1])
+            } else {
+                p[last]
+            });
+            (at, ends)
+        }
+    };
+    let mut a = vec![vec![0.0; n]; n];
+    let mut inflow = [0.0; 2];
+    for i in 0..n {
+        let volume = ends[i + 1] - ends[i];
+        for side in 0..2 {
+            let inside = if side == 0 { i > 0 } else { i + 1 < n };
+            let other = if side == 0 { (i + n - 1) % n } else { (i + 1) % n };
+            if inside || periodic {
+                let around = if inside { 0.0 } else { period };
+                let distance = (place[i] - place[other]).abs();
+                let distance = if inside { distance } else { around - distance };
+                let coupling = 1.0 / (distance * volume);
+                a[i][i] += coupling;
+                a[i][other] -= coupling;
+            } else if dirichlet[side] {
+                let wall = if side == 0 { p[0] } else { p[p.len() - 1] };
+                let coupling = 1.0 / ((place[i] - wall).abs() * volume);
+                a[i][i] += coupling;
+                inflow[side] = coupling * axis.sides[side].value;
+            } else {
+                inflow[side] = axis.sides[side].value / volume;
+            }
+        }
+    }
+    (a, inflow)
+}
+
+/// A problem of one to three axes with its matrix by rows and what boundaries add to f.
+pub struct WrittenOut {
+    pub n: usize,
+    pub rows: Vec<Vec<(usize, f64)>>,
+    pub boundary: Vec<f64>,
+}
+
+pub fn write_out(axes: &[Axis], shift: f64) -> WrittenOut {
+    let n: usize = axes.iter().map(|axis| axis.n).product();
+    let (mut rows, mut boundary) = (vec![Vec::new(); n], vec![0.0; n]);
+    let mut stride = n;
+    for axis in axes {
+        stride /= axis.n;
+        let (a, inflow) = axis_matrix(axis);
+        for (e, row) in rows.iter_mut().enumerate() {
+            let i = e / stride % axis.n;
+            for (j, value) in a[i].iter().enumerate().filter(|(_, value)| **value != 0.0) {
+                row.push((e - i * stride + j * stride, *value));
+            }
+            boundary[e] += if i == 0 { inflow[0] } else { 0.0 } + if i + 1 == axis.n { inflow[1] } else { 0.0 };
+        }
+    }
+    rows.iter_mut().enumerate().for_each(|(e, row)| row.push((e, shift)));
+    WrittenOut { n, rows, boundary }
+}
+
+impl WrittenOut {
+    pub fn apply(&self, u: &[f64]) -> Vec<f64> {
+        self.rows.iter().map(|row| row.iter().map(|(j, a)| a * u[*j]).sum()).collect()
+    }
+
+    /// u by banded LU.
+    pub fn solve(&self, f: &[f64]) -> Vec<f64> {
+        let far = |low: bool| {
+            let entries = self.rows.iter().enumerate().flat_map(|(i, row)| row.iter().map(move |(j, _)| (i, *j)));
+            entries.map(|(i, j)| if low { i.saturating_sub(j) } else { j.saturating_sub(i) }).max().unwrap_or(0)
+        };
+        let (lower, upper) = (far(true), far(false));
+        let leading = lower + upper + 1;
+        let mut bands = vec![0.0; leading * self.n];
+        for (i, row) in self.rows.iter().enumerate() {
+            row.iter().for_each(|(j, a)| bands[upper + i - j + j * leading] += a);
+        }
+        let right: Vec<f64> = f.iter().zip(&self.boundary).map(|(f, b)| f + b).collect();
+        Banded::new(self.n, lower, upper, &bands).unwrap().solve(&right).unwrap().values
+    }
+
+    /// The largest |f + boundary − removed − Au| / (Σ|a| ‖u‖ + |f|).
+    pub fn backward_error(&self, f: &[f64], u: &[f64], removed: f64) -> f64 {
+        let largest = u.iter().fold(0.0f64, |a, b| a.max(b.abs()));
+        let au = self.apply(u);
+        (0..self.n)
+            .map(|i| {
+                let right = f[i] + self.boundary[i] - removed;
+                let mut diagonal = 0.0;
+                let mut sum = 0.0;
+                for (j, a) in &self.rows[i] {
+                    if *j == i { diagonal += a } else { sum += a.abs() }
+                }
+                let scale = (sum + f64::abs(diagonal)) * largest + right.abs();
+                if right == au[i] { 0.0 } else { (right - au[i]).abs() / scale }
+            })
+            .fold(0.0, f64::max)
+    }
+}
+
+/// The same problem for the solver.
+pub fn problem(axes: &[Axis], shift: f64) -> Poisson {
+    let shape: Vec<usize> = axes.iter().map(|axis| axis.n).collect();
+    let mut problem = Poisson::new(&shape).shift(shift);
+    for (k, axis) in axes.iter().enumerate() {
+        problem =
+            problem.axis_grid(k, axis.grid).axis_boundary(k, axis.sides[0], axis.sides[1]).axis_spacing(k, axis.h);
+        if let Some(points) = &axis.points {
+            problem = problem.coordinates(k, points);
+        }
+    }
+    problem
+}
+
+pub fn right_hand_side(n: usize, seed: u64) -> Vec<f64> {
+    let mut x = seed;
+    let mut next = || {
+        x = (1_103_515_245 * x + 12345) % (1 << 31);
+        x as f64 / f64::from(1 << 30) - 1.0
+    };
+    (0..n).map(|_| next()).collect()
+}
+
+pub fn is_singular(axes: &[Axis], shift: f64) -> bool {
+    shift == 0.0 && axes.iter().all(|axis| axis.sides.iter().all(|side| side.kind != BoundaryKind::Dirichlet))
+}
+
+pub fn distance(u: &[f64], v: &[f64]) -> f64 {
+    let largest = v.iter().fold(0.0f64, |a, b| a.max(b.abs()));
+    u.iter().zip(v).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max) / largest.max(f64::MIN_POSITIVE)
+}
