@@ -13,6 +13,7 @@ many systems                    `solve_batch`, along any axis of arrays of any d
 one matrix, many solves         `factor`, `factor_tridiagonal`, `factor_banded`,
                                 `factor_block_tridiagonal`: objects of the class `Factor`
 built on them                   `bandsolve.interpolate.CubicSpline`, `bandsolve.smooth`
+Poisson problems on boxes       `bandsolve.poisson`: `solve`, `Solver`
 any sparse matrix               `bandsolve.sparse`: `gmres` and others, `Preconditioner`, `forest`
 conventions of others           `bandsolve.compat.tridiagonal_solve` (JAX, TensorFlow)
 matrices                        `bandsolve.io.read`, `bandsolve.gallery`
@@ -21,7 +22,7 @@ matrices                        `bandsolve.io.read`, `bandsolve.gallery`
 A matrix that cannot be solved raises `numpy.linalg.LinAlgError`, arrays that do not fit `ValueError`.
 """
 
-from bandsolve import compat, gallery, interpolate, io, smooth, sparse
+from bandsolve import compat, gallery, interpolate, io, poisson, smooth, sparse
 from bandsolve._bandsolve import (
     __VERSION__ as __version__,
     Factor,
@@ -50,6 +51,7 @@ __all__ = [
     "interpolate",
     "io",
     "methods",
+    "poisson",
     "set_num_threads",
     "smooth",
     "solve",

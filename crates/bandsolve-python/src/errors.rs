@@ -19,7 +19,10 @@ pub fn lin_alg_error(py: Python<'_>, message: String) -> PyErr {
 pub fn exception(py: Python<'_>, error: &Error) -> PyErr {
     let message = error.to_string();
     match error.cause() {
-        Error::Singular { .. } | Error::NotDefinite { .. } | Error::NotConverged { .. } => lin_alg_error(py, message),
+        Error::Singular { .. }
+        | Error::NotDefinite { .. }
+        | Error::NotConverged { .. }
+        | Error::Incompatible { .. } => lin_alg_error(py, message),
         Error::OutOfMemory { .. } => PyMemoryError::new_err(message),
         Error::NoDevice { .. } | Error::Device { .. } => PyRuntimeError::new_err(message),
         _ => PyValueError::new_err(message),

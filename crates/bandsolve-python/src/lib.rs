@@ -8,6 +8,7 @@ mod factor;
 mod generate;
 mod memory;
 mod options;
+mod poisson;
 mod report;
 mod solve;
 mod sparse;
@@ -27,6 +28,8 @@ mod _bandsolve {
     use super::memory::free_memory;
     #[pymodule_export]
     use super::options::{get_num_threads, methods, set_num_threads};
+    #[pymodule_export]
+    use super::poisson::PyPoissonPlan;
     #[pymodule_export]
     use super::report::PyReport;
     #[pymodule_export]

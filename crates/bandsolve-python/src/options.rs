@@ -65,11 +65,7 @@ impl CallOptions<'_> {
         if self.pivoting != "scaled-partial" {
             plan = plan.pivoting(self.chosen_pivoting()?);
         }
-        let threads = match asked_for(self.threads)? {
-            0 => threads_set(),
-            threads => Some(threads),
-        };
-        Ok(match threads {
+        Ok(match threads_of(self.threads)? {
             None => plan,
             Some(threads) => plan.threads(threads),
         })
@@ -98,6 +94,14 @@ impl CallOptions<'_> {
 /// The number of threads that `set_num_threads` has said, if it has.
 pub fn threads_set() -> Option<usize> {
     Some(THREADS.load(Ordering::Relaxed)).filter(|threads| *threads > 0)
+}
+
+/// Threads that a call says, or `set_num_threads`; none: all there are.
+pub fn threads_of(threads: Option<isize>) -> PyResult<Option<usize>> {
+    Ok(match asked_for(threads)? {
+        0 => threads_set(),
+        threads => Some(threads),
+    })
 }
 
 /// Which matrix is meant: `False` A, `True` its transpose, `"conj"` its conjugate transpose.

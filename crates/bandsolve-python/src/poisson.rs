@@ -1,0 +1,177 @@
+//! Poisson and Helmholtz problems on boxes.
+
+use crate::arrays::{Number, array, filled, rows, slice};
+use crate::errors::exception;
+use crate::options::threads_of;
+use bandsolve_poisson::{
+    Boundary, BoundaryKind, Grid, Poisson, PoissonMethod, PoissonPlan, PoissonReport, PoissonScalar, Side,
+};
+use numpy::PyReadonlyArray1;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+
+/// An axis of the box. The values of a side are one number, or one for each of its points.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+struct AxisArguments<'py> {
+    kinds: [String; 2],
+    values: [PyReadonlyArray1<'py, f64>; 2],
+    grid: String,
+    spacing: f64,
+    coordinates: Option<PyReadonlyArray1<'py, f64>>,
+}
+
+/// What belongs to the whole box.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+struct BoxArguments {
+    shift: f64,
+    method: String,
+    mean: f64,
+    removable: f64,
+    threads: Option<isize>,
+}
+
+/// The kind of this name.
+fn boundary_kind(name: &str) -> PyResult<BoundaryKind> {
+    BoundaryKind::from_name(name).ok_or_else(|| {
+        let names = BoundaryKind::ALL.map(BoundaryKind::name).join(", ");
+        PyValueError::new_err(format!("there is no boundary {name:?}; there are {names}"))
+    })
+}
+
+impl AxisArguments<'_> {
+    /// The problem with this axis.
+    fn add_to(&self, problem: Poisson, axis: usize) -> PyResult<Poisson> {
+        let mut boundaries = [Boundary::periodic(); 2];
+        for (boundary, (kind, values)) in boundaries.iter_mut().zip(self.kinds.iter().zip(&self.values)) {
+            let constant = *values.as_slice()?.first().unwrap_or(&0.0);
+            *boundary = Boundary { kind: boundary_kind(kind)?, value: constant };
+            if boundary.kind == BoundaryKind::Periodic && constant != 0.0 {
+                return Err(PyValueError::new_err("a periodic side has no value"));
+            }
+        }
+        let grid = match self.grid.as_str() {
+            "node" => Grid::Node,
+            "cell" => Grid::Cell,
+            other => return Err(PyValueError::new_err(format!("there is no grid {other:?}; there are node, cell"))),
+        };
+        let [low, high] = boundaries;
+        let mut problem = problem.axis_boundary(axis, low, high).axis_grid(axis, grid).axis_spacing(axis, self.spacing);
+        if let Some(coordinates) = &self.coordinates {
+            problem = problem.coordinates(axis, coordinates.as_slice()?);
+        }
+        for (side, values) in [Side::Low, Side::High].into_iter().zip(&self.values) {
+            let values = values.as_slice()?;
+            if values.len() != 1 {
+                problem = problem.boundary_values(axis, side, values);
+            }
+        }
+        Ok(problem)
+    }
+}
+
+/// The problem that the arguments say.
+fn problem(shape: &[usize], axes: &[AxisArguments<'_>], options: &BoxArguments) -> PyResult<Poisson> {
+    let method = PoissonMethod::from_name(&options.method).ok_or_else(|| {
+        let names: Vec<_> = PoissonMethod::ALL.iter().map(|method| method.name()).collect();
+        PyValueError::new_err(format!("there is no method {:?}; there are {}", options.method, names.join(", ")))
+    })?;
+    let problem = Poisson::new(shape).shift(options.shift).method(method).mean(options.mean);
+    let mut problem = problem.removable(options.removable);
+    if let Some(threads) = threads_of(options.threads)? {
+        problem = problem.threads(threads);
+    }
+    for (axis, arguments) in axes.iter().enumerate() {
+        problem = arguments.add_to(problem, axis)?;
+    }
+    Ok(problem)
+}
+
+/// A plan in one of the types that there are.
+enum HeldPlan {
+    Single(PoissonPlan<f32>),
+    Double(PoissonPlan<f64>),
+}
+
+/// See `bandsolve.poisson.Solver`.
+#[pyclass(frozen, module = "bandsolve._bandsolve", name = "PoissonPlan")]
+pub struct PyPoissonPlan(HeldPlan);
+
+#[pymethods]
+impl PyPoissonPlan {
+    #[new]
+    fn new(
+        py: Python<'_>,
+        shape: Vec<usize>,
+        axes: Vec<AxisArguments<'_>>,
+        options: BoxArguments,
+        double: bool,
+    ) -> PyResult<Self> {
+        let problem = problem(&shape, &axes, &options)?;
+        let made = py.detach(|| match double {
+            true => problem.plan().map(HeldPlan::Double),
+            false => problem.plan().map(HeldPlan::Single),
+        });
+        made.map(Self).map_err(|error| exception(py, &error))
+    }
+
+    /// The solutions, one after the other, and a report.
+    fn solve<'py>(&self, f: &Bound<'py, PyAny>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyDict>)> {
+        match &self.0 {
+            HeldPlan::Single(plan) => solve(plan, f),
+            HeldPlan::Double(plan) => solve(plan, f),
+        }
+    }
+
+    #[getter]
+    fn method(&self) -> &'static str {
+        match &self.0 {
+            HeldPlan::Single(plan) => plan.method().0.name(),
+            HeldPlan::Double(plan) => plan.method().0.name(),
+        }
+    }
+
+    #[getter]
+    fn reason(&self) -> &str {
+        match &self.0 {
+            HeldPlan::Single(plan) => plan.method().1,
+            HeldPlan::Double(plan) => plan.method().1,
+        }
+    }
+
+    #[getter]
+    fn subproblems(&self) -> usize {
+        match &self.0 {
+            HeldPlan::Single(plan) => plan.subproblems(),
+            HeldPlan::Double(plan) => plan.subproblems(),
+        }
+    }
+}
+
+fn solve<'py, T: Number + PoissonScalar>(
+    plan: &PoissonPlan<T>,
+    f: &Bound<'py, PyAny>,
+) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyDict>)> {
+    let py = f.py();
+    let f = rows::<T>(&array(f)?.0)?;
+    let f = slice(&f);
+    let (u, solved) = filled(py, &[f.len()], false, |u| py.detach(|| plan.solve_into(f, u)))?;
+    let report = solved.map_err(|error| exception(py, &error))?;
+    Ok((u.into_any(), dictionary_of(py, &report)?))
+}
+
+fn dictionary_of<'py>(py: Python<'py>, report: &PoissonReport) -> PyResult<Bound<'py, PyDict>> {
+    let dictionary = PyDict::new(py);
+    dictionary.set_item("method", report.method.name())?;
+    dictionary.set_item("reason", &*report.reason)?;
+    dictionary.set_item("shape", PyTuple::new(py, report.shape.iter())?)?;
+    dictionary.set_item("backward_error", report.backward_error)?;
+    dictionary.set_item("backward_errors", report.backward_errors.to_vec())?;
+    dictionary.set_item("refinement_steps", report.refinement_steps)?;
+    dictionary.set_item("subproblems", report.subproblems)?;
+    dictionary.set_item("removed", report.removed)?;
+    dictionary.set_item("mean", report.mean)?;
+    Ok(dictionary)
+}

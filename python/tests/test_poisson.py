@@ -1,0 +1,332 @@
+"""`bandsolve.poisson` against matrices that are assembled here, from differences and volumes."""
+
+import itertools
+from concurrent.futures import ThreadPoolExecutor
+from functools import reduce
+
+import numpy as np
+import pytest
+
+import bandsolve
+from bandsolve import poisson
+from conftest import random
+
+sp = pytest.importorskip("scipy.sparse")
+linalg = pytest.importorskip("scipy.sparse.linalg")
+
+D, N, P = "dirichlet", "neumann", "periodic"
+PAIRS = [(D, D), (D, N), (N, D), (N, N), (P, P)]
+GRIDS = ["node", "cell"]
+EPS = np.finfo(float).eps
+
+
+def points_of(n, grid, kinds, spacing):
+    """Coordinates with one spacing, in the form in which they can be given."""
+    if grid == "cell" or kinds[0] == P:
+        return spacing * np.arange(n + 1)
+    return spacing * np.arange(n + kinds.count(D))
+
+
+def line(n, grid, kinds, points):
+    """Of one axis: the matrix, what each side's value is multiplied by in each row, and the lengths of the unknowns."""
+    low, high = kinds
+    # All places between which differences are taken; where the volumes end.
+    if grid == "cell":
+        faces = points
+        places = (faces[1:] + faces[:-1]) / 2
+        places = np.concatenate([faces[:1]] * (low == D) + [places] + [faces[-1:]] * (high == D))
+    else:
+        places = points[:-1] if low == P else points
+        middles = (points[1:] + points[:-1]) / 2
+        faces = np.concatenate([points[:1]] * (low == N) + [middles] + [points[-1:]] * (high == N))
+    if low == P:
+        period = points[-1] - points[0]
+        if grid == "node":
+            faces = np.concatenate([[faces[-1] - period], faces])
+        places = np.append(places, places[0] + period)
+    volumes = np.diff(faces)
+    volumes[volumes == 0] = 1
+    differences = np.diff(np.eye(len(places)), axis=0)
+    full = differences.T @ (differences / np.diff(places)[:, None])
+    if low == P:
+        full[0] += full[-1]
+        full[:, 0] += full[:, -1]
+        full = full[:-1, :-1]
+    first = int(low == D)
+    unknowns = slice(first, first + n)
+    sides = np.zeros((2, n))
+    for side, (kind, at, row) in enumerate([(low, 0, 0), (high, -1, -1)]):
+        if kind == D:
+            sides[side] = -full[unknowns, at]
+        elif kind == N:
+            sides[side, row] = 1
+    return full[unknowns, unknowns] / volumes[:, None], sides / volumes, volumes
+
+
+def assembled(shape, grids, kinds, points, shift=0.0):
+    """The matrix of a box, what values at a side become on the right-hand side, and volumes."""
+    lines = [line(*axis) for axis in zip(shape, grids, kinds, points)]
+    def along(axis, matrix):
+        parts = [matrix if k == axis else sp.eye_array(n) for k, n in enumerate(shape)]
+        return reduce(sp.kron, parts)
+    size = int(np.prod(shape))
+    a = sum((along(k, sp.csr_array(lines[k][0])) for k in range(len(shape))), shift * sp.eye_array(size))
+
+    def inflow(axis, side, values):
+        factors = lines[axis][1][side].reshape([-1 if k == axis else 1 for k in range(len(shape))])
+        return factors * np.expand_dims(np.broadcast_to(values, shape[:axis] + shape[axis + 1 :]), axis)
+
+    volumes = reduce(np.multiply.outer, [volumes for *_, volumes in lines])
+    return sp.csr_array(a), inflow, volumes
+
+
+def check(rng, shape, grids, kinds, *, spacings=None, points=None, shift=0.0, order="C"):
+    """Solves with values at all sides, and compares."""
+    spacings = spacings or [0.5 + 0.1 * k for k in range(len(shape))]
+    given = points
+    points = points or [points_of(*axis) for axis in zip(shape, grids, kinds, spacings)]
+    a, inflow, volumes = assembled(shape, grids, kinds, points, shift)
+    f = np.asarray(random(rng, shape, float), order=order)
+    rhs, boundary = f.copy(), []
+    for axis, pair in enumerate(kinds):
+        sides = []
+        for side, kind in enumerate(pair):
+            # A number at the lower side, one for each point at the upper one.
+            values = random(rng, shape[:axis] + shape[axis + 1 :] if side else (), float)
+            sides.append(kind if kind == P else (kind, values))
+            rhs += 0 if kind == P else inflow(axis, side, values)
+        boundary.append(tuple(sides))
+    singular = shift == 0 and all(D not in pair for pair in kinds)
+    u, report = poisson.solve(f, spacings, boundary, grids, shift, mean=0.25, coordinates=given, removable=np.inf, full_output=True)
+    assert u.shape == shape and report["shape"] == shape and report["backward_error"] <= 8 * EPS
+    rhs -= report["removed"]
+    size = abs(a).sum(axis=1) * abs(u).max() + abs(rhs).ravel()
+    assert (abs(rhs.ravel() - a @ u.ravel()) <= 32 * EPS * np.maximum(size, 1e-300)).all()
+    if singular:
+        assert abs(np.sum(volumes * u) / volumes.sum() - 0.25) < 1e-13 * max(1, abs(u).max()) and report["mean"] == 0.25
+        assert np.isclose(report["removed"], np.sum(volumes * (rhs + report["removed"])) / volumes.sum(), rtol=1e-10, atol=1e-13)
+    else:
+        assert report["removed"] == 0 and report["mean"] is None
+        expected = linalg.spsolve(a.tocsc(), rhs.ravel()).reshape(shape)
+        assert np.allclose(u, expected, rtol=1e-10, atol=1e-11 * abs(expected).max())
+
+
+@pytest.mark.parametrize("kinds", list(itertools.product(PAIRS, repeat=2)))
+def test_every_boundary_in_two_dimensions(kinds):
+    rng = np.random.default_rng(1)
+    for grids in itertools.product(GRIDS, repeat=2):
+        for shape in [(5, 8), (7, 3), (1, 4), (2, 1)]:
+            check(rng, shape, grids, kinds)
+        check(rng, (6, 4), grids, kinds, shift=0.7, order="F")
+
+
+@pytest.mark.parametrize("grid", GRIDS)
+@pytest.mark.parametrize("pair", PAIRS)
+def test_every_boundary_in_one_dimension(pair, grid):
+    rng = np.random.default_rng(2)
+    for n in (1, 2, 3, 4, 17):
+        for shift in (0.0, 0.3):
+            check(rng, (n,), [grid], [pair], shift=shift)
+
+
+@pytest.mark.parametrize("first", PAIRS)
+def test_three_dimensions(first):
+    rng = np.random.default_rng(3)
+    for second, third in zip(PAIRS, PAIRS[2:] + PAIRS[:2]):
+        check(rng, (4, 3, 5), ["node", "cell", "node"], [first, second, third])
+        check(rng, (3, 5, 2), ["cell", "node", "cell"], [first, third, second], order="F")
+
+
+def stretched(rng, n, grid, kinds):
+    count = len(points_of(n, grid, kinds, 1.0))
+    return np.cumsum(rng.uniform(0.3, 0.9, count))
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("kinds", list(itertools.product(PAIRS[1:], repeat=2)))
+def test_coordinates(kinds, order):
+    rng = np.random.default_rng(4)
+    shape, grids = (6, 5), ["node", "cell"]
+    both = [stretched(rng, *axis) for axis in zip(shape, grids, kinds)]
+    check(rng, shape, grids, kinds, points=both, order=order)
+    spacings = [1.0, 0.4]
+    mixed = [both[0], points_of(5, "cell", kinds[1], 0.4)]
+    a, *_ = assembled(shape, grids, kinds, mixed, 0.2)
+    f = np.asarray(random(rng, shape, float), order=order)
+    u = poisson.solve(f, spacings, kinds, grids, 0.2, coordinates=[both[0], None])
+    assert np.allclose(a @ u.ravel(), f.ravel(), atol=1e-12)
+    # Of one axis, without a sequence around them.
+    u = poisson.solve(f[:, 0], boundary=kinds[0], shift=1.0, coordinates=both[0])
+    a, *_ = assembled(shape[:1], ["node"], kinds[:1], both[:1], 1.0)
+    assert np.allclose(a @ u, f[:, 0], atol=1e-12)
+
+
+def test_the_order_is_two():
+    def error(n):
+        # u = exp(x) cos(2 y): given at x = 0, its derivative at x = 1; insulated in y on cells, from 0 to pi.
+        h, k = 1 / n, np.pi / n
+        x, y = h * np.arange(1, n + 1), k * (np.arange(n) + 0.5)
+        exact = np.outer(np.exp(x), np.cos(2 * y))
+        sides = ((D, np.cos(2 * y)), (N, np.e * np.cos(2 * y)))
+        u = poisson.solve(3 * exact, (h, k), (sides, N), ("node", "cell"))
+        return abs(u - exact).max()
+
+    assert 3.9 < error(40) / error(80) < 4.1
+
+
+def test_the_classical_number():
+    # -Δu = 1 on the unit square: u in the middle is 0.0736713...
+    u, report = poisson.solve(np.ones((255, 255)), 1 / 256, full_output=True)
+    assert abs(u[127, 127] - 0.07367135) < 2e-6
+    assert report["method"] == "fft" and report["reason"] and report["subproblems"] == 255
+    assert report["refinement_steps"] == 0 and len(report["backward_errors"]) == 1
+
+
+def test_orders_types_and_views():
+    rng = np.random.default_rng(5)
+    f = rng.normal(size=(6, 7, 8))
+    options = dict(spacing=(1.0, 0.5, 2.0), boundary=[N, ((D, np.arange(6.0)[:, None]), (D, 1.0)), P], shift=0.1)
+    expected = poisson.solve(f, **options)
+    assert expected.flags.c_contiguous
+    wide = np.zeros((12, 7, 16))
+    wide[::2, :, ::2] = f
+    for view in [np.asfortranarray(f), wide[::2, :, ::2], f.tolist(), f.astype(">f8"), np.transpose(f.transpose(2, 0, 1).copy(), (1, 2, 0))]:
+        u = poisson.solve(view, **options)
+        assert u.dtype == np.float64 and np.allclose(u, expected, rtol=1e-13, atol=1e-13)
+        assert u.flags.c_contiguous != (isinstance(view, np.ndarray) and view.flags.f_contiguous)
+    single = poisson.solve(f.astype(np.float32), **options)
+    assert single.dtype == np.float32 and np.allclose(single, expected, atol=2e-5)
+    whole = poisson.solve(np.arange(12).reshape(3, 4))
+    assert whole.dtype == np.float64 and np.array_equal(whole, poisson.solve(np.arange(12.0).reshape(3, 4)))
+    f.flags.writeable = False
+    assert np.array_equal(poisson.solve(f, **options), expected)
+
+
+def test_a_solver_is_kept():
+    rng = np.random.default_rng(6)
+    solver = poisson.Solver((9, 11), 0.3, (D, P), "cell", shift=0.5)
+    assert (solver.shape, solver.dtype, solver.method) == ((9, 11), np.float64, "fft") and solver.reason
+    assert repr(solver) == "Solver(shape=(9, 11), method='fft', dtype=float64)"
+    f = rng.normal(size=(2, 3, 9, 11))
+    u, report = solver.solve(f, full_output=True)
+    assert u.shape == f.shape and len(report["backward_errors"]) == 6 and report["shape"] == (9, 11)
+    for k in np.ndindex(2, 3):
+        assert np.array_equal(u[k], solver.solve(f[k]))
+        assert np.allclose(u[k], solver.solve(np.asfortranarray(f[k])), rtol=1e-13, atol=1e-14)
+        assert np.array_equal(u[k], poisson.solve(f[k], 0.3, (D, P), "cell", 0.5))
+    columns = poisson.Solver((9, 11), 0.3, (D, P), "cell", shift=0.5, order="F")
+    assert np.array_equal(columns.solve(np.asfortranarray(f[0, 0])), solver.solve(np.asfortranarray(f[0, 0])))
+    # Of many in the order of columns.
+    assert np.array_equal(solver.solve(np.asfortranarray(f)), u)
+    assert solver.solve(f[:0]).shape == (0, 3, 9, 11)
+    single = poisson.Solver(50, dtype="f4")
+    assert single.solve(np.ones(50)).dtype == np.float32
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_the_same_bits_for_any_number_of_threads(dtype):
+    f = np.random.default_rng(7).normal(size=(67, 101)).astype(dtype)
+    one = poisson.solve(f, boundary=(N, D), threads=1)
+    for threads in (2, 3, 7):
+        assert np.array_equal(one, poisson.solve(f, boundary=(N, D), threads=threads))
+    bandsolve.set_num_threads(2)
+    try:
+        solver = poisson.Solver(f.shape, boundary=(N, D), dtype=dtype)
+    finally:
+        bandsolve.set_num_threads(None)
+    with ThreadPoolExecutor(4) as pool:
+        assert all(np.array_equal(one, u) for u in pool.map(lambda _: solver.solve(f), range(16)))
+
+
+@pytest.mark.parametrize("boundary", [N, P, (N, P)])
+def test_singular_problems(boundary):
+    rng = np.random.default_rng(8)
+    f = rng.normal(size=(16, 12))
+    balanced = f - f.mean()
+    u, report = poisson.solve(balanced, boundary=boundary, grid="cell", full_output=True)
+    assert abs(u.mean()) < 1e-13 and abs(report["removed"]) < 1e-15 and report["mean"] == 0
+    higher = poisson.solve(balanced, boundary=boundary, grid="cell", mean=5.0)
+    assert np.allclose(higher, u + 5, rtol=1e-13)
+    # A little is removed, and said; much is an error.
+    other, report = poisson.solve(balanced + 0.01, boundary=boundary, grid="cell", full_output=True)
+    assert np.isclose(report["removed"], 0.01) and np.allclose(other, u, atol=1e-12)
+    with pytest.raises(np.linalg.LinAlgError, match="no solution unless 1.0"):
+        poisson.solve(balanced + 1, boundary=boundary, grid="cell", removable=0.1)
+    with pytest.raises(np.linalg.LinAlgError, match="do not balance"):
+        poisson.solve(balanced + 0.01, boundary=boundary, grid="cell", removable=1e-3)
+    assert np.allclose(poisson.solve(balanced + 1, boundary=boundary, grid="cell", removable=np.inf), u, atol=1e-12)
+    # What flows in through the sides has to go somewhere: as much as is given.
+    if boundary == N:
+        poisson.solve(np.full((16, 12), 0.5), boundary=((N, (N, -8.0)), N), grid="cell", removable=1e-12)
+
+
+def test_methods():
+    f = np.random.default_rng(9).normal(size=(9, 10))
+    expected = poisson.solve(f, boundary=(D, N))
+    for method in ("fft", "gemm"):
+        u, report = poisson.solve(f, boundary=(D, N), method=method, full_output=True)
+        assert report["method"] == method and report["reason"] and np.allclose(u, expected, rtol=1e-12)
+
+
+def test_nothing_to_solve():
+    for shape in [(0,), (0, 3), (3, 0, 2)]:
+        u, report = poisson.solve(np.zeros(shape), full_output=True)
+        assert u.shape == shape and report["backward_error"] == 0
+    assert poisson.solve([4.0]) == [2.0]
+    assert poisson.solve([[[12.0]]]) == [[[2.0]]]
+
+
+def test_notations():
+    f = np.random.default_rng(10).normal(size=(4, 5))
+    same = [D, (D, 0), [D, D], (D, (D, D)), ((D, 0.0), (D, [0, 0, 0, 0])), (((D, np.zeros(5)), D), D)]
+    for boundary in same:
+        assert np.array_equal(poisson.solve(f, boundary=boundary), poisson.solve(f))
+    assert np.array_equal(poisson.solve(f, boundary=(D, (D, 2.0))), poisson.solve(f, boundary=[(D, D), ((D, 2.0), (D, 2.0))]))
+    line = f[0]
+    assert np.array_equal(poisson.solve(line, boundary=(D, N)), poisson.solve(line, boundary=[(D, N)]))
+    assert np.array_equal(poisson.solve(line, 2.0, (D, 1.0)), poisson.solve(line, [2.0], [((D, 1.0), (D, 1.0))]))
+
+
+def test_what_is_wrong_is_said():
+    f = np.ones((4, 5))
+    for problem, message in [
+        (dict(boundary="robin"), "there is no boundary \"robin\"; there are dirichlet, neumann, periodic"),
+        (dict(boundary=(D, D, D)), "boundary has 3 entries, expected 2"),
+        (dict(boundary=((P, D), D)), "one periodic side"),
+        (dict(boundary=((P, 1.0), D)), "a periodic side has no value"),
+        (dict(boundary=(1.0, D)), "the boundary of axis 0 is 1.0"),
+        (dict(boundary=(((D, [1.0, 2.0]), D), D)), r"values at a side of axis 0 have the shape \(2,\), expected \(5,\)"),
+        (dict(boundary=((D, np.nan), D)), "not finite"),
+        (dict(boundary=(((D, [0, 0, np.inf, 0, 0]), D), D)), r"boundary values\[2\] is not finite"),
+        (dict(grid="faces"), "there is no grid \"faces\"; there are node, cell"),
+        (dict(grid=("node",)), "grid has 1 entries, expected 2"),
+        (dict(method="rpts"), "there is no method \"rpts\"; there are auto, fft"),
+        (dict(spacing=0.0), "spacings that are not positive"),
+        (dict(spacing=(1.0, 1.0, 1.0)), "spacing has 3 entries, expected 2"),
+        (dict(coordinates=[np.arange(5.0), None]), "coordinates has length 5, expected 6"),
+        (dict(coordinates=[-np.arange(6.0), None]), "do not increase"),
+        (dict(coordinates=[np.zeros((6, 1)), None]), "expected one dimension"),
+        (dict(shift=np.nan), "shift"),
+        (dict(threads=0), "threads is 0"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            poisson.solve(f, **problem)
+    with pytest.raises(ValueError, match=r"f\[7\] is not finite"):
+        poisson.solve(np.where(np.arange(20).reshape(4, 5) == 7, np.nan, 1.0))
+    with pytest.raises(ValueError, match="expected 1 to 3"):
+        poisson.solve(np.ones((2, 2, 2, 2)))
+    with pytest.raises(TypeError, match="complex128, expected real numbers"):
+        poisson.solve(f + 0j)
+    solver = poisson.Solver((4, 5))
+    for wrong in [np.ones((5, 4)), np.ones(5), np.ones((4, 5, 1))]:
+        with pytest.raises(ValueError, match=r"expected \(4, 5\), or more axes in front of it"):
+            solver.solve(wrong)
+    with pytest.raises(ValueError, match="expected float32 or float64"):
+        poisson.Solver(5, dtype=complex)
+    with pytest.raises(ValueError, match="no negative number"):
+        poisson.Solver((5, -1))
+    with pytest.raises(ValueError, match="order is 'A'"):
+        poisson.Solver(5, order="A")
+    # An eigenvalue of the matrix: 2 - 2 cos(pi / 3) = 1.
+    with pytest.raises(ValueError, match="not definite"):
+        poisson.solve([1.0, 2.0], shift=-1.0)
