@@ -124,7 +124,8 @@ impl<T: PoissonScalar> SeparableSolver<T> for CyclicSolver<T> {
         }
         let removed = self.weights.as_ref().map_or(0.0, |weights| self.mean(weights, x));
         if removed != 0.0 {
-            x.iter_mut().for_each(|x| *x = *x - real(removed));
+            let removed: T = real(removed);
+            x.iter_mut().for_each(|x| *x -= removed);
         }
         let (scratch, _) = stack.make_aligned_raw::<T>(self.words(), 64);
         self.fractions.solve(x, self.shift, self.threads, scratch);

@@ -176,9 +176,12 @@ impl RootChunking {
     }
 }
 
+/// Rows with their signs.
+type SignedRows<R> = Vec<(usize, R)>;
+
 /// Rows that are the same up to their sign, for roots of one class.
-fn alike<R: RealScalar>(rows: usize, of: &dyn Fn(usize) -> Vec<f64>) -> (Vec<Vec<(usize, R)>>, Vec<Vec<f64>>) {
-    let (mut members, mut values) = (Vec::<Vec<(usize, R)>>::new(), Vec::<Vec<f64>>::new());
+fn alike<R: RealScalar>(rows: usize, of: &dyn Fn(usize) -> Vec<f64>) -> (Vec<SignedRows<R>>, Vec<Vec<f64>>) {
+    let (mut members, mut values) = (Vec::<SignedRows<R>>::new(), Vec::<Vec<f64>>::new());
     for row in 0..rows {
         let own = of(row);
         if own.iter().all(|v| *v == 0.0) {
@@ -273,7 +276,7 @@ impl<R: RealScalar> PlannedGroup<R> {
 
 impl<R: RealScalar> FractionTerm<R> {
     /// And of each output the targets that it is part of.
-    fn new(roots: &[&FractionRoot], ins: &[isize], (targets, merge): (usize, bool)) -> (Self, Vec<Vec<(usize, R)>>) {
+    fn new(roots: &[&FractionRoot], ins: &[isize], (targets, merge): (usize, bool)) -> (Self, Vec<SignedRows<R>>) {
         let coefficients = |row: usize| roots.iter().map(|root| root.coefficients[row]).collect::<Vec<f64>>();
         let weights = |row: usize| roots.iter().map(|root| root.weights[row]).collect::<Vec<f64>>();
         let apart = |rows: usize, of: &dyn Fn(usize) -> Vec<f64>| {
