@@ -387,7 +387,7 @@ unsafe fn add_lanes<V: Lanes>(vectors: *const V::Real, out: *mut V::Real, (count
 pub const MAX_SUM: usize = 8;
 
 /// out = (`keep`: out +) Σ c·row, summed in pairs.
-pub struct RowSum<'a, R> {
+pub struct ScaledRowSum<'a, R> {
     pub out: *mut R,
     pub keep: bool,
     /// Rows of n numbers, at most [`MAX_SUM`]; they may be `out` itself.
@@ -395,7 +395,7 @@ pub struct RowSum<'a, R> {
     pub n: usize,
 }
 
-impl<R: RealScalar> Job<R> for RowSum<'_, R> {
+impl<R: RealScalar> Job<R> for ScaledRowSum<'_, R> {
     type Output = ();
     #[inline(always)]
     fn run<V: Lanes<Real = R>>(self) {
@@ -417,7 +417,7 @@ impl<R: RealScalar> Job<R> for RowSum<'_, R> {
     }
 }
 
-impl<R: RealScalar> RowSum<'_, R> {
+impl<R: RealScalar> ScaledRowSum<'_, R> {
     /// N rows; those that are not given are the first, times 0.
     ///
     /// # Safety

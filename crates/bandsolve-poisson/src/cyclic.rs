@@ -2,9 +2,9 @@
 
 use crate::axis::AxisOperator;
 use crate::method::{PoissonMethod, SeparableSolver, SolveRequest};
-use crate::methods::partial_fractions::{Below, PartialFractions};
+use crate::methods::partial_fractions::{BelowAxis, PartialFractions};
 use crate::methods::spectrum::PencilRows;
-use crate::methods::toeplitz::Line;
+use crate::methods::toeplitz::ShiftedLine;
 use crate::methods::{block_cyclic, pscr};
 use crate::scalar::{PoissonScalar, real};
 use crate::separable::SeparableProblem;
@@ -48,7 +48,7 @@ impl<T: PoissonScalar> CyclicSolver<T> {
         let (last, rest) = coupled.split_last().map_or((&trivial, &[][..]), |(last, rest)| (*last, rest));
         let mut fractions = PartialFractions::line(line(last), simd);
         for (above, axis) in rest.iter().rev().enumerate() {
-            let below = if above == 0 { Below::Line(line(last)) } else { Below::Block(Box::new(fractions)) };
+            let below = if above == 0 { BelowAxis::Line(line(last)) } else { BelowAxis::Block(Box::new(fractions)) };
             fractions = match (method, toeplitz_scale(axis)) {
                 (PoissonMethod::Bcr2, Some(scale)) => block_cyclic::plan(2, (axis.len(), scale), below, simd),
                 (PoissonMethod::Bcr4, Some(scale)) => block_cyclic::plan(4, (axis.len(), scale), below, simd),
@@ -87,7 +87,7 @@ impl<T: PoissonScalar> CyclicSolver<T> {
 fn of_pencil<T: PoissonScalar>(
     axis: &AxisOperator,
     scale: Option<f64>,
-    below: Below<T>,
+    below: BelowAxis<T>,
 ) -> Option<PartialFractions<T>> {
     let (n, simd) = (axis.len(), Simd::detect());
     match scale {
@@ -99,13 +99,13 @@ fn of_pencil<T: PoissonScalar>(
     }
 }
 
-fn line<T: PoissonScalar>(axis: &AxisOperator) -> Line<T> {
+fn line<T: PoissonScalar>(axis: &AxisOperator) -> ShiftedLine<T> {
     let n = axis.len();
     match toeplitz_scale(axis) {
-        Some(scale) => Line::new(&vec![scale; n], &vec![scale; n], &vec![0.0; n]),
+        Some(scale) => ShiftedLine::new(&vec![scale; n], &vec![scale; n], &vec![0.0; n]),
         // That of an axis with one unknown is in the shift.
-        None if n == 1 => Line::new(&[0.0], &[0.0], &[0.0]),
-        None => Line::new(&axis.lower, &axis.upper, &axis.gap),
+        None if n == 1 => ShiftedLine::new(&[0.0], &[0.0], &[0.0]),
+        None => ShiftedLine::new(&axis.lower, &axis.upper, &axis.gap),
     }
 }
 
@@ -124,7 +124,8 @@ impl<T: PoissonScalar> SeparableSolver<T> for CyclicSolver<T> {
         }
         let removed = self.weights.as_ref().map_or(0.0, |weights| self.mean(weights, x));
         if removed != 0.0 {
-            x.iter_mut().for_each(|x| *x = *x - real(removed));
+            let removed: T = real(removed);
+            x.iter_mut().for_each(|x| *x -= removed);
         }
         let (scratch, _) = stack.make_aligned_raw::<T>(self.words(), 64);
         self.fractions.solve(x, self.shift, self.threads, scratch);

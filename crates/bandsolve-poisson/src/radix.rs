@@ -1,8 +1,8 @@
 //! Radix 4 beside radix 2: figures 3 and 4 of Myllykoski, Rossi and Toivanen.
 
 use crate::methods::block_cyclic;
-use crate::methods::partial_fractions::{Below, PartialFractions};
-use crate::methods::toeplitz::{LANES, LaneSystems, Line};
+use crate::methods::partial_fractions::{BelowAxis, PartialFractions};
+use crate::methods::toeplitz::{LANES, LaneSystems, ShiftedLine};
 use bandsolve_kernel::{RealScalar, Simd, dispatch};
 use std::time::Instant;
 
@@ -99,10 +99,10 @@ pub fn compare_line_solvers(n: usize, runs: usize) -> [f64; 2] {
 /// −Δ on a box of spacing 1, u = 0 outside.
 pub(crate) fn laplace<R: RealScalar>(radix: usize, shape: &[usize]) -> PartialFractions<R> {
     let (n, simd) = (shape[shape.len() - 1], Simd::detect());
-    let line = Line::new(&vec![1.0; n], &vec![1.0; n], &vec![0.0; n]);
+    let line = ShiftedLine::new(&vec![1.0; n], &vec![1.0; n], &vec![0.0; n]);
     let mut all = None;
     for rows in shape[..shape.len() - 1].iter().rev() {
-        let below = all.map_or_else(|| Below::Line(line.clone()), |block| Below::Block(Box::new(block)));
+        let below = all.map_or_else(|| BelowAxis::Line(line.clone()), |block| BelowAxis::Block(Box::new(block)));
         all = Some(block_cyclic::plan(radix, (*rows, 1.0), below, simd));
     }
     all.unwrap_or_else(|| PartialFractions::line(line.clone(), simd))

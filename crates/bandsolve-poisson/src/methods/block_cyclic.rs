@@ -9,7 +9,7 @@
 //!
 //! Source: Myllykoski, Rossi, Toivanen, (3) to (7), (11) to (16), both sums of (11) merged.
 
-use super::partial_fractions::{Below, FractionPiece, FractionRoot, NodeGroup, PartialFractions};
+use super::partial_fractions::{BelowAxis, FractionPiece, FractionRoot, NodeGroup, PartialFractions};
 use super::spectrum::sine;
 use bandsolve_kernel::{RealScalar, Simd};
 
@@ -17,7 +17,7 @@ use bandsolve_kernel::{RealScalar, Simd};
 pub(crate) fn plan<R: RealScalar>(
     radix: usize,
     (rows, scale): (usize, f64),
-    below: Below<R>,
+    below: BelowAxis<R>,
     simd: Simd,
 ) -> PartialFractions<R> {
     PartialFractions::new(rows, &stages(radix, rows, scale), below, simd)
@@ -40,7 +40,7 @@ fn stages(radix: usize, rows: usize, scale: f64) -> Vec<Vec<NodeGroup>> {
 /// Every multiple of `step` gets what the nodes to its sides give.
 fn reduce(inner: usize, step: usize, end: usize, scale: f64) -> Vec<NodeGroup> {
     let (kept, whole) = ((end - 1) / step, end / step);
-    let right = |length: usize| Node { length, inner, scale };
+    let right = |length: usize| SineNode { length, inner, scale };
     let mut groups = Vec::new();
     // Both nodes have the same roots: one solve for the two.
     let both = whole - 1;
@@ -58,7 +58,7 @@ fn reduce(inner: usize, step: usize, end: usize, scale: f64) -> Vec<NodeGroup> {
     // The last node is shorter.
     if both < kept {
         let base = kept * step;
-        let piece = |node: Node, from: isize, at: usize| {
+        let piece = |node: SineNode, from: isize, at: usize| {
             let weight = |j: usize| vec![scale * node.component(j, at)];
             let roots = (1..node.length).map(|j| node.root(j, node.values(j), weight(j))).collect();
             FractionPiece { ins: node.points(from), roots }
@@ -73,7 +73,7 @@ fn reduce(inner: usize, step: usize, end: usize, scale: f64) -> Vec<NodeGroup> {
 fn substitute(inner: usize, step: usize, end: usize, scale: f64) -> Vec<NodeGroup> {
     let whole = end / step;
     let group = |base: usize, length: usize, count: usize| {
-        let node = Node { length, inner, scale };
+        let node = SineNode { length, inner, scale };
         let points = node.points(0);
         let sides = [0, length as isize];
         let roots = (1..length).map(|j| {
@@ -92,13 +92,13 @@ fn substitute(inner: usize, step: usize, end: usize, scale: f64) -> Vec<NodeGrou
 
 /// `length` − 1 block rows, of which the multiples of `inner` matter.
 #[derive(Debug, Clone, Copy)]
-struct Node {
+struct SineNode {
     length: usize,
     inner: usize,
     scale: f64,
 }
 
-impl Node {
+impl SineNode {
     /// Rows that matter, counted from where the node begins.
     fn points(&self, from: isize) -> Vec<isize> {
         (self.inner..self.length).step_by(self.inner).map(|i| from + i as isize).collect()

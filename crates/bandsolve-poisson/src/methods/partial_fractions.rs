@@ -10,8 +10,8 @@
 //!
 //! Source: M. Myllykoski, T. Rossi, J. Toivanen, *Fast Poisson solvers for graphics processing units*, PARA 2012, (11) to (14).
 
-use super::toeplitz::Line;
-use bandsolve_kernel::shifted::{MAX_INS, MAX_OUTS, MAX_SUM, RowSum, ShiftedPack, ShiftedSweep, packs};
+use super::toeplitz::ShiftedLine;
+use bandsolve_kernel::shifted::{MAX_INS, MAX_OUTS, MAX_SUM, ScaledRowSum, ShiftedPack, ShiftedSweep, packs};
 use bandsolve_kernel::spread::{RowsOf, spread};
 use bandsolve_kernel::{RealScalar, Simd, dispatch, tuning};
 use core::sync::atomic::{AtomicUsize, Ordering};
@@ -51,17 +51,17 @@ pub(crate) struct NodeGroup {
 
 /// What is below the first axis.
 #[derive(Debug, Clone)]
-pub(crate) enum Below<R> {
-    Line(Line<R>),
+pub(crate) enum BelowAxis<R> {
+    Line(ShiftedLine<R>),
     Block(Box<PartialFractions<R>>),
 }
 
-impl<R: RealScalar> Below<R> {
+impl<R: RealScalar> BelowAxis<R> {
     /// Unknowns.
     pub fn len(&self) -> usize {
         match self {
-            Below::Line(line) => line.n(),
-            Below::Block(block) => block.unknowns(),
+            BelowAxis::Line(line) => line.n(),
+            BelowAxis::Block(block) => block.unknowns(),
         }
     }
 }
@@ -71,7 +71,7 @@ const PLANES: usize = 8;
 
 /// Fractions of one class, ready to be computed with.
 #[derive(Debug, Clone)]
-struct Term<R> {
+struct FractionTerm<R> {
     /// Each a sum of block rows.
     ins: Vec<Vec<(isize, R)>>,
     outs: usize,
@@ -88,19 +88,19 @@ struct Term<R> {
 }
 
 #[derive(Debug, Clone)]
-struct Target<R> {
+struct SumTarget<R> {
     row: isize,
     /// Rows that wait to be summed, with their signs.
     parts: Vec<(isize, R)>,
 }
 
 #[derive(Debug, Clone)]
-struct Group<R> {
+struct PlannedGroup<R> {
     base: usize,
     stride: usize,
     count: usize,
-    terms: Vec<Term<R>>,
-    targets: Vec<Target<R>>,
+    terms: Vec<FractionTerm<R>>,
+    targets: Vec<SumTarget<R>>,
     keep: bool,
     /// Rows that wait to be summed, for each node.
     slots: usize,
@@ -111,12 +111,12 @@ struct Group<R> {
 }
 
 /// A node: its group and its number there.
-type Node = (usize, usize);
+type NodePlace = (usize, usize);
 
 /// A chunk of the roots of a term of a node, and where the rows of the node begin that wait to be summed.
 #[derive(Debug, Clone, Copy)]
-struct Chunk {
-    node: Node,
+struct RootChunk {
+    node: NodePlace,
     term: usize,
     chunk: usize,
     slots: usize,
@@ -124,13 +124,13 @@ struct Chunk {
 
 /// Nodes that can be done in any order.
 #[derive(Debug, Clone)]
-struct Stage<R> {
-    groups: Vec<Group<R>>,
+struct NodeStage<R> {
+    groups: Vec<PlannedGroup<R>>,
     /// Nodes that are solved side by side.
-    narrow: Vec<Vec<Node>>,
-    wide: Vec<Chunk>,
+    narrow: Vec<Vec<NodePlace>>,
+    wide: Vec<RootChunk>,
     /// Nodes whose sums wait, and where.
-    sums: Vec<(Node, usize)>,
+    sums: Vec<(NodePlace, usize)>,
     /// Rows that wait at most.
     slots: usize,
 }
@@ -142,8 +142,8 @@ pub(crate) struct PartialFractions<R> {
     rows: usize,
     /// Unknowns of a block row.
     len: usize,
-    stages: Vec<Stage<R>>,
-    below: Below<R>,
+    stages: Vec<NodeStage<R>>,
+    below: BelowAxis<R>,
     simd: Simd,
     /// Rows that wait to be summed at most.
     slots: usize,
@@ -153,7 +153,7 @@ pub(crate) struct PartialFractions<R> {
 
 /// How roots come in chunks.
 #[derive(Debug, Clone, Copy)]
-struct Chunking {
+struct RootChunking {
     /// Roots of one chunk, nodes side by side.
     narrow: usize,
     /// Nodes side by side.
@@ -164,21 +164,24 @@ struct Chunking {
     lanes: bool,
 }
 
-impl Chunking {
-    fn of<R: RealScalar>(below: &Below<R>, simd: Simd) -> Self {
+impl RootChunking {
+    fn of<R: RealScalar>(below: &BelowAxis<R>, simd: Simd) -> Self {
         match below {
-            Below::Line(_) => {
+            BelowAxis::Line(_) => {
                 let lanes = R::lanes(simd);
                 Self { narrow: lanes, nodes: packs(lanes), wide: lanes * packs(lanes), lanes: true }
             }
-            Below::Block(_) => Self { narrow: PLANES, nodes: 1, wide: PLANES, lanes: false },
+            BelowAxis::Block(_) => Self { narrow: PLANES, nodes: 1, wide: PLANES, lanes: false },
         }
     }
 }
 
+/// Rows with their signs.
+type SignedRows<R> = Vec<(usize, R)>;
+
 /// Rows that are the same up to their sign, for roots of one class.
-fn alike<R: RealScalar>(rows: usize, of: &dyn Fn(usize) -> Vec<f64>) -> (Vec<Vec<(usize, R)>>, Vec<Vec<f64>>) {
-    let (mut members, mut values) = (Vec::<Vec<(usize, R)>>::new(), Vec::<Vec<f64>>::new());
+fn alike<R: RealScalar>(rows: usize, of: &dyn Fn(usize) -> Vec<f64>) -> (Vec<SignedRows<R>>, Vec<Vec<f64>>) {
+    let (mut members, mut values) = (Vec::<SignedRows<R>>::new(), Vec::<Vec<f64>>::new());
     for row in 0..rows {
         let own = of(row);
         if own.iter().all(|v| *v == 0.0) {
@@ -196,9 +199,9 @@ fn alike<R: RealScalar>(rows: usize, of: &dyn Fn(usize) -> Vec<f64>) -> (Vec<Vec
     (members, values)
 }
 
-impl<R: RealScalar> Group<R> {
+impl<R: RealScalar> PlannedGroup<R> {
     /// `alike`: nodes of its stage that may be solved beside its own.
-    fn new(given: &NodeGroup, chunking: Chunking, alike: usize) -> Self {
+    fn new(given: &NodeGroup, chunking: RootChunking, alike: usize) -> Self {
         let (mut terms, mut parts) = (Vec::new(), vec![Vec::new(); given.targets.len()]);
         let mut lengths = Vec::new();
         for piece in &given.pieces {
@@ -212,7 +215,7 @@ impl<R: RealScalar> Group<R> {
             classes.dedup();
             for class in classes {
                 let own: Vec<&FractionRoot> = used.iter().filter(|r| !apart || r.class == class).copied().collect();
-                let (term, outs) = Term::new(&own, &piece.ins, (given.targets.len(), apart));
+                let (term, outs) = FractionTerm::new(&own, &piece.ins, (given.targets.len(), apart));
                 for (out, members) in outs.iter().enumerate() {
                     members.iter().for_each(|(target, sign)| parts[*target].push((terms.len(), out, *sign)));
                 }
@@ -229,7 +232,7 @@ impl<R: RealScalar> Group<R> {
 
     fn arranged(
         given: &NodeGroup,
-        mut terms: Vec<Term<R>>,
+        mut terms: Vec<FractionTerm<R>>,
         parts: &[Vec<(usize, usize, R)>],
         (narrow, chunk): (bool, usize),
     ) -> Self {
@@ -252,7 +255,7 @@ impl<R: RealScalar> Group<R> {
                 let chunks = if narrow { 1 } else { term.stride / chunk };
                 (0..chunks).map(move |chunk| ((term.slot + chunk * term.outs + out) as isize, *sign))
             });
-            Target { row: *row, parts: waiting.collect() }
+            SumTarget { row: *row, parts: waiting.collect() }
         };
         let targets = given.targets.iter().zip(parts).map(target).collect();
         let NodeGroup { base, stride, count, keep, .. } = *given;
@@ -261,7 +264,7 @@ impl<R: RealScalar> Group<R> {
 
     /// Only groups with the same are solved side by side.
     fn likeness(&self) -> Vec<usize> {
-        let of_term = |term: &Term<R>| [term.ins.len(), term.outs, term.stride];
+        let of_term = |term: &FractionTerm<R>| [term.ins.len(), term.outs, term.stride];
         let of_group = [usize::from(self.direct), usize::from(self.keep), self.terms.len()];
         of_group.into_iter().chain(self.terms.iter().flat_map(of_term)).collect()
     }
@@ -271,9 +274,9 @@ impl<R: RealScalar> Group<R> {
     }
 }
 
-impl<R: RealScalar> Term<R> {
+impl<R: RealScalar> FractionTerm<R> {
     /// And of each output the targets that it is part of.
-    fn new(roots: &[&FractionRoot], ins: &[isize], (targets, merge): (usize, bool)) -> (Self, Vec<Vec<(usize, R)>>) {
+    fn new(roots: &[&FractionRoot], ins: &[isize], (targets, merge): (usize, bool)) -> (Self, Vec<SignedRows<R>>) {
         let coefficients = |row: usize| roots.iter().map(|root| root.coefficients[row]).collect::<Vec<f64>>();
         let weights = |row: usize| roots.iter().map(|root| root.weights[row]).collect::<Vec<f64>>();
         let apart = |rows: usize, of: &dyn Fn(usize) -> Vec<f64>| {
@@ -328,26 +331,27 @@ impl<R: RealScalar> Term<R> {
     }
 }
 
-impl<R: RealScalar> Stage<R> {
-    fn new(groups: &[NodeGroup], chunking: Chunking) -> Self {
+impl<R: RealScalar> NodeStage<R> {
+    fn new(groups: &[NodeGroup], chunking: RootChunking) -> Self {
         let single = groups.iter().filter(|group| group.count == 1).count();
         let alike = |group: &NodeGroup| if group.count == 1 { single } else { group.count };
-        let groups: Vec<Group<R>> = groups.iter().map(|group| Group::new(group, chunking, alike(group))).collect();
-        let groups: Vec<Group<R>> = groups.into_iter().filter(|group| !group.terms.is_empty()).collect();
+        let groups: Vec<PlannedGroup<R>> =
+            groups.iter().map(|group| PlannedGroup::new(group, chunking, alike(group))).collect();
+        let groups: Vec<PlannedGroup<R>> = groups.into_iter().filter(|group| !group.terms.is_empty()).collect();
         let nodes = |narrow: bool| {
             let of = groups.iter().enumerate().filter(move |(_, group)| group.narrow == narrow);
-            of.flat_map(|(at, group)| (0..group.count).map(move |node| (at, node))).collect::<Vec<Node>>()
+            of.flat_map(|(at, group)| (0..group.count).map(move |node| (at, node))).collect::<Vec<NodePlace>>()
         };
         let mut side_by_side = nodes(true);
         side_by_side.sort_by_key(|node| groups[node.0].likeness());
         let same = side_by_side.chunk_by(|a, b| groups[a.0].likeness() == groups[b.0].likeness());
-        let narrow = same.flat_map(|same| same.chunks(chunking.nodes).map(<[Node]>::to_vec)).collect();
+        let narrow = same.flat_map(|same| same.chunks(chunking.nodes).map(<[NodePlace]>::to_vec)).collect();
         let (mut wide, mut sums, mut slots) = (Vec::new(), Vec::new(), 0);
         for node in nodes(false) {
             let group = &groups[node.0];
             for (term, of) in group.terms.iter().enumerate() {
                 let chunks = 0..of.stride / chunking.wide;
-                wide.extend(chunks.map(|chunk| Chunk { node, term, chunk, slots }));
+                wide.extend(chunks.map(|chunk| RootChunk { node, term, chunk, slots }));
             }
             sums.push((node, slots));
             slots += group.slots;
@@ -359,20 +363,20 @@ impl<R: RealScalar> Stage<R> {
 /// Where everything is, for all threads: each node writes its own targets, each chunk its own rows, and nobody reads what is written
 /// in the same stage.
 #[derive(Clone, Copy)]
-struct Board<R> {
+struct SharedRows<R> {
     f: *mut R,
     zero: *const R,
     waiting: *mut R,
 }
 
 // SAFETY: who writes where is as said above.
-unsafe impl<R: Send> Sync for Board<R> {}
+unsafe impl<R: Send> Sync for SharedRows<R> {}
 
 impl<R: RealScalar> PartialFractions<R> {
     /// A plan for so many block rows.
-    pub fn new(rows: usize, stages: &[Vec<NodeGroup>], below: Below<R>, simd: Simd) -> Self {
-        let chunking = Chunking::of(&below, simd);
-        let stages: Vec<Stage<R>> = stages.iter().map(|groups| Stage::new(groups, chunking)).collect();
+    pub fn new(rows: usize, stages: &[Vec<NodeGroup>], below: BelowAxis<R>, simd: Simd) -> Self {
+        let chunking = RootChunking::of(&below, simd);
+        let stages: Vec<NodeStage<R>> = stages.iter().map(|groups| NodeStage::new(groups, chunking)).collect();
         let slots = stages.iter().map(|stage| stage.slots).max().unwrap_or(0);
         let len = below.len();
         let mut own = MAX_INS * len;
@@ -381,18 +385,18 @@ impl<R: RealScalar> PartialFractions<R> {
             own = own.max((1 + chunking.nodes * (staged + if group.direct { 0 } else { group.slots })) * len);
         }
         own += match &below {
-            Below::Line(line) => ShiftedSweep::<R>::work(line.n(), simd),
-            Below::Block(block) => len + block.scratch(1),
+            BelowAxis::Line(line) => ShiftedSweep::<R>::work(line.n(), simd),
+            BelowAxis::Block(block) => len + block.scratch(1),
         };
         Self { rows, len, stages, below, simd, slots, own }
     }
 
     /// A plan for R alone: one block row, one solve.
-    pub fn line(line: Line<R>, simd: Simd) -> Self {
+    pub fn line(line: ShiftedLine<R>, simd: Simd) -> Self {
         let root = FractionRoot { class: 0, root: 0.0, coefficients: vec![1.0], weights: vec![1.0] };
         let pieces = vec![FractionPiece { ins: vec![1], roots: vec![root] }];
         let group = NodeGroup { base: 0, stride: 1, count: 1, pieces, targets: vec![1], keep: false };
-        Self::new(1, &[vec![group]], Below::Line(line), simd)
+        Self::new(1, &[vec![group]], BelowAxis::Line(line), simd)
     }
 
     /// Unknowns.
@@ -414,7 +418,7 @@ impl<R: RealScalar> PartialFractions<R> {
         let groups = self.stages.iter().flat_map(|stage| &stage.groups);
         let own = groups.map(|group| group.count * group.terms.iter().map(|term| term.count).sum::<usize>()).sum();
         let mut counts = vec![own];
-        if let Below::Block(block) = &self.below {
+        if let BelowAxis::Block(block) = &self.below {
             counts.extend(block.counts().iter().map(|count| count * own));
         }
         counts
@@ -429,7 +433,7 @@ impl<R: RealScalar> PartialFractions<R> {
         let (zero, rest) = scratch.split_at_mut(self.len);
         let (waiting, rest) = rest.split_at_mut(self.slots * self.len);
         zero.fill(R::ZERO);
-        let board = Board { f: f.as_mut_ptr(), zero: zero.as_ptr(), waiting: waiting.as_mut_ptr() };
+        let board = SharedRows { f: f.as_mut_ptr(), zero: zero.as_ptr(), waiting: waiting.as_mut_ptr() };
         for stage in &self.stages {
             let units = stage.narrow.len() + stage.wide.len();
             self.each(units, threads, rest, &|unit, own| match stage.narrow.get(unit) {
@@ -459,7 +463,7 @@ impl<R: RealScalar> PartialFractions<R> {
     }
 
     /// Block row `row` of f; zeros where there is none.
-    fn row(&self, board: Board<R>, row: isize) -> *const R {
+    fn row(&self, board: SharedRows<R>, row: isize) -> *const R {
         if (1..=self.rows as isize).contains(&row) {
             board.f.wrapping_add((row - 1) as usize * self.len)
         } else {
@@ -468,7 +472,7 @@ impl<R: RealScalar> PartialFractions<R> {
     }
 
     /// The inputs of a term: block rows, or sums of them in `memory`.
-    fn ins(&self, term: &Term<R>, base: isize, board: Board<R>, memory: &mut [R]) -> [*const R; MAX_INS] {
+    fn ins(&self, term: &FractionTerm<R>, base: isize, board: SharedRows<R>, memory: &mut [R]) -> [*const R; MAX_INS] {
         let mut ins = [board.zero; MAX_INS];
         for (s, rows) in term.ins.iter().enumerate() {
             if term.direct {
@@ -483,7 +487,7 @@ impl<R: RealScalar> PartialFractions<R> {
     }
 
     /// Adds up what waits for a node.
-    fn sum(&self, group: &Group<R>, node: usize, from: *const R, board: Board<R>) {
+    fn sum(&self, group: &PlannedGroup<R>, node: usize, from: *const R, board: SharedRows<R>) {
         for target in &group.targets {
             let out = self.row(board, group.base(node) + target.row).cast_mut();
             self.add_up((out, group.keep), &target.parts, &|slot| from.wrapping_add(slot as usize * self.len));
@@ -498,14 +502,14 @@ impl<R: RealScalar> PartialFractions<R> {
             for (placed, (row, by)) in placed.iter_mut().zip(some) {
                 *placed = (place(*row), *by);
             }
-            dispatch(self.simd, RowSum { out, keep, rows: &placed[..some.len()], n: self.len });
+            dispatch(self.simd, ScaledRowSum { out, keep, rows: &placed[..some.len()], n: self.len });
             keep = true;
         }
     }
 
     /// Nodes side by side, a vector of roots at a time.
-    fn narrow(&self, stage: &Stage<R>, nodes: &[Node], (board, shift): (Board<R>, R), own: &mut [R]) {
-        let Below::Line(line) = &self.below else { unreachable!("planes are solved one by one") };
+    fn narrow(&self, stage: &NodeStage<R>, nodes: &[NodePlace], (board, shift): (SharedRows<R>, R), own: &mut [R]) {
+        let BelowAxis::Line(line) = &self.below else { unreachable!("planes are solved one by one") };
         let lanes = R::lanes(self.simd);
         let (work, rest) = own.split_at_mut(ShiftedSweep::<R>::work(line.n(), self.simd));
         let (nowhere, rest) = rest.split_at_mut(self.len);
@@ -554,7 +558,7 @@ impl<R: RealScalar> PartialFractions<R> {
     }
 
     /// A chunk of the roots of one node.
-    fn wide(&self, stage: &Stage<R>, of: Chunk, (board, shift): (Board<R>, R), own: &mut [R]) {
+    fn wide(&self, stage: &NodeStage<R>, of: RootChunk, (board, shift): (SharedRows<R>, R), own: &mut [R]) {
         let group = &stage.groups[of.node.0];
         let term = &group.terms[of.term];
         let (staged, own) = own.split_at_mut(MAX_INS * self.len);
@@ -565,7 +569,7 @@ impl<R: RealScalar> PartialFractions<R> {
             outs[out] = board.waiting.wrapping_add((first_slot + out) * self.len);
         }
         match &self.below {
-            Below::Line(line) => {
+            BelowAxis::Line(line) => {
                 let lanes = R::lanes(self.simd);
                 let mut all = [term.pack(0); 4];
                 let all = &mut all[..packs(lanes)];
@@ -578,14 +582,14 @@ impl<R: RealScalar> PartialFractions<R> {
                     ShiftedSweep { rows, shift, ins, outs, packs: all, together: true, add: false, work: own },
                 );
             }
-            Below::Block(block) => self.planes((block, term, of.chunk), (ins, outs), shift, own),
+            BelowAxis::Block(block) => self.planes((block, term, of.chunk), (ins, outs), shift, own),
         }
     }
 
     /// The same of planes, one root after the other.
     fn planes(
         &self,
-        (block, term, chunk): (&PartialFractions<R>, &Term<R>, usize),
+        (block, term, chunk): (&PartialFractions<R>, &FractionTerm<R>, usize),
         (ins, outs): ([*const R; MAX_INS], [*mut R; MAX_OUTS]),
         shift: R,
         own: &mut [R],
@@ -598,12 +602,12 @@ impl<R: RealScalar> PartialFractions<R> {
                 rows[s] = (ins[s], term.coefficients[s * term.stride + j]);
             }
             let (out, rows) = (plane.as_mut_ptr(), &rows[..term.ins.len()]);
-            dispatch(self.simd, RowSum { out, keep: false, rows, n: self.len });
+            dispatch(self.simd, ScaledRowSum { out, keep: false, rows, n: self.len });
             block.solve(plane, shift + term.roots[j], 1, own);
             for out in 0..term.outs {
                 let rows = [(plane.as_ptr(), term.weights[out * term.stride + j])];
                 let (out, keep) = (outs[out], j > roots.start);
-                dispatch(self.simd, RowSum { out, keep, rows: &rows, n: self.len });
+                dispatch(self.simd, ScaledRowSum { out, keep, rows: &rows, n: self.len });
             }
         }
     }

@@ -14,7 +14,7 @@
 //! Source: T. Rossi, J. Toivanen, *A parallel fast direct solver for block tridiagonal systems with separable matrices of arbitrary
 //! dimension*, SIAM J. Sci. Comput. 20 (1999); derived anew, with nodes of any size.
 
-use super::partial_fractions::{Below, FractionPiece, FractionRoot, NodeGroup, PartialFractions};
+use super::partial_fractions::{BelowAxis, FractionPiece, FractionRoot, NodeGroup, PartialFractions};
 use super::spectrum::{PartialSpectrum, PencilRows};
 use bandsolve_kernel::{RealScalar, Simd};
 
@@ -22,7 +22,7 @@ use bandsolve_kernel::{RealScalar, Simd};
 const RADIX: usize = 4;
 
 /// A plan for the rows of B; `None` where eigenvalues could not be found, as of numbers that are not finite.
-pub(crate) fn plan<R: RealScalar>(rows: PencilRows, below: Below<R>, simd: Simd) -> Option<PartialFractions<R>> {
+pub(crate) fn plan<R: RealScalar>(rows: PencilRows, below: BelowAxis<R>, simd: Simd) -> Option<PartialFractions<R>> {
     let n = rows.gap.len();
     Some(PartialFractions::new(n, &stages(rows)?, below, simd))
 }
@@ -42,7 +42,8 @@ fn stages(rows: PencilRows) -> Option<Vec<Vec<NodeGroup>>> {
     for level in 1..=levels {
         let outer = marks(end, levels, level);
         let nodes = outer.windows(2).filter(|node| node[1] > node[0] + 1);
-        let nodes = nodes.map(|node| Node::new(rows, (node[0], node[1]), &inner)).collect::<Option<Vec<Node>>>()?;
+        let nodes =
+            nodes.map(|node| PencilNode::new(rows, (node[0], node[1]), &inner)).collect::<Option<Vec<PencilNode>>>()?;
         // Two nodes that are neighbours add to the same row.
         for odd in 0..2 {
             let own = nodes.iter().skip(odd).step_by(2).filter_map(|node| node.reduce(rows));
@@ -64,7 +65,7 @@ fn marks(end: usize, levels: u32, level: u32) -> Vec<usize> {
 }
 
 /// Rows a + 1 … b − 1, those that are marks, and the eigenpairs.
-struct Node {
+struct PencilNode {
     ends: (usize, usize),
     marks: Vec<usize>,
     eigenvalues: Vec<f64>,
@@ -73,7 +74,7 @@ struct Node {
     y: Vec<Vec<f64>>,
 }
 
-impl Node {
+impl PencilNode {
     fn new(rows: PencilRows, (a, b): (usize, usize), inner: &[usize]) -> Option<Self> {
         let marks: Vec<usize> = inner.iter().copied().filter(|mark| (a + 1..b).contains(mark)).collect();
         // Row i of B, counted from 1, has index i − 1.

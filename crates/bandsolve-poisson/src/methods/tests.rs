@@ -1,10 +1,10 @@
 //! The methods beside golden numbers and independent solvers.
 
 use super::block_cyclic;
-use super::partial_fractions::{Below, PartialFractions};
+use super::partial_fractions::{BelowAxis, PartialFractions};
 use super::pscr;
 use super::spectrum::PencilRows;
-use super::toeplitz::Line;
+use super::toeplitz::ShiftedLine;
 use crate::radix::laplace;
 use bandsolve::{Banded, Factor, Plan};
 use bandsolve_kernel::exact::Sum;
@@ -86,7 +86,7 @@ fn golden_numbers() {
             }
             golden_case((case, &shape, &f), &plan, radix);
         }
-        let axes: Vec<Axis> = shape.iter().map(|n| Axis::uniform(*n, 1.0)).collect();
+        let axes: Vec<OracleAxis> = shape.iter().map(|n| OracleAxis::uniform(*n, 1.0)).collect();
         golden_case((case, &shape, &f), &partial_solutions(&axes), 0);
     }
 }
@@ -110,9 +110,9 @@ fn golden_case((case, shape, f): (&serde_json::Value, &[usize], &[f64]), plan: &
 }
 
 /// Rows of a second difference along an axis.
-struct Axis([Vec<f64>; 3]);
+struct OracleAxis([Vec<f64>; 3]);
 
-impl Axis {
+impl OracleAxis {
     fn uniform(n: usize, scale: f64) -> Self {
         Self([vec![scale; n], vec![scale; n], vec![0.0; n]])
     }
@@ -139,21 +139,21 @@ impl Axis {
 }
 
 /// `pscr` along all axes but the last.
-fn partial_solutions<R: RealScalar>(axes: &[Axis]) -> PartialFractions<R> {
+fn partial_solutions<R: RealScalar>(axes: &[OracleAxis]) -> PartialFractions<R> {
     let (last, rest) = axes.split_last().unwrap();
     let PencilRows { sub, sup, gap } = last.rows();
-    let line = Line::new(sub, sup, gap);
+    let line = ShiftedLine::new(sub, sup, gap);
     let mut all = None;
     for axis in rest.iter().rev() {
-        let below = all.map_or_else(|| Below::Line(line.clone()), |block| Below::Block(Box::new(block)));
+        let below = all.map_or_else(|| BelowAxis::Line(line.clone()), |block| BelowAxis::Block(Box::new(block)));
         all = Some(pscr::plan(axis.rows(), below, Simd::detect()).unwrap());
     }
     all.unwrap_or_else(|| PartialFractions::line(line.clone(), Simd::detect()))
 }
 
 /// Banded LU of the same, independent of all here.
-fn banded_lu(axes: &[Axis], shift: f64, f: &[f64]) -> Vec<f64> {
-    let strides: Vec<usize> = (0..axes.len()).map(|k| axes[k + 1..].iter().map(Axis::n).product()).collect();
+fn banded_lu(axes: &[OracleAxis], shift: f64, f: &[f64]) -> Vec<f64> {
+    let strides: Vec<usize> = (0..axes.len()).map(|k| axes[k + 1..].iter().map(OracleAxis::n).product()).collect();
     let (n, band) = (f.len(), strides[0]);
     let leading = 2 * band + 1;
     let mut bands = vec![0.0; n * leading];
@@ -195,12 +195,12 @@ fn block_cyclic_reduction_of_any_size() {
     let sizes = (1..=40).chain([43, 61, 64, 65, 97, 127, 128, 129, 257, 1025]);
     for n in sizes {
         for m in [1, 3, 16] {
-            let (first, last) = (Axis::uniform(n, 2.5), Axis::uniform(m, 1.0));
-            let line = || Line::new(last.rows().sub, last.rows().sup, last.rows().gap);
+            let (first, last) = (OracleAxis::uniform(n, 2.5), OracleAxis::uniform(m, 1.0));
+            let line = || ShiftedLine::new(last.rows().sub, last.rows().sup, last.rows().gap);
             let f = lcg(n * m);
             for radix in [2, 4] {
-                let plan = block_cyclic::plan(radix, (n, 2.5), Below::Line(line()), Simd::detect());
-                let axes = [Axis::uniform(n, 2.5), Axis::uniform(m, 1.0)];
+                let plan = block_cyclic::plan(radix, (n, 2.5), BelowAxis::Line(line()), Simd::detect());
+                let axes = [OracleAxis::uniform(n, 2.5), OracleAxis::uniform(m, 1.0)];
                 for shift in [0.0, 0.3] {
                     let error = apart(&solved_with(&plan, &f, shift), &banded_lu(&axes, shift, &f));
                     assert!(error < CLOSE, "{n} × {m}, radix {radix}, shift {shift}: {error:e}");
@@ -214,7 +214,7 @@ fn block_cyclic_reduction_of_any_size() {
 #[test]
 fn boxes_of_any_size() {
     for shape in [[1, 1, 1], [1, 2, 3], [5, 1, 4], [2, 6, 5], [9, 10, 11], [13, 7, 5], [6, 17, 10]] {
-        let axes = shape.map(|n| Axis::uniform(n, 1.0));
+        let axes = shape.map(|n| OracleAxis::uniform(n, 1.0));
         let f = lcg(shape.iter().product());
         let expected = banded_lu(&axes, 0.0, &f);
         for radix in [2, 4] {
@@ -230,7 +230,7 @@ fn boxes_of_any_size() {
 fn partial_solutions_on_stretched_axes() {
     for n in (1..=40).chain([43, 61, 64, 65, 97, 127, 257]) {
         for (m, open) in [(1, false), (3, true), (16, false), (16, true)] {
-            let axes = [Axis::stretched(n, 0, open), Axis::stretched(m, 7, false)];
+            let axes = [OracleAxis::stretched(n, 0, open), OracleAxis::stretched(m, 7, false)];
             let f = lcg(n * m);
             for shift in [0.0, 0.3] {
                 let error = apart(&solved_with(&partial_solutions(&axes), &f, shift), &banded_lu(&axes, shift, &f));
@@ -239,7 +239,7 @@ fn partial_solutions_on_stretched_axes() {
         }
     }
     for shape in [[1, 1, 1], [4, 3, 2], [5, 6, 7], [11, 9, 10], [18, 5, 8]] {
-        let axes = [0, 1, 2].map(|k| Axis::stretched(shape[k], 5 * k, k == 1));
+        let axes = [0, 1, 2].map(|k| OracleAxis::stretched(shape[k], 5 * k, k == 1));
         let f = lcg(shape.iter().product());
         let error = apart(&solved(&partial_solutions(&axes), &f, 1), &banded_lu(&axes, 0.0, &f));
         assert!(error < CLOSE, "{shape:?}: {error:e}");
@@ -250,8 +250,9 @@ fn partial_solutions_on_stretched_axes() {
 fn same_bits_for_any_number_of_threads() {
     let mut plans = vec![laplace(2, &[255, 130]), laplace(4, &[255, 130]), laplace(4, &[511, 77])];
     plans.extend([laplace(2, &[31, 33, 35]), laplace(4, &[31, 33, 35])]);
-    let planes = [Axis::stretched(300, 0, false), Axis::stretched(110, 9, true)];
-    let boxes = [Axis::stretched(30, 0, false), Axis::stretched(29, 9, true), Axis::stretched(33, 4, true)];
+    let planes = [OracleAxis::stretched(300, 0, false), OracleAxis::stretched(110, 9, true)];
+    let boxes =
+        [OracleAxis::stretched(30, 0, false), OracleAxis::stretched(29, 9, true), OracleAxis::stretched(33, 4, true)];
     plans.extend([partial_solutions(&planes), partial_solutions(&boxes)]);
     for plan in plans {
         let f = lcg(plan.unknowns());

@@ -8,14 +8,14 @@ use bandsolve_kernel::{Job, Lanes, RealScalar};
 
 /// Rows −sub_k, sub_k + sup_k + gap_k, −sup_k of a tridiagonal matrix, all three given.
 #[derive(Debug, Clone)]
-pub(crate) struct Line<R> {
+pub(crate) struct ShiftedLine<R> {
     sub: Vec<R>,
     sup: Vec<R>,
     gap: Vec<R>,
     uniform: bool,
 }
 
-impl<R: RealScalar> Line<R> {
+impl<R: RealScalar> ShiftedLine<R> {
     /// From rows in double precision.
     pub fn new(sub: &[f64], sup: &[f64], gap: &[f64]) -> Self {
         let of = |v: &[f64]| v.iter().map(|v| R::from_f64(*v)).collect::<Vec<R>>();
@@ -66,7 +66,7 @@ impl<R: RealScalar> Job<R> for LaneSystems<'_, R> {
 
 /// A level of the reduction: −t, d, −t with d = gap + 2t; the last row has a diagonal of its own, `last` + t.
 #[derive(Clone, Copy)]
-struct Level<R> {
+struct ReductionLevel<R> {
     t: Each<R>,
     gap: Each<R>,
     last: Each<R>,
@@ -94,7 +94,7 @@ impl<R: RealScalar> LaneSystems<'_, R> {
         for s in 0..LANES {
             last[s] += R::ONE;
         }
-        let mut levels = [Level { t: one, gap: self.gaps, last }; usize::BITS as usize];
+        let mut levels = [ReductionLevel { t: one, gap: self.gaps, last }; usize::BITS as usize];
         let mut depth = 0;
         while n >> depth > 1 {
             levels[depth + 1] = self.reduce_once(&levels[depth], (n >> depth, 1 << depth));
@@ -107,8 +107,8 @@ impl<R: RealScalar> LaneSystems<'_, R> {
 
     /// Rows 2, 4, … of `rows` rows that are `step` apart are left.
     #[inline(always)]
-    fn reduce_once(&mut self, level: &Level<R>, (rows, step): (usize, usize)) -> Level<R> {
-        let Level { t, gap, last } = *level;
+    fn reduce_once(&mut self, level: &ReductionLevel<R>, (rows, step): (usize, usize)) -> ReductionLevel<R> {
+        let ReductionLevel { t, gap, last } = *level;
         let (mut next, mut by, mut by_last) = (*level, t, t);
         for s in 0..LANES {
             let (d, end) = (gap[s] + (t[s] + t[s]), last[s] + t[s]);
@@ -136,8 +136,8 @@ impl<R: RealScalar> LaneSystems<'_, R> {
 
     /// Rows 1, 3, … from those between them.
     #[inline(always)]
-    fn substitute(&mut self, level: &Level<R>, (rows, step): (usize, usize)) {
-        let Level { t, gap, last } = *level;
+    fn substitute(&mut self, level: &ReductionLevel<R>, (rows, step): (usize, usize)) {
+        let ReductionLevel { t, gap, last } = *level;
         let (mut inner, mut end) = (t, t);
         for s in 0..LANES {
             inner[s] = R::ONE / (gap[s] + (t[s] + t[s]));
