@@ -13,7 +13,7 @@ import sys
 from html.parser import HTMLParser
 from pathlib import Path
 
-CRATES = ["bandsolve", "bandsolve_sparse"]
+CRATES = ["bandsolve", "bandsolve_sparse", "bandsolve_poisson"]
 # Ends without a beginning, in HTML.
 VOID = {"br", "hr", "img", "input", "link", "meta", "wbr"}
 # Sections about traits that every type has, and of what a dereferenced type or an implementor brings.
