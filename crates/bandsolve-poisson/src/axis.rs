@@ -6,7 +6,7 @@ use bandsolve::{Error, Result};
 
 /// What the caller says of an axis.
 #[derive(Debug, Clone)]
-pub(crate) struct AxisSpec {
+pub struct AxisSpec {
     pub grid: Grid,
     pub sides: [Boundary; 2],
     pub spacing: f64,
@@ -24,7 +24,7 @@ impl Default for AxisSpec {
 /// Row i is lower_i (u_i − u_{i−1}) + upper_i (u_i − u_{i+1}) + gap_i u_i. The first `lower` and the last `upper` are zero unless the axis is
 /// periodic, where they go around. No row is written as a difference of large numbers, so that its sum is known to the last digit.
 #[derive(Debug, Clone)]
-pub(crate) struct AxisOperator {
+pub struct AxisOperator {
     pub lower: Vec<f64>,
     pub upper: Vec<f64>,
     pub gap: Vec<f64>,

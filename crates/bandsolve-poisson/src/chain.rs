@@ -97,7 +97,7 @@ impl<T: PoissonScalar> Chain<T> {
     /// Solves for the modes from `first` on, one a row of the view; its column i has those of row i of the axis.
     #[inline(always)]
     pub fn solve(&self, first: usize, mut x: ViewMut<'_, T>) {
-        debug_assert!(first % GROUP == 0 && x.nrows() <= BLOCK && x.ncols() == self.n);
+        debug_assert!(first.is_multiple_of(GROUP) && x.nrows() <= BLOCK && x.ncols() == self.n);
         let mut carried = [[T::ZERO; BLOCK]; 2];
         let width = x.nrows();
         let row = |lane: usize, i: usize| if lane == 0 { i } else { self.n - 1 - i };

@@ -256,7 +256,7 @@ impl<T: PoissonScalar> Job<T> for SweepJob<'_, T> {
     type Output = ();
     #[inline(always)]
     fn run<V: Lanes<Real = T::Real>>(self) {
-        debug_assert!(self.first % GROUP == 0);
+        debug_assert!(self.first.is_multiple_of(GROUP));
         self.chain.solve(self.first, self.x);
     }
 }

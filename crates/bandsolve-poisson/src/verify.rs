@@ -12,7 +12,7 @@ const ROWS: usize = 32;
 
 /// What is asked of the residuals.
 #[derive(Clone, Copy)]
-pub(crate) enum Question {
+pub enum Question {
     /// The largest |r_i| / Σ_j |a_ij|, and the largest |u_i|.
     Bound,
     /// The backward error, |u_i| being at most this.
@@ -20,7 +20,7 @@ pub(crate) enum Question {
 }
 
 /// A problem with its right-hand side and what is to be verified.
-pub(crate) struct Verification<'a, T> {
+pub struct Verification<'a, T> {
     pub operator: &'a ResidualOperator<T>,
     pub rhs: RightHandSide<'a, T>,
     pub u: &'a [T],

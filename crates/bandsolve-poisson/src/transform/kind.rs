@@ -7,7 +7,7 @@ use num_complex::Complex;
 
 /// Boundaries of an axis with one spacing, as the transforms tell them apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Sides {
+pub enum Sides {
     /// Node, Dirichlet on both sides.
     NodeDirichlet,
     /// Node, Neumann on both sides.
@@ -161,7 +161,7 @@ impl<T: PoissonScalar> Transform<T> {
                     let (sum, difference) = ((z[k] + z[n - k]) * half, (z[k] - z[n - k]) * half);
                     (out[k], out[n - k]) = (sum, Complex::new(difference.im, -difference.re));
                 }
-                if n % 2 == 0 {
+                if n.is_multiple_of(2) {
                     out[n / 2] = z[n / 2];
                 }
             }
@@ -203,7 +203,7 @@ impl<T: PoissonScalar> Transform<T> {
                     let sin = Complex::new(sin.im, -sin.re);
                     (out[k], out[n - k]) = (cos + sin, cos - sin);
                 }
-                if n % 2 == 0 {
+                if n.is_multiple_of(2) {
                     out[n / 2] = z[n / 2] * scale;
                 }
                 fourier.run(out, scratch);
@@ -242,7 +242,7 @@ fn untwist_half<T: PoissonScalar>(core: &Core<T>, v: &[Complex<T>], out: &mut [C
     for j in 1..n.div_ceil(2) {
         (out[j], out[n - j]) = Core::untwist(core.before[j], v[j], v[n - j]);
     }
-    if n % 2 == 0 {
+    if n.is_multiple_of(2) {
         out[n / 2] = Core::untwist(core.before[n / 2], v[n / 2], v[n / 2]).0;
     }
 }

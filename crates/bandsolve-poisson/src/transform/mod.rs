@@ -25,4 +25,5 @@ mod kind;
 mod odd;
 mod small;
 
-pub(crate) use kind::{Line, Sides, Transform};
+pub use kind::Sides;
+pub(crate) use kind::{Line, Transform};
