@@ -5,7 +5,7 @@ use crate::method::{PoissonMethod, SeparableSolver, SolveRequest};
 use crate::order::AxisOrder;
 use crate::report::{PoissonReport, PoissonSolution};
 use crate::scalar::{PoissonScalar, real};
-use crate::separable::{Measured, ResidualOperator, RightHandSide, SeparableProblem, SideTerms};
+use crate::separable::{ResidualMeasure, ResidualOperator, RightHandSide, SeparableProblem, SideTerms};
 use crate::verify::{Question, Verification};
 use bandsolve::dyn_stack::{PodBuffer, PodStack, StackReq};
 use bandsolve::{Error, MAX_REFINEMENTS, Result, good};
@@ -343,7 +343,7 @@ impl<T: PoissonScalar> PlanCore<T> {
     fn error(&self, rhs: RightHandSide<'_, T>, u: &[T], stack: &mut PodStack) -> f64 {
         let (lines, _) = stack.make_raw::<T>(Verification::<T>::words(self.operator.shape));
         let verification = self.verification(rhs, u);
-        let Measured { ratio, largest } = T::measure(&verification, Question::Bound, lines);
+        let ResidualMeasure { ratio, largest } = T::measure(&verification, Question::Bound, lines);
         if ratio.is_nan() || !largest.is_finite() {
             return f64::NAN;
         }

@@ -2,7 +2,7 @@
 
 use crate::method::{PoissonMethod, SeparableSolver};
 use crate::plan::factor;
-use crate::separable::{Measured, SeparableProblem};
+use crate::separable::{ResidualMeasure, SeparableProblem};
 use crate::verify::{Question, Verification};
 use bandsolve::{RealScalar, Result};
 use rustfft::FftNum;
@@ -18,7 +18,7 @@ pub trait Instances: Sized {
     where
         Self: PoissonScalar;
     /// What the residuals of a problem show.
-    fn measure(verification: &Verification<'_, Self>, question: Question, scratch: &mut [Self]) -> Measured
+    fn measure(verification: &Verification<'_, Self>, question: Question, scratch: &mut [Self]) -> ResidualMeasure
     where
         Self: PoissonScalar;
     /// The residuals.
@@ -37,7 +37,7 @@ macro_rules! instances {
             ) -> Result<Box<dyn SeparableSolver<Self>>> {
                 factor(problem, method, threads)
             }
-            fn measure(verification: &Verification<'_, Self>, question: Question, scratch: &mut [Self]) -> Measured {
+            fn measure(verification: &Verification<'_, Self>, question: Question, scratch: &mut [Self]) -> ResidualMeasure {
                 verification.measure(question, scratch)
             }
             fn residuals(verification: &Verification<'_, Self>, out: &mut [Self]) {

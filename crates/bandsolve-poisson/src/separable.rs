@@ -127,12 +127,12 @@ impl SeparableProblem {
 
 /// What a residual shows: the largest |r_i| / Σ_j |a_ij| and the largest |u_i|, or infinities where something is not finite.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Measured {
+pub struct ResidualMeasure {
     pub ratio: f64,
     pub largest: f64,
 }
 
-impl Measured {
+impl ResidualMeasure {
     pub fn join(self, other: Self) -> Self {
         let max = |a: f64, b: f64| if a.is_nan() || a > b { a } else { b };
         Self { ratio: max(self.ratio, other.ratio), largest: max(self.largest, other.largest) }
@@ -278,19 +278,20 @@ impl<T: PoissonScalar> ResidualOperator<T> {
 
     /// What the residual `r` of a line shows.
     #[inline(always)]
-    pub fn measure(&self, (i, j): (usize, usize), u: &[T], r: &[T]) -> Measured {
+    pub fn measure(&self, (i, j): (usize, usize), u: &[T], r: &[T]) -> ResidualMeasure {
         let n = r.len();
         let over = |r: f64, k: usize| if r == 0.0 { 0.0 } else { r / self.scale((i, j), k) };
         let ratio = |k: usize| over(r[k].abs1().to_f64(), k);
         let ends = [ratio(0), ratio(n - 1)];
-        let ends = Measured { ratio: ends[0], largest: 0.0 }.join(Measured { ratio: ends[1], largest: 0.0 });
+        let ends =
+            ResidualMeasure { ratio: ends[0], largest: 0.0 }.join(ResidualMeasure { ratio: ends[1], largest: 0.0 });
         let largest = peak(u).to_f64();
         let inner = match n {
             0..=2 => 0.0,
             _ if self.even => over(peak(&r[1..n - 1]).to_f64(), 1),
             _ => (1..n - 1).map(ratio).fold(0.0, |a, b| if a.is_nan() || a > b { a } else { b }),
         };
-        ends.join(Measured { ratio: inner, largest })
+        ends.join(ResidualMeasure { ratio: inner, largest })
     }
 }
 

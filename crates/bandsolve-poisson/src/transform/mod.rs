@@ -25,5 +25,5 @@ mod kind;
 mod odd;
 mod small;
 
-pub use kind::Sides;
-pub(crate) use kind::{Line, Transform};
+pub use kind::AxisSides;
+pub(crate) use kind::{LinePair, Transform};
