@@ -1,4 +1,4 @@
-//! Times of a solve in nanoseconds a point, on one thread and on all: `race N [N2 [N3]]…`, each argument a shape such as 1023x1023.
+//! Times of a solve in nanoseconds a point, on one thread and on all: `race 1023x1023 63x63x63 …`.
 
 use bandsolve::dyn_stack::{PodBuffer, PodStack};
 use bandsolve_poisson::{Poisson, PoissonMethod};

@@ -1,12 +1,12 @@
 //! −d²/dx² along one axis: two couplings and a gap for every unknown.
 
 use crate::boundary::{Boundary, BoundaryKind, Grid};
-use crate::transform::Sides;
+use crate::transform::AxisSides;
 use bandsolve::{Error, Result};
 
 /// What the caller says of an axis.
 #[derive(Debug, Clone)]
-pub(crate) struct AxisSpec {
+pub struct AxisSpec {
     pub grid: Grid,
     pub sides: [Boundary; 2],
     pub spacing: f64,
@@ -24,7 +24,7 @@ impl Default for AxisSpec {
 /// Row i is lower_i (u_i − u_{i−1}) + upper_i (u_i − u_{i+1}) + gap_i u_i. The first `lower` and the last `upper` are zero unless the axis is
 /// periodic, where they go around. No row is written as a difference of large numbers, so that its sum is known to the last digit.
 #[derive(Debug, Clone)]
-pub(crate) struct AxisOperator {
+pub struct AxisOperator {
     pub lower: Vec<f64>,
     pub upper: Vec<f64>,
     pub gap: Vec<f64>,
@@ -32,7 +32,7 @@ pub(crate) struct AxisOperator {
     pub volume: Vec<f64>,
     pub periodic: bool,
     /// 1 / spacing² and the transform that diagonalises the axis, where there is one.
-    pub uniform: Option<(f64, Sides)>,
+    pub uniform: Option<(f64, AxisSides)>,
     /// What a boundary value is multiplied by and added to the right-hand side of the first and the last unknown.
     pub inflow: [f64; 2],
 }
@@ -50,7 +50,7 @@ impl AxisOperator {
     /// Of an axis that is not there: one unknown, nothing to do.
     pub fn trivial() -> Self {
         let none = vec![0.0];
-        let uniform = Some((1.0, Sides::CellNeumann));
+        let uniform = Some((1.0, AxisSides::CellNeumann));
         let (lower, upper, gap) = (none.clone(), none.clone(), none);
         Self { lower, upper, gap, volume: vec![1.0], periodic: false, uniform, inflow: [0.0; 2] }
     }
@@ -83,16 +83,16 @@ impl AxisOperator {
 }
 
 /// The transform of an axis with one spacing.
-fn sides(grid: Grid, kinds: [BoundaryKind; 2]) -> Sides {
+fn sides(grid: Grid, kinds: [BoundaryKind; 2]) -> AxisSides {
     let dirichlet = kinds.map(|kind| kind == BoundaryKind::Dirichlet);
     match (grid, dirichlet) {
-        _ if kinds[0] == BoundaryKind::Periodic => Sides::Periodic,
-        (Grid::Node, [true, true]) => Sides::NodeDirichlet,
-        (Grid::Node, [false, false]) => Sides::NodeNeumann,
-        (Grid::Node, [lower, _]) => Sides::NodeMixed(lower),
-        (Grid::Cell, [true, true]) => Sides::CellDirichlet,
-        (Grid::Cell, [false, false]) => Sides::CellNeumann,
-        (Grid::Cell, [lower, _]) => Sides::CellMixed(lower),
+        _ if kinds[0] == BoundaryKind::Periodic => AxisSides::Periodic,
+        (Grid::Node, [true, true]) => AxisSides::NodeDirichlet,
+        (Grid::Node, [false, false]) => AxisSides::NodeNeumann,
+        (Grid::Node, [lower, _]) => AxisSides::NodeMixed(lower),
+        (Grid::Cell, [true, true]) => AxisSides::CellDirichlet,
+        (Grid::Cell, [false, false]) => AxisSides::CellNeumann,
+        (Grid::Cell, [lower, _]) => AxisSides::CellMixed(lower),
     }
 }
 

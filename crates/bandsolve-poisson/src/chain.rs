@@ -28,7 +28,7 @@ pub(crate) fn block_of<T>(rows: usize) -> usize {
 
 /// Couplings of the row of a step, in the direction of elimination.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Step {
+struct ChainStep {
     behind: f64,
     ahead: f64,
     gap: f64,
@@ -36,7 +36,7 @@ struct Step {
 
 /// Elimination from one end.
 #[derive(Clone)]
-struct Lane<T> {
+struct ChainLane<T> {
     /// b_i/a_{i−1} and 1/a_i of every step.
     factors: Vec<[T; 2]>,
     /// Where the ρ of every step and group stand.
@@ -59,10 +59,10 @@ enum Meeting<T> {
 
 /// Factors of the systems of one axis.
 #[derive(Clone)]
-pub(crate) struct Chain<T> {
+pub(crate) struct TridiagonalChain<T> {
     n: usize,
     modes: usize,
-    lanes: [Lane<T>; 2],
+    lanes: [ChainLane<T>; 2],
     meeting: Meeting<T>,
 }
 
@@ -71,20 +71,20 @@ fn lengths(n: usize, folded: bool) -> [usize; 2] {
     if folded { [n / 2 + 1, (n - 1) / 2] } else { [n / 2, n / 2] }
 }
 
-impl<T: PoissonScalar> Chain<T> {
+impl<T: PoissonScalar> TridiagonalChain<T> {
     /// Of the eigenvalues `lambda` (with the shift), none of them negative.
     pub fn new(axis: &AxisOperator, lambda: &[f64]) -> Self {
         let n = axis.len();
         let folded = axis.periodic;
         let [first, second] = lengths(n, folded).map(|rows| 0..rows);
-        let steps: [Vec<Step>; 2] = if folded {
+        let steps: [Vec<ChainStep>; 2] = if folded {
             [first.map(|i| even_step(axis, i)).collect(), second.map(|i| odd_step(axis, i + 1)).collect()]
         } else {
-            let up = |i: usize| Step { behind: axis.lower[i], ahead: axis.upper[i], gap: axis.gap[i] };
-            let down = |i: usize| Step { behind: axis.upper[i], ahead: axis.lower[i], gap: axis.gap[i] };
+            let up = |i: usize| ChainStep { behind: axis.lower[i], ahead: axis.upper[i], gap: axis.gap[i] };
+            let down = |i: usize| ChainStep { behind: axis.upper[i], ahead: axis.lower[i], gap: axis.gap[i] };
             [first.map(up).collect(), second.map(|i| down(n - 1 - i)).collect()]
         };
-        let [(one, q), (two, r)] = steps.each_ref().map(|steps| Lane::new(steps, lambda, folded));
+        let [(one, q), (two, r)] = steps.each_ref().map(|steps| ChainLane::new(steps, lambda, folded));
         let last = steps.each_ref().map(|steps| steps.last().map_or(0.0, |step| step.ahead));
         let meeting = match n % 2 {
             _ if folded => Meeting::Apart,
@@ -97,7 +97,7 @@ impl<T: PoissonScalar> Chain<T> {
     /// Solves for the modes from `first` on, one a row of the view; its column i has those of row i of the axis.
     #[inline(always)]
     pub fn solve(&self, first: usize, mut x: ViewMut<'_, T>) {
-        debug_assert!(first % GROUP == 0 && x.nrows() <= BLOCK && x.ncols() == self.n);
+        debug_assert!(first.is_multiple_of(GROUP) && x.nrows() <= BLOCK && x.ncols() == self.n);
         let mut carried = [[T::ZERO; BLOCK]; 2];
         let width = x.nrows();
         let row = |lane: usize, i: usize| if lane == 0 { i } else { self.n - 1 - i };
@@ -159,9 +159,9 @@ impl<T: PoissonScalar> Chain<T> {
     }
 }
 
-impl<T: PoissonScalar> Lane<T> {
+impl<T: PoissonScalar> ChainLane<T> {
     /// Of these steps; with the Q of its last row, less the coupling ahead. A lane that ends by itself (`apart`) ends with its last row.
-    fn new(steps: &[Step], lambda: &[f64], apart: bool) -> (Self, Vec<f64>) {
+    fn new(steps: &[ChainStep], lambda: &[f64], apart: bool) -> (Self, Vec<f64>) {
         let (modes, regular) = (lambda.len(), steps.len() - usize::from(apart && !steps.is_empty()));
         let ratio = |i: usize| if i > 0 { steps[i].behind / steps[i - 1].ahead } else { 0.0 };
         let factors = (0..steps.len()).map(|i| [real(ratio(i)), real(1.0 / steps[i].ahead)]).collect();
@@ -180,7 +180,12 @@ impl<T: PoissonScalar> Lane<T> {
     }
 
     /// ρ of a group of modes; leaves the Q of the last row.
-    fn eliminate(&mut self, steps: &[Step], (lambda, excess): (&[f64], &mut [f64]), (group, groups): (usize, usize)) {
+    fn eliminate(
+        &mut self,
+        steps: &[ChainStep],
+        (lambda, excess): (&[f64], &mut [f64]),
+        (group, groups): (usize, usize),
+    ) {
         let regular = self.places.len() / groups.max(1);
         let mut fixed = false;
         for i in 0..steps.len() {
@@ -273,7 +278,7 @@ impl<T: PoissonScalar> Lane<T> {
 }
 
 /// Row i of the even part of a periodic axis of n unknowns with one spacing.
-fn even_step(axis: &AxisOperator, i: usize) -> Step {
+fn even_step(axis: &AxisOperator, i: usize) -> ChainStep {
     let (n, coupling) = (axis.len(), axis.upper[0]);
     let last = i == n / 2;
     // Row 0 couples twice to row 1, row n/2 twice to the one before; if n is odd, the last row's other neighbour is its own image.
@@ -289,16 +294,16 @@ fn even_step(axis: &AxisOperator, i: usize) -> Step {
         _ if last && n % 2 == 0 => 2.0 * coupling,
         _ => coupling,
     };
-    Step { behind, ahead, gap: 0.0 }
+    ChainStep { behind, ahead, gap: 0.0 }
 }
 
 /// Row i ≥ 1 of the odd part, which is zero in rows 0 and n/2.
-fn odd_step(axis: &AxisOperator, i: usize) -> Step {
+fn odd_step(axis: &AxisOperator, i: usize) -> ChainStep {
     let (n, coupling) = (axis.len(), axis.upper[0]);
     let (first, last) = (i == 1, i == (n - 1) / 2);
     let beyond = if n % 2 == 0 { coupling } else { 2.0 * coupling };
     let gap = if first { coupling } else { 0.0 } + if last { beyond } else { 0.0 };
-    Step { behind: if first { 0.0 } else { coupling }, ahead: if last { 0.0 } else { coupling }, gap }
+    ChainStep { behind: if first { 0.0 } else { coupling }, ahead: if last { 0.0 } else { coupling }, gap }
 }
 
 /// Two last rows with couplings `a` to each other and Q of `q` and `r`.

@@ -6,7 +6,7 @@
 
 use crate::axis::AxisOperator;
 use crate::scalar::{PoissonScalar, real};
-use crate::transform::{Line, Transform};
+use crate::transform::{LinePair, Transform};
 use bandsolve::{Error, Result, Simd};
 use bandsolve_kernel::dense::Product;
 use bandsolve_kernel::view::{View, ViewMut};
@@ -54,7 +54,7 @@ impl<T: PoissonScalar> DenseTransform<T> {
         let mut image = |j: usize, inverse: bool| -> Vec<f64> {
             let (mut z, mut out) = (vec![Complex::new(0.0, 0.0); n], vec![Complex::new(0.0, 0.0); n]);
             z[j].re = 1.0;
-            let line = Line { z: &mut z, out: &mut out, scratch: &mut scratch };
+            let line = LinePair { z: &mut z, out: &mut out, scratch: &mut scratch };
             if inverse {
                 transform.inverse(line)
             } else {

@@ -7,14 +7,14 @@
 //! R. W. Hockney, J. ACM 12 (1965), 95–113.
 
 use crate::axis::AxisOperator;
-use crate::chain::{Chain, GROUP, block_of};
+use crate::chain::{GROUP, TridiagonalChain, block_of};
 use crate::dense::DenseTransform;
 use crate::indefinite::IndefiniteModes;
 use crate::method::{SeparableSolver, SolveRequest};
 use crate::pieces::{Columns, Mirrored};
 use crate::scalar::{PoissonScalar, real};
 use crate::separable::{RightHandSide, SeparableProblem};
-use crate::transform::{Line, Transform};
+use crate::transform::{LinePair, Transform};
 use bandsolve::dyn_stack::{PodStack, StackReq};
 use bandsolve::{Error, Result, Simd};
 use bandsolve_kernel::spread::{RowsOf, each_chunk};
@@ -84,7 +84,7 @@ pub(crate) struct TransformSolver<T: PoissonScalar> {
     folded: bool,
     middle: AxisTransform<T>,
     last: AxisTransform<T>,
-    chain: Chain<T>,
+    chain: TridiagonalChain<T>,
     indefinite: IndefiniteModes<T>,
     constant: Option<Constant>,
     threads: usize,
@@ -110,7 +110,7 @@ impl<T: PoissonScalar> TransformSolver<T> {
         } else {
             None
         };
-        let chain = Chain::new(first, &lambda);
+        let chain = TridiagonalChain::new(first, &lambda);
         let (shape, folded) = (problem.shape(), first.periodic);
         Ok(Self { shape, folded, middle: of_middle, last: of_last, chain, indefinite, constant, threads })
     }
@@ -247,7 +247,7 @@ impl<T: PoissonScalar> SeparableSolver<T> for TransformSolver<T> {
 
 /// Tridiagonal systems of some columns.
 struct SweepJob<'a, T> {
-    chain: &'a Chain<T>,
+    chain: &'a TridiagonalChain<T>,
     first: usize,
     x: ViewMut<'a, T>,
 }
@@ -256,7 +256,7 @@ impl<T: PoissonScalar> Job<T> for SweepJob<'_, T> {
     type Output = ();
     #[inline(always)]
     fn run<V: Lanes<Real = T::Real>>(self) {
-        debug_assert!(self.first % GROUP == 0);
+        debug_assert!(self.first.is_multiple_of(GROUP));
         self.chain.solve(self.first, self.x);
     }
 }
@@ -332,7 +332,7 @@ impl<T: PoissonScalar> TransformSolver<T> {
                     AxisTransform::Dense(_) => pack((a, b), out, folded),
                     AxisTransform::Fast(transform) => {
                         pack((a, b), z, folded);
-                        transform.forward(Line { z, out, scratch: room.fft });
+                        transform.forward(LinePair { z, out, scratch: room.fft });
                     }
                 }
             }
@@ -351,7 +351,7 @@ impl<T: PoissonScalar> TransformSolver<T> {
             for (j, z) in slab.chunks_exact_mut(n).enumerate() {
                 let mut out = &mut room.lines[..n];
                 match &self.last {
-                    AxisTransform::Fast(transform) => transform.inverse(Line { z, out, scratch: room.fft }),
+                    AxisTransform::Fast(transform) => transform.inverse(LinePair { z, out, scratch: room.fft }),
                     AxisTransform::Dense(_) => out = z,
                 }
                 let b = b.as_deref_mut().map(|b| &mut b[j * n..][..n]);
@@ -400,7 +400,7 @@ impl<T: PoissonScalar> TransformSolver<T> {
                 }
             }
             for (z, out) in from.chunks_exact_mut(lines).zip(to.chunks_exact_mut(lines)).take(width) {
-                let line = Line { z, out, scratch: room.fft };
+                let line = LinePair { z, out, scratch: room.fft };
                 if inverse { transform.inverse(line) } else { transform.forward(line) }
             }
             for (j, row) in slab.chunks_exact_mut(n).enumerate() {

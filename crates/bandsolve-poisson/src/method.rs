@@ -51,7 +51,7 @@ impl PoissonMethod {
 }
 
 /// One solve.
-pub(crate) struct SolveRequest<'a, T> {
+pub struct SolveRequest<'a, T> {
     /// Where the right-hand side is read, line by line; `None`: it stands in x.
     pub rhs: Option<&'a RightHandSide<'a, T>>,
     /// Of a singular problem the mean that u gets, weighted by volumes.
@@ -62,7 +62,7 @@ pub(crate) struct SolveRequest<'a, T> {
 ///
 /// x is an array of the problem's shape; its numbers are what they are before a solve, and u after it. What is computed does not depend on
 /// the number of threads.
-pub(crate) trait SeparableSolver<T: PoissonScalar>: Send + Sync {
+pub trait SeparableSolver<T: PoissonScalar>: Send + Sync {
     /// What [`solve`](Self::solve) needs.
     fn scratch(&self) -> StackReq;
 

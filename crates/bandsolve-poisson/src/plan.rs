@@ -6,7 +6,7 @@ use crate::method::{PoissonMethod, SeparableSolver, SolveRequest};
 use crate::order::AxisOrder;
 use crate::report::{PoissonReport, PoissonSolution};
 use crate::scalar::{PoissonScalar, real};
-use crate::separable::{Measured, ResidualOperator, RightHandSide, SeparableProblem, SideTerms};
+use crate::separable::{ResidualMeasure, ResidualOperator, RightHandSide, SeparableProblem, SideTerms};
 use crate::verify::{Question, Verification};
 use bandsolve::dyn_stack::{PodBuffer, PodStack, StackReq};
 use bandsolve::{Error, MAX_REFINEMENTS, Result, good};
@@ -69,7 +69,7 @@ fn choose(problem: &SeparableProblem, asked: PoissonMethod) -> (PoissonMethod, S
     (if asked == PoissonMethod::Auto { PoissonMethod::Fft } else { asked }, reason)
 }
 
-/// Factors of `problem` by a method other than `Auto`.
+/// Factors of `problem` by a method.
 pub(crate) fn factor<T: PoissonScalar>(
     problem: &SeparableProblem,
     method: PoissonMethod,
@@ -234,7 +234,7 @@ impl<T: PoissonScalar> PoissonPlan<T> {
 
     fn check_lengths(&self, f: usize, u: usize) -> Result<()> {
         let n = self.len();
-        let fits = if n == 0 { f == 0 } else { f % n == 0 };
+        let fits = if n == 0 { f == 0 } else { f.is_multiple_of(n) };
         match fits {
             false => Err(Error::Shape { what: "f", expected: n, got: f }),
             _ if u != f => Err(Error::Shape { what: "u", expected: f, got: u }),
@@ -301,7 +301,7 @@ impl<T: PoissonScalar> PoissonPlan<T> {
             }
             refinement_steps += 1;
             let (e, stack) = stack.make_raw::<T>(u.len());
-            core.verification(rhs, u).residual(e);
+            T::residuals(&core.verification(rhs, u), e);
             removed += core.solver.solve(&SolveRequest { rhs: None, mean: 0.0 }, e, stack);
             u.iter_mut().zip(e).for_each(|(u, e)| *u += *e);
         }
@@ -346,7 +346,7 @@ impl<T: PoissonScalar> PlanCore<T> {
     fn error(&self, rhs: RightHandSide<'_, T>, u: &[T], stack: &mut PodStack) -> f64 {
         let (lines, _) = stack.make_raw::<T>(Verification::<T>::words(self.operator.shape));
         let verification = self.verification(rhs, u);
-        let Measured { ratio, largest } = verification.measure(Question::Bound, lines);
+        let ResidualMeasure { ratio, largest } = T::measure(&verification, Question::Bound, lines);
         if ratio.is_nan() || !largest.is_finite() {
             return f64::NAN;
         }
@@ -354,7 +354,7 @@ impl<T: PoissonScalar> PlanCore<T> {
         if ratio <= good::<T>() * largest {
             return ratio / largest;
         }
-        verification.measure(Question::Exact(largest), lines).ratio
+        T::measure(&verification, Question::Exact(largest), lines).ratio
     }
 
     /// A power of two to begin again with, where numbers left the range of the type; what is not finite in f.
@@ -365,10 +365,9 @@ impl<T: PoissonScalar> PlanCore<T> {
         }
         let (lines, _) = stack.make_raw::<T>(Verification::<T>::words(self.operator.shape));
         let largest = self.verification(rhs, &[]).largest(lines);
-        if !bandsolve::Scalar::is_finite(largest) {
-            if let Some(entry) = rhs.f.iter().position(|f| !bandsolve::Scalar::is_finite(*f)) {
-                return Err(Error::NotFinite { array: "f", index: self.order.place(entry) });
-            }
+        let entry = rhs.f.iter().position(|f| !bandsolve::Scalar::is_finite(*f));
+        if let Some(entry) = entry {
+            return Err(Error::NotFinite { array: "f", index: self.order.place(entry) });
         }
         let unusual = !(largest < T::SAFE && largest > T::TINY);
         Ok((unusual && largest != T::ZERO).then(|| if largest < T::ONE { T::SAFE } else { T::TINY }))

@@ -1,43 +1,55 @@
 //! The number types that a Poisson problem can have.
 
-use bandsolve::RealScalar;
+use crate::method::{PoissonMethod, SeparableSolver};
+use crate::plan::factor;
+use crate::separable::{ResidualMeasure, SeparableProblem};
+use crate::verify::{Question, Verification};
+use bandsolve::{RealScalar, Result};
 use rustfft::FftNum;
 
-pub(crate) mod sealed {
-    use crate::method::{PoissonMethod, SeparableSolver};
-    use crate::plan::factor;
-    use crate::separable::SeparableProblem;
-    use bandsolve::Result;
-
-    /// What is compiled here for each number type, and not in every crate that calls it.
-    pub trait Sealed: Sized {
-        /// Factors by a method other than `Auto`.
-        #[doc(hidden)]
-        #[allow(private_interfaces)]
-        fn factor(
-            problem: &SeparableProblem,
-            method: PoissonMethod,
-            threads: usize,
-        ) -> Result<Box<dyn SeparableSolver<Self>>>
-        where
-            Self: super::PoissonScalar;
-    }
-
-    macro_rules! sealed {
-        ($($t:ty)*) => {$(
-            impl Sealed for $t {
-                #[allow(private_interfaces)]
-                fn factor(problem: &SeparableProblem, method: PoissonMethod, threads: usize) -> Result<Box<dyn SeparableSolver<Self>>> {
-                    factor(problem, method, threads)
-                }
-            }
-        )*};
-    }
-    sealed!(f32 f64);
+/// What is hot, compiled in this crate for each number type, and not in every crate that makes a plan.
+pub trait Instances: Sized {
+    /// Factors of a problem by a method.
+    fn factor(
+        problem: &SeparableProblem,
+        method: PoissonMethod,
+        threads: usize,
+    ) -> Result<Box<dyn SeparableSolver<Self>>>
+    where
+        Self: PoissonScalar;
+    /// What the residuals of a problem show.
+    fn measure(verification: &Verification<'_, Self>, question: Question, scratch: &mut [Self]) -> ResidualMeasure
+    where
+        Self: PoissonScalar;
+    /// The residuals.
+    fn residuals(verification: &Verification<'_, Self>, out: &mut [Self])
+    where
+        Self: PoissonScalar;
 }
 
+macro_rules! instances {
+    ($($t:ty)*) => {$(
+        impl Instances for $t {
+            fn factor(
+                problem: &SeparableProblem,
+                method: PoissonMethod,
+                threads: usize,
+            ) -> Result<Box<dyn SeparableSolver<Self>>> {
+                factor(problem, method, threads)
+            }
+            fn measure(verification: &Verification<'_, Self>, question: Question, scratch: &mut [Self]) -> ResidualMeasure {
+                verification.measure(question, scratch)
+            }
+            fn residuals(verification: &Verification<'_, Self>, out: &mut [Self]) {
+                verification.residual(out);
+            }
+        }
+    )*};
+}
+instances!(f32 f64);
+
 /// `f32` or `f64`.
-pub trait PoissonScalar: sealed::Sealed + RealScalar + FftNum {}
+pub trait PoissonScalar: Instances + RealScalar + FftNum {}
 impl PoissonScalar for f32 {}
 impl PoissonScalar for f64 {}
 

@@ -7,14 +7,14 @@ use bandsolve::{RealScalar, Scalar};
 /// (L₁ ⊗ 1 ⊗ 1 + 1 ⊗ L₂ ⊗ 1 + 1 ⊗ 1 ⊗ L₃ + c) u = f with three tridiagonal (or periodic) L; axes that are not there have one unknown. Lines
 /// are those of the last axis, contiguous in memory.
 #[derive(Clone)]
-pub(crate) struct SeparableProblem {
+pub struct SeparableProblem {
     pub axes: [AxisOperator; 3],
     pub shift: f64,
 }
 
 /// What boundary values add to the right-hand side at the sides of an axis.
 #[derive(Debug, Clone)]
-pub(crate) enum SideTerm<T> {
+pub enum SideTerm<T> {
     None,
     Constant(T),
     /// For every point of the side, in the order of memory.
@@ -43,7 +43,7 @@ impl<T: PoissonScalar> SideTerm<T> {
 
 /// The boundary terms of all sides.
 #[derive(Debug, Clone)]
-pub(crate) struct SideTerms<T>(pub [[SideTerm<T>; 2]; 3]);
+pub struct SideTerms<T>(pub [[SideTerm<T>; 2]; 3]);
 
 impl<T: PoissonScalar> SideTerms<T> {
     pub fn are_none(&self) -> bool {
@@ -70,7 +70,7 @@ impl<T: PoissonScalar> SideTerms<T> {
 
 /// scale · (f + boundary terms) − removed.
 #[derive(Clone, Copy)]
-pub(crate) struct RightHandSide<'a, T> {
+pub struct RightHandSide<'a, T> {
     pub f: &'a [T],
     pub sides: &'a SideTerms<T>,
     pub shape: [usize; 3],
@@ -109,7 +109,7 @@ impl<'a, T: PoissonScalar> RightHandSide<'a, T> {
         out.iter_mut().zip(f).for_each(|(x, f)| *x = *f * self.scale);
         self.sides.add_to(out, (i, j), self.shape, self.scale);
         if self.removed != T::ZERO {
-            out.iter_mut().for_each(|x| *x = *x - self.removed);
+            out.iter_mut().for_each(|x| *x -= self.removed);
         }
     }
 }
@@ -127,12 +127,12 @@ impl SeparableProblem {
 
 /// What a residual shows: the largest |r_i| / Σ_j |a_ij| and the largest |u_i|, or infinities where something is not finite.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Measured {
+pub struct ResidualMeasure {
     pub ratio: f64,
     pub largest: f64,
 }
 
-impl Measured {
+impl ResidualMeasure {
     pub fn join(self, other: Self) -> Self {
         let max = |a: f64, b: f64| if a.is_nan() || a > b { a } else { b };
         Self { ratio: max(self.ratio, other.ratio), largest: max(self.largest, other.largest) }
@@ -141,7 +141,7 @@ impl Measured {
 
 /// The coefficients of an axis as the residual takes them.
 #[derive(Clone)]
-pub(crate) struct ResidualAxis<T> {
+pub struct ResidualAxis<T> {
     pub lower: Vec<T>,
     pub upper: Vec<T>,
     /// gap + shift of this axis
@@ -182,7 +182,7 @@ impl<T: PoissonScalar> ResidualAxis<T> {
 
 /// Residuals of a problem.
 #[derive(Clone)]
-pub(crate) struct ResidualOperator<T> {
+pub struct ResidualOperator<T> {
     pub axes: [ResidualAxis<T>; 3],
     pub shape: [usize; 3],
     shift: f64,
@@ -222,12 +222,12 @@ impl<T: PoissonScalar> ResidualOperator<T> {
         let (below, above) = (at(i0, j), at(i1, j));
         for k in 0..n {
             let x = own[k];
-            out[k] = out[k] - (a * (x - below[k]) + b * (x - above[k]) + gap * x);
+            out[k] -= a * (x - below[k]) + b * (x - above[k]) + gap * x;
         }
         if lines > 1 {
             let (below, above) = (at(i, j0), at(i, j1));
             for k in 0..n {
-                out[k] = out[k] - (c * (own[k] - below[k]) + d * (own[k] - above[k]));
+                out[k] -= c * (own[k] - below[k]) + d * (own[k] - above[k]);
             }
         }
         self.along_line(own, out);
@@ -239,7 +239,7 @@ impl<T: PoissonScalar> ResidualOperator<T> {
         let (axis, n) = (&self.axes[2], u.len());
         let mut one = |k: usize| {
             let [(l, a), (r, b)] = axis.around(k);
-            out[k] = out[k] - (a * (u[k] - u[l]) + b * (u[k] - u[r]) + axis.gap[k] * u[k]);
+            out[k] -= a * (u[k] - u[l]) + b * (u[k] - u[r]) + axis.gap[k] * u[k];
         };
         one(0);
         if n > 1 {
@@ -253,14 +253,14 @@ impl<T: PoissonScalar> ResidualOperator<T> {
             let (a, b, gap) = (axis.lower[1], axis.upper[1], axis.gap[1]);
             for (k, out) in inner.iter_mut().enumerate() {
                 let x = u[k + 1];
-                *out = *out - (a * (x - u[k]) + b * (x - u[k + 2]) + gap * x);
+                *out -= a * (x - u[k]) + b * (x - u[k + 2]) + gap * x;
             }
             return;
         }
         for (k, out) in inner.iter_mut().enumerate() {
             let x = u[k + 1];
             let (a, b, gap) = (axis.lower[k + 1], axis.upper[k + 1], axis.gap[k + 1]);
-            *out = *out - (a * (x - u[k]) + b * (x - u[k + 2]) + gap * x);
+            *out -= a * (x - u[k]) + b * (x - u[k + 2]) + gap * x;
         }
     }
 
@@ -278,19 +278,20 @@ impl<T: PoissonScalar> ResidualOperator<T> {
 
     /// What the residual `r` of a line shows.
     #[inline(always)]
-    pub fn measure(&self, (i, j): (usize, usize), u: &[T], r: &[T]) -> Measured {
+    pub fn measure(&self, (i, j): (usize, usize), u: &[T], r: &[T]) -> ResidualMeasure {
         let n = r.len();
         let over = |r: f64, k: usize| if r == 0.0 { 0.0 } else { r / self.scale((i, j), k) };
         let ratio = |k: usize| over(r[k].abs1().to_f64(), k);
         let ends = [ratio(0), ratio(n - 1)];
-        let ends = Measured { ratio: ends[0], largest: 0.0 }.join(Measured { ratio: ends[1], largest: 0.0 });
+        let ends =
+            ResidualMeasure { ratio: ends[0], largest: 0.0 }.join(ResidualMeasure { ratio: ends[1], largest: 0.0 });
         let largest = peak(u).to_f64();
         let inner = match n {
             0..=2 => 0.0,
             _ if self.even => over(peak(&r[1..n - 1]).to_f64(), 1),
             _ => (1..n - 1).map(ratio).fold(0.0, |a, b| if a.is_nan() || a > b { a } else { b }),
         };
-        ends.join(Measured { ratio: inner, largest })
+        ends.join(ResidualMeasure { ratio: inner, largest })
     }
 }
 

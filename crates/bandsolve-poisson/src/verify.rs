@@ -1,7 +1,7 @@
 //! Residuals of a whole problem, on threads.
 
 use crate::scalar::PoissonScalar;
-use crate::separable::{Measured, ResidualOperator, RightHandSide, peak};
+use crate::separable::{ResidualMeasure, ResidualOperator, RightHandSide, peak};
 use bandsolve::Simd;
 use bandsolve_kernel::spread::{RowsOf, chunks, spread};
 use bandsolve_kernel::{Job, Lanes, dispatch};
@@ -12,7 +12,7 @@ const ROWS: usize = 32;
 
 /// What is asked of the residuals.
 #[derive(Clone, Copy)]
-pub(crate) enum Question {
+pub enum Question {
     /// The largest |r_i| / Σ_j |a_ij|, and the largest |u_i|.
     Bound,
     /// The backward error, |u_i| being at most this.
@@ -20,7 +20,7 @@ pub(crate) enum Question {
 }
 
 /// A problem with its right-hand side and what is to be verified.
-pub(crate) struct Verification<'a, T> {
+pub struct Verification<'a, T> {
     pub operator: &'a ResidualOperator<T>,
     pub rhs: RightHandSide<'a, T>,
     pub u: &'a [T],
@@ -34,7 +34,7 @@ impl<T: PoissonScalar> Verification<'_, T> {
     }
 
     /// Measures all lines.
-    pub fn measure(&self, question: Question, scratch: &mut [T]) -> Measured {
+    pub fn measure(&self, question: Question, scratch: &mut [T]) -> ResidualMeasure {
         let [rows, _, n] = self.operator.shape;
         let pieces = rows.div_ceil(ROWS);
         let least = if self.threads > 1 { pieces.div_ceil(4 * self.threads).max(1) } else { 0 };
@@ -42,7 +42,7 @@ impl<T: PoissonScalar> Verification<'_, T> {
             let rows = piece * ROWS..rows.min((piece + 1) * ROWS);
             dispatch(Simd::detect(), MeasureJob { verification: self, rows, lines: lines.0, question })
         };
-        chunks((pieces, least), RowsOf(scratch, 2 * n), &work, (Measured::default(), &Measured::join))
+        chunks((pieces, least), RowsOf(scratch, 2 * n), &work, (ResidualMeasure::default(), &ResidualMeasure::join))
     }
 
     /// All residuals, to `out`.
@@ -76,20 +76,20 @@ struct MeasureJob<'a, 'b, T> {
 }
 
 impl<T: PoissonScalar> Job<T> for MeasureJob<'_, '_, T> {
-    type Output = Measured;
+    type Output = ResidualMeasure;
     #[inline(always)]
-    fn run<V: Lanes<Real = T::Real>>(self) -> Measured {
+    fn run<V: Lanes<Real = T::Real>>(self) -> ResidualMeasure {
         let Verification { operator, rhs, u, .. } = self.verification;
         let [_, lines, n] = operator.shape;
         let (r, f) = self.lines.split_at_mut(n);
-        let mut all = Measured::default();
+        let mut all = ResidualMeasure::default();
         for i in self.rows {
             for j in 0..lines {
                 rhs.copy_line((i, j), r);
                 if let Question::Exact(largest) = self.question {
                     f.copy_from_slice(r);
                     operator.line((i, j), u, r);
-                    all = all.join(Measured { ratio: operator.exact((i, j), (r, f), largest), largest });
+                    all = all.join(ResidualMeasure { ratio: operator.exact((i, j), (r, f), largest), largest });
                 } else {
                     operator.line((i, j), u, r);
                     all = all.join(operator.measure((i, j), &u[(i * lines + j) * n..][..n], r));

@@ -85,7 +85,7 @@ fn singular_problems_say_what_they_removed() {
                 let weight = |mut e: usize| {
                     let mut w = 1.0;
                     for n in shape.iter().rev() {
-                        let end = e % n == 0 || e % n == n - 1;
+                        let end = e.is_multiple_of(*n) || e % n == n - 1;
                         w *= if end && grid == Grid::Node && kind == BoundaryKind::Neumann { 0.5 } else { 1.0 };
                         e /= n;
                     }

@@ -108,7 +108,7 @@ impl<T: PoissonScalar> Core<T> {
         for j in 1..m.div_ceil(2) {
             (out[j], out[m - j]) = Self::twist(self.before[j], a(j), a(m - j));
         }
-        if m % 2 == 0 && m > 0 {
+        if m.is_multiple_of(2) && m > 0 {
             out[m / 2] = Self::twist(self.before[m / 2], a(m / 2), a(m / 2)).0;
         }
     }
@@ -123,7 +123,7 @@ impl<T: PoissonScalar> Core<T> {
             put(j, a);
             put(m - j, mirrored);
         }
-        if m % 2 == 0 && m > 0 {
+        if m.is_multiple_of(2) && m > 0 {
             put(m / 2, Self::untwist(self.after[m / 2], v[m / 2], v[m / 2]).0);
         }
     }

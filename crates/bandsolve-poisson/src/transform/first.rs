@@ -3,7 +3,7 @@
 use super::core::{Core, Fourier};
 use super::few::{WIDE, backwards, both, forwards, one, put_backwards, put_forwards, put_one, twist, untwist};
 use super::odd::{self, OddStep};
-use super::small::Table;
+use super::small::SmallMatrix;
 use crate::scalar::{PoissonScalar, real};
 use bandsolve::Simd;
 use bandsolve_kernel::{Job, Lanes, dispatch};
@@ -30,7 +30,7 @@ pub(crate) struct First<T: PoissonScalar> {
 /// The last N: small, or odd.
 #[derive(Clone)]
 enum Rest<T: PoissonScalar> {
-    Small(Table<T>),
+    Small(SmallMatrix<T>),
     /// Even k by F of N numbers, odd k as N − k with every other number negated.
     Odd(Fourier<T>),
 }
@@ -45,8 +45,8 @@ impl<T: PoissonScalar> First<T> {
             left /= 2;
         }
         let rest = match left <= SMALL {
-            true if cosine => Rest::Small(Table::cosine(left)),
-            true => Rest::Small(Table::sine(left)),
+            true if cosine => Rest::Small(SmallMatrix::cosine(left)),
+            true => Rest::Small(SmallMatrix::sine(left)),
             false => Rest::Odd(Fourier::new(left)),
         };
         Self { parts, cosine, levels, rest, scale: real::<T>(scale) }

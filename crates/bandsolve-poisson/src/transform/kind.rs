@@ -7,7 +7,7 @@ use num_complex::Complex;
 
 /// Boundaries of an axis with one spacing, as the transforms tell them apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Sides {
+pub enum AxisSides {
     /// Node, Dirichlet on both sides.
     NodeDirichlet,
     /// Node, Neumann on both sides.
@@ -24,7 +24,7 @@ pub(crate) enum Sides {
 #[derive(Clone)]
 pub(crate) struct Transform<T: PoissonScalar> {
     n: usize,
-    sides: Sides,
+    sides: AxisSides,
     how: How<T>,
 }
 
@@ -41,23 +41,23 @@ enum How<T: PoissonScalar> {
 }
 
 /// Two lines, where their transform goes, and scratch.
-pub(crate) struct Line<'a, T: PoissonScalar> {
+pub(crate) struct LinePair<'a, T: PoissonScalar> {
     pub z: &'a mut [Complex<T>],
     pub out: &'a mut [Complex<T>],
     pub scratch: &'a mut [Complex<T>],
 }
 
 impl<T: PoissonScalar> Transform<T> {
-    pub fn new(n: usize, sides: Sides) -> Self {
+    pub fn new(n: usize, sides: AxisSides) -> Self {
         let how = match sides {
-            Sides::NodeNeumann | Sides::CellNeumann | Sides::Periodic if n <= 1 => How::Nothing,
-            Sides::NodeDirichlet if n > 0 => How::First(First::new(n + 1, false)),
-            Sides::NodeNeumann => How::First(First::new(n - 1, true)),
-            Sides::NodeMixed(_) | Sides::CellDirichlet | Sides::CellNeumann if n > 0 => {
+            AxisSides::NodeNeumann | AxisSides::CellNeumann | AxisSides::Periodic if n <= 1 => How::Nothing,
+            AxisSides::NodeDirichlet if n > 0 => How::First(First::new(n + 1, false)),
+            AxisSides::NodeNeumann => How::First(First::new(n - 1, true)),
+            AxisSides::NodeMixed(_) | AxisSides::CellDirichlet | AxisSides::CellNeumann if n > 0 => {
                 How::Core(Core::new(n, 2.0 / n as f64))
             }
-            Sides::CellMixed(_) if n > 0 => Self::fourth(n),
-            Sides::Periodic => How::Periodic(Fourier::new(n)),
+            AxisSides::CellMixed(_) if n > 0 => Self::fourth(n),
+            AxisSides::Periodic => How::Periodic(Fourier::new(n)),
             _ => How::Nothing,
         };
         Self { n, sides, how }
@@ -87,15 +87,15 @@ impl<T: PoissonScalar> Transform<T> {
         let value = |part: usize, of: usize| 4.0 * half_turns(part, of).0.powi(2);
         match (&self.how, self.sides) {
             (How::Nothing, _) => vec![0.0; n],
-            (How::First(first), Sides::NodeDirichlet) => {
+            (How::First(first), AxisSides::NodeDirichlet) => {
                 first.order().into_iter().map(|k| value(k, 2 * (n + 1))).collect()
             }
             (How::First(first), _) => first.order().into_iter().map(|k| value(k, 2 * (n - 1))).collect(),
-            (How::Core(_), Sides::NodeMixed(_)) => {
+            (How::Core(_), AxisSides::NodeMixed(_)) => {
                 (0..n).map(|l| value(2 * Core::<T>::order(l, n) + 1, 4 * n)).collect()
             }
             // Sines stand as n − k.
-            (How::Core(_), Sides::CellDirichlet) => (0..n).map(|k| value(n - k, 2 * n)).collect(),
+            (How::Core(_), AxisSides::CellDirichlet) => (0..n).map(|k| value(n - k, 2 * n)).collect(),
             (How::Core(_), _) => (0..n).map(|k| value(k, 2 * n)).collect(),
             (How::Fourth(..), _) => (0..n).map(|l| value(2 * Core::<T>::order(l, n) + 1, 4 * n)).collect(),
             (How::Periodic(_), _) => (0..n).map(|k| value(k.min(n - k), n)).collect(),
@@ -106,8 +106,8 @@ impl<T: PoissonScalar> Transform<T> {
     pub fn constant(&self) -> Option<usize> {
         match (&self.how, self.sides) {
             (How::Nothing, _) if self.n == 1 => Some(0),
-            (How::First(first), Sides::NodeNeumann) => first.order().iter().position(|k| *k == 0),
-            (How::Core(_), Sides::CellNeumann) | (How::Periodic(_), _) => Some(0),
+            (How::First(first), AxisSides::NodeNeumann) => first.order().iter().position(|k| *k == 0),
+            (How::Core(_), AxisSides::CellNeumann) | (How::Periodic(_), _) => Some(0),
             _ => None,
         }
     }
@@ -122,30 +122,30 @@ impl<T: PoissonScalar> Transform<T> {
     }
 
     /// Coefficients of two lines; these are overwritten.
-    pub fn forward(&self, line: Line<'_, T>) {
-        let Line { z, out, scratch } = line;
+    pub fn forward(&self, line: LinePair<'_, T>) {
+        let LinePair { z, out, scratch } = line;
         let (n, half) = (self.n, real::<T>(0.5));
         match (&self.how, self.sides) {
             (How::Nothing, _) => out.copy_from_slice(z),
-            (How::First(first), Sides::NodeNeumann) => {
+            (How::First(first), AxisSides::NodeNeumann) => {
                 (z[0], z[n - 1]) = (z[0] * half, z[n - 1] * half);
                 first.forward(z, out, scratch);
             }
             (How::First(first), _) => first.forward(z, out, scratch),
-            (How::Core(core), Sides::NodeMixed(lower)) => {
+            (How::Core(core), AxisSides::NodeMixed(lower)) => {
                 let at = |j: usize| if lower { n - 1 - j } else { j };
                 z[at(0)] = z[at(0)] * half;
                 core.twist_all(n, |j| z[at(j)], out);
                 core.fourier.run(out, scratch);
             }
             (How::Core(core), sides) => {
-                gather_even_odd(z, out, sides == Sides::CellDirichlet);
+                gather_even_odd(z, out, sides == AxisSides::CellDirichlet);
                 core.fourier.run(out, scratch);
                 z.copy_from_slice(out);
                 untwist_half(core, z, out);
             }
             (How::Fourth(fourier, before, after), sides) => {
-                let lower = sides == Sides::CellMixed(true);
+                let lower = sides == AxisSides::CellMixed(true);
                 let at = |j: usize| z[if lower { n - 1 - j } else { j }];
                 for j in 0..n {
                     let (a, mirrored) = (at(j), at(n - 1 - j));
@@ -161,7 +161,7 @@ impl<T: PoissonScalar> Transform<T> {
                     let (sum, difference) = ((z[k] + z[n - k]) * half, (z[k] - z[n - k]) * half);
                     (out[k], out[n - k]) = (sum, Complex::new(difference.im, -difference.re));
                 }
-                if n % 2 == 0 {
+                if n.is_multiple_of(2) {
                     out[n / 2] = z[n / 2];
                 }
             }
@@ -169,13 +169,13 @@ impl<T: PoissonScalar> Transform<T> {
     }
 
     /// Two lines from their coefficients, which are overwritten.
-    pub fn inverse(&self, line: Line<'_, T>) {
-        let Line { z, out, scratch } = line;
+    pub fn inverse(&self, line: LinePair<'_, T>) {
+        let LinePair { z, out, scratch } = line;
         let n = self.n;
         match (&self.how, self.sides) {
             (How::Nothing, _) => out.copy_from_slice(z),
             (How::First(first), _) => first.inverse(z, out, scratch),
-            (How::Core(core), Sides::NodeMixed(lower)) => {
+            (How::Core(core), AxisSides::NodeMixed(lower)) => {
                 core.fourier.run(z, scratch);
                 core.untwist_all(z, |j, a| out[if lower { n - 1 - j } else { j }] = a);
             }
@@ -183,10 +183,10 @@ impl<T: PoissonScalar> Transform<T> {
                 core.twist_all(n, |j| z[j] * core.scale, out);
                 core.fourier.run(out, scratch);
                 z.copy_from_slice(out);
-                scatter_even_odd(z, out, sides == Sides::CellDirichlet);
+                scatter_even_odd(z, out, sides == AxisSides::CellDirichlet);
             }
             (How::Fourth(fourier, before, after), sides) => {
-                let (scale, lower) = (real::<T>(2.0 / n as f64), sides == Sides::CellMixed(true));
+                let (scale, lower) = (real::<T>(2.0 / n as f64), sides == AxisSides::CellMixed(true));
                 z.iter_mut().zip(after).for_each(|(v, w)| *v = *v * w);
                 fourier.run(z, scratch);
                 for j in 0..n {
@@ -203,7 +203,7 @@ impl<T: PoissonScalar> Transform<T> {
                     let sin = Complex::new(sin.im, -sin.re);
                     (out[k], out[n - k]) = (cos + sin, cos - sin);
                 }
-                if n % 2 == 0 {
+                if n.is_multiple_of(2) {
                     out[n / 2] = z[n / 2] * scale;
                 }
                 fourier.run(out, scratch);
@@ -242,7 +242,7 @@ fn untwist_half<T: PoissonScalar>(core: &Core<T>, v: &[Complex<T>], out: &mut [C
     for j in 1..n.div_ceil(2) {
         (out[j], out[n - j]) = Core::untwist(core.before[j], v[j], v[n - j]);
     }
-    if n % 2 == 0 {
+    if n.is_multiple_of(2) {
         out[n / 2] = Core::untwist(core.before[n / 2], v[n / 2], v[n / 2]).0;
     }
 }
@@ -251,29 +251,29 @@ fn untwist_half<T: PoissonScalar>(core: &Core<T>, v: &[Complex<T>], out: &mut [C
 mod tests {
     use super::*;
 
-    const ALL: [Sides; 9] = [
-        Sides::NodeDirichlet,
-        Sides::NodeNeumann,
-        Sides::NodeMixed(true),
-        Sides::NodeMixed(false),
-        Sides::CellDirichlet,
-        Sides::CellNeumann,
-        Sides::CellMixed(true),
-        Sides::CellMixed(false),
-        Sides::Periodic,
+    const ALL: [AxisSides; 9] = [
+        AxisSides::NodeDirichlet,
+        AxisSides::NodeNeumann,
+        AxisSides::NodeMixed(true),
+        AxisSides::NodeMixed(false),
+        AxisSides::CellDirichlet,
+        AxisSides::CellNeumann,
+        AxisSides::CellMixed(true),
+        AxisSides::CellMixed(false),
+        AxisSides::Periodic,
     ];
 
     /// (−1, 2, −1) with these sides, times x.
-    fn apply(sides: Sides, x: &[f64]) -> Vec<f64> {
+    fn apply(sides: AxisSides, x: &[f64]) -> Vec<f64> {
         let n = x.len();
-        let dirichlet_below = matches!(sides, Sides::NodeDirichlet | Sides::NodeMixed(true));
-        let dirichlet_above = matches!(sides, Sides::NodeDirichlet | Sides::NodeMixed(false));
+        let dirichlet_below = matches!(sides, AxisSides::NodeDirichlet | AxisSides::NodeMixed(true));
+        let dirichlet_above = matches!(sides, AxisSides::NodeDirichlet | AxisSides::NodeMixed(false));
         let outside = |inside: f64, mirror: usize, lower: bool| match sides {
-            Sides::Periodic if lower => x[n - 1],
-            Sides::Periodic => x[0],
-            Sides::CellDirichlet => -inside,
-            Sides::CellNeumann => inside,
-            Sides::CellMixed(dirichlet) => {
+            AxisSides::Periodic if lower => x[n - 1],
+            AxisSides::Periodic => x[0],
+            AxisSides::CellDirichlet => -inside,
+            AxisSides::CellNeumann => inside,
+            AxisSides::CellMixed(dirichlet) => {
                 if dirichlet == lower {
                     -inside
                 } else {
@@ -317,7 +317,7 @@ mod tests {
                 let mut scratch = vec![Complex::new(f64::NAN, 0.0); transform.scratch()];
                 let run = |z: &[Complex<f64>], inverse: bool, scratch: &mut [Complex<f64>]| {
                     let (mut z, mut out) = (z.to_vec(), nothing.clone());
-                    let line = Line { z: &mut z, out: &mut out, scratch };
+                    let line = LinePair { z: &mut z, out: &mut out, scratch };
                     if inverse {
                         transform.inverse(line)
                     } else {
@@ -354,7 +354,7 @@ mod tests {
                 assert!(transform.eigenvalues().iter().enumerate().all(|(k, e)| (*e == 0.0) == (k == place)));
                 let (mut z, mut out) = (vec![Complex::new(1.0, -2.0); n], vec![Complex::new(f64::NAN, 0.0); n]);
                 let mut scratch = vec![Complex::new(f64::NAN, 0.0); transform.scratch()];
-                transform.forward(Line { z: &mut z, out: &mut out, scratch: &mut scratch });
+                transform.forward(LinePair { z: &mut z, out: &mut out, scratch: &mut scratch });
                 let size = transform.of_ones();
                 out[place] -= Complex::new(size, -2.0 * size);
                 assert!(largest(out) <= 1e-14 * n as f64, "{sides:?} {n}");

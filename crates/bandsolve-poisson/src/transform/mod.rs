@@ -25,4 +25,5 @@ mod kind;
 mod odd;
 mod small;
 
-pub(crate) use kind::{Line, Sides, Transform};
+pub use kind::AxisSides;
+pub(crate) use kind::{LinePair, Transform};

@@ -110,7 +110,7 @@ impl<T: PoissonScalar> OddSine<'_, T> {
         while m <= whole {
             let mut z = forwards(self.from, m - 1);
             for k in 0..2 * WIDE {
-                z[k] = z[k] * half;
+                z[k] *= half;
             }
             let z = over_i(z);
             let mut negated = z;

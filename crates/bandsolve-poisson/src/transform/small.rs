@@ -6,12 +6,12 @@ use num_complex::Complex;
 
 /// A small real matrix by rows.
 #[derive(Clone)]
-pub(super) struct Table<T> {
+pub(super) struct SmallMatrix<T> {
     n: usize,
     entries: Vec<T>,
 }
 
-impl<T: PoissonScalar> Table<T> {
+impl<T: PoissonScalar> SmallMatrix<T> {
     /// Entry (k, j) is `entry(k, j)`, the sine and the cosine of so many parts of a half turn being at hand.
     pub fn new(n: usize, entry: impl Fn(usize, usize) -> f64) -> Self {
         let entries = (0..n * n).map(|e| real::<T>(entry(e / n, e % n))).collect();
