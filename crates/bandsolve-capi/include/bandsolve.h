@@ -3,7 +3,8 @@
  *
  * Solvers are called bandsolve<t><operation>, with t = S (float), D (double), C (complex float), Z (complex double). They
  * return a status. All arrays lie in the memory of the CPU and belong to the caller. docs/c-api.md explains the rest.
- * Functions for sparse matrices by rows, with forests, preconditioners and iterative solves, stand at the end.
+ * Functions for sparse matrices by rows, with forests, preconditioners and iterative solves, stand at the end, with those for Poisson
+ * problems.
  *
  * Made by cbindgen from crates/bandsolve-capi: do not edit.
  */
@@ -46,7 +47,7 @@ typedef enum {
    */
   BANDSOLVE_NOT_FINITE = 2,
   /**
-   * The matrix is singular. The best x found stands in `x`.
+   * The matrix is singular. The best x found stands in `x`. Of Poisson problems: singular, and without solution for this right-hand side.
    */
   BANDSOLVE_SINGULAR = 3,
   /**
@@ -118,6 +119,38 @@ typedef enum {
 } bandsolve_ending_t;
 
 /**
+ * What is given at a side of a box.
+ */
+typedef enum {
+  /**
+   * The value of u.
+   */
+  BANDSOLVE_DIRICHLET = 0,
+  /**
+   * The derivative of u along the outward normal.
+   */
+  BANDSOLVE_NEUMANN = 1,
+  /**
+   * Nothing: u goes on at the other side. Both sides of an axis are periodic, or neither.
+   */
+  BANDSOLVE_PERIODIC = 2,
+} bandsolve_boundary_t;
+
+/**
+ * Where the unknowns of an axis stand.
+ */
+typedef enum {
+  /**
+   * At nodes: a Dirichlet side is one spacing beyond the last unknown, a Neumann side is where the last unknown is.
+   */
+  BANDSOLVE_NODES = 0,
+  /**
+   * In the middle of cells: sides are half a spacing beyond the last unknown.
+   */
+  BANDSOLVE_CELLS = 1,
+} bandsolve_grid_t;
+
+/**
  * What is done with a matrix.
  */
 typedef enum {
@@ -180,6 +213,11 @@ typedef struct bandsolve_csr bandsolve_csr;
  * A linear forest.
  */
 typedef struct bandsolve_forest bandsolve_forest;
+
+/**
+ * A solver of a problem, in one of two number types.
+ */
+typedef struct bandsolve_poisson_solver bandsolve_poisson_solver;
 
 /**
  * A preconditioner of any number type.
@@ -340,6 +378,90 @@ typedef struct {
 } bandsolve_iteration_options_t;
 
 /**
+ * A side of a box.
+ */
+typedef struct {
+  /**
+   * What is given. At first the value of u.
+   */
+  bandsolve_boundary_t kind;
+  /**
+   * It, the same all over the side. At first 0.
+   */
+  double value;
+  /**
+   * A number for each point of the side in the place of it, the last axis running fastest; they are copied. At first NULL.
+   */
+  const double *values;
+} bandsolve_poisson_side_t;
+
+/**
+ * An axis of a box.
+ */
+typedef struct {
+  /**
+   * Unknowns along it. At first 1.
+   */
+  int64_t n;
+  /**
+   * Where they stand. At first at nodes.
+   */
+  bandsolve_grid_t grid;
+  /**
+   * Their distance. At first 1.
+   */
+  double spacing;
+  /**
+   * Increasing coordinates in the place of it; they are copied. Of nodes those of the unknowns and of Dirichlet sides (n to n + 2
+   * numbers), and n + 1 where the axis is periodic; of cells their n + 1 faces. At first NULL.
+   */
+  const double *coordinates;
+  /**
+   * The side where the index is 0, and the side where it is n - 1.
+   */
+  bandsolve_poisson_side_t sides[2];
+} bandsolve_poisson_axis_t;
+
+/**
+ * The problem (-Laplace + shift) u = f on a box.
+ */
+typedef struct {
+  /**
+   * To be set to `sizeof(bandsolve_poisson_problem_t)`, also before `bandsolvePoissonDefaults`.
+   */
+  size_t size;
+  /**
+   * Axes of the box, 1 to 3. At first 2.
+   */
+  int64_t dimensions;
+  /**
+   * The axes, of which as many count. The last one that counts is contiguous in memory.
+   */
+  bandsolve_poisson_axis_t axes[3];
+  /**
+   * What is added to the diagonal. At first 0.
+   */
+  double shift;
+  /**
+   * The mean of u, weighted by volumes, of singular problems. At first 0.
+   */
+  double mean;
+  /**
+   * How much may be subtracted from f so that a singular problem has a solution, in parts of the largest entry. At first 0.1.
+   */
+  double removable;
+  /**
+   * Name of the method: "auto", "fft", "gemm", "bcr2", "bcr4" or "pscr". At first NULL, which is "auto".
+   */
+  const char *method;
+} bandsolve_poisson_problem_t;
+
+/**
+ * A solver that `bandsolve<t>poisson_create` has made.
+ */
+typedef bandsolve_poisson_solver *bandsolve_poisson_solver_t;
+
+/**
  * How an iteration went. Norms are 2-norms.
  */
 typedef struct {
@@ -377,6 +499,37 @@ typedef struct {
    */
   double tolerance;
 } bandsolve_iteration_report_t;
+
+/**
+ * How a Poisson problem was solved.
+ */
+typedef struct {
+  /**
+   * To be set to `sizeof(bandsolve_poisson_report_t)` before the call. Later versions add fields at the end, and write no more than
+   * this.
+   */
+  size_t size;
+  /**
+   * Largest backward error of the right-hand sides.
+   */
+  double backward_error;
+  /**
+   * What was subtracted from f in every place, so that a singular problem has a solution; of several right-hand sides the largest.
+   */
+  double removed;
+  /**
+   * The mean of u, weighted by volumes, where it was free to choose: of singular problems. Else NaN.
+   */
+  double mean;
+  /**
+   * Most refinement steps that a right-hand side took.
+   */
+  int64_t refinement_steps;
+  /**
+   * Tridiagonal systems that were solved for each right-hand side.
+   */
+  int64_t subproblems;
+} bandsolve_poisson_report_t;
 
 #ifdef __cplusplus
 extern "C" {
@@ -478,6 +631,27 @@ bandsolve_status_t bandsolvePrecondDestroy(bandsolve_precond_t precond);
  * Writes the options that are taken where there are none. Set `options->size` to `sizeof(bandsolve_iteration_options_t)` first.
  */
 bandsolve_status_t bandsolveIterationDefaults(bandsolve_iteration_options_t *options);
+
+/**
+ * Writes a problem of two dimensions with nothing but usual values. Set `problem->size` to `sizeof(bandsolve_poisson_problem_t)` first,
+ * and `problem->axes[k].n` afterwards.
+ */
+bandsolve_status_t bandsolvePoissonDefaults(bandsolve_poisson_problem_t *problem);
+
+/**
+ * The name of the method that a solver works by, of "auto" what was chosen. Empty for NULL. Valid until the solver is destroyed.
+ */
+const char *bandsolvePoissonMethod(bandsolve_poisson_solver_t solver);
+
+/**
+ * Why a solver works by this method, in words; empty for NULL. Valid until the solver is destroyed.
+ */
+const char *bandsolvePoissonReason(bandsolve_poisson_solver_t solver);
+
+/**
+ * Frees a solver; nothing if NULL.
+ */
+bandsolve_status_t bandsolvePoissonDestroy(bandsolve_poisson_solver_t solver);
 
 /**
  * Bytes of buffer for `bandsolveSgtsv`.
@@ -1834,6 +2008,58 @@ bandsolve_status_t bandsolveZcsr_krylov(const char *method,
                                         const bandsolve_c64_t *rhs,
                                         bandsolve_iteration_report_t *report,
                                         void *buffer);
+
+/**
+ * Makes a solver of (-Laplace + shift) u = f on a box, with second differences along each axis. Nothing of the problem is needed
+ * afterwards. The solver is written to `solver`, and freed by `bandsolvePoissonDestroy`. It works on as many threads as
+ * `bandsolveSetThreads` has said on this thread.
+ */
+bandsolve_status_t bandsolveSpoisson_create(const bandsolve_poisson_problem_t *problem,
+                                            bandsolve_poisson_solver_t *solver);
+
+/**
+ * Writes the size of the buffer of `bandsolveSpoisson_solve` in bytes, for any number of right-hand sides.
+ */
+bandsolve_status_t bandsolveSpoisson_solve_bufferSizeExt(bandsolve_poisson_solver_t solver, size_t *size);
+
+/**
+ * Solves for `n_rhs` right-hand sides, one after the other in `f`, each with a number for every unknown, the last axis running fastest.
+ * The solutions are written to `u`, which may be the same pointer as `f`. `report` may be NULL, and so may `buffer`: memory is then
+ * allocated inside. Of a singular problem the status is BANDSOLVE_SINGULAR where more would have to be subtracted from `f` than
+ * `problem->removable` allows.
+ */
+bandsolve_status_t bandsolveSpoisson_solve(bandsolve_poisson_solver_t solver,
+                                           int64_t n_rhs,
+                                           float *u,
+                                           const float *f,
+                                           bandsolve_poisson_report_t *report,
+                                           void *buffer);
+
+/**
+ * Makes a solver of (-Laplace + shift) u = f on a box, with second differences along each axis. Nothing of the problem is needed
+ * afterwards. The solver is written to `solver`, and freed by `bandsolvePoissonDestroy`. It works on as many threads as
+ * `bandsolveSetThreads` has said on this thread.
+ */
+bandsolve_status_t bandsolveDpoisson_create(const bandsolve_poisson_problem_t *problem,
+                                            bandsolve_poisson_solver_t *solver);
+
+/**
+ * Writes the size of the buffer of `bandsolveDpoisson_solve` in bytes, for any number of right-hand sides.
+ */
+bandsolve_status_t bandsolveDpoisson_solve_bufferSizeExt(bandsolve_poisson_solver_t solver, size_t *size);
+
+/**
+ * Solves for `n_rhs` right-hand sides, one after the other in `f`, each with a number for every unknown, the last axis running fastest.
+ * The solutions are written to `u`, which may be the same pointer as `f`. `report` may be NULL, and so may `buffer`: memory is then
+ * allocated inside. Of a singular problem the status is BANDSOLVE_SINGULAR where more would have to be subtracted from `f` than
+ * `problem->removable` allows.
+ */
+bandsolve_status_t bandsolveDpoisson_solve(bandsolve_poisson_solver_t solver,
+                                           int64_t n_rhs,
+                                           double *u,
+                                           const double *f,
+                                           bandsolve_poisson_report_t *report,
+                                           void *buffer);
 
 #ifdef __cplusplus
 }  // extern "C"

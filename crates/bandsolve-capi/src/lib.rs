@@ -1,7 +1,7 @@
 //! The C API of bandsolve, for CPU memory: `include/bandsolve.h`, explained in `docs/c-api.md`; with the feature `gpu` also for
 //! the memory of GPUs: `include/bandsolve_gpu.h`.
 //!
-//! Layers, from the outside: [`entry`] declares the C functions, each a line that calls `solve`, `sparse`, `csr` or `gpu` through one
+//! Layers, from the outside: [`entry`] declares the C functions, each a line that calls `solve`, `sparse`, `csr`, `poisson` or `gpu` through one
 //! guard, which catches panics and keeps messages ([`status`]); `memory` turns pointers and sizes into slices, once they are
 //! checked.
 
@@ -13,6 +13,7 @@ mod factored;
 #[cfg(feature = "gpu")]
 mod gpu;
 mod memory;
+mod poisson;
 pub mod report;
 pub mod settings;
 mod solve;
@@ -27,6 +28,10 @@ pub use csr::{
 pub use entry::*;
 #[cfg(feature = "gpu")]
 pub use gpu::{bandsolve_gpu_device, bandsolve_gpu_device_t};
+pub use poisson::{
+    bandsolve_boundary_t, bandsolve_grid_t, bandsolve_poisson_axis_t, bandsolve_poisson_problem_t,
+    bandsolve_poisson_report_t, bandsolve_poisson_side_t, bandsolve_poisson_solver, bandsolve_poisson_solver_t,
+};
 pub use report::bandsolve_report_t;
 pub use settings::bandsolve_pivoting_t;
 pub use status::bandsolve_status_t;

@@ -1,9 +1,10 @@
 //! Pointers and sizes from C, checked, as slices.
 
 use crate::status::{CallFailure, CallResult};
-use bandsolve::dyn_stack::{PodBuffer, StackReq};
+use bandsolve::dyn_stack::{PodBuffer, PodStack, StackReq};
 #[cfg(feature = "gpu")]
 use bandsolve_gpu::{Device, DeviceSlice, DeviceSliceMut};
+use bandsolve_kernel::memory::zeros;
 use core::ffi::{CStr, c_char};
 use core::ops::Range;
 use core::slice;
@@ -165,6 +166,46 @@ impl ArgumentPlace {
 /// Memory of our own for `needed`.
 pub(crate) fn heap(needed: StackReq) -> CallResult<PodBuffer> {
     PodBuffer::try_new(needed).map_err(|_| CallFailure::out_of_memory(needed.unaligned_bytes_required()))
+}
+
+/// Bytes that a buffer must have, wherever it begins.
+pub(crate) fn scratch_bytes(needed: StackReq) -> CallResult<usize> {
+    let bytes = needed.unaligned_bytes_required();
+    if isize::try_from(bytes).is_ok() {
+        return Ok(bytes);
+    }
+    Err(CallFailure::argument("the buffer would be larger than what can be addressed".into()))
+}
+
+/// Writes the size of a buffer to `out`.
+///
+/// # Safety
+/// `out` is null or may be written.
+pub(crate) unsafe fn tell_size(needed: StackReq, out: *mut usize) -> CallResult {
+    let out = RawArray::new("size", out, 1)?;
+    let bytes = scratch_bytes(needed)?;
+    // SAFETY: not null and aligned; the caller lends it.
+    unsafe { out.write()[0] = bytes };
+    Ok(())
+}
+
+/// Works in the caller's buffer, or in memory of our own.
+///
+/// # Safety
+/// Nobody else uses the buffer.
+pub(crate) unsafe fn in_scratch<R>(
+    buffer: Option<RawArray<u8>>,
+    needed: StackReq,
+    work: impl FnOnce(&mut PodStack) -> R,
+) -> CallResult<R> {
+    if let Some(buffer) = buffer {
+        // SAFETY: the caller's promise. Whatever its bytes are, they are bytes, and solves write before they read.
+        return Ok(work(PodStack::new(unsafe { buffer.write() })));
+    }
+    let bytes = scratch_bytes(needed)?;
+    // On large pages: what is read at random from small ones takes several times as long.
+    let mut own = zeros::<u8>(bytes).ok_or_else(|| CallFailure::out_of_memory(bytes))?;
+    Ok(work(PodStack::new(&mut own)))
 }
 
 #[cfg(test)]

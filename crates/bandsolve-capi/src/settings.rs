@@ -71,6 +71,12 @@ fn most_threads(pool: usize) -> usize {
     *MOST.get_or_init(|| available_parallelism().map_or(1, usize::from).max(pool))
 }
 
+/// The threads that this thread has asked for, if it has.
+pub(crate) fn threads_set() -> Option<usize> {
+    let threads = SETTINGS.try_with(Cell::get).unwrap_or(USUAL).threads?;
+    Some(threads.min(most_threads(bandsolve_kernel::threads::count())))
+}
+
 /// The plans for systems of one shape.
 pub(crate) struct Plans {
     /// What buffers are sized by. It follows from the arguments alone: a buffer goes from thread to thread without its length,

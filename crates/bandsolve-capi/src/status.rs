@@ -18,7 +18,7 @@ pub enum bandsolve_status_t {
     BANDSOLVE_INVALID_ARGUMENT = 1,
     /// The matrix or the right-hand side holds a NaN or an infinity.
     BANDSOLVE_NOT_FINITE = 2,
-    /// The matrix is singular. The best x found stands in `x`.
+    /// The matrix is singular. The best x found stands in `x`. Of Poisson problems: singular, and without solution for this right-hand side.
     BANDSOLVE_SINGULAR = 3,
     /// No x within the accuracy contract was found: singular to working precision. The best x found stands in `x`.
     BANDSOLVE_NOT_CONVERGED = 4,
@@ -111,7 +111,7 @@ impl From<Error> for CallFailure {
         let status = match error.cause() {
             Error::Shape { .. } | Error::Structure { .. } => BANDSOLVE_INVALID_ARGUMENT,
             Error::NotFinite { .. } => BANDSOLVE_NOT_FINITE,
-            Error::Singular { .. } => BANDSOLVE_SINGULAR,
+            Error::Singular { .. } | Error::Incompatible { .. } => BANDSOLVE_SINGULAR,
             Error::NotDefinite { .. } => BANDSOLVE_NOT_DEFINITE,
             Error::NotConverged { .. } => BANDSOLVE_NOT_CONVERGED,
             Error::Unsupported { .. } => BANDSOLVE_UNSUPPORTED,
@@ -195,6 +195,7 @@ mod tests {
             (Error::Structure { array: "row_indices", index: 0 }, BANDSOLVE_INVALID_ARGUMENT),
             (Error::NotFinite { array: "sub", index: 3 }, BANDSOLVE_NOT_FINITE),
             (Error::Singular { row: 3 }, BANDSOLVE_SINGULAR),
+            (Error::Incompatible { removed: 1.0, allowed: 0.1 }, BANDSOLVE_SINGULAR),
             (Error::NotDefinite { row: 3 }, BANDSOLVE_NOT_DEFINITE),
             (Error::NotConverged { backward_error: 1.0, refinement_steps: 3 }, BANDSOLVE_NOT_CONVERGED),
             (Error::Unsupported { method: "rpts", what: "such" }, BANDSOLVE_UNSUPPORTED),

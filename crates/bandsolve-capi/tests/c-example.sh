@@ -46,7 +46,7 @@ grep -qx "1 2 3 4 5" "$work/out" || { cat "$work/out"; echo "FAILED: the README'
     printf 'enum { n = 5, n_rhs = 1 };\nconst double sub[n] = {0}, diag[n] = {2, 2, 2, 2, 2}, sup[n] = {0}, rhs[n] = {2, 4, 6, 8, 10};\n'
     printf 'double x[n];\n'
     sed '/^## On a GPU/q' "$here/../../docs/c-api.md" | sed -n '/^```c$/,/^```$/p' | sed '/^```/d'
-    printf 'free(buffer);\nreturn status || x[4] != 5 || y[0] < 0.9999 || y[1] > 1.0001 || report.backward_error > 1.8e-15;\n}\n'
+    printf 'free(buffer);\nreturn status || x[4] != 5 || field[5] < 0.9999 || field[5] > 1.0001 || y[0] < 0.9999 || y[1] > 1.0001 || report.backward_error > 1.8e-15;\n}\n'
 } >"$work/lines.c"
 gcc -std=c99 "${strict[@]}" "$work/lines.c" "${flags[@]}" -o "$work/lines"
 run "$work/lines"

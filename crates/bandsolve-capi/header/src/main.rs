@@ -30,14 +30,17 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let config = Config::from_file(root.join("cbindgen.toml"))?;
     let gpu = std::env::args().nth(1).as_deref() == Some("gpu");
-    // Files, and folders of entries in four types.
+    // Files, and folders of entries by type.
     let (config, first, entries) = if gpu {
         (for_gpus(config), &["gpu/handle", "entry/gpu/general"][..], &["entry/gpu"][..])
     } else {
-        let types = ["status", "settings", "report", "csr/mod", "csr/forest", "csr/precond", "csr/krylov"];
-        (config, &[&types[..], &["entry/general", "entry/csr/general"]].concat()[..], &["entry", "entry/csr"][..])
+        let types = ["status", "settings", "report", "csr/mod", "csr/forest", "csr/precond", "csr/krylov", "poisson"];
+        let general = ["entry/general", "entry/csr/general", "entry/poisson/general"];
+        (config, &[&types[..], &general].concat()[..], &["entry", "entry/csr", "entry/poisson"][..])
     };
     let typed = entries.iter().flat_map(|folder| TYPES.map(|name| format!("{folder}/{name}")));
+    // Some are of real numbers alone.
+    let typed = typed.filter(|file| root.join("src").join(file).with_extension("rs").exists());
     let files = first.iter().map(|file| file.to_string()).chain(typed);
     let builder = files.fold(Builder::new().with_config(config), |builder, file| {
         builder.with_src(root.join("src").join(file).with_extension("rs"))

@@ -1,8 +1,8 @@
 //! Iterative solves.
 
-use super::precond::{HeldPreconditioner, bandsolve_precond_t, buffer, in_scratch, parsed, preconditioner, tell_size};
+use super::precond::{HeldPreconditioner, bandsolve_precond_t, buffer, parsed, preconditioner};
 use super::{HeldCsr, bandsolve_csr_t, held};
-use crate::memory::{RawArray, elements, room, size};
+use crate::memory::{RawArray, elements, in_scratch, room, size, tell_size};
 use crate::report;
 use crate::status::{CallFailure, CallResult};
 use bandsolve::Scalar;

@@ -149,7 +149,7 @@ fn named(error: Error) -> CallFailure {
 ///
 /// # Safety
 /// It is null, or not destroyed for `'a`.
-unsafe fn opened<'a, H>(handle: *mut H, name: &str, made_by: &str) -> CallResult<&'a H> {
+pub(crate) unsafe fn opened<'a, H>(handle: *mut H, name: &str, made_by: &str) -> CallResult<&'a H> {
     // SAFETY: the caller's promise.
     let handle = unsafe { handle.as_ref() };
     handle.ok_or_else(|| CallFailure::argument(format!("{name} is null, expected one that {made_by} has made")))
@@ -170,7 +170,7 @@ unsafe fn held<T: Scalar>(matrix: bandsolve_csr_t) -> CallResult<Arc<HeldCsr<T>>
 ///
 /// # Safety
 /// It is null or comes from [`Box::into_raw`], and nobody uses it any more.
-unsafe fn destroy<H>(handle: *mut H) -> CallResult {
+pub(crate) unsafe fn destroy<H>(handle: *mut H) -> CallResult {
     if !handle.is_null() {
         // SAFETY: the caller's promise.
         drop(unsafe { Box::from_raw(handle) });

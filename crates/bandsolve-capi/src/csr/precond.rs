@@ -2,11 +2,10 @@
 
 use super::forest::{bandsolve_forest_options_t, options};
 use super::{HeldCsr, OperationArgument, bandsolve_csr_t, destroy, held, named, opened, operation, with_rows};
-use crate::memory::{ArgumentPlace, RawArray, elements, text};
+use crate::memory::{ArgumentPlace, RawArray, elements, in_scratch, scratch_bytes, tell_size, text};
 use crate::status::{CallFailure, CallResult};
-use bandsolve::dyn_stack::{PodStack, StackReq};
+use bandsolve::dyn_stack::StackReq;
 use bandsolve::{LinearOperator, Scalar};
-use bandsolve_kernel::memory::zeros;
 use bandsolve_sparse::{Preconditioner, PreconditionerKind};
 use core::ffi::{CStr, c_char, c_void};
 use std::any::Any;
@@ -84,27 +83,6 @@ pub(crate) unsafe fn precond<T: Scalar>(
     Ok(())
 }
 
-/// Bytes that a buffer must have, wherever it begins.
-fn bytes(needed: StackReq) -> CallResult<usize> {
-    let bytes = needed.unaligned_bytes_required();
-    if isize::try_from(bytes).is_ok() {
-        return Ok(bytes);
-    }
-    Err(CallFailure::argument("the buffer would be larger than what can be addressed".into()))
-}
-
-/// Writes the size of a buffer to `out`.
-///
-/// # Safety
-/// `out` is null or may be written.
-pub(super) unsafe fn tell_size(needed: StackReq, out: *mut usize) -> CallResult {
-    let out = RawArray::new("size", out, 1)?;
-    let bytes = bytes(needed)?;
-    // SAFETY: not null and aligned; the caller lends it.
-    unsafe { out.write()[0] = bytes };
-    Ok(())
-}
-
 /// The caller's buffer, apart from `others`; none if it is null.
 pub(super) fn buffer(
     start: *mut c_void,
@@ -115,28 +93,9 @@ pub(super) fn buffer(
     if start.is_null() {
         return Ok(None);
     }
-    let buffer = RawArray::<u8>::new("buffer", start.cast(), bytes(needed)?)?;
+    let buffer = RawArray::<u8>::new("buffer", start.cast(), scratch_bytes(needed)?)?;
     matrix.apart(&[buffer.place()], others).map_err(|failure| CallFailure::buffer(failure.message))?;
     Ok(Some(buffer))
-}
-
-/// Works in the caller's buffer, or in memory of our own.
-///
-/// # Safety
-/// Nobody else uses the buffer.
-pub(super) unsafe fn in_scratch<R>(
-    buffer: Option<RawArray<u8>>,
-    needed: StackReq,
-    work: impl FnOnce(&mut PodStack) -> R,
-) -> CallResult<R> {
-    if let Some(buffer) = buffer {
-        // SAFETY: the caller's promise. Whatever its bytes are, they are bytes, and solves write before they read.
-        return Ok(work(PodStack::new(unsafe { buffer.write() })));
-    }
-    let bytes = bytes(needed)?;
-    // On large pages: what is read at random from small ones takes several times as long.
-    let mut own = zeros::<u8>(bytes).ok_or_else(|| CallFailure::out_of_memory(bytes))?;
-    Ok(work(PodStack::new(&mut own)))
 }
 
 /// `precond_apply_bufferSizeExt`.

@@ -16,6 +16,7 @@ mod d;
 mod general;
 #[cfg(feature = "gpu")]
 mod gpu;
+mod poisson;
 mod s;
 mod z;
 
@@ -25,6 +26,7 @@ pub use d::*;
 pub use general::*;
 #[cfg(feature = "gpu")]
 pub use gpu::*;
+pub use poisson::*;
 pub use s::*;
 pub use z::*;
 

@@ -1,0 +1,394 @@
+//! Poisson and Helmholtz problems on boxes.
+
+use crate::csr::{destroy, opened};
+use crate::memory::{RawArray, elements, in_scratch, room, scratch_bytes, size, tell_size, text};
+use crate::report;
+use crate::settings::threads_set;
+use crate::status::{CallFailure, CallResult};
+use bandsolve::dyn_stack::StackReq;
+use bandsolve_poisson::{
+    Boundary, BoundaryKind, Grid, Poisson, PoissonMethod, PoissonPlan, PoissonReport, PoissonScalar, Side,
+};
+use core::ffi::{CStr, c_char, c_void};
+use std::any::Any;
+use std::ffi::CString;
+
+/// What is given at a side of a box.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum bandsolve_boundary_t {
+    /// The value of u.
+    BANDSOLVE_DIRICHLET = 0,
+    /// The derivative of u along the outward normal.
+    BANDSOLVE_NEUMANN = 1,
+    /// Nothing: u goes on at the other side. Both sides of an axis are periodic, or neither.
+    BANDSOLVE_PERIODIC = 2,
+}
+
+/// A boundary as C hands it in: any number, so not the Rust enum.
+pub type BoundaryArgument = i32;
+
+/// Where the unknowns of an axis stand.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum bandsolve_grid_t {
+    /// At nodes: a Dirichlet side is one spacing beyond the last unknown, a Neumann side is where the last unknown is.
+    BANDSOLVE_NODES = 0,
+    /// In the middle of cells: sides are half a spacing beyond the last unknown.
+    BANDSOLVE_CELLS = 1,
+}
+
+/// A grid as C hands it in: any number, so not the Rust enum.
+pub type GridArgument = i32;
+
+/// A side of a box.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct bandsolve_poisson_side_t {
+    /// What is given. At first the value of u.
+    pub kind: BoundaryArgument,
+    /// It, the same all over the side. At first 0.
+    pub value: f64,
+    /// A number for each point of the side in the place of it, the last axis running fastest; they are copied. At first NULL.
+    pub values: *const f64,
+}
+
+/// An axis of a box.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct bandsolve_poisson_axis_t {
+    /// Unknowns along it. At first 1.
+    pub n: i64,
+    /// Where they stand. At first at nodes.
+    pub grid: GridArgument,
+    /// Their distance. At first 1.
+    pub spacing: f64,
+    /// Increasing coordinates in the place of it; they are copied. Of nodes those of the unknowns and of Dirichlet sides (n to n + 2
+    /// numbers), and n + 1 where the axis is periodic; of cells their n + 1 faces. At first NULL.
+    pub coordinates: *const f64,
+    /// The side where the index is 0, and the side where it is n - 1.
+    pub sides: [bandsolve_poisson_side_t; 2],
+}
+
+/// The problem (-Laplace + shift) u = f on a box.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct bandsolve_poisson_problem_t {
+    /// To be set to `sizeof(bandsolve_poisson_problem_t)`, also before `bandsolvePoissonDefaults`.
+    pub size: usize,
+    /// Axes of the box, 1 to 3. At first 2.
+    pub dimensions: i64,
+    /// The axes, of which as many count. The last one that counts is contiguous in memory.
+    pub axes: [bandsolve_poisson_axis_t; 3],
+    /// What is added to the diagonal. At first 0.
+    pub shift: f64,
+    /// The mean of u, weighted by volumes, of singular problems. At first 0.
+    pub mean: f64,
+    /// How much may be subtracted from f so that a singular problem has a solution, in parts of the largest entry. At first 0.1.
+    pub removable: f64,
+    /// Name of the method: "auto", "fft", "gemm", "bcr2", "bcr4" or "pscr". At first NULL, which is "auto".
+    pub method: *const c_char,
+}
+
+/// How a Poisson problem was solved.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct bandsolve_poisson_report_t {
+    /// To be set to `sizeof(bandsolve_poisson_report_t)` before the call. Later versions add fields at the end, and write no more than
+    /// this.
+    pub size: usize,
+    /// Largest backward error of the right-hand sides.
+    pub backward_error: f64,
+    /// What was subtracted from f in every place, so that a singular problem has a solution; of several right-hand sides the largest.
+    pub removed: f64,
+    /// The mean of u, weighted by volumes, where it was free to choose: of singular problems. Else NaN.
+    pub mean: f64,
+    /// Most refinement steps that a right-hand side took.
+    pub refinement_steps: i64,
+    /// Tridiagonal systems that were solved for each right-hand side.
+    pub subproblems: i64,
+}
+
+/// A solver of a problem, in one of two number types.
+pub struct bandsolve_poisson_solver {
+    /// A `PoissonPlan`.
+    plan: Box<dyn Any + Send + Sync>,
+    method: CString,
+    reason: CString,
+}
+
+/// A solver that `bandsolve<t>poisson_create` has made.
+pub type bandsolve_poisson_solver_t = *mut bandsolve_poisson_solver;
+
+const NO_SIDE: bandsolve_poisson_side_t = bandsolve_poisson_side_t {
+    kind: bandsolve_boundary_t::BANDSOLVE_DIRICHLET as BoundaryArgument,
+    value: 0.0,
+    values: core::ptr::null(),
+};
+
+const NO_AXIS: bandsolve_poisson_axis_t = bandsolve_poisson_axis_t {
+    n: 1,
+    grid: bandsolve_grid_t::BANDSOLVE_NODES as GridArgument,
+    spacing: 1.0,
+    coordinates: core::ptr::null(),
+    sides: [NO_SIDE; 2],
+};
+
+/// Writes the problem that there is before anything is set.
+///
+/// # Safety
+/// `out` is null or points to a size, and to as many bytes as that says.
+pub(crate) unsafe fn defaults(out: *mut bandsolve_poisson_problem_t) -> CallResult {
+    // SAFETY: the caller's promise.
+    let size = unsafe { room("problem", out)? };
+    let (axes, method) = ([NO_AXIS; 3], core::ptr::null());
+    let usual =
+        bandsolve_poisson_problem_t { size, dimensions: 2, axes, shift: 0.0, mean: 0.0, removable: 0.1, method };
+    // SAFETY: there is room, as was just checked.
+    unsafe { out.write(usual) };
+    Ok(())
+}
+
+fn boundary_kind(kind: BoundaryArgument) -> CallResult<BoundaryKind> {
+    const DIRICHLET: i32 = bandsolve_boundary_t::BANDSOLVE_DIRICHLET as i32;
+    const NEUMANN: i32 = bandsolve_boundary_t::BANDSOLVE_NEUMANN as i32;
+    const PERIODIC: i32 = bandsolve_boundary_t::BANDSOLVE_PERIODIC as i32;
+    match kind {
+        DIRICHLET => Ok(BoundaryKind::Dirichlet),
+        NEUMANN => Ok(BoundaryKind::Neumann),
+        PERIODIC => Ok(BoundaryKind::Periodic),
+        _ => Err(CallFailure::argument(format!("kind of a side is {kind}, expected a bandsolve_boundary_t, 0 to 2"))),
+    }
+}
+
+impl bandsolve_poisson_axis_t {
+    fn kinds(&self) -> CallResult<[BoundaryKind; 2]> {
+        Ok([boundary_kind(self.sides[0].kind)?, boundary_kind(self.sides[1].kind)?])
+    }
+
+    fn known_grid(&self) -> CallResult<Grid> {
+        const NODES: i32 = bandsolve_grid_t::BANDSOLVE_NODES as i32;
+        const CELLS: i32 = bandsolve_grid_t::BANDSOLVE_CELLS as i32;
+        match self.grid {
+            NODES => Ok(Grid::Node),
+            CELLS => Ok(Grid::Cell),
+            grid => Err(CallFailure::argument(format!("grid is {grid}, expected a bandsolve_grid_t, 0 or 1"))),
+        }
+    }
+
+    /// The problem with this axis, whose sides have so many points.
+    ///
+    /// # Safety
+    /// Arrays that are not null have as many numbers as the header says.
+    unsafe fn add_to(&self, problem: Poisson, axis: usize, points: usize) -> CallResult<Poisson> {
+        let (kinds, grid, n) = (self.kinds()?, self.known_grid()?, size("n of an axis", self.n)?);
+        let [low, high] = [0, 1].map(|side| Boundary { kind: kinds[side], value: self.sides[side].value });
+        let mut problem = problem.axis_boundary(axis, low, high).axis_grid(axis, grid).axis_spacing(axis, self.spacing);
+        if !self.coordinates.is_null() {
+            let beyond = match grid {
+                Grid::Node if kinds[0] != BoundaryKind::Periodic => {
+                    kinds.iter().filter(|kind| **kind == BoundaryKind::Dirichlet).count()
+                }
+                _ => 1,
+            };
+            let count = elements::<f64>("coordinates", &[n.saturating_add(beyond)])?;
+            // SAFETY: the caller's promise.
+            problem =
+                problem.coordinates(axis, unsafe { RawArray::new("coordinates", self.coordinates, count)?.read() });
+        }
+        for (side, given) in [Side::Low, Side::High].into_iter().zip(&self.sides) {
+            if !given.values.is_null() {
+                // SAFETY: the caller's promise.
+                problem = problem
+                    .boundary_values(axis, side, unsafe { RawArray::new("values", given.values, points)?.read() });
+            }
+        }
+        Ok(problem)
+    }
+}
+
+/// The problem of the caller.
+///
+/// # Safety
+/// `given` is null or points to a size, and to as many bytes as that says; pointers in it that are not null to what the header says.
+unsafe fn problem(given: *const bandsolve_poisson_problem_t) -> CallResult<Poisson> {
+    // SAFETY: the caller's promise; any bytes are numbers and pointers.
+    let given = unsafe {
+        room("problem", given)?;
+        *given
+    };
+    let axes = usize::try_from(given.dimensions).ok().and_then(|count| given.axes.get(..count));
+    let Some(axes) = axes.filter(|axes| !axes.is_empty()) else {
+        let message = format!("problem->dimensions is {}, expected 1 to 3", given.dimensions);
+        return Err(CallFailure::argument(message));
+    };
+    let shape = axes.iter().map(|axis| size("n of an axis", axis.n)).collect::<CallResult<Vec<_>>>()?;
+    elements::<f64>("u", &shape)?;
+    // SAFETY: the caller's promise.
+    let name = unsafe { text(given.method) }.unwrap_or(c"auto");
+    let Some(method) = name.to_str().ok().and_then(PoissonMethod::from_name) else {
+        let names: Vec<_> = PoissonMethod::ALL.iter().map(|method| method.name()).collect();
+        let message = format!("no method is called {name:?}, expected one of {}", names.join(", "));
+        return Err(CallFailure::argument(message));
+    };
+    let mut problem =
+        Poisson::new(&shape).shift(given.shift).mean(given.mean).removable(given.removable).method(method);
+    if let Some(threads) = threads_set() {
+        problem = problem.threads(threads);
+    }
+    for (k, axis) in axes.iter().enumerate() {
+        let others = [&shape[..k], &shape[k + 1..]].concat();
+        // SAFETY: the caller's promise.
+        problem = unsafe { axis.add_to(problem, k, elements::<f64>("values", &others)?)? };
+    }
+    Ok(problem)
+}
+
+/// `poisson_create`: a solver of a problem.
+///
+/// # Safety
+/// As [`problem`]; `out` is null or may be written.
+pub(crate) unsafe fn create<T: PoissonScalar>(
+    given: *const bandsolve_poisson_problem_t,
+    out: *mut bandsolve_poisson_solver_t,
+) -> CallResult {
+    let out = RawArray::new("solver", out, 1)?;
+    // SAFETY: the caller's promise.
+    let plan = unsafe { problem(given)? }.plan::<T>()?;
+    let words = |text: &str| CString::new(text).unwrap_or_default();
+    let (method, reason) = (words(plan.method().0.name()), words(plan.method().1));
+    let made = bandsolve_poisson_solver { plan: Box::new(plan), method, reason };
+    // SAFETY: not null and aligned; the caller lends it.
+    unsafe { out.write()[0] = Box::into_raw(Box::new(made)) };
+    Ok(())
+}
+
+/// The plan of a handle.
+///
+/// # Safety
+/// It is null, or not destroyed for `'a`.
+unsafe fn held<'a, T: PoissonScalar>(solver: bandsolve_poisson_solver_t) -> CallResult<&'a PoissonPlan<T>> {
+    // SAFETY: the caller's promise.
+    let handle = unsafe { opened(solver, "solver", "poisson_create")? };
+    let plan = handle.plan.downcast_ref();
+    plan.ok_or_else(|| CallFailure::argument("solver has another number type than the function".into()))
+}
+
+/// Enough in place and out of place.
+fn needed<T: PoissonScalar>(plan: &PoissonPlan<T>) -> StackReq {
+    plan.solve_scratch().or(plan.solve_in_place_scratch())
+}
+
+/// `poisson_solve_bufferSizeExt`.
+///
+/// # Safety
+/// `solver` is null or not destroyed meanwhile; `out` is null or may be written.
+pub(crate) unsafe fn solve_size<T: PoissonScalar>(solver: bandsolve_poisson_solver_t, out: *mut usize) -> CallResult {
+    // SAFETY: the caller's promise.
+    unsafe { tell_size(needed(held::<T>(solver)?), out) }
+}
+
+/// `poisson_solve`.
+///
+/// # Safety
+/// As [`solve_size`]; pointers that are not null point to what the sizes say, for this call alone where it writes.
+pub(crate) unsafe fn solve<T: PoissonScalar>(
+    solver: bandsolve_poisson_solver_t,
+    n_rhs: i64,
+    (u, f): (*mut T, *const T),
+    out: *mut bandsolve_poisson_report_t,
+    scratch: *mut c_void,
+) -> CallResult {
+    report::clear();
+    // SAFETY: the caller's promise.
+    let plan = unsafe { held::<T>(solver)? };
+    if !out.is_null() {
+        // SAFETY: the caller's promise.
+        unsafe { room("report", out)? };
+    }
+    let count = elements::<T>("f", &[plan.len(), size("n_rhs", n_rhs)?])?;
+    let (u, f) = (RawArray::new("u", u, count)?, RawArray::new("f", f, count)?);
+    let in_place = u.begins_with(&f);
+    if !in_place && u.place().overlapped(&[f.place()]).is_some() {
+        return Err(CallFailure::argument("u overlaps f and is not the same".into()));
+    }
+    let needed = needed(plan);
+    let buffer = match scratch.is_null() {
+        true => None,
+        false => Some(RawArray::<u8>::new("buffer", scratch.cast(), scratch_bytes(needed)?)?),
+    };
+    if let Some(other) = buffer.as_ref().and_then(|own| own.place().overlapped(&[u.place(), f.place()]).cloned()) {
+        return Err(CallFailure::buffer(format!("buffer overlaps {}", other.name)));
+    }
+    // SAFETY: the caller's promise; what is written shares no byte with anything else, and f is not read where it is u.
+    let report = unsafe {
+        let u = u.write();
+        in_scratch(buffer, needed, |stack| match in_place {
+            true => plan.solve_in_place_with(u, stack),
+            false => plan.solve_into_with(f.read(), u, stack),
+        })??
+    };
+    // SAFETY: there is room, as was checked above.
+    unsafe { tell(&report, out) };
+    Ok(())
+}
+
+/// Writes a report, unless nobody wants it.
+///
+/// # Safety
+/// `out` is null or has room for a report, as it says itself.
+unsafe fn tell(report: &PoissonReport, out: *mut bandsolve_poisson_report_t) {
+    if out.is_null() {
+        return;
+    }
+    // SAFETY: the caller's promise.
+    unsafe {
+        out.write(bandsolve_poisson_report_t {
+            size: (*out).size,
+            backward_error: report.backward_error,
+            removed: report.removed,
+            mean: report.mean.unwrap_or(f64::NAN),
+            refinement_steps: report.refinement_steps as i64,
+            subproblems: report.subproblems as i64,
+        });
+    }
+}
+
+/// What a handle says of itself; nothing if it is null.
+///
+/// # Safety
+/// It is null, or not destroyed for as long as the text is read.
+unsafe fn said(
+    solver: bandsolve_poisson_solver_t,
+    text: impl FnOnce(&bandsolve_poisson_solver) -> &CStr,
+) -> *const c_char {
+    // SAFETY: the caller's promise.
+    unsafe { solver.as_ref() }.map_or(c"", text).as_ptr()
+}
+
+/// `bandsolvePoissonMethod`: the name of its method, what `auto` has chosen in the place of it.
+///
+/// # Safety
+/// As [`said`].
+pub(crate) unsafe fn method(solver: bandsolve_poisson_solver_t) -> *const c_char {
+    // SAFETY: the caller's promise.
+    unsafe { said(solver, |solver| &solver.method) }
+}
+
+/// `bandsolvePoissonReason`: why it is this method.
+///
+/// # Safety
+/// As [`said`].
+pub(crate) unsafe fn reason(solver: bandsolve_poisson_solver_t) -> *const c_char {
+    // SAFETY: the caller's promise.
+    unsafe { said(solver, |solver| &solver.reason) }
+}
+
+/// `bandsolvePoissonDestroy`: frees a solver.
+///
+/// # Safety
+/// As [`destroy`].
+pub(crate) unsafe fn destroy_solver(solver: bandsolve_poisson_solver_t) -> CallResult {
+    // SAFETY: the caller's promise.
+    unsafe { destroy(solver) }
+}

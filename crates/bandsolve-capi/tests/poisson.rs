@@ -1,0 +1,286 @@
+//! Poisson problems: solutions are those of the Rust crate, bit for bit; and what is said about wrong arguments.
+
+mod common;
+
+use bandsolve::Scalar;
+use bandsolve_capi::*;
+use bandsolve_gallery::{Random, random_vec};
+use bandsolve_poisson::{Boundary, Grid, Poisson, PoissonScalar, Side};
+use common::{Status, message};
+use core::ffi::{CStr, c_void};
+use core::ptr::{null, null_mut};
+
+const OK: Status = Status::BANDSOLVE_SUCCESS;
+const INVALID: Status = Status::BANDSOLVE_INVALID_ARGUMENT;
+const NEUMANN: i32 = bandsolve_boundary_t::BANDSOLVE_NEUMANN as i32;
+const PERIODIC: i32 = bandsolve_boundary_t::BANDSOLVE_PERIODIC as i32;
+const CELLS: i32 = bandsolve_grid_t::BANDSOLVE_CELLS as i32;
+
+type Report = *mut bandsolve_poisson_report_t;
+
+/// The functions of one type: create, size of the buffer, solve.
+struct PoissonFunctions<T> {
+    create: unsafe extern "C" fn(*const bandsolve_poisson_problem_t, *mut bandsolve_poisson_solver_t) -> Status,
+    size: unsafe extern "C" fn(bandsolve_poisson_solver_t, *mut usize) -> Status,
+    solve: unsafe extern "C" fn(bandsolve_poisson_solver_t, i64, *mut T, *const T, Report, *mut c_void) -> Status,
+}
+
+trait PoissonApi: PoissonScalar {
+    const POISSON: PoissonFunctions<Self>;
+}
+
+impl PoissonApi for f32 {
+    const POISSON: PoissonFunctions<f32> = PoissonFunctions {
+        create: bandsolveSpoisson_create,
+        size: bandsolveSpoisson_solve_bufferSizeExt,
+        solve: bandsolveSpoisson_solve,
+    };
+}
+
+impl PoissonApi for f64 {
+    const POISSON: PoissonFunctions<f64> = PoissonFunctions {
+        create: bandsolveDpoisson_create,
+        size: bandsolveDpoisson_solve_bufferSizeExt,
+        solve: bandsolveDpoisson_solve,
+    };
+}
+
+/// The usual problem with so many unknowns along each axis.
+fn problem(shape: &[i64]) -> bandsolve_poisson_problem_t {
+    let size = size_of::<bandsolve_poisson_problem_t>();
+    // SAFETY: zeros are numbers and null pointers.
+    let mut problem = bandsolve_poisson_problem_t { size, ..unsafe { core::mem::zeroed() } };
+    // SAFETY: a structure that says its size.
+    assert_eq!(unsafe { bandsolvePoissonDefaults(&mut problem) }, OK);
+    problem.dimensions = shape.len() as i64;
+    problem.axes.iter_mut().zip(shape).for_each(|(axis, n)| axis.n = *n);
+    problem
+}
+
+fn solver<T: PoissonApi>(problem: &bandsolve_poisson_problem_t) -> bandsolve_poisson_solver_t {
+    let mut solver = null_mut();
+    // SAFETY: a problem whose arrays are there.
+    let status = unsafe { (T::POISSON.create)(problem, &mut solver) };
+    assert_eq!((status, message()), (OK, String::new()));
+    solver
+}
+
+fn destroy(solver: bandsolve_poisson_solver_t) {
+    // SAFETY: used no more.
+    assert_eq!(unsafe { bandsolvePoissonDestroy(solver) }, OK);
+}
+
+fn no_report() -> bandsolve_poisson_report_t {
+    bandsolve_poisson_report_t {
+        size: size_of::<bandsolve_poisson_report_t>(),
+        backward_error: -1.0,
+        removed: -1.0,
+        mean: -1.0,
+        refinement_steps: -1,
+        subproblems: -1,
+    }
+}
+
+/// Solves out of place without a buffer, and in place with one of exactly the bytes that were asked for, at an odd address.
+fn check<T: PoissonApi>(given: &bandsolve_poisson_problem_t, rust: &Poisson, n_rhs: usize) {
+    let plan = rust.plan::<T>().unwrap();
+    let f = random_vec::<T>(plan.len() * n_rhs, &mut Random::new(3));
+    let expected = plan.solve(&f).unwrap();
+    let solver = solver::<T>(given);
+    let (mut u, mut report, mut size) = (vec![T::ZERO; f.len()], no_report(), 0);
+    // SAFETY: what is handed in is there, and long enough.
+    let status = unsafe {
+        assert_eq!((T::POISSON.size)(solver, &mut size), OK);
+        (T::POISSON.solve)(solver, n_rhs as i64, u.as_mut_ptr(), f.as_ptr(), &mut report, null_mut())
+    };
+    assert_eq!((status, message()), (OK, String::new()));
+    assert!(u == expected.values);
+    assert_eq!((report.backward_error, report.removed), (expected.report.backward_error, expected.report.removed));
+    assert_eq!(report.subproblems, expected.report.subproblems as i64);
+    assert_eq!(report.refinement_steps, expected.report.refinement_steps as i64);
+    assert_eq!(Some(report.mean).filter(|mean| !mean.is_nan()), expected.report.mean);
+    let (mut buffer, mut x) = (vec![0xff_u8; size + 1], f.clone());
+    let pointer = x.as_mut_ptr();
+    // SAFETY: as above; no report.
+    let status = unsafe {
+        let buffer = buffer[1..].as_mut_ptr().cast();
+        (T::POISSON.solve)(solver, n_rhs as i64, pointer, pointer, null_mut(), buffer)
+    };
+    assert_eq!((status, message()), (OK, String::new()));
+    assert!(x == plan_in_place(rust, &f));
+    // SAFETY: not destroyed yet.
+    let (method, reason) =
+        unsafe { (CStr::from_ptr(bandsolvePoissonMethod(solver)), CStr::from_ptr(bandsolvePoissonReason(solver))) };
+    let found = (method.to_str().unwrap(), reason.to_str().unwrap());
+    assert_eq!(found, (plan.method().0.name(), plan.method().1));
+    destroy(solver);
+}
+
+fn plan_in_place<T: PoissonApi>(rust: &Poisson, f: &[T]) -> Vec<T> {
+    let mut x = f.to_vec();
+    rust.plan::<T>().unwrap().solve_in_place(&mut x).unwrap();
+    x
+}
+
+fn problems<T: PoissonApi>() {
+    check::<T>(&problem(&[17]), &Poisson::new(&[17]), 1);
+    check::<T>(&problem(&[9, 14]), &Poisson::new(&[9, 14]), 3);
+    // Cells, insulated around one axis, values along a side of the other, one spacing each.
+    let values: Vec<f64> = (0..7).map(f64::from).collect();
+    let mut given = problem(&[12, 7]);
+    given.axes[0].grid = CELLS;
+    (given.axes[0].spacing, given.axes[1].spacing) = (0.5, 2.0);
+    given.axes[0].sides[0].values = values.as_ptr();
+    given.axes[0].sides[1].value = 3.0;
+    given.axes[1].sides.iter_mut().for_each(|side| side.kind = NEUMANN);
+    given.shift = 0.25;
+    let rust = Poisson::new(&[12, 7]).axis_grid(0, Grid::Cell).axis_spacing(0, 0.5).axis_spacing(1, 2.0).shift(0.25);
+    let rust = rust.axis_boundary(0, Boundary::dirichlet(0.0), Boundary::dirichlet(3.0));
+    let rust = rust.axis_boundary(1, Boundary::neumann(0.0), Boundary::neumann(0.0));
+    check::<T>(&given, &rust.boundary_values(0, Side::Low, &values), 2);
+    // Three dimensions, coordinates along one of them, which is not the first.
+    let points = [0.0, 1.0, 1.5, 2.5, 4.0, 5.0];
+    let mut given = problem(&[5, 6, 4]);
+    given.axes[2].coordinates = points.as_ptr();
+    given.axes[0].sides.iter_mut().for_each(|side| side.kind = PERIODIC);
+    given.method = c"fft".as_ptr();
+    let rust = Poisson::new(&[5, 6, 4]).coordinates(2, &points);
+    let rust = rust.axis_boundary(0, Boundary::periodic(), Boundary::periodic());
+    check::<T>(&given, &rust.method(bandsolve_poisson::PoissonMethod::Fft), 1);
+    // Singular: whatever is removed is accepted.
+    let mut given = problem(&[8, 9]);
+    (given.mean, given.removable) = (2.0, f64::INFINITY);
+    given.axes.iter_mut().for_each(|axis| {
+        axis.grid = CELLS;
+        axis.sides.iter_mut().for_each(|side| side.kind = NEUMANN);
+    });
+    let rust = Poisson::new(&[8, 9]).boundary(Boundary::neumann(0.0)).grid(Grid::Cell).mean(2.0);
+    check::<T>(&given, &rust.removable(f64::INFINITY), 2);
+}
+
+#[test]
+fn problems_are_solved_as_in_rust() {
+    problems::<f32>();
+    problems::<f64>();
+}
+
+#[test]
+fn threads_of_the_caller_count_when_a_solver_is_made() {
+    let f = random_vec::<f64>(60 * 70, &mut Random::new(4));
+    let solve = |solver| {
+        let mut u = vec![0.0; f.len()];
+        // SAFETY: arrays of the sizes that go with them.
+        let status = unsafe { bandsolveDpoisson_solve(solver, 1, u.as_mut_ptr(), f.as_ptr(), null_mut(), null_mut()) };
+        assert_eq!(status, OK);
+        u
+    };
+    let (all, mut found) = (solver::<f64>(&problem(&[60, 70])), Vec::new());
+    for threads in [1, 2] {
+        assert_eq!(bandsolveSetThreads(threads), OK);
+        let own = solver::<f64>(&problem(&[60, 70]));
+        found.push(solve(own));
+        destroy(own);
+    }
+    assert_eq!(bandsolveSetThreads(0), OK);
+    assert!(found.iter().all(|u| *u == solve(all)));
+    destroy(all);
+}
+
+#[test]
+fn what_is_wrong_is_said() {
+    let failed = |given: &bandsolve_poisson_problem_t| {
+        let mut solver = null_mut();
+        // SAFETY: a structure that says its size; arrays in it are there.
+        let status = unsafe { bandsolveDpoisson_create(given, &mut solver) };
+        assert!(solver.is_null());
+        (status, message())
+    };
+    let changed = |change: &dyn Fn(&mut bandsolve_poisson_problem_t)| {
+        let mut given = problem(&[3, 4]);
+        change(&mut given);
+        failed(&given)
+    };
+    let values = [0.0, f64::NAN, 0.0, 0.0];
+    for (change, status, said) in [
+        (
+            &(|p: &mut bandsolve_poisson_problem_t| p.size = 8) as &dyn Fn(&mut bandsolve_poisson_problem_t),
+            INVALID,
+            "size is 8",
+        ),
+        (&|p| p.dimensions = 4, INVALID, "problem->dimensions is 4, expected 1 to 3"),
+        (&|p| p.dimensions = 0, INVALID, "problem->dimensions is 0, expected 1 to 3"),
+        (&|p| p.axes[1].n = -4, INVALID, "n of an axis is -4"),
+        (&|p| p.axes[0].n = i64::MAX, INVALID, "more than can be addressed"),
+        (&|p| p.axes[0].grid = 2, INVALID, "grid is 2, expected a bandsolve_grid_t"),
+        (&|p| p.axes[0].sides[1].kind = 7, INVALID, "kind of a side is 7, expected a bandsolve_boundary_t"),
+        (&|p| p.method = c"rpts".as_ptr(), INVALID, "no method is called \"rpts\", expected one of auto, fft"),
+        (&|p| p.axes[0].sides[0].kind = PERIODIC, Status::BANDSOLVE_UNSUPPORTED, "one periodic side"),
+        (&|p| p.axes[0].spacing = -1.0, Status::BANDSOLVE_UNSUPPORTED, "spacings"),
+        (&|p| p.shift = f64::INFINITY, Status::BANDSOLVE_NOT_FINITE, "shift"),
+        (&|p| p.axes[0].sides[0].values = values.as_ptr(), Status::BANDSOLVE_NOT_FINITE, "boundary values[1]"),
+        (
+            &|p| p.axes[0].coordinates = values.as_ptr().cast::<u8>().wrapping_add(1).cast(),
+            INVALID,
+            "coordinates is not aligned",
+        ),
+    ] {
+        let (found, text) = changed(change);
+        assert_eq!(found, status, "{text}");
+        assert!(text.contains(said), "{text:?} does not contain {said:?}");
+    }
+    // SAFETY: null is what is tested.
+    unsafe {
+        assert_eq!(bandsolvePoissonDefaults(null_mut()), INVALID);
+        assert_eq!(bandsolveDpoisson_create(null(), &mut null_mut()), INVALID);
+        assert_eq!(bandsolveDpoisson_create(&problem(&[3]), null_mut()), INVALID);
+        assert_eq!(bandsolvePoissonDestroy(null_mut()), OK);
+        assert!(CStr::from_ptr(bandsolvePoissonMethod(null_mut())).is_empty());
+        assert!(CStr::from_ptr(bandsolvePoissonReason(null_mut())).is_empty());
+    }
+}
+
+#[test]
+fn what_is_wrong_with_a_solve_is_said() {
+    let double = solver::<f64>(&problem(&[3, 4]));
+    let mut numbers = vec![1.0; 36];
+    let u = numbers.as_mut_ptr();
+    let solve = |solver, n_rhs, u, f, buffer| {
+        // SAFETY: what is checked first, or arrays of the sizes that go with them.
+        let status = unsafe { bandsolveDpoisson_solve(solver, n_rhs, u, f, null_mut(), buffer) };
+        (status, message())
+    };
+    let said = |found: (Status, String), status, text: &str| {
+        assert_eq!(found.0, status, "{}", found.1);
+        assert!(found.1.contains(text), "{}", found.1);
+    };
+    said(solve(null_mut(), 1, u, u, null_mut()), INVALID, "solver is null");
+    said(solve(double, -1, u, u, null_mut()), INVALID, "n_rhs is -1");
+    said(solve(double, 1, u, null(), null_mut()), INVALID, "f is null, expected 12 elements");
+    said(solve(double, 1, u, u.wrapping_add(11), null_mut()), INVALID, "u overlaps f");
+    let overlapping = u.wrapping_add(35).cast();
+    said(solve(double, 3, u, u, overlapping), Status::BANDSOLVE_INVALID_BUFFER, "buffer overlaps u");
+    assert_eq!(solve(double, 0, null_mut(), null(), null_mut()).0, OK);
+    numbers[5] = f64::NAN;
+    said(solve(double, 1, u, u, null_mut()), Status::BANDSOLVE_NOT_FINITE, "f[5]");
+    destroy(double);
+    let single = solver::<f32>(&problem(&[3, 4]));
+    said(solve(single, 1, u, u, null_mut()), INVALID, "another number type");
+    destroy(single);
+    let mut given = problem(&[3]);
+    given.axes[0].sides.iter_mut().for_each(|side| side.kind = PERIODIC);
+    let singular = solver::<f64>(&given);
+    let mut f = [1.0, 1.0, f64::ZERO];
+    let pointer = f.as_mut_ptr();
+    said(solve(singular, 1, pointer, pointer, null_mut()), Status::BANDSOLVE_SINGULAR, "do not balance");
+    destroy(singular);
+}
+
+#[test]
+fn nothing_to_solve() {
+    let empty = solver::<f64>(&problem(&[0, 5]));
+    let mut report = no_report();
+    // SAFETY: no elements.
+    let status = unsafe { bandsolveDpoisson_solve(empty, 2, null_mut(), null(), &mut report, null_mut()) };
+    assert_eq!((status, report.backward_error), (OK, 0.0));
+    destroy(empty);
+}
