@@ -8,7 +8,7 @@ use crate::methods::toeplitz::ShiftedLine;
 use crate::methods::{block_cyclic, pscr};
 use crate::scalar::{PoissonScalar, real};
 use crate::separable::SeparableProblem;
-use crate::transform::Sides;
+use crate::transform::AxisSides;
 use bandsolve::dyn_stack::{PodStack, StackReq};
 use bandsolve::{Error, Result, Simd};
 use bandsolve_kernel::spread::{RowsOf, each_chunk};
@@ -30,7 +30,7 @@ pub(crate) struct CyclicSolver<T: PoissonScalar> {
 
 /// 1/h² of an axis with one spacing h and u given beyond both ends, which block cyclic reduction takes.
 pub(crate) fn toeplitz_scale(axis: &AxisOperator) -> Option<f64> {
-    axis.uniform.filter(|(_, sides)| *sides == Sides::NodeDirichlet).map(|(scale, _)| scale)
+    axis.uniform.filter(|(_, sides)| *sides == AxisSides::NodeDirichlet).map(|(scale, _)| scale)
 }
 
 impl<T: PoissonScalar> CyclicSolver<T> {
