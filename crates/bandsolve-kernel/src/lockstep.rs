@@ -4,7 +4,7 @@ use super::Job;
 use super::element::Element;
 use super::lanes::Lanes;
 use super::run::{Run, SweepOptions, Workspace, special};
-use super::sweep::{Boundary, Check, LanePivots, Least, rule};
+use super::sweep::{Check, LanePivots, Least, PartitionEnds, rule};
 use super::tile::{ARRAYS, BLOCK, Scaling, Source, Strides};
 use super::work::TileSweep;
 use crate::Scalar;
@@ -237,7 +237,7 @@ impl<T: Scalar> Lockstep<T> {
         scaling: Option<Scaling>,
     ) {
         let zero = [T::Element::<V>::splat(T::Real::ZERO)];
-        let around = Boundary { before: zero, first: zero, last: zero, after: zero };
+        let around = PartitionEnds { before: zero, first: zero, last: zero, after: zero };
         let (mut checks, mut least) = ([Check::new(T::Real::ZERO)], Least::new());
         // SAFETY: `solve_at` has checked all arrays.
         unsafe {

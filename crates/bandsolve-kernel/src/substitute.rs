@@ -4,7 +4,9 @@ use super::Job;
 use super::element::Element;
 use super::lanes::{Lanes, MAX_LANES};
 use super::run::{Run, SweepOptions, slack, special};
-use super::sweep::{self, Boundary, CHECK_VECTORS, Check, CheckResult, Eliminator, LanePivots, Least, MAX_RHS, rule};
+use super::sweep::{
+    self, CHECK_VECTORS, Check, CheckResult, Eliminator, LanePivots, Least, MAX_RHS, PartitionEnds, rule,
+};
 use super::tile::copy_streaming;
 use super::work::TileSweep;
 use crate::Scalar;
@@ -106,9 +108,9 @@ impl<T: Scalar> Substitute<T> {
     /// # Safety
     /// `t` is a tile of the run.
     #[inline(always)]
-    unsafe fn around<V: Lanes<Real = T::Real>, const R: usize>(&self, t: usize) -> Boundary<T::Element<V>, R> {
+    unsafe fn around<V: Lanes<Real = T::Real>, const R: usize>(&self, t: usize) -> PartitionEnds<T::Element<V>, R> {
         let zero = [T::Element::<V>::splat(T::Real::ZERO); R];
-        let mut around = Boundary { before: zero, first: zero, last: zero, after: zero };
+        let mut around = PartitionEnds { before: zero, first: zero, last: zero, after: zero };
         for r in 0..R {
             let at = self.coarse[r].wrapping_add(t * V::W * self.coarse_step);
             // SAFETY: four coarse unknowns a partition, `coarse_step` apart: `Workspace::substitute` checked the length or made

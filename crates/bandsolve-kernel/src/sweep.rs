@@ -364,7 +364,7 @@ impl<V: Lanes, E: Element<V>> Rotation<V, E> {
 
 /// The unknowns around a partition: last of the one before, own first, own last, first of the one after.
 #[derive(Clone, Copy)]
-pub struct Boundary<E, const R: usize> {
+pub struct PartitionEnds<E, const R: usize> {
     pub before: [E; R],
     pub first: [E; R],
     pub last: [E; R],
@@ -516,7 +516,7 @@ pub fn read_check<R: RealScalar>(stored: &[R], slack: f64) -> CheckResult {
 #[inline(always)]
 pub fn prefer_first_row<V: Lanes, E: Element<V>, const R: usize, const RULE: usize>(
     row: &Row<E, R>,
-    boundary: &Boundary<E, R>,
+    boundary: &PartitionEnds<E, R>,
     x: [E; R],
     pivot_recip: E,
     pivots: &LanePivots<V, RULE>,

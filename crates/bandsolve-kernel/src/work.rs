@@ -7,7 +7,7 @@ use super::element::Element;
 use super::lanes::Lanes;
 use super::run::Run;
 use super::sweep::{
-    Boundary, Chain, Check, Choice, LanePivots, Least, Rotation, Row, check_row, each, prefer_first_row, rule,
+    Chain, Check, Choice, LanePivots, Least, PartitionEnds, Rotation, Row, check_row, each, prefer_first_row, rule,
 };
 use super::tile::{BLOCK, Scaling, Strides, TileRows, opaque};
 use crate::Scalar;
@@ -295,7 +295,7 @@ impl<V: Lanes, const R: usize, const RULE: usize, const OPEN: bool> TileSweep<V,
     /// # Safety
     /// The tile has been staged.
     #[inline(always)]
-    unsafe fn last<E: Element<V>>(&self, chain: &Chain<E, R>, around: &Boundary<E, R>) -> [E; R] {
+    unsafe fn last<E: Element<V>>(&self, chain: &Chain<E, R>, around: &PartitionEnds<E, R>) -> [E; R] {
         if OPEN {
             let recip = self.pivots.choose(chain.near, E::splat(V::Real::ZERO)).pivot.recip();
             return each!(r < R, recip, chain.rhs[r] * recip);
@@ -327,7 +327,7 @@ impl<V: Lanes, const R: usize, const RULE: usize, const OPEN: bool> TileSweep<V,
     pub(super) unsafe fn substitute<T: Scalar<Real = V::Real>, const VERIFY: bool>(
         &self,
         chain: &Chain<T::Element<V>, R>,
-        around: &Boundary<T::Element<V>, R>,
+        around: &PartitionEnds<T::Element<V>, R>,
         checks: &mut [Check<V>; R],
         to: ([*mut T; R], Strides),
     ) {

@@ -11,7 +11,7 @@ use crate::chain::{GROUP, TridiagonalChain, block_of};
 use crate::dense::DenseTransform;
 use crate::indefinite::IndefiniteModes;
 use crate::method::{SeparableSolver, SolveRequest};
-use crate::pieces::{Columns, Mirrored};
+use crate::pieces::{ColumnBlocks, Mirrored};
 use crate::scalar::{PoissonScalar, real};
 use crate::separable::{RightHandSide, SeparableProblem};
 use crate::transform::{LinePair, Transform};
@@ -24,7 +24,7 @@ use num_complex::Complex;
 
 /// Rows that are multiplied by eigenvectors together.
 const TOGETHER: usize = 16;
-/// Columns of a plane that are transformed one after the other, since they share lines of the cache.
+/// ColumnBlocks of a plane that are transformed one after the other, since they share lines of the cache.
 const COLUMNS: usize = 4;
 /// Unknowns from which on more than one thread works.
 const SHARED: usize = 1 << 14;
@@ -177,7 +177,7 @@ impl<T: PoissonScalar> TransformSolver<T> {
         let modes = lines * n;
         let block = block_of::<T>(rows);
         let chunks = modes.div_ceil(block);
-        let all = Columns::new(ViewMut::new(x, modes, rows), block);
+        let all = ColumnBlocks::new(ViewMut::new(x, modes, rows), block);
         let least = if self.pieces() > 1 { chunks.div_ceil(4 * self.threads).max(1) } else { 0 };
         each_chunk((chunks, least), all, &|chunk, columns| {
             dispatch(Simd::detect(), SweepJob { chain: &self.chain, first: chunk * block, x: columns.view });

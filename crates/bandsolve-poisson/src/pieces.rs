@@ -78,18 +78,18 @@ impl<T: Send> Split for Mirrored<'_, T> {
 }
 
 /// Blocks of so many columns of an array by rows; the view has them as rows.
-pub(crate) struct Columns<'a, T: Scalar> {
+pub(crate) struct ColumnBlocks<'a, T: Scalar> {
     pub view: ViewMut<'a, T>,
     width: usize,
 }
 
-impl<'a, T: Scalar> Columns<'a, T> {
+impl<'a, T: Scalar> ColumnBlocks<'a, T> {
     pub fn new(view: ViewMut<'a, T>, width: usize) -> Self {
         Self { view, width }
     }
 }
 
-impl<T: Scalar> Split for Columns<'_, T> {
+impl<T: Scalar> Split for ColumnBlocks<'_, T> {
     fn split(self, blocks: usize) -> (Self, Self) {
         let (left, right) = self.view.split_at_row(blocks * self.width);
         (Self { view: left, width: self.width }, Self { view: right, width: self.width })

@@ -4,7 +4,7 @@ use super::SpyView;
 use crate::plot::CellRun;
 
 /// A number for each cell of a picture; 0 where nothing is.
-pub struct Grid {
+pub struct SpyGrid {
     /// Cells side by side.
     pub width: usize,
     /// Cells one below the other.
@@ -12,15 +12,15 @@ pub struct Grid {
     cells: Vec<f64>,
 }
 
-impl Grid {
-    fn new(width: usize, height: usize) -> Grid {
-        Grid { width, height, cells: vec![0.0; width * height] }
+impl SpyGrid {
+    fn new(width: usize, height: usize) -> SpyGrid {
+        SpyGrid { width, height, cells: vec![0.0; width * height] }
     }
 
     /// How many entries every cell has, in at most `most` cells each way.
-    pub fn entries(view: &SpyView, most: usize) -> Grid {
+    pub fn entries(view: &SpyView, most: usize) -> SpyGrid {
         let side = view.n.min(most);
-        let mut grid = Grid::new(side, side);
+        let mut grid = SpyGrid::new(side, side);
         view.entries.for_each(|i, j, _| {
             let place = |k: usize| k * side / view.n;
             grid.cells[place(i) * side + place(j)] += 1.0;
@@ -29,11 +29,11 @@ impl Grid {
     }
 
     /// The largest |a| of every cell: rows from left to right, diagonals from the uppermost down.
-    pub fn sizes(view: &SpyView, (rows, diagonals): (usize, usize)) -> Grid {
+    pub fn sizes(view: &SpyView, (rows, diagonals): (usize, usize)) -> SpyGrid {
         let (lower, upper) = view.diagonals();
         let all = lower + upper + 1;
-        let mut grid = Grid::new(view.n.min(rows), all.min(diagonals));
-        let Grid { width, height, .. } = grid;
+        let mut grid = SpyGrid::new(view.n.min(rows), all.min(diagonals));
+        let SpyGrid { width, height, .. } = grid;
         view.entries.for_each(|i, j, size| {
             let from_top = (upper as i64 - view.offset(i, j)) as usize;
             let cell = &mut grid.cells[from_top * height / all * width + i * width / view.n];

@@ -1,7 +1,7 @@
 //! A matrix as a picture: its entries, and its band stretched to the width of the page.
 
 use super::SpyView;
-use super::grid::{Grid, level};
+use super::grid::{SpyGrid, level};
 use crate::plot::{self, Picture, Point, RAMP, Svg};
 
 const MARGIN: f64 = 24.0;
@@ -43,7 +43,7 @@ fn pixels(cells: usize, panel: usize, most: f64) -> f64 {
 
 /// Where entries are; returns the size of the panel.
 fn entries(svg: &mut Svg, (x, y): Point, view: &SpyView) -> Point {
-    let grid = Grid::entries(view, SIDE);
+    let grid = SpyGrid::entries(view, SIDE);
     let cell = pixels(grid.width, SIDE, 40.0);
     let side = cell * grid.width as f64;
     svg.text((x, y - 22.0), "section", "Entries");
@@ -91,7 +91,7 @@ fn bounds(svg: &mut Svg, (x, y): Point, side: f64, view: &SpyView) {
 
 /// How large entries are, diagonal by diagonal; returns the size of the panel.
 fn sizes(svg: &mut Svg, (x, y): Point, view: &SpyView) -> Point {
-    let grid = Grid::sizes(view, (SIDE, DIAGONALS));
+    let grid = SpyGrid::sizes(view, (SIDE, DIAGONALS));
     let cell = (pixels(grid.width, SIDE, 40.0), pixels(grid.height, DIAGONALS, 24.0));
     let size = (cell.0 * grid.width as f64, cell.1 * grid.height as f64);
     svg.text((x, y - 22.0), "section", "Band, row by row: the largest |a| of a cell");

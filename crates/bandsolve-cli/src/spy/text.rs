@@ -1,7 +1,7 @@
 //! A matrix in a terminal: its entries as dots, its band as shades.
 
 use super::SpyView;
-use super::grid::{Grid, level};
+use super::grid::{SpyGrid, level};
 
 /// Lines that the entries may take.
 const LINES: usize = 32;
@@ -44,7 +44,7 @@ fn wrapped(words: &str, width: usize) -> String {
 
 /// Two characters an entry.
 fn blocks(view: &SpyView) -> Vec<String> {
-    let grid = Grid::entries(view, SMALL);
+    let grid = SpyGrid::entries(view, SMALL);
     let line = |y| grid.row(y).iter().map(|count| if *count > 0.0 { "██" } else { "· " }).collect();
     (0..grid.height).map(line).collect()
 }
@@ -53,7 +53,7 @@ fn blocks(view: &SpyView) -> Vec<String> {
 fn dots(view: &SpyView, width: usize) -> Vec<String> {
     /// Bits of the dots of a character, line by line.
     const BITS: [[u32; 2]; 4] = [[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]];
-    let grid = Grid::entries(view, (2 * width).min(4 * LINES));
+    let grid = SpyGrid::entries(view, (2 * width).min(4 * LINES));
     let letter = |x: usize, y: usize| {
         let mut bits = 0;
         for (k, pair) in BITS.iter().enumerate().filter(|(k, _)| 4 * y + k < grid.height) {
@@ -83,7 +83,7 @@ fn band(view: &SpyView, width: usize) -> String {
         offset => format!("{offset:+}"),
     };
     let margin = offset(0, 1).len().max(offset(all - 1, all).len());
-    let grid = Grid::sizes(view, (width.saturating_sub(margin + 4), DIAGONALS));
+    let grid = SpyGrid::sizes(view, (width.saturating_sub(margin + 4), DIAGONALS));
     let range = grid.range();
     let shade = |size: &f64| if *size > 0.0 { SHADES[level(*size, range, SHADES.len())] } else { ' ' };
     let mut text = "diagonals, from the first row on the left to the last:\n".to_string();

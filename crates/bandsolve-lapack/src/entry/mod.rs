@@ -15,7 +15,7 @@ pub mod pt;
 
 use crate::Int;
 use crate::number::{LapackScalar, rounding};
-use crate::pt::Side;
+use crate::pt::StoredTriangle;
 use crate::raw::{RawColumns, extent, read, size};
 use crate::refine::{FactoredMatrix, FactoredSystem, MatrixEntries, RefineScratch, refine};
 use crate::xerbla::xerbla;
@@ -55,10 +55,10 @@ fn op(trans: &u8) -> Option<Op> {
 }
 
 /// LAPACK's UPLO.
-fn side(uplo: &u8) -> Option<Side> {
+fn side(uplo: &u8) -> Option<StoredTriangle> {
     Some(match uplo.to_ascii_uppercase() {
-        b'L' => Side::Lower,
-        b'U' => Side::Upper,
+        b'L' => StoredTriangle::Lower,
+        b'U' => StoredTriangle::Upper,
         _ => return None,
     })
 }
