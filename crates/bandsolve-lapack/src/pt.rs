@@ -4,7 +4,7 @@
 //!
 //! $$ A = L D L^H, \qquad d_0 = a_{00},\quad l_i = a_{i+1,i}/d_i,\quad d_{i+1} = a_{i+1,i+1} - l_i\,\overline{a_{i+1,i}} $$
 //!
-//! Arrays beside the diagonal are given as the entries below it ([`StoredTriangle::Lower`]) or as those above it.
+//! Arrays beside the diagonal are given as the entries below it ([`TriangleSide::Lower`]) or as those above it.
 
 use crate::norm::{self, MatrixNorm};
 use crate::number::larger;
@@ -13,18 +13,18 @@ use bandsolve::{Op, RealScalar, Scalar};
 
 /// Which side of the diagonal an array holds; the other is its conjugate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum StoredTriangle {
+pub enum TriangleSide {
     /// Below.
     Lower,
     /// Above.
     Upper,
 }
 
-impl StoredTriangle {
+impl TriangleSide {
     /// An entry of this side as one below the diagonal, or back.
     #[inline(always)]
     pub fn below<T: Scalar>(self, e: T) -> T {
-        if self == StoredTriangle::Lower { e } else { Scalar::conj(e) }
+        if self == TriangleSide::Lower { e } else { Scalar::conj(e) }
     }
 }
 
@@ -36,7 +36,7 @@ pub struct Symmetric<'a, T: Scalar> {
     /// Beside it.
     pub off: &'a [T],
     /// Where that stands.
-    pub side: StoredTriangle,
+    pub side: TriangleSide,
 }
 
 /// Factors in place; returns the first row whose pivot is not positive, at which it stops.
@@ -152,7 +152,7 @@ mod tests {
     use bandsolve::Complex64;
 
     /// A diagonally dominant matrix and its factors, for both ways to give what stands beside the diagonal.
-    fn system(n: usize, side: StoredTriangle) -> [(Vec<f64>, Vec<Complex64>); 2] {
+    fn system(n: usize, side: TriangleSide) -> [(Vec<f64>, Vec<Complex64>); 2] {
         let mut rng = TestRng(3);
         let diag: Vec<f64> = (0..n).map(|_| 3.0 + rng.real()).collect();
         let below = rng.vector::<Complex64>(n - 1).iter().map(|e| e * 0.7).collect::<Vec<_>>();
@@ -165,7 +165,7 @@ mod tests {
     #[test]
     fn solutions_bounds_and_conditions() {
         let n = 30;
-        for side in [StoredTriangle::Lower, StoredTriangle::Upper] {
+        for side in [TriangleSide::Lower, TriangleSide::Upper] {
             let [(diag, off), (d, l)] = system(n, side);
             let a = Symmetric { diag: &diag, off: &off, side };
             let factors = Symmetric { diag: &d, off: &l, side };

@@ -15,7 +15,7 @@ pub mod pt;
 
 use crate::Int;
 use crate::number::{LapackScalar, rounding};
-use crate::pt::StoredTriangle;
+use crate::pt::TriangleSide;
 use crate::raw::{RawColumns, extent, read, size};
 use crate::refine::{FactoredMatrix, FactoredSystem, MatrixEntries, RefineScratch, refine};
 use crate::xerbla::xerbla;
@@ -55,10 +55,10 @@ fn op(trans: &u8) -> Option<Op> {
 }
 
 /// LAPACK's UPLO.
-fn side(uplo: &u8) -> Option<StoredTriangle> {
+fn side(uplo: &u8) -> Option<TriangleSide> {
     Some(match uplo.to_ascii_uppercase() {
-        b'L' => StoredTriangle::Lower,
-        b'U' => StoredTriangle::Upper,
+        b'L' => TriangleSide::Lower,
+        b'U' => TriangleSide::Upper,
         _ => return None,
     })
 }

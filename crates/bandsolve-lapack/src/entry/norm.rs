@@ -5,7 +5,7 @@ use crate::gb::{GbLayout, GbMatrix};
 use crate::norm::{MatrixNorm, tridiagonal};
 use crate::number::LapackScalar;
 use crate::pb::{Hermitian, Triangle};
-use crate::pt::StoredTriangle;
+use crate::pt::TriangleSide;
 use crate::raw::{read, size, write};
 use bandsolve::Scalar;
 
@@ -51,7 +51,7 @@ pub unsafe fn lansb<T: LapackScalar>(
     work: *mut T::Real,
 ) -> T::Real {
     let Some(norm) = MatrixNorm::from_letter(*norm) else { return T::Real::ZERO };
-    let side = if uplo.eq_ignore_ascii_case(&b'U') { StoredTriangle::Upper } else { StoredTriangle::Lower };
+    let side = if uplo.eq_ignore_ascii_case(&b'U') { TriangleSide::Upper } else { TriangleSide::Lower };
     let shape = Triangle { n: size(n), width: size(k), leading: size(ldab), side };
     let sums = if matches!(norm, MatrixNorm::One | MatrixNorm::Infinity) { shape.n } else { 0 };
     // SAFETY: the module's contract: WORK is there for the norms that need it.

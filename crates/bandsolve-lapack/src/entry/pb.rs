@@ -5,15 +5,15 @@ use super::{ColumnsRef, Info, copy, pivot, refine_all, require, scale_rows, shor
 use crate::norm::MatrixNorm;
 use crate::number::LapackScalar;
 use crate::pb::{Hermitian, Triangle, factor, ratio, scale, scales};
-use crate::pt::StoredTriangle;
+use crate::pt::TriangleSide;
 use crate::raw::{RawColumns, read, size, workspace, write};
 use crate::refine::{FactoredMatrix, FactoredSystem};
 use crate::{Int, condition};
 use bandsolve::{Op, RealScalar, Scalar};
 use core::ffi::c_void;
 
-fn shape(side: Option<StoredTriangle>, n: &Int, kd: &Int, leading: &Int) -> Triangle {
-    Triangle { n: size(n), width: size(kd), leading: size(leading), side: side.unwrap_or(StoredTriangle::Lower) }
+fn shape(side: Option<TriangleSide>, n: &Int, kd: &Int, leading: &Int) -> Triangle {
+    Triangle { n: size(n), width: size(kd), leading: size(leading), side: side.unwrap_or(TriangleSide::Lower) }
 }
 
 unsafe fn matrix<'a, T>(shape: Triangle, ab: *const T) -> Hermitian<'a, T> {
@@ -58,7 +58,7 @@ fn check_solve<T: LapackScalar>(
     nrhs: &Int,
     ldab: &Int,
     ldb: &Int,
-) -> Result<Option<StoredTriangle>, Int> {
+) -> Result<Option<TriangleSide>, Int> {
     let side = side(uplo);
     let wrong = [
         (1, side.is_none()),

@@ -6,7 +6,7 @@ use super::{ColumnsRef, Info, copy, pivot, refine_all, require, short, side, ver
 use crate::Int;
 use crate::norm::MatrixNorm;
 use crate::number::LapackScalar;
-use crate::pt::{StoredTriangle, Symmetric, factor};
+use crate::pt::{Symmetric, TriangleSide, factor};
 use crate::raw::{RawColumns, read, size, workspace, write};
 use crate::refine::{FactoredMatrix, FactoredSystem};
 use bandsolve::{Op, Scalar};
@@ -16,7 +16,7 @@ unsafe fn symmetric<'a, T: LapackScalar>(
     n: usize,
     d: *const T::Real,
     e: *const T,
-    side: StoredTriangle,
+    side: TriangleSide,
 ) -> Symmetric<'a, T> {
     // SAFETY: the module's contract.
     unsafe { Symmetric { diag: read(d, n), off: read(e, n.saturating_sub(1)), side } }
@@ -53,7 +53,7 @@ pub unsafe fn pttrs<T: LapackScalar>(
     require::<T>("PTTRS", &[(1, *n < 0), (2, *nrhs < 0), (6, short(ldb, n))])?;
     // SAFETY: the module's contract.
     unsafe {
-        let factors = symmetric(size(n), d, e, StoredTriangle::Lower);
+        let factors = symmetric(size(n), d, e, TriangleSide::Lower);
         RawColumns::new(b, size(n), size(nrhs), ldb).each().for_each(|x| factors.solve(Op::Plain, x));
     }
     Ok(())
@@ -73,7 +73,7 @@ pub unsafe fn pttrs_complex<T: LapackScalar>(
     require::<T>("PTTRS", &wrong)?;
     // SAFETY: the module's contract.
     unsafe {
-        let factors = symmetric(size(n), d, e, side.unwrap_or(StoredTriangle::Lower));
+        let factors = symmetric(size(n), d, e, side.unwrap_or(TriangleSide::Lower));
         RawColumns::new(b, size(n), size(nrhs), ldb).each().for_each(|x| factors.solve(Op::Plain, x));
     }
     Ok(())
@@ -90,7 +90,7 @@ pub unsafe fn ptcon<T: LapackScalar>(
     require::<T>("PTCON", &[(1, *n < 0), (4, *anorm < T::Real::ZERO)])?;
     // SAFETY: the module's contract.
     *rcond =
-        unsafe { symmetric(size(n), d, e, StoredTriangle::Lower).reciprocal_condition(*anorm, write(work, size(n))) };
+        unsafe { symmetric(size(n), d, e, TriangleSide::Lower).reciprocal_condition(*anorm, write(work, size(n))) };
     Ok(())
 }
 
@@ -113,7 +113,7 @@ pub unsafe fn ptrfs<T: LapackScalar>(
     require::<T>("PTRFS", &wrong)?;
     let extra = core::ptr::null_mut();
     // SAFETY: the module's contract; a real routine has no RWORK.
-    unsafe { refine_at(StoredTriangle::Lower, n, nrhs, d, e, df, ef, b, ldb, x, ldx, ferr, berr, work, extra) };
+    unsafe { refine_at(TriangleSide::Lower, n, nrhs, d, e, df, ef, b, ldb, x, ldx, ferr, berr, work, extra) };
     Ok(())
 }
 
@@ -137,14 +137,14 @@ pub unsafe fn ptrfs_complex<T: LapackScalar>(
     let side = side(uplo);
     let wrong = [(1, side.is_none()), (2, *n < 0), (3, *nrhs < 0), (9, short(ldb, n)), (11, short(ldx, n))];
     require::<T>("PTRFS", &wrong)?;
-    let side = side.unwrap_or(StoredTriangle::Lower);
+    let side = side.unwrap_or(TriangleSide::Lower);
     // SAFETY: the module's contract.
     unsafe { refine_at(side, n, nrhs, d, e, df, ef, b, ldb, x, ldx, ferr, berr, work, rwork) };
     Ok(())
 }
 
 unsafe fn refine_at<T: LapackScalar>(
-    side: StoredTriangle,
+    side: TriangleSide,
     n: &Int,
     nrhs: &Int,
     d: *const T::Real,
@@ -196,7 +196,7 @@ pub unsafe fn ptsvx<T: LapackScalar>(
         (11, short(ldx, n)),
     ];
     require::<T>("PTSVX", &wrong)?;
-    let (m, side) = (size(n), StoredTriangle::Lower);
+    let (m, side) = (size(n), TriangleSide::Lower);
     // SAFETY: the module's contract; the factors are written before they are read.
     unsafe {
         if !factored {

@@ -14,7 +14,7 @@ pub use factor::factor;
 use crate::gb::{dot, spread, subtract_multiple};
 use crate::norm::{MatrixNorm, largest, root_of_squares};
 use crate::number::{LapackScalar, larger};
-use crate::pt::StoredTriangle;
+use crate::pt::TriangleSide;
 use crate::refine::{FactoredMatrix, MatrixEntries};
 use crate::wide::{self, WideJob};
 use bandsolve::{Op, RealScalar, Scalar};
@@ -30,7 +30,7 @@ pub struct Triangle {
     /// Elements from one column to the next.
     pub leading: usize,
     /// Which triangle.
-    pub side: StoredTriangle,
+    pub side: TriangleSide,
 }
 
 impl Triangle {
@@ -43,8 +43,8 @@ impl Triangle {
     #[inline(always)]
     pub fn rows_of(&self, j: usize) -> Range<usize> {
         match self.side {
-            StoredTriangle::Lower => j..self.end(j),
-            StoredTriangle::Upper => j.saturating_sub(self.width)..j + 1,
+            TriangleSide::Lower => j..self.end(j),
+            TriangleSide::Upper => j.saturating_sub(self.width)..j + 1,
         }
     }
 
@@ -52,7 +52,7 @@ impl Triangle {
     #[inline(always)]
     pub fn part(&self, j: usize) -> Range<usize> {
         let rows = self.rows_of(j);
-        let start = j * self.leading + if self.side == StoredTriangle::Lower { 0 } else { self.width + rows.start - j };
+        let start = j * self.leading + if self.side == TriangleSide::Lower { 0 } else { self.width + rows.start - j };
         start..start + rows.len()
     }
 
@@ -65,8 +65,8 @@ impl Triangle {
     #[inline(always)]
     fn below(&self, i: usize, j: usize) -> usize {
         match self.side {
-            StoredTriangle::Lower => i - j + j * self.leading,
-            StoredTriangle::Upper => self.width + j - i + i * self.leading,
+            TriangleSide::Lower => i - j + j * self.leading,
+            TriangleSide::Upper => self.width + j - i + i * self.leading,
         }
     }
 }
@@ -86,8 +86,8 @@ impl<'a, T: Scalar> Hermitian<'a, T> {
     fn column(&self, j: usize) -> (&'a [T], T::Real) {
         let column = &self.elements[self.shape.part(j)];
         match self.shape.side {
-            StoredTriangle::Lower => (&column[1..], column[0].re()),
-            StoredTriangle::Upper => (&column[..column.len() - 1], column[column.len() - 1].re()),
+            TriangleSide::Lower => (&column[1..], column[0].re()),
+            TriangleSide::Upper => (&column[..column.len() - 1], column[column.len() - 1].re()),
         }
     }
 
@@ -95,8 +95,8 @@ impl<'a, T: Scalar> Hermitian<'a, T> {
     #[inline(always)]
     fn first(&self, j: usize) -> usize {
         match self.shape.side {
-            StoredTriangle::Lower => j + 1,
-            StoredTriangle::Upper => self.shape.rows_of(j).start,
+            TriangleSide::Lower => j + 1,
+            TriangleSide::Upper => self.shape.rows_of(j).start,
         }
     }
 
@@ -151,11 +151,11 @@ impl<T: LapackScalar> Hermitian<'_, T> {
     fn sweeps(&self, x: &mut [T]) {
         let n = self.shape.n;
         match self.shape.side {
-            StoredTriangle::Lower => {
+            TriangleSide::Lower => {
                 (0..n).for_each(|j| self.column_sweep(j, x));
                 (0..n).rev().for_each(|j| self.row_sweep(j, x));
             }
-            StoredTriangle::Upper => {
+            TriangleSide::Upper => {
                 (0..n).for_each(|j| self.row_sweep(j, x));
                 (0..n).rev().for_each(|j| self.column_sweep(j, x));
             }

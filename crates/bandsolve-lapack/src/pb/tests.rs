@@ -10,7 +10,7 @@ fn random<T: LapackScalar>(
     rng: &mut TestRng,
     n: usize,
     width: usize,
-    side: StoredTriangle,
+    side: TriangleSide,
 ) -> (Triangle, Vec<T>, DenseMatrix<T>) {
     let shape = Triangle { n, width, leading: width + 3, side };
     let mut b = DenseMatrix::<T>::zero(n, n);
@@ -49,8 +49,8 @@ fn lower<T: LapackScalar>(shape: Triangle, elements: &[T]) -> DenseMatrix<T> {
     for j in 0..shape.n {
         for (i, v) in shape.rows_of(j).zip(&elements[shape.part(j)]) {
             match shape.side {
-                StoredTriangle::Lower => l.column(j)[i] = *v,
-                StoredTriangle::Upper => l.column(i)[j] = Scalar::conj(*v),
+                TriangleSide::Lower => l.column(j)[i] = *v,
+                TriangleSide::Upper => l.column(i)[j] = Scalar::conj(*v),
             }
         }
     }
@@ -60,7 +60,7 @@ fn lower<T: LapackScalar>(shape: Triangle, elements: &[T]) -> DenseMatrix<T> {
 fn check<T: LapackScalar>(layout: PbSizes) {
     let mut rng = TestRng(7);
     for (n, width) in [(1, 0), (2, 5), (40, 0), (40, 1), (60, 7), (150, 30), (70, 69), (200, 99)] {
-        for side in [StoredTriangle::Lower, StoredTriangle::Upper] {
+        for side in [TriangleSide::Lower, TriangleSide::Upper] {
             let (shape, mut elements, a) = random::<T>(&mut rng, n, width, side);
             assert_eq!(factor_by(layout, shape, &mut elements), None);
             let distance = squared(&lower(shape, &elements), n).distance(&a);
@@ -85,7 +85,7 @@ fn factors_make_up_the_matrix() {
 
 #[test]
 fn threads_do_not_change_a_bit() {
-    let (shape, elements, _) = random::<f64>(&mut TestRng(3), 300, 60, StoredTriangle::Upper);
+    let (shape, elements, _) = random::<f64>(&mut TestRng(3), 300, 60, TriangleSide::Upper);
     let factors = [1, 2, 3, 7].map(|threads| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         let mut elements = elements.clone();
@@ -98,7 +98,7 @@ fn threads_do_not_change_a_bit() {
 #[test]
 fn the_first_minor_that_is_not_positive_is_reported() {
     for (bad, block) in [(0, 1), (17, 1), (17, 4), (39, 16)] {
-        let (shape, mut elements, _) = random::<f64>(&mut TestRng(9), 40, 6, StoredTriangle::Lower);
+        let (shape, mut elements, _) = random::<f64>(&mut TestRng(9), 40, 6, TriangleSide::Lower);
         elements[shape.below(bad, bad)] = -1.0;
         let layout = PbSizes { block, columns: 16, parallel_from: usize::MAX };
         assert_eq!(factor_by(layout, shape, &mut elements), Some(bad));
@@ -107,7 +107,7 @@ fn the_first_minor_that_is_not_positive_is_reported() {
 
 #[test]
 fn systems_are_solved() {
-    for side in [StoredTriangle::Lower, StoredTriangle::Upper] {
+    for side in [TriangleSide::Lower, TriangleSide::Upper] {
         let (n, mut rng) = (80, TestRng(6));
         let (shape, mut elements, a) = random::<Complex64>(&mut rng, n, 9, side);
         let expected = rng.vector::<Complex64>(n);
