@@ -231,7 +231,7 @@ impl<T: PoissonScalar> PoissonPlan<T> {
 
     fn check_lengths(&self, f: usize, u: usize) -> Result<()> {
         let n = self.len();
-        let fits = f.is_multiple_of(n);
+        let fits = if n == 0 { f == 0 } else { f.is_multiple_of(n) };
         match fits {
             false => Err(Error::Shape { what: "f", expected: n, got: f }),
             _ if u != f => Err(Error::Shape { what: "u", expected: f, got: u }),
