@@ -12,7 +12,7 @@ Examples:
   bandsolve poisson 1023 1023 --plot u.png
   bandsolve poisson 1000 1000 --rhs f.npy --out u.npy --json report.json
   bandsolve poisson 256 512 --grid cell --boundary neumann --spacing 0.01
-  bandsolve poisson 128 128 128 --boundary periodic,dirichlet=0/neumann=1 --shift 2.5
+  bandsolve poisson 128 128 128 --boundary periodic,dirichlet,dirichlet=0/neumann=1 --shift 2.5
   bandsolve poisson 1023 1023 --method bcr4";
 
 const BOUNDARIES: &str = "\
