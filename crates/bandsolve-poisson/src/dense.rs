@@ -63,7 +63,7 @@ impl<T: PoissonScalar> DenseTransform<T> {
             out.iter().map(|z| z.re).collect()
         };
         let images = [false, true].map(|inverse| (0..n).map(|j| image(j, inverse)).collect::<Vec<_>>());
-        // ColumnBlocks of `to` are rows of the matrix.
+        // Columns of `to` are rows of the matrix.
         let [to, back] = images.map(|of| (0..n * n).map(|e| real::<T>(of[e % n][e / n])).collect());
         let eigenvalues = transform.eigenvalues().iter().map(|v| v * scale).collect();
         Self { n, eigenvalues, constant: transform.constant().map(|place| (place, transform.of_ones())), to, back }

@@ -24,7 +24,7 @@ use num_complex::Complex;
 
 /// Rows that are multiplied by eigenvectors together.
 const TOGETHER: usize = 16;
-/// ColumnBlocks of a plane that are transformed one after the other, since they share lines of the cache.
+/// Columns of a plane that are transformed one after the other, since they share lines of the cache.
 const COLUMNS: usize = 4;
 /// Unknowns from which on more than one thread works.
 const SHARED: usize = 1 << 14;
