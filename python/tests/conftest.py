@@ -63,3 +63,23 @@ def lines(array, axis):
     """What runs along an axis, as rows of a matrix."""
     moved = np.moveaxis(np.asarray(array), axis, -1)
     return moved.reshape(int(np.prod(moved.shape[:-1])), moved.shape[-1])
+
+
+#: Cases that SciPy's own tests of its solvers leave out, by test: those that break down, and noise.
+LEFT_OUT = {
+    "test_maxiter": lambda params: not params["case"].convergence,
+    "test_precond_dummy": lambda params: not params["case"].convergence,
+    "test_maxiter_worsening": lambda params: params["solver"].__name__ != "gmres",
+    "test_x0_equals_Mb": lambda params: params["case"].name == "nonsymposdef-bicgstab",
+}
+
+
+def pytest_collection_modifyitems(config, items):
+    def is_left_out(item):
+        rule = LEFT_OUT.get(getattr(item, "originalname", None))
+        return item.path.name == "test_krylov.py" and rule is not None and rule(item.callspec.params)
+
+    left_out = [item for item in items if is_left_out(item)]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in left_out]

@@ -1,12 +1,13 @@
 //! A problem with the factors of one method: solved, measured, refined.
 
-use crate::cyclic::CyclicSolver;
+use crate::cyclic::{CyclicSolver, toeplitz_scale};
 use crate::fft::TransformSolver;
 use crate::method::{PoissonMethod, SeparableSolver, SolveRequest};
 use crate::order::AxisOrder;
 use crate::report::{PoissonReport, PoissonSolution};
 use crate::scalar::{PoissonScalar, real};
 use crate::separable::{ResidualMeasure, ResidualOperator, RightHandSide, SeparableProblem, SideTerms};
+use crate::transform::AxisSides;
 use crate::verify::{Question, Verification};
 use bandsolve::dyn_stack::{PodBuffer, PodStack, StackReq};
 use bandsolve::{Error, MAX_REFINEMENTS, Result, good};
@@ -55,11 +56,52 @@ impl<T: PoissonScalar> core::fmt::Debug for PoissonPlan<T> {
     }
 }
 
+/// Unknowns along each axis from which on partial fractions may be faster than transforms.
+const LONG: usize = 64;
+/// Largest prime factor with which transforms are fast.
+const PRIME: usize = 7;
+
+/// The length of the transform of two dimensions and its largest prime factor, if block cyclic reduction is faster for that.
+fn unfit_length(problem: &SeparableProblem) -> Option<(usize, usize)> {
+    let [first, middle, last] = &problem.axes;
+    let long = middle.len() == 1 && first.len().min(last.len()) >= LONG;
+    if !long || problem.shift < 0.0 || last.periodic || toeplitz_scale(first).is_none() {
+        return None;
+    }
+    let length = match last.uniform?.1 {
+        AxisSides::NodeDirichlet => last.len() + 1,
+        AxisSides::NodeNeumann => last.len() - 1,
+        _ => last.len(),
+    };
+    let prime = largest_prime_factor(length);
+    (prime > PRIME).then_some((length, prime))
+}
+
+fn largest_prime_factor(mut n: usize) -> usize {
+    let (mut largest, mut factor) = (1, 2);
+    while factor * factor <= n {
+        if n.is_multiple_of(factor) {
+            (n, largest) = (n / factor, factor);
+        } else {
+            factor += 1;
+        }
+    }
+    largest.max(n)
+}
+
 /// Which method solves a problem, and why.
 fn choose(problem: &SeparableProblem, asked: PoissonMethod) -> (PoissonMethod, String) {
+    if let (PoissonMethod::Auto, Some((length, prime))) = (asked, unfit_length(problem)) {
+        let reason = format!(
+            "block cyclic reduction takes all lengths alike; transforms of length {length}, with the prime factor {prime}, are slower"
+        );
+        return (PoissonMethod::Bcr4, reason);
+    }
     let varying = problem.axes.iter().filter(|axis| axis.uniform.is_none()).count();
     let reason = match (asked, varying) {
-        (PoissonMethod::Auto, 0) => "transforms and tridiagonal systems are the fastest at every size".to_owned(),
+        (PoissonMethod::Auto, 0) => {
+            "transforms and tridiagonal systems are the fastest where lengths have small prime factors".to_owned()
+        }
         (PoissonMethod::Auto, 1) if problem.axes[0].uniform.is_none() => {
             "tridiagonal systems along the axis whose spacing varies, transforms along the others".to_owned()
         }

@@ -259,3 +259,30 @@ fn the_instruction_set_is_one_of_ours() {
     assert!(Simd::ALL.contains(&Simd::detect()));
     assert!(PoissonMethod::ALL.iter().all(|method| PoissonMethod::from_name(method.name()) == Some(*method)));
 }
+
+#[test]
+fn the_method_is_chosen_by_lengths() {
+    // 128 = 2⁷ and 100 = 2²·5²; 101 is prime, 1001 = 7·11·13.
+    for (shape, method) in [
+        (&[100, 127][..], PoissonMethod::Fft),
+        (&[100, 99], PoissonMethod::Fft),
+        (&[64, 100], PoissonMethod::Bcr4),
+        (&[100, 1000], PoissonMethod::Bcr4),
+        (&[63, 100], PoissonMethod::Fft),
+        (&[64, 64, 100], PoissonMethod::Fft),
+        (&[100], PoissonMethod::Fft),
+    ] {
+        let plan = Poisson::new(shape).plan::<f64>().unwrap();
+        assert_eq!(plan.method().0, method, "{shape:?}: {}", plan.method().1);
+        let other = Poisson::new(shape).method(PoissonMethod::Gemm).plan::<f64>().unwrap();
+        let f: Vec<f64> = (0..plan.len()).map(|k| ((k * 7919) % 1000) as f64 * 1e-3 - 0.5).collect();
+        let [u, v] = [&plan, &other].map(|plan| plan.solve(&f).unwrap().values);
+        let largest = u.iter().fold(0.0_f64, |largest, u| largest.max(u.abs()));
+        // Both within a few ε of the condition number, some thousand.
+        assert!(u.iter().zip(&v).all(|(u, v)| (u - v).abs() <= 1e-12 * largest), "{shape:?}");
+    }
+    // Not where cyclic reduction of blocks does not apply, or would lose digits.
+    let periodic = Poisson::new(&[100, 101]).boundary(Boundary::periodic()).shift(1.0).plan::<f64>().unwrap();
+    let negative = Poisson::new(&[100, 100]).shift(-1e-4).plan::<f64>().unwrap();
+    assert_eq!([periodic.method().0, negative.method().0], [PoissonMethod::Fft; 2]);
+}

@@ -128,7 +128,7 @@ pub struct BenchPoissonArgs {
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = box_parser)]
     pub shape: Option<Vec<BoxShape>>,
     /// Methods
-    #[arg(long, value_name = "LIST", value_delimiter = ',', default_values = ["fft", "bcr2", "bcr4", "pscr"])]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_values = ["auto", "fft", "bcr2", "bcr4", "pscr"])]
     pub method: Vec<String>,
     /// Time and number of subproblems of block cyclic reduction with radix 2 and radix 4 instead
     #[arg(long, conflicts_with = "method")]
