@@ -32,10 +32,9 @@ pub fn run(args: &PoissonArgs) -> Result<(), Failure> {
 
 fn solve<T: PoissonScalar>(args: &PoissonArgs, taken: bool) -> Result<(), Failure> {
     let shape = &args.shape;
-    let shown: Vec<String> = shape.iter().map(usize::to_string).collect();
     // f, u, and what refinement takes.
     let count = affordable(&[&shape[..], &[4]].concat(), size_of::<f64>());
-    let count = count.map_err(|why| Failure::Usage(format!("{}: {why}", shown.join(" × "))))? / 4;
+    let count = count.map_err(|why| Failure::Usage(format!("{}: {why}", report::sizes(shape))))? / 4;
     let problem = problem(args)?;
     let f: Vec<T> = match &args.rhs {
         Some(path) => io::read_field(path, shape)?.into_iter().map(from_f64).collect(),
@@ -137,8 +136,7 @@ struct PoissonOutcome<'a> {
 
 impl PoissonOutcome<'_> {
     fn shape(&self) -> String {
-        let sizes: Vec<String> = self.args.shape.iter().map(usize::to_string).collect();
-        sizes.join(" × ")
+        report::sizes(&self.args.shape)
     }
 
     fn unknowns(&self) -> usize {

@@ -89,6 +89,12 @@ pub fn counted(count: usize, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
+/// `20 × 30`: a shape.
+pub fn sizes(shape: &[usize]) -> String {
+    let sizes: Vec<String> = shape.iter().map(usize::to_string).collect();
+    sizes.join(" × ")
+}
+
 /// The largest of some errors, NaN if one is.
 pub fn largest(errors: impl Iterator<Item = f64>) -> f64 {
     errors.fold(0.0, |max, error| if error > max || error.is_nan() { error } else { max })

@@ -9,6 +9,12 @@ use bandsolve_kernel::spread::each_chunk;
 use core::ops::Range;
 use std::borrow::Cow;
 
+/// The same number in another type.
+#[inline]
+pub(crate) fn cast<T: Scalar, S: Scalar>(v: T) -> S {
+    narrow(widen(v))
+}
+
 /// A sparse matrix by compressed rows (CSR), over the caller's arrays or its own.
 ///
 /// Row i has the entries `row_pointers[i] .. row_pointers[i + 1]` of `column_indices` and `values`, in any order; entries of the same
@@ -183,7 +189,7 @@ impl<'a, T: Scalar, I: Index> Csr<'a, T, I> {
         let mut values = zeros::<S>(self.entries()).expect("memory");
         let from = &self.values;
         each_row(&mut values, &|e, value| {
-            *value = narrow(widen(from[e]));
+            *value = cast(from[e]);
             0
         });
         let Self { columns, row_pointers, column_indices, .. } = self;

@@ -184,26 +184,6 @@ impl Forest {
         self.tridiagonal_of(a, &|_, _, value| value)
     }
 
-    fn tridiagonal_rows_of<T: Scalar, I: Index>(
-        &self,
-        a: &Csr<'_, T, I>,
-        entry: &(impl Fn(usize, usize, T) -> T + Sync),
-    ) -> Result<Vec<[T; 3]>> {
-        let mut rows: Vec<[T; 3]> = zeroed(self.vertices())?;
-        self.permutation.scatter(&mut rows, &|v| {
-            let (mut row, linked) = ([T::ZERO; 3], self.linked(v));
-            for (u, value) in a.row(v) {
-                let other = u as u32;
-                if u == v || linked.contains(&other) {
-                    let k = if u == v { 1 } else { 2 * usize::from(other == linked[1]) };
-                    row[k] += entry(v, u, value);
-                }
-            }
-            row
-        });
-        Ok(rows)
-    }
-
     /// The same with `entry(row, column, value)` in the place of each entry that is taken.
     pub(crate) fn tridiagonal_of<T: Scalar, I: Index>(
         &self,
@@ -215,7 +195,18 @@ impl Forest {
             let got = if a.rows() == n { a.columns() } else { a.rows() };
             return Err(Error::Shape { what: "rows and columns of the matrix", expected: n, got });
         }
-        let rows = self.tridiagonal_rows_of(a, entry)?;
+        let mut rows: Vec<[T; 3]> = zeroed(n)?;
+        self.permutation.scatter(&mut rows, &|v| {
+            let (mut row, linked) = ([T::ZERO; 3], self.linked(v));
+            for (u, value) in a.row(v) {
+                let other = u as u32;
+                if u == v || linked.contains(&other) {
+                    let k = if u == v { 1 } else { 2 * usize::from(other == linked[1]) };
+                    row[k] += entry(v, u, value);
+                }
+            }
+            row
+        });
         let mut bands: [Vec<T>; 3] = [zeroed(n)?, zeroed(n)?, zeroed(n)?];
         let [sub, diag, sup] = bands.each_mut().map(|band| RowsOf(band, TASK));
         each_chunk((n.div_ceil(TASK), 2), (sub, diag, sup), &|task, (sub, diag, sup)| {

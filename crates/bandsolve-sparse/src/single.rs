@@ -3,13 +3,14 @@
 //! # Source
 //! E. Carson, N. J. Higham, SIAM J. Sci. Comput. 40 (2018): iterative refinement in several precisions.
 
-use crate::csr::Csr;
+use crate::csr::{Csr, cast};
 use crate::krylov::{KrylovSolver, check};
 use crate::precond::{Preconditioner, PreconditionerKind, PreconditionerOptions};
 use crate::rows::each_row;
 use bandsolve::dyn_stack::{PodStack, StackReq};
 use bandsolve::matrix::Index;
 use bandsolve::{Complex32, Complex64, LinearOperator, RealScalar, Result, Scalar};
+use bandsolve_kernel::scalar::peak;
 use core::fmt::{self, Debug, Formatter};
 use core::ops::ControlFlow;
 use core::sync::atomic::{AtomicUsize, Ordering};
@@ -95,19 +96,6 @@ impl RowScale {
     }
 }
 
-/// The larger of |Re v| and |Im v|.
-fn peak<T: DoubleScalar>(v: T) -> f64 {
-    v.re().abs().max_nan(v.im().abs())
-}
-
-fn rounded<T: DoubleScalar>(v: T) -> T::Single {
-    T::Single::from_parts(v.re() as f32, v.im() as f32)
-}
-
-fn widened<T: DoubleScalar>(v: T::Single) -> T {
-    T::from_parts(f64::from(v.re()), f64::from(v.im()))
-}
-
 impl<T: DoubleScalar> Debug for SingleInverse<T> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.debug_struct("SingleInverse").field("preconditioner", &self.preconditioner).finish_non_exhaustive()
@@ -126,7 +114,7 @@ impl<T: DoubleScalar> SingleInverse<T> {
         let (pointers, columns, _) = a.parts();
         let values = (0..a.rows()).flat_map(|i| {
             let scale = scale.at(i);
-            a.row(i).map(move |(_, value)| rounded(value.scale(scale)))
+            a.row(i).map(move |(_, value)| cast(value.scale(scale)))
         });
         let single = Csr::from_rows(a.columns(), pointers.to_vec(), columns.to_vec(), values.collect());
         let preconditioner = Preconditioner::from_csr(single.clone(), kind, options)?;
@@ -200,7 +188,7 @@ impl<T: DoubleScalar> LinearOperator<T> for SingleInverse<T> {
         let (rhs, stack) = stack.make_raw::<T::Single>(x.len());
         let (z, stack) = stack.make_raw::<T::Single>(x.len());
         each_row(rhs, &|i, rhs| {
-            *rhs = rounded(x[i].scale(first).scale(self.scale.at(i)).scale(second));
+            *rhs = cast(x[i].scale(first).scale(self.scale.at(i)).scale(second));
             0
         });
         match &self.solver {
@@ -214,7 +202,7 @@ impl<T: DoubleScalar> LinearOperator<T> for SingleInverse<T> {
         }
         let z = &*z;
         each_row(y, &|i, y| {
-            *y = widened::<T>(z[i]).scale(1.0 / first).scale(1.0 / second);
+            *y = cast::<_, T>(z[i]).scale(1.0 / first).scale(1.0 / second);
             0
         });
         Ok(())

@@ -11,7 +11,7 @@ use crate::exit::Failure;
 use crate::memory::affordable;
 use crate::mkl_poisson::MklPoisson;
 use crate::progress;
-use crate::report;
+use crate::report::{self, sizes};
 use bandsolve::dyn_stack::{PodBuffer, PodStack};
 use bandsolve_gallery::Random;
 use bandsolve_poisson::{Poisson, PoissonMethod, RadixComparison, compare_radices};
@@ -51,23 +51,18 @@ pub fn run(args: &BenchPoissonArgs) -> Result<(), Failure> {
     let bar = progress::parts("box", shapes.len());
     for shape in &shapes {
         affordable(&[&shape[..], &[8]].concat(), size_of::<f64>())
-            .map_err(|why| Failure::Usage(format!("{}: {why}", name(shape))))?;
+            .map_err(|why| Failure::Usage(format!("{}: {why}", sizes(shape))))?;
         let rows = PoissonContest { shape, methods: &methods, threads: &threads }
             .run(mkl.as_ref(), super::budget(&args.measure));
         let sheet = sheet(shape, &rows);
         show(&sheet.text(), taken, &bar)?;
         found.extend(rows.iter().map(|row| row.json(&json!({ "shape": shape }))));
-        panels.push(DotPanel::of(name(shape), &rows, f64::EPSILON));
+        panels.push(DotPanel::of(sizes(shape), &rows, f64::EPSILON));
         sheets.push(sheet);
     }
     let title = "Time of Poisson problems: ns per point".to_string();
     let chart = DotChart { title, machine: machine.summary(), across: 3, kinds: vec!["random"], panels };
     Results::here("poisson", &machine, None, found, sheets).write(&args.measure, || Some(chart.draw()))
-}
-
-fn name(shape: &[usize]) -> String {
-    let sizes: Vec<String> = shape.iter().map(usize::to_string).collect();
-    sizes.join(" × ")
 }
 
 /// Memory that all share.
@@ -174,7 +169,7 @@ fn sheet(shape: &[usize], rows: &[BenchRow]) -> Sheet {
         note: row.note().into(),
     };
     Sheet {
-        title: format!("{}, f64, u = 0 at the sides", name(shape)),
+        title: format!("{}, f64, u = 0 at the sides", sizes(shape)),
         columns,
         lines: rows.iter().map(line).collect(),
     }
@@ -223,7 +218,7 @@ fn radix_line(row: &RadixComparison) -> Line {
     let [two, four] = milliseconds;
     let [systems, fewer] = row.subproblems.map(|count| count.to_string());
     let (measured, expected) = (format!("{:.3}", row.measured()), format!("{:.3}", row.expected()));
-    Line { cells: vec![name(&row.shape), systems, fewer, two, four, measured, expected], note: String::new() }
+    Line { cells: vec![sizes(&row.shape), systems, fewer, two, four, measured, expected], note: String::new() }
 }
 
 #[cfg(test)]

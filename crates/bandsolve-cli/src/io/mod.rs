@@ -8,6 +8,7 @@ mod temporary;
 use crate::exit::Failure;
 use crate::memory::{affordable, filled, grow};
 use crate::progress;
+use crate::report;
 use bandsolve::Complex64;
 use flate2::bufread::MultiGzDecoder;
 use std::fs::File;
@@ -343,11 +344,10 @@ pub fn read_field(path: &Path, shape: &[usize]) -> Result<Vec<f64>, Failure> {
         },
     };
     let total: usize = shape.iter().product();
-    let shown = |shape: &[usize]| shape.iter().map(usize::to_string).collect::<Vec<_>>().join(" × ");
     // Sides of one unknown may be left out.
     let sides = |shape: &[usize]| shape.iter().copied().filter(|n| *n != 1).collect::<Vec<_>>();
     if sides(&own) != sides(shape) && own != [total] {
-        let reason = format!("the array is {}, the problem {}", shown(&own), shown(shape));
+        let reason = format!("the array is {}, the problem {}", report::sizes(&own), report::sizes(shape));
         return Err(Failure::in_file(&name, reason));
     }
     match values.is_complex() {

@@ -7,6 +7,7 @@
 use super::{DenseArray, Numbers, bytes_of_number};
 use crate::exit::Failure;
 use crate::memory::{affordable, grow};
+use crate::report::sizes;
 use std::fs::File;
 use std::io::{Read, Write};
 
@@ -158,8 +159,7 @@ fn read_numbers(
 ) -> Result<Numbers, String> {
     let complex = matches!(header.kind, NumberKind::Complex(_));
     let bytes = header.kind.bytes();
-    let shape: Vec<String> = header.shape.iter().map(usize::to_string).collect();
-    let shape = shape.join(" × ");
+    let shape = sizes(&header.shape);
     let count = header.shape.iter().try_fold(1_u64, |count, n| count.checked_mul(*n as u64));
     let count = count.ok_or_else(|| format!("{shape} is too large"))?;
     let most = size.map_or(u64::MAX, |size| size / bytes as u64 + 1);

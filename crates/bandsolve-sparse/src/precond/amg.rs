@@ -4,9 +4,9 @@
 //! made along all couplings that are not far weaker than others, and few levels do.
 
 use super::aggregates::CoarseningGraph;
-use super::path_solver::{PathSolver, cast};
+use super::path_solver::PathSolver;
 use super::strong_edges::StrongEdges;
-use crate::csr::Csr;
+use crate::csr::{Csr, cast};
 use crate::factor::GraphFactorOptions;
 use crate::krylov::{buffer, stack};
 use crate::multiply::{adjoint, multiply};

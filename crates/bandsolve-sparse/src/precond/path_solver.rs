@@ -4,22 +4,15 @@
 //! rounded factors of a definite matrix is definite.
 
 use super::strong_edges::LinkedForest;
-use crate::csr::Csr;
+use crate::csr::{Csr, cast};
 use crate::factor::NONE;
 use crate::forest::Forest;
 use crate::rows::Ragged;
 use bandsolve::dyn_stack::{PodStack, StackReq};
-use bandsolve::vectors::{narrow, widen};
 use bandsolve::{AnyFactor, Error, Factor, Op, Plan, RealScalar, Result, Scalar, Tridiagonal};
 use bandsolve_kernel::memory::zeros;
 use bandsolve_kernel::permutation::Permutation;
 use bandsolve_kernel::spread::{RowsOf, each_chunk};
-
-/// The same number in another type.
-#[inline]
-pub(super) fn cast<T: Scalar, S: Scalar>(v: T) -> S {
-    narrow(widen(v))
-}
 
 /// M⁻¹ with M = Pᵀ·T·P, where P brings the paths of a forest one after the other and T is tridiagonal.
 #[derive(Debug)]
