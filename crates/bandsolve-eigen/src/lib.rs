@@ -1,0 +1,1 @@
+//! Eigenvalues of tridiagonal, banded and block tridiagonal matrices A, and of pencils (A, B).

@@ -1,0 +1,1 @@
+//! One system over many processes: banded and block tridiagonal solvers over MPI.
