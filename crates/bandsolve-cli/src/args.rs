@@ -64,18 +64,18 @@ pub enum Command {
     Spy(SpyArgs),
     /// Write a matrix of a known family
     Generate(GenerateArgs),
-    /// Accuracy tables of the literature, beside our own numbers
+    /// Reproduce published accuracy tables, with our methods beside them
     Stability(StabilityArgs),
-    /// Measure speed beside LAPACK's way and the memory bus
+    /// Benchmark against LAPACK and memory bandwidth
     Bench(BenchArgs),
-    /// Measure once what depends on this machine, and keep it in a file
+    /// Measure the tuning parameters of this machine and store them in a file
     ///
     /// What an inner partition of a banded system costs beside those at the ends. The file is plain text; delete it, and
     /// built-in numbers hold again. BANDSOLVE_TUNING names another file.
     Tune(TuneArgs),
-    /// Look at this machine: what solves will use, what peers are found, and what makes them slow
+    /// Report what this machine offers: instruction sets, threads, GPUs, libraries to compare with, and causes of slow runs
     Doctor(DoctorArgs),
-    /// Print what makes a shell complete commands and options
+    /// Print a script for shell completion
     Completions(CompletionsArgs),
     /// Print the manual page, or write the pages of all commands
     Man(ManArgs),
@@ -114,7 +114,7 @@ pub struct ManArgs {
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "Examples:\n  bandsolve tune\n  bandsolve tune --show\n  bandsolve tune --device cuda")]
 pub struct TuneArgs {
-    /// Only say where the file is and what it holds
+    /// Print the path and the contents of the file, measure nothing
     #[arg(long)]
     pub show: bool,
     /// Measure a GPU: cuda, cuda:1, …

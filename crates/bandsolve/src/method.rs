@@ -14,7 +14,7 @@ use crate::tuning::SMALL_BLOCK_MAX;
 macro_rules! methods {
     ($then:ident) => {
         $then! {
-            /// Sequential elimination with pivoting, LAPACK's way; banded systems by blocked LU.
+            /// Sequential elimination with pivoting, as in LAPACK; banded systems by blocked LU.
             Pivoted "pivoted" {
                 Tridiagonal "pivoted.md" [own pivoted::tridiagonal];
                 Band "pivoted.md" [own pivoted::banded];

@@ -6,7 +6,7 @@ use bandsolve_sparse::{KrylovMethod, PreconditionerKind};
 use clap::{Args as ClapArgs, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
-/// Measure speed beside LAPACK's way and the memory bus
+/// Benchmark against LAPACK and memory bandwidth
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "Examples:\n  bandsolve bench tridiagonal --quick --plot speed.svg\n  \
     bandsolve bench banded --quick --report banded.html")]
@@ -21,8 +21,8 @@ pub struct BenchArgs {
 pub enum BenchTable {
     /// One tridiagonal system
     ///
-    /// Solvers take turns in one process: ours, and LAPACK, OpenBLAS and MKL where the machine has them. The yardstick
-    /// is the time in which the memory bus moves the 9 words a row that no solver can avoid. Speeds are medians.
+    /// All solvers run in turn in one process: ours, and LAPACK, OpenBLAS and MKL where they are installed. The yardstick is
+    /// the time to move 9 words a row through memory, which every solver must move. Speeds are medians.
     Tridiagonal(BenchTridiagonalArgs),
     /// Every method beside LAPACK, on easy and on hard matrices
     ///
@@ -178,7 +178,7 @@ pub struct BenchIterateArgs {
     /// Unknowns of a row of the grid, and its rows, where the unknowns are those of one: for adi
     #[arg(long, value_name = "NXxNY", value_parser = grid_parser)]
     pub grid: Option<(usize, usize)>,
-    /// Stop when |b - A x| is this part of |b|, in the 2-norm
+    /// Stop when |b - A x| <= TOL |b|, in the 2-norm
     #[arg(long, default_value_t = 1e-6, value_name = "RTOL", value_parser = super::sparse::positive)]
     pub tol: f64,
     /// Most iterations [default: 10 n, at most 10000]
@@ -374,10 +374,10 @@ pub struct ThreadsArgs {
 /// What all measurements have.
 #[derive(Debug, ClapArgs)]
 pub struct MeasureArgs {
-    /// Seconds for each system or batch, all solvers together [default: 1; with --quick 0.05]
+    /// Seconds for each system or batch, shared by all solvers [default: 1; with --quick 0.05]
     #[arg(long, value_name = "S", value_parser = seconds_parser)]
     pub seconds: Option<f64>,
-    /// One round, and small sizes where none are given: to see that it works
+    /// One round with small sizes, to test the benchmark itself
     #[arg(long)]
     pub quick: bool,
     /// Draw the times here: .svg or .png (`-`: SVG on standard output)
@@ -416,12 +416,12 @@ impl std::fmt::Display for RealDtype {
     }
 }
 
-/// Matrices to measure with: pivoting has much, nothing or everything to do.
+/// Matrices to measure with: pivoting is frequent, absent or needed in every row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Data {
     /// Entries from U(-1,1)
     Random,
-    /// The same, 4 added to the diagonal
+    /// Entries from U(-1,1), 4 added to the diagonal
     Dominant,
     /// Zero diagonal between ones: rows are exchanged all the way, partitions of odd size are singular
     Chang17,

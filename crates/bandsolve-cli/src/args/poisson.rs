@@ -26,21 +26,21 @@ cell: sides are half a spacing beyond the last unknown. One for all axes, or one
 
 /// Solve (-Laplace + c) u = f on a box of one, two or three dimensions, directly
 ///
-/// With spacing 1 the matrix has 2, 4 or 6 on its diagonal and -1 beside it. Without --rhs f is made of pseudo-random numbers between -1 and 1,
-/// the same every time.
+/// With spacing 1 the matrix has 2, 4 or 6 on its diagonal and -1 beside it. Without --rhs, f is pseudo-random in [-1, 1],
+/// the same in every run.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = EXAMPLES, after_long_help = format!("{EXAMPLES}\n\n{EXIT_CODES}"))]
 pub struct PoissonArgs {
     /// Unknowns along each axis; the last is contiguous in memory
     #[arg(value_name = "N", num_args = 1..=3, required = true)]
     pub shape: Vec<usize>,
-    /// What is given at the sides
+    /// Boundary conditions
     #[arg(long, default_value = "dirichlet", value_name = "KINDS", long_help = BOUNDARIES)]
     pub boundary: PerAxis<BoundaryPair>,
-    /// Where the unknowns stand: node or cell
+    /// Unknowns at grid nodes, or in cell centers: node or cell
     #[arg(long, default_value = "node", value_name = "GRIDS", long_help = GRIDS)]
     pub grid: PerAxis<GridName>,
-    /// Distance of unknowns: for all axes, or one for each, separated by commas
+    /// Grid spacing: one for all axes, or one for each, separated by commas
     #[arg(long, default_value = "1", value_name = "H")]
     pub spacing: PerAxis<f64>,
     /// c
@@ -58,7 +58,7 @@ pub struct PoissonArgs {
     /// Mean of u where the problem is singular: with neither shift nor Dirichlet sides
     #[arg(long, default_value_t = 0.0, allow_negative_numbers = true)]
     pub mean: f64,
-    /// How much may be subtracted from f where the problem is singular, in parts of its largest entry
+    /// Largest part of f that may be removed where the problem is singular, relative to the largest entry of f
     #[arg(long, default_value_t = 0.1, value_name = "PART", value_parser = positive)]
     pub removable: f64,
     /// Solve in single precision

@@ -45,13 +45,13 @@ pub struct IterateArgs {
     /// Which side of A the preconditioner stands on
     #[arg(long, default_value = "right")]
     pub side: SideName,
-    /// Stop when |b - A x| is this part of |b|, in the 2-norm
+    /// Stop when |b - A x| <= TOL |b|, in the 2-norm
     #[arg(long, default_value_t = 1e-6, value_name = "RTOL", value_parser = positive)]
     pub tol: f64,
     /// Most iterations [default: 10 n, at most 10000]
     #[arg(long, value_name = "N")]
     pub max_iterations: Option<usize>,
-    /// What the weight of couplings is multiplied by that a forest has taken, before the next is looked for (alt-i, alt-o)
+    /// Factor on the weight of couplings that an earlier forest contains, before the next forest is extracted (alt-i, alt-o)
     #[arg(long, default_value_t = 0.01, value_parser = positive)]
     pub omega: f64,
     /// Seed of the forests

@@ -3,7 +3,7 @@
 use clap::{Args as ClapArgs, Subcommand};
 use std::path::PathBuf;
 
-/// Accuracy tables of the literature, beside our own numbers
+/// Reproduce published accuracy tables, with our methods beside them
 #[derive(Debug, ClapArgs)]
 #[command(
     after_help = "Examples:\n  bandsolve stability tridiagonal --plot stability.svg\n  bandsolve stability banded nos2.mtx\n  \
@@ -26,7 +26,7 @@ pub enum StabilityTable {
     Block(StabilityBandsArgs),
     /// Real banded matrices from files, beside LAPACK and what is published of them
     Banded(StabilityBandedArgs),
-    /// Every matrix of a folder, by us and by LAPACK: on how many of them answers are not good
+    /// Solve every matrix of a folder with bandsolve and with LAPACK, and count inaccurate answers
     Files(StabilityFilesArgs),
 }
 

@@ -72,7 +72,7 @@ impl BlockPart {
     }
 }
 
-/// What the memory bus can do: the product reads all blocks once.
+/// Memory bandwidth: the product reads all blocks once.
 const PRODUCT: &str = "A·x";
 
 /// A matrix with entries from U(−1, 1) and one right-hand side.
@@ -207,7 +207,7 @@ impl RandomBlocks {
         band
     }
 
-    /// The product A·x, which reads all blocks once: what the memory bus can do.
+    /// The product A·x, which reads all blocks once: a measure of memory bandwidth.
     fn product(&self) -> TimedSolve<'_, BlockMemory> {
         let mut y = self.rhs.clone();
         Box::new(move |work| {

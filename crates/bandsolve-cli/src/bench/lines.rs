@@ -1,4 +1,4 @@
-//! Speed against the number of unknowns, and the same against the memory bus: a line for each solver.
+//! Speed against the number of unknowns, and against memory bandwidth: a line for each solver.
 
 use super::distinct;
 use crate::plot::{self, Axis, Picture, Point, SERIES, Svg, short};
@@ -144,7 +144,7 @@ impl Pair {
         self.lines(svg, corner, solvers, |n, ns| (axes.n.place(n), axes.rows.place(1e9 / ns)));
     }
 
-    /// Bytes a second, under what the memory bus carries.
+    /// Bytes a second, up to memory bandwidth.
     fn roofline(&self, svg: &mut Svg, corner: Point, axes: &Axes, solvers: &[(&str, Option<usize>)]) {
         frame(svg, corner, (&axes.n, &axes.bytes), "GB/s: 9 numbers a row, over the time");
         self.caches(svg, corner, axes);

@@ -1,4 +1,4 @@
-//! `bandsolve bench`: speed beside the peers and the memory bus, all in one process.
+//! `bandsolve bench`: speed of our solvers, their peers and memory, all in one process.
 //!
 //! Solvers take turns, so that a machine that becomes slower becomes slower for all of them; what a repetition
 //! overwrote is restored outside the timed part. Medians and minima are reported and nothing is ever asserted.
@@ -139,7 +139,7 @@ struct BenchRow {
     error: Option<String>,
     /// How many times faster than the fastest `gtsv`.
     speedup_over_gtsv: Option<f64>,
-    /// Time in units of what the memory bus takes, at the same number of threads.
+    /// Time in units of the yardstick, at the same number of threads.
     times_yardstick: Option<f64>,
 }
 

@@ -58,7 +58,7 @@ impl Sheet {
             column(
                 "/yardstick",
                 10,
-                "time in units of the yardstick: of what the memory bus takes, with as many threads, for the 9 words a row \
+                "time in units of the yardstick: the time that memory takes, with as many threads, to move the 9 words a row \
                  that a solve by partitions moves",
             ),
             BACKWARD,

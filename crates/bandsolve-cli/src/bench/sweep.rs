@@ -25,7 +25,7 @@ pub struct SizeSweep {
     pub data: Vec<Data>,
     /// Our solvers.
     pub own: Vec<Own>,
-    /// Numbers of threads at which the memory bus is measured.
+    /// Numbers of threads at which memory bandwidth is measured.
     pub yardsticks: Vec<usize>,
     /// For each system.
     pub budget: Budget,

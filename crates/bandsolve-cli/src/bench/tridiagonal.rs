@@ -38,7 +38,7 @@ pub fn run(args: &BenchTridiagonalArgs) -> Result<(), Failure> {
     sweep.results("tridiagonal", &tables).write(measure, || Some(picture(&sweep, &tables)))
 }
 
-/// Speed against n, and against the memory bus: two panels for each number type and kind of data.
+/// Speed against n and memory bandwidth: two panels for each number type and kind of data.
 fn picture(sweep: &SizeSweep, tables: &[Table]) -> Picture {
     let kinds = distinct(tables.iter().map(|table| (table.dtype, table.data)));
     let roofs = roofs(sweep, tables);
@@ -53,7 +53,7 @@ fn picture(sweep: &SizeSweep, tables: &[Table]) -> Picture {
         }
     };
     LineChart {
-        title: "One tridiagonal system: rows per second, and the memory bus".into(),
+        title: "One tridiagonal system: rows per second, and memory bandwidth".into(),
         machine: sweep.machine.summary(),
         pairs: kinds.iter().map(pair).collect(),
     }
@@ -78,7 +78,7 @@ fn series(tables: &[&Table]) -> Vec<Series> {
     solvers.into_iter().map(series).collect()
 }
 
-/// What the memory bus carries: the best that was measured beside a system, or now if all are within the caches.
+/// Memory bandwidth: the best that was measured beside a system, or now if all are within the caches.
 fn roofs(sweep: &SizeSweep, tables: &[Table]) -> Vec<(String, f64)> {
     let rate = |threads: usize| {
         let measured = tables.iter().flat_map(|table| {

@@ -1,4 +1,4 @@
-//! The yardstick: what the memory bus takes for the words that a solver cannot avoid moving.
+//! The yardstick: the time that memory takes to move the words which no solver can avoid.
 //!
 //! A tridiagonal solve by partitions reads its four arrays twice and writes x once: 9 words a row. The yardstick is the
 //! time of just that, measured at the same n and number of threads: sums of each array, twice, and one fill of x.
@@ -63,7 +63,7 @@ pub fn move_once<T: Word>(arrays: [&[T]; 4], x: &mut [T], store: Store, threads:
     started.elapsed()
 }
 
-/// What the memory bus carries for this many threads, in GB/s: the best of a few times.
+/// Memory bandwidth for this many threads, in GB/s: the best of a few times.
 pub fn bandwidth(threads: usize) -> f64 {
     // Beyond any cache.
     let n = 1 << 22;
