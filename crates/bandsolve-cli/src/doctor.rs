@@ -38,7 +38,8 @@ struct Diagnosis {
     bandwidth: f64,
     peers: Vec<Peer>,
     gpu: Result<String, String>,
-    mpi: Option<PathBuf>,
+    /// What `mpirun` says of itself.
+    mpi: Option<String>,
     tuning: Option<PathBuf>,
     gpu_tuning: Option<PathBuf>,
     /// Runnable programs on the processors, over the last minute.
@@ -61,7 +62,7 @@ impl Diagnosis {
             bandwidth: memory_bandwidth(threads),
             peers: Peer::all(),
             gpu: gpu.map_err(|error| error.to_string()),
-            mpi: on_path("mpirun"),
+            mpi: on_path("mpirun").map(|path| described(&path)),
             tuning: there(Tuning::path()),
             gpu_tuning: there(DeviceTuning::path()),
             debug: cfg!(debug_assertions),
@@ -80,7 +81,7 @@ impl Diagnosis {
                 "GPU",
                 self.gpu.clone().unwrap_or_else(|reason| format!("none: {}", reason.trim_start_matches("no GPU: "))),
             ),
-            ("MPI", self.mpi.as_deref().map_or("none: no mpirun on the PATH".into(), path)),
+            ("MPI", self.mpi.clone().unwrap_or_else(|| "none: no mpirun on the PATH".into())),
         ];
         lines.extend(self.peers.iter().map(|peer| (peer.name, path(&peer.path))));
         if self.peers.is_empty() {
@@ -140,4 +141,13 @@ impl Diagnosis {
 fn on_path(program: &str) -> Option<PathBuf> {
     let folders = std::env::var_os("PATH")?;
     std::env::split_paths(&folders).map(|folder| folder.join(program)).find(|path| path.is_file())
+}
+
+/// The first line that a program prints as its version, and where it is.
+fn described(program: &Path) -> String {
+    let path = program.display();
+    let output = std::process::Command::new(program).arg("--version").output().ok();
+    let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
+    let version = text.lines().map(str::trim).find(|line| !line.is_empty());
+    version.map_or_else(|| path.to_string(), |version| format!("{version}, {path}"))
 }
