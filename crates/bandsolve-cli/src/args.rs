@@ -256,15 +256,18 @@ pub struct SpyArgs {
 #[derive(Debug, ClapArgs)]
 #[command(
     after_help = "Examples:\n  bandsolve generate --list\n  bandsolve generate random 1000 --seed 7 --out A.mtx\n  \
-    bandsolve generate random 1000 | bandsolve solve -"
+    bandsolve generate random 1000 | bandsolve solve -\n  bandsolve generate radiative 64 64 --out A.mtx"
 )]
 pub struct GenerateArgs {
     /// Name of the family; --list shows them
     #[arg(required_unless_present = "list", value_name = "FAMILY")]
     pub family: Option<String>,
-    /// Number of unknowns; of the families of grids, unknowns along each side
+    /// Number of unknowns; of the families of grids, unknowns along each side; of `radiative`, blocks
     #[arg(required_unless_present = "list", value_name = "N")]
     pub n: Option<u32>,
+    /// Of `radiative`: rows of a block
+    #[arg(value_name = "K")]
+    pub block: Option<u32>,
     /// Seed of the random families
     #[arg(long, default_value_t = 1)]
     pub seed: u64,

@@ -6,6 +6,7 @@ use crate::io::output;
 use crate::progress;
 use crate::report;
 use bandsolve_gallery::families::families;
+use bandsolve_gallery::radiative::RadiativeSlab;
 use bandsolve_sparse::MODEL_PROBLEMS;
 use std::io::{self, Write};
 use std::path::Path;
@@ -18,11 +19,13 @@ pub fn run(args: &GenerateArgs) -> Result<(), Failure> {
     let narrow = families().iter().map(|f| (f.name, f.description));
     let grids = MODEL_PROBLEMS.iter().map(|f| (f.name, f.description));
     let (Some(name), Some(n)) = (&args.family, args.n) else {
-        let lines: Vec<_> = narrow.chain(grids).map(|(name, description)| (name, description.to_string())).collect();
+        let lines: Vec<_> =
+            narrow.chain(grids).chain([RADIATIVE]).map(|(name, description)| (name, description.to_string())).collect();
         return report::print(&report::columns(&lines));
     };
-    let Some((_, description)) = narrow.chain(grids).find(|(own, _)| own == name) else {
-        let known: Vec<_> = families().iter().map(|f| f.name).chain(MODEL_PROBLEMS.iter().map(|f| f.name)).collect();
+    let Some((_, description)) = narrow.clone().chain(grids.clone()).chain([RADIATIVE]).find(|(own, _)| own == name)
+    else {
+        let known: Vec<_> = narrow.chain(grids).chain([RADIATIVE]).map(|(name, _)| name).collect();
         return Err(Failure::Usage(format!("no family `{name}`; there are: {}", known.join(", "))));
     };
     let path = args.out.as_deref().unwrap_or(Path::new("-"));
@@ -30,6 +33,12 @@ pub fn run(args: &GenerateArgs) -> Result<(), Failure> {
         return Err(Failure::Usage(format!("--out {}: matrices are written as plain .mtx", path.display())));
     }
     let description = description.replace('\n', " ");
+    if name == RADIATIVE.0 {
+        return radiative(path, &description, (n, args.block));
+    }
+    if args.block.is_some() {
+        return Err(Failure::Usage(format!("{name} has no blocks: a second number is for {}", RADIATIVE.0)));
+    }
     if let Some(problem) = MODEL_PROBLEMS.iter().find(|problem| problem.name == name) {
         let unknowns = u128::from(n).pow(if name.ends_with("3d") { 3 } else { 2 });
         if unknowns > u128::from(u32::MAX / 27) {
@@ -47,6 +56,29 @@ pub fn run(args: &GenerateArgs) -> Result<(), Failure> {
     let comment = format!("{description}: bandsolve generate {name} {n} --seed {}", args.seed);
     let each = |f: &mut dyn FnMut(usize, usize, f64)| system.for_each(f);
     output::write(path, |out| write(out, (path, n as usize), &comment, &each))
+}
+
+/// The radiative transfer operator: name and description.
+const RADIATIVE: (&str, &str) =
+    ("radiative", "radiative transfer in a slab, N blocks of K rows: symmetric, block tridiagonal");
+
+/// Writes the radiative transfer operator with L blocks of K rows.
+fn radiative(path: &Path, description: &str, (blocks, block): (u32, Option<u32>)) -> Result<(), Failure> {
+    let Some(block) = block.filter(|block| *block > 0) else {
+        return Err(Failure::Usage("radiative L K: the rows K of a block are missing".into()));
+    };
+    if blocks < 2 {
+        return Err(Failure::Usage(format!("radiative {blocks} {block}: at least 2 blocks are needed")));
+    }
+    let (l, k) = (u64::from(blocks), u64::from(block));
+    let entries = (3 * l - 2).checked_mul(k * k).filter(|entries| *entries <= u64::from(u32::MAX));
+    if entries.is_none() || l * k > u64::from(u32::MAX) {
+        return Err(Failure::Usage(format!("radiative {blocks} {block}: there are too many entries")));
+    }
+    let slab = RadiativeSlab::new(blocks as usize, block as usize);
+    let comment = format!("{description}: bandsolve generate radiative {blocks} {block}");
+    let each = |f: &mut dyn FnMut(usize, usize, f64)| slab.for_each(f);
+    output::write(path, |out| write(out, (path, slab.n()), &comment, &each))
 }
 
 /// Hands every entry to a function.

@@ -48,3 +48,18 @@ fn a_device_is_written_to_and_not_replaced() {
     bandsolve(&["generate", "random", "5", "--out", "/dev/null"]).exits(0);
     assert!(std::fs::metadata("/dev/null").unwrap().file_type().is_char_device());
 }
+
+#[test]
+fn radiative_transfer_has_blocks() {
+    let text = bandsolve(&["generate", "radiative", "3", "2"]).exits(0).stdout;
+    // Three blocks of two rows: 7 blocks of 4 entries, symmetric.
+    assert!(text.contains("\n6 6 28\n") && text.lines().count() == 31, "{text}");
+    let entry = |place: &str| {
+        text.lines().find_map(|line| line.strip_prefix(place)).unwrap_or_else(|| panic!("{place} in {text}")).to_string()
+    };
+    assert_eq!((entry("1 2 "), entry("1 4 ")), (entry("2 1 "), entry("4 1 ")));
+    bandsolve(&["generate", "radiative", "3"]).fails(2, "rows K of a block");
+    bandsolve(&["generate", "radiative", "1", "4"]).fails(2, "at least 2 blocks");
+    bandsolve(&["generate", "radiative", "4000000000", "4000000000"]).fails(2, "too many");
+    bandsolve(&["generate", "random", "3", "2"]).fails(2, "has no blocks");
+}

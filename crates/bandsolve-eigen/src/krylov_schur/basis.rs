@@ -1,0 +1,263 @@
+//! The basis V of a Krylov space, orthonormal in the inner product of the problem, and H.
+
+use crate::problem::EigenProblem;
+use crate::projected::{ProjectedMatrix, ZERO};
+use crate::random::unit;
+use bandsolve::dyn_stack::PodStack;
+use bandsolve::vectors::{PIECE, Reducer, dot, each_piece, narrow};
+use bandsolve::{Complex64, Error, RealScalar, Result, Scalar};
+use bandsolve_kernel::memory::zeros;
+use bandsolve_kernel::spread::RowsOf;
+
+/// OP·V = V·H + β·v·eᵀ: `filled` vectors V, v behind them.
+pub(super) struct KrylovBasis<'a, 's, T: Scalar> {
+    problem: EigenProblem<'a, T>,
+    /// Whether the inner product is xᴴ·B·y.
+    weighted: bool,
+    n: usize,
+    /// Rows on all processes: no more vectors are independent.
+    total: usize,
+    v: Vec<T>,
+    /// B·V, if the inner product is weighted.
+    bv: Vec<T>,
+    spare: Vec<T>,
+    coefficients: Vec<Complex64>,
+    again: Vec<Complex64>,
+    pub h: ProjectedMatrix,
+    pub beta: f64,
+    pub filled: usize,
+    /// Whether there is no vector v: V spans everything.
+    pub exhausted: bool,
+    pub solves: usize,
+    seed: u64,
+    reducer: Reducer<'s>,
+    stack: &'s mut PodStack,
+}
+
+impl<'a, 's, T: Scalar> KrylovBasis<'a, 's, T> {
+    pub fn new(
+        problem: EigenProblem<'a, T>,
+        weighted: bool,
+        (total, capacity): (usize, usize),
+        seed: u64,
+        (reducer, stack): (Reducer<'s>, &'s mut PodStack),
+    ) -> Result<Self> {
+        let n = problem.a.rows();
+        let mut basis = Self {
+            problem,
+            weighted,
+            n,
+            total,
+            v: Vec::new(),
+            bv: Vec::new(),
+            spare: room(n)?,
+            coefficients: Vec::new(),
+            again: Vec::new(),
+            h: ProjectedMatrix::zeros(0, 0),
+            beta: 0.0,
+            filled: 0,
+            exhausted: total == 0,
+            solves: 0,
+            seed,
+            reducer,
+            stack,
+        };
+        basis.grow(capacity)?;
+        Ok(basis)
+    }
+
+    /// Room for so many vectors.
+    pub fn grow(&mut self, capacity: usize) -> Result<()> {
+        let len = self.n.saturating_mul(capacity + 1);
+        let weighted = if self.weighted { len } else { 0 };
+        for (array, len) in [(&mut self.v, len), (&mut self.bv, weighted)] {
+            let mut larger = room(len)?;
+            larger[..array.len()].copy_from_slice(array);
+            *array = larger;
+        }
+        self.coefficients.resize(capacity + 1, ZERO);
+        self.again.resize(capacity + 1, ZERO);
+        self.h = ProjectedMatrix::zeros(capacity, capacity);
+        Ok(())
+    }
+
+    /// Vector k.
+    pub fn vector(&self, k: usize) -> &[T] {
+        &self.v[k * self.n..][..self.n]
+    }
+
+    /// The parts of this process: sums and scratch.
+    pub fn tools(&mut self) -> (&mut Reducer<'s>, &mut PodStack) {
+        (&mut self.reducer, self.stack)
+    }
+
+    /// Puts the start at a place, or a random vector where there is none, or nothing of it is new.
+    pub fn begin(&mut self, at: usize, start: Option<&[T]>) -> Result<()> {
+        if let Some(start) = start {
+            self.v[at * self.n..][..self.n].copy_from_slice(start);
+            let norm = self.orthogonalize(at)?;
+            if norm > 0.0 {
+                self.scale(at, 1.0 / norm);
+                return Ok(());
+            }
+        }
+        self.draw_around(at, true)
+    }
+
+    /// Puts a random vector at a place, orthogonal to those before it; there may be none.
+    pub fn draw(&mut self, at: usize) -> Result<()> {
+        self.draw_around(at, false)
+    }
+
+    /// The same; `smooth`: around a line that rises, which has much of what eigenvectors at an end of a spectrum often are. (Of radiative
+    /// transfer the error after 16 vectors is a fifth of that from random numbers alone, and always nearly the same.)
+    fn draw_around(&mut self, at: usize, smooth: bool) -> Result<()> {
+        for _ in 0..4 {
+            if at >= self.total {
+                break;
+            }
+            self.seed = self.seed.wrapping_add(0x1234_5678_9abc_def1);
+            let seed = self.seed;
+            let (w, n) = (&mut self.v[at * self.n..][..self.n], self.n as f64);
+            each_piece(self.n, RowsOf(&mut *w, PIECE), &|rows, w| {
+                for (i, w) in rows.zip(w.0) {
+                    let random = Complex64::new(unit(seed, 2 * i as u64), unit(seed, 2 * i as u64 + 1));
+                    *w = narrow(if smooth { 1.0 + i as f64 / n + 0.2 * random } else { random });
+                }
+            });
+            // In the inner product of the problem, and made small first so that the norm is what is left of it.
+            let norm = self.norm_of(at)?;
+            self.scale(at, 1.0 / norm);
+            let left = self.orthogonalize(at)?;
+            if left > 1e-6 {
+                self.scale(at, 1.0 / left);
+                return Ok(());
+            }
+        }
+        self.exhausted = true;
+        Ok(())
+    }
+
+    /// Lets the decomposition grow from `from` vectors to `to`, with v at `from`. Where nothing new comes up, with a random vector.
+    pub fn expand(&mut self, from: usize, to: usize) -> Result<()> {
+        self.filled = from;
+        for j in from..to {
+            if self.exhausted {
+                return Ok(());
+            }
+            let n = self.n;
+            let (known, next) = self.v.split_at_mut((j + 1) * n);
+            let bv = self.weighted.then(|| &self.bv[j * n..][..n]);
+            self.problem.transform((&known[j * n..], bv), &mut next[..n], &mut self.spare, self.stack)?;
+            self.solves += 1;
+            let norm = self.orthogonalize(j + 1)?;
+            let column = &self.coefficients[..=j];
+            let whole = column.iter().map(Complex64::norm_sqr).sum::<f64>().sqrt().hypot(norm);
+            if !whole.is_finite() {
+                return Err(Error::NotFinite { array: "a product with the operator", index: 0 });
+            }
+            self.h.column_mut(j)[..=j].copy_from_slice(column);
+            self.filled = j + 1;
+            if norm <= 8.0 * T::Real::EPSILON.to_f64() * whole || j + 1 == self.total {
+                // The space is invariant.
+                self.beta = 0.0;
+                self.draw(j + 1)?;
+            } else {
+                self.beta = norm;
+                self.scale(j + 1, 1.0 / norm);
+            }
+            if j + 1 < to {
+                self.h[(j + 1, j)] = Complex64::from(self.beta);
+            }
+        }
+        Ok(())
+    }
+
+    /// Replaces the vectors from `from` on by their combinations with the columns of q; v moves up behind them. H is cleared.
+    pub fn compress(&mut self, from: usize, q: &ProjectedMatrix) -> Result<()> {
+        let (n, old, new) = (self.n, q.rows(), q.columns());
+        for array in [&mut self.v, &mut self.bv] {
+            if array.is_empty() {
+                continue;
+            }
+            let array = &mut array[from * n..];
+            let mut made = room(n * new)?;
+            for (j, made) in made.chunks_exact_mut(n.max(1)).enumerate() {
+                let minus: Vec<Complex64> = q.column(j).iter().map(|q| -q).collect();
+                self.reducer.subtract_combination(made, array, &minus);
+            }
+            array[..n * new].copy_from_slice(&made);
+            array.copy_within(n * old..n * (old + 1), n * new);
+        }
+        self.filled = from + new;
+        self.h = ProjectedMatrix::zeros(self.h.rows(), self.h.columns());
+        Ok(())
+    }
+
+    /// V·y of the first vectors.
+    pub fn combination(&mut self, y: &[Complex64]) -> Result<Vec<Complex64>> {
+        let mut x = vec![ZERO; self.n];
+        let mut part = room(self.n)?;
+        // In real arithmetic real and imaginary part by themselves.
+        let parts: &[Complex64] = if T::COMPLEX { &[Complex64::ONE] } else { &[Complex64::ONE, Complex64::I] };
+        for unit in parts {
+            let minus = |y: &Complex64| if T::COMPLEX { -y } else { -(y * unit.conj()) };
+            let minus: Vec<Complex64> = y.iter().map(minus).collect();
+            part.fill(T::ZERO);
+            self.reducer.subtract_combination(&mut part, &self.v, &minus);
+            x.iter_mut().zip(&part).for_each(|(x, part)| *x += unit * bandsolve::vectors::widen(*part));
+        }
+        Ok(x)
+    }
+
+    /// Makes vector `at` orthogonal to those before it, by classical Gram–Schmidt, twice. Leaves the coefficients; returns the norm.
+    fn orthogonalize(&mut self, at: usize) -> Result<f64> {
+        let n = self.n;
+        let (known, next) = self.v.split_at_mut(at * n);
+        let (w, h, again) = (&mut next[..n], &mut self.coefficients[..at], &mut self.again[..at]);
+        if !self.weighted {
+            return Ok(self.reducer.orthogonalize(known, w, h, again));
+        }
+        for pass in [&mut *h, &mut *again] {
+            let (bv, part) = (&self.bv, &*w);
+            self.reducer.sums((), pass, &|rows, (), sums| {
+                let products = sums.iter_mut().enumerate();
+                products.for_each(|(k, sum)| *sum += dot(&bv[k * n..][rows.clone()], &part[rows.clone()]));
+            });
+            self.reducer.subtract_combination(w, known, pass);
+        }
+        h.iter_mut().zip(&*again).for_each(|(h, again)| *h += *again);
+        self.norm_of(at)
+    }
+
+    /// The norm of vector `at`; also forms B times it.
+    fn norm_of(&mut self, at: usize) -> Result<f64> {
+        let w = &self.v[at * self.n..][..self.n];
+        if !self.weighted {
+            return Ok(self.reducer.norm(w));
+        }
+        let bw = &mut self.bv[at * self.n..][..self.n];
+        self.problem.b.expect("an inner product has B").apply(w, bw, self.stack)?;
+        let square = self.reducer.dot(w, bw).re;
+        // Rounding alone makes a definite product negative by this much at most.
+        let rounding = 1e3 * T::Real::EPSILON.to_f64() * self.reducer.norm(w) * self.reducer.norm(bw);
+        if square < -rounding {
+            return Err(Error::Unsupported { method: "hermitian", what: "pencils whose B is not positive definite" });
+        }
+        Ok(if square.is_nan() { square } else { square.max(0.0).sqrt() })
+    }
+
+    fn scale(&mut self, at: usize, by: f64) {
+        let by: T = narrow(Complex64::from(by));
+        for array in [&mut self.v, &mut self.bv] {
+            if let Some(w) = array.get_mut(at * self.n..(at + 1) * self.n) {
+                each_piece(self.n, RowsOf(w, PIECE), &|_, w| w.0.iter_mut().for_each(|w| *w *= by));
+            }
+        }
+    }
+}
+
+/// Zeros.
+fn room<T: Scalar>(len: usize) -> Result<Vec<T>> {
+    zeros(len).ok_or(Error::OutOfMemory { bytes: len.saturating_mul(size_of::<T>()) })
+}

@@ -1,0 +1,81 @@
+//! The Krylov–Schur method: a Krylov decomposition OP·V = V·H + β·v·eᵀ grows, is cut to what is wanted of it, and grows again.
+//!
+//! Mapped from the source: V the basis, H the Rayleigh quotient, β·v the residual, U the Schur vectors of H.
+//!
+//! # Source
+//! G. W. Stewart, A Krylov–Schur algorithm for large eigenproblems, SIAM J. Matrix Anal. Appl. 23 (2002).
+
+mod basis;
+mod general;
+mod hermitian;
+mod verify;
+
+use crate::problem::EigenProblem;
+use crate::report::{GeneralEigen, HermitianEigen};
+use crate::solver::EigenSolver;
+use bandsolve::{Complex32, Complex64, Result, Scalar};
+use bandsolve_kernel::ByType;
+use core::marker::PhantomData;
+
+/// A search with what it is for.
+type Search<'a, T> = (EigenSolver<'a, T>, EigenProblem<'a, T>);
+
+/// [`hermitian::find`] for every number type, compiled here.
+pub(crate) struct FindHermitian<'a>(PhantomData<&'a ()>);
+
+/// [`general::find`] for every number type, compiled here.
+pub(crate) struct FindGeneral<'a>(PhantomData<&'a ()>);
+
+impl<'a> ByType for FindHermitian<'a> {
+    type Argument<T: Scalar> = Search<'a, T>;
+    type Output<T: Scalar> = Result<HermitianEigen<T>>;
+
+    fn of_f32(search: Search<'a, f32>) -> Result<HermitianEigen<f32>> {
+        hermitian::find(search)
+    }
+    fn of_f64(search: Search<'a, f64>) -> Result<HermitianEigen<f64>> {
+        hermitian::find(search)
+    }
+    fn of_c32(search: Search<'a, Complex32>) -> Result<HermitianEigen<Complex32>> {
+        hermitian::find(search)
+    }
+    fn of_c64(search: Search<'a, Complex64>) -> Result<HermitianEigen<Complex64>> {
+        hermitian::find(search)
+    }
+}
+
+impl<'a> ByType for FindGeneral<'a> {
+    type Argument<T: Scalar> = Search<'a, T>;
+    type Output<T: Scalar> = Result<GeneralEigen>;
+
+    fn of_f32(search: Search<'a, f32>) -> Result<GeneralEigen> {
+        general::find(search)
+    }
+    fn of_f64(search: Search<'a, f64>) -> Result<GeneralEigen> {
+        general::find(search)
+    }
+    fn of_c32(search: Search<'a, Complex32>) -> Result<GeneralEigen> {
+        general::find(search)
+    }
+    fn of_c64(search: Search<'a, Complex64>) -> Result<GeneralEigen> {
+        general::find(search)
+    }
+}
+
+/// Vectors that a search keeps: for k eigenvalues of n, as many as asked for where that is enough.
+fn capacity<T: Scalar>(solver: &EigenSolver<'_, T>, total: usize) -> usize {
+    let wished = solver.ncv.unwrap_or_else(|| (2 * solver.k + 6).max(16));
+    wished.max(solver.k + 2).min(total)
+}
+
+/// How many of the first pairs are found: ‖OP·x − θ·x‖ ≤ tol·|θ|, or at rounding beside the largest of them.
+fn converged<T: Scalar>(solver: &EigenSolver<'_, T>, pairs: impl Iterator<Item = (f64, f64)>, largest: f64) -> usize {
+    let rounding = 4.0 * bandsolve::RealScalar::to_f64(<T::Real as bandsolve::RealScalar>::EPSILON);
+    let tol = solver.tol.max(rounding);
+    pairs.take_while(|(theta, residual)| *residual <= (tol * theta).max(rounding * largest)).count()
+}
+
+/// Vectors kept of `active` ones, of which the first `found` have converged.
+fn kept(active: usize, found: usize) -> usize {
+    (found + ((active - found) / 2).max(1)).min(active - 1)
+}

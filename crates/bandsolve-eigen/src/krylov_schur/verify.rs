@@ -1,0 +1,146 @@
+//! What is checked before a search, and what is computed from the vectors that it found.
+
+use crate::problem::EigenProblem;
+use crate::projected::ZERO;
+use crate::random::unit;
+use crate::report::EigenEnding;
+use crate::solver::EigenSolver;
+use bandsolve::dyn_stack::PodStack;
+use bandsolve::vectors::{Reducer, narrow, widen};
+use bandsolve::{Complex64, Error, LinearOperator, RealScalar, Result, Scalar};
+use bandsolve_kernel::memory::zeros;
+
+/// Scratch of a search.
+pub(super) struct Memory(Vec<f64>);
+
+impl Memory {
+    /// For products with the operators, and so many sums at a time.
+    pub fn new<T: Scalar>(problem: &EigenProblem<'_, T>, sums: usize) -> Result<Self> {
+        let needed = Reducer::scratch(problem.a.rows(), sums).and(problem.scratch());
+        let bytes = needed.unaligned_bytes_required();
+        Ok(Self(zeros(bytes.div_ceil(size_of::<f64>())).ok_or(Error::OutOfMemory { bytes })?))
+    }
+
+    pub fn stack(&mut self) -> &mut PodStack {
+        PodStack::new(bytemuck::cast_slice_mut(&mut self.0))
+    }
+}
+
+/// Refuses what makes no sense; returns the number of rows on all processes.
+pub(super) fn check<T: Scalar>(solver: &EigenSolver<'_, T>, problem: &EigenProblem<'_, T>) -> Result<usize> {
+    problem.check()?;
+    let n = problem.a.rows();
+    if let Some(start) = solver.start {
+        if start.len() != n {
+            return Err(Error::Shape { what: "start", expected: n, got: start.len() });
+        }
+        if let Some(index) = start.iter().position(|v| !Scalar::is_finite(*v)) {
+            return Err(Error::NotFinite { array: "start", index });
+        }
+    }
+    if !(solver.tol >= 0.0 && solver.tol < 1.0) {
+        return Err(Error::Unsupported { method: "eigenvalues", what: "a tolerance that is not from 0 to below 1" });
+    }
+    let mut total = [n as f64];
+    solver.communicator.sum(&mut total);
+    Ok(total[0] as usize)
+}
+
+/// What was computed from vectors.
+pub(super) struct Verified {
+    pub values: Vec<Complex64>,
+    pub residuals: Vec<f64>,
+    pub norms: [f64; 2],
+    pub orthogonality: f64,
+    /// Whether residuals are what the tolerance promises.
+    pub sound: bool,
+}
+
+impl EigenEnding {
+    pub(super) fn of(all: bool, sound: bool) -> Self {
+        match (all, sound) {
+            (true, true) => Self::Converged,
+            (false, true) => Self::RestartLimit,
+            (_, false) => Self::LargeResiduals,
+        }
+    }
+}
+
+/// Residuals of pairs λ = σ + offset, x; of Hermitian problems also how orthogonal the vectors are.
+pub(super) fn verify<T: Scalar>(
+    solver: &EigenSolver<'_, T>,
+    problem: &EigenProblem<'_, T>,
+    (offsets, vectors): (&[Complex64], &[Complex64]),
+    hermitian: bool,
+    (reducer, stack): (&mut Reducer<'_>, &mut PodStack),
+) -> Result<Verified> {
+    let n = problem.a.rows();
+    let sigma = problem.shift().map_or(ZERO, widen);
+    let values: Vec<Complex64> = offsets.iter().map(|offset| sigma + offset).collect();
+    let mut spare = vec![T::ZERO; 2 * n];
+    let (mut products, mut seen) = (vec![ZERO; 2 * n], [0.0_f64; 2]);
+    let mut parts = Vec::with_capacity(offsets.len());
+    let mut gram = 0.0_f64;
+    let probe: Vec<Complex64> = (0..n).map(|i| Complex64::from(unit(1, i as u64))).collect();
+    for k in 0..=offsets.len() {
+        // The last vector is a random one, for the norms alone.
+        let x = if k < offsets.len() { &vectors[k * n..][..n] } else { &probe[..] };
+        let (ax, bx) = products.split_at_mut(n);
+        product(problem.a, x, ax, &mut spare, stack)?;
+        match problem.b {
+            Some(b) => product(b, x, bx, &mut spare, stack)?,
+            None => bx.copy_from_slice(x),
+        }
+        let size = reducer.norm(x);
+        if size > 0.0 {
+            let own = [reducer.norm(ax) / size, reducer.norm(bx) / size];
+            seen.iter_mut().zip(own).for_each(|(seen, own)| *seen = seen.max(own));
+        }
+        if k == offsets.len() {
+            break;
+        }
+        let inner = if hermitian { &*bx } else { x };
+        for (j, other) in vectors.chunks_exact(n.max(1)).enumerate().take(k + 1) {
+            let expected = f64::from(u8::from(j == k));
+            // Vectors of general problems are not orthogonal.
+            if j == k || hermitian {
+                gram = gram.max((reducer.dot(other, inner) - expected).norm());
+            }
+        }
+        ax.iter_mut().zip(&*bx).for_each(|(a, b)| *a -= values[k] * b);
+        parts.push((reducer.norm(ax), size));
+    }
+    let norms = solver.norms.unwrap_or(seen);
+    let scaled = |(value, (residual, size)): (&Complex64, &(f64, f64))| {
+        let scale = (norms[0] + value.norm() * norms[1]) * size;
+        if scale > 0.0 { residual / scale } else { *residual }
+    };
+    let residuals: Vec<f64> = values.iter().zip(&parts).map(scaled).collect();
+    // ‖Ax − λBx‖ ≤ ‖A − σB‖·tol, and norms that were seen are smaller than norms by a factor that is not known.
+    let rounding = 1e4 * T::Real::EPSILON.to_f64();
+    let sound = residuals.iter().all(|residual| *residual <= 1e3 * solver.tol.max(rounding));
+    Ok(Verified { values, residuals, norms, orthogonality: gram, sound })
+}
+
+/// y = A·x of a complex vector; in real arithmetic part by part.
+fn product<T: Scalar>(
+    a: &dyn LinearOperator<T>,
+    x: &[Complex64],
+    y: &mut [Complex64],
+    spare: &mut [T],
+    stack: &mut PodStack,
+) -> Result<()> {
+    let (part, image) = spare.split_at_mut(x.len());
+    y.fill(ZERO);
+    let parts: &[Complex64] = if T::COMPLEX { &[Complex64::ONE] } else { &[Complex64::ONE, Complex64::I] };
+    for unit in parts {
+        let of = |x: &Complex64| if T::COMPLEX { *x } else { x * unit.conj() };
+        if !T::COMPLEX && x.iter().all(|x| of(x).re == 0.0) {
+            continue;
+        }
+        part.iter_mut().zip(x).for_each(|(part, x)| *part = narrow(of(x)));
+        a.apply(part, image, stack)?;
+        y.iter_mut().zip(&*image).for_each(|(y, image)| *y += unit * widen(*image));
+    }
+    Ok(())
+}

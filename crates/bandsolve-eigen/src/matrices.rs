@@ -1,0 +1,314 @@
+//! The library's matrices: their products, A − σB, and the eigenvalues nearest to a target by one call.
+
+use crate::problem::EigenProblem;
+use crate::report::{GeneralEigen, HermitianEigen};
+use crate::solver::EigenSolver;
+use bandsolve::dyn_stack::PodStack;
+use bandsolve::vectors::widen;
+use bandsolve::{
+    Banded, BlockTridiagonal, Complex64, Error, Factorize, Inverse, LinearOperator, Plan, RealScalar, Result, Scalar,
+    Shape, Tridiagonal,
+};
+
+/// Matrices of which A − σB can be formed and factored.
+pub trait ShiftableMatrix: Sync + Sized {
+    /// The number type.
+    type Scalar: Scalar;
+    /// A − σB.
+    type Shifted: Factorize<Scalar = Self::Scalar>;
+    /// What a plan is made for.
+    fn shape(&self) -> Shape;
+    /// y = A·x.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] if lengths do not fit.
+    fn multiply(&self, x: &[Self::Scalar], y: &mut [Self::Scalar]) -> Result<()>;
+    /// A − σB; B = I without one.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] if A and B have not the same shape, [`Error::NotFinite`] if an entry is not finite.
+    fn minus(&self, sigma: Self::Scalar, b: Option<&Self>) -> Result<Self::Shifted>;
+}
+
+/// A matrix of the library as an operator.
+///
+/// # Example
+/// ```
+/// use bandsolve::{LinearOperator, Tridiagonal, dyn_stack::PodStack};
+/// use bandsolve_eigen::MatrixOperator;
+/// let a = Tridiagonal::new(&[1.0], &[2.0, 2.0], &[1.0])?;
+/// let mut y = [0.0; 2];
+/// MatrixOperator(&a).apply(&[1.0, 0.0], &mut y, PodStack::new(&mut []))?;
+/// assert_eq!(y, [2.0, 1.0]);
+/// # Ok::<(), bandsolve::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct MatrixOperator<'m, M>(pub &'m M);
+
+impl<M: ShiftableMatrix> LinearOperator<M::Scalar> for MatrixOperator<'_, M> {
+    fn rows(&self) -> usize {
+        self.0.shape().n()
+    }
+
+    fn columns(&self) -> usize {
+        self.0.shape().n()
+    }
+
+    fn apply(&self, x: &[M::Scalar], y: &mut [M::Scalar], _: &mut PodStack) -> Result<()> {
+        self.0.multiply(x, y)
+    }
+}
+
+/// `Err(Shape)` unless both matrices are of one shape.
+fn same_shape<M: ShiftableMatrix>(a: &M, b: Option<&M>) -> Result<()> {
+    match b {
+        Some(b) if b.shape() != a.shape() => {
+            Err(Error::Shape { what: "B, which is not of A's shape,", expected: a.shape().n(), got: b.shape().n() })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// a − σ·b, element by element; b may be a part that is not there.
+fn subtract<T: Scalar>(a: &[T], sigma: T, b: Option<&[T]>) -> Vec<T> {
+    match b {
+        Some(b) => a.iter().zip(b).map(|(a, b)| *a - sigma * *b).collect(),
+        None => a.to_vec(),
+    }
+}
+
+/// An array beside the diagonal with all its `len` elements: the first or last may have been left out.
+fn whole<T: Scalar>(beside: &[T], len: usize, at_end: bool) -> Vec<T> {
+    let mut all = vec![T::ZERO; len];
+    let missing = len - beside.len();
+    let from = if at_end { 0 } else { missing };
+    all[from..from + beside.len()].copy_from_slice(beside);
+    all
+}
+
+impl<T: Scalar> ShiftableMatrix for Tridiagonal<'_, T> {
+    type Scalar = T;
+    type Shifted = Tridiagonal<'static, T>;
+
+    fn shape(&self) -> Shape {
+        Tridiagonal::shape(self)
+    }
+
+    fn multiply(&self, x: &[T], y: &mut [T]) -> Result<()> {
+        let n = self.n();
+        for (what, got) in [("x", x.len()), ("y", y.len())] {
+            if got != n {
+                return Err(Error::Shape { what, expected: n, got });
+            }
+        }
+        for (i, y) in y.iter_mut().enumerate() {
+            let (sub, diag, sup) = self.row(i);
+            let before = if i > 0 { x[i - 1] } else { x[n - 1] };
+            let after = if i + 1 < n { x[i + 1] } else { x[0] };
+            *y = sub * before + diag * x[i] + sup * after;
+        }
+        Ok(())
+    }
+
+    fn minus(&self, sigma: T, b: Option<&Self>) -> Result<Self::Shifted> {
+        same_shape(self, b)?;
+        self.check_finite()?;
+        b.map_or(Ok(()), |b| b.check_finite())?;
+        let n = self.n();
+        let rows = |part: fn((T, T, T)) -> T| -> Vec<T> {
+            let shifted = |i: usize| part(self.row(i)) - b.map_or(T::ZERO, |b| sigma * part(b.row(i)));
+            (0..n).map(shifted).collect()
+        };
+        let (sub, mut diag, sup) = (rows(|row| row.0), rows(|row| row.1), rows(|row| row.2));
+        if b.is_none() {
+            diag.iter_mut().for_each(|diag| *diag -= sigma);
+        }
+        Tridiagonal::from_vecs(sub, diag, sup, self.is_periodic())
+    }
+}
+
+impl<T: Scalar> ShiftableMatrix for Banded<'_, T> {
+    type Scalar = T;
+    type Shifted = Banded<'static, T>;
+
+    fn shape(&self) -> Shape {
+        Banded::shape(self)
+    }
+
+    fn multiply(&self, x: &[T], y: &mut [T]) -> Result<()> {
+        for (what, got) in [("x", x.len()), ("y", y.len())] {
+            if got != self.n() {
+                return Err(Error::Shape { what, expected: self.n(), got });
+            }
+        }
+        y.fill(T::ZERO);
+        for (j, x) in x.iter().enumerate() {
+            let (first, column) = self.column(j);
+            y[first..].iter_mut().zip(column).for_each(|(y, a)| *y += *a * *x);
+        }
+        Ok(())
+    }
+
+    fn minus(&self, sigma: T, b: Option<&Self>) -> Result<Self::Shifted> {
+        same_shape(self, b)?;
+        self.check_finite()?;
+        b.map_or(Ok(()), |b| b.check_finite())?;
+        let (n, lower, upper) = (self.n(), self.lower(), self.upper());
+        let leading = lower + upper + 1;
+        let mut bands = vec![T::ZERO; n * leading];
+        for j in 0..n {
+            let (first, column) = self.column(j);
+            let shifted = subtract(column, sigma, b.map(|b| b.column(j).1));
+            let from = j * leading + upper + first - j;
+            bands[from..from + shifted.len()].copy_from_slice(&shifted);
+            if b.is_none() {
+                bands[j * leading + upper] -= sigma;
+            }
+        }
+        Banded::from_vec(n, lower, upper, bands)
+    }
+}
+
+impl<T: Scalar> ShiftableMatrix for BlockTridiagonal<'_, T> {
+    type Scalar = T;
+    type Shifted = BlockTridiagonal<'static, T>;
+
+    fn shape(&self) -> Shape {
+        BlockTridiagonal::shape(self)
+    }
+
+    fn multiply(&self, x: &[T], y: &mut [T]) -> Result<()> {
+        self.apply_into(x, y)
+    }
+
+    fn minus(&self, sigma: T, b: Option<&Self>) -> Result<Self::Shifted> {
+        same_shape(self, b)?;
+        self.check_finite()?;
+        b.map_or(Ok(()), |b| b.check_finite())?;
+        let (len, square) = (self.arrays()[1].len(), self.block() * self.block());
+        let arrays = |a: &Self| {
+            let [sub, diag, sup] = a.arrays();
+            [whole(sub, len, false), diag.to_vec(), whole(sup, len, true)]
+        };
+        let (own, other) = (arrays(self), b.map(arrays));
+        let mut blocks: [Vec<T>; 3] =
+            core::array::from_fn(|k| subtract(&own[k], sigma, other.as_ref().map(|other| &other[k][..])));
+        if b.is_none() {
+            for block in blocks[1].chunks_exact_mut(square) {
+                block.iter_mut().step_by(self.block() + 1).for_each(|diag| *diag -= sigma);
+            }
+        }
+        BlockTridiagonal::from_vecs(self.block(), blocks, self.is_periodic())
+    }
+}
+
+/// How far a shift is moved that is an eigenvalue, relative to the norm that was seen; again four times as far.
+const MOVED: f64 = 1.0 / (1 << 20) as f64;
+
+/// Times that a shift is moved.
+const MOVES: usize = 3;
+
+/// What [`EigenSolver::nearest`] finds.
+trait FoundNearest: Sized {
+    /// The smallest |λ − σ|, and ‖A‖.
+    fn nearest_and_norm(&self) -> (f64, f64);
+    /// Offsets from another target.
+    fn relate(&mut self, moved_by: Complex64);
+}
+
+impl<T> FoundNearest for HermitianEigen<T> {
+    fn nearest_and_norm(&self) -> (f64, f64) {
+        (self.offsets.iter().fold(f64::INFINITY, |least, offset| least.min(offset.abs())), self.report.norms[0])
+    }
+
+    fn relate(&mut self, moved_by: Complex64) {
+        self.offsets.iter_mut().for_each(|offset| *offset += moved_by.re);
+    }
+}
+
+impl FoundNearest for GeneralEigen {
+    fn nearest_and_norm(&self) -> (f64, f64) {
+        (self.offsets.iter().fold(f64::INFINITY, |least, offset| least.min(offset.norm())), self.report.norms[0])
+    }
+
+    fn relate(&mut self, moved_by: Complex64) {
+        self.offsets.iter_mut().for_each(|offset| *offset += moved_by);
+    }
+}
+
+impl<T: Scalar> EigenSolver<'_, T> {
+    /// The eigenvalues of a Hermitian matrix or pencil that are nearest to a target, by shift-and-invert. A target that is an
+    /// eigenvalue, so that A − σB is singular, is moved by about 10⁻⁶ of ‖A‖ for the solves.
+    ///
+    /// # Errors
+    /// As [`hermitian`](Self::hermitian), and [`Error::Singular`] where moving did not help.
+    pub fn hermitian_nearest<M>(&self, a: &M, b: Option<&M>, target: f64) -> Result<HermitianEigen<T>>
+    where
+        M: ShiftableMatrix<Scalar = T>,
+    {
+        let target = T::from_parts(T::Real::from_f64(target), T::Real::ZERO);
+        self.nearest((a, b), target, |problem| self.hermitian(problem))
+    }
+
+    /// The eigenvalues of a matrix or pencil that are nearest to a target, by shift-and-invert.
+    ///
+    /// # Errors
+    /// As [`hermitian_nearest`](Self::hermitian_nearest).
+    pub fn general_nearest<M>(&self, a: &M, b: Option<&M>, target: T) -> Result<GeneralEigen>
+    where
+        M: ShiftableMatrix<Scalar = T>,
+    {
+        self.nearest((a, b), target, |problem| self.general(problem))
+    }
+
+    fn nearest<M, R: FoundNearest>(
+        &self,
+        (a, b): (&M, Option<&M>),
+        target: T,
+        search: impl Fn(&EigenProblem<'_, T>) -> Result<R>,
+    ) -> Result<R>
+    where
+        M: ShiftableMatrix<Scalar = T>,
+    {
+        if !Scalar::is_finite(target) {
+            return Err(Error::NotFinite { array: "shift", index: 0 });
+        }
+        let (plan, operator, mass) = (Plan::new(a.shape()), MatrixOperator(a), b.map(MatrixOperator));
+        let mass = mass.as_ref().map(|mass| mass as &dyn LinearOperator<T>);
+        let (mut sigma, mut moves) = (target, 0);
+        loop {
+            let shifted = a.minus(sigma, b)?;
+            let found = plan.factor_owned(shifted).and_then(|factors| {
+                let inverse = Inverse(factors);
+                let problem = EigenProblem::new(&operator).shifted(sigma, &inverse);
+                search(&EigenProblem { b: mass, ..problem })
+            });
+            let norm = match found {
+                Err(Error::Singular { .. } | Error::NotConverged { .. }) if moves < MOVES => largest_column(a)?,
+                Err(error) => return Err(error),
+                Ok(mut found) => {
+                    let (nearest, norm) = found.nearest_and_norm();
+                    // Beside such an eigenvalue the others would be lost in rounding.
+                    let lost = nearest <= 1e3 * T::Real::EPSILON.to_f64() * norm;
+                    if !lost || moves >= MOVES {
+                        found.relate(widen(sigma) - widen(target));
+                        return Ok(found);
+                    }
+                    norm
+                }
+            };
+            let size = norm.max(Scalar::abs(target).to_f64());
+            let step = if size > 0.0 { size } else { 1.0 } * MOVED * 4_f64.powi(moves as i32);
+            sigma = target + T::from_parts(T::Real::from_f64(step), T::Real::ZERO);
+            moves += 1;
+        }
+    }
+}
+
+/// ‖A·e‖_max of the vector of ones, in place of a norm.
+fn largest_column<M: ShiftableMatrix>(a: &M) -> Result<f64> {
+    let n = a.shape().n();
+    let (ones, mut image) = (vec![M::Scalar::ONE; n], vec![M::Scalar::ZERO; n]);
+    a.multiply(&ones, &mut image)?;
+    Ok(image.iter().map(|y| Scalar::abs(*y).to_f64()).fold(0.0, f64::max))
+}

@@ -1,0 +1,143 @@
+//! The settings of a search, and its doors.
+
+use crate::krylov_schur::{FindGeneral, FindHermitian};
+use crate::problem::{EigenProblem, Which};
+use crate::report::{GeneralEigen, HermitianEigen};
+use bandsolve::{Alone, Communicator, Result, Scalar};
+
+/// A search for some eigenvalues by the Krylov–Schur method, and when it ends.
+///
+/// The space grows to `ncv` vectors; then the part of it that holds the wanted eigenvalues is kept, and it grows again. A pair (θ, x)
+/// of the operator OP is found when ‖OP·x − θ·x‖ ≤ tol·|θ|. Residuals of A·x = λ·B·x are computed from x in the end.
+///
+/// The result is the same for any number of threads.
+///
+/// # Cost
+/// A product with the operator and about 8·n·ncv flops for every vector; n·(2·ncv + 3) numbers, of Hermitian pencils twice as many.
+///
+/// # Source
+/// G. W. Stewart, A Krylov–Schur algorithm for large eigenproblems, SIAM J. Matrix Anal. Appl. 23 (2002); K. Wu, H. Simon,
+/// Thick-restart Lanczos method, SIAM J. Matrix Anal. Appl. 22 (2000).
+///
+/// # Example
+/// ```
+/// use bandsolve::Tridiagonal;
+/// use bandsolve_eigen::{EigenProblem, EigenSolver, MatrixOperator, Which};
+/// // Eigenvalues 2 − 2·cos(π·k/51): the two largest.
+/// let a = Tridiagonal::from_vecs(vec![-1.0; 50], vec![2.0; 50], vec![-1.0; 50], false)?;
+/// let found = EigenSolver::new(2).which(Which::LargestReal).tol(1e-10).hermitian(&EigenProblem::new(&MatrixOperator(&a)))?;
+/// let exact = |k: f64| 2.0 - 2.0 * (core::f64::consts::PI * k / 51.0).cos();
+/// assert!(found.converged() && (found.values[0] - exact(50.0)).abs() < 1e-12 && (found.values[1] - exact(49.0)).abs() < 1e-12);
+/// # Ok::<(), bandsolve::Error>(())
+/// ```
+#[derive(Clone, Copy)]
+#[must_use]
+pub struct EigenSolver<'c, T: Scalar> {
+    pub(crate) k: usize,
+    pub(crate) which: Which,
+    pub(crate) ncv: Option<usize>,
+    pub(crate) tol: f64,
+    pub(crate) max_restarts: usize,
+    pub(crate) start: Option<&'c [T]>,
+    pub(crate) seed: u64,
+    pub(crate) norms: Option<[f64; 2]>,
+    pub(crate) communicator: &'c dyn Communicator,
+    pub(crate) count: Option<EigenvaluesBelow<'c>>,
+}
+
+/// A function that says how many eigenvalues are less than a number, as the inertia of A − σB tells.
+pub type EigenvaluesBelow<'c> = &'c (dyn Fn(f64) -> Result<usize> + Sync);
+
+impl<T: Scalar> EigenSolver<'static, T> {
+    /// For k eigenvalues, with the defaults of the other functions.
+    pub fn new(k: usize) -> Self {
+        Self {
+            k,
+            which: Which::default(),
+            ncv: None,
+            tol: 1e-8,
+            max_restarts: 1000,
+            start: None,
+            seed: 0,
+            norms: None,
+            communicator: &Alone,
+            count: None,
+        }
+    }
+}
+
+impl<'c, T: Scalar> EigenSolver<'c, T> {
+    /// Which eigenvalues of the operator. Default: those of largest magnitude; with a shift, the nearest to it.
+    pub fn which(self, which: Which) -> Self {
+        Self { which, ..self }
+    }
+
+    /// Most vectors of the space. Default: max(2·k + 6, 16). At least k + 2, at most n.
+    pub fn ncv(self, ncv: usize) -> Self {
+        Self { ncv: Some(ncv), ..self }
+    }
+
+    /// The part of |θ| that ‖OP·x − θ·x‖ may have. Default: 10⁻⁸. Rounding is allowed for.
+    pub fn tol(self, tol: f64) -> Self {
+        Self { tol, ..self }
+    }
+
+    /// Most restarts. Default: 1000.
+    pub fn max_restarts(self, restarts: usize) -> Self {
+        Self { max_restarts: restarts, ..self }
+    }
+
+    /// The first vector. Default: a random one, which also takes the place of zero.
+    pub fn start<'d>(self, start: &'d [T]) -> EigenSolver<'d, T>
+    where
+        'c: 'd,
+    {
+        EigenSolver { start: Some(start), ..self }
+    }
+
+    /// Seed of random vectors. Default: 0.
+    pub fn seed(self, seed: u64) -> Self {
+        Self { seed, ..self }
+    }
+
+    /// ‖A‖ and ‖B‖ for the residuals. Default: the largest ‖A·x‖₂/‖x‖₂ that is seen.
+    pub fn norms(self, a: f64, b: f64) -> Self {
+        Self { norms: Some([a, b]), ..self }
+    }
+
+    /// Processes that share the vectors. Default: this one alone.
+    pub fn communicator<'d>(self, communicator: &'d dyn Communicator) -> EigenSolver<'d, T>
+    where
+        'c: 'd,
+    {
+        EigenSolver { communicator, ..self }
+    }
+
+    /// Counts of eigenvalues, of Hermitian problems: whether the set found is complete is then proved, and what is missing is looked
+    /// for. Default: none.
+    pub fn count<'d>(self, below: EigenvaluesBelow<'d>) -> EigenSolver<'d, T>
+    where
+        'c: 'd,
+    {
+        EigenSolver { count: Some(below), ..self }
+    }
+
+    /// Eigenvalues of a Hermitian problem: A = Aᴴ, B positive definite, σ real.
+    ///
+    /// # Errors
+    /// [`Error::Shape`](bandsolve::Error::Shape) if sizes do not fit, [`Error::NotFinite`](bandsolve::Error::NotFinite) if the start, the
+    /// shift or a product is not finite, [`Error::NotDefinite`](bandsolve::Error::NotDefinite) if xᴴ·B·x < 0 was seen,
+    /// [`Error::Unsupported`](bandsolve::Error::Unsupported) for a pencil without an inverse, and those of the operators. To find fewer
+    /// than wanted is no error, but an [`EigenEnding`](crate::EigenEnding).
+    pub fn hermitian(&self, problem: &EigenProblem<'_, T>) -> Result<HermitianEigen<T>> {
+        T::by_type::<FindHermitian<'_>>((*self, *problem))
+    }
+
+    /// Eigenvalues of any problem. Real matrices are reduced in real arithmetic; vectors are complex.
+    ///
+    /// # Errors
+    /// As [`hermitian`](Self::hermitian).
+    pub fn general(&self, problem: &EigenProblem<'_, T>) -> Result<GeneralEigen> {
+        T::by_type::<FindGeneral<'_>>((*self, *problem))
+    }
+}

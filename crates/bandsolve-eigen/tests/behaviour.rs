@@ -1,0 +1,248 @@
+//! Edges: multiple eigenvalues, shifts on eigenvalues, small and degenerate problems, general matrices.
+
+use bandsolve::dyn_stack::PodStack;
+use bandsolve::{Banded, Complex64, Error, LinearOperator, Result, Scalar, Tridiagonal};
+use bandsolve_eigen::{EigenEnding, EigenProblem, EigenSolver, MatrixOperator, Which};
+use bandsolve_gallery::{Random, random_vec};
+use core::f64::consts::PI;
+
+fn second_difference(n: usize) -> Tridiagonal<'static, f64> {
+    Tridiagonal::from_vecs(vec![-1.0; n], vec![2.0; n], vec![-1.0; n], false).unwrap()
+}
+
+fn exact(k: usize, n: usize) -> f64 {
+    4.0 * (PI * k as f64 / (2 * (n + 1)) as f64).sin().powi(2)
+}
+
+fn diagonal<T: Scalar>(values: &[T]) -> Tridiagonal<'static, T> {
+    let zeros = vec![T::ZERO; values.len()];
+    Tridiagonal::from_vecs(zeros.clone(), values.to_vec(), zeros, false).unwrap()
+}
+
+#[test]
+fn ends_of_a_spectrum_without_a_shift() {
+    let a = second_difference(60);
+    let problem = MatrixOperator(&a);
+    for (which, expected) in [
+        (Which::LargestReal, [60, 59, 58, 57]),
+        (Which::LargestMagnitude, [60, 59, 58, 57]),
+        (Which::SmallestReal, [1, 2, 3, 4]),
+        (Which::SmallestMagnitude, [1, 2, 3, 4]),
+        (Which::BothEnds, [60, 1, 59, 2]),
+    ] {
+        let solver = EigenSolver::new(4).which(which).tol(1e-10);
+        let found = solver.hermitian(&EigenProblem::new(&problem)).unwrap();
+        assert!(found.converged(), "{which} {:?}", found.report);
+        let general = solver.general(&EigenProblem::new(&problem)).unwrap();
+        assert!(general.converged(), "{which} {:?}", general.report);
+        for (k, expected) in expected.iter().enumerate() {
+            let expected = exact(*expected, 60);
+            assert!((found.values[k] - expected).abs() < 1e-12, "{which} {k} {} {expected}", found.values[k]);
+            assert!((general.values[k] - expected).norm() < 1e-9, "{which} {k} {} {expected}", general.values[k]);
+        }
+        assert!(found.report.residuals.iter().all(|residual| *residual < 1e-9) && found.report.orthogonality < 1e-13);
+    }
+}
+
+#[test]
+fn a_shift_on_an_eigenvalue() {
+    // Exactly so: the eigenvalues of a diagonal matrix; and one that is one up to rounding.
+    let a = diagonal(&(0..50).map(f64::from).collect::<Vec<_>>());
+    let found = EigenSolver::new(3).hermitian_nearest(&a, None, 20.0).unwrap();
+    assert!(found.converged() && found.offsets[0].abs() < 1e-12, "{found:?}");
+    assert!((found.offsets[1].abs() - 1.0).abs() < 1e-10 && (found.offsets[2].abs() - 1.0).abs() < 1e-10, "{found:?}");
+    let a = second_difference(80);
+    let found = EigenSolver::new(3).hermitian_nearest(&a, None, exact(30, 80)).unwrap();
+    assert!((found.values[0] - exact(30, 80)).abs() < 1e-12 && found.report.residuals.iter().all(|r| *r < 1e-8));
+}
+
+#[test]
+fn small_and_degenerate_problems() {
+    for n in 0..6 {
+        let identity = diagonal(&vec![1.0; n]);
+        for target in [0.5, 1.0] {
+            let found = EigenSolver::new(3).hermitian_nearest(&identity, None, target).unwrap();
+            assert_eq!((found.values.len(), found.converged()), (n.min(3), true), "{n} {target}");
+            assert!(found.values.iter().all(|value| (value - 1.0).abs() < 1e-14), "{:?}", found.values);
+            let found = EigenSolver::new(3).general_nearest(&identity, None, target).unwrap();
+            assert!(found.values.len() == n.min(3) && found.values.iter().all(|value| (value - 1.0).norm() < 1e-14));
+        }
+        let zero = diagonal(&vec![0.0; n]);
+        let found = EigenSolver::new(9).hermitian(&EigenProblem::new(&MatrixOperator(&zero))).unwrap();
+        assert!(found.values.len() == n && found.values.iter().all(|value| *value == 0.0));
+        let found = EigenSolver::new(0).hermitian(&EigenProblem::new(&MatrixOperator(&zero))).unwrap();
+        assert!(found.values.is_empty() && found.converged());
+    }
+    let identity = diagonal(&vec![1.0; 100]);
+    let found = EigenSolver::new(5).hermitian(&EigenProblem::new(&MatrixOperator(&identity))).unwrap();
+    assert!(found.converged() && found.values.iter().all(|value| (value - 1.0).abs() < 1e-14));
+    assert!(found.report.orthogonality < 1e-13, "{:?}", found.report);
+}
+
+#[test]
+fn starts_that_are_zero_invariant_or_not_finite() {
+    let a = second_difference(40);
+    let one = [&[1.0][..], &[0.0; 39]].concat();
+    let mode: Vec<f64> = (1..=40).map(|i| (PI * f64::from(7 * i) / 41.0).sin()).collect();
+    for start in [vec![0.0; 40], one, mode] {
+        let found = EigenSolver::new(4).start(&start).hermitian_nearest(&a, None, -0.1).unwrap();
+        for (k, value) in found.values.iter().enumerate() {
+            assert!((value - exact(k + 1, 40)).abs() < 1e-12, "{:?}", found.values);
+        }
+    }
+    let bad = EigenSolver::new(4).start(&[f64::NAN; 40]).hermitian_nearest(&a, None, -0.1);
+    assert_eq!(bad.unwrap_err(), Error::NotFinite { array: "start", index: 0 });
+    let short = EigenSolver::new(4).start(&[1.0]).hermitian_nearest(&a, None, -0.1);
+    assert!(matches!(short.unwrap_err(), Error::Shape { .. }));
+    assert!(EigenSolver::new(4).hermitian_nearest(&a, None, f64::NAN).is_err());
+    let nan = diagonal(&[1.0, f64::NAN, 1.0]);
+    assert!(matches!(EigenSolver::new(1).hermitian_nearest(&nan, None, 0.5), Err(Error::NotFinite { .. })));
+    assert!(EigenSolver::new(1).hermitian(&EigenProblem::new(&MatrixOperator(&nan))).is_err());
+    assert!(EigenSolver::new(1).general(&EigenProblem::new(&MatrixOperator(&nan))).is_err());
+}
+
+/// Eigenvalues with these multiplicities, in the order of their distance from 0.
+fn clustered() -> Vec<f64> {
+    let mut values: Vec<f64> = (0..100).map(|i| 10.0 + f64::from(i)).collect();
+    values.extend([1.0, 1.0, 1.0, -1.5, 2.0, 2.0 + 1e-9, 2.0 + 2e-9, 3.0]);
+    values
+}
+
+#[test]
+fn counts_find_what_is_missing() {
+    let values = clustered();
+    let a = diagonal(&values);
+    let below = |shift: f64| Ok(values.iter().filter(|value| **value < shift).count());
+    let mut nearest = values.clone();
+    nearest.sort_by(|a, b| a.abs().total_cmp(&b.abs()));
+    for seed in 0..100 {
+        let solver = EigenSolver::new(8).seed(seed).count(&below);
+        let found = solver.hermitian_nearest(&a, None, 0.0).unwrap();
+        assert_eq!(found.report.complete, Some(true), "{seed} {:?}", found.values);
+        for (got, expected) in found.values.iter().zip(&nearest) {
+            assert!((got - expected).abs() < 1e-8, "{seed} {:?}", found.values);
+        }
+        assert!(found.report.orthogonality < 1e-12, "{:?}", found.report);
+    }
+    let uncounted = EigenSolver::new(8).hermitian_nearest(&a, None, 0.0).unwrap();
+    assert_eq!(uncounted.report.complete, None);
+    // Counts that are wrong are not believed for ever.
+    let wrong = |shift: f64| Ok(if shift > 0.0 { 50 } else { 0 });
+    let found = EigenSolver::new(3).count(&wrong).hermitian_nearest(&a, None, 0.0).unwrap();
+    assert_eq!(found.report.complete, Some(false));
+}
+
+/// The eigenvalues of a matrix by the general search with a space as large as the matrix.
+fn all(a: &Banded<'_, f64>) -> Vec<Complex64> {
+    let n = a.n();
+    EigenSolver::new(n).ncv(n).general(&EigenProblem::new(&MatrixOperator(a))).unwrap().values
+}
+
+#[test]
+fn general_matrices_real_and_complex() {
+    let (n, lower, upper) = (120, 3, 2);
+    let mut random = Random::new(5);
+    let bands: Vec<f64> = random_vec(n * (lower + upper + 1), &mut random);
+    let a = Banded::from_vec(n, lower, upper, bands.clone()).unwrap();
+    let full = all(&a);
+    assert_eq!(full.len(), n);
+    for which in [Which::LargestMagnitude, Which::LargestReal, Which::SmallestReal, Which::LargestImaginary] {
+        let found = EigenSolver::new(6).ncv(30).which(which).general(&EigenProblem::new(&MatrixOperator(&a))).unwrap();
+        assert!(found.converged() && found.values.len() == 6, "{which} {:?}", found.report);
+        assert!(found.report.residuals.iter().all(|residual| *residual < 1e-7), "{which} {:?}", found.report);
+        let worst = |key: &dyn Fn(&Complex64) -> f64| {
+            let mut keys: Vec<f64> = full.iter().map(key).collect();
+            keys.sort_by(|a, b| b.total_cmp(a));
+            found.values.iter().map(key).zip(keys).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max)
+        };
+        let error = match which {
+            Which::LargestMagnitude => worst(&|value| value.norm()),
+            Which::LargestReal => worst(&|value| value.re),
+            Which::SmallestReal => worst(&|value| -value.re),
+            _ => worst(&|value| value.im.abs()),
+        };
+        assert!(error < 1e-6, "{which} {error}");
+    }
+    // Nearest to a complex target, as complex numbers; the pencil (A, 2·I) has half the eigenvalues.
+    let complex: Vec<Complex64> = bands.iter().map(|a| Complex64::from(*a)).collect();
+    let target = Complex64::new(0.3, 0.4);
+    let c = Banded::from_vec(n, lower, upper, complex).unwrap();
+    let found = EigenSolver::new(4).tol(1e-12).general_nearest(&c, None, target).unwrap();
+    let mut nearest = full.clone();
+    nearest.sort_by(|a, b| (a - target).norm().total_cmp(&(b - target).norm()));
+    let mut twice = vec![0.0; bands.len()];
+    (0..n).for_each(|j| twice[upper + j * (lower + upper + 1)] = 2.0);
+    let b = Banded::from_vec(n, lower, upper, twice).unwrap();
+    let halves = EigenSolver::new(4).tol(1e-12).general_nearest(&a, Some(&b), 0.15).unwrap();
+    assert!(found.converged() && halves.converged());
+    for k in 0..4 {
+        assert!((found.values[k] - nearest[k]).norm() < 1e-8, "{:?} {:?}", found.values, &nearest[..4]);
+        assert!((target + found.offsets[k] - found.values[k]).norm() < 1e-14);
+    }
+    nearest.sort_by(|a, b| (a - 0.3).norm().total_cmp(&(b - 0.3).norm()));
+    let last = (nearest[3] - 0.3).norm() / 2.0;
+    assert!(halves.offsets.iter().all(|offset| offset.norm() < last + 1e-8), "{:?}", halves.offsets);
+}
+
+#[test]
+fn hermitian_pencils_of_complex_and_single_numbers() {
+    let n = 90;
+    let mut random = Random::new(2);
+    let upper: Vec<Complex64> = random_vec(n, &mut random);
+    let sub: Vec<Complex64> = (0..n).map(|i| if i > 0 { upper[i - 1].conj() } else { Complex64::ZERO }).collect();
+    let diag: Vec<Complex64> = (0..n).map(|i| Complex64::from(i as f64 * 0.1)).collect();
+    let a = Tridiagonal::from_vecs(sub, diag, upper, false).unwrap();
+    let b = diagonal(&(0..n).map(|i| Complex64::from(1.0 + i as f64 / n as f64)).collect::<Vec<_>>());
+    let found = EigenSolver::new(5).hermitian_nearest(&a, Some(&b), 2.0).unwrap();
+    assert!(found.converged() && found.report.orthogonality < 1e-12, "{:?}", found.report);
+    let general = EigenSolver::new(5).general_nearest(&a, Some(&b), Complex64::from(2.0)).unwrap();
+    for (one, other) in found.values.iter().zip(&general.values) {
+        assert!((one - other).norm() < 1e-9, "{:?} {:?}", found.values, general.values);
+    }
+    let single = Tridiagonal::from_vecs(vec![-1.0_f32; n], vec![2.0; n], vec![-1.0; n], false).unwrap();
+    let found = EigenSolver::new(3).tol(1e-5).hermitian_nearest(&single, None, 1.0).unwrap();
+    assert!(found.converged() && (found.values[0] - exact(30, n)).abs() < 0.03, "{:?}", found.values);
+    let indefinite = diagonal(&(0..n).map(|i| Complex64::from(i as f64 - 40.5)).collect::<Vec<_>>());
+    assert!(matches!(
+        EigenSolver::new(3).hermitian_nearest(&a, Some(&indefinite), 2.0),
+        Err(Error::Unsupported { .. })
+    ));
+}
+
+/// An operator that claims to be the inverse of a matrix, and is not.
+struct Wrong(usize);
+
+impl LinearOperator<f64> for Wrong {
+    fn rows(&self) -> usize {
+        self.0
+    }
+    fn columns(&self) -> usize {
+        self.0
+    }
+    fn apply(&self, x: &[f64], y: &mut [f64], _: &mut PodStack) -> Result<()> {
+        y.iter_mut().zip(x).enumerate().for_each(|(i, (y, x))| *y = x * (i + 1) as f64);
+        Ok(())
+    }
+}
+
+#[test]
+fn wrong_inverses_and_limits_are_said() {
+    let a = second_difference(50);
+    let operator = MatrixOperator(&a);
+    let found = EigenSolver::new(2).hermitian(&EigenProblem::new(&operator).shifted(0.1, &Wrong(50))).unwrap();
+    assert_eq!(found.report.ending, EigenEnding::LargeResiduals);
+    let found = EigenSolver::new(2).which(Which::SmallestMagnitude).max_restarts(1);
+    let found = found.hermitian(&EigenProblem::new(&operator)).unwrap();
+    assert_eq!((found.report.ending, found.report.restarts), (EigenEnding::RestartLimit, 1));
+    assert!(EigenSolver::new(2).hermitian(&EigenProblem::new(&operator).shifted(0.1, &Wrong(49))).is_err());
+    assert!(EigenSolver::new(2).hermitian(&EigenProblem::new(&operator).mass(&Wrong(50))).is_err());
+    assert!(EigenSolver::new(2).tol(f64::NAN).hermitian(&EigenProblem::new(&operator)).is_err());
+}
+
+#[test]
+fn the_same_bits_for_any_number_of_threads() {
+    let a = second_difference(20_000);
+    let run = || EigenSolver::new(4).hermitian_nearest(&a, None, 0.5).unwrap();
+    let (one, other) = (run(), run());
+    assert_eq!((one.values, one.vectors), (other.values, other.vectors));
+}

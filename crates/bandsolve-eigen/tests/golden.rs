@@ -1,0 +1,127 @@
+//! The radiative transfer operator beside numbers of SLEPc and dense algebra.
+
+use bandsolve::{Banded, BlockTridiagonal};
+use bandsolve_eigen::EigenSolver;
+use bandsolve_gallery::radiative::{ALBEDO, RadiativeSlab};
+use serde_json::Value;
+
+/// A file of golden numbers; `None`, with a word, where they are not beside the checkout.
+fn golden(file: &str) -> Option<Value> {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/golden").join(file);
+    let Ok(text) = std::fs::read_to_string(&path) else {
+        bandsolve_testkit::skipped(
+            "no ../shared/golden beside the checkout: eigenvalues of the radiative transfer operator",
+        );
+        return None;
+    };
+    Some(serde_json::from_str(&text).expect("JSON"))
+}
+
+fn numbers(value: &Value) -> Vec<f64> {
+    value.as_array().expect("a list").iter().map(|value| value.as_f64().expect("a number")).collect()
+}
+
+/// ‖A‖₂ ≤ 0.75 and A − ϖI is known to ε: a gap has an error of a few ε·‖A‖, beside that of the golden number, which was found
+/// likewise.
+fn check(offsets: &[f64], gaps: &[f64], name: &str) {
+    assert_eq!(offsets.len(), gaps.len(), "{name}");
+    for (offset, gap) in offsets.iter().zip(gaps) {
+        assert!((offset + gap).abs() <= 1e-5 * gap, "{name}: {offset} {gap}");
+    }
+}
+
+#[test]
+fn eigenvalues_nearest_to_the_albedo() {
+    let Some(file) = golden("eigen.json") else { return };
+    for (name, case) in file.as_object().expect("cases") {
+        let slab = RadiativeSlab::new(case["l"].as_u64().unwrap() as usize, case["k"].as_u64().unwrap() as usize);
+        for (entry, expected) in [(slab.get(0, 0), &case["a0"]), (slab.get(0, 1), &case["a1"])] {
+            assert!((entry / expected.as_f64().unwrap() - 1.0).abs() < 4e-15, "{name}");
+        }
+        let found = EigenSolver::new(5).ncv(16).hermitian_nearest(&slab.matrix().unwrap(), None, ALBEDO).unwrap();
+        assert!(found.converged(), "{name}");
+        check(&found.offsets, &numbers(&case["gap5"]), name);
+        assert!(found.report.residuals.iter().all(|residual| *residual <= 1e-8), "{name}: {:?}", found.report);
+        assert!(found.report.orthogonality < 1e-13, "{name}: {:?}", found.report);
+        if slab.n() >= 512 {
+            assert_eq!((found.report.solves, found.report.restarts), (16, 0), "{name}");
+        } else {
+            assert!(found.report.solves <= case["slepc"]["solves"].as_u64().unwrap() as usize + 8, "{name}");
+        }
+    }
+}
+
+/// ∬ E₁(|τ − τ′|) over a cell of each of two places, by E₃: exact enough at this distance of the nodes from one another.
+fn cells(nodes: &[f64], i: usize, j: usize) -> f64 {
+    let e3 = |x: f64| exponential_integral(x.abs());
+    let [a, b, c, d] = [nodes[i], nodes[i + 1], nodes[j], nodes[j + 1]];
+    if i == j {
+        return 2.0 * ((b - a) + e3(b - a) - 0.5);
+    }
+    (e3(a - d) + e3(b - c) - e3(a - c) - e3(b - d)).abs()
+}
+
+/// E₃(x) = ∫₀¹ μ·exp(−x/μ) dμ by the double exponential rule.
+fn exponential_integral(x: f64) -> f64 {
+    let node = |k: i32| {
+        let t = f64::from(k) / 64.0;
+        let s = core::f64::consts::PI * t.sinh();
+        let (mu, rest) = (1.0 / (1.0 + (-s).exp()), 1.0 / (1.0 + s.exp()));
+        mu * (-x / mu).exp() * core::f64::consts::PI * t.cosh() * mu * rest / 64.0
+    };
+    (-256..=256).map(node).sum()
+}
+
+#[test]
+fn eigenvalues_on_a_grid_that_is_not_uniform() {
+    let Some(file) = golden("eigen_nonuniform.json") else { return };
+    for case in file.as_object().expect("cases").values() {
+        let (n, tau) = (case["n"].as_u64().unwrap() as usize, case["tau"].as_f64().unwrap());
+        if n > 256 {
+            continue;
+        }
+        let node = |i: usize| tau * (1.0 - (core::f64::consts::PI * i as f64 / n as f64).cos()) / 2.0;
+        let nodes: Vec<f64> = (0..=n).map(node).collect();
+        let width = |i: usize| nodes[i + 1] - nodes[i];
+        let kernel: Vec<f64> = (0..n * n).map(|at| ALBEDO / 2.0 * cells(&nodes, at % n, at / n)).collect();
+        // As a matrix that is not symmetric, a_ij = k_ij/h_i: one block, whose neighbours are zero.
+        let general: Vec<f64> = (0..n * n).map(|at| kernel[at] / width(at % n)).collect();
+        for (key, at) in [("A00", 0), ("A10", 1), ("A01", n)] {
+            assert!((general[at] / case[key].as_f64().unwrap() - 1.0).abs() < 1e-11, "{key}");
+        }
+        let expected = numbers(&case["lam5"]);
+        let zeros = vec![0.0; n * n];
+        let a = BlockTridiagonal::new(n, &zeros, &general, &zeros).unwrap();
+        let found = EigenSolver::new(5).general_nearest(&a, None, ALBEDO).unwrap();
+        assert!(found.converged());
+        for (value, expected) in found.values.iter().zip(&expected) {
+            assert!((value - expected).norm() < 1e-11, "{value} {expected}");
+        }
+        // As a symmetric pencil K·x = λ·H·x.
+        let mut weights = vec![0.0; n * n];
+        (0..n).for_each(|i| weights[i * (n + 1)] = width(i));
+        let (k, h) = (kernel, weights);
+        let k = BlockTridiagonal::new(n, &zeros, &k, &zeros).unwrap();
+        let h = BlockTridiagonal::new(n, &zeros, &h, &zeros).unwrap();
+        let found = EigenSolver::new(5).hermitian_nearest(&k, Some(&h), ALBEDO).unwrap();
+        assert!(found.converged() && found.report.orthogonality < 1e-12, "{:?}", found.report);
+        for (value, expected) in found.values.iter().zip(&expected) {
+            assert!((value - expected).abs() < 1e-11, "{value} {expected}");
+        }
+    }
+}
+
+#[test]
+fn a_band_has_the_same_eigenvalues() {
+    let slab = RadiativeSlab::new(5, 20);
+    let (n, beside) = (slab.n(), 39);
+    let leading = 2 * beside + 1;
+    let mut bands = vec![0.0; n * leading];
+    slab.for_each(&mut |i, j, value| bands[beside + i - j + j * leading] = value);
+    let band = Banded::from_vec(n, beside, beside, bands).unwrap();
+    let one = EigenSolver::new(5).hermitian_nearest(&band, None, ALBEDO).unwrap();
+    let other = EigenSolver::new(5).hermitian_nearest(&slab.matrix().unwrap(), None, ALBEDO).unwrap();
+    for (one, other) in one.offsets.iter().zip(&other.offsets) {
+        assert!((one - other).abs() <= 1e-13, "{one} {other}");
+    }
+}

@@ -1,0 +1,185 @@
+//! The radiative transfer operator in a slab: block tridiagonal, symmetric, with a cluster of eigenvalues below its albedo.
+//!
+//! # Source
+//! A. Lamas Daviña, J. E. Roman, Parallel solution of eigenvalue problems with block tridiagonal matrices, Parallel Computing 74
+//! (2018), section 5: the Fredholm operator with the kernel E₁, projected on piecewise constant functions.
+
+use bandsolve::{BlockTridiagonal, Result};
+use core::f64::consts::PI;
+
+/// ϖ: the albedo, which all eigenvalues are below.
+pub const ALBEDO: f64 = 0.75;
+
+/// A uniform grid of L blocks of K cells, and the entries of the operator on it.
+///
+/// With n = L·K, t = max(n/100, 5) and the exponential integral E₃:
+///
+/// $$ \tau^* = -\frac{n\,(1 - 10^{-12})}{t \ln(1 - K/n)},\qquad h = \tau^*/n,\qquad
+///    a_0 = \varpi\Bigl(1 + \frac{E_3(h) - \tfrac12}{h}\Bigr),\qquad
+///    a_m = \frac{\varpi}{2h}\bigl(E_3((m-1)h) - 2E_3(mh) + E_3((m+1)h)\bigr) $$
+///
+/// Both formulas cancel. With E₃(x) = ∫₀¹ μ·exp(−x/μ) dμ they are integrals of what is positive:
+///
+/// $$ a_0 = \frac{\varpi}{h}\int_0^1 \mu\,\bigl(y - 1 + e^{-y}\bigr)\,d\mu,\qquad
+///    a_m = \frac{\varpi}{2h}\int_0^1 \mu\,e^{-(m-1)y}\,\bigl(1 - e^{-y}\bigr)^2\,d\mu,\qquad y = h/\mu $$
+///
+/// which the double exponential rule sums up to rounding: a few ε, and about m·h·ε for small entries far from the diagonal.
+///
+/// # Example
+/// ```
+/// let slab = bandsolve_gallery::radiative::RadiativeSlab::new(8, 64);
+/// let a = slab.matrix()?;
+/// assert_eq!((a.n(), a.block(), a.get(0, 1)), (512, 64, a.get(1, 0)));
+/// assert!((a.get(0, 0) - 0.5241491113634633).abs() < 1e-15);
+/// # Ok::<(), bandsolve::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct RadiativeSlab {
+    blocks: usize,
+    block: usize,
+    /// a_m for all m inside the block tridiagonal pattern.
+    entries: Vec<f64>,
+}
+
+impl RadiativeSlab {
+    /// L blocks of K cells.
+    ///
+    /// # Cost
+    /// About 1500 exponentials for each of 2·K entries.
+    ///
+    /// # Panics
+    /// If L is less than 2, where the slab has no thickness, or K is 0.
+    pub fn new(blocks: usize, block: usize) -> Self {
+        assert!(blocks >= 2 && block >= 1, "a slab of {blocks} blocks of {block} cells has no thickness");
+        let h = thickness(blocks, block) / (blocks * block) as f64;
+        let rule = double_exponential();
+        let entries = (0..2 * block).map(|m| entry(&rule, m, h)).collect();
+        Self { blocks, block, entries }
+    }
+
+    /// τ*: the optical thickness of the slab.
+    pub fn thickness(&self) -> f64 {
+        thickness(self.blocks, self.block)
+    }
+
+    /// Number of cells.
+    pub fn n(&self) -> usize {
+        self.blocks * self.block
+    }
+
+    /// Entry (i, j): a_|i−j| in the three block diagonals, 0 elsewhere.
+    pub fn get(&self, i: usize, j: usize) -> f64 {
+        let near = (i / self.block).abs_diff(j / self.block) <= 1;
+        if near { self.entries[i.abs_diff(j)] } else { 0.0 }
+    }
+
+    /// The operator as a block tridiagonal matrix.
+    ///
+    /// # Errors
+    /// None for slabs that fit memory.
+    pub fn matrix(&self) -> Result<BlockTridiagonal<'static, f64>> {
+        let (count, k) = (self.blocks, self.block);
+        let blocks = |beside: isize| -> Vec<f64> {
+            let one = (0..k * k).map(|place| {
+                let (row, column) = (place % k, place / k);
+                self.entries[(column as isize + beside * k as isize - row as isize).unsigned_abs()]
+            });
+            let one: Vec<f64> = one.collect();
+            one.repeat(count)
+        };
+        BlockTridiagonal::from_vecs(k, [blocks(-1), blocks(0), blocks(1)], false)
+    }
+
+    /// Hands every entry of the three block diagonals to a function, row by row.
+    pub fn for_each(&self, f: &mut dyn FnMut(usize, usize, f64)) {
+        for i in 0..self.n() {
+            let own = i / self.block;
+            let columns = own.saturating_sub(1) * self.block..((own + 2) * self.block).min(self.n());
+            columns.for_each(|j| f(i, j, self.entries[i.abs_diff(j)]));
+        }
+    }
+}
+
+fn thickness(blocks: usize, block: usize) -> f64 {
+    let n = (blocks * block) as f64;
+    let t = (n / 100.0).max(5.0);
+    -n * (1.0 - 1e-12) / (t * libm::log1p(-1.0 / blocks as f64))
+}
+
+/// a_m on cells of thickness h.
+fn entry(rule: &[[f64; 2]], m: usize, h: f64) -> f64 {
+    let integral = |f: &dyn Fn(f64) -> f64| rule.iter().map(|[mu, weight]| weight * mu * f(*mu)).sum::<f64>();
+    if m == 0 {
+        return ALBEDO / h * integral(&|mu| excess(h / mu));
+    }
+    let before = (m - 1) as f64 * h;
+    ALBEDO / (2.0 * h) * integral(&|mu| libm::exp(-before / mu) * libm::expm1(-h / mu) * libm::expm1(-h / mu))
+}
+
+/// y − 1 + exp(−y), for y from 0 on.
+fn excess(y: f64) -> f64 {
+    if y > 1.0 {
+        return y + libm::expm1(-y);
+    }
+    let (mut term, mut sum) = (0.5 * y * y, 0.0);
+    // The terms fall by y/3 or faster: 20 of them are below rounding.
+    for k in 3..23 {
+        sum += term;
+        term *= -y / f64::from(k);
+    }
+    sum
+}
+
+/// Nodes and weights for ∫₀¹: μ = 1/(1 + exp(−π·sinh t)), t in steps of 1/64 between −4 and 4.
+fn double_exponential() -> Vec<[f64; 2]> {
+    const STEP: f64 = 1.0 / 64.0;
+    let node = |i: i32| {
+        let t = f64::from(i) * STEP;
+        let s = PI * libm::sinh(t);
+        let (mu, rest) = (1.0 / (1.0 + libm::exp(-s)), 1.0 / (1.0 + libm::exp(s)));
+        [mu, STEP * PI * libm::cosh(t) * mu * rest]
+    };
+    (-256..=256).map(node).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_of_reference_values() {
+        // E₃ in 40 digits.
+        let slab = RadiativeSlab::new(64, 64);
+        for (got, expected) in [
+            (slab.get(0, 0), 0.5338373373226852),
+            (slab.get(7, 6), 0.09713208118241556),
+            (slab.thickness(), 6349.8687642280465),
+        ] {
+            assert!((got / expected - 1.0).abs() < 8.0 * f64::EPSILON, "{got} {expected}");
+        }
+        // exp(−m·h) of an argument that is rounded: m·h·ε with m·h = 99.
+        assert!((slab.get(64, 0) / 5.771154217411963e-46 - 1.0).abs() < 2e-14);
+        assert_eq!((slab.get(0, 127) > 0.0, slab.get(0, 128)), (true, 0.0));
+    }
+
+    #[test]
+    fn rows_add_up_to_the_albedo() {
+        // Σ_j a_ij = ϖ(1 − (what leaves the slab)): far from the ends nothing does, but what lies beyond the block diagonals, about 1e-44.
+        let slab = RadiativeSlab::new(16, 64);
+        let row: f64 = (0..slab.n()).map(|j| slab.get(520, j)).sum();
+        assert!((row - ALBEDO).abs() < 16.0 * f64::EPSILON, "{row}");
+    }
+
+    #[test]
+    fn the_matrix_has_these_entries() {
+        let slab = RadiativeSlab::new(3, 4);
+        let (a, mut seen) = (slab.matrix().unwrap(), 0);
+        slab.for_each(&mut |i, j, value| {
+            seen += 1;
+            assert_eq!((a.get(i, j), slab.get(i, j)), (value, value));
+        });
+        assert_eq!(seen, 7 * 16);
+        let one = RadiativeSlab::new(2, 1);
+        assert_eq!(one.matrix().unwrap().get(1, 0), one.get(0, 1));
+    }
+}
