@@ -18,8 +18,10 @@ mod projected;
 mod random;
 mod report;
 mod solver;
+mod tridiagonal;
 
 pub use matrices::{MatrixOperator, ShiftableMatrix};
 pub use problem::{EigenProblem, Which};
 pub use report::{EigenEnding, EigenReport, GeneralEigen, HermitianEigen};
 pub use solver::{EigenSolver, EigenvaluesBelow};
+pub use tridiagonal::{EigenvalueRange, SymmetricTridiagonal};

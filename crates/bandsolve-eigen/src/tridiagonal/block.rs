@@ -1,0 +1,129 @@
+//! A symmetric tridiagonal matrix without negligible couplings, scaled by a power of 2.
+
+use super::refine::{self, Wanted};
+use super::sturm::{SturmMatrix, SturmPoint};
+use core::ops::Range;
+
+/// Rows of the matrix that are coupled to each other and to no other row.
+pub struct CoupledRows {
+    pub rows: Range<usize>,
+    /// d and e of these rows, times 2^−exponent: the largest entry is in [1, 2).
+    pub diag: Vec<f64>,
+    pub off: Vec<f64>,
+    exponent: i32,
+    matrix: SturmMatrix,
+    /// All eigenvalues lie between.
+    ends: (f64, f64),
+}
+
+/// x · 2^exponent, rounded once at most.
+fn times_power(x: f64, exponent: i32) -> f64 {
+    let half = exponent / 2;
+    x * f64::exp2(half.into()) * f64::exp2((exponent - half).into())
+}
+
+/// The power of 2 below x > 0.
+fn exponent_of(x: f64) -> i32 {
+    const MANTISSA: u32 = f64::MANTISSA_DIGITS - 1;
+    if x < f64::MIN_POSITIVE {
+        return exponent_of(x * f64::exp2(64.0)) - 64;
+    }
+    (x.to_bits() >> MANTISSA) as i32 - 1023
+}
+
+impl CoupledRows {
+    pub fn new(diag: &[f64], off: &[f64], rows: Range<usize>) -> Self {
+        let (diag, off) = (&diag[rows.clone()], &off[rows.start..rows.end - 1]);
+        let largest = diag.iter().chain(off).fold(0.0, |largest: f64, x| largest.max(x.abs()));
+        let exponent = if largest > 0.0 { exponent_of(largest) } else { 0 };
+        let scaled = |x: &[f64]| x.iter().map(|x| times_power(*x, -exponent)).collect::<Vec<_>>();
+        let (diag, off) = (scaled(diag), scaled(off));
+        let matrix = SturmMatrix::new(&diag, &off);
+        let ends = gershgorin(&diag, &off);
+        Self { rows, diag, off, exponent, matrix, ends }
+    }
+
+    pub fn n(&self) -> usize {
+        self.diag.len()
+    }
+
+    /// max |λ|, roughly and from above, in scaled numbers.
+    pub fn norm(&self) -> f64 {
+        self.ends.0.abs().max(self.ends.1.abs())
+    }
+
+    /// A scaled number in the caller's units.
+    pub fn unscaled(&self, x: f64) -> f64 {
+        times_power(x, self.exponent)
+    }
+
+    /// A number of the caller's in scaled units.
+    fn scaled(&self, x: f64) -> f64 {
+        times_power(x, -self.exponent)
+    }
+
+    /// Eigenvalues below a shift in the caller's units.
+    pub fn count(&self, shift: f64) -> usize {
+        if self.n() == 1 {
+            return usize::from(self.unscaled(self.diag[0]) <= shift);
+        }
+        let shift = self.scaled(shift).clamp(self.ends.0, self.ends.1);
+        let mut points = [SturmPoint::new(shift)];
+        self.matrix.count(&mut points);
+        points[0].count
+    }
+
+    /// Scaled eigenvalues with the wanted numbers in (from, to], whose ends are in the caller's units.
+    pub fn eigenvalues(&self, (from, to): (f64, f64), indices: Range<usize>, tolerance: f64) -> Vec<f64> {
+        if self.n() == 1 {
+            let value = self.unscaled(self.diag[0]);
+            let inside = indices.contains(&0) && from < value && value <= to;
+            return if inside { vec![self.diag[0]] } else { Vec::new() };
+        }
+        let tolerance = self.scaled(tolerance).max(f64::EPSILON * self.norm());
+        let clip = |x: f64| self.scaled(x).clamp(self.ends.0, self.ends.1);
+        refine::eigenvalues(&self.matrix, (clip(from), clip(to)), &Wanted { indices, tolerance }).1
+    }
+
+    /// All eigenvalues lie between these numbers, in the caller's units.
+    pub fn ends(&self) -> (f64, f64) {
+        (self.unscaled(self.ends.0), self.unscaled(self.ends.1))
+    }
+}
+
+/// The union of Gershgorin's intervals, and a few roundings more.
+fn gershgorin(diag: &[f64], off: &[f64]) -> (f64, f64) {
+    let coupling = |k: usize| off.get(k).map_or(0.0, |e| e.abs());
+    let (mut from, mut to) = (f64::INFINITY, f64::NEG_INFINITY);
+    for (k, d) in diag.iter().enumerate() {
+        let radius = coupling(k) + if k > 0 { coupling(k - 1) } else { 0.0 };
+        (from, to) = (from.min(d - radius), to.max(d + radius));
+    }
+    let more = 16.0 * f64::EPSILON * from.abs().max(to.abs());
+    (from - more, to + more)
+}
+
+/// Cuts where a coupling is negligible: |e_k| ≤ ε √|d_k d_{k+1}|; and then where it is at most ε/8 of the largest entry of its part.
+pub fn coupled_rows(diag: &[f64], off: &[f64]) -> Vec<CoupledRows> {
+    let beside = |k: usize| f64::EPSILON * diag[k].abs().sqrt() * diag[k + 1].abs().sqrt();
+    let mut blocks = Vec::new();
+    for part in cut(0..diag.len(), |k| off[k].abs() <= beside(k)) {
+        let entries = diag[part.clone()].iter().chain(&off[part.start..part.end - 1]);
+        let largest = entries.fold(0.0, |largest: f64, x| largest.max(x.abs()));
+        let rows = cut(part, |k| off[k].abs() <= f64::EPSILON / 8.0 * largest);
+        blocks.extend(rows.into_iter().map(|rows| CoupledRows::new(diag, off, rows)));
+    }
+    blocks
+}
+
+/// Parts of `rows`, which end where the coupling of a row to the next is negligible.
+fn cut(rows: Range<usize>, negligible: impl Fn(usize) -> bool) -> Vec<Range<usize>> {
+    let (mut parts, mut first) = (Vec::new(), rows.start);
+    for k in rows.clone() {
+        if k + 1 == rows.end || negligible(k) {
+            parts.push(first..k + 1);
+            first = k + 1;
+        }
+    }
+    parts
+}

@@ -1,0 +1,167 @@
+//! Eigenvalues of symmetric tridiagonal matrices, beside counts in double-double and known ones.
+
+use bandsolve::Error;
+use bandsolve_eigen::{EigenvalueRange, SymmetricTridiagonal};
+use bandsolve_gallery::random::Random;
+use bandsolve_gallery::wide::{Double, Wide};
+
+/// diag and off.
+type Entries = (Vec<f64>, Vec<f64>);
+
+fn random(n: usize, seed: u64) -> Entries {
+    let mut rng = Random::new(seed);
+    let mut numbers = |n: usize| rng.uniform_vec(n, -1.0, 1.0);
+    (numbers(n), numbers(n.saturating_sub(1)))
+}
+
+/// Wilkinson's W₂ₘ₊₁⁺: its large eigenvalues come in pairs, which agree to many digits.
+fn wilkinson(m: usize) -> Entries {
+    ((0..=2 * m).map(|k| (k as f64 - m as f64).abs()).collect(), vec![1.0; 2 * m])
+}
+
+/// Copies of W₂₁⁺, coupled by `glue`.
+fn glued(copies: usize, glue: f64) -> Entries {
+    let (diag, off) = wilkinson(10);
+    let mut all: Entries = Default::default();
+    for copy in 0..copies {
+        all.0.extend(&diag);
+        all.1.extend(&off);
+        all.1.extend((copy + 1 < copies).then_some(glue));
+    }
+    all
+}
+
+fn all(entries: &Entries) -> Vec<f64> {
+    eigenvalues(entries, EigenvalueRange::All)
+}
+
+fn eigenvalues((diag, off): &Entries, range: EigenvalueRange) -> Vec<f64> {
+    SymmetricTridiagonal::new(diag, off).and_then(|t| t.eigenvalues(range)).expect("eigenvalues")
+}
+
+/// Eigenvalues below σ, in double-double.
+fn count((diag, off): &Entries, shift: f64) -> usize {
+    let mut pivot = Double::new(1.0);
+    let mut below = 0;
+    for (k, d) in diag.iter().enumerate() {
+        let e = if k > 0 { off[k - 1] } else { 0.0 };
+        let e = Double::new(e);
+        pivot = Double::new(*d) - Double::new(shift) - e * e / pivot;
+        if pivot.abs() < 1e-200 {
+            pivot = Double::new(-1e-200);
+        }
+        below += usize::from(pivot.parts().0 < 0.0);
+    }
+    below
+}
+
+/// Each eigenvalue is within a few roundings of the norm of the one with its number.
+fn check(name: &str, entries: &Entries) {
+    let values = all(entries);
+    assert_eq!(values.len(), entries.0.len(), "{name}");
+    assert!(values.is_sorted(), "{name}");
+    let norm = entries.0.iter().chain(&entries.1).fold(0.0, |norm: f64, x| norm.max(x.abs()));
+    let allowed = 8.0 * f64::EPSILON * norm;
+    for (k, value) in values.iter().enumerate() {
+        let (below, above) = (count(entries, value - allowed), count(entries, value + allowed));
+        assert!(below <= k && k < above, "{name}: eigenvalue {k} = {value}: {below} to {above}");
+    }
+}
+
+#[test]
+fn eigenvalues_of_many_matrices_are_right() {
+    check("random", &random(300, 1));
+    check("wilkinson", &wilkinson(10));
+    check("large wilkinson", &wilkinson(100));
+    check("glued", &glued(10, 1e-7));
+    check("glued tightly", &glued(10, 1e-14));
+    check("split", &glued(10, 0.0));
+    check("zero diagonal", &(vec![0.0; 101], vec![1.0; 100]));
+    check("constant", &(vec![1.0; 64], vec![1e-9; 63]));
+    check("one beyond", &(vec![2.0], vec![]));
+    check("two", &(vec![1.0, -3.0], vec![2.0]));
+    let graded = |k: i32| 10_f64.powi(-k);
+    check("graded", &((0..50).map(graded).collect(), (0..49).map(|k| 0.3 * graded(k)).collect()));
+}
+
+#[test]
+fn extreme_sizes_scale() {
+    let (diag, off) = random(100, 2);
+    let values = all(&(diag.clone(), off.clone()));
+    for exponent in [-1000, -900, 600, 1020] {
+        let by = f64::exp2(f64::from(exponent));
+        let scaled = |x: &[f64]| x.iter().map(|x| x * by).collect::<Vec<_>>();
+        let found = all(&(scaled(&diag), scaled(&off)));
+        let close = |a: &f64, b: &f64| (a / by - b).abs() <= 1e-15;
+        assert!(found.iter().zip(&values).all(|(a, b)| close(a, b)), "2^{exponent}");
+    }
+    // Parts that do not know each other keep their own accuracy.
+    let values = all(&(vec![1e150, 1e150, 1e-150, 1e-150], vec![1e149, 0.0, 1e-151]));
+    for (value, expected) in values.iter().zip([0.9e-150, 1.1e-150, 0.9e150, 1.1e150]) {
+        assert!((value / expected - 1.0).abs() < 1e-14, "{value} {expected}");
+    }
+    check("graded widely", &(vec![1e150, 1.0, 1e-150], vec![1e70, 1e-80]));
+    assert!(all(&(vec![5e-324; 3], vec![5e-324; 2])).iter().all(|x| x.abs() <= 1.5e-323));
+}
+
+#[test]
+fn simple_matrices_have_their_eigenvalues() {
+    assert_eq!(all(&(vec![], vec![])), []);
+    assert_eq!(all(&(vec![-3.5], vec![])), [-3.5]);
+    assert_eq!(all(&(vec![1.0; 50], vec![0.0; 49])), [1.0; 50]);
+    assert_eq!(all(&(vec![0.0; 50], vec![0.0; 49])), [0.0; 50]);
+    assert_eq!(all(&(vec![3.0, 1.0, 2.0], vec![0.0; 2])), [1.0, 2.0, 3.0]);
+    let values = all(&wilkinson(10));
+    assert!((values[20] - 10.746_194_182_903_393).abs() < 4e-15 && (values[19] - 10.746_194_182_903_322).abs() < 4e-15);
+    let n = 5000;
+    for (k, value) in all(&(vec![2.0; n], vec![-1.0; n - 1])).iter().enumerate() {
+        let half_angle = std::f64::consts::PI * (k + 1) as f64 / (2 * (n + 1)) as f64;
+        assert!((value - 4.0 * half_angle.sin().powi(2)).abs() < 4e-15, "{k}");
+    }
+}
+
+#[test]
+fn ranges_are_parts_of_all() {
+    for entries in [random(500, 3), glued(8, 0.0), glued(8, 1e-9), (vec![1.0; 20], vec![0.0; 19])] {
+        let n = entries.0.len();
+        let values = all(&entries);
+        let close = |found: &[f64], expected: &[f64]| {
+            found.len() == expected.len() && found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-14)
+        };
+        for indices in [0..1, 0..n, n / 2..n / 2 + 7, n - 1..n, 3..3] {
+            let found = eigenvalues(&entries, EigenvalueRange::Indices(indices.clone()));
+            assert!(close(&found, &values[indices.clone()]), "{indices:?}: {found:?}");
+        }
+        for (from, to) in [(-0.4, 0.3), (0.9, 1.1), (f64::NEG_INFINITY, 0.5), (2.5, f64::INFINITY), (1.0, -1.0)] {
+            let found = eigenvalues(&entries, EigenvalueRange::Interval(from, to));
+            let inside: Vec<f64> = values.iter().copied().filter(|x| from < *x && *x <= to).collect();
+            assert!(close(&found, &inside), "({from}, {to}]");
+            let (diag, off) = &entries;
+            let t = SymmetricTridiagonal::new(diag, off).expect("a matrix");
+            let below = t.eigenvalues_below(from).expect("a count");
+            assert_eq!(below, values.iter().filter(|x| **x <= from).count());
+        }
+    }
+}
+
+#[test]
+fn looser_tolerances_are_kept() {
+    let entries = random(200, 4);
+    let values = all(&entries);
+    let t = SymmetricTridiagonal::new(&entries.0, &entries.1).expect("a matrix").tolerance(1e-4);
+    let found = t.eigenvalues(EigenvalueRange::All).expect("eigenvalues");
+    assert!(found.iter().zip(&values).all(|(a, b)| (a - b).abs() <= 1e-4));
+}
+
+#[test]
+fn bad_input_is_refused() {
+    let shape = |expected, got| Err(Error::Shape { what: "off", expected, got });
+    assert_eq!(SymmetricTridiagonal::new(&[1.0, 2.0], &[]).map(|t| t.n()), shape(1, 0));
+    let not_finite = |array, index| Err(Error::NotFinite { array, index });
+    assert_eq!(SymmetricTridiagonal::new(&[1.0, f64::NAN], &[0.0]).map(|t| t.n()), not_finite("diag", 1));
+    assert_eq!(SymmetricTridiagonal::new(&[1.0, 1.0], &[f64::INFINITY]).map(|t| t.n()), not_finite("off", 0));
+    let t = SymmetricTridiagonal::new(&[1.0], &[]).expect("a matrix");
+    assert!(matches!(t.eigenvalues(EigenvalueRange::Indices(0..2)), Err(Error::Shape { .. })));
+    assert_eq!(t.eigenvalues(EigenvalueRange::Interval(0.0, f64::NAN)).map(|v| v.len()), not_finite("interval", 1));
+    assert_eq!(t.eigenvalues_below(f64::NAN), not_finite("shift", 0));
+}
