@@ -39,7 +39,7 @@ pub use contract::determinant::Determinant;
 pub use contract::expert::ExpertReport;
 pub use contract::inspect::Inspect;
 #[doc(hidden)]
-pub use contract::verify::{ACCEPTED_AT_ONCE, MAX_REFINEMENTS, good};
+pub use contract::verify::{ACCEPTED_AT_ONCE, MAX_REFINEMENTS, TOLERABLE, good};
 pub use contract::{Factor, Op, Report, Solution};
 pub use decision::{Options, Pivoting};
 pub use error::{Error, Result};
@@ -54,3 +54,13 @@ pub use plan::{Factorize, Plan};
 pub use tuned::Tuning;
 
 pub use dyn_stack;
+
+/// What solvers of systems that several processes hold are made of. No part of the interface.
+#[doc(hidden)]
+pub mod distributed {
+    pub use crate::contract::equations::{Equations, Matrix, error_of, residual_of};
+    pub use crate::methods::block_dense::{
+        ChainRow, Coupling, DiagonalBlock, fill_in, subtract_from, subtract_product,
+    };
+    pub use crate::methods::dense_lu::{DenseLu, Team};
+}

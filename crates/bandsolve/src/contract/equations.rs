@@ -1,7 +1,7 @@
 //! Matrices as the accuracy contract needs them: their rows, and whether these are finite.
 
 use crate::contract::Op;
-use crate::contract::measure::ROWS_TOGETHER;
+use crate::contract::measure::{ROWS_TOGETHER, measure, residual};
 use crate::error::Result;
 use crate::matrix::{Shape, Tridiagonal};
 use bandsolve_kernel::exact::{RunningMaximum, ScaledNorm};
@@ -10,7 +10,7 @@ use bandsolve_kernel::{Scalar, Simd};
 use core::fmt::Debug;
 
 /// The equations of one system, row by row: all that measuring an answer needs.
-pub(crate) trait Equations<T: Scalar>: Sync {
+pub trait Equations<T: Scalar>: Sync {
     /// Calls `visit(j, a_ij)` for the entries of row `i`, each column once.
     fn visit_row(&self, i: usize, visit: impl FnMut(usize, T));
     /// About so many entries stand in a row.
@@ -97,8 +97,18 @@ impl<T: Scalar> Equations<T> for Rows<'_, T> {
     }
 }
 
+/// η of one right-hand side of A·x = d, measured in the working precision.
+pub fn error_of<T: Scalar>(a: &impl Matrix<T>, (d, x): (&[T], &[T])) -> f64 {
+    measure(&a.equations(Op::Plain, Simd::detect()), d, x, false)
+}
+
+/// The residual d − A·x, formed in twice the working precision, and η measured with it.
+pub fn residual_of<T: Scalar>(a: &impl Matrix<T>, (d, x): (&[T], &[T]), r: &mut [T]) -> f64 {
+    residual(&a.equations(Op::Plain, Simd::detect()), (d, x), r, false)
+}
+
 /// A matrix as the accuracy contract needs it.
-pub(crate) trait Matrix<T: Scalar>: Debug + Send + Sync {
+pub trait Matrix<T: Scalar>: Debug + Send + Sync {
     /// Kind and size.
     fn shape(&self) -> Shape;
     /// Rows of op(A), measured with these vectors.

@@ -59,7 +59,7 @@ pub fn good<T: Scalar>() -> f64 {
 /// So much of it is accepted of a residual in plain arithmetic: what rounding may hide is far less than the other half.
 pub const ACCEPTED_AT_ONCE: f64 = 0.5;
 /// Accepted after refinement and fallback, and said so: 64ε.
-pub(crate) const TOLERABLE: f64 = 64.0;
+pub const TOLERABLE: f64 = 64.0;
 /// Refinement steps with the same factors.
 pub const MAX_REFINEMENTS: usize = 3;
 

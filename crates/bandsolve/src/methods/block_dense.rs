@@ -14,15 +14,22 @@ use bandsolve_kernel::{RealScalar, Scalar};
 use std::sync::OnceLock;
 
 /// A block, or `None` for zeros.
-pub(crate) type Coupling<T> = Option<Vec<T>>;
+pub type Coupling<T> = Option<Vec<T>>;
 
 /// A diagonal block, ready to be divided by.
 #[derive(Debug)]
-pub(crate) enum DiagonalBlock<T> {
+pub enum DiagonalBlock<T> {
     /// Its triangles.
     Lu(DenseLu<T>),
     /// Its inverse.
-    Inverse { team: Team, elements: Vec<T>, singular: bool },
+    Inverse {
+        /// How it is multiplied by.
+        team: Team,
+        /// Its entries, column by column.
+        elements: Vec<T>,
+        /// Whether a pivot was zero or not finite.
+        singular: bool,
+    },
 }
 
 impl<T: Scalar> DiagonalBlock<T> {
@@ -92,7 +99,7 @@ impl<T: Scalar> DiagonalBlock<T> {
 }
 
 /// C ← C − A·B of whole blocks; nothing where A or B is zero.
-pub(crate) fn subtract_product<T: Scalar>(c: &mut [T], a: Option<&[T]>, b: Option<&[T]>, team: Team) {
+pub fn subtract_product<T: Scalar>(c: &mut [T], a: Option<&[T]>, b: Option<&[T]>, team: Team) {
     let (Some(left), Some(right)) = (a, b) else { return };
     team.by_columns(team.block, c, |first, c| {
         let columns = &right[first * team.block..][..c.len()];
@@ -105,7 +112,7 @@ pub(crate) fn subtract_product<T: Scalar>(c: &mut [T], a: Option<&[T]>, b: Optio
 ///
 /// # Errors
 /// `OutOfMemory`.
-pub(crate) fn fill_in<T: Scalar>(a: Option<&[T]>, b: Option<&[T]>, team: Team) -> Result<Coupling<T>> {
+pub fn fill_in<T: Scalar>(a: Option<&[T]>, b: Option<&[T]>, team: Team) -> Result<Coupling<T>> {
     if a.is_none() || b.is_none() {
         return Ok(None);
     }
@@ -121,7 +128,7 @@ fn is_negligible<T: Scalar>(block: &[T], rows: usize) -> bool {
 }
 
 /// y ← y − M·x, or Mᵀ·x, for the columns of x; nothing where M is zero.
-pub(crate) fn subtract_from<T: Scalar>(y: &mut [T], block: Option<&[T]>, transposed: bool, x: &[T], team: Team) {
+pub fn subtract_from<T: Scalar>(y: &mut [T], block: Option<&[T]>, transposed: bool, x: &[T], team: Team) {
     let Some(block) = block else { return };
     let block = view(block, team.block);
     let block = if transposed { block.transpose() } else { block };
@@ -130,16 +137,19 @@ pub(crate) fn subtract_from<T: Scalar>(y: &mut [T], block: Option<&[T]>, transpo
 
 /// A block tridiagonal matrix whose rows are scaled as they are read.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct ScaledBlocks<'a, T: Scalar> {
+pub struct ScaledBlocks<'a, T: Scalar> {
     rows: &'a BlockRows<'a, T>,
     scale: &'a [T::Real],
 }
 
 /// A block row of a chain: what it holds of its left neighbour, of itself and of its right neighbour.
 #[derive(Debug)]
-pub(crate) struct ChainRow<T> {
+pub struct ChainRow<T> {
+    /// Left of the diagonal.
     pub left: Coupling<T>,
+    /// On the diagonal.
     pub diag: Vec<T>,
+    /// Right of the diagonal.
     pub right: Coupling<T>,
 }
 
@@ -176,7 +186,7 @@ impl<'a, T: Scalar> ScaledBlocks<'a, T> {
 ///
 /// # Errors
 /// `OutOfMemory`.
-pub(crate) fn scales<T: Scalar>(rows: &BlockRows<'_, T>) -> Result<Vec<T::Real>> {
+pub fn scales<T: Scalar>(rows: &BlockRows<'_, T>) -> Result<Vec<T::Real>> {
     let b = rows.block;
     let mut scale = allocate(rows.block_rows() * b, T::Real::ZERO)?;
     for (i, scale) in scale.chunks_exact_mut(b).enumerate() {

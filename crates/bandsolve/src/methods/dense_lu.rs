@@ -24,7 +24,7 @@ use bandsolve_kernel::{Scalar, Simd};
 /// # Cost
 /// ⅔n³ flops to factor, 2n² a right-hand side; n² + 2·panel·n words.
 #[derive(Debug)]
-pub(crate) struct DenseLu<T> {
+pub struct DenseLu<T> {
     n: usize,
     panel: usize,
     simd: Simd,
@@ -38,10 +38,12 @@ pub(crate) struct DenseLu<T> {
 
 /// How blocks are worked on.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Team {
+pub struct Team {
     /// Rows of a block.
     pub block: usize,
+    /// Threads.
     pub threads: usize,
+    /// Instruction set.
     pub simd: Simd,
     /// Whether diagonal blocks are inverted, rather than solved with by their triangles.
     pub invert: bool,

@@ -1,0 +1,118 @@
+//! Errors that all ranks agree on before any of them returns.
+
+use crate::ranks::Ranks;
+use bandsolve::Error;
+use core::fmt;
+
+/// What went wrong on the first rank on which something did; the same on every rank.
+///
+/// Indices of [`Error`] are those of the arrays of that rank.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RankError {
+    /// The rank.
+    pub rank: usize,
+    /// What went wrong there.
+    pub error: Error,
+}
+
+impl fmt::Display for RankError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "rank {}: {}", self.rank, self.error)
+    }
+}
+
+impl core::error::Error for RankError {}
+
+/// An error as ranks send it: what kind, a name, two numbers.
+type Code = [u64; 4];
+
+/// Names that errors mention.
+const NAMES: [&str; 10] = ["an array", "sub", "diag", "sup", "bands", "rhs", "x", "block", "systems", "counts of rows"];
+
+/// Methods and what they do not do.
+const UNSUPPORTED: [(&str, &str); 4] = [
+    ("an operation", "this kind of system over ranks"),
+    ("bcyclic", "bands over ranks"),
+    ("spike", "periodic systems over ranks"),
+    ("spike", "transposed systems over ranks"),
+];
+
+fn place_of(name: &str) -> u64 {
+    NAMES.iter().position(|other| *other == name).unwrap_or(0) as u64
+}
+
+fn encode(error: &Error) -> Code {
+    match error.cause() {
+        Error::Shape { what, expected, got } => [1, place_of(what), *expected as u64, *got as u64],
+        Error::NotFinite { array, index } => [2, place_of(array), *index as u64, 0],
+        Error::Singular { row } => [3, 0, *row as u64, 0],
+        Error::NotConverged { backward_error, refinement_steps } => {
+            [4, 0, backward_error.to_bits(), *refinement_steps as u64]
+        }
+        Error::OutOfMemory { bytes } => [5, 0, *bytes as u64, 0],
+        Error::Unsupported { method, what } => {
+            let at = UNSUPPORTED.iter().position(|other| *other == (*method, *what)).unwrap_or(0);
+            [6, at as u64, 0, 0]
+        }
+        _ => [6, 0, 0, 0],
+    }
+}
+
+fn decode([kind, name, a, b]: Code) -> Option<Error> {
+    let named = NAMES[(name as usize).min(NAMES.len() - 1)];
+    Some(match kind {
+        0 => return None,
+        1 => Error::Shape { what: named, expected: a as usize, got: b as usize },
+        2 => Error::NotFinite { array: named, index: a as usize },
+        3 => Error::Singular { row: a as usize },
+        4 => Error::NotConverged { backward_error: f64::from_bits(a), refinement_steps: b as usize },
+        5 => Error::OutOfMemory { bytes: a as usize },
+        _ => {
+            let (method, what) = UNSUPPORTED[(name as usize).min(UNSUPPORTED.len() - 1)];
+            Error::Unsupported { method, what }
+        }
+    })
+}
+
+/// What went wrong on the first rank on which something did, on all of them. Collective.
+///
+/// # Errors
+/// That.
+pub(crate) fn agree<V>(ranks: &Ranks, own: bandsolve::Result<V>) -> Result<V, RankError> {
+    let code = own.as_ref().err().map_or([0; 4], encode);
+    let codes = ranks.all_gather(&code);
+    let (codes, _) = codes.as_chunks::<4>();
+    match codes.iter().enumerate().find_map(|(rank, code)| Some((rank, decode(*code)?))) {
+        Some((rank, error)) => Err(RankError { rank, error }),
+        None => Ok(own.expect("no rank has an error")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::on_threads;
+
+    #[test]
+    fn errors_come_back_as_they_were() {
+        let errors = [
+            Error::Shape { what: "diag", expected: 3, got: 4 },
+            Error::NotFinite { array: "rhs", index: 7 },
+            Error::Singular { row: 9 },
+            Error::NotConverged { backward_error: 0.25, refinement_steps: 3 },
+            Error::OutOfMemory { bytes: usize::MAX },
+            Error::Unsupported { method: "bcyclic", what: "bands over ranks" },
+        ];
+        for error in errors {
+            assert_eq!(decode(encode(&error)), Some(error));
+        }
+    }
+
+    #[test]
+    fn all_ranks_return_the_error_of_the_first() {
+        let fails = |rank: usize| if rank % 2 == 1 { Err(Error::Singular { row: rank }) } else { Ok(rank) };
+        let got = on_threads(5, |ranks| agree(ranks, fails(ranks.rank())));
+        assert_eq!(got, vec![Err(RankError { rank: 1, error: Error::Singular { row: 1 } }); 5]);
+        assert_eq!(on_threads(3, |ranks| agree(ranks, Ok(ranks.rank()))), [Ok(0), Ok(1), Ok(2)]);
+    }
+}

@@ -1,0 +1,328 @@
+//! BCYCLIC over ranks: block cyclic reduction of rows that several ranks own.
+//!
+//! With D_e the diagonal block of an eliminated row e, whose neighbours stay, and A, C the blocks left and right of diagonal blocks,
+//!
+//! $$ \hat A_e = D_e^{-1} A_e, \qquad \hat C_e = D_e^{-1} C_e $$
+//!
+//! $$ A'_k = -A_k \hat A_{k-1}, \qquad D'_k = D_k - A_k \hat C_{k-1} - C_k \hat A_{k+1}, \qquad C'_k = -C_k \hat C_{k+1} $$
+//!
+//! At level i the rows that are left are those whose index, counted from 0, is a multiple of 2ⁱ; p is their place among them. Those of
+//! odd place are eliminated. Â and Ĉ go to the rank of each neighbour in one message, and no block is sent twice. In a ring the
+//! first and the last row are neighbours; a ring of two rows is a chain whose couplings add up.
+//!
+//! Source: A. Lamas Daviña, J. E. Roman, Parallel Comput. 74 (2018), equations (6)–(9), Algorithms 1 to 3.
+//! B_i → diag, ℓ → block rows, k → block, p → ranks.
+
+use crate::agreement::{RankError, agree};
+use crate::factors::RankSolver;
+use crate::ranges::RankRanges;
+use crate::ranks::{Expected, Ranks, Sent};
+use bandsolve::distributed::{ChainRow, Coupling, DiagonalBlock, Team, fill_in, subtract_from, subtract_product};
+use bandsolve::{Error, Scalar, Simd};
+use core::ops::Range;
+
+/// Tags of messages by the direction in which they go: to the left, to the right.
+const MOVES: i32 = 20;
+
+/// The rows that are left at one level, and who owns them.
+#[derive(Debug, Clone)]
+struct RankLevel {
+    /// Rows are multiples of 2^shift.
+    shift: usize,
+    /// Rows of all ranks.
+    rows: usize,
+    ring: bool,
+    ranges: RankRanges,
+    rank: usize,
+}
+
+/// A row beside one of this rank.
+enum Beside {
+    /// This rank owns it; its place among the own rows of the level.
+    Own(usize),
+    /// Another rank owns it.
+    Other(usize),
+}
+
+impl RankLevel {
+    /// Places of own rows.
+    fn places(&self) -> Range<usize> {
+        let own = self.ranges.range(self.rank);
+        let place = |row: usize| row.div_ceil(1 << self.shift);
+        place(own.start)..place(own.end)
+    }
+
+    /// The row at place p, counted from the first own row of all levels.
+    fn own_row(&self, place: usize) -> usize {
+        (place << self.shift) - self.ranges.range(self.rank).start
+    }
+
+    /// The neighbour of the row at place p on one side (0: left, 1: right), unless both of them stay.
+    fn beside(&self, place: usize, side: usize) -> Option<Beside> {
+        let next = match side {
+            0 => place.checked_sub(1).or(self.ring.then_some(self.rows - 1)),
+            _ => Some(place + 1).filter(|next| *next < self.rows).or(self.ring.then_some(0)),
+        }?;
+        if next % 2 == place % 2 {
+            return None;
+        }
+        let owner = self.ranges.owner(next << self.shift);
+        Some(if owner == self.rank { Beside::Own(next - self.places().start) } else { Beside::Other(owner) })
+    }
+
+    /// Own rows of odd place (eliminated), or of even place, with the ranks of neighbours that are elsewhere: (index among own rows,
+    /// side, rank).
+    fn links(&self, odd: bool) -> Vec<(usize, usize, usize)> {
+        let places = self.places();
+        let rows = places.clone().filter(|place| (place % 2 == 1) == odd);
+        rows.flat_map(|place| [(place, 0), (place, 1)])
+            .filter_map(|(place, side)| match self.beside(place, side)? {
+                Beside::Other(rank) => Some((place - places.start, side, rank)),
+                Beside::Own(_) => None,
+            })
+            .collect()
+    }
+}
+
+/// A row of this rank that is eliminated, or stays, at a level.
+#[derive(Debug)]
+enum LevelRow<T> {
+    /// D_e, and Â, Ĉ.
+    Gone { pivot: Option<DiagonalBlock<T>>, hats: [Coupling<T>; 2] },
+    /// What it held of the eliminated rows beside it.
+    Kept { links: [Coupling<T>; 2] },
+}
+
+/// Factors by BCYCLIC of the rows of this rank.
+#[derive(Debug)]
+pub(crate) struct RankBcyclic<T: Scalar> {
+    ranks: Ranks,
+    team: Team,
+    scale: Vec<T::Real>,
+    levels: Vec<(RankLevel, Vec<LevelRow<T>>)>,
+    /// The last row, on the rank that owns row 0.
+    last: Option<DiagonalBlock<T>>,
+    /// Whether a diagonal block was singular, on any rank.
+    singular: bool,
+}
+
+/// What went wrong on this rank, whose part in all messages goes on.
+#[derive(Debug, Default)]
+struct Trouble {
+    singular: bool,
+    error: Option<Error>,
+}
+
+impl Trouble {
+    fn keep<V>(&mut self, value: bandsolve::Result<V>) -> Option<V> {
+        value.map_err(|error| self.error.get_or_insert(error).clone()).ok()
+    }
+
+    fn pivot<T: Scalar>(&mut self, diag: Vec<T>, team: Team) -> Option<DiagonalBlock<T>> {
+        let pivot = self.keep(DiagonalBlock::new(diag, team))?;
+        self.singular |= pivot.is_singular();
+        Some(pivot).filter(|pivot| !pivot.is_singular())
+    }
+}
+
+impl<T: Scalar> RankBcyclic<T> {
+    /// Factors the chain of scaled rows of which this rank owns `chain`. Collective.
+    pub fn factor(
+        ranks: &Ranks,
+        ranges: &RankRanges,
+        (mut chain, scale): (Vec<ChainRow<T>>, Vec<T::Real>),
+        (block, ring): (usize, bool),
+    ) -> Result<Self, RankError> {
+        let team = Team { block, threads: 1, simd: Simd::detect(), invert: false };
+        let (mut levels, mut trouble) = (Vec::new(), Trouble::default());
+        let mut level = RankLevel { shift: 0, rows: ranges.rows(), ring, ranges: ranges.clone(), rank: ranks.rank() };
+        while level.rows > 1 {
+            if level.ring && level.rows == 2 {
+                open_ring_of_two(&level, &mut chain);
+                level.ring = false;
+            }
+            let rows;
+            (rows, chain) = reduce(ranks, &level, chain, (team, &mut trouble));
+            levels.push((level.clone(), rows));
+            level = RankLevel { shift: level.shift + 1, rows: level.rows.div_ceil(2), ..level };
+        }
+        let last = chain.pop().and_then(|mut row| {
+            for corner in [row.left, row.right].into_iter().flatten().filter(|_| level.ring) {
+                row.diag.iter_mut().zip(corner).for_each(|(d, c)| *d += c);
+            }
+            trouble.pivot(row.diag, team)
+        });
+        agree(ranks, trouble.error.map_or(Ok(()), Err))?;
+        let mut singular = [f64::from(u8::from(trouble.singular))];
+        ranks.max(&mut singular);
+        Ok(Self { ranks: ranks.clone(), team, scale, levels, last, singular: singular[0] > 0.0 })
+    }
+
+    /// Eliminates the rows of a level from right-hand sides, or, `back`, finds their unknowns.
+    fn sweep(&self, (level, rows): &(RankLevel, Vec<LevelRow<T>>), back: bool, z: &mut [T], spare: &mut [T]) {
+        let (chunk, first) = (spare.len(), level.places().start);
+        let at = |k: usize| level.own_row(first + k) * chunk..(level.own_row(first + k) + 1) * chunk;
+        if !back {
+            for (k, row) in rows.iter().enumerate() {
+                if let LevelRow::Gone { pivot: Some(pivot), .. } = row {
+                    pivot.solve(false, &mut z[at(k)], spare);
+                }
+            }
+        }
+        let sent: Vec<Sent<T>> = level
+            .links(!back)
+            .into_iter()
+            .map(|(k, side, to)| Sent { to, tag: MOVES + side as i32, values: z[at(k)].to_vec() })
+            .collect();
+        let links = level.links(back);
+        let expect = |(_, side, from): &(usize, usize, usize)| Expected {
+            from: *from,
+            tag: MOVES + 1 - *side as i32,
+            len: chunk,
+        };
+        let expected: Vec<Expected> = links.iter().map(expect).collect();
+        let mut came = self.ranks.exchange(&sent, &expected).into_iter();
+        for (k, row) in rows.iter().enumerate() {
+            let couplings = match row {
+                LevelRow::Gone { hats, .. } if back => hats,
+                LevelRow::Kept { links } if !back => links,
+                _ => continue,
+            };
+            for (side, coupling) in couplings.iter().enumerate() {
+                match level.beside(first + k, side) {
+                    Some(Beside::Own(other)) => {
+                        let [y, x] = z.get_disjoint_mut([at(k), at(other)]).expect("two rows");
+                        subtract_from(y, coupling.as_deref(), false, x, self.team);
+                    }
+                    Some(Beside::Other(_)) => {
+                        let x = came.next().expect("a message for each link");
+                        subtract_from(&mut z[at(k)], coupling.as_deref(), false, &x, self.team);
+                    }
+                    None => {}
+                }
+            }
+        }
+    }
+}
+
+impl<T: Scalar> RankSolver<T> for RankBcyclic<T> {
+    fn is_singular(&self) -> bool {
+        self.singular
+    }
+
+    fn solve(&self, x: &mut [T], n_rhs: usize) {
+        let (n, b) = (self.scale.len(), self.team.block);
+        // The columns of a block row together.
+        let (mut z, mut spare) = (vec![T::ZERO; x.len()], vec![T::ZERO; b * n_rhs]);
+        let place = |row: usize, column: usize| (row / b * n_rhs + column) * b + row % b;
+        for (column, x) in x.chunks_exact(n.max(1)).enumerate() {
+            x.iter().zip(&self.scale).enumerate().for_each(|(row, (x, s))| z[place(row, column)] = x.scale(*s));
+        }
+        for level in &self.levels {
+            self.sweep(level, false, &mut z, &mut spare);
+        }
+        if let Some(last) = &self.last {
+            last.solve(false, &mut z[..b * n_rhs], &mut spare);
+        }
+        for level in self.levels.iter().rev() {
+            self.sweep(level, true, &mut z, &mut spare);
+        }
+        for (column, x) in x.chunks_exact_mut(n.max(1)).enumerate() {
+            x.iter_mut().enumerate().for_each(|(row, x)| *x = z[place(row, column)]);
+        }
+    }
+}
+
+/// In a ring of two rows each is the other's neighbour on both sides.
+fn open_ring_of_two<T: Scalar>(level: &RankLevel, chain: &mut [ChainRow<T>]) {
+    for (place, row) in level.places().zip(chain) {
+        let (to, from) = if place == 0 { (&mut row.right, &mut row.left) } else { (&mut row.left, &mut row.right) };
+        match (to, from.take()) {
+            (Some(to), Some(from)) => to.iter_mut().zip(from).for_each(|(a, b)| *a += b),
+            (to, Some(from)) => *to = Some(from),
+            (_, None) => {}
+        }
+    }
+}
+
+/// Eliminates the rows of odd place of a level; returns what is kept of all of them, and the rows that are left.
+fn reduce<T: Scalar>(
+    ranks: &Ranks,
+    level: &RankLevel,
+    chain: Vec<ChainRow<T>>,
+    (team, trouble): (Team, &mut Trouble),
+) -> (Vec<LevelRow<T>>, Vec<ChainRow<T>>) {
+    let places = level.places();
+    let (mut rows, mut left) = (Vec::with_capacity(chain.len()), Vec::with_capacity(chain.len().div_ceil(2)));
+    for (place, row) in places.clone().zip(chain) {
+        if place % 2 == 0 {
+            left.push(row);
+            rows.push(LevelRow::Kept { links: [None, None] });
+            continue;
+        }
+        let pivot = trouble.pivot(row.diag, team);
+        let hats = [row.left, row.right].map(|block| {
+            let divided = pivot.as_ref().map(|pivot| pivot.divide(block.as_deref(), team));
+            divided.and_then(|divided| trouble.keep(divided)).flatten()
+        });
+        rows.push(LevelRow::Gone { pivot, hats });
+    }
+    let mut came = exchange_hats(ranks, level, &rows, team.block).into_iter();
+    for place in places.clone().filter(|place| place % 2 == 0) {
+        let k = place - places.start;
+        let row = &mut left[(place - places.start.next_multiple_of(2)) / 2];
+        for side in [0, 1] {
+            let received;
+            let hats = match level.beside(place, side) {
+                None => continue,
+                Some(Beside::Own(other)) => match &rows[other] {
+                    LevelRow::Gone { hats, .. } => hats,
+                    LevelRow::Kept { .. } => unreachable!("neighbours of rows that stay are eliminated"),
+                },
+                Some(Beside::Other(_)) => {
+                    received = came.next().expect("a message for each link");
+                    &received
+                }
+            };
+            let coupling = if side == 0 { &mut row.left } else { &mut row.right };
+            let link = coupling.take();
+            subtract_product(&mut row.diag, link.as_deref(), hats[1 - side].as_deref(), team);
+            *coupling = trouble.keep(fill_in(link.as_deref(), hats[side].as_deref(), team)).flatten();
+            if let LevelRow::Kept { links } = &mut rows[k] {
+                links[side] = link;
+            }
+        }
+    }
+    (rows, left)
+}
+
+/// Sends Â and Ĉ of eliminated rows to the ranks of their neighbours; returns those that came, in the order of
+/// [`RankLevel::links`]. Zeros are sent, too, so that what is sent does not depend on the numbers.
+fn exchange_hats<T: Scalar>(
+    ranks: &Ranks,
+    level: &RankLevel,
+    rows: &[LevelRow<T>],
+    block: usize,
+) -> Vec<[Coupling<T>; 2]> {
+    let square = block * block;
+    let mut sent = Vec::new();
+    for (k, side, to) in level.links(true) {
+        let LevelRow::Gone { hats, .. } = &rows[k] else { unreachable!("a row of odd place") };
+        let mut values = Vec::with_capacity(2 * square);
+        for hat in hats {
+            match hat {
+                Some(hat) => values.extend_from_slice(hat),
+                None => values.resize(values.len() + square, T::ZERO),
+            }
+        }
+        sent.push(Sent { to, tag: MOVES + side as i32, values });
+    }
+    let expected: Vec<Expected> = level
+        .links(false)
+        .into_iter()
+        .map(|(_, side, from)| Expected { from, tag: MOVES + 1 - side as i32, len: 2 * square })
+        .collect();
+    let came = ranks.exchange(&sent, &expected);
+    let block_of = |values: &[T]| values.iter().any(|v| *v != T::ZERO).then(|| values.to_vec());
+    came.iter().map(|values| [block_of(&values[..square]), block_of(&values[square..])]).collect()
+}

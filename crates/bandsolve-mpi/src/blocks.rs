@@ -1,0 +1,228 @@
+//! Block tridiagonal matrices over ranks; blocks of one row are tridiagonal matrices.
+
+use crate::agreement::{RankError, agree};
+use crate::bcyclic::RankBcyclic;
+use crate::factors::DistributedFactors;
+use crate::matrix::{DistributedMatrix, OwnRows};
+use crate::ranges::RankRanges;
+use crate::ranks::Ranks;
+use bandsolve::distributed::{ChainRow, error_of, residual_of};
+use bandsolve::{BlockTridiagonal, Error, Factor, Method, Plan, RealScalar, Scalar};
+use bandsolve_kernel::scalar::peak;
+use std::sync::Arc;
+
+/// A block tridiagonal matrix, open or periodic, of which each rank holds consecutive block rows.
+///
+/// $$ \mathtt{sub}_i\,x_{i-1} + \mathtt{diag}_i\,x_i + \mathtt{sup}_i\,x_{i+1} = \mathtt{rhs}_i $$
+///
+/// # Shapes
+/// Of the m block rows of a rank, `sub`, `diag` and `sup` hold m blocks each, column-major. The first block of `sub` of the first
+/// block row of all, and the last of `sup`, are ignored, or are the corners of a periodic matrix. Vectors are column-major with
+/// m·`block` rows.
+#[derive(Debug, Clone)]
+pub struct DistributedBlocks<T: Scalar> {
+    matrix: Arc<DistributedMatrix<T>>,
+    rows: Arc<BlockTridiagonal<'static, T>>,
+    /// Of block rows.
+    ranges: RankRanges,
+    periodic: bool,
+}
+
+/// The rows of one rank between two of zeros, and one more for the norm.
+#[derive(Debug)]
+struct OwnBlocks<T: Scalar> {
+    rows: Arc<BlockTridiagonal<'static, T>>,
+    periodic: bool,
+}
+
+impl<T: Scalar> OwnRows<T> for OwnBlocks<T> {
+    fn apply(&self, x: &[T]) -> bandsolve::Result<Vec<T>> {
+        self.rows.apply(x)
+    }
+
+    fn error(&self, d: &[T], x: &[T]) -> f64 {
+        error_of(&*self.rows, (d, x))
+    }
+
+    fn residual(&self, d: &[T], x: &[T], r: &mut [T]) -> f64 {
+        residual_of(&*self.rows, (d, x), r)
+    }
+
+    fn entries(&self) -> Vec<T> {
+        let (arrays, square) = (self.rows.arrays(), self.rows.block().pow(2));
+        let rows = 1..self.rows.block_rows() - 2;
+        rows.flat_map(|row| arrays.map(|array| &array[row * square..][..square])).flatten().copied().collect()
+    }
+
+    fn factor_whole(&self, entries: Vec<T>) -> bandsolve::Result<Box<dyn Factor<T>>> {
+        let (block, square) = (self.rows.block(), self.rows.block().pow(2));
+        let array = |k: usize| entries.chunks_exact(square).skip(k).step_by(3).flatten().copied().collect();
+        let whole = BlockTridiagonal::from_vecs(block, [0, 1, 2].map(array), self.periodic)?;
+        Ok(Box::new(Plan::new(whole.shape()).method(Method::Pivoted).factor_owned(whole)?))
+    }
+}
+
+impl<T: Scalar> DistributedBlocks<T> {
+    /// Open matrix of `[sub, diag, sup]` of the own block rows, which are copied. Collective.
+    ///
+    /// # Errors
+    /// `Shape` where the arrays are of different lengths, or blocks of different sizes on different ranks; `NotFinite`.
+    pub fn new(ranks: &Ranks, block: usize, arrays: [&[T]; 3]) -> Result<Self, RankError> {
+        Self::build(ranks, block, arrays, false)
+    }
+
+    /// Periodic matrix. Collective.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn periodic(ranks: &Ranks, block: usize, arrays: [&[T]; 3]) -> Result<Self, RankError> {
+        Self::build(ranks, block, arrays, true)
+    }
+
+    fn build(ranks: &Ranks, block: usize, arrays: [&[T]; 3], periodic: bool) -> Result<Self, RankError> {
+        let count = agree(ranks, checked(block, arrays))?;
+        let gathered = ranks.all_gather(&[block as u64, count as u64]);
+        let first = gathered[0] as usize;
+        let same =
+            if block == first { Ok(()) } else { Err(Error::Shape { what: "block", expected: first, got: block }) };
+        agree(ranks, same)?;
+        let ranges = RankRanges::of_counts(gathered.iter().skip(1).step_by(2).map(|count| *count as usize));
+        let (own, last) = (ranges.range(ranks.rank()), ranges.rows());
+        let ends = [own.start == 0 && !periodic, own.end == last && !periodic];
+        let rows = agree(ranks, extended(block, arrays, ends))?;
+        agree(ranks, finite(&rows, block))?;
+        let rows = Arc::new(rows);
+        let unknowns = RankRanges::of_counts((0..ranks.size()).map(|rank| ranges.range(rank).len() * block));
+        let boxed = Box::new(OwnBlocks { rows: rows.clone(), periodic });
+        let matrix = DistributedMatrix::new(ranks.clone(), unknowns, (block, periodic), boxed);
+        Ok(Self { matrix: Arc::new(matrix), rows, ranges, periodic })
+    }
+
+    /// Rows of a block.
+    pub fn block(&self) -> usize {
+        self.rows.block()
+    }
+
+    /// The block rows of each rank.
+    pub fn ranges(&self) -> &RankRanges {
+        &self.ranges
+    }
+
+    /// The ranks.
+    pub fn ranks(&self) -> &Ranks {
+        &self.matrix.ranks
+    }
+
+    /// Whether the corner blocks count.
+    pub fn is_periodic(&self) -> bool {
+        self.periodic
+    }
+
+    /// A·x of the own rows. Collective.
+    ///
+    /// # Shapes
+    /// `x`: own rows × any number of columns, the same on all ranks.
+    ///
+    /// # Cost
+    /// 6·block flops a row and column; a message of `block` numbers a column to each neighbour.
+    ///
+    /// # Errors
+    /// `Shape`, `OutOfMemory`.
+    pub fn apply(&self, x: &[T]) -> Result<Vec<T>, RankError> {
+        let n_rhs = self.matrix.columns("x", x.len())?;
+        agree(self.ranks(), self.matrix.apply(x, n_rhs))
+    }
+
+    /// Factors by block cyclic reduction (BCYCLIC) over the ranks. Collective.
+    ///
+    /// Every other block row is eliminated, level by level; Â and Ĉ of an eliminated row go to the ranks of its two neighbours, once.
+    ///
+    /// # Cost
+    /// 12⅔ block³ flops a block row, ⌈log₂ N⌉ levels, in each at most two messages of 2 block² numbers a rank.
+    ///
+    /// # Errors
+    /// `OutOfMemory`. Singular diagonal blocks are no error: [`DistributedFactors::solve`] finds another way.
+    ///
+    /// # Source
+    /// Lamas Daviña, Román (2018), Algorithms 1 to 3; `docs/math/bcyclic-on-ranks.md`.
+    pub fn factor(&self) -> Result<DistributedFactors<T>, RankError> {
+        let (chain, scale) = self.chain();
+        let solver = RankBcyclic::factor(self.ranks(), &self.ranges, (chain, scale), (self.block(), self.periodic))?;
+        let reason = "block tridiagonal over ranks";
+        Ok(DistributedFactors::new(self.matrix.clone(), Box::new(solver), (Method::Bcyclic, reason)))
+    }
+
+    /// Own block rows, each row multiplied by a power of two that brings its largest entry into [2, 4); and those powers.
+    fn chain(&self) -> (Vec<ChainRow<T>>, Vec<T::Real>) {
+        let (b, square) = (self.block(), self.block().pow(2));
+        let own = self.ranges.range(self.ranks().rank());
+        let mut all = Vec::with_capacity(own.len() * b);
+        let chain = own.clone().enumerate().map(|(i, row)| {
+            let blocks = self.rows.arrays().map(|array| &array[(i + 1) * square..][..square]);
+            let mut scale = vec![T::Real::ZERO; b];
+            for column in blocks.iter().flat_map(|block| block.chunks_exact(b)) {
+                scale.iter_mut().zip(column).for_each(|(s, v)| *s = if peak(*v) > *s { peak(*v) } else { *s });
+            }
+            scale.iter_mut().for_each(|s| *s = s.equilibrate());
+            let scaled = |block: &[T]| -> Vec<T> {
+                block.chunks_exact(b).flat_map(|column| column.iter().zip(&scale).map(|(v, s)| v.scale(*s))).collect()
+            };
+            let [left, diag, right] = blocks.map(scaled);
+            all.extend_from_slice(&scale);
+            let (first, last) = (row == 0, row + 1 == self.ranges.rows());
+            ChainRow {
+                left: Some(left).filter(|_| !first || self.periodic),
+                diag,
+                right: Some(right).filter(|_| !last || self.periodic),
+            }
+        });
+        (chain.collect(), all)
+    }
+}
+
+/// The number of block rows.
+fn checked<T: Scalar>(block: usize, [sub, diag, sup]: [&[T]; 3]) -> bandsolve::Result<usize> {
+    if block == 0 {
+        return Err(Error::Shape { what: "block", expected: 1, got: 0 });
+    }
+    let (square, len) = (block * block, diag.len());
+    for (what, expected, got) in
+        [("diag", len.div_ceil(square) * square, len), ("sub", len, sub.len()), ("sup", len, sup.len())]
+    {
+        if expected != got {
+            return Err(Error::Shape { what, expected, got });
+        }
+    }
+    Ok(len / square)
+}
+
+/// Own rows between rows of zeros. `ends`: whether the first block of `sub` and the last of `sup` are ignored.
+fn extended<T: Scalar>(
+    block: usize,
+    arrays: [&[T]; 3],
+    ends: [bool; 2],
+) -> bandsolve::Result<BlockTridiagonal<'static, T>> {
+    let square = block * block;
+    let mut padded = arrays.map(|array| {
+        let mut padded = vec![T::ZERO; square];
+        padded.extend_from_slice(array);
+        padded.resize(array.len() + 3 * square, T::ZERO);
+        padded
+    });
+    let len = arrays[1].len();
+    if len > 0 && ends[0] {
+        padded[0][square..2 * square].fill(T::ZERO);
+    }
+    if len > 0 && ends[1] {
+        padded[2][len..len + square].fill(T::ZERO);
+    }
+    BlockTridiagonal::from_vecs(block, padded, false)
+}
+
+/// Whether all entries are finite; indices are those of the caller's arrays.
+fn finite<T: Scalar>(rows: &BlockTridiagonal<'_, T>, block: usize) -> bandsolve::Result<()> {
+    rows.check_finite().map_err(|error| match error {
+        Error::NotFinite { array, index } => Error::NotFinite { array, index: index - block * block },
+        other => other,
+    })
+}

@@ -1,0 +1,235 @@
+//! Solves over ranks under the accuracy contract: measured, refined, solved again by the pivoted method on one rank.
+
+use crate::agreement::{RankError, agree};
+use crate::matrix::DistributedMatrix;
+use crate::ranks::{Expected, Sent};
+use bandsolve::{ACCEPTED_AT_ONCE, Error, Factor, MAX_REFINEMENTS, Method, RealScalar, Report, Scalar, Solution};
+use bandsolve::{TOLERABLE, good};
+use std::sync::{Arc, OnceLock};
+
+/// What a method over ranks implements.
+pub(crate) trait RankSolver<T: Scalar>: Send + Sync + core::fmt::Debug {
+    /// Whether it has nothing to solve with; the same on all ranks.
+    fn is_singular(&self) -> bool;
+
+    /// Replaces right-hand sides by solutions, unverified. Collective.
+    fn solve(&self, x: &mut [T], n_rhs: usize);
+}
+
+/// Factors of a matrix over ranks, for any number of right-hand sides.
+///
+/// The report of a solve and its errors are the same on all ranks.
+pub struct DistributedFactors<T: Scalar> {
+    matrix: Arc<DistributedMatrix<T>>,
+    solver: Box<dyn RankSolver<T>>,
+    method: Method,
+    reason: &'static str,
+    /// On rank 0, when it was needed.
+    whole: OnceLock<bandsolve::Result<Box<dyn Factor<T>>>>,
+}
+
+impl<T: Scalar> core::fmt::Debug for DistributedFactors<T> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "factors by {} on {:?}", self.method.name(), self.matrix.ranks)
+    }
+}
+
+/// Tags of what goes to rank 0, and back.
+const TO_FIRST: i32 = 30;
+const FROM_FIRST: i32 = 31;
+
+impl<T: Scalar> DistributedMatrix<T> {
+    /// Number of columns of an array of own rows, which is the same on all ranks. Collective.
+    pub fn columns(&self, what: &'static str, len: usize) -> Result<usize, RankError> {
+        let own = self.own();
+        let columns = if own == 0 { 0 } else { len / own };
+        let whole = if columns * own == len { Ok(()) } else { Err(wrong(what, columns.max(1) * own, len)) };
+        agree(&self.ranks, whole)?;
+        let most = self.ranks.all_gather(&[columns as u64]).into_iter().max().unwrap_or(0) as usize;
+        let same = if own == 0 || columns == most { Ok(most) } else { Err(wrong(what, most * own, len)) };
+        agree(&self.ranks, same)
+    }
+}
+
+fn wrong(what: &'static str, expected: usize, got: usize) -> Error {
+    Error::Shape { what, expected, got }
+}
+
+impl<T: Scalar> DistributedFactors<T> {
+    pub(crate) fn new(
+        matrix: Arc<DistributedMatrix<T>>,
+        solver: Box<dyn RankSolver<T>>,
+        (method, reason): (Method, &'static str),
+    ) -> Self {
+        Self { matrix, solver, method, reason, whole: OnceLock::new() }
+    }
+
+    /// The method.
+    pub fn method(&self) -> Method {
+        self.method
+    }
+
+    /// Solves A·x = rhs. Collective.
+    ///
+    /// # Shapes
+    /// `rhs`: own rows × any number of columns, the same on all ranks; x alike.
+    ///
+    /// # Errors
+    /// As [`solve_in_place`](Self::solve_in_place).
+    pub fn solve(&self, rhs: &[T]) -> Result<Solution<T>, RankError> {
+        let mut values = rhs.to_vec();
+        let report = self.solve_in_place(&mut values)?;
+        Ok(Solution { values, report })
+    }
+
+    /// Solves A·x = rhs; x replaces rhs. Collective.
+    ///
+    /// Every column is measured over all ranks and refined while its backward error exceeds 8ε. What is still above is solved by the
+    /// pivoted method on rank 0, which then holds the whole system.
+    ///
+    /// # Errors
+    /// `Shape`, `NotFinite`, `Singular`, `NotConverged`, `OutOfMemory`, the same on all ranks.
+    pub fn solve_in_place(&self, rhs: &mut [T]) -> Result<Report, RankError> {
+        let n_rhs = self.matrix.columns("rhs", rhs.len())?;
+        let bad = rhs.iter().position(|v| !Scalar::is_finite(*v));
+        let finite = bad.map_or(Ok(()), |index| Err(Error::NotFinite { array: "rhs", index }));
+        agree(&self.matrix.ranks, finite)?;
+        let d = self.matrix.padded(rhs, n_rhs);
+        let (mut errors, mut steps) = (vec![f64::NAN; n_rhs], 0);
+        if !self.solver.is_singular() {
+            self.solver.solve(rhs, n_rhs);
+            (errors, steps) = self.refine(&d, rhs, n_rhs);
+        }
+        let missed: Vec<usize> = (0..n_rhs).filter(|k| !(errors[*k] <= good::<T>())).collect();
+        if !missed.is_empty() {
+            self.solve_on_first(&d, rhs, (&missed, &mut errors))?;
+        }
+        let mut report = Report::external(self.method, self.reason, Some(&errors));
+        (report.refinement_steps, report.fallback) = (steps, !missed.is_empty());
+        Ok(report)
+    }
+
+    /// Improves columns until their errors are at most 8ε, or do not shrink; returns the errors, and the steps.
+    fn refine(&self, d: &[T], x: &mut [T], n_rhs: usize) -> (Vec<f64>, usize) {
+        let (own, good) = (self.matrix.own(), good::<T>());
+        let mut best = self.matrix.errors(d, x, n_rhs);
+        if best.iter().all(|eta| *eta <= ACCEPTED_AT_ONCE * good) {
+            return (best, 0);
+        }
+        let (mut r, mut steps) = (vec![T::ZERO; x.len()], 0);
+        best = self.matrix.residuals(d, x, &mut r);
+        let mut open: Vec<bool> = best.iter().map(|eta| *eta > good).collect();
+        while open.contains(&true) && steps < MAX_REFINEMENTS {
+            for k in (0..n_rhs).filter(|k| !open[*k]) {
+                r[k * own..(k + 1) * own].fill(T::ZERO);
+            }
+            self.solver.solve(&mut r, n_rhs);
+            let before = x.to_vec();
+            x.iter_mut().zip(&r).for_each(|(x, dx)| *x += *dx);
+            steps += 1;
+            let errors = self.matrix.residuals(d, x, &mut r);
+            for k in 0..n_rhs {
+                if open[k] && errors[k] < best[k] {
+                    (best[k], open[k]) = (errors[k], errors[k] > good);
+                } else {
+                    x[k * own..(k + 1) * own].copy_from_slice(&before[k * own..(k + 1) * own]);
+                    open[k] = false;
+                }
+            }
+        }
+        (best, steps)
+    }
+
+    /// Solves columns by the pivoted method on rank 0, which answers for itself.
+    fn solve_on_first(&self, d: &[T], x: &mut [T], (columns, errors): (&[usize], &mut [f64])) -> Result<(), RankError> {
+        let (ranks, own, len) = (&self.matrix.ranks, self.matrix.own(), self.matrix.extended());
+        self.gather_whole()?;
+        let part: Vec<T> = columns.iter().flat_map(|k| &d[k * len..][self.matrix.inside()]).copied().collect();
+        let parts = self.gather(part, |rows| rows * columns.len());
+        let mut solved = Ok((Vec::new(), Vec::new()));
+        if ranks.rank() == 0 {
+            solved = self.solve_whole(&parts, columns.len());
+        }
+        let (parts, found) = agree(ranks, solved)?;
+        let mut found = if ranks.rank() == 0 { found } else { vec![0.0; columns.len()] };
+        ranks.max(&mut found);
+        let part = self.scatter(parts, own * columns.len());
+        for (i, k) in columns.iter().enumerate() {
+            x[k * own..(k + 1) * own].copy_from_slice(&part[i * own..(i + 1) * own]);
+            errors[*k] = found[i];
+        }
+        let worst = found.iter().copied().fold(0.0, f64::max);
+        let limit = TOLERABLE * T::Real::EPSILON.to_f64();
+        let settled = if worst <= limit { Ok(()) } else { Err(not_converged(worst)) };
+        agree(ranks, settled)
+    }
+
+    /// Makes the factors of the whole matrix on rank 0, once.
+    fn gather_whole(&self) -> Result<(), RankError> {
+        let ranks = &self.matrix.ranks;
+        if self.whole.get().is_none() {
+            let entries = self.matrix.rows.entries();
+            let per_row = entries.len().checked_div(self.matrix.own()).unwrap_or(0);
+            let per_row = ranks.all_gather(&[per_row as u64]).into_iter().max().unwrap_or(0) as usize;
+            let parts = self.gather(entries, |rows| rows * per_row);
+            if ranks.rank() == 0 {
+                _ = self.whole.set(self.matrix.rows.factor_whole(parts.concat()));
+            }
+        }
+        let made = self.whole.get().map_or(Ok(()), |whole| whole.as_ref().map(|_| ()).map_err(Clone::clone));
+        agree(ranks, made)
+    }
+
+    /// Solves for columns whose parts are given, on rank 0.
+    fn solve_whole(&self, parts: &[Vec<T>], columns: usize) -> bandsolve::Result<(Vec<Vec<T>>, Vec<f64>)> {
+        let rows = |rank: usize| self.matrix.ranges.range(rank).len();
+        let mut rhs = Vec::with_capacity(self.matrix.ranges.rows() * columns);
+        for k in 0..columns {
+            parts
+                .iter()
+                .enumerate()
+                .for_each(|(rank, part)| rhs.extend_from_slice(&part[k * rows(rank)..][..rows(rank)]));
+        }
+        let whole = self.whole.get().expect("made before").as_ref().map_err(Clone::clone)?;
+        let solution = whole.solve(&rhs)?;
+        let n = self.matrix.ranges.rows();
+        let part = |rank: usize| {
+            let range = self.matrix.ranges.range(rank);
+            solution.values.chunks_exact(n).flat_map(|x| &x[range.clone()]).copied().collect()
+        };
+        Ok(((0..parts.len()).map(part).collect(), solution.report.backward_errors.to_vec()))
+    }
+
+    /// The parts of all ranks on rank 0, elsewhere nothing; `len_of` a number of rows.
+    fn gather(&self, own: Vec<T>, len_of: impl Fn(usize) -> usize) -> Vec<Vec<T>> {
+        let ranks = &self.matrix.ranks;
+        if ranks.rank() > 0 {
+            ranks.exchange(&[Sent { to: 0, tag: TO_FIRST, values: own }], &[]);
+            return Vec::new();
+        }
+        let len = |rank: usize| len_of(self.matrix.ranges.range(rank).len());
+        let expected: Vec<Expected> =
+            (1..ranks.size()).map(|from| Expected { from, tag: TO_FIRST, len: len(from) }).collect();
+        let mut parts = ranks.exchange(&[], &expected);
+        parts.insert(0, own);
+        parts
+    }
+
+    /// The way back.
+    fn scatter(&self, parts: Vec<Vec<T>>, len: usize) -> Vec<T> {
+        let ranks = &self.matrix.ranks;
+        if ranks.rank() > 0 {
+            return ranks.exchange(&[], &[Expected { from: 0, tag: FROM_FIRST, len }]).remove(0);
+        }
+        let mut parts = parts.into_iter();
+        let own = parts.next().unwrap_or_default();
+        let sent: Vec<Sent<T>> =
+            parts.enumerate().map(|(k, values)| Sent { to: k + 1, tag: FROM_FIRST, values }).collect();
+        ranks.exchange(&sent, &[]);
+        own
+    }
+}
+
+fn not_converged(backward_error: f64) -> Error {
+    Error::NotConverged { backward_error, refinement_steps: MAX_REFINEMENTS }
+}

@@ -1,0 +1,249 @@
+//! The ranks of a job, as everything here talks to them: numbers instead of bytes, long messages in pieces, everything counted.
+
+use crate::transport::lone::Lone;
+use crate::transport::rsmpi::MpiRanks;
+use crate::transport::{Incoming, Outgoing, Transport};
+use bytemuck::Pod;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Bytes of one message at most: MPI counts in 32 bits.
+const LARGEST_MESSAGE: usize = 1 << 30;
+
+/// What this rank sent.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Traffic {
+    /// Messages to other ranks.
+    pub messages: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Calls in which all ranks gather numbers of each.
+    pub gathers: u64,
+    /// Bytes that this rank contributed to them.
+    pub gathered_bytes: u64,
+}
+
+impl core::ops::Sub for Traffic {
+    type Output = Self;
+
+    fn sub(self, before: Self) -> Self {
+        Self {
+            messages: self.messages - before.messages,
+            bytes: self.bytes - before.bytes,
+            gathers: self.gathers - before.gathers,
+            gathered_bytes: self.gathered_bytes - before.gathered_bytes,
+        }
+    }
+}
+
+#[derive(Debug, Default)]
+struct Counters {
+    messages: AtomicU64,
+    bytes: AtomicU64,
+    gathers: AtomicU64,
+    gathered_bytes: AtomicU64,
+}
+
+/// The ranks that solve together, and which of them this is. Clones share the communicator and the counts.
+///
+/// # Example
+/// ```no_run
+/// use bandsolve_mpi::Ranks;
+/// // A program initialises MPI; the library never does.
+/// let universe = mpi::initialize().expect("MPI, initialised once");
+/// let ranks = Ranks::of(&universe.world());
+/// println!("rank {} of {}", ranks.rank(), ranks.size());
+/// ```
+#[derive(Clone)]
+pub struct Ranks {
+    transport: Arc<dyn Transport>,
+    counters: Arc<Counters>,
+    largest: usize,
+}
+
+impl core::fmt::Debug for Ranks {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "rank {} of {}", self.rank(), self.size())
+    }
+}
+
+/// A message to a rank.
+pub(crate) struct Sent<T> {
+    pub to: usize,
+    pub tag: i32,
+    pub values: Vec<T>,
+}
+
+/// A message that is to come: from whom, with which tag, how long.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Expected {
+    pub from: usize,
+    pub tag: i32,
+    pub len: usize,
+}
+
+impl Ranks {
+    /// The processes of a communicator, which is duplicated: what is sent here is not seen there. Collective. MPI has to be initialised,
+    /// is called by the calling thread only, and is not finalised here. Drop all that holds these ranks before MPI is finalised.
+    pub fn of(communicator: &impl mpi::traits::Communicator) -> Self {
+        Self::by(Box::new(MpiRanks::of(communicator)))
+    }
+
+    /// This process alone. MPI is not called.
+    pub fn alone() -> Self {
+        Self::by(Box::new(Lone))
+    }
+
+    pub(crate) fn by(transport: Box<dyn Transport>) -> Self {
+        Self { transport: transport.into(), counters: Arc::default(), largest: LARGEST_MESSAGE }
+    }
+
+    /// The same with messages of at most so many bytes each; longer ones are sent in pieces.
+    #[doc(hidden)]
+    pub fn with_largest_message(self, bytes: usize) -> Self {
+        Self { largest: bytes.max(1), ..self }
+    }
+
+    /// This rank, counted from 0.
+    pub fn rank(&self) -> usize {
+        self.transport.rank()
+    }
+
+    /// Number of ranks.
+    pub fn size(&self) -> usize {
+        self.transport.size()
+    }
+
+    /// What this rank has sent so far.
+    pub fn traffic(&self) -> Traffic {
+        let Counters { messages, bytes, gathers, gathered_bytes } = &*self.counters;
+        let [messages, bytes, gathers, gathered_bytes] =
+            [messages, bytes, gathers, gathered_bytes].map(|counter| counter.load(Ordering::Relaxed));
+        Traffic { messages, bytes, gathers, gathered_bytes }
+    }
+
+    /// Ends all ranks with a message. For programs that cannot go on.
+    pub fn abort(&self, message: &str) -> ! {
+        self.transport.abort(message)
+    }
+
+    /// Adds up what all ranks hold, in the order of the ranks; all get the same bits. Collective.
+    pub fn sum(&self, values: &mut [f64]) {
+        self.fold(values, |sum, value| sum + value);
+    }
+
+    /// The largest of what all ranks hold, NaN if one of them is. Collective.
+    pub fn max(&self, values: &mut [f64]) {
+        self.fold(values, |largest, value| if value > largest || value.is_nan() { value } else { largest });
+    }
+
+    fn fold(&self, values: &mut [f64], join: impl Fn(f64, f64) -> f64) {
+        if values.is_empty() || self.size() == 1 {
+            return;
+        }
+        let all = self.all_gather(values);
+        let mut parts = all.chunks_exact(values.len());
+        values.copy_from_slice(parts.next().expect("the first rank"));
+        for part in parts {
+            values.iter_mut().zip(part).for_each(|(value, other)| *value = join(*value, *other));
+        }
+    }
+
+    /// What all ranks hold, in their order. All hold as much. Collective.
+    pub(crate) fn all_gather<T: Pod>(&self, own: &[T]) -> Vec<T> {
+        let (size, len) = (self.size(), own.len());
+        let mut all = vec![T::zeroed(); size * len];
+        let each = (self.largest / size_of::<T>().max(1)).max(1);
+        let mut part = Vec::new();
+        for (k, own) in own.chunks(each).enumerate() {
+            self.counters.gathers.fetch_add(1, Ordering::Relaxed);
+            self.counters.gathered_bytes.fetch_add(size_of_val(own) as u64, Ordering::Relaxed);
+            part.clear();
+            part.resize(size * own.len(), T::zeroed());
+            self.transport.all_gather(bytemuck::cast_slice(own), bytemuck::cast_slice_mut(&mut part));
+            for (all, part) in all.chunks_exact_mut(len).zip(part.chunks_exact(own.len())) {
+                all[k * each..][..own.len()].copy_from_slice(part);
+            }
+        }
+        all
+    }
+
+    /// Sends and receives at the same time; returns what came, in the order of `expected`. Messages to itself never leave the rank:
+    /// there are none. All ranks take part, or those that talk.
+    pub(crate) fn exchange<T: Pod>(&self, sent: &[Sent<T>], expected: &[Expected]) -> Vec<Vec<T>> {
+        let mut came: Vec<Vec<T>> = expected.iter().map(|message| vec![T::zeroed(); message.len]).collect();
+        let outgoing: Vec<Outgoing<'_>> = sent
+            .iter()
+            .flat_map(|message| {
+                let bytes: &[u8] = bytemuck::cast_slice(&message.values);
+                bytes.chunks(self.largest).map(|bytes| Outgoing { to: message.to, tag: message.tag, bytes })
+            })
+            .collect();
+        let mut incoming: Vec<Incoming<'_>> = expected
+            .iter()
+            .zip(&mut came)
+            .flat_map(|(message, values)| {
+                let bytes: &mut [u8] = bytemuck::cast_slice_mut(values);
+                bytes.chunks_mut(self.largest).map(|bytes| Incoming { from: message.from, tag: message.tag, bytes })
+            })
+            .collect();
+        debug_assert!(outgoing.iter().all(|message| message.to != self.rank()));
+        self.counters.messages.fetch_add(outgoing.len() as u64, Ordering::Relaxed);
+        let bytes: usize = outgoing.iter().map(|message| message.bytes.len()).sum();
+        self.counters.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+        self.transport.exchange(&outgoing, &mut incoming);
+        came
+    }
+}
+
+impl bandsolve::Communicator for Ranks {
+    fn sum(&self, values: &mut [f64]) {
+        Ranks::sum(self, values);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::on_threads;
+
+    #[test]
+    fn long_messages_come_in_pieces() {
+        on_threads(3, |ranks| {
+            let ranks = ranks.clone().with_largest_message(10);
+            let (rank, next, before) = (ranks.rank(), (ranks.rank() + 1) % 3, (ranks.rank() + 2) % 3);
+            let values: Vec<u8> = (0..25).map(|k| k + rank as u8).collect();
+            let sent = Sent { to: next, tag: 4, values: values.clone() };
+            let came = ranks.exchange(&[sent], &[Expected { from: before, tag: 4, len: 25 }]);
+            assert_eq!(came[0], (0..25).map(|k| k + before as u8).collect::<Vec<u8>>());
+            let all = ranks.all_gather(&values);
+            assert!((0..75).all(|k| all[k] == (k % 25 + k / 25) as u8));
+            let expected = Traffic { messages: 3, bytes: 25, gathers: 3, gathered_bytes: 25 };
+            assert_eq!(ranks.traffic(), expected);
+        });
+    }
+
+    #[test]
+    fn sums_and_maxima_are_the_same_on_all_ranks() {
+        let got = on_threads(4, |ranks| {
+            let mut values = [0.1 * ranks.rank() as f64, if ranks.rank() == 2 { f64::NAN } else { 1.0 }];
+            let mut largest = values;
+            ranks.sum(&mut values[..1]);
+            ranks.max(&mut largest);
+            (values[0], largest[0], largest[1].is_nan())
+        });
+        assert!(got.iter().all(|one| *one == (0.1 + 0.2 + 0.1 * 3.0, 0.1 * 3.0, true)), "{got:?}");
+    }
+
+    #[test]
+    #[should_panic(expected = "on rank 1")]
+    fn a_panic_ends_all_ranks() {
+        on_threads(3, |ranks| {
+            assert!(ranks.rank() != 1, "on rank 1");
+            if ranks.rank() == 2 {
+                return;
+            }
+            ranks.all_gather(&[1.0]);
+        });
+    }
+}

@@ -1,0 +1,90 @@
+//! MPI, by the crate `mpi`.
+
+use super::{Incoming, Outgoing, Transport};
+use mpi::topology::SimpleCommunicator;
+use mpi::traits::{Communicator, CommunicatorCollectives, Destination, Source};
+use std::thread::ThreadId;
+
+/// A communicator of its own, used by the thread that made it.
+pub(crate) struct MpiRanks {
+    communicator: SimpleCommunicator,
+    thread: ThreadId,
+}
+
+// SAFETY: the handle is used by the thread that made it and no other, which `communicator` asserts. (It is freed where it is
+// dropped: `drop` leaks it on another thread.)
+unsafe impl Send for MpiRanks {}
+// SAFETY: as above.
+unsafe impl Sync for MpiRanks {}
+
+impl MpiRanks {
+    /// Duplicates the communicator. Collective.
+    pub fn of(communicator: &impl Communicator) -> Self {
+        Self { communicator: communicator.duplicate(), thread: std::thread::current().id() }
+    }
+
+    fn communicator(&self) -> &SimpleCommunicator {
+        assert_eq!(self.thread, std::thread::current().id(), "MPI is called by the thread that made the ranks");
+        &self.communicator
+    }
+}
+
+impl Drop for MpiRanks {
+    fn drop(&mut self) {
+        // MPI_Comm_free may not be called after MPI_Finalize, nor by another thread: then the handle is left as it is.
+        if mpi::environment::is_finalized() || self.thread != std::thread::current().id() {
+            let left = std::mem::replace(&mut self.communicator, SimpleCommunicator::self_comm());
+            std::mem::forget(left);
+        }
+    }
+}
+
+impl Transport for MpiRanks {
+    fn rank(&self) -> usize {
+        self.communicator().rank() as usize
+    }
+
+    fn size(&self) -> usize {
+        self.communicator().size() as usize
+    }
+
+    fn exchange(&self, sends: &[Outgoing<'_>], receives: &mut [Incoming<'_>]) {
+        let (communicator, count) = (self.communicator(), sends.len() + receives.len());
+        if count == 0 {
+            return;
+        }
+        mpi::request::multiple_scope(count, |scope, requests| {
+            for receive in receives {
+                let from = communicator.process_at_rank(receive.from as i32);
+                requests.add(from.immediate_receive_into_with_tag(scope, &mut *receive.bytes, receive.tag));
+            }
+            for send in sends {
+                let to = communicator.process_at_rank(send.to as i32);
+                requests.add(to.immediate_send_with_tag(scope, send.bytes, send.tag));
+            }
+            requests.wait_all(&mut Vec::with_capacity(count));
+        });
+    }
+
+    fn all_gather(&self, own: &[u8], all: &mut [u8]) {
+        self.communicator().all_gather_into(own, all);
+    }
+
+    fn abort(&self, message: &str) -> ! {
+        eprintln!("rank {}: {message}", self.rank());
+        self.communicator.abort(1)
+    }
+}
+
+/// Makes a panic of this process end all processes of the job, with its message: else the others would wait for it for ever. For
+/// programs: a library leaves the hook alone.
+pub fn abort_on_panic() {
+    let before = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        before(panic);
+        if mpi::environment::is_initialized() && !mpi::environment::is_finalized() {
+            eprintln!("bandsolve-mpi: a rank panicked, all ranks are ended");
+            SimpleCommunicator::world().abort(101);
+        }
+    }));
+}

@@ -1,0 +1,147 @@
+//! Threads as ranks: what ranks do, tested without MPI.
+
+use super::{Incoming, Outgoing, Transport};
+use crate::ranks::Ranks;
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+/// Tag of what is gathered; all others are not negative.
+const GATHERED: i32 = -1;
+
+/// What ranks panic with when another has.
+const ENDED: &str = "another rank ended";
+
+/// Messages that were sent and not received yet, by sender, receiver and tag.
+#[derive(Debug, Default)]
+struct Mailboxes {
+    messages: Mutex<HashMap<(usize, usize, i32), VecDeque<Vec<u8>>>>,
+    arrived: Condvar,
+    ended: Mutex<Option<String>>,
+}
+
+/// What a thread panicked with.
+type Panic = Box<dyn std::any::Any + Send>;
+
+/// One thread of several.
+#[derive(Debug)]
+pub(crate) struct ThreadRank {
+    rank: usize,
+    size: usize,
+    boxes: Arc<Mailboxes>,
+}
+
+fn lock<V>(mutex: &Mutex<V>) -> MutexGuard<'_, V> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Mailboxes {
+    fn put(&self, key: (usize, usize, i32), bytes: &[u8]) {
+        lock(&self.messages).entry(key).or_default().push_back(bytes.to_vec());
+        self.arrived.notify_all();
+    }
+
+    fn take(&self, key: (usize, usize, i32), to: &mut [u8]) {
+        let mut messages = lock(&self.messages);
+        let message = loop {
+            if let Some(message) = messages.get_mut(&key).and_then(VecDeque::pop_front) {
+                break message;
+            }
+            if let Some(why) = &*lock(&self.ended) {
+                panic!("{ENDED}: {why}");
+            }
+            messages = self.arrived.wait(messages).unwrap_or_else(PoisonError::into_inner);
+        };
+        drop(messages);
+        assert_eq!(message.len(), to.len(), "a message of another length, from rank {}", key.0);
+        to.copy_from_slice(&message);
+    }
+
+    /// Wakes all that wait for messages, which end too.
+    fn end(&self, why: &str) {
+        // The lock of the messages is held, so that nobody is between its look at `ended` and its wait.
+        let _messages = lock(&self.messages);
+        lock(&self.ended).get_or_insert_with(|| why.to_owned());
+        self.arrived.notify_all();
+    }
+}
+
+impl Transport for ThreadRank {
+    fn rank(&self) -> usize {
+        self.rank
+    }
+
+    fn size(&self) -> usize {
+        self.size
+    }
+
+    fn exchange(&self, sends: &[Outgoing<'_>], receives: &mut [Incoming<'_>]) {
+        for send in sends {
+            self.boxes.put((self.rank, send.to, send.tag), send.bytes);
+        }
+        for receive in receives {
+            self.boxes.take((receive.from, self.rank, receive.tag), receive.bytes);
+        }
+    }
+
+    fn all_gather(&self, own: &[u8], all: &mut [u8]) {
+        (0..self.size).for_each(|to| self.boxes.put((self.rank, to, GATHERED), own));
+        for (from, part) in all.chunks_exact_mut(own.len()).enumerate() {
+            self.boxes.take((from, self.rank, GATHERED), part);
+        }
+    }
+
+    fn abort(&self, message: &str) -> ! {
+        panic!("{message}")
+    }
+}
+
+/// Ends the others when its thread panics.
+struct EndOthers<'a>(&'a Mailboxes);
+
+impl Drop for EndOthers<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.end("it panicked");
+        }
+    }
+}
+
+/// Runs `work` on so many ranks, each a thread of this process, and returns what each of them returned. For tests of what ranks do.
+///
+/// # Panics
+/// If `work` panics on a rank; the others are ended.
+///
+/// # Example
+/// ```
+/// let sums = bandsolve_mpi::on_threads(3, |ranks| {
+///     let mut sum = [ranks.rank() as f64];
+///     ranks.sum(&mut sum);
+///     sum[0]
+/// });
+/// assert_eq!(sums, [3.0, 3.0, 3.0]);
+/// ```
+pub fn on_threads<V: Send>(size: usize, work: impl Fn(&Ranks) -> V + Sync) -> Vec<V> {
+    let boxes = Arc::new(Mailboxes::default());
+    let (boxes, work) = (&boxes, &work);
+    std::thread::scope(|scope| {
+        let start = |rank| {
+            scope.spawn(move || {
+                let _end = EndOthers(boxes);
+                work(&Ranks::by(Box::new(ThreadRank { rank, size, boxes: boxes.clone() })))
+            })
+        };
+        let started: Vec<_> = (0..size).map(start).collect();
+        let ended: Vec<_> = started.into_iter().map(|thread| thread.join()).collect();
+        let (values, panics): (Vec<_>, Vec<_>) = ended.into_iter().partition(Result::is_ok);
+        // The panic that came first, not those that follow from it.
+        let follows = |panic: &Result<V, Panic>| {
+            let Err(panic) = panic else { return false };
+            panic.downcast_ref::<String>().is_some_and(|message| message.starts_with(ENDED))
+        };
+        let (following, first): (Vec<_>, Vec<_>) = panics.into_iter().partition(follows);
+        if let Some(Err(panic)) = first.into_iter().chain(following).next() {
+            std::panic::resume_unwind(panic);
+        }
+        values.into_iter().flatten().collect()
+    })
+}

@@ -1,0 +1,234 @@
+//! What is checked on ranks, whether they are threads or processes. All functions are collective.
+
+use bandsolve::{BlockTridiagonal, Complex64, Error, Method, Plan, RealScalar, Scalar};
+use bandsolve_mpi::{DistributedBlocks, RankError, RankRanges, Ranks};
+use serde_json::Value;
+
+/// All checks, by name.
+pub const CHECKS: [(&str, fn(&Ranks)); 6] = [
+    ("golden", golden),
+    ("every_number_of_rows", every_number_of_rows),
+    ("rows_anywhere", rows_anywhere),
+    ("singular_blocks", singular_blocks),
+    ("errors_are_everyones", errors_are_everyones),
+    ("products", products),
+];
+
+/// Numbers without a pattern, the same on all ranks.
+pub fn wave<T: Scalar>(i: usize, by: f64) -> T {
+    let part = |by: f64| T::Real::from_f64((((i + 1) * (i + 3)) as f64 * by).sin());
+    T::from_parts(part(by), part(by + 0.31))
+}
+
+/// A block tridiagonal matrix that all ranks know; `strength` is added to its diagonal.
+pub struct Blocks<T> {
+    pub block: usize,
+    pub arrays: [Vec<T>; 3],
+    pub periodic: bool,
+}
+
+impl<T: Scalar> Blocks<T> {
+    pub fn new((rows, block): (usize, usize), strength: f64, periodic: bool) -> Self {
+        let square = block * block;
+        let entry = |k: usize, i: usize| {
+            let on_diagonal = k == 1 && i % square % (block + 1) == 0;
+            let more = if on_diagonal { strength * if i % 3 == 0 { -1.0 } else { 1.0 } } else { 0.0 };
+            wave::<T>(i + 7 * k, 0.37 + 0.11 * k as f64) + T::from_real(T::Real::from_f64(more))
+        };
+        let arrays = [0, 1, 2].map(|k| (0..rows * square).map(|i| entry(k, i)).collect());
+        Self { block, arrays, periodic }
+    }
+
+    pub fn rows(&self) -> usize {
+        self.arrays[1].len() / self.block.pow(2)
+    }
+
+    pub fn whole(&self) -> BlockTridiagonal<'_, T> {
+        let [sub, diag, sup] = &self.arrays;
+        let new = if self.periodic { BlockTridiagonal::periodic } else { BlockTridiagonal::new };
+        new(self.block, sub, diag, sup).unwrap()
+    }
+
+    pub fn distributed(&self, ranks: &Ranks, ranges: &RankRanges) -> Result<DistributedBlocks<T>, RankError> {
+        let (own, square) = (ranges.range(ranks.rank()), self.block.pow(2));
+        let [sub, diag, sup] = &self.arrays;
+        let part = [sub, diag, sup].map(|array| &array[own.start * square..own.end * square]);
+        let new = if self.periodic { DistributedBlocks::periodic } else { DistributedBlocks::new };
+        new(ranks, self.block, part)
+    }
+}
+
+/// The rows of this rank, of every column.
+pub fn part<T: Copy>(x: &[T], n: usize, rows: std::ops::Range<usize>) -> Vec<T> {
+    x.chunks_exact(n.max(1)).flat_map(|x| &x[rows.clone()]).copied().collect()
+}
+
+/// The unknowns of this rank.
+pub fn unknowns(ranks: &Ranks, ranges: &RankRanges, block: usize) -> std::ops::Range<usize> {
+    let own = ranges.range(ranks.rank());
+    own.start * block..own.end * block
+}
+
+/// The largest difference of two vectors, relative to the largest number of the first.
+pub fn distance<T: Scalar>(expected: &[T], got: &[T]) -> f64 {
+    let size = |x: &mut dyn Iterator<Item = T>| x.map(|x| x.abs1().to_f64()).fold(0.0, f64::max);
+    let largest = size(&mut expected.iter().copied()).max(f64::MIN_POSITIVE);
+    assert_eq!(expected.len(), got.len());
+    size(&mut expected.iter().zip(got).map(|(a, b)| *a - *b)) / largest
+}
+
+/// Solves on ranks and on one, and compares; returns whether the pivoted method had to help.
+fn compare<T: Scalar>(ranks: &Ranks, blocks: &Blocks<T>, ranges: &RankRanges, n_rhs: usize) -> bool {
+    let (n, a) = (blocks.rows() * blocks.block, blocks.distributed(ranks, ranges).unwrap());
+    let own = unknowns(ranks, ranges, blocks.block);
+    let rhs: Vec<T> = (0..n * n_rhs).map(|i| wave(i, 0.23)).collect();
+    let factors = a.factor().unwrap();
+    assert_eq!(factors.method(), Method::Bcyclic);
+    let x = factors.solve(&part(&rhs, n, own.clone())).unwrap();
+    let what = format!("{} rows of {}, {ranges:?}", blocks.rows(), blocks.block);
+    let whole = blocks.whole();
+    let expected = Plan::new(whole.shape()).method(Method::Pivoted).factor(&whole).unwrap();
+    let expected = bandsolve::Factor::solve(&expected, &rhs).unwrap().values;
+    assert_eq!(x.report.backward_errors.len(), if n == 0 { 0 } else { n_rhs });
+    let epsilon = T::Real::EPSILON.to_f64();
+    assert!(x.report.backward_errors.iter().all(|eta| *eta <= 8.0 * epsilon), "{what}: {:?}", x.report);
+    let far = distance(&part(&expected, n, own), &x.values);
+    // Condition numbers of these matrices are below 10⁴.
+    assert!(far <= 1e5 * epsilon, "{what}: {far}");
+    let same = ranks_agree(ranks, x.report.backward_error);
+    assert!(same, "{what}: reports differ");
+    x.report.fallback
+}
+
+/// Whether a number is the same on all ranks.
+pub fn ranks_agree(ranks: &Ranks, value: f64) -> bool {
+    let mut ends = [value, -value];
+    ranks.max(&mut ends);
+    ends[0] == -ends[1]
+}
+
+fn golden(ranks: &Ranks) {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/golden/bcyclic_small.json");
+    let Ok(text) = std::fs::read_to_string(&path) else {
+        if ranks.rank() == 0 {
+            bandsolve_testkit::skipped("no ../shared/golden beside the checkout: BCYCLIC over ranks");
+        }
+        return;
+    };
+    let cases: Value = serde_json::from_str(&text).expect("JSON");
+    for case in cases.as_array().expect("a list") {
+        let size = |key: &str| case[key].as_u64().expect("a number") as usize;
+        let (rows, block) = (size("l"), size("k"));
+        let entry = |key: &str, i: usize| {
+            let (row, place) = (i / (block * block), i % (block * block));
+            case[key][row][place % block][place / block].as_f64().unwrap_or(0.0)
+        };
+        let arrays = ["A", "B", "C"].map(|key| (0..rows * block * block).map(|i| entry(key, i)).collect());
+        let blocks = Blocks { block, arrays, periodic: false };
+        // The right-hand sides of this file start from 1.
+        let mut state = 1u64;
+        let rhs: Vec<f64> = std::iter::repeat_with(|| {
+            state = (1_103_515_245 * state + 12_345) % (1 << 31);
+            2.0 * state as f64 / f64::from(1u32 << 31) - 1.0
+        })
+        .take(rows * block)
+        .collect();
+        let expected: Vec<f64> = serde_json::from_value(case["x"].clone()).expect("x");
+        let even = RankRanges::even(rows, size("p"));
+        let ranges: Vec<[usize; 2]> = serde_json::from_value(case["ranges"].clone()).expect("ranges");
+        for (rank, [low, high]) in ranges.iter().enumerate() {
+            assert_eq!(even.range(rank), low - 1..*high);
+        }
+        // The rows of each rank as the file has them where there are as many ranks, else spread evenly.
+        let ranges = RankRanges::even(rows, ranks.size());
+        let own = unknowns(ranks, &ranges, block);
+        let solved = blocks.distributed(ranks, &ranges).unwrap().factor().unwrap().solve(&rhs[own.clone()]);
+        if rows == 1 {
+            // Its block is singular but for rounding; the golden x is of the order 10¹⁵.
+            assert!(solved.is_err() || solved.unwrap().report.backward_error <= 8.0 * f64::EPSILON);
+            continue;
+        }
+        let far = distance(&expected, &{
+            let mut x = expected.clone();
+            x[own].copy_from_slice(&solved.unwrap().values);
+            x
+        });
+        assert!(far <= 1e-12, "{rows} rows of {block}: {far}");
+    }
+}
+
+fn every_number_of_rows(ranks: &Ranks) {
+    for rows in 0..20 {
+        for (block, periodic) in [(1, false), (2, true), (3, false), (1, true)] {
+            let ranges = RankRanges::even(rows, ranks.size());
+            assert!(!compare(ranks, &Blocks::<f64>::new((rows, block), 4.0 * block as f64, periodic), &ranges, 2));
+        }
+    }
+    let ranges = RankRanges::even(33, ranks.size());
+    compare(ranks, &Blocks::<Complex64>::new((33, 4), 20.0, true), &ranges, 1);
+    compare(ranks, &Blocks::<f32>::new((33, 4), 20.0, false), &ranges, 3);
+    compare(ranks, &Blocks::<f64>::new((33, 70), 300.0, false), &ranges, 3);
+}
+
+fn rows_anywhere(ranks: &Ranks) {
+    let size = ranks.size();
+    for (seed, periodic) in (0..12).flat_map(|seed| [(seed, false), (seed, true)]) {
+        // Some own many rows, some none.
+        let counts = (0..size).map(|rank| [0, 5, 1, 0, 3, 8, 2][(3 * rank + seed * (rank + 1)) % 7]);
+        let ranges = RankRanges::of_counts(counts);
+        let blocks = Blocks::<f64>::new((ranges.rows(), 2), 6.0, periodic);
+        compare(ranks, &blocks, &ranges, 1);
+    }
+}
+
+fn singular_blocks(ranks: &Ranks) {
+    let ranges = RankRanges::even(9, ranks.size());
+    for row in 0..9 {
+        // Not the matrix, but one diagonal block.
+        let mut blocks = Blocks::<f64>::new((9, 2), 6.0, false);
+        blocks.arrays[1][4 * row..4 * row + 4].copy_from_slice(&[1.0, 2.0, 2.0, 4.0]);
+        if row % 2 == 1 {
+            assert!(compare(ranks, &blocks, &ranges, 1), "the block of row {row} is not seen to be singular");
+        } else {
+            compare(ranks, &blocks, &ranges, 1);
+        }
+    }
+    let mut blocks = Blocks::<f64>::new((9, 1), 6.0, false);
+    for array in &mut blocks.arrays {
+        array[4] = 0.0;
+    }
+    let factors = blocks.distributed(ranks, &ranges).unwrap().factor().unwrap();
+    let error = factors.solve(&vec![1.0; unknowns(ranks, &ranges, 1).len()]).unwrap_err();
+    assert!(matches!(error, RankError { rank: 0, error: Error::Singular { .. } }), "{error}");
+}
+
+fn errors_are_everyones(ranks: &Ranks) {
+    let (ranges, last) = (RankRanges::even(14, ranks.size()), ranks.size() - 1);
+    let blocks = Blocks::<f64>::new((14, 1), 6.0, false);
+    let own = unknowns(ranks, &ranges, 1);
+    let factors = blocks.distributed(ranks, &ranges).unwrap().factor().unwrap();
+    let mut rhs = vec![1.0; own.len()];
+    if ranks.rank() == last {
+        rhs[0] = f64::NAN;
+    }
+    let expected = RankError { rank: last, error: Error::NotFinite { array: "rhs", index: 0 } };
+    assert_eq!(factors.solve(&rhs), Err(expected));
+    let len = if ranks.rank() == last { own.len() + 1 } else { own.len() };
+    let error = factors.solve(&vec![1.0; len]).unwrap_err();
+    assert!(matches!(error.error, Error::Shape { what: "rhs", .. }), "{error}");
+    let [sub, diag, sup] = blocks.arrays.each_ref().map(|array| &array[own.clone()]);
+    let short = if ranks.rank() == last { &sub[1..] } else { sub };
+    let error = DistributedBlocks::new(ranks, 1, [short, diag, sup]).unwrap_err();
+    let expected = Error::Shape { what: "sub", expected: 14 / ranks.size(), got: 14 / ranks.size() - 1 };
+    assert_eq!(error, RankError { rank: last, error: expected });
+}
+
+fn products(ranks: &Ranks) {
+    for (rows, periodic) in [(1, true), (2, true), (3, false), (11, true), (12, false)] {
+        let (blocks, ranges) = (Blocks::<f64>::new((rows, 3), 2.0, periodic), RankRanges::even(rows, ranks.size()));
+        let x: Vec<f64> = (0..6 * rows).map(|i| wave(i, 0.7)).collect();
+        let (n, own) = (3 * rows, unknowns(ranks, &ranges, 3));
+        let y = blocks.distributed(ranks, &ranges).unwrap().apply(&part(&x, n, own.clone())).unwrap();
+        assert!(distance(&part(&blocks.whole().apply(&x).unwrap(), n, own), &y) <= 1e-14);
+    }
+}
