@@ -48,6 +48,14 @@ impl<T: PoissonScalar> DenseTransform<T> {
         Ok(Self { n, eigenvalues: values, constant, to, back })
     }
 
+    /// Of vectors V, one after the other: coefficients of f are Vᵀf, and u = V û.
+    pub fn of_vectors(eigenvalues: Vec<f64>, vectors: &[f64]) -> Self {
+        let n = eigenvalues.len();
+        let to = vectors.iter().map(|v| real(*v)).collect();
+        let back = (0..n * n).map(|e| real(vectors[(e % n) * n + e / n])).collect();
+        Self { n, eigenvalues, constant: None, to, back }
+    }
+
     /// The matrix of a transform, whose eigenvalues are known to the last digit.
     fn of_transform(transform: &Transform<f64>, n: usize, scale: f64) -> Self {
         let mut scratch = vec![Complex::new(0.0, 0.0); transform.scratch()];
@@ -78,6 +86,16 @@ impl<T: PoissonScalar> DenseTransform<T> {
     }
 }
 
+impl<T: PoissonScalar> DenseTransform<T> {
+    /// out = coefficients Vᵀz of `lines` contiguous lines of z, or Vz; of a transform [`of_vectors`](Self::of_vectors).
+    pub fn multiply_lines(&self, z: &[T], out: &mut [T], lines: usize, inverse: bool) {
+        // By columns `to` is V and `back` is Vᵀ.
+        let matrix = if inverse { &self.to } else { &self.back };
+        let (a, b) = (View::new(matrix, self.n, self.n), View::new(z, self.n, lines));
+        T::dense_product(Simd::detect(), Product::replace(ViewMut::new(out, self.n, lines), a, b));
+    }
+}
+
 /// W^{1/2} L W^{−1/2}: its diagonal, and the entries to the right of it (around the end last).
 fn symmetric(axis: &AxisOperator) -> (Vec<f64>, Vec<f64>) {
     let n = axis.len();
@@ -100,16 +118,23 @@ fn refine(axis: &AxisOperator, values: &mut [f64], vectors: &[f64]) {
 }
 
 /// Eigenvalues and eigenvectors, one after the other.
-type Pairs = (Vec<f64>, Vec<f64>);
+pub(crate) type Pairs = (Vec<f64>, Vec<f64>);
 
 fn open(axis: &AxisOperator) -> Result<Pairs> {
-    const MOST: usize = 60;
     let (mut d, mut e) = symmetric(axis);
     let n = d.len();
     let mut q: Vec<f64> = (0..n * n).map(|k| f64::from(u8::from(k / n == k % n))).collect();
     if n > 0 {
         e[n - 1] = 0.0;
     }
+    diagonalise(&mut d, &mut e, &mut q)?;
+    Ok((d, q))
+}
+
+/// Rotates the entries `e` beside the diagonal `d` away, and the vectors `q` along.
+pub(crate) fn diagonalise(d: &mut [f64], e: &mut [f64], q: &mut [f64]) -> Result<()> {
+    const MOST: usize = 60;
+    let n = d.len();
     for l in 0..n {
         let mut turns = 0;
         loop {
@@ -122,10 +147,10 @@ fn open(axis: &AxisOperator) -> Result<Pairs> {
             if turns > MOST {
                 return Err(Error::NotConverged { backward_error: f64::NAN, refinement_steps: turns });
             }
-            ql_step(&mut d, &mut e, &mut q, (l, m));
+            ql_step(d, e, q, (l, m));
         }
     }
-    Ok((d, q))
+    Ok(())
 }
 
 /// One step of QL with an implicit shift on rows l … m; rotates the vectors, too.

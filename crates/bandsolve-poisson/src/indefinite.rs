@@ -16,16 +16,27 @@ pub(crate) struct IndefiniteModes<T: PoissonScalar> {
 impl<T: PoissonScalar> IndefiniteModes<T> {
     /// Of all negative eigenvalues, which are replaced: what elimination in lockstep does with them is overwritten.
     pub fn new(axis: &AxisOperator, lambda: &mut [f64]) -> Result<Self> {
+        let entries = |of: &dyn Fn(usize) -> f64| (0..axis.len()).map(of).collect::<Vec<f64>>();
         let mut systems = Vec::new();
         for (mode, value) in lambda.iter_mut().enumerate().filter(|(_, value)| **value < 0.0) {
-            let convert = |entry: &dyn Fn(usize) -> f64| (0..axis.len()).map(|i| real(entry(i))).collect::<Vec<T>>();
-            let diag = convert(&|i| axis.lower[i] + axis.upper[i] + axis.gap[i] + *value);
-            let (sub, sup) = (convert(&|i| -axis.lower[i]), convert(&|i| -axis.upper[i]));
-            let a = Tridiagonal::from_vecs(sub, diag, sup, axis.periodic)?;
-            systems.push((mode, Plan::new(a.shape()).method(Method::Pivoted).threads(1).factor_owned(a)?));
+            let diag = entries(&|i| axis.lower[i] + axis.upper[i] + axis.gap[i] + *value);
+            systems.push((mode, [entries(&|i| -axis.lower[i]), diag, entries(&|i| -axis.upper[i])]));
             *value = 1.0;
         }
-        Ok(Self { n: axis.len(), modes: lambda.len(), folded: axis.periodic, systems })
+        Self::of_systems((axis.len(), lambda.len(), axis.periodic), systems.into_iter())
+    }
+
+    /// Of some of `modes` systems of n rows, each as sub, diag, sup. `periodic`: with corners, and folded.
+    pub fn of_systems(
+        (n, modes, folded): (usize, usize, bool),
+        systems: impl Iterator<Item = (usize, [Vec<f64>; 3])>,
+    ) -> Result<Self> {
+        let factor = |(mode, entries): (usize, [Vec<f64>; 3])| {
+            let [sub, diag, sup] = entries.map(|x| x.into_iter().map(real).collect::<Vec<T>>());
+            let a = Tridiagonal::from_vecs(sub, diag, sup, folded)?;
+            Ok((mode, Plan::new(a.shape()).method(Method::Pivoted).threads(1).factor_owned(a)?))
+        };
+        Ok(Self { n, modes, folded, systems: systems.map(factor).collect::<Result<_>>()? })
     }
 
     /// Numbers that [`take`](Self::take) keeps.

@@ -21,6 +21,7 @@ mod indefinite;
 mod method;
 mod methods;
 mod order;
+mod pencil;
 mod pieces;
 mod plan;
 mod problem;
@@ -33,6 +34,7 @@ mod verify;
 
 pub use boundary::{Boundary, BoundaryKind, Grid, Side};
 pub use method::PoissonMethod;
+pub use pencil::{AxisPencil, PencilPlan, SeparablePencils};
 pub use plan::PoissonPlan;
 pub use problem::Poisson;
 pub use radix::{RadixComparison, compare_line_solvers, compare_radices};

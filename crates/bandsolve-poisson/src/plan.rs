@@ -4,7 +4,7 @@ use crate::cyclic::{CyclicSolver, toeplitz_scale};
 use crate::fft::TransformSolver;
 use crate::method::{PoissonMethod, SeparableSolver, SolveRequest};
 use crate::order::AxisOrder;
-use crate::report::{PoissonReport, PoissonSolution};
+use crate::report::{PoissonReport, PoissonSolution, Solved};
 use crate::scalar::{PoissonScalar, real};
 use crate::separable::{ResidualMeasure, ResidualOperator, RightHandSide, SeparableProblem, SideTerms};
 use crate::transform::AxisSides;
@@ -16,7 +16,7 @@ use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// Accepted after refinement: 64ε.
-const TOLERABLE: f64 = 8.0; // times 8ε
+pub(crate) const TOLERABLE: f64 = 8.0; // times 8ε
 
 /// A planned problem: transforms, roots and factors are made, right-hand sides can be solved for, again and again.
 ///
@@ -350,24 +350,6 @@ impl<T: PoissonScalar> PoissonPlan<T> {
     }
 }
 
-/// What is known of a right-hand side that was solved.
-struct Solved {
-    error: f64,
-    removed: f64,
-    refinement_steps: usize,
-}
-
-impl PoissonReport {
-    fn take(&mut self, solved: Solved) {
-        self.backward_errors.push(solved.error);
-        self.backward_error = self.backward_error.max(solved.error);
-        self.refinement_steps = self.refinement_steps.max(solved.refinement_steps);
-        if solved.removed.abs() > self.removed.abs() {
-            self.removed = solved.removed;
-        }
-    }
-}
-
 impl<T: PoissonScalar> PlanCore<T> {
     fn rhs<'a>(&self, f: &'a [T], sides: &'a SideTerms<T>, scale: T) -> RightHandSide<'a, T> {
         RightHandSide { f, sides, shape: self.operator.shape, scale, removed: T::ZERO }
@@ -441,20 +423,70 @@ impl<T: PoissonScalar> PlanCore<T> {
 }
 
 /// The same error with places counted from the first right-hand side.
-fn named(error: Error, offset: usize) -> Error {
+pub(crate) fn named(error: Error, offset: usize) -> Error {
     match error {
         Error::NotFinite { array, index } => Error::NotFinite { array, index: index + offset },
         other => other,
     }
 }
 
-fn check_scratch(needed: StackReq, stack: &PodStack) -> Result<()> {
+pub(crate) fn check_scratch(needed: StackReq, stack: &PodStack) -> Result<()> {
     if stack.can_hold(needed) {
         return Ok(());
     }
     Err(Error::Scratch { expected: needed.unaligned_bytes_required(), got: stack.len_bytes() })
 }
 
-fn buffer(needed: StackReq) -> Result<PodBuffer> {
+pub(crate) fn buffer(needed: StackReq) -> Result<PodBuffer> {
     PodBuffer::try_new(needed).map_err(|_| Error::OutOfMemory { bytes: needed.unaligned_bytes_required() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Poisson;
+
+    /// A solver that is wrong by a part of u.
+    struct InexactSolver {
+        inner: Box<dyn SeparableSolver<f64>>,
+        part: f64,
+    }
+
+    impl SeparableSolver<f64> for InexactSolver {
+        fn scratch(&self) -> StackReq {
+            self.inner.scratch()
+        }
+
+        fn solve(&self, request: &SolveRequest<'_, f64>, x: &mut [f64], stack: &mut PodStack) -> f64 {
+            let removed = self.inner.solve(request, x, stack);
+            x.iter_mut().enumerate().for_each(|(k, x)| *x *= 1.0 + self.part * ((k % 7) as f64 - 3.0));
+            removed
+        }
+
+        fn subproblems(&self) -> usize {
+            self.inner.subproblems()
+        }
+    }
+
+    fn solve(shape: &[usize], part: f64) -> Result<PoissonSolution<f64>> {
+        let mut plan = Poisson::new(shape).plan::<f64>()?;
+        let mut core = plan.core.take().expect("unknowns");
+        core.solver = Box::new(InexactSolver { inner: core.solver, part });
+        plan.core = Some(core);
+        let n: usize = shape.iter().product();
+        plan.solve(&(0..n).map(|k| ((k * 37) % 101) as f64 - 50.0).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn one_refinement_step_mends_an_inexact_solver() {
+        for shape in [&[40][..], &[31, 20], &[9, 8, 7]] {
+            let exact = solve(shape, 0.0).unwrap();
+            let mended = solve(shape, 1e-10).unwrap();
+            assert_eq!((exact.report.refinement_steps, mended.report.refinement_steps), (0, 1), "{shape:?}");
+            assert!(mended.report.backward_error <= good::<f64>());
+            let largest = exact.values.iter().fold(0.0f64, |a, b| a.max(b.abs()));
+            assert!(exact.values.iter().zip(&mended.values).all(|(a, b)| (a - b).abs() < 1e-13 * largest));
+            assert!(matches!(solve(shape, 0.5), Err(Error::NotConverged { refinement_steps: 3, .. })));
+        }
+    }
 }

@@ -43,3 +43,21 @@ pub struct PoissonSolution<T> {
     /// How it was found and how good it is.
     pub report: PoissonReport,
 }
+
+/// What is known of a right-hand side that was solved.
+pub(crate) struct Solved {
+    pub error: f64,
+    pub removed: f64,
+    pub refinement_steps: usize,
+}
+
+impl PoissonReport {
+    pub(crate) fn take(&mut self, solved: Solved) {
+        self.backward_errors.push(solved.error);
+        self.backward_error = self.backward_error.max(solved.error);
+        self.refinement_steps = self.refinement_steps.max(solved.refinement_steps);
+        if solved.removed.abs() > self.removed.abs() {
+            self.removed = solved.removed;
+        }
+    }
+}

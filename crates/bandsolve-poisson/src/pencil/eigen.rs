@@ -1,0 +1,154 @@
+//! Generalised eigenvectors of two symmetric tridiagonal matrices, the second definite.
+//!
+//! M = LLᵀ with two diagonals; C = L⁻¹AL⁻ᵀ is brought to tridiagonal form by reflections, and that to diagonal form by QL; V = L⁻ᵀQ.
+//!
+//! # Source
+//! R. S. Martin, J. H. Wilkinson, Numer. Math. 11 (1968), 99–110 and 181–195.
+
+use super::AxisPencil;
+use crate::dense::{Pairs, diagonalise};
+use bandsolve::Result;
+
+/// The two diagonals of L, `None` where M is not positive definite.
+fn cholesky(m: &[Vec<f64>; 3]) -> Option<[Vec<f64>; 2]> {
+    let n = m[1].len();
+    let (mut diag, mut sub) = (vec![0.0f64; n], vec![0.0; n]);
+    for i in 0..n {
+        sub[i] = if i > 0 { m[0][i] / diag[i - 1] } else { 0.0 };
+        let pivot = m[1][i] - sub[i] * sub[i];
+        if pivot.is_nan() || pivot <= 0.0 {
+            return None;
+        }
+        diag[i] = pivot.sqrt();
+    }
+    Some([diag, sub])
+}
+
+/// Whether the axis has eigenvectors that make both matrices diagonal: A symmetric, M positive definite.
+pub(super) fn has_eigenvectors(axis: &AxisPencil) -> bool {
+    axis.is_symmetric() && cholesky(&axis.m).is_some()
+}
+
+/// Eigenvalues, and V with VᵀAV = Λ, VᵀMV = I, one vector after the other.
+///
+/// # Cost
+/// About 6n³ flops.
+pub(super) fn eigenvectors(axis: &AxisPencil) -> Result<Pairs> {
+    let n = axis.len();
+    let Some([diag, sub]) = cholesky(&axis.m) else { return Ok((vec![f64::NAN; n], vec![f64::NAN; n * n])) };
+    let mut c = vec![0.0; n * n];
+    for i in 0..n {
+        c[i * n + i] = axis.a[1][i];
+        if i > 0 {
+            let beside = 0.5 * (axis.a[0][i] + axis.a[2][i - 1]);
+            (c[i * n + i - 1], c[(i - 1) * n + i]) = (beside, beside);
+        }
+    }
+    // L⁻¹ from the left, twice, since C is symmetric.
+    for _ in 0..2 {
+        for i in 0..n {
+            let (above, row) = c.split_at_mut(i * n);
+            let before = if i > 0 { &above[(i - 1) * n..] } else { &[][..] };
+            row[..n].iter_mut().zip(before).for_each(|(x, y)| *x -= sub[i] * y);
+            row[..n].iter_mut().for_each(|x| *x /= diag[i]);
+        }
+        transpose_square(&mut c, n);
+    }
+    let (mut d, mut e, mut q) = reflected(c, n);
+    diagonalise(&mut d, &mut e, &mut q)?;
+    for v in q.chunks_exact_mut(n.max(1)) {
+        for i in (0..n).rev() {
+            let ahead = if i + 1 < n { sub[i + 1] * v[i + 1] } else { 0.0 };
+            v[i] = (v[i] - ahead) / diag[i];
+        }
+    }
+    Ok((d, q))
+}
+
+fn transpose_square(c: &mut [f64], n: usize) {
+    for i in 0..n {
+        for j in 0..i {
+            c.swap(i * n + j, j * n + i);
+        }
+    }
+}
+
+/// T = QᵀCQ: its diagonal, the entries beside it, and the columns of Q one after the other.
+fn reflected(mut c: Vec<f64>, n: usize) -> (Vec<f64>, Vec<f64>, Vec<f64>) {
+    let mut q: Vec<f64> = (0..n * n).map(|k| f64::from(u8::from(k / n == k % n))).collect();
+    let mut e = vec![0.0; n];
+    let (mut v, mut p) = (vec![0.0; n], vec![0.0; n]);
+    for k in 0..n.saturating_sub(1) {
+        let norm = (k + 1..n).map(|i| c[i * n + k] * c[i * n + k]).sum::<f64>().sqrt();
+        let first = c[(k + 1) * n + k];
+        let rest = (k + 2..n).any(|i| c[i * n + k] != 0.0);
+        if !rest {
+            e[k] = first;
+            continue;
+        }
+        e[k] = -norm.copysign(first);
+        v[..=k].fill(0.0);
+        (k + 1..n).for_each(|i| v[i] = c[i * n + k]);
+        v[k + 1] -= e[k];
+        // H = I − vvᵀ/half
+        let half = norm * (norm + first.abs());
+        for i in k + 1..n {
+            p[i] = c[i * n + k + 1..(i + 1) * n].iter().zip(&v[k + 1..]).map(|(c, v)| c * v).sum::<f64>() / half;
+        }
+        let part = (k + 1..n).map(|i| p[i] * v[i]).sum::<f64>() / (2.0 * half);
+        (k + 1..n).for_each(|i| p[i] -= part * v[i]);
+        for i in k + 1..n {
+            let (own, of_p) = (v[i], p[i]);
+            let row = &mut c[i * n + k + 1..(i + 1) * n];
+            row.iter_mut().zip(&v[k + 1..]).zip(&p[k + 1..]).for_each(|((c, v), p)| *c -= own * p + of_p * v);
+        }
+        reflect(&mut q, &v, half, n);
+    }
+    ((0..n).map(|i| c[i * n + i]).collect(), e, q)
+}
+
+/// Q times a reflection.
+fn reflect(q: &mut [f64], v: &[f64], half: f64, n: usize) {
+    let mut sums = vec![0.0; n];
+    for (column, v) in q.chunks_exact(n).zip(v).filter(|(_, v)| **v != 0.0) {
+        sums.iter_mut().zip(column).for_each(|(s, q)| *s += v * q);
+    }
+    for (column, v) in q.chunks_exact_mut(n).zip(v).filter(|(_, v)| **v != 0.0) {
+        let factor = v / half;
+        column.iter_mut().zip(&sums).for_each(|(q, s)| *q -= factor * s);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_matrices_become_diagonal() {
+        for n in [1usize, 2, 3, 5, 17, 40] {
+            let step: Vec<f64> = (0..=n).map(|i| 0.5 + ((i * 7) % 5) as f64).collect();
+            let beside = |f: &dyn Fn(f64) -> f64| -> Vec<f64> { step.iter().map(|h| f(*h)).collect() };
+            let (s, m) = (beside(&|h| -1.0 / h), beside(&|h| h / 6.0));
+            let diag = |f: &dyn Fn(f64) -> f64| -> Vec<f64> { step.windows(2).map(|h| f(h[0]) + f(h[1])).collect() };
+            let (sd, md) = (diag(&|h| 1.0 / h), diag(&|h| h / 3.0));
+            let axis = AxisPencil::new([&s[..n], &sd, &s[1..]], [&m[..n], &md, &m[1..]]);
+            let (values, v) = eigenvectors(&axis).unwrap();
+            let form = |x: &[Vec<f64>; 3], a: usize, b: usize| -> f64 {
+                let row = |i: usize| {
+                    let at = |j: usize| v[b * n + j];
+                    let below = if i > 0 { x[0][i] * at(i - 1) } else { 0.0 };
+                    below + x[1][i] * at(i) + if i + 1 < n { x[2][i] * at(i + 1) } else { 0.0 }
+                };
+                (0..n).map(|i| v[a * n + i] * row(i)).sum()
+            };
+            let most = values.iter().fold(0.0f64, |a, b| a.max(b.abs()));
+            for a in 0..n {
+                for b in 0..n {
+                    let one = f64::from(u8::from(a == b));
+                    assert!((form(&axis.m, a, b) - one).abs() < 1e-14 * (n + 9) as f64);
+                    assert!((form(&axis.a, a, b) - one * values[a]).abs() < 1e-14 * (n + 9) as f64 * most);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! Products by generalised eigenvectors along all axes but the first, tridiagonal systems along it, factored as they are solved.
+//!
+//! With VᵀAV = Λ, VᵀMV = I along the second and the third axis, the coefficients û of u = V û solve (A₁ + μM₁) û = Vᵀf, with
+//! μ = λ₂ + λ₃ + c.
+
+use super::AxisPencil;
+use super::eigen::eigenvectors;
+use crate::chain::{BLOCK, block_of};
+use crate::dense::DenseTransform;
+use crate::indefinite::IndefiniteModes;
+use crate::pieces::ColumnBlocks;
+use crate::scalar::{PoissonScalar, real};
+use bandsolve::dyn_stack::{PodStack, StackReq};
+use bandsolve::{Result, Simd};
+use bandsolve_kernel::spread::{RowsOf, each_chunk};
+use bandsolve_kernel::view::ViewMut;
+use bandsolve_kernel::{Job, Lanes, dispatch};
+
+/// Rows of two dimensions that are multiplied together.
+const TOGETHER: usize = 32;
+/// Unknowns from which on more than one thread works.
+const SHARED: usize = 1 << 14;
+
+/// Eigenvectors, and the first axis.
+pub(super) struct PencilSolver<T: PoissonScalar> {
+    shape: [usize; 3],
+    middle: Option<DenseTransform<T>>,
+    last: Option<DenseTransform<T>>,
+    /// μ of every system.
+    mu: Vec<T>,
+    /// sub, diag and sup of A and M of the first axis, row by row.
+    rows: Vec<[[T; 2]; 3]>,
+    indefinite: IndefiniteModes<T>,
+    threads: usize,
+    simd: Simd,
+}
+
+impl<T: PoissonScalar> PencilSolver<T> {
+    pub fn new(axes: &[AxisPencil; 3], shift: f64, (threads, simd): (usize, Simd)) -> Result<Self> {
+        let shape = axes.each_ref().map(AxisPencil::len);
+        // A and M of axes that are not there are 0 and 1.
+        let none = |axis: &AxisPencil| axis.len() == 1 && axis.a[1][0] == 0.0 && axis.m[1][0] == 1.0;
+        let dense = |axis: &AxisPencil| -> Result<_> {
+            if none(axis) {
+                return Ok((vec![0.0], None));
+            }
+            let (values, vectors) = eigenvectors(axis)?;
+            Ok((values.clone(), Some(DenseTransform::of_vectors(values, &vectors))))
+        };
+        let ((a, middle), (b, last)) = (dense(&axes[1])?, dense(&axes[2])?);
+        let mu: Vec<f64> = a.iter().flat_map(|a| b.iter().map(move |b| (a + b) + shift)).collect();
+        let first = &axes[0];
+        let weak = mu.iter().enumerate().filter(|(_, mu)| !is_stable(first, **mu));
+        let systems = weak.map(|(mode, mu)| (mode, system(first, *mu)));
+        let indefinite = IndefiniteModes::of_systems((shape[0], mu.len(), false), systems)?;
+        let row = |i: usize| core::array::from_fn(|q| [real(first.a[q][i]), real(first.m[q][i])]);
+        let (rows, mu) = ((0..shape[0]).map(row).collect(), mu.into_iter().map(real).collect());
+        Ok(Self { shape, middle, last, mu, rows, indefinite, threads, simd })
+    }
+
+    fn pieces(&self) -> usize {
+        if self.shape.iter().product::<usize>() < SHARED { 1 } else { self.threads }
+    }
+
+    /// Rows that are multiplied together.
+    fn together(&self) -> usize {
+        if self.shape[1] == 1 { TOGETHER.min(self.shape[0]) } else { 1 }
+    }
+
+    /// Numbers of scratch of a piece.
+    fn words(&self) -> usize {
+        let [rows, lines, n] = self.shape;
+        (self.together() * lines * n).max(rows * block_of::<T>(rows))
+    }
+
+    pub fn scratch(&self) -> StackReq {
+        let own = StackReq::new::<T>(self.pieces() * self.words()).and(StackReq::new::<T>(self.indefinite.words()));
+        own.and(self.indefinite.scratch())
+    }
+
+    pub fn subproblems(&self) -> usize {
+        self.mu.len()
+    }
+
+    /// u in place of f.
+    pub fn solve(&self, x: &mut [T], stack: &mut PodStack) {
+        let (scratch, stack) = stack.make_raw::<T>(self.pieces() * self.words());
+        let (kept, stack) = stack.make_raw::<T>(self.indefinite.words());
+        self.transform(x, scratch, false);
+        self.indefinite.take(x, kept, stack);
+        self.sweep(x, scratch);
+        self.indefinite.put(x, kept);
+        self.transform(x, scratch, true);
+    }
+
+    /// Vᵀ along all axes but the first, or V.
+    fn transform(&self, x: &mut [T], scratch: &mut [T], inverse: bool) {
+        let (row, together) = (self.shape[1] * self.shape[2], self.together());
+        let blocks = self.shape[0].div_ceil(together);
+        let pieces = self.pieces().min(blocks);
+        let each = blocks.div_ceil(pieces) * together * row;
+        let all = (RowsOf(&mut *x, each), RowsOf(scratch, self.words()));
+        let count = (self.shape[0] * row).div_ceil(each);
+        each_chunk((count, usize::from(count > 1)), all, &|_, (x, scratch)| {
+            for block in x.0.chunks_mut(together * row) {
+                let length = block.len();
+                self.multiply(block, &mut scratch.0[..length], inverse);
+            }
+        });
+    }
+
+    /// Some rows, in place.
+    fn multiply(&self, x: &mut [T], other: &mut [T], inverse: bool) {
+        let n = self.shape[2];
+        if let Some(last) = &self.last {
+            last.multiply_lines(x, other, x.len() / n, inverse);
+            x.copy_from_slice(other);
+        }
+        if let Some(middle) = &self.middle {
+            middle.multiply(x, other, n, inverse);
+            x.copy_from_slice(other);
+        }
+    }
+
+    /// Solves the tridiagonal systems.
+    fn sweep(&self, x: &mut [T], scratch: &mut [T]) {
+        let (rows, modes) = (self.shape[0], self.mu.len());
+        let block = block_of::<T>(rows);
+        let each = modes.div_ceil(block).div_ceil(self.pieces()) * block;
+        let count = modes.div_ceil(each);
+        let all = (ColumnBlocks::new(ViewMut::new(x, modes, rows), each), RowsOf(scratch, self.words()));
+        each_chunk((count, usize::from(count > 1)), all, &|piece, (columns, scratch)| {
+            let (mut rest, mut first) = (columns.view, piece * each);
+            while rest.nrows() > 0 {
+                let width = block.min(rest.nrows());
+                let (x, others) = rest.split_at_row(width);
+                dispatch(self.simd, PencilSweepJob { solver: self, first, x, inverses: scratch.0 });
+                (rest, first) = (others, first + width);
+            }
+        });
+    }
+}
+
+/// A₁ + μM₁ as sub, diag, sup.
+fn system(axis: &AxisPencil, mu: f64) -> [Vec<f64>; 3] {
+    core::array::from_fn(|q| axis.a[q].iter().zip(&axis.m[q]).map(|(a, m)| a + mu * m).collect())
+}
+
+/// Whether elimination without exchanges is stable: the matrix is definite, or no factor is larger than 1.
+fn is_stable(axis: &AxisPencil, mu: f64) -> bool {
+    let symmetric = axis.is_symmetric();
+    let (mut pivot, mut above, mut sign) = (0.0f64, 0.0, 0.0);
+    let (mut definite, mut small) = (symmetric, true);
+    for i in 0..axis.len() {
+        let at = |q: usize| axis.a[q][i] + mu * axis.m[q][i];
+        let factor = if i > 0 { at(0) / pivot } else { 0.0 };
+        pivot = at(1) - factor * above;
+        above = at(2);
+        sign = if i == 0 { pivot.signum() } else { sign };
+        definite &= pivot * sign > 0.0;
+        small &= factor.abs() <= 1.0 && pivot != 0.0;
+        if !definite && !small {
+            return false;
+        }
+    }
+    true
+}
+
+/// Systems of some columns: Thomas' elimination, in lockstep; reciprocals of the pivots go to scratch.
+struct PencilSweepJob<'a, T: PoissonScalar> {
+    solver: &'a PencilSolver<T>,
+    first: usize,
+    x: ViewMut<'a, T>,
+    inverses: &'a mut [T],
+}
+
+impl<T: PoissonScalar> Job<T> for PencilSweepJob<'_, T> {
+    type Output = ();
+    #[inline(always)]
+    fn run<V: Lanes<Real = T::Real>>(self) {
+        let Self { solver, first, mut x, inverses } = self;
+        let (width, rows) = (x.nrows(), &solver.rows);
+        let mu = &solver.mu[first..first + width];
+        let (mut carried, mut reciprocals) = ([T::ZERO; BLOCK], [T::ZERO; BLOCK]);
+        let (y, p) = (&mut carried[..width], &mut reciprocals[..width]);
+        let mut before = [T::ZERO; 2];
+        for (i, ([sub, diag, sup], kept)) in rows.iter().zip(inverses.chunks_exact_mut(width)).enumerate() {
+            let row = x.as_mut().column(i);
+            for k in 0..width {
+                let factor = (sub[0] + mu[k] * sub[1]) * p[k];
+                let pivot = (diag[0] + mu[k] * diag[1]) - factor * (before[0] + mu[k] * before[1]);
+                y[k] = row[k] - factor * y[k];
+                row[k] = y[k];
+                p[k] = T::ONE / pivot;
+                kept[k] = p[k];
+            }
+            before = *sup;
+        }
+        y.fill(T::ZERO);
+        for (i, ([_, _, sup], kept)) in rows.iter().zip(inverses.chunks_exact(width)).enumerate().rev() {
+            let row = x.as_mut().column(i);
+            for k in 0..width {
+                y[k] = (row[k] - (sup[0] + mu[k] * sup[1]) * y[k]) * kept[k];
+                row[k] = y[k];
+            }
+        }
+    }
+}
