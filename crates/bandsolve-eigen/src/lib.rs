@@ -20,7 +20,7 @@ mod report;
 mod solver;
 mod tridiagonal;
 
-pub use matrices::{MatrixOperator, ShiftableMatrix};
+pub use matrices::{MatrixOperator, OwnedInverse, ShiftableMatrix};
 pub use problem::{EigenProblem, Which};
 pub use report::{EigenEnding, EigenReport, GeneralEigen, HermitianEigen};
 pub use solver::{EigenSolver, EigenvaluesBelow};

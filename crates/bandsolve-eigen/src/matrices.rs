@@ -10,24 +10,33 @@ use bandsolve::{
     Shape, Tridiagonal,
 };
 
-/// Matrices of which A − σB can be formed and factored.
+/// Matrices that [`EigenSolver::hermitian_nearest`] and [`EigenSolver::general_nearest`] take: those of the library, and those that
+/// several processes hold.
 pub trait ShiftableMatrix: Sync + Sized {
     /// The number type.
     type Scalar: Scalar;
-    /// A − σB.
-    type Shifted: Factorize<Scalar = Self::Scalar>;
-    /// What a plan is made for.
-    fn shape(&self) -> Shape;
+    /// (A − σB)⁻¹.
+    type ShiftedInverse: LinearOperator<Self::Scalar>;
+    /// Number of rows; of a matrix that several processes hold, of those on this one.
+    fn rows(&self) -> usize;
     /// y = A·x.
     ///
     /// # Errors
     /// [`Error::Shape`] if lengths do not fit.
     fn multiply(&self, x: &[Self::Scalar], y: &mut [Self::Scalar]) -> Result<()>;
-    /// A − σB; B = I without one.
+    /// (A − σB)⁻¹ by factors; B = I without one.
     ///
     /// # Errors
-    /// [`Error::Shape`] if A and B have not the same shape, [`Error::NotFinite`] if an entry is not finite.
-    fn minus(&self, sigma: Self::Scalar, b: Option<&Self>) -> Result<Self::Shifted>;
+    /// [`Error::Shape`] if A and B have not the same shape, [`Error::NotFinite`] if an entry is not finite, and those of factoring.
+    fn shifted_inverse(&self, sigma: Self::Scalar, b: Option<&Self>) -> Result<Self::ShiftedInverse>;
+}
+
+/// A⁻¹ by factors that own A.
+pub type OwnedInverse<M> = Inverse<<M as Factorize>::OwningFactor>;
+
+/// A⁻¹ by the method that a plan takes.
+fn invert<M: Factorize>(shape: Shape, a: M) -> Result<OwnedInverse<M>> {
+    Plan::new(shape).factor_owned(a).map(Inverse)
 }
 
 /// A matrix of the library as an operator.
@@ -47,11 +56,11 @@ pub struct MatrixOperator<'m, M>(pub &'m M);
 
 impl<M: ShiftableMatrix> LinearOperator<M::Scalar> for MatrixOperator<'_, M> {
     fn rows(&self) -> usize {
-        self.0.shape().n()
+        self.0.rows()
     }
 
     fn columns(&self) -> usize {
-        self.0.shape().n()
+        self.0.rows()
     }
 
     fn apply(&self, x: &[M::Scalar], y: &mut [M::Scalar], _: &mut PodStack) -> Result<()> {
@@ -60,11 +69,9 @@ impl<M: ShiftableMatrix> LinearOperator<M::Scalar> for MatrixOperator<'_, M> {
 }
 
 /// `Err(Shape)` unless both matrices are of one shape.
-fn same_shape<M: ShiftableMatrix>(a: &M, b: Option<&M>) -> Result<()> {
+fn same_shape(a: Shape, b: Option<Shape>) -> Result<()> {
     match b {
-        Some(b) if b.shape() != a.shape() => {
-            Err(Error::Shape { what: "B, which is not of A's shape,", expected: a.shape().n(), got: b.shape().n() })
-        }
+        Some(b) if b != a => Err(Error::Shape { what: "B, which is not of A's shape,", expected: a.n(), got: b.n() }),
         _ => Ok(()),
     }
 }
@@ -88,10 +95,10 @@ fn whole<T: Scalar>(beside: &[T], len: usize, at_end: bool) -> Vec<T> {
 
 impl<T: Scalar> ShiftableMatrix for Tridiagonal<'_, T> {
     type Scalar = T;
-    type Shifted = Tridiagonal<'static, T>;
+    type ShiftedInverse = OwnedInverse<Tridiagonal<'static, T>>;
 
-    fn shape(&self) -> Shape {
-        Tridiagonal::shape(self)
+    fn rows(&self) -> usize {
+        self.shape().n()
     }
 
     fn multiply(&self, x: &[T], y: &mut [T]) -> Result<()> {
@@ -110,8 +117,8 @@ impl<T: Scalar> ShiftableMatrix for Tridiagonal<'_, T> {
         Ok(())
     }
 
-    fn minus(&self, sigma: T, b: Option<&Self>) -> Result<Self::Shifted> {
-        same_shape(self, b)?;
+    fn shifted_inverse(&self, sigma: T, b: Option<&Self>) -> Result<Self::ShiftedInverse> {
+        same_shape(self.shape(), b.map(Self::shape))?;
         self.check_finite()?;
         b.map_or(Ok(()), |b| b.check_finite())?;
         let n = self.n();
@@ -123,16 +130,16 @@ impl<T: Scalar> ShiftableMatrix for Tridiagonal<'_, T> {
         if b.is_none() {
             diag.iter_mut().for_each(|diag| *diag -= sigma);
         }
-        Tridiagonal::from_vecs(sub, diag, sup, self.is_periodic())
+        invert(self.shape(), Tridiagonal::from_vecs(sub, diag, sup, self.is_periodic())?)
     }
 }
 
 impl<T: Scalar> ShiftableMatrix for Banded<'_, T> {
     type Scalar = T;
-    type Shifted = Banded<'static, T>;
+    type ShiftedInverse = OwnedInverse<Banded<'static, T>>;
 
-    fn shape(&self) -> Shape {
-        Banded::shape(self)
+    fn rows(&self) -> usize {
+        self.shape().n()
     }
 
     fn multiply(&self, x: &[T], y: &mut [T]) -> Result<()> {
@@ -149,8 +156,8 @@ impl<T: Scalar> ShiftableMatrix for Banded<'_, T> {
         Ok(())
     }
 
-    fn minus(&self, sigma: T, b: Option<&Self>) -> Result<Self::Shifted> {
-        same_shape(self, b)?;
+    fn shifted_inverse(&self, sigma: T, b: Option<&Self>) -> Result<Self::ShiftedInverse> {
+        same_shape(self.shape(), b.map(Self::shape))?;
         self.check_finite()?;
         b.map_or(Ok(()), |b| b.check_finite())?;
         let (n, lower, upper) = (self.n(), self.lower(), self.upper());
@@ -165,24 +172,24 @@ impl<T: Scalar> ShiftableMatrix for Banded<'_, T> {
                 bands[j * leading + upper] -= sigma;
             }
         }
-        Banded::from_vec(n, lower, upper, bands)
+        invert(self.shape(), Banded::from_vec(n, lower, upper, bands)?)
     }
 }
 
 impl<T: Scalar> ShiftableMatrix for BlockTridiagonal<'_, T> {
     type Scalar = T;
-    type Shifted = BlockTridiagonal<'static, T>;
+    type ShiftedInverse = OwnedInverse<BlockTridiagonal<'static, T>>;
 
-    fn shape(&self) -> Shape {
-        BlockTridiagonal::shape(self)
+    fn rows(&self) -> usize {
+        self.shape().n()
     }
 
     fn multiply(&self, x: &[T], y: &mut [T]) -> Result<()> {
         self.apply_into(x, y)
     }
 
-    fn minus(&self, sigma: T, b: Option<&Self>) -> Result<Self::Shifted> {
-        same_shape(self, b)?;
+    fn shifted_inverse(&self, sigma: T, b: Option<&Self>) -> Result<Self::ShiftedInverse> {
+        same_shape(self.shape(), b.map(Self::shape))?;
         self.check_finite()?;
         b.map_or(Ok(()), |b| b.check_finite())?;
         let (len, square) = (self.arrays()[1].len(), self.block() * self.block());
@@ -198,7 +205,7 @@ impl<T: Scalar> ShiftableMatrix for BlockTridiagonal<'_, T> {
                 block.iter_mut().step_by(self.block() + 1).for_each(|diag| *diag -= sigma);
             }
         }
-        BlockTridiagonal::from_vecs(self.block(), blocks, self.is_periodic())
+        invert(self.shape(), BlockTridiagonal::from_vecs(self.block(), blocks, self.is_periodic())?)
     }
 }
 
@@ -273,18 +280,16 @@ impl<T: Scalar> EigenSolver<'_, T> {
         if !Scalar::is_finite(target) {
             return Err(Error::NotFinite { array: "shift", index: 0 });
         }
-        let (plan, operator, mass) = (Plan::new(a.shape()), MatrixOperator(a), b.map(MatrixOperator));
+        let (operator, mass) = (MatrixOperator(a), b.map(MatrixOperator));
         let mass = mass.as_ref().map(|mass| mass as &dyn LinearOperator<T>);
         let (mut sigma, mut moves) = (target, 0);
         loop {
-            let shifted = a.minus(sigma, b)?;
-            let found = plan.factor_owned(shifted).and_then(|factors| {
-                let inverse = Inverse(factors);
+            let found = a.shifted_inverse(sigma, b).and_then(|inverse| {
                 let problem = EigenProblem::new(&operator).shifted(sigma, &inverse);
                 search(&EigenProblem { b: mass, ..problem })
             });
             let norm = match found {
-                Err(Error::Singular { .. } | Error::NotConverged { .. }) if moves < MOVES => largest_column(a)?,
+                Err(Error::Singular { .. } | Error::NotConverged { .. }) if moves < MOVES => self.size_of(a)?,
                 Err(error) => return Err(error),
                 Ok(mut found) => {
                     let (nearest, norm) = found.nearest_and_norm();
@@ -303,12 +308,13 @@ impl<T: Scalar> EigenSolver<'_, T> {
             moves += 1;
         }
     }
-}
 
-/// ‖A·e‖_max of the vector of ones, in place of a norm.
-fn largest_column<M: ShiftableMatrix>(a: &M) -> Result<f64> {
-    let n = a.shape().n();
-    let (ones, mut image) = (vec![M::Scalar::ONE; n], vec![M::Scalar::ZERO; n]);
-    a.multiply(&ones, &mut image)?;
-    Ok(image.iter().map(|y| Scalar::abs(*y).to_f64()).fold(0.0, f64::max))
+    /// A number of the size of ‖A‖: the largest entry of A·e, added up over the processes; e: ones.
+    fn size_of<M: ShiftableMatrix<Scalar = T>>(&self, a: &M) -> Result<f64> {
+        let (ones, mut image) = (vec![T::ONE; a.rows()], vec![T::ZERO; a.rows()]);
+        a.multiply(&ones, &mut image)?;
+        let mut largest = [image.iter().map(|y| Scalar::abs(*y).to_f64()).fold(0.0, f64::max)];
+        self.communicator.sum(&mut largest);
+        Ok(largest[0])
+    }
 }
