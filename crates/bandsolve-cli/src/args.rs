@@ -1,11 +1,13 @@
 //! What the user may type.
 
 mod bench;
+mod eig;
 mod poisson;
 mod sparse;
 mod stability;
 
 pub use bench::*;
+pub use eig::*;
 pub use poisson::*;
 pub use sparse::*;
 pub use stability::*;
@@ -54,6 +56,10 @@ pub enum Command {
     Iterate(IterateArgs),
     /// Find the tridiagonal system that carries most of a matrix's weight: a linear forest in its graph
     Forest(ForestArgs),
+    /// Find some eigenvalues of A·x = λ·x or A·x = λ·B·x
+    ///
+    /// By the Krylov-Schur method; near a target by shift-and-invert. A is found to be Hermitian or not, B definite or not.
+    Eig(EigArgs),
     /// Solve a Poisson or Helmholtz problem on a box, directly
     Poisson(PoissonArgs),
     /// Describe a matrix: bands, dominance, symmetry, condition, the method that would be taken

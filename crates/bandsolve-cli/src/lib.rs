@@ -8,6 +8,7 @@ mod bench;
 mod cusparse;
 mod demo;
 mod doctor;
+mod eig;
 mod exit;
 mod forest;
 mod generate;
@@ -45,6 +46,7 @@ fn run(args: args::Args) -> Result<(), exit::Failure> {
         Some(args::Command::Solve(a)) => solve::run(&a),
         Some(args::Command::Iterate(a)) => iterate::run(&a),
         Some(args::Command::Forest(a)) => forest::run(&a),
+        Some(args::Command::Eig(a)) => eig::run(&a),
         Some(args::Command::Poisson(a)) => poisson::run(&a),
         Some(args::Command::Info(a)) => info::run(&a),
         Some(args::Command::Spy(a)) => spy::run(&a),

@@ -17,10 +17,10 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 /// The arrays of a matrix by rows, as SciPy has them: indptr, indices, data.
-type Arrays<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>, Bound<'py, PyAny>);
+pub type Arrays<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>, Bound<'py, PyAny>);
 
 /// The matrix over copies of SciPy's arrays, with indices of 32 bits.
-fn owned<T: Number>(n: usize, (pointers, indices, data): &Arrays<'_>) -> PyResult<Csr<'static, T, u32>> {
+pub fn owned<T: Number>(n: usize, (pointers, indices, data): &Arrays<'_>) -> PyResult<Csr<'static, T, u32>> {
     let py = data.py();
     let narrow = |indices: &Bound<'_, PyAny>| -> PyResult<Vec<u32>> {
         if let Ok(indices) = indices.cast::<PyArray1<i32>>() {
@@ -164,18 +164,20 @@ fn make_preconditioner<T: Number>(
 }
 
 /// A function of Python as an operator. It is called with the interpreter's lock; what it raises is kept.
-struct PyOperator {
+pub struct PyOperator {
     n: usize,
     function: Py<PyAny>,
     raised: Mutex<Option<PyErr>>,
 }
 
 impl PyOperator {
-    fn new(n: usize, function: &Bound<'_, PyAny>) -> Self {
+    /// A function of one vector.
+    pub fn new(n: usize, function: &Bound<'_, PyAny>) -> Self {
         Self { n, function: function.clone().unbind(), raised: Mutex::new(None) }
     }
 
-    fn take(&self) -> Option<PyErr> {
+    /// What the function has raised.
+    pub fn take(&self) -> Option<PyErr> {
         self.raised.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take()
     }
 }

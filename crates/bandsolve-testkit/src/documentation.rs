@@ -17,6 +17,7 @@ macro_rules! pages {
 pages! {
     "README.md"
     "docs/accuracy.md"
+    "docs/eigenvalues.md"
     "docs/getting-started.md"
     "docs/migrating.md"
     "docs/poisson-problems.md"

@@ -55,7 +55,10 @@ fn radiative_transfer_has_blocks() {
     // Three blocks of two rows: 7 blocks of 4 entries, symmetric.
     assert!(text.contains("\n6 6 28\n") && text.lines().count() == 31, "{text}");
     let entry = |place: &str| {
-        text.lines().find_map(|line| line.strip_prefix(place)).unwrap_or_else(|| panic!("{place} in {text}")).to_string()
+        text.lines()
+            .find_map(|line| line.strip_prefix(place))
+            .unwrap_or_else(|| panic!("{place} in {text}"))
+            .to_string()
     };
     assert_eq!((entry("1 2 "), entry("1 4 ")), (entry("2 1 "), entry("4 1 ")));
     bandsolve(&["generate", "radiative", "3"]).fails(2, "rows K of a block");

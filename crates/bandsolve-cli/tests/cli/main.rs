@@ -2,6 +2,7 @@
 
 mod bench;
 mod documentation;
+mod eig;
 mod files;
 mod generate;
 mod gpu;

@@ -16,6 +16,8 @@ struct RitzValues {
     order: Vec<usize>,
     /// Whether the value at this place of the order and the next are a conjugate pair.
     pair: Vec<bool>,
+    /// Whether the matrix is real.
+    real: bool,
 }
 
 /// Finds eigenvalues of any problem.
@@ -29,7 +31,8 @@ pub(super) fn find<T: Scalar>((solver, problem): Search<'_, T>) -> Result<Genera
     basis.begin(0, solver.start)?;
     let (mut restarts, mut from) = (0, 0);
     let target = solver.k.min(total);
-    let (mut offsets, mut vectors, mut all) = (Vec::new(), Vec::new(), target == 0);
+    let (mut offsets, mut vectors) = (Vec::<Complex64>::new(), Vec::<Complex64>::new());
+    let mut all = target == 0;
     while !all {
         basis.expand(from, capacity)?;
         let m = basis.filled;
@@ -42,8 +45,15 @@ pub(super) fn find<T: Scalar>((solver, problem): Search<'_, T>) -> Result<Genera
         let found = converged(&solver, pairs, largest);
         all = found >= target || basis.exhausted;
         if all || restarts >= solver.max_restarts || m < 2 {
-            for (i, y) in ritz.order.iter().zip(&y).take(found.min(solver.k)) {
-                offsets.push(problem.offset(values[*i]));
+            for (k, y) in y.iter().enumerate().take(found.min(solver.k)) {
+                if k > 0 && ritz.pair[k - 1] {
+                    offsets.push(offsets[k - 1].conj());
+                    let n = problem.a.rows();
+                    let conjugate: Vec<Complex64> = vectors[(k - 1) * n..].iter().map(Complex64::conj).collect();
+                    vectors.extend(conjugate);
+                    continue;
+                }
+                offsets.push(problem.offset(ritz.value(k, largest)));
                 vectors.extend(basis.combination(y)?);
             }
             break;
@@ -74,7 +84,7 @@ impl RitzValues {
         let wanted = which.order(&values, real, 0);
         if !real {
             let pair = vec![false; wanted.len()];
-            return Ok(Self { form, order: wanted, pair });
+            return Ok(Self { form, order: wanted, pair, real });
         }
         let (mut order, mut pair, mut left) = (Vec::new(), Vec::new(), wanted);
         while !left.is_empty() {
@@ -90,7 +100,15 @@ impl RitzValues {
                 pair.push(false);
             }
         }
-        Ok(Self { form, order, pair })
+        Ok(Self { form, order, pair, real })
+    }
+
+    /// The value at a place of the order; one that is real up to rounding, of a real matrix, as a real number.
+    fn value(&self, k: usize, largest: f64) -> Complex64 {
+        let at = self.order[k];
+        let value = self.form.t[(at, at)];
+        let alone = self.real && !self.pair[k];
+        if alone && value.im.abs() <= 1e3 * f64::EPSILON * largest { Complex64::from(value.re) } else { value }
     }
 
     /// An orthonormal basis Q of the wanted part of the space, and QᴴSQ; real for real numbers.

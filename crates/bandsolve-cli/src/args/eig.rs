@@ -1,0 +1,89 @@
+//! Arguments of `eig`.
+
+use bandsolve::Complex64;
+use bandsolve_eigen::Which;
+use clap::Args as ClapArgs;
+use core::fmt::{self, Display, Formatter};
+use core::str::FromStr;
+use std::path::PathBuf;
+
+const EIG_EXAMPLES: &str = "\
+Examples:
+  bandsolve eig A.mtx --target 0.75 -k 5
+  bandsolve eig K.mtx M.mtx --target 0 -k 3 --json -
+  bandsolve eig A.mtx --which largest-real
+  bandsolve generate radiative 64 64 | bandsolve eig - --target 0.75";
+
+/// Arguments of `eig`.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = EIG_EXAMPLES, after_long_help = format!("{EIG_EXAMPLES}\n\n{}", super::EXIT_CODES))]
+pub struct EigArgs {
+    /// The matrix A
+    #[arg(value_name = "A.mtx")]
+    pub matrix: PathBuf,
+    /// The matrix B [default: the identity]
+    #[arg(value_name = "B.mtx")]
+    pub mass: Option<PathBuf>,
+    /// The eigenvalues nearest to this number are wanted, real or complex (0.5+2i), by shift-and-invert
+    #[arg(long, value_name = "SIGMA", allow_hyphen_values = true, value_parser = number)]
+    pub target: Option<Complex64>,
+    /// How many eigenvalues
+    #[arg(short, default_value_t = 5, value_name = "K")]
+    pub k: usize,
+    /// Which eigenvalues: nearest (to --target), largest-magnitude, smallest-magnitude, largest-real, smallest-real,
+    /// largest-imaginary, smallest-imaginary, both-ends [default: nearest with --target, else largest-magnitude]
+    #[arg(long, value_name = "NAME")]
+    pub which: Option<WhichName>,
+    /// Most vectors of the Krylov space [default: 2 K + 6, at least 16]
+    #[arg(long, value_name = "NCV")]
+    pub ncv: Option<usize>,
+    /// Pairs are found when their residual is this part of the operator's eigenvalue
+    #[arg(long, default_value_t = 1e-8, value_name = "TOL", value_parser = super::sparse::positive)]
+    pub tol: f64,
+    /// Most restarts
+    #[arg(long, default_value_t = 1000, value_name = "N")]
+    pub max_restarts: usize,
+    /// Seed of random vectors
+    #[arg(long, default_value_t = 0)]
+    pub seed: u64,
+    /// Number of threads; the result is the same for any number [default: one per core]
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub threads: Option<u16>,
+    /// Write a machine-readable report here (`-`, or no name: standard output)
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
+    pub json: Option<PathBuf>,
+}
+
+/// Which eigenvalues, on the command line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WhichName {
+    /// Nearest to the target.
+    Nearest,
+    /// At an end of the spectrum.
+    End(Which),
+}
+
+impl FromStr for WhichName {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "nearest" { Ok(Self::Nearest) } else { text.parse().map(Self::End) }
+    }
+}
+
+impl Display for WhichName {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Nearest => f.write_str("nearest"),
+            Self::End(which) => which.fmt(f),
+        }
+    }
+}
+
+/// A finite number, real or complex.
+fn number(text: &str) -> Result<Complex64, String> {
+    match text.parse::<Complex64>() {
+        Ok(value) if value.re.is_finite() && value.im.is_finite() => Ok(value),
+        _ => Err("not a finite number such as 0.75 or 0.5+2i".into()),
+    }
+}

@@ -1,0 +1,243 @@
+//! `bandsolve eig`: some eigenvalues of a matrix or a pencil.
+
+use crate::args::{EigArgs, WhichName};
+use crate::exit::Failure;
+use crate::io::{self, Triplets};
+use crate::structure::{self, SolvableKind, Structure, convert};
+use crate::{progress, report};
+use bandsolve::{Banded, Complex64, Inverse, LinearOperator, Method, Plan, Scalar, Tridiagonal};
+use bandsolve_eigen::{EigenProblem, EigenReport, EigenSolver, MatrixOperator, ShiftableMatrix, Which};
+use bandsolve_gallery::families::System;
+use serde_json::{Value, json};
+use std::path::Path;
+use std::time::Instant;
+
+/// Finds the eigenvalues that the command line asks for.
+///
+/// # Errors
+/// With the exit codes of [`Failure`].
+pub fn run(args: &EigArgs) -> Result<(), Failure> {
+    let inputs: Vec<&Path> = [Some(&args.matrix), args.mass.as_ref()].into_iter().flatten().map(|p| &**p).collect();
+    report::check_outputs(&[("--json", &args.json)], &inputs)?;
+    crate::set_threads(args.threads)?;
+    let task = EigTask { args, target: target(args)? };
+    let a = io::read_matrix(&args.matrix)?;
+    let b = args.mass.as_ref().map(|path| io::read_matrix(path)).transpose()?;
+    if let (Some(b), Some(path)) = (&b, &args.mass) {
+        if b.n_rows != a.n_rows {
+            let why = format!("has {} rows, and A has {}", b.n_rows, a.n_rows);
+            return Err(Failure::in_file(&io::name(path), why));
+        }
+    }
+    let complex = [Some(&a), b.as_ref()].into_iter().flatten().any(|matrix| matrix.values.is_complex());
+    if complex || task.target.is_some_and(|target| target.im != 0.0) {
+        task.run::<Complex64>(&a, b.as_ref())
+    } else {
+        task.run::<f64>(&a, b.as_ref())
+    }
+}
+
+/// The shift, if there is one.
+fn target(args: &EigArgs) -> Result<Option<Complex64>, Failure> {
+    match (args.which, args.target) {
+        (Some(WhichName::End(which)), Some(_)) => {
+            Err(Failure::Usage(format!("--which {which} has no target: leave out --target, or take --which nearest")))
+        }
+        // What is nearest to zero is found by solves.
+        (Some(WhichName::Nearest | WhichName::End(Which::SmallestMagnitude)), None) => Ok(Some(Complex64::ZERO)),
+        (_, target) => Ok(target),
+    }
+}
+
+struct EigTask<'a> {
+    args: &'a EigArgs,
+    target: Option<Complex64>,
+}
+
+/// What came of it.
+struct EigOutcome {
+    values: Vec<Complex64>,
+    offsets: Vec<Complex64>,
+    report: EigenReport,
+    hermitian: bool,
+    seconds: f64,
+}
+
+impl EigTask<'_> {
+    fn run<T: Scalar>(&self, a: &Triplets, b: Option<&Triplets>) -> Result<(), Failure> {
+        let kind = kind_of_both(&Structure::of(a), b.map(Structure::of).as_ref())?;
+        let a = structure::assemble::<T>(a, kind)?;
+        let b = b.map(|b| structure::assemble::<T>(b, kind)).transpose()?;
+        let definite = b.as_ref().is_none_or(|b| {
+            let plan = Plan::new(kind.shape(b.shape().n())).method(Method::Cholesky);
+            is_hermitian(b) && structure::factor(b, &plan).is_ok()
+        });
+        let hermitian = definite && is_hermitian(&a) && self.target.is_none_or(|target| target.im == 0.0);
+        let bar = progress::spinner();
+        bar.set_message("looking for eigenvalues".to_string());
+        let found = match (&a, &b) {
+            (System::Tridiagonal(a), None) => self.find::<T, Tridiagonal<'_, T>>((a, None), hermitian),
+            (System::Tridiagonal(a), Some(System::Tridiagonal(b))) => self.find((a, Some(b)), hermitian),
+            (System::Banded(a), None) => self.find::<T, Banded<'_, T>>((a, None), hermitian),
+            (System::Banded(a), Some(System::Banded(b))) => self.find((a, Some(b)), hermitian),
+            _ => unreachable!("both are assembled as the same kind"),
+        };
+        bar.finish_and_clear();
+        self.finish(&found?, a.shape().n())
+    }
+
+    fn find<T: Scalar, M: ShiftableMatrix<Scalar = T>>(
+        &self,
+        (a, b): (&M, Option<&M>),
+        hermitian: bool,
+    ) -> Result<EigOutcome, Failure> {
+        let (args, started) = (self.args, Instant::now());
+        let mut solver = EigenSolver::new(args.k).tol(args.tol).max_restarts(args.max_restarts).seed(args.seed);
+        if let Some(ncv) = args.ncv {
+            solver = solver.ncv(ncv);
+        }
+        if let (Some(WhichName::End(which)), None) = (args.which, self.target) {
+            solver = solver.which(which);
+        }
+        let plain = || -> bandsolve::Result<_> {
+            let inverse = b.map(|b| Ok(Inverse(Plan::new(b.shape()).factor_owned(b.minus(T::ZERO, None)?)?)));
+            let inverse = inverse.transpose()?;
+            let (a, b) = (MatrixOperator(a), b.map(MatrixOperator));
+            let mut problem = EigenProblem::new(&a);
+            if let (Some(b), Some(inverse)) = (&b, &inverse) {
+                problem = problem.mass(b as &dyn LinearOperator<T>).mass_inverse(inverse);
+            }
+            if hermitian { solver.hermitian(&problem).map(Ok) } else { solver.general(&problem).map(Err) }
+        };
+        let found = match self.target {
+            Some(target) if hermitian => solver.hermitian_nearest(a, b, target.re).map(Ok),
+            Some(target) => solver.general_nearest(a, b, convert(target)).map(Err),
+            None => plain(),
+        }?;
+        let seconds = started.elapsed().as_secs_f64();
+        let wide = |values: Vec<f64>| values.into_iter().map(Complex64::from).collect();
+        Ok(match found {
+            Ok(found) => {
+                let (values, offsets) = (wide(found.values), wide(found.offsets));
+                EigOutcome { values, offsets, report: found.report, hermitian, seconds }
+            }
+            Err(found) => {
+                EigOutcome { values: found.values, offsets: found.offsets, report: found.report, hermitian, seconds }
+            }
+        })
+    }
+
+    fn finish(&self, outcome: &EigOutcome, n: usize) -> Result<(), Failure> {
+        let args = self.args;
+        if let Some(path) = &args.json {
+            report::write_json(path, &self.json(outcome, n))?;
+        }
+        report::print_beside(&self.text(outcome, n), report::is_stdout(args.json.as_deref()))?;
+        let report = &outcome.report;
+        if report.ending == bandsolve_eigen::EigenEnding::Converged {
+            return Ok(());
+        }
+        Err(Failure::Unsolved(format!(
+            "{}: {} of {} found ({}) after {}; try a larger --ncv, or --target",
+            io::name(&args.matrix),
+            report::counted(outcome.values.len(), "eigenvalue"),
+            report.wanted,
+            report.ending,
+            report::counted(report.restarts, "restart"),
+        )))
+    }
+
+    fn json(&self, outcome: &EigOutcome, n: usize) -> Value {
+        let report = &outcome.report;
+        json!({
+            "file": io::name(&self.args.matrix),
+            "mass": self.args.mass.as_ref().map(|path| io::name(path)),
+            "n": n,
+            "hermitian": outcome.hermitian,
+            "target": self.target.map(|target| numbers(&[target])[0].clone()),
+            "which": self.which(),
+            "converged": report.ending == bandsolve_eigen::EigenEnding::Converged,
+            "ending": report.ending.to_string(),
+            "complete": report.complete,
+            "eigenvalues": numbers(&outcome.values),
+            "offsets": numbers(&outcome.offsets),
+            "residuals": report.residuals,
+            "orthogonality": report.orthogonality,
+            "restarts": report.restarts,
+            "solves": report.solves,
+            "seconds": outcome.seconds,
+            "threads": self.args.threads.map_or_else(bandsolve_kernel::threads::count, usize::from),
+        })
+    }
+
+    fn which(&self) -> String {
+        match (self.args.which, self.target) {
+            (Some(which), _) => which.to_string(),
+            (None, Some(_)) => WhichName::Nearest.to_string(),
+            (None, None) => Which::LargestMagnitude.to_string(),
+        }
+    }
+
+    fn text(&self, outcome: &EigOutcome, n: usize) -> String {
+        let report = &outcome.report;
+        let mut text = format!(
+            "{} {}\n  {}, {}, {}, {}, {}\n",
+            report.ending,
+            io::name(&self.args.matrix),
+            report::counted(n, "unknown"),
+            if outcome.hermitian { "Hermitian" } else { "general" },
+            report::counted(report.solves, if self.target.is_some() { "solve" } else { "product" }),
+            report::counted(report.restarts, "restart"),
+            report::seconds(outcome.seconds)
+        );
+        let numbers = |value: &Complex64| match value.im == 0.0 {
+            true => format!("{:.16}", value.re),
+            false => format!("{:.12} {:+.12}i", value.re, value.im),
+        };
+        let offset = |value: &Complex64| match value.im == 0.0 {
+            true => format!("{:.6e}", value.re),
+            false => format!("{:.6e} {:+.6e}i", value.re, value.im),
+        };
+        for ((value, apart), residual) in outcome.values.iter().zip(&outcome.offsets).zip(&report.residuals) {
+            let apart = self.target.map_or(String::new(), |_| format!("  offset {}", offset(apart)));
+            text += &format!("  {}{apart}  residual {residual:.1e}\n", numbers(value));
+        }
+        if let Some(complete) = report.complete {
+            text += if complete {
+                "  proved complete by counts\n"
+            } else {
+                "  not proved complete: counts say that one is missing\n"
+            };
+        }
+        text
+    }
+}
+
+/// Numbers as JSON has them: complex ones, if one is, as pairs.
+fn numbers(values: &[Complex64]) -> Vec<Value> {
+    let complex = values.iter().any(|value| value.im != 0.0);
+    values.iter().map(|value| if complex { json!([value.re, value.im]) } else { json!(value.re) }).collect()
+}
+
+/// The narrowest kind of system that holds both matrices.
+fn kind_of_both(a: &Structure, b: Option<&Structure>) -> Result<SolvableKind, Failure> {
+    let Some(b) = b else { return a.kind(false) };
+    let largest = |one: (usize, usize), other: (usize, usize)| (one.0.max(other.0), one.1.max(other.1));
+    let (lower, upper) = largest((a.lower, a.upper), (b.lower, b.upper));
+    let both = Structure { lower, upper, without_corners: largest(a.without_corners, b.without_corners), ..a.clone() };
+    both.kind(false)
+}
+
+/// Whether A = Aᴴ, entry by entry.
+fn is_hermitian<T: Scalar>(a: &System<T>) -> bool {
+    match a {
+        System::Tridiagonal(a) => {
+            let adjoint = a.transposed(true);
+            (0..a.n()).all(|i| a.row(i) == adjoint.row(i))
+        }
+        System::Banded(a) => (0..a.n()).all(|j| {
+            let (first, column) = a.column(j);
+            column.iter().enumerate().all(|(k, value)| *value == Scalar::conj(a.get(j, first + k)))
+        }),
+    }
+}

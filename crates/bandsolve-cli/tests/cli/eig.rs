@@ -1,0 +1,85 @@
+//! `bandsolve eig`.
+
+use crate::*;
+
+fn numbers(value: &serde_json::Value) -> Vec<f64> {
+    value.as_array().expect("a list").iter().map(|value| value.as_f64().expect("a real number")).collect()
+}
+
+#[test]
+fn radiative_transfer_near_its_albedo() {
+    let folder = Folder::new();
+    let a = folder.path("A.mtx");
+    bandsolve(&["generate", "radiative", "8", "64", "--out", &a]).exits(0);
+    let json = bandsolve(&["eig", &a, "--target", "0.75", "-k", "5", "--ncv", "16", "--json"]).exits(0).json();
+    // The published distances from 0.75, of six digits and more.
+    for (offset, gap) in
+        numbers(&json["offsets"]).iter().zip([6.1749e-6, 2.46989e-5, 5.55697e-5, 9.87834e-5, 1.543349e-4])
+    {
+        assert!((offset + gap).abs() < 1e-5 * gap, "{json}");
+    }
+    for (value, offset) in numbers(&json["eigenvalues"]).iter().zip(numbers(&json["offsets"])) {
+        assert!((value - 0.75 - offset).abs() < 1e-15, "{json}");
+    }
+    assert!(numbers(&json["residuals"]).len() == 5 && numbers(&json["residuals"]).iter().all(|r| *r < 1e-8), "{json}");
+    assert_eq!((&json["solves"], &json["restarts"], &json["hermitian"]), (&16.into(), &0.into(), &true.into()));
+    assert!(json["seconds"].as_f64().unwrap() > 0.0 && json["which"] == "nearest", "{json}");
+    let report = folder.path("report.json");
+    let text = bandsolve(&["eig", &a, "--target", "0.75", "--threads", "2", "--json", &report]).exits(0).stdout;
+    assert!(
+        text.contains("converged") && text.contains("16 solves, 0 restarts") && text.contains("offset -6.1749"),
+        "{text}"
+    );
+}
+
+#[test]
+fn pencils_and_ends_of_a_spectrum() {
+    let folder = Folder::new();
+    // diag(1 … 30) and 2·I; an entry beside the diagonal makes the band wider, and is zero.
+    let diagonal = |name: &str, value: fn(usize) -> f64| {
+        let entries: String = (1..=30).map(|i| format!("{i} {i} {}\n", value(i))).collect();
+        folder.file(name, format!("%%MatrixMarket matrix coordinate real symmetric\n30 30 30\n{entries}"))
+    };
+    let (a, b) = (diagonal("A.mtx", |i| i as f64), diagonal("B.mtx", |_| 2.0));
+    let json = bandsolve(&["eig", &a, &b, "--target", "5.1", "-k", "3", "--json", "-"]).exits(0).json();
+    let expected = [5.0, 5.5, 4.5];
+    assert!(numbers(&json["eigenvalues"]).iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-12), "{json}");
+    let json = bandsolve(&["eig", &a, &b, "--which", "largest-real", "-k", "2", "--json", "-"]).exits(0).json();
+    assert!(numbers(&json["eigenvalues"]).iter().zip([15.0, 14.5]).all(|(a, b)| (a - b).abs() < 1e-9), "{json}");
+    let json = bandsolve(&["eig", &a, "--which", "smallest-magnitude", "-k", "1", "--json", "-"]).exits(0).json();
+    assert!((numbers(&json["eigenvalues"])[0] - 1.0).abs() < 1e-12, "{json}");
+    // A shift on an eigenvalue.
+    let json = bandsolve(&["eig", &a, "--target", "7", "-k", "1", "--json", "-"]).exits(0).json();
+    assert!((numbers(&json["eigenvalues"])[0] - 7.0).abs() < 1e-12, "{json}");
+}
+
+#[test]
+fn complex_eigenvalues_are_pairs_of_numbers() {
+    let folder = Folder::new();
+    let rotation = "%%MatrixMarket matrix coordinate real general\n4 4 6\n1 1 1\n2 2 1\n1 2 -2\n2 1 2\n3 3 9\n4 4 8\n";
+    let a = folder.file("A.mtx", rotation);
+    let json = bandsolve(&["eig", &a, "--target", "1.1+2i", "-k", "1", "--json", "-"]).exits(0).json();
+    let value = numbers(&json["eigenvalues"][0]);
+    assert!((value[0] - 1.0).abs() < 1e-12 && (value[1] - 2.0).abs() < 1e-12 && json["hermitian"] == false, "{json}");
+    let offset = numbers(&json["offsets"][0]);
+    assert!((offset[0] + 0.1).abs() < 1e-12 && offset[1].abs() < 1e-12, "{json}");
+    let json = bandsolve(&["eig", &a, "--which", "smallest-real", "-k", "2", "--json", "-"]).exits(0).json();
+    assert_eq!(numbers(&json["eigenvalues"][0])[1], -numbers(&json["eigenvalues"][1])[1], "{json}");
+    let text = bandsolve(&["eig", &a, "--target", "8.9", "-k", "1"]).exits(0).stdout;
+    assert!(text.contains("general") && text.contains("  9.0000") && text.contains("offset 1.0000"), "{text}");
+}
+
+#[test]
+fn what_cannot_be_found_says_so() {
+    let folder = Folder::new();
+    let a = folder.path("A.mtx");
+    bandsolve(&["generate", "random", "400", "--out", &a]).exits(0);
+    let limited = ["eig", &a, "--which", "largest-real", "--max-restarts", "0", "--tol", "1e-12"];
+    let run = bandsolve(&limited).exits(4);
+    assert!(run.stderr.contains("restart limit") && run.stderr.contains("--ncv"), "{run:#?}");
+    bandsolve(&["eig", &a, "--which", "largest-real", "--target", "1"]).fails(2, "no target");
+    bandsolve(&["eig", &a, "--which", "nonsense"]).fails(2, "largest-magnitude");
+    bandsolve(&["eig", &a, "--target", "nan"]).fails(2, "not a finite number");
+    let b = folder.file("B.mtx", "%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 1\n");
+    bandsolve(&["eig", &a, &b, "--target", "1"]).fails(3, "has 1 rows");
+}

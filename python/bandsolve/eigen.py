@@ -1,0 +1,258 @@
+"""Some eigenvalues of large matrices, with SciPy's signatures: the Krylov-Schur method, near a target by shift-and-invert.
+
+>>> import numpy as np, scipy.sparse as sp
+>>> from bandsolve.eigen import eigsh
+>>> a = sp.diags_array([-1.0, 2.0, -1.0], offsets=[-1, 0, 1], shape=(1000, 1000))
+>>> w, v = eigsh(a, 3, sigma=1.0)
+>>> exact = 2 - 2 * np.cos(np.pi * np.arange(1, 1001) / 1001)
+>>> nearest = np.sort(exact[np.argsort(abs(exact - 1.0))[:3]])
+>>> bool(np.allclose(w, nearest, rtol=1e-12)), v.shape
+(True, (1000, 3))
+"""
+
+import numpy as np
+
+from bandsolve import _bandsolve
+from bandsolve._sparse import factor
+from bandsolve.sparse import Preconditioner, _number, _rows, gmres
+
+__all__ = ["eigs", "eigsh"]
+
+_HERMITIAN = {"LM": "largest-magnitude", "SM": "smallest-magnitude", "LA": "largest-real", "SA": "smallest-real", "BE": "both-ends"}
+_GENERAL = {"LM": "largest-magnitude", "SM": "smallest-magnitude", "LR": "largest-real", "SR": "smallest-real",
+            "LI": "largest-imaginary", "SI": "smallest-imaginary"}
+
+# Bands of more entries are not factored: systems are then solved by iteration.
+_MOST_ENTRIES = 1 << 27
+
+
+def _is_matrix(a):
+    import scipy.sparse as sp
+
+    return sp.issparse(a) or isinstance(a, (np.ndarray, list))
+
+
+def _operator(a, n, name):
+    """A matrix by rows or a function, as the compiled part takes it, and in which type of numbers it computes."""
+    from scipy.sparse.linalg import aslinearoperator
+
+    if _is_matrix(a):
+        rows, arrays = _rows(a)
+        made, dtype = arrays, arrays[2].dtype
+    else:
+        operator = aslinearoperator(a)
+        if operator.shape[0] != operator.shape[1]:
+            raise ValueError(f"{name} has the shape {operator.shape}, expected a square one")
+        rows, made = operator.shape[0], operator.matvec
+        dtype = _number(float if operator.dtype is None else operator.dtype)
+    if n is not None and rows != n:
+        raise ValueError(f"{name} has the shape {(rows, rows)}, expected {(n, n)}")
+    return rows, made, dtype
+
+
+def _solver(a, dtype):
+    """A function that solves with a sparse matrix: by factors of its band, or by GMRES where the band is too wide."""
+    import scipy.sparse as sp
+
+    a = sp.coo_array(a)
+    width = int(np.abs(a.row.astype(np.int64) - a.col).max()) if a.nnz else 0
+    if (2 * width + 1) * a.shape[0] <= _MOST_ENTRIES:
+        return factor(a).solve
+    a = a.tocsr()
+    return _iterative(a, Preconditioner(a), dtype)
+
+
+def _iterative(a, m, dtype):
+    rtol = 1e3 * np.finfo(dtype).eps
+
+    def solve(b):
+        x, info = gmres(a, b, M=m, rtol=rtol, restart=60)
+        if info:
+            raise np.linalg.LinAlgError(f"GMRES did not solve with the shifted matrix to {rtol:.0e}: give its inverse as OPinv")
+        return x
+
+    return solve
+
+
+def _inverse(a, m, sigma, dtype):
+    """A function that solves with A - sigma M, or with M where there is no shift."""
+    import scipy.sparse as sp
+    from scipy.sparse.linalg import LinearOperator, aslinearoperator
+
+    if sigma is None:
+        if _is_matrix(m):
+            return _solver(sp.csr_array(m), dtype)
+        return _iterative(m, None, dtype)
+    if _is_matrix(a) and (m is None or _is_matrix(m)):
+        a = sp.csr_array(a)
+        return _solver(a - sigma * (sp.eye_array(a.shape[0], dtype=a.dtype) if m is None else sp.csr_array(m)), dtype)
+    a = aslinearoperator(a)
+    m = None if m is None else aslinearoperator(m)
+
+    def shifted(x):
+        return a.matvec(x) - sigma * (x if m is None else m.matvec(x))
+
+    return _iterative(LinearOperator(a.shape, matvec=shifted, dtype=dtype), None, dtype)
+
+
+def _given(inverse, n, name):
+    """An inverse that the caller has, as a function."""
+    if isinstance(inverse, _bandsolve.Factor):
+        return inverse.solve
+    _, made, _ = _operator(inverse, n, name)
+    return made
+
+
+def _whole_number(name, value, least):
+    number = int(value)
+    if number != value or number < least:
+        raise ValueError(f"{name} is {value!r}, expected a whole number from {least} on")
+    return number
+
+
+def _find(a, k, m, sigma, names, which, v0, ncv, maxiter, tol, inverses, seed):
+    from scipy.sparse.linalg import ArpackNoConvergence
+
+    if which not in names:
+        raise ValueError(f"which is {which!r}, expected one of {', '.join(names)}")
+    n, matrix, dtype = _operator(a, None, "A")
+    k = _whole_number("k", k, 1)
+    if k > n:
+        raise ValueError(f"k is {k}, expected at most n = {n}")
+    if not tol >= 0:
+        raise ValueError(f"tol is {tol!r}, expected a number that is not negative")
+    mass = None
+    if m is not None:
+        _, mass, own = _operator(m, n, "M")
+        dtype = np.result_type(dtype, own)
+    hermitian = names is _HERMITIAN
+    if sigma is not None and np.iscomplexobj(sigma):
+        if hermitian and np.imag(sigma) != 0:
+            raise ValueError(f"sigma is {sigma!r}, expected a real number for a Hermitian matrix")
+        dtype = dtype if hermitian else np.result_type(dtype, np.complex64)
+        sigma = np.real(sigma) if hermitian else sigma
+    start = np.zeros(0, dtype)
+    if v0 is not None:
+        start = np.asarray(v0).reshape(-1)
+        dtype = np.result_type(dtype, np.complex64) if np.iscomplexobj(start) else dtype
+        if start.shape != (n,):
+            raise ValueError(f"v0 has the shape {np.shape(v0)}, expected ({n},)")
+    converted = tuple(made if made is None or callable(made) else (*made[:2], made[2].astype(dtype, copy=False)) for made in (matrix, mass))
+    inverse = inverses[0] if sigma is None else inverses[1]
+    if inverse is not None:
+        inverse = _given(inverse, n, "Minv" if sigma is None else "OPinv")
+    elif sigma is not None or m is not None:
+        inverse = _inverse(a, m, sigma, dtype)
+    options = {
+        "k": k,
+        "which": names[which],
+        "ncv": None if ncv is None else _whole_number("ncv", ncv, 1),
+        "max_restarts": 10 * n if maxiter is None else _whole_number("maxiter", maxiter, 1),
+        "tol": float(tol),
+        "seed": seed,
+        "hermitian": hermitian,
+        "sigma": None if sigma is None else complex(sigma),
+    }
+    w, v, report = _bandsolve.eigenvalues(n, (*converted, inverse), start.astype(dtype, copy=False), options)
+    if hermitian:
+        order = np.argsort(w)
+        w, v, report["residuals"] = w[order].astype(np.finfo(dtype).dtype), v[:, order], report["residuals"][order]
+    elif dtype.char in "fF":
+        w, v = w.astype(np.complex64), v.astype(np.complex64)
+    if not report["converged"]:
+        message = f"{len(w)} of {k} eigenvalues found: {report['ending']} after {report['restarts']} restarts"
+        raise ArpackNoConvergence(message, w, v)
+    return w, v, report
+
+
+def _answer(w, v, report, return_eigenvectors, full_output):
+    found = (w, v) if return_eigenvectors else (w,)
+    if full_output:
+        return (*found, report)
+    return found if return_eigenvectors else w
+
+
+_PARAMETERS = """
+    Parameters
+    ----------
+    A : (n, n) matrix or array of `scipy.sparse`, array_like, or LinearOperator
+    k : int
+        How many eigenvalues; at most n.
+    M : the same, optional
+        B of the problem ``A x = w B x``{mass}.
+    sigma : {number}, optional
+        Eigenvalues near to it are found by solves with ``A - sigma M``: by factors of its band, or by GMRES where the band is wide or
+        the matrices are operators, unless `OPinv` is given.
+    which : str
+        {which}; with `sigma` of ``1 / (w - sigma)``, so that 'LM' are the nearest.
+    v0 : (n,) array_like, optional
+        The first vector.
+    ncv : int, optional
+        Most vectors of the Krylov space. Default: ``max(2 k + 6, 16)``.
+    maxiter : int, optional
+        Most restarts. Default: 10 n.
+    tol : float
+        Relative accuracy of the pairs; 0: that of the numbers.
+    return_eigenvectors : bool
+    Minv, OPinv : matrix, LinearOperator or `Factor`, optional
+        The inverse of M, for problems without `sigma`; that of ``A - sigma M``. A `Factor` is one of M or of ``A - sigma M``.
+    seed : int
+        Seed of random vectors.
+    full_output : bool
+        Return a dictionary, too: converged, ending, residuals (``norm(A x - w M x) / ((norm(A) + abs(w) norm(M)) norm(x))``), norms,
+        orthogonality, restarts, solves.
+
+    Returns
+    -------
+    w : (k,) ndarray
+        {order}
+    v : (n, k) ndarray
+        The vectors, column by column.
+
+    Raises
+    ------
+    scipy.sparse.linalg.ArpackNoConvergence
+        Fewer were found; it has those.
+    """
+
+
+def _documented(**words):
+    def fill(function):
+        function.__doc__ = function.__doc__.replace("@PARAMETERS", _PARAMETERS.format(**words).strip())
+        return function
+
+    return fill
+
+
+@_documented(
+    mass=", positive definite",
+    number="float",
+    which="'LM', 'SM' (largest, smallest magnitude), 'LA', 'SA' (largest, smallest) or 'BE' (half from each end)",
+    order="The eigenvalues, rising.",
+)
+def eigsh(A, k=6, M=None, sigma=None, which="LM", v0=None, ncv=None, maxiter=None, tol=0, return_eigenvectors=True, Minv=None,
+          OPinv=None, mode="normal", *, seed=0, full_output=False):
+    """Some eigenvalues of a real symmetric or complex Hermitian matrix.
+
+    @PARAMETERS
+    """
+    if mode != "normal":
+        raise ValueError(f"mode is {mode!r}, expected 'normal'")
+    found = _find(A, k, M, sigma, _HERMITIAN, which, v0, ncv, maxiter, tol, (Minv, OPinv), seed)
+    return _answer(*found, return_eigenvectors, full_output)
+
+
+@_documented(
+    mass="",
+    number="float or complex",
+    which="'LM', 'SM' (largest, smallest magnitude), 'LR', 'SR' (real part), 'LI' or 'SI' (imaginary part)",
+    order="The eigenvalues, complex, those wanted most first.",
+)
+def eigs(A, k=6, M=None, sigma=None, which="LM", v0=None, ncv=None, maxiter=None, tol=0, return_eigenvectors=True, Minv=None,
+         OPinv=None, *, seed=0, full_output=False):
+    """Some eigenvalues of any square matrix.
+
+    @PARAMETERS
+    """
+    found = _find(A, k, M, sigma, _GENERAL, which, v0, ncv, maxiter, tol, (Minv, OPinv), seed)
+    return _answer(*found, return_eigenvectors, full_output)

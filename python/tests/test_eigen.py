@@ -1,0 +1,111 @@
+"""`bandsolve.eigen`, beside dense algebra and SciPy."""
+
+import numpy as np
+import pytest
+import scipy.linalg
+import scipy.sparse as sp
+from scipy.sparse import linalg
+
+import bandsolve
+from bandsolve.eigen import eigs, eigsh
+
+N = 80
+
+
+def symmetric(dtype, seed=0):
+    rng = np.random.default_rng(seed)
+    a = rng.normal(size=(N, N)).astype(dtype)
+    if np.dtype(dtype).kind == "c":
+        a = a + (1j * rng.normal(size=(N, N))).astype(dtype)
+    a = a + a.conj().T
+    return np.where(abs(np.subtract.outer(np.arange(N), np.arange(N))) <= 3, a, 0).astype(dtype)
+
+
+def tolerance(dtype):
+    return 2e-4 if dtype in ("f4", "c8") else 1e-10
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "c8", "c16"])
+@pytest.mark.parametrize("which", ["LM", "SM", "LA", "SA", "BE"])
+@pytest.mark.parametrize("sigma", [None, 0.3])
+def test_hermitian_as_dense_algebra(dtype, which, sigma):
+    a = symmetric(dtype)
+    exact = np.linalg.eigvalsh(a.astype("c16"))
+    key = exact if sigma is None else 1 / (exact - sigma)
+    order = {"LM": np.argsort(-abs(key)), "SM": np.argsort(abs(key)), "LA": np.argsort(-key), "SA": np.argsort(key)}
+    ends = np.argsort(-key)
+    order["BE"] = np.concatenate([ends[:2], ends[-2:]])
+    w, v = eigsh(sp.csr_array(a), 4, sigma=sigma, which=which, tol=1e-5 if dtype in ("f4", "c8") else 0)
+    expected = np.sort(exact[order[which][:4]])
+    assert v.dtype == dtype and w.dtype == np.finfo(dtype).dtype
+    assert np.allclose(w, expected, atol=tolerance(dtype) * abs(exact).max())
+    assert np.abs(a @ v - v * w).max() <= 10 * tolerance(dtype) * abs(exact).max()
+
+
+def test_pencils_operators_and_inverses():
+    a = sp.csr_array(symmetric("f8"))
+    m = sp.diags_array([0.1, 1.0, 0.1], offsets=[-1, 0, 1], shape=(N, N), format="csr")
+    exact = scipy.linalg.eigh(a.toarray(), m.toarray(), eigvals_only=True)
+    nearest = np.sort(exact[np.argsort(abs(exact - 0.5))[:5]])
+    shifted = a - 0.5 * m
+    operator = linalg.aslinearoperator
+    inverse = operator(np.linalg.inv(shifted.toarray()))
+    calls = [
+        dict(A=a, M=m),
+        dict(A=a.toarray(), M=m.toarray()),
+        dict(A=a, M=m, OPinv=bandsolve.factor(shifted)),
+        dict(A=operator(a), M=operator(m), OPinv=inverse),
+        dict(A=operator(a), M=operator(m)),
+    ]
+    for call in calls:
+        w, v, report = eigsh(**call, k=5, sigma=0.5, full_output=True)
+        assert np.allclose(w, nearest, rtol=1e-9, atol=1e-9)
+        assert np.abs(v.T @ m @ v - np.eye(5)).max() < 1e-10
+        assert report["converged"] and report["residuals"].max() < 1e-8
+        w = eigs(**call, k=5, sigma=0.5, return_eigenvectors=False)
+        assert np.allclose(np.sort(w.real), nearest, rtol=1e-8, atol=1e-8) and abs(w.imag).max() < 1e-8
+    w = eigsh(a, 3, m, which="LA", return_eigenvectors=False)
+    assert np.allclose(w, exact[-3:])
+
+
+@pytest.mark.parametrize("which", ["LM", "LR", "SR", "LI"])
+@pytest.mark.parametrize("dtype", ["f8", "c16"])
+def test_general_as_dense_algebra(which, dtype):
+    rng = np.random.default_rng(3)
+    a = sp.diags_array([rng.normal(size=N) for _ in range(5)], offsets=[-2, -1, 0, 1, 2], shape=(N, N), format="csr")
+    a = a if dtype == "f8" else a + 1j * sp.diags_array(rng.normal(size=N))
+    exact = np.linalg.eigvals(a.toarray())
+    imaginary = abs(exact.imag) if dtype == "f8" else exact.imag
+    key = {"LM": abs(exact), "LR": exact.real, "SR": -exact.real, "LI": imaginary}[which]
+    w, v = eigs(a, 4, which=which, ncv=30)
+    assert np.abs(a @ v - v * w).max() < 1e-9
+    own = {"LM": abs(w), "LR": w.real, "SR": -w.real, "LI": abs(w.imag) if dtype == "f8" else w.imag}[which]
+    assert np.allclose(np.sort(own)[::-1], np.sort(key)[::-1][:4], atol=1e-8)
+    near, _ = eigs(a, 2, sigma=0.2 + 0.1j)
+    assert np.allclose(np.sort(abs(near - 0.2 - 0.1j)), np.sort(abs(exact - 0.2 - 0.1j))[:2], atol=1e-8)
+
+
+def test_what_makes_no_sense():
+    a = sp.csr_array(symmetric("f8"))
+    for wrong in [dict(k=0), dict(k=N + 1), dict(which="XX"), dict(which="LR"), dict(v0=np.ones(3)), dict(tol=-1), dict(mode="buckling"),
+                  dict(sigma=1j), dict(M=sp.eye_array(3))]:
+        with pytest.raises(ValueError):
+            eigsh(a, **{"k": 3, **wrong})
+    with pytest.raises(ValueError):
+        eigsh(sp.csr_array(np.full((4, 4), np.nan)), 2, sigma=0.1)
+    with pytest.raises(linalg.ArpackNoConvergence) as caught:
+        eigsh(sp.diags_array(np.linspace(1, 1.001, 500)), 6, which="SA", maxiter=1, ncv=8)
+    assert len(caught.value.eigenvalues) < 6
+
+    def fails(x):
+        raise KeyError("mine")
+
+    with pytest.raises(KeyError):
+        eigsh(linalg.LinearOperator((N, N), matvec=fails, dtype=float), 2)
+
+
+def test_small_and_degenerate():
+    assert np.allclose(eigsh(sp.eye_array(50), 6, return_eigenvectors=False), 1)
+    assert np.allclose(eigsh(np.diag([1.0, 2.0, 3.0]), 3, return_eigenvectors=False), [1, 2, 3])
+    assert np.allclose(np.sort(eigs(np.diag([1.0, 2.0]), 2, return_eigenvectors=False)), [1, 2])
+    assert np.allclose(eigsh(np.diag([1.0, 2.0, 3.0]), 1, v0=np.zeros(3), return_eigenvectors=False), [3])
