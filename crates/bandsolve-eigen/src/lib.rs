@@ -2,4 +2,4 @@
 
 mod tridiagonal;
 
-pub use tridiagonal::{EigenvalueRange, SymmetricTridiagonal};
+pub use tridiagonal::{EigenvalueRange, SymmetricTridiagonal, TridiagonalEigenpairs};
