@@ -24,4 +24,4 @@ pub use matrices::{MatrixOperator, OwnedInverse, ShiftableMatrix};
 pub use problem::{EigenProblem, Which};
 pub use report::{EigenEnding, EigenReport, GeneralEigen, HermitianEigen};
 pub use solver::{EigenSolver, EigenvaluesBelow};
-pub use tridiagonal::{EigenvalueRange, SymmetricTridiagonal};
+pub use tridiagonal::{EigenvalueRange, SymmetricTridiagonal, TridiagonalEigenpairs};

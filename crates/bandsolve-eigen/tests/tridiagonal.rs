@@ -165,3 +165,48 @@ fn bad_input_is_refused() {
     assert_eq!(t.eigenvalues(EigenvalueRange::Interval(0.0, f64::NAN)).map(|v| v.len()), not_finite("interval", 1));
     assert_eq!(t.eigenvalues_below(f64::NAN), not_finite("shift", 0));
 }
+
+/// Residuals and orthogonality, each in roundings of ‖T‖ times n and of 1 times n.
+fn check_vectors(name: &str, entries: &Entries) {
+    let (diag, off) = entries;
+    let n = diag.len();
+    let t = SymmetricTridiagonal::new(diag, off).expect("a matrix");
+    let pairs = t.eigenpairs(EigenvalueRange::All).unwrap_or_else(|error| panic!("{name}: {error}"));
+    assert_eq!(pairs.values, all(entries), "{name}");
+    let norm = diag.iter().chain(off).fold(0.0, |norm: f64, x| norm.max(x.abs()));
+    let rows: Vec<&[f64]> = pairs.vectors.chunks_exact(n).collect();
+    let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+    let (mut residual, mut overlap) = (0.0_f64, 0.0_f64);
+    for (i, (value, z)) in pairs.values.iter().zip(&rows).enumerate() {
+        for k in 0..n {
+            let before = if k > 0 { off[k - 1] * z[k - 1] } else { 0.0 };
+            let after = if k + 1 < n { off[k] * z[k + 1] } else { 0.0 };
+            residual = residual.max((before + (diag[k] - value) * z[k] + after).abs());
+        }
+        for j in 0..=i {
+            overlap = overlap.max((dot(z, rows[j]) - f64::from(u8::from(i == j))).abs());
+        }
+    }
+    let rounding = f64::EPSILON * n as f64;
+    println!("{name}: residual {:.2}, overlap {:.2} n roundings", residual / (rounding * norm), overlap / rounding);
+    assert!(residual <= 4.0 * rounding * norm && overlap <= 4.0 * rounding, "{name}: {residual:e} {overlap:e}");
+}
+
+#[test]
+fn eigenvectors_of_many_matrices_are_orthogonal() {
+    for n in [1, 2, 3, 4, 5, 10, 37, 300] {
+        check_vectors("random", &random(n, n as u64));
+    }
+    check_vectors("second difference", &(vec![2.0; 400], vec![-1.0; 399]));
+    check_vectors("wilkinson", &wilkinson(10));
+    check_vectors("large wilkinson", &wilkinson(100));
+    for glue in [0.0, 1e-15, 1e-14, 1e-12, 1e-10, 1e-7, 1e-4] {
+        check_vectors(&format!("glued by {glue}"), &glued(12, glue));
+    }
+    check_vectors("identity", &(vec![1.0; 50], vec![0.0; 49]));
+    check_vectors("nearly the identity", &(vec![1.0; 150], vec![1e-15; 149]));
+    check_vectors("zeros", &(vec![0.0; 50], vec![0.0; 49]));
+    check_vectors("zero diagonal", &(vec![0.0; 101], vec![1.0; 100]));
+    let graded = |k: i32| 10_f64.powi(-k);
+    check_vectors("graded", &((0..50).map(graded).collect(), (0..49).map(|k| 0.3 * graded(k)).collect()));
+}

@@ -1,13 +1,17 @@
 //! Eigenvalues of symmetric tridiagonal matrices, by Sturm counts.
 
 mod block;
+mod iterate;
 mod refine;
 mod sturm;
+mod twisted;
+mod vectors;
 
 use bandsolve::{Error, Result};
 use bandsolve_kernel::arithmetic::Standard;
 use block::{CoupledRows, coupled_rows};
 use core::ops::Range;
+use vectors::block_vectors;
 
 /// Which eigenvalues of a matrix with real ones are wanted.
 #[derive(Debug, Clone, PartialEq)]
@@ -156,6 +160,89 @@ impl<'a> SymmetricTridiagonal<'a> {
         // A stable sort: equal eigenvalues stay in the order of their blocks. Those of one block may decrease by a rounding.
         found.sort_by(|a, b| a.value.total_cmp(&b.value));
         found
+    }
+}
+
+/// Eigenvalues and eigenvectors of a symmetric tridiagonal matrix.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TridiagonalEigenpairs {
+    /// Ascending.
+    pub values: Vec<f64>,
+    /// One after the other, n numbers each, of norm 1.
+    pub vectors: Vec<f64>,
+    /// The largest ‖T z − λ z‖ / ‖T‖, as measured, with a bound of ‖T‖ for each part that is not coupled to others.
+    pub residual: f64,
+}
+
+/// Largest residual of an eigenvector, times ε‖T‖ (1 + √n/8), that is not an error.
+const ACCEPTED: f64 = 16.0;
+
+impl SymmetricTridiagonal<'_> {
+    /// The wanted eigenvalues with their eigenvectors.
+    ///
+    /// Vectors come from twisted factorisations, and are made orthogonal among eigenvalues within 2‖T‖/n of each other, by inverse
+    /// iteration where those agree to rounding. All others are orthogonal as far as the measured residuals r prove:
+    ///
+    /// $$ |z_i^T z_j| \le \frac{r_i + r_j}{|\lambda_i - \lambda_j|} $$
+    ///
+    /// # Shapes
+    /// Of m eigenvalues, `vectors` has m·n numbers.
+    ///
+    /// # Cost
+    /// Two divisions and about 15 other operations a row and vector, and 4 for each eigenvalue that is close.
+    ///
+    /// # Errors
+    /// As [`eigenvalues`](Self::eigenvalues), and [`Error::NotConverged`] where a residual is above 16 ε‖T‖ (1 + √n/8).
+    ///
+    /// # Example
+    /// ```
+    /// use bandsolve_eigen::{EigenvalueRange, SymmetricTridiagonal};
+    /// let pairs = SymmetricTridiagonal::new(&[2.0, 2.0], &[1.0])?.eigenpairs(EigenvalueRange::All)?;
+    /// assert!((pairs.values[1] - 3.0).abs() < 1e-14);
+    /// assert!((pairs.vectors[2].abs() - 0.5_f64.sqrt()).abs() < 1e-14);
+    /// # Ok::<(), bandsolve::Error>(())
+    /// ```
+    ///
+    /// # Source
+    /// Parlett, Dhillon, "Fernando's solution to Wilkinson's problem" (1997).
+    pub fn eigenpairs(&self, range: EigenvalueRange) -> Result<TridiagonalEigenpairs> {
+        let _mode = Standard::enter();
+        // Vectors of values that are known less well would be those of others.
+        let precise = SymmetricTridiagonal { tolerance: 0.0, ..*self };
+        let blocks = coupled_rows(self.diag, self.off);
+        let found = precise.find(&blocks, &range)?;
+        let values = found.iter().map(|found| found.value).collect();
+        let (vectors, residual) = if blocks.len() == 1 {
+            let scaled: Vec<f64> = found.iter().map(|found| found.scaled).collect();
+            let own = block_vectors(&blocks[0], &scaled);
+            (own.rows, own.residual)
+        } else {
+            self.assembled(&blocks, &found)
+        };
+        // No NaN is accepted.
+        if residual <= ACCEPTED * f64::EPSILON * (1.0 + (self.n() as f64).sqrt() / 8.0) {
+            return Ok(TridiagonalEigenpairs { values, vectors, residual });
+        }
+        Err(Error::NotConverged { backward_error: residual, refinement_steps: 0 })
+    }
+
+    /// Vectors of all blocks, each in its rows, and the largest residual.
+    fn assembled(&self, blocks: &[CoupledRows], found: &[FoundEigenvalue]) -> (Vec<f64>, f64) {
+        let n = self.n();
+        let (mut vectors, mut largest) = (vec![0.0; n * found.len()], 0.0);
+        let mut places = vec![Vec::new(); blocks.len()];
+        for (place, found) in found.iter().enumerate() {
+            places[found.block].push(place);
+        }
+        for (block, places) in blocks.iter().zip(&places).filter(|(_, places)| !places.is_empty()) {
+            let scaled: Vec<f64> = places.iter().map(|place| found[*place].scaled).collect();
+            let own = block_vectors(block, &scaled);
+            for (place, row) in places.iter().zip(own.rows.chunks_exact(block.n())) {
+                vectors[place * n..][block.rows.clone()].copy_from_slice(row);
+            }
+            largest = if own.residual <= largest { largest } else { own.residual };
+        }
+        (vectors, largest)
     }
 }
 
