@@ -52,7 +52,13 @@ _PARAMETERS = """spacing : float, or one for each axis
     removable : float
         How much may be subtracted from f so that a singular problem has a solution, in parts of the largest entry.
     threads : int, optional
-        Default: all there are, or what `bandsolve.set_num_threads` said. The answer does not depend on it."""
+        Default: all there are, or what `bandsolve.set_num_threads` said. The answer does not depend on it.
+    pencils : sequence, optional
+        In the place of `spacing`, `boundary`, `grid` and `coordinates`: for each axis a pair (A, M) of tridiagonal matrices. Then
+        (A1 ⊗ M2 + M1 ⊗ A2 + shift M1 ⊗ M2) u = f is solved, and in three dimensions the sum of three such products. A matrix is square,
+        of numpy or scipy.sparse, or three arrays (sub, diag, sup) of n numbers, of which the first of `sub` and the last of `sup` are
+        ignored; M None is the identity. A is symmetric and M symmetric and definite, but along one axis, where they may be any. Methods:
+        ``auto``, ``gemm``, and ``pscr`` where all M are diagonal."""
 
 
 def _documented(item):
@@ -62,7 +68,7 @@ def _documented(item):
 
 @_documented
 def solve(f, spacing=1.0, boundary="dirichlet", grid="node", shift=0.0, method="auto", mean=0.0, *, coordinates=None,
-          removable=0.1, threads=None, full_output=False):
+          removable=0.1, threads=None, pencils=None, full_output=False):
     """Solve (-Δ + shift) u = f on a box.
 
     Parameters
@@ -100,7 +106,7 @@ def solve(f, spacing=1.0, boundary="dirichlet", grid="node", shift=0.0, method="
     """
     f = _real("f", f)
     solver = Solver(f.shape, spacing, boundary, grid, shift, method, mean, coordinates=coordinates, removable=removable, threads=threads,
-                    dtype=_number(f.dtype), order="F" if _by_columns(f) else "C")
+                    pencils=pencils, dtype=_number(f.dtype), order="F" if _by_columns(f) else "C")
     return solver.solve(f, full_output=full_output)
 
 
@@ -139,13 +145,17 @@ class Solver:
     """
 
     def __init__(self, shape, spacing=1.0, boundary="dirichlet", grid="node", shift=0.0, method="auto", mean=0.0, *, coordinates=None,
-                 removable=0.1, threads=None, dtype=np.float64, order="C"):
+                 removable=0.1, threads=None, pencils=None, dtype=np.float64, order="C"):
         self._shape = _checked_shape(shape)
         self._dtype = np.dtype(dtype)
         if self._dtype.char not in "fd":
             raise ValueError(f"dtype is {self._dtype}, expected float32 or float64")
         if order not in ("C", "F"):
             raise ValueError(f"order is {order!r}, expected 'C' or 'F'")
+        self._pencils = None if pencils is None else _pencils(self._shape, pencils)
+        if pencils is not None and not (_is_default(spacing, 1.0) and _is_default(boundary, "dirichlet") and _is_default(grid, "node")
+                                        and coordinates is None and mean == 0.0):
+            raise ValueError("pencils say all of an axis: spacing, boundary, grid, coordinates and mean must be left out")
         self._axes = _axes(self._shape, spacing, boundary, grid, coordinates)
         self._options = {"shift": shift, "method": method, "mean": mean, "removable": removable, "threads": threads}
         self._lock, self._plans = threading.Lock(), {}
@@ -154,8 +164,10 @@ class Solver:
     def _plan(self, by_columns):
         """The plan for arrays whose last index runs fastest, or the first: then it is one of the axes in reverse."""
         with self._lock:
+            step = -1 if by_columns else 1
+            if by_columns not in self._plans and self._pencils is not None:
+                self._plans[by_columns] = _bandsolve.PoissonPlan.of_pencils(self._pencils[::step], self._options, self._dtype.char == "d")
             if by_columns not in self._plans:
-                step = -1 if by_columns else 1
                 axes = [{**axis, "values": [_numbers(side.T if by_columns else side) for side in axis["values"]]} for axis in self._axes]
                 self._plans[by_columns] = _bandsolve.PoissonPlan(self._shape[::step], axes[::step], self._options, self._dtype.char == "d")
             return self._plans[by_columns]
@@ -263,6 +275,42 @@ def _axes(shape, spacing, boundary, grid, coordinates):
             "coordinates": None if points is None else _numbers(points),
         })
     return made
+
+
+def _is_default(given, default):
+    return type(given) is type(default) and given == default
+
+
+def _pencils(shape, pencils):
+    """sub, diag and sup of A and of M for each axis."""
+    if len(pencils) != len(shape):
+        raise ValueError(f"pencils has {len(pencils)} entries, expected {len(shape)}, one for each axis")
+    made = []
+    for axis, (pencil, n) in enumerate(zip(pencils, shape)):
+        if len(pencil) != 2:
+            raise ValueError(f"the pencil of axis {axis} has {len(pencil)} entries, expected A and M")
+        a, m = pencil
+        m = (np.zeros(n), np.ones(n), np.zeros(n)) if m is None else m
+        made.append([*_diagonals(f"A of axis {axis}", a, n), *_diagonals(f"M of axis {axis}", m, n)])
+    return made
+
+
+def _diagonals(name, matrix, n):
+    """sub, diag and sup, n numbers of each."""
+    if not hasattr(matrix, "diagonal"):
+        arrays = [_numbers(_real(name, x)) for x in matrix]
+        if [len(x) for x in arrays] != [n] * 3:
+            raise ValueError(f"{name} has arrays of {[len(x) for x in arrays]} numbers, expected three of {n}: sub, diag, sup")
+        return arrays
+    if matrix.shape != (n, n):
+        raise ValueError(f"{name} has the shape {matrix.shape}, expected {(n, n)}")
+    # Beside matrices of one row there is nothing.
+    below, diag, above = (np.asarray(matrix.diagonal(k) if abs(k) < n else np.zeros(0), np.float64) for k in (-1, 0, 1))
+    count = matrix.count_nonzero() if hasattr(matrix, "count_nonzero") else np.count_nonzero(matrix)
+    if count != sum(map(np.count_nonzero, (below, diag, above))):
+        raise ValueError(f"{name} has entries beside its three diagonals")
+    none = np.zeros(min(n, 1))
+    return [np.concatenate([none, below]), np.ascontiguousarray(diag), np.concatenate([above, none])]
 
 
 def _each(name, given, count, alone):

@@ -330,3 +330,39 @@ def test_what_is_wrong_is_said():
     # An eigenvalue of the matrix: 2 - 2 cos(pi / 3) = 1.
     with pytest.raises(np.linalg.LinAlgError, match="singular to working precision"):
         poisson.solve([1.0, 2.0], shift=-1.0)
+
+
+def elements(n, seed):
+    """Stiffness and mass matrix of linear finite elements whose lengths vary."""
+    h = 0.2 + np.random.default_rng(seed).random(n + 1)
+    stiffness = sp.diags_array([-1 / h[1:-1], 1 / h[:-1] + 1 / h[1:], -1 / h[1:-1]], offsets=(-1, 0, 1), shape=(n, n))
+    mass = sp.diags_array([h[1:-1] / 6, (h[:-1] + h[1:]) / 3, h[1:-1] / 6], offsets=(-1, 0, 1), shape=(n, n))
+    return sp.csr_array(stiffness), sp.csr_array(mass)
+
+
+@pytest.mark.parametrize("shape", [(9,), (12, 7), (7, 12), (5, 6, 7)])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_pencils_by_axis(shape, order):
+    pencils = [elements(n, n) for n in shape]
+    shift, mass = 0.3, reduce(sp.kron, [m for _, m in pencils])
+    a = sum(reduce(sp.kron, [pencil[0 if axis == k else 1] for k, pencil in enumerate(pencils)]) for axis in range(len(shape)))
+    f = np.asarray(np.random.default_rng(1).normal(size=shape), order=order)
+    u, report = poisson.solve(f, pencils=pencils, shift=shift, full_output=True)
+    expected = linalg.spsolve(sp.csc_matrix(a + shift * mass), f.reshape(-1)).reshape(shape)
+    assert np.abs(u - expected).max() <= 1e-12 * np.abs(expected).max()
+    assert report["method"] == "gemm" and report["backward_error"] <= 8 * EPS and u.flags[f"{order}_CONTIGUOUS"]
+    dense = [(a.toarray(), tuple(np.pad(m.diagonal(k), (int(k < 0), int(k > 0))) for k in (-1, 0, 1))) for a, m in pencils]
+    assert np.array_equal(u, poisson.Solver(shape, pencils=dense, shift=shift, order=order).solve(f))
+
+
+def test_pencils_that_do_not_fit():
+    a, m = elements(5, 1)
+    f = np.ones((5, 5))
+    for pencils in [[(a, m)], [(a, m), (a,)], [(a, m), (elements(6, 1)[0], m)], [(a @ a, m), (a, m)], [(a, (m, m)), (a, m)]]:
+        with pytest.raises((ValueError, TypeError)):
+            poisson.solve(f, pencils=pencils)
+    with pytest.raises(ValueError, match="left out"):
+        poisson.solve(f, 0.5, pencils=[(a, None), (a, m)])
+    with pytest.raises(ValueError, match="given by axis"):
+        poisson.solve(f, pencils=[(a, m)] * 2, method="fft")
+    assert poisson.solve(f, pencils=[(a, None), (a, m)]).shape == (5, 5)

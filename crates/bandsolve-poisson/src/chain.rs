@@ -116,8 +116,83 @@ impl<T: PoissonScalar> TridiagonalChain<T> {
         }
     }
 
+    /// G of row `step` of a lane, from f and the row before; of all modes.
+    #[inline(always)]
+    pub fn reduce_row(&self, lane: usize, step: usize, behind: Option<&[T]>, row: &mut [T]) {
+        let lane = &self.lanes[lane];
+        let ratio = lane.factors[step][0];
+        let Some(behind) = behind else {
+            for (group, x) in row.chunks_mut(GROUP).enumerate() {
+                let rho = lane.rho(step, group, self.modes);
+                // As with a row of zeros before.
+                x.iter_mut().zip(rho).for_each(|(x, rho)| *x = *rho * (*x + ratio * T::ZERO));
+            }
+            return;
+        };
+        let whole = row.len() / GROUP;
+        for group in 0..whole {
+            let rho = lane.rho(step, group, self.modes);
+            let (c, x) = (&behind[group * GROUP..][..GROUP], &mut row[group * GROUP..][..GROUP]);
+            for k in 0..GROUP {
+                x[k] = rho[k] * (x[k] + ratio * c[k]);
+            }
+        }
+        for k in whole * GROUP..row.len() {
+            let rho = lane.rho(step, whole, self.modes)[k - whole * GROUP];
+            row[k] = rho * (row[k] + ratio * behind[k]);
+        }
+    }
+
+    /// u of row `step` of a lane, from G and the u of the row ahead; of all modes.
+    #[inline(always)]
+    pub fn substitute_row(&self, lane: usize, step: usize, ahead: &[T], row: &mut [T]) {
+        let lane = &self.lanes[lane];
+        let inverse = lane.factors[step][1];
+        let whole = row.len() / GROUP;
+        for group in 0..whole {
+            let rho = lane.rho(step, group, self.modes);
+            let (c, x) = (&ahead[group * GROUP..][..GROUP], &mut row[group * GROUP..][..GROUP]);
+            for k in 0..GROUP {
+                x[k] = x[k] * inverse + rho[k] * c[k];
+            }
+        }
+        for k in whole * GROUP..row.len() {
+            let rho = lane.rho(step, whole, self.modes)[k - whole * GROUP];
+            row[k] = row[k] * inverse + rho * ahead[k];
+        }
+    }
+
+    /// u of the rows where the lanes of an open axis end, which have their G; `x` has all rows.
+    #[inline(always)]
+    pub fn meet_rows(&self, x: &mut [T], row: usize) {
+        let half = self.n / 2;
+        match &self.meeting {
+            Meeting::Apart => debug_assert!(false, "an open axis"),
+            Meeting::Pair([a, b, c, d]) => {
+                let (one, two) = x[(half - 1) * row..(half + 1) * row].split_at_mut(row);
+                for k in 0..row {
+                    let (g, h) = (one[k], two[k]);
+                    one[k] = a[k] * g + b[k] * h;
+                    two[k] = c[k] * h + d[k] * g;
+                }
+            }
+            Meeting::Middle([b, c], end) if half == 0 => {
+                for (x, end) in x.iter_mut().zip(end) {
+                    *x = (*x + *b * T::ZERO + *c * T::ZERO) * *end;
+                }
+            }
+            Meeting::Middle([b, c], end) => {
+                let (one, rest) = x[(half - 1) * row..(half + 2) * row].split_at_mut(row);
+                let (own, two) = rest.split_at_mut(row);
+                for k in 0..row {
+                    own[k] = (own[k] + *b * one[k] + *c * two[k]) * end[k];
+                }
+            }
+        }
+    }
+
     /// Rows at the end of a lane that [`meet`](Self::meet) has solved for.
-    fn given(&self) -> usize {
+    pub fn given(&self) -> usize {
         usize::from(matches!(self.meeting, Meeting::Pair(_)))
     }
 

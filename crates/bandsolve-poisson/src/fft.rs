@@ -1,17 +1,19 @@
 //! Transforms along all axes but the first, tridiagonal systems along it.
 //!
-//! Rows i and n − 1 − i are the real and the imaginary parts of one complex row, which is transformed line by line; coefficients go
+//! Two rows of the same half, or i and n − i of a folded axis, are the real and the imaginary parts of one complex row, which is transformed line by line; coefficients go
 //! back to the two rows, elimination runs from both ends at once, and the way back is the same.
 //!
 //! # Source
 //! R. W. Hockney, J. ACM 12 (1965), 95–113.
+
+mod fused;
 
 use crate::axis::AxisOperator;
 use crate::chain::{GROUP, TridiagonalChain, block_of};
 use crate::dense::DenseTransform;
 use crate::indefinite::IndefiniteModes;
 use crate::method::{SeparableSolver, SolveRequest};
-use crate::pieces::{ColumnBlocks, Mirrored};
+use crate::pieces::{ColumnBlocks, Mirrored, RowPairs};
 use crate::scalar::{PoissonScalar, real};
 use crate::separable::{RightHandSide, SeparableProblem};
 use crate::transform::{LinePair, Transform};
@@ -88,6 +90,7 @@ pub(crate) struct TransformSolver<T: PoissonScalar> {
     indefinite: IndefiniteModes<T>,
     constant: Option<Constant>,
     threads: usize,
+    simd: Simd,
 }
 
 impl<T: PoissonScalar> TransformSolver<T> {
@@ -112,7 +115,17 @@ impl<T: PoissonScalar> TransformSolver<T> {
         };
         let chain = TridiagonalChain::new(first, &lambda);
         let (shape, folded) = (problem.shape(), first.periodic);
-        Ok(Self { shape, folded, middle: of_middle, last: of_last, chain, indefinite, constant, threads })
+        Ok(Self {
+            shape,
+            folded,
+            middle: of_middle,
+            last: of_last,
+            chain,
+            indefinite,
+            constant,
+            threads,
+            simd: Simd::detect(),
+        })
     }
 
     /// Pieces that the rows are cut into: as many as threads.
@@ -138,14 +151,14 @@ impl<T: PoissonScalar> TransformSolver<T> {
     /// Coefficients of all rows, in x.
     fn forward(&self, request: &SolveRequest<'_, T>, x: &mut [T], scratch: &mut [Complex<T>]) {
         self.each_pair(x, scratch, &|part, piece| {
-            dispatch(Simd::detect(), RowJob { solver: self, rhs: request.rhs, inverse: false, part, scratch: piece });
+            dispatch(self.simd, RowJob { solver: self, rhs: request.rhs, inverse: false, part, scratch: piece });
         });
     }
 
     /// Numbers of all rows from their coefficients.
     fn inverse(&self, x: &mut [T], scratch: &mut [Complex<T>]) {
         self.each_pair(x, scratch, &|part, piece| {
-            dispatch(Simd::detect(), RowJob { solver: self, rhs: None, inverse: true, part, scratch: piece });
+            dispatch(self.simd, RowJob { solver: self, rhs: None, inverse: true, part, scratch: piece });
         });
     }
 
@@ -154,19 +167,35 @@ impl<T: PoissonScalar> TransformSolver<T> {
         &self,
         x: &mut [T],
         scratch: &mut [Complex<T>],
-        work: &(impl Fn(Mirrored<'_, T>, &mut [Complex<T>]) + Sync),
+        work: &(impl Fn(RowPairs<'_, T>, &mut [Complex<T>]) + Sync),
     ) {
-        let (row, per) = (self.shape[1] * self.shape[2], self.words().iter().sum());
-        let x = if self.folded {
+        let (row, pieces) = (self.shape[1] * self.shape[2], self.pieces());
+        if self.folded {
             let (first, x) = x.split_at_mut(row);
-            work(Mirrored::single(first, row), &mut scratch[..per]);
-            x
-        } else {
-            x
-        };
-        let pieces = self.pieces();
-        let all = Mirrored::new(x, (row, usize::from(self.folded)), pieces);
-        each_chunk((pieces, usize::from(pieces > 1)), (all, RowsOf(scratch, per)), &|_, (part, scratch)| {
+            work(RowPairs::Mirrored(Mirrored::single(first, row)), &mut *scratch);
+            let all = RowPairs::Mirrored(Mirrored::new(x, (row, 1), pieces));
+            return self.each_piece((pieces, all, scratch), work);
+        }
+        let [top, inner, bottom] = self.halves(x);
+        for lane in [top, bottom] {
+            self.each_piece((pieces, RowPairs::Adjacent(lane.in_pieces(pieces)), &mut *scratch), work);
+        }
+        if let Some(inner) = inner.mirrored(1) {
+            work(inner, scratch);
+        }
+    }
+
+    /// Calls `work` for so many pieces.
+    fn each_piece(
+        &self,
+        (pieces, rows, scratch): (usize, RowPairs<'_, T>, &mut [Complex<T>]),
+        work: &(impl Fn(RowPairs<'_, T>, &mut [Complex<T>]) + Sync),
+    ) {
+        let per = self.words().iter().sum();
+        if self.pieces() == 1 {
+            return work(rows, &mut scratch[..per]);
+        }
+        each_chunk((pieces, usize::from(pieces > 1)), (rows, RowsOf(scratch, per)), &|_, (part, scratch)| {
             work(part, scratch.0);
         });
     }
@@ -180,7 +209,7 @@ impl<T: PoissonScalar> TransformSolver<T> {
         let all = ColumnBlocks::new(ViewMut::new(x, modes, rows), block);
         let least = if self.pieces() > 1 { chunks.div_ceil(4 * self.threads).max(1) } else { 0 };
         each_chunk((chunks, least), all, &|chunk, columns| {
-            dispatch(Simd::detect(), SweepJob { chain: &self.chain, first: chunk * block, x: columns.view });
+            dispatch(self.simd, SweepJob { chain: &self.chain, first: chunk * block, x: columns.view });
         });
     }
 
@@ -222,6 +251,10 @@ impl<T: PoissonScalar> SeparableSolver<T> for TransformSolver<T> {
 
     fn solve(&self, request: &SolveRequest<'_, T>, x: &mut [T], stack: &mut PodStack) -> f64 {
         let (scratch, stack) = stack.make_raw::<Complex<T>>(self.pieces() * self.words().iter().sum::<usize>());
+        if self.is_fused() {
+            self.solve_fused(request, x, scratch);
+            return 0.0;
+        }
         self.forward(request, x, scratch);
         let mut removed = 0.0;
         if let Some(constant) = &self.constant {
@@ -266,7 +299,7 @@ struct RowJob<'a, 'x, T: PoissonScalar> {
     solver: &'a TransformSolver<T>,
     rhs: Option<&'a RightHandSide<'a, T>>,
     inverse: bool,
-    part: Mirrored<'x, T>,
+    part: RowPairs<'x, T>,
     scratch: &'a mut [Complex<T>],
 }
 
@@ -275,21 +308,14 @@ impl<T: PoissonScalar> Job<T> for RowJob<'_, '_, T> {
     #[inline(always)]
     fn run<V: Lanes<Real = T::Real>>(self) {
         let RowJob { solver, rhs, inverse, mut part, scratch } = self;
-        let [line, slab, _] = solver.words();
-        let (lines, scratch) = scratch.split_at_mut(line);
-        let (slabs, fft) = scratch.split_at_mut(slab);
-        let mut room = Room { lines, slabs, fft };
+        let mut room = Room::new(scratch, solver.words());
         let (count, together) = (part.pairs(), solver.together());
         for first in (0..count).step_by(together) {
             let pairs = first..count.min(first + together);
             if inverse {
-                solver.load(&mut part, pairs.clone(), &mut room);
-                solver.middle_of(pairs.len(), &mut room, true);
-                solver.last_backwards(&mut part, pairs, &mut room);
+                solver.backwards(&mut part, pairs, &mut room);
             } else {
-                solver.last_forwards((rhs, &mut part), pairs.clone(), &mut room);
-                solver.middle_of(pairs.len(), &mut room, false);
-                solver.store(&mut part, pairs, &mut room);
+                solver.forwards((rhs, &mut part), pairs, &mut room);
             }
         }
     }
@@ -302,12 +328,41 @@ struct Room<'a, T: PoissonScalar> {
     fft: &'a mut [Complex<T>],
 }
 
+impl<'a, T: PoissonScalar> Room<'a, T> {
+    fn new(scratch: &'a mut [Complex<T>], [line, slab, _]: [usize; 3]) -> Self {
+        let (lines, scratch) = scratch.split_at_mut(line);
+        let (slabs, fft) = scratch.split_at_mut(slab);
+        Self { lines, slabs, fft }
+    }
+}
+
 impl<T: PoissonScalar> TransformSolver<T> {
+    /// Coefficients of some pairs, to their rows.
+    #[inline(always)]
+    fn forwards(
+        &self,
+        (rhs, part): (Option<&RightHandSide<'_, T>>, &mut RowPairs<'_, T>),
+        pairs: core::ops::Range<usize>,
+        room: &mut Room<'_, T>,
+    ) {
+        self.last_forwards((rhs, &mut *part), pairs.clone(), room);
+        self.middle_of(pairs.len(), room, false);
+        self.store(part, pairs, room);
+    }
+
+    /// The way back.
+    #[inline(always)]
+    fn backwards(&self, part: &mut RowPairs<'_, T>, pairs: core::ops::Range<usize>, room: &mut Room<'_, T>) {
+        self.load(part, pairs.clone(), room);
+        self.middle_of(pairs.len(), room, true);
+        self.last_backwards(part, pairs, room);
+    }
+
     /// Complex rows of some pairs, transformed along the last axis.
     #[inline(always)]
     fn last_forwards(
         &self,
-        (rhs, part): (Option<&RightHandSide<'_, T>>, &mut Mirrored<'_, T>),
+        (rhs, part): (Option<&RightHandSide<'_, T>>, &mut RowPairs<'_, T>),
         pairs: core::ops::Range<usize>,
         room: &mut Room<'_, T>,
     ) {
@@ -342,7 +397,7 @@ impl<T: PoissonScalar> TransformSolver<T> {
 
     /// The way back.
     #[inline(always)]
-    fn last_backwards(&self, part: &mut Mirrored<'_, T>, pairs: core::ops::Range<usize>, room: &mut Room<'_, T>) {
+    fn last_backwards(&self, part: &mut RowPairs<'_, T>, pairs: core::ops::Range<usize>, room: &mut Room<'_, T>) {
         let [_, lines, n] = self.shape;
         self.dense_lines(pairs.len(), room, true);
         for (p, slab) in pairs.zip(room.slabs.chunks_exact_mut(lines * n)) {
@@ -413,7 +468,7 @@ impl<T: PoissonScalar> TransformSolver<T> {
 
     /// Coefficients of slabs to their rows.
     #[inline(always)]
-    fn store(&self, part: &mut Mirrored<'_, T>, pairs: core::ops::Range<usize>, room: &mut Room<'_, T>) {
+    fn store(&self, part: &mut RowPairs<'_, T>, pairs: core::ops::Range<usize>, room: &mut Room<'_, T>) {
         let row = self.shape[1] * self.shape[2];
         for (p, slab) in pairs.zip(room.slabs.chunks_exact(row)) {
             let (a, b) = part.rows_mut(p);
@@ -423,7 +478,7 @@ impl<T: PoissonScalar> TransformSolver<T> {
 
     /// Slabs of coefficients from their rows.
     #[inline(always)]
-    fn load(&self, part: &mut Mirrored<'_, T>, pairs: core::ops::Range<usize>, room: &mut Room<'_, T>) {
+    fn load(&self, part: &mut RowPairs<'_, T>, pairs: core::ops::Range<usize>, room: &mut Room<'_, T>) {
         let row = self.shape[1] * self.shape[2];
         for (p, slab) in pairs.zip(room.slabs.chunks_exact_mut(row)) {
             let (a, b) = part.rows(p);

@@ -77,6 +77,154 @@ impl<T: Send> Split for Mirrored<'_, T> {
     }
 }
 
+/// Pairs of neighbouring rows: pair p is rows 2p and 2p + 1, counted from the end if `reversed`; a last row alone is in no pair. Split by
+/// pieces.
+pub(crate) struct AdjacentRows<'a, T> {
+    x: &'a mut [T],
+    row: usize,
+    /// Index of the first row of `x`.
+    first: usize,
+    reversed: bool,
+    pieces: usize,
+}
+
+impl<'a, T> AdjacentRows<'a, T> {
+    /// All rows of `x`, the first of which is row `first`.
+    pub fn new(x: &'a mut [T], (row, first): (usize, usize), reversed: bool) -> Self {
+        Self { x, row, first, reversed, pieces: 1 }
+    }
+
+    /// To be split into so many.
+    pub fn in_pieces(self, pieces: usize) -> Self {
+        Self { pieces, ..self }
+    }
+
+    pub fn pairs(&self) -> usize {
+        self.x.len() / self.row / 2
+    }
+
+    /// The same rows, paired from both ends; `None` if there are none.
+    pub fn mirrored(self, pieces: usize) -> Option<RowPairs<'a, T>> {
+        let Self { x, row, first, .. } = self;
+        (!x.is_empty()).then(|| RowPairs::Mirrored(Mirrored::new(x, (row, first), pieces)))
+    }
+
+    /// What transforms take.
+    pub fn pairwise(&mut self) -> RowPairs<'_, T> {
+        let Self { x, row, first, reversed, pieces } = self;
+        RowPairs::Adjacent(AdjacentRows { x, row: *row, first: *first, reversed: *reversed, pieces: *pieces })
+    }
+
+    /// Place in `x` of row `step`.
+    fn at(&self, step: usize) -> usize {
+        if self.reversed { self.x.len() / self.row - 1 - step } else { step }
+    }
+
+    /// Row `step`, and the one before it.
+    pub fn behind(&mut self, step: usize) -> (Option<&[T]>, &mut [T]) {
+        let (own, row) = (self.at(step), self.row);
+        if step == 0 {
+            return (None, &mut self.x[own * row..][..row]);
+        }
+        let behind = self.at(step - 1);
+        let (behind, own) = two_rows(self.x, row, (behind, own));
+        (Some(behind), own)
+    }
+
+    /// Row `step`, and the one after it.
+    pub fn ahead(&mut self, step: usize) -> (&[T], &mut [T]) {
+        let places = (self.at(step + 1), self.at(step));
+        two_rows(self.x, self.row, places)
+    }
+}
+
+/// One row to be read and another to be written.
+pub(crate) fn two_rows<T>(x: &mut [T], row: usize, (read, written): (usize, usize)) -> (&[T], &mut [T]) {
+    let (left, right) = x.split_at_mut(read.max(written) * row);
+    if read > written {
+        (&right[..row], &mut left[written * row..][..row])
+    } else {
+        (&left[read * row..][..row], &mut right[..row])
+    }
+}
+
+impl<T: Send> Split for AdjacentRows<'_, T> {
+    fn split(self, pieces: usize) -> (Self, Self) {
+        let Self { row, first, reversed, .. } = self;
+        let rows = 2 * (self.pairs() * pieces / self.pieces.max(1));
+        let rest = self.pieces - pieces;
+        if reversed {
+            let kept = self.x.len() / row - rows;
+            let (x, own) = self.x.split_at_mut(kept * row);
+            let own = Self { x: own, row, first: first + kept, reversed, pieces };
+            return (own, Self { x, row, first, reversed, pieces: rest });
+        }
+        let (own, x) = self.x.split_at_mut(rows * row);
+        (Self { x: own, row, first, reversed, pieces }, Self { x, row, first: first + rows, reversed, pieces: rest })
+    }
+}
+
+/// Two rows that are the real and the imaginary parts of one.
+pub(crate) enum RowPairs<'a, T> {
+    Mirrored(Mirrored<'a, T>),
+    Adjacent(AdjacentRows<'a, T>),
+}
+
+impl<T> RowPairs<'_, T> {
+    pub fn pairs(&self) -> usize {
+        match self {
+            RowPairs::Mirrored(rows) => rows.pairs(),
+            RowPairs::Adjacent(rows) => rows.pairs(),
+        }
+    }
+
+    /// The numbers of the rows of a pair.
+    pub fn indices(&self, p: usize) -> (usize, Option<usize>) {
+        match self {
+            RowPairs::Mirrored(rows) => rows.indices(p),
+            RowPairs::Adjacent(rows) => (rows.first + rows.at(2 * p), Some(rows.first + rows.at(2 * p + 1))),
+        }
+    }
+
+    /// The rows of a pair.
+    pub fn rows(&self, p: usize) -> (&[T], Option<&[T]>) {
+        match self {
+            RowPairs::Mirrored(rows) => rows.rows(p),
+            RowPairs::Adjacent(rows) => {
+                let one = |step: usize| &rows.x[rows.at(step) * rows.row..][..rows.row];
+                (one(2 * p), Some(one(2 * p + 1)))
+            }
+        }
+    }
+
+    /// The same to be written.
+    pub fn rows_mut(&mut self, p: usize) -> (&mut [T], Option<&mut [T]>) {
+        match self {
+            RowPairs::Mirrored(rows) => rows.rows_mut(p),
+            RowPairs::Adjacent(rows) => {
+                let least = rows.at(2 * p).min(rows.at(2 * p + 1));
+                let (low, high) = rows.x[least * rows.row..][..2 * rows.row].split_at_mut(rows.row);
+                if rows.reversed { (high, Some(low)) } else { (low, Some(high)) }
+            }
+        }
+    }
+}
+
+impl<T: Send> Split for RowPairs<'_, T> {
+    fn split(self, pieces: usize) -> (Self, Self) {
+        match self {
+            RowPairs::Mirrored(rows) => {
+                let (a, b) = rows.split(pieces);
+                (RowPairs::Mirrored(a), RowPairs::Mirrored(b))
+            }
+            RowPairs::Adjacent(rows) => {
+                let (a, b) = rows.split(pieces);
+                (RowPairs::Adjacent(a), RowPairs::Adjacent(b))
+            }
+        }
+    }
+}
+
 /// Blocks of so many columns of an array by rows; the view has them as rows.
 pub(crate) struct ColumnBlocks<'a, T: Scalar> {
     pub view: ViewMut<'a, T>,

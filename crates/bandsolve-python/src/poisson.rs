@@ -4,7 +4,8 @@ use crate::arrays::{Number, array, filled, rows, slice};
 use crate::errors::exception;
 use crate::options::threads_of;
 use bandsolve_poisson::{
-    Boundary, BoundaryKind, Grid, Poisson, PoissonMethod, PoissonPlan, PoissonReport, PoissonScalar, Side,
+    AxisPencil, Boundary, BoundaryKind, Grid, PencilPlan, Poisson, PoissonMethod, PoissonPlan, PoissonReport,
+    PoissonScalar, SeparablePencils, Side,
 };
 use numpy::PyReadonlyArray1;
 use pyo3::exceptions::PyValueError;
@@ -72,12 +73,17 @@ impl AxisArguments<'_> {
     }
 }
 
+/// The method of this name.
+fn method_of(name: &str) -> PyResult<PoissonMethod> {
+    PoissonMethod::from_name(name).ok_or_else(|| {
+        let names: Vec<_> = PoissonMethod::ALL.iter().map(|method| method.name()).collect();
+        PyValueError::new_err(format!("there is no method {name:?}; there are {}", names.join(", ")))
+    })
+}
+
 /// The problem that the arguments say.
 fn problem(shape: &[usize], axes: &[AxisArguments<'_>], options: &BoxArguments) -> PyResult<Poisson> {
-    let method = PoissonMethod::from_name(&options.method).ok_or_else(|| {
-        let names: Vec<_> = PoissonMethod::ALL.iter().map(|method| method.name()).collect();
-        PyValueError::new_err(format!("there is no method {:?}; there are {}", options.method, names.join(", ")))
-    })?;
+    let method = method_of(&options.method)?;
     let problem = Poisson::new(shape).shift(options.shift).method(method).mean(options.mean);
     let mut problem = problem.removable(options.removable);
     if let Some(threads) = threads_of(options.threads)? {
@@ -89,10 +95,51 @@ fn problem(shape: &[usize], axes: &[AxisArguments<'_>], options: &BoxArguments) 
     Ok(problem)
 }
 
+/// A and M of an axis: six arrays, sub, diag and sup of each.
+type PencilArguments<'py> = [PyReadonlyArray1<'py, f64>; 6];
+
+/// The problem of two matrices an axis that the arguments say.
+fn separable(axes: &[PencilArguments<'_>], options: &BoxArguments) -> PyResult<SeparablePencils> {
+    let mut pencils = Vec::new();
+    for [a, b, c, d, e, f] in axes {
+        let a = [a.as_slice()?, b.as_slice()?, c.as_slice()?];
+        pencils.push(AxisPencil::new(a, [d.as_slice()?, e.as_slice()?, f.as_slice()?]));
+    }
+    let problem = SeparablePencils::new(&pencils).shift(options.shift).method(method_of(&options.method)?);
+    Ok(match threads_of(options.threads)? {
+        Some(threads) => problem.threads(threads),
+        None => problem,
+    })
+}
+
+/// What every plan does.
+trait SolvedPlan<T>: Send + Sync {
+    fn solve_into(&self, f: &[T], u: &mut [T]) -> bandsolve::Result<PoissonReport>;
+    fn method(&self) -> (PoissonMethod, &str);
+    fn subproblems(&self) -> usize;
+}
+
+macro_rules! solved_plans {
+    ($($plan:ident)*) => {$(
+        impl<T: PoissonScalar> SolvedPlan<T> for $plan<T> {
+            fn solve_into(&self, f: &[T], u: &mut [T]) -> bandsolve::Result<PoissonReport> {
+                $plan::solve_into(self, f, u)
+            }
+            fn method(&self) -> (PoissonMethod, &str) {
+                $plan::method(self)
+            }
+            fn subproblems(&self) -> usize {
+                $plan::subproblems(self)
+            }
+        }
+    )*};
+}
+solved_plans!(PoissonPlan PencilPlan);
+
 /// A plan in one of the types that there are.
 enum HeldPlan {
-    Single(PoissonPlan<f32>),
-    Double(PoissonPlan<f64>),
+    Single(Box<dyn SolvedPlan<f32>>),
+    Double(Box<dyn SolvedPlan<f64>>),
 }
 
 /// See `bandsolve.poisson.Solver`.
@@ -111,8 +158,24 @@ impl PyPoissonPlan {
     ) -> PyResult<Self> {
         let problem = problem(&shape, &axes, &options)?;
         let made = py.detach(|| match double {
-            true => problem.plan().map(HeldPlan::Double),
-            false => problem.plan().map(HeldPlan::Single),
+            true => problem.plan::<f64>().map(|plan| HeldPlan::Double(Box::new(plan))),
+            false => problem.plan::<f32>().map(|plan| HeldPlan::Single(Box::new(plan))),
+        });
+        made.map(Self).map_err(|error| exception(py, &error))
+    }
+
+    /// Of two matrices an axis.
+    #[staticmethod]
+    fn of_pencils(
+        py: Python<'_>,
+        axes: Vec<PencilArguments<'_>>,
+        options: BoxArguments,
+        double: bool,
+    ) -> PyResult<Self> {
+        let problem = separable(&axes, &options)?;
+        let made = py.detach(|| match double {
+            true => problem.plan::<f64>().map(|plan| HeldPlan::Double(Box::new(plan))),
+            false => problem.plan::<f32>().map(|plan| HeldPlan::Single(Box::new(plan))),
         });
         made.map(Self).map_err(|error| exception(py, &error))
     }
@@ -120,8 +183,8 @@ impl PyPoissonPlan {
     /// The solutions, one after the other, and a report.
     fn solve<'py>(&self, f: &Bound<'py, PyAny>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyDict>)> {
         match &self.0 {
-            HeldPlan::Single(plan) => solve(plan, f),
-            HeldPlan::Double(plan) => solve(plan, f),
+            HeldPlan::Single(plan) => solve(&**plan, f),
+            HeldPlan::Double(plan) => solve(&**plan, f),
         }
     }
 
@@ -151,7 +214,7 @@ impl PyPoissonPlan {
 }
 
 fn solve<'py, T: Number + PoissonScalar>(
-    plan: &PoissonPlan<T>,
+    plan: &dyn SolvedPlan<T>,
     f: &Bound<'py, PyAny>,
 ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyDict>)> {
     let py = f.py();
