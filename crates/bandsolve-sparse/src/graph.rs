@@ -3,7 +3,7 @@
 use crate::csr::Csr;
 use crate::forest::Forest;
 use crate::instances::MakeGraph;
-use crate::multiply::{RowSum, extent};
+use crate::multiply::RowSum;
 use crate::rows::{RowsMade, make_rows};
 use bandsolve::matrix::Index;
 use bandsolve::{Error, RealScalar, Result, Scalar};
@@ -86,19 +86,17 @@ impl Graph {
         let mut members: Vec<(u32, u32)> = (0..self.vertices()).map(|v| (group(v), v as u32)).collect();
         members.sort_unstable();
         let rows = make_rows((groups, groups), self.rows.entries(), &|rows, made| {
-            let mut sum = RowSum::new();
+            let mut sum = RowSum::new(groups);
             for own in rows {
                 let first = members.partition_point(|(other, _)| (*other as usize) < own);
                 let members = members[first..].iter().take_while(|(other, _)| *other as usize == own);
-                let neighbors = members.clone().flat_map(|(_, v)| self.edges(*v as usize));
-                let others = neighbors.map(|(u, _)| group(u)).filter(|other| *other as usize != own);
-                sum.reserve(others.clone().count(), extent(others));
                 for (u, weight) in members.flat_map(|(_, v)| self.edges(*v as usize)) {
                     if group(u) as usize != own {
+                        sum.reserve(1);
                         sum.add(group(u), weight);
                     }
                 }
-                sum.finish(made);
+                sum.finish_sorted(made);
             }
         });
         Graph { rows }

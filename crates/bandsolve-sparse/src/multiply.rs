@@ -3,136 +3,113 @@
 use crate::csr::Csr;
 use crate::rows::{RowsMade, make_rows};
 use bandsolve::Scalar;
-use core::ops::RangeInclusive;
+use bandsolve_kernel::memory::zeros;
 
-/// A row in the making: elements by column. Where columns are near each other they have places of their own in a window; else they stand in
-/// a hash table.
+/// A row in the making, and where it has an element for each column.
 pub(crate) struct RowSum<T> {
+    /// The place of the element of a column, counted from that of the very first of all rows, which is 1.
+    places: Vec<u32>,
+    /// The place at which the row begins.
+    first: u32,
+    /// Elements that the row has.
+    count: u32,
     columns: Vec<u32>,
     values: Vec<T>,
-    used: Vec<u32>,
-    window: Vec<T>,
-    /// A bit for each place of the window that is taken.
-    taken: Vec<u64>,
-    /// The first column of the window, if there is one, and the words of `taken` that it has.
-    first: Option<u32>,
-    words: usize,
 }
 
-const EMPTY: u32 = u32::MAX;
-/// Columns of a window.
-const WINDOW: usize = 1 << 13;
+/// Entries of a row that are sorted one by one.
+const SHORT: usize = 24;
 
 impl<T: Scalar> RowSum<T> {
-    pub fn new() -> Self {
-        Self {
-            columns: vec![EMPTY; 64],
-            values: vec![T::ZERO; 64],
-            used: Vec::new(),
-            window: Vec::new(),
-            taken: Vec::new(),
-            first: None,
-            words: 0,
-        }
+    /// For rows with columns below this number.
+    pub fn new(columns: usize) -> Self {
+        Self { places: zeros(columns).expect("memory"), first: 1, count: 0, columns: vec![], values: vec![] }
     }
 
-    /// Makes room for so many columns, from the first to the last; there must be nothing in it.
-    pub fn reserve(&mut self, count: usize, columns: RangeInclusive<u32>) {
-        let width = (*columns.end() as usize).saturating_sub(*columns.start() as usize) + 1;
-        self.first = (width <= WINDOW).then_some(*columns.start());
-        if self.first.is_some() {
-            self.words = width.div_ceil(64);
-            self.taken.resize(self.words.max(self.taken.len()), 0);
-            self.window.resize(64 * self.taken.len(), T::ZERO);
-            return;
-        }
-        let wanted = (2 * count).next_power_of_two();
-        if wanted > self.columns.len() {
-            self.columns = vec![EMPTY; wanted];
-            self.values = vec![T::ZERO; wanted];
-        }
-    }
-
-    /// Adds to the element of a column.
+    /// Makes room for so many elements more.
     #[inline]
+    pub fn reserve(&mut self, more: usize) {
+        let most = self.count as usize + more + 1;
+        if self.columns.len() < most {
+            self.columns.resize(2 * most, 0);
+            self.values.resize(2 * most, T::ZERO);
+        }
+    }
+
+    /// Adds to the element of a column. There is room for it. Whether there is one already cannot be foreseen: nothing is branched on.
+    #[inline(always)]
     pub fn add(&mut self, column: u32, value: T) {
-        match self.first {
-            Some(first) => self.add_to_window((column - first) as usize, value),
-            None => self.add_to_table(column, value),
-        }
+        let place = &mut self.places[column as usize];
+        let own = place.wrapping_sub(self.first);
+        let known = own < self.count;
+        let own = if known { own } else { self.count };
+        let before = self.values[own as usize];
+        self.values[own as usize] = if known { before } else { T::ZERO } + value;
+        self.columns[own as usize] = column;
+        *place = self.first + own;
+        self.count += u32::from(!known);
     }
 
-    #[inline]
-    fn add_to_window(&mut self, at: usize, value: T) {
-        let (word, bit) = (&mut self.taken[at / 64], 1 << (at % 64));
-        let before = if *word & bit == 0 { T::ZERO } else { self.window[at] };
-        *word |= bit;
-        self.window[at] = before + value;
-    }
-
-    fn add_to_table(&mut self, column: u32, value: T) {
-        let mask = self.columns.len() - 1;
-        let mut at = (column.wrapping_mul(0x9e37_79b1) >> 7) as usize & mask;
-        loop {
-            if self.columns[at] == column {
-                self.values[at] += value;
-                return;
-            }
-            if self.columns[at] == EMPTY {
-                self.columns[at] = column;
-                self.values[at] = value;
-                self.used.push(at as u32);
-                return;
-            }
-            at = (at + 1) & mask;
-        }
-    }
-
-    /// Appends the row, sorted by columns, to a matrix; what is left is empty.
+    /// Appends the row, in the order in which its columns came; what is left is empty.
     pub fn finish(&mut self, made: &mut RowsMade<T>) {
-        let before = made.columns.len();
-        if let Some(first) = self.first {
-            for (k, word) in self.taken[..self.words].iter_mut().enumerate().filter(|(_, word)| **word != 0) {
-                while *word != 0 {
-                    let at = 64 * k + word.trailing_zeros() as usize;
-                    made.columns.push(first + at as u32);
-                    made.values.push(self.window[at]);
-                    *word &= *word - 1;
-                }
-            }
-        } else {
-            let columns = &self.columns;
-            self.used.sort_unstable_by_key(|at| columns[*at as usize]);
-            for at in self.used.drain(..) {
-                made.columns.push(self.columns[at as usize]);
-                made.values.push(self.values[at as usize]);
-                self.columns[at as usize] = EMPTY;
-            }
-        }
-        made.lengths.push((made.columns.len() - before) as u32);
+        made.columns.extend_from_slice(&self.columns[..self.count as usize]);
+        made.values.extend_from_slice(&self.values[..self.count as usize]);
+        made.lengths.push(self.count);
+        self.first += self.count;
+        self.count = 0;
+    }
+
+    /// Appends the row, sorted by columns; what is left is empty.
+    pub fn finish_sorted(&mut self, made: &mut RowsMade<T>) {
+        sort_row(&mut self.columns[..self.count as usize], &mut self.values[..self.count as usize]);
+        self.finish(made);
     }
 }
 
-/// From the least of some columns to the largest.
-pub(crate) fn extent(columns: impl Iterator<Item = u32>) -> RangeInclusive<u32> {
-    let (least, largest) = columns.fold((u32::MAX, 0), |(least, largest), j| (least.min(j), largest.max(j)));
-    least.min(largest)..=largest
+fn sort_row<T: Scalar>(columns: &mut [u32], values: &mut [T]) {
+    if columns.len() > SHORT {
+        let mut row: Vec<_> = columns.iter().copied().zip(values.iter().copied()).collect();
+        row.sort_unstable_by_key(|(column, _)| *column);
+        let places = columns.iter_mut().zip(values);
+        places.zip(row).for_each(|((column, value), own)| (*column, *value) = own);
+        return;
+    }
+    for k in 1..columns.len() {
+        let mut at = k;
+        while at > 0 && columns[at - 1] > columns[at] {
+            columns.swap(at - 1, at);
+            values.swap(at - 1, at);
+            at -= 1;
+        }
+    }
 }
 
-/// A·B; the rows of B are sorted.
-pub(crate) fn multiply<T: Scalar>(a: &Csr<'_, T, u32>, b: &Csr<'_, T, u32>) -> Csr<'static, T, u32> {
-    let (_, columns, _) = b.parts();
-    debug_assert!(b.is_sorted());
+/// R·A·P, its rows sorted.
+pub(crate) fn triple_product<T: Scalar>(
+    r: &Csr<'_, T, u32>,
+    a: &Csr<'_, T, u32>,
+    p: &Csr<'_, T, u32>,
+) -> Csr<'static, T, u32> {
+    multiply(r, &multiply(a, p, &RowSum::finish), &RowSum::finish_sorted)
+}
+
+/// A·B; `finish` ends each row.
+fn multiply<T: Scalar>(
+    a: &Csr<'_, T, u32>,
+    b: &Csr<'_, T, u32>,
+    finish: &(impl Fn(&mut RowSum<T>, &mut RowsMade<T>) + Sync),
+) -> Csr<'static, T, u32> {
+    let (_, columns, values) = b.parts();
     make_rows((a.rows(), b.columns()), a.entries(), &|rows, made| {
-        let mut sum = RowSum::new();
+        let mut sum = RowSum::new(b.columns());
         for i in rows {
-            let rows = || a.row(i).map(|(k, _)| &columns[b.range(k)]);
-            let ends = rows().flat_map(|row| [row.first(), row.last()]).flatten();
-            sum.reserve(rows().map(<[u32]>::len).sum(), extent(ends.copied()));
             for (k, value) in a.row(i) {
-                b.row(k).for_each(|(j, other)| sum.add(j as u32, value * other));
+                let own = b.range(k);
+                sum.reserve(own.len());
+                let entries = columns[own.clone()].iter().zip(&values[own]);
+                entries.for_each(|(j, other)| sum.add(*j, value * *other));
             }
-            sum.finish(made);
+            finish(&mut sum, made);
         }
     })
 }

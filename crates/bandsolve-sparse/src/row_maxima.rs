@@ -178,16 +178,17 @@ impl<T: RealScalar> RowReduction<T> for RowArgMax {
 
     #[inline(always)]
     fn add_entries(&self, sum: &mut Best<T>, row: usize, column: impl Fn(usize) -> usize, values: &[T]) {
-        let mut largest = -T::INFINITY;
-        for value in values {
+        let (mut largest, mut place) = (-T::INFINITY, usize::MAX);
+        for (k, value) in values.iter().enumerate() {
+            place = if *value > largest { k } else { place };
             largest = larger(*value, largest);
         }
-        let mut first = values.len();
-        for k in (0..values.len()).rev() {
-            first = if values[k] >= largest { k } else { first };
+        if place < values.len() {
+            return self.add(sum, row, column(place), largest);
         }
-        if first < values.len() {
-            self.add(sum, row, column(first), largest);
+        // −∞ is a number, NaN is none.
+        for k in 0..values.len() {
+            self.add(sum, row, column(k), values[k]);
         }
     }
 
@@ -223,23 +224,23 @@ impl<T: RealScalar> RowReduction<T> for RowArgMax2 {
 
     #[inline(always)]
     fn add_entries(&self, sum: &mut [Best<T>; 2], row: usize, column: impl Fn(usize) -> usize, values: &[T]) {
-        // The two largest numbers, then the places where they stand first.
-        let none = -T::INFINITY;
-        let (mut first, mut second) = (none, none);
-        for value in values {
-            let value = larger(*value, none);
-            let smaller = if value < first { value } else { first };
+        let [mut first, mut second] = [-T::INFINITY; 2];
+        let [mut place, mut other] = [usize::MAX; 2];
+        for (k, value) in values.iter().enumerate() {
+            // What does not become, or does not stay, the first: the old first is as large as the second at least.
+            let displaces = *value > first;
+            let (smaller, behind) = if displaces { (first, place) } else { (*value, k) };
+            place = if displaces { k } else { place };
+            first = larger(*value, first);
+            other = if displaces | (smaller > second) { behind } else { other };
             second = larger(smaller, second);
-            first = larger(value, first);
         }
-        let [mut place, mut other] = [values.len(); 2];
-        for k in (0..values.len()).rev() {
-            let displaced = if first == second { place } else { other };
-            other = if values[k] >= second { k } else { other };
-            other = if values[k] >= first { displaced } else { other };
-            place = if values[k] >= first { k } else { place };
+        if other < values.len() {
+            self.add(sum, row, column(place), first);
+            return self.add(sum, row, column(other), second);
         }
-        for k in [place, other].into_iter().filter(|k| *k < values.len()) {
+        // −∞ is a number, NaN is none.
+        for k in 0..values.len() {
             self.add(sum, row, column(k), values[k]);
         }
     }

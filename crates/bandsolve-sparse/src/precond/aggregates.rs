@@ -2,9 +2,9 @@
 
 use crate::csr::Csr;
 use crate::krylov::{buffer, stack};
-use crate::multiply::{RowSum, extent};
+use crate::multiply::RowSum;
 use crate::random::mixed;
-use crate::rows::{RowsMade, each_row, make_rows};
+use crate::rows::{each_row, make_rows};
 use bandsolve::dyn_stack::StackReq;
 use bandsolve::vectors::{Reducer, widen};
 use bandsolve::{Alone, RealScalar, Result, Scalar};
@@ -135,9 +135,10 @@ impl<'a, T: Scalar> CoarseningGraph<'a, T> {
         });
         let omega = T::from_real(T::Real::from_f64(4.0 / 3.0 / self.spectral_radius()?));
         let prolongation = make_rows((n, count), n * 3, &|rows, made| {
-            let mut sum = SmallRow::new();
+            let mut sum = RowSum::new(count);
             for i in rows {
-                self.smoothed_row(i, omega, &tentative, &mut sum, made);
+                self.smoothed_row(i, omega, &tentative, &mut sum);
+                sum.finish_sorted(made);
             }
         });
         Ok((prolongation, norms.into_iter().map(|norm| T::from_real(T::Real::from_f64(norm))).collect()))
@@ -169,21 +170,21 @@ impl<'a, T: Scalar> CoarseningGraph<'a, T> {
         Ok(if radius > 0.0 { MISSING * radius } else { 1.0 })
     }
 
-    /// A row of P.
-    fn smoothed_row(&self, i: usize, omega: T, tentative: &[(u32, T)], sum: &mut SmallRow<T>, made: &mut RowsMade<T>) {
-        let by = omega * self.facts[i].inverse;
-        let smoothing = || {
-            let couplings = self.a.row(i).map(move |(j, entry)| (tentative[j].0, -(by * entry * tentative[j].1)));
-            [tentative[i]].into_iter().chain(couplings).filter(|(k, _)| *k != NONE)
+    /// A row of P: weak couplings count as if they were on the diagonal, so that P has no entries that hardly matter.
+    fn smoothed_row(&self, i: usize, omega: T, tentative: &[(u32, T)], sum: &mut RowSum<T>) {
+        let RowFacts { inverse, least } = self.facts[i];
+        let (own, by) = (tentative[i], omega * inverse);
+        let mut add = |(k, value)| {
+            if k != NONE {
+                sum.reserve(1);
+                sum.add(k, value);
+            }
         };
-        if smoothing().all(|(k, value)| sum.add(k, value)) {
-            return sum.finish(made);
+        add(own);
+        for (j, entry) in self.a.row(i) {
+            let (k, value) = if modulus(entry) < least { own } else { tentative[j] };
+            add((k, -(by * entry * value)));
         }
-        sum.clear();
-        let mut whole = RowSum::new();
-        whole.reserve(smoothing().count(), extent(smoothing().map(|(k, _)| k)));
-        smoothing().for_each(|(k, value)| whole.add(k, value));
-        whole.finish(made);
     }
 }
 
@@ -210,57 +211,5 @@ impl Aggregates {
             0
         });
         Self { count: kept as usize, ..self }
-    }
-}
-
-/// A row with few columns in the making.
-struct SmallRow<T> {
-    columns: [u32; SMALL],
-    values: [T; SMALL],
-    count: usize,
-}
-
-/// Most columns of a small row.
-const SMALL: usize = 16;
-
-impl<T: Scalar> SmallRow<T> {
-    fn new() -> Self {
-        Self { columns: [NONE; SMALL], values: [T::ZERO; SMALL], count: 0 }
-    }
-
-    fn clear(&mut self) {
-        self.count = 0;
-    }
-
-    /// Adds to the element of a column; `false` if there is no room for it.
-    #[inline]
-    fn add(&mut self, column: u32, value: T) -> bool {
-        let known = &self.columns[..self.count];
-        if let Some(k) = known.iter().position(|own| *own == column) {
-            self.values[k] += value;
-            return true;
-        }
-        if self.count == SMALL {
-            return false;
-        }
-        (self.columns[self.count], self.values[self.count]) = (column, value);
-        self.count += 1;
-        true
-    }
-
-    /// Appends the row, sorted by columns, to a matrix; what is left is empty.
-    fn finish(&mut self, made: &mut RowsMade<T>) {
-        for k in 1..self.count {
-            let mut at = k;
-            while at > 0 && self.columns[at - 1] > self.columns[at] {
-                self.columns.swap(at - 1, at);
-                self.values.swap(at - 1, at);
-                at -= 1;
-            }
-        }
-        made.columns.extend_from_slice(&self.columns[..self.count]);
-        made.values.extend_from_slice(&self.values[..self.count]);
-        made.lengths.push(self.count as u32);
-        self.count = 0;
     }
 }

@@ -5,11 +5,12 @@
 
 use super::aggregates::CoarseningGraph;
 use super::path_solver::PathSolver;
+use super::sliced::SlicedMatrix;
 use super::strong_edges::StrongEdges;
 use crate::csr::{Csr, cast};
 use crate::factor::GraphFactorOptions;
 use crate::krylov::{buffer, stack};
-use crate::multiply::{adjoint, multiply};
+use crate::multiply::{adjoint, triple_product};
 use crate::rows::each_row;
 use bandsolve::dyn_stack::{PodStack, StackReq};
 use bandsolve::vectors::{PIECE, each_piece};
@@ -123,8 +124,9 @@ const MOST: f64 = 1e30;
 /// Most that the condition number of the coarsest matrix may be for a hierarchy of half the digits.
 const CONDITION: f64 = 1e5;
 
-/// Vertices of a path at most for half of the digits: the condition number of a chain goes with their square.
-const LONGEST: usize = 1 << 12;
+/// Most that the inverse of a path's system may grow for half of the digits: that of a chain whose rows have the sum 0 grows with the square
+/// of its length.
+const GROWTH: f64 = (1 << 20) as f64;
 
 fn rounded_cycle<'a, T: Scalar, S: Scalar>(
     a: Csr<'a, T, u32>,
@@ -152,15 +154,15 @@ struct RoundedOperator<'a, S: Scalar> {
 
 impl<T: Scalar, S: Scalar> LinearOperator<T> for RoundedOperator<'_, S> {
     fn rows(&self) -> usize {
-        self.inner.matrices[0].rows()
+        self.inner.unknowns(0)
     }
 
     fn columns(&self) -> usize {
-        self.inner.matrices[0].rows()
+        self.inner.unknowns(0)
     }
 
     fn apply_scratch(&self) -> StackReq {
-        StackReq::new::<S>(2 * self.inner.matrices[0].rows()).and(self.inner.scratch_from(0))
+        StackReq::new::<S>(2 * self.inner.unknowns(0)).and(self.inner.scratch_from(0))
     }
 
     /// x is brought near 1 by a power of two, so that neither it nor what becomes of it leaves the range.
@@ -230,11 +232,10 @@ impl<S: Scalar> CoarseLevels<S> {
                 break CoarsestLevel::Direct(direct(&a, condition)?);
             }
             let forests = StrongEdges::of(&a)?.forests(options.forests.max(1), options.omega, &options.factors);
-            let longest = forests.iter().flat_map(|linked| linked.forest.lengths()).max().unwrap_or(0);
-            if condition.is_finite() && longest > LONGEST {
-                return Err(Error::Unsupported { method: "a hierarchy in half precision", what: "a long path" });
-            }
             let lines = forests.into_iter().map(|forest| PathSolver::new(&a, forest)).collect::<Result<Vec<_>>>()?;
+            if condition.is_finite() && !lines.iter().all(|lines| lines.growth() <= GROWTH) {
+                return Err(Error::Unsupported { method: "a hierarchy in half precision", what: "a long chain" });
+            }
             if own.levels.is_empty() {
                 improve(&a, &lines, &mut candidate)?;
             }
@@ -248,7 +249,7 @@ impl<S: Scalar> CoarseLevels<S> {
             }
             let (prolongation, coarse_candidate) = graph.prolongation(&aggregates, &candidate)?;
             let restriction = adjoint(&prolongation);
-            let next = multiply(&restriction, &multiply(&a, &prolongation));
+            let next = triple_product(&restriction, &a, &prolongation);
             let (prolongation, restriction) = (prolongation.rounded(), restriction.rounded());
             own.levels.push(MultigridLevel { lines, prolongation, restriction });
             candidate = coarse_candidate;
@@ -266,7 +267,8 @@ impl<S: Scalar> CoarseLevels<S> {
 
     fn cycle<'a>(self, finest: Csr<'a, S, u32>, visits: usize) -> MultigridCycle<'a, S> {
         let Self { matrices, levels, coarsest } = self;
-        MultigridCycle { visits, matrices: [finest].into_iter().chain(matrices).collect(), levels, coarsest }
+        let matrices = [finest].into_iter().chain(matrices).map(SlicedMatrix::new).collect();
+        MultigridCycle { visits, matrices, levels, coarsest }
     }
 }
 
@@ -274,19 +276,25 @@ impl<S: Scalar> CoarseLevels<S> {
 #[derive(Debug)]
 struct MultigridCycle<'a, T: Scalar> {
     visits: usize,
-    matrices: Vec<Csr<'a, T, u32>>,
+    matrices: Vec<SlicedMatrix<'a, T>>,
     levels: Vec<MultigridLevel<T>>,
     coarsest: CoarsestLevel<T>,
 }
 
 impl<T: Scalar> MultigridCycle<'_, T> {
+    fn unknowns(&self, level: usize) -> usize {
+        self.matrices[level].by_rows().rows()
+    }
+
     /// Scratch of the levels from one on.
     fn scratch_from(&self, level: usize) -> StackReq {
-        let of_lines =
-            |lines: &[PathSolver<T>]| lines.iter().fold(StackReq::EMPTY, |all, lines| all.or(lines.scratch()));
+        let residual = StackReq::new::<T>(self.unknowns(level));
+        let of_lines = |lines: &[PathSolver<T>]| {
+            residual.and(lines.iter().fold(StackReq::EMPTY, |all, lines| all.or(lines.scratch())))
+        };
         match (self.levels.get(level), &self.coarsest) {
             (Some(own), _) => {
-                let (n, coarse) = (self.matrices[level].rows(), own.prolongation.columns());
+                let (n, coarse) = (self.unknowns(level), own.prolongation.columns());
                 let below = StackReq::new::<T>(4 * coarse).and(self.scratch_from(level + 1));
                 of_lines(&own.lines).or(below.or(StackReq::new::<T>(n + 2 * coarse)))
             }
@@ -305,7 +313,7 @@ impl<T: Scalar> MultigridCycle<'_, T> {
             let (coarse, stack) = stack.make_raw::<T>(own.prolongation.columns());
             {
                 let (r, stack) = stack.make_raw::<T>(rhs.len());
-                a.residual(x, rhs, r, stack)?;
+                a.residual(x, rhs, r);
                 own.restriction.apply(r, coarse_rhs, stack)?;
             }
             self.cycle(level + 1, coarse_rhs, coarse, stack)?;
@@ -314,7 +322,7 @@ impl<T: Scalar> MultigridCycle<'_, T> {
                 let (left, stack) = stack.make_raw::<T>(coarse.len());
                 let (step, stack) = stack.make_raw::<T>(coarse.len());
                 for _ in 1..self.visits {
-                    self.matrices[level + 1].residual(coarse, coarse_rhs, left, stack)?;
+                    self.matrices[level + 1].residual(coarse, coarse_rhs, left);
                     self.cycle(level + 1, left, step, stack)?;
                     coarse.iter_mut().zip(&*step).for_each(|(x, step)| *x += *step);
                 }
@@ -322,7 +330,7 @@ impl<T: Scalar> MultigridCycle<'_, T> {
             let coarse = &*coarse;
             own.prolongation.each_sum(coarse, x, |_, sum, x| *x += sum);
         }
-        own.lines.iter().rev().try_for_each(|lines| lines.sweep(a, rhs, x, stack))
+        own.lines.iter().rev().try_for_each(|lines| sweep(a, lines, rhs, x, stack))
     }
 
     fn solve_coarsest(&self, rhs: &[T], x: &mut [T], stack: &mut PodStack) -> Result<()> {
@@ -331,7 +339,7 @@ impl<T: Scalar> MultigridCycle<'_, T> {
             CoarsestLevel::Direct(factor) => factor.solve_into_with(Op::Plain, rhs, x, stack).map(|_| ()),
             CoarsestLevel::Smoothed(lines) => {
                 smooth(a, lines, rhs, x, stack)?;
-                lines.iter().rev().try_for_each(|lines| lines.sweep(a, rhs, x, stack))
+                lines.iter().rev().try_for_each(|lines| sweep(a, lines, rhs, x, stack))
             }
         }
     }
@@ -339,11 +347,11 @@ impl<T: Scalar> MultigridCycle<'_, T> {
 
 impl<T: Scalar> LinearOperator<T> for MultigridCycle<'_, T> {
     fn rows(&self) -> usize {
-        self.matrices[0].rows()
+        self.unknowns(0)
     }
 
     fn columns(&self) -> usize {
-        self.matrices[0].rows()
+        self.unknowns(0)
     }
 
     fn apply_scratch(&self) -> StackReq {
@@ -357,14 +365,27 @@ impl<T: Scalar> LinearOperator<T> for MultigridCycle<'_, T> {
 
 /// From the zero vector, with every forest once.
 fn smooth<T: Scalar>(
-    a: &Csr<'_, T, u32>,
+    a: &SlicedMatrix<'_, T>,
     lines: &[PathSolver<T>],
     rhs: &[T],
     x: &mut [T],
     stack: &mut PodStack,
 ) -> Result<()> {
     lines[0].apply(rhs, x, stack)?;
-    lines[1..].iter().try_for_each(|lines| lines.sweep(a, rhs, x, stack))
+    lines[1..].iter().try_for_each(|lines| sweep(a, lines, rhs, x, stack))
+}
+
+/// x ← x + M⁻¹·(rhs − A·x) with the paths of one forest.
+fn sweep<T: Scalar>(
+    a: &SlicedMatrix<'_, T>,
+    lines: &PathSolver<T>,
+    rhs: &[T],
+    x: &mut [T],
+    stack: &mut PodStack,
+) -> Result<()> {
+    let (r, stack) = stack.make_raw::<T>(x.len());
+    a.residual(x, rhs, r);
+    lines.correct(r, x, stack)
 }
 
 impl<T: Scalar> LinearOperator<T> for LineMultigrid<'_, T> {

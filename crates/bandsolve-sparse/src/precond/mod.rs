@@ -11,6 +11,7 @@ mod incomplete;
 mod lines;
 mod path_solver;
 mod products;
+mod sliced;
 mod splitting;
 mod strong_edges;
 

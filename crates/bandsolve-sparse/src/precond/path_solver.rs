@@ -7,6 +7,7 @@ use super::strong_edges::LinkedForest;
 use crate::csr::{Csr, cast};
 use crate::factor::NONE;
 use crate::forest::Forest;
+use crate::krylov::{buffer, stack};
 use crate::rows::Ragged;
 use bandsolve::dyn_stack::{PodStack, StackReq};
 use bandsolve::{AnyFactor, Error, Factor, Op, Plan, RealScalar, Result, Scalar, Tridiagonal};
@@ -19,6 +20,7 @@ use bandsolve_kernel::spread::{RowsOf, each_chunk};
 pub(super) struct PathSolver<S: Scalar> {
     permutation: Permutation,
     factors: PathSystem<S>,
+    growth: f64,
 }
 
 #[derive(Debug)]
@@ -45,16 +47,20 @@ impl<S: Scalar> PathSolver<S> {
                 PathSystem::Pivoted(Plan::new(tridiagonal.shape()).verify(false).factor_owned(tridiagonal)?)
             }
         };
-        Ok(Self { permutation: forest.into_permutation(), factors })
+        let mut x: Vec<S> = rows.iter().map(|[_, diag, _]| cast(*diag)).collect();
+        factors.solve(&mut x, stack(&mut buffer(factors.scratch())?))?;
+        let growth = x.iter().fold(0.0, |most, x| f64::max(most, Scalar::abs1(*x).to_f64()));
+        Ok(Self { permutation: forest.into_permutation(), factors, growth })
+    }
+
+    /// About ‖(D⁻¹·T)⁻¹‖, where D is the diagonal of T: the largest modulus of x with T·x = D·1.
+    pub fn growth(&self) -> f64 {
+        self.growth
     }
 
     /// Scratch of what follows.
     pub fn scratch(&self) -> StackReq {
-        let own = StackReq::new::<S>(self.permutation.len());
-        match &self.factors {
-            PathSystem::Plain(_) => own,
-            PathSystem::Pivoted(factor) => own.and(factor.solve_in_place_scratch(1)),
-        }
+        StackReq::new::<S>(self.permutation.len()).and(self.factors.scratch())
     }
 
     /// x = M⁻¹·rhs.
@@ -76,12 +82,35 @@ impl<S: Scalar> PathSolver<S> {
         Ok(())
     }
 
+    /// x ← x + M⁻¹·r.
+    pub fn correct(&self, r: &[S], x: &mut [S], stack: &mut PodStack) -> Result<()> {
+        let (step, stack) = stack.make_raw::<S>(x.len());
+        self.solve(&|v| r[v], step, stack)?;
+        let step = &*step;
+        self.permutation.gather(x, &|_, x, place| x + step[place]);
+        Ok(())
+    }
+
     /// Solves for the right-hand side whose element of vertex v is `rhs(v)`; x stands in the order of the forest.
     fn solve(&self, rhs: &(impl Fn(usize) -> S + Sync), x: &mut [S], stack: &mut PodStack) -> Result<()> {
         self.permutation.scatter(x, rhs);
-        match &self.factors {
-            PathSystem::Plain(factor) => factor.solve(x),
-            PathSystem::Pivoted(factor) => factor.solve_in_place_with(Op::Plain, x, stack).map(|_| ())?,
+        self.factors.solve(x, stack)
+    }
+}
+
+impl<S: Scalar> PathSystem<S> {
+    fn scratch(&self) -> StackReq {
+        match self {
+            Self::Plain(_) => StackReq::EMPTY,
+            Self::Pivoted(factor) => factor.solve_in_place_scratch(1),
+        }
+    }
+
+    /// Replaces the right-hand side by the solution.
+    fn solve(&self, x: &mut [S], stack: &mut PodStack) -> Result<()> {
+        match self {
+            Self::Plain(factor) => factor.solve(x),
+            Self::Pivoted(factor) => factor.solve_in_place_with(Op::Plain, x, stack).map(|_| ())?,
         }
         Ok(())
     }
