@@ -5,7 +5,7 @@ use crate::exit::Failure;
 use crate::io::{self, Triplets};
 use crate::structure::{self, SolvableKind, Structure, convert};
 use crate::{progress, report};
-use bandsolve::{Banded, Complex64, Inverse, LinearOperator, Method, Plan, Scalar, Tridiagonal};
+use bandsolve::{Banded, Complex64, LinearOperator, Method, Plan, Scalar, Tridiagonal};
 use bandsolve_eigen::{EigenProblem, EigenReport, EigenSolver, MatrixOperator, ShiftableMatrix, Which};
 use bandsolve_gallery::families::System;
 use serde_json::{Value, json};
@@ -100,8 +100,7 @@ impl EigTask<'_> {
             solver = solver.which(which);
         }
         let plain = || -> bandsolve::Result<_> {
-            let inverse = b.map(|b| Ok(Inverse(Plan::new(b.shape()).factor_owned(b.minus(T::ZERO, None)?)?)));
-            let inverse = inverse.transpose()?;
+            let inverse = b.map(|b| b.shifted_inverse(T::ZERO, None)).transpose()?;
             let (a, b) = (MatrixOperator(a), b.map(MatrixOperator));
             let mut problem = EigenProblem::new(&a);
             if let (Some(b), Some(inverse)) = (&b, &inverse) {
