@@ -151,7 +151,7 @@ def _find(a, k, m, sigma, names, which, v0, ncv, maxiter, tol, inverses, seed):
         "tol": float(tol),
         "seed": seed,
         "hermitian": hermitian,
-        "sigma": None if sigma is None else complex(sigma),
+        "sigma": None if sigma is None else (float(np.real(sigma)), float(np.imag(sigma))),
     }
     w, v, report = _bandsolve.eigenvalues(n, (*converted, inverse), start.astype(dtype, copy=False), options)
     if hermitian:
