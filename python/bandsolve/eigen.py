@@ -110,7 +110,7 @@ def _whole_number(name, value, least):
     return number
 
 
-def _find(a, k, m, sigma, names, which, v0, ncv, maxiter, tol, inverses, seed):
+def _find(a, k, m, sigma, names, which, v0, ncv, maxiter, tol, inverses, rng):
     from scipy.sparse.linalg import ArpackNoConvergence
 
     if which not in names:
@@ -149,9 +149,9 @@ def _find(a, k, m, sigma, names, which, v0, ncv, maxiter, tol, inverses, seed):
         "ncv": None if ncv is None else _whole_number("ncv", ncv, 1),
         "max_restarts": 10 * n if maxiter is None else _whole_number("maxiter", maxiter, 1),
         "tol": float(tol),
-        "seed": seed,
+        "seed": 0 if rng is None else int(np.random.default_rng(rng).integers(1 << 62)),
         "hermitian": hermitian,
-        "sigma": None if sigma is None else complex(sigma),
+        "sigma": None if sigma is None else (float(np.real(sigma)), float(np.imag(sigma))),
     }
     w, v, report = _bandsolve.eigenvalues(n, (*converted, inverse), start.astype(dtype, copy=False), options)
     if hermitian:
@@ -163,6 +163,33 @@ def _find(a, k, m, sigma, names, which, v0, ncv, maxiter, tol, inverses, seed):
         message = f"{len(w)} of {k} eigenvalues found: {report['ending']} after {report['restarts']} restarts"
         raise ArpackNoConvergence(message, w, v)
     return w, v, report
+
+
+def _buckling(a, k, m, sigma, which, v0, ncv, maxiter, tol, inverse, rng):
+    """A x = w M x with a positive definite A, as M x = u A x with u = 1 / w near to 1 / sigma."""
+    import scipy.sparse as sp
+
+    if sigma is None or np.imag(sigma) != 0 or sigma == 0:
+        raise ValueError(f"sigma is {sigma!r}, expected a number other than 0 for mode='buckling'")
+    sigma = np.real(sigma)
+    n, _, dtype = _operator(a, None, "A")
+    m = sp.eye_array(n, dtype=dtype, format="csr") if m is None else m
+    solve = _inverse(a, m, sigma, dtype) if inverse is None else _given(inverse, n, "OPinv")
+
+    # M - A / sigma = -(A - sigma M) / sigma
+    def inverted(b):
+        return -sigma * solve(b)
+
+    # Its eigenvalues are -sigma times those of (A - sigma M)^-1 A.
+    turned = {"LA": "SA", "SA": "LA"} if sigma > 0 else {}
+    from scipy.sparse.linalg import LinearOperator
+
+    inverse = LinearOperator((n, n), matvec=inverted, dtype=dtype)
+    u, v, report = _find(m, k, a, 1 / sigma, _HERMITIAN, turned.get(which, which), v0, ncv, maxiter, tol, (None, inverse), rng)
+    w = 1 / u
+    order = np.argsort(w)
+    report["residuals"] = report["residuals"][order]
+    return w[order], v[:, order], report
 
 
 def _answer(w, v, report, return_eigenvectors, full_output):
@@ -196,8 +223,8 @@ _PARAMETERS = """
     return_eigenvectors : bool
     Minv, OPinv : matrix, LinearOperator or `Factor`, optional
         The inverse of M, for problems without `sigma`; that of ``A - sigma M``. A `Factor` is one of M or of ``A - sigma M``.
-    seed : int
-        Seed of random vectors.
+    rng : numpy.random.Generator or int, optional
+        Where the seed of random vectors is from. Without it they are always the same.
     full_output : bool
         Return a dictionary, too: converged, ending, residuals (``norm(A x - w M x) / ((norm(A) + abs(w) norm(M)) norm(x))``), norms,
         orthogonality, restarts, solves.
@@ -225,20 +252,25 @@ def _documented(**words):
 
 
 @_documented(
-    mass=", positive definite",
+    mass=", positive definite; with mode='buckling' A is, and M need not be",
     number="float",
     which="'LM', 'SM' (largest, smallest magnitude), 'LA', 'SA' (largest, smallest) or 'BE' (half from each end)",
     order="The eigenvalues, rising.",
 )
 def eigsh(A, k=6, M=None, sigma=None, which="LM", v0=None, ncv=None, maxiter=None, tol=0, return_eigenvectors=True, Minv=None,
-          OPinv=None, mode="normal", *, seed=0, full_output=False):
+          OPinv=None, mode="normal", *, rng=None, full_output=False):
     """Some eigenvalues of a real symmetric or complex Hermitian matrix.
+
+    With mode='buckling' `which` is of ``w / (w - sigma)``, as SciPy has it.
 
     @PARAMETERS
     """
-    if mode != "normal":
-        raise ValueError(f"mode is {mode!r}, expected 'normal'")
-    found = _find(A, k, M, sigma, _HERMITIAN, which, v0, ncv, maxiter, tol, (Minv, OPinv), seed)
+    if mode == "buckling":
+        found = _buckling(A, k, M, sigma, which, v0, ncv, maxiter, tol, OPinv, rng)
+    elif mode == "normal":
+        found = _find(A, k, M, sigma, _HERMITIAN, which, v0, ncv, maxiter, tol, (Minv, OPinv), rng)
+    else:
+        raise ValueError(f"mode is {mode!r}, expected 'normal' or 'buckling'")
     return _answer(*found, return_eigenvectors, full_output)
 
 
@@ -249,10 +281,12 @@ def eigsh(A, k=6, M=None, sigma=None, which="LM", v0=None, ncv=None, maxiter=Non
     order="The eigenvalues, complex, those wanted most first.",
 )
 def eigs(A, k=6, M=None, sigma=None, which="LM", v0=None, ncv=None, maxiter=None, tol=0, return_eigenvectors=True, Minv=None,
-         OPinv=None, *, seed=0, full_output=False):
+         OPinv=None, OPpart=None, *, rng=None, full_output=False):
     """Some eigenvalues of any square matrix.
+
+    A complex `sigma` makes the computation complex, also of real matrices: `OPpart`, which SciPy has for these, does nothing.
 
     @PARAMETERS
     """
-    found = _find(A, k, M, sigma, _GENERAL, which, v0, ncv, maxiter, tol, (Minv, OPinv), seed)
+    found = _find(A, k, M, sigma, _GENERAL, which, v0, ncv, maxiter, tol, (Minv, OPinv), rng)
     return _answer(*found, return_eigenvectors, full_output)

@@ -26,8 +26,7 @@ def tolerance(dtype):
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8", "c8", "c16"])
-@pytest.mark.parametrize("which", ["LM", "SM", "LA", "SA", "BE"])
-@pytest.mark.parametrize("sigma", [None, 0.3])
+@pytest.mark.parametrize(("which", "sigma"), [(which, None) for which in ("LM", "SM", "LA", "SA", "BE")] + [(which, 0.3) for which in ("LM", "LA", "SA", "BE")])
 def test_hermitian_as_dense_algebra(dtype, which, sigma):
     a = symmetric(dtype)
     exact = np.linalg.eigvalsh(a.astype("c16"))
@@ -64,6 +63,11 @@ def test_pencils_operators_and_inverses():
         assert report["converged"] and report["residuals"].max() < 1e-8
         w = eigs(**call, k=5, sigma=0.5, return_eigenvectors=False)
         assert np.allclose(np.sort(w.real), nearest, rtol=1e-8, atol=1e-8) and abs(w.imag).max() < 1e-8
+    definite = a + 20 * sp.eye_array(N)
+    w, v = eigsh(definite, 3, a, sigma=2.0, mode="buckling")
+    assert np.allclose(definite @ v, (a @ v) * w, atol=1e-7)
+    every = scipy.linalg.eigvals(definite.toarray(), a.toarray()).real
+    assert np.allclose(w, np.sort(every[np.argsort(-abs(every / (every - 2.0)))[:3]]), rtol=1e-8)
     w = eigsh(a, 3, m, which="LA", return_eigenvectors=False)
     assert np.allclose(w, exact[-3:])
 
@@ -87,7 +91,7 @@ def test_general_as_dense_algebra(which, dtype):
 
 def test_what_makes_no_sense():
     a = sp.csr_array(symmetric("f8"))
-    for wrong in [dict(k=0), dict(k=N + 1), dict(which="XX"), dict(which="LR"), dict(v0=np.ones(3)), dict(tol=-1), dict(mode="buckling"),
+    for wrong in [dict(k=0), dict(k=N + 1), dict(which="XX"), dict(which="LR"), dict(v0=np.ones(3)), dict(tol=-1), dict(mode="cayley"), dict(mode="buckling"),
                   dict(sigma=1j), dict(M=sp.eye_array(3))]:
         with pytest.raises(ValueError):
             eigsh(a, **{"k": 3, **wrong})

@@ -126,6 +126,11 @@ fn counts_find_what_is_missing() {
     }
     let uncounted = EigenSolver::new(8).hermitian_nearest(&a, None, 0.0).unwrap();
     assert_eq!(uncounted.report.complete, None);
+    for which in [Which::LargestReal, Which::SmallestReal, Which::LargestMagnitude, Which::SmallestMagnitude] {
+        let solver = EigenSolver::new(3).which(which).ncv(20).count(&below);
+        let found = solver.hermitian(&EigenProblem::new(&MatrixOperator(&a))).unwrap();
+        assert_eq!((found.converged(), found.report.complete), (true, Some(true)), "{which} {found:?}");
+    }
     // Counts that are wrong are not believed for ever.
     let wrong = |shift: f64| Ok(if shift > 0.0 { 50 } else { 0 });
     let found = EigenSolver::new(3).count(&wrong).hermitian_nearest(&a, None, 0.0).unwrap();

@@ -71,7 +71,7 @@ struct EigenOptions {
     tol: f64,
     seed: u64,
     hermitian: bool,
-    sigma: Option<Complex64>,
+    sigma: Option<(f64, f64)>,
 }
 
 /// A, B and the inverse of A − σB or B.
@@ -109,7 +109,7 @@ fn eigenvalues_of<'py, T: Number>(
         problem = problem.mass(b);
     }
     problem = match (&inverse, options.sigma) {
-        (Some(inverse), Some(sigma)) => problem.shifted(narrow(sigma), inverse),
+        (Some(inverse), Some((re, im))) => problem.shifted(narrow(Complex64::new(re, im)), inverse),
         (Some(inverse), None) => problem.mass_inverse(inverse),
         (None, _) => problem,
     };

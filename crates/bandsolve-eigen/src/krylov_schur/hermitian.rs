@@ -16,6 +16,8 @@ struct HermitianSearch<'a, 's, T: Scalar> {
     problem: EigenProblem<'a, T>,
     basis: KrylovBasis<'a, 's, T>,
     locked: Vec<f64>,
+    /// Rows on all processes.
+    total: usize,
     capacity: usize,
     restarts: usize,
 }
@@ -30,7 +32,7 @@ pub(super) fn find<T: Scalar>((solver, problem): Search<'_, T>) -> Result<Hermit
     let (reducer, stack) = Reducer::new(solver.communicator, problem.a.rows(), most, memory.stack());
     let weighted = problem.b.is_some();
     let basis = KrylovBasis::new(problem, weighted, (total, capacity), solver.seed, (reducer, stack))?;
-    let mut search = HermitianSearch { solver, problem, basis, locked: Vec::new(), capacity, restarts: 0 };
+    let mut search = HermitianSearch { solver, problem, basis, locked: Vec::new(), total, capacity, restarts: 0 };
     search.basis.begin(0, solver.start)?;
     let mut all = search.run(solver.k)?;
     let mut complete = None;
@@ -97,34 +99,51 @@ impl<T: Scalar> HermitianSearch<'_, '_, T> {
         Ok(Some(false))
     }
 
-    /// How many eigenvalues are nearer than the last one that is wanted and have not been found; and whether there is none.
+    /// How many eigenvalues are wanted more than the last one that is, and have not been found; and whether there is none.
     fn missing(&self, below: EigenvaluesBelow<'_>) -> Result<Option<(usize, bool)>> {
-        let offsets = self.offsets();
-        let Some(last) = offsets.iter().take(self.solver.k).map(|offset| offset.abs()).reduce(f64::max) else {
-            return Ok(Some((0, true)));
-        };
-        let sigma = self.problem.shift().map_or(0.0, |sigma| bandsolve::vectors::widen(sigma).re);
-        let scale = sigma.abs() + last;
         let mut missing = 0;
         // Not at the eigenvalue itself; a second place, should an eigenvalue be at the first.
         for margin in [1e-8, 1e-6] {
-            let radius = last - (margin * last).max(16.0 * f64::EPSILON * scale);
-            if radius <= 0.0 {
-                return Ok(Some((0, true)));
+            let Some((there, found)) = self.counted(below, margin)? else { return Ok(None) };
+            if there <= found {
+                return Ok(Some((0, there == found)));
             }
-            let (inside, found) = match (self.solver.which, self.problem.shift()) {
-                (Which::LargestMagnitude, Some(_)) | (Which::SmallestMagnitude, None) => {
-                    let there = below(sigma + radius)?.saturating_sub(below(sigma - radius)?);
-                    (there, offsets.iter().filter(|offset| offset.abs() < radius).count())
-                }
-                _ => return Ok(None),
-            };
-            if inside <= found {
-                return Ok(Some((0, inside == found)));
-            }
-            missing = inside - found;
+            missing = there - found;
         }
         Ok(Some((missing, false)))
+    }
+
+    /// How many eigenvalues are wanted more than the last one that is, by more than a margin: there are, and were found.
+    fn counted(&self, below: EigenvaluesBelow<'_>, margin: f64) -> Result<Option<(usize, usize)>> {
+        let offsets = self.offsets();
+        let wanted = &offsets[..offsets.len().min(self.solver.k)];
+        let Some(last) = wanted.last().copied() else { return Ok(Some((0, 0))) };
+        let sigma = self.problem.shift().map_or(0.0, |sigma| bandsolve::vectors::widen(sigma).re);
+        let largest = offsets.iter().fold(0.0_f64, |largest, offset| largest.max(offset.abs()));
+        let rounding = 16.0 * f64::EPSILON * (sigma.abs() + largest);
+        let found = |inside: &dyn Fn(f64) -> bool| offsets.iter().filter(|offset| inside(**offset)).count();
+        let within =
+            |radius: f64| -> Result<usize> { Ok(below(sigma + radius)?.saturating_sub(below(sigma - radius)?)) };
+        Ok(match (self.solver.which, self.problem.shift()) {
+            (Which::LargestMagnitude, Some(_)) | (Which::SmallestMagnitude, None) => {
+                let radius = last.abs() - (margin * last.abs()).max(rounding);
+                let there = if radius > 0.0 { within(radius)? } else { 0 };
+                Some((there, found(&|offset| offset.abs() < radius)))
+            }
+            (Which::LargestMagnitude, None) => {
+                let radius = last.abs() + (margin * largest).max(rounding);
+                Some((self.total.saturating_sub(within(radius)?), found(&|value| value.abs() > radius)))
+            }
+            (Which::LargestReal, None) => {
+                let edge = last + (margin * largest).max(rounding);
+                Some((self.total.saturating_sub(below(edge)?), found(&|value| value > edge)))
+            }
+            (Which::SmallestReal, None) => {
+                let edge = last - (margin * largest).max(rounding);
+                Some((below(edge)?, found(&|value| value < edge)))
+            }
+            _ => None,
+        })
     }
 
     /// λ − σ of all that is locked, those wanted most first.
