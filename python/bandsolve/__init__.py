@@ -14,6 +14,7 @@ one matrix, many solves         `factor`, `factor_tridiagonal`, `factor_banded`,
                                 `factor_block_tridiagonal`: objects of the class `Factor`
 built on them                   `bandsolve.interpolate.CubicSpline`, `bandsolve.smooth`
 Poisson problems on boxes       `bandsolve.poisson`: `solve`, `Solver`
+eigenvalues                     `bandsolve.eigen`: `eigh_tridiagonal`
 any sparse matrix               `bandsolve.sparse`: `gmres` and others, `Preconditioner`, `forest`
 conventions of others           `bandsolve.compat.tridiagonal_solve` (JAX, TensorFlow)
 matrices                        `bandsolve.io.read`, `bandsolve.gallery`
@@ -22,7 +23,7 @@ matrices                        `bandsolve.io.read`, `bandsolve.gallery`
 A matrix that cannot be solved raises `numpy.linalg.LinAlgError`, arrays that do not fit `ValueError`.
 """
 
-from bandsolve import compat, gallery, interpolate, io, poisson, smooth, sparse
+from bandsolve import compat, eigen, gallery, interpolate, io, poisson, smooth, sparse
 from bandsolve._bandsolve import (
     __VERSION__ as __version__,
     Factor,
@@ -42,6 +43,7 @@ __all__ = [
     "Factor",
     "Report",
     "compat",
+    "eigen",
     "factor",
     "factor_banded",
     "factor_block_tridiagonal",

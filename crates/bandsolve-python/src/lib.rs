@@ -3,6 +3,7 @@
 
 mod arrays;
 mod batch;
+mod eigen;
 mod errors;
 mod factor;
 mod generate;
@@ -20,6 +21,8 @@ use pyo3::prelude::*;
 mod _bandsolve {
     #[pymodule_export]
     use super::batch::solve_batch;
+    #[pymodule_export]
+    use super::eigen::eigh_tridiagonal;
     #[pymodule_export]
     use super::factor::{PyFactor, factor_banded, factor_block_tridiagonal, factor_tridiagonal};
     #[pymodule_export]
