@@ -177,3 +177,12 @@ class PoissonPlan:
     def reason(self) -> str: ...
     @property
     def subproblems(self) -> int: ...
+
+def eigh_tridiagonal(
+    d: NDArray[Any],
+    e: NDArray[Any],
+    vectors: bool,
+    indices: tuple[int, int] | None = None,
+    interval: tuple[float, float] | None = None,
+    tolerance: float = 0.0,
+) -> tuple[NDArray[Any], NDArray[Any] | None]: ...

@@ -13,10 +13,11 @@
 import numpy as np
 
 from bandsolve import _bandsolve
+from bandsolve._eigh_tridiagonal import eigh_tridiagonal
 from bandsolve._sparse import factor
 from bandsolve.sparse import Preconditioner, _number, _rows, gmres
 
-__all__ = ["eigs", "eigsh"]
+__all__ = ["eigh_tridiagonal", "eigs", "eigsh"]
 
 _HERMITIAN = {"LM": "largest-magnitude", "SM": "smallest-magnitude", "LA": "largest-real", "SA": "smallest-real", "BE": "both-ends"}
 _GENERAL = {"LM": "largest-magnitude", "SM": "smallest-magnitude", "LR": "largest-real", "SR": "smallest-real",

@@ -11,6 +11,7 @@
 //! # Ok::<(), bandsolve::Error>(())
 //! ```
 
+mod inertia;
 mod krylov_schur;
 mod matrices;
 mod problem;
@@ -20,6 +21,7 @@ mod report;
 mod solver;
 mod tridiagonal;
 
+pub use inertia::{HermitianBand, eigenvalues_below};
 pub use matrices::{MatrixOperator, OwnedInverse, ShiftableMatrix};
 pub use problem::{EigenProblem, Which};
 pub use report::{EigenEnding, EigenReport, GeneralEigen, HermitianEigen};

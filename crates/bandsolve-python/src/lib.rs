@@ -13,6 +13,7 @@ mod poisson;
 mod report;
 mod solve;
 mod sparse;
+mod tridiagonal_eigen;
 
 use pyo3::prelude::*;
 
@@ -39,6 +40,8 @@ mod _bandsolve {
     use super::solve::{solve_banded, solve_block_tridiagonal, solve_tridiagonal, solveh_banded};
     #[pymodule_export]
     use super::sparse::{PyPreconditioner, graph_factor, krylov};
+    #[pymodule_export]
+    use super::tridiagonal_eigen::eigh_tridiagonal;
     #[pymodule_export]
     const __VERSION__: &str = env!("CARGO_PKG_VERSION");
 }

@@ -1,0 +1,246 @@
+//! Inertia: how many eigenvalues of a Hermitian matrix or pencil lie below a shift.
+
+use bandsolve::{Banded, BlockTridiagonal, Error, RealScalar, Result, Scalar, Simd, Tridiagonal};
+use bandsolve_kernel::arithmetic::Standard;
+use bandsolve_kernel::vectors::subtract_multiple;
+use bandsolve_kernel::{Job, Lanes, dispatch};
+
+/// Hermitian matrices in a band, of which the lower triangle is read.
+pub trait HermitianBand {
+    /// The number type.
+    type Scalar: Scalar;
+    /// Number of rows.
+    fn order(&self) -> usize;
+    /// Entries beside the diagonal at most.
+    fn half_width(&self) -> usize;
+    /// The entry in row i and column j ≤ i, within the band.
+    fn lower_entry(&self, i: usize, j: usize) -> Self::Scalar;
+    /// # Errors
+    /// [`Error::NotFinite`] if an entry is not finite, [`Error::Unsupported`] if the matrix is periodic.
+    fn check(&self) -> Result<()>;
+}
+
+/// `Err` if a matrix has corners.
+fn refuse_periodic(periodic: bool) -> Result<()> {
+    let refused = Error::Unsupported { method: "eigenvalues_below", what: "periodic matrices" };
+    if periodic { Err(refused) } else { Ok(()) }
+}
+
+impl<T: Scalar> HermitianBand for Tridiagonal<'_, T> {
+    type Scalar = T;
+
+    fn order(&self) -> usize {
+        self.n()
+    }
+
+    fn half_width(&self) -> usize {
+        1
+    }
+
+    fn lower_entry(&self, i: usize, j: usize) -> T {
+        let [sub, diag, _] = self.arrays();
+        // `sub` has all n entries or begins with that of row 1.
+        if i == j { diag[i] } else { sub[sub.len() + i - self.n()] }
+    }
+
+    fn check(&self) -> Result<()> {
+        refuse_periodic(self.is_periodic())?;
+        self.check_finite()
+    }
+}
+
+impl<T: Scalar> HermitianBand for Banded<'_, T> {
+    type Scalar = T;
+
+    fn order(&self) -> usize {
+        self.n()
+    }
+
+    fn half_width(&self) -> usize {
+        self.lower()
+    }
+
+    fn lower_entry(&self, i: usize, j: usize) -> T {
+        self.get(i, j)
+    }
+
+    fn check(&self) -> Result<()> {
+        self.check_finite()
+    }
+}
+
+impl<T: Scalar> HermitianBand for BlockTridiagonal<'_, T> {
+    type Scalar = T;
+
+    fn order(&self) -> usize {
+        self.n()
+    }
+
+    fn half_width(&self) -> usize {
+        2 * self.block() - 1
+    }
+
+    fn lower_entry(&self, i: usize, j: usize) -> T {
+        let (block, [sub, diag, _]) = (self.block(), self.arrays());
+        let inside = i % block + j % block * block;
+        let (square, row) = (block * block, i / block);
+        match row - j / block {
+            0 => diag[row * square + inside],
+            // `sub` has all blocks or begins with that of block row 1.
+            1 => sub[sub.len() + row * square - diag.len() + inside],
+            _ => T::ZERO,
+        }
+    }
+
+    fn check(&self) -> Result<()> {
+        refuse_periodic(self.is_periodic())?;
+        self.check_finite()
+    }
+}
+
+/// How many eigenvalues of A x = λ x, or A x = λ B x with a definite B, are below σ: the negative pivots of A − σB = L·D·Lᴴ.
+///
+/// The leading minors of A − σB change their sign as often. They come from elimination with exchanges of rows that keeps them: each row is
+/// eliminated by those before it, and takes the place of one whose pivot is smaller, which changes a sign. So no pivot is divided by that is
+/// smaller than what it eliminates. Each minor is that of a matrix which differs from A − σB by roundings; a count can be wrong where an
+/// eigenvalue is within such a difference of σ. A minor that is exactly zero is replaced by that of a pivot of ε².
+///
+/// # Shapes
+/// A and B have the same order. Their lower triangles are read.
+///
+/// # Cost
+/// 4·b² flops a row with b entries beside the diagonal (2K − 1 for blocks of K), and 2·b² numbers of memory.
+///
+/// # Errors
+/// [`Error::Shape`] if the orders differ, [`Error::NotFinite`], [`Error::Unsupported`] if a matrix is periodic.
+///
+/// # Source
+/// Martin, Wilkinson, "Solution of symmetric and unsymmetric band equations and the calculation of eigenvectors of band matrices" (1967).
+///
+/// # Example
+/// ```
+/// use bandsolve::Tridiagonal;
+/// use bandsolve_eigen::eigenvalues_below;
+/// // λ = 2 − 2 cos(π·k/101)
+/// let a = Tridiagonal::from_vecs(vec![-1.0; 100], vec![2.0; 100], vec![-1.0; 100], false)?;
+/// assert_eq!(eigenvalues_below(&a, None, 2.0)?, 50);
+/// # Ok::<(), bandsolve::Error>(())
+/// ```
+pub fn eigenvalues_below<M: HermitianBand>(a: &M, b: Option<&M>, shift: f64) -> Result<usize> {
+    let _mode = Standard::enter();
+    a.check()?;
+    if let Some(b) = b {
+        b.check()?;
+        if b.order() != a.order() {
+            return Err(Error::Shape { what: "B", expected: a.order(), got: b.order() });
+        }
+    }
+    if !shift.is_finite() {
+        return Err(Error::NotFinite { array: "shift", index: 0 });
+    }
+    let width = a.half_width().max(b.map_or(0, M::half_width)).min(a.order().saturating_sub(1));
+    let pencil = ShiftedPencil { a, b, shift: <M::Scalar as Scalar>::Real::from_f64(shift), width };
+    Ok(dispatch::<M::Scalar, _>(Simd::detect(), SignChanges(pencil)))
+}
+
+/// A − σB.
+struct ShiftedPencil<'a, M: HermitianBand> {
+    a: &'a M,
+    b: Option<&'a M>,
+    shift: <M::Scalar as Scalar>::Real,
+    width: usize,
+}
+
+impl<M: HermitianBand> ShiftedPencil<'_, M> {
+    /// The entry in row i and column j ≤ i.
+    fn lower_entry(&self, i: usize, j: usize) -> M::Scalar {
+        let entry = |m: &M| if i - j <= m.half_width() { m.lower_entry(i, j) } else { M::Scalar::ZERO };
+        let b = match self.b {
+            Some(b) => entry(b),
+            None if i == j => M::Scalar::ONE,
+            None => M::Scalar::ZERO,
+        };
+        entry(self.a) - b.scale(self.shift)
+    }
+
+    /// Columns i − width … i + 2·width of row i; what is outside of the matrix or of the band is 0. The diagonal is real.
+    fn load(&self, i: usize, row: &mut [M::Scalar]) {
+        row.fill(M::Scalar::ZERO);
+        for j in i.saturating_sub(self.width)..i {
+            row[j + self.width - i] = self.lower_entry(i, j);
+        }
+        row[self.width] = M::Scalar::from_real(self.lower_entry(i, i).re());
+        for j in i + 1..(i + self.width + 1).min(self.a.order()) {
+            row[j + self.width - i] = self.lower_entry(j, i).conj();
+        }
+    }
+}
+
+/// The number of sign changes in the sequence of leading minors.
+struct SignChanges<'a, M: HermitianBand>(ShiftedPencil<'a, M>);
+
+impl<M: HermitianBand> Job<M::Scalar> for SignChanges<'_, M> {
+    type Output = usize;
+    #[inline(always)]
+    fn run<V: Lanes<Real = <M::Scalar as Scalar>::Real>>(self) -> usize {
+        let (n, width) = (self.0.a.order(), self.0.width);
+        let across = 2 * width + 1;
+        // Pivot rows k, from column k on, in place k modulo width + 1.
+        let mut pivots = vec![M::Scalar::ZERO; (width + 1) * across];
+        let mut row = vec![M::Scalar::ZERO; width + across];
+        // The sign of the last minor; a number of modulus 1 whose imaginary part is rounding.
+        let mut sign = M::Scalar::ONE;
+        let (mut changes, mut largest) = (0, <M::Scalar as Scalar>::Real::ZERO);
+        for i in 0..n {
+            self.0.load(i, &mut row);
+            largest = row.iter().fold(largest, |largest, x| if x.abs1() > largest { x.abs1() } else { largest });
+            let before = sign.re();
+            for k in i.saturating_sub(width)..i {
+                let pivot = &mut pivots[k % (width + 1) * across..][..across];
+                let own = &mut row[k + width - i..][..across];
+                sign = sign * eliminate::<V, M::Scalar>(pivot, own);
+            }
+            let pivot = &mut pivots[i % (width + 1) * across..][..across];
+            pivot.copy_from_slice(&row[width..]);
+            pivot[0] = nonzero(pivot[0], largest);
+            sign = unit(sign * unit(pivot[0]));
+            changes += usize::from(
+                (sign.re() < <M::Scalar as Scalar>::Real::ZERO) != (before < <M::Scalar as Scalar>::Real::ZERO),
+            );
+        }
+        changes
+    }
+}
+
+/// Eliminates the first entry of `own` by that of `pivot`, which is the larger one afterwards: what the sign of the minor is multiplied by.
+#[inline(always)]
+fn eliminate<V: Lanes<Real = T::Real>, T: Scalar>(pivot: &mut [T], own: &mut [T]) -> T {
+    let mut change = T::ONE;
+    if own[0].abs1() > pivot[0].abs1() {
+        pivot.swap_with_slice(own);
+        change = -(unit(pivot[0]) * unit(own[0]).conj());
+    }
+    let by = own[0] / pivot[0];
+    subtract_multiple::<V, T>(own, by, pivot);
+    own[0] = T::ZERO;
+    change
+}
+
+/// x / |x|
+#[inline(always)]
+fn unit<T: Scalar>(x: T) -> T {
+    // The first step keeps |x| from overflow.
+    let near = T::from_parts(x.re() / x.abs1(), x.im() / x.abs1());
+    near.scale(T::Real::ONE / Scalar::abs(near))
+}
+
+/// The pivot, or ε² of the largest entry (or 1) in place of zero.
+#[inline(always)]
+fn nonzero<T: Scalar>(pivot: T, largest: T::Real) -> T {
+    if pivot.abs1() > T::Real::ZERO {
+        return pivot;
+    }
+    let scale = if largest > T::Real::ZERO { largest } else { T::Real::ONE };
+    let small = scale * T::Real::EPSILON * T::Real::EPSILON;
+    T::from_real(small.max_nan(T::Real::MIN_POSITIVE))
+}

@@ -1,0 +1,153 @@
+//! Counts of eigenvalues below shifts, beside eigenvalues of dense matrices and known ones.
+
+use bandsolve::{Banded, BlockTridiagonal, Complex64, Error, Scalar, Tridiagonal};
+use bandsolve_eigen::{HermitianBand, eigenvalues_below};
+use bandsolve_gallery::random::Random;
+use std::f64::consts::PI;
+
+/// Eigenvalues of a Hermitian matrix, twice each: Jacobi's method for the real symmetric matrix of its parts.
+fn doubled_eigenvalues<M: HermitianBand<Scalar: Scalar<Real = f64>>>(a: &M) -> Vec<f64> {
+    let (n, width) = (a.order(), a.half_width());
+    let mut dense = vec![vec![0.0; 2 * n]; 2 * n];
+    for i in 0..n {
+        for j in i.saturating_sub(width)..=i {
+            let entry = a.lower_entry(i, j);
+            let im = if i == j { 0.0 } else { entry.im() };
+            for (p, q, x) in [(i, j, entry.re()), (n + i, n + j, entry.re()), (n + i, j, im), (n + j, i, -im)] {
+                dense[p][q] = x;
+                dense[q][p] = x;
+            }
+        }
+    }
+    jacobi(dense)
+}
+
+fn jacobi(mut a: Vec<Vec<f64>>) -> Vec<f64> {
+    let n = a.len();
+    for _ in 0..12 {
+        for p in 0..n {
+            for q in p + 1..n {
+                let angle = 0.5 * (2.0 * a[p][q]).atan2(a[q][q] - a[p][p]);
+                let (s, c) = angle.sin_cos();
+                for row in &mut a {
+                    (row[p], row[q]) = (c * row[p] - s * row[q], s * row[p] + c * row[q]);
+                }
+                let (above, below) = a.split_at_mut(q);
+                for (x, y) in above[p].iter_mut().zip(&mut below[0]) {
+                    (*x, *y) = (c * *x - s * *y, s * *x + c * *y);
+                }
+            }
+        }
+    }
+    let mut values: Vec<f64> = (0..n).map(|i| a[i][i]).collect();
+    values.sort_by(f64::total_cmp);
+    values
+}
+
+/// Between all eigenvalues, and beyond, the counts are right.
+fn check<M: HermitianBand<Scalar: Scalar<Real = f64>>>(name: &str, a: &M) {
+    let values = doubled_eigenvalues(a);
+    let shifts = values.windows(2).map(|pair| 0.5 * (pair[0] + pair[1]));
+    for shift in shifts.chain([values[0] - 1.0, values[values.len() - 1] + 1.0]) {
+        if values.iter().all(|value| (value - shift).abs() > 1e-9) {
+            let expected = values.iter().filter(|value| **value < shift).count() / 2;
+            assert_eq!(eigenvalues_below(a, None, shift), Ok(expected), "{name} at {shift}");
+        }
+    }
+}
+
+#[test]
+fn counts_are_those_of_dense_eigenvalues() {
+    let mut random = Random::new(1);
+    for n in [1, 2, 3, 17, 40] {
+        let (off, diag) = (random.uniform_vec(n - 1, -1.0, 1.0), random.uniform_vec(n, -1.0, 1.0));
+        check("tridiagonal", &Tridiagonal::new(&off, &diag, &off).expect("a matrix"));
+        let complex = |re: &[f64], im: f64| re.iter().map(|re| Complex64::new(*re, im)).collect::<Vec<_>>();
+        let (sub, sup) = (complex(&off, 0.5), complex(&off, -0.5));
+        check("complex", &Tridiagonal::new(&sub, &complex(&diag, 0.0), &sup).expect("a matrix"));
+    }
+    for (n, width) in [(1, 0), (9, 0), (20, 2), (30, 5), (6, 5)] {
+        // The lower triangle is what is read.
+        let bands = random.uniform_vec(n * (2 * width + 1), -1.0, 1.0);
+        check("banded", &Banded::new(n, width, width, &bands).expect("a matrix"));
+        let bands: Vec<_> = bands.iter().map(|re| Complex64::new(*re, random.uniform(-1.0, 1.0))).collect();
+        check("complex banded", &Banded::new(n, width, width, &bands).expect("a matrix"));
+    }
+    for (rows, block) in [(1, 3), (2, 2), (5, 3), (8, 1)] {
+        let mut numbers = || random.uniform_vec(rows * block * block, -1.0, 1.0);
+        let arrays = [numbers(), numbers(), numbers()];
+        let a = BlockTridiagonal::new(block, &arrays[0], &arrays[1], &arrays[2]).expect("a matrix");
+        check("block tridiagonal", &a);
+    }
+}
+
+/// −Δ on a square of m × m nodes, minus 4 on the diagonal: many eigenvalues are equal, and all leading minors at 0 may vanish.
+fn laplacian(m: usize) -> BlockTridiagonal<'static, f64> {
+    let square = |entry: &dyn Fn(usize, usize) -> f64| -> Vec<f64> {
+        let block: Vec<f64> = (0..m * m).map(|k| entry(k / m, k % m)).collect();
+        block.repeat(m)
+    };
+    let identity = square(&|i, j| if i == j { -1.0 } else { 0.0 });
+    let diag = square(&|i, j| if i.abs_diff(j) == 1 { -1.0 } else { 0.0 });
+    BlockTridiagonal::from_vecs(m, [identity.clone(), diag, identity], false).expect("a matrix")
+}
+
+#[test]
+fn multiple_eigenvalues_are_all_counted() {
+    let m = 12;
+    let a = laplacian(m);
+    let cosine = |k: usize| -2.0 * (PI * k as f64 / (m + 1) as f64).cos();
+    let values: Vec<f64> =
+        (1..=m).flat_map(|k| (1..=m).map(move |l| (k, l))).map(|(k, l)| cosine(k) + cosine(l)).collect();
+    for shift in [-4.0, -3.0, -1.0, -1e-3, -1e-9, 1e-9, 1e-3, 0.5, 2.0, 4.0] {
+        let expected = values.iter().filter(|value| **value < shift).count();
+        assert_eq!(eigenvalues_below(&a, None, shift), Ok(expected), "{shift}");
+    }
+    // At 0 there are m of them, which may count or not.
+    let negative = values.iter().filter(|value| **value < -1e-9).count();
+    let count = eigenvalues_below(&a, None, 0.0).expect("a count");
+    assert!((negative..=negative + m).contains(&count), "{count}");
+}
+
+#[test]
+fn shifts_on_eigenvalues_of_minors_do_no_harm() {
+    let n = 41;
+    // Every other leading minor is zero at 0, which is an eigenvalue for odd n.
+    for (size, allowed) in [(n, 20..=21), (n - 1, 20..=20)] {
+        let a = Tridiagonal::from_vecs(vec![1.0; size], vec![0.0; size], vec![1.0; size], false).expect("a matrix");
+        assert!(allowed.contains(&eigenvalues_below(&a, None, 0.0).expect("a count")));
+    }
+    let zeros = Tridiagonal::from_vecs(vec![0.0; 5], vec![0.0; 5], vec![0.0; 5], false).expect("a matrix");
+    assert_eq!([-1e-300, 1e-300].map(|shift| eigenvalues_below(&zeros, None, shift)), [Ok(0), Ok(5)]);
+    assert!(eigenvalues_below(&zeros, None, 0.0).is_ok());
+}
+
+#[test]
+fn pencils_are_counted() {
+    let n = 60;
+    let [a, b] = [(-1.0, 2.0), (1.0, 4.0)]
+        .map(|(off, diag)| Tridiagonal::from_vecs(vec![off; n], vec![diag; n], vec![off; n], false).expect("a matrix"));
+    let value = |k: usize| {
+        let cosine = (PI * k as f64 / (n + 1) as f64).cos();
+        (1.0 - cosine) / (2.0 + cosine)
+    };
+    for k in 0..=n {
+        let shift = if k == 0 { 0.0 } else { 0.5 * (value(k) + value((k + 1).min(n))) };
+        let shift = if k == n { value(n) + 0.1 } else { shift };
+        assert_eq!(eigenvalues_below(&a, Some(&b), shift), Ok(k));
+    }
+}
+
+#[test]
+fn bad_input_is_refused() {
+    let n = 4;
+    let ones = || vec![1.0; n];
+    let a = Tridiagonal::from_vecs(ones(), ones(), ones(), false).expect("a matrix");
+    let periodic = Tridiagonal::from_vecs(ones(), ones(), ones(), true).expect("a matrix");
+    assert!(matches!(eigenvalues_below(&periodic, None, 0.0), Err(Error::Unsupported { .. })));
+    assert!(matches!(eigenvalues_below(&a, None, f64::NAN), Err(Error::NotFinite { .. })));
+    let bad = Tridiagonal::from_vecs(ones(), vec![f64::NAN; n], ones(), false).expect("a matrix");
+    assert!(matches!(eigenvalues_below(&bad, None, 0.0), Err(Error::NotFinite { .. })));
+    let small = Tridiagonal::from_vecs(vec![1.0], vec![1.0], vec![1.0], false).expect("a matrix");
+    assert!(matches!(eigenvalues_below(&a, Some(&small), 0.0), Err(Error::Shape { .. })));
+}
