@@ -13,6 +13,7 @@
 import numpy as np
 
 from bandsolve import _bandsolve
+from bandsolve._blocks import factor_block_tridiagonal
 from bandsolve._eigh_tridiagonal import eigh_tridiagonal
 from bandsolve._sparse import factor
 from bandsolve.sparse import Preconditioner, _number, _rows, gmres
@@ -57,10 +58,30 @@ def _solver(a, dtype):
 
     a = sp.coo_array(a)
     width = int(np.abs(a.row.astype(np.int64) - a.col).max()) if a.nnz else 0
+    block = _block(a, width)
+    if block:
+        return _factored_blocks(a, block).solve
     if (2 * width + 1) * a.shape[0] <= _MOST_ENTRIES:
         return factor(a).solve
     a = a.tocsr()
     return _iterative(a, Preconditioner(a), dtype)
+
+
+def _block(a, width):
+    """Rows of a block, where block diagonals hold the entries of a band in fewer places; 0 where they do not."""
+    n = a.shape[0]
+    if 3 * n * width > _MOST_ENTRIES:
+        return 0
+    sizes = [b for b in range(max(width // 2 + 1, 9), 2 * width // 3 + 1) if n % b == 0]
+    return next((b for b in sizes[:4] if np.abs(a.row // b - a.col // b).max() <= 1), 0)
+
+
+def _factored_blocks(a, block):
+    a.sum_duplicates()
+    count, row, column = a.shape[0] // block, a.row // block, a.col // block
+    blocks = np.zeros((3, count, block, block), _number(a.dtype))
+    blocks[column - row + 1, row, a.row % block, a.col % block] = a.data
+    return factor_block_tridiagonal(*blocks)
 
 
 def _iterative(a, m, dtype):

@@ -108,6 +108,19 @@ def test_what_makes_no_sense():
         eigsh(linalg.LinearOperator((N, N), matvec=fails, dtype=float), 2)
 
 
+def test_blocks():
+    rng = np.random.default_rng(4)
+    count, b = 6, 12
+    near = abs(np.subtract.outer(np.arange(count * b) // b, np.arange(count * b) // b)) <= 1
+    a = np.where(near, rng.normal(size=near.shape), 0.0)
+    exact = np.linalg.eigvalsh(a + a.T)
+    w = eigsh(sp.coo_array(a + a.T), 4, sigma=0.1, return_eigenvectors=False)
+    assert np.allclose(w, np.sort(exact[np.argsort(abs(exact - 0.1))[:4]]), rtol=1e-9, atol=1e-11)
+    exact = np.linalg.eigvals(a)
+    w = eigs(a, 4, sigma=0.1, return_eigenvectors=False)
+    assert np.allclose(np.sort(abs(w - 0.1)), np.sort(abs(exact - 0.1))[:4], rtol=1e-8)
+
+
 def test_small_and_degenerate():
     assert np.allclose(eigsh(sp.eye_array(50), 6, return_eigenvectors=False), 1)
     assert np.allclose(eigsh(np.diag([1.0, 2.0, 3.0]), 3, return_eigenvectors=False), [1, 2, 3])

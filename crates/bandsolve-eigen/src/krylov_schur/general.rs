@@ -1,7 +1,7 @@
 //! General problems: Arnoldi's method, restarted with Schur vectors.
 
 use super::basis::KrylovBasis;
-use super::verify::{Memory, Verified, check, verify};
+use super::verify::{SearchMemory, Verified, check, verify};
 use super::{Search, capacity, converged, kept};
 use crate::problem::Which;
 use crate::projected::{ProjectedMatrix, SchurForm, schur};
@@ -25,7 +25,7 @@ pub(super) fn find<T: Scalar>((solver, problem): Search<'_, T>) -> Result<Genera
     let total = check(&solver, &problem)?;
     // A pair that is not to be split needs one vector more.
     let capacity = (capacity(&solver, total) + usize::from(!T::COMPLEX && solver.ncv.is_none())).min(total);
-    let mut memory = Memory::new(&problem, capacity + 2)?;
+    let mut memory = SearchMemory::new(&problem, capacity + 2)?;
     let (reducer, stack) = Reducer::new(solver.communicator, problem.a.rows(), capacity + 2, memory.stack());
     let mut basis = KrylovBasis::new(problem, false, (total, capacity), solver.seed, (reducer, stack))?;
     basis.begin(0, solver.start)?;

@@ -11,9 +11,9 @@ use bandsolve::{Complex64, Error, LinearOperator, RealScalar, Result, Scalar};
 use bandsolve_kernel::memory::zeros;
 
 /// Scratch of a search.
-pub(super) struct Memory(Vec<f64>);
+pub(super) struct SearchMemory(Vec<f64>);
 
-impl Memory {
+impl SearchMemory {
     /// For products with the operators, and so many sums at a time.
     pub fn new<T: Scalar>(problem: &EigenProblem<'_, T>, sums: usize) -> Result<Self> {
         let needed = Reducer::scratch(problem.a.rows(), sums).and(problem.scratch());

@@ -100,7 +100,7 @@ impl ProjectedMatrix {
     }
 
     /// Columns p and q ← c·p + s̄·q and −s·p + c·q, rows up to `end`.
-    fn rotate_columns(&mut self, (p, q): (usize, usize), (c, s): Rotation, end: usize) {
+    fn rotate_columns(&mut self, (p, q): (usize, usize), (c, s): PlaneRotation, end: usize) {
         for i in 0..end {
             let (a, b) = (self[(i, p)], self[(i, q)]);
             self[(i, p)] = c * a + s.conj() * b;
@@ -109,7 +109,7 @@ impl ProjectedMatrix {
     }
 
     /// Rows p and q ← c·p + s·q and −s̄·p + c·q, from column `begin` on.
-    fn rotate_rows(&mut self, (p, q): (usize, usize), (c, s): Rotation, begin: usize) {
+    fn rotate_rows(&mut self, (p, q): (usize, usize), (c, s): PlaneRotation, begin: usize) {
         for j in begin..self.columns {
             let (a, b) = (self[(p, j)], self[(q, j)]);
             self[(p, j)] = c * a + s * b;
@@ -133,10 +133,10 @@ impl IndexMut<(usize, usize)> for ProjectedMatrix {
 }
 
 /// c and s of a plane rotation (c s; −s̄ c).
-type Rotation = (f64, Complex64);
+type PlaneRotation = (f64, Complex64);
 
 /// The rotation that takes (f, g) to (r, 0).
-fn rotation(f: Complex64, g: Complex64) -> Rotation {
+fn rotation(f: Complex64, g: Complex64) -> PlaneRotation {
     let (a, b) = (f.norm(), g.norm());
     let r = a.hypot(b);
     if b == 0.0 || r == 0.0 {
