@@ -182,7 +182,6 @@ def eigh_tridiagonal(
     d: NDArray[Any],
     e: NDArray[Any],
     vectors: bool,
-    indices: tuple[int, int] | None = None,
-    interval: tuple[float, float] | None = None,
+    part: tuple[str, float, float] | None = None,
     tolerance: float = 0.0,
 ) -> tuple[NDArray[Any], NDArray[Any] | None]: ...

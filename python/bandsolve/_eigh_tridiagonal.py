@@ -73,7 +73,7 @@ def eigh_tridiagonal(
     single = all(array.dtype in (np.float16, np.float32) for array in (d, e))
     dtype = np.dtype(np.float32 if single else np.float64)
     d, e = d.astype(np.float64, copy=False), e.astype(np.float64, copy=False)
-    w, v = _bandsolve.eigh_tridiagonal(d, e, not eigvals_only, **part, tolerance=float(tol))
+    w, v = _bandsolve.eigh_tridiagonal(d, e, not eigvals_only, part, float(tol))
     w = w.astype(dtype, copy=False)
     return w if v is None else (w, v.reshape(w.size, d.size).T.astype(dtype, copy=False))
 
@@ -90,22 +90,22 @@ def _real(array, check_finite):
 
 
 def _part(select, select_range, n):
-    """Which eigenvalues: keywords of the compiled function."""
+    """Which eigenvalues, as the compiled function takes it: None for all."""
     kind = _SELECT.get(select.lower() if isinstance(select, str) else select)
     if kind is None:
         raise ValueError("invalid argument for select")
     if kind == "a":
-        return {}
+        return None
     ends = np.asarray(select_range)
     if ends.ndim != 1 or ends.size != 2 or ends[1] < ends[0]:
         raise ValueError("select_range must be a 2-element array-like in nondecreasing order")
     if kind == "v":
-        return {"interval": (float(ends[0]), float(ends[1]))}
+        return "v", float(ends[0]), float(ends[1])
     if ends.dtype.kind not in "iu":
         raise ValueError(f'when using select="i", select_range must contain integers, got dtype {ends.dtype}')
     if ends[0] < 0 or ends[1] >= n:
         raise ValueError("select_range out of bounds")
-    return {"indices": (int(ends[0]), int(ends[1]) + 1)}
+    return "i", float(ends[0]), float(ends[1]) + 1
 
 
 def _check_driver(driver, part, eigvals_only):

@@ -44,7 +44,7 @@ def matrices():
     yield "one", np.array([4.0]), np.array([])
 
 
-@pytest.mark.parametrize("name, d, e", matrices(), ids=lambda value: value if isinstance(value, str) else "")
+@pytest.mark.parametrize("name, d, e", list(matrices()), ids=lambda value: value if isinstance(value, str) else "")
 def test_beside_scipy(name, d, e):
     n = d.size
     w, v = eigh_tridiagonal(d, e)

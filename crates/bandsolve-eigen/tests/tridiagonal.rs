@@ -122,7 +122,9 @@ fn simple_matrices_have_their_eigenvalues() {
 
 #[test]
 fn ranges_are_parts_of_all() {
-    for entries in [random(500, 3), glued(8, 0.0), glued(8, 1e-9), (vec![1.0; 20], vec![0.0; 19])] {
+    for entries in
+        [random(500, 3), glued(8, 0.0), glued(8, 1e-9), (vec![1.0; 20], vec![0.0; 19]), (vec![0.0; 20], vec![0.0; 19])]
+    {
         let n = entries.0.len();
         let values = all(&entries);
         let close = |found: &[f64], expected: &[f64]| {
@@ -190,6 +192,27 @@ fn check_vectors(name: &str, entries: &Entries) {
     let rounding = f64::EPSILON * n as f64;
     println!("{name}: residual {:.2}, overlap {:.2} n roundings", residual / (rounding * norm), overlap / rounding);
     assert!(residual <= 4.0 * rounding * norm && overlap <= 4.0 * rounding, "{name}: {residual:e} {overlap:e}");
+}
+
+#[test]
+fn parts_of_the_spectrum_have_vectors() {
+    for entries in [random(90, 5), glued(8, 0.0), glued(8, 1e-13), (vec![0.0; 20], vec![0.0; 19])] {
+        let (n, (diag, off)) = (entries.0.len(), &entries);
+        let t = SymmetricTridiagonal::new(diag, off).expect("a matrix");
+        for range in
+            [EigenvalueRange::Indices(3..9), EigenvalueRange::Interval(-0.5, 0.5), EigenvalueRange::Interval(1e3, 1e4)]
+        {
+            let pairs = t.eigenpairs(range.clone()).expect("eigenpairs");
+            assert_eq!(pairs.values, eigenvalues(&entries, range));
+            assert_eq!(pairs.vectors.len(), n * pairs.values.len());
+        }
+    }
+    for range in [EigenvalueRange::Interval(-2.0, 0.0), EigenvalueRange::Interval(-3.0, -2.0)] {
+        let pairs = SymmetricTridiagonal::new(&[-2.0], &[]).and_then(|t| t.eigenpairs(range)).expect("eigenpairs");
+        assert_eq!(pairs.vectors, vec![1.0; pairs.values.len()]);
+    }
+    let pairs = SymmetricTridiagonal::new(&[], &[]).and_then(|t| t.eigenpairs(EigenvalueRange::All));
+    assert_eq!(pairs.expect("none").values, []);
 }
 
 #[test]

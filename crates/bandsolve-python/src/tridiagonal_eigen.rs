@@ -8,26 +8,26 @@ use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
 
 /// Eigenvalues and eigenvectors, one after the other.
-type Pairs<'py> = (Bound<'py, PyArray1<f64>>, Option<Bound<'py, PyArray1<f64>>>);
+type FoundPairs<'py> = (Bound<'py, PyArray1<f64>>, Option<Bound<'py, PyArray1<f64>>>);
 
-/// See `bandsolve.eigen.eigh_tridiagonal`. `indices` are first and end, `interval` is half-open; all eigenvalues without them.
+/// See `bandsolve.eigen.eigh_tridiagonal`. `part` is "i" with the first number and that after the
+/// last, or "v" with the ends of an interval; without it all eigenvalues are wanted.
 #[pyfunction]
-#[pyo3(signature = (d, e, vectors, indices=None, interval=None, tolerance=0.0))]
+#[pyo3(signature = (d, e, vectors, part=None, tolerance=0.0))]
 pub fn eigh_tridiagonal<'py>(
     d: &Bound<'py, PyAny>,
     e: &Bound<'py, PyAny>,
     vectors: bool,
-    indices: Option<(usize, usize)>,
-    interval: Option<(f64, f64)>,
+    part: Option<(&str, f64, f64)>,
     tolerance: f64,
-) -> PyResult<Pairs<'py>> {
+) -> PyResult<FoundPairs<'py>> {
     let py = d.py();
     let (d, e) = (rows::<f64>(&array(d)?.0)?, rows::<f64>(&array(e)?.0)?);
     let (d, e) = (slice(&d), slice(&e));
-    let range = match (indices, interval) {
-        (Some((first, end)), _) => EigenvalueRange::Indices(first..end),
-        (_, Some((from, to))) => EigenvalueRange::Interval(from, to),
-        _ => EigenvalueRange::All,
+    let range = match part {
+        Some(("i", first, end)) => EigenvalueRange::Indices(first as usize..end as usize),
+        Some((_, from, to)) => EigenvalueRange::Interval(from, to),
+        None => EigenvalueRange::All,
     };
     let found = py.detach(|| -> Result<_> {
         let matrix = SymmetricTridiagonal::new(d, e)?.tolerance(tolerance);

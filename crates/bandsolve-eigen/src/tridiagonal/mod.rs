@@ -269,6 +269,8 @@ fn enclose(blocks: &[CoupledRows], index: usize) -> (f64, f64) {
         (from, to) = (from.min(ends.0), to.max(ends.1));
     }
     let least = f64::EPSILON * from.abs().max(to.abs());
+    // Below all of them, also where all are the same.
+    from -= least.max(f64::MIN_POSITIVE);
     loop {
         let middle = 0.5 * from + 0.5 * to;
         if to - from <= least || middle <= from || middle >= to {

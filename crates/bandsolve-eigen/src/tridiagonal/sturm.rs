@@ -114,7 +114,7 @@ impl Job<f64> for SturmCounts<'_> {
 #[inline(always)]
 fn sweep<V: Lanes<Real = f64>, const P: usize>(rows: &[[f64; 2]], numbers: &mut [[f64; MOST]; 3]) {
     let (zero, one) = (V::splat(0.0), V::splat(1.0));
-    let mut state = Minors { shift: [zero; P], now: [one; P], last: [zero; P], side: [zero; P], count: [zero; P] };
+    let mut state = SturmMinors { shift: [zero; P], now: [one; P], last: [zero; P], side: [zero; P], count: [zero; P] };
     let mut exponent = [zero; P];
     // SAFETY: each row of `numbers` has room for P vectors, as P ≤ PACKS and no vector has more than 16 lanes.
     unsafe {
@@ -141,7 +141,7 @@ fn sweep<V: Lanes<Real = f64>, const P: usize>(rows: &[[f64; 2]], numbers: &mut 
 }
 
 /// The last two minors for P vectors of shifts.
-struct Minors<V, const P: usize> {
+struct SturmMinors<V, const P: usize> {
     shift: [V; P],
     now: [V; P],
     last: [V; P],
@@ -150,7 +150,7 @@ struct Minors<V, const P: usize> {
     count: [V; P],
 }
 
-impl<V: Lanes<Real = f64>, const P: usize> Minors<V, P> {
+impl<V: Lanes<Real = f64>, const P: usize> SturmMinors<V, P> {
     #[inline(always)]
     fn step(&mut self, d: V, minus_e2: V) {
         let (zero, one) = (V::splat(0.0), V::splat(1.0));

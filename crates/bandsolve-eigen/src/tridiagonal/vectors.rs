@@ -33,8 +33,8 @@ pub struct BlockVectors {
 /// Vectors of ascending scaled eigenvalues of a block.
 pub fn block_vectors(block: &CoupledRows, values: &[f64]) -> BlockVectors {
     let n = block.n();
-    if n == 1 {
-        return BlockVectors { rows: vec![1.0], residual: 0.0 };
+    if n == 1 || values.is_empty() {
+        return BlockVectors { rows: vec![1.0; values.len()], residual: 0.0 };
     }
     let mut rows = vec![0.0; n * values.len()];
     let pieces = pieces(block, values);
