@@ -1,7 +1,7 @@
 //! Errors that all ranks agree on before any of them returns.
 
 use crate::ranks::Ranks;
-use bandsolve::Error;
+use bandsolve::{Error, Method};
 use core::fmt;
 
 /// What went wrong on the first rank on which something did; the same on every rank.
@@ -29,14 +29,6 @@ type Code = [u64; 4];
 /// Names that errors mention.
 const NAMES: [&str; 10] = ["an array", "sub", "diag", "sup", "bands", "rhs", "x", "block", "systems", "counts of rows"];
 
-/// Methods and what they do not do.
-const UNSUPPORTED: [(&str, &str); 4] = [
-    ("an operation", "this kind of system over ranks"),
-    ("bcyclic", "bands over ranks"),
-    ("spike", "periodic systems over ranks"),
-    ("spike", "transposed systems over ranks"),
-];
-
 fn place_of(name: &str) -> u64 {
     NAMES.iter().position(|other| *other == name).unwrap_or(0) as u64
 }
@@ -50,9 +42,8 @@ fn encode(error: &Error) -> Code {
             [4, 0, backward_error.to_bits(), *refinement_steps as u64]
         }
         Error::OutOfMemory { bytes } => [5, 0, *bytes as u64, 0],
-        Error::Unsupported { method, what } => {
-            let at = UNSUPPORTED.iter().position(|other| *other == (*method, *what)).unwrap_or(0);
-            [6, at as u64, 0, 0]
+        Error::Unsupported { method, .. } => {
+            [6, Method::ALL.iter().position(|other| other.name() == *method).unwrap_or(0) as u64, 0, 0]
         }
         _ => [6, 0, 0, 0],
     }
@@ -68,8 +59,8 @@ fn decode([kind, name, a, b]: Code) -> Option<Error> {
         4 => Error::NotConverged { backward_error: f64::from_bits(a), refinement_steps: b as usize },
         5 => Error::OutOfMemory { bytes: a as usize },
         _ => {
-            let (method, what) = UNSUPPORTED[(name as usize).min(UNSUPPORTED.len() - 1)];
-            Error::Unsupported { method, what }
+            let method = Method::ALL[(name as usize).min(Method::ALL.len() - 1)].name();
+            Error::Unsupported { method, what: "systems over ranks" }
         }
     })
 }
@@ -101,7 +92,7 @@ mod tests {
             Error::Singular { row: 9 },
             Error::NotConverged { backward_error: 0.25, refinement_steps: 3 },
             Error::OutOfMemory { bytes: usize::MAX },
-            Error::Unsupported { method: "bcyclic", what: "bands over ranks" },
+            Error::Unsupported { method: "bcyclic", what: "systems over ranks" },
         ];
         for error in errors {
             assert_eq!(decode(encode(&error)), Some(error));

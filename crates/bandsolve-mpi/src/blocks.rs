@@ -6,6 +6,7 @@ use crate::factors::DistributedFactors;
 use crate::matrix::{DistributedMatrix, OwnRows};
 use crate::ranges::RankRanges;
 use crate::ranks::Ranks;
+use crate::spike::RankSpike;
 use bandsolve::distributed::{ChainRow, error_of, residual_of};
 use bandsolve::{BlockTridiagonal, Error, Factor, Method, Plan, RealScalar, Scalar};
 use bandsolve_kernel::scalar::peak;
@@ -52,6 +53,14 @@ impl<T: Scalar> OwnRows<T> for OwnBlocks<T> {
         let (arrays, square) = (self.rows.arrays(), self.rows.block().pow(2));
         let rows = 1..self.rows.block_rows() - 2;
         rows.flat_map(|row| arrays.map(|array| &array[row * square..][..square])).flatten().copied().collect()
+    }
+
+    fn factor_own(&self) -> bandsolve::Result<Box<dyn Factor<T>>> {
+        let (block, square) = (self.rows.block(), self.rows.block().pow(2));
+        let end = (self.rows.block_rows() - 2) * square;
+        let own =
+            BlockTridiagonal::from_vecs(block, self.rows.arrays().map(|array| array[square..end].to_vec()), false)?;
+        Ok(Box::new(Plan::new(own.shape()).factor_owned(own)?))
     }
 
     fn factor_whole(&self, entries: Vec<T>) -> bandsolve::Result<Box<dyn Factor<T>>> {
@@ -133,23 +142,90 @@ impl<T: Scalar> DistributedBlocks<T> {
         agree(self.ranks(), self.matrix.apply(x, n_rhs))
     }
 
-    /// Factors by block cyclic reduction (BCYCLIC) over the ranks. Collective.
-    ///
-    /// Every other block row is eliminated, level by level; Â and Ĉ of an eliminated row go to the ranks of its two neighbours, once.
-    ///
-    /// # Cost
-    /// 12⅔ block³ flops a block row, ⌈log₂ N⌉ levels, in each at most two messages of 2 block² numbers a rank.
+    /// Factors by BCYCLIC, or, if blocks have one row, by SPIKE. Collective.
     ///
     /// # Errors
-    /// `OutOfMemory`. Singular diagonal blocks are no error: [`DistributedFactors::solve`] finds another way.
+    /// As [`factor_by`](Self::factor_by).
+    pub fn factor(&self) -> Result<DistributedFactors<T>, RankError> {
+        self.factor_by(Method::Auto)
+    }
+
+    /// Factors by a method over the ranks. Collective.
+    ///
+    /// - `Bcyclic`: block cyclic reduction. Every other block row is eliminated, level by level; Â and Ĉ of an eliminated row go to the
+    ///   ranks of its two neighbours, once.
+    /// - `BlockSpike`, or `Spike`: each rank factors its own block rows; all ranks solve the equations between them.
+    ///
+    /// # Cost
+    /// BCYCLIC: 12⅔ block³ flops a block row, ⌈log₂ N⌉ levels, in each at most two messages of 2 block² numbers a rank. SPIKE: the
+    /// factors of own rows and 2·block solves with them; one gather of 4 block² numbers a rank, and a coarse system of 2·block unknowns
+    /// a rank, which every rank factors.
+    ///
+    /// # Errors
+    /// `Unsupported` for other methods; `OutOfMemory`. Singular diagonal blocks, or singular rows of one rank, are no error:
+    /// [`DistributedFactors::solve`] finds another way.
     ///
     /// # Source
     /// Lamas Daviña, Román (2018), Algorithms 1 to 3; `docs/math/bcyclic-on-ranks.md`.
-    pub fn factor(&self) -> Result<DistributedFactors<T>, RankError> {
+    pub fn factor_by(&self, method: Method) -> Result<DistributedFactors<T>, RankError> {
+        let method = match method {
+            Method::Auto if self.block() == 1 => Method::Spike,
+            Method::Auto => Method::Bcyclic,
+            other => other,
+        };
+        match method {
+            Method::Bcyclic => self.factor_bcyclic(),
+            Method::Spike | Method::BlockSpike => {
+                let solver = RankSpike::factor(&self.matrix)?;
+                Ok(DistributedFactors::new(
+                    self.matrix.clone(),
+                    Box::new(solver),
+                    (method, "block tridiagonal over ranks"),
+                ))
+            }
+            _ => agree(self.ranks(), Err(Error::Unsupported { method: method.name(), what: "systems over ranks" })),
+        }
+    }
+
+    pub(crate) fn matrix(&self) -> &DistributedMatrix<T> {
+        &self.matrix
+    }
+
+    fn factor_bcyclic(&self) -> Result<DistributedFactors<T>, RankError> {
         let (chain, scale) = self.chain();
         let solver = RankBcyclic::factor(self.ranks(), &self.ranges, (chain, scale), (self.block(), self.periodic))?;
         let reason = "block tridiagonal over ranks";
         Ok(DistributedFactors::new(self.matrix.clone(), Box::new(solver), (Method::Bcyclic, reason)))
+    }
+
+    /// A − σB; B = I without one. Collective.
+    ///
+    /// # Errors
+    /// `Shape` where B is not spread as A is, `NotFinite`.
+    pub fn shifted(&self, sigma: T, b: Option<&Self>) -> Result<Self, RankError> {
+        let spread = |a: &Self| (a.block(), a.periodic, a.ranges.clone());
+        let same = b.is_none_or(|b| spread(b) == spread(self));
+        let got = b.map_or(0, |b| b.ranges.rows());
+        agree(
+            self.ranks(),
+            if same { Ok(()) } else { Err(Error::Shape { what: "block", expected: self.ranges.rows(), got }) },
+        )?;
+        let mut shifted = [0, 1, 2].map(|k| match b {
+            Some(b) => self.own(k).iter().zip(b.own(k)).map(|(a, b)| *a - sigma * *b).collect(),
+            None => self.own(k).to_vec(),
+        });
+        if b.is_none() {
+            for block in shifted[1].chunks_exact_mut(self.block().pow(2)) {
+                block.iter_mut().step_by(self.block() + 1).for_each(|diag| *diag -= sigma);
+            }
+        }
+        Self::build(self.ranks(), self.block(), shifted.each_ref().map(Vec::as_slice), self.periodic)
+    }
+
+    /// Own blocks of `sub`, `diag` or `sup`.
+    fn own(&self, k: usize) -> &[T] {
+        let (square, rows) = (self.block().pow(2), self.ranges.range(self.ranks().rank()).len());
+        &self.rows.arrays()[k][square..][..rows * square]
     }
 
     /// Own block rows, each row multiplied by a power of two that brings its largest entry into [2, 4); and those powers.

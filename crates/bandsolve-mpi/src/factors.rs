@@ -2,7 +2,6 @@
 
 use crate::agreement::{RankError, agree};
 use crate::matrix::DistributedMatrix;
-use crate::ranks::{Expected, Sent};
 use bandsolve::{ACCEPTED_AT_ONCE, Error, Factor, MAX_REFINEMENTS, Method, RealScalar, Report, Scalar, Solution};
 use bandsolve::{TOLERABLE, good};
 use std::sync::{Arc, OnceLock};
@@ -34,10 +33,6 @@ impl<T: Scalar> core::fmt::Debug for DistributedFactors<T> {
     }
 }
 
-/// Tags of what goes to rank 0, and back.
-const TO_FIRST: i32 = 30;
-const FROM_FIRST: i32 = 31;
-
 impl<T: Scalar> DistributedMatrix<T> {
     /// Number of columns of an array of own rows, which is the same on all ranks. Collective.
     pub fn columns(&self, what: &'static str, len: usize) -> Result<usize, RankError> {
@@ -62,6 +57,10 @@ impl<T: Scalar> DistributedFactors<T> {
         (method, reason): (Method, &'static str),
     ) -> Self {
         Self { matrix, solver, method, reason, whole: OnceLock::new() }
+    }
+
+    pub(crate) fn matrix(&self) -> &DistributedMatrix<T> {
+        &self.matrix
     }
 
     /// The method.
@@ -153,7 +152,7 @@ impl<T: Scalar> DistributedFactors<T> {
         let (parts, found) = agree(ranks, solved)?;
         let mut found = if ranks.rank() == 0 { found } else { vec![0.0; columns.len()] };
         ranks.max(&mut found);
-        let part = self.scatter(parts, own * columns.len());
+        let part = ranks.scatter(parts, own * columns.len());
         for (i, k) in columns.iter().enumerate() {
             x[k * own..(k + 1) * own].copy_from_slice(&part[i * own..(i + 1) * own]);
             errors[*k] = found[i];
@@ -200,33 +199,9 @@ impl<T: Scalar> DistributedFactors<T> {
         Ok(((0..parts.len()).map(part).collect(), solution.report.backward_errors.to_vec()))
     }
 
-    /// The parts of all ranks on rank 0, elsewhere nothing; `len_of` a number of rows.
+    /// What all ranks hold on rank 0, as much as `len_of` of their numbers of rows.
     fn gather(&self, own: Vec<T>, len_of: impl Fn(usize) -> usize) -> Vec<Vec<T>> {
-        let ranks = &self.matrix.ranks;
-        if ranks.rank() > 0 {
-            ranks.exchange(&[Sent { to: 0, tag: TO_FIRST, values: own }], &[]);
-            return Vec::new();
-        }
-        let len = |rank: usize| len_of(self.matrix.ranges.range(rank).len());
-        let expected: Vec<Expected> =
-            (1..ranks.size()).map(|from| Expected { from, tag: TO_FIRST, len: len(from) }).collect();
-        let mut parts = ranks.exchange(&[], &expected);
-        parts.insert(0, own);
-        parts
-    }
-
-    /// The way back.
-    fn scatter(&self, parts: Vec<Vec<T>>, len: usize) -> Vec<T> {
-        let ranks = &self.matrix.ranks;
-        if ranks.rank() > 0 {
-            return ranks.exchange(&[], &[Expected { from: 0, tag: FROM_FIRST, len }]).remove(0);
-        }
-        let mut parts = parts.into_iter();
-        let own = parts.next().unwrap_or_default();
-        let sent: Vec<Sent<T>> =
-            parts.enumerate().map(|(k, values)| Sent { to: k + 1, tag: FROM_FIRST, values }).collect();
-        ranks.exchange(&sent, &[]);
-        own
+        self.matrix.ranks.gather(own, |rank| len_of(self.matrix.ranges.range(rank).len()))
     }
 }
 

@@ -16,17 +16,24 @@
 //! ```
 
 mod agreement;
+mod banded;
 mod bcyclic;
 mod blocks;
+mod eigen;
 mod factors;
 mod matrix;
+mod model;
+mod operator;
 mod ranges;
 mod ranks;
+mod spike;
 mod transport;
 
 pub use agreement::RankError;
+pub use banded::DistributedBanded;
 pub use blocks::DistributedBlocks;
 pub use factors::DistributedFactors;
+pub use model::{CostModel, NetworkFigures, RankCost};
 pub use ranges::RankRanges;
 pub use ranks::{Ranks, Traffic};
 pub use transport::rsmpi::abort_on_panic;

@@ -26,6 +26,9 @@ pub(crate) trait OwnRows<T: Scalar>: Send + Sync + core::fmt::Debug {
 
     /// Factors of the whole matrix by the pivoted method, from the entries of all ranks.
     fn factor_whole(&self, entries: Vec<T>) -> bandsolve::Result<Box<dyn Factor<T>>>;
+
+    /// Factors of the square matrix of own rows and own unknowns.
+    fn factor_own(&self) -> bandsolve::Result<Box<dyn Factor<T>>>;
 }
 
 /// A stretch of unknowns that another rank needs, or is needed of it.
@@ -46,6 +49,8 @@ pub(crate) struct DistributedMatrix<T: Scalar> {
     pub ranges: RankRanges,
     /// Unknowns of the halo on either side.
     pub halo: usize,
+    /// Whether the first and the last unknowns are neighbours.
+    ring: bool,
     sends: Vec<Stretch>,
     receives: Vec<Stretch>,
     /// What this rank needs of itself, in a ring: from where, to where.
@@ -56,7 +61,7 @@ pub(crate) struct DistributedMatrix<T: Scalar> {
 /// Tags of halos, by the side of the receiver on which they are.
 const HALO: i32 = 10;
 
-/// The unknowns that a rank needs left and right of its own, each as (side, range, distance from its place).
+/// The unknowns that a rank needs left and right of its own: (side, which, where they stand in its extended vector).
 fn needs(ranges: &RankRanges, rank: usize, halo: usize, ring: bool) -> Vec<(usize, Range<usize>, usize)> {
     let (own, n) = (ranges.range(rank), ranges.rows());
     if own.is_empty() {
@@ -99,7 +104,12 @@ impl<T: Scalar> DistributedMatrix<T> {
                 }
             }
         }
-        Self { ranks, ranges, halo, sends, receives, copies, rows }
+        Self { ranks, ranges, halo, ring, sends, receives, copies, rows }
+    }
+
+    /// The unknowns that a rank needs of others: the side, which, and where they stand in its extended vector.
+    pub fn needs(&self, rank: usize) -> Vec<(usize, Range<usize>, usize)> {
+        needs(&self.ranges, rank, self.halo, self.ring)
     }
 
     /// Unknowns of this rank.

@@ -10,6 +10,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Bytes of one message at most: MPI counts in 32 bits.
 const LARGEST_MESSAGE: usize = 1 << 30;
 
+/// Tags of what goes to rank 0, and back.
+const TO_FIRST: i32 = 30;
+const FROM_FIRST: i32 = 31;
+
 /// What this rank sent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Traffic {
@@ -150,7 +154,7 @@ impl Ranks {
     }
 
     /// What all ranks hold, in their order. All hold as much. Collective.
-    pub(crate) fn all_gather<T: Pod>(&self, own: &[T]) -> Vec<T> {
+    pub fn all_gather<T: Pod>(&self, own: &[T]) -> Vec<T> {
         let (size, len) = (self.size(), own.len());
         let mut all = vec![T::zeroed(); size * len];
         let each = (self.largest / size_of::<T>().max(1)).max(1);
@@ -166,6 +170,32 @@ impl Ranks {
             }
         }
         all
+    }
+
+    /// What all ranks hold, on rank 0, in their order; elsewhere nothing. `len_of` says how much each of them holds. Collective.
+    pub fn gather<T: Pod>(&self, own: Vec<T>, len_of: impl Fn(usize) -> usize) -> Vec<Vec<T>> {
+        if self.rank() > 0 {
+            self.exchange(&[Sent { to: 0, tag: TO_FIRST, values: own }], &[]);
+            return Vec::new();
+        }
+        let expect = |from: usize| Expected { from, tag: TO_FIRST, len: len_of(from) };
+        let expected: Vec<Expected> = (1..self.size()).map(expect).collect();
+        let mut parts = self.exchange(&[], &expected);
+        parts.insert(0, own);
+        parts
+    }
+
+    /// Sends part k of rank 0 to rank k, which knows its length. Collective.
+    pub fn scatter<T: Pod>(&self, parts: Vec<Vec<T>>, len: usize) -> Vec<T> {
+        if self.rank() > 0 {
+            return self.exchange(&[], &[Expected { from: 0, tag: FROM_FIRST, len }]).remove(0);
+        }
+        let mut parts = parts.into_iter();
+        let own = parts.next().unwrap_or_default();
+        let sent: Vec<Sent<T>> =
+            parts.enumerate().map(|(k, values)| Sent { to: k + 1, tag: FROM_FIRST, values }).collect();
+        self.exchange(&sent, &[]);
+        own
     }
 
     /// Sends and receives at the same time; returns what came, in the order of `expected`. Messages to itself never leave the rank:
@@ -193,12 +223,6 @@ impl Ranks {
         self.counters.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
         self.transport.exchange(&outgoing, &mut incoming);
         came
-    }
-}
-
-impl bandsolve::Communicator for Ranks {
-    fn sum(&self, values: &mut [f64]) {
-        Ranks::sum(self, values);
     }
 }
 

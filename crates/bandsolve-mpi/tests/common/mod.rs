@@ -1,11 +1,15 @@
 //! What is checked on ranks, whether they are threads or processes. All functions are collective.
 
-use bandsolve::{BlockTridiagonal, Complex64, Error, Method, Plan, RealScalar, Scalar};
-use bandsolve_mpi::{DistributedBlocks, RankError, RankRanges, Ranks};
+use bandsolve::{Banded, BlockTridiagonal, Complex64, Error, Method, Plan, RealScalar, Scalar};
+use bandsolve_mpi::{CostModel, DistributedBanded, DistributedBlocks, RankError, RankRanges, Ranks};
+use bandsolve_sparse::{Ending, KrylovMethod, KrylovSolver};
 use serde_json::Value;
 
 /// All checks, by name.
-pub const CHECKS: [(&str, fn(&Ranks)); 6] = [
+pub const CHECKS: [(&str, fn(&Ranks)); 9] = [
+    ("traffic_is_that_of_the_model", traffic_is_that_of_the_model),
+    ("bands", bands),
+    ("iterations", iterations),
     ("golden", golden),
     ("every_number_of_rows", every_number_of_rows),
     ("rows_anywhere", rows_anywhere),
@@ -79,11 +83,21 @@ pub fn distance<T: Scalar>(expected: &[T], got: &[T]) -> f64 {
 
 /// Solves on ranks and on one, and compares; returns whether the pivoted method had to help.
 fn compare<T: Scalar>(ranks: &Ranks, blocks: &Blocks<T>, ranges: &RankRanges, n_rhs: usize) -> bool {
+    compare_by(ranks, blocks, ranges, (Method::BlockSpike, n_rhs));
+    compare_by(ranks, blocks, ranges, (Method::Bcyclic, n_rhs))
+}
+
+fn compare_by<T: Scalar>(
+    ranks: &Ranks,
+    blocks: &Blocks<T>,
+    ranges: &RankRanges,
+    (method, n_rhs): (Method, usize),
+) -> bool {
     let (n, a) = (blocks.rows() * blocks.block, blocks.distributed(ranks, ranges).unwrap());
     let own = unknowns(ranks, ranges, blocks.block);
     let rhs: Vec<T> = (0..n * n_rhs).map(|i| wave(i, 0.23)).collect();
-    let factors = a.factor().unwrap();
-    assert_eq!(factors.method(), Method::Bcyclic);
+    let factors = a.factor_by(method).unwrap();
+    assert_eq!(factors.method(), method);
     let x = factors.solve(&part(&rhs, n, own.clone())).unwrap();
     let what = format!("{} rows of {}, {ranges:?}", blocks.rows(), blocks.block);
     let whole = blocks.whole();
@@ -230,5 +244,93 @@ fn products(ranks: &Ranks) {
         let (n, own) = (3 * rows, unknowns(ranks, &ranges, 3));
         let y = blocks.distributed(ranks, &ranges).unwrap().apply(&part(&x, n, own.clone())).unwrap();
         assert!(distance(&part(&blocks.whole().apply(&x).unwrap(), n, own), &y) <= 1e-14);
+    }
+}
+
+/// A banded matrix by rows, and as the library stores it.
+fn band<T: Scalar>(n: usize, (lower, upper): (usize, usize), strength: f64) -> (Vec<T>, Banded<'static, T>) {
+    let wide = lower + upper + 1;
+    let mut bands = vec![T::ZERO; n * wide];
+    let mut rows: Vec<T> = (0..n * wide).map(|k| wave(k, 0.37)).collect();
+    for i in 0..n {
+        rows[i * wide + lower] += T::from_real(T::Real::from_f64(strength));
+        for (j, v) in (0..n).filter(|j| *j + lower >= i && *j <= i + upper).map(|j| (j, rows[i * wide + lower + j - i]))
+        {
+            bands[j * wide + upper + i - j] = v;
+        }
+    }
+    (rows, Banded::from_vec(n, lower, upper, bands).unwrap())
+}
+
+fn bands(ranks: &Ranks) {
+    let size = ranks.size();
+    for (seed, widths) in [(1, 1), (0, 2), (3, 1), (2, 5), (0, 0), (4, 4)].into_iter().enumerate() {
+        for few in [false, true] {
+            let each = |rank: usize| if few { (rank + seed) % 4 } else { 3 + (rank * 7 + seed) % 20 };
+            let ranges = RankRanges::of_counts((0..size).map(each));
+            let (n, own, wide) = (ranges.rows(), ranges.range(ranks.rank()), widths.0 + widths.1 + 1);
+            let (rows, whole) = band::<f64>(n, widths, 6.0);
+            let a = DistributedBanded::new(ranks, widths, &rows[own.start * wide..own.end * wide]).unwrap();
+            let x: Vec<f64> = (0..2 * n).map(|i| wave(i, 0.23)).collect();
+            let rhs: Vec<f64> = x.chunks(n.max(1)).flat_map(|x| whole.apply(x).unwrap()).collect();
+            let (x, rhs) = (part(&x, n, own.clone()), part(&rhs, n, own));
+            assert!(distance(&rhs, &a.apply(&x).unwrap()) <= 1e-14);
+            let solved = a.factor().unwrap().solve(&rhs).unwrap();
+            assert!(solved.report.backward_error <= 8.0 * f64::EPSILON, "{widths:?}, {ranges:?}: {:?}", solved.report);
+            assert!(distance(&x, &solved.values) <= 1e-12, "{widths:?}, {ranges:?}");
+            assert!(ranks_agree(ranks, solved.report.backward_error));
+        }
+    }
+}
+
+/// Krylov methods on distributed rows, with factors of another distributed matrix as preconditioner.
+fn iterations(ranks: &Ranks) {
+    let (n, side) = (150, 10);
+    let ranges = RankRanges::even(n, ranks.size());
+    let own = ranges.range(ranks.rank());
+    // The five-point problem on a grid of 10 × 15 points as a band; its tridiagonal part as a preconditioner.
+    let entry = |i: usize, j: i64| match j {
+        0 => 4.0,
+        1 if (i + 1) % side != 0 => -1.0,
+        -1 if i % side != 0 => -1.0,
+        _ if j.unsigned_abs() as usize == side => -1.0,
+        _ => 0.0,
+    };
+    let reach = side as i64;
+    let rows: Vec<f64> = own.clone().flat_map(|i| (-reach..=reach).map(move |j| entry(i, j))).collect();
+    let a = DistributedBanded::new(ranks, (side, side), &rows).unwrap();
+    let lines = [-1, 0, 1].map(|j| own.clone().map(|i| entry(i, j)).collect::<Vec<f64>>());
+    let lines = DistributedBlocks::new(ranks, 1, lines.each_ref().map(Vec::as_slice)).unwrap().factor().unwrap();
+    let rhs: Vec<f64> = own.clone().map(|i| wave(i, 0.7)).collect();
+    let direct = a.factor().unwrap().solve(&rhs).unwrap().values;
+    // A restart is no longer than the rows of a rank are many.
+    for method in [KrylovMethod::Cg, KrylovMethod::Gmres { restart: 20 }, KrylovMethod::Bicgstab] {
+        let solver = KrylovSolver::new(method).rtol(1e-12).max_iterations(500).communicator(ranks);
+        let mut x = vec![0.0; own.len()];
+        let report = solver.solve(&a, Some(&lines), &rhs, &mut x).unwrap();
+        assert_eq!(report.ending, Ending::Converged, "{method}");
+        assert!(distance(&direct, &x) <= 1e-9, "{method}");
+        assert!(ranks_agree(ranks, report.iterations as f64), "{method}");
+    }
+}
+
+fn traffic_is_that_of_the_model(ranks: &Ranks) {
+    for (rows, block, periodic) in
+        [(1, 2, false), (3, 1, true), (8, 3, true), (13, 2, false), (22, 2, true), (64, 1, false)]
+    {
+        let ranges = RankRanges::even(rows, ranks.size());
+        let a = Blocks::<f64>::new((rows, block), 50.0, periodic).distributed(ranks, &ranges).unwrap();
+        let rhs = vec![1.0; 3 * unknowns(ranks, &ranges, block).len()];
+        for method in [Method::Bcyclic, Method::BlockSpike] {
+            let (model, what) = (CostModel::of(&a, method), format!("{rows} rows of {block}, {periodic}, {method:?}"));
+            let before = ranks.traffic();
+            let factors = a.factor_by(method).unwrap();
+            let between = ranks.traffic();
+            assert_eq!(between - before, model.factor(ranks.rank()).traffic, "factors, {what}");
+            let report = factors.solve(&rhs).unwrap().report;
+            // Measured once: the matrix is very dominant.
+            assert!(report.backward_error <= 4.0 * f64::EPSILON && report.refinement_steps == 0);
+            assert_eq!(ranks.traffic() - between, model.solve(ranks.rank(), 3).traffic, "solve, {what}");
+        }
     }
 }

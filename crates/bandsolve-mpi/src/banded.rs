@@ -1,0 +1,163 @@
+//! Banded matrices over ranks.
+
+use crate::agreement::{RankError, agree};
+use crate::factors::DistributedFactors;
+use crate::matrix::{DistributedMatrix, OwnRows, extended_len};
+use crate::ranges::RankRanges;
+use crate::ranks::Ranks;
+use crate::spike::RankSpike;
+use bandsolve::distributed::{error_of, residual_of};
+use bandsolve::{Banded, Error, Factor, Method, Plan, Scalar};
+use std::sync::Arc;
+
+/// A banded matrix of which each rank holds consecutive rows.
+///
+/// # Shapes
+/// `rows` holds lower + upper + 1 numbers for each of the m own rows, from left to right:
+///
+/// $$ A_{ij} = \mathtt{rows}[(i - \text{first own row})\,(\mathtt{lower} + \mathtt{upper} + 1) + \mathtt{lower} + j - i] $$
+///
+/// Those left of the first column and right of the last are ignored. Vectors are column-major with m rows.
+///
+/// # Example
+/// ```
+/// use bandsolve_mpi::{DistributedBanded, Ranks};
+/// // [4 1 0]
+/// // [2 4 1]
+/// // [0 2 4]
+/// let a = DistributedBanded::new(&Ranks::alone(), (1, 1), &[0.0, 4.0, 1.0, 2.0, 4.0, 1.0, 2.0, 4.0, 0.0])?;
+/// let x = a.factor()?.solve(&[5.0, 7.0, 6.0])?;
+/// assert!(x.values.iter().all(|v: &f64| (v - 1.0).abs() < 1e-15));
+/// # Ok::<(), bandsolve_mpi::RankError>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct DistributedBanded<T: Scalar> {
+    matrix: Arc<DistributedMatrix<T>>,
+    lower: usize,
+    upper: usize,
+}
+
+/// The rows of one rank between rows of zeros.
+#[derive(Debug)]
+struct OwnBands<T: Scalar> {
+    matrix: Banded<'static, T>,
+    /// Numbers of the own rows, as they were given, with zeros outside of the matrix.
+    rows: Vec<T>,
+}
+
+impl<T: Scalar> OwnRows<T> for OwnBands<T> {
+    fn apply(&self, x: &[T]) -> bandsolve::Result<Vec<T>> {
+        self.matrix.apply(x)
+    }
+
+    fn error(&self, d: &[T], x: &[T]) -> f64 {
+        error_of(&self.matrix, (d, x))
+    }
+
+    fn residual(&self, d: &[T], x: &[T], r: &mut [T]) -> f64 {
+        residual_of(&self.matrix, (d, x), r)
+    }
+
+    fn entries(&self) -> Vec<T> {
+        self.rows.clone()
+    }
+
+    fn factor_whole(&self, entries: Vec<T>) -> bandsolve::Result<Box<dyn Factor<T>>> {
+        let whole = from_rows((self.matrix.lower(), self.matrix.upper()), &entries, 0, 0)?;
+        Ok(Box::new(Plan::new(whole.shape()).method(Method::Pivoted).factor_owned(whole)?))
+    }
+
+    fn factor_own(&self) -> bandsolve::Result<Box<dyn Factor<T>>> {
+        let own = from_rows((self.matrix.lower(), self.matrix.upper()), &self.rows, 0, 0)?;
+        Ok(Box::new(Plan::new(own.shape()).factor_owned(own)?))
+    }
+}
+
+/// The square banded matrix of these rows, after `before` rows of zeros and with `more` in all; what its columns do not reach is left out.
+fn from_rows<T: Scalar>(
+    (lower, upper): (usize, usize),
+    rows: &[T],
+    before: usize,
+    more: usize,
+) -> bandsolve::Result<Banded<'static, T>> {
+    let (wide, n) = (lower + upper + 1, rows.len() / (lower + upper + 1) + more);
+    let mut bands = vec![T::ZERO; n * wide];
+    for (i, row) in rows.chunks_exact(wide).enumerate() {
+        let i = i + before;
+        for (d, v) in row.iter().enumerate().filter(|(d, _)| (lower..n + lower).contains(&(i + d))) {
+            let j = i + d - lower;
+            bands[j * wide + upper + i - j] = *v;
+        }
+    }
+    Banded::from_vec(n, lower, upper, bands)
+}
+
+impl<T: Scalar> DistributedBanded<T> {
+    /// The matrix with `bandwidths` (lower, upper) of the own rows, which are copied. Collective.
+    ///
+    /// # Errors
+    /// `Shape` where `rows` is no whole number of rows, or bandwidths differ between ranks; `NotFinite`.
+    pub fn new(ranks: &Ranks, bandwidths: (usize, usize), rows: &[T]) -> Result<Self, RankError> {
+        let (lower, upper) = bandwidths;
+        let (wide, len) = (lower + upper + 1, rows.len());
+        let expected = len.div_ceil(wide) * wide;
+        let whole = if len == expected { Ok(()) } else { Err(Error::Shape { what: "bands", expected, got: len }) };
+        agree(ranks, whole)?;
+        let all = ranks.all_gather(&[lower as u64, upper as u64, (len / wide) as u64]);
+        let (all, _) = all.as_chunks::<3>();
+        let first = (all[0][0] + all[0][1]) as usize + 1;
+        let same = all[0][..2] == [lower as u64, upper as u64];
+        let same = if same { Ok(()) } else { Err(Error::Shape { what: "bands", expected: first, got: wide }) };
+        agree(ranks, same)?;
+        let ranges = RankRanges::of_counts(all.iter().map(|[.., count]| *count as usize));
+        let (own, n, halo) = (ranges.range(ranks.rank()), ranges.rows(), lower.max(upper));
+        let inside = |i: usize, d: usize| (lower..n + lower).contains(&(own.start + i + d));
+        let rows: Vec<T> = (0..len).map(|k| if inside(k / wide, k % wide) { rows[k] } else { T::ZERO }).collect();
+        let bad = rows.iter().position(|v| !Scalar::is_finite(*v));
+        agree(ranks, bad.map_or(Ok(()), |index| Err(Error::NotFinite { array: "bands", index })))?;
+        let more = extended_len(own.len(), halo) - own.len();
+        let extended = agree(ranks, from_rows((lower, upper), &rows, halo, more))?;
+        let boxed = Box::new(OwnBands { matrix: extended, rows });
+        let matrix = Arc::new(DistributedMatrix::new(ranks.clone(), ranges, (halo, false), boxed));
+        Ok(Self { matrix, lower, upper })
+    }
+
+    pub(crate) fn matrix(&self) -> &DistributedMatrix<T> {
+        &self.matrix
+    }
+
+    /// Diagonals below and above the main one.
+    pub fn bandwidths(&self) -> (usize, usize) {
+        (self.lower, self.upper)
+    }
+
+    /// The rows of each rank.
+    pub fn ranges(&self) -> &RankRanges {
+        &self.matrix.ranges
+    }
+
+    /// A·x of the own rows. Collective.
+    ///
+    /// # Shapes
+    /// `x`: own rows × any number of columns, the same on all ranks.
+    ///
+    /// # Errors
+    /// `Shape`, `OutOfMemory`.
+    pub fn apply(&self, x: &[T]) -> Result<Vec<T>, RankError> {
+        let n_rhs = self.matrix.columns("x", x.len())?;
+        agree(&self.matrix.ranks, self.matrix.apply(x, n_rhs))
+    }
+
+    /// Factors by SPIKE over the ranks. Collective.
+    ///
+    /// # Cost
+    /// Beside the factors of own rows 2k solves with them, k the larger bandwidth; one gather of 4k² numbers a rank, then one of 2k numbers
+    /// a right-hand side in each solve. Each rank factors the coarse system of 2k unknowns a rank.
+    ///
+    /// # Errors
+    /// `OutOfMemory`. Where the rows of one rank are singular by themselves, [`DistributedFactors::solve`] finds another way.
+    pub fn factor(&self) -> Result<DistributedFactors<T>, RankError> {
+        let solver = RankSpike::factor(&self.matrix)?;
+        Ok(DistributedFactors::new(self.matrix.clone(), Box::new(solver), (Method::Spike, "bands over ranks")))
+    }
+}

@@ -1,0 +1,47 @@
+//! Distributed matrices for the eigenvalue solver, whose text is that of one machine.
+
+use crate::blocks::DistributedBlocks;
+use crate::factors::DistributedFactors;
+use bandsolve::dyn_stack::PodStack;
+use bandsolve::{Error, LinearOperator, Result, Scalar};
+use bandsolve_eigen::ShiftableMatrix;
+
+/// For [`EigenSolver`](bandsolve_eigen::EigenSolver) with `communicator(ranks)`. Each rank holds its rows of every vector. All ranks make
+/// the same calls and get the same eigenvalues.
+///
+/// # Example
+/// ```
+/// use bandsolve_eigen::EigenSolver;
+/// use bandsolve_mpi::{DistributedBlocks, RankRanges, on_threads};
+/// // 2 − 2·cos(π·k/101): the two nearest to 1.
+/// let values = on_threads(2, |ranks| {
+///     let rows = RankRanges::even(100, ranks.size()).range(ranks.rank()).len();
+///     let a = DistributedBlocks::new(ranks, 1, [&vec![-1.0; rows], &vec![2.0; rows], &vec![-1.0; rows]]).unwrap();
+///     let solver = EigenSolver::new(2).communicator(ranks).seed(ranks.rank() as u64);
+///     solver.hermitian_nearest(&a, None, 1.0).unwrap().values
+/// });
+/// let exact = 2.0 - 2.0 * (core::f64::consts::PI * 34.0 / 101.0).cos();
+/// assert!((values[0][0] - exact).abs() < 1e-12 && values[0] == values[1]);
+/// ```
+impl<T: Scalar> ShiftableMatrix for DistributedBlocks<T> {
+    type Scalar = T;
+    type ShiftedInverse = DistributedFactors<T>;
+
+    fn rows(&self) -> usize {
+        LinearOperator::rows(self)
+    }
+
+    fn multiply(&self, x: &[T], y: &mut [T]) -> Result<()> {
+        let expected = LinearOperator::rows(self);
+        for (what, got) in [("x", x.len()), ("y", y.len())] {
+            if got != expected {
+                return Err(Error::Shape { what, expected, got });
+            }
+        }
+        LinearOperator::apply(self, x, y, PodStack::new(&mut []))
+    }
+
+    fn shifted_inverse(&self, sigma: T, b: Option<&Self>) -> Result<DistributedFactors<T>> {
+        self.shifted(sigma, b).and_then(|shifted| shifted.factor()).map_err(|error| error.error)
+    }
+}

@@ -1,0 +1,180 @@
+//! What solves over ranks cost: messages and bytes exactly as they are counted, operations and seconds as estimates.
+
+use crate::blocks::DistributedBlocks;
+use crate::ranges::RankRanges;
+use crate::ranks::Traffic;
+use bandsolve::{Method, Scalar};
+
+/// Bytes of a gather in which ranks agree on an error, and of one in which each tells a number.
+const AGREEMENT: u64 = 32;
+const NUMBER: u64 = 8;
+
+/// What one rank does.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct RankCost {
+    /// What it sends.
+    pub traffic: Traffic,
+    /// Operations with numbers, about.
+    pub flops: f64,
+}
+
+/// Figures of a cluster.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct NetworkFigures {
+    /// Seconds that a message takes beside its bytes.
+    pub latency: f64,
+    /// Bytes a second of a link.
+    pub bandwidth: f64,
+    /// Operations a second of a rank.
+    pub flops: f64,
+}
+
+/// Costs of a block tridiagonal system over ranks by one method.
+#[derive(Debug, Clone)]
+pub struct CostModel {
+    /// The block rows of each rank.
+    pub ranges: RankRanges,
+    /// Rows of a block.
+    pub block: usize,
+    /// Bytes of a number.
+    pub scalar: usize,
+    /// Whether the chain is a ring.
+    pub periodic: bool,
+    /// `Bcyclic`, or else SPIKE.
+    pub method: Method,
+}
+
+impl CostModel {
+    /// Of this matrix.
+    pub fn of<T: Scalar>(a: &DistributedBlocks<T>, method: Method) -> Self {
+        let (ranges, block, periodic) = (a.ranges().clone(), a.block(), a.is_periodic());
+        Self { ranges, block, scalar: size_of::<T>(), periodic, method }
+    }
+
+    /// Factors.
+    pub fn factor(&self, rank: usize) -> RankCost {
+        let (b, several) = (self.block as f64, u64::from(self.ranges.ranks() > 1));
+        let square = (self.block * self.block * self.scalar) as u64;
+        let mut cost = RankCost::default();
+        if self.method == Method::Bcyclic {
+            for level in self.levels(rank) {
+                cost.send(level.gone_sends, 2 * square);
+                cost.flops += level.gone * (2.0 / 3.0 + 4.0) * b.powi(3) + level.kept * 8.0 * b.powi(3);
+            }
+            cost.flops += if self.owns_first(rank) { 2.0 / 3.0 * b.powi(3) } else { 0.0 };
+            cost.gather(1, AGREEMENT);
+            cost.gather(several, NUMBER);
+        } else {
+            cost.flops = self.ranges.range(rank).len() as f64 * (14.0 / 3.0 + 16.0) * b.powi(3);
+            cost.flops += 32.0 * self.ranges.ranks() as f64 * b.powi(3);
+            cost.gather(2, AGREEMENT);
+            cost.gather(2 * several, NUMBER);
+            cost.gather(1, 4 * square);
+        }
+        cost
+    }
+
+    /// A solve that is measured once, as it is where no refinement is needed.
+    pub fn solve(&self, rank: usize, n_rhs: usize) -> RankCost {
+        let (b, columns, several) = (self.block as f64, n_rhs as f64, u64::from(self.ranges.ranks() > 1));
+        let chunk = (self.block * n_rhs * self.scalar) as u64;
+        let mut cost = RankCost::default();
+        // Lengths and numbers are checked.
+        cost.gather(3, AGREEMENT);
+        cost.gather(1, NUMBER);
+        if self.method == Method::Bcyclic {
+            for level in self.levels(rank) {
+                cost.send(level.gone_sends + level.kept_sends, chunk);
+                cost.flops += (6.0 * level.gone + 4.0 * level.kept) * b * b * columns;
+            }
+            cost.flops += if self.owns_first(rank) { 2.0 * b * b * columns } else { 0.0 };
+        } else {
+            cost.gather(1, 2 * chunk);
+            cost.flops = self.ranges.range(rank).len() as f64 * 12.0 * b * b * columns;
+            cost.flops += 24.0 * self.ranges.ranks() as f64 * b * b * columns;
+        }
+        // x of the neighbours, ‖x‖∞ and η.
+        cost.send(self.halo_sends(rank), chunk);
+        cost.gather(2 * several, NUMBER * n_rhs as u64);
+        cost.flops += 6.0 * self.ranges.range(rank).len() as f64 * b * b * columns;
+        cost
+    }
+
+    /// Seconds of the slowest rank: operations, messages and gathers one after the other. A gather of p ranks takes ⌈log₂ p⌉ steps and
+    /// brings p parts. Levels of BCYCLIC wait for each other; that the ranks that are idle in the last levels wait for the others is in
+    /// the latency of each level.
+    pub fn seconds(&self, cost: impl Fn(usize) -> RankCost, figures: NetworkFigures) -> f64 {
+        let ranks = self.ranges.ranks();
+        let steps = f64::from(ranks.next_power_of_two().trailing_zeros());
+        let of = |rank: usize| {
+            let RankCost { traffic, flops } = cost(rank);
+            let messages = traffic.messages as f64 + traffic.gathers as f64 * steps;
+            let bytes = traffic.bytes as f64 + traffic.gathered_bytes as f64 * (ranks - 1) as f64;
+            flops / figures.flops + messages * figures.latency + bytes / figures.bandwidth
+        };
+        (0..ranks).map(of).fold(0.0, f64::max)
+    }
+
+    fn owns_first(&self, rank: usize) -> bool {
+        self.ranges.range(rank).contains(&0)
+    }
+
+    /// Messages with unknowns at the ends of the own rows, for products.
+    fn halo_sends(&self, rank: usize) -> u64 {
+        let (own, rows) = (self.ranges.range(rank), self.ranges.rows());
+        if own.is_empty() {
+            return 0;
+        }
+        let wrapped = |ring: usize| self.periodic.then_some(ring);
+        let left = own.start.checked_sub(1).or(wrapped(rows - 1));
+        let right = Some(own.end).filter(|end| *end < rows).or(wrapped(0));
+        let elsewhere = |row: &Option<usize>| row.is_some_and(|row| !own.contains(&row));
+        [left, right].iter().filter(|row| elsewhere(row)).count() as u64
+    }
+
+    /// What a rank does at each level of BCYCLIC.
+    fn levels(&self, rank: usize) -> Vec<LevelCost> {
+        let (mut found, mut rows, mut ring, mut shift) = (Vec::new(), self.ranges.rows(), self.periodic, 0);
+        let owned = self.ranges.range(rank);
+        while rows > 1 {
+            ring &= rows > 2;
+            let own = owned.start.div_ceil(1 << shift)..owned.end.div_ceil(1 << shift);
+            let mut level = LevelCost::default();
+            for place in own.clone() {
+                let gone = place % 2 == 1;
+                let ends = [(place == own.start, place == 0), (place + 1 == own.end, place + 1 == rows)];
+                let wraps = ring && rows % 2 == 0 && own.len() < rows;
+                let sends = ends.iter().filter(|(last, end)| *last && (!*end || wraps)).count() as u64;
+                if gone {
+                    (level.gone, level.gone_sends) = (level.gone + 1.0, level.gone_sends + sends);
+                } else {
+                    (level.kept, level.kept_sends) = (level.kept + 1.0, level.kept_sends + sends);
+                }
+            }
+            found.push(level);
+            (rows, shift) = (rows.div_ceil(2), shift + 1);
+        }
+        found
+    }
+}
+
+/// Rows that go and that stay at a level of one rank, and their messages to others.
+#[derive(Debug, Clone, Copy, Default)]
+struct LevelCost {
+    gone: f64,
+    gone_sends: u64,
+    kept: f64,
+    kept_sends: u64,
+}
+
+impl RankCost {
+    fn send(&mut self, messages: u64, bytes: u64) {
+        self.traffic.messages += messages;
+        self.traffic.bytes += messages * bytes;
+    }
+
+    fn gather(&mut self, times: u64, bytes: u64) {
+        self.traffic.gathers += times;
+        self.traffic.gathered_bytes += times * bytes;
+    }
+}

@@ -1,0 +1,65 @@
+//! Distributed matrices and factors as operators: what iterative methods need, each rank with its own part of every vector.
+
+use crate::banded::DistributedBanded;
+use crate::blocks::DistributedBlocks;
+use crate::factors::DistributedFactors;
+use crate::matrix::DistributedMatrix;
+use crate::ranks::Ranks;
+use bandsolve::dyn_stack::PodStack;
+use bandsolve::{Communicator, LinearOperator, Result, Scalar};
+
+impl Communicator for Ranks {
+    fn sum(&self, values: &mut [f64]) {
+        Ranks::sum(self, values);
+    }
+}
+
+/// y = A·x of own rows.
+fn apply<T: Scalar>(matrix: &DistributedMatrix<T>, x: &[T], y: &mut [T]) -> Result<()> {
+    y.copy_from_slice(&matrix.apply(x, 1)?);
+    Ok(())
+}
+
+impl<T: Scalar> LinearOperator<T> for DistributedBlocks<T> {
+    fn rows(&self) -> usize {
+        self.matrix().own()
+    }
+
+    fn columns(&self) -> usize {
+        self.matrix().own()
+    }
+
+    fn apply(&self, x: &[T], y: &mut [T], _: &mut PodStack) -> Result<()> {
+        apply(self.matrix(), x, y)
+    }
+}
+
+impl<T: Scalar> LinearOperator<T> for DistributedBanded<T> {
+    fn rows(&self) -> usize {
+        self.matrix().own()
+    }
+
+    fn columns(&self) -> usize {
+        self.matrix().own()
+    }
+
+    fn apply(&self, x: &[T], y: &mut [T], _: &mut PodStack) -> Result<()> {
+        apply(self.matrix(), x, y)
+    }
+}
+
+/// y = A⁻¹·x, verified.
+impl<T: Scalar> LinearOperator<T> for DistributedFactors<T> {
+    fn rows(&self) -> usize {
+        self.matrix().own()
+    }
+
+    fn columns(&self) -> usize {
+        self.matrix().own()
+    }
+
+    fn apply(&self, x: &[T], y: &mut [T], _: &mut PodStack) -> Result<()> {
+        y.copy_from_slice(x);
+        self.solve_in_place(y).map(|_| ()).map_err(|error| error.error)
+    }
+}
