@@ -66,6 +66,11 @@ impl<T: PoissonScalar> AxisTransform<T> {
         if let Self::Fast(transform) = self { transform.scratch() } else { 0 }
     }
 
+    /// Of matrices.
+    fn bytes(&self) -> usize {
+        if let Self::Dense(dense) = self { dense.bytes() } else { 0 }
+    }
+
     fn is_dense(&self) -> bool {
         matches!(self, Self::Dense(_))
     }
@@ -271,6 +276,10 @@ impl<T: PoissonScalar> SeparableSolver<T> for TransformSolver<T> {
         }
         self.inverse(x, scratch);
         removed
+    }
+
+    fn bytes(&self) -> usize {
+        self.chain.bytes() + self.middle.bytes() + self.last.bytes()
     }
 
     fn subproblems(&self) -> usize {
