@@ -147,7 +147,7 @@ impl<T: PoissonScalar> TransformSolver<T> {
     /// Complex numbers of scratch of a piece: lines, slabs, and what transforms need.
     fn words(&self) -> [usize; 3] {
         let [_, lines, n] = self.shape;
-        let line = 2 * COLUMNS * lines.max(n);
+        let line = if lines == 1 { 2 * n } else { 2 * n.max(COLUMNS * lines) };
         let slab = self.together() * lines * n;
         let slabs = if self.middle.is_dense() || self.last.is_dense() { 2 * slab } else { slab };
         [line, slabs, self.middle.scratch().max(self.last.scratch())]

@@ -290,11 +290,11 @@ fn the_method_is_chosen_by_lengths() {
 /// Beside f and u: factors and scratch, of which one array is touched only where an answer is refined.
 #[test]
 fn memory_is_at_most_twice_that_of_the_solution() {
-    let stretched: Vec<f64> = (0..502).map(|k| f64::from(k) + 1e-4 * f64::from(k * k)).collect();
+    let stretched: Vec<f64> = (0..1002).map(|k| f64::from(k) + 1e-4 * f64::from(k * k)).collect();
     let problems = [
         Poisson::new(&[500, 500]),
         Poisson::new(&[500, 500]).boundary(BoundaryKind::Periodic),
-        Poisson::new(&[500, 500]).coordinates(0, &stretched),
+        Poisson::new(&[1000, 1000]).coordinates(0, &stretched),
         Poisson::new(&[509, 509]).method(PoissonMethod::Bcr4),
         Poisson::new(&[509, 509]).method(PoissonMethod::Bcr2),
         Poisson::new(&[509, 509]).method(PoissonMethod::Pscr),
