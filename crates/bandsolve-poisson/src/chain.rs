@@ -94,6 +94,19 @@ impl<T: PoissonScalar> TridiagonalChain<T> {
         Self { n, modes: lambda.len(), lanes: [one, two], meeting }
     }
 
+    /// Bytes of the factors.
+    pub fn bytes(&self) -> usize {
+        let of_lane = |lane: &ChainLane<T>| {
+            size_of_val(&lane.pool[..]) + size_of_val(&lane.places[..]) + size_of_val(&lane.end[..])
+        };
+        let meeting = match &self.meeting {
+            Meeting::Apart => 0,
+            Meeting::Pair(entries) => entries.iter().map(|e| size_of_val(&e[..])).sum(),
+            Meeting::Middle(_, end) => size_of_val(&end[..]),
+        };
+        self.lanes.iter().map(of_lane).sum::<usize>() + meeting
+    }
+
     /// Solves for the modes from `first` on, one a row of the view; its column i has those of row i of the axis.
     #[inline(always)]
     pub fn solve(&self, first: usize, mut x: ViewMut<'_, T>) {
@@ -286,6 +299,10 @@ impl<T: PoissonScalar> ChainLane<T> {
             let ahead = steps[i].ahead;
             self.pool.extend(excess.iter().map(|q| real::<T>(ahead / (q + ahead))));
             self.pool.extend(core::iter::repeat_n(T::ZERO, GROUP - excess.len()));
+        }
+        // What was set aside for growth is given back at the end.
+        if group + 1 == groups {
+            self.pool.shrink_to_fit();
         }
     }
 

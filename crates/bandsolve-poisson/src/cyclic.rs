@@ -37,7 +37,7 @@ impl<T: PoissonScalar> CyclicSolver<T> {
     pub fn new(problem: &SeparableProblem, method: PoissonMethod, threads: usize) -> Result<Self> {
         let coupled: Vec<&AxisOperator> = problem.axes.iter().filter(|axis| axis.len() > 1).collect();
         if coupled.iter().any(|axis| axis.periodic) {
-            return Err(Error::Unsupported { method: method.name(), what: "periodic axes" });
+            return Err(Error::Unsupported { method: method.name(), what: "periodic axes, which method fft does" });
         }
         if method != PoissonMethod::Pscr && coupled.len() > 1 && toeplitz_scale(coupled[0]).is_none() {
             let what = "boxes without an axis of nodes with one spacing and Dirichlet sides";
@@ -134,6 +134,10 @@ impl<T: PoissonScalar> SeparableSolver<T> for CyclicSolver<T> {
             x.iter_mut().for_each(|x| *x += level);
         }
         removed
+    }
+
+    fn bytes(&self) -> usize {
+        self.fractions.bytes()
     }
 
     fn subproblems(&self) -> usize {

@@ -48,6 +48,11 @@ impl<T: PoissonScalar> DenseTransform<T> {
         Ok(Self { n, eigenvalues: values, constant, to, back })
     }
 
+    /// Bytes of the two matrices.
+    pub fn bytes(&self) -> usize {
+        2 * self.n * self.n * size_of::<T>()
+    }
+
     /// Of vectors V, one after the other: coefficients of f are Vᵀf, and u = V û.
     pub fn of_vectors(eigenvalues: Vec<f64>, vectors: &[f64]) -> Self {
         let n = eigenvalues.len();

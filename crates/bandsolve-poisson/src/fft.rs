@@ -66,6 +66,11 @@ impl<T: PoissonScalar> AxisTransform<T> {
         if let Self::Fast(transform) = self { transform.scratch() } else { 0 }
     }
 
+    /// Of matrices.
+    fn bytes(&self) -> usize {
+        if let Self::Dense(dense) = self { dense.bytes() } else { 0 }
+    }
+
     fn is_dense(&self) -> bool {
         matches!(self, Self::Dense(_))
     }
@@ -142,7 +147,7 @@ impl<T: PoissonScalar> TransformSolver<T> {
     /// Complex numbers of scratch of a piece: lines, slabs, and what transforms need.
     fn words(&self) -> [usize; 3] {
         let [_, lines, n] = self.shape;
-        let line = 2 * COLUMNS * lines.max(n);
+        let line = if lines == 1 { 2 * n } else { 2 * n.max(COLUMNS * lines) };
         let slab = self.together() * lines * n;
         let slabs = if self.middle.is_dense() || self.last.is_dense() { 2 * slab } else { slab };
         [line, slabs, self.middle.scratch().max(self.last.scratch())]
@@ -271,6 +276,10 @@ impl<T: PoissonScalar> SeparableSolver<T> for TransformSolver<T> {
         }
         self.inverse(x, scratch);
         removed
+    }
+
+    fn bytes(&self) -> usize {
+        self.chain.bytes() + self.middle.bytes() + self.last.bytes()
     }
 
     fn subproblems(&self) -> usize {

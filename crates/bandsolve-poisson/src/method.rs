@@ -69,6 +69,9 @@ pub trait SeparableSolver<T: PoissonScalar>: Send + Sync {
     /// Solves without looking back. Of singular problems it returns what was subtracted from the right-hand side, else 0.
     fn solve(&self, request: &SolveRequest<'_, T>, x: &mut [T], stack: &mut PodStack) -> f64;
 
+    /// Bytes of the factors, without what does not grow with the number of unknowns.
+    fn bytes(&self) -> usize;
+
     /// Tridiagonal systems of one solve.
     fn subproblems(&self) -> usize;
 }

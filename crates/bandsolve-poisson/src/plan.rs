@@ -177,6 +177,15 @@ impl<T: PoissonScalar> PoissonPlan<T> {
         self.core.as_ref().map_or(0, |core| core.solver.subproblems())
     }
 
+    /// Bytes of the factors that the plan keeps.
+    ///
+    /// They are a small part of the solution's where all axes have one spacing, and as many as the solution's where the spacing of the axis
+    /// with the tridiagonal systems varies; scratch ([`solve_scratch`](Self::solve_scratch)) comes in addition. Plans of negative shifts also
+    /// keep pivoted factors of some systems, which are not counted.
+    pub fn factor_bytes(&self) -> usize {
+        self.core.as_ref().map_or(0, |core| core.solver.bytes())
+    }
+
     /// Scratch of [`solve_into_with`](Self::solve_into_with): most of it is touched only where an answer has to be refined.
     pub fn solve_scratch(&self) -> StackReq {
         let Some(core) = &self.core else { return StackReq::EMPTY };
@@ -461,6 +470,10 @@ mod tests {
             let removed = self.inner.solve(request, x, stack);
             x.iter_mut().enumerate().for_each(|(k, x)| *x *= 1.0 + self.part * ((k % 7) as f64 - 3.0));
             removed
+        }
+
+        fn bytes(&self) -> usize {
+            self.inner.bytes()
         }
 
         fn subproblems(&self) -> usize {

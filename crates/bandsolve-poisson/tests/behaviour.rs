@@ -286,3 +286,29 @@ fn the_method_is_chosen_by_lengths() {
     let negative = Poisson::new(&[100, 100]).shift(-1e-4).plan::<f64>().unwrap();
     assert_eq!([periodic.method().0, negative.method().0], [PoissonMethod::Fft; 2]);
 }
+
+/// Beside f and u: factors and scratch, of which one array is touched only where an answer is refined.
+#[test]
+fn memory_is_at_most_twice_that_of_the_solution() {
+    let stretched: Vec<f64> = (0..1002).map(|k| f64::from(k) + 1e-4 * f64::from(k * k)).collect();
+    let problems = [
+        Poisson::new(&[500, 500]),
+        Poisson::new(&[500, 500]).boundary(BoundaryKind::Periodic),
+        Poisson::new(&[1000, 1000]).coordinates(0, &stretched),
+        Poisson::new(&[509, 509]).method(PoissonMethod::Bcr4),
+        Poisson::new(&[509, 509]).method(PoissonMethod::Bcr2),
+        Poisson::new(&[509, 509]).method(PoissonMethod::Pscr),
+        Poisson::new(&[100, 100, 100]),
+        Poisson::new(&[63, 63, 63]).method(PoissonMethod::Bcr4),
+        Poisson::new(&[63, 63, 63]).method(PoissonMethod::Pscr),
+    ];
+    for problem in problems {
+        let plan = problem.threads(2).plan::<f64>().unwrap();
+        let solution = size_of::<f64>() * plan.len();
+        let taken = plan.factor_bytes() + plan.solve_scratch().unaligned_bytes_required();
+        let part = taken as f64 / solution as f64;
+        println!("{:?} {:?}: {part:.2}", plan.shape(), plan.method().0);
+        // A tenth for lines and tables, which do not grow as the solution does.
+        assert!(part <= 2.1, "{:?} {:?}: {part}", plan.shape(), plan.method().0);
+    }
+}

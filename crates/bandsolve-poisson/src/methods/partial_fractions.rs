@@ -409,6 +409,15 @@ impl<R: RealScalar> PartialFractions<R> {
         (1 + self.slots) * self.len + self.tasks(threads) * self.own
     }
 
+    /// Bytes of roots, coefficients and weights.
+    pub fn bytes(&self) -> usize {
+        let groups = self.stages.iter().flat_map(|stage| &stage.groups);
+        let terms = groups.flat_map(|group| &group.terms);
+        let words = terms.map(|term| term.roots.len() + term.coefficients.len() + term.weights.len()).sum::<usize>();
+        let below = if let BelowAxis::Block(block) = &self.below { block.bytes() } else { 0 };
+        words * size_of::<R>() + below
+    }
+
     fn tasks(&self, threads: usize) -> usize {
         tuning::tasks(threads, self.rows * self.len)
     }
