@@ -227,12 +227,15 @@ impl<T: RealScalar> RowReduction<T> for RowArgMax2 {
         let [mut first, mut second] = [-T::INFINITY; 2];
         let [mut place, mut other] = [usize::MAX; 2];
         for (k, value) in values.iter().enumerate() {
+            // NaN is below all.
+            let value = larger(*value, -T::INFINITY);
+            let (displaces, rises) = (value > first, value > second);
             // What does not become, or does not stay, the first: the old first is as large as the second at least.
-            let displaces = *value > first;
-            let (smaller, behind) = if displaces { (first, place) } else { (*value, k) };
+            let smaller = if value < first { value } else { first };
+            let behind = if displaces { place } else { k };
             place = if displaces { k } else { place };
-            first = larger(*value, first);
-            other = if displaces | (smaller > second) { behind } else { other };
+            first = larger(value, first);
+            other = if rises { behind } else { other };
             second = larger(smaller, second);
         }
         if other < values.len() {
