@@ -8,11 +8,13 @@ mod bench;
 mod cusparse;
 mod demo;
 mod doctor;
-mod exit;
+#[doc(hidden)]
+pub mod exit;
 mod forest;
 mod generate;
 mod info;
-mod io;
+#[doc(hidden)]
+pub mod io;
 mod iterate;
 mod manual;
 mod memory;
