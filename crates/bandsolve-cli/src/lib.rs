@@ -9,11 +9,13 @@ mod cusparse;
 mod demo;
 mod doctor;
 mod eig;
-mod exit;
+#[doc(hidden)]
+pub mod exit;
 mod forest;
 mod generate;
 mod info;
-mod io;
+#[doc(hidden)]
+pub mod io;
 mod iterate;
 mod manual;
 mod memory;

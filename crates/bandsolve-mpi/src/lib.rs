@@ -15,6 +15,10 @@
 //! assert!(errors.into_iter().all(|error| error.unwrap() <= 8.0 * f64::EPSILON));
 //! ```
 
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/mpi.md")]
+const _: () = ();
+
 mod agreement;
 mod banded;
 mod bcyclic;

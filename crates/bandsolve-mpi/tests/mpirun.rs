@@ -3,12 +3,22 @@
 mod common;
 
 use bandsolve_mpi::{Ranks, abort_on_panic};
+use std::path::Path;
 use std::process::{Command, ExitCode};
 
 const SIZES: [usize; 5] = [1, 2, 3, 4, 7];
 
 /// Seconds after which a job is ended.
 const LIMIT: &str = "100";
+
+/// What `timeout` returns when it has ended something.
+const TIME_IS_UP: i32 = 124;
+
+/// Jobs that lose a rank.
+const LOST: [&str; 2] = ["a_panic_ends_the_job", "a_killed_rank_ends_the_job"];
+
+/// The program on three ranks.
+const PROGRAM: &str = "the_program_solves_a_file";
 
 /// Says in the children that they are ranks.
 const CHILD: &str = "BANDSOLVE_TEST_RANK";
@@ -22,7 +32,9 @@ fn main() -> ExitCode {
         let mut words = arguments.iter().filter(|word| !word.starts_with('-')).peekable();
         words.peek().is_none() || words.any(|word| name.contains(word.as_str()))
     };
-    let tests: Vec<(String, usize)> = SIZES.iter().map(|size| (format!("mpi_on_{size}_ranks"), *size)).collect();
+    let mut tests: Vec<(String, usize)> = SIZES.iter().map(|size| (format!("mpi_on_{size}_ranks"), *size)).collect();
+    tests.extend(LOST.map(|how| (how.to_owned(), 0)));
+    tests.push((PROGRAM.to_owned(), 0));
     if arguments.iter().any(|word| word == "--list") {
         let ignored = arguments.iter().any(|word| word == "--ignored");
         tests.iter().filter(|_| !ignored).for_each(|(name, _)| println!("{name}: test"));
@@ -34,18 +46,81 @@ fn main() -> ExitCode {
     }
     let mut passed = true;
     for (name, size) in tests.iter().filter(|(name, _)| chosen(name)) {
-        let ended = mpirun(*size).status().expect("mpirun starts");
-        println!("test {name} ... {}", if ended.success() { "ok" } else { "FAILED" });
-        passed &= ended.success();
+        let well = match size {
+            0 if name == PROGRAM => program_solves(),
+            0 => ends_the_job(name),
+            _ => mpirun(*size).status().expect("mpirun starts").success(),
+        };
+        println!("test {name} ... {}", if well { "ok" } else { "FAILED" });
+        passed &= well;
     }
     if passed { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
+/// Whether the program solves systems of a file, and says what is wrong with another.
+fn program_solves() -> bool {
+    let folder = std::env::temp_dir().join(format!("bandsolve-mpi-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let n = 12;
+    let near = |i: usize| (1..=n).filter(move |j| i.abs_diff(*j) <= 2);
+    let entry = |i: usize, j: usize| if i == j { 7.0 } else { 1.0 / (i + 2 * j) as f64 };
+    let lines: Vec<String> = (1..=n).flat_map(|i| near(i).map(move |j| format!("{i} {j} {}\n", entry(i, j)))).collect();
+    let text = format!("%%MatrixMarket matrix coordinate real general\n{n} {n} {}\n{}", lines.len(), lines.concat());
+    let (matrix, out) = (folder.join("A.mtx"), folder.join("x.mtx"));
+    std::fs::write(&matrix, text).expect("a file");
+    let run = |options: &[&str]| {
+        let mut command = job(3, Path::new(env!("CARGO_BIN_EXE_bandsolve-mpi")));
+        command.arg("solve").arg(&matrix).args(options).arg("--out").arg(&out);
+        command.output().expect("mpirun starts")
+    };
+    let mut well = true;
+    for options in
+        [&["--json"][..], &["--json", "--block", "3"], &["--json", "--block", "4", "--method", "block-spike"]]
+    {
+        let output = run(options);
+        let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+        let error = report["backward_error"].as_f64().unwrap_or(f64::NAN);
+        let x = std::fs::read_to_string(&out).unwrap_or_default();
+        let ones = x.lines().skip(2).filter(|x| x.parse::<f64>().is_ok_and(|x| (x - 1.0).abs() <= 1e-14)).count();
+        if !(output.status.success() && error <= 8.0 * f64::EPSILON && ones == n) {
+            println!("{options:?}: {report}, {ones} of {n}: {}", String::from_utf8_lossy(&output.stderr));
+            well = false;
+        }
+        _ = std::fs::remove_file(&out);
+    }
+    let refused = run(&["--block", "1"]);
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    if refused.status.success() || !said.contains("none of the three block diagonals") || out.exists() {
+        println!("--block 1: {said}");
+        well = false;
+    }
+    _ = std::fs::remove_dir_all(&folder);
+    well
+}
+
+/// Whether a job of which one rank is lost ends, with a message, and not because its time is up.
+fn ends_the_job(how: &str) -> bool {
+    let output = mpirun(3).env(CHILD, how).output().expect("mpirun starts");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let named = if how == LOST[0] { said.contains("a rank panicked") } else { !said.is_empty() };
+    let well = !output.status.success() && output.status.code() != Some(TIME_IS_UP) && named;
+    if !well {
+        println!("{how}: {:?}\n{said}", output.status);
+    }
+    well
+}
+
 /// This program on so many ranks.
 fn mpirun(size: usize) -> Command {
-    let this = std::env::current_exe().expect("the path of this program");
+    let mut command = job(size, &std::env::current_exe().expect("the path of this program"));
+    command.env(CHILD, "1");
+    command
+}
+
+/// A program on so many ranks.
+fn job(size: usize, program: &Path) -> Command {
     let mut command = Command::new("timeout");
-    command.args([LIMIT, "mpirun", "-n", &size.to_string()]).arg(this).env(CHILD, "1");
+    command.args([LIMIT, "mpirun", "-n", &size.to_string()]).arg(program);
     command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
     command.env("OMPI_MCA_rmaps_base_oversubscribe", "1").env("RAYON_NUM_THREADS", "1");
     command.env("PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe");
@@ -57,8 +132,21 @@ fn rank() -> ExitCode {
     abort_on_panic();
     let universe = mpi::initialize().expect("MPI, initialised once");
     let ranks = Ranks::of(&universe.world());
+    let how = std::env::var(CHILD).unwrap_or_default();
+    if LOST.contains(&&*how) {
+        lose_a_rank(&ranks, &how);
+    }
     for (_, check) in common::CHECKS {
         check(&ranks);
     }
     ExitCode::SUCCESS
+}
+
+/// One rank ends, while the others wait for it.
+fn lose_a_rank(ranks: &Ranks, how: &str) {
+    if ranks.rank() == 1 {
+        assert!(how != LOST[0], "lost on purpose");
+        std::process::abort();
+    }
+    ranks.sum(&mut [1.0]);
 }

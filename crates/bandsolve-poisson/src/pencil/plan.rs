@@ -277,7 +277,8 @@ impl<T: PoissonScalar> PencilPlan<T> {
         let _mode = Standard::enter();
         check_scratch(self.solve_scratch(), stack)?;
         let n = self.len();
-        if if n == 0 { !f.is_empty() } else { !f.len().is_multiple_of(n) } {
+        let fits = if n == 0 { f.is_empty() } else { f.len().is_multiple_of(n) };
+        if !fits {
             return Err(Error::Shape { what: "f", expected: n, got: f.len() });
         }
         if u.len() != f.len() {

@@ -1,0 +1,167 @@
+//! What rank 0 reads, and all others are told of it.
+
+use bandsolve::{Complex64, Scalar};
+use bandsolve_cli::exit::Failure;
+use bandsolve_cli::io::{DenseArray, Triplets, read_matrix, read_rhs};
+use bandsolve_mpi::{RankRanges, Ranks};
+use std::path::Path;
+
+/// What rank 0 has read.
+pub struct RankInput {
+    pub matrix: Triplets,
+    pub rhs: Option<DenseArray>,
+    /// Numbers of a row (of blocks).
+    pub shape: RowsShape,
+}
+
+/// How rows are sent.
+#[derive(Clone, Copy)]
+pub enum RowsShape {
+    /// Diagonals below and above the main one.
+    Bands(usize, usize),
+    /// Rows of a block, and whether corners count.
+    Blocks(usize, bool),
+}
+
+/// What all ranks know.
+pub struct RankSystem {
+    pub shape: RowsShape,
+    pub complex: bool,
+    /// Unknowns.
+    pub n: usize,
+    /// Right-hand sides.
+    pub columns: usize,
+    /// On rank 0.
+    pub input: Option<RankInput>,
+}
+
+impl RowsShape {
+    /// Unknowns of a (block) row, and numbers of it.
+    pub fn row(self) -> (usize, usize) {
+        match self {
+            Self::Bands(lower, upper) => (1, lower + upper + 1),
+            Self::Blocks(block, _) => (block, 3 * block * block),
+        }
+    }
+}
+
+/// Reads on rank 0. Bands without `block`.
+///
+/// # Errors
+/// What is wrong with the files, in words.
+pub fn read(
+    (matrix, rhs): (&Path, Option<&Path>),
+    (block, periodic): (Option<usize>, bool),
+) -> Result<RankInput, Failure> {
+    let matrix = read_matrix(matrix)?;
+    let rhs = rhs.map(|path| read_rhs(path, matrix.n_rows)).transpose()?;
+    let (mut lower, mut upper) = (0, 0);
+    matrix.for_each(|i, j, _| (lower, upper) = (lower.max(i.saturating_sub(j)), upper.max(j.saturating_sub(i))));
+    let Some(block) = block else { return Ok(RankInput { matrix, rhs, shape: RowsShape::Bands(lower, upper) }) };
+    let n = matrix.n_rows;
+    if block == 0 || !n.is_multiple_of(block) {
+        return Err(Failure::Usage(format!("--block {block}: {n} rows are no whole number of blocks")));
+    }
+    match outside(&matrix, block, periodic) {
+        Some((i, j)) => Err(Failure::Usage(format!(
+            "--block {block}: the entry in row {}, column {} is in none of the three block diagonals",
+            i + 1,
+            j + 1
+        ))),
+        None => Ok(RankInput { matrix, rhs, shape: RowsShape::Blocks(block, periodic) }),
+    }
+}
+
+/// An entry that is in none of the three block diagonals.
+fn outside(matrix: &Triplets, block: usize, periodic: bool) -> Option<(usize, usize)> {
+    let (mut outside, count) = (None, matrix.n_rows / block);
+    matrix.for_each(|i, j, _| {
+        let apart = (i / block).abs_diff(j / block);
+        let corner = periodic && apart + 1 == count;
+        outside = outside.or((apart > 1 && !corner).then_some((i, j)));
+    });
+    outside
+}
+
+/// Rows of the smallest blocks in which a matrix is block tridiagonal.
+pub fn smallest_block(matrix: &Triplets) -> usize {
+    let n = matrix.n_rows;
+    (1..=n).find(|block| n.is_multiple_of(*block) && outside(matrix, *block, false).is_none()).unwrap_or(1)
+}
+
+/// Tells all ranks what rank 0 has read; `None` on the others where it failed. Collective.
+///
+/// # Errors
+/// On rank 0, why it failed.
+pub fn announce(ranks: &Ranks, input: Result<Option<RankInput>, Failure>) -> Result<Option<RankSystem>, Failure> {
+    // 0: failed, 1: real, 2: complex; then unknowns, columns, the shape of the rows.
+    let told = match &input {
+        Ok(Some(input)) => {
+            let columns = input.rhs.as_ref().map_or(1, |rhs| rhs.n_cols) as u64;
+            let (kind, a, b) = match input.shape {
+                RowsShape::Bands(lower, upper) => (0, lower as u64, upper as u64),
+                RowsShape::Blocks(block, periodic) => (1, block as u64, u64::from(periodic)),
+            };
+            let complex = input.matrix.values.is_complex() || input.rhs.as_ref().is_some_and(|r| r.values.is_complex());
+            [1 + u64::from(complex), input.matrix.n_rows as u64, columns, kind, a, b]
+        }
+        _ => [0; 6],
+    };
+    let all = ranks.all_gather(&told);
+    let [kind, n, columns, rows, a, b] = [0, 1, 2, 3, 4, 5].map(|k| all[k] as usize);
+    let input = match (kind, input) {
+        (0, Err(failure)) => return Err(failure),
+        (0, Ok(_)) => return Ok(None),
+        (_, input) => input?,
+    };
+    let shape = if rows == 0 { RowsShape::Bands(a, b) } else { RowsShape::Blocks(a, b == 1) };
+    Ok(Some(RankSystem { shape, complex: kind == 2, n, columns, input }))
+}
+
+impl RankSystem {
+    /// The (block) rows of each rank.
+    pub fn ranges(&self, ranks: &Ranks) -> RankRanges {
+        RankRanges::even(self.n / self.shape.row().0, ranks.size())
+    }
+
+    /// Numbers of whole vectors on rank 0, for each rank.
+    pub fn cut<T: Scalar>(ranges: &RankRanges, values: &[T], each: usize) -> Vec<Vec<T>> {
+        (0..ranges.ranks())
+            .map(|rank| values[ranges.range(rank).start * each..ranges.range(rank).end * each].to_vec())
+            .collect()
+    }
+
+    /// All rows, on rank 0; nothing elsewhere.
+    pub fn rows<T: Scalar>(&self, of: &impl Fn(Complex64) -> T) -> Vec<T> {
+        let Some(input) = &self.input else { return Vec::new() };
+        let (unknowns, numbers) = self.shape.row();
+        let mut rows = vec![T::ZERO; self.n / unknowns * numbers];
+        let count = self.n / unknowns;
+        input.matrix.for_each(|i, j, v| {
+            let place = match self.shape {
+                RowsShape::Bands(lower, _) => i * numbers + lower + j - i,
+                RowsShape::Blocks(b, periodic) => {
+                    let (row, column) = (i / b, j / b);
+                    let wraps = periodic && count > 2 && row.abs_diff(column) + 1 == count;
+                    let array = if (column > row) != wraps && column != row {
+                        2
+                    } else if column == row {
+                        1
+                    } else {
+                        0
+                    };
+                    row * numbers + array * b * b + i % b + j % b * b
+                }
+            };
+            rows[place] += of(v);
+        });
+        rows
+    }
+
+    /// The own rows of all that rank 0 has. Collective.
+    pub fn scatter<T: Scalar>(&self, ranks: &Ranks, rows: &[T]) -> Vec<T> {
+        let (ranges, numbers) = (self.ranges(ranks), self.shape.row().1);
+        let parts = if self.input.is_some() { Self::cut(&ranges, rows, numbers) } else { Vec::new() };
+        ranks.scatter(parts, ranges.range(ranks.rank()).len() * numbers)
+    }
+}

@@ -1,0 +1,186 @@
+//! `bandsolve-mpi bench scaling`: the same program under `mpirun` on several numbers of ranks, and a model of what it costs.
+
+use bandsolve::Method;
+use bandsolve_cli::exit::Failure;
+use bandsolve_mpi::{CostModel, DistributedBlocks, NetworkFigures, RankRanges, Ranks, Traffic};
+use clap::Args;
+use serde_json::{Value, json};
+use std::process::Command;
+use std::time::Instant;
+
+/// What may be typed.
+#[derive(Debug, Args)]
+pub struct ScalingArgs {
+    /// Numbers of ranks
+    #[arg(long, value_delimiter = ',', default_value = "1,2,4,8")]
+    ranks: Vec<usize>,
+    /// Block rows: of one rank (weak), and of all together (strong)
+    #[arg(long, default_value_t = 128)]
+    rows: usize,
+    /// Rows of a block
+    #[arg(long, default_value_t = 64)]
+    block: usize,
+    /// bcyclic or block-spike
+    #[arg(long, default_value = "bcyclic")]
+    method: String,
+    /// Seconds that a message of the projected cluster takes beside its bytes
+    #[arg(long, default_value_t = 1.5e-6)]
+    latency: f64,
+    /// Bytes a second of a link of the projected cluster
+    #[arg(long, default_value_t = 12.5e9)]
+    bandwidth: f64,
+}
+
+/// What each rank is told.
+#[derive(Debug, Args)]
+pub struct RankTimesArgs {
+    /// Block rows of all ranks
+    rows: usize,
+    /// Rows of a block
+    block: usize,
+    /// The method
+    method: String,
+}
+
+/// Rounds that are timed; the fastest counts.
+const ROUNDS: usize = 3;
+
+/// Times one system on all ranks; rank 0 prints a line of JSON. Collective.
+///
+/// # Errors
+/// If it is not solved.
+pub fn measure(ranks: &Ranks, args: &RankTimesArgs) -> Result<(), Failure> {
+    let (method, square) = (method(&args.method)?, args.block * args.block);
+    let ranges = RankRanges::even(args.rows, ranks.size());
+    let own = ranges.range(ranks.rank());
+    let entry = |i: usize, diag: bool| {
+        let wave = ((i % 9973 * 7 + 3) as f64 * 0.37).sin();
+        if diag && i % square % (args.block + 1) == 0 { wave + 3.0 * args.block as f64 } else { wave }
+    };
+    let array = |diag: bool| (own.start * square..own.end * square).map(|i| entry(i, diag)).collect::<Vec<f64>>();
+    let (off, diag) = (array(false), array(true));
+    let told = |error: bandsolve_mpi::RankError| Failure::Unsolved(error.to_string());
+    let a = DistributedBlocks::new(ranks, args.block, [&off, &diag, &off]).map_err(told)?;
+    let rhs = vec![1.0; own.len() * args.block];
+    let (mut seconds, mut traffic) = ([f64::INFINITY; 2], [Traffic::default(); 2]);
+    for _ in 0..ROUNDS {
+        ranks.sum(&mut [0.0]);
+        let (started, before) = (Instant::now(), ranks.traffic());
+        let factors = a.factor_by(method).map_err(told)?;
+        let (between, factored) = (started.elapsed().as_secs_f64(), ranks.traffic());
+        let report = factors.solve(&rhs).map_err(told)?.report;
+        let mut slowest = [between, started.elapsed().as_secs_f64() - between];
+        let measured_once = report.refinement_steps == 0 && report.backward_error <= 4.0 * f64::EPSILON;
+        traffic = [factored - before, if measured_once { ranks.traffic() - factored } else { Traffic::default() }];
+        ranks.max(&mut slowest);
+        (0..2).for_each(|k| seconds[k] = seconds[k].min(slowest[k]));
+    }
+    let model = CostModel::of(&a, method);
+    let modelled = [model.factor(ranks.rank()).traffic, model.solve(ranks.rank(), 1).traffic];
+    let numbers = [traffic[0].messages, traffic[0].bytes, traffic[1].messages, traffic[1].bytes];
+    let of_model = [modelled[0].messages, modelled[0].bytes, modelled[1].messages, modelled[1].bytes];
+    let mut most = numbers.map(|count| count as f64);
+    let mut most_of_model = of_model.map(|count| count as f64);
+    ranks.max(&mut most);
+    ranks.max(&mut most_of_model);
+    if ranks.rank() == 0 {
+        println!("{}", json!({ "seconds": seconds, "counted": most, "modelled": most_of_model }));
+    }
+    Ok(())
+}
+
+fn method(name: &str) -> Result<Method, Failure> {
+    match Method::from_name(name) {
+        Some(method @ (Method::Bcyclic | Method::BlockSpike)) => Ok(method),
+        _ => Err(Failure::Usage(format!("--method {name}: take bcyclic or block-spike"))),
+    }
+}
+
+/// Runs the program on each number of ranks, and prints the tables.
+///
+/// # Errors
+/// If there is no mpirun, or it fails.
+pub fn run(args: &ScalingArgs) -> Result<(), Failure> {
+    method(&args.method)?;
+    println!("{}, blocks of {} rows; seconds of the slowest rank, the fastest of {ROUNDS}", args.method, args.block);
+    let mut rate = None;
+    for (title, weak) in [("weak: block rows of each rank stay", true), ("strong: block rows of all ranks stay", false)]
+    {
+        println!("\n{title} ({})", args.rows);
+        println!(" ranks   factor s  efficiency    solve s  efficiency   messages (model)        bytes (model)");
+        let mut first = None;
+        for ranks in args.ranks.iter().copied().filter(|ranks| *ranks > 0) {
+            let rows = if weak { args.rows * ranks } else { args.rows };
+            let found = child(ranks, rows, args)?;
+            let number = |key: &str, k: usize| found[key][k].as_f64().unwrap_or(f64::NAN);
+            let seconds = [number("seconds", 0), number("seconds", 1)];
+            let (one, at) = *first.get_or_insert((seconds, ranks));
+            let ideal = if weak { 1.0 } else { at as f64 / ranks as f64 };
+            let efficiency = [0, 1].map(|k| one[k] * ideal / seconds[k]);
+            let sum = |key: &str, k: usize| number(key, k) + number(key, k + 2);
+            println!(
+                "{ranks:6} {:10.4} {:11.2} {:10.5} {:11.2} {:10} ({:5}) {:12} ({})",
+                seconds[0],
+                efficiency[0],
+                seconds[1],
+                efficiency[1],
+                sum("counted", 0),
+                sum("modelled", 0),
+                sum("counted", 1),
+                sum("modelled", 1)
+            );
+            let flops = |model: &CostModel| model.factor(0).flops;
+            rate = rate.or((ranks == 1).then(|| flops(&model_of(args, ranks, rows)) / seconds[0]));
+        }
+    }
+    project(args, rate);
+    Ok(())
+}
+
+fn model_of(args: &ScalingArgs, ranks: usize, rows: usize) -> CostModel {
+    let method = Method::from_name(&args.method).expect("checked before");
+    CostModel { ranges: RankRanges::even(rows, ranks), block: args.block, scalar: 8, periodic: false, method }
+}
+
+/// What the model says of more ranks than there are.
+fn project(args: &ScalingArgs, rate: Option<f64>) {
+    let (flops, whose) = rate.map_or((1e10, "assumed"), |rate| (rate, "of one rank here"));
+    let figures = NetworkFigures { latency: args.latency, bandwidth: args.bandwidth, flops };
+    println!(
+        "\nprojected by the model: latency {:.1e} s, {:.3e} bytes/s, {flops:.2e} operations/s ({whose})",
+        args.latency, args.bandwidth
+    );
+    println!(" ranks   block rows   factor s    solve s   messages        bytes   (of the rank with most)");
+    for ranks in [128, 4096] {
+        let model = model_of(args, ranks, args.rows * ranks);
+        let times = [model.seconds(|r| model.factor(r), figures), model.seconds(|r| model.solve(r, 1), figures)];
+        let most = |of: fn(Traffic) -> u64| {
+            (0..ranks).map(|r| of(model.factor(r).traffic) + of(model.solve(r, 1).traffic)).max().unwrap_or(0)
+        };
+        println!(
+            "{ranks:6} {:12} {:10.4} {:10.5} {:10} {:12}",
+            args.rows * ranks,
+            times[0],
+            times[1],
+            most(|t| t.messages),
+            most(|t| t.bytes)
+        );
+    }
+}
+
+/// Times of so many ranks, in processes of their own.
+fn child(ranks: usize, rows: usize, args: &ScalingArgs) -> Result<Value, Failure> {
+    let this = std::env::current_exe().map_err(|e| Failure::Other(format!("the path of this program: {e}")))?;
+    let mut command = Command::new("mpirun");
+    command.args(["-n", &ranks.to_string()]).arg(this);
+    command.args(["rank-times", &rows.to_string(), &args.block.to_string(), &args.method]);
+    // One thread a rank, and more ranks than cores where that is asked for.
+    command.env("RAYON_NUM_THREADS", "1").env("OMPI_MCA_rmaps_base_oversubscribe", "1");
+    command.env("PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe");
+    let output = command.output().map_err(|e| Failure::Other(format!("mpirun cannot be started: {e}")))?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let line = text.lines().find_map(|line| serde_json::from_str::<Value>(line).ok());
+    line.ok_or_else(|| {
+        Failure::Other(format!("mpirun -n {ranks} failed: {}", String::from_utf8_lossy(&output.stderr).trim()))
+    })
+}

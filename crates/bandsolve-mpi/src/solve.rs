@@ -1,0 +1,176 @@
+//! `bandsolve-mpi solve`: rank 0 reads and writes, all solve.
+
+use crate::input::{RankInput, RankSystem, RowsShape, announce, read};
+use bandsolve::{Complex64, Method, RealScalar, Report, Scalar};
+use bandsolve_cli::exit::Failure;
+use bandsolve_cli::io::output::{Format, check, write_solution};
+use bandsolve_mpi::{DistributedBanded, DistributedBlocks, DistributedFactors, RankError, Ranks, Traffic};
+use clap::Args;
+use std::path::PathBuf;
+use std::time::Instant;
+
+/// What may be typed.
+#[derive(Debug, Args)]
+pub struct RankSolveArgs {
+    /// The matrix: a Matrix Market file; only rank 0 reads it
+    matrix: PathBuf,
+    /// Right-hand sides [default: the product of the matrix with ones]
+    #[arg(long)]
+    rhs: Option<PathBuf>,
+    /// Where to write x: .mtx or .npy
+    #[arg(long)]
+    out: Option<PathBuf>,
+    /// Print the report as JSON
+    #[arg(long)]
+    json: bool,
+    /// The matrix is block tridiagonal, with blocks of so many rows
+    #[arg(long, value_name = "ROWS")]
+    block: Option<usize>,
+    /// With --block: the corner blocks count, too
+    #[arg(long, requires = "block")]
+    periodic: bool,
+    /// With --block: bcyclic or block-spike [default: bcyclic, of one row spike]
+    #[arg(long, requires = "block")]
+    method: Option<String>,
+}
+
+/// Solves as the command line asks. Collective.
+///
+/// # Errors
+/// On rank 0 with the exit codes of [`Failure`]; where rank 0 fails, all others do.
+pub fn run(ranks: &Ranks, args: &RankSolveArgs) -> Result<(), Failure> {
+    let mut input = Ok(None);
+    if ranks.rank() == 0 {
+        input = read_checked(args).map(Some);
+    }
+    let Some(system) = announce(ranks, input)? else { return Ok(()) };
+    if system.complex {
+        RankTask { ranks, args, system }.run(|v| v)
+    } else {
+        RankTask { ranks, args, system }.run(|v: Complex64| v.re)
+    }
+}
+
+fn read_checked(args: &RankSolveArgs) -> Result<RankInput, Failure> {
+    if let Some(out) = &args.out {
+        Format::of(out)?;
+        check(out)?;
+    }
+    read((&args.matrix, args.rhs.as_deref()), (args.block, args.periodic))
+}
+
+/// All about the task but its numbers.
+struct RankTask<'a> {
+    ranks: &'a Ranks,
+    args: &'a RankSolveArgs,
+    system: RankSystem,
+}
+
+impl RankTask<'_> {
+    fn run<T: Scalar>(&self, of: impl Fn(Complex64) -> T) -> Result<(), Failure> {
+        let (system, ranks) = (&self.system, self.ranks);
+        let (ranges, (unknowns, _)) = (system.ranges(ranks), system.shape.row());
+        let (own, first) = (ranges.range(ranks.rank()).len(), ranks.rank() == 0);
+        let given = system.input.as_ref().and_then(|input| input.rhs.as_ref());
+        let rhs: Vec<T> =
+            given.map_or(Vec::new(), |rhs| (0..rhs.values.len()).map(|k| of(rhs.values.get(k))).collect());
+        let ones = ranks.all_gather(&[u8::from(given.is_none())])[0] == 1;
+        let rows = system.scatter(ranks, &system.rows(&of));
+        let started = Instant::now();
+        let before = ranks.traffic();
+        let (factors, product) = self.factor(&rows, own).map_err(failure)?;
+        let mut x = if ones {
+            product
+        } else {
+            let mut x = Vec::with_capacity(own * unknowns * system.columns);
+            for k in 0..system.columns {
+                let column = |rhs: &[T]| RankSystem::cut(&ranges, &rhs[k * system.n..][..system.n], unknowns);
+                x.extend(ranks.scatter(if first { column(&rhs) } else { Vec::new() }, own * unknowns));
+            }
+            x
+        };
+        let report = factors.solve_in_place(&mut x).map_err(failure)?;
+        let (seconds, traffic) = (started.elapsed().as_secs_f64(), ranks.traffic() - before);
+        let len = |rank: usize| ranges.range(rank).len() * unknowns * system.columns;
+        let parts = ranks.gather(x, len);
+        if first { self.finish(&parts, (&report, seconds, traffic), ones) } else { Ok(()) }
+    }
+
+    /// Factors, and the product of the matrix with ones.
+    fn factor<T: Scalar>(&self, rows: &[T], own: usize) -> Result<(DistributedFactors<T>, Vec<T>), RankError> {
+        match self.system.shape {
+            RowsShape::Bands(lower, upper) => {
+                let a = DistributedBanded::new(self.ranks, (lower, upper), rows)?;
+                Ok((a.factor()?, a.apply(&vec![T::ONE; own])?))
+            }
+            RowsShape::Blocks(b, periodic) => {
+                let a = blocks(self.ranks, (b, periodic), rows)?;
+                let method = self.args.method.as_deref().and_then(Method::from_name).unwrap_or(Method::Auto);
+                Ok((a.factor_by(method)?, a.apply(&vec![T::ONE; own * b])?))
+            }
+        }
+    }
+
+    /// Writes and prints what came of it, on rank 0.
+    fn finish<T: Scalar>(
+        &self,
+        parts: &[Vec<T>],
+        (report, seconds, traffic): (&Report, f64, Traffic),
+        ones: bool,
+    ) -> Result<(), Failure> {
+        let mut x = Vec::with_capacity(self.system.n * self.system.columns);
+        for k in 0..self.system.columns {
+            for part in parts {
+                let rows = part.len() / self.system.columns;
+                x.extend_from_slice(&part[k * rows..(k + 1) * rows]);
+            }
+        }
+        let far = x.iter().map(|x| Scalar::abs(*x - T::ONE).to_f64()).fold(0.0, f64::max);
+        if let Some(out) = &self.args.out {
+            write_solution(out, Format::of(out)?, self.system.n, &x)?;
+        }
+        if self.args.json {
+            let json = serde_json::json!({
+                "ranks": self.ranks.size(), "n": self.system.n, "n_rhs": self.system.columns, "method": report.method.name(),
+                "backward_error": report.backward_error, "refinement_steps": report.refinement_steps,
+                "fallback": report.fallback, "seconds": seconds, "messages": traffic.messages, "bytes": traffic.bytes,
+                "forward_error": ones.then_some(far),
+            });
+            println!("{json}");
+        } else {
+            println!("{} unknowns on {} ranks by {}", self.system.n, self.ranks.size(), report.method.name());
+            println!("backward error  {:.1e}, {} refinement steps", report.backward_error, report.refinement_steps);
+            if ones {
+                println!("forward error   {far:.1e} (x = 1)");
+            }
+            println!(
+                "time            {seconds:.3} s; rank 0 sent {} messages, {} bytes",
+                traffic.messages, traffic.bytes
+            );
+        }
+        Ok(())
+    }
+}
+
+/// The own block rows as a matrix. Collective.
+pub fn blocks<T: Scalar>(
+    ranks: &Ranks,
+    (block, periodic): (usize, bool),
+    rows: &[T],
+) -> Result<DistributedBlocks<T>, RankError> {
+    let array = |k: usize| rows.chunks_exact(block * block).skip(k).step_by(3).flatten().copied().collect();
+    let arrays: [Vec<T>; 3] = [0, 1, 2].map(array);
+    let new = if periodic { DistributedBlocks::periodic } else { DistributedBlocks::new };
+    new(ranks, block, arrays.each_ref().map(Vec::as_slice))
+}
+
+/// What all ranks agree went wrong, with its exit code.
+pub fn failure(error: RankError) -> Failure {
+    let RankError { rank, error } = error;
+    match Failure::from(error) {
+        Failure::Other(text) => Failure::Other(format!("rank {rank}: {text}")),
+        Failure::Usage(text) => Failure::Usage(text),
+        Failure::Input(text) => Failure::Input(format!("rank {rank}: {text}")),
+        Failure::Unsolved(text) => Failure::Unsolved(text),
+    }
+}
