@@ -7,7 +7,9 @@ use crate::memory::{affordable, filled};
 use crate::structure::{self, SolvableKind, Structure, convert};
 use crate::{progress, report};
 use bandsolve::{Banded, BlockTridiagonal, Complex64, LinearOperator, Method, Plan, Scalar, Tridiagonal};
-use bandsolve_eigen::{EigenProblem, EigenReport, EigenSolver, MatrixOperator, ShiftableMatrix, Which};
+use bandsolve_eigen::{
+    EigenProblem, EigenReport, EigenSolver, HermitianBand, MatrixOperator, ShiftableMatrix, Which, eigenvalues_below,
+};
 use bandsolve_gallery::families::System;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -98,7 +100,7 @@ impl EigTask<'_> {
         self.target.is_none_or(|target| target.im == 0.0)
     }
 
-    fn find<T: Scalar, M: ShiftableMatrix<Scalar = T>>(
+    fn find<T: Scalar, M: ShiftableMatrix<Scalar = T> + HermitianBand<Scalar = T>>(
         &self,
         (a, b): (&M, Option<&M>),
         hermitian: bool,
@@ -110,6 +112,11 @@ impl EigTask<'_> {
         }
         if let (Some(WhichName::End(which)), None) = (args.which, self.target) {
             solver = solver.which(which);
+        }
+        // Inertia proves that none is missing.
+        let below = |shift: f64| eigenvalues_below(a, b, shift);
+        if hermitian && [Some(a), b].into_iter().flatten().all(|matrix| matrix.check().is_ok()) {
+            solver = solver.count(&below);
         }
         let plain = || -> bandsolve::Result<_> {
             let inverse = b.map(|b| b.shifted_inverse(T::ZERO, None)).transpose()?;

@@ -24,7 +24,7 @@ pub struct DistributedFactors<T: Scalar> {
     method: Method,
     reason: &'static str,
     /// On rank 0, when it was needed.
-    whole: OnceLock<bandsolve::Result<Box<dyn Factor<T>>>>,
+    whole: OnceLock<Option<bandsolve::Result<Box<dyn Factor<T>>>>>,
 }
 
 impl<T: Scalar> core::fmt::Debug for DistributedFactors<T> {
@@ -171,11 +171,15 @@ impl<T: Scalar> DistributedFactors<T> {
             let per_row = entries.len().checked_div(self.matrix.own()).unwrap_or(0);
             let per_row = ranks.all_gather(&[per_row as u64]).into_iter().max().unwrap_or(0) as usize;
             let parts = self.gather(entries, |rows| rows * per_row);
-            if ranks.rank() == 0 {
-                _ = self.whole.set(self.matrix.rows.factor_whole(parts.concat()));
-            }
+            // Set on all ranks, so that all know that it is made.
+            let whole = (ranks.rank() == 0).then(|| self.matrix.rows.factor_whole(parts.concat()));
+            _ = self.whole.set(whole);
         }
-        let made = self.whole.get().map_or(Ok(()), |whole| whole.as_ref().map(|_| ()).map_err(Clone::clone));
+        let made = self
+            .whole
+            .get()
+            .and_then(Option::as_ref)
+            .map_or(Ok(()), |whole| whole.as_ref().map(|_| ()).map_err(Clone::clone));
         agree(ranks, made)
     }
 
@@ -189,7 +193,7 @@ impl<T: Scalar> DistributedFactors<T> {
                 .enumerate()
                 .for_each(|(rank, part)| rhs.extend_from_slice(&part[k * rows(rank)..][..rows(rank)]));
         }
-        let whole = self.whole.get().expect("made before").as_ref().map_err(Clone::clone)?;
+        let whole = self.whole.get().and_then(Option::as_ref).expect("made before").as_ref().map_err(Clone::clone)?;
         let solution = whole.solve(&rhs)?;
         let n = self.matrix.ranges.rows();
         let part = |rank: usize| {

@@ -1,12 +1,14 @@
 //! What is checked on ranks, whether they are threads or processes. All functions are collective.
 
 use bandsolve::{Banded, BlockTridiagonal, Complex64, Error, Method, Plan, RealScalar, Scalar};
+use bandsolve_eigen::EigenSolver;
 use bandsolve_mpi::{CostModel, DistributedBanded, DistributedBlocks, RankError, RankRanges, Ranks};
 use bandsolve_sparse::{Ending, KrylovMethod, KrylovSolver};
 use serde_json::Value;
 
 /// All checks, by name.
-pub const CHECKS: [(&str, fn(&Ranks)); 9] = [
+pub const CHECKS: [(&str, fn(&Ranks)); 10] = [
+    ("eigenvalues", eigenvalues),
     ("traffic_is_that_of_the_model", traffic_is_that_of_the_model),
     ("bands", bands),
     ("iterations", iterations),
@@ -333,4 +335,20 @@ fn traffic_is_that_of_the_model(ranks: &Ranks) {
             assert_eq!(ranks.traffic() - between, model.solve(ranks.rank(), 3).traffic, "solve, {what}");
         }
     }
+}
+
+/// 2 − 2·cos(π·k/(n + 1)), the five nearest to 1, in as many solves as on one rank.
+fn eigenvalues(ranks: &Ranks) {
+    let n = 600;
+    let rows = RankRanges::even(n, ranks.size()).range(ranks.rank()).len();
+    let (beside, diag) = (vec![-1.0; rows], vec![2.0; rows]);
+    let a = DistributedBlocks::new(ranks, 1, [&beside, &diag, &beside]).unwrap();
+    let solver = EigenSolver::new(5).seed(ranks.rank() as u64).communicator(ranks);
+    let found = solver.hermitian_nearest(&a, None, 1.0).unwrap();
+    assert!(found.converged(), "{:?}", found.report);
+    let exact = |k: usize| 2.0 - 2.0 * (std::f64::consts::PI * k as f64 / (n + 1) as f64).cos();
+    let mut nearest: Vec<f64> = (1..=n).map(exact).collect();
+    nearest.sort_by(|a, b| (a - 1.0).abs().total_cmp(&(b - 1.0).abs()));
+    assert!(found.values.iter().zip(&nearest).all(|(got, exact)| (got - exact).abs() < 1e-11), "{:?}", found.values);
+    assert!(found.values.iter().all(|value| ranks_agree(ranks, *value)));
 }
