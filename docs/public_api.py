@@ -13,7 +13,7 @@ import sys
 from html.parser import HTMLParser
 from pathlib import Path
 
-CRATES = ["bandsolve", "bandsolve_sparse", "bandsolve_poisson"]
+CRATES = ["bandsolve", "bandsolve_sparse", "bandsolve_poisson", "bandsolve_eigen", "bandsolve_mpi"]
 # Ends without a beginning, in HTML.
 VOID = {"br", "hr", "img", "input", "link", "meta", "wbr"}
 # Sections about traits that every type has, and of what a dereferenced type or an implementor brings.
@@ -107,8 +107,12 @@ def main():
     write = "--write" in sys.argv[2:]
     for crate in CRATES:
         kept = Path(__file__).parent / "public-api" / f"{crate}.txt"
+        if not (pages / crate).exists() and crate == "bandsolve_mpi":
+            print(f"1 skipped: {crate}, for which MPI is not installed")
+            continue
         found = listing(pages / crate)
-        assert len(found) > 100, f"{pages / crate}: {len(found)} declarations"
+        # Fewer would mean that the pages have another form.
+        assert len(found) > 50, f"{pages / crate}: {len(found)} declarations"
         if write:
             kept.parent.mkdir(exist_ok=True)
             kept.write_text("\n".join(found) + "\n", encoding="utf-8")

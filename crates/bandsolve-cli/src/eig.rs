@@ -26,11 +26,11 @@ pub fn run(args: &EigArgs) -> Result<(), Failure> {
     let task = EigTask { args, target: target(args)? };
     let a = io::read_matrix(&args.matrix)?;
     let b = args.mass.as_ref().map(|path| io::read_matrix(path)).transpose()?;
-    if let (Some(b), Some(path)) = (&b, &args.mass) {
-        if b.n_rows != a.n_rows {
-            let why = format!("has {} rows, and A has {}", b.n_rows, a.n_rows);
-            return Err(Failure::in_file(&io::name(path), why));
-        }
+    if let (Some(b), Some(path)) = (&b, &args.mass)
+        && b.n_rows != a.n_rows
+    {
+        let why = format!("has {} rows, and A has {}", b.n_rows, a.n_rows);
+        return Err(Failure::in_file(&io::name(path), why));
     }
     let complex = [Some(&a), b.as_ref()].into_iter().flatten().any(|matrix| matrix.values.is_complex());
     if complex || task.target.is_some_and(|target| target.im != 0.0) {

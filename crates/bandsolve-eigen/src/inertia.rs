@@ -198,7 +198,7 @@ impl<M: HermitianBand> Job<M::Scalar> for SignChanges<'_, M> {
             for k in i.saturating_sub(width)..i {
                 let pivot = &mut pivots[k % (width + 1) * across..][..across];
                 let own = &mut row[k + width - i..][..across];
-                sign = sign * eliminate::<V, M::Scalar>(pivot, own);
+                sign *= eliminate::<V, M::Scalar>(pivot, own);
             }
             let pivot = &mut pivots[i % (width + 1) * across..][..across];
             pivot.copy_from_slice(&row[width..]);

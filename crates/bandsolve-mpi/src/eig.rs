@@ -120,7 +120,11 @@ fn print(args: &RankEigArgs, (ranks, n, block): (usize, usize, usize), found: &R
         report.solves, report.restarts
     );
     for ((value, offset), residual) in values.iter().zip(offsets).zip(&report.residuals) {
-        println!("  {value:.16}  offset {offset:.6e}  residual {residual:.1e}");
+        if value.im == 0.0 {
+            println!("  {:.16}  offset {:.6e}  residual {residual:.1e}", value.re, offset.re);
+        } else {
+            println!("  {value:.16}  offset {offset:.6e}  residual {residual:.1e}");
+        }
     }
     println!("time  {seconds:.3} s");
 }

@@ -37,7 +37,7 @@ impl<T: Scalar> DistributedMatrix<T> {
     /// Number of columns of an array of own rows, which is the same on all ranks. Collective.
     pub fn columns(&self, what: &'static str, len: usize) -> Result<usize, RankError> {
         let own = self.own();
-        let columns = if own == 0 { 0 } else { len / own };
+        let columns = len.checked_div(own).unwrap_or(0);
         let whole = if columns * own == len { Ok(()) } else { Err(wrong(what, columns.max(1) * own, len)) };
         agree(&self.ranks, whole)?;
         let most = self.ranks.all_gather(&[columns as u64]).into_iter().max().unwrap_or(0) as usize;

@@ -55,7 +55,7 @@ pub fn measure(ranks: &Ranks, args: &RankTimesArgs) -> Result<(), Failure> {
     let own = ranges.range(ranks.rank());
     let entry = |i: usize, diag: bool| {
         let wave = ((i % 9973 * 7 + 3) as f64 * 0.37).sin();
-        if diag && i % square % (args.block + 1) == 0 { wave + 3.0 * args.block as f64 } else { wave }
+        if diag && (i % square).is_multiple_of(args.block + 1) { wave + 3.0 * args.block as f64 } else { wave }
     };
     let array = |diag: bool| (own.start * square..own.end * square).map(|i| entry(i, diag)).collect::<Vec<f64>>();
     let (off, diag) = (array(false), array(true));

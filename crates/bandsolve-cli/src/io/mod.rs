@@ -88,6 +88,11 @@ impl Numbers {
         self.re.len()
     }
 
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.re.is_empty()
+    }
+
     /// Whether there is an imaginary part.
     pub fn is_complex(&self) -> bool {
         self.im.is_some()

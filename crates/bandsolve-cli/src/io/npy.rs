@@ -137,7 +137,7 @@ pub fn read_field(name: &str, mut source: impl Read, size: Option<u64>) -> Resul
         let header = read_header(&mut source)?;
         let turned = header.fortran_order && header.shape.iter().filter(|n| **n > 1).count() > 1;
         let mut values = read_numbers(&mut source, size, &header, if turned { 2 } else { 1 })?;
-        if turned && values.len() > 0 {
+        if turned && !values.is_empty() {
             // By columns the last axis comes first: it goes behind those before it, then the one before it follows, and so on.
             for axis in (1..header.shape.len()).rev() {
                 let before = header.shape[..axis].iter().product();

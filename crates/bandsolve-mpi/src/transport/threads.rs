@@ -11,10 +11,13 @@ const GATHERED: i32 = -1;
 /// What ranks panic with when another has.
 const ENDED: &str = "another rank ended";
 
-/// Messages that were sent and not received yet, by sender, receiver and tag.
+/// Sender, receiver and tag.
+type Route = (usize, usize, i32);
+
+/// Messages that were sent and not received yet.
 #[derive(Debug, Default)]
 struct Mailboxes {
-    messages: Mutex<HashMap<(usize, usize, i32), VecDeque<Vec<u8>>>>,
+    messages: Mutex<HashMap<Route, VecDeque<Vec<u8>>>>,
     arrived: Condvar,
     ended: Mutex<Option<String>>,
 }

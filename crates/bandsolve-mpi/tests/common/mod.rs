@@ -6,8 +6,11 @@ use bandsolve_mpi::{CostModel, DistributedBanded, DistributedBlocks, RankError, 
 use bandsolve_sparse::{Ending, KrylovMethod, KrylovSolver};
 use serde_json::Value;
 
+/// A check and its name.
+type NamedCheck = (&'static str, fn(&Ranks));
+
 /// All checks, by name.
-pub const CHECKS: [(&str, fn(&Ranks)); 10] = [
+pub const CHECKS: [NamedCheck; 10] = [
     ("eigenvalues", eigenvalues),
     ("traffic_is_that_of_the_model", traffic_is_that_of_the_model),
     ("bands", bands),
@@ -37,8 +40,8 @@ impl<T: Scalar> Blocks<T> {
     pub fn new((rows, block): (usize, usize), strength: f64, periodic: bool) -> Self {
         let square = block * block;
         let entry = |k: usize, i: usize| {
-            let on_diagonal = k == 1 && i % square % (block + 1) == 0;
-            let more = if on_diagonal { strength * if i % 3 == 0 { -1.0 } else { 1.0 } } else { 0.0 };
+            let on_diagonal = k == 1 && (i % square).is_multiple_of(block + 1);
+            let more = if on_diagonal { strength * if i.is_multiple_of(3) { -1.0 } else { 1.0 } } else { 0.0 };
             wave::<T>(i + 7 * k, 0.37 + 0.11 * k as f64) + T::from_real(T::Real::from_f64(more))
         };
         let arrays = [0, 1, 2].map(|k| (0..rows * square).map(|i| entry(k, i)).collect());
@@ -293,8 +296,8 @@ fn iterations(ranks: &Ranks) {
     // The five-point problem on a grid of 10 × 15 points as a band; its tridiagonal part as a preconditioner.
     let entry = |i: usize, j: i64| match j {
         0 => 4.0,
-        1 if (i + 1) % side != 0 => -1.0,
-        -1 if i % side != 0 => -1.0,
+        1 if !(i + 1).is_multiple_of(side) => -1.0,
+        -1 if !i.is_multiple_of(side) => -1.0,
         _ if j.unsigned_abs() as usize == side => -1.0,
         _ => 0.0,
     };
