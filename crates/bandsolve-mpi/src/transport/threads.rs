@@ -12,12 +12,12 @@ const GATHERED: i32 = -1;
 const ENDED: &str = "another rank ended";
 
 /// Sender, receiver and tag.
-type Route = (usize, usize, i32);
+type MessageRoute = (usize, usize, i32);
 
 /// Messages that were sent and not received yet.
 #[derive(Debug, Default)]
 struct Mailboxes {
-    messages: Mutex<HashMap<Route, VecDeque<Vec<u8>>>>,
+    messages: Mutex<HashMap<MessageRoute, VecDeque<Vec<u8>>>>,
     arrived: Condvar,
     ended: Mutex<Option<String>>,
 }
