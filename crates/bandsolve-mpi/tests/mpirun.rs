@@ -28,10 +28,7 @@ fn main() -> ExitCode {
         return rank();
     }
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let chosen = |name: &str| {
-        let mut words = arguments.iter().filter(|word| !word.starts_with('-')).peekable();
-        words.peek().is_none() || words.any(|word| name.contains(word.as_str()))
-    };
+    let chosen = |name: &str| is_chosen(&arguments, name);
     let mut tests: Vec<(String, usize)> = SIZES.iter().map(|size| (format!("mpi_on_{size}_ranks"), *size)).collect();
     tests.extend(LOST.map(|how| (how.to_owned(), 0)));
     tests.push((PROGRAM.to_owned(), 0));
@@ -44,7 +41,7 @@ fn main() -> ExitCode {
         bandsolve_testkit::skipped("no mpirun: ranks under MPI");
         return ExitCode::SUCCESS;
     }
-    let mut passed = true;
+    let (mut passed, mut failed) = (0, 0);
     for (name, size) in tests.iter().filter(|(name, _)| chosen(name)) {
         let well = match size {
             0 if name == PROGRAM => program_solves(),
@@ -52,9 +49,27 @@ fn main() -> ExitCode {
             _ => mpirun(*size).status().expect("mpirun starts").success(),
         };
         println!("test {name} ... {}", if well { "ok" } else { "FAILED" });
-        passed &= well;
+        if well { passed += 1 } else { failed += 1 }
     }
-    if passed { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    println!("test result: {}. {passed} passed; {failed} failed", if failed == 0 { "ok" } else { "FAILED" });
+    if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Whether a test is meant by arguments as the test programs of cargo take them: parts of names, and parts of names to skip.
+fn is_chosen(arguments: &[String], name: &str) -> bool {
+    let (mut wanted, mut any) = (false, false);
+    let mut words = arguments.iter();
+    while let Some(word) = words.next() {
+        if word == "--skip" {
+            if words.next().is_some_and(|skipped| name.contains(skipped.as_str())) {
+                return false;
+            }
+        } else if !word.starts_with('-') {
+            any = true;
+            wanted |= name.contains(word.as_str());
+        }
+    }
+    wanted || !any
 }
 
 /// Whether the program solves systems of a file, and says what is wrong with another.
