@@ -230,7 +230,7 @@ impl<T: PoissonScalar> PoissonPlan<T> {
     pub fn solve_into_with(&self, f: &[T], u: &mut [T], stack: &mut PodStack) -> Result<PoissonReport> {
         let _mode = Standard::enter();
         check_scratch(self.solve_scratch(), stack)?;
-        self.check_lengths(f.len(), u.len())?;
+        check_lengths(self.len(), f.len(), u.len())?;
         let mut report = self.report();
         let Some(core) = &self.core else { return Ok(report) };
         let n = self.len();
@@ -265,7 +265,7 @@ impl<T: PoissonScalar> PoissonPlan<T> {
     pub fn solve_in_place_with(&self, x: &mut [T], stack: &mut PodStack) -> Result<PoissonReport> {
         let _mode = Standard::enter();
         check_scratch(self.solve_in_place_scratch(), stack)?;
-        self.check_lengths(x.len(), x.len())?;
+        check_lengths(self.len(), x.len(), x.len())?;
         let mut report = self.report();
         let Some(core) = &self.core else { return Ok(report) };
         let n = self.len();
@@ -281,16 +281,6 @@ impl<T: PoissonScalar> PoissonPlan<T> {
             report.take(solved.map_err(|error| named(error, column * n))?);
         }
         Ok(report)
-    }
-
-    fn check_lengths(&self, f: usize, u: usize) -> Result<()> {
-        let n = self.len();
-        let fits = if n == 0 { f == 0 } else { f.is_multiple_of(n) };
-        match fits {
-            false => Err(Error::Shape { what: "f", expected: n, got: f }),
-            _ if u != f => Err(Error::Shape { what: "u", expected: f, got: u }),
-            _ => Ok(()),
-        }
     }
 
     /// Nothing solved yet.
@@ -428,6 +418,16 @@ impl<T: PoissonScalar> PlanCore<T> {
             self.order.give(x, spare, self.threads);
             x.copy_from_slice(spare);
         }
+    }
+}
+
+/// `Err` unless f holds right-hand sides of n numbers, and u as many.
+pub(crate) fn check_lengths(n: usize, f: usize, u: usize) -> Result<()> {
+    let fits = if n == 0 { f == 0 } else { f.is_multiple_of(n) };
+    match fits {
+        false => Err(Error::Shape { what: "f", expected: n, got: f }),
+        _ if u != f => Err(Error::Shape { what: "u", expected: f, got: u }),
+        _ => Ok(()),
     }
 }
 

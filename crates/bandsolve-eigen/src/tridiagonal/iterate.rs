@@ -1,6 +1,7 @@
 //! Inverse iteration for one eigenvalue: elimination of T − λI with exchanges of neighbouring rows.
 
 use super::block::CoupledRows;
+use crate::random::{STEP, uniform};
 
 /// What a vector is scaled to before a solve. Pivots are at least ε² of the largest entry, so nothing overflows.
 const SMALL: f64 = 1e-100;
@@ -66,12 +67,8 @@ impl InverseIteration {
     pub fn start(&self, (number, attempt): (usize, u64), x: &mut [f64]) {
         let mut state = (number as u64) << 8 | attempt;
         for x in x {
-            // SplitMix64.
-            state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-            let mut bits = state;
-            bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            bits = (bits ^ bits >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-            *x = ((bits ^ bits >> 31) >> 11) as f64 * f64::exp2(-52.0) - 1.0;
+            *x = uniform(state);
+            state = state.wrapping_add(STEP);
         }
     }
 }

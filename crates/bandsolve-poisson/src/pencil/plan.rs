@@ -7,7 +7,7 @@ use super::solver::PencilSolver;
 use crate::axis::AxisOperator;
 use crate::method::{PoissonMethod, SeparableSolver, SolveRequest};
 use crate::order::AxisOrder;
-use crate::plan::{TOLERABLE, buffer, check_scratch, named};
+use crate::plan::{TOLERABLE, buffer, check_lengths, check_scratch, named};
 use crate::report::{PoissonReport, PoissonSolution, Solved};
 use crate::scalar::PoissonScalar;
 use crate::separable::{SeparableProblem, peak};
@@ -277,13 +277,7 @@ impl<T: PoissonScalar> PencilPlan<T> {
         let _mode = Standard::enter();
         check_scratch(self.solve_scratch(), stack)?;
         let n = self.len();
-        let fits = if n == 0 { f.is_empty() } else { f.len().is_multiple_of(n) };
-        if !fits {
-            return Err(Error::Shape { what: "f", expected: n, got: f.len() });
-        }
-        if u.len() != f.len() {
-            return Err(Error::Shape { what: "u", expected: f.len(), got: u.len() });
-        }
+        check_lengths(n, f.len(), u.len())?;
         let mut report = self.report();
         let Some(core) = &self.core else { return Ok(report) };
         for (column, (f, u)) in f.chunks_exact(n).zip(u.chunks_exact_mut(n)).enumerate() {
