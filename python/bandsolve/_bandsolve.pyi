@@ -161,6 +161,13 @@ def krylov(a: Any, m: Any, rhs: NDArray[Any], x: NDArray[Any], options: dict[str
 def eigenvalues(
     n: int, matrices: tuple[Any, Any, Any], start: NDArray[Any], options: dict[str, Any]
 ) -> tuple[NDArray[Any], NDArray[Any], dict[str, Any]]: ...
+def eigenvalues_nearest(
+    n: int,
+    most: int,
+    matrices: tuple[tuple[Any, Any, Any], tuple[Any, Any, Any] | None],
+    start: NDArray[Any],
+    options: dict[str, Any],
+) -> tuple[NDArray[Any], NDArray[Any], dict[str, Any]] | None: ...
 def graph_factor(
     n: int, arrays: tuple[Any, Any, Any], degree: int, rounds: int, seed: int, paths: bool
 ) -> dict[str, Any]: ...

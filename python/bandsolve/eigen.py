@@ -132,7 +132,7 @@ def _whole_number(name, value, least):
     return number
 
 
-def _find(a, k, m, sigma, names, which, v0, ncv, maxiter, tol, inverses, rng):
+def _find(a, k, m, sigma, names, which, v0, ncv, maxiter, tol, inverses, rng, complete=False, cayley=False):
     from scipy.sparse.linalg import ArpackNoConvergence
 
     if which not in names:
@@ -160,11 +160,7 @@ def _find(a, k, m, sigma, names, which, v0, ncv, maxiter, tol, inverses, rng):
         if start.shape != (n,):
             raise ValueError(f"v0 has the shape {np.shape(v0)}, expected ({n},)")
     converted = tuple(made if made is None or callable(made) else (*made[:2], made[2].astype(dtype, copy=False)) for made in (matrix, mass))
-    inverse = inverses[0] if sigma is None else inverses[1]
-    if inverse is not None:
-        inverse = _given(inverse, n, "Minv" if sigma is None else "OPinv")
-    elif sigma is not None or m is not None:
-        inverse = _inverse(a, m, sigma, dtype)
+    start = start.astype(dtype, copy=False)
     options = {
         "k": k,
         "which": names[which],
@@ -174,11 +170,26 @@ def _find(a, k, m, sigma, names, which, v0, ncv, maxiter, tol, inverses, rng):
         "seed": 0 if rng is None else int(np.random.default_rng(rng).integers(1 << 62)),
         "hermitian": hermitian,
         "sigma": None if sigma is None else (float(np.real(sigma)), float(np.imag(sigma))),
+        "complete": bool(complete),
+        "cayley": cayley,
     }
-    w, v, report = _bandsolve.eigenvalues(n, (*converted, inverse), start.astype(dtype, copy=False), options)
+    inverse, found = inverses[0] if sigma is None else inverses[1], None
+    structured = sigma is not None and inverse is None and not cayley and not any(map(callable, converted))
+    if structured:
+        found = _bandsolve.eigenvalues_nearest(n, _MOST_ENTRIES, converted, start, options)
+    if complete and found is None:
+        raise ValueError("complete needs sigma, and matrices in a band that are factored here")
+    if found is None:
+        if inverse is not None:
+            inverse = _given(inverse, n, "Minv" if sigma is None else "OPinv")
+        elif sigma is not None or m is not None:
+            inverse = _inverse(a, m, sigma, dtype)
+        found = _bandsolve.eigenvalues(n, (*converted, inverse), start, options)
+    w, v, report = found
     if hermitian:
         order = np.argsort(w)
-        w, v, report["residuals"] = w[order].astype(np.finfo(dtype).dtype), v[:, order], report["residuals"][order]
+        w, v = w[order].astype(np.finfo(dtype).dtype), v[:, order]
+        report |= {name: report[name][order] for name in ("residuals", "offsets")}
     elif dtype.char in "fF":
         w, v = w.astype(np.complex64), v.astype(np.complex64)
     if not report["converged"]:
@@ -210,7 +221,7 @@ def _buckling(a, k, m, sigma, which, v0, ncv, maxiter, tol, inverse, rng):
     u, v, report = _find(m, k, a, 1 / sigma, _HERMITIAN, turned.get(which, which), v0, ncv, maxiter, tol, (None, inverse), rng)
     w = 1 / u
     order = np.argsort(w)
-    report["residuals"] = report["residuals"][order]
+    report |= {"residuals": report["residuals"][order], "offsets": w[order] - sigma}
     return w[order], v[:, order], report
 
 
@@ -249,7 +260,7 @@ _PARAMETERS = """
         Where the seed of random vectors is from. Without it they are always the same.
     full_output : bool
         Return a dictionary, too: converged, ending, residuals (``norm(A x - w M x) / ((norm(A) + abs(w) norm(M)) norm(x))``), norms,
-        orthogonality, restarts, solves.
+        orthogonality, restarts, solves, offsets (``w - sigma``, to full precision where the difference has few digits), complete.{complete}
 
     Returns
     -------
@@ -278,21 +289,31 @@ def _documented(**words):
     number="float",
     which="'LM', 'SM' (largest, smallest magnitude), 'LA', 'SA' (largest, smallest) or 'BE' (half from each end)",
     order="The eigenvalues, rising.",
+    complete="""
+    complete : bool
+        Count the eigenvalues around those that were found, by the inertia of A - s M with two shifts s, and look for what is missing:
+        ``complete`` in the dictionary then says whether it is proved that no nearer eigenvalue was missed. Needs `sigma`, and matrices
+        in a band. Default: False.""",
 )
 def eigsh(A, k=6, M=None, sigma=None, which="LM", v0=None, ncv=None, maxiter=None, tol=0, return_eigenvectors=True, Minv=None,
-          OPinv=None, mode="normal", *, rng=None, full_output=False):
+          OPinv=None, mode="normal", *, rng=None, full_output=False, complete=False):
     """Some eigenvalues of a real symmetric or complex Hermitian matrix.
 
-    With mode='buckling' `which` is of ``w / (w - sigma)``, as SciPy has it.
+    With mode='buckling' `which` is of ``w / (w - sigma)``, with mode='cayley' of ``(w + sigma) / (w - sigma)``, as SciPy has them.
 
     @PARAMETERS
     """
     if mode == "buckling":
+        if complete:
+            raise ValueError("complete is for mode='normal'")
         found = _buckling(A, k, M, sigma, which, v0, ncv, maxiter, tol, OPinv, rng)
-    elif mode == "normal":
-        found = _find(A, k, M, sigma, _HERMITIAN, which, v0, ncv, maxiter, tol, (Minv, OPinv), rng)
+    elif mode in ("normal", "cayley"):
+        cayley = mode == "cayley"
+        if cayley and (not sigma or complete):
+            raise ValueError("mode='cayley' needs a sigma other than 0, and counts nothing")
+        found = _find(A, k, M, sigma, _HERMITIAN, which, v0, ncv, maxiter, tol, (Minv, OPinv), rng, complete, cayley)
     else:
-        raise ValueError(f"mode is {mode!r}, expected 'normal' or 'buckling'")
+        raise ValueError(f"mode is {mode!r}, expected 'normal', 'buckling' or 'cayley'")
     return _answer(*found, return_eigenvectors, full_output)
 
 
@@ -301,6 +322,7 @@ def eigsh(A, k=6, M=None, sigma=None, which="LM", v0=None, ncv=None, maxiter=Non
     number="float or complex",
     which="'LM', 'SM' (largest, smallest magnitude), 'LR', 'SR' (real part), 'LI' or 'SI' (imaginary part)",
     order="The eigenvalues, complex, those wanted most first.",
+    complete="",
 )
 def eigs(A, k=6, M=None, sigma=None, which="LM", v0=None, ncv=None, maxiter=None, tol=0, return_eigenvectors=True, Minv=None,
          OPinv=None, OPpart=None, *, rng=None, full_output=False):

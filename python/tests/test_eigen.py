@@ -126,3 +126,34 @@ def test_small_and_degenerate():
     assert np.allclose(eigsh(np.diag([1.0, 2.0, 3.0]), 3, return_eigenvectors=False), [1, 2, 3])
     assert np.allclose(np.sort(eigs(np.diag([1.0, 2.0]), 2, return_eigenvectors=False)), [1, 2])
     assert np.allclose(eigsh(np.diag([1.0, 2.0, 3.0]), 1, v0=np.zeros(3), return_eigenvectors=False), [3])
+
+
+@pytest.mark.parametrize("dtype", ["f8", "c16"])
+def test_complete_sets_are_proved(dtype):
+    """Equal eigenvalues, of which a Krylov space holds one, are all found by counts: of a band, of blocks, of a pencil."""
+    a = symmetric(dtype)
+    twice = sp.csr_array(sp.kron(sp.csr_array(a), sp.eye_array(3)))
+    exact = np.repeat(np.linalg.eigvalsh(a), 3)
+    nearest = np.sort(exact[np.argsort(abs(exact - 0.3))[:6]])
+    w, v, report = eigsh(twice, 6, sigma=0.3, full_output=True, complete=True)
+    assert report["complete"] is True and np.allclose(w, nearest, atol=1e-10)
+    assert np.allclose(report["offsets"], w - 0.3) and np.abs(v.conj().T @ v - np.eye(6)).max() < 1e-10
+    mass = 2 * sp.eye_array(3 * N, format="csr")
+    w, _, report = eigsh(twice, 6, M=mass, sigma=0.15, full_output=True, complete=True)
+    assert report["complete"] is True and np.allclose(w, nearest / 2, atol=1e-10)
+    # Blocks of 20 that couple neighbours.
+    block = sp.block_diag([np.ones((20, 20))] * 12) + sp.diags_array([1.0, 1.0], offsets=[-39, 39], shape=(240, 240))
+    block = sp.csr_array(block).astype(dtype)
+    exact = np.linalg.eigvalsh(block.toarray())
+    w, _, report = eigsh(block, 5, sigma=3.3, full_output=True, complete=True)
+    assert report["complete"] is True and np.allclose(w, np.sort(exact[np.argsort(abs(exact - 3.3))[:5]]), atol=1e-10)
+    with pytest.raises(ValueError, match="complete needs sigma"):
+        eigsh(block, 5, complete=True)
+
+
+def test_targets_on_an_eigenvalue_and_offsets():
+    a = sp.diags_array([np.arange(50.0)], offsets=[0], format="csr")
+    w, _, report = eigsh(a, 3, sigma=7.0, full_output=True)
+    assert np.allclose(w, [6, 7, 8]) and np.allclose(report["offsets"], [-1, 0, 1])
+    w, _, report = eigs(a, 1, sigma=7.25, full_output=True)
+    assert np.allclose(w, 7) and np.allclose(report["offsets"], -0.25)

@@ -127,10 +127,15 @@ impl EigTask<'_> {
             }
             if hermitian { solver.hermitian(&problem).map(Ok) } else { solver.general(&problem).map(Err) }
         };
-        let found = match self.target {
-            Some(target) if hermitian => solver.hermitian_nearest(a, b, target.re).map(Ok),
-            Some(target) => solver.general_nearest(a, b, convert(target)).map(Err),
-            None => plain(),
+        let found = match (&args.interval, self.target) {
+            (Some(_), _) if !hermitian => {
+                let why = "is not Hermitian, or B is not definite: --interval is for Hermitian problems";
+                return Err(Failure::in_file(&io::name(&args.matrix), why));
+            }
+            (Some(ends), _) => solver.hermitian_between(a, b, (ends[0], ends[1])).map(Ok),
+            (None, Some(target)) if hermitian => solver.hermitian_nearest(a, b, target.re).map(Ok),
+            (None, Some(target)) => solver.general_nearest(a, b, convert(target)).map(Err),
+            (None, None) => plain(),
         }?;
         let seconds = started.elapsed().as_secs_f64();
         let wide = |values: Vec<f64>| values.into_iter().map(Complex64::from).collect();
@@ -174,6 +179,7 @@ impl EigTask<'_> {
             "hermitian": outcome.hermitian,
             "target": self.target.map(|target| numbers(&[target])[0].clone()),
             "which": self.which(),
+            "interval": self.args.interval,
             "converged": report.ending == bandsolve_eigen::EigenEnding::Converged,
             "ending": report.ending.to_string(),
             "complete": report.complete,
@@ -190,6 +196,7 @@ impl EigTask<'_> {
 
     fn which(&self) -> String {
         match (self.args.which, self.target) {
+            _ if self.args.interval.is_some() => "interval".to_string(),
             (Some(which), _) => which.to_string(),
             (None, Some(_)) => WhichName::Nearest.to_string(),
             (None, None) => Which::LargestMagnitude.to_string(),

@@ -1,18 +1,23 @@
 //! Inertia: how many eigenvalues of a Hermitian matrix or pencil lie below a shift.
 
+use crate::front::{self, Entry};
 use bandsolve::{Banded, BlockTridiagonal, Error, RealScalar, Result, Scalar, Simd, Tridiagonal};
 use bandsolve_kernel::arithmetic::Standard;
 use bandsolve_kernel::vectors::subtract_multiple;
 use bandsolve_kernel::{Job, Lanes, dispatch};
 
 /// Hermitian matrices in a band, of which the lower triangle is read.
-pub trait HermitianBand {
+pub trait HermitianBand: Sync {
     /// The number type.
     type Scalar: Scalar;
     /// Number of rows.
     fn order(&self) -> usize;
     /// Entries beside the diagonal at most.
     fn half_width(&self) -> usize;
+    /// Rows of the blocks of which only neighbours are coupled.
+    fn block_rows(&self) -> usize {
+        self.half_width()
+    }
     /// The entry in row i and column j ≤ i, within the band.
     fn lower_entry(&self, i: usize, j: usize) -> Self::Scalar;
     /// # Errors
@@ -80,6 +85,10 @@ impl<T: Scalar> HermitianBand for BlockTridiagonal<'_, T> {
         2 * self.block() - 1
     }
 
+    fn block_rows(&self) -> usize {
+        self.block()
+    }
+
     fn lower_entry(&self, i: usize, j: usize) -> T {
         let (block, [sub, diag, _]) = (self.block(), self.arrays());
         let inside = i % block + j % block * block;
@@ -100,22 +109,29 @@ impl<T: Scalar> HermitianBand for BlockTridiagonal<'_, T> {
 
 /// How many eigenvalues of A x = λ x, or A x = λ B x with a definite B, are below σ: the negative pivots of A − σB = L·D·Lᴴ.
 ///
-/// The leading minors of A − σB change their sign as often. They come from elimination with exchanges of rows that keeps them: each row is
-/// eliminated by those before it, and takes the place of one whose pivot is smaller, which changes a sign. So no pivot is divided by that is
-/// smaller than what it eliminates. Each minor is that of a matrix which differs from A − σB by roundings; a count can be wrong where an
-/// eigenvalue is within such a difference of σ. A minor that is exactly zero is replaced by that of a pivot of ε².
+/// Wide bands are eliminated by dense fronts: blocks of rows from both ends to the middle, A − σB = L·D·Lᴴ with pivots of one or two
+/// columns that bound the elements of L by 4; columns without one wait until their neighbours are complete.
+///
+/// Narrow bands are eliminated row by row. The leading minors of A − σB change their sign as often as D has negative pivots. They come
+/// from elimination with exchanges of rows that keeps them: each row is eliminated by those before it, and takes the place of one whose
+/// pivot is smaller, which changes a sign. A minor that is exactly zero is replaced by that of a pivot of ε².
+///
+/// The count is that of a matrix which differs from A − σB by roundings; it can be wrong where an eigenvalue is within such a difference
+/// of σ. It is the same for any number of threads.
 ///
 /// # Shapes
 /// A and B have the same order. Their lower triangles are read.
 ///
 /// # Cost
-/// 4·b² flops a row with b entries beside the diagonal (2K − 1 for blocks of K), and 2·b² numbers of memory.
+/// 2.3·K² flops a row for blocks of K, and for bands with K entries on either side of the diagonal; 4·K² up to 16 of them. Memory:
+/// 8·K² numbers for each of two threads.
 ///
 /// # Errors
 /// [`Error::Shape`] if the orders differ, [`Error::NotFinite`], [`Error::Unsupported`] if a matrix is periodic.
 ///
 /// # Source
-/// Martin, Wilkinson, "Solution of symmetric and unsymmetric band equations and the calculation of eigenvectors of band matrices" (1967).
+/// Fronts: I. S. Duff, J. K. Reid, "The multifrontal solution of indefinite sparse symmetric linear equations" (1983). Rows: Martin,
+/// Wilkinson, "Solution of symmetric and unsymmetric band equations and the calculation of eigenvectors of band matrices" (1967).
 ///
 /// # Example
 /// ```
@@ -138,17 +154,30 @@ pub fn eigenvalues_below<M: HermitianBand>(a: &M, b: Option<&M>, shift: f64) -> 
     if !shift.is_finite() {
         return Err(Error::NotFinite { array: "shift", index: 0 });
     }
-    let width = a.half_width().max(b.map_or(0, M::half_width)).min(a.order().saturating_sub(1));
-    let pencil = ShiftedPencil { a, b, shift: <M::Scalar as Scalar>::Real::from_f64(shift), width };
-    Ok(dispatch::<M::Scalar, _>(Simd::detect(), SignChanges(pencil)))
+    let n = a.order();
+    let common = |size: fn(&M) -> usize| {
+        let (of_a, of_b) = (size(a), b.map_or(0, size));
+        of_a.max(of_b).min(n.saturating_sub(1))
+    };
+    let (width, mut step) = (common(M::half_width), common(M::block_rows));
+    if b.is_some_and(|b| b.block_rows() != a.block_rows()) {
+        step = width;
+    }
+    let pencil = ShiftedPencil { a, b, shift: <M::Scalar as Scalar>::Real::from_f64(shift) };
+    let entry = |i: usize, j: usize| if i < j { pencil.lower_entry(j, i).conj() } else { pencil.lower_entry(i, j) };
+    let simd = Simd::detect();
+    let by_fronts = if step > NARROW { front::negatives(n, step, simd, &entry) } else { None };
+    Ok(by_fronts.unwrap_or_else(|| dispatch::<M::Scalar, _>(simd, SignChanges { n, width, entry: &entry })))
 }
+
+/// Entries beside the diagonal, or rows of a block, up to which elimination is by rows.
+const NARROW: usize = 16;
 
 /// A − σB.
 struct ShiftedPencil<'a, M: HermitianBand> {
     a: &'a M,
     b: Option<&'a M>,
     shift: <M::Scalar as Scalar>::Real,
-    width: usize,
 }
 
 impl<M: HermitianBand> ShiftedPencil<'_, M> {
@@ -162,51 +191,52 @@ impl<M: HermitianBand> ShiftedPencil<'_, M> {
         };
         entry(self.a) - b.scale(self.shift)
     }
-
-    /// Columns i − width … i + 2·width of row i; what is outside of the matrix or of the band is 0. The diagonal is real.
-    fn load(&self, i: usize, row: &mut [M::Scalar]) {
-        row.fill(M::Scalar::ZERO);
-        for j in i.saturating_sub(self.width)..i {
-            row[j + self.width - i] = self.lower_entry(i, j);
-        }
-        row[self.width] = M::Scalar::from_real(self.lower_entry(i, i).re());
-        for j in i + 1..(i + self.width + 1).min(self.a.order()) {
-            row[j + self.width - i] = self.lower_entry(j, i).conj();
-        }
-    }
 }
 
 /// The number of sign changes in the sequence of leading minors.
-struct SignChanges<'a, M: HermitianBand>(ShiftedPencil<'a, M>);
+struct SignChanges<'a, T> {
+    n: usize,
+    /// Entries beside the diagonal.
+    width: usize,
+    entry: Entry<'a, T>,
+}
 
-impl<M: HermitianBand> Job<M::Scalar> for SignChanges<'_, M> {
+impl<T: Scalar> SignChanges<'_, T> {
+    /// Columns i − width … i + 2·width of row i; what is outside of the matrix or of the band is 0. The diagonal is real.
+    fn load(&self, i: usize, row: &mut [T]) {
+        row.fill(T::ZERO);
+        for j in i.saturating_sub(self.width)..(i + self.width + 1).min(self.n) {
+            row[j + self.width - i] = (self.entry)(i, j);
+        }
+        row[self.width] = T::from_real(row[self.width].re());
+    }
+}
+
+impl<T: Scalar> Job<T> for SignChanges<'_, T> {
     type Output = usize;
     #[inline(always)]
-    fn run<V: Lanes<Real = <M::Scalar as Scalar>::Real>>(self) -> usize {
-        let (n, width) = (self.0.a.order(), self.0.width);
-        let across = 2 * width + 1;
+    fn run<V: Lanes<Real = T::Real>>(self) -> usize {
+        let across = 2 * self.width + 1;
         // Pivot rows k, from column k on, in place k modulo width + 1.
-        let mut pivots = vec![M::Scalar::ZERO; (width + 1) * across];
-        let mut row = vec![M::Scalar::ZERO; width + across];
+        let mut pivots = vec![T::ZERO; (self.width + 1) * across];
+        let mut row = vec![T::ZERO; self.width + across];
         // The sign of the last minor; a number of modulus 1 whose imaginary part is rounding.
-        let mut sign = M::Scalar::ONE;
-        let (mut changes, mut largest) = (0, <M::Scalar as Scalar>::Real::ZERO);
-        for i in 0..n {
-            self.0.load(i, &mut row);
+        let mut sign = T::ONE;
+        let (mut changes, mut largest) = (0, T::Real::ZERO);
+        for i in 0..self.n {
+            self.load(i, &mut row);
             largest = row.iter().fold(largest, |largest, x| if x.abs1() > largest { x.abs1() } else { largest });
             let before = sign.re();
-            for k in i.saturating_sub(width)..i {
-                let pivot = &mut pivots[k % (width + 1) * across..][..across];
-                let own = &mut row[k + width - i..][..across];
-                sign *= eliminate::<V, M::Scalar>(pivot, own);
+            for k in i.saturating_sub(self.width)..i {
+                let pivot = &mut pivots[k % (self.width + 1) * across..][..across];
+                let own = &mut row[k + self.width - i..][..across];
+                sign *= eliminate::<V, T>(pivot, own);
             }
-            let pivot = &mut pivots[i % (width + 1) * across..][..across];
-            pivot.copy_from_slice(&row[width..]);
+            let pivot = &mut pivots[i % (self.width + 1) * across..][..across];
+            pivot.copy_from_slice(&row[self.width..]);
             pivot[0] = nonzero(pivot[0], largest);
             sign = unit(sign * unit(pivot[0]));
-            changes += usize::from(
-                (sign.re() < <M::Scalar as Scalar>::Real::ZERO) != (before < <M::Scalar as Scalar>::Real::ZERO),
-            );
+            changes += usize::from((sign.re() < T::Real::ZERO) != (before < T::Real::ZERO));
         }
         changes
     }

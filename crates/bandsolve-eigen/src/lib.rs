@@ -11,8 +11,11 @@
 //! # Ok::<(), bandsolve::Error>(())
 //! ```
 
+mod front;
 mod inertia;
+mod interval;
 mod krylov_schur;
+mod left;
 mod matrices;
 mod problem;
 mod projected;

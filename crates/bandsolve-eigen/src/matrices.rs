@@ -6,8 +6,8 @@ use crate::solver::EigenSolver;
 use bandsolve::dyn_stack::PodStack;
 use bandsolve::vectors::widen;
 use bandsolve::{
-    Banded, BlockTridiagonal, Complex64, Error, Factorize, Inverse, LinearOperator, Plan, RealScalar, Result, Scalar,
-    Shape, Tridiagonal,
+    Banded, BlockTridiagonal, Complex64, Error, Factorize, Inverse, LinearOperator, Op, Plan, RealScalar, Result,
+    Scalar, Shape, Tridiagonal,
 };
 
 /// Matrices that [`EigenSolver::hermitian_nearest`] and [`EigenSolver::general_nearest`] take: those of the library, and those that
@@ -24,6 +24,13 @@ pub trait ShiftableMatrix: Sync + Sized {
     /// # Errors
     /// [`Error::Shape`] if lengths do not fit.
     fn multiply(&self, x: &[Self::Scalar], y: &mut [Self::Scalar]) -> Result<()>;
+    /// y = Aᴴ·x.
+    ///
+    /// # Errors
+    /// As [`multiply`](Self::multiply), and [`Error::Unsupported`] where only A·x is known.
+    fn multiply_adjoint(&self, _x: &[Self::Scalar], _y: &mut [Self::Scalar]) -> Result<()> {
+        Err(Error::Unsupported { method: "multiply_adjoint", what: "adjoints of this matrix" })
+    }
     /// (A − σB)⁻¹ by factors; B = I without one.
     ///
     /// # Errors
@@ -66,6 +73,30 @@ impl<M: ShiftableMatrix> LinearOperator<M::Scalar> for MatrixOperator<'_, M> {
     fn apply(&self, x: &[M::Scalar], y: &mut [M::Scalar], _: &mut PodStack) -> Result<()> {
         self.0.multiply(x, y)
     }
+
+    fn apply_op(&self, op: Op, x: &[M::Scalar], y: &mut [M::Scalar], _: &mut PodStack) -> Result<()> {
+        match op {
+            Op::Plain => self.0.multiply(x, y),
+            Op::ConjTranspose => self.0.multiply_adjoint(x, y),
+            Op::Transpose => {
+                let conjugate: Vec<M::Scalar> = x.iter().map(|x| Scalar::conj(*x)).collect();
+                self.0.multiply_adjoint(&conjugate, y)?;
+                y.iter_mut().for_each(|y| *y = Scalar::conj(*y));
+                Ok(())
+            }
+        }
+    }
+}
+
+/// `Err(Shape)` unless both vectors have length n.
+fn check_lengths<T>(n: usize, x: &[T], y: &[T]) -> Result<()> {
+    let wrong = [("x", x.len()), ("y", y.len())].into_iter().find(|(_, got)| *got != n);
+    wrong.map_or(Ok(()), |(what, got)| Err(Error::Shape { what, expected: n, got }))
+}
+
+/// Σ conj(a_i)·x_i on their common length.
+fn adjoint_dot<T: Scalar>(a: &[T], x: &[T]) -> T {
+    a.iter().zip(x).fold(T::ZERO, |sum, (a, x)| sum + a.conj() * *x)
 }
 
 /// `Err(Shape)` unless both matrices are of one shape.
@@ -102,19 +133,11 @@ impl<T: Scalar> ShiftableMatrix for Tridiagonal<'_, T> {
     }
 
     fn multiply(&self, x: &[T], y: &mut [T]) -> Result<()> {
-        let n = self.n();
-        for (what, got) in [("x", x.len()), ("y", y.len())] {
-            if got != n {
-                return Err(Error::Shape { what, expected: n, got });
-            }
-        }
-        for (i, y) in y.iter_mut().enumerate() {
-            let (sub, diag, sup) = self.row(i);
-            let before = if i > 0 { x[i - 1] } else { x[n - 1] };
-            let after = if i + 1 < n { x[i + 1] } else { x[0] };
-            *y = sub * before + diag * x[i] + sup * after;
-        }
-        Ok(())
+        self.apply_into(x, y)
+    }
+
+    fn multiply_adjoint(&self, x: &[T], y: &mut [T]) -> Result<()> {
+        self.transposed(true).apply_into(x, y)
     }
 
     fn shifted_inverse(&self, sigma: T, b: Option<&Self>) -> Result<Self::ShiftedInverse> {
@@ -143,15 +166,14 @@ impl<T: Scalar> ShiftableMatrix for Banded<'_, T> {
     }
 
     fn multiply(&self, x: &[T], y: &mut [T]) -> Result<()> {
-        for (what, got) in [("x", x.len()), ("y", y.len())] {
-            if got != self.n() {
-                return Err(Error::Shape { what, expected: self.n(), got });
-            }
-        }
-        y.fill(T::ZERO);
-        for (j, x) in x.iter().enumerate() {
+        self.apply_into(x, y)
+    }
+
+    fn multiply_adjoint(&self, x: &[T], y: &mut [T]) -> Result<()> {
+        check_lengths(self.n(), x, y)?;
+        for (j, y) in y.iter_mut().enumerate() {
             let (first, column) = self.column(j);
-            y[first..].iter_mut().zip(column).for_each(|(y, a)| *y += *a * *x);
+            *y = adjoint_dot(column, &x[first..]);
         }
         Ok(())
     }
@@ -186,6 +208,28 @@ impl<T: Scalar> ShiftableMatrix for BlockTridiagonal<'_, T> {
 
     fn multiply(&self, x: &[T], y: &mut [T]) -> Result<()> {
         self.apply_into(x, y)
+    }
+
+    fn multiply_adjoint(&self, x: &[T], y: &mut [T]) -> Result<()> {
+        check_lengths(self.n(), x, y)?;
+        let (b, count, arrays) = (self.block(), self.block_rows(), self.arrays());
+        y.fill(T::ZERO);
+        for row in 0..count {
+            let own = &x[row * b..][..b];
+            let near = [(0, (row + count - 1) % count), (1, row), (2, (row + 1) % count)];
+            for (which, column) in near {
+                let open = which == 0 && row == 0 || which == 2 && row + 1 == count;
+                if open && !self.is_periodic() {
+                    continue;
+                }
+                // `sub` has all blocks or begins with that of block row 1.
+                let missing = if which == 0 { count - arrays[0].len() / (b * b) } else { 0 };
+                let block = &arrays[which][(row - missing) * b * b..][..b * b];
+                let to = &mut y[column * b..][..b];
+                to.iter_mut().zip(block.chunks_exact(b)).for_each(|(y, column)| *y += adjoint_dot(column, own));
+            }
+        }
+        Ok(())
     }
 
     fn shifted_inverse(&self, sigma: T, b: Option<&Self>) -> Result<Self::ShiftedInverse> {

@@ -1,6 +1,7 @@
 //! What eigenvalues are asked for, and of what.
 
 use bandsolve::dyn_stack::{PodStack, StackReq};
+use bandsolve::vectors::widen;
 use bandsolve::{Complex64, Error, LinearOperator, Result, Scalar};
 use core::fmt::{self, Display, Formatter};
 use core::str::FromStr;
@@ -83,6 +84,8 @@ impl Which {
 pub(crate) enum Inverted<'a, T: Scalar> {
     /// (A − σB)⁻¹.
     Shifted(T, &'a dyn LinearOperator<T>),
+    /// (A − σB)⁻¹, from which (A − σB)⁻¹(A + σB) is made.
+    Cayley(T, &'a dyn LinearOperator<T>),
     /// B⁻¹.
     Mass(&'a dyn LinearOperator<T>),
 }
@@ -130,6 +133,12 @@ impl<'a, T: Scalar> EigenProblem<'a, T> {
         Self { inverse: Some(Inverted::Shifted(sigma, inverse)), ..self }
     }
 
+    /// By Cayley's transform: `inverse` is (A − σB)⁻¹ with σ ≠ 0, the operator (A − σB)⁻¹(A + σB) = I + 2σ·(A − σB)⁻¹B. Its eigenvalues
+    /// are ν = (λ + σ)/(λ − σ): the λ between −σ and σ have negative ones.
+    pub fn cayley(self, sigma: T, inverse: &'a dyn LinearOperator<T>) -> Self {
+        Self { inverse: Some(Inverted::Cayley(sigma, inverse)), ..self }
+    }
+
     /// Without a shift: `inverse` is B⁻¹.
     pub fn mass_inverse(self, inverse: &'a dyn LinearOperator<T>) -> Self {
         Self { inverse: Some(Inverted::Mass(inverse)), ..self }
@@ -138,15 +147,20 @@ impl<'a, T: Scalar> EigenProblem<'a, T> {
     /// σ, if there is a shift.
     pub(crate) fn shift(&self) -> Option<T> {
         match self.inverse {
-            Some(Inverted::Shifted(sigma, _)) => Some(sigma),
+            Some(Inverted::Shifted(sigma, _) | Inverted::Cayley(sigma, _)) => Some(sigma),
             _ => None,
         }
+    }
+
+    /// Whether the operator's largest eigenvalues are those nearest to σ.
+    pub(crate) fn is_shifted(&self) -> bool {
+        matches!(self.inverse, Some(Inverted::Shifted(..)))
     }
 
     pub(crate) fn check(&self) -> Result<()> {
         let n = self.a.rows();
         let inverse = self.inverse.map(|inverse| match inverse {
-            Inverted::Shifted(_, inverse) | Inverted::Mass(inverse) => inverse,
+            Inverted::Shifted(_, inverse) | Inverted::Cayley(_, inverse) | Inverted::Mass(inverse) => inverse,
         });
         let operators = [("A", Some(self.a)), ("B", self.b), ("the inverse", inverse)];
         for (what, operator) in operators.into_iter().filter_map(|(what, operator)| Some((what, operator?))) {
@@ -173,7 +187,9 @@ impl<'a, T: Scalar> EigenProblem<'a, T> {
     /// Scratch for products and solves.
     pub(crate) fn scratch(&self) -> StackReq {
         let inverse = match self.inverse {
-            Some(Inverted::Shifted(_, inverse) | Inverted::Mass(inverse)) => inverse.apply_scratch(),
+            Some(Inverted::Shifted(_, inverse) | Inverted::Cayley(_, inverse) | Inverted::Mass(inverse)) => {
+                inverse.apply_scratch()
+            }
             None => StackReq::EMPTY,
         };
         self.a.apply_scratch().or(inverse).or(self.b.map_or(StackReq::EMPTY, |b| b.apply_scratch()))
@@ -187,16 +203,34 @@ impl<'a, T: Scalar> EigenProblem<'a, T> {
         spare: &mut [T],
         stack: &mut PodStack,
     ) -> Result<()> {
-        match (self.inverse, self.b, bv) {
-            (None, ..) => self.a.apply(v, w, stack),
-            (Some(Inverted::Shifted(_, inverse)), None, _) => inverse.apply(v, w, stack),
-            (Some(Inverted::Shifted(_, inverse)), _, Some(bv)) => inverse.apply(bv, w, stack),
-            (Some(Inverted::Shifted(_, inverse)), Some(b), None) => {
-                b.apply(v, spare, stack)?;
+        match self.inverse {
+            None => self.a.apply(v, w, stack),
+            Some(Inverted::Shifted(_, inverse)) => self.solve(inverse, (v, bv), (w, spare), stack),
+            Some(Inverted::Cayley(sigma, inverse)) => {
+                self.solve(inverse, (v, bv), (w, spare), stack)?;
+                w.iter_mut().zip(v).for_each(|(w, v)| *w = *v + (sigma + sigma) * *w);
+                Ok(())
+            }
+            Some(Inverted::Mass(inverse)) => {
+                self.a.apply(v, spare, stack)?;
                 inverse.apply(spare, w, stack)
             }
-            (Some(Inverted::Mass(inverse)), ..) => {
-                self.a.apply(v, spare, stack)?;
+        }
+    }
+
+    /// w = inverse·B·v.
+    fn solve(
+        &self,
+        inverse: &dyn LinearOperator<T>,
+        (v, bv): (&[T], Option<&[T]>),
+        (w, spare): (&mut [T], &mut [T]),
+        stack: &mut PodStack,
+    ) -> Result<()> {
+        match (self.b, bv) {
+            (None, _) => inverse.apply(v, w, stack),
+            (Some(_), Some(bv)) => inverse.apply(bv, w, stack),
+            (Some(b), None) => {
+                b.apply(v, spare, stack)?;
                 inverse.apply(spare, w, stack)
             }
         }
@@ -204,6 +238,10 @@ impl<'a, T: Scalar> EigenProblem<'a, T> {
 
     /// λ − σ of an eigenvalue θ of the operator; λ where there is no shift.
     pub(crate) fn offset(&self, theta: Complex64) -> Complex64 {
-        if self.shift().is_some() { 1.0 / theta } else { theta }
+        match self.inverse {
+            Some(Inverted::Shifted(..)) => 1.0 / theta,
+            Some(Inverted::Cayley(sigma, _)) => 2.0 * widen(sigma) / (theta - 1.0),
+            _ => theta,
+        }
     }
 }

@@ -1,8 +1,8 @@
 //! Edges: multiple eigenvalues, shifts on eigenvalues, small and degenerate problems, general matrices.
 
 use bandsolve::dyn_stack::PodStack;
-use bandsolve::{Banded, Complex64, Error, LinearOperator, Result, Scalar, Tridiagonal};
-use bandsolve_eigen::{EigenEnding, EigenProblem, EigenSolver, MatrixOperator, Which};
+use bandsolve::{Banded, BlockTridiagonal, Complex64, Error, LinearOperator, Result, Scalar, Tridiagonal};
+use bandsolve_eigen::{EigenEnding, EigenProblem, EigenSolver, MatrixOperator, ShiftableMatrix, Which};
 use bandsolve_gallery::{Random, random_vec};
 use core::f64::consts::PI;
 
@@ -250,4 +250,67 @@ fn the_same_bits_for_any_number_of_threads() {
     let run = || EigenSolver::new(4).hermitian_nearest(&a, None, 0.5).unwrap();
     let (one, other) = (run(), run());
     assert_eq!((one.values, one.vectors), (other.values, other.vectors));
+}
+
+#[test]
+fn intervals_are_complete() {
+    let n = 150;
+    let a = second_difference(n);
+    for (low, high) in [(0.5, 1.5), (-1.0, 5.0), (3.9, 10.0), (5.0, 6.0), (2.0, 1.0)] {
+        let found = EigenSolver::new(0).hermitian_between(&a, None, (low, high)).unwrap();
+        let expected: Vec<f64> = (1..=n).map(|k| exact(k, n)).filter(|value| low <= *value && *value < high).collect();
+        assert_eq!((found.values.len(), found.report.complete, found.converged()), (expected.len(), Some(true), true));
+        assert!(found.values.iter().zip(&expected).all(|(found, expected)| (found - expected).abs() < 1e-12));
+        let middle = 0.5 * (low + high);
+        assert!(
+            found.offsets.iter().zip(&found.values).all(|(offset, value)| (offset - (value - middle)).abs() < 1e-12)
+        );
+        assert!(found.report.orthogonality < 1e-10, "{low} {high} {:?}", found.report.orthogonality);
+    }
+    assert!(EigenSolver::new(0).hermitian_between(&a, None, (f64::NAN, 1.0)).is_err());
+    // Three times each, in a pencil with B = 2: clusters are not torn.
+    let values: Vec<f64> = (0..120).map(|i| f64::from(i / 3)).collect();
+    let (a, b) = (diagonal(&values), diagonal(&[2.0; 120]));
+    let found = EigenSolver::new(0).hermitian_between(&a, Some(&b), (-0.25, 16.25)).unwrap();
+    assert_eq!((found.values.len(), found.report.complete), (99, Some(true)));
+    assert!(found.values.iter().enumerate().all(|(i, value)| (value - 0.5 * f64::from(i as u32 / 3)).abs() < 1e-12));
+    assert!(found.report.orthogonality < 1e-10);
+}
+
+/// yᴴ·A = λ·yᴴ, entry by entry: products with columns of A.
+fn check_left<M: ShiftableMatrix<Scalar = T>, T: Scalar<Real = f64>>(a: &M, target: T) {
+    let (n, operator) = (a.rows(), MatrixOperator(a));
+    let inverse = a.shifted_inverse(target, None).unwrap();
+    let (problem, solver) = (EigenProblem::new(&operator).shifted(target, &inverse), EigenSolver::new(4).tol(1e-12));
+    let found = solver.general(&problem).unwrap();
+    let left = solver.left(&problem, &found).unwrap();
+    assert_eq!((left.values.len(), &left.values, left.converged()), (4, &found.values, true), "{:?}", left.report);
+    assert!(left.report.residuals.iter().all(|residual| *residual < 1e-10), "{:?}", left.report.residuals);
+    for (value, y) in left.values.iter().zip(left.vectors.chunks_exact(n)) {
+        for j in 0..n {
+            let (mut unit, mut column) = (vec![T::ZERO; n], vec![T::ZERO; n]);
+            unit[j] = T::ONE;
+            a.multiply(&unit, &mut column).unwrap();
+            let product: Complex64 =
+                y.iter().zip(&column).map(|(y, a)| y.conj() * Complex64::new(a.re(), a.im())).sum();
+            assert!((product - value * y[j].conj()).norm() < 1e-9, "{value} {j}");
+        }
+    }
+}
+
+#[test]
+fn left_vectors_of_all_matrices() {
+    let n = 60;
+    let mut random = Random::new(11);
+    let mut numbers = |count: usize| random.uniform_vec(count, -1.0, 1.0);
+    for periodic in [false, true] {
+        let a = Tridiagonal::from_vecs(numbers(n), numbers(n), numbers(n), periodic).unwrap();
+        check_left(&a, 0.3);
+        let blocks =
+            BlockTridiagonal::from_vecs(3, [numbers(3 * n), numbers(3 * n), numbers(3 * n)], periodic).unwrap();
+        check_left(&blocks, 0.3);
+    }
+    check_left(&Banded::from_vec(n, 2, 1, numbers(4 * n)).unwrap(), 0.3);
+    let complex: Vec<Complex64> = numbers(8 * n).chunks_exact(2).map(|p| Complex64::new(p[0], p[1])).collect();
+    check_left(&Banded::from_vec(n, 2, 1, complex).unwrap(), Complex64::new(0.2, 0.1));
 }

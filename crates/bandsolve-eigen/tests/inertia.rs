@@ -92,9 +92,58 @@ fn laplacian(m: usize) -> BlockTridiagonal<'static, f64> {
     BlockTridiagonal::from_vecs(m, [identity.clone(), diag, identity], false).expect("a matrix")
 }
 
+/// Blocks and bands that are eliminated by fronts: random ones, and such whose diagonal blocks are singular or zero, so that columns
+/// wait.
+#[test]
+fn wide_matrices_are_counted_by_fronts() {
+    let mut random = Random::new(2);
+    for (rows, block) in [(1, 20), (2, 17), (3, 17), (4, 18)] {
+        let square = block * block;
+        for case in 0..4 {
+            let mut arrays = [(); 3].map(|()| random.uniform_vec(rows * square, -1.0, 1.0));
+            match case {
+                1 => arrays[1].fill(0.0),
+                // Rank one.
+                2 => arrays[1].iter_mut().for_each(|x| *x = 1.0),
+                // Tiny pivots, which must not be divided by.
+                3 => arrays[1].iter_mut().for_each(|x| *x *= 1e-12),
+                _ => (),
+            }
+            let a = BlockTridiagonal::new(block, &arrays[0], &arrays[1], &arrays[2]).expect("a matrix");
+            check("wide blocks", &a);
+            let complex =
+                arrays.map(|part| part.iter().map(|re| Complex64::new(*re, random.uniform(-1.0, 1.0))).collect());
+            let a = BlockTridiagonal::from_vecs(block, complex, false).expect("a matrix");
+            check("complex wide blocks", &a);
+        }
+    }
+    for (n, width) in [(60, 17), (40, 39), (71, 20)] {
+        let bands = random.uniform_vec(n * (2 * width + 1), -1.0, 1.0);
+        check("wide band", &Banded::new(n, width, width, &bands).expect("a matrix"));
+    }
+}
+
+/// The other elimination takes over where fronts overflow.
+#[test]
+fn huge_and_tiny_wide_matrices_are_counted() {
+    let (n, width) = (60, 20);
+    let bands = Random::new(3).uniform_vec(n * (2 * width + 1), -1.0, 1.0);
+    let expected = eigenvalues_below(&Banded::new(n, width, width, &bands).expect("a matrix"), None, 0.0);
+    for scale in [2_f64.powi(-1015), 2_f64.powi(1019)] {
+        let bands: Vec<f64> = bands.iter().map(|x| x * scale).collect();
+        assert_eq!(eigenvalues_below(&Banded::new(n, width, width, &bands).expect("a matrix"), None, 0.0), expected);
+    }
+}
+
 #[test]
 fn multiple_eigenvalues_are_all_counted() {
-    let m = 12;
+    // By rows and by fronts.
+    for m in [12, 22] {
+        count_laplacian(m);
+    }
+}
+
+fn count_laplacian(m: usize) {
     let a = laplacian(m);
     let cosine = |k: usize| -2.0 * (PI * k as f64 / (m + 1) as f64).cos();
     let values: Vec<f64> =

@@ -12,6 +12,13 @@ impl Communicator for Ranks {
     fn sum(&self, values: &mut [f64]) {
         Ranks::sum(self, values);
     }
+
+    fn rows_before(&self, own: usize) -> usize {
+        let mut held = vec![0.0; self.size()];
+        held[self.rank()] = own as f64;
+        Ranks::sum(self, &mut held);
+        held[..self.rank()].iter().sum::<f64>() as usize
+    }
 }
 
 /// y = A·x of own rows.

@@ -1,12 +1,15 @@
-//! Eigenvalues: matrices and inverses as arrays by rows or as functions.
+//! Eigenvalues: matrices and inverses as arrays by rows or as functions; of matrices in a band by factors, with counts.
 
 use crate::arrays::{Number, array, columns, filled, slice, with_number};
 use crate::errors::exception;
 use crate::sparse::{Arrays, PyOperator, owned};
 use bandsolve::dyn_stack::{PodStack, StackReq};
 use bandsolve::vectors::narrow;
-use bandsolve::{Complex64, LinearOperator};
-use bandsolve_eigen::{EigenEnding, EigenProblem, EigenReport, EigenSolver, Which};
+use bandsolve::{Banded, BlockTridiagonal, Complex64, Error, LinearOperator, Scalar};
+use bandsolve_eigen::{
+    EigenEnding, EigenProblem, EigenReport, EigenSolver, GeneralEigen, HermitianBand, HermitianEigen, ShiftableMatrix,
+    Which, eigenvalues_below,
+};
 use bandsolve_sparse::Csr;
 use numpy::{PyArray1, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
@@ -72,6 +75,19 @@ struct EigenOptions {
     seed: u64,
     hermitian: bool,
     sigma: Option<(f64, f64)>,
+    complete: bool,
+    cayley: bool,
+}
+
+impl EigenOptions {
+    /// The search that is asked for; without a start if that has no entries.
+    fn solver<'a, T: Number>(&self, start: &'a [T]) -> PyResult<EigenSolver<'a, T>> {
+        let which: Which = self.which.parse().map_err(PyValueError::new_err)?;
+        let solver =
+            EigenSolver::new(self.k).which(which).tol(self.tol).seed(self.seed).max_restarts(self.max_restarts);
+        let solver = if let Some(ncv) = self.ncv { solver.ncv(ncv) } else { solver };
+        Ok(if start.is_empty() { solver } else { solver.start(start) })
+    }
 }
 
 /// A, B and the inverse of A − σB or B.
@@ -109,39 +125,137 @@ fn eigenvalues_of<'py, T: Number>(
         problem = problem.mass(b);
     }
     problem = match (&inverse, options.sigma) {
+        (Some(inverse), Some((re, im))) if options.cayley => problem.cayley(narrow(Complex64::new(re, im)), inverse),
         (Some(inverse), Some((re, im))) => problem.shifted(narrow(Complex64::new(re, im)), inverse),
         (Some(inverse), None) => problem.mass_inverse(inverse),
         (None, _) => problem,
     };
-    let which: Which = options.which.parse().map_err(PyValueError::new_err)?;
-    let mut solver = EigenSolver::new(options.k).which(which).tol(options.tol).seed(options.seed);
-    solver = solver.max_restarts(options.max_restarts);
-    if let Some(ncv) = options.ncv {
-        solver = solver.ncv(ncv);
-    }
-    let start = slice(&begun);
-    if begun.len() > 0 {
-        solver = solver.start(start);
-    }
+    let solver = options.solver(slice(&begun))?;
     let found = if options.hermitian {
-        let found = py.detach(|| solver.hermitian(&problem));
-        found.map(|found| {
-            let values = PyArray1::from_vec(py, found.values).into_any();
-            (values, vectors(py, n, &found.vectors), found.report)
-        })
+        py.detach(|| solver.hermitian(&problem)).map(|found| hermitian(py, n, found))
     } else {
-        let found = py.detach(|| solver.general(&problem));
-        found.map(|found| {
-            let values = PyArray1::from_vec(py, found.values).into_any();
-            (values, vectors(py, n, &found.vectors), found.report)
-        })
+        py.detach(|| solver.general(&problem)).map(|found| general(py, n, found))
     };
     let raised = [a.take(), b.and_then(|b| b.take()), inverse.and_then(|inverse| inverse.take())];
     if let Some(error) = raised.into_iter().flatten().next() {
         return Err(error);
     }
-    let (values, vectors, report) = found.map_err(|error| exception(py, &error))?;
-    Ok((values, vectors?, dictionary_of(py, report)?))
+    found.map_err(|error| exception(py, &error))?
+}
+
+/// What was found, as arrays of Python.
+fn hermitian<T: Number>(py: Python<'_>, n: usize, found: HermitianEigen<T>) -> PyResult<Found<'_>> {
+    let report = dictionary_of(py, found.report)?;
+    report.set_item("offsets", PyArray1::from_vec(py, found.offsets))?;
+    Ok((PyArray1::from_vec(py, found.values).into_any(), vectors(py, n, &found.vectors)?, report))
+}
+
+/// [`hermitian`] of general problems.
+fn general(py: Python<'_>, n: usize, found: GeneralEigen) -> PyResult<Found<'_>> {
+    let report = dictionary_of(py, found.report)?;
+    report.set_item("offsets", PyArray1::from_vec(py, found.offsets))?;
+    Ok((PyArray1::from_vec(py, found.values).into_any(), vectors(py, n, &found.vectors)?, report))
+}
+
+/// Eigenvalues nearest to sigma of matrices A and B by rows, which are factored and counted here as bands or block diagonals; `None` if
+/// that takes more than `most` numbers.
+#[pyfunction]
+pub fn eigenvalues_nearest<'py>(
+    n: usize,
+    most: usize,
+    matrices: (Arrays<'py>, Option<Arrays<'py>>),
+    start: &Bound<'py, PyAny>,
+    options: &Bound<'py, PyDict>,
+) -> PyResult<Option<Found<'py>>> {
+    let dtype = array(start)?.1;
+    let options: EigenOptions = options.extract()?;
+    with_number!(dtype, nearest_of(n, most, &matrices, start, &options))
+}
+
+fn nearest_of<'py, T: Number>(
+    n: usize,
+    most: usize,
+    (a, b): &(Arrays<'py>, Option<Arrays<'py>>),
+    start: &Bound<'py, PyAny>,
+    options: &EigenOptions,
+) -> PyResult<Option<Found<'py>>> {
+    let py = start.py();
+    let begun = columns::<T>(&array(start)?.0)?;
+    let solver = options.solver(slice(&begun))?;
+    let a = owned::<T>(n, a)?;
+    let b = b.as_ref().map(|b| owned::<T>(n, b)).transpose()?;
+    let both: Vec<_> = [Some(&a), b.as_ref()].into_iter().flatten().collect();
+    let failed = |error: Error| exception(py, &error);
+    let width = both.iter().map(|a| width_of(a)).max().unwrap_or(0);
+    if let Some(block) = block_of(&both, width).filter(|block| n * block * 3 <= most) {
+        let of = |a: &Csr<'_, T, u32>| blocks(a, block).map_err(failed);
+        let (a, b) = (of(&a)?, b.as_ref().map(of).transpose()?);
+        return nearest(py, (&a, b.as_ref()), &solver, options).map(Some);
+    }
+    if n * (2 * width + 1) > most {
+        return Ok(None);
+    }
+    let of = |a: &Csr<'_, T, u32>| band(a, width).map_err(failed);
+    let (a, b) = (of(&a)?, b.as_ref().map(of).transpose()?);
+    nearest(py, (&a, b.as_ref()), &solver, options).map(Some)
+}
+
+/// The entries beside the diagonal at most.
+fn width_of<T: Scalar>(a: &Csr<'_, T, u32>) -> usize {
+    let of_row = |i: usize| a.row(i).filter(|(_, value)| *value != T::ZERO).map(move |(j, _)| i.abs_diff(j)).max();
+    (0..a.rows()).filter_map(of_row).max().unwrap_or(0)
+}
+
+/// Rows of a block, if block diagonals hold the entries in fewer places than the band of `width` entries on either side.
+fn block_of<T: Scalar>(matrices: &[&Csr<'_, T, u32>], width: usize) -> Option<usize> {
+    let n = matrices[0].rows();
+    let inside = |a: &Csr<'_, T, u32>, block: usize| {
+        (0..n).all(|i| a.row(i).all(|(j, value)| (i / block).abs_diff(j / block) <= 1 || value == T::ZERO))
+    };
+    let sizes = (width / 2 + 1..=2 * width / 3).filter(|block| n.is_multiple_of(*block) && *block > 8);
+    sizes.take(4).find(|block| matrices.iter().all(|a| inside(a, *block)))
+}
+
+fn nearest<'py, T: Number, M: ShiftableMatrix<Scalar = T> + HermitianBand<Scalar = T>>(
+    py: Python<'py>,
+    (a, b): (&M, Option<&M>),
+    solver: &EigenSolver<'_, T>,
+    options: &EigenOptions,
+) -> PyResult<Found<'py>> {
+    let (re, im) = options.sigma.unwrap_or_default();
+    if !options.hermitian {
+        let found = py.detach(|| solver.general_nearest(a, b, narrow(Complex64::new(re, im))));
+        return general(py, a.rows(), found.map_err(|error| exception(py, &error))?);
+    }
+    let below = |shift: f64| eigenvalues_below(a, b, shift);
+    let solver = if options.complete { solver.count(&below) } else { *solver };
+    let found = py.detach(|| solver.hermitian_nearest(a, b, re));
+    hermitian(py, a.rows(), found.map_err(|error| exception(py, &error))?)
+}
+
+/// A matrix by rows as a band; entries at the same place add up.
+fn band<T: Scalar>(a: &Csr<'_, T, u32>, width: usize) -> bandsolve::Result<Banded<'static, T>> {
+    let (n, leading) = (a.rows(), 2 * width + 1);
+    let mut bands = vec![T::ZERO; n * leading];
+    for i in 0..n {
+        for (j, value) in a.row(i).filter(|(j, _)| i.abs_diff(*j) <= width) {
+            bands[j * leading + width + i - j] += value;
+        }
+    }
+    Banded::from_vec(n, width, width, bands)
+}
+
+/// A matrix by rows as block diagonals; entries at the same place add up.
+fn blocks<T: Scalar>(a: &Csr<'_, T, u32>, block: usize) -> bandsolve::Result<BlockTridiagonal<'static, T>> {
+    let (n, square) = (a.rows(), block * block);
+    let mut arrays = [(); 3].map(|()| vec![T::ZERO; n * block]);
+    for i in 0..n {
+        let row = i / block;
+        for (j, value) in a.row(i).filter(|(j, _)| row.abs_diff(j / block) <= 1) {
+            arrays[j / block + 1 - row][row * square + i % block + j % block * block] += value;
+        }
+    }
+    BlockTridiagonal::from_vecs(block, arrays, false)
 }
 
 /// Vectors as the columns of an array.
@@ -160,5 +274,6 @@ fn dictionary_of(py: Python<'_>, report: EigenReport) -> PyResult<Bound<'_, PyDi
     dictionary.set_item("orthogonality", report.orthogonality)?;
     dictionary.set_item("restarts", report.restarts)?;
     dictionary.set_item("solves", report.solves)?;
+    dictionary.set_item("complete", report.complete)?;
     Ok(dictionary)
 }

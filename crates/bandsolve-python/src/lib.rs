@@ -23,7 +23,7 @@ mod _bandsolve {
     #[pymodule_export]
     use super::batch::solve_batch;
     #[pymodule_export]
-    use super::eigen::eigenvalues;
+    use super::eigen::{eigenvalues, eigenvalues_nearest};
     #[pymodule_export]
     use super::factor::{PyFactor, factor_banded, factor_block_tridiagonal, factor_tridiagonal};
     #[pymodule_export]

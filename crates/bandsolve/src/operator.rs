@@ -129,6 +129,12 @@ impl<T: Scalar, F: Factor<T>> LinearOperator<T> for Inverse<F> {
 pub trait Communicator: Sync {
     /// Adds up what all processes hold; all get the same bits.
     fn sum(&self, values: &mut [f64]);
+
+    /// How many rows the processes before this one hold, which itself holds `own`. All processes call it.
+    fn rows_before(&self, own: usize) -> usize {
+        let _ = own;
+        0
+    }
 }
 
 /// One process, which holds all of every vector.

@@ -46,6 +46,11 @@ impl<'s> Reducer<'s> {
         (Self { communicator, n, partial }, stack)
     }
 
+    /// Rows that the processes before this one hold. All processes call it.
+    pub fn rows_before(&self) -> usize {
+        self.communicator.rows_before(self.n)
+    }
+
     /// Calls `work` for every piece, with its rows, its part of `out` (with [`PIECE`] elements a row), and sums to be added to, which
     /// are 0. Writes what they add up to over all pieces and processes.
     pub fn sums<S: Split>(

@@ -27,6 +27,10 @@ pub struct EigArgs {
     /// The eigenvalues nearest to this number are wanted, real or complex (0.5+2i), by shift-and-invert
     #[arg(long, value_name = "SIGMA", allow_hyphen_values = true, value_parser = number)]
     pub target: Option<Complex64>,
+    /// All eigenvalues from LOW to below HIGH, of Hermitian matrices and pencils; counts prove that none is missing
+    #[arg(long, num_args = 2, value_names = ["LOW", "HIGH"], allow_hyphen_values = true, value_parser = finite,
+        conflicts_with_all = ["target", "which", "k"])]
+    pub interval: Option<Vec<f64>>,
     /// How many eigenvalues
     #[arg(short, default_value_t = 5, value_name = "K")]
     pub k: usize,
@@ -78,6 +82,11 @@ impl Display for WhichName {
             Self::End(which) => which.fmt(f),
         }
     }
+}
+
+/// A finite real number.
+fn finite(text: &str) -> Result<f64, String> {
+    text.parse().ok().filter(|value: &f64| value.is_finite()).ok_or_else(|| "not a finite number such as 0.75".into())
 }
 
 /// A finite number, real or complex.

@@ -48,6 +48,10 @@ fn pencils_and_ends_of_a_spectrum() {
     assert!(numbers(&json["eigenvalues"]).iter().zip([15.0, 14.5]).all(|(a, b)| (a - b).abs() < 1e-9), "{json}");
     let json = bandsolve(&["eig", &a, "--which", "smallest-magnitude", "-k", "1", "--json", "-"]).exits(0).json();
     assert!((numbers(&json["eigenvalues"])[0] - 1.0).abs() < 1e-12, "{json}");
+    let json = bandsolve(&["eig", &a, &b, "--interval", "4.9", "6.4", "--json", "-"]).exits(0).json();
+    assert_eq!((&json["complete"], &json["which"]), (&true.into(), &"interval".into()));
+    let found = numbers(&json["eigenvalues"]);
+    assert!(found.len() == 3 && found.iter().zip([5.0, 5.5, 6.0]).all(|(a, b)| (a - b).abs() < 1e-12), "{json}");
     // A shift on an eigenvalue.
     let json = bandsolve(&["eig", &a, "--target", "7", "-k", "1", "--json", "-"]).exits(0).json();
     assert!((numbers(&json["eigenvalues"])[0] - 7.0).abs() < 1e-12, "{json}");
@@ -80,6 +84,8 @@ fn what_cannot_be_found_says_so() {
     bandsolve(&["eig", &a, "--which", "largest-real", "--target", "1"]).fails(2, "no target");
     bandsolve(&["eig", &a, "--which", "nonsense"]).fails(2, "largest-magnitude");
     bandsolve(&["eig", &a, "--target", "nan"]).fails(2, "not a finite number");
+    bandsolve(&["eig", &a, "--interval", "0", "1"]).fails(3, "is not Hermitian");
+    bandsolve(&["eig", &a, "--interval", "0"]).fails(2, "--interval");
     let b = folder.file("B.mtx", "%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 1\n");
     bandsolve(&["eig", &a, &b, "--target", "1"]).fails(3, "has 1 rows");
 }

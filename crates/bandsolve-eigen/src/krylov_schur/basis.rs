@@ -15,6 +15,8 @@ pub(super) struct KrylovBasis<'a, 's, T: Scalar> {
     /// Whether the inner product is xᴴ·B·y.
     weighted: bool,
     n: usize,
+    /// Rows on the processes before this one.
+    first: usize,
     /// Rows on all processes: no more vectors are independent.
     total: usize,
     v: Vec<T>,
@@ -47,6 +49,7 @@ impl<'a, 's, T: Scalar> KrylovBasis<'a, 's, T> {
             problem,
             weighted,
             n,
+            first: reducer.rows_before(),
             total,
             v: Vec::new(),
             bv: Vec::new(),
@@ -118,11 +121,12 @@ impl<'a, 's, T: Scalar> KrylovBasis<'a, 's, T> {
             }
             self.seed = self.seed.wrapping_add(0x1234_5678_9abc_def1);
             let seed = self.seed;
-            let (w, n) = (&mut self.v[at * self.n..][..self.n], self.n as f64);
+            let (w, first, total) = (&mut self.v[at * self.n..][..self.n], self.first, self.total as f64);
             each_piece(self.n, RowsOf(&mut *w, PIECE), &|rows, w| {
                 for (i, w) in rows.zip(w.0) {
+                    let i = first + i;
                     let random = Complex64::new(unit(seed, 2 * i as u64), unit(seed, 2 * i as u64 + 1));
-                    *w = narrow(if smooth { 1.0 + i as f64 / n + 0.2 * random } else { random });
+                    *w = narrow(if smooth { 1.0 + i as f64 / total + 0.2 * random } else { random });
                 }
             });
             // In the inner product of the problem, and made small first so that the norm is what is left of it.

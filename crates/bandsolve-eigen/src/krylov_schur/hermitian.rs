@@ -125,6 +125,7 @@ impl<T: Scalar> HermitianSearch<'_, '_, T> {
         let within =
             |radius: f64| -> Result<usize> { Ok(below(sigma + radius)?.saturating_sub(below(sigma - radius)?)) };
         Ok(match (self.solver.which, self.problem.shift()) {
+            (_, Some(_)) if !self.problem.is_shifted() => None,
             (Which::LargestMagnitude, Some(_)) | (Which::SmallestMagnitude, None) => {
                 let radius = last.abs() - (margin * last.abs()).max(rounding);
                 let there = if radius > 0.0 { within(radius)? } else { 0 };

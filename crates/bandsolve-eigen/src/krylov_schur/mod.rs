@@ -11,8 +11,9 @@ mod hermitian;
 mod verify;
 
 use crate::problem::EigenProblem;
-use crate::report::{GeneralEigen, HermitianEigen};
+use crate::report::{EigenEnding, EigenReport, GeneralEigen, HermitianEigen};
 use crate::solver::EigenSolver;
+use bandsolve::vectors::Reducer;
 use bandsolve::{Complex32, Complex64, Result, Scalar};
 use bandsolve_kernel::ByType;
 use core::marker::PhantomData;
@@ -60,6 +61,22 @@ impl<'a> ByType for FindGeneral<'a> {
     fn of_c64(search: Search<'a, Complex64>) -> Result<GeneralEigen> {
         general::find(search)
     }
+}
+
+/// The report of a search with the residuals of these pairs in the place of its own.
+pub(crate) fn residuals_of<T: Scalar>(
+    solver: &EigenSolver<'_, T>,
+    problem: &EigenProblem<'_, T>,
+    pairs: (&[Complex64], &[Complex64]),
+    report: EigenReport,
+) -> Result<EigenReport> {
+    let mut memory = verify::SearchMemory::new(problem, 2)?;
+    let (mut reducer, stack) = Reducer::new(solver.communicator, problem.a.rows(), 2, memory.stack());
+    let checked = verify::verify(solver, problem, pairs, false, (&mut reducer, stack))?;
+    let all = report.ending == EigenEnding::Converged;
+    let ending = EigenEnding::of(all, checked.sound);
+    let (residuals, norms, orthogonality) = (checked.residuals, checked.norms, checked.orthogonality);
+    Ok(EigenReport { ending, residuals, norms, orthogonality, ..report })
 }
 
 /// Vectors that a search keeps: for k eigenvalues of n, as many as asked for where that is enough.

@@ -180,16 +180,27 @@ impl<'a, T: Scalar> Banded<'a, T> {
     /// # Errors
     /// [`Error::Shape`] unless `x` has length n.
     pub fn apply(&self, x: &[T]) -> Result<Vec<T>> {
+        let mut y = zeroed(self.n)?;
+        self.apply_into(x, &mut y)?;
+        Ok(y)
+    }
+
+    /// Writes the product A·x to y.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] unless `x` and `y` have length n.
+    pub fn apply_into(&self, x: &[T], y: &mut [T]) -> Result<()> {
         let _mode = Standard::enter();
         check_len("x", self.n, x.len())?;
-        let mut y = zeroed::<T>(self.n)?;
+        check_len("y", self.n, y.len())?;
+        y.fill(T::ZERO);
         for (j, xj) in x.iter().enumerate() {
             let (first, column) = self.column(j);
             for (yi, a) in y[first..].iter_mut().zip(column) {
                 *yi += *a * *xj;
             }
         }
-        Ok(y)
+        Ok(())
     }
 
     /// First entry of the band that is NaN or infinite, as an error.

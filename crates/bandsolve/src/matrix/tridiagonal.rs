@@ -2,7 +2,7 @@
 
 use super::Shape;
 use crate::error::{Error, Result, check_len};
-use crate::memory::collected;
+use crate::memory::zeroed;
 use bandsolve_kernel::Scalar;
 use bandsolve_kernel::arithmetic::Standard;
 use bandsolve_kernel::rows::Rows;
@@ -138,10 +138,22 @@ impl<'a, T: Scalar> Tridiagonal<'a, T> {
     /// # Errors
     /// [`Error::Shape`] unless `x` has length n.
     pub fn apply(&self, x: &[T]) -> Result<Vec<T>> {
+        let mut y = zeroed(self.n())?;
+        self.apply_into(x, &mut y)?;
+        Ok(y)
+    }
+
+    /// Writes the product A·x to y.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] unless `x` and `y` have length n.
+    pub fn apply_into(&self, x: &[T], y: &mut [T]) -> Result<()> {
         let _mode = Standard::enter();
         check_len("x", self.n(), x.len())?;
+        check_len("y", self.n(), y.len())?;
         let rows = self.rows();
-        collected((0..self.n()).map(|i| rows.dot(i, x)))
+        y.iter_mut().enumerate().for_each(|(i, y)| *y = rows.dot(i, x));
+        Ok(())
     }
 
     /// The transposed matrix, conjugated too if `conj`.

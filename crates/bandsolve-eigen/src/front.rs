@@ -1,0 +1,345 @@
+//! Inertia of a Hermitian band by blocks of rows: dense fronts, from both ends of the matrix to its middle.
+//!
+//! A front holds a block of rows whose entries are complete, the block beside it, and what waits. Its complete columns are eliminated,
+//!
+//! $$ F = L\,D\,L^H,\qquad \text{D of } 1 \times 1 \text{ and } 2 \times 2 \text{ blocks}, $$
+//!
+//! where an element of L is bounded by 1/[`THRESHOLD`]. A column without such a pivot waits for the next front. The last front, in the
+//! middle, has complete columns alone, and there always is a pivot, unless numbers overflow.
+
+use bandsolve::{RealScalar, Scalar, Simd};
+use bandsolve_kernel::dense::Product;
+use bandsolve_kernel::vectors::subtract_multiple;
+use bandsolve_kernel::view::{View, ViewMut};
+use bandsolve_kernel::{Job, Lanes, dispatch, threads};
+use core::mem;
+use core::ops::Range;
+
+/// Entries of a Hermitian matrix in any of its two triangles.
+pub(crate) type Entry<'a, T> = &'a (dyn Fn(usize, usize) -> T + Sync);
+
+/// The least modulus of a pivot, as a part of the largest element of its column. Up to 1/2 the last front always has one.
+const THRESHOLD: f64 = 0.25;
+
+/// Columns that are eliminated before all others are updated at once.
+const PANEL: usize = 32;
+
+/// Columns that are updated together; what they have above the diagonal is computed for nothing.
+const STRIP: usize = 48;
+
+/// The number of negative eigenvalues of a matrix of n rows, entries of which couple rows of a block of `step` rows with those of blocks
+/// beside it. `None` if numbers overflow.
+pub(crate) fn negatives<T: Scalar>(n: usize, step: usize, simd: Simd, entry: Entry<'_, T>) -> Option<usize> {
+    let blocks = n.div_ceil(step);
+    let middle = blocks / 2;
+    let rows = |block: usize| block * step..((block + 1) * step).min(n);
+    let half = |ends: &mut dyn Iterator<Item = usize>| -> Front<T> {
+        let mut front = Front::default();
+        ends.for_each(|block| {
+            let next = if block < middle { block + 1 } else { block - 1 };
+            front.assemble(rows(block), rows(next), entry);
+            dispatch::<T, _>(simd, Eliminate(&mut front));
+        });
+        front
+    };
+    let (above, below) = threads::join(|| half(&mut (0..middle)), || half(&mut (middle + 1..blocks).rev()));
+    let mut last = above.meet(below, rows(middle), entry);
+    dispatch::<T, _>(simd, Eliminate(&mut last));
+    (last.done == last.order).then_some(last.negatives)
+}
+
+/// Rows and columns under elimination.
+#[derive(Debug)]
+struct Front<T> {
+    /// The lower triangle; columns have `order` elements.
+    matrix: Vec<T>,
+    order: usize,
+    /// Columns from the first on that may be eliminated.
+    complete: usize,
+    /// Columns that are eliminated.
+    done: usize,
+    /// Negative eigenvalues of D so far, in all fronts.
+    negatives: usize,
+}
+
+impl<T> Default for Front<T> {
+    fn default() -> Self {
+        Self { matrix: Vec::new(), order: 0, complete: 0, done: 0, negatives: 0 }
+    }
+}
+
+impl<T: Scalar> Front<T> {
+    /// What is left: columns that wait, and the block whose columns were not complete.
+    fn left(&self) -> Range<usize> {
+        self.done..self.order
+    }
+
+    /// The columns that wait.
+    fn waiting(&self) -> usize {
+        self.complete - self.done
+    }
+
+    /// Adds the lower triangle of what is left of a front to columns `to`… of this one.
+    fn add(&mut self, other: &Self, to: impl Fn(usize) -> usize) {
+        for j in other.left() {
+            for i in j..other.order {
+                self.matrix[to(i) + to(j) * self.order] += other.matrix[i + j * other.order];
+            }
+        }
+    }
+
+    /// Adds the entries of a block of rows in the places from `at` on.
+    fn add_block(&mut self, at: usize, rows: Range<usize>, entry: Entry<'_, T>) {
+        for (j, column) in rows.clone().enumerate() {
+            for (i, row) in rows.clone().enumerate().skip(j) {
+                let value = entry(row, column);
+                self.matrix[at + i + (at + j) * self.order] += if i == j { T::from_real(value.re()) } else { value };
+            }
+        }
+    }
+
+    /// The next front: what is left of this one, whose block of `rows` becomes complete, and the block of rows that comes `next`.
+    fn assemble(&mut self, rows: Range<usize>, next: Range<usize>, entry: Entry<'_, T>) {
+        let last = mem::take(self);
+        let waiting = last.waiting();
+        let complete = waiting + rows.len();
+        let order = complete + next.len();
+        *self = Self { matrix: vec![T::ZERO; order * order], order, complete, done: 0, negatives: last.negatives };
+        self.add(&last, |place| place - last.done);
+        self.add_block(waiting, rows.clone(), entry);
+        for (j, column) in rows.enumerate() {
+            let beside = &mut self.matrix[(waiting + j) * order..][complete..order];
+            beside.iter_mut().zip(next.clone()).for_each(|(value, row)| *value = entry(row, column));
+        }
+    }
+
+    /// The last front, of what is left on both sides of a block of rows.
+    fn meet(self, other: Self, rows: Range<usize>, entry: Entry<'_, T>) -> Self {
+        let [first, second] = [self.waiting(), other.waiting()];
+        let before = first + second;
+        let order = before + rows.len();
+        let matrix = vec![T::ZERO; order * order];
+        let mut last = Self { matrix, order, complete: order, done: 0, negatives: self.negatives + other.negatives };
+        last.add(&self, |place| if place < self.complete { place - self.done } else { place - self.complete + before });
+        last.add(&other, |place| {
+            if place < other.complete { first + place - other.done } else { place - other.complete + before }
+        });
+        last.add_block(before, rows, entry);
+        last
+    }
+
+    /// Exchanges rows and columns p < q, of which none before `from` is needed any more.
+    fn exchange(&mut self, from: usize, p: usize, q: usize) {
+        let m = self.order;
+        let a = &mut self.matrix;
+        (from..p).for_each(|j| a.swap(p + j * m, q + j * m));
+        a.swap(p + p * m, q + q * m);
+        a[q + p * m] = a[q + p * m].conj();
+        for i in p + 1..q {
+            let (left, low) = (a[i + p * m].conj(), a[q + i * m].conj());
+            (a[i + p * m], a[q + i * m]) = (low, left);
+        }
+        (q + 1..m).for_each(|i| a.swap(i + p * m, i + q * m));
+    }
+}
+
+/// Columns of L·D whose updates wait: element j of row i is kept as its conjugate, in place j + i·[`PANEL`].
+struct Panel<T> {
+    /// The first column.
+    from: usize,
+    rows: Vec<T>,
+    /// A column of the front, updated, and one more.
+    columns: [Vec<T>; 2],
+}
+
+/// Eliminates the complete columns of a front that have pivots.
+struct Eliminate<'a, T>(&'a mut Front<T>);
+
+/// What becomes of a column.
+enum Pivot {
+    /// It is a pivot by itself.
+    Single,
+    /// The other column is a pivot by itself.
+    Other(usize),
+    /// Both are.
+    Pair(usize),
+    /// It waits.
+    None,
+}
+
+impl<T: Scalar> Job<T> for Eliminate<'_, T> {
+    type Output = ();
+    #[inline(always)]
+    fn run<V: Lanes<Real = T::Real>>(self) {
+        let front = self.0;
+        let m = front.order;
+        let columns = [vec![T::ZERO; m], vec![T::ZERO; m]];
+        let mut panel = Panel { from: 0, rows: vec![T::ZERO; m * PANEL], columns };
+        // Columns from `candidates` on have been tried since the last pivot was found.
+        let mut candidates = front.complete;
+        while front.done < front.complete {
+            if candidates <= front.done {
+                break;
+            }
+            if front.done + 2 > panel.from + PANEL {
+                panel.update::<V>(front);
+            }
+            match panel.pivot::<V>(front, candidates) {
+                Pivot::Single => panel.single(front),
+                Pivot::Other(r) => {
+                    panel.exchange(front, front.done, r);
+                    panel.columns.swap(0, 1);
+                    panel.columns[0].swap(front.done, r);
+                    panel.single(front);
+                }
+                Pivot::Pair(r) => panel.pair(front, r),
+                Pivot::None => {
+                    candidates -= 1;
+                    if candidates > front.done {
+                        panel.exchange(front, front.done, candidates);
+                    }
+                    continue;
+                }
+            }
+            candidates = front.complete;
+        }
+        panel.update::<V>(front);
+    }
+}
+
+impl<T: Scalar> Panel<T> {
+    /// Subtracts the panel's products from column c, whose rows from `first` on stand in column `which`.
+    #[inline(always)]
+    fn subtract<V: Lanes<Real = T::Real>>(&mut self, front: &Front<T>, which: usize, (c, first): (usize, usize)) {
+        let m = front.order;
+        for j in self.from..front.done {
+            let factor = self.rows[c * PANEL + j - self.from];
+            subtract_multiple::<V, T>(
+                &mut self.columns[which][first..m],
+                factor,
+                &front.matrix[j * m + first..][..m - first],
+            );
+        }
+    }
+
+    /// Brings the next column up to date and looks for a pivot in it; among `candidates` columns.
+    #[inline(always)]
+    fn pivot<V: Lanes<Real = T::Real>>(&mut self, front: &Front<T>, candidates: usize) -> Pivot {
+        let (m, q) = (front.order, front.done);
+        let threshold = T::Real::from_f64(THRESHOLD);
+        self.columns[0][q..].copy_from_slice(&front.matrix[q * m + q..][..m - q]);
+        self.subtract::<V>(front, 0, (q, q));
+        let own = self.columns[0][q].re();
+        let (r, inside) = largest(&self.columns[0], q + 1..candidates, m);
+        let (_, outside) = largest(&self.columns[0], candidates..m, m);
+        let most = if outside > inside { outside } else { inside };
+        if Scalar::is_finite(own) && own.abs1() >= threshold * most {
+            return Pivot::Single;
+        }
+        if inside <= T::Real::ZERO {
+            return Pivot::None;
+        }
+        let (left, right) = self.columns[1].split_at_mut(r);
+        left[q..].iter_mut().enumerate().for_each(|(k, x)| *x = front.matrix[r + (q + k) * m].conj());
+        right.copy_from_slice(&front.matrix[r * m + r..][..m - r]);
+        self.subtract::<V>(front, 1, (r, q));
+        let other = self.columns[1][r].re();
+        let beside = |column: &[T]| {
+            let parts = [q + 1..r, r + 1..m].map(|rows| largest(column, rows, m).1);
+            if parts[1] > parts[0] { parts[1] } else { parts[0] }
+        };
+        let [of_own, of_other] = [beside(&self.columns[0]), beside(&self.columns[1])];
+        let size = self.columns[0][r].abs();
+        let most = if self.columns[1][q].abs1() > of_other { self.columns[1][q].abs1() } else { of_other };
+        if Scalar::is_finite(other) && other.abs1() >= threshold * most {
+            return Pivot::Other(r);
+        }
+        // |D⁻¹| times the largest elements beside D.
+        let [own, other] = [own / size, other / size];
+        let bound = (own * other - T::Real::ONE).abs1() * size;
+        let [first, second] = [other.abs1() * of_own + of_other, of_own + own.abs1() * of_other];
+        let holds = first * threshold <= bound && second * threshold <= bound;
+        if holds { Pivot::Pair(r) } else { Pivot::None }
+    }
+
+    /// Exchanges rows and columns p < q of the front and the panel.
+    fn exchange(&mut self, front: &mut Front<T>, p: usize, q: usize) {
+        front.exchange(self.from, p, q);
+        (0..PANEL).for_each(|j| self.rows.swap(p * PANEL + j, q * PANEL + j));
+    }
+
+    /// Eliminates the next column, which is up to date, by its diagonal element.
+    #[inline(always)]
+    fn single(&mut self, front: &mut Front<T>) {
+        let (m, q) = (front.order, front.done);
+        let pivot = self.columns[0][q].re();
+        let l = &mut front.matrix[q * m..][..m];
+        for i in q + 1..m {
+            let x = self.columns[0][i];
+            self.rows[i * PANEL + q - self.from] = x.conj();
+            // A column of zeros has the pivot zero.
+            l[i] = if pivot == T::Real::ZERO { T::ZERO } else { T::from_parts(x.re() / pivot, x.im() / pivot) };
+        }
+        front.negatives += usize::from(pivot < T::Real::ZERO);
+        front.done += 1;
+    }
+
+    /// Eliminates the next column and column r, both up to date, by the four elements that they have in common.
+    #[inline(always)]
+    fn pair(&mut self, front: &mut Front<T>, r: usize) {
+        let (m, q) = (front.order, front.done);
+        if r > q + 1 {
+            self.exchange(front, q + 1, r);
+            self.columns.iter_mut().for_each(|column| column.swap(q + 1, r));
+        }
+        let [first, second] = &self.columns;
+        let size = first[q + 1].abs();
+        let [own, other] = [first[q].re() / size, second[q + 1].re() / size];
+        let unit = first[q + 1].scale(T::Real::ONE / size);
+        let determinant = own * other - T::Real::ONE;
+        let scale = T::Real::ONE / (determinant * size);
+        let (left, right) = front.matrix[q * m..].split_at_mut(m);
+        for i in q + 2..m {
+            let (x, y) = (first[i], second[i]);
+            let row = &mut self.rows[i * PANEL + q - self.from..][..2];
+            (row[0], row[1]) = (x.conj(), y.conj());
+            left[i] = (x.scale(other) - y * unit).scale(scale);
+            right[i] = (y.scale(own) - x * unit.conj()).scale(scale);
+        }
+        front.negatives += match (determinant < T::Real::ZERO, own < T::Real::ZERO) {
+            (true, _) => 1,
+            (false, true) => 2,
+            (false, false) => 0,
+        };
+        front.done += 2;
+    }
+
+    /// Updates all columns that are not eliminated, and begins the next panel.
+    #[inline(always)]
+    fn update<V: Lanes<Real = T::Real>>(&mut self, front: &mut Front<T>) {
+        let (m, to) = (front.order, front.done);
+        let width = to - self.from;
+        let (before, rest) = front.matrix.split_at_mut(to * m);
+        let l = View::with_stride(&before[self.from * m..], m, width, m);
+        for at in (to..m).step_by(STRIP) {
+            let columns = STRIP.min(m - at);
+            let c = ViewMut::with_stride(&mut rest[(at - to) * m + at..], m - at, columns, m);
+            let b = View::with_stride(&self.rows[at * PANEL..], width, columns, PANEL);
+            Product::subtract(c, l.part(at..m, 0..width), b).run::<V>();
+        }
+        self.from = to;
+    }
+}
+
+/// The place and the size of the largest element in some rows of a column, of `m` rows.
+#[inline(always)]
+fn largest<T: Scalar>(column: &[T], rows: Range<usize>, m: usize) -> (usize, T::Real) {
+    let first = rows.start.min(m);
+    let mut most = (first, T::Real::ZERO);
+    for (i, x) in column[first..rows.end.max(first)].iter().enumerate() {
+        if x.abs1() > most.1 {
+            most = (first + i, x.abs1());
+        }
+    }
+    most
+}

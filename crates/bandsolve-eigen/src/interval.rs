@@ -1,0 +1,193 @@
+//! All eigenvalues of a Hermitian matrix or pencil in an interval, by counts and shift-and-invert.
+
+use crate::inertia::{HermitianBand, eigenvalues_below};
+use crate::matrices::{MatrixOperator, ShiftableMatrix};
+use crate::problem::Which;
+use crate::report::{EigenEnding, EigenReport, HermitianEigen};
+use crate::solver::EigenSolver;
+use bandsolve::dyn_stack::PodStack;
+use bandsolve::vectors::widen;
+use bandsolve::{LinearOperator, Result, Scalar};
+
+/// Eigenvalues that one shift is for.
+const MOST: usize = 40;
+
+/// A part of the interval, and how many eigenvalues it holds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct IntervalPart {
+    ends: [f64; 2],
+    /// Eigenvalues below the ends.
+    below: [usize; 2],
+}
+
+impl IntervalPart {
+    fn count(&self) -> usize {
+        self.below[1].saturating_sub(self.below[0])
+    }
+
+    fn width(&self) -> f64 {
+        self.ends[1] - self.ends[0]
+    }
+
+    fn middle(&self) -> f64 {
+        self.ends[0] + 0.5 * self.width()
+    }
+
+    /// Two parts, cut near the middle where no eigenvalue is close; `None` if there is no such place, or the part is too small to be cut.
+    fn cut(&self, below: &impl Fn(f64) -> Result<usize>) -> Result<Option<[Self; 2]>> {
+        let (middle, width) = (self.middle(), self.width());
+        if width <= 1e-10 * self.ends[0].abs().max(self.ends[1].abs()) {
+            return Ok(None);
+        }
+        for step in [0.0, 0.03, -0.03, 0.07, -0.07, 0.13, -0.13] {
+            let (at, gap) = (middle + step * width, 1e-5 * width);
+            let around = [below(at - gap)?, below(at + gap)?];
+            if around[0] == around[1] {
+                let [from, to] = self.ends;
+                return Ok(Some([
+                    Self { ends: [from, at], below: [self.below[0], around[0]] },
+                    Self { ends: [at, to], below: [around[0], self.below[1]] },
+                ]));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Parts of at most [`MOST`] eigenvalues where that is possible, in order; none that is empty.
+fn parts(whole: IntervalPart, below: &impl Fn(f64) -> Result<usize>) -> Result<Vec<IntervalPart>> {
+    let (mut open, mut done) = (vec![whole], Vec::new());
+    while let Some(part) = open.pop() {
+        let cut = if part.count() > MOST { part.cut(below)? } else { None };
+        match cut {
+            Some([low, high]) => open.extend([high, low]),
+            None if part.count() > 0 => done.push(part),
+            None => (),
+        }
+    }
+    Ok(done)
+}
+
+impl<T: Scalar> EigenSolver<'_, T> {
+    /// All eigenvalues of a Hermitian matrix or pencil in low ≤ λ < high, rising.
+    ///
+    /// Counts of eigenvalues below both ends say how many there are; where these are many, the interval is cut between eigenvalues. In
+    /// each part the eigenvalues nearest to its middle are found by shift-and-invert, and counted again, with a tolerance of at most 10⁻¹²
+    /// if there are several parts. An eigenvalue at an end, within
+    /// rounding, may be taken or not. Offsets are λ − (low + high)/2. How many and which eigenvalues the solver was made for is of no
+    /// meaning here.
+    ///
+    /// # Cost
+    /// A factorisation, two counts or more, and about 2·k + 6 solves for each part of k eigenvalues, k ≤ 40.
+    ///
+    /// # Errors
+    /// [`NotFinite`](bandsolve::Error::NotFinite) if an end is not finite, those of [`hermitian_nearest`](Self::hermitian_nearest), and those of
+    /// [`eigenvalues_below`].
+    ///
+    /// # Example
+    /// ```
+    /// use bandsolve::Tridiagonal;
+    /// use bandsolve_eigen::EigenSolver;
+    /// // λ = 2 − 2·cos(π·k/101)
+    /// let a = Tridiagonal::from_vecs(vec![-1.0; 100], vec![2.0; 100], vec![-1.0; 100], false)?;
+    /// let found = EigenSolver::new(0).hermitian_between(&a, None, (1.0, 1.2))?;
+    /// assert_eq!((found.values.len(), found.report.complete), (4, Some(true)));
+    /// # Ok::<(), bandsolve::Error>(())
+    /// ```
+    pub fn hermitian_between<M>(&self, a: &M, b: Option<&M>, (low, high): (f64, f64)) -> Result<HermitianEigen<T>>
+    where
+        M: ShiftableMatrix<Scalar = T> + HermitianBand<Scalar = T>,
+    {
+        let below = |shift: f64| eigenvalues_below(a, b, shift);
+        let whole = IntervalPart { ends: [low, high], below: [below(low)?, below(high)?] };
+        let mut all = HermitianEigen {
+            values: Vec::new(),
+            offsets: Vec::new(),
+            vectors: Vec::new(),
+            report: nothing(whole.count()),
+        };
+        let parts = parts(whole, &below)?;
+        // Vectors of different parts are as orthogonal as their residuals are small.
+        let tol = if parts.len() > 1 { self.tol.min(1e-12) } else { self.tol };
+        for part in parts {
+            let (k, target) = (part.count(), part.middle());
+            let solver = Self { k, which: Which::default(), tol, ..*self };
+            let found = solver.count(&below).hermitian_nearest(a, b, target)?;
+            all.append(found, target - whole.middle(), ShiftableMatrix::rows(a));
+        }
+        all.report.orthogonality = all.report.orthogonality.max(apart(&all, b)?);
+        Ok(all)
+    }
+}
+
+/// The report before the first part.
+fn nothing(wanted: usize) -> EigenReport {
+    EigenReport {
+        ending: EigenEnding::Converged,
+        wanted,
+        residuals: Vec::new(),
+        norms: [0.0; 2],
+        orthogonality: 0.0,
+        restarts: 0,
+        solves: 0,
+        complete: Some(true),
+    }
+}
+
+impl<T: Scalar> HermitianEigen<T> {
+    /// Adds what was found in the next part, rising, with offsets from a target that is `moved` less.
+    fn append(&mut self, part: Self, moved: f64, n: usize) {
+        let mut order: Vec<usize> = (0..part.values.len()).collect();
+        order.sort_by(|i, j| part.offsets[*i].total_cmp(&part.offsets[*j]));
+        for k in order {
+            self.values.push(part.values[k]);
+            self.offsets.push(part.offsets[k] + moved);
+            self.vectors.extend_from_slice(&part.vectors[k * n..][..n]);
+            self.report.residuals.push(part.report.residuals[k]);
+        }
+        let (all, own) = (&mut self.report, part.report);
+        if own.ending != EigenEnding::Converged {
+            all.ending = own.ending;
+        }
+        all.norms = [all.norms[0].max(own.norms[0]), all.norms[1].max(own.norms[1])];
+        all.orthogonality = all.orthogonality.max(own.orthogonality);
+        all.restarts += own.restarts;
+        all.solves += own.solves;
+        all.complete = Some(all.complete == Some(true) && own.complete == Some(true));
+    }
+}
+
+/// The largest |xᵢᴴ·B·xⱼ| of vectors i < j: those of different parts are orthogonal by their eigenvalues alone.
+fn apart<T: Scalar, M: ShiftableMatrix<Scalar = T>>(found: &HermitianEigen<T>, b: Option<&M>) -> Result<f64> {
+    let n = found.vectors.len().checked_div(found.values.len()).unwrap_or(0);
+    let (mut image, mut largest) = (vec![T::ZERO; n], 0.0_f64);
+    for (j, x) in found.vectors.chunks_exact(n.max(1)).enumerate() {
+        match b {
+            Some(b) => MatrixOperator(b).apply(x, &mut image, PodStack::new(&mut []))?,
+            None => image.copy_from_slice(x),
+        }
+        for other in found.vectors.chunks_exact(n.max(1)).take(j) {
+            let sum: T = other.iter().zip(&image).fold(T::ZERO, |sum, (x, y)| sum + x.conj() * *y);
+            largest = largest.max(widen(sum).norm());
+        }
+    }
+    Ok(largest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_hold_few_eigenvalues_and_clusters_stay_whole() {
+        // 0, 1, …, 199, and 300 times 100.5.
+        let values: Vec<f64> = (0..200).map(f64::from).chain([100.5; 300]).collect();
+        let below = |shift: f64| Ok(values.iter().filter(|value| **value < shift).count());
+        let whole = IntervalPart { ends: [-10.0, 1000.0], below: [0, 500] };
+        let parts = parts(whole, &below).expect("parts");
+        assert_eq!(parts.iter().map(IntervalPart::count).sum::<usize>(), 500);
+        assert!(parts.windows(2).all(|pair| pair[0].ends[1] <= pair[1].ends[0]));
+        let large: Vec<_> = parts.iter().filter(|part| part.count() > MOST).collect();
+        assert!(large.len() == 1 && large[0].ends[0] < 100.5 && large[0].ends[1] > 100.5 && large[0].count() >= 300);
+    }
+}

@@ -1,0 +1,112 @@
+//! Left eigenvectors, as those of the adjoint problem.
+
+use crate::krylov_schur::residuals_of;
+use crate::problem::{EigenProblem, Inverted, Which};
+use crate::report::{EigenEnding, GeneralEigen};
+use crate::solver::EigenSolver;
+use bandsolve::dyn_stack::{PodStack, StackReq};
+use bandsolve::{Complex64, LinearOperator, Op, Result, Scalar};
+
+/// Aᴴ.
+struct AdjointOperator<'a, T: Scalar>(&'a dyn LinearOperator<T>);
+
+impl<T: Scalar> LinearOperator<T> for AdjointOperator<'_, T> {
+    fn rows(&self) -> usize {
+        self.0.columns()
+    }
+
+    fn columns(&self) -> usize {
+        self.0.rows()
+    }
+
+    fn apply_scratch(&self) -> StackReq {
+        self.0.apply_scratch()
+    }
+
+    fn apply(&self, x: &[T], y: &mut [T], stack: &mut PodStack) -> Result<()> {
+        self.0.apply_op(Op::ConjTranspose, x, y, stack)
+    }
+}
+
+impl<T: Scalar> EigenSolver<'_, T> {
+    /// The left eigenvectors y that belong to eigenvalues which [`general`](Self::general) has found: yᴴ·A = λ·yᴴ·B.
+    ///
+    /// They are those of the adjoint problem Aᴴ·y = λ̄·Bᴴ·y, found by the same method. Values, offsets and their order are those of
+    /// `found`; residuals are ‖Aᴴy − λ̄Bᴴy‖₂ / ((‖A‖ + |λ|·‖B‖)·‖y‖₂), ‖y‖₂ = 1. Of equal eigenvalues some basis is found, not that
+    /// which is dual to the right vectors.
+    ///
+    /// # Cost
+    /// Another search, with two vectors more.
+    ///
+    /// # Errors
+    /// As [`general`](Self::general), and [`Unsupported`](bandsolve::Error::Unsupported) for operators that do not know their adjoints.
+    ///
+    /// # Example
+    /// ```
+    /// use bandsolve::Tridiagonal;
+    /// use bandsolve_eigen::{EigenProblem, EigenSolver, MatrixOperator};
+    /// // Upper triangular: yᴴ = (0, 1) belongs to λ = 3.
+    /// let a = Tridiagonal::new(&[0.0], &[2.0, 3.0], &[1.0])?;
+    /// let (operator, solver) = (MatrixOperator(&a), EigenSolver::new(1));
+    /// let problem = EigenProblem::new(&operator);
+    /// let left = solver.left(&problem, &solver.general(&problem)?)?;
+    /// assert!(left.vectors[0].norm() < 1e-12 && (left.values[0] - 3.0).norm() < 1e-12);
+    /// # Ok::<(), bandsolve::Error>(())
+    /// ```
+    pub fn left(&self, problem: &EigenProblem<'_, T>, found: &GeneralEigen) -> Result<GeneralEigen> {
+        let a = AdjointOperator(problem.a);
+        let b = problem.b.map(AdjointOperator);
+        let inverse = problem.inverse.map(|inverse| match inverse {
+            Inverted::Shifted(_, inverse) | Inverted::Cayley(_, inverse) | Inverted::Mass(inverse) => {
+                AdjointOperator(inverse)
+            }
+        });
+        let mut adjoint = EigenProblem::new(&a);
+        if let Some(b) = &b {
+            adjoint = adjoint.mass(b);
+        }
+        adjoint = match (&inverse, problem.inverse) {
+            (Some(inverse), Some(Inverted::Shifted(sigma, _))) => adjoint.shifted(Scalar::conj(sigma), inverse),
+            (Some(inverse), Some(Inverted::Cayley(sigma, _))) => adjoint.cayley(Scalar::conj(sigma), inverse),
+            (Some(inverse), Some(Inverted::Mass(_))) => adjoint.mass_inverse(inverse),
+            _ => adjoint,
+        };
+        let wanted = found.values.len();
+        // Two more: an equal or conjugate value may take the place of one that is wanted.
+        let k = if wanted > 0 { wanted + 2 } else { 0 };
+        let which = if T::COMPLEX { self.which.of_conjugates() } else { self.which };
+        let ncv = self.ncv.map(|ncv| ncv + 2);
+        let theirs = Self { k, which, ncv, start: None, count: None, ..*self }.general(&adjoint)?;
+        let (n, mut free) = (problem.a.rows(), (0..theirs.values.len()).collect::<Vec<_>>());
+        let mut left = found.clone();
+        left.vectors.clear();
+        for offset in &found.offsets {
+            let distance = |j: &usize| (theirs.offsets[*j].conj() - offset).norm();
+            let Some(place) = (0..free.len()).min_by(|i, j| distance(&free[*i]).total_cmp(&distance(&free[*j]))) else {
+                break;
+            };
+            left.vectors.extend_from_slice(&theirs.vectors[free.swap_remove(place) * n..][..n]);
+        }
+        let count = left.vectors.len().checked_div(n).unwrap_or(0);
+        left.values.truncate(count);
+        left.offsets.truncate(count);
+        let conjugates: Vec<Complex64> = left.offsets.iter().map(Complex64::conj).collect();
+        left.report = residuals_of(self, &adjoint, (&conjugates, &left.vectors), theirs.report)?;
+        left.report.wanted = wanted;
+        if count < wanted {
+            left.report.ending = EigenEnding::RestartLimit;
+        }
+        Ok(left)
+    }
+}
+
+impl Which {
+    /// The same of conjugates.
+    fn of_conjugates(self) -> Self {
+        match self {
+            Self::LargestImaginary => Self::SmallestImaginary,
+            Self::SmallestImaginary => Self::LargestImaginary,
+            other => other,
+        }
+    }
+}
