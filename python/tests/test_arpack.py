@@ -1,9 +1,12 @@
 """SciPy's own tests of `eigs` and `eigsh`, with ours in their place."""
 
+import importlib
+
 import pytest
-import scipy.sparse.linalg._eigen.arpack.tests.test_arpack as theirs
 
 from bandsolve.eigen import eigs, eigsh
+
+theirs = importlib.import_module("scipy.sparse.linalg._eigen.arpack.tests.test_arpack")
 
 #: Tests of SciPy's that are not run, with the reason.
 OTHERS = {

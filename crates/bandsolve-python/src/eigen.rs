@@ -11,7 +11,7 @@ use bandsolve_eigen::{
     Which, eigenvalues_below,
 };
 use bandsolve_sparse::Csr;
-use numpy::{PyArray1, PyUntypedArrayMethods};
+use numpy::PyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
