@@ -5,9 +5,10 @@ use crate::csr::Csr;
 use crate::factor::{GraphFactorOptions, NONE};
 use crate::forest::Forest;
 use crate::random::mixed;
-use crate::rows::each_row;
+use crate::rows::{TASK, each_row};
 use bandsolve::{Error, RealScalar, Result, Scalar};
 use bandsolve_kernel::memory::zeros;
+use bandsolve_kernel::spread::{RowsOf, each_chunk};
 use core::sync::atomic::{AtomicBool, Ordering};
 
 /// Edges that are kept of each vertex.
@@ -18,6 +19,8 @@ const KEPT: usize = 8;
 pub(super) struct StrongEdges {
     /// The bits of the weight, and those of the end, inverted: ordered as the edges are. 0: none.
     keys: Vec<[u64; KEPT]>,
+    /// Their ends; the number of vertices for none.
+    ends: Vec<[u32; KEPT]>,
 }
 
 /// A forest, and the neighbors of each vertex on its path.
@@ -67,7 +70,7 @@ impl StrongEdges {
         let mut keys: Vec<[u64; KEPT]> =
             zeros(n).ok_or(Error::OutOfMemory { bytes: n.saturating_mul(size_of::<[u64; KEPT]>()) })?;
         if without == 0 && mutual_edges(a, &inverse, &mut keys) {
-            return Ok(Self { keys });
+            return Self::sorted(keys);
         }
         // Couplings in one direction, or errors.
         let graph = comparable_graph(a)?;
@@ -75,7 +78,18 @@ impl StrongEdges {
             *keys = strongest(graph.edges(v).map(|(u, weight)| key(weight, u as u32)));
             0
         });
-        Ok(Self { keys })
+        Self::sorted(keys)
+    }
+
+    fn sorted(keys: Vec<[u64; KEPT]>) -> Result<Self> {
+        let bytes = keys.len().saturating_mul(size_of::<[u32; KEPT]>());
+        let mut own = Self { ends: zeros(keys.len()).ok_or(Error::OutOfMemory { bytes })?, keys };
+        let none = own.keys.len() as u32;
+        each_row(&mut own.ends, &|v, ends| {
+            *ends = own.keys[v].map(|key| end_of(key).min(none));
+            0
+        });
+        Ok(own)
     }
 
     /// Forests one after the other; before each, the weights of those before are multiplied by ω.
@@ -98,73 +112,79 @@ impl StrongEdges {
     }
 
     fn weaken(&mut self, forest: &LinkedForest, omega: f32) {
-        each_row(&mut self.keys, &|v, keys| {
-            let linked = forest.partners[v];
-            let weakened = |own: u64| {
-                let end = end_of(own);
-                if own != 0 && linked.contains(&end) { of_parts(omega * weight_of(own), end) } else { own }
-            };
-            *keys = sorted(keys.map(weakened));
-            0
+        let none = self.keys.len() as u32;
+        let out = (RowsOf(&mut self.keys, TASK), RowsOf(&mut self.ends, TASK));
+        each_chunk((forest.partners.len().div_ceil(TASK), 2), out, &|task, (keys, ends)| {
+            let linked = forest.partners[task * TASK..].iter();
+            for ((linked, keys), ends) in linked.zip(keys.0).zip(ends.0) {
+                let weakened = |own: u64| {
+                    let end = end_of(own);
+                    if own != 0 && linked.contains(&end) { of_parts(omega * weight_of(own), end) } else { own }
+                };
+                *keys = sorted(keys.map(weakened));
+                *ends = keys.map(|key| end_of(key).min(none));
+            }
         });
     }
 
     /// A [0, 2]-factor, as [`GraphFactor::of`](crate::GraphFactor::of) finds it.
     fn propose_and_confirm(&self, options: &GraphFactorOptions) -> Vec<[u32; 2]> {
-        let n = self.keys.len();
-        let (mut confirmed, mut proposed) = (vec![[NONE; 2]; n], vec![[NONE; 2]; n]);
+        let n = self.ends.len();
         // One more, for edges that are none.
+        let (mut confirmed, mut proposed) = (vec![[NONE; 2]; n], vec![[NONE; 2]; n + 1]);
         let mut states = vec![SATURATED; n + 1];
-        for round in 0..options.rounds {
-            let charged = round % options.period != options.uncharged;
+        let charged = |round: usize| round % options.period != options.uncharged;
+        let state = |v: usize, round: usize, own: [u32; 2]| {
             let seed = ((round as u64) << 32).wrapping_add(options.seed);
-            each_row(&mut states[..n], &|v, state| {
-                let charge = || if charged { (mixed((v as u64).wrapping_add(seed)) & 1) as u8 } else { 0 };
-                *state = if confirmed[v][1] == NONE { charge() } else { SATURATED };
-                0
-            });
-            let found = each_row(&mut proposed, &|v, own| {
-                *own = confirmed[v];
-                if own[1] != NONE {
-                    return 0;
+            let charge = || if charged(round) { (mixed((v as u64).wrapping_add(seed)) & 1) as u8 } else { 0 };
+            if own[1] == NONE { charge() } else { SATURATED }
+        };
+        each_row(&mut states[..n], &|v, own| {
+            *own = state(v, 0, [NONE; 2]);
+            0
+        });
+        for round in 0..options.rounds {
+            let found = each_row(&mut proposed[..n], &|v, own| {
+                let known = confirmed[v];
+                *own = known;
+                if known[1] == NONE {
+                    let wanted = if charged(round) { 1 ^ states[v] } else { 0 };
+                    *own = proposal(&self.ends[v], known, &|u| states[u as usize] == wanted);
                 }
-                let wanted = if charged { 1 ^ states[v] } else { 0 };
-                let possible = possible(&self.keys[v], own[0], &|u| states[u.min(n)] == wanted);
-                let free = own.iter_mut().filter(|own| **own == NONE);
-                free.zip(ends(possible, &self.keys[v])).map(|(own, u)| *own = u).count()
+                usize::from(*own != known)
             });
-            if found == 0 && !charged {
+            if found == 0 && !charged(round) {
                 break;
             }
-            each_row(&mut confirmed, &|v, own| {
-                if own[1] == NONE {
-                    let mine = proposed[v];
-                    *own = [NONE; 2];
-                    let is_mutual = |u: &&u32| **u != NONE && proposed[**u as usize].contains(&(v as u32));
-                    own.iter_mut().zip(mine.iter().filter(is_mutual)).for_each(|(own, u)| *own = *u);
+            let out = (RowsOf(&mut confirmed, TASK), RowsOf(&mut states[..n], TASK));
+            each_chunk((n.div_ceil(TASK), 2), out, &|task, (confirmed, states)| {
+                for (k, (own, next)) in confirmed.0.iter_mut().zip(states.0).enumerate() {
+                    let v = task * TASK + k;
+                    if own[1] == NONE {
+                        let is_mutual = |u: u32| proposed[(u as usize).min(n)].contains(&(v as u32));
+                        let [first, second] = proposed[v].map(|u| if is_mutual(u) { u } else { NONE });
+                        *own = if first == NONE { [second, NONE] } else { [first, second] };
+                    }
+                    *next = state(v, round + 1, *own);
                 }
-                0
             });
         }
         confirmed
     }
 }
 
-/// A bit for each edge to a vertex other than `known` for which `wanted` holds. Which ones do cannot be foreseen: nothing is branched on.
+/// What a vertex proposes: the edges that it has, and as many of the strongest others to vertices for which `wanted` holds as it may have.
+/// Which ones those are cannot be foreseen: nothing is branched on.
 #[inline(always)]
-fn possible(keys: &[u64; KEPT], known: u32, wanted: &impl Fn(usize) -> bool) -> u32 {
-    let bit = |k: usize| u32::from((end_of(keys[k]) != known) & wanted(end_of(keys[k]) as usize)) << k;
-    (0..KEPT).fold(0, |all, k| all | bit(k))
-}
-
-/// The ends of some edges.
-#[inline(always)]
-fn ends(mut edges: u32, keys: &[u64; KEPT]) -> impl Iterator<Item = u32> + '_ {
-    core::iter::from_fn(move || {
-        let k = (edges != 0).then(|| edges.trailing_zeros() as usize)?;
-        edges &= edges - 1;
-        Some(end_of(keys[k]))
-    })
+fn proposal(ends: &[u32; KEPT], own: [u32; 2], wanted: &impl Fn(u32) -> bool) -> [u32; 2] {
+    let bit = |k: usize| u32::from((ends[k] != own[0]) & wanted(ends[k])) << k;
+    let possible = (0..KEPT).fold(0, |all, k| all | bit(k));
+    let end = |edges: u32| {
+        let at = ends[edges.trailing_zeros() as usize % KEPT];
+        if edges == 0 { NONE } else { at }
+    };
+    let (first, second) = (end(possible), end(possible & possible.wrapping_sub(1)));
+    if own[0] == NONE { [first, second] } else { [own[0], first] }
 }
 
 /// What has all of its edges.
