@@ -5,6 +5,7 @@ use crate::rows::{RowsMade, TASK, each_row, make_rows};
 use bandsolve::Scalar;
 use bandsolve_kernel::memory::zeros;
 use bandsolve_kernel::spread::{RowsOf, each_chunk};
+use core::ops::Range;
 use core::sync::atomic::{AtomicU32, Ordering};
 
 /// Rows in the making, one after the other: where the present one has an element for each column.
@@ -25,16 +26,11 @@ pub(crate) struct RowSum<'a, T: Scalar> {
 
 /// Entries of a row that are sorted one by one.
 const SHORT: usize = 24;
-/// Entries that are added at a time: where a row ends in between cannot be foreseen.
-const BLOCK: usize = 4;
 
 impl<'a, T: Scalar> RowSum<'a, T> {
     /// For rows with columns below this number, behind what has been made.
     pub fn new(columns: usize, made: &'a mut RowsMade<T>) -> Self {
-        if made.places.len() < columns {
-            made.places = zeros(columns).expect("memory");
-            made.next_place = 1;
-        }
+        made.make_places(columns);
         let RowsMade { lengths, columns, values, places, next_place } = made;
         let start = columns.len();
         Self { places, first: next_place, lengths, columns, values, start, count: 0 }
@@ -65,33 +61,14 @@ impl<'a, T: Scalar> RowSum<'a, T> {
         self.count += u32::from(!known);
     }
 
-    /// Adds a multiple of a row, which has an entry at least. There is room for all.
-    #[inline(always)]
-    fn add_row(&mut self, by: T, columns: &[u32], values: &[T]) {
-        let last = columns.len() - 1;
-        for from in (0..=last).step_by(BLOCK) {
-            for k in from..from + BLOCK {
-                let at = k.min(last);
-                // Again the last entry: times 0, it changes nothing.
-                let product = by * values[at];
-                self.add(columns[at], if k <= last { product } else { T::ZERO });
-            }
-        }
-    }
-
-    /// Ends the row, its columns in the order in which they came.
-    pub fn finish(&mut self) {
-        self.start += self.count as usize;
-        self.lengths.push(self.count);
-        *self.first += self.count;
-        self.count = 0;
-    }
-
     /// Ends the row, sorted by columns.
     pub fn finish_sorted(&mut self) {
         let own = self.start..self.start + self.count as usize;
         sort_row(&mut self.columns[own.clone()], &mut self.values[own]);
-        self.finish();
+        self.start += self.count as usize;
+        self.lengths.push(self.count);
+        *self.first += self.count;
+        self.count = 0;
     }
 }
 
@@ -120,36 +97,161 @@ fn sort_row<T: Scalar>(columns: &mut [u32], values: &mut [T]) {
     }
 }
 
+/// The elements of a matrix as sums.
+pub(crate) trait RowTerms<T>: Sync {
+    /// Calls `add(column, term)` for each term of a row's elements.
+    fn each_term(&self, row: usize, add: &mut impl FnMut(u32, T));
+
+    /// A row has no more elements.
+    fn most(&self, row: usize) -> usize;
+}
+
+/// A matrix with rows of sums, sorted. `entries`: about as many as there will be.
+pub(crate) fn sum_rows<T: Scalar>(
+    (rows, columns): (usize, usize),
+    entries: usize,
+    terms: &impl RowTerms<T>,
+) -> Csr<'static, T, u32> {
+    make_rows((rows, columns), entries, &|rows, made| {
+        let mut batch = RowBatch::new(columns, made);
+        for first in rows.clone().step_by(BATCH) {
+            batch.sum(first..rows.end.min(first + BATCH), columns, terms);
+        }
+    })
+}
+
+/// Rows that are summed together: those beside each other mostly have the same columns.
+const BATCH: usize = 8;
+/// Columns that they may have in all.
+const SLOTS: usize = 64;
+
+/// Rows in the making, some at a time.
+struct RowBatch<'a, T: Scalar> {
+    made: &'a mut RowsMade<T>,
+    /// The column of each slot.
+    columns: [u32; SLOTS],
+    count: u32,
+    /// An element for each slot and row.
+    values: [[T; SLOTS]; BATCH],
+    /// The slots in which rows have elements, bit by bit.
+    taken: [u64; BATCH],
+    is_full: bool,
+}
+
+impl<'a, T: Scalar> RowBatch<'a, T> {
+    /// Behind what has been made.
+    fn new(columns: usize, made: &'a mut RowsMade<T>) -> Self {
+        made.make_places(columns);
+        let values = [[T::ZERO; SLOTS]; BATCH];
+        Self { made, columns: [0; SLOTS], count: 0, values, taken: [0; BATCH], is_full: false }
+    }
+
+    /// Some rows, [`BATCH`] at most.
+    fn sum(&mut self, rows: Range<usize>, columns: usize, terms: &impl RowTerms<T>) {
+        self.made.next_place += self.count;
+        (self.count, self.is_full) = (0, false);
+        for (k, i) in rows.clone().enumerate() {
+            let mut taken = 0;
+            terms.each_term(i, &mut |column, value| {
+                let slot = self.slot(column);
+                self.values[k][slot] += value;
+                taken |= 1_u64 << slot;
+            });
+            self.taken[k] = taken;
+        }
+        if !self.is_full {
+            return self.write(rows.len());
+        }
+        self.made.next_place += self.count;
+        self.count = 0;
+        let mut sum = RowSum::new(columns, self.made);
+        for i in rows {
+            sum.reserve(terms.most(i).min(columns));
+            terms.each_term(i, &mut |column, value| sum.add(column, value));
+            sum.finish_sorted();
+        }
+    }
+
+    /// The slot of a column. Nearly always there is one.
+    #[inline(always)]
+    fn slot(&mut self, column: u32) -> usize {
+        let slot = self.made.places[column as usize].wrapping_sub(self.made.next_place);
+        (if slot < self.count { slot } else { self.insert(column) }) as usize % SLOTS
+    }
+
+    #[inline(never)]
+    fn insert(&mut self, column: u32) -> u32 {
+        let slot = self.count;
+        if slot as usize == SLOTS {
+            self.is_full = true;
+            return 0;
+        }
+        self.columns[slot as usize] = column;
+        self.values.iter_mut().for_each(|values| values[slot as usize] = T::ZERO);
+        self.made.places[column as usize] = self.made.next_place + slot;
+        self.count += 1;
+        slot
+    }
+
+    /// Appends the rows. Which of the slots a row has taken cannot be foreseen: nothing is branched on.
+    fn write(&mut self, rows: usize) {
+        let (count, mut at) = (self.count as usize, self.made.columns.len());
+        let mut slots = [(0, 0); SLOTS];
+        slots.iter_mut().zip(&self.columns[..count]).enumerate().for_each(|(slot, (own, j))| *own = (*j, slot));
+        slots[..count].sort_unstable();
+        let RowsMade { lengths, columns, values, .. } = &mut *self.made;
+        columns.resize(at + rows * count + 1, 0);
+        values.resize(at + rows * count + 1, T::ZERO);
+        for (taken, of_row) in self.taken[..rows].iter().zip(&self.values) {
+            let first = at;
+            for (column, slot) in &slots[..count] {
+                (columns[at], values[at]) = (*column, of_row[*slot]);
+                at += (taken >> slot & 1) as usize;
+            }
+            lengths.push((at - first) as u32);
+        }
+        columns.truncate(at);
+        values.truncate(at);
+    }
+}
+
+/// A·B.
+struct SparseProduct<'a, T: Scalar> {
+    a: &'a Csr<'a, T, u32>,
+    b: &'a Csr<'a, T, u32>,
+    /// Entries of the longest row of B.
+    longest: usize,
+}
+
+impl<T: Scalar> RowTerms<T> for SparseProduct<'_, T> {
+    #[inline(always)]
+    fn each_term(&self, row: usize, add: &mut impl FnMut(u32, T)) {
+        let (_, columns, values) = self.b.parts();
+        for (k, value) in self.a.row(row) {
+            let own = self.b.range(k);
+            let entries = columns[own.clone()].iter().zip(&values[own]);
+            entries.for_each(|(j, other)| add(*j, value * *other));
+        }
+    }
+
+    fn most(&self, row: usize) -> usize {
+        self.a.range(row).len() * self.longest
+    }
+}
+
+/// A·B, its rows sorted.
+fn multiply<T: Scalar>(a: &Csr<'_, T, u32>, b: &Csr<'_, T, u32>) -> Csr<'static, T, u32> {
+    let longest = (0..b.rows()).map(|k| b.range(k).len()).max().unwrap_or(0);
+    sum_rows((a.rows(), b.columns()), a.entries(), &SparseProduct { a: &a.view(), b: &b.view(), longest })
+}
+
 /// R·A·P, its rows sorted.
 pub(crate) fn triple_product<T: Scalar>(
     r: &Csr<'_, T, u32>,
     a: &Csr<'_, T, u32>,
     p: &Csr<'_, T, u32>,
 ) -> Csr<'static, T, u32> {
-    multiply(r, &multiply(a, p, &|sum| sum.finish()), &|sum| sum.finish_sorted())
-}
-
-/// A·B; `finish` ends each row.
-fn multiply<T: Scalar>(
-    a: &Csr<'_, T, u32>,
-    b: &Csr<'_, T, u32>,
-    finish: &(impl Fn(&mut RowSum<'_, T>) + Sync),
-) -> Csr<'static, T, u32> {
-    let (_, columns, values) = b.parts();
-    let longest = (0..b.rows()).map(|k| b.range(k).len()).max().unwrap_or(0);
-    make_rows((a.rows(), b.columns()), a.entries(), &|rows, made| {
-        let mut sum = RowSum::new(b.columns(), made);
-        for i in rows {
-            sum.reserve((a.range(i).len() * longest).min(b.columns()));
-            for (k, value) in a.row(i) {
-                let own = b.range(k);
-                if !own.is_empty() {
-                    sum.add_row(value, &columns[own.clone()], &values[own]);
-                }
-            }
-            finish(&mut sum);
-        }
-    })
+    multiply(r, &multiply(a, p))
 }
 
 /// Parts of the rows of a matrix whose adjoint is made.

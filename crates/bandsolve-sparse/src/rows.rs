@@ -25,9 +25,19 @@ pub(crate) struct RowsMade<T> {
     pub lengths: Vec<u32>,
     pub columns: Vec<u32>,
     pub values: Vec<T>,
-    /// Memory of [`RowSum`](crate::multiply::RowSum), which is kept for the rows after.
+    /// Memory of [`RowSum`](crate::multiply::RowSum), which is kept for the rows after: no place is used yet from `next_place` on.
     pub places: Vec<u32>,
     pub next_place: u32,
+}
+
+impl<T> RowsMade<T> {
+    /// At least so many places.
+    pub fn make_places(&mut self, columns: usize) {
+        if self.places.len() < columns {
+            self.places = zeros(columns).expect("memory");
+            self.next_place = 1;
+        }
+    }
 }
 
 /// Tasks whose rows wait at a time to be put behind each other: as much as caches hold.

@@ -1,8 +1,8 @@
 //! Aggregates of unknowns, and the prolongation that they make.
 
 use crate::csr::Csr;
-use crate::multiply::RowSum;
-use crate::rows::{each_row, make_rows};
+use crate::multiply::{RowTerms, sum_rows};
+use crate::rows::each_row;
 use bandsolve::vectors::{narrow, widen};
 use bandsolve::{RealScalar, Scalar};
 
@@ -54,24 +54,19 @@ fn sign_of<T: Scalar>(value: T, modulus: f64) -> f64 {
 
 impl<T: Scalar> RowFacts<T> {
     fn of(row: impl Iterator<Item = (usize, T)> + Clone, i: usize, threshold: f64) -> Self {
-        // By sign: −1, 0, 1.
-        let (mut d, mut largest) = (T::ZERO, [0.0_f64; 3]);
-        for (j, value) in row.clone() {
-            if j == i {
-                d = value;
-            } else {
-                let modulus = modulus(value);
-                let own = &mut largest[(sign_of(value, modulus) + 1.0) as usize];
-                *own = own.max(modulus);
-            }
+        let couplings = row.clone().filter(|(j, _)| *j != i).map(|(_, value)| value);
+        let mut d = row.fold(T::ZERO, |d, (j, value)| if j == i { value } else { d });
+        let sign = sign_of(d, modulus(d));
+        let (mut most, mut all) = (0.0_f64, 0.0_f64);
+        for value in couplings.clone() {
+            let modulus = modulus(value);
+            all = all.max(modulus);
+            most = most.max(if sign_of(value, modulus) == sign { 0.0 } else { modulus });
         }
-        let [minus, neither, plus] = largest;
-        let (sign, all) = (sign_of(d, modulus(d)), neither.max(minus).max(plus));
-        let others = neither.max(if sign > 0.0 { minus } else { plus });
-        let (sign, most) = if sign != 0.0 && others > 0.0 { (sign, others) } else { (0.0, all) };
+        let (sign, most) = if sign != 0.0 && most > 0.0 { (sign, most) } else { (0.0, all) };
         let mut facts = Self { step: T::ZERO, least: (threshold * most).max(f64::MIN_POSITIVE), sign };
         let mut moduli = 0.0;
-        for (_, value) in row.filter(|(j, _)| *j != i) {
+        for value in couplings {
             if facts.is_strong(value) { moduli += modulus(value) } else { d += value }
         }
         let own = modulus(d);
@@ -172,30 +167,39 @@ impl<'a, T: Scalar> CoarseningGraph<'a, T> {
             }
             0
         });
-        let prolongation = make_rows((n, count), n * 3, &|rows, made| {
-            let mut sum = RowSum::new(count, made);
-            for i in rows {
-                self.smoothed_row(i, &tentative, &mut sum);
-                sum.finish();
-            }
-        });
+        let prolongation = sum_rows((n, count), n * 3, &SmoothedRows { graph: self, tentative: &tentative });
         (prolongation, norms.into_iter().map(|norm| T::from_real(T::Real::from_f64(norm))).collect())
     }
+}
 
-    /// A row of P.
-    fn smoothed_row(&self, i: usize, tentative: &[(u32, T)], sum: &mut RowSum<'_, T>) {
-        let (own, facts) = (tentative[i], self.facts[i]);
-        sum.reserve(self.a.range(i).len() + 1);
-        let mut add = |(k, value)| {
-            if k != NONE {
-                sum.add(k, value);
+/// The rows of P.
+struct SmoothedRows<'a, T: Scalar> {
+    graph: &'a CoarseningGraph<'a, T>,
+    /// The entry of each row of T.
+    tentative: &'a [(u32, T)],
+}
+
+impl<T: Scalar> RowTerms<T> for SmoothedRows<'_, T> {
+    #[inline(always)]
+    fn each_term(&self, row: usize, add: &mut impl FnMut(u32, T)) {
+        let (own, facts) = (self.tentative[row], self.graph.facts[row]);
+        let mut sum = own.1;
+        for (j, entry) in self.graph.a.row(row) {
+            let by = -(facts.step * entry);
+            let (k, value) = self.tentative[j];
+            if j == row || !facts.is_strong(entry) {
+                sum += by * own.1;
+            } else if k != NONE {
+                add(k, by * value);
             }
-        };
-        add(own);
-        for (j, entry) in self.a.row(i) {
-            let (k, value) = if j == i || !facts.is_strong(entry) { own } else { tentative[j] };
-            add((k, -(facts.step * entry * value)));
         }
+        if own.0 != NONE {
+            add(own.0, sum);
+        }
+    }
+
+    fn most(&self, row: usize) -> usize {
+        self.graph.a.range(row).len() + 1
     }
 }
 
