@@ -99,8 +99,9 @@ fn sort_row<T: Scalar>(columns: &mut [u32], values: &mut [T]) {
 
 /// The elements of a matrix as sums.
 pub(crate) trait RowTerms<T>: Sync {
-    /// Calls `add(column, term)` for each term of a row's elements.
-    fn each_term(&self, row: usize, add: &mut impl FnMut(u32, T));
+    /// Calls `add(k, column, term)` for each term of a row's elements. Terms of even and of odd k are summed apart, so that one does not wait
+    /// for the one before.
+    fn each_term(&self, row: usize, add: &mut impl FnMut(usize, u32, T));
 
     /// A row has no more elements.
     fn most(&self, row: usize) -> usize;
@@ -131,8 +132,8 @@ struct RowBatch<'a, T: Scalar> {
     /// The column of each slot.
     columns: [u32; SLOTS],
     count: u32,
-    /// An element for each slot and row.
-    values: [[T; SLOTS]; BATCH],
+    /// An element for each slot and row, in two parts.
+    values: [[[T; 2]; SLOTS]; BATCH],
     /// The slots in which rows have elements, bit by bit.
     taken: [u64; BATCH],
     is_full: bool,
@@ -142,7 +143,7 @@ impl<'a, T: Scalar> RowBatch<'a, T> {
     /// Behind what has been made.
     fn new(columns: usize, made: &'a mut RowsMade<T>) -> Self {
         made.make_places(columns);
-        let values = [[T::ZERO; SLOTS]; BATCH];
+        let values = [[[T::ZERO; 2]; SLOTS]; BATCH];
         Self { made, columns: [0; SLOTS], count: 0, values, taken: [0; BATCH], is_full: false }
     }
 
@@ -152,9 +153,9 @@ impl<'a, T: Scalar> RowBatch<'a, T> {
         (self.count, self.is_full) = (0, false);
         for (k, i) in rows.clone().enumerate() {
             let mut taken = 0;
-            terms.each_term(i, &mut |column, value| {
+            terms.each_term(i, &mut |part, column, value| {
                 let slot = self.slot(column);
-                self.values[k][slot] += value;
+                self.values[k][slot][part % 2] += value;
                 taken |= 1_u64 << slot;
             });
             self.taken[k] = taken;
@@ -167,7 +168,7 @@ impl<'a, T: Scalar> RowBatch<'a, T> {
         let mut sum = RowSum::new(columns, self.made);
         for i in rows {
             sum.reserve(terms.most(i).min(columns));
-            terms.each_term(i, &mut |column, value| sum.add(column, value));
+            terms.each_term(i, &mut |_, column, value| sum.add(column, value));
             sum.finish_sorted();
         }
     }
@@ -187,7 +188,7 @@ impl<'a, T: Scalar> RowBatch<'a, T> {
             return 0;
         }
         self.columns[slot as usize] = column;
-        self.values.iter_mut().for_each(|values| values[slot as usize] = T::ZERO);
+        self.values.iter_mut().for_each(|values| values[slot as usize] = [T::ZERO; 2]);
         self.made.places[column as usize] = self.made.next_place + slot;
         self.count += 1;
         slot
@@ -205,7 +206,8 @@ impl<'a, T: Scalar> RowBatch<'a, T> {
         for (taken, of_row) in self.taken[..rows].iter().zip(&self.values) {
             let first = at;
             for (column, slot) in &slots[..count] {
-                (columns[at], values[at]) = (*column, of_row[*slot]);
+                let [even, odd] = of_row[*slot];
+                (columns[at], values[at]) = (*column, even + odd);
                 at += (taken >> slot & 1) as usize;
             }
             lengths.push((at - first) as u32);
@@ -225,12 +227,12 @@ struct SparseProduct<'a, T: Scalar> {
 
 impl<T: Scalar> RowTerms<T> for SparseProduct<'_, T> {
     #[inline(always)]
-    fn each_term(&self, row: usize, add: &mut impl FnMut(u32, T)) {
+    fn each_term(&self, row: usize, add: &mut impl FnMut(usize, u32, T)) {
         let (_, columns, values) = self.b.parts();
-        for (k, value) in self.a.row(row) {
+        for (place, (k, value)) in self.a.row(row).enumerate() {
             let own = self.b.range(k);
             let entries = columns[own.clone()].iter().zip(&values[own]);
-            entries.for_each(|(j, other)| add(*j, value * *other));
+            entries.for_each(|(j, other)| add(place, *j, value * *other));
         }
     }
 

@@ -71,7 +71,7 @@ impl<T: Scalar> RowFacts<T> {
         }
         let own = modulus(d);
         if own > 0.0 {
-            facts.step = narrow(widen(d).conj() * (DAMPING / (own * (own + moduli))));
+            facts.step = narrow(widen(d).conj() / own * (DAMPING / (own + moduli)));
         }
         facts
     }
@@ -181,20 +181,20 @@ struct SmoothedRows<'a, T: Scalar> {
 
 impl<T: Scalar> RowTerms<T> for SmoothedRows<'_, T> {
     #[inline(always)]
-    fn each_term(&self, row: usize, add: &mut impl FnMut(u32, T)) {
+    fn each_term(&self, row: usize, add: &mut impl FnMut(usize, u32, T)) {
         let (own, facts) = (self.tentative[row], self.graph.facts[row]);
         let mut sum = own.1;
-        for (j, entry) in self.graph.a.row(row) {
+        for (place, (j, entry)) in self.graph.a.row(row).enumerate() {
             let by = -(facts.step * entry);
             let (k, value) = self.tentative[j];
             if j == row || !facts.is_strong(entry) {
                 sum += by * own.1;
             } else if k != NONE {
-                add(k, by * value);
+                add(place, k, by * value);
             }
         }
         if own.0 != NONE {
-            add(own.0, sum);
+            add(0, own.0, sum);
         }
     }
 

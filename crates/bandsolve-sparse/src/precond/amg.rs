@@ -20,6 +20,7 @@ use bandsolve::{
 };
 use bandsolve_kernel::ByType;
 use bandsolve_kernel::spread::{RowsOf, chunks, each_chunk};
+use bandsolve_kernel::threads;
 use core::fmt::{self, Debug, Formatter};
 use core::marker::PhantomData;
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -391,8 +392,12 @@ impl<T: Scalar> LinearOperator<T> for LineMultigrid<'_, T> {
         self.cycle.apply_scratch()
     }
 
+    /// All of it on a thread of the pool: a thread outside would take part in each of many short steps, one more than there are cores.
     fn apply(&self, x: &[T], y: &mut [T], stack: &mut PodStack) -> Result<()> {
-        self.cycle.apply(x, y, stack)
+        if x.len() <= 2 * TASK || threads::count() < 2 {
+            return self.cycle.apply(x, y, stack);
+        }
+        threads::join(|| (), || self.cycle.apply(x, y, stack)).1
     }
 }
 
