@@ -5,7 +5,6 @@ use crate::rows::{RowsMade, TASK, each_row, make_rows};
 use bandsolve::Scalar;
 use bandsolve_kernel::memory::zeros;
 use bandsolve_kernel::spread::{RowsOf, each_chunk};
-use core::ops::Range;
 use core::sync::atomic::{AtomicU32, Ordering};
 
 /// Rows in the making, one after the other: where the present one has an element for each column.
@@ -13,7 +12,9 @@ pub(crate) struct RowSum<'a, T: Scalar> {
     /// The place of the element of a column, counted from that of the very first of all rows, which is 1.
     places: &'a mut [u32],
     /// The place at which the row begins.
-    first: &'a mut u32,
+    first: u32,
+    /// That of the rows after.
+    next_place: &'a mut u32,
     lengths: &'a mut Vec<u32>,
     /// Those of all rows, and some room.
     columns: &'a mut Vec<u32>,
@@ -33,7 +34,7 @@ impl<'a, T: Scalar> RowSum<'a, T> {
         made.make_places(columns);
         let RowsMade { lengths, columns, values, places, next_place } = made;
         let start = columns.len();
-        Self { places, first: next_place, lengths, columns, values, start, count: 0 }
+        Self { places, first: *next_place, next_place, lengths, columns, values, start, count: 0 }
     }
 
     /// Makes room for so many elements more.
@@ -50,25 +51,30 @@ impl<'a, T: Scalar> RowSum<'a, T> {
     #[inline(always)]
     pub fn add(&mut self, column: u32, value: T) {
         let place = &mut self.places[column as usize];
-        let own = place.wrapping_sub(*self.first);
+        let own = place.wrapping_sub(self.first);
         let known = own < self.count;
         let own = if known { own } else { self.count };
         let at = self.start + own as usize;
         let before = self.values[at];
         self.values[at] = if known { before } else { T::ZERO } + value;
         self.columns[at] = column;
-        *place = *self.first + own;
+        *place = self.first + own;
         self.count += u32::from(!known);
+    }
+
+    /// Ends the row, its columns in the order in which they came.
+    fn finish(&mut self) {
+        self.start += self.count as usize;
+        self.lengths.push(self.count);
+        self.first += self.count;
+        self.count = 0;
     }
 
     /// Ends the row, sorted by columns.
     pub fn finish_sorted(&mut self) {
         let own = self.start..self.start + self.count as usize;
         sort_row(&mut self.columns[own.clone()], &mut self.values[own]);
-        self.start += self.count as usize;
-        self.lengths.push(self.count);
-        *self.first += self.count;
-        self.count = 0;
+        self.finish();
     }
 }
 
@@ -76,6 +82,7 @@ impl<T: Scalar> Drop for RowSum<'_, T> {
     fn drop(&mut self) {
         self.columns.truncate(self.start);
         self.values.truncate(self.start);
+        *self.next_place = self.first;
     }
 }
 
@@ -99,122 +106,28 @@ fn sort_row<T: Scalar>(columns: &mut [u32], values: &mut [T]) {
 
 /// The elements of a matrix as sums.
 pub(crate) trait RowTerms<T>: Sync {
-    /// Calls `add(k, column, term)` for each term of a row's elements. Terms of even and of odd k are summed apart, so that one does not wait
-    /// for the one before.
-    fn each_term(&self, row: usize, add: &mut impl FnMut(usize, u32, T));
+    /// Calls `add(column, term)` for each term of a row's elements.
+    fn each_term(&self, row: usize, add: &mut impl FnMut(u32, T));
 
     /// A row has no more elements.
     fn most(&self, row: usize) -> usize;
 }
 
-/// A matrix with rows of sums, sorted. `entries`: about as many as there will be.
+/// A matrix with rows of sums; sorted, or in the order in which columns come. `entries`: about as many as there will be.
 pub(crate) fn sum_rows<T: Scalar>(
     (rows, columns): (usize, usize),
     entries: usize,
+    sorted: bool,
     terms: &impl RowTerms<T>,
 ) -> Csr<'static, T, u32> {
     make_rows((rows, columns), entries, &|rows, made| {
-        let mut batch = RowBatch::new(columns, made);
-        for first in rows.clone().step_by(BATCH) {
-            batch.sum(first..rows.end.min(first + BATCH), columns, terms);
-        }
-    })
-}
-
-/// Rows that are summed together: those beside each other mostly have the same columns.
-const BATCH: usize = 8;
-/// Columns that they may have in all.
-const SLOTS: usize = 64;
-
-/// Rows in the making, some at a time.
-struct RowBatch<'a, T: Scalar> {
-    made: &'a mut RowsMade<T>,
-    /// The column of each slot.
-    columns: [u32; SLOTS],
-    count: u32,
-    /// An element for each slot and row, in two parts.
-    values: [[[T; 2]; SLOTS]; BATCH],
-    /// The slots in which rows have elements, bit by bit.
-    taken: [u64; BATCH],
-    is_full: bool,
-}
-
-impl<'a, T: Scalar> RowBatch<'a, T> {
-    /// Behind what has been made.
-    fn new(columns: usize, made: &'a mut RowsMade<T>) -> Self {
-        made.make_places(columns);
-        let values = [[[T::ZERO; 2]; SLOTS]; BATCH];
-        Self { made, columns: [0; SLOTS], count: 0, values, taken: [0; BATCH], is_full: false }
-    }
-
-    /// Some rows, [`BATCH`] at most.
-    fn sum(&mut self, rows: Range<usize>, columns: usize, terms: &impl RowTerms<T>) {
-        self.made.next_place += self.count;
-        (self.count, self.is_full) = (0, false);
-        for (k, i) in rows.clone().enumerate() {
-            let mut taken = 0;
-            terms.each_term(i, &mut |part, column, value| {
-                let slot = self.slot(column);
-                self.values[k][slot][part % 2] += value;
-                taken |= 1_u64 << slot;
-            });
-            self.taken[k] = taken;
-        }
-        if !self.is_full {
-            return self.write(rows.len());
-        }
-        self.made.next_place += self.count;
-        self.count = 0;
-        let mut sum = RowSum::new(columns, self.made);
+        let mut sum = RowSum::new(columns, made);
         for i in rows {
             sum.reserve(terms.most(i).min(columns));
-            terms.each_term(i, &mut |_, column, value| sum.add(column, value));
-            sum.finish_sorted();
+            terms.each_term(i, &mut |column, term| sum.add(column, term));
+            if sorted { sum.finish_sorted() } else { sum.finish() }
         }
-    }
-
-    /// The slot of a column. Nearly always there is one.
-    #[inline(always)]
-    fn slot(&mut self, column: u32) -> usize {
-        let slot = self.made.places[column as usize].wrapping_sub(self.made.next_place);
-        (if slot < self.count { slot } else { self.insert(column) }) as usize % SLOTS
-    }
-
-    #[inline(never)]
-    fn insert(&mut self, column: u32) -> u32 {
-        let slot = self.count;
-        if slot as usize == SLOTS {
-            self.is_full = true;
-            return 0;
-        }
-        self.columns[slot as usize] = column;
-        self.values.iter_mut().for_each(|values| values[slot as usize] = [T::ZERO; 2]);
-        self.made.places[column as usize] = self.made.next_place + slot;
-        self.count += 1;
-        slot
-    }
-
-    /// Appends the rows. Which of the slots a row has taken cannot be foreseen: nothing is branched on.
-    fn write(&mut self, rows: usize) {
-        let (count, mut at) = (self.count as usize, self.made.columns.len());
-        let mut slots = [(0, 0); SLOTS];
-        slots.iter_mut().zip(&self.columns[..count]).enumerate().for_each(|(slot, (own, j))| *own = (*j, slot));
-        slots[..count].sort_unstable();
-        let RowsMade { lengths, columns, values, .. } = &mut *self.made;
-        columns.resize(at + rows * count + 1, 0);
-        values.resize(at + rows * count + 1, T::ZERO);
-        for (taken, of_row) in self.taken[..rows].iter().zip(&self.values) {
-            let first = at;
-            for (column, slot) in &slots[..count] {
-                let [even, odd] = of_row[*slot];
-                (columns[at], values[at]) = (*column, even + odd);
-                at += (taken >> slot & 1) as usize;
-            }
-            lengths.push((at - first) as u32);
-        }
-        columns.truncate(at);
-        values.truncate(at);
-    }
+    })
 }
 
 /// A·B.
@@ -227,12 +140,12 @@ struct SparseProduct<'a, T: Scalar> {
 
 impl<T: Scalar> RowTerms<T> for SparseProduct<'_, T> {
     #[inline(always)]
-    fn each_term(&self, row: usize, add: &mut impl FnMut(usize, u32, T)) {
+    fn each_term(&self, row: usize, add: &mut impl FnMut(u32, T)) {
         let (_, columns, values) = self.b.parts();
-        for (place, (k, value)) in self.a.row(row).enumerate() {
+        for (k, value) in self.a.row(row) {
             let own = self.b.range(k);
             let entries = columns[own.clone()].iter().zip(&values[own]);
-            entries.for_each(|(j, other)| add(place, *j, value * *other));
+            entries.for_each(|(j, other)| add(*j, value * *other));
         }
     }
 
@@ -241,10 +154,10 @@ impl<T: Scalar> RowTerms<T> for SparseProduct<'_, T> {
     }
 }
 
-/// A·B, its rows sorted.
-fn multiply<T: Scalar>(a: &Csr<'_, T, u32>, b: &Csr<'_, T, u32>) -> Csr<'static, T, u32> {
+/// A·B.
+fn multiply<T: Scalar>(a: &Csr<'_, T, u32>, b: &Csr<'_, T, u32>, sorted: bool) -> Csr<'static, T, u32> {
     let longest = (0..b.rows()).map(|k| b.range(k).len()).max().unwrap_or(0);
-    sum_rows((a.rows(), b.columns()), a.entries(), &SparseProduct { a: &a.view(), b: &b.view(), longest })
+    sum_rows((a.rows(), b.columns()), a.entries(), sorted, &SparseProduct { a: &a.view(), b: &b.view(), longest })
 }
 
 /// R·A·P, its rows sorted.
@@ -253,7 +166,7 @@ pub(crate) fn triple_product<T: Scalar>(
     a: &Csr<'_, T, u32>,
     p: &Csr<'_, T, u32>,
 ) -> Csr<'static, T, u32> {
-    multiply(r, &multiply(a, p))
+    multiply(r, &multiply(a, p, false), true)
 }
 
 /// Parts of the rows of a matrix whose adjoint is made.

@@ -167,7 +167,7 @@ impl<'a, T: Scalar> CoarseningGraph<'a, T> {
             }
             0
         });
-        let prolongation = sum_rows((n, count), n * 3, &SmoothedRows { graph: self, tentative: &tentative });
+        let prolongation = sum_rows((n, count), n * 3, false, &SmoothedRows { graph: self, tentative: &tentative });
         (prolongation, norms.into_iter().map(|norm| T::from_real(T::Real::from_f64(norm))).collect())
     }
 }
@@ -181,20 +181,20 @@ struct SmoothedRows<'a, T: Scalar> {
 
 impl<T: Scalar> RowTerms<T> for SmoothedRows<'_, T> {
     #[inline(always)]
-    fn each_term(&self, row: usize, add: &mut impl FnMut(usize, u32, T)) {
+    fn each_term(&self, row: usize, add: &mut impl FnMut(u32, T)) {
         let (own, facts) = (self.tentative[row], self.graph.facts[row]);
         let mut sum = own.1;
-        for (place, (j, entry)) in self.graph.a.row(row).enumerate() {
+        for (j, entry) in self.graph.a.row(row) {
             let by = -(facts.step * entry);
             let (k, value) = self.tentative[j];
             if j == row || !facts.is_strong(entry) {
                 sum += by * own.1;
             } else if k != NONE {
-                add(place, k, by * value);
+                add(k, by * value);
             }
         }
         if own.0 != NONE {
-            add(0, own.0, sum);
+            add(own.0, sum);
         }
     }
 
