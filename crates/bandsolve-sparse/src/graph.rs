@@ -86,7 +86,7 @@ impl Graph {
         let mut members: Vec<(u32, u32)> = (0..self.vertices()).map(|v| (group(v), v as u32)).collect();
         members.sort_unstable();
         let rows = make_rows((groups, groups), self.rows.entries(), &|rows, made| {
-            let mut sum = RowSum::new(groups);
+            let mut sum = RowSum::new(groups, made);
             for own in rows {
                 let first = members.partition_point(|(other, _)| (*other as usize) < own);
                 let members = members[first..].iter().take_while(|(other, _)| *other as usize == own);
@@ -96,7 +96,7 @@ impl Graph {
                         sum.add(group(u), weight);
                     }
                 }
-                sum.finish_sorted(made);
+                sum.finish_sorted();
             }
         });
         Graph { rows }

@@ -1,38 +1,49 @@
 //! Products and transposes of sparse matrices.
 
 use crate::csr::Csr;
-use crate::rows::{RowsMade, make_rows};
+use crate::rows::{RowsMade, TASK, each_row, make_rows};
 use bandsolve::Scalar;
 use bandsolve_kernel::memory::zeros;
+use bandsolve_kernel::spread::{RowsOf, each_chunk};
+use core::sync::atomic::{AtomicU32, Ordering};
 
-/// A row in the making, and where it has an element for each column.
-pub(crate) struct RowSum<T> {
+/// Rows in the making, one after the other: where the present one has an element for each column.
+pub(crate) struct RowSum<'a, T: Scalar> {
     /// The place of the element of a column, counted from that of the very first of all rows, which is 1.
-    places: Vec<u32>,
+    places: &'a mut [u32],
     /// The place at which the row begins.
     first: u32,
+    /// That of the rows after.
+    next_place: &'a mut u32,
+    lengths: &'a mut Vec<u32>,
+    /// Those of all rows, and some room.
+    columns: &'a mut Vec<u32>,
+    values: &'a mut Vec<T>,
+    /// Elements of the rows before.
+    start: usize,
     /// Elements that the row has.
     count: u32,
-    columns: Vec<u32>,
-    values: Vec<T>,
 }
 
 /// Entries of a row that are sorted one by one.
 const SHORT: usize = 24;
 
-impl<T: Scalar> RowSum<T> {
-    /// For rows with columns below this number.
-    pub fn new(columns: usize) -> Self {
-        Self { places: zeros(columns).expect("memory"), first: 1, count: 0, columns: vec![], values: vec![] }
+impl<'a, T: Scalar> RowSum<'a, T> {
+    /// For rows with columns below this number, behind what has been made.
+    pub fn new(columns: usize, made: &'a mut RowsMade<T>) -> Self {
+        made.make_places(columns);
+        let RowsMade { lengths, columns, values, places, next_place } = made;
+        let start = columns.len();
+        Self { places, first: *next_place, next_place, lengths, columns, values, start, count: 0 }
     }
 
     /// Makes room for so many elements more.
     #[inline]
     pub fn reserve(&mut self, more: usize) {
-        let most = self.count as usize + more + 1;
+        let most = self.start + self.count as usize + more + 1;
         if self.columns.len() < most {
-            self.columns.resize(2 * most, 0);
-            self.values.resize(2 * most, T::ZERO);
+            self.columns.resize(most + most / 2, 0);
+            self.values.resize(most + most / 2, T::ZERO);
         }
     }
 
@@ -43,26 +54,35 @@ impl<T: Scalar> RowSum<T> {
         let own = place.wrapping_sub(self.first);
         let known = own < self.count;
         let own = if known { own } else { self.count };
-        let before = self.values[own as usize];
-        self.values[own as usize] = if known { before } else { T::ZERO } + value;
-        self.columns[own as usize] = column;
+        let at = self.start + own as usize;
+        let before = self.values[at];
+        self.values[at] = if known { before } else { T::ZERO } + value;
+        self.columns[at] = column;
         *place = self.first + own;
         self.count += u32::from(!known);
     }
 
-    /// Appends the row, in the order in which its columns came; what is left is empty.
-    pub fn finish(&mut self, made: &mut RowsMade<T>) {
-        made.columns.extend_from_slice(&self.columns[..self.count as usize]);
-        made.values.extend_from_slice(&self.values[..self.count as usize]);
-        made.lengths.push(self.count);
+    /// Ends the row, its columns in the order in which they came.
+    fn finish(&mut self) {
+        self.start += self.count as usize;
+        self.lengths.push(self.count);
         self.first += self.count;
         self.count = 0;
     }
 
-    /// Appends the row, sorted by columns; what is left is empty.
-    pub fn finish_sorted(&mut self, made: &mut RowsMade<T>) {
-        sort_row(&mut self.columns[..self.count as usize], &mut self.values[..self.count as usize]);
-        self.finish(made);
+    /// Ends the row, sorted by columns.
+    pub fn finish_sorted(&mut self) {
+        let own = self.start..self.start + self.count as usize;
+        sort_row(&mut self.columns[own.clone()], &mut self.values[own]);
+        self.finish();
+    }
+}
+
+impl<T: Scalar> Drop for RowSum<'_, T> {
+    fn drop(&mut self) {
+        self.columns.truncate(self.start);
+        self.values.truncate(self.start);
+        *self.next_place = self.first;
     }
 }
 
@@ -84,50 +104,113 @@ fn sort_row<T: Scalar>(columns: &mut [u32], values: &mut [T]) {
     }
 }
 
+/// The elements of a matrix as sums.
+pub(crate) trait RowTerms<T>: Sync {
+    /// Calls `add(column, term)` for each term of a row's elements.
+    fn each_term(&self, row: usize, add: &mut impl FnMut(u32, T));
+
+    /// A row has no more elements.
+    fn most(&self, row: usize) -> usize;
+}
+
+/// A matrix with rows of sums; sorted, or in the order in which columns come. `entries`: about as many as there will be.
+pub(crate) fn sum_rows<T: Scalar>(
+    (rows, columns): (usize, usize),
+    entries: usize,
+    sorted: bool,
+    terms: &impl RowTerms<T>,
+) -> Csr<'static, T, u32> {
+    make_rows((rows, columns), entries, &|rows, made| {
+        let mut sum = RowSum::new(columns, made);
+        for i in rows {
+            sum.reserve(terms.most(i).min(columns));
+            terms.each_term(i, &mut |column, term| sum.add(column, term));
+            if sorted { sum.finish_sorted() } else { sum.finish() }
+        }
+    })
+}
+
+/// A·B.
+struct SparseProduct<'a, T: Scalar> {
+    a: &'a Csr<'a, T, u32>,
+    b: &'a Csr<'a, T, u32>,
+    /// Entries of the longest row of B.
+    longest: usize,
+}
+
+impl<T: Scalar> RowTerms<T> for SparseProduct<'_, T> {
+    #[inline(always)]
+    fn each_term(&self, row: usize, add: &mut impl FnMut(u32, T)) {
+        let (_, columns, values) = self.b.parts();
+        for (k, value) in self.a.row(row) {
+            let own = self.b.range(k);
+            let entries = columns[own.clone()].iter().zip(&values[own]);
+            entries.for_each(|(j, other)| add(*j, value * *other));
+        }
+    }
+
+    fn most(&self, row: usize) -> usize {
+        self.a.range(row).len() * self.longest
+    }
+}
+
+/// A·B.
+fn multiply<T: Scalar>(a: &Csr<'_, T, u32>, b: &Csr<'_, T, u32>, sorted: bool) -> Csr<'static, T, u32> {
+    let longest = (0..b.rows()).map(|k| b.range(k).len()).max().unwrap_or(0);
+    sum_rows((a.rows(), b.columns()), a.entries(), sorted, &SparseProduct { a: &a.view(), b: &b.view(), longest })
+}
+
 /// R·A·P, its rows sorted.
 pub(crate) fn triple_product<T: Scalar>(
     r: &Csr<'_, T, u32>,
     a: &Csr<'_, T, u32>,
     p: &Csr<'_, T, u32>,
 ) -> Csr<'static, T, u32> {
-    multiply(r, &multiply(a, p, &RowSum::finish), &RowSum::finish_sorted)
+    multiply(r, &multiply(a, p, false), true)
 }
 
-/// A·B; `finish` ends each row.
-fn multiply<T: Scalar>(
-    a: &Csr<'_, T, u32>,
-    b: &Csr<'_, T, u32>,
-    finish: &(impl Fn(&mut RowSum<T>, &mut RowsMade<T>) + Sync),
-) -> Csr<'static, T, u32> {
-    let (_, columns, values) = b.parts();
-    make_rows((a.rows(), b.columns()), a.entries(), &|rows, made| {
-        let mut sum = RowSum::new(b.columns());
-        for i in rows {
-            for (k, value) in a.row(i) {
-                let own = b.range(k);
-                sum.reserve(own.len());
-                let entries = columns[own.clone()].iter().zip(&values[own]);
-                entries.for_each(|(j, other)| sum.add(*j, value * *other));
-            }
-            finish(&mut sum, made);
-        }
-    })
-}
+/// Parts of the rows of a matrix whose adjoint is made.
+const PARTS: usize = 4;
 
 /// Aᴴ, its rows sorted.
 pub(crate) fn adjoint<T: Scalar>(a: &Csr<'_, T, u32>) -> Csr<'static, T, u32> {
-    let (_, columns, values) = a.parts();
-    let mut pointers = vec![0_u32; a.columns() + 1];
-    columns.iter().for_each(|j| pointers[*j as usize + 1] += 1);
-    (0..a.columns()).for_each(|j| pointers[j + 1] += pointers[j]);
-    let mut next = pointers.clone();
-    let (mut rows, mut moved) = (vec![0; columns.len()], vec![T::ZERO; columns.len()]);
-    for i in 0..a.rows() {
-        for e in a.range(i) {
-            let at = &mut next[columns[e] as usize];
-            (rows[*at as usize], moved[*at as usize]) = (i as u32, values[e].conj());
-            *at += 1;
+    let (columns, values) = (a.parts().1, a.parts().2);
+    let rows_of = |part: usize| a.rows() * part / PARTS..a.rows() * (part + 1) / PARTS;
+    // Entries of each column in each part, then where the next of them goes.
+    let mut next: Vec<u32> = zeros(PARTS * a.columns()).expect("memory");
+    let least = usize::from(a.entries() >= TASK);
+    each_chunk((PARTS, least), RowsOf(&mut next, a.columns()), &|part, next| {
+        let entries = rows_of(part).flat_map(|i| a.range(i));
+        entries.for_each(|e| next.0[columns[e] as usize] += 1);
+    });
+    let mut pointers = vec![0; a.columns() + 1];
+    for j in 0..a.columns() {
+        let mut at = pointers[j];
+        for next in next[j..].iter_mut().step_by(a.columns()) {
+            (*next, at) = (at, at + *next);
         }
+        pointers[j + 1] = at;
     }
-    Csr::from_rows(a.rows(), pointers, rows, moved)
+    let (rows, entries) = (atomic_zeros(columns.len()), atomic_zeros(columns.len()));
+    each_chunk((PARTS, least), RowsOf(&mut next, a.columns()), &|part, next| {
+        for i in rows_of(part) {
+            for e in a.range(i) {
+                let at = &mut next.0[columns[e] as usize];
+                // Each place once.
+                rows[*at as usize].store(i as u32, Ordering::Relaxed);
+                entries[*at as usize].store(e as u32, Ordering::Relaxed);
+                *at += 1;
+            }
+        }
+    });
+    let mut moved: Vec<T> = zeros(columns.len()).expect("memory");
+    each_row(&mut moved, &|k, value| {
+        *value = values[entries[k].load(Ordering::Relaxed) as usize].conj();
+        0
+    });
+    Csr::from_rows(a.rows(), pointers, rows.into_iter().map(AtomicU32::into_inner).collect(), moved)
+}
+
+fn atomic_zeros(count: usize) -> Vec<AtomicU32> {
+    (0..count).map(|_| AtomicU32::new(0)).collect()
 }

@@ -25,6 +25,19 @@ pub(crate) struct RowsMade<T> {
     pub lengths: Vec<u32>,
     pub columns: Vec<u32>,
     pub values: Vec<T>,
+    /// Memory of [`RowSum`](crate::multiply::RowSum), which is kept for the rows after: no place is used yet from `next_place` on.
+    pub places: Vec<u32>,
+    pub next_place: u32,
+}
+
+impl<T> RowsMade<T> {
+    /// At least so many places.
+    pub fn make_places(&mut self, columns: usize) {
+        if self.places.len() < columns {
+            self.places = zeros(columns).expect("memory");
+            self.next_place = 1;
+        }
+    }
 }
 
 /// Tasks whose rows wait at a time to be put behind each other: as much as caches hold.
@@ -40,7 +53,7 @@ pub(crate) fn make_rows<T: Scalar>(
     let mut pointers = Vec::with_capacity(rows + 1);
     pointers.push(0);
     let (mut indices, mut values, mut filled) = (room(entries, &[]), room(entries, &[]), 0);
-    let none = RowsMade { lengths: vec![], columns: vec![], values: vec![] };
+    let none = RowsMade { lengths: vec![], columns: vec![], values: vec![], places: vec![], next_place: 1 };
     let mut wave = vec![none; WAVE.min(rows.div_ceil(TASK))];
     for first in (0..rows).step_by(WAVE * TASK) {
         let tasks = (rows - first).div_ceil(TASK).min(WAVE);

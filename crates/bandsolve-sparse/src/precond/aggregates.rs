@@ -1,20 +1,16 @@
 //! Aggregates of unknowns, and the prolongation that they make.
 
 use crate::csr::Csr;
-use crate::krylov::{buffer, stack};
-use crate::multiply::RowSum;
-use crate::random::mixed;
-use crate::rows::{each_row, make_rows};
-use bandsolve::dyn_stack::StackReq;
-use bandsolve::vectors::{Reducer, widen};
-use bandsolve::{Alone, RealScalar, Result, Scalar};
+use crate::multiply::{RowTerms, sum_rows};
+use crate::rows::each_row;
+use bandsolve::vectors::{narrow, widen};
+use bandsolve::{RealScalar, Scalar};
 
 /// No aggregate yet.
 const NONE: u32 = u32::MAX;
 
-/// Steps of the power method, and by how much they are below twice as many.
-const STEPS: usize = 4;
-const MISSING: f64 = 1.08;
+/// ω of the prolongation's step of Jacobi's method, in which a row is divided by the sum of its moduli.
+const DAMPING: f64 = 1.6;
 
 /// The aggregate of each unknown, or [`NONE`].
 pub(super) struct Aggregates {
@@ -25,10 +21,12 @@ pub(super) struct Aggregates {
 /// What is known of a row.
 #[derive(Clone, Copy)]
 struct RowFacts<T> {
-    /// 1/aᵢᵢ, or 0.
-    inverse: T,
+    /// What the row is multiplied by in a step of Jacobi's method.
+    step: T,
     /// The least modulus of a coupling that joins aggregates.
     least: f64,
+    /// The sign of couplings that join none.
+    sign: f64,
 }
 
 /// Rows and columns as aggregation sees them.
@@ -41,24 +39,58 @@ fn modulus<T: Scalar>(value: T) -> f64 {
     Scalar::abs(value).to_f64()
 }
 
+/// 1 or −1 for a number near the positive or the negative real numbers, else 0.
+#[inline]
+fn sign_of<T: Scalar>(value: T, modulus: f64) -> f64 {
+    let re = value.re().to_f64();
+    if re > 0.5 * modulus {
+        1.0
+    } else if re < -0.5 * modulus {
+        -1.0
+    } else {
+        0.0
+    }
+}
+
+impl<T: Scalar> RowFacts<T> {
+    fn of(row: impl Iterator<Item = (usize, T)> + Clone, i: usize, threshold: f64) -> Self {
+        let couplings = row.clone().filter(|(j, _)| *j != i).map(|(_, value)| value);
+        let mut d = row.fold(T::ZERO, |d, (j, value)| if j == i { value } else { d });
+        let sign = sign_of(d, modulus(d));
+        let (mut most, mut all) = (0.0_f64, 0.0_f64);
+        for value in couplings.clone() {
+            let modulus = modulus(value);
+            all = all.max(modulus);
+            most = most.max(if sign_of(value, modulus) == sign { 0.0 } else { modulus });
+        }
+        let (sign, most) = if sign != 0.0 && most > 0.0 { (sign, most) } else { (0.0, all) };
+        let mut facts = Self { step: T::ZERO, least: (threshold * most).max(f64::MIN_POSITIVE), sign };
+        let mut moduli = 0.0;
+        for value in couplings {
+            if facts.is_strong(value) { moduli += modulus(value) } else { d += value }
+        }
+        let own = modulus(d);
+        if own > 0.0 {
+            facts.step = narrow(widen(d).conj() / own * (DAMPING / (own + moduli)));
+        }
+        facts
+    }
+
+    /// Whether a coupling of the row joins aggregates.
+    #[inline]
+    fn is_strong(&self, value: T) -> bool {
+        let modulus = modulus(value);
+        modulus >= self.least && (self.sign == 0.0 || sign_of(value, modulus) != self.sign)
+    }
+}
+
 impl<'a, T: Scalar> CoarseningGraph<'a, T> {
-    /// Neighbors are those coupled by at least `threshold` of the strongest coupling of the row.
+    /// Neighbors are those coupled by at least `threshold` of the strongest coupling of the row. Couplings of the diagonal's sign are
+    /// none, if there are others: along them, errors that are left have no reason to be equal.
     pub fn new(a: &'a Csr<'a, T, u32>, threshold: f64) -> Self {
-        let n = a.rows();
-        let mut facts = vec![RowFacts { inverse: T::ZERO, least: 0.0 }; n];
+        let mut facts = vec![RowFacts { step: T::ZERO, least: 0.0, sign: 0.0 }; a.rows()];
         each_row(&mut facts, &|i, facts| {
-            let (mut d, mut largest) = (T::ZERO, 0.0_f64);
-            for (j, value) in a.row(i) {
-                if j == i {
-                    d = value;
-                } else {
-                    largest = largest.max(modulus(value));
-                }
-            }
-            if d != T::ZERO {
-                facts.inverse = T::ONE / d;
-            }
-            facts.least = (threshold * largest).max(f64::MIN_POSITIVE);
+            *facts = RowFacts::of(a.row(i), i, threshold);
             0
         });
         Self { a, facts }
@@ -66,17 +98,18 @@ impl<'a, T: Scalar> CoarseningGraph<'a, T> {
 
     /// Neighbors of an unknown, and the moduli of their couplings.
     fn strong(&self, i: usize) -> impl Iterator<Item = (usize, f64)> + '_ {
-        let least = self.facts[i].least;
-        let couplings = self.a.row(i).filter(move |(j, _)| *j != i).map(|(j, value)| (j, modulus(value)));
-        couplings.filter(move |(_, modulus)| *modulus >= least)
+        let facts = self.facts[i];
+        let couplings = self.a.row(i).filter(move |(j, value)| *j != i && facts.is_strong(*value));
+        couplings.map(|(j, value)| (j, modulus(value)))
     }
 
     /// Cuts the unknowns into aggregates: first all neighbors of an unknown of which none has one; what is left joins the strongest of its
     /// neighbors', or makes one of its own. Those on which the candidate is 0 are none: the smoother solves for their unknowns, such as
-    /// those that are coupled to no other, and a column of zeros would make the next matrix singular.
+    /// those that are coupled to no other, and a column of zeros would make the next matrix singular. `rounding`: how far the
+    /// candidate's numbers may be off, beside its largest.
     ///
     /// The first step is sequential: where pieces of the unknowns meet, aggregates and the next matrix would be irregular.
-    pub fn aggregates(&self, candidate: &[T]) -> Aggregates {
+    pub fn aggregates(&self, candidate: &[T], rounding: f64) -> Aggregates {
         let (mut first, mut count) = (vec![NONE; self.a.rows()], 0);
         for i in 0..first.len() {
             if first[i] == NONE && self.is_free(i, &first) {
@@ -101,7 +134,7 @@ impl<'a, T: Scalar> CoarseningGraph<'a, T> {
                 count += 1;
             }
         }
-        Aggregates { own, count: count as usize }.occupied(candidate)
+        Aggregates { own, count: count as usize }.occupied(candidate, rounding)
     }
 
     /// Whether an unknown has neighbors, and none of them an aggregate.
@@ -116,9 +149,10 @@ impl<'a, T: Scalar> CoarseningGraph<'a, T> {
         joined.fold((0.0, NONE), |best, (j, modulus)| if modulus > best.0 { (modulus, first[j]) } else { best }).1
     }
 
-    /// P = (I − ω·D⁻¹·A)·T, where column k of T is the candidate on aggregate k, normed; and the candidate of the next level.
-    /// ω = 4/3 of the reciprocal of the spectral radius of D⁻¹·A.
-    pub fn prolongation(&self, aggregates: &Aggregates, candidate: &[T]) -> Result<(Csr<'static, T, u32>, Vec<T>)> {
+    /// P = (I − ω·D⁻¹·Ā)·T, where column k of T is the candidate on aggregate k, normed; and the candidate of the next level. Ā is A with
+    /// couplings that join no aggregates added to the diagonal, so that P has no entries that hardly matter; D are the sums of moduli of its
+    /// rows.
+    pub fn prolongation(&self, aggregates: &Aggregates, candidate: &[T]) -> (Csr<'static, T, u32>, Vec<T>) {
         let (n, count) = (self.a.rows(), aggregates.count);
         let mut squares = vec![0.0; count];
         for (k, value) in aggregates.own.iter().zip(candidate).filter(|(k, _)| **k != NONE) {
@@ -133,58 +167,39 @@ impl<'a, T: Scalar> CoarseningGraph<'a, T> {
             }
             0
         });
-        let omega = T::from_real(T::Real::from_f64(4.0 / 3.0 / self.spectral_radius()?));
-        let prolongation = make_rows((n, count), n * 3, &|rows, made| {
-            let mut sum = RowSum::new(count);
-            for i in rows {
-                self.smoothed_row(i, omega, &tentative, &mut sum);
-                sum.finish_sorted(made);
+        let prolongation = sum_rows((n, count), n * 3, false, &SmoothedRows { graph: self, tentative: &tentative });
+        (prolongation, norms.into_iter().map(|norm| T::from_real(T::Real::from_f64(norm))).collect())
+    }
+}
+
+/// The rows of P.
+struct SmoothedRows<'a, T: Scalar> {
+    graph: &'a CoarseningGraph<'a, T>,
+    /// The entry of each row of T.
+    tentative: &'a [(u32, T)],
+}
+
+impl<T: Scalar> RowTerms<T> for SmoothedRows<'_, T> {
+    #[inline(always)]
+    fn each_term(&self, row: usize, add: &mut impl FnMut(u32, T)) {
+        let (own, facts) = (self.tentative[row], self.graph.facts[row]);
+        let mut sum = own.1;
+        for (j, entry) in self.graph.a.row(row) {
+            let by = -(facts.step * entry);
+            let (k, value) = self.tentative[j];
+            if j == row || !facts.is_strong(entry) {
+                sum += by * own.1;
+            } else if k != NONE {
+                add(k, by * value);
             }
-        });
-        Ok((prolongation, norms.into_iter().map(|norm| T::from_real(T::Real::from_f64(norm))).collect()))
+        }
+        if own.0 != NONE {
+            add(own.0, sum);
+        }
     }
 
-    /// About the largest modulus of an eigenvalue of D⁻¹·A, by some steps of the power method: some percent too small.
-    fn spectral_radius(&self) -> Result<f64> {
-        let n = self.a.rows();
-        let mut memory = buffer(StackReq::new::<T>(2 * n).and(Reducer::scratch(n, 1)))?;
-        let (mut v, stack) = stack(&mut memory).make_raw::<T>(n);
-        let (mut w, stack) = stack.make_raw::<T>(n);
-        let (mut reducer, _) = Reducer::new(&Alone, n, 1, stack);
-        let random = |i: usize| (mixed(i as u64) >> 11) as f64 / (1_u64 << 53) as f64 - 0.5;
-        each_row(v, &|i, v| {
-            *v = T::from_real(T::Real::from_f64(random(i)));
-            0
-        });
-        let (mut before, mut radius) = (reducer.norm(v), 0.0);
-        for _ in 0..STEPS {
-            if before == 0.0 {
-                break;
-            }
-            let by = T::from_real(T::Real::from_f64(1.0 / before));
-            self.a.each_sum(v, w, |i, sum, w| *w = self.facts[i].inverse * sum * by);
-            radius = reducer.norm(w);
-            before = radius;
-            core::mem::swap(&mut v, &mut w);
-        }
-        Ok(if radius > 0.0 { MISSING * radius } else { 1.0 })
-    }
-
-    /// A row of P: weak couplings count as if they were on the diagonal, so that P has no entries that hardly matter.
-    fn smoothed_row(&self, i: usize, omega: T, tentative: &[(u32, T)], sum: &mut RowSum<T>) {
-        let RowFacts { inverse, least } = self.facts[i];
-        let (own, by) = (tentative[i], omega * inverse);
-        let mut add = |(k, value)| {
-            if k != NONE {
-                sum.reserve(1);
-                sum.add(k, value);
-            }
-        };
-        add(own);
-        for (j, entry) in self.a.row(i) {
-            let (k, value) = if modulus(entry) < least { own } else { tentative[j] };
-            add((k, -(by * entry * value)));
-        }
+    fn most(&self, row: usize) -> usize {
+        self.graph.a.range(row).len() + 1
     }
 }
 
@@ -194,11 +209,11 @@ impl Aggregates {
     }
 
     /// Without those on which the candidate is 0; numbered by their first unknowns.
-    fn occupied<T: Scalar>(mut self, candidate: &[T]) -> Self {
+    fn occupied<T: Scalar>(mut self, candidate: &[T], rounding: f64) -> Self {
         let (mut number, mut kept) = (vec![NONE; self.count], 0);
         // What rounding leaves counts as 0.
         let largest = candidate.iter().map(|value| modulus(*value)).fold(0.0, f64::max);
-        let least = largest * 64.0 * T::Real::EPSILON.to_f64();
+        let least = largest * 64.0 * rounding;
         for (k, value) in self.own.iter().zip(candidate) {
             if number[*k as usize] == NONE && modulus(*value) > least {
                 number[*k as usize] = kept;

@@ -11,7 +11,7 @@ use crate::csr::{Csr, cast};
 use crate::factor::GraphFactorOptions;
 use crate::krylov::{buffer, stack};
 use crate::multiply::{adjoint, triple_product};
-use crate::rows::each_row;
+use crate::rows::{TASK, each_row};
 use bandsolve::dyn_stack::{PodStack, StackReq};
 use bandsolve::vectors::{PIECE, each_piece};
 use bandsolve::{
@@ -19,9 +19,11 @@ use bandsolve::{
     Result, Scalar,
 };
 use bandsolve_kernel::ByType;
-use bandsolve_kernel::spread::{RowsOf, chunks};
+use bandsolve_kernel::spread::{RowsOf, chunks, each_chunk};
+use bandsolve_kernel::threads;
 use core::fmt::{self, Debug, Formatter};
 use core::marker::PhantomData;
+use core::sync::atomic::{AtomicBool, Ordering};
 
 /// How a hierarchy is made.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -80,13 +82,20 @@ impl<'a, T: Scalar> LineMultigrid<'a, T> {
     /// # Errors
     /// [`Error::Singular`] if a row has no diagonal entry, or the tridiagonal system of a forest is singular.
     pub fn new(a: Csr<'a, T, u32>, options: &MultigridOptions) -> Result<Self> {
-        let a = if a.is_sorted() { a } else { a.sorted() };
-        match T::by_type::<MakeSingleCycle<'_>>((a, *options)) {
+        let (sorted, fits) = survey(&a);
+        let (a, fits) = if sorted {
+            (a, fits)
+        } else {
+            let a = a.sorted();
+            let (_, fits) = survey(&a);
+            (a, fits)
+        };
+        let made = if fits { T::by_type::<MakeSingleCycle<'_>>((a, *options)) } else { Err(a) };
+        match made {
             Ok(made) => Ok(made),
             Err(a) => {
-                let levels = CoarseLevels::<T>::new(&a, options, f64::INFINITY)?;
-                let sizes = levels.sizes(&a);
-                Ok(Self { sizes, cycle: Box::new(levels.cycle(a, options.visits)) })
+                let cycle = MultigridCycle::new(&a, SlicedMatrix::new(a.clone()), options, f64::INFINITY)?;
+                Ok(Self { sizes: cycle.sizes.clone(), cycle: Box::new(cycle) })
             }
         }
     }
@@ -121,6 +130,25 @@ impl<'a> ByType for MakeSingleCycle<'a> {
 /// Entries of a matrix that single precision can hold, and solve with.
 const LEAST: f64 = 1e-30;
 const MOST: f64 = 1e30;
+
+/// Whether columns rise in every row, and whether single precision can hold all entries.
+fn survey<T: Scalar>(a: &Csr<'_, T, u32>) -> (bool, bool) {
+    let (sorted, fits) = (AtomicBool::new(true), AtomicBool::new(true));
+    let (_, columns, values) = a.parts();
+    each_chunk((a.rows().div_ceil(TASK), 2), (), &|task, ()| {
+        let rows = task * TASK..((task + 1) * TASK).min(a.rows());
+        if !rows.clone().all(|i| columns[a.range(i)].is_sorted_by(|left, right| left < right)) {
+            sorted.store(false, Ordering::Relaxed);
+        }
+        let own = a.range(rows.start).start..a.range(rows.end - 1).end;
+        let spoils = |value: &T| (*value != T::ZERO) & !(LEAST..=MOST).contains(&Scalar::abs1(*value).to_f64());
+        if values[own].iter().fold(false, |any, value| any | spoils(value)) {
+            fits.store(false, Ordering::Relaxed);
+        }
+    });
+    (sorted.into_inner(), fits.into_inner())
+}
+
 /// Most that the condition number of the coarsest matrix may be for a hierarchy of half the digits.
 const CONDITION: f64 = 1e5;
 
@@ -132,18 +160,9 @@ fn rounded_cycle<'a, T: Scalar, S: Scalar>(
     a: Csr<'a, T, u32>,
     options: &MultigridOptions,
 ) -> Result<LineMultigrid<'a, T>, Csr<'a, T, u32>> {
-    let fits = |value: T| value == T::ZERO || (LEAST..=MOST).contains(&Scalar::abs1(value).to_f64());
-    let mut spoilt = vec![(); a.rows()];
-    if each_row(&mut spoilt, &|i, ()| usize::from(!a.row(i).all(|(_, value)| fits(value)))) > 0 {
-        return Err(a);
-    }
-    match CoarseLevels::<S>::new(&a, options, CONDITION) {
+    match MultigridCycle::<S>::new(&a, SlicedMatrix::rounded(a.clone()), options, CONDITION) {
         Err(_) => Err(a),
-        Ok(levels) => {
-            let sizes = levels.sizes(&a);
-            let inner = levels.cycle(a.rounded(), options.visits);
-            Ok(LineMultigrid { sizes, cycle: Box::new(RoundedOperator { inner }) })
-        }
+        Ok(inner) => Ok(LineMultigrid { sizes: inner.sizes.clone(), cycle: Box::new(RoundedOperator { inner }) }),
     }
 }
 
@@ -209,22 +228,32 @@ enum CoarsestLevel<T: Scalar> {
     Smoothed(Vec<PathSolver<T>>),
 }
 
-/// A hierarchy without the matrix of the finest level.
-struct CoarseLevels<S: Scalar> {
-    matrices: Vec<Csr<'static, S, u32>>,
+/// A hierarchy of one number type.
+#[derive(Debug)]
+struct MultigridCycle<'a, S: Scalar> {
+    visits: usize,
+    /// Unknowns and entries of each level.
+    sizes: Vec<(usize, usize)>,
+    matrices: Vec<SlicedMatrix<'a, S>>,
     levels: Vec<MultigridLevel<S>>,
     coarsest: CoarsestLevel<S>,
 }
 
-impl<S: Scalar> CoarseLevels<S> {
-    /// Computed in the precision of the matrix.
+impl<'a, S: Scalar> MultigridCycle<'a, S> {
+    /// Of a matrix, which is given in the number type of the hierarchy, too. The hierarchy is computed in the precision of the matrix.
     ///
     /// # Errors
     /// Those of [`LineMultigrid::new`]; [`Error::Unsupported`] where numbers of type S cannot hold it, or the coarsest matrix has a
     /// condition number above `condition`.
-    fn new<T: Scalar>(a: &Csr<'_, T, u32>, options: &MultigridOptions, condition: f64) -> Result<Self> {
-        let mut own = Self { matrices: vec![], levels: vec![], coarsest: CoarsestLevel::Smoothed(vec![]) };
-        let mut candidate = vec![T::ONE; a.rows()];
+    fn new<T: Scalar>(
+        a: &Csr<'_, T, u32>,
+        finest: SlicedMatrix<'a, S>,
+        options: &MultigridOptions,
+        condition: f64,
+    ) -> Result<Self> {
+        let (sizes, coarsest) = (vec![(a.rows(), a.entries())], CoarsestLevel::Smoothed(vec![]));
+        let mut own = Self { visits: options.visits, sizes, matrices: vec![finest], levels: vec![], coarsest };
+        let mut candidate = vec![];
         let mut made: Option<Csr<'static, T, u32>> = None;
         own.coarsest = loop {
             let a = made.as_ref().map_or(a.view(), |made| made.view());
@@ -237,66 +266,41 @@ impl<S: Scalar> CoarseLevels<S> {
                 return Err(Error::Unsupported { method: "a hierarchy in half precision", what: "a long chain" });
             }
             if own.levels.is_empty() {
-                improve(&a, &lines, &mut candidate)?;
+                candidate = left_by_sweeps(&own.matrices[0], &lines)?;
             }
             let graph = CoarseningGraph::new(&a, options.threshold);
-            let aggregates = graph.aggregates(&candidate);
+            let aggregates = graph.aggregates(&candidate, S::Real::EPSILON.to_f64());
             if aggregates.count() == 0 || aggregates.count() * 10 > a.rows() * 9 {
                 break match a.rows() <= 10 * options.coarsest {
                     true => CoarsestLevel::Direct(direct(&a, condition)?),
                     false => CoarsestLevel::Smoothed(lines),
                 };
             }
-            let (prolongation, coarse_candidate) = graph.prolongation(&aggregates, &candidate)?;
+            let (prolongation, coarse_candidate) = graph.prolongation(&aggregates, &candidate);
             let restriction = adjoint(&prolongation);
             let next = triple_product(&restriction, &a, &prolongation);
             let (prolongation, restriction) = (prolongation.rounded(), restriction.rounded());
             own.levels.push(MultigridLevel { lines, prolongation, restriction });
+            own.sizes.push((next.rows(), next.entries()));
             candidate = coarse_candidate;
-            own.matrices.extend(made.replace(next).map(Csr::rounded));
+            own.matrices.extend(made.replace(next).map(SlicedMatrix::rounded));
         };
-        own.matrices.extend(made.map(Csr::rounded));
+        own.matrices.extend(made.map(SlicedMatrix::rounded));
         Ok(own)
     }
 
-    /// Unknowns and entries of each level.
-    fn sizes<T: Scalar>(&self, finest: &Csr<'_, T, u32>) -> Vec<(usize, usize)> {
-        let coarse = self.matrices.iter().map(|a| (a.rows(), a.entries()));
-        [(finest.rows(), finest.entries())].into_iter().chain(coarse).collect()
-    }
-
-    fn cycle<'a>(self, finest: Csr<'a, S, u32>, visits: usize) -> MultigridCycle<'a, S> {
-        let Self { matrices, levels, coarsest } = self;
-        let matrices = [finest].into_iter().chain(matrices).map(SlicedMatrix::new).collect();
-        MultigridCycle { visits, matrices, levels, coarsest }
-    }
-}
-
-/// A hierarchy of one number type.
-#[derive(Debug)]
-struct MultigridCycle<'a, T: Scalar> {
-    visits: usize,
-    matrices: Vec<SlicedMatrix<'a, T>>,
-    levels: Vec<MultigridLevel<T>>,
-    coarsest: CoarsestLevel<T>,
-}
-
-impl<T: Scalar> MultigridCycle<'_, T> {
     fn unknowns(&self, level: usize) -> usize {
-        self.matrices[level].by_rows().rows()
+        self.matrices[level].size()
     }
 
     /// Scratch of the levels from one on.
     fn scratch_from(&self, level: usize) -> StackReq {
-        let residual = StackReq::new::<T>(self.unknowns(level));
-        let of_lines = |lines: &[PathSolver<T>]| {
-            residual.and(lines.iter().fold(StackReq::EMPTY, |all, lines| all.or(lines.scratch())))
-        };
+        let of_lines = |lines: &[PathSolver<S>]| lines.iter().fold(StackReq::EMPTY, |all, own| all.or(own.scratch()));
         match (self.levels.get(level), &self.coarsest) {
             (Some(own), _) => {
                 let (n, coarse) = (self.unknowns(level), own.prolongation.columns());
-                let below = StackReq::new::<T>(4 * coarse).and(self.scratch_from(level + 1));
-                of_lines(&own.lines).or(below.or(StackReq::new::<T>(n + 2 * coarse)))
+                let below = StackReq::new::<S>(4 * coarse).and(self.scratch_from(level + 1));
+                of_lines(&own.lines).or(below.or(StackReq::new::<S>(n + 2 * coarse)))
             }
             (None, CoarsestLevel::Direct(factor)) => factor.solve_scratch(1),
             (None, CoarsestLevel::Smoothed(lines)) => of_lines(lines),
@@ -304,23 +308,23 @@ impl<T: Scalar> MultigridCycle<'_, T> {
     }
 
     /// One cycle from the zero vector.
-    fn cycle(&self, level: usize, rhs: &[T], x: &mut [T], stack: &mut PodStack) -> Result<()> {
+    fn cycle(&self, level: usize, rhs: &[S], x: &mut [S], stack: &mut PodStack) -> Result<()> {
         let Some(own) = self.levels.get(level) else { return self.solve_coarsest(rhs, x, stack) };
         let a = &self.matrices[level];
         smooth(a, &own.lines, rhs, x, stack)?;
         {
-            let (coarse_rhs, stack) = stack.make_raw::<T>(own.prolongation.columns());
-            let (coarse, stack) = stack.make_raw::<T>(own.prolongation.columns());
+            let (coarse_rhs, stack) = stack.make_raw::<S>(own.prolongation.columns());
+            let (coarse, stack) = stack.make_raw::<S>(own.prolongation.columns());
             {
-                let (r, stack) = stack.make_raw::<T>(rhs.len());
+                let (r, stack) = stack.make_raw::<S>(rhs.len());
                 a.residual(x, rhs, r);
                 own.restriction.apply(r, coarse_rhs, stack)?;
             }
             self.cycle(level + 1, coarse_rhs, coarse, stack)?;
             if self.levels.len() > level + 1 && self.visits > 1 {
                 // Once more for what is left.
-                let (left, stack) = stack.make_raw::<T>(coarse.len());
-                let (step, stack) = stack.make_raw::<T>(coarse.len());
+                let (left, stack) = stack.make_raw::<S>(coarse.len());
+                let (step, stack) = stack.make_raw::<S>(coarse.len());
                 for _ in 1..self.visits {
                     self.matrices[level + 1].residual(coarse, coarse_rhs, left);
                     self.cycle(level + 1, left, step, stack)?;
@@ -330,16 +334,16 @@ impl<T: Scalar> MultigridCycle<'_, T> {
             let coarse = &*coarse;
             own.prolongation.each_sum(coarse, x, |_, sum, x| *x += sum);
         }
-        own.lines.iter().rev().try_for_each(|lines| sweep(a, lines, rhs, x, stack))
+        own.lines.iter().rev().try_for_each(|lines| lines.sweep(a, rhs, x, stack))
     }
 
-    fn solve_coarsest(&self, rhs: &[T], x: &mut [T], stack: &mut PodStack) -> Result<()> {
+    fn solve_coarsest(&self, rhs: &[S], x: &mut [S], stack: &mut PodStack) -> Result<()> {
         let a = &self.matrices[self.levels.len()];
         match &self.coarsest {
             CoarsestLevel::Direct(factor) => factor.solve_into_with(Op::Plain, rhs, x, stack).map(|_| ()),
             CoarsestLevel::Smoothed(lines) => {
                 smooth(a, lines, rhs, x, stack)?;
-                lines.iter().rev().try_for_each(|lines| sweep(a, lines, rhs, x, stack))
+                lines.iter().rev().try_for_each(|lines| lines.sweep(a, rhs, x, stack))
             }
         }
     }
@@ -372,20 +376,7 @@ fn smooth<T: Scalar>(
     stack: &mut PodStack,
 ) -> Result<()> {
     lines[0].apply(rhs, x, stack)?;
-    lines[1..].iter().try_for_each(|lines| sweep(a, lines, rhs, x, stack))
-}
-
-/// x ← x + M⁻¹·(rhs − A·x) with the paths of one forest.
-fn sweep<T: Scalar>(
-    a: &SlicedMatrix<'_, T>,
-    lines: &PathSolver<T>,
-    rhs: &[T],
-    x: &mut [T],
-    stack: &mut PodStack,
-) -> Result<()> {
-    let (r, stack) = stack.make_raw::<T>(x.len());
-    a.residual(x, rhs, r);
-    lines.correct(r, x, stack)
+    lines[1..].iter().try_for_each(|lines| lines.sweep(a, rhs, x, stack))
 }
 
 impl<T: Scalar> LinearOperator<T> for LineMultigrid<'_, T> {
@@ -401,8 +392,12 @@ impl<T: Scalar> LinearOperator<T> for LineMultigrid<'_, T> {
         self.cycle.apply_scratch()
     }
 
+    /// All of it on a thread of the pool: a thread outside would take part in each of many short steps, one more than there are cores.
     fn apply(&self, x: &[T], y: &mut [T], stack: &mut PodStack) -> Result<()> {
-        self.cycle.apply(x, y, stack)
+        if x.len() <= 2 * TASK || threads::count() < 2 {
+            return self.cycle.apply(x, y, stack);
+        }
+        threads::join(|| (), || self.cycle.apply(x, y, stack)).1
     }
 }
 
@@ -445,10 +440,17 @@ fn direct<T: Scalar, S: Scalar>(a: &Csr<'_, T, u32>, condition: f64) -> Result<A
     }
 }
 
-/// Sweeps of the smoother for A·v = 0, so that v is what the smoother leaves.
-fn improve<T: Scalar, S: Scalar>(a: &Csr<'_, T, u32>, lines: &[PathSolver<S>], v: &mut [T]) -> Result<()> {
+/// What sweeps of the smoother for A·v = 0 leave of ones, in the number type of the matrix.
+fn left_by_sweeps<T: Scalar, S: Scalar>(a: &SlicedMatrix<'_, S>, lines: &[PathSolver<S>]) -> Result<Vec<T>> {
+    let n = a.size();
     let needed = lines.iter().fold(StackReq::EMPTY, |all, lines| all.or(lines.scratch()));
     let mut memory = buffer(needed)?;
-    let zeros = vec![T::ZERO; v.len()];
-    lines.iter().try_for_each(|lines| lines.sweep(a, &zeros, v, stack(&mut memory)))
+    let (zeros, mut v) = (vec![S::ZERO; n], vec![S::ONE; n]);
+    lines.iter().try_for_each(|lines| lines.sweep(a, &zeros, &mut v, stack(&mut memory)))?;
+    let mut left = vec![T::ZERO; n];
+    each_row(&mut left, &|i, left| {
+        *left = cast(v[i]);
+        0
+    });
+    Ok(left)
 }

@@ -3,12 +3,13 @@
 //! Factors are computed in the number type of the matrix and kept in that of the smoother, which may have half the digits: the product of
 //! rounded factors of a definite matrix is definite.
 
+use super::sliced::SlicedMatrix;
 use super::strong_edges::LinkedForest;
 use crate::csr::{Csr, cast};
 use crate::factor::NONE;
 use crate::forest::Forest;
 use crate::krylov::{buffer, stack};
-use crate::rows::Ragged;
+use crate::rows::{Ragged, each_row};
 use bandsolve::dyn_stack::{PodStack, StackReq};
 use bandsolve::{AnyFactor, Error, Factor, Op, Plan, RealScalar, Result, Scalar, Tridiagonal};
 use bandsolve_kernel::memory::zeros;
@@ -31,7 +32,8 @@ enum PathSystem<S: Scalar> {
 }
 
 impl<S: Scalar> PathSolver<S> {
-    /// With the diagonal and the coupled entries of a matrix.
+    /// With the coupled entries of a matrix, and its diagonal, to which all other entries of its sign are added: so 2·M − A is definite for a
+    /// definite A of rows with the sum 0, where those entries would make M too small.
     ///
     /// # Errors
     /// As [`ForestSolver::new`](super::ForestSolver::new).
@@ -41,13 +43,16 @@ impl<S: Scalar> PathSolver<S> {
         let factors = match PathElimination::new(&rows, &forest) {
             Some(plain) => PathSystem::Plain(plain),
             None => {
-                let whole = forest.tridiagonal(a)?;
-                let [sub, diag, sup] = whole.arrays().map(|band| band.iter().map(|v| cast(*v)).collect());
+                let [sub, diag, sup] = [0, 1, 2].map(|k| rows.iter().map(|row| cast(row[k])).collect());
                 let tridiagonal = Tridiagonal::from_vecs(sub, diag, sup, false)?;
                 PathSystem::Pivoted(Plan::new(tridiagonal.shape()).verify(false).factor_owned(tridiagonal)?)
             }
         };
-        let mut x: Vec<S> = rows.iter().map(|[_, diag, _]| cast(*diag)).collect();
+        let mut x = vec![S::ZERO; rows.len()];
+        each_row(&mut x, &|k, x| {
+            *x = cast(rows[k][1]);
+            0
+        });
         factors.solve(&mut x, stack(&mut buffer(factors.scratch())?))?;
         let growth = x.iter().fold(0.0, |most, x| f64::max(most, Scalar::abs1(*x).to_f64()));
         Ok(Self { permutation: forest.into_permutation(), factors, growth })
@@ -60,41 +65,33 @@ impl<S: Scalar> PathSolver<S> {
 
     /// Scratch of what follows.
     pub fn scratch(&self) -> StackReq {
-        StackReq::new::<S>(self.permutation.len()).and(self.factors.scratch())
+        let vector = StackReq::new::<S>(self.permutation.len());
+        vector.and(self.factors.scratch().or(vector))
     }
 
     /// x = M⁻¹·rhs.
     pub fn apply(&self, rhs: &[S], x: &mut [S], stack: &mut PodStack) -> Result<()> {
         let (step, stack) = stack.make_raw::<S>(x.len());
-        self.solve(&|v| rhs[v], step, stack)?;
+        self.permutation.scatter(step, &|v| rhs[v]);
+        self.factors.solve(step, stack)?;
         let step = &*step;
         self.permutation.gather(x, &|_, _, place| step[place]);
         Ok(())
     }
 
     /// x ← x + M⁻¹·(rhs − A·x).
-    pub fn sweep<T: Scalar>(&self, a: &Csr<'_, T, u32>, rhs: &[T], x: &mut [T], stack: &mut PodStack) -> Result<()> {
+    pub fn sweep(&self, a: &SlicedMatrix<'_, S>, rhs: &[S], x: &mut [S], stack: &mut PodStack) -> Result<()> {
         let (step, stack) = stack.make_raw::<S>(x.len());
-        let before = &*x;
-        self.solve(&|v| cast(rhs[v] - a.row_times(v, before)), step, stack)?;
-        let step = &*step;
-        self.permutation.gather(x, &|_, x, place| x + cast(step[place]));
-        Ok(())
-    }
-
-    /// x ← x + M⁻¹·r.
-    pub fn correct(&self, r: &[S], x: &mut [S], stack: &mut PodStack) -> Result<()> {
-        let (step, stack) = stack.make_raw::<S>(x.len());
-        self.solve(&|v| r[v], step, stack)?;
+        {
+            let (r, _) = stack.make_raw::<S>(x.len());
+            a.residual(x, rhs, r);
+            let r = &*r;
+            self.permutation.scatter(step, &|v| r[v]);
+        }
+        self.factors.solve(step, stack)?;
         let step = &*step;
         self.permutation.gather(x, &|_, x, place| x + step[place]);
         Ok(())
-    }
-
-    /// Solves for the right-hand side whose element of vertex v is `rhs(v)`; x stands in the order of the forest.
-    fn solve(&self, rhs: &(impl Fn(usize) -> S + Sync), x: &mut [S], stack: &mut PodStack) -> Result<()> {
-        self.permutation.scatter(x, rhs);
-        self.factors.solve(x, stack)
     }
 }
 
@@ -166,15 +163,16 @@ impl<S: Scalar> PathElimination<S> {
 
     /// Whether all pivots are large enough.
     fn eliminate<T: Scalar>(&mut self, rows: &[[T; 3]]) -> bool {
-        let starts = &self.parts;
+        let (parts, starts) = (&self.parts, &self.pieces);
         let mut stable = vec![false; starts.len() - 1];
         let bands = [&mut self.lower, &mut self.inverse, &mut self.upper];
         let [lower, inverse, upper] = bands.map(|values| Ragged { values, starts });
         let least = tasks_of(rows.len(), stable.len());
         let out = ((lower, inverse, upper), RowsOf(&mut stable, 1));
-        each_chunk((starts.len() - 1, least), out, &|part, ((lower, inverse, upper), stable)| {
-            let rows = &rows[starts[part]..starts[part + 1]];
-            stable.0[0] = eliminate_part(rows, (lower.values, inverse.values, upper.values));
+        each_chunk((starts.len() - 1, least), out, &|piece, ((lower, inverse, upper), stable)| {
+            let rows = &rows[starts[piece]..starts[piece + 1]];
+            let ends = core::array::from_fn(|k| parts[piece * SIDE + k + 1] - starts[piece]);
+            stable.0[0] = eliminate_parts(rows, ends, [lower.values, inverse.values, upper.values]);
         });
         stable.iter().all(|stable| *stable)
     }
@@ -204,18 +202,26 @@ fn tridiagonal_rows<T: Scalar>(a: &Csr<'_, T, u32>, linked: &LinkedForest) -> Re
     let (n, permutation) = (a.rows(), linked.forest.permutation());
     let places = permutation.places();
     let mut rows = zeros(n).ok_or(Error::OutOfMemory { bytes: n.saturating_mul(size_of::<[T; 3]>()) })?;
+    let (_, columns, values) = a.parts();
     permutation.scatter(&mut rows, &|v| {
-        let [mut first, mut diag, mut second] = [T::ZERO; 3];
         let [one, other] = linked.partners[v];
-        for (u, value) in a.row(v) {
-            let u = u as u32;
-            if u as usize == v {
-                diag = value;
-            } else if u == one {
-                first = value;
-            } else if u == other {
-                second = value;
-            }
+        let (columns, values) = (&columns[a.range(v)], &values[a.range(v)]);
+        let (wanted, mut at) = ([one, v as u32, other], [columns.len(); 3]);
+        // By the sign of the real part.
+        let (mut positive, mut negative) = (0.0, 0.0);
+        for (e, (u, value)) in columns.iter().zip(values).enumerate() {
+            // Where they are cannot be foreseen: nothing is branched on.
+            (0..3).for_each(|k| at[k] = if *u == wanted[k] { e } else { at[k] });
+            let re = value.re().to_f64();
+            positive += re.max(0.0);
+            negative += re.min(0.0);
+        }
+        let [first, mut diag, second] = at.map(|e| values.get(e).copied().unwrap_or(T::ZERO));
+        let own = [first, diag, second].map(|value| value.re().to_f64());
+        let like = |re: f64| if own[1] > 0.0 { re.max(0.0) } else { re.min(0.0) };
+        let all = if own[1] > 0.0 { positive } else { negative };
+        if own[1] != 0.0 {
+            diag += T::from_real(T::Real::from_f64(own.iter().fold(all, |left, re| left - like(*re))));
         }
         let before = |u: u32| u != NONE && places[u as usize] < places[v];
         if before(one) || (other != NONE && !before(other)) { [first, diag, second] } else { [second, diag, first] }
@@ -228,25 +234,51 @@ fn tasks_of(rows: usize, parts: usize) -> usize {
     TASK.div_ceil((rows / parts.max(1)).max(1))
 }
 
-/// L, D and U of some paths; whether every pivot is large enough, and can be written.
-fn eliminate_part<T: Scalar, S: Scalar>(
-    rows: &[[T; 3]],
-    (lower, inverse, upper): (&mut [S], &mut [S], &mut [S]),
-) -> bool {
-    let (mut factor, mut coupling, mut stable) = (T::ZERO, T::ZERO, true);
-    for (k, [sub, diag, sup]) in rows.iter().enumerate() {
-        // The factor of the row before is the inverse of its pivot.
-        let l = *sub * factor;
-        let taken = l * coupling;
-        let pivot = *diag - taken;
-        let size = Scalar::abs1(*diag).to_f64() + Scalar::abs1(taken).to_f64();
-        factor = T::ONE / pivot;
-        coupling = *sup;
-        (lower[k], inverse[k], upper[k]) = (cast(l), cast(factor), cast(factor * *sup));
-        let finite = lower[k].is_finite() && inverse[k].is_finite() && upper[k].is_finite();
-        stable &= Scalar::abs1(pivot).to_f64() > GROWTH * size && finite;
+/// L, D and U of the parts that end at these rows, side by side; whether every pivot is large enough, and can be written.
+fn eliminate_parts<T: Scalar, S: Scalar>(rows: &[[T; 3]], ends: [usize; SIDE], bands: [&mut [S]; 3]) -> bool {
+    let starts: [usize; SIDE] = core::array::from_fn(|k| if k == 0 { 0 } else { ends[k - 1] });
+    let common = (0..SIDE).map(|k| ends[k] - starts[k]).min().unwrap_or(0);
+    let [lower, inverse, upper] = bands;
+    let mut write = |at: usize, [l, d, u]: [S; 3]| (lower[at], inverse[at], upper[at]) = (l, d, u);
+    let mut parts = [PartElimination { factor: T::ZERO, coupling: T::ZERO, stable: true }; SIDE];
+    for i in 0..common {
+        for k in 0..SIDE {
+            write(starts[k] + i, parts[k].eliminate(rows[starts[k] + i]));
+        }
     }
-    stable
+    for k in 0..SIDE {
+        for at in starts[k] + common..ends[k] {
+            write(at, parts[k].eliminate(rows[at]));
+        }
+    }
+    parts.iter().all(|part| part.stable)
+}
+
+/// Elimination within a part, after some of its rows.
+#[derive(Clone, Copy)]
+struct PartElimination<T> {
+    /// 1/pᵢ
+    factor: T,
+    /// The entry to the right of the diagonal.
+    coupling: T,
+    stable: bool,
+}
+
+impl<T: Scalar> PartElimination<T> {
+    /// L, D and U of the next row.
+    #[inline(always)]
+    fn eliminate<S: Scalar>(&mut self, [sub, diag, sup]: [T; 3]) -> [S; 3] {
+        // The factor of the row before is the inverse of its pivot.
+        let l = sub * self.factor;
+        let taken = l * self.coupling;
+        let pivot = diag - taken;
+        let size = Scalar::abs1(diag).to_f64() + Scalar::abs1(taken).to_f64();
+        self.factor = T::ONE / pivot;
+        self.coupling = sup;
+        let made: [S; 3] = [cast(l), cast(self.factor), cast(self.factor * sup)];
+        self.stable &= Scalar::abs1(pivot).to_f64() > GROWTH * size && made.iter().all(|value| value.is_finite());
+        made
+    }
 }
 
 /// Right-hand sides of parts become solutions, by L, D and U of each.

@@ -1,6 +1,6 @@
 //! Matrices whose rows are like those beside them, as stencils make them: products without an index for each entry.
 
-use crate::csr::Csr;
+use crate::csr::{Csr, cast};
 use crate::rows::{Ragged, TASK, each_row};
 use bandsolve::Scalar;
 use bandsolve_kernel::memory::zeros;
@@ -9,78 +9,109 @@ use bandsolve_kernel::spread::{RowsOf, each_chunk};
 /// Rows of a slice.
 const LANES: usize = 8;
 
-/// A matrix, and a second copy of its slices: of [`LANES`] rows with their entries at the same distances from the diagonal, so that the
-/// columns of the first say where those of all are.
+/// A matrix in slices: of [`LANES`] rows with their entries at the same distances from the diagonal, so that the columns of the first say
+/// where those of all are. What is in no slice is kept by rows.
 ///
 /// Sums are those of the rows one by one, bit for bit.
 #[derive(Debug)]
 pub(super) struct SlicedMatrix<'a, T: Scalar> {
-    rows: Csr<'a, T, u32>,
+    size: usize,
     /// Where the values of each slice begin, and where the last end; where its rows differ there are none.
     starts: Vec<usize>,
     /// Entry by entry those of all lanes.
     values: Vec<T>,
     /// The column of each entry of the first lane.
     columns: Vec<u32>,
+    /// The rows that are in no slice.
+    rest: Csr<'a, T, u32>,
+    /// The first of them at each slice or after it; and how many come before the last rows, which are too few for one.
+    others: Vec<u32>,
 }
 
 impl<'a, T: Scalar> SlicedMatrix<'a, T> {
-    /// With slices, if most rows are in one.
-    pub fn new(rows: Csr<'a, T, u32>) -> Self {
-        let count = rows.rows() / LANES;
-        let mut starts = vec![0; count + 1];
-        let alike = each_row(&mut starts[1..], &|slice, length| {
-            *length = if are_alike(&rows, slice * LANES) { LANES * rows.range(slice * LANES).len() } else { 0 };
-            usize::from(*length > 0)
-        });
-        if 2 * alike < count {
-            return Self { rows, starts: vec![0; count + 1], values: vec![], columns: vec![] };
-        }
-        (0..count).for_each(|slice| starts[slice + 1] += starts[slice]);
-        let mut values = zeros(starts[count]).expect("memory");
-        let mut columns = Vec::with_capacity(starts[count] / LANES);
-        for slice in (0..count).filter(|slice| starts[*slice] < starts[slice + 1]) {
-            columns.extend_from_slice(&rows.parts().1[rows.range(slice * LANES)]);
-        }
-        let tasks: Vec<usize> = (0..count).step_by(TASK / LANES).chain([count]).map(|slice| starts[slice]).collect();
-        let out = Ragged { values: &mut values, starts: &tasks };
-        each_chunk((tasks.len() - 1, 2), out, &|task, own| {
-            let slices = task * TASK / LANES..((task + 1) * TASK / LANES).min(count);
-            for slice in slices.filter(|slice| starts[*slice] < starts[slice + 1]) {
-                let own = &mut own.values[starts[slice] - tasks[task]..starts[slice + 1] - tasks[task]];
-                for lane in 0..LANES {
-                    let entries = own[lane..].iter_mut().step_by(LANES);
-                    entries.zip(rows.row(slice * LANES + lane)).for_each(|(to, (_, value))| *to = value);
-                }
-            }
-        });
-        Self { rows, starts, values, columns }
+    /// In slices, if most rows are in one; else as it is given.
+    pub fn new(a: Csr<'a, T, u32>) -> Self {
+        Self::in_slices(&a).unwrap_or_else(|| Self::by_rows(a))
     }
 
-    /// The matrix by rows.
-    pub fn by_rows(&self) -> &Csr<'a, T, u32> {
-        &self.rows
+    /// The same of a matrix of another type.
+    pub fn rounded<S: Scalar>(a: Csr<'a, S, u32>) -> Self {
+        Self::in_slices(&a).unwrap_or_else(|| Self::by_rows(a.rounded()))
+    }
+
+    /// Number of rows.
+    pub fn size(&self) -> usize {
+        self.size
+    }
+
+    fn by_rows(rest: Csr<'a, T, u32>) -> Self {
+        let count = rest.rows() / LANES;
+        let others = (0..=count).map(|slice| (slice * LANES) as u32).collect();
+        Self { size: rest.rows(), starts: vec![0; count + 1], values: vec![], columns: vec![], rest, others }
+    }
+
+    /// `None` if most rows are in no slice.
+    fn in_slices<S: Scalar>(a: &Csr<'_, S, u32>) -> Option<Self> {
+        let count = a.rows() / LANES;
+        let mut starts = vec![0; count + 1];
+        let alike = each_row(&mut starts[1..], &|slice, length| {
+            *length = if are_alike(a, slice * LANES) { LANES * a.range(slice * LANES).len() } else { 0 };
+            usize::from(*length > 0)
+        });
+        if 2 * alike < count || alike == 0 {
+            return None;
+        }
+        let mut others = vec![0; count + 1];
+        for slice in 0..count {
+            others[slice + 1] = others[slice] + if starts[slice + 1] == 0 { LANES as u32 } else { 0 };
+            starts[slice + 1] += starts[slice];
+        }
+        let tasks: Vec<usize> = (0..count).step_by(TASK / LANES).chain([count]).map(|slice| starts[slice]).collect();
+        let of_columns: Vec<usize> = tasks.iter().map(|start| start / LANES).collect();
+        let mut values = zeros(starts[count]).expect("memory");
+        let mut columns = zeros(starts[count] / LANES).expect("memory");
+        let out =
+            (Ragged { values: &mut values, starts: &tasks }, Ragged { values: &mut columns, starts: &of_columns });
+        each_chunk((tasks.len() - 1, 2), out, &|task, (values, columns)| {
+            let slices = task * TASK / LANES..((task + 1) * TASK / LANES).min(count);
+            for slice in slices.filter(|slice| starts[*slice] < starts[slice + 1]) {
+                let own = starts[slice] - tasks[task]..starts[slice + 1] - tasks[task];
+                let of_first = &a.parts().1[a.range(slice * LANES)];
+                columns.values[own.start / LANES..own.end / LANES].copy_from_slice(of_first);
+                fill_slice(a, slice * LANES, &mut values.values[own]);
+            }
+        });
+        let unlike = (0..count).filter(|slice| starts[*slice] == starts[slice + 1]);
+        let rows = unlike.flat_map(|slice| slice * LANES..(slice + 1) * LANES).chain(count * LANES..a.rows());
+        Some(Self { size: a.rows(), rest: rows_of(a, rows), starts, values, columns, others })
     }
 
     /// r = rhs − A·x.
     pub fn residual(&self, x: &[T], rhs: &[T], r: &mut [T]) {
         each_chunk((r.len().div_ceil(TASK), 2), RowsOf(r, TASK), &|task, r| {
-            let first = task * TASK;
             for (k, r) in r.0.chunks_mut(LANES).enumerate() {
-                let i = first + k * LANES;
-                let sums = self.sums(i / LANES, r.len(), x);
-                r.iter_mut().zip(&rhs[i..]).zip(sums).for_each(|((r, rhs), sum)| *r = *rhs - sum);
+                r.copy_from_slice(&self.residuals(task * TASK + k * LANES, x, rhs)[..r.len()]);
             }
         });
+    }
+
+    /// The elements of rhs − A·x in a slice, which begins with this one; 0 behind the last.
+    #[inline]
+    pub fn residuals(&self, first: usize, x: &[T], rhs: &[T]) -> [T; LANES] {
+        let count = LANES.min(self.size - first);
+        let (mut r, sums) = ([T::ZERO; LANES], self.sums(first / LANES, count, x));
+        r.iter_mut().zip(&rhs[first..]).zip(sums).for_each(|((r, rhs), sum)| *r = *rhs - sum);
+        r
     }
 
     /// Σⱼ aᵢⱼ·xⱼ of the first rows of a slice, in the order of entries.
     #[inline]
     fn sums(&self, slice: usize, count: usize, x: &[T]) -> [T; LANES] {
-        let (mut sums, first) = ([T::ZERO; LANES], slice * LANES);
+        let mut sums = [T::ZERO; LANES];
         let own = self.starts.get(slice..slice + 2).map_or(0..0, |own| own[0]..own[1]);
         if own.is_empty() {
-            (0..count).for_each(|k| sums[k] = self.rows.row_times(first + k, x));
+            let first = self.others[slice] as usize;
+            (0..count).for_each(|k| sums[k] = self.rest.row_times(first + k, x));
             return sums;
         }
         let (columns, values) = (&self.columns[own.start / LANES..own.end / LANES], &self.values[own]);
@@ -92,6 +123,26 @@ impl<'a, T: Scalar> SlicedMatrix<'a, T> {
         }
         sums
     }
+}
+
+/// The values of alike rows, entry by entry those of all.
+fn fill_slice<T: Scalar, S: Scalar>(a: &Csr<'_, S, u32>, first: usize, own: &mut [T]) {
+    let (length, values) = (own.len() / LANES, a.parts().2);
+    let rows: [&[S]; LANES] = core::array::from_fn(|lane| &values[a.range(first + lane)][..length]);
+    for (k, own) in own.chunks_exact_mut(LANES).enumerate() {
+        own.iter_mut().zip(rows).for_each(|(to, row)| *to = cast(row[k]));
+    }
+}
+
+/// Some rows of a matrix.
+fn rows_of<T: Scalar, S: Scalar>(a: &Csr<'_, S, u32>, rows: impl Iterator<Item = usize>) -> Csr<'static, T, u32> {
+    let (mut pointers, mut columns, mut values) = (vec![0], vec![], vec![]);
+    for i in rows {
+        columns.extend_from_slice(&a.parts().1[a.range(i)]);
+        values.extend(a.row(i).map(|(_, value)| cast::<S, T>(value)));
+        pointers.push(columns.len() as u32);
+    }
+    Csr::from_rows(a.columns(), pointers, columns, values)
 }
 
 /// Whether the rows of a slice have their entries at the same distances from the diagonal.

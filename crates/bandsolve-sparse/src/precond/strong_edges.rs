@@ -5,9 +5,10 @@ use crate::csr::Csr;
 use crate::factor::{GraphFactorOptions, NONE};
 use crate::forest::Forest;
 use crate::random::mixed;
-use crate::rows::each_row;
+use crate::rows::{TASK, each_row};
 use bandsolve::{Error, RealScalar, Result, Scalar};
 use bandsolve_kernel::memory::zeros;
+use bandsolve_kernel::spread::{RowsOf, chunks, each_chunk};
 use core::sync::atomic::{AtomicBool, Ordering};
 
 /// Edges that are kept of each vertex.
@@ -18,6 +19,8 @@ const KEPT: usize = 8;
 pub(super) struct StrongEdges {
     /// The bits of the weight, and those of the end, inverted: ordered as the edges are. 0: none.
     keys: Vec<[u64; KEPT]>,
+    /// Their ends; the number of vertices for none.
+    ends: Vec<[u32; KEPT]>,
 }
 
 /// A forest, and the neighbors of each vertex on its path.
@@ -64,18 +67,16 @@ impl StrongEdges {
             *inverse = 1.0 / if d >= sum { d } else { sum };
             usize::from(!(d > 0.0 && inverse.is_finite() && *inverse > 0.0))
         });
-        let mut keys: Vec<[u64; KEPT]> =
-            zeros(n).ok_or(Error::OutOfMemory { bytes: n.saturating_mul(size_of::<[u64; KEPT]>()) })?;
-        if without == 0 && mutual_edges(a, &inverse, &mut keys) {
-            return Ok(Self { keys });
+        let bytes = n.saturating_mul(size_of::<[u64; KEPT]>());
+        let mut keys = zeros(n).ok_or(Error::OutOfMemory { bytes })?;
+        let mut ends = zeros(n).ok_or(Error::OutOfMemory { bytes })?;
+        if without > 0 || !mutual_edges(a, &inverse, (&mut keys, &mut ends)) {
+            // Couplings in one direction, or errors.
+            let graph = comparable_graph(a)?;
+            let edges = |v: usize| graph.edges(v).map(|(u, weight)| key(weight, u as u32));
+            each_vertex((&mut keys, &mut ends), &|v, _| strongest_of_many(edges(v)));
         }
-        // Couplings in one direction, or errors.
-        let graph = comparable_graph(a)?;
-        each_row(&mut keys, &|v, keys| {
-            *keys = strongest(graph.edges(v).map(|(u, weight)| key(weight, u as u32)));
-            0
-        });
-        Ok(Self { keys })
+        Ok(Self { keys, ends })
     }
 
     /// Forests one after the other; before each, the weights of those before are multiplied by ω.
@@ -85,7 +86,7 @@ impl StrongEdges {
             if let Some(last) = found.last() {
                 self.weaken(last, omega as f32);
             }
-            let partners = self.propose_and_confirm(&of_forest(options, l));
+            let partners = FactorRounds::new(&self.ends, &of_forest(options, l)).run();
             let (forest, partners) = Forest::from_pairs(partners.into(), &|v, u| self.weight(v, u));
             found.push(LinkedForest { forest, partners: partners.into_owned() });
         }
@@ -98,115 +99,206 @@ impl StrongEdges {
     }
 
     fn weaken(&mut self, forest: &LinkedForest, omega: f32) {
-        each_row(&mut self.keys, &|v, keys| {
+        each_vertex((&mut self.keys, &mut self.ends), &|v, keys| {
             let linked = forest.partners[v];
             let weakened = |own: u64| {
                 let end = end_of(own);
                 if own != 0 && linked.contains(&end) { of_parts(omega * weight_of(own), end) } else { own }
             };
-            *keys = sorted(keys.map(weakened));
-            0
+            sorted(keys.map(weakened))
         });
     }
+}
 
-    /// A [0, 2]-factor, as [`GraphFactor::of`](crate::GraphFactor::of) finds it.
-    fn propose_and_confirm(&self, options: &GraphFactorOptions) -> Vec<[u32; 2]> {
-        let n = self.keys.len();
-        let (mut confirmed, mut proposed) = (vec![[NONE; 2]; n], vec![[NONE; 2]; n]);
-        // One more, for edges that are none.
-        let mut states = vec![SATURATED; n + 1];
-        for round in 0..options.rounds {
-            let charged = round % options.period != options.uncharged;
-            let seed = ((round as u64) << 32).wrapping_add(options.seed);
-            each_row(&mut states[..n], &|v, state| {
-                let charge = || if charged { (mixed((v as u64).wrapping_add(seed)) & 1) as u8 } else { 0 };
-                *state = if confirmed[v][1] == NONE { charge() } else { SATURATED };
-                0
-            });
-            let found = each_row(&mut proposed, &|v, own| {
-                *own = confirmed[v];
-                if own[1] != NONE {
-                    return 0;
-                }
-                let wanted = if charged { 1 ^ states[v] } else { 0 };
-                let possible = possible(&self.keys[v], own[0], &|u| states[u.min(n)] == wanted);
-                let free = own.iter_mut().filter(|own| **own == NONE);
-                free.zip(ends(possible, &self.keys[v])).map(|(own, u)| *own = u).count()
-            });
-            if found == 0 && !charged {
+/// Replaces the keys of each vertex by `edges(vertex, keys)`, and their ends.
+fn each_vertex(
+    (keys, ends): (&mut [[u64; KEPT]], &mut [[u32; KEPT]]),
+    edges: &(impl Fn(usize, [u64; KEPT]) -> [u64; KEPT] + Sync),
+) {
+    let (tasks, none) = (keys.len().div_ceil(TASK), keys.len() as u32);
+    each_chunk((tasks, 2), (RowsOf(keys, TASK), RowsOf(ends, TASK)), &|task, (keys, ends)| {
+        for (k, (keys, ends)) in keys.0.iter_mut().zip(ends.0).enumerate() {
+            *keys = edges(task * TASK + k, *keys);
+            *ends = keys.map(|key| end_of(key).min(none));
+        }
+    });
+}
+
+/// A [0, 2]-factor in the making, as [`GraphFactor::of`](crate::GraphFactor::of) finds it.
+struct FactorRounds<'a> {
+    ends: &'a [[u32; KEPT]],
+    options: &'a GraphFactorOptions,
+    /// Edges that both ends have proposed.
+    confirmed: Vec<[u32; 2]>,
+    /// And one for edges that are none.
+    proposed: Vec<[u32; 2]>,
+    /// Charges, or [`SATURATED`]; and one for edges that are none.
+    states: Vec<u8>,
+    /// The vertices of each task that may get more edges, and how many they are.
+    active: Vec<u32>,
+    counts: Vec<usize>,
+}
+
+impl<'a> FactorRounds<'a> {
+    fn new(ends: &'a [[u32; KEPT]], options: &'a GraphFactorOptions) -> Self {
+        let n = ends.len();
+        let mut own = Self {
+            ends,
+            options,
+            confirmed: vec![[NONE; 2]; n],
+            proposed: vec![[NONE; 2]; n + 1],
+            states: vec![SATURATED; n + 1],
+            active: (0..n as u32).collect(),
+            counts: (0..n.div_ceil(TASK)).map(|task| (n - task * TASK).min(TASK)).collect(),
+        };
+        each_row(&mut own.states[..n], &|v, state| {
+            *state = charge(options, v, 0);
+            0
+        });
+        own
+    }
+
+    fn run(mut self) -> Vec<[u32; 2]> {
+        for round in 0..self.options.rounds {
+            if self.propose(round) == 0 && !is_charged(self.options, round) {
                 break;
             }
-            each_row(&mut confirmed, &|v, own| {
-                if own[1] == NONE {
-                    let mine = proposed[v];
-                    *own = [NONE; 2];
-                    let is_mutual = |u: &&u32| **u != NONE && proposed[**u as usize].contains(&(v as u32));
-                    own.iter_mut().zip(mine.iter().filter(is_mutual)).for_each(|(own, u)| *own = *u);
-                }
-                0
-            });
+            self.confirm(round);
         }
-        confirmed
+        self.confirmed
+    }
+
+    /// Proposes the strongest edges that are possible; returns how many vertices do.
+    fn propose(&mut self, round: usize) -> usize {
+        let (confirmed, states, n) = (&self.confirmed, &self.states, self.ends.len());
+        let is_charged = is_charged(self.options, round);
+        let lists = (RowsOf(&mut self.active, TASK), RowsOf(&mut self.counts, 1));
+        let out = (lists, RowsOf(&mut self.proposed[..n], TASK));
+        let work = |task: usize, ((active, count), proposed): ((RowsOf<'_, u32>, RowsOf<'_, usize>), RowsOf<'_, _>)| {
+            let (mut kept, mut found) = (0, 0);
+            for at in 0..count.0[0] {
+                let v = active.0[at] as usize;
+                let wanted = if is_charged { 1 ^ states[v] } else { 0 };
+                let (own, is_open) = proposal(&self.ends[v], confirmed[v], states, wanted);
+                proposed.0[v - task * TASK] = own;
+                found += usize::from(own != confirmed[v]);
+                active.0[kept] = v as u32;
+                kept += usize::from(is_open);
+            }
+            count.0[0] = kept;
+            found
+        };
+        chunks((self.confirmed.len().div_ceil(TASK), 2), out, &work, (0, &|a, b| a + b))
+    }
+
+    /// Keeps what both ends have proposed.
+    fn confirm(&mut self, round: usize) {
+        let (proposed, n) = (&self.proposed, self.ends.len());
+        let lists = (RowsOf(&mut self.active, TASK), RowsOf(&mut self.counts, 1));
+        let out = (lists, (RowsOf(&mut self.confirmed, TASK), RowsOf(&mut self.states[..n], TASK)));
+        each_chunk((n.div_ceil(TASK), 2), out, &|task, ((active, count), (confirmed, states))| {
+            let mut kept = 0;
+            for at in 0..count.0[0] {
+                let v = active.0[at] as usize;
+                let is_mutual = |u: u32| proposed[(u as usize).min(n)].contains(&(v as u32));
+                let [first, second] = proposed[v].map(|u| if is_mutual(u) { u } else { NONE });
+                let own = if first == NONE { [second, NONE] } else { [first, second] };
+                let is_open = own[1] == NONE;
+                confirmed.0[v - task * TASK] = own;
+                states.0[v - task * TASK] = if is_open { charge(self.options, v, round + 1) } else { SATURATED };
+                active.0[kept] = v as u32;
+                kept += usize::from(is_open);
+            }
+            count.0[0] = kept;
+        });
     }
 }
 
-/// A bit for each edge to a vertex other than `known` for which `wanted` holds. Which ones do cannot be foreseen: nothing is branched on.
-#[inline(always)]
-fn possible(keys: &[u64; KEPT], known: u32, wanted: &impl Fn(usize) -> bool) -> u32 {
-    let bit = |k: usize| u32::from((end_of(keys[k]) != known) & wanted(end_of(keys[k]) as usize)) << k;
-    (0..KEPT).fold(0, |all, k| all | bit(k))
+fn is_charged(options: &GraphFactorOptions, round: usize) -> bool {
+    round % options.period != options.uncharged
 }
 
-/// The ends of some edges.
+/// The charge of a vertex in a round.
+#[inline]
+fn charge(options: &GraphFactorOptions, v: usize, round: usize) -> u8 {
+    let seed = ((round as u64) << 32).wrapping_add(options.seed);
+    if is_charged(options, round) { (mixed((v as u64).wrapping_add(seed)) & 1) as u8 } else { 0 }
+}
+
+/// What a vertex proposes: the edges that it has, and as many of the strongest others to vertices in this state as it may have; and whether
+/// there are others to vertices that may get edges. Which ones those are cannot be foreseen: nothing is branched on.
 #[inline(always)]
-fn ends(mut edges: u32, keys: &[u64; KEPT]) -> impl Iterator<Item = u32> + '_ {
-    core::iter::from_fn(move || {
-        let k = (edges != 0).then(|| edges.trailing_zeros() as usize)?;
-        edges &= edges - 1;
-        Some(end_of(keys[k]))
-    })
+fn proposal(ends: &[u32; KEPT], own: [u32; 2], states: &[u8], wanted: u8) -> ([u32; 2], bool) {
+    let (mut possible, mut open) = (0_u32, false);
+    for (k, end) in ends.iter().enumerate() {
+        let (state, is_other) = (states[*end as usize], *end != own[0]);
+        possible |= u32::from(is_other & (state == wanted)) << k;
+        open |= is_other & (state != SATURATED);
+    }
+    let end = |edges: u32| {
+        let at = ends[edges.trailing_zeros() as usize % KEPT];
+        if edges == 0 { NONE } else { at }
+    };
+    let (first, second) = (end(possible), end(possible & possible.wrapping_sub(1)));
+    (if own[0] == NONE { [first, second] } else { [own[0], first] }, open)
 }
 
 /// What has all of its edges.
 const SATURATED: u8 = 2;
 
 /// The edges of a matrix that has an entry at each mirrored place; `false` if it has not.
-fn mutual_edges<T: Scalar>(a: &Csr<'_, T, u32>, inverse: &[f64], keys: &mut [[u64; KEPT]]) -> bool {
-    let (_, columns, values) = a.parts();
+fn mutual_edges<T: Scalar>(
+    a: &Csr<'_, T, u32>,
+    inverse: &[f64],
+    out: (&mut [[u64; KEPT]], &mut [[u32; KEPT]]),
+) -> bool {
+    let (pointers, columns, values) = a.parts();
     let lonely = AtomicBool::new(false);
     let mirrored = |i: usize, j: usize, k: usize| {
-        let other = a.range(j);
+        let own = pointers[j] as usize..pointers[j + 1] as usize;
         // As far from the end of its row as k is from the beginning of its own, where it is in a stencil.
-        match other.end.checked_sub(k + 1).filter(|e| other.contains(e) && columns[*e] as usize == i) {
-            None => columns[other.clone()].binary_search(&(i as u32)).ok().map(|found| other.start + found),
-            found => found,
+        let at = own.end.wrapping_sub(k + 1);
+        if at >= own.start && columns.get(at) == Some(&(i as u32)) {
+            return Some(at);
         }
+        columns[own.clone()].binary_search(&(i as u32)).ok().map(|found| own.start + found)
     };
-    each_row(keys, &|i, keys| {
+    each_vertex(out, &|i, _| {
         let own = a.range(i);
-        let edge = |e: usize| {
-            let j = columns[e] as usize;
-            if j == i {
-                return 0;
-            }
-            let Some(other) = mirrored(i, j, e - own.start) else {
+        let entries = columns[own.clone()].iter().zip(&values[own]).enumerate();
+        let modulus = |value: T| Scalar::abs(value).to_f64();
+        strongest(entries.map(|(k, (j, value))| match mirrored(i, *j as usize, k) {
+            _ if *j as usize == i => 0,
+            Some(at) => key(modulus(*value) * inverse[i] + modulus(values[at]) * inverse[*j as usize], *j),
+            None => {
                 lonely.store(true, Ordering::Relaxed);
-                return 0;
-            };
-            let modulus = |e: usize| Scalar::abs(values[e]).to_f64();
-            key(modulus(e) * inverse[i] + modulus(other) * inverse[j], j as u32)
-        };
-        if !lonely.load(Ordering::Relaxed) {
-            *keys = strongest(own.clone().map(edge));
-        }
-        0
+                0
+            }
+        }))
     });
     !lonely.into_inner()
 }
 
 /// The largest of some keys, in descending order.
-#[inline]
-fn strongest(all: impl Iterator<Item = u64>) -> [u64; KEPT] {
+#[inline(always)]
+fn strongest(all: impl ExactSizeIterator<Item = u64>) -> [u64; KEPT] {
+    if all.len() > KEPT + 1 {
+        return strongest_of_many(all);
+    }
+    // One of them is none mostly: that of the diagonal.
+    let (mut keys, mut count) = ([0; KEPT + 1], 0);
+    for key in all {
+        keys[count.min(KEPT)] = key;
+        count += usize::from(key != 0);
+    }
+    if count > KEPT {
+        return strongest_of_many(keys.into_iter());
+    }
+    let [kept @ .., _] = keys;
+    sorted(kept)
+}
+
+fn strongest_of_many(all: impl Iterator<Item = u64>) -> [u64; KEPT] {
     let (mut keys, mut count) = ([0; KEPT], 0);
     for key in all.filter(|key| *key != 0) {
         if count < KEPT {
@@ -226,9 +318,9 @@ fn strongest(all: impl Iterator<Item = u64>) -> [u64; KEPT] {
     if count > KEPT { keys } else { sorted(keys) }
 }
 
-/// In descending order, by a sorting network.
+/// In descending order, by a sorting network. A key as the bits of a number is never NaN: its first 32 bits are those of a finite f32.
 #[inline]
-fn sorted(mut keys: [u64; KEPT]) -> [u64; KEPT] {
+fn sorted(keys: [u64; KEPT]) -> [u64; KEPT] {
     const NETWORK: [(usize, usize); 19] = [
         (0, 1),
         (2, 3),
@@ -250,10 +342,13 @@ fn sorted(mut keys: [u64; KEPT]) -> [u64; KEPT] {
         (3, 5),
         (3, 4),
     ];
+    // Positive floating-point numbers are ordered as their bits are, and have instructions for the larger and the smaller one.
+    let mut ordered = keys.map(f64::from_bits);
     for (i, j) in NETWORK {
-        (keys[i], keys[j]) = (keys[i].max(keys[j]), keys[i].min(keys[j]));
+        let (left, right) = (ordered[i], ordered[j]);
+        (ordered[i], ordered[j]) = if right > left { (right, left) } else { (left, right) };
     }
-    keys
+    ordered.map(f64::to_bits)
 }
 
 #[cfg(test)]
@@ -264,14 +359,14 @@ mod tests {
     #[test]
     fn the_network_sorts() {
         for bits in 0..1_u64 << KEPT {
-            let keys = sorted(core::array::from_fn(|k| bits >> k & 1));
+            let keys = sorted(core::array::from_fn(|k| (bits >> k & 1) << 52)).map(|key| key >> 52);
             assert!(keys.is_sorted_by(|a, b| a >= b) && keys.iter().sum::<u64>() == u64::from(bits.count_ones()));
         }
     }
 
     #[test]
     fn the_strongest_of_many() {
-        let all = || (0..30).map(|k| mixed(k) | 1);
+        let all = || (0..30_u32).map(|k| (mixed(u64::from(k)) >> 2) | 1 << 52);
         let mut expected: Vec<_> = all().collect();
         expected.sort_unstable_by(|a, b| b.cmp(a));
         assert_eq!(strongest(all())[..], expected[..KEPT]);
