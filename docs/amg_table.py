@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 """The tables of amg-lines: iterations by size and direction, and times beside pyamg's smoothed aggregation and ILU(0).
 
-usage: amg_table.py [--sides 100,200,400,800] [--problems aniso1,aniso2,...] [--times]
+usage: amg_table.py [--sides 100,200,400,800] [--problems aniso1,aniso2,...] [--times] [--solvers amg-lines:2/cg,...]
 
-Without --times: iterations of `amg-lines:2` and of pyamg (default Gauss–Seidel) with cg to 10⁻⁶. With it: seconds for set-up + iteration
-(iterations), the least of three, solvers taking turns. Right-hand sides are A·x of x = sin(16πi/n). Prints Markdown. Needs bandsolve and SciPy;
-pyamg where it is installed. RAYON_NUM_THREADS sets the threads.
+Without --times: iterations to 10⁻⁶. With it: seconds for set-up + iteration (iterations), the least of three, solvers taking turns. Right-hand
+sides are A·x of x = sin(16πi/n). A solver is a preconditioner of bandsolve and a method, cg or gmres (GMRES(20)), as in amg-lines:2/cg; `pyamg`
+(smoothed aggregation with its default Gauss–Seidel, and cg), `spilu` (SciPy's, with its GMRES(20)) or `mkl` (dcsrilu0 and dfgmres, with restart 20).
+Prints Markdown. Needs bandsolve and SciPy, and pyamg and MKL (`pip install mkl`) for theirs. RAYON_NUM_THREADS sets our threads, MKL_NUM_THREADS MKL's.
 """
 
 import argparse
+import importlib.util
 import sys
 import time
 
@@ -18,7 +20,7 @@ from scipy.sparse import linalg
 
 from bandsolve import sparse
 
-TOLERANCE, REPEATS, LIMIT = 1e-6, 3, 2000
+TOLERANCE, REPEATS, LIMIT, RESTART = 1e-6, 3, 2000, 20
 
 
 def nine_point(stencil, side):
@@ -57,6 +59,7 @@ PROBLEMS = {
     "aniso1": plane([[-0.2, -0.1, -0.2], [-1.0, 3.0, -1.0], [-0.2, -0.1, -0.2]]),
     "aniso2": plane([[-0.1, -0.2, -1.0], [-0.2, 3.0, -0.2], [-1.0, -0.2, -0.1]]),
     "five-point": plane([[0.0, -1.0, 0.0], [-1.0, 4.0, -1.0], [0.0, -1.0, 0.0]]),
+    "model8": plane([[0.0, -1.0, 0.0], [-1.0, 4.0, -1.0], [0.0, -1.0, 0.0]]),
     "45": plane(turned(45)),
     "30": plane(turned(30)),
     "0": plane(turned(0)),
@@ -78,7 +81,7 @@ def ours(kind, solver):
         m, setup = seconds(lambda: sparse.Preconditioner(a, kind))
         options = dict(rtol=TOLERANCE, maxiter=LIMIT, full_output=True)
         if solver is sparse.gmres:
-            options.update(restart=20, maxiter=LIMIT // 20)
+            options.update(restart=RESTART, maxiter=LIMIT // RESTART)
         (x, report), solve = seconds(lambda: solver(a, b, M=m, **options))
         return x, report["iterations"], setup, solve
 
@@ -96,17 +99,51 @@ def smoothed_aggregation(a, b):
     return x, len(calls), setup, solve
 
 
-def solvers(times):
-    known = {"`amg-lines:2`, cg": ours("amg-lines:2", sparse.cg)}
-    if times:
-        known["`ilu0`, gmres:20"] = ours("ilu0", sparse.gmres)
-    try:
-        import pyamg  # noqa: F401
+def spilu(a, b):
+    factors, setup = seconds(lambda: linalg.spilu(a.tocsc()))
+    m, calls = linalg.LinearOperator(a.shape, factors.solve, dtype=a.dtype), []
+    options = dict(rtol=TOLERANCE, restart=RESTART, maxiter=LIMIT // RESTART, callback_type="pr_norm")
+    (x, _), solve = seconds(lambda: linalg.gmres(a, b, M=m, callback=lambda _: calls.append(1), **options))
+    return x, len(calls), setup, solve
 
-        known["pyamg, cg"] = smoothed_aggregation
-    except ImportError:
-        print("pyamg is not installed", file=sys.stderr)
-    return known
+
+def of_mkl(mkl):
+    def run(a, b):
+        import mkl_gmres
+
+        def prepared():
+            matrix, factors = mkl_gmres.SparseMatrix(mkl, a, a.data), mkl_gmres.IncompleteLu(mkl, a)
+            matrix.prepare()
+            return matrix, factors
+
+        (matrix, factors), setup = seconds(prepared)
+        (x, count), solve = seconds(lambda: mkl_gmres.gmres(matrix, b, factors, TOLERANCE, RESTART, LIMIT))
+        return x, count, setup, solve
+
+    return run
+
+
+def solver(name):
+    """Its title, and a function of a matrix and a right-hand side: x, iterations, and seconds to set up and to solve; None if it is not installed."""
+    if name == "spilu":
+        return f"SciPy `spilu`, gmres:{RESTART}", spilu
+    if name == "pyamg":
+        return "pyamg, cg", smoothed_aggregation if importlib.util.find_spec("pyamg") else None
+    if name == "mkl":
+        import mkl_gmres
+
+        mkl = mkl_gmres.library()
+        return f"MKL `dcsrilu0`, dfgmres:{RESTART}", of_mkl(mkl) if mkl else None
+    kind, _, method = name.partition("/")
+    restart = f":{RESTART}" if method == "gmres" else ""
+    return f"`{kind}`, {method}{restart}", ours(kind, {"cg": sparse.cg, "gmres": sparse.gmres}[method])
+
+
+def solvers(names):
+    known = dict(solver(name) for name in names)
+    for title in [title for title, run in known.items() if run is None]:
+        print(f"{title}: not installed", file=sys.stderr)
+    return {title: run for title, run in known.items() if run is not None}
 
 
 def row(a, runs, times):
@@ -129,13 +166,16 @@ def main():
     parser.add_argument("--sides", default="100,200,400,800")
     parser.add_argument("--problems", default=IN_PLANE, help=", ".join(PROBLEMS))
     parser.add_argument("--times", action="store_true")
+    parser.add_argument("--solvers")
     args = parser.parse_args()
-    known = solvers(args.times)
+    usual = "amg-lines:2/cg,ilu0/gmres,pyamg" if args.times else "amg-lines:2/cg,pyamg"
+    known = solvers((args.solvers or usual).split(","))
     print("| problem |", " | ".join(known), "|")
     print("| --- |", " | ".join("---" for _ in known), "|")
     for name in args.problems.split(","):
         for side in map(int, args.sides.split(",")):
             a = PROBLEMS[name](side)
+            a.sort_indices()
             print(f"| {name}, {side} |", " | ".join(row(a, known.values(), args.times)), "|", flush=True)
 
 

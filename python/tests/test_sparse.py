@@ -42,6 +42,36 @@ def test_types(solver, dtype):
     assert np.linalg.norm(b - a @ x) <= 1.1 * rtol * np.linalg.norm(b)
 
 
+@pytest.mark.parametrize("dtype", ["f4", "f8", "c8", "c16"])
+def test_single_precision_inside(dtype):
+    a = laplacian().astype(dtype)
+    b = np.sin(np.arange(a.shape[0])).astype(dtype)
+    plain, single = (sparse.Preconditioner(a, "ilu0", precision=precision) for precision in (None, "single"))
+    assert single.kind == "ilu0" and single.dtype == dtype
+    change = np.linalg.norm(plain.apply(b) - single.apply(b)) / np.linalg.norm(plain.apply(b))
+    double = dtype in ("f8", "c16")
+    assert (0 < change < 1e-5) if double else change == 0
+    rtol = 1e-10 if double else 1e-4
+    counts = []
+    for m in (plain, single):
+        x, report = sparse.gmres(a, b, M=m, rtol=rtol, full_output=True)
+        assert report["converged"] and x.dtype == dtype
+        assert np.linalg.norm(b - a @ x) <= 1.1 * rtol * np.linalg.norm(b)
+        counts.append(report["iterations"])
+    assert abs(counts[0] - counts[1]) <= 2
+
+
+@pytest.mark.parametrize("dtype", ["f8", "c16"])
+@pytest.mark.parametrize("inner", ["gmres:20", "bicgstab", "cg", "idr:4"])
+def test_iterative_refinement(dtype, inner):
+    a = laplacian().astype(dtype)
+    b = np.sin(np.arange(a.shape[0])).astype(dtype)
+    m = sparse.Preconditioner(a, "ilu0", precision="single", inner=inner)
+    x, report = sparse.richardson(a, b, M=m, rtol=1e-13, full_output=True)
+    assert report["converged"] and report["iterations"] <= 6
+    assert np.linalg.norm(b - a @ x) <= 1.1e-13 * np.linalg.norm(b)
+
+
 def test_all_kinds_of_matrices():
     a = laplacian(12)
     b = np.ones((144, 1))
@@ -80,6 +110,12 @@ def test_what_is_wrong_is_said():
         sparse.Preconditioner(a, "ilu7")
     with pytest.raises(ValueError, match="square"):
         sparse.Preconditioner(np.ones((2, 3)))
+    with pytest.raises(ValueError, match="precision is 'half'"):
+        sparse.Preconditioner(a, precision="half")
+    with pytest.raises(ValueError, match="inner takes precision='single'"):
+        sparse.Preconditioner(a, inner="cg")
+    with pytest.raises(ValueError, match="no solver `sor`"):
+        sparse.Preconditioner(a, "ilu0", precision="single", inner="sor")
     with pytest.raises(np.linalg.LinAlgError, match="row 1"):
         sparse.Preconditioner(sp.csr_array([[1.0, 0.0], [1.0, 0.0]]), "jacobi")
     with pytest.raises(ValueError, match="26"):

@@ -13,7 +13,7 @@ use bandsolve::{Complex64, LinearOperator, Scalar};
 use bandsolve_gallery::oracle::forward_error;
 use bandsolve_sparse::{
     Csr, DoubleScalar, Ending, IterationProgress, IterationReport, KrylovMethod, KrylovSolver, Preconditioner,
-    PreconditionerKind, PreconditionerOptions, PreconditionerSide, SingleInverse,
+    PreconditionerKind, PreconditionerOptions, PreconditionerSide, PreparedProduct, SingleInverse,
 };
 use core::ops::ControlFlow;
 use serde_json::{Value, json};
@@ -131,6 +131,7 @@ impl IterateTask<'_> {
         let mut options = PreconditionerOptions::default();
         (options.omega, options.factors.seed) = (args.omega, args.seed);
         let m = self.inner(&a, &options).map_err(|error| self.explain(&error))?;
+        let operator = PreparedProduct::new(&a).map_err(|error| self.explain(&error))?;
         let setup = started.elapsed().as_secs_f64();
         let side = if args.side == SideName::Left { PreconditionerSide::Left } else { PreconditionerSide::Right };
         let method = match args.solver {
@@ -152,7 +153,7 @@ impl IterateTask<'_> {
             ControlFlow::Continue(())
         };
         let started = Instant::now();
-        let solved = solver.solve_watched(&a, m.operator(), &rhs, &mut x, watch);
+        let solved = solver.solve_watched(&operator, m.operator(), &rhs, &mut x, watch);
         let solve = started.elapsed().as_secs_f64();
         bar.finish_and_clear();
         let report = solved.map_err(|error| self.explain(&error))?;

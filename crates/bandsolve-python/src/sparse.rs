@@ -3,10 +3,11 @@
 use crate::arrays::{Number, array, columns, filled, slice, with_number};
 use crate::errors::exception;
 use bandsolve::dyn_stack::{PodBuffer, PodStack};
-use bandsolve::{Error, LinearOperator, Op};
+use bandsolve::{Complex64, Error, LinearOperator, Op};
 use bandsolve_sparse::{
-    Csr, Forest, Graph, GraphFactor, GraphFactorOptions, IterationProgress, IterationReport, KrylovMethod,
-    KrylovSolver, Preconditioner, PreconditionerKind, PreconditionerOptions, PreconditionerSide,
+    Csr, DoubleScalar, Forest, Graph, GraphFactor, GraphFactorOptions, IterationProgress, IterationReport,
+    KrylovMethod, KrylovSolver, Preconditioner, PreconditionerKind, PreconditionerOptions, PreconditionerSide,
+    SingleInverse,
 };
 use core::ops::ControlFlow;
 use numpy::{PyArray1, PyArrayMethods, PyUntypedArrayMethods};
@@ -63,22 +64,22 @@ trait DynPreconditioner: Send + Sync {
     fn as_any(&self) -> &dyn std::any::Any;
 }
 
-impl<T: Number> DynPreconditioner for Preconditioner<'static, T>
-where
-    Self: Send + Sync,
-{
+/// A preconditioner of one type of numbers, in whatever precision it computes.
+struct InverseOf<T: Number>(Box<dyn LinearOperator<T> + Send>);
+
+impl<T: Number> DynPreconditioner for InverseOf<T> {
     fn apply<'py>(&self, op: Op, rhs: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let py = rhs.py();
         let rhs = columns::<T>(&array(rhs)?.0)?;
-        let n = LinearOperator::rows(self);
+        let n = self.0.rows();
         if rhs.shape() != [n] {
             return Err(PyValueError::new_err(format!("the vector has the shape {:?}, expected ({n},)", rhs.shape())));
         }
         let rhs = slice(&rhs);
         let (z, applied) = filled(py, &[n], true, |z| {
             py.detach(|| {
-                let mut memory = PodBuffer::new(self.apply_scratch());
-                self.apply_op(op, rhs, z, PodStack::new(&mut memory))
+                let mut memory = PodBuffer::new(self.0.apply_scratch());
+                self.0.apply_op(op, rhs, z, PodStack::new(&mut memory))
             })
         })?;
         applied.map_err(|error| exception(py, &error))?;
@@ -86,7 +87,7 @@ where
     }
 
     fn rows(&self) -> usize {
-        LinearOperator::rows(self)
+        self.0.rows()
     }
 
     fn dtype<'py>(&self, py: Python<'py>) -> Bound<'py, PyAny> {
@@ -106,12 +107,33 @@ pub struct PyPreconditioner {
     reason: String,
 }
 
+/// How a preconditioner is made.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+struct InverseOptions {
+    kind: String,
+    omega: f64,
+    seed: u64,
+    /// In single precision, of a matrix in double precision.
+    single: bool,
+    /// A Krylov method, in single precision too.
+    inner: Option<String>,
+}
+
+/// What the inner Krylov method leaves of the residual: enough digits of single precision are beyond it.
+const REFINED: f64 = 1e-4;
+
 #[pymethods]
 impl PyPreconditioner {
     #[new]
-    fn new(n: usize, arrays: Arrays<'_>, kind: &str, omega: f64, seed: u64) -> PyResult<Self> {
+    fn new(n: usize, arrays: Arrays<'_>, options: &Bound<'_, PyDict>) -> PyResult<Self> {
         let dtype = array(&arrays.2)?.1;
-        with_number!(dtype, make_preconditioner(n, &arrays, kind, omega, seed))
+        let options: InverseOptions = options.extract()?;
+        match (options.single, dtype.complex) {
+            (false, _) => with_number!(dtype, make_preconditioner(n, &arrays, &options)),
+            (true, false) => make_single::<f64>(n, &arrays, &options),
+            (true, true) => make_single::<Complex64>(n, &arrays, &options),
+        }
     }
 
     /// z = M⁻¹·r.
@@ -145,22 +167,44 @@ impl PyPreconditioner {
     }
 }
 
+impl InverseOptions {
+    fn parsed(&self) -> PyResult<(PreconditionerKind, PreconditionerOptions)> {
+        let mut options = PreconditionerOptions::default();
+        (options.omega, options.factors.seed) = (self.omega, self.seed);
+        Ok((self.kind.parse().map_err(PyValueError::new_err)?, options))
+    }
+}
+
 fn make_preconditioner<T: Number>(
     n: usize,
     arrays: &Arrays<'_>,
-    kind: &str,
-    omega: f64,
-    seed: u64,
+    options: &InverseOptions,
 ) -> PyResult<PyPreconditioner> {
     let py = arrays.2.py();
-    let kind: PreconditionerKind = kind.parse().map_err(PyValueError::new_err)?;
-    let mut options = PreconditionerOptions::default();
-    (options.omega, options.factors.seed) = (omega, seed);
+    let (kind, options) = options.parsed()?;
     let a = owned::<T>(n, arrays)?;
     let made = py.detach(|| Preconditioner::from_csr(a, kind, &options));
     let made = made.map_err(|error| exception(py, &error))?;
     let (kind, reason) = (made.kind().to_string(), made.reason().to_string());
-    Ok(PyPreconditioner { operator: Box::new(made), kind, reason })
+    Ok(PyPreconditioner { operator: Box::new(InverseOf(Box::new(made))), kind, reason })
+}
+
+fn make_single<T: Number + DoubleScalar>(
+    n: usize,
+    arrays: &Arrays<'_>,
+    options: &InverseOptions,
+) -> PyResult<PyPreconditioner> {
+    let py = arrays.2.py();
+    let inner = options.inner.as_deref().map(str::parse::<KrylovMethod>).transpose().map_err(PyValueError::new_err)?;
+    let (kind, options) = options.parsed()?;
+    let a = owned::<T>(n, arrays)?;
+    let made = py.detach(|| SingleInverse::new(&a, kind, &options)).map_err(|error| exception(py, &error))?;
+    let (kind, reason) = (made.preconditioner().kind().to_string(), made.preconditioner().reason().to_string());
+    let made = match inner {
+        Some(method) => made.with_solver(KrylovSolver::new(method).rtol(REFINED)),
+        None => made,
+    };
+    Ok(PyPreconditioner { operator: Box::new(InverseOf(Box::new(made))), kind, reason })
 }
 
 /// A function of Python as an operator. It is called with the interpreter's lock; what it raises is kept.
@@ -286,14 +330,14 @@ fn krylov_of<'py, T: Number>(
     let (rhs, start) = (columns::<T>(&array(rhs)?.0)?, columns::<T>(&array(x)?.0)?);
     let n = rhs.len();
     let preconditioner = m.and_then(|m| m.cast::<PyPreconditioner>().ok()).map(Bound::get);
-    let fast = preconditioner.and_then(|m| m.operator.as_any().downcast_ref::<Preconditioner<'static, T>>());
+    let fast = preconditioner.and_then(|m| m.operator.as_any().downcast_ref::<InverseOf<T>>());
     if preconditioner.is_some() && fast.is_none() {
         return Err(PyTypeError::new_err(
             "the preconditioner has another dtype than the right-hand side and the matrix",
         ));
     }
     let function = m.filter(|_| fast.is_none()).map(|m| PyOperator::new(n, m));
-    let m = fast.map(|m| m as &dyn LinearOperator<T>);
+    let m = fast.map(|m| &*m.0 as &dyn LinearOperator<T>);
     let m = m.or(function.as_ref().map(|m| m as &dyn LinearOperator<T>));
     let method: KrylovMethod = options.method.parse().map_err(PyValueError::new_err)?;
     let side = if options.left { PreconditionerSide::Left } else { PreconditionerSide::Right };

@@ -1,9 +1,10 @@
 //! What is hot, compiled here for each number type, and not in every crate that calls it for a `T`.
 
-use crate::csr::Csr;
+use crate::csr::{Csr, CsrWords};
 use crate::graph::{Graph, graph};
 use crate::krylov::{IterationReport, KrylovCall};
 use crate::precond::{Preconditioner, PreconditionerKind, PreconditionerOptions, make};
+use crate::prepared::{RowPanels, multiply, panels};
 use crate::product::{ProductCall, product};
 use bandsolve::{Complex32, Complex64, Result, Scalar};
 use bandsolve_kernel::ByType;
@@ -36,6 +37,8 @@ macro_rules! instances {
 }
 instances! {
     MultiplyRows ProductCall<'a, T> => (), product;
+    MakePanels CsrWords<'a, T> => Result<RowPanels<T>>, panels;
+    MultiplyPanels (&'a RowPanels<T>, &'a [T], &'a mut [T]) => (), multiply;
     SolveSystem KrylovCall<'a, T> => Result<IterationReport>, KrylovCall::run;
     MakePreconditioner (Csr<'a, T, u32>, PreconditionerKind, PreconditionerOptions) => Result<Preconditioner<'a, T>>, make;
     MakeGraph (Csr<'a, T, u32>, Option<&'a [f64]>) => Result<Graph>, graph;

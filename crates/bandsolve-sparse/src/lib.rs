@@ -27,13 +27,16 @@ mod krylov;
 mod multiply;
 mod ordering;
 mod precond;
+mod prepared;
 mod product;
 mod random;
 mod reduce;
+mod rounded;
 mod row_maxima;
 mod rows;
 mod single;
 mod stencils;
+mod two_largest;
 
 pub use csr::Csr;
 pub use factor::{GraphFactor, GraphFactorOptions, greedy};
@@ -45,6 +48,7 @@ pub use precond::{
     IncompleteLu, LineMultigrid, MultigridOptions, PRECONDITIONERS, PairForestSolver, Preconditioner,
     PreconditionerKind, PreconditionerOptions, comparable_graph,
 };
+pub use prepared::PreparedProduct;
 pub use reduce::{ProductPlan, ProductSchedule, RowReduction, reduce_rows};
 pub use row_maxima::{RowArgMax, RowArgMax2, RowMax, RowMaxWithColumn};
 pub use single::{DoubleScalar, SingleInverse};

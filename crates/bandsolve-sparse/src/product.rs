@@ -9,6 +9,7 @@ use bandsolve::dyn_stack::PodStack;
 use bandsolve::matrix::Index;
 use bandsolve::{LinearOperator, Op, Result, Scalar};
 use bandsolve_kernel::ahead::prefetch;
+use bandsolve_kernel::memory::zeros;
 use bandsolve_kernel::spread::{RowsOf, Split, each_chunk};
 use core::ops::Range;
 
@@ -162,6 +163,9 @@ fn of_words<T: Scalar, I: Index>(a: &Csr<'_, T, I>, call: ProductCall<'_, T>) {
         return;
     }
     let plan = plan.cloned().unwrap_or_else(|| ProductPlan::new(a));
+    let copy =
+        if op == Op::Plain && y.len() == plan.rows() && plan.is_scattered() { on_large_pages(x) } else { vec![] };
+    let x = if copy.is_empty() { x } else { &copy };
     match (op, rhs) {
         (Op::Plain, Some(rhs)) => {
             plan.reduce(a, &RowProducts { x, then: |i: usize, sum, y: &mut T| *y = rhs[i] - sum }, y);
@@ -180,6 +184,21 @@ fn of_words<T: Scalar, I: Index>(a: &Csr<'_, T, I>, call: ProductCall<'_, T>) {
             }
         }
     }
+}
+
+/// Bytes from which on vectors have large pages.
+const LARGE: usize = 4 << 20;
+
+/// A copy of a large vector: what is read at random from small pages takes half as long again. Empty of a small one, or without memory.
+fn on_large_pages<T: Scalar>(x: &[T]) -> Vec<T> {
+    if size_of_val(x) < LARGE {
+        return vec![];
+    }
+    let mut copy = zeros::<T>(x.len()).unwrap_or_default();
+    each_chunk((copy.len().div_ceil(TASK), 2), RowsOf(&mut copy, TASK), &|task, own| {
+        own.0.copy_from_slice(&x[task * TASK..][..own.0.len()]);
+    });
+    copy
 }
 
 /// Several vectors, four at a time.
@@ -269,7 +288,8 @@ impl<T: Scalar, I: Index> Csr<'_, T, I> {
     /// y = α·op(A)·x + β·y, for one vector or several, which stand one after the other in x and in y. Where β is 0, y is not read.
     ///
     /// # Cost
-    /// Two flops an entry and vector. The matrix is read once for four vectors. Aᵀ and Aᴴ take vectors of the length of y, up to eight.
+    /// Two flops an entry and vector. The matrix is read once for four vectors. One vector of 4 MiB or more is copied where the columns are far from
+    /// each other. Aᵀ and Aᴴ take vectors of the length of y, up to eight.
     ///
     /// # Errors
     /// [`bandsolve::Error::Shape`] if the lengths of x and y are not those of as many vectors.

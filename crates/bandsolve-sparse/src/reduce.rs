@@ -32,6 +32,23 @@ pub trait RowReduction<T>: Sync {
             self.add(sum, row, column(k), values[k]);
         }
     }
+    /// How many consecutive rows of the same number of entries [`reduce_alike`](Self::reduce_alike) takes; 0: it is not called.
+    const ALIKE: usize = 0;
+    /// Entries that such rows have at least.
+    const ALIKE_LENGTH: usize = 1;
+    /// Reduces so many rows of `length` entries at once, where that is faster: `give` takes the number of each row among them and its sum.
+    /// `column(k)` is the column of `values[k]`. What is done to a row depends neither on its number nor on the other rows, and none is skipped.
+    #[inline(always)]
+    fn reduce_alike(
+        &self,
+        _length: usize,
+        _column: impl Fn(usize) -> usize,
+        _values: &[T],
+        _give: impl FnMut(usize, Self::Sum),
+    ) where
+        T: Copy,
+    {
+    }
     /// ⊕ of two parts of a row: `later` has the entries after those of `sum`.
     fn join(&self, sum: &mut Self::Sum, row: usize, later: Self::Sum);
     /// Writes the result of a row over what stands there; what is returned is added up over all rows.
@@ -408,8 +425,36 @@ impl<T: Copy + Sync, W: IndexWord, R: RowReduction<T>> WorkPieces<'_, T, W, R> {
         let Self { pointers, columns, values, reduction, .. } = *self;
         let (mut count, mut from) = (0, pointers[rows.start].at());
         let mut asked = from;
+        // Rows that are reduced already, and those of which it is known that no more are alike.
+        let (mut reduced, mut unlike) = (0, 0);
         for (at, end) in pointers[rows.start + 1..rows.end + 1].iter().enumerate() {
             let (row, end) = (rows.start + at, end.at());
+            if R::ALIKE > 0 && at < reduced {
+                continue;
+            }
+            if R::ALIKE > 0 && at >= unlike {
+                let alike = self.alike(row..rows.end);
+                if alike == R::ALIKE {
+                    let next = from + alike * (end - from);
+                    while asked < next + STREAM_AHEAD {
+                        prefetch(columns.as_ptr().wrapping_add(asked));
+                        prefetch(values.as_ptr().wrapping_add(asked));
+                        asked += LINE;
+                    }
+                    let (own, length) = (&columns[from..next], end - from);
+                    reduction.reduce_alike(
+                        length,
+                        |k| own[k].at(),
+                        &values[from..next],
+                        |k, sum| {
+                            count += output.update(at + k, |output| reduction.finish(row + k, sum, output));
+                        },
+                    );
+                    (from, reduced) = (next, at + alike);
+                    continue;
+                }
+                unlike = at + alike;
+            }
             let sum = if reduction.skips(row) {
                 asked = end;
                 reduction.start(row)
@@ -431,6 +476,18 @@ impl<T: Copy + Sync, W: IndexWord, R: RowReduction<T>> WorkPieces<'_, T, W, R> {
             from = end;
         }
         count
+    }
+
+    /// How many rows, from the first of some on, are as long as it is: at most [`RowReduction::ALIKE`]. 1 where these are not reduced together.
+    #[inline(always)]
+    fn alike(&self, rows: Range<usize>) -> usize {
+        let length = |row: usize| self.pointers[row + 1].at() - self.pointers[row].at();
+        let first = length(rows.start);
+        if !(R::ALIKE_LENGTH..=BLOCK).contains(&first) || rows.len() < R::ALIKE {
+            return 1;
+        }
+        let others = rows.start + 1..rows.start + R::ALIKE;
+        1 + others.take_while(|row| length(*row) == first).count()
     }
 
     /// Some entries of a row, in blocks.

@@ -4,6 +4,7 @@
 //! C. J. Klein, dissertation, Heidelberg 2022, section 3.6: max1, max1-with-col, arg-max1, arg-max2.
 
 use crate::reduce::RowReduction;
+use crate::two_largest::{ROWS, SHORTEST, places_of_two_largest};
 use bandsolve::RealScalar;
 
 /// maxⱼ aᵢⱼ of every row; `None` of a row without numbers. NaN is no number.
@@ -207,6 +208,8 @@ impl<T: RealScalar> RowReduction<T> for RowArgMax {
 impl<T: RealScalar> RowReduction<T> for RowArgMax2 {
     type Sum = [Best<T>; 2];
     type Output = [Option<u32>; 2];
+    const ALIKE: usize = ROWS;
+    const ALIKE_LENGTH: usize = SHORTEST;
 
     #[inline(always)]
     fn start(&self, row: usize) -> [Best<T>; 2] {
@@ -245,6 +248,32 @@ impl<T: RealScalar> RowReduction<T> for RowArgMax2 {
         // −∞ is a number, NaN is none.
         for k in 0..values.len() {
             self.add(sum, row, column(k), values[k]);
+        }
+    }
+
+    #[inline(always)]
+    fn reduce_alike(
+        &self,
+        length: usize,
+        column: impl Fn(usize) -> usize,
+        values: &[T],
+        mut give: impl FnMut(usize, [Best<T>; 2]),
+    ) {
+        let places = places_of_two_largest(values, length);
+        for k in 0..ROWS {
+            let entries = k * length..(k + 1) * length;
+            if places[1][k] >= T::ZERO {
+                let best = |place: T| {
+                    let entry = entries.start + (place.to_f64() as u32 as usize).min(length - 1);
+                    (values[entry], column(entry) as u32)
+                };
+                give(k, [best(places[0][k]), best(places[1][k])]);
+                continue;
+            }
+            // −∞ is a number, NaN is none.
+            let mut sum = [(no_number(), 0); 2];
+            entries.for_each(|entry| self.add(&mut sum, 0, column(entry), values[entry]));
+            give(k, sum);
         }
     }
 

@@ -6,11 +6,10 @@
 use crate::csr::{Csr, cast};
 use crate::krylov::{KrylovSolver, check};
 use crate::precond::{Preconditioner, PreconditionerKind, PreconditionerOptions};
-use crate::rows::each_row;
+use crate::rounded::{RowScale, apply_rounded, rounded_scratch};
 use bandsolve::dyn_stack::{PodStack, StackReq};
 use bandsolve::matrix::Index;
-use bandsolve::{Complex32, Complex64, LinearOperator, RealScalar, Result, Scalar};
-use bandsolve_kernel::scalar::peak;
+use bandsolve::{Complex32, Complex64, LinearOperator, Result, Scalar};
 use core::fmt::{self, Debug, Formatter};
 use core::ops::ControlFlow;
 use core::sync::atomic::{AtomicUsize, Ordering};
@@ -64,38 +63,6 @@ pub struct SingleInverse<T: DoubleScalar> {
     iterations: AtomicUsize,
 }
 
-/// Powers of two by which rows are multiplied.
-#[derive(Debug)]
-enum RowScale {
-    All(f64),
-    Each(Vec<f64>),
-}
-
-impl RowScale {
-    fn at(&self, row: usize) -> f64 {
-        match self {
-            Self::All(scale) => *scale,
-            Self::Each(scales) => scales[row],
-        }
-    }
-
-    /// One for all rows, if each of them then has an entry that is far above the smallest normal number of single precision.
-    fn of<T: DoubleScalar>(a: &Csr<'_, T, u32>) -> Self {
-        let mut largest = vec![0.0; a.rows()];
-        each_row(&mut largest, &|i, largest| {
-            *largest = a.row(i).map(|(_, value)| peak(value)).fold(0.0, f64::max);
-            0
-        });
-        let rows = || largest.iter().copied().filter(|largest| *largest > 0.0);
-        let all = rows().fold(0.0, f64::max).equilibrate();
-        if rows().all(|largest| largest * all >= 2.0_f64.powi(-100)) {
-            return Self::All(all);
-        }
-        largest.iter_mut().for_each(|largest| *largest = largest.equilibrate());
-        Self::Each(largest)
-    }
-}
-
 impl<T: DoubleScalar> Debug for SingleInverse<T> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.debug_struct("SingleInverse").field("preconditioner", &self.preconditioner).finish_non_exhaustive()
@@ -140,21 +107,6 @@ impl<T: DoubleScalar> SingleInverse<T> {
     fn inner(&self) -> Option<&dyn LinearOperator<T::Single>> {
         (self.preconditioner.kind() != PreconditionerKind::Identity).then_some(&self.preconditioner)
     }
-
-    /// Two powers of two which together bring the scaled vector into the range of single precision.
-    fn factors(&self, r: &[T]) -> [f64; 2] {
-        let largest = |by: f64| {
-            r.iter().enumerate().map(|(i, r)| peak(r.scale(by).scale(self.scale.at(i)))).fold(0.0, f64::max_nan)
-        };
-        // Where rows are far smaller or larger than the vector, the product leaves even the range of double precision.
-        let far = 2.0_f64.powi(600);
-        let first = match largest(1.0) {
-            size if size > f64::MAX => 1.0 / far,
-            size if size < 1.0 / far => far,
-            size => return [1.0, size.equilibrate()],
-        };
-        [first, largest(first).equilibrate()]
-    }
 }
 
 impl<T: DoubleScalar> LinearOperator<T> for SingleInverse<T> {
@@ -171,7 +123,7 @@ impl<T: DoubleScalar> LinearOperator<T> for SingleInverse<T> {
             Some(solver) => solver.scratch(&self.a, self.inner()),
             None => self.preconditioner.apply_scratch(),
         };
-        StackReq::new::<T::Single>(2 * self.a.rows()).and(solve)
+        rounded_scratch::<T::Single>(self.a.rows(), solve)
     }
 
     fn apply(&self, x: &[T], y: &mut [T], stack: &mut PodStack) -> Result<()> {
@@ -184,27 +136,15 @@ impl<T: DoubleScalar> LinearOperator<T> for SingleInverse<T> {
     }
 
     fn apply_step(&self, step: usize, x: &[T], y: &mut [T], stack: &mut PodStack) -> Result<()> {
-        let [first, second] = self.factors(x);
-        let (rhs, stack) = stack.make_raw::<T::Single>(x.len());
-        let (z, stack) = stack.make_raw::<T::Single>(x.len());
-        each_row(rhs, &|i, rhs| {
-            *rhs = cast(x[i].scale(first).scale(self.scale.at(i)).scale(second));
-            0
-        });
-        match &self.solver {
+        apply_rounded(&self.scale, (x, y), stack, |rhs, z, stack| match &self.solver {
             Some(solver) => {
                 z.fill(T::Single::ZERO);
                 let watch = &mut |_: crate::IterationProgress<'_, T::Single>| ControlFlow::Continue(());
                 let report = solver.solve_with(&self.a, self.inner(), rhs, z, watch, stack)?;
                 self.iterations.fetch_add(report.iterations, Ordering::Relaxed);
+                Ok(())
             }
-            None => self.preconditioner.apply_step(step, rhs, z, stack)?,
-        }
-        let z = &*z;
-        each_row(y, &|i, y| {
-            *y = cast::<_, T>(z[i]).scale(1.0 / first).scale(1.0 / second);
-            0
-        });
-        Ok(())
+            None => self.preconditioner.apply_step(step, rhs, z, stack),
+        })
     }
 }

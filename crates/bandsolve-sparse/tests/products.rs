@@ -1,9 +1,11 @@
 //! Products of sparse matrices, plain and generalised, beside what loops over the rows say.
 
-use bandsolve::{Complex64, Op, RealScalar, Scalar};
+use bandsolve::dyn_stack::PodStack;
+use bandsolve::{Complex64, LinearOperator, Op, RealScalar, Scalar};
 use bandsolve_gallery::Random;
 use bandsolve_sparse::{
-    Csr, ProductPlan, ProductSchedule, RowArgMax, RowArgMax2, RowMax, RowMaxWithColumn, RowReduction, reduce_rows,
+    Csr, PreparedProduct, ProductPlan, ProductSchedule, RowArgMax, RowArgMax2, RowMax, RowMaxWithColumn, RowReduction,
+    reduce_rows,
 };
 use std::fmt::Debug;
 
@@ -192,4 +194,29 @@ fn threads_change_no_bit() {
         let one = of(1);
         assert!([2, 3, 7].into_iter().all(|threads| of(threads) == one), "{} rows", a.rows());
     }
+}
+
+/// Also of rows that are cut, and beside what loops over the rows say.
+#[test]
+fn prepared_products_are_the_same_for_any_number_of_threads() {
+    let mut random = Random::new(5);
+    let n = 300_000;
+    let mut lengths: Vec<usize> = (0..n).map(|_| 2 + random.below(6)).collect();
+    lengths[n / 2] = 200_000;
+    let a = matrix::<f64>(n, &lengths, &mut random);
+    let prepared = PreparedProduct::new(&a).unwrap();
+    assert!(prepared.is_in_panels() && prepared.bytes() >= 12 * (a.entries() - 200_000));
+    let x: Vec<f64> = (0..n).map(|j| 1.0 / (1.0 + j as f64)).collect();
+    let of = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let mut y = vec![0.0; n];
+        pool.install(|| prepared.apply(&x, &mut y, PodStack::new(&mut [])).unwrap());
+        y
+    };
+    let one = of(1);
+    for (i, y) in one.iter().enumerate() {
+        let (sum, size) = a.row(i).fold((0.0, 0.0), |(sum, size), (j, v)| (sum + v * x[j], size + (v * x[j]).abs()));
+        assert!((y - sum).abs() <= 1e-14 * size, "row {i}: {y}, {sum}");
+    }
+    assert!([2, 3, 7].into_iter().all(|threads| of(threads) == one));
 }

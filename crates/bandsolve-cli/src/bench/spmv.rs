@@ -15,10 +15,12 @@ use crate::memory::affordable;
 use crate::mkl_sparse::{MklMatrix, MklSparse};
 use crate::progress;
 use crate::report;
-use bandsolve::Op;
+use bandsolve::dyn_stack::PodStack;
+use bandsolve::{LinearOperator, Op};
 use bandsolve_gallery::Random;
 use bandsolve_sparse::{
-    Csr, ProductPlan, ProductSchedule, RowArgMax, RowArgMax2, RowMax, RowMaxWithColumn, RowReduction, nine_point,
+    Csr, PreparedProduct, ProductPlan, ProductSchedule, RowArgMax, RowArgMax2, RowMax, RowMaxWithColumn, RowReduction,
+    nine_point,
 };
 use clap::ValueEnum;
 use rayon::ThreadPool;
@@ -30,6 +32,8 @@ use std::time::Instant;
 const READ: &str = "read";
 /// The product with the schedule that fits.
 const PLAIN: &str = "product";
+/// The product of a matrix that was made ready for many.
+const PREPARED: &str = "prepared";
 
 /// Measures every kind of matrix, or that of a file.
 ///
@@ -120,12 +124,17 @@ fn contest(
         .into_iter()
         .filter_map(|(name, optimized)| Some((name, mkl?.matrix(a, optimized)?)))
         .collect();
+    let kept = PreparedProduct::new(a).map_err(|error| Failure::Other(error.to_string()))?;
+    let kept = &kept;
     let mut contestants: Vec<Contestant<'_, SpmvMemory>> = Vec::new();
     for pool in &pools {
         let threads = pool.current_num_threads();
         let mut add = |name: &str, solve| contestants.push(Contestant { name: name.into(), threads, solve });
         add(READ, reading(a, pool));
         add(PLAIN, timed(pool, true, move |x, y| a.product(Op::Plain, 1.0, x, 0.0, y).map_err(|e| e.to_string())));
+        let multiply =
+            move |x: &[f64], y: &mut [f64]| kept.apply(x, y, PodStack::new(&mut [])).map_err(|e| e.to_string());
+        add(PREPARED, timed(pool, true, multiply));
         for schedule in [ProductSchedule::Adaptive, ProductSchedule::Balanced] {
             let plan = ProductPlan::new(a).with_schedule(schedule);
             let name = format!("{schedule:?}").to_lowercase();

@@ -10,11 +10,12 @@ use serde_json::Value;
 type NamedCheck = (&'static str, fn(&Ranks));
 
 /// All checks, by name.
-pub const CHECKS: [NamedCheck; 10] = [
+pub const CHECKS: [NamedCheck; 11] = [
     ("eigenvalues", eigenvalues),
     ("traffic_is_that_of_the_model", traffic_is_that_of_the_model),
     ("bands", bands),
     ("iterations", iterations),
+    ("few_rows", few_rows),
     ("golden", golden),
     ("every_number_of_rows", every_number_of_rows),
     ("rows_anywhere", rows_anywhere),
@@ -308,14 +309,32 @@ fn iterations(ranks: &Ranks) {
     let lines = DistributedBlocks::new(ranks, 1, lines.each_ref().map(Vec::as_slice)).unwrap().factor().unwrap();
     let rhs: Vec<f64> = own.clone().map(|i| wave(i, 0.7)).collect();
     let direct = a.factor().unwrap().solve(&rhs).unwrap().values;
-    // A restart is no longer than the rows of a rank are many.
-    for method in [KrylovMethod::Cg, KrylovMethod::Gmres { restart: 20 }, KrylovMethod::Bicgstab] {
-        let solver = KrylovSolver::new(method).rtol(1e-12).max_iterations(500).communicator(ranks);
+    // A restart may be longer than the rows of a rank are many.
+    let gmres = KrylovMethod::Gmres { restart: 60 };
+    for method in [KrylovMethod::Cg, gmres, KrylovMethod::Bicgstab, KrylovMethod::Idr { space: 4 }] {
+        let solver = KrylovSolver::new(method).rtol(1e-12).communicator(ranks);
         let mut x = vec![0.0; own.len()];
         let report = solver.solve(&a, Some(&lines), &rhs, &mut x).unwrap();
         assert_eq!(report.ending, Ending::Converged, "{method}");
         assert!(distance(&direct, &x) <= 1e-9, "{method}");
         assert!(ranks_agree(ranks, report.iterations as f64), "{method}");
+    }
+}
+
+/// Fewer rows than a restart is long, and ranks with one row or none: diag(1, 2, …) in as many iterations as there are rows.
+fn few_rows(ranks: &Ranks) {
+    let n = 5;
+    let own = RankRanges::even(n, ranks.size()).range(ranks.rank());
+    let diag: Vec<f64> = own.clone().map(|i| 1.0 + i as f64).collect();
+    let beside = vec![0.0; own.len()];
+    let a = DistributedBlocks::new(ranks, 1, [&beside, &diag, &beside]).unwrap();
+    for method in [KrylovMethod::Gmres { restart: 30 }, KrylovMethod::Cg] {
+        let mut x = vec![0.0; own.len()];
+        let solver = KrylovSolver::new(method).rtol(1e-10).communicator(ranks);
+        let report = solver.solve(&a, None, &vec![1.0; own.len()], &mut x).unwrap();
+        assert_eq!(report.ending, Ending::Converged, "{method}");
+        assert!(ranks_agree(ranks, report.iterations as f64), "{method}");
+        assert!(x.iter().zip(&diag).all(|(x, d)| (x * d - 1.0).abs() <= 1e-8), "{method}: {x:?}");
     }
 }
 

@@ -84,7 +84,7 @@ pub(super) fn cycle<T: Scalar>(
     stack: &mut PodStack,
 ) -> Result<Ending> {
     let n = run.n;
-    let (restart, flexible) = (restart.min(n), run.is_flexible());
+    let flexible = run.is_flexible();
     let width = restart + 1;
     let (h, stack) = stack.make_with(width * restart, |_| ZERO);
     let (rotations, stack) = stack.make_with(2 * width, |_| ZERO);

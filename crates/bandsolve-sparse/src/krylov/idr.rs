@@ -147,7 +147,7 @@ fn products<T: Scalar>(run: &mut KrylovRun<'_, T>, basis: &[T], v: &[T], out: &m
 /// An orthonormal basis of random vectors; the same in every run.
 fn random_basis<T: Scalar>(run: &mut KrylovRun<'_, T>, basis: &mut [T], h: &mut [Complex64], again: &mut [Complex64]) {
     let n = run.n;
-    for k in 0..basis.len() / n.max(1) {
+    for k in 0..h.len() {
         let (before, rest) = basis.split_at_mut(k * n);
         let own = &mut rest[..n];
         for (i, v) in own.iter_mut().enumerate() {

@@ -234,7 +234,7 @@ impl<'c> KrylovSolver<'c> {
         Self { atol, ..self }
     }
 
-    /// Most iterations. Default: 10·n, at most 10,000.
+    /// Most iterations. Default: 10 times the rows of all processes, at most 10,000.
     #[must_use]
     pub fn max_iterations(self, iterations: usize) -> Self {
         Self { max_iterations: Some(iterations), ..self }
@@ -252,17 +252,33 @@ impl<'c> KrylovSolver<'c> {
         KrylovSolver { communicator, ..self }
     }
 
-    /// Scratch for [`solve_with`](Self::solve_with).
+    /// Rows of all processes.
+    fn all_rows(&self, own: usize) -> usize {
+        let mut rows = [own as f64];
+        self.communicator.sum(&mut rows);
+        rows[0] as usize
+    }
+
+    /// Scratch for [`solve_with`](Self::solve_with). All processes ask for it together: it adds up their rows.
     pub fn scratch<T: Scalar>(
         &self,
         a: &dyn LinearOperator<T>,
         preconditioner: Option<&dyn LinearOperator<T>>,
     ) -> StackReq {
+        self.scratch_of(a, preconditioner, self.method.within(self.all_rows(a.rows())))
+    }
+
+    fn scratch_of<T: Scalar>(
+        &self,
+        a: &dyn LinearOperator<T>,
+        preconditioner: Option<&dyn LinearOperator<T>>,
+        method: KrylovMethod,
+    ) -> StackReq {
         let n = a.rows();
         let operators = preconditioner.map_or(StackReq::EMPTY, |m| m.apply_scratch()).or(a.apply_scratch());
-        let (vectors, sums) = self.method.needs(n, preconditioner.is_some_and(|m| m.changes()));
+        let (vectors, sums) = method.needs(preconditioner.is_some_and(|m| m.changes()));
         let own = StackReq::new::<T>(n.saturating_mul(vectors + 4)).and(Reducer::scratch(n, sums));
-        own.and(self.method.small_scratch()).and(operators)
+        own.and(method.small_scratch()).and(operators)
     }
 
     /// Solves A·x = rhs from the x that it is given, with M⁻¹ as preconditioner. Several right-hand sides go one after the other with
@@ -369,7 +385,8 @@ impl<'c> KrylovSolver<'c> {
             }
             before = norm;
             monitor.cycles += 1;
-            last = self.method.cycle(run, monitor, (x, r, vectors, spare), stack)?;
+            let method = run.method;
+            last = method.cycle(run, monitor, (x, r, vectors, spare), stack)?;
             if matches!(self.method, KrylovMethod::Gmres { .. }) && last != Ending::Cancelled {
                 last = monitor.cycle(x).unwrap_or(last);
             }
@@ -403,7 +420,9 @@ impl<T: Scalar> KrylovCall<'_, T> {
                 return Err(Error::Unsupported { method: "left preconditioning", what: "an operator that changes" });
             }
         }
-        let needed = solver.scratch(a, preconditioner);
+        let all = solver.all_rows(n);
+        let method = solver.method.within(all);
+        let needed = solver.scratch_of(a, preconditioner, method);
         if !stack.can_hold(needed) {
             return Err(Error::Scratch { expected: needed.size_bytes(), got: stack.len_bytes() });
         }
@@ -412,16 +431,16 @@ impl<T: Scalar> KrylovCall<'_, T> {
                 return Err(Error::NotFinite { array, index });
             }
         }
-        let (vectors, sums) = solver.method.needs(n, preconditioner.is_some_and(|m| m.changes()));
+        let (vectors, sums) = method.needs(preconditioner.is_some_and(|m| m.changes()));
         let (reducer, stack) = Reducer::new(solver.communicator, n, sums, stack);
-        let mut run = KrylovRun { a, m: preconditioner, side: solver.side, rhs, n, reducer, steps: 0 };
+        let mut run = KrylovRun { method, a, m: preconditioner, side: solver.side, rhs, n, reducer, steps: 0 };
         let (r, stack) = stack.make_raw::<T>(n);
         let (best, stack) = stack.make_raw::<T>(n);
         let (spare, stack) = stack.make_raw::<T>(2 * n);
         let (vectors, stack) = stack.make_raw::<T>(n * vectors);
         let rhs_norm = run.reducer.norm(rhs);
         let tolerance = (solver.rtol * rhs_norm).max(solver.atol);
-        let limit = solver.max_iterations.unwrap_or_else(|| n.saturating_mul(10).min(10_000));
+        let limit = solver.max_iterations.unwrap_or_else(|| all.saturating_mul(10).min(10_000));
         let mut monitor = Monitor::new(limit, tolerance, best, watch);
         let (ending, norm) = solver.iterate(&mut run, &mut monitor, (x, r, spare, vectors), stack)?;
         let residual_norm = run.finish(&mut monitor, norm, x, r, stack)?;
@@ -442,16 +461,22 @@ impl<T: Scalar> KrylovCall<'_, T> {
 }
 
 impl KrylovMethod {
-    /// Vectors of length n, and most sums at a time.
-    fn needs(&self, n: usize, flexible: bool) -> (usize, usize) {
+    /// The same with no larger spaces than there are rows on all processes.
+    fn within(self, rows: usize) -> Self {
         match self {
-            Self::Gmres { restart } => {
-                let restart = (*restart).min(n.max(1));
-                (restart + 1 + if flexible { restart } else { 0 }, restart + 1)
-            }
+            Self::Gmres { restart } => Self::Gmres { restart: restart.min(rows.max(1)) },
+            Self::Idr { space } => Self::Idr { space: space.min(rows) },
+            other => other,
+        }
+    }
+
+    /// Vectors, and most sums at a time.
+    fn needs(&self, flexible: bool) -> (usize, usize) {
+        match self {
+            Self::Gmres { restart } => (restart + 1 + if flexible { *restart } else { 0 }, restart + 1),
             Self::Bicgstab => (7, 2),
             Self::Cg => (3, 2),
-            Self::Idr { space } => (3 * (*space).min(n) + 3, *space),
+            Self::Idr { space } => (3 * space + 3, *space),
             Self::Richardson { .. } => (1, 1),
         }
     }
@@ -477,7 +502,7 @@ impl KrylovMethod {
             Self::Gmres { restart } => gmres::cycle(run, monitor, *restart, (x, r, vectors, spare), stack),
             Self::Bicgstab => bicgstab::cycle(run, monitor, (x, r, vectors, spare), stack),
             Self::Cg => cg::cycle(run, monitor, (x, r, vectors, spare), stack),
-            Self::Idr { space } => idr::cycle(run, monitor, (*space).min(run.n), (x, r, vectors, spare), stack),
+            Self::Idr { space } => idr::cycle(run, monitor, *space, (x, r, vectors, spare), stack),
             Self::Richardson { damping } => richardson::cycle(run, monitor, *damping, (x, r, vectors, spare), stack),
         }
     }
@@ -485,6 +510,8 @@ impl KrylovMethod {
 
 /// One system, as the methods see it.
 struct KrylovRun<'a, T: Scalar> {
+    /// With spaces that are no larger than the system.
+    method: KrylovMethod,
     a: &'a dyn LinearOperator<T>,
     m: Option<&'a dyn LinearOperator<T>>,
     side: PreconditionerSide,

@@ -11,9 +11,9 @@ use crate::csr::{Csr, cast};
 use crate::factor::GraphFactorOptions;
 use crate::krylov::{buffer, stack};
 use crate::multiply::{adjoint, triple_product};
+use crate::rounded::{RowScale, apply_rounded, rounded_scratch};
 use crate::rows::{TASK, each_row};
 use bandsolve::dyn_stack::{PodStack, StackReq};
-use bandsolve::vectors::{PIECE, each_piece};
 use bandsolve::{
     AnyFactor, Banded, Complex32, Complex64, Error, Factor, Inspect, LinearOperator, Norm, Op, Plan, RealScalar,
     Result, Scalar,
@@ -181,33 +181,12 @@ impl<T: Scalar, S: Scalar> LinearOperator<T> for RoundedOperator<'_, S> {
     }
 
     fn apply_scratch(&self) -> StackReq {
-        StackReq::new::<S>(2 * self.inner.unknowns(0)).and(self.inner.scratch_from(0))
+        rounded_scratch::<S>(self.inner.unknowns(0), self.inner.scratch_from(0))
     }
 
     /// x is brought near 1 by a power of two, so that neither it nor what becomes of it leaves the range.
     fn apply(&self, x: &[T], y: &mut [T], stack: &mut PodStack) -> Result<()> {
-        let moduli = |piece: usize, ()| {
-            let own = &x[piece * PIECE..x.len().min((piece + 1) * PIECE)];
-            own.iter().fold(0.0, |most, x| f64::max(most, Scalar::abs1(*x).to_f64()))
-        };
-        let largest = chunks((x.len().div_ceil(PIECE), 2), (), &moduli, (0.0, &f64::max));
-        if !(largest > 0.0) {
-            y.fill(T::ZERO);
-            return Ok(());
-        }
-        let by = largest.equilibrate();
-        let (rhs, stack) = stack.make_raw::<S>(x.len());
-        let (solved, stack) = stack.make_raw::<S>(x.len());
-        each_piece(x.len(), RowsOf(&mut *rhs, PIECE), &|rows, rhs| {
-            rhs.0.iter_mut().zip(&x[rows]).for_each(|(to, x)| *to = cast(x.scale(T::Real::from_f64(by))));
-        });
-        self.inner.cycle(0, rhs, solved, stack)?;
-        let solved = &*solved;
-        each_piece(x.len(), RowsOf(y, PIECE), &|rows, y| {
-            let back = T::Real::from_f64(1.0 / by);
-            y.0.iter_mut().zip(&solved[rows]).for_each(|(to, x)| *to = cast::<S, T>(*x).scale(back));
-        });
-        Ok(())
+        apply_rounded(&RowScale::All(1.0), (x, y), stack, |rhs, z, stack| self.inner.cycle(0, rhs, z, stack))
     }
 }
 

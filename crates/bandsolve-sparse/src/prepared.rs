@@ -1,0 +1,313 @@
+//! Products of a matrix with many vectors, one after the other.
+
+use crate::csr::{Csr, CsrWords};
+use crate::instances::{MakePanels, MultiplyPanels};
+use crate::reduce::{ProductPlan, ProductSchedule};
+use crate::rows::{Ragged, each_row};
+use bandsolve::dyn_stack::PodStack;
+use bandsolve::matrix::Index;
+use bandsolve::{Error, LinearOperator, Op, Result, Scalar};
+use bandsolve_kernel::ahead::prefetch;
+use bandsolve_kernel::memory::zeros;
+use bandsolve_kernel::spread::{RowsOf, each_chunk};
+use core::ops::Range;
+
+/// A·x with a matrix that is multiplied with many times.
+///
+/// Where neighboring entries are far from each other in x, and x is larger than a processor's own cache, each entry would wait for memory.
+/// Then the matrix is kept once more, in panels of rows. The entries of a panel lie by columns: x is read from its beginning to its end, and what
+/// is at random are the sums of the panel, which are few enough for the cache. All other matrices are multiplied with as they are.
+///
+/// The result is the same for any number of threads. Entries of a row are added in the order in which a panel has them.
+///
+/// # Cost
+/// Two flops an entry. To set up: two passes over the entries. Memory where [`is_in_panels`](Self::is_in_panels): a value and 4 bytes an entry,
+/// [`bytes`](Self::bytes) in all; else none.
+///
+/// # Example
+/// ```
+/// use bandsolve_sparse::{Csr, KrylovMethod, KrylovSolver, PreparedProduct};
+/// let a = Csr::<f64>::from_triplets(2, 2, &[(0, 0, 4.0), (0, 1, 1.0), (1, 1, 2.0)])?;
+/// let prepared = PreparedProduct::new(&a)?;
+/// let mut x = [0.0; 2];
+/// let report = KrylovSolver::new(KrylovMethod::Bicgstab).rtol(1e-12).solve(&prepared, None, &[5.0, 2.0], &mut x)?;
+/// assert!(report.converged() && !prepared.is_in_panels());
+/// # Ok::<(), bandsolve::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct PreparedProduct<'a, T: Scalar, I: Index> {
+    a: &'a Csr<'a, T, I>,
+    plan: ProductPlan,
+    panels: Option<RowPanels<T>>,
+}
+
+/// Bytes of x from which on panels are worth their memory.
+const LARGE: usize = 2 << 20;
+/// Bytes of the sums of a panel: half of a second-level cache.
+const SUMS: usize = 256 << 10;
+/// Panels at least, so that threads have enough of them.
+const FEWEST: usize = 16;
+/// Rows with more entries are in no panel: they are cut among the threads.
+const LONG: usize = 1 << 14;
+/// Columns that a place can tell apart: the upper half of it is the row in its panel.
+const BLOCK: usize = 1 << 16;
+/// Columns within which the entries of a panel keep the order of the rows.
+const NEAR: usize = 1 << 6;
+/// Entries ahead at which vector and sums are asked for.
+const AHEAD: usize = 32;
+
+/// Rows that one panel has.
+fn panel_rows<T>(rows: usize) -> usize {
+    (SUMS / size_of::<T>()).min(BLOCK).min(rows.div_ceil(FEWEST)).max(1)
+}
+
+/// The entries of a matrix in panels of rows, in each by columns.
+#[derive(Debug)]
+pub(crate) struct RowPanels<T> {
+    columns: usize,
+    /// Rows of a panel.
+    rows: usize,
+    /// Where the entries of a panel begin that lie in a block of columns, and where the last end.
+    starts: Vec<usize>,
+    /// Row in the panel, column in the block.
+    places: Vec<u32>,
+    values: Vec<T>,
+    /// Rows that are in no panel.
+    long: Vec<usize>,
+}
+
+/// The panels of a matrix.
+///
+/// # Errors
+/// [`Error::OutOfMemory`].
+pub(crate) fn panels<T: Scalar>(a: CsrWords<'_, T>) -> Result<RowPanels<T>> {
+    match a {
+        CsrWords::Narrow(a) => RowPanels::new(&a, panel_rows::<T>(a.rows())),
+        CsrWords::Wide(a) => RowPanels::new(&a, panel_rows::<T>(a.rows())),
+    }
+}
+
+/// y = A·x, but for rows that are in no panel: 0.
+pub(crate) fn multiply<T: Scalar>((panels, x, y): (&RowPanels<T>, &[T], &mut [T])) {
+    let count = y.len().div_ceil(panels.rows);
+    each_chunk((count, 1), RowsOf(y, panels.rows), &|panel, y| panels.panel(panel, x, y.0));
+}
+
+impl<T: Scalar> RowPanels<T> {
+    fn new<I: Index>(a: &Csr<'_, T, I>, rows: usize) -> Result<Self> {
+        let (count, blocks) = (a.rows().div_ceil(rows), a.columns().div_ceil(BLOCK));
+        let long: Vec<usize> = (0..a.rows()).filter(|i| a.range(*i).len() > LONG).collect();
+        let mut ends = vec![0; count + 1];
+        for panel in 0..count {
+            let own = panel * rows..((panel + 1) * rows).min(a.rows());
+            let apart = long.iter().filter(|i| own.contains(i)).map(|i| a.range(*i).len()).sum::<usize>();
+            ends[panel + 1] = ends[panel] + a.range(own.end - 1).end - a.range(own.start).start - apart;
+        }
+        let entries = ends[count];
+        let memory = || Error::OutOfMemory { bytes: entries * (size_of::<T>() + size_of::<u32>()) };
+        let (mut places, mut values) = (zeros(entries).ok_or_else(memory)?, zeros(entries).ok_or_else(memory)?);
+        let mut starts = vec![0; count * blocks + 1];
+        let arrays = (Ragged { values: &mut places, starts: &ends }, Ragged { values: &mut values, starts: &ends });
+        let (begins, last) = starts.split_at_mut(count * blocks);
+        last[0] = entries;
+        if blocks > 0 {
+            each_chunk((count, 1), (RowsOf(begins, blocks), arrays), &|panel, (begins, (places, values))| {
+                let own = panel * rows..((panel + 1) * rows).min(a.rows());
+                let next = by_columns(a, own, places.values, values.values);
+                let begin = |block: usize| ends[panel] + next[block * (BLOCK / NEAR)] as usize;
+                begins.0.iter_mut().enumerate().for_each(|(block, to)| *to = begin(block));
+            });
+        }
+        Ok(Self { columns: a.columns(), rows, starts, places, values, long })
+    }
+
+    /// The sums of a panel.
+    fn panel(&self, panel: usize, x: &[T], y: &mut [T]) {
+        y.fill(T::ZERO);
+        let blocks = self.columns.div_ceil(BLOCK);
+        for block in 0..blocks {
+            let x = &x[block * BLOCK..self.columns.min((block + 1) * BLOCK)];
+            let [from, end] = [0, 1].map(|k| self.starts[panel * blocks + block + k]);
+            let (places, values) = (&self.places[from..end], &self.values[from..end]);
+            for (k, (place, value)) in places.iter().zip(values).enumerate() {
+                if let Some(place) = places.get(k + AHEAD) {
+                    prefetch(x.as_ptr().wrapping_add(column_of(*place)));
+                    prefetch(y.as_ptr().wrapping_add(row_of(*place)));
+                }
+                y[row_of(*place)] += *value * x[column_of(*place)];
+            }
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        size_of_val(&self.places[..]) + size_of_val(&self.values[..]) + size_of_val(&self.starts[..])
+    }
+}
+
+#[inline(always)]
+fn row_of(place: u32) -> usize {
+    (place >> 16) as usize
+}
+
+#[inline(always)]
+fn column_of(place: u32) -> usize {
+    (place & 0xffff) as usize
+}
+
+/// Sorts the entries of some rows by columns; returns where those of each [`NEAR`] columns begin.
+fn by_columns<T: Scalar, I: Index>(
+    a: &Csr<'_, T, I>,
+    rows: Range<usize>,
+    places: &mut [u32],
+    values: &mut [T],
+) -> Vec<u32> {
+    let own = |i: &usize| a.range(*i).len() <= LONG;
+    let mut begins = vec![0; a.columns().div_ceil(NEAR) + 1];
+    for i in rows.clone().filter(own) {
+        a.row(i).for_each(|(j, _)| begins[j / NEAR + 1] += 1);
+    }
+    (1..begins.len()).for_each(|k| begins[k] += begins[k - 1]);
+    let mut next = begins.clone();
+    for i in rows.clone().filter(own) {
+        for (j, value) in a.row(i) {
+            let at = next[j / NEAR] as usize;
+            next[j / NEAR] += 1;
+            places[at] = (((i - rows.start) as u32) << 16) | (j % BLOCK) as u32;
+            values[at] = value;
+        }
+    }
+    begins
+}
+
+impl<'a, T: Scalar, I: Index> PreparedProduct<'a, T, I> {
+    /// Of a matrix that stays where it is.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn new(a: &'a Csr<'a, T, I>) -> Result<Self> {
+        let plan = ProductPlan::new(a);
+        let large = a.columns() * size_of::<T>() >= LARGE && u32::try_from(a.entries()).is_ok();
+        // A panel has entries in most lines of x.
+        let dense = a.entries() / a.rows().max(1) * panel_rows::<T>(a.rows()) * (64 / size_of::<T>()) >= a.columns();
+        let in_panels = plan.is_scattered() && large && dense;
+        let panels = in_panels.then(|| T::by_type::<MakePanels<'_>>(a.words())).transpose()?;
+        Ok(Self { a, plan, panels })
+    }
+
+    /// Whether the matrix is kept once more, in panels.
+    pub fn is_in_panels(&self) -> bool {
+        self.panels.is_some()
+    }
+
+    /// Bytes that are kept beside the matrix.
+    pub fn bytes(&self) -> usize {
+        self.panels.as_ref().map_or(0, RowPanels::bytes)
+    }
+}
+
+impl<T: Scalar, I: Index> LinearOperator<T> for PreparedProduct<'_, T, I> {
+    fn rows(&self) -> usize {
+        self.a.rows()
+    }
+
+    fn columns(&self) -> usize {
+        self.a.columns()
+    }
+
+    fn apply(&self, x: &[T], y: &mut [T], _: &mut PodStack) -> Result<()> {
+        let Some(panels) = &self.panels else {
+            self.plan.product(self.a, T::ONE, x, T::ZERO, y);
+            return Ok(());
+        };
+        T::by_type::<MultiplyPanels<'_>>((panels, x, &mut *y));
+        for i in &panels.long {
+            let plan = self.plan.clone().with_rows(*i..i + 1).with_schedule(ProductSchedule::Balanced);
+            plan.product(self.a, T::ONE, x, T::ZERO, &mut y[*i..i + 1]);
+        }
+        Ok(())
+    }
+
+    fn apply_op(&self, op: Op, x: &[T], y: &mut [T], stack: &mut PodStack) -> Result<()> {
+        if op == Op::Plain { self.apply(x, y, stack) } else { self.a.apply_op(op, x, y, stack) }
+    }
+
+    fn residual(&self, x: &[T], rhs: &[T], r: &mut [T], stack: &mut PodStack) -> Result<()> {
+        if self.panels.is_none() {
+            return self.a.residual(x, rhs, r, stack);
+        }
+        self.apply(x, r, stack)?;
+        each_row(r, &|i, r| {
+            *r = rhs[i] - *r;
+            0
+        });
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bandsolve::dyn_stack::PodBuffer;
+    use bandsolve_gallery::Random;
+
+    /// Rows of these lengths; all numbers are multiples of 2⁻⁶, so that every order of a sum gives the same.
+    fn matrix(columns: usize, lengths: &[usize], random: &mut Random) -> Csr<'static, f64, u32> {
+        let mut pointers = vec![0];
+        lengths.iter().for_each(|length| pointers.push(pointers[pointers.len() - 1] + *length as u32));
+        let entries = lengths.iter().sum();
+        let indices: Vec<u32> = (0..entries).map(|_| random.below(columns) as u32).collect();
+        let values: Vec<f64> = (0..entries).map(|_| (random.below(2001) as f64 - 1000.0) / 64.0).collect();
+        Csr::new(columns, pointers, indices, values).unwrap()
+    }
+
+    fn vector(n: usize, random: &mut Random) -> Vec<f64> {
+        (0..n).map(|_| (random.below(2001) as f64 - 1000.0) / 64.0).collect()
+    }
+
+    #[test]
+    fn panels_multiply() {
+        let mut random = Random::new(3);
+        let mut mixed: Vec<usize> = (0..3000).map(|_| random.below(9)).collect();
+        (mixed[0], mixed[1234], mixed[2999]) = (LONG + 1, 20_000, LONG);
+        for lengths in [vec![], vec![0], vec![5], vec![0; 100], vec![7; 1000], mixed] {
+            for (columns, rows) in [(1, 1), (70, 3), (BLOCK, 64), (BLOCK + 1, 1000), (3 * BLOCK - 5, BLOCK)] {
+                let a = matrix(columns, &lengths, &mut random);
+                let x = vector(columns, &mut random);
+                let panels = RowPanels::new(&a, rows).unwrap();
+                let mut y = vec![f64::NAN; a.rows()];
+                multiply((&panels, &x[..], &mut y[..]));
+                for (i, y) in y.iter().enumerate() {
+                    let sum = if panels.long.contains(&i) { 0.0 } else { a.row_times(i, &x) };
+                    assert_eq!(*y, sum, "{} rows, {columns} columns, panels of {rows}, row {i}", lengths.len());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn scattered_matrices_are_kept_in_panels() {
+        let mut random = Random::new(4);
+        let columns = LARGE / 8;
+        let mut lengths = vec![5; columns];
+        (lengths[7], lengths[8]) = (40_000, 30_000);
+        let scattered = matrix(columns, &lengths, &mut random);
+        let near = Csr::<f64, u32>::from_triplets(3, 3, &[(0, 1, 1.0), (2, 2, 3.0)]).unwrap();
+        let empty = Csr::<f64, u32>::from_triplets(0, 0, &[]).unwrap();
+        let stack = &mut PodBuffer::new(bandsolve::dyn_stack::StackReq::EMPTY);
+        for a in [&scattered, &near, &empty] {
+            let prepared = PreparedProduct::new(a).unwrap();
+            assert_eq!(prepared.is_in_panels(), a.rows() > 3);
+            assert_eq!(prepared.bytes() > 12 * (a.entries() - 70_000.min(a.entries())), a.rows() > 3);
+            let (x, rhs) = (vector(a.columns(), &mut random), vector(a.rows(), &mut random));
+            let mut y = vec![f64::NAN; a.rows()];
+            prepared.apply(&x, &mut y, PodStack::new(stack)).unwrap();
+            assert!((0..a.rows()).all(|i| y[i] == a.row_times(i, &x)));
+            prepared.residual(&x, &rhs, &mut y, PodStack::new(stack)).unwrap();
+            assert!((0..a.rows()).all(|i| y[i] == rhs[i] - a.row_times(i, &x)));
+            let (mut got, mut expected) = (vec![0.0; a.columns()], vec![0.0; a.columns()]);
+            prepared.apply_op(Op::Transpose, &rhs, &mut got, PodStack::new(stack)).unwrap();
+            a.product(Op::Transpose, 1.0, &rhs, 0.0, &mut expected).unwrap();
+            assert!(got == expected);
+        }
+    }
+}

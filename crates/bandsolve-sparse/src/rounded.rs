@@ -1,0 +1,107 @@
+//! Operators that compute in another type of numbers, into whose range vectors are brought by powers of two.
+
+use crate::csr::{Csr, cast};
+use crate::rows::each_row;
+use bandsolve::dyn_stack::{PodStack, StackReq};
+use bandsolve::vectors::{PIECE, each_piece};
+use bandsolve::{RealScalar, Result, Scalar};
+use bandsolve_kernel::scalar::peak;
+use bandsolve_kernel::spread::{RowsOf, chunks};
+
+/// Powers of two by which rows are multiplied.
+#[derive(Debug)]
+pub(crate) enum RowScale {
+    All(f64),
+    Each(Vec<f64>),
+}
+
+/// A power of two that is far from the ends of the range of double precision.
+const FAR: f64 = f64::from_bits((1023 + 600) << 52);
+
+impl RowScale {
+    pub(crate) fn at(&self, row: usize) -> f64 {
+        match self {
+            Self::All(scale) => *scale,
+            Self::Each(scales) => scales[row],
+        }
+    }
+
+    /// One for all rows, if each of them then has an entry that is far above the smallest normal number of single precision.
+    pub(crate) fn of<T: Scalar>(a: &Csr<'_, T, u32>) -> Self {
+        let mut largest = vec![0.0; a.rows()];
+        each_row(&mut largest, &|i, largest| {
+            *largest = a.row(i).map(|(_, value)| peak(value).to_f64()).fold(0.0, f64::max);
+            0
+        });
+        let rows = || largest.iter().copied().filter(|largest| *largest > 0.0);
+        let all = rows().fold(0.0, f64::max).equilibrate();
+        if rows().all(|largest| largest * all >= 2.0_f64.powi(-100)) {
+            return Self::All(all);
+        }
+        largest.iter_mut().for_each(|largest| *largest = largest.equilibrate());
+        Self::Each(largest)
+    }
+
+    /// The largest modulus of a vector whose rows are scaled and that is multiplied by a number.
+    fn largest<T: Scalar>(&self, x: &[T], by: f64) -> f64 {
+        let scaled = |i: usize| peak(scale(scale(x[i], by), self.at(i))).to_f64();
+        let of_piece = |piece: usize, ()| {
+            (piece * PIECE..x.len().min((piece + 1) * PIECE)).fold(0.0, |most, i| scaled(i).max_nan(most))
+        };
+        chunks((x.len().div_ceil(PIECE), 2), (), &of_piece, (0.0, &f64::max_nan))
+    }
+
+    /// Two powers of two which together bring the scaled vector near 1; `None` of a vector of zeros.
+    fn factors<T: Scalar>(&self, x: &[T]) -> Option<[f64; 2]> {
+        // Where rows are far smaller or larger than the vector, the product leaves even the range of double precision.
+        let first = match self.largest(x, 1.0) {
+            size if size > f64::MAX => 1.0 / FAR,
+            size if size < 1.0 / FAR => FAR,
+            size => return Some([1.0, size.equilibrate()]),
+        };
+        let size = self.largest(x, first);
+        (size != 0.0).then(|| [first, size.equilibrate()])
+    }
+}
+
+/// v multiplied by a real number.
+#[inline(always)]
+fn scale<T: Scalar>(v: T, by: f64) -> T {
+    v.scale(T::Real::from_f64(by))
+}
+
+/// Scratch for [`apply_rounded`] around an operator with n rows that needs `inner`.
+pub(crate) fn rounded_scratch<S: Scalar>(n: usize, inner: StackReq) -> StackReq {
+    StackReq::new::<S>(2 * n).and(inner)
+}
+
+/// y = B·R·x with the powers of two R of the rows, where `inner` forms z = B·rhs in the type S. Of a vector of zeros it is not called.
+///
+/// # Errors
+/// Those of `inner`.
+pub(crate) fn apply_rounded<T: Scalar, S: Scalar>(
+    rows: &RowScale,
+    (x, y): (&[T], &mut [T]),
+    stack: &mut PodStack,
+    inner: impl FnOnce(&[S], &mut [S], &mut PodStack) -> Result<()>,
+) -> Result<()> {
+    let Some([first, second]) = rows.factors(x) else {
+        y.fill(T::ZERO);
+        return Ok(());
+    };
+    let (rhs, stack) = stack.make_raw::<S>(x.len());
+    let (z, stack) = stack.make_raw::<S>(x.len());
+    each_piece(x.len(), RowsOf(&mut *rhs, PIECE), &|own, rhs| {
+        for (i, rhs) in own.zip(rhs.0) {
+            *rhs = cast(scale(scale(scale(x[i], first), rows.at(i)), second));
+        }
+    });
+    inner(rhs, z, stack)?;
+    let z = &*z;
+    each_piece(x.len(), RowsOf(y, PIECE), &|own, y| {
+        for (y, z) in y.0.iter_mut().zip(&z[own]) {
+            *y = scale(scale(cast(*z), 1.0 / first), 1.0 / second);
+        }
+    });
+    Ok(())
+}
