@@ -2,7 +2,8 @@
 //!
 //! Elimination runs from both ends, so that two threads work without waiting for each other: one on each half.
 
-use super::{Room, TransformSolver};
+use super::TransformSolver;
+use super::rows::{Room, RowJob};
 use crate::chain::TridiagonalChain;
 use crate::method::SolveRequest;
 use crate::pieces::{AdjacentRows, RowPairs, two_rows};
@@ -159,7 +160,7 @@ impl<'a, T: PoissonScalar> TransformSolver<T> {
         let [_, inner, _] = self.halves(x);
         if let Some(mirrored) = inner.mirrored(2) {
             self.each_piece((2, mirrored, scratch), &|part: RowPairs<'_, T>, scratch| {
-                dispatch(self.simd, super::RowJob { solver: self, rhs, inverse, part, scratch });
+                dispatch(self.simd, RowJob { solver: self, rhs, inverse, part, scratch });
             });
         }
     }
