@@ -2,6 +2,7 @@
 
 use crate::cyclic::{CyclicSolver, toeplitz_scale};
 use crate::fft::TransformSolver;
+use crate::long_line::LongLine;
 use crate::method::{PoissonMethod, SeparableSolver, SolveRequest};
 use crate::order::AxisOrder;
 use crate::report::{PoissonReport, PoissonSolution, Solved};
@@ -10,7 +11,7 @@ use crate::separable::{ResidualMeasure, ResidualOperator, RightHandSide, Separab
 use crate::transform::AxisSides;
 use crate::verify::{Question, Verification};
 use bandsolve::dyn_stack::{PodBuffer, PodStack, StackReq};
-use bandsolve::{Error, MAX_REFINEMENTS, Result, good};
+use bandsolve::{Error, MAX_REFINEMENTS, Result, Simd, good};
 use bandsolve_kernel::arithmetic::Standard;
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -48,6 +49,7 @@ struct PlanCore<T: PoissonScalar> {
     singular: bool,
     solver: Box<dyn SeparableSolver<T>>,
     threads: usize,
+    simd: Simd,
 }
 
 impl<T: PoissonScalar> core::fmt::Debug for PoissonPlan<T> {
@@ -118,6 +120,9 @@ pub(crate) fn factor<T: PoissonScalar>(
     threads: usize,
 ) -> Result<Box<dyn SeparableSolver<T>>> {
     match method {
+        PoissonMethod::Auto | PoissonMethod::Fft | PoissonMethod::Gemm if LongLine::<T>::takes(problem) => {
+            Ok(Box::new(LongLine::new(problem, threads)))
+        }
         PoissonMethod::Auto | PoissonMethod::Fft => Ok(Box::new(TransformSolver::new(problem, false, threads)?)),
         PoissonMethod::Gemm => Ok(Box::new(TransformSolver::new(problem, true, threads)?)),
         PoissonMethod::Bcr2 | PoissonMethod::Bcr4 | PoissonMethod::Pscr => {
@@ -138,7 +143,15 @@ impl<T: PoissonScalar> PoissonPlan<T> {
         let (method, reason) = choose(&problem, asked);
         let solver = T::factor(&problem, method, threads)?;
         let operator = ResidualOperator::new(&problem);
-        let core = Some(PlanCore { order, sides, operator, singular: problem.is_singular(), solver, threads });
+        let core = Some(PlanCore {
+            order,
+            sides,
+            operator,
+            singular: problem.is_singular(),
+            solver,
+            threads,
+            simd: Simd::detect(),
+        });
         Ok(Self { shape, method, reason: reason.into(), core, mean: 0.0, removable: 0.1 })
     }
 
@@ -328,11 +341,12 @@ impl<T: PoissonScalar> PoissonPlan<T> {
         stack: &mut PodStack,
     ) -> Result<Solved> {
         let mean = self.mean * rhs.scale.to_f64();
-        let mut removed = core.solver.solve(&SolveRequest { rhs: Some(&rhs), mean }, u, stack);
+        let request = SolveRequest { rhs: Some(&rhs), mean };
+        let (mut removed, mut measured) = core.solver.solve_measured(&request, &core.operator, u, stack);
         let mut refinement_steps = 0;
         loop {
             let rhs = RightHandSide { removed: real(removed), ..rhs };
-            let error = core.error(rhs, u, stack);
+            let error = core.error((rhs, measured.take()), u, stack);
             let accepted = if refinement_steps == MAX_REFINEMENTS { TOLERABLE } else { 1.0 } * good::<T>();
             if error <= accepted {
                 return Ok(Solved { error, removed, refinement_steps });
@@ -362,14 +376,20 @@ impl<T: PoissonScalar> PlanCore<T> {
     }
 
     fn verification<'a>(&'a self, rhs: RightHandSide<'a, T>, u: &'a [T]) -> Verification<'a, T> {
-        Verification { operator: &self.operator, rhs, u, threads: self.threads }
+        Verification { operator: &self.operator, rhs, u, threads: self.threads, simd: self.simd }
     }
 
-    /// The backward error: a bound where that is good enough.
-    fn error(&self, rhs: RightHandSide<'_, T>, u: &[T], stack: &mut PodStack) -> f64 {
+    /// The backward error: a bound where that is good enough. What the solver has measured is not measured again.
+    fn error(
+        &self,
+        (rhs, measured): (RightHandSide<'_, T>, Option<ResidualMeasure>),
+        u: &[T],
+        stack: &mut PodStack,
+    ) -> f64 {
         let (lines, _) = stack.make_raw::<T>(Verification::<T>::words(self.operator.shape));
         let verification = self.verification(rhs, u);
-        let ResidualMeasure { ratio, largest } = T::measure(&verification, Question::Bound, lines);
+        let ResidualMeasure { ratio, largest } =
+            measured.unwrap_or_else(|| T::measure(&verification, Question::Bound, lines));
         if ratio.is_nan() || !largest.is_finite() {
             return f64::NAN;
         }

@@ -1,0 +1,52 @@
+//! The transform of one axis: fast, or by its eigenvectors.
+
+use crate::axis::AxisOperator;
+use crate::dense::DenseTransform;
+use crate::scalar::PoissonScalar;
+use crate::transform::Transform;
+use bandsolve::Result;
+
+/// The transform of one axis.
+#[derive(Clone)]
+pub(super) enum AxisTransform<T: PoissonScalar> {
+    Fast(Transform<T>),
+    Dense(DenseTransform<T>),
+}
+
+impl<T: PoissonScalar> AxisTransform<T> {
+    pub fn new(axis: &AxisOperator, dense: bool) -> Result<Self> {
+        match axis.uniform {
+            Some((_, sides)) if !dense => Ok(Self::Fast(Transform::new(axis.len(), sides))),
+            _ => Ok(Self::Dense(DenseTransform::new(axis)?)),
+        }
+    }
+
+    pub fn eigenvalues(&self, axis: &AxisOperator) -> Vec<f64> {
+        match (self, axis.uniform) {
+            (Self::Fast(transform), Some((scale, _))) => transform.eigenvalues().iter().map(|v| v * scale).collect(),
+            (Self::Fast(transform), None) => transform.eigenvalues(),
+            (Self::Dense(dense), _) => dense.eigenvalues.clone(),
+        }
+    }
+
+    /// Where the constant stands, and what ones become there.
+    pub fn constant(&self) -> Option<(usize, f64)> {
+        match self {
+            Self::Fast(transform) => transform.constant().map(|place| (place, transform.of_ones())),
+            Self::Dense(dense) => dense.constant,
+        }
+    }
+
+    pub fn scratch(&self) -> usize {
+        if let Self::Fast(transform) = self { transform.scratch() } else { 0 }
+    }
+
+    /// Of matrices.
+    pub fn bytes(&self) -> usize {
+        if let Self::Dense(dense) = self { dense.bytes() } else { 0 }
+    }
+
+    pub fn is_dense(&self) -> bool {
+        matches!(self, Self::Dense(_))
+    }
+}

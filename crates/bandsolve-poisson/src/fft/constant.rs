@@ -1,0 +1,45 @@
+//! The constant of a singular problem among the coefficients.
+
+use super::TransformSolver;
+use crate::axis::AxisOperator;
+use crate::scalar::{PoissonScalar, real};
+
+/// Where it stands, and what ones become there.
+#[derive(Clone)]
+pub(super) struct Constant {
+    pub mode: usize,
+    pub of_ones: f64,
+    /// Weights of the rows, with the sum 1.
+    pub weights: Vec<f64>,
+}
+
+impl<T: PoissonScalar> TransformSolver<T> {
+    /// The coefficients of the constant of all rows, as Σ weights · coefficient / (what ones become).
+    pub(super) fn level(&self, constant: &Constant, x: &[T]) -> f64 {
+        let modes = self.shape[1] * self.shape[2];
+        let column = x[constant.mode..].iter().step_by(modes);
+        column.zip(&constant.weights).map(|(x, w)| x.to_f64() * w).sum::<f64>() / constant.of_ones
+    }
+
+    /// Adds to the coefficients of the constant what adds `level` to every number.
+    pub(super) fn shift_level(&self, constant: &Constant, x: &mut [T], level: f64) {
+        let (modes, rows) = (self.shape[1] * self.shape[2], self.shape[0]);
+        let add = real::<T>(level * constant.of_ones);
+        // The odd rows of a folded axis have no constant.
+        let even = if self.folded { rows / 2 + 1 } else { rows };
+        x[constant.mode..].iter_mut().step_by(modes).take(even).for_each(|x| *x += add);
+    }
+}
+
+/// Volumes of the rows as parts of their sum; those of a folded axis stand with the even rows.
+pub(super) fn weights(axis: &AxisOperator) -> Vec<f64> {
+    let n = axis.len();
+    let total: f64 = axis.volume.iter().sum();
+    let weight = |i: usize| match i {
+        _ if !axis.periodic => axis.volume[i] / total,
+        _ if i > n / 2 => 0.0,
+        _ if i == 0 || 2 * i == n => 1.0 / n as f64,
+        _ => 2.0 / n as f64,
+    };
+    (0..n).map(weight).collect()
+}
