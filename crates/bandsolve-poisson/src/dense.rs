@@ -24,24 +24,43 @@ pub(crate) struct DenseTransform<T> {
     back: Vec<T>,
 }
 
-impl<T: PoissonScalar> DenseTransform<T> {
+/// Eigenvalues of an axis, and eigenvectors of W^{1/2} L W^{−1/2}, one after the other.
+pub(crate) struct AxisModes {
+    pub values: Vec<f64>,
+    pub vectors: Vec<f64>,
+    /// Which is that of the constant.
+    constant: Option<usize>,
+}
+
+impl AxisModes {
+    /// # Cost
+    /// Some 6n³ flops, of a ring 60n³.
     pub fn new(axis: &AxisOperator) -> Result<Self> {
         let n = axis.len();
-        if let Some((scale, sides)) = axis.uniform {
-            return Ok(Self::of_transform(&Transform::new(n, sides), n, scale));
-        }
         let (mut values, mut vectors) = if axis.periodic { periodic(axis) } else { open(axis)? };
         refine(axis, &mut values, &vectors);
-        let roots: Vec<f64> = axis.volume.iter().map(|w| w.sqrt()).collect();
         let mut constant = None;
         if axis.keeps_constants() && n > 0 {
             // Known exactly: the eigenvalue is 0 and the vector W^{1/2}·1.
             let least = (0..n).min_by(|a, b| values[*a].total_cmp(&values[*b])).unwrap_or(0);
             let length = axis.volume.iter().sum::<f64>().sqrt();
             values[least] = 0.0;
-            vectors[least * n..][..n].iter_mut().zip(&roots).for_each(|(q, root)| *q = root / length);
-            constant = Some((least, length));
+            vectors[least * n..][..n].iter_mut().zip(&axis.volume).for_each(|(q, w)| *q = w.sqrt() / length);
+            constant = Some(least);
         }
+        Ok(Self { values, vectors, constant })
+    }
+}
+
+impl<T: PoissonScalar> DenseTransform<T> {
+    pub fn new(axis: &AxisOperator) -> Result<Self> {
+        let n = axis.len();
+        if let Some((scale, sides)) = axis.uniform {
+            return Ok(Self::of_transform(&Transform::new(n, sides), n, scale));
+        }
+        let AxisModes { values, vectors, constant } = AxisModes::new(axis)?;
+        let roots: Vec<f64> = axis.volume.iter().map(|w| w.sqrt()).collect();
+        let constant = constant.map(|place| (place, axis.volume.iter().sum::<f64>().sqrt()));
         let entry = |e: usize, root: f64| real::<T>(vectors[e] * root);
         let to = (0..n * n).map(|e| entry(e, roots[e % n])).collect();
         let back = (0..n * n).map(|e| entry((e % n) * n + e / n, 1.0 / roots[e / n])).collect();

@@ -20,7 +20,7 @@ use crate::scalar::PoissonScalar;
 use crate::separable::SeparableProblem;
 use axes::AxisTransform;
 use bandsolve::dyn_stack::{PodStack, StackReq};
-use bandsolve::{Error, Result, Simd};
+use bandsolve::{Result, Simd};
 use bandsolve_kernel::spread::{RowsOf, each_chunk};
 use bandsolve_kernel::view::ViewMut;
 use bandsolve_kernel::{Job, Lanes, dispatch};
@@ -50,9 +50,6 @@ impl<T: PoissonScalar> TransformSolver<T> {
     /// `dense`: products also along axes with one spacing.
     pub fn new(problem: &SeparableProblem, dense: bool, threads: usize) -> Result<Self> {
         let [first, middle, last] = &problem.axes;
-        if first.periodic && first.uniform.is_none() {
-            return Err(Error::Unsupported { method: "fft", what: "a periodic first axis whose spacing varies" });
-        }
         let (of_middle, of_last) = (
             AxisTransform::new(middle, dense && middle.len() > 1)?,
             AxisTransform::new(last, dense && last.len() > 1)?,
@@ -67,7 +64,7 @@ impl<T: PoissonScalar> TransformSolver<T> {
             None
         };
         let chain = TridiagonalChain::new(first, &lambda);
-        let (shape, folded) = (problem.shape(), first.periodic);
+        let (shape, folded) = (problem.shape(), first.is_folded());
         Ok(Self {
             shape,
             folded,

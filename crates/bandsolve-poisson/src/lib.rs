@@ -17,6 +17,7 @@ mod chain;
 mod cyclic;
 mod dense;
 mod fft;
+mod folded;
 mod indefinite;
 mod method;
 mod methods;

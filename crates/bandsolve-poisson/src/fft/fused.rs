@@ -21,7 +21,7 @@ impl<T: PoissonScalar> TransformSolver<T> {
     pub(super) fn is_fused(&self) -> bool {
         let [_, lines, n] = self.shape;
         let between = self.constant.is_some() || self.indefinite.words() > 0;
-        !self.folded && !between && self.pieces() <= 2 && lines * n * size_of::<T>() <= ROW
+        !self.folded && !between && self.chain.is_stored() && self.pieces() <= 2 && lines * n * size_of::<T>() <= ROW
     }
 
     /// u, in two passes.

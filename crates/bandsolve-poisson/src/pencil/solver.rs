@@ -52,7 +52,7 @@ impl<T: PoissonScalar> PencilSolver<T> {
         let first = &axes[0];
         let weak = mu.iter().enumerate().filter(|(_, mu)| !is_stable(first, **mu));
         let systems = weak.map(|(mode, mu)| (mode, system(first, *mu)));
-        let indefinite = IndefiniteModes::of_systems((shape[0], mu.len(), false), systems)?;
+        let indefinite = IndefiniteModes::of_systems((shape[0], mu.len()), [false; 2], systems)?;
         let row = |i: usize| core::array::from_fn(|q| [real(first.a[q][i]), real(first.m[q][i])]);
         let (rows, mu) = ((0..shape[0]).map(row).collect(), mu.into_iter().map(real).collect());
         Ok(Self { shape, middle, last, mu, rows, indefinite, threads, simd })
