@@ -10,14 +10,11 @@ use crate::methods::pscr::{self, RingSpectrum};
 use crate::methods::spectrum::{PencilRows, sine};
 use crate::methods::toeplitz::ShiftedLine;
 use crate::scalar::{PoissonScalar, real};
-use crate::separable::SeparableProblem;
+use crate::separable::{SHARED, SeparableProblem};
 use crate::transform::AxisSides;
 use bandsolve::dyn_stack::{PodStack, StackReq};
 use bandsolve::{Error, Result, Simd};
 use bandsolve_kernel::spread::{RowsOf, each_chunk};
-
-/// Unknowns from which on more than one thread copies.
-const SHARED: usize = 1 << 16;
 
 /// Factors for partial fractions.
 #[derive(Clone)]
@@ -83,11 +80,11 @@ impl<T: PoissonScalar> CyclicSolver<T> {
         Ok(Self { shape, fractions, folded, shift: real(problem.shift + alone), weights, threads })
     }
 
-    /// Calls `work` for pieces of x of so many numbers.
-    fn each_piece(&self, x: &mut [T], length: usize, work: &(impl Fn(usize, &mut [T]) + Sync)) {
-        let count = x.len() / length;
+    /// Calls `work` for every line, of n numbers.
+    fn each_line(&self, x: &mut [T], n: usize, work: fn(&mut [T])) {
+        let count = x.len() / n;
         let least = if self.threads > 1 && x.len() >= SHARED { count.div_ceil(4 * self.threads) } else { 0 };
-        each_chunk((count, least), RowsOf(x, length), &|i, piece| work(i, piece.0));
+        each_chunk((count, least), RowsOf(x, n), &|_, line| work(line.0));
     }
 
     fn words(&self) -> usize {
@@ -167,11 +164,8 @@ impl<T: PoissonScalar> SeparableSolver<T> for CyclicSolver<T> {
     }
 
     fn solve(&self, request: &SolveRequest<'_, T>, x: &mut [T], stack: &mut PodStack) -> f64 {
-        let [_, lines, n] = self.shape;
         if let Some(rhs) = request.rhs {
-            self.each_piece(x, lines * n, &|i, row| {
-                row.chunks_exact_mut(n).enumerate().for_each(|(j, line)| rhs.copy_line((i, j), line));
-            });
+            rhs.copy_to(x, self.threads);
         }
         let removed = self.weights.as_ref().map_or(0.0, |weights| self.mean(weights, x));
         if removed != 0.0 {
@@ -180,11 +174,11 @@ impl<T: PoissonScalar> SeparableSolver<T> for CyclicSolver<T> {
         }
         let (scratch, _) = stack.make_aligned_raw::<T>(self.words(), 64);
         if let Some(n) = self.folded {
-            self.each_piece(x, n, &|_, line| fold(line));
+            self.each_line(x, n, fold);
         }
         self.fractions.solve(x, self.shift, self.threads, scratch);
         if let Some(n) = self.folded {
-            self.each_piece(x, n, &|_, line| unfold(line));
+            self.each_line(x, n, unfold);
         }
         if let Some(weights) = &self.weights {
             let level = real(request.mean - self.mean(weights, x));

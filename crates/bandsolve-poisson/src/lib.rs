@@ -14,6 +14,7 @@
 mod axis;
 mod boundary;
 mod chain;
+mod choice;
 mod cyclic;
 mod dense;
 mod fft;
@@ -21,6 +22,7 @@ mod folded;
 mod indefinite;
 mod method;
 mod methods;
+mod operator;
 mod order;
 mod pencil;
 mod pieces;
@@ -30,6 +32,7 @@ mod radix;
 mod report;
 mod scalar;
 mod separable;
+mod settings;
 mod transform;
 mod verify;
 

@@ -20,7 +20,7 @@ use bandsolve_kernel::view::ViewMut;
 const STEP: usize = 16;
 
 /// A number for each system of a block.
-type Each = [f64; BLOCK];
+type SystemRow = [f64; BLOCK];
 
 /// The rows of all systems, and what is kept of some.
 #[derive(Clone)]
@@ -36,15 +36,15 @@ pub(super) struct RenewedChain {
 
 /// What is carried from row to row.
 struct CarriedRow {
-    e: Each,
-    c: Each,
+    e: SystemRow,
+    c: SystemRow,
 }
 
 /// What elimination leaves of the last row.
 struct LastRow {
-    e: Each,
-    g: Each,
-    d: Each,
+    e: SystemRow,
+    g: SystemRow,
+    d: SystemRow,
 }
 
 impl RenewedChain {
@@ -188,7 +188,7 @@ impl RenewedChain {
 
     /// u of all rows but the last, whose u is given.
     #[inline(always)]
-    fn substitute<T: PoissonScalar>(&self, first: usize, mut x: ViewMut<'_, T>, given: Each) {
+    fn substitute<T: PoissonScalar>(&self, first: usize, mut x: ViewMut<'_, T>, given: SystemRow) {
         let (width, last) = (x.nrows(), self.gap.len() - 1);
         let (mut inverses, mut couplings) = ([[0.0; BLOCK]; STEP], [[0.0; BLOCK]; STEP]);
         let mut ahead = given;

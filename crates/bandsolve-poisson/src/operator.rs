@@ -1,0 +1,60 @@
+//! The matrix of a plan, as its answers are verified: second differences, or two matrices an axis.
+
+use crate::pencil::{PencilOperator, PencilResidual};
+use crate::scalar::PoissonScalar;
+use crate::separable::{ResidualMeasure, ResidualOperator, RightHandSide};
+use crate::verify::{Question, Verification};
+
+/// The matrix of a plan.
+pub enum SystemOperator<T: PoissonScalar> {
+    Differences(ResidualOperator<T>),
+    Pencils(PencilOperator),
+}
+
+/// An answer to be verified.
+pub struct SystemCheck<'a, T: PoissonScalar> {
+    pub operator: &'a SystemOperator<T>,
+    pub rhs: RightHandSide<'a, T>,
+    pub u: &'a [T],
+    pub threads: usize,
+}
+
+impl<T: PoissonScalar> SystemOperator<T> {
+    /// Unknowns along each axis.
+    pub fn shape(&self) -> [usize; 3] {
+        match self {
+            Self::Differences(operator) => operator.shape,
+            Self::Pencils(operator) => operator.shape(),
+        }
+    }
+
+    /// Numbers of scratch of a check.
+    pub fn words(&self) -> usize {
+        match self {
+            Self::Differences(operator) => Verification::<T>::words(operator.shape),
+            Self::Pencils(operator) => PencilResidual::<T>::words(operator.shape()),
+        }
+    }
+}
+
+impl<T: PoissonScalar> SystemCheck<'_, T> {
+    /// What the residuals show.
+    pub fn measure(&self, question: Question, scratch: &mut [T]) -> ResidualMeasure {
+        let SystemCheck { rhs, u, threads, .. } = *self;
+        match self.operator {
+            SystemOperator::Differences(operator) => {
+                Verification { operator, rhs, u, threads }.measure(question, scratch)
+            }
+            SystemOperator::Pencils(operator) => PencilResidual { operator, rhs, u, threads }.measure(question, scratch),
+        }
+    }
+
+    /// All residuals, to `out`.
+    pub fn residuals(&self, out: &mut [T], scratch: &mut [T]) {
+        let SystemCheck { rhs, u, threads, .. } = *self;
+        match self.operator {
+            SystemOperator::Differences(operator) => Verification { operator, rhs, u, threads }.residual(out),
+            SystemOperator::Pencils(operator) => PencilResidual { operator, rhs, u, threads }.residuals(out, scratch),
+        }
+    }
+}
