@@ -81,7 +81,8 @@ fn solve<T: PoissonScalar>(args: &PoissonArgs, asked: &BoxProblem, taken: bool) 
     if let Some(path) = &args.out {
         output::write_field(path, shape, &u)?;
     }
-    let outcome = PoissonOutcome { args, shape, report: solved, seconds: [setup, seconds], extent: FieldExtent::of(&u) };
+    let outcome =
+        PoissonOutcome { args, shape, report: solved, seconds: [setup, seconds], extent: FieldExtent::of(&u) };
     if let Some(path) = &args.json {
         report::write_json(path, &outcome.json())?;
     }
@@ -202,7 +203,9 @@ impl PoissonOutcome<'_> {
         let mut lines = vec![
             ("problem", format!("{} points, shift {}", self.shape(), self.args.shift)),
             match self.args.pencils.is_empty() {
-                true => ("sides", self.boundaries().iter().map(|s| s.map(side).join("/")).collect::<Vec<_>>().join(", ")),
+                true => {
+                    ("sides", self.boundaries().iter().map(|s| s.map(side).join("/")).collect::<Vec<_>>().join(", "))
+                }
                 false => ("matrices", self.pencils().join(", ")),
             },
             ("method", format!("{}: {}", report.method.name(), report.reason)),

@@ -78,10 +78,11 @@ impl<T: PoissonScalar> TransformSolver<T> {
         })
     }
 
-    /// Pieces that the rows are cut into: as many as threads.
+    /// Pieces that the rows are cut into: as many as threads, and as have scratch of no more than half of the solution.
     fn pieces(&self) -> usize {
         let [rows, lines, n] = self.shape;
-        if rows * lines * n < SHARED { 1 } else { self.threads.clamp(1, rows.div_ceil(2)) }
+        let affordable = rows * lines * n / (4 * self.words().iter().sum::<usize>());
+        if rows * lines * n < SHARED { 1 } else { self.threads.min(affordable).clamp(1, rows.div_ceil(2)) }
     }
 
     /// Pairs of rows that are taken together.

@@ -45,7 +45,9 @@ impl<T: PoissonScalar> SystemCheck<'_, T> {
             SystemOperator::Differences(operator) => {
                 Verification { operator, rhs, u, threads }.measure(question, scratch)
             }
-            SystemOperator::Pencils(operator) => PencilResidual { operator, rhs, u, threads }.measure(question, scratch),
+            SystemOperator::Pencils(operator) => {
+                PencilResidual { operator, rhs, u, threads }.measure(question, scratch)
+            }
         }
     }
 

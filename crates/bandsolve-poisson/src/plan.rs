@@ -75,11 +75,7 @@ pub(crate) fn factor<T: PoissonScalar>(
 
 impl<T: PoissonScalar> PoissonPlan<T> {
     /// `core`: `None` where there are no unknowns.
-    pub(crate) fn new(
-        shape: &[usize],
-        (method, reason): (PoissonMethod, String),
-        core: Option<PlanCore<T>>,
-    ) -> Self {
+    pub(crate) fn new(shape: &[usize], (method, reason): (PoissonMethod, String), core: Option<PlanCore<T>>) -> Self {
         Self { shape: shape.into(), method, reason: reason.into(), core, mean: 0.0, removable: 0.1 }
     }
 
@@ -396,7 +392,7 @@ fn buffer(needed: StackReq) -> Result<PodBuffer> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Poisson;
+    use crate::{AxisPencil, Boundary, Poisson, SeparablePencils};
 
     /// A solver that is wrong by a part of u.
     struct InexactSolver {
@@ -424,25 +420,44 @@ mod tests {
         }
     }
 
-    fn solve(shape: &[usize], part: f64) -> Result<PoissonSolution<f64>> {
-        let mut plan = Poisson::new(shape).plan::<f64>()?;
+    fn solve(mut plan: PoissonPlan<f64>, part: f64) -> Result<PoissonSolution<f64>> {
         let mut core = plan.core.take().expect("unknowns");
         core.solver = Box::new(InexactSolver { inner: core.solver, part });
         plan.core = Some(core);
-        let n: usize = shape.iter().product();
-        plan.solve(&(0..n).map(|k| ((k * 37) % 101) as f64 - 50.0).collect::<Vec<_>>())
+        plan.solve(&(0..plan.len()).map(|k| ((k * 37) % 101) as f64 - 50.0).collect::<Vec<_>>())
     }
 
+    /// Also where f is brought into another order, and with two matrices an axis.
     #[test]
     fn one_refinement_step_mends_an_inexact_solver() {
-        for shape in [&[40][..], &[31, 20], &[9, 8, 7]] {
-            let exact = solve(shape, 0.0).unwrap();
-            let mended = solve(shape, 1e-10).unwrap();
-            assert_eq!((exact.report.refinement_steps, mended.report.refinement_steps), (0, 1), "{shape:?}");
-            assert!(mended.report.backward_error <= good::<f64>());
+        let differences = |shape: &[usize]| Poisson::new(shape);
+        let points: Vec<f64> = (0..22).map(|k| f64::from(k) + 0.01 * f64::from(k * k)).collect();
+        let pencil = |n: usize| {
+            let beside = vec![1.0; n];
+            AxisPencil::new([&vec![-1.0; n], &vec![2.0; n], &vec![-1.0; n]], [&beside, &vec![4.0; n], &beside])
+        };
+        let pencils = |shape: &[usize]| {
+            let axes: Vec<_> = shape.iter().map(|n| pencil(*n)).collect();
+            SeparablePencils::new(&axes).plan::<f64>().unwrap()
+        };
+        let plans: [&dyn Fn() -> PoissonPlan<f64>; 7] = [
+            &|| differences(&[40]).plan().unwrap(),
+            &|| differences(&[31, 20]).plan().unwrap(),
+            &|| differences(&[9, 8, 7]).plan().unwrap(),
+            &|| differences(&[31, 20]).coordinates(1, &points).plan().unwrap(),
+            &|| differences(&[7, 20, 5]).coordinates(1, &points).boundary(Boundary::dirichlet(3.0)).plan().unwrap(),
+            &|| pencils(&[12, 17]),
+            &|| pencils(&[5, 6, 7]),
+        ];
+        for plan in plans {
+            let exact = solve(plan(), 0.0).unwrap();
+            let mended = solve(plan(), 1e-10).unwrap();
+            let what = format!("{:?} {:?}", plan(), mended.report);
+            assert_eq!((exact.report.refinement_steps, mended.report.refinement_steps), (0, 1), "{what}");
+            assert!(mended.report.backward_error <= good::<f64>(), "{what}");
             let largest = exact.values.iter().fold(0.0f64, |a, b| a.max(b.abs()));
-            assert!(exact.values.iter().zip(&mended.values).all(|(a, b)| (a - b).abs() < 1e-13 * largest));
-            assert!(matches!(solve(shape, 0.5), Err(Error::NotConverged { refinement_steps: 3, .. })));
+            assert!(exact.values.iter().zip(&mended.values).all(|(a, b)| (a - b).abs() < 1e-13 * largest), "{what}");
+            assert!(matches!(solve(plan(), 0.5), Err(Error::NotConverged { refinement_steps: 3, .. })), "{what}");
         }
     }
 }

@@ -30,7 +30,8 @@ use bandsolve_kernel::arithmetic::Standard;
 /// Arrays have one number for every unknown, by rows: the last axis is contiguous. Several right-hand sides follow one another.
 ///
 /// # Cost
-/// O(log n) flops for every unknown and axis with one spacing, O(n) along a second and a third axis whose spacing varies.
+/// O(log n) flops for every unknown and axis with one spacing, O(n) along a second and a third axis whose spacing varies (O(log n) in two
+/// dimensions, where axes are long). Memory: [`factor_bytes`](PoissonPlan::factor_bytes).
 ///
 /// # Errors
 /// Setting an option never fails; [`plan`](Self::plan) says what is wrong with it.

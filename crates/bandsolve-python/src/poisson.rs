@@ -4,8 +4,8 @@ use crate::arrays::{Number, array, filled, rows, slice};
 use crate::errors::exception;
 use crate::options::threads_of;
 use bandsolve_poisson::{
-    AxisPencil, Boundary, BoundaryKind, Grid, Poisson, PoissonMethod, PoissonPlan, PoissonReport,
-    PoissonScalar, SeparablePencils, Side,
+    AxisPencil, Boundary, BoundaryKind, Grid, Poisson, PoissonMethod, PoissonPlan, PoissonReport, PoissonScalar,
+    SeparablePencils, Side,
 };
 use numpy::PyReadonlyArray1;
 use pyo3::exceptions::PyValueError;

@@ -118,7 +118,17 @@ fn two_matrices_an_axis_come_from_files() {
     // Linear elements of width 1 for 3 and 4 unknowns: K = (−1, 2, −1), M = (1, 4, 1)/6; the unused numbers are 9.
     let elements = |n: usize| {
         let row = |first: f64, inner: f64, last: f64| -> Vec<f64> {
-            (0..n).map(|i| if i == 0 { first } else if i + 1 == n { last } else { inner }).collect()
+            (0..n)
+                .map(|i| {
+                    if i == 0 {
+                        first
+                    } else if i + 1 == n {
+                        last
+                    } else {
+                        inner
+                    }
+                })
+                .collect()
         };
         let (k, m) = ([row(9.0, -1.0, -1.0), vec![2.0; n], row(-1.0, -1.0, 9.0)], 1.0 / 6.0);
         [k, [row(9.0, m, m), vec![4.0 * m; n], row(m, m, 9.0)]].concat().concat()

@@ -30,7 +30,12 @@ pub(crate) struct EvenRows {
 }
 
 /// A plan of radix 2 or 4.
-pub(crate) fn plan<R: RealScalar>(radix: usize, rows: EvenRows, below: BelowAxis<R>, simd: Simd) -> PartialFractions<R> {
+pub(crate) fn plan<R: RealScalar>(
+    radix: usize,
+    rows: EvenRows,
+    below: BelowAxis<R>,
+    simd: Simd,
+) -> PartialFractions<R> {
     let plan = PartialFractions::new(rows.rows, &stages(radix, rows), below, simd);
     if rows.ring { plan.in_a_ring() } else { plan }
 }

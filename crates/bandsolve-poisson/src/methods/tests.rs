@@ -199,7 +199,12 @@ fn block_cyclic_reduction_of_any_size() {
             let line = || ShiftedLine::new(last.rows().sub, last.rows().sup, last.rows().gap);
             let f = lcg(n * m);
             for radix in [2, 4] {
-                let plan = block_cyclic::plan(radix, EvenRows { rows: n, scale: 2.5, ring: false }, BelowAxis::Line(line()), Simd::detect());
+                let plan = block_cyclic::plan(
+                    radix,
+                    EvenRows { rows: n, scale: 2.5, ring: false },
+                    BelowAxis::Line(line()),
+                    Simd::detect(),
+                );
                 let axes = [OracleAxis::uniform(n, 2.5), OracleAxis::uniform(m, 1.0)];
                 for shift in [0.0, 0.3] {
                     let error = apart(&solved_with(&plan, &f, shift), &banded_lu(&axes, shift, &f));

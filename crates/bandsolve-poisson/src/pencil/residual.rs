@@ -166,9 +166,7 @@ impl<T: PoissonScalar> Job<T> for PencilMeasureJob<'_, '_, T> {
                 let r = Scalar::abs(r[k]).to_f64();
                 let against = match question {
                     Question::Bound => (alpha * last.m[1][k] + beta * last.a[1][k]).abs(),
-                    Question::Exact(largest) => {
-                        operator.row_sum(at, k) * largest + Scalar::abs(f[k]).to_f64()
-                    }
+                    Question::Exact(largest) => operator.row_sum(at, k) * largest + Scalar::abs(f[k]).to_f64(),
                 };
                 let error = if r == 0.0 { 0.0 } else { r / against };
                 ratio = if error.is_nan() || error > ratio { error } else { ratio };

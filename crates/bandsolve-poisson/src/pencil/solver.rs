@@ -68,8 +68,10 @@ impl<T: PoissonScalar> PencilSolver<T> {
         Ok(Self { shape, middle, last, mu, rows, indefinite, negative, threads, simd: Simd::detect() })
     }
 
+    /// Pieces that the work is cut into: as many as threads, and as have scratch of no more than half of the solution.
     fn pieces(&self) -> usize {
-        if self.shape.iter().product::<usize>() < SHARED { 1 } else { self.threads }
+        let all = self.shape.iter().product::<usize>();
+        if all < SHARED { 1 } else { self.threads.min(all / (2 * self.words())).max(1) }
     }
 
     /// Rows that are multiplied together.

@@ -196,7 +196,9 @@ impl<R: RealScalar> PlannedGroup<R> {
         match (self.narrow, chunking.lanes) {
             (false, _) => staged,
             (true, true) => 1 + chunking.nodes * (staged + if self.direct { 0 } else { self.slots }),
-            (true, false) => staged + self.slots + self.terms.iter().filter(several).map(|term| term.outs).max().unwrap_or(0),
+            (true, false) => {
+                staged + self.slots + self.terms.iter().filter(several).map(|term| term.outs).max().unwrap_or(0)
+            }
         }
     }
 
