@@ -29,6 +29,7 @@ mod pieces;
 mod plan;
 mod problem;
 mod radix;
+mod reflections;
 mod report;
 mod scalar;
 mod separable;
