@@ -11,7 +11,6 @@ mod constant;
 mod fused;
 mod rows;
 
-use crate::axis::AxisOperator;
 use crate::chain::{GROUP, TridiagonalChain, block_of};
 use crate::indefinite::IndefiniteModes;
 use crate::method::{SeparableSolver, SolveRequest};

@@ -3,7 +3,7 @@
 use super::{bandsolve_poisson_solver_t, counted, hand_over, method_called};
 use crate::memory::{RawArray, elements, room, size};
 use crate::settings::threads_set;
-use crate::status::{CallFailure, CallResult};
+use crate::status::CallResult;
 use bandsolve_poisson::{AxisPencil, PoissonScalar, SeparablePencils};
 use core::ffi::c_char;
 
@@ -77,8 +77,10 @@ impl bandsolve_pencil_t {
     /// Arrays that are not null have n numbers, which nobody writes meanwhile.
     unsafe fn read(&self) -> CallResult<AxisPencil> {
         let n = elements::<f64>("an axis", &[size("n of an axis", self.n)?])?;
-        // SAFETY: the caller's promise.
-        let array = |name: &'static str, start: *const f64| Ok(unsafe { RawArray::new(name, start, n)?.read() });
+        let array = |name: &'static str, start: *const f64| -> CallResult<&[f64]> {
+            // SAFETY: the caller's promise.
+            Ok(unsafe { RawArray::new(name, start, n)?.read() })
+        };
         let a = [array("a_sub", self.a_sub)?, array("a_diag", self.a_diag)?, array("a_sup", self.a_sup)?];
         if [self.m_sub, self.m_diag, self.m_sup].iter().all(|start| start.is_null()) {
             return Ok(AxisPencil::with_identity(a));
