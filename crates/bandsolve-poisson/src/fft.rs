@@ -15,8 +15,9 @@ use crate::chain::{GROUP, TridiagonalChain, block_of};
 use crate::indefinite::IndefiniteModes;
 use crate::method::{SeparableSolver, SolveRequest};
 use crate::pieces::{ColumnBlocks, Mirrored, RowPairs};
+use crate::residual::RowCheck;
 use crate::scalar::PoissonScalar;
-use crate::separable::SeparableProblem;
+use crate::separable::{ResidualMeasure, ResidualOperator, SeparableProblem};
 use axes::AxisTransform;
 use bandsolve::dyn_stack::{PodStack, StackReq};
 use bandsolve::{Result, Simd};
@@ -173,7 +174,7 @@ impl<T: PoissonScalar> SeparableSolver<T> for TransformSolver<T> {
     fn solve(&self, request: &SolveRequest<'_, T>, x: &mut [T], stack: &mut PodStack) -> f64 {
         let (scratch, stack) = stack.make_raw::<Complex<T>>(self.pieces() * self.words().iter().sum::<usize>());
         if self.is_fused() {
-            self.solve_fused(request, x, scratch);
+            self.solve_fused(request, None, x, scratch);
             return 0.0;
         }
         self.forward(request, x, scratch);
@@ -192,6 +193,20 @@ impl<T: PoissonScalar> SeparableSolver<T> for TransformSolver<T> {
         }
         self.inverse(x, scratch);
         removed
+    }
+
+    fn solve_measured(
+        &self,
+        request: &SolveRequest<'_, T>,
+        operator: &ResidualOperator<T>,
+        x: &mut [T],
+        stack: &mut PodStack,
+    ) -> (f64, Option<ResidualMeasure>) {
+        let Some(rhs) = request.rhs.filter(|_| self.is_fused()) else {
+            return (self.solve(request, x, stack), None);
+        };
+        let (scratch, _) = stack.make_raw::<Complex<T>>(self.pieces() * self.words().iter().sum::<usize>());
+        (0.0, Some(self.solve_fused(request, Some(RowCheck { operator, rhs }), x, scratch)))
     }
 
     fn bytes(&self) -> usize {

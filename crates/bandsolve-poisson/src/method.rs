@@ -1,7 +1,7 @@
 //! The table of methods, and what a method does.
 
 use crate::scalar::PoissonScalar;
-use crate::separable::RightHandSide;
+use crate::separable::{ResidualMeasure, ResidualOperator, RightHandSide};
 use bandsolve::dyn_stack::{PodStack, StackReq};
 
 macro_rules! poisson_methods {
@@ -69,6 +69,18 @@ pub trait SeparableSolver<T: PoissonScalar>: Send + Sync {
 
     /// Solves without looking back. Of singular problems it returns what was subtracted from the right-hand side, else 0.
     fn solve(&self, request: &SolveRequest<'_, T>, x: &mut [T], stack: &mut PodStack) -> f64;
+
+    /// The same, and what the residuals of u show, where they are measured on the way.
+    fn solve_measured(
+        &self,
+        request: &SolveRequest<'_, T>,
+        operator: &ResidualOperator<T>,
+        x: &mut [T],
+        stack: &mut PodStack,
+    ) -> (f64, Option<ResidualMeasure>) {
+        _ = operator;
+        (self.solve(request, x, stack), None)
+    }
 
     /// Bytes of the factors, without what does not grow with the number of unknowns.
     fn bytes(&self) -> usize;

@@ -120,6 +120,16 @@ impl<'a, T> AdjacentRows<'a, T> {
         if self.reversed { self.x.len() / self.row - 1 - step } else { step }
     }
 
+    /// All rows in the order of memory, and the index of the first.
+    pub fn rows(&self) -> (&[T], usize) {
+        (self.x, self.first)
+    }
+
+    /// The index of row `step`.
+    pub fn index(&self, step: usize) -> usize {
+        self.first + self.at(step)
+    }
+
     /// Row `step`, and the one before it.
     pub fn behind(&mut self, step: usize) -> (Option<&[T]>, &mut [T]) {
         let (own, row) = (self.at(step), self.row);

@@ -2,6 +2,7 @@
 
 use crate::cyclic::CyclicSolver;
 use crate::fft::TransformSolver;
+use crate::long_line::LongLine;
 use crate::method::{PoissonMethod, SeparableSolver, SolveRequest};
 use crate::operator::{SystemCheck, SystemOperator};
 use crate::order::AxisOrder;
@@ -10,7 +11,7 @@ use crate::scalar::{PoissonScalar, real};
 use crate::separable::{ResidualMeasure, RightHandSide, SeparableProblem, SideTerms, strides_of};
 use crate::verify::Question;
 use bandsolve::dyn_stack::{PodBuffer, PodStack, StackReq};
-use bandsolve::{Error, MAX_REFINEMENTS, Result, Scalar, good};
+use bandsolve::{Error, MAX_REFINEMENTS, Result, Scalar, Simd, good};
 use bandsolve_kernel::arithmetic::Standard;
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -50,6 +51,7 @@ pub(crate) struct PlanCore<T: PoissonScalar> {
     pub singular: bool,
     pub solver: Box<dyn SeparableSolver<T>>,
     pub threads: usize,
+    pub simd: Simd,
 }
 
 impl<T: PoissonScalar> core::fmt::Debug for PoissonPlan<T> {
@@ -65,6 +67,9 @@ pub(crate) fn factor<T: PoissonScalar>(
     threads: usize,
 ) -> Result<Box<dyn SeparableSolver<T>>> {
     match method {
+        PoissonMethod::Auto | PoissonMethod::Fft | PoissonMethod::Gemm if LongLine::<T>::takes(problem) => {
+            Ok(Box::new(LongLine::new(problem, threads)))
+        }
         PoissonMethod::Auto | PoissonMethod::Fft => Ok(Box::new(TransformSolver::new(problem, false, threads)?)),
         PoissonMethod::Gemm => Ok(Box::new(TransformSolver::new(problem, true, threads)?)),
         PoissonMethod::Bcr2 | PoissonMethod::Bcr4 | PoissonMethod::Pscr => {
@@ -260,8 +265,9 @@ impl<T: PoissonScalar> PoissonPlan<T> {
         let (room, stack) = stack.make_raw::<T>(u.len());
         let rhs = core.in_order(given, room);
         let mean = self.mean * given.scale.to_f64();
-        let mut removed = core.solver.solve(&SolveRequest { rhs: Some(&rhs), mean }, u, stack);
-        let mut error = core.error(RightHandSide { removed: real(removed), ..rhs }, u, stack);
+        let request = SolveRequest { rhs: Some(&rhs), mean };
+        let (mut removed, measured) = core.operator.solve_measured(&*core.solver, &request, u, stack);
+        let mut error = core.error((RightHandSide { removed: real(removed), ..rhs }, measured), u, stack);
         let mut refinement_steps = 0;
         loop {
             let accepted = if refinement_steps == MAX_REFINEMENTS { TOLERABLE } else { 1.0 } * good::<T>();
@@ -275,7 +281,7 @@ impl<T: PoissonScalar> PoissonPlan<T> {
             core.residuals(RightHandSide { removed: real(removed), ..given }, u, room, stack);
             removed += core.solver.solve(&SolveRequest { rhs: None, mean: 0.0 }, room, stack);
             u.iter_mut().zip(&*room).for_each(|(u, e)| *u += *e);
-            error = core.error(RightHandSide { removed: real(removed), ..given }, u, stack);
+            error = core.error((RightHandSide { removed: real(removed), ..given }, None), u, stack);
         }
     }
 }
@@ -304,7 +310,7 @@ impl<T: PoissonScalar> PlanCore<T> {
     }
 
     fn check<'a>(&'a self, rhs: RightHandSide<'a, T>, u: &'a [T]) -> SystemCheck<'a, T> {
-        SystemCheck { operator: &self.operator, rhs, u, threads: self.threads }
+        SystemCheck { operator: &self.operator, rhs, u, threads: self.threads, simd: self.simd }
     }
 
     /// The residuals, to `out`.
@@ -313,11 +319,16 @@ impl<T: PoissonScalar> PlanCore<T> {
         T::residuals(&self.check(rhs, u), out, lines);
     }
 
-    /// The backward error: a bound where that is good enough.
-    fn error(&self, rhs: RightHandSide<'_, T>, u: &[T], stack: &mut PodStack) -> f64 {
+    /// The backward error: a bound where that is good enough. What the solver has measured is not measured again.
+    fn error(
+        &self,
+        (rhs, measured): (RightHandSide<'_, T>, Option<ResidualMeasure>),
+        u: &[T],
+        stack: &mut PodStack,
+    ) -> f64 {
         let (lines, _) = stack.make_raw::<T>(self.operator.words());
         let check = self.check(rhs, u);
-        let ResidualMeasure { ratio, largest } = T::measure(&check, Question::Bound, lines);
+        let ResidualMeasure { ratio, largest } = measured.unwrap_or_else(|| T::measure(&check, Question::Bound, lines));
         if ratio.is_nan() || !largest.is_finite() {
             return f64::NAN;
         }

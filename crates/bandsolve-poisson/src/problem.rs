@@ -10,7 +10,7 @@ use crate::plan::{PlanCore, PoissonPlan};
 use crate::scalar::PoissonScalar;
 use crate::separable::{ResidualOperator, SeparableProblem, SideTerm, SideTerms};
 use crate::settings::{ProblemSettings, shared_setters};
-use bandsolve::{Error, Result};
+use bandsolve::{Error, Result, Simd};
 use bandsolve_kernel::arithmetic::Standard;
 
 /// A Poisson or Helmholtz problem on a box of one, two or three dimensions:
@@ -177,7 +177,8 @@ impl Poisson {
         let problem = SeparableProblem { axes: order.axes.map(pick), shift };
         let solver = T::factor(&problem, method, threads)?;
         let operator = SystemOperator::Differences(ResidualOperator::new(&problem));
-        let core = PlanCore { order, sides, operator, singular: problem.is_singular(), solver, threads };
+        let core =
+            PlanCore { order, sides, operator, singular: problem.is_singular(), solver, threads, simd: Simd::detect() };
         Ok(PoissonPlan::new(&self.shape, (method, reason), Some(core)).with_mean(self.mean, self.removable))
     }
 

@@ -204,7 +204,7 @@ impl<T: PoissonScalar> ResidualAxis<T> {
     }
 
     /// The neighbours of i and the couplings to them; i itself where there is none.
-    fn around(&self, i: usize) -> [(usize, T); 2] {
+    pub fn around(&self, i: usize) -> [(usize, T); 2] {
         let n = self.gap.len();
         let below = if i > 0 {
             i - 1
@@ -224,16 +224,34 @@ impl<T: PoissonScalar> ResidualAxis<T> {
     }
 }
 
+/// Some rows of u that follow one another.
+#[derive(Clone, Copy)]
+pub struct RowWindow<'a, T> {
+    pub u: &'a [T],
+    /// Which row is the first of them.
+    pub first: usize,
+}
+
+/// A line of u, and what it couples to.
+pub struct LineStencil<'a, T> {
+    pub own: &'a [T],
+    /// The lines below and above along the first axis, before and after it along the second, and the couplings to them; itself where
+    /// there is none.
+    pub near: [(&'a [T], T); 4],
+    /// Of the first two axes, and the shift.
+    pub gap: T,
+}
+
 /// Residuals of a problem.
 #[derive(Clone)]
 pub struct ResidualOperator<T> {
     pub axes: [ResidualAxis<T>; 3],
     pub shape: [usize; 3],
-    shift: f64,
+    pub shift: f64,
     /// Σ_j |a_ij| of the couplings along the last axis, and its gap, at every place.
     along: Vec<[f64; 2]>,
     /// Whether the last axis is the same at all places but the first and the last.
-    even: bool,
+    pub even: bool,
 }
 
 impl<T: PoissonScalar> ResidualOperator<T> {
@@ -254,24 +272,30 @@ impl<T: PoissonScalar> ResidualOperator<T> {
         couplings + (couplings + a[1] + b[1] + c[1] + self.shift).abs()
     }
 
-    /// The residual of line (i, j), in place of its right-hand side.
+    /// What line (i, j) couples to.
     #[inline(always)]
-    pub fn line(&self, (i, j): (usize, usize), u: &[T], out: &mut [T]) {
+    pub fn stencil<'a>(&self, (i, j): (usize, usize), window: RowWindow<'a, T>) -> LineStencil<'a, T> {
         let [_, lines, n] = self.shape;
-        let at = |i: usize, j: usize| &u[(i * lines + j) * n..][..n];
-        let own = at(i, j);
+        let at = |i: usize, j: usize| &window.u[((i - window.first) * lines + j) * n..][..n];
         let [(i0, a), (i1, b)] = self.axes[0].around(i);
         let [(j0, c), (j1, d)] = self.axes[1].around(j);
         let gap = self.axes[0].gap[i] + self.axes[1].gap[j] + real(self.shift);
-        let (below, above) = (at(i0, j), at(i1, j));
+        LineStencil { own: at(i, j), near: [(at(i0, j), a), (at(i1, j), b), (at(i, j0), c), (at(i, j1), d)], gap }
+    }
+
+    /// The residual of line (i, j), in place of its right-hand side.
+    #[inline(always)]
+    pub fn line(&self, at: (usize, usize), window: RowWindow<'_, T>, out: &mut [T]) {
+        let [_, lines, n] = self.shape;
+        let LineStencil { own, near: [(below, a), (above, b), (before, c), (after, d)], gap } =
+            self.stencil(at, window);
         for k in 0..n {
             let x = own[k];
             out[k] -= a * (x - below[k]) + b * (x - above[k]) + gap * x;
         }
         if lines > 1 {
-            let (below, above) = (at(i, j0), at(i, j1));
             for k in 0..n {
-                out[k] -= c * (own[k] - below[k]) + d * (own[k] - above[k]);
+                out[k] -= c * (own[k] - before[k]) + d * (own[k] - after[k]);
             }
         }
         self.along_line(own, out);

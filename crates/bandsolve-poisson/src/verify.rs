@@ -1,10 +1,10 @@
 //! Residuals of a whole problem, on threads.
 
+use crate::residual::{RowCheck, RowsJob};
 use crate::scalar::PoissonScalar;
-use crate::separable::{ResidualMeasure, ResidualOperator, RightHandSide};
-use bandsolve::Simd;
+use crate::separable::{ResidualMeasure, ResidualOperator, RightHandSide, RowWindow};
 use bandsolve_kernel::spread::{RowsOf, chunks, spread};
-use bandsolve_kernel::{Job, Lanes, dispatch};
+use bandsolve_kernel::{Job, Lanes, Simd, dispatch};
 use core::ops::Range;
 
 /// Rows of a piece: the ones at its ends are read by two.
@@ -25,22 +25,29 @@ pub struct Verification<'a, T> {
     pub rhs: RightHandSide<'a, T>,
     pub u: &'a [T],
     pub threads: usize,
+    pub simd: Simd,
 }
 
 impl<T: PoissonScalar> Verification<'_, T> {
     /// Numbers of scratch.
     pub fn words(shape: [usize; 3]) -> usize {
-        2 * shape[2] * shape[0].div_ceil(ROWS)
+        2 * shape[2] * shape[0].div_ceil(Self::piece(shape))
+    }
+
+    /// Rows of a piece: more where they are single numbers.
+    fn piece(shape: [usize; 3]) -> usize {
+        if shape[1] * shape[2] == 1 { 64 * ROWS } else { ROWS }
     }
 
     /// Measures all lines.
     pub fn measure(&self, question: Question, scratch: &mut [T]) -> ResidualMeasure {
         let [rows, _, n] = self.operator.shape;
-        let pieces = rows.div_ceil(ROWS);
+        let most = Self::piece(self.operator.shape);
+        let pieces = rows.div_ceil(most);
         let least = if self.threads > 1 { pieces.div_ceil(4 * self.threads).max(1) } else { 0 };
         let work = |piece: usize, lines: RowsOf<'_, T>| {
-            let rows = piece * ROWS..rows.min((piece + 1) * ROWS);
-            dispatch(Simd::detect(), MeasureJob { verification: self, rows, lines: lines.0, question })
+            let rows = piece * most..rows.min((piece + 1) * most);
+            dispatch(self.simd, MeasureJob { verification: self, rows, lines: lines.0, question })
         };
         chunks((pieces, least), RowsOf(scratch, 2 * n), &work, (ResidualMeasure::default(), &ResidualMeasure::join))
     }
@@ -49,7 +56,7 @@ impl<T: PoissonScalar> Verification<'_, T> {
     pub fn residual(&self, out: &mut [T]) {
         let [rows, lines, n] = self.operator.shape;
         spread(self.threads.min(rows), 0..rows, RowsOf(out, lines * n), &|rows, out| {
-            dispatch(Simd::detect(), ResidualJob { verification: self, rows, out: out.0 });
+            dispatch(self.simd, ResidualJob { verification: self, rows, out: out.0 });
         });
     }
 }
@@ -65,22 +72,21 @@ impl<T: PoissonScalar> Job<T> for MeasureJob<'_, '_, T> {
     type Output = ResidualMeasure;
     #[inline(always)]
     fn run<V: Lanes<Real = T::Real>>(self) -> ResidualMeasure {
-        let Verification { operator, rhs, u, .. } = self.verification;
+        let MeasureJob { verification: &Verification { operator, ref rhs, u, .. }, rows, lines: scratch, question } =
+            self;
+        let window = RowWindow { u, first: 0 };
+        let Question::Exact(largest) = question else {
+            return RowsJob { check: RowCheck { operator, rhs }, rows, window, scratch }.run::<V>();
+        };
         let [_, lines, n] = operator.shape;
-        let (r, f) = self.lines.split_at_mut(n);
+        let (r, f) = scratch.split_at_mut(n);
         let mut all = ResidualMeasure::default();
-        for i in self.rows {
-            for j in 0..lines {
-                rhs.copy_line((i, j), r);
-                if let Question::Exact(largest) = self.question {
-                    f.copy_from_slice(r);
-                    operator.line((i, j), u, r);
-                    all = all.join(ResidualMeasure { ratio: operator.exact((i, j), (r, f), largest), largest });
-                } else {
-                    operator.line((i, j), u, r);
-                    all = all.join(operator.measure((i, j), &u[(i * lines + j) * n..][..n], r));
-                }
-            }
+        for line in rows.start * lines..rows.end * lines {
+            let at = (line / lines, line % lines);
+            rhs.copy_line(at, r);
+            f.copy_from_slice(r);
+            operator.line(at, window, r);
+            all = all.join(ResidualMeasure { ratio: operator.exact(at, (r, f), largest), largest });
         }
         all
     }
@@ -101,7 +107,7 @@ impl<T: PoissonScalar> Job<T> for ResidualJob<'_, '_, T> {
         for (line, out) in (self.rows.start * lines..).zip(self.out.chunks_exact_mut(n)) {
             let at = (line / lines, line % lines);
             rhs.copy_line(at, out);
-            operator.line(at, u, out);
+            operator.line(at, RowWindow { u, first: 0 }, out);
         }
     }
 }

@@ -20,6 +20,9 @@ use std::time::Instant;
 
 /// The name of MKL's row.
 const MKL: &str = "mkl";
+/// Words a point that no solver by transforms and elimination can avoid: f is read, coefficients are written and read, u is written, and f is
+/// read again for the residual.
+const WORDS: usize = 5;
 
 /// Measures every box.
 ///
@@ -47,13 +50,19 @@ pub fn run(args: &BenchPoissonArgs) -> Result<(), Failure> {
     };
     let shapes = args.shape.clone().unwrap_or_else(|| usual.iter().map(|shape| shape.to_vec()).collect());
     let mkl = MklPoisson::open();
+    let memory = |threads: &usize| (WORDS * size_of::<f64>()) as f64 / super::memory_bandwidth(*threads);
+    let memory: Vec<(usize, f64)> = threads.iter().map(|threads| (*threads, memory(threads))).collect();
     let (mut found, mut sheets, mut panels) = (Vec::new(), Vec::new(), Vec::new());
     let bar = progress::parts("box", shapes.len());
     for shape in &shapes {
         affordable(&[&shape[..], &[8]].concat(), size_of::<f64>())
             .map_err(|why| Failure::Usage(format!("{}: {why}", sizes(shape))))?;
-        let rows = PoissonContest { shape, methods: &methods, threads: &threads }
+        let mut rows = PoissonContest { shape, methods: &methods, threads: &threads }
             .run(mkl.as_ref(), super::budget(&args.measure));
+        for row in &mut rows {
+            let moved = memory.iter().find(|(threads, _)| *threads == row.threads);
+            row.times_yardstick = moved.map(|(_, ns)| row.ns_per_row / ns);
+        }
         let sheet = sheet(shape, &rows);
         show(&sheet.text(), taken, &bar)?;
         found.extend(rows.iter().map(|row| row.json(&json!({ "shape": shape }))));
@@ -154,6 +163,11 @@ fn sheet(shape: &[usize], rows: &[BenchRow]) -> Sheet {
         column("ns/point", 9, "median time over the number of points, in nanoseconds"),
         column("min", 9, "the same of the fastest repetition"),
         column("x mkl", 7, "how many times faster than d_helmholtz_2d or d_helmholtz_3d of MKL with as many threads"),
+        column(
+            "/memory",
+            8,
+            "time over that of memory, with as many threads, for 5 words a point: f twice, coefficients twice, and u",
+        ),
         BACKWARD,
     ];
     let beside = |row: &BenchRow| rows.iter().find(|other| other.solver == MKL && other.threads == row.threads);
@@ -164,6 +178,7 @@ fn sheet(shape: &[usize], rows: &[BenchRow]) -> Sheet {
             format!("{:.2}", row.ns_per_row),
             format!("{:.2}", row.ns_per_row_min),
             ratio(beside(row).map(|mkl| mkl.ns_per_row / row.ns_per_row)),
+            ratio(row.times_yardstick),
             row.error_text(),
         ],
         note: row.note().into(),

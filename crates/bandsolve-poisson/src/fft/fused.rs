@@ -7,10 +7,12 @@ use super::rows::{Room, RowJob};
 use crate::chain::TridiagonalChain;
 use crate::method::SolveRequest;
 use crate::pieces::{AdjacentRows, RowPairs, two_rows};
+use crate::residual::{RowCheck, RowsJob};
 use crate::scalar::PoissonScalar;
-use crate::separable::RightHandSide;
+use crate::separable::{ResidualMeasure, RightHandSide, RowWindow};
 use bandsolve_kernel::threads::join;
 use bandsolve_kernel::{Job, Lanes, dispatch};
+use bytemuck::cast_slice_mut;
 use num_complex::Complex;
 
 /// Bytes of a row up to which it stays in cache with those beside it, and with its factors.
@@ -24,76 +26,115 @@ impl<T: PoissonScalar> TransformSolver<T> {
         !self.folded && !between && self.chain.is_stored() && self.pieces() <= 2 && lines * n * size_of::<T>() <= ROW
     }
 
-    /// u, in two passes.
-    pub(super) fn solve_fused(&self, request: &SolveRequest<'_, T>, x: &mut [T], scratch: &mut [Complex<T>]) {
+    /// u, in two passes; what its residuals show, if asked for.
+    pub(super) fn solve_fused(
+        &self,
+        request: &SolveRequest<'_, T>,
+        check: Option<RowCheck<'_, T>>,
+        x: &mut [T],
+        scratch: &mut [Complex<T>],
+    ) -> ResidualMeasure {
         let row = self.shape[1] * self.shape[2];
-        let all = x.len() / row;
-        let half = all / 2;
+        let half = x.len() / row / 2;
         self.each_lane(x, scratch, &|lane, part, scratch| {
-            dispatch(self.simd, LaneJob { solver: self, rhs: request.rhs, inverse: false, lane, part, scratch });
+            dispatch(self.simd, ReduceLane { solver: self, rhs: request.rhs, lane, part, scratch });
         });
         self.each_inner(x, request.rhs, scratch, false);
         dispatch(self.simd, MeetJob { chain: &self.chain, x: &mut *x, row, from: half / 2 * 2 });
         self.each_inner(x, None, scratch, true);
-        self.each_lane(x, scratch, &|lane, part, scratch| {
-            dispatch(self.simd, LaneJob { solver: self, rhs: None, inverse: true, lane, part, scratch });
+        let [top, bottom] = self.each_lane(x, scratch, &|lane, part, scratch| {
+            dispatch(self.simd, SubstituteLane { solver: self, check, lane, part, scratch })
         });
+        let Some(check) = check else { return ResidualMeasure::default() };
+        top.join(bottom).join(self.measure_inner(check, x, scratch))
+    }
+
+    /// What the residuals of the rows show that have neighbours in both halves, or between them.
+    fn measure_inner(&self, check: RowCheck<'_, T>, x: &[T], scratch: &mut [Complex<T>]) -> ResidualMeasure {
+        let rows = self.shape[0];
+        let paired = rows / 2 / 2 * 2;
+        let rows = paired.saturating_sub(1)..rows.min(rows - paired + 1);
+        let scratch = cast_slice_mut(&mut scratch[..self.shape[2]]);
+        dispatch(self.simd, RowsJob { check, rows, window: RowWindow { u: x, first: 0 }, scratch })
     }
 
     /// Calls `work` for both halves, less what is left in the middle, on two threads if there are.
-    fn each_lane(
+    fn each_lane<R: Send>(
         &self,
         x: &mut [T],
         scratch: &mut [Complex<T>],
-        work: &(impl Fn(usize, AdjacentRows<'_, T>, &mut [Complex<T>]) + Sync),
-    ) {
+        work: &(impl Fn(usize, AdjacentRows<'_, T>, &mut [Complex<T>]) -> R + Sync),
+    ) -> [R; 2] {
         let ([top, _, bottom], per) = (self.halves(x), self.words().iter().sum());
         if self.pieces() == 1 {
-            work(0, top, &mut scratch[..per]);
-            work(1, bottom, &mut scratch[..per]);
-            return;
+            return [work(0, top, &mut scratch[..per]), work(1, bottom, &mut scratch[..per])];
         }
         let (one, two) = scratch.split_at_mut(per);
-        join(|| work(0, top, one), || work(1, bottom, &mut two[..per]));
+        join(|| work(0, top, one), || work(1, bottom, &mut two[..per])).into()
     }
 }
 
-/// One half of the rows.
-struct LaneJob<'a, 'x, T: PoissonScalar> {
+/// One half of the rows: transformed, and eliminated from the end on.
+struct ReduceLane<'a, 'x, T: PoissonScalar> {
     solver: &'a TransformSolver<T>,
     rhs: Option<&'a RightHandSide<'a, T>>,
-    inverse: bool,
     lane: usize,
     part: AdjacentRows<'x, T>,
     scratch: &'a mut [Complex<T>],
 }
 
-impl<T: PoissonScalar> Job<T> for LaneJob<'_, '_, T> {
+impl<T: PoissonScalar> Job<T> for ReduceLane<'_, '_, T> {
     type Output = ();
     #[inline(always)]
     fn run<V: Lanes<Real = T::Real>>(self) {
-        let LaneJob { solver, rhs, inverse, lane, mut part, scratch } = self;
+        let ReduceLane { solver, rhs, lane, mut part, scratch } = self;
         let mut room = Room::new(scratch, solver.words());
         let (count, together) = (part.pairs(), solver.together());
-        let blocks = count.div_ceil(together);
-        for k in 0..blocks {
-            let block = if inverse { blocks - 1 - k } else { k };
-            let pairs = block * together..count.min((block + 1) * together);
-            if inverse {
-                // The last one of these is solved for; the one before the first is, before this becomes u.
-                for step in ((2 * pairs.start).saturating_sub(1)..2 * pairs.end - 1).rev() {
-                    let (ahead, row) = part.ahead(step);
-                    solver.chain.substitute_row(lane, step, ahead, row);
-                }
-                solver.backwards(&mut part.pairwise(), pairs, &mut room);
-                continue;
-            }
+        for first in (0..count).step_by(together) {
+            let pairs = first..count.min(first + together);
             solver.forwards((rhs, &mut part.pairwise()), pairs.clone(), &mut room);
             for step in 2 * pairs.start..2 * pairs.end {
                 let (behind, row) = part.behind(step);
                 solver.chain.reduce_row(lane, step, behind, row);
             }
         }
+    }
+}
+
+/// One half of the rows: solved for from its last row on, transformed back, and measured.
+struct SubstituteLane<'a, 'x, T: PoissonScalar> {
+    solver: &'a TransformSolver<T>,
+    check: Option<RowCheck<'a, T>>,
+    lane: usize,
+    part: AdjacentRows<'x, T>,
+    scratch: &'a mut [Complex<T>],
+}
+
+impl<T: PoissonScalar> Job<T> for SubstituteLane<'_, '_, T> {
+    type Output = ResidualMeasure;
+    #[inline(always)]
+    fn run<V: Lanes<Real = T::Real>>(self) -> ResidualMeasure {
+        let SubstituteLane { solver, check, lane, mut part, scratch } = self;
+        let mut room = Room::new(scratch, solver.words());
+        let (count, together) = (part.pairs(), solver.together());
+        let mut all = ResidualMeasure::default();
+        for first in (0..count).step_by(together).rev() {
+            let pairs = first..count.min(first + together);
+            // The last one of these is solved for; the one before the first is, before this becomes u.
+            for step in ((2 * pairs.start).saturating_sub(1)..2 * pairs.end - 1).rev() {
+                let (ahead, row) = part.ahead(step);
+                solver.chain.substitute_row(lane, step, ahead, row);
+            }
+            solver.backwards(&mut part.pairwise(), pairs.clone(), &mut room);
+            let Some(check) = check else { continue };
+            // Rows between two that are u: without the last of the half, and without the first of these, but with the end of the box.
+            let steps = 2 * pairs.start + usize::from(first > 0)..(2 * pairs.end + 1).min(2 * count - 1);
+            let ((u, first), scratch) = (part.rows(), cast_slice_mut(&mut *room.lines));
+            for step in steps {
+                all = all.join(check.row::<V>(part.index(step), RowWindow { u, first }, scratch));
+            }
+        }
+        all
     }
 }
 
@@ -162,6 +203,48 @@ impl<'a, T: PoissonScalar> TransformSolver<T> {
             self.each_piece((2, mirrored, scratch), &|part: RowPairs<'_, T>, scratch| {
                 dispatch(self.simd, RowJob { solver: self, rhs, inverse, part, scratch });
             });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::axis::{AxisOperator, AxisSpec};
+    use crate::method::SeparableSolver;
+    use crate::separable::{ResidualOperator, SeparableProblem, SideTerm, SideTerms};
+    use crate::verify::{Question, Verification};
+    use bandsolve::dyn_stack::{PodBuffer, PodStack};
+
+    /// The residual of a problem whose shift is larger by 1 is −u, which is largest in the row where f is: so each row counts once.
+    #[test]
+    fn every_row_is_measured_as_in_a_pass_of_its_own() {
+        let few = (1..14).map(|rows| [rows, 1, 40]).chain([[5, 1, 3], [7, 1, 1], [9, 4, 21], [70, 1, 5]]);
+        for (shape, dense, threads) in few
+            .flat_map(|shape| [(shape, false, 1), (shape, true, 1)])
+            .chain([([130, 1, 127], false, 2), ([20, 30, 31], false, 2)])
+        {
+            let axes = shape.map(|n| AxisOperator::new(n, &AxisSpec::default()).unwrap());
+            let [problem, other] = [50.0, 51.0].map(|shift| SeparableProblem { axes: axes.clone(), shift });
+            let solver = TransformSolver::<f64>::new(&problem, dense, threads).unwrap();
+            let operator = ResidualOperator::new(&other);
+            let row = shape[1] * shape[2];
+            let mut memory = PodBuffer::new(solver.scratch());
+            let mut lines = vec![f64::NAN; Verification::<f64>::words(shape)];
+            for large in 0..shape[0] {
+                let f: Vec<f64> =
+                    (0..shape[0] * row).map(|k| if k / row == large { 1e3 } else { k as f64 / 1e6 }).collect();
+                let sides = SideTerms([const { [const { SideTerm::None }; 2] }; 3]);
+                let rhs = RightHandSide { f: &f, sides: &sides, shape, scale: 1.0, removed: 0.0 };
+                let (request, mut u) = (SolveRequest { rhs: Some(&rhs), mean: 0.0 }, vec![f64::NAN; f.len()]);
+                let stack = PodStack::new(&mut memory);
+                let (_, measured) = solver.solve_measured(&request, &operator, &mut u, stack);
+                let verification = Verification { operator: &operator, rhs, u: &u, threads, simd: solver.simd };
+                let expected = verification.measure(Question::Bound, &mut lines);
+                let measured = measured.expect("fused passes");
+                assert_eq!((measured.ratio, measured.largest), (expected.ratio, expected.largest), "{shape:?} {large}");
+                assert!(expected.largest > 10.0 && expected.ratio > 0.1);
+            }
         }
     }
 }

@@ -41,7 +41,7 @@ impl<T: PoissonScalar> Job<T> for RowJob<'_, '_, T> {
 
 /// Scratch of a piece.
 pub(super) struct Room<'a, T: PoissonScalar> {
-    lines: &'a mut [Complex<T>],
+    pub lines: &'a mut [Complex<T>],
     slabs: &'a mut [Complex<T>],
     fft: &'a mut [Complex<T>],
 }

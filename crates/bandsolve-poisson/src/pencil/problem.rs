@@ -10,7 +10,7 @@ use crate::plan::{PlanCore, PoissonPlan};
 use crate::scalar::PoissonScalar;
 use crate::separable::SideTerms;
 use crate::settings::{ProblemSettings, shared_setters};
-use bandsolve::{Error, Result};
+use bandsolve::{Error, Result, Simd};
 use bandsolve_kernel::arithmetic::Standard;
 
 /// A problem on a box in the general separable form, in two dimensions
@@ -95,7 +95,15 @@ impl SeparablePencils {
             _ => T::products(&axes, shift, threads)?,
         };
         let operator = SystemOperator::Pencils(PencilOperator { axes, shift });
-        Ok(PlanCore { order, sides: SideTerms::none(), operator, singular: false, solver, threads })
+        Ok(PlanCore {
+            order,
+            sides: SideTerms::none(),
+            operator,
+            singular: false,
+            solver,
+            threads,
+            simd: Simd::detect(),
+        })
     }
 
     /// First the axis without eigenvectors, or the longest.

@@ -21,6 +21,7 @@ pub struct PencilResidual<'a, T> {
     pub rhs: RightHandSide<'a, T>,
     pub u: &'a [T],
     pub threads: usize,
+    pub simd: Simd,
 }
 
 /// Unknowns from which on more than one thread works.
@@ -89,7 +90,7 @@ impl<T: PoissonScalar> PencilResidual<'_, T> {
         let n = self.operator.axes[2].len();
         let work = |piece: usize, scratch: RowsOf<'_, T>| {
             let lines = PencilLines { residual: self, scratch: scratch.0 };
-            dispatch(Simd::detect(), PencilMeasureJob { lines, rows: self.rows(piece), question })
+            dispatch(self.simd, PencilMeasureJob { lines, rows: self.rows(piece), question })
         };
         let all = RowsOf(scratch, LINES * n);
         chunks(self.pieces(), all, &work, (ResidualMeasure::default(), &ResidualMeasure::join))
@@ -101,7 +102,7 @@ impl<T: PoissonScalar> PencilResidual<'_, T> {
         let all = (RowsOf(out, ROWS * lines * n), RowsOf(scratch, LINES * n));
         each_chunk(self.pieces(), all, &|piece, (out, scratch)| {
             let lines = PencilLines { residual: self, scratch: scratch.0 };
-            dispatch(Simd::detect(), PencilResidualJob { lines, rows: self.rows(piece), out: out.0 });
+            dispatch(self.simd, PencilResidualJob { lines, rows: self.rows(piece), out: out.0 });
         });
     }
 }

@@ -25,6 +25,7 @@ pub(crate) struct First<T: PoissonScalar> {
     levels: Vec<Core<T>>,
     rest: Rest<T>,
     scale: T,
+    simd: Simd,
 }
 
 /// The last N: small, or odd.
@@ -49,7 +50,7 @@ impl<T: PoissonScalar> First<T> {
             true => Rest::Small(SmallMatrix::sine(left)),
             false => Rest::Odd(Fourier::new(left)),
         };
-        Self { parts, cosine, levels, rest, scale: real::<T>(scale) }
+        Self { parts, cosine, levels, rest, scale: real::<T>(scale), simd: Simd::detect() }
     }
 
     /// Numbers of a line.
@@ -102,7 +103,7 @@ impl<T: PoissonScalar> First<T> {
             if self.cosine {
                 fold_cosine(core, &from[..2 * m + 1], block, to);
             } else {
-                fold_sine(core, &from[..2 * m - 1], block, to);
+                fold_sine((core, self.simd), &from[..2 * m - 1], block, to);
             }
             core.fourier.run(block, scratch);
             (from, to, spare) = (to, spare, from);
@@ -136,7 +137,7 @@ impl<T: PoissonScalar> First<T> {
             if self.cosine {
                 unfold_cosine(core, block, &from[..m + 1], &mut to[..2 * m + 1]);
             } else {
-                unfold_sine(core, block, &from[..m - 1], &mut to[..2 * m - 1]);
+                unfold_sine((core, self.simd), block, &from[..m - 1], &mut to[..2 * m - 1]);
             }
         }
     }
@@ -155,9 +156,9 @@ impl<T: PoissonScalar> First<T> {
                         continue;
                     }
                     let step = if negate { OddStep::SpreadSigned } else { OddStep::Spread };
-                    odd::run(step, cast_slice(z), cast_slice_mut(line), T::ONE);
+                    odd::run((step, self.simd), cast_slice(z), cast_slice_mut(line), T::ONE);
                     fourier.run(line, scratch);
-                    odd::run(OddStep::Gather, cast_slice(line), cast_slice_mut(out), scale);
+                    odd::run((OddStep::Gather, self.simd), cast_slice(line), cast_slice_mut(out), scale);
                 }
             }
         }
@@ -212,10 +213,10 @@ impl<T: PoissonScalar> First<T> {
         let half = real::<T>(0.5);
         for (negate, coefficients) in [(false, even), (true, odd)] {
             if !self.cosine {
-                odd::run(OddStep::Mirror, cast_slice(coefficients), cast_slice_mut(line), T::ONE);
+                odd::run((OddStep::Mirror, self.simd), cast_slice(coefficients), cast_slice_mut(line), T::ONE);
                 fourier.run(line, scratch);
                 let step = if negate { OddStep::AddSigned } else { OddStep::Put };
-                odd::run(step, cast_slice(line), cast_slice_mut(out), scale);
+                odd::run((step, self.simd), cast_slice(line), cast_slice_mut(out), scale);
                 continue;
             }
             line.fill(Complex::new(T::ZERO, T::ZERO));
@@ -237,15 +238,25 @@ impl<T: PoissonScalar> First<T> {
 }
 
 /// One halving: `block` = C of z_j + z_{N−j}, N = 2M; `rest` = z_j − z_{N−j}, 0 < j < M. z begins with z_1.
-fn fold_sine<T: PoissonScalar>(core: &Core<T>, z: &[Complex<T>], block: &mut [Complex<T>], rest: &mut [Complex<T>]) {
+fn fold_sine<T: PoissonScalar>(
+    (core, simd): (&Core<T>, Simd),
+    z: &[Complex<T>],
+    block: &mut [Complex<T>],
+    rest: &mut [Complex<T>],
+) {
     let job = Fold { core, z: cast_slice(z), block: cast_slice_mut(block), rest: cast_slice_mut(rest) };
-    dispatch(Simd::detect(), job);
+    dispatch(simd, job);
 }
 
 /// Its transpose.
-fn unfold_sine<T: PoissonScalar>(core: &Core<T>, block: &[Complex<T>], rest: &[Complex<T>], z: &mut [Complex<T>]) {
+fn unfold_sine<T: PoissonScalar>(
+    (core, simd): (&Core<T>, Simd),
+    block: &[Complex<T>],
+    rest: &[Complex<T>],
+    z: &mut [Complex<T>],
+) {
     let job = Unfold { core, block: cast_slice(block), rest: cast_slice(rest), z: cast_slice_mut(z) };
-    dispatch(Simd::detect(), job);
+    dispatch(simd, job);
 }
 
 /// Of a halving of sines, all numbers as real and imaginary parts in turn.

@@ -31,8 +31,8 @@ pub(super) struct OddSine<'a, T> {
 }
 
 /// Runs one step.
-pub(super) fn run<T: PoissonScalar>(step: OddStep, from: &[T], to: &mut [T], scale: T) {
-    dispatch(Simd::detect(), OddSine { step, from, to, scale });
+pub(super) fn run<T: PoissonScalar>((step, simd): (OddStep, Simd), from: &[T], to: &mut [T], scale: T) {
+    dispatch(simd, OddSine { step, from, to, scale });
 }
 
 impl<T: PoissonScalar> Job<T> for OddSine<'_, T> {
