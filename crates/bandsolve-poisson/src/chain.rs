@@ -67,6 +67,8 @@ pub(crate) struct TridiagonalChain<T> {
 
 /// Part of the solution up to which ρ are kept.
 const KEPT: f64 = 0.75;
+/// Numbers of a solution up to which its memory does not matter.
+const SMALL: usize = 1 << 14;
 
 /// The rows of the two lanes of a folded or an open axis of n unknowns.
 fn lengths(n: usize, folded: bool) -> [usize; 2] {
@@ -79,7 +81,8 @@ impl<T: PoissonScalar> TridiagonalChain<T> {
         if axis.uniform.is_some() {
             let chain = Self::stored(axis, lambda);
             let kept: usize = chain.lanes.iter().map(|lane| lane.pool.len()).sum();
-            if kept as f64 <= KEPT * (axis.len() * lambda.len()) as f64 || axis.len() == 1 {
+            let unknowns = axis.len() * lambda.len();
+            if kept as f64 <= KEPT * unknowns as f64 || unknowns <= SMALL || axis.len() == 1 {
                 return chain;
             }
         }
