@@ -65,8 +65,6 @@ pub(crate) struct TridiagonalChain<T> {
     renewed: Option<RenewedChain>,
 }
 
-/// Part of the solution up to which ρ are kept.
-const KEPT: f64 = 0.75;
 /// Numbers of a solution up to which its memory does not matter.
 const SMALL: usize = 1 << 14;
 
@@ -76,13 +74,11 @@ fn lengths(n: usize, folded: bool) -> [usize; 2] {
 }
 
 impl<T: PoissonScalar> TridiagonalChain<T> {
-    /// Of the eigenvalues `lambda` (with the shift), none of them negative.
-    pub fn new(axis: &AxisOperator, lambda: &[f64]) -> Self {
+    /// Of the eigenvalues `lambda` (with the shift), none of them negative. ρ are kept up to `most` bytes.
+    pub fn new(axis: &AxisOperator, lambda: &[f64], most: usize) -> Self {
         if axis.uniform.is_some() {
             let chain = Self::stored(axis, lambda);
-            let kept: usize = chain.lanes.iter().map(|lane| lane.pool.len()).sum();
-            let unknowns = axis.len() * lambda.len();
-            if kept as f64 <= KEPT * unknowns as f64 || unknowns <= SMALL || axis.len() == 1 {
+            if chain.bytes() <= most || axis.len() * lambda.len() <= SMALL || axis.len() == 1 {
                 return chain;
             }
         }

@@ -7,6 +7,10 @@ use crate::transform::AxisSides;
 
 /// Unknowns along each axis from which on partial fractions may be faster than transforms and products.
 const LONG: usize = 64;
+/// Unknowns from which on memory matters, so that partial solutions take the place of eigenvectors, which are faster up to some 200 × 200.
+const LARGE: usize = 20_000;
+/// Unknowns along a line below which factors of partial solutions would take as much memory as the solution.
+const SHORT: usize = 128;
 /// Largest prime factor with which transforms are fast.
 const PRIME: usize = 7;
 
@@ -37,8 +41,9 @@ fn by_fractions(axes: &[AxisOperator], shift: f64) -> Option<(PoissonMethod, Str
     }
     let varying = axes.iter().filter(|axis| axis.len() > 1 && axis.uniform.is_none());
     let systems = varying.clone().any(|axis| !axis.periodic);
-    if varying.count() > usize::from(systems) && (has_lines(first) || has_lines(last)) {
-        let reason = "partial solutions; products by eigenvectors of axes whose spacing varies would be slower";
+    let dense = varying.count() > usize::from(systems);
+    if dense && first.len() * last.len() >= LARGE && (has_lines(first) || has_lines(last)) {
+        let reason = "partial solutions; eigenvectors of axes whose spacing varies would take more memory, and more time where axes are long";
         return Some((PoissonMethod::Pscr, reason.to_owned()));
     }
     let (length, prime) = unfit_length(first, last)?;
@@ -87,6 +92,18 @@ fn first_axis(axes: &[AxisOperator]) -> Option<usize> {
     open.or_else(|| even(1)).or_else(|| even(0)).or_else(|| long(&|_| true))
 }
 
+/// The axis along which partial solutions have their lines: the last one that has lines, or of two the longer one if that is short, since
+/// the rows of the other keep factors of their own, some ten numbers a row and level.
+fn line_axis(axes: &[AxisOperator]) -> Option<usize> {
+    let suits = |axis: &usize| axes[*axis].len() > 1 && has_lines(&axes[*axis]);
+    let last = (0..axes.len()).rfind(suits)?;
+    let coupled = axes.iter().filter(|axis| axis.len() > 1).count();
+    if coupled > 2 || axes[last].len() >= SHORT {
+        return Some(last);
+    }
+    (0..axes.len()).filter(suits).max_by_key(|axis| axes[*axis].len())
+}
+
 /// The axes in the order in which a method wants them.
 ///
 /// Block cyclic reduction wants the axes first that it reduces; the last one of methods that reduce axes has systems that are lines.
@@ -97,10 +114,8 @@ pub(crate) fn solving_order(axes: &[AxisOperator], method: PoissonMethod) -> [Op
             order.sort_by_key(|axis| axes[*axis].len() > 1 && even_rows(&axes[*axis]).is_none());
         }
         PoissonMethod::Pscr => {
-            if let Some(line) = order.iter().rposition(|axis| axes[*axis].len() > 1 && has_lines(&axes[*axis])) {
-                let line = order.remove(line);
-                order.push(line);
-            }
+            let line = line_axis(axes);
+            order.sort_by_key(|axis| Some(*axis) == line);
         }
         _ => order.sort_by_key(|axis| Some(*axis) != first_axis(axes)),
     }

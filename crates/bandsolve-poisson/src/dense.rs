@@ -59,8 +59,9 @@ impl<T: PoissonScalar> DenseTransform<T> {
             return Ok(Self::of_transform(&Transform::new(n, sides), n, scale));
         }
         let AxisModes { values, vectors, constant } = AxisModes::new(axis)?;
-        let roots: Vec<f64> = axis.volume.iter().map(|w| w.sqrt()).collect();
-        let constant = constant.map(|place| (place, axis.volume.iter().sum::<f64>().sqrt()));
+        // An axis of one unknown is not multiplied where it is the middle one: its number is its coefficient.
+        let roots: Vec<f64> = if n == 1 { vec![1.0] } else { axis.volume.iter().map(|w| w.sqrt()).collect() };
+        let constant = constant.map(|place| (place, roots.iter().map(|root| root * root).sum::<f64>().sqrt()));
         let entry = |e: usize, root: f64| real::<T>(vectors[e] * root);
         let to = (0..n * n).map(|e| entry(e, roots[e % n])).collect();
         let back = (0..n * n).map(|e| entry((e % n) * n + e / n, 1.0 / roots[e / n])).collect();

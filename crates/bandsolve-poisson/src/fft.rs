@@ -30,6 +30,8 @@ use rows::{COLUMNS, RowJob};
 
 /// Rows that are multiplied by eigenvectors together.
 const TOGETHER: usize = 16;
+/// Sixteenths of the solution that factors may take: with one array, and scratch of a quarter, all is less than twice the solution.
+const KEPT: usize = 11;
 /// Unknowns from which on more than one thread works.
 const SHARED: usize = 1 << 14;
 
@@ -63,7 +65,9 @@ impl<T: PoissonScalar> TransformSolver<T> {
         } else {
             None
         };
-        let chain = TridiagonalChain::new(first, &lambda);
+        let unknowns = first.len() * lambda.len();
+        let most = (unknowns * size_of::<T>() / 16 * KEPT).saturating_sub(of_middle.bytes() + of_last.bytes());
+        let chain = TridiagonalChain::new(first, &lambda, most);
         let (shape, folded) = (problem.shape(), first.is_folded());
         Ok(Self {
             shape,
@@ -78,10 +82,10 @@ impl<T: PoissonScalar> TransformSolver<T> {
         })
     }
 
-    /// Pieces that the rows are cut into: as many as threads, and as have scratch of no more than half of the solution.
+    /// Pieces that the rows are cut into: as many as threads, and as have scratch of no more than a quarter of the solution.
     fn pieces(&self) -> usize {
         let [rows, lines, n] = self.shape;
-        let affordable = rows * lines * n / (4 * self.words().iter().sum::<usize>());
+        let affordable = rows * lines * n / (8 * self.words().iter().sum::<usize>());
         if rows * lines * n < SHARED { 1 } else { self.threads.min(affordable).clamp(1, rows.div_ceil(2)) }
     }
 
