@@ -8,7 +8,7 @@ use crate::transform::AxisSides;
 /// Unknowns along each axis from which on partial fractions may be faster than transforms and products.
 const LONG: usize = 64;
 /// Unknowns from which on memory matters, so that partial solutions take the place of eigenvectors, which are faster up to some 200 × 200.
-const LARGE: usize = 20_000;
+const LARGE: usize = 1 << 15;
 /// Unknowns along a line below which factors of partial solutions would take as much memory as the solution.
 const SHORT: usize = 128;
 /// Largest prime factor with which transforms are fast.

@@ -116,7 +116,7 @@ impl<T: PoissonScalar> PoissonPlan<T> {
     /// Bytes of the factors that the plan keeps.
     ///
     /// Together with the scratch of [`solve_into_with`](Self::solve_into_with) they are at most twice those of the solution, of boxes whose
-    /// axes have some thirty unknowns at least, 20000 in all. Matrices of eigenvectors come in addition, two of n² numbers for each axis that is
+    /// axes have some thirty unknowns at least, 32768 in all. Matrices of eigenvectors come in addition, two of n² numbers for each axis that is
     /// multiplied by them: those of method `gemm`, of further axes whose spacing varies (not in two dimensions with long axes, which
     /// `pscr` solves), and of two matrices an axis. Plans of negative shifts also keep pivoted factors of some systems, which are not
     /// counted.

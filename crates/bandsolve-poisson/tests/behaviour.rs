@@ -288,11 +288,11 @@ fn the_method_is_chosen_by_lengths() {
     }
     // Partial solutions where memory matters and eigenvectors would be needed.
     for (n, m, side, shift, method) in [
-        (150, 140, BoundaryKind::Dirichlet, 0.0, PoissonMethod::Pscr),
-        (150, 140, PERIODIC, 1.0, PoissonMethod::Pscr),
-        (150, 140, BoundaryKind::Dirichlet, -1e-5, PoissonMethod::Fft),
+        (180, 190, BoundaryKind::Dirichlet, 0.0, PoissonMethod::Pscr),
+        (180, 190, PERIODIC, 1.0, PoissonMethod::Pscr),
+        (180, 190, BoundaryKind::Dirichlet, -1e-5, PoissonMethod::Fft),
         (100, 100, BoundaryKind::Dirichlet, 0.0, PoissonMethod::Fft),
-        (60, 400, BoundaryKind::Dirichlet, 0.0, PoissonMethod::Fft),
+        (60, 600, BoundaryKind::Dirichlet, 0.0, PoissonMethod::Fft),
     ] {
         let of = if side == PERIODIC { n + 1 } else { n + 2 };
         let stretched = Poisson::new(&[n, m]).axis_boundary(0, side, side).shift(shift).coordinates(0, &points(of));
@@ -333,9 +333,9 @@ fn memory_is_at_most_twice_that_of_the_solution() {
         Poisson::new(&[200, 220]).coordinates(0, &points(201)).axis_boundary(0, PERIODIC, PERIODIC),
         Poisson::new(&[1_000_000]),
         Poisson::new(&[100_000]).coordinates(0, &points(100_002)),
-        Poisson::new(&[320, 64]).coordinates(0, &points(322)).coordinates(1, &points(66)),
-        Poisson::new(&[150, 140]).coordinates(0, &points(152)).coordinates(1, &points(142)),
-        Poisson::new(&[63, 400]).coordinates(0, &points(65)).coordinates(1, &points(402)),
+        Poisson::new(&[512, 64]).coordinates(0, &points(514)).coordinates(1, &points(66)),
+        Poisson::new(&[180, 190]).coordinates(0, &points(182)).coordinates(1, &points(192)),
+        Poisson::new(&[63, 530]).coordinates(0, &points(65)).coordinates(1, &points(532)),
         box_of.clone().coordinates(0, &q).coordinates(1, &q).coordinates(2, &q),
         box_of.clone().coordinates(1, &q),
         box_of.coordinates(0, &q).coordinates(2, &q),
