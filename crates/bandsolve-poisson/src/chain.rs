@@ -66,7 +66,7 @@ pub(crate) struct TridiagonalChain<T> {
 }
 
 /// Numbers of a solution up to which its memory does not matter.
-const SMALL: usize = 1 << 14;
+const SMALL: usize = 1 << 15;
 
 /// The rows of the two lanes of a folded or an open axis of n unknowns.
 fn lengths(n: usize, folded: bool) -> [usize; 2] {
