@@ -68,16 +68,18 @@ impl<T: PoissonScalar> DenseTransform<T> {
         Ok(Self { n, eigenvalues: values, constant, to, back })
     }
 
-    /// Bytes of the two matrices.
+    /// Bytes of the matrices.
     pub fn bytes(&self) -> usize {
-        2 * self.n * self.n * size_of::<T>()
+        size_of_val(&self.to[..]) + size_of_val(&self.back[..])
     }
 
-    /// Of vectors V, one after the other: coefficients of f are Vᵀf, and u = V û.
-    pub fn of_vectors(eigenvalues: Vec<f64>, vectors: &[f64]) -> Self {
+    /// Of vectors V, one after the other: coefficients of f are Vᵀf, and u = V û. With one matrix for [`multiply_lines`](Self::multiply_lines)
+    /// alone, or with two for [`multiply`](Self::multiply) alone.
+    pub fn of_vectors(eigenvalues: Vec<f64>, vectors: &[f64], lines: bool) -> Self {
         let n = eigenvalues.len();
         let to = vectors.iter().map(|v| real(*v)).collect();
-        let back = (0..n * n).map(|e| real(vectors[(e % n) * n + e / n])).collect();
+        let turned = |e: usize| real(vectors[(e % n) * n + e / n]);
+        let back = if lines { Vec::new() } else { (0..n * n).map(turned).collect() };
         Self { n, eigenvalues, constant: None, to, back }
     }
 
@@ -114,9 +116,9 @@ impl<T: PoissonScalar> DenseTransform<T> {
 impl<T: PoissonScalar> DenseTransform<T> {
     /// out = coefficients Vᵀz of `lines` contiguous lines of z, or Vz; of a transform [`of_vectors`](Self::of_vectors).
     pub fn multiply_lines(&self, z: &[T], out: &mut [T], lines: usize, inverse: bool) {
-        // By columns `to` is V and `back` is Vᵀ.
-        let matrix = if inverse { &self.to } else { &self.back };
-        let (a, b) = (View::new(matrix, self.n, self.n), View::new(z, self.n, lines));
+        // By columns `to` is V.
+        let vectors = View::new(&self.to, self.n, self.n);
+        let (a, b) = (if inverse { vectors } else { vectors.transpose() }, View::new(z, self.n, lines));
         T::dense_product(Simd::detect(), Product::replace(ViewMut::new(out, self.n, lines), a, b));
     }
 }

@@ -129,7 +129,7 @@ impl<'a, T: PoissonScalar> RightHandSide<'a, T> {
         if self.is_plain() {
             return;
         }
-        out.iter_mut().for_each(|x| *x = *x * self.scale);
+        out.iter_mut().for_each(|x| *x *= self.scale);
         self.sides.add_to(out, (i, j), self.shape, self.scale);
         if self.removed != T::ZERO {
             out.iter_mut().for_each(|x| *x -= self.removed);

@@ -61,7 +61,7 @@ fn stages(rows: PencilRows, ring: Option<&RingSpectrum>) -> Option<Vec<Vec<NodeG
             .map(|node| PencilNode::new((rows, ring.is_some()), (node[0], node[1]), &inner))
             .collect::<Option<_>>()?;
         // Two nodes that are neighbours add to the same row; the last and the first of a ring may be.
-        let alone = |at: usize| ring.is_some() && at > 0 && at + 1 == nodes.len() && at % 2 == 0;
+        let alone = |at: usize| ring.is_some() && at > 0 && at + 1 == nodes.len() && at.is_multiple_of(2);
         for turn in 0..3 {
             let own = nodes.iter().enumerate().filter(|(at, _)| turn == if alone(*at) { 2 } else { at % 2 });
             reduce.push(own.filter_map(|(_, node)| node.reduce(rows)).collect::<Vec<NodeGroup>>());

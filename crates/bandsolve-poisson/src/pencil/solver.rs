@@ -50,14 +50,14 @@ impl<T: PoissonScalar> PencilSolver<T> {
         let shape = axes.each_ref().map(AxisPencil::len);
         // A and M of axes that are not there are 0 and 1.
         let none = |axis: &AxisPencil| axis.len() == 1 && axis.a[1][0] == 0.0 && axis.m[1][0] == 1.0;
-        let dense = |axis: &AxisPencil| -> Result<_> {
+        let dense = |axis: &AxisPencil, lines: bool| -> Result<_> {
             if none(axis) {
                 return Ok((vec![0.0], None));
             }
             let (values, vectors) = eigenvectors(axis)?;
-            Ok((values.clone(), Some(DenseTransform::of_vectors(values, &vectors))))
+            Ok((values.clone(), Some(DenseTransform::of_vectors(values, &vectors, lines))))
         };
-        let ((a, middle), (b, last)) = (dense(&axes[1])?, dense(&axes[2])?);
+        let ((a, middle), (b, last)) = (dense(&axes[1], false)?, dense(&axes[2], true)?);
         let mu: Vec<f64> = a.iter().flat_map(|a| b.iter().map(move |b| (a + b) + shift)).collect();
         let first = &axes[0];
         let weak = mu.iter().enumerate().filter(|(_, mu)| !is_stable(first, **mu));
