@@ -19,7 +19,7 @@ use bandsolve::{
     Result, Scalar,
 };
 use bandsolve_kernel::ByType;
-use bandsolve_kernel::spread::{RowsOf, chunks, each_chunk};
+use bandsolve_kernel::spread::each_chunk;
 use bandsolve_kernel::threads;
 use core::fmt::{self, Debug, Formatter};
 use core::marker::PhantomData;
