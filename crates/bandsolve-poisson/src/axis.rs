@@ -47,6 +47,11 @@ impl AxisOperator {
         self.gap.iter().all(|gap| *gap == 0.0)
     }
 
+    /// Whether its numbers are halved sums and differences while systems are solved: of a ring with one spacing.
+    pub fn is_folded(&self) -> bool {
+        self.periodic && self.uniform.is_some()
+    }
+
     /// Of an axis that is not there: one unknown, nothing to do.
     pub fn trivial() -> Self {
         let none = vec![0.0];

@@ -8,11 +8,16 @@
 //!
 //! Q, the gap by which the pivot exceeds its coupling, is a sum of positive numbers, so that no digit is lost where it is small.
 //! An axis with one spacing that is periodic is folded first: (f_i + f_{n−i})/2 and (f_i − f_{n−i})/2 are two systems that end by
-//! themselves. Where Q no longer changes from row to row, ρ is stored once.
+//! themselves. Where Q no longer changes from row to row, ρ is stored once. Where the ρ would take as much memory as the solution, as
+//! they do where the spacing varies, they are not kept: see [`renewed`].
+
+mod renewed;
 
 use crate::axis::AxisOperator;
+use crate::folded::{ChainStep, even_step, folded_rows, odd_step};
 use crate::scalar::{PoissonScalar, real};
 use bandsolve_kernel::view::ViewMut;
+use renewed::RenewedChain;
 
 /// Systems whose ρ are stored together.
 pub(crate) const GROUP: usize = 16;
@@ -24,14 +29,6 @@ pub(crate) const BLOCK: usize = 128;
 pub(crate) fn block_of<T>(rows: usize) -> usize {
     const CACHE: usize = 1 << 18;
     (CACHE / (rows.max(1) * size_of::<T>()) / GROUP * GROUP).clamp(2 * GROUP, BLOCK)
-}
-
-/// Couplings of the row of a step, in the direction of elimination.
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct ChainStep {
-    behind: f64,
-    ahead: f64,
-    gap: f64,
 }
 
 /// Elimination from one end.
@@ -64,7 +61,12 @@ pub(crate) struct TridiagonalChain<T> {
     modes: usize,
     lanes: [ChainLane<T>; 2],
     meeting: Meeting<T>,
+    /// In the place of all factors.
+    renewed: Option<RenewedChain>,
 }
+
+/// Numbers of a solution up to which its memory does not matter.
+const SMALL: usize = 1 << 15;
 
 /// The rows of the two lanes of a folded or an open axis of n unknowns.
 fn lengths(n: usize, folded: bool) -> [usize; 2] {
@@ -72,8 +74,30 @@ fn lengths(n: usize, folded: bool) -> [usize; 2] {
 }
 
 impl<T: PoissonScalar> TridiagonalChain<T> {
-    /// Of the eigenvalues `lambda` (with the shift), none of them negative.
-    pub fn new(axis: &AxisOperator, lambda: &[f64]) -> Self {
+    /// Of the eigenvalues `lambda` (with the shift), none of them negative. ρ are kept up to `most` bytes.
+    pub fn new(axis: &AxisOperator, lambda: &[f64], most: usize) -> Self {
+        if axis.uniform.is_some() {
+            let chain = Self::stored(axis, lambda);
+            if chain.bytes() <= most || axis.len() * lambda.len() <= SMALL || axis.len() == 1 {
+                return chain;
+            }
+        }
+        let renewed = if axis.is_folded() {
+            RenewedChain::new(folded_rows(axis), false, lambda)
+        } else {
+            RenewedChain::new([axis.lower.clone(), axis.upper.clone(), axis.gap.clone()], axis.periodic, lambda)
+        };
+        let (lanes, meeting) = ([ChainLane::empty(), ChainLane::empty()], Meeting::Apart);
+        Self { n: axis.len(), modes: lambda.len(), lanes, meeting, renewed: Some(renewed) }
+    }
+
+    /// Whether factors are kept, so that rows can be eliminated one by one.
+    pub fn is_stored(&self) -> bool {
+        self.renewed.is_none()
+    }
+
+    /// With all factors.
+    fn stored(axis: &AxisOperator, lambda: &[f64]) -> Self {
         let n = axis.len();
         let folded = axis.periodic;
         let [first, second] = lengths(n, folded).map(|rows| 0..rows);
@@ -91,7 +115,7 @@ impl<T: PoissonScalar> TridiagonalChain<T> {
             0 => pair(&q, &r, last),
             _ => middle(axis, lambda, [&q, &r], last),
         };
-        Self { n, modes: lambda.len(), lanes: [one, two], meeting }
+        Self { n, modes: lambda.len(), lanes: [one, two], meeting, renewed: None }
     }
 
     /// Bytes of the factors.
@@ -104,13 +128,17 @@ impl<T: PoissonScalar> TridiagonalChain<T> {
             Meeting::Pair(entries) => entries.iter().map(|e| size_of_val(&e[..])).sum(),
             Meeting::Middle(_, end) => size_of_val(&end[..]),
         };
-        self.lanes.iter().map(of_lane).sum::<usize>() + meeting
+        let renewed = self.renewed.as_ref().map_or(0, RenewedChain::bytes);
+        self.lanes.iter().map(of_lane).sum::<usize>() + meeting + renewed
     }
 
     /// Solves for the modes from `first` on, one a row of the view; its column i has those of row i of the axis.
     #[inline(always)]
     pub fn solve(&self, first: usize, mut x: ViewMut<'_, T>) {
         debug_assert!(first.is_multiple_of(GROUP) && x.nrows() <= BLOCK && x.ncols() == self.n);
+        if let Some(renewed) = &self.renewed {
+            return renewed.solve(first, x);
+        }
         let mut carried = [[T::ZERO; BLOCK]; 2];
         let width = x.nrows();
         let row = |lane: usize, i: usize| if lane == 0 { i } else { self.n - 1 - i };
@@ -248,6 +276,11 @@ impl<T: PoissonScalar> TridiagonalChain<T> {
 }
 
 impl<T: PoissonScalar> ChainLane<T> {
+    /// Of no rows.
+    fn empty() -> Self {
+        Self { factors: Vec::new(), places: Vec::new(), pool: Vec::new(), end: Vec::new() }
+    }
+
     /// Of these steps; with the Q of its last row, less the coupling ahead. A lane that ends by itself (`apart`) ends with its last row.
     fn new(steps: &[ChainStep], lambda: &[f64], apart: bool) -> (Self, Vec<f64>) {
         let (modes, regular) = (lambda.len(), steps.len() - usize::from(apart && !steps.is_empty()));
@@ -367,35 +400,6 @@ impl<T: PoissonScalar> ChainLane<T> {
             *x = *c;
         }
     }
-}
-
-/// Row i of the even part of a periodic axis of n unknowns with one spacing.
-fn even_step(axis: &AxisOperator, i: usize) -> ChainStep {
-    let (n, coupling) = (axis.len(), axis.upper[0]);
-    let last = i == n / 2;
-    // Row 0 couples twice to row 1, row n/2 twice to the one before; if n is odd, the last row's other neighbour is its own image.
-    let ahead = if i == 0 && !last {
-        2.0 * coupling
-    } else if last {
-        0.0
-    } else {
-        coupling
-    };
-    let behind = match i {
-        0 => 0.0,
-        _ if last && n % 2 == 0 => 2.0 * coupling,
-        _ => coupling,
-    };
-    ChainStep { behind, ahead, gap: 0.0 }
-}
-
-/// Row i ≥ 1 of the odd part, which is zero in rows 0 and n/2.
-fn odd_step(axis: &AxisOperator, i: usize) -> ChainStep {
-    let (n, coupling) = (axis.len(), axis.upper[0]);
-    let (first, last) = (i == 1, i == (n - 1) / 2);
-    let beyond = if n % 2 == 0 { coupling } else { 2.0 * coupling };
-    let gap = if first { coupling } else { 0.0 } + if last { beyond } else { 0.0 };
-    ChainStep { behind: if first { 0.0 } else { coupling }, ahead: if last { 0.0 } else { coupling }, gap }
 }
 
 /// Two last rows with couplings `a` to each other and Q of `q` and `r`.

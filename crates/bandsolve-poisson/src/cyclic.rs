@@ -1,26 +1,28 @@
 //! Cyclic reduction of blocks as a method of a plan.
 
 use crate::axis::AxisOperator;
+use crate::dense::AxisModes;
+use crate::folded::{fold, folded_rows, unfold};
 use crate::method::{PoissonMethod, SeparableSolver, SolveRequest};
+use crate::methods::block_cyclic::{self, EvenRows};
 use crate::methods::partial_fractions::{BelowAxis, PartialFractions};
-use crate::methods::spectrum::PencilRows;
+use crate::methods::pscr::{self, RingSpectrum};
+use crate::methods::spectrum::{PencilRows, sine};
 use crate::methods::toeplitz::ShiftedLine;
-use crate::methods::{block_cyclic, pscr};
 use crate::scalar::{PoissonScalar, real};
-use crate::separable::SeparableProblem;
+use crate::separable::{SHARED, SeparableProblem};
 use crate::transform::AxisSides;
 use bandsolve::dyn_stack::{PodStack, StackReq};
 use bandsolve::{Error, Result, Simd};
 use bandsolve_kernel::spread::{RowsOf, each_chunk};
-
-/// Unknowns from which on more than one thread copies.
-const SHARED: usize = 1 << 16;
 
 /// Factors for partial fractions.
 #[derive(Clone)]
 pub(crate) struct CyclicSolver<T: PoissonScalar> {
     shape: [usize; 3],
     fractions: PartialFractions<T>,
+    /// Unknowns of a line that is folded while its systems are solved: that of a ring.
+    folded: Option<usize>,
     /// That of the problem, and the diagonals of axes with one unknown.
     shift: T,
     /// Volumes along each axis as parts of their sum, where the problem is singular.
@@ -28,31 +30,40 @@ pub(crate) struct CyclicSolver<T: PoissonScalar> {
     threads: usize,
 }
 
-/// 1/h² of an axis with one spacing h and u given beyond both ends, which block cyclic reduction takes.
-pub(crate) fn toeplitz_scale(axis: &AxisOperator) -> Option<f64> {
-    axis.uniform.filter(|(_, sides)| *sides == AxisSides::NodeDirichlet).map(|(scale, _)| scale)
+/// The block rows of an axis that block cyclic reduction takes: with one spacing, and a ring or u given beyond both ends.
+pub(crate) fn even_rows(axis: &AxisOperator) -> Option<EvenRows> {
+    let (scale, sides) = axis.uniform?;
+    let ring = sides == AxisSides::Periodic;
+    let suits = ring || sides == AxisSides::NodeDirichlet;
+    suits.then(|| EvenRows { rows: axis.len(), scale, ring })
+}
+
+/// Whether the systems along an axis are lines, or can be folded to lines.
+pub(crate) fn has_lines(axis: &AxisOperator) -> bool {
+    !axis.periodic || axis.uniform.is_some()
 }
 
 impl<T: PoissonScalar> CyclicSolver<T> {
     pub fn new(problem: &SeparableProblem, method: PoissonMethod, threads: usize) -> Result<Self> {
         let coupled: Vec<&AxisOperator> = problem.axes.iter().filter(|axis| axis.len() > 1).collect();
-        if coupled.iter().any(|axis| axis.periodic) {
-            return Err(Error::Unsupported { method: method.name(), what: "periodic axes, which method fft does" });
-        }
-        if method != PoissonMethod::Pscr && coupled.len() > 1 && toeplitz_scale(coupled[0]).is_none() {
-            let what = "boxes without an axis of nodes with one spacing and Dirichlet sides";
+        if method != PoissonMethod::Pscr && coupled.len() > 1 && even_rows(coupled[0]).is_none() {
+            let what = "boxes without an axis with one spacing that is periodic or has nodes and Dirichlet sides";
             return Err(Error::Unsupported { method: method.name(), what });
         }
         let simd = Simd::detect();
         let trivial = AxisOperator::trivial();
-        let (last, rest) = coupled.split_last().map_or((&trivial, &[][..]), |(last, rest)| (*last, rest));
+        // A ring whose spacing varies is reduced, too: then lines have one unknown.
+        let (last, rest) = match coupled.split_last() {
+            Some((last, rest)) if has_lines(last) => (*last, rest),
+            _ => (&trivial, &coupled[..]),
+        };
         let mut fractions = PartialFractions::line(line(last), simd);
         for (above, axis) in rest.iter().rev().enumerate() {
             let below = if above == 0 { BelowAxis::Line(line(last)) } else { BelowAxis::Block(Box::new(fractions)) };
-            fractions = match (method, toeplitz_scale(axis)) {
-                (PoissonMethod::Bcr2, Some(scale)) => block_cyclic::plan(2, (axis.len(), scale), below, simd),
-                (PoissonMethod::Bcr4, Some(scale)) => block_cyclic::plan(4, (axis.len(), scale), below, simd),
-                (_, scale) => of_pencil(axis, scale, below).ok_or(Error::Unsupported {
+            fractions = match (method, even_rows(axis)) {
+                (PoissonMethod::Bcr2, Some(rows)) => block_cyclic::plan(2, rows, below, simd),
+                (PoissonMethod::Bcr4, Some(rows)) => block_cyclic::plan(4, rows, below, simd),
+                (_, rows) => of_pencil(axis, rows, below)?.ok_or(Error::Unsupported {
                     method: method.name(),
                     what: "couplings that no eigenvalues could be found of",
                 })?,
@@ -64,7 +75,16 @@ impl<T: PoissonScalar> CyclicSolver<T> {
             axis.volume.iter().map(|volume| volume / total).collect()
         };
         let weights = problem.is_singular().then(|| problem.axes.each_ref().map(parts));
-        Ok(Self { shape: problem.shape(), fractions, shift: real(problem.shift + alone), weights, threads })
+        let (shape, folded) = (problem.shape(), last.is_folded().then(|| last.len()));
+        let threads = affordable(&fractions, threads);
+        Ok(Self { shape, fractions, folded, shift: real(problem.shift + alone), weights, threads })
+    }
+
+    /// Calls `work` for every line, of n numbers.
+    fn each_line(&self, x: &mut [T], n: usize, work: fn(&mut [T])) {
+        let count = x.len() / n;
+        let least = if self.threads > 1 && x.len() >= SHARED { count.div_ceil(4 * self.threads) } else { 0 };
+        each_chunk((count, least), RowsOf(x, n), &|_, line| work(line.0));
     }
 
     fn words(&self) -> usize {
@@ -83,28 +103,57 @@ impl<T: PoissonScalar> CyclicSolver<T> {
     }
 }
 
+/// As many threads as the memory of which is no more than that of the solution; one at least.
+fn affordable<T: PoissonScalar>(fractions: &PartialFractions<T>, threads: usize) -> usize {
+    let left = fractions.unknowns().saturating_sub(fractions.bytes() / size_of::<T>());
+    (2..=threads).rev().find(|threads| fractions.scratch(*threads) <= left).unwrap_or(1)
+}
+
 /// By partial solutions; an axis whose rows are the same is given as such.
 fn of_pencil<T: PoissonScalar>(
     axis: &AxisOperator,
-    scale: Option<f64>,
+    even: Option<EvenRows>,
     below: BelowAxis<T>,
-) -> Option<PartialFractions<T>> {
+) -> Result<Option<PartialFractions<T>>> {
     let (n, simd) = (axis.len(), Simd::detect());
-    match scale {
-        Some(scale) => {
+    let ring = if axis.periodic { Some(ring_spectrum(axis, even)?) } else { None };
+    Ok(match even {
+        Some(EvenRows { scale, .. }) => {
             let (same, none) = (vec![scale; n], vec![0.0; n]);
-            pscr::plan(PencilRows { sub: &same, sup: &same, gap: &none }, below, simd)
+            pscr::plan(PencilRows { sub: &same, sup: &same, gap: &none }, ring.as_ref(), below, simd)
         }
-        None => pscr::plan(PencilRows { sub: &axis.lower, sup: &axis.upper, gap: &axis.gap }, below, simd),
+        None => {
+            let rows = PencilRows { sub: &axis.lower, sup: &axis.upper, gap: &axis.gap };
+            pscr::plan(rows, ring.as_ref(), below, simd)
+        }
+    })
+}
+
+/// Of one spacing in closed form, each pair of equal eigenvalues once; else by all eigenvectors.
+fn ring_spectrum(axis: &AxisOperator, even: Option<EvenRows>) -> Result<RingSpectrum> {
+    let n = axis.len();
+    if let Some(EvenRows { scale, .. }) = even {
+        let eigenvalues = (0..=n / 2).map(|j| 4.0 * scale * sine(j, n) * sine(j, n)).collect();
+        let share = |j: usize| if j == 0 || 2 * j == n { 1.0 } else { 2.0 } / n as f64;
+        return Ok(RingSpectrum { eigenvalues, squares: (0..=n / 2).map(share).collect() });
     }
+    let AxisModes { values, vectors, .. } = AxisModes::new(axis)?;
+    let squares = vectors.chunks_exact(n).map(|q| q[n - 1] * q[n - 1]).collect();
+    Ok(RingSpectrum { eigenvalues: values, squares })
 }
 
 fn line<T: PoissonScalar>(axis: &AxisOperator) -> ShiftedLine<T> {
     let n = axis.len();
-    match toeplitz_scale(axis) {
-        Some(scale) => ShiftedLine::new(&vec![scale; n], &vec![scale; n], &vec![0.0; n]),
-        // That of an axis with one unknown is in the shift.
-        None if n == 1 => ShiftedLine::new(&[0.0], &[0.0], &[0.0]),
+    // The diagonal of an axis with one unknown is in the shift.
+    if n == 1 {
+        return ShiftedLine::new(&[0.0], &[0.0], &[0.0]);
+    }
+    match even_rows(axis) {
+        Some(EvenRows { ring: true, .. }) => {
+            let [sub, sup, gap] = folded_rows(axis);
+            ShiftedLine::new(&sub, &sup, &gap)
+        }
+        Some(EvenRows { scale, .. }) => ShiftedLine::new(&vec![scale; n], &vec![scale; n], &vec![0.0; n]),
         None => ShiftedLine::new(&axis.lower, &axis.upper, &axis.gap),
     }
 }
@@ -116,11 +165,7 @@ impl<T: PoissonScalar> SeparableSolver<T> for CyclicSolver<T> {
 
     fn solve(&self, request: &SolveRequest<'_, T>, x: &mut [T], stack: &mut PodStack) -> f64 {
         if let Some(rhs) = request.rhs {
-            let [rows, lines, n] = self.shape;
-            let least = if self.threads > 1 && x.len() >= SHARED { rows.div_ceil(4 * self.threads) } else { 0 };
-            each_chunk((rows, least), RowsOf(&mut *x, lines * n), &|i, row| {
-                row.0.chunks_exact_mut(n).enumerate().for_each(|(j, line)| rhs.copy_line((i, j), line));
-            });
+            rhs.copy_to(x, self.threads);
         }
         let removed = self.weights.as_ref().map_or(0.0, |weights| self.mean(weights, x));
         if removed != 0.0 {
@@ -128,7 +173,13 @@ impl<T: PoissonScalar> SeparableSolver<T> for CyclicSolver<T> {
             x.iter_mut().for_each(|x| *x -= removed);
         }
         let (scratch, _) = stack.make_aligned_raw::<T>(self.words(), 64);
+        if let Some(n) = self.folded {
+            self.each_line(x, n, fold);
+        }
         self.fractions.solve(x, self.shift, self.threads, scratch);
+        if let Some(n) = self.folded {
+            self.each_line(x, n, unfold);
+        }
         if let Some(weights) = &self.weights {
             let level = real(request.mean - self.mean(weights, x));
             x.iter_mut().for_each(|x| *x += level);

@@ -1,10 +1,10 @@
 //! Eigenvectors of an axis whose spacing varies, and the products that take lines to coefficients and back.
 //!
 //! # Source
-//! Implicit QL with Wilkinson's shifts (H. Bowdler, R. S. Martin, C. Reinsch, J. H. Wilkinson, 1968); cyclic Jacobi rotations for
-//! periodic axes.
+//! Implicit QL with Wilkinson's shifts (H. Bowdler, R. S. Martin, C. Reinsch, J. H. Wilkinson, 1968); of periodic axes after reflections.
 
 use crate::axis::AxisOperator;
+use crate::reflections::reflected;
 use crate::scalar::{PoissonScalar, real};
 use crate::transform::{LinePair, Transform};
 use bandsolve::{Error, Result, Simd};
@@ -24,40 +24,62 @@ pub(crate) struct DenseTransform<T> {
     back: Vec<T>,
 }
 
-impl<T: PoissonScalar> DenseTransform<T> {
+/// Eigenvalues of an axis, and eigenvectors of W^{1/2} L W^{−1/2}, one after the other.
+pub(crate) struct AxisModes {
+    pub values: Vec<f64>,
+    pub vectors: Vec<f64>,
+    /// Which is that of the constant.
+    constant: Option<usize>,
+}
+
+impl AxisModes {
+    /// # Cost
+    /// Some 6n³ flops, of a ring 9n³.
     pub fn new(axis: &AxisOperator) -> Result<Self> {
         let n = axis.len();
-        if let Some((scale, sides)) = axis.uniform {
-            return Ok(Self::of_transform(&Transform::new(n, sides), n, scale));
-        }
-        let (mut values, mut vectors) = if axis.periodic { periodic(axis) } else { open(axis)? };
+        let (mut values, mut vectors) = if axis.periodic { periodic(axis)? } else { open(axis)? };
         refine(axis, &mut values, &vectors);
-        let roots: Vec<f64> = axis.volume.iter().map(|w| w.sqrt()).collect();
         let mut constant = None;
         if axis.keeps_constants() && n > 0 {
             // Known exactly: the eigenvalue is 0 and the vector W^{1/2}·1.
             let least = (0..n).min_by(|a, b| values[*a].total_cmp(&values[*b])).unwrap_or(0);
             let length = axis.volume.iter().sum::<f64>().sqrt();
             values[least] = 0.0;
-            vectors[least * n..][..n].iter_mut().zip(&roots).for_each(|(q, root)| *q = root / length);
-            constant = Some((least, length));
+            vectors[least * n..][..n].iter_mut().zip(&axis.volume).for_each(|(q, w)| *q = w.sqrt() / length);
+            constant = Some(least);
         }
+        Ok(Self { values, vectors, constant })
+    }
+}
+
+impl<T: PoissonScalar> DenseTransform<T> {
+    pub fn new(axis: &AxisOperator) -> Result<Self> {
+        let n = axis.len();
+        if let Some((scale, sides)) = axis.uniform {
+            return Ok(Self::of_transform(&Transform::new(n, sides), n, scale));
+        }
+        let AxisModes { values, vectors, constant } = AxisModes::new(axis)?;
+        // An axis of one unknown is not multiplied where it is the middle one: its number is its coefficient.
+        let roots: Vec<f64> = if n == 1 { vec![1.0] } else { axis.volume.iter().map(|w| w.sqrt()).collect() };
+        let constant = constant.map(|place| (place, roots.iter().map(|root| root * root).sum::<f64>().sqrt()));
         let entry = |e: usize, root: f64| real::<T>(vectors[e] * root);
         let to = (0..n * n).map(|e| entry(e, roots[e % n])).collect();
         let back = (0..n * n).map(|e| entry((e % n) * n + e / n, 1.0 / roots[e / n])).collect();
         Ok(Self { n, eigenvalues: values, constant, to, back })
     }
 
-    /// Bytes of the two matrices.
+    /// Bytes of the matrices.
     pub fn bytes(&self) -> usize {
-        2 * self.n * self.n * size_of::<T>()
+        size_of_val(&self.to[..]) + size_of_val(&self.back[..])
     }
 
-    /// Of vectors V, one after the other: coefficients of f are Vᵀf, and u = V û.
-    pub fn of_vectors(eigenvalues: Vec<f64>, vectors: &[f64]) -> Self {
+    /// Of vectors V, one after the other: coefficients of f are Vᵀf, and u = V û. With one matrix for [`multiply_lines`](Self::multiply_lines)
+    /// alone, or with two for [`multiply`](Self::multiply) alone.
+    pub fn of_vectors(eigenvalues: Vec<f64>, vectors: &[f64], lines: bool) -> Self {
         let n = eigenvalues.len();
         let to = vectors.iter().map(|v| real(*v)).collect();
-        let back = (0..n * n).map(|e| real(vectors[(e % n) * n + e / n])).collect();
+        let turned = |e: usize| real(vectors[(e % n) * n + e / n]);
+        let back = if lines { Vec::new() } else { (0..n * n).map(turned).collect() };
         Self { n, eigenvalues, constant: None, to, back }
     }
 
@@ -94,9 +116,9 @@ impl<T: PoissonScalar> DenseTransform<T> {
 impl<T: PoissonScalar> DenseTransform<T> {
     /// out = coefficients Vᵀz of `lines` contiguous lines of z, or Vz; of a transform [`of_vectors`](Self::of_vectors).
     pub fn multiply_lines(&self, z: &[T], out: &mut [T], lines: usize, inverse: bool) {
-        // By columns `to` is V and `back` is Vᵀ.
-        let matrix = if inverse { &self.to } else { &self.back };
-        let (a, b) = (View::new(matrix, self.n, self.n), View::new(z, self.n, lines));
+        // By columns `to` is V.
+        let vectors = View::new(&self.to, self.n, self.n);
+        let (a, b) = (if inverse { vectors } else { vectors.transpose() }, View::new(z, self.n, lines));
         T::dense_product(Simd::detect(), Product::replace(ViewMut::new(out, self.n, lines), a, b));
     }
 }
@@ -190,9 +212,8 @@ fn ql_step(d: &mut [f64], e: &mut [f64], q: &mut [f64], (l, m): (usize, usize)) 
     e[m] = 0.0;
 }
 
-/// By Jacobi's rotations until nothing is left beside the diagonal.
-fn periodic(axis: &AxisOperator) -> Pairs {
-    const SWEEPS: usize = 40;
+/// By reflections, and as those of an open axis.
+fn periodic(axis: &AxisOperator) -> Result<Pairs> {
     let (diagonal, right) = symmetric(axis);
     let n = diagonal.len();
     let mut a = vec![0.0; n * n];
@@ -204,42 +225,7 @@ fn periodic(axis: &AxisOperator) -> Pairs {
             a[j * n + i] += right[i];
         }
     }
-    let mut q: Vec<f64> = (0..n * n).map(|k| f64::from(u8::from(k / n == k % n))).collect();
-    for _ in 0..SWEEPS {
-        let mut rotated = false;
-        for i in 0..n {
-            for j in i + 1..n {
-                let small = f64::EPSILON * 1e-2 * (a[i * n + i] * a[j * n + j]).abs().sqrt();
-                if a[i * n + j].abs() > small.max(f64::MIN_POSITIVE) {
-                    rotate(&mut a, &mut q, n, (i, j));
-                    rotated = true;
-                }
-            }
-        }
-        if !rotated {
-            break;
-        }
-    }
-    ((0..n).map(|i| a[i * n + i]).collect(), q)
-}
-
-/// Makes entry (i, j) zero.
-fn rotate(a: &mut [f64], q: &mut [f64], n: usize, (i, j): (usize, usize)) {
-    let theta = (a[j * n + j] - a[i * n + i]) / (2.0 * a[i * n + j]);
-    let t = 1f64.copysign(theta) / (theta.abs() + theta.hypot(1.0));
-    let c = 1.0 / t.hypot(1.0);
-    let s = t * c;
-    for k in 0..n {
-        let (x, y) = (a[k * n + i], a[k * n + j]);
-        (a[k * n + i], a[k * n + j]) = (c * x - s * y, s * x + c * y);
-    }
-    for k in 0..n {
-        let (x, y) = (a[i * n + k], a[j * n + k]);
-        (a[i * n + k], a[j * n + k]) = (c * x - s * y, s * x + c * y);
-    }
-    (a[i * n + j], a[j * n + i]) = (0.0, 0.0);
-    for k in 0..n {
-        let (x, y) = (q[i * n + k], q[j * n + k]);
-        (q[i * n + k], q[j * n + k]) = (c * x - s * y, s * x + c * y);
-    }
+    let (mut d, mut e, mut q) = reflected(a, n);
+    diagonalise(&mut d, &mut e, &mut q)?;
+    Ok((d, q))
 }

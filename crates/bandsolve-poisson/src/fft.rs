@@ -20,7 +20,7 @@ use crate::scalar::PoissonScalar;
 use crate::separable::{ResidualMeasure, ResidualOperator, SeparableProblem};
 use axes::AxisTransform;
 use bandsolve::dyn_stack::{PodStack, StackReq};
-use bandsolve::{Error, Result, Simd};
+use bandsolve::{Result, Simd};
 use bandsolve_kernel::spread::{RowsOf, each_chunk};
 use bandsolve_kernel::view::ViewMut;
 use bandsolve_kernel::{Job, Lanes, dispatch};
@@ -30,6 +30,8 @@ use rows::{COLUMNS, RowJob};
 
 /// Rows that are multiplied by eigenvectors together.
 const TOGETHER: usize = 16;
+/// Sixteenths of the solution that factors may take: with one array, and scratch of a quarter, all is less than twice the solution.
+const KEPT: usize = 11;
 /// Unknowns from which on more than one thread works.
 const SHARED: usize = 1 << 14;
 
@@ -50,9 +52,6 @@ impl<T: PoissonScalar> TransformSolver<T> {
     /// `dense`: products also along axes with one spacing.
     pub fn new(problem: &SeparableProblem, dense: bool, threads: usize) -> Result<Self> {
         let [first, middle, last] = &problem.axes;
-        if first.periodic && first.uniform.is_none() {
-            return Err(Error::Unsupported { method: "fft", what: "a periodic first axis whose spacing varies" });
-        }
         let (of_middle, of_last) = (
             AxisTransform::new(middle, dense && middle.len() > 1)?,
             AxisTransform::new(last, dense && last.len() > 1)?,
@@ -66,8 +65,10 @@ impl<T: PoissonScalar> TransformSolver<T> {
         } else {
             None
         };
-        let chain = TridiagonalChain::new(first, &lambda);
-        let (shape, folded) = (problem.shape(), first.periodic);
+        let unknowns = first.len() * lambda.len();
+        let most = (unknowns * size_of::<T>() / 16 * KEPT).saturating_sub(of_middle.bytes() + of_last.bytes());
+        let chain = TridiagonalChain::new(first, &lambda, most);
+        let (shape, folded) = (problem.shape(), first.is_folded());
         Ok(Self {
             shape,
             folded,
@@ -81,10 +82,11 @@ impl<T: PoissonScalar> TransformSolver<T> {
         })
     }
 
-    /// Pieces that the rows are cut into: as many as threads.
+    /// Pieces that the rows are cut into: as many as threads, and as have scratch of no more than a quarter of the solution.
     fn pieces(&self) -> usize {
         let [rows, lines, n] = self.shape;
-        if rows * lines * n < SHARED { 1 } else { self.threads.clamp(1, rows.div_ceil(2)) }
+        let affordable = rows * lines * n / (8 * self.words().iter().sum::<usize>());
+        if rows * lines * n < SHARED { 1 } else { self.threads.min(affordable).clamp(1, rows.div_ceil(2)) }
     }
 
     /// Pairs of rows that are taken together.

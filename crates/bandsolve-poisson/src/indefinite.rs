@@ -1,6 +1,7 @@
 //! Tridiagonal systems whose gap is negative, where elimination needs pivots: solved one by one.
 
 use crate::axis::AxisOperator;
+use crate::folded::{fold, unfold};
 use crate::scalar::{PoissonScalar, real};
 use bandsolve::dyn_stack::{PodStack, StackReq};
 use bandsolve::{AnyFactor, Factor, Method, Op, Plan, Result, Tridiagonal};
@@ -23,17 +24,18 @@ impl<T: PoissonScalar> IndefiniteModes<T> {
             systems.push((mode, [entries(&|i| -axis.lower[i]), diag, entries(&|i| -axis.upper[i])]));
             *value = 1.0;
         }
-        Self::of_systems((axis.len(), lambda.len(), axis.periodic), systems.into_iter())
+        Self::of_systems((axis.len(), lambda.len()), [axis.periodic, axis.is_folded()], systems.into_iter())
     }
 
-    /// Of some of `modes` systems of n rows, each as sub, diag, sup. `periodic`: with corners, and folded.
+    /// Of some of `modes` systems of n rows, each as sub, diag, sup; `periodic`: with corners.
     pub fn of_systems(
-        (n, modes, folded): (usize, usize, bool),
+        (n, modes): (usize, usize),
+        [periodic, folded]: [bool; 2],
         systems: impl Iterator<Item = (usize, [Vec<f64>; 3])>,
     ) -> Result<Self> {
         let factor = |(mode, entries): (usize, [Vec<f64>; 3])| {
             let [sub, diag, sup] = entries.map(|x| x.into_iter().map(real).collect::<Vec<T>>());
-            let a = Tridiagonal::from_vecs(sub, diag, sup, folded)?;
+            let a = Tridiagonal::from_vecs(sub, diag, sup, periodic)?;
             Ok((mode, Plan::new(a.shape()).method(Method::Pivoted).threads(1).factor_owned(a)?))
         };
         Ok(Self { n, modes, folded, systems: systems.map(factor).collect::<Result<_>>()? })
@@ -72,21 +74,5 @@ impl<T: PoissonScalar> IndefiniteModes<T> {
         for ((mode, _), column) in self.systems.iter().zip(kept.chunks_exact(self.n)) {
             x[*mode..].iter_mut().step_by(self.modes).zip(column).for_each(|(x, c)| *x = *c);
         }
-    }
-}
-
-/// Numbers from half their sums (in row i) and differences (in row n − i).
-fn unfold<T: PoissonScalar>(column: &mut [T]) {
-    let n = column.len();
-    for i in 1..n.div_ceil(2) {
-        (column[i], column[n - i]) = (column[i] + column[n - i], column[i] - column[n - i]);
-    }
-}
-
-/// The inverse of it.
-fn fold<T: PoissonScalar>(column: &mut [T]) {
-    let (n, half) = (column.len(), real::<T>(0.5));
-    for i in 1..n.div_ceil(2) {
-        (column[i], column[n - i]) = ((column[i] + column[n - i]) * half, (column[i] - column[n - i]) * half);
     }
 }

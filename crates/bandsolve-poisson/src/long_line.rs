@@ -60,10 +60,10 @@ pub(crate) struct LongLine<T> {
 }
 
 impl<T: PoissonScalar> LongLine<T> {
-    /// Whether there is one axis, long, not periodic, and definite.
+    /// Whether there is one axis, long, with one spacing (else each partition has factors of its own), not periodic, and definite.
     pub fn takes(problem: &SeparableProblem) -> bool {
         let [first, middle, last] = &problem.axes;
-        let line = first.len() >= LEAST && middle.len() * last.len() == 1 && !first.periodic;
+        let line = first.len() >= LEAST && middle.len() * last.len() == 1 && !first.periodic && first.uniform.is_some();
         line && problem.shift >= 0.0 && !problem.is_singular()
     }
 

@@ -35,11 +35,12 @@ poisson_methods! {
     Fft "fft";
     /// The same with products by eigenvectors, also where a transform would do.
     Gemm "gemm";
-    /// Block cyclic reduction that halves the rows.
+    /// Block cyclic reduction that halves the rows, of axes with one spacing that are periodic or have nodes and Dirichlet sides; there must
+    /// be one. Others as `Pscr`.
     Bcr2 "bcr2";
-    /// Block cyclic reduction that leaves a quarter of the rows.
+    /// The same, leaving a quarter of the rows.
     Bcr4 "bcr4";
-    /// Cyclic reduction by partial solutions.
+    /// Cyclic reduction by partial solutions, of axes of all kinds.
     Pscr "pscr";
 }
 

@@ -23,16 +23,15 @@ impl AxisOrder {
         Self { axes, shape: axes.map(|axis| axis.map_or(1, |axis| shape[axis])), strides }
     }
 
-    /// Whether arrays lie as they are solved.
+    /// Whether arrays lie as they are solved: axes of one unknown may stand anywhere.
     pub fn is_given(&self) -> bool {
-        self.axes.iter().flatten().is_sorted()
+        let coupled = self.axes.iter().zip(self.shape).filter(|(_, n)| *n > 1);
+        coupled.filter_map(|(axis, _)| *axis).is_sorted()
     }
 
-    /// The caller's index of an entry in solving order.
-    pub fn place(&self, entry: usize) -> usize {
-        let [_, lines, n] = self.shape;
-        let at = [entry / (lines * n), entry / n % lines, entry % n];
-        (0..3).map(|k| at[k] * self.strides[k]).sum()
+    /// From one entry to the next in solving order along each axis of the caller's array.
+    pub fn strides(&self) -> [usize; 3] {
+        self.strides
     }
 
     /// `to` in solving order from the caller's array.

@@ -1,25 +1,27 @@
 //! A problem with the factors of one method: solved, measured, refined.
 
-use crate::cyclic::{CyclicSolver, toeplitz_scale};
+use crate::cyclic::CyclicSolver;
 use crate::fft::TransformSolver;
 use crate::long_line::LongLine;
 use crate::method::{PoissonMethod, SeparableSolver, SolveRequest};
+use crate::operator::{SystemCheck, SystemOperator};
 use crate::order::AxisOrder;
 use crate::report::{PoissonReport, PoissonSolution, Solved};
 use crate::scalar::{PoissonScalar, real};
-use crate::separable::{ResidualMeasure, ResidualOperator, RightHandSide, SeparableProblem, SideTerms};
-use crate::transform::AxisSides;
-use crate::verify::{Question, Verification};
+use crate::separable::{ResidualMeasure, RightHandSide, SeparableProblem, SideTerms, strides_of};
+use crate::verify::Question;
 use bandsolve::dyn_stack::{PodBuffer, PodStack, StackReq};
-use bandsolve::{Error, MAX_REFINEMENTS, Result, Simd, good};
+use bandsolve::{Error, MAX_REFINEMENTS, Result, Scalar, Simd, good};
 use bandsolve_kernel::arithmetic::Standard;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// Accepted after refinement: 64ε.
-pub(crate) const TOLERABLE: f64 = 8.0; // times 8ε
+const TOLERABLE: f64 = 8.0; // times 8ε
 
 /// A planned problem: transforms, roots and factors are made, right-hand sides can be solved for, again and again.
+///
+/// Of a [`Poisson`](crate::Poisson) problem, or of one with two matrices an axis, [`SeparablePencils`](crate::SeparablePencils).
 ///
 /// ```
 /// use bandsolve_poisson::{Boundary, Grid, Poisson};
@@ -42,75 +44,20 @@ pub struct PoissonPlan<T: PoissonScalar> {
 }
 
 /// What a plan with unknowns has.
-struct PlanCore<T: PoissonScalar> {
-    order: AxisOrder,
-    sides: SideTerms<T>,
-    operator: ResidualOperator<T>,
-    singular: bool,
-    solver: Box<dyn SeparableSolver<T>>,
-    threads: usize,
-    simd: Simd,
+pub(crate) struct PlanCore<T: PoissonScalar> {
+    pub order: AxisOrder,
+    pub sides: SideTerms<T>,
+    pub operator: SystemOperator<T>,
+    pub singular: bool,
+    pub solver: Box<dyn SeparableSolver<T>>,
+    pub threads: usize,
+    pub simd: Simd,
 }
 
 impl<T: PoissonScalar> core::fmt::Debug for PoissonPlan<T> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("PoissonPlan").field("shape", &self.shape).field("method", &self.method).finish_non_exhaustive()
     }
-}
-
-/// Unknowns along each axis from which on partial fractions may be faster than transforms.
-const LONG: usize = 64;
-/// Largest prime factor with which transforms are fast.
-const PRIME: usize = 7;
-
-/// The length of the transform of two dimensions and its largest prime factor, if block cyclic reduction is faster for that.
-fn unfit_length(problem: &SeparableProblem) -> Option<(usize, usize)> {
-    let [first, middle, last] = &problem.axes;
-    let long = middle.len() == 1 && first.len().min(last.len()) >= LONG;
-    if !long || problem.shift < 0.0 || last.periodic || toeplitz_scale(first).is_none() {
-        return None;
-    }
-    let length = match last.uniform?.1 {
-        AxisSides::NodeDirichlet => last.len() + 1,
-        AxisSides::NodeNeumann => last.len() - 1,
-        _ => last.len(),
-    };
-    let prime = largest_prime_factor(length);
-    (prime > PRIME).then_some((length, prime))
-}
-
-fn largest_prime_factor(mut n: usize) -> usize {
-    let (mut largest, mut factor) = (1, 2);
-    while factor * factor <= n {
-        if n.is_multiple_of(factor) {
-            (n, largest) = (n / factor, factor);
-        } else {
-            factor += 1;
-        }
-    }
-    largest.max(n)
-}
-
-/// Which method solves a problem, and why.
-fn choose(problem: &SeparableProblem, asked: PoissonMethod) -> (PoissonMethod, String) {
-    if let (PoissonMethod::Auto, Some((length, prime))) = (asked, unfit_length(problem)) {
-        let reason = format!(
-            "block cyclic reduction takes all lengths alike; transforms of length {length}, with the prime factor {prime}, are slower"
-        );
-        return (PoissonMethod::Bcr4, reason);
-    }
-    let varying = problem.axes.iter().filter(|axis| axis.uniform.is_none()).count();
-    let reason = match (asked, varying) {
-        (PoissonMethod::Auto, 0) => {
-            "transforms and tridiagonal systems are the fastest where lengths have small prime factors".to_owned()
-        }
-        (PoissonMethod::Auto, 1) if problem.axes[0].uniform.is_none() => {
-            "tridiagonal systems along the axis whose spacing varies, transforms along the others".to_owned()
-        }
-        (PoissonMethod::Auto, _) => "products by eigenvectors along axes whose spacing varies".to_owned(),
-        _ => "asked for".to_owned(),
-    };
-    (if asked == PoissonMethod::Auto { PoissonMethod::Fft } else { asked }, reason)
 }
 
 /// Factors of `problem` by a method.
@@ -132,33 +79,9 @@ pub(crate) fn factor<T: PoissonScalar>(
 }
 
 impl<T: PoissonScalar> PoissonPlan<T> {
-    /// Of a problem in solving order.
-    pub(crate) fn new(
-        problem: SeparableProblem,
-        (shape, order, sides): (SmallVec<[usize; 3]>, AxisOrder, SideTerms<T>),
-        asked: PoissonMethod,
-        threads: usize,
-    ) -> Result<Self> {
-        let _mode = Standard::enter();
-        let (method, reason) = choose(&problem, asked);
-        let solver = T::factor(&problem, method, threads)?;
-        let operator = ResidualOperator::new(&problem);
-        let core = Some(PlanCore {
-            order,
-            sides,
-            operator,
-            singular: problem.is_singular(),
-            solver,
-            threads,
-            simd: Simd::detect(),
-        });
-        Ok(Self { shape, method, reason: reason.into(), core, mean: 0.0, removable: 0.1 })
-    }
-
-    /// Of no unknowns.
-    pub(crate) fn empty(shape: &[usize], method: PoissonMethod) -> Self {
-        let method = if method == PoissonMethod::Auto { PoissonMethod::Fft } else { method };
-        Self { shape: shape.into(), method, reason: "nothing to solve".into(), core: None, mean: 0.0, removable: 0.1 }
+    /// `core`: `None` where there are no unknowns.
+    pub(crate) fn new(shape: &[usize], (method, reason): (PoissonMethod, String), core: Option<PlanCore<T>>) -> Self {
+        Self { shape: shape.into(), method, reason: reason.into(), core, mean: 0.0, removable: 0.1 }
     }
 
     pub(crate) fn with_mean(self, mean: f64, removable: f64) -> Self {
@@ -192,21 +115,22 @@ impl<T: PoissonScalar> PoissonPlan<T> {
 
     /// Bytes of the factors that the plan keeps.
     ///
-    /// They are a small part of the solution's where all axes have one spacing, and as many as the solution's where the spacing of the axis
-    /// with the tridiagonal systems varies; scratch ([`solve_scratch`](Self::solve_scratch)) comes in addition. Plans of negative shifts also
-    /// keep pivoted factors of some systems, which are not counted.
+    /// Together with the scratch of [`solve_into_with`](Self::solve_into_with) they are at most twice those of the solution, of boxes whose
+    /// axes have some thirty unknowns at least, 32768 in all. Matrices of eigenvectors come in addition, two of n² numbers for each axis that is
+    /// multiplied by them: those of method `gemm`, of further axes whose spacing varies (not in two dimensions with long axes, which
+    /// `pscr` solves), and of two matrices an axis. Plans of negative shifts also keep pivoted factors of some systems, which are not
+    /// counted.
     pub fn factor_bytes(&self) -> usize {
         self.core.as_ref().map_or(0, |core| core.solver.bytes())
     }
 
-    /// Scratch of [`solve_into_with`](Self::solve_into_with): most of it is touched only where an answer has to be refined.
+    /// Scratch of [`solve_into_with`](Self::solve_into_with): most of it is touched only where an answer has to be refined, or where systems
+    /// lie along another axis than the first.
     pub fn solve_scratch(&self) -> StackReq {
-        let Some(core) = &self.core else { return StackReq::EMPTY };
-        let words = if core.order.is_given() { 0 } else { self.len() };
-        StackReq::new::<T>(words).and(core.scratch())
+        self.core.as_ref().map_or(StackReq::EMPTY, PlanCore::scratch)
     }
 
-    /// Scratch of [`solve_in_place_with`](Self::solve_in_place_with).
+    /// Scratch of [`solve_in_place_with`](Self::solve_in_place_with): the same, and a copy of f.
     pub fn solve_in_place_scratch(&self) -> StackReq {
         let Some(core) = &self.core else { return StackReq::EMPTY };
         StackReq::new::<T>(self.len()).and(core.scratch())
@@ -248,15 +172,7 @@ impl<T: PoissonScalar> PoissonPlan<T> {
         let Some(core) = &self.core else { return Ok(report) };
         let n = self.len();
         for (column, (f, u)) in f.chunks_exact(n).zip(u.chunks_exact_mut(n)).enumerate() {
-            let solved = if core.order.is_given() {
-                self.solve_one(core, f, u, stack)
-            } else {
-                let (own, stack) = stack.make_raw::<T>(n);
-                core.order.take(f, own, core.threads);
-                let solved = self.solve_one(core, own, u, stack);
-                core.give_back(u, own);
-                solved
-            };
+            let solved = self.solve_one(core, f, u, stack);
             report.take(solved.map_err(|error| named(error, column * n))?);
         }
         Ok(report)
@@ -284,13 +200,8 @@ impl<T: PoissonScalar> PoissonPlan<T> {
         let n = self.len();
         for (column, x) in x.chunks_exact_mut(n).enumerate() {
             let (f, stack) = stack.make_raw::<T>(n);
-            if core.order.is_given() {
-                f.copy_from_slice(x);
-            } else {
-                core.order.take(x, f, core.threads);
-            }
+            f.copy_from_slice(x);
             let solved = self.solve_one(core, f, x, stack);
-            core.give_back(x, f);
             report.take(solved.map_err(|error| named(error, column * n))?);
         }
         Ok(report)
@@ -311,42 +222,54 @@ impl<T: PoissonScalar> PoissonPlan<T> {
         }
     }
 
-    /// One right-hand side, all in solving order.
+    /// One right-hand side, and u in the caller's order.
     fn solve_one(&self, core: &PlanCore<T>, f: &[T], u: &mut [T], stack: &mut PodStack) -> Result<Solved> {
-        let rhs = core.rhs(f, &core.sides, T::ONE);
+        let solved = self.solve_scaled(core, f, u, stack);
+        if !core.order.is_given() {
+            let (spare, _) = stack.make_raw::<T>(u.len());
+            core.order.give(u, spare, core.threads);
+            u.copy_from_slice(spare);
+        }
+        solved
+    }
+
+    /// One right-hand side; where numbers leave the range of the type, again times a power of two. u is in solving order.
+    fn solve_scaled(&self, core: &PlanCore<T>, f: &[T], u: &mut [T], stack: &mut PodStack) -> Result<Solved> {
+        let rhs = core.rhs(f, T::ONE);
         let solved = self.attempt(core, rhs, u, stack);
         let Some(scale) = core.rescue(&solved, rhs, stack)? else {
             return solved.and_then(|solved| core.balanced(solved, rhs, self.removable, stack));
         };
         // All times a power of two, so that nothing leaves the range of the type on the way.
-        let scaled = core.rhs(f, &core.sides, scale);
+        let scaled = core.rhs(f, scale);
         let mut solved = self.attempt(core, scaled, u, stack)?;
         solved = core.balanced(solved, scaled, self.removable, stack)?;
         solved.removed /= scale.to_f64();
         let mut finite = true;
         for x in u {
             *x = *x / scale;
-            finite &= bandsolve::Scalar::is_finite(*x);
+            finite &= Scalar::is_finite(*x);
         }
         let failed = Error::NotConverged { backward_error: f64::NAN, refinement_steps: solved.refinement_steps };
         if finite { Ok(solved) } else { Err(failed) }
     }
 
-    /// Solves, measures and refines.
+    /// Solves, measures and refines. One array is taken: f in solving order, if that is another; afterwards the correction.
     fn attempt(
         &self,
         core: &PlanCore<T>,
-        rhs: RightHandSide<'_, T>,
+        given: RightHandSide<'_, T>,
         u: &mut [T],
         stack: &mut PodStack,
     ) -> Result<Solved> {
-        let mean = self.mean * rhs.scale.to_f64();
+        let (room, stack) = stack.make_raw::<T>(u.len());
+        let rhs = core.in_order(given, room);
+        let mean = self.mean * given.scale.to_f64();
         let request = SolveRequest { rhs: Some(&rhs), mean };
-        let (mut removed, mut measured) = core.solver.solve_measured(&request, &core.operator, u, stack);
+        let (mut removed, measured) = core.operator.solve_measured(&*core.solver, &request, u, stack);
+        let mut error = core.error((RightHandSide { removed: real(removed), ..rhs }, measured), u, stack);
         let mut refinement_steps = 0;
         loop {
-            let rhs = RightHandSide { removed: real(removed), ..rhs };
-            let error = core.error((rhs, measured.take()), u, stack);
             let accepted = if refinement_steps == MAX_REFINEMENTS { TOLERABLE } else { 1.0 } * good::<T>();
             if error <= accepted {
                 return Ok(Solved { error, removed, refinement_steps });
@@ -355,28 +278,45 @@ impl<T: PoissonScalar> PoissonPlan<T> {
                 return Err(Error::NotConverged { backward_error: error, refinement_steps });
             }
             refinement_steps += 1;
-            let (e, stack) = stack.make_raw::<T>(u.len());
-            T::residuals(&core.verification(rhs, u), e);
-            removed += core.solver.solve(&SolveRequest { rhs: None, mean: 0.0 }, e, stack);
-            u.iter_mut().zip(e).for_each(|(u, e)| *u += *e);
+            core.residuals(RightHandSide { removed: real(removed), ..given }, u, room, stack);
+            removed += core.solver.solve(&SolveRequest { rhs: None, mean: 0.0 }, room, stack);
+            u.iter_mut().zip(&*room).for_each(|(u, e)| *u += *e);
+            error = core.error((RightHandSide { removed: real(removed), ..given }, None), u, stack);
         }
     }
 }
 
 impl<T: PoissonScalar> PlanCore<T> {
-    fn rhs<'a>(&self, f: &'a [T], sides: &'a SideTerms<T>, scale: T) -> RightHandSide<'a, T> {
-        RightHandSide { f, sides, shape: self.operator.shape, scale, removed: T::ZERO }
+    /// `scale` times f in the caller's order.
+    fn rhs<'a>(&'a self, f: &'a [T], scale: T) -> RightHandSide<'a, T> {
+        let (strides, shape) = (self.order.strides(), self.operator.shape());
+        RightHandSide { f, strides, sides: &self.sides, shape, scale, removed: T::ZERO }
     }
 
-    /// Beside what the plan itself takes: lines of residuals, then a correction and what the method needs.
+    /// The same in solving order, in `room` if that is another.
+    fn in_order<'a>(&'a self, given: RightHandSide<'a, T>, room: &'a mut [T]) -> RightHandSide<'a, T> {
+        if self.order.is_given() {
+            return given;
+        }
+        self.order.take(given.f, room, self.threads);
+        RightHandSide { f: room, strides: strides_of(given.shape), ..given }
+    }
+
+    /// An array, and lines of residuals or what the method needs.
     fn scratch(&self) -> StackReq {
-        let n = self.operator.shape.iter().product();
-        let lines = StackReq::new::<T>(Verification::<T>::words(self.operator.shape));
-        lines.or(StackReq::new::<T>(n).and(self.solver.scratch()))
+        let n = self.operator.shape().iter().product();
+        let lines = StackReq::new::<T>(self.operator.words());
+        StackReq::new::<T>(n).and(lines.or(self.solver.scratch()))
     }
 
-    fn verification<'a>(&'a self, rhs: RightHandSide<'a, T>, u: &'a [T]) -> Verification<'a, T> {
-        Verification { operator: &self.operator, rhs, u, threads: self.threads, simd: self.simd }
+    fn check<'a>(&'a self, rhs: RightHandSide<'a, T>, u: &'a [T]) -> SystemCheck<'a, T> {
+        SystemCheck { operator: &self.operator, rhs, u, threads: self.threads, simd: self.simd }
+    }
+
+    /// The residuals, to `out`.
+    fn residuals(&self, rhs: RightHandSide<'_, T>, u: &[T], out: &mut [T], stack: &mut PodStack) {
+        let (lines, _) = stack.make_raw::<T>(self.operator.words());
+        T::residuals(&self.check(rhs, u), out, lines);
     }
 
     /// The backward error: a bound where that is good enough. What the solver has measured is not measured again.
@@ -386,10 +326,9 @@ impl<T: PoissonScalar> PlanCore<T> {
         u: &[T],
         stack: &mut PodStack,
     ) -> f64 {
-        let (lines, _) = stack.make_raw::<T>(Verification::<T>::words(self.operator.shape));
-        let verification = self.verification(rhs, u);
-        let ResidualMeasure { ratio, largest } =
-            measured.unwrap_or_else(|| T::measure(&verification, Question::Bound, lines));
+        let (lines, _) = stack.make_raw::<T>(self.operator.words());
+        let check = self.check(rhs, u);
+        let ResidualMeasure { ratio, largest } = measured.unwrap_or_else(|| T::measure(&check, Question::Bound, lines));
         if ratio.is_nan() || !largest.is_finite() {
             return f64::NAN;
         }
@@ -397,7 +336,7 @@ impl<T: PoissonScalar> PlanCore<T> {
         if ratio <= good::<T>() * largest {
             return ratio / largest;
         }
-        T::measure(&verification, Question::Exact(largest), lines).ratio
+        T::measure(&check, Question::Exact(largest), lines).ratio
     }
 
     /// A power of two to begin again with, where numbers left the range of the type; what is not finite in f.
@@ -406,12 +345,11 @@ impl<T: PoissonScalar> PlanCore<T> {
         if !failed {
             return Ok(None);
         }
-        let (lines, _) = stack.make_raw::<T>(Verification::<T>::words(self.operator.shape));
-        let largest = self.verification(rhs, &[]).largest(lines);
-        let entry = rhs.f.iter().position(|f| !bandsolve::Scalar::is_finite(*f));
-        if let Some(entry) = entry {
-            return Err(Error::NotFinite { array: "f", index: self.order.place(entry) });
+        if let Some(index) = rhs.f.iter().position(|f| !Scalar::is_finite(*f)) {
+            return Err(Error::NotFinite { array: "f", index });
         }
+        let (line, _) = stack.make_raw::<T>(rhs.shape[2]);
+        let largest = rhs.largest(line);
         let unusual = !(largest < T::SAFE && largest > T::TINY);
         Ok((unusual && largest != T::ZERO).then(|| if largest < T::ONE { T::SAFE } else { T::TINY }))
     }
@@ -421,8 +359,8 @@ impl<T: PoissonScalar> PlanCore<T> {
         if !self.singular || solved.removed == 0.0 {
             return Ok(solved);
         }
-        let (lines, _) = stack.make_raw::<T>(Verification::<T>::words(self.operator.shape));
-        let allowed = part * self.verification(rhs, &[]).largest(lines).to_f64();
+        let (line, _) = stack.make_raw::<T>(rhs.shape[2]);
+        let allowed = part * rhs.largest(line).to_f64();
         // What rounding leaves of a sum is never too much.
         let rounding = good::<T>() * allowed / part.max(f64::MIN_POSITIVE);
         if solved.removed.abs() <= allowed.max(rounding) {
@@ -431,18 +369,10 @@ impl<T: PoissonScalar> PlanCore<T> {
         let scale = rhs.scale.to_f64();
         Err(Error::Incompatible { removed: solved.removed / scale, allowed: allowed / scale })
     }
-
-    /// x in the caller's order, if that is another.
-    fn give_back(&self, x: &mut [T], spare: &mut [T]) {
-        if !self.order.is_given() {
-            self.order.give(x, spare, self.threads);
-            x.copy_from_slice(spare);
-        }
-    }
 }
 
 /// `Err` unless f holds right-hand sides of n numbers, and u as many.
-pub(crate) fn check_lengths(n: usize, f: usize, u: usize) -> Result<()> {
+fn check_lengths(n: usize, f: usize, u: usize) -> Result<()> {
     let fits = if n == 0 { f == 0 } else { f.is_multiple_of(n) };
     match fits {
         false => Err(Error::Shape { what: "f", expected: n, got: f }),
@@ -452,28 +382,28 @@ pub(crate) fn check_lengths(n: usize, f: usize, u: usize) -> Result<()> {
 }
 
 /// The same error with places counted from the first right-hand side.
-pub(crate) fn named(error: Error, offset: usize) -> Error {
+fn named(error: Error, offset: usize) -> Error {
     match error {
         Error::NotFinite { array, index } => Error::NotFinite { array, index: index + offset },
         other => other,
     }
 }
 
-pub(crate) fn check_scratch(needed: StackReq, stack: &PodStack) -> Result<()> {
+fn check_scratch(needed: StackReq, stack: &PodStack) -> Result<()> {
     if stack.can_hold(needed) {
         return Ok(());
     }
     Err(Error::Scratch { expected: needed.unaligned_bytes_required(), got: stack.len_bytes() })
 }
 
-pub(crate) fn buffer(needed: StackReq) -> Result<PodBuffer> {
+fn buffer(needed: StackReq) -> Result<PodBuffer> {
     PodBuffer::try_new(needed).map_err(|_| Error::OutOfMemory { bytes: needed.unaligned_bytes_required() })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Poisson;
+    use crate::{AxisPencil, Boundary, Poisson, SeparablePencils};
 
     /// A solver that is wrong by a part of u.
     struct InexactSolver {
@@ -501,25 +431,44 @@ mod tests {
         }
     }
 
-    fn solve(shape: &[usize], part: f64) -> Result<PoissonSolution<f64>> {
-        let mut plan = Poisson::new(shape).plan::<f64>()?;
+    fn solve(mut plan: PoissonPlan<f64>, part: f64) -> Result<PoissonSolution<f64>> {
         let mut core = plan.core.take().expect("unknowns");
         core.solver = Box::new(InexactSolver { inner: core.solver, part });
         plan.core = Some(core);
-        let n: usize = shape.iter().product();
-        plan.solve(&(0..n).map(|k| ((k * 37) % 101) as f64 - 50.0).collect::<Vec<_>>())
+        plan.solve(&(0..plan.len()).map(|k| ((k * 37) % 101) as f64 - 50.0).collect::<Vec<_>>())
     }
 
+    /// Also where f is brought into another order, and with two matrices an axis.
     #[test]
     fn one_refinement_step_mends_an_inexact_solver() {
-        for shape in [&[40][..], &[31, 20], &[9, 8, 7]] {
-            let exact = solve(shape, 0.0).unwrap();
-            let mended = solve(shape, 1e-10).unwrap();
-            assert_eq!((exact.report.refinement_steps, mended.report.refinement_steps), (0, 1), "{shape:?}");
-            assert!(mended.report.backward_error <= good::<f64>());
+        let differences = |shape: &[usize]| Poisson::new(shape);
+        let points: Vec<f64> = (0..22).map(|k| f64::from(k) + 0.01 * f64::from(k * k)).collect();
+        let pencil = |n: usize| {
+            let beside = vec![1.0; n];
+            AxisPencil::new([&vec![-1.0; n], &vec![2.0; n], &vec![-1.0; n]], [&beside, &vec![4.0; n], &beside])
+        };
+        let pencils = |shape: &[usize]| {
+            let axes: Vec<_> = shape.iter().map(|n| pencil(*n)).collect();
+            SeparablePencils::new(&axes).plan::<f64>().unwrap()
+        };
+        let plans: [&dyn Fn() -> PoissonPlan<f64>; 7] = [
+            &|| differences(&[40]).plan().unwrap(),
+            &|| differences(&[31, 20]).plan().unwrap(),
+            &|| differences(&[9, 8, 7]).plan().unwrap(),
+            &|| differences(&[31, 20]).coordinates(1, &points).plan().unwrap(),
+            &|| differences(&[7, 20, 5]).coordinates(1, &points).boundary(Boundary::dirichlet(3.0)).plan().unwrap(),
+            &|| pencils(&[12, 17]),
+            &|| pencils(&[5, 6, 7]),
+        ];
+        for plan in plans {
+            let exact = solve(plan(), 0.0).unwrap();
+            let mended = solve(plan(), 1e-10).unwrap();
+            let what = format!("{:?} {:?}", plan(), mended.report);
+            assert_eq!((exact.report.refinement_steps, mended.report.refinement_steps), (0, 1), "{what}");
+            assert!(mended.report.backward_error <= good::<f64>(), "{what}");
             let largest = exact.values.iter().fold(0.0f64, |a, b| a.max(b.abs()));
-            assert!(exact.values.iter().zip(&mended.values).all(|(a, b)| (a - b).abs() < 1e-13 * largest));
-            assert!(matches!(solve(shape, 0.5), Err(Error::NotConverged { refinement_steps: 3, .. })));
+            assert!(exact.values.iter().zip(&mended.values).all(|(a, b)| (a - b).abs() < 1e-13 * largest), "{what}");
+            assert!(matches!(solve(plan(), 0.5), Err(Error::NotConverged { refinement_steps: 3, .. })), "{what}");
         }
     }
 }

@@ -2,14 +2,16 @@
 
 use crate::axis::{AxisOperator, AxisSpec};
 use crate::boundary::{Boundary, BoundaryKind, Grid, Side};
-use crate::cyclic::toeplitz_scale;
+use crate::choice::{choose, solving_order};
 use crate::method::PoissonMethod;
+use crate::operator::SystemOperator;
 use crate::order::AxisOrder;
-use crate::plan::PoissonPlan;
+use crate::plan::{PlanCore, PoissonPlan};
 use crate::scalar::PoissonScalar;
-use crate::separable::{SeparableProblem, SideTerm, SideTerms};
-use bandsolve::{Error, Result};
-use bandsolve_kernel::threads;
+use crate::separable::{ResidualOperator, SeparableProblem, SideTerm, SideTerms};
+use crate::settings::{ProblemSettings, shared_setters};
+use bandsolve::{Error, Result, Simd};
+use bandsolve_kernel::arithmetic::Standard;
 
 /// A Poisson or Helmholtz problem on a box of one, two or three dimensions:
 ///
@@ -28,7 +30,8 @@ use bandsolve_kernel::threads;
 /// Arrays have one number for every unknown, by rows: the last axis is contiguous. Several right-hand sides follow one another.
 ///
 /// # Cost
-/// O(log n) flops for every unknown and axis with one spacing, O(n) along a second and a third axis whose spacing varies.
+/// O(log n) flops for every unknown and axis with one spacing, O(n) along a second and a third axis whose spacing varies (O(log n) in two
+/// dimensions, where axes are long). Memory: [`factor_bytes`](PoissonPlan::factor_bytes).
 ///
 /// # Errors
 /// Setting an option never fails; [`plan`](Self::plan) says what is wrong with it.
@@ -49,9 +52,7 @@ pub struct Poisson {
     shape: Vec<usize>,
     axes: Vec<AxisSpec>,
     values: Vec<(usize, Side, Vec<f64>)>,
-    shift: f64,
-    method: PoissonMethod,
-    threads: Option<usize>,
+    settings: ProblemSettings,
     mean: f64,
     removable: f64,
     /// The first axis that was named and is not there.
@@ -65,9 +66,7 @@ impl Poisson {
             shape: shape.to_vec(),
             axes: vec![AxisSpec::default(); shape.len()],
             values: Vec::new(),
-            shift: 0.0,
-            method: PoissonMethod::Auto,
-            threads: None,
+            settings: ProblemSettings::default(),
             mean: 0.0,
             removable: 0.1,
             missing: None,
@@ -131,22 +130,11 @@ impl Poisson {
         self.axis(axis, |spec| spec.grid = grid)
     }
 
-    /// c of −Δ + c; 0 unless set.
-    pub fn shift(mut self, c: f64) -> Self {
-        self.shift = c;
-        self
-    }
-
-    /// The method; chosen unless set.
-    pub fn method(mut self, method: PoissonMethod) -> Self {
-        self.method = method;
-        self
-    }
-
-    /// How many threads work; all unless set. The answer does not depend on it.
-    pub fn threads(mut self, threads: usize) -> Self {
-        self.threads = Some(threads);
-        self
+    shared_setters! {
+        /// c of −Δ + c; 0 unless set.
+        shift
+        /// The method; chosen unless set.
+        method
     }
 
     /// The mean of u, weighted by volumes, of a singular problem; 0 unless set.
@@ -170,19 +158,28 @@ impl Poisson {
     /// [`Error::Shape`] where sizes do not fit, [`Error::NotFinite`] for coordinates, boundary values and the shift, [`Error::Unsupported`] for
     /// what the method does not solve.
     pub fn plan<T: PoissonScalar>(&self) -> Result<PoissonPlan<T>> {
+        let _mode = Standard::enter();
         self.check()?;
-        let threads = self.threads.unwrap_or_else(threads::count).max(1);
         if self.shape.contains(&0) {
-            return Ok(PoissonPlan::empty(&self.shape, self.method));
+            let method = match self.settings.method {
+                PoissonMethod::Auto => PoissonMethod::Fft,
+                asked => asked,
+            };
+            return Ok(PoissonPlan::new(&self.shape, (method, "nothing to solve".to_owned()), None));
         }
         let axes: Vec<AxisOperator> =
             self.shape.iter().zip(&self.axes).map(|(n, spec)| AxisOperator::new(*n, spec)).collect::<Result<_>>()?;
-        let order = AxisOrder::new(solving_order(&axes, self.method)?, &self.shape);
+        let (shift, threads) = (self.settings.shift, self.settings.threads());
+        let (method, reason) = choose(&axes, shift, self.settings.method);
+        let order = AxisOrder::new(solving_order(&axes, method), &self.shape);
         let sides = self.sides(&axes, &order)?;
         let pick = |axis: Option<usize>| axis.map_or_else(AxisOperator::trivial, |axis| axes[axis].clone());
-        let problem = SeparableProblem { axes: order.axes.map(pick), shift: self.shift };
-        PoissonPlan::new(problem, (self.shape.as_slice().into(), order, sides), self.method, threads)
-            .map(|plan| plan.with_mean(self.mean, self.removable))
+        let problem = SeparableProblem { axes: order.axes.map(pick), shift };
+        let solver = T::factor(&problem, method, threads)?;
+        let operator = SystemOperator::Differences(ResidualOperator::new(&problem));
+        let core =
+            PlanCore { order, sides, operator, singular: problem.is_singular(), solver, threads, simd: Simd::detect() };
+        Ok(PoissonPlan::new(&self.shape, (method, reason), Some(core)).with_mean(self.mean, self.removable))
     }
 
     fn check(&self) -> Result<()> {
@@ -191,24 +188,13 @@ impl Poisson {
         {
             return Err(Error::Shape { what: "shape", expected: axis + 1, got: self.shape.len() });
         }
-        if self.shape.is_empty() || self.shape.len() > 3 {
-            return Err(Error::Unsupported { method: "poisson", what: "boxes of no or of more than three dimensions" });
-        }
-        for (array, value) in [("shift", self.shift), ("mean", self.mean)] {
-            if !value.is_finite() {
-                return Err(Error::NotFinite { array, index: 0 });
-            }
-        }
-        let total = self.shape.iter().try_fold(size_of::<f64>(), |total, n| total.checked_mul((*n).max(1)));
-        total
-            .filter(|bytes| isize::try_from(*bytes).is_ok())
-            .map(|_| ())
-            .ok_or(Error::OutOfMemory { bytes: usize::MAX })
+        self.settings.check(&self.shape)?;
+        if self.mean.is_finite() { Ok(()) } else { Err(Error::NotFinite { array: "mean", index: 0 }) }
     }
 
     /// The boundary terms in solving order.
     fn sides<T: PoissonScalar>(&self, axes: &[AxisOperator], order: &AxisOrder) -> Result<SideTerms<T>> {
-        let mut terms = SideTerms([const { [const { SideTerm::None }; 2] }; 3]);
+        let mut terms = SideTerms::none();
         for (k, axis) in order.axes.iter().enumerate() {
             let Some(axis) = *axis else { continue };
             for side in 0..2 {
@@ -257,29 +243,5 @@ impl Poisson {
         // Two axes, exchanged.
         let (rows, columns) = (self.shape[others[0]], self.shape[others[1]]);
         (0..rows * columns).map(|e| values[(e % columns) * rows + e / columns]).collect()
-    }
-}
-
-/// The axis along which systems are solved first: one whose spacing varies, if there is one.
-///
-/// Block cyclic reduction wants the axes first that it reduces.
-fn solving_order(axes: &[AxisOperator], method: PoissonMethod) -> Result<[Option<usize>; 3]> {
-    if matches!(method, PoissonMethod::Bcr2 | PoissonMethod::Bcr4) {
-        let mut order: Vec<usize> = (0..axes.len()).collect();
-        order.sort_by_key(|axis| axes[*axis].len() > 1 && toeplitz_scale(&axes[*axis]).is_none());
-        return Ok(match order[..] {
-            [first, last] => [Some(first), None, Some(last)],
-            _ => [0, 1, 2].map(|k| order.get(k).copied()),
-        });
-    }
-    let varies = |axis: &&AxisOperator| axis.uniform.is_none();
-    let first = axes.iter().position(|axis| varies(&axis) && !axis.periodic);
-    let first = first.or_else(|| axes.iter().position(|axis| axis.uniform.is_some()));
-    let others: Vec<usize> = (0..axes.len()).filter(|axis| Some(*axis) != first).collect();
-    match (first, others.len()) {
-        (None, 3) => Err(Error::Unsupported { method: "poisson", what: "three periodic axes whose spacings vary" }),
-        (_, 0) => Ok([first, None, None]),
-        (_, 1) => Ok([first, None, Some(others[0])]),
-        _ => Ok([first, Some(others[0]), Some(others[1])]),
     }
 }

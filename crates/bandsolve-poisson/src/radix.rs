@@ -1,6 +1,6 @@
 //! Radix 4 beside radix 2: figures 3 and 4 of Myllykoski, Rossi and Toivanen.
 
-use crate::methods::block_cyclic;
+use crate::methods::block_cyclic::{self, EvenRows};
 use crate::methods::partial_fractions::{BelowAxis, PartialFractions};
 use crate::methods::toeplitz::{LANES, LaneSystems, ShiftedLine};
 use bandsolve_kernel::{RealScalar, Simd, dispatch};
@@ -103,7 +103,7 @@ pub(crate) fn laplace<R: RealScalar>(radix: usize, shape: &[usize]) -> PartialFr
     let mut all = None;
     for rows in shape[..shape.len() - 1].iter().rev() {
         let below = all.map_or_else(|| BelowAxis::Line(line.clone()), |block| BelowAxis::Block(Box::new(block)));
-        all = Some(block_cyclic::plan(radix, (*rows, 1.0), below, simd));
+        all = Some(block_cyclic::plan(radix, EvenRows { rows: *rows, scale: 1.0, ring: false }, below, simd));
     }
     all.unwrap_or_else(|| PartialFractions::line(line.clone(), simd))
 }

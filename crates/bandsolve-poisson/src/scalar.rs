@@ -1,9 +1,11 @@
 //! The number types that a Poisson problem can have.
 
 use crate::method::{PoissonMethod, SeparableSolver};
+use crate::operator::SystemCheck;
+use crate::pencil::{AxisPencil, products};
 use crate::plan::factor;
 use crate::separable::{ResidualMeasure, SeparableProblem};
-use crate::verify::{Question, Verification};
+use crate::verify::Question;
 use bandsolve::{RealScalar, Result};
 use rustfft::FftNum;
 
@@ -17,12 +19,16 @@ pub trait Instances: Sized {
     ) -> Result<Box<dyn SeparableSolver<Self>>>
     where
         Self: PoissonScalar;
-    /// What the residuals of a problem show.
-    fn measure(verification: &Verification<'_, Self>, question: Question, scratch: &mut [Self]) -> ResidualMeasure
+    /// Generalised eigenvectors of a problem with two matrices an axis.
+    fn products(axes: &[AxisPencil; 3], shift: f64, threads: usize) -> Result<Box<dyn SeparableSolver<Self>>>
+    where
+        Self: PoissonScalar;
+    /// What the residuals of an answer show.
+    fn measure(check: &SystemCheck<'_, Self>, question: Question, scratch: &mut [Self]) -> ResidualMeasure
     where
         Self: PoissonScalar;
     /// The residuals.
-    fn residuals(verification: &Verification<'_, Self>, out: &mut [Self])
+    fn residuals(check: &SystemCheck<'_, Self>, out: &mut [Self], scratch: &mut [Self])
     where
         Self: PoissonScalar;
 }
@@ -37,11 +43,14 @@ macro_rules! instances {
             ) -> Result<Box<dyn SeparableSolver<Self>>> {
                 factor(problem, method, threads)
             }
-            fn measure(verification: &Verification<'_, Self>, question: Question, scratch: &mut [Self]) -> ResidualMeasure {
-                verification.measure(question, scratch)
+            fn products(axes: &[AxisPencil; 3], shift: f64, threads: usize) -> Result<Box<dyn SeparableSolver<Self>>> {
+                products(axes, shift, threads)
             }
-            fn residuals(verification: &Verification<'_, Self>, out: &mut [Self]) {
-                verification.residual(out);
+            fn measure(check: &SystemCheck<'_, Self>, question: Question, scratch: &mut [Self]) -> ResidualMeasure {
+                check.measure(question, scratch)
+            }
+            fn residuals(check: &SystemCheck<'_, Self>, out: &mut [Self], scratch: &mut [Self]) {
+                check.residuals(out, scratch);
             }
         }
     )*};

@@ -3,6 +3,10 @@
 use crate::axis::AxisOperator;
 use crate::scalar::{PoissonScalar, real};
 use bandsolve::{RealScalar, Scalar};
+use bandsolve_kernel::spread::{RowsOf, each_chunk};
+
+/// Unknowns from which on more than one thread copies.
+pub const SHARED: usize = 1 << 16;
 
 /// (L₁ ⊗ 1 ⊗ 1 + 1 ⊗ L₂ ⊗ 1 + 1 ⊗ 1 ⊗ L₃ + c) u = f with three tridiagonal (or periodic) L; axes that are not there have one unknown. Lines
 /// are those of the last axis, contiguous in memory.
@@ -46,6 +50,10 @@ impl<T: PoissonScalar> SideTerm<T> {
 pub struct SideTerms<T>(pub [[SideTerm<T>; 2]; 3]);
 
 impl<T: PoissonScalar> SideTerms<T> {
+    pub fn none() -> Self {
+        Self([const { [const { SideTerm::None }; 2] }; 3])
+    }
+
     pub fn are_none(&self) -> bool {
         self.0.iter().flatten().all(|term| matches!(term, SideTerm::None))
     }
@@ -72,10 +80,17 @@ impl<T: PoissonScalar> SideTerms<T> {
 #[derive(Clone, Copy)]
 pub struct RightHandSide<'a, T> {
     pub f: &'a [T],
+    /// From one number of f to the next along each axis.
+    pub strides: [usize; 3],
     pub sides: &'a SideTerms<T>,
     pub shape: [usize; 3],
     pub scale: T,
     pub removed: T,
+}
+
+/// Strides of an array of a shape that lies by rows.
+pub fn strides_of([_, lines, n]: [usize; 3]) -> [usize; 3] {
+    [lines * n, n, 1]
 }
 
 impl<'a, T: PoissonScalar> RightHandSide<'a, T> {
@@ -85,32 +100,61 @@ impl<'a, T: PoissonScalar> RightHandSide<'a, T> {
     where
         'a: 'b,
     {
-        let n = self.shape[2];
-        if self.is_plain() {
-            return &self.f[(i * self.shape[1] + j) * n..][..n];
+        if self.is_plain() && self.has_lines() {
+            return &self.f[i * self.strides[0] + j * self.strides[1]..][..self.shape[2]];
         }
         self.copy_line((i, j), spare);
         spare
     }
 
-    /// Whether f has all lines as they are.
+    /// Whether f has all numbers as they are.
     fn is_plain(&self) -> bool {
         self.sides.are_none() && self.scale == T::ONE && self.removed == T::ZERO
+    }
+
+    /// Whether lines are contiguous in f.
+    fn has_lines(&self) -> bool {
+        self.strides[2] == 1 || self.shape[2] == 1
     }
 
     /// Line (i, j).
     #[inline(always)]
     pub fn copy_line(&self, (i, j): (usize, usize), out: &mut [T]) {
-        let n = self.shape[2];
-        let f = &self.f[(i * self.shape[1] + j) * n..][..n];
-        if self.is_plain() {
-            return out.copy_from_slice(f);
+        let (n, start) = (self.shape[2], i * self.strides[0] + j * self.strides[1]);
+        if self.has_lines() {
+            out.copy_from_slice(&self.f[start..][..n]);
+        } else {
+            out.iter_mut().zip(self.f[start..].iter().step_by(self.strides[2])).for_each(|(x, f)| *x = *f);
         }
-        out.iter_mut().zip(f).for_each(|(x, f)| *x = *f * self.scale);
+        if self.is_plain() {
+            return;
+        }
+        out.iter_mut().for_each(|x| *x *= self.scale);
         self.sides.add_to(out, (i, j), self.shape, self.scale);
         if self.removed != T::ZERO {
             out.iter_mut().for_each(|x| *x -= self.removed);
         }
+    }
+
+    /// All lines, to x.
+    pub fn copy_to(&self, x: &mut [T], threads: usize) {
+        let [rows, lines, n] = self.shape;
+        let least = if threads > 1 && x.len() >= SHARED { rows.div_ceil(4 * threads) } else { 0 };
+        each_chunk((rows, least), RowsOf(x, lines * n), &|i, row| {
+            row.0.chunks_exact_mut(n).enumerate().for_each(|(j, line)| self.copy_line((i, j), line));
+        });
+    }
+
+    /// The largest modulus; `line` is scratch for a line.
+    pub fn largest(&self, line: &mut [T]) -> T {
+        let [rows, lines, n] = self.shape;
+        let line = &mut line[..n];
+        let mut most = T::ZERO;
+        for at in 0..rows * lines {
+            self.copy_line((at / lines, at % lines), line);
+            most = most.max_bits(peak(line));
+        }
+        most
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::residual::{RowCheck, RowsJob};
 use crate::scalar::PoissonScalar;
-use crate::separable::{ResidualMeasure, ResidualOperator, RightHandSide, RowWindow, peak};
+use crate::separable::{ResidualMeasure, ResidualOperator, RightHandSide, RowWindow};
 use bandsolve_kernel::spread::{RowsOf, chunks, spread};
 use bandsolve_kernel::{Job, Lanes, Simd, dispatch};
 use core::ops::Range;
@@ -58,20 +58,6 @@ impl<T: PoissonScalar> Verification<'_, T> {
         spread(self.threads.min(rows), 0..rows, RowsOf(out, lines * n), &|rows, out| {
             dispatch(self.simd, ResidualJob { verification: self, rows, out: out.0 });
         });
-    }
-
-    /// The largest modulus of the right-hand side.
-    pub fn largest(&self, scratch: &mut [T]) -> T {
-        let [rows, lines, n] = self.operator.shape;
-        let line = &mut scratch[..n];
-        let mut most = T::ZERO;
-        for i in 0..rows {
-            for j in 0..lines {
-                self.rhs.copy_line((i, j), line);
-                most = most.max_bits(peak(line));
-            }
-        }
-        most
     }
 }
 

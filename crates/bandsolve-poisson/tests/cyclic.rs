@@ -1,6 +1,9 @@
 //! `bcr2`, `bcr4` and `pscr` by the public door.
 
+mod common;
+
 use bandsolve_poisson::{Boundary, BoundaryKind, Grid, Poisson, PoissonMethod, PoissonPlan};
+use common::{Axis, check, kinds, problem, stretched};
 
 const CYCLIC: [PoissonMethod; 3] = [PoissonMethod::Bcr2, PoissonMethod::Bcr4, PoissonMethod::Pscr];
 
@@ -93,14 +96,91 @@ fn stretched_axes() {
     }
 }
 
+/// Whether block cyclic reduction finds an axis that it can reduce.
+fn can_be_reduced(axes: &[Axis]) -> bool {
+    let coupled: Vec<&Axis> = axes.iter().filter(|axis| axis.n > 1).collect();
+    let reduced = |axis: &Axis| match axis.sides.map(|side| side.kind) {
+        [BoundaryKind::Periodic, _] => axis.points.is_none(),
+        [BoundaryKind::Dirichlet, BoundaryKind::Dirichlet] => axis.points.is_none() && axis.grid == Grid::Node,
+        _ => false,
+    };
+    coupled.len() < 2 || coupled.into_iter().any(reduced)
+}
+
+fn check_all(axes: &[Axis], shift: f64) {
+    for method in CYCLIC {
+        if method == PoissonMethod::Pscr || can_be_reduced(axes) {
+            check(axes, shift, method);
+        } else {
+            let error = problem(axes, shift).method(method).plan::<f64>().unwrap_err().to_string();
+            assert!(error.contains(method.name()) && error.contains("without an axis with one spacing"), "{error}");
+        }
+    }
+}
+
+/// Beside banded LU: a ring with every other kind of axis, either of them first.
+#[test]
+fn rings_beside_all_kinds() {
+    for (k, n) in [1, 2, 3, 4, 5, 7, 8, 9, 13, 16, 17, 31].into_iter().enumerate() {
+        for other in 0..9 {
+            let m = [1, 2, 3, 5, 6, 7, 9][(k + other) % 7];
+            let (ring, axis) = (kinds(n, 0.8)[8].clone(), kinds(m, 1.1)[other].clone());
+            for shift in [0.0, 0.37] {
+                check_all(&[ring.clone(), axis.clone()], shift);
+                check_all(&[axis.clone(), ring.clone()], shift);
+            }
+        }
+        check_all(&[kinds(n, 0.9)[8].clone()], 0.0);
+    }
+    for n in [43, 64, 67] {
+        let axes = [kinds(n, 1.0)[8].clone(), kinds(3, 1.0)[0].clone()];
+        check_all(&axes, 0.0);
+        check_all(&[axes[1].clone(), axes[0].clone()], 0.1);
+    }
+}
+
+/// The same with spacings that vary along either axis, or along both.
+#[test]
+fn rings_whose_spacings_vary() {
+    for (k, n) in [1, 2, 3, 4, 6, 7, 11, 16, 19].into_iter().enumerate() {
+        for other in [0, 1, 6, 8] {
+            let m = [4, 2, 3, 5, 8][(k + other) % 5];
+            let (ring, axis) = (kinds(n, 0.8)[8].clone(), kinds(m, 1.1)[other].clone());
+            for (ring, axis) in [
+                (stretched(ring.clone()), axis.clone()),
+                (ring.clone(), stretched(axis.clone())),
+                (stretched(ring), stretched(axis)),
+            ] {
+                check_all(&[ring.clone(), axis.clone()], 0.0);
+                check_all(&[axis, ring], 0.21);
+            }
+        }
+        check_all(&[stretched(kinds(n, 0.9)[8].clone())], 0.0);
+    }
+}
+
+/// Every choice of axes that are rings, and of axes whose spacings vary.
+#[test]
+fn rings_in_three_dimensions() {
+    for sizes in [[4, 5, 6], [1, 3, 2], [3, 3, 3], [7, 2, 5], [2, 9, 4]] {
+        for choice in 1..64 {
+            let axis = |k: usize| {
+                let axis =
+                    kinds(sizes[k], 1.0 + 0.2 * k as f64)[if (choice >> k) & 1 == 1 { 8 } else { 5 * k % 8 }].clone();
+                if (choice >> (k + 3)) & 1 == 1 { stretched(axis) } else { axis }
+            };
+            if choice % 8 > 0 {
+                check_all(&[axis(0), axis(1), axis(2)], if choice % 3 == 0 { 0.0 } else { 0.17 });
+            }
+        }
+    }
+}
+
 #[test]
 fn what_is_not_solved_is_named() {
-    let periodic = Poisson::new(&[8, 8]).axis_boundary(1, BoundaryKind::Periodic, BoundaryKind::Periodic);
     let neumann = Poisson::new(&[8, 8]).boundary(BoundaryKind::Neumann).shift(1.0);
-    for (problem, method) in
-        [(&periodic, PoissonMethod::Pscr), (&periodic, PoissonMethod::Bcr4), (&neumann, PoissonMethod::Bcr2)]
-    {
-        let error = problem.clone().method(method).plan::<f64>().unwrap_err();
+    for method in [PoissonMethod::Bcr2, PoissonMethod::Bcr4] {
+        let error = neumann.clone().method(method).plan::<f64>().unwrap_err();
         assert!(error.to_string().contains(method.name()), "{error}");
     }
 }
@@ -110,14 +190,16 @@ fn what_is_not_solved_is_named() {
 fn same_bits_for_any_number_of_threads() {
     let f = numbers(260 * 300);
     for method in CYCLIC {
-        let of = |threads: usize| {
-            let problem = Poisson::new(&[260, 300]).method(method).threads(threads);
-            problem.plan::<f64>().unwrap().solve(&f).unwrap().values
-        };
-        let one = of(1);
-        for threads in [2, 3, 7] {
-            let many = of(threads);
-            assert!(one.iter().zip(&many).all(|(a, b)| a.to_bits() == b.to_bits()), "{} {threads}", method.name());
+        for side in [BoundaryKind::Dirichlet, BoundaryKind::Periodic] {
+            let of = |threads: usize| {
+                let problem = Poisson::new(&[260, 300]).boundary(side).shift(0.1).method(method).threads(threads);
+                problem.plan::<f64>().unwrap().solve(&f).unwrap().values
+            };
+            let one = of(1);
+            for threads in [2, 3, 7] {
+                let many = of(threads);
+                assert!(one.iter().zip(&many).all(|(a, b)| a.to_bits() == b.to_bits()), "{} {threads}", method.name());
+            }
         }
     }
 }

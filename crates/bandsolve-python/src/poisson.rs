@@ -4,8 +4,8 @@ use crate::arrays::{Number, array, filled, rows, slice};
 use crate::errors::exception;
 use crate::options::threads_of;
 use bandsolve_poisson::{
-    AxisPencil, Boundary, BoundaryKind, Grid, PencilPlan, Poisson, PoissonMethod, PoissonPlan, PoissonReport,
-    PoissonScalar, SeparablePencils, Side,
+    AxisPencil, Boundary, BoundaryKind, Grid, Poisson, PoissonMethod, PoissonPlan, PoissonReport, PoissonScalar,
+    SeparablePencils, Side,
 };
 use numpy::PyReadonlyArray1;
 use pyo3::exceptions::PyValueError;
@@ -112,34 +112,21 @@ fn separable(axes: &[PencilArguments<'_>], options: &BoxArguments) -> PyResult<S
     })
 }
 
-/// What every plan does.
-trait SolvedPlan<T>: Send + Sync {
-    fn solve_into(&self, f: &[T], u: &mut [T]) -> bandsolve::Result<PoissonReport>;
-    fn method(&self) -> (PoissonMethod, &str);
-    fn subproblems(&self) -> usize;
-}
-
-macro_rules! solved_plans {
-    ($($plan:ident)*) => {$(
-        impl<T: PoissonScalar> SolvedPlan<T> for $plan<T> {
-            fn solve_into(&self, f: &[T], u: &mut [T]) -> bandsolve::Result<PoissonReport> {
-                $plan::solve_into(self, f, u)
-            }
-            fn method(&self) -> (PoissonMethod, &str) {
-                $plan::method(self)
-            }
-            fn subproblems(&self) -> usize {
-                $plan::subproblems(self)
-            }
-        }
-    )*};
-}
-solved_plans!(PoissonPlan PencilPlan);
-
 /// A plan in one of the types that there are.
 enum HeldPlan {
-    Single(Box<dyn SolvedPlan<f32>>),
-    Double(Box<dyn SolvedPlan<f64>>),
+    Single(PoissonPlan<f32>),
+    Double(PoissonPlan<f64>),
+}
+
+/// Makes a plan of either problem.
+macro_rules! planned {
+    ($py:ident, $problem:ident, $double:ident) => {{
+        let made = $py.detach(|| match $double {
+            true => $problem.plan::<f64>().map(HeldPlan::Double),
+            false => $problem.plan::<f32>().map(HeldPlan::Single),
+        });
+        made.map(Self).map_err(|error| exception($py, &error))
+    }};
 }
 
 /// See `bandsolve.poisson.Solver`.
@@ -157,11 +144,7 @@ impl PyPoissonPlan {
         double: bool,
     ) -> PyResult<Self> {
         let problem = problem(&shape, &axes, &options)?;
-        let made = py.detach(|| match double {
-            true => problem.plan::<f64>().map(|plan| HeldPlan::Double(Box::new(plan))),
-            false => problem.plan::<f32>().map(|plan| HeldPlan::Single(Box::new(plan))),
-        });
-        made.map(Self).map_err(|error| exception(py, &error))
+        planned!(py, problem, double)
     }
 
     /// Of two matrices an axis.
@@ -173,18 +156,14 @@ impl PyPoissonPlan {
         double: bool,
     ) -> PyResult<Self> {
         let problem = separable(&axes, &options)?;
-        let made = py.detach(|| match double {
-            true => problem.plan::<f64>().map(|plan| HeldPlan::Double(Box::new(plan))),
-            false => problem.plan::<f32>().map(|plan| HeldPlan::Single(Box::new(plan))),
-        });
-        made.map(Self).map_err(|error| exception(py, &error))
+        planned!(py, problem, double)
     }
 
     /// The solutions, one after the other, and a report.
     fn solve<'py>(&self, f: &Bound<'py, PyAny>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyDict>)> {
         match &self.0 {
-            HeldPlan::Single(plan) => solve(&**plan, f),
-            HeldPlan::Double(plan) => solve(&**plan, f),
+            HeldPlan::Single(plan) => solve(plan, f),
+            HeldPlan::Double(plan) => solve(plan, f),
         }
     }
 
@@ -214,7 +193,7 @@ impl PyPoissonPlan {
 }
 
 fn solve<'py, T: Number + PoissonScalar>(
-    plan: &dyn SolvedPlan<T>,
+    plan: &PoissonPlan<T>,
     f: &Bound<'py, PyAny>,
 ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyDict>)> {
     let py = f.py();

@@ -36,7 +36,7 @@ pub(super) fn weights(axis: &AxisOperator) -> Vec<f64> {
     let n = axis.len();
     let total: f64 = axis.volume.iter().sum();
     let weight = |i: usize| match i {
-        _ if !axis.periodic => axis.volume[i] / total,
+        _ if !axis.is_folded() => axis.volume[i] / total,
         _ if i > n / 2 => 0.0,
         _ if i == 0 || 2 * i == n => 1.0 / n as f64,
         _ => 2.0 / n as f64,

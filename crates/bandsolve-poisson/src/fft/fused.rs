@@ -23,7 +23,7 @@ impl<T: PoissonScalar> TransformSolver<T> {
     pub(super) fn is_fused(&self) -> bool {
         let [_, lines, n] = self.shape;
         let between = self.constant.is_some() || self.indefinite.words() > 0;
-        !self.folded && !between && self.pieces() <= 2 && lines * n * size_of::<T>() <= ROW
+        !self.folded && !between && self.chain.is_stored() && self.pieces() <= 2 && lines * n * size_of::<T>() <= ROW
     }
 
     /// u, in two passes; what its residuals show, if asked for.
@@ -212,7 +212,7 @@ mod tests {
     use super::*;
     use crate::axis::{AxisOperator, AxisSpec};
     use crate::method::SeparableSolver;
-    use crate::separable::{ResidualOperator, SeparableProblem, SideTerm, SideTerms};
+    use crate::separable::{ResidualOperator, SeparableProblem, SideTerms, strides_of};
     use crate::verify::{Question, Verification};
     use bandsolve::dyn_stack::{PodBuffer, PodStack};
 
@@ -234,8 +234,9 @@ mod tests {
             for large in 0..shape[0] {
                 let f: Vec<f64> =
                     (0..shape[0] * row).map(|k| if k / row == large { 1e3 } else { k as f64 / 1e6 }).collect();
-                let sides = SideTerms([const { [const { SideTerm::None }; 2] }; 3]);
-                let rhs = RightHandSide { f: &f, sides: &sides, shape, scale: 1.0, removed: 0.0 };
+                let sides = SideTerms::none();
+                let (strides, sides) = (strides_of(shape), &sides);
+                let rhs = RightHandSide { f: &f, strides, sides, shape, scale: 1.0, removed: 0.0 };
                 let (request, mut u) = (SolveRequest { rhs: Some(&rhs), mean: 0.0 }, vec![f64::NAN; f.len()]);
                 let stack = PodStack::new(&mut memory);
                 let (_, measured) = solver.solve_measured(&request, &operator, &mut u, stack);

@@ -7,43 +7,81 @@
 //!
 //! eigenvalues and eigenvectors of tridiag(−1, 2, −1). The last node may be shorter: that is all that other sizes than 2^k − 1 change.
 //!
+//! Where the axis is periodic, block row 0 is the last one, n. Row n is left alone at the end: it gets what the node of all other rows
+//! gives at both of its ends, and what remains for it is the entry (n, n) of the inverse of the whole,
+//!
+//! u_n = (1/n) Σ_j (R + 4 s sin²(jπ/n))⁻¹ f_n, j = 0 … n − 1,
+//!
+//! the eigenvectors of a ring having the same modulus at all places. Roots j and n − j are the same.
+//!
 //! Source: Myllykoski, Rossi, Toivanen, (3) to (7), (11) to (16), both sums of (11) merged.
 
 use super::partial_fractions::{BelowAxis, FractionPiece, FractionRoot, NodeGroup, PartialFractions};
 use super::spectrum::sine;
 use bandsolve_kernel::{RealScalar, Simd};
 
-/// A plan of radix 2 or 4 for `rows` block rows, all coupled by −`scale`.
+/// Block rows that are all coupled by −`scale` to the next.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct EvenRows {
+    pub rows: usize,
+    pub scale: f64,
+    /// The last one is coupled to the first.
+    pub ring: bool,
+}
+
+/// A plan of radix 2 or 4.
 pub(crate) fn plan<R: RealScalar>(
     radix: usize,
-    (rows, scale): (usize, f64),
+    rows: EvenRows,
     below: BelowAxis<R>,
     simd: Simd,
 ) -> PartialFractions<R> {
-    PartialFractions::new(rows, &stages(radix, rows, scale), below, simd)
+    let plan = PartialFractions::new(rows.rows, &stages(radix, rows), below, simd);
+    if rows.ring { plan.in_a_ring() } else { plan }
 }
 
 /// Reductions, then substitutions.
-fn stages(radix: usize, rows: usize, scale: f64) -> Vec<Vec<NodeGroup>> {
+fn stages(radix: usize, of: EvenRows) -> Vec<Vec<NodeGroup>> {
+    let EvenRows { rows, scale, ring } = of;
     if rows == 0 {
         return Vec::new();
     }
-    let (end, mut steps) = (rows + 1, vec![1]);
+    let (end, mut steps) = (if ring { rows } else { rows + 1 }, vec![1]);
     while steps[steps.len() - 1] * radix < end {
         steps.push(steps[steps.len() - 1] * radix);
     }
-    let reduce = steps[1..].iter().map(|step| reduce(*step / radix, *step, end, scale));
+    let reduce = steps[1..].iter().map(|step| reduce((*step / radix, *step), end, of));
     let substitute = steps.iter().rev().map(|step| substitute(*step, step * radix, end, scale));
-    reduce.chain(substitute).filter(|stage| !stage.is_empty()).collect()
+    let last = if ring { last_of_ring(steps[steps.len() - 1], end, scale) } else { Vec::new() };
+    reduce.chain(last).chain(substitute).filter(|stage| !stage.is_empty()).collect()
 }
 
-/// Every multiple of `step` gets what the nodes to its sides give.
-fn reduce(inner: usize, step: usize, end: usize, scale: f64) -> Vec<NodeGroup> {
+/// What is left of a ring: its last row gets what the node of all others gives, and is solved for.
+fn last_of_ring(inner: usize, end: usize, scale: f64) -> Vec<Vec<NodeGroup>> {
+    let (node, row) = (SineNode { length: end, inner, scale }, vec![end as isize]);
+    let group = |ins: Vec<isize>, roots: Vec<FractionRoot>, keep: bool| {
+        let pieces = vec![FractionPiece { ins, roots }];
+        NodeGroup { base: 0, stride: end, count: 1, pieces, targets: row.clone(), keep }
+    };
+    let both = |j: usize| vec![scale * (node.component(j, 1) + node.component(j, end - 1))];
+    let given = (1..end).map(|j| node.root(j, node.values(j), both(j))).collect();
+    // Every root twice but the first and, of an even number of rows, the last.
+    let share = |j: usize| if j == 0 || 2 * j == end { 1.0 } else { 2.0 } / end as f64;
+    let whole = (0..=end / 2).map(|j| {
+        let half = sine(j, end);
+        FractionRoot { class: 0, root: scale * (4.0 * half * half), coefficients: vec![1.0], weights: vec![share(j)] }
+    });
+    let of_others = (end > inner).then(|| group(node.points(0), given, true));
+    vec![of_others.into_iter().collect(), vec![group(row.clone(), whole.collect(), false)]]
+}
+
+/// Every multiple of `step` gets what the nodes to its sides give; of a ring its last row, too.
+fn reduce((inner, step): (usize, usize), end: usize, EvenRows { scale, ring, .. }: EvenRows) -> Vec<NodeGroup> {
     let (kept, whole) = ((end - 1) / step, end / step);
     let right = |length: usize| SineNode { length, inner, scale };
     let mut groups = Vec::new();
     // Both nodes have the same roots: one solve for the two.
-    let both = whole - 1;
+    let both = whole - 1 + usize::from(ring && end.is_multiple_of(step));
     if both > 0 {
         let mut roots = Vec::new();
         for j in 1..step {
@@ -56,15 +94,20 @@ fn reduce(inner: usize, step: usize, end: usize, scale: f64) -> Vec<NodeGroup> {
         groups.push(NodeGroup { base: step, stride: step, count: both, pieces, targets: vec![0], keep: true });
     }
     // The last node is shorter.
-    if both < kept {
-        let base = kept * step;
+    let uneven = |base: usize, [left, own]: [usize; 2]| {
         let piece = |node: SineNode, from: isize, at: usize| {
             let weight = |j: usize| vec![scale * node.component(j, at)];
             let roots = (1..node.length).map(|j| node.root(j, node.values(j), weight(j))).collect();
             FractionPiece { ins: node.points(from), roots }
         };
-        let pieces = vec![piece(right(step), -(step as isize), step - 1), piece(right(end - base), 0, 1)];
-        groups.push(NodeGroup { base, stride: step, count: 1, pieces, targets: vec![0], keep: true });
+        let pieces = vec![piece(right(left), -(left as isize), left - 1), piece(right(own), 0, 1)];
+        NodeGroup { base, stride: step, count: 1, pieces, targets: vec![0], keep: true }
+    };
+    if both < kept {
+        groups.push(uneven(kept * step, [step, end - kept * step]));
+    }
+    if ring && !end.is_multiple_of(step) {
+        groups.push(uneven(end, [end - whole * step, step]));
     }
     groups
 }

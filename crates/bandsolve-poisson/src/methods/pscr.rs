@@ -11,6 +11,9 @@
 //! Reduce: f_a += sup_a v_(a+1), f_b += sub_b v_(b−1), g being f at the marks in between. Substitute: u_s = v_s, g with sub_(a+1) u_a
 //! and sup_(b−1) u_b added to its ends.
 //!
+//! Where the axis is periodic, block row 0 is the last one, n. It is left alone at the end, and solved for by the entry (n, n) of the
+//! inverse of the whole, Σ_j q_nj² (R + μ_j)⁻¹ with the eigenvalues μ_j and the eigenvectors q_j of the ring M^½ B M^−½.
+//!
 //! Source: T. Rossi, J. Toivanen, *A parallel fast direct solver for block tridiagonal systems with separable matrices of arbitrary
 //! dimension*, SIAM J. Sci. Comput. 20 (1999); derived anew, with nodes of any size.
 
@@ -21,18 +24,30 @@ use bandsolve_kernel::{RealScalar, Simd};
 /// Nodes are cut in so many.
 const RADIX: usize = 4;
 
-/// A plan for the rows of B; `None` where eigenvalues could not be found, as of numbers that are not finite.
-pub(crate) fn plan<R: RealScalar>(rows: PencilRows, below: BelowAxis<R>, simd: Simd) -> Option<PartialFractions<R>> {
-    let n = rows.gap.len();
-    Some(PartialFractions::new(n, &stages(rows)?, below, simd))
+/// The eigenvalues of a ring, and the squares of the last components of its eigenvectors.
+#[derive(Debug, Clone)]
+pub(crate) struct RingSpectrum {
+    pub eigenvalues: Vec<f64>,
+    pub squares: Vec<f64>,
+}
+
+/// A plan for the rows of B, of a ring with its spectrum; `None` where eigenvalues could not be found, as of numbers that are not finite.
+pub(crate) fn plan<R: RealScalar>(
+    rows: PencilRows,
+    ring: Option<&RingSpectrum>,
+    below: BelowAxis<R>,
+    simd: Simd,
+) -> Option<PartialFractions<R>> {
+    let plan = PartialFractions::new(rows.gap.len(), &stages(rows, ring)?, below, simd);
+    Some(if ring.is_some() { plan.in_a_ring() } else { plan })
 }
 
 /// Reductions, then substitutions.
-fn stages(rows: PencilRows) -> Option<Vec<Vec<NodeGroup>>> {
+fn stages(rows: PencilRows, ring: Option<&RingSpectrum>) -> Option<Vec<Vec<NodeGroup>>> {
     if rows.gap.is_empty() {
         return Some(Vec::new());
     }
-    let end = rows.gap.len() + 1;
+    let end = rows.gap.len() + usize::from(ring.is_none());
     let mut levels = 1;
     while RADIX.pow(levels) < end {
         levels += 1;
@@ -42,18 +57,33 @@ fn stages(rows: PencilRows) -> Option<Vec<Vec<NodeGroup>>> {
     for level in 1..=levels {
         let outer = marks(end, levels, level);
         let nodes = outer.windows(2).filter(|node| node[1] > node[0] + 1);
-        let nodes =
-            nodes.map(|node| PencilNode::new(rows, (node[0], node[1]), &inner)).collect::<Option<Vec<PencilNode>>>()?;
-        // Two nodes that are neighbours add to the same row.
-        for odd in 0..2 {
-            let own = nodes.iter().skip(odd).step_by(2).filter_map(|node| node.reduce(rows));
-            reduce.push(own.collect::<Vec<NodeGroup>>());
+        let nodes: Vec<PencilNode> = nodes
+            .map(|node| PencilNode::new((rows, ring.is_some()), (node[0], node[1]), &inner))
+            .collect::<Option<_>>()?;
+        // Two nodes that are neighbours add to the same row; the last and the first of a ring may be.
+        let alone = |at: usize| ring.is_some() && at > 0 && at + 1 == nodes.len() && at.is_multiple_of(2);
+        for turn in 0..3 {
+            let own = nodes.iter().enumerate().filter(|(at, _)| turn == if alone(*at) { 2 } else { at % 2 });
+            reduce.push(own.filter_map(|(_, node)| node.reduce(rows)).collect::<Vec<NodeGroup>>());
         }
         substitute.push(nodes.iter().map(|node| node.substitute(rows)).collect());
         inner = outer;
     }
-    let stages = reduce.into_iter().chain(substitute.into_iter().rev());
+    let last = ring.map(|ring| vec![last_of_ring(rows.gap.len(), ring)]);
+    let stages = reduce.into_iter().chain(last).chain(substitute.into_iter().rev());
     Some(stages.filter(|stage: &Vec<NodeGroup>| !stage.is_empty()).collect())
+}
+
+/// The last row of a ring of n from what is left.
+fn last_of_ring(n: usize, ring: &RingSpectrum) -> NodeGroup {
+    let roots = ring.eigenvalues.iter().zip(&ring.squares).map(|(root, square)| FractionRoot {
+        class: 0,
+        root: *root,
+        coefficients: vec![1.0],
+        weights: vec![*square],
+    });
+    let pieces = vec![FractionPiece { ins: vec![n as isize], roots: roots.collect() }];
+    NodeGroup { base: 0, stride: n, count: 1, pieces, targets: vec![n as isize], keep: false }
 }
 
 /// Marks of a level, ascending.
@@ -67,6 +97,7 @@ fn marks(end: usize, levels: u32, level: u32) -> Vec<usize> {
 /// Rows a + 1 … b − 1, those that are marks, and the eigenpairs.
 struct PencilNode {
     ends: (usize, usize),
+    ring: bool,
     marks: Vec<usize>,
     eigenvalues: Vec<f64>,
     /// X and Y of the first row, of the last, and of the marks; by row, then by j.
@@ -75,7 +106,7 @@ struct PencilNode {
 }
 
 impl PencilNode {
-    fn new(rows: PencilRows, (a, b): (usize, usize), inner: &[usize]) -> Option<Self> {
+    fn new((rows, ring): (PencilRows, bool), (a, b): (usize, usize), inner: &[usize]) -> Option<Self> {
         let marks: Vec<usize> = inner.iter().copied().filter(|mark| (a + 1..b).contains(mark)).collect();
         // Row i of B, counted from 1, has index i − 1.
         let own = PencilRows { sub: &rows.sub[a..b - 1], sup: &rows.sup[a..b - 1], gap: &rows.gap[a..b - 1] };
@@ -87,7 +118,7 @@ impl PencilNode {
             of.map(|(row, at)| row.iter().map(|q| q * by(*at)).collect()).collect::<Vec<Vec<f64>>>()
         };
         let (x, y) = (scaled(&|at| 1.0 / roots[at]), scaled(&|at| roots[at]));
-        Some(Self { ends: (a, b), marks, eigenvalues: spectrum.eigenvalues, x, y })
+        Some(Self { ends: (a, b), ring, marks, eigenvalues: spectrum.eigenvalues, x, y })
     }
 
     fn group(
@@ -109,15 +140,29 @@ impl PencilNode {
         self.marks.iter().map(|mark| (mark - self.ends.0) as isize).collect()
     }
 
+    /// Whether there are rows before and after it.
+    fn sides(&self, n: usize) -> [bool; 2] {
+        [self.ring || self.ends.0 > 0, self.ring || self.ends.1 <= n]
+    }
+
     /// What the node adds to the rows beside it.
     fn reduce(&self, rows: PencilRows) -> Option<NodeGroup> {
         let ((a, b), n) = (self.ends, rows.gap.len());
+        let [before, after] = self.sides(n);
         // The row, what couples it to the node, and the end of the node.
-        let left = (a > 0).then(|| (0, rows.sup[a - 1], 0));
-        let right = (b <= n).then(|| ((b - a) as isize, rows.sub[b - 1], 1));
+        let left = before.then(|| (0, rows.sup[if a > 0 { a - 1 } else { n - 1 }], 0));
+        let right = after.then(|| ((b - a) as isize, rows.sub[b - 1], 1));
         let beside: Vec<(isize, f64, usize)> = left.into_iter().chain(right).collect();
         if beside.is_empty() {
             return None;
+        }
+        if self.ring && b - a == n {
+            // Both are the same row.
+            let of = |j: usize| {
+                let coefficients = self.y[2..].iter().map(|row| row[j]).collect();
+                [coefficients, vec![beside.iter().map(|(_, by, at)| by * self.x[*at][j]).sum()]]
+            };
+            return Some(self.group(self.points(), vec![(b - a) as isize], true, &of));
         }
         let of = |j: usize| {
             let coefficients = self.y[2..].iter().map(|row| row[j]).collect();
@@ -129,8 +174,9 @@ impl PencilNode {
     /// The marks of the node from the rows beside it.
     fn substitute(&self, rows: PencilRows) -> NodeGroup {
         let ((a, b), n) = (self.ends, rows.gap.len());
-        let left = (a > 0).then(|| (0, rows.sub[a], 0));
-        let right = (b <= n).then(|| ((b - a) as isize, rows.sup[b - 2], 1));
+        let [before, after] = self.sides(n);
+        let left = before.then(|| (0, rows.sub[a], 0));
+        let right = after.then(|| ((b - a) as isize, rows.sup[b - 2], 1));
         let beside: Vec<(isize, f64, usize)> = left.into_iter().chain(right).collect();
         let ins = self.points().into_iter().chain(beside.iter().map(|row| row.0)).collect();
         let of = |j: usize| {

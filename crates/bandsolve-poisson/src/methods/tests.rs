@@ -1,6 +1,6 @@
 //! The methods beside golden numbers and independent solvers.
 
-use super::block_cyclic;
+use super::block_cyclic::{self, EvenRows};
 use super::partial_fractions::{BelowAxis, PartialFractions};
 use super::pscr;
 use super::spectrum::PencilRows;
@@ -146,7 +146,7 @@ fn partial_solutions<R: RealScalar>(axes: &[OracleAxis]) -> PartialFractions<R> 
     let mut all = None;
     for axis in rest.iter().rev() {
         let below = all.map_or_else(|| BelowAxis::Line(line.clone()), |block| BelowAxis::Block(Box::new(block)));
-        all = Some(pscr::plan(axis.rows(), below, Simd::detect()).unwrap());
+        all = Some(pscr::plan(axis.rows(), None, below, Simd::detect()).unwrap());
     }
     all.unwrap_or_else(|| PartialFractions::line(line.clone(), Simd::detect()))
 }
@@ -199,7 +199,12 @@ fn block_cyclic_reduction_of_any_size() {
             let line = || ShiftedLine::new(last.rows().sub, last.rows().sup, last.rows().gap);
             let f = lcg(n * m);
             for radix in [2, 4] {
-                let plan = block_cyclic::plan(radix, (n, 2.5), BelowAxis::Line(line()), Simd::detect());
+                let plan = block_cyclic::plan(
+                    radix,
+                    EvenRows { rows: n, scale: 2.5, ring: false },
+                    BelowAxis::Line(line()),
+                    Simd::detect(),
+                );
                 let axes = [OracleAxis::uniform(n, 2.5), OracleAxis::uniform(m, 1.0)];
                 for shift in [0.0, 0.3] {
                     let error = apart(&solved_with(&plan, &f, shift), &banded_lu(&axes, shift, &f));

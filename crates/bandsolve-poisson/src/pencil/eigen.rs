@@ -7,6 +7,7 @@
 
 use super::AxisPencil;
 use crate::dense::{Pairs, diagonalise};
+use crate::reflections::reflected;
 use bandsolve::Result;
 
 /// The two diagonals of L, `None` where M is not positive definite.
@@ -70,52 +71,6 @@ fn transpose_square(c: &mut [f64], n: usize) {
         for j in 0..i {
             c.swap(i * n + j, j * n + i);
         }
-    }
-}
-
-/// T = QᵀCQ: its diagonal, the entries beside it, and the columns of Q one after the other.
-fn reflected(mut c: Vec<f64>, n: usize) -> (Vec<f64>, Vec<f64>, Vec<f64>) {
-    let mut q: Vec<f64> = (0..n * n).map(|k| f64::from(u8::from(k / n == k % n))).collect();
-    let mut e = vec![0.0; n];
-    let (mut v, mut p) = (vec![0.0; n], vec![0.0; n]);
-    for k in 0..n.saturating_sub(1) {
-        let norm = (k + 1..n).map(|i| c[i * n + k] * c[i * n + k]).sum::<f64>().sqrt();
-        let first = c[(k + 1) * n + k];
-        let rest = (k + 2..n).any(|i| c[i * n + k] != 0.0);
-        if !rest {
-            e[k] = first;
-            continue;
-        }
-        e[k] = -norm.copysign(first);
-        v[..=k].fill(0.0);
-        (k + 1..n).for_each(|i| v[i] = c[i * n + k]);
-        v[k + 1] -= e[k];
-        // H = I − vvᵀ/half
-        let half = norm * (norm + first.abs());
-        for i in k + 1..n {
-            p[i] = c[i * n + k + 1..(i + 1) * n].iter().zip(&v[k + 1..]).map(|(c, v)| c * v).sum::<f64>() / half;
-        }
-        let part = (k + 1..n).map(|i| p[i] * v[i]).sum::<f64>() / (2.0 * half);
-        (k + 1..n).for_each(|i| p[i] -= part * v[i]);
-        for i in k + 1..n {
-            let (own, of_p) = (v[i], p[i]);
-            let row = &mut c[i * n + k + 1..(i + 1) * n];
-            row.iter_mut().zip(&v[k + 1..]).zip(&p[k + 1..]).for_each(|((c, v), p)| *c -= own * p + of_p * v);
-        }
-        reflect(&mut q, &v, half, n);
-    }
-    ((0..n).map(|i| c[i * n + i]).collect(), e, q)
-}
-
-/// Q times a reflection.
-fn reflect(q: &mut [f64], v: &[f64], half: f64, n: usize) {
-    let mut sums = vec![0.0; n];
-    for (column, v) in q.chunks_exact(n).zip(v).filter(|(_, v)| **v != 0.0) {
-        sums.iter_mut().zip(column).for_each(|(s, q)| *s += v * q);
-    }
-    for (column, v) in q.chunks_exact_mut(n).zip(v).filter(|(_, v)| **v != 0.0) {
-        let factor = v / half;
-        column.iter_mut().zip(&sums).for_each(|(q, s)| *q -= factor * s);
     }
 }
 

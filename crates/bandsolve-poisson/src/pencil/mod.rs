@@ -1,13 +1,31 @@
 //! The general separable form: two tridiagonal matrices an axis.
 
 mod eigen;
-mod plan;
+mod lumped;
+mod problem;
 mod residual;
 mod solver;
 
-pub use plan::{PencilPlan, SeparablePencils};
+pub use problem::SeparablePencils;
+pub(crate) use residual::{PencilOperator, PencilResidual};
 
+use crate::method::SeparableSolver;
+use crate::plan::PoissonPlan;
+use crate::scalar::PoissonScalar;
 use bandsolve::{Error, Result};
+use solver::PencilSolver;
+
+/// The plan of [`SeparablePencils`]: one like any other.
+pub type PencilPlan<T> = PoissonPlan<T>;
+
+/// Generalised eigenvectors of all axes but the first.
+pub(crate) fn products<T: PoissonScalar>(
+    axes: &[AxisPencil; 3],
+    shift: f64,
+    threads: usize,
+) -> Result<Box<dyn SeparableSolver<T>>> {
+    Ok(Box::new(PencilSolver::new(axes, shift, threads)?))
+}
 
 /// Two tridiagonal matrices A and M of one axis.
 ///

@@ -2,65 +2,44 @@
 
 use super::AxisPencil;
 use crate::scalar::{PoissonScalar, real};
-use crate::separable::{ResidualMeasure, peak};
+use crate::separable::{ResidualMeasure, RightHandSide, peak};
 use crate::verify::Question;
-use bandsolve::Scalar;
+use bandsolve::{Scalar, Simd};
 use bandsolve_kernel::spread::{RowsOf, chunks, each_chunk};
-use bandsolve_kernel::{Job, Lanes, Simd, dispatch};
+use bandsolve_kernel::{Job, Lanes, dispatch};
+use core::ops::Range;
 
-/// The matrix of a problem, and f times a power of two.
-pub(super) struct PencilResidual<'a, T> {
-    pub axes: &'a [AxisPencil; 3],
+/// The matrix of a problem.
+pub struct PencilOperator {
+    pub axes: [AxisPencil; 3],
     pub shift: f64,
-    pub f: &'a [T],
-    pub scale: T,
+}
+
+/// An answer that is verified.
+pub struct PencilResidual<'a, T> {
+    pub operator: &'a PencilOperator,
+    pub rhs: RightHandSide<'a, T>,
+    pub u: &'a [T],
     pub threads: usize,
     pub simd: Simd,
 }
 
 /// Unknowns from which on more than one thread works.
 const SHARED: usize = 1 << 14;
+/// Rows of a piece.
+const ROWS: usize = 32;
+/// Lines of scratch of a piece.
+const LINES: usize = 4;
 
-impl<T: PoissonScalar> PencilResidual<'_, T> {
-    fn shape(&self) -> [usize; 3] {
+impl PencilOperator {
+    pub fn shape(&self) -> [usize; 3] {
         self.axes.each_ref().map(AxisPencil::len)
-    }
-
-    /// Numbers of scratch of [`measure`](Self::measure): three lines for each row.
-    pub fn words(shape: [usize; 3]) -> usize {
-        3 * shape[2] * shape[0]
-    }
-
-    fn least(&self) -> usize {
-        let [rows, lines, n] = self.shape();
-        if self.threads > 1 && rows * lines * n >= SHARED { rows.div_ceil(4 * self.threads).max(1) } else { 0 }
-    }
-
-    /// What the residuals of u show: of a bound the largest |r_i| / |a_ii|.
-    pub fn measure(&self, question: Question, u: &[T], scratch: &mut [T]) -> ResidualMeasure {
-        let [rows, _, n] = self.shape();
-        let work = |i: usize, scratch: RowsOf<'_, T>| {
-            let row = PencilRow { residual: self, i, u, scratch: scratch.0 };
-            dispatch(self.simd, PencilMeasureJob { row, question })
-        };
-        let all = RowsOf(scratch, 3 * n);
-        chunks((rows, self.least()), all, &work, (ResidualMeasure::default(), &ResidualMeasure::join))
-    }
-
-    /// The residuals, to `out`.
-    pub fn residuals(&self, u: &[T], out: &mut [T], scratch: &mut [T]) {
-        let [rows, lines, n] = self.shape();
-        let all = (RowsOf(out, lines * n), RowsOf(scratch, 3 * n));
-        each_chunk((rows, self.least()), all, &|i, (out, scratch)| {
-            let row = PencilRow { residual: self, i, u, scratch: scratch.0 };
-            dispatch(self.simd, PencilResidualJob { row, out: out.0 });
-        });
     }
 
     /// Lines that row (i, j) couples to, with what M and A of the last axis are multiplied by.
     fn around(&self, i: usize, j: usize) -> impl Iterator<Item = (usize, [f64; 2])> + '_ {
         let [rows, lines, _] = self.shape();
-        let [one, two, _] = self.axes;
+        let [one, two, _] = &self.axes;
         let near = |at: usize, count: usize, k: usize| (at + k).checked_sub(1).filter(|at| *at < count);
         (0..9).filter_map(move |k| {
             let (p, q) = (k / 3, k % 3);
@@ -77,54 +56,95 @@ impl<T: PoissonScalar> PencilResidual<'_, T> {
         let of_line = |[alpha, beta]: [f64; 2]| (0..3).map(|q| (alpha * m[q][k] + beta * a[q][k]).abs()).sum::<f64>();
         self.around(i, j).map(|(_, factors)| of_line(factors)).sum()
     }
+
+    /// a_ii of line (i, j): what M and A of the last axis are multiplied by.
+    #[inline(always)]
+    fn diagonal(&self, (i, j): (usize, usize)) -> [f64; 2] {
+        let [one, two, _] = &self.axes;
+        let (m, n) = (one.m[1][i], two.m[1][j]);
+        [one.a[1][i] * n + m * two.a[1][j] + self.shift * m * n, m * n]
+    }
 }
 
-/// Row i, all its lines.
-struct PencilRow<'a, 'b, T> {
+impl<T: PoissonScalar> PencilResidual<'_, T> {
+    /// Numbers of scratch of [`measure`](Self::measure) and of [`residuals`](Self::residuals).
+    pub fn words(shape: [usize; 3]) -> usize {
+        LINES * shape[2] * shape[0].div_ceil(ROWS)
+    }
+
+    /// Pieces of rows, and how many of them are enough for a thread.
+    fn pieces(&self) -> (usize, usize) {
+        let [rows, lines, n] = self.operator.shape();
+        let pieces = rows.div_ceil(ROWS);
+        let shared = self.threads > 1 && rows * lines * n >= SHARED;
+        (pieces, if shared { pieces.div_ceil(4 * self.threads).max(1) } else { 0 })
+    }
+
+    /// Rows of a piece.
+    fn rows(&self, piece: usize) -> Range<usize> {
+        piece * ROWS..self.operator.axes[0].len().min((piece + 1) * ROWS)
+    }
+
+    /// What the residuals of u show: of a bound the largest |r_i| / |a_ii|.
+    pub fn measure(&self, question: Question, scratch: &mut [T]) -> ResidualMeasure {
+        let n = self.operator.axes[2].len();
+        let work = |piece: usize, scratch: RowsOf<'_, T>| {
+            let lines = PencilLines { residual: self, scratch: scratch.0 };
+            dispatch(self.simd, PencilMeasureJob { lines, rows: self.rows(piece), question })
+        };
+        let all = RowsOf(scratch, LINES * n);
+        chunks(self.pieces(), all, &work, (ResidualMeasure::default(), &ResidualMeasure::join))
+    }
+
+    /// The residuals, to `out`.
+    pub fn residuals(&self, out: &mut [T], scratch: &mut [T]) {
+        let [_, lines, n] = self.operator.shape();
+        let all = (RowsOf(out, ROWS * lines * n), RowsOf(scratch, LINES * n));
+        each_chunk(self.pieces(), all, &|piece, (out, scratch)| {
+            let lines = PencilLines { residual: self, scratch: scratch.0 };
+            dispatch(self.simd, PencilResidualJob { lines, rows: self.rows(piece), out: out.0 });
+        });
+    }
+}
+
+/// Lines one after the other.
+struct PencilLines<'a, 'b, T> {
     residual: &'a PencilResidual<'a, T>,
-    i: usize,
-    u: &'a [T],
     scratch: &'b mut [T],
 }
 
-impl<T: PoissonScalar> PencilRow<'_, '_, T> {
-    /// The residual of line j, to the first line of scratch.
+impl<T: PoissonScalar> PencilLines<'_, '_, T> {
+    /// The residual of line (i, j), to the first line of scratch; its right-hand side to the second.
     #[inline(always)]
-    fn line(&mut self, j: usize) {
-        let PencilResidual { axes, f, scale, .. } = self.residual;
-        let n = axes[2].len();
-        let (out, sums) = self.scratch.split_at_mut(n);
+    fn line(&mut self, (i, j): (usize, usize)) {
+        let PencilResidual { operator, rhs, u, .. } = self.residual;
+        let n = operator.axes[2].len();
+        let (out, rest) = self.scratch.split_at_mut(n);
+        let (f, sums) = rest.split_at_mut(n);
         let (s, t) = sums.split_at_mut(n);
-        let f = &f[(self.i * axes[1].len() + j) * n..][..n];
-        out.iter_mut().zip(f).for_each(|(x, f)| *x = *f * *scale);
+        rhs.copy_line((i, j), f);
+        out.copy_from_slice(f);
         s.fill(T::ZERO);
         t.fill(T::ZERO);
-        for (line, [alpha, beta]) in self.residual.around(self.i, j) {
-            let (alpha, beta, u) = (real::<T>(alpha), real::<T>(beta), &self.u[line * n..][..n]);
+        for (line, [alpha, beta]) in operator.around(i, j) {
+            let (alpha, beta, u) = (real::<T>(alpha), real::<T>(beta), &u[line * n..][..n]);
             for k in 0..n {
                 s[k] += alpha * u[k];
                 t[k] += beta * u[k];
             }
         }
-        let [a, m] = [&axes[2].a, &axes[2].m];
+        let [a, m] = [&operator.axes[2].a, &operator.axes[2].m];
         for k in 0..n {
             let (below, above) = (k.saturating_sub(1), (k + 1).min(n - 1));
             let sum = |q: usize, at: usize| real::<T>(m[q][k]) * s[at] + real::<T>(a[q][k]) * t[at];
             out[k] -= sum(0, below) + sum(1, k) + sum(2, above);
         }
     }
-
-    /// |a_ii| of place k of line j, as the products say it.
-    #[inline(always)]
-    fn diagonal(&self, j: usize) -> [f64; 2] {
-        let PencilResidual { axes: [one, two, _], shift, .. } = self.residual;
-        let (m, n) = (one.m[1][self.i], two.m[1][j]);
-        [one.a[1][self.i] * n + m * two.a[1][j] + shift * m * n, m * n]
-    }
 }
 
 struct PencilMeasureJob<'a, 'b, T> {
-    row: PencilRow<'a, 'b, T>,
+    lines: PencilLines<'a, 'b, T>,
+    rows: Range<usize>,
     question: Question,
 }
 
@@ -132,36 +152,35 @@ impl<T: PoissonScalar> Job<T> for PencilMeasureJob<'_, '_, T> {
     type Output = ResidualMeasure;
     #[inline(always)]
     fn run<V: Lanes<Real = T::Real>>(self) -> ResidualMeasure {
-        let Self { mut row, question } = self;
-        let PencilResidual { axes, f, scale, .. } = row.residual;
-        let (lines, n) = (axes[1].len(), axes[2].len());
+        let Self { mut lines, rows, question } = self;
+        let PencilResidual { operator, u, .. } = lines.residual;
+        let [_, count, n] = operator.shape();
+        let last = &operator.axes[2];
         let mut all = ResidualMeasure::default();
-        for j in 0..lines {
-            row.line(j);
-            let start = (row.i * lines + j) * n;
-            let own = &row.u[start..][..n];
-            let [alpha, beta] = row.diagonal(j);
+        for line in rows.start * count..rows.end * count {
+            let at = (line / count, line % count);
+            lines.line(at);
+            let (r, f) = (&lines.scratch[..n], &lines.scratch[n..2 * n]);
+            let [alpha, beta] = operator.diagonal(at);
             let mut ratio = 0.0f64;
             for k in 0..n {
-                let r = Scalar::abs(row.scratch[k]).to_f64();
+                let r = Scalar::abs(r[k]).to_f64();
                 let against = match question {
-                    Question::Bound => (alpha * axes[2].m[1][k] + beta * axes[2].a[1][k]).abs(),
-                    Question::Exact(largest) => {
-                        let f = Scalar::abs(f[start + k] * *scale).to_f64();
-                        row.residual.row_sum((row.i, j), k) * largest + f
-                    }
+                    Question::Bound => (alpha * last.m[1][k] + beta * last.a[1][k]).abs(),
+                    Question::Exact(largest) => operator.row_sum(at, k) * largest + Scalar::abs(f[k]).to_f64(),
                 };
                 let error = if r == 0.0 { 0.0 } else { r / against };
                 ratio = if error.is_nan() || error > ratio { error } else { ratio };
             }
-            all = all.join(ResidualMeasure { ratio, largest: peak(own).to_f64() });
+            all = all.join(ResidualMeasure { ratio, largest: peak(&u[line * n..][..n]).to_f64() });
         }
         all
     }
 }
 
 struct PencilResidualJob<'a, 'b, T> {
-    row: PencilRow<'a, 'b, T>,
+    lines: PencilLines<'a, 'b, T>,
+    rows: Range<usize>,
     out: &'b mut [T],
 }
 
@@ -169,11 +188,11 @@ impl<T: PoissonScalar> Job<T> for PencilResidualJob<'_, '_, T> {
     type Output = ();
     #[inline(always)]
     fn run<V: Lanes<Real = T::Real>>(self) {
-        let Self { mut row, out } = self;
-        let n = row.residual.axes[2].len();
-        for (j, out) in out.chunks_exact_mut(n).enumerate() {
-            row.line(j);
-            out.copy_from_slice(&row.scratch[..n]);
+        let Self { mut lines, rows, out } = self;
+        let [_, count, n] = lines.residual.operator.shape();
+        for (line, out) in (rows.start * count..).zip(out.chunks_exact_mut(n)) {
+            lines.line((line / count, line % count));
+            out.copy_from_slice(&lines.scratch[..n]);
         }
     }
 }

@@ -4,10 +4,11 @@
 //! μ = λ₂ + λ₃ + c.
 
 use super::AxisPencil;
-use super::eigen::eigenvectors;
+use super::eigen::{eigenvectors, has_eigenvectors};
 use crate::chain::{BLOCK, block_of};
 use crate::dense::DenseTransform;
 use crate::indefinite::IndefiniteModes;
+use crate::method::{SeparableSolver, SolveRequest};
 use crate::pieces::ColumnBlocks;
 use crate::scalar::{PoissonScalar, real};
 use bandsolve::dyn_stack::{PodStack, StackReq};
@@ -31,35 +32,46 @@ pub(super) struct PencilSolver<T: PoissonScalar> {
     /// sub, diag and sup of A and M of the first axis, row by row.
     rows: Vec<[[T; 2]; 3]>,
     indefinite: IndefiniteModes<T>,
+    /// Whether f takes the other sign.
+    negative: bool,
     threads: usize,
     simd: Simd,
 }
 
 impl<T: PoissonScalar> PencilSolver<T> {
-    pub fn new(axes: &[AxisPencil; 3], shift: f64, (threads, simd): (usize, Simd)) -> Result<Self> {
+    pub fn new(given: &[AxisPencil; 3], shift: f64, threads: usize) -> Result<Self> {
+        // A negative definite M: both matrices with the other sign, and f.
+        let mut negative = false;
+        let axes = given.clone().map(|axis| {
+            let turn = !has_eigenvectors(&axis) && has_eigenvectors(&axis.negated());
+            negative ^= turn;
+            if turn { axis.negated() } else { axis }
+        });
         let shape = axes.each_ref().map(AxisPencil::len);
         // A and M of axes that are not there are 0 and 1.
         let none = |axis: &AxisPencil| axis.len() == 1 && axis.a[1][0] == 0.0 && axis.m[1][0] == 1.0;
-        let dense = |axis: &AxisPencil| -> Result<_> {
+        let dense = |axis: &AxisPencil, lines: bool| -> Result<_> {
             if none(axis) {
                 return Ok((vec![0.0], None));
             }
             let (values, vectors) = eigenvectors(axis)?;
-            Ok((values.clone(), Some(DenseTransform::of_vectors(values, &vectors))))
+            Ok((values.clone(), Some(DenseTransform::of_vectors(values, &vectors, lines))))
         };
-        let ((a, middle), (b, last)) = (dense(&axes[1])?, dense(&axes[2])?);
+        let ((a, middle), (b, last)) = (dense(&axes[1], false)?, dense(&axes[2], true)?);
         let mu: Vec<f64> = a.iter().flat_map(|a| b.iter().map(move |b| (a + b) + shift)).collect();
         let first = &axes[0];
         let weak = mu.iter().enumerate().filter(|(_, mu)| !is_stable(first, **mu));
         let systems = weak.map(|(mode, mu)| (mode, system(first, *mu)));
-        let indefinite = IndefiniteModes::of_systems((shape[0], mu.len(), false), systems)?;
+        let indefinite = IndefiniteModes::of_systems((shape[0], mu.len()), [false; 2], systems)?;
         let row = |i: usize| core::array::from_fn(|q| [real(first.a[q][i]), real(first.m[q][i])]);
         let (rows, mu) = ((0..shape[0]).map(row).collect(), mu.into_iter().map(real).collect());
-        Ok(Self { shape, middle, last, mu, rows, indefinite, threads, simd })
+        Ok(Self { shape, middle, last, mu, rows, indefinite, negative, threads, simd: Simd::detect() })
     }
 
+    /// Pieces that the work is cut into: as many as threads, and as have scratch of no more than half of the solution.
     fn pieces(&self) -> usize {
-        if self.shape.iter().product::<usize>() < SHARED { 1 } else { self.threads }
+        let all = self.shape.iter().product::<usize>();
+        if all < SHARED { 1 } else { self.threads.min(all / (2 * self.words())).max(1) }
     }
 
     /// Rows that are multiplied together.
@@ -71,26 +83,6 @@ impl<T: PoissonScalar> PencilSolver<T> {
     fn words(&self) -> usize {
         let [rows, lines, n] = self.shape;
         (self.together() * lines * n).max(rows * block_of::<T>(rows))
-    }
-
-    pub fn scratch(&self) -> StackReq {
-        let own = StackReq::new::<T>(self.pieces() * self.words()).and(StackReq::new::<T>(self.indefinite.words()));
-        own.and(self.indefinite.scratch())
-    }
-
-    pub fn subproblems(&self) -> usize {
-        self.mu.len()
-    }
-
-    /// u in place of f.
-    pub fn solve(&self, x: &mut [T], stack: &mut PodStack) {
-        let (scratch, stack) = stack.make_raw::<T>(self.pieces() * self.words());
-        let (kept, stack) = stack.make_raw::<T>(self.indefinite.words());
-        self.transform(x, scratch, false);
-        self.indefinite.take(x, kept, stack);
-        self.sweep(x, scratch);
-        self.indefinite.put(x, kept);
-        self.transform(x, scratch, true);
     }
 
     /// Vᵀ along all axes but the first, or V.
@@ -138,6 +130,39 @@ impl<T: PoissonScalar> PencilSolver<T> {
                 (rest, first) = (others, first + width);
             }
         });
+    }
+}
+
+impl<T: PoissonScalar> SeparableSolver<T> for PencilSolver<T> {
+    fn scratch(&self) -> StackReq {
+        let own = StackReq::new::<T>(self.pieces() * self.words()).and(StackReq::new::<T>(self.indefinite.words()));
+        own.and(self.indefinite.scratch())
+    }
+
+    fn solve(&self, request: &SolveRequest<'_, T>, x: &mut [T], stack: &mut PodStack) -> f64 {
+        let (scratch, stack) = stack.make_raw::<T>(self.pieces() * self.words());
+        let (kept, stack) = stack.make_raw::<T>(self.indefinite.words());
+        if let Some(rhs) = request.rhs {
+            rhs.copy_to(x, self.threads);
+        }
+        if self.negative {
+            x.iter_mut().for_each(|x| *x = -*x);
+        }
+        self.transform(x, scratch, false);
+        self.indefinite.take(x, kept, stack);
+        self.sweep(x, scratch);
+        self.indefinite.put(x, kept);
+        self.transform(x, scratch, true);
+        0.0
+    }
+
+    fn bytes(&self) -> usize {
+        let matrices = self.middle.iter().chain(&self.last).map(DenseTransform::bytes).sum::<usize>();
+        matrices + size_of_val(&self.mu[..])
+    }
+
+    fn subproblems(&self) -> usize {
+        self.mu.len()
     }
 }
 

@@ -2,7 +2,7 @@
 #![allow(dead_code)]
 
 use bandsolve::Banded;
-use bandsolve_poisson::{Boundary, BoundaryKind, Grid, Poisson};
+use bandsolve_poisson::{Boundary, BoundaryKind, Grid, Poisson, PoissonMethod};
 
 /// One axis: unknowns, grid, sides, and the points (with those of the boundary) or faces.
 #[derive(Debug, Clone)]
@@ -225,4 +225,36 @@ pub fn is_singular(axes: &[Axis], shift: f64) -> bool {
 pub fn distance(u: &[f64], v: &[f64]) -> f64 {
     let largest = v.iter().fold(0.0f64, |a, b| a.max(b.abs()));
     u.iter().zip(v).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max) / largest.max(f64::MIN_POSITIVE)
+}
+
+/// Solves by `method` and compares with LU, or of singular problems with their equations.
+pub fn check(axes: &[Axis], shift: f64, method: PoissonMethod) {
+    let what = format!("{axes:?} shift {shift} {}", method.name());
+    let written = write_out(axes, shift);
+    let f = right_hand_side(written.n, 1);
+    let plan = problem(axes, shift).method(method).removable(f64::INFINITY).plan::<f64>().expect(&what);
+    let solution = plan.solve(&f).unwrap_or_else(|error| panic!("{what}: {error}"));
+    let (u, report) = (&solution.values, &solution.report);
+    // The residual is rounded, too: by a few ε of Σ|a| ‖u‖.
+    let error = written.backward_error(&f, u, report.removed);
+    assert!(report.backward_error <= 2e-15 && error <= 4e-15, "{what}: {:e} {error:e}", report.backward_error);
+    if is_singular(axes, shift) {
+        assert_eq!(report.mean, Some(0.0), "{what}");
+        return;
+    }
+    // The bound is the distance that two answers with such backward errors may have: the condition number times ε.
+    let expected = written.solve(&f);
+    let apart = distance(u, &expected);
+    let size: f64 = axes.iter().map(|axis| axis.n as f64).fold(1.0, f64::max);
+    assert!(apart <= 1e-14 + 4e-16 * size * size, "{what}: {apart:e}");
+    assert!(report.removed == 0.0 && report.mean.is_none(), "{what}");
+}
+
+/// The same axis with points that are not equally far apart.
+pub fn stretched(mut axis: Axis) -> Axis {
+    let dirichlet = axis.sides.iter().filter(|side| side.kind.name() == "dirichlet").count();
+    let node = axis.grid == Grid::Node && axis.sides[0].kind.name() != "periodic";
+    let count = if node { axis.n + dirichlet } else { axis.n + 1 };
+    axis.points = Some((0..count).map(|i| i as f64 + 0.4 * (i as f64 * 0.9).sin()).collect());
+    axis
 }

@@ -1,0 +1,251 @@
+//! Solves by the stages of a plan, on threads.
+
+use super::stages::{FractionTerm, NodePlace, NodeStage, PLANES, PlannedGroup, RootChunk};
+use super::{BelowAxis, PartialFractions};
+use bandsolve_kernel::shifted::{MAX_INS, MAX_OUTS, MAX_SUM, ScaledRowSum, ShiftedPack, ShiftedSweep, packs};
+use bandsolve_kernel::spread::{RowsOf, spread};
+use bandsolve_kernel::{RealScalar, dispatch};
+use core::sync::atomic::{AtomicUsize, Ordering};
+
+/// Where everything is, for all threads: each node writes its own targets, each chunk its own rows, and nobody reads what is written
+/// in the same stage.
+#[derive(Clone, Copy)]
+struct SharedRows<R> {
+    f: *mut R,
+    zero: *const R,
+    waiting: *mut R,
+}
+
+// SAFETY: who writes where is as said above.
+unsafe impl<R: Send> Sync for SharedRows<R> {}
+
+impl<R: RealScalar> PartialFractions<R> {
+    /// Replaces f by the solution of (B ⊗ I + I ⊗ R + shift) u = f.
+    pub fn solve(&self, f: &mut [R], shift: R, threads: usize, scratch: &mut [R]) {
+        debug_assert!(f.len() == self.rows * self.len && scratch.len() >= self.scratch(threads));
+        if f.is_empty() {
+            return;
+        }
+        let (zero, rest) = scratch.split_at_mut(self.len);
+        let (waiting, rest) = rest.split_at_mut(self.slots * self.len);
+        zero.fill(R::ZERO);
+        let board = SharedRows { f: f.as_mut_ptr(), zero: zero.as_ptr(), waiting: waiting.as_mut_ptr() };
+        for stage in &self.stages {
+            let units = stage.narrow.len() + stage.wide.len();
+            self.each(units, threads, rest, &|unit, own| match stage.narrow.get(unit) {
+                Some(nodes) => self.narrow(stage, nodes, (board, shift), own),
+                None => self.wide(stage, stage.wide[unit - stage.narrow.len()], (board, shift), own),
+            });
+            self.each(stage.sums.len(), threads, rest, &|unit, _| {
+                let (node, slots) = stage.sums[unit];
+                let from = board.waiting.wrapping_add(slots * self.len);
+                self.sum(&stage.groups[node.0], node.1, from, board);
+            });
+        }
+    }
+
+    /// Calls `work` for every unit, on whatever thread is free, with the memory of that thread.
+    fn each(&self, units: usize, threads: usize, memory: &mut [R], work: &(impl Fn(usize, &mut [R]) + Sync)) {
+        let (next, tasks) = (AtomicUsize::new(0), self.tasks(threads).min(units));
+        spread(tasks, 0..tasks.max(1), RowsOf(memory, self.own), &|_, memory| {
+            loop {
+                let unit = next.fetch_add(1, Ordering::Relaxed);
+                if unit >= units {
+                    break;
+                }
+                work(unit, &mut memory.0[..self.own]);
+            }
+        });
+    }
+
+    /// Block row `row` of f, in a ring that of the same place; zeros where there is none.
+    fn row(&self, board: SharedRows<R>, row: isize) -> *const R {
+        let row = if self.ring { (row - 1).rem_euclid(self.rows as isize) + 1 } else { row };
+        if (1..=self.rows as isize).contains(&row) {
+            board.f.wrapping_add((row - 1) as usize * self.len)
+        } else {
+            board.zero
+        }
+    }
+
+    /// The inputs of a term: block rows, or sums of them in `memory`.
+    fn ins(&self, term: &FractionTerm<R>, base: isize, board: SharedRows<R>, memory: &mut [R]) -> [*const R; MAX_INS] {
+        let mut ins = [board.zero; MAX_INS];
+        for (s, rows) in term.ins.iter().enumerate() {
+            if term.direct {
+                ins[s] = self.row(board, base + rows[0].0);
+                continue;
+            }
+            let out = memory[s * self.len..(s + 1) * self.len].as_mut_ptr();
+            self.add_up((out, false), rows, &|row| self.row(board, base + row));
+            ins[s] = out;
+        }
+        ins
+    }
+
+    /// Adds up what waits for a node.
+    fn sum(&self, group: &PlannedGroup<R>, node: usize, from: *const R, board: SharedRows<R>) {
+        for target in &group.targets {
+            let out = self.row(board, group.base(node) + target.row).cast_mut();
+            self.add_up((out, group.keep), &target.parts, &|slot| from.wrapping_add(slot as usize * self.len));
+        }
+    }
+
+    /// out = (keep: out +) Σ c·row, the rows being where `place` says.
+    fn add_up(&self, (out, keep): (*mut R, bool), rows: &[(isize, R)], place: &dyn Fn(isize) -> *const R) {
+        let mut keep = keep;
+        for some in rows.chunks(MAX_SUM) {
+            let mut placed = [(core::ptr::null(), R::ZERO); MAX_SUM];
+            for (placed, (row, by)) in placed.iter_mut().zip(some) {
+                *placed = (place(*row), *by);
+            }
+            dispatch(self.simd, ScaledRowSum { out, keep, rows: &placed[..some.len()], n: self.len });
+            keep = true;
+        }
+    }
+
+    /// Nodes side by side, a vector of roots at a time; or one of planes.
+    fn narrow(&self, stage: &NodeStage<R>, nodes: &[NodePlace], (board, shift): (SharedRows<R>, R), own: &mut [R]) {
+        let line = match &self.below {
+            BelowAxis::Line(line) => line,
+            BelowAxis::Block(block) => {
+                return nodes.iter().for_each(|node| self.whole((block, stage, *node), (board, shift), own));
+            }
+        };
+        let lanes = R::lanes(self.simd);
+        let (work, rest) = own.split_at_mut(ShiftedSweep::<R>::work(line.n(), self.simd));
+        let (nowhere, rest) = rest.split_at_mut(self.len);
+        let first = &stage.groups[nodes[0].0];
+        let (waiting, staged) = rest.split_at_mut(if first.direct { 0 } else { nodes.len() * first.slots * self.len });
+        for (t, term) in first.terms.iter().enumerate() {
+            let mut all = [term.pack(0); 4];
+            let all = &mut all[..packs(lanes)];
+            for (p, pack) in all.iter_mut().enumerate() {
+                let node = nodes[p.min(nodes.len() - 1)];
+                let (group, room) = (&stage.groups[node.0], p.min(nodes.len() - 1) * term.ins.len() * self.len);
+                *pack = group.terms[t].pack(0);
+                pack.ins =
+                    self.ins(&group.terms[t], group.base(node.1), board, staged.get_mut(room..).unwrap_or_default());
+                for out in 0..term.outs {
+                    pack.outs[out] = if p >= nodes.len() {
+                        nowhere.as_mut_ptr()
+                    } else if group.direct {
+                        self.row(board, group.base(node.1) + group.targets[out].row).cast_mut()
+                    } else {
+                        waiting.as_mut_ptr().wrapping_add((p * group.slots + term.slot + out) * self.len)
+                    };
+                }
+            }
+            for chunk in 0..term.stride / lanes {
+                let add = chunk > 0 || first.direct && first.keep;
+                let (rows, ins, outs) = (line.rows(), term.ins.len(), term.outs);
+                dispatch(
+                    self.simd,
+                    ShiftedSweep { rows, shift, ins, outs, packs: all, together: false, add, work: &mut *work },
+                );
+                for pack in all.iter_mut() {
+                    pack.roots = pack.roots.wrapping_add(lanes);
+                    pack.coefficients = pack.coefficients.wrapping_add(lanes);
+                    pack.weights = pack.weights.wrapping_add(lanes);
+                }
+            }
+        }
+        if !first.direct {
+            for (p, node) in nodes.iter().enumerate() {
+                let group = &stage.groups[node.0];
+                let from = waiting.as_ptr().wrapping_add(p * group.slots * self.len);
+                self.sum(group, node.1, from, board);
+            }
+        }
+    }
+
+    /// All roots of one node of planes, chunk after chunk.
+    fn whole(
+        &self,
+        (block, stage, node): (&PartialFractions<R>, &NodeStage<R>, NodePlace),
+        (board, shift): (SharedRows<R>, R),
+        own: &mut [R],
+    ) {
+        let group = &stage.groups[node.0];
+        let (waiting, own) = own.split_at_mut(group.slots * self.len);
+        for term in &group.terms {
+            let (staged, own) = own.split_at_mut(term.staged() * self.len);
+            let ins = self.ins(term, group.base(node.1), board, staged);
+            let sums = &mut waiting[term.slot * self.len..][..term.outs * self.len];
+            self.planes((block, term, 0), (ins, self.rows_of(sums)), shift, own);
+            for chunk in 1..term.stride / PLANES {
+                let (parts, own) = own.split_at_mut(term.outs * self.len);
+                self.planes((block, term, chunk), (ins, self.rows_of(parts)), shift, own);
+                let rows = [(parts.as_ptr(), R::ONE)];
+                let out = sums.as_mut_ptr();
+                dispatch(self.simd, ScaledRowSum { out, keep: true, rows: &rows, n: parts.len() });
+            }
+        }
+        self.sum(group, node.1, waiting.as_ptr(), board);
+    }
+
+    /// The block rows of some memory, as outputs.
+    fn rows_of(&self, memory: &mut [R]) -> [*mut R; MAX_OUTS] {
+        let (mut outs, count) = ([core::ptr::null_mut(); MAX_OUTS], memory.len() / self.len);
+        let first = memory.as_mut_ptr();
+        for (out, place) in outs[..count].iter_mut().enumerate() {
+            *place = first.wrapping_add(out * self.len);
+        }
+        outs
+    }
+
+    /// A chunk of the roots of one node.
+    fn wide(&self, stage: &NodeStage<R>, of: RootChunk, (board, shift): (SharedRows<R>, R), own: &mut [R]) {
+        let group = &stage.groups[of.node.0];
+        let term = &group.terms[of.term];
+        let (staged, own) = own.split_at_mut(term.staged() * self.len);
+        let ins = self.ins(term, group.base(of.node.1), board, staged);
+        let first_slot = of.slots + term.slot + of.chunk * term.outs;
+        let mut outs = [core::ptr::null_mut(); MAX_OUTS];
+        for out in 0..term.outs {
+            outs[out] = board.waiting.wrapping_add((first_slot + out) * self.len);
+        }
+        match &self.below {
+            BelowAxis::Line(line) => {
+                let lanes = R::lanes(self.simd);
+                let mut all = [term.pack(0); 4];
+                let all = &mut all[..packs(lanes)];
+                for p in 0..all.len() {
+                    all[p] = ShiftedPack { ins, outs, ..term.pack((of.chunk * all.len() + p) * lanes) };
+                }
+                let (rows, ins, outs) = (line.rows(), term.ins.len(), term.outs);
+                dispatch(
+                    self.simd,
+                    ShiftedSweep { rows, shift, ins, outs, packs: all, together: true, add: false, work: own },
+                );
+            }
+            BelowAxis::Block(block) => self.planes((block, term, of.chunk), (ins, outs), shift, own),
+        }
+    }
+
+    /// The same of planes, one root after the other.
+    fn planes(
+        &self,
+        (block, term, chunk): (&PartialFractions<R>, &FractionTerm<R>, usize),
+        (ins, outs): ([*const R; MAX_INS], [*mut R; MAX_OUTS]),
+        shift: R,
+        own: &mut [R],
+    ) {
+        let (plane, own) = own.split_at_mut(self.len);
+        let roots = chunk * PLANES..((chunk + 1) * PLANES).min(term.count);
+        for j in roots.clone() {
+            let mut rows = [(core::ptr::null(), R::ZERO); MAX_INS];
+            for s in 0..term.ins.len() {
+                rows[s] = (ins[s], term.coefficients[s * term.stride + j]);
+            }
+            let (out, rows) = (plane.as_mut_ptr(), &rows[..term.ins.len()]);
+            dispatch(self.simd, ScaledRowSum { out, keep: false, rows, n: self.len });
+            block.solve(plane, shift + term.roots[j], 1, own);
+            for out in 0..term.outs {
+                let rows = [(plane.as_ptr(), term.weights[out * term.stride + j])];
+                let (out, keep) = (outs[out], j > roots.start);
+                dispatch(self.simd, ScaledRowSum { out, keep, rows: &rows, n: self.len });
+            }
+        }
+    }
+}

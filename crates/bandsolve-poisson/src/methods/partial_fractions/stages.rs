@@ -1,0 +1,306 @@
+//! From the fractions of nodes to stages of them that are ready to be computed with: roots in chunks, rows that are alike merged, and a
+//! place for everything that waits to be summed.
+
+use super::{BelowAxis, FractionRoot, NodeGroup};
+use bandsolve_kernel::shifted::{MAX_INS, MAX_OUTS, ShiftedPack, packs};
+use bandsolve_kernel::{RealScalar, Simd};
+
+/// Roots of a block of planes that are summed up one after the other.
+pub(super) const PLANES: usize = 8;
+/// Nodes of planes from which on each is done by one thread: their sums then wait in the memory of the threads.
+const WHOLE: usize = 8;
+
+/// Fractions of one class, ready to be computed with.
+#[derive(Debug, Clone)]
+pub(super) struct FractionTerm<R> {
+    /// Each a sum of block rows.
+    pub ins: Vec<Vec<(isize, R)>>,
+    pub outs: usize,
+    pub count: usize,
+    /// `count`, rounded up to whole chunks; what is beyond has coefficients and weights of 0.
+    pub stride: usize,
+    pub roots: Vec<R>,
+    pub coefficients: Vec<R>,
+    pub weights: Vec<R>,
+    /// Every input is a block row.
+    pub direct: bool,
+    /// Its first row among those of the node that wait to be summed.
+    pub slot: usize,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct SumTarget<R> {
+    pub row: isize,
+    /// Rows that wait to be summed, with their signs.
+    pub parts: Vec<(isize, R)>,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct PlannedGroup<R> {
+    pub base: usize,
+    pub stride: usize,
+    pub count: usize,
+    pub terms: Vec<FractionTerm<R>>,
+    pub targets: Vec<SumTarget<R>>,
+    pub keep: bool,
+    /// Rows that wait to be summed, for each node.
+    pub slots: usize,
+    /// Several nodes are solved side by side, or a node of planes as a whole: its sums wait in the memory of a thread.
+    pub narrow: bool,
+    /// Sums go to their targets at once.
+    pub direct: bool,
+}
+
+/// A node: its group and its number there.
+pub(super) type NodePlace = (usize, usize);
+
+/// A chunk of the roots of a term of a node, and where the rows of the node begin that wait to be summed.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct RootChunk {
+    pub node: NodePlace,
+    pub term: usize,
+    pub chunk: usize,
+    pub slots: usize,
+}
+
+/// Nodes that can be done in any order.
+#[derive(Debug, Clone)]
+pub(super) struct NodeStage<R> {
+    pub groups: Vec<PlannedGroup<R>>,
+    /// Nodes that are solved side by side.
+    pub narrow: Vec<Vec<NodePlace>>,
+    pub wide: Vec<RootChunk>,
+    /// Nodes whose sums wait, and where.
+    pub sums: Vec<(NodePlace, usize)>,
+    /// Rows that wait at most.
+    pub slots: usize,
+}
+
+/// How roots come in chunks.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct RootChunking {
+    /// Roots of one chunk, nodes side by side.
+    narrow: usize,
+    /// Nodes side by side.
+    nodes: usize,
+    /// Roots of one chunk of one node.
+    wide: usize,
+    /// Whether nodes are ever side by side.
+    lanes: bool,
+}
+
+impl RootChunking {
+    pub fn of<R: RealScalar>(below: &BelowAxis<R>, simd: Simd) -> Self {
+        match below {
+            BelowAxis::Line(_) => {
+                let lanes = R::lanes(simd);
+                Self { narrow: lanes, nodes: packs(lanes), wide: lanes * packs(lanes), lanes: true }
+            }
+            BelowAxis::Block(_) => Self { narrow: PLANES, nodes: 1, wide: PLANES, lanes: false },
+        }
+    }
+}
+
+/// Rows with their signs.
+type SignedRows<R> = Vec<(usize, R)>;
+
+/// Rows that are the same up to their sign, for roots of one class.
+fn alike<R: RealScalar>(rows: usize, of: &dyn Fn(usize) -> Vec<f64>) -> (Vec<SignedRows<R>>, Vec<Vec<f64>>) {
+    let (mut members, mut values) = (Vec::<SignedRows<R>>::new(), Vec::<Vec<f64>>::new());
+    for row in 0..rows {
+        let own = of(row);
+        if own.iter().all(|v| *v == 0.0) {
+            continue;
+        }
+        let opposite: Vec<f64> = own.iter().map(|v| -v).collect();
+        match values.iter().position(|other| *other == own || *other == opposite) {
+            Some(at) => members[at].push((row, if values[at] == own { R::ONE } else { -R::ONE })),
+            None => {
+                members.push(vec![(row, R::ONE)]);
+                values.push(own);
+            }
+        }
+    }
+    (members, values)
+}
+
+impl<R: RealScalar> PlannedGroup<R> {
+    /// `alike`: nodes of its stage that may be solved beside its own.
+    fn new(given: &NodeGroup, chunking: RootChunking, alike: usize) -> Self {
+        let (mut terms, mut parts) = (Vec::new(), vec![Vec::new(); given.targets.len()]);
+        let mut lengths = Vec::new();
+        for piece in &given.pieces {
+            let used = |root: &&FractionRoot| {
+                root.coefficients.iter().any(|v| *v != 0.0) && root.weights.iter().any(|v| *v != 0.0)
+            };
+            let used: Vec<&FractionRoot> = piece.roots.iter().filter(used).collect();
+            let apart = used.len() > chunking.narrow;
+            let mut classes: Vec<usize> = used.iter().map(|root| if apart { root.class } else { 0 }).collect();
+            classes.sort_unstable();
+            classes.dedup();
+            for class in classes {
+                let own: Vec<&FractionRoot> = used.iter().filter(|r| !apart || r.class == class).copied().collect();
+                let (term, outs) = FractionTerm::new(&own, &piece.ins, (given.targets.len(), apart));
+                for (out, members) in outs.iter().enumerate() {
+                    members.iter().for_each(|(target, sign)| parts[*target].push((terms.len(), out, *sign)));
+                }
+                lengths.push(own.len());
+                terms.push(term);
+            }
+        }
+        let side_by_side = lengths.iter().map(|len| len.div_ceil(chunking.narrow) * chunking.narrow).sum::<usize>();
+        let side_by_side = side_by_side * alike.next_multiple_of(chunking.nodes) / alike;
+        let alone: usize = lengths.iter().map(|len| len.div_ceil(chunking.wide) * chunking.wide).sum();
+        let narrow = if chunking.lanes { side_by_side < alone } else { alike >= WHOLE };
+        Self::arranged(given, terms, &parts, (narrow, chunking))
+    }
+
+    fn arranged(
+        given: &NodeGroup,
+        mut terms: Vec<FractionTerm<R>>,
+        parts: &[Vec<(usize, usize, R)>],
+        (narrow, chunking): (bool, RootChunking),
+    ) -> Self {
+        let (chunk, lanes) = (if narrow { chunking.narrow } else { chunking.wide }, chunking.lanes);
+        let mut slots = 0;
+        for term in &mut terms {
+            term.pad(chunk);
+            term.slot = slots;
+            slots += term.outs * if narrow { 1 } else { term.stride / chunk };
+        }
+        let direct = narrow
+            && lanes
+            && terms.len() == 1
+            && (given.keep || terms[0].stride == chunk)
+            && parts
+                .iter()
+                .enumerate()
+                .all(|(target, parts)| matches!(parts[..], [(0, out, sign)] if out == target && sign == R::ONE));
+        let target = |(row, parts): (&isize, &Vec<(usize, usize, R)>)| {
+            let waiting = parts.iter().flat_map(|(term, out, sign)| {
+                let term = &terms[*term];
+                let chunks = if narrow { 1 } else { term.stride / chunk };
+                (0..chunks).map(move |chunk| ((term.slot + chunk * term.outs + out) as isize, *sign))
+            });
+            SumTarget { row: *row, parts: waiting.collect() }
+        };
+        let targets = given.targets.iter().zip(parts).map(target).collect();
+        let NodeGroup { base, stride, count, keep, .. } = *given;
+        Self { base, stride, count, terms, targets, keep, slots, narrow, direct }
+    }
+
+    /// Block rows of memory that a thread needs beside what solves take.
+    pub fn rows_of_a_thread(&self, chunking: RootChunking) -> usize {
+        let staged = self.terms.iter().map(FractionTerm::staged).max().unwrap_or(0);
+        let several = |term: &&FractionTerm<R>| term.stride > PLANES;
+        match (self.narrow, chunking.lanes) {
+            (false, _) => staged,
+            (true, true) => 1 + chunking.nodes * (staged + if self.direct { 0 } else { self.slots }),
+            (true, false) => {
+                staged + self.slots + self.terms.iter().filter(several).map(|term| term.outs).max().unwrap_or(0)
+            }
+        }
+    }
+
+    /// Only groups with the same are solved side by side.
+    fn likeness(&self) -> Vec<usize> {
+        let of_term = |term: &FractionTerm<R>| [term.ins.len(), term.outs, term.stride];
+        let of_group = [usize::from(self.direct), usize::from(self.keep), self.terms.len()];
+        of_group.into_iter().chain(self.terms.iter().flat_map(of_term)).collect()
+    }
+
+    pub fn base(&self, node: usize) -> isize {
+        (self.base + node * self.stride) as isize
+    }
+}
+
+impl<R: RealScalar> FractionTerm<R> {
+    /// And of each output the targets that it is part of.
+    fn new(roots: &[&FractionRoot], ins: &[isize], (targets, merge): (usize, bool)) -> (Self, Vec<SignedRows<R>>) {
+        let coefficients = |row: usize| roots.iter().map(|root| root.coefficients[row]).collect::<Vec<f64>>();
+        let weights = |row: usize| roots.iter().map(|root| root.weights[row]).collect::<Vec<f64>>();
+        let apart = |rows: usize, of: &dyn Fn(usize) -> Vec<f64>| {
+            let members = (0..rows).map(|row| vec![(row, R::ONE)]).collect();
+            (members, (0..rows).map(of).collect::<Vec<_>>())
+        };
+        let (of_ins, coefficients) =
+            if merge { alike(ins.len(), &coefficients) } else { apart(ins.len(), &coefficients) };
+        let (outs, weights) = if merge { alike(targets, &weights) } else { apart(targets, &weights) };
+        let rounded = |rows: Vec<Vec<f64>>| rows.concat().into_iter().map(R::from_f64).collect::<Vec<R>>();
+        let of_rows = |members: Vec<(usize, R)>| members.into_iter().map(|(row, sign)| (ins[row], sign)).collect();
+        let ins: Vec<Vec<(isize, R)>> = of_ins.into_iter().map(of_rows).collect();
+        let direct = ins.iter().all(|members| members.len() == 1);
+        debug_assert!(ins.len() <= MAX_INS && outs.len() <= MAX_OUTS);
+        let term = Self {
+            ins,
+            outs: outs.len(),
+            count: roots.len(),
+            stride: roots.len(),
+            roots: roots.iter().map(|root| R::from_f64(root.root)).collect(),
+            coefficients: rounded(coefficients),
+            weights: rounded(weights),
+            direct,
+            slot: 0,
+        };
+        (term, outs)
+    }
+
+    /// Block rows that its inputs are summed up in.
+    pub fn staged(&self) -> usize {
+        if self.direct { 0 } else { self.ins.len() }
+    }
+
+    /// Fills the last chunk up.
+    fn pad(&mut self, chunk: usize) {
+        self.stride = self.count.next_multiple_of(chunk);
+        let last = self.roots[self.count - 1];
+        self.roots.resize(self.stride, last);
+        for all in [&mut self.coefficients, &mut self.weights] {
+            let padded = |row: &[R]| {
+                row.iter().copied().chain(core::iter::repeat_n(R::ZERO, self.stride - self.count)).collect()
+            };
+            *all = all.chunks(self.count).map(padded).collect::<Vec<Vec<R>>>().concat();
+        }
+    }
+
+    /// Roots from `first` on as a pack, without its rows.
+    pub fn pack(&self, first: usize) -> ShiftedPack<R> {
+        ShiftedPack {
+            roots: self.roots[first..].as_ptr(),
+            coefficients: self.coefficients[first..].as_ptr(),
+            weights: self.weights[first..].as_ptr(),
+            stride: self.stride,
+            ins: [core::ptr::null(); MAX_INS],
+            outs: [core::ptr::null_mut(); MAX_OUTS],
+        }
+    }
+}
+
+impl<R: RealScalar> NodeStage<R> {
+    pub fn new(groups: &[NodeGroup], chunking: RootChunking) -> Self {
+        let single = groups.iter().filter(|group| group.count == 1).count();
+        let alike = |group: &NodeGroup| if group.count == 1 { single } else { group.count };
+        let groups: Vec<PlannedGroup<R>> =
+            groups.iter().map(|group| PlannedGroup::new(group, chunking, alike(group))).collect();
+        let groups: Vec<PlannedGroup<R>> = groups.into_iter().filter(|group| !group.terms.is_empty()).collect();
+        let nodes = |narrow: bool| {
+            let of = groups.iter().enumerate().filter(move |(_, group)| group.narrow == narrow);
+            of.flat_map(|(at, group)| (0..group.count).map(move |node| (at, node))).collect::<Vec<NodePlace>>()
+        };
+        let mut side_by_side = nodes(true);
+        side_by_side.sort_by_key(|node| groups[node.0].likeness());
+        let same = side_by_side.chunk_by(|a, b| groups[a.0].likeness() == groups[b.0].likeness());
+        let narrow = same.flat_map(|same| same.chunks(chunking.nodes).map(<[NodePlace]>::to_vec)).collect();
+        let (mut wide, mut sums, mut slots) = (Vec::new(), Vec::new(), 0);
+        for node in nodes(false) {
+            let group = &groups[node.0];
+            for (term, of) in group.terms.iter().enumerate() {
+                let chunks = 0..of.stride / chunking.wide;
+                wide.extend(chunks.map(|chunk| RootChunk { node, term, chunk, slots }));
+            }
+            sums.push((node, slots));
+            slots += group.slots;
+        }
+        Self { groups, narrow, wide, sums, slots }
+    }
+}

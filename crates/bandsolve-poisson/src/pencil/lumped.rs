@@ -1,0 +1,72 @@
+//! Diagonal M: M⁻¹A by partial solutions.
+
+use super::AxisPencil;
+use crate::axis::AxisOperator;
+use crate::method::{PoissonMethod, SeparableSolver, SolveRequest};
+use crate::scalar::{PoissonScalar, real};
+use crate::separable::SeparableProblem;
+use bandsolve::dyn_stack::{PodStack, StackReq};
+use bandsolve::{Error, Result};
+
+/// Factors of M⁻¹A, and the diagonals of M.
+pub(super) struct LumpedSolver<T: PoissonScalar> {
+    inner: Box<dyn SeparableSolver<T>>,
+    masses: [Vec<f64>; 3],
+    threads: usize,
+}
+
+impl<T: PoissonScalar> LumpedSolver<T> {
+    pub fn boxed(axes: &[AxisPencil; 3], shift: f64, threads: usize) -> Result<Box<dyn SeparableSolver<T>>> {
+        let problem = SeparableProblem { axes: lumped(axes)?, shift };
+        let inner = T::factor(&problem, PoissonMethod::Pscr, threads)?;
+        Ok(Box::new(Self { inner, masses: axes.each_ref().map(|axis| axis.m[1].clone()), threads }))
+    }
+}
+
+impl<T: PoissonScalar> SeparableSolver<T> for LumpedSolver<T> {
+    fn scratch(&self) -> StackReq {
+        self.inner.scratch()
+    }
+
+    fn solve(&self, request: &SolveRequest<'_, T>, x: &mut [T], stack: &mut PodStack) -> f64 {
+        if let Some(rhs) = request.rhs {
+            rhs.copy_to(x, self.threads);
+        }
+        let [one, two, three] = &self.masses;
+        for (line, x) in x.chunks_exact_mut(three.len()).enumerate() {
+            let mass = one[line / two.len()] * two[line % two.len()];
+            x.iter_mut().zip(three).for_each(|(x, m)| *x = *x / real(mass * m));
+        }
+        self.inner.solve(&SolveRequest { rhs: None, mean: 0.0 }, x, stack)
+    }
+
+    fn bytes(&self) -> usize {
+        self.inner.bytes()
+    }
+
+    fn subproblems(&self) -> usize {
+        self.inner.subproblems()
+    }
+}
+
+/// M⁻¹A of axes with diagonal M, as couplings and gaps.
+fn lumped(axes: &[AxisPencil; 3]) -> Result<[AxisOperator; 3]> {
+    let mut made = [const { None }; 3];
+    for (made, axis) in made.iter_mut().zip(axes) {
+        let n = axis.len();
+        let [sub, diag, sup] = &axis.a;
+        let coupled = sub[1..].iter().chain(&sup[..n - 1]).all(|a| *a < 0.0);
+        let positive = axis.has_diagonal_mass() && axis.m[1].iter().all(|m| *m > 0.0);
+        if !coupled || !positive || !axis.is_symmetric() {
+            let what = "matrices M that are not diagonal and positive, or A that are not symmetric with negative entries beside the diagonal";
+            return Err(Error::Unsupported { method: "pscr", what });
+        }
+        let over = |of: &dyn Fn(usize) -> f64| (0..n).map(|i| of(i) / axis.m[1][i]).collect::<Vec<f64>>();
+        let mut operator = AxisOperator::trivial();
+        (operator.lower, operator.upper) = (over(&|i| -sub[i]), over(&|i| -sup[i]));
+        operator.gap = over(&|i| sub[i] + diag[i] + sup[i]);
+        (operator.volume, operator.uniform) = (axis.m[1].clone(), None);
+        *made = Some(operator);
+    }
+    Ok(made.map(|axis| axis.expect("made above")))
+}

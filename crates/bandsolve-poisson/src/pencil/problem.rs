@@ -1,0 +1,128 @@
+//! A problem in the general separable form, step by step.
+
+use super::eigen::has_eigenvectors;
+use super::lumped::LumpedSolver;
+use super::{AxisPencil, PencilOperator};
+use crate::method::PoissonMethod;
+use crate::operator::SystemOperator;
+use crate::order::AxisOrder;
+use crate::plan::{PlanCore, PoissonPlan};
+use crate::scalar::PoissonScalar;
+use crate::separable::SideTerms;
+use crate::settings::{ProblemSettings, shared_setters};
+use bandsolve::{Error, Result, Simd};
+use bandsolve_kernel::arithmetic::Standard;
+
+/// A problem on a box in the general separable form, in two dimensions
+///
+/// $$ (A_1 \otimes M_2 + M_1 \otimes A_2 + c\,M_1 \otimes M_2)\,u = f $$
+///
+/// with two tridiagonal matrices for each axis, and in three dimensions the sum of three products with one A each. Finite elements on a grid
+/// of boxes have this form: A is the stiffness matrix of an axis, M its mass matrix.
+///
+/// Along all axes but one, A must be symmetric and M symmetric and definite. The axis that is left may have any two matrices.
+///
+/// # Shapes
+/// As of [`Poisson`](crate::Poisson): the last axis is contiguous.
+///
+/// # Cost
+/// Planned with 6n³ flops for each axis but one. A solve takes 4n flops an unknown for each of these axes, and 12 for the systems.
+///
+/// # Errors
+/// Setting an option never fails; [`plan`](Self::plan) says what is wrong with it.
+///
+/// # Source
+/// R. E. Lynch, J. R. Rice, D. H. Thomas, Numer. Math. 6 (1964), 185–199; see docs/math/poisson.md.
+///
+/// ```
+/// use bandsolve_poisson::{AxisPencil, SeparablePencils};
+/// // Bilinear finite elements on the unit square, u = 0 all around.
+/// let (n, h) = (31, 1.0 / 32.0);
+/// let (beside, diag) = (vec![-1.0 / h; n], vec![2.0 / h; n]);
+/// let (mass_beside, mass) = (vec![h / 6.0; n], vec![2.0 * h / 3.0; n]);
+/// let axis = AxisPencil::new([&beside, &diag, &beside], [&mass_beside, &mass, &mass_beside]);
+/// let plan = SeparablePencils::new(&[axis.clone(), axis]).plan::<f64>()?;
+/// let u = plan.solve(&vec![h * h; n * n])?;
+/// assert!((u.values[n * n / 2] - 0.0737).abs() < 1e-3);
+/// assert!(u.report.backward_error < 2e-15);
+/// # Ok::<(), bandsolve::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct SeparablePencils {
+    pencils: Vec<AxisPencil>,
+    settings: ProblemSettings,
+}
+
+impl SeparablePencils {
+    /// One to three axes; no shift.
+    pub fn new(pencils: &[AxisPencil]) -> Self {
+        Self { pencils: pencils.to_vec(), settings: ProblemSettings::default() }
+    }
+
+    shared_setters! {
+        /// c, by which the product of all M is multiplied; 0 unless set.
+        shift
+        /// [`Gemm`](PoissonMethod::Gemm), which `Auto` takes, or [`Pscr`](PoissonMethod::Pscr) where all M are diagonal and positive, and the
+        /// entries beside the diagonals of A are negative.
+        method
+    }
+
+    /// Eigenvectors, once.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] and [`Error::NotFinite`] of the matrices and the shift, [`Error::Unsupported`] for what the method does not solve.
+    pub fn plan<T: PoissonScalar>(&self) -> Result<PoissonPlan<T>> {
+        let _mode = Standard::enter();
+        let shape: Vec<usize> = self.pencils.iter().map(AxisPencil::len).collect();
+        self.settings.check(&shape)?;
+        self.pencils.iter().try_for_each(AxisPencil::check)?;
+        let (method, reason) = match self.settings.method {
+            PoissonMethod::Auto => (PoissonMethod::Gemm, "products by generalised eigenvectors solve every M"),
+            asked @ (PoissonMethod::Gemm | PoissonMethod::Pscr) => (asked, "asked for"),
+            other => return Err(Error::Unsupported { method: other.name(), what: "matrices that are given by axis" }),
+        };
+        let core = if shape.contains(&0) { None } else { Some(self.core(method, &shape)?) };
+        Ok(PoissonPlan::new(&shape, (method, reason.to_owned()), core))
+    }
+
+    fn core<T: PoissonScalar>(&self, method: PoissonMethod, shape: &[usize]) -> Result<PlanCore<T>> {
+        let (shift, threads) = (self.settings.shift, self.settings.threads());
+        let order = AxisOrder::new(self.order(method)?, shape);
+        let pick = |axis: Option<usize>| axis.map_or_else(AxisPencil::trivial, |axis| self.pencils[axis].clone());
+        let axes = order.axes.map(pick);
+        let solver = match method {
+            PoissonMethod::Pscr => LumpedSolver::boxed(&axes, shift, threads)?,
+            _ => T::products(&axes, shift, threads)?,
+        };
+        let operator = SystemOperator::Pencils(PencilOperator { axes, shift });
+        Ok(PlanCore {
+            order,
+            sides: SideTerms::none(),
+            operator,
+            singular: false,
+            solver,
+            threads,
+            simd: Simd::detect(),
+        })
+    }
+
+    /// First the axis without eigenvectors, or the longest.
+    fn order(&self, method: PoissonMethod) -> Result<[Option<usize>; 3]> {
+        let count = self.pencils.len();
+        let suits = |axis: &AxisPencil| has_eigenvectors(axis) || has_eigenvectors(&axis.negated());
+        let others: Vec<usize> = (0..count).filter(|k| !suits(&self.pencils[*k])).collect();
+        let longest = (0..count).rev().max_by_key(|k| self.pencils[*k].len());
+        let first = match others[..] {
+            _ if method == PoissonMethod::Pscr => Some(0),
+            [] => longest,
+            [alone] => Some(alone),
+            _ => {
+                let what = "two axes whose A is not symmetric or whose M is not symmetric and definite";
+                return Err(Error::Unsupported { method: method.name(), what });
+            }
+        };
+        let mut rest = (0..count).filter(|k| Some(*k) != first);
+        let (one, two) = (rest.next(), rest.next());
+        Ok(if two.is_some() { [first, one, two] } else { [first, None, one] })
+    }
+}

@@ -1,0 +1,57 @@
+//! What every problem is told in the same way: the shift, the method, the number of threads.
+
+use crate::method::PoissonMethod;
+use bandsolve::{Error, Result};
+use bandsolve_kernel::threads;
+
+/// Shift, method and threads of a problem.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ProblemSettings {
+    pub shift: f64,
+    pub method: PoissonMethod,
+    pub threads: Option<usize>,
+}
+
+/// The setters of a problem that has `settings`, with what its own documentation says of the shift and of the methods.
+macro_rules! shared_setters {
+    ($(#[$shift:meta])* shift $(#[$method:meta])* method) => {
+        $(#[$shift])*
+        pub fn shift(mut self, c: f64) -> Self {
+            self.settings.shift = c;
+            self
+        }
+
+        $(#[$method])*
+        pub fn method(mut self, method: PoissonMethod) -> Self {
+            self.settings.method = method;
+            self
+        }
+
+        /// How many threads work; all unless set. The answer does not depend on it.
+        pub fn threads(mut self, threads: usize) -> Self {
+            self.settings.threads = Some(threads);
+            self
+        }
+    };
+}
+pub(crate) use shared_setters;
+
+impl ProblemSettings {
+    /// Threads that work.
+    pub fn threads(&self) -> usize {
+        self.threads.unwrap_or_else(threads::count).max(1)
+    }
+
+    /// `Err` unless the shift is a number and the box one of one to three dimensions that can be addressed.
+    pub fn check(&self, shape: &[usize]) -> Result<()> {
+        if !(1..=3).contains(&shape.len()) {
+            return Err(Error::Unsupported { method: "poisson", what: "boxes of no or of more than three dimensions" });
+        }
+        if !self.shift.is_finite() {
+            return Err(Error::NotFinite { array: "shift", index: 0 });
+        }
+        let total = shape.iter().try_fold(size_of::<f64>(), |total, n| total.checked_mul((*n).max(1)));
+        let addressed = total.filter(|bytes| isize::try_from(*bytes).is_ok());
+        addressed.map(|_| ()).ok_or(Error::OutOfMemory { bytes: usize::MAX })
+    }
+}
