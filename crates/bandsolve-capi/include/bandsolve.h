@@ -457,7 +457,69 @@ typedef struct {
 } bandsolve_poisson_problem_t;
 
 /**
- * A solver that `bandsolve<t>poisson_create` has made.
+ * Two tridiagonal matrices A and M of an axis, each of n rows. All arrays have n numbers, which are copied; the first of those before the
+ * diagonal and the last of those after it are not used.
+ */
+typedef struct {
+  /**
+   * Unknowns along the axis. At first 1.
+   */
+  int64_t n;
+  /**
+   * Entries of A before the diagonal. At first NULL, which is an error.
+   */
+  const double *a_sub;
+  /**
+   * Its diagonal.
+   */
+  const double *a_diag;
+  /**
+   * Its entries after the diagonal.
+   */
+  const double *a_sup;
+  /**
+   * Entries of M before the diagonal. NULL in all three, as at first, is the identity.
+   */
+  const double *m_sub;
+  /**
+   * Its diagonal.
+   */
+  const double *m_diag;
+  /**
+   * Its entries after the diagonal.
+   */
+  const double *m_sup;
+} bandsolve_pencil_t;
+
+/**
+ * The problem (A1 x M2 + M1 x A2 + shift M1 x M2) u = f on a box, x the Kronecker product; in three dimensions the sum of three products
+ * with one A each. Along all axes but one A must be symmetric, and M symmetric and definite.
+ */
+typedef struct {
+  /**
+   * To be set to `sizeof(bandsolve_pencils_problem_t)`, also before `bandsolvePoissonPencilsDefaults`.
+   */
+  size_t size;
+  /**
+   * Axes of the box, 1 to 3. At first 2.
+   */
+  int64_t dimensions;
+  /**
+   * The axes, of which as many count. The last one that counts is contiguous in memory.
+   */
+  bandsolve_pencil_t axes[3];
+  /**
+   * What the product of all M is multiplied by. At first 0.
+   */
+  double shift;
+  /**
+   * Name of the method: "auto", "gemm" or "pscr". At first NULL, which is "auto".
+   */
+  const char *method;
+} bandsolve_pencils_problem_t;
+
+/**
+ * A solver that `bandsolve<t>poisson_create` or `bandsolve<t>poisson_create_pencils` has made.
  */
 typedef bandsolve_poisson_solver *bandsolve_poisson_solver_t;
 
@@ -637,6 +699,12 @@ bandsolve_status_t bandsolveIterationDefaults(bandsolve_iteration_options_t *opt
  * and `problem->axes[k].n` afterwards.
  */
 bandsolve_status_t bandsolvePoissonDefaults(bandsolve_poisson_problem_t *problem);
+
+/**
+ * Writes a problem of two dimensions whose matrices are not set. Set `problem->size` to `sizeof(bandsolve_pencils_problem_t)` first, and the
+ * sizes and the matrices of `problem->axes` afterwards.
+ */
+bandsolve_status_t bandsolvePoissonPencilsDefaults(bandsolve_pencils_problem_t *problem);
 
 /**
  * The name of the method that a solver works by, of "auto" what was chosen. Empty for NULL. Valid until the solver is destroyed.
@@ -2018,6 +2086,13 @@ bandsolve_status_t bandsolveSpoisson_create(const bandsolve_poisson_problem_t *p
                                             bandsolve_poisson_solver_t *solver);
 
 /**
+ * Makes a solver of a problem with two tridiagonal matrices for each axis, as finite elements on a grid of boxes have it. Nothing of the
+ * problem is needed afterwards. The solver is used, and freed, as one of `bandsolveSpoisson_create`.
+ */
+bandsolve_status_t bandsolveSpoisson_create_pencils(const bandsolve_pencils_problem_t *problem,
+                                                    bandsolve_poisson_solver_t *solver);
+
+/**
  * Writes the size of the buffer of `bandsolveSpoisson_solve` in bytes, for any number of right-hand sides.
  */
 bandsolve_status_t bandsolveSpoisson_solve_bufferSizeExt(bandsolve_poisson_solver_t solver, size_t *size);
@@ -2042,6 +2117,13 @@ bandsolve_status_t bandsolveSpoisson_solve(bandsolve_poisson_solver_t solver,
  */
 bandsolve_status_t bandsolveDpoisson_create(const bandsolve_poisson_problem_t *problem,
                                             bandsolve_poisson_solver_t *solver);
+
+/**
+ * Makes a solver of a problem with two tridiagonal matrices for each axis, as finite elements on a grid of boxes have it. Nothing of the
+ * problem is needed afterwards. The solver is used, and freed, as one of `bandsolveDpoisson_create`.
+ */
+bandsolve_status_t bandsolveDpoisson_create_pencils(const bandsolve_pencils_problem_t *problem,
+                                                    bandsolve_poisson_solver_t *solver);
 
 /**
  * Writes the size of the buffer of `bandsolveDpoisson_solve` in bytes, for any number of right-hand sides.

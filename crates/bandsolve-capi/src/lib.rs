@@ -29,8 +29,9 @@ pub use entry::*;
 #[cfg(feature = "gpu")]
 pub use gpu::{bandsolve_gpu_device, bandsolve_gpu_device_t};
 pub use poisson::{
-    bandsolve_boundary_t, bandsolve_grid_t, bandsolve_poisson_axis_t, bandsolve_poisson_problem_t,
-    bandsolve_poisson_report_t, bandsolve_poisson_side_t, bandsolve_poisson_solver, bandsolve_poisson_solver_t,
+    bandsolve_boundary_t, bandsolve_grid_t, bandsolve_pencil_t, bandsolve_pencils_problem_t, bandsolve_poisson_axis_t,
+    bandsolve_poisson_problem_t, bandsolve_poisson_report_t, bandsolve_poisson_side_t, bandsolve_poisson_solver,
+    bandsolve_poisson_solver_t,
 };
 pub use report::bandsolve_report_t;
 pub use settings::bandsolve_pivoting_t;

@@ -1,4 +1,9 @@
-//! Poisson and Helmholtz problems on boxes.
+//! Poisson and Helmholtz problems on boxes, and others of the same form.
+
+mod pencils;
+
+pub use pencils::{bandsolve_pencil_t, bandsolve_pencils_problem_t};
+pub(crate) use pencils::{create_pencils, pencils_defaults};
 
 use crate::csr::{destroy, opened};
 use crate::memory::{RawArray, elements, in_scratch, room, scratch_bytes, size, tell_size, text};
@@ -117,7 +122,7 @@ pub struct bandsolve_poisson_solver {
     reason: CString,
 }
 
-/// A solver that `bandsolve<t>poisson_create` has made.
+/// A solver that `bandsolve<t>poisson_create` or `bandsolve<t>poisson_create_pencils` has made.
 pub type bandsolve_poisson_solver_t = *mut bandsolve_poisson_solver;
 
 const NO_SIDE: bandsolve_poisson_side_t = bandsolve_poisson_side_t {
@@ -207,6 +212,26 @@ impl bandsolve_poisson_axis_t {
     }
 }
 
+/// The axes that count.
+fn counted<A>(axes: &[A], dimensions: i64) -> CallResult<&[A]> {
+    let counted = usize::try_from(dimensions).ok().and_then(|count| axes.get(..count));
+    let message = || format!("problem->dimensions is {dimensions}, expected 1 to 3");
+    counted.filter(|axes| !axes.is_empty()).ok_or_else(|| CallFailure::argument(message()))
+}
+
+/// The method of a name; of no name `auto`.
+///
+/// # Safety
+/// As [`text`].
+unsafe fn method_called(name: *const c_char) -> CallResult<PoissonMethod> {
+    // SAFETY: the caller's promise.
+    let name = unsafe { text(name) }.unwrap_or(c"auto");
+    name.to_str().ok().and_then(PoissonMethod::from_name).ok_or_else(|| {
+        let names: Vec<_> = PoissonMethod::ALL.iter().map(|method| method.name()).collect();
+        CallFailure::argument(format!("no method is called {name:?}, expected one of {}", names.join(", ")))
+    })
+}
+
 /// The problem of the caller.
 ///
 /// # Safety
@@ -217,20 +242,11 @@ unsafe fn problem(given: *const bandsolve_poisson_problem_t) -> CallResult<Poiss
         room("problem", given)?;
         *given
     };
-    let axes = usize::try_from(given.dimensions).ok().and_then(|count| given.axes.get(..count));
-    let Some(axes) = axes.filter(|axes| !axes.is_empty()) else {
-        let message = format!("problem->dimensions is {}, expected 1 to 3", given.dimensions);
-        return Err(CallFailure::argument(message));
-    };
+    let axes = counted(&given.axes, given.dimensions)?;
     let shape = axes.iter().map(|axis| size("n of an axis", axis.n)).collect::<CallResult<Vec<_>>>()?;
     elements::<f64>("u", &shape)?;
     // SAFETY: the caller's promise.
-    let name = unsafe { text(given.method) }.unwrap_or(c"auto");
-    let Some(method) = name.to_str().ok().and_then(PoissonMethod::from_name) else {
-        let names: Vec<_> = PoissonMethod::ALL.iter().map(|method| method.name()).collect();
-        let message = format!("no method is called {name:?}, expected one of {}", names.join(", "));
-        return Err(CallFailure::argument(message));
-    };
+    let method = unsafe { method_called(given.method)? };
     let mut problem =
         Poisson::new(&shape).shift(given.shift).mean(given.mean).removable(given.removable).method(method);
     if let Some(threads) = threads_set() {
@@ -255,12 +271,21 @@ pub(crate) unsafe fn create<T: PoissonScalar>(
     let out = RawArray::new("solver", out, 1)?;
     // SAFETY: the caller's promise.
     let plan = unsafe { problem(given)? }.plan::<T>()?;
+    // SAFETY: the caller lends it.
+    unsafe { hand_over(plan, &out) };
+    Ok(())
+}
+
+/// Writes a handle of a plan to `out`.
+///
+/// # Safety
+/// Nobody else reads or writes `out`.
+unsafe fn hand_over<T: PoissonScalar>(plan: PoissonPlan<T>, out: &RawArray<bandsolve_poisson_solver_t>) {
     let words = |text: &str| CString::new(text).unwrap_or_default();
     let (method, reason) = (words(plan.method().0.name()), words(plan.method().1));
     let made = bandsolve_poisson_solver { plan: Box::new(plan), method, reason };
-    // SAFETY: not null and aligned; the caller lends it.
+    // SAFETY: not null and aligned; the rest says the caller.
     unsafe { out.write()[0] = Box::into_raw(Box::new(made)) };
-    Ok(())
 }
 
 /// The plan of a handle.

@@ -5,7 +5,7 @@ mod common;
 use bandsolve::Scalar;
 use bandsolve_capi::*;
 use bandsolve_gallery::{Random, random_vec};
-use bandsolve_poisson::{Boundary, Grid, Poisson, PoissonScalar, Side};
+use bandsolve_poisson::{AxisPencil, Boundary, Grid, Poisson, PoissonScalar, SeparablePencils, Side};
 use common::{Status, message};
 use core::ffi::{CStr, c_void};
 use core::ptr::{null, null_mut};
@@ -21,6 +21,7 @@ type Report = *mut bandsolve_poisson_report_t;
 /// The functions of one type: create, size of the buffer, solve.
 struct PoissonFunctions<T> {
     create: unsafe extern "C" fn(*const bandsolve_poisson_problem_t, *mut bandsolve_poisson_solver_t) -> Status,
+    pencils: unsafe extern "C" fn(*const bandsolve_pencils_problem_t, *mut bandsolve_poisson_solver_t) -> Status,
     size: unsafe extern "C" fn(bandsolve_poisson_solver_t, *mut usize) -> Status,
     solve: unsafe extern "C" fn(bandsolve_poisson_solver_t, i64, *mut T, *const T, Report, *mut c_void) -> Status,
 }
@@ -32,6 +33,7 @@ trait PoissonApi: PoissonScalar {
 impl PoissonApi for f32 {
     const POISSON: PoissonFunctions<f32> = PoissonFunctions {
         create: bandsolveSpoisson_create,
+        pencils: bandsolveSpoisson_create_pencils,
         size: bandsolveSpoisson_solve_bufferSizeExt,
         solve: bandsolveSpoisson_solve,
     };
@@ -40,6 +42,7 @@ impl PoissonApi for f32 {
 impl PoissonApi for f64 {
     const POISSON: PoissonFunctions<f64> = PoissonFunctions {
         create: bandsolveDpoisson_create,
+        pencils: bandsolveDpoisson_create_pencils,
         size: bandsolveDpoisson_solve_bufferSizeExt,
         solve: bandsolveDpoisson_solve,
     };
@@ -162,6 +165,101 @@ fn problems<T: PoissonApi>() {
 fn problems_are_solved_as_in_rust() {
     problems::<f32>();
     problems::<f64>();
+}
+
+/// The usual problem of matrices with so many axes.
+fn pencils_problem(dimensions: i64) -> bandsolve_pencils_problem_t {
+    let size = size_of::<bandsolve_pencils_problem_t>();
+    // SAFETY: zeros are numbers and null pointers.
+    let mut problem = bandsolve_pencils_problem_t { size, ..unsafe { core::mem::zeroed() } };
+    // SAFETY: a structure that says its size.
+    assert_eq!(unsafe { bandsolvePoissonPencilsDefaults(&mut problem) }, OK);
+    problem.dimensions = dimensions;
+    problem
+}
+
+/// Linear elements of width 1 for n unknowns: A and M as sub, diag, sup.
+fn elements(n: usize) -> [Vec<f64>; 6] {
+    [-1.0, 2.0, -1.0, 1.0 / 6.0, 2.0 / 3.0, 1.0 / 6.0].map(|value| vec![value; n])
+}
+
+fn pencils<T: PoissonApi>(shape: &[usize], identity: bool) {
+    let axes: Vec<_> = shape.iter().map(|n| elements(*n)).collect();
+    let mut given = pencils_problem(shape.len() as i64);
+    given.shift = 0.25;
+    for (own, [a, b, c, d, e, f]) in given.axes.iter_mut().zip(&axes) {
+        own.n = b.len() as i64;
+        (own.a_sub, own.a_diag, own.a_sup) = (a.as_ptr(), b.as_ptr(), c.as_ptr());
+        if !identity {
+            (own.m_sub, own.m_diag, own.m_sup) = (d.as_ptr(), e.as_ptr(), f.as_ptr());
+        }
+    }
+    let of = |[a, b, c, d, e, f]: &[Vec<f64>; 6]| match identity {
+        true => AxisPencil::with_identity([a, b, c]),
+        false => AxisPencil::new([a, b, c], [d, e, f]),
+    };
+    let rust = SeparablePencils::new(&axes.iter().map(of).collect::<Vec<_>>()).shift(0.25).plan::<T>().unwrap();
+    let right = random_vec::<T>(2 * rust.len(), &mut Random::new(5));
+    let expected = rust.solve(&right).unwrap();
+    let (mut solver, mut u, mut report) = (null_mut(), vec![T::ZERO; right.len()], no_report());
+    // SAFETY: what is handed in is there, and long enough.
+    unsafe {
+        assert_eq!(((T::POISSON.pencils)(&given, &mut solver), message()), (OK, String::new()));
+        let status = (T::POISSON.solve)(solver, 2, u.as_mut_ptr(), right.as_ptr(), &mut report, null_mut());
+        assert_eq!((status, message()), (OK, String::new()));
+        assert_eq!(CStr::from_ptr(bandsolvePoissonMethod(solver)), c"gemm");
+    }
+    assert!(u == expected.values && report.backward_error == expected.report.backward_error && report.mean.is_nan());
+    let mut x = right.clone();
+    // SAFETY: as above, in place.
+    let status = unsafe { (T::POISSON.solve)(solver, 2, x.as_mut_ptr(), x.as_ptr(), null_mut(), null_mut()) };
+    assert!(status == OK && x == expected.values);
+    destroy(solver);
+}
+
+#[test]
+fn two_matrices_an_axis_are_solved_as_in_rust() {
+    for shape in [&[7][..], &[12, 9], &[9, 12], &[4, 5, 6]] {
+        for identity in [false, true] {
+            pencils::<f32>(shape, identity);
+            pencils::<f64>(shape, identity);
+        }
+    }
+}
+
+#[test]
+fn what_is_wrong_with_matrices_is_said() {
+    let numbers = [[1.0; 3], [f64::NAN; 3]];
+    let usual = || {
+        let mut given = pencils_problem(1);
+        let axis = &mut given.axes[0];
+        axis.n = 3;
+        (axis.a_sub, axis.a_diag, axis.a_sup) = (numbers[0].as_ptr(), numbers[0].as_ptr(), numbers[0].as_ptr());
+        given
+    };
+    type Change = fn(&mut bandsolve_pencils_problem_t, &[[f64; 3]; 2]);
+    let cases: [(Change, Status, &str); 7] = [
+        (|p, _| p.size = 8, INVALID, "size is 8, expected sizeof(bandsolve_pencils_problem_t)"),
+        (|p, _| p.dimensions = 4, INVALID, "problem->dimensions is 4, expected 1 to 3"),
+        (|p, _| p.axes[0].n = -1, INVALID, "n of an axis is -1"),
+        (|p, _| p.axes[0].a_diag = null(), INVALID, "a_diag is null, expected 3 elements"),
+        (|p, n| p.axes[0].m_sup = n[0].as_ptr(), INVALID, "m_sub is null, expected 3 elements"),
+        (|p, n| p.axes[0].a_diag = n[1].as_ptr(), Status::BANDSOLVE_NOT_FINITE, "a[0]"),
+        (|p, _| p.method = c"bcr4".as_ptr(), Status::BANDSOLVE_UNSUPPORTED, "matrices that are given by axis"),
+    ];
+    for (change, status, said) in cases {
+        let (mut given, mut solver) = (usual(), null_mut());
+        change(&mut given, &numbers);
+        // SAFETY: a structure that says its size; arrays in it are there.
+        let found = unsafe { bandsolveDpoisson_create_pencils(&given, &mut solver) };
+        assert!(found == status && solver.is_null() && message().contains(said), "{found:?} {}", message());
+    }
+    // SAFETY: null is what is tested.
+    unsafe {
+        assert_eq!(bandsolvePoissonPencilsDefaults(null_mut()), INVALID);
+        assert_eq!(bandsolveDpoisson_create_pencils(null(), &mut null_mut()), INVALID);
+        assert_eq!(bandsolveDpoisson_create_pencils(&usual(), null_mut()), INVALID);
+    }
 }
 
 #[test]

@@ -13,6 +13,16 @@ pub unsafe extern "C" fn bandsolveDpoisson_create(
     guard(|| unsafe { poisson::create::<f64>(problem, solver) })
 }
 
+/// Makes a solver of a problem with two tridiagonal matrices for each axis, as finite elements on a grid of boxes have it. Nothing of the
+/// problem is needed afterwards. The solver is used, and freed, as one of `bandsolveDpoisson_create`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bandsolveDpoisson_create_pencils(
+    problem: *const bandsolve_pencils_problem_t,
+    solver: *mut bandsolve_poisson_solver_t,
+) -> bandsolve_status_t {
+    guard(|| unsafe { poisson::create_pencils::<f64>(problem, solver) })
+}
+
 /// Writes the size of the buffer of `bandsolveDpoisson_solve` in bytes, for any number of right-hand sides.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bandsolveDpoisson_solve_bufferSizeExt(

@@ -9,6 +9,15 @@ pub unsafe extern "C" fn bandsolvePoissonDefaults(problem: *mut bandsolve_poisso
     guard(|| unsafe { poisson::defaults(problem) })
 }
 
+/// Writes a problem of two dimensions whose matrices are not set. Set `problem->size` to `sizeof(bandsolve_pencils_problem_t)` first, and the
+/// sizes and the matrices of `problem->axes` afterwards.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bandsolvePoissonPencilsDefaults(
+    problem: *mut bandsolve_pencils_problem_t,
+) -> bandsolve_status_t {
+    guard(|| unsafe { poisson::pencils_defaults(problem) })
+}
+
 /// The name of the method that a solver works by, of "auto" what was chosen. Empty for NULL. Valid until the solver is destroyed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bandsolvePoissonMethod(solver: bandsolve_poisson_solver_t) -> *const c_char {

@@ -9,6 +9,8 @@ pub use general::*;
 pub use s::*;
 
 use crate::poisson;
-use crate::poisson::{bandsolve_poisson_problem_t, bandsolve_poisson_report_t, bandsolve_poisson_solver_t};
+use crate::poisson::{
+    bandsolve_pencils_problem_t, bandsolve_poisson_problem_t, bandsolve_poisson_report_t, bandsolve_poisson_solver_t,
+};
 use crate::status::{bandsolve_status_t, guard};
 use core::ffi::{c_char, c_void};

@@ -1,0 +1,124 @@
+//! Two tridiagonal matrices an axis.
+
+use super::{bandsolve_poisson_solver_t, counted, hand_over, method_called};
+use crate::memory::{RawArray, elements, room, size};
+use crate::settings::threads_set;
+use crate::status::CallResult;
+use bandsolve_poisson::{AxisPencil, PoissonScalar, SeparablePencils};
+use core::ffi::c_char;
+
+/// Two tridiagonal matrices A and M of an axis, each of n rows. All arrays have n numbers, which are copied; the first of those before the
+/// diagonal and the last of those after it are not used.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct bandsolve_pencil_t {
+    /// Unknowns along the axis. At first 1.
+    pub n: i64,
+    /// Entries of A before the diagonal. At first NULL, which is an error.
+    pub a_sub: *const f64,
+    /// Its diagonal.
+    pub a_diag: *const f64,
+    /// Its entries after the diagonal.
+    pub a_sup: *const f64,
+    /// Entries of M before the diagonal. NULL in all three, as at first, is the identity.
+    pub m_sub: *const f64,
+    /// Its diagonal.
+    pub m_diag: *const f64,
+    /// Its entries after the diagonal.
+    pub m_sup: *const f64,
+}
+
+/// The problem (A1 x M2 + M1 x A2 + shift M1 x M2) u = f on a box, x the Kronecker product; in three dimensions the sum of three products
+/// with one A each. Along all axes but one A must be symmetric, and M symmetric and definite.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct bandsolve_pencils_problem_t {
+    /// To be set to `sizeof(bandsolve_pencils_problem_t)`, also before `bandsolvePoissonPencilsDefaults`.
+    pub size: usize,
+    /// Axes of the box, 1 to 3. At first 2.
+    pub dimensions: i64,
+    /// The axes, of which as many count. The last one that counts is contiguous in memory.
+    pub axes: [bandsolve_pencil_t; 3],
+    /// What the product of all M is multiplied by. At first 0.
+    pub shift: f64,
+    /// Name of the method: "auto", "gemm" or "pscr". At first NULL, which is "auto".
+    pub method: *const c_char,
+}
+
+const NO_ARRAY: *const f64 = core::ptr::null();
+const NO_PENCIL: bandsolve_pencil_t = bandsolve_pencil_t {
+    n: 1,
+    a_sub: NO_ARRAY,
+    a_diag: NO_ARRAY,
+    a_sup: NO_ARRAY,
+    m_sub: NO_ARRAY,
+    m_diag: NO_ARRAY,
+    m_sup: NO_ARRAY,
+};
+
+/// Writes the problem that there is before anything is set.
+///
+/// # Safety
+/// `out` is null or points to a size, and to as many bytes as that says.
+pub(crate) unsafe fn pencils_defaults(out: *mut bandsolve_pencils_problem_t) -> CallResult {
+    // SAFETY: the caller's promise.
+    let size = unsafe { room("problem", out)? };
+    let (axes, method) = ([NO_PENCIL; 3], core::ptr::null());
+    let usual = bandsolve_pencils_problem_t { size, dimensions: 2, axes, shift: 0.0, method };
+    // SAFETY: there is room, as was just checked.
+    unsafe { out.write(usual) };
+    Ok(())
+}
+
+impl bandsolve_pencil_t {
+    /// The matrices.
+    ///
+    /// # Safety
+    /// Arrays that are not null have n numbers, which nobody writes meanwhile.
+    unsafe fn read(&self) -> CallResult<AxisPencil> {
+        let n = elements::<f64>("an axis", &[size("n of an axis", self.n)?])?;
+        let array = |name: &'static str, start: *const f64| -> CallResult<&[f64]> {
+            // SAFETY: the caller's promise.
+            Ok(unsafe { RawArray::new(name, start, n)?.read() })
+        };
+        let a = [array("a_sub", self.a_sub)?, array("a_diag", self.a_diag)?, array("a_sup", self.a_sup)?];
+        if [self.m_sub, self.m_diag, self.m_sup].iter().all(|start| start.is_null()) {
+            return Ok(AxisPencil::with_identity(a));
+        }
+        let m = [array("m_sub", self.m_sub)?, array("m_diag", self.m_diag)?, array("m_sup", self.m_sup)?];
+        Ok(AxisPencil::new(a, m))
+    }
+}
+
+/// `poisson_create_pencils`: a solver of a problem.
+///
+/// # Safety
+/// `given` is null or points to a size, and to as many bytes as that says; pointers in it that are not null to what the header says.
+/// `out` is null or may be written.
+pub(crate) unsafe fn create_pencils<T: PoissonScalar>(
+    given: *const bandsolve_pencils_problem_t,
+    out: *mut bandsolve_poisson_solver_t,
+) -> CallResult {
+    let out = RawArray::new("solver", out, 1)?;
+    // SAFETY: the caller's promise; any bytes are numbers and pointers.
+    let given = unsafe {
+        room("problem", given)?;
+        *given
+    };
+    let axes = counted(&given.axes, given.dimensions)?;
+    let shape = axes.iter().map(|axis| size("n of an axis", axis.n)).collect::<CallResult<Vec<_>>>()?;
+    elements::<f64>("u", &shape)?;
+    // SAFETY: the caller's promise.
+    let (method, pencils) = unsafe {
+        let pencils = axes.iter().map(|axis| axis.read()).collect::<CallResult<Vec<_>>>()?;
+        (method_called(given.method)?, pencils)
+    };
+    let mut problem = SeparablePencils::new(&pencils).shift(given.shift).method(method);
+    if let Some(threads) = threads_set() {
+        problem = problem.threads(threads);
+    }
+    let plan = problem.plan::<T>()?;
+    // SAFETY: the caller lends it.
+    unsafe { hand_over(plan, &out) };
+    Ok(())
+}
