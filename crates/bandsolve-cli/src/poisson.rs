@@ -1,5 +1,6 @@
-//! `bandsolve poisson`: a Poisson or Helmholtz problem on a box.
+//! `bandsolve poisson`: a Poisson or Helmholtz problem on a box, or one with two matrices an axis.
 
+mod pencils;
 mod picture;
 
 use crate::args::PoissonArgs;
@@ -8,8 +9,9 @@ use crate::io::output::{self, Format};
 use crate::memory::{affordable, filled};
 use crate::{io, report};
 use bandsolve::RealScalar;
-use bandsolve_poisson::{Boundary, Poisson, PoissonReport, PoissonScalar};
+use bandsolve_poisson::{Boundary, Poisson, PoissonPlan, PoissonReport, PoissonScalar, SeparablePencils};
 use serde_json::{Value, json};
+use std::path::PathBuf;
 use std::time::Instant;
 
 /// Solves one problem as the command line asks.
@@ -21,27 +23,56 @@ pub fn run(args: &PoissonArgs) -> Result<(), Failure> {
         return Err(Failure::Usage(format!("--out {}: the name must end in .npy", out.display())));
     }
     let outputs = [("--out", &args.out), ("--plot", &args.plot), ("--json", &args.json)];
-    let inputs: Vec<_> = args.rhs.as_deref().into_iter().collect();
+    let inputs: Vec<_> = args.rhs.iter().chain(&args.pencils).map(PathBuf::as_path).collect();
     let taken = report::check_outputs(&outputs, &inputs)?;
     crate::set_threads(args.threads)?;
+    let asked = BoxProblem::of(args)?;
     match args.single {
-        true => solve::<f32>(args, taken),
-        false => solve::<f64>(args, taken),
+        true => solve::<f32>(args, &asked, taken),
+        false => solve::<f64>(args, &asked, taken),
     }
 }
 
-fn solve<T: PoissonScalar>(args: &PoissonArgs, taken: bool) -> Result<(), Failure> {
-    let shape = &args.shape;
+/// What is to be solved.
+enum BoxProblem {
+    Differences(Poisson, Vec<usize>),
+    Pencils(SeparablePencils, Vec<usize>),
+}
+
+impl BoxProblem {
+    fn of(args: &PoissonArgs) -> Result<Self, Failure> {
+        if args.pencils.is_empty() {
+            return Ok(Self::Differences(problem(args)?, args.shape.clone()));
+        }
+        let (problem, shape) = pencils::problem(args)?;
+        Ok(Self::Pencils(problem, shape))
+    }
+
+    fn shape(&self) -> &[usize] {
+        match self {
+            Self::Differences(_, shape) | Self::Pencils(_, shape) => shape,
+        }
+    }
+
+    fn plan<T: PoissonScalar>(&self) -> bandsolve::Result<PoissonPlan<T>> {
+        match self {
+            Self::Differences(problem, _) => problem.plan(),
+            Self::Pencils(problem, _) => problem.plan(),
+        }
+    }
+}
+
+fn solve<T: PoissonScalar>(args: &PoissonArgs, asked: &BoxProblem, taken: bool) -> Result<(), Failure> {
+    let shape = asked.shape();
     // f, u, and what refinement takes.
-    let count = affordable(&[&shape[..], &[4]].concat(), size_of::<f64>());
+    let count = affordable(&[shape, &[4]].concat(), size_of::<f64>());
     let count = count.map_err(|why| Failure::Usage(format!("{}: {why}", report::sizes(shape))))? / 4;
-    let problem = problem(args)?;
     let f: Vec<T> = match &args.rhs {
         Some(path) => io::read_field(path, shape)?.into_iter().map(from_f64).collect(),
         None => congruential(count).map_err(Failure::Other)?,
     };
     let started = Instant::now();
-    let plan = problem.plan::<T>().map_err(explain)?;
+    let plan = asked.plan::<T>().map_err(explain)?;
     let setup = started.elapsed().as_secs_f64();
     let mut u = filled(from_f64::<T>(0.0), count).map_err(Failure::Other)?;
     let started = Instant::now();
@@ -50,7 +81,8 @@ fn solve<T: PoissonScalar>(args: &PoissonArgs, taken: bool) -> Result<(), Failur
     if let Some(path) = &args.out {
         output::write_field(path, shape, &u)?;
     }
-    let outcome = PoissonOutcome { args, report: solved, seconds: [setup, seconds], extent: FieldExtent::of(&u) };
+    let outcome =
+        PoissonOutcome { args, shape, report: solved, seconds: [setup, seconds], extent: FieldExtent::of(&u) };
     if let Some(path) = &args.json {
         report::write_json(path, &outcome.json())?;
     }
@@ -129,6 +161,7 @@ impl FieldExtent {
 /// What came of it.
 struct PoissonOutcome<'a> {
     args: &'a PoissonArgs,
+    shape: &'a [usize],
     report: PoissonReport,
     seconds: [f64; 2],
     extent: FieldExtent,
@@ -136,23 +169,31 @@ struct PoissonOutcome<'a> {
 
 impl PoissonOutcome<'_> {
     fn shape(&self) -> String {
-        report::sizes(&self.args.shape)
+        report::sizes(self.shape)
     }
 
     fn unknowns(&self) -> usize {
-        self.args.shape.iter().product()
+        self.shape.iter().product()
     }
 
     fn title(&self) -> String {
-        format!("u of (−Δ + {}) u = f, {}", self.args.shift, self.shape())
+        match self.args.pencils.is_empty() {
+            true => format!("u of (−Δ + {}) u = f, {}", self.args.shift, self.shape()),
+            false => format!("u of two matrices an axis, {}", self.shape()),
+        }
     }
 
-    /// Names of the sides by axis.
+    /// Names of the sides by axis, of second differences.
     fn boundaries(&self) -> Vec<[Boundary; 2]> {
         self.args
             .boundary
             .spread(self.args.shape.len())
             .map_or_else(|_| vec![], |all| all.iter().map(|pair| pair.0).collect())
+    }
+
+    /// Files of matrices by axis.
+    fn pencils(&self) -> Vec<String> {
+        self.args.pencils.iter().map(|file| file.display().to_string()).collect()
     }
 
     fn text(&self) -> String {
@@ -161,7 +202,12 @@ impl PoissonOutcome<'_> {
         let per_point = if n > 0 { format!(", {:.1} ns a point", solve * 1e9 / n as f64) } else { String::new() };
         let mut lines = vec![
             ("problem", format!("{} points, shift {}", self.shape(), self.args.shift)),
-            ("sides", self.boundaries().iter().map(|sides| sides.map(side).join("/")).collect::<Vec<_>>().join(", ")),
+            match self.args.pencils.is_empty() {
+                true => {
+                    ("sides", self.boundaries().iter().map(|s| s.map(side).join("/")).collect::<Vec<_>>().join(", "))
+                }
+                false => ("matrices", self.pencils().join(", ")),
+            },
             ("method", format!("{}: {}", report.method.name(), report.reason)),
             ("subproblems", report::counted(report.subproblems, "tridiagonal system")),
             ("backward error", format!("{:.1e}{}", report.backward_error, refined(report.refinement_steps))),
@@ -185,7 +231,8 @@ impl PoissonOutcome<'_> {
         let spread = |values: Result<Vec<f64>, String>| values.unwrap_or_default();
         let grids = self.args.grid.spread(axes).unwrap_or_default();
         json!({
-            "shape": self.args.shape,
+            "shape": self.shape,
+            "pencils": self.pencils(),
             "boundary": self.boundaries().iter().map(|sides| sides.map(|s| s.kind.name())).collect::<Vec<_>>(),
             "boundary_values": self.boundaries().iter().map(|sides| sides.map(|s| s.value)).collect::<Vec<_>>(),
             "grid": grids.iter().map(|grid| bandsolve_poisson::Grid::from(*grid).name()).collect::<Vec<_>>(),

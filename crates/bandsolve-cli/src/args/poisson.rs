@@ -13,7 +13,15 @@ Examples:
   bandsolve poisson 1000 1000 --rhs f.npy --out u.npy --json report.json
   bandsolve poisson 256 512 --grid cell --boundary neumann --spacing 0.01
   bandsolve poisson 128 128 128 --boundary periodic,dirichlet,dirichlet=0/neumann=1 --shift 2.5
-  bandsolve poisson 1023 1023 --method bcr4";
+  bandsolve poisson 1023 1023 --method bcr4
+  bandsolve poisson --pencils x.npy,y.npy --rhs f.npy --out u.npy";
+
+const PENCILS: &str = "\
+Two tridiagonal matrices A and M for each axis, in place of second differences: the problem is \
+(A1 x M2 + M1 x A2 + c M1 x M2) u = f with Kronecker products, in three dimensions the sum of three products with one A each. \
+One file for each axis, separated by commas: an array of 6 rows and n columns, which are the entries of A before, on and after the \
+diagonal, and then those of M. Row i of the matrix is column i; the first number of rows 1 and 4 and the last of rows 3 and 6 are \
+not used. 3 rows: M is the identity. The files say how many unknowns there are";
 
 const BOUNDARIES: &str = "\
 dirichlet (u is given), neumann (its derivative along the outward normal is given) or periodic. One kind for all \
@@ -32,8 +40,12 @@ cell: sides are half a spacing beyond the last unknown. One for all axes, or one
 #[command(after_help = EXAMPLES, after_long_help = format!("{EXAMPLES}\n\n{EXIT_CODES}"))]
 pub struct PoissonArgs {
     /// Unknowns along each axis; the last is contiguous in memory
-    #[arg(value_name = "N", num_args = 1..=3, required = true)]
+    #[arg(value_name = "N", num_args = 1..=3, required_unless_present = "pencils")]
     pub shape: Vec<usize>,
+    /// Two tridiagonal matrices for each axis, in place of second differences: an array of 6 or 3 rows for each axis
+    #[arg(long, value_name = "FILES", long_help = PENCILS, value_delimiter = ',')]
+    #[arg(conflicts_with_all = ["shape", "boundary", "grid", "spacing", "mean", "removable"])]
+    pub pencils: Vec<PathBuf>,
     /// Boundary conditions
     #[arg(long, default_value = "dirichlet", value_name = "KINDS", long_help = BOUNDARIES)]
     pub boundary: PerAxis<BoundaryPair>,

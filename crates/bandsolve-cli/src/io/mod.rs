@@ -340,6 +340,22 @@ pub fn read_rhs(path: &Path, n: usize) -> Result<DenseArray, Failure> {
 /// # Errors
 /// [`Failure::Input`] with file and reason.
 pub fn read_field(path: &Path, shape: &[usize]) -> Result<Vec<f64>, Failure> {
+    let (own, values) = read_reals(path)?;
+    let total: usize = shape.iter().product();
+    // Sides of one unknown may be left out.
+    let sides = |shape: &[usize]| shape.iter().copied().filter(|n| *n != 1).collect::<Vec<_>>();
+    if sides(&own) != sides(shape) && own != [total] {
+        let reason = format!("the array is {}, the problem {}", report::sizes(&own), report::sizes(shape));
+        return Err(Failure::in_file(&name(path), reason));
+    }
+    Ok(values)
+}
+
+/// The shape of an array of real numbers, and its numbers by rows.
+///
+/// # Errors
+/// [`Failure::Input`] with file and reason.
+pub fn read_reals(path: &Path) -> Result<(Vec<usize>, Vec<f64>), Failure> {
     let name = name(path);
     let (own, values) = match npy_field(path, &name)? {
         Some(field) => field,
@@ -348,16 +364,9 @@ pub fn read_field(path: &Path, shape: &[usize]) -> Result<Vec<f64>, Failure> {
             FileArray::Sparse(_) => return Err(Failure::in_file(&name, "holds a sparse matrix, not an array")),
         },
     };
-    let total: usize = shape.iter().product();
-    // Sides of one unknown may be left out.
-    let sides = |shape: &[usize]| shape.iter().copied().filter(|n| *n != 1).collect::<Vec<_>>();
-    if sides(&own) != sides(shape) && own != [total] {
-        let reason = format!("the array is {}, the problem {}", report::sizes(&own), report::sizes(shape));
-        return Err(Failure::in_file(&name, reason));
-    }
     match values.is_complex() {
         true => Err(Failure::in_file(&name, "is complex; the problem is real")),
-        false => Ok(values.re),
+        false => Ok((own, values.re)),
     }
 }
 

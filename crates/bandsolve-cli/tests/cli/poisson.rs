@@ -113,6 +113,65 @@ fn boundaries_grids_and_spacings_are_by_axis() {
 }
 
 #[test]
+fn two_matrices_an_axis_come_from_files() {
+    let folder = Folder::new();
+    // Linear elements of width 1 for 3 and 4 unknowns: K = (−1, 2, −1), M = (1, 4, 1)/6; the unused numbers are 9.
+    let elements = |n: usize| {
+        let row = |first: f64, inner: f64, last: f64| -> Vec<f64> {
+            (0..n)
+                .map(|i| {
+                    if i == 0 {
+                        first
+                    } else if i + 1 == n {
+                        last
+                    } else {
+                        inner
+                    }
+                })
+                .collect()
+        };
+        let (k, m) = ([row(9.0, -1.0, -1.0), vec![2.0; n], row(-1.0, -1.0, 9.0)], 1.0 / 6.0);
+        [k, [row(9.0, m, m), vec![4.0 * m; n], row(m, m, 9.0)]].concat().concat()
+    };
+    let x = npy(&folder, "x.npy", ("False", "(6, 3)"), &elements(3));
+    let y = npy(&folder, "y.npy", ("False", "(6, 4)"), &elements(4));
+    let plain = npy(&folder, "plain.npy", ("False", "(3, 4)"), &elements(4)[..12]);
+    let u = |i: usize, j: usize| (1 + i + 10 * j) as f64;
+    let entry = |n: usize, which: usize, i: usize, j: usize| match i.abs_diff(j) {
+        0 | 1 => elements(n)[(3 * which + 1 + j - i) * n + i],
+        _ => 0.0,
+    };
+    for (second, identity) in [(&y, false), (&plain, true)] {
+        let mass = |i: usize, j: usize| if identity { f64::from(u8::from(i == j)) } else { entry(4, 1, i, j) };
+        let f: Vec<f64> = (0..12)
+            .map(|e| {
+                let (i, j) = (e / 4, e % 4);
+                let term = |p: usize, q: usize| {
+                    entry(3, 0, i, p) * mass(j, q) + entry(3, 1, i, p) * (entry(4, 0, j, q) + 0.5 * mass(j, q))
+                };
+                (0..12).map(|g| term(g / 4, g % 4) * u(g / 4, g % 4)).sum()
+            })
+            .collect();
+        let rhs = npy(&folder, "f.npy", ("False", "(3, 4)"), &f);
+        let (files, out) = (format!("{x},{second}"), folder.path("u.npy"));
+        let options = ["poisson", "--pencils", &files, "--shift", "0.5", "--rhs", &rhs, "--out", &out, "--json", "-"];
+        let json = bandsolve(&options).exits(0).json();
+        assert_eq!((&json["method"], &json["shape"]), (&"gemm".into(), &serde_json::json!([3, 4])), "{json}");
+        assert!(json["backward_error"].as_f64().unwrap() <= 2e-15, "{json}");
+        let found = read(&out, 12).1;
+        let error = (0..12).map(|e| (found[e] - u(e / 4, e % 4)).abs()).fold(0.0, f64::max);
+        assert!(error < 1e-12, "{found:?}");
+    }
+    bandsolve(&["poisson", "--pencils", &x]).exits(0);
+    let odd = npy(&folder, "odd.npy", ("False", "(4, 3)"), &[1.0; 12]);
+    bandsolve(&["poisson", "--pencils", &odd]).fails(3, "the array is 4 × 3, expected 6 × n");
+    bandsolve(&["poisson", "3", "4", "--pencils", &x]).fails(2, "cannot be used with");
+    bandsolve(&["poisson", "--pencils", &[&x[..]; 4].join(",")]).fails(2, "4 files are given");
+    bandsolve(&["poisson", "--pencils", &x, "--method", "bcr2"]).fails(2, "matrices that are given by axis");
+    bandsolve(&["poisson"]).fails(2, "required");
+}
+
+#[test]
 fn pictures_of_one_and_three_dimensions() {
     let folder = Folder::new();
     let plot = folder.path("u.svg");
