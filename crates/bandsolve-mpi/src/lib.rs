@@ -21,10 +21,12 @@ const _: () = ();
 
 mod agreement;
 mod banded;
+mod batch;
 mod bcyclic;
 mod blocks;
 mod eigen;
 mod factors;
+mod halo;
 mod matrix;
 mod model;
 mod operator;
@@ -35,6 +37,7 @@ mod transport;
 
 pub use agreement::RankError;
 pub use banded::DistributedBanded;
+pub use batch::{BatchCostModel, DistributedBatch, DistributedBatchFactors};
 pub use blocks::DistributedBlocks;
 pub use factors::DistributedFactors;
 pub use model::{CostModel, NetworkFigures, RankCost};
