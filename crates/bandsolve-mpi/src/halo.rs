@@ -95,6 +95,13 @@ impl Halo {
         needs(&self.ranges, rank, self.width, self.ring)
     }
 
+    /// Messages that a rank sends to fill the halos of others.
+    pub fn sends_of(&self, rank: usize) -> u64 {
+        let own = self.ranges.range(rank);
+        let others = (0..self.ranges.ranks()).filter(|other| *other != rank).flat_map(|other| self.needs(other));
+        others.filter(|(_, needed, _)| !meet(needed, &own).is_empty()).count() as u64
+    }
+
     fn own(&self) -> usize {
         self.ranges.range(self.ranks.rank()).len()
     }

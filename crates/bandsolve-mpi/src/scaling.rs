@@ -170,17 +170,29 @@ fn project(args: &ScalingArgs, rate: Option<f64>) {
 
 /// Times of so many ranks, in processes of their own.
 fn child(ranks: usize, rows: usize, args: &ScalingArgs) -> Result<Value, Failure> {
+    let mut command = mpirun(ranks)?;
+    command.args(["rank-times", &rows.to_string(), &args.block.to_string(), &args.method]);
+    answer(&mut command)
+}
+
+/// `mpirun` of this program on so many ranks, one thread each, more ranks than cores where that is asked for.
+pub fn mpirun(ranks: usize) -> Result<Command, Failure> {
     let this = std::env::current_exe().map_err(|e| Failure::Other(format!("the path of this program: {e}")))?;
     let mut command = Command::new("mpirun");
     command.args(["-n", &ranks.to_string()]).arg(this);
-    command.args(["rank-times", &rows.to_string(), &args.block.to_string(), &args.method]);
-    // One thread a rank, and more ranks than cores where that is asked for.
-    command.env("RAYON_NUM_THREADS", "1").env("OMPI_MCA_rmaps_base_oversubscribe", "1");
+    command.env("RAYON_NUM_THREADS", "1").env("OPENBLAS_NUM_THREADS", "1");
+    command.env("OMPI_MCA_rmaps_base_oversubscribe", "1");
     command.env("PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe");
+    Ok(command)
+}
+
+/// Runs it, and returns the line of JSON that rank 0 prints.
+pub fn answer(command: &mut Command) -> Result<Value, Failure> {
     let output = command.output().map_err(|e| Failure::Other(format!("mpirun cannot be started: {e}")))?;
     let text = String::from_utf8_lossy(&output.stdout);
     let line = text.lines().find_map(|line| serde_json::from_str::<Value>(line).ok());
     line.ok_or_else(|| {
-        Failure::Other(format!("mpirun -n {ranks} failed: {}", String::from_utf8_lossy(&output.stderr).trim()))
+        let said = String::from_utf8_lossy(&output.stderr);
+        Failure::Other(format!("the job failed ({}): {}", output.status, said.trim()))
     })
 }

@@ -33,20 +33,20 @@ const SHARED: usize = 1 << 14;
 
 /// The transform of one axis.
 #[derive(Clone)]
-enum AxisTransform<T: PoissonScalar> {
+pub(crate) enum AxisTransform<T: PoissonScalar> {
     Fast(Transform<T>),
     Dense(DenseTransform<T>),
 }
 
 impl<T: PoissonScalar> AxisTransform<T> {
-    fn new(axis: &AxisOperator, dense: bool) -> Result<Self> {
+    pub(crate) fn new(axis: &AxisOperator, dense: bool) -> Result<Self> {
         match axis.uniform {
             Some((_, sides)) if !dense => Ok(Self::Fast(Transform::new(axis.len(), sides))),
             _ => Ok(Self::Dense(DenseTransform::new(axis)?)),
         }
     }
 
-    fn eigenvalues(&self, axis: &AxisOperator) -> Vec<f64> {
+    pub(crate) fn eigenvalues(&self, axis: &AxisOperator) -> Vec<f64> {
         match (self, axis.uniform) {
             (Self::Fast(transform), Some((scale, _))) => transform.eigenvalues().iter().map(|v| v * scale).collect(),
             (Self::Fast(transform), None) => transform.eigenvalues(),
@@ -55,14 +55,14 @@ impl<T: PoissonScalar> AxisTransform<T> {
     }
 
     /// Where the constant stands, and what ones become there.
-    fn constant(&self) -> Option<(usize, f64)> {
+    pub(crate) fn constant(&self) -> Option<(usize, f64)> {
         match self {
             Self::Fast(transform) => transform.constant().map(|place| (place, transform.of_ones())),
             Self::Dense(dense) => dense.constant,
         }
     }
 
-    fn scratch(&self) -> usize {
+    pub(crate) fn scratch(&self) -> usize {
         if let Self::Fast(transform) = self { transform.scratch() } else { 0 }
     }
 

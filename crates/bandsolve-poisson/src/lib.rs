@@ -29,6 +29,7 @@ mod radix;
 mod report;
 mod scalar;
 mod separable;
+mod slab;
 mod transform;
 mod verify;
 
@@ -40,3 +41,9 @@ pub use problem::Poisson;
 pub use radix::{RadixComparison, compare_line_solvers, compare_radices};
 pub use report::{PoissonReport, PoissonSolution};
 pub use scalar::PoissonScalar;
+
+/// What solvers of problems that several processes hold are made of. No part of the interface.
+#[doc(hidden)]
+pub mod distributed {
+    pub use crate::slab::{SlabConstant, SlabParts, SlabResidual, largest_modulus};
+}

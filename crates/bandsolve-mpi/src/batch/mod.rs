@@ -225,6 +225,11 @@ impl<T: Scalar> DistributedBatch<T> {
         Ok(if self.layout == Layout::Interleaved { y } else { turned(&y, (own, count)) })
     }
 
+    /// The number of columns of an array of own rows, which is finite and has as many on all ranks. Collective.
+    pub(crate) fn columns(&self, what: &'static str, values: &[T]) -> Result<usize, RankError> {
+        agreed_columns(&self.rows, what, values)
+    }
+
     /// Factors of all systems. Collective.
     ///
     /// # Cost
