@@ -213,7 +213,7 @@ impl<T: Scalar> DistributedBlocks<T> {
     /// $$ \hat A_e = D_e^{-1} A_e, \qquad \hat C_e = D_e^{-1} C_e $$
     ///
     /// # Cost
-    /// 14 block³ flops a block row instead of 12⅔, in products only. Messages and bytes are the same. Solves multiply by D⁻¹ and have no
+    /// 14⅔ block³ flops a block row instead of 12⅔. Messages and bytes are the same. Solves multiply by D⁻¹ and have no
     /// triangles, whose rows wait for each other.
     ///
     /// # Errors
@@ -221,7 +221,7 @@ impl<T: Scalar> DistributedBlocks<T> {
     /// that is nearly singular shows in the backward error, and is refined or solved by the pivoted method.
     ///
     /// # Source
-    /// Lamas Daviña, Román (2018), section 3.
+    /// Lamas Daviña, Román (2018).
     pub fn factor_by_inverses(&self) -> Result<DistributedFactors<T>, RankError> {
         self.factor_bcyclic(true)
     }

@@ -96,12 +96,29 @@ fn method(name: &str) -> Result<Method, Failure> {
     }
 }
 
+/// Whether all that was typed makes sense.
+fn check(args: &ScalingArgs) -> Result<(), Failure> {
+    method(&args.method)?;
+    let wrong = |what: &str| Err(Failure::Usage(format!("bench scaling: {what}")));
+    if args.ranks.contains(&0) {
+        return wrong("--ranks takes numbers from 1 on, with commas between them: --ranks 1,2,4");
+    }
+    if args.rows == 0 || args.block == 0 {
+        return wrong("--rows and --block take numbers from 1 on");
+    }
+    let positive = |v: f64| v > 0.0 && v.is_finite();
+    if !positive(args.latency) || !positive(args.bandwidth) {
+        return wrong("--latency takes seconds and --bandwidth bytes a second, both above 0");
+    }
+    Ok(())
+}
+
 /// Runs the program on each number of ranks, and prints the tables.
 ///
 /// # Errors
 /// If there is no mpirun, or it fails.
 pub fn run(args: &ScalingArgs) -> Result<(), Failure> {
-    method(&args.method)?;
+    check(args)?;
     println!("{}, blocks of {} rows; seconds of the slowest rank, the fastest of {ROUNDS}", args.method, args.block);
     let mut rate = None;
     for (title, weak) in [("weak: block rows of each rank stay", true), ("strong: block rows of all ranks stay", false)]
@@ -109,7 +126,7 @@ pub fn run(args: &ScalingArgs) -> Result<(), Failure> {
         println!("\n{title} ({})", args.rows);
         println!(" ranks   factor s  efficiency    solve s  efficiency   messages (model)        bytes (model)");
         let mut first = None;
-        for ranks in args.ranks.iter().copied().filter(|ranks| *ranks > 0) {
+        for ranks in args.ranks.iter().copied() {
             let rows = if weak { args.rows * ranks } else { args.rows };
             let found = child(ranks, rows, args)?;
             let number = |key: &str, k: usize| found[key][k].as_f64().unwrap_or(f64::NAN);
@@ -133,6 +150,9 @@ pub fn run(args: &ScalingArgs) -> Result<(), Failure> {
             rate = rate.or((ranks == 1).then(|| flops(&model_of(args, ranks, rows)) / seconds[0]));
         }
     }
+    println!(
+        "\nefficiency: weak t(first)/t, strong t(first)·first/(t·ranks); messages and bytes: of the rank with most, factors and solve"
+    );
     project(args, rate);
     Ok(())
 }

@@ -240,7 +240,7 @@ impl<T: Scalar> DistributedBatch<T> {
     /// `OutOfMemory`. Systems whose inner rows cannot be eliminated without exchanges are no error: solves find another way.
     ///
     /// # Source
-    /// Kim et al. (2021), section 2; `docs/math/batches-on-ranks.md`.
+    /// Kim et al. (2021); `docs/math/batches-on-ranks.md`.
     pub fn factor(&self) -> Result<DistributedBatchFactors<T>, RankError> {
         DistributedBatchFactors::new(self.rows.clone(), self.layout)
     }
