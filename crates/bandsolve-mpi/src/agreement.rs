@@ -27,7 +27,30 @@ impl core::error::Error for RankError {}
 type Code = [u64; 4];
 
 /// Names that errors mention.
-const NAMES: [&str; 10] = ["an array", "sub", "diag", "sup", "bands", "rhs", "x", "block", "systems", "counts of rows"];
+const NAMES: [&str; 19] = [
+    "an array",
+    "sub",
+    "diag",
+    "sup",
+    "bands",
+    "rhs",
+    "x",
+    "block",
+    "systems",
+    "counts of rows",
+    "f",
+    "planes",
+    "shape",
+    "coordinates",
+    "boundary",
+    "boundary values",
+    "shift",
+    "mean",
+    "u",
+];
+
+/// The method of [`Error::Unsupported`] that a Poisson problem has.
+const POISSON: &str = "poisson";
 
 fn place_of(name: &str) -> u64 {
     NAMES.iter().position(|other| *other == name).unwrap_or(0) as u64
@@ -42,6 +65,8 @@ fn encode(error: &Error) -> Code {
             [4, 0, backward_error.to_bits(), *refinement_steps as u64]
         }
         Error::OutOfMemory { bytes } => [5, 0, *bytes as u64, 0],
+        Error::Incompatible { removed, allowed } => [7, 0, removed.to_bits(), allowed.to_bits()],
+        Error::Unsupported { method, .. } if *method == POISSON => [8, 0, 0, 0],
         Error::Unsupported { method, .. } => {
             [6, Method::ALL.iter().position(|other| other.name() == *method).unwrap_or(0) as u64, 0, 0]
         }
@@ -58,6 +83,8 @@ fn decode([kind, name, a, b]: Code) -> Option<Error> {
         3 => Error::Singular { row: a as usize },
         4 => Error::NotConverged { backward_error: f64::from_bits(a), refinement_steps: b as usize },
         5 => Error::OutOfMemory { bytes: a as usize },
+        7 => Error::Incompatible { removed: f64::from_bits(a), allowed: f64::from_bits(b) },
+        8 => Error::Unsupported { method: POISSON, what: "this problem over ranks" },
         _ => {
             let method = Method::ALL[(name as usize).min(Method::ALL.len() - 1)].name();
             Error::Unsupported { method, what: "systems over ranks" }
@@ -92,6 +119,9 @@ mod tests {
             Error::Singular { row: 9 },
             Error::NotConverged { backward_error: 0.25, refinement_steps: 3 },
             Error::OutOfMemory { bytes: usize::MAX },
+            Error::NotFinite { array: "boundary values", index: 2 },
+            Error::Incompatible { removed: -1.5, allowed: 0.25 },
+            Error::Unsupported { method: POISSON, what: "this problem over ranks" },
             Error::Unsupported { method: "bcyclic", what: "systems over ranks" },
         ];
         for error in errors {

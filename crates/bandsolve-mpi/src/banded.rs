@@ -2,7 +2,8 @@
 
 use crate::agreement::{RankError, agree};
 use crate::factors::DistributedFactors;
-use crate::matrix::{DistributedMatrix, OwnRows, extended_len};
+use crate::halo::{Halo, extended_len};
+use crate::matrix::{DistributedMatrix, OwnRows};
 use crate::ranges::RankRanges;
 use crate::ranks::Ranks;
 use crate::spike::RankSpike;
@@ -56,6 +57,18 @@ impl<T: Scalar> OwnRows<T> for OwnBands<T> {
 
     fn residual(&self, d: &[T], x: &[T], r: &mut [T]) -> f64 {
         residual_of(&self.matrix, (d, x), r)
+    }
+
+    fn transposed(&self, halos: &Halo) -> bandsolve::Result<Box<dyn OwnRows<T>>> {
+        let (lower, upper) = (self.matrix.lower(), self.matrix.upper());
+        let (wide, halo) = (lower + upper + 1, lower.max(upper));
+        let around = halos.wider(wide).fill(&self.rows, 1);
+        // Entry d of row i of Aᵀ is A_ji with j = i + d − upper.
+        let entry = |k: usize| around[(halo + k / wide + k % wide - upper) * wide + lower + upper - k % wide];
+        let rows: Vec<T> = (0..self.rows.len()).map(entry).collect();
+        let own = rows.len() / wide;
+        let matrix = from_rows((upper, lower), &rows, halo, extended_len(own, halo) - own)?;
+        Ok(Box::new(Self { matrix, rows }))
     }
 
     fn entries(&self) -> Vec<T> {

@@ -10,6 +10,8 @@
 //! odd place are eliminated. Â and Ĉ go to the rank of each neighbour in one message, and no block is sent twice. In a ring the
 //! first and the last row are neighbours; a ring of two rows is a chain whose couplings add up.
 //!
+//! Aᵀ is solved with the same blocks, each transposed: Â and Ĉ on the way to the last row, A and C on the way back.
+//!
 //! Source: A. Lamas Daviña, J. E. Roman, Parallel Comput. 74 (2018), equations (6)–(9), Algorithms 1 to 3.
 //! B_i → diag, ℓ → block rows, k → block, p → ranks.
 
@@ -93,6 +95,20 @@ enum LevelRow<T> {
     Kept { links: [Coupling<T>; 2] },
 }
 
+impl<T> LevelRow<T> {
+    fn is_gone(&self) -> bool {
+        matches!(self, Self::Gone { .. })
+    }
+
+    /// Â and Ĉ, or the links.
+    fn couplings(&self) -> &[Coupling<T>; 2] {
+        match self {
+            Self::Gone { hats, .. } => hats,
+            Self::Kept { links } => links,
+        }
+    }
+}
+
 /// Factors by BCYCLIC of the rows of this rank.
 #[derive(Debug)]
 pub(crate) struct RankBcyclic<T: Scalar> {
@@ -126,14 +142,14 @@ impl Trouble {
 }
 
 impl<T: Scalar> RankBcyclic<T> {
-    /// Factors the chain of scaled rows of which this rank owns `chain`. Collective.
+    /// Factors the chain of scaled rows of which this rank owns `chain`; `invert`: diagonal blocks are inverted. Collective.
     pub fn factor(
         ranks: &Ranks,
         ranges: &RankRanges,
         (mut chain, scale): (Vec<ChainRow<T>>, Vec<T::Real>),
-        (block, ring): (usize, bool),
+        (block, ring, invert): (usize, bool, bool),
     ) -> Result<Self, RankError> {
-        let team = Team { block, threads: 1, simd: Simd::detect(), invert: false };
+        let team = Team { block, threads: 1, simd: Simd::detect(), invert };
         let (mut levels, mut trouble) = (Vec::new(), Trouble::default());
         let mut level = RankLevel { shift: 0, rows: ranges.rows(), ring, ranges: ranges.clone(), rank: ranks.rank() };
         while level.rows > 1 {
@@ -158,22 +174,25 @@ impl<T: Scalar> RankBcyclic<T> {
         Ok(Self { ranks: ranks.clone(), team, scale, levels, last, singular: singular[0] > 0.0 })
     }
 
-    /// Eliminates the rows of a level from right-hand sides, or, `back`, finds their unknowns.
-    fn sweep(&self, (level, rows): &(RankLevel, Vec<LevelRow<T>>), back: bool, z: &mut [T], spare: &mut [T]) {
+    /// Eliminates the rows of a level from right-hand sides, or, `back`, finds their unknowns; of Aᵀ if `transposed`.
+    ///
+    /// Of A a row sends its z and its neighbours multiply; of Aᵀ the blocks stand where z is, and products are sent.
+    fn sweep(&self, (level, rows): &(RankLevel, Vec<LevelRow<T>>), way: SweepWay, z: &mut [T], spare: &mut [T]) {
+        let SweepWay { back, transposed } = way;
         let (chunk, first) = (spare.len(), level.places().start);
         let at = |k: usize| level.own_row(first + k) * chunk..(level.own_row(first + k) + 1) * chunk;
-        if !back {
-            for (k, row) in rows.iter().enumerate() {
-                if let LevelRow::Gone { pivot: Some(pivot), .. } = row {
-                    pivot.solve(false, &mut z[at(k)], spare);
-                }
-            }
+        if !back && !transposed {
+            self.divide(rows, at, false, (z, spare));
         }
-        let sent: Vec<Sent<T>> = level
-            .links(!back)
-            .into_iter()
-            .map(|(k, side, to)| Sent { to, tag: MOVES + side as i32, values: z[at(k)].to_vec() })
-            .collect();
+        let value = |(k, side, to): (usize, usize, usize)| {
+            let mut values = z[at(k)].to_vec();
+            if transposed {
+                values.fill(T::ZERO);
+                subtract_from(&mut values, rows[k].couplings()[side].as_deref(), true, &z[at(k)], self.team);
+            }
+            Sent { to, tag: MOVES + side as i32, values }
+        };
+        let sent: Vec<Sent<T>> = level.links(!back).into_iter().map(value).collect();
         let links = level.links(back);
         let expect = |(_, side, from): &(usize, usize, usize)| Expected {
             from: *from,
@@ -182,27 +201,53 @@ impl<T: Scalar> RankBcyclic<T> {
         };
         let expected: Vec<Expected> = links.iter().map(expect).collect();
         let mut came = self.ranks.exchange(&sent, &expected).into_iter();
-        for (k, row) in rows.iter().enumerate() {
-            let couplings = match row {
-                LevelRow::Gone { hats, .. } if back => hats,
-                LevelRow::Kept { links } if !back => links,
-                _ => continue,
-            };
-            for (side, coupling) in couplings.iter().enumerate() {
+        for (k, row) in rows.iter().enumerate().filter(|(_, row)| row.is_gone() == back) {
+            for side in [0, 1] {
                 match level.beside(first + k, side) {
                     Some(Beside::Own(other)) => {
                         let [y, x] = z.get_disjoint_mut([at(k), at(other)]).expect("two rows");
-                        subtract_from(y, coupling.as_deref(), false, x, self.team);
+                        let couplings =
+                            if transposed { &rows[other].couplings()[1 - side] } else { &row.couplings()[side] };
+                        subtract_from(y, couplings.as_deref(), transposed, x, self.team);
                     }
                     Some(Beside::Other(_)) => {
                         let x = came.next().expect("a message for each link");
-                        subtract_from(&mut z[at(k)], coupling.as_deref(), false, &x, self.team);
+                        if transposed {
+                            z[at(k)].iter_mut().zip(&x).for_each(|(z, x)| *z += *x);
+                        } else {
+                            subtract_from(&mut z[at(k)], row.couplings()[side].as_deref(), false, &x, self.team);
+                        }
                     }
                     None => {}
                 }
             }
         }
+        if back && transposed {
+            self.divide(rows, at, true, (z, spare));
+        }
     }
+
+    /// z ← D⁻¹z, or D⁻ᵀz, of the eliminated rows of a level.
+    fn divide(
+        &self,
+        rows: &[LevelRow<T>],
+        at: impl Fn(usize) -> Range<usize>,
+        transposed: bool,
+        (z, spare): (&mut [T], &mut [T]),
+    ) {
+        for (k, row) in rows.iter().enumerate() {
+            if let LevelRow::Gone { pivot: Some(pivot), .. } = row {
+                pivot.solve(transposed, &mut z[at(k)], spare);
+            }
+        }
+    }
+}
+
+/// Which sweep over a level.
+#[derive(Debug, Clone, Copy)]
+struct SweepWay {
+    back: bool,
+    transposed: bool,
 }
 
 impl<T: Scalar> RankSolver<T> for RankBcyclic<T> {
@@ -210,25 +255,31 @@ impl<T: Scalar> RankSolver<T> for RankBcyclic<T> {
         self.singular
     }
 
-    fn solve(&self, x: &mut [T], n_rhs: usize) {
+    fn solve(&self, transposed: bool, x: &mut [T], n_rhs: usize) {
         let (n, b) = (self.scale.len(), self.team.block);
         // The columns of a block row together.
         let (mut z, mut spare) = (vec![T::ZERO; x.len()], vec![T::ZERO; b * n_rhs]);
         let place = |row: usize, column: usize| (row / b * n_rhs + column) * b + row % b;
+        // Rows of A are scaled: right-hand sides of A, solutions of Aᵀ.
         for (column, x) in x.chunks_exact(n.max(1)).enumerate() {
-            x.iter().zip(&self.scale).enumerate().for_each(|(row, (x, s))| z[place(row, column)] = x.scale(*s));
+            for (row, (x, s)) in x.iter().zip(&self.scale).enumerate() {
+                z[place(row, column)] = if transposed { *x } else { x.scale(*s) };
+            }
         }
         for level in &self.levels {
-            self.sweep(level, false, &mut z, &mut spare);
+            self.sweep(level, SweepWay { back: false, transposed }, &mut z, &mut spare);
         }
         if let Some(last) = &self.last {
-            last.solve(false, &mut z[..b * n_rhs], &mut spare);
+            last.solve(transposed, &mut z[..b * n_rhs], &mut spare);
         }
         for level in self.levels.iter().rev() {
-            self.sweep(level, true, &mut z, &mut spare);
+            self.sweep(level, SweepWay { back: true, transposed }, &mut z, &mut spare);
         }
         for (column, x) in x.chunks_exact_mut(n.max(1)).enumerate() {
-            x.iter_mut().enumerate().for_each(|(row, x)| *x = z[place(row, column)]);
+            for (row, (x, s)) in x.iter_mut().zip(&self.scale).enumerate() {
+                let z = z[place(row, column)];
+                *x = if transposed { z.scale(*s) } else { z };
+            }
         }
     }
 }

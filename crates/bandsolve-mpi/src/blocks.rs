@@ -3,12 +3,13 @@
 use crate::agreement::{RankError, agree};
 use crate::bcyclic::RankBcyclic;
 use crate::factors::DistributedFactors;
+use crate::halo::Halo;
 use crate::matrix::{DistributedMatrix, OwnRows};
 use crate::ranges::RankRanges;
 use crate::ranks::Ranks;
 use crate::spike::RankSpike;
 use bandsolve::distributed::{ChainRow, error_of, residual_of};
-use bandsolve::{BlockTridiagonal, Error, Factor, Method, Plan, RealScalar, Scalar};
+use bandsolve::{BlockTridiagonal, Error, Factor, Method, Plan, RealScalar, Scalar, Tridiagonal};
 use bandsolve_kernel::scalar::peak;
 use std::sync::Arc;
 
@@ -36,17 +37,43 @@ struct OwnBlocks<T: Scalar> {
     periodic: bool,
 }
 
+impl<T: Scalar> OwnBlocks<T> {
+    /// Blocks of one row as a tridiagonal matrix, whose products and errors are faster.
+    fn lines(&self) -> Option<Tridiagonal<'_, T>> {
+        let [sub, diag, sup] = self.rows.arrays();
+        (self.rows.block() == 1).then(|| Tridiagonal::new(sub, diag, sup).expect("arrays of one length"))
+    }
+}
+
 impl<T: Scalar> OwnRows<T> for OwnBlocks<T> {
     fn apply(&self, x: &[T]) -> bandsolve::Result<Vec<T>> {
-        self.rows.apply(x)
+        self.lines().map_or_else(|| self.rows.apply(x), |lines| lines.apply(x))
     }
 
     fn error(&self, d: &[T], x: &[T]) -> f64 {
-        error_of(&*self.rows, (d, x))
+        self.lines().map_or_else(|| error_of(&*self.rows, (d, x)), |lines| error_of(&lines, (d, x)))
     }
 
     fn residual(&self, d: &[T], x: &[T], r: &mut [T]) -> f64 {
-        residual_of(&*self.rows, (d, x), r)
+        match self.lines() {
+            Some(lines) => residual_of(&lines, (d, x), r),
+            None => residual_of(&*self.rows, (d, x), r),
+        }
+    }
+
+    fn transposed(&self, halos: &Halo) -> bandsolve::Result<Box<dyn OwnRows<T>>> {
+        let (block, square) = (self.rows.block(), self.rows.block().pow(2));
+        let (halos, end) = (halos.wider(block), (self.rows.block_rows() - 2) * square);
+        let [sub, diag, sup] = self.rows.arrays().map(|array| &array[square..end]);
+        let [below, above] = [sup, sub].map(|array| halos.fill(array, 1));
+        // Blocks one row further up and one further down.
+        let shifted = [&below[..diag.len()], diag, &above[2 * square..][..diag.len()]];
+        let turned = shifted.map(|blocks| -> Vec<T> {
+            let entry = |k: usize| k / square * square + k % block * block + k % square / block;
+            (0..blocks.len()).map(|k| blocks[entry(k)]).collect()
+        });
+        let rows = Arc::new(extended(block, turned.each_ref().map(Vec::as_slice), [false; 2])?);
+        Ok(Box::new(Self { rows, periodic: self.periodic }))
     }
 
     fn entries(&self) -> Vec<T> {
@@ -174,7 +201,7 @@ impl<T: Scalar> DistributedBlocks<T> {
             other => other,
         };
         match method {
-            Method::Bcyclic => self.factor_bcyclic(),
+            Method::Bcyclic => self.factor_bcyclic(false),
             Method::Spike | Method::BlockSpike => {
                 let solver = RankSpike::factor(&self.matrix)?;
                 Ok(DistributedFactors::new(
@@ -191,10 +218,29 @@ impl<T: Scalar> DistributedBlocks<T> {
         &self.matrix
     }
 
-    fn factor_bcyclic(&self) -> Result<DistributedFactors<T>, RankError> {
-        let (chain, scale) = self.chain();
-        let solver = RankBcyclic::factor(self.ranks(), &self.ranges, (chain, scale), (self.block(), self.periodic))?;
-        let reason = "block tridiagonal over ranks";
+    /// Factors by BCYCLIC with the inverses of the eliminated diagonal blocks (LAPACK's `getri` form) in the place of their triangles.
+    /// Collective.
+    ///
+    /// $$ \hat A_e = D_e^{-1} A_e, \qquad \hat C_e = D_e^{-1} C_e $$
+    ///
+    /// # Cost
+    /// 14⅔ block³ flops a block row instead of 12⅔. Messages and bytes are the same. Solves multiply by D⁻¹ and have no
+    /// triangles, whose rows wait for each other.
+    ///
+    /// # Errors
+    /// `OutOfMemory`. A singular diagonal block is seen by all ranks and is no error: [`DistributedFactors::solve`] finds another way. A block
+    /// that is nearly singular shows in the backward error, and is refined or solved by the pivoted method.
+    ///
+    /// # Source
+    /// Lamas Daviña, Román (2018).
+    pub fn factor_by_inverses(&self) -> Result<DistributedFactors<T>, RankError> {
+        self.factor_bcyclic(true)
+    }
+
+    fn factor_bcyclic(&self, invert: bool) -> Result<DistributedFactors<T>, RankError> {
+        let (chain, how) = (self.chain(), (self.block(), self.periodic, invert));
+        let solver = RankBcyclic::factor(self.ranks(), &self.ranges, chain, how)?;
+        let reason = if invert { "block tridiagonal over ranks, by inverses" } else { "block tridiagonal over ranks" };
         Ok(DistributedFactors::new(self.matrix.clone(), Box::new(solver), (Method::Bcyclic, reason)))
     }
 

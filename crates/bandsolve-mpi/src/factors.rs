@@ -2,7 +2,7 @@
 
 use crate::agreement::{RankError, agree};
 use crate::matrix::DistributedMatrix;
-use bandsolve::{ACCEPTED_AT_ONCE, Error, Factor, MAX_REFINEMENTS, Method, RealScalar, Report, Scalar, Solution};
+use bandsolve::{ACCEPTED_AT_ONCE, Error, Factor, MAX_REFINEMENTS, Method, Op, RealScalar, Report, Scalar, Solution};
 use bandsolve::{TOLERABLE, good};
 use std::sync::{Arc, OnceLock};
 
@@ -11,9 +11,12 @@ pub(crate) trait RankSolver<T: Scalar>: Send + Sync + core::fmt::Debug {
     /// Whether it has nothing to solve with; the same on all ranks.
     fn is_singular(&self) -> bool;
 
-    /// Replaces right-hand sides by solutions, unverified. Collective.
-    fn solve(&self, x: &mut [T], n_rhs: usize);
+    /// Replaces right-hand sides by solutions, of Aᵀ if `transposed`, unverified. Collective.
+    fn solve(&self, transposed: bool, x: &mut [T], n_rhs: usize);
 }
+
+/// The rows with which errors are measured: those of A, or of Aᵀ, and which of them.
+type MeasuredRows<'a, T> = (&'a DistributedMatrix<T>, bool);
 
 /// Factors of a matrix over ranks, for any number of right-hand sides.
 ///
@@ -89,19 +92,80 @@ impl<T: Scalar> DistributedFactors<T> {
     /// # Errors
     /// `Shape`, `NotFinite`, `Singular`, `NotConverged`, `OutOfMemory`, the same on all ranks.
     pub fn solve_in_place(&self, rhs: &mut [T]) -> Result<Report, RankError> {
-        let n_rhs = self.matrix.columns("rhs", rhs.len())?;
+        self.solve_in_place_with(Op::Plain, rhs)
+    }
+
+    /// Solves Aᵀ·x = rhs with the same factors; x replaces rhs. Collective.
+    ///
+    /// # Errors
+    /// As [`solve_in_place`](Self::solve_in_place).
+    pub fn solve_transpose_in_place(&self, rhs: &mut [T]) -> Result<Report, RankError> {
+        self.solve_in_place_with(Op::Transpose, rhs)
+    }
+
+    /// Solves Aᴴ·x = rhs with the same factors; x replaces rhs. Collective.
+    ///
+    /// # Errors
+    /// As [`solve_in_place`](Self::solve_in_place).
+    pub fn solve_conj_transpose_in_place(&self, rhs: &mut [T]) -> Result<Report, RankError> {
+        self.solve_in_place_with(Op::ConjTranspose, rhs)
+    }
+
+    /// Solves op(A)·x = rhs; x replaces rhs. Collective.
+    ///
+    /// $$ A x = d, \qquad A^T x = d, \qquad A^H x = d $$
+    ///
+    /// # Cost
+    /// That of a plain solve. The first solve of a transpose also makes the rows of Aᵀ, with which errors are measured: each rank gets the
+    /// entries of neighbouring rows, and keeps as many numbers again as A has.
+    ///
+    /// # Errors
+    /// As [`solve_in_place`](Self::solve_in_place).
+    ///
+    /// # Example
+    /// ```
+    /// use bandsolve::Op;
+    /// use bandsolve_mpi::{DistributedBanded, Ranks};
+    /// // [4 1]
+    /// // [2 4]
+    /// let a = DistributedBanded::new(&Ranks::alone(), (1, 1), &[0.0, 4.0, 1.0, 2.0, 4.0, 0.0])?;
+    /// let mut x = [6.0, 5.0];
+    /// a.factor()?.solve_in_place_with(Op::Transpose, &mut x)?;
+    /// assert!(x.iter().all(|v: &f64| (v - 1.0).abs() < 1e-15));
+    /// # Ok::<(), bandsolve_mpi::RankError>(())
+    /// ```
+    pub fn solve_in_place_with(&self, op: Op, rhs: &mut [T]) -> Result<Report, RankError> {
+        if op == Op::Plain {
+            return self.solve_rows((&self.matrix, false), rhs);
+        }
+        let transposed = self.matrix.transposed()?;
+        // The conjugate of Aᴴx = d is Aᵀ conj(x) = conj(d).
+        let conjugate = |x: &mut [T]| {
+            if op == Op::ConjTranspose {
+                x.iter_mut().for_each(|x| *x = Scalar::conj(*x));
+            }
+        };
+        conjugate(rhs);
+        let solved = self.solve_rows((transposed, true), rhs);
+        conjugate(rhs);
+        solved
+    }
+
+    fn solve_rows(&self, rows: MeasuredRows<'_, T>, rhs: &mut [T]) -> Result<Report, RankError> {
+        let (matrix, transposed) = rows;
+        let n_rhs = matrix.columns("rhs", rhs.len())?;
         let bad = rhs.iter().position(|v| !Scalar::is_finite(*v));
         let finite = bad.map_or(Ok(()), |index| Err(Error::NotFinite { array: "rhs", index }));
-        agree(&self.matrix.ranks, finite)?;
-        let d = self.matrix.padded(rhs, n_rhs);
+        agree(&matrix.ranks, finite)?;
+        let d = matrix.padded(rhs, n_rhs);
         let (mut errors, mut steps) = (vec![f64::NAN; n_rhs], 0);
         if !self.solver.is_singular() {
-            self.solver.solve(rhs, n_rhs);
-            (errors, steps) = self.refine(&d, rhs, n_rhs);
+            self.solver.solve(transposed, rhs, n_rhs);
+            (errors, steps) = self.refine(rows, &d, rhs, n_rhs);
         }
         let missed: Vec<usize> = (0..n_rhs).filter(|k| !(errors[*k] <= good::<T>())).collect();
         if !missed.is_empty() {
-            self.solve_on_first(&d, rhs, (&missed, &mut errors))?;
+            self.solve_on_first((&d, transposed), rhs, (&missed, &mut errors))?;
         }
         let mut report = Report::external(self.method, self.reason, Some(&errors));
         (report.refinement_steps, report.fallback) = (steps, !missed.is_empty());
@@ -109,24 +173,30 @@ impl<T: Scalar> DistributedFactors<T> {
     }
 
     /// Improves columns until their errors are at most 8ε, or do not shrink; returns the errors, and the steps.
-    fn refine(&self, d: &[T], x: &mut [T], n_rhs: usize) -> (Vec<f64>, usize) {
-        let (own, good) = (self.matrix.own(), good::<T>());
-        let mut best = self.matrix.errors(d, x, n_rhs);
+    fn refine(
+        &self,
+        (matrix, transposed): MeasuredRows<'_, T>,
+        d: &[T],
+        x: &mut [T],
+        n_rhs: usize,
+    ) -> (Vec<f64>, usize) {
+        let (own, good) = (matrix.own(), good::<T>());
+        let mut best = matrix.errors(d, x, n_rhs);
         if best.iter().all(|eta| *eta <= ACCEPTED_AT_ONCE * good) {
             return (best, 0);
         }
         let (mut r, mut steps) = (vec![T::ZERO; x.len()], 0);
-        best = self.matrix.residuals(d, x, &mut r);
+        best = matrix.residuals(d, x, &mut r);
         let mut open: Vec<bool> = best.iter().map(|eta| *eta > good).collect();
         while open.contains(&true) && steps < MAX_REFINEMENTS {
             for k in (0..n_rhs).filter(|k| !open[*k]) {
                 r[k * own..(k + 1) * own].fill(T::ZERO);
             }
-            self.solver.solve(&mut r, n_rhs);
+            self.solver.solve(transposed, &mut r, n_rhs);
             let before = x.to_vec();
             x.iter_mut().zip(&r).for_each(|(x, dx)| *x += *dx);
             steps += 1;
-            let errors = self.matrix.residuals(d, x, &mut r);
+            let errors = matrix.residuals(d, x, &mut r);
             for k in 0..n_rhs {
                 if open[k] && errors[k] < best[k] {
                     (best[k], open[k]) = (errors[k], errors[k] > good);
@@ -140,14 +210,19 @@ impl<T: Scalar> DistributedFactors<T> {
     }
 
     /// Solves columns by the pivoted method on rank 0, which answers for itself.
-    fn solve_on_first(&self, d: &[T], x: &mut [T], (columns, errors): (&[usize], &mut [f64])) -> Result<(), RankError> {
+    fn solve_on_first(
+        &self,
+        (d, transposed): (&[T], bool),
+        x: &mut [T],
+        (columns, errors): (&[usize], &mut [f64]),
+    ) -> Result<(), RankError> {
         let (ranks, own, len) = (&self.matrix.ranks, self.matrix.own(), self.matrix.extended());
         self.gather_whole()?;
         let part: Vec<T> = columns.iter().flat_map(|k| &d[k * len..][self.matrix.inside()]).copied().collect();
         let parts = self.gather(part, |rows| rows * columns.len());
         let mut solved = Ok((Vec::new(), Vec::new()));
         if ranks.rank() == 0 {
-            solved = self.solve_whole(&parts, columns.len());
+            solved = self.solve_whole(transposed, &parts, columns.len());
         }
         let (parts, found) = agree(ranks, solved)?;
         let mut found = if ranks.rank() == 0 { found } else { vec![0.0; columns.len()] };
@@ -184,7 +259,12 @@ impl<T: Scalar> DistributedFactors<T> {
     }
 
     /// Solves for columns whose parts are given, on rank 0.
-    fn solve_whole(&self, parts: &[Vec<T>], columns: usize) -> bandsolve::Result<(Vec<Vec<T>>, Vec<f64>)> {
+    fn solve_whole(
+        &self,
+        transposed: bool,
+        parts: &[Vec<T>],
+        columns: usize,
+    ) -> bandsolve::Result<(Vec<Vec<T>>, Vec<f64>)> {
         let rows = |rank: usize| self.matrix.ranges.range(rank).len();
         let mut rhs = Vec::with_capacity(self.matrix.ranges.rows() * columns);
         for k in 0..columns {
@@ -194,13 +274,14 @@ impl<T: Scalar> DistributedFactors<T> {
                 .for_each(|(rank, part)| rhs.extend_from_slice(&part[k * rows(rank)..][..rows(rank)]));
         }
         let whole = self.whole.get().and_then(Option::as_ref).expect("made before").as_ref().map_err(Clone::clone)?;
-        let solution = whole.solve(&rhs)?;
+        let report =
+            if transposed { whole.solve_transpose_in_place(&mut rhs) } else { whole.solve_in_place(&mut rhs) }?;
         let n = self.matrix.ranges.rows();
         let part = |rank: usize| {
             let range = self.matrix.ranges.range(rank);
-            solution.values.chunks_exact(n).flat_map(|x| &x[range.clone()]).copied().collect()
+            rhs.chunks_exact(n).flat_map(|x| &x[range.clone()]).copied().collect()
         };
-        Ok(((0..parts.len()).map(part).collect(), solution.report.backward_errors.to_vec()))
+        Ok(((0..parts.len()).map(part).collect(), report.backward_errors.to_vec()))
     }
 
     /// What all ranks hold on rank 0, as much as `len_of` of their numbers of rows.

@@ -21,13 +21,16 @@ const _: () = ();
 
 mod agreement;
 mod banded;
+mod batch;
 mod bcyclic;
 mod blocks;
 mod eigen;
 mod factors;
+mod halo;
 mod matrix;
 mod model;
 mod operator;
+mod poisson;
 mod ranges;
 mod ranks;
 mod spike;
@@ -35,9 +38,11 @@ mod transport;
 
 pub use agreement::RankError;
 pub use banded::DistributedBanded;
+pub use batch::{BatchCostModel, DistributedBatch, DistributedBatchFactors};
 pub use blocks::DistributedBlocks;
 pub use factors::DistributedFactors;
 pub use model::{CostModel, NetworkFigures, RankCost};
+pub use poisson::DistributedPoisson;
 pub use ranges::RankRanges;
 pub use ranks::{Ranks, Traffic};
 pub use transport::rsmpi::abort_on_panic;

@@ -2,6 +2,7 @@
 
 mod eig;
 mod input;
+mod scalapack;
 mod scaling;
 mod solve;
 
@@ -30,12 +31,17 @@ enum RankCommand {
     /// What each rank of `bench scaling` runs
     #[command(hide = true)]
     RankTimes(scaling::RankTimesArgs),
+    /// What each rank of `bench scalapack` runs
+    #[command(hide = true)]
+    RankScalapack(scalapack::RankScalapackArgs),
 }
 
 #[derive(Debug, Subcommand)]
 enum RankBench {
     /// Weak and strong scaling, beside a model of costs; starts mpirun by itself
     Scaling(scaling::ScalingArgs),
+    /// ScaLAPACK's pddttrf and pdgbtrf beside ours on the same ranks; starts mpirun by itself
+    Scalapack(scalapack::ScalapackArgs),
 }
 
 fn main() -> ExitCode {
@@ -43,7 +49,9 @@ fn main() -> ExitCode {
         RankCommand::Solve(args) => finish(on_ranks(|ranks| solve::run(ranks, &args))),
         RankCommand::Eig(args) => finish(on_ranks(|ranks| eig::run(ranks, &args))),
         RankCommand::RankTimes(args) => finish(on_ranks(|ranks| scaling::measure(ranks, &args))),
+        RankCommand::RankScalapack(args) => finish(on_ranks(|ranks| scalapack::measure(ranks, &args))),
         RankCommand::Bench(RankBench::Scaling(args)) => finish(scaling::run(&args)),
+        RankCommand::Bench(RankBench::Scalapack(args)) => finish(scalapack::run(&args)),
     }
 }
 

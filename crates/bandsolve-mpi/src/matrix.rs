@@ -4,11 +4,14 @@
 //! rows hold (the halo), and for one group of unknowns more, in which no row has an entry. There stands ‖x‖∞ of all ranks while
 //! errors are measured, so that the library's own η of these rows is theirs in the whole system.
 
+use crate::agreement::{RankError, agree};
+use crate::halo::{Halo, extended_len};
 use crate::ranges::RankRanges;
-use crate::ranks::{Expected, Ranks, Sent};
+use crate::ranks::Ranks;
 use bandsolve::{Factor, RealScalar, Scalar};
 use bandsolve_kernel::exact::ScaledNorm;
 use core::ops::Range;
+use std::sync::OnceLock;
 
 /// The rows of one rank, as a matrix between halos.
 pub(crate) trait OwnRows<T: Scalar>: Send + Sync + core::fmt::Debug {
@@ -21,6 +24,9 @@ pub(crate) trait OwnRows<T: Scalar>: Send + Sync + core::fmt::Debug {
     /// d − A·x in twice the working precision, and η measured with it.
     fn residual(&self, d: &[T], x: &[T], r: &mut [T]) -> f64;
 
+    /// The same rows of Aᵀ. Collective.
+    fn transposed(&self, halos: &Halo) -> bandsolve::Result<Box<dyn OwnRows<T>>>;
+
     /// All entries, row by row (of blocks).
     fn entries(&self) -> Vec<T>;
 
@@ -31,16 +37,6 @@ pub(crate) trait OwnRows<T: Scalar>: Send + Sync + core::fmt::Debug {
     fn factor_own(&self) -> bandsolve::Result<Box<dyn Factor<T>>>;
 }
 
-/// A stretch of unknowns that another rank needs, or is needed of it.
-#[derive(Debug, Clone)]
-struct Stretch {
-    rank: usize,
-    /// On which side of the receiver.
-    side: usize,
-    /// Among the own unknowns of the sender; of the receiver among those of its extended vector.
-    range: Range<usize>,
-}
-
 /// A matrix over ranks.
 #[derive(Debug)]
 pub(crate) struct DistributedMatrix<T: Scalar> {
@@ -49,67 +45,22 @@ pub(crate) struct DistributedMatrix<T: Scalar> {
     pub ranges: RankRanges,
     /// Unknowns of the halo on either side.
     pub halo: usize,
-    /// Whether the first and the last unknowns are neighbours.
-    ring: bool,
-    sends: Vec<Stretch>,
-    receives: Vec<Stretch>,
-    /// What this rank needs of itself, in a ring: from where, to where.
-    copies: Vec<(Range<usize>, Range<usize>)>,
+    halos: Halo,
+    /// Aᵀ, when it was needed.
+    transposed: OnceLock<Box<Self>>,
     pub rows: Box<dyn OwnRows<T>>,
-}
-
-/// Tags of halos, by the side of the receiver on which they are.
-const HALO: i32 = 10;
-
-/// The unknowns that a rank needs left and right of its own: (side, which, where they stand in its extended vector).
-fn needs(ranges: &RankRanges, rank: usize, halo: usize, ring: bool) -> Vec<(usize, Range<usize>, usize)> {
-    let (own, n) = (ranges.range(rank), ranges.rows());
-    if own.is_empty() {
-        return Vec::new();
-    }
-    // In a ring the halo is one row of blocks, which is a whole.
-    let left = if ring && own.start == 0 { n - halo..n } else { own.start.saturating_sub(halo)..own.start };
-    let right = if ring && own.end == n { 0..halo } else { own.end..(own.end + halo).min(n) };
-    let left_at = halo - left.len();
-    vec![(0, left, left_at), (1, right, halo + own.len())]
-}
-
-fn meet(a: &Range<usize>, b: &Range<usize>) -> Range<usize> {
-    let start = a.start.max(b.start);
-    start..a.end.min(b.end).max(start)
 }
 
 impl<T: Scalar> DistributedMatrix<T> {
     /// `ring`: the first and the last stretch of `halo` unknowns are neighbours.
     pub fn new(ranks: Ranks, ranges: RankRanges, halo: (usize, bool), rows: Box<dyn OwnRows<T>>) -> Self {
-        let (me, (halo, ring)) = (ranks.rank(), halo);
-        let own = ranges.range(me);
-        let (mut sends, mut receives, mut copies) = (Vec::new(), Vec::new(), Vec::new());
-        for (side, needed, at) in needs(&ranges, me, halo, ring) {
-            for rank in 0..ranges.ranks() {
-                let part = meet(&needed, &ranges.range(rank));
-                let to = at + part.start.saturating_sub(needed.start)..at + part.end.saturating_sub(needed.start);
-                match part.is_empty() {
-                    true => {}
-                    false if rank == me => copies.push((part.start - own.start..part.end - own.start, to)),
-                    false => receives.push(Stretch { rank, side, range: to }),
-                }
-            }
-        }
-        for rank in (0..ranges.ranks()).filter(|rank| *rank != me) {
-            for (side, needed, _) in needs(&ranges, rank, halo, ring) {
-                let part = meet(&needed, &own);
-                if !part.is_empty() {
-                    sends.push(Stretch { rank, side, range: part.start - own.start..part.end - own.start });
-                }
-            }
-        }
-        Self { ranks, ranges, halo, ring, sends, receives, copies, rows }
+        let (halos, halo) = (Halo::new(ranks.clone(), ranges.clone(), halo), halo.0);
+        Self { ranks, ranges, halo, halos, transposed: OnceLock::new(), rows }
     }
 
     /// The unknowns that a rank needs of others: the side, which, and where they stand in its extended vector.
     pub fn needs(&self, rank: usize) -> Vec<(usize, Range<usize>, usize)> {
-        needs(&self.ranges, rank, self.halo, self.ring)
+        self.halos.needs(rank)
     }
 
     /// Unknowns of this rank.
@@ -129,42 +80,23 @@ impl<T: Scalar> DistributedMatrix<T> {
 
     /// Own unknowns between zeros.
     pub fn padded(&self, x: &[T], n_rhs: usize) -> Vec<T> {
-        let mut padded = vec![T::ZERO; self.extended() * n_rhs];
-        if self.own() > 0 {
-            for (to, x) in padded.chunks_exact_mut(self.extended()).zip(x.chunks_exact(self.own())) {
-                to[self.inside()].copy_from_slice(x);
-            }
-        }
-        padded
+        self.halos.padded(x, n_rhs)
     }
 
     /// Own unknowns between those of other ranks. Collective.
     pub fn with_halo(&self, x: &[T], n_rhs: usize) -> Vec<T> {
-        let mut to = self.padded(x, n_rhs);
-        let (own, len) = (self.own().max(1), self.extended());
-        let columns = |range: &Range<usize>| x.chunks_exact(own).flat_map(|x| &x[range.clone()]).copied().collect();
-        let sent: Vec<Sent<T>> = self
-            .sends
-            .iter()
-            .map(|part| Sent { to: part.rank, tag: HALO + part.side as i32, values: columns(&part.range) })
-            .collect();
-        let expected: Vec<Expected> = self
-            .receives
-            .iter()
-            .map(|part| Expected { from: part.rank, tag: HALO + part.side as i32, len: part.range.len() * n_rhs })
-            .collect();
-        let came = self.ranks.exchange(&sent, &expected);
-        for (part, values) in self.receives.iter().zip(came) {
-            for (to, values) in to.chunks_exact_mut(len).zip(values.chunks_exact(part.range.len())) {
-                to[part.range.clone()].copy_from_slice(values);
-            }
+        self.halos.fill(x, n_rhs)
+    }
+
+    /// Aᵀ over the same ranks, made once. Collective.
+    pub fn transposed(&self) -> Result<&Self, RankError> {
+        if self.transposed.get().is_none() {
+            let rows = agree(&self.ranks, self.rows.transposed(&self.halos))?;
+            let halo = (self.halo, self.halos.ring);
+            let made = Self::new(self.ranks.clone(), self.ranges.clone(), halo, rows);
+            _ = self.transposed.set(Box::new(made));
         }
-        for (from, part) in &self.copies {
-            for (to, x) in to.chunks_exact_mut(len).zip(x.chunks_exact(own)) {
-                to[part.clone()].copy_from_slice(&x[from.clone()]);
-            }
-        }
-        to
+        Ok(self.transposed.get().expect("made on all ranks"))
     }
 
     /// A·x of own rows. Collective; fails on this rank alone.
@@ -214,9 +146,4 @@ impl<T: Scalar> DistributedMatrix<T> {
         self.ranks.max(&mut errors);
         errors
     }
-}
-
-/// Unknowns of the matrix that a rank with so many keeps: halos, and a group for the norm.
-pub(crate) fn extended_len(own: usize, halo: usize) -> usize {
-    own + 3 * halo.max(1)
 }

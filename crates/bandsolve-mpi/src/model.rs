@@ -6,8 +6,8 @@ use crate::ranks::Traffic;
 use bandsolve::{Method, Scalar};
 
 /// Bytes of a gather in which ranks agree on an error, and of one in which each tells a number.
-const AGREEMENT: u64 = 32;
-const NUMBER: u64 = 8;
+pub(crate) const AGREEMENT: u64 = 32;
+pub(crate) const NUMBER: u64 = 8;
 
 /// What one rank does.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -76,6 +76,16 @@ impl CostModel {
 
     /// A solve that is measured once, as it is where no refinement is needed.
     pub fn solve(&self, rank: usize, n_rhs: usize) -> RankCost {
+        self.solve_with(rank, n_rhs, 2)
+    }
+
+    /// The same of Aᵀ or Aᴴ, once the rows of Aᵀ are made: SPIKE gathers twice as much.
+    pub fn solve_transposed(&self, rank: usize, n_rhs: usize) -> RankCost {
+        self.solve_with(rank, n_rhs, 4)
+    }
+
+    /// `gathered`: blocks of numbers a column that a rank contributes to the coarse system of SPIKE.
+    fn solve_with(&self, rank: usize, n_rhs: usize, gathered: u64) -> RankCost {
         let (b, columns, several) = (self.block as f64, n_rhs as f64, u64::from(self.ranges.ranks() > 1));
         let chunk = (self.block * n_rhs * self.scalar) as u64;
         let mut cost = RankCost::default();
@@ -89,7 +99,7 @@ impl CostModel {
             }
             cost.flops += if self.owns_first(rank) { 2.0 * b * b * columns } else { 0.0 };
         } else {
-            cost.gather(1, 2 * chunk);
+            cost.gather(1, gathered * chunk);
             cost.flops = self.ranges.range(rank).len() as f64 * 12.0 * b * b * columns;
             cost.flops += 24.0 * self.ranges.ranks() as f64 * b * b * columns;
         }
@@ -104,15 +114,7 @@ impl CostModel {
     /// brings p parts. Levels of BCYCLIC wait for each other; that the ranks that are idle in the last levels wait for the others is in
     /// the latency of each level.
     pub fn seconds(&self, cost: impl Fn(usize) -> RankCost, figures: NetworkFigures) -> f64 {
-        let ranks = self.ranges.ranks();
-        let steps = f64::from(ranks.next_power_of_two().trailing_zeros());
-        let of = |rank: usize| {
-            let RankCost { traffic, flops } = cost(rank);
-            let messages = traffic.messages as f64 + traffic.gathers as f64 * steps;
-            let bytes = traffic.bytes as f64 + traffic.gathered_bytes as f64 * (ranks - 1) as f64;
-            flops / figures.flops + messages * figures.latency + bytes / figures.bandwidth
-        };
-        (0..ranks).map(of).fold(0.0, f64::max)
+        seconds(self.ranges.ranks(), cost, figures)
     }
 
     fn owns_first(&self, rank: usize) -> bool {
@@ -158,6 +160,18 @@ impl CostModel {
     }
 }
 
+/// Seconds of the slowest rank.
+pub(crate) fn seconds(ranks: usize, cost: impl Fn(usize) -> RankCost, figures: NetworkFigures) -> f64 {
+    let steps = f64::from(ranks.next_power_of_two().trailing_zeros());
+    let of = |rank: usize| {
+        let RankCost { traffic, flops } = cost(rank);
+        let messages = traffic.messages as f64 + traffic.gathers as f64 * steps;
+        let bytes = traffic.bytes as f64 + traffic.gathered_bytes as f64 * (ranks - 1) as f64;
+        flops / figures.flops + messages * figures.latency + bytes / figures.bandwidth
+    };
+    (0..ranks).map(of).fold(0.0, f64::max)
+}
+
 /// Rows that go and that stay at a level of one rank, and their messages to others.
 #[derive(Debug, Clone, Copy, Default)]
 struct LevelCost {
@@ -168,12 +182,12 @@ struct LevelCost {
 }
 
 impl RankCost {
-    fn send(&mut self, messages: u64, bytes: u64) {
+    pub(crate) fn send(&mut self, messages: u64, bytes: u64) {
         self.traffic.messages += messages;
         self.traffic.bytes += messages * bytes;
     }
 
-    fn gather(&mut self, times: u64, bytes: u64) {
+    pub(crate) fn gather(&mut self, times: u64, bytes: u64) {
         self.traffic.gathers += times;
         self.traffic.gathered_bytes += times * bytes;
     }

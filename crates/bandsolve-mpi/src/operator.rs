@@ -6,7 +6,7 @@ use crate::factors::DistributedFactors;
 use crate::matrix::DistributedMatrix;
 use crate::ranks::Ranks;
 use bandsolve::dyn_stack::PodStack;
-use bandsolve::{Communicator, LinearOperator, Result, Scalar};
+use bandsolve::{Communicator, LinearOperator, Op, Result, Scalar};
 
 impl Communicator for Ranks {
     fn sum(&self, values: &mut [f64]) {
@@ -21,9 +21,17 @@ impl Communicator for Ranks {
     }
 }
 
-/// y = A·x of own rows.
-fn apply<T: Scalar>(matrix: &DistributedMatrix<T>, x: &[T], y: &mut [T]) -> Result<()> {
-    y.copy_from_slice(&matrix.apply(x, 1)?);
+/// y = op(A)·x of own rows.
+fn apply<T: Scalar>(matrix: &DistributedMatrix<T>, op: Op, x: &[T], y: &mut [T]) -> Result<()> {
+    if op == Op::Plain {
+        y.copy_from_slice(&matrix.apply(x, 1)?);
+        return Ok(());
+    }
+    let transposed = matrix.transposed().map_err(|error| error.error)?;
+    let conjugate = |v: T| if op == Op::ConjTranspose { Scalar::conj(v) } else { v };
+    // Aᴴx is the conjugate of Aᵀ conj(x).
+    let x: Vec<T> = x.iter().map(|x| conjugate(*x)).collect();
+    y.iter_mut().zip(transposed.apply(&x, 1)?).for_each(|(y, v)| *y = conjugate(v));
     Ok(())
 }
 
@@ -37,7 +45,12 @@ impl<T: Scalar> LinearOperator<T> for DistributedBlocks<T> {
     }
 
     fn apply(&self, x: &[T], y: &mut [T], _: &mut PodStack) -> Result<()> {
-        apply(self.matrix(), x, y)
+        apply(self.matrix(), Op::Plain, x, y)
+    }
+
+    /// y = op(A)·x. The rows of Aᵀ are made where they are first asked for, and kept.
+    fn apply_op(&self, op: Op, x: &[T], y: &mut [T], _: &mut PodStack) -> Result<()> {
+        apply(self.matrix(), op, x, y)
     }
 }
 
@@ -51,7 +64,12 @@ impl<T: Scalar> LinearOperator<T> for DistributedBanded<T> {
     }
 
     fn apply(&self, x: &[T], y: &mut [T], _: &mut PodStack) -> Result<()> {
-        apply(self.matrix(), x, y)
+        apply(self.matrix(), Op::Plain, x, y)
+    }
+
+    /// y = op(A)·x. The rows of Aᵀ are made where they are first asked for, and kept.
+    fn apply_op(&self, op: Op, x: &[T], y: &mut [T], _: &mut PodStack) -> Result<()> {
+        apply(self.matrix(), op, x, y)
     }
 }
 
@@ -65,8 +83,12 @@ impl<T: Scalar> LinearOperator<T> for DistributedFactors<T> {
         self.matrix().own()
     }
 
-    fn apply(&self, x: &[T], y: &mut [T], _: &mut PodStack) -> Result<()> {
+    fn apply(&self, x: &[T], y: &mut [T], stack: &mut PodStack) -> Result<()> {
+        self.apply_op(Op::Plain, x, y, stack)
+    }
+
+    fn apply_op(&self, op: Op, x: &[T], y: &mut [T], _: &mut PodStack) -> Result<()> {
         y.copy_from_slice(x);
-        self.solve_in_place(y).map(|_| ()).map_err(|error| error.error)
+        self.solve_in_place_with(op, y).map(|_| ()).map_err(|error| error.error)
     }
 }

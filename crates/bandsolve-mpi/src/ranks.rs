@@ -224,6 +224,57 @@ impl Ranks {
         self.transport.exchange(&outgoing, &mut incoming);
         came
     }
+
+    /// Sends part k of `values` to rank k; returns what came, in the order of the ranks. `lens`: of the parts that go, and of those that
+    /// come; `most`: of the longest part between two ranks, the same on all of them. A part for another rank counts as a message.
+    /// Collective.
+    pub(crate) fn all_to_all<T: Pod>(&self, values: &[T], lens: [&[usize]; 2], most: usize) -> Vec<T> {
+        let (me, size) = (self.rank(), size_of::<T>().max(1));
+        debug_assert_eq!(values.len(), lens[0].iter().sum::<usize>());
+        let mut came = vec![T::zeroed(); lens[1].iter().sum()];
+        // MPI counts bytes of all parts together.
+        let each = (self.largest / (size * self.size())).max(1);
+        for first in (0..most).step_by(each) {
+            let piece = |len: &usize| len.saturating_sub(first).min(each);
+            let [to, from] = lens.map(|lens| lens.iter().map(piece).collect::<Vec<usize>>());
+            for (_, len) in to.iter().enumerate().filter(|(rank, len)| *rank != me && **len > 0) {
+                self.counters.messages.fetch_add(1, Ordering::Relaxed);
+                self.counters.bytes.fetch_add((len * size) as u64, Ordering::Relaxed);
+            }
+            let bytes = |lens: &[usize]| lens.iter().map(|len| len * size).collect::<Vec<usize>>();
+            let whole = most <= each;
+            let mut got = if whole { Vec::new() } else { vec![T::zeroed(); from.iter().sum()] };
+            let pieces = if whole { Vec::new() } else { pieces_of(values, (lens[0], &to), first) };
+            let sent = if whole { values } else { &pieces };
+            let into = if whole { &mut came } else { &mut got };
+            let sent = (bytemuck::cast_slice(sent), &bytes(&to)[..]);
+            self.transport.all_to_all(sent, (bytemuck::cast_slice_mut(into), &bytes(&from)));
+            if !whole {
+                put_pieces(&got, &mut came, (lens[1], &from), first);
+            }
+        }
+        came
+    }
+}
+
+/// The pieces of all parts that begin at `first` of each.
+fn pieces_of<T: Pod>(values: &[T], (lens, pieces): (&[usize], &[usize]), first: usize) -> Vec<T> {
+    let (mut all, mut start) = (Vec::with_capacity(pieces.iter().sum()), 0);
+    for (len, piece) in lens.iter().zip(pieces) {
+        all.extend_from_slice(&values[start..start + len][first.min(*len)..][..*piece]);
+        start += len;
+    }
+    all
+}
+
+/// Puts pieces that begin at `first` of each part where they belong.
+fn put_pieces<T: Pod>(mut got: &[T], values: &mut [T], (lens, pieces): (&[usize], &[usize]), first: usize) {
+    let mut start = 0;
+    for (len, piece) in lens.iter().zip(pieces) {
+        let (own, rest) = got.split_at(*piece);
+        values[start..start + len][first.min(*len)..][..*piece].copy_from_slice(own);
+        (start, got) = (start + len, rest);
+    }
 }
 
 #[cfg(test)]
@@ -245,6 +296,25 @@ mod tests {
             let expected = Traffic { messages: 3, bytes: 25, gathers: 3, gathered_bytes: 25 };
             assert_eq!(ranks.traffic(), expected);
         });
+    }
+
+    #[test]
+    fn parts_go_to_each_rank() {
+        // Rank r sends r + 2k numbers to rank k, in one piece and in several.
+        for largest in [1 << 20, 24, 1] {
+            on_threads(3, |ranks| {
+                let ranks = ranks.clone().with_largest_message(largest);
+                let me = ranks.rank();
+                let [to, from] = [[0, 1, 2].map(|k| me + 2 * k), [0, 1, 2].map(|k| k + 2 * me)];
+                let value = |from: usize, to: usize, i: usize| (100 * from + 10 * to + i) as f64;
+                let values: Vec<f64> = (0..3).flat_map(|k| (0..to[k]).map(move |i| value(me, k, i))).collect();
+                let came = ranks.all_to_all(&values, [&to, &from], 6);
+                let expected: Vec<f64> = (0..3).flat_map(|k| (0..from[k]).map(move |i| value(k, me, i))).collect();
+                assert_eq!(came, expected, "pieces of {largest} bytes");
+                let others: usize = (0..3).filter(|k| *k != me).map(|k| to[k]).sum();
+                assert_eq!(ranks.traffic().bytes, 8 * others as u64);
+            });
+        }
     }
 
     #[test]

@@ -96,12 +96,29 @@ fn method(name: &str) -> Result<Method, Failure> {
     }
 }
 
+/// Whether all that was typed makes sense.
+fn check(args: &ScalingArgs) -> Result<(), Failure> {
+    method(&args.method)?;
+    let wrong = |what: &str| Err(Failure::Usage(format!("bench scaling: {what}")));
+    if args.ranks.contains(&0) {
+        return wrong("--ranks takes numbers from 1 on, with commas between them: --ranks 1,2,4");
+    }
+    if args.rows == 0 || args.block == 0 {
+        return wrong("--rows and --block take numbers from 1 on");
+    }
+    let positive = |v: f64| v > 0.0 && v.is_finite();
+    if !positive(args.latency) || !positive(args.bandwidth) {
+        return wrong("--latency takes seconds and --bandwidth bytes a second, both above 0");
+    }
+    Ok(())
+}
+
 /// Runs the program on each number of ranks, and prints the tables.
 ///
 /// # Errors
 /// If there is no mpirun, or it fails.
 pub fn run(args: &ScalingArgs) -> Result<(), Failure> {
-    method(&args.method)?;
+    check(args)?;
     println!("{}, blocks of {} rows; seconds of the slowest rank, the fastest of {ROUNDS}", args.method, args.block);
     let mut rate = None;
     for (title, weak) in [("weak: block rows of each rank stay", true), ("strong: block rows of all ranks stay", false)]
@@ -109,7 +126,7 @@ pub fn run(args: &ScalingArgs) -> Result<(), Failure> {
         println!("\n{title} ({})", args.rows);
         println!(" ranks   factor s  efficiency    solve s  efficiency   messages (model)        bytes (model)");
         let mut first = None;
-        for ranks in args.ranks.iter().copied().filter(|ranks| *ranks > 0) {
+        for ranks in args.ranks.iter().copied() {
             let rows = if weak { args.rows * ranks } else { args.rows };
             let found = child(ranks, rows, args)?;
             let number = |key: &str, k: usize| found[key][k].as_f64().unwrap_or(f64::NAN);
@@ -133,6 +150,9 @@ pub fn run(args: &ScalingArgs) -> Result<(), Failure> {
             rate = rate.or((ranks == 1).then(|| flops(&model_of(args, ranks, rows)) / seconds[0]));
         }
     }
+    println!(
+        "\nefficiency: weak t(first)/t, strong t(first)·first/(t·ranks); messages and bytes: of the rank with most, factors and solve"
+    );
     project(args, rate);
     Ok(())
 }
@@ -170,17 +190,29 @@ fn project(args: &ScalingArgs, rate: Option<f64>) {
 
 /// Times of so many ranks, in processes of their own.
 fn child(ranks: usize, rows: usize, args: &ScalingArgs) -> Result<Value, Failure> {
+    let mut command = mpirun(ranks)?;
+    command.args(["rank-times", &rows.to_string(), &args.block.to_string(), &args.method]);
+    answer(&mut command)
+}
+
+/// `mpirun` of this program on so many ranks, one thread each, more ranks than cores where that is asked for.
+pub fn mpirun(ranks: usize) -> Result<Command, Failure> {
     let this = std::env::current_exe().map_err(|e| Failure::Other(format!("the path of this program: {e}")))?;
     let mut command = Command::new("mpirun");
     command.args(["-n", &ranks.to_string()]).arg(this);
-    command.args(["rank-times", &rows.to_string(), &args.block.to_string(), &args.method]);
-    // One thread a rank, and more ranks than cores where that is asked for.
-    command.env("RAYON_NUM_THREADS", "1").env("OMPI_MCA_rmaps_base_oversubscribe", "1");
+    command.env("RAYON_NUM_THREADS", "1").env("OPENBLAS_NUM_THREADS", "1");
+    command.env("OMPI_MCA_rmaps_base_oversubscribe", "1");
     command.env("PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe");
+    Ok(command)
+}
+
+/// Runs it, and returns the line of JSON that rank 0 prints.
+pub fn answer(command: &mut Command) -> Result<Value, Failure> {
     let output = command.output().map_err(|e| Failure::Other(format!("mpirun cannot be started: {e}")))?;
     let text = String::from_utf8_lossy(&output.stdout);
     let line = text.lines().find_map(|line| serde_json::from_str::<Value>(line).ok());
     line.ok_or_else(|| {
-        Failure::Other(format!("mpirun -n {ranks} failed: {}", String::from_utf8_lossy(&output.stderr).trim()))
+        let said = String::from_utf8_lossy(&output.stderr);
+        Failure::Other(format!("the job failed ({}): {}", output.status, said.trim()))
     })
 }

@@ -6,7 +6,8 @@
 //! $$ x_r + W_r\,x_{\text{before}} + V_r\,x_{\text{behind}} = E_r^{-1} d_r $$
 //!
 //! What is before and behind stands among the first k and the last k unknowns of other ranks: the interface unknowns. Their equations
-//! are the coarse system, which every rank gathers and solves by the pivoted method.
+//! are the coarse system, which every rank gathers and solves by the pivoted method. Aᵀ is solved with the same factors: A = E·S with the
+//! spikes in S, so Sᵀ first.
 //!
 //! Source: A. Lamas Daviña, J. E. Roman (2018), equations (10)–(16), with spikes that reach over ranks of few rows; E. Polizzi,
 //! A. Sameh, Parallel Comput. 32 (2006).
@@ -179,16 +180,35 @@ impl<T: Scalar> RankSolver<T> for RankSpike<T> {
         self.singular
     }
 
-    fn solve(&self, x: &mut [T], n_rhs: usize) {
-        let (matrix, most) = (&self.matrix, self.most());
-        let (rank, size) = (matrix.ranks.rank(), matrix.ranks.size());
-        let own = matrix.ranges.range(rank);
-        if let Some(factors) = &self.own
-            && factors.solve_in_place(x).is_err()
-        {
+    fn solve(&self, transposed: bool, x: &mut [T], n_rhs: usize) {
+        if transposed { self.solve_transposed(x, n_rhs) } else { self.solve_plain(x, n_rhs) }
+    }
+}
+
+impl<T: Scalar> RankSpike<T> {
+    /// x ← E_r⁻¹x, or E_r⁻ᵀx.
+    fn divide(&self, transposed: bool, x: &mut [T]) {
+        let Some(factors) = &self.own else { return };
+        let done = if transposed { factors.solve_transpose_in_place(x) } else { factors.solve_in_place(x) };
+        if done.is_err() {
             // Seen when the answer is measured.
             x.fill(T::from_real(T::Real::NAN));
         }
+    }
+
+    /// Visits the spikes of a rank: number among its spikes, place of the interface unknown.
+    fn each_spike(&self, rank: usize, mut visit: impl FnMut(usize, usize)) {
+        for (side, beside, at) in self.matrix.needs(rank) {
+            let before = if side == 0 { 0 } else { self.matrix.ranges.range(rank).len() };
+            self.interface.places(beside).enumerate().for_each(|(k, place)| visit(at + k - before, place));
+        }
+    }
+
+    fn solve_plain(&self, x: &mut [T], n_rhs: usize) {
+        let (matrix, most) = (&self.matrix, self.most());
+        let (rank, size) = (matrix.ranks.rank(), matrix.ranks.size());
+        let own = matrix.ranges.range(rank);
+        self.divide(false, x);
         let mut part = self.interface.take(rank, own.start, (x, own.len()), most);
         part.resize(most * n_rhs, T::ZERO);
         let all = matrix.ranks.all_gather(&part);
@@ -203,15 +223,56 @@ impl<T: Scalar> RankSolver<T> for RankSpike<T> {
         if coarse.solve_in_place(&mut tips).is_err() {
             tips.fill(T::from_real(T::Real::NAN));
         }
-        for (side, beside, at) in matrix.needs(rank) {
-            for (k, place) in self.interface.places(beside).enumerate() {
-                let spike = (at + k) - if side == 0 { 0 } else { own.len() };
-                let spike = &self.spikes[spike * own.len()..][..own.len()];
-                for (x, tips) in x.chunks_exact_mut(own.len()).zip(tips.chunks_exact(self.interface.len())) {
-                    let tip = tips[place];
-                    x.iter_mut().zip(spike).for_each(|(x, v)| *x -= *v * tip);
-                }
+        self.each_spike(rank, |spike, place| {
+            let spike = &self.spikes[spike * own.len()..][..own.len()];
+            for (x, tips) in x.chunks_exact_mut(own.len()).zip(tips.chunks_exact(self.interface.len())) {
+                let tip = tips[place];
+                x.iter_mut().zip(spike).for_each(|(x, v)| *x -= *v * tip);
+            }
+        });
+    }
+
+    /// A = E·S, S = 1 + spikes: first Sᵀy = d, which has y = d but for interface unknowns, then E_rᵀ x_r = y_r.
+    fn solve_transposed(&self, x: &mut [T], n_rhs: usize) {
+        let (matrix, most, count) = (&self.matrix, self.most(), self.interface.len());
+        let (rank, size) = (matrix.ranks.rank(), matrix.ranks.size());
+        let own = matrix.ranges.range(rank);
+        let tips = self.interface.take(rank, own.start, (x, own.len()), most);
+        // Of each column own interface unknowns, and what spikes hold of all others.
+        let mut part = Vec::with_capacity(2 * most * n_rhs);
+        for (k, x) in x.chunks_exact(own.len().max(1)).enumerate() {
+            part.extend_from_slice(&tips[k * most..][..most]);
+            part.extend(self.inner_products(x));
+        }
+        part.resize(2 * most * n_rhs, T::ZERO);
+        let all = matrix.ranks.all_gather(&part);
+        let Some(coarse) = &self.coarse else { return self.divide(true, x) };
+        let mut tips = vec![T::ZERO; count * n_rhs];
+        for (column, tips) in tips.chunks_exact_mut(count).enumerate() {
+            for rank in 0..size {
+                let part = &all[(rank * n_rhs + column) * 2 * most..][..2 * most];
+                let rows = self.interface.of_rank[rank].clone();
+                let len = rows.len();
+                tips[rows].iter_mut().zip(&part[..len]).for_each(|(tip, d)| *tip += *d);
+                self.each_spike(rank, |spike, place| tips[place] -= part[most + spike]);
             }
         }
+        if coarse.solve_transpose_in_place(&mut tips).is_err() {
+            tips.fill(T::from_real(T::Real::NAN));
+        }
+        let rows = self.interface.of_rank[rank].clone();
+        for (x, tips) in x.chunks_exact_mut(own.len().max(1)).zip(tips.chunks_exact(count)) {
+            rows.clone().for_each(|place| x[self.interface.unknowns[place] - own.start] = tips[place]);
+        }
+        self.divide(true, x);
+    }
+
+    /// Products of all spikes with x at own rows that are not between ranks.
+    fn inner_products(&self, x: &[T]) -> Vec<T> {
+        let (len, halo) = (x.len(), self.matrix.halo);
+        let inner = halo.min(len)..len.saturating_sub(halo).max(halo.min(len));
+        let product =
+            |spike: &[T]| spike[inner.clone()].iter().zip(&x[inner.clone()]).fold(T::ZERO, |sum, (v, x)| sum + *v * *x);
+        self.spikes.chunks_exact(len).map(product).collect()
     }
 }

@@ -18,7 +18,7 @@ use crate::pieces::{ColumnBlocks, Mirrored, RowPairs};
 use crate::residual::RowCheck;
 use crate::scalar::PoissonScalar;
 use crate::separable::{ResidualMeasure, ResidualOperator, SeparableProblem};
-use axes::AxisTransform;
+pub(crate) use axes::AxisTransform;
 use bandsolve::dyn_stack::{PodStack, StackReq};
 use bandsolve::{Result, Simd};
 use bandsolve_kernel::spread::{RowsOf, each_chunk};

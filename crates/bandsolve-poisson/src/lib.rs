@@ -36,6 +36,7 @@ mod residual;
 mod scalar;
 mod separable;
 mod settings;
+mod slab;
 mod transform;
 mod verify;
 
@@ -47,3 +48,9 @@ pub use problem::Poisson;
 pub use radix::{RadixComparison, compare_line_solvers, compare_radices};
 pub use report::{PoissonReport, PoissonSolution};
 pub use scalar::PoissonScalar;
+
+/// What solvers of problems that several processes hold are made of. No part of the interface.
+#[doc(hidden)]
+pub mod distributed {
+    pub use crate::slab::{SlabConstant, SlabParts, SlabResidual, largest_modulus};
+}

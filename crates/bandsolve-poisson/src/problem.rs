@@ -10,6 +10,7 @@ use crate::plan::{PlanCore, PoissonPlan};
 use crate::scalar::PoissonScalar;
 use crate::separable::{ResidualOperator, SeparableProblem, SideTerm, SideTerms};
 use crate::settings::{ProblemSettings, shared_setters};
+use crate::slab::SlabParts;
 use bandsolve::{Error, Result, Simd};
 use bandsolve_kernel::arithmetic::Standard;
 
@@ -180,6 +181,24 @@ impl Poisson {
         let core =
             PlanCore { order, sides, operator, singular: problem.is_singular(), solver, threads, simd: Simd::detect() };
         Ok(PoissonPlan::new(&self.shape, (method, reason), Some(core)).with_mean(self.mean, self.removable))
+    }
+
+    /// The problem as processes solve it that own planes along the first axis. No part of the interface.
+    #[doc(hidden)]
+    pub fn slabs<T: PoissonScalar>(&self) -> Result<SlabParts<T>> {
+        self.check()?;
+        if self.shape.contains(&0) {
+            return Err(Error::Shape { what: "shape", expected: 1, got: 0 });
+        }
+        let axes: Vec<AxisOperator> =
+            self.shape.iter().zip(&self.axes).map(|(n, spec)| AxisOperator::new(*n, spec)).collect::<Result<_>>()?;
+        // Of two axes the second is the last, along which lines lie.
+        let places =
+            if axes.len() == 2 { [Some(0), None, Some(1)] } else { [0, 1, 2].map(|k| (k < axes.len()).then_some(k)) };
+        let sides = self.sides(&axes, &AxisOrder::new(places, &self.shape))?;
+        let pick = |axis: Option<usize>| axis.map_or_else(AxisOperator::trivial, |axis| axes[axis].clone());
+        let problem = SeparableProblem { axes: places.map(pick), shift: self.settings.shift };
+        SlabParts::new(problem, sides, &self.shape, (self.mean, self.removable))
     }
 
     fn check(&self) -> Result<()> {

@@ -59,7 +59,7 @@ impl<T: PoissonScalar> SideTerms<T> {
     }
 
     /// Adds them to line (i, j) of a box of `shape`, all times `scale`.
-    fn add_to(&self, line: &mut [T], (i, j): (usize, usize), shape: [usize; 3], scale: T) {
+    pub fn add_to(&self, line: &mut [T], (i, j): (usize, usize), shape: [usize; 3], scale: T) {
         let [rows, lines, n] = shape;
         for (side, end) in [(0, 0), (1, rows - 1)] {
             if i == end {

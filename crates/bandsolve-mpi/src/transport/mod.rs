@@ -34,6 +34,9 @@ pub(crate) trait Transport: Send + Sync {
     /// Gathers `own` of every rank, in the order of the ranks, on every rank. All are of one length.
     fn all_gather(&self, own: &[u8], all: &mut [u8]);
 
+    /// Sends part k of `sent` to rank k and writes what rank k sent to part k of `came`. Lengths of parts are in bytes.
+    fn all_to_all(&self, sent: (&[u8], &[usize]), came: (&mut [u8], &[usize]));
+
     /// Ends all ranks.
     fn abort(&self, message: &str) -> !;
 }

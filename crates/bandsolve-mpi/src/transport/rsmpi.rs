@@ -1,6 +1,7 @@
 //! MPI, by the crate `mpi`.
 
 use super::{Incoming, Outgoing, Transport};
+use mpi::datatype::{Partition, PartitionMut};
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::{Communicator, CommunicatorCollectives, Destination, Source};
 use std::thread::ThreadId;
@@ -70,10 +71,28 @@ impl Transport for MpiRanks {
         self.communicator().all_gather_into(own, all);
     }
 
+    fn all_to_all(&self, (sent, to): (&[u8], &[usize]), (came, from): (&mut [u8], &[usize])) {
+        let [(to, to_at), (from, from_at)] = [to, from].map(counts_and_places);
+        let sent = Partition::new(sent, &to[..], &to_at[..]);
+        let mut came = PartitionMut::new(came, &from[..], &from_at[..]);
+        self.communicator().all_to_all_varcount_into(&sent, &mut came);
+    }
+
     fn abort(&self, message: &str) -> ! {
         eprintln!("rank {}: {message}", self.rank());
         self.communicator.abort(1)
     }
+}
+
+/// Lengths of parts as MPI counts, and where they begin.
+fn counts_and_places(lens: &[usize]) -> (Vec<i32>, Vec<i32>) {
+    let (mut counts, mut places, mut place) = (Vec::with_capacity(lens.len()), Vec::with_capacity(lens.len()), 0);
+    for len in lens {
+        counts.push(*len as i32);
+        places.push(place);
+        place += *len as i32;
+    }
+    (counts, places)
 }
 
 /// Makes a panic of this process end all processes of the job, with its message: else the others would wait for it for ever. For

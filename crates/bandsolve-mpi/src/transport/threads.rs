@@ -8,6 +8,9 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 /// Tag of what is gathered; all others are not negative.
 const GATHERED: i32 = -1;
 
+/// Tag of what each sends to each.
+const DEALT: i32 = -2;
+
 /// What ranks panic with when another has.
 const ENDED: &str = "another rank ended";
 
@@ -90,6 +93,17 @@ impl Transport for ThreadRank {
         (0..self.size).for_each(|to| self.boxes.put((self.rank, to, GATHERED), own));
         for (from, part) in all.chunks_exact_mut(own.len()).enumerate() {
             self.boxes.take((from, self.rank, GATHERED), part);
+        }
+    }
+
+    fn all_to_all(&self, (mut sent, to): (&[u8], &[usize]), (mut came, from): (&mut [u8], &[usize])) {
+        for (rank, len) in to.iter().enumerate() {
+            let part = sent.split_off(..*len).expect("as long as its parts");
+            self.boxes.put((self.rank, rank, DEALT), part);
+        }
+        for (rank, len) in from.iter().enumerate() {
+            let part = came.split_off_mut(..*len).expect("as long as its parts");
+            self.boxes.take((rank, self.rank, DEALT), part);
         }
     }
 

@@ -1,5 +1,9 @@
 //! What is checked on ranks, whether they are threads or processes. All functions are collective.
 
+mod batches;
+mod slabs;
+mod transposes;
+
 use bandsolve::{Banded, BlockTridiagonal, Complex64, Error, Method, Plan, RealScalar, Scalar};
 use bandsolve_eigen::EigenSolver;
 use bandsolve_mpi::{CostModel, DistributedBanded, DistributedBlocks, RankError, RankRanges, Ranks};
@@ -10,7 +14,20 @@ use serde_json::Value;
 type NamedCheck = (&'static str, fn(&Ranks));
 
 /// All checks, by name.
-pub const CHECKS: [NamedCheck; 11] = [
+pub const CHECKS: [NamedCheck; 24] = [
+    ("every_batch", batches::every_batch),
+    ("repaired_batches", batches::repaired_batches),
+    ("uneven_batches", batches::uneven_batches),
+    ("batch_errors", batches::batch_errors),
+    ("traffic_of_batches", batches::traffic_of_batches),
+    ("slabs", slabs::slabs),
+    ("uneven_slabs", slabs::uneven_slabs),
+    ("errors_of_slabs", slabs::errors_of_slabs),
+    ("traffic_of_slabs", slabs::traffic_of_slabs),
+    ("transposed_blocks", transposes::transposed_blocks),
+    ("transposed_bands", transposes::transposed_bands),
+    ("singular_inverses", transposes::singular_inverses),
+    ("traffic_of_transposes", transposes::traffic_of_transposes),
     ("eigenvalues", eigenvalues),
     ("traffic_is_that_of_the_model", traffic_is_that_of_the_model),
     ("bands", bands),

@@ -8,7 +8,7 @@ use bandsolve::Result;
 
 /// The transform of one axis.
 #[derive(Clone)]
-pub(super) enum AxisTransform<T: PoissonScalar> {
+pub(crate) enum AxisTransform<T: PoissonScalar> {
     Fast(Transform<T>),
     Dense(DenseTransform<T>),
 }

@@ -70,6 +70,11 @@ impl<T: PoissonScalar> Transform<T> {
         How::Fourth(Fourier::new(n), before, after)
     }
 
+    /// Whether coefficients are the numbers themselves.
+    pub fn is_trivial(&self) -> bool {
+        matches!(self.how, How::Nothing)
+    }
+
     /// Numbers of scratch.
     pub fn scratch(&self) -> usize {
         match &self.how {

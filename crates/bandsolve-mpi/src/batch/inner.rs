@@ -1,0 +1,186 @@
+//! The rows of one rank: inner rows eliminated, the first and the last left.
+//!
+//! Of the m own rows of a system, from 0, those from 1 to m − 2 are the inner rows, a tridiagonal matrix T with unknowns x_I:
+//!
+//! $$ T x_I + \mathtt{sub}_1 e_1 x_0 + \mathtt{sup}_{m-2} e_{m-2} x_{m-1} = d_I $$
+//!
+//! T is factored without exchanges (Thomas): ratio_i = sup_i r_i and r_i = 1 / (diag_i − sub_i ratio_{i−1}). With W = T⁻¹ sub₁ e₁ and
+//! V = T⁻¹ sup_{m−2} e_{m−2} the rows 0 and m − 1 keep x₀, x_{m−1} and one unknown of another rank each:
+//!
+//! $$ \mathtt{sub}_0 x_{-1} + (\mathtt{diag}_0 - \mathtt{sup}_0 W_1)\,x_0 - \mathtt{sup}_0 V_1\,x_{m-1} = d_0 - \mathtt{sup}_0 (T^{-1} d_I)_1 $$
+//!
+//! and the last row alike. Per row and system: reads 7 numbers to solve, writes 3 times.
+
+use bandsolve::Scalar;
+
+/// Inner rows of all systems, factored; row by row, as the arrays.
+#[derive(Debug)]
+pub(super) struct InnerFactors<T> {
+    count: usize,
+    /// Own rows.
+    rows: usize,
+    /// r_i and ratio_i of inner rows.
+    reciprocals: Vec<T>,
+    ratios: Vec<T>,
+    /// W and V.
+    spikes: [Vec<T>; 2],
+}
+
+impl<T: Scalar> InnerFactors<T> {
+    /// Of own rows `[sub, diag, sup]`.
+    pub fn new(arrays: &[Vec<T>; 3], count: usize) -> Self {
+        let [sub, diag, sup] = arrays;
+        let rows = diag.len().checked_div(count).unwrap_or(0);
+        let inner = rows.saturating_sub(2);
+        let (mut reciprocals, mut ratios) = (vec![T::ZERO; inner * count], vec![T::ZERO; inner * count]);
+        let [mut w, mut v] = [vec![T::ZERO; inner * count], vec![T::ZERO; inner * count]];
+        for i in 0..inner {
+            let own = (i + 1) * count..(i + 2) * count;
+            let [sub, diag, sup] = [&sub[own.clone()], &diag[own.clone()], &sup[own.clone()]];
+            let (before, ratio) = ratios.split_at_mut(i * count);
+            let (w_before, w) = w.split_at_mut(i * count);
+            let at = i * count..(i + 1) * count;
+            let r = &mut reciprocals[at];
+            if i == 0 {
+                for k in 0..count {
+                    r[k] = T::ONE / diag[k];
+                    ratio[k] = sup[k] * r[k];
+                    w[k] = sub[k] * r[k];
+                }
+                continue;
+            }
+            let (before, w_before) = (&before[(i - 1) * count..], &w_before[(i - 1) * count..]);
+            for k in 0..count {
+                r[k] = T::ONE / (diag[k] - sub[k] * before[k]);
+                ratio[k] = sup[k] * r[k];
+                w[k] = -(sub[k] * r[k]) * w_before[k];
+            }
+        }
+        let last = inner.saturating_sub(1) * count;
+        v[last..].copy_from_slice(&ratios[last..]);
+        let mut factors = Self { count, rows, reciprocals, ratios, spikes: [Vec::new(), Vec::new()] };
+        factors.substitute_upwards(&mut w);
+        factors.substitute_upwards(&mut v);
+        factors.spikes = [w, v];
+        factors
+    }
+
+    /// y_i ← y_i − ratio_i y_{i+1}, from the last inner row up.
+    fn substitute_upwards(&self, y: &mut [T]) {
+        let count = self.count;
+        for i in (0..self.inner().saturating_sub(1)).rev() {
+            let (own, next) = y[i * count..(i + 2) * count].split_at_mut(count);
+            let ratio = &self.ratios[i * count..][..count];
+            (0..count).for_each(|k| own[k] -= ratio[k] * next[k]);
+        }
+    }
+
+    fn inner(&self) -> usize {
+        self.rows.saturating_sub(2)
+    }
+
+    /// y ← T⁻¹y.
+    fn divide(&self, sub: &[T], y: &mut [T]) {
+        let count = self.count;
+        for i in 0..self.inner() {
+            let r = &self.reciprocals[i * count..][..count];
+            if i == 0 {
+                (0..count).for_each(|k| y[k] = y[k] * r[k]);
+                continue;
+            }
+            let sub = &sub[(i + 1) * count..][..count];
+            let (before, own) = y[(i - 1) * count..(i + 1) * count].split_at_mut(count);
+            (0..count).for_each(|k| own[k] = (own[k] - sub[k] * before[k]) * r[k]);
+        }
+        self.substitute_upwards(y);
+    }
+
+    /// y ← T⁻ᵀy.
+    fn divide_transposed(&self, sub: &[T], y: &mut [T]) {
+        let (count, inner) = (self.count, self.inner());
+        for i in 1..inner {
+            let ratio = &self.ratios[(i - 1) * count..][..count];
+            let (before, own) = y[(i - 1) * count..(i + 1) * count].split_at_mut(count);
+            (0..count).for_each(|k| own[k] -= ratio[k] * before[k]);
+        }
+        for i in (0..inner).rev() {
+            let r = &self.reciprocals[i * count..][..count];
+            let (own, next) = y[i * count..].split_at_mut(count);
+            if i + 1 < inner {
+                let sub = &sub[(i + 2) * count..][..count];
+                (0..count).for_each(|k| own[k] -= sub[k] * next[k]);
+            }
+            (0..count).for_each(|k| own[k] = own[k] * r[k]);
+        }
+    }
+
+    /// The interface rows of this rank: sub, diag and sup of each, one after the other, `count` numbers each.
+    pub fn interface_rows(&self, [sub, diag, sup]: &[Vec<T>; 3]) -> Vec<T> {
+        let (count, rows) = (self.count, self.rows);
+        let row = |i: usize| i * count..(i + 1) * count;
+        let mut all = Vec::with_capacity(6 * count);
+        if rows < 3 {
+            for i in 0..rows {
+                [sub, diag, sup].iter().for_each(|array| all.extend_from_slice(&array[row(i)]));
+            }
+            return all;
+        }
+        let [w, v] = &self.spikes;
+        let (first, last, inner) = (0..count, row(rows - 1), row(rows - 3));
+        all.extend_from_slice(&sub[first.clone()]);
+        all.extend((0..count).map(|k| diag[k] - sup[k] * w[k]));
+        all.extend((0..count).map(|k| -(sup[k] * v[k])));
+        all.extend(sub[last.clone()].iter().zip(&w[inner.clone()]).map(|(sub, w)| -(*sub * *w)));
+        let ends = sub[last.clone()].iter().zip(&v[inner]);
+        all.extend(diag[last.clone()].iter().zip(ends).map(|(diag, (sub, v))| *diag - *sub * *v));
+        all.extend_from_slice(&sup[last]);
+        all
+    }
+
+    /// Eliminates the inner rows from a column of right-hand sides.
+    pub fn reduce(&self, [sub, _, sup]: &[Vec<T>; 3], transposed: bool, d: &mut [T]) {
+        let (count, rows) = (self.count, self.rows);
+        if rows < 3 {
+            return;
+        }
+        let (first, rest) = d.split_at_mut(count);
+        let (inner, last) = rest.split_at_mut((rows - 2) * count);
+        let end = (rows - 3) * count;
+        // What the first and the last row hold of the inner unknowns beside them, of A or of Aᵀ.
+        let [upper, lower] = if transposed {
+            self.divide_transposed(sub, inner);
+            [&sub[count..2 * count], &sup[(rows - 2) * count..][..count]]
+        } else {
+            self.divide(sub, inner);
+            [&sup[..count], &sub[(rows - 1) * count..]]
+        };
+        for k in 0..count {
+            first[k] -= upper[k] * inner[k];
+            last[k] -= lower[k] * inner[end + k];
+        }
+    }
+
+    /// Finds the inner unknowns of a column, in which those of the first and the last row stand.
+    pub fn substitute(&self, [sub, _, sup]: &[Vec<T>; 3], transposed: bool, x: &mut [T]) {
+        let (count, rows) = (self.count, self.rows);
+        if rows < 3 {
+            return;
+        }
+        let (first, rest) = x.split_at_mut(count);
+        let (inner, last) = rest.split_at_mut((rows - 2) * count);
+        if !transposed {
+            let [w, v] = &self.spikes;
+            for (x, (w, v)) in inner.chunks_exact_mut(count).zip(w.chunks_exact(count).zip(v.chunks_exact(count))) {
+                (0..count).for_each(|k| x[k] -= w[k] * first[k] + v[k] * last[k]);
+            }
+            return;
+        }
+        let (mut spike, end) = (vec![T::ZERO; inner.len()], (rows - 3) * count);
+        for k in 0..count {
+            spike[k] += sup[k] * first[k];
+            spike[end + k] += sub[(rows - 1) * count + k] * last[k];
+        }
+        self.divide_transposed(sub, &mut spike);
+        inner.iter_mut().zip(&spike).for_each(|(x, v)| *x -= *v);
+    }
+}

@@ -1,0 +1,281 @@
+//! The interface systems: two rows of every rank (one, none where it owns so few), whole on the rank that solves them.
+//!
+//! Their systems are spread evenly: rank q solves part q. Periodic ones are an open batch of N − 1 unknowns and a last unknown:
+//!
+//! $$ T y + e\,x_{N-1} = d, \qquad f^T y + \mathtt{diag}_{N-1} x_{N-1} = d_{N-1}, \qquad
+//!    x_{N-1} = \frac{d_{N-1} - f^T T^{-1} d}{\mathtt{diag}_{N-1} - f^T T^{-1} e} $$
+
+use super::BatchRows;
+use crate::agreement::{RankError, agree};
+use crate::ranges::RankRanges;
+use crate::ranks::Ranks;
+use bandsolve::{BatchFactor, Factor, Plan, RealScalar, Scalar, TridiagonalBatch};
+use core::ops::Range;
+
+/// Which interface rows each rank has, and which systems it solves.
+#[derive(Debug, Clone)]
+pub(super) struct InterfaceLayout {
+    /// Interface rows of each rank.
+    pub rows: RankRanges,
+    /// Systems that each rank solves.
+    pub parts: RankRanges,
+    pub periodic: bool,
+}
+
+impl InterfaceLayout {
+    /// Of systems whose rows are spread so.
+    pub fn new(ranges: &RankRanges, count: usize, periodic: bool) -> Self {
+        let rows = RankRanges::of_counts((0..ranges.ranks()).map(|rank| ranges.range(rank).len().min(2)));
+        Self { rows, parts: RankRanges::even(count, ranges.ranks()), periodic }
+    }
+
+    /// The interface unknowns that a rank is told: that before its own, its own, that behind them.
+    pub fn told(&self, rank: usize) -> Vec<usize> {
+        let (own, n) = (self.rows.range(rank), self.rows.rows());
+        if own.is_empty() {
+            return Vec::new();
+        }
+        let before = self.has_before(rank).then(|| own.start.checked_sub(1).unwrap_or(n - 1));
+        let behind = Some(own.end).filter(|end| *end < n).or(self.periodic.then_some(0));
+        before.into_iter().chain(own).chain(behind).collect()
+    }
+
+    /// Whether there is an unknown before those of a rank.
+    fn has_before(&self, rank: usize) -> bool {
+        let own = self.rows.range(rank);
+        !own.is_empty() && (own.start > 0 || self.periodic)
+    }
+
+    /// Most interface rows of a rank, most unknowns that one is told, most systems that one solves.
+    pub fn most(&self) -> [usize; 3] {
+        let of = |value: &dyn Fn(usize) -> usize| (0..self.rows.ranks()).map(value).max().unwrap_or(0);
+        [
+            of(&|rank| self.rows.range(rank).len()),
+            of(&|rank| self.told(rank).len()),
+            of(&|rank| self.parts.range(rank).len()),
+        ]
+    }
+
+    /// Lengths of what a rank sends to each and gets of each, with so many numbers a row and system: rows to those who solve.
+    pub fn lens(&self, me: usize, per_row: usize) -> [Vec<usize>; 2] {
+        let ranks = 0..self.rows.ranks();
+        let len = |rows: usize, part: usize| self.rows.range(rows).len() * self.parts.range(part).len() * per_row;
+        [ranks.clone().map(|part| len(me, part)).collect(), ranks.map(|rank| len(rank, me)).collect()]
+    }
+
+    /// The same of unknowns on their way back.
+    pub fn lens_back(&self, me: usize, columns: usize) -> [Vec<usize>; 2] {
+        let ranks = 0..self.rows.ranks();
+        let len = |part: usize, rank: usize| self.told(rank).len() * self.parts.range(part).len() * columns;
+        [ranks.clone().map(|rank| len(me, rank)).collect(), ranks.map(|part| len(part, me)).collect()]
+    }
+}
+
+/// Interface unknowns of all systems that a rank is told: beside its own, column by column, `count` numbers each.
+#[derive(Debug, Clone)]
+pub(super) struct Beside<T> {
+    /// Before the own rows and behind them; zeros where there is none.
+    pub sides: [Vec<T>; 2],
+}
+
+/// The interface systems of part of the batch, factored.
+#[derive(Debug)]
+pub(super) struct InterfaceFactors<T: Scalar> {
+    ranks: Ranks,
+    layout: InterfaceLayout,
+    count: usize,
+    /// Open systems, of all unknowns or of all but the last.
+    batch: Option<BatchFactor<'static, T>>,
+    ring: Option<RingEnd<T>>,
+}
+
+/// Open systems, and the last unknown of periodic ones.
+type FactoredPart<T> = (Option<BatchFactor<'static, T>>, Option<RingEnd<T>>);
+
+/// The last unknown of periodic systems.
+#[derive(Debug)]
+struct RingEnd<T> {
+    /// What the last row holds of the one before it and of the first, and what these hold of the last unknown.
+    row: [Vec<T>; 2],
+    column: [Vec<T>; 2],
+    /// T⁻¹e, T⁻ᵀf.
+    spikes: [Vec<T>; 2],
+    /// 1 / (diag − fᵀT⁻¹e)
+    reciprocal: Vec<T>,
+}
+
+impl<T: Scalar> InterfaceFactors<T> {
+    /// From interface rows of this rank: sub, diag, sup of each, `count` numbers each. Collective.
+    pub fn new(rows: &BatchRows<T>, own: &[T]) -> Result<Self, RankError> {
+        let layout = InterfaceLayout::new(&rows.ranges, rows.count, rows.periodic());
+        let (ranks, me) = (rows.ranks.clone(), rows.ranks.rank());
+        let lens = layout.lens(me, 3);
+        let sent = by_parts(own, rows.count, &layout.parts);
+        let [rows_most, _, part_most] = layout.most();
+        let came = ranks.all_to_all(&sent, [&lens[0], &lens[1]], 3 * rows_most * part_most);
+        let (n, part) = (layout.rows.rows(), layout.parts.range(me).len());
+        let array =
+            |k: usize| -> Vec<T> { came.chunks_exact(part.max(1)).skip(k).step_by(3).flatten().copied().collect() };
+        let arrays = [0, 1, 2].map(array);
+        debug_assert_eq!(arrays[1].len(), n * part);
+        let made = Self::factor(arrays, (n, part), layout.periodic);
+        let (batch, ring) = agree(&ranks, made)?;
+        Ok(Self { ranks, layout, count: rows.count, batch, ring })
+    }
+
+    fn factor(
+        mut arrays: [Vec<T>; 3],
+        (n, part): (usize, usize),
+        periodic: bool,
+    ) -> bandsolve::Result<FactoredPart<T>> {
+        if n * part == 0 {
+            return Ok((None, None));
+        }
+        if !periodic {
+            return Ok((Some(batch_of(arrays, (n, part))?), None));
+        }
+        let open = (n - 1) * part;
+        let [sub, mut diag, sup] = arrays.each_mut().map(|array| array.split_off(open));
+        if open == 0 {
+            diag.iter_mut().zip(sub.iter().zip(&sup)).for_each(|(d, (a, c))| *d += *a + *c);
+            let reciprocal = diag.iter().map(|d| T::ONE / *d).collect();
+            let none = || [Vec::new(), Vec::new()];
+            return Ok((None, Some(RingEnd { row: none(), column: none(), spikes: none(), reciprocal })));
+        }
+        let column = [arrays[2][open - part..].to_vec(), arrays[0][..part].to_vec()];
+        let mut ring = RingEnd { row: [sub, sup], column, spikes: [Vec::new(), Vec::new()], reciprocal: Vec::new() };
+        let batch = batch_of(arrays, (n - 1, part))?;
+        ring.spikes = [&ring.column, &ring.row].map(|ends| {
+            let mut spike = vec![T::ZERO; open];
+            spike[open - part..].iter_mut().zip(&ends[0]).for_each(|(spike, v)| *spike += *v);
+            spike[..part].iter_mut().zip(&ends[1]).for_each(|(spike, v)| *spike += *v);
+            spike
+        });
+        for (spike, transposed) in ring.spikes.iter_mut().zip([false, true]) {
+            solve_batch(&batch, transposed, spike);
+        }
+        let along = ends_product(&ring.row, &ring.spikes[0], part);
+        ring.reciprocal = diag.iter().zip(along).map(|(d, v)| T::ONE / (*d - v)).collect();
+        Ok((Some(batch), Some(ring)))
+    }
+
+    /// Solves for interface unknowns. `d`: right-hand sides of all own rows, column by column; x of interface rows replaces them.
+    /// Collective.
+    pub fn solve(&self, transposed: bool, d: &mut [T], n_columns: usize) -> Beside<T> {
+        let (layout, count, me) = (&self.layout, self.count, self.ranks.rank());
+        let column = d.len().checked_div(n_columns).unwrap_or(0);
+        let own = layout.rows.range(me).len();
+        let places = |k: usize| if k == 0 { 0..count } else { column - count..column };
+        let rows: Vec<&[T]> =
+            d.chunks_exact(column.max(1)).flat_map(|d| (0..own).map(move |k| &d[places(k)])).collect();
+        let sent = by_parts(&rows.concat(), count, &layout.parts);
+        let [rows_most, told_most, part_most] = layout.most().map(|most| most.max(1));
+        let lens = layout.lens(me, n_columns);
+        let came = self.ranks.all_to_all(&sent, [&lens[0], &lens[1]], rows_most * part_most * n_columns);
+        let x = self.solve_part(transposed, &came, n_columns);
+        let part = layout.parts.range(me).len();
+        let mut sent = Vec::with_capacity(x.len() + x.len() / 2);
+        for rank in 0..self.ranks.size() {
+            let told = layout.told(rank);
+            for x in x.chunks_exact((layout.rows.rows() * part).max(1)) {
+                told.iter().for_each(|k| sent.extend_from_slice(&x[k * part..][..part]));
+            }
+        }
+        let lens = layout.lens_back(me, n_columns);
+        let came = self.ranks.all_to_all(&sent, [&lens[0], &lens[1]], told_most * part_most * n_columns);
+        self.take_told(&came, d, n_columns)
+    }
+
+    /// Puts what came of each part where it belongs.
+    fn take_told(&self, came: &[T], d: &mut [T], n_columns: usize) -> Beside<T> {
+        let (layout, count, me) = (&self.layout, self.count, self.ranks.rank());
+        let column = d.len().checked_div(n_columns).unwrap_or(0);
+        let mut beside = Beside { sides: [0, 1].map(|_| vec![T::ZERO; count * n_columns]) };
+        let (told, own) = (layout.told(me), layout.rows.range(me).len());
+        // The unknown before the own ones comes first where there is one.
+        let lead = usize::from(layout.has_before(me));
+        let mut rest = came;
+        for part in (0..self.ranks.size()).map(|rank| layout.parts.range(rank)) {
+            for k in 0..n_columns {
+                for i in 0..told.len() {
+                    let (values, others) = rest.split_at(part.len());
+                    rest = others;
+                    let to = match i.checked_sub(lead) {
+                        None => &mut beside.sides[0][k * count..][..count],
+                        Some(i) if i >= own => &mut beside.sides[1][k * count..][..count],
+                        Some(0) => &mut d[k * column..][..count],
+                        Some(_) => &mut d[(k + 1) * column - count..][..count],
+                    };
+                    to[part.clone()].copy_from_slice(values);
+                }
+            }
+        }
+        beside
+    }
+
+    /// Solves whole interface systems; parts of the ranks follow one another, columns in each.
+    fn solve_part(&self, transposed: bool, came: &[T], n_columns: usize) -> Vec<T> {
+        let (layout, part) = (&self.layout, self.layout.parts.range(self.ranks.rank()).len());
+        let n = layout.rows.rows();
+        let mut x = vec![T::ZERO; n * part * n_columns];
+        let mut rest = came;
+        for rows in (0..self.ranks.size()).map(|rank| layout.rows.range(rank)) {
+            for x in x.chunks_exact_mut((n * part).max(1)) {
+                let (values, others) = rest.split_at(rows.len() * part);
+                x[rows.start * part..rows.end * part].copy_from_slice(values);
+                rest = others;
+            }
+        }
+        for x in x.chunks_exact_mut((n * part).max(1)) {
+            match (&self.ring, &self.batch) {
+                (Some(ring), batch) => ring.solve(batch.as_ref(), transposed, x),
+                (None, Some(batch)) => solve_batch(batch, transposed, x),
+                (None, None) => {}
+            }
+        }
+        x
+    }
+}
+
+impl<T: Scalar> RingEnd<T> {
+    fn solve(&self, batch: Option<&BatchFactor<'static, T>>, transposed: bool, x: &mut [T]) {
+        let part = self.reciprocal.len();
+        let (open, last) = x.split_at_mut(x.len() - part);
+        if let Some(batch) = batch {
+            solve_batch(batch, transposed, open);
+            let ends = if transposed { &self.column } else { &self.row };
+            last.iter_mut().zip(ends_product(ends, open, part)).for_each(|(last, v)| *last -= v);
+        }
+        last.iter_mut().zip(&self.reciprocal).for_each(|(last, r)| *last = *last * *r);
+        let spike = &self.spikes[usize::from(transposed)];
+        for (x, spike) in open.chunks_exact_mut(part).zip(spike.chunks_exact(part)) {
+            (0..part).for_each(|k| x[k] -= spike[k] * last[k]);
+        }
+    }
+}
+
+/// Numbers of every system, by rows of `count`, as those of part 0, of part 1, and so on.
+pub(super) fn by_parts<T: Scalar>(values: &[T], count: usize, parts: &RankRanges) -> Vec<T> {
+    let of_part = |part: Range<usize>| values.chunks_exact(count.max(1)).map(move |row| &row[part.clone()]);
+    (0..parts.ranks()).flat_map(|rank| of_part(parts.range(rank))).flatten().copied().collect()
+}
+
+/// Σ ends · y of the last row and the first row of y.
+fn ends_product<T: Scalar>(ends: &[Vec<T>; 2], y: &[T], part: usize) -> Vec<T> {
+    let (first, last) = (&y[..part], &y[y.len() - part..]);
+    (0..part).map(|k| ends[0][k] * last[k] + ends[1][k] * first[k]).collect()
+}
+
+fn batch_of<T: Scalar>(arrays: [Vec<T>; 3], (n, part): (usize, usize)) -> bandsolve::Result<BatchFactor<'static, T>> {
+    let [sub, diag, sup] = &arrays;
+    let batch = TridiagonalBatch::interleaved(part, n, sub, diag, sup)?.into_owned();
+    Plan::new(batch.shape()).factor_owned(batch)
+}
+
+/// x ← T⁻¹x of all systems. One that is singular by itself shows when the answer is measured; the others are solved.
+fn solve_batch<T: Scalar>(batch: &BatchFactor<'static, T>, transposed: bool, x: &mut [T]) {
+    let solved = if transposed { batch.solve_transpose_in_place(x) } else { batch.solve_in_place(x) };
+    if matches!(solved, Err(bandsolve::Error::OutOfMemory { .. } | bandsolve::Error::Shape { .. })) {
+        x.fill(T::from_real(T::Real::NAN));
+    }
+}

@@ -1,0 +1,294 @@
+//! Many tridiagonal systems of one size, rows of each over the ranks.
+//!
+//! Each rank eliminates its inner rows of every system, [`inner`]. Two rows a system and rank are left: the interface systems. One exchange of
+//! all with all gives each rank whole interface systems of a part of the batch, which it solves by the library's batches
+//! ([`interface`]); one exchange brings the interface unknowns back, and each rank substitutes.
+//!
+//! Source: K.-H. Kim, J.-H. Kang, X. Pan, J.-I. Choi, Comput. Phys. Commun. 260 (2021) (PaScaL_TDMA), with the interface rows as Schur
+//! complements. The periodic interface systems, transposes and verification are our own.
+
+mod factors;
+mod inner;
+mod interface;
+mod measure;
+mod model;
+mod repair;
+
+pub use factors::DistributedBatchFactors;
+pub use model::BatchCostModel;
+
+use crate::agreement::{RankError, agree};
+use crate::halo::Halo;
+use crate::ranges::RankRanges;
+use crate::ranks::Ranks;
+use bandsolve::{Error, Layout, Op, Scalar};
+use std::sync::{Arc, OnceLock};
+
+/// Many tridiagonal matrices of one size, open or periodic, of which each rank holds consecutive rows of all.
+///
+/// $$ \mathtt{sub}_i\,x_{i-1} + \mathtt{diag}_i\,x_i + \mathtt{sup}_i\,x_{i+1} = \mathtt{rhs}_i \quad \text{of every system} $$
+///
+/// # Shapes
+/// `sub`, `diag`, `sup` and every column of vectors hold the m own rows of all `count` systems: [`Layout::Interleaved`] has row i of system s
+/// at i·count + s, [`Layout::Contiguous`] at s·m + i. m may differ between ranks, and be 0; `count` is the same on all. `sub` of the
+/// first row of all and `sup` of the last are ignored, or are the corners of periodic matrices.
+///
+/// # Example
+/// ```
+/// use bandsolve::Layout;
+/// use bandsolve_mpi::{DistributedBatch, RankRanges, on_threads};
+/// // 1000 systems of 300 rows over three ranks, row by row.
+/// let (n, count) = (300, 1000);
+/// let errors = on_threads(3, |ranks| {
+///     let len = RankRanges::even(n, ranks.size()).range(ranks.rank()).len() * count;
+///     let (off, diag) = (vec![-1.0; len], vec![2.5; len]);
+///     let a = DistributedBatch::new(ranks, (count, Layout::Interleaved), [&off, &diag, &off])?;
+///     let factors = a.factor()?;
+///     let mut x = vec![1.0; len];
+///     Ok::<f64, bandsolve_mpi::RankError>(factors.solve_in_place(&mut x)?.backward_error)
+/// });
+/// assert!(errors.into_iter().all(|error| error.unwrap() <= 8.0 * f64::EPSILON));
+/// ```
+#[derive(Debug, Clone)]
+pub struct DistributedBatch<T: Scalar> {
+    rows: Arc<BatchRows<T>>,
+    layout: Layout,
+}
+
+/// Own rows of all systems, row by row: row i of system s at i·count + s.
+#[derive(Debug)]
+struct BatchRows<T: Scalar> {
+    ranks: Ranks,
+    ranges: RankRanges,
+    count: usize,
+    halos: Halo,
+    arrays: [Vec<T>; 3],
+    /// Those of the transposed matrices, when they were needed.
+    transposed: OnceLock<[Vec<T>; 3]>,
+}
+
+impl<T: Scalar> BatchRows<T> {
+    /// Own rows of a system.
+    fn own(&self) -> usize {
+        self.ranges.range(self.ranks.rank()).len()
+    }
+
+    fn periodic(&self) -> bool {
+        self.halos.ring
+    }
+
+    /// sub, diag, sup of the matrices, or of their transposes. Collective.
+    fn arrays(&self, transposed: bool) -> &[Vec<T>; 3] {
+        if !transposed {
+            return &self.arrays;
+        }
+        if self.transposed.get().is_none() {
+            let [sub, diag, sup] = &self.arrays;
+            let [below, above] = [sup, sub].map(|array| self.halos.fill(array, 1));
+            // One row further up, one further down.
+            let sub = below[..diag.len()].to_vec();
+            let sup = above.get(2 * self.count..).unwrap_or_default()[..diag.len()].to_vec();
+            _ = self.transposed.set([sub, diag.clone(), sup]);
+        }
+        self.transposed.get().expect("made on all ranks")
+    }
+}
+
+/// An array in the caller's layout as one by rows.
+fn by_rows<T: Scalar>(values: &[T], rows: usize, count: usize, layout: Layout) -> Vec<T> {
+    if layout == Layout::Interleaved { values.to_vec() } else { turned(values, (count, rows)) }
+}
+
+/// Numbers by rows of `inner`, `outer` of them, by columns. Several such arrays follow one another.
+fn turned<T: Scalar>(values: &[T], (outer, inner): (usize, usize)) -> Vec<T> {
+    /// Rows and columns of a part that stays in the nearest cache.
+    const PART: usize = 16;
+    let mut turned = vec![T::ZERO; values.len()];
+    let len = (outer * inner).max(1);
+    for (to, from) in turned.chunks_exact_mut(len).zip(values.chunks_exact(len)) {
+        for first in (0..outer).step_by(PART) {
+            let last = (first + PART).min(outer);
+            for (i, to) in to.chunks_exact_mut(outer).enumerate() {
+                (first..last).for_each(|k| to[k] = from[k * inner + i]);
+            }
+        }
+    }
+    turned
+}
+
+impl<T: Scalar> DistributedBatch<T> {
+    /// Open matrices of `[sub, diag, sup]` of the own rows of `count` systems, which are copied. Collective.
+    ///
+    /// # Errors
+    /// `Shape` where the arrays are of different lengths, or counts differ between ranks; `NotFinite`.
+    pub fn new(ranks: &Ranks, systems: (usize, Layout), arrays: [&[T]; 3]) -> Result<Self, RankError> {
+        Self::build(ranks, systems, arrays, false)
+    }
+
+    /// Periodic matrices. Collective.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn periodic(ranks: &Ranks, systems: (usize, Layout), arrays: [&[T]; 3]) -> Result<Self, RankError> {
+        Self::build(ranks, systems, arrays, true)
+    }
+
+    fn build(
+        ranks: &Ranks,
+        (count, layout): (usize, Layout),
+        arrays: [&[T]; 3],
+        periodic: bool,
+    ) -> Result<Self, RankError> {
+        let own = agree(ranks, checked(count, arrays))?;
+        let all = ranks.all_gather(&[count as u64, own as u64]);
+        let (all, _) = all.as_chunks::<2>();
+        let first = all[0][0] as usize;
+        let same =
+            if count == first { Ok(()) } else { Err(Error::Shape { what: "systems", expected: first, got: count }) };
+        agree(ranks, same)?;
+        let ranges = RankRanges::of_counts(all.iter().map(|[_, own]| *own as usize));
+        let rows = ranges.range(ranks.rank());
+        let mut arrays = arrays.map(|array| by_rows(array, own, count, layout));
+        if !periodic && own > 0 {
+            let last = (own - 1) * count;
+            if rows.start == 0 {
+                arrays[0][..count].fill(T::ZERO);
+            }
+            if rows.end == ranges.rows() {
+                arrays[2][last..].fill(T::ZERO);
+            }
+        }
+        agree(ranks, finite(&arrays, (own, count), layout))?;
+        let numbers = RankRanges::of_counts((0..ranks.size()).map(|rank| ranges.range(rank).len() * count));
+        let halos = Halo::new(ranks.clone(), numbers, (count, periodic));
+        let rows = BatchRows { ranks: ranks.clone(), ranges, count, halos, arrays, transposed: OnceLock::new() };
+        Ok(Self { rows: Arc::new(rows), layout })
+    }
+
+    /// Number of systems.
+    pub fn count(&self) -> usize {
+        self.rows.count
+    }
+
+    /// How own rows lie in memory.
+    pub fn layout(&self) -> Layout {
+        self.layout
+    }
+
+    /// The rows of each rank, of every system.
+    pub fn ranges(&self) -> &RankRanges {
+        &self.rows.ranges
+    }
+
+    /// The ranks.
+    pub fn ranks(&self) -> &Ranks {
+        &self.rows.ranks
+    }
+
+    /// Whether the corners count.
+    pub fn is_periodic(&self) -> bool {
+        self.rows.periodic()
+    }
+
+    /// A·x of the own rows of all systems. Collective.
+    ///
+    /// # Shapes
+    /// `x`: any number of columns, the same on all ranks, in the layout of the batch; y alike.
+    ///
+    /// # Cost
+    /// 5 flops a row, system and column; a message of `count` numbers a column to each neighbour.
+    ///
+    /// # Errors
+    /// `Shape`.
+    pub fn apply(&self, x: &[T]) -> Result<Vec<T>, RankError> {
+        self.apply_op(Op::Plain, x)
+    }
+
+    /// op(A)·x of the own rows of all systems. Collective.
+    ///
+    /// # Errors
+    /// As [`apply`](Self::apply).
+    pub fn apply_op(&self, op: Op, x: &[T]) -> Result<Vec<T>, RankError> {
+        let (rows, count) = (&*self.rows, self.rows.count);
+        let (own, column) = (rows.own(), rows.own() * count);
+        let n_columns = agreed_columns(rows, "x", x)?;
+        let conjugate = |v: T| if op == Op::ConjTranspose { Scalar::conj(v) } else { v };
+        let mut x = by_rows(x, own, count, self.layout);
+        x.iter_mut().for_each(|x| *x = conjugate(*x));
+        let [sub, diag, sup] = rows.arrays(op != Op::Plain);
+        let around = rows.halos.fill(&x, n_columns);
+        let mut y = Vec::with_capacity(x.len());
+        for x in around.chunks_exact(column + 3 * count.max(1)).filter(|_| column > 0) {
+            let row = |k: usize| sub[k] * x[k] + diag[k] * x[k + count] + sup[k] * x[k + 2 * count];
+            y.extend((0..column).map(|k| conjugate(row(k))));
+        }
+        Ok(if self.layout == Layout::Interleaved { y } else { turned(&y, (own, count)) })
+    }
+
+    /// The number of columns of an array of own rows, which is finite and has as many on all ranks. Collective.
+    pub(crate) fn columns(&self, what: &'static str, values: &[T]) -> Result<usize, RankError> {
+        agreed_columns(&self.rows, what, values)
+    }
+
+    /// Factors of all systems. Collective.
+    ///
+    /// # Cost
+    /// About 16 flops a row and system, and one exchange of all with all: a message of 6·count/p numbers to each of the p ranks. Keeps 4
+    /// numbers a row and system beside the matrix.
+    ///
+    /// # Errors
+    /// `OutOfMemory`. Systems whose inner rows cannot be eliminated without exchanges are no error: solves find another way.
+    ///
+    /// # Source
+    /// Kim et al. (2021); `docs/math/batches-on-ranks.md`.
+    pub fn factor(&self) -> Result<DistributedBatchFactors<T>, RankError> {
+        DistributedBatchFactors::new(self.rows.clone(), self.layout)
+    }
+}
+
+/// The number of columns of an array of own rows, which is finite and has as many on all ranks. Collective.
+fn agreed_columns<T: Scalar>(rows: &BatchRows<T>, what: &'static str, values: &[T]) -> Result<usize, RankError> {
+    let (column, len) = (rows.own() * rows.count, values.len());
+    let columns = len.checked_div(column).unwrap_or(0);
+    let bad = values.iter().position(|v| !Scalar::is_finite(*v));
+    let own = match bad {
+        _ if columns * column != len => Err(Error::Shape { what, expected: columns.max(1) * column, got: len }),
+        Some(index) => Err(Error::NotFinite { array: what, index }),
+        None => Ok(()),
+    };
+    agree(&rows.ranks, own)?;
+    let all = rows.ranks.all_gather(&[columns as u64]);
+    let most = all.iter().copied().max().unwrap_or(0);
+    // What each of them has is known to all.
+    let per_rank = |rank: usize| rows.ranges.range(rank).len() * rows.count;
+    match all.iter().enumerate().find(|(rank, columns)| per_rank(*rank) > 0 && **columns != most) {
+        Some((rank, columns)) => {
+            let [expected, got] = [most, *columns].map(|columns| columns as usize * per_rank(rank));
+            Err(RankError { rank, error: Error::Shape { what, expected, got } })
+        }
+        None => Ok(most as usize),
+    }
+}
+
+/// Own rows of a system.
+fn checked<T: Scalar>(count: usize, [sub, diag, sup]: [&[T]; 3]) -> bandsolve::Result<usize> {
+    let len = diag.len();
+    let rows = len.checked_div(count).unwrap_or(0);
+    for (what, expected, got) in [("diag", rows * count, len), ("sub", len, sub.len()), ("sup", len, sup.len())] {
+        if expected != got {
+            return Err(Error::Shape { what, expected, got });
+        }
+    }
+    Ok(rows)
+}
+
+/// Whether all entries are finite; indices are those of the caller's arrays.
+fn finite<T: Scalar>(arrays: &[Vec<T>; 3], (own, count): (usize, usize), layout: Layout) -> bandsolve::Result<()> {
+    let place = |k: usize| if layout == Layout::Interleaved { k } else { k % count * own + k / count };
+    for (array, values) in ["sub", "diag", "sup"].into_iter().zip(arrays) {
+        if let Some(k) = values.iter().position(|v| !Scalar::is_finite(*v)) {
+            return Err(Error::NotFinite { array, index: place(k) });
+        }
+    }
+    Ok(())
+}

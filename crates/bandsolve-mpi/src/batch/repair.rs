@@ -1,0 +1,132 @@
+//! Systems that were not solved well, solved whole by the pivoted method, each on the rank that solves its interface system.
+
+use super::BatchRows;
+use super::measure::BatchAnswer;
+use crate::agreement::{RankError, agree};
+use crate::ranges::RankRanges;
+use bandsolve::{Error, Factor, MAX_REFINEMENTS, Method, Plan, RealScalar, Scalar, TOLERABLE, Tridiagonal};
+use std::collections::BTreeMap;
+
+/// Systems to solve, and the columns of each.
+type Missed = BTreeMap<usize, Vec<usize>>;
+
+/// What ranks send each other of the systems that rank `part` solves.
+#[derive(Debug)]
+struct Parcels {
+    /// Systems and columns of each part.
+    parts: Vec<Missed>,
+    /// Own rows of each rank.
+    rows: RankRanges,
+}
+
+impl Parcels {
+    fn new(rows: &RankRanges, count: usize, missed: &[usize]) -> Self {
+        let systems = RankRanges::even(count, rows.ranks());
+        let mut parts = vec![Missed::new(); rows.ranks()];
+        for at in missed {
+            parts[systems.owner(at % count)].entry(at % count).or_default().push(at / count);
+        }
+        Self { parts, rows: rows.clone() }
+    }
+
+    /// Numbers of each row: of the matrices, if `with_matrix`, and of the columns.
+    fn per_row(&self, part: usize, with_matrix: bool) -> usize {
+        let matrix = if with_matrix { 3 } else { 0 };
+        self.parts[part].values().map(|columns| columns.len() + matrix).sum()
+    }
+
+    /// Lengths of what goes to the rank that solves part k, and of what comes of rank k; the longest of all.
+    fn lens(&self, me: usize, with_matrix: bool) -> ([Vec<usize>; 2], usize) {
+        let ranks = 0..self.rows.ranks();
+        let own = |rank: usize| self.rows.range(rank).len();
+        let to = ranks.clone().map(|part| own(me) * self.per_row(part, with_matrix)).collect();
+        let from = ranks.clone().map(|rank| own(rank) * self.per_row(me, with_matrix)).collect();
+        let most = |of: &dyn Fn(usize) -> usize| ranks.clone().map(of).max().unwrap_or(0);
+        ([to, from], most(&own) * most(&|part| self.per_row(part, with_matrix)))
+    }
+}
+
+/// Solves the systems and columns `missed` = column·count + system, on their ranks; writes x and the errors. Collective.
+///
+/// # Errors
+/// `Singular` with row s·n + i, `NotConverged`, `OutOfMemory`.
+pub(super) fn solve_alone<T: Scalar>(
+    (rows, transposed): (&BatchRows<T>, bool),
+    answer: &mut BatchAnswer<'_, T>,
+    missed: &[usize],
+    errors: &mut [f64],
+) -> Result<(), RankError> {
+    let (ranks, count, own) = (&rows.ranks, rows.count, rows.own());
+    let (me, parcels) = (ranks.rank(), Parcels::new(&rows.ranges, count, missed));
+    let mut sent = Vec::new();
+    for (system, columns) in parcels.parts.iter().flatten() {
+        rows.arrays.iter().for_each(|array| sent.extend((0..own).map(|i| array[i * count + system])));
+        for k in columns {
+            sent.extend((0..own).map(|i| answer.d[(k * own + i) * count + system]));
+        }
+    }
+    let ([to, from], most) = parcels.lens(me, true);
+    let came = ranks.all_to_all(&sent, [&to, &from], most);
+    let solved = agree(ranks, solve_part(&parcels, me, &came, (rows.periodic(), transposed)))?;
+    let mut sent = Vec::new();
+    for range in (0..ranks.size()).map(|rank| rows.ranges.range(rank)) {
+        solved.iter().for_each(|(x, _)| sent.extend_from_slice(&x[range.clone()]));
+    }
+    let ([to, from], most) = parcels.lens(me, false);
+    let came = ranks.all_to_all(&sent, [&from, &to], most);
+    let mut rest = came.chunks_exact(own.max(1));
+    let all = || parcels.parts.iter().flatten().flat_map(|(s, columns)| columns.iter().map(move |k| (*s, *k)));
+    for (system, k) in all().filter(|_| own > 0) {
+        let x = rest.next().expect("x of every system");
+        x.iter().enumerate().for_each(|(i, x)| answer.x[(k * own + i) * count + system] = *x);
+    }
+    // Errors in the order of the parts; each rank knows its own.
+    let before: usize = parcels.parts[..me].iter().flat_map(Missed::values).map(Vec::len).sum();
+    let mut found = vec![0.0; missed.len()];
+    found[before..].iter_mut().zip(&solved).for_each(|(found, (_, error))| *found = *error);
+    ranks.max(&mut found);
+    all().zip(&found).for_each(|((system, k), error)| errors[k * count + system] = *error);
+    let worst = found.iter().copied().fold(0.0, f64::max);
+    let settled = if worst <= TOLERABLE * T::Real::EPSILON.to_f64() {
+        Ok(())
+    } else {
+        Err(Error::NotConverged { backward_error: worst, refinement_steps: MAX_REFINEMENTS })
+    };
+    agree(ranks, settled)
+}
+
+/// x and η of every system and column of this rank's part.
+fn solve_part<T: Scalar>(
+    parcels: &Parcels,
+    me: usize,
+    came: &[T],
+    (periodic, transposed): (bool, bool),
+) -> bandsolve::Result<Vec<(Vec<T>, f64)>> {
+    let (n, per_row) = (parcels.rows.rows(), parcels.per_row(me, true));
+    // Column `k` of all that came, whose rows lie rank by rank.
+    let whole = |k: usize| -> Vec<T> {
+        let mut values = Vec::with_capacity(n);
+        for rows in (0..parcels.rows.ranks()).map(|rank| parcels.rows.range(rank)) {
+            values.extend_from_slice(&came[rows.start * per_row + k * rows.len()..][..rows.len()]);
+        }
+        values
+    };
+    let (mut solved, mut first) = (Vec::new(), 0);
+    for (system, columns) in &parcels.parts[me] {
+        let named = |error: Error| match error {
+            Error::Singular { row } => Error::Singular { row: system * n + row },
+            other => other,
+        };
+        let [sub, diag, sup] = [0, 1, 2].map(|k| whole(first + k));
+        let a = if periodic { Tridiagonal::periodic(&sub, &diag, &sup) } else { Tridiagonal::new(&sub, &diag, &sup) }?;
+        let factors = Plan::new(a.shape()).method(Method::Pivoted).factor(&a)?;
+        for k in 0..columns.len() {
+            let mut x = whole(first + 3 + k);
+            let done =
+                if transposed { factors.solve_transpose_in_place(&mut x) } else { factors.solve_in_place(&mut x) };
+            solved.push((x, done.map_err(named)?.backward_error));
+        }
+        first += 3 + columns.len();
+    }
+    Ok(solved)
+}

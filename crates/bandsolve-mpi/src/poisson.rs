@@ -1,0 +1,240 @@
+//! Poisson and Helmholtz problems on boxes that are cut into slabs: each rank owns consecutive planes along the first axis.
+//!
+//! Transforms run along whole axes, on each rank by itself. Along the first axis stand tridiagonal systems, one for every coefficient of a
+//! plane: a batch along a distributed axis.
+//!
+//! Source: R. W. Hockney, J. ACM 12 (1965); K.-H. Kim et al., Comput. Phys. Commun. 260 (2021).
+
+use crate::agreement::{RankError, agree};
+use crate::batch::{BatchCostModel, DistributedBatch, DistributedBatchFactors};
+use crate::halo::Halo;
+use crate::model::{AGREEMENT, NUMBER, RankCost};
+use crate::ranges::RankRanges;
+use crate::ranks::Ranks;
+use bandsolve::{Error, Layout, MAX_REFINEMENTS, RealScalar, TOLERABLE, good};
+use bandsolve_poisson::distributed::{SlabConstant, SlabParts, SlabResidual, largest_modulus};
+use bandsolve_poisson::{Poisson, PoissonReport, PoissonScalar, PoissonSolution};
+
+/// A Poisson or Helmholtz problem on a box of one to three dimensions, of which each rank holds consecutive planes along the first axis.
+///
+/// $$ (-\Delta_h + c)\,u = f $$
+///
+/// # Shapes
+/// The problem is that of the whole box: its shape, boundaries and boundary values. f and u hold the planes of a rank by rows, the last axis
+/// contiguous, as the one-machine solver has them. Several right-hand sides follow one another.
+///
+/// # Example
+/// ```
+/// use bandsolve_mpi::{DistributedPoisson, RankRanges, on_threads};
+/// use bandsolve_poisson::Poisson;
+/// let problem = Poisson::new(&[40, 63]);
+/// let errors = on_threads(3, |ranks| {
+///     let planes = RankRanges::even(40, ranks.size()).range(ranks.rank()).len();
+///     let plan = DistributedPoisson::<f64>::new(ranks, &problem, planes)?;
+///     Ok::<f64, bandsolve_mpi::RankError>(plan.solve(&vec![1.0; planes * 63])?.report.backward_error)
+/// });
+/// assert!(errors.into_iter().all(|error| error.unwrap() <= 8.0 * f64::EPSILON));
+/// ```
+#[derive(Debug)]
+pub struct DistributedPoisson<T: PoissonScalar> {
+    ranks: Ranks,
+    parts: SlabParts<T>,
+    ranges: RankRanges,
+    batch: DistributedBatch<T>,
+    factors: DistributedBatchFactors<T>,
+    residual: SlabResidual<T>,
+    constant: Option<SlabConstant>,
+    halos: Halo,
+}
+
+/// What came of one right-hand side.
+struct SolvedSlab {
+    error: f64,
+    removed: f64,
+    steps: usize,
+}
+
+impl<T: PoissonScalar> DistributedPoisson<T> {
+    /// Makes transforms and factors. `planes`: how many this rank owns of the first axis, which may be none. Collective.
+    ///
+    /// # Cost
+    /// Keeps 7 numbers for each unknown. A message of 6 numbers a line along the first axis to all ranks together.
+    ///
+    /// # Errors
+    /// Those of [`Poisson::plan`]; `Shape` where the planes of all ranks are not those of the box, or an axis has no unknowns.
+    pub fn new(ranks: &Ranks, problem: &Poisson, planes: usize) -> Result<Self, RankError> {
+        let parts = agree(ranks, problem.slabs::<T>())?;
+        let counts = ranks.all_gather(&[planes as u64]);
+        let ranges = RankRanges::of_counts(counts.iter().map(|count| *count as usize));
+        let (expected, got) = (parts.shape()[0], ranges.rows());
+        let fits = if expected == got { Ok(()) } else { Err(Error::Shape { what: "planes", expected, got }) };
+        agree(ranks, fits)?;
+        let (own, plane, constant) = (ranges.range(ranks.rank()), parts.plane(), parts.constant());
+        let mut arrays = parts.systems(own.clone());
+        if let Some(constant) = constant.as_ref().filter(|_| own.contains(&0)) {
+            // u of the constant's system is 0 in the first plane; its mean is set afterwards.
+            let [sub, diag, sup] = &mut arrays;
+            (sub[constant.mode], diag[constant.mode], sup[constant.mode]) = (T::ZERO, T::ONE, T::ZERO);
+        }
+        let new = if parts.is_periodic() { DistributedBatch::periodic } else { DistributedBatch::new };
+        let batch = new(ranks, (plane, Layout::Interleaved), arrays.each_ref().map(Vec::as_slice))?;
+        let factors = batch.factor()?;
+        let numbers = RankRanges::of_counts((0..ranks.size()).map(|rank| ranges.range(rank).len() * plane));
+        let halos = Halo::new(ranks.clone(), numbers, (plane, parts.is_periodic()));
+        let residual = parts.residual(own);
+        Ok(Self { ranks: ranks.clone(), parts, ranges, batch, factors, residual, constant, halos })
+    }
+
+    /// The planes of each rank.
+    pub fn ranges(&self) -> &RankRanges {
+        &self.ranges
+    }
+
+    /// u of the own planes, and how it was found. Collective.
+    ///
+    /// The residual is that of the whole box: −Δ and boundary values in full, not of transformed systems.
+    ///
+    /// # Cost
+    /// As on one machine, with one exchange of 2 numbers a line along the first axis and rank and one of 4 back, and a plane to each
+    /// neighbour.
+    ///
+    /// # Errors
+    /// `Shape`; `NotFinite`; `Incompatible` where the problem is singular and too much would have to be removed from f; `Singular`,
+    /// `NotConverged` where no answer reached the accuracy contract.
+    pub fn solve(&self, f: &[T]) -> Result<PoissonSolution<T>, RankError> {
+        let mut values = f.to_vec();
+        let report = self.solve_in_place(&mut values)?;
+        Ok(PoissonSolution { values, report })
+    }
+
+    /// u in the place of f. Collective.
+    ///
+    /// # Errors
+    /// As [`solve`](Self::solve).
+    pub fn solve_in_place(&self, x: &mut [T]) -> Result<PoissonReport, RankError> {
+        let columns = self.batch.columns("f", x)?;
+        let own = self.ranges.range(self.ranks.rank());
+        let column = own.len() * self.parts.plane();
+        let (mut solved, mut steps) = (Vec::new(), 0);
+        for k in 0..columns {
+            // A rank without planes takes part with none.
+            let x = &mut x[k * column..(k + 1) * column];
+            self.parts.add_sides(x, own.start);
+            let one = self.solve_one(x)?;
+            solved.push((one.error, one.removed));
+            steps = steps.max(one.steps);
+        }
+        Ok(self.parts.report(&solved, steps))
+    }
+
+    /// Solves, measures and refines; x holds f with what boundary values contribute.
+    fn solve_one(&self, x: &mut [T]) -> Result<SolvedSlab, RankError> {
+        let mut f = x.to_vec();
+        let given = if self.constant.is_some() { largest_modulus(&f) } else { 0.0 };
+        let mut removed = self.solve_unverified(x, self.parts.free().0)?;
+        let (mut r, mut steps, mut taken) = (vec![T::ZERO; x.len()], 0, 0.0);
+        loop {
+            let more = <T as RealScalar>::from_f64(removed - taken);
+            f.iter_mut().for_each(|f| *f -= more);
+            taken = removed;
+            let error = self.error(&f, x, &mut r);
+            let accepted =
+                if steps == MAX_REFINEMENTS { TOLERABLE * RealScalar::to_f64(T::EPSILON) } else { good::<T>() };
+            if error <= accepted {
+                self.balanced(removed, given)?;
+                return Ok(SolvedSlab { error, removed, steps });
+            }
+            if steps == MAX_REFINEMENTS || !error.is_finite() {
+                return agree(&self.ranks, Err(Error::NotConverged { backward_error: error, refinement_steps: steps }));
+            }
+            steps += 1;
+            removed += self.solve_unverified(&mut r, 0.0)?;
+            x.iter_mut().zip(&r).for_each(|(x, e)| *x += *e);
+        }
+    }
+
+    /// x from f in its place; returns what had to be removed from f. The tridiagonal systems are verified, u is not.
+    fn solve_unverified(&self, x: &mut [T], mean: f64) -> Result<f64, RankError> {
+        self.parts.transform(x, false);
+        let removed = self.constant.as_ref().map_or(0.0, |constant| self.level(constant, x));
+        self.shift_level(x, -removed);
+        if let Some(constant) = self.constant.as_ref().filter(|_| self.ranges.range(self.ranks.rank()).contains(&0)) {
+            x[constant.mode] = T::ZERO;
+        }
+        self.factors.solve_in_place(x)?;
+        if let Some(constant) = &self.constant {
+            let level = mean - self.level(constant, x);
+            self.shift_level(x, level);
+        }
+        self.parts.transform(x, true);
+        Ok(removed)
+    }
+
+    /// The mean of what stands in the coefficients of the constant, over all ranks.
+    fn level(&self, constant: &SlabConstant, x: &[T]) -> f64 {
+        let weights = &constant.weights[self.ranges.range(self.ranks.rank())];
+        let column = x.iter().skip(constant.mode).step_by(self.parts.plane());
+        let mut sum = [column.zip(weights).map(|(x, w)| RealScalar::to_f64(*x) * w).sum::<f64>()];
+        self.ranks.sum(&mut sum);
+        sum[0] / constant.of_ones
+    }
+
+    /// Adds to the coefficients of the constant what adds `level` to every number.
+    fn shift_level(&self, x: &mut [T], level: f64) {
+        let Some(constant) = &self.constant else { return };
+        let add = <T as RealScalar>::from_f64(level * constant.of_ones);
+        x.iter_mut().skip(constant.mode).step_by(self.parts.plane()).for_each(|x| *x += add);
+    }
+
+    /// The backward error, or a bound of it that is good; r becomes the residual.
+    fn error(&self, f: &[T], u: &[T], r: &mut [T]) -> f64 {
+        let around = self.halos.fill(u, usize::from(!u.is_empty()));
+        let around = around.get(..u.len() + 2 * self.parts.plane()).unwrap_or_default();
+        let mut found = [0.0; 2];
+        if !u.is_empty() {
+            found = self.residual.of(f, around, r, None);
+        }
+        self.ranks.max(&mut found);
+        let [ratio, largest] = found;
+        if ratio.is_nan() || !largest.is_finite() {
+            return f64::NAN;
+        }
+        let largest = largest.max(RealScalar::to_f64(T::MIN_POSITIVE));
+        if ratio <= good::<T>() * largest {
+            return ratio / largest;
+        }
+        let mut exact = [0.0];
+        if !u.is_empty() {
+            exact[0] = self.residual.of(f, around, r, Some(largest))[0];
+        }
+        self.ranks.max(&mut exact);
+        exact[0]
+    }
+
+    /// `Err(Incompatible)` if more was removed than the problem allows.
+    fn balanced(&self, removed: f64, given: f64) -> Result<(), RankError> {
+        if self.constant.is_none() {
+            return Ok(());
+        }
+        let mut largest = [given];
+        self.ranks.max(&mut largest);
+        let allowed = self.parts.free().1 * largest[0];
+        // What rounding leaves of a sum is never too much.
+        let fine = removed.abs() <= allowed.max(good::<T>() * largest[0]);
+        agree(&self.ranks, if fine { Ok(()) } else { Err(Error::Incompatible { removed, allowed }) })
+    }
+
+    /// What one right-hand side costs a rank where no refinement is needed and the problem is not singular.
+    pub fn cost(&self, rank: usize) -> RankCost {
+        let (model, plane) = (BatchCostModel::of(&self.batch), self.parts.plane());
+        let (mut cost, several) = (model.solve(rank, 1), u64::from(self.ranks.size() > 1));
+        cost.send(self.halos.sends_of(rank), (plane * size_of::<T>()) as u64);
+        cost.gather(several, 2 * NUMBER);
+        // Lengths and numbers of f are checked, too.
+        cost.gather(1, AGREEMENT);
+        cost.gather(1, NUMBER);
+        let numbers = (self.ranges.range(rank).len() * plane) as f64;
+        cost.flops += numbers * (12.0 + 5.0 * (plane.max(2) as f64).log2());
+        cost
+    }
+}

@@ -1,0 +1,358 @@
+//! `bandsolve-mpi bench scalapack`: ScaLAPACK's solvers of tridiagonal and banded systems beside ours, on the same ranks in one job.
+//!
+//! ScaLAPACK is opened at run time, as other peers are; it talks over the MPI library that this program has started.
+
+use bandsolve_cli::exit::Failure;
+use bandsolve_mpi::{DistributedBanded, DistributedBlocks, DistributedFactors, RankError, RankRanges, Ranks};
+use clap::Args;
+use libloading::Library;
+use serde_json::json;
+use std::ffi::{c_char, c_int};
+use std::time::Instant;
+
+/// What may be typed.
+#[derive(Debug, Args)]
+pub struct ScalapackArgs {
+    /// Number of ranks
+    #[arg(long, default_value_t = 4)]
+    ranks: usize,
+    /// Rows of the systems
+    #[arg(long, default_value_t = 400_000)]
+    rows: usize,
+    /// Diagonals of the banded system below and above the main one
+    #[arg(long, default_value_t = 4)]
+    bandwidth: usize,
+}
+
+/// What each rank is told.
+#[derive(Debug, Args)]
+pub struct RankScalapackArgs {
+    /// Rows
+    rows: usize,
+    /// Bandwidth
+    bandwidth: usize,
+}
+
+/// Rounds that are timed; the fastest counts.
+const ROUNDS: usize = 5;
+
+/// Names under which the library is looked for.
+const NAMES: [&str; 6] = [
+    "libscalapack-openmpi.so",
+    "libscalapack-openmpi.so.2.2",
+    "libscalapack-openmpi.so.2.1",
+    "libscalapack-mpich.so",
+    "libscalapack-mpich.so.2.2",
+    "libscalapack.so",
+];
+
+/// A one-dimensional descriptor: type, context, rows of all, rows of a rank, first rank, rows in memory.
+type Descriptor = [c_int; 7];
+
+/// Matrices by columns, on a row of ranks; right-hand sides by rows, on a column of ranks.
+const MATRIX: c_int = 501;
+const VECTORS: c_int = 502;
+
+type Tridiagonal = unsafe extern "C" fn(
+    n: *const c_int,
+    dl: *mut f64,
+    d: *mut f64,
+    du: *mut f64,
+    ja: *const c_int,
+    desc: *const c_int,
+    af: *mut f64,
+    laf: *const c_int,
+    work: *mut f64,
+    lwork: *const c_int,
+    info: *mut c_int,
+);
+
+type TridiagonalSolve = unsafe extern "C" fn(
+    trans: *const c_char,
+    n: *const c_int,
+    nrhs: *const c_int,
+    dl: *const f64,
+    d: *const f64,
+    du: *const f64,
+    ja: *const c_int,
+    desc: *const c_int,
+    b: *mut f64,
+    ib: *const c_int,
+    desc_b: *const c_int,
+    af: *const f64,
+    laf: *const c_int,
+    work: *mut f64,
+    lwork: *const c_int,
+    info: *mut c_int,
+    len: usize,
+);
+
+type Band = unsafe extern "C" fn(
+    n: *const c_int,
+    lower: *const c_int,
+    upper: *const c_int,
+    a: *mut f64,
+    ja: *const c_int,
+    desc: *const c_int,
+    pivots: *mut c_int,
+    af: *mut f64,
+    laf: *const c_int,
+    work: *mut f64,
+    lwork: *const c_int,
+    info: *mut c_int,
+);
+
+type BandSolve = unsafe extern "C" fn(
+    trans: *const c_char,
+    n: *const c_int,
+    lower: *const c_int,
+    upper: *const c_int,
+    nrhs: *const c_int,
+    a: *const f64,
+    ja: *const c_int,
+    desc: *const c_int,
+    pivots: *const c_int,
+    b: *mut f64,
+    ib: *const c_int,
+    desc_b: *const c_int,
+    af: *const f64,
+    laf: *const c_int,
+    work: *mut f64,
+    lwork: *const c_int,
+    info: *mut c_int,
+    len: usize,
+);
+
+/// The library, and all ranks as one row of its grid.
+struct Scalapack {
+    library: Library,
+    context: c_int,
+    ranks: usize,
+}
+
+/// x of own rows, and the seconds of factors and of a solve.
+struct Timed {
+    x: Vec<f64>,
+    seconds: [f64; 2],
+}
+
+impl Scalapack {
+    fn open(ranks: &Ranks) -> Result<Self, String> {
+        // SAFETY: ScaLAPACK runs nothing when it is opened.
+        let found = NAMES.iter().find_map(|name| unsafe { Library::new(name) }.ok());
+        let library = found.ok_or_else(|| format!("no ScaLAPACK: looked for {}", NAMES.join(", ")))?;
+        let (mut context, zero, one, columns) = (0, 0, 1, ranks.size() as c_int);
+        // SAFETY: types and arguments are those of BLACS: blacs_get(context, what, value), blacs_gridinit(context, order, rows, columns).
+        unsafe {
+            type Get = unsafe extern "C" fn(*const c_int, *const c_int, *mut c_int);
+            type Init = unsafe extern "C" fn(*mut c_int, *const c_char, *const c_int, *const c_int, usize);
+            let get = library.get::<Get>(b"blacs_get_\0").map_err(|e| e.to_string())?;
+            get(&zero, &zero, &mut context);
+            let init = library.get::<Init>(b"blacs_gridinit_\0").map_err(|e| e.to_string())?;
+            init(&mut context, c"R".as_ptr(), &one, &columns, 1);
+        }
+        Ok(Self { library, context, ranks: ranks.size() })
+    }
+
+    fn descriptor(&self, kind: c_int, n: usize, in_memory: usize) -> Descriptor {
+        let each = n.div_ceil(self.ranks);
+        [kind, self.context, n as c_int, each as c_int, 0, in_memory as c_int, 0]
+    }
+
+    /// `pddttrf` and `pddttrs`.
+    fn tridiagonal(&self, n: usize, arrays: &[Vec<f64>; 3], rhs: &[f64]) -> Result<Timed, String> {
+        let (each, size, one, rows) = (n.div_ceil(self.ranks), self.ranks, 1, n as c_int);
+        let (laf, lwork) = ((12 * size + 3 * each) as c_int, (10 * size + 4 * each) as c_int);
+        let (desc, desc_b) = (self.descriptor(MATRIX, n, each), self.descriptor(VECTORS, n, each));
+        let ([mut dl, mut d, mut du], mut x) = (arrays.clone(), rhs.to_vec());
+        [&mut dl, &mut d, &mut du, &mut x].into_iter().for_each(|array| array.resize(each.max(1), 0.0));
+        let (mut af, mut work, mut info) = (vec![0.0; laf as usize], vec![0.0; lwork as usize], 0);
+        // SAFETY: arrays are as long as the documentation of the two routines asks for, descriptors are those of all of them.
+        unsafe {
+            let factor = self.library.get::<Tridiagonal>(b"pddttrf_\0").map_err(|e| e.to_string())?;
+            let solve = self.library.get::<TridiagonalSolve>(b"pddttrs_\0").map_err(|e| e.to_string())?;
+            let start = Instant::now();
+            let [dl, d, du] = [dl.as_mut_ptr(), d.as_mut_ptr(), du.as_mut_ptr()];
+            let (desc, desc_b, af, work) = (desc.as_ptr(), desc_b.as_ptr(), af.as_mut_ptr(), work.as_mut_ptr());
+            factor(&rows, dl, d, du, &one, desc, af, &laf, work, &lwork, &mut info);
+            let between = start.elapsed().as_secs_f64();
+            succeeded("pddttrf", info)?;
+            let b = x.as_mut_ptr();
+            solve(
+                c"N".as_ptr(),
+                &rows,
+                &one,
+                dl,
+                d,
+                du,
+                &one,
+                desc,
+                b,
+                &one,
+                desc_b,
+                af,
+                &laf,
+                work,
+                &lwork,
+                &mut info,
+                1,
+            );
+            succeeded("pddttrs", info)?;
+            x.truncate(rhs.len());
+            Ok(Timed { x, seconds: [between, start.elapsed().as_secs_f64() - between] })
+        }
+    }
+
+    /// `pdgbtrf` and `pdgbtrs`; `rows` as [`DistributedBanded`] takes them.
+    fn band(&self, n: usize, (k, columns): (usize, &[f64]), rhs: &[f64]) -> Result<Timed, String> {
+        let (each, one, all, width) = (n.div_ceil(self.ranks), 1, n as c_int, k as c_int);
+        let high = 4 * k + 1;
+        let laf = ((each + k) * 2 * k + 6 * 2 * k * 3 * k) as c_int;
+        let lwork = (each + 6 * k).max(laf as usize) as c_int;
+        let (desc, desc_b) = (self.descriptor(MATRIX, n, high), self.descriptor(VECTORS, n, each));
+        // The first 2k rows of the band are for what elimination fills.
+        let mut a = vec![0.0; high * each.max(1)];
+        for (to, from) in a.chunks_exact_mut(high).zip(columns.chunks_exact(2 * k + 1)) {
+            to[2 * k..].copy_from_slice(from);
+        }
+        let mut x = rhs.to_vec();
+        x.resize(each.max(1), 0.0);
+        let (mut af, mut work) = (vec![0.0; laf as usize], vec![0.0; lwork as usize]);
+        let (mut pivots, mut info) = (vec![0; each + 2 * k], 0);
+        // SAFETY: as above.
+        unsafe {
+            let factor = self.library.get::<Band>(b"pdgbtrf_\0").map_err(|e| e.to_string())?;
+            let solve = self.library.get::<BandSolve>(b"pdgbtrs_\0").map_err(|e| e.to_string())?;
+            let start = Instant::now();
+            let (a, pivots, af, work) = (a.as_mut_ptr(), pivots.as_mut_ptr(), af.as_mut_ptr(), work.as_mut_ptr());
+            let (desc, desc_b) = (desc.as_ptr(), desc_b.as_ptr());
+            factor(&all, &width, &width, a, &one, desc, pivots, af, &laf, work, &lwork, &mut info);
+            let between = start.elapsed().as_secs_f64();
+            succeeded("pdgbtrf", info)?;
+            let b = x.as_mut_ptr();
+            solve(
+                c"N".as_ptr(),
+                &all,
+                &width,
+                &width,
+                &one,
+                a,
+                &one,
+                desc,
+                pivots,
+                b,
+                &one,
+                desc_b,
+                af,
+                &laf,
+                work,
+                &lwork,
+                &mut info,
+                1,
+            );
+            succeeded("pdgbtrs", info)?;
+            x.truncate(rhs.len());
+            Ok(Timed { x, seconds: [between, start.elapsed().as_secs_f64() - between] })
+        }
+    }
+}
+
+fn succeeded(routine: &str, info: c_int) -> Result<(), String> {
+    if info == 0 { Ok(()) } else { Err(format!("{routine} returned {info}")) }
+}
+
+/// Entries without a pattern.
+fn wave(i: usize) -> f64 {
+    ((i % 9973 * 7 + 3) as f64 * 0.37).sin()
+}
+
+/// Times both on all ranks; rank 0 prints a line of JSON. Collective.
+///
+/// # Errors
+/// If there is no ScaLAPACK, or a system is not solved.
+pub fn measure(ranks: &Ranks, args: &RankScalapackArgs) -> Result<(), Failure> {
+    let (n, k, size) = (args.rows, args.bandwidth, ranks.size());
+    let scalapack = Scalapack::open(ranks).map_err(Failure::Other)?;
+    let each = n.div_ceil(size);
+    let ranges = RankRanges::of_counts((0..size).map(|rank| n.min((rank + 1) * each) - n.min(rank * each)));
+    let own = ranges.range(ranks.rank());
+    let rhs: Vec<f64> = own.clone().map(|i| wave(i + 5)).collect();
+    let arrays = [0, 1, 2].map(|a| own.clone().map(|i| wave(3 * i + a) + if a == 1 { 4.0 } else { 0.0 }).collect());
+    let told = |error: RankError| Failure::Unsolved(error.to_string());
+    let open = |arrays: &[Vec<f64>; 3]| DistributedBlocks::new(ranks, 1, arrays.each_ref().map(Vec::as_slice));
+    let a = open(&arrays).map_err(told)?;
+    let lines = contest(ranks, &rhs, || a.factor(), || scalapack.tridiagonal(n, &arrays, &rhs))?;
+    let wide = 2 * k + 1;
+    let entry = |i: usize, j: usize| wave(wide * i + j % 7919) + if i == j { 4.0 * k as f64 + 4.0 } else { 0.0 };
+    let inside = |i: usize, j: usize| if (k..n + k).contains(&j) { entry(i, j - k) } else { 0.0 };
+    let rows: Vec<f64> =
+        own.clone().flat_map(|i| (0..wide).map(move |d| (i, i + d))).map(|(i, j)| inside(i, j)).collect();
+    // By columns: row j + d − k of column j.
+    let column = |j: usize, d: usize| if (k..n + k).contains(&(j + d)) { entry(j + d - k, j) } else { 0.0 };
+    let columns: Vec<f64> =
+        own.clone().flat_map(|j| (0..wide).map(move |d| (j, d))).map(|(j, d)| column(j, d)).collect();
+    let a = DistributedBanded::new(ranks, (k, k), &rows).map_err(told)?;
+    let bands = contest(ranks, &rhs, || a.factor(), || scalapack.band(n, (k, &columns), &rhs))?;
+    if ranks.rank() == 0 {
+        println!("{}", json!({ "tridiagonal": lines, "banded": bands }));
+    }
+    Ok(())
+}
+
+/// Seconds of ours (factors, solve), of theirs, and the largest difference of x, relative to its largest number.
+fn contest(
+    ranks: &Ranks,
+    rhs: &[f64],
+    ours: impl Fn() -> Result<DistributedFactors<f64>, RankError>,
+    theirs: impl Fn() -> Result<Timed, String>,
+) -> Result<[f64; 5], Failure> {
+    let (mut best, mut far) = ([f64::INFINITY; 4], 0.0);
+    for _ in 0..ROUNDS {
+        ranks.sum(&mut [0.0]);
+        let start = Instant::now();
+        let factors = ours().map_err(|error| Failure::Unsolved(error.to_string()))?;
+        let between = start.elapsed().as_secs_f64();
+        let x = factors.solve(rhs).map_err(|error| Failure::Unsolved(error.to_string()))?.values;
+        let solved = start.elapsed().as_secs_f64() - between;
+        ranks.sum(&mut [0.0]);
+        let other = theirs().map_err(Failure::Other)?;
+        let mut slowest = [between, solved, other.seconds[0], other.seconds[1]];
+        ranks.max(&mut slowest);
+        (0..4).for_each(|k| best[k] = best[k].min(slowest[k]));
+        let size = |x: &mut dyn Iterator<Item = f64>| x.map(f64::abs).fold(0.0, f64::max);
+        let mut sizes = [size(&mut x.iter().zip(&other.x).map(|(a, b)| a - b)), size(&mut x.iter().copied())];
+        ranks.max(&mut sizes);
+        far = f64::max(far, sizes[0] / sizes[1]);
+    }
+    Ok([best[0], best[1], best[2], best[3], far])
+}
+
+/// Runs the job and prints the table.
+///
+/// # Errors
+/// If there is no mpirun or no ScaLAPACK.
+pub fn run(args: &ScalapackArgs) -> Result<(), Failure> {
+    if args.ranks == 0 || args.rows < 4 * args.ranks * (args.bandwidth + 1) {
+        return Err(Failure::Usage(
+            "bench scalapack: take 1 rank or more, and at least 4 (bandwidth + 1) rows a rank".into(),
+        ));
+    }
+    let mut command = crate::scaling::mpirun(args.ranks)?;
+    command.args(["rank-scalapack", &args.rows.to_string(), &args.bandwidth.to_string()]);
+    let found = crate::scaling::answer(&mut command)?;
+    println!("{} rows on {} ranks; seconds of the slowest rank, the fastest of {ROUNDS}", args.rows, args.ranks);
+    println!("                         ours   ScaLAPACK   ratio    largest difference of x");
+    let number = |key: &str, k: usize| found[key][k].as_f64().unwrap_or(f64::NAN);
+    for (key, name, routines) in [
+        ("tridiagonal", "tridiagonal".to_owned(), ["pddttrf", "pddttrs"]),
+        ("banded", format!("{} diagonals", 2 * args.bandwidth + 1), ["pdgbtrf", "pdgbtrs"]),
+    ] {
+        for (k, what) in ["factors", "solve"].into_iter().enumerate() {
+            let (ours, theirs) = (number(key, k), number(key, k + 2));
+            let far = if k == 1 { format!("{:9.1e}", number(key, 4)) } else { String::new() };
+            println!("{name:14} {what:8} {ours:9.5} {theirs:9.5} {:7.2}   {far}   {}", ours / theirs, routines[k]);
+        }
+    }
+    println!("Ours are verified and refined: the backward error of x is at most 8ε. ScaLAPACK's are not measured.");
+    Ok(())
+}

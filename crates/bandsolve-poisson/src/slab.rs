@@ -1,0 +1,297 @@
+//! A problem in slabs: what processes need that own consecutive planes (lines, where there are two axes) along the first axis.
+
+use crate::axis::AxisOperator;
+use crate::fft::AxisTransform;
+use crate::method::PoissonMethod;
+use crate::report::{PoissonReport, Solved};
+use crate::scalar::{PoissonScalar, real};
+use crate::separable::{ResidualMeasure, ResidualOperator, RowWindow, SeparableProblem, SideTerms, peak};
+use crate::transform::LinePair;
+use bandsolve::{Result, Simd};
+use bandsolve_kernel::{Job, Lanes, dispatch};
+use core::ops::Range;
+use num_complex::Complex;
+use smallvec::SmallVec;
+
+/// Transforms along all axes but the first, and the tridiagonal systems along it.
+pub struct SlabParts<T: PoissonScalar> {
+    problem: SeparableProblem,
+    sides: SideTerms<T>,
+    given: SmallVec<[usize; 3]>,
+    middle: AxisTransform<T>,
+    last: AxisTransform<T>,
+    mean: f64,
+    removable: f64,
+}
+
+impl<T: PoissonScalar> core::fmt::Debug for SlabParts<T> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "a box of {:?} unknowns in slabs", self.given)
+    }
+}
+
+/// The constant of a singular problem: its place among the coefficients of a plane, what ones become there, and weights of planes.
+#[derive(Debug, Clone)]
+pub struct SlabConstant {
+    /// Its place.
+    pub mode: usize,
+    /// What ones become.
+    pub of_ones: f64,
+    /// Volumes of all planes, with the sum 1.
+    pub weights: Vec<f64>,
+}
+
+impl<T: PoissonScalar> SlabParts<T> {
+    /// Of a problem whose axes stand as they are given; `free`: the mean of u, and how much may be removed from f.
+    pub(crate) fn new(
+        problem: SeparableProblem,
+        sides: SideTerms<T>,
+        given: &[usize],
+        (mean, removable): (f64, f64),
+    ) -> Result<Self> {
+        let [_, middle, last] = &problem.axes;
+        let [middle, last] = [AxisTransform::new(middle, false)?, AxisTransform::new(last, false)?];
+        Ok(Self { problem, sides, given: given.into(), middle, last, mean, removable })
+    }
+
+    /// Planes, lines of a plane, unknowns of a line.
+    pub fn shape(&self) -> [usize; 3] {
+        self.problem.shape()
+    }
+
+    /// Unknowns of a plane.
+    pub fn plane(&self) -> usize {
+        self.shape()[1] * self.shape()[2]
+    }
+
+    /// Whether the first axis is periodic.
+    pub fn is_periodic(&self) -> bool {
+        self.problem.axes[0].periodic
+    }
+
+    /// The mean of u where it is free, and the part of f that may be removed then.
+    pub fn free(&self) -> (f64, f64) {
+        (self.mean, self.removable)
+    }
+
+    /// The constant, if it solves the problem with f = 0.
+    pub fn constant(&self) -> Option<SlabConstant> {
+        let found = self.problem.is_singular().then(|| self.middle.constant().zip(self.last.constant()))??;
+        let ((line, a), (place, b)) = found;
+        let volumes = &self.problem.axes[0].volume;
+        let total: f64 = volumes.iter().sum();
+        let weights = volumes.iter().map(|volume| volume / total).collect();
+        Some(SlabConstant { mode: line * self.shape()[2] + place, of_ones: a * b, weights })
+    }
+
+    /// sub, diag and sup of the tridiagonal systems along the first axis: rows `planes`, one system for every coefficient, row by row.
+    pub fn systems(&self, planes: Range<usize>) -> [Vec<T>; 3] {
+        let [first, middle, last] = &self.problem.axes;
+        let (a, b) = (self.middle.eigenvalues(middle), self.last.eigenvalues(last));
+        let lambda: Vec<f64> = a.iter().flat_map(|a| b.iter().map(move |b| (a + b) + self.problem.shift)).collect();
+        let row = |of: &dyn Fn(usize, f64) -> f64| -> Vec<T> {
+            planes.clone().flat_map(|i| lambda.iter().map(move |lambda| real(of(i, *lambda)))).collect()
+        };
+        [
+            row(&|i, _| -first.lower[i]),
+            row(&|i, lambda| first.lower[i] + first.upper[i] + (first.gap[i] + lambda)),
+            row(&|i, _| -first.upper[i]),
+        ]
+    }
+
+    /// Coefficients of planes in their place, or, `inverse`, planes from coefficients.
+    pub fn transform(&self, planes: &mut [T], inverse: bool) {
+        dispatch(Simd::detect(), PlanesJob { parts: self, planes, inverse });
+    }
+
+    /// Adds what boundary values contribute to the right-hand side of planes from `first` on.
+    pub fn add_sides(&self, f: &mut [T], first: usize) {
+        let [_, lines, n] = self.shape();
+        if self.sides.are_none() {
+            return;
+        }
+        for (line, f) in f.chunks_exact_mut(n).enumerate() {
+            self.sides.add_to(f, (first + line / lines, line % lines), self.shape(), T::ONE);
+        }
+    }
+
+    /// Residuals of rows `planes`.
+    pub fn residual(&self, planes: Range<usize>) -> SlabResidual<T> {
+        let [first, middle, last] = &self.problem.axes;
+        // Planes of others before and behind, in whose rows nothing stands.
+        let between = |values: &[f64]| [&[0.0], &values[planes.clone()], &[0.0]].concat();
+        let first = AxisOperator {
+            lower: between(&first.lower),
+            upper: between(&first.upper),
+            gap: between(&first.gap),
+            volume: between(&first.volume),
+            periodic: false,
+            uniform: None,
+            inflow: [0.0; 2],
+        };
+        let axes = [first, middle.clone(), last.clone()];
+        SlabResidual { operator: ResidualOperator::new(&SeparableProblem { axes, shift: self.problem.shift }) }
+    }
+
+    /// What is said of right-hand sides that were solved: error and what was removed of each, and most refinement steps.
+    pub fn report(&self, solved: &[(f64, f64)], refinement_steps: usize) -> PoissonReport {
+        let mut report = PoissonReport {
+            method: PoissonMethod::Fft,
+            reason: "slabs: transforms along whole axes, tridiagonal systems along the distributed one".into(),
+            shape: self.given.clone(),
+            backward_error: 0.0,
+            backward_errors: SmallVec::new(),
+            refinement_steps: 0,
+            subproblems: self.plane(),
+            removed: 0.0,
+            mean: self.problem.is_singular().then_some(self.mean),
+        };
+        for (error, removed) in solved {
+            report.take(Solved { error: *error, removed: *removed, refinement_steps });
+        }
+        report
+    }
+}
+
+/// Residuals of the planes of a slab.
+pub struct SlabResidual<T> {
+    operator: ResidualOperator<T>,
+}
+
+impl<T: PoissonScalar> core::fmt::Debug for SlabResidual<T> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "residuals of {:?} planes, lines and unknowns", self.operator.shape)
+    }
+}
+
+impl<T: PoissonScalar> SlabResidual<T> {
+    /// r = f − Au of own planes; `u` has one plane more on either side. Returns max |r_i| / Σ_j |a_ij| and max |u_i|; with `largest`, which
+    /// is max |u_i| of all slabs, the backward error in the place of the first.
+    pub fn of(&self, f: &[T], u: &[T], r: &mut [T], largest: Option<f64>) -> [f64; 2] {
+        let found = dispatch(Simd::detect(), SlabResidualJob { operator: &self.operator, f, u, r, largest });
+        [found.ratio, found.largest]
+    }
+}
+
+/// The largest modulus.
+pub fn largest_modulus<T: PoissonScalar>(x: &[T]) -> f64 {
+    peak(x).to_f64()
+}
+
+struct SlabResidualJob<'a, T> {
+    operator: &'a ResidualOperator<T>,
+    f: &'a [T],
+    u: &'a [T],
+    r: &'a mut [T],
+    largest: Option<f64>,
+}
+
+impl<T: PoissonScalar> Job<T> for SlabResidualJob<'_, T> {
+    type Output = ResidualMeasure;
+    #[inline(always)]
+    fn run<V: Lanes<Real = T::Real>>(self) -> ResidualMeasure {
+        let [_, lines, n] = self.operator.shape;
+        let mut all = ResidualMeasure::default();
+        for (line, (f, r)) in self.f.chunks_exact(n).zip(self.r.chunks_exact_mut(n)).enumerate() {
+            let at = (1 + line / lines, line % lines);
+            r.copy_from_slice(f);
+            self.operator.line(at, RowWindow { u: self.u, first: 0 }, r);
+            let own = &self.u[(lines + line) * n..][..n];
+            all = all.join(match self.largest {
+                Some(largest) => ResidualMeasure { ratio: self.operator.exact(at, (r, f), largest), largest },
+                None => self.operator.measure(at, own, r),
+            });
+        }
+        all
+    }
+}
+
+struct PlanesJob<'a, T: PoissonScalar> {
+    parts: &'a SlabParts<T>,
+    planes: &'a mut [T],
+    inverse: bool,
+}
+
+impl<T: PoissonScalar> Job<T> for PlanesJob<'_, T> {
+    type Output = ();
+    #[inline(always)]
+    fn run<V: Lanes<Real = T::Real>>(self) {
+        let Self { parts, planes, inverse } = self;
+        let [_, lines, n] = parts.shape();
+        let plane = lines * n;
+        let zeros = |len: usize| vec![Complex::new(T::ZERO, T::ZERO); len];
+        let (mut z, mut turned) = (zeros(plane), zeros(plane));
+        let (mut out, mut scratch) = (zeros(plane), zeros(parts.middle.scratch().max(parts.last.scratch())));
+        // Two planes are the real and the imaginary parts of one.
+        for pair in planes.chunks_mut(2 * plane) {
+            let (a, b) = pair.split_at_mut(plane);
+            for (k, z) in z.iter_mut().enumerate() {
+                *z = Complex::new(a[k], b.get(k).copied().unwrap_or(T::ZERO));
+            }
+            parts.last.lines((&mut z, n), (&mut turned, &mut out), &mut scratch, inverse);
+            if lines > 1 || !parts.middle.is_trivial() {
+                turn(&z, &mut turned, n);
+                parts.middle.lines((&mut turned, lines), (&mut z, &mut out), &mut scratch, inverse);
+                turn(&turned, &mut z, lines);
+            }
+            for (k, z) in z.iter().enumerate() {
+                a[k] = z.re;
+                if let Some(b) = b.get_mut(k) {
+                    *b = z.im;
+                }
+            }
+        }
+    }
+}
+
+/// Lines of `n` numbers become columns.
+fn turn<T: Copy>(from: &[T], to: &mut [T], n: usize) {
+    /// Lines whose numbers are taken together.
+    const TOGETHER: usize = 8;
+    let lines = from.len() / n;
+    for first in (0..lines).step_by(TOGETHER) {
+        let last = (first + TOGETHER).min(lines);
+        for (k, to) in to.chunks_exact_mut(lines).enumerate() {
+            (first..last).for_each(|line| to[line] = from[line * n + k]);
+        }
+    }
+}
+
+impl<T: PoissonScalar> AxisTransform<T> {
+    /// Coefficients of contiguous lines of `n` complex numbers in their place, or the way back; two arrays of spare memory.
+    #[inline(always)]
+    fn lines(
+        &self,
+        (z, n): (&mut [Complex<T>], usize),
+        (turned, out): (&mut [Complex<T>], &mut [Complex<T>]),
+        scratch: &mut [Complex<T>],
+        inverse: bool,
+    ) {
+        match self {
+            Self::Fast(transform) => {
+                for z in z.chunks_exact_mut(n) {
+                    let out = &mut out[..n];
+                    let line = LinePair { z: &mut *z, out: &mut *out, scratch: &mut *scratch };
+                    if inverse {
+                        transform.inverse(line)
+                    } else {
+                        transform.forward(line)
+                    }
+                    z.copy_from_slice(out);
+                }
+            }
+            Self::Dense(dense) => {
+                // Products take lines as columns.
+                turn(z, turned, n);
+                let width = 2 * (z.len() / n);
+                dense.multiply(bytemuck::cast_slice(turned), bytemuck::cast_slice_mut(out), width, inverse);
+                turn(out, z, z.len() / n);
+            }
+        }
+    }
+
+    /// Whether there is nothing to do.
+    fn is_trivial(&self) -> bool {
+        matches!(self, Self::Fast(transform) if transform.is_trivial())
+    }
+}
