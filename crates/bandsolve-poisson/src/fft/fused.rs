@@ -16,7 +16,7 @@ use bytemuck::cast_slice_mut;
 use num_complex::Complex;
 
 /// Bytes of a row up to which it stays in cache with those beside it, and with its factors.
-const ROW: usize = 1 << 20;
+const ROW: usize = 1 << 18;
 
 impl<T: PoissonScalar> TransformSolver<T> {
     /// Whether passes are fused: nothing has to be done between them, and no more threads work than there are halves.
