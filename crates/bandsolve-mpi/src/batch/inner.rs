@@ -85,7 +85,7 @@ impl<T: Scalar> InnerFactors<T> {
         for i in 0..self.inner() {
             let r = &self.reciprocals[i * count..][..count];
             if i == 0 {
-                (0..count).for_each(|k| y[k] = y[k] * r[k]);
+                (0..count).for_each(|k| y[k] *= r[k]);
                 continue;
             }
             let sub = &sub[(i + 1) * count..][..count];
@@ -110,7 +110,7 @@ impl<T: Scalar> InnerFactors<T> {
                 let sub = &sub[(i + 2) * count..][..count];
                 (0..count).for_each(|k| own[k] -= sub[k] * next[k]);
             }
-            (0..count).for_each(|k| own[k] = own[k] * r[k]);
+            (0..count).for_each(|k| own[k] *= r[k]);
         }
     }
 

@@ -246,7 +246,7 @@ impl<T: Scalar> RingEnd<T> {
             let ends = if transposed { &self.column } else { &self.row };
             last.iter_mut().zip(ends_product(ends, open, part)).for_each(|(last, v)| *last -= v);
         }
-        last.iter_mut().zip(&self.reciprocal).for_each(|(last, r)| *last = *last * *r);
+        last.iter_mut().zip(&self.reciprocal).for_each(|(last, r)| *last *= *r);
         let spike = &self.spikes[usize::from(transposed)];
         for (x, spike) in open.chunks_exact_mut(part).zip(spike.chunks_exact(part)) {
             (0..part).for_each(|k| x[k] -= spike[k] * last[k]);

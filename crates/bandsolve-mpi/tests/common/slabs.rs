@@ -61,8 +61,7 @@ pub fn uneven_slabs(ranks: &Ranks) {
     let values: Vec<f64> = (0..planes * 6).map(|i| wave(i, 0.7)).collect();
     let problem = Poisson::new(&[planes, 6, 5]);
     let problem = problem.coordinates(0, &points(planes)).coordinates(2, &points(5)).coordinates(1, &points(6));
-    let problem =
-        problem.boundary_values(2, Side::High, &values).boundary_values(0, Side::Low, &values[..30].repeat(1));
+    let problem = problem.boundary_values(2, Side::High, &values).boundary_values(0, Side::Low, &values[..30]);
     compare::<f64>(ranks, &problem, &[planes, 6, 5], &ranges);
     let problem = Poisson::new(&[planes, 9]).spacing(0.5).shift(-2.2);
     compare::<f64>(ranks, &problem, &[planes, 9], &ranges);
