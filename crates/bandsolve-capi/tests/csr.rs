@@ -679,9 +679,10 @@ fn wrong_iterations<T: CsrApi>() {
         expect(call(gmres, oblong, null_mut()), "matrix has 20 rows and 10 columns, expected a square one");
         expect(call(gmres, other, null_mut()), "another number type");
         expect(call(gmres, matrix, m), "rows of the preconditioner");
-        expect(call(c"gmres:18446744073709551615".as_ptr(), matrix, null_mut()), "larger than what can be addressed");
-        let huge = c"gmres:700000000".as_ptr();
-        assert_eq!(call(huge, matrix, null_mut()), Status::BANDSOLVE_OUT_OF_MEMORY);
+        // Spaces are no larger than the matrix.
+        for huge in [c"gmres:18446744073709551615", c"gmres:700000000"] {
+            assert_eq!(call(huge.as_ptr(), matrix, null_mut()), OK, "{}", message());
+        }
         let with = |change: &dyn Fn(&mut bandsolve_iteration_options_t), m| {
             let mut options = iteration_options();
             change(&mut options);

@@ -16,7 +16,7 @@ use core::mem;
 use core::ops::Range;
 
 /// Entries of a Hermitian matrix in any of its two triangles.
-pub(crate) type Entry<'a, T> = &'a (dyn Fn(usize, usize) -> T + Sync);
+pub(crate) type HermitianEntry<'a, T> = &'a (dyn Fn(usize, usize) -> T + Sync);
 
 /// The least modulus of a pivot, as a part of the largest element of its column. Up to 1/2 the last front always has one.
 const THRESHOLD: f64 = 0.25;
@@ -29,12 +29,12 @@ const STRIP: usize = 48;
 
 /// The number of negative eigenvalues of a matrix of n rows, entries of which couple rows of a block of `step` rows with those of blocks
 /// beside it. `None` if numbers overflow.
-pub(crate) fn negatives<T: Scalar>(n: usize, step: usize, simd: Simd, entry: Entry<'_, T>) -> Option<usize> {
+pub(crate) fn negatives<T: Scalar>(n: usize, step: usize, simd: Simd, entry: HermitianEntry<'_, T>) -> Option<usize> {
     let blocks = n.div_ceil(step);
     let middle = blocks / 2;
     let rows = |block: usize| block * step..((block + 1) * step).min(n);
-    let half = |ends: &mut dyn Iterator<Item = usize>| -> Front<T> {
-        let mut front = Front::default();
+    let half = |ends: &mut dyn Iterator<Item = usize>| -> InertiaFront<T> {
+        let mut front = InertiaFront::default();
         ends.for_each(|block| {
             let next = if block < middle { block + 1 } else { block - 1 };
             front.assemble(rows(block), rows(next), entry);
@@ -50,7 +50,7 @@ pub(crate) fn negatives<T: Scalar>(n: usize, step: usize, simd: Simd, entry: Ent
 
 /// Rows and columns under elimination.
 #[derive(Debug)]
-struct Front<T> {
+struct InertiaFront<T> {
     /// The lower triangle; columns have `order` elements.
     matrix: Vec<T>,
     order: usize,
@@ -62,13 +62,13 @@ struct Front<T> {
     negatives: usize,
 }
 
-impl<T> Default for Front<T> {
+impl<T> Default for InertiaFront<T> {
     fn default() -> Self {
         Self { matrix: Vec::new(), order: 0, complete: 0, done: 0, negatives: 0 }
     }
 }
 
-impl<T: Scalar> Front<T> {
+impl<T: Scalar> InertiaFront<T> {
     /// What is left: columns that wait, and the block whose columns were not complete.
     fn left(&self) -> Range<usize> {
         self.done..self.order
@@ -89,7 +89,7 @@ impl<T: Scalar> Front<T> {
     }
 
     /// Adds the entries of a block of rows in the places from `at` on.
-    fn add_block(&mut self, at: usize, rows: Range<usize>, entry: Entry<'_, T>) {
+    fn add_block(&mut self, at: usize, rows: Range<usize>, entry: HermitianEntry<'_, T>) {
         for (j, column) in rows.clone().enumerate() {
             for (i, row) in rows.clone().enumerate().skip(j) {
                 let value = entry(row, column);
@@ -99,7 +99,7 @@ impl<T: Scalar> Front<T> {
     }
 
     /// The next front: what is left of this one, whose block of `rows` becomes complete, and the block of rows that comes `next`.
-    fn assemble(&mut self, rows: Range<usize>, next: Range<usize>, entry: Entry<'_, T>) {
+    fn assemble(&mut self, rows: Range<usize>, next: Range<usize>, entry: HermitianEntry<'_, T>) {
         let last = mem::take(self);
         let waiting = last.waiting();
         let complete = waiting + rows.len();
@@ -114,7 +114,7 @@ impl<T: Scalar> Front<T> {
     }
 
     /// The last front, of what is left on both sides of a block of rows.
-    fn meet(self, other: Self, rows: Range<usize>, entry: Entry<'_, T>) -> Self {
+    fn meet(self, other: Self, rows: Range<usize>, entry: HermitianEntry<'_, T>) -> Self {
         let [first, second] = [self.waiting(), other.waiting()];
         let before = first + second;
         let order = before + rows.len();
@@ -144,7 +144,7 @@ impl<T: Scalar> Front<T> {
 }
 
 /// Columns of L·D whose updates wait: element j of row i is kept as its conjugate, in place j + i·[`PANEL`].
-struct Panel<T> {
+struct FrontPanel<T> {
     /// The first column.
     from: usize,
     rows: Vec<T>,
@@ -153,7 +153,7 @@ struct Panel<T> {
 }
 
 /// Eliminates the complete columns of a front that have pivots.
-struct Eliminate<'a, T>(&'a mut Front<T>);
+struct Eliminate<'a, T>(&'a mut InertiaFront<T>);
 
 /// What becomes of a column.
 enum Pivot {
@@ -174,7 +174,7 @@ impl<T: Scalar> Job<T> for Eliminate<'_, T> {
         let front = self.0;
         let m = front.order;
         let columns = [vec![T::ZERO; m], vec![T::ZERO; m]];
-        let mut panel = Panel { from: 0, rows: vec![T::ZERO; m * PANEL], columns };
+        let mut panel = FrontPanel { from: 0, rows: vec![T::ZERO; m * PANEL], columns };
         // Columns from `candidates` on have been tried since the last pivot was found.
         let mut candidates = front.complete;
         while front.done < front.complete {
@@ -207,10 +207,15 @@ impl<T: Scalar> Job<T> for Eliminate<'_, T> {
     }
 }
 
-impl<T: Scalar> Panel<T> {
+impl<T: Scalar> FrontPanel<T> {
     /// Subtracts the panel's products from column c, whose rows from `first` on stand in column `which`.
     #[inline(always)]
-    fn subtract<V: Lanes<Real = T::Real>>(&mut self, front: &Front<T>, which: usize, (c, first): (usize, usize)) {
+    fn subtract<V: Lanes<Real = T::Real>>(
+        &mut self,
+        front: &InertiaFront<T>,
+        which: usize,
+        (c, first): (usize, usize),
+    ) {
         let m = front.order;
         for j in self.from..front.done {
             let factor = self.rows[c * PANEL + j - self.from];
@@ -224,7 +229,7 @@ impl<T: Scalar> Panel<T> {
 
     /// Brings the next column up to date and looks for a pivot in it; among `candidates` columns.
     #[inline(always)]
-    fn pivot<V: Lanes<Real = T::Real>>(&mut self, front: &Front<T>, candidates: usize) -> Pivot {
+    fn pivot<V: Lanes<Real = T::Real>>(&mut self, front: &InertiaFront<T>, candidates: usize) -> Pivot {
         let (m, q) = (front.order, front.done);
         let threshold = T::Real::from_f64(THRESHOLD);
         self.columns[0][q..].copy_from_slice(&front.matrix[q * m + q..][..m - q]);
@@ -263,14 +268,14 @@ impl<T: Scalar> Panel<T> {
     }
 
     /// Exchanges rows and columns p < q of the front and the panel.
-    fn exchange(&mut self, front: &mut Front<T>, p: usize, q: usize) {
+    fn exchange(&mut self, front: &mut InertiaFront<T>, p: usize, q: usize) {
         front.exchange(self.from, p, q);
         (0..PANEL).for_each(|j| self.rows.swap(p * PANEL + j, q * PANEL + j));
     }
 
     /// Eliminates the next column, which is up to date, by its diagonal element.
     #[inline(always)]
-    fn single(&mut self, front: &mut Front<T>) {
+    fn single(&mut self, front: &mut InertiaFront<T>) {
         let (m, q) = (front.order, front.done);
         let pivot = self.columns[0][q].re();
         let l = &mut front.matrix[q * m..][..m];
@@ -286,7 +291,7 @@ impl<T: Scalar> Panel<T> {
 
     /// Eliminates the next column and column r, both up to date, by the four elements that they have in common.
     #[inline(always)]
-    fn pair(&mut self, front: &mut Front<T>, r: usize) {
+    fn pair(&mut self, front: &mut InertiaFront<T>, r: usize) {
         let (m, q) = (front.order, front.done);
         if r > q + 1 {
             self.exchange(front, q + 1, r);
@@ -316,7 +321,7 @@ impl<T: Scalar> Panel<T> {
 
     /// Updates all columns that are not eliminated, and begins the next panel.
     #[inline(always)]
-    fn update<V: Lanes<Real = T::Real>>(&mut self, front: &mut Front<T>) {
+    fn update<V: Lanes<Real = T::Real>>(&mut self, front: &mut InertiaFront<T>) {
         let (m, to) = (front.order, front.done);
         let width = to - self.from;
         let (before, rest) = front.matrix.split_at_mut(to * m);

@@ -1,6 +1,6 @@
 //! Inertia: how many eigenvalues of a Hermitian matrix or pencil lie below a shift.
 
-use crate::front::{self, Entry};
+use crate::front::{self, HermitianEntry};
 use bandsolve::{Banded, BlockTridiagonal, Error, RealScalar, Result, Scalar, Simd, Tridiagonal};
 use bandsolve_kernel::arithmetic::Standard;
 use bandsolve_kernel::vectors::subtract_multiple;
@@ -198,7 +198,7 @@ struct SignChanges<'a, T> {
     n: usize,
     /// Entries beside the diagonal.
     width: usize,
-    entry: Entry<'a, T>,
+    entry: HermitianEntry<'a, T>,
 }
 
 impl<T: Scalar> SignChanges<'_, T> {

@@ -53,7 +53,7 @@ type Descriptor = [c_int; 7];
 const MATRIX: c_int = 501;
 const VECTORS: c_int = 502;
 
-type Tridiagonal = unsafe extern "C" fn(
+type PddttrfFunction = unsafe extern "C" fn(
     n: *const c_int,
     dl: *mut f64,
     d: *mut f64,
@@ -87,7 +87,7 @@ type TridiagonalSolve = unsafe extern "C" fn(
     len: usize,
 );
 
-type Band = unsafe extern "C" fn(
+type PdgbtrfFunction = unsafe extern "C" fn(
     n: *const c_int,
     lower: *const c_int,
     upper: *const c_int,
@@ -131,7 +131,7 @@ struct Scalapack {
 }
 
 /// x of own rows, and the seconds of factors and of a solve.
-struct Timed {
+struct ScalapackRun {
     x: Vec<f64>,
     seconds: [f64; 2],
 }
@@ -160,7 +160,7 @@ impl Scalapack {
     }
 
     /// `pddttrf` and `pddttrs`.
-    fn tridiagonal(&self, n: usize, arrays: &[Vec<f64>; 3], rhs: &[f64]) -> Result<Timed, String> {
+    fn tridiagonal(&self, n: usize, arrays: &[Vec<f64>; 3], rhs: &[f64]) -> Result<ScalapackRun, String> {
         let (each, size, one, rows) = (n.div_ceil(self.ranks), self.ranks, 1, n as c_int);
         let (laf, lwork) = ((12 * size + 3 * each) as c_int, (10 * size + 4 * each) as c_int);
         let (desc, desc_b) = (self.descriptor(MATRIX, n, each), self.descriptor(VECTORS, n, each));
@@ -169,7 +169,7 @@ impl Scalapack {
         let (mut af, mut work, mut info) = (vec![0.0; laf as usize], vec![0.0; lwork as usize], 0);
         // SAFETY: arrays are as long as the documentation of the two routines asks for, descriptors are those of all of them.
         unsafe {
-            let factor = self.library.get::<Tridiagonal>(b"pddttrf_\0").map_err(|e| e.to_string())?;
+            let factor = self.library.get::<PddttrfFunction>(b"pddttrf_\0").map_err(|e| e.to_string())?;
             let solve = self.library.get::<TridiagonalSolve>(b"pddttrs_\0").map_err(|e| e.to_string())?;
             let start = Instant::now();
             let [dl, d, du] = [dl.as_mut_ptr(), d.as_mut_ptr(), du.as_mut_ptr()];
@@ -199,12 +199,12 @@ impl Scalapack {
             );
             succeeded("pddttrs", info)?;
             x.truncate(rhs.len());
-            Ok(Timed { x, seconds: [between, start.elapsed().as_secs_f64() - between] })
+            Ok(ScalapackRun { x, seconds: [between, start.elapsed().as_secs_f64() - between] })
         }
     }
 
     /// `pdgbtrf` and `pdgbtrs`; `rows` as [`DistributedBanded`] takes them.
-    fn band(&self, n: usize, (k, columns): (usize, &[f64]), rhs: &[f64]) -> Result<Timed, String> {
+    fn band(&self, n: usize, (k, columns): (usize, &[f64]), rhs: &[f64]) -> Result<ScalapackRun, String> {
         let (each, one, all, width) = (n.div_ceil(self.ranks), 1, n as c_int, k as c_int);
         let high = 4 * k + 1;
         let laf = ((each + k) * 2 * k + 6 * 2 * k * 3 * k) as c_int;
@@ -221,7 +221,7 @@ impl Scalapack {
         let (mut pivots, mut info) = (vec![0; each + 2 * k], 0);
         // SAFETY: as above.
         unsafe {
-            let factor = self.library.get::<Band>(b"pdgbtrf_\0").map_err(|e| e.to_string())?;
+            let factor = self.library.get::<PdgbtrfFunction>(b"pdgbtrf_\0").map_err(|e| e.to_string())?;
             let solve = self.library.get::<BandSolve>(b"pdgbtrs_\0").map_err(|e| e.to_string())?;
             let start = Instant::now();
             let (a, pivots, af, work) = (a.as_mut_ptr(), pivots.as_mut_ptr(), af.as_mut_ptr(), work.as_mut_ptr());
@@ -252,7 +252,7 @@ impl Scalapack {
             );
             succeeded("pdgbtrs", info)?;
             x.truncate(rhs.len());
-            Ok(Timed { x, seconds: [between, start.elapsed().as_secs_f64() - between] })
+            Ok(ScalapackRun { x, seconds: [between, start.elapsed().as_secs_f64() - between] })
         }
     }
 }
@@ -304,7 +304,7 @@ fn contest(
     ranks: &Ranks,
     rhs: &[f64],
     ours: impl Fn() -> Result<DistributedFactors<f64>, RankError>,
-    theirs: impl Fn() -> Result<Timed, String>,
+    theirs: impl Fn() -> Result<ScalapackRun, String>,
 ) -> Result<[f64; 5], Failure> {
     let (mut best, mut far) = ([f64::INFINITY; 4], 0.0);
     for _ in 0..ROUNDS {

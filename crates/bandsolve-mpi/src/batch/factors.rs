@@ -1,7 +1,7 @@
 //! Solves of a batch under the accuracy contract.
 
 use super::inner::InnerFactors;
-use super::interface::{Beside, InterfaceFactors};
+use super::interface::{InterfaceFactors, NeighbourValues};
 use super::measure::{BatchAnswer, bounds, reduce_max, residuals};
 use super::repair::solve_alone;
 use super::{BatchRows, agreed_columns, by_rows, turned};
@@ -126,7 +126,7 @@ impl<T: Scalar> DistributedBatchFactors<T> {
     }
 
     /// Replaces right-hand sides by solutions, and tells the unknowns beside them.
-    fn solve_unverified(&self, transposed: bool, x: &mut [T], n_rhs: usize) -> Beside<T> {
+    fn solve_unverified(&self, transposed: bool, x: &mut [T], n_rhs: usize) -> NeighbourValues<T> {
         let column = (self.rows.own() * self.rows.count).max(1);
         for x in x.chunks_exact_mut(column) {
             self.inner.reduce(&self.rows.arrays, transposed, x);

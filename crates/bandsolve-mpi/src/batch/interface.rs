@@ -73,7 +73,7 @@ impl InterfaceLayout {
 
 /// Interface unknowns of all systems that a rank is told: beside its own, column by column, `count` numbers each.
 #[derive(Debug, Clone)]
-pub(super) struct Beside<T> {
+pub(super) struct NeighbourValues<T> {
     /// Before the own rows and behind them; zeros where there is none.
     pub sides: [Vec<T>; 2],
 }
@@ -161,7 +161,7 @@ impl<T: Scalar> InterfaceFactors<T> {
 
     /// Solves for interface unknowns. `d`: right-hand sides of all own rows, column by column; x of interface rows replaces them.
     /// Collective.
-    pub fn solve(&self, transposed: bool, d: &mut [T], n_columns: usize) -> Beside<T> {
+    pub fn solve(&self, transposed: bool, d: &mut [T], n_columns: usize) -> NeighbourValues<T> {
         let (layout, count, me) = (&self.layout, self.count, self.ranks.rank());
         let column = d.len().checked_div(n_columns).unwrap_or(0);
         let own = layout.rows.range(me).len();
@@ -187,10 +187,10 @@ impl<T: Scalar> InterfaceFactors<T> {
     }
 
     /// Puts what came of each part where it belongs.
-    fn take_told(&self, came: &[T], d: &mut [T], n_columns: usize) -> Beside<T> {
+    fn take_told(&self, came: &[T], d: &mut [T], n_columns: usize) -> NeighbourValues<T> {
         let (layout, count, me) = (&self.layout, self.count, self.ranks.rank());
         let column = d.len().checked_div(n_columns).unwrap_or(0);
-        let mut beside = Beside { sides: [0, 1].map(|_| vec![T::ZERO; count * n_columns]) };
+        let mut beside = NeighbourValues { sides: [0, 1].map(|_| vec![T::ZERO; count * n_columns]) };
         let (told, own) = (layout.told(me), layout.rows.range(me).len());
         // The unknown before the own ones comes first where there is one.
         let lead = usize::from(layout.has_before(me));

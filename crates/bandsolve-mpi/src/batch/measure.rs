@@ -4,7 +4,7 @@
 //! bound is too large are norms and errors of systems reduced over the ranks, and residuals formed in twice the working precision.
 
 use super::BatchRows;
-use super::interface::Beside;
+use super::interface::NeighbourValues;
 use crate::ranges::RankRanges;
 use crate::ranks::Ranks;
 use bandsolve::distributed::residual_of;
@@ -17,7 +17,7 @@ use bandsolve_kernel::scalar::peak;
 pub(super) struct BatchAnswer<'a, T> {
     pub d: &'a [T],
     pub x: &'a mut [T],
-    pub beside: Beside<T>,
+    pub beside: NeighbourValues<T>,
 }
 
 /// The neighbours of row i of a column.
