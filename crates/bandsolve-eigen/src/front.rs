@@ -38,13 +38,13 @@ pub(crate) fn negatives<T: Scalar>(n: usize, step: usize, simd: Simd, entry: Her
         ends.for_each(|block| {
             let next = if block < middle { block + 1 } else { block - 1 };
             front.assemble(rows(block), rows(next), entry);
-            dispatch::<T, _>(simd, Eliminate(&mut front));
+            dispatch::<T, _>(simd, EliminateFront(&mut front));
         });
         front
     };
     let (above, below) = threads::join(|| half(&mut (0..middle)), || half(&mut (middle + 1..blocks).rev()));
     let mut last = above.meet(below, rows(middle), entry);
-    dispatch::<T, _>(simd, Eliminate(&mut last));
+    dispatch::<T, _>(simd, EliminateFront(&mut last));
     (last.done == last.order).then_some(last.negatives)
 }
 
@@ -153,7 +153,7 @@ struct FrontPanel<T> {
 }
 
 /// Eliminates the complete columns of a front that have pivots.
-struct Eliminate<'a, T>(&'a mut InertiaFront<T>);
+struct EliminateFront<'a, T>(&'a mut InertiaFront<T>);
 
 /// What becomes of a column.
 enum Pivot {
@@ -167,7 +167,7 @@ enum Pivot {
     None,
 }
 
-impl<T: Scalar> Job<T> for Eliminate<'_, T> {
+impl<T: Scalar> Job<T> for EliminateFront<'_, T> {
     type Output = ();
     #[inline(always)]
     fn run<V: Lanes<Real = T::Real>>(self) {
