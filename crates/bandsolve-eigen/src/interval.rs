@@ -1,13 +1,12 @@
 //! All eigenvalues of a Hermitian matrix or pencil in an interval, by counts and shift-and-invert.
 
 use crate::inertia::{HermitianBand, eigenvalues_below};
-use crate::matrices::{MatrixOperator, ShiftableMatrix};
+use crate::matrices::ShiftableMatrix;
 use crate::problem::Which;
 use crate::report::{EigenEnding, EigenReport, HermitianEigen};
 use crate::solver::EigenSolver;
-use bandsolve::dyn_stack::PodStack;
 use bandsolve::vectors::widen;
-use bandsolve::{LinearOperator, Result, Scalar};
+use bandsolve::{Result, Scalar};
 
 /// Eigenvalues that one shift is for.
 const MOST: usize = 40;
@@ -163,7 +162,7 @@ fn apart<T: Scalar, M: ShiftableMatrix<Scalar = T>>(found: &HermitianEigen<T>, b
     let (mut image, mut largest) = (vec![T::ZERO; n], 0.0_f64);
     for (j, x) in found.vectors.chunks_exact(n.max(1)).enumerate() {
         match b {
-            Some(b) => MatrixOperator(b).apply(x, &mut image, PodStack::new(&mut []))?,
+            Some(b) => b.multiply(x, &mut image)?,
             None => image.copy_from_slice(x),
         }
         for other in found.vectors.chunks_exact(n.max(1)).take(j) {

@@ -139,15 +139,9 @@ impl<T: Scalar> DistributedFactors<T> {
             return self.solve_rows((&self.matrix, false), rhs);
         }
         let transposed = self.matrix.transposed()?;
-        // The conjugate of Aᴴx = d is Aᵀ conj(x) = conj(d).
-        let conjugate = |x: &mut [T]| {
-            if op == Op::ConjTranspose {
-                x.iter_mut().for_each(|x| *x = Scalar::conj(*x));
-            }
-        };
-        conjugate(rhs);
+        conjugate_for(op, rhs);
         let solved = self.solve_rows((transposed, true), rhs);
-        conjugate(rhs);
+        conjugate_for(op, rhs);
         solved
     }
 
@@ -292,4 +286,11 @@ impl<T: Scalar> DistributedFactors<T> {
 
 fn not_converged(backward_error: f64) -> Error {
     Error::NotConverged { backward_error, refinement_steps: MAX_REFINEMENTS }
+}
+
+/// x, conjugated where op(A) = Aᴴ: the conjugate of Aᴴx = d is Aᵀ conj(x) = conj(d).
+pub(crate) fn conjugate_for<T: Scalar>(op: Op, x: &mut [T]) {
+    if op == Op::ConjTranspose {
+        x.iter_mut().for_each(|x| *x = Scalar::conj(*x));
+    }
 }

@@ -6,6 +6,7 @@ use super::measure::{BatchAnswer, bounds, reduce_max, residuals};
 use super::repair::solve_alone;
 use super::{BatchRows, agreed_columns, by_rows, turned};
 use crate::agreement::RankError;
+use crate::factors::conjugate_for;
 use crate::ranges::RankRanges;
 use bandsolve::{ACCEPTED_AT_ONCE, Layout, MAX_REFINEMENTS, Method, Op, Report, Scalar, Solution, good};
 use std::sync::Arc;
@@ -85,17 +86,11 @@ impl<T: Scalar> DistributedBatchFactors<T> {
     pub fn solve_in_place_with(&self, op: Op, rhs: &mut [T]) -> Result<Report, RankError> {
         let n_rhs = agreed_columns(&self.rows, "rhs", rhs)?;
         let (own, count) = (self.rows.own(), self.rows.count);
-        // The conjugate of Aᴴx = d is Aᵀ conj(x) = conj(d).
-        let conjugate = |x: &mut [T]| {
-            if op == Op::ConjTranspose {
-                x.iter_mut().for_each(|x| *x = Scalar::conj(*x));
-            }
-        };
         let mut d = by_rows(rhs, own, count, self.layout);
-        conjugate(&mut d);
+        conjugate_for(op, &mut d);
         let mut x = d.clone();
         let solved = self.solve_rows(op != Op::Plain, (&d, &mut x), n_rhs);
-        conjugate(&mut x);
+        conjugate_for(op, &mut x);
         if self.layout == Layout::Contiguous {
             x = turned(&x, (own, count));
         }

@@ -285,24 +285,31 @@ fn band<T: Scalar>(n: usize, (lower, upper): (usize, usize), strength: f64) -> (
     (rows, Banded::from_vec(n, lower, upper, bands).unwrap())
 }
 
-fn bands(ranks: &Ranks) {
-    let size = ranks.size();
+/// Diagonals below and above, and rows of the ranks: many of them, or few and none.
+fn band_cases(size: usize) -> Vec<((usize, usize), RankRanges)> {
+    let mut cases = Vec::new();
     for (seed, widths) in [(1, 1), (0, 2), (3, 1), (2, 5), (0, 0), (4, 4)].into_iter().enumerate() {
         for few in [false, true] {
             let each = |rank: usize| if few { (rank + seed) % 4 } else { 3 + (rank * 7 + seed) % 20 };
-            let ranges = RankRanges::of_counts((0..size).map(each));
-            let (n, own, wide) = (ranges.rows(), ranges.range(ranks.rank()), widths.0 + widths.1 + 1);
-            let (rows, whole) = band::<f64>(n, widths, 6.0);
-            let a = DistributedBanded::new(ranks, widths, &rows[own.start * wide..own.end * wide]).unwrap();
-            let x: Vec<f64> = (0..2 * n).map(|i| wave(i, 0.23)).collect();
-            let rhs: Vec<f64> = x.chunks(n.max(1)).flat_map(|x| whole.apply(x).unwrap()).collect();
-            let (x, rhs) = (part(&x, n, own.clone()), part(&rhs, n, own));
-            assert!(distance(&rhs, &a.apply(&x).unwrap()) <= 1e-14);
-            let solved = a.factor().unwrap().solve(&rhs).unwrap();
-            assert!(solved.report.backward_error <= 8.0 * f64::EPSILON, "{widths:?}, {ranges:?}: {:?}", solved.report);
-            assert!(distance(&x, &solved.values) <= 1e-12, "{widths:?}, {ranges:?}");
-            assert!(ranks_agree(ranks, solved.report.backward_error));
+            cases.push((widths, RankRanges::of_counts((0..size).map(each))));
         }
+    }
+    cases
+}
+
+fn bands(ranks: &Ranks) {
+    for (widths, ranges) in band_cases(ranks.size()) {
+        let (n, own, wide) = (ranges.rows(), ranges.range(ranks.rank()), widths.0 + widths.1 + 1);
+        let (rows, whole) = band::<f64>(n, widths, 6.0);
+        let a = DistributedBanded::new(ranks, widths, &rows[own.start * wide..own.end * wide]).unwrap();
+        let x: Vec<f64> = (0..2 * n).map(|i| wave(i, 0.23)).collect();
+        let rhs: Vec<f64> = x.chunks(n.max(1)).flat_map(|x| whole.apply(x).unwrap()).collect();
+        let (x, rhs) = (part(&x, n, own.clone()), part(&rhs, n, own));
+        assert!(distance(&rhs, &a.apply(&x).unwrap()) <= 1e-14);
+        let solved = a.factor().unwrap().solve(&rhs).unwrap();
+        assert!(solved.report.backward_error <= 8.0 * f64::EPSILON, "{widths:?}, {ranges:?}: {:?}", solved.report);
+        assert!(distance(&x, &solved.values) <= 1e-12, "{widths:?}, {ranges:?}");
+        assert!(ranks_agree(ranks, solved.report.backward_error));
     }
 }
 

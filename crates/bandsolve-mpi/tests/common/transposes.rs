@@ -1,6 +1,6 @@
 //! Transposed and adjoint systems and products.
 
-use super::{Blocks, band, distance, part, ranks_agree, unknowns, wave};
+use super::{Blocks, band, band_cases, distance, part, ranks_agree, unknowns, wave};
 use bandsolve::dyn_stack::PodStack;
 use bandsolve::{Complex64, Factor, LinearOperator, Method, Op, Plan, RealScalar, Scalar};
 use bandsolve_mpi::{CostModel, DistributedBanded, DistributedFactors, RankRanges, Ranks};
@@ -94,19 +94,14 @@ pub fn transposed_blocks(ranks: &Ranks) {
 }
 
 pub fn transposed_bands(ranks: &Ranks) {
-    let size = ranks.size();
-    for (seed, widths) in [(1, 1), (0, 2), (3, 1), (2, 5), (0, 0), (4, 4)].into_iter().enumerate() {
-        for few in [false, true] {
-            let each = |rank: usize| if few { (rank + seed) % 4 } else { 3 + (rank * 7 + seed) % 20 };
-            let ranges = RankRanges::of_counts((0..size).map(each));
-            let (n, own, wide) = (ranges.rows(), ranges.range(ranks.rank()), widths.0 + widths.1 + 1);
-            let (rows, whole) = band::<Complex64>(n, widths, 9.0);
-            let a = DistributedBanded::new(ranks, widths, &rows[own.start * wide..own.end * wide]).unwrap();
-            let whole = Plan::new(whole.shape()).method(Method::Pivoted).factor(&whole).unwrap();
-            let rhs: Vec<Complex64> = (0..2 * n).map(|i| wave(i, 0.23)).collect();
-            compare(ranks, &a.factor().unwrap(), (&whole, &rhs), own);
-            adjoint(ranks, &a);
-        }
+    for (widths, ranges) in band_cases(ranks.size()) {
+        let (n, own, wide) = (ranges.rows(), ranges.range(ranks.rank()), widths.0 + widths.1 + 1);
+        let (rows, whole) = band::<Complex64>(n, widths, 9.0);
+        let a = DistributedBanded::new(ranks, widths, &rows[own.start * wide..own.end * wide]).unwrap();
+        let whole = Plan::new(whole.shape()).method(Method::Pivoted).factor(&whole).unwrap();
+        let rhs: Vec<Complex64> = (0..2 * n).map(|i| wave(i, 0.23)).collect();
+        compare(ranks, &a.factor().unwrap(), (&whole, &rhs), own);
+        adjoint(ranks, &a);
     }
 }
 
