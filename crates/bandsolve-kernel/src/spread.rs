@@ -51,19 +51,36 @@ impl<A: Split, B: Split, C: Split> Split for (A, B, C) {
 
 /// Calls `work` for `tasks` contiguous pieces of `rows`, each with its part of `out`. One task is done without rayon.
 pub fn spread<S: Split>(tasks: usize, rows: Range<usize>, out: S, work: &(impl Fn(Range<usize>, S) + Sync)) {
-    gather(tasks, rows, out, work, &|(), ()| ());
+    gather(tasks, rows, out, work, &nothing);
+}
+
+/// Joins no results.
+fn nothing((): (), (): ()) {}
+
+/// What is done to a piece of the rows. A trait of its own, whose table has one function: that of `dyn Fn` has three, each with
+/// the whole of the closure.
+trait RowWork<S, R>: Sync {
+    fn run(&self, rows: Range<usize>, out: S) -> R;
+}
+
+impl<S, R, F: Fn(Range<usize>, S) -> R + Sync> RowWork<S, R> for F {
+    fn run(&self, rows: Range<usize>, out: S) -> R {
+        self(rows, out)
+    }
 }
 
 /// The same, and joins what `work` returns by `both`, in pairs.
+///
+/// Not generic in `work`: there are hundreds of closures, and each would be compiled into a tree of tasks of its own.
 fn gather<S: Split, R: Send>(
     tasks: usize,
     rows: Range<usize>,
     out: S,
-    work: &(impl Fn(Range<usize>, S) -> R + Sync),
+    work: &dyn RowWork<S, R>,
     both: &(impl Fn(R, R) -> R + Sync),
 ) -> R {
     if tasks <= 1 || rows.len() < 2 {
-        return work(rows, out);
+        return work.run(rows, out);
     }
     let half = (rows.len() * (tasks / 2) / tasks).max(1);
     let (left, right) = out.split(half);
@@ -111,7 +128,7 @@ pub fn chunks<S: Split, R: Send + Copy + Sync>(
 
 /// [`chunks`] of work without results.
 pub fn each_chunk<S: Split>((chunks, least): (usize, usize), out: S, work: &(impl Fn(usize, S) + Sync)) {
-    self::chunks((chunks, least), out, work, ((), &|(), ()| ()));
+    self::chunks((chunks, least), out, work, ((), &nothing));
 }
 
 #[cfg(test)]

@@ -22,25 +22,54 @@ use std::time::SystemTime;
 /// Both, in parallel. A thread that does not belong to rayon does the first itself, where it would otherwise only wait: it is
 /// awake and has a core, while two threads that sleep are often woken on one and the same, until the system moves one of them.
 pub fn join<A: Send, B: Send>(a: impl FnOnce() -> A + Send, b: impl FnOnce() -> B + Send) -> (A, B) {
-    let (mut a, mut b, mut first, mut second) = (Some(a), Some(b), None, None);
-    join_calls(&mut || first = a.take().map(|a| a()), &mut || second = b.take().map(|b| b()));
-    first.zip(second).expect("both have run")
+    let (mut a, mut b) = (OneCall::Given(a), OneCall::Given(b));
+    join_calls(&mut a, &mut b);
+    (a.result(), b.result())
+}
+
+/// A call without arguments, before and after. A trait of its own, whose table has one function: that of `dyn FnMut` has two, each
+/// with the whole of the closure.
+trait Callable: Send {
+    fn run(&mut self);
+}
+
+enum OneCall<F, R> {
+    Given(F),
+    Running,
+    Done(R),
+}
+
+impl<F: FnOnce() -> R + Send, R: Send> Callable for OneCall<F, R> {
+    fn run(&mut self) {
+        if let OneCall::Given(work) = core::mem::replace(self, OneCall::Running) {
+            *self = OneCall::Done(work());
+        }
+    }
+}
+
+impl<F, R> OneCall<F, R> {
+    fn result(self) -> R {
+        match self {
+            OneCall::Done(result) => result,
+            _ => unreachable!("both have run"),
+        }
+    }
 }
 
 /// [`join`] of calls without results: what rayon needs for a pair of closures is a lot of code, compiled here and once.
-fn join_calls(a: &mut (dyn FnMut() + Send), b: &mut (dyn FnMut() + Send)) {
+fn join_calls(a: &mut dyn Callable, b: &mut dyn Callable) {
     if rayon::current_thread_index().is_some() {
-        rayon::join(a, || standard(b));
+        rayon::join(|| a.run(), || standard(|| b.run()));
         return;
     }
     match pool() {
         Some(pool) => pool.scope(|scope| {
-            scope.spawn(|_| standard(b));
-            a();
+            scope.spawn(|_| standard(|| b.run()));
+            a.run();
         }),
         None => {
-            a();
-            standard(b);
+            a.run();
+            standard(|| b.run());
         }
     }
 }
