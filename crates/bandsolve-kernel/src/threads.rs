@@ -97,7 +97,7 @@ pub fn count() -> usize {
 }
 
 /// Runs `work` on so many threads, on the caller's alone if one is asked for, or there is no other.
-pub fn workers(threads: usize, work: &(impl Fn() + Sync)) {
+pub fn workers(threads: usize, work: &(dyn Fn() + Sync)) {
     if threads > 1 && available() {
         join(work, || workers(threads - 1, work));
     } else {

@@ -24,7 +24,8 @@ use bandsolve_kernel::run::{self, SweepOptions, Workspace};
 use bandsolve_kernel::spread::each_chunk;
 use bandsolve_kernel::spread::spread;
 use bandsolve_kernel::tile::{Scaling, Strides};
-use bandsolve_kernel::{RealScalar, Scalar};
+use bandsolve_kernel::{ByType, Complex32, Complex64, RealScalar, Scalar};
+use core::marker::PhantomData;
 use core::ops::Range;
 use dyn_stack::{PodStack, StackReq};
 use smallvec::SmallVec;
@@ -121,6 +122,53 @@ impl<T: Scalar> BatchFactor<'_, T> {
             }
         }
         Ok((bad, worst))
+    }
+
+    /// [`Factor::solve_into_with`], compiled in this crate alone.
+    fn solve_all(&self, op: Op, rhs: &[T], x: &mut [T], stack: &mut PodStack) -> Result<Report> {
+        let _mode = Standard::enter();
+        let n_rhs = self.shape().n_rhs("rhs", rhs.len())?;
+        check_len("x", rhs.len(), x.len())?;
+        verify::check_scratch(self.solve_scratch(n_rhs), stack)?;
+        let mut outcome = Report::new(&self.decision).with_room(n_rhs)?;
+        let (n, count, layout) = (self.a.n(), self.a.count(), self.a.layout());
+        if rhs.is_empty() {
+            return Ok(outcome);
+        }
+        let (memory, stack) = stack.make_aligned_raw::<T::Real>(self.memory() * self.threads(), 64);
+        let (gaps, _) = stack.make_raw::<T::Real>(count);
+        let share = count.div_ceil(self.lanes()).div_ceil(self.threads()) * self.lanes();
+        let mut failure = None;
+        for (rhs, x) in rhs.chunks_exact(n * count).zip(x.chunks_exact_mut(n * count)) {
+            let shared = Shared::new(x);
+            let out = &Out { x: &shared, n, count, layout };
+            let (mut gaps, spans) = (gaps.chunks_mut(share), (0..count).step_by(share));
+            let parts = memory.chunks_exact_mut(self.memory()).zip(spans).map(|(memory, first)| {
+                let gaps = gaps.next().unwrap_or_default();
+                (first..(first + share).min(count), memory, gaps, Ok((NotAccepted::new(), 0.0)))
+            });
+            let mut parts: SmallVec<[_; 8]> = parts.collect();
+            spread(parts.len(), 0..parts.len(), &mut parts[..], &|_, parts| {
+                for (span, memory, gaps, found) in parts {
+                    *found = self.solve_span(op, rhs, span.clone(), (memory, gaps), out);
+                }
+            });
+            let found = filled(parts.into_iter().map(|part| Some(part.3)))?;
+            let mut worst = found.iter().fold(0.0, |worst: f64, (_, largest)| worst.max(*largest));
+            for s in found.into_iter().flat_map(|(bad, _)| bad) {
+                match self.settle(op, rhs, s, out) {
+                    Ok((error, alone)) => {
+                        worst = worst.max_nan(error);
+                        outcome.fallback |= alone;
+                    }
+                    Err(error) => failure = failure.or(Some(error)),
+                }
+            }
+            if self.decision.options.verify {
+                outcome.push(worst);
+            }
+        }
+        failure.map_or(Ok(outcome), Err)
     }
 
     /// Measures system `s` exactly and solves it alone if it is not good.
@@ -258,6 +306,22 @@ impl<T: Scalar> Out<'_, T> {
     }
 }
 
+/// Solves with a batch: instances for every number type, compiled here and nowhere else.
+struct SolveSystems<'f, 'm>(PhantomData<&'f &'m ()>);
+
+macro_rules! solve_systems {
+    ($($instance:ident: $t:ty),*) => {
+        impl<'f, 'm: 'f> ByType for SolveSystems<'f, 'm> {
+            type Argument<T: Scalar> = (&'f BatchFactor<'m, T>, Op, &'f [T], &'f mut [T], &'f mut PodStack);
+            type Output<T: Scalar> = Result<Report>;
+            $(fn $instance((factor, op, rhs, x, stack): Self::Argument<$t>) -> Result<Report> {
+                factor.solve_all(op, rhs, x, stack)
+            })*
+        }
+    };
+}
+solve_systems!(of_f32: f32, of_f64: f64, of_c32: Complex32, of_c64: Complex64);
+
 impl<T: Scalar> Factor<T> for BatchFactor<'_, T> {
     fn shape(&self) -> Shape {
         self.a.shape()
@@ -272,49 +336,7 @@ impl<T: Scalar> Factor<T> for BatchFactor<'_, T> {
     }
 
     fn solve_into_with(&self, op: Op, rhs: &[T], x: &mut [T], stack: &mut PodStack) -> Result<Report> {
-        let _mode = Standard::enter();
-        let n_rhs = self.shape().n_rhs("rhs", rhs.len())?;
-        check_len("x", rhs.len(), x.len())?;
-        verify::check_scratch(self.solve_scratch(n_rhs), stack)?;
-        let mut outcome = Report::new(&self.decision).with_room(n_rhs)?;
-        let (n, count, layout) = (self.a.n(), self.a.count(), self.a.layout());
-        if rhs.is_empty() {
-            return Ok(outcome);
-        }
-        let (memory, stack) = stack.make_aligned_raw::<T::Real>(self.memory() * self.threads(), 64);
-        let (gaps, _) = stack.make_raw::<T::Real>(count);
-        let share = count.div_ceil(self.lanes()).div_ceil(self.threads()) * self.lanes();
-        let mut failure = None;
-        for (rhs, x) in rhs.chunks_exact(n * count).zip(x.chunks_exact_mut(n * count)) {
-            let shared = Shared::new(x);
-            let out = &Out { x: &shared, n, count, layout };
-            let (mut gaps, spans) = (gaps.chunks_mut(share), (0..count).step_by(share));
-            let parts = memory.chunks_exact_mut(self.memory()).zip(spans).map(|(memory, first)| {
-                let gaps = gaps.next().unwrap_or_default();
-                (first..(first + share).min(count), memory, gaps, Ok((NotAccepted::new(), 0.0)))
-            });
-            let mut parts: SmallVec<[_; 8]> = parts.collect();
-            spread(parts.len(), 0..parts.len(), &mut parts[..], &|_, parts| {
-                for (span, memory, gaps, found) in parts {
-                    *found = self.solve_span(op, rhs, span.clone(), (memory, gaps), out);
-                }
-            });
-            let found = filled(parts.into_iter().map(|part| Some(part.3)))?;
-            let mut worst = found.iter().fold(0.0, |worst: f64, (_, largest)| worst.max(*largest));
-            for s in found.into_iter().flat_map(|(bad, _)| bad) {
-                match self.settle(op, rhs, s, out) {
-                    Ok((error, alone)) => {
-                        worst = worst.max_nan(error);
-                        outcome.fallback |= alone;
-                    }
-                    Err(error) => failure = failure.or(Some(error)),
-                }
-            }
-            if self.decision.options.verify {
-                outcome.push(worst);
-            }
-        }
-        failure.map_or(Ok(outcome), Err)
+        T::by_type::<SolveSystems>((self, op, rhs, x, stack))
     }
 }
 
