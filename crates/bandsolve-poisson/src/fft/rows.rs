@@ -161,7 +161,9 @@ impl<T: PoissonScalar> RowTransforms<T> {
     ) {
         let [_, all, n] = self.shape;
         let (row, count) = (all * n, pairs.len() * lines.len());
-        let folded = self.folded && part.indices(pairs.start).1.is_some();
+        // Rows with a mirror, which only the last pair may lack.
+        let pair = |l: usize| pairs.start + if all == 1 { l } else { 0 };
+        let folded = if self.folded { (0..count).filter(|l| part.indices(pair(*l)).1.is_some()).count() } else { 0 };
         let whole = count == V::W;
         let spaced = if whole && all == 1 { part.spaced(pairs.clone()) } else { None };
         let plain = rhs.is_none_or(RightHandSide::has_plain_lines);
@@ -207,12 +209,12 @@ impl<T: PoissonScalar> RowTransforms<T> {
                 }
             }
         }
-        if folded && !inverse {
-            fold::<T, V>(&mut room.z[..2 * V::W * n], real(0.5));
+        if folded > 0 && !inverse {
+            fold::<T, V>(&mut room.z[..2 * V::W * n], folded, real(0.5));
         }
         transform.run(self.simd, room.lines(), inverse);
-        if folded && inverse {
-            fold::<T, V>(&mut room.out[..2 * V::W * n], T::ONE);
+        if folded > 0 && inverse {
+            fold::<T, V>(&mut room.out[..2 * V::W * n], folded, T::ONE);
         }
         if whole && all == 1 {
             if let Some((x, _, [a, b])) = part.spaced(pairs.clone()) {
@@ -335,12 +337,12 @@ impl<T: PoissonScalar> RowTransforms<T> {
     }
 }
 
-/// Real and imaginary parts as `factor` times their sum and their difference.
+/// Real and imaginary parts of the first lanes as `factor` times their sum and their difference.
 #[inline(always)]
-fn fold<T: PoissonScalar, V: Lanes<Real = T>>(z: &mut [T], factor: T) {
+fn fold<T: PoissonScalar, V: Lanes<Real = T>>(z: &mut [T], lanes: usize, factor: T) {
     for pair in z.chunks_exact_mut(2 * V::W) {
         let (a, b) = pair.split_at_mut(V::W);
-        for k in 0..V::W {
+        for k in 0..lanes {
             (a[k], b[k]) = ((a[k] + b[k]) * factor, (a[k] - b[k]) * factor);
         }
     }
