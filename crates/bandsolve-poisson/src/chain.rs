@@ -6,17 +6,20 @@
 //! Q_i = gap_i + λ + b_i Q_{i−1}/(Q_{i−1} + a_{i−1}),  ρ_i = a_i/(Q_i + a_i),
 //! G_i = ρ_i (f_i + (b_i/a_{i−1}) G_{i−1}),  u_i = G_i/a_i + ρ_i u_{i+1}.
 //!
-//! Q, the gap by which the pivot exceeds its coupling, is a sum of positive numbers, so that no digit is lost where it is small.
+//! Q, the gap by which the pivot exceeds its coupling, is a sum of positive numbers, so that no digit is lost where it is small. There it also
+//! depends on many rows before, whose roundings would add up: so it is computed in twice the precision.
 //! An axis with one spacing that is periodic is folded first: (f_i + f_{n−i})/2 and (f_i − f_{n−i})/2 are two systems that end by
 //! themselves. Where Q no longer changes from row to row, ρ is stored once. Where the ρ would take as much memory as the solution, as
 //! they do where the spacing varies, they are not kept: see [`renewed`].
 
+mod gap;
 mod renewed;
 
 use crate::axis::AxisOperator;
 use crate::folded::{ChainStep, even_step, folded_rows, odd_step};
 use crate::scalar::{PoissonScalar, real};
 use bandsolve_kernel::view::ViewMut;
+use gap::PivotGap;
 use renewed::RenewedChain;
 
 /// Systems whose ρ are stored together.
@@ -309,16 +312,17 @@ impl<T: PoissonScalar> ChainLane<T> {
     ) {
         let regular = self.places.len() / groups.max(1);
         let mut fixed = false;
+        let mut gaps: [PivotGap; GROUP] = core::array::from_fn(|k| PivotGap::new(lambda.get(k).copied().unwrap_or(1.0)));
         for i in 0..steps.len() {
             // Where nothing changes from row to row, the next row is as this one.
             fixed = fixed && i > 1 && steps[i] == steps[i - 1];
             let mut changed = false;
-            for (q, lambda) in excess.iter_mut().zip(lambda).filter(|_| !fixed) {
-                // Q/(Q + a) as 1/(1 + a/Q), which rises with Q also where it is rounded: so Q settles.
-                let kept = if i > 0 { steps[i].behind / (1.0 + steps[i - 1].ahead / *q) } else { 0.0 };
-                let next = steps[i].gap + lambda + kept;
-                changed |= next != *q;
-                *q = next;
+            if !fixed {
+                let before = if i > 0 { [steps[i].behind, steps[i - 1].ahead] } else { [0.0; 2] };
+                for (q, gap) in excess.iter_mut().zip(&mut gaps) {
+                    changed |= gap.advance(steps[i].gap, before);
+                    *q = gap.value();
+                }
             }
             fixed = fixed || !changed && i > 1 && steps[i] == steps[i - 1];
             if i >= regular {

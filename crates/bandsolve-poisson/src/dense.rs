@@ -6,11 +6,10 @@
 use crate::axis::AxisOperator;
 use crate::reflections::reflected;
 use crate::scalar::{PoissonScalar, real};
-use crate::transform::{LinePair, Transform};
+use crate::transform::Transform;
 use bandsolve::{Error, Result, Simd};
 use bandsolve_kernel::dense::Product;
 use bandsolve_kernel::view::{View, ViewMut};
-use num_complex::Complex;
 
 /// Coefficients of an axis are QᵀW^{1/2}u: Q has the eigenvectors of W^{1/2} L W^{−1/2}, W the volumes.
 #[derive(Clone)]
@@ -74,7 +73,7 @@ impl<T: PoissonScalar> DenseTransform<T> {
     }
 
     /// Of vectors V, one after the other: coefficients of f are Vᵀf, and u = V û. With one matrix for [`multiply_lines`](Self::multiply_lines)
-    /// alone, or with two for [`multiply`](Self::multiply) alone.
+    /// alone, or with two.
     pub fn of_vectors(eigenvalues: Vec<f64>, vectors: &[f64], lines: bool) -> Self {
         let n = eigenvalues.len();
         let to = vectors.iter().map(|v| real(*v)).collect();
@@ -85,21 +84,13 @@ impl<T: PoissonScalar> DenseTransform<T> {
 
     /// The matrix of a transform, whose eigenvalues are known to the last digit.
     fn of_transform(transform: &Transform<f64>, n: usize, scale: f64) -> Self {
-        let mut scratch = vec![Complex::new(0.0, 0.0); transform.scratch()];
-        let mut image = |j: usize, inverse: bool| -> Vec<f64> {
-            let (mut z, mut out) = (vec![Complex::new(0.0, 0.0); n], vec![Complex::new(0.0, 0.0); n]);
-            z[j].re = 1.0;
-            let line = LinePair { z: &mut z, out: &mut out, scratch: &mut scratch };
-            if inverse {
-                transform.inverse(line)
-            } else {
-                transform.forward(line)
-            }
-            out.iter().map(|z| z.re).collect()
-        };
-        let images = [false, true].map(|inverse| (0..n).map(|j| image(j, inverse)).collect::<Vec<_>>());
+        let images = [false, true].map(|inverse| {
+            let mut lines: Vec<f64> = (0..n * n).map(|e| f64::from(u8::from(e / n == e % n))).collect();
+            transform.each(Simd::detect(), &mut lines, inverse);
+            lines
+        });
         // Columns of `to` are rows of the matrix.
-        let [to, back] = images.map(|of| (0..n * n).map(|e| real::<T>(of[e % n][e / n])).collect());
+        let [to, back] = images.map(|of| (0..n * n).map(|e| real::<T>(of[e % n * n + e / n])).collect());
         let eigenvalues = transform.eigenvalues().iter().map(|v| v * scale).collect();
         Self { n, eigenvalues, constant: transform.constant().map(|place| (place, transform.of_ones())), to, back }
     }
@@ -114,11 +105,16 @@ impl<T: PoissonScalar> DenseTransform<T> {
 }
 
 impl<T: PoissonScalar> DenseTransform<T> {
-    /// out = coefficients Vᵀz of `lines` contiguous lines of z, or Vz; of a transform [`of_vectors`](Self::of_vectors).
+    /// out = coefficients of `lines` contiguous lines of z, or lines from coefficients.
     pub fn multiply_lines(&self, z: &[T], out: &mut [T], lines: usize, inverse: bool) {
-        // By columns `to` is V.
-        let vectors = View::new(&self.to, self.n, self.n);
-        let (a, b) = (if inverse { vectors } else { vectors.transpose() }, View::new(z, self.n, lines));
+        let matrix = |entries| View::new(entries, self.n, self.n);
+        let a = match inverse {
+            false => matrix(&self.to).transpose(),
+            // Of orthogonal vectors there is one matrix.
+            true if self.back.is_empty() => matrix(&self.to),
+            true => matrix(&self.back).transpose(),
+        };
+        let b = View::new(z, self.n, lines);
         T::dense_product(Simd::detect(), Product::replace(ViewMut::new(out, self.n, lines), a, b));
     }
 }

@@ -1,7 +1,7 @@
 //! Transforms along all axes but the first, tridiagonal systems along it.
 //!
-//! Two rows of the same half, or i and n − i of a folded axis, are the real and the imaginary parts of one complex row, which is transformed line by line; coefficients go
-//! back to the two rows, elimination runs from both ends at once, and the way back is the same.
+//! Two rows of the same half, or i and n − i of a folded axis, are the real and the imaginary parts of one complex row. As many lines of them as a vector has lanes are
+//! transformed together; coefficients go back to the two rows, elimination runs from both ends at once, and the way back is the same.
 //!
 //! # Source
 //! R. W. Hockney, J. ACM 12 (1965), 95–113.
@@ -9,6 +9,7 @@
 mod axes;
 mod constant;
 mod fused;
+mod lines;
 mod rows;
 
 use crate::chain::{GROUP, TridiagonalChain, block_of};
@@ -17,19 +18,16 @@ use crate::method::{SeparableSolver, SolveRequest};
 use crate::pieces::{ColumnBlocks, Mirrored, RowPairs};
 use crate::residual::RowCheck;
 use crate::scalar::PoissonScalar;
-use crate::separable::{ResidualMeasure, ResidualOperator, SeparableProblem};
-pub(crate) use axes::AxisTransform;
+use crate::separable::{ResidualMeasure, ResidualOperator, RightHandSide, SeparableProblem};
+use crate::transform::ALIGNED;
 use bandsolve::dyn_stack::{PodStack, StackReq};
 use bandsolve::{Result, Simd};
 use bandsolve_kernel::spread::{RowsOf, each_chunk};
 use bandsolve_kernel::view::ViewMut;
 use bandsolve_kernel::{Job, Lanes, dispatch};
 use constant::{Constant, weights};
-use num_complex::Complex;
-use rows::{COLUMNS, RowJob};
+pub(crate) use rows::{Room, RowJob, RowTransforms};
 
-/// Rows that are multiplied by eigenvectors together.
-const TOGETHER: usize = 16;
 /// Sixteenths of the solution that factors may take: with one array, and scratch of a quarter, all is less than twice the solution.
 const KEPT: usize = 11;
 /// Unknowns from which on more than one thread works.
@@ -39,8 +37,7 @@ const SHARED: usize = 1 << 14;
 pub(crate) struct TransformSolver<T: PoissonScalar> {
     shape: [usize; 3],
     folded: bool,
-    middle: AxisTransform<T>,
-    last: AxisTransform<T>,
+    rows: RowTransforms<T>,
     chain: TridiagonalChain<T>,
     indefinite: IndefiniteModes<T>,
     constant: Option<Constant>,
@@ -51,78 +48,53 @@ pub(crate) struct TransformSolver<T: PoissonScalar> {
 impl<T: PoissonScalar> TransformSolver<T> {
     /// `dense`: products also along axes with one spacing.
     pub fn new(problem: &SeparableProblem, dense: bool, threads: usize) -> Result<Self> {
-        let [first, middle, last] = &problem.axes;
-        let (of_middle, of_last) = (
-            AxisTransform::new(middle, dense && middle.len() > 1)?,
-            AxisTransform::new(last, dense && last.len() > 1)?,
-        );
-        let (a, b) = (of_middle.eigenvalues(middle), of_last.eigenvalues(last));
-        let mut lambda: Vec<f64> = a.iter().flat_map(|a| b.iter().map(move |b| (a + b) + problem.shift)).collect();
+        let [first, _, last] = &problem.axes;
+        let rows = RowTransforms::new(problem, dense)?;
+        let mut lambda = rows.eigenvalues(problem);
         let indefinite = IndefiniteModes::new(first, &mut lambda)?;
         let constant = if problem.is_singular() {
-            let at = of_middle.constant().zip(of_last.constant());
+            let at = rows.middle.constant().zip(rows.last.constant());
             at.map(|((j, a), (k, b))| Constant { mode: j * last.len() + k, of_ones: a * b, weights: weights(first) })
         } else {
             None
         };
         let unknowns = first.len() * lambda.len();
-        let most = (unknowns * size_of::<T>() / 16 * KEPT).saturating_sub(of_middle.bytes() + of_last.bytes());
+        let most = (unknowns * size_of::<T>() / 16 * KEPT).saturating_sub(rows.bytes());
         let chain = TridiagonalChain::new(first, &lambda, most);
-        let (shape, folded) = (problem.shape(), first.is_folded());
-        Ok(Self {
-            shape,
-            folded,
-            middle: of_middle,
-            last: of_last,
-            chain,
-            indefinite,
-            constant,
-            threads,
-            simd: Simd::detect(),
-        })
+        let (shape, folded, simd) = (rows.shape, rows.folded, rows.simd);
+        Ok(Self { shape, folded, rows, chain, indefinite, constant, threads, simd })
     }
 
     /// Pieces that the rows are cut into: as many as threads, and as have scratch of no more than a quarter of the solution.
     fn pieces(&self) -> usize {
         let [rows, lines, n] = self.shape;
-        let affordable = rows * lines * n / (8 * self.words().iter().sum::<usize>());
+        let affordable = rows * lines * n / (4 * self.rows.scratch());
         if rows * lines * n < SHARED { 1 } else { self.threads.min(affordable).clamp(1, rows.div_ceil(2)) }
     }
 
-    /// Pairs of rows that are taken together.
-    fn together(&self) -> usize {
-        if self.shape[1] == 1 && self.last.is_dense() { TOGETHER } else { 1 }
-    }
-
-    /// Complex numbers of scratch of a piece: lines, slabs, and what transforms need.
-    fn words(&self) -> [usize; 3] {
-        let [_, lines, n] = self.shape;
-        let line = if lines == 1 { 2 * n } else { 2 * n.max(COLUMNS * lines) };
-        let slab = self.together() * lines * n;
-        let slabs = if self.middle.is_dense() || self.last.is_dense() { 2 * slab } else { slab };
-        [line, slabs, self.middle.scratch().max(self.last.scratch())]
-    }
-
     /// Coefficients of all rows, in x.
-    fn forward(&self, request: &SolveRequest<'_, T>, x: &mut [T], scratch: &mut [Complex<T>]) {
-        self.each_pair(x, scratch, &|part, piece| {
-            dispatch(self.simd, RowJob { solver: self, rhs: request.rhs, inverse: false, part, scratch: piece });
-        });
+    fn forward(&self, request: &SolveRequest<'_, T>, x: &mut [T], scratch: &mut [T]) {
+        self.each_pair(x, scratch, &|part, piece| self.transform(request.rhs, false, part, piece));
     }
 
     /// Numbers of all rows from their coefficients.
-    fn inverse(&self, x: &mut [T], scratch: &mut [Complex<T>]) {
-        self.each_pair(x, scratch, &|part, piece| {
-            dispatch(self.simd, RowJob { solver: self, rhs: None, inverse: true, part, scratch: piece });
-        });
+    fn inverse(&self, x: &mut [T], scratch: &mut [T]) {
+        self.each_pair(x, scratch, &|part, piece| self.transform(None, true, part, piece));
+    }
+
+    /// Transforms the rows of a part.
+    fn transform(&self, rhs: Option<&RightHandSide<'_, T>>, inverse: bool, mut part: RowPairs<'_, T>, piece: &mut [T]) {
+        let (pairs, mut room) = (0..part.pairs(), Room::new(piece, self.rows.words()));
+        let job = RowJob { transforms: &self.rows, rhs, inverse, part: &mut part, pairs, room: &mut room };
+        dispatch(self.simd, job);
     }
 
     /// Calls `work` for pieces of pairs of rows.
     fn each_pair(
         &self,
         x: &mut [T],
-        scratch: &mut [Complex<T>],
-        work: &(impl Fn(RowPairs<'_, T>, &mut [Complex<T>]) + Sync),
+        scratch: &mut [T],
+        work: &(impl Fn(RowPairs<'_, T>, &mut [T]) + Sync),
     ) {
         let (row, pieces) = (self.shape[1] * self.shape[2], self.pieces());
         if self.folded {
@@ -143,10 +115,10 @@ impl<T: PoissonScalar> TransformSolver<T> {
     /// Calls `work` for so many pieces.
     fn each_piece(
         &self,
-        (pieces, rows, scratch): (usize, RowPairs<'_, T>, &mut [Complex<T>]),
-        work: &(impl Fn(RowPairs<'_, T>, &mut [Complex<T>]) + Sync),
+        (pieces, rows, scratch): (usize, RowPairs<'_, T>, &mut [T]),
+        work: &(impl Fn(RowPairs<'_, T>, &mut [T]) + Sync),
     ) {
-        let per = self.words().iter().sum();
+        let per = self.rows.scratch();
         if self.pieces() == 1 {
             return work(rows, &mut scratch[..per]);
         }
@@ -171,12 +143,12 @@ impl<T: PoissonScalar> TransformSolver<T> {
 
 impl<T: PoissonScalar> SeparableSolver<T> for TransformSolver<T> {
     fn scratch(&self) -> StackReq {
-        let transforms = StackReq::new::<Complex<T>>(self.pieces() * self.words().iter().sum::<usize>());
+        let transforms = StackReq::new_aligned::<T>(self.pieces() * self.rows.scratch(), ALIGNED);
         transforms.and(StackReq::new::<T>(self.indefinite.words())).and(self.indefinite.scratch())
     }
 
     fn solve(&self, request: &SolveRequest<'_, T>, x: &mut [T], stack: &mut PodStack) -> f64 {
-        let (scratch, stack) = stack.make_raw::<Complex<T>>(self.pieces() * self.words().iter().sum::<usize>());
+        let (scratch, stack) = stack.make_aligned_raw::<T>(self.pieces() * self.rows.scratch(), ALIGNED);
         if self.is_fused() {
             self.solve_fused(request, None, x, scratch);
             return 0.0;
@@ -209,12 +181,12 @@ impl<T: PoissonScalar> SeparableSolver<T> for TransformSolver<T> {
         let Some(rhs) = request.rhs.filter(|_| self.is_fused()) else {
             return (self.solve(request, x, stack), None);
         };
-        let (scratch, _) = stack.make_raw::<Complex<T>>(self.pieces() * self.words().iter().sum::<usize>());
+        let (scratch, _) = stack.make_aligned_raw::<T>(self.pieces() * self.rows.scratch(), ALIGNED);
         (0.0, Some(self.solve_fused(request, Some(RowCheck { operator, rhs }), x, scratch)))
     }
 
     fn bytes(&self) -> usize {
-        self.chain.bytes() + self.middle.bytes() + self.last.bytes()
+        self.chain.bytes() + self.rows.bytes()
     }
 
     fn subproblems(&self) -> usize {

@@ -3,6 +3,7 @@
 use bandsolve_kernel::Scalar;
 use bandsolve_kernel::spread::Split;
 use bandsolve_kernel::view::ViewMut;
+use core::ops::Range;
 
 /// Rows from both ends of an array: pair p is row p and row n − 1 − p; the last pair may be one row. Split by pieces.
 pub(crate) struct Mirrored<'a, T> {
@@ -186,6 +187,21 @@ impl<T> RowPairs<'_, T> {
             RowPairs::Mirrored(rows) => rows.pairs(),
             RowPairs::Adjacent(rows) => rows.pairs(),
         }
+    }
+
+    /// Of neighbouring rows: all of them, the index of the first, and where among them the first rows and the second rows of these pairs
+    /// begin, two apart and in the order of memory.
+    pub fn spaced(&mut self, pairs: Range<usize>) -> Option<(&mut [T], usize, [usize; 2])> {
+        let RowPairs::Adjacent(rows) = self else { return None };
+        let least = if rows.reversed { pairs.end - 1 } else { pairs.start };
+        let places = [rows.at(2 * least), rows.at(2 * least + 1)];
+        Some((&mut *rows.x, rows.first, places))
+    }
+
+    /// Pairs in the order of memory.
+    pub fn in_memory(&self, pairs: &Range<usize>, place: usize) -> usize {
+        let reversed = matches!(self, RowPairs::Adjacent(rows) if rows.reversed);
+        if reversed { pairs.end - 1 - place } else { pairs.start + place }
     }
 
     /// The numbers of the rows of a pair.

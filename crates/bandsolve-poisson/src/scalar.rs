@@ -7,7 +7,6 @@ use crate::plan::factor;
 use crate::separable::{ResidualMeasure, SeparableProblem};
 use crate::verify::Question;
 use bandsolve::{RealScalar, Result};
-use rustfft::FftNum;
 
 /// What is hot, compiled in this crate for each number type, and not in every crate that makes a plan.
 pub trait Instances: Sized {
@@ -58,11 +57,11 @@ macro_rules! instances {
 instances!(f32 f64);
 
 /// `f32` or `f64`.
-pub trait PoissonScalar: Instances + RealScalar + FftNum {}
+pub trait PoissonScalar: Instances + RealScalar {}
 impl PoissonScalar for f32 {}
 impl PoissonScalar for f64 {}
 
-/// x rounded; `RealScalar` and `FftNum` both have a `from_f64`.
+/// x rounded.
 #[inline(always)]
 pub(crate) fn real<T: PoissonScalar>(x: f64) -> T {
     <T as RealScalar>::from_f64(x)

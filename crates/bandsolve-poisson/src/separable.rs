@@ -100,11 +100,16 @@ impl<'a, T: PoissonScalar> RightHandSide<'a, T> {
     where
         'a: 'b,
     {
-        if self.is_plain() && self.has_lines() {
+        if self.has_plain_lines() {
             return &self.f[i * self.strides[0] + j * self.strides[1]..][..self.shape[2]];
         }
         self.copy_line((i, j), spare);
         spare
+    }
+
+    /// Whether f has all lines as they are.
+    pub fn has_plain_lines(&self) -> bool {
+        self.is_plain() && self.has_lines()
     }
 
     /// Whether f has all numbers as they are.

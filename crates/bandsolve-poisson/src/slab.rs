@@ -1,16 +1,16 @@
 //! A problem in slabs: what processes need that own consecutive planes (lines, where there are two axes) along the first axis.
 
 use crate::axis::AxisOperator;
-use crate::fft::AxisTransform;
+use crate::fft::{Room, RowJob, RowTransforms};
 use crate::method::PoissonMethod;
 use crate::report::{PoissonReport, Solved};
 use crate::scalar::{PoissonScalar, real};
 use crate::separable::{ResidualMeasure, ResidualOperator, RowWindow, SeparableProblem, SideTerms, peak};
-use crate::transform::LinePair;
+use crate::pieces::{AdjacentRows, Mirrored, RowPairs};
+use crate::transform::{ALIGNED, aligned};
 use bandsolve::{Result, Simd};
 use bandsolve_kernel::{Job, Lanes, dispatch};
 use core::ops::Range;
-use num_complex::Complex;
 use smallvec::SmallVec;
 
 /// Transforms along all axes but the first, and the tridiagonal systems along it.
@@ -18,8 +18,7 @@ pub struct SlabParts<T: PoissonScalar> {
     problem: SeparableProblem,
     sides: SideTerms<T>,
     given: SmallVec<[usize; 3]>,
-    middle: AxisTransform<T>,
-    last: AxisTransform<T>,
+    rows: RowTransforms<T>,
     mean: f64,
     removable: f64,
 }
@@ -49,9 +48,9 @@ impl<T: PoissonScalar> SlabParts<T> {
         given: &[usize],
         (mean, removable): (f64, f64),
     ) -> Result<Self> {
-        let [_, middle, last] = &problem.axes;
-        let [middle, last] = [AxisTransform::new(middle, false)?, AxisTransform::new(last, false)?];
-        Ok(Self { problem, sides, given: given.into(), middle, last, mean, removable })
+        // Pairs of planes are neighbours also where the first axis is a ring.
+        let rows = RowTransforms { folded: false, ..RowTransforms::new(&problem, false)? };
+        Ok(Self { problem, sides, given: given.into(), rows, mean, removable })
     }
 
     /// Planes, lines of a plane, unknowns of a line.
@@ -76,7 +75,7 @@ impl<T: PoissonScalar> SlabParts<T> {
 
     /// The constant, if it solves the problem with f = 0.
     pub fn constant(&self) -> Option<SlabConstant> {
-        let found = self.problem.is_singular().then(|| self.middle.constant().zip(self.last.constant()))??;
+        let found = self.problem.is_singular().then(|| self.rows.middle.constant().zip(self.rows.last.constant()))??;
         let ((line, a), (place, b)) = found;
         let volumes = &self.problem.axes[0].volume;
         let total: f64 = volumes.iter().sum();
@@ -86,9 +85,7 @@ impl<T: PoissonScalar> SlabParts<T> {
 
     /// sub, diag and sup of the tridiagonal systems along the first axis: rows `planes`, one system for every coefficient, row by row.
     pub fn systems(&self, planes: Range<usize>) -> [Vec<T>; 3] {
-        let [first, middle, last] = &self.problem.axes;
-        let (a, b) = (self.middle.eigenvalues(middle), self.last.eigenvalues(last));
-        let lambda: Vec<f64> = a.iter().flat_map(|a| b.iter().map(move |b| (a + b) + self.problem.shift)).collect();
+        let (first, lambda) = (&self.problem.axes[0], self.rows.eigenvalues(&self.problem));
         let row = |of: &dyn Fn(usize, f64) -> f64| -> Vec<T> {
             planes.clone().flat_map(|i| lambda.iter().map(move |lambda| real(of(i, *lambda)))).collect()
         };
@@ -101,7 +98,17 @@ impl<T: PoissonScalar> SlabParts<T> {
 
     /// Coefficients of planes in their place, or, `inverse`, planes from coefficients.
     pub fn transform(&self, planes: &mut [T], inverse: bool) {
-        dispatch(Simd::detect(), PlanesJob { parts: self, planes, inverse });
+        let (plane, transforms) = (self.plane(), &self.rows);
+        let mut room = vec![T::ZERO; transforms.scratch() + ALIGNED];
+        let mut room = Room::new(aligned(&mut room), transforms.words());
+        let count = planes.len() / plane.max(1);
+        let (paired, last) = planes.split_at_mut(count / 2 * 2 * plane);
+        let single = (!last.is_empty()).then(|| RowPairs::Mirrored(Mirrored::single(last, plane)));
+        let pairs = RowPairs::Adjacent(AdjacentRows::new(paired, (plane, 0), false));
+        for mut part in [Some(pairs), single].into_iter().flatten() {
+            let (pairs, part, room) = (0..part.pairs(), &mut part, &mut room);
+            dispatch(transforms.simd, RowJob { transforms, rhs: None, inverse, part, pairs, room });
+        }
     }
 
     /// Adds what boundary values contribute to the right-hand side of planes from `first` on.
@@ -203,95 +210,5 @@ impl<T: PoissonScalar> Job<T> for SlabResidualJob<'_, T> {
             });
         }
         all
-    }
-}
-
-struct PlanesJob<'a, T: PoissonScalar> {
-    parts: &'a SlabParts<T>,
-    planes: &'a mut [T],
-    inverse: bool,
-}
-
-impl<T: PoissonScalar> Job<T> for PlanesJob<'_, T> {
-    type Output = ();
-    #[inline(always)]
-    fn run<V: Lanes<Real = T::Real>>(self) {
-        let Self { parts, planes, inverse } = self;
-        let [_, lines, n] = parts.shape();
-        let plane = lines * n;
-        let zeros = |len: usize| vec![Complex::new(T::ZERO, T::ZERO); len];
-        let (mut z, mut turned) = (zeros(plane), zeros(plane));
-        let (mut out, mut scratch) = (zeros(plane), zeros(parts.middle.scratch().max(parts.last.scratch())));
-        // Two planes are the real and the imaginary parts of one.
-        for pair in planes.chunks_mut(2 * plane) {
-            let (a, b) = pair.split_at_mut(plane);
-            for (k, z) in z.iter_mut().enumerate() {
-                *z = Complex::new(a[k], b.get(k).copied().unwrap_or(T::ZERO));
-            }
-            parts.last.lines((&mut z, n), (&mut turned, &mut out), &mut scratch, inverse);
-            if lines > 1 || !parts.middle.is_trivial() {
-                turn(&z, &mut turned, n);
-                parts.middle.lines((&mut turned, lines), (&mut z, &mut out), &mut scratch, inverse);
-                turn(&turned, &mut z, lines);
-            }
-            for (k, z) in z.iter().enumerate() {
-                a[k] = z.re;
-                if let Some(b) = b.get_mut(k) {
-                    *b = z.im;
-                }
-            }
-        }
-    }
-}
-
-/// Lines of `n` numbers become columns.
-fn turn<T: Copy>(from: &[T], to: &mut [T], n: usize) {
-    /// Lines whose numbers are taken together.
-    const TOGETHER: usize = 8;
-    let lines = from.len() / n;
-    for first in (0..lines).step_by(TOGETHER) {
-        let last = (first + TOGETHER).min(lines);
-        for (k, to) in to.chunks_exact_mut(lines).enumerate() {
-            (first..last).for_each(|line| to[line] = from[line * n + k]);
-        }
-    }
-}
-
-impl<T: PoissonScalar> AxisTransform<T> {
-    /// Coefficients of contiguous lines of `n` complex numbers in their place, or the way back; two arrays of spare memory.
-    #[inline(always)]
-    fn lines(
-        &self,
-        (z, n): (&mut [Complex<T>], usize),
-        (turned, out): (&mut [Complex<T>], &mut [Complex<T>]),
-        scratch: &mut [Complex<T>],
-        inverse: bool,
-    ) {
-        match self {
-            Self::Fast(transform) => {
-                for z in z.chunks_exact_mut(n) {
-                    let out = &mut out[..n];
-                    let line = LinePair { z: &mut *z, out: &mut *out, scratch: &mut *scratch };
-                    if inverse {
-                        transform.inverse(line)
-                    } else {
-                        transform.forward(line)
-                    }
-                    z.copy_from_slice(out);
-                }
-            }
-            Self::Dense(dense) => {
-                // Products take lines as columns.
-                turn(z, turned, n);
-                let width = 2 * (z.len() / n);
-                dense.multiply(bytemuck::cast_slice(turned), bytemuck::cast_slice_mut(out), width, inverse);
-                turn(out, z, z.len() / n);
-            }
-        }
-    }
-
-    /// Whether there is nothing to do.
-    fn is_trivial(&self) -> bool {
-        matches!(self, Self::Fast(transform) if transform.is_trivial())
     }
 }

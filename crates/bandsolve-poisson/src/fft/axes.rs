@@ -4,7 +4,7 @@ use crate::axis::AxisOperator;
 use crate::dense::DenseTransform;
 use crate::scalar::PoissonScalar;
 use crate::transform::Transform;
-use bandsolve::Result;
+use bandsolve::{Result, Simd};
 
 /// The transform of one axis.
 #[derive(Clone)]
@@ -37,8 +37,9 @@ impl<T: PoissonScalar> AxisTransform<T> {
         }
     }
 
-    pub fn scratch(&self) -> usize {
-        if let Self::Fast(transform) = self { transform.scratch() } else { 0 }
+    /// Numbers of lines that are transformed together, and of scratch.
+    pub fn words(&self, simd: Simd) -> [usize; 2] {
+        if let Self::Fast(transform) = self { transform.words(simd) } else { [0, 0] }
     }
 
     /// Of matrices.

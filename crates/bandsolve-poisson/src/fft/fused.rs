@@ -3,7 +3,7 @@
 //! Elimination runs from both ends, so that two threads work without waiting for each other: one on each half.
 
 use super::TransformSolver;
-use super::rows::{Room, RowJob};
+use super::{Room, RowJob};
 use crate::chain::TridiagonalChain;
 use crate::method::SolveRequest;
 use crate::pieces::{AdjacentRows, RowPairs, two_rows};
@@ -12,8 +12,6 @@ use crate::scalar::PoissonScalar;
 use crate::separable::{ResidualMeasure, RightHandSide, RowWindow};
 use bandsolve_kernel::threads::join;
 use bandsolve_kernel::{Job, Lanes, dispatch};
-use bytemuck::cast_slice_mut;
-use num_complex::Complex;
 
 /// Bytes of a row up to which it stays in cache with those beside it, and with its factors.
 const ROW: usize = 1 << 18;
@@ -32,7 +30,7 @@ impl<T: PoissonScalar> TransformSolver<T> {
         request: &SolveRequest<'_, T>,
         check: Option<RowCheck<'_, T>>,
         x: &mut [T],
-        scratch: &mut [Complex<T>],
+        scratch: &mut [T],
     ) -> ResidualMeasure {
         let row = self.shape[1] * self.shape[2];
         let half = x.len() / row / 2;
@@ -50,11 +48,11 @@ impl<T: PoissonScalar> TransformSolver<T> {
     }
 
     /// What the residuals of the rows show that have neighbours in both halves, or between them.
-    fn measure_inner(&self, check: RowCheck<'_, T>, x: &[T], scratch: &mut [Complex<T>]) -> ResidualMeasure {
+    fn measure_inner(&self, check: RowCheck<'_, T>, x: &[T], scratch: &mut [T]) -> ResidualMeasure {
         let rows = self.shape[0];
         let paired = rows / 2 / 2 * 2;
         let rows = paired.saturating_sub(1)..rows.min(rows - paired + 1);
-        let scratch = cast_slice_mut(&mut scratch[..self.shape[2]]);
+        let scratch = &mut scratch[..2 * self.shape[2]];
         dispatch(self.simd, RowsJob { check, rows, window: RowWindow { u: x, first: 0 }, scratch })
     }
 
@@ -62,10 +60,10 @@ impl<T: PoissonScalar> TransformSolver<T> {
     fn each_lane<R: Send>(
         &self,
         x: &mut [T],
-        scratch: &mut [Complex<T>],
-        work: &(impl Fn(usize, AdjacentRows<'_, T>, &mut [Complex<T>]) -> R + Sync),
+        scratch: &mut [T],
+        work: &(impl Fn(usize, AdjacentRows<'_, T>, &mut [T]) -> R + Sync),
     ) -> [R; 2] {
-        let ([top, _, bottom], per) = (self.halves(x), self.words().iter().sum());
+        let ([top, _, bottom], per) = (self.halves(x), self.rows.scratch());
         if self.pieces() == 1 {
             return [work(0, top, &mut scratch[..per]), work(1, bottom, &mut scratch[..per])];
         }
@@ -80,7 +78,7 @@ struct ReduceLane<'a, 'x, T: PoissonScalar> {
     rhs: Option<&'a RightHandSide<'a, T>>,
     lane: usize,
     part: AdjacentRows<'x, T>,
-    scratch: &'a mut [Complex<T>],
+    scratch: &'a mut [T],
 }
 
 impl<T: PoissonScalar> Job<T> for ReduceLane<'_, '_, T> {
@@ -88,11 +86,13 @@ impl<T: PoissonScalar> Job<T> for ReduceLane<'_, '_, T> {
     #[inline(always)]
     fn run<V: Lanes<Real = T::Real>>(self) {
         let ReduceLane { solver, rhs, lane, mut part, scratch } = self;
-        let mut room = Room::new(scratch, solver.words());
-        let (count, together) = (part.pairs(), solver.together());
+        let mut room = Room::new(scratch, solver.rows.words());
+        let (count, together) = (part.pairs(), solver.rows.together());
         for first in (0..count).step_by(together) {
             let pairs = first..count.min(first + together);
-            solver.forwards((rhs, &mut part.pairwise()), pairs.clone(), &mut room);
+            let (pairs_of, transforms, room) = (&mut part.pairwise(), &solver.rows, &mut room);
+            let job = RowJob { transforms, rhs, inverse: false, part: pairs_of, pairs: pairs.clone(), room };
+            dispatch(solver.simd, job);
             for step in 2 * pairs.start..2 * pairs.end {
                 let (behind, row) = part.behind(step);
                 solver.chain.reduce_row(lane, step, behind, row);
@@ -107,7 +107,7 @@ struct SubstituteLane<'a, 'x, T: PoissonScalar> {
     check: Option<RowCheck<'a, T>>,
     lane: usize,
     part: AdjacentRows<'x, T>,
-    scratch: &'a mut [Complex<T>],
+    scratch: &'a mut [T],
 }
 
 impl<T: PoissonScalar> Job<T> for SubstituteLane<'_, '_, T> {
@@ -115,8 +115,8 @@ impl<T: PoissonScalar> Job<T> for SubstituteLane<'_, '_, T> {
     #[inline(always)]
     fn run<V: Lanes<Real = T::Real>>(self) -> ResidualMeasure {
         let SubstituteLane { solver, check, lane, mut part, scratch } = self;
-        let mut room = Room::new(scratch, solver.words());
-        let (count, together) = (part.pairs(), solver.together());
+        let mut room = Room::new(scratch, solver.rows.words());
+        let (count, together) = (part.pairs(), solver.rows.together());
         let mut all = ResidualMeasure::default();
         for first in (0..count).step_by(together).rev() {
             let pairs = first..count.min(first + together);
@@ -125,11 +125,13 @@ impl<T: PoissonScalar> Job<T> for SubstituteLane<'_, '_, T> {
                 let (ahead, row) = part.ahead(step);
                 solver.chain.substitute_row(lane, step, ahead, row);
             }
-            solver.backwards(&mut part.pairwise(), pairs.clone(), &mut room);
+            let (pairs_of, transforms, space) = (&mut part.pairwise(), &solver.rows, &mut room);
+            let job = RowJob { transforms, rhs: None, inverse: true, part: pairs_of, pairs: pairs.clone(), room: space };
+            dispatch(solver.simd, job);
             let Some(check) = check else { continue };
             // Rows between two that are u: without the last of the half, and without the first of these, but with the end of the box.
             let steps = 2 * pairs.start + usize::from(first > 0)..(2 * pairs.end + 1).min(2 * count - 1);
-            let ((u, first), scratch) = (part.rows(), cast_slice_mut(&mut *room.lines));
+            let ((u, first), scratch) = (part.rows(), &mut *room.z);
             for step in steps {
                 all = all.join(check.row::<V>(part.index(step), RowWindow { u, first }, scratch));
             }
@@ -195,13 +197,13 @@ impl<'a, T: PoissonScalar> TransformSolver<T> {
         &self,
         x: &mut [T],
         rhs: Option<&RightHandSide<'_, T>>,
-        scratch: &mut [Complex<T>],
+        scratch: &mut [T],
         inverse: bool,
     ) {
         let [_, inner, _] = self.halves(x);
         if let Some(mirrored) = inner.mirrored(2) {
             self.each_piece((2, mirrored, scratch), &|part: RowPairs<'_, T>, scratch| {
-                dispatch(self.simd, RowJob { solver: self, rhs, inverse, part, scratch });
+                self.transform(rhs, inverse, part, scratch);
             });
         }
     }

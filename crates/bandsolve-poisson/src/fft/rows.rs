@@ -1,267 +1,349 @@
 //! Pairs of rows, transformed along all axes but the first.
 
-use super::TransformSolver;
 use super::axes::AxisTransform;
+use super::lines::{load_columns, load_line, load_lines, store_columns, store_line, store_lines};
 use crate::pieces::RowPairs;
 use crate::scalar::{PoissonScalar, real};
 use crate::separable::RightHandSide;
-use crate::transform::LinePair;
+use crate::separable::SeparableProblem;
+use crate::transform::{ALIGNED, LaneLines, Transform};
+use bandsolve::{Result, Simd};
 use bandsolve_kernel::{Job, Lanes};
-use num_complex::Complex;
+use core::ops::Range;
 
-/// Columns of a plane that are transformed one after the other, since they share lines of the cache.
-pub(super) const COLUMNS: usize = 4;
+/// Rows that are multiplied by eigenvectors together.
+const TOGETHER: usize = 16;
 
-/// Transforms of some pairs of rows.
-pub(super) struct RowJob<'a, 'x, T: PoissonScalar> {
-    pub solver: &'a TransformSolver<T>,
-    pub rhs: Option<&'a RightHandSide<'a, T>>,
-    pub inverse: bool,
-    pub part: RowPairs<'x, T>,
-    pub scratch: &'a mut [Complex<T>],
+/// Transforms of rows along all axes but the first.
+pub(crate) struct RowTransforms<T: PoissonScalar> {
+    pub shape: [usize; 3],
+    pub folded: bool,
+    pub middle: AxisTransform<T>,
+    pub last: AxisTransform<T>,
+    pub simd: Simd,
 }
 
-impl<T: PoissonScalar> Job<T> for RowJob<'_, '_, T> {
+/// Transforms of some pairs of rows.
+pub(crate) struct RowJob<'a, 'x, 'r, T: PoissonScalar> {
+    pub transforms: &'a RowTransforms<T>,
+    pub rhs: Option<&'a RightHandSide<'a, T>>,
+    pub inverse: bool,
+    pub part: &'a mut RowPairs<'x, T>,
+    pub pairs: Range<usize>,
+    pub room: &'a mut Room<'r, T>,
+}
+
+impl<T: PoissonScalar> Job<T> for RowJob<'_, '_, '_, T> {
     type Output = ();
     #[inline(always)]
     fn run<V: Lanes<Real = T::Real>>(self) {
-        let RowJob { solver, rhs, inverse, mut part, scratch } = self;
-        let mut room = Room::new(scratch, solver.words());
-        let (count, together) = (part.pairs(), solver.together());
-        for first in (0..count).step_by(together) {
-            let pairs = first..count.min(first + together);
+        let RowJob { transforms, rhs, inverse, part, pairs, room } = self;
+        let together = transforms.together();
+        for first in pairs.clone().step_by(together) {
+            let pairs = first..pairs.end.min(first + together);
             if inverse {
-                solver.backwards(&mut part, pairs, &mut room);
+                transforms.middle_of::<V>(part, pairs.clone(), room, true);
+                transforms.last_of::<V>((None, part), pairs, room, true);
             } else {
-                solver.forwards((rhs, &mut part), pairs, &mut room);
+                transforms.last_of::<V>((rhs, part), pairs.clone(), room, false);
+                transforms.middle_of::<V>(part, pairs, room, false);
             }
         }
     }
 }
 
 /// Scratch of a piece.
-pub(super) struct Room<'a, T: PoissonScalar> {
-    pub lines: &'a mut [Complex<T>],
-    slabs: &'a mut [Complex<T>],
-    fft: &'a mut [Complex<T>],
+pub(crate) struct Room<'a, T> {
+    pub z: &'a mut [T],
+    out: &'a mut [T],
+    fft: &'a mut [T],
+    slabs: &'a mut [T],
 }
 
-impl<'a, T: PoissonScalar> Room<'a, T> {
-    pub fn new(scratch: &'a mut [Complex<T>], [line, slab, _]: [usize; 3]) -> Self {
-        let (lines, scratch) = scratch.split_at_mut(line);
-        let (slabs, fft) = scratch.split_at_mut(slab);
-        Self { lines, slabs, fft }
+impl<'a, T> Room<'a, T> {
+    pub fn new(scratch: &'a mut [T], [lines, fft, _]: [usize; 3]) -> Self {
+        let (z, scratch) = scratch.split_at_mut(lines);
+        let (out, scratch) = scratch.split_at_mut(lines);
+        let (fft, slabs) = scratch.split_at_mut(fft);
+        Self { z, out, fft, slabs }
+    }
+
+    #[inline(always)]
+    fn lines(&mut self) -> LaneLines<'_, T> {
+        LaneLines { z: self.z, out: self.out, scratch: self.fft }
     }
 }
 
-impl<T: PoissonScalar> TransformSolver<T> {
-    /// Coefficients of some pairs, to their rows.
-    #[inline(always)]
-    pub(super) fn forwards(
-        &self,
-        (rhs, part): (Option<&RightHandSide<'_, T>>, &mut RowPairs<'_, T>),
-        pairs: core::ops::Range<usize>,
-        room: &mut Room<'_, T>,
-    ) {
-        self.last_forwards((rhs, &mut *part), pairs.clone(), room);
-        self.middle_of(pairs.len(), room, false);
-        self.store(part, pairs, room);
+impl<T: PoissonScalar> RowTransforms<T> {
+    /// `dense`: products also along axes with one spacing.
+    pub fn new(problem: &SeparableProblem, dense: bool) -> Result<Self> {
+        let [first, middle, last] = &problem.axes;
+        Ok(Self {
+            shape: problem.shape(),
+            folded: first.is_folded(),
+            middle: AxisTransform::new(middle, dense && middle.len() > 1)?,
+            last: AxisTransform::new(last, dense && last.len() > 1)?,
+            simd: Simd::detect(),
+        })
     }
 
-    /// The way back.
-    #[inline(always)]
-    pub(super) fn backwards(&self, part: &mut RowPairs<'_, T>, pairs: core::ops::Range<usize>, room: &mut Room<'_, T>) {
-        self.load(part, pairs.clone(), room);
-        self.middle_of(pairs.len(), room, true);
-        self.last_backwards(part, pairs, room);
+    /// Sums of the eigenvalues of both axes and the shift, in the order of the coefficients.
+    pub fn eigenvalues(&self, problem: &SeparableProblem) -> Vec<f64> {
+        let [_, middle, last] = &problem.axes;
+        let (a, b) = (self.middle.eigenvalues(middle), self.last.eigenvalues(last));
+        a.iter().flat_map(|a| b.iter().map(move |b| (a + b) + problem.shift)).collect()
     }
 
-    /// Complex rows of some pairs, transformed along the last axis.
-    #[inline(always)]
-    fn last_forwards(
-        &self,
-        (rhs, part): (Option<&RightHandSide<'_, T>>, &mut RowPairs<'_, T>),
-        pairs: core::ops::Range<usize>,
-        room: &mut Room<'_, T>,
-    ) {
-        let [_, lines, n] = self.shape;
-        let (z, spare) = room.lines.split_at_mut(n);
-        let spare: &mut [T] = bytemuck::cast_slice_mut(spare);
-        let (spare_one, spare_two) = spare.split_at_mut(n);
-        for (p, slab) in pairs.clone().zip(room.slabs.chunks_exact_mut(lines * n)) {
-            let (own, mirror) = part.indices(p);
-            let folded = self.folded && mirror.is_some();
-            for (j, out) in slab.chunks_exact_mut(n).enumerate() {
-                let (a, b) = match rhs {
-                    Some(rhs) => {
-                        (rhs.line((own, j), spare_one), mirror.map(|mirror| rhs.line((mirror, j), &mut spare_two[..n])))
-                    }
-                    None => {
-                        let (a, b) = part.rows(p);
-                        (&a[j * n..][..n], b.map(|b| &b[j * n..][..n]))
-                    }
-                };
-                match &self.last {
-                    AxisTransform::Dense(_) => pack((a, b), out, folded),
-                    AxisTransform::Fast(transform) => {
-                        pack((a, b), z, folded);
-                        transform.forward(LinePair { z, out, scratch: room.fft });
-                    }
-                }
-            }
-        }
-        self.dense_lines(pairs.len(), room, false);
+    /// Bytes of matrices.
+    pub fn bytes(&self) -> usize {
+        self.middle.bytes() + self.last.bytes()
     }
 
-    /// The way back.
-    #[inline(always)]
-    fn last_backwards(&self, part: &mut RowPairs<'_, T>, pairs: core::ops::Range<usize>, room: &mut Room<'_, T>) {
-        let [_, lines, n] = self.shape;
-        self.dense_lines(pairs.len(), room, true);
-        for (p, slab) in pairs.zip(room.slabs.chunks_exact_mut(lines * n)) {
-            let folded = self.folded && part.indices(p).1.is_some();
-            let (a, mut b) = part.rows_mut(p);
-            for (j, z) in slab.chunks_exact_mut(n).enumerate() {
-                let mut out = &mut room.lines[..n];
-                match &self.last {
-                    AxisTransform::Fast(transform) => transform.inverse(LinePair { z, out, scratch: room.fft }),
-                    AxisTransform::Dense(_) => out = z,
-                }
-                let b = b.as_deref_mut().map(|b| &mut b[j * n..][..n]);
-                unpack(out, (&mut a[j * n..][..n], b), folded);
-            }
+    /// Pairs of rows that are taken together.
+    pub fn together(&self) -> usize {
+        match (self.shape[1], self.last.is_dense()) {
+            (1, true) => TOGETHER,
+            (1, false) => T::lanes(self.simd),
+            _ => 1,
         }
     }
 
-    /// Lines of all slabs times eigenvectors.
+    /// Numbers of scratch of a piece: lines (twice), what transforms need, and slabs.
+    pub fn words(&self) -> [usize; 3] {
+        let [_, lines, n] = self.shape;
+        let axes = [&self.middle, &self.last].map(|axis| axis.words(self.simd));
+        let whole = |numbers: usize| numbers.next_multiple_of(ALIGNED / size_of::<T>());
+        let dense = self.middle.is_dense() || self.last.is_dense();
+        let slabs = if dense { 4 * self.together() * lines * n } else { 0 };
+        // Two lines for what residuals need.
+        [whole(axes[0][0].max(axes[1][0]).max(2 * n)), axes[0][1].max(axes[1][1]), whole(slabs)]
+    }
+
+    /// Numbers of scratch of a piece.
+    pub fn scratch(&self) -> usize {
+        let [lines, fft, slabs] = self.words();
+        2 * lines + fft + slabs
+    }
+
+    /// The last axis of some pairs.
     #[inline(always)]
-    fn dense_lines(&self, pairs: usize, room: &mut Room<'_, T>, inverse: bool) {
+    fn last_of<V: Lanes<Real = T>>(
+        &self,
+        (rhs, part): (Option<&RightHandSide<'_, T>>, &mut RowPairs<'_, T>),
+        pairs: Range<usize>,
+        room: &mut Room<'_, T>,
+        inverse: bool,
+    ) {
+        let lines = self.shape[1];
+        let transform = match &self.last {
+            AxisTransform::Fast(transform) => transform,
+            AxisTransform::Dense(_) => return self.last_dense((rhs, part), pairs, room, inverse),
+        };
+        if lines == 1 {
+            return self.group::<V>((transform, inverse), (rhs, part), (pairs, 0..1), room);
+        }
+        for p in pairs {
+            for j in (0..lines).step_by(V::W) {
+                let some = j..lines.min(j + V::W);
+                self.group::<V>((transform, inverse), (rhs, part), (p..p + 1, some), room);
+            }
+        }
+    }
+
+    /// Lines of one pair, or one line of several pairs: as many as there are lanes, or fewer.
+    #[inline(always)]
+    fn group<V: Lanes<Real = T>>(
+        &self,
+        (transform, inverse): (&Transform<T>, bool),
+        (rhs, part): (Option<&RightHandSide<'_, T>>, &mut RowPairs<'_, T>),
+        (pairs, lines): (Range<usize>, Range<usize>),
+        room: &mut Room<'_, T>,
+    ) {
+        let [_, all, n] = self.shape;
+        let (row, count) = (all * n, pairs.len() * lines.len());
+        // Rows with a mirror, which only the last pair may lack.
+        let pair = |l: usize| pairs.start + if all == 1 { l } else { 0 };
+        let folded = if self.folded { (0..count).filter(|l| part.indices(pair(*l)).1.is_some()).count() } else { 0 };
+        let whole = count == V::W;
+        let spaced = if whole && all == 1 { part.spaced(pairs.clone()) } else { None };
+        let plain = rhs.is_none_or(RightHandSide::has_plain_lines);
+        let place = |l: usize| if all == 1 { (l, 0) } else { (0, lines.start + l) };
+        // Where the numbers are.
+        if let (Some((x, first, [a, b])), true) = (&spaced, plain) {
+            let (x, stride, first) = match rhs {
+                Some(rhs) => (rhs.f, rhs.strides[0], *first),
+                None => (&**x, row, 0),
+            };
+            load_lines::<T, V>(&x[(first + a) * stride..], (2 * stride, n), room.z, 0);
+            load_lines::<T, V>(&x[(first + b) * stride..], (2 * stride, n), room.z, 1);
+        } else if whole && all > 1 && plain {
+            let (own, mirror) = part.indices(pairs.start);
+            let (a, b) = part.rows(pairs.start);
+            let at = lines.start * n;
+            let (a, b, stride) = match rhs {
+                Some(rhs) => {
+                    let line = |i: usize| &rhs.f[i * rhs.strides[0] + lines.start * rhs.strides[1]..];
+                    (line(own), mirror.map(line), rhs.strides[1])
+                }
+                None => (&a[at..], b.map(|b| &b[at..]), n),
+            };
+            load_lines::<T, V>(a, (stride, n), room.z, 0);
+            match b {
+                Some(b) => load_lines::<T, V>(b, (stride, n), room.z, 1),
+                None => load_lines::<T, V>(&[], (0, n), room.z, 1),
+            }
+        } else {
+            room.z.fill(T::ZERO);
+            for l in 0..count {
+                let (p, j) = place(l);
+                let p = part.in_memory(&pairs, p);
+                let (own, mirror) = part.indices(p);
+                let (a, b) = part.rows(p);
+                for (which, i, rows) in [(0, Some(own), Some(a)), (1, mirror, b)] {
+                    let (Some(i), Some(rows)) = (i, rows) else { continue };
+                    let line = match rhs {
+                        Some(rhs) => rhs.line((i, j), &mut room.out[..n]),
+                        None => &rows[j * n..][..n],
+                    };
+                    load_line::<T>(line, &mut room.z[which * V::W + l..], 2 * V::W);
+                }
+            }
+        }
+        if folded > 0 && !inverse {
+            fold::<T, V>(&mut room.z[..2 * V::W * n], folded, real(0.5));
+        }
+        transform.run(self.simd, room.lines(), inverse);
+        if folded > 0 && inverse {
+            fold::<T, V>(&mut room.out[..2 * V::W * n], folded, T::ONE);
+        }
+        if whole && all == 1 {
+            if let Some((x, _, [a, b])) = part.spaced(pairs.clone()) {
+                store_lines::<T, V>(room.out, 0, &mut x[a * row..], (2 * row, n));
+                store_lines::<T, V>(room.out, 1, &mut x[b * row..], (2 * row, n));
+                return;
+            }
+        }
+        if whole && all > 1 {
+            let at = lines.start * n;
+            let (a, b) = part.rows_mut(pairs.start);
+            store_lines::<T, V>(room.out, 0, &mut a[at..], (n, n));
+            if let Some(b) = b {
+                store_lines::<T, V>(room.out, 1, &mut b[at..], (n, n));
+            }
+            return;
+        }
+        for l in 0..count {
+            let (p, j) = place(l);
+            let p = part.in_memory(&pairs, p);
+            let (a, b) = part.rows_mut(p);
+            for (which, rows) in [(0, Some(a)), (1, b)] {
+                let Some(rows) = rows else { continue };
+                store_line::<T>(&room.out[which * V::W + l..], 2 * V::W, &mut rows[j * n..][..n]);
+            }
+        }
+    }
+
+    /// Products by eigenvectors along the last axis.
+    fn last_dense(
+        &self,
+        (rhs, part): (Option<&RightHandSide<'_, T>>, &mut RowPairs<'_, T>),
+        pairs: Range<usize>,
+        room: &mut Room<'_, T>,
+        inverse: bool,
+    ) {
         let AxisTransform::Dense(dense) = &self.last else { return };
         let [_, lines, n] = self.shape;
-        let count = pairs * lines;
-        let (slab, other) = room.slabs.split_at_mut(self.together() * lines * n);
-        let (slab, other) = (&mut slab[..count * n], &mut other[..count * n]);
-        transpose(slab, other, (count, n));
-        dense.multiply(bytemuck::cast_slice(other), bytemuck::cast_slice_mut(slab), 2 * count, inverse);
-        transpose(slab, other, (n, count));
-        slab.copy_from_slice(other);
+        let half = real::<T>(0.5);
+        let (slab, other) = room.slabs.split_at_mut(2 * self.together() * lines * n);
+        let mut count = 0;
+        for p in pairs.clone() {
+            let (own, mirror) = part.indices(p);
+            let rows = part.rows(p);
+            for j in 0..lines {
+                let mut put = |i: usize, rows: &[T]| {
+                    let out = &mut slab[count * n..][..n];
+                    count += 1;
+                    match rhs {
+                        Some(rhs) => rhs.copy_line((i, j), out),
+                        None => out.copy_from_slice(&rows[j * n..][..n]),
+                    }
+                };
+                put(own, rows.0);
+                let (Some(mirror), Some(b)) = (mirror, rows.1) else { continue };
+                put(mirror, b);
+                if self.folded && !inverse {
+                    let (a, b) = slab[(count - 2) * n..count * n].split_at_mut(n);
+                    a.iter_mut().zip(b).for_each(|(a, b)| (*a, *b) = ((*a + *b) * half, (*a - *b) * half));
+                }
+            }
+        }
+        dense.multiply_lines(&slab[..count * n], &mut other[..count * n], count, inverse);
+        let mut solved = other.chunks_exact(n);
+        for p in pairs {
+            let (a, mut b) = part.rows_mut(p);
+            for j in 0..lines {
+                let a = &mut a[j * n..][..n];
+                a.copy_from_slice(solved.next().unwrap_or_default());
+                let Some(b) = &mut b else { continue };
+                let b = &mut b[j * n..][..n];
+                b.copy_from_slice(solved.next().unwrap_or_default());
+                if self.folded && inverse {
+                    a.iter_mut().zip(b).for_each(|(a, b)| (*a, *b) = (*a + *b, *a - *b));
+                }
+            }
+        }
     }
 
-    /// The middle axis of some slabs.
+    /// The middle axis of some pairs.
     #[inline(always)]
-    fn middle_of(&self, pairs: usize, room: &mut Room<'_, T>, inverse: bool) {
+    fn middle_of<V: Lanes<Real = T>>(
+        &self,
+        part: &mut RowPairs<'_, T>,
+        pairs: Range<usize>,
+        room: &mut Room<'_, T>,
+        inverse: bool,
+    ) {
         let [_, lines, n] = self.shape;
         if lines == 1 {
             return;
         }
-        let (slab, other) = room.slabs.split_at_mut(self.together() * lines * n);
-        debug_assert!(pairs == 1);
-        let transform = match &self.middle {
-            AxisTransform::Fast(transform) => transform,
-            AxisTransform::Dense(dense) => {
-                dense.multiply(bytemuck::cast_slice(slab), bytemuck::cast_slice_mut(other), 2 * n, inverse);
-                slab.copy_from_slice(&other[..lines * n]);
-                return;
-            }
-        };
-        let (from, to) = room.lines.split_at_mut(COLUMNS * lines);
-        for k in (0..n).step_by(COLUMNS) {
-            let width = COLUMNS.min(n - k);
-            for (j, row) in slab.chunks_exact(n).enumerate() {
-                for c in 0..width {
-                    from[c * lines + j] = row[k + c];
+        for p in pairs {
+            let (a, mut b) = part.rows_mut(p);
+            let transform = match &self.middle {
+                AxisTransform::Fast(transform) => transform,
+                AxisTransform::Dense(dense) => {
+                    let other = &mut room.slabs[..lines * n];
+                    for plane in [Some(a), b].into_iter().flatten() {
+                        dense.multiply(plane, other, n, inverse);
+                        plane.copy_from_slice(other);
+                    }
+                    continue;
+                }
+            };
+            for k in (0..n).step_by(V::W) {
+                let width = V::W.min(n - k);
+                load_columns::<T, V>(&a[k..], (n, lines, width), room.z, 0);
+                match &b {
+                    Some(b) => load_columns::<T, V>(&b[k..], (n, lines, width), room.z, 1),
+                    None => load_lines::<T, V>(&[], (0, lines), room.z, 1),
+                }
+                transform.run(self.simd, room.lines(), inverse);
+                store_columns::<T, V>(room.out, 0, &mut a[k..], (n, lines, width));
+                if let Some(b) = &mut b {
+                    store_columns::<T, V>(room.out, 1, &mut b[k..], (n, lines, width));
                 }
             }
-            for (z, out) in from.chunks_exact_mut(lines).zip(to.chunks_exact_mut(lines)).take(width) {
-                let line = LinePair { z, out, scratch: room.fft };
-                if inverse { transform.inverse(line) } else { transform.forward(line) }
-            }
-            for (j, row) in slab.chunks_exact_mut(n).enumerate() {
-                for c in 0..width {
-                    row[k + c] = to[c * lines + j];
-                }
-            }
-        }
-    }
-
-    /// Coefficients of slabs to their rows.
-    #[inline(always)]
-    fn store(&self, part: &mut RowPairs<'_, T>, pairs: core::ops::Range<usize>, room: &mut Room<'_, T>) {
-        let row = self.shape[1] * self.shape[2];
-        for (p, slab) in pairs.zip(room.slabs.chunks_exact(row)) {
-            let (a, b) = part.rows_mut(p);
-            unpack(slab, (a, b), false);
-        }
-    }
-
-    /// Slabs of coefficients from their rows.
-    #[inline(always)]
-    fn load(&self, part: &mut RowPairs<'_, T>, pairs: core::ops::Range<usize>, room: &mut Room<'_, T>) {
-        let row = self.shape[1] * self.shape[2];
-        for (p, slab) in pairs.zip(room.slabs.chunks_exact_mut(row)) {
-            let (a, b) = part.rows(p);
-            pack((a, b), slab, false);
         }
     }
 }
 
-/// Two rows as one of complex numbers; `folded`: half their sum and half their difference.
+/// Real and imaginary parts of the first lanes as `factor` times their sum and their difference.
 #[inline(always)]
-fn pack<T: PoissonScalar>((a, b): (&[T], Option<&[T]>), z: &mut [Complex<T>], folded: bool) {
-    let Some(b) = b else {
-        z.iter_mut().zip(a).for_each(|(z, a)| *z = Complex::new(*a, T::ZERO));
-        return;
-    };
-    if folded {
-        let half = real::<T>(0.5);
-        for ((z, a), b) in z.iter_mut().zip(a).zip(b) {
-            *z = Complex::new((*a + *b) * half, (*a - *b) * half);
-        }
-        return;
-    }
-    // Eight numbers at a time, so that it becomes shuffles of registers.
-    const EIGHT: usize = 8;
-    let whole = z.len() / EIGHT * EIGHT;
-    for k in (0..whole).step_by(EIGHT) {
-        let (z, a, b) = (&mut z[k..][..EIGHT], &a[k..][..EIGHT], &b[k..][..EIGHT]);
-        for l in 0..EIGHT {
-            z[l] = Complex::new(a[l], b[l]);
-        }
-    }
-    for k in whole..z.len() {
-        z[k] = Complex::new(a[k], b[k]);
-    }
-}
-
-/// The inverse of it.
-#[inline(always)]
-fn unpack<T: PoissonScalar>(z: &[Complex<T>], (a, b): (&mut [T], Option<&mut [T]>), folded: bool) {
-    let Some(b) = b else {
-        z.iter().zip(a).for_each(|(z, a)| *a = z.re);
-        return;
-    };
-    if folded {
-        for ((z, a), b) in z.iter().zip(a).zip(b) {
-            (*a, *b) = (z.re + z.im, z.re - z.im);
-        }
-        return;
-    }
-    for ((z, a), b) in z.iter().zip(a).zip(b) {
-        (*a, *b) = (z.re, z.im);
-    }
-}
-
-/// `to` = the rows × columns matrix `from`, transposed.
-#[inline(always)]
-fn transpose<T: Copy>(from: &[T], to: &mut [T], (rows, columns): (usize, usize)) {
-    const TILE: usize = 8;
-    for i in (0..rows).step_by(TILE) {
-        for j in (0..columns).step_by(TILE) {
-            for r in i..rows.min(i + TILE) {
-                for c in j..columns.min(j + TILE) {
-                    to[c * rows + r] = from[r * columns + c];
-                }
-            }
+fn fold<T: PoissonScalar, V: Lanes<Real = T>>(z: &mut [T], lanes: usize, factor: T) {
+    for pair in z.chunks_exact_mut(2 * V::W) {
+        let (a, b) = pair.split_at_mut(V::W);
+        for k in 0..lanes {
+            (a[k], b[k]) = ((a[k] + b[k]) * factor, (a[k] - b[k]) * factor);
         }
     }
 }

@@ -1,16 +1,10 @@
 //! The cosine core and its transpose, by a complex transform of the same size.
 
+use super::fourier::{Fourier, root};
+use super::wide::Wide;
 use crate::scalar::{PoissonScalar, real};
-use num_complex::Complex;
-use rustfft::{Fft, FftPlanner};
+use bandsolve_kernel::Lanes;
 use std::f64::consts::PI;
-use std::sync::Arc;
-
-/// e^{iπ·part/of}
-pub(super) fn root<T: PoissonScalar>(part: usize, of: usize) -> Complex<T> {
-    let (sin, cos) = half_turns(part, of);
-    Complex::new(real(cos), real(sin))
-}
 
 /// Sine and cosine of π·part/of, from angles of at most π/4.
 pub(crate) fn half_turns(part: usize, of: usize) -> (f64, f64) {
@@ -31,52 +25,23 @@ pub(crate) fn half_turns(part: usize, of: usize) -> (f64, f64) {
     (PI * part as f64 / of as f64).sin_cos()
 }
 
-/// [re, re] and [−im, im] of every number.
-fn parts<T: PoissonScalar>(w: &[Complex<T>]) -> [Vec<T>; 2] {
-    [w.iter().flat_map(|w| [w.re, w.re]).collect(), w.iter().flat_map(|w| [-w.im, w.im]).collect()]
-}
-
-/// F of one size.
-#[derive(Clone)]
-pub(crate) struct Fourier<T: PoissonScalar>(Arc<dyn Fft<T>>);
-
-impl<T: PoissonScalar> Fourier<T> {
-    pub fn new(n: usize) -> Self {
-        Self(FftPlanner::new().plan_fft_inverse(n))
-    }
-
-    /// Numbers of scratch.
-    pub fn scratch(&self) -> usize {
-        self.0.get_inplace_scratch_len()
-    }
-
-    pub fn run(&self, line: &mut [Complex<T>], scratch: &mut [Complex<T>]) {
-        self.0.process_with_scratch(line, scratch);
-    }
-}
-
 /// The cosine core of M numbers.
 #[derive(Clone)]
-pub(super) struct Core<T: PoissonScalar> {
+pub(super) struct Core<T> {
     pub fourier: Fourier<T>,
     /// ½ω^j for j ≤ M/2, and times `scale`.
-    pub before: Vec<Complex<T>>,
-    pub after: Vec<Complex<T>>,
-    /// The same as [re, re] and [−im, im] of every number.
-    pub before_parts: [Vec<T>; 2],
-    pub after_parts: [Vec<T>; 2],
+    pub before: Vec<[T; 2]>,
+    pub after: Vec<[T; 2]>,
     /// What the transpose is multiplied by.
     pub scale: T,
 }
 
 impl<T: PoissonScalar> Core<T> {
     pub fn new(m: usize, scale: f64) -> Self {
-        let half = real::<T>(0.5);
-        let scale = real::<T>(scale);
-        let before: Vec<_> = (0..=m / 2).map(|j| root::<T>(j, 2 * m) * half).collect();
-        let after: Vec<_> = before.iter().map(|w| w * scale).collect();
-        let (before_parts, after_parts) = (parts(&before), parts(&after));
-        Self { fourier: Fourier::new(m), before, after, before_parts, after_parts, scale }
+        let (half, scale) = (real::<T>(0.5), real::<T>(scale));
+        let before: Vec<_> = (0..=m / 2).map(|j| root::<T>(j, 2 * m).map(|part| part * half)).collect();
+        let after = before.iter().map(|w| w.map(|part| part * scale)).collect();
+        Self { fourier: Fourier::new(m), before, after, scale }
     }
 
     /// The m-th coefficient stands for cos(πj(2m+1)/2M) with the m that this returns for place l.
@@ -86,45 +51,43 @@ impl<T: PoissonScalar> Core<T> {
 
     /// C_j and C_{M−j} from a_j and a_{M−j}, 0 < j < M; `w` = ½ω^j.
     #[inline(always)]
-    pub fn twist(w: Complex<T>, a: Complex<T>, mirrored: Complex<T>) -> (Complex<T>, Complex<T>) {
+    pub fn twist<V: Lanes<Real = T>>(w: [T; 2], a: Wide<V>, mirrored: Wide<V>) -> (Wide<V>, Wide<V>) {
         // ω^{M−j} = i·conj ω^j: C_{M−j} = ½ conj ω^j (a_j + i a_{M−j}).
-        let turned = Complex::new(-mirrored.im, mirrored.re);
-        (w * (a - turned), w.conj() * (a + turned))
+        let turned = mirrored.turned();
+        ((a - turned).times(w), (a + turned).times_conjugate(w))
     }
 
     /// The transpose: a_j and a_{M−j} from V_j and V_{M−j}.
     #[inline(always)]
-    pub fn untwist(w: Complex<T>, v: Complex<T>, mirrored: Complex<T>) -> (Complex<T>, Complex<T>) {
+    pub fn untwist<V: Lanes<Real = T>>(w: [T; 2], v: Wide<V>, mirrored: Wide<V>) -> (Wide<V>, Wide<V>) {
         // a_j = ½(ω V_j + conj ω V_{M−j}), a_{M−j} = ½(−i)(ω V_j − conj ω V_{M−j})
-        let (v, mirrored) = (w * v, w.conj() * mirrored);
-        let difference = v - mirrored;
-        (v + mirrored, Complex::new(difference.im, -difference.re))
+        let (v, mirrored) = (v.times(w), mirrored.times_conjugate(w));
+        (v + mirrored, (mirrored - v).turned())
     }
 
-    /// out = C of a, `a(j)` being a_j.
+    /// C of a, in place.
     #[inline(always)]
-    pub fn twist_all(&self, m: usize, a: impl Fn(usize) -> Complex<T>, out: &mut [Complex<T>]) {
-        out[0] = a(0);
+    pub fn twist_all<V: Lanes<Real = T>>(&self, a: &mut [Wide<V>]) {
+        let m = a.len();
         for j in 1..m.div_ceil(2) {
-            (out[j], out[m - j]) = Self::twist(self.before[j], a(j), a(m - j));
+            (a[j], a[m - j]) = Self::twist(self.before[j], a[j], a[m - j]);
         }
-        if m.is_multiple_of(2) && m > 0 {
-            out[m / 2] = Self::twist(self.before[m / 2], a(m / 2), a(m / 2)).0;
+        if m.is_multiple_of(2) {
+            a[m / 2] = Self::twist(self.before[m / 2], a[m / 2], a[m / 2]).0;
         }
     }
 
-    /// The transpose of all: `put(j, a_j)` from V.
+    /// The transpose, in place; without a scale the constant counts half.
     #[inline(always)]
-    pub fn untwist_all(&self, v: &[Complex<T>], mut put: impl FnMut(usize, Complex<T>)) {
+    pub fn untwist_all<V: Lanes<Real = T>>(&self, v: &mut [Wide<V>], scaled: bool) {
         let m = v.len();
-        put(0, v[0] * self.scale);
+        let w = if scaled { &self.after } else { &self.before };
+        v[0] = v[0].scaled(if scaled { self.scale } else { real(0.5) });
         for j in 1..m.div_ceil(2) {
-            let (a, mirrored) = Self::untwist(self.after[j], v[j], v[m - j]);
-            put(j, a);
-            put(m - j, mirrored);
+            (v[j], v[m - j]) = Self::untwist(w[j], v[j], v[m - j]);
         }
-        if m.is_multiple_of(2) && m > 0 {
-            put(m / 2, Self::untwist(self.after[m / 2], v[m / 2], v[m / 2]).0);
+        if m.is_multiple_of(2) {
+            v[m / 2] = Self::untwist(w[m / 2], v[m / 2], v[m / 2]).0;
         }
     }
 }

@@ -1,23 +1,22 @@
 //! sin(πjk/N) for 0 < j, k < N, and cos(πjk/N) for 0 ≤ j, k ≤ N: halved while N is even.
 
-use super::core::{Core, Fourier};
-use super::few::{WIDE, backwards, both, forwards, one, put_backwards, put_forwards, put_one, twist, untwist};
-use super::odd::{self, OddStep};
+use super::core::Core;
+use super::fourier::Fourier;
 use super::small::SmallMatrix;
+use super::wide::Wide;
 use crate::scalar::{PoissonScalar, real};
 use bandsolve::Simd;
-use bandsolve_kernel::{Job, Lanes, dispatch};
-use bytemuck::{cast_slice, cast_slice_mut};
-use num_complex::Complex;
+use bandsolve_kernel::Lanes;
 
-/// N up to which the matrix is used.
+/// N up to which the matrix is used, and up to which it is where N is odd.
 const SMALL: usize = 8;
+const SMALL_ODD: usize = 51;
 
 /// The transforms of one N.
 ///
 /// Coefficients stand in blocks: those of odd k, N/2 numbers, then of k = 2·odd, N/4 numbers, and so on, and those of the last N.
 #[derive(Clone)]
-pub(crate) struct First<T: PoissonScalar> {
+pub(super) struct First<T> {
     /// N
     parts: usize,
     cosine: bool,
@@ -25,15 +24,22 @@ pub(crate) struct First<T: PoissonScalar> {
     levels: Vec<Core<T>>,
     rest: Rest<T>,
     scale: T,
-    simd: Simd,
 }
 
 /// The last N: small, or odd.
 #[derive(Clone)]
-enum Rest<T: PoissonScalar> {
+enum Rest<T> {
     Small(SmallMatrix<T>),
     /// Even k by F of N numbers, odd k as N − k with every other number negated.
     Odd(Fourier<T>),
+}
+
+/// Numbers, where the result goes (N of them), and scratch.
+pub(super) struct Buffers<'a, V> {
+    pub z: &'a mut [Wide<V>],
+    pub out: &'a mut [Wide<V>],
+    pub scratch: &'a mut [Wide<V>],
+    pub simd: Simd,
 }
 
 impl<T: PoissonScalar> First<T> {
@@ -45,12 +51,11 @@ impl<T: PoissonScalar> First<T> {
             levels.push(Core::new(left / 2, scale));
             left /= 2;
         }
-        let rest = match left <= SMALL {
-            true if cosine => Rest::Small(SmallMatrix::cosine(left)),
-            true => Rest::Small(SmallMatrix::sine(left)),
+        let rest = match left <= SMALL || left % 2 == 1 && left <= SMALL_ODD {
+            true => Rest::Small(SmallMatrix::new(left, cosine)),
             false => Rest::Odd(Fourier::new(left)),
         };
-        Self { parts, cosine, levels, rest, scale: real::<T>(scale), simd: Simd::detect() }
+        Self { parts, cosine, levels, rest, scale: real::<T>(scale) }
     }
 
     /// Numbers of a line.
@@ -82,285 +87,251 @@ impl<T: PoissonScalar> First<T> {
         order
     }
 
-    /// Numbers of scratch.
+    /// Vectors of scratch: two arrays of half the numbers, and what F takes.
     pub fn scratch(&self) -> usize {
-        let of_rest = if let Rest::Odd(fourier) = &self.rest { fourier.scratch() + self.last() } else { 0 };
-        let most = self.levels.iter().map(|core| core.fourier.scratch()).max().unwrap_or(0);
+        let of_rest = if let Rest::Odd(fourier) = &self.rest { fourier.spare() + self.last() } else { 0 };
+        let most = self.levels.iter().map(|core| core.fourier.spare()).max().unwrap_or(0);
         2 * (self.parts / 2 + 1) + most.max(of_rest)
     }
 
     /// out = matrix · z; z is overwritten.
-    pub fn forward(&self, z: &mut [Complex<T>], out: &mut [Complex<T>], scratch: &mut [Complex<T>]) {
-        let half = self.parts / 2 + 1;
-        let (one, scratch) = scratch.split_at_mut(half);
-        let (two, scratch) = scratch.split_at_mut(half);
-        let (mut from, mut to, mut out) = (&mut *z, &mut *one, out);
-        let mut spare = two;
+    #[inline(always)]
+    pub fn forward<V: Lanes<Real = T>>(&self, buffers: Buffers<'_, V>) {
+        let Buffers { z, out, scratch, simd } = buffers;
+        let (one, scratch) = scratch.split_at_mut(self.parts / 2 + 1);
+        let (two, scratch) = scratch.split_at_mut(self.parts / 2 + 1);
+        let (mut from, mut to, mut spare) = (z, one, two);
+        let mut start = 0;
         for (level, core) in self.levels.iter().enumerate() {
             let m = self.parts >> (level + 1);
-            let (block, others) = out.split_at_mut(m);
-            out = others;
+            let block = &mut out[start..start + m];
+            let work = &mut scratch[..core.fourier.spare()];
+            start += m;
+            let moved = core.fourier.is_moved();
+            let goal = if moved { &mut work[..m] } else { &mut *block };
             if self.cosine {
-                fold_cosine(core, &from[..2 * m + 1], block, to);
+                fold_cosine(core, &from[..2 * m + 1], goal, to);
             } else {
-                fold_sine((core, self.simd), &from[..2 * m - 1], block, to);
+                fold_sine(core, &from[..2 * m - 1], goal, to);
             }
-            core.fourier.run(block, scratch);
+            if moved {
+                core.fourier.run(simd, work, block);
+            } else {
+                core.fourier.run(simd, block, work);
+            }
             (from, to, spare) = (to, spare, from);
         }
         _ = spare;
         let n = Self::len(self.last(), self.cosine);
-        self.rest(&mut from[..n], out, scratch, T::ONE);
-    }
-
-    /// out = matrix · z · 2/N from coefficients, which are overwritten.
-    pub fn inverse(&self, z: &mut [Complex<T>], out: &mut [Complex<T>], scratch: &mut [Complex<T>]) {
-        let half = self.parts / 2 + 1;
-        let (one, scratch) = scratch.split_at_mut(half);
-        let (two, scratch) = scratch.split_at_mut(half);
-        let (mut to, mut from) = (one, two);
-        let n = Self::len(self.last(), self.cosine);
-        let start = z.len() - n;
-        let (z, rest) = z.split_at_mut(start);
-        if self.levels.is_empty() {
-            return self.unrest(rest, out, scratch, self.scale);
-        }
-        self.unrest(rest, &mut to[..n], scratch, self.scale);
-        let mut end = z.len();
-        for (level, core) in self.levels.iter().enumerate().rev() {
-            let m = self.parts >> (level + 1);
-            let block = &mut z[end - m..end];
-            end -= m;
-            core.fourier.run(block, scratch);
-            (from, to) = (to, from);
-            let to = if level == 0 { &mut *out } else { &mut *to };
-            if self.cosine {
-                unfold_cosine(core, block, &from[..m + 1], &mut to[..2 * m + 1]);
-            } else {
-                unfold_sine((core, self.simd), block, &from[..m - 1], &mut to[..2 * m - 1]);
-            }
-        }
-    }
-
-    fn rest(&self, z: &mut [Complex<T>], out: &mut [Complex<T>], scratch: &mut [Complex<T>], scale: T) {
+        let out = &mut out[start..start + n];
         match &self.rest {
-            Rest::Small(table) => table.multiply(z, out, scale),
-            Rest::Odd(fourier) => {
-                let (line, scratch) = scratch.split_at_mut(self.last());
-                let (even, odd) = out.split_at_mut(z.len() / 2);
-                for (negate, out) in [(false, even), (true, odd)] {
-                    if self.cosine {
-                        self.spread_odd(z, line, negate);
-                        fourier.run(line, scratch);
-                        self.gather_odd(line, out, scale);
-                        continue;
-                    }
-                    let step = if negate { OddStep::SpreadSigned } else { OddStep::Spread };
-                    odd::run((step, self.simd), cast_slice(z), cast_slice_mut(line), T::ONE);
-                    fourier.run(line, scratch);
-                    odd::run((OddStep::Gather, self.simd), cast_slice(line), cast_slice_mut(out), scale);
-                }
-            }
+            Rest::Small(matrix) => matrix.multiply(&mut from[..n], out, T::ONE),
+            Rest::Odd(fourier) => self.odd((fourier, simd), &from[..n], out, scratch),
         }
         if self.cosine {
             self.halve_ends(out);
         }
     }
 
+    /// out = matrix · z · 2/N from coefficients, which are overwritten.
+    #[inline(always)]
+    pub fn inverse<V: Lanes<Real = T>>(&self, buffers: Buffers<'_, V>) {
+        let Buffers { z, out, scratch, simd } = buffers;
+        let (one, scratch) = scratch.split_at_mut(self.parts / 2 + 1);
+        let (two, scratch) = scratch.split_at_mut(self.parts / 2 + 1);
+        let n = Self::len(self.last(), self.cosine);
+        let mut end = self.parts - (self.parts >> self.levels.len());
+        let (z, rest) = z.split_at_mut(end);
+        let (mut to, mut from) = (one, two);
+        let first = if self.levels.is_empty() { &mut out[..n] } else { &mut to[..n] };
+        match &self.rest {
+            Rest::Small(matrix) => matrix.multiply(&mut rest[..n], first, self.scale),
+            Rest::Odd(fourier) => self.odd_inverse((fourier, simd), &rest[..n], first, scratch),
+        }
+        for (level, core) in self.levels.iter().enumerate().rev() {
+            let m = self.parts >> (level + 1);
+            let (block, work) = (&mut z[end - m..end], &mut scratch[..core.fourier.spare()]);
+            end -= m;
+            core.fourier.run(simd, block, work);
+            let block = if core.fourier.is_moved() { &work[..m] } else { &*block };
+            (from, to) = (to, from);
+            let to = if level == 0 { &mut *out } else { &mut *to };
+            if self.cosine {
+                unfold_cosine(core, block, &from[..m + 1], &mut to[..2 * m + 1]);
+            } else {
+                unfold_sine(core, block, &from[..m - 1], &mut to[..2 * m - 1]);
+            }
+        }
+    }
+
     /// The coefficients of k = 0 and k = N count half.
-    fn halve_ends(&self, out: &mut [Complex<T>]) {
+    #[inline(always)]
+    fn halve_ends<V: Lanes<Real = T>>(&self, out: &mut [Wide<V>]) {
         let half = real::<T>(0.5);
         let last = match &self.rest {
             Rest::Small(_) => out.len() - 1,
             Rest::Odd(_) => out.len() / 2,
         };
-        out[0] = out[0] * half;
-        out[last] = out[last] * half;
+        out[0] = out[0].scaled(half);
+        out[last] = out[last].scaled(half);
     }
 
-    /// z as N numbers, every other one negated if asked for.
-    fn spread_odd(&self, z: &[Complex<T>], line: &mut [Complex<T>], negate: bool) {
-        let first = usize::from(!self.cosine);
-        line[0] = Complex::new(T::ZERO, T::ZERO);
-        for (j, z) in (first..).zip(z) {
-            // sin(πj(N − k)/N) = (−1)^{j+1} sin(πjk/N) for even k, cos: (−1)^j
-            let sign = negate && (j + first) % 2 == 1;
-            let z = if sign { -*z } else { *z };
-            if j % self.last() == 0 { line[0] = line[0] + z } else { line[j] = z }
-        }
-    }
-
-    /// Sums with sines or cosines of 2πjm/N from F.
-    fn gather_odd(&self, line: &[Complex<T>], out: &mut [Complex<T>], scale: T) {
-        let half = real::<T>(0.5) * scale;
-        let (n, first) = (self.last(), usize::from(!self.cosine));
-        for (m, out) in (first..).zip(out) {
-            let (v, mirrored) = (line[m], line[(n - m) % n]);
-            let (sum, difference) = ((v + mirrored) * half, (v - mirrored) * half);
-            *out = if self.cosine { sum } else { Complex::new(difference.im, -difference.re) };
+    /// Coefficients of an odd N: sums with sines or cosines of 2πjm/N, of numbers as they are and with every other one negated.
+    #[inline(always)]
+    fn odd<V: Lanes<Real = T>>(
+        &self,
+        (fourier, simd): (&Fourier<T>, Simd),
+        z: &[Wide<V>],
+        out: &mut [Wide<V>],
+        scratch: &mut [Wide<V>],
+    ) {
+        let (n, first, half) = (self.last(), usize::from(!self.cosine), real::<T>(0.5));
+        let (line, other) = scratch.split_at_mut(n);
+        let (even, odd) = out.split_at_mut(z.len() / 2);
+        for (negate, out) in [(false, even), (true, odd)] {
+            line[0] = Wide::zero();
+            for k in 0..z.len() {
+                let j = k + first;
+                // sin(πj(N − k)/N) = (−1)^{j+1} sin(πjk/N) for even k, cos: (−1)^j
+                let x = if negate && (j + first) % 2 == 1 { Wide::zero() - z[k] } else { z[k] };
+                if j % n == 0 {
+                    line[0] = line[0] + x;
+                } else {
+                    line[j] = x;
+                }
+            }
+            fourier.run(simd, line, other);
+            let found = if fourier.is_moved() { &*other } else { &*line };
+            for (k, out) in out.iter_mut().enumerate() {
+                let m = k + first;
+                let (v, mirrored) = (found[m], found[(n - m) % n]);
+                *out = if self.cosine { v + mirrored } else { (mirrored - v).turned() }.scaled(half);
+            }
         }
     }
 
     /// The same matrix transposed: coefficients in their order to numbers along the line.
-    fn unrest(&self, z: &mut [Complex<T>], out: &mut [Complex<T>], scratch: &mut [Complex<T>], scale: T) {
-        let Rest::Odd(fourier) = &self.rest else {
-            let Rest::Small(table) = &self.rest else { unreachable!("two kinds") };
-            return table.multiply(z, out, scale);
-        };
-        let (line, scratch) = scratch.split_at_mut(self.last());
-        let (n, first) = (self.last(), usize::from(!self.cosine));
+    #[inline(always)]
+    fn odd_inverse<V: Lanes<Real = T>>(
+        &self,
+        (fourier, simd): (&Fourier<T>, Simd),
+        z: &[Wide<V>],
+        out: &mut [Wide<V>],
+        scratch: &mut [Wide<V>],
+    ) {
+        let (n, first, half) = (self.last(), usize::from(!self.cosine), real::<T>(0.5) * self.scale);
+        let (line, other) = scratch.split_at_mut(n);
         let (even, odd) = z.split_at(z.len() / 2);
-        let half = real::<T>(0.5);
         for (negate, coefficients) in [(false, even), (true, odd)] {
-            if !self.cosine {
-                odd::run((OddStep::Mirror, self.simd), cast_slice(coefficients), cast_slice_mut(line), T::ONE);
-                fourier.run(line, scratch);
-                let step = if negate { OddStep::AddSigned } else { OddStep::Put };
-                odd::run((step, self.simd), cast_slice(line), cast_slice_mut(out), scale);
-                continue;
-            }
-            line.fill(Complex::new(T::ZERO, T::ZERO));
-            for (m, c) in (first..).zip(coefficients) {
+            line[0] = Wide::zero();
+            for (k, c) in coefficients.iter().enumerate() {
                 // As sums with e^{2πijm/N}: half of it at m and, for sines negated, at N − m.
-                let c = c * half;
-                let c = if self.cosine { c } else { Complex::new(c.im, -c.re) };
-                line[m] = line[m] + c;
-                line[(n - m) % n] = if self.cosine { line[(n - m) % n] + c } else { -c };
+                let (m, c) = (k + first, c.scaled(half));
+                if m == 0 {
+                    line[0] = c + c;
+                } else if self.cosine {
+                    (line[m], line[n - m]) = (c, c);
+                } else {
+                    let c = c.turned();
+                    (line[m], line[n - m]) = (Wide::zero() - c, c);
+                }
             }
-            fourier.run(line, scratch);
-            for (j, out) in (first..).zip(out.iter_mut()) {
-                let v = line[j % n] * scale;
-                let v = if negate && (j + first) % 2 == 1 { -v } else { v };
-                *out = if negate { *out + v } else { v };
+            fourier.run(simd, line, other);
+            let found = if fourier.is_moved() { &*other } else { &*line };
+            for (k, out) in out.iter_mut().enumerate() {
+                let j = k + first;
+                let v = found[j % n];
+                if !negate {
+                    *out = v;
+                } else if (j + first) % 2 == 1 {
+                    *out = *out - v;
+                } else {
+                    *out = *out + v;
+                }
             }
         }
     }
 }
 
 /// One halving: `block` = C of z_j + z_{N−j}, N = 2M; `rest` = z_j − z_{N−j}, 0 < j < M. z begins with z_1.
-fn fold_sine<T: PoissonScalar>(
-    (core, simd): (&Core<T>, Simd),
-    z: &[Complex<T>],
-    block: &mut [Complex<T>],
-    rest: &mut [Complex<T>],
+#[inline(always)]
+fn fold_sine<T: PoissonScalar, V: Lanes<Real = T>>(
+    core: &Core<T>,
+    z: &[Wide<V>],
+    block: &mut [Wide<V>],
+    rest: &mut [Wide<V>],
 ) {
-    let job = Fold { core, z: cast_slice(z), block: cast_slice_mut(block), rest: cast_slice_mut(rest) };
-    dispatch(simd, job);
-}
-
-/// Its transpose.
-fn unfold_sine<T: PoissonScalar>(
-    (core, simd): (&Core<T>, Simd),
-    block: &[Complex<T>],
-    rest: &[Complex<T>],
-    z: &mut [Complex<T>],
-) {
-    let job = Unfold { core, block: cast_slice(block), rest: cast_slice(rest), z: cast_slice_mut(z) };
-    dispatch(simd, job);
-}
-
-/// Of a halving of sines, all numbers as real and imaginary parts in turn.
-struct Fold<'a, T: PoissonScalar> {
-    core: &'a Core<T>,
-    z: &'a [T],
-    block: &'a mut [T],
-    rest: &'a mut [T],
-}
-
-impl<T: PoissonScalar> Job<T> for Fold<'_, T> {
-    type Output = ();
-    #[inline(always)]
-    fn run<V: Lanes<Real = T::Real>>(self) {
-        let Fold { core, z, block, rest } = self;
-        let m = block.len() / 2;
-        let n = 2 * m;
-        // a_j = e_{M−j}, e_j = z_j + z_{N−j}, e_M = z_M
-        (block[0], block[1]) = (z[2 * m - 2], z[2 * m - 1]);
-        let mut j = 1;
-        // j … j + 3 and their mirrors M − j …, while the two do not meet.
-        while 2 * (j + WIDE) <= m + 1 {
-            let (e, d) = both(forwards(z, j - 1), backwards(z, n - j - 1));
-            let (a, b) = both(backwards(z, m - j - 1), forwards(z, m + j - 1));
-            let (c, mirrored) = twist(&core.before_parts, j, a, e);
-            put_forwards(block, j, c);
-            put_backwards(block, m - j, mirrored);
-            put_forwards(rest, j - 1, d);
-            put_backwards(rest, m - j - 1, b);
-            j += WIDE;
-        }
-        while 2 * j <= m {
-            let (e, d) = both(one(z, j - 1), one(z, n - j - 1));
-            let (a, b) = both(one(z, m - j - 1), one(z, m + j - 1));
-            let w = core.before[j];
-            let (c, mirrored) = Core::twist(w, Complex::new(a[0], a[1]), Complex::new(e[0], e[1]));
-            put_one(rest, j - 1, d);
-            put_one(rest, m - j - 1, b);
-            put_one(block, m - j, [mirrored.re, mirrored.im]);
-            put_one(block, j, [c.re, c.im]);
-            j += 1;
-        }
+    let m = block.len();
+    let n = 2 * m;
+    // a_j = e_{M−j}, e_j = z_j + z_{N−j}, e_M = z_M
+    block[0] = z[m - 1];
+    for j in 1..=m / 2 {
+        let (x, mirror, y, opposite) = (z[j - 1], z[n - j - 1], z[m - j - 1], z[m + j - 1]);
+        let (c, mirrored) = Core::twist(core.before[j], y + opposite, x + mirror);
+        (rest[m - j - 1], rest[j - 1]) = (y - opposite, x - mirror);
+        block[m - j] = mirrored;
+        block[j] = c;
     }
 }
 
-/// Of the transpose.
-struct Unfold<'a, T: PoissonScalar> {
-    core: &'a Core<T>,
-    block: &'a [T],
-    rest: &'a [T],
-    z: &'a mut [T],
-}
-
-impl<T: PoissonScalar> Job<T> for Unfold<'_, T> {
-    type Output = ();
-    #[inline(always)]
-    fn run<V: Lanes<Real = T::Real>>(self) {
-        let Unfold { core, block, rest, z } = self;
-        let m = block.len() / 2;
-        let n = 2 * m;
-        put_one(z, m - 1, [block[0] * core.scale, block[1] * core.scale]);
-        let mut j = 1;
-        while 2 * (j + WIDE) <= m + 1 {
-            let (a, e) = untwist(&core.after_parts, j, forwards(block, j), backwards(block, m - j));
-            let (below, above) = both(e, forwards(rest, j - 1));
-            put_forwards(z, j - 1, below);
-            put_backwards(z, n - j - 1, above);
-            let (below, above) = both(a, backwards(rest, m - j - 1));
-            put_backwards(z, m - j - 1, below);
-            put_forwards(z, m + j - 1, above);
-            j += WIDE;
+/// Its transpose.
+#[inline(always)]
+fn unfold_sine<T: PoissonScalar, V: Lanes<Real = T>>(
+    core: &Core<T>,
+    block: &[Wide<V>],
+    rest: &[Wide<V>],
+    z: &mut [Wide<V>],
+) {
+    let m = block.len();
+    let n = 2 * m;
+    z[m - 1] = block[0].scaled(core.scale);
+    for j in 1..=m / 2 {
+        let (a, e) = Core::untwist(core.after[j], block[j], block[m - j]);
+        let (x, y) = (rest[j - 1], rest[m - j - 1]);
+        if 2 * j < m {
+            (z[j - 1], z[n - j - 1]) = (e + x, e - x);
         }
-        while 2 * j <= m {
-            let (v, mirrored) = (one(block, j), one(block, m - j));
-            let (v, mirrored) = (Complex::new(v[0], v[1]), Complex::new(mirrored[0], mirrored[1]));
-            let (a, e) = Core::untwist(core.after[j], v, mirrored);
-            let (a, e) = ([a.re, a.im], [e.re, e.im]);
-            let ((c, d), (f, g)) = (both(a, one(rest, m - j - 1)), both(e, one(rest, j - 1)));
-            put_one(z, m - j - 1, c);
-            put_one(z, m + j - 1, d);
-            if 2 * j < m {
-                put_one(z, j - 1, f);
-                put_one(z, n - j - 1, g);
-            }
-            j += 1;
-        }
+        (z[m - j - 1], z[m + j - 1]) = (a + y, a - y);
     }
 }
 
 /// One halving: `block` = C of z_j − z_{N−j}; `rest` = z_j + z_{N−j}, j < M, and z_M.
-fn fold_cosine<T: PoissonScalar>(core: &Core<T>, z: &[Complex<T>], block: &mut [Complex<T>], rest: &mut [Complex<T>]) {
+#[inline(always)]
+fn fold_cosine<T: PoissonScalar, V: Lanes<Real = T>>(
+    core: &Core<T>,
+    z: &[Wide<V>],
+    block: &mut [Wide<V>],
+    rest: &mut [Wide<V>],
+) {
     let m = block.len();
     let n = 2 * m;
-    core.twist_all(m, |j| z[j] - z[n - j], block);
-    for j in 0..m {
-        rest[j] = z[j] + z[n - j];
+    block[0] = z[0] - z[n];
+    (rest[0], rest[m]) = (z[0] + z[n], z[m]);
+    for j in 1..=m / 2 {
+        let (x, mirror, y, opposite) = (z[j], z[n - j], z[m - j], z[m + j]);
+        let (c, mirrored) = Core::twist(core.before[j], x - mirror, y - opposite);
+        (rest[m - j], rest[j]) = (y + opposite, x + mirror);
+        block[m - j] = mirrored;
+        block[j] = c;
     }
-    rest[m] = z[m];
 }
 
 /// Its transpose.
-fn unfold_cosine<T: PoissonScalar>(core: &Core<T>, block: &[Complex<T>], rest: &[Complex<T>], z: &mut [Complex<T>]) {
+#[inline(always)]
+fn unfold_cosine<T: PoissonScalar, V: Lanes<Real = T>>(
+    core: &Core<T>,
+    block: &[Wide<V>],
+    rest: &[Wide<V>],
+    z: &mut [Wide<V>],
+) {
     let m = block.len();
     let n = 2 * m;
-    core.untwist_all(block, |j, a| (z[j], z[n - j]) = (rest[j] + a, rest[j] - a));
-    z[m] = rest[m];
+    let a = block[0].scaled(core.scale);
+    (z[0], z[n], z[m]) = (rest[0] + a, rest[0] - a, rest[m]);
+    for j in 1..=m / 2 {
+        let (a, mirrored) = Core::untwist(core.after[j], block[j], block[m - j]);
+        let (x, y) = (rest[j], rest[m - j]);
+        (z[m - j], z[m + j]) = (y + mirrored, y - mirrored);
+        (z[j], z[n - j]) = (x + a, x - a);
+    }
 }

@@ -1,9 +1,12 @@
 //! The transform that the two sides of an axis ask for, its eigenvalues and its order.
 
-use super::core::{Core, Fourier, half_turns, root};
-use super::first::First;
+use super::core::{Core, half_turns};
+use super::first::{Buffers, First};
+use super::fourier::{Fourier, root};
+use super::wide::{ALIGNED, Wide, aligned, wide};
 use crate::scalar::{PoissonScalar, real};
-use num_complex::Complex;
+use bandsolve::Simd;
+use bandsolve_kernel::{Job, Lanes, dispatch};
 
 /// Boundaries of an axis with one spacing, as the transforms tell them apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,29 +25,29 @@ pub enum AxisSides {
 
 /// The real transform of one axis of n unknowns.
 #[derive(Clone)]
-pub(crate) struct Transform<T: PoissonScalar> {
+pub(crate) struct Transform<T> {
     n: usize,
     sides: AxisSides,
     how: How<T>,
 }
 
 #[derive(Clone)]
-enum How<T: PoissonScalar> {
+enum How<T> {
     /// One number.
     Nothing,
     First(First<T>),
     /// Cosine core, forwards or (cells) transposed.
     Core(Core<T>),
     /// Twiddles ½ω^{(2j+1)/2} and e^{iπl/n}.
-    Fourth(Fourier<T>, Vec<Complex<T>>, Vec<Complex<T>>),
+    Fourth(Fourier<T>, Vec<[T; 2]>, Vec<[T; 2]>),
     Periodic(Fourier<T>),
 }
 
-/// Two lines, where their transform goes, and scratch.
-pub(crate) struct LinePair<'a, T: PoissonScalar> {
-    pub z: &'a mut [Complex<T>],
-    pub out: &'a mut [Complex<T>],
-    pub scratch: &'a mut [Complex<T>],
+/// Lines, two a lane, where their transform goes, and scratch: aligned numbers, as many as [`Transform::words`] says.
+pub(crate) struct LaneLines<'a, T> {
+    pub z: &'a mut [T],
+    pub out: &'a mut [T],
+    pub scratch: &'a mut [T],
 }
 
 impl<T: PoissonScalar> Transform<T> {
@@ -65,24 +68,25 @@ impl<T: PoissonScalar> Transform<T> {
 
     fn fourth(n: usize) -> How<T> {
         let half = real::<T>(0.5);
-        let before = (0..n).map(|j| root::<T>(2 * j + 1, 4 * n) * half).collect();
+        let before = (0..n).map(|j| root::<T>(2 * j + 1, 4 * n).map(|part| part * half)).collect();
         let after = (0..n).map(|l| root::<T>(l, n)).collect();
         How::Fourth(Fourier::new(n), before, after)
     }
 
-    /// Whether coefficients are the numbers themselves.
-    pub fn is_trivial(&self) -> bool {
-        matches!(self.how, How::Nothing)
-    }
-
-    /// Numbers of scratch.
-    pub fn scratch(&self) -> usize {
-        match &self.how {
+    /// Vectors of complex numbers of `z` and `out`, and of scratch.
+    fn vectors(&self) -> [usize; 2] {
+        let scratch = match &self.how {
             How::Nothing => 0,
             How::First(first) => first.scratch(),
-            How::Core(core) => core.fourier.scratch(),
-            How::Fourth(fourier, ..) | How::Periodic(fourier) => fourier.scratch(),
-        }
+            How::Core(Core { fourier, .. }) | How::Fourth(fourier, ..) | How::Periodic(fourier) => fourier.spare(),
+        };
+        [self.n + 1, scratch]
+    }
+
+    /// Numbers of `z` and `out`, and of scratch, each a multiple of what is aligned.
+    pub fn words(&self, simd: Simd) -> [usize; 2] {
+        let whole = ALIGNED / size_of::<T>();
+        self.vectors().map(|vectors| (2 * T::lanes(simd) * vectors).next_multiple_of(whole))
     }
 
     /// Eigenvalues of (−1, 2, −1) with these sides, in the order of the coefficients: 4 sin²(a/2), exactly 0 for the constant.
@@ -126,129 +130,182 @@ impl<T: PoissonScalar> Transform<T> {
         }
     }
 
-    /// Coefficients of two lines; these are overwritten.
-    pub fn forward(&self, line: LinePair<'_, T>) {
-        let LinePair { z, out, scratch } = line;
+    /// Coefficients of lines, or lines from coefficients; what stands in `z` is overwritten.
+    pub fn run(&self, simd: Simd, lines: LaneLines<'_, T>, inverse: bool) {
+        dispatch(simd, TransformJob { transform: self, simd, lines, inverse });
+    }
+
+    /// Coefficients of a few lines or, `inverse`, lines from coefficients.
+    pub fn each(&self, simd: Simd, lines: &mut [T], inverse: bool) {
+        let (n, lanes, [words, scratch]) = (self.n, T::lanes(simd), self.words(simd));
+        let mut room = vec![T::ZERO; 2 * words + scratch + ALIGNED];
+        let (z, room) = aligned(&mut room).split_at_mut(words);
+        let (out, room) = room.split_at_mut(words);
+        for lines in lines.chunks_mut(n.max(1) * 2 * lanes) {
+            let place = |k: usize| 2 * lanes * (k % n) + k / n;
+            z.fill(T::ZERO);
+            lines.iter().enumerate().for_each(|(k, x)| z[place(k)] = *x);
+            self.run(simd, LaneLines { z: &mut *z, out: &mut *out, scratch: &mut room[..scratch] }, inverse);
+            lines.iter_mut().enumerate().for_each(|(k, x)| *x = out[place(k)]);
+        }
+    }
+
+    #[inline(always)]
+    fn forward<V: Lanes<Real = T>>(&self, simd: Simd, z: &mut [Wide<V>], out: &mut [Wide<V>], scratch: &mut [Wide<V>]) {
         let (n, half) = (self.n, real::<T>(0.5));
         match (&self.how, self.sides) {
-            (How::Nothing, _) => out.copy_from_slice(z),
-            (How::First(first), AxisSides::NodeNeumann) => {
-                (z[0], z[n - 1]) = (z[0] * half, z[n - 1] * half);
-                first.forward(z, out, scratch);
+            (How::Nothing, _) => out[..n].copy_from_slice(&z[..n]),
+            (How::First(first), sides) => {
+                if sides == AxisSides::NodeNeumann {
+                    (z[0], z[n - 1]) = (z[0].scaled(half), z[n - 1].scaled(half));
+                }
+                first.forward(Buffers { z, out, scratch, simd });
             }
-            (How::First(first), _) => first.forward(z, out, scratch),
             (How::Core(core), AxisSides::NodeMixed(lower)) => {
-                let at = |j: usize| if lower { n - 1 - j } else { j };
-                z[at(0)] = z[at(0)] * half;
-                core.twist_all(n, |j| z[at(j)], out);
-                core.fourier.run(out, scratch);
+                if lower {
+                    z[..n].reverse();
+                }
+                z[0] = z[0].scaled(half);
+                core.twist_all(&mut z[..n]);
+                core.fourier.run(simd, z, scratch);
+                out[..n].copy_from_slice(if core.fourier.is_moved() { &scratch[..n] } else { &z[..n] });
             }
             (How::Core(core), sides) => {
-                gather_even_odd(z, out, sides == AxisSides::CellDirichlet);
-                core.fourier.run(out, scratch);
-                z.copy_from_slice(out);
-                untwist_half(core, z, out);
+                let moved = core.fourier.is_moved();
+                let (goal, other) = if moved { (&mut *scratch, &mut *out) } else { (&mut *out, &mut *scratch) };
+                gather_even_odd(&z[..n], goal, sides == AxisSides::CellDirichlet);
+                core.fourier.run(simd, goal, other);
+                core.untwist_all(&mut out[..n], false);
             }
             (How::Fourth(fourier, before, after), sides) => {
-                let lower = sides == AxisSides::CellMixed(true);
-                let at = |j: usize| z[if lower { n - 1 - j } else { j }];
-                for j in 0..n {
-                    let (a, mirrored) = (at(j), at(n - 1 - j));
-                    out[j] = before[j] * (a - Complex::new(-mirrored.im, mirrored.re));
+                if sides == AxisSides::CellMixed(true) {
+                    z[..n].reverse();
                 }
-                fourier.run(out, scratch);
-                out.iter_mut().zip(after).for_each(|(v, w)| *v = *v * w);
+                let moved = fourier.is_moved();
+                let (goal, other) = if moved { (&mut *scratch, &mut *out) } else { (&mut *out, &mut *scratch) };
+                for j in 0..n {
+                    goal[j] = (z[j] - z[n - 1 - j].turned()).times(before[j]);
+                }
+                fourier.run(simd, goal, other);
+                for (v, w) in out.iter_mut().zip(after) {
+                    *v = v.times(*w);
+                }
             }
             (How::Periodic(fourier), _) => {
-                fourier.run(z, scratch);
-                out[0] = z[0];
+                fourier.run(simd, z, scratch);
+                let found = if fourier.is_moved() { &*scratch } else { &*z };
+                out[0] = found[0];
                 for k in 1..n.div_ceil(2) {
-                    let (sum, difference) = ((z[k] + z[n - k]) * half, (z[k] - z[n - k]) * half);
-                    (out[k], out[n - k]) = (sum, Complex::new(difference.im, -difference.re));
+                    let (a, b) = (found[k], found[n - k]);
+                    (out[k], out[n - k]) = ((a + b).scaled(half), (b - a).turned().scaled(half));
                 }
                 if n.is_multiple_of(2) {
-                    out[n / 2] = z[n / 2];
+                    out[n / 2] = found[n / 2];
                 }
             }
         }
     }
 
-    /// Two lines from their coefficients, which are overwritten.
-    pub fn inverse(&self, line: LinePair<'_, T>) {
-        let LinePair { z, out, scratch } = line;
+    #[inline(always)]
+    fn inverse<V: Lanes<Real = T>>(&self, simd: Simd, z: &mut [Wide<V>], out: &mut [Wide<V>], scratch: &mut [Wide<V>]) {
         let n = self.n;
         match (&self.how, self.sides) {
-            (How::Nothing, _) => out.copy_from_slice(z),
-            (How::First(first), _) => first.inverse(z, out, scratch),
+            (How::Nothing, _) => out[..n].copy_from_slice(&z[..n]),
+            (How::First(first), _) => first.inverse(Buffers { z, out, scratch, simd }),
             (How::Core(core), AxisSides::NodeMixed(lower)) => {
-                core.fourier.run(z, scratch);
-                core.untwist_all(z, |j, a| out[if lower { n - 1 - j } else { j }] = a);
+                core.fourier.run(simd, z, scratch);
+                let found = if core.fourier.is_moved() { &*scratch } else { &*z };
+                out[..n].copy_from_slice(&found[..n]);
+                core.untwist_all(&mut out[..n], true);
+                if lower {
+                    out[..n].reverse();
+                }
             }
             (How::Core(core), sides) => {
-                core.twist_all(n, |j| z[j] * core.scale, out);
-                core.fourier.run(out, scratch);
-                z.copy_from_slice(out);
-                scatter_even_odd(z, out, sides == AxisSides::CellDirichlet);
+                for v in &mut z[..n] {
+                    *v = v.scaled(core.scale);
+                }
+                core.twist_all(&mut z[..n]);
+                core.fourier.run(simd, z, scratch);
+                let found = if core.fourier.is_moved() { &scratch[..n] } else { &z[..n] };
+                scatter_even_odd(found, &mut out[..n], sides == AxisSides::CellDirichlet);
             }
             (How::Fourth(fourier, before, after), sides) => {
-                let (scale, lower) = (real::<T>(2.0 / n as f64), sides == AxisSides::CellMixed(true));
-                z.iter_mut().zip(after).for_each(|(v, w)| *v = *v * w);
-                fourier.run(z, scratch);
+                let scale = real::<T>(2.0 / n as f64);
+                for (v, w) in z.iter_mut().zip(after) {
+                    *v = v.times(*w).scaled(scale);
+                }
+                fourier.run(simd, z, scratch);
+                let found = if fourier.is_moved() { &*scratch } else { &*z };
                 for j in 0..n {
-                    let mirrored = before[n - 1 - j] * z[n - 1 - j];
-                    let a = before[j] * z[j] + Complex::new(mirrored.im, -mirrored.re);
-                    out[if lower { n - 1 - j } else { j }] = a * scale;
+                    let mirrored = found[n - 1 - j].times(before[n - 1 - j]);
+                    out[j] = found[j].times(before[j]) - mirrored.turned();
+                }
+                if sides == AxisSides::CellMixed(true) {
+                    out[..n].reverse();
                 }
             }
             (How::Periodic(fourier), _) => {
                 let scale = real::<T>(1.0 / n as f64);
-                out[0] = z[0] * scale;
+                let (goal, other) = if fourier.is_moved() { (scratch, out) } else { (out, scratch) };
+                goal[0] = z[0].scaled(scale);
                 for k in 1..n.div_ceil(2) {
-                    let (cos, sin) = (z[k] * scale, z[n - k] * scale);
-                    let sin = Complex::new(sin.im, -sin.re);
-                    (out[k], out[n - k]) = (cos + sin, cos - sin);
+                    let (cos, sin) = (z[k].scaled(scale), z[n - k].scaled(scale).turned());
+                    (goal[k], goal[n - k]) = (cos - sin, cos + sin);
                 }
                 if n.is_multiple_of(2) {
-                    out[n / 2] = z[n / 2] * scale;
+                    goal[n / 2] = z[n / 2].scaled(scale);
                 }
-                fourier.run(out, scratch);
+                fourier.run(simd, goal, other);
             }
+        }
+    }
+}
+
+struct TransformJob<'a, T> {
+    transform: &'a Transform<T>,
+    simd: Simd,
+    lines: LaneLines<'a, T>,
+    inverse: bool,
+}
+
+impl<T: PoissonScalar> Job<T> for TransformJob<'_, T> {
+    type Output = ();
+    #[inline(always)]
+    fn run<V: Lanes<Real = T>>(self) {
+        let Self { transform, simd, lines: LaneLines { z, out, scratch }, inverse } = self;
+        let (z, out, scratch) = (wide::<T, V>(z), wide::<T, V>(out), wide::<T, V>(scratch));
+        if inverse {
+            transform.inverse(simd, z, out, scratch);
+        } else {
+            transform.forward(simd, z, out, scratch);
         }
     }
 }
 
 /// z_0, z_2, … forwards, z_1, z_3, … backwards and, if asked for, negated.
-fn gather_even_odd<T: PoissonScalar>(z: &[Complex<T>], out: &mut [Complex<T>], negate: bool) {
+#[inline(always)]
+fn gather_even_odd<V: Lanes>(z: &[Wide<V>], out: &mut [Wide<V>], negate: bool) {
     let n = z.len();
-    for (l, pair) in z.chunks(2).enumerate() {
-        out[l] = pair[0];
-        if let Some(odd) = pair.get(1) {
-            out[n - 1 - l] = if negate { -*odd } else { *odd };
+    for j in 0..n {
+        if j % 2 == 0 {
+            out[j / 2] = z[j];
+        } else {
+            out[n - 1 - j / 2] = if negate { Wide::zero() - z[j] } else { z[j] };
         }
     }
 }
 
 /// The inverse of it.
-fn scatter_even_odd<T: PoissonScalar>(z: &[Complex<T>], out: &mut [Complex<T>], negate: bool) {
+#[inline(always)]
+fn scatter_even_odd<V: Lanes>(z: &[Wide<V>], out: &mut [Wide<V>], negate: bool) {
     let n = z.len();
-    for (l, pair) in out.chunks_mut(2).enumerate() {
-        pair[0] = z[l];
-        if let Some(odd) = pair.get_mut(1) {
-            *odd = if negate { -z[n - 1 - l] } else { z[n - 1 - l] };
+    for j in 0..n {
+        if j % 2 == 0 {
+            out[j] = z[j / 2];
+        } else {
+            out[j] = if negate { Wide::zero() - z[n - 1 - j / 2] } else { z[n - 1 - j / 2] };
         }
-    }
-}
-
-/// The transpose of the twist without the scale of the inverse; the constant counts half.
-fn untwist_half<T: PoissonScalar>(core: &Core<T>, v: &[Complex<T>], out: &mut [Complex<T>]) {
-    let n = v.len();
-    let half = real::<T>(0.5);
-    out[0] = v[0] * half;
-    for j in 1..n.div_ceil(2) {
-        (out[j], out[n - j]) = Core::untwist(core.before[j], v[j], v[n - j]);
-    }
-    if n.is_multiple_of(2) {
-        out[n / 2] = Core::untwist(core.before[n / 2], v[n / 2], v[n / 2]).0;
     }
 }
 
@@ -298,50 +355,52 @@ mod tests {
             .collect()
     }
 
-    fn lines(n: usize) -> Vec<Complex<f64>> {
+    fn lines(n: usize) -> Vec<f64> {
         let mut x = 0u64;
         let mut next = || {
             x = (1_103_515_245 * x + 12345) % (1 << 31);
             x as f64 / f64::from(1 << 30) - 1.0
         };
-        (0..n).map(|_| Complex::new(next(), next())).collect()
+        (0..n).map(|_| next()).collect()
     }
 
-    fn largest(z: impl IntoIterator<Item = Complex<f64>>) -> f64 {
-        z.into_iter().map(|z| z.norm()).fold(0.0, f64::max)
+    fn largest(z: impl IntoIterator<Item = f64>) -> f64 {
+        z.into_iter().map(f64::abs).fold(0.0, f64::max)
     }
 
     #[test]
     fn transforms_are_inverted_and_diagonalise() {
-        let sizes = (1..=41).chain([64, 127, 128, 129, 250, 251, 255, 256, 257, 509, 1000, 1009, 1023, 1024]);
-        for n in sizes {
+        let sizes = (1..=60).chain([64, 100, 101, 102, 127, 128, 129, 130, 250, 251, 255, 256, 257, 262, 263, 509, 526]);
+        for n in sizes.chain([1000, 1009, 1023, 1024, 2048]) {
             for sides in ALL {
                 let transform = Transform::<f64>::new(n, sides);
+                // The same bits in every lane.
                 let z = lines(n);
-                let nothing = vec![Complex::new(f64::NAN, 0.0); n];
-                let mut scratch = vec![Complex::new(f64::NAN, 0.0); transform.scratch()];
-                let run = |z: &[Complex<f64>], inverse: bool, scratch: &mut [Complex<f64>]| {
-                    let (mut z, mut out) = (z.to_vec(), nothing.clone());
-                    let line = LinePair { z: &mut z, out: &mut out, scratch };
-                    if inverse {
-                        transform.inverse(line)
-                    } else {
-                        transform.forward(line)
+                let run = |z: &[f64], inverse: bool| {
+                    let found = Simd::ALL.iter().filter(|simd| simd.is_available()).map(|simd| {
+                        let mut all: Vec<f64> = (0..3).flat_map(|k| z.iter().map(move |z| z * [1.0, -0.5, 4.0][k])).collect();
+                        transform.each(*simd, &mut all, inverse);
+                        let (one, others) = all.split_at(n);
+                        (one.to_vec(), others.to_vec())
+                    });
+                    let found: Vec<_> = found.collect();
+                    for (one, others) in &found {
+                        let (two, three) = others.split_at(n);
+                        let scale = largest(one.iter().copied()).max(1.0);
+                        let far = |(k, x): (usize, &f64)| (x + 0.5 * one[k]).abs().max((0.25 * three[k] - one[k]).abs());
+                        assert!(largest(two.iter().enumerate().map(far)) <= 1e-14 * scale, "{sides:?} {n}");
                     }
-                    out
+                    found[0].0.clone()
                 };
-                let coefficients = run(&z, false, &mut scratch);
-                let back = run(&coefficients, true, &mut scratch);
+                let coefficients = run(&z, false);
+                let back = run(&coefficients, true);
                 let bound = 1e-15 * (2.0 + (n as f64).log2());
                 let error = largest(back.iter().zip(&z).map(|(a, b)| a - b));
                 assert!(error <= 2.0 * bound, "{sides:?} {n}: back with {error:e}");
-                let parts: [Vec<f64>; 2] = [z.iter().map(|z| z.re).collect(), z.iter().map(|z| z.im).collect()];
-                let [re, im] = parts.map(|x| apply(sides, &x));
-                let applied: Vec<_> = re.into_iter().zip(im).map(|(re, im)| Complex::new(re, im)).collect();
                 let expected = coefficients.iter().zip(transform.eigenvalues()).map(|(c, e)| c * e);
-                let got = run(&applied, false, &mut scratch);
-                let (scale, error) =
-                    (largest(coefficients.clone()), largest(got.iter().zip(expected).map(|(a, b)| a - b)));
+                let got = run(&apply(sides, &z), false);
+                let scale = largest(coefficients.iter().copied());
+                let error = largest(got.iter().zip(expected).map(|(a, b)| a - b));
                 assert!(error <= 8.0 * bound * scale.max(1.0), "{sides:?} {n}: {error:e} of {scale:e}");
             }
         }
@@ -357,12 +416,10 @@ mod tests {
                     continue;
                 };
                 assert!(transform.eigenvalues().iter().enumerate().all(|(k, e)| (*e == 0.0) == (k == place)));
-                let (mut z, mut out) = (vec![Complex::new(1.0, -2.0); n], vec![Complex::new(f64::NAN, 0.0); n]);
-                let mut scratch = vec![Complex::new(f64::NAN, 0.0); transform.scratch()];
-                transform.forward(LinePair { z: &mut z, out: &mut out, scratch: &mut scratch });
-                let size = transform.of_ones();
-                out[place] -= Complex::new(size, -2.0 * size);
-                assert!(largest(out) <= 1e-14 * n as f64, "{sides:?} {n}");
+                let mut z = vec![-2.0; n];
+                transform.each(Simd::detect(), &mut z, false);
+                z[place] += 2.0 * transform.of_ones();
+                assert!(largest(z) <= 1e-14 * n as f64, "{sides:?} {n}");
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Real transforms of two lines at once: the real parts of complex numbers are one line, the imaginary parts another.
+//! Real transforms of many lines at once: two in every lane of a vector, as real and as imaginary parts of complex numbers.
 //!
 //! A real transform is a real matrix, and a real matrix takes complex numbers. So two lines cost one complex transform of their
 //! length, or of half of it, and nothing has to be told apart afterwards. Coefficients stay in the order in which the transforms
@@ -19,11 +19,12 @@
 //! forwards and y_1, y_3, … backwards. No sum runs along a line and nothing is divided by a sine, so that errors are those of F.
 
 mod core;
-mod few;
 mod first;
+mod fourier;
 mod kind;
-mod odd;
 mod small;
+mod wide;
 
 pub use kind::AxisSides;
-pub(crate) use kind::{LinePair, Transform};
+pub(crate) use kind::{LaneLines, Transform};
+pub(crate) use wide::{ALIGNED, aligned};

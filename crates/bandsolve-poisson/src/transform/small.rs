@@ -1,38 +1,75 @@
 //! Transforms of a few numbers, by the matrix.
 
 use super::core::half_turns;
+use super::wide::Wide;
 use crate::scalar::{PoissonScalar, real};
-use num_complex::Complex;
+use bandsolve_kernel::Lanes;
 
-/// A small real matrix by rows.
+/// sin(πjk/N) or cos(πjk/N) of few numbers: odd and even k have half as many columns, since columns j and N − j differ by a sign.
 #[derive(Clone)]
 pub(super) struct SmallMatrix<T> {
-    n: usize,
+    /// The first j and k: 1 or 0.
+    first: usize,
+    parts: usize,
+    /// By rows of k, those of all j ≤ N/2.
     entries: Vec<T>,
 }
 
 impl<T: PoissonScalar> SmallMatrix<T> {
-    /// Entry (k, j) is `entry(k, j)`, the sine and the cosine of so many parts of a half turn being at hand.
-    pub fn new(n: usize, entry: impl Fn(usize, usize) -> f64) -> Self {
-        let entries = (0..n * n).map(|e| real::<T>(entry(e / n, e % n))).collect();
-        Self { n, entries }
+    pub fn new(parts: usize, cosine: bool) -> Self {
+        let first = usize::from(!cosine);
+        let entry = |k: usize, j: usize| {
+            let (sin, cos) = half_turns(j * k, parts);
+            real(if cosine { cos } else { sin })
+        };
+        let rows = first..=parts - first;
+        let entries = rows.flat_map(|k| (first..=parts / 2).map(move |j| entry(k, j))).collect();
+        Self { first, parts, entries }
     }
 
-    /// sin(π(j+1)(k+1)/N) of N − 1 numbers.
-    pub fn sine(parts: usize) -> Self {
-        Self::new(parts - 1, |k, j| half_turns((j + 1) * (k + 1), parts).0)
-    }
-
-    /// cos(πjk/N) of N + 1 numbers.
-    pub fn cosine(parts: usize) -> Self {
-        Self::new(parts + 1, |k, j| half_turns(j * k, parts).1)
-    }
-
-    /// out = scale · matrix · z; the matrix is symmetric.
-    pub fn multiply(&self, z: &[Complex<T>], out: &mut [Complex<T>], scale: T) {
-        for (row, out) in self.entries.chunks_exact(self.n.max(1)).zip(out) {
-            let sum = row.iter().zip(z).fold(Complex::new(T::ZERO, T::ZERO), |sum, (m, z)| sum + z * *m);
-            *out = sum * scale;
+    /// out = scale · matrix · z; the matrix is symmetric. z is overwritten.
+    #[inline(always)]
+    pub fn multiply<V: Lanes<Real = T>>(&self, z: &mut [Wide<V>], out: &mut [Wide<V>], scale: T) {
+        let Self { first, parts, .. } = *self;
+        let count = z.len();
+        // Sums in front, differences behind; a number in the middle is a sum.
+        for j in first..parts.div_ceil(2) {
+            let (below, above) = (j - first, parts - j - first);
+            (z[below], z[above]) = (z[below] + z[above], z[below] - z[above]);
+        }
+        let columns = (parts / 2 + 1).saturating_sub(first);
+        let mut row = 0;
+        // Rows of one kind two at a time: k and k + 2.
+        while row < count {
+            let k = row + first;
+            let pair = row % 4 < 2 && row + 2 < count;
+            if !pair && row % 4 >= 2 {
+                row += 1;
+                continue;
+            }
+            let entries = &self.entries[row * columns..][..columns];
+            // Sines of odd k and cosines of even k take sums.
+            let sums = k % 2 == first;
+            let zero = Wide::zero();
+            let at = |column: usize| if sums { column } else { count - 1 - column };
+            let columns_of = if !sums && parts % 2 == 0 { columns - 1 } else { columns };
+            if pair {
+                let other = &self.entries[(row + 2) * columns..][..columns];
+                let (mut a, mut b) = (zero, zero);
+                for column in 0..columns_of {
+                    let x = z[at(column)];
+                    a = a.plus(V::splat(entries[column]), x);
+                    b = b.plus(V::splat(other[column]), x);
+                }
+                (out[row], out[row + 2]) = (a.scaled(scale), b.scaled(scale));
+            } else {
+                let mut a = zero;
+                for column in 0..columns_of {
+                    a = a.plus(V::splat(entries[column]), z[at(column)]);
+                }
+                out[row] = a.scaled(scale);
+            }
+            row += 1;
         }
     }
 }

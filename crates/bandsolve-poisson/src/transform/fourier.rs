@@ -1,0 +1,351 @@
+//! Complex transforms of several lines at once, y_l = Σ_j x_j e^{2πijl/n}: mixed radix without reordering, sums for odd factors, and a
+//! convolution where a prime factor is large. All roots of unity are correct to the last digit or so.
+//!
+//! # Source
+//! T. G. Stockham's order; L. I. Bluestein, IEEE Trans. Audio Electroacoust. 18 (1970), 451–455.
+
+use super::core::half_turns;
+use super::wide::{Wide, aligned, flat, wide};
+use crate::scalar::{PoissonScalar, real};
+use bandsolve::Simd;
+use bandsolve_kernel::{Job, Lanes, dispatch};
+
+/// The largest prime factor whose sums are formed one by one.
+const DIRECT: usize = 127;
+
+/// e^{iπ·part/of}
+pub(super) fn root<T: PoissonScalar>(part: usize, of: usize) -> [T; 2] {
+    let (sin, cos) = half_turns(part, of);
+    [real(cos), real(sin)]
+}
+
+/// The transform of one length.
+#[derive(Clone)]
+pub(crate) struct Fourier<T> {
+    n: usize,
+    steps: Vec<FourierStep<T>>,
+    chirp: Option<Box<Chirp<T>>>,
+}
+
+/// One factor: n = r·m·s, s being the product of the factors before.
+#[derive(Clone)]
+struct FourierStep<T> {
+    radix: usize,
+    m: usize,
+    s: usize,
+    /// e^{2πipk/(r·m)} for p < m, 0 < k < r.
+    twiddles: Vec<[T; 2]>,
+    /// Cosine and sine of 2πjk/r for 0 < j, k ≤ r/2, where r is odd and above 5.
+    sums: Vec<[T; 2]>,
+}
+
+/// A transform as a convolution.
+#[derive(Clone)]
+struct Chirp<T> {
+    inner: Fourier<T>,
+    /// e^{iπj²/n}
+    chirp: Vec<[T; 2]>,
+    /// The transform of its conjugate, divided by its length.
+    kernel: Vec<[T; 2]>,
+}
+
+/// Factors of n, the largest powers of two first; `None` if one is too large.
+fn factors(mut n: usize) -> Option<Vec<usize>> {
+    let mut found = Vec::new();
+    for radix in [8, 4, 2, 3, 5] {
+        // 16 is 4·4, not 8·2.
+        while n.is_multiple_of(radix) && !(radix == 8 && n.is_power_of_two() && n == 16) {
+            found.push(radix);
+            n /= radix;
+        }
+    }
+    let mut factor = 7;
+    while n > 1 {
+        if factor > DIRECT {
+            return None;
+        }
+        if n.is_multiple_of(factor) {
+            found.push(factor);
+            n /= factor;
+        } else {
+            factor += 2;
+        }
+    }
+    Some(found)
+}
+
+impl<T: PoissonScalar> Fourier<T> {
+    pub fn new(n: usize) -> Self {
+        let Some(factors) = factors(n.max(1)) else {
+            return Self { n, steps: Vec::new(), chirp: Some(Box::new(Chirp::new(n))) };
+        };
+        let (mut steps, mut left, mut s) = (Vec::new(), n, 1);
+        for radix in factors {
+            let m = left / radix;
+            let twiddles = (0..m).flat_map(|p| (1..radix).map(move |k| root(2 * p * k, left))).collect();
+            let half = if radix > 5 && radix % 2 == 1 { radix / 2 } else { 0 };
+            let sums = (1..=half).flat_map(|k| (1..=half).map(move |j| root(2 * (j * k % radix), radix))).collect();
+            steps.push(FourierStep { radix, m, s, twiddles, sums });
+            (left, s) = (m, s * radix);
+        }
+        Self { n, steps, chirp: None }
+    }
+
+    /// Whether [`run`](Self::run) leaves the result in `other`.
+    pub fn is_moved(&self) -> bool {
+        self.steps.len() % 2 == 1
+    }
+
+    /// Vectors of `other`.
+    pub fn spare(&self) -> usize {
+        self.chirp.as_ref().map_or(self.n, |chirp| 2 * chirp.inner.n)
+    }
+
+    /// Transforms `line`; the result stands in `other` if [`is_moved`](Self::is_moved). Both are overwritten.
+    #[inline(always)]
+    pub fn run<V: Lanes<Real = T>>(&self, simd: Simd, line: &mut [Wide<V>], other: &mut [Wide<V>]) {
+        self.run_flat(simd, flat(line), flat(other));
+    }
+
+    fn run_flat(&self, simd: Simd, line: &mut [T], other: &mut [T]) {
+        let Some(chirp) = &self.chirp else { return dispatch(simd, FourierJob { fourier: self, line, other }) };
+        let (work, other) = other.split_at_mut(other.len() / 2);
+        chirp.run(simd, line, work, other);
+    }
+}
+
+/// All steps of one transform.
+struct FourierJob<'a, T> {
+    fourier: &'a Fourier<T>,
+    line: &'a mut [T],
+    other: &'a mut [T],
+}
+
+impl<T: PoissonScalar> Job<T> for FourierJob<'_, T> {
+    type Output = ();
+    #[inline(always)]
+    fn run<V: Lanes<Real = T>>(self) {
+        let n = self.fourier.n;
+        let (mut x, mut y) = (&mut wide::<T, V>(self.line)[..n], &mut wide::<T, V>(self.other)[..n]);
+        for step in &self.fourier.steps {
+            match step.radix {
+                2 => step.butterflies(x, y, two),
+                3 => step.butterflies(x, y, three),
+                4 => step.butterflies(x, y, four),
+                5 => step.butterflies(x, y, five),
+                8 => step.butterflies(x, y, eight),
+                _ => step.odd(x, y),
+            }
+            (x, y) = (y, x);
+        }
+    }
+}
+
+impl<T: PoissonScalar> FourierStep<T> {
+    /// Transforms of R numbers, and twiddles.
+    #[inline(always)]
+    fn butterflies<V: Lanes<Real = T>, const R: usize>(
+        &self,
+        x: &[Wide<V>],
+        y: &mut [Wide<V>],
+        transform: impl Fn([Wide<V>; R]) -> [Wide<V>; R],
+    ) {
+        let (m, s) = (self.m, self.s);
+        let apart = m * s;
+        for p in 0..m {
+            let twiddles = &self.twiddles[p * (R - 1)..][..R - 1];
+            let (from, to) = (&x[s * p..], &mut y[s * R * p..][..s * R]);
+            for q in 0..s {
+                let mut a = [Wide::zero(); R];
+                for k in 0..R {
+                    a[k] = from[q + apart * k];
+                }
+                let b = transform(a);
+                to[q] = b[0];
+                for k in 1..R {
+                    to[q + s * k] = if p == 0 { b[k] } else { b[k].times(twiddles[k - 1]) };
+                }
+            }
+        }
+    }
+
+    /// The same of an odd number, as sums with cosines and sines; x is overwritten.
+    #[inline(always)]
+    fn odd<V: Lanes<Real = T>>(&self, x: &mut [Wide<V>], y: &mut [Wide<V>]) {
+        let Self { radix, m, s, .. } = *self;
+        let half = radix / 2;
+        for p in 0..m {
+            let twiddles = &self.twiddles[p * (radix - 1)..][..radix - 1];
+            for q in 0..s {
+                let at = |j: usize| q + s * (p + m * j);
+                let to = |k: usize| q + s * (radix * p + k);
+                let first = x[at(0)];
+                let mut total = first;
+                for j in 1..=half {
+                    let (a, b) = (x[at(j)], x[at(radix - j)]);
+                    (x[at(j)], x[at(radix - j)]) = (a + b, a - b);
+                    total = total + (a + b);
+                }
+                y[to(0)] = total;
+                let mut k = 1;
+                while k < half {
+                    let (one, two) = self.sums[(k - 1) * half..][..2 * half].split_at(half);
+                    let (mut c, mut d, mut e, mut f) = (first, Wide::zero(), first, Wide::zero());
+                    for j in 0..half {
+                        let (sum, difference) = (x[at(j + 1)], x[at(radix - j - 1)]);
+                        c = c.plus(V::splat(one[j][0]), sum);
+                        d = d.plus(V::splat(one[j][1]), difference);
+                        e = e.plus(V::splat(two[j][0]), sum);
+                        f = f.plus(V::splat(two[j][1]), difference);
+                    }
+                    let (d, f) = (d.turned(), f.turned());
+                    y[to(k)] = (c + d).times(twiddles[k - 1]);
+                    y[to(radix - k)] = (c - d).times(twiddles[radix - k - 1]);
+                    y[to(k + 1)] = (e + f).times(twiddles[k]);
+                    y[to(radix - k - 1)] = (e - f).times(twiddles[radix - k - 2]);
+                    k += 2;
+                }
+                if k == half {
+                    let one = &self.sums[(k - 1) * half..][..half];
+                    let (mut c, mut d) = (first, Wide::zero());
+                    for j in 0..half {
+                        c = c.plus(V::splat(one[j][0]), x[at(j + 1)]);
+                        d = d.plus(V::splat(one[j][1]), x[at(radix - j - 1)]);
+                    }
+                    let d = d.turned();
+                    y[to(k)] = (c + d).times(twiddles[k - 1]);
+                    y[to(radix - k)] = (c - d).times(twiddles[radix - k - 1]);
+                }
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn two<V: Lanes>([a, b]: [Wide<V>; 2]) -> [Wide<V>; 2] {
+    [a + b, a - b]
+}
+
+#[inline(always)]
+fn three<V: Lanes<Real: PoissonScalar>>([a, b, c]: [Wide<V>; 3]) -> [Wide<V>; 3] {
+    let (sum, difference) = (b + c, (b - c).scaled(real(0.75f64.sqrt())).turned());
+    let t = a.plus(V::splat(real(-0.5)), sum);
+    [a + sum, t + difference, t - difference]
+}
+
+#[inline(always)]
+fn four<V: Lanes>([a, b, c, d]: [Wide<V>; 4]) -> [Wide<V>; 4] {
+    let (t, u, v, w) = (a + c, a - c, b + d, (b - d).turned());
+    [t + v, u + w, t - v, u - w]
+}
+
+#[inline(always)]
+fn five<V: Lanes<Real: PoissonScalar>>([a, b, c, d, e]: [Wide<V>; 5]) -> [Wide<V>; 5] {
+    // Cosines and sines of 72° and 144°.
+    let cosines = [0.309_016_994_374_947_45, -0.809_016_994_374_947_5].map(|c| V::splat(real(c)));
+    let sines = [0.951_056_516_295_153_5, 0.587_785_252_292_473_1].map(|s| V::splat(real(s)));
+    let (sum, other_sum, difference, other) = (b + e, c + d, b - e, c - d);
+    let t = a.plus(cosines[0], sum).plus(cosines[1], other_sum);
+    let u = a.plus(cosines[1], sum).plus(cosines[0], other_sum);
+    let none = Wide::zero();
+    let v = none.plus(sines[0], difference).plus(sines[1], other).turned();
+    let w = none.plus(sines[1], difference).plus(-sines[0], other).turned();
+    [a + sum + other_sum, t + v, u + w, u - w, t - v]
+}
+
+#[inline(always)]
+fn eight<V: Lanes<Real: PoissonScalar>>(a: [Wide<V>; 8]) -> [Wide<V>; 8] {
+    let even = four([a[0], a[2], a[4], a[6]]);
+    let [o, p, q, r] = four([a[1], a[3], a[5], a[7]]);
+    let half = real::<V::Real>(0.5f64.sqrt());
+    // Times e^{iπ/4} and its cube.
+    let p = (p + p.turned()).scaled(half);
+    let r = (r.turned() - r).scaled(half);
+    let odd = [o, p, q.turned(), r];
+    let [mut low, mut high] = [even; 2];
+    for k in 0..4 {
+        (low[k], high[k]) = (even[k] + odd[k], even[k] - odd[k]);
+    }
+    [low[0], low[1], low[2], low[3], high[0], high[1], high[2], high[3]]
+}
+
+impl<T: PoissonScalar> Chirp<T> {
+    fn new(n: usize) -> Self {
+        let length = (0..).map(|k| 1usize << k).flat_map(|k| [4 * k, 5 * k, 6 * k, 7 * k]).find(|m| *m >= 2 * n - 1);
+        let inner = Fourier::new(length.unwrap_or(2 * n));
+        let m = inner.n;
+        let chirp: Vec<[T; 2]> = (0..n).map(|j| root(j * j % (2 * n), n)).collect();
+        let simd = Simd::detect();
+        let lanes = T::lanes(simd);
+        let mut room = vec![T::ZERO; 4 * lanes * m + ALIGNED_NUMBERS];
+        let (line, other) = aligned(&mut room).split_at_mut(2 * lanes * m);
+        for (j, [re, im]) in chirp.iter().enumerate() {
+            for at in [j, (m - j) % m] {
+                (line[2 * lanes * at], line[2 * lanes * at + lanes]) = (*re, -*im);
+            }
+        }
+        inner.run_flat(simd, line, other);
+        let found = if inner.is_moved() { other } else { line };
+        let scale = real::<T>(1.0 / m as f64);
+        let kernel = (0..m).map(|k| [0, lanes].map(|part| found[2 * lanes * k + part] * scale)).collect();
+        Self { inner, chirp, kernel }
+    }
+
+    fn run(&self, simd: Simd, line: &mut [T], work: &mut [T], other: &mut [T]) {
+        dispatch(simd, ChirpJob { chirp: self, step: ChirpStep::Spread, line, work });
+        self.inner.run_flat(simd, work, other);
+        let (work, other) = if self.inner.is_moved() { (other, work) } else { (work, other) };
+        dispatch(simd, ChirpJob { chirp: self, step: ChirpStep::Multiply, line, work });
+        self.inner.run_flat(simd, work, other);
+        let work = if self.inner.is_moved() { other } else { work };
+        dispatch(simd, ChirpJob { chirp: self, step: ChirpStep::Gather, line, work });
+    }
+}
+
+/// Numbers that alignment may skip.
+const ALIGNED_NUMBERS: usize = super::wide::ALIGNED / 4;
+
+#[derive(Clone, Copy)]
+enum ChirpStep {
+    /// work = line times the chirp, and zeros.
+    Spread,
+    /// work = conj(kernel · work)
+    Multiply,
+    /// line = chirp · conj(work)
+    Gather,
+}
+
+struct ChirpJob<'a, T> {
+    chirp: &'a Chirp<T>,
+    step: ChirpStep,
+    line: &'a mut [T],
+    work: &'a mut [T],
+}
+
+impl<T: PoissonScalar> Job<T> for ChirpJob<'_, T> {
+    type Output = ();
+    #[inline(always)]
+    fn run<V: Lanes<Real = T>>(self) {
+        let Self { chirp, step, line, work } = self;
+        let (line, work) = (wide::<T, V>(line), &mut wide::<T, V>(work)[..chirp.inner.n]);
+        match step {
+            ChirpStep::Spread => {
+                let (own, rest) = work.split_at_mut(chirp.chirp.len());
+                for (j, w) in own.iter_mut().enumerate() {
+                    *w = line[j].times(chirp.chirp[j]);
+                }
+                rest.fill(Wide::zero());
+            }
+            ChirpStep::Multiply => {
+                for (w, k) in work.iter_mut().zip(&chirp.kernel) {
+                    *w = w.times(*k).conjugate();
+                }
+            }
+            ChirpStep::Gather => {
+                for (j, c) in chirp.chirp.iter().enumerate() {
+                    line[j] = work[j].conjugate().times(*c);
+                }
+            }
+        }
+    }
+}

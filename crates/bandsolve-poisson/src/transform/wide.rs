@@ -1,0 +1,103 @@
+//! Complex numbers of several lines at once: W real parts, then W imaginary parts.
+//!
+//! A lane holds two lines, one as real and one as imaginary parts. So transforms need no shuffles, and what they do to a line is the same in
+//! every lane.
+
+use crate::scalar::PoissonScalar;
+use bandsolve_kernel::Lanes;
+use core::ops::{Add, Sub};
+
+/// Bytes to which buffers of such numbers are aligned.
+pub(crate) const ALIGNED: usize = 64;
+
+/// W complex numbers.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(crate) struct Wide<V> {
+    pub re: V,
+    pub im: V,
+}
+
+impl<V: Lanes> Wide<V> {
+    #[inline(always)]
+    pub fn zero() -> Self {
+        let zero = V::splat(<V::Real as bandsolve::Scalar>::ZERO);
+        Self { re: zero, im: zero }
+    }
+
+    /// i·z
+    #[inline(always)]
+    pub fn turned(self) -> Self {
+        Self { re: -self.im, im: self.re }
+    }
+
+    #[inline(always)]
+    pub fn scaled(self, by: V::Real) -> Self {
+        let by = V::splat(by);
+        Self { re: self.re * by, im: self.im * by }
+    }
+
+    /// w·z
+    #[inline(always)]
+    pub fn times(self, [re, im]: [V::Real; 2]) -> Self {
+        let (re, im) = (V::splat(re), V::splat(im));
+        Self { re: self.im.neg_mul_add(im, self.re * re), im: self.im.mul_add(re, self.re * im) }
+    }
+
+    /// conj(w)·z
+    #[inline(always)]
+    pub fn times_conjugate(self, [re, im]: [V::Real; 2]) -> Self {
+        let (re, im) = (V::splat(re), V::splat(im));
+        Self { re: self.im.mul_add(im, self.re * re), im: self.re.neg_mul_add(im, self.im * re) }
+    }
+
+    #[inline(always)]
+    pub fn conjugate(self) -> Self {
+        Self { re: self.re, im: -self.im }
+    }
+
+    /// self + factor·z
+    #[inline(always)]
+    pub fn plus(self, factor: V, z: Self) -> Self {
+        Self { re: z.re.mul_add(factor, self.re), im: z.im.mul_add(factor, self.im) }
+    }
+}
+
+impl<V: Lanes> Add for Wide<V> {
+    type Output = Self;
+    #[inline(always)]
+    fn add(self, other: Self) -> Self {
+        Self { re: self.re + other.re, im: self.im + other.im }
+    }
+}
+
+impl<V: Lanes> Sub for Wide<V> {
+    type Output = Self;
+    #[inline(always)]
+    fn sub(self, other: Self) -> Self {
+        Self { re: self.re - other.re, im: self.im - other.im }
+    }
+}
+
+/// Numbers as vectors.
+#[inline(always)]
+pub(crate) fn wide<T: PoissonScalar, V: Lanes<Real = T>>(numbers: &mut [T]) -> &mut [Wide<V>] {
+    const { assert!(size_of::<Wide<V>>() == 2 * V::W * size_of::<T>()) }
+    let start = numbers.as_mut_ptr().cast::<Wide<V>>();
+    assert!(start.is_aligned(), "a buffer that is aligned for vectors");
+    // SAFETY: aligned, within the slice, and vectors are nothing but W numbers of any bits.
+    unsafe { core::slice::from_raw_parts_mut(start, numbers.len() / (2 * V::W)) }
+}
+
+/// Vectors as numbers.
+#[inline(always)]
+pub(crate) fn flat<T: PoissonScalar, V: Lanes<Real = T>>(vectors: &mut [Wide<V>]) -> &mut [T] {
+    // SAFETY: as in `wide`.
+    unsafe { core::slice::from_raw_parts_mut(vectors.as_mut_ptr().cast(), vectors.len() * 2 * V::W) }
+}
+
+/// `numbers` from the first that is aligned on; [`ALIGNED`] bytes more than needed have room for it.
+pub(crate) fn aligned<T>(numbers: &mut [T]) -> &mut [T] {
+    let skipped = numbers.as_ptr().align_offset(ALIGNED);
+    &mut numbers[skipped..]
+}
