@@ -37,12 +37,12 @@ fn product(u: &[f64], shape: &[usize]) -> Vec<f64> {
 }
 
 fn main() {
-    let mut state = 1u64;
-    let mut noise = || {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (state >> 33) as f64 / (1u64 << 31) as f64 - 0.5
-    };
     for text in std::env::args().skip(1) {
+        let mut state = 1u64;
+        let mut noise = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) as f64 / (1u64 << 31) as f64 - 0.5
+        };
         let shape: Vec<usize> = text.split('x').map(|n| n.parse().expect("a size")).collect();
         let points: usize = shape.iter().product();
         let smooth = |mut k: usize| {

@@ -87,11 +87,14 @@ impl<T: PoissonScalar> First<T> {
         order
     }
 
-    /// Vectors of scratch: two arrays of half the numbers, and what F takes.
+    /// Vectors of scratch: an array of half the numbers, and what F takes that finds no room elsewhere.
     pub fn scratch(&self) -> usize {
         let of_rest = if let Rest::Odd(fourier) = &self.rest { fourier.spare() + self.last() } else { 0 };
-        let most = self.levels.iter().map(|core| core.fourier.spare()).max().unwrap_or(0);
-        2 * (self.parts / 2 + 1) + most.max(of_rest)
+        let work = |level: usize| {
+            let spare = self.levels[level].fourier.spare();
+            if spare > self.parts >> (level + 1) { spare } else { 0 }
+        };
+        self.parts / 2 + 1 + (0..self.levels.len()).map(work).max().unwrap_or(0).max(of_rest)
     }
 
     /// out = matrix · z; z is overwritten.
@@ -99,13 +102,15 @@ impl<T: PoissonScalar> First<T> {
     pub fn forward<V: Lanes<Real = T>>(&self, buffers: Buffers<'_, V>) {
         let Buffers { z, out, scratch, simd } = buffers;
         let (one, scratch) = scratch.split_at_mut(self.parts / 2 + 1);
-        let (two, scratch) = scratch.split_at_mut(self.parts / 2 + 1);
-        let (mut from, mut to, mut spare) = (z, one, two);
+        // What is left after a halving goes from one of two arrays to the other.
+        let (mut from, mut to) = (z, one);
         let mut start = 0;
         for (level, core) in self.levels.iter().enumerate() {
             let m = self.parts >> (level + 1);
-            let block = &mut out[start..start + m];
-            let work = &mut scratch[..core.fourier.spare()];
+            // F works where later coefficients will stand: as many numbers, with one behind the last.
+            let (block, rest) = out[start..].split_at_mut(m);
+            let spare = core.fourier.spare();
+            let work = if spare > m { &mut scratch[..spare] } else { &mut rest[..m] };
             start += m;
             let moved = core.fourier.is_moved();
             let goal = if moved { &mut work[..m] } else { &mut *block };
@@ -119,9 +124,8 @@ impl<T: PoissonScalar> First<T> {
             } else {
                 core.fourier.run(simd, block, work);
             }
-            (from, to, spare) = (to, spare, from);
+            (from, to) = (to, from);
         }
-        _ = spare;
         let n = Self::len(self.last(), self.cosine);
         let out = &mut out[start..start + n];
         match &self.rest {
@@ -138,24 +142,25 @@ impl<T: PoissonScalar> First<T> {
     pub fn inverse<V: Lanes<Real = T>>(&self, buffers: Buffers<'_, V>) {
         let Buffers { z, out, scratch, simd } = buffers;
         let (one, scratch) = scratch.split_at_mut(self.parts / 2 + 1);
-        let (two, scratch) = scratch.split_at_mut(self.parts / 2 + 1);
         let n = Self::len(self.last(), self.cosine);
         let mut end = self.parts - (self.parts >> self.levels.len());
-        let (z, rest) = z.split_at_mut(end);
-        let (mut to, mut from) = (one, two);
-        let first = if self.levels.is_empty() { &mut out[..n] } else { &mut to[..n] };
+        // Numbers go from one of two arrays to the other, and at last to `out`.
+        let (mut to, mut from) = if self.levels.len() % 2 == 0 { (out, one) } else { (one, out) };
+        let rest = &mut z[end..][..n];
         match &self.rest {
-            Rest::Small(matrix) => matrix.multiply(&mut rest[..n], first, self.scale),
-            Rest::Odd(fourier) => self.odd_inverse((fourier, simd), &rest[..n], first, scratch),
+            Rest::Small(matrix) => matrix.multiply(rest, &mut to[..n], self.scale),
+            Rest::Odd(fourier) => self.odd_inverse((fourier, simd), rest, &mut to[..n], scratch),
         }
         for (level, core) in self.levels.iter().enumerate().rev() {
             let m = self.parts >> (level + 1);
-            let (block, work) = (&mut z[end - m..end], &mut scratch[..core.fourier.spare()]);
+            // F works where coefficients stood that are numbers by now.
+            let (block, rest) = z[end - m..].split_at_mut(m);
+            let spare = core.fourier.spare();
+            let work = if spare > m { &mut scratch[..spare] } else { &mut rest[..m] };
             end -= m;
             core.fourier.run(simd, block, work);
             let block = if core.fourier.is_moved() { &work[..m] } else { &*block };
             (from, to) = (to, from);
-            let to = if level == 0 { &mut *out } else { &mut *to };
             if self.cosine {
                 unfold_cosine(core, block, &from[..m + 1], &mut to[..2 * m + 1]);
             } else {

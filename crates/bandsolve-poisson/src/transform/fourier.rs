@@ -49,12 +49,15 @@ struct Chirp<T> {
     kernel: Vec<[T; 2]>,
 }
 
-/// Factors of n, the largest powers of two first; `None` if one is too large.
+/// Factors of n: eights, with one or two fours for what is left of the power of two, and odd ones; `None` if one is too large.
 fn factors(mut n: usize) -> Option<Vec<usize>> {
-    let mut found = Vec::new();
-    for radix in [8, 4, 2, 3, 5] {
-        // 16 is 4·4, not 8·2.
-        while n.is_multiple_of(radix) && !(radix == 8 && n.is_power_of_two() && n == 16) {
+    let twos = n.trailing_zeros() as usize;
+    let fours = if twos == 1 { 0 } else { (3 - twos % 3) % 3 };
+    let eights = twos.saturating_sub(2 * fours) / 3;
+    let mut found = [vec![8; eights], vec![4; fours], vec![2; usize::from(twos == 1)]].concat();
+    n >>= twos;
+    for radix in [3, 5] {
+        while n.is_multiple_of(radix) {
             found.push(radix);
             n /= radix;
         }
