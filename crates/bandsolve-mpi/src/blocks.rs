@@ -2,6 +2,7 @@
 
 use crate::agreement::{RankError, agree};
 use crate::bcyclic::RankBcyclic;
+use crate::coarse::RankCoarse;
 use crate::factors::DistributedFactors;
 use crate::halo::Halo;
 use crate::matrix::{DistributedMatrix, OwnRows};
@@ -46,6 +47,18 @@ impl<T: Scalar> OwnBlocks<T> {
 }
 
 impl<T: Scalar> OwnRows<T> for OwnBlocks<T> {
+    fn entry(&self, i: usize, j: usize) -> T {
+        let (b, [sub, diag, sup]) = (self.rows.block(), self.rows.arrays());
+        let (row, column) = (i / b, j / b);
+        let place = row * b * b + i % b + j % b * b;
+        match () {
+            () if column == row => diag[place],
+            () if column + 1 == row => sub[place],
+            () if column == row + 1 => sup[place],
+            () => T::ZERO,
+        }
+    }
+
     fn apply(&self, x: &[T]) -> bandsolve::Result<Vec<T>> {
         self.lines().map_or_else(|| self.rows.apply(x), |lines| lines.apply(x))
     }
@@ -182,6 +195,7 @@ impl<T: Scalar> DistributedBlocks<T> {
     /// - `Bcyclic`: block cyclic reduction. Every other block row is eliminated, level by level; Â and Ĉ of an eliminated row go to the
     ///   ranks of its two neighbours, once.
     /// - `BlockSpike`, or `Spike`: each rank factors its own block rows; all ranks solve the equations between them.
+    /// - `SpikeTruncated`: the same, where spikes decay each two neighbours for themselves.
     ///
     /// # Cost
     /// BCYCLIC: 12⅔ block³ flops a block row, ⌈log₂ N⌉ levels, in each at most two messages of 2 block² numbers a rank. SPIKE: the
@@ -202,16 +216,29 @@ impl<T: Scalar> DistributedBlocks<T> {
         };
         match method {
             Method::Bcyclic => self.factor_bcyclic(false),
-            Method::Spike | Method::BlockSpike => {
-                let solver = RankSpike::factor(&self.matrix)?;
-                Ok(DistributedFactors::new(
-                    self.matrix.clone(),
-                    Box::new(solver),
-                    (method, "block tridiagonal over ranks"),
-                ))
-            }
+            Method::Spike | Method::BlockSpike => self.factor_by_spike(method, RankCoarse::Auto),
+            Method::SpikeTruncated => self.factor_spike(RankCoarse::Truncated),
             _ => agree(self.ranks(), Err(Error::Unsupported { method: method.name(), what: "systems over ranks" })),
         }
+    }
+
+    /// Factors by SPIKE, with the coarse system solved as `coarse` says. Collective.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn factor_spike(&self, coarse: RankCoarse) -> Result<DistributedFactors<T>, RankError> {
+        self.factor_by_spike(if self.block() == 1 { Method::Spike } else { Method::BlockSpike }, coarse)
+    }
+
+    fn factor_by_spike(&self, method: Method, coarse: RankCoarse) -> Result<DistributedFactors<T>, RankError> {
+        let solver = RankSpike::factor(&self.matrix, coarse)?;
+        let reasons = [
+            "block tridiagonal over ranks",
+            "block tridiagonal over ranks, the coarse system by BCYCLIC",
+            "block tridiagonal over ranks whose spikes decay: the coarse system in pairs",
+        ];
+        let method = solver.method(method, reasons);
+        Ok(DistributedFactors::new(self.matrix.clone(), Box::new(solver), method))
     }
 
     pub(crate) fn matrix(&self) -> &DistributedMatrix<T> {
@@ -269,7 +296,7 @@ impl<T: Scalar> DistributedBlocks<T> {
     }
 
     /// Own blocks of `sub`, `diag` or `sup`.
-    fn own(&self, k: usize) -> &[T] {
+    pub(crate) fn own(&self, k: usize) -> &[T] {
         let (square, rows) = (self.block().pow(2), self.ranges.range(self.ranks().rank()).len());
         &self.rows.arrays()[k][square..][..rows * square]
     }

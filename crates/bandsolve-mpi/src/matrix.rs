@@ -15,6 +15,9 @@ use std::sync::OnceLock;
 
 /// The rows of one rank, as a matrix between halos.
 pub(crate) trait OwnRows<T: Scalar>: Send + Sync + core::fmt::Debug {
+    /// Entry in row i and column j, of this matrix with its halos; 0 outside of the diagonals.
+    fn entry(&self, i: usize, j: usize) -> T;
+
     /// A·x, for one column.
     fn apply(&self, x: &[T]) -> bandsolve::Result<Vec<T>>;
 
@@ -61,6 +64,11 @@ impl<T: Scalar> DistributedMatrix<T> {
     /// The unknowns that a rank needs of others: the side, which, and where they stand in its extended vector.
     pub fn needs(&self, rank: usize) -> Vec<(usize, Range<usize>, usize)> {
         self.halos.needs(rank)
+    }
+
+    /// Whether the first and the last unknowns are neighbours.
+    pub fn is_ring(&self) -> bool {
+        self.halos.ring
     }
 
     /// Unknowns of this rank.
