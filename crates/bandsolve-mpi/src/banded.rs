@@ -10,6 +10,7 @@ use crate::ranks::Ranks;
 use crate::spike::RankSpike;
 use bandsolve::distributed::{error_of, residual_of};
 use bandsolve::{Banded, Error, Factor, Method, Plan, Scalar};
+use core::ops::Range;
 use std::sync::Arc;
 
 /// A banded matrix of which each rank holds consecutive rows.
@@ -85,9 +86,13 @@ impl<T: Scalar> OwnRows<T> for OwnBands<T> {
         Ok(Box::new(Plan::new(whole.shape()).method(Method::Pivoted).factor_owned(whole)?))
     }
 
-    fn factor_own(&self) -> bandsolve::Result<Box<dyn Factor<T>>> {
-        let own = from_rows((self.matrix.lower(), self.matrix.upper()), &self.rows, 0, 0)?;
-        Ok(Box::new(Plan::new(own.shape()).factor_owned(own)?))
+    fn factor_own(&self, rows: Range<usize>, verify: bool) -> bandsolve::Result<Box<dyn Factor<T>>> {
+        let (lower, upper, (bands, leading)) = (self.matrix.lower(), self.matrix.upper(), self.matrix.storage());
+        let first = lower.max(upper) + rows.start;
+        // Columns of the extended matrix; what is beyond these rows is ignored.
+        let bands = bands[first * leading..(first + rows.len()) * leading].to_vec();
+        let own = Banded::from_vec(rows.len(), lower, upper, bands)?;
+        Ok(Box::new(Plan::new(own.shape()).verify(verify).factor_owned(own)?))
     }
 }
 
@@ -162,7 +167,7 @@ impl<T: Scalar> DistributedBanded<T> {
     /// # Errors
     /// `Shape`, `OutOfMemory`.
     pub fn apply(&self, x: &[T]) -> Result<Vec<T>, RankError> {
-        let n_rhs = self.matrix.columns("x", x.len())?;
+        let n_rhs = self.matrix.columns(("x", x), false)?;
         agree(&self.matrix.ranks, self.matrix.apply(x, n_rhs))
     }
 

@@ -12,6 +12,7 @@ use crate::spike::RankSpike;
 use bandsolve::distributed::{ChainRow, error_of, residual_of};
 use bandsolve::{BlockTridiagonal, Error, Factor, Method, Plan, RealScalar, Scalar, Tridiagonal};
 use bandsolve_kernel::scalar::peak;
+use core::ops::Range;
 use std::sync::Arc;
 
 /// A block tridiagonal matrix, open or periodic, of which each rank holds consecutive block rows.
@@ -95,12 +96,12 @@ impl<T: Scalar> OwnRows<T> for OwnBlocks<T> {
         rows.flat_map(|row| arrays.map(|array| &array[row * square..][..square])).flatten().copied().collect()
     }
 
-    fn factor_own(&self) -> bandsolve::Result<Box<dyn Factor<T>>> {
-        let (block, square) = (self.rows.block(), self.rows.block().pow(2));
-        let end = (self.rows.block_rows() - 2) * square;
-        let own =
-            BlockTridiagonal::from_vecs(block, self.rows.arrays().map(|array| array[square..end].to_vec()), false)?;
-        Ok(Box::new(Plan::new(own.shape()).factor_owned(own)?))
+    fn factor_own(&self, rows: Range<usize>, verify: bool) -> bandsolve::Result<Box<dyn Factor<T>>> {
+        let block = self.rows.block();
+        let (first, end) = ((block + rows.start) * block, (block + rows.end) * block);
+        let arrays = self.rows.arrays().map(|array| array[first..end].to_vec());
+        let own = BlockTridiagonal::from_vecs(block, arrays, false)?;
+        Ok(Box::new(Plan::new(own.shape()).verify(verify).factor_owned(own)?))
     }
 
     fn factor_whole(&self, entries: Vec<T>) -> bandsolve::Result<Box<dyn Factor<T>>> {
@@ -178,7 +179,7 @@ impl<T: Scalar> DistributedBlocks<T> {
     /// # Errors
     /// `Shape`, `OutOfMemory`.
     pub fn apply(&self, x: &[T]) -> Result<Vec<T>, RankError> {
-        let n_rhs = self.matrix.columns("x", x.len())?;
+        let n_rhs = self.matrix.columns(("x", x), false)?;
         agree(self.ranks(), self.matrix.apply(x, n_rhs))
     }
 

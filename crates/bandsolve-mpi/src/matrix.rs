@@ -36,8 +36,9 @@ pub(crate) trait OwnRows<T: Scalar>: Send + Sync + core::fmt::Debug {
     /// Factors of the whole matrix by the pivoted method, from the entries of all ranks.
     fn factor_whole(&self, entries: Vec<T>) -> bandsolve::Result<Box<dyn Factor<T>>>;
 
-    /// Factors of the square matrix of own rows and own unknowns.
-    fn factor_own(&self) -> bandsolve::Result<Box<dyn Factor<T>>>;
+    /// Factors of the square matrix of some own rows and the unknowns of the same numbers; of blocks whole ones. Their solves are
+    /// verified, if asked.
+    fn factor_own(&self, rows: Range<usize>, verify: bool) -> bandsolve::Result<Box<dyn Factor<T>>>;
 }
 
 /// A matrix over ranks.
@@ -122,7 +123,8 @@ impl<T: Scalar> DistributedMatrix<T> {
         let (own, len) = (self.own().max(1), self.extended());
         let mut norms = vec![0.0; n_rhs];
         for (norm, x) in norms.iter_mut().zip(x.chunks_exact(own)) {
-            *norm = if x.iter().all(|x| Scalar::is_finite(*x)) { ScaledNorm::of(x).plain } else { f64::NAN };
+            // Not a number, or infinite, where one of them is.
+            *norm = ScaledNorm::of(x).plain;
         }
         self.ranks.max(&mut norms);
         for (x, norm) in extended.chunks_exact_mut(len).zip(norms) {

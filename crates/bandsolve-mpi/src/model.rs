@@ -93,8 +93,8 @@ impl CostModel {
             cost.gather(several, NUMBER);
         } else {
             cost.flops = self.ranges.range(rank).len() as f64 * (14.0 / 3.0 + 16.0) * b.powi(3);
-            cost.gather(1, AGREEMENT);
-            cost.gather(2 * several, NUMBER);
+            cost.gather(1, AGREEMENT + NUMBER);
+            cost.gather(several, NUMBER);
             if self.coarse == RankCoarse::Truncated && is_regular(&self.ranges, 1) {
                 cost.gather(several, NUMBER);
             }
@@ -140,8 +140,7 @@ impl CostModel {
         let chunk = (self.block * n_rhs * self.scalar) as u64;
         let mut cost = RankCost::default();
         // Lengths and numbers are checked.
-        cost.gather(3, AGREEMENT);
-        cost.gather(1, NUMBER);
+        cost.gather(1, AGREEMENT + NUMBER);
         if self.method == Method::Bcyclic {
             cost.add(self.sweeps(rank, n_rhs));
         } else {

@@ -11,21 +11,75 @@
 //! Source: A. Lamas Daviña, J. E. Roman (2018), equations (10)–(16), with spikes that reach over ranks of few rows; E. Polizzi,
 //! A. Sameh, Parallel Comput. 32 (2006).
 
-use crate::agreement::{RankError, agree};
+use crate::agreement::{RankError, agree_and_tell};
 use crate::coarse::{CoarseParts, CoarseSystem, Interface, RankCoarse, divide};
 use crate::factors::RankSolver;
 use crate::matrix::DistributedMatrix;
 use crate::ranks::Ranks;
-use bandsolve::{Error, Factor, Method, Scalar};
+use bandsolve::{Error, Factor, Method, RealScalar, Scalar};
+use core::ops::Range;
 use std::sync::Arc;
+
+/// Rows of the first part of a spike that is looked at.
+const FIRST_ROWS: usize = 256;
+
+/// Spikes of a side that are solved together.
+const TOGETHER: usize = 4;
+
+/// The k spikes of one side: columns that are zero but for some own rows.
+#[derive(Debug, Clone)]
+struct SpikeColumns<T> {
+    rows: Range<usize>,
+    values: Vec<T>,
+}
+
+impl<T: Scalar> SpikeColumns<T> {
+    fn none() -> Self {
+        Self { rows: 0..0, values: Vec::new() }
+    }
+
+    /// Column j.
+    fn column(&self, j: usize) -> &[T] {
+        &self.values[j * self.rows.len()..][..self.rows.len()]
+    }
+
+    fn get(&self, i: usize, j: usize) -> T {
+        if self.rows.contains(&i) { self.column(j)[i - self.rows.start] } else { T::ZERO }
+    }
+
+    /// x ← x − columns·factors.
+    fn subtract(&self, x: &mut [T], factors: &[T]) {
+        // A part of x at a time, which stays in cache.
+        const ROWS: usize = 512;
+        for (part, x) in x[self.rows.clone()].chunks_mut(ROWS).enumerate() {
+            for (j, factor) in factors.iter().enumerate() {
+                x.iter_mut().zip(&self.column(j)[part * ROWS..]).for_each(|(x, v)| *x -= *v * *factor);
+            }
+        }
+    }
+
+    /// Products of the k columns with x at some rows.
+    fn products(&self, x: &[T], rows: Range<usize>, k: usize) -> Vec<T> {
+        let rows = rows.start.max(self.rows.start)..rows.end.min(self.rows.end);
+        let product = |j: usize| {
+            let Some(x) = x.get(rows.clone()) else { return T::ZERO };
+            let column = &self.column(j)[rows.start - self.rows.start..];
+            column.iter().zip(x).fold(T::ZERO, |sum, (v, x)| sum + *v * *x)
+        };
+        (0..k).map(product).collect()
+    }
+}
 
 /// Factors by SPIKE of the rows of this rank.
 pub(crate) struct RankSpike<T: Scalar> {
     matrix: Arc<DistributedMatrix<T>>,
+    way: RankCoarse,
+    /// Whether solves with E_r are verified by themselves.
+    verified: bool,
     /// E_r; `None` where the rank owns nothing.
     own: Option<Box<dyn Factor<T>>>,
-    /// W_r and V_r side by side: 2·halo columns.
-    spikes: Vec<T>,
+    /// W_r and V_r.
+    spikes: [SpikeColumns<T>; 2],
     coarse: Option<CoarseSystem<T>>,
     interface: Interface,
     singular: bool,
@@ -38,34 +92,50 @@ impl<T: Scalar> core::fmt::Debug for RankSpike<T> {
 }
 
 impl<T: Scalar> RankSpike<T> {
-    /// Factors own rows and the coarse system. Collective.
+    /// Factors own rows and the coarse system. Solves with own rows are not verified by themselves, unless they have to be. Collective.
     pub fn factor(matrix: &Arc<DistributedMatrix<T>>, way: RankCoarse) -> Result<Self, RankError> {
+        let spike = Self::factor_with(matrix, way, false)?;
+        if spike.singular { Self::factor_with(matrix, way, true) } else { Ok(spike) }
+    }
+
+    fn factor_with(matrix: &Arc<DistributedMatrix<T>>, way: RankCoarse, verified: bool) -> Result<Self, RankError> {
         let (ranks, interface) = (&matrix.ranks, Interface::of(matrix));
-        let (own, mut singular) = (own_factors(matrix), false);
-        let own = match own {
+        let spiked = own_factors(matrix, verified).and_then(|own| {
+            let spikes = match &own {
+                Some(own) => [spikes(matrix, &**own, 0, verified)?, spikes(matrix, &**own, 1, verified)?],
+                None => [SpikeColumns::none(), SpikeColumns::none()],
+            };
+            let finite = spikes.iter().all(|spikes| spikes.values.iter().all(|v| Scalar::is_finite(*v)));
+            if finite { Ok((own, spikes)) } else { Err(Error::Singular { row: 0 }) }
+        });
+        let spiked = match spiked {
             Err(Error::OutOfMemory { bytes }) => Err(Error::OutOfMemory { bytes }),
-            Err(_) => {
-                singular = true;
-                Ok(None)
-            }
-            Ok(own) => Ok(own),
+            other => Ok(other.ok()),
         };
-        let own = agree(ranks, own)?;
-        let mut spikes = couplings(matrix);
-        if let Some(own) = &own {
-            let wide = own.solve_in_place(&mut spikes);
-            singular |= wide.is_err() || spikes.iter().any(|v| !Scalar::is_finite(*v));
-        }
-        singular = on_any(ranks, singular);
-        let mut spike = Self { matrix: matrix.clone(), own, spikes, coarse: None, interface, singular };
+        let singular = u64::from(matches!(spiked, Ok(None)));
+        let (spiked, told) = agree_and_tell(ranks, spiked, [singular])?;
+        let singular = told.contains(&1);
+        let (own, spikes) = spiked.unwrap_or((None, [SpikeColumns::none(), SpikeColumns::none()]));
+        let mut spike = Self { matrix: matrix.clone(), way, verified, own, spikes, coarse: None, interface, singular };
         if !singular {
-            let (interface, rows) = (&spike.interface, matrix.ranges.range(ranks.rank()));
-            let tips = interface.take(ranks.rank(), rows.start, (&spike.spikes, rows.len()), 2 * matrix.halo);
-            let coarse = CoarseParts { matrix, interface, tips }.factor(way)?;
+            let coarse = CoarseParts { matrix, interface: &spike.interface, tips: spike.spike_tips() }.factor(way)?;
             spike.singular = on_any(ranks, coarse.as_ref().map_or(true, CoarseSystem::is_singular));
             spike.coarse = coarse.ok();
         }
         Ok(spike)
+    }
+
+    /// Own interface rows of the spikes: columns of 2k rows.
+    fn spike_tips(&self) -> Vec<T> {
+        let (matrix, k) = (&self.matrix, self.matrix.halo);
+        let own = matrix.ranges.range(matrix.ranks.rank());
+        let rows = &self.interface.unknowns[self.interface.of_rank[matrix.ranks.rank()].clone()];
+        let mut tips = vec![T::ZERO; 4 * k * k];
+        for (j, tips) in tips.chunks_exact_mut((2 * k).max(1)).enumerate() {
+            let (side, column) = (&self.spikes[j / k], j % k);
+            tips.iter_mut().zip(rows).for_each(|(tip, row)| *tip = side.get(row - own.start, column));
+        }
+        tips
     }
 
     /// The method, and why.
@@ -86,23 +156,80 @@ fn on_any(ranks: &Ranks, own: bool) -> bool {
 }
 
 /// Factors of the square matrix of own rows and unknowns.
-fn own_factors<T: Scalar>(matrix: &DistributedMatrix<T>) -> bandsolve::Result<Option<Box<dyn Factor<T>>>> {
-    if matrix.own() == 0 { Ok(None) } else { matrix.rows.factor_own().map(Some) }
+fn own_factors<T: Scalar>(
+    matrix: &DistributedMatrix<T>,
+    verify: bool,
+) -> bandsolve::Result<Option<Box<dyn Factor<T>>>> {
+    if matrix.own() == 0 { Ok(None) } else { matrix.rows.factor_own(0..matrix.own(), verify).map(Some) }
 }
 
-/// D_r and F_r as dense columns: what own rows hold of each unknown of the halo. Only the first and the last k rows hold any.
-fn couplings<T: Scalar>(matrix: &DistributedMatrix<T>) -> Vec<T> {
-    let (halo, own, inside) = (matrix.halo, matrix.own(), matrix.inside());
-    let mut columns = vec![T::ZERO; 2 * halo * own];
-    if own == 0 {
-        return columns;
+/// The spikes of one side: E⁻¹·D, or E⁻¹·F.
+///
+/// Where rows dominate, spikes decay, and what is far from the edge is less than ε². So a part of the rows at the edge is solved by itself,
+/// and then more of them. What is left out changes η of an answer by that much.
+fn spikes<T: Scalar>(
+    matrix: &DistributedMatrix<T>,
+    own: &dyn Factor<T>,
+    side: usize,
+    verify: bool,
+) -> bandsolve::Result<SpikeColumns<T>> {
+    let (k, n) = (matrix.halo, matrix.own());
+    let needed = matrix.needs(matrix.ranks.rank());
+    if needed.iter().all(|(of, which, _)| *of != side || which.is_empty()) {
+        return Ok(SpikeColumns::none());
     }
-    let (first, last) = (0..halo.min(own), own.saturating_sub(halo)..own);
-    for (j, column) in columns.chunks_exact_mut(own).enumerate() {
-        let (rows, unknown) = if j < halo { (first.clone(), j) } else { (last.clone(), inside.end + j - halo) };
-        rows.for_each(|i| column[i] = matrix.rows.entry(halo + i, unknown));
+    let mut rows = FIRST_ROWS.max(8 * k).next_multiple_of(k);
+    while rows < n / 4 {
+        let part = if side == 0 { 0..rows } else { n - rows..n };
+        let solved = matrix.rows.factor_own(part.clone(), verify);
+        let Ok(found) = solved.and_then(|own| solved_spikes(matrix, &*own, side, part)) else { break };
+        match found.rows_to(side, k) {
+            Some(enough) if enough <= rows => return Ok(found),
+            Some(enough) => rows = enough.max(2 * rows).next_multiple_of(k),
+            None => break,
+        }
     }
-    columns
+    solved_spikes(matrix, own, side, 0..n)
+}
+
+impl<T: Scalar> SpikeColumns<T> {
+    /// How many rows from the edge on are enough, if spikes decay as they do here: the last of these may be ε²/k. `None` if they do not.
+    fn rows_to(&self, side: usize, k: usize) -> Option<usize> {
+        let (len, limit) = (self.rows.len(), T::Real::EPSILON.to_f64().powi(2) / k as f64);
+        let far = if side == 0 { len - k..len } else { 0..k };
+        let mut largest = 0.0_f64;
+        for v in (0..k).flat_map(|j| &self.column(j)[far.clone()]) {
+            largest = largest.max(v.abs1().to_f64());
+        }
+        match largest {
+            _ if largest <= limit => Some(len),
+            _ if largest < 0.1 => Some((1.25 * len as f64 * limit.ln() / largest.ln()) as usize),
+            _ => None,
+        }
+    }
+}
+
+/// E⁻¹ of these rows times what they hold of each unknown beside them on one side.
+fn solved_spikes<T: Scalar>(
+    matrix: &DistributedMatrix<T>,
+    own: &dyn Factor<T>,
+    side: usize,
+    rows: Range<usize>,
+) -> bandsolve::Result<SpikeColumns<T>> {
+    let (k, n, len) = (matrix.halo, matrix.own(), rows.len());
+    // Only the k rows at the edge hold any.
+    let edge = if side == 0 { 0..k.min(n) } else { n.saturating_sub(k)..n };
+    let (mut values, mut rhs) = (vec![T::ZERO; k * len], vec![T::ZERO; TOGETHER.min(k) * len]);
+    for first in (0..k).step_by(TOGETHER) {
+        let columns = first..(first + TOGETHER).min(k);
+        let rhs = &mut rhs[..columns.len() * len];
+        for (j, rhs) in columns.clone().zip(rhs.chunks_exact_mut(len)) {
+            let unknown = if side == 0 { j } else { matrix.inside().end + j };
+            edge.clone().for_each(|i| rhs[i - rows.start] = matrix.rows.entry(k + i, unknown));
+        }
+        own.solve_into(rhs, &mut values[columns.start * len..columns.end * len])?;
+    }
+    Ok(SpikeColumns { rows, values })
 }
 
 impl<T: Scalar> RankSolver<T> for RankSpike<T> {
@@ -112,6 +239,13 @@ impl<T: Scalar> RankSolver<T> for RankSpike<T> {
 
     fn solve(&self, transposed: bool, x: &mut [T], n_rhs: usize) {
         if transposed { self.solve_transposed(x, n_rhs) } else { self.solve_plain(x, n_rhs) }
+    }
+
+    fn careful(&self) -> Result<Option<Box<dyn RankSolver<T>>>, RankError> {
+        if self.verified {
+            return Ok(None);
+        }
+        Ok(Some(Box::new(Self::factor_with(&self.matrix, self.way, true)?)))
     }
 }
 
@@ -139,7 +273,8 @@ impl<T: Scalar> RankSpike<T> {
             return;
         }
         for (x, beside) in x.chunks_exact_mut(own).zip(beside.chunks_exact(most.max(1))) {
-            subtract_columns(x, &self.spikes, beside);
+            let sides = self.spikes.iter().zip(beside.chunks_exact(most / 2));
+            sides.for_each(|(spikes, beside)| spikes.subtract(x, beside));
         }
     }
 
@@ -161,20 +296,6 @@ impl<T: Scalar> RankSpike<T> {
     fn inner_products(&self, x: &[T]) -> Vec<T> {
         let (len, halo) = (x.len(), self.matrix.halo);
         let inner = halo.min(len)..len.saturating_sub(halo).max(halo.min(len));
-        let product =
-            |spike: &[T]| spike[inner.clone()].iter().zip(&x[inner.clone()]).fold(T::ZERO, |sum, (v, x)| sum + *v * *x);
-        self.spikes.chunks_exact(len).map(product).collect()
-    }
-}
-
-/// x ← x − Σ columns·factors, a part of x at a time that stays in cache.
-fn subtract_columns<T: Scalar>(x: &mut [T], columns: &[T], factors: &[T]) {
-    const ROWS: usize = 512;
-    let n = x.len();
-    for (part, x) in x.chunks_mut(ROWS).enumerate() {
-        let rows = part * ROWS..part * ROWS + x.len();
-        for (column, factor) in columns.chunks_exact(n).zip(factors) {
-            x.iter_mut().zip(&column[rows.clone()]).for_each(|(x, v)| *x -= *v * *factor);
-        }
+        self.spikes.iter().flat_map(|spikes| spikes.products(x, inner.clone(), halo)).collect()
     }
 }
