@@ -6,6 +6,9 @@
 //!
 //! where an element of L is bounded by 1/[`THRESHOLD`]. A column without such a pivot waits for the next front. The last front, in the
 //! middle, has complete columns alone, and there always is a pivot, unless numbers overflow.
+//!
+//! Where processes own consecutive rows ([`InertiaPart`]), each eliminates its rows but the last block; the block of the process before
+//! stays in its fronts, as a border. What is left of all of them is eliminated in the same way: In(A) = In(D) + In(A / D) (Haynsworth).
 
 use bandsolve::{RealScalar, Scalar, Simd};
 use bandsolve_kernel::dense::Product;
@@ -37,7 +40,7 @@ pub(crate) fn negatives<T: Scalar>(n: usize, step: usize, simd: Simd, entry: Her
         let mut front = InertiaFront::default();
         ends.for_each(|block| {
             let next = if block < middle { block + 1 } else { block - 1 };
-            front.assemble(rows(block), rows(next), entry);
+            front.assemble(rows(block), rows(next), 0..0, entry);
             dispatch::<T, _>(simd, EliminateFront(&mut front));
         });
         front
@@ -46,6 +49,68 @@ pub(crate) fn negatives<T: Scalar>(n: usize, step: usize, simd: Simd, entry: Her
     let mut last = above.meet(below, rows(middle), entry);
     dispatch::<T, _>(simd, EliminateFront(&mut last));
     (last.done == last.order).then_some(last.negatives)
+}
+
+/// What the elimination of consecutive rows of a Hermitian matrix leaves of them, for rows that several processes own.
+///
+/// $$ A = \begin{pmatrix} A_{ii} & A_{ib} \\ A_{bi} & A_{bb} \end{pmatrix}, \qquad
+///    \mathrm{In}\,A = \mathrm{In}\,A_{ii} + \mathrm{In}\,(A_{bb} - A_{bi} A_{ii}^{-1} A_{ib}) $$
+///
+/// # Source
+/// E. V. Haynsworth, Linear Algebra Appl. 1 (1968).
+#[derive(Debug, Clone)]
+pub struct InertiaPart<T> {
+    /// Negative pivots so far.
+    pub negatives: usize,
+    /// Columns that found no pivot, columns of the last block, and columns of the last block of the process before.
+    pub columns: [usize; 3],
+    /// The lower triangle of what is left, by columns, in that order.
+    pub matrix: Vec<T>,
+}
+
+/// Rows of one process, counted from the first of the last block of the process before.
+#[derive(Debug, Clone, Copy)]
+pub struct InertiaRows {
+    /// Of the last block of the process before; 0 on the first process.
+    pub before: usize,
+    /// That are eliminated; entries couple them with `before` rows before them and `behind` rows behind them at most.
+    pub inner: usize,
+    /// Of the last block, which stays; 0 on the last process.
+    pub behind: usize,
+    /// Of blocks of inner rows: no fewer than `before` and `behind`, and entries couple neighbours alone.
+    pub step: usize,
+}
+
+impl<T: Scalar> InertiaPart<T> {
+    /// Eliminates the inner rows. `entry` gives those of both triangles, zeros outside of the band.
+    ///
+    /// # Cost
+    /// 19/3·step² flops a row, on the first process 7/3·step²; two fronts of 3·step rows.
+    pub fn of_rows(rows: InertiaRows, entry: HermitianEntry<'_, T>) -> Self {
+        let InertiaRows { before, inner, behind, step } = rows;
+        let (simd, end) = (Simd::detect(), before + inner);
+        let mut front = InertiaFront::default();
+        for first in (before..end).step_by(step) {
+            let last = (first + step).min(end);
+            let next = if last == end { end..end + behind } else { last..(last + step).min(end) };
+            front.assemble(first..last, next, 0..before, entry);
+            dispatch::<T, _>(simd, EliminateFront(&mut front));
+        }
+        front.assemble(end..end + behind, 0..0, 0..before, entry);
+        let columns = [front.complete - behind, behind, before];
+        Self { negatives: front.negatives, columns, matrix: front.matrix }
+    }
+
+    /// The number of negative eigenvalues of the matrix of which these are the parts, in the order of the processes that own rows.
+    /// `None` if numbers overflow.
+    pub fn count(parts: impl IntoIterator<Item = Self>) -> Option<usize> {
+        let (mut last, simd) = (InertiaFront::default(), Simd::detect());
+        for part in parts {
+            last = last.join(part);
+            dispatch::<T, _>(simd, EliminateFront(&mut last));
+        }
+        (last.done == last.order).then_some(last.negatives)
+    }
 }
 
 /// Rows and columns under elimination.
@@ -83,7 +148,12 @@ impl<T: Scalar> InertiaFront<T> {
     fn add(&mut self, other: &Self, to: impl Fn(usize) -> usize) {
         for j in other.left() {
             for i in j..other.order {
-                self.matrix[to(i) + to(j) * self.order] += other.matrix[i + j * other.order];
+                let (row, column, value) = (to(i), to(j), other.matrix[i + j * other.order]);
+                if row >= column {
+                    self.matrix[row + column * self.order] += value;
+                } else {
+                    self.matrix[column + row * self.order] += value.conj();
+                }
             }
         }
     }
@@ -98,19 +168,40 @@ impl<T: Scalar> InertiaFront<T> {
         }
     }
 
-    /// The next front: what is left of this one, whose block of `rows` becomes complete, and the block of rows that comes `next`.
-    fn assemble(&mut self, rows: Range<usize>, next: Range<usize>, entry: HermitianEntry<'_, T>) {
+    /// The next front: what is left of this one, whose block of `rows` becomes complete, the block of rows that comes `next`, and the
+    /// rows of the `border`, which is the same for all fronts.
+    fn assemble(&mut self, rows: Range<usize>, next: Range<usize>, border: Range<usize>, entry: HermitianEntry<'_, T>) {
         let last = mem::take(self);
         let waiting = last.waiting();
         let complete = waiting + rows.len();
-        let order = complete + next.len();
+        let inside = complete + next.len();
+        let order = inside + border.len();
         *self = Self { matrix: vec![T::ZERO; order * order], order, complete, done: 0, negatives: last.negatives };
-        self.add(&last, |place| place - last.done);
+        let edge = last.order.saturating_sub(border.len());
+        self.add(&last, |place| if place < edge { place - last.done } else { place - edge + inside });
         self.add_block(waiting, rows.clone(), entry);
+        // Only rows beside the border have entries in it.
+        let near = rows.start == border.end;
         for (j, column) in rows.enumerate() {
             let beside = &mut self.matrix[(waiting + j) * order..][complete..order];
-            beside.iter_mut().zip(next.clone()).for_each(|(value, row)| *value = entry(row, column));
+            let outside = border.clone().filter(|_| near);
+            beside.iter_mut().zip(next.clone().chain(outside)).for_each(|(value, row)| *value += entry(row, column));
         }
+    }
+
+    /// The next front of parts of several processes: the last block of those before becomes complete.
+    fn join(self, part: InertiaPart<T>) -> Self {
+        let [waiting, behind, before] = part.columns;
+        let own = self.waiting();
+        let complete = own + before + waiting;
+        let order = complete + behind;
+        let negatives = self.negatives + part.negatives;
+        let mut next = Self { matrix: vec![T::ZERO; order * order], order, complete, done: 0, negatives };
+        next.add(&self, |place| place - self.done);
+        let (order, edge) = (waiting + behind + before, waiting + behind);
+        let part = Self { matrix: part.matrix, order, complete: 0, done: 0, negatives: 0 };
+        next.add(&part, |place| if place < edge { own + before + place } else { own + place - edge });
+        next
     }
 
     /// The last front, of what is left on both sides of a block of rows.
@@ -172,6 +263,9 @@ impl<T: Scalar> Job<T> for EliminateFront<'_, T> {
     #[inline(always)]
     fn run<V: Lanes<Real = T::Real>>(self) {
         let front = self.0;
+        if front.complete == 0 {
+            return;
+        }
         let m = front.order;
         let columns = [vec![T::ZERO; m], vec![T::ZERO; m]];
         let mut panel = FrontPanel { from: 0, rows: vec![T::ZERO; m * PANEL], columns };

@@ -24,6 +24,12 @@ mod report;
 mod solver;
 mod tridiagonal;
 
+/// What counts over several processes take of this crate.
+#[doc(hidden)]
+pub mod distributed {
+    pub use crate::front::{InertiaPart, InertiaRows};
+}
+
 pub use inertia::{HermitianBand, eigenvalues_below};
 pub use matrices::{MatrixOperator, OwnedInverse, ShiftableMatrix};
 pub use problem::{EigenProblem, Which};

@@ -1,7 +1,7 @@
 //! Errors that all ranks agree on before any of them returns.
 
 use crate::ranks::Ranks;
-use bandsolve::{Error, Method};
+use bandsolve::{Error, Method, Scalar};
 use core::fmt;
 
 /// What went wrong on the first rank on which something did; the same on every rank.
@@ -97,12 +97,60 @@ fn decode([kind, name, a, b]: Code) -> Option<Error> {
 /// # Errors
 /// That.
 pub(crate) fn agree<V>(ranks: &Ranks, own: bandsolve::Result<V>) -> Result<V, RankError> {
-    let code = own.as_ref().err().map_or([0; 4], encode);
-    let codes = ranks.all_gather(&code);
-    let (codes, _) = codes.as_chunks::<4>();
+    agree_and_tell(ranks, own, []).map(|(own, _)| own)
+}
+
+/// The same, and numbers that each rank tells all others. Collective.
+///
+/// # Errors
+/// As [`agree`].
+pub(crate) fn agree_and_tell<V, const N: usize>(
+    ranks: &Ranks,
+    own: bandsolve::Result<V>,
+    numbers: [u64; N],
+) -> Result<(V, Vec<u64>), RankError> {
+    let mut told = own.as_ref().err().map_or([0; 4], encode).to_vec();
+    told.extend(numbers);
+    let told = ranks.all_gather(&told);
+    let (mut codes, mut rest) = (Vec::with_capacity(ranks.size()), Vec::with_capacity(ranks.size() * N));
+    for told in told.chunks_exact(4 + N) {
+        codes.push([told[0], told[1], told[2], told[3]]);
+        rest.extend_from_slice(&told[4..]);
+    }
     match codes.iter().enumerate().find_map(|(rank, code)| Some((rank, decode(*code)?))) {
         Some((rank, error)) => Err(RankError { rank, error }),
-        None => Ok(own.expect("no rank has an error")),
+        None => Ok((own.expect("no rank has an error"), rest)),
+    }
+}
+
+/// The number of columns of an array, which is the same on all ranks; each rank holds `len_of` numbers of a column. If asked, all numbers
+/// have to be finite. Collective.
+///
+/// # Errors
+/// `Shape`, `NotFinite`.
+pub(crate) fn agree_on_columns<T: Scalar>(
+    ranks: &Ranks,
+    (what, values): (&'static str, &[T]),
+    len_of: impl Fn(usize) -> usize,
+    finite: bool,
+) -> Result<usize, RankError> {
+    let (column, got) = (len_of(ranks.rank()), values.len());
+    let columns = got.checked_div(column).unwrap_or(0);
+    let bad = if finite { values.iter().position(|v| !Scalar::is_finite(*v)) } else { None };
+    let own = match bad {
+        _ if columns * column != got => Err(Error::Shape { what, expected: columns.max(1) * column, got }),
+        Some(index) => Err(Error::NotFinite { array: what, index }),
+        None => Ok(()),
+    };
+    let ((), told) = agree_and_tell(ranks, own, [columns as u64])?;
+    let most = told.iter().copied().max().unwrap_or(0);
+    // What each of them has is known to all.
+    match told.iter().enumerate().find(|(rank, columns)| len_of(*rank) > 0 && **columns != most) {
+        Some((rank, columns)) => {
+            let [expected, got] = [most, *columns].map(|columns| columns as usize * len_of(rank));
+            Err(RankError { rank, error: Error::Shape { what, expected, got } })
+        }
+        None => Ok(most as usize),
     }
 }
 

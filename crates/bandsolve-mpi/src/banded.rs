@@ -1,6 +1,7 @@
 //! Banded matrices over ranks.
 
 use crate::agreement::{RankError, agree};
+use crate::coarse::RankCoarse;
 use crate::factors::DistributedFactors;
 use crate::halo::{Halo, extended_len};
 use crate::matrix::{DistributedMatrix, OwnRows};
@@ -9,6 +10,7 @@ use crate::ranks::Ranks;
 use crate::spike::RankSpike;
 use bandsolve::distributed::{error_of, residual_of};
 use bandsolve::{Banded, Error, Factor, Method, Plan, Scalar};
+use core::ops::Range;
 use std::sync::Arc;
 
 /// A banded matrix of which each rank holds consecutive rows.
@@ -47,6 +49,10 @@ struct OwnBands<T: Scalar> {
 }
 
 impl<T: Scalar> OwnRows<T> for OwnBands<T> {
+    fn entry(&self, i: usize, j: usize) -> T {
+        self.matrix.get(i, j)
+    }
+
     fn apply(&self, x: &[T]) -> bandsolve::Result<Vec<T>> {
         self.matrix.apply(x)
     }
@@ -80,9 +86,13 @@ impl<T: Scalar> OwnRows<T> for OwnBands<T> {
         Ok(Box::new(Plan::new(whole.shape()).method(Method::Pivoted).factor_owned(whole)?))
     }
 
-    fn factor_own(&self) -> bandsolve::Result<Box<dyn Factor<T>>> {
-        let own = from_rows((self.matrix.lower(), self.matrix.upper()), &self.rows, 0, 0)?;
-        Ok(Box::new(Plan::new(own.shape()).factor_owned(own)?))
+    fn factor_own(&self, rows: Range<usize>, verify: bool) -> bandsolve::Result<Box<dyn Factor<T>>> {
+        let (lower, upper, (bands, leading)) = (self.matrix.lower(), self.matrix.upper(), self.matrix.storage());
+        let first = lower.max(upper) + rows.start;
+        // Columns of the extended matrix; what is beyond these rows is ignored.
+        let bands = bands[first * leading..(first + rows.len()) * leading].to_vec();
+        let own = Banded::from_vec(rows.len(), lower, upper, bands)?;
+        Ok(Box::new(Plan::new(own.shape()).verify(verify).factor_owned(own)?))
     }
 }
 
@@ -157,20 +167,46 @@ impl<T: Scalar> DistributedBanded<T> {
     /// # Errors
     /// `Shape`, `OutOfMemory`.
     pub fn apply(&self, x: &[T]) -> Result<Vec<T>, RankError> {
-        let n_rhs = self.matrix.columns("x", x.len())?;
+        let n_rhs = self.matrix.columns(("x", x), false)?;
         agree(&self.matrix.ranks, self.matrix.apply(x, n_rhs))
     }
 
     /// Factors by SPIKE over the ranks. Collective.
     ///
     /// # Cost
-    /// Beside the factors of own rows 2k solves with them, k the larger bandwidth; one gather of 4k² numbers a rank, then one of 2k numbers
-    /// a right-hand side in each solve. Each rank factors the coarse system of 2k unknowns a rank.
+    /// Beside the factors of own rows 2k solves with them, k the larger bandwidth; and the coarse system of 2k unknowns a rank: gathered up to
+    /// 1024 of them, 4k² numbers a rank, and 2k numbers a right-hand side in each solve; else by BCYCLIC over the ranks.
     ///
     /// # Errors
     /// `OutOfMemory`. Where the rows of one rank are singular by themselves, [`DistributedFactors::solve`] finds another way.
     pub fn factor(&self) -> Result<DistributedFactors<T>, RankError> {
-        let solver = RankSpike::factor(&self.matrix)?;
-        Ok(DistributedFactors::new(self.matrix.clone(), Box::new(solver), (Method::Spike, "bands over ranks")))
+        self.factor_spike(RankCoarse::Auto)
+    }
+
+    /// Factors by SPIKE, with the coarse system solved as `coarse` says. Collective.
+    ///
+    /// # Errors
+    /// As [`factor`](Self::factor).
+    ///
+    /// # Example
+    /// ```
+    /// use bandsolve::Method;
+    /// use bandsolve_mpi::{DistributedBanded, RankCoarse, on_threads};
+    /// let methods = on_threads(3, |ranks| {
+    ///     // Spikes of this matrix decay: each row of them is about a quarter of that before.
+    ///     let a = DistributedBanded::new(ranks, (1, 1), &[1.0, 4.0, 1.0].repeat(100))?;
+    ///     Ok::<_, bandsolve_mpi::RankError>(a.factor_spike(RankCoarse::Truncated)?.method())
+    /// });
+    /// assert_eq!(methods[0], Ok(Method::SpikeTruncated));
+    /// ```
+    pub fn factor_spike(&self, coarse: RankCoarse) -> Result<DistributedFactors<T>, RankError> {
+        let solver = RankSpike::factor(&self.matrix, coarse)?;
+        let reasons = [
+            "bands over ranks",
+            "bands over ranks, their coarse system by BCYCLIC",
+            "bands over ranks whose spikes decay: the coarse system in pairs",
+        ];
+        let method = solver.method(Method::Spike, reasons);
+        Ok(DistributedFactors::new(self.matrix.clone(), Box::new(solver), method))
     }
 }

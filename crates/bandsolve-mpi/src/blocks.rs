@@ -2,6 +2,7 @@
 
 use crate::agreement::{RankError, agree};
 use crate::bcyclic::RankBcyclic;
+use crate::coarse::RankCoarse;
 use crate::factors::DistributedFactors;
 use crate::halo::Halo;
 use crate::matrix::{DistributedMatrix, OwnRows};
@@ -11,6 +12,7 @@ use crate::spike::RankSpike;
 use bandsolve::distributed::{ChainRow, error_of, residual_of};
 use bandsolve::{BlockTridiagonal, Error, Factor, Method, Plan, RealScalar, Scalar, Tridiagonal};
 use bandsolve_kernel::scalar::peak;
+use core::ops::Range;
 use std::sync::Arc;
 
 /// A block tridiagonal matrix, open or periodic, of which each rank holds consecutive block rows.
@@ -46,6 +48,18 @@ impl<T: Scalar> OwnBlocks<T> {
 }
 
 impl<T: Scalar> OwnRows<T> for OwnBlocks<T> {
+    fn entry(&self, i: usize, j: usize) -> T {
+        let (b, [sub, diag, sup]) = (self.rows.block(), self.rows.arrays());
+        let (row, column) = (i / b, j / b);
+        let place = row * b * b + i % b + j % b * b;
+        match () {
+            () if column == row => diag[place],
+            () if column + 1 == row => sub[place],
+            () if column == row + 1 => sup[place],
+            () => T::ZERO,
+        }
+    }
+
     fn apply(&self, x: &[T]) -> bandsolve::Result<Vec<T>> {
         self.lines().map_or_else(|| self.rows.apply(x), |lines| lines.apply(x))
     }
@@ -82,12 +96,12 @@ impl<T: Scalar> OwnRows<T> for OwnBlocks<T> {
         rows.flat_map(|row| arrays.map(|array| &array[row * square..][..square])).flatten().copied().collect()
     }
 
-    fn factor_own(&self) -> bandsolve::Result<Box<dyn Factor<T>>> {
-        let (block, square) = (self.rows.block(), self.rows.block().pow(2));
-        let end = (self.rows.block_rows() - 2) * square;
-        let own =
-            BlockTridiagonal::from_vecs(block, self.rows.arrays().map(|array| array[square..end].to_vec()), false)?;
-        Ok(Box::new(Plan::new(own.shape()).factor_owned(own)?))
+    fn factor_own(&self, rows: Range<usize>, verify: bool) -> bandsolve::Result<Box<dyn Factor<T>>> {
+        let block = self.rows.block();
+        let (first, end) = ((block + rows.start) * block, (block + rows.end) * block);
+        let arrays = self.rows.arrays().map(|array| array[first..end].to_vec());
+        let own = BlockTridiagonal::from_vecs(block, arrays, false)?;
+        Ok(Box::new(Plan::new(own.shape()).verify(verify).factor_owned(own)?))
     }
 
     fn factor_whole(&self, entries: Vec<T>) -> bandsolve::Result<Box<dyn Factor<T>>> {
@@ -165,7 +179,7 @@ impl<T: Scalar> DistributedBlocks<T> {
     /// # Errors
     /// `Shape`, `OutOfMemory`.
     pub fn apply(&self, x: &[T]) -> Result<Vec<T>, RankError> {
-        let n_rhs = self.matrix.columns("x", x.len())?;
+        let n_rhs = self.matrix.columns(("x", x), false)?;
         agree(self.ranks(), self.matrix.apply(x, n_rhs))
     }
 
@@ -182,6 +196,7 @@ impl<T: Scalar> DistributedBlocks<T> {
     /// - `Bcyclic`: block cyclic reduction. Every other block row is eliminated, level by level; Â and Ĉ of an eliminated row go to the
     ///   ranks of its two neighbours, once.
     /// - `BlockSpike`, or `Spike`: each rank factors its own block rows; all ranks solve the equations between them.
+    /// - `SpikeTruncated`: the same, where spikes decay each two neighbours for themselves.
     ///
     /// # Cost
     /// BCYCLIC: 12⅔ block³ flops a block row, ⌈log₂ N⌉ levels, in each at most two messages of 2 block² numbers a rank. SPIKE: the
@@ -202,16 +217,29 @@ impl<T: Scalar> DistributedBlocks<T> {
         };
         match method {
             Method::Bcyclic => self.factor_bcyclic(false),
-            Method::Spike | Method::BlockSpike => {
-                let solver = RankSpike::factor(&self.matrix)?;
-                Ok(DistributedFactors::new(
-                    self.matrix.clone(),
-                    Box::new(solver),
-                    (method, "block tridiagonal over ranks"),
-                ))
-            }
+            Method::Spike | Method::BlockSpike => self.factor_by_spike(method, RankCoarse::Auto),
+            Method::SpikeTruncated => self.factor_spike(RankCoarse::Truncated),
             _ => agree(self.ranks(), Err(Error::Unsupported { method: method.name(), what: "systems over ranks" })),
         }
+    }
+
+    /// Factors by SPIKE, with the coarse system solved as `coarse` says. Collective.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn factor_spike(&self, coarse: RankCoarse) -> Result<DistributedFactors<T>, RankError> {
+        self.factor_by_spike(if self.block() == 1 { Method::Spike } else { Method::BlockSpike }, coarse)
+    }
+
+    fn factor_by_spike(&self, method: Method, coarse: RankCoarse) -> Result<DistributedFactors<T>, RankError> {
+        let solver = RankSpike::factor(&self.matrix, coarse)?;
+        let reasons = [
+            "block tridiagonal over ranks",
+            "block tridiagonal over ranks, the coarse system by BCYCLIC",
+            "block tridiagonal over ranks whose spikes decay: the coarse system in pairs",
+        ];
+        let method = solver.method(method, reasons);
+        Ok(DistributedFactors::new(self.matrix.clone(), Box::new(solver), method))
     }
 
     pub(crate) fn matrix(&self) -> &DistributedMatrix<T> {
@@ -269,7 +297,7 @@ impl<T: Scalar> DistributedBlocks<T> {
     }
 
     /// Own blocks of `sub`, `diag` or `sup`.
-    fn own(&self, k: usize) -> &[T] {
+    pub(crate) fn own(&self, k: usize) -> &[T] {
         let (square, rows) = (self.block().pow(2), self.ranges.range(self.ranks().rank()).len());
         &self.rows.arrays()[k][square..][..rows * square]
     }

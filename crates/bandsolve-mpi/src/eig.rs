@@ -79,7 +79,8 @@ fn find<T: Scalar>(
     }
     let wide = |values: Vec<f64>| values.into_iter().map(Complex64::from).collect();
     let found = if hermitian {
-        let found = solver.hermitian_nearest(&a, None, args.target)?;
+        let below = |shift: f64| a.eigenvalues_below(None, shift).map_err(|error| error.error);
+        let found = solver.count(&below).hermitian_nearest(&a, None, args.target)?;
         RankEigenvalues { values: wide(found.values), offsets: wide(found.offsets), report: found.report }
     } else {
         let target = bandsolve::vectors::narrow(Complex64::from(args.target));
@@ -110,7 +111,7 @@ fn print(args: &RankEigArgs, (ranks, n, block): (usize, usize, usize), found: &R
         let json = serde_json::json!({
             "ranks": ranks, "n": n, "block": block, "target": args.target, "eigenvalues": numbers(values),
             "offsets": numbers(offsets), "residuals": report.residuals, "restarts": report.restarts,
-            "solves": report.solves, "seconds": seconds,
+            "solves": report.solves, "complete": report.complete, "seconds": seconds,
         });
         println!("{json}");
         return;
@@ -125,6 +126,11 @@ fn print(args: &RankEigArgs, (ranks, n, block): (usize, usize, usize), found: &R
         } else {
             println!("  {value:.16}  offset {offset:.6e}  residual {residual:.1e}");
         }
+    }
+    if let Some(complete) = report.complete {
+        let what =
+            if complete { "proved complete by counts" } else { "not proved complete: counts say that one is missing" };
+        println!("  {what}");
     }
     println!("time  {seconds:.3} s");
 }

@@ -3,7 +3,7 @@
 use crate::blocks::DistributedBlocks;
 use crate::factors::DistributedFactors;
 use bandsolve::dyn_stack::PodStack;
-use bandsolve::{Error, LinearOperator, Result, Scalar};
+use bandsolve::{Error, LinearOperator, Op, Result, Scalar};
 use bandsolve_eigen::ShiftableMatrix;
 
 /// For [`EigenSolver`](bandsolve_eigen::EigenSolver) with `communicator(ranks)`. Each rank holds its rows of every vector. All ranks make
@@ -32,16 +32,23 @@ impl<T: Scalar> ShiftableMatrix for DistributedBlocks<T> {
     }
 
     fn multiply(&self, x: &[T], y: &mut [T]) -> Result<()> {
-        let expected = LinearOperator::rows(self);
-        for (what, got) in [("x", x.len()), ("y", y.len())] {
-            if got != expected {
-                return Err(Error::Shape { what, expected, got });
-            }
-        }
-        LinearOperator::apply(self, x, y, PodStack::new(&mut []))
+        multiply(self, Op::Plain, x, y)
+    }
+
+    fn multiply_adjoint(&self, x: &[T], y: &mut [T]) -> Result<()> {
+        multiply(self, Op::ConjTranspose, x, y)
     }
 
     fn shifted_inverse(&self, sigma: T, b: Option<&Self>) -> Result<DistributedFactors<T>> {
         self.shifted(sigma, b).and_then(|shifted| shifted.factor()).map_err(|error| error.error)
+    }
+}
+
+/// y = op(A)·x of own rows.
+fn multiply<T: Scalar>(a: &DistributedBlocks<T>, op: Op, x: &[T], y: &mut [T]) -> Result<()> {
+    let expected = LinearOperator::rows(a);
+    match [("x", x.len()), ("y", y.len())].into_iter().find(|(_, got)| *got != expected) {
+        Some((what, got)) => Err(Error::Shape { what, expected, got }),
+        None => a.apply_op(op, x, y, PodStack::new(&mut [])),
     }
 }

@@ -1,6 +1,6 @@
 //! Solves over ranks under the accuracy contract: measured, refined, solved again by the pivoted method on one rank.
 
-use crate::agreement::{RankError, agree};
+use crate::agreement::{RankError, agree, agree_on_columns};
 use crate::matrix::DistributedMatrix;
 use bandsolve::{ACCEPTED_AT_ONCE, Error, Factor, MAX_REFINEMENTS, Method, Op, RealScalar, Report, Scalar, Solution};
 use bandsolve::{TOLERABLE, good};
@@ -13,6 +13,11 @@ pub(crate) trait RankSolver<T: Scalar>: Send + Sync + core::fmt::Debug {
 
     /// Replaces right-hand sides by solutions, of Aᵀ if `transposed`, unverified. Collective.
     fn solve(&self, transposed: bool, x: &mut [T], n_rhs: usize);
+
+    /// Slower factors of the same matrix for answers that refinement does not mend, if the method has such. Collective.
+    fn careful(&self) -> Result<Option<Box<dyn RankSolver<T>>>, RankError> {
+        Ok(None)
+    }
 }
 
 /// The rows with which errors are measured: those of A, or of Aᵀ, and which of them.
@@ -26,6 +31,8 @@ pub struct DistributedFactors<T: Scalar> {
     solver: Box<dyn RankSolver<T>>,
     method: Method,
     reason: &'static str,
+    /// When they were needed.
+    careful: OnceLock<Option<Box<dyn RankSolver<T>>>>,
     /// On rank 0, when it was needed.
     whole: OnceLock<Option<bandsolve::Result<Box<dyn Factor<T>>>>>,
 }
@@ -37,20 +44,10 @@ impl<T: Scalar> core::fmt::Debug for DistributedFactors<T> {
 }
 
 impl<T: Scalar> DistributedMatrix<T> {
-    /// Number of columns of an array of own rows, which is the same on all ranks. Collective.
-    pub fn columns(&self, what: &'static str, len: usize) -> Result<usize, RankError> {
-        let own = self.own();
-        let columns = len.checked_div(own).unwrap_or(0);
-        let whole = if columns * own == len { Ok(()) } else { Err(wrong(what, columns.max(1) * own, len)) };
-        agree(&self.ranks, whole)?;
-        let most = self.ranks.all_gather(&[columns as u64]).into_iter().max().unwrap_or(0) as usize;
-        let same = if own == 0 || columns == most { Ok(most) } else { Err(wrong(what, most * own, len)) };
-        agree(&self.ranks, same)
+    /// Number of columns of an array of own rows, which is the same on all ranks; if asked, all numbers have to be finite. Collective.
+    pub fn columns(&self, array: (&'static str, &[T]), finite: bool) -> Result<usize, RankError> {
+        agree_on_columns(&self.ranks, array, |rank| self.ranges.range(rank).len(), finite)
     }
-}
-
-fn wrong(what: &'static str, expected: usize, got: usize) -> Error {
-    Error::Shape { what, expected, got }
 }
 
 impl<T: Scalar> DistributedFactors<T> {
@@ -59,7 +56,7 @@ impl<T: Scalar> DistributedFactors<T> {
         solver: Box<dyn RankSolver<T>>,
         (method, reason): (Method, &'static str),
     ) -> Self {
-        Self { matrix, solver, method, reason, whole: OnceLock::new() }
+        Self { matrix, solver, method, reason, careful: OnceLock::new(), whole: OnceLock::new() }
     }
 
     pub(crate) fn matrix(&self) -> &DistributedMatrix<T> {
@@ -86,8 +83,8 @@ impl<T: Scalar> DistributedFactors<T> {
 
     /// Solves A·x = rhs; x replaces rhs. Collective.
     ///
-    /// Every column is measured over all ranks and refined while its backward error exceeds 8ε. What is still above is solved by the
-    /// pivoted method on rank 0, which then holds the whole system.
+    /// Every column is measured over all ranks and refined while its backward error exceeds 8ε. What is still above is solved by SPIKE with
+    /// answers of each rank verified by themselves; then by the pivoted method on rank 0, which holds the whole system.
     ///
     /// # Errors
     /// `Shape`, `NotFinite`, `Singular`, `NotConverged`, `OutOfMemory`, the same on all ranks.
@@ -145,62 +142,74 @@ impl<T: Scalar> DistributedFactors<T> {
         solved
     }
 
+    /// The backward error η of each column of x as solutions of A·x = rhs, as solves measure it. Collective.
+    ///
+    /// $$ \eta = \max_i \frac{|d_i - (Ax)_i|}{(\sum_j |a_{ij}|)\,\|x\|_\infty + |d_i|} $$
+    ///
+    /// # Shapes
+    /// `rhs`, `x`: own rows × any number of columns, the same on all ranks.
+    ///
+    /// # Errors
+    /// `Shape`.
+    pub fn backward_errors(&self, rhs: &[T], x: &[T]) -> Result<Vec<f64>, RankError> {
+        let matrix = &*self.matrix;
+        let n_rhs = matrix.columns(("rhs", rhs), false)?;
+        let (expected, got) = (rhs.len(), x.len());
+        agree(&matrix.ranks, if expected == got { Ok(()) } else { Err(Error::Shape { what: "x", expected, got }) })?;
+        Ok(matrix.errors(&matrix.padded(rhs, n_rhs), x, n_rhs))
+    }
+
     fn solve_rows(&self, rows: MeasuredRows<'_, T>, rhs: &mut [T]) -> Result<Report, RankError> {
         let (matrix, transposed) = rows;
-        let n_rhs = matrix.columns("rhs", rhs.len())?;
-        let bad = rhs.iter().position(|v| !Scalar::is_finite(*v));
-        let finite = bad.map_or(Ok(()), |index| Err(Error::NotFinite { array: "rhs", index }));
-        agree(&matrix.ranks, finite)?;
+        let n_rhs = matrix.columns(("rhs", rhs), true)?;
         let d = matrix.padded(rhs, n_rhs);
         let (mut errors, mut steps) = (vec![f64::NAN; n_rhs], 0);
         if !self.solver.is_singular() {
             self.solver.solve(transposed, rhs, n_rhs);
-            (errors, steps) = self.refine(rows, &d, rhs, n_rhs);
+            (errors, steps) = refine(&*self.solver, rows, &d, rhs, n_rhs);
         }
-        let missed: Vec<usize> = (0..n_rhs).filter(|k| !(errors[*k] <= good::<T>())).collect();
-        if !missed.is_empty() {
-            self.solve_on_first((&d, transposed), rhs, (&missed, &mut errors))?;
+        let mut open = missed::<T>(&errors);
+        if !open.is_empty() {
+            steps = steps.max(self.solve_with_care(rows, &d, rhs, (&open, &mut errors))?);
+            open = missed::<T>(&errors);
+        }
+        if !open.is_empty() {
+            self.solve_on_first((&d, transposed), rhs, (&open, &mut errors))?;
         }
         let mut report = Report::external(self.method, self.reason, Some(&errors));
-        (report.refinement_steps, report.fallback) = (steps, !missed.is_empty());
+        (report.refinement_steps, report.fallback) = (steps, !open.is_empty());
         Ok(report)
     }
 
-    /// Improves columns until their errors are at most 8ε, or do not shrink; returns the errors, and the steps.
-    fn refine(
+    /// Solves columns by the careful factors of the method, made when they are first asked for; returns the refinement steps. Collective.
+    fn solve_with_care(
         &self,
-        (matrix, transposed): MeasuredRows<'_, T>,
+        rows: MeasuredRows<'_, T>,
         d: &[T],
         x: &mut [T],
-        n_rhs: usize,
-    ) -> (Vec<f64>, usize) {
-        let (own, good) = (matrix.own(), good::<T>());
-        let mut best = matrix.errors(d, x, n_rhs);
-        if best.iter().all(|eta| *eta <= ACCEPTED_AT_ONCE * good) {
-            return (best, 0);
+        (columns, errors): (&[usize], &mut [f64]),
+    ) -> Result<usize, RankError> {
+        if self.careful.get().is_none() {
+            _ = self.careful.set(self.solver.careful()?);
         }
-        let (mut r, mut steps) = (vec![T::ZERO; x.len()], 0);
-        best = matrix.residuals(d, x, &mut r);
-        let mut open: Vec<bool> = best.iter().map(|eta| *eta > good).collect();
-        while open.contains(&true) && steps < MAX_REFINEMENTS {
-            for k in (0..n_rhs).filter(|k| !open[*k]) {
-                r[k * own..(k + 1) * own].fill(T::ZERO);
-            }
-            self.solver.solve(transposed, &mut r, n_rhs);
-            let before = x.to_vec();
-            x.iter_mut().zip(&r).for_each(|(x, dx)| *x += *dx);
-            steps += 1;
-            let errors = matrix.residuals(d, x, &mut r);
-            for k in 0..n_rhs {
-                if open[k] && errors[k] < best[k] {
-                    (best[k], open[k]) = (errors[k], errors[k] > good);
-                } else {
-                    x[k * own..(k + 1) * own].copy_from_slice(&before[k * own..(k + 1) * own]);
-                    open[k] = false;
-                }
+        let Some(Some(solver)) = self.careful.get() else { return Ok(0) };
+        if solver.is_singular() {
+            return Ok(0);
+        }
+        let ((matrix, transposed), own) = (rows, rows.0.own());
+        let d: Vec<T> =
+            columns.iter().flat_map(|k| &d[k * matrix.extended()..][..matrix.extended()]).copied().collect();
+        let inside = d.chunks_exact(matrix.extended()).flat_map(|d| &d[matrix.inside()]);
+        let mut again: Vec<T> = inside.copied().collect();
+        solver.solve(transposed, &mut again, columns.len());
+        let (found, steps) = refine(&**solver, rows, &d, &mut again, columns.len());
+        for (i, k) in columns.iter().enumerate() {
+            if found[i] < errors[*k] || errors[*k].is_nan() {
+                x[k * own..(k + 1) * own].copy_from_slice(&again[i * own..(i + 1) * own]);
+                errors[*k] = found[i];
             }
         }
-        (best, steps)
+        Ok(steps)
     }
 
     /// Solves columns by the pivoted method on rank 0, which answers for itself.
@@ -282,6 +291,48 @@ impl<T: Scalar> DistributedFactors<T> {
     fn gather(&self, own: Vec<T>, len_of: impl Fn(usize) -> usize) -> Vec<Vec<T>> {
         self.matrix.ranks.gather(own, |rank| len_of(self.matrix.ranges.range(rank).len()))
     }
+}
+
+/// Columns whose errors are above 8ε.
+fn missed<T: Scalar>(errors: &[f64]) -> Vec<usize> {
+    (0..errors.len()).filter(|k| !(errors[*k] <= good::<T>())).collect()
+}
+
+/// Improves columns until their errors are at most 8ε, or do not shrink; returns the errors, and the steps. Collective.
+fn refine<T: Scalar>(
+    solver: &dyn RankSolver<T>,
+    (matrix, transposed): MeasuredRows<'_, T>,
+    d: &[T],
+    x: &mut [T],
+    n_rhs: usize,
+) -> (Vec<f64>, usize) {
+    let (own, good) = (matrix.own(), good::<T>());
+    let mut best = matrix.errors(d, x, n_rhs);
+    if best.iter().all(|eta| *eta <= ACCEPTED_AT_ONCE * good) {
+        return (best, 0);
+    }
+    let (mut r, mut steps) = (vec![T::ZERO; x.len()], 0);
+    best = matrix.residuals(d, x, &mut r);
+    let mut open: Vec<bool> = best.iter().map(|eta| *eta > good).collect();
+    while open.contains(&true) && steps < MAX_REFINEMENTS {
+        for k in (0..n_rhs).filter(|k| !open[*k]) {
+            r[k * own..(k + 1) * own].fill(T::ZERO);
+        }
+        solver.solve(transposed, &mut r, n_rhs);
+        let before = x.to_vec();
+        x.iter_mut().zip(&r).for_each(|(x, dx)| *x += *dx);
+        steps += 1;
+        let errors = matrix.residuals(d, x, &mut r);
+        for k in 0..n_rhs {
+            if open[k] && errors[k] < best[k] {
+                (best[k], open[k]) = (errors[k], errors[k] > good);
+            } else {
+                x[k * own..(k + 1) * own].copy_from_slice(&before[k * own..(k + 1) * own]);
+                open[k] = false;
+            }
+        }
+    }
+    (best, steps)
 }
 
 fn not_converged(backward_error: f64) -> Error {

@@ -15,6 +15,9 @@ use std::sync::OnceLock;
 
 /// The rows of one rank, as a matrix between halos.
 pub(crate) trait OwnRows<T: Scalar>: Send + Sync + core::fmt::Debug {
+    /// Entry in row i and column j, of this matrix with its halos; 0 outside of the diagonals.
+    fn entry(&self, i: usize, j: usize) -> T;
+
     /// A·x, for one column.
     fn apply(&self, x: &[T]) -> bandsolve::Result<Vec<T>>;
 
@@ -33,8 +36,9 @@ pub(crate) trait OwnRows<T: Scalar>: Send + Sync + core::fmt::Debug {
     /// Factors of the whole matrix by the pivoted method, from the entries of all ranks.
     fn factor_whole(&self, entries: Vec<T>) -> bandsolve::Result<Box<dyn Factor<T>>>;
 
-    /// Factors of the square matrix of own rows and own unknowns.
-    fn factor_own(&self) -> bandsolve::Result<Box<dyn Factor<T>>>;
+    /// Factors of the square matrix of some own rows and the unknowns of the same numbers; of blocks whole ones. Their solves are
+    /// verified, if asked.
+    fn factor_own(&self, rows: Range<usize>, verify: bool) -> bandsolve::Result<Box<dyn Factor<T>>>;
 }
 
 /// A matrix over ranks.
@@ -61,6 +65,11 @@ impl<T: Scalar> DistributedMatrix<T> {
     /// The unknowns that a rank needs of others: the side, which, and where they stand in its extended vector.
     pub fn needs(&self, rank: usize) -> Vec<(usize, Range<usize>, usize)> {
         self.halos.needs(rank)
+    }
+
+    /// Whether the first and the last unknowns are neighbours.
+    pub fn is_ring(&self) -> bool {
+        self.halos.ring
     }
 
     /// Unknowns of this rank.
@@ -114,7 +123,8 @@ impl<T: Scalar> DistributedMatrix<T> {
         let (own, len) = (self.own().max(1), self.extended());
         let mut norms = vec![0.0; n_rhs];
         for (norm, x) in norms.iter_mut().zip(x.chunks_exact(own)) {
-            *norm = if x.iter().all(|x| Scalar::is_finite(*x)) { ScaledNorm::of(x).plain } else { f64::NAN };
+            // Not a number, or infinite, where one of them is.
+            *norm = ScaledNorm::of(x).plain;
         }
         self.ranks.max(&mut norms);
         for (x, norm) in extended.chunks_exact_mut(len).zip(norms) {

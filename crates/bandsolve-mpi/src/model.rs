@@ -1,6 +1,7 @@
 //! What solves over ranks cost: messages and bytes exactly as they are counted, operations and seconds as estimates.
 
 use crate::blocks::DistributedBlocks;
+use crate::coarse::{RankCoarse, block_rows, is_regular};
 use crate::ranges::RankRanges;
 use crate::ranks::Traffic;
 use bandsolve::{Method, Scalar};
@@ -42,13 +43,39 @@ pub struct CostModel {
     pub periodic: bool,
     /// `Bcyclic`, or else SPIKE.
     pub method: Method,
+    /// How SPIKE solves its coarse system; `Truncated` where spikes decay.
+    pub coarse: RankCoarse,
+}
+
+/// How the coarse system of SPIKE is solved.
+enum CoarseCost {
+    Gathered,
+    Pairs,
+    /// By BCYCLIC, with blocks of 2k rows: a model of its own.
+    Cyclic(Box<CostModel>),
 }
 
 impl CostModel {
     /// Of this matrix.
     pub fn of<T: Scalar>(a: &DistributedBlocks<T>, method: Method) -> Self {
         let (ranges, block, periodic) = (a.ranges().clone(), a.block(), a.is_periodic());
-        Self { ranges, block, scalar: size_of::<T>(), periodic, method }
+        let coarse = if method == Method::SpikeTruncated { RankCoarse::Truncated } else { RankCoarse::Auto };
+        Self { ranges, block, scalar: size_of::<T>(), periodic, method, coarse }
+    }
+
+    fn coarse(&self) -> CoarseCost {
+        let ranges = block_rows(&self.ranges, 1);
+        let unknowns = ranges.rows() * 2 * self.block;
+        match is_regular(&self.ranges, 1) {
+            true if self.coarse == RankCoarse::Truncated => CoarseCost::Pairs,
+            true if self.coarse.is_cyclic(unknowns) => CoarseCost::Cyclic(Box::new(Self {
+                ranges,
+                block: 2 * self.block,
+                method: Method::Bcyclic,
+                ..self.clone()
+            })),
+            _ => CoarseCost::Gathered,
+        }
     }
 
     /// Factors.
@@ -66,10 +93,22 @@ impl CostModel {
             cost.gather(several, NUMBER);
         } else {
             cost.flops = self.ranges.range(rank).len() as f64 * (14.0 / 3.0 + 16.0) * b.powi(3);
-            cost.flops += 32.0 * self.ranges.ranks() as f64 * b.powi(3);
-            cost.gather(2, AGREEMENT);
-            cost.gather(2 * several, NUMBER);
-            cost.gather(1, 4 * square);
+            cost.gather(1, AGREEMENT + NUMBER);
+            cost.gather(several, NUMBER);
+            if self.coarse == RankCoarse::Truncated && is_regular(&self.ranges, 1) {
+                cost.gather(several, NUMBER);
+            }
+            match self.coarse() {
+                CoarseCost::Gathered => {
+                    cost.flops += 32.0 * self.ranges.ranks() as f64 * b.powi(3);
+                    cost.gather(1, 4 * square);
+                }
+                CoarseCost::Pairs => {
+                    cost.flops += 32.0 * b.powi(3);
+                    cost.send(self.halo_sends(rank), square);
+                }
+                CoarseCost::Cyclic(model) => cost.add(model.factor(rank)),
+            }
         }
         cost
     }
@@ -84,24 +123,42 @@ impl CostModel {
         self.solve_with(rank, n_rhs, 4)
     }
 
+    /// What the sweeps of BCYCLIC cost.
+    fn sweeps(&self, rank: usize, n_rhs: usize) -> RankCost {
+        let (b, columns, mut cost) = (self.block as f64, n_rhs as f64, RankCost::default());
+        for level in self.levels(rank) {
+            cost.send(level.gone_sends + level.kept_sends, (self.block * n_rhs * self.scalar) as u64);
+            cost.flops += (6.0 * level.gone + 4.0 * level.kept) * b * b * columns;
+        }
+        cost.flops += if self.owns_first(rank) { 2.0 * b * b * columns } else { 0.0 };
+        cost
+    }
+
     /// `gathered`: blocks of numbers a column that a rank contributes to the coarse system of SPIKE.
     fn solve_with(&self, rank: usize, n_rhs: usize, gathered: u64) -> RankCost {
         let (b, columns, several) = (self.block as f64, n_rhs as f64, u64::from(self.ranges.ranks() > 1));
         let chunk = (self.block * n_rhs * self.scalar) as u64;
         let mut cost = RankCost::default();
         // Lengths and numbers are checked.
-        cost.gather(3, AGREEMENT);
-        cost.gather(1, NUMBER);
+        cost.gather(1, AGREEMENT + NUMBER);
         if self.method == Method::Bcyclic {
-            for level in self.levels(rank) {
-                cost.send(level.gone_sends + level.kept_sends, chunk);
-                cost.flops += (6.0 * level.gone + 4.0 * level.kept) * b * b * columns;
-            }
-            cost.flops += if self.owns_first(rank) { 2.0 * b * b * columns } else { 0.0 };
+            cost.add(self.sweeps(rank, n_rhs));
         } else {
-            cost.gather(1, gathered * chunk);
             cost.flops = self.ranges.range(rank).len() as f64 * 12.0 * b * b * columns;
-            cost.flops += 24.0 * self.ranges.ranks() as f64 * b * b * columns;
+            match self.coarse() {
+                CoarseCost::Gathered => {
+                    cost.gather(1, gathered * chunk);
+                    cost.flops += 24.0 * self.ranges.ranks() as f64 * b * b * columns;
+                }
+                CoarseCost::Pairs => {
+                    cost.send(gathered / 2 * self.halo_sends(rank), chunk);
+                    cost.flops += 16.0 * b * b * columns;
+                }
+                CoarseCost::Cyclic(model) => {
+                    cost.send(self.halo_sends(rank), chunk);
+                    cost.add(model.sweeps(rank, n_rhs));
+                }
+            }
         }
         // x of the neighbours, ‖x‖∞ and η.
         cost.send(self.halo_sends(rank), chunk);
@@ -182,6 +239,13 @@ struct LevelCost {
 }
 
 impl RankCost {
+    fn add(&mut self, other: Self) {
+        let (own, more) = (&mut self.traffic, other.traffic);
+        (own.messages, own.bytes) = (own.messages + more.messages, own.bytes + more.bytes);
+        (own.gathers, own.gathered_bytes) = (own.gathers + more.gathers, own.gathered_bytes + more.gathered_bytes);
+        self.flops += other.flops;
+    }
+
     pub(crate) fn send(&mut self, messages: u64, bytes: u64) {
         self.traffic.messages += messages;
         self.traffic.bytes += messages * bytes;

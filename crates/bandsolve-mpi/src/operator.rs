@@ -2,7 +2,7 @@
 
 use crate::banded::DistributedBanded;
 use crate::blocks::DistributedBlocks;
-use crate::factors::DistributedFactors;
+use crate::factors::{DistributedFactors, conjugate_for};
 use crate::matrix::DistributedMatrix;
 use crate::ranks::Ranks;
 use bandsolve::dyn_stack::PodStack;
@@ -28,10 +28,10 @@ fn apply<T: Scalar>(matrix: &DistributedMatrix<T>, op: Op, x: &[T], y: &mut [T])
         return Ok(());
     }
     let transposed = matrix.transposed().map_err(|error| error.error)?;
-    let conjugate = |v: T| if op == Op::ConjTranspose { Scalar::conj(v) } else { v };
-    // Aᴴx is the conjugate of Aᵀ conj(x).
-    let x: Vec<T> = x.iter().map(|x| conjugate(*x)).collect();
-    y.iter_mut().zip(transposed.apply(&x, 1)?).for_each(|(y, v)| *y = conjugate(v));
+    let mut x = x.to_vec();
+    conjugate_for(op, &mut x);
+    y.copy_from_slice(&transposed.apply(&x, 1)?);
+    conjugate_for(op, y);
     Ok(())
 }
 

@@ -231,8 +231,7 @@ impl<T: PoissonScalar> DistributedPoisson<T> {
         cost.send(self.halos.sends_of(rank), (plane * size_of::<T>()) as u64);
         cost.gather(several, 2 * NUMBER);
         // Lengths and numbers of f are checked, too.
-        cost.gather(1, AGREEMENT);
-        cost.gather(1, NUMBER);
+        cost.gather(1, AGREEMENT + NUMBER);
         let numbers = (self.ranges.range(rank).len() * plane) as f64;
         cost.flops += numbers * (12.0 + 5.0 * (plane.max(2) as f64).log2());
         cost

@@ -2,7 +2,7 @@
 
 use bandsolve::Method;
 use bandsolve_cli::exit::Failure;
-use bandsolve_mpi::{CostModel, DistributedBlocks, NetworkFigures, RankRanges, Ranks, Traffic};
+use bandsolve_mpi::{CostModel, DistributedBlocks, NetworkFigures, RankCoarse, RankRanges, Ranks, Traffic};
 use clap::Args;
 use serde_json::{Value, json};
 use std::process::Command;
@@ -159,7 +159,14 @@ pub fn run(args: &ScalingArgs) -> Result<(), Failure> {
 
 fn model_of(args: &ScalingArgs, ranks: usize, rows: usize) -> CostModel {
     let method = Method::from_name(&args.method).expect("checked before");
-    CostModel { ranges: RankRanges::even(rows, ranks), block: args.block, scalar: 8, periodic: false, method }
+    CostModel {
+        ranges: RankRanges::even(rows, ranks),
+        block: args.block,
+        scalar: 8,
+        periodic: false,
+        method,
+        coarse: RankCoarse::Auto,
+    }
 }
 
 /// What the model says of more ranks than there are.

@@ -1,33 +1,86 @@
-//! SPIKE over ranks: each rank factors its own rows, the equations between them are solved by everyone.
+//! SPIKE over ranks: each rank factors its own rows, the equations between them are the coarse system.
 //!
 //! The rows of rank r hold its own unknowns x_r, the k unknowns before them and the k behind: E_r x_r + D_r x_before + F_r x_behind = d_r.
 //! With the spikes W_r = E_r⁻¹ D_r and V_r = E_r⁻¹ F_r,
 //!
 //! $$ x_r + W_r\,x_{\text{before}} + V_r\,x_{\text{behind}} = E_r^{-1} d_r $$
 //!
-//! What is before and behind stands among the first k and the last k unknowns of other ranks: the interface unknowns. Their equations
-//! are the coarse system, which every rank gathers and solves by the pivoted method. Aᵀ is solved with the same factors: A = E·S with the
-//! spikes in S, so Sᵀ first.
+//! What is before and behind stands among the first k and the last k unknowns of other ranks: the interface unknowns, whose equations
+//! are the coarse system (`coarse.rs`). Aᵀ is solved with the same factors: A = E·S with the spikes in S, so Sᵀ first.
 //!
 //! Source: A. Lamas Daviña, J. E. Roman (2018), equations (10)–(16), with spikes that reach over ranks of few rows; E. Polizzi,
 //! A. Sameh, Parallel Comput. 32 (2006).
 
-use crate::agreement::{RankError, agree};
+use crate::agreement::{RankError, agree_and_tell};
+use crate::coarse::{CoarseParts, CoarseSystem, Interface, RankCoarse, divide};
 use crate::factors::RankSolver;
 use crate::matrix::DistributedMatrix;
 use crate::ranks::Ranks;
-use bandsolve::{Banded, Error, Factor, Method, Plan, RealScalar, Scalar};
+use bandsolve::{Error, Factor, Method, RealScalar, Scalar};
 use core::ops::Range;
 use std::sync::Arc;
+
+/// Rows of the first part of a spike that is looked at.
+const FIRST_ROWS: usize = 256;
+
+/// Spikes of a side that are solved together.
+const TOGETHER: usize = 4;
+
+/// The k spikes of one side: columns that are zero but for some own rows.
+#[derive(Debug, Clone)]
+struct SpikeColumns<T> {
+    rows: Range<usize>,
+    values: Vec<T>,
+}
+
+impl<T: Scalar> SpikeColumns<T> {
+    fn none() -> Self {
+        Self { rows: 0..0, values: Vec::new() }
+    }
+
+    /// Column j.
+    fn column(&self, j: usize) -> &[T] {
+        &self.values[j * self.rows.len()..][..self.rows.len()]
+    }
+
+    fn get(&self, i: usize, j: usize) -> T {
+        if self.rows.contains(&i) { self.column(j)[i - self.rows.start] } else { T::ZERO }
+    }
+
+    /// x ← x − columns·factors.
+    fn subtract(&self, x: &mut [T], factors: &[T]) {
+        // A part of x at a time, which stays in cache.
+        const ROWS: usize = 512;
+        for (part, x) in x[self.rows.clone()].chunks_mut(ROWS).enumerate() {
+            for (j, factor) in factors.iter().enumerate() {
+                x.iter_mut().zip(&self.column(j)[part * ROWS..]).for_each(|(x, v)| *x -= *v * *factor);
+            }
+        }
+    }
+
+    /// Products of the k columns with x at some rows.
+    fn products(&self, x: &[T], rows: Range<usize>, k: usize) -> Vec<T> {
+        let rows = rows.start.max(self.rows.start)..rows.end.min(self.rows.end);
+        let product = |j: usize| {
+            let Some(x) = x.get(rows.clone()) else { return T::ZERO };
+            let column = &self.column(j)[rows.start - self.rows.start..];
+            column.iter().zip(x).fold(T::ZERO, |sum, (v, x)| sum + *v * *x)
+        };
+        (0..k).map(product).collect()
+    }
+}
 
 /// Factors by SPIKE of the rows of this rank.
 pub(crate) struct RankSpike<T: Scalar> {
     matrix: Arc<DistributedMatrix<T>>,
+    way: RankCoarse,
+    /// Whether solves with E_r are verified by themselves.
+    verified: bool,
     /// E_r; `None` where the rank owns nothing.
     own: Option<Box<dyn Factor<T>>>,
-    /// W_r and V_r side by side: 2·halo columns.
-    spikes: Vec<T>,
-    coarse: Option<Box<dyn Factor<T>>>,
+    /// W_r and V_r.
+    spikes: [SpikeColumns<T>; 2],
+    coarse: Option<CoarseSystem<T>>,
     interface: Interface,
     singular: bool,
 }
@@ -38,115 +91,60 @@ impl<T: Scalar> core::fmt::Debug for RankSpike<T> {
     }
 }
 
-/// The interface unknowns of all ranks, in their order.
-#[derive(Debug)]
-struct Interface {
-    /// Unknowns of the whole system.
-    unknowns: Vec<usize>,
-    /// Which of them are of each rank.
-    of_rank: Vec<Range<usize>>,
-}
-
-impl Interface {
-    fn of<T: Scalar>(matrix: &DistributedMatrix<T>) -> Self {
-        let (mut unknowns, mut of_rank) = (Vec::new(), Vec::new());
-        for rank in 0..matrix.ranges.ranks() {
-            let (own, first) = (matrix.ranges.range(rank), unknowns.len());
-            let split = own.len().min(matrix.halo);
-            unknowns.extend(own.start..own.start + split);
-            unknowns.extend(own.end - split.min(own.len() - split)..own.end);
-            of_rank.push(first..unknowns.len());
-        }
-        Self { unknowns, of_rank }
-    }
-
-    fn len(&self) -> usize {
-        self.unknowns.len()
-    }
-
-    /// Places of unknowns of the whole system; all of them are interface unknowns.
-    fn places(&self, unknowns: Range<usize>) -> Range<usize> {
-        let first = self.unknowns.partition_point(|unknown| *unknown < unknowns.start);
-        debug_assert!(unknowns.is_empty() || self.unknowns[first] == unknowns.start);
-        first..first + unknowns.len()
-    }
-
-    /// Own interface rows of columns of `n` rows each, in columns of `most` rows.
-    fn take<T: Scalar>(&self, rank: usize, first: usize, (columns, n): (&[T], usize), most: usize) -> Vec<T> {
-        let rows = &self.unknowns[self.of_rank[rank].clone()];
-        let count = columns.len().checked_div(n).unwrap_or(0);
-        let mut taken = vec![T::ZERO; count * most];
-        for (to, column) in taken.chunks_exact_mut(most.max(1)).zip(columns.chunks_exact(n.max(1))) {
-            to.iter_mut().zip(rows).for_each(|(to, row)| *to = column[row - first]);
-        }
-        taken
-    }
-}
-
 impl<T: Scalar> RankSpike<T> {
-    /// Factors own rows and the coarse system. Collective.
-    pub fn factor(matrix: &Arc<DistributedMatrix<T>>) -> Result<Self, RankError> {
+    /// Factors own rows and the coarse system. Solves with own rows are not verified by themselves, unless they have to be. Collective.
+    pub fn factor(matrix: &Arc<DistributedMatrix<T>>, way: RankCoarse) -> Result<Self, RankError> {
+        let spike = Self::factor_with(matrix, way, false)?;
+        if spike.singular { Self::factor_with(matrix, way, true) } else { Ok(spike) }
+    }
+
+    fn factor_with(matrix: &Arc<DistributedMatrix<T>>, way: RankCoarse, verified: bool) -> Result<Self, RankError> {
         let (ranks, interface) = (&matrix.ranks, Interface::of(matrix));
-        let (own, mut singular) = (own_factors(matrix), false);
-        let own = match own {
+        let spiked = own_factors(matrix, verified).and_then(|own| {
+            let spikes = match &own {
+                Some(own) => [spikes(matrix, &**own, 0, verified)?, spikes(matrix, &**own, 1, verified)?],
+                None => [SpikeColumns::none(), SpikeColumns::none()],
+            };
+            let finite = spikes.iter().all(|spikes| spikes.values.iter().all(|v| Scalar::is_finite(*v)));
+            if finite { Ok((own, spikes)) } else { Err(Error::Singular { row: 0 }) }
+        });
+        let spiked = match spiked {
             Err(Error::OutOfMemory { bytes }) => Err(Error::OutOfMemory { bytes }),
-            Err(_) => {
-                singular = true;
-                Ok(None)
-            }
-            Ok(own) => Ok(own),
+            other => Ok(other.ok()),
         };
-        let own = agree(ranks, own)?;
-        let mut spikes = agree(ranks, couplings(matrix))?;
-        if let Some(own) = &own {
-            let wide = own.solve_in_place(&mut spikes);
-            singular |= wide.is_err() || spikes.iter().any(|v| !Scalar::is_finite(*v));
-        }
-        singular = on_any(ranks, singular);
-        let mut spike = Self { matrix: matrix.clone(), own, spikes, coarse: None, interface, singular };
+        let singular = u64::from(matches!(spiked, Ok(None)));
+        let (spiked, told) = agree_and_tell(ranks, spiked, [singular])?;
+        let singular = told.contains(&1);
+        let (own, spikes) = spiked.unwrap_or((None, [SpikeColumns::none(), SpikeColumns::none()]));
+        let mut spike = Self { matrix: matrix.clone(), way, verified, own, spikes, coarse: None, interface, singular };
         if !singular {
-            let coarse = spike.coarse_factors();
-            spike.singular = on_any(ranks, coarse.is_err());
-            spike.coarse = coarse.unwrap_or(None);
+            let coarse = CoarseParts { matrix, interface: &spike.interface, tips: spike.spike_tips() }.factor(way)?;
+            spike.singular = on_any(ranks, coarse.as_ref().map_or(true, CoarseSystem::is_singular));
+            spike.coarse = coarse.ok();
         }
         Ok(spike)
     }
 
-    /// Interface unknowns of a rank at most.
-    fn most(&self) -> usize {
-        2 * self.matrix.halo
+    /// Own interface rows of the spikes: columns of 2k rows.
+    fn spike_tips(&self) -> Vec<T> {
+        let (matrix, k) = (&self.matrix, self.matrix.halo);
+        let own = matrix.ranges.range(matrix.ranks.rank());
+        let rows = &self.interface.unknowns[self.interface.of_rank[matrix.ranks.rank()].clone()];
+        let mut tips = vec![T::ZERO; 4 * k * k];
+        for (j, tips) in tips.chunks_exact_mut((2 * k).max(1)).enumerate() {
+            let (side, column) = (&self.spikes[j / k], j % k);
+            tips.iter_mut().zip(rows).for_each(|(tip, row)| *tip = side.get(row - own.start, column));
+        }
+        tips
     }
 
-    /// The coarse system, gathered by all, factored by each.
-    fn coarse_factors(&self) -> bandsolve::Result<Option<Box<dyn Factor<T>>>> {
-        let (matrix, interface, most) = (&self.matrix, &self.interface, self.most());
-        let (rank, own) = (matrix.ranks.rank(), matrix.ranges.range(matrix.ranks.rank()));
-        let mut part = interface.take(rank, own.start, (&self.spikes, own.len()), most);
-        part.resize(most * most, T::ZERO);
-        let all = matrix.ranks.all_gather(&part);
-        if interface.len() == 0 {
-            return Ok(None);
+    /// The method, and why.
+    pub fn method(&self, spike: Method, [whole, cyclic, pairs]: [&'static str; 3]) -> (Method, &'static str) {
+        match self.coarse {
+            Some(CoarseSystem::Cyclic(..)) => (spike, cyclic),
+            Some(CoarseSystem::Pairs(..)) => (Method::SpikeTruncated, pairs),
+            _ => (spike, whole),
         }
-        let mut entries = Vec::new();
-        for (rank, rows) in interface.of_rank.iter().enumerate().filter(|(_, rows)| !rows.is_empty()) {
-            let spikes = &all[rank * most * most..][..most * most];
-            for (side, beside, at) in matrix.needs(rank) {
-                for (k, column) in interface.places(beside).enumerate() {
-                    let spike = (at + k) - if side == 0 { 0 } else { matrix.ranges.range(rank).len() };
-                    for (i, row) in rows.clone().enumerate() {
-                        entries.push((row, column, spikes[spike * most + i]));
-                    }
-                }
-            }
-        }
-        let n = interface.len();
-        let width = entries.iter().map(|(i, j, _)| i.abs_diff(*j)).max().unwrap_or(0);
-        let mut bands = vec![T::ZERO; n * (2 * width + 1)];
-        let place = |i: usize, j: usize| j * (2 * width + 1) + width + i - j;
-        (0..n).for_each(|i| bands[place(i, i)] += T::ONE);
-        entries.into_iter().for_each(|(i, j, v)| bands[place(i, j)] += v);
-        let coarse = Banded::from_vec(n, width, width, bands)?;
-        Ok(Some(Box::new(Plan::new(coarse.shape()).method(Method::Pivoted).factor_owned(coarse)?)))
     }
 }
 
@@ -158,21 +156,80 @@ fn on_any(ranks: &Ranks, own: bool) -> bool {
 }
 
 /// Factors of the square matrix of own rows and unknowns.
-fn own_factors<T: Scalar>(matrix: &DistributedMatrix<T>) -> bandsolve::Result<Option<Box<dyn Factor<T>>>> {
-    if matrix.own() == 0 { Ok(None) } else { matrix.rows.factor_own().map(Some) }
+fn own_factors<T: Scalar>(
+    matrix: &DistributedMatrix<T>,
+    verify: bool,
+) -> bandsolve::Result<Option<Box<dyn Factor<T>>>> {
+    if matrix.own() == 0 { Ok(None) } else { matrix.rows.factor_own(0..matrix.own(), verify).map(Some) }
 }
 
-/// D_r and F_r as dense columns: what own rows hold of each unknown of the halo.
-fn couplings<T: Scalar>(matrix: &DistributedMatrix<T>) -> bandsolve::Result<Vec<T>> {
-    let (halo, len, inside) = (matrix.halo, matrix.extended(), matrix.inside());
-    let mut columns = Vec::with_capacity(2 * halo * matrix.own());
-    let mut unit = vec![T::ZERO; len];
-    for j in (0..halo).chain(inside.end..inside.end + halo) {
-        unit[j] = T::ONE;
-        columns.extend_from_slice(&matrix.rows.apply(&unit)?[inside.clone()]);
-        unit[j] = T::ZERO;
+/// The spikes of one side: E⁻¹·D, or E⁻¹·F.
+///
+/// Where rows dominate, spikes decay, and what is far from the edge is less than ε². So a part of the rows at the edge is solved by itself,
+/// and then more of them. What is left out changes η of an answer by that much.
+fn spikes<T: Scalar>(
+    matrix: &DistributedMatrix<T>,
+    own: &dyn Factor<T>,
+    side: usize,
+    verify: bool,
+) -> bandsolve::Result<SpikeColumns<T>> {
+    let (k, n) = (matrix.halo, matrix.own());
+    let needed = matrix.needs(matrix.ranks.rank());
+    if needed.iter().all(|(of, which, _)| *of != side || which.is_empty()) {
+        return Ok(SpikeColumns::none());
     }
-    Ok(columns)
+    let mut rows = FIRST_ROWS.max(8 * k).next_multiple_of(k);
+    while rows < n / 4 {
+        let part = if side == 0 { 0..rows } else { n - rows..n };
+        let solved = matrix.rows.factor_own(part.clone(), verify);
+        let Ok(found) = solved.and_then(|own| solved_spikes(matrix, &*own, side, part)) else { break };
+        match found.rows_to(side, k) {
+            Some(enough) if enough <= rows => return Ok(found),
+            Some(enough) => rows = enough.max(2 * rows).next_multiple_of(k),
+            None => break,
+        }
+    }
+    solved_spikes(matrix, own, side, 0..n)
+}
+
+impl<T: Scalar> SpikeColumns<T> {
+    /// How many rows from the edge on are enough, if spikes decay as they do here: the last of these may be ε²/k. `None` if they do not.
+    fn rows_to(&self, side: usize, k: usize) -> Option<usize> {
+        let (len, limit) = (self.rows.len(), T::Real::EPSILON.to_f64().powi(2) / k as f64);
+        let far = if side == 0 { len - k..len } else { 0..k };
+        let mut largest = 0.0_f64;
+        for v in (0..k).flat_map(|j| &self.column(j)[far.clone()]) {
+            largest = largest.max(v.abs1().to_f64());
+        }
+        match largest {
+            _ if largest <= limit => Some(len),
+            _ if largest < 0.1 => Some((1.25 * len as f64 * limit.ln() / largest.ln()) as usize),
+            _ => None,
+        }
+    }
+}
+
+/// E⁻¹ of these rows times what they hold of each unknown beside them on one side.
+fn solved_spikes<T: Scalar>(
+    matrix: &DistributedMatrix<T>,
+    own: &dyn Factor<T>,
+    side: usize,
+    rows: Range<usize>,
+) -> bandsolve::Result<SpikeColumns<T>> {
+    let (k, n, len) = (matrix.halo, matrix.own(), rows.len());
+    // Only the k rows at the edge hold any.
+    let edge = if side == 0 { 0..k.min(n) } else { n.saturating_sub(k)..n };
+    let (mut values, mut rhs) = (vec![T::ZERO; k * len], vec![T::ZERO; TOGETHER.min(k) * len]);
+    for first in (0..k).step_by(TOGETHER) {
+        let columns = first..(first + TOGETHER).min(k);
+        let rhs = &mut rhs[..columns.len() * len];
+        for (j, rhs) in columns.clone().zip(rhs.chunks_exact_mut(len)) {
+            let unknown = if side == 0 { j } else { matrix.inside().end + j };
+            edge.clone().for_each(|i| rhs[i - rows.start] = matrix.rows.entry(k + i, unknown));
+        }
+        own.solve_into(rhs, &mut values[columns.start * len..columns.end * len])?;
+    }
+    Ok(SpikeColumns { rows, values })
 }
 
 impl<T: Scalar> RankSolver<T> for RankSpike<T> {
@@ -183,86 +240,54 @@ impl<T: Scalar> RankSolver<T> for RankSpike<T> {
     fn solve(&self, transposed: bool, x: &mut [T], n_rhs: usize) {
         if transposed { self.solve_transposed(x, n_rhs) } else { self.solve_plain(x, n_rhs) }
     }
+
+    fn careful(&self) -> Result<Option<Box<dyn RankSolver<T>>>, RankError> {
+        if self.verified {
+            return Ok(None);
+        }
+        Ok(Some(Box::new(Self::factor_with(&self.matrix, self.way, true)?)))
+    }
 }
 
 impl<T: Scalar> RankSpike<T> {
     /// x ← E_r⁻¹x, or E_r⁻ᵀx.
     fn divide(&self, transposed: bool, x: &mut [T]) {
-        let Some(factors) = &self.own else { return };
-        let done = if transposed { factors.solve_transpose_in_place(x) } else { factors.solve_in_place(x) };
-        if done.is_err() {
-            // Seen when the answer is measured.
-            x.fill(T::from_real(T::Real::NAN));
+        if let Some(factors) = &self.own {
+            divide(&**factors, transposed, x);
         }
     }
 
-    /// Visits the spikes of a rank: number among its spikes, place of the interface unknown.
-    fn each_spike(&self, rank: usize, mut visit: impl FnMut(usize, usize)) {
-        for (side, beside, at) in self.matrix.needs(rank) {
-            let before = if side == 0 { 0 } else { self.matrix.ranges.range(rank).len() };
-            self.interface.places(beside).enumerate().for_each(|(k, place)| visit(at + k - before, place));
-        }
+    /// Own interface rows of columns of own rows.
+    fn tips(&self, x: &[T]) -> Vec<T> {
+        let (matrix, rank) = (&self.matrix, self.matrix.ranks.rank());
+        let own = matrix.ranges.range(rank);
+        self.interface.take(rank, own.start, (x, own.len()), 2 * matrix.halo)
     }
 
     fn solve_plain(&self, x: &mut [T], n_rhs: usize) {
-        let (matrix, most) = (&self.matrix, self.most());
-        let (rank, size) = (matrix.ranks.rank(), matrix.ranks.size());
-        let own = matrix.ranges.range(rank);
+        let (own, most) = (self.matrix.own(), 2 * self.matrix.halo);
         self.divide(false, x);
-        let mut part = self.interface.take(rank, own.start, (x, own.len()), most);
-        part.resize(most * n_rhs, T::ZERO);
-        let all = matrix.ranks.all_gather(&part);
         let Some(coarse) = &self.coarse else { return };
-        // Interface unknowns of all ranks, column by column.
-        let mut tips = Vec::with_capacity(self.interface.len() * n_rhs);
-        for column in 0..n_rhs {
-            for rank in 0..size {
-                tips.extend_from_slice(&all[(rank * n_rhs + column) * most..][..self.interface.of_rank[rank].len()]);
-            }
+        let beside = coarse.solve(&self.matrix, &self.interface, self.tips(x), n_rhs);
+        if own == 0 {
+            return;
         }
-        if coarse.solve_in_place(&mut tips).is_err() {
-            tips.fill(T::from_real(T::Real::NAN));
+        for (x, beside) in x.chunks_exact_mut(own).zip(beside.chunks_exact(most.max(1))) {
+            let sides = self.spikes.iter().zip(beside.chunks_exact(most / 2));
+            sides.for_each(|(spikes, beside)| spikes.subtract(x, beside));
         }
-        self.each_spike(rank, |spike, place| {
-            let spike = &self.spikes[spike * own.len()..][..own.len()];
-            for (x, tips) in x.chunks_exact_mut(own.len()).zip(tips.chunks_exact(self.interface.len())) {
-                let tip = tips[place];
-                x.iter_mut().zip(spike).for_each(|(x, v)| *x -= *v * tip);
-            }
-        });
     }
 
     /// A = E·S, S = 1 + spikes: first Sᵀy = d, which has y = d but for interface unknowns, then E_rᵀ x_r = y_r.
     fn solve_transposed(&self, x: &mut [T], n_rhs: usize) {
-        let (matrix, most, count) = (&self.matrix, self.most(), self.interface.len());
-        let (rank, size) = (matrix.ranks.rank(), matrix.ranks.size());
-        let own = matrix.ranges.range(rank);
-        let tips = self.interface.take(rank, own.start, (x, own.len()), most);
-        // Of each column own interface unknowns, and what spikes hold of all others.
-        let mut part = Vec::with_capacity(2 * most * n_rhs);
-        for (k, x) in x.chunks_exact(own.len().max(1)).enumerate() {
-            part.extend_from_slice(&tips[k * most..][..most]);
-            part.extend(self.inner_products(x));
-        }
-        part.resize(2 * most * n_rhs, T::ZERO);
-        let all = matrix.ranks.all_gather(&part);
+        let (matrix, most) = (&self.matrix, 2 * self.matrix.halo);
         let Some(coarse) = &self.coarse else { return self.divide(true, x) };
-        let mut tips = vec![T::ZERO; count * n_rhs];
-        for (column, tips) in tips.chunks_exact_mut(count).enumerate() {
-            for rank in 0..size {
-                let part = &all[(rank * n_rhs + column) * 2 * most..][..2 * most];
-                let rows = self.interface.of_rank[rank].clone();
-                let len = rows.len();
-                tips[rows].iter_mut().zip(&part[..len]).for_each(|(tip, d)| *tip += *d);
-                self.each_spike(rank, |spike, place| tips[place] -= part[most + spike]);
-            }
-        }
-        if coarse.solve_transpose_in_place(&mut tips).is_err() {
-            tips.fill(T::from_real(T::Real::NAN));
-        }
-        let rows = self.interface.of_rank[rank].clone();
-        for (x, tips) in x.chunks_exact_mut(own.len().max(1)).zip(tips.chunks_exact(count)) {
-            rows.clone().for_each(|place| x[self.interface.unknowns[place] - own.start] = tips[place]);
+        let own = matrix.ranges.range(matrix.ranks.rank());
+        let products: Vec<T> = x.chunks_exact(own.len().max(1)).flat_map(|x| self.inner_products(x)).collect();
+        let tips = coarse.solve_transposed((matrix, &self.interface), (self.tips(x), products), n_rhs);
+        let rows = &self.interface.unknowns[self.interface.of_rank[matrix.ranks.rank()].clone()];
+        for (x, tips) in x.chunks_exact_mut(own.len().max(1)).zip(tips.chunks_exact(most.max(1))) {
+            rows.iter().zip(tips).for_each(|(row, tip)| x[row - own.start] = *tip);
         }
         self.divide(true, x);
     }
@@ -271,8 +296,6 @@ impl<T: Scalar> RankSpike<T> {
     fn inner_products(&self, x: &[T]) -> Vec<T> {
         let (len, halo) = (x.len(), self.matrix.halo);
         let inner = halo.min(len)..len.saturating_sub(halo).max(halo.min(len));
-        let product =
-            |spike: &[T]| spike[inner.clone()].iter().zip(&x[inner.clone()]).fold(T::ZERO, |sum, (v, x)| sum + *v * *x);
-        self.spikes.chunks_exact(len).map(product).collect()
+        self.spikes.iter().flat_map(|spikes| spikes.products(x, inner.clone(), halo)).collect()
     }
 }

@@ -19,6 +19,7 @@ const LOST: [&str; 2] = ["a_panic_ends_the_job", "a_killed_rank_ends_the_job"];
 
 /// The program on three ranks.
 const PROGRAM: &str = "the_program_solves_a_file";
+const EIG: &str = "the_program_proves_its_eigenvalues_complete";
 
 /// Says in the children that they are ranks.
 const CHILD: &str = "BANDSOLVE_TEST_RANK";
@@ -31,7 +32,7 @@ fn main() -> ExitCode {
     let chosen = |name: &str| is_chosen(&arguments, name);
     let mut tests: Vec<(String, usize)> = SIZES.iter().map(|size| (format!("mpi_on_{size}_ranks"), *size)).collect();
     tests.extend(LOST.map(|how| (how.to_owned(), 0)));
-    tests.push((PROGRAM.to_owned(), 0));
+    tests.extend([PROGRAM, EIG].map(|name| (name.to_owned(), 0)));
     if arguments.iter().any(|word| word == "--list") {
         let ignored = arguments.iter().any(|word| word == "--ignored");
         tests.iter().filter(|_| !ignored).for_each(|(name, _)| println!("{name}: test"));
@@ -45,6 +46,7 @@ fn main() -> ExitCode {
     for (name, size) in tests.iter().filter(|(name, _)| chosen(name)) {
         let well = match size {
             0 if name == PROGRAM => program_solves(),
+            0 if name == EIG => program_finds(),
             0 => ends_the_job(name),
             _ => mpirun(*size).status().expect("mpirun starts").success(),
         };
@@ -108,6 +110,36 @@ fn program_solves() -> bool {
     if refused.status.success() || !said.contains("none of the three block diagonals") || out.exists() {
         println!("--block 1: {said}");
         well = false;
+    }
+    _ = std::fs::remove_dir_all(&folder);
+    well
+}
+
+/// Whether the program finds eigenvalues, each of which is there twice, and proves that it has all of them.
+fn program_finds() -> bool {
+    let folder = std::env::temp_dir().join(format!("bandsolve-mpi-eig-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    // 2 − 2·cos(π·k/31)
+    let n = 60;
+    let entry = |i: usize, j: usize| format!("{i} {j} {}\n", if i == j { 2.0 } else { -1.0 });
+    let lines: Vec<String> = (1..=n)
+        .flat_map(|i| [i, i + 2].into_iter().filter(|j| *j <= n).map(move |j| (j, i)))
+        .map(|(i, j)| entry(i, j))
+        .collect();
+    let text = format!("%%MatrixMarket matrix coordinate real symmetric\n{n} {n} {}\n{}", lines.len(), lines.concat());
+    let matrix = folder.join("A.mtx");
+    std::fs::write(&matrix, text).expect("a file");
+    let mut command = job(3, Path::new(env!("CARGO_BIN_EXE_bandsolve-mpi")));
+    command.arg("eig").arg(&matrix).args(["--target", "1", "-k", "4", "--json"]);
+    let output = command.output().expect("mpirun starts");
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+    let exact = |k: f64| 2.0 - 2.0 * (std::f64::consts::PI * k / 31.0).cos();
+    let mut nearest: Vec<f64> = (2..62).map(|k| exact(f64::from(k / 2))).collect();
+    nearest.sort_by(|a, b| (a - 1.0).abs().total_cmp(&(b - 1.0).abs()));
+    let near = |k: usize| report["eigenvalues"][k].as_f64().is_some_and(|value| (value - nearest[k]).abs() <= 1e-12);
+    let well = output.status.success() && report["complete"] == true && (0..4).all(near);
+    if !well {
+        println!("eig: {report}: {}", String::from_utf8_lossy(&output.stderr));
     }
     _ = std::fs::remove_dir_all(&folder);
     well

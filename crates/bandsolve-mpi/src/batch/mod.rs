@@ -17,7 +17,8 @@ mod repair;
 pub use factors::DistributedBatchFactors;
 pub use model::BatchCostModel;
 
-use crate::agreement::{RankError, agree};
+use crate::agreement::{RankError, agree, agree_on_columns};
+use crate::factors::conjugate_for;
 use crate::halo::Halo;
 use crate::ranges::RankRanges;
 use crate::ranks::Ranks;
@@ -212,16 +213,16 @@ impl<T: Scalar> DistributedBatch<T> {
         let (rows, count) = (&*self.rows, self.rows.count);
         let (own, column) = (rows.own(), rows.own() * count);
         let n_columns = agreed_columns(rows, "x", x)?;
-        let conjugate = |v: T| if op == Op::ConjTranspose { Scalar::conj(v) } else { v };
         let mut x = by_rows(x, own, count, self.layout);
-        x.iter_mut().for_each(|x| *x = conjugate(*x));
+        conjugate_for(op, &mut x);
         let [sub, diag, sup] = rows.arrays(op != Op::Plain);
         let around = rows.halos.fill(&x, n_columns);
         let mut y = Vec::with_capacity(x.len());
         for x in around.chunks_exact(column + 3 * count.max(1)).filter(|_| column > 0) {
             let row = |k: usize| sub[k] * x[k] + diag[k] * x[k + count] + sup[k] * x[k + 2 * count];
-            y.extend((0..column).map(|k| conjugate(row(k))));
+            y.extend((0..column).map(row));
         }
+        conjugate_for(op, &mut y);
         Ok(if self.layout == Layout::Interleaved { y } else { turned(&y, (own, count)) })
     }
 
@@ -248,26 +249,7 @@ impl<T: Scalar> DistributedBatch<T> {
 
 /// The number of columns of an array of own rows, which is finite and has as many on all ranks. Collective.
 fn agreed_columns<T: Scalar>(rows: &BatchRows<T>, what: &'static str, values: &[T]) -> Result<usize, RankError> {
-    let (column, len) = (rows.own() * rows.count, values.len());
-    let columns = len.checked_div(column).unwrap_or(0);
-    let bad = values.iter().position(|v| !Scalar::is_finite(*v));
-    let own = match bad {
-        _ if columns * column != len => Err(Error::Shape { what, expected: columns.max(1) * column, got: len }),
-        Some(index) => Err(Error::NotFinite { array: what, index }),
-        None => Ok(()),
-    };
-    agree(&rows.ranks, own)?;
-    let all = rows.ranks.all_gather(&[columns as u64]);
-    let most = all.iter().copied().max().unwrap_or(0);
-    // What each of them has is known to all.
-    let per_rank = |rank: usize| rows.ranges.range(rank).len() * rows.count;
-    match all.iter().enumerate().find(|(rank, columns)| per_rank(*rank) > 0 && **columns != most) {
-        Some((rank, columns)) => {
-            let [expected, got] = [most, *columns].map(|columns| columns as usize * per_rank(rank));
-            Err(RankError { rank, error: Error::Shape { what, expected, got } })
-        }
-        None => Ok(most as usize),
-    }
+    agree_on_columns(&rows.ranks, (what, values), |rank| rows.ranges.range(rank).len() * rows.count, true)
 }
 
 /// Own rows of a system.

@@ -39,8 +39,7 @@ impl BatchCostModel {
     pub fn solve(&self, rank: usize, n_rhs: usize) -> RankCost {
         let (layout, mut cost) = (self.layout(), RankCost::default());
         // Lengths and numbers are checked.
-        cost.gather(1, AGREEMENT);
-        cost.gather(1, NUMBER);
+        cost.gather(1, AGREEMENT + NUMBER);
         self.send_all(&mut cost, rank, &layout.lens(rank, n_rhs)[0]);
         self.send_all(&mut cost, rank, &layout.lens_back(rank, n_rhs)[0]);
         cost.gather(u64::from(self.ranges.ranks() > 1 && n_rhs > 0), NUMBER * n_rhs as u64);

@@ -1,6 +1,8 @@
 //! What is checked on ranks, whether they are threads or processes. All functions are collective.
 
 mod batches;
+mod coarse;
+mod counts;
 mod slabs;
 mod transposes;
 
@@ -14,7 +16,7 @@ use serde_json::Value;
 type NamedCheck = (&'static str, fn(&Ranks));
 
 /// All checks, by name.
-pub const CHECKS: [NamedCheck; 24] = [
+pub const CHECKS: [NamedCheck; 29] = [
     ("every_batch", batches::every_batch),
     ("repaired_batches", batches::repaired_batches),
     ("uneven_batches", batches::uneven_batches),
@@ -28,6 +30,11 @@ pub const CHECKS: [NamedCheck; 24] = [
     ("transposed_bands", transposes::transposed_bands),
     ("singular_inverses", transposes::singular_inverses),
     ("traffic_of_transposes", transposes::traffic_of_transposes),
+    ("coarse_systems", coarse::coarse_systems),
+    ("truncated_coarse_systems", coarse::truncated_coarse_systems),
+    ("traffic_of_coarse_systems", coarse::traffic_of_coarse_systems),
+    ("counts", counts::counts),
+    ("complete_sets", counts::complete_sets),
     ("eigenvalues", eigenvalues),
     ("traffic_is_that_of_the_model", traffic_is_that_of_the_model),
     ("bands", bands),

@@ -1,0 +1,388 @@
+//! The coarse system of SPIKE: the equations between the interface unknowns of all ranks.
+//!
+//! Of rank r, t_r are its first k unknowns, b_r its last; W_t, W_b, V_t, V_b are the rows of its spikes there. Where each rank has 2k rows,
+//! u_r = (t_r, b_r) is a row of blocks of a block tridiagonal system,
+//!
+//! $$ \begin{pmatrix} 0 & W_t \\ 0 & W_b \end{pmatrix} u_{r-1} + u_r + \begin{pmatrix} V_t & 0 \\ V_b & 0 \end{pmatrix} u_{r+1} = g_r . $$
+//!
+//! Without W_b and V_t it falls into pairs, one between two ranks:
+//!
+//! $$ \begin{pmatrix} I & V_b^{(r)} \\ W_t^{(r+1)} & I \end{pmatrix} \begin{pmatrix} b_r \\ t_{r+1} \end{pmatrix} = g . $$
+//!
+//! Source: E. Polizzi, A. Sameh, Parallel Comput. 32 (2006).
+
+use crate::agreement::RankError;
+use crate::bcyclic::RankBcyclic;
+use crate::factors::RankSolver;
+use crate::halo::Halo;
+use crate::matrix::DistributedMatrix;
+use crate::ranges::RankRanges;
+use bandsolve::distributed::ChainRow;
+use bandsolve::{Banded, Factor, Method, Plan, RealScalar, Scalar};
+use core::ops::Range;
+
+/// Interface unknowns up to which every rank solves the coarse system.
+const GATHERED_MOST: usize = 1024;
+
+/// How SPIKE over ranks solves the equations between the ranks: the coarse system, of 2k unknowns a rank, k the larger bandwidth or the
+/// rows of a block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum RankCoarse {
+    /// On every rank up to 1024 unknowns, else by BCYCLIC.
+    #[default]
+    Auto,
+    /// Every rank gathers it, and solves it by the pivoted method.
+    Gathered,
+    /// BCYCLIC over the ranks, with blocks of 2k rows. Where a rank has rows, but fewer than 2k: gathered.
+    Cyclic,
+    /// In pairs: the parts of the spikes that couple interfaces with each other are left out, where they are at most ε. Neighbours exchange
+    /// numbers, and nobody gathers. Where they are larger, or a rank has rows, but fewer than 2k: as `Auto`.
+    Truncated,
+}
+
+/// The interface unknowns of all ranks, in their order.
+#[derive(Debug)]
+pub(crate) struct Interface {
+    /// Unknowns of the whole system.
+    pub unknowns: Vec<usize>,
+    /// Which of them are of each rank.
+    pub of_rank: Vec<Range<usize>>,
+}
+
+impl Interface {
+    pub fn of<T: Scalar>(matrix: &DistributedMatrix<T>) -> Self {
+        let (mut unknowns, mut of_rank) = (Vec::new(), Vec::new());
+        for rank in 0..matrix.ranges.ranks() {
+            let (own, first) = (matrix.ranges.range(rank), unknowns.len());
+            let split = own.len().min(matrix.halo);
+            unknowns.extend(own.start..own.start + split);
+            unknowns.extend(own.end - split.min(own.len() - split)..own.end);
+            of_rank.push(first..unknowns.len());
+        }
+        Self { unknowns, of_rank }
+    }
+
+    pub fn len(&self) -> usize {
+        self.unknowns.len()
+    }
+
+    /// Places of unknowns of the whole system; all of them are interface unknowns.
+    fn places(&self, unknowns: Range<usize>) -> Range<usize> {
+        let first = self.unknowns.partition_point(|unknown| *unknown < unknowns.start);
+        debug_assert!(unknowns.is_empty() || self.unknowns[first] == unknowns.start);
+        first..first + unknowns.len()
+    }
+
+    /// Own interface rows of columns of `n` rows each, in columns of `most` rows.
+    pub fn take<T: Scalar>(&self, rank: usize, first: usize, (columns, n): (&[T], usize), most: usize) -> Vec<T> {
+        let rows = &self.unknowns[self.of_rank[rank].clone()];
+        let count = columns.len().checked_div(n).unwrap_or(0);
+        let mut taken = vec![T::ZERO; count * most];
+        for (to, column) in taken.chunks_exact_mut(most.max(1)).zip(columns.chunks_exact(n.max(1))) {
+            to.iter_mut().zip(rows).for_each(|(to, row)| *to = column[row - first]);
+        }
+        taken
+    }
+
+    /// Visits the spikes of a rank: number among its spikes, place of the interface unknown.
+    fn each_spike<T: Scalar>(&self, matrix: &DistributedMatrix<T>, rank: usize, mut visit: impl FnMut(usize, usize)) {
+        for (side, beside, at) in matrix.needs(rank) {
+            let before = if side == 0 { 0 } else { matrix.ranges.range(rank).len() };
+            self.places(beside).enumerate().for_each(|(k, place)| visit(at + k - before, place));
+        }
+    }
+}
+
+/// Its factors. Columns of own interface unknowns have 2k rows.
+pub(crate) enum CoarseSystem<T: Scalar> {
+    /// On every rank; `None` without unknowns.
+    Gathered(Option<Box<dyn Factor<T>>>),
+    Cyclic(RankBcyclic<T>, Halo),
+    /// With the rank before and the rank behind, if there are such.
+    Pairs([Option<Box<dyn Factor<T>>>; 2], Halo),
+}
+
+/// Whether the coarse system is block tridiagonal: each rank has no rows, or twice `halo`.
+pub(crate) fn is_regular(ranges: &RankRanges, halo: usize) -> bool {
+    halo > 0 && (0..ranges.ranks()).map(|rank| ranges.range(rank).len()).all(|len| len == 0 || len >= 2 * halo)
+}
+
+impl RankCoarse {
+    /// Whether a regular coarse system of so many unknowns is solved by BCYCLIC, if not in pairs.
+    pub(crate) fn is_cyclic(self, unknowns: usize) -> bool {
+        self == Self::Cyclic || self != Self::Gathered && unknowns > GATHERED_MOST
+    }
+}
+
+/// `each` numbers of every rank that has rows.
+pub(crate) fn block_rows(ranges: &RankRanges, each: usize) -> RankRanges {
+    RankRanges::of_counts((0..ranges.ranks()).map(|rank| if ranges.range(rank).is_empty() { 0 } else { each }))
+}
+
+/// What a coarse system is made of.
+pub(crate) struct CoarseParts<'a, T: Scalar> {
+    pub matrix: &'a DistributedMatrix<T>,
+    pub interface: &'a Interface,
+    /// Own interface rows of the spikes: 2k columns of 2k rows.
+    pub tips: Vec<T>,
+}
+
+impl<T: Scalar> CoarseParts<'_, T> {
+    /// Factors; `Ok(Err)` where it is singular on this rank. Collective.
+    pub fn factor(mut self, way: RankCoarse) -> Result<bandsolve::Result<CoarseSystem<T>>, RankError> {
+        let (ranges, k) = (&self.matrix.ranges, self.matrix.halo);
+        self.tips.resize(4 * k * k, T::ZERO);
+        Ok(match is_regular(ranges, k) {
+            true if way == RankCoarse::Truncated && self.decays() => self.pairs(),
+            true if way.is_cyclic(self.interface.len()) => Ok(self.cyclic()?),
+            _ => self.gathered().map(CoarseSystem::Gathered),
+        })
+    }
+
+    /// Own numbers of those that stand between ranks, with those of neighbours beside them.
+    fn halo(&self) -> Halo {
+        let (k, ring) = (self.matrix.halo, self.matrix.is_ring());
+        Halo::new(self.matrix.ranks.clone(), block_rows(&self.matrix.ranges, 2 * k), (k, ring))
+    }
+
+    /// The own ranks before and behind.
+    fn neighbours(&self) -> [bool; 2] {
+        let needed = self.matrix.needs(self.matrix.ranks.rank());
+        [0, 1].map(|side| needed.iter().any(|(of, which, _)| *of == side && !which.is_empty()))
+    }
+
+    /// Whether W_b and V_t of all ranks, which couple interfaces with each other, are at most ε. Collective.
+    fn decays(&self) -> bool {
+        let k = self.matrix.halo;
+        let mut largest = [0.0];
+        if self.neighbours() == [true; 2] {
+            for (row, spikes) in (k..2 * k).map(|row| (row, 0..k)).chain((0..k).map(|row| (row, k..2 * k))) {
+                let sum = spikes.map(|spike| self.tips[spike * 2 * k + row].abs1().to_f64()).sum::<f64>();
+                largest[0] = if sum > largest[0] || sum.is_nan() { sum } else { largest[0] };
+            }
+        }
+        self.matrix.ranks.max(&mut largest);
+        largest[0] <= T::Real::EPSILON.to_f64()
+    }
+
+    /// Collective.
+    fn pairs(&self) -> bandsolve::Result<CoarseSystem<T>> {
+        let (k, halo) = (self.matrix.halo, self.halo());
+        let own = if self.matrix.own() == 0 { 0 } else { 2 * k };
+        // Column j of W_t, and of V_b.
+        let mut inner = Vec::with_capacity(k * own);
+        for j in (0..k).filter(|_| own > 0) {
+            inner.extend_from_slice(&self.tips[j * 2 * k..][..k]);
+            inner.extend_from_slice(&self.tips[(k + j) * 2 * k + k..][..k]);
+        }
+        let around = halo.fill(&inner, k);
+        let len = around.len() / k;
+        let pair = |above: usize, below: usize| -> bandsolve::Result<Box<dyn Factor<T>>> {
+            // V_b stands above, W_t below.
+            let (width, high) = (2 * k - 1, 4 * k - 1);
+            let mut bands = vec![T::ZERO; 2 * k * high];
+            let mut put = |i: usize, j: usize, v: T| bands[j * high + width + i - j] = v;
+            (0..2 * k).for_each(|i| put(i, i, T::ONE));
+            for (i, j) in (0..k).flat_map(|i| (0..k).map(move |j| (i, j))) {
+                put(i, k + j, around[j * len + above + i]);
+                put(k + i, j, around[j * len + below + i]);
+            }
+            let pair = Banded::from_vec(2 * k, width, width, bands)?;
+            Ok(Box::new(Plan::new(pair.shape()).method(Method::Pivoted).factor_owned(pair)?))
+        };
+        // In `around`: what is before, W_t, V_b, what is behind.
+        let [before, behind] = self.neighbours();
+        let left = if before { Some(pair(0, k)?) } else { None };
+        let right = if behind { Some(pair(2 * k, 3 * k)?) } else { None };
+        Ok(CoarseSystem::Pairs([left, right], halo))
+    }
+
+    /// Collective.
+    fn cyclic(&self) -> Result<CoarseSystem<T>, RankError> {
+        let (k, n, ring) = (self.matrix.halo, 2 * self.matrix.halo, self.matrix.is_ring());
+        let mut chain = Vec::new();
+        if self.matrix.own() > 0 {
+            let [before, behind] = self.neighbours();
+            let block = |columns: usize, spikes: Range<usize>| -> Vec<T> {
+                let mut block = vec![T::ZERO; n * n];
+                block[columns * n..][..k * n].copy_from_slice(&self.tips[spikes.start * n..spikes.end * n]);
+                block
+            };
+            let mut diag = vec![T::ZERO; n * n];
+            diag.iter_mut().step_by(n + 1).for_each(|v| *v = T::ONE);
+            let (left, right) = (before.then(|| block(k, 0..k)), behind.then(|| block(0, k..n)));
+            chain.push(ChainRow { left, diag, right });
+        }
+        let scale = vec![T::Real::ONE; chain.len() * n];
+        let ranges = block_rows(&self.matrix.ranges, 1);
+        let solver = RankBcyclic::factor(&self.matrix.ranks, &ranges, (chain, scale), (n, ring, false))?;
+        Ok(CoarseSystem::Cyclic(solver, self.halo()))
+    }
+
+    /// Gathered by all, factored by each. Collective.
+    fn gathered(&self) -> bandsolve::Result<Option<Box<dyn Factor<T>>>> {
+        let (matrix, interface, most) = (self.matrix, self.interface, 2 * self.matrix.halo);
+        let all = matrix.ranks.all_gather(&self.tips);
+        if interface.len() == 0 {
+            return Ok(None);
+        }
+        let mut entries = Vec::new();
+        for (rank, rows) in interface.of_rank.iter().enumerate().filter(|(_, rows)| !rows.is_empty()) {
+            let spikes = &all[rank * most * most..][..most * most];
+            interface.each_spike(matrix, rank, |spike, column| {
+                entries.extend(rows.clone().enumerate().map(|(i, row)| (row, column, spikes[spike * most + i])));
+            });
+        }
+        let n = interface.len();
+        let width = entries.iter().map(|(i, j, _)| i.abs_diff(*j)).max().unwrap_or(0);
+        let mut bands = vec![T::ZERO; n * (2 * width + 1)];
+        let place = |i: usize, j: usize| j * (2 * width + 1) + width + i - j;
+        (0..n).for_each(|i| bands[place(i, i)] += T::ONE);
+        entries.into_iter().for_each(|(i, j, v)| bands[place(i, j)] += v);
+        let coarse = Banded::from_vec(n, width, width, bands)?;
+        Ok(Some(Box::new(Plan::new(coarse.shape()).method(Method::Pivoted).factor_owned(coarse)?)))
+    }
+}
+
+/// x ← A⁻¹x, or A⁻ᵀx; NaN where that fails, which is seen when the answer is measured.
+pub(crate) fn divide<T: Scalar>(factors: &dyn Factor<T>, transposed: bool, x: &mut [T]) {
+    let done = if transposed { factors.solve_transpose_in_place(x) } else { factors.solve_in_place(x) };
+    if done.is_err() {
+        x.fill(T::from_real(T::Real::NAN));
+    }
+}
+
+impl<T: Scalar> CoarseSystem<T> {
+    /// Whether it has nothing to solve with.
+    pub fn is_singular(&self) -> bool {
+        matches!(self, Self::Cyclic(solver, _) if solver.is_singular())
+    }
+
+    /// The unknowns before and behind the own ones, 2k a column, from own interface rows of E⁻¹d, 2k a column. Collective.
+    pub fn solve(
+        &self,
+        matrix: &DistributedMatrix<T>,
+        interface: &Interface,
+        mut tips: Vec<T>,
+        n_rhs: usize,
+    ) -> Vec<T> {
+        let (k, most, rank) = (matrix.halo, 2 * matrix.halo, matrix.ranks.rank());
+        let mut beside = vec![T::ZERO; most * n_rhs];
+        match self {
+            Self::Gathered(coarse) => {
+                tips.resize(most * n_rhs, T::ZERO);
+                let all = matrix.ranks.all_gather(&tips);
+                let Some(coarse) = coarse else { return beside };
+                // Interface unknowns of all ranks, column by column.
+                let mut tips = Vec::with_capacity(interface.len() * n_rhs);
+                for column in 0..n_rhs {
+                    for (rank, rows) in interface.of_rank.iter().enumerate() {
+                        tips.extend_from_slice(&all[(rank * n_rhs + column) * most..][..rows.len()]);
+                    }
+                }
+                divide(&**coarse, false, &mut tips);
+                for (beside, tips) in beside.chunks_exact_mut(most).zip(tips.chunks_exact(interface.len())) {
+                    interface.each_spike(matrix, rank, |spike, place| beside[spike] = tips[place]);
+                }
+            }
+            Self::Cyclic(solver, halo) => {
+                solver.solve(false, &mut tips, n_rhs);
+                let around = halo.fill(&tips, n_rhs);
+                let len = around.len() / n_rhs.max(1);
+                let columns = beside.chunks_exact_mut(most).zip(around.chunks_exact(len.max(1)));
+                for (beside, around) in columns.filter(|_| matrix.own() > 0) {
+                    beside[..k].copy_from_slice(&around[..k]);
+                    beside[k..].copy_from_slice(&around[3 * k..][..k]);
+                }
+            }
+            Self::Pairs([left, right], halo) => {
+                let around = halo.fill(&tips, n_rhs);
+                let len = around.len() / n_rhs.max(1);
+                let mut pair = vec![T::ZERO; most];
+                for (beside, around) in beside.chunks_exact_mut(most).zip(around.chunks_exact(len.max(1))) {
+                    if let Some(left) = left {
+                        pair.copy_from_slice(&around[..most]);
+                        divide(&**left, false, &mut pair);
+                        beside[..k].copy_from_slice(&pair[..k]);
+                    }
+                    if let Some(right) = right {
+                        pair.copy_from_slice(&around[most..2 * most]);
+                        divide(&**right, false, &mut pair);
+                        beside[k..].copy_from_slice(&pair[k..]);
+                    }
+                }
+            }
+        }
+        beside
+    }
+
+    /// Own interface unknowns of Sᵀy = d, 2k a column, from those of d and the products of the own spikes with d at inner rows, 2k a column
+    /// each. Collective.
+    pub fn solve_transposed(
+        &self,
+        (matrix, interface): (&DistributedMatrix<T>, &Interface),
+        (mut tips, mut products): (Vec<T>, Vec<T>),
+        n_rhs: usize,
+    ) -> Vec<T> {
+        let (k, most, rank) = (matrix.halo, 2 * matrix.halo, matrix.ranks.rank());
+        match self {
+            Self::Gathered(coarse) => {
+                tips.resize(most * n_rhs, T::ZERO);
+                products.resize(most * n_rhs, T::ZERO);
+                let all = matrix.ranks.all_gather(&[tips, products].concat());
+                let mut own = vec![T::ZERO; most * n_rhs];
+                let Some(coarse) = coarse else { return own };
+                let mut tips = vec![T::ZERO; interface.len() * n_rhs];
+                for (column, tips) in tips.chunks_exact_mut(interface.len()).enumerate() {
+                    for (rank, rows) in interface.of_rank.iter().enumerate() {
+                        let [d, product] = [0, 1].map(|k| &all[((2 * rank + k) * n_rhs + column) * most..][..most]);
+                        tips[rows.clone()].iter_mut().zip(d).for_each(|(tip, d)| *tip += *d);
+                        interface.each_spike(matrix, rank, |spike, place| tips[place] -= product[spike]);
+                    }
+                }
+                divide(&**coarse, true, &mut tips);
+                for (own, tips) in own.chunks_exact_mut(most.max(1)).zip(tips.chunks_exact(interface.len())) {
+                    let rows = interface.of_rank[rank].clone();
+                    own[..rows.len()].copy_from_slice(&tips[rows]);
+                }
+                own
+            }
+            Self::Cyclic(solver, halo) => {
+                subtract_beside(halo, &products, &mut tips, (k, n_rhs));
+                solver.solve(true, &mut tips, n_rhs);
+                tips
+            }
+            Self::Pairs([left, right], halo) => {
+                subtract_beside(halo, &products, &mut tips, (k, n_rhs));
+                let around = halo.fill(&tips, n_rhs);
+                let len = around.len() / n_rhs.max(1);
+                let mut pair = vec![T::ZERO; most];
+                for (own, around) in tips.chunks_exact_mut(most).zip(around.chunks_exact(len.max(1))) {
+                    if let Some(left) = left {
+                        pair.copy_from_slice(&around[..most]);
+                        divide(&**left, true, &mut pair);
+                        own[..k].copy_from_slice(&pair[k..]);
+                    }
+                    if let Some(right) = right {
+                        pair.copy_from_slice(&around[most..2 * most]);
+                        divide(&**right, true, &mut pair);
+                        own[k..].copy_from_slice(&pair[..k]);
+                    }
+                }
+                tips
+            }
+        }
+    }
+}
+
+/// Subtracts the products of the spikes of neighbours from own interface unknowns.
+fn subtract_beside<T: Scalar>(halo: &Halo, products: &[T], tips: &mut [T], (k, n_rhs): (usize, usize)) {
+    let around = halo.fill(products, n_rhs);
+    let len = around.len() / n_rhs.max(1);
+    for (tips, around) in tips.chunks_exact_mut(2 * k).zip(around.chunks_exact(len.max(1))) {
+        let (first, last) = tips.split_at_mut(k);
+        first.iter_mut().zip(&around[..k]).for_each(|(tip, v)| *tip -= *v);
+        last.iter_mut().zip(&around[3 * k..]).for_each(|(tip, v)| *tip -= *v);
+    }
+}

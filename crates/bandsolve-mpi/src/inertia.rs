@@ -1,0 +1,113 @@
+//! Counts of eigenvalues over ranks, by the inertia of A − σB.
+//!
+//! Each rank eliminates its block rows but the last, and sends what is left to rank 0, which eliminates that. By Haynsworth's formula
+//! the negative pivots add up.
+
+use crate::agreement::{RankError, agree};
+use crate::blocks::DistributedBlocks;
+use bandsolve::{Error, RealScalar, Scalar};
+use bandsolve_eigen::distributed::{InertiaPart, InertiaRows};
+use bandsolve_kernel::exact::ScaledNorm;
+
+/// Rows that are eliminated together at least: fronts of a few rows are slow.
+const LEAST_STEP: usize = 8;
+
+impl<T: Scalar> DistributedBlocks<T> {
+    /// How many eigenvalues of A x = λ x, or A x = λ B x with a definite B, are below σ: the negative pivots of A − σB = L·D·Lᴴ.
+    /// Collective; the same on all ranks.
+    ///
+    /// Each rank eliminates its own block rows but the last by dense fronts, with pivots of one and two columns; the last block of the
+    /// rank before stays in its fronts. Columns without a pivot, and the last blocks, go to rank 0, which eliminates them:
+    ///
+    /// $$ \mathrm{In}\,(A - \sigma B) = \sum_r \mathrm{In}\,D_r + \mathrm{In}\,S $$
+    ///
+    /// The count is that of a matrix which differs from A − σB by roundings.
+    ///
+    /// # Shapes
+    /// A and B are spread alike. `sub` and `diag` are read.
+    ///
+    /// # Cost
+    /// 19/3·K² flops a row for blocks of K ≥ 8, 7/3·K³ flops a rank on rank 0. One message of (2K)² numbers a rank, five gathers and those of
+    /// [`shifted`](Self::shifted).
+    ///
+    /// # Errors
+    /// `Shape` where B is not spread as A is; `NotFinite`; `Unsupported` of periodic matrices; `NotConverged` where numbers overflow.
+    ///
+    /// # Source
+    /// E. V. Haynsworth, Linear Algebra Appl. 1 (1968); I. S. Duff, J. K. Reid, ACM Trans. Math. Softw. 9 (1983).
+    ///
+    /// # Example
+    /// ```
+    /// use bandsolve_mpi::{DistributedBlocks, RankRanges, on_threads};
+    /// // λ = 2 − 2·cos(π·k/101)
+    /// let counts = on_threads(3, |ranks| {
+    ///     let rows = RankRanges::even(100, ranks.size()).range(ranks.rank()).len();
+    ///     let a = DistributedBlocks::new(ranks, 1, [&vec![-1.0; rows], &vec![2.0; rows], &vec![-1.0; rows]])?;
+    ///     a.eigenvalues_below(None, 2.0)
+    /// });
+    /// assert_eq!(counts, [Ok(50), Ok(50), Ok(50)]);
+    /// ```
+    pub fn eigenvalues_below(&self, b: Option<&Self>, shift: f64) -> Result<usize, RankError> {
+        let refused = Error::Unsupported { method: "eigenvalues_below", what: "periodic matrices" };
+        let possible = match () {
+            () if self.is_periodic() => Err(refused),
+            () if !shift.is_finite() => Err(Error::NotFinite { array: "shift", index: 0 }),
+            () => Ok(()),
+        };
+        agree(self.ranks(), possible)?;
+        let shifted = self.shifted(T::from_real(T::Real::from_f64(shift)), b)?;
+        // No product overflows where the largest entry is near one.
+        let mut largest = [0, 1].map(|k| ScaledNorm::of(shifted.own(k)).plain);
+        self.ranks().max(&mut largest);
+        let largest = largest[0].max(largest[1]);
+        let part = shifted.inertia(T::Real::from_f64(if largest > 0.0 { largest } else { 1.0 }).equilibrate());
+        let (ranks, waiting) = (self.ranks(), part.columns[0]);
+        let told = ranks.all_gather(&[part.negatives as u64, waiting as u64]);
+        let (told, _) = told.as_chunks::<2>();
+        let columns = |rank: usize| {
+            let [behind, before] = shifted.beside(rank).map(|blocks| blocks * shifted.block());
+            [told[rank][1] as usize, behind, before]
+        };
+        let order = |rank: usize| columns(rank).into_iter().sum::<usize>();
+        let parts = ranks.gather(part.matrix, |rank| order(rank).pow(2));
+        let counted = InertiaPart::count(
+            parts.into_iter().enumerate().filter(|(rank, _)| order(*rank) > 0).map(|(rank, matrix)| InertiaPart {
+                negatives: 0,
+                columns: columns(rank),
+                matrix,
+            }),
+        );
+        let failed = Error::NotConverged { backward_error: f64::NAN, refinement_steps: 0 };
+        let left = agree(ranks, if ranks.rank() == 0 { counted.ok_or(failed) } else { Ok(0) })?;
+        let left = ranks.all_gather(&[left as u64])[0];
+        Ok((left + told.iter().map(|[negatives, _]| negatives).sum::<u64>()) as usize)
+    }
+
+    /// Block rows of a rank that stay: its last one, unless it is the last of all; and that of the rank before.
+    fn beside(&self, rank: usize) -> [usize; 2] {
+        let own = self.ranges().range(rank);
+        let inside = |row: usize| usize::from(!own.is_empty() && row > 0 && row < self.ranges().rows());
+        [inside(own.end), inside(own.start)]
+    }
+
+    /// What is left of the own rows, multiplied by `scale`, the same power of two on all ranks.
+    fn inertia(&self, scale: T::Real) -> InertiaPart<T> {
+        let (b, square, me) = (self.block(), self.block().pow(2), self.ranks().rank());
+        let [behind, before] = self.beside(me);
+        let inner = self.ranges().range(me).len() - behind;
+        let (sub, diag) = (self.own(0), self.own(1));
+        let lower = |i: usize, j: usize| {
+            // Block rows are counted from the one before the own ones.
+            let [i, j] = [i, j].map(|i| i + (1 - before) * b);
+            let (row, inside) = (i / b, i % b + j % b * b);
+            match row - j / b {
+                0 if row > 0 => diag[(row - 1) * square + inside].scale(scale),
+                1 => sub[(row - 1) * square + inside].scale(scale),
+                _ => T::ZERO,
+            }
+        };
+        let entry = |i: usize, j: usize| if i < j { Scalar::conj(lower(j, i)) } else { lower(i, j) };
+        let step = b * LEAST_STEP.div_ceil(b);
+        InertiaPart::of_rows(InertiaRows { before: before * b, inner: inner * b, behind: behind * b, step }, &entry)
+    }
+}
