@@ -18,7 +18,8 @@ use crate::halo::Halo;
 use crate::matrix::DistributedMatrix;
 use crate::ranges::RankRanges;
 use bandsolve::distributed::ChainRow;
-use bandsolve::{Banded, Factor, Method, Plan, RealScalar, Scalar};
+use bandsolve::dyn_stack::PodStack;
+use bandsolve::{Banded, Factor, Method, Op, Plan, RealScalar, Scalar};
 use core::ops::Range;
 
 /// Interface unknowns up to which every rank solves the coarse system.
@@ -245,10 +246,13 @@ impl<T: Scalar> CoarseParts<'_, T> {
     }
 }
 
-/// x ← A⁻¹x, or A⁻ᵀx; NaN where that fails, which is seen when the answer is measured.
-pub(crate) fn divide<T: Scalar>(factors: &dyn Factor<T>, transposed: bool, x: &mut [T]) {
-    let done = if transposed { factors.solve_transpose_in_place(x) } else { factors.solve_in_place(x) };
-    if done.is_err() {
+/// x ← A⁻¹x, or A⁻ᵀx, in memory of the matrix; NaN where that fails, which is seen when the answer is measured.
+pub(crate) fn divide<T: Scalar>(matrix: &DistributedMatrix<T>, factors: &dyn Factor<T>, transposed: bool, x: &mut [T]) {
+    let op = if transposed { Op::Transpose } else { Op::Plain };
+    let columns = x.len().checked_div(factors.shape().n()).unwrap_or(0);
+    let bytes = factors.solve_in_place_scratch(columns).unaligned_bytes_required();
+    let mut memory = matrix.memory::<f64>(bytes.div_ceil(size_of::<f64>()));
+    if factors.solve_in_place_with(op, x, PodStack::new(bytemuck::cast_slice_mut(&mut memory))).is_err() {
         x.fill(T::from_real(T::Real::NAN));
     }
 }
@@ -281,7 +285,7 @@ impl<T: Scalar> CoarseSystem<T> {
                         tips.extend_from_slice(&all[(rank * n_rhs + column) * most..][..rows.len()]);
                     }
                 }
-                divide(&**coarse, false, &mut tips);
+                divide(matrix, &**coarse, false, &mut tips);
                 for (beside, tips) in beside.chunks_exact_mut(most).zip(tips.chunks_exact(interface.len())) {
                     interface.each_spike(matrix, rank, |spike, place| beside[spike] = tips[place]);
                 }
@@ -303,12 +307,12 @@ impl<T: Scalar> CoarseSystem<T> {
                 for (beside, around) in beside.chunks_exact_mut(most).zip(around.chunks_exact(len.max(1))) {
                     if let Some(left) = left {
                         pair.copy_from_slice(&around[..most]);
-                        divide(&**left, false, &mut pair);
+                        divide(matrix, &**left, false, &mut pair);
                         beside[..k].copy_from_slice(&pair[..k]);
                     }
                     if let Some(right) = right {
                         pair.copy_from_slice(&around[most..2 * most]);
-                        divide(&**right, false, &mut pair);
+                        divide(matrix, &**right, false, &mut pair);
                         beside[k..].copy_from_slice(&pair[k..]);
                     }
                 }
@@ -341,7 +345,7 @@ impl<T: Scalar> CoarseSystem<T> {
                         interface.each_spike(matrix, rank, |spike, place| tips[place] -= product[spike]);
                     }
                 }
-                divide(&**coarse, true, &mut tips);
+                divide(matrix, &**coarse, true, &mut tips);
                 for (own, tips) in own.chunks_exact_mut(most.max(1)).zip(tips.chunks_exact(interface.len())) {
                     let rows = interface.of_rank[rank].clone();
                     own[..rows.len()].copy_from_slice(&tips[rows]);
@@ -361,12 +365,12 @@ impl<T: Scalar> CoarseSystem<T> {
                 for (own, around) in tips.chunks_exact_mut(most).zip(around.chunks_exact(len.max(1))) {
                     if let Some(left) = left {
                         pair.copy_from_slice(&around[..most]);
-                        divide(&**left, true, &mut pair);
+                        divide(matrix, &**left, true, &mut pair);
                         own[..k].copy_from_slice(&pair[k..]);
                     }
                     if let Some(right) = right {
                         pair.copy_from_slice(&around[most..2 * most]);
-                        divide(&**right, true, &mut pair);
+                        divide(matrix, &**right, true, &mut pair);
                         own[k..].copy_from_slice(&pair[..k]);
                     }
                 }

@@ -106,22 +106,32 @@ impl Halo {
         self.ranges.range(self.ranks.rank()).len()
     }
 
-    /// Columns of own numbers between zeros.
-    pub fn padded<T: Pod>(&self, x: &[T], columns: usize) -> Vec<T> {
+    /// Length of columns of own numbers between those of other ranks.
+    pub fn len(&self, columns: usize) -> usize {
+        extended_len(self.own(), self.width) * columns
+    }
+
+    /// Writes columns of own numbers between zeros.
+    pub fn pad<T: Pod>(&self, x: &[T], padded: &mut [T]) {
         let (own, width) = (self.own(), self.width);
-        let len = extended_len(own, width);
-        let mut padded = vec![T::zeroed(); len * columns];
+        padded.fill(T::zeroed());
         if own > 0 {
-            for (to, x) in padded.chunks_exact_mut(len).zip(x.chunks_exact(own)) {
+            for (to, x) in padded.chunks_exact_mut(extended_len(own, width)).zip(x.chunks_exact(own)) {
                 to[width..width + own].copy_from_slice(x);
             }
         }
-        padded
     }
 
     /// Columns of own numbers between those of other ranks. Collective.
     pub fn fill<T: Pod>(&self, x: &[T], n_columns: usize) -> Vec<T> {
-        let mut to = self.padded(x, n_columns);
+        let mut to = vec![T::zeroed(); self.len(n_columns)];
+        self.fill_into(x, &mut to, n_columns);
+        to
+    }
+
+    /// Writes columns of own numbers between those of other ranks. Collective.
+    pub fn fill_into<T: Pod>(&self, x: &[T], to: &mut [T], n_columns: usize) {
+        self.pad(x, to);
         let (own, len) = (self.own().max(1), extended_len(self.own(), self.width));
         let columns = |range: &Range<usize>| x.chunks_exact(own).flat_map(|x| &x[range.clone()]).copied().collect();
         let sent: Vec<Sent<T>> = self
@@ -145,6 +155,5 @@ impl Halo {
                 to[part.clone()].copy_from_slice(&x[from.clone()]);
             }
         }
-        to
     }
 }

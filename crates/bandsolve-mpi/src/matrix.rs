@@ -10,6 +10,8 @@ use crate::ranges::RankRanges;
 use crate::ranks::Ranks;
 use bandsolve::{Factor, RealScalar, Scalar};
 use bandsolve_kernel::exact::ScaledNorm;
+use bandsolve_kernel::memory::{Array, MemoryPool};
+use bytemuck::Pod;
 use core::ops::Range;
 use std::sync::OnceLock;
 
@@ -50,6 +52,8 @@ pub(crate) struct DistributedMatrix<T: Scalar> {
     /// Unknowns of the halo on either side.
     pub halo: usize,
     halos: Halo,
+    /// Memory of solves.
+    pool: MemoryPool,
     /// Aᵀ, when it was needed.
     transposed: OnceLock<Box<Self>>,
     pub rows: Box<dyn OwnRows<T>>,
@@ -59,7 +63,7 @@ impl<T: Scalar> DistributedMatrix<T> {
     /// `ring`: the first and the last stretch of `halo` unknowns are neighbours.
     pub fn new(ranks: Ranks, ranges: RankRanges, halo: (usize, bool), rows: Box<dyn OwnRows<T>>) -> Self {
         let (halos, halo) = (Halo::new(ranks.clone(), ranges.clone(), halo), halo.0);
-        Self { ranks, ranges, halo, halos, transposed: OnceLock::new(), rows }
+        Self { ranks, ranges, halo, halos, pool: MemoryPool::default(), transposed: OnceLock::new(), rows }
     }
 
     /// The unknowns that a rank needs of others: the side, which, and where they stand in its extended vector.
@@ -87,14 +91,23 @@ impl<T: Scalar> DistributedMatrix<T> {
         self.halo..self.halo + self.own()
     }
 
+    /// Memory of a solve, kept for the next.
+    pub fn memory<V: Pod>(&self, len: usize) -> Array<V> {
+        Array::new(len, Some(&self.pool)).expect("memory for a few vectors")
+    }
+
     /// Own unknowns between zeros.
-    pub fn padded(&self, x: &[T], n_rhs: usize) -> Vec<T> {
-        self.halos.padded(x, n_rhs)
+    pub fn padded(&self, x: &[T], n_rhs: usize) -> Array<T> {
+        let mut padded = self.memory(self.halos.len(n_rhs));
+        self.halos.pad(x, &mut padded);
+        padded
     }
 
     /// Own unknowns between those of other ranks. Collective.
-    pub fn with_halo(&self, x: &[T], n_rhs: usize) -> Vec<T> {
-        self.halos.fill(x, n_rhs)
+    pub fn with_halo(&self, x: &[T], n_rhs: usize) -> Array<T> {
+        let mut filled = self.memory(self.halos.len(n_rhs));
+        self.halos.fill_into(x, &mut filled, n_rhs);
+        filled
     }
 
     /// Aᵀ over the same ranks, made once. Collective.
@@ -118,7 +131,7 @@ impl<T: Scalar> DistributedMatrix<T> {
     }
 
     /// Own unknowns with halos, and ‖x‖∞ of all ranks behind them. Collective.
-    fn to_measure(&self, x: &[T], n_rhs: usize) -> Vec<T> {
+    fn to_measure(&self, x: &[T], n_rhs: usize) -> Array<T> {
         let mut extended = self.with_halo(x, n_rhs);
         let (own, len) = (self.own().max(1), self.extended());
         let mut norms = vec![0.0; n_rhs];

@@ -253,7 +253,7 @@ impl<T: Scalar> RankSpike<T> {
     /// x ← E_r⁻¹x, or E_r⁻ᵀx.
     fn divide(&self, transposed: bool, x: &mut [T]) {
         if let Some(factors) = &self.own {
-            divide(&**factors, transposed, x);
+            divide(&self.matrix, &**factors, transposed, x);
         }
     }
 
