@@ -52,8 +52,9 @@ fn main() {
                 product * (PI * (place + 1) as f64 / (n + 1) as f64).sin()
             })
         };
-        let exact: Vec<f64> =
-            (0..points).map(|k| ((smooth(k) + 0.2 * noise()) * f64::from(1 << 30)).round() / f64::from(1 << 30)).collect();
+        let exact: Vec<f64> = (0..points)
+            .map(|k| ((smooth(k) + 0.2 * noise()) * f64::from(1 << 30)).round() / f64::from(1 << 30))
+            .collect();
         let largest = exact.iter().fold(0.0, |a: f64, b| a.max(b.abs()));
         let f = product(&exact, &shape);
         let rounded: Vec<f64> = f.iter().map(|f| f * (2.0 * noise() * f64::EPSILON / 2.0)).collect();

@@ -312,7 +312,8 @@ impl<T: PoissonScalar> ChainLane<T> {
     ) {
         let regular = self.places.len() / groups.max(1);
         let mut fixed = false;
-        let mut gaps: [PivotGap; GROUP] = core::array::from_fn(|k| PivotGap::new(lambda.get(k).copied().unwrap_or(1.0)));
+        let mut gaps: [PivotGap; GROUP] =
+            core::array::from_fn(|k| PivotGap::new(lambda.get(k).copied().unwrap_or(1.0)));
         for i in 0..steps.len() {
             // Where nothing changes from row to row, the next row is as this one.
             fixed = fixed && i > 1 && steps[i] == steps[i - 1];

@@ -91,12 +91,7 @@ impl<T: PoissonScalar> TransformSolver<T> {
     }
 
     /// Calls `work` for pieces of pairs of rows.
-    fn each_pair(
-        &self,
-        x: &mut [T],
-        scratch: &mut [T],
-        work: &(impl Fn(RowPairs<'_, T>, &mut [T]) + Sync),
-    ) {
+    fn each_pair(&self, x: &mut [T], scratch: &mut [T], work: &(impl Fn(RowPairs<'_, T>, &mut [T]) + Sync)) {
         let (row, pieces) = (self.shape[1] * self.shape[2], self.pieces());
         if self.folded {
             let (first, x) = x.split_at_mut(row);

@@ -3,10 +3,10 @@
 use crate::axis::AxisOperator;
 use crate::fft::{Room, RowJob, RowTransforms};
 use crate::method::PoissonMethod;
+use crate::pieces::{AdjacentRows, Mirrored, RowPairs};
 use crate::report::{PoissonReport, Solved};
 use crate::scalar::{PoissonScalar, real};
 use crate::separable::{ResidualMeasure, ResidualOperator, RowWindow, SeparableProblem, SideTerms, peak};
-use crate::pieces::{AdjacentRows, Mirrored, RowPairs};
 use crate::transform::{ALIGNED, aligned};
 use bandsolve::{Result, Simd};
 use bandsolve_kernel::{Job, Lanes, dispatch};
@@ -75,7 +75,8 @@ impl<T: PoissonScalar> SlabParts<T> {
 
     /// The constant, if it solves the problem with f = 0.
     pub fn constant(&self) -> Option<SlabConstant> {
-        let found = self.problem.is_singular().then(|| self.rows.middle.constant().zip(self.rows.last.constant()))??;
+        let found =
+            self.problem.is_singular().then(|| self.rows.middle.constant().zip(self.rows.last.constant()))??;
         let ((line, a), (place, b)) = found;
         let volumes = &self.problem.axes[0].volume;
         let total: f64 = volumes.iter().sum();

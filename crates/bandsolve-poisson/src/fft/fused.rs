@@ -146,7 +146,8 @@ impl<T: PoissonScalar> Job<T> for SubstituteLane<'_, '_, T> {
                 solver.chain.substitute_row(lane, step, ahead, row);
             }
             let (pairs_of, transforms, space) = (&mut part.pairwise(), &solver.rows, &mut room);
-            let job = RowJob { transforms, rhs: None, inverse: true, part: pairs_of, pairs: pairs.clone(), room: space };
+            let job =
+                RowJob { transforms, rhs: None, inverse: true, part: pairs_of, pairs: pairs.clone(), room: space };
             dispatch(solver.simd, job);
             if let Some(smoothing) = smoothing {
                 for step in 2 * pairs.start..2 * pairs.end {
@@ -218,13 +219,7 @@ impl<'a, T: PoissonScalar> TransformSolver<T> {
     }
 
     /// Transforms the rows between the halves: the outer two of three together.
-    pub(super) fn each_inner(
-        &self,
-        x: &mut [T],
-        rhs: Option<&RightHandSide<'_, T>>,
-        scratch: &mut [T],
-        inverse: bool,
-    ) {
+    pub(super) fn each_inner(&self, x: &mut [T], rhs: Option<&RightHandSide<'_, T>>, scratch: &mut [T], inverse: bool) {
         let [_, inner, _] = self.halves(x);
         if let Some(mirrored) = inner.mirrored(2) {
             self.each_piece((2, mirrored, scratch), &|part: RowPairs<'_, T>, scratch| {

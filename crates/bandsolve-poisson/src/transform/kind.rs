@@ -370,7 +370,8 @@ mod tests {
 
     #[test]
     fn transforms_are_inverted_and_diagonalise() {
-        let sizes = (1..=60).chain([64, 100, 101, 102, 127, 128, 129, 130, 250, 251, 255, 256, 257, 262, 263, 509, 526]);
+        let sizes =
+            (1..=60).chain([64, 100, 101, 102, 127, 128, 129, 130, 250, 251, 255, 256, 257, 262, 263, 509, 526]);
         for n in sizes.chain([1000, 1009, 1023, 1024, 2048]) {
             for sides in ALL {
                 let transform = Transform::<f64>::new(n, sides);
@@ -378,7 +379,8 @@ mod tests {
                 let z = lines(n);
                 let run = |z: &[f64], inverse: bool| {
                     let found = Simd::ALL.iter().filter(|simd| simd.is_available()).map(|simd| {
-                        let mut all: Vec<f64> = (0..3).flat_map(|k| z.iter().map(move |z| z * [1.0, -0.5, 4.0][k])).collect();
+                        let mut all: Vec<f64> =
+                            (0..3).flat_map(|k| z.iter().map(move |z| z * [1.0, -0.5, 4.0][k])).collect();
                         transform.each(*simd, &mut all, inverse);
                         let (one, others) = all.split_at(n);
                         (one.to_vec(), others.to_vec())
@@ -387,7 +389,8 @@ mod tests {
                     for (one, others) in &found {
                         let (two, three) = others.split_at(n);
                         let scale = largest(one.iter().copied()).max(1.0);
-                        let far = |(k, x): (usize, &f64)| (x + 0.5 * one[k]).abs().max((0.25 * three[k] - one[k]).abs());
+                        let far =
+                            |(k, x): (usize, &f64)| (x + 0.5 * one[k]).abs().max((0.25 * three[k] - one[k]).abs());
                         assert!(largest(two.iter().enumerate().map(far)) <= 1e-14 * scale, "{sides:?} {n}");
                     }
                     found[0].0.clone()
