@@ -111,8 +111,7 @@ impl VectorSearch<'_> {
     fn twist(&self, shifts: &mut [f64], out: &mut [f64], work: &mut [f64]) -> impl Iterator<Item = usize> {
         let CoupledRows { diag, off, .. } = self.block;
         let results = TwistedVectors { diag, off, shifts, out, work }.compute(self.simd);
-        let norm = self.block.norm();
-        let good = GOOD * f64::EPSILON * norm * (1.0 + (self.block.n() as f64).sqrt() / 8.0);
+        let (norm, good) = (self.block.norm(), self.good());
         let mut gains = Vec::new();
         for (k, (shift, result)) in shifts.iter_mut().zip(&results).enumerate() {
             // A vector that has hardly anything of the eigenvalue has a large correction, or one that is NaN.
@@ -124,34 +123,42 @@ impl VectorSearch<'_> {
         gains.into_iter()
     }
 
-    /// Makes a vector of a piece orthogonal to those before it, anew where too little of it is left.
+    /// Makes a vector of a piece orthogonal to those before it, anew where too little of it is left
+    /// or its residual has become large.
     fn orthogonalize(&self, piece: &Range<usize>, k: usize, rows: &mut [f64]) {
         let n = self.block.n();
         let value = self.values[piece.start + k];
         let before = (0..k).rev().take_while(|j| value - self.values[piece.start + j] < self.window).count();
         let (others, own) = rows.split_at_mut(k * n);
         let (others, own) = (&others[(k - before) * n..], &mut own[..n]);
-        let left = self.project(others, own);
-        if left > LEFT {
+        // Residuals of those before it, which come in where it is not orthogonal to them, must not add up.
+        if self.project(others, own) > LEFT && self.residual(value, own) <= self.good() {
             return;
         }
-        let iteration = InverseIteration::new(self.block, value);
         for attempt in 0..4 {
+            // At a little distance from all of a cluster it amplifies those of its vectors alike that the shift tells apart.
+            let apart = 2.0 * f64::EPSILON * self.block.norm() * attempt as f64;
+            let iteration = InverseIteration::new(self.block, value + apart);
             iteration.start((piece.start + k, attempt), own);
-            let mut left = 0.0;
-            // A first solve leaves residuals that depend on the start, further ones do not.
-            for solves in 1..=4 {
+            for _ in 0..4 {
                 self.project(others, own);
                 iteration.solve(own);
-                left = self.project(others, own);
-                if solves >= 2 && left > LEFT {
-                    break;
+                if self.project(others, own) > LEFT && self.residual(value, own) <= self.good() {
+                    return;
                 }
             }
-            if left > LEFT {
-                return;
-            }
         }
+    }
+
+    /// Norms of residuals that are good.
+    fn good(&self) -> f64 {
+        GOOD * f64::EPSILON * self.block.norm() * (1.0 + (self.block.n() as f64).sqrt() / 8.0)
+    }
+
+    /// ‖(T − λI) z‖
+    fn residual(&self, value: f64, row: &[f64]) -> f64 {
+        let CoupledRows { diag, off, .. } = self.block;
+        dispatch::<f64, _>(self.simd, ResidualNorm { diag, off, shift: value, row })
     }
 
     /// Subtracts from `own` its projections on `others`, and scales it to norm 1: how much of it was left.
@@ -175,12 +182,10 @@ impl VectorSearch<'_> {
 
     /// The largest ‖(T − λI) z‖ of a piece, NaN if one is.
     fn largest_residual(&self, piece: Range<usize>, rows: &[f64]) -> f64 {
-        let CoupledRows { diag, off, .. } = self.block;
-        let residual = |(value, row): (&f64, &[f64])| {
-            dispatch::<f64, _>(self.simd, ResidualNorm { diag, off, shift: *value, row })
-        };
         let pairs = self.values[piece].iter().zip(rows.chunks_exact(self.block.n()));
-        pairs.map(residual).fold(0.0, |largest: f64, r| if r <= largest { largest } else { r })
+        pairs
+            .map(|(value, row)| self.residual(*value, row))
+            .fold(0.0, |largest: f64, r| if r <= largest { largest } else { r })
     }
 }
 
