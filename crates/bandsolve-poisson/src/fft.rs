@@ -11,7 +11,6 @@ mod constant;
 mod fused;
 mod lines;
 mod rows;
-mod smoothing;
 
 use crate::chain::{GROUP, TridiagonalChain, block_of};
 use crate::indefinite::IndefiniteModes;
@@ -174,16 +173,9 @@ impl<T: PoissonScalar> SeparableSolver<T> for TransformSolver<T> {
         x: &mut [T],
         stack: &mut PodStack,
     ) -> (f64, Option<ResidualMeasure>) {
-        let Some(rhs) = request.rhs else { return (self.solve(request, x, stack), None) };
-        if !self.is_fused() {
-            let Some(smoothing) = self.smoothing(RowCheck { operator, rhs }) else {
-                return (self.solve(request, x, stack), None);
-            };
-            self.smooth(smoothing, x, false);
-            let removed = self.solve(&SolveRequest { rhs: None, ..*request }, x, stack);
-            self.smooth(smoothing, x, true);
-            return (removed, None);
-        }
+        let Some(rhs) = request.rhs.filter(|_| self.is_fused()) else {
+            return (self.solve(request, x, stack), None);
+        };
         let (scratch, _) = stack.make_aligned_raw::<T>(self.pieces() * self.rows.scratch(), ALIGNED);
         (0.0, Some(self.solve_fused(request, Some(RowCheck { operator, rhs }), x, scratch)))
     }

@@ -3,7 +3,6 @@
 //! Elimination runs from both ends, so that two threads work without waiting for each other: one on each half.
 
 use super::TransformSolver;
-use super::smoothing::{SmoothJob, Smoothing};
 use super::{Room, RowJob};
 use crate::chain::TridiagonalChain;
 use crate::method::SolveRequest;
@@ -33,28 +32,16 @@ impl<T: PoissonScalar> TransformSolver<T> {
         x: &mut [T],
         scratch: &mut [T],
     ) -> ResidualMeasure {
-        let smoothing = check.and_then(|check| self.smoothing(check));
-        // What is smoothed stands in x.
-        let rhs = request.rhs.filter(|_| smoothing.is_none());
         let row = self.shape[1] * self.shape[2];
         let half = x.len() / row / 2;
         self.each_lane(x, scratch, &|lane, part, scratch| {
-            dispatch(self.simd, ReduceLane { solver: self, rhs, smoothing, lane, part, scratch });
+            dispatch(self.simd, ReduceLane { solver: self, rhs: request.rhs, lane, part, scratch });
         });
-        let inner = half / 2 * 2..x.len() / row - half / 2 * 2;
-        if let Some(smoothing) = smoothing {
-            let rows = &mut x[inner.start * row..inner.end * row];
-            dispatch(self.simd, SmoothJob { smoothing, rows: inner.clone(), x: rows, after: false });
-        }
-        self.each_inner(x, rhs, scratch, false);
+        self.each_inner(x, request.rhs, scratch, false);
         dispatch(self.simd, MeetJob { chain: &self.chain, x: &mut *x, row, from: half / 2 * 2 });
         self.each_inner(x, None, scratch, true);
-        if let Some(smoothing) = smoothing {
-            let rows = &mut x[inner.start * row..inner.end * row];
-            dispatch(self.simd, SmoothJob { smoothing, rows: inner, x: rows, after: true });
-        }
         let [top, bottom] = self.each_lane(x, scratch, &|lane, part, scratch| {
-            dispatch(self.simd, SubstituteLane { solver: self, check, smoothing, lane, part, scratch })
+            dispatch(self.simd, SubstituteLane { solver: self, check, lane, part, scratch })
         });
         let Some(check) = check else { return ResidualMeasure::default() };
         top.join(bottom).join(self.measure_inner(check, x, scratch))
@@ -89,7 +76,6 @@ impl<T: PoissonScalar> TransformSolver<T> {
 struct ReduceLane<'a, 'x, T: PoissonScalar> {
     solver: &'a TransformSolver<T>,
     rhs: Option<&'a RightHandSide<'a, T>>,
-    smoothing: Option<Smoothing<'a, T>>,
     lane: usize,
     part: AdjacentRows<'x, T>,
     scratch: &'a mut [T],
@@ -99,16 +85,11 @@ impl<T: PoissonScalar> Job<T> for ReduceLane<'_, '_, T> {
     type Output = ();
     #[inline(always)]
     fn run<V: Lanes<Real = T::Real>>(self) {
-        let ReduceLane { solver, rhs, smoothing, lane, mut part, scratch } = self;
+        let ReduceLane { solver, rhs, lane, mut part, scratch } = self;
         let mut room = Room::new(scratch, solver.rows.words());
         let (count, together) = (part.pairs(), solver.rows.together());
         for first in (0..count).step_by(together) {
             let pairs = first..count.min(first + together);
-            if let Some(smoothing) = smoothing {
-                for step in 2 * pairs.start..2 * pairs.end {
-                    smoothing.before(part.index(step), part.behind(step).1);
-                }
-            }
             let (pairs_of, transforms, room) = (&mut part.pairwise(), &solver.rows, &mut room);
             let job = RowJob { transforms, rhs, inverse: false, part: pairs_of, pairs: pairs.clone(), room };
             dispatch(solver.simd, job);
@@ -124,7 +105,6 @@ impl<T: PoissonScalar> Job<T> for ReduceLane<'_, '_, T> {
 struct SubstituteLane<'a, 'x, T: PoissonScalar> {
     solver: &'a TransformSolver<T>,
     check: Option<RowCheck<'a, T>>,
-    smoothing: Option<Smoothing<'a, T>>,
     lane: usize,
     part: AdjacentRows<'x, T>,
     scratch: &'a mut [T],
@@ -134,7 +114,7 @@ impl<T: PoissonScalar> Job<T> for SubstituteLane<'_, '_, T> {
     type Output = ResidualMeasure;
     #[inline(always)]
     fn run<V: Lanes<Real = T::Real>>(self) -> ResidualMeasure {
-        let SubstituteLane { solver, check, smoothing, lane, mut part, scratch } = self;
+        let SubstituteLane { solver, check, lane, mut part, scratch } = self;
         let mut room = Room::new(scratch, solver.rows.words());
         let (count, together) = (part.pairs(), solver.rows.together());
         let mut all = ResidualMeasure::default();
@@ -149,11 +129,6 @@ impl<T: PoissonScalar> Job<T> for SubstituteLane<'_, '_, T> {
             let job =
                 RowJob { transforms, rhs: None, inverse: true, part: pairs_of, pairs: pairs.clone(), room: space };
             dispatch(solver.simd, job);
-            if let Some(smoothing) = smoothing {
-                for step in 2 * pairs.start..2 * pairs.end {
-                    smoothing.after(part.index(step), part.behind(step).1);
-                }
-            }
             let Some(check) = check else { continue };
             // Rows between two that are u: without the last of the half, and without the first of these, but with the end of the box.
             let steps = 2 * pairs.start + usize::from(first > 0)..(2 * pairs.end + 1).min(2 * count - 1);

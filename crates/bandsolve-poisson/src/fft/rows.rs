@@ -216,12 +216,11 @@ impl<T: PoissonScalar> RowTransforms<T> {
         if folded > 0 && inverse {
             fold::<T, V>(&mut room.out[..2 * V::W * n], folded, T::ONE);
         }
-        if whole && all == 1 {
-            if let Some((x, _, [a, b])) = part.spaced(pairs.clone()) {
-                store_lines::<T, V>(room.out, 0, &mut x[a * row..], (2 * row, n));
-                store_lines::<T, V>(room.out, 1, &mut x[b * row..], (2 * row, n));
-                return;
-            }
+        let spaced = if whole && all == 1 { part.spaced(pairs.clone()) } else { None };
+        if let Some((x, _, [a, b])) = spaced {
+            store_lines::<T, V>(room.out, 0, &mut x[a * row..], (2 * row, n));
+            store_lines::<T, V>(room.out, 1, &mut x[b * row..], (2 * row, n));
+            return;
         }
         if whole && all > 1 {
             let at = lines.start * n;

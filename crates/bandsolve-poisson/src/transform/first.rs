@@ -145,7 +145,7 @@ impl<T: PoissonScalar> First<T> {
         let n = Self::len(self.last(), self.cosine);
         let mut end = self.parts - (self.parts >> self.levels.len());
         // Numbers go from one of two arrays to the other, and at last to `out`.
-        let (mut to, mut from) = if self.levels.len() % 2 == 0 { (out, one) } else { (one, out) };
+        let (mut to, mut from) = if self.levels.len().is_multiple_of(2) { (out, one) } else { (one, out) };
         let rest = &mut z[end..][..n];
         match &self.rest {
             Rest::Small(matrix) => matrix.multiply(rest, &mut to[..n], self.scale),
