@@ -168,7 +168,7 @@ def main():
     parser.add_argument("--times", action="store_true")
     parser.add_argument("--solvers")
     args = parser.parse_args()
-    usual = "amg-lines:2/cg,ilu0/gmres,pyamg" if args.times else "amg-lines:2/cg,pyamg"
+    usual = "amg-lines:1/cg,amg-lines:2/cg,ilu0/gmres,pyamg" if args.times else "amg-lines:2/cg,amg-lines:1/cg,pyamg"
     known = solvers((args.solvers or usual).split(","))
     print("| problem |", " | ".join(known), "|")
     print("| --- |", " | ".join("---" for _ in known), "|")

@@ -240,11 +240,16 @@ impl FoundPaths {
         let n = partners.len();
         let mut found = vec![Vec::new(); n.div_ceil(TASK)];
         each_chunk((found.len(), 2), RowsOf(&mut found, 1), &|task, found| {
-            for v in task * TASK..((task + 1) * TASK).min(n) {
-                if partners[v].contains(&NONE) {
+            let (first, mut walked) = (task * TASK, [false; TASK]);
+            for v in first..(first + TASK).min(n) {
+                // From one of the ends, if both are in this piece.
+                if partners[v].contains(&NONE) && !walked[v - first] {
                     let path = walk(partners, v, |u| seen[u].store(true, Ordering::Relaxed));
                     if path.end <= path.other {
                         found.0[0].push(path);
+                        if let Some(walked) = walked.get_mut(path.other as usize - first) {
+                            *walked = true;
+                        }
                     }
                 }
             }

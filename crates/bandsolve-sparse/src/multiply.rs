@@ -63,7 +63,7 @@ impl<'a, T: Scalar> RowSum<'a, T> {
     }
 
     /// Ends the row, its columns in the order in which they came.
-    fn finish(&mut self) {
+    pub fn finish(&mut self) {
         self.start += self.count as usize;
         self.lengths.push(self.count);
         self.first += self.count;

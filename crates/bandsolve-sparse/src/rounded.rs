@@ -46,7 +46,15 @@ impl RowScale {
     fn largest<T: Scalar>(&self, x: &[T], by: f64) -> f64 {
         let scaled = |i: usize| peak(scale(scale(x[i], by), self.at(i))).to_f64();
         let of_piece = |piece: usize, ()| {
-            (piece * PIECE..x.len().min((piece + 1) * PIECE)).fold(0.0, |most, i| scaled(i).max_nan(most))
+            let end = x.len().min((piece + 1) * PIECE);
+            // Side by side: none waits for the one before.
+            let mut most = [0.0_f64; 8];
+            for first in (piece * PIECE..end).step_by(8) {
+                for (i, most) in (first..end).zip(&mut most) {
+                    *most = scaled(i).max_nan(*most);
+                }
+            }
+            most.into_iter().fold(0.0, f64::max_nan)
         };
         chunks((x.len().div_ceil(PIECE), 2), (), &of_piece, (0.0, &f64::max_nan))
     }

@@ -78,6 +78,24 @@ fn is_larger<T: RealScalar>(value: T, best: T) -> bool {
     value > best || best.is_nan()
 }
 
+/// Entries of which the largest is looked for before the places of two are.
+const LONG: usize = 32;
+
+/// The largest of some numbers, NaN left out; −∞ where there is none.
+#[inline(always)]
+fn largest_of<T: RealScalar>(values: &[T]) -> T {
+    const SIDE: usize = 8;
+    let mut most = [-T::INFINITY; SIDE];
+    let whole = values.chunks_exact(SIDE);
+    let rest = whole.remainder();
+    for own in whole {
+        for k in 0..SIDE {
+            most[k] = larger(own[k], most[k]);
+        }
+    }
+    most.iter().chain(rest).fold(-T::INFINITY, |most, value| larger(*value, most))
+}
+
 #[inline(always)]
 fn no_number<T: RealScalar>() -> T {
     T::from_f64(f64::NAN)
@@ -227,6 +245,13 @@ impl<T: RealScalar> RowReduction<T> for RowArgMax2 {
 
     #[inline(always)]
     fn add_entries(&self, sum: &mut [Best<T>; 2], row: usize, column: impl Fn(usize) -> usize, values: &[T]) {
+        if let [value] = values {
+            return self.add(sum, row, column(0), *value);
+        }
+        // Of a long row, most parts have none of the two. Without a second one so far, NaN, each may have.
+        if values.len() >= LONG && largest_of(values) <= sum[1].0 {
+            return;
+        }
         let [mut first, mut second] = [-T::INFINITY; 2];
         let [mut place, mut other] = [usize::MAX; 2];
         for (k, value) in values.iter().enumerate() {

@@ -50,6 +50,20 @@ fn iterations_hardly_grow_whatever_the_direction() {
     }
 }
 
+/// Undamped, the sweeps of one forest turn the sign of errors that alternate from path to path: 34 and 66 iterations for the first.
+#[test]
+fn a_single_forest_is_damped() {
+    let mut options = MultigridOptions::default();
+    options.forests = 1;
+    for (name, most) in [("aniso1", 9), ("aniso2", 6), ("model8", 8)] {
+        let make = MODEL_PROBLEMS.iter().find(|problem| problem.name == name).expect("a model problem").make;
+        for n in [100, 200] {
+            let got = iterations(&make(n), &options);
+            assert!(got <= most, "{name} {n}: {got} iterations, not {most}");
+        }
+    }
+}
+
 /// Couplings of the diagonal's sign make a single forest's matrix too small, if they are left out.
 #[test]
 fn one_forest_does_where_couplings_have_either_sign() {

@@ -162,6 +162,32 @@ fn what_is_no_number_is_never_largest() {
     assert_eq!(columns, [[Some(1), None], [None, None], [Some(0), Some(2)]]);
 }
 
+/// Of long rows, too, which are looked through part by part.
+#[test]
+fn the_two_largest_of_long_rows() {
+    for (first, second) in [(0, 1), (3, 900), (900, 3), (64, 63), (998, 999), (700, 70)] {
+        for nothing in [f64::NAN, f64::NEG_INFINITY, -1.0] {
+            let values = (0..1000).map(|k| {
+                (
+                    0,
+                    k,
+                    if k == first {
+                        2.0
+                    } else if k == second {
+                        1.0
+                    } else {
+                        nothing
+                    },
+                )
+            });
+            let a = Csr::<f64>::from_triplets(1, 1000, &values.collect::<Vec<_>>()).unwrap();
+            let mut columns = [[None; 2]];
+            reduce_rows(&a, &RowArgMax2, &mut columns);
+            assert_eq!(columns, [[Some(first as u32), Some(second as u32)]], "{nothing}");
+        }
+    }
+}
+
 #[test]
 fn schedules_fit_the_rows() {
     let mut random = Random::new(3);

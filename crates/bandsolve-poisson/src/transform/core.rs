@@ -1,7 +1,7 @@
 //! The cosine core and its transpose, by a complex transform of the same size.
 
 use super::fourier::{Fourier, root};
-use super::wide::Wide;
+use super::wide::ComplexLanes;
 use crate::scalar::{PoissonScalar, real};
 use bandsolve_kernel::Lanes;
 use std::f64::consts::PI;
@@ -51,7 +51,11 @@ impl<T: PoissonScalar> Core<T> {
 
     /// C_j and C_{M−j} from a_j and a_{M−j}, 0 < j < M; `w` = ½ω^j.
     #[inline(always)]
-    pub fn twist<V: Lanes<Real = T>>(w: [T; 2], a: Wide<V>, mirrored: Wide<V>) -> (Wide<V>, Wide<V>) {
+    pub fn twist<V: Lanes<Real = T>>(
+        w: [T; 2],
+        a: ComplexLanes<V>,
+        mirrored: ComplexLanes<V>,
+    ) -> (ComplexLanes<V>, ComplexLanes<V>) {
         // ω^{M−j} = i·conj ω^j: C_{M−j} = ½ conj ω^j (a_j + i a_{M−j}).
         let turned = mirrored.turned();
         ((a - turned).times(w), (a + turned).times_conjugate(w))
@@ -59,7 +63,11 @@ impl<T: PoissonScalar> Core<T> {
 
     /// The transpose: a_j and a_{M−j} from V_j and V_{M−j}.
     #[inline(always)]
-    pub fn untwist<V: Lanes<Real = T>>(w: [T; 2], v: Wide<V>, mirrored: Wide<V>) -> (Wide<V>, Wide<V>) {
+    pub fn untwist<V: Lanes<Real = T>>(
+        w: [T; 2],
+        v: ComplexLanes<V>,
+        mirrored: ComplexLanes<V>,
+    ) -> (ComplexLanes<V>, ComplexLanes<V>) {
         // a_j = ½(ω V_j + conj ω V_{M−j}), a_{M−j} = ½(−i)(ω V_j − conj ω V_{M−j})
         let (v, mirrored) = (v.times(w), mirrored.times_conjugate(w));
         (v + mirrored, (mirrored - v).turned())
@@ -67,7 +75,7 @@ impl<T: PoissonScalar> Core<T> {
 
     /// C of a, in place.
     #[inline(always)]
-    pub fn twist_all<V: Lanes<Real = T>>(&self, a: &mut [Wide<V>]) {
+    pub fn twist_all<V: Lanes<Real = T>>(&self, a: &mut [ComplexLanes<V>]) {
         let m = a.len();
         for j in 1..m.div_ceil(2) {
             (a[j], a[m - j]) = Self::twist(self.before[j], a[j], a[m - j]);
@@ -79,7 +87,7 @@ impl<T: PoissonScalar> Core<T> {
 
     /// The transpose, in place; without a scale the constant counts half.
     #[inline(always)]
-    pub fn untwist_all<V: Lanes<Real = T>>(&self, v: &mut [Wide<V>], scaled: bool) {
+    pub fn untwist_all<V: Lanes<Real = T>>(&self, v: &mut [ComplexLanes<V>], scaled: bool) {
         let m = v.len();
         let w = if scaled { &self.after } else { &self.before };
         v[0] = v[0].scaled(if scaled { self.scale } else { real(0.5) });

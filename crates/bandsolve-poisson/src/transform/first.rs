@@ -3,7 +3,7 @@
 use super::core::Core;
 use super::fourier::Fourier;
 use super::small::SmallMatrix;
-use super::wide::Wide;
+use super::wide::ComplexLanes;
 use crate::scalar::{PoissonScalar, real};
 use bandsolve::Simd;
 use bandsolve_kernel::Lanes;
@@ -36,9 +36,9 @@ enum Rest<T> {
 
 /// Numbers, where the result goes (N of them), and scratch.
 pub(super) struct Buffers<'a, V> {
-    pub z: &'a mut [Wide<V>],
-    pub out: &'a mut [Wide<V>],
-    pub scratch: &'a mut [Wide<V>],
+    pub z: &'a mut [ComplexLanes<V>],
+    pub out: &'a mut [ComplexLanes<V>],
+    pub scratch: &'a mut [ComplexLanes<V>],
     pub simd: Simd,
 }
 
@@ -171,7 +171,7 @@ impl<T: PoissonScalar> First<T> {
 
     /// The coefficients of k = 0 and k = N count half.
     #[inline(always)]
-    fn halve_ends<V: Lanes<Real = T>>(&self, out: &mut [Wide<V>]) {
+    fn halve_ends<V: Lanes<Real = T>>(&self, out: &mut [ComplexLanes<V>]) {
         let half = real::<T>(0.5);
         let last = match &self.rest {
             Rest::Small(_) => out.len() - 1,
@@ -186,19 +186,19 @@ impl<T: PoissonScalar> First<T> {
     fn odd<V: Lanes<Real = T>>(
         &self,
         (fourier, simd): (&Fourier<T>, Simd),
-        z: &[Wide<V>],
-        out: &mut [Wide<V>],
-        scratch: &mut [Wide<V>],
+        z: &[ComplexLanes<V>],
+        out: &mut [ComplexLanes<V>],
+        scratch: &mut [ComplexLanes<V>],
     ) {
         let (n, first, half) = (self.last(), usize::from(!self.cosine), real::<T>(0.5));
         let (line, other) = scratch.split_at_mut(n);
         let (even, odd) = out.split_at_mut(z.len() / 2);
         for (negate, out) in [(false, even), (true, odd)] {
-            line[0] = Wide::zero();
+            line[0] = ComplexLanes::zero();
             for k in 0..z.len() {
                 let j = k + first;
                 // sin(πj(N − k)/N) = (−1)^{j+1} sin(πjk/N) for even k, cos: (−1)^j
-                let x = if negate && (j + first) % 2 == 1 { Wide::zero() - z[k] } else { z[k] };
+                let x = if negate && (j + first) % 2 == 1 { ComplexLanes::zero() - z[k] } else { z[k] };
                 if j % n == 0 {
                     line[0] = line[0] + x;
                 } else {
@@ -220,15 +220,15 @@ impl<T: PoissonScalar> First<T> {
     fn odd_inverse<V: Lanes<Real = T>>(
         &self,
         (fourier, simd): (&Fourier<T>, Simd),
-        z: &[Wide<V>],
-        out: &mut [Wide<V>],
-        scratch: &mut [Wide<V>],
+        z: &[ComplexLanes<V>],
+        out: &mut [ComplexLanes<V>],
+        scratch: &mut [ComplexLanes<V>],
     ) {
         let (n, first, half) = (self.last(), usize::from(!self.cosine), real::<T>(0.5) * self.scale);
         let (line, other) = scratch.split_at_mut(n);
         let (even, odd) = z.split_at(z.len() / 2);
         for (negate, coefficients) in [(false, even), (true, odd)] {
-            line[0] = Wide::zero();
+            line[0] = ComplexLanes::zero();
             for (k, c) in coefficients.iter().enumerate() {
                 // As sums with e^{2πijm/N}: half of it at m and, for sines negated, at N − m.
                 let (m, c) = (k + first, c.scaled(half));
@@ -238,7 +238,7 @@ impl<T: PoissonScalar> First<T> {
                     (line[m], line[n - m]) = (c, c);
                 } else {
                     let c = c.turned();
-                    (line[m], line[n - m]) = (Wide::zero() - c, c);
+                    (line[m], line[n - m]) = (ComplexLanes::zero() - c, c);
                 }
             }
             fourier.run(simd, line, other);
@@ -262,9 +262,9 @@ impl<T: PoissonScalar> First<T> {
 #[inline(always)]
 fn fold_sine<T: PoissonScalar, V: Lanes<Real = T>>(
     core: &Core<T>,
-    z: &[Wide<V>],
-    block: &mut [Wide<V>],
-    rest: &mut [Wide<V>],
+    z: &[ComplexLanes<V>],
+    block: &mut [ComplexLanes<V>],
+    rest: &mut [ComplexLanes<V>],
 ) {
     let m = block.len();
     let n = 2 * m;
@@ -283,9 +283,9 @@ fn fold_sine<T: PoissonScalar, V: Lanes<Real = T>>(
 #[inline(always)]
 fn unfold_sine<T: PoissonScalar, V: Lanes<Real = T>>(
     core: &Core<T>,
-    block: &[Wide<V>],
-    rest: &[Wide<V>],
-    z: &mut [Wide<V>],
+    block: &[ComplexLanes<V>],
+    rest: &[ComplexLanes<V>],
+    z: &mut [ComplexLanes<V>],
 ) {
     let m = block.len();
     let n = 2 * m;
@@ -304,9 +304,9 @@ fn unfold_sine<T: PoissonScalar, V: Lanes<Real = T>>(
 #[inline(always)]
 fn fold_cosine<T: PoissonScalar, V: Lanes<Real = T>>(
     core: &Core<T>,
-    z: &[Wide<V>],
-    block: &mut [Wide<V>],
-    rest: &mut [Wide<V>],
+    z: &[ComplexLanes<V>],
+    block: &mut [ComplexLanes<V>],
+    rest: &mut [ComplexLanes<V>],
 ) {
     let m = block.len();
     let n = 2 * m;
@@ -325,9 +325,9 @@ fn fold_cosine<T: PoissonScalar, V: Lanes<Real = T>>(
 #[inline(always)]
 fn unfold_cosine<T: PoissonScalar, V: Lanes<Real = T>>(
     core: &Core<T>,
-    block: &[Wide<V>],
-    rest: &[Wide<V>],
-    z: &mut [Wide<V>],
+    block: &[ComplexLanes<V>],
+    rest: &[ComplexLanes<V>],
+    z: &mut [ComplexLanes<V>],
 ) {
     let m = block.len();
     let n = 2 * m;

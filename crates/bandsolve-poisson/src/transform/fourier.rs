@@ -5,7 +5,7 @@
 //! T. G. Stockham's order; L. I. Bluestein, IEEE Trans. Audio Electroacoust. 18 (1970), 451–455.
 
 use super::core::half_turns;
-use super::wide::{Wide, aligned, flat, wide};
+use super::wide::{ComplexLanes, aligned, flat, wide};
 use crate::scalar::{PoissonScalar, real};
 use bandsolve::Simd;
 use bandsolve_kernel::{Job, Lanes, dispatch};
@@ -106,7 +106,7 @@ impl<T: PoissonScalar> Fourier<T> {
 
     /// Transforms `line`; the result stands in `other` if [`is_moved`](Self::is_moved). Both are overwritten.
     #[inline(always)]
-    pub fn run<V: Lanes<Real = T>>(&self, simd: Simd, line: &mut [Wide<V>], other: &mut [Wide<V>]) {
+    pub fn run<V: Lanes<Real = T>>(&self, simd: Simd, line: &mut [ComplexLanes<V>], other: &mut [ComplexLanes<V>]) {
         self.run_flat(simd, flat(line), flat(other));
     }
 
@@ -149,9 +149,9 @@ impl<T: PoissonScalar> FourierStep<T> {
     #[inline(always)]
     fn butterflies<V: Lanes<Real = T>, const R: usize>(
         &self,
-        x: &[Wide<V>],
-        y: &mut [Wide<V>],
-        transform: impl Fn([Wide<V>; R]) -> [Wide<V>; R],
+        x: &[ComplexLanes<V>],
+        y: &mut [ComplexLanes<V>],
+        transform: impl Fn([ComplexLanes<V>; R]) -> [ComplexLanes<V>; R],
     ) {
         let (m, s) = (self.m, self.s);
         let apart = m * s;
@@ -159,7 +159,7 @@ impl<T: PoissonScalar> FourierStep<T> {
             let twiddles = &self.twiddles[p * (R - 1)..][..R - 1];
             let (from, to) = (&x[s * p..], &mut y[s * R * p..][..s * R]);
             for q in 0..s {
-                let mut a = [Wide::zero(); R];
+                let mut a = [ComplexLanes::zero(); R];
                 for k in 0..R {
                     a[k] = from[q + apart * k];
                 }
@@ -174,7 +174,7 @@ impl<T: PoissonScalar> FourierStep<T> {
 
     /// The same of an odd number, as sums with cosines and sines; x is overwritten.
     #[inline(always)]
-    fn odd<V: Lanes<Real = T>>(&self, x: &mut [Wide<V>], y: &mut [Wide<V>]) {
+    fn odd<V: Lanes<Real = T>>(&self, x: &mut [ComplexLanes<V>], y: &mut [ComplexLanes<V>]) {
         let Self { radix, m, s, .. } = *self;
         let half = radix / 2;
         for p in 0..m {
@@ -193,7 +193,7 @@ impl<T: PoissonScalar> FourierStep<T> {
                 let mut k = 1;
                 while k < half {
                     let (one, two) = self.sums[(k - 1) * half..][..2 * half].split_at(half);
-                    let (mut c, mut d, mut e, mut f) = (first, Wide::zero(), first, Wide::zero());
+                    let (mut c, mut d, mut e, mut f) = (first, ComplexLanes::zero(), first, ComplexLanes::zero());
                     for j in 0..half {
                         let (sum, difference) = (x[at(j + 1)], x[at(radix - j - 1)]);
                         c = c.plus(V::splat(one[j][0]), sum);
@@ -210,7 +210,7 @@ impl<T: PoissonScalar> FourierStep<T> {
                 }
                 if k == half {
                     let one = &self.sums[(k - 1) * half..][..half];
-                    let (mut c, mut d) = (first, Wide::zero());
+                    let (mut c, mut d) = (first, ComplexLanes::zero());
                     for j in 0..half {
                         c = c.plus(V::splat(one[j][0]), x[at(j + 1)]);
                         d = d.plus(V::splat(one[j][1]), x[at(radix - j - 1)]);
@@ -225,39 +225,39 @@ impl<T: PoissonScalar> FourierStep<T> {
 }
 
 #[inline(always)]
-fn two<V: Lanes>([a, b]: [Wide<V>; 2]) -> [Wide<V>; 2] {
+fn two<V: Lanes>([a, b]: [ComplexLanes<V>; 2]) -> [ComplexLanes<V>; 2] {
     [a + b, a - b]
 }
 
 #[inline(always)]
-fn three<V: Lanes<Real: PoissonScalar>>([a, b, c]: [Wide<V>; 3]) -> [Wide<V>; 3] {
+fn three<V: Lanes<Real: PoissonScalar>>([a, b, c]: [ComplexLanes<V>; 3]) -> [ComplexLanes<V>; 3] {
     let (sum, difference) = (b + c, (b - c).scaled(real(0.75f64.sqrt())).turned());
     let t = a.plus(V::splat(real(-0.5)), sum);
     [a + sum, t + difference, t - difference]
 }
 
 #[inline(always)]
-fn four<V: Lanes>([a, b, c, d]: [Wide<V>; 4]) -> [Wide<V>; 4] {
+fn four<V: Lanes>([a, b, c, d]: [ComplexLanes<V>; 4]) -> [ComplexLanes<V>; 4] {
     let (t, u, v, w) = (a + c, a - c, b + d, (b - d).turned());
     [t + v, u + w, t - v, u - w]
 }
 
 #[inline(always)]
-fn five<V: Lanes<Real: PoissonScalar>>([a, b, c, d, e]: [Wide<V>; 5]) -> [Wide<V>; 5] {
+fn five<V: Lanes<Real: PoissonScalar>>([a, b, c, d, e]: [ComplexLanes<V>; 5]) -> [ComplexLanes<V>; 5] {
     // Cosines and sines of 72° and 144°.
     let cosines = [0.309_016_994_374_947_45, -0.809_016_994_374_947_5].map(|c| V::splat(real(c)));
     let sines = [0.951_056_516_295_153_5, 0.587_785_252_292_473_1].map(|s| V::splat(real(s)));
     let (sum, other_sum, difference, other) = (b + e, c + d, b - e, c - d);
     let t = a.plus(cosines[0], sum).plus(cosines[1], other_sum);
     let u = a.plus(cosines[1], sum).plus(cosines[0], other_sum);
-    let none = Wide::zero();
+    let none = ComplexLanes::zero();
     let v = none.plus(sines[0], difference).plus(sines[1], other).turned();
     let w = none.plus(sines[1], difference).plus(-sines[0], other).turned();
     [a + sum + other_sum, t + v, u + w, u - w, t - v]
 }
 
 #[inline(always)]
-fn eight<V: Lanes<Real: PoissonScalar>>(a: [Wide<V>; 8]) -> [Wide<V>; 8] {
+fn eight<V: Lanes<Real: PoissonScalar>>(a: [ComplexLanes<V>; 8]) -> [ComplexLanes<V>; 8] {
     let even = four([a[0], a[2], a[4], a[6]]);
     let [o, p, q, r] = four([a[1], a[3], a[5], a[7]]);
     let half = real::<V::Real>(0.5f64.sqrt());
@@ -337,7 +337,7 @@ impl<T: PoissonScalar> Job<T> for ChirpJob<'_, T> {
                 for (j, w) in own.iter_mut().enumerate() {
                     *w = line[j].times(chirp.chirp[j]);
                 }
-                rest.fill(Wide::zero());
+                rest.fill(ComplexLanes::zero());
             }
             ChirpStep::Multiply => {
                 for (w, k) in work.iter_mut().zip(&chirp.kernel) {

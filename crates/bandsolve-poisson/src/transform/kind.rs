@@ -3,7 +3,7 @@
 use super::core::{Core, half_turns};
 use super::first::{Buffers, First};
 use super::fourier::{Fourier, root};
-use super::wide::{ALIGNED, Wide, aligned, wide};
+use super::wide::{ALIGNED, ComplexLanes, aligned, wide};
 use crate::scalar::{PoissonScalar, real};
 use bandsolve::Simd;
 use bandsolve_kernel::{Job, Lanes, dispatch};
@@ -151,7 +151,13 @@ impl<T: PoissonScalar> Transform<T> {
     }
 
     #[inline(always)]
-    fn forward<V: Lanes<Real = T>>(&self, simd: Simd, z: &mut [Wide<V>], out: &mut [Wide<V>], scratch: &mut [Wide<V>]) {
+    fn forward<V: Lanes<Real = T>>(
+        &self,
+        simd: Simd,
+        z: &mut [ComplexLanes<V>],
+        out: &mut [ComplexLanes<V>],
+        scratch: &mut [ComplexLanes<V>],
+    ) {
         let (n, half) = (self.n, real::<T>(0.5));
         match (&self.how, self.sides) {
             (How::Nothing, _) => out[..n].copy_from_slice(&z[..n]),
@@ -207,7 +213,13 @@ impl<T: PoissonScalar> Transform<T> {
     }
 
     #[inline(always)]
-    fn inverse<V: Lanes<Real = T>>(&self, simd: Simd, z: &mut [Wide<V>], out: &mut [Wide<V>], scratch: &mut [Wide<V>]) {
+    fn inverse<V: Lanes<Real = T>>(
+        &self,
+        simd: Simd,
+        z: &mut [ComplexLanes<V>],
+        out: &mut [ComplexLanes<V>],
+        scratch: &mut [ComplexLanes<V>],
+    ) {
         let n = self.n;
         match (&self.how, self.sides) {
             (How::Nothing, _) => out[..n].copy_from_slice(&z[..n]),
@@ -285,26 +297,26 @@ impl<T: PoissonScalar> Job<T> for TransformJob<'_, T> {
 
 /// z_0, z_2, … forwards, z_1, z_3, … backwards and, if asked for, negated.
 #[inline(always)]
-fn gather_even_odd<V: Lanes>(z: &[Wide<V>], out: &mut [Wide<V>], negate: bool) {
+fn gather_even_odd<V: Lanes>(z: &[ComplexLanes<V>], out: &mut [ComplexLanes<V>], negate: bool) {
     let n = z.len();
     for j in 0..n {
         if j % 2 == 0 {
             out[j / 2] = z[j];
         } else {
-            out[n - 1 - j / 2] = if negate { Wide::zero() - z[j] } else { z[j] };
+            out[n - 1 - j / 2] = if negate { ComplexLanes::zero() - z[j] } else { z[j] };
         }
     }
 }
 
 /// The inverse of it.
 #[inline(always)]
-fn scatter_even_odd<V: Lanes>(z: &[Wide<V>], out: &mut [Wide<V>], negate: bool) {
+fn scatter_even_odd<V: Lanes>(z: &[ComplexLanes<V>], out: &mut [ComplexLanes<V>], negate: bool) {
     let n = z.len();
     for j in 0..n {
         if j % 2 == 0 {
             out[j] = z[j / 2];
         } else {
-            out[j] = if negate { Wide::zero() - z[n - 1 - j / 2] } else { z[n - 1 - j / 2] };
+            out[j] = if negate { ComplexLanes::zero() - z[n - 1 - j / 2] } else { z[n - 1 - j / 2] };
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Transforms of a few numbers, by the matrix.
 
 use super::core::half_turns;
-use super::wide::Wide;
+use super::wide::ComplexLanes;
 use crate::scalar::{PoissonScalar, real};
 use bandsolve_kernel::Lanes;
 
@@ -29,7 +29,7 @@ impl<T: PoissonScalar> SmallMatrix<T> {
 
     /// out = scale · matrix · z; the matrix is symmetric. z is overwritten.
     #[inline(always)]
-    pub fn multiply<V: Lanes<Real = T>>(&self, z: &mut [Wide<V>], out: &mut [Wide<V>], scale: T) {
+    pub fn multiply<V: Lanes<Real = T>>(&self, z: &mut [ComplexLanes<V>], out: &mut [ComplexLanes<V>], scale: T) {
         let Self { first, parts, .. } = *self;
         let count = z.len();
         // Sums in front, differences behind; a number in the middle is a sum.
@@ -50,7 +50,7 @@ impl<T: PoissonScalar> SmallMatrix<T> {
             let entries = &self.entries[row * columns..][..columns];
             // Sines of odd k and cosines of even k take sums.
             let sums = k % 2 == first;
-            let zero = Wide::zero();
+            let zero = ComplexLanes::zero();
             let at = |column: usize| if sums { column } else { count - 1 - column };
             let columns_of = if !sums && parts % 2 == 0 { columns - 1 } else { columns };
             if pair {

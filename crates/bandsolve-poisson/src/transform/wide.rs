@@ -13,12 +13,12 @@ pub(crate) const ALIGNED: usize = 64;
 /// W complex numbers.
 #[derive(Clone, Copy)]
 #[repr(C)]
-pub(crate) struct Wide<V> {
+pub(crate) struct ComplexLanes<V> {
     pub re: V,
     pub im: V,
 }
 
-impl<V: Lanes> Wide<V> {
+impl<V: Lanes> ComplexLanes<V> {
     #[inline(always)]
     pub fn zero() -> Self {
         let zero = V::splat(<V::Real as bandsolve::Scalar>::ZERO);
@@ -63,7 +63,7 @@ impl<V: Lanes> Wide<V> {
     }
 }
 
-impl<V: Lanes> Add for Wide<V> {
+impl<V: Lanes> Add for ComplexLanes<V> {
     type Output = Self;
     #[inline(always)]
     fn add(self, other: Self) -> Self {
@@ -71,7 +71,7 @@ impl<V: Lanes> Add for Wide<V> {
     }
 }
 
-impl<V: Lanes> Sub for Wide<V> {
+impl<V: Lanes> Sub for ComplexLanes<V> {
     type Output = Self;
     #[inline(always)]
     fn sub(self, other: Self) -> Self {
@@ -81,9 +81,9 @@ impl<V: Lanes> Sub for Wide<V> {
 
 /// Numbers as vectors.
 #[inline(always)]
-pub(crate) fn wide<T: PoissonScalar, V: Lanes<Real = T>>(numbers: &mut [T]) -> &mut [Wide<V>] {
-    const { assert!(size_of::<Wide<V>>() == 2 * V::W * size_of::<T>()) }
-    let start = numbers.as_mut_ptr().cast::<Wide<V>>();
+pub(crate) fn wide<T: PoissonScalar, V: Lanes<Real = T>>(numbers: &mut [T]) -> &mut [ComplexLanes<V>] {
+    const { assert!(size_of::<ComplexLanes<V>>() == 2 * V::W * size_of::<T>()) }
+    let start = numbers.as_mut_ptr().cast::<ComplexLanes<V>>();
     assert!(start.is_aligned(), "a buffer that is aligned for vectors");
     // SAFETY: aligned, within the slice, and vectors are nothing but W numbers of any bits.
     unsafe { core::slice::from_raw_parts_mut(start, numbers.len() / (2 * V::W)) }
@@ -91,7 +91,7 @@ pub(crate) fn wide<T: PoissonScalar, V: Lanes<Real = T>>(numbers: &mut [T]) -> &
 
 /// Vectors as numbers.
 #[inline(always)]
-pub(crate) fn flat<T: PoissonScalar, V: Lanes<Real = T>>(vectors: &mut [Wide<V>]) -> &mut [T] {
+pub(crate) fn flat<T: PoissonScalar, V: Lanes<Real = T>>(vectors: &mut [ComplexLanes<V>]) -> &mut [T] {
     // SAFETY: as in `wide`.
     unsafe { core::slice::from_raw_parts_mut(vectors.as_mut_ptr().cast(), vectors.len() * 2 * V::W) }
 }

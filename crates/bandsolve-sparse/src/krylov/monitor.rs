@@ -2,6 +2,8 @@
 
 use super::{Ending, IterationProgress};
 use bandsolve::Scalar;
+use bandsolve::vectors::{PIECE, each_piece};
+use bandsolve_kernel::spread::RowsOf;
 use core::ops::ControlFlow;
 
 /// Watches an iteration.
@@ -111,7 +113,7 @@ impl<'a, T: Scalar> Monitor<'a, T> {
     fn keep(&mut self, norm: f64, x: &[T]) {
         if norm * self.scale < 0.5 * self.kept_norm {
             self.kept_norm = norm * self.scale;
-            self.kept.copy_from_slice(x);
+            each_piece(x.len(), RowsOf(&mut *self.kept, PIECE), &|own, kept| kept.0.copy_from_slice(&x[own]));
         }
     }
 

@@ -4,6 +4,7 @@
 //! made along all couplings that are not far weaker than others, and few levels do.
 
 use super::aggregates::CoarseningGraph;
+use super::galerkin::galerkin;
 use super::path_solver::PathSolver;
 use super::sliced::SlicedMatrix;
 use super::strong_edges::StrongEdges;
@@ -29,7 +30,7 @@ use core::sync::atomic::{AtomicBool, Ordering};
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct MultigridOptions {
-    /// Linear forests of each level. Default: 2.
+    /// Linear forests of each level. Default: 2. With one, set-up and cycles are cheaper, and its sweeps are damped by 0.8.
     pub forests: usize,
     /// ω of the forests. Default: 0.01.
     pub omega: f64,
@@ -94,7 +95,7 @@ impl<'a, T: Scalar> LineMultigrid<'a, T> {
         match made {
             Ok(made) => Ok(made),
             Err(a) => {
-                let cycle = MultigridCycle::new(&a, SlicedMatrix::new(a.clone()), options, f64::INFINITY)?;
+                let cycle = MultigridCycle::new(a, options, f64::INFINITY)?;
                 Ok(Self { sizes: cycle.sizes.clone(), cycle: Box::new(cycle) })
             }
         }
@@ -149,6 +150,9 @@ fn survey<T: Scalar>(a: &Csr<'_, T, u32>) -> (bool, bool) {
     (sorted.into_inner(), fits.into_inner())
 }
 
+/// By what the sweeps of a single forest are multiplied.
+const DAMPING: f64 = 0.8;
+
 /// Most that the condition number of the coarsest matrix may be for a hierarchy of half the digits.
 const CONDITION: f64 = 1e5;
 
@@ -160,7 +164,7 @@ fn rounded_cycle<'a, T: Scalar, S: Scalar>(
     a: Csr<'a, T, u32>,
     options: &MultigridOptions,
 ) -> Result<LineMultigrid<'a, T>, Csr<'a, T, u32>> {
-    match MultigridCycle::<S>::new(&a, SlicedMatrix::rounded(a.clone()), options, CONDITION) {
+    match MultigridCycle::<S>::new(a.clone(), options, CONDITION) {
         Err(_) => Err(a),
         Ok(inner) => Ok(LineMultigrid { sizes: inner.sizes.clone(), cycle: Box::new(RoundedOperator { inner }) }),
     }
@@ -219,28 +223,29 @@ struct MultigridCycle<'a, S: Scalar> {
 }
 
 impl<'a, S: Scalar> MultigridCycle<'a, S> {
-    /// Of a matrix, which is given in the number type of the hierarchy, too. The hierarchy is computed in the precision of the matrix.
+    /// Of a matrix whose rows are sorted. All is computed in its precision, and then rounded to that of the hierarchy.
     ///
     /// # Errors
     /// Those of [`LineMultigrid::new`]; [`Error::Unsupported`] where numbers of type S cannot hold it, or the coarsest matrix has a
     /// condition number above `condition`.
-    fn new<T: Scalar>(
-        a: &Csr<'_, T, u32>,
-        finest: SlicedMatrix<'a, S>,
-        options: &MultigridOptions,
-        condition: f64,
-    ) -> Result<Self> {
-        let (sizes, coarsest) = (vec![(a.rows(), a.entries())], CoarsestLevel::Smoothed(vec![]));
-        let mut own = Self { visits: options.visits, sizes, matrices: vec![finest], levels: vec![], coarsest };
+    fn new<T: Scalar>(mut a: Csr<'a, T, u32>, options: &MultigridOptions, condition: f64) -> Result<Self> {
+        let (sizes, coarsest) = (vec![], CoarsestLevel::Smoothed(vec![]));
+        let mut own = Self { visits: options.visits, sizes, matrices: vec![], levels: vec![], coarsest };
         let mut candidate = vec![];
-        let mut made: Option<Csr<'static, T, u32>> = None;
         own.coarsest = loop {
-            let a = made.as_ref().map_or(a.view(), |made| made.view());
+            own.sizes.push((a.rows(), a.entries()));
+            let sliced = SlicedMatrix::new(&a);
+            own.matrices.push(sliced.rounded());
             if a.rows() <= options.coarsest {
                 break CoarsestLevel::Direct(direct(&a, condition)?);
             }
-            let forests = StrongEdges::of(&a)?.forests(options.forests.max(1), options.omega, &options.factors);
-            let lines = forests.into_iter().map(|forest| PathSolver::new(&a, forest)).collect::<Result<Vec<_>>>()?;
+            let edges = StrongEdges::of(&a, &sliced)?;
+            let mutual = edges.mutual;
+            let forests = edges.forests(options.forests.max(1), options.omega, &options.factors);
+            // A sweep may turn the sign of an error that alternates from path to path; a second forest then sees to it.
+            let damping = if forests.len() == 1 { DAMPING } else { 1.0 };
+            let lines = forests.into_iter().map(|forest| PathSolver::new(&a, forest, damping));
+            let lines = lines.collect::<Result<Vec<_>>>()?;
             if condition.is_finite() && !lines.iter().all(|lines| lines.growth() <= GROWTH) {
                 return Err(Error::Unsupported { method: "a hierarchy in half precision", what: "a long chain" });
             }
@@ -257,14 +262,16 @@ impl<'a, S: Scalar> MultigridCycle<'a, S> {
             }
             let (prolongation, coarse_candidate) = graph.prolongation(&aggregates, &candidate);
             let restriction = adjoint(&prolongation);
-            let next = triple_product(&restriction, &a, &prolongation);
+            let next = if mutual {
+                galerkin((&a, &sliced), &restriction, &prolongation)
+            } else {
+                triple_product(&restriction, &a, &prolongation)
+            };
             let (prolongation, restriction) = (prolongation.rounded(), restriction.rounded());
             own.levels.push(MultigridLevel { lines, prolongation, restriction });
-            own.sizes.push((next.rows(), next.entries()));
             candidate = coarse_candidate;
-            own.matrices.extend(made.replace(next).map(SlicedMatrix::rounded));
+            a = next;
         };
-        own.matrices.extend(made.map(SlicedMatrix::rounded));
         Ok(own)
     }
 

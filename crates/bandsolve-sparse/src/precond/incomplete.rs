@@ -82,7 +82,8 @@ impl<T: Scalar> LargestOfRow<T> {
 
 /// The rows of B·M⁻¹, of which the diagonal and the `kept[i]` largest others stay. M is the tridiagonal matrix of a forest.
 ///
-/// A row of B is followed along the paths that it touches as far as its elements can still be among the largest.
+/// A row of B is followed along the paths that it touches as far as its elements can still be among the largest: where pivots outweigh couplings, a
+/// number of places that does not grow with the paths.
 ///
 /// # Errors
 /// [`Error::Singular`] if a pivot of M is 0.
@@ -95,7 +96,7 @@ pub(super) fn incomplete_product<T: Scalar>(
     let factors = PathFactors::new(forest, tridiagonal)?;
     let (order, places) = (forest.permutation().order(), forest.permutation().places());
     Ok(make_rows((b.rows(), b.columns()), b.entries(), &|rows, made| {
-        let (mut sources, mut y): (Vec<(u32, T)>, Vec<T>) = (Vec::new(), Vec::new());
+        let (mut sources, mut space) = (Vec::<(u32, T)>::new(), PathRuns { y: vec![], runs: vec![] });
         for i in rows {
             let mut largest = LargestOfRow { own: Vec::new(), most: kept[i] as usize };
             let mut diagonal = T::ZERO;
@@ -103,7 +104,7 @@ pub(super) fn incomplete_product<T: Scalar>(
             sources.extend(b.row(i).map(|(j, value)| (places[j], value)));
             sources.sort_unstable_by_key(|(place, _)| *place);
             for sources in sources.chunk_by(|a, b| factors.paths[a.0 as usize] == factors.paths[b.0 as usize]) {
-                along_path(&factors, sources, &mut y, &mut |place, value| {
+                along_path(&factors, sources, &mut space, &mut |place, value| {
                     let column = order[place];
                     if column as usize == i {
                         diagonal = value;
@@ -124,52 +125,76 @@ pub(super) fn incomplete_product<T: Scalar>(
     }))
 }
 
+/// What [`along_path`] computes with: elements of yᵀ·U⁻¹, and the runs of places that they stand in, by their first place and element.
+struct PathRuns<T> {
+    y: Vec<T>,
+    runs: Vec<[usize; 2]>,
+}
+
 /// The elements of yᵀ·M⁻¹ on one path, where y has these elements at these places: `take(place, value)` is called with each that may
-/// count, and says below what modulus those count no more that are still to come.
+/// count, and says below what modulus those count no more that are still to come. Places on which there is nothing, between elements that are
+/// far from each other, are not visited.
 fn along_path<T: Scalar>(
     factors: &PathFactors<T>,
     sources: &[(u32, T)],
-    y: &mut Vec<T>,
+    PathRuns { y, runs }: &mut PathRuns<T>,
     take: &mut impl FnMut(usize, T) -> f64,
 ) {
     let PathFactors { d, u, l, paths, growth } = factors;
-    let (first, last) = (sources[0].0 as usize, sources[sources.len() - 1].0 as usize);
-    let [start, end] = paths[first].map(|place| place as usize);
+    let [start, end] = paths[sources[0].0 as usize].map(|place| place as usize);
     let modulus = |v: T| Scalar::abs(v).to_f64();
-    // yᵀ·U⁻¹, to the right.
+    // yᵀ·U⁻¹, to the right. A NaN is followed to the end, here and below.
     y.clear();
+    runs.clear();
     let (mut largest, mut sources) = (0.0, sources.iter().peekable());
-    for k in first..end {
-        let mut value = T::ZERO;
-        while let Some((_, own)) = sources.next_if(|(place, _)| *place as usize == k) {
-            value += *own;
-        }
-        if let Some(before) = y.last() {
-            value -= *before * u[k - 1];
-        }
-        value = value / d[k];
-        y.push(value);
-        largest = f64::max(largest, modulus(value));
-        if k > last && modulus(value) * growth[k][0] <= NOTHING * largest {
-            break;
+    while let Some((first, _)) = sources.peek() {
+        let first = *first as usize;
+        runs.push([first, y.len()]);
+        for k in first..end {
+            let (mut value, mut is_source) = (T::ZERO, false);
+            while let Some((_, own)) = sources.next_if(|(place, _)| *place as usize == k) {
+                value += *own;
+                is_source = true;
+            }
+            if k > first {
+                value -= y[y.len() - 1] * u[k - 1];
+            }
+            value = value / d[k];
+            y.push(value);
+            largest = f64::max(largest, modulus(value));
+            if !is_source && modulus(value) * growth[k][0] <= NOTHING * largest {
+                break;
+            }
         }
     }
-    // The same times L⁻¹, to the left.
-    let mut least = 0.0;
-    let mut right = T::ZERO;
-    for k in (first..first + y.len()).rev() {
-        if k + 1 < first + y.len() {
-            y[k - first] -= right * l[k];
+    // The same times L⁻¹, to the left: the element at the place to the right, if there is one.
+    let (mut least, mut right): (f64, Option<T>) = (0.0, None);
+    let mut place = end;
+    while let Some([first, from]) = runs.pop() {
+        let behind = first + y.len() - from;
+        while let Some(value) = right.filter(|_| place > behind) {
+            place -= 1;
+            let value = -(value * l[place]);
+            right = (!(modulus(value) * growth[place][1] <= NOTHING * largest)).then_some(value);
+            if right.is_some() {
+                least = take(place, value);
+            }
         }
-        right = y[k - first];
-        least = take(k, right);
+        for k in (first..behind).rev() {
+            let own = y[from + k - first];
+            let value = right.map_or(own, |right| own - right * l[k]);
+            least = take(k, value);
+            right = Some(value);
+        }
+        y.truncate(from);
+        place = first;
     }
-    for k in (start..first).rev() {
-        right = -(right * l[k]);
-        // A NaN is followed to the end.
-        if modulus(right) * growth[k][1] < f64::max(least, NOTHING * largest) {
+    for k in (start..place).rev() {
+        right = right.map(|right| -(right * l[k]));
+        let value = right.unwrap_or(T::ZERO);
+        if modulus(value) * growth[k][1] < f64::max(least, NOTHING * largest) {
             break;
         }
-        least = take(k, right);
+        least = take(k, value);
     }
 }

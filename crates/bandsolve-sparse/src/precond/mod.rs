@@ -6,6 +6,7 @@ mod amg;
 mod auto;
 mod block_lines;
 mod diagonal;
+mod galerkin;
 mod ilu;
 mod incomplete;
 mod lines;

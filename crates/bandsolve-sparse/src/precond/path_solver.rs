@@ -33,12 +33,12 @@ enum PathSystem<S: Scalar> {
 
 impl<S: Scalar> PathSolver<S> {
     /// With the coupled entries of a matrix, and its diagonal, to which all other entries of its sign are added: so 2·M − A is definite for a
-    /// definite A of rows with the sum 0, where those entries would make M too small.
+    /// definite A of rows with the sum 0, where those entries would make M too small. M is divided by `damping`.
     ///
     /// # Errors
     /// As [`ForestSolver::new`](super::ForestSolver::new).
-    pub fn new<T: Scalar>(a: &Csr<'_, T, u32>, linked: LinkedForest) -> Result<Self> {
-        let rows = tridiagonal_rows(a, &linked)?;
+    pub fn new<T: Scalar>(a: &Csr<'_, T, u32>, linked: LinkedForest, damping: f64) -> Result<Self> {
+        let rows = tridiagonal_rows(a, &linked, damping)?;
         let forest = linked.forest;
         let factors = match PathElimination::new(&rows, &forest) {
             Some(plain) => PathSystem::Plain(plain),
@@ -197,8 +197,8 @@ impl<S: Scalar> PathElimination<S> {
     }
 }
 
-/// The coupled entries of each row, in the order of the forest.
-fn tridiagonal_rows<T: Scalar>(a: &Csr<'_, T, u32>, linked: &LinkedForest) -> Result<Vec<[T; 3]>> {
+/// The coupled entries of each row, in the order of the forest, divided by `damping`.
+fn tridiagonal_rows<T: Scalar>(a: &Csr<'_, T, u32>, linked: &LinkedForest, damping: f64) -> Result<Vec<[T; 3]>> {
     let (n, permutation) = (a.rows(), linked.forest.permutation());
     let places = permutation.places();
     let mut rows = zeros(n).ok_or(Error::OutOfMemory { bytes: n.saturating_mul(size_of::<[T; 3]>()) })?;
@@ -223,6 +223,7 @@ fn tridiagonal_rows<T: Scalar>(a: &Csr<'_, T, u32>, linked: &LinkedForest) -> Re
         if own[1] != 0.0 {
             diag += T::from_real(T::Real::from_f64(own.iter().fold(all, |left, re| left - like(*re))));
         }
+        let [first, diag, second] = [first, diag, second].map(|value| value.scale(T::Real::from_f64(1.0 / damping)));
         let before = |u: u32| u != NONE && places[u as usize] < places[v];
         if before(one) || (other != NONE && !before(other)) { [first, diag, second] } else { [second, diag, first] }
     });

@@ -1,5 +1,6 @@
 //! Linear forests for smoothers: found among the strongest couplings of each unknown alone, kept in order.
 
+use super::sliced::{LANES, SlicedMatrix};
 use super::splitting::{comparable_graph, of_forest};
 use crate::csr::Csr;
 use crate::factor::{GraphFactorOptions, NONE};
@@ -21,6 +22,8 @@ pub(super) struct StrongEdges {
     keys: Vec<[u64; KEPT]>,
     /// Their ends; the number of vertices for none.
     ends: Vec<[u32; KEPT]>,
+    /// Whether the matrix has an entry at each mirrored place.
+    pub mutual: bool,
 }
 
 /// A forest, and the neighbors of each vertex on its path.
@@ -50,11 +53,11 @@ fn weight_of(key: u64) -> f32 {
 }
 
 impl StrongEdges {
-    /// Of a matrix whose rows are sorted.
+    /// Of a matrix whose rows are sorted, which is given in slices, too.
     ///
     /// # Errors
     /// Those of [`comparable_graph`].
-    pub fn of<T: Scalar>(a: &Csr<'_, T, u32>) -> Result<Self> {
+    pub fn of<T: Scalar>(a: &Csr<'_, T, u32>, sliced: &SlicedMatrix<'_, T>) -> Result<Self> {
         let n = a.rows();
         let mut inverse = vec![0.0_f64; n];
         let without = each_row(&mut inverse, &|i, inverse| {
@@ -70,13 +73,14 @@ impl StrongEdges {
         let bytes = n.saturating_mul(size_of::<[u64; KEPT]>());
         let mut keys = zeros(n).ok_or(Error::OutOfMemory { bytes })?;
         let mut ends = zeros(n).ok_or(Error::OutOfMemory { bytes })?;
-        if without > 0 || !mutual_edges(a, &inverse, (&mut keys, &mut ends)) {
+        let mutual = without == 0 && mutual_edges((a, sliced), &inverse, (&mut keys, &mut ends));
+        if !mutual {
             // Couplings in one direction, or errors.
             let graph = comparable_graph(a)?;
             let edges = |v: usize| graph.edges(v).map(|(u, weight)| key(weight, u as u32));
             each_vertex((&mut keys, &mut ends), &|v, _| strongest_of_many(edges(v)));
         }
-        Ok(Self { keys, ends })
+        Ok(Self { keys, ends, mutual })
     }
 
     /// Forests one after the other; before each, the weights of those before are multiplied by ω.
@@ -99,13 +103,26 @@ impl StrongEdges {
     }
 
     fn weaken(&mut self, forest: &LinkedForest, omega: f32) {
-        each_vertex((&mut self.keys, &mut self.ends), &|v, keys| {
-            let linked = forest.partners[v];
-            let weakened = |own: u64| {
-                let end = end_of(own);
-                if own != 0 && linked.contains(&end) { of_parts(omega * weight_of(own), end) } else { own }
-            };
-            sorted(keys.map(weakened))
+        let (tasks, none) = (self.keys.len().div_ceil(TASK), self.keys.len() as u32);
+        let out = (RowsOf(&mut self.keys, TASK), RowsOf(&mut self.ends, TASK));
+        each_chunk((tasks, 2), out, &|task, (keys, ends)| {
+            let partners = forest.partners[task * TASK..].chunks(LANES);
+            let groups = keys.0.chunks_mut(LANES).zip(ends.0.chunks_mut(LANES));
+            for ((keys, ends), partners) in groups.zip(partners) {
+                let mut lanes = [[0; LANES]; KEPT];
+                for (lane, (own, linked)) in keys.iter().zip(partners).enumerate() {
+                    for (k, key) in own.iter().enumerate() {
+                        let end = end_of(*key);
+                        let weaker = of_parts(omega * weight_of(*key), end);
+                        lanes[k][lane] = if (end == linked[0]) | (end == linked[1]) { weaker } else { *key };
+                    }
+                }
+                let sorted = sorted_lanes(lanes);
+                for (lane, (own, ends)) in keys.iter_mut().zip(ends).enumerate() {
+                    *own = sorted.map(|keys| keys[lane]);
+                    *ends = own.map(|key| end_of(key).min(none));
+                }
+            }
         });
     }
 }
@@ -248,9 +265,9 @@ const SATURATED: u8 = 2;
 
 /// The edges of a matrix that has an entry at each mirrored place; `false` if it has not.
 fn mutual_edges<T: Scalar>(
-    a: &Csr<'_, T, u32>,
+    (a, sliced): (&Csr<'_, T, u32>, &SlicedMatrix<'_, T>),
     inverse: &[f64],
-    out: (&mut [[u64; KEPT]], &mut [[u32; KEPT]]),
+    (keys, ends): (&mut [[u64; KEPT]], &mut [[u32; KEPT]]),
 ) -> bool {
     let (pointers, columns, values) = a.parts();
     let lonely = AtomicBool::new(false);
@@ -263,7 +280,7 @@ fn mutual_edges<T: Scalar>(
         }
         columns[own.clone()].binary_search(&(i as u32)).ok().map(|found| own.start + found)
     };
-    each_vertex(out, &|i, _| {
+    let of_row = |i: usize| {
         let own = a.range(i);
         let entries = columns[own.clone()].iter().zip(&values[own]).enumerate();
         let modulus = |value: T| Scalar::abs(value).to_f64();
@@ -275,8 +292,52 @@ fn mutual_edges<T: Scalar>(
                 0
             }
         }))
+    };
+    let (tasks, none) = (keys.len().div_ceil(TASK), keys.len() as u32);
+    each_chunk((tasks, 2), (RowsOf(keys, TASK), RowsOf(ends, TASK)), &|task, (keys, ends)| {
+        for (k, (keys, ends)) in keys.0.chunks_mut(LANES).zip(ends.0.chunks_mut(LANES)).enumerate() {
+            let slice = task * (TASK / LANES) + k;
+            if let Some(of_slice) = mutual_edges_of_slice(sliced, inverse, slice) {
+                keys.iter_mut().enumerate().for_each(|(lane, own)| *own = of_slice.map(|keys| keys[lane]));
+            } else {
+                keys.iter_mut().enumerate().for_each(|(k, own)| *own = of_row(slice * LANES + k));
+            }
+            ends.iter_mut().zip(keys).for_each(|(ends, keys)| *ends = keys.map(|key| end_of(key).min(none)));
+        }
     });
     !lonely.into_inner()
+}
+
+/// The edges of the rows of a slice, in descending order: the same as row by row. `None` where that is how they must be found.
+#[inline]
+fn mutual_edges_of_slice<T: Scalar>(
+    a: &SlicedMatrix<'_, T>,
+    inverse: &[f64],
+    slice: usize,
+) -> Option<[[u64; LANES]; KEPT]> {
+    let (columns, values) = a.slice(slice)?;
+    let (first, mut keys, mut count) = (slice * LANES, [[0; LANES]; KEPT], 0);
+    let own_inverse = &inverse[first..first + LANES];
+    for (k, (column, own)) in columns.iter().zip(values.chunks_exact(LANES)).enumerate() {
+        let column = *column as usize;
+        if column == first {
+            continue;
+        }
+        if count == KEPT {
+            return None;
+        }
+        let (mirrored, other_inverse) = (a.mirrored(slice, k, column)?, &inverse[column..column + LANES]);
+        let modulus = |value: T| Scalar::abs(value).to_f64();
+        let mut weights = [0.0; LANES];
+        for lane in 0..LANES {
+            weights[lane] = modulus(own[lane]) * own_inverse[lane] + modulus(mirrored[lane]) * other_inverse[lane];
+        }
+        for lane in 0..LANES {
+            keys[count][lane] = key(weights[lane], (column + lane) as u32);
+        }
+        count += 1;
+    }
+    Some(sorted_lanes(keys))
 }
 
 /// The largest of some keys, in descending order.
@@ -318,9 +379,16 @@ fn strongest_of_many(all: impl Iterator<Item = u64>) -> [u64; KEPT] {
     if count > KEPT { keys } else { sorted(keys) }
 }
 
-/// In descending order, by a sorting network. A key as the bits of a number is never NaN: its first 32 bits are those of a finite f32.
+/// In descending order.
 #[inline]
 fn sorted(keys: [u64; KEPT]) -> [u64; KEPT] {
+    sorted_lanes(keys.map(|key| [key])).map(|[key]| key)
+}
+
+/// Those of each lane in descending order, by a sorting network. A key as the bits of a number is never NaN: its first 32 bits are those of a
+/// finite f32.
+#[inline]
+fn sorted_lanes<const N: usize>(keys: [[u64; N]; KEPT]) -> [[u64; N]; KEPT] {
     const NETWORK: [(usize, usize); 19] = [
         (0, 1),
         (2, 3),
@@ -343,12 +411,15 @@ fn sorted(keys: [u64; KEPT]) -> [u64; KEPT] {
         (3, 4),
     ];
     // Positive floating-point numbers are ordered as their bits are, and have instructions for the larger and the smaller one.
-    let mut ordered = keys.map(f64::from_bits);
+    let mut ordered = keys.map(|keys| keys.map(f64::from_bits));
     for (i, j) in NETWORK {
         let (left, right) = (ordered[i], ordered[j]);
-        (ordered[i], ordered[j]) = if right > left { (right, left) } else { (left, right) };
+        for lane in 0..N {
+            let (left, right) = (left[lane], right[lane]);
+            (ordered[i][lane], ordered[j][lane]) = if right > left { (right, left) } else { (left, right) };
+        }
     }
-    ordered.map(f64::to_bits)
+    ordered.map(|keys| keys.map(f64::to_bits))
 }
 
 #[cfg(test)]
