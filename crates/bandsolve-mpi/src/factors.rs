@@ -83,8 +83,9 @@ impl<T: Scalar> DistributedFactors<T> {
 
     /// Solves A·x = rhs; x replaces rhs. Collective.
     ///
-    /// Every column is measured over all ranks and refined while its backward error exceeds 8ε. What is still above is solved by SPIKE with
-    /// answers of each rank verified by themselves; then by the pivoted method on rank 0, which holds the whole system.
+    /// Every column is measured over all ranks. SPIKE solves without verification on each rank; where an error is above 4ε, it makes factors
+    /// again whose answers are verified on each rank, and solves by them from then on. Columns are refined while their error exceeds 8ε.
+    /// What is still above is solved by the pivoted method on rank 0, which then holds the whole system.
     ///
     /// # Errors
     /// `Shape`, `NotFinite`, `Singular`, `NotConverged`, `OutOfMemory`, the same on all ranks.
@@ -164,15 +165,15 @@ impl<T: Scalar> DistributedFactors<T> {
         let n_rhs = matrix.columns(("rhs", rhs), true)?;
         let d = matrix.padded(rhs, n_rhs);
         let (mut errors, mut steps) = (vec![f64::NAN; n_rhs], 0);
-        if !self.solver.is_singular() {
-            self.solver.solve(transposed, rhs, n_rhs);
-            (errors, steps) = refine(&*self.solver, rows, &d, rhs, n_rhs);
+        let solver = self.careful.get().and_then(Option::as_deref).unwrap_or(&*self.solver);
+        if !solver.is_singular() {
+            solver.solve(transposed, rhs, n_rhs);
+            errors = matrix.errors(&d, rhs, n_rhs);
         }
-        let mut open = missed::<T>(&errors);
-        if !open.is_empty() {
-            steps = steps.max(self.solve_with_care(rows, &d, rhs, (&open, &mut errors))?);
-            open = missed::<T>(&errors);
+        if !errors.iter().all(|eta| *eta <= ACCEPTED_AT_ONCE * good::<T>()) {
+            (errors, steps) = self.solve_with_care(rows, (&d, rhs), errors)?;
         }
+        let open = missed::<T>(&errors);
         if !open.is_empty() {
             self.solve_on_first((&d, transposed), rhs, (&open, &mut errors))?;
         }
@@ -181,35 +182,28 @@ impl<T: Scalar> DistributedFactors<T> {
         Ok(report)
     }
 
-    /// Solves columns by the careful factors of the method, made when they are first asked for; returns the refinement steps. Collective.
+    /// Solves again by the careful factors of the method, which then serve all later solves, and refines; returns errors and steps. `errors`
+    /// are those of x now. Collective.
     fn solve_with_care(
         &self,
         rows: MeasuredRows<'_, T>,
-        d: &[T],
-        x: &mut [T],
-        (columns, errors): (&[usize], &mut [f64]),
-    ) -> Result<usize, RankError> {
+        (d, x): (&[T], &mut [T]),
+        mut errors: Vec<f64>,
+    ) -> Result<(Vec<f64>, usize), RankError> {
+        let ((matrix, transposed), n_rhs) = (rows, errors.len());
+        let mut solver = self.careful.get().and_then(Option::as_deref).unwrap_or(&*self.solver);
         if self.careful.get().is_none() {
-            _ = self.careful.set(self.solver.careful()?);
-        }
-        let Some(Some(solver)) = self.careful.get() else { return Ok(0) };
-        if solver.is_singular() {
-            return Ok(0);
-        }
-        let ((matrix, transposed), own) = (rows, rows.0.own());
-        let d: Vec<T> =
-            columns.iter().flat_map(|k| &d[k * matrix.extended()..][..matrix.extended()]).copied().collect();
-        let inside = d.chunks_exact(matrix.extended()).flat_map(|d| &d[matrix.inside()]);
-        let mut again: Vec<T> = inside.copied().collect();
-        solver.solve(transposed, &mut again, columns.len());
-        let (found, steps) = refine(&**solver, rows, &d, &mut again, columns.len());
-        for (i, k) in columns.iter().enumerate() {
-            if found[i] < errors[*k] || errors[*k].is_nan() {
-                x[k * own..(k + 1) * own].copy_from_slice(&again[i * own..(i + 1) * own]);
-                errors[*k] = found[i];
+            // Singular ones are of no use, and are not made again.
+            _ = self.careful.set(self.solver.careful()?.filter(|careful| !careful.is_singular()));
+            if let Some(Some(careful)) = self.careful.get() {
+                solver = &**careful;
+                let columns = x.chunks_exact_mut(matrix.own().max(1)).zip(d.chunks_exact(matrix.extended()));
+                columns.for_each(|(x, d)| x.copy_from_slice(&d[matrix.inside()]));
+                solver.solve(transposed, x, n_rhs);
+                errors = matrix.errors(d, x, n_rhs);
             }
         }
-        Ok(steps)
+        Ok(if solver.is_singular() { (errors, 0) } else { refine(solver, rows, (d, x), errors) })
     }
 
     /// Solves columns by the pivoted method on rank 0, which answers for itself.
@@ -298,16 +292,14 @@ fn missed<T: Scalar>(errors: &[f64]) -> Vec<usize> {
     (0..errors.len()).filter(|k| !(errors[*k] <= good::<T>())).collect()
 }
 
-/// Improves columns until their errors are at most 8ε, or do not shrink; returns the errors, and the steps. Collective.
+/// Improves columns until their errors are at most 8ε, or do not shrink; returns the errors, which are known, and the steps. Collective.
 fn refine<T: Scalar>(
     solver: &dyn RankSolver<T>,
     (matrix, transposed): MeasuredRows<'_, T>,
-    d: &[T],
-    x: &mut [T],
-    n_rhs: usize,
+    (d, x): (&[T], &mut [T]),
+    mut best: Vec<f64>,
 ) -> (Vec<f64>, usize) {
-    let (own, good) = (matrix.own(), good::<T>());
-    let mut best = matrix.errors(d, x, n_rhs);
+    let (own, good, n_rhs) = (matrix.own(), good::<T>(), best.len());
     if best.iter().all(|eta| *eta <= ACCEPTED_AT_ONCE * good) {
         return (best, 0);
     }

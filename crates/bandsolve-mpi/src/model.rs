@@ -92,7 +92,9 @@ impl CostModel {
             cost.gather(1, AGREEMENT);
             cost.gather(several, NUMBER);
         } else {
-            cost.flops = self.ranges.range(rank).len() as f64 * (14.0 / 3.0 + 16.0) * b.powi(3);
+            // Spikes as if they did not decay.
+            let spikes = self.beside(rank).into_iter().flatten().count() as f64;
+            cost.flops = self.ranges.range(rank).len() as f64 * (14.0 / 3.0 + 8.0 * spikes) * b.powi(3);
             cost.gather(1, AGREEMENT + NUMBER);
             cost.gather(several, NUMBER);
             if self.coarse == RankCoarse::Truncated && is_regular(&self.ranges, 1) {
@@ -178,17 +180,20 @@ impl CostModel {
         self.ranges.range(rank).contains(&0)
     }
 
-    /// Messages with unknowns at the ends of the own rows, for products.
-    fn halo_sends(&self, rank: usize) -> u64 {
+    /// The block rows before and behind those of a rank.
+    fn beside(&self, rank: usize) -> [Option<usize>; 2] {
         let (own, rows) = (self.ranges.range(rank), self.ranges.rows());
         if own.is_empty() {
-            return 0;
+            return [None; 2];
         }
         let wrapped = |ring: usize| self.periodic.then_some(ring);
-        let left = own.start.checked_sub(1).or(wrapped(rows - 1));
-        let right = Some(own.end).filter(|end| *end < rows).or(wrapped(0));
-        let elsewhere = |row: &Option<usize>| row.is_some_and(|row| !own.contains(&row));
-        [left, right].iter().filter(|row| elsewhere(row)).count() as u64
+        [own.start.checked_sub(1).or(wrapped(rows - 1)), Some(own.end).filter(|end| *end < rows).or(wrapped(0))]
+    }
+
+    /// Messages with unknowns at the ends of the own rows, for products.
+    fn halo_sends(&self, rank: usize) -> u64 {
+        let own = self.ranges.range(rank);
+        self.beside(rank).into_iter().flatten().filter(|row| !own.contains(row)).count() as u64
     }
 
     /// What a rank does at each level of BCYCLIC.

@@ -22,6 +22,9 @@ pub struct ScalapackArgs {
     /// Diagonals of the banded system below and above the main one
     #[arg(long, default_value_t = 4)]
     bandwidth: usize,
+    /// What is added to the diagonals, as a part of what makes rows dominate: spikes decay from about 0.7 on
+    #[arg(long, default_value_t = 1.0)]
+    dominance: f64,
 }
 
 /// What each rank is told.
@@ -31,6 +34,8 @@ pub struct RankScalapackArgs {
     rows: usize,
     /// Bandwidth
     bandwidth: usize,
+    /// Dominance
+    dominance: f64,
 }
 
 /// Rounds that are timed, and solves with the factors of each; the fastest count.
@@ -267,13 +272,15 @@ pub fn measure(ranks: &Ranks, args: &RankScalapackArgs) -> Result<(), Failure> {
     let ranges = RankRanges::of_counts((0..size).map(|rank| n.min((rank + 1) * each) - n.min(rank * each)));
     let own = ranges.range(ranks.rank());
     let rhs: Vec<f64> = own.clone().map(|i| wave(i + 5)).collect();
-    let arrays = [0, 1, 2].map(|a| own.clone().map(|i| wave(3 * i + a) + if a == 1 { 4.0 } else { 0.0 }).collect());
+    let arrays = [0, 1, 2]
+        .map(|a| own.clone().map(|i| wave(3 * i + a) + if a == 1 { 4.0 * args.dominance } else { 0.0 }).collect());
     let told = |error: RankError| Failure::Unsolved(error.to_string());
     let open = |arrays: &[Vec<f64>; 3]| DistributedBlocks::new(ranks, 1, arrays.each_ref().map(Vec::as_slice));
     let a = open(&arrays).map_err(told)?;
     let lines = contest(ranks, &rhs, || a.factor(), || scalapack.tridiagonal(n, &arrays, &rhs))?;
     let wide = 2 * k + 1;
-    let entry = |i: usize, j: usize| wave(wide * i + j % 7919) + if i == j { 4.0 * k as f64 + 4.0 } else { 0.0 };
+    let diagonal = (4.0 * k as f64 + 4.0) * args.dominance;
+    let entry = |i: usize, j: usize| wave(wide * i + j % 7919) + if i == j { diagonal } else { 0.0 };
     let inside = |i: usize, j: usize| if (k..n + k).contains(&j) { entry(i, j - k) } else { 0.0 };
     let rows: Vec<f64> =
         own.clone().flat_map(|i| (0..wide).map(move |d| (i, i + d))).map(|(i, j)| inside(i, j)).collect();
@@ -341,7 +348,8 @@ pub fn run(args: &ScalapackArgs) -> Result<(), Failure> {
         ));
     }
     let mut command = crate::scaling::mpirun(args.ranks)?;
-    command.args(["rank-scalapack", &args.rows.to_string(), &args.bandwidth.to_string()]);
+    let numbers = [args.rows.to_string(), args.bandwidth.to_string(), args.dominance.to_string()];
+    command.arg("rank-scalapack").args(numbers);
     let found = crate::scaling::answer(&mut command)?;
     println!(
         "{} rows on {} ranks; seconds of the slowest rank, the fastest of {ROUNDS} ({SOLVES} solves each)",

@@ -1,8 +1,9 @@
 //! `bandsolve-mpi bench scaling`: the same program under `mpirun` on several numbers of ranks, and a model of what it costs.
 
-use bandsolve::Method;
+use bandsolve::{Layout, Method, Report};
 use bandsolve_cli::exit::Failure;
-use bandsolve_mpi::{CostModel, DistributedBlocks, NetworkFigures, RankCoarse, RankRanges, Ranks, Traffic};
+use bandsolve_mpi::{BatchCostModel, CostModel, DistributedBatch, DistributedBlocks, NetworkFigures};
+use bandsolve_mpi::{RankCoarse, RankCost, RankError, RankRanges, Ranks, Traffic};
 use clap::Args;
 use serde_json::{Value, json};
 use std::process::Command;
@@ -23,6 +24,9 @@ pub struct ScalingArgs {
     /// bcyclic or block-spike
     #[arg(long, default_value = "bcyclic")]
     method: String,
+    /// In the place of one system so many tridiagonal ones, whose rows lie over the ranks
+    #[arg(long, value_name = "SYSTEMS", conflicts_with_all = ["block", "method"])]
+    batch: Option<usize>,
     /// Seconds that a message of the projected cluster takes beside its bytes
     #[arg(long, default_value_t = 1.5e-6)]
     latency: f64,
@@ -40,16 +44,62 @@ pub struct RankTimesArgs {
     block: usize,
     /// The method
     method: String,
+    /// Tridiagonal systems of a batch, if there is one
+    #[arg(long)]
+    batch: Option<usize>,
 }
 
 /// Rounds that are timed; the fastest counts.
 const ROUNDS: usize = 3;
 
-/// Times one system on all ranks; rank 0 prints a line of JSON. Collective.
+/// The model of one system, or of a batch.
+enum ScalingModel {
+    System(CostModel),
+    Batch(BatchCostModel),
+}
+
+impl ScalingModel {
+    fn factor(&self, rank: usize) -> RankCost {
+        match self {
+            Self::System(model) => model.factor(rank),
+            Self::Batch(model) => model.factor(rank),
+        }
+    }
+
+    fn solve(&self, rank: usize) -> RankCost {
+        match self {
+            Self::System(model) => model.solve(rank, 1),
+            Self::Batch(model) => model.solve(rank, 1),
+        }
+    }
+
+    /// Of factors, and of a solve.
+    fn seconds(&self, figures: NetworkFigures) -> [f64; 2] {
+        let seconds = |cost: &dyn Fn(usize) -> RankCost| match self {
+            Self::System(model) => model.seconds(cost, figures),
+            Self::Batch(model) => model.seconds(cost, figures),
+        };
+        [seconds(&|rank| self.factor(rank)), seconds(&|rank| self.solve(rank))]
+    }
+}
+
+/// Times one system, or a batch, on all ranks; rank 0 prints a line of JSON. Collective.
 ///
 /// # Errors
 /// If it is not solved.
 pub fn measure(ranks: &Ranks, args: &RankTimesArgs) -> Result<(), Failure> {
+    let told = |error: RankError| Failure::Unsolved(error.to_string());
+    let Some(systems) = args.batch else { return measure_system(ranks, args) };
+    let rows = RankRanges::even(args.rows, ranks.size()).range(ranks.rank()).len();
+    let array = |by: f64, add: f64| (0..rows * systems).map(|i| (i as f64 * by).sin() + add).collect::<Vec<f64>>();
+    let arrays = [array(0.37, 0.0), array(0.41, 4.0), array(0.43, 0.0)];
+    let a = DistributedBatch::new(ranks, (systems, Layout::Interleaved), arrays.each_ref().map(Vec::as_slice));
+    let (a, rhs) = (a.map_err(told)?, vec![1.0; rows * systems]);
+    let model = ScalingModel::Batch(BatchCostModel::of(&a));
+    time(ranks, &model, || a.factor(), |factors| factors.solve(&rhs).map(|x| x.report)).map_err(told)
+}
+
+fn measure_system(ranks: &Ranks, args: &RankTimesArgs) -> Result<(), Failure> {
     let (method, square) = (method(&args.method)?, args.block * args.block);
     let ranges = RankRanges::even(args.rows, ranks.size());
     let own = ranges.range(ranks.rank());
@@ -59,24 +109,34 @@ pub fn measure(ranks: &Ranks, args: &RankTimesArgs) -> Result<(), Failure> {
     };
     let array = |diag: bool| (own.start * square..own.end * square).map(|i| entry(i, diag)).collect::<Vec<f64>>();
     let (off, diag) = (array(false), array(true));
-    let told = |error: bandsolve_mpi::RankError| Failure::Unsolved(error.to_string());
+    let told = |error: RankError| Failure::Unsolved(error.to_string());
     let a = DistributedBlocks::new(ranks, args.block, [&off, &diag, &off]).map_err(told)?;
     let rhs = vec![1.0; own.len() * args.block];
+    let model = ScalingModel::System(CostModel::of(&a, method));
+    time(ranks, &model, || a.factor_by(method), |factors| factors.solve(&rhs).map(|x| x.report)).map_err(told)
+}
+
+/// Times factors and a solve; rank 0 prints a line of JSON. Collective.
+fn time<F>(
+    ranks: &Ranks,
+    model: &ScalingModel,
+    factor: impl Fn() -> Result<F, RankError>,
+    solve: impl Fn(&F) -> Result<Report, RankError>,
+) -> Result<(), RankError> {
     let (mut seconds, mut traffic) = ([f64::INFINITY; 2], [Traffic::default(); 2]);
     for _ in 0..ROUNDS {
         ranks.sum(&mut [0.0]);
         let (started, before) = (Instant::now(), ranks.traffic());
-        let factors = a.factor_by(method).map_err(told)?;
+        let factors = factor()?;
         let (between, factored) = (started.elapsed().as_secs_f64(), ranks.traffic());
-        let report = factors.solve(&rhs).map_err(told)?.report;
+        let report = solve(&factors)?;
         let mut slowest = [between, started.elapsed().as_secs_f64() - between];
         let measured_once = report.refinement_steps == 0 && report.backward_error <= 4.0 * f64::EPSILON;
         traffic = [factored - before, if measured_once { ranks.traffic() - factored } else { Traffic::default() }];
         ranks.max(&mut slowest);
         (0..2).for_each(|k| seconds[k] = seconds[k].min(slowest[k]));
     }
-    let model = CostModel::of(&a, method);
-    let modelled = [model.factor(ranks.rank()).traffic, model.solve(ranks.rank(), 1).traffic];
+    let modelled = [model.factor(ranks.rank()).traffic, model.solve(ranks.rank()).traffic];
     let numbers = [traffic[0].messages, traffic[0].bytes, traffic[1].messages, traffic[1].bytes];
     let of_model = [modelled[0].messages, modelled[0].bytes, modelled[1].messages, modelled[1].bytes];
     let mut most = numbers.map(|count| count as f64);
@@ -103,8 +163,8 @@ fn check(args: &ScalingArgs) -> Result<(), Failure> {
     if args.ranks.contains(&0) {
         return wrong("--ranks takes numbers from 1 on, with commas between them: --ranks 1,2,4");
     }
-    if args.rows == 0 || args.block == 0 {
-        return wrong("--rows and --block take numbers from 1 on");
+    if args.rows == 0 || args.block == 0 || args.batch == Some(0) {
+        return wrong("--rows, --block and --batch take numbers from 1 on");
     }
     let positive = |v: f64| v > 0.0 && v.is_finite();
     if !positive(args.latency) || !positive(args.bandwidth) {
@@ -119,11 +179,14 @@ fn check(args: &ScalingArgs) -> Result<(), Failure> {
 /// If there is no mpirun, or it fails.
 pub fn run(args: &ScalingArgs) -> Result<(), Failure> {
     check(args)?;
-    println!("{}, blocks of {} rows; seconds of the slowest rank, the fastest of {ROUNDS}", args.method, args.block);
+    let (what, rows) = match args.batch {
+        Some(systems) => (format!("a batch of {systems} tridiagonal systems"), "rows"),
+        None => (format!("{}, blocks of {} rows", args.method, args.block), "block rows"),
+    };
+    println!("{what}; seconds of the slowest rank, the fastest of {ROUNDS}");
     let mut rate = None;
-    for (title, weak) in [("weak: block rows of each rank stay", true), ("strong: block rows of all ranks stay", false)]
-    {
-        println!("\n{title} ({})", args.rows);
+    for (title, weak) in [("weak", true), ("strong", false)] {
+        println!("\n{title}: {rows} of {} stay ({})", if weak { "each rank" } else { "all ranks" }, args.rows);
         println!(" ranks   factor s  efficiency    solve s  efficiency   messages (model)        bytes (model)");
         let mut first = None;
         for ranks in args.ranks.iter().copied() {
@@ -146,8 +209,11 @@ pub fn run(args: &ScalingArgs) -> Result<(), Failure> {
                 sum("counted", 1),
                 sum("modelled", 1)
             );
-            let flops = |model: &CostModel| model.factor(0).flops;
-            rate = rate.or((ranks == 1).then(|| flops(&model_of(args, ranks, rows)) / seconds[0]));
+            // Batches take the most of their time to solve.
+            let model = model_of(args, ranks, rows);
+            let (cost, seconds) =
+                if args.batch.is_some() { (model.solve(0), seconds[1]) } else { (model.factor(0), seconds[0]) };
+            rate = rate.or((ranks == 1).then_some(cost.flops / seconds));
         }
     }
     println!(
@@ -157,16 +223,13 @@ pub fn run(args: &ScalingArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-fn model_of(args: &ScalingArgs, ranks: usize, rows: usize) -> CostModel {
-    let method = Method::from_name(&args.method).expect("checked before");
-    CostModel {
-        ranges: RankRanges::even(rows, ranks),
-        block: args.block,
-        scalar: 8,
-        periodic: false,
-        method,
-        coarse: RankCoarse::Auto,
+fn model_of(args: &ScalingArgs, ranks: usize, rows: usize) -> ScalingModel {
+    let (ranges, scalar, periodic) = (RankRanges::even(rows, ranks), 8, false);
+    if let Some(count) = args.batch {
+        return ScalingModel::Batch(BatchCostModel { ranges, count, scalar, periodic });
     }
+    let (block, method) = (args.block, Method::from_name(&args.method).expect("checked before"));
+    ScalingModel::System(CostModel { ranges, block, scalar, periodic, method, coarse: RankCoarse::Auto })
 }
 
 /// What the model says of more ranks than there are.
@@ -177,12 +240,12 @@ fn project(args: &ScalingArgs, rate: Option<f64>) {
         "\nprojected by the model: latency {:.1e} s, {:.3e} bytes/s, {flops:.2e} operations/s ({whose})",
         args.latency, args.bandwidth
     );
-    println!(" ranks   block rows   factor s    solve s   messages        bytes   (of the rank with most)");
+    println!(" ranks         rows   factor s    solve s   messages        bytes   (of the rank with most)");
     for ranks in [128, 4096] {
         let model = model_of(args, ranks, args.rows * ranks);
-        let times = [model.seconds(|r| model.factor(r), figures), model.seconds(|r| model.solve(r, 1), figures)];
+        let times = model.seconds(figures);
         let most = |of: fn(Traffic) -> u64| {
-            (0..ranks).map(|r| of(model.factor(r).traffic) + of(model.solve(r, 1).traffic)).max().unwrap_or(0)
+            (0..ranks).map(|r| of(model.factor(r).traffic) + of(model.solve(r).traffic)).max().unwrap_or(0)
         };
         println!(
             "{ranks:6} {:12} {:10.4} {:10.5} {:10} {:12}",
@@ -199,6 +262,9 @@ fn project(args: &ScalingArgs, rate: Option<f64>) {
 fn child(ranks: usize, rows: usize, args: &ScalingArgs) -> Result<Value, Failure> {
     let mut command = mpirun(ranks)?;
     command.args(["rank-times", &rows.to_string(), &args.block.to_string(), &args.method]);
+    if let Some(systems) = args.batch {
+        command.args(["--batch", &systems.to_string()]);
+    }
     answer(&mut command)
 }
 

@@ -2,7 +2,9 @@
 
 use super::{Blocks, band, distance, part, ranks_agree, unknowns, wave};
 use bandsolve::{Complex64, Factor, Method, Op, Plan, RealScalar, Scalar};
-use bandsolve_mpi::{CostModel, DistributedBanded, DistributedFactors, RankCoarse, RankRanges, Ranks};
+use bandsolve_mpi::{
+    CostModel, DistributedBanded, DistributedBlocks, DistributedFactors, RankCoarse, RankRanges, Ranks,
+};
 
 const WAYS: [RankCoarse; 3] = [RankCoarse::Gathered, RankCoarse::Cyclic, RankCoarse::Truncated];
 
@@ -124,4 +126,25 @@ pub fn traffic_of_coarse_systems(ranks: &Ranks) {
             }
         }
     }
+}
+
+/// Rows that do not dominate, where unverified answers of single ranks are not good enough: the first solve makes careful factors.
+pub fn rows_that_do_not_dominate(ranks: &Ranks) {
+    let n = 3000 * ranks.size();
+    let own = RankRanges::even(n, ranks.size()).range(ranks.rank());
+    let number = |i: usize| ((i % 9973 * 7 + 3) as f64 * 0.37).sin();
+    let arrays = [0, 1, 2]
+        .map(|k| own.clone().map(|i| number(3 * i + k) + if k == 1 { 0.8 } else { 0.0 }).collect::<Vec<f64>>());
+    let a = DistributedBlocks::new(ranks, 1, arrays.each_ref().map(Vec::as_slice)).unwrap();
+    let factors = a.factor().unwrap();
+    for by in [0.7, 0.9] {
+        let rhs: Vec<f64> = own.clone().map(|i| wave(i, by)).collect();
+        let mut x = rhs.clone();
+        let report = factors.solve_in_place(&mut x).unwrap();
+        assert!(report.backward_error <= 8.0 * f64::EPSILON && !report.fallback, "{report:?}");
+        assert_eq!(factors.backward_errors(&rhs, &x).unwrap().len(), 1);
+        factors.solve_transpose_in_place(&mut x).unwrap();
+    }
+    let error = factors.backward_errors(&vec![1.0; own.len()], &vec![1.0; own.len() + 1]).unwrap_err();
+    assert!(matches!(error.error, bandsolve::Error::Shape { what: "x", .. }), "{error}");
 }

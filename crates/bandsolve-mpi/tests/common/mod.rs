@@ -16,7 +16,7 @@ use serde_json::Value;
 type NamedCheck = (&'static str, fn(&Ranks));
 
 /// All checks, by name.
-pub const CHECKS: [NamedCheck; 29] = [
+pub const CHECKS: [NamedCheck; 30] = [
     ("every_batch", batches::every_batch),
     ("repaired_batches", batches::repaired_batches),
     ("uneven_batches", batches::uneven_batches),
@@ -33,6 +33,7 @@ pub const CHECKS: [NamedCheck; 29] = [
     ("coarse_systems", coarse::coarse_systems),
     ("truncated_coarse_systems", coarse::truncated_coarse_systems),
     ("traffic_of_coarse_systems", coarse::traffic_of_coarse_systems),
+    ("rows_that_do_not_dominate", coarse::rows_that_do_not_dominate),
     ("counts", counts::counts),
     ("complete_sets", counts::complete_sets),
     ("eigenvalues", eigenvalues),
