@@ -68,6 +68,9 @@ impl<R: RealScalar> BelowAxis<R> {
     }
 }
 
+/// Unknowns from which on vectors are as wide as the machine has them.
+const WIDE: usize = 1 << 17;
+
 /// A plan for B ⊗ I + I ⊗ R + shift: stages of partial fractions.
 #[derive(Debug, Clone)]
 pub(crate) struct PartialFractions<R> {
@@ -89,6 +92,8 @@ pub(crate) struct PartialFractions<R> {
 impl<R: RealScalar> PartialFractions<R> {
     /// A plan for so many block rows.
     pub fn new(rows: usize, stages: &[Vec<NodeGroup>], below: BelowAxis<R>, simd: Simd) -> Self {
+        // The widest vectors pad roots, and take memory that a small box does not have.
+        let simd = if rows * below.len() < WIDE { simd.min(Simd::Avx2) } else { simd };
         let chunking = RootChunking::of(&below, simd);
         let stages: Vec<NodeStage<R>> = stages.iter().map(|groups| NodeStage::new(groups, chunking)).collect();
         let slots = stages.iter().map(|stage| stage.slots).max().unwrap_or(0);
