@@ -69,7 +69,7 @@ impl<S, R, F: Fn(Range<usize>, S) -> R + Sync> RowWork<S, R> for F {
     }
 }
 
-/// The same, and joins what `work` returns by `both`, in pairs.
+/// [`spread`] of work with results, which `both` joins in pairs.
 ///
 /// Not generic in `work`: there are hundreds of closures, and each would be compiled into a tree of tasks of its own.
 fn gather<S: Split, R: Send>(
