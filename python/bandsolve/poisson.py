@@ -172,20 +172,23 @@ class Solver:
                 self._plans[by_columns] = _bandsolve.PoissonPlan(self._shape[::step], axes[::step], self._options, self._dtype.char == "d")
             return self._plans[by_columns]
 
-    def solve(self, f, *, full_output=False):
+    def solve(self, f, *, out=None, full_output=False):
         """Solve for one right-hand side, or for many.
 
         Parameters
         ----------
         f : array_like
             Of the shape of the solver, or with more axes in front of it, along which right-hand sides are counted.
+        out : ndarray, optional
+            Where u goes, in the place of a new array: of the shape of `f` and the type of the solver, contiguous as `f` is. It may be
+            `f` itself.
         full_output : bool
             Return a report, too, as `bandsolve.poisson.solve` does.
 
         Returns
         -------
         u : ndarray
-            Of the shape of `f`.
+            Of the shape of `f`; `out` if it was given.
         report : dict
             With `full_output`; of many right-hand sides the largest numbers.
         """
@@ -194,10 +197,27 @@ class Solver:
         if many < 0 or f.shape[many:] != self._shape:
             raise ValueError(f"f has the shape {f.shape}, expected {self._shape}, or more axes in front of it")
         by_columns = many == 0 and _by_columns(f)
-        u, report = self._plan(by_columns).solve(f.T if by_columns else f)
-        u = u.reshape(f.shape[::-1]).T if by_columns else u.reshape(f.shape)
+        plan = self._plan(by_columns)
+        if out is None:
+            u, report = plan.solve(f.T if by_columns else f)
+            u = u.reshape(f.shape[::-1]).T if by_columns else u.reshape(f.shape)
+        else:
+            u = self._checked_out(out, f, by_columns)
+            _, report = plan.solve(f.T if by_columns else f, u.T if by_columns else u)
         report["shape"] = self._shape
         return (u, report) if full_output else u
+
+    def _checked_out(self, out, f, by_columns):
+        order = "F" if by_columns else "C"
+        if not isinstance(out, np.ndarray) or out.shape != f.shape or out.dtype != self._dtype:
+            found = f"{out.dtype} of the shape {out.shape}" if isinstance(out, np.ndarray) else type(out).__name__
+            raise ValueError(f"out is {found}, expected an array of {self._dtype} of the shape {f.shape}")
+        if not out.flags.aligned or not out.flags.writeable or not out.flags[f"{order}_CONTIGUOUS"]:
+            raise ValueError(f"out must be writable, aligned and contiguous in the order {order} of f")
+        same = out.ctypes.data == f.ctypes.data and out.strides == f.strides and out.dtype == f.dtype
+        if not same and np.may_share_memory(out, f):
+            raise ValueError("out overlaps f, but is not f")
+        return out
 
     @property
     def shape(self):

@@ -224,6 +224,31 @@ def test_a_solver_is_kept():
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_answers_go_where_they_are_asked_to(dtype):
+    rng = np.random.default_rng(9)
+    solver = poisson.Solver((9, 11), dtype=dtype)
+    for f in (rng.normal(size=(9, 11)), rng.normal(size=(3, 9, 11)), np.asfortranarray(rng.normal(size=(9, 11)))):
+        f = f.astype(dtype)
+        expected, out, given = solver.solve(f), np.full_like(f, np.nan), f.copy(order="K")
+        assert solver.solve(f, out=out) is out and np.array_equal(out, expected) and np.array_equal(f, given)
+        u, report = solver.solve(f, out=f, full_output=True)
+        assert u is f and np.array_equal(f, expected) and report["shape"] == (9, 11)
+    f = rng.normal(size=(9, 11)).astype(dtype)
+    # Converted right-hand sides, and those with gaps.
+    out = np.empty_like(f)
+    assert np.array_equal(solver.solve(f.astype("f8"), out=out), solver.solve(f))
+    assert np.array_equal(solver.solve(np.repeat(f, 2, 1)[:, ::2], out=out), solver.solve(f))
+    longer, locked = np.empty(100, dtype), np.empty_like(f)
+    locked.flags.writeable = False
+    for wrong, message in [(np.empty((11, 9), dtype), "shape"), (np.empty((9, 11), "f2"), "float16"), ([0.0], "list"),
+                           (np.empty((9, 22), dtype)[:, ::2], "contiguous"), (np.asfortranarray(f), "order C"), (locked, "writable")]:
+        with pytest.raises(ValueError, match=message):
+            solver.solve(f, out=wrong)
+    with pytest.raises(ValueError, match="overlaps f, but is not f"):
+        solver.solve(longer[:99].reshape(9, 11), out=longer[1:].reshape(9, 11))
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
 def test_the_same_bits_for_any_number_of_threads(dtype):
     f = np.random.default_rng(7).normal(size=(67, 101)).astype(dtype)
     one = poisson.solve(f, boundary=(N, D), threads=1)

@@ -1,16 +1,18 @@
 //! Poisson and Helmholtz problems on boxes.
 
-use crate::arrays::{Number, array, filled, rows, slice};
+use crate::arrays::{Number, array, filled, rows, slice, slice_mut};
 use crate::errors::exception;
 use crate::options::threads_of;
+use bandsolve::dyn_stack::{PodBuffer, PodStack};
 use bandsolve_poisson::{
     AxisPencil, Boundary, BoundaryKind, Grid, Poisson, PoissonMethod, PoissonPlan, PoissonReport, PoissonScalar,
     SeparablePencils, Side,
 };
-use numpy::PyReadonlyArray1;
+use numpy::{PyArrayDyn, PyArrayMethods, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
+use std::sync::{Mutex, PoisonError};
 
 /// An axis of the box. The values of a side are one number, or one for each of its points.
 #[derive(FromPyObject)]
@@ -118,6 +120,13 @@ enum HeldPlan {
     Double(PoissonPlan<f64>),
 }
 
+/// See `bandsolve.poisson.Solver`: a plan, and the scratch of its last solve, kept for the next one. Threads that solve at the same time have scratch of their own.
+#[pyclass(frozen, module = "bandsolve._bandsolve", name = "PoissonPlan")]
+pub struct PyPoissonPlan {
+    plan: HeldPlan,
+    scratch: Mutex<Option<PodBuffer>>,
+}
+
 /// Makes a plan of either problem.
 macro_rules! planned {
     ($py:ident, $problem:ident, $double:ident) => {{
@@ -125,13 +134,9 @@ macro_rules! planned {
             true => $problem.plan::<f64>().map(HeldPlan::Double),
             false => $problem.plan::<f32>().map(HeldPlan::Single),
         });
-        made.map(Self).map_err(|error| exception($py, &error))
+        made.map(|plan| Self { plan, scratch: Mutex::default() }).map_err(|error| exception($py, &error))
     }};
 }
-
-/// See `bandsolve.poisson.Solver`.
-#[pyclass(frozen, module = "bandsolve._bandsolve", name = "PoissonPlan")]
-pub struct PyPoissonPlan(HeldPlan);
 
 #[pymethods]
 impl PyPoissonPlan {
@@ -159,17 +164,23 @@ impl PyPoissonPlan {
         planned!(py, problem, double)
     }
 
-    /// The solutions, one after the other, and a report.
-    fn solve<'py>(&self, f: &Bound<'py, PyAny>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyDict>)> {
-        match &self.0 {
-            HeldPlan::Single(plan) => solve(plan, f),
-            HeldPlan::Double(plan) => solve(plan, f),
+    /// The solutions, one after the other, and a report. They go to `out` if it is there: an array of as many numbers in the type of
+    /// the plan, by rows, either apart from `f` or the same memory.
+    #[pyo3(signature = (f, out=None))]
+    fn solve<'py>(
+        &self,
+        f: &Bound<'py, PyAny>,
+        out: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyDict>)> {
+        match &self.plan {
+            HeldPlan::Single(plan) => solve(plan, &self.scratch, f, out),
+            HeldPlan::Double(plan) => solve(plan, &self.scratch, f, out),
         }
     }
 
     #[getter]
     fn method(&self) -> &'static str {
-        match &self.0 {
+        match &self.plan {
             HeldPlan::Single(plan) => plan.method().0.name(),
             HeldPlan::Double(plan) => plan.method().0.name(),
         }
@@ -177,7 +188,7 @@ impl PyPoissonPlan {
 
     #[getter]
     fn reason(&self) -> &str {
-        match &self.0 {
+        match &self.plan {
             HeldPlan::Single(plan) => plan.method().1,
             HeldPlan::Double(plan) => plan.method().1,
         }
@@ -185,7 +196,7 @@ impl PyPoissonPlan {
 
     #[getter]
     fn subproblems(&self) -> usize {
-        match &self.0 {
+        match &self.plan {
             HeldPlan::Single(plan) => plan.subproblems(),
             HeldPlan::Double(plan) => plan.subproblems(),
         }
@@ -194,12 +205,38 @@ impl PyPoissonPlan {
 
 fn solve<'py, T: Number + PoissonScalar>(
     plan: &PoissonPlan<T>,
+    scratch: &Mutex<Option<PodBuffer>>,
     f: &Bound<'py, PyAny>,
+    out: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyDict>)> {
     let py = f.py();
     let f = rows::<T>(&array(f)?.0)?;
-    let f = slice(&f);
-    let (u, solved) = filled(py, &[f.len()], false, |u| py.detach(|| plan.solve_into(f, u)))?;
+    let needed = plan.solve_in_place_scratch();
+    let kept = || scratch.lock().unwrap_or_else(PoisonError::into_inner);
+    let memory = kept().take().map_or_else(|| PodBuffer::try_new(needed), Ok);
+    let mut memory = memory.map_err(|_| {
+        let bytes = needed.unaligned_bytes_required();
+        exception(py, &bandsolve::Error::OutOfMemory { bytes })
+    })?;
+    let stack = PodStack::new(&mut memory);
+    let (u, solved) = match out {
+        None => {
+            let f = slice(&f);
+            filled(py, &[f.len()], false, |u| py.detach(|| plan.solve_into_with(f, u, stack)))?
+        }
+        Some(out) => {
+            let out = out.cast::<PyArrayDyn<T>>()?.clone();
+            let solved = if f.data() == out.data() {
+                let x = slice_mut(&out);
+                py.detach(|| plan.solve_in_place_with(x, stack))
+            } else {
+                let (f, u) = (slice(&f), slice_mut(&out));
+                py.detach(|| plan.solve_into_with(f, u, stack))
+            };
+            (out, solved)
+        }
+    };
+    *kept() = Some(memory);
     let report = solved.map_err(|error| exception(py, &error))?;
     Ok((u.into_any(), dictionary_of(py, &report)?))
 }
