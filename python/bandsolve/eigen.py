@@ -174,11 +174,15 @@ def _find(a, k, m, sigma, names, which, v0, ncv, maxiter, tol, inverses, rng, co
         "cayley": cayley,
     }
     inverse, found = inverses[0] if sigma is None else inverses[1], None
-    structured = sigma is not None and inverse is None and not cayley and not any(map(callable, converted))
-    if structured:
+    structured = inverse is None and not cayley and not any(map(callable, converted))
+    if structured and sigma is None and which == "SM":
+        # Those nearest to 0: inside a spectrum products alone find hardly any, or others.
+        nearest = options | {"sigma": (0.0, 0.0), "which": names["LM"]}
+        found = _bandsolve.eigenvalues_nearest(n, _MOST_ENTRIES, converted, start, nearest)
+    elif structured and sigma is not None:
         found = _bandsolve.eigenvalues_nearest(n, _MOST_ENTRIES, converted, start, options)
     if complete and found is None:
-        raise ValueError("complete needs sigma, and matrices in a band that are factored here")
+        raise ValueError("complete needs sigma or which='SM', and matrices in a band that are factored here")
     if found is None:
         if inverse is not None:
             inverse = _given(inverse, n, "Minv" if sigma is None else "OPinv")
@@ -244,7 +248,7 @@ _PARAMETERS = """
         Eigenvalues near to it are found by solves with ``A - sigma M``: by factors of its band, or by GMRES where the band is wide or
         the matrices are operators, unless `OPinv` is given.
     which : str
-        {which}; with `sigma` of ``1 / (w - sigma)``, so that 'LM' are the nearest.
+        {which}. 'SM' of matrices in a band are found by solves, as with ``sigma=0``, which is moved where a matrix is singular; with `sigma` of ``1 / (w - sigma)``, so that 'LM' are the nearest.
     v0 : (n,) array_like, optional
         The first vector.
     ncv : int, optional

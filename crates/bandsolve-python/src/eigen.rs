@@ -8,7 +8,7 @@ use bandsolve::vectors::narrow;
 use bandsolve::{Banded, BlockTridiagonal, Complex64, Error, LinearOperator, Scalar};
 use bandsolve_eigen::{
     EigenEnding, EigenProblem, EigenReport, EigenSolver, GeneralEigen, HermitianBand, HermitianEigen, ShiftableMatrix,
-    Which, eigenvalues_below,
+    Which, block_rows, eigenvalues_below,
 };
 use bandsolve_sparse::Csr;
 use numpy::PyArray1;
@@ -212,8 +212,7 @@ fn block_of<T: Scalar>(matrices: &[&Csr<'_, T, u32>], width: usize) -> Option<us
     let inside = |a: &Csr<'_, T, u32>, block: usize| {
         (0..n).all(|i| a.row(i).all(|(j, value)| (i / block).abs_diff(j / block) <= 1 || value == T::ZERO))
     };
-    let sizes = (width / 2 + 1..=2 * width / 3).filter(|block| n.is_multiple_of(*block) && *block > 8);
-    sizes.take(4).find(|block| matrices.iter().all(|a| inside(a, *block)))
+    block_rows(n, width, |block| matrices.iter().all(|a| inside(a, *block)))
 }
 
 fn nearest<'py, T: Number, M: ShiftableMatrix<Scalar = T> + HermitianBand<Scalar = T>>(

@@ -1,6 +1,7 @@
 //! Eigenvalues of symmetric tridiagonal matrices, by Sturm counts.
 
 mod block;
+mod divide;
 mod iterate;
 mod refine;
 mod sturm;

@@ -1,10 +1,13 @@
 //! Eigenvectors of a block: twisted factorisations, then orthogonalisation among close eigenvalues, and inverse iteration where
 //! eigenvalues agree to rounding. All is measured in the end.
 //!
+//! Where many eigenvalues are close, and all are wanted, by divide and conquer instead.
+//!
 //! Two vectors with residuals r_i, r_j have |z_iᵀ z_j| ≤ (r_i + r_j) / |λ_i − λ_j|. So only those whose eigenvalues are within
 //! [`WINDOW`]·‖T‖/n of each other are orthogonalised: for all others the residuals, which are measured, prove it.
 
 use super::block::CoupledRows;
+use super::divide::divided_vectors;
 use super::iterate::InverseIteration;
 use super::twisted::{TwistedVectors, twisted_lanes};
 use bandsolve_kernel::vectors::{dot, subtract_multiple};
@@ -21,8 +24,12 @@ const TIED: f64 = 1e-6;
 const GOOD: f64 = 2.0;
 /// Of a vector of norm 1 at least so much must be left when others were subtracted.
 const LEFT: f64 = 0.5;
+/// Rows from which on divide and conquer may be faster.
+const DIVIDED_FROM: usize = 64;
 /// Vectors of a piece of the spectrum, about.
 const PIECE: usize = 32;
+/// One in so many eigenvalues that is tied to the next makes divide and conquer faster.
+const CLUSTERED: usize = 8;
 
 /// Vectors of a block, a row each, and their largest residual ‖(T − λI) z‖ / ‖T‖.
 pub struct BlockVectors {
@@ -36,9 +43,16 @@ pub fn block_vectors(block: &CoupledRows, values: &[f64]) -> BlockVectors {
     if n == 1 || values.is_empty() {
         return BlockVectors { rows: vec![1.0; values.len()], residual: 0.0 };
     }
+    let search = VectorSearch { block, values, simd: Simd::detect(), window: WINDOW * block.norm() / n as f64 };
+    if search.is_clustered() {
+        let rows = divided_vectors(block, search.simd);
+        let residual = search.largest_residual(0..n, &rows);
+        if residual <= 4.0 * search.good() {
+            return BlockVectors { rows, residual: residual / block.norm() };
+        }
+    }
     let mut rows = vec![0.0; n * values.len()];
     let pieces = pieces(block, values);
-    let search = VectorSearch { block, values, simd: Simd::detect(), window: WINDOW * block.norm() / n as f64 };
     let largest = AtomicU64::new(0);
     // Bits of numbers that are not negative have their order; NaN is above all.
     let note = |residual: f64| largest.fetch_max(residual.to_bits(), Ordering::Relaxed);
@@ -71,6 +85,14 @@ struct VectorSearch<'a> {
 }
 
 impl VectorSearch<'_> {
+    /// Whether all eigenvalues are wanted, and many are close to the next.
+    fn is_clustered(&self) -> bool {
+        let tied = TIED * self.block.norm();
+        let close = self.values.windows(2).filter(|pair| pair[1] - pair[0] <= tied).count();
+        let n = self.block.n();
+        n >= DIVIDED_FROM && self.values.len() == n && close * CLUSTERED >= n
+    }
+
     /// Calls `work` for every piece with its rows, on all threads.
     fn each(&self, pieces: &[Range<usize>], rows: &mut [f64], work: &(impl Fn(Range<usize>, &mut [f64]) + Sync)) {
         if let [piece] = pieces {
