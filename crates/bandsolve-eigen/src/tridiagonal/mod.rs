@@ -186,11 +186,14 @@ impl SymmetricTridiagonal<'_> {
     ///
     /// $$ |z_i^T z_j| \le \frac{r_i + r_j}{|\lambda_i - \lambda_j|} $$
     ///
+    /// Where all are wanted, and one eigenvalue in eight is within 10⁻⁶‖T‖ of the next, they come from divide and conquer.
+    ///
     /// # Shapes
     /// Of m eigenvalues, `vectors` has m·n numbers.
     ///
     /// # Cost
-    /// Two divisions and about 15 other operations a row and vector, and 4 for each eigenvalue that is close.
+    /// Two divisions and about 15 other operations a row and vector, and 4 for each eigenvalue that is close. Divide and conquer: at most 4/3·n³,
+    /// and two n × n arrays more.
     ///
     /// # Errors
     /// As [`eigenvalues`](Self::eigenvalues), and [`Error::NotConverged`] where a residual is above 16 ε‖T‖ (1 + √n/8).
@@ -205,7 +208,8 @@ impl SymmetricTridiagonal<'_> {
     /// ```
     ///
     /// # Source
-    /// Parlett, Dhillon, "Fernando's solution to Wilkinson's problem" (1997).
+    /// Parlett, Dhillon, "Fernando's solution to Wilkinson's problem" (1997); Gu, Eisenstat, "A divide-and-conquer algorithm for the symmetric
+    /// tridiagonal eigenproblem" (1995).
     pub fn eigenpairs(&self, range: EigenvalueRange) -> Result<TridiagonalEigenpairs> {
         let _mode = Standard::enter();
         // Vectors of values that are known less well would be those of others.
