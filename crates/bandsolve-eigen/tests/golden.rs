@@ -96,7 +96,10 @@ fn eigenvalues_on_a_grid_that_is_not_uniform() {
         // As a matrix that is not symmetric, a_ij = k_ij/h_i: one block, whose neighbours are zero.
         let general: Vec<f64> = (0..n * n).map(|at| kernel[at] / width(at % n)).collect();
         for (key, at) in [("A00", 0), ("A10", 1), ("A01", n)] {
-            assert!((general[at] / case[key].as_f64().unwrap() - 1.0).abs() < 1e-11, "{key}");
+            // A cell is a difference of four E₃ of at most 1/2, each known to a few ε.
+            let allowed = 16.0 * f64::EPSILON / (kernel[at] / (ALBEDO / 2.0));
+            let error = (general[at] / case[key].as_f64().unwrap() - 1.0).abs();
+            assert!(error < allowed, "{n} {key}: {error} {allowed}");
         }
         let expected = numbers(&case["lam5"]);
         let zeros = vec![0.0; n * n];
