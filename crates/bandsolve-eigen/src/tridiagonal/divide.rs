@@ -12,6 +12,8 @@
 //! Note 89 (1993).
 
 use super::block::CoupledRows;
+use super::vectors::room;
+use bandsolve::Result;
 use bandsolve_kernel::dense::Product;
 use bandsolve_kernel::view::{View, ViewMut};
 use bandsolve_kernel::{Job, Lanes, Simd, dispatch, threads};
@@ -26,7 +28,7 @@ const TOGETHER: usize = 48;
 const STEPS: usize = 100;
 
 /// The eigenvectors of a block, a row each, in the order of their eigenvalues.
-pub fn divided_vectors(block: &CoupledRows, simd: Simd) -> Vec<f64> {
+pub fn divided_vectors(block: &CoupledRows, simd: Simd) -> Result<Vec<f64>> {
     let n = block.n();
     let mut diag = block.diag.clone();
     for (k, e) in block.off.iter().enumerate() {
@@ -34,12 +36,12 @@ pub fn divided_vectors(block: &CoupledRows, simd: Simd) -> Vec<f64> {
         diag[k + 1] -= e.abs();
     }
     let divided = Divided { n, diag: &diag, off: &block.off, simd };
-    let mut vectors = vec![0.0; n * n];
+    let mut vectors = room(n.saturating_mul(n))?;
+    let mut rows = room(vectors.len())?;
     let (mut values, mut order) = (vec![0.0; n], vec![0; n]);
     divided.solve(0..n, &mut vectors, (&mut values, &mut order));
-    let mut rows = Vec::with_capacity(n * n);
-    order.iter().for_each(|k| rows.extend_from_slice(&vectors[k * n..][..n]));
-    rows
+    rows.chunks_exact_mut(n).zip(&order).for_each(|(row, k)| row.copy_from_slice(&vectors[k * n..][..n]));
+    Ok(rows)
 }
 
 struct Divided<'a> {

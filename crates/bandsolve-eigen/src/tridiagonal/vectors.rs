@@ -10,6 +10,8 @@ use super::block::CoupledRows;
 use super::divide::divided_vectors;
 use super::iterate::InverseIteration;
 use super::twisted::{TwistedVectors, twisted_lanes};
+use bandsolve::{Error, Result};
+use bandsolve_kernel::memory::zeros;
 use bandsolve_kernel::vectors::{dot, subtract_multiple};
 use bandsolve_kernel::{Job, Lanes, Simd, dispatch, threads};
 use core::ops::Range;
@@ -37,21 +39,26 @@ pub struct BlockVectors {
     pub residual: f64,
 }
 
+/// Room for vectors.
+pub fn room(len: usize) -> Result<Vec<f64>> {
+    zeros(len).ok_or(Error::OutOfMemory { bytes: len.saturating_mul(size_of::<f64>()) })
+}
+
 /// Vectors of ascending scaled eigenvalues of a block.
-pub fn block_vectors(block: &CoupledRows, values: &[f64]) -> BlockVectors {
+pub fn block_vectors(block: &CoupledRows, values: &[f64]) -> Result<BlockVectors> {
     let n = block.n();
     if n == 1 || values.is_empty() {
-        return BlockVectors { rows: vec![1.0; values.len()], residual: 0.0 };
+        return Ok(BlockVectors { rows: vec![1.0; values.len()], residual: 0.0 });
     }
     let search = VectorSearch { block, values, simd: Simd::detect(), window: WINDOW * block.norm() / n as f64 };
     if search.is_clustered() {
-        let rows = divided_vectors(block, search.simd);
+        let rows = divided_vectors(block, search.simd)?;
         let residual = search.largest_residual(0..n, &rows);
         if residual <= 4.0 * search.good() {
-            return BlockVectors { rows, residual: residual / block.norm() };
+            return Ok(BlockVectors { rows, residual: residual / block.norm() });
         }
     }
-    let mut rows = vec![0.0; n * values.len()];
+    let mut rows = room(n.saturating_mul(values.len()))?;
     let pieces = pieces(block, values);
     let largest = AtomicU64::new(0);
     // Bits of numbers that are not negative have their order; NaN is above all.
@@ -61,7 +68,7 @@ pub fn block_vectors(block: &CoupledRows, values: &[f64]) -> BlockVectors {
     for piece in pieces.iter().skip(1) {
         note(search.across(piece.start, &mut rows));
     }
-    BlockVectors { rows, residual: f64::from_bits(largest.into_inner()) / block.norm() }
+    Ok(BlockVectors { rows, residual: f64::from_bits(largest.into_inner()) / block.norm() })
 }
 
 /// Pieces of the spectrum that end where eigenvalues are not tied.
