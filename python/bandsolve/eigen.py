@@ -132,7 +132,7 @@ def _whole_number(name, value, least):
     return number
 
 
-def _find(a, k, m, sigma, names, which, v0, ncv, maxiter, tol, inverses, rng, complete=False, cayley=False):
+def _find(a, k, m, sigma, names, which, v0, ncv, maxiter, tol, inverses, rng, complete=False, cayley=False, second_look=True):
     from scipy.sparse.linalg import ArpackNoConvergence
 
     if which not in names:
@@ -172,13 +172,18 @@ def _find(a, k, m, sigma, names, which, v0, ncv, maxiter, tol, inverses, rng, co
         "sigma": None if sigma is None else (float(np.real(sigma)), float(np.imag(sigma))),
         "complete": bool(complete),
         "cayley": cayley,
+        "second_look": bool(second_look),
     }
     inverse, found = inverses[0] if sigma is None else inverses[1], None
-    structured = sigma is not None and inverse is None and not cayley and not any(map(callable, converted))
-    if structured:
+    structured = inverse is None and not cayley and not any(map(callable, converted))
+    if structured and sigma is None and which == "SM":
+        # Those nearest to 0: inside a spectrum products alone find hardly any, or others.
+        nearest = options | {"sigma": (0.0, 0.0), "which": names["LM"]}
+        found = _bandsolve.eigenvalues_nearest(n, _MOST_ENTRIES, converted, start, nearest)
+    elif structured and sigma is not None:
         found = _bandsolve.eigenvalues_nearest(n, _MOST_ENTRIES, converted, start, options)
     if complete and found is None:
-        raise ValueError("complete needs sigma, and matrices in a band that are factored here")
+        raise ValueError("complete needs sigma or which='SM', and matrices in a band that are factored here")
     if found is None:
         if inverse is not None:
             inverse = _given(inverse, n, "Minv" if sigma is None else "OPinv")
@@ -244,7 +249,7 @@ _PARAMETERS = """
         Eigenvalues near to it are found by solves with ``A - sigma M``: by factors of its band, or by GMRES where the band is wide or
         the matrices are operators, unless `OPinv` is given.
     which : str
-        {which}; with `sigma` of ``1 / (w - sigma)``, so that 'LM' are the nearest.
+        {which}. 'SM' of matrices in a band are found by solves, as with ``sigma=0``, which is moved where a matrix is singular; with `sigma` of ``1 / (w - sigma)``, so that 'LM' are the nearest.
     v0 : (n,) array_like, optional
         The first vector.
     ncv : int, optional
@@ -322,15 +327,18 @@ def eigsh(A, k=6, M=None, sigma=None, which="LM", v0=None, ncv=None, maxiter=Non
     number="float or complex",
     which="'LM', 'SM' (largest, smallest magnitude), 'LR', 'SR' (real part), 'LI' or 'SI' (imaginary part)",
     order="The eigenvalues, complex, those wanted most first.",
-    complete="",
+    complete="""
+    second_look : bool
+        Look again, from a random vector orthogonal to what was found, for eigenvalues that the first vector had nothing of: those of
+        several equal ones. That takes at most as many products as the search. Default: True.""",
 )
 def eigs(A, k=6, M=None, sigma=None, which="LM", v0=None, ncv=None, maxiter=None, tol=0, return_eigenvectors=True, Minv=None,
-         OPinv=None, OPpart=None, *, rng=None, full_output=False):
+         OPinv=None, OPpart=None, *, rng=None, full_output=False, second_look=True):
     """Some eigenvalues of any square matrix.
 
     A complex `sigma` makes the computation complex, also of real matrices: `OPpart`, which SciPy has for these, does nothing.
 
     @PARAMETERS
     """
-    found = _find(A, k, M, sigma, _GENERAL, which, v0, ncv, maxiter, tol, (Minv, OPinv), rng)
+    found = _find(A, k, M, sigma, _GENERAL, which, v0, ncv, maxiter, tol, (Minv, OPinv), rng, second_look=second_look)
     return _answer(*found, return_eigenvectors, full_output)

@@ -157,3 +157,29 @@ def test_targets_on_an_eigenvalue_and_offsets():
     assert np.allclose(w, [6, 7, 8]) and np.allclose(report["offsets"], [-1, 0, 1])
     w, _, report = eigs(a, 1, sigma=7.25, full_output=True)
     assert np.allclose(w, 7) and np.allclose(report["offsets"], -0.25)
+
+
+def test_smallest_in_magnitude_inside_a_spectrum():
+    rng = np.random.default_rng(1)
+    n = 200
+    a = sp.diags_array([rng.standard_normal(n - 1), rng.standard_normal(n), rng.standard_normal(n - 1)], offsets=[-1, 0, 1])
+    for matrix, find, exact in [
+        (a + a.T, eigsh, np.linalg.eigvalsh((a + a.T).toarray())),
+        (a, eigs, np.linalg.eigvals(a.toarray())),
+    ]:
+        w = find(matrix, 4, which="SM", return_eigenvectors=False)
+        assert np.allclose(np.sort(abs(w)), np.sort(abs(exact))[:4], rtol=1e-9)
+    w, _, report = eigsh(a + a.T, 4, which="SM", full_output=True, complete=True)
+    assert report["complete"] and np.allclose(report["offsets"], w)
+    w = eigs(sp.csr_array((50, 50)), 6, return_eigenvectors=False)
+    assert w.shape == (6,) and not w.any()
+
+
+def test_equal_eigenvalues_of_general_matrices():
+    block = np.array([[0.0, -2.0], [2.0, 0.0]])
+    a = sp.block_diag([block] * 3 + [np.diag(np.linspace(0.0, 1.0, 60))], format="csr")
+    for seed in range(20):
+        w = eigs(a, 6, rng=seed, return_eigenvectors=False)
+        assert np.allclose(np.sort(w.imag), [-2, -2, -2, 2, 2, 2]) and np.allclose(w.real, 0)
+    solves = [eigs(a, 2, full_output=True, second_look=second)[2]["solves"] for second in (False, True)]
+    assert solves[0] < solves[1]

@@ -8,7 +8,8 @@ use crate::structure::{self, SolvableKind, Structure, convert};
 use crate::{progress, report};
 use bandsolve::{Banded, BlockTridiagonal, Complex64, LinearOperator, Method, Plan, Scalar, Tridiagonal};
 use bandsolve_eigen::{
-    EigenProblem, EigenReport, EigenSolver, HermitianBand, MatrixOperator, ShiftableMatrix, Which, eigenvalues_below,
+    EigenProblem, EigenReport, EigenSolver, HermitianBand, MatrixOperator, ShiftableMatrix, Which, block_rows,
+    eigenvalues_below,
 };
 use bandsolve_gallery::families::System;
 use serde_json::{Value, json};
@@ -270,15 +271,12 @@ fn is_hermitian<T: Scalar>(a: &System<T>) -> bool {
 /// Rows of a block, if the entries of a band fill block diagonals so that LU of blocks takes fewer operations than LU of the band.
 fn block_of(a: &Triplets, kind: SolvableKind) -> Option<usize> {
     let SolvableKind::Banded { lower, upper } = kind else { return None };
-    let (n, band) = (a.n_rows, lower.max(upper));
-    // A band of 2·b − 1 diagonals on either side costs about 8·b² a row, with exchanges more, blocks about 5·b².
-    let blocks = (band / 2 + 1..=2 * band / 3).filter(|block| n.is_multiple_of(*block) && *block > 8);
     let inside = |block: &usize| {
         let mut inside = true;
         a.for_each(|i, j, value| inside &= structure::is_zero(value) || (i / block).abs_diff(j / block) <= 1);
         inside
     };
-    blocks.take(4).find(inside)
+    block_rows(a.n_rows, lower.max(upper), inside)
 }
 
 /// Puts the entries into blocks; those at the same place add up.

@@ -71,13 +71,13 @@ impl<T: Scalar> EigenSolver<'_, T> {
     /// All eigenvalues of a Hermitian matrix or pencil in low ≤ λ < high, rising.
     ///
     /// Counts of eigenvalues below both ends say how many there are; where these are many, the interval is cut between eigenvalues. In
-    /// each part the eigenvalues nearest to its middle are found by shift-and-invert, and counted again, with a tolerance of at most 10⁻¹²
-    /// if there are several parts. An eigenvalue at an end, within
+    /// each part the eigenvalues nearest to its middle are found by shift-and-invert, with a tolerance of at most 10⁻¹² if there are several
+    /// parts. Where they are not as many inside as were counted, what is missing is looked for. An eigenvalue at an end, within
     /// rounding, may be taken or not. Offsets are λ − (low + high)/2. How many and which eigenvalues the solver was made for is of no
     /// meaning here.
     ///
     /// # Cost
-    /// A factorisation, two counts or more, and about 2·k + 6 solves for each part of k eigenvalues, k ≤ 40.
+    /// A factorisation, two counts, and about 2·k + 6 solves for each part of k eigenvalues, k ≤ 40.
     ///
     /// # Errors
     /// [`NotFinite`](bandsolve::Error::NotFinite) if an end is not finite, those of [`hermitian_nearest`](Self::hermitian_nearest), and those of
@@ -110,8 +110,15 @@ impl<T: Scalar> EigenSolver<'_, T> {
         let tol = if parts.len() > 1 { self.tol.min(1e-12) } else { self.tol };
         for part in parts {
             let (k, target) = (part.count(), part.middle());
-            let solver = Self { k, which: Which::default(), tol, ..*self };
-            let found = solver.count(&below).hermitian_nearest(a, b, target)?;
+            let solver = Self { k, which: Which::default(), tol, count: None, ..*self };
+            let mut found = solver.hermitian_nearest(a, b, target)?;
+            // As many as were counted, with orthogonal vectors: no other count is needed.
+            let inside = |value: &f64| part.ends[0] <= *value && *value < part.ends[1];
+            if found.converged() && found.values.len() == k && found.values.iter().all(inside) {
+                found.report.complete = Some(true);
+            } else {
+                found = solver.count(&below).hermitian_nearest(a, b, target)?;
+            }
             all.append(found, target - whole.middle(), ShiftableMatrix::rows(a));
         }
         all.report.orthogonality = all.report.orthogonality.max(apart(&all, b)?);

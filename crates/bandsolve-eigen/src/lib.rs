@@ -31,7 +31,7 @@ pub mod distributed {
 }
 
 pub use inertia::{HermitianBand, eigenvalues_below};
-pub use matrices::{MatrixOperator, OwnedInverse, ShiftableMatrix};
+pub use matrices::{MatrixOperator, OwnedInverse, ShiftableMatrix, block_rows};
 pub use problem::{EigenProblem, Which};
 pub use report::{EigenEnding, EigenReport, GeneralEigen, HermitianEigen};
 pub use solver::{EigenSolver, EigenvaluesBelow};

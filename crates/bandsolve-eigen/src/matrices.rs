@@ -88,6 +88,22 @@ impl<M: ShiftableMatrix> LinearOperator<M::Scalar> for MatrixOperator<'_, M> {
     }
 }
 
+/// Rows of a block, if block diagonals hold the entries of a band of n rows in fewer places than the band, with `width` entries on either
+/// side of the diagonal; `fits` says whether all entries are in neighbouring blocks of a size.
+///
+/// A band of 2·b − 1 diagonals on either side costs about 8·b² operations a row, with exchanges more, blocks of b rows about 5·b².
+///
+/// # Example
+/// ```
+/// // A full block tridiagonal matrix in blocks of 10 rows has 19 entries on either side.
+/// assert_eq!(bandsolve_eigen::block_rows(100, 19, |block| *block == 10), Some(10));
+/// assert_eq!(bandsolve_eigen::block_rows(100, 19, |_| false), None);
+/// ```
+pub fn block_rows(n: usize, width: usize, fits: impl FnMut(&usize) -> bool) -> Option<usize> {
+    let sizes = (width / 2 + 1..=2 * width / 3).filter(|block| n.is_multiple_of(*block) && *block > 8);
+    sizes.take(4).find(fits)
+}
+
 /// `Err(Shape)` unless both vectors have length n.
 fn check_lengths<T>(n: usize, x: &[T], y: &[T]) -> Result<()> {
     let wrong = [("x", x.len()), ("y", y.len())].into_iter().find(|(_, got)| *got != n);

@@ -54,9 +54,9 @@ impl FromStr for Which {
 }
 
 impl Which {
-    /// The places of the values, those that are wanted most first, after `taken` others. `real`: conjugates belong together.
-    pub(crate) fn order(self, values: &[Complex64], real: bool, taken: usize) -> Vec<usize> {
-        let key = |value: &Complex64| match self {
+    /// The number by which a value is wanted more than others. `real`: conjugates belong together.
+    pub(crate) fn key(self, value: &Complex64, real: bool) -> f64 {
+        match self {
             Self::LargestMagnitude => value.norm(),
             Self::SmallestMagnitude => -value.norm(),
             Self::LargestReal | Self::BothEnds => value.re,
@@ -65,7 +65,12 @@ impl Which {
             Self::SmallestImaginary if real => -value.im.abs(),
             Self::LargestImaginary => value.im,
             Self::SmallestImaginary => -value.im,
-        };
+        }
+    }
+
+    /// The places of the values, those that are wanted most first, after `taken` others. `real`: conjugates belong together.
+    pub(crate) fn order(self, values: &[Complex64], real: bool, taken: usize) -> Vec<usize> {
+        let key = |value: &Complex64| self.key(value, real);
         let mut order: Vec<usize> = (0..values.len()).collect();
         order.sort_by(|i, j| key(&values[*j]).total_cmp(&key(&values[*i])));
         if self == Self::BothEnds {

@@ -43,6 +43,7 @@ pub struct EigenSolver<'c, T: Scalar> {
     pub(crate) norms: Option<[f64; 2]>,
     pub(crate) communicator: &'c dyn Communicator,
     pub(crate) count: Option<EigenvaluesBelow<'c>>,
+    pub(crate) second_look: bool,
 }
 
 /// A function that says how many eigenvalues are less than a number, as the inertia of A − σB tells.
@@ -62,6 +63,7 @@ impl<T: Scalar> EigenSolver<'static, T> {
             norms: None,
             communicator: &Alone,
             count: None,
+            second_look: true,
         }
     }
 }
@@ -120,6 +122,12 @@ impl<'c, T: Scalar> EigenSolver<'c, T> {
         'c: 'd,
     {
         EigenSolver { count: Some(below), ..self }
+    }
+
+    /// Whether [`general`](Self::general) looks again, with a random vector orthogonal to what it has found, for eigenvalues that the start
+    /// had nothing of: those of several equal ones. That costs at most as many products as the search, or twice ncv. Default: true.
+    pub fn second_look(self, second_look: bool) -> Self {
+        Self { second_look, ..self }
     }
 
     /// Eigenvalues of a Hermitian problem: A = Aᴴ, B positive definite, σ real.

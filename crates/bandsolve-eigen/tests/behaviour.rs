@@ -2,7 +2,9 @@
 
 use bandsolve::dyn_stack::PodStack;
 use bandsolve::{Banded, BlockTridiagonal, Complex64, Error, LinearOperator, Result, Scalar, Tridiagonal};
-use bandsolve_eigen::{EigenEnding, EigenProblem, EigenSolver, MatrixOperator, ShiftableMatrix, Which};
+use bandsolve_eigen::{
+    EigenEnding, EigenProblem, EigenSolver, MatrixOperator, ShiftableMatrix, Which, eigenvalues_below,
+};
 use bandsolve_gallery::{Random, random_vec};
 use core::f64::consts::PI;
 
@@ -135,6 +137,40 @@ fn counts_find_what_is_missing() {
     let wrong = |shift: f64| Ok(if shift > 0.0 { 50 } else { 0 });
     let found = EigenSolver::new(3).count(&wrong).hermitian_nearest(&a, None, 0.0).unwrap();
     assert_eq!(found.report.complete, Some(false));
+}
+
+#[test]
+fn clusters_of_two_to_twenty_are_complete() {
+    for size in [2_usize, 3, 5, 8, 13, 20] {
+        for spread in [0.0, 1e-13, 1e-9] {
+            let mut values: Vec<f64> = (0..60).map(|i| 3.0 + f64::from(i)).collect();
+            values.extend((0..size).map(|i| spread * i as f64));
+            let a = diagonal(&values);
+            for seed in 0..100 {
+                let below = |shift: f64| eigenvalues_below(&a, None, shift);
+                let solver = EigenSolver::new(size + 1).seed(seed).count(&below);
+                let found = solver.hermitian_nearest(&a, None, 0.5).unwrap();
+                let inside = found.values.iter().filter(|value| value.abs() < 1e-6).count();
+                assert_eq!((inside, found.report.complete), (size, Some(true)), "{size} {spread} {seed}: {found:?}");
+            }
+        }
+    }
+    // 12 glued Wilkinson matrices: the largest eigenvalue 24 times.
+    let (mut diag, mut off) = (Vec::new(), Vec::new());
+    for _ in 0..12 {
+        diag.extend((0..21).map(|k| f64::from(k - 10).abs()));
+        off.extend((0..21).map(|k| if k < 20 { 1.0 } else { 1e-14 }));
+    }
+    let n = diag.len();
+    off[n - 1] = 0.0;
+    let sub = (0..n).map(|i| if i > 0 { off[i - 1] } else { 0.0 }).collect();
+    let a = Tridiagonal::from_vecs(sub, diag, off, false).unwrap();
+    for seed in 0..100 {
+        let below = |shift: f64| eigenvalues_below(&a, None, shift);
+        let found = EigenSolver::new(24).seed(seed).count(&below).hermitian_nearest(&a, None, 10.8).unwrap();
+        assert!(found.values.iter().all(|value| (value - 10.746_194_182_903_35).abs() < 1e-12), "{seed}: {found:?}");
+        assert_eq!(found.report.complete, Some(true), "{seed}");
+    }
 }
 
 /// The eigenvalues of a matrix by the general search with a space as large as the matrix.

@@ -51,18 +51,30 @@ fn eigenvalues_nearest_to_the_albedo() {
     }
 }
 
-/// ∬ E₁(|τ − τ′|) over a cell of each of two places, by E₃: exact enough at this distance of the nodes from one another.
-fn cells(nodes: &[f64], i: usize, j: usize) -> f64 {
-    let e3 = |x: f64| exponential_integral(x.abs());
-    let [a, b, c, d] = [nodes[i], nodes[i + 1], nodes[j], nodes[j + 1]];
-    if i == j {
-        return 2.0 * ((b - a) + e3(b - a) - 0.5);
+/// ∬ E₁(|τ − τ′|) over a cell of each of two places, by E₃: exact enough at this distance of the nodes from one another. By columns.
+fn cells(nodes: &[f64]) -> Vec<f64> {
+    let n = nodes.len() - 1;
+    // E₃ of all distances of two nodes i ≤ j.
+    let mut e3 = vec![0.0; (n + 1) * (n + 1)];
+    for j in 0..=n {
+        (0..=j).for_each(|i| e3[i + j * (n + 1)] = exponential_integral(nodes[j] - nodes[i]));
     }
-    (e3(a - d) + e3(b - c) - e3(a - c) - e3(b - d)).abs()
+    let between = |i: usize, j: usize| e3[i.min(j) + i.max(j) * (n + 1)];
+    let cell = |i: usize, j: usize| {
+        if i == j {
+            return 2.0 * ((nodes[i + 1] - nodes[i]) + between(i, i + 1) - 0.5);
+        }
+        (between(i, j + 1) + between(i + 1, j) - between(i, j) - between(i + 1, j + 1)).abs()
+    };
+    (0..n * n).map(|at| cell(at % n, at / n)).collect()
 }
 
 /// E₃(x) = ∫₀¹ μ·exp(−x/μ) dμ by the double exponential rule.
 fn exponential_integral(x: f64) -> f64 {
+    // Terms of exp(−x/μ) with μ < 1 that vanish.
+    if x > 700.0 {
+        return 0.0;
+    }
     let node = |k: i32| {
         let t = f64::from(k) / 64.0;
         let s = core::f64::consts::PI * t.sinh();
@@ -77,17 +89,17 @@ fn eigenvalues_on_a_grid_that_is_not_uniform() {
     let Some(file) = golden("eigen_nonuniform.json") else { return };
     for case in file.as_object().expect("cases").values() {
         let (n, tau) = (case["n"].as_u64().unwrap() as usize, case["tau"].as_f64().unwrap());
-        if n > 256 {
-            continue;
-        }
         let node = |i: usize| tau * (1.0 - (core::f64::consts::PI * i as f64 / n as f64).cos()) / 2.0;
         let nodes: Vec<f64> = (0..=n).map(node).collect();
         let width = |i: usize| nodes[i + 1] - nodes[i];
-        let kernel: Vec<f64> = (0..n * n).map(|at| ALBEDO / 2.0 * cells(&nodes, at % n, at / n)).collect();
+        let kernel: Vec<f64> = cells(&nodes).iter().map(|cell| ALBEDO / 2.0 * cell).collect();
         // As a matrix that is not symmetric, a_ij = k_ij/h_i: one block, whose neighbours are zero.
         let general: Vec<f64> = (0..n * n).map(|at| kernel[at] / width(at % n)).collect();
         for (key, at) in [("A00", 0), ("A10", 1), ("A01", n)] {
-            assert!((general[at] / case[key].as_f64().unwrap() - 1.0).abs() < 1e-11, "{key}");
+            // A cell is a difference of four E₃ of at most 1/2, each known to a few ε.
+            let allowed = 16.0 * f64::EPSILON / (kernel[at] / (ALBEDO / 2.0));
+            let error = (general[at] / case[key].as_f64().unwrap() - 1.0).abs();
+            assert!(error < allowed, "{n} {key}: {error} {allowed}");
         }
         let expected = numbers(&case["lam5"]);
         let zeros = vec![0.0; n * n];

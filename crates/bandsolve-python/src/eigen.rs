@@ -8,7 +8,7 @@ use bandsolve::vectors::narrow;
 use bandsolve::{Banded, BlockTridiagonal, Complex64, Error, LinearOperator, Scalar};
 use bandsolve_eigen::{
     EigenEnding, EigenProblem, EigenReport, EigenSolver, GeneralEigen, HermitianBand, HermitianEigen, ShiftableMatrix,
-    Which, eigenvalues_below,
+    Which, block_rows, eigenvalues_below,
 };
 use bandsolve_sparse::Csr;
 use numpy::PyArray1;
@@ -77,6 +77,7 @@ struct EigenOptions {
     sigma: Option<(f64, f64)>,
     complete: bool,
     cayley: bool,
+    second_look: bool,
 }
 
 impl EigenOptions {
@@ -85,6 +86,7 @@ impl EigenOptions {
         let which: Which = self.which.parse().map_err(PyValueError::new_err)?;
         let solver =
             EigenSolver::new(self.k).which(which).tol(self.tol).seed(self.seed).max_restarts(self.max_restarts);
+        let solver = solver.second_look(self.second_look);
         let solver = if let Some(ncv) = self.ncv { solver.ncv(ncv) } else { solver };
         Ok(if start.is_empty() { solver } else { solver.start(start) })
     }
@@ -210,10 +212,13 @@ fn width_of<T: Scalar>(a: &Csr<'_, T, u32>) -> usize {
 fn block_of<T: Scalar>(matrices: &[&Csr<'_, T, u32>], width: usize) -> Option<usize> {
     let n = matrices[0].rows();
     let inside = |a: &Csr<'_, T, u32>, block: usize| {
-        (0..n).all(|i| a.row(i).all(|(j, value)| (i / block).abs_diff(j / block) <= 1 || value == T::ZERO))
+        (0..n).all(|i| {
+            let row = i / block * block;
+            let columns = row.saturating_sub(block)..row + 2 * block;
+            a.row(i).all(|(j, value)| columns.contains(&j) || value == T::ZERO)
+        })
     };
-    let sizes = (width / 2 + 1..=2 * width / 3).filter(|block| n.is_multiple_of(*block) && *block > 8);
-    sizes.take(4).find(|block| matrices.iter().all(|a| inside(a, *block)))
+    block_rows(n, width, |block| matrices.iter().all(|a| inside(a, *block)))
 }
 
 fn nearest<'py, T: Number, M: ShiftableMatrix<Scalar = T> + HermitianBand<Scalar = T>>(
@@ -250,9 +255,13 @@ fn blocks<T: Scalar>(a: &Csr<'_, T, u32>, block: usize) -> bandsolve::Result<Blo
     let (n, square) = (a.rows(), block * block);
     let mut arrays = [(); 3].map(|()| vec![T::ZERO; n * block]);
     for i in 0..n {
-        let row = i / block;
-        for (j, value) in a.row(i).filter(|(j, _)| row.abs_diff(j / block) <= 1) {
-            arrays[j / block + 1 - row][row * square + i % block + j % block * block] += value;
+        let (row, inside) = (i / block, i % block);
+        // Columns are counted from the first of the block before the diagonal one.
+        let first = row * block;
+        for (j, value) in a.row(i).filter(|(j, _)| *j + block >= first && *j < first + 2 * block) {
+            let from = j + block - first;
+            let which = usize::from(from >= block) + usize::from(from >= 2 * block);
+            arrays[which][row * square + inside + (from - which * block) * block] += value;
         }
     }
     BlockTridiagonal::from_vecs(block, arrays, false)

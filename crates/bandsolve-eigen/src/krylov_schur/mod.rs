@@ -14,7 +14,7 @@ use crate::problem::EigenProblem;
 use crate::report::{EigenEnding, EigenReport, GeneralEigen, HermitianEigen};
 use crate::solver::EigenSolver;
 use bandsolve::vectors::Reducer;
-use bandsolve::{Complex32, Complex64, Result, Scalar};
+use bandsolve::{Complex32, Complex64, RealScalar, Result, Scalar};
 use bandsolve_kernel::ByType;
 use core::marker::PhantomData;
 
@@ -85,11 +85,17 @@ fn capacity<T: Scalar>(solver: &EigenSolver<'_, T>, total: usize) -> usize {
     wished.max(solver.k + 2).min(total)
 }
 
-/// How many of the first pairs are found: ‖OP·x − θ·x‖ ≤ tol·|θ|, or at rounding beside the largest of them.
+impl<T: Scalar> EigenSolver<'_, T> {
+    /// The most that ‖OP·x − θ·x‖ may be for an eigenvalue of this modulus: tol·|θ|, or rounding beside the largest of them.
+    fn allowed(&self, theta: f64, largest: f64) -> f64 {
+        let rounding = 4.0 * T::Real::EPSILON.to_f64();
+        (self.tol.max(rounding) * theta).max(rounding * largest)
+    }
+}
+
+/// How many of the first pairs (|θ|, residual) are found.
 fn converged<T: Scalar>(solver: &EigenSolver<'_, T>, pairs: impl Iterator<Item = (f64, f64)>, largest: f64) -> usize {
-    let rounding = 4.0 * bandsolve::RealScalar::to_f64(<T::Real as bandsolve::RealScalar>::EPSILON);
-    let tol = solver.tol.max(rounding);
-    pairs.take_while(|(theta, residual)| *residual <= (tol * theta).max(rounding * largest)).count()
+    pairs.take_while(|(theta, residual)| *residual <= solver.allowed(*theta, largest)).count()
 }
 
 /// Vectors kept of `active` ones, of which the first `found` have converged.

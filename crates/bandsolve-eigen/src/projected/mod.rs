@@ -95,6 +95,11 @@ impl ProjectedMatrix {
         largest * self.entries.iter().map(|a| (a / largest).norm_sqr()).sum::<f64>().sqrt()
     }
 
+    /// A·factor.
+    pub fn scaled(&self, factor: f64) -> Self {
+        Self { entries: self.entries.iter().map(|a| a * factor).collect(), ..*self }
+    }
+
     pub fn is_finite(&self) -> bool {
         self.entries.iter().all(|a| a.re.is_finite() && a.im.is_finite())
     }

@@ -31,6 +31,12 @@ pub(crate) fn schur(a: ProjectedMatrix) -> Result<SchurForm> {
         return Err(failed);
     }
     let norm = a.norm();
+    if norm > 0.0 && !(1e-100..1e100).contains(&norm) {
+        // Squares of entries are neither zero nor infinite then.
+        let mut form = schur(a.scaled(1.0 / norm))?;
+        form.t = form.t.scaled(norm);
+        return Ok(form);
+    }
     let mut form = SchurForm { t: a, u: ProjectedMatrix::identity(n) };
     form.make_hessenberg();
     let (mut high, mut steps, mut since) = (n, 0, 0);
@@ -143,13 +149,16 @@ impl SchurForm {
     /// The eigenvector of the eigenvalue at k, in the basis of A; of norm 1.
     pub fn vector(&self, k: usize) -> Vec<Complex64> {
         let (n, own) = (self.t.rows(), self.t[(k, k)]);
-        let small = (f64::EPSILON * self.t.norm()).max(f64::MIN_POSITIVE);
+        let norm = self.t.norm();
+        let small = f64::EPSILON * if norm > 0.0 { norm } else { 1.0 };
         let mut y = vec![ZERO; n];
         y[k] = Complex64::from(1.0);
         for i in (0..k).rev() {
             let sum: Complex64 = (i + 1..=k).map(|j| self.t[(i, j)] * y[j]).sum();
             let gap = self.t[(i, i)] - own;
-            y[i] = -sum / if gap.norm() < small { Complex64::from(small) } else { gap };
+            // Without squares, which may vanish.
+            let size = gap.norm();
+            y[i] = if size < small { -sum / small } else { -sum * (gap.conj() / size) / size };
             // Nearly defective matrices have large vectors.
             let size = y[i].norm();
             if size > 1e100 {

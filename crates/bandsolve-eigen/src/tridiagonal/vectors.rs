@@ -1,12 +1,17 @@
 //! Eigenvectors of a block: twisted factorisations, then orthogonalisation among close eigenvalues, and inverse iteration where
 //! eigenvalues agree to rounding. All is measured in the end.
 //!
+//! Where many eigenvalues are close, and all are wanted, by divide and conquer instead.
+//!
 //! Two vectors with residuals r_i, r_j have |z_iᵀ z_j| ≤ (r_i + r_j) / |λ_i − λ_j|. So only those whose eigenvalues are within
 //! [`WINDOW`]·‖T‖/n of each other are orthogonalised: for all others the residuals, which are measured, prove it.
 
 use super::block::CoupledRows;
+use super::divide::divided_vectors;
 use super::iterate::InverseIteration;
 use super::twisted::{TwistedVectors, twisted_lanes};
+use bandsolve::{Error, Result};
+use bandsolve_kernel::memory::zeros;
 use bandsolve_kernel::vectors::{dot, subtract_multiple};
 use bandsolve_kernel::{Job, Lanes, Simd, dispatch, threads};
 use core::ops::Range;
@@ -21,8 +26,12 @@ const TIED: f64 = 1e-6;
 const GOOD: f64 = 2.0;
 /// Of a vector of norm 1 at least so much must be left when others were subtracted.
 const LEFT: f64 = 0.5;
+/// Rows from which on divide and conquer may be faster.
+const DIVIDED_FROM: usize = 64;
 /// Vectors of a piece of the spectrum, about.
 const PIECE: usize = 32;
+/// One in so many eigenvalues that is tied to the next makes divide and conquer faster.
+const CLUSTERED: usize = 8;
 
 /// Vectors of a block, a row each, and their largest residual ‖(T − λI) z‖ / ‖T‖.
 pub struct BlockVectors {
@@ -30,15 +39,27 @@ pub struct BlockVectors {
     pub residual: f64,
 }
 
+/// Room for vectors.
+pub fn room(len: usize) -> Result<Vec<f64>> {
+    zeros(len).ok_or(Error::OutOfMemory { bytes: len.saturating_mul(size_of::<f64>()) })
+}
+
 /// Vectors of ascending scaled eigenvalues of a block.
-pub fn block_vectors(block: &CoupledRows, values: &[f64]) -> BlockVectors {
+pub fn block_vectors(block: &CoupledRows, values: &[f64]) -> Result<BlockVectors> {
     let n = block.n();
     if n == 1 || values.is_empty() {
-        return BlockVectors { rows: vec![1.0; values.len()], residual: 0.0 };
+        return Ok(BlockVectors { rows: vec![1.0; values.len()], residual: 0.0 });
     }
-    let mut rows = vec![0.0; n * values.len()];
-    let pieces = pieces(block, values);
     let search = VectorSearch { block, values, simd: Simd::detect(), window: WINDOW * block.norm() / n as f64 };
+    if search.is_clustered() {
+        let rows = divided_vectors(block, search.simd)?;
+        let residual = search.largest_residual(0..n, &rows);
+        if residual <= 4.0 * search.good() {
+            return Ok(BlockVectors { rows, residual: residual / block.norm() });
+        }
+    }
+    let mut rows = room(n.saturating_mul(values.len()))?;
+    let pieces = pieces(block, values);
     let largest = AtomicU64::new(0);
     // Bits of numbers that are not negative have their order; NaN is above all.
     let note = |residual: f64| largest.fetch_max(residual.to_bits(), Ordering::Relaxed);
@@ -47,7 +68,7 @@ pub fn block_vectors(block: &CoupledRows, values: &[f64]) -> BlockVectors {
     for piece in pieces.iter().skip(1) {
         note(search.across(piece.start, &mut rows));
     }
-    BlockVectors { rows, residual: f64::from_bits(largest.into_inner()) / block.norm() }
+    Ok(BlockVectors { rows, residual: f64::from_bits(largest.into_inner()) / block.norm() })
 }
 
 /// Pieces of the spectrum that end where eigenvalues are not tied.
@@ -71,6 +92,14 @@ struct VectorSearch<'a> {
 }
 
 impl VectorSearch<'_> {
+    /// Whether all eigenvalues are wanted, and many are close to the next.
+    fn is_clustered(&self) -> bool {
+        let tied = TIED * self.block.norm();
+        let close = self.values.windows(2).filter(|pair| pair[1] - pair[0] <= tied).count();
+        let n = self.block.n();
+        n >= DIVIDED_FROM && self.values.len() == n && close * CLUSTERED >= n
+    }
+
     /// Calls `work` for every piece with its rows, on all threads.
     fn each(&self, pieces: &[Range<usize>], rows: &mut [f64], work: &(impl Fn(Range<usize>, &mut [f64]) + Sync)) {
         if let [piece] = pieces {

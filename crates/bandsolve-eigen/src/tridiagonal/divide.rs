@@ -1,0 +1,452 @@
+//! All eigenvectors of a block by divide and conquer, for matrices whose eigenvalues are close to each other: vectors of clusters come
+//! out orthogonal, without being made so one by one.
+//!
+//! $$ T = \begin{pmatrix} T_1 & \\ & T_2 \end{pmatrix} + \varrho\, u u^T,\qquad V^T T V = D + \varrho\, z z^T, $$
+//!
+//! with the eigenpairs of the halves in V and D. Where ϱ z_i is negligible, or two entries of D are as good as equal, a vector of V is
+//! one of T: nearly all of clusters are. For the others, eigenvalues are the zeros of 1 + ϱ Σ z_i² / (d_i − λ). They are exact for a z that
+//! differs by roundings; vectors made with that are orthogonal to rounding.
+//!
+//! # Source
+//! J. J. M. Cuppen, Numer. Math. 36 (1981); M. Gu, S. C. Eisenstat, SIAM J. Matrix Anal. Appl. 16 (1995); R.-C. Li, LAPACK Working
+//! Note 89 (1993).
+
+use super::block::CoupledRows;
+use super::vectors::room;
+use bandsolve::Result;
+use bandsolve_kernel::dense::Product;
+use bandsolve_kernel::view::{View, ViewMut};
+use bandsolve_kernel::{Job, Lanes, Simd, dispatch, threads};
+use core::f64::consts::FRAC_1_SQRT_2;
+use core::ops::Range;
+
+/// Rows from which on halves are worth two threads.
+const WORTH_A_THREAD: usize = 96;
+/// New vectors that are computed together.
+const TOGETHER: usize = 48;
+/// Most steps for a zero; 5 are usual.
+const STEPS: usize = 100;
+
+/// The eigenvectors of a block, a row each, in the order of their eigenvalues.
+pub fn divided_vectors(block: &CoupledRows, simd: Simd) -> Result<Vec<f64>> {
+    let n = block.n();
+    let mut diag = block.diag.clone();
+    for (k, e) in block.off.iter().enumerate() {
+        diag[k] -= e.abs();
+        diag[k + 1] -= e.abs();
+    }
+    let divided = Divided { n, diag: &diag, off: &block.off, simd };
+    let mut vectors = room(n.saturating_mul(n))?;
+    let mut rows = room(vectors.len())?;
+    let (mut values, mut order) = (vec![0.0; n], vec![0; n]);
+    divided.solve(0..n, &mut vectors, (&mut values, &mut order));
+    rows.chunks_exact_mut(n).zip(&order).for_each(|(row, k)| row.copy_from_slice(&vectors[k * n..][..n]));
+    Ok(rows)
+}
+
+struct Divided<'a> {
+    n: usize,
+    /// Without the modulus of what couples a row with those beside it.
+    diag: &'a [f64],
+    off: &'a [f64],
+    simd: Simd,
+}
+
+/// Whether a vector has entries in the upper half, in both or in the lower half.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Half {
+    Upper,
+    Both,
+    Lower,
+}
+
+/// D + ϱ z zᵀ of two halves.
+struct RankOneUpdate {
+    /// Rows of the two halves.
+    rows: Range<usize>,
+    middle: usize,
+    rho: f64,
+    z: Vec<f64>,
+    half: Vec<Half>,
+}
+
+impl Divided<'_> {
+    /// Eigenpairs of some rows without the coupling to others. Vector k has its entries in row k of `vectors`, its eigenvalue at place k;
+    /// `order`: their places, ascending.
+    fn solve(&self, rows: Range<usize>, vectors: &mut [f64], (values, order): (&mut [f64], &mut [usize])) {
+        if let [value] = values {
+            vectors[rows.start] = 1.0;
+            (*value, order[0]) = (self.diag[rows.start], 0);
+            return;
+        }
+        let middle = rows.len() / 2;
+        let cut = rows.start + middle;
+        {
+            let (upper, lower) = vectors.split_at_mut(middle * self.n);
+            let ((upper_values, lower_values), (upper_order, lower_order)) =
+                (values.split_at_mut(middle), order.split_at_mut(middle));
+            let mut first = || self.solve(rows.start..cut, upper, (upper_values, upper_order));
+            let mut second = || self.solve(cut..rows.end, lower, (lower_values, lower_order));
+            if rows.len() >= WORTH_A_THREAD {
+                threads::join(first, second);
+            } else {
+                first();
+                second();
+            }
+        }
+        order[middle..].iter_mut().for_each(|k| *k += middle);
+        self.merge(&rows, cut, vectors, (values, order));
+    }
+
+    /// Eigenpairs of two halves become those of both.
+    fn merge(&self, rows: &Range<usize>, cut: usize, vectors: &mut [f64], (values, order): (&mut [f64], &mut [usize])) {
+        let e = self.off[cut - 1];
+        let sort = |values: &[f64], order: &mut [usize]| order.sort_by(|a, b| values[*a].total_cmp(&values[*b]));
+        sort(values, order);
+        let middle = cut - rows.start;
+        let beside =
+            |k: usize| if k < middle { vectors[k * self.n + cut - 1] } else { e.signum() * vectors[k * self.n + cut] };
+        let z = (0..rows.len()).map(|k| FRAC_1_SQRT_2 * beside(k)).collect();
+        let half = |k: usize| if k < middle { Half::Upper } else { Half::Lower };
+        let mut update = RankOneUpdate {
+            rows: rows.clone(),
+            middle,
+            rho: 2.0 * e.abs(),
+            z,
+            half: (0..rows.len()).map(half).collect(),
+        };
+        let active = update.deflate(self.n, vectors, (values, order));
+        if !active.is_empty() {
+            self.combine(&update, &active, vectors, values);
+        }
+        sort(values, order);
+    }
+
+    /// New pairs in the places of the active ones.
+    fn combine(&self, update: &RankOneUpdate, active: &[usize], vectors: &mut [f64], values: &mut [f64]) {
+        let (k, n) = (active.len(), self.n);
+        let mut secular = SecularEquation::new(update, active, values);
+        let mut apart = vec![0.0; k * k];
+        let mut roots = vec![0.0; k];
+        secular.solve(0..k, (&mut apart, &mut roots), self.simd);
+        secular.exact_z(&apart);
+        // Rows by halves, so that zeros are not multiplied.
+        let mut by_half: Vec<usize> = (0..k).collect();
+        by_half.sort_by_key(|i| update.half[active[*i]]);
+        let count = |half: Half| active.iter().filter(|slot| update.half[**slot] == half).count();
+        let (upper, lower) = (count(Half::Upper), count(Half::Lower));
+        let pack = |from: usize, to: usize, rows: Range<usize>| {
+            let mut packed = Vec::with_capacity(rows.len() * (to - from));
+            for i in &by_half[from..to] {
+                packed.extend_from_slice(&vectors[active[*i] * n..][rows.clone()]);
+            }
+            packed
+        };
+        let (start, cut, end) = (update.rows.start, update.rows.start + update.middle, update.rows.end);
+        let parts = [(0..k - lower, start..cut), (upper..k, cut..end)];
+        let packed = parts.clone().map(|(columns, rows)| pack(columns.start, columns.end, rows));
+        let mut places: Vec<Option<&mut [f64]>> = vectors.chunks_exact_mut(n).map(Some).collect();
+        let mut targets: Vec<&mut [f64]> = active.iter().filter_map(|slot| places[*slot].take()).collect();
+        let combination = Combination {
+            secular: &secular,
+            apart: &apart,
+            by_half: &by_half,
+            parts: &parts,
+            packed: &packed,
+            simd: self.simd,
+        };
+        combination.write(0, &mut targets);
+        active.iter().zip(&roots).for_each(|(slot, root)| values[*slot] = *root);
+    }
+}
+
+impl RankOneUpdate {
+    /// Makes z zero wherever that changes the matrix by rounding alone, after a rotation of two vectors where their values are close; the
+    /// places that are left, with rising values that are apart.
+    fn deflate(&mut self, n: usize, vectors: &mut [f64], (values, order): (&mut [f64], &[usize])) -> Vec<usize> {
+        let largest = |x: &[f64]| x.iter().fold(0.0, |largest: f64, x| largest.max(x.abs()));
+        let tolerance = 8.0 * f64::EPSILON * largest(values).max(largest(&self.z));
+        let mut active = Vec::new();
+        let mut last: Option<usize> = None;
+        for slot in order.iter().copied() {
+            if self.rho * self.z[slot].abs() <= tolerance {
+                continue;
+            }
+            if let Some(before) = last {
+                let (s, c) = (self.z[before], self.z[slot]);
+                let size = s.hypot(c);
+                let (s, c) = (-s / size, c / size);
+                let (low, high) = (values[before], values[slot]);
+                if ((high - low) * c * s).abs() <= tolerance {
+                    (self.z[before], self.z[slot]) = (0.0, size);
+                    let half = if self.half[before] == self.half[slot] { self.half[slot] } else { Half::Both };
+                    (self.half[before], self.half[slot]) = (half, half);
+                    self.rotate(n, vectors, (before, slot), (c, s));
+                    values[before] = low * c * c + high * s * s;
+                    values[slot] = low * s * s + high * c * c;
+                } else {
+                    active.push(before);
+                }
+            }
+            last = Some(slot);
+        }
+        active.extend(last);
+        active
+    }
+
+    /// Vectors p and q ← c·p + s·q and c·q − s·p.
+    fn rotate(&self, n: usize, vectors: &mut [f64], (p, q): (usize, usize), (c, s): (f64, f64)) {
+        let rows = self.rows.clone();
+        let (low, high) = (p.min(q), p.max(q));
+        let (before, after) = vectors.split_at_mut(high * n);
+        let (low, high) = (&mut before[low * n..][rows.clone()], &mut after[rows]);
+        let (p, q) = if p < q { (low, high) } else { (high, low) };
+        for (p, q) in p.iter_mut().zip(q) {
+            (*p, *q) = (c * *p + s * *q, c * *q - s * *p);
+        }
+    }
+}
+
+/// 1/ϱ + Σ z_i² / (d_i − λ) = 0, with rising d.
+struct SecularEquation {
+    d: Vec<f64>,
+    z: Vec<f64>,
+    z2: Vec<f64>,
+    rho: f64,
+}
+
+impl SecularEquation {
+    fn new(update: &RankOneUpdate, active: &[usize], values: &[f64]) -> Self {
+        let z: Vec<f64> = active.iter().map(|slot| update.z[*slot]).collect();
+        let z2 = z.iter().map(|z| z * z).collect();
+        Self { d: active.iter().map(|slot| values[*slot]).collect(), z, z2, rho: update.rho }
+    }
+
+    /// The zeros with these numbers, and d_i − λ for each of them.
+    fn solve(&self, range: Range<usize>, (apart, roots): (&mut [f64], &mut [f64]), simd: Simd) {
+        let k = self.d.len();
+        if range.len() * k > 1 << 13 && range.len() > 1 {
+            let half = range.len() / 2;
+            let cut = range.start + half;
+            let (left, right) = apart.split_at_mut(half * k);
+            let (left_roots, right_roots) = roots.split_at_mut(half);
+            threads::join(
+                || self.solve(range.start..cut, (left, left_roots), simd),
+                || self.solve(cut..range.end, (right, right_roots), simd),
+            );
+            return;
+        }
+        dispatch::<f64, _>(simd, SecularRoots { equation: self, first: range.start, apart, roots });
+    }
+
+    /// Replaces z by that for which the zeros are exact: z_i² = Π_j (λ_j − d_i) / Π_{j≠i} (d_j − d_i), up to a common factor.
+    fn exact_z(&mut self, apart: &[f64]) {
+        let k = self.d.len();
+        let mut products = vec![1.0; k];
+        for (j, apart) in apart.chunks_exact(k).enumerate() {
+            let own = self.d[j];
+            for (i, product) in products.iter_mut().enumerate() {
+                let gap = self.d[i] - own;
+                *product *= if i == j { -apart[i] } else { apart[i] / gap };
+            }
+        }
+        self.z.iter_mut().zip(&products).for_each(|(z, product)| *z = product.abs().sqrt().copysign(*z));
+    }
+}
+
+/// Zeros of a secular equation, from number `first` on.
+struct SecularRoots<'a> {
+    equation: &'a SecularEquation,
+    first: usize,
+    /// d_i − λ, a row for each zero.
+    apart: &'a mut [f64],
+    roots: &'a mut [f64],
+}
+
+/// Σ z_i²/(d_i − λ) and its derivative over the d_i below λ, and over those above.
+#[derive(Clone, Copy)]
+struct SecularSums {
+    below: [f64; 2],
+    above: [f64; 2],
+}
+
+impl Job<f64> for SecularRoots<'_> {
+    type Output = ();
+    #[inline(always)]
+    fn run<V: Lanes<Real = f64>>(self) {
+        let k = self.equation.d.len();
+        for (j, (apart, root)) in self.apart.chunks_exact_mut(k).zip(self.roots).enumerate() {
+            let (origin, offset) = self.equation.zero::<V>(self.first + j);
+            let from = self.equation.d[origin];
+            for (apart, d) in apart.iter_mut().zip(&self.equation.d) {
+                *apart = (d - from) - offset;
+            }
+            *root = from + offset;
+        }
+    }
+}
+
+impl SecularEquation {
+    /// Sums at d_origin + offset.
+    #[inline(always)]
+    fn sums<V: Lanes<Real = f64>>(&self, origin: usize, offset: f64) -> SecularSums {
+        let (k, zero) = (self.d.len(), V::splat(0.0));
+        let (from, to) = (V::splat(self.d[origin]), V::splat(offset));
+        let mut sums = [zero; 4];
+        let whole = k / V::W * V::W;
+        // SAFETY: both arrays have k ≥ `whole` numbers.
+        unsafe {
+            for i in (0..whole).step_by(V::W) {
+                let apart = (V::load(self.d.as_ptr().add(i)) - from) - to;
+                let by = apart.recip();
+                let value = V::load(self.z2.as_ptr().add(i)) * by;
+                let slope = value * by;
+                let is_below = zero.gt(apart);
+                sums[0] = sums[0] + V::select(is_below, value, zero);
+                sums[1] = sums[1] + V::select(is_below, slope, zero);
+                sums[2] = sums[2] + V::select(is_below, zero, value);
+                sums[3] = sums[3] + V::select(is_below, zero, slope);
+            }
+        }
+        let [mut b0, mut b1, mut a0, mut a1] =
+            [sums[0].total().first(), sums[1].total().first(), sums[2].total().first(), sums[3].total().first()];
+        for i in whole..k {
+            let apart = (self.d[i] - self.d[origin]) - offset;
+            let (value, slope) = (self.z2[i] / apart, self.z2[i] / apart / apart);
+            if apart < 0.0 {
+                (b0, b1) = (b0 + value, b1 + slope);
+            } else {
+                (a0, a1) = (a0 + value, a1 + slope);
+            }
+        }
+        SecularSums { below: [b0, b1], above: [a0, a1] }
+    }
+
+    /// Zero number i as the number of the nearest d, and its distance from that.
+    #[inline(always)]
+    fn zero<V: Lanes<Real = f64>>(&self, i: usize) -> (usize, f64) {
+        let (k, inverse) = (self.d.len(), 1.0 / self.rho);
+        if k == 1 {
+            return (0, self.rho * self.z2[0]);
+        }
+        let last = i + 1 == k;
+        let width = if last { self.rho * self.z2.iter().sum::<f64>() } else { self.d[i + 1] - self.d[i] };
+        let sums = self.sums::<V>(i, 0.5 * width);
+        let right = inverse + sums.below[0] + sums.above[0] < 0.0;
+        // In (low, high), one end of which is the d that is taken as the origin.
+        let (origin, mut low, mut high) = match (right, last) {
+            (false, _) => (i, 0.0, 0.5 * width),
+            (true, true) => (i, 0.5 * width, width * (1.0 + 4.0 * f64::EPSILON)),
+            (true, false) => (i + 1, -0.5 * width, 0.0),
+        };
+        let mut offset = if right && !last { low } else { 0.5 * width };
+        let mut checked = high - low;
+        for step in 1..STEPS {
+            let sums = self.sums::<V>(origin, offset);
+            let value = inverse + sums.below[0] + sums.above[0];
+            let slope = sums.below[1] + sums.above[1];
+            let size = 8.0 * (sums.above[0] - sums.below[0]) + inverse + offset.abs() * slope;
+            if value.abs() <= f64::EPSILON * size {
+                break;
+            }
+            (low, high) = if value > 0.0 { (low, offset) } else { (offset, high) };
+            let mut next = offset + self.step((i, last), (origin, offset), (value, slope), &sums);
+            let inside = |x: f64| low < x && x < high;
+            if !inside(next) {
+                next = offset - value / slope;
+            }
+            // Where steps do not come closer fast, the bracket is cut.
+            let slow = step % 3 == 0 && high - low > 0.25 * checked;
+            if step % 3 == 0 {
+                checked = high - low;
+            }
+            if slow || !inside(next) {
+                next = if low == 0.0 {
+                    high * 0.125
+                } else if high == 0.0 {
+                    low * 0.125
+                } else {
+                    low + 0.5 * (high - low)
+                };
+            }
+            if next == offset || !inside(next) {
+                break;
+            }
+            offset = next;
+        }
+        (origin, offset)
+    }
+
+    /// The step to the zero of c + s/(d_p − λ) + t/(d_q − λ), which has the sums' values and slopes: p and q are beside the zero.
+    #[inline(always)]
+    fn step(
+        &self,
+        (i, last): (usize, bool),
+        (origin, offset): (usize, f64),
+        (value, slope): (f64, f64),
+        sums: &SecularSums,
+    ) -> f64 {
+        let (p, q) = if last { (i - 1, i) } else { (i, i + 1) };
+        let apart = |j: usize| (self.d[j] - self.d[origin]) - offset;
+        let (first, second) = (apart(p), apart(q));
+        // Of the last zero both are below: the second sum is that of the last term.
+        let own = self.z2[q] / second / second;
+        let (first_slope, second_slope) =
+            if last { (sums.below[1] - own, own) } else { (sums.below[1], sums.above[1]) };
+        let mut c = value - first * first_slope - second * second_slope;
+        let a = (first + second) * value - first * second * slope;
+        let b = first * second * value;
+        if last {
+            c = c.abs();
+        }
+        let root = (a * a - 4.0 * b * c).abs().sqrt();
+        match (last, a <= 0.0) {
+            (true, true) => 2.0 * b / (a - root),
+            (true, false) => (a + root) / (2.0 * c),
+            (false, true) => (a - root) / (2.0 * c),
+            (false, false) => 2.0 * b / (a + root),
+        }
+    }
+}
+
+/// New vectors: combinations of the old ones.
+struct Combination<'a> {
+    secular: &'a SecularEquation,
+    apart: &'a [f64],
+    by_half: &'a [usize],
+    /// Of the upper and the lower half: which of the old vectors, by halves, and which rows.
+    parts: &'a [(Range<usize>, Range<usize>); 2],
+    packed: &'a [Vec<f64>; 2],
+    simd: Simd,
+}
+
+impl Combination<'_> {
+    /// Writes the vectors from number `first` on.
+    fn write(&self, first: usize, targets: &mut [&mut [f64]]) {
+        if targets.len() > TOGETHER {
+            let half = (targets.len() / 2).next_multiple_of(8);
+            let (left, right) = targets.split_at_mut(half);
+            threads::join(|| self.write(first, left), || self.write(first + half, right));
+            return;
+        }
+        let k = self.secular.d.len();
+        let mut factors = Vec::with_capacity(k * targets.len());
+        for apart in self.apart.chunks_exact(k).skip(first).take(targets.len()) {
+            let from = factors.len();
+            factors.extend(self.by_half.iter().map(|i| self.secular.z[*i] / apart[*i]));
+            let own = &mut factors[from..];
+            let norm = own.iter().map(|x| x * x).sum::<f64>().sqrt();
+            own.iter_mut().for_each(|x| *x /= norm);
+        }
+        for ((columns, rows), packed) in self.parts.iter().zip(self.packed) {
+            let mut made = vec![0.0; rows.len() * targets.len()];
+            let factors = View::new(&factors, k, targets.len()).rows(columns.clone());
+            let old = View::new(packed, rows.len(), columns.len());
+            let product = Product::replace(ViewMut::new(&mut made, rows.len(), targets.len()), old, factors);
+            dispatch::<f64, _>(self.simd, product);
+            for (target, made) in targets.iter_mut().zip(made.chunks_exact(rows.len())) {
+                target[rows.clone()].copy_from_slice(made);
+            }
+        }
+    }
+}
