@@ -236,8 +236,9 @@ fn prepared<T: CsrApi>() {
     destroy(matrix);
     let other = of_other_type::<T>();
     // SAFETY: a matrix of another type, and none.
-    expect(unsafe { (T::CSR.prepare)(other) }, "number type");
-    expect(unsafe { (T::CSR.prepare)(null_mut()) }, "null");
+    let [of_other, of_none] = unsafe { [(T::CSR.prepare)(other), (T::CSR.prepare)(null_mut())] };
+    assert_eq!((of_other, of_none), (INVALID, INVALID));
+    assert!(message().contains("null"), "{}", message());
     destroy(other);
 }
 
