@@ -177,9 +177,9 @@ fn rows_alike_are_reduced_as_each_by_itself() {
     }
     let some = [f64::NEG_INFINITY, -1.0, 0.0, 1.0, f64::INFINITY, f64::NAN, f64::NAN];
     let mut random = Random::new(5);
-    for length in [1, 2, 3, 4, 5, 9, 40, 70] {
-        let (rows, entries) = (70, 70 * length);
-        let pointers: Vec<i32> = (0..=rows).map(|i| (i * length) as i32).collect();
+    for length in [1_i32, 2, 3, 4, 5, 9, 40, 70] {
+        let (rows, entries) = (70, 70 * length as usize);
+        let pointers: Vec<i32> = (0..=rows).map(|i| i * length).collect();
         let columns: Vec<i32> = (0..entries).map(|_| 1 + random.below(99) as i32).collect();
         let values: Vec<f64> = (0..entries).map(|_| some[random.below(some.len())]).collect();
         let a = Csr::new(100, pointers, columns, values).unwrap();
