@@ -90,6 +90,83 @@ def test_all_kinds_of_matrices():
     assert info == 0 and np.allclose(x, 1)
 
 
+def scattered(n, dtype, columns=None):
+    """Five entries a row at random, one of them on the diagonal and large."""
+    rng = np.random.default_rng(n)
+    values = rng.uniform(-1, 1, (n, 5)) + (1j * rng.uniform(-1, 1, (n, 5)) if np.dtype(dtype).kind == "c" else 0)
+    indices = rng.integers(0, columns or n, (n, 5))
+    if columns is None:
+        values[:, 0], indices[:, 0] = 9, np.arange(n)
+    pointers = np.arange(n + 1) * 5
+    return sp.csr_array((values.ravel().astype(dtype), indices.ravel(), pointers), shape=(n, columns or n))
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "c8", "c16"])
+def test_prepared_products(dtype):
+    rng = np.random.default_rng(3)
+    size = np.dtype(dtype).itemsize
+    eps = np.finfo(dtype).eps
+    for a in [laplacian().astype(dtype), scattered(50, dtype, 70), scattered((2 << 20) // size, dtype)]:
+        product = sparse.PreparedProduct(a)
+        assert product.shape == a.shape and product.dtype == a.dtype
+        # A value and 4 bytes an entry, and where blocks begin.
+        assert product.nbytes == 0 if a.shape[0] < 1000 else product.nbytes > (size + 4) * a.nnz
+        x, y = (rng.uniform(-1, 1, (n, 3)).astype(dtype) for n in a.shape[::-1])
+        for k in (x[:, 0], x[:, :1], x):
+            got = product @ k
+            assert got.shape == (a @ k).shape and got.dtype == a.dtype
+            assert np.abs(got - a @ k).max() <= 20 * eps * abs(a).sum(axis=1).max()
+        adjoint = a.conj().T.tocsr()
+        bound = 20 * eps * abs(adjoint).sum(axis=1).max()
+        assert np.abs(product.rmatvec(y[:, 0]) - adjoint @ y[:, 0]).max() <= bound
+        operator = linalg.aslinearoperator(product)
+        assert np.array_equal(operator.matmat(x), product @ x) and np.array_equal(operator.rmatmat(y), product.rmatmat(y))
+        assert np.array_equal(product.aslinearoperator() @ x, product @ x)
+        assert operator.matvec(x[:, :1]).shape == (a.shape[0], 1)
+
+
+@pytest.mark.parametrize("dtype", ["f8", "c16"])
+def test_solvers_take_prepared_products(dtype):
+    a = scattered((2 << 20) // np.dtype(dtype).itemsize, dtype)
+    product = sparse.PreparedProduct(a)
+    assert product.nbytes > 0
+    b = np.sin(np.arange(a.shape[0]))
+    m = sparse.Preconditioner(a, "jacobi")
+    for solver in (sparse.gmres, sparse.bicgstab, sparse.idrs, linalg.bicgstab):
+        x, info = solver(product, b, M=m, rtol=1e-10)
+        assert info == 0 and np.linalg.norm(b - a @ x) <= 1.01e-10 * np.linalg.norm(b)
+    # A right-hand side of another type.
+    x, info = sparse.bicgstab(product, b * (1 + 2j), M=m, rtol=1e-10)
+    assert info == 0 and np.linalg.norm(b * (1 + 2j) - a @ x) <= 1.01e-10 * np.linalg.norm(b * (1 + 2j))
+
+
+def test_what_prepared_products_refuse():
+    product = sparse.PreparedProduct(scattered(50, "f8", 70))
+    for vector in (np.ones(50), np.ones((50, 2)), np.ones((70, 2, 2))):
+        with pytest.raises(ValueError, match="the vector has the shape"):
+            product @ vector
+    with pytest.raises(ValueError, match="the vector has the shape"):
+        product.matvec(np.ones((70, 2)))
+    with pytest.raises(ValueError, match="square"):
+        sparse.bicgstab(product, np.ones(50))
+    with pytest.raises(TypeError):
+        np.ones(50) @ product
+    with pytest.raises(ValueError):
+        sparse.PreparedProduct(np.ones(3))
+
+
+def test_real_preconditioners_of_complex_vectors():
+    a = laplacian(12)
+    m = sparse.Preconditioner(a, "tridiagonal")
+    z = np.arange(144) + 1j * np.sin(np.arange(144))
+    for product in (m.apply, m.matvec, m.rmatvec, m.aslinearoperator().matvec):
+        assert np.array_equal(product(z), product(z.real) + 1j * product(z.imag))
+    x, report = sparse.gmres(a, z, M=m, rtol=1e-12, full_output=True)
+    _, real = sparse.gmres(a, z.real, M=m, rtol=1e-12, full_output=True)
+    assert report["converged"] and report["iterations"] <= real["iterations"] + 10
+    assert np.linalg.norm(z - a @ x) <= 1.01e-12 * np.linalg.norm(z)
+
+
 def test_sides_starts_and_callbacks():
     a = laplacian(20)
     b = np.ones(400)

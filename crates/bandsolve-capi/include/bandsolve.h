@@ -1647,6 +1647,13 @@ bandsolve_status_t bandsolveScsr_create_64(int64_t rows,
                                            bandsolve_csr_t *matrix);
 
 /**
+ * Prepares a matrix for many products A x: `bandsolveScsrmv` and `bandsolveScsr_krylov` are faster from then on, where neighboring entries
+ * are far from each other in an x that is larger than caches. Such a matrix is kept once more, in another order, in which the entries of a
+ * row are then added; nothing is kept of other matrices. Other threads may use the matrix meanwhile. Freed with the matrix.
+ */
+bandsolve_status_t bandsolveScsr_prepare(bandsolve_csr_t matrix);
+
+/**
  * Computes y = alpha op(A) x + beta y. `x` has a number for each column of op(A), `y` one for each row; they do not overlap. If
  * `*beta` is 0, y need not be initialised.
  */
@@ -1759,6 +1766,13 @@ bandsolve_status_t bandsolveDcsr_create_64(int64_t rows,
                                            const int64_t *row_ptrs,
                                            int64_t nnz,
                                            bandsolve_csr_t *matrix);
+
+/**
+ * Prepares a matrix for many products A x: `bandsolveDcsrmv` and `bandsolveDcsr_krylov` are faster from then on, where neighboring entries
+ * are far from each other in an x that is larger than caches. Such a matrix is kept once more, in another order, in which the entries of a
+ * row are then added; nothing is kept of other matrices. Other threads may use the matrix meanwhile. Freed with the matrix.
+ */
+bandsolve_status_t bandsolveDcsr_prepare(bandsolve_csr_t matrix);
 
 /**
  * Computes y = alpha op(A) x + beta y. `x` has a number for each column of op(A), `y` one for each row; they do not overlap. If
@@ -1875,6 +1889,13 @@ bandsolve_status_t bandsolveCcsr_create_64(int64_t rows,
                                            bandsolve_csr_t *matrix);
 
 /**
+ * Prepares a matrix for many products A x: `bandsolveCcsrmv` and `bandsolveCcsr_krylov` are faster from then on, where neighboring entries
+ * are far from each other in an x that is larger than caches. Such a matrix is kept once more, in another order, in which the entries of a
+ * row are then added; nothing is kept of other matrices. Other threads may use the matrix meanwhile. Freed with the matrix.
+ */
+bandsolve_status_t bandsolveCcsr_prepare(bandsolve_csr_t matrix);
+
+/**
  * Computes y = alpha op(A) x + beta y. `x` has a number for each column of op(A), `y` one for each row; they do not overlap. If
  * `*beta` is 0, y need not be initialised.
  */
@@ -1987,6 +2008,13 @@ bandsolve_status_t bandsolveZcsr_create_64(int64_t rows,
                                            const int64_t *row_ptrs,
                                            int64_t nnz,
                                            bandsolve_csr_t *matrix);
+
+/**
+ * Prepares a matrix for many products A x: `bandsolveZcsrmv` and `bandsolveZcsr_krylov` are faster from then on, where neighboring entries
+ * are far from each other in an x that is larger than caches. Such a matrix is kept once more, in another order, in which the entries of a
+ * row are then added; nothing is kept of other matrices. Other threads may use the matrix meanwhile. Freed with the matrix.
+ */
+bandsolve_status_t bandsolveZcsr_prepare(bandsolve_csr_t matrix);
 
 /**
  * Computes y = alpha op(A) x + beta y. `x` has a number for each column of op(A), `y` one for each row; they do not overlap. If

@@ -9,7 +9,7 @@ use bandsolve_capi::*;
 use bandsolve_gallery::{Random, random_vec};
 use bandsolve_sparse::{
     Csr, Forest, Graph, GraphFactor, GraphFactorOptions, KrylovSolver, Preconditioner, PreconditionerOptions,
-    PreconditionerSide,
+    PreconditionerSide, PreparedProduct,
 };
 use common::{Status, message, report};
 use core::ffi::{CStr, c_char, c_void};
@@ -27,6 +27,7 @@ type IterationReport = *mut bandsolve_iteration_report_t;
 struct CsrFunctions<T> {
     create: Create<T, i32>,
     create_64: Create<T, i64>,
+    prepare: unsafe extern "C" fn(bandsolve_csr_t) -> Status,
     product: unsafe extern "C" fn(i32, *const T, bandsolve_csr_t, *const T, *const T, *mut T) -> Status,
     factor: unsafe extern "C" fn(bandsolve_csr_t, ForestOptions, *mut i64, *mut bandsolve_forest_info_t) -> Status,
     forest: unsafe extern "C" fn(bandsolve_csr_t, ForestOptions, *mut bandsolve_forest_t) -> Status,
@@ -52,12 +53,13 @@ trait CsrApi: Scalar {
 }
 
 macro_rules! api {
-    ($t:ty: $create:ident $create_64:ident $product:ident $factor:ident $forest:ident $tridiagonal:ident $precond:ident
+    ($t:ty: $create:ident $create_64:ident $prepare:ident $product:ident $factor:ident $forest:ident $tridiagonal:ident $precond:ident
         $apply_size:ident $apply:ident $krylov_size:ident $krylov:ident) => {
         impl CsrApi for $t {
             const CSR: CsrFunctions<$t> = CsrFunctions {
                 create: $create,
                 create_64: $create_64,
+                prepare: $prepare,
                 product: $product,
                 factor: $factor,
                 forest: $forest,
@@ -71,16 +73,16 @@ macro_rules! api {
         }
     };
 }
-api!(f32: bandsolveScsr_create bandsolveScsr_create_64 bandsolveScsrmv bandsolveScsr_factor bandsolveScsr_forest
+api!(f32: bandsolveScsr_create bandsolveScsr_create_64 bandsolveScsr_prepare bandsolveScsrmv bandsolveScsr_factor bandsolveScsr_forest
     bandsolveScsr_tridiagonal bandsolveScsr_precond bandsolveSprecond_apply_bufferSizeExt bandsolveSprecond_apply
     bandsolveScsr_krylov_bufferSizeExt bandsolveScsr_krylov);
-api!(f64: bandsolveDcsr_create bandsolveDcsr_create_64 bandsolveDcsrmv bandsolveDcsr_factor bandsolveDcsr_forest
+api!(f64: bandsolveDcsr_create bandsolveDcsr_create_64 bandsolveDcsr_prepare bandsolveDcsrmv bandsolveDcsr_factor bandsolveDcsr_forest
     bandsolveDcsr_tridiagonal bandsolveDcsr_precond bandsolveDprecond_apply_bufferSizeExt bandsolveDprecond_apply
     bandsolveDcsr_krylov_bufferSizeExt bandsolveDcsr_krylov);
-api!(Complex32: bandsolveCcsr_create bandsolveCcsr_create_64 bandsolveCcsrmv bandsolveCcsr_factor bandsolveCcsr_forest
+api!(Complex32: bandsolveCcsr_create bandsolveCcsr_create_64 bandsolveCcsr_prepare bandsolveCcsrmv bandsolveCcsr_factor bandsolveCcsr_forest
     bandsolveCcsr_tridiagonal bandsolveCcsr_precond bandsolveCprecond_apply_bufferSizeExt bandsolveCprecond_apply
     bandsolveCcsr_krylov_bufferSizeExt bandsolveCcsr_krylov);
-api!(Complex64: bandsolveZcsr_create bandsolveZcsr_create_64 bandsolveZcsrmv bandsolveZcsr_factor bandsolveZcsr_forest
+api!(Complex64: bandsolveZcsr_create bandsolveZcsr_create_64 bandsolveZcsr_prepare bandsolveZcsrmv bandsolveZcsr_factor bandsolveZcsr_forest
     bandsolveZcsr_tridiagonal bandsolveZcsr_precond bandsolveZprecond_apply_bufferSizeExt bandsolveZprecond_apply
     bandsolveZcsr_krylov_bufferSizeExt bandsolveZcsr_krylov);
 
@@ -193,6 +195,51 @@ fn products<T: CsrApi>() {
         destroy(matrix);
         destroy(matrix_64);
     }
+}
+
+/// Five entries a row at random, in a matrix that is large enough to be kept in panels: products, and an iteration, are those of Rust.
+fn prepared<T: CsrApi>() {
+    let n = (2 << 20) / size_of::<T>();
+    let random = &mut Random::new(9);
+    let indices: Vec<i32> = (0..5 * n).map(|k| if k % 5 == 0 { k / 5 } else { random.below(n) } as i32).collect();
+    let mut values = random_vec::<T>(5 * n, random);
+    values.iter_mut().step_by(5).for_each(|diagonal| *diagonal = real(9.0));
+    let arrays = Arrays { rows: n, columns: n, values, indices, pointers: (0..=n).map(|i| 5 * i as i32).collect() };
+    let (matrix, a) = (arrays.matrix(), arrays.rust());
+    let kept = PreparedProduct::new(&a).unwrap();
+    assert!(kept.is_in_panels());
+    // Twice does no harm.
+    // SAFETY: a matrix.
+    let statuses = unsafe { [(T::CSR.prepare)(matrix), (T::CSR.prepare)(matrix)] };
+    assert_eq!((statuses, message()), ([OK; 2], String::new()));
+    let (x, start) = (random_vec::<T>(n, random), random_vec::<T>(n, random));
+    let (alpha, beta) = (real::<T>(-0.75), real::<T>(0.5));
+    for (op, rust) in OPERATIONS {
+        let (mut y, mut expected) = (start.clone(), start.clone());
+        kept.product(rust, alpha, &x, beta, &mut expected).unwrap();
+        // SAFETY: arrays of the sizes that go with them.
+        let status = unsafe { (T::CSR.product)(op, &alpha, matrix, x.as_ptr(), &beta, y.as_mut_ptr()) };
+        assert_eq!((status, message()), (OK, String::new()));
+        assert!(y == expected, "operation {op}");
+    }
+    let (mut solved, mut expected) = (vec![T::ZERO; n], vec![T::ZERO; n]);
+    let solver = KrylovSolver::new("bicgstab".parse().unwrap()).rtol(1e-3);
+    assert!(solver.solve(&kept, None, &start, &mut expected).unwrap().converged());
+    let options = bandsolve_iteration_options_t { rtol: 1e-3, ..iteration_options() };
+    let name = c"bicgstab".as_ptr();
+    // SAFETY: arrays of the sizes that go with them, no report, no buffer.
+    let status = unsafe {
+        (T::CSR.krylov)(name, matrix, null_mut(), &options, solved.as_mut_ptr(), start.as_ptr(), null_mut(), null_mut())
+    };
+    assert_eq!((status, message()), (OK, String::new()));
+    assert!(solved == expected);
+    destroy(matrix);
+    let other = of_other_type::<T>();
+    // SAFETY: a matrix of another type, and none.
+    let [of_other, of_none] = unsafe { [(T::CSR.prepare)(other), (T::CSR.prepare)(null_mut())] };
+    assert_eq!((of_other, of_none), (INVALID, INVALID));
+    assert!(message().contains("null"), "{}", message());
+    destroy(other);
 }
 
 fn forest_options() -> bandsolve_forest_options_t {
@@ -748,6 +795,7 @@ fn numbers_of_operations_sides_and_endings() {
 
 for_all_types!(
     products,
+    prepared,
     factors_of_graphs,
     forests,
     preconditioners,

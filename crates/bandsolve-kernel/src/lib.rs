@@ -23,6 +23,7 @@ pub mod memory;
 pub mod panel;
 pub mod permutation;
 pub mod precise;
+pub mod random;
 mod reduce;
 pub mod residual;
 pub mod rows;

@@ -39,7 +39,7 @@ mod _bandsolve {
     #[pymodule_export]
     use super::solve::{solve_banded, solve_block_tridiagonal, solve_tridiagonal, solveh_banded};
     #[pymodule_export]
-    use super::sparse::{PyPreconditioner, graph_factor, krylov};
+    use super::sparse::{PyPreconditioner, PyProduct, graph_factor, krylov};
     #[pymodule_export]
     use super::tridiagonal_eigen::eigh_tridiagonal;
     #[pymodule_export]

@@ -7,7 +7,7 @@ use bandsolve::{Complex64, Error, LinearOperator, Op};
 use bandsolve_sparse::{
     Csr, DoubleScalar, Forest, Graph, GraphFactor, GraphFactorOptions, IterationProgress, IterationReport,
     KrylovMethod, KrylovSolver, Preconditioner, PreconditionerKind, PreconditionerOptions, PreconditionerSide,
-    SingleInverse,
+    PreparedProduct, SingleInverse,
 };
 use core::ops::ControlFlow;
 use numpy::{PyArray1, PyArrayMethods, PyUntypedArrayMethods};
@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 /// The arrays of a matrix by rows, as SciPy has them: indptr, indices, data.
 pub type Arrays<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>, Bound<'py, PyAny>);
 
-/// The matrix over copies of SciPy's arrays, with indices of 32 bits.
+/// The matrix of n columns over copies of SciPy's arrays, with indices of 32 bits.
 pub fn owned<T: Number>(n: usize, (pointers, indices, data): &Arrays<'_>) -> PyResult<Csr<'static, T, u32>> {
     let py = data.py();
     let narrow = |indices: &Bound<'_, PyAny>| -> PyResult<Vec<u32>> {
@@ -105,6 +105,102 @@ pub struct PyPreconditioner {
     operator: Box<dyn DynPreconditioner>,
     kind: String,
     reason: String,
+}
+
+/// A product with a matrix of any type of numbers.
+trait DynProduct: Send + Sync {
+    fn product<'py>(&self, op: Op, x: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>>;
+    /// Rows and columns.
+    fn shape(&self) -> (usize, usize);
+    fn dtype<'py>(&self, py: Python<'py>) -> Bound<'py, PyAny>;
+    /// Bytes that are kept beside the matrix; 0: it is multiplied with as it is.
+    fn bytes(&self) -> usize;
+    fn as_any(&self) -> &dyn std::any::Any;
+}
+
+impl<T: Number> DynProduct for PreparedProduct<'static, T, u32> {
+    fn product<'py>(&self, op: Op, x: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let py = x.py();
+        let x = columns::<T>(&array(x)?.0)?;
+        let (rows, columns) = self.shape();
+        let (from, to) = if op == Op::Plain { (columns, rows) } else { (rows, columns) };
+        let dims: Vec<usize> = match *x.shape() {
+            [n] if n == from => vec![to],
+            [n, count] if n == from => vec![to, count],
+            _ => {
+                let message = format!("the vector has the shape {:?}, expected ({from},) or ({from}, k)", x.shape());
+                return Err(PyValueError::new_err(message));
+            }
+        };
+        let x = slice(&x);
+        let (y, done) =
+            filled(py, &dims, true, |y| py.detach(|| PreparedProduct::product(self, op, T::ONE, x, T::ZERO, y)))?;
+        done.map_err(|error| exception(py, &error))?;
+        Ok(y.into_any())
+    }
+
+    fn shape(&self) -> (usize, usize) {
+        (self.rows(), self.columns())
+    }
+
+    fn dtype<'py>(&self, py: Python<'py>) -> Bound<'py, PyAny> {
+        numpy::dtype::<T>(py).into_any()
+    }
+
+    fn bytes(&self) -> usize {
+        PreparedProduct::bytes(self)
+    }
+
+    fn as_any(&self) -> &dyn std::any::Any {
+        self
+    }
+}
+
+/// See `bandsolve.sparse.PreparedProduct`.
+#[pyclass(frozen, module = "bandsolve._bandsolve", name = "SparseProduct")]
+pub struct PyProduct {
+    operator: Box<dyn DynProduct>,
+}
+
+#[pymethods]
+impl PyProduct {
+    #[new]
+    fn new(columns: usize, arrays: Arrays<'_>) -> PyResult<Self> {
+        let dtype = array(&arrays.2)?.1;
+        with_number!(dtype, make_product(columns, &arrays))
+    }
+
+    /// A·x, for one vector or the columns of a matrix.
+    fn product<'py>(&self, x: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        self.operator.product(Op::Plain, x)
+    }
+
+    /// Aᴴ·x.
+    fn adjoint_product<'py>(&self, x: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        self.operator.product(Op::ConjTranspose, x)
+    }
+
+    #[getter]
+    fn shape(&self) -> (usize, usize) {
+        self.operator.shape()
+    }
+
+    #[getter]
+    fn dtype<'py>(&self, py: Python<'py>) -> Bound<'py, PyAny> {
+        self.operator.dtype(py)
+    }
+
+    #[getter]
+    fn bytes(&self) -> usize {
+        self.operator.bytes()
+    }
+}
+
+fn make_product<T: Number>(columns: usize, arrays: &Arrays<'_>) -> PyResult<PyProduct> {
+    let py = arrays.2.py();
+    let a = owned::<T>(columns, arrays)?;
+    let made = py.detach(|| PreparedProduct::from_csr(a)).map_err(|error| exception(py, &error))?;
+    Ok(PyProduct { operator: Box::new(made) })
 }
 
 /// How a preconditioner is made.
@@ -305,7 +401,8 @@ impl PyWatch {
     }
 }
 
-/// Solves by a Krylov method: x, and a report as a dictionary. `a` and `m` are arrays of a matrix, functions, or a preconditioner.
+/// Solves by a Krylov method: x, and a report as a dictionary. `a` is arrays of a matrix, a prepared product or a function, `m` a preconditioner or
+/// a function.
 #[pyfunction]
 pub fn krylov<'py>(
     a: &Bound<'py, PyAny>,
@@ -354,9 +451,15 @@ fn krylov_of<'py, T: Number>(
         })
     };
     let matrix = PyOperator::new(n, a);
-    let (x, solved) = match a.extract::<Arrays<'py>>() {
-        Ok(arrays) => borrowed::<T, _>(n, &arrays, solve)?,
-        Err(_) => solve(&matrix)?,
+    let prepared = a.cast::<PyProduct>().ok().map(Bound::get);
+    let kept = prepared.and_then(|a| a.operator.as_any().downcast_ref::<PreparedProduct<'static, T, u32>>());
+    if prepared.is_some() && kept.is_none() {
+        return Err(PyTypeError::new_err("the matrix has another dtype than the right-hand side"));
+    }
+    let (x, solved) = match (kept, a.extract::<Arrays<'py>>()) {
+        (Some(kept), _) => solve(kept)?,
+        (None, Ok(arrays)) => borrowed::<T, _>(n, &arrays, solve)?,
+        (None, Err(_)) => solve(&matrix)?,
     };
     let exceptions = [matrix.take(), function.and_then(|m| m.take()), watch.raised];
     if let Some(error) = exceptions.into_iter().flatten().next() {

@@ -21,8 +21,9 @@ use core::ops::Range;
 /// The result is the same for any number of threads. Entries of a row are added in the order in which a panel has them.
 ///
 /// # Cost
-/// Two flops an entry. To set up: two passes over the entries. Memory where [`is_in_panels`](Self::is_in_panels): a value and 4 bytes an entry,
-/// [`bytes`](Self::bytes) in all; else none.
+/// Two flops an entry and vector; one more, in panels, where α is not 1. To set up: two passes over the entries. Memory where
+/// [`is_in_panels`](Self::is_in_panels): a value and 4 bytes an entry, [`bytes`](Self::bytes) in all; else none. Panels serve A·x alone: Aᵀ and Aᴴ
+/// take the matrix as it is.
 ///
 /// # Example
 /// ```
@@ -32,11 +33,14 @@ use core::ops::Range;
 /// let mut x = [0.0; 2];
 /// let report = KrylovSolver::new(KrylovMethod::Bicgstab).rtol(1e-12).solve(&prepared, None, &[5.0, 2.0], &mut x)?;
 /// assert!(report.converged() && !prepared.is_in_panels());
+/// let mut y = [1.0, 2.0];
+/// prepared.product(bandsolve::Op::Plain, 2.0, &[1.0, 1.0], -1.0, &mut y)?;
+/// assert_eq!(y, [9.0, 2.0]);
 /// # Ok::<(), bandsolve::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct PreparedProduct<'a, T: Scalar, I: Index> {
-    a: &'a Csr<'a, T, I>,
+    a: Csr<'a, T, I>,
     plan: ProductPlan,
     panels: Option<RowPanels<T>>,
 }
@@ -87,10 +91,30 @@ pub(crate) fn panels<T: Scalar>(a: CsrWords<'_, T>) -> Result<RowPanels<T>> {
     }
 }
 
-/// y = A·x, but for rows that are in no panel: 0.
-pub(crate) fn multiply<T: Scalar>((panels, x, y): (&RowPanels<T>, &[T], &mut [T])) {
+/// y = α·A·x + β·y, but for rows that are in no panel: β·y.
+pub(crate) struct PanelsCall<'a, T> {
+    panels: &'a RowPanels<T>,
+    alpha: T,
+    x: &'a [T],
+    beta: T,
+    y: &'a mut [T],
+}
+
+pub(crate) fn multiply<T: Scalar>(call: PanelsCall<'_, T>) {
+    let PanelsCall { panels, alpha, x, beta, y } = call;
     let count = y.len().div_ceil(panels.rows);
-    each_chunk((count, 1), RowsOf(y, panels.rows), &|panel, y| panels.panel(panel, x, y.0));
+    each_chunk((count, 1), RowsOf(y, panels.rows), &|panel, y| {
+        if beta == T::ZERO {
+            y.0.fill(T::ZERO);
+        } else if beta != T::ONE {
+            y.0.iter_mut().for_each(|y| *y = beta * *y);
+        }
+        if alpha == T::ONE {
+            panels.add(panel, |value| value, x, y.0);
+        } else {
+            panels.add(panel, |value| alpha * value, x, y.0);
+        }
+    });
 }
 
 impl<T: Scalar> RowPanels<T> {
@@ -121,9 +145,9 @@ impl<T: Scalar> RowPanels<T> {
         Ok(Self { columns: a.columns(), rows, starts, places, values, long })
     }
 
-    /// The sums of a panel.
-    fn panel(&self, panel: usize, x: &[T], y: &mut [T]) {
-        y.fill(T::ZERO);
+    /// Adds the products of a panel to y.
+    #[inline(always)]
+    fn add(&self, panel: usize, weight: impl Fn(T) -> T, x: &[T], y: &mut [T]) {
         let blocks = self.columns.div_ceil(BLOCK);
         for block in 0..blocks {
             let x = &x[block * BLOCK..self.columns.min((block + 1) * BLOCK)];
@@ -134,7 +158,7 @@ impl<T: Scalar> RowPanels<T> {
                     prefetch(x.as_ptr().wrapping_add(column_of(*place)));
                     prefetch(y.as_ptr().wrapping_add(row_of(*place)));
                 }
-                y[row_of(*place)] += *value * x[column_of(*place)];
+                y[row_of(*place)] += weight(*value) * x[column_of(*place)];
             }
         }
     }
@@ -184,14 +208,27 @@ impl<'a, T: Scalar, I: Index> PreparedProduct<'a, T, I> {
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
-    pub fn new(a: &'a Csr<'a, T, I>) -> Result<Self> {
-        let plan = ProductPlan::new(a);
+    pub fn new(a: &'a Csr<'_, T, I>) -> Result<Self> {
+        Self::from_csr(a.view())
+    }
+
+    /// The same of a matrix that is given away: of one that owns its arrays, a product that lasts.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn from_csr(a: Csr<'a, T, I>) -> Result<Self> {
+        let plan = ProductPlan::new(&a);
         let large = a.columns() * size_of::<T>() >= LARGE && u32::try_from(a.entries()).is_ok();
         // A panel has entries in most lines of x.
         let dense = a.entries() / a.rows().max(1) * panel_rows::<T>(a.rows()) * (64 / size_of::<T>()) >= a.columns();
         let in_panels = plan.is_scattered() && large && dense;
         let panels = in_panels.then(|| T::by_type::<MakePanels<'_>>(a.words())).transpose()?;
         Ok(Self { a, plan, panels })
+    }
+
+    /// The matrix.
+    pub fn matrix(&self) -> &Csr<'a, T, I> {
+        &self.a
     }
 
     /// Whether the matrix is kept once more, in panels.
@@ -202,6 +239,31 @@ impl<'a, T: Scalar, I: Index> PreparedProduct<'a, T, I> {
     /// Bytes that are kept beside the matrix.
     pub fn bytes(&self) -> usize {
         self.panels.as_ref().map_or(0, RowPanels::bytes)
+    }
+
+    /// y = α·op(A)·x + β·y, for one vector or several, which stand one after the other in x and in y: as [`Csr::product`]. Where β is 0, y is
+    /// not read. In panels the matrix is read once for each vector, and α is multiplied with its entries.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] if the lengths of x and y are not those of as many vectors.
+    pub fn product(&self, op: Op, alpha: T, x: &[T], beta: T, y: &mut [T]) -> Result<()> {
+        let Some(panels) = self.panels.as_ref().filter(|_| op == Op::Plain) else {
+            return self.a.product(op, alpha, x, beta, y);
+        };
+        self.a.check_vectors(op, x, y)?;
+        let vectors = x.chunks_exact(self.a.columns()).zip(y.chunks_exact_mut(self.a.rows()));
+        vectors.for_each(|(x, y)| self.by_panels(panels, (alpha, x), (beta, y)));
+        Ok(())
+    }
+
+    fn by_panels(&self, panels: &RowPanels<T>, (alpha, x): (T, &[T]), (beta, y): (T, &mut [T])) {
+        T::by_type::<MultiplyPanels<'_>>(PanelsCall { panels, alpha, x, beta, y: &mut *y });
+        // They are β·y so far.
+        let beta = if beta == T::ZERO { T::ZERO } else { T::ONE };
+        for i in &panels.long {
+            let plan = self.plan.clone().with_rows(*i..i + 1).with_schedule(ProductSchedule::Balanced);
+            plan.product(&self.a, alpha, x, beta, &mut y[*i..i + 1]);
+        }
     }
 }
 
@@ -215,14 +277,9 @@ impl<T: Scalar, I: Index> LinearOperator<T> for PreparedProduct<'_, T, I> {
     }
 
     fn apply(&self, x: &[T], y: &mut [T], _: &mut PodStack) -> Result<()> {
-        let Some(panels) = &self.panels else {
-            self.plan.product(self.a, T::ONE, x, T::ZERO, y);
-            return Ok(());
-        };
-        T::by_type::<MultiplyPanels<'_>>((panels, x, &mut *y));
-        for i in &panels.long {
-            let plan = self.plan.clone().with_rows(*i..i + 1).with_schedule(ProductSchedule::Balanced);
-            plan.product(self.a, T::ONE, x, T::ZERO, &mut y[*i..i + 1]);
+        match &self.panels {
+            Some(panels) => self.by_panels(panels, (T::ONE, x), (T::ZERO, y)),
+            None => self.plan.product(&self.a, T::ONE, x, T::ZERO, y),
         }
         Ok(())
     }
@@ -275,10 +332,15 @@ mod tests {
                 let x = vector(columns, &mut random);
                 let panels = RowPanels::new(&a, rows).unwrap();
                 let mut y = vec![f64::NAN; a.rows()];
-                multiply((&panels, &x[..], &mut y[..]));
-                for (i, y) in y.iter().enumerate() {
-                    let sum = if panels.long.contains(&i) { 0.0 } else { a.row_times(i, &x) };
-                    assert_eq!(*y, sum, "{} rows, {columns} columns, panels of {rows}, row {i}", lengths.len());
+                let sum = |i: usize| if panels.long.contains(&i) { 0.0 } else { a.row_times(i, &x) };
+                for (alpha, beta) in [(1.0, 0.0), (1.0, 1.0), (-0.5, 0.25)] {
+                    let start = if beta == 0.0 { vec![f64::NAN; a.rows()] } else { vector(a.rows(), &mut random) };
+                    y.copy_from_slice(&start);
+                    multiply(PanelsCall { panels: &panels, alpha, x: &x, beta, y: &mut y });
+                    for (i, y) in y.iter().enumerate() {
+                        let sum = alpha * sum(i) + if beta == 0.0 { 0.0 } else { beta * start[i] };
+                        assert_eq!(*y, sum, "{} rows, {columns} columns, panels of {rows}, row {i}", lengths.len());
+                    }
                 }
             }
         }
@@ -304,6 +366,13 @@ mod tests {
             assert!((0..a.rows()).all(|i| y[i] == a.row_times(i, &x)));
             prepared.residual(&x, &rhs, &mut y, PodStack::new(stack)).unwrap();
             assert!((0..a.rows()).all(|i| y[i] == rhs[i] - a.row_times(i, &x)));
+            // Several vectors, and what stood there before.
+            let (two, mut start) = (vector(2 * a.columns(), &mut random), vector(2 * a.rows(), &mut random));
+            let mut expected = start.clone();
+            prepared.product(Op::Plain, 0.5, &two, -0.25, &mut start).unwrap();
+            a.product(Op::Plain, 0.5, &two, -0.25, &mut expected).unwrap();
+            assert!(start == expected);
+            assert!(prepared.product(Op::Plain, 1.0, &two, 0.0, &mut vec![0.0; a.rows() + 1]).is_err());
             let (mut got, mut expected) = (vec![0.0; a.columns()], vec![0.0; a.columns()]);
             prepared.apply_op(Op::Transpose, &rhs, &mut got, PodStack::new(stack)).unwrap();
             a.product(Op::Transpose, 1.0, &rhs, 0.0, &mut expected).unwrap();

@@ -308,13 +308,18 @@ impl<T: Scalar, I: Index> Csr<'_, T, I> {
     /// # Ok::<(), bandsolve::Error>(())
     /// ```
     pub fn product(&self, op: Op, alpha: T, x: &[T], beta: T, y: &mut [T]) -> Result<()> {
+        self.check_vectors(op, x, y)?;
+        self.call(op, (alpha, x), (beta, y), None);
+        Ok(())
+    }
+
+    /// Whether x and y are as many vectors, of the lengths that op(A) has.
+    pub(crate) fn check_vectors(&self, op: Op, x: &[T], y: &[T]) -> Result<()> {
         let plain = [self.columns(), self.rows()];
         let [from, to] = if op == Op::Plain { plain } else { [plain[1], plain[0]] };
         let vectors = y.len().checked_div(to).or(x.len().checked_div(from)).unwrap_or(0);
         check("x", from * vectors, x.len())?;
-        check("y", to * vectors, y.len())?;
-        self.call(op, (alpha, x), (beta, y), None);
-        Ok(())
+        check("y", to * vectors, y.len())
     }
 
     fn call(&self, op: Op, (alpha, x): (T, &[T]), (beta, y): (T, &mut [T]), rhs: Option<&[T]>) {

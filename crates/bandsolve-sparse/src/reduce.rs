@@ -34,8 +34,11 @@ pub trait RowReduction<T>: Sync {
     }
     /// How many consecutive rows of the same number of entries [`reduce_alike`](Self::reduce_alike) takes; 0: it is not called.
     const ALIKE: usize = 0;
-    /// Entries that such rows have at least.
-    const ALIKE_LENGTH: usize = 1;
+    /// Whether it takes rows of so many entries.
+    #[inline(always)]
+    fn takes_alike(&self, _length: usize) -> bool {
+        true
+    }
     /// Reduces so many rows of `length` entries at once, where that is faster: `give` takes the number of each row among them and its sum.
     /// `column(k)` is the column of `values[k]`. What is done to a row depends neither on its number nor on the other rows, and none is skipped.
     #[inline(always)]
@@ -425,35 +428,18 @@ impl<T: Copy + Sync, W: IndexWord, R: RowReduction<T>> WorkPieces<'_, T, W, R> {
         let Self { pointers, columns, values, reduction, .. } = *self;
         let (mut count, mut from) = (0, pointers[rows.start].at());
         let mut asked = from;
-        // Rows that are reduced already, and those of which it is known that no more are alike.
-        let (mut reduced, mut unlike) = (0, 0);
+        // Rows that are reduced already.
+        let mut reduced = 0;
         for (at, end) in pointers[rows.start + 1..rows.end + 1].iter().enumerate() {
             let (row, end) = (rows.start + at, end.at());
             if R::ALIKE > 0 && at < reduced {
                 continue;
             }
-            if R::ALIKE > 0 && at >= unlike {
-                let alike = self.alike(row..rows.end);
-                if alike == R::ALIKE {
-                    let next = from + alike * (end - from);
-                    while asked < next + STREAM_AHEAD {
-                        prefetch(columns.as_ptr().wrapping_add(asked));
-                        prefetch(values.as_ptr().wrapping_add(asked));
-                        asked += LINE;
-                    }
-                    let (own, length) = (&columns[from..next], end - from);
-                    reduction.reduce_alike(
-                        length,
-                        |k| own[k].at(),
-                        &values[from..next],
-                        |k, sum| {
-                            count += output.update(at + k, |output| reduction.finish(row + k, sum, output));
-                        },
-                    );
-                    (from, reduced) = (next, at + alike);
-                    continue;
-                }
-                unlike = at + alike;
+            if R::ALIKE > 0 && self.are_alike(row..rows.end, end.wrapping_sub(from)) {
+                count += self.rows_alike(row, at, output);
+                (from, reduced) = (from + R::ALIKE * (end - from), at + R::ALIKE);
+                asked = asked.max(from + STREAM_AHEAD);
+                continue;
             }
             let sum = if reduction.skips(row) {
                 asked = end;
@@ -478,16 +464,33 @@ impl<T: Copy + Sync, W: IndexWord, R: RowReduction<T>> WorkPieces<'_, T, W, R> {
         count
     }
 
-    /// How many rows, from the first of some on, are as long as it is: at most [`RowReduction::ALIKE`]. 1 where these are not reduced together.
+    /// Whether the first [`RowReduction::ALIKE`] rows have as many entries as the first, and are reduced together.
     #[inline(always)]
-    fn alike(&self, rows: Range<usize>) -> usize {
-        let length = |row: usize| self.pointers[row + 1].at() - self.pointers[row].at();
-        let first = length(rows.start);
-        if !(R::ALIKE_LENGTH..=BLOCK).contains(&first) || rows.len() < R::ALIKE {
-            return 1;
+    fn are_alike(&self, rows: Range<usize>, length: usize) -> bool {
+        let Some(end) = self.pointers[..=rows.end].get(rows.start + R::ALIKE) else { return false };
+        // Rows that are not alike seldom have as many entries together. Without branches: lengths may be at random.
+        let together = end.at().wrapping_sub(self.pointers[rows.start].at()) == R::ALIKE * length;
+        if !(together & (length.wrapping_sub(1) < BLOCK) & self.reduction.takes_alike(length)) {
+            return false;
         }
-        let others = rows.start + 1..rows.start + R::ALIKE;
-        1 + others.take_while(|row| length(*row) == first).count()
+        let of = |row: usize| self.pointers[row + 1].at() - self.pointers[row].at();
+        (rows.start + 1..rows.start + R::ALIKE).fold(true, |same, row| same & (of(row) == length))
+    }
+
+    /// Rows of the same number of entries, from `row` on, whose results stand from `at` on.
+    #[inline(never)]
+    fn rows_alike<O: OutputRows<R::Output>>(&self, row: usize, at: usize, output: &mut O) -> usize {
+        let own = self.pointers[row].at()..self.pointers[row + R::ALIKE].at();
+        for line in (own.start + STREAM_AHEAD..own.end + STREAM_AHEAD).step_by(LINE) {
+            prefetch(self.columns.as_ptr().wrapping_add(line));
+            prefetch(self.values.as_ptr().wrapping_add(line));
+        }
+        let (columns, values, mut count) = (&self.columns[own.clone()], &self.values[own], 0);
+        let give = |k: usize, sum| {
+            count += output.update(at + k, |output| self.reduction.finish(row + k, sum, output));
+        };
+        self.reduction.reduce_alike(values.len() / R::ALIKE, |k| columns[k].at(), values, give);
+        count
     }
 
     /// Some entries of a row, in blocks.

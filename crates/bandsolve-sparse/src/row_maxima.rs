@@ -78,22 +78,22 @@ fn is_larger<T: RealScalar>(value: T, best: T) -> bool {
     value > best || best.is_nan()
 }
 
-/// Entries of which the largest is looked for before the places of two are.
+/// Entries that are many: their largest is looked for before the places of two are.
 const LONG: usize = 32;
 
-/// The largest of some numbers, NaN left out; −∞ where there is none.
-#[inline(always)]
-fn largest_of<T: RealScalar>(values: &[T]) -> T {
+/// The largest `weighted(k, values[k])` of many, NaN left out; −∞ where there is none. Several at a time: each maximum waits for the one before.
+#[inline(never)]
+fn largest_of<T: RealScalar>(values: &[T], weighted: impl Fn(usize, T) -> T) -> T {
     const SIDE: usize = 8;
     let mut most = [-T::INFINITY; SIDE];
-    let whole = values.chunks_exact(SIDE);
-    let rest = whole.remainder();
-    for own in whole {
+    for (chunk, own) in values.chunks_exact(SIDE).enumerate() {
         for k in 0..SIDE {
-            most[k] = larger(own[k], most[k]);
+            most[k] = larger(weighted(SIDE * chunk + k, own[k]), most[k]);
         }
     }
-    most.iter().chain(rest).fold(-T::INFINITY, |most, value| larger(*value, most))
+    let largest = most.iter().fold(-T::INFINITY, |largest, value| larger(*value, largest));
+    let rest = values.len() / SIDE * SIDE..values.len();
+    rest.fold(largest, |largest, k| larger(weighted(k, values[k]), largest))
 }
 
 #[inline(always)]
@@ -104,6 +104,7 @@ fn no_number<T: RealScalar>() -> T {
 impl<T: RealScalar> RowReduction<T> for RowMax {
     type Sum = T;
     type Output = Option<T>;
+    const ALIKE: usize = ROWS;
 
     #[inline(always)]
     fn start(&self, _: usize) -> T {
@@ -118,8 +119,12 @@ impl<T: RealScalar> RowReduction<T> for RowMax {
     #[inline(always)]
     fn add_entries(&self, sum: &mut T, row: usize, _: impl Fn(usize) -> usize, values: &[T]) {
         let mut largest = -T::INFINITY;
-        for value in values {
-            largest = larger(*value, largest);
+        if values.len() >= LONG {
+            largest = largest_of(values, |_, value| value);
+        } else {
+            for value in values {
+                largest = larger(*value, largest);
+            }
         }
         if largest > -T::INFINITY {
             return self.add(sum, row, 0, largest);
@@ -128,6 +133,22 @@ impl<T: RealScalar> RowReduction<T> for RowMax {
         for value in values {
             self.add(sum, row, 0, *value);
         }
+    }
+
+    #[inline(always)]
+    fn takes_alike(&self, length: usize) -> bool {
+        <RowArgMax as RowReduction<T>>::takes_alike(&RowArgMax, length)
+    }
+
+    #[inline(always)]
+    fn reduce_alike(
+        &self,
+        length: usize,
+        column: impl Fn(usize) -> usize,
+        values: &[T],
+        mut give: impl FnMut(usize, T),
+    ) {
+        RowArgMax.reduce_alike(length, column, values, |k, best: Best<T>| give(k, best.0));
     }
 
     #[inline]
@@ -145,6 +166,7 @@ impl<T: RealScalar> RowReduction<T> for RowMax {
 impl<T: RealScalar> RowReduction<T> for RowMaxWithColumn {
     type Sum = T;
     type Output = Option<T>;
+    const ALIKE: usize = ROWS;
 
     #[inline(always)]
     fn start(&self, _: usize) -> T {
@@ -158,15 +180,33 @@ impl<T: RealScalar> RowReduction<T> for RowMaxWithColumn {
 
     #[inline(always)]
     fn add_entries(&self, sum: &mut T, row: usize, column: impl Fn(usize) -> usize, values: &[T]) {
+        let weighted = |k: usize, value: T| T::from_f64(column(k) as u32 as f64) * value;
         let mut largest = -T::INFINITY;
-        for k in 0..values.len() {
-            largest = larger(T::from_f64(column(k) as u32 as f64) * values[k], largest);
+        if values.len() >= LONG {
+            largest = largest_of(values, weighted);
+        } else {
+            for k in 0..values.len() {
+                largest = larger(weighted(k, values[k]), largest);
+            }
         }
         if largest > -T::INFINITY {
             return RowMax.add(sum, row, 0, largest);
         }
         for k in 0..values.len() {
             self.add(sum, row, column(k), values[k]);
+        }
+    }
+
+    #[inline(always)]
+    fn takes_alike(&self, length: usize) -> bool {
+        length == 1
+    }
+
+    #[inline(always)]
+    fn reduce_alike(&self, _: usize, column: impl Fn(usize) -> usize, values: &[T], mut give: impl FnMut(usize, T)) {
+        let values: &[T; ROWS] = values.try_into().expect("rows of one entry");
+        for (k, value) in values.iter().enumerate() {
+            give(k, T::from_f64(column(k) as u32 as f64) * *value);
         }
     }
 
@@ -184,6 +224,7 @@ impl<T: RealScalar> RowReduction<T> for RowMaxWithColumn {
 impl<T: RealScalar> RowReduction<T> for RowArgMax {
     type Sum = Best<T>;
     type Output = Option<u32>;
+    const ALIKE: usize = ROWS;
 
     #[inline(always)]
     fn start(&self, _: usize) -> Best<T> {
@@ -211,6 +252,41 @@ impl<T: RealScalar> RowReduction<T> for RowArgMax {
         }
     }
 
+    #[inline(always)]
+    fn takes_alike(&self, length: usize) -> bool {
+        <RowArgMax2 as RowReduction<T>>::takes_alike(&RowArgMax2, length)
+    }
+
+    #[inline(always)]
+    fn reduce_alike(
+        &self,
+        length: usize,
+        column: impl Fn(usize) -> usize,
+        values: &[T],
+        mut give: impl FnMut(usize, Best<T>),
+    ) {
+        if length == 1 {
+            let values: &[T; ROWS] = values.try_into().expect("rows of one entry");
+            for (k, value) in values.iter().enumerate() {
+                give(k, (*value, column(k) as u32));
+            }
+            return;
+        }
+        let [places, _] = places_of_two_largest(values, length);
+        for k in 0..ROWS {
+            let entries = k * length..(k + 1) * length;
+            if places[k] >= T::ZERO {
+                let entry = entries.start + (places[k].to_f64() as u32 as usize).min(length - 1);
+                give(k, (values[entry], column(entry) as u32));
+                continue;
+            }
+            // −∞ is a number, NaN is none.
+            let mut sum = (no_number(), 0);
+            entries.for_each(|entry| self.add(&mut sum, 0, column(entry), values[entry]));
+            give(k, sum);
+        }
+    }
+
     #[inline]
     fn join(&self, sum: &mut Best<T>, row: usize, (value, column): Best<T>) {
         self.add(sum, row, column as usize, value);
@@ -227,7 +303,6 @@ impl<T: RealScalar> RowReduction<T> for RowArgMax2 {
     type Sum = [Best<T>; 2];
     type Output = [Option<u32>; 2];
     const ALIKE: usize = ROWS;
-    const ALIKE_LENGTH: usize = SHORTEST;
 
     #[inline(always)]
     fn start(&self, row: usize) -> [Best<T>; 2] {
@@ -249,7 +324,7 @@ impl<T: RealScalar> RowReduction<T> for RowArgMax2 {
             return self.add(sum, row, column(0), *value);
         }
         // Of a long row, most parts have none of the two. Without a second one so far, NaN, each may have.
-        if values.len() >= LONG && largest_of(values) <= sum[1].0 {
+        if values.len() >= LONG && largest_of(values, |_, value| value) <= sum[1].0 {
             return;
         }
         let [mut first, mut second] = [-T::INFINITY; 2];
@@ -277,6 +352,11 @@ impl<T: RealScalar> RowReduction<T> for RowArgMax2 {
     }
 
     #[inline(always)]
+    fn takes_alike(&self, length: usize) -> bool {
+        length == 1 || length >= SHORTEST
+    }
+
+    #[inline(always)]
     fn reduce_alike(
         &self,
         length: usize,
@@ -284,6 +364,10 @@ impl<T: RealScalar> RowReduction<T> for RowArgMax2 {
         values: &[T],
         mut give: impl FnMut(usize, [Best<T>; 2]),
     ) {
+        if length == 1 {
+            return RowArgMax
+                .reduce_alike(length, column, values, |k, best: Best<T>| give(k, [best, (no_number(), 0)]));
+        }
         let places = places_of_two_largest(values, length);
         for k in 0..ROWS {
             let entries = k * length..(k + 1) * length;

@@ -39,6 +39,7 @@ fn lengths(random: &mut Random) -> Vec<Vec<usize>> {
         vec![0; 100_000],
         vec![300_000],
         vec![9; 20_000],
+        with(vec![1; 50_000], 20_000, 200_000),
         short(70_000),
         with(short(50_000), 0, 200_000),
         with(short(50_000), 25_000, 200_000),
@@ -160,6 +161,33 @@ fn what_is_no_number_is_never_largest() {
     let mut columns = [[None; 2]; 3];
     reduce_rows(&a, &RowArgMax2, &mut columns);
     assert_eq!(columns, [[Some(1), None], [None, None], [Some(0), Some(2)]]);
+}
+
+/// Rows of the same length are taken together; each is reduced as by itself, whatever its entries are.
+#[test]
+fn rows_alike_are_reduced_as_each_by_itself() {
+    fn check<R: RowReduction<f64, Output: Clone + Debug + PartialEq>>(a: &Csr<'_, f64, i32>, by: &R, none: R::Output) {
+        let (plan, mut together) = (ProductPlan::new(a), vec![none.clone(); a.rows()]);
+        plan.reduce(a, by, &mut together);
+        for (i, together) in together.iter().enumerate() {
+            let mut alone = [none.clone()];
+            plan.clone().with_rows(i..i + 1).reduce(a, by, &mut alone);
+            assert_eq!(alone[0], *together, "row {i}: {:?}", a.row(i).collect::<Vec<_>>());
+        }
+    }
+    let some = [f64::NEG_INFINITY, -1.0, 0.0, 1.0, f64::INFINITY, f64::NAN, f64::NAN];
+    let mut random = Random::new(5);
+    for length in [1_i32, 2, 3, 4, 5, 9, 40, 70] {
+        let (rows, entries) = (70, 70 * length as usize);
+        let pointers: Vec<i32> = (0..=rows).map(|i| i * length).collect();
+        let columns: Vec<i32> = (0..entries).map(|_| 1 + random.below(99) as i32).collect();
+        let values: Vec<f64> = (0..entries).map(|_| some[random.below(some.len())]).collect();
+        let a = Csr::new(100, pointers, columns, values).unwrap();
+        check(&a, &RowMax, None);
+        check(&a, &RowMaxWithColumn, None);
+        check(&a, &RowArgMax, None);
+        check(&a, &RowArgMax2, [None; 2]);
+    }
 }
 
 /// Of long rows, too, which are looked through part by part.

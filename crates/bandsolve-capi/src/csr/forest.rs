@@ -144,7 +144,7 @@ pub(crate) unsafe fn factor<T: Scalar>(
         // SAFETY: the caller's promise.
         unsafe { room("info", info)? };
     }
-    let graph = with_rows!(held, a => Graph::of(a)).map_err(named)?;
+    let graph = with_rows!(held, rows => Graph::of(&rows.a)).map_err(named)?;
     let factor = GraphFactor::of(&graph, &options)?;
     // SAFETY: the caller's promise; shares no byte with what is read.
     let out = unsafe { partners.write() };
@@ -171,7 +171,7 @@ pub(crate) unsafe fn forest<T: Scalar>(
     let out = RawArray::new("forest", out, 1)?;
     // SAFETY: the caller's promise.
     let (held, options) = unsafe { (held::<T>(matrix)?, options(asked)?.factors) };
-    let graph = with_rows!(held, a => Graph::of(a)).map_err(named)?;
+    let graph = with_rows!(held, rows => Graph::of(&rows.a)).map_err(named)?;
     let factor = GraphFactor::of(&graph, &options)?;
     let forest = Forest::from_factor(&graph, &factor)?;
     let (paths, cycles) = (forest.lengths().count() as i64, forest.cycles() as i64);
@@ -253,7 +253,7 @@ pub(crate) unsafe fn tridiagonal<T: Scalar>(
     let n = elements::<T>("diag", &[forest.vertices()])?;
     let out = [RawArray::new("sub", sub, n)?, RawArray::new("diag", diag, n)?, RawArray::new("sup", sup, n)?];
     held.apart(&out.each_ref().map(RawArray::place), &[])?;
-    let found = with_rows!(held, a => forest.tridiagonal(a))?;
+    let found = with_rows!(held, rows => forest.tridiagonal(&rows.a))?;
     for (out, found) in out.iter().zip(found.arrays()) {
         // SAFETY: the caller's promise; shares no byte with anything else.
         unsafe { out.write() }.copy_from_slice(found);

@@ -21,10 +21,10 @@ use crate::memory::{ArgumentPlace, RawArray, elements, size};
 use crate::status::{CallFailure, CallResult};
 use bandsolve::matrix::Index;
 use bandsolve::{Error, LinearOperator, Op, Scalar};
-use bandsolve_sparse::Csr;
+use bandsolve_sparse::{Csr, PreparedProduct};
 use std::any::Any;
 use std::borrow::Cow;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// What is done with a matrix.
 #[repr(C)]
@@ -81,8 +81,37 @@ struct HeldCsr<T: Scalar> {
 
 /// It with the indices that the caller has.
 pub(crate) enum IndexedRows<T: Scalar> {
-    Narrow(Csr<'static, T, i32>),
-    Wide(Csr<'static, T, i64>),
+    Narrow(PreparableCsr<T, i32>),
+    Wide(PreparableCsr<T, i64>),
+}
+
+/// Rows with indices of one type, and the same prepared for products, once that is asked for.
+pub(crate) struct PreparableCsr<T: Scalar, I: Index> {
+    a: Csr<'static, T, I>,
+    prepared: OnceLock<PreparedProduct<'static, T, I>>,
+}
+
+impl<T: Scalar, I: Index> PreparableCsr<T, I> {
+    fn operator(&self) -> &dyn LinearOperator<T> {
+        match self.prepared.get() {
+            Some(prepared) => prepared,
+            None => &self.a,
+        }
+    }
+
+    fn prepare(&self) -> bandsolve::Result<()> {
+        if self.prepared.get().is_none() {
+            let _ = self.prepared.set(PreparedProduct::from_csr(self.a.clone())?);
+        }
+        Ok(())
+    }
+
+    fn product(&self, op: Op, alpha: T, x: &[T], beta: T, y: &mut [T]) -> bandsolve::Result<()> {
+        match self.prepared.get() {
+            Some(prepared) => prepared.product(op, alpha, x, beta, y),
+            None => self.a.product(op, alpha, x, beta, y),
+        }
+    }
 }
 
 /// Index types of C.
@@ -92,22 +121,22 @@ pub(crate) trait CsrIndex: Index {
 
 impl CsrIndex for i32 {
     fn rows<T: Scalar>(a: Csr<'static, T, i32>) -> IndexedRows<T> {
-        IndexedRows::Narrow(a)
+        IndexedRows::Narrow(PreparableCsr { a, prepared: OnceLock::new() })
     }
 }
 
 impl CsrIndex for i64 {
     fn rows<T: Scalar>(a: Csr<'static, T, i64>) -> IndexedRows<T> {
-        IndexedRows::Wide(a)
+        IndexedRows::Wide(PreparableCsr { a, prepared: OnceLock::new() })
     }
 }
 
-/// `$body` with the matrix, whatever its indices are.
+/// `$body` with the rows, whatever their indices are.
 macro_rules! with_rows {
-    ($held:expr, $a:ident => $body:expr) => {
+    ($held:expr, $rows:ident => $body:expr) => {
         match &$held.rows {
-            $crate::csr::IndexedRows::Narrow($a) => $body,
-            $crate::csr::IndexedRows::Wide($a) => $body,
+            $crate::csr::IndexedRows::Narrow($rows) => $body,
+            $crate::csr::IndexedRows::Wide($rows) => $body,
         }
     };
 }
@@ -115,12 +144,12 @@ use with_rows;
 
 impl<T: Scalar> HeldCsr<T> {
     fn operator(&self) -> &dyn LinearOperator<T> {
-        with_rows!(self, a => a)
+        with_rows!(self, rows => rows.operator())
     }
 
     /// Rows and columns.
     fn sizes(&self) -> (usize, usize) {
-        with_rows!(self, a => (a.rows(), a.columns()))
+        with_rows!(self, rows => (rows.a.rows(), rows.a.columns()))
     }
 
     /// `Err` if one of `written` shares a byte with the matrix, with `read` or with another that is written.
@@ -217,6 +246,17 @@ pub(crate) unsafe fn destroy_csr(matrix: bandsolve_csr_t) -> CallResult {
     unsafe { destroy(matrix) }
 }
 
+/// `csr_prepare`: makes a matrix ready for many products.
+///
+/// # Safety
+/// `matrix` is null or not destroyed meanwhile.
+pub(crate) unsafe fn prepare<T: Scalar>(matrix: bandsolve_csr_t) -> CallResult {
+    // SAFETY: the caller's promise.
+    let held = unsafe { held::<T>(matrix)? };
+    with_rows!(held, rows => rows.prepare())?;
+    Ok(())
+}
+
 /// A number of the caller.
 ///
 /// # Safety
@@ -248,6 +288,6 @@ pub(crate) unsafe fn product<T: Scalar>(
     held.apart(&[y.place()], &[x.place()])?;
     // SAFETY: the caller's promise; y shares no byte with what is read.
     let (x, y) = unsafe { (x.read(), y.write()) };
-    with_rows!(held, a => a.product(op, alpha, x, beta, y))?;
+    with_rows!(held, rows => rows.product(op, alpha, x, beta, y))?;
     Ok(())
 }

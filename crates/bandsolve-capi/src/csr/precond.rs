@@ -74,7 +74,7 @@ pub(crate) unsafe fn precond<T: Scalar>(
         unsafe { (parsed::<PreconditionerKind>("name", name)?, held::<T>(matrix)?, options(asked)?) };
     // SAFETY: it stays where it is until what borrows it is dropped.
     let lent: &'static HeldCsr<T> = unsafe { &*Arc::as_ptr(&matrix) };
-    let operator = with_rows!(lent, a => Preconditioner::new(a, kind, &options)).map_err(named)?;
+    let operator = with_rows!(lent, rows => Preconditioner::new(&rows.a, kind, &options)).map_err(named)?;
     let words = |text: String| CString::new(text).unwrap_or_default();
     let (kind, reason) = (words(operator.kind().to_string()), words(operator.reason().to_string()));
     let made = bandsolve_precond { operator: Arc::new(HeldPreconditioner { operator, matrix }), kind, reason };

@@ -33,6 +33,14 @@ pub unsafe extern "C" fn bandsolveZcsr_create_64(
     guard(|| unsafe { csr::create((rows, columns), SparseRows { values, col_indices, row_ptrs, nnz }, matrix) })
 }
 
+/// Prepares a matrix for many products A x: `bandsolveZcsrmv` and `bandsolveZcsr_krylov` are faster from then on, where neighboring entries
+/// are far from each other in an x that is larger than caches. Such a matrix is kept once more, in another order, in which the entries of a
+/// row are then added; nothing is kept of other matrices. Other threads may use the matrix meanwhile. Freed with the matrix.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bandsolveZcsr_prepare(matrix: bandsolve_csr_t) -> bandsolve_status_t {
+    guard(|| unsafe { csr::prepare::<Complex64>(matrix) })
+}
+
 /// Computes y = alpha op(A) x + beta y. `x` has a number for each column of op(A), `y` one for each row; they do not overlap. If
 /// `*beta` is 0, y need not be initialised.
 #[unsafe(no_mangle)]
