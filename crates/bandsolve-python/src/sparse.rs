@@ -21,39 +21,51 @@ use std::time::{Duration, Instant};
 pub type Arrays<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>, Bound<'py, PyAny>);
 
 /// The matrix of n columns over copies of SciPy's arrays, with indices of 32 bits.
-pub fn owned<T: Number>(n: usize, (pointers, indices, data): &Arrays<'_>) -> PyResult<Csr<'static, T, u32>> {
-    let py = data.py();
-    let narrow = |indices: &Bound<'_, PyAny>| -> PyResult<Vec<u32>> {
-        if let Ok(indices) = indices.cast::<PyArray1<i32>>() {
-            return Ok(indices.readonly().as_slice()?.iter().map(|i| *i as u32).collect());
-        }
-        let indices =
-            indices.cast::<PyArray1<i64>>().map_err(|_| PyTypeError::new_err("indices are int32 or int64"))?;
-        let fits = |i: &i64| u32::try_from(*i).map_err(|_| PyValueError::new_err("indices are beyond 32 bits"));
-        indices.readonly().as_slice()?.iter().map(fits).collect()
-    };
-    let values = columns::<T>(&array(data)?.0)?;
-    let made = Csr::new(n, narrow(pointers)?, narrow(indices)?, slice(&values).to_vec());
-    made.map_err(|error| exception(py, &error))
+pub fn owned<T: Number>(n: usize, arrays: &Arrays<'_>) -> PyResult<Csr<'static, T, u32>> {
+    let made = viewed(n, arrays, |a| match a {
+        MatrixView::Narrow(a) => a.to_owned_narrow(),
+        MatrixView::Wide(a) => a.to_owned_narrow(),
+    })?;
+    made.map_err(|error| exception(arrays.2.py(), &error))
+}
+
+/// A matrix over SciPy's own arrays.
+enum MatrixView<'a, T: Number> {
+    Narrow(Csr<'a, T, i32>),
+    Wide(Csr<'a, T, i64>),
 }
 
 /// Calls `work` with the matrix over SciPy's own arrays.
-fn borrowed<T: Number, R>(
+fn viewed<T: Number, R>(
     n: usize,
     (pointers, indices, data): &Arrays<'_>,
-    work: impl FnOnce(&dyn LinearOperator<T>) -> PyResult<R>,
+    work: impl FnOnce(MatrixView<'_, T>) -> R,
 ) -> PyResult<R> {
     let py = data.py();
     let values = columns::<T>(&array(data)?.0)?;
     let failed = |error: Error| exception(py, &error);
     if let (Ok(pointers), Ok(indices)) = (pointers.cast::<PyArray1<i32>>(), indices.cast::<PyArray1<i32>>()) {
         let (pointers, indices) = (pointers.readonly(), indices.readonly());
-        return work(&Csr::new(n, pointers.as_slice()?, indices.as_slice()?, slice(&values)).map_err(failed)?);
+        let a = Csr::new(n, pointers.as_slice()?, indices.as_slice()?, slice(&values)).map_err(failed)?;
+        return Ok(work(MatrixView::Narrow(a)));
     }
     let wide = || PyTypeError::new_err("indptr and indices are both int32, or both int64");
     let (pointers, indices) = (pointers.cast::<PyArray1<i64>>(), indices.cast::<PyArray1<i64>>());
     let (pointers, indices) = (pointers.map_err(|_| wide())?.readonly(), indices.map_err(|_| wide())?.readonly());
-    work(&Csr::new(n, pointers.as_slice()?, indices.as_slice()?, slice(&values)).map_err(failed)?)
+    let a = Csr::new(n, pointers.as_slice()?, indices.as_slice()?, slice(&values)).map_err(failed)?;
+    Ok(work(MatrixView::Wide(a)))
+}
+
+/// The same with the matrix as an operator.
+fn borrowed<T: Number, R>(
+    n: usize,
+    arrays: &Arrays<'_>,
+    work: impl FnOnce(&dyn LinearOperator<T>) -> PyResult<R>,
+) -> PyResult<R> {
+    viewed(n, arrays, |a| match a {
+        MatrixView::Narrow(a) => work(&a),
+        MatrixView::Wide(a) => work(&a),
+    })?
 }
 
 /// A preconditioner of any type of numbers.

@@ -5,7 +5,8 @@ use bandsolve::matrix::{Index, IndexWords};
 use bandsolve::vectors::{narrow, widen};
 use bandsolve::{Csc, Error, Result, Scalar};
 use bandsolve_kernel::memory::zeros;
-use bandsolve_kernel::spread::each_chunk;
+use bandsolve_kernel::spread::{RowsOf, each_chunk};
+use bytemuck::Pod;
 use core::ops::Range;
 use std::borrow::Cow;
 
@@ -13,6 +14,15 @@ use std::borrow::Cow;
 #[inline]
 pub(crate) fn cast<T: Scalar, S: Scalar>(v: T) -> S {
     narrow(widen(v))
+}
+
+/// A copy on large pages, made on all threads.
+fn copied<E: Pod + Send + Sync>(array: &[E]) -> Result<Vec<E>> {
+    let mut copy = zeros(array.len()).ok_or(Error::OutOfMemory { bytes: size_of_val(array) })?;
+    each_chunk((copy.len().div_ceil(TASK), 2), RowsOf(&mut copy, TASK), &|task, own| {
+        own.0.copy_from_slice(&array[task * TASK..][..own.0.len()]);
+    });
+    Ok(copy)
 }
 
 /// A sparse matrix by compressed rows (CSR), over the caller's arrays or its own.
@@ -184,16 +194,47 @@ impl<'a, T: Scalar, I: Index> Csr<'a, T, I> {
         })
     }
 
+    /// The same matrix with indices of 32 bits in memory of its own, copied on all threads.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] if indices do not fit, [`Error::OutOfMemory`].
+    pub fn to_owned_narrow(&self) -> Result<Csr<'static, T, u32>> {
+        let a = self.narrow()?;
+        let (pointers, columns, values) = a.parts();
+        let made = (copied(pointers)?, copied(columns)?, copied(values)?);
+        Ok(Csr {
+            columns: self.columns,
+            row_pointers: made.0.into(),
+            column_indices: made.1.into(),
+            values: made.2.into(),
+        })
+    }
+
+    /// Entries in another type.
+    pub(crate) fn rounded_values<S: Scalar>(&self) -> Vec<S> {
+        let mut values = zeros::<S>(self.entries()).expect("memory");
+        each_chunk((values.len().div_ceil(TASK), 2), RowsOf(&mut values, TASK), &|task, own| {
+            own.0.iter_mut().zip(&self.values[task * TASK..]).for_each(|(own, value)| *own = cast(*value));
+        });
+        values
+    }
+
     /// The same places, entries in another type.
     pub(crate) fn rounded<S: Scalar>(self) -> Csr<'a, S, I> {
-        let mut values = zeros::<S>(self.entries()).expect("memory");
-        let from = &self.values;
-        each_row(&mut values, &|e, value| {
-            *value = cast(from[e]);
-            0
-        });
+        let values = self.rounded_values();
+        self.with_values(values)
+    }
+
+    /// The same places with other entries.
+    pub(crate) fn with_values<S: Scalar>(self, values: Vec<S>) -> Csr<'a, S, I> {
         let Self { columns, row_pointers, column_indices, .. } = self;
         Csr { columns, row_pointers, column_indices, values: values.into() }
+    }
+
+    /// The places alone.
+    pub(crate) fn places(&self) -> Csr<'a, T, I> {
+        let (row_pointers, column_indices) = (self.row_pointers.clone(), self.column_indices.clone());
+        Csr { columns: self.columns, row_pointers, column_indices, values: Cow::Borrowed(&[]) }
     }
 
     /// A copy whose rows are sorted by columns, each column once.

@@ -32,7 +32,7 @@ impl<'a, T: Scalar> RowSum<'a, T> {
     /// For rows with columns below this number, behind what has been made.
     pub fn new(columns: usize, made: &'a mut RowsMade<T>) -> Self {
         made.make_places(columns);
-        let RowsMade { lengths, columns, values, places, next_place } = made;
+        let RowsMade { lengths, columns, values, places, next_place, .. } = made;
         let start = columns.len();
         Self { places, first: *next_place, next_place, lengths, columns, values, start, count: 0 }
     }

@@ -44,19 +44,10 @@ impl RowScale {
 
     /// The largest modulus of a vector whose rows are scaled and that is multiplied by a number.
     fn largest<T: Scalar>(&self, x: &[T], by: f64) -> f64 {
-        let scaled = |i: usize| peak(scale(scale(x[i], by), self.at(i))).to_f64();
-        let of_piece = |piece: usize, ()| {
-            let end = x.len().min((piece + 1) * PIECE);
-            // Side by side: none waits for the one before.
-            let mut most = [0.0_f64; 8];
-            for first in (piece * PIECE..end).step_by(8) {
-                for (i, most) in (first..end).zip(&mut most) {
-                    *most = scaled(i).max_nan(*most);
-                }
-            }
-            most.into_iter().fold(0.0, f64::max_nan)
-        };
-        chunks((x.len().div_ceil(PIECE), 2), (), &of_piece, (0.0, &f64::max_nan))
+        match self {
+            Self::All(all) => largest_of(x, &|_, v| peak(scale(scale(v, by), *all)).to_f64()),
+            Self::Each(scales) => largest_of(x, &|i, v| peak(scale(scale(v, by), scales[i])).to_f64()),
+        }
     }
 
     /// Two powers of two which together bring the scaled vector near 1; `None` of a vector of zeros.
@@ -70,6 +61,22 @@ impl RowScale {
         let size = self.largest(x, first);
         (size != 0.0).then(|| [first, size.equilibrate()])
     }
+}
+
+/// The largest `size(i, xᵢ)`.
+fn largest_of<T: Scalar>(x: &[T], size: &(impl Fn(usize, T) -> f64 + Sync)) -> f64 {
+    let of_piece = |piece: usize, ()| {
+        let own = &x[piece * PIECE..x.len().min((piece + 1) * PIECE)];
+        // Side by side: none waits for the one before.
+        let mut most = [0.0_f64; 8];
+        for (k, own) in own.chunks(8).enumerate() {
+            for ((lane, v), most) in own.iter().enumerate().zip(&mut most) {
+                *most = size(piece * PIECE + 8 * k + lane, *v).max_nan(*most);
+            }
+        }
+        most.into_iter().fold(0.0, f64::max_nan)
+    };
+    chunks((x.len().div_ceil(PIECE), 2), (), &of_piece, (0.0, &f64::max_nan))
 }
 
 /// v multiplied by a real number.
@@ -99,9 +106,17 @@ pub(crate) fn apply_rounded<T: Scalar, S: Scalar>(
     };
     let (rhs, stack) = stack.make_raw::<S>(x.len());
     let (z, stack) = stack.make_raw::<S>(x.len());
-    each_piece(x.len(), RowsOf(&mut *rhs, PIECE), &|own, rhs| {
-        for (i, rhs) in own.zip(rhs.0) {
-            *rhs = cast(scale(scale(scale(x[i], first), rows.at(i)), second));
+    each_piece(x.len(), RowsOf(&mut *rhs, PIECE), &|own, rhs| match rows {
+        RowScale::All(all) => {
+            rhs.0
+                .iter_mut()
+                .zip(&x[own])
+                .for_each(|(rhs, x)| *rhs = cast(scale(scale(scale(*x, first), *all), second)));
+        }
+        RowScale::Each(_) => {
+            for (i, rhs) in own.zip(rhs.0) {
+                *rhs = cast(scale(scale(scale(x[i], first), rows.at(i)), second));
+            }
         }
     });
     inner(rhs, z, stack)?;

@@ -10,13 +10,16 @@ use core::ops::Range;
 /// Rows of one task.
 pub(crate) const TASK: usize = 1 << 12;
 
+/// Rows of one task where few rows, too, are worth a second thread: those of the coarse levels of a hierarchy.
+pub(crate) const SMALL_TASK: usize = 1 << 10;
+
 /// Calls `work` for every element, on all threads, and adds up what it returns.
 pub(crate) fn each_row<T: Send>(output: &mut [T], work: &(impl Fn(usize, &mut T) -> usize + Sync)) -> usize {
-    let tasks = output.len().div_ceil(TASK);
+    let tasks = output.len().div_ceil(SMALL_TASK);
     let task = |task: usize, RowsOf(output, _): RowsOf<'_, T>| {
-        output.iter_mut().enumerate().map(|(k, output)| work(task * TASK + k, output)).sum()
+        output.iter_mut().enumerate().map(|(k, output)| work(task * SMALL_TASK + k, output)).sum()
     };
-    chunks((tasks, 2), RowsOf(output, TASK), &task, (0, &|a, b| a + b))
+    chunks((tasks, 2), RowsOf(output, SMALL_TASK), &task, (0, &|a, b| a + b))
 }
 
 /// Some rows of a matrix that is made row by row.
@@ -28,9 +31,17 @@ pub(crate) struct RowsMade<T> {
     /// Memory of [`RowSum`](crate::multiply::RowSum), which is kept for the rows after: no place is used yet from `next_place` on.
     pub places: Vec<u32>,
     pub next_place: u32,
+    /// Memory for whoever makes the rows, kept likewise.
+    pub numbers: Vec<T>,
+    pub marks: Vec<u32>,
 }
 
 impl<T> RowsMade<T> {
+    fn new() -> Self {
+        let (lengths, columns, places, marks) = (vec![], vec![], vec![], vec![]);
+        Self { lengths, columns, values: vec![], places, next_place: 1, numbers: vec![], marks }
+    }
+
     /// At least so many places.
     pub fn make_places(&mut self, columns: usize) {
         if self.places.len() < columns {
@@ -53,17 +64,19 @@ pub(crate) fn make_rows<T: Scalar>(
     let mut pointers = Vec::with_capacity(rows + 1);
     pointers.push(0);
     let (mut indices, mut values, mut filled) = (room(entries, &[]), room(entries, &[]), 0);
-    let none = RowsMade { lengths: vec![], columns: vec![], values: vec![], places: vec![], next_place: 1 };
-    let mut wave = vec![none; WAVE.min(rows.div_ceil(TASK))];
-    for first in (0..rows).step_by(WAVE * TASK) {
-        let tasks = (rows - first).div_ceil(TASK).min(WAVE);
+    let none = RowsMade::new();
+    // So many that no thread has much more than another.
+    let of_task = (rows / 32).clamp(SMALL_TASK / 4, TASK);
+    let mut wave = vec![none; WAVE.min(rows.div_ceil(of_task))];
+    for first in (0..rows).step_by(WAVE * of_task) {
+        let tasks = (rows - first).div_ceil(of_task).min(WAVE);
         each_chunk((tasks, 2), RowsOf(&mut wave[..tasks], 1), &|task, made| {
             let made = &mut made.0[0];
             made.lengths.clear();
             made.columns.clear();
             made.values.clear();
-            let from = first + task * TASK;
-            work(from..(from + TASK).min(rows), made);
+            let from = first + task * of_task;
+            work(from..(from + of_task).min(rows), made);
         });
         let mut starts = vec![filled];
         wave[..tasks].iter().for_each(|made| starts.push(starts[starts.len() - 1] + made.values.len()));

@@ -18,6 +18,12 @@ fn rotated(n: usize, degrees: f64) -> Matrix {
     nine_point(stencil.map(|row| row.map(clean)), (n, n))
 }
 
+fn with_forests(forests: usize) -> MultigridOptions {
+    let mut options = MultigridOptions::default();
+    options.forests = forests;
+    options
+}
+
 fn iterations(a: &Matrix, options: &MultigridOptions) -> usize {
     let n = a.rows();
     let x: Vec<f64> = (0..n).map(|i| (std::f64::consts::TAU * 8.0 * i as f64 / n as f64).sin()).collect();
@@ -33,7 +39,7 @@ fn iterations(a: &Matrix, options: &MultigridOptions) -> usize {
 /// Iterations to 10⁻⁶ on grids of 100 and 200 a side: those of the first prototype, or fewer.
 #[test]
 fn iterations_hardly_grow_whatever_the_direction() {
-    let options = MultigridOptions::default();
+    let options = with_forests(2);
     let expected = [("aniso1", [8, 9]), ("aniso2", [4, 5]), ("model8", [6, 6])];
     for (name, most) in expected {
         let make = MODEL_PROBLEMS.iter().find(|problem| problem.name == name).expect("a model problem").make;
@@ -53,8 +59,7 @@ fn iterations_hardly_grow_whatever_the_direction() {
 /// Undamped, the sweeps of one forest turn the sign of errors that alternate from path to path: 34 and 66 iterations for the first.
 #[test]
 fn a_single_forest_is_damped() {
-    let mut options = MultigridOptions::default();
-    options.forests = 1;
+    let options = with_forests(1);
     for (name, most) in [("aniso1", 9), ("aniso2", 6), ("model8", 8)] {
         let make = MODEL_PROBLEMS.iter().find(|problem| problem.name == name).expect("a model problem").make;
         for n in [100, 200] {
@@ -67,8 +72,7 @@ fn a_single_forest_is_damped() {
 /// Couplings of the diagonal's sign make a single forest's matrix too small, if they are left out.
 #[test]
 fn one_forest_does_where_couplings_have_either_sign() {
-    let mut options = MultigridOptions::default();
-    options.forests = 1;
+    let options = with_forests(1);
     for (degrees, most) in [(45.0, 30), (30.0, 30)] {
         let got = iterations(&rotated(150, degrees), &options);
         assert!(got <= most, "turned by {degrees}: {got} iterations, not {most}");
@@ -78,7 +82,7 @@ fn one_forest_does_where_couplings_have_either_sign() {
 /// Where the strong direction is one of the grid, 10⁻³ as strong in the other: iterations do not grow.
 #[test]
 fn aligned_strong_couplings() {
-    let options = MultigridOptions::default();
+    let options = with_forests(2);
     for n in [100, 300, 500] {
         let got = iterations(&rotated(n, 0.0), &options);
         assert!(got <= 3, "{n}: {got} iterations");
@@ -103,7 +107,7 @@ fn numbers_of_any_size() {
         let values: Vec<f64> = values.iter().map(|value| value * of_matrix).collect();
         let a = Matrix::new(a.columns(), pointers.to_vec(), columns.to_vec(), values).unwrap();
         let rhs: Vec<f64> = wave.iter().map(|value| value * of_rhs).collect();
-        let m = LineMultigrid::new(a.view(), &MultigridOptions::default()).unwrap();
+        let m = LineMultigrid::new(a.view(), &with_forests(2)).unwrap();
         let mut x = vec![0.0; rhs.len()];
         let report = KrylovSolver::new(KrylovMethod::Cg).rtol(1e-12).solve(&a, Some(&m), &rhs, &mut x).unwrap();
         assert!(report.converged() && report.iterations <= 11, "{of_matrix} {of_rhs}: {}", report.iterations);
@@ -116,7 +120,7 @@ fn long_chains() {
     let n = 200_000;
     let row = |i: usize| [(i, i, 2.0), (i, (i + 1).min(n - 1), -1.0), (i, i.saturating_sub(1), -1.0)];
     let entries: Vec<_> = (0..n).flat_map(row).filter(|(i, j, value)| i != j || *value > 0.0).collect();
-    assert!(iterations(&Matrix::from_triplets(n, n, &entries).unwrap(), &MultigridOptions::default()) <= 5);
+    assert!(iterations(&Matrix::from_triplets(n, n, &entries).unwrap(), &with_forests(2)) <= 5);
 }
 
 /// Without boundary values the matrix is singular, and a right-hand side without mean has solutions.
@@ -132,7 +136,7 @@ fn singular_problems_are_solved_where_they_can_be() {
         entries.extend(own.iter().map(|(_, j)| (i, *j, -1.0)));
     }
     let a = Matrix::from_triplets(n, n, &entries).unwrap();
-    let m = LineMultigrid::new(a.view(), &MultigridOptions::default()).unwrap();
+    let m = LineMultigrid::new(a.view(), &with_forests(2)).unwrap();
     let mut rhs: Vec<f64> = (0..n).map(|i| (i as f64 * 0.37).sin()).collect();
     let mean = rhs.iter().sum::<f64>() / n as f64;
     rhs.iter_mut().for_each(|v| *v -= mean);
@@ -145,7 +149,7 @@ fn singular_problems_are_solved_where_they_can_be() {
 #[test]
 fn unsymmetric_matrices() {
     let a = nine_point([[0.0, -1.0, 0.0], [-3.0, 7.5, -1.0], [0.0, -2.5, 0.0]], (150, 150));
-    let m = LineMultigrid::new(a.view(), &MultigridOptions::default()).unwrap();
+    let m = LineMultigrid::new(a.view(), &with_forests(2)).unwrap();
     let rhs: Vec<f64> = (0..a.rows()).map(|i| (i as f64 * 0.37).sin()).collect();
     for method in [KrylovMethod::Gmres { restart: 20 }, KrylovMethod::Bicgstab, KrylovMethod::Idr { space: 4 }] {
         let mut x = vec![0.0; rhs.len()];
@@ -169,5 +173,5 @@ fn unknowns_that_are_coupled_to_no_other() {
         }
     }
     let a = Matrix::from_triplets(n, n, &entries).unwrap();
-    assert!(iterations(&a, &MultigridOptions::default()) <= 10);
+    assert!(iterations(&a, &with_forests(2)) <= 10);
 }

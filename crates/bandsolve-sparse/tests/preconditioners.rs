@@ -234,7 +234,7 @@ fn auto_takes_what_suits() {
         (tridiagonal(500, 2.0, -1.0), "tridiagonal", "of the weight lies beside the diagonal"),
         (model("aniso1", 30), "ilu0", "of a random system's residual ilu0 leaves"),
         // Smooth errors: many unknowns.
-        (model("laplace2d", 130), "amg-lines:2", "of a random right-hand side ilu0 leaves"),
+        (model("laplace2d", 130), "amg-lines:1", "of a random right-hand side ilu0 leaves"),
     ] {
         let (taken, reason) = taken(&a);
         assert!(taken == kind && reason.contains(word), "{kind}: {taken}, {reason}");

@@ -104,12 +104,10 @@ impl<'a, T: Scalar> CoarseningGraph<'a, T> {
     }
 
     /// Cuts the unknowns into aggregates: first all neighbors of an unknown of which none has one; what is left joins the strongest of its
-    /// neighbors', or makes one of its own. Those on which the candidate is 0 are none: the smoother solves for their unknowns, such as
-    /// those that are coupled to no other, and a column of zeros would make the next matrix singular. `rounding`: how far the
-    /// candidate's numbers may be off, beside its largest.
+    /// neighbors', or makes one of its own.
     ///
     /// The first step is sequential: where pieces of the unknowns meet, aggregates and the next matrix would be irregular.
-    pub fn aggregates(&self, candidate: &[T], rounding: f64) -> Aggregates {
+    pub fn aggregates(&self) -> Aggregates {
         let (mut first, mut count) = (vec![NONE; self.a.rows()], 0);
         for i in 0..first.len() {
             if first[i] == NONE && self.is_free(i, &first) {
@@ -134,7 +132,7 @@ impl<'a, T: Scalar> CoarseningGraph<'a, T> {
                 count += 1;
             }
         }
-        Aggregates { own, count: count as usize }.occupied(candidate, rounding)
+        Aggregates { own, count: count as usize }
     }
 
     /// Whether an unknown has neighbors, and none of them an aggregate.
@@ -208,8 +206,10 @@ impl Aggregates {
         self.count
     }
 
-    /// Without those on which the candidate is 0; numbered by their first unknowns.
-    fn occupied<T: Scalar>(mut self, candidate: &[T], rounding: f64) -> Self {
+    /// Without those on which the candidate is 0: the smoother solves for their unknowns, such as those that are coupled to no other, and a
+    /// column of zeros would make the next matrix singular. `rounding`: how far the candidate's numbers may be off, beside its largest.
+    /// Numbered by their first unknowns.
+    pub fn occupied<T: Scalar>(mut self, candidate: &[T], rounding: f64) -> Self {
         let (mut number, mut kept) = (vec![NONE; self.count], 0);
         // What rounding leaves counts as 0.
         let largest = candidate.iter().map(|value| modulus(*value)).fold(0.0, f64::max);

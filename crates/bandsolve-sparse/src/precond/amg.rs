@@ -30,7 +30,7 @@ use core::sync::atomic::{AtomicBool, Ordering};
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct MultigridOptions {
-    /// Linear forests of each level. Default: 2. With one, set-up and cycles are cheaper, and its sweeps are damped by 0.8.
+    /// Linear forests of each level. Default: 1, whose sweeps are damped by 0.8. Two take fewer iterations, but more time.
     pub forests: usize,
     /// ω of the forests. Default: 0.01.
     pub omega: f64,
@@ -48,7 +48,7 @@ pub struct MultigridOptions {
 impl Default for MultigridOptions {
     fn default() -> Self {
         Self {
-            forests: 2,
+            forests: 1,
             omega: 0.01,
             factors: GraphFactorOptions::default(),
             threshold: 0.02,
@@ -83,6 +83,10 @@ impl<'a, T: Scalar> LineMultigrid<'a, T> {
     /// # Errors
     /// [`Error::Singular`] if a row has no diagonal entry, or the tridiagonal system of a forest is singular.
     pub fn new(a: Csr<'a, T, u32>, options: &MultigridOptions) -> Result<Self> {
+        on_threads(a.rows(), || Self::made(a, options))
+    }
+
+    fn made(a: Csr<'a, T, u32>, options: &MultigridOptions) -> Result<Self> {
         let (sorted, fits) = survey(&a);
         let (a, fits) = if sorted {
             (a, fits)
@@ -95,7 +99,7 @@ impl<'a, T: Scalar> LineMultigrid<'a, T> {
         match made {
             Ok(made) => Ok(made),
             Err(a) => {
-                let cycle = MultigridCycle::new(a, options, f64::INFINITY)?;
+                let cycle = MultigridCycle::new(&a, options, f64::INFINITY)?;
                 Ok(Self { sizes: cycle.sizes.clone(), cycle: Box::new(cycle) })
             }
         }
@@ -164,7 +168,7 @@ fn rounded_cycle<'a, T: Scalar, S: Scalar>(
     a: Csr<'a, T, u32>,
     options: &MultigridOptions,
 ) -> Result<LineMultigrid<'a, T>, Csr<'a, T, u32>> {
-    match MultigridCycle::<S>::new(a.clone(), options, CONDITION) {
+    match MultigridCycle::<S>::new(&a, options, CONDITION) {
         Err(_) => Err(a),
         Ok(inner) => Ok(LineMultigrid { sizes: inner.sizes.clone(), cycle: Box::new(RoundedOperator { inner }) }),
     }
@@ -192,6 +196,34 @@ impl<T: Scalar, S: Scalar> LinearOperator<T> for RoundedOperator<'_, S> {
     fn apply(&self, x: &[T], y: &mut [T], stack: &mut PodStack) -> Result<()> {
         apply_rounded(&RowScale::All(1.0), (x, y), stack, |rhs, z, stack| self.inner.cycle(0, rhs, z, stack))
     }
+}
+
+/// What solves along the forests of a matrix.
+struct Smoother<S: Scalar> {
+    lines: Vec<PathSolver<S>>,
+    /// Whether the matrix has an entry at each mirrored place.
+    mutual: bool,
+}
+
+impl<S: Scalar> Smoother<S> {
+    fn new<T: Scalar>(
+        (a, sliced): (&Csr<'_, T, u32>, &SlicedMatrix<'_, T>),
+        options: &MultigridOptions,
+    ) -> Result<Self> {
+        let edges = StrongEdges::of(a, sliced, options.forests > 1)?;
+        let mutual = edges.mutual;
+        let forests = edges.forests(options.forests.max(1), options.omega, &options.factors);
+        // A sweep may turn the sign of an error that alternates from path to path; a second forest then sees to it.
+        let damping = if forests.len() == 1 { DAMPING } else { 1.0 };
+        let lines = forests.into_iter().map(|forest| PathSolver::new(a, forest, damping));
+        Ok(Self { lines: lines.collect::<Result<_>>()?, mutual })
+    }
+}
+
+/// What the next level is made of.
+struct CoarseProblem<T: Scalar> {
+    a: Csr<'static, T, u32>,
+    candidate: Vec<T>,
 }
 
 /// What stands between a level and the next.
@@ -228,51 +260,60 @@ impl<'a, S: Scalar> MultigridCycle<'a, S> {
     /// # Errors
     /// Those of [`LineMultigrid::new`]; [`Error::Unsupported`] where numbers of type S cannot hold it, or the coarsest matrix has a
     /// condition number above `condition`.
-    fn new<T: Scalar>(mut a: Csr<'a, T, u32>, options: &MultigridOptions, condition: f64) -> Result<Self> {
+    fn new<T: Scalar>(a: &Csr<'a, T, u32>, options: &MultigridOptions, condition: f64) -> Result<Self> {
         let (sizes, coarsest) = (vec![], CoarsestLevel::Smoothed(vec![]));
         let mut own = Self { visits: options.visits, sizes, matrices: vec![], levels: vec![], coarsest };
-        let mut candidate = vec![];
-        own.coarsest = loop {
-            own.sizes.push((a.rows(), a.entries()));
-            let sliced = SlicedMatrix::new(&a);
-            own.matrices.push(sliced.rounded());
-            if a.rows() <= options.coarsest {
-                break CoarsestLevel::Direct(direct(&a, condition)?);
-            }
-            let edges = StrongEdges::of(&a, &sliced)?;
-            let mutual = edges.mutual;
-            let forests = edges.forests(options.forests.max(1), options.omega, &options.factors);
-            // A sweep may turn the sign of an error that alternates from path to path; a second forest then sees to it.
-            let damping = if forests.len() == 1 { DAMPING } else { 1.0 };
-            let lines = forests.into_iter().map(|forest| PathSolver::new(&a, forest, damping));
-            let lines = lines.collect::<Result<Vec<_>>>()?;
-            if condition.is_finite() && !lines.iter().all(|lines| lines.growth() <= GROWTH) {
-                return Err(Error::Unsupported { method: "a hierarchy in half precision", what: "a long chain" });
-            }
-            if own.levels.is_empty() {
-                candidate = left_by_sweeps(&own.matrices[0], &lines)?;
-            }
-            let graph = CoarseningGraph::new(&a, options.threshold);
-            let aggregates = graph.aggregates(&candidate, S::Real::EPSILON.to_f64());
-            if aggregates.count() == 0 || aggregates.count() * 10 > a.rows() * 9 {
-                break match a.rows() <= 10 * options.coarsest {
-                    true => CoarsestLevel::Direct(direct(&a, condition)?),
-                    false => CoarsestLevel::Smoothed(lines),
-                };
-            }
-            let (prolongation, coarse_candidate) = graph.prolongation(&aggregates, &candidate);
-            let restriction = adjoint(&prolongation);
-            let next = if mutual {
-                galerkin((&a, &sliced), &restriction, &prolongation)
-            } else {
-                triple_product(&restriction, &a, &prolongation)
-            };
-            let (prolongation, restriction) = (prolongation.rounded(), restriction.rounded());
-            own.levels.push(MultigridLevel { lines, prolongation, restriction });
-            candidate = coarse_candidate;
-            a = next;
-        };
+        let mut next = own.add_level((a, None), options, condition)?;
+        while let Some(CoarseProblem { a, candidate }) = next {
+            next = own.add_level((&a, Some(candidate)), options, condition)?;
+        }
         Ok(own)
+    }
+
+    /// Adds a level with this matrix and candidate; returns what the next is made of, if there is one.
+    fn add_level<T: Scalar>(
+        &mut self,
+        (a, candidate): (&Csr<'a, T, u32>, Option<Vec<T>>),
+        options: &MultigridOptions,
+        condition: f64,
+    ) -> Result<Option<CoarseProblem<T>>> {
+        self.sizes.push((a.rows(), a.entries()));
+        let sliced = SlicedMatrix::new(a);
+        self.matrices.push(sliced.rounded(a));
+        if a.rows() <= options.coarsest {
+            self.coarsest = CoarsestLevel::Direct(direct(a, condition)?);
+            return Ok(None);
+        }
+        // Neither needs the other, and both have steps that are sequential.
+        let graph = || {
+            let graph = CoarseningGraph::new(a, options.threshold);
+            let aggregates = graph.aggregates();
+            (graph, aggregates)
+        };
+        let (made, (graph, aggregates)) = threads::join(|| Smoother::new((a, &sliced), options), graph);
+        let Smoother { lines, mutual } = made?;
+        if condition.is_finite() && !lines.iter().all(|lines| lines.growth() <= GROWTH) {
+            return Err(Error::Unsupported { method: "a hierarchy in half precision", what: "a long chain" });
+        }
+        let candidate = candidate.map_or_else(|| left_by_sweeps(&self.matrices[0], &lines), Ok)?;
+        let aggregates = aggregates.occupied(&candidate, S::Real::EPSILON.to_f64());
+        if aggregates.count() == 0 || aggregates.count() * 10 > a.rows() * 9 {
+            self.coarsest = match a.rows() <= 10 * options.coarsest {
+                true => CoarsestLevel::Direct(direct(a, condition)?),
+                false => CoarsestLevel::Smoothed(lines),
+            };
+            return Ok(None);
+        }
+        let (prolongation, candidate) = graph.prolongation(&aggregates, &candidate);
+        let restriction = adjoint(&prolongation);
+        let next = if mutual {
+            galerkin((a, &sliced), &restriction, &prolongation)
+        } else {
+            triple_product(&restriction, a, &prolongation)
+        };
+        let [prolongation, restriction] = [prolongation, restriction].map(Csr::rounded);
+        self.levels.push(MultigridLevel { lines, prolongation, restriction });
+        Ok(Some(CoarseProblem { a: next, candidate }))
     }
 
     fn unknowns(&self, level: usize) -> usize {
@@ -378,13 +419,17 @@ impl<T: Scalar> LinearOperator<T> for LineMultigrid<'_, T> {
         self.cycle.apply_scratch()
     }
 
-    /// All of it on a thread of the pool: a thread outside would take part in each of many short steps, one more than there are cores.
     fn apply(&self, x: &[T], y: &mut [T], stack: &mut PodStack) -> Result<()> {
-        if x.len() <= 2 * TASK || threads::count() < 2 {
-            return self.cycle.apply(x, y, stack);
-        }
-        threads::join(|| (), || self.cycle.apply(x, y, stack)).1
+        on_threads(x.len(), || self.cycle.apply(x, y, stack))
     }
+}
+
+/// All of it on a thread of the pool: a thread outside would take part in each of many short steps, one more than there are cores.
+fn on_threads<R: Send>(n: usize, work: impl FnOnce() -> R + Send) -> R {
+    if n <= 2 * TASK || threads::count() < 2 {
+        return work();
+    }
+    threads::join(|| (), work).1
 }
 
 /// Factors of the whole matrix; of a singular one, as those of a problem without boundary values are, with a small multiple of the

@@ -199,7 +199,7 @@ pub(super) fn choose<'a, T: Scalar>(
         if smooth.reaches(SMOOTH) {
             return Ok(smooth.made.because(said));
         }
-        let levels = trials.make(PreconditionerKind::AmgLines(2)).ok();
+        let levels = trials.make(PreconditionerKind::AmgLines(1)).ok();
         let levels = levels.map(|levels| trials.of(levels, &trials.random, SMOOTH));
         if let Some(levels) = levels.filter(|levels| levels.reaches(SMOOTH)) {
             let said = format!("{said}, {}", levels.said());

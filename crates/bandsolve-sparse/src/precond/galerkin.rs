@@ -3,9 +3,12 @@
 use super::sliced::{LANES, SlicedMatrix};
 use crate::csr::Csr;
 use crate::multiply::{RowSum, adjoint};
-use crate::rows::make_rows;
-use bandsolve::Scalar;
+use crate::rows::{RowsMade, make_rows};
+use bandsolve::{Scalar, Simd};
 use bandsolve_kernel::memory::zeros;
+use bandsolve_kernel::{Job, Lanes, dispatch};
+use core::mem::take;
+use core::ops::Range;
 
 /// Pᴴ·A·P, its rows sorted, for a matrix A that has an entry at each mirrored place. A is given in slices, too; R = Pᴴ, its rows sorted.
 ///
@@ -16,12 +19,37 @@ pub(super) fn galerkin<T: Scalar>(
     r: &Csr<'_, T, u32>,
     p: &Csr<'_, T, u32>,
 ) -> Csr<'static, T, u32> {
-    let (n, count) = (a.rows(), r.rows());
-    let (of_a, of_p) = (a.parts(), p.parts());
+    let count = r.rows();
     let by_columns = make_rows((count, count), a.entries() / 2, &|columns, made| {
-        let mut own: Vec<T> = zeros(n).expect("memory");
-        let mut met = MetSlices { seen: zeros(n.div_ceil(LANES)).expect("memory"), column: 0, list: vec![] };
-        let mut sum = RowSum::new(count, made);
+        dispatch::<T, _>(Simd::detect(), GalerkinColumns { a, sliced, r, p, columns, made });
+    });
+    adjoint(&by_columns)
+}
+
+/// Some columns of Pᴴ·A·P.
+struct GalerkinColumns<'a, T: Scalar> {
+    a: &'a Csr<'a, T, u32>,
+    sliced: &'a SlicedMatrix<'a, T>,
+    r: &'a Csr<'a, T, u32>,
+    p: &'a Csr<'a, T, u32>,
+    columns: Range<usize>,
+    made: &'a mut RowsMade<T>,
+}
+
+impl<T: Scalar> Job<T> for GalerkinColumns<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<V: Lanes<Real = T::Real>>(self) {
+        let Self { a, sliced, r, p, columns, made } = self;
+        let (n, of_a, of_p) = (a.rows(), a.parts(), p.parts());
+        if made.numbers.len() < n {
+            (made.numbers, made.marks) = (zeros(n).expect("memory"), zeros(n.div_ceil(LANES)).expect("memory"));
+        }
+        // Zeros, as they are left.
+        let mut own = take(&mut made.numbers);
+        let mut met = MetSlices { seen: take(&mut made.marks), column: 0, list: vec![] };
+        let mut sum = RowSum::new(r.rows(), made);
         for k in columns {
             let entries = (&r.parts().1[r.range(k)], &r.parts().2[r.range(k)]);
             met.begin(k as u32 + 1);
@@ -33,26 +61,40 @@ pub(super) fn galerkin<T: Scalar>(
                         met.add(*column as usize + last % LANES);
                     }
                 } else {
-                    let columns = rows.iter().flat_map(|i| &of_a.1[a.range(*i as usize)]);
-                    columns.for_each(|column| met.add(*column as usize));
+                    for i in rows {
+                        of_a.1[a.range(*i as usize)].iter().for_each(|column| met.add(*column as usize));
+                    }
                 }
             }
-            entries.0.iter().zip(entries.1).for_each(|(i, value)| own[*i as usize] = value.conj());
+            for (i, value) in entries.0.iter().zip(entries.1) {
+                own[*i as usize] = value.conj();
+            }
             for slice in &met.list {
                 let first = *slice as usize * LANES;
-                let products = sliced.sums(*slice as usize, LANES.min(n - first), &own);
-                for (i, product) in (first..n).zip(products).filter(|(_, product)| *product != T::ZERO) {
-                    let (own, product) = (p.range(i), product.conj());
-                    sum.reserve(own.len());
-                    let entries = of_p.1[own.clone()].iter().zip(&of_p.2[own]);
-                    entries.for_each(|(k, value)| sum.add(*k, product * *value));
+                let count = LANES.min(n - first);
+                let products = sliced.sums(*slice as usize, count, &own);
+                let mut left = 0_u32;
+                for (lane, product) in products.iter().enumerate() {
+                    left |= u32::from(*product != T::ZERO) << lane;
+                }
+                sum.reserve(p.range(first + count - 1).end - p.range(first).start);
+                while left != 0 {
+                    let lane = left.trailing_zeros() as usize;
+                    left &= left - 1;
+                    let (own, product) = (p.range(first + lane), products[lane].conj());
+                    for (k, value) in of_p.1[own.clone()].iter().zip(&of_p.2[own]) {
+                        sum.add(*k, product * *value);
+                    }
                 }
             }
-            entries.0.iter().for_each(|i| own[*i as usize] = T::ZERO);
+            for i in entries.0 {
+                own[*i as usize] = T::ZERO;
+            }
             sum.finish();
         }
-    });
-    adjoint(&by_columns)
+        drop(sum);
+        (made.numbers, made.marks) = (own, met.seen);
+    }
 }
 
 /// Slices that a column meets, each once.

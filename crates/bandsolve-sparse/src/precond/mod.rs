@@ -146,7 +146,7 @@ impl FromStr for PreconditionerKind {
                 let (number, scaled) = number.strip_suffix(":scaled").map_or((number, false), |number| (number, true));
                 Ok(Self::ProductAdaptive { forests: count(number, 1)?, scaled })
             }
-            "amg-lines" if number.is_empty() => Ok(Self::AmgLines(2)),
+            "amg-lines" if number.is_empty() => Ok(Self::AmgLines(1)),
             "amg-lines" => count(number, 1).map(Self::AmgLines),
             "ilu-isai" => count(number, 0).map(Self::IluIsai),
             "adi" => match number.split_once('x').map(|(columns, rows)| (columns.parse(), rows.parse())) {

@@ -133,8 +133,10 @@ const SIDE: usize = 4;
 /// Rows of a part, at least and at most, if paths are short.
 const LEAST: usize = 64;
 const MOST: usize = 1 << 12;
+/// Rows that a part may have in any case.
+const LONG: usize = 1 << 13;
 /// Rows of one task.
-const TASK: usize = 1 << 13;
+const TASK: usize = 1 << 11;
 /// A pivot must have so much of what it is the difference of; else rows have to be exchanged.
 const GROWTH: f64 = 1e-4;
 
@@ -152,7 +154,7 @@ impl<S: Scalar> PathElimination<S> {
             parts.push(cut.min(n));
         }
         let longest = parts.windows(2).map(|part| part[1] - part[0]).max().unwrap_or(0);
-        if longest > (n / 8).max(TASK) {
+        if longest > (n / 8).max(LONG) {
             return None;
         }
         parts.resize((parts.len() - 1).next_multiple_of(SIDE) + 1, n);

@@ -1,13 +1,18 @@
 //! Matrices whose rows are like those beside them, as stencils make them: products without an index for each entry.
 
 use crate::csr::{Csr, cast};
-use crate::rows::{Ragged, TASK, each_row};
-use bandsolve::Scalar;
+use crate::rows::{Ragged, SMALL_TASK as TASK};
+use bandsolve::{Scalar, Simd};
 use bandsolve_kernel::memory::zeros;
-use bandsolve_kernel::spread::{RowsOf, each_chunk};
+use bandsolve_kernel::spread::{RowsOf, chunks, each_chunk};
+use bandsolve_kernel::{Job, Lanes, dispatch};
 
 /// Rows of a slice.
 pub(super) const LANES: usize = 8;
+/// Slices of one task.
+const SLICES: usize = TASK / LANES;
+/// Entries of rows whose values are looked for among those of slices before.
+const SHORT: usize = 32;
 
 /// A matrix in slices: of [`LANES`] rows with their entries at the same distances from the diagonal, so that the columns of the first say
 /// where those of all are. What is in no slice is kept by rows.
@@ -16,12 +21,14 @@ pub(super) const LANES: usize = 8;
 #[derive(Debug)]
 pub(super) struct SlicedMatrix<'a, T: Scalar> {
     size: usize,
-    /// Where the values of each slice begin, and where the last end; where its rows differ there are none.
+    /// Where the columns of each slice begin, and where the last end; where its rows differ there are none.
     starts: Vec<usize>,
-    /// Entry by entry those of all lanes.
-    values: Vec<T>,
     /// The column of each entry of the first lane.
     columns: Vec<u32>,
+    /// Where the values of each slice begin.
+    blocks: Vec<usize>,
+    /// Entry by entry those of all lanes. Slices of the same values share them, if they are near each other.
+    values: Vec<T>,
     /// The rows that are in no slice.
     rest: Csr<'a, T, u32>,
     /// The first of them at each slice or after it; and how many come before the last rows, which are too few for one.
@@ -30,19 +37,25 @@ pub(super) struct SlicedMatrix<'a, T: Scalar> {
 
 impl<'a, T: Scalar> SlicedMatrix<'a, T> {
     /// In slices, if most rows are in one; else as it is given.
-    pub fn new(a: &Csr<'a, T, u32>) -> Self {
-        Self::in_slices(a).unwrap_or_else(|| Self::by_rows(a.clone()))
+    pub fn new(a: &'a Csr<'_, T, u32>) -> Self {
+        Self::in_slices(a).unwrap_or_else(|| Self::by_rows(a.view()))
     }
 
-    /// The same in another precision.
-    pub fn rounded<S: Scalar>(&self) -> SlicedMatrix<'a, S> {
+    /// The same in another precision, which lasts as long as the matrix `a` that it was made of.
+    pub fn rounded<'b, S: Scalar>(&self, a: &Csr<'b, T, u32>) -> SlicedMatrix<'b, S> {
         let mut values = zeros(self.values.len()).expect("memory");
-        each_row(&mut values, &|k, value| {
-            *value = cast(self.values[k]);
-            0
+        each_chunk((values.len().div_ceil(TASK), 2), RowsOf(&mut values, TASK), &|task, own| {
+            own.0.iter_mut().zip(&self.values[task * TASK..]).for_each(|(own, value)| *own = cast(*value));
         });
-        let (starts, columns, others) = (self.starts.clone(), self.columns.clone(), self.others.clone());
-        SlicedMatrix { size: self.size, starts, values, columns, rest: self.rest.clone().rounded(), others }
+        let rest = if self.values.is_empty() {
+            a.places().with_values(a.rounded_values())
+        } else {
+            let (pointers, columns, _) = self.rest.parts();
+            Csr::from_rows(self.rest.columns(), pointers.to_vec(), columns.to_vec(), self.rest.rounded_values())
+        };
+        let (starts, columns) = (self.starts.clone(), self.columns.clone());
+        let (blocks, others) = (self.blocks.clone(), self.others.clone());
+        SlicedMatrix { size: self.size, starts, columns, blocks, values, rest, others }
     }
 
     /// Number of rows.
@@ -53,60 +66,68 @@ impl<'a, T: Scalar> SlicedMatrix<'a, T> {
     fn by_rows(rest: Csr<'a, T, u32>) -> Self {
         let count = rest.rows() / LANES;
         let others = (0..=count).map(|slice| (slice * LANES) as u32).collect();
-        Self { size: rest.rows(), starts: vec![0; count + 1], values: vec![], columns: vec![], rest, others }
+        let (starts, columns, blocks, values) = (vec![0; count + 1], vec![], vec![0; count], vec![]);
+        Self { size: rest.rows(), starts, columns, blocks, values, rest, others }
     }
 
     /// `None` if most rows are in no slice.
     fn in_slices(a: &Csr<'_, T, u32>) -> Option<Self> {
         let count = a.rows() / LANES;
-        let mut starts = vec![0; count + 1];
-        let alike = each_row(&mut starts[1..], &|slice, length| {
-            *length = if are_alike(a, slice * LANES) { LANES * a.range(slice * LANES).len() } else { 0 };
-            usize::from(*length > 0)
-        });
+        let (mut starts, mut models) = (vec![0; count + 1], vec![0; count]);
+        let tasks = count.div_ceil(SLICES);
+        let out = (RowsOf(&mut starts[1..], SLICES), RowsOf(&mut models, SLICES));
+        let alike = chunks(
+            (tasks, 2),
+            out,
+            &|task, (lengths, models)| find_slices(a, task * SLICES, lengths.0, models.0),
+            (0, &|a, b| a + b),
+        );
         if 2 * alike < count || alike == 0 {
             return None;
         }
-        let mut others = vec![0; count + 1];
+        let (mut others, mut blocks, mut filled) = (vec![0; count + 1], vec![0; count], 0);
+        let mut of_tasks = Vec::with_capacity(tasks + 1);
         for slice in 0..count {
-            others[slice + 1] = others[slice] + if starts[slice + 1] == 0 { LANES as u32 } else { 0 };
+            if slice % SLICES == 0 {
+                of_tasks.push(filled);
+            }
+            let length = starts[slice + 1];
+            others[slice + 1] = others[slice] + if length == 0 { LANES as u32 } else { 0 };
             starts[slice + 1] += starts[slice];
+            blocks[slice] = if models[slice] == slice { filled } else { blocks[models[slice]] };
+            filled += if models[slice] == slice { LANES * length } else { 0 };
         }
-        let tasks: Vec<usize> = (0..count).step_by(TASK / LANES).chain([count]).map(|slice| starts[slice]).collect();
-        let of_columns: Vec<usize> = tasks.iter().map(|start| start / LANES).collect();
-        let mut values = zeros(starts[count]).expect("memory");
-        let mut columns = zeros(starts[count] / LANES).expect("memory");
+        of_tasks.push(filled);
+        let of_columns: Vec<usize> = (0..=tasks).map(|task| starts[(task * SLICES).min(count)]).collect();
+        let (mut values, mut columns) = (zeros(filled).expect("memory"), zeros(starts[count]).expect("memory"));
         let out =
-            (Ragged { values: &mut values, starts: &tasks }, Ragged { values: &mut columns, starts: &of_columns });
-        each_chunk((tasks.len() - 1, 2), out, &|task, (values, columns)| {
-            let slices = task * TASK / LANES..((task + 1) * TASK / LANES).min(count);
+            (Ragged { values: &mut values, starts: &of_tasks }, Ragged { values: &mut columns, starts: &of_columns });
+        each_chunk((tasks, 2), out, &|task, (values, columns)| {
+            let slices = task * SLICES..((task + 1) * SLICES).min(count);
             for slice in slices.filter(|slice| starts[*slice] < starts[slice + 1]) {
-                let own = starts[slice] - tasks[task]..starts[slice + 1] - tasks[task];
+                let own = starts[slice]..starts[slice + 1];
                 let of_first = &a.parts().1[a.range(slice * LANES)];
-                columns.values[own.start / LANES..own.end / LANES].copy_from_slice(of_first);
-                fill_slice(a, slice * LANES, &mut values.values[own]);
+                columns.values[own.start - of_columns[task]..own.end - of_columns[task]].copy_from_slice(of_first);
+                if models[slice] == slice {
+                    let first = blocks[slice] - of_tasks[task];
+                    fill_slice(a, slice * LANES, &mut values.values[first..first + LANES * own.len()]);
+                }
             }
         });
         let unlike = (0..count).filter(|slice| starts[*slice] == starts[slice + 1]);
         let rows = unlike.flat_map(|slice| slice * LANES..(slice + 1) * LANES).chain(count * LANES..a.rows());
-        Some(Self { size: a.rows(), rest: rows_of(a, rows), starts, values, columns, others })
+        Some(Self { size: a.rows(), rest: rows_of(a, rows), starts, columns, blocks, values, others })
     }
 
     /// r = rhs − A·x.
     pub fn residual(&self, x: &[T], rhs: &[T], r: &mut [T]) {
         each_chunk((r.len().div_ceil(TASK), 2), RowsOf(r, TASK), &|task, r| {
-            for (k, r) in r.0.chunks_mut(LANES).enumerate() {
-                let own = self.residuals(task * TASK + k * LANES, x, rhs);
-                match <&mut [T; LANES]>::try_from(&mut *r) {
-                    Ok(r) => *r = own,
-                    Err(_) => r.copy_from_slice(&own[..r.len()]),
-                }
-            }
+            dispatch::<T, _>(Simd::detect(), Residuals { a: self, first: task * TASK, x, rhs, r: r.0 });
         });
     }
 
     /// The elements of rhs − A·x in a slice, which begins with this one; 0 behind the last.
-    #[inline]
+    #[inline(always)]
     pub fn residuals(&self, first: usize, x: &[T], rhs: &[T]) -> [T; LANES] {
         let count = LANES.min(self.size - first);
         let (mut r, sums) = ([T::ZERO; LANES], self.sums(first / LANES, count, x));
@@ -115,15 +136,19 @@ impl<'a, T: Scalar> SlicedMatrix<'a, T> {
     }
 
     /// The entries of the rows of a slice: their columns in its first row, and the values of all rows entry by entry. `None` where rows differ.
-    #[inline]
+    #[inline(always)]
     pub fn slice(&self, slice: usize) -> Option<(&[u32], &[T])> {
         let own = self.starts.get(slice..slice + 2).map_or(0..0, |own| own[0]..own[1]);
-        (!own.is_empty()).then(|| (&self.columns[own.start / LANES..own.end / LANES], &self.values[own]))
+        if own.is_empty() {
+            return None;
+        }
+        let first = self.blocks[slice];
+        Some((&self.columns[own.clone()], &self.values[first..first + LANES * own.len()]))
     }
 
     /// The values at the mirrored places of an entry of each row of a slice: the k-th, which is in this column in its first row. `None` unless
     /// the rows of these places are in slices, too, and have such entries.
-    #[inline]
+    #[inline(always)]
     pub fn mirrored(&self, slice: usize, k: usize, column: usize) -> Option<[T; LANES]> {
         let (first, other, lane) = (slice * LANES, column / LANES, column % LANES);
         let values_at = |slice: usize, column: usize| {
@@ -146,7 +171,7 @@ impl<'a, T: Scalar> SlicedMatrix<'a, T> {
     }
 
     /// Σⱼ aᵢⱼ·xⱼ of the first rows of a slice, in the order of entries.
-    #[inline]
+    #[inline(always)]
     pub fn sums(&self, slice: usize, count: usize, x: &[T]) -> [T; LANES] {
         let mut sums = [T::ZERO; LANES];
         let Some((columns, values)) = self.slice(slice) else {
@@ -162,6 +187,56 @@ impl<'a, T: Scalar> SlicedMatrix<'a, T> {
         }
         sums
     }
+}
+
+/// Elements of rhs − A·x, from the first row of a slice on.
+struct Residuals<'a, T: Scalar> {
+    a: &'a SlicedMatrix<'a, T>,
+    first: usize,
+    x: &'a [T],
+    rhs: &'a [T],
+    r: &'a mut [T],
+}
+
+impl<T: Scalar> Job<T> for Residuals<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<V: Lanes<Real = T::Real>>(self) {
+        for (k, r) in self.r.chunks_mut(LANES).enumerate() {
+            let own = self.a.residuals(self.first + k * LANES, self.x, self.rhs);
+            match <&mut [T; LANES]>::try_from(&mut *r) {
+                Ok(r) => *r = own,
+                Err(_) => r.copy_from_slice(&own[..r.len()]),
+            }
+        }
+    }
+}
+
+/// Entries of the rows of each slice from this one on, or 0 where its rows differ; and the slice whose values are those of it, the last of its length
+/// that has values of its own, or itself. Returns how many slices there are.
+fn find_slices<T: Scalar>(a: &Csr<'_, T, u32>, first: usize, lengths: &mut [usize], models: &mut [usize]) -> usize {
+    let (mut alike, mut last) = (0, [None; SHORT]);
+    let values = |slice: usize| {
+        let own = a.range(slice * LANES).start..a.range(slice * LANES + LANES - 1).end;
+        bytemuck::cast_slice::<T, u8>(&a.parts().2[own])
+    };
+    for (k, (own, model)) in lengths.iter_mut().zip(models).enumerate() {
+        let slice = first + k;
+        (*own, *model) = (0, slice);
+        if !are_alike(a, slice * LANES) {
+            continue;
+        }
+        alike += 1;
+        *own = a.range(slice * LANES).len();
+        if let Some(last) = last.get_mut(*own) {
+            match last {
+                Some(last) if values(*last) == values(slice) => *model = *last,
+                _ => *last = Some(slice),
+            }
+        }
+    }
+    alike
 }
 
 /// The values of alike rows, entry by entry those of all.
@@ -206,7 +281,8 @@ mod tests {
             let x: Vec<f64> = (0..a.rows()).map(|i| (i as f64).sin()).collect();
             let mut r = vec![0.0; x.len()];
             let sliced = SlicedMatrix::new(&a);
-            assert!(columns < 40 || sliced.values.len() > a.entries() / 2, "{columns}");
+            assert!(columns < 40 || LANES * sliced.columns.len() > a.entries() / 2, "{columns}");
+            assert!(columns < 40 || 4 * sliced.values.len() < a.entries(), "{columns}: shared");
             sliced.residual(&x, &x, &mut r);
             assert!((0..r.len()).all(|i| r[i] == x[i] - a.row_times(i, &x)), "{columns} x {rows}");
         }

@@ -6,10 +6,11 @@ use crate::csr::Csr;
 use crate::factor::{GraphFactorOptions, NONE};
 use crate::forest::Forest;
 use crate::random::mixed;
-use crate::rows::{TASK, each_row};
-use bandsolve::{Error, RealScalar, Result, Scalar};
+use crate::rows::{SMALL_TASK as TASK, each_row};
+use bandsolve::{Error, RealScalar, Result, Scalar, Simd};
 use bandsolve_kernel::memory::zeros;
 use bandsolve_kernel::spread::{RowsOf, chunks, each_chunk};
+use bandsolve_kernel::{Job, Lanes, dispatch};
 use core::sync::atomic::{AtomicBool, Ordering};
 
 /// Edges that are kept of each vertex.
@@ -17,8 +18,11 @@ const KEPT: usize = 8;
 
 /// The strongest edges of each vertex, in descending order, those of equal weight by their ends; the weights are those of
 /// [`comparable_graph`], rounded.
-pub(super) struct StrongEdges {
-    /// The bits of the weight, and those of the end, inverted: ordered as the edges are. 0: none.
+pub(super) struct StrongEdges<'a, T: Scalar> {
+    a: &'a Csr<'a, T, u32>,
+    /// By what the moduli of each row are multiplied in weights.
+    inverse: Vec<f64>,
+    /// The bits of the weight, and those of the end, inverted: ordered as the edges are. 0: none. Not kept for a single forest.
     keys: Vec<[u64; KEPT]>,
     /// Their ends; the number of vertices for none.
     ends: Vec<[u32; KEPT]>,
@@ -34,11 +38,13 @@ pub(super) struct LinkedForest {
 
 /// The last bits are those of the number before rounding: edges that differ by rounding alone, as on coarse levels, are in an order that
 /// depends on no numbering and is the same at both ends.
+#[inline(always)]
 fn key(weight: f64, end: u32) -> u64 {
     const LAST: u32 = 15;
     of_parts(f32::from_bits((weight as f32).to_bits() & !LAST | weight.to_bits() as u32 & LAST), end)
 }
 
+#[inline(always)]
 fn of_parts(weight: f32, end: u32) -> u64 {
     let is_edge = weight >= f32::MIN_POSITIVE && weight.is_finite();
     if is_edge { u64::from(weight.to_bits()) << 32 | u64::from(!end) } else { 0 }
@@ -52,12 +58,12 @@ fn weight_of(key: u64) -> f32 {
     f32::from_bits((key >> 32) as u32)
 }
 
-impl StrongEdges {
-    /// Of a matrix whose rows are sorted, which is given in slices, too.
+impl<'a, T: Scalar> StrongEdges<'a, T> {
+    /// Of a matrix whose rows are sorted, which is given in slices, too; for one forest or for `several`.
     ///
     /// # Errors
     /// Those of [`comparable_graph`].
-    pub fn of<T: Scalar>(a: &Csr<'_, T, u32>, sliced: &SlicedMatrix<'_, T>) -> Result<Self> {
+    pub fn of(a: &'a Csr<'_, T, u32>, sliced: &SlicedMatrix<'_, T>, several: bool) -> Result<Self> {
         let n = a.rows();
         let mut inverse = vec![0.0_f64; n];
         let without = each_row(&mut inverse, &|i, inverse| {
@@ -71,16 +77,23 @@ impl StrongEdges {
             usize::from(!(d > 0.0 && inverse.is_finite() && *inverse > 0.0))
         });
         let bytes = n.saturating_mul(size_of::<[u64; KEPT]>());
-        let mut keys = zeros(n).ok_or(Error::OutOfMemory { bytes })?;
+        let mut keys = zeros(if several { n } else { 0 }).ok_or(Error::OutOfMemory { bytes })?;
         let mut ends = zeros(n).ok_or(Error::OutOfMemory { bytes })?;
         let mutual = without == 0 && mutual_edges((a, sliced), &inverse, (&mut keys, &mut ends));
         if !mutual {
             // Couplings in one direction, or errors.
             let graph = comparable_graph(a)?;
-            let edges = |v: usize| graph.edges(v).map(|(u, weight)| key(weight, u as u32));
-            each_vertex((&mut keys, &mut ends), &|v, _| strongest_of_many(edges(v)));
+            keys = zeros(n).ok_or(Error::OutOfMemory { bytes })?;
+            each_row(&mut keys, &|v, keys| {
+                *keys = strongest_of_many(graph.edges(v).map(|(u, weight)| key(weight, u as u32)));
+                0
+            });
+            each_row(&mut ends, &|v, ends| {
+                *ends = keys[v].map(|key| end_of(key).min(n as u32));
+                0
+            });
         }
-        Ok(Self { keys, ends, mutual })
+        Ok(Self { a, inverse, keys, ends, mutual })
     }
 
     /// Forests one after the other; before each, the weights of those before are multiplied by ω.
@@ -98,8 +111,17 @@ impl StrongEdges {
     }
 
     fn weight(&self, v: usize, u: usize) -> f64 {
-        let of = |v: usize, u: usize| self.keys[v].iter().find(|key| end_of(**key) as usize == u);
-        of(v, u).or(of(u, v)).map_or(0.0, |key| f64::from(weight_of(*key)))
+        let weight = if self.keys.is_empty() {
+            let part = |v: usize, u: usize| {
+                let own = self.a.row(v).find(|(j, _)| *j == u).map_or(T::ZERO, |(_, value)| value);
+                Scalar::abs(own).to_f64() * self.inverse[v]
+            };
+            key(part(v, u) + part(u, v), u as u32)
+        } else {
+            let of = |v: usize, u: usize| self.keys[v].iter().find(|key| end_of(**key) as usize == u);
+            of(v, u).or(of(u, v)).copied().unwrap_or(0)
+        };
+        f64::from(weight_of(weight))
     }
 
     fn weaken(&mut self, forest: &LinkedForest, omega: f32) {
@@ -125,20 +147,6 @@ impl StrongEdges {
             }
         });
     }
-}
-
-/// Replaces the keys of each vertex by `edges(vertex, keys)`, and their ends.
-fn each_vertex(
-    (keys, ends): (&mut [[u64; KEPT]], &mut [[u32; KEPT]]),
-    edges: &(impl Fn(usize, [u64; KEPT]) -> [u64; KEPT] + Sync),
-) {
-    let (tasks, none) = (keys.len().div_ceil(TASK), keys.len() as u32);
-    each_chunk((tasks, 2), (RowsOf(keys, TASK), RowsOf(ends, TASK)), &|task, (keys, ends)| {
-        for (k, (keys, ends)) in keys.0.iter_mut().zip(ends.0).enumerate() {
-            *keys = edges(task * TASK + k, *keys);
-            *ends = keys.map(|key| end_of(key).min(none));
-        }
-    });
 }
 
 /// A [0, 2]-factor in the making, as [`GraphFactor::of`](crate::GraphFactor::of) finds it.
@@ -293,23 +301,50 @@ fn mutual_edges<T: Scalar>(
             }
         }))
     };
-    let (tasks, none) = (keys.len().div_ceil(TASK), keys.len() as u32);
-    each_chunk((tasks, 2), (RowsOf(keys, TASK), RowsOf(ends, TASK)), &|task, (keys, ends)| {
-        for (k, (keys, ends)) in keys.0.chunks_mut(LANES).zip(ends.0.chunks_mut(LANES)).enumerate() {
+    let (tasks, none) = (ends.len().div_ceil(TASK), ends.len() as u32);
+    let kept = if keys.is_empty() { 0 } else { TASK };
+    each_chunk((tasks, 2), (RowsOf(keys, kept), RowsOf(ends, TASK)), &|task, (keys, ends)| {
+        for (k, ends) in ends.0.chunks_mut(LANES).enumerate() {
             let slice = task * (TASK / LANES) + k;
-            if let Some(of_slice) = mutual_edges_of_slice(sliced, inverse, slice) {
-                keys.iter_mut().enumerate().for_each(|(lane, own)| *own = of_slice.map(|keys| keys[lane]));
-            } else {
-                keys.iter_mut().enumerate().for_each(|(k, own)| *own = of_row(slice * LANES + k));
+            let of_slice = dispatch::<T, _>(Simd::detect(), MutualEdges { a: sliced, inverse, slice });
+            let lanes = of_slice.unwrap_or_else(|| {
+                let mut lanes = [[0; KEPT]; LANES];
+                (0..ends.len()).for_each(|k| lanes[k] = of_row(slice * LANES + k));
+                lanes
+            });
+            if let Some(keys) = keys.0.get_mut(k * LANES..k * LANES + ends.len()) {
+                keys.copy_from_slice(&lanes[..keys.len()]);
             }
-            ends.iter_mut().zip(keys).for_each(|(ends, keys)| *ends = keys.map(|key| end_of(key).min(none)));
+            ends.iter_mut().zip(lanes).for_each(|(ends, keys)| *ends = keys.map(|key| end_of(key).min(none)));
         }
     });
     !lonely.into_inner()
 }
 
 /// The edges of the rows of a slice, in descending order: the same as row by row. `None` where that is how they must be found.
-#[inline]
+struct MutualEdges<'a, T: Scalar> {
+    a: &'a SlicedMatrix<'a, T>,
+    inverse: &'a [f64],
+    slice: usize,
+}
+
+impl<T: Scalar> Job<T> for MutualEdges<'_, T> {
+    type Output = Option<[[u64; KEPT]; LANES]>;
+
+    #[inline(always)]
+    fn run<V: Lanes<Real = T::Real>>(self) -> Self::Output {
+        let lanes = mutual_edges_of_slice(self.a, self.inverse, self.slice)?;
+        let mut rows = [[0; KEPT]; LANES];
+        for (k, keys) in lanes.iter().enumerate() {
+            for lane in 0..LANES {
+                rows[lane][k] = keys[lane];
+            }
+        }
+        Some(rows)
+    }
+}
+
+#[inline(always)]
 fn mutual_edges_of_slice<T: Scalar>(
     a: &SlicedMatrix<'_, T>,
     inverse: &[f64],
@@ -387,7 +422,7 @@ fn sorted(keys: [u64; KEPT]) -> [u64; KEPT] {
 
 /// Those of each lane in descending order, by a sorting network. A key as the bits of a number is never NaN: its first 32 bits are those of a
 /// finite f32.
-#[inline]
+#[inline(always)]
 fn sorted_lanes<const N: usize>(keys: [[u64; N]; KEPT]) -> [[u64; N]; KEPT] {
     const NETWORK: [(usize, usize); 19] = [
         (0, 1),
