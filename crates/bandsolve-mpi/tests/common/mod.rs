@@ -276,6 +276,14 @@ fn products(ranks: &Ranks) {
         let y = blocks.distributed(ranks, &ranges).unwrap().apply(&part(&x, n, own.clone())).unwrap();
         assert!(distance(&part(&blocks.whole().apply(&x).unwrap(), n, own), &y) <= 1e-14);
     }
+    // Rows at the ends of a rank, which are formed when the halos have come, have the same bits as all others.
+    for (rows, block) in [(12, 3), (40, 1), (50, 4)] {
+        let (blocks, ranges) = (Blocks::<f64>::new((rows, block), 2.0, false), RankRanges::even(rows, ranks.size()));
+        let x: Vec<f64> = (0..block * rows).map(|i| wave(i, 0.7)).collect();
+        let own = unknowns(ranks, &ranges, block);
+        let y = blocks.distributed(ranks, &ranges).unwrap().apply(&x[own.clone()]).unwrap();
+        assert_eq!(blocks.whole().apply(&x).unwrap()[own], y, "{rows} rows of {block}");
+    }
 }
 
 /// A banded matrix by rows, and as the library stores it.
