@@ -210,8 +210,9 @@ impl<T: Scalar> DistributedMatrix<T> {
             let rows = Tridiagonal::new(sub, diag, sup).expect("arrays of one length");
             inner_error_of(&rows, (d, x), norm)
         };
-        let of_column = |(((d, x), sides), norm): (((&[T], &[T]), &[T]), &f64)| {
-            let [before, behind] = [sides[0], sides[1]];
+        let of_column = |(k, norm): (usize, &f64)| {
+            let (d, x) = (&d[k * self.extended()..][..self.extended()], &x[k * own..][..own]);
+            let [before, behind] = [sides[2 * k], sides[2 * k + 1]];
             let first = [before, x[0], x.get(1).copied().unwrap_or(behind)];
             let last = [if own > 1 { x[own - 2] } else { before }, x[own - 1], behind];
             // A NaN is larger than numbers, as the maximum over the ranks has it.
@@ -219,8 +220,7 @@ impl<T: Scalar> DistributedMatrix<T> {
             let inner = error(1, (&d[1..=own], x), *norm);
             all.into_iter().fold(inner, |worst, error| if error > worst || error.is_nan() { error } else { worst })
         };
-        let columns = d.chunks_exact(self.extended()).zip(x.chunks_exact(own)).zip(sides.chunks_exact(2)).zip(&norms);
-        columns.map(of_column).collect()
+        norms.iter().enumerate().map(of_column).collect()
     }
 
     /// The same with the residuals of own rows, formed in twice the working precision. Collective.
@@ -250,7 +250,7 @@ fn largest<T: Scalar>(x: &[T]) -> f64 {
             let v = group[k].abs1();
             most[k] = if v > most[k] { v } else { most[k] };
             // Zero of what is finite.
-            zeros[k] += v - v;
+            zeros[k] += v * T::Real::ZERO;
         }
     }
     let of_rest = ScaledNorm::of(rest).plain;

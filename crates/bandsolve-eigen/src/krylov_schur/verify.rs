@@ -6,7 +6,7 @@ use crate::random::unit;
 use crate::report::EigenEnding;
 use crate::solver::EigenSolver;
 use bandsolve::dyn_stack::PodStack;
-use bandsolve::vectors::{Reducer, narrow, widen};
+use bandsolve::vectors::{Reducer, agree, narrow, widen};
 use bandsolve::{Complex64, Error, LinearOperator, RealScalar, Result, Scalar};
 use bandsolve_kernel::memory::zeros;
 
@@ -34,14 +34,7 @@ pub(super) fn check<T: Scalar>(solver: &EigenSolver<'_, T>, problem: &EigenProbl
         return Err(Error::Unsupported { method: "eigenvalues", what: "a tolerance that is not from 0 to below 1" });
     }
     let start = check_start(solver.start.unwrap_or(&[]), solver.start.map_or(0, |_| n));
-    // Where one process has an error, all return one: else the others would wait for it.
-    let mut told = [n as f64, f64::from(u8::from(start.is_err()))];
-    solver.communicator.sum(&mut told);
-    start?;
-    if told[1] > 0.0 {
-        return Err(Error::Unsupported { method: "eigenvalues", what: "the start vector of another process" });
-    }
-    Ok(told[0] as usize)
+    agree(solver.communicator, n, start)
 }
 
 fn check_start<T: Scalar>(start: &[T], expected: usize) -> Result<()> {

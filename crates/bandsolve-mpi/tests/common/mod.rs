@@ -357,6 +357,10 @@ fn iterations(ranks: &Ranks) {
         let report = solver.solve(&a, Some(&lines), &rhs, &mut x).unwrap();
         assert_eq!(report.ending, Ending::Converged, "{method}");
         assert!(distance(&direct, &x) <= 1e-9, "{method}");
+        // What is wrong on one rank is an error on all.
+        let bad: Vec<f64> = rhs.iter().map(|v| if ranks.rank() + 1 == ranks.size() { f64::NAN } else { *v }).collect();
+        let error = solver.solve(&a, Some(&lines), &bad, &mut x).unwrap_err();
+        assert!(matches!(error, Error::NotFinite { index: 0, .. }), "{error}");
         assert!(ranks_agree(ranks, report.iterations as f64), "{method}");
     }
 }
