@@ -48,14 +48,14 @@ pub(crate) unsafe fn numbers_mut<'a, P, T: Scalar>(start: *mut P, len: usize) ->
 }
 
 /// A matrix over ranks.
-pub(crate) trait HeldMatrix {
+pub(crate) trait RankHeldMatrix {
     /// y = A·x.
     ///
     /// # Safety
     /// x and y have `len` numbers of the type of the matrix.
     unsafe fn apply(&self, x: *const c_void, y: *mut c_void, len: usize) -> RankResult;
 
-    fn factor(&self, method: Method) -> RankResult<Box<dyn HeldFactors>>;
+    fn factor(&self, method: Method) -> RankResult<Box<dyn RankHeldFactors>>;
 
     /// The eigenvalues of a Hermitian pencil nearest to a target; values, offsets and residuals; vectors.
     ///
@@ -64,7 +64,7 @@ pub(crate) trait HeldMatrix {
     unsafe fn nearest(
         &self,
         ranks: &Ranks,
-        mass: Option<&dyn HeldMatrix>,
+        mass: Option<&dyn RankHeldMatrix>,
         eigen: &mut bandsolve_mpi_eigen_t,
         numbers: [&mut [f64]; 3],
         vectors: (*mut c_void, usize),
@@ -74,7 +74,7 @@ pub(crate) trait HeldMatrix {
 }
 
 /// Factors over ranks.
-pub(crate) trait HeldFactors {
+pub(crate) trait RankHeldFactors {
     /// Solves op(A)·x = rhs in place.
     ///
     /// # Safety
@@ -82,14 +82,14 @@ pub(crate) trait HeldFactors {
     unsafe fn solve(&self, op: Op, x: *mut c_void, len: usize) -> RankResult<Report>;
 }
 
-impl<T: Scalar> HeldFactors for DistributedFactors<T> {
+impl<T: Scalar> RankHeldFactors for DistributedFactors<T> {
     unsafe fn solve(&self, op: Op, x: *mut c_void, len: usize) -> RankResult<Report> {
         // SAFETY: the caller's promise.
         Ok(self.solve_in_place_with(op, unsafe { numbers_mut(x, len) })?)
     }
 }
 
-impl<T: Scalar> HeldMatrix for DistributedBlocks<T> {
+impl<T: Scalar> RankHeldMatrix for DistributedBlocks<T> {
     unsafe fn apply(&self, x: *const c_void, y: *mut c_void, len: usize) -> RankResult {
         // SAFETY: the caller's promise.
         let (x, y) = unsafe { (numbers(x, len), numbers_mut::<_, T>(y, len)) };
@@ -97,14 +97,14 @@ impl<T: Scalar> HeldMatrix for DistributedBlocks<T> {
         Ok(())
     }
 
-    fn factor(&self, method: Method) -> RankResult<Box<dyn HeldFactors>> {
+    fn factor(&self, method: Method) -> RankResult<Box<dyn RankHeldFactors>> {
         Ok(Box::new(self.factor_by(method)?))
     }
 
     unsafe fn nearest(
         &self,
         ranks: &Ranks,
-        mass: Option<&dyn HeldMatrix>,
+        mass: Option<&dyn RankHeldMatrix>,
         eigen: &mut bandsolve_mpi_eigen_t,
         [values, offsets, residuals]: [&mut [f64]; 3],
         (vectors, len): (*mut c_void, usize),
@@ -145,7 +145,7 @@ impl<T: Scalar> HeldMatrix for DistributedBlocks<T> {
     }
 }
 
-impl<T: Scalar> HeldMatrix for DistributedBanded<T> {
+impl<T: Scalar> RankHeldMatrix for DistributedBanded<T> {
     unsafe fn apply(&self, x: *const c_void, y: *mut c_void, len: usize) -> RankResult {
         // SAFETY: the caller's promise.
         let (x, y) = unsafe { (numbers(x, len), numbers_mut::<_, T>(y, len)) };
@@ -153,14 +153,14 @@ impl<T: Scalar> HeldMatrix for DistributedBanded<T> {
         Ok(())
     }
 
-    fn factor(&self, method: Method) -> RankResult<Box<dyn HeldFactors>> {
+    fn factor(&self, method: Method) -> RankResult<Box<dyn RankHeldFactors>> {
         Ok(Box::new(self.factor_by(method)?))
     }
 
     unsafe fn nearest(
         &self,
         _: &Ranks,
-        _: Option<&dyn HeldMatrix>,
+        _: Option<&dyn RankHeldMatrix>,
         _: &mut bandsolve_mpi_eigen_t,
         _: [&mut [f64]; 3],
         _: (*mut c_void, usize),
@@ -182,7 +182,7 @@ pub(crate) unsafe fn blocks(
     (kind, periodic): (i32, bool),
     (block, len): (usize, usize),
     arrays: [*const c_void; 3],
-) -> RankResult<Box<dyn HeldMatrix>> {
+) -> RankResult<Box<dyn RankHeldMatrix>> {
     of_kind!(kind, Number => {
         // SAFETY: the caller's promise.
         let arrays = arrays.map(|array| unsafe { numbers::<Number>(array, len) });
@@ -200,7 +200,7 @@ pub(crate) unsafe fn banded(
     kind: i32,
     bandwidths: (usize, usize),
     (rows, len): (*const c_void, usize),
-) -> RankResult<Box<dyn HeldMatrix>> {
+) -> RankResult<Box<dyn RankHeldMatrix>> {
     of_kind!(kind, Number => {
         // SAFETY: the caller's promise.
         let rows = unsafe { numbers::<Number>(rows, len) };

@@ -11,7 +11,7 @@ mod status;
 use bandsolve::{Method, Op};
 use bandsolve_mpi::Ranks;
 use core::ffi::{CStr, c_char, c_void};
-use held::{HeldFactors, HeldMatrix};
+use held::{RankHeldFactors, RankHeldMatrix};
 use mpi::ffi::MPI_Comm;
 use status::{RankFailure, bandsolve_mpi_status_t, guard};
 use std::ffi::CString;
@@ -23,13 +23,13 @@ pub struct bandsolve_mpi_ranks_t(Ranks);
 /// A matrix of which this rank has rows.
 pub struct bandsolve_mpi_matrix_t {
     ranks: Ranks,
-    held: Box<dyn HeldMatrix>,
+    held: Box<dyn RankHeldMatrix>,
 }
 
 /// Factors of such a matrix.
 pub struct bandsolve_mpi_factors_t {
     ranks: Ranks,
-    held: Box<dyn HeldFactors>,
+    held: Box<dyn RankHeldFactors>,
 }
 
 /// How a solve went; the same on all ranks.

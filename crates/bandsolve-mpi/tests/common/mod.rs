@@ -431,7 +431,7 @@ fn eigenvalues(ranks: &Ranks) {
         assert!(found.values.iter().zip(&nearest).all(|(got, exact)| far(got, exact) < 1e-9), "{:?}", found.values);
         // What is wrong with the start vector of one rank is an error on all.
         let start = vec![if ranks.rank() + 1 == size { f64::NAN } else { 1.0 }; rows];
-        if ranges.range(size - 1).len() > 0 {
+        if !ranges.range(size - 1).is_empty() {
             assert!(solver.start(&start).hermitian_nearest(&a, None, 1.0).is_err());
         }
     }
