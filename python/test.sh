@@ -18,9 +18,13 @@ checked() { # folder
     cp "${CARGO_TARGET_DIR:-$root/target}/release/lib_bandsolve.so" "$1/bandsolve/_bandsolve.abi3.so"
 }
 
+# What `bandsolve.mpi` calls, of the checked build.
+export BANDSOLVE_MPI_LIBRARY=${CARGO_TARGET_DIR:-$root/target}/release/libbandsolve_mpi_capi.so
+
 if [ "${1:-}" = quick ]; then
     venv=${CARGO_TARGET_DIR:-$root/target}/venv
-    "$venv/bin/python" -c "import numpy, scipy, hypothesis, pytest" 2>/dev/null || tests/packages.sh "$venv" numpy scipy hypothesis pytest
+    "$venv/bin/python" -c "import numpy, scipy, hypothesis, pytest, mpi4py" 2>/dev/null ||
+        tests/packages.sh "$venv" numpy scipy hypothesis pytest mpi4py
     checked "$work"
     cp -r python/tests README.md docs "$work"
     cd "$work"
@@ -43,7 +47,7 @@ if [ "$said" != "[1. 1. 1.]" ]; then
 fi
 echo "1 passed: installed and asked by the $count commands of the README"
 
-tests/packages.sh "$work/venv" "bandsolve[test]" pytest-xdist "jax>=0.4" mypy matplotlib
+tests/packages.sh "$work/venv" "bandsolve[test]" pytest-xdist "jax>=0.4" mypy matplotlib mpi4py
 # Not there for every Python.
 tests/packages.sh "$work/venv" tensorflow-cpu || echo "no TensorFlow for this Python: it is not compared with"
 # Not from here: what is tested is what is installed.
@@ -51,12 +55,12 @@ mkdir "$work/python"
 cp -r python/tests "$work/python/tests"
 cp -r README.md docs "$work"
 cd "$work"
-# (GPUs: below.)
-venv/bin/python -m pytest -q -rs -n 2 -p no:cacheprovider python/tests --ignore python/tests/test_device.py
+# (GPUs and MPI: below.)
+venv/bin/python -m pytest -q -rs -n 2 -p no:cacheprovider python/tests --ignore python/tests/test_device.py --ignore python/tests/test_mpi.py
 
-# GPUs, emulated: the same package with another compiled part.
+# GPUs, emulated: the same package with another compiled part; and MPI, whose library is built with it.
 checked "$work/emulated"
-PYTHONPATH=emulated BANDSOLVE_EMULATED=1 venv/bin/python -m pytest -q -rs -n 2 -p no:cacheprovider python/tests/test_device.py
+PYTHONPATH=emulated BANDSOLVE_EMULATED=1 venv/bin/python -m pytest -q -rs -n 2 -p no:cacheprovider python/tests/test_device.py python/tests/test_mpi.py
 
 # Defects that were found from outside; some are of the program and of the C libraries.
 BANDSOLVE_TARGET="${CARGO_TARGET_DIR:-$root/target}/release" venv/bin/python "$root/tests/regressions.py"

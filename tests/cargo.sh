@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # cargo as `./test` calls it: the whole workspace, always with the same features, so that each crate is compiled once; optimised like
 # what is shipped, and sharing with it all that is not checked otherwise (tests/checked.toml). The Python package knows emulated devices.
-# The crate over MPI is left out where MPI is not installed.
+# The crates over MPI are left out where MPI is not installed.
 #
 # usage: tests/cargo.sh build|test ARGUMENTS
 #        tests/cargo.sh members      options of cargo that name these crates
@@ -9,7 +9,7 @@ set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 cd "$root"
 members=(--workspace)
-command -v mpicc >/dev/null || members+=(--exclude bandsolve-mpi)
+command -v mpicc >/dev/null || members+=(--exclude bandsolve-mpi --exclude bandsolve-mpi-capi)
 if [ "$1" = members ]; then
     echo "${members[@]}"
     exit

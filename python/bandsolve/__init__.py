@@ -15,6 +15,7 @@ one matrix, many solves         `factor`, `factor_tridiagonal`, `factor_banded`,
 built on them                   `bandsolve.interpolate.CubicSpline`, `bandsolve.smooth`
 Poisson problems on boxes       `bandsolve.poisson`: `solve`, `Solver`
 eigenvalues                     `bandsolve.eigen`: `eigsh`, `eigs`, `eigh_tridiagonal`
+over MPI ranks                  `bandsolve.mpi`, which is imported by itself
 any sparse matrix               `bandsolve.sparse`: `gmres` and others, `Preconditioner`, `forest`
 conventions of others           `bandsolve.compat.tridiagonal_solve` (JAX, TensorFlow)
 matrices                        `bandsolve.io.read`, `bandsolve.gallery`

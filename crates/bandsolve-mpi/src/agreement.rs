@@ -123,6 +123,14 @@ pub(crate) fn agree_and_tell<V, const N: usize>(
     }
 }
 
+/// The first number that is not finite. Looked for in groups, each of which is looked at as a whole.
+fn first_not_finite<T: Scalar>(values: &[T]) -> Option<usize> {
+    const GROUP: usize = 64;
+    let all = |group: &[T]| group.iter().fold(true, |all, v| all & Scalar::is_finite(*v));
+    let first = values.chunks(GROUP).position(|group| !all(group))? * GROUP;
+    values[first..].iter().position(|v| !Scalar::is_finite(*v)).map(|k| first + k)
+}
+
 /// The number of columns of an array, which is the same on all ranks; each rank holds `len_of` numbers of a column. If asked, all numbers
 /// have to be finite. Collective.
 ///
@@ -136,7 +144,7 @@ pub(crate) fn agree_on_columns<T: Scalar>(
 ) -> Result<usize, RankError> {
     let (column, got) = (len_of(ranks.rank()), values.len());
     let columns = got.checked_div(column).unwrap_or(0);
-    let bad = if finite { values.iter().position(|v| !Scalar::is_finite(*v)) } else { None };
+    let bad = if finite { first_not_finite(values) } else { None };
     let own = match bad {
         _ if columns * column != got => Err(Error::Shape { what, expected: columns.max(1) * column, got }),
         Some(index) => Err(Error::NotFinite { array: what, index }),

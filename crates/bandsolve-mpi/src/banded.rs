@@ -53,8 +53,11 @@ impl<T: Scalar> OwnRows<T> for OwnBands<T> {
         self.matrix.get(i, j)
     }
 
-    fn apply(&self, x: &[T]) -> bandsolve::Result<Vec<T>> {
-        self.matrix.apply(x)
+    fn apply(&self, first: usize, x: &[T], y: &mut [T]) -> bandsolve::Result<()> {
+        let (lower, upper, (bands, leading)) = (self.matrix.lower(), self.matrix.upper(), self.matrix.storage());
+        let columns = &bands[first * leading..(first + x.len()) * leading];
+        y.copy_from_slice(&Banded::with_leading(x.len(), lower, upper, leading, columns)?.apply(x)?);
+        Ok(())
     }
 
     fn error(&self, d: &[T], x: &[T]) -> f64 {
@@ -181,6 +184,20 @@ impl<T: Scalar> DistributedBanded<T> {
     /// `OutOfMemory`. Where the rows of one rank are singular by themselves, [`DistributedFactors::solve`] finds another way.
     pub fn factor(&self) -> Result<DistributedFactors<T>, RankError> {
         self.factor_spike(RankCoarse::Auto)
+    }
+
+    /// Factors by a method over the ranks: `Spike`, or `SpikeTruncated`, where the coarse system falls into pairs if spikes decay. Collective.
+    ///
+    /// # Errors
+    /// `Unsupported` for other methods; `OutOfMemory`.
+    pub fn factor_by(&self, method: Method) -> Result<DistributedFactors<T>, RankError> {
+        match method {
+            Method::Auto | Method::Spike => self.factor(),
+            Method::SpikeTruncated => self.factor_spike(RankCoarse::Truncated),
+            _ => {
+                agree(&self.matrix.ranks, Err(Error::Unsupported { method: method.name(), what: "systems over ranks" }))
+            }
+        }
     }
 
     /// Factors by SPIKE, with the coarse system solved as `coarse` says. Collective.

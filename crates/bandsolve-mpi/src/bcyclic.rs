@@ -181,8 +181,11 @@ impl<T: Scalar> RankBcyclic<T> {
         let SweepWay { back, transposed } = way;
         let (chunk, first) = (spare.len(), level.places().start);
         let at = |k: usize| level.own_row(first + k) * chunk..(level.own_row(first + k) + 1) * chunk;
+        let (ends, links) = (level.links(!back), level.links(back));
+        // Rows that others need come first, those that need others last; the rest while messages travel.
+        let [sends, waits] = [&ends, &links].map(|links| move |k: usize| links.iter().any(|(row, ..)| *row == k));
         if !back && !transposed {
-            self.divide(rows, at, false, (z, spare));
+            self.divide((rows, &sends), at, false, (z, spare));
         }
         let value = |(k, side, to): (usize, usize, usize)| {
             let mut values = z[at(k)].to_vec();
@@ -192,50 +195,71 @@ impl<T: Scalar> RankBcyclic<T> {
             }
             Sent { to, tag: MOVES + side as i32, values }
         };
-        let sent: Vec<Sent<T>> = level.links(!back).into_iter().map(value).collect();
-        let links = level.links(back);
+        let sent: Vec<Sent<T>> = ends.iter().copied().map(value).collect();
         let expect = |(_, side, from): &(usize, usize, usize)| Expected {
             from: *from,
             tag: MOVES + 1 - *side as i32,
             len: chunk,
         };
         let expected: Vec<Expected> = links.iter().map(expect).collect();
-        let mut came = self.ranks.exchange(&sent, &expected).into_iter();
-        for (k, row) in rows.iter().enumerate().filter(|(_, row)| row.is_gone() == back) {
-            for side in [0, 1] {
-                match level.beside(first + k, side) {
-                    Some(Beside::Own(other)) => {
-                        let [y, x] = z.get_disjoint_mut([at(k), at(other)]).expect("two rows");
-                        let couplings =
-                            if transposed { &rows[other].couplings()[1 - side] } else { &row.couplings()[side] };
-                        subtract_from(y, couplings.as_deref(), transposed, x, self.team);
-                    }
-                    Some(Beside::Other(_)) => {
-                        let x = came.next().expect("a message for each link");
-                        if transposed {
-                            z[at(k)].iter_mut().zip(&x).for_each(|(z, x)| *z += *x);
-                        } else {
-                            subtract_from(&mut z[at(k)], row.couplings()[side].as_deref(), false, &x, self.team);
-                        }
-                    }
-                    None => {}
-                }
+        let of_sweep = |k: usize| rows[k].is_gone() == back;
+        let mut came = self.ranks.exchange_during(&sent, &expected, || {
+            if !back && !transposed {
+                self.divide((rows, &|k| !sends(k)), at, false, (&mut *z, &mut *spare));
             }
+            for k in (0..rows.len()).filter(|k| of_sweep(*k) && !waits(*k)) {
+                self.take_neighbours((level, rows), k, (transposed, chunk), (&mut *z, &mut core::iter::empty()));
+            }
+        });
+        let mut came = came.drain(..);
+        for k in (0..rows.len()).filter(|k| of_sweep(*k) && waits(*k)) {
+            self.take_neighbours((level, rows), k, (transposed, chunk), (&mut *z, &mut came));
         }
         if back && transposed {
-            self.divide(rows, at, true, (z, spare));
+            self.divide((rows, &|_| true), at, true, (z, spare));
         }
     }
 
-    /// z ← D⁻¹z, or D⁻ᵀz, of the eliminated rows of a level.
+    /// Subtracts from row k what it holds of the rows beside it, of which those of other ranks came in messages.
+    fn take_neighbours(
+        &self,
+        (level, rows): (&RankLevel, &[LevelRow<T>]),
+        k: usize,
+        (transposed, chunk): (bool, usize),
+        (z, came): (&mut [T], &mut dyn Iterator<Item = Vec<T>>),
+    ) {
+        let first = level.places().start;
+        let at = |k: usize| level.own_row(first + k) * chunk..(level.own_row(first + k) + 1) * chunk;
+        for side in [0, 1] {
+            match level.beside(first + k, side) {
+                Some(Beside::Own(other)) => {
+                    let [y, x] = z.get_disjoint_mut([at(k), at(other)]).expect("two rows");
+                    let couplings =
+                        if transposed { &rows[other].couplings()[1 - side] } else { &rows[k].couplings()[side] };
+                    subtract_from(y, couplings.as_deref(), transposed, x, self.team);
+                }
+                Some(Beside::Other(_)) => {
+                    let x = came.next().expect("a message for each link");
+                    if transposed {
+                        z[at(k)].iter_mut().zip(&x).for_each(|(z, x)| *z += *x);
+                    } else {
+                        subtract_from(&mut z[at(k)], rows[k].couplings()[side].as_deref(), false, &x, self.team);
+                    }
+                }
+                None => {}
+            }
+        }
+    }
+
+    /// z ← D⁻¹z, or D⁻ᵀz, of those eliminated rows of a level which `which` names.
     fn divide(
         &self,
-        rows: &[LevelRow<T>],
+        (rows, which): (&[LevelRow<T>], &dyn Fn(usize) -> bool),
         at: impl Fn(usize) -> Range<usize>,
         transposed: bool,
         (z, spare): (&mut [T], &mut [T]),
     ) {
-        for (k, row) in rows.iter().enumerate() {
+        for (k, row) in rows.iter().enumerate().filter(|(k, _)| which(*k)) {
             if let LevelRow::Gone { pivot: Some(pivot), .. } = row {
                 pivot.solve(transposed, &mut z[at(k)], spare);
             }
@@ -303,22 +327,22 @@ fn reduce<T: Scalar>(
     chain: Vec<ChainRow<T>>,
     (team, trouble): (Team, &mut Trouble),
 ) -> (Vec<LevelRow<T>>, Vec<ChainRow<T>>) {
-    let places = level.places();
+    let (places, ends) = (level.places(), level.links(true));
     let (mut rows, mut left) = (Vec::with_capacity(chain.len()), Vec::with_capacity(chain.len().div_ceil(2)));
-    for (place, row) in places.clone().zip(chain) {
-        if place % 2 == 0 {
-            left.push(row);
-            rows.push(LevelRow::Kept { links: [None, None] });
-            continue;
+    let mut inner = Vec::with_capacity(chain.len() / 2);
+    for (k, (place, row)) in places.clone().zip(chain).enumerate() {
+        rows.push(LevelRow::Kept { links: [None, None] });
+        match place % 2 == 0 {
+            true => left.push(row),
+            false if ends.iter().any(|(end, ..)| *end == k) => rows[k] = eliminated(row, team, trouble),
+            false => inner.push((k, row)),
         }
-        let pivot = trouble.pivot(row.diag, team);
-        let hats = [row.left, row.right].map(|block| {
-            let divided = pivot.as_ref().map(|pivot| pivot.divide(block.as_deref(), team));
-            divided.and_then(|divided| trouble.keep(divided)).flatten()
-        });
-        rows.push(LevelRow::Gone { pivot, hats });
     }
-    let mut came = exchange_hats(ranks, level, &rows, team.block).into_iter();
+    // Rows that others need are eliminated first, the rest while messages travel.
+    let came = exchange_hats(ranks, level, (&mut rows, team.block), |rows| {
+        inner.into_iter().for_each(|(k, row)| rows[k] = eliminated(row, team, trouble));
+    });
+    let mut came = came.into_iter();
     for place in places.clone().filter(|place| place % 2 == 0) {
         let k = place - places.start;
         let row = &mut left[(place - places.start.next_multiple_of(2)) / 2];
@@ -347,13 +371,23 @@ fn reduce<T: Scalar>(
     (rows, left)
 }
 
-/// Sends Â and Ĉ of eliminated rows to the ranks of their neighbours; returns those that came, in the order of
-/// [`RankLevel::links`]. Zeros are sent, too, so that what is sent does not depend on the numbers.
+/// D_e, Â and Ĉ of a row.
+fn eliminated<T: Scalar>(row: ChainRow<T>, team: Team, trouble: &mut Trouble) -> LevelRow<T> {
+    let pivot = trouble.pivot(row.diag, team);
+    let hats = [row.left, row.right].map(|block| {
+        let divided = pivot.as_ref().map(|pivot| pivot.divide(block.as_deref(), team));
+        divided.and_then(|divided| trouble.keep(divided)).flatten()
+    });
+    LevelRow::Gone { pivot, hats }
+}
+
+/// Sends Â and Ĉ of eliminated rows to the ranks of their neighbours, and does `work` while they travel; returns those that came, in the
+/// order of [`RankLevel::links`]. Zeros are sent, too, so that what is sent does not depend on the numbers.
 fn exchange_hats<T: Scalar>(
     ranks: &Ranks,
     level: &RankLevel,
-    rows: &[LevelRow<T>],
-    block: usize,
+    (rows, block): (&mut [LevelRow<T>], usize),
+    work: impl FnOnce(&mut [LevelRow<T>]),
 ) -> Vec<[Coupling<T>; 2]> {
     let square = block * block;
     let mut sent = Vec::new();
@@ -373,7 +407,7 @@ fn exchange_hats<T: Scalar>(
         .into_iter()
         .map(|(_, side, from)| Expected { from, tag: MOVES + 1 - side as i32, len: 2 * square })
         .collect();
-    let came = ranks.exchange(&sent, &expected);
+    let came = ranks.exchange_during(&sent, &expected, || work(rows));
     let block_of = |values: &[T]| values.iter().any(|v| *v != T::ZERO).then(|| values.to_vec());
     came.iter().map(|values| [block_of(&values[..square]), block_of(&values[square..])]).collect()
 }

@@ -2,7 +2,7 @@
 
 use crate::agreement::{RankError, agree, agree_on_columns};
 use crate::matrix::DistributedMatrix;
-use bandsolve::{ACCEPTED_AT_ONCE, Error, Factor, MAX_REFINEMENTS, Method, Op, RealScalar, Report, Scalar, Solution};
+use bandsolve::{Error, Factor, MAX_REFINEMENTS, Method, Op, RealScalar, Report, Scalar, Solution};
 use bandsolve::{TOLERABLE, good};
 use std::sync::{Arc, OnceLock};
 
@@ -83,8 +83,9 @@ impl<T: Scalar> DistributedFactors<T> {
 
     /// Solves A·x = rhs; x replaces rhs. Collective.
     ///
-    /// Every column is measured over all ranks. SPIKE solves without verification on each rank; where an error is above 4ε, it makes factors
-    /// again whose answers are verified on each rank, and solves by them from then on. Columns are refined while their error exceeds 8ε.
+    /// Every column is measured over all ranks; rows whose error is above 4ε, in twice the working precision. SPIKE solves without
+    /// verification on each rank; where an error is above 8ε, it makes factors again whose answers are verified on each rank, and solves by
+    /// them from then on. Columns are refined while their error exceeds 8ε.
     /// What is still above is solved by the pivoted method on rank 0, which then holds the whole system.
     ///
     /// # Errors
@@ -170,7 +171,7 @@ impl<T: Scalar> DistributedFactors<T> {
             solver.solve(transposed, rhs, n_rhs);
             errors = matrix.errors(&d, rhs, n_rhs);
         }
-        if !errors.iter().all(|eta| *eta <= ACCEPTED_AT_ONCE * good::<T>()) {
+        if !errors.iter().all(|eta| *eta <= good::<T>()) {
             (errors, steps) = self.solve_with_care(rows, (&d, rhs), errors)?;
         }
         let open = missed::<T>(&errors);
@@ -300,7 +301,7 @@ fn refine<T: Scalar>(
     mut best: Vec<f64>,
 ) -> (Vec<f64>, usize) {
     let (own, good, n_rhs) = (matrix.own(), good::<T>(), best.len());
-    if best.iter().all(|eta| *eta <= ACCEPTED_AT_ONCE * good) {
+    if best.iter().all(|eta| *eta <= good) {
         return (best, 0);
     }
     let (mut r, mut steps) = (vec![T::ZERO; x.len()], 0);

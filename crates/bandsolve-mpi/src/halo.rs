@@ -114,11 +114,10 @@ impl Halo {
     /// Writes columns of own numbers between zeros.
     pub fn pad<T: Pod>(&self, x: &[T], padded: &mut [T]) {
         let (own, width) = (self.own(), self.width);
-        padded.fill(T::zeroed());
-        if own > 0 {
-            for (to, x) in padded.chunks_exact_mut(extended_len(own, width)).zip(x.chunks_exact(own)) {
-                to[width..width + own].copy_from_slice(x);
-            }
+        for (column, to) in padded.chunks_exact_mut(extended_len(own, width)).enumerate() {
+            to[..width].fill(T::zeroed());
+            to[width..width + own].copy_from_slice(&x[column * own..][..own]);
+            to[width + own..].fill(T::zeroed());
         }
     }
 
@@ -132,7 +131,30 @@ impl Halo {
     /// Writes columns of own numbers between those of other ranks. Collective.
     pub fn fill_into<T: Pod>(&self, x: &[T], to: &mut [T], n_columns: usize) {
         self.pad(x, to);
-        let (own, len) = (self.own().max(1), extended_len(self.own(), self.width));
+        self.bring(x, (to, extended_len(self.own(), self.width)), (n_columns, 0), || ());
+    }
+
+    /// The numbers before and behind columns of own numbers, twice the width a column; zeros where there are none. `work` is done while
+    /// they travel. Collective.
+    pub fn sides<T: Pod>(&self, x: &[T], n_columns: usize, work: impl FnOnce()) -> Vec<T> {
+        let mut sides = vec![T::zeroed(); 2 * self.width * n_columns];
+        self.bring(x, (&mut sides, 2 * self.width), (n_columns, self.own()), work);
+        sides
+    }
+
+    /// Writes the numbers of other ranks to columns of `len` numbers, in which those behind stand `left_out` before their place. Collective.
+    fn bring<T: Pod>(
+        &self,
+        x: &[T],
+        (to, len): (&mut [T], usize),
+        (n_columns, left_out): (usize, usize),
+        work: impl FnOnce(),
+    ) {
+        let own = self.own().max(1);
+        let place = |range: &Range<usize>| {
+            let moved = if range.start < self.width { 0 } else { left_out };
+            range.start - moved..range.end - moved
+        };
         let columns = |range: &Range<usize>| x.chunks_exact(own).flat_map(|x| &x[range.clone()]).copied().collect();
         let sent: Vec<Sent<T>> = self
             .sends
@@ -144,15 +166,15 @@ impl Halo {
             .iter()
             .map(|part| Expected { from: part.rank, tag: HALO + part.side as i32, len: part.range.len() * n_columns })
             .collect();
-        let came = self.ranks.exchange(&sent, &expected);
+        let came = self.ranks.exchange_during(&sent, &expected, work);
         for (part, values) in self.receives.iter().zip(came) {
             for (to, values) in to.chunks_exact_mut(len).zip(values.chunks_exact(part.range.len())) {
-                to[part.range.clone()].copy_from_slice(values);
+                to[place(&part.range)].copy_from_slice(values);
             }
         }
         for (from, part) in &self.copies {
             for (to, x) in to.chunks_exact_mut(len).zip(x.chunks_exact(own)) {
-                to[part.clone()].copy_from_slice(&x[from.clone()]);
+                to[place(part)].copy_from_slice(&x[from.clone()]);
             }
         }
     }

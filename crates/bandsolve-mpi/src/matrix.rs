@@ -8,7 +8,8 @@ use crate::agreement::{RankError, agree};
 use crate::halo::{Halo, extended_len};
 use crate::ranges::RankRanges;
 use crate::ranks::Ranks;
-use bandsolve::{Factor, RealScalar, Scalar};
+use bandsolve::distributed::inner_error_of;
+use bandsolve::{Factor, RealScalar, Scalar, Tridiagonal};
 use bandsolve_kernel::exact::ScaledNorm;
 use bandsolve_kernel::memory::{Array, MemoryPool};
 use bytemuck::Pod;
@@ -20,8 +21,13 @@ pub(crate) trait OwnRows<T: Scalar>: Send + Sync + core::fmt::Debug {
     /// Entry in row i and column j, of this matrix with its halos; 0 outside of the diagonals.
     fn entry(&self, i: usize, j: usize) -> T;
 
-    /// A·x, for one column.
-    fn apply(&self, x: &[T]) -> bandsolve::Result<Vec<T>>;
+    /// This matrix, if it is tridiagonal.
+    fn lines(&self) -> Option<Tridiagonal<'_, T>> {
+        None
+    }
+
+    /// y = A·x of the square matrix of some consecutive rows, of this matrix with its halos; of blocks whole ones. One column.
+    fn apply(&self, first: usize, x: &[T], y: &mut [T]) -> bandsolve::Result<()>;
 
     /// η of the rows.
     fn error(&self, d: &[T], x: &[T]) -> f64;
@@ -123,23 +129,53 @@ impl<T: Scalar> DistributedMatrix<T> {
 
     /// A·x of own rows. Collective; fails on this rank alone.
     pub fn apply(&self, x: &[T], n_rhs: usize) -> bandsolve::Result<Vec<T>> {
-        let mut y = Vec::with_capacity(x.len());
-        for x in self.with_halo(x, n_rhs).chunks_exact(self.extended()) {
-            y.extend_from_slice(&self.rows.apply(x)?[self.inside()]);
+        let (own, k, mut y, mut done) = (self.own(), self.halo, vec![T::ZERO; x.len()], Ok(()));
+        // Rows that hold no unknowns of other ranks are multiplied while those travel.
+        let sides = self.halos.sides(x, n_rhs, || {
+            if own >= 4 * k {
+                let mut columns = y.chunks_exact_mut(own.max(1)).zip(x.chunks_exact(own.max(1)));
+                done = columns.try_for_each(|(y, x)| self.rows.apply(k, x, y));
+            }
+        });
+        done?;
+        if k == 0 {
+            return Ok(y);
+        }
+        // The first and the last k rows, with one stretch more on the other side; or all of them.
+        let part = if own >= 4 * k { 2 * k } else { own };
+        let (mut around, mut product) = (vec![T::ZERO; part + 2 * k], vec![T::ZERO; part + 2 * k]);
+        for (column, y) in y.chunks_exact_mut(own.max(1)).enumerate() {
+            let (x, sides) = (&x[column * own..][..own], &sides[column * 2 * k..][..2 * k]);
+            around[..k].copy_from_slice(&sides[..k]);
+            around[k..k + part].copy_from_slice(&x[..part]);
+            around[k + part..].copy_from_slice(if part == own { &sides[k..] } else { &x[part..part + k] });
+            self.rows.apply(0, &around, &mut product)?;
+            y[..part].copy_from_slice(&product[k..k + part]);
+            if part < own {
+                around[..k].copy_from_slice(&x[own - 3 * k..own - 2 * k]);
+                around[k..k + part].copy_from_slice(&x[own - part..]);
+                around[k + part..].copy_from_slice(&sides[k..]);
+                self.rows.apply(own - part, &around, &mut product)?;
+                y[own - part..].copy_from_slice(&product[k..k + part]);
+            }
         }
         Ok(y)
     }
 
-    /// Own unknowns with halos, and ‖x‖∞ of all ranks behind them. Collective.
-    fn to_measure(&self, x: &[T], n_rhs: usize) -> Array<T> {
-        let mut extended = self.with_halo(x, n_rhs);
-        let (own, len) = (self.own().max(1), self.extended());
+    /// ‖x‖∞ of every column, over all ranks. Collective.
+    fn norms(&self, x: &[T], n_rhs: usize) -> Vec<f64> {
         let mut norms = vec![0.0; n_rhs];
-        for (norm, x) in norms.iter_mut().zip(x.chunks_exact(own)) {
-            // Not a number, or infinite, where one of them is.
-            *norm = ScaledNorm::of(x).plain;
+        for (norm, x) in norms.iter_mut().zip(x.chunks_exact(self.own().max(1))) {
+            *norm = largest(x);
         }
         self.ranks.max(&mut norms);
+        norms
+    }
+
+    /// Own unknowns with halos, and ‖x‖∞ of all ranks behind them. Collective.
+    fn to_measure(&self, x: &[T], n_rhs: usize) -> Array<T> {
+        let (mut extended, len) = (self.with_halo(x, n_rhs), self.extended());
+        let norms = self.norms(x, n_rhs);
         for (x, norm) in extended.chunks_exact_mut(len).zip(norms) {
             x[len - 1] = T::from_real(T::Real::from_f64(norm));
         }
@@ -148,11 +184,43 @@ impl<T: Scalar> DistributedMatrix<T> {
 
     /// η of every column; `d` is [`padded`](Self::padded). Collective.
     pub fn errors(&self, d: &[T], x: &[T], n_rhs: usize) -> Vec<f64> {
-        let (x, len) = (self.to_measure(x, n_rhs), self.extended());
-        let columns = d.chunks_exact(len).zip(x.chunks_exact(len));
-        let mut errors: Vec<f64> = columns.map(|(d, x)| self.rows.error(d, x)).collect();
+        let mut errors = match self.rows.lines() {
+            Some(lines) => self.errors_of_lines(&lines, d, x, n_rhs),
+            None => {
+                let (x, len) = (self.to_measure(x, n_rhs), self.extended());
+                let columns = d.chunks_exact(len).zip(x.chunks_exact(len));
+                columns.map(|(d, x)| self.rows.error(d, x)).collect()
+            }
+        };
         self.ranks.max(&mut errors);
         errors
+    }
+
+    /// The same on this rank, of a tridiagonal matrix: x is measured where it stands, and the first and the last row by themselves. Collective.
+    fn errors_of_lines(&self, lines: &Tridiagonal<'_, T>, d: &[T], x: &[T], n_rhs: usize) -> Vec<f64> {
+        let (own, sides) = (self.own(), self.halos.sides(x, n_rhs, || ()));
+        let norms = self.norms(x, n_rhs);
+        if own == 0 {
+            return vec![0.0; n_rhs];
+        }
+        let [sub, diag, sup] = lines.arrays();
+        // Rows of A from `first` on, with x and d.
+        let error = |first: usize, (d, x): (&[T], &[T]), norm: f64| {
+            let [sub, diag, sup] = [sub, diag, sup].map(|array| &array[first..first + x.len()]);
+            let rows = Tridiagonal::new(sub, diag, sup).expect("arrays of one length");
+            inner_error_of(&rows, (d, x), norm)
+        };
+        let of_column = |(k, norm): (usize, &f64)| {
+            let (d, x) = (&d[k * self.extended()..][..self.extended()], &x[k * own..][..own]);
+            let [before, behind] = [sides[2 * k], sides[2 * k + 1]];
+            let first = [before, x[0], x.get(1).copied().unwrap_or(behind)];
+            let last = [if own > 1 { x[own - 2] } else { before }, x[own - 1], behind];
+            // A NaN is larger than numbers, as the maximum over the ranks has it.
+            let all = [error(0, (&d[..3], &first), *norm), error(own - 1, (&d[own - 1..own + 2], &last), *norm)];
+            let inner = error(1, (&d[1..=own], x), *norm);
+            all.into_iter().fold(inner, |worst, error| if error > worst || error.is_nan() { error } else { worst })
+        };
+        norms.iter().enumerate().map(of_column).collect()
     }
 
     /// The same with the residuals of own rows, formed in twice the working precision. Collective.
@@ -170,3 +238,29 @@ impl<T: Scalar> DistributedMatrix<T> {
         errors
     }
 }
+
+/// ‖x‖∞; not a number, or infinite, where one of them is.
+fn largest<T: Scalar>(x: &[T]) -> f64 {
+    if T::COMPLEX {
+        return ScaledNorm::of(x).plain;
+    }
+    let ([mut most, mut zeros], (groups, rest)) = ([[T::Real::ZERO; LANES]; 2], x.as_chunks::<LANES>());
+    for group in groups {
+        for k in 0..LANES {
+            let v = group[k].abs1();
+            most[k] = if v > most[k] { v } else { most[k] };
+            // Zero of what is finite.
+            zeros[k] += v * T::Real::ZERO;
+        }
+    }
+    let of_rest = ScaledNorm::of(rest).plain;
+    if zeros.iter().all(|zero| *zero == T::Real::ZERO) {
+        let of_groups = ScaledNorm::of(&most).plain;
+        if of_groups > of_rest { of_groups } else { of_rest }
+    } else {
+        f64::NAN
+    }
+}
+
+/// Numbers that are compared at a time.
+const LANES: usize = 8;

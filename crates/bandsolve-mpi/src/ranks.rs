@@ -4,6 +4,9 @@ use crate::transport::lone::Lone;
 use crate::transport::rsmpi::MpiRanks;
 use crate::transport::{Incoming, Outgoing, Transport};
 use bytemuck::Pod;
+use core::mem::ManuallyDrop;
+use mpi::raw::FromRaw;
+use mpi::topology::SimpleCommunicator;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -91,6 +94,16 @@ impl Ranks {
     /// is called by the calling thread only, and is not finalised here. Drop all that holds these ranks before MPI is finalised.
     pub fn of(communicator: &impl mpi::traits::Communicator) -> Self {
         Self::by(Box::new(MpiRanks::of(communicator)))
+    }
+
+    /// The processes of a communicator that other code holds, C or Python, by its handle; otherwise as [`of`](Self::of). Collective.
+    ///
+    /// # Safety
+    /// The handle is that of an intracommunicator of the MPI library that this program is linked with. It stays the caller's.
+    pub unsafe fn from_raw(handle: mpi::ffi::MPI_Comm) -> Self {
+        // SAFETY: the caller's promise. As it is never dropped, it is never freed, so that handles of the system are handles, too.
+        let theirs = ManuallyDrop::new(unsafe { SimpleCommunicator::from_raw(handle) });
+        Self::of(&*theirs)
     }
 
     /// This process alone. MPI is not called.
@@ -201,6 +214,16 @@ impl Ranks {
     /// Sends and receives at the same time; returns what came, in the order of `expected`. Messages to itself never leave the rank:
     /// there are none. All ranks take part, or those that talk.
     pub(crate) fn exchange<T: Pod>(&self, sent: &[Sent<T>], expected: &[Expected]) -> Vec<Vec<T>> {
+        self.exchange_during(sent, expected, || ())
+    }
+
+    /// The same; `work` is done while messages travel.
+    pub(crate) fn exchange_during<T: Pod>(
+        &self,
+        sent: &[Sent<T>],
+        expected: &[Expected],
+        work: impl FnOnce(),
+    ) -> Vec<Vec<T>> {
         let mut came: Vec<Vec<T>> = expected.iter().map(|message| vec![T::zeroed(); message.len]).collect();
         let outgoing: Vec<Outgoing<'_>> = sent
             .iter()
@@ -221,7 +244,8 @@ impl Ranks {
         self.counters.messages.fetch_add(outgoing.len() as u64, Ordering::Relaxed);
         let bytes: usize = outgoing.iter().map(|message| message.bytes.len()).sum();
         self.counters.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
-        self.transport.exchange(&outgoing, &mut incoming);
+        let mut work = Some(work);
+        self.transport.exchange(&outgoing, &mut incoming, &mut || work.take().into_iter().for_each(|work| work()));
         came
     }
 

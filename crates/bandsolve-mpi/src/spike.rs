@@ -68,6 +68,21 @@ impl<T: Scalar> SpikeColumns<T> {
         };
         (0..k).map(product).collect()
     }
+
+    /// How many rows from the edge on are enough, if spikes decay as they do here: the last of these may be ε²/k. `None` if they do not.
+    fn rows_to(&self, side: usize, k: usize) -> Option<usize> {
+        let (len, limit) = (self.rows.len(), T::Real::EPSILON.to_f64().powi(2) / k as f64);
+        let far = if side == 0 { len - k..len } else { 0..k };
+        let mut largest = 0.0_f64;
+        for v in (0..k).flat_map(|j| &self.column(j)[far.clone()]) {
+            largest = largest.max(v.abs1().to_f64());
+        }
+        match largest {
+            _ if largest <= limit => Some(len),
+            _ if largest < 0.1 => Some((1.25 * len as f64 * limit.ln() / largest.ln()) as usize),
+            _ => None,
+        }
+    }
 }
 
 /// Factors by SPIKE of the rows of this rank.
@@ -190,23 +205,6 @@ fn spikes<T: Scalar>(
         }
     }
     solved_spikes(matrix, own, side, 0..n)
-}
-
-impl<T: Scalar> SpikeColumns<T> {
-    /// How many rows from the edge on are enough, if spikes decay as they do here: the last of these may be ε²/k. `None` if they do not.
-    fn rows_to(&self, side: usize, k: usize) -> Option<usize> {
-        let (len, limit) = (self.rows.len(), T::Real::EPSILON.to_f64().powi(2) / k as f64);
-        let far = if side == 0 { len - k..len } else { 0..k };
-        let mut largest = 0.0_f64;
-        for v in (0..k).flat_map(|j| &self.column(j)[far.clone()]) {
-            largest = largest.max(v.abs1().to_f64());
-        }
-        match largest {
-            _ if largest <= limit => Some(len),
-            _ if largest < 0.1 => Some((1.25 * len as f64 * limit.ln() / largest.ln()) as usize),
-            _ => None,
-        }
-    }
 }
 
 /// E⁻¹ of these rows times what they hold of each unknown beside them on one side.

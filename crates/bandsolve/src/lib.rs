@@ -58,7 +58,7 @@ pub use dyn_stack;
 /// What solvers of systems that several processes hold are made of. No part of the interface.
 #[doc(hidden)]
 pub mod distributed {
-    pub use crate::contract::equations::{Equations, Matrix, error_of, residual_of};
+    pub use crate::contract::equations::{Equations, Matrix, error_of, inner_error_of, residual_of};
     pub use crate::methods::block_dense::{
         ChainRow, Coupling, DiagonalBlock, fill_in, subtract_from, subtract_product,
     };

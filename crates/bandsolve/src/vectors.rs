@@ -3,6 +3,7 @@
 //! Vectors are cut into pieces of a fixed length, which threads share. Every piece gives partial sums in double precision, and those
 //! are added up in the order of the pieces: the same bits for any number of threads. (They may differ between instruction sets.)
 
+use crate::error::{Error, Result};
 use crate::operator::Communicator;
 use bandsolve_kernel::dense::Product;
 use bandsolve_kernel::spread::{RowsOf, Split, each_chunk};
@@ -21,6 +22,32 @@ const OWN: usize = 2;
 const LEAST: usize = 8;
 
 const ZERO: Complex64 = Complex64::new(0.0, 0.0);
+
+/// The rows of all processes, where what each of them was given is right; `own` says whether that is so on this one. Else an error on all
+/// of them, so that nobody waits for another: its own, or that of another process. All processes call it.
+///
+/// # Errors
+/// These.
+pub fn agree(communicator: &dyn Communicator, rows: usize, own: Result<()>) -> Result<usize> {
+    let (not_finite, numbers) = match &own {
+        Err(Error::Shape { expected, got, .. }) => (false, [*expected, *got]),
+        Err(Error::NotFinite { index, .. }) => (true, [*index, 0]),
+        _ => (false, [0; 2]),
+    };
+    let [failed, not_finite] = [own.is_err(), not_finite].map(|is| if is { 1.0 } else { 0.0 });
+    let mut told = [rows as f64, failed, not_finite, numbers[0] as f64, numbers[1] as f64];
+    communicator.sum(&mut told);
+    own?;
+    let [rows, failed, not_finite, first, second] = told;
+    // Of several processes with an error: the mean of their numbers.
+    let [first, second] = [first, second].map(|number| (number / failed.max(1.0)) as usize);
+    let what = "a vector of another process";
+    match failed > 0.0 {
+        false => Ok(rows as usize),
+        true if not_finite > 0.0 => Err(Error::NotFinite { array: what, index: first }),
+        true => Err(Error::Shape { what, expected: first, got: second }),
+    }
+}
 
 /// What sums are formed with.
 pub struct Reducer<'s> {

@@ -6,7 +6,7 @@ use crate::random::unit;
 use crate::report::EigenEnding;
 use crate::solver::EigenSolver;
 use bandsolve::dyn_stack::PodStack;
-use bandsolve::vectors::{Reducer, narrow, widen};
+use bandsolve::vectors::{Reducer, agree, narrow, widen};
 use bandsolve::{Complex64, Error, LinearOperator, RealScalar, Result, Scalar};
 use bandsolve_kernel::memory::zeros;
 
@@ -30,20 +30,19 @@ impl SearchMemory {
 pub(super) fn check<T: Scalar>(solver: &EigenSolver<'_, T>, problem: &EigenProblem<'_, T>) -> Result<usize> {
     problem.check()?;
     let n = problem.a.rows();
-    if let Some(start) = solver.start {
-        if start.len() != n {
-            return Err(Error::Shape { what: "start", expected: n, got: start.len() });
-        }
-        if let Some(index) = start.iter().position(|v| !Scalar::is_finite(*v)) {
-            return Err(Error::NotFinite { array: "start", index });
-        }
-    }
     if !(solver.tol >= 0.0 && solver.tol < 1.0) {
         return Err(Error::Unsupported { method: "eigenvalues", what: "a tolerance that is not from 0 to below 1" });
     }
-    let mut total = [n as f64];
-    solver.communicator.sum(&mut total);
-    Ok(total[0] as usize)
+    let start = check_start(solver.start.unwrap_or(&[]), solver.start.map_or(0, |_| n));
+    agree(solver.communicator, n, start)
+}
+
+fn check_start<T: Scalar>(start: &[T], expected: usize) -> Result<()> {
+    if start.len() != expected {
+        return Err(Error::Shape { what: "start", expected, got: start.len() });
+    }
+    let bad = start.iter().position(|v| !Scalar::is_finite(*v));
+    bad.map_or(Ok(()), |index| Err(Error::NotFinite { array: "start", index }))
 }
 
 /// What was computed from vectors.
@@ -86,9 +85,10 @@ pub(super) fn verify<T: Scalar>(
         // The last vector is a random one, for the norms alone.
         let x = if k < offsets.len() { &vectors[k * n..][..n] } else { &probe[..] };
         let (ax, bx) = products.split_at_mut(n);
-        product(problem.a, x, ax, &mut spare, stack)?;
+        let zero = zero_parts::<T>(x, reducer);
+        product(problem.a, (x, zero), ax, &mut spare, stack)?;
         match problem.b {
-            Some(b) => product(b, x, bx, &mut spare, stack)?,
+            Some(b) => product(b, (x, zero), bx, &mut spare, stack)?,
             None => bx.copy_from_slice(x),
         }
         let size = reducer.norm(x);
@@ -100,12 +100,10 @@ pub(super) fn verify<T: Scalar>(
             break;
         }
         let inner = if hermitian { &*bx } else { x };
-        for (j, other) in vectors.chunks_exact(n.max(1)).enumerate().take(k + 1) {
+        // Vectors of general problems are not orthogonal.
+        for j in if hermitian { 0..k + 1 } else { k..k + 1 } {
             let expected = f64::from(u8::from(j == k));
-            // Vectors of general problems are not orthogonal.
-            if j == k || hermitian {
-                gram = gram.max((reducer.dot(other, inner) - expected).norm());
-            }
+            gram = gram.max((reducer.dot(&vectors[j * n..][..n], inner) - expected).norm());
         }
         ax.iter_mut().zip(&*bx).for_each(|(a, b)| *a -= values[k] * b);
         parts.push((reducer.norm(ax), size));
@@ -122,10 +120,24 @@ pub(super) fn verify<T: Scalar>(
     Ok(Verified { values, residuals, norms, orthogonality: gram, sound })
 }
 
-/// y = A·x of a complex vector; in real arithmetic part by part.
+/// Whether real and imaginary part of a vector are zero on all processes; in complex arithmetic they are not looked at.
+fn zero_parts<T: Scalar>(x: &[Complex64], reducer: &mut Reducer<'_>) -> [bool; 2] {
+    let mut sums = [ZERO; 2];
+    if !T::COMPLEX {
+        reducer.sums((), &mut sums, &|rows, (), sums| {
+            for x in &x[rows] {
+                sums[0] += x.re.abs();
+                sums[1] += x.im.abs();
+            }
+        });
+    }
+    sums.map(|sum| !T::COMPLEX && sum.re == 0.0)
+}
+
+/// y = A·x of a complex vector; in real arithmetic part by part, but for those that are zero. All processes make the same products.
 fn product<T: Scalar>(
     a: &dyn LinearOperator<T>,
-    x: &[Complex64],
+    (x, zero): (&[Complex64], [bool; 2]),
     y: &mut [Complex64],
     spare: &mut [T],
     stack: &mut PodStack,
@@ -133,11 +145,8 @@ fn product<T: Scalar>(
     let (part, image) = spare.split_at_mut(x.len());
     y.fill(ZERO);
     let parts: &[Complex64] = if T::COMPLEX { &[Complex64::ONE] } else { &[Complex64::ONE, Complex64::I] };
-    for unit in parts {
+    for (unit, _) in parts.iter().zip(zero).filter(|(_, zero)| !zero) {
         let of = |x: &Complex64| if T::COMPLEX { *x } else { x * unit.conj() };
-        if !T::COMPLEX && x.iter().all(|x| of(x).re == 0.0) {
-            continue;
-        }
         part.iter_mut().zip(x).for_each(|(part, x)| *part = narrow(of(x)));
         a.apply(part, image, stack)?;
         y.iter_mut().zip(&*image).for_each(|(y, image)| *y += unit * widen(*image));

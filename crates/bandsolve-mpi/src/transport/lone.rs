@@ -15,8 +15,9 @@ impl Transport for Lone {
         1
     }
 
-    fn exchange(&self, sends: &[Outgoing<'_>], receives: &mut [Incoming<'_>]) {
+    fn exchange(&self, sends: &[Outgoing<'_>], receives: &mut [Incoming<'_>], work: &mut dyn FnMut()) {
         debug_assert!(sends.is_empty() && receives.is_empty(), "a message to nobody");
+        work();
     }
 
     fn all_gather(&self, own: &[u8], all: &mut [u8]) {

@@ -28,8 +28,8 @@ pub(crate) trait Transport: Send + Sync {
     /// Number of ranks.
     fn size(&self) -> usize;
 
-    /// Sends and receives, all at the same time; returns when all is done.
-    fn exchange(&self, sends: &[Outgoing<'_>], receives: &mut [Incoming<'_>]);
+    /// Sends and receives, all at the same time; does `work`, once, while they travel; returns when all is done.
+    fn exchange(&self, sends: &[Outgoing<'_>], receives: &mut [Incoming<'_>], work: &mut dyn FnMut());
 
     /// Gathers `own` of every rank, in the order of the ranks, on every rank. All are of one length.
     fn all_gather(&self, own: &[u8], all: &mut [u8]);

@@ -49,10 +49,10 @@ impl Transport for MpiRanks {
         self.communicator().size() as usize
     }
 
-    fn exchange(&self, sends: &[Outgoing<'_>], receives: &mut [Incoming<'_>]) {
+    fn exchange(&self, sends: &[Outgoing<'_>], receives: &mut [Incoming<'_>], work: &mut dyn FnMut()) {
         let (communicator, count) = (self.communicator(), sends.len() + receives.len());
         if count == 0 {
-            return;
+            return work();
         }
         mpi::request::multiple_scope(count, |scope, requests| {
             for receive in receives {
@@ -63,6 +63,7 @@ impl Transport for MpiRanks {
                 let to = communicator.process_at_rank(send.to as i32);
                 requests.add(to.immediate_send_with_tag(scope, send.bytes, send.tag));
             }
+            work();
             requests.wait_all(&mut Vec::with_capacity(count));
         });
     }

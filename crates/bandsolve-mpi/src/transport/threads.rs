@@ -80,10 +80,11 @@ impl Transport for ThreadRank {
         self.size
     }
 
-    fn exchange(&self, sends: &[Outgoing<'_>], receives: &mut [Incoming<'_>]) {
+    fn exchange(&self, sends: &[Outgoing<'_>], receives: &mut [Incoming<'_>], work: &mut dyn FnMut()) {
         for send in sends {
             self.boxes.put((self.rank, send.to, send.tag), send.bytes);
         }
+        work();
         for receive in receives {
             self.boxes.take((receive.from, self.rank, receive.tag), receive.bytes);
         }

@@ -276,6 +276,14 @@ fn products(ranks: &Ranks) {
         let y = blocks.distributed(ranks, &ranges).unwrap().apply(&part(&x, n, own.clone())).unwrap();
         assert!(distance(&part(&blocks.whole().apply(&x).unwrap(), n, own), &y) <= 1e-14);
     }
+    // Rows at the ends of a rank, which are formed when the halos have come, have the same bits as all others.
+    for (rows, block) in [(12, 3), (40, 1), (50, 4)] {
+        let (blocks, ranges) = (Blocks::<f64>::new((rows, block), 2.0, false), RankRanges::even(rows, ranks.size()));
+        let x: Vec<f64> = (0..block * rows).map(|i| wave(i, 0.7)).collect();
+        let own = unknowns(ranks, &ranges, block);
+        let y = blocks.distributed(ranks, &ranges).unwrap().apply(&x[own.clone()]).unwrap();
+        assert_eq!(blocks.whole().apply(&x).unwrap()[own], y, "{rows} rows of {block}");
+    }
 }
 
 /// A banded matrix by rows, and as the library stores it.
@@ -349,6 +357,10 @@ fn iterations(ranks: &Ranks) {
         let report = solver.solve(&a, Some(&lines), &rhs, &mut x).unwrap();
         assert_eq!(report.ending, Ending::Converged, "{method}");
         assert!(distance(&direct, &x) <= 1e-9, "{method}");
+        // What is wrong on one rank is an error on all.
+        let bad: Vec<f64> = rhs.iter().map(|v| if ranks.rank() + 1 == ranks.size() { f64::NAN } else { *v }).collect();
+        let error = solver.solve(&a, Some(&lines), &bad, &mut x).unwrap_err();
+        assert!(matches!(error, Error::NotFinite { index: 0, .. }), "{error}");
         assert!(ranks_agree(ranks, report.iterations as f64), "{method}");
     }
 }
@@ -391,18 +403,36 @@ fn traffic_is_that_of_the_model(ranks: &Ranks) {
     }
 }
 
-/// 2 − 2·cos(π·k/(n + 1)), the five nearest to 1, in as many solves as on one rank.
+/// 2 − 2·cos(π·k/(n + 1)), the five nearest to 1; also where ranks have no rows.
 fn eigenvalues(ranks: &Ranks) {
-    let n = 600;
-    let rows = RankRanges::even(n, ranks.size()).range(ranks.rank()).len();
-    let (beside, diag) = (vec![-1.0; rows], vec![2.0; rows]);
-    let a = DistributedBlocks::new(ranks, 1, [&beside, &diag, &beside]).unwrap();
-    let solver = EigenSolver::new(5).seed(ranks.rank() as u64).communicator(ranks);
-    let found = solver.hermitian_nearest(&a, None, 1.0).unwrap();
-    assert!(found.converged(), "{:?}", found.report);
-    let exact = |k: usize| 2.0 - 2.0 * (std::f64::consts::PI * k as f64 / (n + 1) as f64).cos();
-    let mut nearest: Vec<f64> = (1..=n).map(exact).collect();
-    nearest.sort_by(|a, b| (a - 1.0).abs().total_cmp(&(b - 1.0).abs()));
-    assert!(found.values.iter().zip(&nearest).all(|(got, exact)| (got - exact).abs() < 1e-11), "{:?}", found.values);
-    assert!(found.values.iter().all(|value| ranks_agree(ranks, *value)));
+    let (n, size) = (600, ranks.size());
+    let few = |empty: usize| {
+        RankRanges::of_counts((0..size).map(|rank| if rank == empty && size > 1 { 0 } else { n / size }))
+    };
+    for ranges in [RankRanges::even(n, size), few(0), few(size - 1)] {
+        let (rows, n) = (ranges.range(ranks.rank()).len(), ranges.rows());
+        let (beside, diag) = (vec![-1.0; rows], vec![2.0; rows]);
+        let a = DistributedBlocks::new(ranks, 1, [&beside, &diag, &beside]).unwrap();
+        let solver = EigenSolver::new(5).seed(ranks.rank() as u64).communicator(ranks);
+        let found = solver.hermitian_nearest(&a, None, 1.0).unwrap();
+        assert!(found.converged(), "{:?}", found.report);
+        let exact = |k: usize| 2.0 - 2.0 * (std::f64::consts::PI * k as f64 / (n + 1) as f64).cos();
+        let mut nearest: Vec<f64> = (1..=n).map(exact).collect();
+        nearest.sort_by(|a, b| (a - 1.0).abs().total_cmp(&(b - 1.0).abs()));
+        assert!(
+            found.values.iter().zip(&nearest).all(|(got, exact)| (got - exact).abs() < 1e-11),
+            "{:?}",
+            found.values
+        );
+        assert!(found.values.iter().all(|value| ranks_agree(ranks, *value)));
+        let found = solver.general_nearest(&a, None, 1.0).unwrap();
+        assert!(found.converged(), "{:?}", found.report);
+        let far = |got: &Complex64, exact: &f64| (got - exact).norm();
+        assert!(found.values.iter().zip(&nearest).all(|(got, exact)| far(got, exact) < 1e-9), "{:?}", found.values);
+        // What is wrong with the start vector of one rank is an error on all.
+        let start = vec![if ranks.rank() + 1 == size { f64::NAN } else { 1.0 }; rows];
+        if !ranges.range(size - 1).is_empty() {
+            assert!(solver.start(&start).hermitian_nearest(&a, None, 1.0).is_err());
+        }
+    }
 }

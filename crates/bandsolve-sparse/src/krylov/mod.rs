@@ -9,7 +9,7 @@ mod richardson;
 
 use crate::instances::SolveSystem;
 use bandsolve::dyn_stack::{PodStack, StackReq};
-use bandsolve::vectors::Reducer;
+use bandsolve::vectors::{Reducer, agree};
 use bandsolve::{Alone, Communicator, Error, LinearOperator, Result, Scalar};
 use bandsolve_kernel::arithmetic::Standard;
 use bandsolve_kernel::memory::zeros;
@@ -405,31 +405,40 @@ pub(crate) struct KrylovCall<'a, T: Scalar> {
     stack: &'a mut PodStack,
 }
 
+/// Whether lengths fit, and numbers are finite.
+fn checked<T: Scalar>(
+    (a, preconditioner, side): (&dyn LinearOperator<T>, Option<&dyn LinearOperator<T>>, PreconditionerSide),
+    (rhs, x): (&[T], &[T]),
+) -> Result<()> {
+    let n = a.rows();
+    check("columns of a square operator", n, a.columns())?;
+    check("rhs", n, rhs.len())?;
+    check("x", n, x.len())?;
+    if let Some(m) = preconditioner {
+        check("rows of the preconditioner", n, m.rows())?;
+        check("columns of the preconditioner", n, m.columns())?;
+        if m.changes() && side == PreconditionerSide::Left {
+            return Err(Error::Unsupported { method: "left preconditioning", what: "an operator that changes" });
+        }
+    }
+    for (array, values) in [("rhs", rhs), ("x", x)] {
+        if let Some(index) = values.iter().position(|v| !Scalar::is_finite(*v)) {
+            return Err(Error::NotFinite { array, index });
+        }
+    }
+    Ok(())
+}
+
 impl<T: Scalar> KrylovCall<'_, T> {
     pub(crate) fn run(self) -> Result<IterationReport> {
         let Self { solver, a, preconditioner, rhs, x, watch, stack } = self;
         let _mode = Standard::enter();
         let n = a.rows();
-        check("columns of a square operator", n, a.columns())?;
-        check("rhs", n, rhs.len())?;
-        check("x", n, x.len())?;
-        if let Some(m) = preconditioner {
-            check("rows of the preconditioner", n, m.rows())?;
-            check("columns of the preconditioner", n, m.columns())?;
-            if m.changes() && solver.side == PreconditionerSide::Left {
-                return Err(Error::Unsupported { method: "left preconditioning", what: "an operator that changes" });
-            }
-        }
-        let all = solver.all_rows(n);
+        let all = agree(solver.communicator, n, checked((a, preconditioner, solver.side), (rhs, x)))?;
         let method = solver.method.within(all);
         let needed = solver.scratch_of(a, preconditioner, method);
         if !stack.can_hold(needed) {
             return Err(Error::Scratch { expected: needed.size_bytes(), got: stack.len_bytes() });
-        }
-        for (array, values) in [("rhs", rhs), ("x", &*x)] {
-            if let Some(index) = values.iter().position(|v| !Scalar::is_finite(*v)) {
-                return Err(Error::NotFinite { array, index });
-            }
         }
         let (vectors, sums) = method.needs(preconditioner.is_some_and(|m| m.changes()));
         let (reducer, stack) = Reducer::new(solver.communicator, n, sums, stack);

@@ -1,12 +1,12 @@
 //! Matrices as the accuracy contract needs them: their rows, and whether these are finite.
 
 use crate::contract::Op;
-use crate::contract::measure::{ROWS_TOGETHER, measure, residual};
+use crate::contract::measure::{ROWS_TOGETHER, measure_rows, residual};
 use crate::error::Result;
 use crate::matrix::{Shape, Tridiagonal};
 use bandsolve_kernel::exact::{RunningMaximum, ScaledNorm};
 use bandsolve_kernel::rows::Rows;
-use bandsolve_kernel::{Scalar, Simd};
+use bandsolve_kernel::{RealScalar, Scalar, Simd};
 use core::fmt::Debug;
 
 /// The equations of one system, row by row: all that measuring an answer needs.
@@ -97,9 +97,20 @@ impl<T: Scalar> Equations<T> for Rows<'_, T> {
     }
 }
 
-/// η of one right-hand side of A·x = d, measured in the working precision.
+/// η of one right-hand side of A·x = d, measured in the working precision; what is above half of what is accepted, in twice that.
 pub fn error_of<T: Scalar>(a: &impl Matrix<T>, (d, x): (&[T], &[T])) -> f64 {
-    measure(&a.equations(Op::Plain, Simd::detect()), d, x, false)
+    let equations = a.equations(Op::Plain, Simd::detect());
+    if equations.prefers_precise() {
+        return residual(&equations, (d, x), &mut vec![T::ZERO; x.len()], false);
+    }
+    measure_rows::<T, _, true>(&equations, 0..x.len(), (d, x), &ScaledNorm::of(x), false)
+}
+
+/// The same of all rows but the first and the last, where ‖x‖∞ is `norm`.
+pub fn inner_error_of<T: Scalar>(a: &Tridiagonal<'_, T>, (d, x): (&[T], &[T]), norm: f64) -> f64 {
+    let (rows, end) = (a.equations(Op::Plain, Simd::detect()), x.len().saturating_sub(1));
+    let norm = ScaledNorm::of(&[T::from_real(T::Real::from_f64(norm))]);
+    measure_rows::<T, _, true>(&rows, 1..end.max(1), (d, x), &norm, false)
 }
 
 /// The residual d − A·x, formed in twice the working precision, and η measured with it.

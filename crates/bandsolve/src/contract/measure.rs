@@ -3,6 +3,7 @@
 use crate::contract::Op;
 use crate::contract::equations::Equations;
 use crate::contract::inspect::Probe;
+use crate::contract::verify::{ACCEPTED_AT_ONCE, good};
 use bandsolve_kernel::exact::{NormalizedRow, RunningMaximum, ScaledNorm, Sum, exponent, ldexp, modulus, parts, pow2};
 use bandsolve_kernel::rows::Rows;
 use bandsolve_kernel::scalar::peak;
@@ -35,22 +36,46 @@ fn task(len: usize, entries: usize, chunk: usize, parallel: bool) -> usize {
 
 /// η of any system.
 pub(crate) fn measure<T: Scalar, E: Equations<T>>(equations: &E, d: &[T], x: &[T], parallel: bool) -> f64 {
-    let norm = ScaledNorm::of(x);
+    measure_rows::<T, E, false>(equations, 0..x.len(), (d, x), &ScaledNorm::of(x), parallel)
+}
+
+/// The largest error of some rows, where ‖x‖∞ is `norm`. If `TWICE`, rows whose error is above half of what is accepted are measured again,
+/// in twice the working precision: what they say then is not rounding.
+pub(crate) fn measure_rows<T: Scalar, E: Equations<T>, const TWICE: bool>(
+    equations: &E,
+    rows: Range<usize>,
+    (d, x): (&[T], &[T]),
+    norm: &ScaledNorm,
+    parallel: bool,
+) -> f64 {
     if !norm.value.is_finite() {
         return f64::NAN;
     }
     let of_chunk = |c: usize| {
-        let rows = c * CHUNK..((c + 1) * CHUNK).min(x.len());
+        let first = rows.start + c * CHUNK;
+        let rows = first..(first + CHUNK).min(rows.end);
         if E::BY_BLOCKS {
-            return block_error(equations, rows, (d, x), &norm);
+            return block_error::<T, E, TWICE>(equations, rows, (d, x), norm);
         }
         let mut worst = RunningMaximum::default();
-        rows.for_each(|i| worst.add(row_error(equations, i, (d[i], x), &norm)));
+        for i in rows {
+            let error = row_error(equations, i, (d[i], x), norm);
+            worst.add(if TWICE && error > at_once::<T>() {
+                scaled_row::<T, E, true>(equations, i, (d[i], x), norm).error()
+            } else {
+                error
+            });
+        }
         worst
     };
-    let least = task(x.len(), equations.entries_in_row(), CHUNK, parallel);
+    let least = task(rows.len(), equations.entries_in_row(), CHUNK, parallel);
     let of_chunk = |c: usize, ()| of_chunk(c);
-    chunks((x.len().div_ceil(CHUNK), least), (), &of_chunk, (RunningMaximum::default(), &Ord::max)).value()
+    chunks((rows.len().div_ceil(CHUNK), least), (), &of_chunk, (RunningMaximum::default(), &Ord::max)).value()
+}
+
+/// What is accepted of a residual in plain arithmetic.
+fn at_once<T: Scalar>() -> f64 {
+    ACCEPTED_AT_ONCE * good::<T>()
 }
 
 /// Right-hand sides that are measured together, and rows.
@@ -83,7 +108,7 @@ pub(crate) fn measure_together<T: Scalar, E: Equations<T>>(
         let mut worst = [RunningMaximum::default(); RHS_TOGETHER];
         let columns = r.chunks_exact(rows.len()).zip(d.chunks_exact(n).zip(x.chunks_exact(n)));
         for ((worst, norm), (r, (d, x))) in worst.iter_mut().zip(&norms).zip(columns) {
-            *worst = row_errors(equations, rows.start, (r, sums), (&d[rows.clone()], x), norm);
+            *worst = row_errors::<T, E, false>(equations, rows.start, (r, sums), (&d[rows.clone()], x), norm);
         }
         worst
     };
@@ -102,7 +127,7 @@ pub(crate) fn measure_together<T: Scalar, E: Equations<T>>(
 }
 
 /// Largest row error of at most `CHUNK` rows of a real system.
-fn block_error<T: Scalar, E: Equations<T>>(
+fn block_error<T: Scalar, E: Equations<T>, const TWICE: bool>(
     equations: &E,
     rows: Range<usize>,
     (d, x): (&[T], &[T]),
@@ -113,11 +138,16 @@ fn block_error<T: Scalar, E: Equations<T>>(
     let d = &d[rows.clone()];
     r.copy_from_slice(d);
     equations.accumulate(rows.start, x, r, sums);
-    row_errors(equations, rows.start, (r, sums), (d, x), norm)
+    row_errors::<T, E, TWICE>(equations, rows.start, (r, sums), (d, x), norm)
 }
 
+/// Rows that are compared with the worst so far at a time.
+const COMPARED: usize = 16;
+
 /// Largest row error, from the residual and Σ|a| of the rows from `first_row` on.
-fn row_errors<T: Scalar, E: Equations<T>>(
+///
+/// |r_i| ≤ η·scale_i says of most rows that none is worse than the worst so far, η: quotients are formed of the others.
+fn row_errors<T: Scalar, E: Equations<T>, const TWICE: bool>(
     equations: &E,
     first_row: usize,
     (r, sums): (&[T], &[T]),
@@ -126,13 +156,34 @@ fn row_errors<T: Scalar, E: Equations<T>>(
 ) -> RunningMaximum {
     // Within these limits nothing overflows, and what underflows is far below ε of the smallest `scale`.
     let (low, high) = (T::Real::MIN_POSITIVE.to_f64() / T::Real::EPSILON.to_f64().powi(2), T::Real::MAX.to_f64());
-    let mut worst = RunningMaximum::default();
-    for (k, ((r, sum), d)) in r.iter().zip(sums).zip(d).enumerate() {
-        let scale = sum.abs1().to_f64() * norm.plain + d.abs1().to_f64();
-        if scale > low && scale < high {
-            worst.add(r.abs1().to_f64() / scale);
-        } else {
-            worst.add(scaled_row::<T, E, false>(equations, first_row + k, (*d, x), norm).error());
+    let (mut worst, limit) = (RunningMaximum::default(), at_once::<T>());
+    let groups = r.chunks(COMPARED).zip(sums.chunks(COMPARED)).zip(d.chunks(COMPARED)).enumerate();
+    for (group, ((r, sums), d)) in groups {
+        // Rounding of the product and of quotients is within 4ε.
+        let below = worst.value() * (1.0 - 4.0 * f64::EPSILON);
+        let scale_of = |sum: T, d: T| sum.abs1().to_f64() * norm.plain + d.abs1().to_f64();
+        let mut better = true;
+        for ((r, sum), d) in r.iter().zip(sums).zip(d) {
+            let scale = scale_of(*sum, *d);
+            better &= (scale > low) & (scale < high) & (r.abs1().to_f64() <= below * scale);
+        }
+        if better {
+            continue;
+        }
+        for (k, ((r, sum), own)) in r.iter().zip(sums).zip(d).enumerate() {
+            let (i, scale) = (first_row + group * COMPARED + k, scale_of(*sum, *own));
+            let plain = scale > low && scale < high;
+            let error = if plain {
+                r.abs1().to_f64() / scale
+            } else {
+                scaled_row::<T, E, TWICE>(equations, i, (*own, x), norm).error()
+            };
+            // (Not a number, too.)
+            worst.add(if TWICE && plain && !(error <= limit) {
+                scaled_row::<T, E, true>(equations, i, (*own, x), norm).error()
+            } else {
+                error
+            });
         }
     }
     worst
@@ -281,7 +332,7 @@ impl ComponentRow {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::contract::equations::Matrix;
+    use crate::contract::equations::{Matrix, error_of, inner_error_of};
     use crate::{Banded, BlockTridiagonal, Simd, Tridiagonal};
 
     fn wave(n: usize, by: f64) -> Vec<f64> {
@@ -325,6 +376,44 @@ mod tests {
                 check(&BlockTridiagonal::from_vecs(3, blocks, periodic).unwrap(), columns);
             }
         }
+    }
+
+    #[test]
+    fn the_worst_row_is_found_wherever_it_is() {
+        // Groups of rows are skipped by a product; of all of them a quotient is formed here.
+        for n in [1, 2, 15, 16, 17, 511, 513, 1500] {
+            let arrays = [0.37, 0.53, 0.59].map(|by| wave(n, by));
+            let [sub, diag, sup] = arrays.each_ref().map(Vec::as_slice);
+            let a = Tridiagonal::new(sub, diag, sup).unwrap();
+            let (mut x, equations) = (wave(n, 1.37), a.equations(Op::Plain, Simd::detect()));
+            let d = a.apply(&x).unwrap();
+            for bad in [0, n / 2, n - 1] {
+                x[bad] += 1e-9;
+                let norm = ScaledNorm::of(&x);
+                let of_row = |i: usize| {
+                    let (mut r, mut sum) = ([d[i]], [0.0]);
+                    equations.accumulate(i, &x, &mut r, &mut sum);
+                    r[0].abs() / (sum[0] * norm.plain + d[i].abs())
+                };
+                let worst = (0..n).map(of_row).fold(0.0, f64::max);
+                assert_eq!(measure(&equations, &d, &x, false).to_bits(), worst.to_bits(), "{n}, {bad}");
+                assert_eq!(inner_error_of(&a, (&d, &x), norm.plain) > 0.0, n > 2, "{n}, {bad}");
+            }
+        }
+    }
+
+    #[test]
+    fn rows_above_half_of_what_is_accepted_are_measured_again() {
+        let n = 700;
+        let a = Tridiagonal::from_vecs(wave(n, 0.37), wave(n, 0.53), wave(n, 0.59), false).unwrap();
+        let (mut x, equations) = (wave(n, 1.37), a.equations(Op::Plain, Simd::detect()));
+        let d = a.apply(&x).unwrap();
+        // An error of some ε in three rows, whose unknowns are at most 1.
+        x[300] += 60.0 * f64::EPSILON;
+        let mut r = vec![0.0; n];
+        let precise = residual(&equations, (&d, &x), &mut r, false);
+        assert!(precise > at_once::<f64>(), "{precise:e}");
+        assert_eq!(error_of(&a, (&d, &x)), precise);
     }
 
     #[test]

@@ -1,0 +1,209 @@
+//! Matrices and factors whose number type the caller names by a number.
+
+use crate::bandsolve_mpi_eigen_t;
+use crate::status::{RankFailure, RankResult};
+use bandsolve::{Complex32, Complex64, LinearOperator, Method, Op, Report, Scalar};
+use bandsolve_eigen::EigenSolver;
+use bandsolve_mpi::{DistributedBanded, DistributedBlocks, DistributedFactors, Ranks};
+use core::ffi::c_void;
+use core::{any::Any, slice};
+
+/// Does the same with the number type of this name.
+macro_rules! of_kind {
+    ($kind:expr, $number:ident => $body:expr) => {
+        match $kind {
+            0 => {
+                type $number = f32;
+                $body
+            }
+            1 => {
+                type $number = f64;
+                $body
+            }
+            2 => {
+                type $number = Complex32;
+                $body
+            }
+            3 => {
+                type $number = Complex64;
+                $body
+            }
+            other => Err(RankFailure::argument(format!("there is no number type {other}"))),
+        }
+    };
+}
+
+/// # Safety
+/// There are so many numbers, which nobody writes for `'a`; or none.
+unsafe fn numbers<'a, T: Scalar>(start: *const c_void, len: usize) -> &'a [T] {
+    // SAFETY: the caller's promise; an empty slice needs no address.
+    if len == 0 { &[] } else { unsafe { slice::from_raw_parts(start.cast(), len) } }
+}
+
+/// # Safety
+/// There are so many numbers, which nobody else reads or writes for `'a`; or none.
+pub(crate) unsafe fn numbers_mut<'a, P, T: Scalar>(start: *mut P, len: usize) -> &'a mut [T] {
+    // SAFETY: the caller's promise; an empty slice needs no address.
+    if len == 0 { &mut [] } else { unsafe { slice::from_raw_parts_mut(start.cast(), len) } }
+}
+
+/// A matrix over ranks.
+pub(crate) trait RankHeldMatrix {
+    /// y = A·x.
+    ///
+    /// # Safety
+    /// x and y have `len` numbers of the type of the matrix.
+    unsafe fn apply(&self, x: *const c_void, y: *mut c_void, len: usize) -> RankResult;
+
+    fn factor(&self, method: Method) -> RankResult<Box<dyn RankHeldFactors>>;
+
+    /// The eigenvalues of a Hermitian pencil nearest to a target; values, offsets and residuals; vectors.
+    ///
+    /// # Safety
+    /// There is room for so many numbers of the type of the matrix.
+    unsafe fn nearest(
+        &self,
+        ranks: &Ranks,
+        mass: Option<&dyn RankHeldMatrix>,
+        eigen: &mut bandsolve_mpi_eigen_t,
+        numbers: [&mut [f64]; 3],
+        vectors: (*mut c_void, usize),
+    ) -> RankResult;
+
+    fn as_any(&self) -> &dyn Any;
+}
+
+/// Factors over ranks.
+pub(crate) trait RankHeldFactors {
+    /// Solves op(A)·x = rhs in place.
+    ///
+    /// # Safety
+    /// x has `len` numbers of the type of the matrix.
+    unsafe fn solve(&self, op: Op, x: *mut c_void, len: usize) -> RankResult<Report>;
+}
+
+impl<T: Scalar> RankHeldFactors for DistributedFactors<T> {
+    unsafe fn solve(&self, op: Op, x: *mut c_void, len: usize) -> RankResult<Report> {
+        // SAFETY: the caller's promise.
+        Ok(self.solve_in_place_with(op, unsafe { numbers_mut(x, len) })?)
+    }
+}
+
+impl<T: Scalar> RankHeldMatrix for DistributedBlocks<T> {
+    unsafe fn apply(&self, x: *const c_void, y: *mut c_void, len: usize) -> RankResult {
+        // SAFETY: the caller's promise.
+        let (x, y) = unsafe { (numbers(x, len), numbers_mut::<_, T>(y, len)) };
+        y.copy_from_slice(&DistributedBlocks::apply(self, x)?);
+        Ok(())
+    }
+
+    fn factor(&self, method: Method) -> RankResult<Box<dyn RankHeldFactors>> {
+        Ok(Box::new(self.factor_by(method)?))
+    }
+
+    unsafe fn nearest(
+        &self,
+        ranks: &Ranks,
+        mass: Option<&dyn RankHeldMatrix>,
+        eigen: &mut bandsolve_mpi_eigen_t,
+        [values, offsets, residuals]: [&mut [f64]; 3],
+        (vectors, len): (*mut c_void, usize),
+    ) -> RankResult {
+        let mass = match mass.map(|mass| mass.as_any().downcast_ref::<Self>()) {
+            None => None,
+            Some(Some(mass)) => Some(mass),
+            Some(None) => return Err(RankFailure::argument("A and M are not of one kind and number type".into())),
+        };
+        let below = |shift: f64| self.eigenvalues_below(mass, shift).map_err(|error| error.error);
+        let mut solver = EigenSolver::new(eigen.k).seed(eigen.seed).communicator(ranks).count(&below);
+        if eigen.tol > 0.0 {
+            solver = solver.tol(eigen.tol);
+        }
+        if eigen.ncv > 0 {
+            solver = solver.ncv(eigen.ncv);
+        }
+        if eigen.max_restarts > 0 {
+            solver = solver.max_restarts(eigen.max_restarts);
+        }
+        let found = solver.hermitian_nearest(self, mass, eigen.target)?;
+        debug_assert_eq!(found.vectors.len(), found.values.len() * LinearOperator::rows(self));
+        for (to, from) in [(values, &found.values), (offsets, &found.offsets), (residuals, &found.report.residuals)] {
+            to.iter_mut().zip(from).for_each(|(to, from)| *to = *from);
+        }
+        // SAFETY: the caller's promise.
+        let to = unsafe { numbers_mut::<_, T>(vectors, len) };
+        to.iter_mut().zip(&found.vectors).for_each(|(to, from)| *to = *from);
+        eigen.found = found.values.len().min(eigen.k);
+        (eigen.restarts, eigen.solves) = (found.report.restarts, found.report.solves);
+        (eigen.complete, eigen.converged) =
+            (i32::from(found.report.complete == Some(true)), i32::from(found.converged()));
+        Ok(())
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+impl<T: Scalar> RankHeldMatrix for DistributedBanded<T> {
+    unsafe fn apply(&self, x: *const c_void, y: *mut c_void, len: usize) -> RankResult {
+        // SAFETY: the caller's promise.
+        let (x, y) = unsafe { (numbers(x, len), numbers_mut::<_, T>(y, len)) };
+        y.copy_from_slice(&DistributedBanded::apply(self, x)?);
+        Ok(())
+    }
+
+    fn factor(&self, method: Method) -> RankResult<Box<dyn RankHeldFactors>> {
+        Ok(Box::new(self.factor_by(method)?))
+    }
+
+    unsafe fn nearest(
+        &self,
+        _: &Ranks,
+        _: Option<&dyn RankHeldMatrix>,
+        _: &mut bandsolve_mpi_eigen_t,
+        _: [&mut [f64]; 3],
+        _: (*mut c_void, usize),
+    ) -> RankResult {
+        Err(RankFailure::argument("eigenvalues are those of block tridiagonal matrices".into()))
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+/// A block tridiagonal matrix of arrays of `len` numbers. Collective.
+///
+/// # Safety
+/// The arrays have `len` numbers of that kind.
+pub(crate) unsafe fn blocks(
+    ranks: &Ranks,
+    (kind, periodic): (i32, bool),
+    (block, len): (usize, usize),
+    arrays: [*const c_void; 3],
+) -> RankResult<Box<dyn RankHeldMatrix>> {
+    of_kind!(kind, Number => {
+        // SAFETY: the caller's promise.
+        let arrays = arrays.map(|array| unsafe { numbers::<Number>(array, len) });
+        let new = if periodic { DistributedBlocks::periodic } else { DistributedBlocks::new };
+        Ok(Box::new(new(ranks, block, arrays)?))
+    })
+}
+
+/// A banded matrix. Collective.
+///
+/// # Safety
+/// `rows` has `len` numbers of that kind.
+pub(crate) unsafe fn banded(
+    ranks: &Ranks,
+    kind: i32,
+    bandwidths: (usize, usize),
+    (rows, len): (*const c_void, usize),
+) -> RankResult<Box<dyn RankHeldMatrix>> {
+    of_kind!(kind, Number => {
+        // SAFETY: the caller's promise.
+        let rows = unsafe { numbers::<Number>(rows, len) };
+        Ok(Box::new(DistributedBanded::new(ranks, bandwidths, rows)?))
+    })
+}

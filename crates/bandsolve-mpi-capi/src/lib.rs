@@ -1,0 +1,325 @@
+//! The C functions that the Python module `bandsolve.mpi` calls. There is no header: both are of one version, which the module checks.
+//!
+//! This file declares the functions, each behind the guard of [`status`]; [`held`] knows the number types. Functions that take ranks, matrices
+//! or factors are collective, but those that free them. A panic ends all ranks: the others would wait for this one for ever.
+
+#![allow(non_camel_case_types)]
+
+mod held;
+mod status;
+
+use bandsolve::{Method, Op};
+use bandsolve_mpi::Ranks;
+use core::ffi::{CStr, c_char, c_void};
+use held::{RankHeldFactors, RankHeldMatrix};
+use mpi::ffi::MPI_Comm;
+use status::{RankFailure, bandsolve_mpi_status_t, guard};
+use std::ffi::CString;
+use std::sync::LazyLock;
+
+/// Ranks, which Python keeps beside a communicator.
+pub struct bandsolve_mpi_ranks_t(Ranks);
+
+/// A matrix of which this rank has rows.
+pub struct bandsolve_mpi_matrix_t {
+    ranks: Ranks,
+    held: Box<dyn RankHeldMatrix>,
+}
+
+/// Factors of such a matrix.
+pub struct bandsolve_mpi_factors_t {
+    ranks: Ranks,
+    held: Box<dyn RankHeldFactors>,
+}
+
+/// How a solve went; the same on all ranks.
+#[repr(C)]
+pub struct bandsolve_mpi_report_t {
+    /// Most refinement steps of a right-hand side.
+    pub refinement_steps: i32,
+    /// Whether the pivoted method on rank 0 had to solve.
+    pub fallback: i32,
+    /// Name of the method.
+    pub method: [c_char; 32],
+    /// Why this method.
+    pub reason: [c_char; 160],
+}
+
+/// What is asked of the eigenvalue solver, and what came of it.
+#[repr(C)]
+pub struct bandsolve_mpi_eigen_t {
+    /// The eigenvalues nearest to this number are wanted.
+    pub target: f64,
+    /// Tolerance; 0: that of the solver.
+    pub tol: f64,
+    /// How many.
+    pub k: usize,
+    /// Most vectors of the Krylov space; 0: as many as the solver takes.
+    pub ncv: usize,
+    /// Most restarts; 0: as many as the solver takes.
+    pub max_restarts: usize,
+    /// Of the random start vector, of this rank.
+    pub seed: u64,
+    /// How many were found.
+    pub found: usize,
+    /// Restarts that were made.
+    pub restarts: usize,
+    /// Solves that were made.
+    pub solves: usize,
+    /// Whether counts prove that none is missing.
+    pub complete: i32,
+    /// Whether as many were found as were asked for.
+    pub converged: i32,
+}
+
+/// The version of this library.
+#[unsafe(no_mangle)]
+pub extern "C" fn bandsolve_mpi_version() -> *const c_char {
+    concat!(env!("CARGO_PKG_VERSION"), "\0").as_ptr().cast()
+}
+
+/// What the MPI library with which this one is linked says of itself.
+#[unsafe(no_mangle)]
+pub extern "C" fn bandsolve_mpi_library() -> *const c_char {
+    static LIBRARY: LazyLock<CString> = LazyLock::new(|| {
+        let named = mpi::environment::library_version().unwrap_or_default();
+        CString::new(named.trim_end_matches('\0')).unwrap_or_default()
+    });
+    LIBRARY.as_ptr()
+}
+
+/// The message of the last call of this thread that failed.
+#[unsafe(no_mangle)]
+pub extern "C" fn bandsolve_mpi_last_error() -> *const c_char {
+    status::last_error()
+}
+
+/// The ranks of a communicator, of which the handle stands at an address; it is duplicated.
+///
+/// # Safety
+/// `handle` points to the handle of an intracommunicator, of `size` bytes; `out` may be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bandsolve_mpi_ranks(
+    handle: *const c_void,
+    size: usize,
+    out: *mut *mut bandsolve_mpi_ranks_t,
+) -> bandsolve_mpi_status_t {
+    guard(None, || {
+        // A handle of another MPI library means nothing here.
+        if size != size_of::<MPI_Comm>() || !mpi::environment::is_initialized() {
+            return Err(RankFailure::argument(
+                "mpi4py calls another MPI library than libbandsolve_mpi_capi does".into(),
+            ));
+        }
+        // SAFETY: a handle stands there, says the caller, and it is as long as ours.
+        let ranks = unsafe { Ranks::from_raw(handle.cast::<MPI_Comm>().read_unaligned()) };
+        // SAFETY: the caller's promise.
+        unsafe { out.write(Box::into_raw(Box::new(bandsolve_mpi_ranks_t(ranks)))) };
+        Ok(())
+    })
+}
+
+/// A block tridiagonal matrix, of which this rank has block rows. `kind`: 0 to 3 for f32, f64 and complex numbers of these.
+///
+/// # Safety
+/// `ranks` is of [`bandsolve_mpi_ranks`]; `sub`, `diag` and `sup` have `len` numbers of that kind, blocks column-major; `out` may be
+/// written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bandsolve_mpi_blocks(
+    ranks: *const bandsolve_mpi_ranks_t,
+    kind: i32,
+    periodic: i32,
+    block: usize,
+    len: usize,
+    sub: *const c_void,
+    diag: *const c_void,
+    sup: *const c_void,
+    out: *mut *mut bandsolve_mpi_matrix_t,
+) -> bandsolve_mpi_status_t {
+    // SAFETY: the caller's promise.
+    let ranks = unsafe { &(*ranks).0 };
+    guard(Some(ranks), || {
+        // SAFETY: the caller's promise, of arrays and of `out`.
+        unsafe {
+            let held = held::blocks(ranks, (kind, periodic != 0), (block, len), [sub, diag, sup])?;
+            out.write(Box::into_raw(Box::new(bandsolve_mpi_matrix_t { ranks: ranks.clone(), held })));
+        }
+        Ok(())
+    })
+}
+
+/// A banded matrix, of which this rank has rows.
+///
+/// # Safety
+/// `ranks` is of [`bandsolve_mpi_ranks`]; `rows` has `len` numbers of that kind, lower + upper + 1 a row; `out` may be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bandsolve_mpi_banded(
+    ranks: *const bandsolve_mpi_ranks_t,
+    kind: i32,
+    lower: usize,
+    upper: usize,
+    len: usize,
+    rows: *const c_void,
+    out: *mut *mut bandsolve_mpi_matrix_t,
+) -> bandsolve_mpi_status_t {
+    // SAFETY: the caller's promise.
+    let ranks = unsafe { &(*ranks).0 };
+    guard(Some(ranks), || {
+        // SAFETY: the caller's promise, of the array and of `out`.
+        unsafe {
+            let held = held::banded(ranks, kind, (lower, upper), (rows, len))?;
+            out.write(Box::into_raw(Box::new(bandsolve_mpi_matrix_t { ranks: ranks.clone(), held })));
+        }
+        Ok(())
+    })
+}
+
+/// y = A·x.
+///
+/// # Safety
+/// `matrix` is of this library; x and y have `len` numbers of its kind, columns of own rows, and do not overlap.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bandsolve_mpi_apply(
+    matrix: *const bandsolve_mpi_matrix_t,
+    len: usize,
+    x: *const c_void,
+    y: *mut c_void,
+) -> bandsolve_mpi_status_t {
+    // SAFETY: the caller's promise.
+    let matrix = unsafe { &*matrix };
+    // SAFETY: the caller's promise.
+    guard(Some(&matrix.ranks), || unsafe { matrix.held.apply(x, y, len) })
+}
+
+/// Factors by the method of this name.
+///
+/// # Safety
+/// `matrix` is of this library; `method` ends with a zero; `out` may be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bandsolve_mpi_factor(
+    matrix: *const bandsolve_mpi_matrix_t,
+    method: *const c_char,
+    out: *mut *mut bandsolve_mpi_factors_t,
+) -> bandsolve_mpi_status_t {
+    // SAFETY: the caller's promise.
+    let (matrix, name) = unsafe { (&*matrix, CStr::from_ptr(method)) };
+    guard(Some(&matrix.ranks), || {
+        let name = name.to_str().unwrap_or("");
+        let method =
+            Method::from_name(name).ok_or_else(|| RankFailure::argument(format!("there is no method {name:?}")))?;
+        let held = matrix.held.factor(method)?;
+        let factors = bandsolve_mpi_factors_t { ranks: matrix.ranks.clone(), held };
+        // SAFETY: the caller's promise.
+        unsafe { out.write(Box::into_raw(Box::new(factors))) };
+        Ok(())
+    })
+}
+
+/// Solves op(A)·x = rhs; x replaces rhs. `op`: 0 for A, 1 for Aᵀ, 2 for Aᴴ. Writes the backward error of every column.
+///
+/// # Safety
+/// `factors` are of this library; `x` has `len` numbers of its kind, columns of own rows; `errors` has room for `columns` numbers, and
+/// `report` may be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bandsolve_mpi_solve(
+    factors: *const bandsolve_mpi_factors_t,
+    op: i32,
+    len: usize,
+    x: *mut c_void,
+    columns: usize,
+    errors: *mut f64,
+    report: *mut bandsolve_mpi_report_t,
+) -> bandsolve_mpi_status_t {
+    // SAFETY: the caller's promise.
+    let factors = unsafe { &*factors };
+    guard(Some(&factors.ranks), || {
+        let op = [Op::Plain, Op::Transpose, Op::ConjTranspose][op.clamp(0, 2) as usize];
+        // SAFETY: the caller's promise.
+        let (solved, errors) = unsafe { (factors.held.solve(op, x, len)?, held::numbers_mut(errors, columns)) };
+        errors.iter_mut().zip(&solved.backward_errors).for_each(|(to, error)| *to = *error);
+        let report_of = bandsolve_mpi_report_t {
+            refinement_steps: solved.refinement_steps as i32,
+            fallback: i32::from(solved.fallback),
+            method: text(solved.method.name()),
+            reason: text(&solved.reason),
+        };
+        // SAFETY: the caller's promise.
+        unsafe { report.write(report_of) };
+        Ok(())
+    })
+}
+
+/// The eigenvalues of a Hermitian matrix or pencil that are nearest to a target, their distances from it, own rows of their vectors, and
+/// residuals. Of block tridiagonal matrices that are not periodic.
+///
+/// # Safety
+/// `a`, and `b` unless it is null, are of this library; `values`, `offsets` and `residuals` have room for k numbers, `vectors` for `len`
+/// numbers of the kind of `a`, k columns of own rows; `eigen` may be read and written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bandsolve_mpi_eigsh(
+    a: *const bandsolve_mpi_matrix_t,
+    b: *const bandsolve_mpi_matrix_t,
+    eigen: *mut bandsolve_mpi_eigen_t,
+    values: *mut f64,
+    offsets: *mut f64,
+    residuals: *mut f64,
+    len: usize,
+    vectors: *mut c_void,
+) -> bandsolve_mpi_status_t {
+    // SAFETY: the caller's promise.
+    let (a, b, eigen) = unsafe { (&*a, b.as_ref(), &mut *eigen) };
+    guard(Some(&a.ranks), || {
+        let b = b.map(|b| &*b.held);
+        // SAFETY: the caller's promise.
+        let numbers = unsafe { [values, offsets, residuals].map(|array| held::numbers_mut(array, eigen.k)) };
+        // SAFETY: the caller's promise.
+        unsafe { a.held.nearest(&a.ranks, b, eigen, numbers, (vectors, len)) }
+    })
+}
+
+/// Frees ranks.
+///
+/// # Safety
+/// They are of this library, or null, and not used any more.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bandsolve_mpi_free_ranks(ranks: *mut bandsolve_mpi_ranks_t) {
+    // SAFETY: the caller's promise.
+    unsafe { free(ranks) }
+}
+
+/// Frees a matrix.
+///
+/// # Safety
+/// As [`bandsolve_mpi_free_ranks`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bandsolve_mpi_free_matrix(matrix: *mut bandsolve_mpi_matrix_t) {
+    // SAFETY: the caller's promise.
+    unsafe { free(matrix) }
+}
+
+/// Frees factors.
+///
+/// # Safety
+/// As [`bandsolve_mpi_free_ranks`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bandsolve_mpi_free_factors(factors: *mut bandsolve_mpi_factors_t) {
+    // SAFETY: the caller's promise.
+    unsafe { free(factors) }
+}
+
+/// # Safety
+/// A box of this library, or null.
+unsafe fn free<V>(held: *mut V) {
+    if !held.is_null() {
+        // SAFETY: the caller's promise.
+        drop(unsafe { Box::from_raw(held) });
+    }
+}
+
+/// A text of at most so many bytes, ended by a zero; the last character is cut where it does not fit.
+fn text<const N: usize>(text: &str) -> [c_char; N] {
+    let mut to = [0; N];
+    let most = (0..N).rev().find(|most| text.is_char_boundary((*most).min(text.len()))).unwrap_or(0);
+    to.iter_mut().zip(text.bytes().take(most)).for_each(|(to, byte)| *to = byte as c_char);
+    to
+}

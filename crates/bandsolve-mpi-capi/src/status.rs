@@ -1,0 +1,92 @@
+//! What a function returns, the message that goes with it, and the guard that every function runs in.
+
+use bandsolve::Error;
+use bandsolve_mpi::{RankError, Ranks};
+use core::ffi::c_char;
+use std::cell::RefCell;
+use std::ffi::CString;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// What functions return: what Python raises.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum bandsolve_mpi_status_t {
+    /// Done.
+    BANDSOLVE_MPI_SUCCESS = 0,
+    /// `ValueError`.
+    BANDSOLVE_MPI_WRONG_ARGUMENT = 1,
+    /// `numpy.linalg.LinAlgError`.
+    BANDSOLVE_MPI_UNSOLVED = 2,
+    /// `MemoryError`.
+    BANDSOLVE_MPI_OUT_OF_MEMORY = 3,
+}
+
+use bandsolve_mpi_status_t::*;
+
+/// Why a function failed.
+#[derive(Debug)]
+pub(crate) struct RankFailure {
+    status: bandsolve_mpi_status_t,
+    message: String,
+}
+
+/// What the functions behind the guard return.
+pub(crate) type RankResult<V = ()> = Result<V, RankFailure>;
+
+impl RankFailure {
+    pub fn argument(message: String) -> Self {
+        Self { status: BANDSOLVE_MPI_WRONG_ARGUMENT, message }
+    }
+
+    fn of(error: &Error, message: String) -> Self {
+        let status = match error.cause() {
+            Error::Singular { .. }
+            | Error::NotDefinite { .. }
+            | Error::NotConverged { .. }
+            | Error::Incompatible { .. } => BANDSOLVE_MPI_UNSOLVED,
+            Error::OutOfMemory { .. } => BANDSOLVE_MPI_OUT_OF_MEMORY,
+            _ => BANDSOLVE_MPI_WRONG_ARGUMENT,
+        };
+        Self { status, message }
+    }
+}
+
+impl From<RankError> for RankFailure {
+    fn from(error: RankError) -> Self {
+        Self::of(&error.error, error.to_string())
+    }
+}
+
+impl From<Error> for RankFailure {
+    fn from(error: Error) -> Self {
+        Self::of(&error, error.to_string())
+    }
+}
+
+thread_local! {
+    static MESSAGE: RefCell<CString> = RefCell::default();
+}
+
+/// Runs the body of a C function, and keeps its message for [`last_error`]. A panic ends all ranks; without ranks, this process.
+pub(crate) fn guard(ranks: Option<&Ranks>, body: impl FnOnce() -> RankResult) -> bandsolve_mpi_status_t {
+    match catch_unwind(AssertUnwindSafe(body)) {
+        Ok(Ok(())) => BANDSOLVE_MPI_SUCCESS,
+        Ok(Err(failure)) => {
+            MESSAGE.set(CString::new(failure.message).unwrap_or_default());
+            failure.status
+        }
+        Err(payload) => {
+            core::mem::forget(payload);
+            match ranks {
+                Some(ranks) => ranks.abort("bandsolve.mpi: a rank panicked, all ranks are ended"),
+                None => std::process::abort(),
+            }
+        }
+    }
+}
+
+/// The message of the last call of this thread that failed.
+pub(crate) fn last_error() -> *const c_char {
+    // The bytes stay where they are until the next message of this thread.
+    MESSAGE.with_borrow(|message| message.as_ptr())
+}

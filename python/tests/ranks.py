@@ -1,0 +1,188 @@
+"""What the ranks of `test_mpi.py` do: every answer is compared with the whole system, which each rank knows.
+
+usage: mpirun -n RANKS python ranks.py
+"""
+
+import sys
+
+import numpy as np
+from conftest import backward_error, dense, random
+from mpi4py import MPI
+
+import bandsolve.mpi as ours
+
+EPSILON = {np.dtype(kind): np.finfo(kind).eps for kind in (np.float32, np.float64, np.complex64, np.complex128)}
+COMM = MPI.COMM_WORLD
+
+
+def own(n, empty):
+    """Own rows of n: the later the rank, the more; of `empty` ranks none."""
+    weights = np.array([0 if rank in empty else 1 + rank for rank in range(COMM.size)])
+    if not weights.any():
+        weights[0] = 1
+    ends = np.round(n * np.cumsum(weights) / weights.sum()).astype(int)
+    return slice(ends[COMM.rank - 1] if COMM.rank else 0, ends[COMM.rank])
+
+
+def whole(part):
+    """The parts of all ranks."""
+    return np.concatenate(COMM.allgather(part))
+
+
+def same_on_all(value):
+    assert all(other == COMM.allgather(value)[0] for other in COMM.allgather(value)), value
+
+
+def tridiagonal(rng, dtype, periodic, empty):
+    n = 61
+    sub, diag, sup = (random(rng, n, dtype) for _ in range(3))
+    diag += 2.5
+    rhs, mine = random(rng, (n, 3), dtype), own(n, empty)
+    a = dense(sub, diag, sup, periodic)
+    x, report = ours.solve_tridiagonal(COMM, sub[mine], diag[mine], sup[mine], rhs[mine], periodic=periodic, full_output=True)
+    assert x.shape == rhs[mine].shape and x.dtype == dtype
+    assert backward_error(a, whole(x), rhs) <= 16 * EPSILON[np.dtype(dtype)]
+    assert report.backward_error <= 8 * EPSILON[np.dtype(dtype)] and len(report.backward_errors) == 3
+    same_on_all((report.backward_errors, report.method))
+    # One matrix, many solves; transposes; products.
+    matrix = ours.Blocks(COMM, sub[mine], diag[mine], sup[mine], periodic=periodic)
+    factors = matrix.factor()
+    for transpose, op in ((False, a), (True, a.T), ("H", a.conj().T)):
+        y = factors.solve(rhs[mine][:, 0], transpose=transpose)
+        assert backward_error(op, whole(y)[:, None], rhs[:, :1]) <= 16 * EPSILON[np.dtype(dtype)]
+    assert np.allclose(whole(matrix @ rhs[mine]), a @ rhs, rtol=1e-4)
+
+
+def blocks(rng, dtype, periodic, empty):
+    m, b = 13, 4
+    sub, diag, sup = (random(rng, (m, b, b), dtype) for _ in range(3))
+    diag += 6 * np.eye(b)
+    rhs, mine = random(rng, (m, b, 2), dtype), own(m, empty)
+    a = np.zeros((m * b, m * b), dtype)
+    for i in range(m):
+        for j, block in ((i - 1, sub[i]), (i, diag[i]), (i + 1, sup[i])):
+            if 0 <= j < m or periodic:
+                a[i * b:][:b, j % m * b:][:, :b] += block
+    for method in ("auto", "bcyclic", "block-spike", "spike-truncated"):
+        matrix = ours.Blocks(COMM, sub[mine], diag[mine], sup[mine], periodic=periodic)
+        x, report = matrix.factor(method).solve(rhs[mine], full_output=True)
+        assert x.shape == rhs[mine].shape and report.backward_error <= 8 * EPSILON[np.dtype(dtype)], report
+        assert backward_error(a, whole(x).reshape(m * b, 2), rhs.reshape(m * b, 2)) <= 16 * EPSILON[np.dtype(dtype)]
+    x = ours.solve_block_tridiagonal(COMM, sub[mine], diag[mine], sup[mine], rhs[mine][..., 0], periodic=periodic)
+    assert backward_error(a, whole(x).reshape(-1, 1), rhs[..., :1].reshape(-1, 1)) <= 16 * EPSILON[np.dtype(dtype)]
+
+
+def bands(rng, dtype, _, empty):
+    n, lower, upper = 57, 3, 2
+    rows, mine = random(rng, (n, lower + upper + 1), dtype), own(n, empty)
+    rows[:, lower] += 4
+    a = np.zeros((n, n), dtype)
+    for i in range(n):
+        for j in range(max(0, i - lower), min(n, i + upper + 1)):
+            a[i, j] = rows[i, lower + j - i]
+    rhs = random(rng, n, dtype)
+    x, report = ours.solve_banded(COMM, (lower, upper), rows[mine], rhs[mine], full_output=True)
+    assert report.backward_error <= 8 * EPSILON[np.dtype(dtype)]
+    assert backward_error(a, whole(x)[:, None], rhs[:, None]) <= 16 * EPSILON[np.dtype(dtype)]
+    assert np.allclose(whole(ours.Banded(COMM, (lower, upper), rows[mine]) @ rhs[mine]), a @ rhs, rtol=1e-4)
+
+
+def types():
+    """A complex right-hand side of a real matrix, integers, and types that differ between ranks."""
+    mine = own(20, ())
+    m = mine.stop - mine.start
+    ones = np.ones(m, int)
+    x = ours.solve_tridiagonal(COMM, ones, 4 * ones, ones, 6j * ones)
+    assert x.dtype == np.complex128
+    kind = np.float32 if COMM.rank else np.float64
+    assert ours.Blocks(COMM, ones.astype(kind), ones.astype(kind), ones.astype(kind)).dtype == (
+        np.float64)
+
+
+def refused(error, what, call, *arguments, **options):
+    """All ranks raise the same error, which names what is wrong."""
+    try:
+        call(*arguments, **options)
+    except error as raised:
+        assert what in str(raised), raised
+        same_on_all(str(raised))
+    else:
+        raise AssertionError(f"nothing was raised: {what}")
+
+
+def errors():
+    last, off = COMM.size - 1, np.full(5, -1.0)
+    diag = np.full(5, 3.0)
+    # On one rank alone.
+    wrong = np.full(4 if COMM.rank == last else 5, -1.0)
+    refused(ValueError, f"rank {last}: sub has the shape (4,)", ours.solve_tridiagonal, COMM, wrong, diag, off, diag)
+    refused(ValueError, f"rank {last}: rhs has the shape (4,)", ours.solve_tridiagonal, COMM, off, diag, off, wrong)
+    nan = np.where(COMM.rank == last, np.nan, diag)
+    refused(ValueError, f"rank {last}", ours.solve_tridiagonal, COMM, off, nan, off, diag)
+    refused(ValueError, "rhs", ours.solve_tridiagonal, COMM, off, diag, off, nan)
+    refused(TypeError, "expected numbers", ours.solve_tridiagonal, COMM, off, diag, off, np.array([None] * 5))
+    refused(ValueError, "rows has the shape", ours.solve_banded, COMM, (1, 1), np.ones((5, 2)), diag)
+    refused(ValueError, "there is no method", ours.Blocks(COMM, off, diag, off).factor, "none")
+    refused(ValueError, "over ranks", ours.Banded(COMM, (1, 1), np.ones((5, 3))).factor, "thomas")
+    refused(np.linalg.LinAlgError, "singular", ours.solve_tridiagonal, COMM, 0 * off, 0 * diag, 0 * off, diag)
+    if COMM.size > 1:
+        kind = "bcyclic" if COMM.rank == last else "auto"
+        refused(ValueError, f"rank {last}: method is 'bcyclic'", ours.Blocks(COMM, off, diag, off).factor, kind)
+        # Ranks that disagree about the size of blocks.
+        b = 2 if COMM.rank == last else 3
+        block = np.ones((2, b, b))
+        refused(ValueError, "shape of blocks", ours.Blocks, COMM, block, block, block)
+
+
+def eigenvalues(empty):
+    n, mine = 200, own(200, empty)
+    m = mine.stop - mine.start
+    off, diag = np.full(m, -1.0), np.full(m, 2.0)
+    a = ours.Blocks(COMM, off, diag, off)
+    w, v, info = ours.eigsh(a, 4, sigma=1.0, full_output=True)
+    exact = 2 - 2 * np.cos(np.pi * np.arange(1, n + 1) / (n + 1))
+    nearest = np.sort(exact[np.argsort(abs(exact - 1))[:4]])
+    assert np.allclose(w, nearest, rtol=1e-12) and info["complete"] and info["converged"], (w, info)
+    assert np.allclose(whole(a @ v), whole(v) * w, atol=1e-8) and np.allclose(whole(v).T @ whole(v), np.eye(4), atol=1e-10)
+    # A pencil: B = 2.
+    two = ours.Blocks(COMM, 0 * off, diag, 0 * off)
+    assert np.allclose(ours.eigsh(a, 4, two, sigma=0.5, return_eigenvectors=False), nearest / 2, rtol=1e-12)
+    same_on_all(w.tolist())
+
+
+def split():
+    """A communicator of some ranks, used at the same time as others."""
+    part = COMM.Split(COMM.rank % 2, COMM.rank)
+    off, diag = np.full(4, -1.0), np.full(4, 3.0 + COMM.rank % 2)
+    x = ours.solve_tridiagonal(part, off, diag, off, np.ones(4))
+    y = np.concatenate(part.allgather(x))
+    n = len(y)
+    a = dense(np.full(n, -1.0), np.full(n, 3.0 + COMM.rank % 2), np.full(n, -1.0))
+    assert np.allclose(a @ y, 1)
+    part.Free()
+
+
+def main():
+    for empty in ((), (0,), (COMM.size - 1,), (1,)):
+        rng = np.random.default_rng(5)
+        for dtype in EPSILON if not empty else (np.dtype(np.float64),):
+            for periodic in (False, True):
+                tridiagonal(rng, dtype, periodic, empty)
+                blocks(rng, dtype, periodic, empty)
+            bands(rng, dtype, False, empty)
+        eigenvalues(empty)
+    types()
+    errors()
+    split()
+    if COMM.rank == 0:
+        print(f"{COMM.size} ranks: all checks passed")
+
+
+try:
+    main()
+except BaseException:
+    import traceback
+
+    traceback.print_exc()
+    sys.stderr.flush()
+    COMM.Abort(1)
