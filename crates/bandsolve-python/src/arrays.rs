@@ -117,12 +117,6 @@ pub fn slice<'a, T: Number>(array: &'a Bound<'_, PyArrayDyn<T>>) -> &'a [T] {
     unsafe { std::slice::from_raw_parts(array.data(), array.len()) }
 }
 
-/// The numbers of a writable array that is contiguous and aligned, and that nobody else uses meanwhile.
-pub fn slice_mut<'a, T: Number>(array: &'a Bound<'_, PyArrayDyn<T>>) -> &'a mut [T] {
-    // SAFETY: as said above; the array is kept by the reference.
-    unsafe { std::slice::from_raw_parts_mut(array.data(), array.len()) }
-}
-
 /// A new array of these dimensions, one or two, the first or the last index running fastest, filled by `fill`, which does not read
 /// it. `MemoryError` if there is no memory for it.
 pub fn filled<'py, T: Number, R>(

@@ -1,6 +1,6 @@
 //! Poisson and Helmholtz problems on boxes.
 
-use crate::arrays::{Number, array, filled, rows, slice, slice_mut};
+use crate::arrays::{Number, array, filled, rows, slice};
 use crate::errors::exception;
 use crate::options::threads_of;
 use bandsolve::dyn_stack::{PodBuffer, PodStack};
@@ -8,7 +8,7 @@ use bandsolve_poisson::{
     AxisPencil, Boundary, BoundaryKind, Grid, Poisson, PoissonMethod, PoissonPlan, PoissonReport, PoissonScalar,
     SeparablePencils, Side,
 };
-use numpy::{PyArrayDyn, PyArrayMethods, PyReadonlyArray1};
+use numpy::{PyArrayDyn, PyArrayMethods, PyReadonlyArray1, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -226,11 +226,12 @@ fn solve<'py, T: Number + PoissonScalar>(
         }
         Some(out) => {
             let out = out.cast::<PyArrayDyn<T>>()?.clone();
+            // SAFETY: writable, aligned and contiguous, and either f, which is not read then, or apart from it, as the caller has checked.
+            let u = unsafe { std::slice::from_raw_parts_mut(out.data(), out.len()) };
             let solved = if f.data() == out.data() {
-                let x = slice_mut(&out);
-                py.detach(|| plan.solve_in_place_with(x, stack))
+                py.detach(|| plan.solve_in_place_with(u, stack))
             } else {
-                let (f, u) = (slice(&f), slice_mut(&out));
+                let f = slice(&f);
                 py.detach(|| plan.solve_into_with(f, u, stack))
             };
             (out, solved)
