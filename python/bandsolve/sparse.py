@@ -67,7 +67,7 @@ class Preconditioner:
     kind : str
         One of ``auto, none, jacobi, diagp1, diagp2, l1, tridiagonal, forest, forest-block, alt-i:M, alt-o:M, mos-d:M, mos-a:M, mos-a:M:scaled, ilu0,
         ilu-isai:S, adi:NXxNY, amg-lines:M``. `auto` looks at the rows and tries some; without ``:M`` as many forests
-        are taken as are worth it.
+        are taken as are worth it, by `amg-lines` one.
     omega : float
         What the weight of couplings is multiplied by that a forest has taken, before the next is looked for (alt-i, alt-o).
     seed : int

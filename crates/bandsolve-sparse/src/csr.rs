@@ -198,6 +198,15 @@ impl<'a, T: Scalar, I: Index> Csr<'a, T, I> {
     ///
     /// # Errors
     /// [`Error::Shape`] if indices do not fit, [`Error::OutOfMemory`].
+    ///
+    /// # Example
+    /// ```
+    /// use bandsolve_sparse::Csr;
+    /// let (pointers, columns, values) = ([0_i64, 1, 2], [1_i64, 0], [3.0, 5.0]);
+    /// let a = Csr::new(2, &pointers[..], &columns[..], &values[..])?.to_owned_narrow()?;
+    /// assert_eq!(a.parts(), (&[0_u32, 1, 2][..], &[1_u32, 0][..], &[3.0, 5.0][..]));
+    /// # Ok::<(), bandsolve::Error>(())
+    /// ```
     pub fn to_owned_narrow(&self) -> Result<Csr<'static, T, u32>> {
         let a = self.narrow()?;
         let (pointers, columns, values) = a.parts();

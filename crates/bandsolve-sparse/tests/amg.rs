@@ -149,12 +149,14 @@ fn singular_problems_are_solved_where_they_can_be() {
 #[test]
 fn unsymmetric_matrices() {
     let a = nine_point([[0.0, -1.0, 0.0], [-3.0, 7.5, -1.0], [0.0, -2.5, 0.0]], (150, 150));
-    let m = LineMultigrid::new(a.view(), &with_forests(2)).unwrap();
     let rhs: Vec<f64> = (0..a.rows()).map(|i| (i as f64 * 0.37).sin()).collect();
-    for method in [KrylovMethod::Gmres { restart: 20 }, KrylovMethod::Bicgstab, KrylovMethod::Idr { space: 4 }] {
-        let mut x = vec![0.0; rhs.len()];
-        let report = KrylovSolver::new(method).rtol(1e-8).solve(&a, Some(&m), &rhs, &mut x).unwrap();
-        assert!(report.converged() && report.iterations <= 12, "{}", report.ending);
+    for (forests, most) in [(1, 16), (2, 12)] {
+        let m = LineMultigrid::new(a.view(), &with_forests(forests)).unwrap();
+        for method in [KrylovMethod::Gmres { restart: 20 }, KrylovMethod::Bicgstab, KrylovMethod::Idr { space: 4 }] {
+            let mut x = vec![0.0; rhs.len()];
+            let report = KrylovSolver::new(method).rtol(1e-8).solve(&a, Some(&m), &rhs, &mut x).unwrap();
+            assert!(report.converged() && report.iterations <= most, "{forests}: {}", report.iterations);
+        }
     }
 }
 
