@@ -122,7 +122,7 @@ impl<'a, T: Scalar> SlicedMatrix<'a, T> {
     /// r = rhs − A·x.
     pub fn residual(&self, x: &[T], rhs: &[T], r: &mut [T]) {
         each_chunk((r.len().div_ceil(TASK), 2), RowsOf(r, TASK), &|task, r| {
-            dispatch::<T, _>(Simd::detect(), Residuals { a: self, first: task * TASK, x, rhs, r: r.0 });
+            dispatch::<T, _>(Simd::detect(), SliceResiduals { a: self, first: task * TASK, x, rhs, r: r.0 });
         });
     }
 
@@ -190,7 +190,7 @@ impl<'a, T: Scalar> SlicedMatrix<'a, T> {
 }
 
 /// Elements of rhs − A·x, from the first row of a slice on.
-struct Residuals<'a, T: Scalar> {
+struct SliceResiduals<'a, T: Scalar> {
     a: &'a SlicedMatrix<'a, T>,
     first: usize,
     x: &'a [T],
@@ -198,7 +198,7 @@ struct Residuals<'a, T: Scalar> {
     r: &'a mut [T],
 }
 
-impl<T: Scalar> Job<T> for Residuals<'_, T> {
+impl<T: Scalar> Job<T> for SliceResiduals<'_, T> {
     type Output = ();
 
     #[inline(always)]
