@@ -1,6 +1,6 @@
 //! The C functions that the Python module `bandsolve.mpi` calls. There is no header: both are of one version, which the module checks.
 //!
-//! This file declares the functions, each behind the guard of [`status`]; [`held`] knows the number types. Functions that take ranks, matrices
+//! This file declares the functions, each behind the guard of `status`; `held` knows the number types. Functions that take ranks, matrices
 //! or factors are collective, but those that free them. A panic ends all ranks: the others would wait for this one for ever.
 
 #![allow(non_camel_case_types)]
