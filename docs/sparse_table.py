@@ -23,7 +23,7 @@ TOLERANCE, RESTART, REPEATS = 1e-6, 30, 3
 # Most iterations, of all.
 LIMIT = 10_000
 KINDS = ["auto", "none", "jacobi", "diagp1", "diagp2", "l1", "tridiagonal", "forest", "forest-block", "alt-i:2", "alt-i:4", "alt-o:2", "mos-d:2",
-         "mos-d:4", "mos-a:2", "mos-a:4", "mos-a:2:scaled", "mos-a:4:scaled", "ilu0", "ilu-isai:2", "amg-lines:2", "amg-lines:4"]
+         "mos-d:4", "mos-a:2", "mos-a:4", "mos-a:2:scaled", "mos-a:4:scaled", "ilu0", "ilu-isai:2", "amg-lines:1", "amg-lines:2", "amg-lines:4"]
 
 
 def seconds(work):
