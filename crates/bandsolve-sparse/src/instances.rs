@@ -4,7 +4,7 @@ use crate::csr::{Csr, CsrWords};
 use crate::graph::{Graph, graph};
 use crate::krylov::{IterationReport, KrylovCall};
 use crate::precond::{Preconditioner, PreconditionerKind, PreconditionerOptions, make};
-use crate::prepared::{PanelsCall, RowPanels, multiply, panels};
+use crate::prepared::{PanelsCall, PreparedForm, SlicesCall, by_panels, by_slices, prepared};
 use crate::product::{ProductCall, product};
 use bandsolve::{Complex32, Complex64, Result, Scalar};
 use bandsolve_kernel::ByType;
@@ -37,8 +37,9 @@ macro_rules! instances {
 }
 instances! {
     MultiplyRows ProductCall<'a, T> => (), product;
-    MakePanels CsrWords<'a, T> => Result<RowPanels<T>>, panels;
-    MultiplyPanels PanelsCall<'a, T> => (), multiply;
+    PrepareMatrix (CsrWords<'a, T>, bool) => Result<PreparedForm<T>>, prepared;
+    MultiplyPanels PanelsCall<'a, T> => (), by_panels;
+    MultiplySlices SlicesCall<'a, T> => (), by_slices;
     SolveSystem KrylovCall<'a, T> => Result<IterationReport>, KrylovCall::run;
     MakePreconditioner (Csr<'a, T, u32>, PreconditionerKind, PreconditionerOptions) => Result<Preconditioner<'a, T>>, make;
     MakeGraph (Csr<'a, T, u32>, Option<&'a [f64]>) => Result<Graph>, graph;

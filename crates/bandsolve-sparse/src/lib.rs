@@ -35,6 +35,7 @@ mod rounded;
 mod row_maxima;
 mod rows;
 mod single;
+mod sliced;
 mod stencils;
 mod two_largest;
 

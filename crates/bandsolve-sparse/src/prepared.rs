@@ -1,9 +1,11 @@
 //! Products of a matrix with many vectors, one after the other.
 
 use crate::csr::{Csr, CsrWords};
-use crate::instances::{MakePanels, MultiplyPanels};
+use crate::instances::{MultiplyPanels, MultiplySlices, PrepareMatrix};
+use crate::product::weighted;
 use crate::reduce::{ProductPlan, ProductSchedule};
 use crate::rows::{Ragged, each_row};
+use crate::sliced::SlicedMatrix;
 use bandsolve::dyn_stack::PodStack;
 use bandsolve::matrix::Index;
 use bandsolve::{Error, LinearOperator, Op, Result, Scalar};
@@ -16,14 +18,18 @@ use core::ops::Range;
 ///
 /// Where neighboring entries are far from each other in x, and x is larger than a processor's own cache, each entry would wait for memory.
 /// Then the matrix is kept once more, in panels of rows. The entries of a panel lie by columns: x is read from its beginning to its end, and what
-/// is at random are the sums of the panel, which are few enough for the cache. All other matrices are multiplied with as they are.
+/// is at random are the sums of the panel, which are few enough for the cache.
 ///
-/// The result is the same for any number of threads. Entries of a row are added in the order in which a panel has them.
+/// Where most rows have their entries at the same distances from the diagonal as the rows beside them, as those of stencils, eight of them are kept
+/// as a slice: one column serves eight entries, which are multiplied at once, and slices of equal values share them. All other matrices are
+/// multiplied with as they are.
+///
+/// The result is the same for any number of threads. Entries of a row are added in the order in which a panel has them, else in their own.
 ///
 /// # Cost
-/// Two flops an entry and vector; one more, in panels, where α is not 1. To set up: two passes over the entries. Memory where
-/// [`is_in_panels`](Self::is_in_panels): a value and 4 bytes an entry, [`bytes`](Self::bytes) in all; else none. Panels serve A·x alone: Aᵀ and Aᴴ
-/// take the matrix as it is.
+/// Two flops an entry and vector; one more, in panels, where α is not 1. To set up: two passes over the entries. Memory, [`bytes`](Self::bytes)
+/// in all: [in panels](Self::is_in_panels) a value and 4 bytes an entry, [in slices](Self::is_in_slices) a value and half a byte an entry, or less
+/// where values repeat, and 2 bytes a row; else none. They serve A·x alone: Aᵀ and Aᴴ take the matrix as it is.
 ///
 /// # Example
 /// ```
@@ -42,7 +48,15 @@ use core::ops::Range;
 pub struct PreparedProduct<'a, T: Scalar, I: Index> {
     a: Csr<'a, T, I>,
     plan: ProductPlan,
-    panels: Option<RowPanels<T>>,
+    form: PreparedForm<T>,
+}
+
+/// How a matrix is kept for its products.
+#[derive(Debug)]
+pub(crate) enum PreparedForm<T: Scalar> {
+    AsGiven,
+    Panels(RowPanels<T>),
+    Slices(SlicedMatrix<'static, T>),
 }
 
 /// Bytes of x from which on panels are worth their memory.
@@ -80,14 +94,41 @@ pub(crate) struct RowPanels<T> {
     long: Vec<usize>,
 }
 
-/// The panels of a matrix.
+/// The form of a matrix, if not in panels, in slices where its rows allow it.
 ///
 /// # Errors
 /// [`Error::OutOfMemory`].
-pub(crate) fn panels<T: Scalar>(a: CsrWords<'_, T>) -> Result<RowPanels<T>> {
-    match a {
-        CsrWords::Narrow(a) => RowPanels::new(&a, panel_rows::<T>(a.rows())),
-        CsrWords::Wide(a) => RowPanels::new(&a, panel_rows::<T>(a.rows())),
+pub(crate) fn prepared<T: Scalar>((a, in_panels): (CsrWords<'_, T>, bool)) -> Result<PreparedForm<T>> {
+    match (a, in_panels) {
+        (CsrWords::Narrow(a), true) => RowPanels::new(&a, panel_rows::<T>(a.rows())).map(PreparedForm::Panels),
+        (CsrWords::Wide(a), true) => RowPanels::new(&a, panel_rows::<T>(a.rows())).map(PreparedForm::Panels),
+        (CsrWords::Narrow(a), false) => Ok(PreparedForm::in_slices(&a)),
+        (CsrWords::Wide(a), false) => Ok(a.narrow().map_or(PreparedForm::AsGiven, |a| PreparedForm::in_slices(&a))),
+    }
+}
+
+impl<T: Scalar> PreparedForm<T> {
+    fn in_slices(a: &Csr<'_, T, u32>) -> Self {
+        SlicedMatrix::in_slices(a).map_or(Self::AsGiven, Self::Slices)
+    }
+}
+
+/// y = α·A·x + β·y, or y = rhs − A·x.
+pub(crate) struct SlicesCall<'a, T: Scalar> {
+    slices: &'a SlicedMatrix<'static, T>,
+    alpha: T,
+    x: &'a [T],
+    beta: T,
+    rhs: Option<&'a [T]>,
+    y: &'a mut [T],
+}
+
+pub(crate) fn by_slices<T: Scalar>(call: SlicesCall<'_, T>) {
+    let SlicesCall { slices, alpha, x, beta, rhs, y } = call;
+    match rhs {
+        Some(rhs) => slices.residual(x, rhs, y),
+        None if alpha == T::ONE && beta == T::ZERO => slices.each_sum(x, y, &|_, sum, y| *y = sum),
+        None => slices.each_sum(x, y, &|_, sum, y| weighted(alpha, sum, beta, y)),
     }
 }
 
@@ -100,7 +141,7 @@ pub(crate) struct PanelsCall<'a, T> {
     y: &'a mut [T],
 }
 
-pub(crate) fn multiply<T: Scalar>(call: PanelsCall<'_, T>) {
+pub(crate) fn by_panels<T: Scalar>(call: PanelsCall<'_, T>) {
     let PanelsCall { panels, alpha, x, beta, y } = call;
     let count = y.len().div_ceil(panels.rows);
     each_chunk((count, 1), RowsOf(y, panels.rows), &|panel, y| {
@@ -222,8 +263,8 @@ impl<'a, T: Scalar, I: Index> PreparedProduct<'a, T, I> {
         // A panel has entries in most lines of x.
         let dense = a.entries() / a.rows().max(1) * panel_rows::<T>(a.rows()) * (64 / size_of::<T>()) >= a.columns();
         let in_panels = plan.is_scattered() && large && dense;
-        let panels = in_panels.then(|| T::by_type::<MakePanels<'_>>(a.words())).transpose()?;
-        Ok(Self { a, plan, panels })
+        let form = T::by_type::<PrepareMatrix<'_>>((a.words(), in_panels))?;
+        Ok(Self { a, plan, form })
     }
 
     /// The matrix.
@@ -233,27 +274,47 @@ impl<'a, T: Scalar, I: Index> PreparedProduct<'a, T, I> {
 
     /// Whether the matrix is kept once more, in panels.
     pub fn is_in_panels(&self) -> bool {
-        self.panels.is_some()
+        matches!(self.form, PreparedForm::Panels(_))
+    }
+
+    /// Whether the matrix is kept once more, in slices of rows that are like each other.
+    pub fn is_in_slices(&self) -> bool {
+        matches!(self.form, PreparedForm::Slices(_))
     }
 
     /// Bytes that are kept beside the matrix.
     pub fn bytes(&self) -> usize {
-        self.panels.as_ref().map_or(0, RowPanels::bytes)
+        match &self.form {
+            PreparedForm::AsGiven => 0,
+            PreparedForm::Panels(panels) => panels.bytes(),
+            PreparedForm::Slices(slices) => slices.bytes(),
+        }
     }
 
     /// y = α·op(A)·x + β·y, for one vector or several, which stand one after the other in x and in y: as [`Csr::product`]. Where β is 0, y is
-    /// not read. In panels the matrix is read once for each vector, and α is multiplied with its entries.
+    /// not read. In panels and slices the matrix is read once for each vector; in panels α is multiplied with its entries.
     ///
     /// # Errors
     /// [`Error::Shape`] if the lengths of x and y are not those of as many vectors.
     pub fn product(&self, op: Op, alpha: T, x: &[T], beta: T, y: &mut [T]) -> Result<()> {
-        let Some(panels) = self.panels.as_ref().filter(|_| op == Op::Plain) else {
+        if op != Op::Plain || matches!(self.form, PreparedForm::AsGiven) {
             return self.a.product(op, alpha, x, beta, y);
-        };
+        }
         self.a.check_vectors(op, x, y)?;
         let vectors = x.chunks_exact(self.a.columns()).zip(y.chunks_exact_mut(self.a.rows()));
-        vectors.for_each(|(x, y)| self.by_panels(panels, (alpha, x), (beta, y)));
+        vectors.for_each(|(x, y)| self.multiply((alpha, x), (beta, y)));
         Ok(())
+    }
+
+    /// y = α·A·x + β·y of one vector.
+    fn multiply(&self, (alpha, x): (T, &[T]), (beta, y): (T, &mut [T])) {
+        match &self.form {
+            PreparedForm::AsGiven => self.plan.product(&self.a, alpha, x, beta, y),
+            PreparedForm::Panels(panels) => self.by_panels(panels, (alpha, x), (beta, y)),
+            PreparedForm::Slices(slices) => {
+                T::by_type::<MultiplySlices<'_>>(SlicesCall { slices, alpha, x, beta, rhs: None, y });
+            }
+        }
     }
 
     fn by_panels(&self, panels: &RowPanels<T>, (alpha, x): (T, &[T]), (beta, y): (T, &mut [T])) {
@@ -277,10 +338,7 @@ impl<T: Scalar, I: Index> LinearOperator<T> for PreparedProduct<'_, T, I> {
     }
 
     fn apply(&self, x: &[T], y: &mut [T], _: &mut PodStack) -> Result<()> {
-        match &self.panels {
-            Some(panels) => self.by_panels(panels, (T::ONE, x), (T::ZERO, y)),
-            None => self.plan.product(&self.a, T::ONE, x, T::ZERO, y),
-        }
+        self.multiply((T::ONE, x), (T::ZERO, y));
         Ok(())
     }
 
@@ -289,14 +347,20 @@ impl<T: Scalar, I: Index> LinearOperator<T> for PreparedProduct<'_, T, I> {
     }
 
     fn residual(&self, x: &[T], rhs: &[T], r: &mut [T], stack: &mut PodStack) -> Result<()> {
-        if self.panels.is_none() {
-            return self.a.residual(x, rhs, r, stack);
+        match &self.form {
+            PreparedForm::AsGiven => return self.a.residual(x, rhs, r, stack),
+            PreparedForm::Panels(panels) => {
+                self.by_panels(panels, (T::ONE, x), (T::ZERO, r));
+                each_row(r, &|i, r| {
+                    *r = rhs[i] - *r;
+                    0
+                });
+            }
+            PreparedForm::Slices(slices) => {
+                let call = SlicesCall { slices, alpha: T::ONE, x, beta: T::ZERO, rhs: Some(rhs), y: r };
+                T::by_type::<MultiplySlices<'_>>(call);
+            }
         }
-        self.apply(x, r, stack)?;
-        each_row(r, &|i, r| {
-            *r = rhs[i] - *r;
-            0
-        });
         Ok(())
     }
 }
@@ -336,7 +400,7 @@ mod tests {
                 for (alpha, beta) in [(1.0, 0.0), (1.0, 1.0), (-0.5, 0.25)] {
                     let start = if beta == 0.0 { vec![f64::NAN; a.rows()] } else { vector(a.rows(), &mut random) };
                     y.copy_from_slice(&start);
-                    multiply(PanelsCall { panels: &panels, alpha, x: &x, beta, y: &mut y });
+                    by_panels(PanelsCall { panels: &panels, alpha, x: &x, beta, y: &mut y });
                     for (i, y) in y.iter().enumerate() {
                         let sum = alpha * sum(i) + if beta == 0.0 { 0.0 } else { beta * start[i] };
                         assert_eq!(*y, sum, "{} rows, {columns} columns, panels of {rows}, row {i}", lengths.len());
@@ -344,6 +408,55 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// Rows of a stencil are kept in slices: the sums of the matrix as it is, bit for bit.
+    fn slices_multiply<I: Index>() {
+        let mut random = Random::new(5);
+        let indices = |from: &[u32]| from.iter().map(|i| I::from_usize(*i as usize)).collect::<Vec<_>>();
+        for (side, alike) in [(1, false), (3, false), (40, true), (67, true)] {
+            let stencil = crate::nine_point([[-0.2, -0.1, -0.2], [-1.0, 3.0, -1.0], [-0.2, -0.1, -0.2]], (side, side));
+            let (pointers, columns, values) = stencil.parts();
+            // Values that repeat, and values that do not; more columns than rows.
+            for repeated in [true, false] {
+                let values =
+                    values.iter().map(|v| if repeated { *v } else { random.uniform(-1.0, 1.0) }).collect::<Vec<_>>();
+                let n = stencil.rows();
+                let a = Csr::new(n + 3, indices(pointers), indices(columns), values).unwrap();
+                let prepared = PreparedProduct::new(&a).unwrap();
+                assert_eq!((prepared.is_in_slices(), prepared.is_in_panels()), (alike, false), "side {side}");
+                let bytes = if repeated { 0..3 * a.entries() } else { 4 * a.entries()..9 * a.entries() };
+                assert!(!alike || bytes.contains(&prepared.bytes()), "{} bytes", prepared.bytes());
+                let x: Vec<f64> = (0..2 * (n + 3)).map(|_| random.uniform(-1.0, 1.0)).collect();
+                let start: Vec<f64> = (0..2 * n).map(|_| random.uniform(-1.0, 1.0)).collect();
+                for (alpha, beta) in [(1.0, 0.0), (-0.5, 0.0), (1.0, 1.0), (0.3, -0.7)] {
+                    let (mut y, mut expected) = (start.clone(), start.clone());
+                    if beta == 0.0 {
+                        y.fill(f64::NAN);
+                    }
+                    prepared.product(Op::Plain, alpha, &x, beta, &mut y).unwrap();
+                    a.product(Op::Plain, alpha, &x, beta, &mut expected).unwrap();
+                    assert!(y == expected, "side {side}, {alpha}, {beta}");
+                }
+                let stack = &mut PodBuffer::new(bandsolve::dyn_stack::StackReq::EMPTY);
+                let (mut r, mut expected) = (vec![f64::NAN; n], vec![f64::NAN; n]);
+                prepared.residual(&x[..n + 3], &start[..n], &mut r, PodStack::new(stack)).unwrap();
+                a.residual(&x[..n + 3], &start[..n], &mut expected, PodStack::new(stack)).unwrap();
+                assert!(r == expected);
+            }
+        }
+        // Rows without entries are no slices.
+        let empty = Csr::<f64, u32>::new(0, vec![0; 33], vec![], vec![]).unwrap();
+        let prepared = PreparedProduct::new(&empty).unwrap();
+        let mut y = [f64::NAN; 32];
+        prepared.product(Op::Plain, 1.0, &[], 0.0, &mut y).unwrap();
+        assert!(!prepared.is_in_slices() && prepared.bytes() == 0 && y == [0.0; 32]);
+    }
+
+    #[test]
+    fn rows_that_are_alike_are_kept_in_slices() {
+        slices_multiply::<u32>();
+        slices_multiply::<u64>();
     }
 
     #[test]

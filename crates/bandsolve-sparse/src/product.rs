@@ -68,7 +68,7 @@ impl<T: Scalar, F: Fn(usize, T, &mut T) + Sync> RowReduction<T> for RowProducts<
 
 /// y = α·s + β·y; where β is 0, y is not read.
 #[inline]
-fn weighted<T: Scalar>(alpha: T, sum: T, beta: T, y: &mut T) {
+pub(crate) fn weighted<T: Scalar>(alpha: T, sum: T, beta: T, y: &mut T) {
     *y = if beta == T::ZERO { alpha * sum } else { alpha * sum + beta * *y };
 }
 

@@ -6,7 +6,6 @@
 use super::aggregates::CoarseningGraph;
 use super::galerkin::galerkin;
 use super::path_solver::PathSolver;
-use super::sliced::SlicedMatrix;
 use super::strong_edges::StrongEdges;
 use crate::csr::{Csr, cast};
 use crate::factor::GraphFactorOptions;
@@ -14,6 +13,7 @@ use crate::krylov::{buffer, stack};
 use crate::multiply::{adjoint, triple_product};
 use crate::rounded::{RowScale, apply_rounded, rounded_scratch};
 use crate::rows::{TASK, each_row};
+use crate::sliced::SlicedMatrix;
 use bandsolve::dyn_stack::{PodStack, StackReq};
 use bandsolve::{
     AnyFactor, Banded, Complex32, Complex64, Error, Factor, Inspect, LinearOperator, Norm, Op, Plan, RealScalar,

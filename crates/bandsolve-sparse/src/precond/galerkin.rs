@@ -1,9 +1,9 @@
 //! The matrix of the next level.
 
-use super::sliced::{LANES, SlicedMatrix};
 use crate::csr::Csr;
 use crate::multiply::{RowSum, adjoint};
 use crate::rows::{RowsMade, make_rows};
+use crate::sliced::{LANES, SlicedMatrix};
 use bandsolve::{Scalar, Simd};
 use bandsolve_kernel::memory::zeros;
 use bandsolve_kernel::{Job, Lanes, dispatch};

@@ -12,7 +12,6 @@ mod incomplete;
 mod lines;
 mod path_solver;
 mod products;
-mod sliced;
 mod splitting;
 mod strong_edges;
 

@@ -3,13 +3,13 @@
 //! Factors are computed in the number type of the matrix and kept in that of the smoother, which may have half the digits: the product of
 //! rounded factors of a definite matrix is definite.
 
-use super::sliced::SlicedMatrix;
 use super::strong_edges::LinkedForest;
 use crate::csr::{Csr, cast};
 use crate::factor::NONE;
 use crate::forest::Forest;
 use crate::krylov::{buffer, stack};
 use crate::rows::{Ragged, each_row};
+use crate::sliced::SlicedMatrix;
 use bandsolve::dyn_stack::{PodStack, StackReq};
 use bandsolve::{AnyFactor, Error, Factor, Op, Plan, RealScalar, Result, Scalar, Tridiagonal};
 use bandsolve_kernel::memory::zeros;

@@ -1,12 +1,12 @@
 //! Linear forests for smoothers: found among the strongest couplings of each unknown alone, kept in order.
 
-use super::sliced::{LANES, SlicedMatrix};
 use super::splitting::{comparable_graph, of_forest};
 use crate::csr::Csr;
 use crate::factor::{GraphFactorOptions, NONE};
 use crate::forest::Forest;
 use crate::random::mixed;
 use crate::rows::{SMALL_TASK as TASK, each_row};
+use crate::sliced::{LANES, SlicedMatrix};
 use bandsolve::{Error, RealScalar, Result, Scalar, Simd};
 use bandsolve_kernel::memory::zeros;
 use bandsolve_kernel::spread::{RowsOf, chunks, each_chunk};

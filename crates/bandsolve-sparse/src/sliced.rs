@@ -8,7 +8,7 @@ use bandsolve_kernel::spread::{RowsOf, chunks, each_chunk};
 use bandsolve_kernel::{Job, Lanes, dispatch};
 
 /// Rows of a slice.
-pub(super) const LANES: usize = 8;
+pub(crate) const LANES: usize = 8;
 /// Slices of one task.
 const SLICES: usize = TASK / LANES;
 /// Entries of rows whose values are looked for among those of slices before.
@@ -19,7 +19,7 @@ const SHORT: usize = 32;
 ///
 /// Sums are those of the rows one by one, bit for bit.
 #[derive(Debug)]
-pub(super) struct SlicedMatrix<'a, T: Scalar> {
+pub(crate) struct SlicedMatrix<'a, T: Scalar> {
     size: usize,
     /// Where the columns of each slice begin, and where the last end; where its rows differ there are none.
     starts: Vec<usize>,
@@ -71,7 +71,7 @@ impl<'a, T: Scalar> SlicedMatrix<'a, T> {
     }
 
     /// `None` if most rows are in no slice.
-    fn in_slices(a: &Csr<'_, T, u32>) -> Option<Self> {
+    pub fn in_slices(a: &Csr<'_, T, u32>) -> Option<SlicedMatrix<'static, T>> {
         let count = a.rows() / LANES;
         let (mut starts, mut models) = (vec![0; count + 1], vec![0; count]);
         let tasks = count.div_ceil(SLICES);
@@ -116,23 +116,25 @@ impl<'a, T: Scalar> SlicedMatrix<'a, T> {
         });
         let unlike = (0..count).filter(|slice| starts[*slice] == starts[slice + 1]);
         let rows = unlike.flat_map(|slice| slice * LANES..(slice + 1) * LANES).chain(count * LANES..a.rows());
-        Some(Self { size: a.rows(), rest: rows_of(a, rows), starts, columns, blocks, values, others })
+        Some(SlicedMatrix { size: a.rows(), rest: rows_of(a, rows), starts, columns, blocks, values, others })
     }
 
     /// r = rhs − A·x.
     pub fn residual(&self, x: &[T], rhs: &[T], r: &mut [T]) {
-        each_chunk((r.len().div_ceil(TASK), 2), RowsOf(r, TASK), &|task, r| {
-            dispatch::<T, _>(Simd::detect(), SliceResiduals { a: self, first: task * TASK, x, rhs, r: r.0 });
+        self.each_sum(x, r, &|i, sum, r| *r = rhs[i] - sum);
+    }
+
+    /// Lets `then(i, Σⱼ aᵢⱼ·xⱼ, yᵢ)` change every element of y.
+    pub fn each_sum(&self, x: &[T], y: &mut [T], then: &(impl Fn(usize, T, &mut T) + Sync)) {
+        each_chunk((y.len().div_ceil(TASK), 2), RowsOf(y, TASK), &|task, y| {
+            dispatch::<T, _>(Simd::detect(), SliceSums { a: self, first: task * TASK, x, y: y.0, then });
         });
     }
 
-    /// The elements of rhs − A·x in a slice, which begins with this one; 0 behind the last.
-    #[inline(always)]
-    pub fn residuals(&self, first: usize, x: &[T], rhs: &[T]) -> [T; LANES] {
-        let count = LANES.min(self.size - first);
-        let (mut r, sums) = ([T::ZERO; LANES], self.sums(first / LANES, count, x));
-        r.iter_mut().zip(&rhs[first..first + count]).zip(sums).for_each(|((r, rhs), sum)| *r = *rhs - sum);
-        r
+    /// Bytes of memory, but for the rows that are in no slice.
+    pub fn bytes(&self) -> usize {
+        let (of_slices, columns) = (size_of_val(&self.starts[..]) + size_of_val(&self.blocks[..]), &self.columns[..]);
+        of_slices + size_of_val(columns) + size_of_val(&self.values[..]) + size_of_val(&self.others[..])
     }
 
     /// The entries of the rows of a slice: their columns in its first row, and the values of all rows entry by entry. `None` where rows differ.
@@ -189,25 +191,25 @@ impl<'a, T: Scalar> SlicedMatrix<'a, T> {
     }
 }
 
-/// Elements of rhs − A·x, from the first row of a slice on.
-struct SliceResiduals<'a, T: Scalar> {
+/// Sums of rows, from the first row of a slice on, and what becomes of them.
+struct SliceSums<'a, T: Scalar, F> {
     a: &'a SlicedMatrix<'a, T>,
     first: usize,
     x: &'a [T],
-    rhs: &'a [T],
-    r: &'a mut [T],
+    y: &'a mut [T],
+    then: &'a F,
 }
 
-impl<T: Scalar> Job<T> for SliceResiduals<'_, T> {
+impl<T: Scalar, F: Fn(usize, T, &mut T)> Job<T> for SliceSums<'_, T, F> {
     type Output = ();
 
     #[inline(always)]
     fn run<V: Lanes<Real = T::Real>>(self) {
-        for (k, r) in self.r.chunks_mut(LANES).enumerate() {
-            let own = self.a.residuals(self.first + k * LANES, self.x, self.rhs);
-            match <&mut [T; LANES]>::try_from(&mut *r) {
-                Ok(r) => *r = own,
-                Err(_) => r.copy_from_slice(&own[..r.len()]),
+        for (k, y) in self.y.chunks_mut(LANES).enumerate() {
+            let first = self.first + k * LANES;
+            let sums = self.a.sums(first / LANES, y.len(), self.x);
+            for (lane, (y, sum)) in y.iter_mut().zip(sums).enumerate() {
+                (self.then)(first + lane, sum, y);
             }
         }
     }
@@ -224,11 +226,12 @@ fn find_slices<T: Scalar>(a: &Csr<'_, T, u32>, first: usize, lengths: &mut [usiz
     for (k, (own, model)) in lengths.iter_mut().zip(models).enumerate() {
         let slice = first + k;
         (*own, *model) = (0, slice);
-        if !are_alike(a, slice * LANES) {
+        let length = a.range(slice * LANES).len();
+        if length == 0 || !are_alike(a, slice * LANES) {
             continue;
         }
         alike += 1;
-        *own = a.range(slice * LANES).len();
+        *own = length;
         if let Some(last) = last.get_mut(*own) {
             match last {
                 Some(last) if values(*last) == values(slice) => *model = *last,
