@@ -119,7 +119,7 @@ int main(void) {
     bandsolve_csr_t matrix;
     bandsolve_precond_t precond;
     require(bandsolveDcsr_create(N, N, values, col_indices, row_ptrs, nnz, &matrix), "create");
-    /* There will be many products. (A matrix with its entries near each other, as this one, is left as it is.) */
+    /* There will be many products. */
     require(bandsolveDcsr_prepare(matrix), "prepare");
     require(bandsolveDcsrmv(BANDSOLVE_PLAIN, &one, matrix, known, &zero, rhs), "product");
     along_paths(matrix);

@@ -1648,8 +1648,9 @@ bandsolve_status_t bandsolveScsr_create_64(int64_t rows,
 
 /**
  * Prepares a matrix for many products A x: `bandsolveScsrmv` and `bandsolveScsr_krylov` are faster from then on, where neighboring entries
- * are far from each other in an x that is larger than caches. Such a matrix is kept once more, in another order, in which the entries of a
- * row are then added; nothing is kept of other matrices. Other threads may use the matrix meanwhile. Freed with the matrix.
+ * are far from each other in an x that is larger than caches, or most rows have their entries at the same distances from the diagonal as the
+ * rows beside them. Such a matrix is kept once more, in another order; in the first case the entries of a row are then added in that order.
+ * Nothing is kept of other matrices. Other threads may use the matrix meanwhile. Freed with the matrix.
  */
 bandsolve_status_t bandsolveScsr_prepare(bandsolve_csr_t matrix);
 
@@ -1769,8 +1770,9 @@ bandsolve_status_t bandsolveDcsr_create_64(int64_t rows,
 
 /**
  * Prepares a matrix for many products A x: `bandsolveDcsrmv` and `bandsolveDcsr_krylov` are faster from then on, where neighboring entries
- * are far from each other in an x that is larger than caches. Such a matrix is kept once more, in another order, in which the entries of a
- * row are then added; nothing is kept of other matrices. Other threads may use the matrix meanwhile. Freed with the matrix.
+ * are far from each other in an x that is larger than caches, or most rows have their entries at the same distances from the diagonal as the
+ * rows beside them. Such a matrix is kept once more, in another order; in the first case the entries of a row are then added in that order.
+ * Nothing is kept of other matrices. Other threads may use the matrix meanwhile. Freed with the matrix.
  */
 bandsolve_status_t bandsolveDcsr_prepare(bandsolve_csr_t matrix);
 
@@ -1890,8 +1892,9 @@ bandsolve_status_t bandsolveCcsr_create_64(int64_t rows,
 
 /**
  * Prepares a matrix for many products A x: `bandsolveCcsrmv` and `bandsolveCcsr_krylov` are faster from then on, where neighboring entries
- * are far from each other in an x that is larger than caches. Such a matrix is kept once more, in another order, in which the entries of a
- * row are then added; nothing is kept of other matrices. Other threads may use the matrix meanwhile. Freed with the matrix.
+ * are far from each other in an x that is larger than caches, or most rows have their entries at the same distances from the diagonal as the
+ * rows beside them. Such a matrix is kept once more, in another order; in the first case the entries of a row are then added in that order.
+ * Nothing is kept of other matrices. Other threads may use the matrix meanwhile. Freed with the matrix.
  */
 bandsolve_status_t bandsolveCcsr_prepare(bandsolve_csr_t matrix);
 
@@ -2011,8 +2014,9 @@ bandsolve_status_t bandsolveZcsr_create_64(int64_t rows,
 
 /**
  * Prepares a matrix for many products A x: `bandsolveZcsrmv` and `bandsolveZcsr_krylov` are faster from then on, where neighboring entries
- * are far from each other in an x that is larger than caches. Such a matrix is kept once more, in another order, in which the entries of a
- * row are then added; nothing is kept of other matrices. Other threads may use the matrix meanwhile. Freed with the matrix.
+ * are far from each other in an x that is larger than caches, or most rows have their entries at the same distances from the diagonal as the
+ * rows beside them. Such a matrix is kept once more, in another order; in the first case the entries of a row are then added in that order.
+ * Nothing is kept of other matrices. Other threads may use the matrix meanwhile. Freed with the matrix.
  */
 bandsolve_status_t bandsolveZcsr_prepare(bandsolve_csr_t matrix);
 

@@ -181,11 +181,9 @@ impl<'a, T: Scalar> SlicedMatrix<'a, T> {
             (0..count).for_each(|k| sums[k] = self.rest.row_times(first + k, x));
             return sums;
         };
-        for (column, values) in columns.iter().zip(values.chunks_exact(LANES)) {
-            let x = &x[*column as usize..*column as usize + LANES];
-            for k in 0..LANES {
-                sums[k] += values[k] * x[k];
-            }
+        for (column, values) in columns.iter().zip(values.as_chunks::<LANES>().0) {
+            let x = x[*column as usize..].first_chunk::<LANES>().expect("columns of all lanes");
+            sums = core::array::from_fn(|k| sums[k] + values[k] * x[k]);
         }
         sums
     }

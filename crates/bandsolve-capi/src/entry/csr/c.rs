@@ -34,8 +34,9 @@ pub unsafe extern "C" fn bandsolveCcsr_create_64(
 }
 
 /// Prepares a matrix for many products A x: `bandsolveCcsrmv` and `bandsolveCcsr_krylov` are faster from then on, where neighboring entries
-/// are far from each other in an x that is larger than caches. Such a matrix is kept once more, in another order, in which the entries of a
-/// row are then added; nothing is kept of other matrices. Other threads may use the matrix meanwhile. Freed with the matrix.
+/// are far from each other in an x that is larger than caches, or most rows have their entries at the same distances from the diagonal as the
+/// rows beside them. Such a matrix is kept once more, in another order; in the first case the entries of a row are then added in that order.
+/// Nothing is kept of other matrices. Other threads may use the matrix meanwhile. Freed with the matrix.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bandsolveCcsr_prepare(matrix: bandsolve_csr_t) -> bandsolve_status_t {
     guard(|| unsafe { csr::prepare::<Complex32>(matrix) })
