@@ -1,7 +1,7 @@
 //! Products and transposes of sparse matrices.
 
 use crate::csr::Csr;
-use crate::rows::{RowsMade, TASK, each_row, make_rows};
+use crate::rows::{RowScratch, RowsMade, TASK, each_row, make_rows};
 use bandsolve::Scalar;
 use bandsolve_kernel::memory::zeros;
 use bandsolve_kernel::spread::{RowsOf, each_chunk};
@@ -31,8 +31,8 @@ const SHORT: usize = 24;
 impl<'a, T: Scalar> RowSum<'a, T> {
     /// For rows with columns below this number, behind what has been made.
     pub fn new(columns: usize, made: &'a mut RowsMade<T>) -> Self {
-        made.make_places(columns);
-        let RowsMade { lengths, columns, values, places, next_place, .. } = made;
+        made.scratch.make_places(columns);
+        let RowsMade { lengths, columns, values, scratch: RowScratch { places, next_place, .. } } = made;
         let start = columns.len();
         Self { places, first: *next_place, next_place, lengths, columns, values, start, count: 0 }
     }

@@ -5,7 +5,9 @@ use bandsolve::Scalar;
 use bandsolve_kernel::memory::zeros;
 use bandsolve_kernel::spread::{RowsOf, Split, chunks, each_chunk};
 use bytemuck::Pod;
+use core::mem::replace;
 use core::ops::Range;
+use std::sync::{Mutex, PoisonError};
 
 /// Rows of one task.
 pub(crate) const TASK: usize = 1 << 12;
@@ -28,18 +30,29 @@ pub(crate) struct RowsMade<T> {
     pub lengths: Vec<u32>,
     pub columns: Vec<u32>,
     pub values: Vec<T>,
-    /// Memory of [`RowSum`](crate::multiply::RowSum), which is kept for the rows after: no place is used yet from `next_place` on.
+    /// Memory for whoever makes them.
+    pub scratch: RowScratch<T>,
+}
+
+/// Memory that is kept from rows to rows, one for each thread.
+#[derive(Debug, Clone)]
+pub(crate) struct RowScratch<T> {
+    /// Those of [`RowSum`](crate::multiply::RowSum): no place is used yet from `next_place` on.
     pub places: Vec<u32>,
     pub next_place: u32,
-    /// Memory for whoever makes the rows, kept likewise.
     pub numbers: Vec<T>,
     pub marks: Vec<u32>,
 }
 
 impl<T> RowsMade<T> {
     fn new() -> Self {
-        let (lengths, columns, places, marks) = (vec![], vec![], vec![], vec![]);
-        Self { lengths, columns, values: vec![], places, next_place: 1, numbers: vec![], marks }
+        Self { lengths: vec![], columns: vec![], values: vec![], scratch: RowScratch::new() }
+    }
+}
+
+impl<T> RowScratch<T> {
+    fn new() -> Self {
+        Self { places: vec![], next_place: 1, numbers: vec![], marks: vec![] }
     }
 
     /// At least so many places.
@@ -68,6 +81,8 @@ pub(crate) fn make_rows<T: Scalar>(
     // So many that no thread has much more than another.
     let of_task = (rows / 32).clamp(SMALL_TASK / 4, TASK);
     let mut wave = vec![none; WAVE.min(rows.div_ceil(of_task))];
+    let scratch = Mutex::new(vec![]);
+    let free = || scratch.lock().unwrap_or_else(PoisonError::into_inner);
     for first in (0..rows).step_by(WAVE * of_task) {
         let tasks = (rows - first).div_ceil(of_task).min(WAVE);
         each_chunk((tasks, 2), RowsOf(&mut wave[..tasks], 1), &|task, made| {
@@ -76,7 +91,9 @@ pub(crate) fn make_rows<T: Scalar>(
             made.columns.clear();
             made.values.clear();
             let from = first + task * of_task;
+            made.scratch = free().pop().unwrap_or_else(RowScratch::new);
             work(from..(from + of_task).min(rows), made);
+            free().push(replace(&mut made.scratch, RowScratch::new()));
         });
         let mut starts = vec![filled];
         wave[..tasks].iter().for_each(|made| starts.push(starts[starts.len() - 1] + made.values.len()));

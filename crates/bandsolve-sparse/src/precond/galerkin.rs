@@ -43,12 +43,13 @@ impl<T: Scalar> Job<T> for GalerkinColumns<'_, T> {
     fn run<V: Lanes<Real = T::Real>>(self) {
         let Self { a, sliced, r, p, columns, made } = self;
         let (n, of_a, of_p) = (a.rows(), a.parts(), p.parts());
-        if made.numbers.len() < n {
-            (made.numbers, made.marks) = (zeros(n).expect("memory"), zeros(n.div_ceil(LANES)).expect("memory"));
+        let scratch = &mut made.scratch;
+        if scratch.numbers.len() < n {
+            (scratch.numbers, scratch.marks) = (zeros(n).expect("memory"), zeros(n.div_ceil(LANES)).expect("memory"));
         }
         // Zeros, as they are left.
-        let mut own = take(&mut made.numbers);
-        let mut met = MetSlices { seen: take(&mut made.marks), column: 0, list: vec![] };
+        let mut own = take(&mut scratch.numbers);
+        let mut met = MetSlices { seen: take(&mut scratch.marks), column: 0, list: vec![] };
         let mut sum = RowSum::new(r.rows(), made);
         for k in columns {
             let entries = (&r.parts().1[r.range(k)], &r.parts().2[r.range(k)]);
@@ -93,7 +94,7 @@ impl<T: Scalar> Job<T> for GalerkinColumns<'_, T> {
             sum.finish();
         }
         drop(sum);
-        (made.numbers, made.marks) = (own, met.seen);
+        (made.scratch.numbers, made.scratch.marks) = (own, met.seen);
     }
 }
 
