@@ -163,8 +163,8 @@ class PreparedProduct:
 
     Where neighboring entries are far from each other in an x that is larger than a processor's cache, the matrix is kept once more, in panels
     whose entries lie by columns: then a product takes about half the time. Where most rows have their entries at the same distances from the
-    diagonal as the rows beside them, as those of stencils, it is kept in slices of eight rows: then it takes a third to a half. All other matrices
-    are multiplied with as they are. Products use all threads, and are the same for any number of them.
+    diagonal as the rows beside them, as those of stencils, it is kept in slices of eight rows: then it takes a third if values repeat,
+    else two thirds. All other matrices are multiplied with as they are. Products use all threads, and are the same for any number of them.
 
     Parameters
     ----------

@@ -3,6 +3,7 @@
 use crate::csr::{Csr, cast};
 use crate::rows::{Ragged, SMALL_TASK as TASK};
 use bandsolve::{Scalar, Simd};
+use bandsolve_kernel::ahead::prefetch;
 use bandsolve_kernel::memory::zeros;
 use bandsolve_kernel::spread::{RowsOf, chunks, each_chunk};
 use bandsolve_kernel::{Job, Lanes, dispatch};
@@ -13,6 +14,8 @@ pub(crate) const LANES: usize = 8;
 const SLICES: usize = TASK / LANES;
 /// Entries of rows whose values are looked for among those of slices before.
 const SHORT: usize = 32;
+/// Values ahead at which those of slices are asked for.
+const AHEAD: usize = 512;
 
 /// A matrix in slices: of [`LANES`] rows with their entries at the same distances from the diagonal, so that the columns of the first say
 /// where those of all are. What is in no slice is kept by rows.
@@ -182,6 +185,7 @@ impl<'a, T: Scalar> SlicedMatrix<'a, T> {
             return sums;
         };
         for (column, values) in columns.iter().zip(values.as_chunks::<LANES>().0) {
+            prefetch(values.as_ptr().wrapping_add(AHEAD));
             let x = x[*column as usize..].first_chunk::<LANES>().expect("columns of all lanes");
             sums = core::array::from_fn(|k| sums[k] + values[k] * x[k]);
         }

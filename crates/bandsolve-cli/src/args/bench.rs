@@ -105,7 +105,7 @@ pub struct BenchSpmvArgs {
     #[arg(long, value_name = "N", value_parser = size_parser)]
     pub n: Option<usize>,
     /// Kinds of matrices
-    #[arg(long, value_name = "LIST", value_delimiter = ',', default_values = ["nine-point", "power-law", "dense-row"])]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_values = ["nine-point", "nine-point-random", "power-law", "dense-row"])]
     pub kind: Vec<SpmvKind>,
     /// This matrix instead
     #[arg(long, value_name = "FILE", conflicts_with_all = ["n", "kind"])]
@@ -201,8 +201,10 @@ pub struct BenchIterateArgs {
 /// Kinds of sparse matrices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum SpmvKind {
-    /// Nine entries a row: the neighbors in a square grid
+    /// Nine entries a row: the neighbors in a square grid, with the same values in every row
     NinePoint,
+    /// The same places, with values at random
+    NinePointRandom,
     /// Rows of 1 to 5000 entries, of which the shorter are the more frequent; columns at random
     PowerLaw,
     /// The diagonal, and one row with an entry in every column

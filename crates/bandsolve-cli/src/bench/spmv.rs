@@ -65,7 +65,7 @@ pub fn run(args: &BenchSpmvArgs) -> Result<(), Failure> {
         sheets.push(sheet);
     }
     let title = "Time of sparse products: ns per row".to_string();
-    let chart = DotChart { title, machine: machine.summary(), across: 3, kinds: vec!["random"], panels };
+    let chart = DotChart { title, machine: machine.summary(), across: 2, kinds: vec!["random"], panels };
     Results::here("spmv", &machine, None, found, sheets).write(&args.measure, || Some(chart.draw()))
 }
 
@@ -75,10 +75,15 @@ fn name(kind: SpmvKind) -> String {
 
 fn matrix(kind: SpmvKind, n: usize) -> Csr<'static, f64, u32> {
     let mut random = Random::new(n as u64);
+    let side = (n as f64).sqrt().round().max(1.0) as usize;
+    let nine = || nine_point([[-1.0, -2.0, -1.0], [-2.0, 12.0, -2.0], [-1.0, -2.0, -1.0]], (side, side));
     let lengths: Vec<usize> = match kind {
-        SpmvKind::NinePoint => {
-            let side = (n as f64).sqrt().round().max(1.0) as usize;
-            return nine_point([[-1.0, -2.0, -1.0], [-2.0, 12.0, -2.0], [-1.0, -2.0, -1.0]], (side, side));
+        SpmvKind::NinePoint => return nine(),
+        SpmvKind::NinePointRandom => {
+            let a = nine();
+            let (pointers, columns, values) = a.parts();
+            let values = random.uniform_vec(values.len(), -1.0, 1.0);
+            return Csr::new(a.columns(), pointers.to_vec(), columns.to_vec(), values).expect("places of a matrix");
         }
         SpmvKind::PowerLaw => (0..n).map(|_| (1.0 / random.unit()).clamp(1.0, 5000.0) as usize).collect(),
         SpmvKind::DenseRow => (0..n).map(|i| if i == n / 2 { n } else { 1 }).collect(),
@@ -120,9 +125,14 @@ fn contest(
 ) -> Result<Vec<BenchRow>, Failure> {
     let pools = threads.iter().map(|t| rayon::ThreadPoolBuilder::new().num_threads(*t).build());
     let pools = pools.collect::<Result<Vec<_>, _>>().map_err(|e| Failure::Other(e.to_string()))?;
-    let prepared: Vec<(&str, MklMatrix<'_>)> = [("mkl", false), ("mkl optimized", true)]
-        .into_iter()
-        .filter_map(|(name, optimized)| Some((name, mkl?.matrix(a, optimized)?)))
+    // MKL optimizes a matrix for as many threads as it uses then.
+    let of_mkl: Vec<(usize, &str, MklMatrix<'_>)> = threads
+        .iter()
+        .flat_map(|threads| [(*threads, "mkl", false), (*threads, "mkl optimized", true)])
+        .filter_map(|(threads, name, optimized)| {
+            mkl?.use_threads(threads);
+            Some((threads, name, mkl?.matrix(a, optimized)?))
+        })
         .collect();
     let kept = PreparedProduct::new(a).map_err(|error| Failure::Other(error.to_string()))?;
     let kept = &kept;
@@ -150,11 +160,11 @@ fn contest(
         add("max1 with column", reducing(a, pool, RowMaxWithColumn, None));
         add("arg-max1", reducing(a, pool, RowArgMax, None));
         add("arg-max2", reducing(a, pool, RowArgMax2, [None; 2]));
-        for (name, prepared) in &prepared {
+        for (_, name, matrix) in of_mkl.iter().filter(|(own, ..)| *own == threads) {
             let solve: TimedSolve<'_, SpmvMemory> = Box::new(move |work| {
                 mkl.inspect(|mkl| mkl.use_threads(threads));
                 let started = Instant::now();
-                prepared.multiply(&work.x, &mut work.y).map_err(|status| format!("status {status}"))?;
+                matrix.multiply(&work.x, &mut work.y).map_err(|status| format!("status {status}"))?;
                 work.is_product = true;
                 Ok(started.elapsed())
             });
