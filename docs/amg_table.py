@@ -5,8 +5,10 @@ usage: amg_table.py [--sides 100,200,400,800] [--problems aniso1,aniso2,...] [--
 
 Without --times: iterations to 10⁻⁶. With it: seconds for set-up + iteration (iterations), the least of three, solvers taking turns. Right-hand
 sides are A·x of x = sin(16πi/n). A solver is a preconditioner of bandsolve and a method, cg or gmres (GMRES(20)), as in amg-lines:2/cg; `pyamg`
-(smoothed aggregation with its default Gauss–Seidel, and cg), `spilu` (SciPy's, with its GMRES(20)) or `mkl` (dcsrilu0 and dfgmres, with restart 20).
-Prints Markdown. Needs bandsolve and SciPy, and pyamg and MKL (`pip install mkl`) for theirs. RAYON_NUM_THREADS sets our threads, MKL_NUM_THREADS MKL's.
+(smoothed aggregation with its default Gauss–Seidel, and cg), `hypre` (BoomerAMG as PETSc calls it by default, and cg), `spilu` (SciPy's, with its GMRES(20))
+or `mkl` (dcsrilu0 and dfgmres, with restart 20). Prints Markdown. Needs bandsolve and SciPy; pyamg, MKL (`pip install mkl`) and petsc4py (Debian's
+`python3-petsc4py`) for theirs. RAYON_NUM_THREADS sets our threads, MKL_NUM_THREADS MKL's. PETSc has no threads: `mpiexec -n 2 python amg_table.py --times
+--solvers hypre` runs it on two processes.
 """
 
 import argparse
@@ -99,6 +101,35 @@ def smoothed_aggregation(a, b):
     return x, len(calls), setup, solve
 
 
+def boomer_amg(a, b):
+    """On all processes, each of which has the whole matrix and gives PETSc rows of its own."""
+    from petsc4py import PETSc
+
+    n, ranks, rank = a.shape[0], PETSc.COMM_WORLD.size, PETSc.COMM_WORLD.rank
+    first, last = n * rank // ranks, n * (rank + 1) // ranks
+    own = sp.csr_matrix(a)[first:last]
+    sizes = ((last - first, n), (last - first, n))
+    matrix = PETSc.Mat().createAIJ(size=sizes, csr=(own.indptr, own.indices, own.data), comm=PETSc.COMM_WORLD)
+    x, rhs = matrix.createVecs()
+    rhs.setArray(b[first:last])
+    solver = PETSc.KSP().create(PETSc.COMM_WORLD)
+    solver.setOperators(matrix)
+    solver.setType("cg")
+    solver.setNormType(PETSc.KSP.NormType.UNPRECONDITIONED)
+    solver.setTolerances(rtol=TOLERANCE, max_it=LIMIT)
+    solver.getPC().setType("hypre")
+    solver.getPC().setHYPREType("boomeramg")
+    PETSc.COMM_WORLD.barrier()
+    _, setup = seconds(solver.setUp)
+    _, solve = seconds(lambda: solver.solve(rhs, x))
+    scatter, whole = PETSc.Scatter.toAll(x)
+    scatter.scatter(x, whole)
+    found, count = whole.getArray().copy(), solver.getIterationNumber()
+    for made in (solver, matrix, x, rhs, scatter, whole):
+        made.destroy()
+    return found, count, setup, solve
+
+
 def spilu(a, b):
     factors, setup = seconds(lambda: linalg.spilu(a.tocsc()))
     m, calls = linalg.LinearOperator(a.shape, factors.solve, dtype=a.dtype), []
@@ -129,6 +160,8 @@ def solver(name):
         return f"SciPy `spilu`, gmres:{RESTART}", spilu
     if name == "pyamg":
         return "pyamg, cg", smoothed_aggregation if importlib.util.find_spec("pyamg") else None
+    if name == "hypre":
+        return "hypre BoomerAMG, cg", boomer_amg if importlib.util.find_spec("petsc4py") else None
     if name == "mkl":
         import mkl_gmres
 
