@@ -50,12 +50,27 @@ def _number(dtype):
     return np.dtype(complex if dtype.kind == "c" else float)
 
 
+def _whole_number(name, value, least):
+    """As an int, where it is a whole number from `least` on."""
+    try:
+        number = int(value)
+        whole = not isinstance(value, str) and number == value and number >= least
+    except (TypeError, ValueError, OverflowError):
+        whole = False
+    if not whole:
+        raise ValueError(f"{name} is {value!r}, expected a whole number from {least} on")
+    return number
+
+
 def _by_parts(product, dtype, x):
     """The product with a vector; where it is real and the vector is complex, of its parts."""
     x = np.asarray(x)
     if x.dtype.kind == "c" and dtype.kind != "c":
         return product(x.real) + 1j * product(x.imag)
     return product(x)
+
+
+_WITH_ADJOINT = ("none", "jacobi", "diagp1", "diagp2", "l1", "tridiagonal", "forest", "forest-block")
 
 
 class Preconditioner:
@@ -110,14 +125,22 @@ class Preconditioner:
     (True, True)
     """
 
+    # NumPy's arrays leave products with it to it.
+    __array_ufunc__ = None
+
     def __init__(self, a, kind="auto", *, omega=0.01, seed=0, precision=None, inner=None):
         n, arrays = _rows(a)
         if precision not in (None, "single"):
             raise ValueError(f"precision is {precision!r}, expected None or 'single'")
+        if not isinstance(kind, str):
+            raise ValueError(f"kind is {kind!r}, expected a name such as 'auto' or 'alt-i:2'")
+        if not np.isfinite(arrays[2]).all():
+            raise ValueError("the matrix holds NaN or an infinity")
         rounds = precision is not None and arrays[2].dtype.char in "dD"
         if inner is not None and not rounds:
             raise ValueError("inner takes precision='single' and a matrix in double precision")
-        options = {"kind": kind, "omega": omega, "seed": seed, "single": rounds, "inner": inner}
+        options = {"kind": kind, "omega": _tolerance("omega", omega), "seed": _whole_number("seed", seed, 0), "single": rounds,
+                   "inner": inner}
         self._made = _bandsolve.SparsePreconditioner(n, arrays, options)
 
     @property
@@ -145,8 +168,17 @@ class Preconditioner:
         return self.apply(np.reshape(rhs, -1))
 
     def rmatvec(self, rhs):
-        """The product of the adjoint of the approximate inverse and a vector."""
+        """The product of the adjoint of the approximate inverse and a vector, of those kinds that have it."""
+        if self.kind not in _WITH_ADJOINT:
+            raise ValueError(f"{self.kind} has no adjoint; these have: {', '.join(_WITH_ADJOINT)}")
         return _by_parts(self._made.apply_adjoint, self.dtype, np.reshape(rhs, -1))
+
+    def __matmul__(self, rhs):
+        """The product of the approximate inverse and an array of shape (n,) or (n, k)."""
+        rhs = np.asarray(rhs)
+        if rhs.ndim != 2:
+            return self.apply(rhs)
+        return np.stack([self.apply(column) for column in rhs.T], axis=1) if rhs.shape[1] else np.empty(rhs.shape, self.dtype)
 
     def aslinearoperator(self):
         """As `scipy.sparse.linalg.LinearOperator`."""
@@ -352,7 +384,12 @@ def _answer(x, report, full_output):
 
 def _iterations(maxiter, b):
     """Most iterations of methods that SciPy has, too."""
-    return 10 * np.size(b) if maxiter is None else maxiter
+    return 10 * np.size(b) if maxiter is None else _whole_number("maxiter", maxiter, 0)
+
+
+def _limit(maxiter):
+    """The same of methods that SciPy does not have, whose limit is chosen where they run."""
+    return None if maxiter is None else _whole_number("maxiter", maxiter, 0)
 
 
 _PARAMETERS = """
@@ -420,7 +457,7 @@ def gmres(A, b, x0=None, *, rtol=1e-5, atol=0.0, restart=None, maxiter=None, M=N
         warnings.warn(message, DeprecationWarning, stacklevel=2)
         callback_type = "legacy"
     legacy = callback is not None and callback_type == "legacy"
-    restart = max(min(20 if restart is None else int(restart), np.size(b)), 1)
+    restart = max(min(20 if restart is None else _whole_number("restart", restart, 1), np.size(b)), 1)
     limit = _iterations(maxiter, b) * (1 if legacy else restart)
     told = callback
     if callback is not None and callback_type != "x":
@@ -462,7 +499,8 @@ def idrs(A, b, x0=None, *, rtol=1e-5, atol=0.0, space=4, maxiter=None, M=None, c
 
     @PARAMETERS
     """
-    return _answer(*_krylov(f"idr:{int(space)}", A, b, x0, rtol, atol, maxiter, M, callback), full_output)
+    method = f"idr:{_whole_number('space', space, 1)}"
+    return _answer(*_krylov(method, A, b, x0, rtol, atol, _limit(maxiter), M, callback), full_output)
 
 
 @_documented(_CAPPED, "\n    omega : float\n        What each step is multiplied by.")
@@ -471,7 +509,10 @@ def richardson(A, b, x0=None, *, rtol=1e-5, atol=0.0, omega=1.0, maxiter=None, M
 
     @PARAMETERS
     """
-    return _answer(*_krylov(f"richardson:{omega}", A, b, x0, rtol, atol, maxiter, M, callback), full_output)
+    omega = float(omega)
+    if not np.isfinite(omega):
+        raise ValueError(f"omega is {omega!r}, expected a finite number")
+    return _answer(*_krylov(f"richardson:{omega}", A, b, x0, rtol, atol, _limit(maxiter), M, callback), full_output)
 
 
 def forest(a, *, rounds=5, seed=0):
@@ -500,7 +541,7 @@ def forest(a, *, rounds=5, seed=0):
     >>> found["coverage"], found["lengths"].tolist(), order[found["order"]].tolist()
     (1.0, [6], [0, 1, 2, 3, 4, 5])
     """
-    return _bandsolve.graph_factor(*_rows(a), 2, rounds, seed, True)
+    return _bandsolve.graph_factor(*_rows(a), 2, _whole_number("rounds", rounds, 0), _whole_number("seed", seed, 0), True)
 
 
 def factor_graph(a, n=2, *, rounds=5, seed=0):
@@ -519,6 +560,9 @@ def factor_graph(a, n=2, *, rounds=5, seed=0):
     dict
         ``partners``: (k, n) array, -1 where there is none; ``coverage``; ``maximal``: whether no edge can be added.
     """
-    found = _bandsolve.graph_factor(*_rows(a), n, rounds, seed, False)
+    n = _whole_number("n", n, 1)
+    if n > 4:
+        raise ValueError(f"n is {n}, expected 1 to 4")
+    found = _bandsolve.graph_factor(*_rows(a), n, _whole_number("rounds", rounds, 0), _whole_number("seed", seed, 0), False)
     found["partners"] = found["partners"].reshape(-1, n)
     return found
