@@ -122,26 +122,26 @@ fn print(args: &RankEigArgs, (ranks, n, block): (usize, usize, usize), found: &R
             "offsets": numbers(offsets), "residuals": report.residuals, "restarts": report.restarts,
             "solves": report.solves, "complete": report.complete, "seconds": seconds,
         });
-        println!("{json}");
+        say!("{json}");
         return;
     }
-    println!(
+    say!(
         "{n} unknowns in blocks of {block} on {ranks} ranks, {} solves, {} restarts",
         report.solves, report.restarts
     );
     for ((value, offset), residual) in values.iter().zip(offsets).zip(&report.residuals) {
         if value.im == 0.0 {
-            println!("  {:.16}  offset {:.6e}  residual {residual:.1e}", value.re, offset.re);
+            say!("  {:.16}  offset {:.6e}  residual {residual:.1e}", value.re, offset.re);
         } else {
-            println!("  {value:.16}  offset {offset:.6e}  residual {residual:.1e}");
+            say!("  {value:.16}  offset {offset:.6e}  residual {residual:.1e}");
         }
     }
     if let Some(complete) = report.complete {
         let what =
             if complete { "proved complete by counts" } else { "not proved complete: counts say that one is missing" };
-        println!("  {what}");
+        say!("  {what}");
     }
-    println!("time  {seconds:.3} s");
+    say!("time  {seconds:.3} s");
 }
 
 /// Whether block rows, each with its left, own and right block, are those of a Hermitian matrix.
