@@ -271,9 +271,10 @@ _PARAMETERS = """
         Eigenvalues near to it are found by solves with ``A - sigma M``: by factors of its band, or by GMRES where the band is wide or
         the matrices are operators, unless `OPinv` is given.
     which : str
-        {which}. 'SM' of matrices in a band are found by solves, as with ``sigma=0``, which is moved where a matrix is singular; with `sigma` of ``1 / (w - sigma)``, so that 'LM' are the nearest.
+        {which}. With `sigma` it is of ``1 / (w - sigma)``: 'LM' are the nearest to `sigma`. Without `sigma`, 'SM' of matrices in a
+        band are found by solves, as those nearest to 0.
     v0 : (n,) array_like, optional
-        The first vector.
+        The start vector. Default: random, always the same.
     ncv : int, optional
         Most vectors of the Krylov space. Default: ``max(2 k + 6, 20)``; for the eigenvalues nearest to `sigma` ``max(2 k + 6, 16)``.
     maxiter : int, optional
@@ -282,11 +283,11 @@ _PARAMETERS = """
         Relative accuracy of the pairs; 0: that of the numbers.
     return_eigenvectors : bool
     Minv, OPinv : matrix, LinearOperator or `Factor`, optional
-        The inverse of M, for problems without `sigma`; that of ``A - sigma M``. A `Factor` is one of M or of ``A - sigma M``.
+        Minv: the inverse of M, for problems without `sigma`. OPinv: the inverse of ``A - sigma M``. A `Factor` is that of M or of ``A - sigma M``.
     rng : numpy.random.Generator or int, optional
-        Where the seed of random vectors is from. Without it they are always the same.
+        The source of the seed of random vectors. Default: a fixed seed.
     full_output : bool
-        Return a dictionary, too: converged, ending, residuals (``norm(A x - w M x) / ((norm(A) + abs(w) norm(M)) norm(x))``), norms,
+        Also return a dictionary: converged, ending, residuals (``norm(A x - w M x) / ((norm(A) + abs(w) norm(M)) norm(x))``), norms,
         orthogonality, restarts, solves, offsets (``w - sigma``, to full precision where the difference has few digits), complete.{complete}
 
     Returns
@@ -299,7 +300,7 @@ _PARAMETERS = """
     Raises
     ------
     scipy.sparse.linalg.ArpackNoConvergence
-        Fewer were found; it has those.
+        Fewer eigenvalues were found than asked for; the exception has those.
     """
 
 
@@ -315,12 +316,12 @@ def _documented(**words):
     mass=", positive definite; with mode='buckling' A is, and M need not be",
     number="float",
     which="'LM', 'SM' (largest, smallest magnitude), 'LA', 'SA' (largest, smallest) or 'BE' (half from each end)",
-    order="The eigenvalues, rising.",
+    order="The eigenvalues, ascending.",
     complete="""
     complete : bool
-        Count the eigenvalues around those that were found, by the inertia of A - s M with two shifts s, and look for what is missing:
-        ``complete`` in the dictionary then says whether it is proved that no nearer eigenvalue was missed. Needs `sigma`, and matrices
-        in a band. Default: False.""",
+        Count the eigenvalues around those that were found, by the inertia of A - s M with two shifts s, and search for missing ones.
+        ``complete`` in the dictionary then says whether the counts prove that no nearer eigenvalue was missed. Needs `sigma` (or
+        ``which='SM'``), and matrices in a band. Default: False.""",
 )
 def eigsh(A, k=6, M=None, sigma=None, which="LM", v0=None, ncv=None, maxiter=None, tol=0, return_eigenvectors=True, Minv=None,
           OPinv=None, mode="normal", *, rng=None, full_output=False, complete=False):
@@ -348,17 +349,17 @@ def eigsh(A, k=6, M=None, sigma=None, which="LM", v0=None, ncv=None, maxiter=Non
     mass="",
     number="float or complex",
     which="'LM', 'SM' (largest, smallest magnitude), 'LR', 'SR' (real part), 'LI' or 'SI' (imaginary part)",
-    order="The eigenvalues, complex, those wanted most first.",
+    order="The eigenvalues, complex; first those that `which` wants most.",
     complete="""
     second_look : bool
-        Look again, from a random vector orthogonal to what was found, for eigenvalues that the first vector had nothing of: those of
-        several equal ones. That takes at most as many products as the search. Default: True.""",
+        Search again, from a random vector orthogonal to the vectors found, for further copies of multiple eigenvalues.
+        That takes at most as many products as the search. Default: True.""",
 )
 def eigs(A, k=6, M=None, sigma=None, which="LM", v0=None, ncv=None, maxiter=None, tol=0, return_eigenvectors=True, Minv=None,
          OPinv=None, OPpart=None, *, rng=None, full_output=False, second_look=True):
     """Some eigenvalues of any square matrix.
 
-    A complex `sigma` makes the computation complex, also of real matrices: `OPpart`, which SciPy has for these, does nothing.
+    With a complex `sigma` the computation is complex, also for real matrices. `OPpart` does nothing.
 
     @PARAMETERS
     """

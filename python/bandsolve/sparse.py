@@ -81,28 +81,29 @@ class Preconditioner:
     a : (n, n) matrix or array of `scipy.sparse`, or array_like
     kind : str
         One of ``auto, none, jacobi, diagp1, diagp2, l1, tridiagonal, forest, forest-block, alt-i:M, alt-o:M, mos-d:M, mos-a:M, mos-a:M:scaled, ilu0,
-        ilu-isai:S, adi:NXxNY, amg-lines:M``. `auto` looks at the rows and tries some; without ``:M`` as many forests
-        are taken as are worth it, by `amg-lines` one.
+        ilu-isai:S, adi:NXxNY, amg-lines:M``. `auto` looks at the rows and tries some. M is the number of forests; without ``:M``
+        it is chosen by their weight, and is 1 for `amg-lines`.
     omega : float
-        What the weight of couplings is multiplied by that a forest has taken, before the next is looked for (alt-i, alt-o).
+        Factor on the weight of couplings that an earlier forest contains, before the next forest is extracted (alt-i, alt-o).
     seed : int
         Seed of the forests.
     precision : None or 'single'
-        'single': made and applied in single precision, for a matrix in double precision. It takes half the memory, and the answers
-        of the solvers stay those of double precision. None: as the matrix.
+        'single': the preconditioner of a matrix in double precision is made and applied in single precision. It takes half the memory; the
+        solvers still reach tolerances of double precision. None: the precision of the matrix.
     inner : str, optional
-        A method that runs inside in single precision, with this preconditioner and to a residual of 1e-4: ``gmres:20``, ``bicgstab``, ``cg`` or
-        ``idr:4``. With `richardson` outside it is iterative refinement. It takes ``precision='single'`` and double precision.
+        A method that each application runs in single precision, with this preconditioner, to a residual of 1e-4: ``gmres:20``, ``bicgstab``,
+        ``cg`` or ``idr:4``. With `richardson` as the solver this is iterative refinement. It needs ``precision='single'`` and a matrix in double precision.
 
     Attributes
     ----------
     kind, reason : str
-        What it is, and why: empty where it was asked for as it is.
+        The name of what was made, and why `auto` or the rule for M has chosen it; `reason` is empty if nothing was chosen.
 
     Notes
     -----
-    The matrix is copied. Where `precision` is 'single', `gmres` takes it on the right only. SciPy's own solvers take it as ``M``, too; products with the adjoint, for those that ask for them (`bicg`,
-    `qmr`), there are of ``none, jacobi, diagp1, diagp2, l1, tridiagonal, forest, forest-block``.
+    The matrix is copied. ``m @ x`` is one application. With `precision` 'single', `gmres` takes the preconditioner on the right only. SciPy's own
+    solvers take it as ``M``, too. `bicg` and `qmr` need products with the adjoint; of these kinds there are some: ``none, jacobi, diagp1, diagp2,
+    l1, tridiagonal, forest, forest-block``.
 
     Examples
     --------
@@ -191,12 +192,12 @@ class Preconditioner:
 
 
 class PreparedProduct:
-    """The product with a sparse matrix that is multiplied with many times.
+    """The product with a sparse matrix, prepared for many products.
 
-    Where neighboring entries are far from each other in an x that is larger than a processor's cache, the matrix is kept once more, in panels
-    whose entries lie by columns: then a product takes about half the time. Where most rows have their entries at the same distances from the
-    diagonal as the rows beside them, as those of stencils, it is kept in slices of eight rows: then it takes a third to a half. All other matrices
-    are multiplied with as they are. Products use all threads, and are the same for any number of them.
+    A second copy of the matrix, in a form that is faster to multiply, is stored in two cases. If neighboring entries of a row are far from each
+    other in an x that is larger than a processor's cache, it has panels sorted by columns: a product takes about half the time. If most rows have
+    their entries at the same distances from the diagonal as the rows beside them, as those of stencils, it has slices of eight rows: a product takes
+    a third to a half of the time. All other matrices are multiplied as they are. Products use all threads, and are the same for any number of them.
 
     Parameters
     ----------
@@ -207,11 +208,11 @@ class PreparedProduct:
     shape, dtype
         Those of the matrix.
     nbytes : int
-        Bytes that are kept beside the matrix: 0 where it is not kept once more.
+        Bytes of the second copy: 0 if there is none.
 
     Notes
     -----
-    The matrix is copied. The solvers of this module take a prepared product as ``A`` and apply it without calling Python; those of SciPy take it, too.
+    The matrix is copied. The solvers of this module take a prepared product as ``A`` and apply it without calling Python; those of SciPy also take it.
     x is rounded to the precision of the matrix.
 
     Examples
@@ -396,10 +397,10 @@ _PARAMETERS = """
     Parameters
     ----------
     A : (n, n) matrix or array of `scipy.sparse`, array_like, PreparedProduct, or LinearOperator
-        Matrices by rows (csr) are taken as they are, others converted.
+        A csr matrix is used without a copy; other formats are converted.
     b : (n,) or (n, 1) array_like
     x0 : (n,) array_like, optional
-        Where it begins.
+        The start of the iteration. Default: 0.
     rtol, atol : float
         Stop when ``norm(b - A @ x) <= max(rtol * norm(b), atol)``; the residual is computed from x.
     maxiter : int, optional
@@ -409,13 +410,13 @@ _PARAMETERS = """
     callback : callable, optional
         {callback}
     full_output : bool
-        Return a dictionary in the place of `info`: converged, ending (why it ended), iterations, restarts, residual_norm, rhs_norm,
-        tolerance, history.{more}
+        Return a dictionary in the place of `info`, with converged, ending (why the iteration ended), iterations, restarts, residual_norm,
+        rhs_norm, tolerance, and history (norms of residuals).{more}
 
     Returns
     -------
     x : ndarray of shape (n,)
-        The solution, or the best there is.
+        The solution, or the best x that was found.
     info : int
         0 if converged, else {info}.
     """
@@ -437,10 +438,10 @@ def _documented(maxiter=_LIMIT, more="", callback=_CALLBACK, info=_ITERATIONS):
 @_documented(
     "Most restarts. Default: 10 n.",
     "\n    restart : int, optional\n        Iterations between restarts. Default: 20, or n if that is less."
-    "\n    callback_type : 'x', 'pr_norm' or 'legacy'\n        'x': called with x after each restart; 'pr_norm': with the norm of the "
-    "residual after each iteration,\n        over that of b; preconditioned, where side='left'; 'legacy': the same, and `maxiter` is of "
-    "iterations.\n        Without it a callback is called as with 'legacy', and warned of."
-    "\n    side : 'right' or 'left'\n        Where the preconditioner stands. (SciPy's stands on the left.)",
+    "\n    callback_type : 'x', 'pr_norm' or 'legacy'\n        'x': called with x after each restart; 'pr_norm': after each iteration with the norm of the "
+    "residual over\n        that of b (with side='left' of the preconditioned residual); 'legacy': the same, and `maxiter` counts "
+    "iterations.\n        None: 'legacy', with a warning."
+    "\n    side : 'right' or 'left'\n        The side of A that the preconditioner is on. (SciPy has it on the left.)",
     "Called as `callback_type` says.",
     "the number of restarts, or with callback_type='legacy' of iterations",
 )
@@ -528,8 +529,8 @@ def forest(a, *, rounds=5, seed=0):
     Returns
     -------
     dict
-        ``order``: the unknowns path by path; ``lengths`` of the paths; ``coverage``: the share of the weight beside the diagonal that
-        lies on them; ``cycles`` that were broken.
+        ``order``: the unknowns path by path; ``lengths``: those of the paths; ``coverage``: the share of the weight beside the diagonal that
+        lies on the paths; ``cycles``: how many were broken; ``maximal``: whether no edge can be added.
 
     Examples
     --------
@@ -545,7 +546,7 @@ def forest(a, *, rounds=5, seed=0):
 
 
 def factor_graph(a, n=2, *, rounds=5, seed=0):
-    """A factor of a matrix's graph in which each vertex has at most n edges, of much weight.
+    """A [0, n]-factor of a matrix's graph: heavy edges, at most n at each vertex.
 
     Parameters
     ----------
