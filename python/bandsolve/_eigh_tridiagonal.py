@@ -97,7 +97,7 @@ def _part(select, select_range, n):
     if kind == "a":
         return None
     ends = np.asarray(select_range)
-    if ends.ndim != 1 or ends.size != 2 or ends[1] < ends[0]:
+    if ends.ndim != 1 or ends.size != 2 or not ends[0] <= ends[1]:
         raise ValueError("select_range must be a 2-element array-like in nondecreasing order")
     if kind == "v":
         return "v", float(ends[0]), float(ends[1])

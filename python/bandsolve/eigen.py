@@ -16,7 +16,7 @@ from bandsolve import _bandsolve
 from bandsolve._blocks import factor_block_tridiagonal
 from bandsolve._eigh_tridiagonal import eigh_tridiagonal
 from bandsolve._sparse import factor
-from bandsolve.sparse import Preconditioner, _number, _rows, gmres
+from bandsolve.sparse import Preconditioner, _number, _rows, _tolerance, _whole_number, gmres
 
 __all__ = ["eigh_tridiagonal", "eigs", "eigsh"]
 
@@ -40,6 +40,8 @@ def _operator(a, n, name):
 
     if _is_matrix(a):
         rows, arrays = _rows(a)
+        if not np.isfinite(arrays[2]).all():
+            raise ValueError(f"{name} holds NaN or an infinity")
         made, dtype = arrays, arrays[2].dtype
     else:
         operator = aslinearoperator(a)
@@ -125,13 +127,6 @@ def _given(inverse, n, name):
     return made
 
 
-def _whole_number(name, value, least):
-    number = int(value)
-    if number != value or number < least:
-        raise ValueError(f"{name} is {value!r}, expected a whole number from {least} on")
-    return number
-
-
 def _find(a, k, m, sigma, names, which, v0, ncv, maxiter, tol, inverses, rng, complete=False, cayley=False, second_look=True):
     from scipy.sparse.linalg import ArpackNoConvergence
 
@@ -141,8 +136,15 @@ def _find(a, k, m, sigma, names, which, v0, ncv, maxiter, tol, inverses, rng, co
     k = _whole_number("k", k, 1)
     if k > n:
         raise ValueError(f"k is {k}, expected at most n = {n}")
-    if not tol >= 0:
-        raise ValueError(f"tol is {tol!r}, expected a number that is not negative")
+    if not _tolerance("tol", tol) < 1:
+        raise ValueError(f"tol is {tol!r}, expected a number from 0 to below 1")
+    # The words are SciPy's.
+    if sigma is None and inverses[1] is not None:
+        raise ValueError("OPinv should not be specified with sigma = None.")
+    if sigma is not None and inverses[0] is not None:
+        raise ValueError("Minv should not be specified when sigma is specified.")
+    if sigma is not None and not np.isfinite(complex(sigma)):
+        raise ValueError(f"sigma is {sigma!r}, expected a finite number")
     mass = None
     if m is not None:
         _, mass, own = _operator(m, n, "M")
@@ -159,12 +161,14 @@ def _find(a, k, m, sigma, names, which, v0, ncv, maxiter, tol, inverses, rng, co
         dtype = np.result_type(dtype, np.complex64) if np.iscomplexobj(start) else dtype
         if start.shape != (n,):
             raise ValueError(f"v0 has the shape {np.shape(v0)}, expected ({n},)")
+        if not np.isfinite(start).all():
+            raise ValueError("v0 holds NaN or an infinity")
     converted = tuple(made if made is None or callable(made) else (*made[:2], made[2].astype(dtype, copy=False)) for made in (matrix, mass))
     start = start.astype(dtype, copy=False)
     options = {
         "k": k,
         "which": names[which],
-        "ncv": None if ncv is None else _whole_number("ncv", ncv, 1),
+        "ncv": _most_vectors(k, sigma is not None and which == "LM") if ncv is None else _whole_number("ncv", ncv, 1),
         "max_restarts": 10 * n if maxiter is None else _whole_number("maxiter", maxiter, 1),
         "tol": float(tol),
         "seed": 0 if rng is None else int(np.random.default_rng(rng).integers(1 << 62)),
@@ -199,8 +203,26 @@ def _find(a, k, m, sigma, names, which, v0, ncv, maxiter, tol, inverses, rng, co
         w, v = w.astype(np.complex64), v.astype(np.complex64)
     if not report["converged"]:
         message = f"{len(w)} of {k} eigenvalues found: {report['ending']} after {report['restarts']} restarts"
+        if hermitian and not all(_is_hermitian(matrix) for matrix in (a, m)):
+            message += "; the matrix is not Hermitian: eigs is for such"
         raise ArpackNoConvergence(message, w, v)
     return w, v, report
+
+
+def _most_vectors(k, nearest):
+    """The usual size of a Krylov space. Eigenvalues nearest to a shift come first in it; others take more vectors."""
+    return max(2 * k + 6, 16 if nearest else 20)
+
+
+def _is_hermitian(a):
+    """Whether a matrix is Hermitian to rounding; what is not known by its entries may be."""
+    import scipy.sparse as sp
+
+    if a is None or not _is_matrix(a):
+        return True
+    a = sp.csr_array(a)
+    difference, largest = abs(a - a.conj().T), abs(a).max() if a.nnz else 0
+    return difference.nnz == 0 or difference.max() <= 1e3 * np.finfo(_number(a.dtype)).eps * largest
 
 
 def _buckling(a, k, m, sigma, which, v0, ncv, maxiter, tol, inverse, rng):
@@ -249,22 +271,23 @@ _PARAMETERS = """
         Eigenvalues near to it are found by solves with ``A - sigma M``: by factors of its band, or by GMRES where the band is wide or
         the matrices are operators, unless `OPinv` is given.
     which : str
-        {which}. 'SM' of matrices in a band are found by solves, as with ``sigma=0``, which is moved where a matrix is singular; with `sigma` of ``1 / (w - sigma)``, so that 'LM' are the nearest.
+        {which}. With `sigma` it is of ``1 / (w - sigma)``: 'LM' are the nearest to `sigma`. Without `sigma`, 'SM' of matrices in a
+        band are found by solves, as those nearest to 0.
     v0 : (n,) array_like, optional
-        The first vector.
+        The start vector. Default: random, always the same.
     ncv : int, optional
-        Most vectors of the Krylov space. Default: ``max(2 k + 6, 16)``.
+        Most vectors of the Krylov space. Default: ``max(2 k + 6, 20)``; for the eigenvalues nearest to `sigma` ``max(2 k + 6, 16)``.
     maxiter : int, optional
         Most restarts. Default: 10 n.
     tol : float
         Relative accuracy of the pairs; 0: that of the numbers.
     return_eigenvectors : bool
     Minv, OPinv : matrix, LinearOperator or `Factor`, optional
-        The inverse of M, for problems without `sigma`; that of ``A - sigma M``. A `Factor` is one of M or of ``A - sigma M``.
+        Minv: the inverse of M, for problems without `sigma`. OPinv: the inverse of ``A - sigma M``. A `Factor` is that of M or of ``A - sigma M``.
     rng : numpy.random.Generator or int, optional
-        Where the seed of random vectors is from. Without it they are always the same.
+        The source of the seed of random vectors. Default: a fixed seed.
     full_output : bool
-        Return a dictionary, too: converged, ending, residuals (``norm(A x - w M x) / ((norm(A) + abs(w) norm(M)) norm(x))``), norms,
+        Also return a dictionary: converged, ending, residuals (``norm(A x - w M x) / ((norm(A) + abs(w) norm(M)) norm(x))``), norms,
         orthogonality, restarts, solves, offsets (``w - sigma``, to full precision where the difference has few digits), complete.{complete}
 
     Returns
@@ -277,7 +300,7 @@ _PARAMETERS = """
     Raises
     ------
     scipy.sparse.linalg.ArpackNoConvergence
-        Fewer were found; it has those.
+        Fewer eigenvalues were found than asked for; the exception has those.
     """
 
 
@@ -293,12 +316,12 @@ def _documented(**words):
     mass=", positive definite; with mode='buckling' A is, and M need not be",
     number="float",
     which="'LM', 'SM' (largest, smallest magnitude), 'LA', 'SA' (largest, smallest) or 'BE' (half from each end)",
-    order="The eigenvalues, rising.",
+    order="The eigenvalues, ascending.",
     complete="""
     complete : bool
-        Count the eigenvalues around those that were found, by the inertia of A - s M with two shifts s, and look for what is missing:
-        ``complete`` in the dictionary then says whether it is proved that no nearer eigenvalue was missed. Needs `sigma`, and matrices
-        in a band. Default: False.""",
+        Count the eigenvalues around those that were found, by the inertia of A - s M with two shifts s, and search for missing ones.
+        ``complete`` in the dictionary then says whether the counts prove that no nearer eigenvalue was missed. Needs `sigma` (or
+        ``which='SM'``), and matrices in a band. Default: False.""",
 )
 def eigsh(A, k=6, M=None, sigma=None, which="LM", v0=None, ncv=None, maxiter=None, tol=0, return_eigenvectors=True, Minv=None,
           OPinv=None, mode="normal", *, rng=None, full_output=False, complete=False):
@@ -326,17 +349,17 @@ def eigsh(A, k=6, M=None, sigma=None, which="LM", v0=None, ncv=None, maxiter=Non
     mass="",
     number="float or complex",
     which="'LM', 'SM' (largest, smallest magnitude), 'LR', 'SR' (real part), 'LI' or 'SI' (imaginary part)",
-    order="The eigenvalues, complex, those wanted most first.",
+    order="The eigenvalues, complex; first those that `which` wants most.",
     complete="""
     second_look : bool
-        Look again, from a random vector orthogonal to what was found, for eigenvalues that the first vector had nothing of: those of
-        several equal ones. That takes at most as many products as the search. Default: True.""",
+        Search again, from a random vector orthogonal to the vectors found, for further copies of multiple eigenvalues.
+        That takes at most as many products as the search. Default: True.""",
 )
 def eigs(A, k=6, M=None, sigma=None, which="LM", v0=None, ncv=None, maxiter=None, tol=0, return_eigenvectors=True, Minv=None,
          OPinv=None, OPpart=None, *, rng=None, full_output=False, second_look=True):
     """Some eigenvalues of any square matrix.
 
-    A complex `sigma` makes the computation complex, also of real matrices: `OPpart`, which SciPy has for these, does nothing.
+    With a complex `sigma` the computation is complex, also for real matrices. `OPpart` does nothing.
 
     @PARAMETERS
     """

@@ -50,12 +50,27 @@ def _number(dtype):
     return np.dtype(complex if dtype.kind == "c" else float)
 
 
+def _whole_number(name, value, least):
+    """As an int, where it is a whole number from `least` on."""
+    try:
+        number = int(value)
+        whole = not isinstance(value, str) and number == value and number >= least
+    except (TypeError, ValueError, OverflowError):
+        whole = False
+    if not whole:
+        raise ValueError(f"{name} is {value!r}, expected a whole number from {least} on")
+    return number
+
+
 def _by_parts(product, dtype, x):
     """The product with a vector; where it is real and the vector is complex, of its parts."""
     x = np.asarray(x)
     if x.dtype.kind == "c" and dtype.kind != "c":
         return product(x.real) + 1j * product(x.imag)
     return product(x)
+
+
+_WITH_ADJOINT = ("none", "jacobi", "diagp1", "diagp2", "l1", "tridiagonal", "forest", "forest-block")
 
 
 class Preconditioner:
@@ -66,28 +81,29 @@ class Preconditioner:
     a : (n, n) matrix or array of `scipy.sparse`, or array_like
     kind : str
         One of ``auto, none, jacobi, diagp1, diagp2, l1, tridiagonal, forest, forest-block, alt-i:M, alt-o:M, mos-d:M, mos-a:M, mos-a:M:scaled, ilu0,
-        ilu-isai:S, adi:NXxNY, amg-lines:M``. `auto` looks at the rows and tries some; without ``:M`` as many forests
-        are taken as are worth it, by `amg-lines` one.
+        ilu-isai:S, adi:NXxNY, amg-lines:M``. `auto` looks at the rows and tries some. M is the number of forests; without ``:M``
+        it is chosen by their weight, and is 1 for `amg-lines`.
     omega : float
-        What the weight of couplings is multiplied by that a forest has taken, before the next is looked for (alt-i, alt-o).
+        Factor on the weight of couplings that an earlier forest contains, before the next forest is extracted (alt-i, alt-o).
     seed : int
         Seed of the forests.
     precision : None or 'single'
-        'single': made and applied in single precision, for a matrix in double precision. It takes half the memory, and the answers
-        of the solvers stay those of double precision. None: as the matrix.
+        'single': the preconditioner of a matrix in double precision is made and applied in single precision. It takes half the memory; the
+        solvers still reach tolerances of double precision. None: the precision of the matrix.
     inner : str, optional
-        A method that runs inside in single precision, with this preconditioner and to a residual of 1e-4: ``gmres:20``, ``bicgstab``, ``cg`` or
-        ``idr:4``. With `richardson` outside it is iterative refinement. It takes ``precision='single'`` and double precision.
+        A method that each application runs in single precision, with this preconditioner, to a residual of 1e-4: ``gmres:20``, ``bicgstab``,
+        ``cg`` or ``idr:4``. With `richardson` as the solver this is iterative refinement. It needs ``precision='single'`` and a matrix in double precision.
 
     Attributes
     ----------
     kind, reason : str
-        What it is, and why: empty where it was asked for as it is.
+        The name of what was made, and why `auto` or the rule for M has chosen it; `reason` is empty if nothing was chosen.
 
     Notes
     -----
-    The matrix is copied. Where `precision` is 'single', `gmres` takes it on the right only. SciPy's own solvers take it as ``M``, too; products with the adjoint, for those that ask for them (`bicg`,
-    `qmr`), there are of ``none, jacobi, diagp1, diagp2, l1, tridiagonal, forest, forest-block``.
+    The matrix is copied. ``m @ x`` is one application. With `precision` 'single', `gmres` takes the preconditioner on the right only. SciPy's own
+    solvers take it as ``M``, too. `bicg` and `qmr` need products with the adjoint; of these kinds there are some: ``none, jacobi, diagp1, diagp2,
+    l1, tridiagonal, forest, forest-block``.
 
     Examples
     --------
@@ -110,14 +126,22 @@ class Preconditioner:
     (True, True)
     """
 
+    # NumPy's arrays leave products with it to it.
+    __array_ufunc__ = None
+
     def __init__(self, a, kind="auto", *, omega=0.01, seed=0, precision=None, inner=None):
         n, arrays = _rows(a)
         if precision not in (None, "single"):
             raise ValueError(f"precision is {precision!r}, expected None or 'single'")
+        if not isinstance(kind, str):
+            raise ValueError(f"kind is {kind!r}, expected a name such as 'auto' or 'alt-i:2'")
+        if not np.isfinite(arrays[2]).all():
+            raise ValueError("the matrix holds NaN or an infinity")
         rounds = precision is not None and arrays[2].dtype.char in "dD"
         if inner is not None and not rounds:
             raise ValueError("inner takes precision='single' and a matrix in double precision")
-        options = {"kind": kind, "omega": omega, "seed": seed, "single": rounds, "inner": inner}
+        options = {"kind": kind, "omega": _tolerance("omega", omega), "seed": _whole_number("seed", seed, 0), "single": rounds,
+                   "inner": inner}
         self._made = _bandsolve.SparsePreconditioner(n, arrays, options)
 
     @property
@@ -145,8 +169,17 @@ class Preconditioner:
         return self.apply(np.reshape(rhs, -1))
 
     def rmatvec(self, rhs):
-        """The product of the adjoint of the approximate inverse and a vector."""
+        """The product of the adjoint of the approximate inverse and a vector, of those kinds that have it."""
+        if self.kind not in _WITH_ADJOINT:
+            raise ValueError(f"{self.kind} has no adjoint; these have: {', '.join(_WITH_ADJOINT)}")
         return _by_parts(self._made.apply_adjoint, self.dtype, np.reshape(rhs, -1))
+
+    def __matmul__(self, rhs):
+        """The product of the approximate inverse and an array of shape (n,) or (n, k)."""
+        rhs = np.asarray(rhs)
+        if rhs.ndim != 2:
+            return self.apply(rhs)
+        return np.stack([self.apply(column) for column in rhs.T], axis=1) if rhs.shape[1] else np.empty(rhs.shape, self.dtype)
 
     def aslinearoperator(self):
         """As `scipy.sparse.linalg.LinearOperator`."""
@@ -159,12 +192,12 @@ class Preconditioner:
 
 
 class PreparedProduct:
-    """The product with a sparse matrix that is multiplied with many times.
+    """The product with a sparse matrix, prepared for many products.
 
-    Where neighboring entries are far from each other in an x that is larger than a processor's cache, the matrix is kept once more, in panels
-    whose entries lie by columns: then a product takes about half the time. Where most rows have their entries at the same distances from the
-    diagonal as the rows beside them, as those of stencils, it is kept in slices of eight rows: then it takes a third if values repeat,
-    else two thirds. All other matrices are multiplied with as they are. Products use all threads, and are the same for any number of them.
+    A second copy of the matrix, in a form that is faster to multiply, is stored in two cases. If neighboring entries of a row are far from each
+    other in an x that is larger than a processor's cache, it has panels sorted by columns: a product takes about half the time. If most rows have
+    their entries at the same distances from the diagonal as the rows beside them, as those of stencils, it has slices of eight rows: a product takes
+    a third of the time if values repeat, else two thirds. All other matrices are multiplied as they are. Products use all threads, and are the same for any number of them.
 
     Parameters
     ----------
@@ -175,11 +208,11 @@ class PreparedProduct:
     shape, dtype
         Those of the matrix.
     nbytes : int
-        Bytes that are kept beside the matrix: 0 where it is not kept once more.
+        Bytes of the second copy: 0 if there is none.
 
     Notes
     -----
-    The matrix is copied. The solvers of this module take a prepared product as ``A`` and apply it without calling Python; those of SciPy take it, too.
+    The matrix is copied. The solvers of this module take a prepared product as ``A`` and apply it without calling Python; those of SciPy also take it.
     x is rounded to the precision of the matrix.
 
     Examples
@@ -352,17 +385,22 @@ def _answer(x, report, full_output):
 
 def _iterations(maxiter, b):
     """Most iterations of methods that SciPy has, too."""
-    return 10 * np.size(b) if maxiter is None else maxiter
+    return 10 * np.size(b) if maxiter is None else _whole_number("maxiter", maxiter, 0)
+
+
+def _limit(maxiter):
+    """The same of methods that SciPy does not have, whose limit is chosen where they run."""
+    return None if maxiter is None else _whole_number("maxiter", maxiter, 0)
 
 
 _PARAMETERS = """
     Parameters
     ----------
     A : (n, n) matrix or array of `scipy.sparse`, array_like, PreparedProduct, or LinearOperator
-        Matrices by rows (csr) are taken as they are, others converted.
+        A csr matrix is used without a copy; other formats are converted.
     b : (n,) or (n, 1) array_like
     x0 : (n,) array_like, optional
-        Where it begins.
+        The start of the iteration. Default: 0.
     rtol, atol : float
         Stop when ``norm(b - A @ x) <= max(rtol * norm(b), atol)``; the residual is computed from x.
     maxiter : int, optional
@@ -372,13 +410,13 @@ _PARAMETERS = """
     callback : callable, optional
         {callback}
     full_output : bool
-        Return a dictionary in the place of `info`: converged, ending (why it ended), iterations, restarts, residual_norm, rhs_norm,
-        tolerance, history.{more}
+        Return a dictionary in the place of `info`, with converged, ending (why the iteration ended), iterations, restarts, residual_norm,
+        rhs_norm, tolerance, and history (norms of residuals).{more}
 
     Returns
     -------
     x : ndarray of shape (n,)
-        The solution, or the best there is.
+        The solution, or the best x that was found.
     info : int
         0 if converged, else {info}.
     """
@@ -400,10 +438,10 @@ def _documented(maxiter=_LIMIT, more="", callback=_CALLBACK, info=_ITERATIONS):
 @_documented(
     "Most restarts. Default: 10 n.",
     "\n    restart : int, optional\n        Iterations between restarts. Default: 20, or n if that is less."
-    "\n    callback_type : 'x', 'pr_norm' or 'legacy'\n        'x': called with x after each restart; 'pr_norm': with the norm of the "
-    "residual after each iteration,\n        over that of b; preconditioned, where side='left'; 'legacy': the same, and `maxiter` is of "
-    "iterations.\n        Without it a callback is called as with 'legacy', and warned of."
-    "\n    side : 'right' or 'left'\n        Where the preconditioner stands. (SciPy's stands on the left.)",
+    "\n    callback_type : 'x', 'pr_norm' or 'legacy'\n        'x': called with x after each restart; 'pr_norm': after each iteration with the norm of the "
+    "residual over\n        that of b (with side='left' of the preconditioned residual); 'legacy': the same, and `maxiter` counts "
+    "iterations.\n        None: 'legacy', with a warning."
+    "\n    side : 'right' or 'left'\n        The side of A that the preconditioner is on. (SciPy has it on the left.)",
     "Called as `callback_type` says.",
     "the number of restarts, or with callback_type='legacy' of iterations",
 )
@@ -420,7 +458,7 @@ def gmres(A, b, x0=None, *, rtol=1e-5, atol=0.0, restart=None, maxiter=None, M=N
         warnings.warn(message, DeprecationWarning, stacklevel=2)
         callback_type = "legacy"
     legacy = callback is not None and callback_type == "legacy"
-    restart = max(min(20 if restart is None else int(restart), np.size(b)), 1)
+    restart = max(min(20 if restart is None else _whole_number("restart", restart, 1), np.size(b)), 1)
     limit = _iterations(maxiter, b) * (1 if legacy else restart)
     told = callback
     if callback is not None and callback_type != "x":
@@ -462,7 +500,8 @@ def idrs(A, b, x0=None, *, rtol=1e-5, atol=0.0, space=4, maxiter=None, M=None, c
 
     @PARAMETERS
     """
-    return _answer(*_krylov(f"idr:{int(space)}", A, b, x0, rtol, atol, maxiter, M, callback), full_output)
+    method = f"idr:{_whole_number('space', space, 1)}"
+    return _answer(*_krylov(method, A, b, x0, rtol, atol, _limit(maxiter), M, callback), full_output)
 
 
 @_documented(_CAPPED, "\n    omega : float\n        What each step is multiplied by.")
@@ -471,7 +510,10 @@ def richardson(A, b, x0=None, *, rtol=1e-5, atol=0.0, omega=1.0, maxiter=None, M
 
     @PARAMETERS
     """
-    return _answer(*_krylov(f"richardson:{omega}", A, b, x0, rtol, atol, maxiter, M, callback), full_output)
+    omega = float(omega)
+    if not np.isfinite(omega):
+        raise ValueError(f"omega is {omega!r}, expected a finite number")
+    return _answer(*_krylov(f"richardson:{omega}", A, b, x0, rtol, atol, _limit(maxiter), M, callback), full_output)
 
 
 def forest(a, *, rounds=5, seed=0):
@@ -487,8 +529,8 @@ def forest(a, *, rounds=5, seed=0):
     Returns
     -------
     dict
-        ``order``: the unknowns path by path; ``lengths`` of the paths; ``coverage``: the share of the weight beside the diagonal that
-        lies on them; ``cycles`` that were broken.
+        ``order``: the unknowns path by path; ``lengths``: those of the paths; ``coverage``: the share of the weight beside the diagonal that
+        lies on the paths; ``cycles``: how many were broken; ``maximal``: whether no edge can be added.
 
     Examples
     --------
@@ -500,11 +542,11 @@ def forest(a, *, rounds=5, seed=0):
     >>> found["coverage"], found["lengths"].tolist(), order[found["order"]].tolist()
     (1.0, [6], [0, 1, 2, 3, 4, 5])
     """
-    return _bandsolve.graph_factor(*_rows(a), 2, rounds, seed, True)
+    return _bandsolve.graph_factor(*_rows(a), 2, _whole_number("rounds", rounds, 0), _whole_number("seed", seed, 0), True)
 
 
 def factor_graph(a, n=2, *, rounds=5, seed=0):
-    """A factor of a matrix's graph in which each vertex has at most n edges, of much weight.
+    """A [0, n]-factor of a matrix's graph: heavy edges, at most n at each vertex.
 
     Parameters
     ----------
@@ -519,6 +561,9 @@ def factor_graph(a, n=2, *, rounds=5, seed=0):
     dict
         ``partners``: (k, n) array, -1 where there is none; ``coverage``; ``maximal``: whether no edge can be added.
     """
-    found = _bandsolve.graph_factor(*_rows(a), n, rounds, seed, False)
+    n = _whole_number("n", n, 1)
+    if n > 4:
+        raise ValueError(f"n is {n}, expected 1 to 4")
+    found = _bandsolve.graph_factor(*_rows(a), n, _whole_number("rounds", rounds, 0), _whole_number("seed", seed, 0), False)
     found["partners"] = found["partners"].reshape(-1, n)
     return found

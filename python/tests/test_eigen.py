@@ -95,8 +95,17 @@ def test_what_makes_no_sense():
                   dict(sigma=1j), dict(M=sp.eye_array(3))]:
         with pytest.raises(ValueError):
             eigsh(a, **{"k": 3, **wrong})
-    with pytest.raises(ValueError):
+    for wrong, words in [(dict(tol=1), "tol is 1, expected a number from 0 to below 1"), (dict(tol=None), "tol is None"),
+                         (dict(sigma=np.nan), "sigma is nan"), (dict(v0=np.full(N, np.inf)), "v0 holds NaN or an infinity"),
+                         (dict(OPinv=np.eye(N)), "OPinv should not"), (dict(Minv=np.eye(N), sigma=1.0), "Minv should not"),
+                         (dict(ncv=2.5), "ncv is 2.5"), (dict(maxiter="many"), "maxiter is 'many'")]:
+        for find in (eigsh, eigs):
+            with pytest.raises(ValueError, match=words):
+                find(a, 3, **wrong)
+    with pytest.raises(ValueError, match="A holds NaN"):
         eigsh(sp.csr_array(np.full((4, 4), np.nan)), 2, sigma=0.1)
+    with pytest.raises(linalg.ArpackNoConvergence, match="not Hermitian"):
+        eigsh(np.triu(np.ones((60, 60))) + np.diag(np.arange(60.0)), 3)
     with pytest.raises(linalg.ArpackNoConvergence) as caught:
         eigsh(sp.diags_array(np.linspace(1, 1.001, 500)), 6, which="SA", maxiter=1, ncv=8)
     assert len(caught.value.eigenvalues) < 6
@@ -106,6 +115,13 @@ def test_what_makes_no_sense():
 
     with pytest.raises(KeyError):
         eigsh(linalg.LinearOperator((N, N), matvec=fails, dtype=float), 2)
+
+
+def test_what_is_far_from_a_shift():
+    # As scipy.sparse.linalg.eigsh finds it: SM of 1 / (w - sigma).
+    a = sp.diags_array([-1.0, 2.5, -1.0], offsets=[-1, 0, 1], shape=(40, 40)).tocsr()
+    exact = np.linalg.eigvalsh(a.toarray())
+    assert np.allclose(eigsh(a, 4, which="SM", sigma=1.01)[0], exact[-4:], rtol=1e-10)
 
 
 def test_blocks():

@@ -188,6 +188,15 @@ def test_sides_starts_and_callbacks():
     assert info == 2
 
 
+def test_preconditioners_multiply_vectors_and_matrices():
+    a = laplacian(5)
+    m, rhs = sparse.Preconditioner(a, "ilu0"), np.random.default_rng(1).random((25, 3))
+    assert np.array_equal(m @ rhs[:, 1], m.apply(rhs[:, 1]))
+    assert np.array_equal(m @ rhs, np.stack([m.apply(column) for column in rhs.T], axis=1)) and (m @ rhs[:, :0]).shape == (25, 0)
+    with pytest.raises(ValueError, match="24"):
+        m @ rhs[1:]
+
+
 def test_what_is_wrong_is_said():
     a = laplacian(5)
     with pytest.raises(ValueError, match="no preconditioner `ilu7`"):
@@ -206,6 +215,22 @@ def test_what_is_wrong_is_said():
         sparse.gmres(a, np.ones(26))
     with pytest.raises(ValueError, match="not finite"):
         sparse.cg(a, np.full(25, np.nan))
+    for wrong, words in [(dict(kind=None), "kind is None"), (dict(omega=-1), "omega is -1"), (dict(omega="a"), "omega is 'a'"),
+                         (dict(seed=-1), "seed is -1"), (dict(seed=1.5), "seed is 1.5")]:
+        with pytest.raises(ValueError, match=words):
+            sparse.Preconditioner(a, **wrong)
+    for value in (np.nan, np.inf):
+        with pytest.raises(ValueError, match="holds NaN or an infinity"):
+            sparse.Preconditioner(value * a)
+    for call, words in [(lambda: sparse.cg(a, np.ones(25), maxiter=-1), "maxiter is -1"),
+                        (lambda: sparse.idrs(a, np.ones(25), maxiter=2.5), "maxiter is 2.5"),
+                        (lambda: sparse.idrs(a, np.ones(25), space=0), "space is 0"),
+                        (lambda: sparse.gmres(a, np.ones(25), restart=0), "restart is 0"),
+                        (lambda: sparse.richardson(a, np.ones(25), omega=np.nan), "omega is nan"),
+                        (lambda: sparse.forest(a, rounds=-1), "rounds is -1"), (lambda: sparse.factor_graph(a, 5), "n is 5"),
+                        (lambda: sparse.Preconditioner(a, "ilu0").rmatvec(np.ones(25)), "ilu0 has no adjoint")]:
+        with pytest.raises(ValueError, match=words):
+            call()
 
     def broken(_):
         raise RuntimeError("from inside")

@@ -53,12 +53,19 @@ pub enum Command {
     /// forward error |x - x_known| / |x_known| is reported too.
     Solve(SolveArgs),
     /// Solve A·x = rhs for any sparse matrix, by a preconditioned Krylov method
+    ///
+    /// Without --rhs, x = sin(16 pi i / n) is the known solution, and the forward error |x - x_known| / |x_known| is reported too.
+    /// If the tolerance is not reached, x is the best that was found, and the exit code is 4.
     Iterate(IterateArgs),
     /// Find the tridiagonal system that carries most of a matrix's weight: a linear forest in its graph
+    ///
+    /// Vertices are unknowns, edges are couplings, with the weight |a_ij| + |a_ji|. With --n other than 2 a factor of the graph is
+    /// found, in which every vertex has at most n edges.
     Forest(ForestArgs),
     /// Find some eigenvalues of A·x = λ·x or A·x = λ·B·x
     ///
-    /// By the Krylov-Schur method; near a target by shift-and-invert. A is found to be Hermitian or not, B definite or not.
+    /// By the Krylov-Schur method; near a target by shift-and-invert. The program checks whether A is Hermitian and B is positive
+    /// definite, and takes the faster method then. If fewer eigenvalues are found than asked for, the exit code is 4.
     Eig(EigArgs),
     /// Solve a Poisson or Helmholtz problem on a box, directly
     Poisson(PoissonArgs),

@@ -23,6 +23,9 @@ use std::time::Instant;
 pub fn run(args: &EigArgs) -> Result<(), Failure> {
     let inputs: Vec<&Path> = [Some(&args.matrix), args.mass.as_ref()].into_iter().flatten().map(|p| &**p).collect();
     report::check_outputs(&[("--json", &args.json)], &inputs)?;
+    if let Some([low, high]) = args.interval.as_deref().filter(|ends| ends[0] > ends[1]) {
+        return Err(Failure::Usage(format!("--interval {low} {high}: LOW is above HIGH")));
+    }
     crate::set_threads(args.threads)?;
     let task = EigTask { args, target: target(args)? };
     let a = io::read_matrix(&args.matrix)?;
@@ -137,7 +140,8 @@ impl EigTask<'_> {
             (None, Some(target)) if hermitian => solver.hermitian_nearest(a, b, target.re).map(Ok),
             (None, Some(target)) => solver.general_nearest(a, b, convert(target)).map(Err),
             (None, None) => plain(),
-        }?;
+        }
+        .map_err(|error| self.explain(error))?;
         let seconds = started.elapsed().as_secs_f64();
         let wide = |values: Vec<f64>| values.into_iter().map(Complex64::from).collect();
         Ok(match found {
@@ -149,6 +153,25 @@ impl EigTask<'_> {
                 EigOutcome { values: found.values, offsets: found.offsets, report: found.report, hermitian, seconds }
             }
         })
+    }
+
+    fn explain(&self, error: bandsolve::Error) -> Failure {
+        let name = io::name(&self.args.matrix);
+        match (error, &self.args.mass) {
+            (bandsolve::Error::Singular { row }, Some(mass)) if self.target.is_none() => Failure::Unsolved(format!(
+                "{}: is singular, no pivot in row {}; --target finds eigenvalues without solving with B",
+                io::name(mass),
+                row + 1
+            )),
+            (bandsolve::Error::Singular { row }, _) => Failure::Unsolved(format!(
+                "{name}: the shifted matrix is singular, no pivot in row {}; try another --target",
+                row + 1
+            )),
+            (bandsolve::Error::NotFinite { .. }, _) => Failure::Input(format!(
+                "{name}: the entries are too large: a product with the matrix overflows; scale it"
+            )),
+            (error, _) => Failure::from(error),
+        }
     }
 
     fn finish(&self, outcome: &EigOutcome, n: usize) -> Result<(), Failure> {
@@ -206,19 +229,22 @@ impl EigTask<'_> {
 
     fn text(&self, outcome: &EigOutcome, n: usize) -> String {
         let report = &outcome.report;
+        let inverted = self.target.is_some() || self.args.interval.is_some();
         let mut text = format!(
             "{} {}\n  {}, {}, {}, {}, {}\n",
             report.ending,
             io::name(&self.args.matrix),
             report::counted(n, "unknown"),
             if outcome.hermitian { "Hermitian" } else { "general" },
-            report::counted(report.solves, if self.target.is_some() { "solve" } else { "product" }),
+            report::counted(report.solves, if inverted { "solve" } else { "product" }),
             report::counted(report.restarts, "restart"),
             report::seconds(outcome.seconds)
         );
-        let numbers = |value: &Complex64| match value.im == 0.0 {
-            true => format!("{:.16}", value.re),
-            false => format!("{:.12} {:+.12}i", value.re, value.im),
+        let numbers = |value: &Complex64| match (value.im == 0.0, is_plain(value.norm())) {
+            (true, true) => format!("{:.16}", value.re),
+            (true, false) => format!("{:.16e}", value.re),
+            (false, true) => format!("{:.16} {:+.16}i", value.re, value.im),
+            (false, false) => format!("{:.16e} {:+.16e}i", value.re, value.im),
         };
         let offset = |value: &Complex64| match value.im == 0.0 {
             true => format!("{:.6e}", value.re),
@@ -237,6 +263,11 @@ impl EigTask<'_> {
         }
         text
     }
+}
+
+/// Whether a number of this size is shown without an exponent.
+fn is_plain(size: f64) -> bool {
+    size == 0.0 || (1e-3..1e6).contains(&size)
 }
 
 /// Numbers as JSON has them: complex ones, if one is, as pairs.

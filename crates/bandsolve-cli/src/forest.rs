@@ -126,7 +126,8 @@ impl<'a> ForestView<'a> {
             self.draw_grid(&mut svg, forest, side);
         }
         let width = if side.is_some() { 2.0 * (SIZE + MARGIN) + MARGIN } else { SIZE + 2.0 * MARGIN };
-        svg.on_page((width.max(plot::length(&facts) + 2.0 * MARGIN), TOP + SIZE + 40.0))
+        let words = plot::length(&facts).max(plot::title_length(&title));
+        svg.on_page((width.max(words + 2.0 * MARGIN), TOP + SIZE + 40.0))
     }
 
     /// Where the entries are, and which of them are on paths.

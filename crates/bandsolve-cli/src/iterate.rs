@@ -189,10 +189,15 @@ impl IterateTask<'_> {
     fn explain(&self, error: &bandsolve::Error) -> Failure {
         match error {
             bandsolve::Error::Singular { row } => Failure::Unsolved(format!(
-                "{}: --precond {} cannot be made: what it inverts has no pivot in row {}; try alt-i:2, or none",
+                "{}: --precond {} cannot be made: what it inverts has no pivot in row {}; try auto, or none",
                 io::name(&self.args.matrix),
                 self.args.precond,
                 row + 1
+            )),
+            bandsolve::Error::Shape { what: "unknowns of the grid", expected, got } => Failure::Usage(format!(
+                "--precond {}: the grid has {got} unknowns, {} has {expected}",
+                self.args.precond,
+                io::name(&self.args.matrix),
             )),
             bandsolve::Error::Unsupported { .. } | bandsolve::Error::Shape { .. } => Failure::Usage(error.to_string()),
             other => Failure::from(other.clone()),
@@ -216,12 +221,21 @@ impl IterateTask<'_> {
         report::print_beside(&self.text(outcome, x.len()), stdout)?;
         match report.ending {
             Ending::Converged => Ok(()),
-            ending => Err(Failure::Unsolved(format!(
-                "{}: not converged ({ending}): residual {:.1e} of |b| after {}; try another --precond, or --solver",
-                io::name(&args.matrix),
-                report.relative_residual(),
-                report::counted(report.iterations, "iteration"),
-            ))),
+            ending => {
+                let hint = match (ending, args.solver) {
+                    (Ending::Breakdown, SolverName::Krylov(KrylovMethod::Cg)) => {
+                        "cg is for Hermitian positive definite matrices and preconditioners: try gmres"
+                    }
+                    (Ending::IterationLimit, _) => "try another --precond, or --solver, or more --max-iterations",
+                    _ => "try another --precond, or --solver",
+                };
+                Err(Failure::Unsolved(format!(
+                    "{}: not converged ({ending}): residual {:.1e} of |b| after {}; {hint}",
+                    io::name(&args.matrix),
+                    report.relative_residual(),
+                    report::counted(report.iterations, "iteration"),
+                )))
+            }
         }
     }
 
@@ -306,6 +320,8 @@ impl IterateTask<'_> {
     }
 }
 
+/// Where a residual of 0 stands in the picture.
+const EXACT: f64 = 1e-17;
 /// Pixels of the panel.
 const SIZE: (f64, f64) = (520.0, 280.0);
 const LEFT: f64 = 78.0;
@@ -315,7 +331,11 @@ const TOP: f64 = 64.0;
 fn draw_history(title: &str, history: &[f64], tolerance: f64) -> Picture {
     let mut svg = Svg::default();
     svg.text((24.0, 32.0), "title", title);
-    svg.text((24.0, 50.0), "soft", "|b - A x| / |b| after each iteration; dashed: the tolerance");
+    // An exact solution has no logarithm.
+    let exact = history.contains(&0.0);
+    let history: Vec<f64> = history.iter().map(|value| if *value == 0.0 { EXACT } else { *value }).collect();
+    let note = if exact { "; a residual of 0 is drawn as 1e-17" } else { "" };
+    svg.text((24.0, 50.0), "soft", &format!("|b - A x| / |b| after each iteration; dashed: the tolerance{note}"));
     let axis = Axis::over(history.iter().copied().chain([tolerance]), SIZE.1);
     let height = |value: f64| TOP + SIZE.1 - axis.place(value);
     for tick in axis.ticks(34.0) {
@@ -337,6 +357,9 @@ fn draw_history(title: &str, history: &[f64], tolerance: f64) -> Picture {
     let points = history.iter().enumerate().filter(|(_, v)| v.is_finite() && **v > 0.0);
     let points: Vec<_> = points.map(|(k, v)| (across(k), height(*v))).collect();
     svg.polyline(&points, r#"class="k0" stroke-width="1.6""#);
+    if let [point] = points[..] {
+        svg.circle(point, 3.0, r#"class="s0""#);
+    }
     let width = (LEFT + SIZE.0 + 24.0).max(plot::title_length(title) + 48.0);
     svg.on_page((width, TOP + SIZE.1 + 56.0))
 }

@@ -44,11 +44,25 @@ impl Display for Which {
     }
 }
 
+/// The names that ARPACK and SciPy have.
+const LETTERS: [(&str, Which); 9] = [
+    ("LM", Which::LargestMagnitude),
+    ("SM", Which::SmallestMagnitude),
+    ("LR", Which::LargestReal),
+    ("SR", Which::SmallestReal),
+    ("LI", Which::LargestImaginary),
+    ("SI", Which::SmallestImaginary),
+    ("LA", Which::LargestReal),
+    ("SA", Which::SmallestReal),
+    ("BE", Which::BothEnds),
+];
+
 impl FromStr for Which {
     type Err = String;
 
+    /// `largest-magnitude`, …, or ARPACK's `LM`, `SM`, `LR`, `SR`, `LI`, `SI`, `LA`, `SA`, `BE`.
     fn from_str(text: &str) -> Result<Self, String> {
-        let found = NAMES.iter().find(|(name, _)| *name == text).map(|(_, which)| *which);
+        let found = NAMES.iter().chain(&LETTERS).find(|(name, _)| *name == text).map(|(_, which)| *which);
         found.ok_or_else(|| format!("no such choice `{text}`; there are: {}", NAMES.map(|(name, _)| name).join(", ")))
     }
 }

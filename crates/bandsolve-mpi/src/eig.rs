@@ -16,7 +16,7 @@ pub struct RankEigArgs {
     /// The matrix: a Matrix Market file; only rank 0 reads it
     matrix: PathBuf,
     /// The eigenvalues nearest to this number are wanted, by shift-and-invert
-    #[arg(long, default_value_t = 0.0, allow_hyphen_values = true)]
+    #[arg(long, default_value = "0", allow_hyphen_values = true, value_parser = finite)]
     target: f64,
     /// How many eigenvalues
     #[arg(short, default_value_t = 5)]
@@ -24,8 +24,8 @@ pub struct RankEigArgs {
     /// Most vectors of the Krylov space [default: 2 K + 6, at least 16]
     #[arg(long)]
     ncv: Option<usize>,
-    /// Pairs are found when their residual is this part of the operator's eigenvalue
-    #[arg(long, default_value_t = 1e-8)]
+    /// A pair counts as found when its residual is at most this share of the operator's eigenvalue; below 1
+    #[arg(long, default_value = "1e-8", allow_negative_numbers = true, value_parser = tolerance)]
     tol: f64,
     /// Rows of a block [default: the fewest in which the matrix is block tridiagonal]
     #[arg(long, value_name = "ROWS")]
@@ -33,6 +33,15 @@ pub struct RankEigArgs {
     /// Print the report as JSON
     #[arg(long)]
     json: bool,
+}
+
+fn finite(text: &str) -> Result<f64, String> {
+    text.parse().ok().filter(|value: &f64| value.is_finite()).ok_or_else(|| "not a finite number such as 0.75".into())
+}
+
+fn tolerance(text: &str) -> Result<f64, String> {
+    let value = text.parse().ok().filter(|value| (0.0..1.0).contains(value));
+    value.ok_or_else(|| "not a number from 0 to below 1".into())
 }
 
 /// What was found.
@@ -113,26 +122,26 @@ fn print(args: &RankEigArgs, (ranks, n, block): (usize, usize, usize), found: &R
             "offsets": numbers(offsets), "residuals": report.residuals, "restarts": report.restarts,
             "solves": report.solves, "complete": report.complete, "seconds": seconds,
         });
-        println!("{json}");
+        say!("{json}");
         return;
     }
-    println!(
+    say!(
         "{n} unknowns in blocks of {block} on {ranks} ranks, {} solves, {} restarts",
         report.solves, report.restarts
     );
     for ((value, offset), residual) in values.iter().zip(offsets).zip(&report.residuals) {
         if value.im == 0.0 {
-            println!("  {:.16}  offset {:.6e}  residual {residual:.1e}", value.re, offset.re);
+            say!("  {:.16}  offset {:.6e}  residual {residual:.1e}", value.re, offset.re);
         } else {
-            println!("  {value:.16}  offset {offset:.6e}  residual {residual:.1e}");
+            say!("  {value:.16}  offset {offset:.6e}  residual {residual:.1e}");
         }
     }
     if let Some(complete) = report.complete {
         let what =
             if complete { "proved complete by counts" } else { "not proved complete: counts say that one is missing" };
-        println!("  {what}");
+        say!("  {what}");
     }
-    println!("time  {seconds:.3} s");
+    say!("time  {seconds:.3} s");
 }
 
 /// Whether block rows, each with its left, own and right block, are those of a Hermitian matrix.

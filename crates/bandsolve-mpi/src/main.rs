@@ -1,5 +1,12 @@
 //! The program `bandsolve-mpi`: solves a system, or finds eigenvalues, over the processes that `mpirun` starts, and measures how that scales.
 
+/// A line on standard output; a closed pipe is no error.
+macro_rules! say {
+    ($($words:tt)*) => {
+        _ = std::io::Write::write_fmt(&mut std::io::stdout(), format_args!("{}\n", format_args!($($words)*)))
+    };
+}
+
 mod eig;
 mod input;
 mod scalapack;
@@ -11,7 +18,7 @@ use bandsolve_mpi::{Ranks, abort_on_panic};
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
-/// Linear systems of a narrow band over the processes of a cluster.
+/// Linear systems of a narrow band, and eigenvalues, over the processes that mpirun starts.
 #[derive(Debug, Parser)]
 #[command(name = "bandsolve-mpi", version)]
 struct RankArgs {
@@ -25,7 +32,7 @@ enum RankCommand {
     Solve(solve::RankSolveArgs),
     /// Find the eigenvalues nearest to a number: mpirun -n 4 bandsolve-mpi eig A.mtx --target 0.75
     Eig(eig::RankEigArgs),
-    /// Measure
+    /// Measure: scaling over ranks, beside a model; times beside ScaLAPACK
     #[command(subcommand)]
     Bench(RankBench),
     /// What each rank of `bench scaling` runs

@@ -291,7 +291,7 @@ pub fn measure(ranks: &Ranks, args: &RankScalapackArgs) -> Result<(), Failure> {
     let a = DistributedBanded::new(ranks, (k, k), &rows).map_err(told)?;
     let bands = contest(ranks, &rhs, || a.factor(), || scalapack.band(n, (k, &columns), &rhs))?;
     if ranks.rank() == 0 {
-        println!("{}", json!({ "tridiagonal": lines, "banded": bands }));
+        say!("{}", json!({ "tridiagonal": lines, "banded": bands }));
     }
     Ok(())
 }
@@ -351,11 +351,11 @@ pub fn run(args: &ScalapackArgs) -> Result<(), Failure> {
     let numbers = [args.rows.to_string(), args.bandwidth.to_string(), args.dominance.to_string()];
     command.arg("rank-scalapack").args(numbers);
     let found = crate::scaling::answer(&mut command)?;
-    println!(
+    say!(
         "{} rows on {} ranks; seconds of the slowest rank, the fastest of {ROUNDS} ({SOLVES} solves each)",
         args.rows, args.ranks
     );
-    println!("                         ours   ScaLAPACK   ratio    difference of x   of ours, measuring");
+    say!("                         ours   ScaLAPACK   ratio    difference of x   of ours, measuring");
     let number = |key: &str, k: usize| found[key][k].as_f64().unwrap_or(f64::NAN);
     for (key, name, routines) in [
         ("tridiagonal", "tridiagonal".to_owned(), ["pddttrf", "pddttrs"]),
@@ -364,9 +364,9 @@ pub fn run(args: &ScalapackArgs) -> Result<(), Failure> {
         for (k, what) in ["factors", "solve"].into_iter().enumerate() {
             let (ours, theirs) = (number(key, k), number(key, k + 2));
             let far = if k == 1 { format!("{:9.1e} {:17.5}", number(key, 4), number(key, 5)) } else { String::new() };
-            println!("{name:14} {what:8} {ours:9.5} {theirs:9.5} {:7.2}   {far:27}   {}", ours / theirs, routines[k]);
+            say!("{name:14} {what:8} {ours:9.5} {theirs:9.5} {:7.2}   {far:27}   {}", ours / theirs, routines[k]);
         }
     }
-    println!("Ours are verified and refined: the backward error of x is at most 8ε. ScaLAPACK's are not measured.");
+    say!("Ours are verified and refined: the backward error of x is at most 8ε. ScaLAPACK's are not measured.");
     Ok(())
 }

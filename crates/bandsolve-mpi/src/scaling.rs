@@ -144,7 +144,7 @@ fn time<F>(
     ranks.max(&mut most);
     ranks.max(&mut most_of_model);
     if ranks.rank() == 0 {
-        println!("{}", json!({ "seconds": seconds, "counted": most, "modelled": most_of_model }));
+        say!("{}", json!({ "seconds": seconds, "counted": most, "modelled": most_of_model }));
     }
     Ok(())
 }
@@ -183,11 +183,11 @@ pub fn run(args: &ScalingArgs) -> Result<(), Failure> {
         Some(systems) => (format!("a batch of {systems} tridiagonal systems"), "rows"),
         None => (format!("{}, blocks of {} rows", args.method, args.block), "block rows"),
     };
-    println!("{what}; seconds of the slowest rank, the fastest of {ROUNDS}");
+    say!("{what}; seconds of the slowest rank, the fastest of {ROUNDS}");
     let mut rate = None;
     for (title, weak) in [("weak", true), ("strong", false)] {
-        println!("\n{title}: {rows} of {} stay ({})", if weak { "each rank" } else { "all ranks" }, args.rows);
-        println!(" ranks   factor s  efficiency    solve s  efficiency   messages (model)        bytes (model)");
+        say!("\n{title}: {rows} of {} stay ({})", if weak { "each rank" } else { "all ranks" }, args.rows);
+        say!(" ranks   factor s  efficiency    solve s  efficiency   messages (model)        bytes (model)");
         let mut first = None;
         for ranks in args.ranks.iter().copied() {
             let rows = if weak { args.rows * ranks } else { args.rows };
@@ -198,7 +198,7 @@ pub fn run(args: &ScalingArgs) -> Result<(), Failure> {
             let ideal = if weak { 1.0 } else { at as f64 / ranks as f64 };
             let efficiency = [0, 1].map(|k| one[k] * ideal / seconds[k]);
             let sum = |key: &str, k: usize| number(key, k) + number(key, k + 2);
-            println!(
+            say!(
                 "{ranks:6} {:10.4} {:11.2} {:10.5} {:11.2} {:10} ({:5}) {:12} ({})",
                 seconds[0],
                 efficiency[0],
@@ -216,7 +216,7 @@ pub fn run(args: &ScalingArgs) -> Result<(), Failure> {
             rate = rate.or((ranks == 1).then_some(cost.flops / seconds));
         }
     }
-    println!(
+    say!(
         "\nefficiency: weak t(first)/t, strong t(first)·first/(t·ranks); messages and bytes: of the rank with most, factors and solve"
     );
     project(args, rate);
@@ -236,18 +236,18 @@ fn model_of(args: &ScalingArgs, ranks: usize, rows: usize) -> ScalingModel {
 fn project(args: &ScalingArgs, rate: Option<f64>) {
     let (flops, whose) = rate.map_or((1e10, "assumed"), |rate| (rate, "of one rank here"));
     let figures = NetworkFigures { latency: args.latency, bandwidth: args.bandwidth, flops };
-    println!(
+    say!(
         "\nprojected by the model: latency {:.1e} s, {:.3e} bytes/s, {flops:.2e} operations/s ({whose})",
         args.latency, args.bandwidth
     );
-    println!(" ranks         rows   factor s    solve s   messages        bytes   (of the rank with most)");
+    say!(" ranks         rows   factor s    solve s   messages        bytes   (of the rank with most)");
     for ranks in [128, 4096] {
         let model = model_of(args, ranks, args.rows * ranks);
         let times = model.seconds(figures);
         let most = |of: fn(Traffic) -> u64| {
             (0..ranks).map(|r| of(model.factor(r).traffic) + of(model.solve(r).traffic)).max().unwrap_or(0)
         };
-        println!(
+        say!(
             "{ranks:6} {:12} {:10.4} {:10.5} {:10} {:12}",
             args.rows * ranks,
             times[0],

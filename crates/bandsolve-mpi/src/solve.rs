@@ -136,14 +136,14 @@ impl RankTask<'_> {
                 "fallback": report.fallback, "seconds": seconds, "messages": traffic.messages, "bytes": traffic.bytes,
                 "forward_error": ones.then_some(far),
             });
-            println!("{json}");
+            say!("{json}");
         } else {
-            println!("{} unknowns on {} ranks by {}", self.system.n, self.ranks.size(), report.method.name());
-            println!("backward error  {:.1e}, {} refinement steps", report.backward_error, report.refinement_steps);
+            say!("{} unknowns on {} ranks by {}", self.system.n, self.ranks.size(), report.method.name());
+            say!("backward error  {:.1e}, {} refinement steps", report.backward_error, report.refinement_steps);
             if ones {
-                println!("forward error   {far:.1e} (x = 1)");
+                say!("forward error   {far:.1e} (x = 1)");
             }
-            println!(
+            say!(
                 "time            {seconds:.3} s; rank 0 sent {} messages, {} bytes",
                 traffic.messages, traffic.bytes
             );

@@ -137,9 +137,20 @@ fn program_finds() -> bool {
     let mut nearest: Vec<f64> = (2..62).map(|k| exact(f64::from(k / 2))).collect();
     nearest.sort_by(|a, b| (a - 1.0).abs().total_cmp(&(b - 1.0).abs()));
     let near = |k: usize| report["eigenvalues"][k].as_f64().is_some_and(|value| (value - nearest[k]).abs() <= 1e-12);
-    let well = output.status.success() && report["complete"] == true && (0..4).all(near);
+    let mut well = output.status.success() && report["complete"] == true && (0..4).all(near);
     if !well {
         println!("eig: {report}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+    // More ranks than rows, and a tolerance that makes no sense.
+    std::fs::write(&matrix, "%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 4\n").expect("a file");
+    let few = job(3, Path::new(env!("CARGO_BIN_EXE_bandsolve-mpi"))).arg("eig").arg(&matrix).output();
+    let wrong =
+        job(3, Path::new(env!("CARGO_BIN_EXE_bandsolve-mpi"))).arg("eig").arg(&matrix).args(["--tol", "2"]).output();
+    let (few, wrong) = (few.expect("mpirun starts"), wrong.expect("mpirun starts"));
+    let said = String::from_utf8_lossy(&wrong.stderr).into_owned();
+    if !few.status.success() || wrong.status.success() || !said.contains("not a number from 0 to below 1") {
+        println!("eig of one row: {}\n--tol 2: {said}", String::from_utf8_lossy(&few.stderr));
+        well = false;
     }
     _ = std::fs::remove_dir_all(&folder);
     well

@@ -172,20 +172,20 @@ pub struct BenchIterateArgs {
     /// Krylov methods, by their names in `iterate --solver`
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "gmres:30")]
     pub solver: Vec<KrylovMethod>,
-    /// Preconditioners, by their names in `iterate --precond` [default: all; with 2 and with 4 where they take a number]
+    /// Preconditioners, by their names in `iterate --precond` [default: all; with 2 and with 4 where they take a number, amg-lines also with 1]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub precond: Option<Vec<PreconditionerKind>>,
-    /// Unknowns of a row of the grid, and its rows, where the unknowns are those of one: for adi
+    /// The grid that the unknowns are numbered on, as unknowns of a row x rows: for adi
     #[arg(long, value_name = "NXxNY", value_parser = grid_parser)]
     pub grid: Option<(usize, usize)>,
     /// Stop when |b - A x| <= TOL |b|, in the 2-norm
-    #[arg(long, default_value_t = 1e-6, value_name = "RTOL", value_parser = super::sparse::positive)]
+    #[arg(long, default_value = "1e-6", value_name = "TOL", allow_negative_numbers = true, value_parser = super::sparse::positive)]
     pub tol: f64,
     /// Most iterations [default: 10 n, at most 10000]
     #[arg(long, value_name = "N")]
     pub max_iterations: Option<usize>,
-    /// As of `iterate` (alt-i, alt-o)
-    #[arg(long, default_value_t = 0.01, value_parser = super::sparse::positive)]
+    /// Factor on the weight of couplings that an earlier forest contains, before the next forest is extracted (alt-i, alt-o)
+    #[arg(long, default_value_t = 0.01, allow_negative_numbers = true, value_parser = super::sparse::positive)]
     pub omega: f64,
     /// Seed of the forests
     #[arg(long, default_value_t = 0)]

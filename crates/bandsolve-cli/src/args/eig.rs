@@ -35,14 +35,15 @@ pub struct EigArgs {
     #[arg(short, default_value_t = 5, value_name = "K")]
     pub k: usize,
     /// Which eigenvalues: nearest (to --target), largest-magnitude, smallest-magnitude, largest-real, smallest-real,
-    /// largest-imaginary, smallest-imaginary, both-ends [default: nearest with --target, else largest-magnitude]
+    /// largest-imaginary, smallest-imaginary, both-ends; or as SciPy names them: LM, SM, LR, SR, LI, SI, LA, SA, BE
+    /// [default: nearest with --target, else largest-magnitude]
     #[arg(long, value_name = "NAME")]
     pub which: Option<WhichName>,
     /// Most vectors of the Krylov space [default: 2 K + 6, at least 16]
     #[arg(long, value_name = "NCV")]
     pub ncv: Option<usize>,
-    /// Pairs are found when their residual is this part of the operator's eigenvalue
-    #[arg(long, default_value_t = 1e-8, value_name = "TOL", value_parser = super::sparse::positive)]
+    /// A pair counts as found when its residual is at most this share of the operator's eigenvalue; below 1
+    #[arg(long, default_value = "1e-8", value_name = "TOL", allow_negative_numbers = true, value_parser = tolerance)]
     pub tol: f64,
     /// Most restarts
     #[arg(long, default_value_t = 1000, value_name = "N")]
@@ -71,7 +72,10 @@ impl FromStr for WhichName {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        if text == "nearest" { Ok(Self::Nearest) } else { text.parse().map(Self::End) }
+        if text == "nearest" {
+            return Ok(Self::Nearest);
+        }
+        text.parse().map(Self::End).map_err(|others| format!("{others}, and nearest"))
     }
 }
 
@@ -82,6 +86,12 @@ impl Display for WhichName {
             Self::End(which) => which.fmt(f),
         }
     }
+}
+
+/// A number from 0 to below 1.
+fn tolerance(text: &str) -> Result<f64, String> {
+    let value = text.parse().ok().filter(|value| (0.0..1.0).contains(value));
+    value.ok_or_else(|| "not a number from 0 to below 1".into())
 }
 
 /// A finite real number.

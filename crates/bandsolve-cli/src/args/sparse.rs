@@ -18,9 +18,7 @@ const SOLVERS: &str = "gmres:M, restarted after M iterations; bicgstab; cg, for 
                        shadow vectors; richardson:OMEGA; refine:METHOD, iterative refinement: METHOD in single \
                        precision to 1e-4, residuals in double precision";
 
-/// Solve A·x = rhs for any sparse matrix, by a preconditioned Krylov method
-///
-/// Without --rhs, x = sin(16 pi i / n) is the known solution, and the forward error against it is reported too.
+/// Arguments of `iterate`.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = ITERATE_EXAMPLES, after_long_help = format!("{ITERATE_EXAMPLES}\n\n{}", super::EXIT_CODES))]
 pub struct IterateArgs {
@@ -46,13 +44,13 @@ pub struct IterateArgs {
     #[arg(long, default_value = "right")]
     pub side: SideName,
     /// Stop when |b - A x| <= TOL |b|, in the 2-norm
-    #[arg(long, default_value_t = 1e-6, value_name = "RTOL", value_parser = positive)]
+    #[arg(long, default_value = "1e-6", value_name = "TOL", allow_negative_numbers = true, value_parser = positive)]
     pub tol: f64,
     /// Most iterations [default: 10 n, at most 10000]
     #[arg(long, value_name = "N")]
     pub max_iterations: Option<usize>,
     /// Factor on the weight of couplings that an earlier forest contains, before the next forest is extracted (alt-i, alt-o)
-    #[arg(long, default_value_t = 0.01, value_parser = positive)]
+    #[arg(long, default_value_t = 0.01, allow_negative_numbers = true, value_parser = positive)]
     pub omega: f64,
     /// Seed of the forests
     #[arg(long, default_value_t = 0)]
@@ -83,7 +81,10 @@ impl FromStr for SolverName {
     fn from_str(text: &str) -> Result<Self, String> {
         match text.strip_prefix("refine:") {
             Some(inner) => inner.parse().map(Self::Refine),
-            None => text.parse().map(Self::Krylov),
+            None => text.parse().map(Self::Krylov).map_err(|why: String| match why.starts_with("no solver") {
+                true => why + ", refine:METHOD",
+                false => why,
+            }),
         }
     }
 }
@@ -106,10 +107,7 @@ pub enum SideName {
     Left,
 }
 
-/// Find the tridiagonal system that carries most of a matrix's weight: a linear forest in its graph
-///
-/// Vertices are unknowns, edges are couplings, with the weight |a_ij| + |a_ji|. With --n other than 2 a factor of the graph is
-/// found, in which every vertex has at most n edges.
+/// Arguments of `forest`.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "Examples:\n  bandsolve forest A.mtx\n  bandsolve forest A.mtx --plot forest.svg\n  \
     bandsolve generate aniso1 2500 | bandsolve forest - --n 4 --json -")]

@@ -32,8 +32,8 @@ pub fn run(args: &BenchIterateArgs) -> Result<(), Failure> {
         return model(args)?.run(taken);
     };
     let file = io::read_matrix(path)?;
-    if file.n_rows != file.n_cols || file.n_rows == 0 {
-        return Err(Failure::in_file(&io::name(path), "the matrix is not square, or empty"));
+    if file.n_rows == 0 {
+        return Err(Failure::in_file(&io::name(path), "the matrix is empty"));
     }
     let (name, grid) = (io::short_name(path), args.grid);
     match file.values.is_complex() {
@@ -69,14 +69,15 @@ fn model(args: &BenchIterateArgs) -> Result<IterationBench<'_, f64>, Failure> {
     Ok(IterationBench { args, name: format!("{name} {n}"), a: (problem.make)(n), grid: args.grid.or(grid) })
 }
 
-/// All preconditioners there are: with 2 and 4 where they take a number, and along the grid's lines where there is one.
+/// All preconditioners there are: with 2 and 4 where they take a number (`amg-lines`, which is usual with 1, also with that), and along
+/// the grid's lines where there is one.
 fn all_preconditioners(grid: Option<GridSides>) -> Vec<PreconditionerKind> {
-    let numbers = ["2", "4"];
     let expanded = PRECONDITIONERS.split(", ").flat_map(|name| match name.split_once(':') {
         None => vec![name.to_string()],
         Some((name, "NXxNY")) => grid.map(|(columns, rows)| format!("{name}:{columns}x{rows}")).into_iter().collect(),
         Some((name, number)) => {
             let rest = number.split_once(':').map_or(String::new(), |(_, rest)| format!(":{rest}"));
+            let numbers: &[u8] = if name == "amg-lines" { &[1, 2, 4] } else { &[2, 4] };
             numbers.iter().map(|number| format!("{name}:{number}{rest}")).collect()
         }
     });
@@ -372,9 +373,18 @@ mod tests {
     #[test]
     fn every_preconditioner_of_the_list_is_tried() {
         let names: Vec<String> = all_preconditioners(Some((4, 5))).iter().map(ToString::to_string).collect();
-        for name in
-            ["auto", "none", "jacobi", "forest", "alt-i:2", "mos-a:4:scaled", "ilu-isai:2", "adi:4x5", "amg-lines:4"]
-        {
+        for name in [
+            "auto",
+            "none",
+            "jacobi",
+            "forest",
+            "alt-i:2",
+            "mos-a:4:scaled",
+            "ilu-isai:2",
+            "adi:4x5",
+            "amg-lines:1",
+            "amg-lines:4",
+        ] {
             assert!(names.iter().any(|own| own == name), "{name} in {names:?}");
         }
         assert_eq!(all_preconditioners(None).len() + 1, names.len());

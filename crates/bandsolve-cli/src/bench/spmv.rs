@@ -26,6 +26,7 @@ use clap::ValueEnum;
 use rayon::ThreadPool;
 use serde_json::json;
 use std::hint::black_box;
+use std::path::Path;
 use std::time::Instant;
 
 /// What reads as many numbers as the matrix has entries, and does nothing else.
@@ -47,7 +48,7 @@ pub fn run(args: &BenchSpmvArgs) -> Result<(), Failure> {
     // Up to 9 entries a row, and vectors.
     affordable(&[n, 20], 8).map_err(|why| Failure::Usage(format!("--n {n}: {why}")))?;
     let cases = match &args.matrix {
-        Some(path) => vec![(io::short_name(path), csr::<f64>(&io::read_matrix(path)?)?)],
+        Some(path) => vec![(io::short_name(path), real_matrix(path)?)],
         None => args.kind.iter().map(|kind| (name(*kind), matrix(*kind, n))).collect(),
     };
     let mkl = MklSparse::open();
@@ -67,6 +68,17 @@ pub fn run(args: &BenchSpmvArgs) -> Result<(), Failure> {
     let title = "Time of sparse products: ns per row".to_string();
     let chart = DotChart { title, machine: machine.summary(), across: 2, kinds: vec!["random"], panels };
     Results::here("spmv", &machine, None, found, sheets).write(&args.measure, || Some(chart.draw()))
+}
+
+fn real_matrix(path: &Path) -> Result<Csr<'static, f64, u32>, Failure> {
+    let file = io::read_matrix(path)?;
+    if file.n_rows == 0 {
+        return Err(Failure::in_file(&io::name(path), "the matrix is empty"));
+    }
+    if file.values.is_complex() {
+        return Err(Failure::in_file(&io::name(path), "the matrix is complex: products are timed in real numbers"));
+    }
+    csr(&file)
 }
 
 fn name(kind: SpmvKind) -> String {

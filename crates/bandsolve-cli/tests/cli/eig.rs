@@ -74,6 +74,28 @@ fn complex_eigenvalues_are_pairs_of_numbers() {
 }
 
 #[test]
+fn names_of_scipy_and_digits_of_any_size() {
+    let folder = Folder::new();
+    let small = folder.file("small.mtx", matrix_market(2, &[(1, 1, 2e-9), (2, 2, 1e-9)]));
+    let text = bandsolve(&["eig", &small, "-k", "1", "--which", "LA"]).exits(0).stdout;
+    assert!(text.contains("  2.0000000000000") && text.contains("e-9  residual"), "{text}");
+    let turned = folder.file("turned.mtx", matrix_market(2, &[(1, 2, -1.0 / 3.0), (2, 1, 1.0 / 3.0)]));
+    let text = bandsolve(&["eig", &turned, "-k", "2", "--which", "LI"]).exits(0).stdout;
+    assert!(text.contains("+0.333333333333333"), "{text}");
+}
+
+#[test]
+fn a_matrix_without_entries_has_eigenvalues() {
+    let folder = Folder::new();
+    let zero = folder.file("zero.mtx", matrix_market(3, &[]));
+    for options in [&["--which", "LM"][..], &["--which", "LA"], &["--which", "SA"], &["--target", "0"], &["--target", "1"]] {
+        let json = bandsolve(&[&["eig", &zero, "-k", "2", "--json"], options].concat()).exits(0).json();
+        assert!(numbers(&json["eigenvalues"]).iter().all(|value| value.abs() < 1e-15), "{options:?}: {json}");
+        assert_eq!(json["complete"], true, "{options:?}: {json}");
+    }
+}
+
+#[test]
 fn what_cannot_be_found_says_so() {
     let folder = Folder::new();
     let a = folder.path("A.mtx");
@@ -86,6 +108,16 @@ fn what_cannot_be_found_says_so() {
     bandsolve(&["eig", &a, "--target", "nan"]).fails(2, "not a finite number");
     bandsolve(&["eig", &a, "--interval", "0", "1"]).fails(3, "is not Hermitian");
     bandsolve(&["eig", &a, "--interval", "0"]).fails(2, "--interval");
+    bandsolve(&["eig", &a, "--interval", "5", "3"]).fails(2, "LOW is above HIGH");
+    bandsolve(&["eig", &a, "--which", "nonsense"]).fails(2, "and nearest");
+    for tolerance in ["1", "-1", "nan"] {
+        bandsolve(&["eig", &a, "--tol", tolerance]).fails(2, "not a number from 0 to below 1");
+    }
+    let huge = folder.file("huge.mtx", matrix_market(2, &[(1, 1, 1e300), (1, 2, 1e300), (2, 2, 1e300)]));
+    bandsolve(&["eig", &huge]).fails(3, "overflows");
+    let singular = folder.file("S.mtx", matrix_market(2, &[(1, 1, 1.0)]));
+    let two = folder.file("two.mtx", matrix_market(2, &[(1, 1, 2.0), (2, 2, 3.0)]));
+    bandsolve(&["eig", &two, &singular]).fails(4, "S.mtx: is singular");
     let b = folder.file("B.mtx", "%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 1\n");
     bandsolve(&["eig", &a, &b, "--target", "1"]).fails(3, "has 1 rows");
 }

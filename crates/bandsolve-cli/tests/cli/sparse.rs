@@ -73,8 +73,14 @@ fn wrong_names_and_matrices_are_refused() {
     let a = generated(&folder, "model8", "4");
     bandsolve(&["iterate", &a, "--solver", "gmres:0"]).fails(2, "whole one above 0");
     bandsolve(&["iterate", &a, "--precond", "mos-x:2"]).fails(2, "no preconditioner `mos-x:2`");
-    bandsolve(&["iterate", &a, "--precond", "adi:3x3"]).fails(2, "unknowns of the grid");
-    bandsolve(&["iterate", &a, "--tol=-1"]).fails(2, "not a number from 0 on");
+    bandsolve(&["iterate", &a, "--precond", "adi:3x3"]).fails(2, "the grid has 9 unknowns");
+    bandsolve(&["iterate", &a, "--tol", "-1"]).fails(2, "not a number from 0 on");
+    bandsolve(&["iterate", &a, "--omega", "-1"]).fails(2, "not a number from 0 on");
+    bandsolve(&["iterate", &a, "--solver", "minres"]).fails(2, "refine:METHOD");
+    bandsolve(&["iterate", &a, "--precond", "alt-o:2", "--side", "left"]).fails(2, "put it on the right");
+    let skew = folder.file("skew.mtx", matrix_market(2, &[(1, 2, -1.0), (2, 1, 1.0)]));
+    let run = bandsolve(&["iterate", &skew, "--solver", "cg"]).exits(4);
+    assert!(run.stderr.contains("try gmres"), "{run:#?}");
     let without = folder.file("a.mtx", matrix_market(2, &[(1, 1, 1.0), (2, 1, 1.0)]));
     bandsolve(&["iterate", &without, "--precond", "ilu0"]).fails(4, "no pivot in row 2");
     let huge = folder.file("h.mtx", "%%MatrixMarket matrix coordinate real general\n4000000000 4000000000 1\n1 1 1\n");
@@ -98,6 +104,23 @@ fn forests_are_found_and_drawn() {
     assert!(json["paths"].is_null() && json["coverage"].as_f64().unwrap() > 0.6, "{json}");
     let text = bandsolve(&["forest", &a]).exits(0).stdout;
     assert!(text.contains("coverage") && text.contains("longest"), "{text}");
+}
+
+#[test]
+fn pictures_hold_what_they_are_of() {
+    let folder = Folder::new();
+    let name = format!("{}.mtx", "a-long-name".repeat(5));
+    let one = folder.file(&name, matrix_market(1, &[(1, 1, 4.0)]));
+    let plot = folder.path("plot.svg");
+    // An exact solution after no iteration is a point.
+    bandsolve(&["iterate", &one, "--plot", &plot]).exits(0);
+    let picture = std::fs::read_to_string(&plot).unwrap();
+    assert!(picture.contains("a residual of 0 is drawn as 1e-17") && picture.contains("<circle"), "{picture}");
+    // The page is as wide as its title.
+    bandsolve(&["forest", &one, "--plot", &plot]).exits(0);
+    let picture = std::fs::read_to_string(&plot).unwrap();
+    let width = picture.split("viewBox=\"0 0 ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap();
+    assert!(width.parse::<f64>().unwrap() > 550.0, "{width}");
 }
 
 #[test]

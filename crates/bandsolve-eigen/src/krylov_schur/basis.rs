@@ -158,7 +158,7 @@ impl<'a, 's, T: Scalar> KrylovBasis<'a, 's, T> {
             let column = &self.coefficients[..=j];
             let whole = column.iter().map(Complex64::norm_sqr).sum::<f64>().sqrt().hypot(norm);
             if !whole.is_finite() {
-                return Err(Error::NotFinite { array: "a product with the operator", index: 0 });
+                return Err(Error::NotFinite { array: "(A x)", index: 0 });
             }
             self.h.column_mut(j)[..=j].copy_from_slice(column);
             self.filled = j + 1;

@@ -120,7 +120,8 @@ impl<T: Scalar> HermitianSearch<'_, '_, T> {
         let Some(last) = wanted.last().copied() else { return Ok(Some((0, 0))) };
         let sigma = self.problem.shift().map_or(0.0, |sigma| bandsolve::vectors::widen(sigma).re);
         let largest = offsets.iter().fold(0.0_f64, |largest, offset| largest.max(offset.abs()));
-        let rounding = 16.0 * f64::EPSILON * (sigma.abs() + largest);
+        // (Of a matrix that is zero no distance is rounding.)
+        let rounding = (16.0 * f64::EPSILON * (sigma.abs() + largest)).max(f64::MIN_POSITIVE);
         let found = |inside: &dyn Fn(f64) -> bool| offsets.iter().filter(|offset| inside(**offset)).count();
         let within =
             |radius: f64| -> Result<usize> { Ok(below(sigma + radius)?.saturating_sub(below(sigma - radius)?)) };

@@ -31,7 +31,7 @@ pub(super) fn check<T: Scalar>(solver: &EigenSolver<'_, T>, problem: &EigenProbl
     problem.check()?;
     let n = problem.a.rows();
     if !(solver.tol >= 0.0 && solver.tol < 1.0) {
-        return Err(Error::Unsupported { method: "eigenvalues", what: "a tolerance that is not from 0 to below 1" });
+        return Err(Error::Unsupported { method: "Krylov-Schur", what: "to a tolerance outside of 0 to below 1" });
     }
     let start = check_start(solver.start.unwrap_or(&[]), solver.start.map_or(0, |_| n));
     agree(solver.communicator, n, start)

@@ -79,7 +79,7 @@ impl FromStr for KrylovMethod {
             },
             "bicgstab" => Self::Bicgstab,
             "cg" => Self::Cg,
-            _ => return Err(format!("no solver `{text}`; there are: gmres:N, bicgstab, cg, idr:S, richardson:OMEGA")),
+            _ => return Err(format!("no solver `{text}`; there are: gmres:M, bicgstab, cg, idr:S, richardson:OMEGA")),
         };
         if number.is_some() { Err(format!("`{name}` takes no number")) } else { Ok(method) }
     }
@@ -418,7 +418,10 @@ fn checked<T: Scalar>(
         check("rows of the preconditioner", n, m.rows())?;
         check("columns of the preconditioner", n, m.columns())?;
         if m.changes() && side == PreconditionerSide::Left {
-            return Err(Error::Unsupported { method: "left preconditioning", what: "an operator that changes" });
+            return Err(Error::Unsupported {
+                method: "left preconditioning",
+                what: "with a preconditioner that changes from step to step: put it on the right",
+            });
         }
     }
     for (array, values) in [("rhs", rhs), ("x", x)] {
